@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+# cufence.  "make help" lists the goals.  Variables: O= V=1 DEBUG=1 SAN=address,undefined
+# COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX= DESTDIR=
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+O ?= build
+PREFIX ?= /usr/local
+CFLAGS ?= -O2 -g
+V ?= 0
+Q := $(if $(filter 1,$V),,@)
+say = $(if $(filter 1,$V),,@printf '  %-6s %s\n' $1 $2)
+
+VERSION := 0.1.0
+
+# --- deps: installs first, then makes the other goals in a fresh make, which probes anew ------
+PACKAGES := build-essential libelf-dev libdw-dev libsqlite3-dev libcmocka-dev liblz4-dev libzstd-dev \
+	sqlite3
+rest := $(filter-out deps,$(MAKECMDGOALS))
+.PHONY: deps
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+deps:
+	@./.ci/deps $(PACKAGES)
+	$(if $(rest),+@$(MAKE) --no-print-directory $(rest))
+ifneq ($(rest),)
+.PHONY: $(rest)
+$(rest): deps
+	@:
+endif
+else
+deps:
+	@./.ci/deps $(PACKAGES)
+
+# --- what this machine has ------------------------------------------------------------------
+CUDA_HOME ?= $(firstword $(wildcard /usr/local/cuda) $(patsubst %/bin/nvcc,%,$(shell command -v nvcc)))
+CUDA_INC := $(firstword $(wildcard $(CUDA_HOME)/include/cuda.h $(CUDA_HOME)/targets/x86_64-linux/include/cuda.h))
+NVCC ?= $(wildcard $(CUDA_HOME)/bin/nvcc)
+cuda := $(if $(CUDA_INC),$(if $(NVCC),yes))
+CUDA_LIB := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
+
+# --- flags ----------------------------------------------------------------------------------
+# Ours apart from the user's: CFLAGS comes last.
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+	-Wvla -Wno-unused-parameter
+OURS := -std=gnu11 -D_GNU_SOURCE -DCUFENCE_VERSION='"$(VERSION)"' -fPIC -MMD -MP $(WARN)
+ifeq ($(DEBUG),1)
+OURS += -O0 -g3
+endif
+ifdef SAN
+SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer
+endif
+ifeq ($(COVERAGE),1)
+SANFLAGS += --coverage
+endif
+
+# The dependency rule of doc/INTERNALS.md: a folder sees the headers of those it may use.
+SEES_trace :=
+SEES_preload := trace
+SEES_cupti := trace preload
+SEES_image :=
+SEES_sim := trace image
+SEES_analyzer := trace image
+SEES_tests := trace image preload cupti analyzer
+SEES_bench := trace
+includes = $(addprefix -I,$1 $(SEES_$1))
+CUDA_CPP := $(if $(CUDA_INC),-isystem $(dir $(CUDA_INC)))
+CPP_preload := $(CUDA_CPP)
+CPP_cupti := $(CUDA_CPP)
+CPP_sim := $(CUDA_CPP)
+CPP_tests := $(CUDA_CPP)
+CPP_bench := $(CUDA_CPP)
+# Exported functions are marked one by one; thread-local state of the shim is in the static block.
+EXTRA_trace := -fvisibility=hidden
+EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec
+EXTRA_cupti := -fvisibility=hidden -ftls-model=initial-exec
+
+objects = $(patsubst %,$O/obj/%.o,$(basename $(wildcard $(addsuffix /*.c,$1) $(addsuffix /*.S,$1))))
+
+$O/obj/%.o: %.c Makefile
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$Q$(CC) $(OURS) $(call includes,$(firstword $(subst /, ,$<))) $(CPP_$(firstword $(subst /, ,$<))) \
+		$(EXTRA_$(firstword $(subst /, ,$<))) $(CFLAGS) $(SANFLAGS) -c $< -o $@
+$O/obj/%.o: %.S Makefile
+	$(call say,AS,$<)
+	@mkdir -p $(@D)
+	$Q$(CC) -c $< -o $@
+
+# --- what is built --------------------------------------------------------------------------
+.DEFAULT_GOAL := all
+.PHONY: all features cufence shim simulator apps demo check check-unit check-cli check-golden bench \
+	lint fmt install uninstall clean help
+all: cufence $(if $(cuda),shim simulator apps tests bench) features
+
+# The reading half of trace/ and the tables; the writer is the recorder's.
+TRACE_OBJ := $(call objects,trace)
+IMAGE_OBJ := $(call objects,image)
+IMAGE_LIBS := -lelf -llz4 -lzstd
+
+# The program.  Its schema is compiled in.
+ANALYZER_OBJ := $(call objects,analyzer)
+cufence: $O/bin/cufence
+$O/bin/cufence: $(ANALYZER_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ -ldw $(IMAGE_LIBS) -lsqlite3
+$O/gen/schema.inc: analyzer/schema.sql
+	@mkdir -p $(@D)
+	$Qsed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+$O/obj/analyzer/db.o: $O/gen/schema.inc
+CPP_analyzer := -I$O/gen
+
+# The recorder.  libc only; CUPTI and libcuda are reached at run time.
+SHIM_OBJ := $(TRACE_OBJ) $(call objects,preload) $(call objects,cupti)
+shim: $O/lib/libcufence.so
+$O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libcufence.so -Wl,-Bsymbolic \
+		-Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@
+
+# The simulated device: sim/cuda_*.c, sim/cudart_*.c, sim/cupti_*.c, each with its export map.
+SIM_LIBS := $O/sim/libcuda.so.1 $O/sim/libcudart.so.13 $O/sim/libcupti.so.13
+simulator: $(SIM_LIBS) $O/sim/libcudart_sim.a
+sim_objects = $(patsubst %.c,$O/obj/%.o,$(wildcard sim/$1_*.c))
+$O/sim/libcuda.so.1: $(call sim_objects,cuda) $(TRACE_OBJ) $(IMAGE_OBJ)
+$O/sim/libcudart.so.13: $(call sim_objects,cudart)
+$O/sim/libcupti.so.13: $(call sim_objects,cupti)
+$O/sim/lib%: $(wildcard sim/*.map)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic \
+		-Wl,--version-script=sim/$(firstword $(subst ., ,$(@F))).map $(filter %.o,$^) -o $@ \
+		$(if $(findstring libcuda.so,$@),$(IMAGE_LIBS)) -lpthread
+$O/sim/libcudart_sim.a: $(call sim_objects,cudart)
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	$Qrm -f $@ && ar rcs $@ $^
+
+# Device code and the test apps.  sm_75 and its PTX run anywhere; sm_90 spares the H200 the JIT.
+GENCODE ?= -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90
+NVCCFLAGS := -std=c++17 -O2 -g $(GENCODE) -ccbin $(CXX) -Ikernels -Itestapps
+KERNEL_OBJ := $(patsubst %.cu,$O/obj/%.o,$(wildcard kernels/*.cu))
+APPS := $(basename $(notdir $(wildcard testapps/*.cu)))
+TWINS := $(basename $(notdir $(shell grep -l '\bFIXED\b' testapps/*.cu 2>/dev/null)))
+PTDS := $(basename $(notdir $(shell grep -l 'per-thread variant' testapps/*.cu 2>/dev/null)))
+PROGRAMS := $(APPS) $(addsuffix _fixed,$(TWINS)) $(addsuffix _ptds,$(PTDS))
+apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic $O/testapps/$(p)_static)
+
+$O/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h) Makefile
+	$(call say,NVCC,$<)
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
+$O/obj/testapps/%.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
+	$(call say,NVCC,$<)
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
+$O/obj/testapps/%_fixed.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
+	$(call say,NVCC,$< -DFIXED)
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) -DFIXED -c $< -o $@
+$O/obj/testapps/%_ptds.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
+	$(call say,NVCC,$< per-thread)
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) --default-stream per-thread -c $< -o $@
+
+LINK_APP = @mkdir -p $(@D); $(CXX) $(filter %.o %.a,$^) -o $@
+$O/testapps/%_simstatic: $O/obj/testapps/%.o $(KERNEL_OBJ) $O/sim/libcudart_sim.a
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -ldl -lpthread
+$O/testapps/%_static: $O/obj/testapps/%.o $(KERNEL_OBJ)
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread
+$O/testapps/%: $O/obj/testapps/%.o $(KERNEL_OBJ)
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
+.SECONDARY:
+
+# Tests: one binary per tests/unit/*.c.
+UNITS := $(patsubst tests/unit/%.c,$O/tests/%,$(wildcard tests/unit/*.c))
+PROGRAM_OBJ := $(filter-out $O/obj/analyzer/main.o,$(ANALYZER_OBJ))
+.PHONY: tests
+tests: $(UNITS)
+$O/tests/%: $O/obj/tests/unit/%.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka -ldw $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
+
+check: all tests
+	$Qtests/run $O
+demo: all
+	$Qtests/demo $O
+
+bench: $(patsubst bench/%.cu,$O/bench/%,$(wildcard bench/*.cu))
+$O/bench/%: bench/%.cu $(KERNEL_OBJ)
+	$(call say,NVCC,$<)
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) --cudart static $< $(KERNEL_OBJ) -o $@ -lpthread
+
+# --- the rest -------------------------------------------------------------------------------
+features:
+	@echo "cufence $(VERSION) in $O: cuda $(or $(cuda),no (set CUDA_HOME: without it no recorder, simulator or test apps))"
+lint:
+	$Q./.ci/lint
+fmt:
+	$Qclang-format -i $$(git ls-files '*.c' '*.h' ':!trace/calls*')
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/cufence $(DESTDIR)$(PREFIX)/share/man/man1
+	install $O/bin/cufence $(DESTDIR)$(PREFIX)/bin/
+	$(if $(cuda),install $O/lib/libcufence.so $(SIM_LIBS) $(DESTDIR)$(PREFIX)/lib/cufence/)
+	install -m 644 doc/cufence.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+uninstall:
+	rm -rf $(DESTDIR)$(PREFIX)/bin/cufence $(DESTDIR)$(PREFIX)/lib/cufence \
+		$(DESTDIR)$(PREFIX)/share/man/man1/cufence.1
+clean:
+	rm -rf $O
+help:
+	@echo 'make [all]      build everything this machine can, under $$(O) ($O)'
+	@echo 'make deps GOAL  install missing Debian packages, then make GOAL'
+	@echo 'make demo       trace a real test app and print the report'
+	@echo 'make check      all tests; N passed, N failed'
+	@echo 'make bench      build the benchmarks'
+	@echo 'make lint fmt install uninstall clean'
+	@echo 'variables       O= V=1 DEBUG=1 SAN=address,undefined COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX='
+
+-include $(shell find $O/obj -name '*.d' 2>/dev/null)
+endif

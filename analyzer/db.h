@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Thin helpers over SQLite, so that a query reads as its SQL and three lines.  Every function
+ * that can fail returns 0 or -1 after one message on stderr; bound parameters only.
+ *
+ *	struct sqlite3_stmt *q = db_prepare(db, "SELECT id FROM call WHERE thread = ?");
+ *	if (!q || db_bind(q, "i", thread))
+ *		goto out;
+ *	while ((step = db_step(q)) > 0)
+ *		use(sqlite3_column_int64(q, 0));
+ *
+ * One thread.
+ */
+#ifndef CUFENCE_DB_H
+#define CUFENCE_DB_H
+
+#include <stdint.h>
+#include <sqlite3.h>
+
+struct db {
+	sqlite3 *handle;
+	char *path;
+};
+
+/* Opens an existing cufence database (application_id and user_version are checked). */
+int db_open(struct db *db, const char *path, int read_only);
+
+/* Creates an empty one with schema.sql; path must not exist. */
+int db_create(struct db *db, const char *path);
+
+void db_close(struct db *db);
+
+/* Runs SQL without results, several statements if need be. */
+int db_exec(struct db *db, const char *sql);
+
+/* A statement to step, NULL after a message; sqlite3_finalize() frees it. */
+sqlite3_stmt *db_prepare(struct db *db, const char *sql);
+
+/*
+ * Binds all parameters in order: i int64_t, I int64_t with INT64_MIN as NULL, d double, s string
+ * (NULL: NULL; copied).  The statement is reset first.
+ */
+int db_bind(sqlite3_stmt *stmt, const char *types, ...);
+
+/* 1: a row, 0: done, -1: failed after a message. */
+int db_step(sqlite3_stmt *stmt);
+
+/* Binds, steps a statement without rows to its end and resets it. */
+int db_run(sqlite3_stmt *stmt, const char *types, ...);
+
+/* First column of the first row, or otherwise if there is none or it is NULL. */
+int64_t db_int(struct db *db, const char *sql, int64_t otherwise);
+
+/* NULL for db_bind's "I". */
+#define DB_NULL INT64_MIN
+
+#endif

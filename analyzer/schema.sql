@@ -1,0 +1,250 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- The database of one run.  Raw tables hold what was recorded and are only ever appended to;
+-- derived tables (below the line "Derived") hold what the analyzer concluded and are dropped
+-- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
+
+PRAGMA application_id = 0x63756665; -- "cufe"
+PRAGMA user_version = 1;
+
+CREATE TABLE run ( -- one row: the run as a whole
+	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
+	tool_version TEXT NOT NULL,     -- of the cufence that loaded it
+	command TEXT                    -- what was traced, if known
+);
+
+CREATE TABLE process ( -- one traced process, one trace file
+	id INTEGER PRIMARY KEY,
+	pid INTEGER NOT NULL,
+	parent_pid INTEGER NOT NULL,
+	start INTEGER NOT NULL,         -- the trace was created, ns
+	end INTEGER NOT NULL,           -- last thing seen, ns
+	closed INTEGER NOT NULL,        -- 1: the process ended in order
+	simulated INTEGER NOT NULL,     -- 1: on the simulated device
+	clock TEXT NOT NULL,            -- tsc, monotonic or virtual
+	clock_error INTEGER NOT NULL,   -- widest calibration bracket, ns
+	cupti TEXT NOT NULL,            -- never, on, off, absent, busy or failed
+	cupti_error INTEGER NOT NULL,   -- CUptiResult when failed
+	cupti_version INTEGER NOT NULL,
+	driver_version INTEGER NOT NULL,
+	trace_path TEXT NOT NULL
+);
+
+CREATE TABLE loss ( -- what is known to be missing, a row per process and reason
+	process INTEGER NOT NULL REFERENCES process(id),
+	reason TEXT NOT NULL,           -- name of the counter, or not_closed, host_only
+	count INTEGER NOT NULL
+);
+
+CREATE TABLE property ( -- environment and settings that change behaviour
+	process INTEGER NOT NULL REFERENCES process(id),
+	name TEXT NOT NULL,
+	value TEXT NOT NULL
+);
+
+CREATE TABLE thread ( -- a host thread that made a call
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	tid INTEGER NOT NULL,           -- kernel thread id
+	name TEXT
+);
+
+CREATE TABLE device ( -- a GPU and the attributes the rules use
+	process INTEGER NOT NULL REFERENCES process(id),
+	ordinal INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	sm_count INTEGER NOT NULL,
+	threads_per_sm INTEGER NOT NULL,
+	blocks_per_sm INTEGER NOT NULL,
+	compute_major INTEGER NOT NULL,
+	compute_minor INTEGER NOT NULL,
+	async_engines INTEGER NOT NULL,
+	memory_bytes INTEGER NOT NULL,
+	PRIMARY KEY (process, ordinal)
+);
+
+CREATE TABLE context ( -- a CUDA context
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	number INTEGER NOT NULL,        -- the recorder's, as in trace records
+	handle INTEGER NOT NULL,
+	cupti_id INTEGER NOT NULL,      -- 0: not known
+	device INTEGER NOT NULL,        -- ordinal, -1: not known
+	flags INTEGER NOT NULL          -- cuCtxGetFlags
+);
+
+CREATE TABLE stream ( -- one life of a stream handle; default streams have a row per context
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	context INTEGER REFERENCES context(id),
+	handle INTEGER NOT NULL,
+	kind TEXT NOT NULL,             -- legacy, per-thread, blocking, non-blocking or unknown
+	thread INTEGER REFERENCES thread(id), -- the owner of a per-thread default stream
+	priority INTEGER NOT NULL DEFAULT 0,
+	created INTEGER REFERENCES call(id),  -- NULL: before the trace, or a default stream
+	destroyed INTEGER REFERENCES call(id),
+	cupti_id INTEGER                -- stream id in operation rows, NULL: no operation seen
+);
+
+CREATE TABLE event ( -- one life of an event handle
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	handle INTEGER NOT NULL,
+	flags INTEGER NOT NULL,
+	created INTEGER REFERENCES call(id),
+	destroyed INTEGER REFERENCES call(id)
+);
+
+CREATE TABLE allocation ( -- one life of a piece of memory
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	address INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	memory TEXT NOT NULL,           -- device, pinned, registered, managed or async
+	created INTEGER REFERENCES call(id),
+	freed INTEGER REFERENCES call(id)
+);
+
+CREATE TABLE kernel ( -- a function as the driver knows it
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	handle INTEGER,                 -- NULL: known from operations only
+	mangled TEXT NOT NULL,
+	name TEXT NOT NULL,             -- demangled, without parameters and template arguments
+	parameter_count INTEGER         -- NULL: the driver would not say
+);
+
+CREATE TABLE module ( -- an executable mapping of the process
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	start INTEGER NOT NULL,
+	end INTEGER NOT NULL,
+	file_offset INTEGER NOT NULL,
+	path TEXT NOT NULL,
+	build_id TEXT
+);
+
+CREATE TABLE site ( -- a place calls came from: up to eight return addresses
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	number INTEGER NOT NULL,        -- the recorder's
+	function TEXT,                  -- of the first user frame
+	file TEXT,                      -- of the first user frame
+	line INTEGER,
+	api TEXT,                       -- the cudart function on the stack (static cudart), or NULL
+	text TEXT                       -- "file:line" or "module+0xoffset", for printing
+);
+
+CREATE TABLE frame ( -- the frames of a site, innermost first
+	site INTEGER NOT NULL REFERENCES site(id),
+	depth INTEGER NOT NULL,         -- 0 is the innermost; inlined frames have rows of their own
+	address INTEGER NOT NULL,
+	module INTEGER REFERENCES module(id),
+	function TEXT,
+	file TEXT,
+	line INTEGER,
+	user INTEGER NOT NULL,          -- 0: CUDA's own or a host stub
+	PRIMARY KEY (site, depth)
+);
+
+CREATE TABLE call_type ( -- the rows of calls.def that the trace was written with
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL,
+	kind TEXT NOT NULL,
+	runtime INTEGER NOT NULL
+);
+
+CREATE TABLE call ( -- one CUDA call, driver or runtime
+	id INTEGER PRIMARY KEY,         -- in order of entry
+	process INTEGER NOT NULL REFERENCES process(id),
+	thread INTEGER NOT NULL REFERENCES thread(id),
+	parent INTEGER REFERENCES call(id), -- the recorded call it was made from
+	type INTEGER NOT NULL REFERENCES call_type(id),
+	enter INTEGER NOT NULL,         -- ns
+	exit INTEGER,                   -- ns; NULL: it never returned
+	result INTEGER,                 -- CUresult or cudaError_t
+	context INTEGER REFERENCES context(id),
+	stream INTEGER REFERENCES stream(id),  -- the stream it names or implies
+	event INTEGER REFERENCES event(id),
+	kernel INTEGER REFERENCES kernel(id),
+	site INTEGER REFERENCES site(id),
+	correlation INTEGER,            -- CUPTI's id, NULL: none
+	per_thread INTEGER NOT NULL,    -- 1: a per-thread default stream entry point
+	ptr INTEGER, dst INTEGER, src INTEGER, -- addresses
+	bytes INTEGER,
+	direction INTEGER,              -- cudaMemcpyKind
+	flags INTEGER,
+	grid INTEGER, block INTEGER,    -- packed as in doc/FORMAT.md
+	dst_memory TEXT,                -- pageable, pinned, device, managed: copies
+	src_memory TEXT
+);
+
+CREATE TABLE operation ( -- one operation of the device
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	call INTEGER REFERENCES call(id), -- the driver call that submitted it, NULL: none recorded
+	kind TEXT NOT NULL,             -- kernel, memcpy, memset, peer or graph
+	start INTEGER,                  -- ns; NULL: invalid or it never ran
+	end INTEGER,
+	device INTEGER NOT NULL,
+	context INTEGER REFERENCES context(id),
+	stream INTEGER REFERENCES stream(id),
+	correlation INTEGER NOT NULL,
+	kernel INTEGER REFERENCES kernel(id),
+	bytes INTEGER,
+	copy_kind INTEGER,
+	src_memory TEXT, dst_memory TEXT,
+	graph_node INTEGER
+);
+
+CREATE TABLE overhead ( -- an interval in which the driver did work of its own
+	process INTEGER NOT NULL REFERENCES process(id),
+	call INTEGER REFERENCES call(id),
+	kind TEXT NOT NULL,             -- lazy_loading, queue_full or a number
+	start INTEGER NOT NULL,
+	end INTEGER NOT NULL
+);
+
+CREATE TABLE calibration ( -- clock pairs
+	process INTEGER NOT NULL REFERENCES process(id),
+	ticks INTEGER NOT NULL,
+	realtime_ns INTEGER NOT NULL,
+	cupti_ns INTEGER NOT NULL,
+	gap_ticks INTEGER NOT NULL
+);
+
+-- Derived
+
+CREATE TABLE dependency ( -- derived: direct edges between operations
+	op INTEGER NOT NULL REFERENCES operation(id),    -- the later one
+	needs INTEGER NOT NULL REFERENCES operation(id), -- the earlier one
+	reason TEXT NOT NULL,           -- stream, event, legacy or host
+	PRIMARY KEY (op, needs, reason)
+);
+
+CREATE TABLE wait ( -- derived: a call that the device held
+	id INTEGER PRIMARY KEY,
+	call INTEGER NOT NULL REFERENCES call(id),
+	kind TEXT NOT NULL,             -- explicit or implicit
+	op INTEGER REFERENCES operation(id), -- what it waited for, the last to end
+	waited INTEGER NOT NULL,        -- ns, beyond the call's own unblocked duration
+	avoidable INTEGER NOT NULL      -- ns of it that the thread could have used
+);
+
+CREATE TABLE finding ( -- derived: what is wrong, a row per rule and pair of sites
+	id INTEGER PRIMARY KEY,
+	rule TEXT NOT NULL,
+	confidence TEXT NOT NULL,       -- certain, likely or possible
+	severity TEXT NOT NULL,         -- high, medium or low
+	shown INTEGER NOT NULL,         -- 1: at the default level
+	count INTEGER NOT NULL,         -- instances
+	waited INTEGER NOT NULL,        -- host time or overlap lost, ns, all instances
+	saving INTEGER,                 -- ns of the run, NULL: no estimate
+	share REAL NOT NULL,            -- of the run's duration: the saving, or what stands in for it
+	site INTEGER REFERENCES site(id),       -- "at"
+	other_site INTEGER REFERENCES site(id), -- "for"
+	call INTEGER REFERENCES call(id),       -- the worst instance
+	other_call INTEGER REFERENCES call(id),
+	message TEXT NOT NULL,          -- the first line, without the rule's name
+	fingerprint TEXT NOT NULL       -- rule, functions and ordinals of both sites, kernel names
+);

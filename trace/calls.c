@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calls.h"
+
+#include <stddef.h>
+
+/* A row's fields become a list of enum field_kind; the expressions are dropped unexpanded. */
+#define IN(field, expression) FIELD_##field,
+#define OUT(field, pointer) FIELD_##field,
+#define COUNT(...) (sizeof((uint8_t[]){ 0, __VA_ARGS__ }) - 1)
+
+const struct call_type call_types[CALL_COUNT] = {
+#define DRIVER(symbol, base, since, params, args, fields, call_kind, call_traits) \
+	[CALL_##symbol] = { .name = #symbol, .kind = call_kind, .traits = call_traits, \
+		.field_count = COUNT(fields), .field = { fields } },
+#define DRIVER_PT(symbol, base, since, pt, pt_since, params, args, fields, call_kind, \
+	call_traits) \
+	[CALL_##symbol] = { .name = #symbol, .suffix = #pt, .kind = call_kind, \
+		.traits = call_traits, .field_count = COUNT(fields), .field = { fields } },
+#define RUNTIME(symbol, first, last, params, args) \
+	[CALL_##symbol] = { .name = #symbol, .kind = KIND_RUNTIME, .runtime = 1 },
+#define RUNTIME_PT(symbol, pt, first, last, params, args) \
+	[CALL_##symbol] = { .name = #symbol, .suffix = #pt, .kind = KIND_RUNTIME, .runtime = 1 },
+#include "calls.def"
+};
+
+const char *const field_names[FIELD_KIND_COUNT] = {
+#define X(field) #field,
+	FIELD_KINDS(X)
+#undef X
+};
+
+const char *const call_kind_names[KIND_COUNT] = {
+#define X(kind, name) #name,
+	CALL_KINDS(X)
+#undef X
+};

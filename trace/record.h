@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The trace file: what libcufence.so writes and the cufence program reads.
+ *
+ * A file is one struct file_header (TRACE_HEADER_SIZE bytes) followed by chunks of
+ * file_header.chunk_size bytes.  A chunk belongs to one writing thread for its whole life and
+ * holds records one after the other, each starting on an 8-byte boundary; chunk_header.committed
+ * says how many bytes of them are complete and is stored with release order after each record, so
+ * that a file left by a killed process reads up to the last whole record.  The first chunk is
+ * written by trace_create() alone and describes the calls (RECORD_CALL_TYPE), which makes a file
+ * readable by a program built from another calls.def.
+ *
+ * Everything is little-endian and unaligned-free.  Layouts only grow: a reader accepts any
+ * minor version and skips record types it does not know (doc/FORMAT.md).
+ *
+ * Two time scales occur.  Call records carry ticks of the recorder's clock (file_header.clock);
+ * device records carry CUPTI's nanoseconds.  RECORD_CALIBRATION pairs both with CLOCK_REALTIME.
+ */
+#ifndef CUFENCE_RECORD_H
+#define CUFENCE_RECORD_H
+
+#include <stdint.h>
+
+#define TRACE_MAGIC "CUFENCE\n"
+#define TRACE_VERSION_MAJOR 1
+#define TRACE_VERSION_MINOR 0
+#define TRACE_HEADER_SIZE 4096
+#define TRACE_CHUNK_MAGIC 0x4b484346u /* "FCHK" */
+#define TRACE_CHUNK_SIZE (256 * 1024)
+#define TRACE_ALIGN 8
+
+/* file_header.features: what the recorder was able to do. */
+enum trace_feature {
+	FEATURE_CALLS = 1 << 0,    /* host calls were recorded */
+	FEATURE_DEVICE = 1 << 1,   /* CUPTI device operations were recorded */
+	FEATURE_GRAPH_NODES = 1 << 2, /* graphs at node level */
+	FEATURE_SIMULATED = 1 << 3, /* the simulated device, virtual time */
+};
+
+enum trace_clock {
+	CLOCK_TICKS_TSC = 1,       /* ticks of the CPU's time stamp counter */
+	CLOCK_TICKS_MONOTONIC = 2, /* CLOCK_MONOTONIC nanoseconds */
+	CLOCK_TICKS_VIRTUAL = 3,   /* the simulator's virtual nanoseconds */
+};
+
+/* Why there is no device side; file_header.cupti_state. */
+enum trace_cupti_state {
+	CUPTI_STATE_NEVER = 0,     /* the process never initialized CUDA */
+	CUPTI_STATE_ON = 1,
+	CUPTI_STATE_OFF = 2,       /* CUFENCE_CUPTI=off or CUFENCE_MODE=host */
+	CUPTI_STATE_ABSENT = 3,    /* no libcupti found */
+	CUPTI_STATE_BUSY = 4,      /* another subscriber holds the slot (error 39) */
+	CUPTI_STATE_FAILED = 5,    /* cupti_error says how */
+};
+
+/* Counters that the recorder adds to while it runs; relaxed atomics in the mapped header. */
+enum trace_counter {
+	COUNT_DROPPED_RECORDS,     /* no space, no memory: records not written */
+	COUNT_DROPPED_DEVICE,      /* records CUPTI itself reports as dropped */
+	COUNT_INVALID_DEVICE,      /* device records with impossible time stamps */
+	COUNT_DROPPED_SITES,       /* the site table was full */
+	COUNT_PASSED_THROUGH,      /* driver entry points asked for that have no wrapper */
+	COUNT_BYPASSED_CALLS,      /* calls that only a CUPTI callback saw */
+	COUNT_DROPPED_ENTRIES,     /* the function or string table was full */
+	COUNTER_COUNT
+};
+
+struct file_header {
+	char magic[8];
+	uint16_t version_major, version_minor;
+	uint32_t header_size;
+	uint32_t chunk_size;
+	uint32_t clock;            /* enum trace_clock */
+	uint64_t features;         /* enum trace_feature */
+	uint32_t pid, parent_pid;
+	uint64_t start_ns;         /* CLOCK_REALTIME at creation, ns */
+	uint32_t closed;           /* 1 once the process ended in order */
+	uint32_t cupti_state;      /* enum trace_cupti_state */
+	uint32_t cupti_error;      /* CUptiResult, when failed */
+	uint32_t cupti_version;    /* cuptiGetVersion() */
+	uint32_t driver_version;   /* cuDriverGetVersion() */
+	uint32_t chunk_count;      /* chunks handed out so far */
+	uint64_t counter[COUNTER_COUNT];
+};
+
+struct chunk_header {
+	uint32_t magic;
+	uint32_t thread;           /* kernel thread id of the writer; 0: the file's own tables */
+	uint64_t committed;        /* bytes of complete records after this header */
+	uint64_t reserved[2];
+};
+
+enum record_type {
+	RECORD_CALL_TYPE = 1,
+	RECORD_CALL,
+	RECORD_ENTER,
+	RECORD_DEVICE,
+	RECORD_SITE,
+	RECORD_MODULE,
+	RECORD_FUNCTION,
+	RECORD_STRING,
+	RECORD_CONTEXT,
+	RECORD_DEVICE_INFO,
+	RECORD_CALIBRATION,
+	RECORD_PROPERTY,
+	RECORD_THREAD,
+	RECORD_IMAGE,
+	RECORD_TYPE_COUNT
+};
+
+/* Every record starts with this. */
+struct record {
+	uint16_t words;            /* size of the whole record in 8-byte words, padding included */
+	uint8_t type;              /* enum record_type */
+	uint8_t flags;             /* by type */
+};
+#define RECORD_MAX_BYTES (0xffffu * TRACE_ALIGN)
+
+/* record.flags of RECORD_CALL and RECORD_ENTER */
+enum call_flag {
+	CALL_PER_THREAD = 1 << 0,  /* the _ptsz or _ptds entry point: stream 0 is per-thread */
+	CALL_NESTED = 1 << 1,      /* made from within another recorded call of this thread */
+	CALL_LONG = 1 << 2,        /* duration is in units of CALL_LONG_UNIT ticks */
+	CALL_FROM_CALLBACK = 1 << 3, /* it bypassed the wrappers; times are the callback's */
+};
+#define CALL_LONG_UNIT 4096
+
+/*
+ * One finished call.  field[] holds the row's fields of calls.def in order (enum field_kind from
+ * the file's RECORD_CALL_TYPE).  Launches carry after them pointer_count struct launch_pointer,
+ * padded to 8 bytes, then 8-byte scalar words up to the record's end.
+ */
+struct call_record {
+	struct record head;
+	uint16_t call;             /* number of the RECORD_CALL_TYPE */
+	int16_t result;            /* CUresult or cudaError_t */
+	uint32_t site;             /* RECORD_SITE id, 0: unknown */
+	uint32_t correlation;      /* CUPTI correlation id, 0: none */
+	uint64_t enter;            /* ticks */
+	uint32_t duration;         /* ticks, see CALL_LONG */
+	uint16_t context;          /* RECORD_CONTEXT id current at entry, 0: none */
+	uint16_t pointer_count;
+	uint64_t field[];
+};
+
+/* Written before a call that may block, so that a hang shows. */
+struct enter_record {
+	struct record head;
+	uint16_t call;
+	uint16_t context;
+	uint32_t site;
+	uint32_t reserved;
+	uint64_t enter;            /* ticks */
+};
+
+/* A parameter word of a launch that points into a known allocation; 12 bytes, packed. */
+struct launch_pointer {
+	uint32_t offset;           /* byte offset in the parameter buffer */
+	uint32_t pointer[2];       /* low word, high word */
+};
+
+/* What a device operation is; device_record.kind. */
+enum device_kind {
+	DEVICE_KERNEL = 1,
+	DEVICE_MEMCPY,
+	DEVICE_MEMSET,
+	DEVICE_PEER,               /* memcpy between devices */
+	DEVICE_GRAPH,              /* a whole graph launch */
+	DEVICE_OVERHEAD,           /* not an operation: the driver's own work */
+};
+
+/* device_record.src, .dst and the memory kinds of the analyzer; numbers are CUPTI's. */
+enum memory_kind {
+	MEMORY_UNKNOWN = 0, MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_DEVICE = 3,
+	MEMORY_ARRAY = 4, MEMORY_MANAGED = 5, MEMORY_DEVICE_STATIC = 6, MEMORY_MANAGED_STATIC = 7,
+};
+
+/* device_record.detail of DEVICE_OVERHEAD; numbers are CUPTI's (kind << 16 apart). */
+enum overhead_kind {
+	OVERHEAD_LAZY_LOADING = 5, OVERHEAD_QUEUE_FULL = 6,
+};
+
+/* One operation on the device, or one OVERHEAD interval.  head.flags: DEVICE_INVALID. */
+struct device_record {
+	struct record head;
+	uint8_t kind;              /* enum device_kind */
+	uint8_t detail;            /* memcpy: copyKind; overhead: enum overhead_kind */
+	uint8_t src, dst;          /* memcpy: enum memory_kind; peer: device numbers */
+	uint64_t start, end;       /* CUPTI ns; end 0: had not ended when the trace closed */
+	uint32_t correlation;
+	uint16_t context;          /* CUPTI context id: context_record.cupti_id */
+	uint16_t device;
+	uint32_t stream;           /* CUPTI stream id, unique within the context */
+	uint32_t name;             /* kernel: string_record.id; graph: graph id */
+	uint64_t value;            /* memcpy, memset: bytes; kernel: graph node id, 0 outside */
+};
+enum { DEVICE_INVALID = 1 << 0 }; /* impossible times: kept, never used for timing */
+
+/* id and up to 8 return addresses, innermost first, none of the shim's own.  A record has as many
+ * as it has room for. */
+#define SITE_FRAMES 8
+struct site_record {
+	struct record head;
+	uint32_t id;
+	uint64_t address[];
+};
+
+/* An executable mapping, named at the time a site first pointed into it. */
+struct module_record {
+	struct record head;
+	uint32_t path_length;
+	uint64_t start, end;       /* addresses */
+	uint64_t file_offset;      /* of start */
+	uint8_t build_id[20];      /* zeros: none */
+	uint32_t reserved;
+	char path[];               /* not NUL-terminated */
+};
+
+/* A CUfunction or CUkernel, at its first launch. */
+struct function_record {
+	struct record head;
+	uint32_t name_length;
+	uint64_t handle;
+	uint32_t parameter_count;  /* FUNCTION_NO_PARAMETERS: the driver would not say */
+	uint32_t reserved;
+	/* parameter_count times struct function_parameter, then the mangled name */
+	char data[];
+};
+#define FUNCTION_NO_PARAMETERS 0xffffffffu
+struct function_parameter { uint16_t offset, size; };
+
+/* A kernel name as CUPTI reports it (mangled); ids from 1. */
+struct string_record {
+	struct record head;
+	uint32_t id;
+	uint32_t length;
+	uint32_t reserved;
+	char text[];
+};
+
+/* A CUcontext at the first call made in it, and again once its CUPTI id is known. */
+struct context_record {
+	struct record head;
+	uint16_t id;               /* ours, 1.. */
+	uint16_t cupti_id;         /* 0: not known */
+	uint64_t handle;           /* CUcontext */
+	int32_t device;            /* ordinal, -1: not known */
+	uint32_t flags;            /* cuCtxGetFlags: schedule policy */
+};
+
+struct device_info_record {
+	struct record head;
+	uint32_t device;           /* ordinal */
+	uint32_t sm_count;
+	uint32_t threads_per_sm;
+	uint32_t blocks_per_sm;
+	uint32_t compute_major, compute_minor;
+	uint32_t async_engines;
+	uint64_t memory_bytes;
+	uint32_t name_length;
+	uint32_t reserved;
+	char name[];
+};
+
+/* Both clocks read in one bracket of gap_ticks. */
+struct calibration_record {
+	struct record head;
+	uint32_t reserved;
+	uint64_t ticks;            /* middle of the bracket */
+	uint64_t realtime_ns;
+	uint64_t cupti_ns;         /* 0: CUPTI was off */
+	uint64_t gap_ticks;
+};
+
+/* Environment that changes behaviour, command line, library versions. */
+struct property_record {
+	struct record head;
+	uint16_t name_length, value_length;
+	char data[];               /* name, then value */
+};
+
+struct thread_record {
+	struct record head;
+	uint32_t thread;
+	uint32_t name_length;
+	uint32_t reserved;
+	char name[];
+};
+
+/* A code image that was loaded from memory, in pieces of at most RECORD_MAX_BYTES. */
+struct image_record {
+	struct record head;
+	uint32_t length;           /* of this piece */
+	uint64_t hash;             /* of the whole image */
+	uint64_t offset, total;
+	uint8_t data[];
+};
+
+/* A row of calls.def, so that a file explains itself. */
+struct call_type_record {
+	struct record head;
+	uint16_t call;             /* the number other records use */
+	uint8_t kind;              /* enum call_kind */
+	uint8_t traits;            /* enum call_trait */
+	uint8_t runtime;           /* 1: a cudart call, 0: a driver call */
+	uint8_t field_count;
+	uint16_t name_length;
+	/* field_count times uint8_t enum field_kind, then the name */
+	char data[];
+};
+
+_Static_assert(sizeof(struct file_header) <= TRACE_HEADER_SIZE, "file header");
+_Static_assert(sizeof(struct chunk_header) == 32, "chunk header");
+_Static_assert(sizeof(struct record) == 4, "record");
+_Static_assert(sizeof(struct call_record) == 32, "call record");
+_Static_assert(sizeof(struct enter_record) == 24, "enter record");
+_Static_assert(sizeof(struct launch_pointer) == 12, "launch pointer");
+_Static_assert(sizeof(struct device_record) == 48, "device record");
+
+#endif

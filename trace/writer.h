@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes a trace file from many threads without a lock on the way of a record: each thread owns
+ * a chunk, appends to it and publishes the new length with one release store.  Space is allocated
+ * on disk before a chunk is mapped, so that a full disk shows as a refused chunk (a counted drop)
+ * and never as SIGBUS.
+ *
+ * It lives in somebody else's process: needs libc only, never allocates from the heap, never
+ * prints, leaves errno to the caller to save.
+ */
+#ifndef CUFENCE_WRITER_H
+#define CUFENCE_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record.h"
+
+/* One per process; zero-initialized is "not open". */
+struct trace_writer {
+	int fd;
+	struct file_header *header; /* mapped; NULL while not open */
+	uint64_t max_bytes;         /* of the file, 0: no limit */
+};
+
+/* One per thread; zero-initialized is "no chunk yet". */
+struct trace_chunk {
+	struct chunk_header *header; /* mapped; NULL: none */
+	uint32_t used;               /* bytes of records written, committed or not */
+	uint32_t thread;             /* kernel thread id */
+};
+
+/* What the creator knows of the process. */
+struct trace_start {
+	uint32_t pid, parent_pid;
+	uint32_t clock;              /* enum trace_clock */
+	uint64_t features;           /* enum trace_feature */
+	uint64_t realtime_ns;
+};
+
+/* Creates the file (mode 0600, never following a link) and writes the call table: 0 or -errno. */
+int trace_create(struct trace_writer *writer, const char *path, const struct trace_start *start);
+
+/* Marks the file closed in order and unmaps the header.  Chunks stay mapped: threads may run. */
+void trace_finish(struct trace_writer *writer);
+
+/* Forgets the file without touching it: in a forked child, whose parent goes on writing. */
+void trace_abandon(struct trace_writer *writer);
+
+/*
+ * Room for a record of bytes (any number up to RECORD_MAX_BYTES, rounded up to 8), zeroed tail
+ * padding, head filled in; NULL and a counted drop if there is none.  The caller fills in the
+ * rest and calls trace_commit() before it asks for another one.
+ */
+void *trace_reserve(struct trace_writer *writer, struct trace_chunk *chunk, size_t bytes,
+	enum record_type type);
+
+/* Publishes all that was reserved from this chunk. */
+void trace_commit(struct trace_chunk *chunk);
+
+/* Gives the thread's chunk back: its records stay, the rest of its space is unused. */
+void trace_chunk_close(struct trace_chunk *chunk);
+
+/* Adds to one of the file's counters; does nothing while not open. */
+void trace_count(struct trace_writer *writer, enum trace_counter counter, uint64_t n);
+
+#endif
