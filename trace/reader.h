@@ -2,8 +2,8 @@
 /*
  * Reads a trace file and checks all of it: whatever trace_next() returns is a whole record of
  * its type whose inner counts and lengths fit into it, so that callers need no checks of their
- * own.  A file cut short, still being written or left by a killed process is valid up to its
- * commit offsets.  A damaged one fails with the file offset.
+ * own.  A file still being written or left by a killed process is valid up to its commit
+ * offsets.  A damaged one fails with the file offset.
  *
  * One reader per thread; records point into the mapped file and live until trace_close().
  */
@@ -18,6 +18,7 @@
 struct trace_reader {
 	const uint8_t *base;      /* the mapped file */
 	size_t size;
+	int mapped;               /* base is ours to unmap */
 	const struct file_header *header;
 	size_t chunk;             /* offset of the current chunk, 0 before the first */
 	size_t position, limit;   /* in the file; between them the current chunk's records */

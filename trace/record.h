@@ -3,8 +3,8 @@
  * The trace file: what libcufence.so writes and the cufence program reads.
  *
  * A file is one struct file_header (TRACE_HEADER_SIZE bytes) followed by chunks of
- * file_header.chunk_size bytes.  A chunk belongs to one writing thread for its whole life and
- * holds records one after the other, each starting on an 8-byte boundary; chunk_header.committed
+ * file_header.chunk_size bytes; a chunk of zeros was never used.  A chunk belongs to one writing
+ * thread at a time and holds records one after the other, each starting on an 8-byte boundary; chunk_header.committed
  * says how many bytes of them are complete and is stored with release order after each record, so
  * that a file left by a killed process reads up to the last whole record.  The first chunk is
  * written by trace_create() alone and describes the calls (RECORD_CALL_TYPE), which makes a file
@@ -54,14 +54,19 @@ enum trace_cupti_state {
 };
 
 /* Counters that the recorder adds to while it runs; relaxed atomics in the mapped header. */
+#define TRACE_COUNTERS(X) \
+	X(DROPPED_RECORDS, dropped_records)  /* no space, no memory: records not written */ \
+	X(DROPPED_DEVICE, dropped_device)    /* records CUPTI itself reports as dropped */ \
+	X(INVALID_DEVICE, invalid_device)    /* device records with impossible time stamps */ \
+	X(DROPPED_SITES, dropped_sites)      /* the site table was full */ \
+	X(DROPPED_ENTRIES, dropped_entries)  /* the function, context or string table was full */ \
+	X(PASSED_THROUGH, passed_through)    /* driver entry points handed out without a wrapper */ \
+	X(BYPASSED_CALLS, bypassed_calls)    /* calls that only a CUPTI callback saw */
+
 enum trace_counter {
-	COUNT_DROPPED_RECORDS,     /* no space, no memory: records not written */
-	COUNT_DROPPED_DEVICE,      /* records CUPTI itself reports as dropped */
-	COUNT_INVALID_DEVICE,      /* device records with impossible time stamps */
-	COUNT_DROPPED_SITES,       /* the site table was full */
-	COUNT_PASSED_THROUGH,      /* driver entry points asked for that have no wrapper */
-	COUNT_BYPASSED_CALLS,      /* calls that only a CUPTI callback saw */
-	COUNT_DROPPED_ENTRIES,     /* the function or string table was full */
+#define X(counter, name) COUNT_##counter,
+	TRACE_COUNTERS(X)
+#undef X
 	COUNTER_COUNT
 };
 
@@ -85,7 +90,7 @@ struct file_header {
 
 struct chunk_header {
 	uint32_t magic;
-	uint32_t thread;           /* kernel thread id of the writer; 0: the file's own tables */
+	uint32_t thread;           /* kernel thread id of the first writer; 0: the file's own */
 	uint64_t committed;        /* bytes of complete records after this header */
 	uint64_t reserved[2];
 };
@@ -279,9 +284,10 @@ struct property_record {
 	char data[];               /* name, then value */
 };
 
+/* The records after this one in the chunk are of this thread: chunks of ended threads are reused. */
 struct thread_record {
 	struct record head;
-	uint32_t thread;
+	uint32_t thread;           /* kernel thread id */
 	uint32_t name_length;
 	uint32_t reserved;
 	char name[];

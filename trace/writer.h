@@ -21,6 +21,7 @@ struct trace_writer {
 	int fd;
 	struct file_header *header; /* mapped; NULL while not open */
 	uint64_t max_bytes;         /* of the file, 0: no limit */
+	int full;                   /* no more chunks: disk or limit; records are dropped */
 };
 
 /* One per thread; zero-initialized is "no chunk yet". */
@@ -41,7 +42,7 @@ struct trace_start {
 /* Creates the file (mode 0600, never following a link) and writes the call table: 0 or -errno. */
 int trace_create(struct trace_writer *writer, const char *path, const struct trace_start *start);
 
-/* Marks the file closed in order and unmaps the header.  Chunks stay mapped: threads may run. */
+/* Marks the file closed in order.  Everything stays mapped: other threads may still be writing. */
 void trace_finish(struct trace_writer *writer);
 
 /* Forgets the file without touching it: in a forked child, whose parent goes on writing. */
@@ -58,7 +59,7 @@ void *trace_reserve(struct trace_writer *writer, struct trace_chunk *chunk, size
 /* Publishes all that was reserved from this chunk. */
 void trace_commit(struct trace_chunk *chunk);
 
-/* Gives the thread's chunk back: its records stay, the rest of its space is unused. */
+/* Unmaps the chunk: its records stay, the rest of its space is unused. */
 void trace_chunk_close(struct trace_chunk *chunk);
 
 /* Adds to one of the file's counters; does nothing while not open. */

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trace/: what the writer writes the reader reads, whole or cut at any byte; text is lossless. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <signal.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "calls.h"
+#include "layout.h"
+#include "reader.h"
+#include "text.h"
+#include "writer.h"
+
+struct files {
+	char folder[64];
+	char trace[96], text[96], copy[96];
+};
+
+static int make_files(void **state)
+{
+	struct files *files = calloc(1, sizeof(*files));
+
+	strcpy(files->folder, "/tmp/cufence-test-XXXXXX");
+	assert_non_null(mkdtemp(files->folder));
+	snprintf(files->trace, sizeof(files->trace), "%s/a.cft", files->folder);
+	snprintf(files->text, sizeof(files->text), "%s/a.txt", files->folder);
+	snprintf(files->copy, sizeof(files->copy), "%s/b.cft", files->folder);
+	*state = files;
+	return 0;
+}
+
+static int remove_files(void **state)
+{
+	struct files *files = *state;
+
+	remove(files->trace);
+	remove(files->text);
+	remove(files->copy);
+	rmdir(files->folder);
+	free(files);
+	return 0;
+}
+
+static const struct trace_start start = {
+	.pid = 7, .parent_pid = 3, .clock = CLOCK_TICKS_VIRTUAL, .features = FEATURE_CALLS,
+	.realtime_ns = 1000,
+};
+
+static void add_call(struct trace_writer *writer, struct trace_chunk *chunk, uint64_t enter,
+	enum call_id id)
+{
+	unsigned fields = call_types[id].field_count;
+	struct call_record *call = trace_reserve(writer, chunk,
+		sizeof(*call) + fields * sizeof(uint64_t), RECORD_CALL);
+
+	assert_non_null(call);
+	call->call = (uint16_t)id;
+	call->enter = enter;
+	for (unsigned i = 0; i < fields; i++)
+		call->field[i] = enter * 16 + i;
+	trace_commit(chunk);
+}
+
+/* One record of every type, with tails of odd lengths. */
+static void add_one_of_each(struct trace_writer *writer, struct trace_chunk *chunk)
+{
+	static const char tail[] = "odd \"text\"\n";
+
+	/* Calls and their types have samples of their own. */
+	for (unsigned type = RECORD_ENTER; type < RECORD_TYPE_COUNT; type++) {
+		const struct record_layout *layout = &record_layouts[type];
+		uint32_t length = layout->tail == TAIL_ADDRESSES ? 16 : 11;
+		char *at = trace_reserve(writer, chunk,
+			layout->size + (layout->tail ? length : 0), type);
+
+		assert_non_null(at);
+		for (const struct column *c = layout->column; c->name; c++)
+			if (c->size <= 8)
+				column_set(c, at, 1);
+		if (layout->length_offset) {
+			memcpy(at + layout->length_offset, &length, 4);
+			memcpy(at + layout->size, tail, length);
+		}
+		if (type == RECORD_PROPERTY) {
+			((struct property_record *)at)->name_length = 4;
+			((struct property_record *)at)->value_length = 7;
+			memcpy(((struct property_record *)at)->data, tail, 11);
+		}
+		if (type == RECORD_FUNCTION) {
+			((struct function_record *)at)->parameter_count = 2;
+			((struct function_record *)at)->name_length = 3;
+			memcpy(((struct function_record *)at)->data, "\0\0\4\0\4\0\4\0abc", 11);
+		}
+		trace_commit(chunk);
+	}
+}
+
+static void add_launch(struct trace_writer *writer, struct trace_chunk *chunk)
+{
+	unsigned fields = call_types[CALL_cuLaunchKernel].field_count;
+	struct launch_pointer pointer = { 8, { 0x1000, 0x7f } };
+	uint64_t word = 42;
+	struct call_record *call = trace_reserve(writer, chunk,
+		sizeof(*call) + fields * 8 + 16 + 8, RECORD_CALL);
+	char *tail = (char *)&call->field[fields];
+
+	call->call = CALL_cuLaunchKernel;
+	call->pointer_count = 1;
+	call->head.flags = CALL_PER_THREAD | CALL_NESTED;
+	call->result = -5;
+	memcpy(tail, &pointer, sizeof(pointer));
+	memcpy(tail + 16, &word, sizeof(word));
+	trace_commit(chunk);
+}
+
+static void write_sample(const char *path)
+{
+	struct trace_writer writer = { 0 };
+	struct trace_chunk chunk = { .thread = 11 };
+
+	assert_int_equal(trace_create(&writer, path, &start), 0);
+	add_call(&writer, &chunk, 1, CALL_cuMemFree_v2);
+	add_call(&writer, &chunk, 2, CALL_cuCtxSetCurrent);
+	add_call(&writer, &chunk, 3, CALL_cuEventRecordWithFlags);
+	add_launch(&writer, &chunk);
+	add_one_of_each(&writer, &chunk);
+	trace_count(&writer, COUNT_DROPPED_SITES, 3);
+	trace_finish(&writer);
+	trace_chunk_close(&chunk);
+	trace_abandon(&writer);
+}
+
+static void records_come_back_as_written(void **state)
+{
+	struct files *files = *state;
+	struct trace_reader reader;
+	const struct record *record;
+	unsigned seen[RECORD_TYPE_COUNT] = { 0 };
+	int rc;
+
+	write_sample(files->trace);
+	assert_int_equal(trace_open(&reader, files->trace), 0);
+	assert_int_equal(reader.header->closed, 1);
+	assert_int_equal(reader.header->pid, 7);
+	assert_int_equal(reader.header->counter[COUNT_DROPPED_SITES], 3);
+	while ((rc = trace_next(&reader, &record)) > 0) {
+		const struct call_record *call = (const struct call_record *)record;
+		seen[record->type]++;
+		if (record->type == RECORD_CALL && call->call == CALL_cuMemFree_v2) {
+			assert_int_equal(reader.thread, 11);
+			assert_int_equal(call->enter, 1);
+			assert_int_equal(call->field[0], 16);
+		}
+	}
+	assert_int_equal(rc, 0);
+	assert_int_equal(seen[RECORD_CALL_TYPE], CALL_COUNT);
+	assert_int_equal(seen[RECORD_CALL], 4);
+	for (unsigned type = RECORD_ENTER; type < RECORD_TYPE_COUNT; type++)
+		assert_int_equal(seen[type], 1);
+	trace_close(&reader);
+}
+
+static void *read_all(const char *path, size_t *size)
+{
+	FILE *file = fopen(path, "rb");
+	void *bytes;
+
+	assert_non_null(file);
+	fseek(file, 0, SEEK_END);
+	*size = (size_t)ftell(file);
+	rewind(file);
+	bytes = malloc(*size);
+	assert_int_equal(fread(bytes, 1, *size, file), *size);
+	fclose(file);
+	return bytes;
+}
+
+static void undump_of_a_dump_is_the_same_file(void **state)
+{
+	struct files *files = *state;
+	struct trace_reader reader;
+	size_t size, copy_size;
+	void *bytes, *copy;
+	FILE *text;
+
+	write_sample(files->trace);
+	text = fopen(files->text, "w+");
+	assert_int_equal(trace_open(&reader, files->trace), 0);
+	assert_int_equal(text_dump(&reader, text), 0);
+	trace_close(&reader);
+	rewind(text);
+	assert_int_equal(text_undump(text, files->text, files->copy), 0);
+	fclose(text);
+	bytes = read_all(files->trace, &size);
+	copy = read_all(files->copy, &copy_size);
+	/* chunk_count is not in the text: it says what was handed out, not what is in the file */
+	((struct file_header *)bytes)->chunk_count = 0;
+	assert_int_equal(size, copy_size);
+	assert_memory_equal(bytes, copy, size);
+	free(bytes);
+	free(copy);
+}
+
+/* Any cut and any flipped byte is read to the end or refused: never past the bytes given. */
+static void damage_is_refused(void **state)
+{
+	struct files *files = *state;
+	size_t size, end;
+	uint8_t *bytes, *copy;
+	unsigned refused = 0;
+
+	write_sample(files->trace);
+	bytes = read_all(files->trace, &size);
+	end = TRACE_HEADER_SIZE + TRACE_CHUNK_SIZE + 2048;
+	for (size_t cut = 0; cut <= end; cut += cut < 8192 ? 1 : 997) {
+		struct trace_reader reader;
+		const struct record *record;
+		int rc;
+
+		copy = malloc(cut ? cut : 1);
+		memcpy(copy, bytes, cut);
+		rc = trace_open_memory(&reader, copy, cut);
+		while (!rc && (rc = trace_next(&reader, &record)) > 0)
+			rc = 0;
+		refused += rc < 0;
+		if (rc < 0)
+			assert_true(strlen(reader.error) > 0);
+		trace_close(&reader);
+		free(copy);
+	}
+	assert_true(refused > 3000);
+	refused = 0;
+	for (size_t at = TRACE_HEADER_SIZE; at < TRACE_HEADER_SIZE + 4096; at++) {
+		struct trace_reader reader;
+		const struct record *record;
+		int rc;
+
+		bytes[at] ^= 0xff;
+		assert_int_equal(trace_open_memory(&reader, bytes, size), 0);
+		while ((rc = trace_next(&reader, &record)) > 0)
+			;
+		refused += rc < 0;
+		trace_close(&reader);
+		bytes[at] ^= 0xff;
+	}
+	assert_true(refused > 100);
+	free(bytes);
+}
+
+static void *write_many(void *argument)
+{
+	struct trace_writer *writer = argument;
+	struct trace_chunk chunk = { .thread = (uint32_t)gettid() };
+
+	for (uint64_t i = 0; i < 20000; i++)
+		add_call(writer, &chunk, i, CALL_cuMemAlloc_v2);
+	trace_chunk_close(&chunk);
+	return NULL;
+}
+
+static void threads_write_without_losing_a_record(void **state)
+{
+	struct files *files = *state;
+	struct trace_writer writer = { 0 };
+	struct trace_reader reader;
+	const struct record *record;
+	pthread_t thread[8];
+	unsigned calls = 0;
+
+	assert_int_equal(trace_create(&writer, files->trace, &start), 0);
+	for (int i = 0; i < 8; i++)
+		pthread_create(&thread[i], NULL, write_many, &writer);
+	for (int i = 0; i < 8; i++)
+		pthread_join(thread[i], NULL);
+	trace_abandon(&writer);
+	assert_int_equal(trace_open(&reader, files->trace), 0);
+	while (trace_next(&reader, &record) > 0)
+		calls += record->type == RECORD_CALL;
+	assert_int_equal(calls, 8 * 20000);
+	trace_close(&reader);
+}
+
+/* A full disk (here: the file size limit) is counted drops, and what was written stays readable. */
+static void no_space_is_counted(void **state)
+{
+	struct files *files = *state;
+	struct trace_writer writer = { 0 };
+	struct trace_chunk chunk = { .thread = 1 };
+	struct trace_reader reader;
+	const struct record *record;
+	struct rlimit old, limit;
+	unsigned calls = 0, written = 0;
+
+	assert_int_equal(trace_create(&writer, files->trace, &start), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit = old;
+	limit.rlim_cur = TRACE_HEADER_SIZE + 2 * TRACE_CHUNK_SIZE;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	for (int i = 0; i < 20000; i++) {
+		struct call_record *call = trace_reserve(&writer, &chunk, sizeof(*call) + 8,
+			RECORD_CALL);
+		if (!call)
+			continue;
+		call->call = CALL_cuMemFree_v2;
+		trace_commit(&chunk);
+		written++;
+	}
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_in_range(written, 6000, 6600);
+	assert_int_equal(writer.header->counter[COUNT_DROPPED_RECORDS], 20000 - written);
+	trace_chunk_close(&chunk);
+	trace_abandon(&writer);
+	assert_int_equal(trace_open(&reader, files->trace), 0);
+	while (trace_next(&reader, &record) > 0)
+		calls += record->type == RECORD_CALL;
+	assert_int_equal(calls, written);
+	trace_close(&reader);
+}
+
+static void undump_names_the_bad_line(void **state)
+{
+	static const char *const bad[] = {
+		"", "chunk thread=1\n", "cufence-trace version=1.0\n",
+		"cufence-trace version=1.0 chunk_size=4096 nonsense=1\n",
+		"cufence-trace version=1.0 chunk_size=4096\nsite id=1\n",
+		"cufence-trace version=1.0 chunk_size=4096\nchunk thread=1\ncall nothing result=0\n",
+		"cufence-trace version=1.0 chunk_size=4096\nchunk thread=1\nstring id=1 text=\"a\n",
+		"cufence-trace version=1.0 chunk_size=4096\nchunk thread=1\nsite id=1 frames=1,x\n",
+	};
+	struct files *files = *state;
+
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		FILE *in = fmemopen((void *)(uintptr_t)bad[i], strlen(bad[i]) + 1, "r");
+		assert_int_equal(text_undump(in, "bad", files->copy), -1);
+		assert_int_not_equal(access(files->copy, F_OK), 0);
+		fclose(in);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_files, remove_files)
+		TEST(records_come_back_as_written), TEST(undump_of_a_dump_is_the_same_file),
+		TEST(damage_is_refused), TEST(threads_write_without_losing_a_record),
+		TEST(no_space_is_counted), TEST(undump_names_the_bad_line),
+	};
+	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
+}

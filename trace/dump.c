@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "layout.h"
+
+/* Printable bytes as they are, the rest as \xNN, in double quotes. */
+static void put_text(FILE *out, const char *text, size_t length)
+{
+	putc('"', out);
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+			fprintf(out, "\\x%02x", c);
+		else
+			putc(c, out);
+	}
+	putc('"', out);
+}
+
+static void put_bytes(FILE *out, const void *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		fprintf(out, "%02x", ((const unsigned char *)bytes)[i]);
+}
+
+static void put_column(FILE *out, const struct column *column, const void *base)
+{
+	fprintf(out, " %s=", column->name);
+	switch (column->format) {
+	case COLUMN_SIGNED:
+		fprintf(out, "%" PRId64, (int64_t)column_get(column, base));
+		break;
+	case COLUMN_HEX:
+		fprintf(out, "0x%" PRIx64, column_get(column, base));
+		break;
+	case COLUMN_BYTES:
+		put_bytes(out, (const char *)base + column->offset, column->size);
+		break;
+	default:
+		fprintf(out, "%" PRIu64, column_get(column, base));
+	}
+}
+
+/* What the call types seen so far say about a call number. */
+struct call_names {
+	const struct call_type_record **type; /* by number */
+};
+
+static const char *field_name(unsigned kind)
+{
+	return kind < FIELD_KIND_COUNT ? field_names[kind] : NULL;
+}
+
+static void put_call_type(FILE *out, const struct call_type_record *type)
+{
+	fputs(" fields=", out);
+	for (unsigned i = 0; i < type->field_count; i++) {
+		unsigned kind = (uint8_t)type->data[i];
+		if (field_name(kind))
+			fprintf(out, "%s%s", i ? "," : "", field_name(kind));
+		else
+			fprintf(out, "%s%u", i ? "," : "", kind);
+	}
+	fputs(" name=", out);
+	put_text(out, type->data + type->field_count, type->name_length);
+}
+
+static void put_call_name(FILE *out, const struct call_names *names, unsigned call)
+{
+	const struct call_type_record *type = names->type[call];
+
+	if (type)
+		fprintf(out, " %.*s", type->name_length, type->data + type->field_count);
+	else
+		fprintf(out, " %u", call);
+}
+
+static void put_call_fields(FILE *out, const struct call_names *names,
+	const struct call_record *call)
+{
+	const struct call_type_record *type = names->type[call->call];
+	const char *at = (const char *)&call->field[type->field_count];
+	const char *end = (const char *)call + record_bytes(&call->head);
+
+	fputs(" |", out);
+	for (unsigned i = 0; i < type->field_count; i++) {
+		const char *name = field_name((uint8_t)type->data[i]);
+		fprintf(out, " %s=0x%" PRIx64, name ? name : "field", call->field[i]);
+	}
+	for (unsigned i = 0; i < call->pointer_count; i++, at += sizeof(struct launch_pointer)) {
+		struct launch_pointer pointer;
+		memcpy(&pointer, at, sizeof(pointer));
+		fprintf(out, "%s%u:0x%" PRIx64, i ? "," : " pointers=", pointer.offset,
+			(uint64_t)pointer.pointer[0] | (uint64_t)pointer.pointer[1] << 32);
+	}
+	at += (size_t)(end - at) % TRACE_ALIGN;
+	for (const char *first = at; at < end; at += sizeof(uint64_t)) {
+		uint64_t word;
+		memcpy(&word, at, sizeof(word));
+		fprintf(out, "%s0x%" PRIx64, at == first ? " words=" : ",", word);
+	}
+}
+
+static void put_parameters(FILE *out, const struct function_record *function)
+{
+	const char *at = function->data;
+
+	if (function->parameter_count == FUNCTION_NO_PARAMETERS) {
+		fputs(" parameters=?", out);
+	} else {
+		fputs(" parameters=", out);
+		for (unsigned i = 0; i < function->parameter_count; i++) {
+			struct function_parameter parameter;
+			memcpy(&parameter, at, sizeof(parameter));
+			at += sizeof(parameter);
+			fprintf(out, "%s%u+%u", i ? "," : "", parameter.offset, parameter.size);
+		}
+	}
+	fputs(" name=", out);
+	put_text(out, at, function->name_length);
+}
+
+static void put_tail(FILE *out, const struct record_layout *layout, const struct call_names *names,
+	const struct record *record)
+{
+	const char *tail = (const char *)record + layout->size;
+	const struct property_record *property = (const struct property_record *)record;
+	uint32_t length = 0;
+
+	if (layout->length_offset)
+		memcpy(&length, (const char *)record + layout->length_offset, sizeof(length));
+	switch (layout->tail) {
+	case TAIL_FIELDS:
+		put_call_fields(out, names, (const struct call_record *)record);
+		break;
+	case TAIL_FIELD_KINDS:
+		put_call_type(out, (const struct call_type_record *)record);
+		break;
+	case TAIL_ADDRESSES:
+		for (unsigned i = 0; i < site_frames((const struct site_record *)record); i++)
+			fprintf(out, "%s0x%" PRIx64, i ? "," : " frames=",
+				((const struct site_record *)record)->address[i]);
+		break;
+	case TAIL_PARAMETERS:
+		put_parameters(out, (const struct function_record *)record);
+		break;
+	case TAIL_TEXT:
+		fputs(" text=", out);
+		put_text(out, tail, length);
+		break;
+	case TAIL_NAME_VALUE:
+		fputs(" name=", out);
+		put_text(out, tail, property->name_length);
+		fputs(" value=", out);
+		put_text(out, tail + property->name_length, property->value_length);
+		break;
+	case TAIL_BYTES:
+		fputs(" bytes=", out);
+		put_bytes(out, tail, length);
+		break;
+	}
+}
+
+static void put_record(FILE *out, struct call_names *names, const struct record *record)
+{
+	const struct record_layout *layout = &record_layouts[record->type];
+	const struct call_type_record *type = (const struct call_type_record *)record;
+
+	if (record->type == RECORD_CALL_TYPE)
+		names->type[type->call] = type;
+	fputs(layout->name, out);
+	if (record->type == RECORD_CALL)
+		put_call_name(out, names, ((const struct call_record *)record)->call);
+	if (record->flags)
+		put_column(out, head_columns, record);
+	for (const struct column *column = layout->column; column->name; column++)
+		put_column(out, column, record);
+	put_tail(out, layout, names, record);
+	putc('\n', out);
+}
+
+static void put_header(FILE *out, const struct file_header *header)
+{
+	fprintf(out, "cufence-trace version=%u.%u chunk_size=%u", header->version_major,
+		header->version_minor, header->chunk_size);
+	for (const struct column *column = header_columns; column->name; column++)
+		put_column(out, column, header);
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		fprintf(out, " %s=%" PRIu64, counter_names[i], header->counter[i]);
+	putc('\n', out);
+}
+
+int text_dump(struct trace_reader *reader, FILE *out)
+{
+	struct call_names names = { calloc(65536, sizeof(*names.type)) };
+	const struct record *record;
+	size_t chunk = 0;
+	int rc;
+
+	if (!names.type) {
+		snprintf(reader->error, sizeof(reader->error), "out of memory");
+		return -1;
+	}
+	put_header(out, reader->header);
+	trace_rewind(reader);
+	while ((rc = trace_next(reader, &record)) > 0) {
+		if (reader->chunk != chunk) {
+			const struct chunk_header *header =
+				(const struct chunk_header *)(reader->base + reader->chunk);
+			fprintf(out, "chunk thread=%u\n", header->thread);
+			chunk = reader->chunk;
+		}
+		put_record(out, &names, record);
+	}
+	free(names.type);
+	if (!rc && (fflush(out) || ferror(out))) {
+		snprintf(reader->error, sizeof(reader->error), "cannot write the text");
+		return -1;
+	}
+	return rc;
+}

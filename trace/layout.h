@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fixed part of every record as data, for the text form: dump, undump and doc/FORMAT.md's
+ * table walk the same columns.  What follows the fixed part is the record's tail.
+ */
+#ifndef CUFENCE_LAYOUT_H
+#define CUFENCE_LAYOUT_H
+
+#include <stdint.h>
+
+enum column_format { COLUMN_DECIMAL, COLUMN_SIGNED, COLUMN_HEX, COLUMN_BYTES };
+
+struct column {
+	const char *name;
+	uint16_t offset;
+	uint8_t size;             /* bytes: 1, 2, 4, 8; any number for COLUMN_BYTES */
+	uint8_t format;           /* enum column_format */
+};
+
+enum record_tail {
+	TAIL_NONE,
+	TAIL_FIELDS,              /* call: named fields, pointers, words */
+	TAIL_FIELD_KINDS,         /* call type: names of field kinds, then the name */
+	TAIL_ADDRESSES,           /* site */
+	TAIL_PARAMETERS,          /* function: offset+size pairs, then the name */
+	TAIL_TEXT,                /* one string, whose length is length_offset's u32 */
+	TAIL_NAME_VALUE,          /* property */
+	TAIL_BYTES,               /* image: as hexadecimal */
+};
+
+#define MAX_COLUMNS 24
+
+struct record_layout {
+	const char *name;         /* the word a line starts with; NULL: no such type */
+	uint16_t size;            /* of the fixed part */
+	uint16_t length_offset;   /* TAIL_TEXT and TAIL_BYTES: where the u32 length is */
+	uint8_t tail;             /* enum record_tail */
+	struct column column[MAX_COLUMNS]; /* ends with name NULL */
+};
+
+/* The flags of struct record, as the text names them: record_flags. */
+extern const struct column head_columns[];
+
+/* By enum record_type. */
+extern const struct record_layout record_layouts[];
+
+/* struct file_header, without magic, version and counters. */
+extern const struct column header_columns[];
+extern const char *const counter_names[];
+
+uint64_t column_get(const struct column *column, const void *base);
+void column_set(const struct column *column, void *base, uint64_t value);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "calls.h"
+
+#define CHUNK_SPACE (TRACE_CHUNK_SIZE - (uint32_t)sizeof(struct chunk_header))
+
+static size_t round_up(size_t bytes)
+{
+	return (bytes + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1);
+}
+
+/* Where the file system cannot allocate (EOPNOTSUPP), writing zeros does the same. */
+static int allocate_space(int fd, uint64_t offset, size_t bytes)
+{
+	static const char zeros[4096];
+
+	if (fallocate(fd, 0, (off_t)offset, (off_t)bytes) == 0)
+		return 0;
+	if (errno != EOPNOTSUPP && errno != ENOSYS)
+		return -errno;
+	for (size_t done = 0; done < bytes; done += sizeof(zeros)) {
+		ssize_t n = pwrite(fd, zeros, sizeof(zeros), (off_t)(offset + done));
+		if (n != (ssize_t)sizeof(zeros))
+			return n < 0 ? -errno : -ENOSPC;
+	}
+	return 0;
+}
+
+/* Maps space of the file that is certain to exist. */
+static int map_space(int fd, uint64_t offset, size_t bytes, void **mapped)
+{
+	int rc = allocate_space(fd, offset, bytes);
+	void *at;
+
+	if (rc)
+		return rc;
+	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
+		(off_t)offset);
+	if (at == MAP_FAILED)
+		return -errno;
+	*mapped = at;
+	return 0;
+}
+
+static int open_chunk(struct trace_writer *writer, struct trace_chunk *chunk)
+{
+	uint64_t offset;
+	void *at;
+
+	if (!writer->header || __atomic_load_n(&writer->full, __ATOMIC_RELAXED))
+		return -1;
+	offset = __atomic_fetch_add(&writer->header->chunk_count, 1, __ATOMIC_RELAXED);
+	offset = TRACE_HEADER_SIZE + offset * TRACE_CHUNK_SIZE;
+	if ((writer->max_bytes && offset + TRACE_CHUNK_SIZE > writer->max_bytes) ||
+		map_space(writer->fd, offset, TRACE_CHUNK_SIZE, &at)) {
+		/* Asking again at every record would cost the program a system call each time. */
+		__atomic_store_n(&writer->full, 1, __ATOMIC_RELAXED);
+		return -1;
+	}
+	chunk->header = at;
+	chunk->used = 0;
+	chunk->header->thread = chunk->thread;
+	__atomic_store_n(&chunk->header->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void trace_commit(struct trace_chunk *chunk)
+{
+	if (chunk->header)
+		__atomic_store_n(&chunk->header->committed, chunk->used, __ATOMIC_RELEASE);
+}
+
+void trace_chunk_close(struct trace_chunk *chunk)
+{
+	if (!chunk->header)
+		return;
+	munmap(chunk->header, TRACE_CHUNK_SIZE);
+	chunk->header = NULL;
+	chunk->used = 0;
+}
+
+void *trace_reserve(struct trace_writer *writer, struct trace_chunk *chunk, size_t bytes,
+	enum record_type type)
+{
+	struct record *record;
+
+	bytes = round_up(bytes);
+	if (bytes > CHUNK_SPACE || bytes > RECORD_MAX_BYTES)
+		goto drop;
+	if (chunk->header && chunk->used + bytes > CHUNK_SPACE)
+		trace_chunk_close(chunk);
+	if (!chunk->header && open_chunk(writer, chunk))
+		goto drop;
+	record = (struct record *)((char *)(chunk->header + 1) + chunk->used);
+	chunk->used += (uint32_t)bytes;
+	record->words = (uint16_t)(bytes / TRACE_ALIGN);
+	record->type = (uint8_t)type;
+	return record;
+drop:
+	trace_count(writer, COUNT_DROPPED_RECORDS, 1);
+	return NULL;
+}
+
+/* The rows of calls.def, so that a reader needs no copy of them. */
+static int write_call_table(struct trace_writer *writer)
+{
+	struct trace_chunk chunk = { 0 };
+
+	for (unsigned i = 0; i < CALL_COUNT; i++) {
+		const struct call_type *type = &call_types[i];
+		size_t name_length = strlen(type->name);
+		struct call_type_record *record = trace_reserve(writer, &chunk,
+			sizeof(*record) + type->field_count + name_length, RECORD_CALL_TYPE);
+		if (!record)
+			return -ENOSPC;
+		record->call = (uint16_t)i;
+		record->kind = type->kind;
+		record->traits = type->traits;
+		record->runtime = type->runtime;
+		record->field_count = type->field_count;
+		record->name_length = (uint16_t)name_length;
+		memcpy(record->data, type->field, type->field_count);
+		memcpy(record->data + type->field_count, type->name, name_length);
+	}
+	trace_commit(&chunk);
+	trace_chunk_close(&chunk);
+	return 0;
+}
+
+int trace_create(struct trace_writer *writer, const char *path, const struct trace_start *start)
+{
+	struct file_header *header;
+	void *at;
+	int rc;
+
+	writer->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (writer->fd < 0)
+		return -errno;
+	rc = map_space(writer->fd, 0, TRACE_HEADER_SIZE, &at);
+	if (rc)
+		goto fail;
+	header = at;
+	header->version_major = TRACE_VERSION_MAJOR;
+	header->version_minor = TRACE_VERSION_MINOR;
+	header->header_size = TRACE_HEADER_SIZE;
+	header->chunk_size = TRACE_CHUNK_SIZE;
+	header->clock = start->clock;
+	header->features = start->features;
+	header->pid = start->pid;
+	header->parent_pid = start->parent_pid;
+	header->start_ns = start->realtime_ns;
+	memcpy(header->magic, TRACE_MAGIC, sizeof(header->magic));
+	writer->header = header;
+	writer->full = 0;
+	rc = write_call_table(writer);
+	if (!rc)
+		return 0;
+	munmap(header, TRACE_HEADER_SIZE);
+	writer->header = NULL;
+fail:
+	close(writer->fd);
+	unlink(path);
+	return rc;
+}
+
+void trace_finish(struct trace_writer *writer)
+{
+	if (!writer->header)
+		return;
+	/* Threads may still be writing: the header stays mapped, the descriptor is theirs. */
+	__atomic_store_n(&writer->header->closed, 1, __ATOMIC_RELEASE);
+}
+
+void trace_abandon(struct trace_writer *writer)
+{
+	if (!writer->header)
+		return;
+	munmap(writer->header, TRACE_HEADER_SIZE);
+	close(writer->fd);
+	*writer = (struct trace_writer){ .fd = -1 };
+}
+
+void trace_count(struct trace_writer *writer, enum trace_counter counter, uint64_t n)
+{
+	if (writer->header)
+		__atomic_fetch_add(&writer->header->counter[counter], n, __ATOMIC_RELAXED);
+}
