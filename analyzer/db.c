@@ -90,6 +90,7 @@ sqlite3_stmt *db_prepare(struct db *db, const char *sql)
 static int bind_all(sqlite3_stmt *stmt, const char *types, va_list values)
 {
 	int rc = SQLITE_OK;
+	const char *text;
 	int64_t number;
 
 	sqlite3_reset(stmt);
@@ -108,6 +109,11 @@ static int bind_all(sqlite3_stmt *stmt, const char *types, va_list values)
 			break;
 		case 's':
 			rc = sqlite3_bind_text(stmt, i, va_arg(values, const char *), -1,
+				SQLITE_TRANSIENT);
+			break;
+		case 't':
+			text = va_arg(values, const char *);
+			rc = sqlite3_bind_text(stmt, i, text, (int)va_arg(values, size_t),
 				SQLITE_TRANSIENT);
 			break;
 		default:

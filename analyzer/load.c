@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layout.h"
+#include "loader.h"
+
+static const char *const insert_sql[INSERT_COUNT] = {
+	[INSERT_PROCESS] = "INSERT INTO process VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_LOSS] = "INSERT INTO loss VALUES (?,?,?)",
+	[INSERT_PROPERTY] = "INSERT INTO property VALUES (?,?,?)",
+	[INSERT_THREAD] = "INSERT INTO thread VALUES (?,?,?,?)",
+	[INSERT_DEVICE] = "INSERT OR IGNORE INTO device VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_CONTEXT] = "INSERT INTO context VALUES (?,?,?,?,?,?,?)",
+	[INSERT_STREAM] = "INSERT INTO stream VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_EVENT] = "INSERT INTO event VALUES (?,?,?,?,?,?)",
+	[INSERT_ALLOCATION] = "INSERT INTO allocation VALUES (?,?,?,?,?,?,?)",
+	[INSERT_KERNEL] = "INSERT INTO kernel VALUES (?,?,?,?,?,?)",
+	[INSERT_MODULE] = "INSERT INTO module (process, start, end, file_offset, path, build_id) "
+		"VALUES (?,?,?,?,?,?)",
+	[INSERT_SITE] = "INSERT INTO site (id, process, number) VALUES (?,?,?)",
+	[INSERT_FRAME] = "INSERT INTO frame (site, depth, address, user) VALUES (?,?,?,1)",
+	[INSERT_CALL_TYPE] = "INSERT INTO call_type (name, kind, runtime) VALUES (?,?,?)",
+	[INSERT_CALL] = "INSERT INTO call VALUES "
+		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_OPERATION] = "INSERT INTO operation VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_OVERHEAD] = "INSERT INTO overhead VALUES (?,?,?,?,?)",
+	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
+};
+
+static const char indexes[] =
+	"CREATE INDEX call_thread ON call (thread, id);"
+	"CREATE INDEX call_parent ON call (parent);"
+	"CREATE INDEX call_stream ON call (stream, id);"
+	"CREATE INDEX call_correlation ON call (process, correlation);"
+	"CREATE INDEX call_site ON call (site);"
+	"CREATE INDEX operation_call ON operation (call);"
+	"CREATE INDEX operation_stream ON operation (stream, start);"
+	"CREATE INDEX operation_end ON operation (end);"
+	"CREATE INDEX overhead_call ON overhead (call);"
+	"ANALYZE;";
+
+static const char *clock_name(uint32_t clock)
+{
+	static const char *const names[] = {
+		[CLOCK_TICKS_TSC] = "tsc", [CLOCK_TICKS_MONOTONIC] = "monotonic",
+		[CLOCK_TICKS_VIRTUAL] = "virtual",
+	};
+
+	return clock < sizeof(names) / sizeof(*names) && names[clock] ? names[clock] : "unknown";
+}
+
+static const char *cupti_name(uint32_t state)
+{
+	static const char *const names[] = {
+		[CUPTI_STATE_NEVER] = "never", [CUPTI_STATE_ON] = "on", [CUPTI_STATE_OFF] = "off",
+		[CUPTI_STATE_ABSENT] = "absent", [CUPTI_STATE_BUSY] = "busy",
+		[CUPTI_STATE_FAILED] = "failed",
+	};
+
+	return state < sizeof(names) / sizeof(*names) ? names[state] : "unknown";
+}
+
+static int insert_process(struct loader *loader)
+{
+	const struct file_header *header = loader->p.reader.header;
+	int simulated = header->features & FEATURE_SIMULATED ? 1 : 0;
+	int64_t start = (int64_t)header->start_ns - loader->origin;
+
+	return db_run(loader->insert[INSERT_PROCESS], "iiiiiiisisiiis", loader->process,
+		(int64_t)header->pid, (int64_t)header->parent_pid, start,
+		loader->p.end > start ? loader->p.end : start, (int64_t)!!header->closed,
+		(int64_t)simulated, clock_name(header->clock), loader->p.clock.error,
+		cupti_name(header->cupti_state), (int64_t)header->cupti_error,
+		(int64_t)header->cupti_version, (int64_t)header->driver_version, loader->path);
+}
+
+static int insert_loss(struct loader *loader, const char *reason, uint64_t count)
+{
+	if (!count)
+		return 0;
+	return db_run(loader->insert[INSERT_LOSS], "isi", loader->process, reason, (int64_t)count);
+}
+
+static int insert_losses(struct loader *loader)
+{
+	const struct file_header *header = loader->p.reader.header;
+	int host_only = header->cupti_state != CUPTI_STATE_ON && loader->p.call_count;
+
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		if (insert_loss(loader, counter_names[i], header->counter[i]))
+			return -1;
+	return insert_loss(loader, "not_closed", !header->closed) ||
+	       insert_loss(loader, "host_only", host_only) ||
+	       insert_loss(loader, "clock_estimated", loader->p.clock.estimated);
+}
+
+static int insert_contexts(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+
+	for (size_t i = 0; i < p->context_count; i++) {
+		const struct context_record *context = &p->context[i].record;
+		p->context[i].row = (uint32_t)++loader->context;
+		if (db_run(loader->insert[INSERT_CONTEXT], "iiiiiii", loader->context,
+			    loader->process, (int64_t)context->id, (int64_t)context->handle,
+			    (int64_t)context->cupti_id, (int64_t)context->device,
+			    (int64_t)context->flags))
+			return -1;
+	}
+	return 0;
+}
+
+static void release_process(struct loaded_process *p)
+{
+	struct map *maps[] = {
+		&p->context_numbers, &p->context_handles, &p->context_cupti_ids, &p->threads,
+		&p->sites, &p->functions, &p->kernels, &p->strings, &p->correlations,
+		&p->default_streams, &p->cupti_streams,
+	};
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		map_release(maps[i]);
+	lives_release(&p->streams);
+	lives_release(&p->events);
+	lives_release(&p->allocations);
+	ranges_release(&p->live_memory);
+	clock_release(&p->clock);
+	free(p->type);
+	free(p->call);
+	free(p->device);
+	free(p->calibration);
+	free(p->context);
+	free(p->thread);
+	free(p->stream);
+	free(p->event_flags);
+	free(p->allocation);
+	trace_close(&p->reader);
+	*p = (struct loaded_process){ 0 };
+}
+
+static int load_process(struct loader *loader, const char *path)
+{
+	struct loaded_process *p = &loader->p;
+	int rc = -1;
+
+	loader->path = path;
+	loader->process++;
+	if (trace_open(&p->reader, path)) {
+		fprintf(stderr, "cufence: cannot load '%s': %s\n", path, p->reader.error);
+		goto out;
+	}
+	if (loader_scan(loader))
+		goto out;
+	if (clock_init(&p->clock, p->reader.header, loader->origin, p->calibration,
+		    p->calibration_count, p->first_tick == UINT64_MAX ? 0 : p->first_tick))
+		goto out;
+	if (insert_contexts(loader) || loader_order_calls(loader) || loader_resolve(loader) ||
+		loader_match_device(loader) || loader_write(loader))
+		goto out;
+	rc = insert_process(loader) || insert_losses(loader) ? -1 : 0;
+out:
+	release_process(p);
+	return rc;
+}
+
+/* Time 0 is the start of the process that started first. */
+static int find_origin(struct loader *loader, char *const *path, size_t count)
+{
+	loader->origin = INT64_MAX;
+	for (size_t i = 0; i < count; i++) {
+		struct trace_reader reader;
+		int rc = trace_open(&reader, path[i]);
+		if (rc)
+			fprintf(stderr, "cufence: cannot load '%s': %s\n", path[i], reader.error);
+		else if ((int64_t)reader.header->start_ns < loader->origin)
+			loader->origin = (int64_t)reader.header->start_ns;
+		trace_close(&reader);
+		if (rc)
+			return -1;
+	}
+	if (!count)
+		loader->origin = 0;
+	return 0;
+}
+
+static int insert_run(struct loader *loader, const char *command)
+{
+	sqlite3_stmt *stmt = db_prepare(loader->db, "INSERT INTO run VALUES (?,?,?)");
+	int rc = stmt ? db_run(stmt, "iss", loader->origin, CUFENCE_VERSION, command) : -1;
+
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+int load_traces(struct db *db, char *const *path, size_t count, const char *command)
+{
+	struct loader loader = { .db = db };
+	int rc = -1;
+
+	if (find_origin(&loader, path, count) || db_exec(db, "BEGIN"))
+		return -1;
+	for (int i = 0; i < INSERT_COUNT; i++) {
+		loader.insert[i] = db_prepare(db, insert_sql[i]);
+		if (!loader.insert[i])
+			goto out;
+	}
+	if (insert_run(&loader, command))
+		goto out;
+	for (size_t i = 0; i < count; i++)
+		if (load_process(&loader, path[i]))
+			goto out;
+	rc = 0;
+out:
+	for (int i = 0; i < INSERT_COUNT; i++)
+		sqlite3_finalize(loader.insert[i]);
+	if (rc)
+		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+	else if (db_exec(db, "COMMIT") || db_exec(db, indexes))
+		rc = -1;
+	return rc;
+}

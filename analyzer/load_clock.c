@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load_clock.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+
+/* ns per tick of this machine's time stamp counter, over 20 ms. */
+static double tsc_rate(void)
+{
+	struct timespec begin, end, pause = { .tv_nsec = 20 * 1000 * 1000 };
+	uint64_t ticks;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	ticks = __rdtsc();
+	nanosleep(&pause, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	ticks = __rdtsc() - ticks;
+	return ((double)(end.tv_sec - begin.tv_sec) * 1e9 +
+		(double)(end.tv_nsec - begin.tv_nsec)) / (double)ticks;
+}
+#else
+static double tsc_rate(void)
+{
+	return 1;
+}
+#endif
+
+static int compare_points(const void *a, const void *b)
+{
+	const struct clock_point *p = a, *q = b;
+
+	return p->x < q->x ? -1 : p->x > q->x;
+}
+
+static int scale_add(struct clock_scale *scale, uint64_t x, int64_t y)
+{
+	struct clock_point *more = realloc(scale->point, (scale->count + 1) * sizeof(*more));
+
+	if (!more)
+		return -1;
+	scale->point = more;
+	scale->point[scale->count++] = (struct clock_point){ (int64_t)x, y };
+	return 0;
+}
+
+/* Sorts, drops points that do not grow, and takes the mean rate where there are two. */
+static void scale_finish(struct clock_scale *scale)
+{
+	struct clock_point *point = scale->point;
+	size_t kept = 0;
+
+	if (scale->count)
+		qsort(point, scale->count, sizeof(*point), compare_points);
+	for (size_t i = 0; i < scale->count; i++)
+		if (!kept || (point[i].x > point[kept - 1].x && point[i].y >= point[kept - 1].y))
+			point[kept++] = point[i];
+	scale->count = kept;
+	if (kept >= 2)
+		scale->rate = (double)(point[kept - 1].y - point[0].y) /
+			      (double)(point[kept - 1].x - point[0].x);
+}
+
+static int64_t beyond(const struct clock_scale *scale, const struct clock_point *end, int64_t x)
+{
+	/* In whole units where the rate is one, so that no bit is lost in the double. */
+	if (scale->rate == 1)
+		return end->y + (x - end->x);
+	return end->y + (int64_t)((double)(x - end->x) * scale->rate);
+}
+
+static int64_t scale_map(const struct clock_scale *scale, uint64_t at)
+{
+	const struct clock_point *point = scale->point;
+	size_t low = 0, high = scale->count - 1;
+	int64_t x = (int64_t)at;
+
+	if (!scale->count)
+		return 0;
+	if (x <= point[0].x)
+		return beyond(scale, &point[0], x);
+	if (x >= point[high].x)
+		return beyond(scale, &point[high], x);
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+		if (point[middle].x <= x)
+			low = middle;
+		else
+			high = middle;
+	}
+	return point[low].y + (int64_t)((__int128)(x - point[low].x) *
+		(point[high].y - point[low].y) / (point[high].x - point[low].x));
+}
+
+/* Widest bracket in ns, once the rate is known. */
+static int64_t widest_gap(const struct clock *clock,
+	const struct calibration_record *const *calibration, size_t count)
+{
+	uint64_t widest = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (calibration[i]->gap_ticks > widest)
+			widest = calibration[i]->gap_ticks;
+	return (int64_t)((double)widest * clock->ticks.rate);
+}
+
+int clock_init(struct clock *clock, const struct file_header *header, int64_t origin,
+	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick)
+{
+	int is_virtual = header->clock == CLOCK_TICKS_VIRTUAL;
+
+	*clock = (struct clock){ .ticks.rate = 1, .device.rate = 1 };
+	for (size_t i = 0; i < count; i++) {
+		const struct calibration_record *c = calibration[i];
+		int64_t now = (int64_t)c->realtime_ns - origin;
+		if (is_virtual && clock->ticks.count)
+			break;
+		if (scale_add(&clock->ticks, c->ticks, now) ||
+			(c->cupti_ns && scale_add(&clock->device, c->cupti_ns, now)))
+			return -1;
+	}
+	if (!count && scale_add(&clock->ticks, first_tick, (int64_t)header->start_ns - origin))
+		return -1;
+	/* CUPTI's time is CLOCK_REALTIME where nothing else is known. */
+	if (!clock->device.count && scale_add(&clock->device, (uint64_t)origin, 0))
+		return -1;
+	scale_finish(&clock->ticks);
+	scale_finish(&clock->device);
+	clock->estimated = clock->ticks.count < 2 && header->clock == CLOCK_TICKS_TSC;
+	if (clock->estimated)
+		clock->ticks.rate = tsc_rate();
+	clock->error = widest_gap(clock, calibration, count);
+	return 0;
+}
+
+int64_t clock_host(const struct clock *clock, uint64_t ticks)
+{
+	return scale_map(&clock->ticks, ticks);
+}
+
+int64_t clock_device(const struct clock *clock, uint64_t cupti_ns)
+{
+	return scale_map(&clock->device, cupti_ns);
+}
+
+void clock_release(struct clock *clock)
+{
+	free(clock->ticks.point);
+	free(clock->device.point);
+	*clock = (struct clock){ 0 };
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loader.h"
+
+#include <string.h>
+
+#include "array.h"
+#include "demangle.h"
+
+static int insert_site(struct loader *loader, const struct site_record *site)
+{
+	struct loaded_process *p = &loader->p;
+	int64_t row = loader->site + 1;
+
+	if (map_get(&p->sites, site->id, 0))
+		return 0;
+	if (map_set(&p->sites, site->id, (uint64_t)row) ||
+		db_run(loader->insert[INSERT_SITE], "iii", row, loader->process,
+			(int64_t)site->id))
+		return -1;
+	loader->site++;
+	for (unsigned i = 0; i < site_frames(site); i++)
+		if (db_run(loader->insert[INSERT_FRAME], "iii", row, (int64_t)i,
+			    (int64_t)site->address[i]))
+			return -1;
+	return 0;
+}
+
+static int insert_module(struct loader *loader, const struct module_record *module)
+{
+	char build_id[2 * sizeof(module->build_id) + 1];
+	int known = 0;
+
+	for (size_t i = 0; i < sizeof(module->build_id); i++) {
+		known |= module->build_id[i];
+		snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
+	}
+	return db_run(loader->insert[INSERT_MODULE], "iiiits", loader->process,
+		(int64_t)module->start, (int64_t)module->end, (int64_t)module->file_offset,
+		module->path, (size_t)module->path_length, known ? build_id : NULL);
+}
+
+static uint32_t insert_kernel(struct loader *loader, int64_t handle, const char *mangled,
+	size_t length, int64_t parameters)
+{
+	char base[256], *whole = strndup(mangled, length);
+	int64_t row = loader->kernel + 1;
+	int rc = -1;
+
+	if (whole) {
+		demangle_base(whole, base, sizeof(base));
+		rc = db_run(loader->insert[INSERT_KERNEL], "iiIssI", row, loader->process, handle,
+			whole, base, parameters);
+	}
+	free(whole);
+	if (rc || map_set(&loader->p.kernels, map_hash(mangled, length), (uint64_t)row))
+		return 0;
+	loader->kernel++;
+	return (uint32_t)row;
+}
+
+uint32_t loader_kernel(struct loader *loader, const char *mangled, size_t length)
+{
+	uint64_t row = map_get(&loader->p.kernels, map_hash(mangled, length), 0);
+
+	return row ? (uint32_t)row : insert_kernel(loader, DB_NULL, mangled, length, DB_NULL);
+}
+
+static int add_function(struct loader *loader, const struct function_record *function)
+{
+	int known = function->parameter_count != FUNCTION_NO_PARAMETERS;
+	const char *name = function->data +
+		(known ? function->parameter_count * sizeof(struct function_parameter) : 0);
+	uint64_t same = map_get(&loader->p.kernels, map_hash(name, function->name_length), 0);
+	uint32_t row;
+
+	if (same && map_get(&loader->p.functions, function->handle, 0) == same)
+		return 0;
+	row = insert_kernel(loader, (int64_t)function->handle, name, function->name_length,
+		known ? (int64_t)function->parameter_count : DB_NULL);
+	return row ? map_set(&loader->p.functions, function->handle, row) : -1;
+}
+
+static int add_call_type(struct loader *loader, const struct call_type_record *type)
+{
+	static const char find[] =
+		"SELECT id FROM call_type WHERE name = ? AND kind = ? AND runtime = ?";
+	const char *name = type->data + type->field_count;
+	unsigned kind = type->kind < KIND_COUNT ? type->kind : KIND_OTHER;
+	sqlite3_stmt *stmt = db_prepare(loader->db, find);
+	struct file_call_type *slot = &loader->p.type[type->call];
+	int rc;
+
+	if (!stmt || db_bind(stmt, "tsi", name, (size_t)type->name_length, call_kind_names[kind],
+			     (int64_t)type->runtime)) {
+		sqlite3_finalize(stmt);
+		return -1;
+	}
+	rc = db_step(stmt);
+	slot->record = type;
+	if (rc > 0)
+		slot->id = sqlite3_column_int64(stmt, 0);
+	else if (!rc)
+		rc = db_run(loader->insert[INSERT_CALL_TYPE], "tsi", name,
+			(size_t)type->name_length, call_kind_names[kind], (int64_t)type->runtime);
+	if (!slot->id)
+		slot->id = sqlite3_last_insert_rowid(loader->db->handle);
+	sqlite3_finalize(stmt);
+	return rc < 0 ? -1 : 0;
+}
+
+static int add_context(struct loaded_process *p, const struct context_record *context)
+{
+	uint64_t known = map_get(&p->context_numbers, context->id, 0);
+	struct loaded_context *more;
+
+	if (!known) {
+		more = array_room(p->context, p->context_count, sizeof(*more));
+		if (!more)
+			return -1;
+		p->context = more;
+		more[p->context_count] = (struct loaded_context){ .record = *context };
+		known = ++p->context_count;
+		if (map_set(&p->context_numbers, context->id, known))
+			return -1;
+	} else if (context->cupti_id || !p->context[known - 1].record.cupti_id) {
+		p->context[known - 1].record = *context;
+	}
+	if (context->cupti_id && map_set(&p->context_cupti_ids, context->cupti_id, known))
+		return -1;
+	return map_set(&p->context_handles, context->handle, known);
+}
+
+/* Row of a kernel thread id, 0 when out of memory. */
+static uint32_t thread_row(struct loader *loader, uint32_t tid)
+{
+	struct loaded_process *p = &loader->p;
+	uint64_t row = map_get(&p->threads, tid, 0);
+	struct loaded_thread *more;
+
+	if (row)
+		return (uint32_t)row;
+	more = array_room(p->thread, p->thread_count, sizeof(*more));
+	if (!more)
+		return 0;
+	p->thread = more;
+	more[p->thread_count++] = (struct loaded_thread){ .tid = tid };
+	row = (uint64_t)loader->thread + p->thread_count;
+	return map_set(&p->threads, tid, row) ? 0 : (uint32_t)row;
+}
+
+static int add_thread(struct loader *loader, const struct thread_record *thread)
+{
+	uint32_t row = thread_row(loader, thread->thread);
+
+	if (!row)
+		return -1;
+	if (thread->name_length)
+		loader->p.thread[row - (uint32_t)loader->thread - 1].name = thread;
+	return 0;
+}
+
+static int add_call(struct loader *loader, const struct record *record)
+{
+	struct loaded_process *p = &loader->p;
+	const struct call_record *call = (const struct call_record *)record;
+	int returned = record->type == RECORD_CALL;
+	struct loaded_call *more = array_room(p->call, p->call_count, sizeof(*more));
+	uint64_t enter = returned ? call->enter : ((const struct enter_record *)record)->enter;
+
+	if (!more)
+		return -1;
+	p->call = more;
+	more[p->call_count] = (struct loaded_call){
+		.record = record, .enter = enter,
+		.exit = returned ? enter + call_duration(call) : UINT64_MAX,
+		.thread = thread_row(loader, p->reader.thread),
+	};
+	if (enter < p->first_tick)
+		p->first_tick = enter;
+	return more[p->call_count++].thread ? 0 : -1;
+}
+
+static int add_device(struct loaded_process *p, const struct device_record *device)
+{
+	const struct device_record **more =
+		array_room(p->device, p->device_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	p->device = more;
+	more[p->device_count++] = device;
+	return 0;
+}
+
+static int add_calibration(struct loader *loader, const struct calibration_record *calibration)
+{
+	struct loaded_process *p = &loader->p;
+	const struct calibration_record **more =
+		array_room(p->calibration, p->calibration_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	p->calibration = more;
+	more[p->calibration_count++] = calibration;
+	return db_run(loader->insert[INSERT_CALIBRATION], "iiiii", loader->process,
+		(int64_t)calibration->ticks, (int64_t)calibration->realtime_ns,
+		(int64_t)calibration->cupti_ns, (int64_t)calibration->gap_ticks);
+}
+
+static int insert_device(struct loader *loader, const struct device_info_record *device)
+{
+	return db_run(loader->insert[INSERT_DEVICE], "iitiiiiiii", loader->process,
+		(int64_t)device->device, device->name, (size_t)device->name_length,
+		(int64_t)device->sm_count, (int64_t)device->threads_per_sm,
+		(int64_t)device->blocks_per_sm, (int64_t)device->compute_major,
+		(int64_t)device->compute_minor, (int64_t)device->async_engines,
+		(int64_t)device->memory_bytes);
+}
+
+static int scan_record(struct loader *loader, const struct record *record)
+{
+	const struct property_record *property = (const struct property_record *)record;
+
+	switch (record->type) {
+	case RECORD_CALL_TYPE:
+		return add_call_type(loader, (const struct call_type_record *)record);
+	case RECORD_CALL:
+	case RECORD_ENTER:
+		return add_call(loader, record);
+	case RECORD_DEVICE:
+		return add_device(&loader->p, (const struct device_record *)record);
+	case RECORD_SITE:
+		return insert_site(loader, (const struct site_record *)record);
+	case RECORD_MODULE:
+		return insert_module(loader, (const struct module_record *)record);
+	case RECORD_FUNCTION:
+		return add_function(loader, (const struct function_record *)record);
+	case RECORD_STRING:
+		return map_set(&loader->p.strings, ((const struct string_record *)record)->id,
+			(uint64_t)(uintptr_t)record);
+	case RECORD_CONTEXT:
+		return add_context(&loader->p, (const struct context_record *)record);
+	case RECORD_DEVICE_INFO:
+		return insert_device(loader, (const struct device_info_record *)record);
+	case RECORD_CALIBRATION:
+		return add_calibration(loader, (const struct calibration_record *)record);
+	case RECORD_PROPERTY:
+		return db_run(loader->insert[INSERT_PROPERTY], "itt", loader->process,
+			property->data, (size_t)property->name_length,
+			property->data + property->name_length, (size_t)property->value_length);
+	case RECORD_THREAD:
+		return add_thread(loader, (const struct thread_record *)record);
+	default:
+		return 0;
+	}
+}
+
+int loader_scan(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+	const struct record *record;
+	int rc;
+
+	p->first_tick = UINT64_MAX;
+	p->type = calloc(UINT16_MAX + 1, sizeof(*p->type));
+	if (!p->type) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	while ((rc = trace_next(&p->reader, &record)) > 0)
+		if (scan_record(loader, record))
+			return -1;
+	if (rc)
+		fprintf(stderr, "cufence: '%s' is damaged: %s\n", loader->path, p->reader.error);
+	return rc;
+}

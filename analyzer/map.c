@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "map.h"
+
+#include <stdlib.h>
+
+static size_t slot_of(const struct map *map, uint64_t key)
+{
+	size_t slot = (size_t)((key * 0x9e3779b97f4a7c15u) >> 17) & (map->size - 1);
+
+	while (map->entry[slot].used && map->entry[slot].key != key)
+		slot = (slot + 1) & (map->size - 1);
+	return slot;
+}
+
+static int grow(struct map *map)
+{
+	struct map bigger = { .size = map->size ? 2 * map->size : 64, .count = map->count };
+
+	bigger.entry = calloc(bigger.size, sizeof(*bigger.entry));
+	if (!bigger.entry)
+		return -1;
+	for (size_t i = 0; i < map->size; i++)
+		if (map->entry[i].used)
+			bigger.entry[slot_of(&bigger, map->entry[i].key)] = map->entry[i];
+	free(map->entry);
+	*map = bigger;
+	return 0;
+}
+
+int map_set(struct map *map, uint64_t key, uint64_t value)
+{
+	struct map_entry *entry;
+
+	if (4 * (map->count + 1) > 3 * map->size && grow(map))
+		return -1;
+	entry = &map->entry[slot_of(map, key)];
+	map->count += !entry->used;
+	*entry = (struct map_entry){ key, value, 1 };
+	return 0;
+}
+
+uint64_t map_get(const struct map *map, uint64_t key, uint64_t otherwise)
+{
+	const struct map_entry *entry;
+
+	if (!map->size)
+		return otherwise;
+	entry = &map->entry[slot_of(map, key)];
+	return entry->used ? entry->value : otherwise;
+}
+
+void map_release(struct map *map)
+{
+	free(map->entry);
+	*map = (struct map){ 0 };
+}
+
+uint64_t map_hash(const char *text, size_t length)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+	return hash;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hash map from 64-bit numbers (handles, ids, hashes) to 64-bit values.  Zero-initialized is
+ * empty; the owner releases it.  Entries are replaced, never removed.
+ */
+#ifndef CUFENCE_MAP_H
+#define CUFENCE_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct map_entry {
+	uint64_t key, value;
+	int used;
+};
+
+struct map {
+	struct map_entry *entry;
+	size_t size, count; /* size: a power of two, 0 before the first entry */
+};
+
+/* 0, or -1 when out of memory. */
+int map_set(struct map *map, uint64_t key, uint64_t value);
+
+/* The value of key, or otherwise. */
+uint64_t map_get(const struct map *map, uint64_t key, uint64_t otherwise);
+
+void map_release(struct map *map);
+
+/* FNV-1a of a text, to key a map by name: among a run's names no two of 64 bits are the same. */
+uint64_t map_hash(const char *text, size_t length);
+
+#endif
