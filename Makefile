@@ -65,15 +65,15 @@ SEES_tests := trace image preload cupti analyzer
 SEES_bench := trace
 includes = $(addprefix -I,$1 $(SEES_$1))
 CUDA_CPP := $(if $(CUDA_INC),-isystem $(dir $(CUDA_INC)))
-CPP_preload := $(CUDA_CPP)
+CPP_preload := -D__CUDA_API_VERSION_INTERNAL $(CUDA_CPP)
 CPP_cupti := $(CUDA_CPP)
 CPP_sim := $(CUDA_CPP)
 CPP_tests := $(CUDA_CPP)
 CPP_bench := $(CUDA_CPP)
 # Exported functions are marked one by one; thread-local state of the shim is in the static block.
 EXTRA_trace := -fvisibility=hidden
-EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec
-EXTRA_cupti := -fvisibility=hidden -ftls-model=initial-exec
+EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec -include preload/glibc.h
+EXTRA_cupti := $(EXTRA_preload)
 
 objects = $(patsubst %,$O/obj/%.o,$(basename $(wildcard $(addsuffix /*.c,$1) $(addsuffix /*.S,$1))))
 
@@ -112,13 +112,14 @@ $O/obj/analyzer/db.o: $O/gen/schema.inc
 CPP_analyzer := -I$O/gen
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
-SHIM_OBJ := $(TRACE_OBJ) $(call objects,preload) $(call objects,cupti)
+SHIM_OBJ := $O/obj/trace/calls.o $O/obj/trace/writer.o $(call objects,preload) $(call objects,cupti)
 shim: $O/lib/libcufence.so
 $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libcufence.so -Wl,-Bsymbolic \
-		-Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@
+		-Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
+		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
 # The simulated device: sim/cuda_*.c, sim/cudart_*.c, sim/cupti_*.c, each with its export map.
 SIM_LIBS := $O/sim/libcuda.so.1 $O/sim/libcudart.so.13 $O/sim/libcupti.so.13

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The device side.  CUPTI gives finished buffers on a thread of its own; their records go into
+ * the trace as they are, in CUPTI's nanoseconds.  Its driver callbacks tell the wrapper on whose
+ * behalf they run the correlation id that those records carry.
+ */
+#include "collector.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cupti_api.h"
+#include "decode.h"
+#include "shim.h"
+
+#define BUFFER_BYTES (1u << 20)
+#define BUFFERS 64
+#define NAME_TABLE 8192 /* a power of two */
+
+static struct {
+	_Atomic int started;
+	struct cupti_api api;
+	CUpti_SubscriberHandle subscriber;
+	_Atomic(uint8_t *) spare[BUFFERS];
+	_Atomic uint64_t name_hash[NAME_TABLE]; /* string ids are index + 1 */
+} collector;
+
+/* Before 12.9 CUPTI crashes when it is given no buffer: its records go to waste here instead. */
+static uint8_t discard[65536] __attribute__((aligned(8)));
+
+static void set_state(uint32_t state, uint32_t error)
+{
+	if (!shim.writer.header)
+		return;
+	shim.writer.header->cupti_state = state;
+	shim.writer.header->cupti_error = error;
+}
+
+static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	int saved = errno;
+	uint8_t *found = NULL;
+
+	for (unsigned i = 0; i < BUFFERS && !found; i++)
+		found = atomic_exchange(&collector.spare[i], NULL);
+	if (!found) {
+		found = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (found == MAP_FAILED)
+			found = discard;
+	}
+	*buffer = found;
+	*size = found == discard ? sizeof(discard) : BUFFER_BYTES;
+	*max_records = 0;
+	errno = saved;
+}
+
+static void give_back(uint8_t *buffer)
+{
+	uint8_t *none;
+
+	for (unsigned i = 0; i < BUFFERS; i++) {
+		none = NULL;
+		if (atomic_compare_exchange_strong(&collector.spare[i], &none, buffer))
+			return;
+	}
+	munmap(buffer, BUFFER_BYTES);
+}
+
+static uint32_t intern_name(struct thread_state *thread, const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	size_t length = strnlen(name, 32768);
+	uint32_t place;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (uint8_t)name[i]) * 0x100000001b3u;
+	hash |= 1;
+	place = (uint32_t)(hash >> 20) & (NAME_TABLE - 1);
+	for (unsigned tries = 0; tries < 64; tries++, place = (place + 1) & (NAME_TABLE - 1)) {
+		uint64_t found = collector.name_hash[place];
+		struct string_record *record;
+
+		if (found == hash)
+			return place + 1;
+		if (found || !atomic_compare_exchange_strong(&collector.name_hash[place], &found,
+			hash))
+			continue;
+		record = thread_reserve(thread, sizeof(*record) + length, RECORD_STRING);
+		if (record) {
+			record->id = place + 1;
+			record->length = (uint32_t)length;
+			memcpy(record->text, name, length);
+			trace_commit(&thread->chunk);
+		}
+		return place + 1;
+	}
+	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+	return 0;
+}
+
+static void write_operation(struct thread_state *thread, const struct decoded *operation)
+{
+	uint32_t name = operation->kind == DEVICE_GRAPH ? operation->graph : 0;
+	struct device_record *record;
+
+	if (operation->name)
+		name = intern_name(thread, operation->name);
+	record = thread_reserve(thread, sizeof(*record), RECORD_DEVICE);
+	if (!record)
+		return;
+	record->head.flags = operation->invalid ? DEVICE_INVALID : 0;
+	record->kind = operation->kind;
+	record->detail = operation->detail;
+	record->src = operation->src;
+	record->dst = operation->dst;
+	record->start = operation->start;
+	record->end = operation->end;
+	record->correlation = operation->correlation;
+	record->context = (uint16_t)operation->context;
+	record->device = (uint16_t)operation->device;
+	record->stream = operation->stream;
+	record->name = name;
+	record->value = operation->value;
+	trace_commit(&thread->chunk);
+	if (operation->invalid)
+		trace_count(&shim.writer, COUNT_INVALID_DEVICE, 1);
+}
+
+static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
+	size_t size, size_t valid)
+{
+	struct thread_state *thread = thread_state();
+	int saved = errno, was_busy = thread->busy;
+	CUpti_Activity *record = NULL;
+	struct decoded operation;
+	size_t dropped = 0;
+
+	if (buffer == discard) {
+		trace_count(&shim.writer, COUNT_DROPPED_DEVICE, 1);
+		return;
+	}
+	thread->busy = 1;
+	while (valid && shim.stage == SHIM_ON && *shim.alive &&
+		collector.api.cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
+		if (decode_activity(record, &operation))
+			write_operation(thread, &operation);
+	if (collector.api.cuptiActivityGetNumDroppedRecords &&
+		collector.api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
+			CUPTI_SUCCESS && dropped)
+		trace_count(&shim.writer, COUNT_DROPPED_DEVICE, dropped);
+	give_back(buffer);
+	thread->busy = was_busy;
+	errno = saved;
+}
+
+/* The rows' call id and variant by CUPTI's number for them. */
+#define CBIDS 1024
+static const uint16_t call_of_cbid[CBIDS] = {
+#define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
+	[CUPTI_DRIVER_TRACE_CBID_##symbol] = CALL_##symbol + 1,
+#define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
+	[CUPTI_DRIVER_TRACE_CBID_##symbol] = CALL_##symbol + 1, \
+	[CUPTI_DRIVER_TRACE_CBID_##symbol##suffix] = CALL_##symbol + 1,
+#include "calls.def"
+};
+
+/* A call that reached the driver without a wrapper of ours: the callback is all we see of it. */
+static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
+	const CUpti_CallbackData *data)
+{
+	const struct call_type *type = &call_types[call_of_cbid[id] - 1];
+	uint64_t now = clock_read(), *enter = data->correlationData;
+	struct call_record *record;
+
+	if (data->callbackSite == CUPTI_API_ENTER) {
+		*enter = now;
+		return;
+	}
+	trace_count(&shim.writer, COUNT_BYPASSED_CALLS, 1);
+	record = thread_reserve(thread, sizeof(*record) + type->field_count * sizeof(uint64_t),
+		RECORD_CALL);
+	if (!record)
+		return;
+	record->head.flags = CALL_FROM_CALLBACK;
+	record->call = (uint16_t)(type - call_types);
+	record->correlation = data->correlationId;
+	record->enter = *enter;
+	record->duration = now - *enter > UINT32_MAX ? UINT32_MAX : (uint32_t)(now - *enter);
+	if (data->functionReturnValue)
+		record->result = (int16_t)*(const CUresult *)data->functionReturnValue;
+	trace_commit(&thread->chunk);
+}
+
+static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+	const void *argument)
+{
+	const CUpti_CallbackData *data = argument;
+	struct thread_state *thread = thread_state();
+	int saved = errno;
+
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= CBIDS || !call_of_cbid[id] ||
+		shim.stage != SHIM_ON || !*shim.alive || thread->busy)
+		return;
+	thread->busy = 1;
+	if (!thread->depth) {
+		bypassed(thread, id, data);
+	} else if (data->callbackSite == CUPTI_API_ENTER) {
+		thread->correlation = data->correlationId;
+		thread->cupti_context = data->contextUid;
+	}
+	thread->busy = 0;
+	errno = saved;
+}
+
+static CUptiResult enable_callbacks(void)
+{
+	CUptiResult rc = CUPTI_SUCCESS;
+
+	for (unsigned id = 1; id < CBIDS && rc == CUPTI_SUCCESS; id++)
+		if (call_of_cbid[id] && (call_types[call_of_cbid[id] - 1].traits &
+			(TRAIT_SUBMITS | TRAIT_BLOCKS)))
+			rc = collector.api.cuptiEnableCallback(1, collector.subscriber,
+				CUPTI_CB_DOMAIN_DRIVER_API, id);
+	return rc;
+}
+
+/* Never KIND_KERNEL: it serializes kernels. */
+static CUptiResult enable_activities(void)
+{
+	const char *graphs = getenv("CUFENCE_GRAPHS");
+	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+		CUPTI_ACTIVITY_KIND_MEMSET };
+	CUptiResult rc = collector.api.cuptiActivityRegisterCallbacks(buffer_requested,
+		buffer_completed);
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && rc == CUPTI_SUCCESS; i++)
+		rc = collector.api.cuptiActivityEnable(kinds[i]);
+	if (rc != CUPTI_SUCCESS)
+		return rc;
+	/* Older CUPTIs know neither; the rest is worth having without them. */
+	collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD);
+	if (graphs && !strcmp(graphs, "node"))
+		shim.writer.header->features |= FEATURE_GRAPH_NODES;
+	else
+		collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+	return rc;
+}
+
+static uint64_t device_clock(void)
+{
+	uint64_t now = 0;
+
+	return collector.api.cuptiGetTimestamp(&now) == CUPTI_SUCCESS ? now : 0;
+}
+
+static CUptiResult subscribe(void)
+{
+	const char *period = getenv("CUFENCE_FLUSH_MS");
+	uint32_t milliseconds = period ? (uint32_t)strtoul(period, NULL, 0) : 1000;
+	CUptiResult rc = collector.api.cuptiSubscribe(&collector.subscriber, callback, NULL);
+
+	if (rc != CUPTI_SUCCESS)
+		return rc;
+	rc = enable_activities();
+	if (rc == CUPTI_SUCCESS)
+		rc = enable_callbacks();
+	if (rc != CUPTI_SUCCESS) {
+		collector.api.cuptiUnsubscribe(collector.subscriber);
+		return rc;
+	}
+	if (collector.api.cuptiActivityFlushPeriod && milliseconds)
+		collector.api.cuptiActivityFlushPeriod(milliseconds);
+	if (collector.api.cuptiGetVersion)
+		collector.api.cuptiGetVersion(&shim.writer.header->cupti_version);
+	return rc;
+}
+
+static int is_off(void)
+{
+	const char *cupti = getenv("CUFENCE_CUPTI"), *mode = getenv("CUFENCE_MODE");
+
+	return (cupti && !strcmp(cupti, "off")) || (mode && !strcmp(mode, "host"));
+}
+
+static void start(struct thread_state *thread)
+{
+	const char *path = getenv("CUFENCE_CUPTI");
+	CUptiResult rc;
+
+	if (is_off()) {
+		set_state(CUPTI_STATE_OFF, 0);
+		return;
+	}
+	if (cupti_api_open(&collector.api, path && *path ? path : NULL)) {
+		set_state(CUPTI_STATE_ABSENT, 0);
+		return;
+	}
+	rc = subscribe();
+	if (rc != CUPTI_SUCCESS) {
+		set_state(rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ? CUPTI_STATE_BUSY
+			: CUPTI_STATE_FAILED, (uint32_t)rc);
+		return;
+	}
+	set_state(CUPTI_STATE_ON, 0);
+	shim.writer.header->features |= FEATURE_DEVICE;
+	shim.device_clock = device_clock;
+	clock_calibrate(thread, 100);
+}
+
+void collector_start(void)
+{
+	struct thread_state *thread = thread_state();
+	int saved = errno;
+
+	if (thread->busy || !shim_start() || atomic_exchange(&collector.started, 1))
+		return;
+	thread->busy = 1;
+	start(thread);
+	thread->busy = 0;
+	errno = saved;
+}
+
+void collector_flush(void)
+{
+	struct thread_state *thread = thread_state();
+	int saved = errno;
+
+	if (!shim.device_clock || !*shim.alive)
+		return;
+	thread->busy++;
+	collector.api.cuptiActivityFlushAll(0);
+	collector.api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	thread->busy--;
+	errno = saved;
+}
+
+void collector_child(void)
+{
+	/* A child of a process that had started CUPTI must not touch it: it would hang. */
+	if (collector.started && shim.device_clock)
+		memset(&collector.api, 0, sizeof(collector.api));
+	else
+		collector.started = 0;
+	shim.device_clock = NULL;
+	for (unsigned i = 0; i < NAME_TABLE; i++)
+		collector.name_hash[i] = 0;
+}

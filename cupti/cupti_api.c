@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cupti_api.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "resolve.h"
+
+static const char *const sonames[] = {
+	"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7",
+	"libcupti.so.11.6", "libcupti.so.11.5", "libcupti.so.11.4", "libcupti.so.11.3",
+	"libcupti.so",
+};
+#define SONAMES (sizeof(sonames) / sizeof(sonames[0]))
+
+/* One that the program has loaded already (PyTorch's) must be shared: two would both fail. */
+static void *open_loaded(void)
+{
+	void *library = NULL;
+
+	for (unsigned i = 0; i < SONAMES && !library; i++)
+		library = dlopen(sonames[i], RTLD_NOW | RTLD_NOLOAD);
+	return library;
+}
+
+static void *open_in(const char *folder, const char *below)
+{
+	char path[4096];
+	void *library = NULL;
+
+	for (unsigned i = 0; i < SONAMES && !library; i++) {
+		int length = snprintf(path, sizeof(path), "%s/%s%s", folder, below, sonames[i]);
+		if (length > 0 && (size_t)length < sizeof(path))
+			library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	}
+	return library;
+}
+
+/* Beside the libcudart in use: in a toolkit, and in pip's nvidia/<part>/lib folders. */
+static void *open_sibling(void)
+{
+	static const char *const below[] = { "", "../extras/CUPTI/lib64/",
+		"../../cuda_cupti/lib/", "../../cu13/lib/" };
+	static const char *const cudart[] = { "libcudart.so.13", "libcudart.so.12",
+		"libcudart.so.11.0" };
+	void *library = NULL;
+
+	for (unsigned i = 0; i < 3 && !library; i++) {
+		void *runtime = dlopen(cudart[i], RTLD_LAZY | RTLD_NOLOAD);
+		struct link_map *map = NULL;
+		char folder[4096];
+		char *slash;
+
+		if (!runtime)
+			continue;
+		if (!dlinfo(runtime, RTLD_DI_LINKMAP, &map) && map &&
+			strlen(map->l_name) < sizeof(folder)) {
+			strcpy(folder, map->l_name);
+			slash = strrchr(folder, '/');
+			if (slash)
+				*slash = '\0';
+			for (unsigned j = 0; slash && j < 4 && !library; j++)
+				library = open_in(folder, below[j]);
+		}
+		dlclose(runtime);
+	}
+	return library;
+}
+
+static void *open_toolkit(void)
+{
+	const char *home = getenv("CUDA_HOME");
+	void *library = NULL;
+
+	if (!home || !*home)
+		home = getenv("CUDA_PATH");
+	if (home && *home) {
+		library = open_in(home, "lib64/");
+		if (!library)
+			library = open_in(home, "extras/CUPTI/lib64/");
+	}
+	for (unsigned i = 0; i < SONAMES && !library; i++)
+		library = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		library = open_in("/usr/local/cuda/lib64", "");
+	if (!library)
+		library = open_in("/usr/local/cuda/extras/CUPTI/lib64", "");
+	return library;
+}
+
+static int resolve_all(struct cupti_api *api)
+{
+	void *(*find)(void *, const char *) = resolve_real_dlsym();
+
+#define X(name, required) \
+	*(void **)&api->name = find(api->library, #name); \
+	if (required && !api->name) \
+		return -1;
+	CUPTI_FUNCTIONS(X)
+#undef X
+	return 0;
+}
+
+int cupti_api_open(struct cupti_api *api, const char *path)
+{
+	if (path)
+		api->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	else
+		api->library = open_loaded();
+	if (!api->library && !path)
+		api->library = open_sibling();
+	if (!api->library && !path)
+		api->library = open_toolkit();
+	return api->library ? resolve_all(api) : -1;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one clock of call records.  The time stamp counter where the kernel itself keeps time by
+ * it (then it is constant and synchronized), else CLOCK_MONOTONIC; under the simulator its virtual
+ * time, so that traces are the same on any machine.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "resolve.h"
+#include "shim.h"
+
+#define SECOND 1000000000u
+
+static uint64_t system_ns(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+#if defined(__x86_64__)
+static uint64_t read_counter(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+#else
+#error "the recorder reads x86-64's time stamp counter: add the counter of this machine here"
+#endif
+
+uint64_t clock_read(void)
+{
+	switch (shim.clock) {
+	case CLOCK_TICKS_TSC:
+		return read_counter();
+	case CLOCK_TICKS_VIRTUAL:
+		return shim.virtual_clock();
+	default:
+		return system_ns(CLOCK_MONOTONIC);
+	}
+}
+
+static int kernel_trusts_counter(void)
+{
+	static const char path[] =
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	char name[8] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	return n >= 4 && !memcmp(name, "tsc\n", 4);
+}
+
+/* Ticks per second, roughly: only the pace of calibrations depends on it. */
+static uint64_t counter_rate(void)
+{
+	uint64_t ticks = read_counter(), ns = system_ns(CLOCK_MONOTONIC), elapsed;
+
+	do
+		elapsed = system_ns(CLOCK_MONOTONIC) - ns;
+	while (elapsed < 50000);
+	return (read_counter() - ticks) * SECOND / elapsed;
+}
+
+void clock_init(void *libcuda)
+{
+	shim.virtual_clock = libcuda ? (uint64_t(*)(void))resolve_real_dlsym()(libcuda,
+		"cufence_sim_clock") : NULL;
+	shim.calibration_ticks = SECOND;
+	if (shim.virtual_clock) {
+		shim.clock = CLOCK_TICKS_VIRTUAL;
+	} else if (kernel_trusts_counter()) {
+		shim.clock = CLOCK_TICKS_TSC;
+		shim.calibration_ticks = counter_rate();
+	} else {
+		shim.clock = CLOCK_TICKS_MONOTONIC;
+	}
+}
+
+static void read_pair(struct calibration_record *pair)
+{
+	uint64_t before = clock_read(), after;
+
+	if (shim.clock == CLOCK_TICKS_VIRTUAL)
+		pair->realtime_ns = before;
+	else
+		pair->realtime_ns = system_ns(CLOCK_REALTIME);
+	pair->cupti_ns = shim.device_clock ? shim.device_clock() : 0;
+	after = clock_read();
+	pair->ticks = before + (after - before) / 2;
+	pair->gap_ticks = after - before;
+}
+
+void clock_calibrate(struct thread_state *thread, unsigned samples)
+{
+	struct calibration_record best = { .gap_ticks = UINT64_MAX }, pair = { 0 }, *record;
+
+	atomic_store_explicit(&shim.next_calibration, clock_read() + shim.calibration_ticks,
+		memory_order_relaxed);
+	for (unsigned i = 0; i < samples; i++) {
+		read_pair(&pair);
+		if (pair.gap_ticks < best.gap_ticks)
+			best = pair;
+	}
+	record = thread_reserve(thread, sizeof(*record), RECORD_CALIBRATION);
+	if (!record)
+		return;
+	record->ticks = best.ticks;
+	record->realtime_ns = best.realtime_ns;
+	record->cupti_ns = best.cupti_ns;
+	record->gap_ticks = best.gap_ticks;
+	trace_commit(&thread->chunk);
+}

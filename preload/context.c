@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Contexts, devices and kernels: what the analyzer must know of the handles in call records,
+ * asked from the driver once per handle.  Only queries that touch no stream, so that they are
+ * allowed during stream capture.
+ */
+#include <cuda.h>
+#include <string.h>
+
+#include "resolve.h"
+#include "shim.h"
+
+static int attribute(CUdevice device, CUdevice_attribute which)
+{
+	static CUresult (*get)(int *, CUdevice_attribute, CUdevice);
+	int value = 0;
+
+	if (!get)
+		*(void **)&get = driver_symbol("cuDeviceGetAttribute");
+	return get && get(&value, which, device) == CUDA_SUCCESS ? value : 0;
+}
+
+static void write_device(struct thread_state *thread, CUdevice device)
+{
+	CUresult (*get_name)(char *, int, CUdevice);
+	CUresult (*total_memory)(size_t *, CUdevice);
+	char name[128] = "";
+	size_t bytes = 0;
+	struct device_info_record *record;
+
+	*(void **)&get_name = driver_symbol("cuDeviceGetName");
+	*(void **)&total_memory = driver_symbol("cuDeviceTotalMem_v2");
+	if (get_name)
+		get_name(name, sizeof(name) - 1, device);
+	if (total_memory)
+		total_memory(&bytes, device);
+	record = thread_reserve(thread, sizeof(*record) + strlen(name), RECORD_DEVICE_INFO);
+	if (!record)
+		return;
+	record->device = (uint32_t)device;
+#define GET(field, which) record->field = (uint32_t)attribute(device, CU_DEVICE_ATTRIBUTE_##which)
+	GET(sm_count, MULTIPROCESSOR_COUNT);
+	GET(threads_per_sm, MAX_THREADS_PER_MULTIPROCESSOR);
+	GET(blocks_per_sm, MAX_BLOCKS_PER_MULTIPROCESSOR);
+	GET(compute_major, COMPUTE_CAPABILITY_MAJOR);
+	GET(compute_minor, COMPUTE_CAPABILITY_MINOR);
+	GET(async_engines, ASYNC_ENGINE_COUNT);
+#undef GET
+	record->memory_bytes = bytes;
+	record->name_length = (uint32_t)strlen(name);
+	memcpy(record->name, name, strlen(name));
+	trace_commit(&thread->chunk);
+}
+
+static void write_context(struct thread_state *thread, uint16_t id, uint16_t cupti_id)
+{
+	CUresult (*get_device)(CUdevice *);
+	CUresult (*get_flags)(unsigned int *);
+	CUdevice device = -1;
+	unsigned int flags = 0;
+	struct context_record *record;
+
+	*(void **)&get_device = driver_symbol("cuCtxGetDevice");
+	*(void **)&get_flags = driver_symbol("cuCtxGetFlags");
+	if (get_device && get_device(&device) != CUDA_SUCCESS)
+		device = -1;
+	if (get_flags)
+		get_flags(&flags);
+	record = thread_reserve(thread, sizeof(*record), RECORD_CONTEXT);
+	if (!record)
+		return;
+	record->id = id;
+	record->cupti_id = cupti_id;
+	record->handle = shim.context[id - 1].handle;
+	record->device = device;
+	record->flags = flags;
+	trace_commit(&thread->chunk);
+	if (!cupti_id && device >= 0)
+		write_device(thread, device);
+}
+
+static uint16_t context_intern(struct thread_state *thread, uint64_t handle)
+{
+	uint32_t count = shim.context_count, mine;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (shim.context[i].handle == handle)
+			return (uint16_t)(i + 1);
+	mine = atomic_fetch_add(&shim.context_count, 1);
+	if (mine >= SHIM_CONTEXTS) {
+		atomic_store(&shim.context_count, SHIM_CONTEXTS);
+		trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+		return 0;
+	}
+	/* Two threads may give one context two ids: the analyzer joins by handle. */
+	shim.context[mine].cupti_id = 0;
+	shim.context[mine].handle = handle;
+	write_context(thread, (uint16_t)(mine + 1), 0);
+	return (uint16_t)(mine + 1);
+}
+
+uint16_t context_current(struct thread_state *thread)
+{
+	static CUresult (*get_current)(CUcontext *);
+	CUcontext context = NULL;
+
+	if (!get_current)
+		*(void **)&get_current = driver_symbol("cuCtxGetCurrent");
+	if (!get_current || get_current(&context) != CUDA_SUCCESS || !context)
+		return 0;
+	if ((uint64_t)(uintptr_t)context != thread->context_handle) {
+		thread->context = context_intern(thread, (uint64_t)(uintptr_t)context);
+		thread->context_handle = (uint64_t)(uintptr_t)context;
+	}
+	return thread->context;
+}
+
+void context_learn(struct thread_state *thread, uint16_t id, uint32_t cupti_id)
+{
+	_Atomic uint16_t *known = &shim.context[id - 1].cupti_id;
+
+	if (cupti_id && atomic_load_explicit(known, memory_order_relaxed) != (uint16_t)cupti_id) {
+		atomic_store_explicit(known, (uint16_t)cupti_id, memory_order_relaxed);
+		write_context(thread, id, (uint16_t)cupti_id);
+	}
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens around every recorded call. */
+#include <errno.h>
+#include <string.h>
+
+#include "shim.h"
+
+static void write_enter(const struct call_frame *frame)
+{
+	struct trace_chunk *chunk = &frame->thread->chunk;
+	struct enter_record *record = thread_reserve(frame->thread, sizeof(*record), RECORD_ENTER);
+
+	if (!record)
+		return;
+	record->head.flags = frame->flags;
+	record->call = frame->call;
+	record->context = frame->context;
+	record->site = frame->site;
+	record->enter = frame->enter;
+	trace_commit(chunk);
+}
+
+int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address)
+{
+	struct thread_state *thread = thread_state();
+	const struct call_type *type = &call_types[id];
+	int saved = errno;
+
+	if (thread->busy || !shim_start())
+		return 0;
+	thread->busy = 1;
+	frame->thread = thread;
+	frame->call = (uint16_t)id;
+	frame->flags = (uint8_t)(flags | (thread->depth ? CALL_NESTED : 0));
+	if (!thread->depth)
+		thread->site = site_find(thread, frame_address);
+	frame->site = thread->site;
+	frame->context = type->runtime ? 0 : context_current(thread);
+	frame->outer_correlation = thread->correlation;
+	thread->correlation = 0;
+	thread->depth++;
+	frame->enter = clock_read();
+	if (type->traits & TRAIT_BLOCKS)
+		write_enter(frame);
+	thread->busy = 0;
+	errno = saved;
+	return 1;
+}
+
+static void set_duration(struct call_record *record, uint64_t ticks)
+{
+	if (ticks >> 32) {
+		record->head.flags |= CALL_LONG;
+		ticks /= CALL_LONG_UNIT;
+	}
+	record->duration = ticks >> 32 ? UINT32_MAX : (uint32_t)ticks;
+}
+
+void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)
+{
+	uint64_t now = clock_read();
+	struct thread_state *thread = frame->thread;
+	struct call_record *record;
+	int saved = errno;
+
+	thread->busy = 1;
+	thread->depth--;
+	record = thread_reserve(thread, sizeof(*record) + count * sizeof(*field), RECORD_CALL);
+	if (record) {
+		record->head.flags = frame->flags;
+		record->call = frame->call;
+		record->result = (int16_t)result;
+		record->site = frame->site;
+		record->correlation = call_types[frame->call].runtime ? 0 : thread->correlation;
+		record->enter = frame->enter;
+		record->context = frame->context;
+		set_duration(record, now - frame->enter);
+		memcpy(record->field, field, count * sizeof(*field));
+		trace_commit(&thread->chunk);
+	}
+	if (thread->correlation && frame->context)
+		context_learn(thread, frame->context, thread->cupti_context);
+	thread->correlation = frame->outer_correlation;
+	if (now >= atomic_load_explicit(&shim.next_calibration, memory_order_relaxed))
+		clock_calibrate(thread, 20);
+	thread->busy = 0;
+	errno = saved;
+}

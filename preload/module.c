@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which file is mapped where, for the addresses of sites.  /proc/self/maps is read because
+ * dl_iterate_phdr would take the loader's lock, which the program may hold around a CUDA call.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+#define MODULES 1024
+
+static struct {
+	_Atomic int lock;
+	_Atomic unsigned count;
+	unsigned misses;           /* rescans that found nothing: JIT code */
+	struct { uintptr_t start, end; } range[MODULES];
+} modules;
+
+void module_reset(void)
+{
+	modules.count = 0;
+	modules.lock = 0;
+	modules.misses = 0;
+}
+
+static int is_known(uintptr_t address)
+{
+	unsigned count = atomic_load_explicit(&modules.count, memory_order_acquire);
+
+	for (unsigned i = 0; i < count; i++)
+		if (address >= modules.range[i].start && address < modules.range[i].end)
+			return 1;
+	return 0;
+}
+
+struct mapping {
+	uintptr_t start, end;
+	uint64_t offset;
+	int executable, readable;
+	const char *path;
+};
+
+/* "start-end rwxp offset major:minor inode path" */
+static int parse_mapping(char *line, struct mapping *map)
+{
+	char *at;
+
+	map->start = strtoull(line, &at, 16);
+	if (*at++ != '-')
+		return -1;
+	map->end = strtoull(at, &at, 16);
+	if (*at++ != ' ' || strlen(at) < 5)
+		return -1;
+	map->readable = at[0] == 'r';
+	map->executable = at[2] == 'x';
+	map->offset = strtoull(at + 5, &at, 16);
+	map->path = strchr(at, '/');
+	return 0;
+}
+
+/* The GNU build id among the notes of the image whose header is mapped at head. */
+static void find_build_id(const struct mapping *head, uint8_t id[20])
+{
+	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)head->start;
+	const Elf64_Phdr *phdr;
+	size_t size = head->end - head->start;
+	uint64_t first_load = UINT64_MAX;
+
+	if (!head->readable || size < sizeof(*elf) || memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
+		elf->e_phoff > size || elf->e_phnum > (size - elf->e_phoff) / sizeof(*phdr))
+		return;
+	phdr = (const Elf64_Phdr *)(head->start + elf->e_phoff);
+	for (unsigned i = 0; i < elf->e_phnum; i++) {
+		uint64_t at, end;
+
+		if (phdr[i].p_type == PT_LOAD && first_load == UINT64_MAX)
+			first_load = phdr[i].p_vaddr & ~0xfffull;
+		if (phdr[i].p_type != PT_NOTE || phdr[i].p_filesz > size)
+			continue;
+		at = first_load == UINT64_MAX ? phdr[i].p_vaddr : phdr[i].p_vaddr - first_load;
+		if (at > size - phdr[i].p_filesz)
+			continue;
+		for (end = at + phdr[i].p_filesz; end - at >= sizeof(Elf64_Nhdr);) {
+			const Elf64_Nhdr *note = (const Elf64_Nhdr *)(head->start + at);
+			uint64_t name = (note->n_namesz + 3ull) & ~3ull;
+			uint64_t length = sizeof(*note) + name + ((note->n_descsz + 3ull) & ~3ull);
+
+			if (length > end - at)
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= 20 &&
+				name == 4 && !memcmp(note + 1, "GNU", 4))
+				memcpy(id, (const char *)(note + 1) + name, note->n_descsz);
+			at += length;
+		}
+	}
+}
+
+static void write_module(struct thread_state *thread, const struct mapping *map,
+	const struct mapping *head)
+{
+	size_t length = strlen(map->path);
+	struct module_record *record =
+		thread_reserve(thread, sizeof(*record) + length, RECORD_MODULE);
+
+	if (!record)
+		return;
+	record->start = map->start;
+	record->end = map->end;
+	record->file_offset = map->offset;
+	record->path_length = (uint32_t)length;
+	memcpy(record->path, map->path, length);
+	if (head->start)
+		find_build_id(head, record->build_id);
+	trace_commit(&thread->chunk);
+}
+
+static void add_mapping(struct thread_state *thread, const struct mapping *map,
+	const struct mapping *head)
+{
+	unsigned count = modules.count;
+
+	if (count == MODULES || is_known(map->start))
+		return;
+	modules.range[count].start = map->start;
+	modules.range[count].end = map->end;
+	atomic_store_explicit(&modules.count, count + 1, memory_order_release);
+	write_module(thread, map, head);
+}
+
+static void scan(struct thread_state *thread, int fd)
+{
+	static char buffer[16384], head_path[4096]; /* under the lock */
+	struct mapping map, head = { 0 };
+	size_t held = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buffer + held, sizeof(buffer) - 1 - held)) > 0) {
+		char *line = buffer, *end;
+
+		held += (size_t)n;
+		buffer[held] = '\0';
+		while ((end = strchr(line, '\n'))) {
+			*end = '\0';
+			if (!parse_mapping(line, &map) && map.path) {
+				if (map.offset == 0 && strlen(map.path) < sizeof(head_path)) {
+					strcpy(head_path, map.path);
+					head = map;
+				}
+				if (map.executable)
+					add_mapping(thread, &map, strcmp(head_path, map.path)
+						? &(struct mapping){ 0 } : &head);
+			}
+			line = end + 1;
+		}
+		held -= (size_t)(line - buffer);
+		memmove(buffer, line, held);
+		if (held == sizeof(buffer) - 1)
+			return;
+	}
+}
+
+void module_note(struct thread_state *thread, uintptr_t address)
+{
+	int fd;
+
+	if (is_known(address) || modules.misses > 200)
+		return;
+	if (atomic_exchange_explicit(&modules.lock, 1, memory_order_acquire))
+		return; /* another thread is reading the same list */
+	fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		scan(thread, fd);
+		close(fd);
+	}
+	if (!is_known(address))
+		modules.misses++;
+	atomic_store_explicit(&modules.lock, 0, memory_order_release);
+}

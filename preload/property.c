@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings that change what CUDA does or explain a result: stored once per process. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+static const char *const names[] = {
+	"CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "CUDA_MODULE_DATA_LOADING",
+	"CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_DEVICE_MAX_COPY_CONNECTIONS", "CUDA_VISIBLE_DEVICES",
+	"CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_FORCE_PTX_JIT",
+	"CUDA_SCALE_LAUNCH_QUEUES", "CUDA_AUTO_BOOST", "PYTORCH_CUDA_ALLOC_CONF",
+	"PYTORCH_NO_CUDA_MEMORY_CACHING", "NCCL_LAUNCH_MODE", "NCCL_P2P_DISABLE",
+};
+
+static void write_property(struct thread_state *thread, const char *name, const char *value,
+	size_t value_length)
+{
+	size_t name_length = strlen(name);
+	struct property_record *record;
+
+	if (value_length > 8192)
+		value_length = 8192;
+	record = thread_reserve(thread, sizeof(*record) + name_length + value_length,
+		RECORD_PROPERTY);
+	if (!record)
+		return;
+	record->name_length = (uint16_t)name_length;
+	record->value_length = (uint16_t)value_length;
+	memcpy(record->data, name, name_length);
+	memcpy(record->data + name_length, value, value_length);
+	trace_commit(&thread->chunk);
+}
+
+/* Arguments separated by NUL in /proc become separated by spaces. */
+static void write_command_line(struct thread_state *thread)
+{
+	char text[4096];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && !text[n - 1])
+		n--;
+	for (ssize_t i = 0; i < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+	if (n > 0)
+		write_property(thread, "command", text, (size_t)n);
+}
+
+void property_write_all(struct thread_state *thread)
+{
+	write_command_line(thread);
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+		if (value)
+			write_property(thread, names[i], value, strlen(value));
+	}
+}

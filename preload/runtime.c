@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The runtime wrappers.  A runtime call only says how the user wrote it: what it does is recorded
+ * by the driver calls beneath it.  One wrapper per row, variant and major of libcudart, because a
+ * process may hold several, exported under the symbol versions that binaries ask for.
+ */
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#include "resolve.h"
+#include "shim.h"
+
+static void *runtime_reals[RUNTIME_COUNT][CALL_COUNT][VARIANT_COUNT];
+
+static void *runtime_real(int major, enum call_id id, int variant, const char *name)
+{
+	void *real = __atomic_load_n(&runtime_reals[major][id][variant], __ATOMIC_RELAXED);
+
+	if (!real) {
+		real = runtime_resolve(major, name);
+		__atomic_store_n(&runtime_reals[major][id][variant], real, __ATOMIC_RELAXED);
+	}
+	return real;
+}
+
+#define WRAPPER(name, id, variant, major, version, params, args) \
+	cudaError_t shim_##name##_##major params; \
+	__asm__(".symver shim_" #name "_" #major ", " #name version); \
+	__attribute__((visibility("default"))) cudaError_t shim_##name##_##major params \
+	{ \
+		cudaError_t(*call_real) params = (cudaError_t(*) params)runtime_real( \
+			RUNTIME_##major, id, variant, #name); \
+		struct call_frame call_frame; \
+		cudaError_t call_result; \
+\
+		if (!call_real) \
+			return cudaErrorSharedObjectInitFailed; \
+		if (!frame_begin(&call_frame, id, variant ? CALL_PER_THREAD : 0, \
+			__builtin_frame_address(0))) \
+			return call_real args; \
+		call_result = call_real args; \
+		frame_end(&call_frame, (int)call_result, NULL, 0); \
+		return call_result; \
+	}
+
+/* FIRST_LAST_MAJOR: does a row of majors FIRST to LAST have a wrapper for MAJOR? */
+#define IN_11_11_11(...) __VA_ARGS__
+#define IN_11_11_12(...)
+#define IN_11_11_13(...)
+#define IN_11_12_11(...) __VA_ARGS__
+#define IN_11_12_12(...) __VA_ARGS__
+#define IN_11_12_13(...)
+#define IN_11_13_11(...) __VA_ARGS__
+#define IN_11_13_12(...) __VA_ARGS__
+#define IN_11_13_13(...) __VA_ARGS__
+#define IN_12_12_11(...)
+#define IN_12_12_12(...) __VA_ARGS__
+#define IN_12_12_13(...)
+#define IN_12_13_11(...)
+#define IN_12_13_12(...) __VA_ARGS__
+#define IN_12_13_13(...) __VA_ARGS__
+#define IN_13_13_11(...)
+#define IN_13_13_12(...)
+#define IN_13_13_13(...) __VA_ARGS__
+
+#define ALL_MAJORS(name, id, variant, first, last, params, args) \
+	IN_##first##_##last##_11(WRAPPER(name, id, variant, 11, "@libcudart.so.11.0", params, args)) \
+	IN_##first##_##last##_12(WRAPPER(name, id, variant, 12, "@libcudart.so.12", params, args)) \
+	IN_##first##_##last##_13(WRAPPER(name, id, variant, 13, "@@libcudart.so.13", params, args))
+
+#define RUNTIME(symbol, first, last, params, args) \
+	ALL_MAJORS(symbol, CALL_##symbol, VARIANT_LEGACY, first, last, params, args)
+#define RUNTIME_PT(symbol, suffix, first, last, params, args) \
+	ALL_MAJORS(symbol, CALL_##symbol, VARIANT_LEGACY, first, last, params, args) \
+	ALL_MAJORS(symbol##suffix, CALL_##symbol, VARIANT_PER_THREAD, first, last, params, args)
+#include "calls.def"

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life cycle: the first CUDA call of a process, forked children, the end. */
+#include "shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector.h"
+#include "resolve.h"
+
+struct shim shim;
+
+static __thread struct thread_state this_thread;
+
+/* Chunks of ended threads, for new ones: a program may start very many short threads. */
+static struct {
+	_Atomic int lock;
+	unsigned count;
+	uint32_t generation;
+	struct trace_chunk chunk[64];
+} spare;
+
+static pthread_key_t thread_key;
+
+struct thread_state *thread_state(void)
+{
+	return &this_thread;
+}
+
+/* A page whose word is 1 here and 0 in any child, however it was forked. */
+static int mark_alive(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return -1;
+	madvise(page, 4096, MADV_WIPEONFORK);
+	*(volatile uint32_t *)page = 1;
+	shim.alive = page;
+	return 0;
+}
+
+/* Another thread may be in the middle of this for ever in a forked child: never wait. */
+static int try_lock(_Atomic int *lock)
+{
+	return !atomic_exchange_explicit(lock, 1, memory_order_acquire);
+}
+
+static void unlock(_Atomic int *lock)
+{
+	atomic_store_explicit(lock, 0, memory_order_release);
+}
+
+static void thread_ended(void *state)
+{
+	struct thread_state *thread = state;
+
+	if (!thread->chunk.header || thread->generation != shim.generation)
+		return;
+	if (try_lock(&spare.lock)) {
+		if (spare.generation != shim.generation) {
+			spare.generation = shim.generation;
+			spare.count = 0;
+		}
+		if (spare.count < sizeof(spare.chunk) / sizeof(spare.chunk[0])) {
+			spare.chunk[spare.count++] = thread->chunk;
+			thread->chunk.header = NULL;
+		}
+		unlock(&spare.lock);
+	}
+	trace_chunk_close(&thread->chunk);
+	thread->generation = 0;
+}
+
+static void thread_name(struct thread_state *thread)
+{
+	char name[32] = "";
+	size_t length;
+	struct thread_record *record;
+
+	if (pthread_getname_np(pthread_self(), name, sizeof(name)))
+		name[0] = '\0';
+	length = strlen(name);
+	record = trace_reserve(&shim.writer, &thread->chunk, sizeof(*record) + length,
+		RECORD_THREAD);
+	if (!record)
+		return;
+	record->thread = thread->chunk.thread;
+	record->name_length = (uint32_t)length;
+	memcpy(record->name, name, length);
+	trace_commit(&thread->chunk);
+}
+
+/* First record of this thread in this process. */
+static void thread_begin(struct thread_state *thread)
+{
+	struct trace_chunk chunk = { 0 };
+
+	memset(thread->sites, 0, sizeof(thread->sites));
+	thread->context_handle = 0;
+	thread->context = 0;
+	thread->generation = shim.generation;
+	if (try_lock(&spare.lock)) {
+		if (spare.generation == shim.generation && spare.count)
+			chunk = spare.chunk[--spare.count];
+		unlock(&spare.lock);
+	}
+	chunk.thread = (uint32_t)syscall(SYS_gettid);
+	thread->chunk = chunk;
+	pthread_setspecific(thread_key, thread);
+	thread_name(thread);
+}
+
+void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type type)
+{
+	if (thread->generation != shim.generation)
+		thread_begin(thread);
+	return trace_reserve(&shim.writer, &thread->chunk, bytes, type);
+}
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Writes the last word before the process ends; runs before cudart's own exit handlers. */
+static void at_end(void)
+{
+	int saved = errno;
+
+	if (shim.stage != SHIM_ON || !*shim.alive)
+		return;
+	collector_flush();
+	clock_calibrate(thread_state(), 100);
+	trace_finish(&shim.writer);
+	errno = saved;
+}
+
+static int create_file(void)
+{
+	const char *folder = getenv("CUFENCE_OUT"), *limit = getenv("CUFENCE_MAX_SIZE");
+	struct trace_start start = {
+		.pid = (uint32_t)getpid(),
+		.parent_pid = (uint32_t)getppid(),
+		.clock = shim.clock,
+		.features = FEATURE_CALLS |
+			(shim.clock == CLOCK_TICKS_VIRTUAL ? FEATURE_SIMULATED : 0),
+		.realtime_ns = shim.virtual_clock ? shim.virtual_clock() : realtime_ns(),
+	};
+	char path[4096];
+	int rc = -EEXIST;
+
+	if (!folder || !*folder)
+		folder = ".";
+	/* After an exec the same process id comes again. */
+	for (unsigned n = 0; rc == -EEXIST && n < 1000; n++) {
+		int length = n ? snprintf(path, sizeof(path), "%s/cufence.%u.%u.cft", folder,
+					 start.pid, n)
+			       : snprintf(path, sizeof(path), "%s/cufence.%u.cft", folder,
+					 start.pid);
+		if (length < 0 || (size_t)length >= sizeof(path))
+			return -ENAMETOOLONG;
+		rc = trace_create(&shim.writer, path, &start);
+	}
+	if (rc)
+		fprintf(stderr, "cufence: cannot write '%s': %s; this process is not traced\n",
+			path, strerror(-rc));
+	else
+		shim.writer.max_bytes = limit ? strtoull(limit, NULL, 0) : 0;
+	return rc;
+}
+
+static int start(void)
+{
+	const char *disable = getenv("CUFENCE_DISABLE");
+	static int at_end_registered;
+
+	if (disable && *disable && strcmp(disable, "0"))
+		return SHIM_OFF;
+	if (mark_alive())
+		return SHIM_OFF;
+	clock_init(driver_library());
+	if (create_file())
+		return SHIM_OFF;
+	shim.generation++;
+	site_init();
+	if (!at_end_registered && !pthread_key_create(&thread_key, thread_ended)) {
+		at_end_registered = 1;
+		atexit(at_end);
+	}
+	return SHIM_ON;
+}
+
+/* In a forked child, at its first CUDA call: the parent's file is not ours to write. */
+static void become_child(void)
+{
+	int on = SHIM_ON;
+
+	if (!atomic_compare_exchange_strong(&shim.stage, &on, SHIM_STARTING))
+		return;
+	munmap((void *)shim.alive, 4096);
+	trace_abandon(&shim.writer);
+	collector_child();
+	shim.context_count = 0;
+	spare.count = 0;
+	spare.lock = 0;
+	site_reset();
+	module_reset();
+	function_reset();
+	shim.stage = SHIM_IDLE;
+}
+
+static void first_records(void)
+{
+	struct thread_state *thread = thread_state();
+
+	clock_calibrate(thread, 100);
+	property_write_all(thread);
+}
+
+int shim_start(void)
+{
+	int stage = atomic_load_explicit(&shim.stage, memory_order_acquire);
+
+	if (stage == SHIM_ON && *shim.alive)
+		return 1;
+	if (stage == SHIM_ON) {
+		become_child();
+		stage = shim.stage;
+	}
+	if (stage == SHIM_IDLE) {
+		int saved = errno;
+		if (atomic_compare_exchange_strong(&shim.stage, &stage, SHIM_STARTING)) {
+			stage = start();
+			/* Set before the first records: writing them asks again. */
+			atomic_store_explicit(&shim.stage, stage, memory_order_release);
+			if (stage == SHIM_ON)
+				first_records();
+		}
+		errno = saved;
+	}
+	/* Bounded: the starting thread may need a lock that the caller holds. */
+	for (int i = 0; stage == SHIM_STARTING && i < 1000; i++) {
+		struct timespec moment = { 0, 100000 };
+		nanosleep(&moment, NULL);
+		stage = atomic_load_explicit(&shim.stage, memory_order_acquire);
+	}
+	return stage == SHIM_ON;
+}

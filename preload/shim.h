@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorder inside somebody else's program.  struct shim is its only global state, struct
+ * thread_state what each thread has; everything else is a function over the two.
+ *
+ * The rules, everywhere in preload/ and cupti/: never exit, print to stdout, change errno or a
+ * result, hold a lock around the real call, call the runtime API, allocate from the heap, or
+ * initialize CUDA.  In trouble stop recording and count.
+ */
+#ifndef CUFENCE_SHIM_H
+#define CUFENCE_SHIM_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calls.h"
+#include "writer.h"
+
+enum shim_stage {
+	SHIM_IDLE = 0,             /* no CUDA call yet: no file, no clock */
+	SHIM_STARTING,
+	SHIM_ON,
+	SHIM_OFF,                  /* CUFENCE_DISABLE, or the file could not be created */
+};
+
+#define SHIM_CONTEXTS 64
+
+struct shim_context {
+	uint64_t handle;           /* CUcontext */
+	_Atomic uint16_t cupti_id; /* written to the trace, 0: not yet */
+};
+
+struct shim {
+	_Atomic int stage;         /* enum shim_stage */
+	/* In a page that a fork wipes: 1 where the recorder was started, 0 in a child. */
+	volatile uint32_t *alive;
+	_Atomic uint32_t generation; /* counts processes: 1, +1 in a child that starts anew */
+	struct trace_writer writer;
+	uint32_t clock;            /* enum trace_clock */
+	uint64_t (*virtual_clock)(void);
+	_Atomic uint64_t next_calibration; /* ticks */
+	uint64_t calibration_ticks; /* between two */
+	uint64_t (*device_clock)(void); /* CUPTI's, ns; NULL while CUPTI is off */
+	_Atomic uint32_t context_count;
+	struct shim_context context[SHIM_CONTEXTS]; /* id is index + 1 */
+};
+
+extern struct shim shim;
+
+/* A site as learned on this thread: where on the stack its return addresses lie. */
+#define SITE_CACHE 128
+struct cached_site {
+	uintptr_t frame;           /* frame address of the wrapper */
+	uint32_t id;
+	uint32_t count;
+	uintptr_t address[SITE_FRAMES];
+	const uintptr_t *slot[SITE_FRAMES];
+};
+
+struct thread_state {
+	struct trace_chunk chunk;
+	uint32_t generation;       /* of the shim that chunk belongs to */
+	int depth;                 /* wrappers on this thread's stack */
+	int busy;                  /* within the recorder: a signal handler's calls are not recorded */
+	uint32_t site;             /* of the outermost call */
+	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
+	uint32_t cupti_context;    /* likewise */
+	uint64_t context_handle;   /* the last one seen, and its id */
+	uint16_t context;
+	struct cached_site sites[SITE_CACHE];
+};
+
+/* This thread's state. */
+struct thread_state *thread_state(void);
+
+/* One call in progress, on its wrapper's stack. */
+struct call_frame {
+	struct thread_state *thread;
+	uint64_t enter;            /* ticks */
+	uint32_t site;
+	uint32_t outer_correlation;
+	uint16_t call;
+	uint16_t context;
+	uint8_t flags;             /* enum call_flag */
+};
+
+/*
+ * Around every recorded call.  frame_begin() returns 0 when nothing is to be recorded (disabled,
+ * a signal handler within the recorder); then frame_end() must not be called.
+ */
+int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address);
+void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count);
+
+/* Opens the trace at the first CUDA call of the process; 1 if recording. */
+int shim_start(void);
+
+/* Room for a record on this thread's chunk; trace_commit(&thread->chunk) publishes it. */
+void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type type);
+
+/* Ticks of the recorder's clock. */
+uint64_t clock_read(void);
+
+/* Chooses the clock; libcuda is a dlopen handle or NULL. */
+void clock_init(void *libcuda);
+
+/* Writes a calibration record from samples brackets; thread may be any recording thread. */
+void clock_calibrate(struct thread_state *thread, unsigned samples);
+
+/* Id of the site that called the wrapper whose frame this is, 0: unknown. */
+uint32_t site_find(struct thread_state *thread, void *frame_address);
+
+/* Finds the unwinder; called once at the start. */
+void site_init(void);
+
+/* Forgets all sites: a new process writes them anew. */
+void site_reset(void);
+
+/* Makes sure that the trace names the file mapped at address. */
+void module_note(struct thread_state *thread, uintptr_t address);
+void module_reset(void);
+
+/* Id of the current context, 0: none; writes it and its device to the trace at first sight. */
+uint16_t context_current(struct thread_state *thread);
+
+/* Adds CUPTI's id to a context's record, once. */
+void context_learn(struct thread_state *thread, uint16_t id, uint32_t cupti_id);
+
+/* Writes name and parameters of a kernel at its first launch. */
+void function_note(struct thread_state *thread, uint64_t handle);
+/* Handles may be reused after a module was unloaded. */
+void function_reset(void);
+
+/* Environment and command line, written once. */
+void property_write_all(struct thread_state *thread);
+
+#endif

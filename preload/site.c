@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call sites.  A site is up to eight return addresses, because in static cudart, PyTorch or CuPy
+ * the innermost one is the same for all callers.  Unwinding costs as much as a launch, so it is
+ * done once per wrapper frame address and path: the unwinder says where on the stack each return
+ * address lay, and as long as those words hold the same addresses the site is the same.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unwind.h>
+
+#include "resolve.h"
+#include "shim.h"
+
+#define SITE_TABLE 32768 /* a power of two */
+
+static struct {
+	_Atomic uint64_t hash[SITE_TABLE]; /* id is index + 1; 0: free */
+	_Atomic uint32_t count;
+	_Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void *);
+	_Unwind_Word (*ip)(struct _Unwind_Context *);
+	_Unwind_Word (*cfa)(struct _Unwind_Context *);
+} sites;
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+
+void site_init(void)
+{
+	/* As glibc's backtrace() does; a link-time dependency would be everybody's. */
+	void *library = dlopen("libgcc_s.so.1", RTLD_LAZY);
+	void *(*find)(void *, const char *) = resolve_real_dlsym();
+
+	if (!library || sites.backtrace)
+		return;
+	*(void **)&sites.ip = find(library, "_Unwind_GetIP");
+	*(void **)&sites.cfa = find(library, "_Unwind_GetCFA");
+	*(void **)&sites.backtrace = find(library, "_Unwind_Backtrace");
+}
+
+void site_reset(void)
+{
+	for (unsigned i = 0; i < SITE_TABLE; i++)
+		sites.hash[i] = 0;
+	sites.count = 0;
+}
+
+static int is_own_code(uintptr_t address)
+{
+	return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext;
+}
+
+struct walk {
+	struct cached_site *site;
+	int exact;                 /* every return address lies where the unwinder says */
+};
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument)
+{
+	struct walk *walk = argument;
+	struct cached_site *site = walk->site;
+	uintptr_t address = sites.ip(context);
+	const uintptr_t *slot = (const uintptr_t *)(sites.cfa(context) - sizeof(uintptr_t));
+
+	if (!address)
+		return _URC_END_OF_STACK;
+	if (is_own_code(address))
+		return _URC_NO_REASON;
+	walk->exact &= (uintptr_t)slot >= site->frame && *slot == address;
+	site->slot[site->count] = slot;
+	site->address[site->count++] = address;
+	return site->count < SITE_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+static uint64_t hash_addresses(const struct cached_site *site)
+{
+	uint64_t hash = 0x9e3779b97f4a7c15u;
+
+	for (unsigned i = 0; i < site->count; i++) {
+		hash ^= site->address[i];
+		hash *= 0xff51afd7ed558ccdu;
+		hash ^= hash >> 32;
+	}
+	return hash ? hash : 1;
+}
+
+static void write_site(struct thread_state *thread, const struct cached_site *site)
+{
+	struct site_record *record = thread_reserve(thread,
+		sizeof(*record) + site->count * sizeof(record->address[0]), RECORD_SITE);
+
+	if (!record)
+		return;
+	record->id = site->id;
+	for (unsigned i = 0; i < site->count; i++)
+		record->address[i] = site->address[i];
+	trace_commit(&thread->chunk);
+	for (unsigned i = 0; i < site->count; i++)
+		module_note(thread, site->address[i]);
+}
+
+/* Lock-free: whoever puts the hash into a free place writes the record. */
+static uint32_t site_intern(struct thread_state *thread, struct cached_site *site)
+{
+	uint64_t hash = hash_addresses(site), found;
+	uint32_t place = (uint32_t)hash & (SITE_TABLE - 1);
+
+	for (;; place = (place + 1) & (SITE_TABLE - 1)) {
+		found = atomic_load_explicit(&sites.hash[place], memory_order_relaxed);
+		if (!found) {
+			if (sites.count >= SITE_TABLE * 7 / 8) {
+				trace_count(&shim.writer, COUNT_DROPPED_SITES, 1);
+				return 0;
+			}
+			if (atomic_compare_exchange_strong(&sites.hash[place], &found, hash)) {
+				sites.count++;
+				site->id = place + 1;
+				write_site(thread, site);
+				return site->id;
+			}
+		}
+		if (found == hash)
+			return place + 1;
+	}
+}
+
+static int still_holds(const struct cached_site *site)
+{
+	for (unsigned i = 0; i < site->count; i++)
+		if (*(const volatile uintptr_t *)site->slot[i] != site->address[i])
+			return 0;
+	return 1;
+}
+
+uint32_t site_find(struct thread_state *thread, void *frame_address)
+{
+	uintptr_t frame = (uintptr_t)frame_address;
+	/* The word above the saved frame pointer is the wrapper's return address. */
+	uintptr_t caller = ((const uintptr_t *)frame_address)[1];
+	struct cached_site *cached = &thread->sites[((frame >> 4) ^ (caller >> 1) ^ (caller >> 9)) %
+		SITE_CACHE];
+	struct walk walk = { cached, 1 };
+
+	if (cached->frame == frame && cached->count && cached->address[0] == caller &&
+		still_holds(cached))
+		return cached->id;
+	cached->count = 0;
+	cached->frame = frame;
+	if (sites.backtrace)
+		sites.backtrace(visit, &walk);
+	if (!cached->count) {
+		walk.exact = 0;
+		cached->address[cached->count++] = caller;
+	}
+	cached->id = site_intern(thread, cached);
+	if (!walk.exact)
+		cached->frame = 0;
+	return cached->id;
+}
