@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels that test apps, benchmarks and the probe launch.  The first parameter is always
+ * how long the kernel lasts at least, in ns, so that a program's timeline is known beforehand;
+ * the simulated device, which computes nothing, takes the duration from there.
+ *
+ * A kernel does its work first, with any grid, and then holds the device: only the first thread
+ * waits, so that the duration does not depend on the grid and that kernels of other streams find
+ * room.  Given 0 it lasts as long as its work.  Launch them with <<<>>> from any .cu file.
+ */
+#ifndef CUFENCE_KERNELS_H
+#define CUFENCE_KERNELS_H
+
+#include <stddef.h>
+
+namespace cufence {
+
+/* Touches no memory. */
+__global__ void spin(unsigned long long spin_ns);
+
+/* data[i] += 1 */
+__global__ void touch(unsigned long long spin_ns, float *data, size_t n);
+
+/* data[i] *= factor */
+__global__ void scale(unsigned long long spin_ns, float *data, size_t n, float factor);
+
+/* sum[i] += in[i] */
+__global__ void accumulate(unsigned long long spin_ns, const float *in, float *sum, size_t n);
+
+/* out[i] = the mean of in[i] and its two neighbours, the ends being their own neighbours. */
+__global__ void stencil(unsigned long long spin_ns, const float *in, float *out, size_t n);
+
+} // namespace cufence
+
+#endif
