@@ -179,7 +179,9 @@ $O/testapps/%: $O/obj/testapps/%.o $(KERNEL_OBJ)
 .SECONDARY:
 
 # Tests: one binary per tests/unit/*.c.
-UNITS := $(patsubst tests/unit/%.c,$O/tests/%,$(wildcard tests/unit/*.c))
+# Those of CUDA's side need its headers.
+CUDA_UNITS := tests/unit/test_decode.c
+UNITS := $(patsubst tests/unit/%.c,$O/tests/%,$(filter-out $(if $(cuda),,$(CUDA_UNITS)),$(wildcard tests/unit/*.c)))
 PROGRAM_OBJ := $(filter-out $O/obj/analyzer/main.o,$(ANALYZER_OBJ))
 .PHONY: tests
 tests: $(UNITS)
@@ -188,12 +190,33 @@ $O/tests/%: $O/obj/tests/unit/%.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka -ldw $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
 
+ifneq ($(cuda),)
+$O/tests/test_decode: $O/obj/cupti/decode.o
+endif
+
+# Small programs and libraries that the test scripts run the recorder with.
+HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out %/liblink.c,$(wildcard tests/helpers/*.c))) \
+	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so
+tests: $(HELPERS)
+$O/tests/helpers/asan: HELPER_FLAGS := -fsanitize=address
+$O/tests/helpers/%: tests/helpers/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$Q$(CC) -std=gnu11 -O1 -g $(WARN) $(HELPER_FLAGS) $< -o $@ -ldl -lpthread
+$O/tests/helpers/liblink_%.so: tests/helpers/liblink.c
+	@mkdir -p $(@D)
+	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) $< -o $@ -ldl
+
 check: all tests
 	$Qtests/run $O
 demo: all
 	$Qtests/demo $O
 
-bench: $(patsubst bench/%.cu,$O/bench/%,$(wildcard bench/*.cu))
+bench: $(patsubst bench/%.cu,$O/bench/%,$(wildcard bench/*.cu)) \
+	$(patsubst bench/%.c,$O/bench/%.so,$(wildcard bench/lib*.c))
+$O/bench/%.so: $O/obj/bench/%.o
+	@mkdir -p $(@D)
+	$Q$(CC) -shared $< -o $@ -ldl
 $O/bench/%: bench/%.cu $(KERNEL_OBJ)
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)

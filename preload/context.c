@@ -20,6 +20,16 @@ static int attribute(CUdevice device, CUdevice_attribute which)
 	return get && get(&value, which, device) == CUDA_SUCCESS ? value : 0;
 }
 
+static void note_driver_version(void)
+{
+	CUresult (*get)(int *);
+	int version = 0;
+
+	*(void **)&get = driver_symbol("cuDriverGetVersion");
+	if (get && get(&version) == CUDA_SUCCESS)
+		shim.writer.header->driver_version = (uint32_t)version;
+}
+
 static void write_device(struct thread_state *thread, CUdevice device)
 {
 	CUresult (*get_name)(char *, int, CUdevice);
@@ -75,8 +85,10 @@ static void write_context(struct thread_state *thread, uint16_t id, uint16_t cup
 	record->device = device;
 	record->flags = flags;
 	trace_commit(&thread->chunk);
-	if (!cupti_id && device >= 0)
+	if (!cupti_id && device >= 0) {
 		write_device(thread, device);
+		note_driver_version();
+	}
 }
 
 static uint16_t context_intern(struct thread_state *thread, uint64_t handle)

@@ -143,6 +143,17 @@ void *wrapper_of(const void *real)
 	return real == real_get_proc_v2 ? (void *)cuGetProcAddress_v2 : NULL;
 }
 
+/* Most are asked for before the first call opens the trace. */
+static void passed_through(uint64_t n)
+{
+	static _Atomic uint64_t early;
+
+	if (!shim.writer.header)
+		atomic_fetch_add(&early, n);
+	else
+		trace_count(&shim.writer, COUNT_PASSED_THROUGH, n + atomic_exchange(&early, 0));
+}
+
 static void replace(void **function)
 {
 	void *wrapper;
@@ -153,7 +164,7 @@ static void replace(void **function)
 	if (wrapper)
 		*function = wrapper;
 	else
-		trace_count(&shim.writer, COUNT_PASSED_THROUGH, 1);
+		passed_through(1);
 }
 
 static void *get_proc_real(void **real, const char *name)

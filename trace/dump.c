@@ -129,7 +129,7 @@ static void put_tail(FILE *out, const struct record_layout *layout, const struct
 	const struct record *record)
 {
 	const char *tail = (const char *)record + layout->size;
-	const struct property_record *property = (const struct property_record *)record;
+	uint16_t pair[2];
 	uint32_t length = 0;
 
 	if (layout->length_offset)
@@ -153,11 +153,12 @@ static void put_tail(FILE *out, const struct record_layout *layout, const struct
 		fputs(" text=", out);
 		put_text(out, tail, length);
 		break;
-	case TAIL_NAME_VALUE:
-		fputs(" name=", out);
-		put_text(out, tail, property->name_length);
-		fputs(" value=", out);
-		put_text(out, tail + property->name_length, property->value_length);
+	case TAIL_PAIR:
+		memcpy(pair, (const char *)record + layout->length_offset, sizeof(pair));
+		fprintf(out, " %s=", layout->pair[0]);
+		put_text(out, tail, pair[0]);
+		fprintf(out, " %s=", layout->pair[1]);
+		put_text(out, tail + pair[0], pair[1]);
 		break;
 	case TAIL_BYTES:
 		fputs(" bytes=", out);

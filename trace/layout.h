@@ -24,7 +24,7 @@ enum record_tail {
 	TAIL_ADDRESSES,           /* site */
 	TAIL_PARAMETERS,          /* function: offset+size pairs, then the name */
 	TAIL_TEXT,                /* one string, whose length is length_offset's u32 */
-	TAIL_NAME_VALUE,          /* property */
+	TAIL_PAIR,                /* two strings; their lengths are two u16 at length_offset */
 	TAIL_BYTES,               /* image: as hexadecimal */
 };
 
@@ -33,8 +33,9 @@ enum record_tail {
 struct record_layout {
 	const char *name;         /* the word a line starts with; NULL: no such type */
 	uint16_t size;            /* of the fixed part */
-	uint16_t length_offset;   /* TAIL_TEXT and TAIL_BYTES: where the u32 length is */
+	uint16_t length_offset;   /* TAIL_TEXT, TAIL_BYTES: of the u32 length; TAIL_PAIR */
 	uint8_t tail;             /* enum record_tail */
+	const char *pair[2];      /* TAIL_PAIR: what the text calls the strings */
 	struct column column[MAX_COLUMNS]; /* ends with name NULL */
 };
 

@@ -200,6 +200,9 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 		return FITS(thread_record, AS(thread_record)->name_length, 1);
 	case RECORD_IMAGE:
 		return FITS(image_record, AS(image_record)->length, 1);
+	case RECORD_SYMBOL:
+		return FITS(symbol_record, (uint64_t)AS(symbol_record)->function_length +
+			AS(symbol_record)->file_length, 1);
 	default:
 		return record->type == 0 ? 0 : -1;
 	}

@@ -110,6 +110,7 @@ enum record_type {
 	RECORD_PROPERTY,
 	RECORD_THREAD,
 	RECORD_IMAGE,
+	RECORD_SYMBOL,
 	RECORD_TYPE_COUNT
 };
 
@@ -300,6 +301,20 @@ struct image_record {
 	uint64_t hash;             /* of the whole image */
 	uint64_t offset, total;
 	uint8_t data[];
+};
+
+/*
+ * What an address of a site is, resolved where its file was at hand: traces that leave their
+ * machine carry these ("cufence dump --symbols").  Inlined frames share an address: depth 0 is
+ * the innermost.
+ */
+struct symbol_record {
+	struct record head;
+	uint32_t line;             /* 0: not known */
+	uint64_t address;          /* as in site_record */
+	uint32_t depth;
+	uint16_t function_length, file_length;
+	char data[];               /* function, then file */
 };
 
 /* A row of calls.def, so that a file explains itself. */

@@ -338,14 +338,16 @@ static int function_word(struct building *building, struct undump *undump, struc
 	return append(building, undump, line->value, line->length);
 }
 
-static int property_word(struct building *building, struct undump *undump, struct line *line)
+static int pair_word(struct building *building, struct undump *undump, struct line *line)
 {
-	struct property_record *property = (struct property_record *)undump->record;
+	const struct record_layout *layout = building->layout;
+	unsigned second = strcmp(line->key, layout->pair[0]) != 0;
+	uint16_t length = (uint16_t)line->length;
 
-	if (!strcmp(line->key, "name"))
-		property->name_length = (uint16_t)line->length;
-	else
-		property->value_length = (uint16_t)line->length;
+	if (second && strcmp(line->key, layout->pair[1]))
+		return -1;
+	memcpy(undump->record + layout->length_offset + second * sizeof(length), &length,
+		sizeof(length));
 	return append(building, undump, line->value, line->length);
 }
 
@@ -387,8 +389,8 @@ static int tail_word(struct building *building, struct undump *undump, struct li
 		return function_word(building, undump, line);
 	case TAIL_TEXT:
 		return text_word(building, undump, line);
-	case TAIL_NAME_VALUE:
-		return property_word(building, undump, line);
+	case TAIL_PAIR:
+		return pair_word(building, undump, line);
 	case TAIL_BYTES:
 		return bytes_word(building, undump, line);
 	default:

@@ -83,14 +83,13 @@ static void add_one_of_each(struct trace_writer *writer, struct trace_chunk *chu
 		for (const struct column *c = layout->column; c->name; c++)
 			if (c->size <= 8)
 				column_set(c, at, 1);
-		if (layout->length_offset) {
+		if (layout->tail == TAIL_PAIR) {
+			uint16_t pair[2] = { 4, 7 };
+			memcpy(at + layout->length_offset, pair, sizeof(pair));
+			memcpy(at + layout->size, tail, length);
+		} else if (layout->length_offset) {
 			memcpy(at + layout->length_offset, &length, 4);
 			memcpy(at + layout->size, tail, length);
-		}
-		if (type == RECORD_PROPERTY) {
-			((struct property_record *)at)->name_length = 4;
-			((struct property_record *)at)->value_length = 7;
-			memcpy(((struct property_record *)at)->data, tail, 11);
 		}
 		if (type == RECORD_FUNCTION) {
 			((struct function_record *)at)->parameter_count = 2;

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the test scripts with their arguments: BUILD.  Gives $build, a scratch folder $tmp
+# and the words a test is written in; finish prints "N passed, N failed" and exits accordingly.
+set -u
+build=$(cd "${1:?usage: $0 BUILD}" && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+# Traced programs are not ours to check for leaks, nor is the order of libraries.
+export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0
+
+ok() { # TEXT STATUS
+	if [ "$2" -eq 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "not ok: $1"
+	fi
+}
+
+same() { # TEXT WANTED GOT
+	[ "$2" = "$3" ]
+	ok "$1" $?
+	[ "$2" = "$3" ] || diff <(printf '%s\n' "$2") <(printf '%s\n' "$3") | sed 's/^/#   /' | head -n 20
+}
+
+has() { # TEXT PATTERN GOT
+	printf '%s\n' "$3" | grep -qE -- "$2"
+	local status=$?
+	ok "$1" $status
+	[ $status -eq 0 ] || printf '%s\n' "$3" | sed 's/^/#   /' | head -n 20
+}
+
+needs() { # FILE...: without it (no CUDA toolkit) there is nothing to test
+	local file
+	for file in "$@"; do
+		[ -e "$file" ] || { echo "not built: ${file#"$build"/}"; finish; }
+	done
+}
+
+finish() {
+	echo "$passed passed, $failed failed"
+	[ "$failed" -eq 0 ]
+	exit
+}

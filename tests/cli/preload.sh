@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The preloaded recorder as other programs meet it: dlsym, versions, other hooks, ASan, no CUDA.
+. "$(dirname "$0")/lib.sh" "$@"
+lib=$build/lib/libcufence.so
+helpers=$build/tests/helpers
+needs "$lib"
+sim=$build/sim
+asan=$(${CC:-gcc} -print-file-name=libasan.so)
+own_asan=
+nm -D "$lib" | grep -q __asan_init && own_asan="$asan "
+
+# The hook hands RTLD_NEXT on as if it were not there, wherever it stands in the chain.
+for order in "$lib $helpers/liblink_a.so $helpers/liblink_b.so" \
+	"$helpers/liblink_a.so $lib $helpers/liblink_b.so" \
+	"$helpers/liblink_a.so $helpers/liblink_b.so $lib"; do
+	same "RTLD_NEXT finds the next library ($(echo "$order" | sed 's|[^ ]*/||g'))" 2 \
+		"$(LD_PRELOAD="$own_asan$order" timeout 10 "$helpers/chain" 2>&1)"
+done
+
+out=$(LD_LIBRARY_PATH=$sim LD_PRELOAD="$own_asan$lib" CUFENCE_OUT=$tmp timeout 10 "$helpers/resolve" 2>&1)
+status=$?
+ok "exact names, versions and flags get the right function" $status
+[ $status = 0 ] || printf '%s\n' "$out" | sed 's/^/#   /'
+
+# A program built with ASan calls dlsym before libc's own interceptors work.
+if [ -e "$helpers/asan" ] && [ -z "$own_asan" ]; then
+	LD_PRELOAD="$asan $lib" ASAN_OPTIONS=detect_leaks=0 timeout 10 "$helpers/asan" >/dev/null 2>"$tmp/asan"
+	ok "an ASan program runs" $?
+fi
+
+# No CUDA: no file, no output, nothing changed.
+mkdir "$tmp/none"
+same "a program without CUDA prints the same" "$(/bin/echo hello)" \
+	"$(CUFENCE_OUT=$tmp/none LD_PRELOAD="$own_asan$lib" /bin/echo hello 2>&1)"
+same "a program without CUDA leaves no file" "" "$(ls "$tmp/none")"
+
+# The recorder runs on any glibc from 2.31.
+newest=$(objdump -T "$lib" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
+[ -n "$own_asan" ] || {
+	[ "$(printf '%s\nGLIBC_2.31\n' "$newest" | sort -V | tail -n 1)" = GLIBC_2.31 ]
+	ok "needs no glibc newer than 2.31 ($newest)" $?
+}
+finish

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints how many preloaded links there are: see liblink.c. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+
+int main(void)
+{
+	int (*length)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "link_length");
+
+	printf("%d\n", length ? length() : 0);
+	return 0;
+}

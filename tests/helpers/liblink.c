@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One link of a chain of libraries that each hand link_length() on to the next one by
+ * dlsym(RTLD_NEXT), as preloaded hooks do.  Built twice, as liblink_a.so and liblink_b.so.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+
+int link_length(void);
+
+int link_length(void)
+{
+	int (*next)(void) = (int (*)(void))dlsym(RTLD_NEXT, "link_length");
+
+	return next ? 1 + next() : 1;
+}
