@@ -144,14 +144,19 @@ void *wrapper_of(const void *real)
 }
 
 /* Most are asked for before the first call opens the trace. */
-static void passed_through(uint64_t n)
-{
-	static _Atomic uint64_t early;
+static _Atomic uint64_t passed_early;
 
-	if (!shim.writer.header)
-		atomic_fetch_add(&early, n);
+static void passed_through(void)
+{
+	if (shim.writer.header)
+		trace_count(&shim.writer, COUNT_PASSED_THROUGH, 1);
 	else
-		trace_count(&shim.writer, COUNT_PASSED_THROUGH, n + atomic_exchange(&early, 0));
+		atomic_fetch_add(&passed_early, 1);
+}
+
+void resolve_count_early(void)
+{
+	trace_count(&shim.writer, COUNT_PASSED_THROUGH, atomic_exchange(&passed_early, 0));
 }
 
 static void replace(void **function)
@@ -164,7 +169,7 @@ static void replace(void **function)
 	if (wrapper)
 		*function = wrapper;
 	else
-		passed_through(1);
+		passed_through();
 }
 
 static void *get_proc_real(void **real, const char *name)

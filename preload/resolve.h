@@ -50,6 +50,9 @@ void *(*resolve_real_dlsym(void))(void *, const char *);
 /* What the dlsym hook answers: our wrapper, or NULL for "ask the real dlsym". */
 void *dlsym_answer(void *handle, const char *name);
 
+/* Counts in the trace, now open, what was handed out unwrapped before it was. */
+void resolve_count_early(void);
+
 /* The wrapper of the driver function at a real address; NULL: none of ours. */
 void *wrapper_of(const void *real);
 

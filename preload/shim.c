@@ -228,6 +228,7 @@ static void first_records(void)
 
 	clock_calibrate(thread, 100);
 	property_write_all(thread);
+	resolve_count_early();
 }
 
 int shim_start(void)
