@@ -1,145 +1,271 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * image/: a cubin and containers made here by hand, damaged in every way, and the test apps as
- * nvcc made them, where they are built (CUFENCE_BUILD says where).  Input under test ends at a
- * page that cannot be read: a byte too far is a crash, in libraries without instrumentation too.
- */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <cmocka.h>
 
-#include <elf.h>
-#include <lz4.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <zstd.h>
-
 #include "image.h"
+#include "image_samples.h"
 
-#define KERNEL "_ZN7cufence5scaleEyPfmf"
-static const char ptx[] = ".version 9.0\n.target sm_75\n.address_size 64\n";
+static char error[IMAGE_ERROR_SIZE];
 
-/* --- bytes that end at an unreadable page --------------------------------------------------- */
-
-struct guarded {
-	uint8_t *map;
-	size_t map_size, usable;
-};
-
-static void guarded_init(struct guarded *guarded, size_t capacity)
+/* Reading either gives a whole image or an error text and nothing to release. */
+static int read_checked(const void *data, size_t size, struct image *image)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int result;
 
-	guarded->usable = (capacity + page - 1) / page * page;
-	guarded->map_size = guarded->usable + page;
-	guarded->map = mmap(NULL, guarded->map_size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(guarded->map, MAP_FAILED);
-	assert_int_equal(mprotect(guarded->map + guarded->usable, page, PROT_NONE), 0);
-}
-
-static void *guarded_put(struct guarded *guarded, const void *data, size_t size)
-{
-	uint8_t *start = guarded->map + guarded->usable - size;
-
-	memcpy(start, data, size);
-	return start;
-}
-
-static void guarded_release(struct guarded *guarded)
-{
-	munmap(guarded->map, guarded->map_size);
-}
-
-/* --- a cubin and containers, as nvcc lays them out ------------------------------------------- */
-
-struct bytes {
-	uint8_t data[8192];
-	size_t size;
-};
-
-static size_t append(struct bytes *bytes, const void *data, size_t size)
-{
-	size_t at = bytes->size;
-
-	assert_true(at + size <= sizeof(bytes->data));
-	memcpy(bytes->data + at, data, size);
-	bytes->size += size;
-	return at;
-}
-
-static void append_u32(struct bytes *bytes, uint32_t value)
-{
-	append(bytes, &value, sizeof(value));
-}
-
-static uint32_t info_word(unsigned format, unsigned attribute, unsigned value)
-{
-	return format | attribute << 8 | value << 16;
-}
-
-/* The parameters of scale(unsigned long long, float *, size_t, float), last one first. */
-static void append_parameters(struct bytes *bytes)
-{
-	static const uint32_t size[] = {8, 8, 8, 4};
-
-	for (uint32_t i = 4; i-- > 0;) {
-		append_u32(bytes, info_word(4, 0x17, 12));
-		append_u32(bytes, 0);
-		append_u32(bytes, i | i * 8 << 16);
-		append_u32(bytes, size[i] << 18 | 0x1f000);
+	error[0] = 0;
+	result = image_read(data, size, image, error);
+	if (result) {
+		assert_int_equal(result, -1);
+		assert_int_not_equal(error[0], 0);
+		assert_null(image->code);
+		assert_int_equal(image->count, 0);
 	}
-	append_u32(bytes, info_word(3, 0x19, 28));
+	return result;
 }
 
-enum { STRINGS = 1, SYMBOLS, INFO, KERNEL_INFO, SHARED, SECTIONS };
-
-static void make_cubin(struct bytes *bytes)
+static void assert_sample_kernel(const struct image *image)
 {
-	static const char strings[] = "\0.nv.info\0.nv.info." KERNEL "\0.nv.shared." KERNEL
-				      "\0.rest";
-	static const uint32_t names[SECTIONS] = {0, 40 + 30 + 8, 40 + 30 + 8, 1, 10, 0};
-	Elf64_Ehdr header = {.e_type = ET_EXEC, .e_machine = 190, .e_version = EV_CURRENT,
-		.e_flags = 90 << 8, .e_ehsize = sizeof(header), .e_shnum = SECTIONS,
-		.e_shentsize = sizeof(Elf64_Shdr), .e_shstrndx = STRINGS};
-	Elf64_Shdr section[SECTIONS] = {
-		[STRINGS] = {.sh_type = SHT_STRTAB},
-		[SYMBOLS] = {.sh_type = SHT_SYMTAB, .sh_link = STRINGS,
-			.sh_entsize = sizeof(Elf64_Sym)},
-		[INFO] = {.sh_type = SHT_LOPROC, .sh_link = SYMBOLS},
-		[KERNEL_INFO] = {.sh_type = SHT_LOPROC, .sh_link = SYMBOLS},
-		[SHARED] = {.sh_type = SHT_NOBITS, .sh_size = 512},
-	};
-	Elf64_Sym symbol[2] = {{0}, {.st_name = 10 + 9, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-					    .st_other = 0x10, .st_shndx = 1}};
+	static const struct image_parameter expected[] = {{0, 8}, {8, 8}, {16, 8}, {24, 4}};
+	const struct image_kernel *kernel = image_find_kernel(image, SAMPLE_KERNEL);
 
-	memcpy(header.e_ident, "\177ELF\2\1\1\x41\x8", 9);
-	bytes->size = 0;
-	append(bytes, &header, sizeof(header));
-	for (unsigned i = 0; i < SECTIONS; i++)
-		section[i].sh_name = names[i];
-	section[SHARED].sh_name = 10 + 9 + sizeof(KERNEL);
-	section[STRINGS].sh_offset = append(bytes, strings, sizeof(strings));
-	section[STRINGS].sh_size = sizeof(strings);
-	while (bytes->size % 8)
-		append(bytes, "", 1);
-	section[SYMBOLS].sh_offset = append(bytes, symbol, sizeof(symbol));
-	section[SYMBOLS].sh_size = sizeof(symbol);
-	section[INFO].sh_offset = bytes->size;
-	append_u32(bytes, info_word(4, 0x11, 8));
-	append_u32(bytes, 1);
-	append_u32(bytes, 320);
-	section[INFO].sh_size = bytes->size - section[INFO].sh_offset;
-	section[KERNEL_INFO].sh_offset = bytes->size;
-	append_parameters(bytes);
-	section[KERNEL_INFO].sh_size = bytes->size - section[KERNEL_INFO].sh_offset;
-	while (bytes->size % 8)
-		append(bytes, "", 1);
-	header.e_shoff = append(bytes, section, sizeof(section));
-	memcpy(bytes->data, &header, sizeof(header));
+	assert_non_null(kernel);
+	assert_string_equal(kernel->name, SAMPLE_KERNEL);
+	assert_int_equal(kernel->parameter_count, 4);
+	assert_memory_equal(kernel->parameter, expected, sizeof(expected));
+	assert_int_equal(kernel->parameter_bytes, 28);
+	assert_int_equal(kernel->shared_bytes, 512);
+	assert_int_equal(kernel->local_bytes, 320);
+	assert_null(image_find_kernel(image, "_ZN7cufence5scaleEyPfm"));
+	assert_null(image_find_kernel(image, ""));
+}
+
+static void a_bare_cubin_gives_its_kernel(void **state)
+{
+	struct bytes cubin;
+	struct image image;
+
+	make_cubin(&cubin);
+	assert_int_equal(read_checked(cubin.data, cubin.size, &image), 0);
+	assert_int_equal(image.count, 1);
+	assert_int_equal(image.code[0].kind, IMAGE_CUBIN);
+	assert_int_equal(image.code[0].arch, 90);
+	assert_sample_kernel(&image);
+	image_release(&image);
+}
+
+static void every_packing_gives_the_same(void **state)
+{
+	static const enum sample_packing packings[] = {RAW, LZ4, ZSTD};
+	struct bytes container;
+	struct image image;
+
+	for (size_t i = 0; i < 3; i++) {
+		make_container(&container, packings[i]);
+		assert_int_equal(read_checked(container.data, container.size, &image), 0);
+		assert_int_equal(image.count, 2);
+		assert_int_equal(image.code[0].arch, 75);
+		assert_sample_kernel(&image);
+		assert_int_equal(image.code[1].kind, IMAGE_PTX);
+		assert_int_equal(image.code[1].size, strlen(sample_ptx));
+		assert_memory_equal(image.code[1].data, sample_ptx, strlen(sample_ptx));
+		image_release(&image);
+	}
+}
+
+static void an_unknown_kind_of_entry_is_skipped(void **state)
+{
+	struct bytes container, cubin;
+	struct image image;
+
+	make_cubin(&cubin);
+	begin_container(&container);
+	append_entry(&container, 64, RAW, "whatever", 8);
+	append_entry(&container, 2, RAW, cubin.data, cubin.size);
+	end_container(&container);
+	assert_int_equal(read_checked(container.data, container.size, &image), 0);
+	assert_int_equal(image.count, 1);
+	assert_sample_kernel(&image);
+	image_release(&image);
+}
+
+static void loaded_data_is_measured_by_its_headers(void **state)
+{
+	struct bytes container, cubin;
+	struct image image;
+	struct {
+		uint32_t magic, version;
+		const void *container;
+		void *more;
+	} wrapper = {0x466243b1, 1, container.data, NULL};
+
+	make_container(&container, ZSTD);
+	make_cubin(&cubin);
+	assert_int_equal(image_read_loaded(&wrapper, &image, error), 0);
+	assert_int_equal(image.count, 2);
+	assert_sample_kernel(&image);
+	image_release(&image);
+	assert_int_equal(image_read_loaded(container.data, &image, error), 0);
+	assert_int_equal(image.count, 2);
+	image_release(&image);
+	assert_int_equal(image_read_loaded(cubin.data, &image, error), 0);
+	assert_int_equal(image.code[0].size, cubin.size);
+	assert_sample_kernel(&image);
+	image_release(&image);
+	assert_int_equal(image_read_loaded(sample_ptx, &image, error), 0);
+	assert_int_equal(image.code[0].kind, IMAGE_PTX);
+	image_release(&image);
+	wrapper.container = &wrapper;
+	assert_int_equal(image_read_loaded(&wrapper, &image, error), -1);
+}
+
+static void what_is_no_device_code_is_refused(void **state)
+{
+	struct image image;
+	struct bytes cubin;
+
+	assert_int_equal(read_checked("", 0, &image), -1);
+	assert_int_equal(read_checked("\x50\xed\x55", 3, &image), -1);
+	assert_int_equal(read_checked("int main() { }", 14, &image), -1);
+	make_cubin(&cubin);
+	((Elf64_Ehdr *)cubin.data)->e_machine = EM_X86_64;
+	assert_int_equal(read_checked(cubin.data, cubin.size, &image), -1);
+}
+
+/* Containers name their size, and the section headers of a cubin are its end: nothing is spare. */
+static void every_truncation_is_an_error(void **state)
+{
+	static const enum sample_packing packings[] = {RAW, LZ4, ZSTD};
+	struct guarded guarded;
+	struct bytes bytes;
+	struct image image;
+
+	guarded_init(&guarded);
+	for (size_t i = 0; i < 3; i++) {
+		make_container(&bytes, packings[i]);
+		for (size_t size = 0; size < bytes.size; size++)
+			assert_int_equal(
+				read_checked(guarded_put(&guarded, bytes.data, size), size, &image),
+				-1);
+	}
+	make_cubin(&bytes);
+	for (size_t size = 0; size < bytes.size; size++)
+		assert_int_equal(
+			read_checked(guarded_put(&guarded, bytes.data, size), size, &image), -1);
+	guarded_release(&guarded);
+}
+
+/* Each byte in turn gets values that make sizes huge, zero or slightly wrong. */
+static void damage_everywhere(const struct bytes *bytes, struct guarded *guarded)
+{
+	static const uint8_t flips[] = {0xff, 0x01, 0x80, 0x10, 0x04};
+	uint8_t *data = guarded_put(guarded, bytes->data, bytes->size);
+	struct image image;
+
+	for (size_t at = 0; at < bytes->size; at++) {
+		for (size_t i = 0; i < sizeof(flips); i++) {
+			data[at] = bytes->data[at] ^ flips[i];
+			if (read_checked(data, bytes->size, &image) == 0) {
+				image_find_kernel(&image, SAMPLE_KERNEL);
+				image_release(&image);
+			}
+		}
+		data[at] = bytes->data[at];
+	}
+}
+
+static void damaged_bytes_are_never_followed_out_of_bounds(void **state)
+{
+	static const enum sample_packing packings[] = {RAW, LZ4, ZSTD};
+	struct guarded guarded;
+	struct bytes bytes;
+
+	guarded_init(&guarded);
+	make_cubin(&bytes);
+	damage_everywhere(&bytes, &guarded);
+	for (size_t i = 0; i < 3; i++) {
+		make_container(&bytes, packings[i]);
+		damage_everywhere(&bytes, &guarded);
+	}
+	guarded_release(&guarded);
+}
+
+static void refuse_with(struct bytes *bytes, size_t at, uint64_t value, size_t width)
+{
+	struct bytes copy = *bytes;
+	struct image image;
+
+	memcpy(copy.data + at, &value, width);
+	assert_int_equal(read_checked(copy.data, copy.size, &image), -1);
+}
+
+static void impossible_sizes_are_refused(void **state)
+{
+	struct bytes container;
+
+	make_container(&container, ZSTD);
+	refuse_with(&container, 6, 8, 2);                        /* the container's header */
+	refuse_with(&container, 6, UINT16_MAX, 2);
+	refuse_with(&container, 8, UINT64_MAX, 8);               /* its size */
+	refuse_with(&container, 8, UINT64_MAX - 15, 8);
+	refuse_with(&container, 16 + 4, 0, 4);                   /* the first entry's header */
+	refuse_with(&container, 16 + 4, UINT32_MAX, 4);
+	refuse_with(&container, 16 + ENTRY_SIZE_AT, UINT64_MAX, 8);
+	refuse_with(&container, 16 + ENTRY_SIZE_AT, UINT64_MAX - 63, 8);
+	refuse_with(&container, 16 + ENTRY_PACKED_AT, 0, 4);
+	refuse_with(&container, 16 + ENTRY_PACKED_AT, UINT32_MAX, 4);
+	refuse_with(&container, 16 + ENTRY_UNPACKED_AT, 0, 8);
+	refuse_with(&container, 16 + ENTRY_UNPACKED_AT, 100, 8);
+	refuse_with(&container, 16 + ENTRY_UNPACKED_AT, UINT64_MAX, 8);
+	make_container(&container, LZ4);
+	refuse_with(&container, 16 + ENTRY_PACKED_AT, UINT32_MAX, 4);
+	refuse_with(&container, 16 + ENTRY_UNPACKED_AT, 100, 8);
+	refuse_with(&container, 16 + ENTRY_UNPACKED_AT, 1u << 20, 8);
+}
+
+/* Offset of the first word of that value in the bytes. */
+static size_t find_u32(const struct bytes *bytes, uint32_t value)
+{
+	for (size_t at = 0; at + 4 <= bytes->size; at += 4)
+		if (memcmp(bytes->data + at, &value, sizeof(value)) == 0)
+			return at;
+	fail_msg("no word 0x%x", value);
+	return 0;
+}
+
+static void impossible_parameters_are_refused(void **state)
+{
+	struct bytes cubin;
+	size_t last, bytes_at;
+
+	make_cubin(&cubin);
+	last = find_u32(&cubin, 3 | 24 << 16);
+	bytes_at = find_u32(&cubin, info_word(3, 0x19, 28));
+	refuse_with(&cubin, last, 4 | 24 << 16, 4);              /* ordinal too high */
+	refuse_with(&cubin, last, 0 | 24 << 16, 4);              /* one twice, one missing */
+	refuse_with(&cubin, last, 3 | 25 << 16, 4);              /* beyond the buffer's end */
+	refuse_with(&cubin, last + 4, 0, 4);                     /* no size */
+	refuse_with(&cubin, bytes_at, info_word(3, 0x19, 27), 4);
+	refuse_with(&cubin, bytes_at, info_word(9, 0x19, 28), 4); /* no such format */
+	refuse_with(&cubin, bytes_at, info_word(4, 0x19, 28), 4); /* longer than the section */
+	refuse_with(&cubin, find_u32(&cubin, info_word(4, 0x11, 8)) + 4, 2, 4); /* no symbol */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bare_cubin_gives_its_kernel),
+		cmocka_unit_test(every_packing_gives_the_same),
+		cmocka_unit_test(an_unknown_kind_of_entry_is_skipped),
+		cmocka_unit_test(loaded_data_is_measured_by_its_headers),
+		cmocka_unit_test(what_is_no_device_code_is_refused),
+		cmocka_unit_test(every_truncation_is_an_error),
+		cmocka_unit_test(damaged_bytes_are_never_followed_out_of_bounds),
+		cmocka_unit_test(impossible_sizes_are_refused),
+		cmocka_unit_test(impossible_parameters_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
