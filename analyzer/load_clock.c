@@ -106,25 +106,50 @@ static int64_t widest_gap(const struct clock *clock,
 	return (int64_t)((double)widest * clock->ticks.rate);
 }
 
-int clock_init(struct clock *clock, const struct file_header *header, int64_t origin,
+/* Virtual time starts with the process, and CUPTI's time is the same one. */
+static int init_virtual(struct clock *clock, int64_t start,
 	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick)
 {
-	int is_virtual = header->clock == CLOCK_TICKS_VIRTUAL;
+	const struct calibration_record *pair = NULL;
 
-	*clock = (struct clock){ .ticks.rate = 1, .device.rate = 1 };
+	for (size_t i = 0; i < count; i++) {
+		if (calibration[i]->ticks < first_tick)
+			first_tick = calibration[i]->ticks;
+		if (calibration[i]->cupti_ns && !pair)
+			pair = calibration[i];
+	}
+	if (scale_add(&clock->ticks, first_tick, start))
+		return -1;
+	if (!pair)
+		return scale_add(&clock->device, first_tick, start);
+	return scale_add(&clock->device, pair->cupti_ns,
+		start + (int64_t)(pair->ticks - first_tick));
+}
+
+static int init_real(struct clock *clock, int64_t origin,
+	const struct calibration_record *const *calibration, size_t count)
+{
 	for (size_t i = 0; i < count; i++) {
 		const struct calibration_record *c = calibration[i];
 		int64_t now = (int64_t)c->realtime_ns - origin;
-		if (is_virtual && clock->ticks.count)
-			break;
 		if (scale_add(&clock->ticks, c->ticks, now) ||
 			(c->cupti_ns && scale_add(&clock->device, c->cupti_ns, now)))
 			return -1;
 	}
-	if (!count && scale_add(&clock->ticks, first_tick, (int64_t)header->start_ns - origin))
-		return -1;
 	/* CUPTI's time is CLOCK_REALTIME where nothing else is known. */
-	if (!clock->device.count && scale_add(&clock->device, (uint64_t)origin, 0))
+	return clock->device.count ? 0 : scale_add(&clock->device, (uint64_t)origin, 0);
+}
+
+int clock_init(struct clock *clock, const struct file_header *header, int64_t origin,
+	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick)
+{
+	int64_t start = (int64_t)header->start_ns - origin;
+
+	*clock = (struct clock){ .ticks.rate = 1, .device.rate = 1 };
+	if (header->clock == CLOCK_TICKS_VIRTUAL)
+		return init_virtual(clock, start, calibration, count, first_tick);
+	if (init_real(clock, origin, calibration, count) ||
+		(!count && scale_add(&clock->ticks, first_tick, start)))
 		return -1;
 	scale_finish(&clock->ticks);
 	scale_finish(&clock->device);

@@ -9,7 +9,7 @@
  * own: monotonic and virtual clocks count nanoseconds, and for the TSC this machine's rate is
  * measured, which is right where "cufence run" loads what it has just recorded; such a clock is
  * marked as estimated.  Under the simulator's virtual clock the wall clock means nothing: the
- * rate is one, whatever the calibrations say.
+ * rate is one, the first tick seen is the process's start.
  */
 #ifndef CUFENCE_LOAD_CLOCK_H
 #define CUFENCE_LOAD_CLOCK_H

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "losses.h"
+#include "report.h"
+#include "rules.h"
+
+#define EXIT_FINDINGS 1
+
+/* 3 high, 2 medium, 1 low, 0: no severity. */
+static int severity_rank(const char *name, size_t length)
+{
+	static const char *const names[] = { "low", "medium", "high" };
+
+	for (int i = 0; i < 3; i++)
+		if (strlen(names[i]) == length && !strncmp(names[i], name, length))
+			return i + 1;
+	return 0;
+}
+
+/* What makes it fail: findings from a severity on, and those of rules by name. */
+static int fails(const char *list, const char *rule, const char *severity)
+{
+	while (*list) {
+		size_t length = strcspn(list, ",");
+		int rank = severity_rank(list, length);
+		if (rank && severity_rank(severity, strlen(severity)) >= rank)
+			return 1;
+		if (!rank && strlen(rule) == length && !strncmp(rule, list, length))
+			return 1;
+		list += length + (list[length] == ',');
+	}
+	return 0;
+}
+
+/* A misspelt rule would make every check pass. */
+static int check_list(const char *list)
+{
+	char name[128];
+
+	while (*list) {
+		size_t length = strcspn(list, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)length, list);
+		if (!severity_rank(list, length) && !rule_find(name)) {
+			fprintf(stderr, "cufence check: --fail-on knows no severity or rule '%s'\n",
+				name);
+			return -1;
+		}
+		list += length + (list[length] == ',');
+	}
+	return 0;
+}
+
+static int is_complete(struct db *db, int allow_incomplete)
+{
+	if (!db_int(db, "SELECT count(*) FROM call", 0)) {
+		fprintf(stderr, "cufence: '%s': nothing was traced\n", db->path);
+		return 0;
+	}
+	if (allow_incomplete || !losses_incomplete(db))
+		return 1;
+	fprintf(stderr, "cufence: '%s': the trace is incomplete (--allow-incomplete accepts "
+		"it):\n", db->path);
+	report_summary(db, stderr);
+	return 0;
+}
+
+static int check(struct db *db, const char *list)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT f.rule, f.message, f.severity, s.text "
+		"FROM finding f LEFT JOIN site s ON s.id = f.site WHERE f.shown ORDER BY f.id");
+	int step = -1, found = 0;
+
+	while (q && (step = db_step(q)) > 0) {
+		const char *rule = (const char *)sqlite3_column_text(q, 0);
+		const char *severity = (const char *)sqlite3_column_text(q, 2);
+		const char *place = (const char *)sqlite3_column_text(q, 3);
+		if (!fails(list, rule, severity))
+			continue;
+		found = 1;
+		printf("%s: %s: %s [%s]\n", place ? place : "?", rule,
+			(const char *)sqlite3_column_text(q, 1), severity);
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? EXIT_TROUBLE : found ? EXIT_FINDINGS : 0;
+}
+
+int cmd_check(const struct arguments *arguments)
+{
+	const char *list = option(arguments, "--fail-on");
+	struct db db;
+	int status = EXIT_TROUBLE;
+
+	list = list ? list : "medium";
+	if (check_list(list) || db_open(&db, database_operand(arguments), 1))
+		return EXIT_TROUBLE;
+	if (is_complete(&db, option(arguments, "--allow-incomplete") != NULL))
+		status = check(&db, list);
+	db_close(&db);
+	return status;
+}

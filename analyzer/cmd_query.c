@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "command.h"
+#include "db.h"
+#include "queries.h"
+
+static int list_queries(void)
+{
+	for (const struct query *query = queries; query->name; query++)
+		printf("%-12s %s\n", query->name, query->summary);
+	return 0;
+}
+
+/* Columns are separated by tabs, NULL is empty. */
+static void print_row(sqlite3_stmt *stmt)
+{
+	for (int i = 0; i < sqlite3_column_count(stmt); i++) {
+		const char *value = (const char *)sqlite3_column_text(stmt, i);
+		printf("%s%s", i ? "\t" : "", value ? value : "");
+	}
+	putchar('\n');
+}
+
+static void print_header(sqlite3_stmt *stmt)
+{
+	for (int i = 0; i < sqlite3_column_count(stmt); i++)
+		printf("%s%s", i ? "\t" : "", sqlite3_column_name(stmt, i));
+	putchar('\n');
+}
+
+static int run_query(struct db *db, const char *sql, int header)
+{
+	sqlite3_stmt *stmt = db_prepare(db, sql);
+	int step = -1;
+
+	if (!stmt)
+		return -1;
+	if (header)
+		print_header(stmt);
+	while ((step = db_step(stmt)) > 0)
+		print_row(stmt);
+	sqlite3_finalize(stmt);
+	return step;
+}
+
+int cmd_query(const struct arguments *arguments)
+{
+	const char *sql;
+	struct db db;
+	int rc;
+
+	if (option(arguments, "--list"))
+		return list_queries();
+	if (arguments->count != 2) {
+		fputs("cufence query: which database, and what query? (see \"cufence help query\")\n",
+			stderr);
+		return EXIT_TROUBLE;
+	}
+	sql = arguments->operand[1];
+	for (const struct query *query = queries; query->name; query++)
+		if (!strcmp(query->name, sql))
+			sql = query->sql;
+	if (db_open(&db, arguments->operand[0], 1))
+		return EXIT_TROUBLE;
+	rc = run_query(&db, sql, option(arguments, "--header") != NULL);
+	db_close(&db);
+	return rc ? EXIT_TROUBLE : 0;
+}

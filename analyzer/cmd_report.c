@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "report.h"
+
+/* A decimal number from 0 on: 0, or -1 after a message. */
+static int parse_number(const char *name, const char *value, int64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoll(value, &end, 10);
+	if (!errno && end != value && !*end && *number >= 0 && *number <= 1000000000)
+		return 0;
+	fprintf(stderr, "cufence report: %s is a number, not '%s'\n", name, value);
+	return -1;
+}
+
+static int parse_level(const char *level, struct report_options *options)
+{
+	if (!level || !strcmp(level, "likely"))
+		options->level = REPORT_LIKELY;
+	else if (!strcmp(level, "certain"))
+		options->level = REPORT_CERTAIN;
+	else if (!strcmp(level, "possible"))
+		options->level = REPORT_POSSIBLE;
+	else {
+		fprintf(stderr, "cufence report: --level is certain, likely or possible, not "
+			"'%s'\n", level);
+		return -1;
+	}
+	return 0;
+}
+
+static int parse_options(const struct arguments *arguments, struct report_options *options)
+{
+	int64_t top = 10;
+
+	if (parse_level(option(arguments, "--level"), options))
+		return -1;
+	if (option(arguments, "--top") && parse_number("--top", option(arguments, "--top"), &top))
+		return -1;
+	options->top = (int)top;
+	if (!option(arguments, "--finding"))
+		return 0;
+	options->level = REPORT_POSSIBLE; /* who names one wants to see it */
+	return parse_number("--finding", option(arguments, "--finding"), &options->finding);
+}
+
+int cmd_report(const struct arguments *arguments)
+{
+	const char *format = option(arguments, "--format"), *path = option(arguments, "-o");
+	struct report_options options = { .color = !path && isatty(STDOUT_FILENO) };
+	int json = format && !strcmp(format, "json"), rc = -1;
+	FILE *out = stdout;
+	struct db db;
+
+	if (format && !json && strcmp(format, "text")) {
+		fprintf(stderr, "cufence report: --format is text or json, not '%s'\n", format);
+		return EXIT_TROUBLE;
+	}
+	if (parse_options(arguments, &options) || db_open(&db, database_operand(arguments), 1))
+		return EXIT_TROUBLE;
+	if (path)
+		out = fopen(path, "w");
+	if (out)
+		rc = json ? report_json(&db, &options, out) : report_text(&db, &options, out);
+	if (!out || fflush(out) || ferror(out)) {
+		fprintf(stderr, "cufence: cannot write '%s': %s\n", path ? path : "the report",
+			strerror(errno));
+		rc = -1;
+	}
+	if (path && out)
+		fclose(out);
+	db_close(&db);
+	return rc ? EXIT_TROUBLE : 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The commands of the cufence program.  commands[] drives dispatch, "cufence help", option
+ * parsing and the test that the manual page names them all; a command is one row there and one
+ * cmd_*.c.  Results go to stdout, everything else to stderr.
+ */
+#ifndef CUFENCE_COMMAND_H
+#define CUFENCE_COMMAND_H
+
+#include <stdio.h>
+
+#define COMMAND_MAX_OPTIONS 16
+
+struct command_option {
+	const char *name;          /* "-o" or "--top" */
+	const char *argument;      /* what it is followed by, NULL: nothing */
+	const char *summary;
+};
+
+/* A parsed command line. */
+struct arguments {
+	const struct command *command;
+	const char *value[COMMAND_MAX_OPTIONS]; /* beside command->option; NULL: not given */
+	int count;                 /* operands */
+	char **operand;            /* ends with NULL */
+};
+
+struct command {
+	const char *name;
+	const char *operands;      /* as shown by help */
+	const char *summary;
+	const struct command_option *option; /* ends with name NULL */
+	int (*run)(const struct arguments *arguments); /* the exit status */
+	int failure;               /* exit status of a usage error */
+	int min_operands, max_operands; /* max -1: any number */
+	int stops;                 /* the first operand ends the options: the rest is a command */
+};
+
+/* Ends with name NULL. */
+extern const struct command commands[];
+
+const struct command *command_find(const char *name);
+
+/* Runs argv[0] as a command: its exit status. */
+int command_run(int argc, char **argv);
+
+/* The option's argument, "" for one without, NULL if it was not given; it must be declared. */
+const char *option(const struct arguments *arguments, const char *name);
+
+void command_help(const struct command *command, FILE *out);
+
+int cmd_run(const struct arguments *arguments);
+int cmd_load(const struct arguments *arguments);
+int cmd_analyze(const struct arguments *arguments);
+int cmd_report(const struct arguments *arguments);
+int cmd_query(const struct arguments *arguments);
+int cmd_dump(const struct arguments *arguments);
+int cmd_undump(const struct arguments *arguments);
+int cmd_check(const struct arguments *arguments);
+int cmd_help(const struct arguments *arguments);
+
+/* Exit status of what failed in commands whose own results use 0 and 1. */
+#define EXIT_TROUBLE 2
+
+/* "cufence.db" unless an operand names another one. */
+const char *database_operand(const struct arguments *arguments);
+
+#endif

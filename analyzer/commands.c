@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+
+#include "run.h"
+
+static const struct command_option run_options[] = {
+	{ "-o", "NAME.db", "the database to write (cufence.db; the previous one becomes NAME.db.old)" },
+	{ "--sim", NULL, "run on the simulated device" },
+	{ "--mode", "full|host", "full: calls and device operations; host: calls only" },
+	{ "--graphs", "graph|node", "record CUDA graphs as a whole (default) or node by node" },
+	{ "--keep-trace", NULL, "keep the trace files beside the database" },
+	{ 0 }
+};
+
+static const struct command_option load_options[] = {
+	{ "-o", "NAME.db", "the database to write (cufence.db; the previous one becomes NAME.db.old)" },
+	{ 0 }
+};
+
+static const struct command_option report_options[] = {
+	{ "--format", "text|json", "text (default) or one JSON object" },
+	{ "--level", "certain|likely|possible", "least confidence shown (likely)" },
+	{ "--top", "N", "show at most N findings (10)" },
+	{ "--finding", "ID", "show only this one" },
+	{ "-o", "FILE", "write to FILE instead of stdout" },
+	{ 0 }
+};
+
+static const struct command_option check_options[] = {
+	{ "--fail-on", "high|medium|low|RULE,...", "what makes it fail (medium)" },
+	{ "--allow-incomplete", NULL, "accept a trace with known gaps" },
+	{ 0 }
+};
+
+static const struct command_option query_options[] = {
+	{ "--list", NULL, "list the named queries" },
+	{ "--header", NULL, "name the columns in a first line" },
+	{ 0 }
+};
+
+static const struct command_option undump_options[] = {
+	{ "-o", "TRACE", "the trace file to write" },
+	{ 0 }
+};
+
+static const struct command_option no_options[] = { { 0 } };
+
+const struct command commands[] = {
+	{ "run", "-- CMD...", "trace a program, analyze and report", run_options, cmd_run,
+		RUN_FAILED, 1, -1, 1 },
+	{ "load", "TRACE...", "load and analyze traces recorded without \"run\"", load_options,
+		cmd_load, EXIT_TROUBLE, 1, -1, 0 },
+	{ "analyze", "[NAME.db]", "rebuild everything derived", no_options, cmd_analyze,
+		EXIT_TROUBLE, 0, 1, 0 },
+	{ "report", "[NAME.db]", "what is wrong, where, and what it costs", report_options,
+		cmd_report, EXIT_TROUBLE, 0, 1, 0 },
+	{ "check", "[NAME.db]", "exit 0 if clean, 1 with findings, 2 on failure", check_options,
+		cmd_check, EXIT_TROUBLE, 0, 1, 0 },
+	{ "query", "NAME.db SQL|NAME", "read-only SQL, or a query that ships with cufence",
+		query_options, cmd_query, EXIT_TROUBLE, 0, 2, 0 },
+	{ "dump", "TRACE", "print a trace as text", no_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },
+	{ "undump", "TEXT", "make a trace from text (\"-\": stdin)", undump_options, cmd_undump,
+		EXIT_TROUBLE, 1, 1, 0 },
+	{ "help", "[COMMAND]", "this text, or that of a command", no_options, cmd_help,
+		EXIT_TROUBLE, 0, 1, 0 },
+	{ 0 }
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "losses.h"
+
+#include <string.h>
+
+static const struct loss losses[] = {
+	{ "dropped_records", 1, "%lld records were not written: disk full, memory or --max-size" },
+	{ "dropped_device", 1, "CUPTI dropped %lld device records" },
+	{ "invalid_device", 1, "%lld device records had impossible times and were left out" },
+	{ "dropped_sites", 1, "%lld call sites were not recorded" },
+	{ "dropped_entries", 1, "%lld names of functions, contexts or kernels were not recorded" },
+	{ "not_closed", 1, "the process did not end in order: its last device operations may be "
+		"missing" },
+	{ "host_only", 1, "no device operations were recorded" },
+	{ "clock_estimated", 0, "the process ended before its clock could be calibrated twice: "
+		"times rest on this machine's clock rate" },
+	{ "passed_through", 0, NULL },
+	{ "bypassed_calls", 0, "%lld calls bypassed the wrappers and were seen by CUPTI only" },
+};
+
+const struct loss *loss_find(const char *reason)
+{
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		if (!strcmp(losses[i].reason, reason))
+			return &losses[i];
+	return NULL;
+}
+
+int losses_incomplete(struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT reason FROM loss");
+	int count = 0, step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		const struct loss *loss = loss_find((const char *)sqlite3_column_text(q, 0));
+		count += !loss || loss->incomplete;
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : count;
+}

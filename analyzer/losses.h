@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rows of table loss mean, and whether they make a trace incomplete. */
+#ifndef CUFENCE_LOSSES_H
+#define CUFENCE_LOSSES_H
+
+#include "db.h"
+
+struct loss {
+	const char *reason;        /* loss.reason */
+	int incomplete;            /* 1: findings may be missing or wrong because of it */
+	const char *text;          /* "%lld" stands for the count */
+};
+
+/* NULL for a reason of a later version, which is to be taken as incomplete. */
+const struct loss *loss_find(const char *reason);
+
+/* Number of reasons to distrust silence: 0 for a complete trace, -1 after a message. */
+int losses_incomplete(struct db *db);
+
+#endif

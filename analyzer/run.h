@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Running somebody's program with the recorder preloaded, as "cufence run" does.
+ */
+#ifndef CUFENCE_RUN_H
+#define CUFENCE_RUN_H
+
+/* Exit statuses of our own, as env(1) and timeout(1) have them. */
+#define RUN_FAILED 125
+#define RUN_CANNOT_EXECUTE 126
+#define RUN_NOT_FOUND 127
+
+/* What is known of a program before it runs. */
+struct program {
+	char *path;                /* as found through PATH; NULL: not found */
+	int is_elf;                /* 0: a script, most likely */
+	int is_dynamic;            /* it has an interpreter, which heeds LD_PRELOAD */
+	int drops_preload;         /* set-user-id or set-group-id: LD_PRELOAD is ignored */
+	int has_static_cudart;     /* NVIDIA's cudart is linked in */
+};
+
+/* Looks at the program that name would run. */
+void program_inspect(struct program *program, const char *name);
+void program_release(struct program *program);
+
+/* What the program's environment gets; NULL: unset or left alone. */
+struct run_environment {
+	char *library;             /* libcufence.so, before the user's own preloads */
+	const char *out;           /* CUFENCE_OUT: an existing folder, absolute */
+	char *simulator;           /* folder before the user's LD_LIBRARY_PATH */
+	const char *mode, *graphs; /* CUFENCE_MODE, CUFENCE_GRAPHS */
+};
+
+/*
+ * Finds the recorder beside this program (CUFENCE_LIB overrides), and the simulated device's
+ * libraries if simulated: 0, or -1 after a message.
+ */
+int run_environment_init(struct run_environment *environment, int simulated);
+void run_environment_release(struct run_environment *environment);
+
+/*
+ * Runs argv and waits: its exit status, 128 + the signal that ended it, or one of ours after a
+ * message.  Signals of the terminal go to the program alone, SIGTERM and SIGHUP are passed on.
+ * started says whether there was a program.
+ */
+int run_program(char **argv, const struct run_environment *environment, int *started);
+
+#endif

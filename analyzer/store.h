@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of a database file: built beside its final name, renamed at the end, the previous one
+ * kept as NAME.db.old; so that a failure leaves what was there.
+ */
+#ifndef CUFENCE_STORE_H
+#define CUFENCE_STORE_H
+
+#include <stddef.h>
+
+/*
+ * Loads traces, resolves their sites and analyzes them into a new database at path.  command is
+ * what was run, or NULL.  0, or -1 after a message.
+ */
+int store_build(const char *path, char *const *trace, size_t count, const char *command);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "demangle.h"
+#include "map.h"
+#include "record.h"
+#include "symbols_file.h"
+#include "symbols_user.h"
+
+/* Inlined functions at one address, beyond which nobody reads on. */
+#define MAX_INLINED 16
+#define MAX_FRAMES (SITE_FRAMES * MAX_INLINED)
+
+struct mapping {
+	int64_t id;
+	uint64_t start, end, file_offset;
+	char *path, *build_id;
+	int system;
+	int opened;                /* file was tried: NULL is final */
+	struct symbol_file *file;
+};
+
+struct resolved_frame {
+	uint64_t address;
+	const struct mapping *mapping;
+	struct source_frame source;
+	char name[256];            /* "": not known */
+	int user;
+};
+
+struct symbols {
+	struct db *db;
+	int64_t process;
+	struct mapping *mapping;
+	size_t mapping_count;
+	struct map kernels;        /* hashes of mangled names: host stubs have the same */
+	struct resolved_frame frame[MAX_FRAMES];
+	int frame_count;
+	sqlite3_stmt *read, *drop, *insert, *update;
+};
+
+static char *copy_text(sqlite3_stmt *stmt, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+	return text ? strdup(text) : NULL;
+}
+
+static void forget_mappings(struct symbols *s)
+{
+	for (size_t i = 0; i < s->mapping_count; i++) {
+		symbol_file_close(s->mapping[i].file);
+		free(s->mapping[i].path);
+		free(s->mapping[i].build_id);
+	}
+	free(s->mapping);
+	s->mapping = NULL;
+	s->mapping_count = 0;
+	map_release(&s->kernels);
+}
+
+static int read_mappings(struct symbols *s)
+{
+	sqlite3_stmt *q = db_prepare(s->db, "SELECT id, start, end, file_offset, path, build_id "
+		"FROM module WHERE process = ? ORDER BY id DESC");
+	struct mapping *more;
+	int step = -1;
+
+	if (!q || db_bind(q, "i", s->process))
+		goto out;
+	while ((step = db_step(q)) > 0) {
+		more = array_room(s->mapping, s->mapping_count, sizeof(*more));
+		if (!more)
+			goto out;
+		s->mapping = more;
+		more[s->mapping_count] = (struct mapping){
+			.id = sqlite3_column_int64(q, 0),
+			.start = (uint64_t)sqlite3_column_int64(q, 1),
+			.end = (uint64_t)sqlite3_column_int64(q, 2),
+			.file_offset = (uint64_t)sqlite3_column_int64(q, 3),
+			.path = copy_text(q, 4), .build_id = copy_text(q, 5),
+		};
+		more[s->mapping_count].system = module_is_system(more[s->mapping_count].path);
+		s->mapping_count++;
+	}
+out:
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+static int read_kernels(struct symbols *s)
+{
+	sqlite3_stmt *q = db_prepare(s->db, "SELECT mangled FROM kernel WHERE process = ?");
+	int step = -1;
+
+	if (!q || db_bind(q, "i", s->process))
+		goto out;
+	while ((step = db_step(q)) > 0) {
+		const char *name = (const char *)sqlite3_column_text(q, 0);
+		if (map_set(&s->kernels, map_hash(name, strlen(name)), 1)) {
+			step = -1;
+			break;
+		}
+	}
+out:
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+static int is_kernel(const struct symbols *s, const char *name)
+{
+	return name && map_get(&s->kernels, map_hash(name, strlen(name)), 0);
+}
+
+static struct mapping *mapping_of(struct symbols *s, uint64_t address)
+{
+	for (size_t i = 0; i < s->mapping_count; i++)
+		if (s->mapping[i].start <= address && address < s->mapping[i].end)
+			return &s->mapping[i];
+	return NULL;
+}
+
+/* The offset in the module's file of the call before a return address. */
+static uint64_t call_offset(const struct mapping *mapping, uint64_t address)
+{
+	return address - 1 - mapping->start + mapping->file_offset;
+}
+
+static void name_frame(const struct symbols *s, struct resolved_frame *frame)
+{
+	const struct source_frame *source = &frame->source;
+
+	if (source->name)
+		demangle_base(source->name, frame->name, sizeof(frame->name));
+	else if (source->symbol)
+		demangle_base(source->symbol, frame->name, sizeof(frame->name));
+	frame->user = !frame->mapping || !frame->mapping->system;
+	if (frame_is_cuda(source) || is_kernel(s, source->symbol) ||
+		(!source->symbol && is_kernel(s, source->name)))
+		frame->user = 0;
+}
+
+/* The frames of one return address: more than one where functions were inlined. */
+static void expand(struct symbols *s, uint64_t address)
+{
+	struct source_frame source[MAX_INLINED];
+	struct mapping *mapping = mapping_of(s, address - 1);
+	int count = 0;
+
+	if (mapping && !mapping->system) {
+		if (!mapping->opened)
+			mapping->file = symbol_file_open(mapping->path, mapping->build_id);
+		mapping->opened = 1;
+		if (mapping->file)
+			count = symbol_file_lookup(mapping->file, call_offset(mapping, address),
+				source, MAX_INLINED);
+	}
+	if (!count)
+		source[count++] = (struct source_frame){ 0 };
+	for (int i = 0; i < count && s->frame_count < MAX_FRAMES; i++) {
+		struct resolved_frame *frame = &s->frame[s->frame_count++];
+		*frame = (struct resolved_frame){
+			.address = address, .mapping = mapping, .source = source[i],
+		};
+		name_frame(s, frame);
+	}
+}
+
+/*
+ * The outermost entry point of cudart among the frames, and with it all that it called: a static
+ * cudart's inner functions have any name, or none once it is stripped.
+ */
+static const char *find_api(struct symbols *s)
+{
+	for (int i = s->frame_count; i-- > 0;) {
+		const char *name = frame_runtime_name(&s->frame[i].source);
+		if (!name)
+			continue;
+		for (int j = 0; j <= i; j++)
+			s->frame[j].user = 0;
+		return s->frame[i].name;
+	}
+	return NULL;
+}
+
+static const struct resolved_frame *first_user_frame(const struct symbols *s)
+{
+	for (int i = 0; i < s->frame_count; i++)
+		if (s->frame[i].user)
+			return &s->frame[i];
+	return NULL;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void describe(const struct resolved_frame *frame, char *text, size_t size)
+{
+	if (frame->source.file && frame->source.line)
+		snprintf(text, size, "%s:%d", base_of(frame->source.file), frame->source.line);
+	else if (frame->mapping)
+		snprintf(text, size, "%s+0x%llx", base_of(frame->mapping->path),
+			(unsigned long long)call_offset(frame->mapping, frame->address) + 1);
+	else
+		snprintf(text, size, "0x%llx", (unsigned long long)frame->address);
+}
+
+static int write_frames(struct symbols *s, int64_t site)
+{
+	if (db_run(s->drop, "i", site))
+		return -1;
+	for (int i = 0; i < s->frame_count; i++) {
+		const struct resolved_frame *frame = &s->frame[i];
+		if (db_run(s->insert, "iiiIssIi", site, (int64_t)i, (int64_t)frame->address,
+			    frame->mapping ? frame->mapping->id : DB_NULL,
+			    frame->name[0] ? frame->name : NULL, frame->source.file,
+			    frame->source.line ? (int64_t)frame->source.line : DB_NULL,
+			    (int64_t)frame->user))
+			return -1;
+	}
+	return 0;
+}
+
+static int resolve_site(struct symbols *s, int64_t site)
+{
+	const struct resolved_frame *frame;
+	const char *api;
+	char text[512];
+	int step;
+
+	s->frame_count = 0;
+	if (db_bind(s->read, "i", site))
+		return -1;
+	while ((step = db_step(s->read)) > 0)
+		expand(s, (uint64_t)sqlite3_column_int64(s->read, 0));
+	if (step < 0 || !s->frame_count)
+		return step;
+	api = find_api(s);
+	if (write_frames(s, site))
+		return -1;
+	frame = first_user_frame(s);
+	if (!frame) /* CUDA's own doing: the outermost frame is the best there is */
+		frame = &s->frame[s->frame_count - 1];
+	describe(frame, text, sizeof(text));
+	return db_run(s->update, "ssIssi", frame->name[0] ? frame->name : NULL,
+		frame->source.file, frame->source.line ? (int64_t)frame->source.line : DB_NULL,
+		api, text, site);
+}
+
+static int resolve_process(struct symbols *s, sqlite3_stmt *sites)
+{
+	int step;
+
+	if (read_mappings(s) || read_kernels(s) || db_bind(sites, "i", s->process))
+		return -1;
+	while ((step = db_step(sites)) > 0)
+		if (resolve_site(s, sqlite3_column_int64(sites, 0)))
+			return -1;
+	return step;
+}
+
+static int resolve_all(struct symbols *s)
+{
+	sqlite3_stmt *processes = db_prepare(s->db, "SELECT id FROM process");
+	sqlite3_stmt *sites = db_prepare(s->db, "SELECT id FROM site WHERE process = ?");
+	int step = -1;
+
+	s->read = db_prepare(s->db, "SELECT address FROM frame WHERE site = ? ORDER BY depth");
+	s->drop = db_prepare(s->db, "DELETE FROM frame WHERE site = ?");
+	s->insert = db_prepare(s->db, "INSERT INTO frame VALUES (?,?,?,?,?,?,?,?)");
+	s->update = db_prepare(s->db, "UPDATE site SET function = ?, file = ?, line = ?, api = ?, "
+		"text = ? WHERE id = ?");
+	while (processes && sites && s->read && s->drop && s->insert && s->update &&
+		(step = db_step(processes)) > 0) {
+		s->process = sqlite3_column_int64(processes, 0);
+		step = resolve_process(s, sites);
+		forget_mappings(s);
+		if (step < 0)
+			break;
+	}
+	sqlite3_finalize(processes);
+	sqlite3_finalize(sites);
+	sqlite3_finalize(s->read);
+	sqlite3_finalize(s->drop);
+	sqlite3_finalize(s->insert);
+	sqlite3_finalize(s->update);
+	return step;
+}
+
+int symbols_resolve(struct db *db)
+{
+	struct symbols *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	s->db = db;
+	rc = db_exec(db, "BEGIN") || resolve_all(s) ? -1 : 0;
+	free(s);
+	if (rc)
+		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+	return rc ? rc : db_exec(db, "COMMIT");
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols_file.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct symbol_file {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+};
+
+static int build_id_matches(Dwfl_Module *module, const char *expected)
+{
+	const unsigned char *id;
+	GElf_Addr where;
+	int length = dwfl_module_build_id(module, &id, &where);
+	char hex[3];
+
+	if (!expected)
+		return 1;
+	if (length <= 0)
+		return 0;
+	/* A record has room for 20 bytes, a file may have more or fewer. */
+	for (int i = 0; i < length && i < 20; i++) {
+		snprintf(hex, sizeof(hex), "%02x", id[i]);
+		if (strncmp(expected + 2 * i, hex, 2))
+			return 0;
+	}
+	return 1;
+}
+
+struct symbol_file *symbol_file_open(const char *path, const char *build_id)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	struct symbol_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->dwfl = dwfl_begin(&callbacks);
+	if (file->dwfl)
+		file->module = dwfl_report_offline(file->dwfl, path, path, -1);
+	if (!file->module || dwfl_report_end(file->dwfl, NULL, NULL) ||
+		!build_id_matches(file->module, build_id)) {
+		symbol_file_close(file);
+		return NULL;
+	}
+	return file;
+}
+
+void symbol_file_close(struct symbol_file *file)
+{
+	if (file && file->dwfl)
+		dwfl_end(file->dwfl);
+	free(file);
+}
+
+/* From an offset in the file to the address libdwfl gave it: 0, or -1 if nothing is loaded there. */
+static int address_of(struct symbol_file *file, uint64_t offset, Dwarf_Addr *address)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(file->module, &bias);
+	size_t count;
+	GElf_Phdr header;
+
+	if (!elf || elf_getphdrnum(elf, &count))
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD)
+			continue;
+		if (offset < header.p_offset || offset - header.p_offset >= header.p_filesz)
+			continue;
+		*address = offset - header.p_offset + header.p_vaddr + bias;
+		return 0;
+	}
+	return -1;
+}
+
+/* The unit an address belongs to; clang writes no .debug_aranges, so that all are asked. */
+static Dwarf_Die *unit_of(struct symbol_file *file, Dwarf_Addr address, Dwarf_Addr *bias)
+{
+	Dwarf_Die *unit = dwfl_module_addrdie(file->module, address, bias);
+
+	if (unit)
+		return unit;
+	while ((unit = dwfl_module_nextcu(file->module, unit, bias)))
+		if (dwarf_haspc(unit, address - *bias) > 0)
+			return unit;
+	return NULL;
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+
+	if (!dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) &&
+		!dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+		return NULL;
+	return dwarf_formstring(&attribute);
+}
+
+/* Where an inlined function was called from. */
+static void call_site(Dwarf_Die *unit, Dwarf_Die *inlined, struct source_frame *frame)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word line, number;
+	Dwarf_Files *files;
+	size_t count;
+
+	frame->file = NULL;
+	frame->line = 0;
+	if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line) ||
+		dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) ||
+		dwarf_getsrcfiles(unit, &files, &count) || number >= count)
+		return;
+	frame->file = dwarf_filesrc(files, number, NULL, NULL);
+	frame->line = (int)line;
+}
+
+/* The nest of inlined functions down to the one that was compiled: number of frames. */
+static int inline_frames(Dwarf_Die *unit, Dwarf_Addr address, struct source_frame *frame, int max)
+{
+	Dwarf_Die *scopes = NULL, *nest = NULL;
+	struct source_frame at = frame[0];
+	int used = 0, count = dwarf_getscopes(unit, address, &scopes);
+
+	/* dwarf_getscopes() leaves the concrete nest at the first inlined function. */
+	if (count > 0)
+		count = dwarf_getscopes_die(&scopes[0], &nest);
+	for (int i = 0; i < count && used < max; i++) {
+		int tag = dwarf_tag(&nest[i]);
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+			continue;
+		at.name = dwarf_diename(&nest[i]);
+		at.symbol = linkage_name(&nest[i]);
+		frame[used++] = at;
+		if (tag == DW_TAG_subprogram)
+			break;
+		call_site(unit, &nest[i], &at);
+	}
+	free(scopes);
+	free(nest);
+	return used;
+}
+
+int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct source_frame *frame,
+	int max)
+{
+	Dwarf_Addr address, bias = 0;
+	Dwarf_Die *unit;
+	Dwfl_Line *line;
+	int used = 0;
+
+	if (max < 1 || address_of(file, offset, &address))
+		return 0;
+	frame[0] = (struct source_frame){ 0 };
+	line = dwfl_module_getsrc(file->module, address);
+	if (line)
+		frame[0].file = dwfl_lineinfo(line, NULL, &frame[0].line, NULL, NULL, NULL);
+	unit = unit_of(file, address, &bias);
+	if (unit)
+		used = inline_frames(unit, address - bias, frame, max);
+	if (used)
+		return used;
+	frame[0].symbol = dwfl_module_addrname(file->module, address);
+	return frame[0].symbol || frame[0].file ? 1 : 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One executable or library, and what its symbol table and DWARF say about offsets in it.
+ */
+#ifndef CUFENCE_SYMBOLS_FILE_H
+#define CUFENCE_SYMBOLS_FILE_H
+
+#include <stdint.h>
+
+struct symbol_file;
+
+/* One function at an address: the code's own, or one inlined there.  Strings are the file's. */
+struct source_frame {
+	const char *symbol;        /* linkage name; NULL: not known */
+	const char *name;          /* as in the source, without parameters; NULL: only symbol */
+	const char *file;          /* NULL: no line information */
+	int line;
+};
+
+/*
+ * NULL if the file cannot be read or has another build id (hexadecimal; NULL: none was recorded).
+ */
+struct symbol_file *symbol_file_open(const char *path, const char *build_id);
+
+/* Up to max frames at an offset of the file, innermost first; 0 if nothing is known. */
+int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct source_frame *frame,
+	int max);
+
+void symbol_file_close(struct symbol_file *file);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols_user.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "calls.h"
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int starts_with_any(const char *text, const char *const *prefix)
+{
+	for (; *prefix; prefix++)
+		if (!strncmp(text, *prefix, strlen(*prefix)))
+			return 1;
+	return 0;
+}
+
+int module_is_system(const char *path)
+{
+	static const char *const libraries[] = {
+		"libcuda.", "libcudart.", "libcupti.", "libcufence.", "libcublas", "libcudnn",
+		"libcufft", "libcusparse", "libcusolver", "libcurand", "libcutensor", "libnccl",
+		"libnvrtc", "libnvJitLink", "libnvToolsExt", "libnpp", "libnvjpeg", "libnvidia-",
+		"libc.so", "libc-", "ld-linux", "ld-", "libpthread", "libdl.", "libdl-", "librt.",
+		"libm.so", "libstdc++", "libgcc_s", "linux-vdso", "[vdso]", NULL
+	};
+
+	return starts_with_any(base_of(path), libraries);
+}
+
+static int is_call_of_table(const char *symbol)
+{
+	for (unsigned i = 0; i < CALL_COUNT; i++) {
+		size_t length = strlen(call_types[i].name);
+		const char *suffix = call_types[i].suffix;
+		if (!call_types[i].runtime || strncmp(symbol, call_types[i].name, length))
+			continue;
+		if (!symbol[length] || (suffix && !strcmp(symbol + length, suffix)))
+			return 1;
+	}
+	return 0;
+}
+
+/* C linkage only: a user's own cudaCheck(...) is mangled, or has a line in the user's file. */
+const char *frame_runtime_name(const struct source_frame *frame)
+{
+	const char *symbol = frame->symbol ? frame->symbol : frame->name;
+
+	if (!symbol || !strncmp(symbol, "_Z", 2))
+		return NULL;
+	if (is_call_of_table(symbol))
+		return symbol;
+	if (!frame->file && !strncmp(symbol, "cuda", 4) && isupper((unsigned char)symbol[4]))
+		return symbol;
+	return NULL;
+}
+
+static int is_internal_name(const char *symbol)
+{
+	static const char *const prefixes[] = {
+		"__cuda", "__device_stub__", "__sti____cuda", "cudart::",
+		"_ZN6cudart", "libcudart_static_", "__nv_", NULL
+	};
+
+	/* A static stub's symbol carries its length: _ZL27__device_stub__Z7stencilPKfPfm. */
+	if (!strncmp(symbol, "_ZL", 3) && strstr(symbol, "__device_stub__"))
+		return 1;
+	return starts_with_any(symbol, prefixes);
+}
+
+int frame_is_cuda(const struct source_frame *frame)
+{
+	static const char *const headers[] = {
+		"cuda_runtime", "cuda_device_runtime", "host_runtime.h", "device_functions", NULL
+	};
+	const char *symbol = frame->symbol ? frame->symbol : frame->name;
+	const char *file = frame->file ? base_of(frame->file) : NULL;
+
+	if (file && (starts_with_any(file, headers) || strstr(file, ".cudafe1.")))
+		return 1;
+	if (symbol && !file && !strncmp(symbol, "cu", 2) && isupper((unsigned char)symbol[2]))
+		return 1;
+	return symbol && (is_internal_name(symbol) ||
+			 (frame->name && is_internal_name(frame->name)) ||
+			 frame_runtime_name(frame));
+}

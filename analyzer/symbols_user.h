@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose code a frame is.  Reports name the first frame that is the user's; CUDA's libraries, the
+ * C library, a cudart linked into the program and the host stubs nvcc makes for kernels are not.
+ */
+#ifndef CUFENCE_SYMBOLS_USER_H
+#define CUFENCE_SYMBOLS_USER_H
+
+#include "symbols_file.h"
+
+/* A library of CUDA's or the system's, by file name: its frames are never looked up. */
+int module_is_system(const char *path);
+
+/* The cudart function that this frame is, NULL if it is none: a static cudart's entry points. */
+const char *frame_runtime_name(const struct source_frame *frame);
+
+/* CUDA's own code inside a user's module: header inlines, host stubs, cudart's internals. */
+int frame_is_cuda(const struct source_frame *frame);
+
+#endif
