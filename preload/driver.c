@@ -3,6 +3,7 @@
 #include <cuda.h>
 #include <stdint.h>
 
+#include "allocation.h"
 #include "collector.h"
 #include "resolve.h"
 #include "shim.h"
@@ -18,6 +19,9 @@
 	if (call_stage == 1 && (pointer)) \
 		*call_at = (uint64_t)(uintptr_t)*(pointer); \
 	call_at++;
+#define ARGS(values, extra) \
+	if (call_stage == 1) \
+		frame_launch(&call_frame, call_field[0], values, extra);
 
 static void before(enum call_kind kind, unsigned traits)
 {
@@ -28,10 +32,20 @@ static void before(enum call_kind kind, unsigned traits)
 		collector_flush();
 }
 
-static void after(const struct call_frame *frame, enum call_kind kind, const uint64_t *field)
+/* With the fields known and the real call still to come. */
+static void ready(enum call_kind kind, const uint64_t *field)
 {
-	if (kind == KIND_LAUNCH)
-		function_note(frame->thread, field[0]);
+	if (kind == KIND_FREE_DEVICE || kind == KIND_FREE_HOST || kind == KIND_FREE_ASYNC ||
+		kind == KIND_UNREGISTER_HOST)
+		allocation_remove(field[0]);
+}
+
+/* After success. */
+static void after(enum call_kind kind, const uint64_t *field)
+{
+	if (kind == KIND_ALLOC_DEVICE || kind == KIND_ALLOC_HOST || kind == KIND_ALLOC_MANAGED ||
+		kind == KIND_ALLOC_ASYNC || kind == KIND_REGISTER_HOST)
+		allocation_add(field[0], field[1]);
 	if (kind == KIND_MODULE_UNLOAD)
 		function_reset();
 }
@@ -60,6 +74,7 @@ static void after(const struct call_frame *frame, enum call_kind kind, const uin
 			(void)call_stage; \
 			call_count = (unsigned)(call_at - call_field); \
 		} \
+		ready(kind, call_field); \
 		call_result = call_real args; \
 		if (call_result == CUDA_SUCCESS) { \
 			const int call_stage = 1; \
@@ -67,7 +82,7 @@ static void after(const struct call_frame *frame, enum call_kind kind, const uin
 			fields \
 			(void)call_stage; \
 			(void)call_at; \
-			after(&call_frame, kind, call_field); \
+			after(kind, call_field); \
 		} \
 		frame_end(&call_frame, (int)call_result, call_field, call_count); \
 		return call_result; \

@@ -31,6 +31,7 @@ int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void 
 	thread->busy = 1;
 	frame->thread = thread;
 	frame->call = (uint16_t)id;
+	frame->launch = 0;
 	frame->flags = (uint8_t)(flags | (thread->depth ? CALL_NESTED : 0));
 	if (!thread->depth)
 		thread->site = site_find(thread, frame_address);
@@ -56,28 +57,67 @@ static void set_duration(struct call_record *record, uint64_t ticks)
 	record->duration = ticks >> 32 ? UINT32_MAX : (uint32_t)ticks;
 }
 
+void frame_launch(struct call_frame *frame, uint64_t function, void *const *values,
+	void *const *extra)
+{
+	struct thread_state *thread = frame->thread;
+	int saved = errno;
+
+	thread->busy = 1;
+	arguments_read(&thread->arguments, function_find(thread, function), values, extra);
+	frame->launch = 1;
+	thread->busy = 0;
+	errno = saved;
+}
+
+static size_t pointer_bytes(const struct launch_arguments *arguments)
+{
+	return (arguments->pointer_count * sizeof(arguments->pointer[0]) + 7) & ~(size_t)7;
+}
+
+static void write_call(const struct call_frame *frame, uint64_t now, int result,
+	const uint64_t *field, unsigned count)
+{
+	struct thread_state *thread = frame->thread;
+	const struct launch_arguments *arguments = frame->launch ? &thread->arguments : NULL;
+	size_t fields = count * sizeof(*field), tail = 0;
+	struct call_record *record;
+
+	if (arguments)
+		tail = pointer_bytes(arguments) + arguments->word_count * sizeof(uint64_t);
+	record = thread_reserve(thread, sizeof(*record) + fields + tail, RECORD_CALL);
+	if (!record)
+		return;
+	record->head.flags = frame->flags;
+	record->call = frame->call;
+	record->result = (int16_t)result;
+	record->site = frame->site;
+	record->correlation = call_types[frame->call].runtime ? 0 : thread->correlation;
+	record->enter = frame->enter;
+	record->context = frame->context;
+	set_duration(record, now - frame->enter);
+	memcpy(record->field, field, fields);
+	if (arguments) {
+		char *at = (char *)record->field + fields;
+
+		record->pointer_count = (uint16_t)arguments->pointer_count;
+		memcpy(at, arguments->pointer,
+			arguments->pointer_count * sizeof(arguments->pointer[0]));
+		memcpy(at + pointer_bytes(arguments), arguments->word,
+			arguments->word_count * sizeof(uint64_t));
+	}
+	trace_commit(&thread->chunk);
+}
+
 void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)
 {
 	uint64_t now = clock_read();
 	struct thread_state *thread = frame->thread;
-	struct call_record *record;
 	int saved = errno;
 
 	thread->busy = 1;
 	thread->depth--;
-	record = thread_reserve(thread, sizeof(*record) + count * sizeof(*field), RECORD_CALL);
-	if (record) {
-		record->head.flags = frame->flags;
-		record->call = frame->call;
-		record->result = (int16_t)result;
-		record->site = frame->site;
-		record->correlation = call_types[frame->call].runtime ? 0 : thread->correlation;
-		record->enter = frame->enter;
-		record->context = frame->context;
-		set_duration(record, now - frame->enter);
-		memcpy(record->field, field, count * sizeof(*field));
-		trace_commit(&thread->chunk);
-	}
+	write_call(frame, now, result, field, count);
 	if (thread->correlation && frame->context)
 		context_learn(thread, frame->context, thread->cupti_context);
 	thread->correlation = frame->outer_correlation;

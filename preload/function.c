@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels by handle: name and parameter layout, asked from the driver at the first launch. */
+/*
+ * Kernels by handle: name and parameter layout, asked from the driver at the first launch and
+ * kept, because every launch reads its parameters by it.
+ */
 #include <cuda.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "resolve.h"
 #include "shim.h"
@@ -9,7 +13,18 @@
 #define FUNCTION_TABLE 16384 /* a power of two */
 #define MAX_PARAMETERS 1024
 
-static _Atomic uint64_t known[FUNCTION_TABLE];
+#define ARENA_BYTES (1u << 20)
+
+static struct {
+	_Atomic uint64_t handle;
+	_Atomic(struct function_layout *) layout;
+} known[FUNCTION_TABLE];
+
+/* Layouts are never freed: handles come back after an unload, a launch may still read one. */
+static struct {
+	_Atomic(char *) block;
+	_Atomic size_t used;
+} arena = { .used = ARENA_BYTES };
 
 /* cudart hands a CUkernel cast to CUfunction: the kernel calls first, then the function calls. */
 static struct {
@@ -22,8 +37,10 @@ static struct {
 
 void function_reset(void)
 {
-	for (unsigned i = 0; i < FUNCTION_TABLE; i++)
-		atomic_store_explicit(&known[i], 0, memory_order_relaxed);
+	for (unsigned i = 0; i < FUNCTION_TABLE; i++) {
+		known[i].layout = NULL;
+		known[i].handle = 0;
+	}
 }
 
 static void look_up_driver(void)
@@ -66,47 +83,84 @@ static int parameter_at(uint64_t handle, size_t index, struct function_parameter
 	return 0;
 }
 
-static void write_function(struct thread_state *thread, uint64_t handle)
+static struct function_layout *new_layout(uint32_t count)
+{
+	size_t bytes = (sizeof(struct function_layout) +
+		count * sizeof(struct function_parameter) + 7) & ~(size_t)7;
+	size_t at = atomic_fetch_add(&arena.used, bytes);
+	char *block = arena.block;
+
+	if (!block || at + bytes > ARENA_BYTES) {
+		/* Two threads here at once waste the rest of a block, no more. */
+		block = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (block == MAP_FAILED)
+			return NULL;
+		arena.block = block;
+		arena.used = bytes;
+		at = 0;
+	}
+	return (struct function_layout *)(block + at);
+}
+
+static struct function_layout *read_layout(uint64_t handle)
 {
 	struct function_parameter parameter[MAX_PARAMETERS];
+	struct function_layout *layout;
 	uint32_t count = 0;
-	struct function_record *record;
-	const char *name;
-	size_t length, bytes;
 
-	look_up_driver();
-	name = name_of(handle);
-	length = strlen(name);
+	if (!driver.kernel_parameter && !driver.function_parameter)
+		return NULL;
 	while (count < MAX_PARAMETERS && !parameter_at(handle, count, &parameter[count]))
 		count++;
-	bytes = count * sizeof(parameter[0]);
-	record = thread_reserve(thread, sizeof(*record) + bytes + length, RECORD_FUNCTION);
+	layout = new_layout(count);
+	if (!layout)
+		return NULL;
+	layout->count = count;
+	memcpy(layout->parameter, parameter, count * sizeof(parameter[0]));
+	return layout;
+}
+
+static void write_function(struct thread_state *thread, uint64_t handle,
+	const struct function_layout *layout)
+{
+	const char *name = name_of(handle);
+	size_t length = strlen(name);
+	size_t bytes = layout ? layout->count * sizeof(layout->parameter[0]) : 0;
+	struct function_record *record =
+		thread_reserve(thread, sizeof(*record) + bytes + length, RECORD_FUNCTION);
+
 	if (!record)
 		return;
 	record->handle = handle;
 	record->name_length = (uint32_t)length;
-	record->parameter_count = driver.kernel_parameter || driver.function_parameter
-					  ? count : FUNCTION_NO_PARAMETERS;
-	memcpy(record->data, parameter, bytes);
+	record->parameter_count = layout ? layout->count : FUNCTION_NO_PARAMETERS;
+	if (layout)
+		memcpy(record->data, layout->parameter, bytes);
 	memcpy(record->data + bytes, name, length);
 	trace_commit(&thread->chunk);
 }
 
-void function_note(struct thread_state *thread, uint64_t handle)
+const struct function_layout *function_find(struct thread_state *thread, uint64_t handle)
 {
 	uint32_t place = (uint32_t)((handle >> 4) * 0x9e3779b1u) & (FUNCTION_TABLE - 1);
 
 	for (unsigned tries = 0; tries < 64; tries++, place = (place + 1) & (FUNCTION_TABLE - 1)) {
-		uint64_t found = atomic_load_explicit(&known[place], memory_order_relaxed);
+		uint64_t found = atomic_load_explicit(&known[place].handle, memory_order_acquire);
 
 		if (found == handle)
-			return;
-		if (!found && atomic_compare_exchange_strong(&known[place], &found, handle)) {
-			thread->busy = 1;
-			write_function(thread, handle);
-			thread->busy = 0;
-			return;
+			return known[place].layout;
+		if (found)
+			continue;
+		look_up_driver();
+		if (atomic_compare_exchange_strong(&known[place].handle, &found, handle)) {
+			known[place].layout = read_layout(handle);
+			write_function(thread, handle, known[place].layout);
+			return known[place].layout;
 		}
+		if (found == handle)
+			return known[place].layout;
 	}
 	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+	return NULL;
 }

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "allocation.h"
 #include "collector.h"
 #include "resolve.h"
 
@@ -219,6 +220,7 @@ static void become_child(void)
 	site_reset();
 	module_reset();
 	function_reset();
+	allocation_reset();
 	shim.stage = SHIM_IDLE;
 }
 

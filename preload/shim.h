@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arguments.h"
 #include "calls.h"
 #include "writer.h"
 
@@ -68,6 +69,7 @@ struct thread_state {
 	uint32_t cupti_context;    /* likewise */
 	uint64_t context_handle;   /* the last one seen, and its id */
 	uint16_t context;
+	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_CACHE];
 };
 
@@ -83,6 +85,7 @@ struct call_frame {
 	uint16_t call;
 	uint16_t context;
 	uint8_t flags;             /* enum call_flag */
+	uint8_t launch;            /* thread->arguments are this call's */
 };
 
 /*
@@ -91,6 +94,10 @@ struct call_frame {
  */
 int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address);
 void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count);
+
+/* Between the two, for a successful launch: reads its parameters (arguments.h). */
+void frame_launch(struct call_frame *frame, uint64_t function, void *const *values,
+	void *const *extra);
 
 /* Opens the trace at the first CUDA call of the process; 1 if recording. */
 int shim_start(void);
@@ -126,8 +133,11 @@ uint16_t context_current(struct thread_state *thread);
 /* Adds CUPTI's id to a context's record, once. */
 void context_learn(struct thread_state *thread, uint16_t id, uint32_t cupti_id);
 
-/* Writes name and parameters of a kernel at its first launch. */
-void function_note(struct thread_state *thread, uint64_t handle);
+/*
+ * Parameter layout of a kernel, whose name and parameters are written to the trace at first
+ * sight; NULL where the driver would not say.
+ */
+const struct function_layout *function_find(struct thread_state *thread, uint64_t handle);
 /* Handles may be reused after a module was unloaded. */
 void function_reset(void);
 

@@ -6,6 +6,7 @@
 /* A row's fields become a list of enum field_kind; the expressions are dropped unexpanded. */
 #define IN(field, expression) FIELD_##field,
 #define OUT(field, pointer) FIELD_##field,
+#define ARGS(values, extra)
 #define COUNT(...) (sizeof((uint8_t[]){ 0, __VA_ARGS__ }) - 1)
 
 const struct call_type call_types[CALL_COUNT] = {

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "allocation.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "shim.h"
+
+#define GRANULES (1ull << (ADDRESS_BITS - GRANULE_SHIFT))
+#define SIZES 65536 /* a power of two */
+
+uint16_t *allocation_granules;
+
+/* How long each live allocation is: a free names only its start. */
+static struct {
+	_Atomic uint64_t address;
+	_Atomic uint64_t bytes;
+} *sizes;
+
+/* Reserved, not used: pages come as they are touched.  0, or -1 where even that is refused. */
+static int reserve_tables(void)
+{
+	static _Atomic int state; /* 1: being made, 2: there, 3: refused */
+	int none = 0;
+	void *granules, *table;
+
+	if (state == 2)
+		return 0;
+	if (!atomic_compare_exchange_strong(&state, &none, 1)) {
+		while (state == 1)
+			sched_yield();
+		return state == 2 ? 0 : -1;
+	}
+	granules = mmap(NULL, GRANULES * sizeof(uint16_t), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	table = mmap(NULL, SIZES * sizeof(*sizes), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (granules == MAP_FAILED || table == MAP_FAILED) {
+		state = 3;
+		trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+		return -1;
+	}
+	/* Programs that fork must not pay for copying them, nor find them in core files. */
+	madvise(granules, GRANULES * sizeof(uint16_t), MADV_DONTDUMP);
+	sizes = table;
+	__atomic_store_n(&allocation_granules, granules, __ATOMIC_RELEASE);
+	state = 2;
+	return 0;
+}
+
+static void mark(uint64_t address, uint64_t bytes, int change)
+{
+	uint64_t first = address >> GRANULE_SHIFT, last = (address + bytes - 1) >> GRANULE_SHIFT;
+
+	for (uint64_t i = first; i <= last && i < GRANULES; i++) {
+		uint16_t *count = &allocation_granules[i];
+		uint16_t before = __atomic_load_n(count, __ATOMIC_RELAXED);
+
+		/* A full count sticks: yes for ever is safe, a lost one would not be. */
+		if (before != UINT16_MAX)
+			__atomic_fetch_add(count, (uint16_t)change, __ATOMIC_RELAXED);
+	}
+}
+
+static uint32_t place_of(uint64_t address)
+{
+	return (uint32_t)((address >> 8) * 0x9e3779b97f4a7c15u >> 40) & (SIZES - 1);
+}
+
+#define TOMBSTONE 1u /* was used: look on behind it */
+
+void allocation_add(uint64_t address, uint64_t bytes)
+{
+	uint32_t place = place_of(address);
+
+	if (!address || !bytes || (address + bytes) >> ADDRESS_BITS || reserve_tables())
+		return;
+	for (unsigned tries = 0; tries < SIZES; tries++, place = (place + 1) & (SIZES - 1)) {
+		uint64_t found = atomic_load_explicit(&sizes[place].address, memory_order_relaxed);
+
+		if (found > TOMBSTONE)
+			continue;
+		if (!atomic_compare_exchange_strong(&sizes[place].address, &found, address))
+			continue;
+		atomic_store_explicit(&sizes[place].bytes, bytes, memory_order_relaxed);
+		mark(address, bytes, 1);
+		return;
+	}
+	/* No room to remember its length: it is never unmarked. */
+	mark(address, bytes, 1);
+	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+}
+
+void allocation_remove(uint64_t address)
+{
+	uint32_t place = place_of(address);
+
+	if (!allocation_granules || address <= TOMBSTONE)
+		return;
+	for (unsigned tries = 0; tries < SIZES; tries++, place = (place + 1) & (SIZES - 1)) {
+		uint64_t found = atomic_load_explicit(&sizes[place].address, memory_order_relaxed);
+		uint64_t bytes = atomic_load_explicit(&sizes[place].bytes, memory_order_relaxed);
+
+		if (!found)
+			return;
+		if (found == address &&
+			atomic_compare_exchange_strong(&sizes[place].address, &found, TOMBSTONE)) {
+			if (bytes)
+				mark(address, bytes, -1);
+			return;
+		}
+	}
+}
+
+void allocation_reset(void)
+{
+	if (!allocation_granules)
+		return;
+	madvise(allocation_granules, GRANULES * sizeof(uint16_t), MADV_DONTNEED);
+	madvise((void *)sizes, SIZES * sizeof(*sizes), MADV_DONTNEED);
+}

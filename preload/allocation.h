@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which addresses belong to memory that CUDA knows: asked for every parameter word of every
+ * launch, so it is one load and no lock.  The answer is by granules of 2 MiB and errs on the side
+ * of yes; the analyzer, which has every allocation with its bounds, decides exactly.
+ */
+#ifndef CUFENCE_ALLOCATION_H
+#define CUFENCE_ALLOCATION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GRANULE_SHIFT 21
+#define ADDRESS_BITS 47 /* user space */
+
+/* Live allocations per granule; NULL until the first one, or where memory is too scarce. */
+extern uint16_t *allocation_granules;
+
+/* After the real allocation. */
+void allocation_add(uint64_t address, uint64_t bytes);
+
+/* Before the real free: another thread may be given the same address at once. */
+void allocation_remove(uint64_t address);
+
+static inline int allocation_maybe(uint64_t word)
+{
+	return word >> ADDRESS_BITS == 0 && allocation_granules &&
+	       __atomic_load_n(&allocation_granules[word >> GRANULE_SHIFT], __ATOMIC_RELAXED);
+}
+
+/* In a forked child, whose parent's CUDA memory it does not have. */
+void allocation_reset(void);
+
+#endif

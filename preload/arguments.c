@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arguments.h"
+
+#include <string.h>
+
+#include "allocation.h"
+
+/* The first words of cuLaunchKernel's extra: CU_LAUNCH_PARAM_*, of cuda.h. */
+enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
+
+struct scan {
+	struct launch_arguments *out;
+	uint64_t hash;
+	unsigned others;           /* words that are no pointers */
+};
+
+static void add_other(struct scan *scan, uint64_t word)
+{
+	if (scan->others++ < MAX_WORDS)
+		scan->out->word[scan->out->word_count++] = word;
+	else
+		scan->hash = (scan->hash ^ word) * 0x9e3779b97f4a7c15u;
+}
+
+static void add_word(struct scan *scan, uint32_t offset, uint64_t word)
+{
+	struct launch_pointer *pointer;
+
+	if (!allocation_maybe(word) || scan->out->pointer_count == MAX_POINTERS) {
+		add_other(scan, word);
+		return;
+	}
+	pointer = &scan->out->pointer[scan->out->pointer_count++];
+	pointer->offset = offset;
+	pointer->pointer[0] = (uint32_t)word;
+	pointer->pointer[1] = (uint32_t)(word >> 32);
+}
+
+/* Pointers lie on 8-byte boundaries of the parameter buffer; what is shorter is a scalar. */
+static void scan_bytes(struct scan *scan, uint32_t offset, const char *bytes, uint32_t size)
+{
+	uint32_t at = 0;
+
+	while (at < size) {
+		uint32_t step = 8 - (offset + at) % 8;
+		uint64_t word = 0;
+
+		if (step > size - at)
+			step = size - at;
+		memcpy(&word, bytes + at, step);
+		if (step == 8)
+			add_word(scan, offset + at, word);
+		else
+			add_other(scan, word);
+		at += step;
+	}
+}
+
+static void scan_extra(struct scan *scan, void *const *extra)
+{
+	const char *buffer = NULL;
+	size_t size = 0;
+
+	for (unsigned i = 0; i < 8 && extra[i] != (void *)EXTRA_END; i += 2) {
+		if (extra[i] == (void *)EXTRA_BUFFER)
+			buffer = extra[i + 1];
+		else if (extra[i] == (void *)EXTRA_SIZE)
+			size = *(const size_t *)extra[i + 1];
+	}
+	if (buffer && size <= 32768)
+		scan_bytes(scan, 0, buffer, (uint32_t)size);
+}
+
+void arguments_read(struct launch_arguments *arguments, const struct function_layout *layout,
+	void *const *values, void *const *extra)
+{
+	struct scan scan = { .out = arguments };
+
+	arguments->pointer_count = arguments->word_count = 0;
+	if (values && layout) {
+		for (uint32_t i = 0; i < layout->count; i++)
+			scan_bytes(&scan, layout->parameter[i].offset, values[i],
+				layout->parameter[i].size);
+	} else if (extra) {
+		scan_extra(&scan, extra);
+	}
+	if (scan.others > MAX_WORDS)
+		arguments->word[arguments->word_count++] = scan.hash;
+}

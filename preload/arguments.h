@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parameters of a launch, word by word: those that point into memory CUDA knows go into the
+ * record with their offset, the first eight others by value, a hash stands for the rest.
+ */
+#ifndef CUFENCE_ARGUMENTS_H
+#define CUFENCE_ARGUMENTS_H
+
+#include <stdint.h>
+
+#include "record.h"
+
+#define MAX_POINTERS 128
+#define MAX_WORDS 8
+
+/* Of one launch; lives on the wrapper's stack until the record is written. */
+struct launch_arguments {
+	unsigned pointer_count;
+	unsigned word_count;           /* in word[]; the hash, if any, is one of them */
+	uint64_t word[MAX_WORDS + 1];
+	struct launch_pointer pointer[MAX_POINTERS];
+};
+
+/* A kernel's parameters; data follows in the same arena. */
+struct function_layout {
+	uint32_t count;
+	struct function_parameter parameter[];
+};
+
+/*
+ * Reads the parameters that cuLaunchKernel was given: values[i] points to parameter i (layout
+ * says how long it is), or extra holds the whole buffer.  layout may be NULL: then values cannot
+ * be read.
+ */
+void arguments_read(struct launch_arguments *arguments, const struct function_layout *layout,
+	void *const *values, void *const *extra);
+
+#endif
