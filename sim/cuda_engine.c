@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda_engine.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_state.h"
+#include "cuda_thread.h"
+
+/* Latencies of an H200 as measured with CUPTI, ns: see doc/INTERNALS.md. */
+enum {
+	START_LATENCY = 5900,     /* launch to start on an idle device */
+	MARKER_LATENCY = 4000,
+	SAME_STREAM_GAP = 1000,
+	CROSS_STREAM_GAP = 1300,
+	COPY_GAP = 2000,          /* after a kernel */
+	COPY_ENGINE_GAP = 800,    /* from one copy to the next on an engine */
+	HOST_FUNCTION_TIME = 1000,
+};
+
+static _Atomic uint64_t now = SIM_EPOCH;
+
+/* Binary heap of scheduled ops, by due time, then by order of submission. */
+static struct op **heap;
+static size_t heap_count, heap_capacity;
+static uint64_t submissions;
+
+uint64_t cufence_sim_clock(void)
+{
+	return atomic_load_explicit(&now, memory_order_relaxed);
+}
+
+uint64_t time_now(void)
+{
+	return cufence_sim_clock();
+}
+
+static bool earlier(const struct op *a, const struct op *b)
+{
+	return a->due != b->due ? a->due < b->due : a->order < b->order;
+}
+
+static void schedule(struct op *op, uint64_t due)
+{
+	size_t i = heap_count++;
+
+	if (i == heap_capacity) {
+		heap_capacity = heap_capacity ? heap_capacity * 2 : 64;
+		heap = must_realloc(heap, heap_capacity * sizeof(*heap));
+	}
+	op->due = due;
+	while (i && earlier(op, heap[(i - 1) / 2])) {
+		heap[i] = heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	heap[i] = op;
+	keeper_wake();
+}
+
+static struct op *heap_pop(void)
+{
+	struct op *top = heap[0], *last = heap[--heap_count];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < heap_count) {
+		if (child + 1 < heap_count && earlier(heap[child + 1], heap[child]))
+			child++;
+		if (!earlier(heap[child], last))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = last;
+	return top;
+}
+
+struct op *op_new(enum op_kind kind, struct stream *stream, uint64_t duration)
+{
+	struct op *op = must_realloc(NULL, sizeof(*op));
+
+	memset(op, 0, sizeof(*op));
+	op->kind = kind;
+	op->stream = stream;
+	op->duration = duration;
+	op->references = 1;
+	return op;
+}
+
+void op_put(struct op *op)
+{
+	if (!op || --op->references)
+		return;
+	free(op->dependents);
+	free(op->staging);
+	free(op);
+}
+
+void op_after(struct op *op, struct op *other)
+{
+	if (!op_pending(other))
+		return;
+	/* Powers of two: the array is full when the count is one. */
+	if (!(other->dependent_count & (other->dependent_count - 1)))
+		other->dependents = must_realloc(other->dependents,
+			2 * (other->dependent_count + 1) * sizeof(struct op *));
+	other->dependents[other->dependent_count++] = op;
+	op->blockers++;
+}
+
+static uint64_t gap(const struct op *op)
+{
+	if (op->kind == OP_MARKER)
+		return 0;
+	if (op->kind == OP_COPY)
+		return COPY_GAP;
+	return op->crossed ? CROSS_STREAM_GAP : SAME_STREAM_GAP;
+}
+
+static void complete(struct op *op);
+
+/* Nothing holds op any more: its start comes after the device's own latency. */
+static void become_ready(struct op *op, bool at_submission)
+{
+	uint64_t latency = op->kind == OP_MARKER ? MARKER_LATENCY : START_LATENCY;
+	uint64_t earliest = op->submitted + latency;
+	uint64_t start = time_now() + (at_submission ? 0 : gap(op));
+
+	op->state = OP_READY;
+	if (!op->stream)
+		complete(op);
+	else
+		schedule(op, start > earliest ? start : earliest);
+	thread_changed();
+}
+
+static void start(struct op *op)
+{
+	if (op->engine && op->engine->running && op->engine->running != op) {
+		if (op->engine->last)
+			op->engine->last->engine_next = op;
+		else
+			op->engine->first = op;
+		op->engine->last = op;
+		return;
+	}
+	if (op->engine)
+		op->engine->running = op;
+	op->state = OP_RUNNING;
+	op->start = time_now();
+	if (op->kind == OP_HOST)
+		host_start(op);
+	else
+		schedule(op, op->start + op->duration);
+}
+
+static void release_engine(struct copy_engine *engine)
+{
+	struct op *next = engine->first;
+
+	engine->running = next;
+	if (!next)
+		return;
+	engine->first = next->engine_next;
+	if (!engine->first)
+		engine->last = NULL;
+	schedule(next, time_now() + COPY_ENGINE_GAP);
+}
+
+static void report(struct op *op)
+{
+	op->record.start = op->start;
+	op->record.end = time_now();
+	tool_record(&op->record);
+}
+
+static void complete(struct op *op)
+{
+	if (op->effect)
+		op->effect(op);
+	op->state = OP_DONE;
+	if (op->record.kind)
+		report(op);
+	if (op->engine)
+		release_engine(op->engine);
+	for (unsigned int i = 0; i < op->dependent_count; i++) {
+		struct op *next = op->dependents[i];
+
+		if (--next->blockers)
+			continue;
+		next->crossed = op->stream != next->stream ||
+			(op->kind == OP_MARKER && op->crossed);
+		become_ready(next, false);
+	}
+	if (op->stream)
+		stream_op_done(op->stream, op);
+	thread_changed();
+	op_put(op);
+}
+
+void op_finish_host(struct op *op)
+{
+	schedule(op, time_now() + HOST_FUNCTION_TIME);
+}
+
+void op_submit(struct op *op)
+{
+	op->submitted = time_now();
+	op->order = ++submissions;
+	op->references++; /* the queue's, until it is complete */
+	if (op->stream)
+		stream_enqueue(op->stream, op);
+	if (!op->blockers)
+		become_ready(op, true);
+}
+
+static bool is_pending(void *op)
+{
+	return op_pending(op);
+}
+
+static bool is_blocked(void *op)
+{
+	return ((struct op *)op)->state == OP_BLOCKED;
+}
+
+bool op_wait(struct op *op)
+{
+	return op && thread_hold(is_pending, op);
+}
+
+bool op_wait_ready(struct op *op)
+{
+	return thread_hold(is_blocked, op);
+}
+
+static void run_next(void)
+{
+	struct op *op = heap_pop();
+
+	if (op->due > time_now())
+		atomic_store_explicit(&now, op->due, memory_order_relaxed);
+	if (op->state == OP_READY)
+		start(op);
+	else
+		complete(op);
+}
+
+bool time_step(void)
+{
+	time_settle();
+	if (!heap_count)
+		return false;
+	run_next();
+	return true;
+}
+
+void time_advance(uint64_t ns)
+{
+	uint64_t target = time_now() + ns;
+
+	for (time_settle(); heap_count && heap[0]->due <= target; time_settle())
+		run_next();
+	if (time_now() < target)
+		atomic_store_explicit(&now, target, memory_order_relaxed);
+}

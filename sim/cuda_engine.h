@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The device: queues that are executed in virtual time.
+ *
+ * Everything submitted is a struct op.  An op has blockers, the ops it is ordered after; when the
+ * last one completes it becomes ready, starts after the gap a device needs (and once its copy
+ * engine is free), runs for its duration, has its effect and completes, which unblocks others.
+ * No end time is ever computed ahead: what happens is whatever the queue does.
+ *
+ * One lock (sim_lock) protects all state.  Time moves only in time_advance() and time_step(), both
+ * called with the lock held.  Functions here expect the lock unless they say otherwise.
+ */
+#ifndef CUFENCE_SIM_ENGINE_H
+#define CUFENCE_SIM_ENGINE_H
+
+#include <stddef.h>
+
+#include "sim.h"
+
+struct stream;
+struct op;
+
+enum op_kind {
+	OP_MARKER, /* event record and wait, free, join: takes no time */
+	OP_KERNEL,
+	OP_COPY,
+	OP_SET,
+	OP_HOST,   /* a host function */
+};
+
+enum op_state {
+	OP_BLOCKED,
+	OP_READY, /* its start is scheduled, or it queues for a copy engine */
+	OP_RUNNING,
+	OP_DONE,
+};
+
+/* A copy engine runs one operation at a time, in the order in which they got ready. */
+struct copy_engine {
+	struct op *running;
+	struct op *first, *last; /* waiting, linked by op.engine_next */
+};
+
+struct op {
+	enum op_kind kind;
+	enum op_state state;
+	unsigned int references;
+	struct stream *stream;      /* NULL: a join, outside every stream */
+	struct op **dependents;
+	unsigned int dependent_count, blockers;
+	bool crossed;               /* what it waited for last was in another stream */
+	uint64_t submitted, start, duration; /* virtual ns */
+	uint64_t due, order;        /* timer: when, and the order of submission breaks ties */
+	struct copy_engine *engine;
+	struct op *engine_next;
+	void (*effect)(struct op *op); /* at completion */
+	struct sim_record record;
+	void *dst;
+	const void *src;
+	void *staging;              /* freed with the op */
+	size_t bytes;
+	uint32_t value, element;    /* memset: element size in bytes */
+	CUhostFn function;
+	void *data;
+};
+
+void sim_lock(void);
+void sim_unlock(void);
+
+/* A new op with one reference, the caller's.  Never NULL. */
+struct op *op_new(enum op_kind kind, struct stream *stream, uint64_t duration);
+void op_put(struct op *op);
+
+/* Order op after other; before op_submit(). */
+void op_after(struct op *op, struct op *other);
+
+/* Hand over, in stream order and under the rules of the legacy stream. */
+void op_submit(struct op *op);
+
+/* Block the calling thread until op is done; false if it was done already. */
+bool op_wait(struct op *op);
+
+/* The same, until everything op is ordered after is done. */
+bool op_wait_ready(struct op *op);
+
+static inline bool op_pending(const struct op *op)
+{
+	return op && op->state != OP_DONE;
+}
+
+/* Let virtual time pass, with everything that happens meanwhile. */
+void time_advance(uint64_t ns);
+
+/* Go to the next thing that happens; false if nothing is scheduled. */
+bool time_step(void);
+
+uint64_t time_now(void);
+
+/* Wait, releasing the lock, until no host function runs and no thread is being woken. */
+void time_settle(void);
+
+/* Hand a started OP_HOST to the callback thread (cuda_host.c), which calls op_finish_host(). */
+void host_start(struct op *op);
+void op_finish_host(struct op *op);
+
+/* Does a host function compute at the moment?  Time waits for it. */
+bool host_awake(void);
+
+/* Is this the thread that runs host functions?  They must not call CUDA. */
+bool host_is_self(void);
+
+/* Report to the tool, if there is one (cuda_entry.c). */
+void tool_record(const struct sim_record *record);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory: ranges of host memory at fixed addresses, reserved once per device and place and handed
+ * out from the bottom.  A freed block is used again for the next allocation of its size.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cuda_calls.h"
+#include "cuda_state.h"
+
+#define GRAIN 512ull
+#define PAGE 4096ull
+#define DEVICE_BASE 0x500000000000ull
+#define HOST_BASE 0x540000000000ull
+#define RANGE_STEP (1ull << 38) /* between the ranges of two devices */
+#define HOST_BYTES (64ull << 30)
+
+struct block {
+	struct block *next;
+	uintptr_t start;
+	size_t room;
+	struct device *device;
+	enum memory_place place;
+	struct op *freed; /* pool memory: usable in other streams once this is done */
+	struct stream *stream;
+};
+
+struct range {
+	uintptr_t base;
+	size_t used, size;
+};
+
+static struct range ranges[DEVICE_MAX + 1]; /* the last one: host memory */
+static struct memory **table;              /* sorted by start */
+static size_t table_count, table_capacity;
+static struct block *free_blocks;
+
+/* Index of the first allocation that starts after address. */
+static size_t position(uintptr_t address)
+{
+	size_t low = 0, high = table_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (table[middle]->start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct memory *memory_find(uintptr_t address)
+{
+	size_t i = position(address);
+
+	if (!i || address - table[i - 1]->start >= table[i - 1]->bytes)
+		return NULL;
+	return table[i - 1];
+}
+
+static struct memory *exact(uintptr_t address)
+{
+	struct memory *memory = memory_find(address);
+
+	return memory && memory->start == address ? memory : NULL;
+}
+
+static struct memory *table_add(uintptr_t start, size_t bytes, size_t room)
+{
+	struct memory *memory = must_realloc(NULL, sizeof(*memory));
+	size_t i = position(start);
+
+	if (table_count == table_capacity) {
+		table_capacity = table_capacity ? table_capacity * 2 : 64;
+		table = must_realloc(table, table_capacity * sizeof(*table));
+	}
+	memmove(table + i + 1, table + i, (table_count - i) * sizeof(*table));
+	table[i] = memory;
+	table_count++;
+	*memory = (struct memory){ .start = start, .bytes = bytes, .room = room };
+	return memory;
+}
+
+static void table_remove(struct memory *memory)
+{
+	size_t i = position(memory->start) - 1;
+
+	memmove(table + i, table + i + 1, (--table_count - i) * sizeof(*table));
+	free(memory);
+}
+
+static bool range_map(struct range *range, uintptr_t base, size_t size)
+{
+	void *map = mmap((void *)base, size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return false;
+	range->base = (uintptr_t)map;
+	range->size = size;
+	return true;
+}
+
+static struct range *range_of(struct device *device)
+{
+	struct range *range = &ranges[device ? device->ordinal : DEVICE_MAX];
+	uintptr_t base = device ? DEVICE_BASE + RANGE_STEP * (uintptr_t)device->ordinal : HOST_BASE;
+
+	if (!range->base && !range_map(range, base, device ? SIM_MEMORY_BYTES : HOST_BYTES))
+		return NULL;
+	return range;
+}
+
+/* May this freed block be handed out for use in stream?  NULL: for use by anyone at once. */
+static bool reusable(const struct block *block, const struct stream *stream)
+{
+	return !op_pending(block->freed) || (stream && block->stream == stream);
+}
+
+static uintptr_t take_free(struct device *device, enum memory_place place, size_t room,
+	const struct stream *stream, bool pool)
+{
+	for (struct block **link = &free_blocks; *link; link = &(*link)->next) {
+		struct block *block = *link;
+		uintptr_t start = block->start;
+
+		if (block->device != device || block->place != place || block->room != room ||
+		    pool != !!block->freed || !reusable(block, stream))
+			continue;
+		*link = block->next;
+		op_put(block->freed);
+		free(block);
+		return start;
+	}
+	return 0;
+}
+
+static uintptr_t take_new(struct device *device, size_t room)
+{
+	struct range *range = range_of(device);
+	uintptr_t start;
+
+	if (!range || room > range->size - range->used)
+		return 0;
+	start = range->base + range->used;
+	range->used += room;
+	return start;
+}
+
+static struct memory *allocate(struct device *device, enum memory_place place, size_t bytes,
+	const struct stream *stream, bool pool)
+{
+	size_t grain = place == PLACE_DEVICE && !pool ? GRAIN : PAGE;
+	size_t room = (bytes + grain - 1) / grain * grain;
+	struct memory *memory;
+	uintptr_t start;
+
+	if (bytes > SIM_MEMORY_BYTES || (device && room > SIM_MEMORY_BYTES - device->used))
+		return NULL;
+	start = take_free(device, place, room, stream, pool);
+	if (!start)
+		start = take_new(device, room);
+	if (!start)
+		return NULL;
+	memory = table_add(start, bytes, room);
+	memory->place = place;
+	memory->device = device;
+	memory->async = pool;
+	if (device)
+		device->used += room;
+	return memory;
+}
+
+uintptr_t memory_reserve(struct device *device, enum memory_place place, size_t bytes)
+{
+	struct memory *memory = allocate(device, place, bytes, NULL, false);
+
+	return memory ? memory->start : 0;
+}
+
+/* Give the block back; freed: the op after which pool memory is free (reference taken over). */
+static void give_back(struct memory *memory, struct op *freed, struct stream *stream)
+{
+	struct block *block = must_realloc(NULL, sizeof(*block));
+
+	*block = (struct block){ .next = free_blocks, .start = memory->start,
+		.room = memory->room, .device = memory->device, .place = memory->place,
+		.freed = freed, .stream = stream };
+	free_blocks = block;
+	if (memory->device)
+		memory->device->used -= memory->room;
+	table_remove(memory);
+}
+
+void memory_release(struct memory *memory)
+{
+	/* Large blocks go back to the system, as their contents are gone for the program. */
+	if (memory->room >= 1 << 20)
+		madvise((void *)(memory->start + (-memory->start & (PAGE - 1))),
+			memory->room / PAGE * PAGE - PAGE, MADV_DONTNEED);
+	give_back(memory, NULL, NULL);
+}
+
+CUresult do_cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
+{
+	struct context *context = context_current();
+
+	if (!context)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!ptr || !bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ptr = memory_reserve(context->device, PLACE_DEVICE, bytes);
+	return *ptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult do_cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch, size_t width, size_t height,
+	unsigned int element)
+{
+	if (!ptr || !pitch || !width || !height || (element != 4 && element != 8 && element != 16))
+		return CUDA_ERROR_INVALID_VALUE;
+	*pitch = (width + GRAIN - 1) / GRAIN * GRAIN;
+	if (height > SIM_MEMORY_BYTES / *pitch)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	return do_cuMemAlloc_v2(ptr, *pitch * height);
+}
+
+CUresult do_cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags)
+{
+	struct context *context = context_current();
+
+	if (!context)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!ptr || !bytes || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+		return CUDA_ERROR_INVALID_VALUE;
+	*ptr = memory_reserve(context->device, PLACE_MANAGED, bytes);
+	return *ptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Memory of the pool that is freed the synchronous way does not wait; it is held until unused. */
+static CUresult free_pool(struct memory *memory)
+{
+	give_back(memory, context_join(memory->device->primary), NULL);
+	return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemFree_v2(CUdeviceptr ptr)
+{
+	struct memory *memory = exact(ptr);
+
+	if (!ptr)
+		return CUDA_SUCCESS;
+	if (!memory || !memory->device)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (memory->async)
+		return free_pool(memory);
+	device_drain(memory->device, true);
+	memory = exact(ptr);
+	if (memory)
+		memory_release(memory);
+	return memory ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult do_cuMemHostAlloc(void **ptr, size_t bytes, unsigned int flags)
+{
+	struct memory *memory;
+
+	if (!context_current())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!ptr || flags & ~7u)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ptr = NULL;
+	if (!bytes)
+		return CUDA_SUCCESS;
+	memory = allocate(NULL, PLACE_PINNED, bytes, NULL, false);
+	if (!memory)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	memory->flags = flags;
+	*ptr = (void *)memory->start;
+	/* Pinning takes about 0.3 ms a MiB. */
+	thread_self()->overhead += 20000 + bytes * 3 / 10;
+	return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemAllocHost_v2(void **ptr, size_t bytes)
+{
+	return do_cuMemHostAlloc(ptr, bytes, 0);
+}
+
+CUresult do_cuMemFreeHost(void *ptr)
+{
+	struct memory *memory = exact((uintptr_t)ptr);
+
+	if (!ptr)
+		return CUDA_SUCCESS;
+	if (!memory || memory->place != PLACE_PINNED || memory->registered)
+		return CUDA_ERROR_INVALID_VALUE;
+	device_drain_all(true);
+	memory = exact((uintptr_t)ptr);
+	if (memory)
+		memory_release(memory);
+	return memory ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult do_cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned int flags)
+{
+	uintptr_t start = (uintptr_t)ptr;
+	struct memory *memory;
+	size_t i;
+
+	if (!context_current())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (!ptr || !bytes || flags & ~15u)
+		return CUDA_ERROR_INVALID_VALUE;
+	i = position(start);
+	if (memory_find(start) || (i < table_count && table[i]->start < start + bytes))
+		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	memory = table_add(start, bytes, 0);
+	memory->place = PLACE_PINNED;
+	memory->flags = flags;
+	memory->registered = true;
+	thread_self()->overhead += 15000 + bytes / 4;
+	return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemHostUnregister(void *ptr)
+{
+	struct memory *memory = exact((uintptr_t)ptr);
+
+	if (!ptr)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!memory || !memory->registered)
+		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	device_drain_all(true);
+	memory = exact((uintptr_t)ptr);
+	if (memory)
+		table_remove(memory);
+	return memory ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
+
+CUresult do_cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream handle)
+{
+	struct stream *stream = stream_get(handle);
+	struct memory *memory;
+	struct op *op;
+
+	if (!stream)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!ptr)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ptr = 0;
+	if (!bytes)
+		return CUDA_SUCCESS;
+	memory = allocate(stream->context->device, PLACE_DEVICE, bytes, stream, true);
+	if (!memory)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	op = op_new(OP_MARKER, stream, 0);
+	op_submit(op);
+	op_put(op);
+	*ptr = memory->start;
+	return CUDA_SUCCESS;
+}
+
+CUresult do_cuMemFreeAsync(CUdeviceptr ptr, CUstream handle)
+{
+	struct stream *stream = stream_get(handle);
+	struct memory *memory = exact(ptr);
+	struct op *op;
+
+	if (!stream)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!ptr)
+		return CUDA_SUCCESS;
+	if (!memory || !memory->async)
+		return CUDA_ERROR_INVALID_VALUE;
+	op = op_new(OP_MARKER, stream, 0);
+	op_submit(op);
+	give_back(memory, op, stream);
+	return CUDA_SUCCESS;
+}

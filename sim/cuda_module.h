@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of module loading: what a module's code says besides its kernels. */
+#ifndef CUFENCE_SIM_MODULE_H
+#define CUFENCE_SIM_MODULE_H
+
+#include "cuda_state.h"
+
+struct module;
+struct module_variable;
+
+/* A function of that mangled name, parameters unknown; NULL when the arena is full. */
+struct function *module_add_function(struct module *module, const char *name, size_t length);
+
+/* The variables of a cubin, with their initial values; NULL if there are none. */
+struct module_variable *cubin_variables(const void *cubin, size_t size);
+void variables_free(struct module_variable *variables);
+
+/* Address of a variable, which gets its memory at the first look. */
+CUresult variable_find(struct module_variable *variables, struct device *device, const char *name,
+	CUdeviceptr *ptr, size_t *bytes);
+
+/* Adds the entry points of PTX text. */
+void ptx_functions(struct module *module, const char *text, size_t size);
+
+#endif

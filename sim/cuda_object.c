@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cuda_state.h"
+
+#define ARENA_BASE 0x5f0000000000ull
+#define ARENA_BYTES (1ull << 30)
+#define SLOT 256
+#define MAGIC 0x63756673u
+
+/* In front of each object; slots never change their place, so any address can be checked. */
+struct slot {
+	uint32_t magic;
+	uint32_t kind; /* 0: free */
+	struct slot *next_free;
+};
+
+static char *arena;
+static size_t used;
+static struct slot *free_slots;
+
+static bool arena_map(void)
+{
+	void *map = mmap((void *)ARENA_BASE, ARENA_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	arena = map == MAP_FAILED ? NULL : map;
+	return arena;
+}
+
+void *object_new(enum object_kind kind, size_t bytes)
+{
+	struct slot *slot = free_slots;
+
+	if (bytes > SLOT - sizeof(*slot) || (!arena && !arena_map()))
+		return NULL;
+	if (slot) {
+		free_slots = slot->next_free;
+	} else if (used + SLOT <= ARENA_BYTES) {
+		slot = (struct slot *)(arena + used);
+		used += SLOT;
+	} else {
+		return NULL;
+	}
+	memset(slot, 0, SLOT);
+	slot->magic = MAGIC;
+	slot->kind = kind;
+	return slot + 1;
+}
+
+void object_free(void *object)
+{
+	struct slot *slot = (struct slot *)object - 1;
+
+	slot->kind = 0;
+	slot->next_free = free_slots;
+	free_slots = slot;
+}
+
+bool object_check(const void *object, enum object_kind kind)
+{
+	uintptr_t address = (uintptr_t)object, base = (uintptr_t)arena;
+
+	if (!arena || address < base || address >= base + used ||
+	    (address - base) % SLOT != sizeof(struct slot))
+		return false;
+	return ((const struct slot *)object - 1)->kind == (uint32_t)kind;
+}

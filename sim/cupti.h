@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulated CUPTI: driver callbacks and activity records of what the simulated libcuda.so.1
+ * does.  It finds libcuda when it is first asked for something, as the real one does, and fails
+ * with CUPTI_ERROR_UNKNOWN if there is none or another than ours.
+ */
+#ifndef CUFENCE_SIM_CUPTI_H
+#define CUFENCE_SIM_CUPTI_H
+
+/* NVIDIA's headers say (), which is no prototype in C. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#include <cupti_activity.h>
+#include <cupti_callbacks.h>
+#include <cupti_driver_cbid.h>
+#include <cupti_version.h>
+#pragma GCC diagnostic pop
+
+#include "sim.h"
+
+struct simtool_driver {
+	uint64_t (*clock)(void);
+	void (*install)(const struct sim_tool *tool);
+	uint32_t (*context_id)(CUcontext context);
+	uint32_t (*stream_id)(CUcontext context, CUstream stream, bool per_thread);
+};
+
+/* NULL: no simulated driver. */
+const struct simtool_driver *simtool_driver(void);
+
+/* Start seeing calls and operations; false without a driver. */
+bool simtool_attach(void);
+void simtool_detach(void);
+
+/* Keep a record for the worker to deliver, if its kind is enabled.  Any thread, never blocks long. */
+void simtool_record(const struct sim_record *record);
+void simtool_finalize(void);
+
+/* Writes the CUPTI form of a record to memory; its size in bytes, 0 if room is too small. */
+size_t simtool_encode(const struct sim_record *record, void *memory, size_t room);
+
+/* The activity kind of a record, CUPTI_ACTIVITY_KIND_INVALID for none. */
+CUpti_ActivityKind simtool_kind(const struct sim_record *record);
+
+/* Size of a record of that kind, 0 for one that is never written. */
+size_t simtool_size(CUpti_ActivityKind kind);
+
+#endif

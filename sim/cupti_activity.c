@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Activity: finished operations wait in a list until the worker thread, CUPTI's own, writes them
+ * into buffers that it asks the client for and gives back: on a flush, every flush period, and
+ * when the list has grown.
+ */
+#include "cupti.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define DELIVER_COUNT 4096
+#define KINDS 64
+
+struct entry {
+	struct entry *next;
+	struct sim_record record;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
+static struct entry *first, **last = &first;
+static size_t count, dropped;
+static _Atomic uint64_t enabled; /* bit per CUpti_ActivityKind */
+static CUpti_BuffersCallbackRequestFunc request;
+static CUpti_BuffersCallbackCompleteFunc complete;
+static unsigned int flushes_asked, flushes_done;
+static uint32_t period_ms;
+static bool worker_started, stopping;
+static pthread_t worker;
+
+void simtool_record(const struct sim_record *record)
+{
+	struct entry *entry;
+
+	if (!(enabled >> simtool_kind(record) & 1))
+		return;
+	entry = malloc(sizeof(*entry));
+	pthread_mutex_lock(&lock);
+	if (entry) {
+		*entry = (struct entry){ .record = *record };
+		*last = entry;
+		last = &entry->next;
+		if (++count == DELIVER_COUNT)
+			pthread_cond_signal(&work);
+	} else {
+		dropped++;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* Fills a buffer from the list and returns what does not fit. */
+static struct entry *fill(struct entry *list, uint8_t *buffer, size_t size, size_t limit,
+	size_t *valid)
+{
+	size_t written = 0;
+
+	for (*valid = 0; list && (!limit || written < limit); written++) {
+		struct entry *entry = list;
+		size_t bytes = simtool_encode(&entry->record, buffer + *valid, size - *valid);
+
+		if (!bytes)
+			break;
+		*valid += bytes;
+		list = entry->next;
+		free(entry);
+	}
+	return list;
+}
+
+static size_t drop(struct entry *list)
+{
+	size_t number = 0;
+
+	while (list) {
+		struct entry *next = list->next;
+
+		free(list);
+		list = next;
+		number++;
+	}
+	return number;
+}
+
+/* Without the lock: the client's functions may do anything but flush. */
+static size_t deliver(struct entry *list)
+{
+	while (list) {
+		struct entry *before = list;
+		uint8_t *buffer = NULL;
+		size_t size = 0, limit = 0, valid = 0;
+
+		request(&buffer, &size, &limit);
+		if (!buffer)
+			return drop(list);
+		list = fill(list, buffer, size, limit, &valid);
+		complete(NULL, 0, buffer, size, valid);
+		if (list == before)
+			return drop(list); /* not even one record fits */
+	}
+	return 0;
+}
+
+static void wait_for_work(void)
+{
+	struct timespec t;
+
+	if (!period_ms) {
+		pthread_cond_wait(&work, &lock);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += period_ms / 1000;
+	t.tv_nsec += (long)(period_ms % 1000) * 1000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000;
+	}
+	pthread_cond_timedwait(&work, &lock, &t);
+}
+
+static void *work_loop(void *unused)
+{
+	pthread_mutex_lock(&lock);
+	while (!stopping) {
+		struct entry *list;
+		unsigned int flush;
+		size_t lost;
+
+		if (flushes_asked == flushes_done && count < DELIVER_COUNT)
+			wait_for_work();
+		flush = flushes_asked;
+		list = first;
+		first = NULL;
+		last = &first;
+		count = 0;
+		pthread_mutex_unlock(&lock);
+		lost = deliver(list);
+		pthread_mutex_lock(&lock);
+		dropped += lost;
+		flushes_done = flush;
+		pthread_cond_broadcast(&delivered);
+	}
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
+	CUpti_BuffersCallbackCompleteFunc completed)
+{
+	CUptiResult result = CUPTI_SUCCESS;
+
+	if (!requested || !completed)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	pthread_mutex_lock(&lock);
+	request = requested;
+	complete = completed;
+	stopping = false;
+	if (!worker_started && pthread_create(&worker, NULL, work_loop, NULL))
+		result = CUPTI_ERROR_OUT_OF_MEMORY;
+	else
+		worker_started = true;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+/*
+ * Kinds whose records never occur here, because the simulator has nothing of the sort, may be
+ * enabled; those that ought to occur but are not modelled are refused.
+ */
+static bool supported(CUpti_ActivityKind kind)
+{
+	return simtool_size(kind) || kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE ||
+		kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER;
+}
+
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	if ((unsigned int)kind >= KINDS)
+		return CUPTI_ERROR_INVALID_KIND;
+	if (!supported(kind))
+		return CUPTI_ERROR_NOT_SUPPORTED;
+	if (!simtool_attach())
+		return CUPTI_ERROR_UNKNOWN;
+	enabled |= 1ull << kind;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+	if ((unsigned int)kind >= KINDS)
+		return CUPTI_ERROR_INVALID_KIND;
+	enabled &= ~(1ull << kind);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+	unsigned int wanted;
+
+	pthread_mutex_lock(&lock);
+	if (worker_started && !pthread_equal(worker, pthread_self())) {
+		wanted = ++flushes_asked;
+		pthread_cond_signal(&work);
+		while ((int)(flushes_done - wanted) < 0)
+			pthread_cond_wait(&delivered, &lock);
+	}
+	pthread_mutex_unlock(&lock);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityFlushPeriod(uint32_t ms)
+{
+	pthread_mutex_lock(&lock);
+	period_ms = ms;
+	pthread_cond_signal(&work);
+	pthread_mutex_unlock(&lock);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+	uint8_t *next = buffer;
+
+	if (!buffer || !record)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (*record) {
+		size_t size = simtool_size((*record)->kind);
+
+		if (!size)
+			return CUPTI_ERROR_INVALID_KIND;
+		next = (uint8_t *)*record + size;
+	}
+	if (next >= buffer + valid)
+		return CUPTI_ERROR_MAX_LIMIT_REACHED;
+	*record = (CUpti_Activity *)next;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *number)
+{
+	if (!number)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	pthread_mutex_lock(&lock);
+	*number = dropped;
+	dropped = 0;
+	pthread_mutex_unlock(&lock);
+	return CUPTI_SUCCESS;
+}
+
+void simtool_finalize(void)
+{
+	enabled = 0;
+	cuptiActivityFlushAll(0);
+	pthread_mutex_lock(&lock);
+	stopping = worker_started;
+	pthread_cond_signal(&work);
+	pthread_mutex_unlock(&lock);
+	if (stopping && !pthread_equal(worker, pthread_self())) {
+		pthread_join(worker, NULL);
+		worker_started = false;
+	}
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the simulated libcuda.so.1 exports besides the CUDA driver API: its virtual clock, and the
+ * hooks by which the simulated libcupti.so.13 sees calls and device operations.  libcupti finds
+ * them with dlsym, as it is loaded with or without a driver.
+ */
+#ifndef CUFENCE_SIM_H
+#define CUFENCE_SIM_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Virtual time of the first call, ns.  A fixed value: traces are the same in every run. */
+#define SIM_EPOCH 1000000000ull
+
+/* Virtual time in ns; any thread, any time, no lock. */
+uint64_t cufence_sim_clock(void);
+
+/* A driver call on its way in or out.  Lives on the caller's stack for the length of the call. */
+struct sim_call {
+	int number;              /* enum call_id of calls.def; -1: a call without a row */
+	bool per_thread;         /* the _ptsz or _ptds entry point */
+	const char *name;        /* exported symbol */
+	const void *params;      /* NVIDIA's <symbol>_params structure */
+	CUresult result;         /* valid on the way out */
+	CUcontext context;       /* current one */
+	uint32_t context_id;
+	uint32_t correlation;
+	uint64_t correlation_data; /* the tool's, kept from enter to exit */
+};
+
+enum sim_record_kind {
+	SIM_NOTHING = 0, /* not an operation CUPTI knows */
+	SIM_KERNEL,
+	SIM_COPY,
+	SIM_PEER,
+	SIM_SET,
+	SIM_LAZY_LOADING, /* overhead */
+	SIM_QUEUE_FULL,   /* overhead */
+};
+
+/* A finished device operation, or an interval of overhead.  Memory and copy kinds are CUPTI's. */
+struct sim_record {
+	enum sim_record_kind kind;
+	uint32_t correlation;
+	uint64_t start, end; /* virtual ns */
+	uint32_t device, context, stream;
+	const char *name; /* mangled, valid for the life of the process */
+	uint32_t grid[3], block[3], shared;
+	uint64_t bytes;
+	uint32_t value;      /* memset */
+	uint8_t copy_kind, src_kind, dst_kind;
+	bool async;
+	uint32_t src_device, dst_device; /* peer copies */
+	uint32_t thread;     /* overhead */
+};
+
+/*
+ * enter and leave run on the calling thread, outside the simulator's lock; record runs under that
+ * lock on any thread and must only store what it is given.
+ */
+struct sim_tool {
+	void (*enter)(struct sim_call *call);
+	void (*leave)(struct sim_call *call);
+	void (*record)(const struct sim_record *record);
+};
+
+/* Install the one tool, or NULL to remove it.  The structure must stay. */
+void sim_tool_install(const struct sim_tool *tool);
+
+/* CUPTI's ids of a context or stream, 0 for an invalid handle. */
+uint32_t sim_context_id(CUcontext context);
+uint32_t sim_stream_id(CUcontext context, CUstream stream, bool per_thread);
+
+#endif
