@@ -36,10 +36,16 @@ static int run_query(struct db *db, const char *sql, int header)
 
 	if (!stmt)
 		return -1;
+	/* The file is opened for reading, but VACUUM INTO would write another one. */
+	if (!sqlite3_stmt_readonly(stmt)) {
+		fputs("cufence query: queries only read\n", stderr);
+		goto out;
+	}
 	if (header)
 		print_header(stmt);
 	while ((step = db_step(stmt)) > 0)
 		print_row(stmt);
+out:
 	sqlite3_finalize(stmt);
 	return step;
 }

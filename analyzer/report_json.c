@@ -11,7 +11,7 @@ static void rule_text(sqlite3_context *context, int count, sqlite3_value **value
 {
 	const char *id = (const char *)sqlite3_value_text(value[0]);
 	const char *what = (const char *)sqlite3_value_text(value[1]);
-	const struct rule *rule = id ? rule_find(id) : NULL;
+	const struct rule_info *rule = id ? rule_find(id) : NULL;
 	const char *text = NULL;
 
 	if (rule && what && !strcmp(what, "title"))

@@ -40,7 +40,7 @@ static const char *text(sqlite3_stmt *row, enum finding_column column)
 	return value ? value : "";
 }
 
-static void print_cost(sqlite3_stmt *row, const struct rule *rule, FILE *out)
+static void print_cost(sqlite3_stmt *row, const struct rule_info *rule, FILE *out)
 {
 	char waited[DURATION_SIZE], saving[DURATION_SIZE], share[DURATION_SIZE];
 	long long count = sqlite3_column_int64(row, COL_COUNT);
@@ -87,7 +87,7 @@ static void print_places(sqlite3_stmt *row, FILE *out)
 
 static void print_finding(sqlite3_stmt *row, const struct report_options *options, FILE *out)
 {
-	const struct rule *rule = rule_find(text(row, COL_RULE));
+	const struct rule_info *rule = rule_find(text(row, COL_RULE));
 
 	fprintf(out, "\n%s%s: %s%s  [%s, %s]\n", options->color ? "\033[1m" : "",
 		text(row, COL_RULE), text(row, COL_MESSAGE), options->color ? "\033[0m" : "",

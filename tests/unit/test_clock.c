@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "load_clock.h"
+
+#define ORIGIN 1700000000000000000
+
+static struct calibration_record pairs[] = {
+	{ .ticks = 1000, .realtime_ns = ORIGIN + 500, .cupti_ns = ORIGIN + 490, .gap_ticks = 40 },
+	{ .ticks = 3000, .realtime_ns = ORIGIN + 1500, .cupti_ns = ORIGIN + 1500, .gap_ticks = 90 },
+	{ .ticks = 5000, .realtime_ns = ORIGIN + 2700, .cupti_ns = ORIGIN + 2710, .gap_ticks = 20 },
+};
+
+static struct clock clock_of(uint32_t kind, size_t count, uint64_t first_tick)
+{
+	const struct calibration_record *list[] = { &pairs[2], &pairs[0], &pairs[1] };
+	struct file_header header = { .clock = kind, .start_ns = ORIGIN + 100 };
+	struct clock clock;
+
+	assert_int_equal(clock_init(&clock, &header, ORIGIN, list, count, first_tick), 0);
+	return clock;
+}
+
+static void between_calibrations_times_are_interpolated(void **state)
+{
+	struct clock clock = clock_of(CLOCK_TICKS_TSC, 3, 1000);
+
+	assert_int_equal(clock_host(&clock, 1000), 500);
+	assert_int_equal(clock_host(&clock, 2000), 1000);
+	assert_int_equal(clock_host(&clock, 3000), 1500);
+	assert_int_equal(clock_host(&clock, 4000), 2100);
+	assert_int_equal(clock_device(&clock, ORIGIN + 490), 500);
+	assert_int_equal(clock_device(&clock, ORIGIN + 995), 1000);
+	assert_false(clock.estimated);
+	clock_release(&clock);
+}
+
+static void beyond_the_ends_the_mean_rate_goes_on(void **state)
+{
+	struct clock clock = clock_of(CLOCK_TICKS_TSC, 3, 0);
+
+	/* 2200 ns in 4000 ticks. */
+	assert_int_equal(clock_host(&clock, 0), 500 - 550);
+	assert_int_equal(clock_host(&clock, 9000), 2700 + 2200);
+	/* The widest bracket of 90 ticks. */
+	assert_in_range(clock.error, 49, 50);
+	clock_release(&clock);
+}
+
+static void a_single_pair_is_enough_where_ticks_are_nanoseconds(void **state)
+{
+	struct clock clock = clock_of(CLOCK_TICKS_MONOTONIC, 1, 4000);
+
+	assert_int_equal(clock_host(&clock, 5000), 2700);
+	assert_int_equal(clock_host(&clock, 4000), 1700);
+	assert_int_equal(clock_host(&clock, 6000), 3700);
+	assert_false(clock.estimated);
+	clock_release(&clock);
+}
+
+static void a_counter_with_one_pair_is_marked_as_estimated(void **state)
+{
+	struct clock clock = clock_of(CLOCK_TICKS_TSC, 1, 4000);
+
+	assert_true(clock.estimated);
+	assert_int_equal(clock_host(&clock, 5000), 2700);
+	assert_true(clock_host(&clock, 1000000) > clock_host(&clock, 5000));
+	clock_release(&clock);
+}
+
+static void without_any_pair_the_first_tick_is_the_start(void **state)
+{
+	struct clock clock = clock_of(CLOCK_TICKS_MONOTONIC, 0, 4000);
+
+	assert_int_equal(clock_host(&clock, 4000), 100);
+	assert_int_equal(clock_host(&clock, 4500), 600);
+	assert_int_equal(clock_device(&clock, ORIGIN + 700), 700);
+	clock_release(&clock);
+}
+
+/* The wall clock of the calibrations says nothing about virtual time. */
+static void virtual_time_runs_at_rate_one_from_the_start(void **state)
+{
+	struct clock clock = clock_of(CLOCK_TICKS_VIRTUAL, 3, 2000);
+
+	assert_int_equal(clock_host(&clock, 1000), 100);
+	assert_int_equal(clock_host(&clock, 5000), 4100);
+	assert_int_equal(clock_device(&clock, ORIGIN + 2710), 4100);
+	clock_release(&clock);
+}
+
+static void a_clock_set_back_keeps_time_monotonic(void **state)
+{
+	struct calibration_record back = { .ticks = 4000, .realtime_ns = ORIGIN + 900 };
+	const struct calibration_record *list[] = { &pairs[0], &pairs[1], &back, &pairs[2] };
+	struct file_header header = { .clock = CLOCK_TICKS_TSC };
+	struct clock clock;
+
+	assert_int_equal(clock_init(&clock, &header, ORIGIN, list, 4, 0), 0);
+	for (uint64_t tick = 0; tick < 6000; tick += 100)
+		assert_true(clock_host(&clock, tick) < clock_host(&clock, tick + 100));
+	clock_release(&clock);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(between_calibrations_times_are_interpolated),
+		cmocka_unit_test(beyond_the_ends_the_mean_rate_goes_on),
+		cmocka_unit_test(a_single_pair_is_enough_where_ticks_are_nanoseconds),
+		cmocka_unit_test(a_counter_with_one_pair_is_marked_as_estimated),
+		cmocka_unit_test(without_any_pair_the_first_tick_is_the_start),
+		cmocka_unit_test(virtual_time_runs_at_rate_one_from_the_start),
+		cmocka_unit_test(a_clock_set_back_keeps_time_monotonic),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

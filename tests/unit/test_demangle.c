@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "demangle.h"
+
+static void expect(const char *mangled, const char *wanted)
+{
+	char name[256];
+
+	demangle_base(mangled, name, sizeof(name));
+	assert_string_equal(name, wanted);
+}
+
+static void plain_and_nested_names(void **state)
+{
+	expect("_Z7stencilPKfPfm", "stencil");
+	expect("_Z9free_tilePf", "free_tile");
+	expect("_ZN7cufence4spinEy", "spin");
+	expect("_ZNK3foo3bar4sizeEv", "size");
+	expect("_ZL6helperv", "helper");
+	expect("_ZN12_GLOBAL__N_1L3fooE", "foo");
+	expect("_ZSt4sortIPiEvT_S1_", "sort");
+	expect("_ZN3fooC1Ev", "foo");
+}
+
+static void template_arguments_are_skipped(void **state)
+{
+	expect("_Z4copyIfLi2EEvPT_", "copy");
+	expect("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5array"
+	       "IPcLm1EEEEviT0_T1_", "vectorized_elementwise_kernel");
+	/* The digits of a literal's value are no name's length. */
+	expect("_Z1kIL4Kind12EEvv", "k");
+	expect("_Z1kILN2ns4EnumE3EEvv", "k");
+	expect("_Z1kIXadL_Z3foovEEEvv", "k");
+	expect("_Z5applyIZ4mainEUlvE_EvT_", "apply");
+	expect("_Z3runIJifEEvDpT_", "run");
+}
+
+static void local_names_and_closures(void **state)
+{
+	expect("_ZZ4mainENKUlvE_clEv", "operator()");
+	expect("_ZZN3foo3barEvE1x", "x");
+}
+
+static void what_is_not_mangled_stays(void **state)
+{
+	expect("main", "main");
+	expect("cudaFree", "cudaFree");
+	expect("make<int>(float)", "make");
+	expect("", "");
+	expect("_Z", "_Z");
+	expect("_Z99short", "_Z99short");
+	expect("_ZN3fooIE", "_ZN3fooIE");
+	expect("_ZNaSEOS3_", "_ZNaSEOS3_");
+}
+
+static void a_long_name_is_cut(void **state)
+{
+	char name[5];
+
+	demangle_base("_Z7stencilPKf", name, sizeof(name));
+	assert_string_equal(name, "sten");
+}
+
+/* Every prefix of a real name: nothing may be read beyond its end (run under a sanitizer). */
+static void prefixes_are_harmless(void **state)
+{
+	static const char whole[] = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11Fill"
+		"FunctorIfEESt5arrayIPcLm1EEXadL_Z3foovEELN2ns1EE3EEEviT0_T1_";
+	char part[sizeof(whole)], name[256];
+
+	for (size_t length = 0; length < sizeof(whole); length++) {
+		memcpy(part, whole, length);
+		part[length] = 0;
+		demangle_base(part, name, sizeof(name));
+		assert_true(strlen(name) <= length);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain_and_nested_names),
+		cmocka_unit_test(template_arguments_are_skipped),
+		cmocka_unit_test(local_names_and_closures),
+		cmocka_unit_test(what_is_not_mangled_stays),
+		cmocka_unit_test(a_long_name_is_cut),
+		cmocka_unit_test(prefixes_are_harmless),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "load.h"
+#include "text.h"
+
+#define TRACE "test_load.cft"
+#define DATABASE "test_load.db"
+
+/* One microsecond a tick is easy to read: times below are ns of CLOCK_MONOTONIC. */
+static const char header[] =
+	"cufence-trace version=1.0 chunk_size=16384 clock=2 features=0x3 pid=100 parent_pid=1 "
+	"start_ns=5000 closed=1 cupti_state=1\n"
+	"chunk thread=0\n";
+
+static const char start[] =
+	"chunk thread=7\n"
+	"thread thread=7 text=\"main\"\n"
+	"context id=1 cupti_id=3 handle=0xc0 device=0 flags=0\n"
+	"calibration ticks=0 realtime_ns=5000 cupti_ns=5000 gap_ticks=0\n";
+
+/* The rows of calls.def as text, so that tests may name any call. */
+static void put_call_types(FILE *out)
+{
+	for (unsigned i = 0; i < CALL_COUNT; i++) {
+		const struct call_type *type = &call_types[i];
+		fprintf(out, "calltype call=%u kind=%u traits=%u runtime=%u fields=", i, type->kind,
+			type->traits, type->runtime);
+		for (unsigned j = 0; j < type->field_count; j++)
+			fprintf(out, "%s%s", j ? "," : "", field_names[type->field[j]]);
+		fprintf(out, " name=\"%s\"\n", type->name);
+	}
+}
+
+static void make_trace(const char *body)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size), *in;
+
+	fputs(header, out);
+	put_call_types(out);
+	fputs(start, out);
+	fputs(body, out);
+	fclose(out);
+	in = fmemopen(text, size, "r");
+	assert_int_equal(text_undump(in, "test", TRACE), 0);
+	fclose(in);
+	free(text);
+}
+
+static struct db load(const char *body)
+{
+	char *paths[] = { TRACE };
+	struct db db;
+
+	make_trace(body);
+	unlink(DATABASE);
+	assert_int_equal(db_create(&db, DATABASE), 0);
+	assert_int_equal(load_traces(&db, paths, 1, NULL), 0);
+	return db;
+}
+
+/* The first column of all rows, joined by blanks. */
+static void expect(struct db *db, const char *sql, const char *wanted)
+{
+	sqlite3_stmt *q = db_prepare(db, sql);
+	char got[1024] = "";
+	size_t used = 0;
+
+	assert_non_null(q);
+	while (db_step(q) > 0) {
+		const char *value = (const char *)sqlite3_column_text(q, 0);
+		used += (size_t)snprintf(got + used, sizeof(got) - used, "%s%s", used ? " " : "",
+			value ? value : "NULL");
+	}
+	sqlite3_finalize(q);
+	assert_string_equal(got, wanted);
+}
+
+static void finish(struct db *db)
+{
+	db_close(db);
+	unlink(DATABASE);
+	unlink(TRACE);
+}
+
+static void calls_are_in_order_of_entry_with_parents(void **state)
+{
+	/* As recorded: children first, in order of return. */
+	struct db db = load(
+		"call cuMemAlloc_v2 record_flags=2 enter=110 duration=10 context=1 | ptr=0x1 bytes=0x1\n"
+		"call cuMemFree_v2 record_flags=2 enter=130 duration=10 context=1 | ptr=0x1\n"
+		"call cudaMalloc enter=100 duration=50 context=1\n"
+		"call cuInit enter=200 duration=10 | flags=0x0\n"
+		"chunk thread=8\n"
+		"call cuInit enter=105 duration=500 | flags=0x0\n");
+
+	expect(&db, "SELECT t.name FROM call c JOIN call_type t ON t.id = c.type ORDER BY c.id",
+		"cudaMalloc cuInit cuMemAlloc_v2 cuMemFree_v2 cuInit");
+	expect(&db, "SELECT parent FROM call ORDER BY id", "NULL NULL 1 1 NULL");
+	expect(&db, "SELECT enter FROM call ORDER BY id", "100 105 110 130 200");
+	expect(&db, "SELECT tid FROM thread ORDER BY id", "7 8");
+	finish(&db);
+}
+
+static void equal_times_are_decided_by_the_nested_flag(void **state)
+{
+	/* Virtual time: a call that costs nothing, then another, then one inside a third. */
+	struct db db = load(
+		"call cuInit enter=100 duration=0 | flags=0x1\n"
+		"call cuInit enter=100 duration=0 | flags=0x2\n"
+		"call cuInit record_flags=2 enter=100 duration=0 | flags=0x3\n"
+		"call cudaMalloc enter=100 duration=0\n");
+
+	expect(&db, "SELECT coalesce(flags, 'runtime') FROM call ORDER BY id", "1 2 runtime 3");
+	expect(&db, "SELECT parent FROM call ORDER BY id", "NULL NULL NULL 3");
+	finish(&db);
+}
+
+static void an_enter_record_without_its_call_never_returned(void **state)
+{
+	char body[512];
+	struct db db;
+
+	snprintf(body, sizeof(body),
+		"enter call=%u context=1 site=0 enter=100\n"
+		"call cuMemFree_v2 enter=100 duration=10 context=1 | ptr=0x0\n"
+		"enter call=%u context=1 site=0 enter=300\n", CALL_cuMemFree_v2,
+		CALL_cuCtxSynchronize);
+	db = load(body);
+	expect(&db, "SELECT coalesce(exit, 'never') FROM call ORDER BY id", "110 never");
+	expect(&db, "SELECT t.name FROM call c JOIN call_type t ON t.id = c.type WHERE exit IS NULL",
+		"cuCtxSynchronize");
+	finish(&db);
+}
+
+static void default_streams_follow_the_entry_point(void **state)
+{
+	struct db db = load(
+		"call cuStreamSynchronize enter=100 duration=1 context=1 | stream=0x0\n"
+		"call cuStreamSynchronize record_flags=1 enter=110 duration=1 context=1 | stream=0x0\n"
+		"call cuStreamSynchronize enter=120 duration=1 context=1 | stream=0x2\n"
+		"call cuStreamSynchronize record_flags=1 enter=130 duration=1 context=1 | stream=0x1\n"
+		"call cuMemcpyHtoD_v2 enter=140 duration=1 context=1 | "
+		"dst=0x1 src=0x2 bytes=0x3 direction=0x1\n"
+		"chunk thread=8\n"
+		"call cuStreamSynchronize record_flags=1 enter=150 duration=1 context=1 | stream=0x0\n");
+
+	expect(&db, "SELECT s.kind FROM call c JOIN stream s ON s.id = c.stream ORDER BY c.id",
+		"legacy per-thread per-thread legacy legacy per-thread");
+	expect(&db, "SELECT kind || thread FROM stream WHERE kind = 'per-thread' ORDER BY id",
+		"per-thread1 per-thread2");
+	expect(&db, "SELECT count(*) FROM stream", "3");
+	finish(&db);
+}
+
+static void streams_and_events_have_lives(void **state)
+{
+	struct db db = load(
+		"call cuStreamCreate enter=100 duration=1 context=1 | "
+		"new_stream=0x50 flags=0x1 priority=0xffffffffffffffff\n"
+		"call cuEventCreate enter=110 duration=1 context=1 | new_event=0x60 flags=0x2\n"
+		"call cuEventRecord enter=120 duration=1 context=1 | event=0x60 stream=0x50 flags=0x0\n"
+		"call cuStreamDestroy_v2 enter=130 duration=1 context=1 | stream=0x50\n"
+		"call cuStreamCreate enter=140 duration=1 context=1 | "
+		"new_stream=0x50 flags=0x0 priority=0x0\n"
+		"call cuEventRecord enter=150 duration=1 context=1 | event=0x60 stream=0x50 flags=0x0\n"
+		"call cuEventRecord enter=160 duration=1 context=1 | event=0x61 stream=0x51 flags=0x0\n"
+		"call cuStreamDestroy_v2 result=400 enter=170 duration=1 context=1 | stream=0x50\n");
+
+	expect(&db, "SELECT kind FROM stream ORDER BY id", "non-blocking blocking unknown");
+	expect(&db, "SELECT priority FROM stream ORDER BY id", "-1 0 0");
+	expect(&db, "SELECT coalesce(created, 'no') || '-' || coalesce(destroyed, 'no') "
+		"FROM stream ORDER BY id", "1-4 5-no no-no");
+	expect(&db, "SELECT stream || ':' || event FROM call WHERE event AND stream ORDER BY id",
+		"1:1 2:1 3:2");
+	expect(&db, "SELECT flags FROM event ORDER BY id", "2 0");
+	finish(&db);
+}
+
+static void copies_know_their_memory(void **state)
+{
+	static const char sql[] = "SELECT coalesce(src_memory, '?') || '>' || "
+		"coalesce(dst_memory, '?') FROM call WHERE bytes AND src ORDER BY id";
+	struct db db = load(
+		"call cuMemAlloc_v2 enter=100 duration=1 context=1 | ptr=0x1000 bytes=0x100\n"
+		"call cuMemHostAlloc enter=110 duration=1 context=1 | ptr=0x9000 bytes=0x100 flags=0x0\n"
+		"call cuMemcpyAsync enter=120 duration=1 context=1 | "
+		"dst=0x1080 src=0x90ff bytes=0x1 direction=0x4 stream=0x0\n"
+		"call cuMemFreeHost enter=130 duration=1 context=1 | ptr=0x9000\n"
+		"call cuMemcpyAsync enter=140 duration=1 context=1 | "
+		"dst=0x1080 src=0x90ff bytes=0x1 direction=0x4 stream=0x0\n"
+		"call cuMemcpyDtoHAsync_v2 enter=150 duration=1 context=1 | "
+		"dst=0x90ff src=0x2000 bytes=0x1 direction=0x2 stream=0x0\n"
+		"call cuMemcpyAsync correlation=9 enter=160 duration=1 context=1 | "
+		"dst=0x5000 src=0x6000 bytes=0x1 direction=0x4 stream=0x0\n"
+		"device kind=2 detail=2 src=5 dst=1 start=5200 end=5300 correlation=9 context=3\n");
+
+	expect(&db, sql, "pinned>device ?>device device>pageable managed>pageable");
+	expect(&db, "SELECT coalesce(freed, 'no') FROM allocation ORDER BY id", "no 4");
+	finish(&db);
+}
+
+static void operations_find_their_calls(void **state)
+{
+	struct db db = load(
+		"function handle=0xf0 parameters=0+8 name=\"_ZN3app4workEPf\"\n"
+		"string id=1 text=\"_ZN3app4workEPf\"\n"
+		"string id=2 text=\"_Z5otherv\"\n"
+		"call cuLaunchKernel correlation=4 enter=100 duration=9 context=1 | "
+		"function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
+		"call cuLaunchKernel correlation=5 enter=120 duration=9 context=1 | "
+		"function=0xf1 stream=0x0 grid=0x1 block=0x1\n"
+		"device kind=1 start=5500 end=5600 correlation=5 context=3 stream=7 name=2\n"
+		"device kind=1 start=5300 end=5400 correlation=4 context=3 stream=7 name=1\n"
+		"device kind=1 start=5700 end=5800 correlation=6 context=3 stream=7 name=1\n"
+		"device kind=1 record_flags=1 start=5900 end=5100 correlation=6 context=3 stream=9 name=1\n"
+		"device kind=6 detail=5 start=5105 end=5106 correlation=4 context=3\n");
+
+	expect(&db, "SELECT coalesce(call, 'none') FROM operation ORDER BY id", "1 2 none none");
+	expect(&db, "SELECT k.name FROM operation o JOIN kernel k ON k.id = o.kernel ORDER BY o.id",
+		"work other work work");
+	expect(&db, "SELECT k.name FROM call c JOIN kernel k ON k.id = c.kernel ORDER BY c.id",
+		"work other");
+	expect(&db, "SELECT coalesce(start, 'never') FROM operation ORDER BY id",
+		"300 500 700 never");
+	expect(&db, "SELECT s.kind FROM operation o JOIN stream s ON s.id = o.stream ORDER BY o.id",
+		"legacy legacy legacy unknown");
+	expect(&db, "SELECT cupti_id FROM stream ORDER BY id", "7 9");
+	expect(&db, "SELECT kind || call || ':' || start FROM overhead", "lazy_loading1:105");
+	finish(&db);
+}
+
+static void what_is_missing_is_counted(void **state)
+{
+	static char text[] =
+		"cufence-trace version=1.0 chunk_size=16384 clock=2 closed=0 cupti_state=4 "
+		"cupti_error=39 dropped_records=12\nchunk thread=0\n"
+		"calltype call=0 kind=2 traits=0 runtime=0 fields=flags name=\"cuInit\"\n"
+		"call cuInit enter=1 duration=1 | flags=0x0\n";
+	char *paths[] = { TRACE };
+	struct db db;
+	FILE *in = fmemopen(text, sizeof(text) - 1, "r");
+
+	assert_int_equal(text_undump(in, "test", TRACE), 0);
+	fclose(in);
+	unlink(DATABASE);
+	assert_int_equal(db_create(&db, DATABASE), 0);
+	assert_int_equal(load_traces(&db, paths, 1, NULL), 0);
+	expect(&db, "SELECT reason || '=' || count FROM loss ORDER BY reason",
+		"dropped_records=12 host_only=1 not_closed=1");
+	expect(&db, "SELECT cupti || cupti_error FROM process", "busy39");
+	finish(&db);
+}
+
+static void a_damaged_trace_loads_nothing(void **state)
+{
+	char *paths[] = { TRACE };
+	struct db db;
+	FILE *file;
+
+	make_trace("call cuInit enter=1 duration=1 | flags=0x0\n");
+	file = fopen(TRACE, "r+");
+	/* The first record of the second chunk claims no bytes. */
+	fseek(file, TRACE_HEADER_SIZE + 16384 + (long)sizeof(struct chunk_header), SEEK_SET);
+	fputc(0, file);
+	fputc(0, file);
+	fclose(file);
+	unlink(DATABASE);
+	assert_int_equal(db_create(&db, DATABASE), 0);
+	assert_int_equal(load_traces(&db, paths, 1, NULL), -1);
+	expect(&db, "SELECT count(*) FROM run", "0");
+	expect(&db, "SELECT count(*) FROM call_type", "0");
+	finish(&db);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_are_in_order_of_entry_with_parents),
+		cmocka_unit_test(equal_times_are_decided_by_the_nested_flag),
+		cmocka_unit_test(an_enter_record_without_its_call_never_returned),
+		cmocka_unit_test(default_streams_follow_the_entry_point),
+		cmocka_unit_test(streams_and_events_have_lives),
+		cmocka_unit_test(copies_know_their_memory),
+		cmocka_unit_test(operations_find_their_calls),
+		cmocka_unit_test(what_is_missing_is_counted),
+		cmocka_unit_test(a_damaged_trace_loads_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
