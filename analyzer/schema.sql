@@ -215,11 +215,22 @@ CREATE TABLE calibration ( -- clock pairs
 
 -- Derived
 
-CREATE TABLE dependency ( -- derived: direct edges between operations
-	op INTEGER NOT NULL REFERENCES operation(id),    -- the later one
-	needs INTEGER NOT NULL REFERENCES operation(id), -- the earlier one
-	reason TEXT NOT NULL,           -- stream, event, legacy or host
-	PRIMARY KEY (op, needs, reason)
+CREATE TABLE dependency ( -- derived: direct edges of the order, between driver calls
+	call INTEGER NOT NULL REFERENCES call(id),  -- the later one: it submits an operation, or it
+	                                -- waits for or records what several calls did
+	needs INTEGER NOT NULL REFERENCES call(id), -- the earlier one
+	reason TEXT NOT NULL,           -- stream, event, legacy, wait (a host wait and what it waited
+	                                -- for) or host (submitted after a host wait returned)
+	PRIMARY KEY (call, needs, reason)
+) WITHOUT ROWID;
+
+CREATE TABLE hold ( -- derived: an operation that the device made wait for another stream's
+	op INTEGER NOT NULL REFERENCES operation(id),
+	behind INTEGER NOT NULL REFERENCES operation(id), -- it started when this one ended
+	via INTEGER NOT NULL REFERENCES call(id), -- the call that put the two in order
+	reason TEXT NOT NULL,           -- legacy
+	ready INTEGER NOT NULL,         -- it was submitted and its stream and events let it go, ns
+	held INTEGER NOT NULL           -- from ready to its start, ns
 );
 
 CREATE TABLE wait ( -- derived: a call that the device held
@@ -228,7 +239,7 @@ CREATE TABLE wait ( -- derived: a call that the device held
 	kind TEXT NOT NULL,             -- explicit or implicit
 	op INTEGER REFERENCES operation(id), -- what it waited for, the last to end
 	waited INTEGER NOT NULL,        -- ns, beyond the call's own unblocked duration
-	avoidable INTEGER NOT NULL      -- ns of it that the thread could have used
+	avoidable INTEGER NOT NULL      -- ns of it that the thread could have used; 0: explicit wait
 );
 
 CREATE TABLE finding ( -- derived: what is wrong, a row per rule and pair of sites

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "findings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "idmap.h"
+#include "pass.h"
+
+#define FINDING_MIN_COUNT 3
+#define FINDING_MIN_NS 1000000
+#define SHOWN_MIN_SHARE 0.01
+#define SHOWN_MIN_NS 50000
+#define HIGH_SHARE 0.05
+
+struct finding {
+	int64_t site, other_site;      /* 0: unknown */
+	int64_t count, cost, saving;   /* in sum; saving of the instances with an estimate */
+	int64_t estimates;             /* instances with one */
+	struct instance worst;
+	double share;
+};
+
+/* What a process's run allows to save. */
+struct run_length {
+	int64_t whole, idle;           /* ns; idle: beyond its busiest stream's operations */
+};
+
+struct findings {
+	struct db *db;
+	struct words *words;
+	sqlite3_stmt *site_of;
+	struct finding **finding;
+	size_t count;
+	struct idmap by_key, runs;
+};
+
+struct findings *findings_new(struct db *db, struct words *words)
+{
+	struct findings *findings = calloc(1, sizeof(*findings));
+
+	if (!findings)
+		return NULL;
+	findings->db = db;
+	findings->words = words;
+	findings->site_of = db_prepare(db, "SELECT site FROM call WHERE id = ?");
+	if (findings->site_of)
+		return findings;
+	findings_free(findings);
+	return NULL;
+}
+
+void findings_free(struct findings *findings)
+{
+	if (!findings)
+		return;
+	sqlite3_finalize(findings->site_of);
+	idmap_release(&findings->by_key, free);
+	idmap_release(&findings->runs, free);
+	free(findings->finding);
+	free(findings);
+}
+
+/* The site of the call as the user wrote it, else its own; -1 after a message. */
+static int64_t site_of(struct findings *findings, int64_t call)
+{
+	int64_t from[2] = { words_outermost(findings->words, call), call };
+	int64_t site = 0;
+
+	if (!call)
+		return 0;
+	for (int i = 0; i < 2 && !site; i++) {
+		if (from[i] < 0 || db_bind(findings->site_of, "i", from[i]) ||
+			db_step(findings->site_of) < 0)
+			return -1;
+		site = sqlite3_column_int64(findings->site_of, 0);
+		sqlite3_reset(findings->site_of);
+	}
+	return site;
+}
+
+/* Row ids of sites are far below 2^28. */
+static int64_t key_of(enum rule rule, int64_t site, int64_t other_site)
+{
+	return (int64_t)rule << 56 | site << 28 | other_site;
+}
+
+static struct finding *new_finding(struct findings *findings, int64_t key)
+{
+	struct finding *finding;
+	struct finding **more =
+		array_room(findings->finding, findings->count, sizeof(struct finding *));
+
+	if (!more)
+		return NULL;
+	findings->finding = more;
+	finding = idmap_need(&findings->by_key, key, sizeof(*finding));
+	if (finding)
+		findings->finding[findings->count++] = finding;
+	return finding;
+}
+
+int findings_add(struct findings *findings, const struct instance *instance)
+{
+	int64_t site = site_of(findings, instance->call);
+	int64_t other_site = site_of(findings, instance->other_call);
+	int64_t key = key_of(instance->rule, site, other_site);
+	struct finding *finding;
+
+	if (site < 0 || other_site < 0)
+		return -1;
+	finding = idmap_get(&findings->by_key, key);
+	if (!finding)
+		finding = new_finding(findings, key);
+	if (!finding)
+		return -1;
+	finding->site = site;
+	finding->other_site = other_site;
+	if (!finding->count++ || instance->cost > finding->worst.cost)
+		finding->worst = *instance;
+	finding->cost += instance->cost;
+	if (instance->saving != FINDING_NO_ESTIMATE) {
+		finding->saving += instance->saving;
+		finding->estimates++;
+	}
+	return 0;
+}
+
+static int64_t query_int(struct db *db, const char *sql, int64_t process)
+{
+	sqlite3_stmt *q = db_prepare(db, sql);
+	int64_t value = -1;
+
+	if (q && !db_bind(q, "i", process) && db_step(q) >= 0)
+		value = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	return value;
+}
+
+static struct run_length *run_of(struct findings *findings, int64_t process)
+{
+	struct run_length *run = idmap_need(&findings->runs, process, sizeof(*run));
+	int64_t busiest;
+
+	if (!run || run->whole)
+		return run;
+	run->whole = query_int(findings->db,
+		"SELECT max(ifnull(max(exit), 0), ifnull((SELECT max(end) FROM operation "
+		" WHERE process = ?1), 0)) - min(enter) FROM call WHERE process = ?1", process);
+	busiest = query_int(findings->db,
+		"SELECT ifnull(max(busy), 0) FROM (SELECT sum(end - start) AS busy FROM operation "
+		" WHERE process = ? AND stream IS NOT NULL GROUP BY stream)", process);
+	if (run->whole < 0 || busiest < 0)
+		return NULL;
+	if (!run->whole)
+		run->whole = 1;
+	run->idle = run->whole > busiest ? run->whole - busiest : 0;
+	return run;
+}
+
+/* What the finding is worth: its saving, or what stands in for one. */
+static int64_t worth(const struct finding *finding)
+{
+	return finding->estimates ? finding->saving : finding->cost;
+}
+
+static int weigh(struct findings *findings, struct finding *finding)
+{
+	struct run_length *run = run_of(findings, finding->worst.process);
+	int64_t value;
+
+	if (!run)
+		return -1;
+	if (finding->estimates && finding->saving > run->idle)
+		finding->saving = run->idle;
+	value = worth(finding) < run->idle ? worth(finding) : run->idle;
+	finding->share = (double)value / (double)run->whole;
+	return 0;
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
+
+	if (x->share != y->share)
+		return x->share < y->share ? 1 : -1;
+	if (x->worst.rule != y->worst.rule)
+		return x->worst.rule < y->worst.rule ? -1 : 1;
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
+	return (x->other_site > y->other_site) - (x->other_site < y->other_site);
+}
+
+static const char *severity(double share)
+{
+	return share >= HIGH_SHARE ? "high" : share >= SHOWN_MIN_SHARE ? "medium" : "low";
+}
+
+/* The first line of a finding, NULL after a message; to be freed. */
+static char *message_of(struct findings *findings, const struct finding *finding)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int rc = -1;
+
+	if (out)
+		rc = rules[finding->worst.rule].pass->say(findings->words, &finding->worst, out);
+	if (out && fclose(out))
+		rc = -1;
+	if (rc) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+/* "function#ordinal": the ordinal counts the lines of that function with the same kind of call,
+ * so that it survives edits elsewhere. */
+static int say_place(struct findings *findings, int64_t call, int64_t site, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(findings->db,
+		"SELECT s.function, (SELECT count(DISTINCT s2.line) FROM site s2 "
+		" JOIN temp.site_type t2 ON t2.site = s2.id "
+		" WHERE s2.process = s.process AND s2.function = s.function "
+		" AND s2.line < s.line AND t2.type = c.type) + 1 "
+		"FROM site s JOIN call c ON c.id = ? WHERE s.id = ?");
+	int64_t outermost = words_outermost(findings->words, call);
+	int rc = -1;
+
+	if (q && outermost >= 0 && !db_bind(q, "ii", outermost, site))
+		rc = db_step(q);
+	if (rc > 0 && sqlite3_column_type(q, 0) != SQLITE_NULL)
+		fprintf(out, " %s#%lld", (const char *)sqlite3_column_text(q, 0),
+			(long long)sqlite3_column_int64(q, 1));
+	else
+		fputs(" ?", out);
+	sqlite3_finalize(q);
+	return rc < 0 ? -1 : 0;
+}
+
+static int say_fingerprint(struct findings *findings, const struct finding *finding, FILE *out)
+{
+	const struct instance *worst = &finding->worst;
+	const char *kernel;
+
+	fputs(rules[worst->rule].id, out);
+	if (say_place(findings, worst->call, finding->site, out))
+		return -1;
+	if (worst->other_call && say_place(findings, worst->other_call, finding->other_site, out))
+		return -1;
+	kernel = words_kernel(findings->words, worst->call);
+	if (*kernel)
+		fprintf(out, " %s", kernel);
+	kernel = worst->other_call ? words_kernel(findings->words, worst->other_call) : "";
+	if (*kernel)
+		fprintf(out, " %s", kernel);
+	return 0;
+}
+
+static char *fingerprint_of(struct findings *findings, const struct finding *finding)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int rc = -1;
+
+	if (out)
+		rc = say_fingerprint(findings, finding, out);
+	if (out && fclose(out))
+		rc = -1;
+	if (rc) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+static int store(struct findings *findings, const struct finding *finding, sqlite3_stmt *insert)
+{
+	const struct rule_info *rule = &rules[finding->worst.rule];
+	char *message = message_of(findings, finding);
+	char *fingerprint = fingerprint_of(findings, finding);
+	int64_t shown = finding->share >= SHOWN_MIN_SHARE && worth(finding) >= SHOWN_MIN_NS;
+	int rc = -1;
+
+	if (message && fingerprint)
+		rc = db_run(insert, "sssiiiIdIIiIss", rule->id, rule->confidence,
+			severity(finding->share), shown, finding->count, finding->cost,
+			finding->estimates ? finding->saving : DB_NULL, finding->share,
+			finding->site ? finding->site : DB_NULL,
+			finding->other_site ? finding->other_site : DB_NULL, finding->worst.call,
+			finding->worst.other_call ? finding->worst.other_call : DB_NULL, message,
+			fingerprint);
+	free(message);
+	free(fingerprint);
+	return rc;
+}
+
+static int collect_site_types(struct db *db)
+{
+	return db_exec(db, "CREATE TEMP TABLE IF NOT EXISTS site_type (site, type);"
+		"DELETE FROM temp.site_type;"
+		"INSERT INTO temp.site_type SELECT DISTINCT site, type FROM call "
+		"WHERE parent IS NULL AND site IS NOT NULL");
+}
+
+int findings_store(struct findings *findings)
+{
+	sqlite3_stmt *insert;
+	int rc = 0;
+
+	if (!findings->count)
+		return 0;
+	insert = db_prepare(findings->db, "INSERT INTO finding (rule, confidence, severity, shown, "
+		"count, waited, saving, share, site, other_site, call, other_call, message, "
+		"fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	if (!insert || collect_site_types(findings->db))
+		rc = -1;
+	for (size_t i = 0; i < findings->count && !rc; i++)
+		rc = weigh(findings, findings->finding[i]);
+	qsort(findings->finding, findings->count, sizeof(struct finding *), by_share);
+	for (size_t i = 0; i < findings->count && !rc; i++) {
+		const struct finding *finding = findings->finding[i];
+
+		if (finding->count >= FINDING_MIN_COUNT || finding->cost >= FINDING_MIN_NS)
+			rc = store(findings, finding, insert);
+	}
+	sqlite3_finalize(insert);
+	return rc;
+}

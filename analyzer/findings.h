@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From instances to findings: one row per rule and pair of call sites, with what they cost in sum
+ * and the worst of them; what is worth showing and how severe it is.
+ *
+ * A finding needs 3 instances or 1 ms.  Its share is the predicted saving, or the time itself
+ * where none is predicted, over the process's run (first call to last end), and never more than
+ * what the run lasts beyond the work of its busiest stream: that work would remain.
+ */
+#ifndef CUFENCE_FINDINGS_H
+#define CUFENCE_FINDINGS_H
+
+#include <stdint.h>
+
+#include "db.h"
+#include "rules.h"
+
+struct words;
+
+/* One occurrence of a rule. */
+struct instance {
+	enum rule rule;
+	int64_t process;
+	int64_t call;        /* driver call at fault: "at" */
+	int64_t other_call;  /* the one that submitted what it is about: "for"; 0: none */
+	int64_t cost;        /* ns waited, or of overlap lost */
+	int64_t saving;      /* ns of it the run would save at most, FINDING_NO_ESTIMATE: unknown */
+};
+#define FINDING_NO_ESTIMATE (-1)
+
+struct findings;
+
+/* NULL after a message; words stay the caller's. */
+struct findings *findings_new(struct db *db, struct words *words);
+void findings_free(struct findings *findings);
+
+int findings_add(struct findings *findings, const struct instance *instance);
+
+/* Fills table finding, by share. */
+int findings_store(struct findings *findings);
+
+#endif

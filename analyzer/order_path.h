@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions to the finished order graph (table dependency).
+ */
+#ifndef CUFENCE_ORDER_PATH_H
+#define CUFENCE_ORDER_PATH_H
+
+#include <stdint.h>
+
+#include "db.h"
+
+struct order_path;
+
+/* NULL after a message. */
+struct order_path *order_path_open(struct db *db);
+void order_path_close(struct order_path *path);
+
+/*
+ * Whether the device or a host wait itself orders call after earlier: by streams, events and
+ * legacy work, not because some thread had waited in between.  1 or 0; 1 too where the answer
+ * would take more than a few thousand steps; -1 after a message.
+ */
+int order_path_exists(struct order_path *path, int64_t call, int64_t earlier);
+
+#endif

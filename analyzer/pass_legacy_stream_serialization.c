@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * legacy-stream-serialization: work of a blocking stream waited for legacy-stream work, or the
+ * reverse, and nothing else kept it.  "When an action is taken in the legacy stream such as a
+ * kernel launch or cudaStreamWaitEvent(), the legacy stream first waits on all blocking streams,
+ * the action is queued in the legacy stream, and then all blocking streams wait on the legacy
+ * stream" (CUDA runtime API, "Stream synchronization behavior").
+ *
+ * Both directions are one finding: at the call in the legacy stream, for the blocking stream's
+ * operation.  What the two share is not known here, so the cost is "if independent" and no saving
+ * is predicted.
+ */
+#include "pass.h"
+
+static const char holds_sql[] =
+	"SELECT o.process, h.via, CASE h.via WHEN o.call THEN b.call ELSE o.call END, h.held "
+	"FROM hold h JOIN operation o ON o.id = h.op JOIN operation b ON b.id = h.behind "
+	"WHERE h.reason = 'legacy' ORDER BY h.rowid";
+
+static int run(struct db *db, struct findings *findings)
+{
+	sqlite3_stmt *q = db_prepare(db, holds_sql);
+	int rc = -1;
+
+	if (!q)
+		return -1;
+	while ((rc = db_step(q)) > 0) {
+		struct instance instance = {
+			.rule = RULE_legacy_stream_serialization,
+			.process = sqlite3_column_int64(q, 0),
+			.call = sqlite3_column_int64(q, 1),
+			.other_call = sqlite3_column_int64(q, 2),
+			.cost = sqlite3_column_int64(q, 3),
+			.saving = FINDING_NO_ESTIMATE,
+		};
+		rc = findings_add(findings, &instance);
+		if (rc)
+			break;
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int say(struct words *words, const struct instance *worst, FILE *out)
+{
+	if (words_operation(words, worst->call, out))
+		return -1;
+	fputs(" and ", out);
+	if (words_operation(words, worst->other_call, out))
+		return -1;
+	fputs(" did not overlap: ", out);
+	words_time(worst->cost, out);
+	fputs(" lost, if they are independent", out);
+	return 0;
+}
+
+const struct pass pass_legacy_stream_serialization = { .run = run, .say = say };

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pageable-async-copy: an Async copy waited because its host memory is pageable.  "For transfers
+ * from device memory to pageable host memory, the function will return only once the copy has
+ * completed" (CUDA runtime API, "API synchronization behavior").  Where the thread's next wait
+ * follows at once the copy has cost nothing: wait.avoidable is 0 and there is no instance.
+ */
+#include "pass_waits.h"
+
+static int run(struct db *db, struct findings *findings)
+{
+	return pass_add_waits(db, findings, RULE_pageable_async_copy,
+		"t.kind = 'copy_async' AND (c.src_memory = 'pageable' OR c.dst_memory = 'pageable')");
+}
+
+const struct pass pass_pageable_async_copy = { .run = run, .say = pass_say_waited };

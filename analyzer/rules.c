@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rules.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "pass.h"
+
+#define RULE(symbol, id, group, confidence, title, advice, link) \
+	extern const struct pass pass_##symbol;
+#include "rules.def"
+
+const struct rule_info rules[RULE_COUNT] = {
+#define RULE(symbol, id, group, confidence, title, advice, link) \
+	[RULE_##symbol] = { id, group, confidence, title, advice, link, &pass_##symbol },
+#include "rules.def"
+};
+
+const struct rule_info *rule_find(const char *id)
+{
+	for (int i = 0; i < RULE_COUNT; i++) {
+		if (!strcmp(rules[i].id, id))
+			return &rules[i];
+	}
+	return NULL;
+}

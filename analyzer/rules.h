@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kinds of finding as a table, made from rules.def.
+ */
+#ifndef CUFENCE_RULES_H
+#define CUFENCE_RULES_H
+
+enum rule {
+#define RULE(symbol, id, group, confidence, title, advice, link) RULE_##symbol,
+#include "rules.def"
+	RULE_COUNT
+};
+
+struct pass;
+
+struct rule_info {
+	const char *id;          /* as printed and stored in finding.rule */
+	const char *group;       /* serialization, blocking or fences */
+	const char *confidence;  /* certain, likely or possible */
+	const char *title;
+	const char *advice;
+	const char *link;
+	const struct pass *pass;
+};
+extern const struct rule_info rules[RULE_COUNT];
+
+/* The rule of a finding.rule; NULL if there is none of that id. */
+const struct rule_info *rule_find(const char *id);
+
+#endif

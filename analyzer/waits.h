@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which calls the device held, decided by measurement: a call waited if it lasted longer than
+ * calls of its type do when there is nothing to wait for, and if an operation it can wait for was
+ * pending from its entry until it returned.  CUPTI reports explicit waits only; this finds the
+ * others too.
+ *
+ * waits_see() takes part in the walk over a run; what is unusual and how fast a waiting thread
+ * wakes up is known at its end, when waits_finish() decides and fills table wait.
+ */
+#ifndef CUFENCE_WAITS_H
+#define CUFENCE_WAITS_H
+
+#include "db.h"
+#include "order.h"
+#include "walk.h"
+
+struct waits;
+
+/* NULL after a message. */
+struct waits *waits_new(struct db *db);
+void waits_free(struct waits *waits);
+
+/* Takes the next call, before order_step() does.  0, or -1 after a message. */
+int waits_see(struct waits *waits, const struct order *order, const struct walk_call *call);
+
+/* After the last call: fills wait.  Needs dependency to be complete. */
+int waits_finish(struct waits *waits);
+
+/* Sets wait.avoidable of implicit waits (waits_avoidable.c); part of waits_finish(). */
+int waits_find_avoidable(struct db *db);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "waits_scope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "idmap.h"
+
+/* What ended last in a context, of the submissions that have returned. */
+struct pending_context {
+	int64_t process;
+	int device;
+	struct order_state all, blocking; /* blocking: legacy and blocking streams */
+};
+
+struct in_flight {
+	int64_t exit;
+	struct pending_context *context;
+	int blocking;
+	struct order_state state;
+};
+
+struct pending {
+	sqlite3_stmt *freed;
+	struct idmap contexts;
+	struct in_flight *flight; /* submissions that may not have returned yet */
+	size_t flight_count;
+	int64_t first_exit;       /* the earliest of them */
+};
+
+static int is_host(enum memory_kind memory)
+{
+	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
+}
+
+static enum scope scope_of_copy(const struct walk_call *call)
+{
+	if (call->direction == COPY_D2D)
+		return SCOPE_NONE;
+	if (call->kind == KIND_COPY_ASYNC)
+		return call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE ? SCOPE_STREAM
+										    : SCOPE_NONE;
+	return call->stream_kind == STREAM_KIND_THREAD ? SCOPE_STREAM : SCOPE_LEGACY;
+}
+
+enum scope scope_of(const struct walk_call *call)
+{
+	switch (call->kind) {
+	case KIND_EVENT_SYNC:
+		return SCOPE_EVENT;
+	case KIND_STREAM_SYNC:
+		return call->stream_kind == STREAM_KIND_LEGACY ? SCOPE_LEGACY : SCOPE_OWN;
+	case KIND_CONTEXT_SYNC:
+		return SCOPE_CONTEXT;
+	case KIND_FREE_DEVICE:
+		return call->ptr ? SCOPE_DEVICE : SCOPE_NONE;
+	case KIND_FREE_HOST:
+	case KIND_UNREGISTER_HOST:
+		return call->ptr ? SCOPE_PROCESS : SCOPE_NONE;
+	case KIND_MODULE_LOAD:
+	case KIND_MODULE_UNLOAD:
+		return SCOPE_DEVICE;
+	case KIND_SET:
+		if (!is_host(call->dst))
+			return SCOPE_NONE;
+		return call->stream_kind == STREAM_KIND_THREAD ? SCOPE_STREAM : SCOPE_LEGACY;
+	case KIND_COPY:
+	case KIND_COPY_ASYNC:
+		return scope_of_copy(call);
+	default:
+		return SCOPE_NONE;
+	}
+}
+
+int scope_is_explicit(const struct walk_call *call)
+{
+	return call->kind == KIND_EVENT_SYNC || call->kind == KIND_STREAM_SYNC ||
+	       call->kind == KIND_CONTEXT_SYNC;
+}
+
+int scope_includes_own(const struct walk_call *call)
+{
+	if (call->kind == KIND_SET)
+		return is_host(call->dst);
+	if (call->kind != KIND_COPY && call->kind != KIND_COPY_ASYNC)
+		return 0;
+	return call->direction == COPY_D2H || call->direction == COPY_H2H ||
+	       (call->kind == KIND_COPY && call->src == MEMORY_PINNED);
+}
+
+struct pending *pending_new(struct db *db)
+{
+	struct pending *pending = calloc(1, sizeof(*pending));
+
+	if (!pending)
+		return NULL;
+	pending->first_exit = WALK_NEVER;
+	pending->freed = db_prepare(db, "SELECT a.memory, x.process, x.device FROM allocation a "
+		"LEFT JOIN call c ON c.id = a.created LEFT JOIN context x ON x.id = c.context "
+		"WHERE a.freed = ?");
+	if (pending->freed)
+		return pending;
+	free(pending);
+	return NULL;
+}
+
+void pending_free(struct pending *pending)
+{
+	if (!pending)
+		return;
+	sqlite3_finalize(pending->freed);
+	idmap_release(&pending->contexts, free);
+	free(pending->flight);
+	free(pending);
+}
+
+int pending_add(struct pending *pending, const struct walk_call *call)
+{
+	int64_t id = call->stream_context ? call->stream_context : call->context;
+	struct pending_context *context;
+	struct in_flight *more;
+
+	if (!call->op || call->op_end == WALK_NEVER)
+		return 0;
+	context = idmap_need(&pending->contexts, id, sizeof(*context));
+	more = array_room(pending->flight, pending->flight_count, sizeof(*more));
+	if (!context || !more)
+		return -1;
+	context->process = call->process;
+	context->device = call->device;
+	pending->flight = more;
+	pending->flight[pending->flight_count++] = (struct in_flight){
+		.exit = call->exit,
+		.context = context,
+		.blocking = stream_is_blocking(call->stream_kind) ||
+			    call->stream_kind == STREAM_KIND_LEGACY,
+		.state = { .call = call->id, .op = call->op, .end = call->op_end },
+	};
+	if (call->exit < pending->first_exit)
+		pending->first_exit = call->exit;
+	return 0;
+}
+
+static void land(struct pending *pending, int64_t now)
+{
+	size_t kept = 0;
+
+	if (pending->first_exit > now)
+		return;
+	pending->first_exit = WALK_NEVER;
+	for (size_t i = 0; i < pending->flight_count; i++) {
+		struct in_flight *flight = &pending->flight[i];
+		struct pending_context *context = flight->context;
+
+		if (flight->exit > now) {
+			if (flight->exit < pending->first_exit)
+				pending->first_exit = flight->exit;
+			pending->flight[kept++] = *flight;
+			continue;
+		}
+		context->all = order_later(context->all, flight->state);
+		if (flight->blocking)
+			context->blocking = order_later(context->blocking, flight->state);
+	}
+	pending->flight_count = kept;
+}
+
+static struct order_state of_device(const struct pending *pending, int64_t process, int device)
+{
+	struct order_state state = ORDER_NOTHING;
+
+	for (size_t i = 0; i < pending->contexts.size; i++) {
+		const struct pending_context *context = pending->contexts.slot[i].object;
+
+		if (context && context->process == process &&
+			(device < 0 || context->device == device))
+			state = order_later(state, context->all);
+	}
+	return state;
+}
+
+/* Memory is waited for on the device that owns it, whatever device is current. */
+static int find_owner(struct pending *pending, const struct walk_call *call, enum scope *scope,
+	int *device)
+{
+	const char *memory;
+	int rc = db_bind(pending->freed, "i", call->id) ? -1 : db_step(pending->freed);
+
+	*device = call->device;
+	if (rc > 0) {
+		memory = (const char *)sqlite3_column_text(pending->freed, 0);
+		if (memory && !strcmp(memory, "async"))
+			*scope = SCOPE_NONE;
+		if (sqlite3_column_type(pending->freed, 2) != SQLITE_NULL)
+			*device = sqlite3_column_int(pending->freed, 2);
+	}
+	sqlite3_reset(pending->freed);
+	return rc < 0 ? -1 : 0;
+}
+
+int pending_find(struct pending *pending, const struct order *order, const struct walk_call *call,
+	enum scope *scope, struct order_state *state)
+{
+	int64_t id = call->stream_context ? call->stream_context : call->context;
+	const struct pending_context *context;
+	int device = call->device;
+
+	land(pending, call->enter);
+	if (call->kind == KIND_FREE_DEVICE && find_owner(pending, call, scope, &device))
+		return -1;
+	context = idmap_get(&pending->contexts, id);
+	*state = ORDER_NOTHING;
+	switch (*scope) {
+	case SCOPE_NONE:
+		break;
+	case SCOPE_EVENT:
+		*state = order_of_event(order, call);
+		break;
+	case SCOPE_OWN:
+		*state = order_of_stream(order, call, 0);
+		break;
+	case SCOPE_STREAM:
+		*state = order_of_stream(order, call, 1);
+		break;
+	case SCOPE_LEGACY:
+		if (context)
+			*state = context->blocking;
+		break;
+	case SCOPE_CONTEXT:
+		if (context)
+			*state = context->all;
+		break;
+	case SCOPE_DEVICE:
+		*state = of_device(pending, call->process, device);
+		break;
+	case SCOPE_PROCESS:
+		*state = of_device(pending, call->process, -1);
+		break;
+	}
+	return 0;
+}

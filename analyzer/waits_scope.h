@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a call can wait for.  The rules are those measured by "cufence probe" on an H200 (CUDA 13,
+ * driver 580) where NVIDIA documents less: cudaFree and its like wait for every stream of the
+ * device that owns the memory, freeing or unregistering host memory for all devices, synchronous
+ * copies for the legacy stream and the blocking streams, pageable asynchronous copies for what
+ * the copy itself is ordered after; copies within a device and cudaFree of memory from
+ * cudaMallocAsync do not wait.
+ */
+#ifndef CUFENCE_WAITS_SCOPE_H
+#define CUFENCE_WAITS_SCOPE_H
+
+#include "db.h"
+#include "order.h"
+#include "walk.h"
+
+enum scope {
+	SCOPE_NONE,    /* the call does not wait for operations */
+	SCOPE_EVENT,   /* what its event stands for */
+	SCOPE_OWN,     /* its stream, and the stream's waits for events */
+	SCOPE_STREAM,  /* what an operation submitted there comes after: legacy work too */
+	SCOPE_LEGACY,  /* the legacy and the blocking streams of the context */
+	SCOPE_CONTEXT,
+	SCOPE_DEVICE,
+	SCOPE_PROCESS,
+};
+
+/* By kind, memory and stream of the call. */
+enum scope scope_of(const struct walk_call *call);
+
+/* The call exists in order to wait. */
+int scope_is_explicit(const struct walk_call *call);
+
+/* The call returns only after its own operation; otherwise it has copied the source away. */
+int scope_includes_own(const struct walk_call *call);
+
+/*
+ * What is pending in each context, kept along the walk.  Submissions count once they returned:
+ * a call entered while another thread was still submitting need not wait for that.
+ */
+struct pending;
+struct pending *pending_new(struct db *db);
+void pending_free(struct pending *pending);
+
+/* Notes the operations of a call. */
+int pending_add(struct pending *pending, const struct walk_call *call);
+
+/* The operation in the call's scope that ended last, of those submitted before it was entered;
+ * its end tells whether it was pending.  *scope becomes SCOPE_NONE for memory of a pool. */
+int pending_find(struct pending *pending, const struct order *order, const struct walk_call *call,
+	enum scope *scope, struct order_state *state);
+
+#endif

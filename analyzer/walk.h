@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One pass over a run: every driver call in order of entry, with the stream it names and the
+ * operations it submitted.  Whoever concludes something from the order of calls (order, waits)
+ * takes part in the same walk, so that a run is read once and never held in memory.
+ *
+ * Runtime calls are left out: they name the driver calls beneath them and do nothing themselves.
+ */
+#ifndef CUFENCE_WALK_H
+#define CUFENCE_WALK_H
+
+#include <stdint.h>
+
+#include "calls.h"
+#include "db.h"
+#include "record.h"
+
+enum stream_kind {
+	STREAM_KIND_UNKNOWN,
+	STREAM_KIND_LEGACY,       /* the legacy default stream of a context */
+	STREAM_KIND_THREAD,       /* a per-thread default stream: towards legacy a blocking one */
+	STREAM_KIND_BLOCKING,
+	STREAM_KIND_NON_BLOCKING,
+};
+
+/* Row ids are 0 and times WALK_NEVER where the database has NULL. */
+#define WALK_NEVER INT64_MAX
+
+struct walk_call {
+	int64_t id, process, thread;
+	int64_t enter, exit;      /* ns; exit WALK_NEVER: it did not return */
+	int64_t result;           /* 0: succeeded, or did not return */
+	int64_t context, stream, event;
+	int64_t ptr, bytes;
+	int64_t type;             /* call_type.id */
+	enum call_kind kind;
+	enum copy_direction direction; /* COPY_DEFAULT: unknown */
+	enum memory_kind src, dst;
+	enum stream_kind stream_kind;
+	int64_t stream_context;   /* the context the stream belongs to */
+	int device;               /* of the context; -1: unknown */
+	int64_t op;               /* its operation that ended last, 0: none seen */
+	int64_t op_start, op_end; /* first start, last end; WALK_NEVER: unknown */
+	int64_t op_busy;          /* ns its operations ran in sum */
+	int64_t overhead;         /* ns of OVERHEAD intervals within it */
+};
+
+/* Calls visit for each; stops and returns -1 if that fails, 0 at the end. */
+int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), void *arg);
+
+/* The calls of one thread from a place in the run on. */
+struct walk_thread;
+struct walk_thread *walk_thread_open(struct db *db);
+int walk_thread_seek(struct walk_thread *walk, int64_t thread, int64_t after_call);
+/* 1 and the next call, 0 at the end, -1 after a message; overhead is not filled in. */
+int walk_thread_next(struct walk_thread *walk, struct walk_call *call);
+void walk_thread_close(struct walk_thread *walk);
+
+/* Of stream.kind; NULL is unknown. */
+enum stream_kind walk_stream_kind(const char *name);
+
+/* The call puts an operation on a stream. */
+int walk_submits(const struct walk_call *call);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A call chain this deep is damaged. */
+#define MAX_DEPTH 16
+
+struct words {
+	sqlite3_stmt *parent, *name, *operation, *kernel;
+};
+
+static const char name_sql[] =
+	"SELECT t.name, t.runtime, s.api FROM call c JOIN call_type t ON t.id = c.type "
+	"LEFT JOIN site s ON s.id = c.site WHERE c.id = ?";
+
+static const char operation_sql[] =
+	"SELECT t.kind, ifnull(k.name, (SELECT k2.name FROM operation o JOIN kernel k2 "
+	" ON k2.id = o.kernel WHERE o.call = c.id)), c.bytes, c.direction, s.kind, s.id, s.cupti_id "
+	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "
+	"LEFT JOIN stream s ON s.id = c.stream WHERE c.id = ?";
+
+struct words *words_open(struct db *db)
+{
+	struct words *words = calloc(1, sizeof(*words));
+
+	if (!words)
+		return NULL;
+	words->parent = db_prepare(db, "SELECT parent FROM call WHERE id = ?");
+	words->name = db_prepare(db, name_sql);
+	words->operation = db_prepare(db, operation_sql);
+	words->kernel = db_prepare(db, "SELECT ifnull(k.name, ko.name) FROM call c "
+		"LEFT JOIN kernel k ON k.id = c.kernel LEFT JOIN operation o ON o.call = c.id "
+		"LEFT JOIN kernel ko ON ko.id = o.kernel WHERE c.id = ?");
+	if (words->parent && words->name && words->operation && words->kernel)
+		return words;
+	words_close(words);
+	return NULL;
+}
+
+void words_close(struct words *words)
+{
+	if (!words)
+		return;
+	sqlite3_finalize(words->parent);
+	sqlite3_finalize(words->name);
+	sqlite3_finalize(words->operation);
+	sqlite3_finalize(words->kernel);
+	free(words);
+}
+
+int64_t words_outermost(struct words *words, int64_t call)
+{
+	for (int depth = 0; depth < MAX_DEPTH; depth++) {
+		int64_t parent;
+
+		if (db_bind(words->parent, "i", call) || db_step(words->parent) < 0)
+			return -1;
+		parent = sqlite3_column_int64(words->parent, 0);
+		sqlite3_reset(words->parent);
+		if (!parent)
+			break;
+		call = parent;
+	}
+	return call;
+}
+
+/* cuMemFree_v2 is written cuMemFree, and the launch syntax has no name. */
+static void say_name(const char *name, int runtime, FILE *out)
+{
+	size_t length = strlen(name);
+
+	if (!strcmp(name, "__cudaLaunchKernel")) {
+		fputs("a launch", out);
+		return;
+	}
+	if (!runtime && length > 3 && name[length - 3] == '_' && name[length - 2] == 'v')
+		length -= 3;
+	fprintf(out, "%.*s", (int)length, name);
+}
+
+int words_call(struct words *words, int64_t call, FILE *out)
+{
+	int64_t outermost = words_outermost(words, call);
+	sqlite3_stmt *q = words->name;
+	int rc;
+
+	if (outermost < 0 || db_bind(q, "i", outermost))
+		return -1;
+	rc = db_step(q);
+	if (rc > 0) {
+		const char *api = (const char *)sqlite3_column_text(q, 2);
+		int runtime = sqlite3_column_int(q, 1);
+
+		if (api && !runtime)
+			say_name(api, 1, out);
+		else
+			say_name((const char *)sqlite3_column_text(q, 0), runtime, out);
+	}
+	sqlite3_reset(q);
+	return rc < 0 ? -1 : 0;
+}
+
+static void say_bytes(int64_t bytes, FILE *out)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
+	double size = (double)bytes;
+	int unit = 0;
+
+	for (; size >= 1024 && unit < 3; unit++)
+		size /= 1024;
+	fprintf(out, "%.3g %s", size, units[unit]);
+}
+
+static void say_what(sqlite3_stmt *q, FILE *out)
+{
+	static const char *const to[] = { " between host buffers", " to the device",
+		" to the host", " within the device", "" };
+	const char *kind = (const char *)sqlite3_column_text(q, 0);
+	const char *kernel = (const char *)sqlite3_column_text(q, 1);
+	int64_t direction = sqlite3_column_int64(q, 3);
+
+	if (!strcmp(kind, "copy") || !strcmp(kind, "copy_async")) {
+		fputs("a copy of ", out);
+		say_bytes(sqlite3_column_int64(q, 2), out);
+		fputs(to[direction >= 0 && direction < 4 ? direction : 4], out);
+	} else if (!strcmp(kind, "set") || !strcmp(kind, "set_async")) {
+		fputs("a memset of ", out);
+		say_bytes(sqlite3_column_int64(q, 2), out);
+	} else if (!strcmp(kind, "launch")) {
+		fprintf(out, "kernel '%s'", kernel ? kernel : "?");
+	} else if (!strcmp(kind, "event_record")) {
+		fputs("an event record", out);
+	} else if (!strcmp(kind, "stream_wait")) {
+		fputs("a wait for an event", out);
+	} else if (!strcmp(kind, "host_func")) {
+		fputs("a host function", out);
+	} else {
+		fputs("an operation", out);
+	}
+}
+
+static void say_where(sqlite3_stmt *q, FILE *out)
+{
+	const char *kind = (const char *)sqlite3_column_text(q, 4);
+	int number = sqlite3_column_type(q, 6) == SQLITE_NULL ? 5 : 6;
+
+	if (!kind)
+		return;
+	if (!strcmp(kind, "legacy"))
+		fputs(" on the legacy default stream", out);
+	else if (!strcmp(kind, "per-thread"))
+		fputs(" on the per-thread default stream", out);
+	else
+		fprintf(out, " on stream %lld", (long long)sqlite3_column_int64(q, number));
+}
+
+int words_operation(struct words *words, int64_t call, FILE *out)
+{
+	sqlite3_stmt *q = words->operation;
+	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
+
+	if (rc > 0) {
+		say_what(q, out);
+		say_where(q, out);
+	}
+	sqlite3_reset(q);
+	return rc < 0 ? -1 : 0;
+}
+
+const char *words_kernel(struct words *words, int64_t call)
+{
+	const char *name = NULL;
+
+	if (!db_bind(words->kernel, "i", call) && db_step(words->kernel) > 0)
+		name = (const char *)sqlite3_column_text(words->kernel, 0);
+	return name ? name : "";
+}
+
+void words_time(int64_t ns, FILE *out)
+{
+	if (ns < 1000)
+		fprintf(out, "%lld ns", (long long)ns);
+	else if (ns < 1000000)
+		fprintf(out, ns < 10000 ? "%.1f us" : "%.0f us", (double)ns / 1e3);
+	else if (ns < 1000000000)
+		fprintf(out, ns < 100000000 ? "%.1f ms" : "%.0f ms", (double)ns / 1e6);
+	else
+		fprintf(out, "%.2f s", (double)ns / 1e9);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls, operations and times in the words of the person who wrote the program: "cudaFree",
+ * "kernel 'stencil' on stream 14", "3.2 ms".
+ */
+#ifndef CUFENCE_WORDS_H
+#define CUFENCE_WORDS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "db.h"
+
+struct words;
+
+/* NULL after a message. */
+struct words *words_open(struct db *db);
+void words_close(struct words *words);
+
+/* The call as the user wrote it: the outermost recorded call, or the cudart function on its
+ * stack, or the driver call.  0, or -1 after a message. */
+int words_call(struct words *words, int64_t call, FILE *out);
+
+/* What a driver call submitted, and where: "kernel 'x' on stream 7". */
+int words_operation(struct words *words, int64_t call, FILE *out);
+
+/* The base name of the kernel a call launched, "" if none; valid until the next use of words. */
+const char *words_kernel(struct words *words, int64_t call);
+
+/* ns with a unit and two or three digits: "940 ns", "3.2 ms". */
+void words_time(int64_t ns, FILE *out);
+
+/* The outermost recorded call that a call was made from, itself if none; -1 after a message. */
+int64_t words_outermost(struct words *words, int64_t call);
+
+#endif
