@@ -253,6 +253,73 @@ static void impossible_parameters_are_refused(void **state)
 	refuse_with(&cubin, find_u32(&cubin, info_word(4, 0x11, 8)) + 4, 2, 4); /* no symbol */
 }
 
+static Elf64_Shdr *section_header(struct bytes *cubin, enum sample_section number)
+{
+	Elf64_Ehdr *header = (Elf64_Ehdr *)cubin->data;
+
+	return (Elf64_Shdr *)(cubin->data + header->e_shoff) + number;
+}
+
+static void attributes_cut_short_are_refused(void **state)
+{
+	struct guarded guarded;
+	struct bytes cubin;
+	struct image image;
+	size_t end;
+
+	guarded_init(&guarded);
+	for (unsigned less = 1; less < 4; less++) {
+		make_cubin(&cubin);
+		section_header(&cubin, KERNEL_INFO)->sh_size -= less;
+		assert_int_equal(read_checked(cubin.data, cubin.size, &image), -1);
+	}
+	/* The same with the section at the very end of the bytes. */
+	make_cubin(&cubin);
+	end = append(&cubin, (uint8_t[]){3, 0x19}, 2);
+	section_header(&cubin, KERNEL_INFO)->sh_offset = end;
+	section_header(&cubin, KERNEL_INFO)->sh_size = 2;
+	assert_int_equal(
+		read_checked(guarded_put(&guarded, cubin.data, cubin.size), cubin.size, &image), -1);
+	guarded_release(&guarded);
+}
+
+static void attributes_given_twice_are_refused(void **state)
+{
+	struct bytes cubin;
+	struct image image;
+
+	make_cubin(&cubin);
+	*section_header(&cubin, SHARED) = *section_header(&cubin, KERNEL_INFO);
+	assert_int_equal(read_checked(cubin.data, cubin.size, &image), -1);
+}
+
+static void a_device_function_is_no_kernel(void **state)
+{
+	struct bytes cubin;
+	struct image image;
+	Elf64_Sym *symbol;
+
+	make_cubin(&cubin);
+	symbol = (Elf64_Sym *)(cubin.data + section_header(&cubin, SYMBOLS)->sh_offset) + 1;
+	symbol->st_other = 0;
+	assert_int_equal(read_checked(cubin.data, cubin.size, &image), 0);
+	assert_int_equal(image.code[0].kernel_count, 0);
+	image_release(&image);
+}
+
+static void a_kernel_without_attributes_is_not_found(void **state)
+{
+	struct bytes cubin;
+	struct image image;
+
+	make_cubin(&cubin);
+	section_header(&cubin, KERNEL_INFO)->sh_name = 0;
+	assert_int_equal(read_checked(cubin.data, cubin.size, &image), 0);
+	assert_int_equal(image.code[0].kernel_count, 1);
+	assert_null(image_find_kernel(&image, SAMPLE_KERNEL));
+	image_release(&image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +332,10 @@ int main(void)
 		cmocka_unit_test(damaged_bytes_are_never_followed_out_of_bounds),
 		cmocka_unit_test(impossible_sizes_are_refused),
 		cmocka_unit_test(impossible_parameters_are_refused),
+		cmocka_unit_test(attributes_cut_short_are_refused),
+		cmocka_unit_test(attributes_given_twice_are_refused),
+		cmocka_unit_test(a_device_function_is_no_kernel),
+		cmocka_unit_test(a_kernel_without_attributes_is_not_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
