@@ -49,7 +49,8 @@ static inline void align8(struct bytes *bytes)
 enum sample_section { STRINGS = 1, SYMBOLS, INFO, KERNEL_INFO, SHARED, SECTIONS };
 
 static const char *const sample_section_names[SECTIONS] = {
-	"", ".strtab", ".symtab", ".nv.info", ".nv.info." SAMPLE_KERNEL, ".nv.shared." SAMPLE_KERNEL};
+	"", ".strtab", ".symtab", ".nv.info",
+	".nv.info." SAMPLE_KERNEL, ".nv.shared." SAMPLE_KERNEL};
 
 static inline uint32_t info_word(unsigned format, unsigned attribute, unsigned value)
 {

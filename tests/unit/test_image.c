@@ -265,6 +265,7 @@ static void attributes_cut_short_are_refused(void **state)
 	struct guarded guarded;
 	struct bytes cubin;
 	struct image image;
+	uint8_t *data;
 	size_t end;
 
 	guarded_init(&guarded);
@@ -278,8 +279,8 @@ static void attributes_cut_short_are_refused(void **state)
 	end = append(&cubin, (uint8_t[]){3, 0x19}, 2);
 	section_header(&cubin, KERNEL_INFO)->sh_offset = end;
 	section_header(&cubin, KERNEL_INFO)->sh_size = 2;
-	assert_int_equal(
-		read_checked(guarded_put(&guarded, cubin.data, cubin.size), cubin.size, &image), -1);
+	data = guarded_put(&guarded, cubin.data, cubin.size);
+	assert_int_equal(read_checked(data, cubin.size, &image), -1);
 	guarded_release(&guarded);
 }
 
