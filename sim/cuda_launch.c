@@ -6,6 +6,7 @@
 #include "cuda_state.h"
 
 #define KERNEL_TIME 10000 /* ns, of a kernel that does not say how long it lasts */
+#define KERNEL_LEAST 2000 /* ns, even of one that says 0 */
 
 struct launch {
 	struct function *function;
@@ -34,7 +35,7 @@ static uint64_t launch_duration(const struct launch *launch)
 
 	if (launch->function->spins && first)
 		memcpy(&ns, first, sizeof(ns));
-	return ns;
+	return ns > KERNEL_LEAST ? ns : KERNEL_LEAST;
 }
 
 static bool dimensions_valid(const CUlaunchConfig *c)

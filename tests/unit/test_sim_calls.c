@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The simulator has every call of calls.def, and gives out the right variant of each. */
+#include "sim_driver.h"
+
+static void *libcuda;
+
+static int open_libraries(void **state)
+{
+	libcuda = sim_open("libcuda.so.1");
+	return libcuda ? sim_setup(state) : -1;
+}
+
+static unsigned int missing_in(void *library, const char *const *names, size_t count)
+{
+	unsigned int missing = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (dlvsym(library, names[i], "libcudart.so.13"))
+			continue;
+		fprintf(stderr, "no %s@libcudart.so.13\n", names[i]);
+		missing++;
+	}
+	return missing;
+}
+
+static void runtime_exports_every_row_under_its_version(void **state)
+{
+	static const char *const names[] = {
+#define RUNTIME(symbol, first, last, params, args) #symbol,
+#define RUNTIME_PT(symbol, suffix, first, last, params, args) #symbol, #symbol #suffix,
+#include "calls.def"
+	};
+	void *library = sim_open("libcudart.so.13");
+
+	assert_non_null(library);
+	assert_int_equal(missing_in(library, names, sizeof(names) / sizeof(*names)), 0);
+}
+
+static void check_lookup(const char *base, int version, cuuint64_t flags, const char *symbol)
+{
+	CUdriverProcAddressQueryResult status;
+	void *address;
+
+	assert_int_equal(drv.cuGetProcAddress_v2(base, &address, version, flags, &status), 0);
+	assert_int_equal(status, CU_GET_PROC_ADDRESS_SUCCESS);
+	assert_ptr_equal(address, sim_symbol(libcuda, symbol));
+}
+
+static void lookup_of_every_row_gives_its_exported_symbol(void **state)
+{
+#define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
+	check_lookup(#base, since, 0, #symbol);
+#define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
+	check_lookup(#base, since, 0, #symbol); \
+	check_lookup(#base, pt_since, 2, #symbol #suffix);
+#include "calls.def"
+}
+
+static void lookup_gives_the_newest_variant_that_is_not_newer(void **state)
+{
+	check_lookup("cuCtxSynchronize", 12090, 0, "cuCtxSynchronize");
+	check_lookup("cuCtxSynchronize", 99999, 0, "cuCtxSynchronize_v2");
+	check_lookup("cuGetProcAddress", 11030, 0, "cuGetProcAddress");
+	check_lookup("cuGetProcAddress", 13000, 0, "cuGetProcAddress_v2");
+	check_lookup("cuEventElapsedTime", 12070, 0, "cuEventElapsedTime");
+}
+
+static void per_thread_lookup_falls_back_to_calls_without_a_stream(void **state)
+{
+	check_lookup("cuMemAlloc", 13000, 2, "cuMemAlloc_v2");
+	check_lookup("cuMemcpyHtoD", 13000, 2, "cuMemcpyHtoD_v2_ptds");
+}
+
+static void unknown_and_too_new_names_are_told_apart(void **state)
+{
+	CUdriverProcAddressQueryResult status;
+	void *address = &status;
+
+	assert_int_equal(drv.cuGetProcAddress_v2("cuNothing", &address, 13000, 0, &status),
+		CUDA_ERROR_NOT_FOUND);
+	assert_int_equal(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+	assert_null(address);
+	assert_int_equal(drv.cuGetProcAddress_v2("cuMemAllocAsync", &address, 11010, 0, &status),
+		CUDA_ERROR_NOT_FOUND);
+	assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+	assert_int_equal(drv.cuGetProcAddress_v2("", &address, 0, 0, NULL), CUDA_ERROR_NOT_FOUND);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runtime_exports_every_row_under_its_version),
+		cmocka_unit_test(lookup_of_every_row_gives_its_exported_symbol),
+		cmocka_unit_test(lookup_gives_the_newest_variant_that_is_not_newer),
+		cmocka_unit_test(per_thread_lookup_falls_back_to_calls_without_a_stream),
+		cmocka_unit_test(unknown_and_too_new_names_are_told_apart),
+	};
+
+	return cmocka_run_group_tests(tests, open_libraries, NULL);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The simulated CUPTI: one subscriber, callbacks around calls, records of operations. */
+#include <string.h>
+
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#include "sim_driver.h"
+#include <cupti_activity.h>
+#include <cupti_callbacks.h>
+#include <cupti_driver_cbid.h>
+
+#define RECORDS 64
+
+static struct {
+	typeof(&cuptiSubscribe) subscribe;
+	typeof(&cuptiUnsubscribe) unsubscribe;
+	typeof(&cuptiEnableCallback) enable_callback;
+	typeof(&cuptiActivityRegisterCallbacks) register_callbacks;
+	typeof(&cuptiActivityEnable) enable;
+	typeof(&cuptiActivityDisable) disable;
+	typeof(&cuptiActivityFlushAll) flush;
+	typeof(&cuptiActivityGetNextRecord) next;
+	typeof(&cuptiActivityGetNumDroppedRecords) number_dropped;
+	typeof(&cuptiGetTimestamp) timestamp;
+	typeof(&cuptiGetContextId) context_id;
+	typeof(&cuptiGetStreamIdEx) stream_id;
+} cupti;
+
+static CUpti_SubscriberHandle subscriber;
+
+/* Of the last call that a callback told about. */
+static struct {
+	unsigned int enters, exits;
+	uint32_t correlation;
+	CUpti_CallbackId cbid;
+	CUresult result;
+	unsigned int grid_x;
+	char name[64];
+} seen;
+
+static union {
+	CUpti_Activity head;
+	CUpti_ActivityKernel10 kernel;
+	CUpti_ActivityMemcpy6 copy;
+	CUpti_ActivityMemset4 set;
+	CUpti_ActivityOverhead3 overhead;
+} records[RECORDS];
+static size_t record_count;
+static size_t buffer_size = 1 << 16;
+
+static void on_call(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+	const void *data)
+{
+	const CUpti_CallbackData *call = data;
+
+	seen.cbid = cbid;
+	seen.correlation = call->correlationId;
+	strncpy(seen.name, call->functionName, sizeof(seen.name) - 1);
+	if (call->callbackSite == CUPTI_API_ENTER) {
+		seen.enters++;
+		*call->correlationData = call->correlationId;
+		if (cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel)
+			seen.grid_x = *(const unsigned int *)((const char *)call->functionParams +
+				sizeof(CUfunction));
+		return;
+	}
+	seen.exits++;
+	seen.result = *(const CUresult *)call->functionReturnValue;
+	assert_int_equal(*call->correlationData, call->correlationId);
+}
+
+static void on_request(uint8_t **buffer, size_t *size, size_t *limit)
+{
+	*buffer = buffer_size ? malloc(buffer_size) : NULL;
+	*size = buffer_size;
+	*limit = 0;
+}
+
+static void on_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+	size_t valid)
+{
+	CUpti_Activity *record = NULL;
+
+	while (!cupti.next(buffer, valid, &record) && record_count < RECORDS) {
+		size_t left = valid - (size_t)((uint8_t *)record - buffer);
+
+		memcpy(&records[record_count++], record,
+			left < sizeof(*records) ? left : sizeof(*records));
+	}
+	free(buffer);
+}
+
+static int setup(void **state)
+{
+	void *library = sim_open("libcupti.so.13");
+
+	sim_setup(state);
+	*(void **)&cupti.subscribe = sim_symbol(library, "cuptiSubscribe");
+	*(void **)&cupti.unsubscribe = sim_symbol(library, "cuptiUnsubscribe");
+	*(void **)&cupti.enable_callback = sim_symbol(library, "cuptiEnableCallback");
+	*(void **)&cupti.register_callbacks =
+		sim_symbol(library, "cuptiActivityRegisterCallbacks");
+	*(void **)&cupti.enable = sim_symbol(library, "cuptiActivityEnable");
+	*(void **)&cupti.disable = sim_symbol(library, "cuptiActivityDisable");
+	*(void **)&cupti.flush = sim_symbol(library, "cuptiActivityFlushAll");
+	*(void **)&cupti.next = sim_symbol(library, "cuptiActivityGetNextRecord");
+	*(void **)&cupti.number_dropped =
+		sim_symbol(library, "cuptiActivityGetNumDroppedRecords");
+	*(void **)&cupti.timestamp = sim_symbol(library, "cuptiGetTimestamp");
+	*(void **)&cupti.context_id = sim_symbol(library, "cuptiGetContextId");
+	*(void **)&cupti.stream_id = sim_symbol(library, "cuptiGetStreamIdEx");
+	assert_int_equal(cupti.subscribe(&subscriber, on_call, NULL), 0);
+	return cupti.register_callbacks(on_request, on_complete);
+}
+
+static int fresh(void **state)
+{
+	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET,
+		CUPTI_ACTIVITY_KIND_OVERHEAD };
+
+	sim_quiet(state);
+	cupti.flush(0);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		assert_int_equal(cupti.enable(kinds[i]), 0);
+	memset(&seen, 0, sizeof(seen));
+	record_count = 0;
+	return cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+		CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
+}
+
+static void second_subscriber_is_refused_until_the_first_leaves(void **state)
+{
+	CUpti_SubscriberHandle second;
+
+	assert_int_equal(cupti.subscribe(&second, on_call, NULL),
+		CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+	assert_int_equal(cupti.unsubscribe(subscriber), 0);
+	spin(NULL, 1000);
+	assert_int_equal(seen.enters, 0);
+	assert_int_equal(cupti.subscribe(&subscriber, on_call, NULL), 0);
+}
+
+static void callbacks_frame_the_calls_they_were_enabled_for(void **state)
+{
+	uint64_t ns = 1000;
+	void *values[] = { &ns };
+
+	drv.cuStreamQuery(NULL);
+	assert_int_equal(seen.enters, 0);
+	drv.cuLaunchKernel(spin_function, 77, 1, 1, 1, 1, 1, 0, NULL, values, NULL);
+	assert_int_equal(seen.enters, 1);
+	assert_int_equal(seen.exits, 1);
+	assert_int_equal(seen.grid_x, 77);
+	assert_string_equal(seen.name, "cuLaunchKernel");
+	drv.cuLaunchKernel(spin_function, 0, 1, 1, 1, 1, 1, 0, NULL, values, NULL);
+	assert_int_equal(seen.result, CUDA_ERROR_INVALID_VALUE);
+}
+
+static void kernel_record_matches_the_call_that_launched_it(void **state)
+{
+	CUstream stream = stream_create(0);
+	uint64_t before = drv.cufence_sim_clock(), after;
+	CUcontext context;
+	uint32_t id;
+
+	drv.cuDevicePrimaryCtxRetain(&context, 0);
+	assert_int_equal(spin(stream, 5 * MS), 0);
+	drv.cuStreamSynchronize(stream);
+	assert_int_equal(cupti.flush(0), 0);
+	assert_int_equal(record_count, 1);
+	assert_int_equal(records[0].head.kind, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	assert_int_equal(records[0].kernel.correlationId, seen.correlation);
+	assert_string_equal(records[0].kernel.name, "_ZN7cufence4spinEy");
+	assert_int_equal(records[0].kernel.end - records[0].kernel.start, 5 * MS);
+	assert_true(records[0].kernel.start > before);
+	assert_int_equal(cupti.timestamp(&after), 0);
+	assert_true(records[0].kernel.end < after);
+	assert_int_equal(cupti.stream_id(context, stream, 0, &id), 0);
+	assert_int_equal(records[0].kernel.streamId, id);
+	assert_int_equal(cupti.context_id(context, &id), 0);
+	assert_int_equal(records[0].kernel.contextId, id);
+}
+
+static void copy_records_tell_direction_and_kinds_of_memory(void **state)
+{
+	CUdeviceptr device;
+	void *pinned;
+	char pageable[100];
+
+	drv.cuMemAlloc_v2(&device, 100);
+	drv.cuMemAllocHost_v2(&pinned, 100);
+	drv.cuMemcpyDtoH_v2(pageable, device, 100);
+	drv.cuMemcpyHtoDAsync_v2(device, pinned, 60, NULL);
+	drv.cuMemsetD32_v2(device, 5, 10);
+	drv.cuCtxSynchronize();
+	cupti.flush(0);
+	assert_int_equal(record_count, 3);
+	assert_int_equal(records[0].copy.copyKind, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
+	assert_int_equal(records[0].copy.srcKind, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
+	assert_int_equal(records[0].copy.dstKind, CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE);
+	assert_int_equal(records[0].copy.flags, 0);
+	assert_int_equal(records[1].copy.copyKind, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
+	assert_int_equal(records[1].copy.srcKind, CUPTI_ACTIVITY_MEMORY_KIND_PINNED);
+	assert_int_equal(records[1].copy.bytes, 60);
+	assert_int_equal(records[1].copy.flags, CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC);
+	assert_int_equal(records[2].head.kind, CUPTI_ACTIVITY_KIND_MEMSET);
+	assert_int_equal(records[2].set.bytes, 40);
+	assert_int_equal(records[2].set.value, 5);
+	assert_int_equal(records[2].set.streamId, 7);
+}
+
+static void first_use_of_a_kernel_is_overhead(void **state)
+{
+	CUfunction function;
+	CUmodule module;
+	CUdeviceptr device;
+	void *values[] = { &device };
+
+	drv.cuMemAlloc_v2(&device, 100);
+	drv.cuModuleLoadData(&module, sim_ptx);
+	drv.cuModuleGetFunction(&function, module, "_Z5plainPf");
+	drv.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, values, NULL);
+	drv.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, values, NULL);
+	drv.cuCtxSynchronize();
+	cupti.flush(0);
+	assert_int_equal(record_count, 3);
+	assert_int_equal(records[0].overhead.overheadKind,
+		CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING);
+	assert_int_equal(records[0].overhead.correlationId, records[1].kernel.correlationId);
+	assert_int_equal(records[1].kernel.end - records[1].kernel.start, 10000);
+}
+
+static void nothing_is_recorded_of_a_disabled_kind(void **state)
+{
+	cupti.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	spin(NULL, 1000);
+	drv.cuCtxSynchronize();
+	cupti.flush(0);
+	assert_int_equal(record_count, 0);
+}
+
+static void records_without_a_buffer_are_counted_as_dropped(void **state)
+{
+	size_t dropped = 0;
+
+	buffer_size = 0;
+	spin(NULL, 1000);
+	spin(NULL, 1000);
+	drv.cuCtxSynchronize();
+	cupti.flush(0);
+	buffer_size = 1 << 16;
+	assert_int_equal(cupti.number_dropped(NULL, 0, &dropped), 0);
+	assert_int_equal(dropped, 2);
+	assert_int_equal(record_count, 0);
+}
+
+static void small_buffers_are_filled_one_after_the_other(void **state)
+{
+	buffer_size = 2 * sizeof(CUpti_ActivityKernel10);
+	for (int i = 0; i < 5; i++)
+		spin(NULL, 1000);
+	drv.cuCtxSynchronize();
+	cupti.flush(0);
+	buffer_size = 1 << 16;
+	assert_int_equal(record_count, 5);
+	for (int i = 1; i < 5; i++)
+		assert_true(records[i].kernel.start > records[i - 1].kernel.end);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, fresh)
+	const struct CMUnitTest tests[] = {
+		TEST(second_subscriber_is_refused_until_the_first_leaves),
+		TEST(callbacks_frame_the_calls_they_were_enabled_for),
+		TEST(kernel_record_matches_the_call_that_launched_it),
+		TEST(copy_records_tell_direction_and_kinds_of_memory),
+		TEST(first_use_of_a_kernel_is_overhead),
+		TEST(nothing_is_recorded_of_a_disabled_kind),
+		TEST(records_without_a_buffer_are_counted_as_dropped),
+		TEST(small_buffers_are_filled_one_after_the_other),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
