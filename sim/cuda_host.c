@@ -12,7 +12,7 @@ static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static bool started;
 static int running_tid; /* 0: the thread has not begun with the first op */
 static _Atomic int returned;
-static _Thread_local bool is_self;
+static _Thread_local bool is_self __attribute__((tls_model("initial-exec")));
 
 bool host_is_self(void)
 {

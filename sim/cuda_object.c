@@ -5,7 +5,7 @@
 #include "cuda_state.h"
 
 #define ARENA_BASE 0x5f0000000000ull
-#define ARENA_BYTES (1ull << 30)
+#define ARENA_BYTES (64ull << 20)
 #define SLOT 256
 #define MAGIC 0x63756673u
 
@@ -20,13 +20,20 @@ static char *arena;
 static size_t used;
 static struct slot *free_slots;
 
+/* Leak checkers, where there is one, must look for pointers in the arena. */
+extern void __lsan_register_root_region(const void *begin, size_t size) __attribute__((weak));
+
 static bool arena_map(void)
 {
 	void *map = mmap((void *)ARENA_BASE, ARENA_BYTES, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 
-	arena = map == MAP_FAILED ? NULL : map;
-	return arena;
+	if (map == MAP_FAILED)
+		return false;
+	arena = map;
+	if (__lsan_register_root_region)
+		__lsan_register_root_region(arena, ARENA_BYTES);
+	return true;
 }
 
 void *object_new(enum object_kind kind, size_t bytes)

@@ -21,7 +21,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t keeper_work = PTHREAD_COND_INITIALIZER;
 static struct thread *threads;
-static _Thread_local struct thread *self;
+/* Initial-exec: leak checkers stumble over the dynamic thread-local storage of a dlopen'ed library. */
+static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
 static pthread_key_t exit_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic uint64_t last_call; /* real ns */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cudart.h"
 
+#include <cuda_profiler_api.h>
 #include <string.h>
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -131,4 +132,25 @@ cudaError_t cudaDriverGetVersion(int *version)
 	if (simrt_init())
 		return cudaSuccess;
 	return simrt_result(simrt_driver.cuDriverGetVersion(version));
+}
+
+/* Hints, and a switch for profilers: nothing to do is all there is to do. */
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
+{
+	return simrt_context();
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config)
+{
+	return simrt_context();
+}
+
+cudaError_t cudaProfilerStart(void)
+{
+	return simrt_context();
+}
+
+cudaError_t cudaProfilerStop(void)
+{
+	return simrt_context();
 }

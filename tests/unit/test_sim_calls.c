@@ -36,6 +36,15 @@ static void runtime_exports_every_row_under_its_version(void **state)
 	assert_int_equal(missing_in(library, names, sizeof(names) / sizeof(*names)), 0);
 }
 
+static void missing_runtime_calls_say_that_they_are(void **state)
+{
+	void *library = sim_open("libcudart.so.13");
+	int (*capture)(void);
+
+	*(void **)&capture = sim_symbol(library, "cudaStreamBeginCapture");
+	assert_int_equal(capture(), CUDA_ERROR_NOT_SUPPORTED);
+}
+
 static void check_lookup(const char *base, int version, cuuint64_t flags, const char *symbol)
 {
 	CUdriverProcAddressQueryResult status;
@@ -90,6 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runtime_exports_every_row_under_its_version),
+		cmocka_unit_test(missing_runtime_calls_say_that_they_are),
 		cmocka_unit_test(lookup_of_every_row_gives_its_exported_symbol),
 		cmocka_unit_test(lookup_gives_the_newest_variant_that_is_not_newer),
 		cmocka_unit_test(per_thread_lookup_falls_back_to_calls_without_a_stream),
