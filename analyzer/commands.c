@@ -38,6 +38,11 @@ static const struct command_option query_options[] = {
 	{ 0 }
 };
 
+static const struct command_option dump_options[] = {
+	{ "--symbols", NULL, "add what this machine's files say about call sites" },
+	{ 0 }
+};
+
 static const struct command_option undump_options[] = {
 	{ "-o", "TRACE", "the trace file to write" },
 	{ 0 }
@@ -58,7 +63,7 @@ const struct command commands[] = {
 		cmd_check, EXIT_TROUBLE, 0, 1, 0 },
 	{ "query", "NAME.db SQL|NAME", "read-only SQL, or a query that ships with cufence",
 		query_options, cmd_query, EXIT_TROUBLE, 0, 2, 0 },
-	{ "dump", "TRACE", "print a trace as text", no_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },
+	{ "dump", "TRACE", "print a trace as text", dump_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },
 	{ "undump", "TEXT", "make a trace from text (\"-\": stdin)", undump_options, cmd_undump,
 		EXIT_TROUBLE, 1, 1, 0 },
 	{ "help", "[COMMAND]", "this text, or that of a command", no_options, cmd_help,

@@ -217,6 +217,16 @@ static int insert_device(struct loader *loader, const struct device_info_record 
 		(int64_t)device->memory_bytes);
 }
 
+static int insert_symbol(struct loader *loader, const struct symbol_record *symbol)
+{
+	const char *file = symbol->file_length ? symbol->data + symbol->function_length : NULL;
+
+	return db_run(loader->insert[INSERT_SYMBOL], "iiittI", loader->process,
+		(int64_t)symbol->address, (int64_t)symbol->depth,
+		symbol->function_length ? symbol->data : NULL, (size_t)symbol->function_length,
+		file, (size_t)symbol->file_length, symbol->line ? (int64_t)symbol->line : DB_NULL);
+}
+
 static int scan_record(struct loader *loader, const struct record *record)
 {
 	const struct property_record *property = (const struct property_record *)record;
@@ -248,6 +258,8 @@ static int scan_record(struct loader *loader, const struct record *record)
 		return db_run(loader->insert[INSERT_PROPERTY], "itt", loader->process,
 			property->data, (size_t)property->name_length,
 			property->data + property->name_length, (size_t)property->value_length);
+	case RECORD_SYMBOL:
+		return insert_symbol(loader, (const struct symbol_record *)record);
 	case RECORD_THREAD:
 		return add_thread(loader, (const struct thread_record *)record);
 	default:

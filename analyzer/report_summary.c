@@ -53,12 +53,13 @@ static int print_device(struct db *db, FILE *out)
 {
 	char busy[DURATION_SIZE], share[DURATION_SIZE];
 	int64_t whole = duration(db), used = db_int(db, busy_sql, 0);
-	sqlite3_stmt *q = db_prepare(db, "SELECT DISTINCT name FROM device");
+	sqlite3_stmt *q = db_prepare(db, "SELECT DISTINCT name || CASE "
+		"WHEN simulated AND name NOT LIKE '%simulated%' THEN ' (simulated)' ELSE '' END "
+		"FROM device JOIN process ON process.id = device.process");
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)
-		fprintf(out, "    device   %s%s\n", (const char *)sqlite3_column_text(q, 0),
-			db_int(db, "SELECT max(simulated) FROM process", 0) ? " (simulated)" : "");
+		fprintf(out, "    device   %s\n", (const char *)sqlite3_column_text(q, 0));
 	sqlite3_finalize(q);
 	if (step || !db_int(db, "SELECT count(*) FROM operation", 0))
 		return step;

@@ -85,6 +85,19 @@ static int prepend(const char *name, const char *value)
 	return rc;
 }
 
+/* A CUPTI installed with the toolkit would be found first, and needs a device. */
+static int set_simulator(const char *folder)
+{
+	char *cupti;
+	int rc;
+
+	if (asprintf(&cupti, "%s/libcupti.so.13", folder) < 0)
+		return -1;
+	rc = setenv("CUFENCE_CUPTI", cupti, 0);
+	free(cupti);
+	return rc ? rc : prepend("LD_LIBRARY_PATH", folder);
+}
+
 static int set_environment(const struct run_environment *environment)
 {
 	if (prepend("LD_PRELOAD", environment->library) ||
@@ -94,7 +107,7 @@ static int set_environment(const struct run_environment *environment)
 		return -1;
 	if (environment->graphs && setenv("CUFENCE_GRAPHS", environment->graphs, 1))
 		return -1;
-	return environment->simulator ? prepend("LD_LIBRARY_PATH", environment->simulator) : 0;
+	return environment->simulator ? set_simulator(environment->simulator) : 0;
 }
 
 static volatile sig_atomic_t running; /* the program's process, for pass_on() */

@@ -124,6 +124,15 @@ CREATE TABLE module ( -- an executable mapping of the process
 	build_id TEXT
 );
 
+CREATE TABLE symbol ( -- what the trace itself says of an address of a site (dump --symbols)
+	process INTEGER NOT NULL REFERENCES process(id),
+	address INTEGER NOT NULL,
+	depth INTEGER NOT NULL,         -- among the functions inlined there, 0 is the innermost
+	function TEXT,                  -- as linked: mangled
+	file TEXT,
+	line INTEGER
+);
+
 CREATE TABLE site ( -- a place calls came from: up to eight return addresses
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),

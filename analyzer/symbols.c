@@ -5,29 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "demangle.h"
 #include "map.h"
 #include "record.h"
-#include "symbols_file.h"
+#include "symbols_space.h"
 #include "symbols_user.h"
 
 /* Inlined functions at one address, beyond which nobody reads on. */
 #define MAX_INLINED 16
 #define MAX_FRAMES (SITE_FRAMES * MAX_INLINED)
 
-struct mapping {
-	int64_t id;
-	uint64_t start, end, file_offset;
-	char *path, *build_id;
-	int system;
-	int opened;                /* file was tried: NULL is final */
-	struct symbol_file *file;
-};
-
 struct resolved_frame {
 	uint64_t address;
-	const struct mapping *mapping;
+	const struct mapping *mapping; /* NULL: in none that is known */
 	struct source_frame source;
 	char name[256];            /* "": not known */
 	int user;
@@ -36,57 +26,59 @@ struct resolved_frame {
 struct symbols {
 	struct db *db;
 	int64_t process;
-	struct mapping *mapping;
-	size_t mapping_count;
+	struct symbol_space space;
 	struct map kernels;        /* hashes of mangled names: host stubs have the same */
 	struct resolved_frame frame[MAX_FRAMES];
 	int frame_count;
 	sqlite3_stmt *read, *drop, *insert, *update;
 };
 
-static char *copy_text(sqlite3_stmt *stmt, int column)
-{
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
-
-	return text ? strdup(text) : NULL;
-}
-
-static void forget_mappings(struct symbols *s)
-{
-	for (size_t i = 0; i < s->mapping_count; i++) {
-		symbol_file_close(s->mapping[i].file);
-		free(s->mapping[i].path);
-		free(s->mapping[i].build_id);
-	}
-	free(s->mapping);
-	s->mapping = NULL;
-	s->mapping_count = 0;
-	map_release(&s->kernels);
-}
-
 static int read_mappings(struct symbols *s)
 {
 	sqlite3_stmt *q = db_prepare(s->db, "SELECT id, start, end, file_offset, path, build_id "
-		"FROM module WHERE process = ? ORDER BY id DESC");
-	struct mapping *more;
+		"FROM module WHERE process = ?");
 	int step = -1;
 
 	if (!q || db_bind(q, "i", s->process))
 		goto out;
 	while ((step = db_step(q)) > 0) {
-		more = array_room(s->mapping, s->mapping_count, sizeof(*more));
-		if (!more)
-			goto out;
-		s->mapping = more;
-		more[s->mapping_count] = (struct mapping){
+		struct mapping mapping = {
 			.id = sqlite3_column_int64(q, 0),
 			.start = (uint64_t)sqlite3_column_int64(q, 1),
 			.end = (uint64_t)sqlite3_column_int64(q, 2),
 			.file_offset = (uint64_t)sqlite3_column_int64(q, 3),
-			.path = copy_text(q, 4), .build_id = copy_text(q, 5),
+			.path = (char *)(uintptr_t)sqlite3_column_text(q, 4),
+			.build_id = (char *)(uintptr_t)sqlite3_column_text(q, 5),
 		};
-		more[s->mapping_count].system = module_is_system(more[s->mapping_count].path);
-		s->mapping_count++;
+		if (symbol_space_map(&s->space, &mapping)) {
+			step = -1;
+			break;
+		}
+	}
+out:
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+/* What the trace itself says about its addresses. */
+static int read_recorded(struct symbols *s)
+{
+	sqlite3_stmt *q = db_prepare(s->db, "SELECT address, function, file, line FROM symbol "
+		"WHERE process = ? ORDER BY address, depth");
+	int step = -1;
+
+	if (!q || db_bind(q, "i", s->process))
+		goto out;
+	while ((step = db_step(q)) > 0) {
+		struct source_frame frame = {
+			.symbol = (const char *)sqlite3_column_text(q, 1),
+			.file = (const char *)sqlite3_column_text(q, 2),
+			.line = sqlite3_column_int(q, 3),
+		};
+		if (symbol_space_record(&s->space, (uint64_t)sqlite3_column_int64(q, 0), &frame)) {
+			step = -1;
+			break;
+		}
 	}
 out:
 	sqlite3_finalize(q);
@@ -117,20 +109,6 @@ static int is_kernel(const struct symbols *s, const char *name)
 	return name && map_get(&s->kernels, map_hash(name, strlen(name)), 0);
 }
 
-static struct mapping *mapping_of(struct symbols *s, uint64_t address)
-{
-	for (size_t i = 0; i < s->mapping_count; i++)
-		if (s->mapping[i].start <= address && address < s->mapping[i].end)
-			return &s->mapping[i];
-	return NULL;
-}
-
-/* The offset in the module's file of the call before a return address. */
-static uint64_t call_offset(const struct mapping *mapping, uint64_t address)
-{
-	return address - 1 - mapping->start + mapping->file_offset;
-}
-
 static void name_frame(const struct symbols *s, struct resolved_frame *frame)
 {
 	const struct source_frame *source = &frame->source;
@@ -149,17 +127,9 @@ static void name_frame(const struct symbols *s, struct resolved_frame *frame)
 static void expand(struct symbols *s, uint64_t address)
 {
 	struct source_frame source[MAX_INLINED];
-	struct mapping *mapping = mapping_of(s, address - 1);
-	int count = 0;
+	const struct mapping *mapping = symbol_space_find(&s->space, address);
+	int count = symbol_space_lookup(&s->space, address, source, MAX_INLINED);
 
-	if (mapping && !mapping->system) {
-		if (!mapping->opened)
-			mapping->file = symbol_file_open(mapping->path, mapping->build_id);
-		mapping->opened = 1;
-		if (mapping->file)
-			count = symbol_file_lookup(mapping->file, call_offset(mapping, address),
-				source, MAX_INLINED);
-	}
 	if (!count)
 		source[count++] = (struct source_frame){ 0 };
 	for (int i = 0; i < count && s->frame_count < MAX_FRAMES; i++) {
@@ -209,7 +179,7 @@ static void describe(const struct resolved_frame *frame, char *text, size_t size
 		snprintf(text, size, "%s:%d", base_of(frame->source.file), frame->source.line);
 	else if (frame->mapping)
 		snprintf(text, size, "%s+0x%llx", base_of(frame->mapping->path),
-			(unsigned long long)call_offset(frame->mapping, frame->address) + 1);
+			(unsigned long long)mapping_offset(frame->mapping, frame->address));
 	else
 		snprintf(text, size, "0x%llx", (unsigned long long)frame->address);
 }
@@ -260,7 +230,7 @@ static int resolve_process(struct symbols *s, sqlite3_stmt *sites)
 {
 	int step;
 
-	if (read_mappings(s) || read_kernels(s) || db_bind(sites, "i", s->process))
+	if (read_mappings(s) || read_recorded(s) || read_kernels(s) || db_bind(sites, "i", s->process))
 		return -1;
 	while ((step = db_step(sites)) > 0)
 		if (resolve_site(s, sqlite3_column_int64(sites, 0)))
@@ -283,7 +253,8 @@ static int resolve_all(struct symbols *s)
 		(step = db_step(processes)) > 0) {
 		s->process = sqlite3_column_int64(processes, 0);
 		step = resolve_process(s, sites);
-		forget_mappings(s);
+		symbol_space_release(&s->space);
+		map_release(&s->kernels);
 		if (step < 0)
 			break;
 	}

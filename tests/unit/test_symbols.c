@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "db.h"
+#include "symbols.h"
+#include "symbols_file.h"
+#include "symbols_user.h"
+
+#define DATABASE "test_symbols.db"
+
+static volatile int sink;
+
+/* Return addresses of this file's own functions, as the recorder would see them. */
+static uintptr_t inner_address, outer_address;
+static int call_line, inlined_line;
+
+static inline __attribute__((always_inline)) void inlined_part(void)
+{
+	uintptr_t next;
+
+	__asm__ volatile("lea 0(%%rip), %0" : "=r"(next)); inlined_line = __LINE__;
+	inner_address = next;
+	sink++;
+}
+
+__attribute__((noinline)) static void note_return(void)
+{
+	outer_address = (uintptr_t)__builtin_return_address(0);
+	sink++;
+}
+
+__attribute__((noinline)) static void user_function(void)
+{
+	note_return(); call_line = __LINE__;
+	inlined_part();
+	sink++;
+}
+
+/* Offset in the file of an address of this program. */
+static uint64_t file_offset(uintptr_t address, char path[4096])
+{
+	unsigned long long start, end, offset, found = 0;
+	char line[8192];
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%llx-%llx %*s %llx %*s %*s %4095s", &start, &end, &offset,
+			    path) == 4 && address >= start && address < end) {
+			found = address - start + offset;
+			break;
+		}
+	}
+	fclose(maps);
+	assert_int_not_equal(found, 0);
+	return found;
+}
+
+static void a_return_address_has_function_and_line(void **state)
+{
+	struct source_frame frame[4];
+	struct symbol_file *file;
+	char path[4096];
+	uint64_t offset;
+
+	user_function();
+	offset = file_offset(outer_address, path) - 1;
+	file = symbol_file_open(path, NULL);
+	assert_non_null(file);
+	assert_true(symbol_file_lookup(file, offset, frame, 4) >= 1);
+	assert_string_equal(frame[0].name, "user_function");
+	assert_non_null(strstr(frame[0].file, "test_symbols.c"));
+	assert_int_equal(frame[0].line, call_line);
+	symbol_file_close(file);
+}
+
+static void an_inlined_function_has_a_frame_of_its_own(void **state)
+{
+	struct source_frame frame[4];
+	struct symbol_file *file;
+	char path[4096];
+	int count;
+
+	user_function();
+	file = symbol_file_open((file_offset(inner_address, path), path), NULL);
+	assert_non_null(file);
+	count = symbol_file_lookup(file, file_offset(inner_address, path) - 1, frame, 4);
+	assert_int_equal(count, 2);
+	assert_string_equal(frame[0].name, "inlined_part");
+	assert_int_equal(frame[0].line, inlined_line);
+	assert_string_equal(frame[1].name, "user_function");
+	assert_int_equal(frame[1].line, call_line + 1);
+	symbol_file_close(file);
+}
+
+static void another_build_is_not_believed(void **state)
+{
+	char path[4096];
+
+	file_offset((uintptr_t)user_function, path);
+	assert_null(symbol_file_open(path, "0123456789abcdef0123456789abcdef01234567"));
+	assert_null(symbol_file_open("/nonexistent", NULL));
+	assert_null(symbol_file_open("/proc/self/maps", NULL));
+}
+
+static void expect_cuda(int wanted, const char *symbol, const char *name, const char *file)
+{
+	struct source_frame frame = { symbol, name, file, 1 };
+
+	assert_int_equal(frame_is_cuda(&frame), wanted);
+}
+
+static void cuda_frames_are_told_from_the_users(void **state)
+{
+	expect_cuda(1, "cudaFree", NULL, NULL);
+	expect_cuda(1, "cuMemFree_v2", NULL, NULL);
+	expect_cuda(1, "__cudart812", NULL, NULL);
+	expect_cuda(1, "_ZN6cudart5entryEv", NULL, NULL);
+	expect_cuda(1, "_ZL27__device_stub__Z7stencilPKfPfm", "__device_stub__Z7stencilPKfPfm",
+		"/tmp/tmpxft_1.cudafe1.stub.c");
+	expect_cuda(1, "_Z10cudaMallocIfE9cudaErrorPPT_m", "cudaMalloc<float>",
+		"/usr/local/cuda/include/cuda_runtime.h");
+	/* Its own cudart has lines when it was built with -g. */
+	expect_cuda(1, "cudaMemcpy", "cudaMemcpy", "cudart_memory.c");
+	expect_cuda(0, "_Z9cudaCheck9cudaError", "cudaCheck", "tiles.cu");
+	expect_cuda(0, "cudaCheckOrDie", "cudaCheckOrDie", "tiles.c");
+	expect_cuda(0, "custom", NULL, NULL);
+	expect_cuda(0, "main", "main", "tiles.cu");
+	expect_cuda(0, NULL, NULL, NULL);
+}
+
+static void system_libraries_are_known_by_name(void **state)
+{
+	assert_true(module_is_system("/usr/lib/x86_64-linux-gnu/libcuda.so.1"));
+	assert_true(module_is_system("/opt/libcublasLt.so.13"));
+	assert_true(module_is_system("/lib/x86_64-linux-gnu/libc.so.6"));
+	assert_false(module_is_system("/home/me/libcustom.so"));
+	assert_false(module_is_system("/home/me/libcudaapp.so"));
+	assert_false(module_is_system("/home/me/app"));
+}
+
+static void text_of(struct db *db, const char *sql, const char *wanted)
+{
+	sqlite3_stmt *q = db_prepare(db, sql);
+	const char *got;
+
+	assert_non_null(q);
+	assert_int_equal(db_step(q), 1);
+	got = (const char *)sqlite3_column_text(q, 0);
+	assert_string_equal(got ? got : "NULL", wanted);
+	sqlite3_finalize(q);
+}
+
+static struct db database_with_site(uintptr_t address, const char *kernel)
+{
+	char path[4096], sql[8192];
+	uint64_t offset = file_offset(address, path);
+	struct db db;
+
+	unlink(DATABASE);
+	assert_int_equal(db_create(&db, DATABASE), 0);
+	snprintf(sql, sizeof(sql),
+		"INSERT INTO process VALUES (1,1,1,0,0,1,0,'tsc',0,'on',0,0,0,'');"
+		"INSERT INTO module VALUES (1,1,0x10000,0x7fffffff,0,'%s',NULL);"
+		"INSERT INTO site (id, process, number) VALUES (1,1,1);"
+		"INSERT INTO frame (site, depth, address, user) VALUES (1,0,%llu,1),(1,1,5,1);"
+		"INSERT INTO kernel VALUES (1,1,1,'%s','k',0);", path,
+		(unsigned long long)(0x10000 + offset), kernel);
+	assert_int_equal(db_exec(&db, sql), 0);
+	assert_int_equal(symbols_resolve(&db), 0);
+	return db;
+}
+
+static void a_site_is_named_after_its_first_user_frame(void **state)
+{
+	char wanted[64];
+	struct db db;
+
+	user_function();
+	db = database_with_site(outer_address, "other");
+	snprintf(wanted, sizeof(wanted), "test_symbols.c:%d", call_line);
+	text_of(&db, "SELECT function FROM site", "user_function");
+	text_of(&db, "SELECT text FROM site", wanted);
+	text_of(&db, "SELECT count(*) FROM frame", "2");
+	db_close(&db);
+	unlink(DATABASE);
+}
+
+/* The host stub of a kernel has the kernel's name: the launch is where the stub was called. */
+static void a_host_stub_is_no_user_frame(void **state)
+{
+	struct db db;
+
+	user_function();
+	db = database_with_site(outer_address, "user_function");
+	text_of(&db, "SELECT user FROM frame WHERE depth = 0", "0");
+	text_of(&db, "SELECT text FROM site", "0x5");
+	db_close(&db);
+	unlink(DATABASE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_return_address_has_function_and_line),
+		cmocka_unit_test(an_inlined_function_has_a_frame_of_its_own),
+		cmocka_unit_test(another_build_is_not_believed),
+		cmocka_unit_test(cuda_frames_are_told_from_the_users),
+		cmocka_unit_test(system_libraries_are_known_by_name),
+		cmocka_unit_test(a_site_is_named_after_its_first_user_frame),
+		cmocka_unit_test(a_host_stub_is_no_user_frame),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
