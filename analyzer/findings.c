@@ -8,6 +8,7 @@
 #include "array.h"
 #include "idmap.h"
 #include "pass.h"
+#include "places.h"
 
 #define FINDING_MIN_COUNT 3
 #define FINDING_MIN_NS 1000000
@@ -31,7 +32,7 @@ struct run_length {
 struct findings {
 	struct db *db;
 	struct words *words;
-	sqlite3_stmt *site_of;
+	struct places *places;
 	struct finding **finding;
 	size_t count;
 	struct idmap by_key, runs;
@@ -45,8 +46,8 @@ struct findings *findings_new(struct db *db, struct words *words)
 		return NULL;
 	findings->db = db;
 	findings->words = words;
-	findings->site_of = db_prepare(db, "SELECT site FROM call WHERE id = ?");
-	if (findings->site_of)
+	findings->places = places_open(db, words);
+	if (findings->places)
 		return findings;
 	findings_free(findings);
 	return NULL;
@@ -56,29 +57,11 @@ void findings_free(struct findings *findings)
 {
 	if (!findings)
 		return;
-	sqlite3_finalize(findings->site_of);
+	places_close(findings->places);
 	idmap_release(&findings->by_key, free);
 	idmap_release(&findings->runs, free);
 	free(findings->finding);
 	free(findings);
-}
-
-/* The site of the call as the user wrote it, else its own; -1 after a message. */
-static int64_t site_of(struct findings *findings, int64_t call)
-{
-	int64_t from[2] = { words_outermost(findings->words, call), call };
-	int64_t site = 0;
-
-	if (!call)
-		return 0;
-	for (int i = 0; i < 2 && !site; i++) {
-		if (from[i] < 0 || db_bind(findings->site_of, "i", from[i]) ||
-			db_step(findings->site_of) < 0)
-			return -1;
-		site = sqlite3_column_int64(findings->site_of, 0);
-		sqlite3_reset(findings->site_of);
-	}
-	return site;
 }
 
 /* Row ids of sites are far below 2^28. */
@@ -104,8 +87,8 @@ static struct finding *new_finding(struct findings *findings, int64_t key)
 
 int findings_add(struct findings *findings, const struct instance *instance)
 {
-	int64_t site = site_of(findings, instance->call);
-	int64_t other_site = site_of(findings, instance->other_call);
+	int64_t site = places_site(findings->places, instance->call);
+	int64_t other_site = places_site(findings->places, instance->other_call);
 	int64_t key = key_of(instance->rule, site, other_site);
 	struct finding *finding;
 
@@ -175,6 +158,9 @@ static int weigh(struct findings *findings, struct finding *finding)
 		return -1;
 	if (finding->estimates && finding->saving > run->idle)
 		finding->saving = run->idle;
+	/* Overlap lost by several operations at once counts several times. */
+	if (!finding->estimates && finding->cost > run->idle)
+		finding->cost = run->idle;
 	value = worth(finding) < run->idle ? worth(finding) : run->idle;
 	finding->share = (double)value / (double)run->whole;
 	return 0;
@@ -217,39 +203,15 @@ static char *message_of(struct findings *findings, const struct finding *finding
 	return text;
 }
 
-/* "function#ordinal": the ordinal counts the lines of that function with the same kind of call,
- * so that it survives edits elsewhere. */
-static int say_place(struct findings *findings, int64_t call, int64_t site, FILE *out)
-{
-	sqlite3_stmt *q = db_prepare(findings->db,
-		"SELECT s.function, (SELECT count(DISTINCT s2.line) FROM site s2 "
-		" JOIN temp.site_type t2 ON t2.site = s2.id "
-		" WHERE s2.process = s.process AND s2.function = s.function "
-		" AND s2.line < s.line AND t2.type = c.type) + 1 "
-		"FROM site s JOIN call c ON c.id = ? WHERE s.id = ?");
-	int64_t outermost = words_outermost(findings->words, call);
-	int rc = -1;
-
-	if (q && outermost >= 0 && !db_bind(q, "ii", outermost, site))
-		rc = db_step(q);
-	if (rc > 0 && sqlite3_column_type(q, 0) != SQLITE_NULL)
-		fprintf(out, " %s#%lld", (const char *)sqlite3_column_text(q, 0),
-			(long long)sqlite3_column_int64(q, 1));
-	else
-		fputs(" ?", out);
-	sqlite3_finalize(q);
-	return rc < 0 ? -1 : 0;
-}
-
 static int say_fingerprint(struct findings *findings, const struct finding *finding, FILE *out)
 {
 	const struct instance *worst = &finding->worst;
 	const char *kernel;
 
 	fputs(rules[worst->rule].id, out);
-	if (say_place(findings, worst->call, finding->site, out))
-		return -1;
-	if (worst->other_call && say_place(findings, worst->other_call, finding->other_site, out))
+	if (places_say(findings->places, worst->call, finding->site, out) ||
+		(worst->other_call &&
+		 places_say(findings->places, worst->other_call, finding->other_site, out)))
 		return -1;
 	kernel = words_kernel(findings->words, worst->call);
 	if (*kernel)
@@ -299,14 +261,6 @@ static int store(struct findings *findings, const struct finding *finding, sqlit
 	return rc;
 }
 
-static int collect_site_types(struct db *db)
-{
-	return db_exec(db, "CREATE TEMP TABLE IF NOT EXISTS site_type (site, type);"
-		"DELETE FROM temp.site_type;"
-		"INSERT INTO temp.site_type SELECT DISTINCT site, type FROM call "
-		"WHERE parent IS NULL AND site IS NOT NULL");
-}
-
 int findings_store(struct findings *findings)
 {
 	sqlite3_stmt *insert;
@@ -317,7 +271,7 @@ int findings_store(struct findings *findings)
 	insert = db_prepare(findings->db, "INSERT INTO finding (rule, confidence, severity, shown, "
 		"count, waited, saving, share, site, other_site, call, other_call, message, "
 		"fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-	if (!insert || collect_site_types(findings->db))
+	if (!insert)
 		rc = -1;
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		rc = weigh(findings, findings->finding[i]);

@@ -9,6 +9,8 @@
 
 /* A wait shorter than this is not told from noise. */
 #define WAIT_MIN_NS 20000
+/* Nor one shorter than this part of what the call usually takes: that varies. */
+#define WAIT_MIN_PART 4
 
 /*
  * Wake-up latency: from the end of what an explicit wait waited for to its return.  On an H200,
@@ -219,7 +221,8 @@ static int decide(struct waits *waits, const struct candidate *candidate, sqlite
 		return -1;
 	if (!timing->settled)
 		settle(timing);
-	if (excess < WAIT_MIN_NS || excess < 3 * timing->clock_error)
+	if (excess < WAIT_MIN_NS || excess < 3 * timing->clock_error ||
+		excess < usual / WAIT_MIN_PART)
 		return 0;
 	by = held_by(candidate, candidate->exit - timing->wake_up - usual,
 		candidate->exit + timing->error);

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a run to its findings: each rule on a buggy miniature and on its fixed twin, and what is
+ * true of all findings.
+ */
+#include "miniature.h"
+
+#include "analyze.h"
+#include "pass.h"
+#include "rules.h"
+
+static int setup(void **state)
+{
+	struct mini *m = malloc(sizeof(*m));
+
+	mini_init(m);
+	*state = m;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	mini_release(*state);
+	free(*state);
+	return 0;
+}
+
+/* The findings shown, "rule count" each. */
+static const char *shown(struct mini *m)
+{
+	assert_int_equal(analyze(&m->db), 0);
+	return mini_text(m, "SELECT ifnull(group_concat(rule || ' ' || count, ', '), '') "
+		"FROM finding WHERE shown");
+}
+
+/* A launch as __cudaLaunchKernel makes it: the runtime call and the driver call beneath. */
+static int64_t launch(struct mini *m, double at, int64_t stream, int64_t site, int64_t kernel,
+	double start, double end)
+{
+	int64_t user = MINI_CALL(m, .type = CALL___cudaLaunchKernel, .at = at, .until = at + 3,
+		.site = site);
+
+	return MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at + 0.5, .stream = stream,
+		.parent = user, .kernel = kernel, .runs = { start, end },
+		.grid = CALL_GRID(8, 1, 1), .block = CALL_BLOCK(256, 1, 1, 0));
+}
+
+static void free_memory(struct mini *m, double at, double until, int64_t site)
+{
+	int64_t user = MINI_CALL(m, .type = CALL_cudaFree, .at = at, .until = until + 1,
+		.site = site);
+
+	MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = at + 0.5, .until = until, .parent = user,
+		.ptr = 0x10000);
+}
+
+/* Tiles on two streams in turn; buggy: each frees its scratch memory at once. */
+static void tiles(struct mini *m, int buggy)
+{
+	int64_t stream[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t launched = mini_site(m, "smooth", 40), freed = mini_site(m, "smooth", 44);
+	int64_t kernel = mini_kernel(m, "stencil");
+	double t = 10, end[2] = { 0, 0 };
+
+	for (int i = 0; i < 10; i++) {
+		double start = end[i % 2] > t + 8 ? end[i % 2] + 1 : t + 8;
+
+		end[i % 2] = start + 1000;
+		launch(m, t, stream[i % 2], launched, kernel, start, end[i % 2]);
+		if (buggy)
+			free_memory(m, t + 4, end[i % 2] + 4, freed);
+		t = buggy ? end[i % 2] + 10 : t + 10;
+	}
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t, .until = end[1] + 3);
+	free_memory(m, end[1] + 10, end[1] + 50, freed);
+}
+
+static void a_free_in_the_loop_is_found(void **state)
+{
+	struct mini *m = *state;
+
+	tiles(m, 1);
+	assert_string_equal(shown(m), "blocking-free 9");
+	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
+		"cudaFree waited 968 us for kernel 'stencil' on stream 8");
+	assert_string_equal(mini_text(m, "SELECT fingerprint FROM finding"),
+		"blocking-free smooth#1 smooth#1 stencil");
+	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
+		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "44 40");
+	assert_string_equal(mini_text(m, "SELECT severity || ' ' || confidence FROM finding"),
+		"high certain");
+}
+
+/* The fix halves the run: what is predicted is near that, and not the 9 times 1 ms waited. */
+static void a_saving_never_exceeds_what_the_streams_allow(void **state)
+{
+	struct mini *m = *state;
+
+	tiles(m, 1);
+	analyze(&m->db);
+	assert_in_range(mini_int(m, "SELECT saving / 1000 FROM finding"), 5000, 5300);
+	assert_in_range(mini_int(m, "SELECT waited / 1000 FROM finding"), 8600, 8800);
+}
+
+static void frees_after_the_loop_are_not(void **state)
+{
+	struct mini *m = *state;
+
+	tiles(m, 0);
+	assert_string_equal(shown(m), "");
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
+}
+
+/* Chunks on two streams in turn, copied back to pageable or to pinned memory. */
+static void chunks(struct mini *m, const char *memory, int streams, int waits_at_once)
+{
+	int64_t stream[2] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
+	int64_t launched = mini_site(m, "process", 20), copied = mini_site(m, "process", 24);
+	int64_t kernel = mini_kernel(m, "scale");
+	int pageable = memory[1] == 'a';
+	double t = 10, end[2] = { 0, 0 };
+
+	for (int i = 0; i < 10; i++) {
+		int s = i % streams;
+		double start = end[s] > t + 8 ? end[s] + 1 : t + 8;
+		double until = pageable ? start + 560 : t + 8;
+
+		end[s] = start + 550;
+		launch(m, t, stream[s], launched, kernel, start, start + 500);
+		MINI_CALL(m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 5, .until = until,
+			.stream = stream[s], .site = copied, .bytes = 1 << 20,
+			.direction = 1 + COPY_D2H, .dst = memory, .src = "device",
+			.runs = { start + 501, end[s] });
+		t = until + 2;
+		if (waits_at_once) {
+			MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t,
+				.until = end[s] + 3 > t + 2 ? end[s] + 3 : t + 2, .stream = stream[s]);
+			t = (end[s] > t ? end[s] : t) + 5;
+		}
+	}
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t, .until = t + 1500);
+}
+
+static void pageable_copies_between_streams_are_found(void **state)
+{
+	struct mini *m = *state;
+
+	chunks(m, "pageable", 2, 0);
+	assert_string_equal(shown(m), "pageable-async-copy 9");
+	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
+		"cuMemcpyDtoHAsync waited 551 us for kernel 'scale' on stream 8");
+}
+
+static void pinned_copies_are_not(void **state)
+{
+	struct mini *m = *state;
+
+	chunks(m, "pinned", 2, 0);
+	assert_string_equal(shown(m), "");
+}
+
+/* "... and that line did not wait for it anyway" */
+static void pageable_copies_waited_for_at_once_are_not(void **state)
+{
+	struct mini *m = *state;
+
+	chunks(m, "pageable", 1, 1);
+	assert_string_equal(shown(m), "");
+}
+
+/* Rounds of a kernel on each of two streams and one on a third, each of them submitted far ahead;
+ * the third is the legacy stream or one of its own. */
+static void rounds(struct mini *m, const char *kind, uint64_t blocks, int third)
+{
+	int64_t a = mini_stream(m, kind), b = mini_stream(m, kind);
+	int64_t site = mini_site(m, "advance", 37), other = mini_site(m, "move", 48);
+	int64_t stencil = mini_kernel(m, "stencil"), touch = mini_kernel(m, "touch");
+	int64_t own = mini_stream(m, "blocking");
+	int serial = third == MINI_LEGACY && strcmp(kind, "non-blocking") != 0;
+	double t = 10, at = 50;
+
+	for (int i = 0; i < 10; i++, t += 15) {
+		launch(m, t, a, site, stencil, at, at + 500);
+		launch(m, t + 5, b, site, stencil, at + 1, at + 501);
+		launch(m, t + 10, third == MINI_LEGACY ? MINI_LEGACY : own, other, touch,
+			serial ? at + 503 : at + 2, serial ? at + 903 : at + 402);
+		at += serial ? 905 : 503;
+	}
+	if (blocks)
+		mini_exec(m, "UPDATE call SET grid = %llu, block = 1024 | 1 << 12 | 1 << 24 "
+			"WHERE kernel = %lld", (unsigned long long)CALL_GRID(blocks, 1, 1),
+			(long long)touch);
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t, .until = at + 3);
+}
+
+static void a_legacy_kernel_between_blocking_streams_is_found(void **state)
+{
+	struct mini *m = *state;
+
+	rounds(m, "blocking", 0, MINI_LEGACY);
+	/* 10 legacy kernels held by one of the two, and 2 of each later round held by it. */
+	assert_string_equal(shown(m), "legacy-stream-serialization 28");
+	assert_string_equal(mini_text(m, "SELECT message FROM finding"), "kernel 'touch' on the "
+		"legacy default stream and kernel 'stencil' on stream 9 did not overlap: 522 us "
+		"lost, if they are independent");
+	assert_string_equal(mini_text(m, "SELECT a.function || ' ' || b.function FROM finding "
+		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "move advance");
+	assert_int_equal(mini_int(m, "SELECT saving IS NULL FROM finding"), 1);
+}
+
+static void a_stream_of_its_own_is_not(void **state)
+{
+	struct mini *m = *state;
+
+	rounds(m, "blocking", 0, 0);
+	assert_string_equal(shown(m), "");
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM hold"), 0);
+}
+
+static void non_blocking_streams_are_not(void **state)
+{
+	struct mini *m = *state;
+
+	rounds(m, "non-blocking", 0, MINI_LEGACY);
+	assert_string_equal(shown(m), "");
+}
+
+/* A kernel that fills 132 SMs of 2048 threads leaves no room to overlap with. */
+static void a_legacy_kernel_that_fills_the_device_is_not(void **state)
+{
+	struct mini *m = *state;
+
+	rounds(m, "blocking", 263, MINI_LEGACY);
+	assert_string_equal(shown(m), "legacy-stream-serialization 28");
+	mini_exec(m, "UPDATE call SET grid = grid + 1 WHERE grid & 0xffff = 263");
+	assert_string_equal(shown(m), "");
+}
+
+/* An event record in the legacy stream has no operation, but the same effect. */
+static void a_legacy_event_record_is_found(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "blocking"), b = mini_stream(m, "blocking");
+	int64_t site = mini_site(m, "advance", 37), other = mini_site(m, "mark", 50);
+	int64_t kernel = mini_kernel(m, "stencil"), event = mini_event(m);
+
+	for (int i = 0; i < 5; i++) {
+		double t = 3000 * i;
+
+		launch(m, t + 10, a, site, kernel, t + 20, t + 1000);
+		MINI_CALL(m, .type = CALL_cuEventRecord, .at = t + 14, .stream = MINI_LEGACY,
+			.event = event, .site = other);
+		launch(m, t + 18, b, site, kernel, t + 1001, t + 2000);
+		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 22, .until = t + 2003);
+	}
+	assert_string_equal(shown(m), "legacy-stream-serialization 5");
+	assert_string_equal(mini_text(m, "SELECT function FROM finding JOIN site s ON s.id = site"),
+		"mark");
+	assert_string_equal(mini_text(m, "SELECT message FROM finding"), "an event record on the "
+		"legacy default stream and kernel 'stencil' on stream 9 did not overlap: 972 us "
+		"lost, if they are independent");
+}
+
+/* A synchronous copy in the legacy stream waits for blocking streams by intent. */
+static void a_synchronous_copy_is_not_a_serialization(void **state)
+{
+	struct mini *m = *state;
+	int64_t b = mini_stream(m, "blocking"), site = mini_site(m, "step", 10);
+	int64_t kernel = mini_kernel(m, "stencil");
+
+	for (int i = 0; i < 5; i++) {
+		double t = 2000 * i;
+
+		launch(m, t + 10, b, site, kernel, t + 20, t + 1000);
+		MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = t + 15, .until = t + 1010,
+			.stream = MINI_LEGACY, .site = site, .bytes = 4096,
+			.direction = 1 + COPY_D2H, .dst = "pinned", .runs = { t + 1001, t + 1005 });
+	}
+	assert_string_equal(shown(m), "");
+}
+
+static void sites_of_one_line_are_one_finding(void **state)
+{
+	struct mini *m = *state;
+	int64_t second;
+
+	tiles(m, 1);
+	second = mini_site(m, "smooth", 44);
+	mini_exec(m, "UPDATE call SET site = %lld WHERE type = %d AND id %% 3", (long long)second,
+		CALL_cudaFree);
+	mini_exec(m, "INSERT INTO frame SELECT id, 0, 4096 + id, NULL, function, file, line, 1 "
+		"FROM site");
+	assert_string_equal(shown(m), "blocking-free 9");
+	mini_exec(m, "UPDATE frame SET line = 45 WHERE site = %lld", (long long)second);
+	assert_string_equal(shown(m), "blocking-free 6, blocking-free 3");
+}
+
+/* Static cudart: no runtime call is seen, its name comes from the stack. */
+static void a_static_runtime_is_named_by_its_stack(void **state)
+{
+	struct mini *m = *state;
+
+	tiles(m, 1);
+	mini_exec(m, "DELETE FROM call WHERE type = %d", CALL_cudaFree);
+	mini_exec(m, "UPDATE call SET parent = NULL, site = 2 WHERE type = %d", CALL_cuMemFree_v2);
+	mini_exec(m, "UPDATE site SET api = 'cudaFree' WHERE line = 44");
+	assert_string_equal(shown(m), "blocking-free 9");
+	assert_string_equal(mini_text(m, "SELECT substr(message, 1, 15) FROM finding"),
+		"cudaFree waited");
+	mini_exec(m, "UPDATE site SET api = NULL");
+	shown(m);
+	assert_string_equal(mini_text(m, "SELECT substr(message, 1, 16) FROM finding"),
+		"cuMemFree waited");
+}
+
+/* Below 1 % of the run a finding is kept, but not shown. */
+static void little_in_a_long_run_is_not_shown(void **state)
+{
+	struct mini *m = *state;
+
+	tiles(m, 1);
+	MINI_CALL(m, .type = CALL_cuStreamQuery, .at = 5e6);
+	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_text(m, "SELECT severity FROM finding"), "low");
+}
+
+static const char *all_rows(struct mini *m)
+{
+	return mini_text(m, "SELECT (SELECT count(*) || total(call * needs) FROM dependency) || "
+		"(SELECT group_concat(w.id || call || kind || op || waited || avoidable) FROM wait w) "
+		"|| (SELECT count(*) || total(held) FROM hold) || "
+		"(SELECT group_concat(id || rule || message || fingerprint || share) FROM finding)");
+}
+
+static void analyzing_twice_gives_the_same_rows(void **state)
+{
+	struct mini *m = *state;
+	char first[1024];
+
+	tiles(m, 1);
+	rounds(m, "blocking", 0, MINI_LEGACY);
+	analyze(&m->db);
+	snprintf(first, sizeof(first), "%s", all_rows(m));
+	assert_true(strlen(first) > 100);
+	assert_int_equal(analyze(&m->db), 0);
+	assert_string_equal(all_rows(m), first);
+}
+
+static void a_failed_analysis_leaves_the_old_rows(void **state)
+{
+	struct mini *m = *state;
+	char first[1024];
+
+	tiles(m, 1);
+	analyze(&m->db);
+	snprintf(first, sizeof(first), "%s", all_rows(m));
+	mini_exec(m, "CREATE TRIGGER no_findings BEFORE INSERT ON finding "
+		"BEGIN SELECT RAISE(ABORT, 'as the test wants it'); END");
+	fprintf(stderr, "(the next message is expected) ");
+	assert_int_equal(analyze(&m->db), -1);
+	assert_string_equal(all_rows(m), first);
+}
+
+static void every_rule_is_complete(void **state)
+{
+	for (int i = 0; i < RULE_COUNT; i++) {
+		assert_ptr_equal(rule_find(rules[i].id), &rules[i]);
+		assert_non_null(rules[i].pass->run);
+		assert_non_null(rules[i].pass->say);
+		assert_non_null(strstr(rules[i].link, "https://docs.nvidia.com/"));
+	}
+	assert_null(rule_find("no-such-rule"));
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(a_free_in_the_loop_is_found),
+		T(a_saving_never_exceeds_what_the_streams_allow),
+		T(frees_after_the_loop_are_not),
+		T(pageable_copies_between_streams_are_found),
+		T(pinned_copies_are_not),
+		T(pageable_copies_waited_for_at_once_are_not),
+		T(a_legacy_kernel_between_blocking_streams_is_found),
+		T(a_stream_of_its_own_is_not),
+		T(non_blocking_streams_are_not),
+		T(a_legacy_kernel_that_fills_the_device_is_not),
+		T(a_legacy_event_record_is_found),
+		T(a_synchronous_copy_is_not_a_serialization),
+		T(sites_of_one_line_are_one_finding),
+		T(a_static_runtime_is_named_by_its_stack),
+		T(little_in_a_long_run_is_not_shown),
+		T(analyzing_twice_gives_the_same_rows),
+		T(a_failed_analysis_leaves_the_old_rows),
+		T(every_rule_is_complete),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

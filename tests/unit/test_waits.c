@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which calls were held, and how much of it the thread could have used.
+ */
+#include "miniature.h"
+
+#include "analyze.h"
+
+static int setup(void **state)
+{
+	struct mini *m = malloc(sizeof(*m));
+
+	mini_init(m);
+	*state = m;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	mini_release(*state);
+	free(*state);
+	return 0;
+}
+
+static int64_t launch(struct mini *m, double at, int64_t stream, double start, double end)
+{
+	return MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at, .stream = stream,
+		.runs = { start, end });
+}
+
+static int64_t free_memory(struct mini *m, double at, double until)
+{
+	return MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = at, .until = until, .ptr = 0x10000);
+}
+
+static int64_t sync_stream(struct mini *m, double at, double until, int64_t stream)
+{
+	return MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = at, .until = until,
+		.stream = stream);
+}
+
+/* An asynchronous copy to the host with its transfer. */
+static int64_t copy_back(struct mini *m, double at, double until, int64_t stream,
+	const char *memory, double start, double end)
+{
+	return MINI_CALL(m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = at, .until = until,
+		.stream = stream, .bytes = 1 << 20, .direction = 1 + COPY_D2H, .dst = memory,
+		.src = "device", .runs = { start, end });
+}
+
+/* "kind:op:waited us" of the wait at a call, "" if it was not held. */
+static const char *held(struct mini *m, int64_t call)
+{
+	char sql[200];
+
+	assert_int_equal(analyze(&m->db), 0);
+	snprintf(sql, sizeof(sql), "SELECT kind || ':' || op || ':' || (waited / 1000) FROM wait "
+		"WHERE call = %lld", (long long)call);
+	return mini_text(m, sql);
+}
+
+/* us, -1 if the call was not held. */
+static int64_t avoidable(struct mini *m, int64_t call)
+{
+	char sql[100];
+
+	assert_int_equal(analyze(&m->db), 0);
+	snprintf(sql, sizeof(sql), "SELECT avoidable / 1000 FROM wait WHERE call = %lld",
+		(long long)call);
+	return db_int(&m->db, sql, -1);
+}
+
+static void a_free_that_ends_with_a_kernel_was_held(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	call = free_memory(m, 20, 1004);
+	assert_string_equal(held(m, call), "implicit:1:944");
+}
+
+static void a_free_with_nothing_pending_was_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	call = free_memory(m, 1100, 2000);
+	assert_string_equal(held(m, call), "");
+}
+
+/* cudaFree waits for all that is pending: one that returns before that ended was just slow. */
+static void a_slow_free_beside_a_running_kernel_was_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	launch(m, 14, o, 25, 5000);
+	call = free_memory(m, 20, 1004);
+	assert_string_equal(held(m, call), "");
+}
+
+static void a_call_that_returns_long_after_the_kernel_was_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 300);
+	call = free_memory(m, 20, 1004);
+	assert_string_equal(held(m, call), "");
+}
+
+static void a_wait_below_twenty_microseconds_is_noise(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 38);
+	call = sync_stream(m, 20, 41, n);
+	assert_string_equal(held(m, call), "");
+}
+
+/* With a clock error of 10 us, 25 us are nothing and 60 us are something. */
+static void a_wait_below_three_clock_errors_is_noise(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), first, second;
+
+	mini_exec(m, "UPDATE process SET clock_error = 10000");
+	launch(m, 10, n, 20, 45);
+	first = sync_stream(m, 20, 47, n);
+	launch(m, 100, n, 110, 170);
+	second = sync_stream(m, 110, 172, n);
+	assert_string_equal(held(m, first), "");
+	assert_string_equal(held(m, second), "explicit:2:60");
+}
+
+/* The device's stamp may be a few microseconds late. */
+static void a_kernel_that_seems_to_end_after_the_return_counts(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1004);
+	call = free_memory(m, 20, 1000);
+	assert_string_equal(held(m, call), "implicit:1:940");
+}
+
+static void the_runs_own_median_counts(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	for (int i = 0; i < 5; i++)
+		free_memory(m, 1000 * i + 1000, 1000 * i + 1700);
+	launch(m, 10010, n, 10020, 10600);
+	call = free_memory(m, 10012, 10715);
+	assert_string_equal(held(m, call), "");
+	launch(m, 20010, n, 20020, 21000);
+	call = free_memory(m, 20012, 21004);
+	assert_string_equal(held(m, call), "implicit:2:292");
+}
+
+/* The driver's own work (a full queue, lazy loading) is not the device holding the call. */
+static void overhead_does_not_count(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	call = free_memory(m, 20, 1004);
+	mini_exec(m, "INSERT INTO overhead VALUES (1, %lld, 'lazy_loading', 30000, 700000)",
+		(long long)call);
+	mini_exec(m, "INSERT INTO overhead VALUES (1, %lld, 'lazy_loading', 600000, 730000)",
+		(long long)call);
+	assert_string_equal(held(m, call), "implicit:1:244");
+	mini_exec(m, "INSERT INTO overhead VALUES (1, %lld, 'lazy_loading', 730000, 980000)",
+		(long long)call);
+	assert_string_equal(held(m, call), "");
+}
+
+/* cudaFree of memory from cudaMallocAsync does not wait, nor does cudaFree(NULL). */
+static void pool_memory_and_null_do_not_wait(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), pool, null;
+
+	launch(m, 10, n, 20, 1000);
+	pool = free_memory(m, 20, 1004);
+	mini_exec(m, "INSERT INTO allocation VALUES (1, 1, 65536, 4096, 'async', NULL, %lld)",
+		(long long)pool);
+	launch(m, 2010, n, 2020, 3000);
+	null = MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = 2020, .until = 3004);
+	assert_string_equal(held(m, pool), "");
+	assert_string_equal(held(m, null), "");
+}
+
+/* cudaFree waits for the device that owns the memory, not for the current one. */
+static void a_free_waits_for_the_owner(void **state)
+{
+	struct mini *m = *state;
+	int64_t second = mini_context(m, 1), n = mini_stream_in(m, second, "non-blocking");
+	int64_t made, call;
+
+	made = MINI_CALL(m, .type = CALL_cuMemAlloc_v2, .at = 1, .context = second);
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 10, .stream = n, .context = second,
+		.runs = { 20, 1000 });
+	call = free_memory(m, 20, 1004);
+	assert_string_equal(held(m, call), "");
+	mini_exec(m, "INSERT INTO allocation VALUES (1, 1, 65536, 4096, 'device', %lld, %lld)",
+		(long long)made, (long long)call);
+	assert_string_equal(held(m, call), "implicit:1:944");
+}
+
+/* A synchronous copy waits for legacy and blocking streams, not for non-blocking ones. */
+static void a_copy_waits_for_blocking_streams_only(void **state)
+{
+	struct mini *m = *state;
+	int64_t b = mini_stream(m, "blocking"), n = mini_stream(m, "non-blocking"), call, other;
+
+	launch(m, 10, b, 20, 1000);
+	call = MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = 20, .until = 1010, .bytes = 4096,
+		.stream = MINI_LEGACY, .direction = 1 + COPY_D2H, .dst = "pinned",
+		.runs = { 1002, 1005 });
+	launch(m, 2010, n, 2020, 3000);
+	other = MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = 2020, .until = 3004, .bytes = 64,
+		.stream = MINI_LEGACY, .direction = 1 + COPY_H2D, .src = "pageable",
+		.runs = { 3003, 3005 });
+	assert_string_equal(held(m, call), "implicit:1:980");
+	assert_string_equal(held(m, other), "");
+}
+
+/* Copies within the device return at once; one that lasts does so for other reasons. */
+static void a_copy_within_the_device_does_not_wait(void **state)
+{
+	struct mini *m = *state;
+	int64_t b = mini_stream(m, "blocking"), call;
+
+	launch(m, 10, b, 20, 1000);
+	call = MINI_CALL(m, .type = CALL_cuMemcpyDtoD_v2, .at = 20, .until = 1004, .bytes = 4096,
+		.stream = MINI_LEGACY, .direction = 1 + COPY_D2D, .runs = { 1001, 1003 });
+	assert_string_equal(held(m, call), "");
+}
+
+static void a_pageable_copy_is_held_by_what_came_before(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	call = copy_back(m, 20, 1110, n, "pageable", 1002, 1100);
+	assert_string_equal(held(m, call), "implicit:1:1078");
+}
+
+static void a_pageable_copy_on_an_idle_stream_is_held_by_itself(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	call = copy_back(m, 20, 1110, n, "pageable", 30, 1100);
+	assert_string_equal(held(m, call), "implicit:1:1078");
+}
+
+static void a_pinned_copy_is_not_held(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	call = copy_back(m, 20, 1110, n, "pinned", 1002, 1100);
+	assert_string_equal(held(m, call), "");
+}
+
+/* What the host copies itself while it stages a pageable source is no wait for the device. */
+static void staging_is_not_waiting(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 3000);
+	call = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = 20, .until = 6450, .stream = n,
+		.bytes = 64 << 20, .direction = 1 + COPY_H2D, .src = "pageable",
+		.runs = { 3002, 6500 });
+	assert_string_equal(held(m, call), "");
+}
+
+/* Explicit waits end up in the table with what they waited for. */
+static void explicit_waits_name_their_operation(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "non-blocking"), b = mini_stream(m, "non-blocking");
+	int64_t e = mini_event(m), by_event, by_stream, by_context;
+
+	launch(m, 10, a, 20, 1000);
+	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 13, .stream = a, .event = e);
+	launch(m, 16, a, 1001, 2000);
+	launch(m, 19, b, 30, 3000);
+	by_event = MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 25, .until = 1002,
+		.event = e);
+	by_stream = sync_stream(m, 1010, 2002, a);
+	by_context = MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 2010, .until = 3002);
+	assert_string_equal(held(m, by_event), "explicit:1:974");
+	assert_string_equal(held(m, by_stream), "explicit:2:990");
+	assert_string_equal(held(m, by_context), "explicit:3:985");
+}
+
+/* A run whose threads take 80 us to wake up: an implicit wait that ends so late is one too. */
+static void wake_up_latency_is_the_runs_own(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	for (int i = 0; i < 10; i++) {
+		launch(m, 2000 * i + 10, n, 2000 * i + 20, 2000 * i + 1000);
+		sync_stream(m, 2000 * i + 20, 2000 * i + 1080, n);
+	}
+	launch(m, 30010, n, 30020, 31000);
+	call = free_memory(m, 30020, 31115);
+	assert_string_equal(held(m, call), "implicit:11:1055");
+	mini_exec(m, "UPDATE call SET exit = exit - 77000 WHERE type = %d",
+		CALL_cuStreamSynchronize);
+	assert_string_equal(held(m, call), "");
+}
+
+/* A launch of another thread that is still going on when cudaFree is entered need not be waited
+ * for. */
+static void an_overlapping_submission_does_not_clear_the_call(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking"), call;
+	int64_t thread = mini_thread(m);
+
+	launch(m, 10, n, 20, 1000);
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 18, .until = 1010, .stream = o,
+		.thread = thread, .runs = { 1012, 5000 });
+	call = free_memory(m, 20, 1004);
+	assert_string_equal(held(m, call), "implicit:1:944");
+}
+
+/* A pageable copy and at once the wait that the program wrote for it: nothing to gain. */
+static void a_wait_that_follows_at_once_leaves_nothing_to_gain(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), copy;
+
+	launch(m, 10, n, 20, 1000);
+	copy = copy_back(m, 20, 1110, n, "pageable", 1002, 1100);
+	sync_stream(m, 1112, 1114, n);
+	launch(m, 1200, n, 1210, 2000);
+	assert_int_equal(avoidable(m, copy), 0);
+}
+
+/* The wait may be one for an event recorded behind the copy. */
+static void a_wait_by_event_covers_too(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking");
+	int64_t e = mini_event(m), copy;
+
+	launch(m, 10, n, 20, 1000);
+	copy = copy_back(m, 20, 1110, n, "pageable", 1002, 1100);
+	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 1112, .stream = n, .event = e);
+	MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 1116, .event = e);
+	launch(m, 1600, o, 1610, 2000);
+	assert_int_equal(avoidable(m, copy), 0);
+}
+
+/* A wait for another stream does not: until the next that does the thread has time to use. */
+static void a_wait_for_another_stream_does_not_cover(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking"), copy;
+
+	launch(m, 10, n, 20, 1000);
+	copy = copy_back(m, 20, 1110, n, "pageable", 1002, 1100);
+	sync_stream(m, 1112, 1114, o);
+	sync_stream(m, 1510, 1512, n);
+	launch(m, 1600, n, 1610, 2000);
+	assert_int_equal(avoidable(m, copy), 400);
+}
+
+/* The frees at the end of a program, after its last device work. */
+static void teardown_costs_nothing(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 100000);
+	call = free_memory(m, 20, 100004);
+	free_memory(m, 100010, 100050);
+	MINI_CALL(m, .type = CALL_cuDevicePrimaryCtxReset_v2, .at = 100100, .until = 150000);
+	assert_int_equal(avoidable(m, call), 0);
+}
+
+/* One stream: without the wait the host's part of the loop would run beside the kernel, and no
+ * more than that. */
+static void in_one_stream_the_hosts_part_is_avoidable(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	call = free_memory(m, 20, 1004);
+	launch(m, 1204, n, 1210, 2200);
+	free_memory(m, 1214, 2204);
+	assert_int_equal(avoidable(m, call), 210);
+}
+
+/* Two streams: the next stream's kernel would have run beside the one waited for. */
+static void independent_work_behind_a_wait_is_avoidable(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	call = free_memory(m, 20, 1004);
+	launch(m, 1010, o, 1020, 1420);
+	free_memory(m, 1014, 1424);
+	launch(m, 2010, n, 2020, 2420);
+	assert_int_equal(avoidable(m, call), 410);
+}
+
+/* ... but not if an event orders it after that kernel. */
+static void ordered_work_behind_a_wait_is_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking");
+	int64_t e = mini_event(m), call;
+
+	launch(m, 10, n, 20, 1000);
+	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 13, .stream = n, .event = e);
+	MINI_CALL(m, .type = CALL_cuStreamWaitEvent, .at = 16, .stream = o, .event = e);
+	call = free_memory(m, 20, 1004);
+	launch(m, 1010, o, 1020, 1420);
+	free_memory(m, 1014, 1424);
+	launch(m, 2010, n, 2020, 2420);
+	assert_int_equal(avoidable(m, call), 20);
+}
+
+/* Two streams, each copy back waits for its kernel and delays the other stream's launch. */
+static void a_pageable_pipeline_could_overlap(void **state)
+{
+	struct mini *m = *state;
+	int64_t s[2] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
+	int64_t copy[4];
+
+	for (int i = 0; i < 4; i++) {
+		double t = 1000 * i;
+
+		launch(m, t + 10, s[i % 2], t + 20, t + 900);
+		copy[i] = copy_back(m, t + 14, t + 990, s[i % 2], "pageable", t + 902, t + 985);
+	}
+	sync_stream(m, 4000, 4002, s[0]);
+	sync_stream(m, 4003, 4005, s[1]);
+	assert_int_equal(avoidable(m, copy[0]), 964);
+	assert_int_equal(avoidable(m, copy[2]), 964);
+	assert_int_equal(avoidable(m, copy[3]), 0);
+}
+
+static void explicit_waits_are_never_avoidable_here(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	call = sync_stream(m, 20, 1002, n);
+	launch(m, 5000, n, 5010, 6000);
+	assert_int_equal(avoidable(m, call), 0);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(a_free_that_ends_with_a_kernel_was_held),
+		T(a_free_with_nothing_pending_was_not),
+		T(a_slow_free_beside_a_running_kernel_was_not),
+		T(a_call_that_returns_long_after_the_kernel_was_not),
+		T(a_wait_below_twenty_microseconds_is_noise),
+		T(a_wait_below_three_clock_errors_is_noise),
+		T(a_kernel_that_seems_to_end_after_the_return_counts),
+		T(the_runs_own_median_counts),
+		T(overhead_does_not_count),
+		T(pool_memory_and_null_do_not_wait),
+		T(a_free_waits_for_the_owner),
+		T(a_copy_waits_for_blocking_streams_only),
+		T(a_copy_within_the_device_does_not_wait),
+		T(a_pageable_copy_is_held_by_what_came_before),
+		T(a_pageable_copy_on_an_idle_stream_is_held_by_itself),
+		T(a_pinned_copy_is_not_held),
+		T(staging_is_not_waiting),
+		T(explicit_waits_name_their_operation),
+		T(wake_up_latency_is_the_runs_own),
+		T(an_overlapping_submission_does_not_clear_the_call),
+		T(a_wait_that_follows_at_once_leaves_nothing_to_gain),
+		T(a_wait_by_event_covers_too),
+		T(a_wait_for_another_stream_does_not_cover),
+		T(teardown_costs_nothing),
+		T(in_one_stream_the_hosts_part_is_avoidable),
+		T(independent_work_behind_a_wait_is_avoidable),
+		T(ordered_work_behind_a_wait_is_not),
+		T(a_pageable_pipeline_could_overlap),
+		T(explicit_waits_are_never_avoidable_here),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
