@@ -34,8 +34,11 @@ static int run_query(struct db *db, const char *sql, int header)
 	sqlite3_stmt *stmt = db_prepare(db, sql);
 	int step = -1;
 
-	if (!stmt)
+	if (!stmt) {
+		if (sqlite3_errcode(db->handle) == SQLITE_OK)
+			fputs("cufence query: there is no statement in it\n", stderr);
 		return -1;
+	}
 	/* The file is opened for reading, but VACUUM INTO would write another one. */
 	if (!sqlite3_stmt_readonly(stmt)) {
 		fputs("cufence query: queries only read\n", stderr);

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The table of commands and what must agree with it: help, the manual page, usage errors.
+. "$(dirname "$0")/lib.sh" "$@"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cufence=$build/bin/cufence
+needs "$cufence"
+cd "$tmp" || exit 1
+
+commands=$("$cufence" help | sed -n 's/^    \([a-z]*\) .*/\1/p')
+has "help lists commands" '^run$' "$commands"
+manual=$(sed 's/\\-/-/g; s/\\f.//g' "$root/doc/cufence.1")
+for command in $commands; do
+	help=$("$cufence" help "$command")
+	ok "help $command" $?
+	has "help $command says how to use it" "^usage: cufence $command " "$help"
+	same "$command --help is the same" "$help" "$("$cufence" "$command" --help)"
+	has "the manual has $command" "^\.B $command$" "$manual"
+	for option in $(printf '%s\n' "$help" | sed -n 's/^    \(-[a-z-]*\).*/\1/p'); do
+		section=$(printf '%s\n' "$manual" | awk -v c="$command" '
+			/^\.SH/ { inside = 0 } /^\.RS/ { nested = 1 } /^\.RE/ { nested = 0 }
+			before == ".TP" && !nested && /^\.B / { inside = $2 == c }
+			{ before = $0 } inside')
+		has "the manual has $command $option" "$option( |$)" "$section"
+	done
+done
+
+status() { # TEXT WANTED COMMAND...
+	local text=$1 wanted=$2
+	shift 2
+	"$@" >out 2>err
+	same "$text" "$wanted" "$?"
+	[ "$wanted" -eq 0 ] || { [ -s err ] && [ ! -s out ]; ok "$text: message on stderr only" $?; }
+}
+
+status "unknown command" 2 "$cufence" frobnicate
+status "unknown option" 2 "$cufence" report --frobnicate x.db
+has "names the option" "'--frobnicate'" "$(cat err)"
+status "missing argument" 2 "$cufence" report --top
+status "argument to a flag" 2 "$cufence" query --list=yes
+status "missing operand" 2 "$cufence" load
+status "too many operands" 2 "$cufence" report a.db b.db
+status "no such database" 2 "$cufence" report none.db
+status "bad number" 2 "$cufence" report --top many
+status "bad level" 2 "$cufence" report --level sure
+status "bad format" 2 "$cufence" report --format xml
+status "run without a command" 125 "$cufence" run
+status "run with a bad option" 125 "$cufence" run --frobnicate -- true
+status "version" 0 "$cufence" --version
+"$cufence" >out 2>err
+same "no command at all" 2 "$?"
+
+same "doc/SCHEMA.md is what schema.sql says" "$(awk -f "$root/doc/schema.awk" "$root/analyzer/schema.sql")" \
+	"$(cat "$root/doc/SCHEMA.md")"
+finish

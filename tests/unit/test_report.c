@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format.h"
+#include "losses.h"
+#include "report.h"
+
+#define DATABASE "test_report.db"
+
+static void expect_duration(int64_t ns, const char *wanted)
+{
+	char text[DURATION_SIZE];
+
+	assert_string_equal(format_duration(text, ns), wanted);
+}
+
+static void durations_are_readable(void **state)
+{
+	expect_duration(0, "0 ns");
+	expect_duration(850, "850 ns");
+	expect_duration(999, "999 ns");
+	expect_duration(1000, "1.0 us");
+	expect_duration(3249999, "3.2 ms");
+	expect_duration(9960000, "10 ms");
+	expect_duration(128400000, "128 ms");
+	expect_duration(999600, "1.0 ms");
+	expect_duration(INT64_C(75500000000), "76 s");
+}
+
+static void shares_are_readable(void **state)
+{
+	char text[DURATION_SIZE];
+
+	assert_string_equal(format_share(text, 0.112), "11 %");
+	assert_string_equal(format_share(text, 0.004), "0.4 %");
+	assert_string_equal(format_share(text, 0.0001), "<0.1 %");
+	assert_string_equal(format_share(text, 0), "0.0 %");
+	assert_string_equal(format_share(text, 0.0097), "1 %");
+}
+
+static void only_real_gaps_make_a_trace_incomplete(void **state)
+{
+	assert_true(loss_find("not_closed")->incomplete);
+	assert_true(loss_find("host_only")->incomplete);
+	assert_false(loss_find("passed_through")->incomplete);
+	assert_null(loss_find("of a later version"));
+}
+
+/* Three findings: shown and certain, shown and likely, below the threshold. */
+static struct db database(void)
+{
+	struct db db;
+
+	unlink(DATABASE);
+	assert_int_equal(db_create(&db, DATABASE), 0);
+	assert_int_equal(db_exec(&db,
+		"INSERT INTO run VALUES (0, 'x', './app --n 4');"
+		"INSERT INTO process VALUES (1,7,1,0,1000000000,1,0,'tsc',10,'on',0,0,0,'t');"
+		"INSERT INTO thread VALUES (1,1,7,'app');"
+		"INSERT INTO call_type VALUES (1,'cudaFree','runtime',1),(2,'cuLaunchKernel','launch',0);"
+		"INSERT INTO kernel VALUES (1,1,1,'_Z4workv','work',0);"
+		"INSERT INTO site VALUES (1,1,1,'free_tile','/src/tiles.cu',88,NULL,'tiles.cu:88');"
+		"INSERT INTO site VALUES (2,1,2,'run','/src/tiles.cu',61,NULL,'tiles.cu:61');"
+		"INSERT INTO call (id,process,thread,type,enter,exit,kernel,per_thread) VALUES "
+		" (1,1,1,2,0,1000,1,0),(2,1,1,1,2000,5000000,NULL,0);"
+		"INSERT INTO operation (id,process,kind,start,end,device,correlation) VALUES "
+		" (1,1,'kernel',0,100,0,1),(2,1,'kernel',50,80,0,2),(3,1,'memcpy',90,150,0,3);"
+		"INSERT INTO loss VALUES (1,'passed_through',400),(1,'dropped_records',3);"
+		"INSERT INTO finding VALUES "
+		" (1,'blocking-free','certain','high',1,40,128000000,96000000,0.11,1,2,2,1,"
+		"  'cudaFree waited 3.2 ms','f1'),"
+		" (2,'pageable-async-copy','likely','medium',1,4,28000000,NULL,0.02,2,NULL,2,NULL,"
+		"  'copy waited','f2'),"
+		" (3,'pageable-async-copy','possible','low',0,4,28000,NULL,0.001,NULL,NULL,2,NULL,"
+		"  'copy waited a bit','f3');"), 0);
+	return db;
+}
+
+static char *report(int (*write)(struct db *, const struct report_options *, FILE *),
+	struct report_options options)
+{
+	struct db db = database();
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(write(&db, &options, out), 0);
+	fclose(out);
+	db_close(&db);
+	unlink(DATABASE);
+	return text;
+}
+
+static void has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+static void hasnt(const char *text, const char *part)
+{
+	if (strstr(text, part))
+		fail_msg("'%s' is in:\n%s", part, text);
+}
+
+static void a_finding_reads_like_a_compiler_error(void **state)
+{
+	char *text = report(report_text, (struct report_options){ .top = 10 });
+
+	has(text, "\nblocking-free: cudaFree waited 3.2 ms  [certain, high]\n"
+		"    40 times, 128 ms host wait; about 96 ms (11 %) of the run would be saved\n"
+		"    at   free_tile             tiles.cu:88\n"
+		"    for  launch of work        tiles.cu:61 in run\n"
+		"    fix  ");
+	has(text, "    4 times, 28 ms host wait (2 % of the run)\n");
+	hasnt(text, "a bit");
+	has(text, "1 below the threshold or less certain");
+	free(text);
+}
+
+static void the_summary_comes_first(void **state)
+{
+	char *text = report(report_text, (struct report_options){ .top = 10 });
+
+	assert_int_equal(strncmp(text, "cufence: ./app --n 4\n", 21), 0);
+	has(text, "1.0 s, 1 process, 1 thread, 2 CUDA calls (5.0 ms inside)");
+	/* 0 to 150 without a gap, whatever overlaps. */
+	has(text, "2 kernel, 1 memcpy; busy 150 ns");
+	has(text, "incomplete: 3 records were not written");
+	hasnt(text, "400");
+	free(text);
+}
+
+static void levels_choose(void **state)
+{
+	char *certain = report(report_text, (struct report_options){ .level = REPORT_CERTAIN });
+	char *possible = report(report_text, (struct report_options){ .level = REPORT_POSSIBLE });
+
+	hasnt(certain, "copy waited");
+	has(possible, "copy waited a bit");
+	hasnt(possible, "below the threshold");
+	free(certain);
+	free(possible);
+}
+
+static void the_top_is_cut_and_said_to_be(void **state)
+{
+	char *text = report(report_text, (struct report_options){ .top = 1 });
+
+	has(text, "blocking-free");
+	hasnt(text, "pageable-async-copy");
+	has(text, "1 more: cufence report --top 2 ");
+	free(text);
+}
+
+static void json_has_the_same(void **state)
+{
+	char *text = report(report_json, (struct report_options){ .level = REPORT_POSSIBLE });
+
+	has(text, "\"calls\":2");
+	has(text, "\"rule\":\"blocking-free\"");
+	has(text, "\"at\":{\"function\":\"free_tile\",\"file\":\"/src/tiles.cu\",\"line\":88");
+	has(text, "\"saving_ns\":null");
+	has(text, "\"for\":null");
+	has(text, "\"advice\":\"");
+	has(text, "{\"process\":1,\"reason\":\"passed_through\",\"count\":400,\"incomplete\":0}");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(durations_are_readable),
+		cmocka_unit_test(shares_are_readable),
+		cmocka_unit_test(only_real_gaps_make_a_trace_incomplete),
+		cmocka_unit_test(a_finding_reads_like_a_compiler_error),
+		cmocka_unit_test(the_summary_comes_first),
+		cmocka_unit_test(levels_choose),
+		cmocka_unit_test(the_top_is_cut_and_said_to_be),
+		cmocka_unit_test(json_has_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
