@@ -248,7 +248,8 @@ static void run_next(void)
 
 bool time_step(void)
 {
-	time_settle();
+	if (!time_settle())
+		return true;
 	if (!heap_count)
 		return false;
 	run_next();

@@ -91,13 +91,16 @@ static inline bool op_pending(const struct op *op)
 /* Let virtual time pass, with everything that happens meanwhile. */
 void time_advance(uint64_t ns);
 
-/* Go to the next thing that happens; false if nothing is scheduled. */
+/* Go to the next thing that happens; false if there is nothing. */
 bool time_step(void);
 
 uint64_t time_now(void);
 
-/* Wait, releasing the lock, until no host function runs and no thread is being woken. */
-void time_settle(void);
+/*
+ * Wait, releasing the lock, until no host function runs and no thread is being woken; false if
+ * meanwhile what the calling thread waits for happened, so that it must not move time.
+ */
+bool time_settle(void);
 
 /* Hand a started OP_HOST to the callback thread (cuda_host.c), which calls op_finish_host(). */
 void host_start(struct op *op);

@@ -21,7 +21,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t keeper_work = PTHREAD_COND_INITIALIZER;
 static struct thread *threads;
-/* Initial-exec: leak checkers stumble over the dynamic thread-local storage of a dlopen'ed library. */
+/* Initial-exec: leak checkers stumble over dynamic thread-local storage of dlopen'ed libraries. */
 static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
 static pthread_key_t exit_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -153,11 +153,18 @@ static bool waking(void)
 	return false;
 }
 
-void time_settle(void)
+/* Is the calling thread itself one that may go on?  Two that wait for each other never would. */
+static bool released(void)
+{
+	return self && self->held && !self->held(self->argument);
+}
+
+bool time_settle(void)
 {
 	/* A host function may spin until the program goes on: not for ever. */
-	while ((waking() || host_awake()) && !quiet_for(PATIENCE))
+	while (!released() && (waking() || host_awake()) && !quiet_for(PATIENCE))
 		thread_pause();
+	return !released();
 }
 
 void thread_enter_call(struct thread *thread)

@@ -32,7 +32,7 @@ const struct simtool_driver *simtool_driver(void);
 bool simtool_attach(void);
 void simtool_detach(void);
 
-/* Keep a record for the worker to deliver, if its kind is enabled.  Any thread, never blocks long. */
+/* Keep a record for the worker to deliver, if its kind is enabled.  Any thread. */
 void simtool_record(const struct sim_record *record);
 void simtool_finalize(void);
 
