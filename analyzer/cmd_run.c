@@ -157,6 +157,29 @@ static int check_options(const struct arguments *arguments, const struct program
 	return 0;
 }
 
+/* A misspelt name would silently do nothing. */
+static void warn_unknown_environment(void)
+{
+	static const char *const known[] = {
+		"OUT", "MODE", "GRAPHS", "STACKS", "GUARD_HOST", "CUPTI", "FLUSH_MS", "DELAY",
+		"DURATION", "NVTX", "MAX_SIZE", "DISABLE", "SIM_DEVICES", "LIB", NULL
+	};
+	static const char prefix[] = "CUFENCE_";
+
+	for (char **variable = environ; *variable; variable++) {
+		const char *name = *variable + sizeof(prefix) - 1;
+		const char *const *match = known;
+		if (strncmp(*variable, prefix, sizeof(prefix) - 1))
+			continue;
+		while (*match && (strlen(*match) != strcspn(name, "=") ||
+				strncmp(*match, name, strlen(*match))))
+			match++;
+		if (!*match)
+			fprintf(stderr, "cufence: the environment's %s%.*s means nothing to it\n",
+				prefix, (int)strcspn(name, "="), name);
+	}
+}
+
 int cmd_run(const struct arguments *arguments)
 {
 	const char *database = option(arguments, "-o") ? option(arguments, "-o") : "cufence.db";
@@ -165,6 +188,7 @@ int cmd_run(const struct arguments *arguments)
 	struct program program;
 	int status = RUN_FAILED, started = 0, keep = option(arguments, "--keep-trace") != NULL;
 
+	warn_unknown_environment();
 	program_inspect(&program, arguments->operand[0]);
 	if (check_options(arguments, &program) ||
 		run_environment_init(&environment, option(arguments, "--sim") != NULL) ||

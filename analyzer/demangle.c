@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Positions in the mangled text; NULL after something not understood, which every step passes on. */
+/* A name within the mangled text.  Positions are NULL after something not understood. */
 struct component {
 	const char *name;
 	size_t length;

@@ -9,7 +9,7 @@
 /* Room for any duration. */
 #define DURATION_SIZE 32
 
-/* "850 ns", "3.2 ms", "128 ms", "1.5 s": two digits at least, no more than needed.  Returns text. */
+/* "850 ns", "3.2 ms", "128 ms", "1.5 s".  Returns text. */
 char *format_duration(char text[DURATION_SIZE], int64_t ns);
 
 /* "11 %", "0.4 %", "<0.1 %".  Returns text. */

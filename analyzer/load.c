@@ -69,7 +69,7 @@ static int insert_process(struct loader *loader)
 {
 	const struct file_header *header = loader->p.reader.header;
 	int simulated = header->features & FEATURE_SIMULATED ? 1 : 0;
-	int64_t start = (int64_t)header->start_ns - loader->origin;
+	int64_t start = (int64_t)(header->start_ns - (uint64_t)loader->origin);
 
 	return db_run(loader->insert[INSERT_PROCESS], "iiiiiiisisiiis", loader->process,
 		(int64_t)header->pid, (int64_t)header->parent_pid, start,

@@ -59,16 +59,26 @@ static void scale_finish(struct clock_scale *scale)
 			point[kept++] = point[i];
 	scale->count = kept;
 	if (kept >= 2)
-		scale->rate = (double)(point[kept - 1].y - point[0].y) /
-			      (double)(point[kept - 1].x - point[0].x);
+		scale->rate = ((double)point[kept - 1].y - (double)point[0].y) /
+			      ((double)point[kept - 1].x - (double)point[0].x);
+}
+
+/* Times of a damaged trace may be anything; the sum of two must still be a number. */
+static int64_t clamp(__int128 value)
+{
+	const __int128 most = INT64_MAX;
+
+	return (int64_t)(value > most ? most : value < -most ? -most : value);
 }
 
 static int64_t beyond(const struct clock_scale *scale, const struct clock_point *end, int64_t x)
 {
+	__int128 distance = (__int128)x - end->x;
+
 	/* In whole units where the rate is one, so that no bit is lost in the double. */
-	if (scale->rate == 1)
-		return end->y + (x - end->x);
-	return end->y + (int64_t)((double)(x - end->x) * scale->rate);
+	if (scale->rate != 1)
+		distance = (__int128)((double)distance * scale->rate);
+	return clamp(end->y + distance);
 }
 
 static int64_t scale_map(const struct clock_scale *scale, uint64_t at)
@@ -90,8 +100,9 @@ static int64_t scale_map(const struct clock_scale *scale, uint64_t at)
 		else
 			high = middle;
 	}
-	return point[low].y + (int64_t)((__int128)(x - point[low].x) *
-		(point[high].y - point[low].y) / (point[high].x - point[low].x));
+	return clamp(point[low].y + ((__int128)x - point[low].x) *
+		((__int128)point[high].y - point[low].y) /
+		((__int128)point[high].x - point[low].x));
 }
 
 /* Widest bracket in ns, once the rate is known. */
@@ -103,7 +114,7 @@ static int64_t widest_gap(const struct clock *clock,
 	for (size_t i = 0; i < count; i++)
 		if (calibration[i]->gap_ticks > widest)
 			widest = calibration[i]->gap_ticks;
-	return (int64_t)((double)widest * clock->ticks.rate);
+	return clamp((__int128)((double)widest * clock->ticks.rate));
 }
 
 /* Virtual time starts with the process, and CUPTI's time is the same one. */
@@ -123,7 +134,7 @@ static int init_virtual(struct clock *clock, int64_t start,
 	if (!pair)
 		return scale_add(&clock->device, first_tick, start);
 	return scale_add(&clock->device, pair->cupti_ns,
-		start + (int64_t)(pair->ticks - first_tick));
+		clamp((__int128)start + (int64_t)(pair->ticks - first_tick)));
 }
 
 static int init_real(struct clock *clock, int64_t origin,
@@ -131,7 +142,7 @@ static int init_real(struct clock *clock, int64_t origin,
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct calibration_record *c = calibration[i];
-		int64_t now = (int64_t)c->realtime_ns - origin;
+		int64_t now = (int64_t)(c->realtime_ns - (uint64_t)origin);
 		if (scale_add(&clock->ticks, c->ticks, now) ||
 			(c->cupti_ns && scale_add(&clock->device, c->cupti_ns, now)))
 			return -1;
@@ -143,7 +154,7 @@ static int init_real(struct clock *clock, int64_t origin,
 int clock_init(struct clock *clock, const struct file_header *header, int64_t origin,
 	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick)
 {
-	int64_t start = (int64_t)header->start_ns - origin;
+	int64_t start = (int64_t)(header->start_ns - (uint64_t)origin);
 
 	*clock = (struct clock){ .ticks.rate = 1, .device.rate = 1 };
 	if (header->clock == CLOCK_TICKS_VIRTUAL)

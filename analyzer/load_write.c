@@ -73,9 +73,10 @@ static int write_call(struct loader *loader, size_t index)
 		or_null(call->kernel), or_null(map_get(&p->sites, site, 0)),
 		returned ? or_null(record->correlation) : DB_NULL,
 		(int64_t)!!(call->record->flags & CALL_PER_THREAD),
-		field(&fields, FIELD_ptr), field(&fields, FIELD_dst), field(&fields, FIELD_src), field(&fields, FIELD_bytes),
-		field(&fields, FIELD_direction), field(&fields, FIELD_flags),
-		field(&fields, FIELD_grid), field(&fields, FIELD_block),
+		field(&fields, FIELD_ptr), field(&fields, FIELD_dst), field(&fields, FIELD_src),
+		field(&fields, FIELD_bytes), field(&fields, FIELD_direction),
+		field(&fields, FIELD_flags), field(&fields, FIELD_grid),
+		field(&fields, FIELD_block),
 		memory_name(call->dst_memory), memory_name(call->src_memory));
 }
 

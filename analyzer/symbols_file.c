@@ -62,7 +62,7 @@ void symbol_file_close(struct symbol_file *file)
 	free(file);
 }
 
-/* From an offset in the file to the address libdwfl gave it: 0, or -1 if nothing is loaded there. */
+/* From an offset in the file to libdwfl's address: 0, or -1 if nothing is loaded there. */
 static int address_of(struct symbol_file *file, uint64_t offset, Dwarf_Addr *address)
 {
 	GElf_Addr bias;

@@ -32,6 +32,8 @@ run 125 "bad folder" -o none/x.db -- true
 CUFENCE_LIB=$tmp/none.so run 125 "no recorder" -- true
 run 0 "operands are the program's" -- sh -c 'echo "$1 $2"' sh --sim -o
 same "and arrive" "--sim -o" "$(cat out)"
+CUFENCE_MODUS=host run 0 "an unknown setting" -- true
+has "is named" "CUFENCE_MODUS" "$(cat err)"
 LD_PRELOAD=$build/lib/libcufence.so run 0 "preloads are prepended" -- sh -c 'echo $LD_PRELOAD'
 same "before the user's" "$(realpath "$build/lib/libcufence.so"):$build/lib/libcufence.so" "$(cat out)"
 
