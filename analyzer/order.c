@@ -191,7 +191,7 @@ static int step_wait(struct order *order, const struct walk_call *call)
 
 	if (!stream)
 		return call->stream ? -1 : 0;
-	if (!event || !event->stream)
+	if (!event)
 		return 0;
 	if (event->state.call && event->stream != stream->id && add_wait(stream, event->state))
 		return -1;

@@ -12,9 +12,10 @@ struct order_thread {
 	struct order_state last;      /* the thread's last host wait */
 };
 
+/* Exists from the first record on. */
 struct order_event {
-	struct order_state state;     /* as of the last record; call 0: never recorded */
-	int64_t stream;               /* recorded in, 0: never */
+	struct order_state state;     /* as of the last record */
+	int64_t stream;               /* recorded in */
 	int64_t joined, joined_by;    /* node and thread that waited for it last */
 };
 

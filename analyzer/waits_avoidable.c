@@ -31,7 +31,6 @@ struct implicit_wait {
 	int64_t op_call, op_end;      /* what it waited for */
 	int64_t stream, context;
 	int device;
-	enum stream_kind stream_kind;
 };
 
 /* What lies between a wait and the next that covers its operation. */
@@ -48,12 +47,6 @@ struct avoidable {
 	struct order_path *path;
 	sqlite3_stmt *update;
 };
-
-static int legacy_covers(const struct walk_call *call, const struct implicit_wait *wait)
-{
-	return call->stream_context == wait->context &&
-	       (wait->stream_kind == STREAM_KIND_LEGACY || stream_is_blocking(wait->stream_kind));
-}
 
 /* 1 if the call would have waited for the operation, had it still been pending. */
 static int covers(struct avoidable *a, const struct walk_call *call,
@@ -72,8 +65,6 @@ static int covers(struct avoidable *a, const struct walk_call *call,
 	case SCOPE_CONTEXT:
 		return call->context == wait->context;
 	case SCOPE_LEGACY:
-		if (legacy_covers(call, wait))
-			return 1;
 		break;
 	case SCOPE_STREAM:
 		/* A pageable source is staged: that copy does not wait for the stream. */
@@ -169,7 +160,7 @@ static int update(struct avoidable *a, const struct implicit_wait *wait)
 static const char waits_sql[] =
 	"WITH last AS (SELECT process, max(call) AS call FROM operation GROUP BY process) "
 	"SELECT w.id, w.call, c.thread, c.process, c.exit, w.waited, o.call, o.end, s.id, s.context,"
-	" x.device, s.kind FROM wait w JOIN call c ON c.id = w.call "
+	" x.device FROM wait w JOIN call c ON c.id = w.call "
 	"JOIN operation o ON o.id = w.op JOIN last ON last.process = c.process "
 	"LEFT JOIN call oc ON oc.id = o.call LEFT JOIN stream s ON s.id = oc.stream "
 	"LEFT JOIN context x ON x.id = s.context "
@@ -190,7 +181,6 @@ static void read_wait(sqlite3_stmt *q, struct implicit_wait *wait)
 		.context = sqlite3_column_int64(q, 9),
 		.device = sqlite3_column_type(q, 10) == SQLITE_NULL ? -1
 								    : sqlite3_column_int(q, 10),
-		.stream_kind = walk_stream_kind((const char *)sqlite3_column_text(q, 11)),
 	};
 }
 

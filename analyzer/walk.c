@@ -68,7 +68,7 @@ static enum memory_kind memory_of(const unsigned char *name)
 	return MEMORY_UNKNOWN;
 }
 
-enum stream_kind walk_stream_kind(const char *name)
+static enum stream_kind stream_kind_of(const char *name)
 {
 	if (!name)
 		return STREAM_KIND_UNKNOWN;
@@ -126,7 +126,7 @@ static void read_call(sqlite3_stmt *q, const struct kinds *kinds, struct walk_ca
 		.kind = type >= 0 && (size_t)type < kinds->count ? kinds->kind[type] : KIND_OTHER,
 		.src = memory_of(sqlite3_column_text(q, 12)),
 		.dst = memory_of(sqlite3_column_text(q, 13)),
-		.stream_kind = walk_stream_kind((const char *)sqlite3_column_text(q, 14)),
+		.stream_kind = stream_kind_of((const char *)sqlite3_column_text(q, 14)),
 		.stream_context = column(q, 15, 0),
 		.device = (int)column(q, 16, -1),
 		.op_start = WALK_NEVER,

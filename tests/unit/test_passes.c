@@ -187,7 +187,7 @@ static void rounds(struct mini *m, const char *kind, uint64_t blocks, int third)
 		at += serial ? 905 : 503;
 	}
 	if (blocks)
-		mini_exec(m, "UPDATE call SET grid = %llu, block = 1024 | 1 << 12 | 1 << 24 "
+		mini_exec(m, "UPDATE call SET grid = %llu, block = 1024 | (1 << 12) | (1 << 24) "
 			"WHERE kernel = %lld", (unsigned long long)CALL_GRID(blocks, 1, 1),
 			(long long)touch);
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t, .until = at + 3);

@@ -181,6 +181,22 @@ static void overhead_does_not_count(void **state)
 	assert_string_equal(held(m, call), "");
 }
 
+/* Nor does it belong to what calls of the type usually take. */
+static void overhead_is_not_usual(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	for (int i = 0; i < 5; i++) {
+		call = free_memory(m, 1000 * i + 1000, 1000 * i + 1700);
+		mini_exec(m, "INSERT INTO overhead VALUES (1, %lld, '7', %d, %d)", (long long)call,
+			1000000 * i + 1010000, 1000000 * i + 1690000);
+	}
+	launch(m, 10010, n, 10020, 10600);
+	call = free_memory(m, 10020, 10604);
+	assert_string_equal(held(m, call), "implicit:1:564");
+}
+
 /* cudaFree of memory from cudaMallocAsync does not wait, nor does cudaFree(NULL). */
 static void pool_memory_and_null_do_not_wait(void **state)
 {
@@ -261,6 +277,17 @@ static void a_pageable_copy_on_an_idle_stream_is_held_by_itself(void **state)
 
 	call = copy_back(m, 20, 1110, n, "pageable", 30, 1100);
 	assert_string_equal(held(m, call), "implicit:1:1078");
+}
+
+/* One that returns while its transfer and all before it are pending has not waited for them. */
+static void a_copy_that_returns_before_its_transfer_is_not_held(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 1000);
+	call = copy_back(m, 20, 800, n, "pageable", 1002, 1100);
+	assert_string_equal(held(m, call), "");
 }
 
 static void a_pinned_copy_is_not_held(void **state)
@@ -381,6 +408,55 @@ static void a_wait_for_another_stream_does_not_cover(void **state)
 	assert_int_equal(avoidable(m, copy), 400);
 }
 
+/* Time spent in another wait is not the thread's to use. */
+static void waiting_elsewhere_is_not_using_time(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking"), copy;
+
+	launch(m, 10, n, 20, 1000);
+	launch(m, 14, o, 25, 1700);
+	copy = copy_back(m, 20, 1110, n, "pageable", 1002, 1100);
+	sync_stream(m, 1112, 1702, o);
+	sync_stream(m, 1704, 1706, n);
+	launch(m, 1800, n, 1810, 2000);
+	assert_int_equal(avoidable(m, copy), 0);
+}
+
+/* Synchronizing the legacy stream covers a blocking stream's copy. */
+static void a_legacy_wait_covers_blocking_streams(void **state)
+{
+	struct mini *m = *state;
+	int64_t b = mini_stream(m, "blocking"), n = mini_stream(m, "non-blocking");
+	int64_t covered, uncovered;
+
+	covered = copy_back(m, 20, 1110, b, "pageable", 30, 1100);
+	sync_stream(m, 1112, 1114, MINI_LEGACY);
+	uncovered = copy_back(m, 2020, 3110, n, "pageable", 2030, 3100);
+	sync_stream(m, 3112, 3114, MINI_LEGACY);
+	launch(m, 3500, b, 3600, 3700);
+	sync_stream(m, 4000, 4002, n);
+	assert_int_equal(avoidable(m, covered), 0);
+	assert_true(avoidable(m, uncovered) > 800);
+}
+
+/* What was submitted after a copy to the host is ordered by the copy's own wait alone: without it
+ * both would overlap. */
+static void the_wait_itself_orders_nothing(void **state)
+{
+	struct mini *m = *state;
+	int64_t b = mini_stream(m, "blocking"), n = mini_stream(m, "non-blocking"), copy;
+
+	launch(m, 10, b, 20, 1000);
+	copy = MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = 20, .until = 1010, .bytes = 4096,
+		.stream = MINI_LEGACY, .direction = 1 + COPY_D2H, .dst = "pinned",
+		.runs = { 1002, 1005 });
+	launch(m, 1020, n, 1030, 1430);
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 1030, .until = 1432);
+	launch(m, 1500, n, 1510, 1600);
+	assert_int_equal(avoidable(m, copy), 420);
+}
+
 /* The frees at the end of a program, after its last device work. */
 static void teardown_costs_nothing(void **state)
 {
@@ -389,8 +465,8 @@ static void teardown_costs_nothing(void **state)
 
 	launch(m, 10, n, 20, 100000);
 	call = free_memory(m, 20, 100004);
-	free_memory(m, 100010, 100050);
-	MINI_CALL(m, .type = CALL_cuDevicePrimaryCtxReset_v2, .at = 100100, .until = 150000);
+	MINI_CALL(m, .type = CALL_cuStreamDestroy_v2, .at = 101000, .stream = n);
+	MINI_CALL(m, .type = CALL_cuDevicePrimaryCtxReset_v2, .at = 110000, .until = 150000);
 	assert_int_equal(avoidable(m, call), 0);
 }
 
@@ -483,12 +559,14 @@ int main(void)
 		T(a_kernel_that_seems_to_end_after_the_return_counts),
 		T(the_runs_own_median_counts),
 		T(overhead_does_not_count),
+		T(overhead_is_not_usual),
 		T(pool_memory_and_null_do_not_wait),
 		T(a_free_waits_for_the_owner),
 		T(a_copy_waits_for_blocking_streams_only),
 		T(a_copy_within_the_device_does_not_wait),
 		T(a_pageable_copy_is_held_by_what_came_before),
 		T(a_pageable_copy_on_an_idle_stream_is_held_by_itself),
+		T(a_copy_that_returns_before_its_transfer_is_not_held),
 		T(a_pinned_copy_is_not_held),
 		T(staging_is_not_waiting),
 		T(explicit_waits_name_their_operation),
@@ -497,6 +575,9 @@ int main(void)
 		T(a_wait_that_follows_at_once_leaves_nothing_to_gain),
 		T(a_wait_by_event_covers_too),
 		T(a_wait_for_another_stream_does_not_cover),
+		T(waiting_elsewhere_is_not_using_time),
+		T(a_legacy_wait_covers_blocking_streams),
+		T(the_wait_itself_orders_nothing),
 		T(teardown_costs_nothing),
 		T(in_one_stream_the_hosts_part_is_avoidable),
 		T(independent_work_behind_a_wait_is_avoidable),
