@@ -75,6 +75,9 @@ EXTRA_trace := -fvisibility=hidden
 EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec -include preload/glibc.h
 EXTRA_cupti := $(EXTRA_preload)
 
+# Frames of the simulated cudart in an archive are told by the API function above them.
+EXTRA_sim := -fno-optimize-sibling-calls
+
 objects = $(patsubst %,$O/obj/%.o,$(basename $(wildcard $(addsuffix /*.c,$1) $(addsuffix /*.S,$1))))
 
 $O/obj/%.o: %.c Makefile
@@ -97,6 +100,8 @@ all: cufence $(if $(cuda),shim simulator apps tests bench) features
 TRACE_OBJ := $(call objects,trace)
 IMAGE_OBJ := $(call objects,image)
 IMAGE_LIBS := -lelf -llz4 -lzstd
+# For machines without libdw: DW_LIBS="-l:libdw.a -l:libelf.a -lz -llzma -lbz2".
+DW_LIBS ?= -ldw
 
 # The program.  Its schema is compiled in.
 ANALYZER_OBJ := $(call objects,analyzer)
@@ -104,7 +109,7 @@ cufence: $O/bin/cufence
 $O/bin/cufence: $(ANALYZER_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ -ldw $(IMAGE_LIBS) -lsqlite3
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
 $O/gen/schema.inc: analyzer/schema.sql
 	@mkdir -p $(@D)
 	$Qsed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
@@ -188,7 +193,7 @@ tests: $(UNITS)
 $O/tests/%: $O/obj/tests/unit/%.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka -ldw $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
 
 ifneq ($(cuda),)
 $O/tests/test_decode: $O/obj/cupti/decode.o

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "resolve.h"
+#include "shim.h"
 
 static const char *const sonames[] = {
 	"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7",
@@ -39,34 +40,44 @@ static void *open_in(const char *folder, const char *below)
 	return library;
 }
 
-/* Beside the libcudart in use: in a toolkit, and in pip's nvidia/<part>/lib folders. */
+/* Beside a library that the program has loaded, in the folders that below names. */
+static void *open_beside(const char *soname, const char *const *below)
+{
+	void *neighbour = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD), *library = NULL;
+	struct link_map *map = NULL;
+	char folder[4096];
+	char *slash;
+
+	if (!neighbour)
+		return NULL;
+	if (!dlinfo(neighbour, RTLD_DI_LINKMAP, &map) && map &&
+		strlen(map->l_name) < sizeof(folder)) {
+		strcpy(folder, map->l_name);
+		slash = strrchr(folder, '/');
+		if (slash)
+			slash[0] = '\0';
+		for (; slash && *below && !library; below++)
+			library = open_in(folder, *below);
+	}
+	dlclose(neighbour);
+	return library;
+}
+
+/* In a toolkit beside libcudart, and in pip's nvidia/<part>/lib folders. */
 static void *open_sibling(void)
 {
-	static const char *const below[] = { "", "../extras/CUPTI/lib64/",
-		"../../cuda_cupti/lib/", "../../cu13/lib/" };
+	static const char *const here[] = { "", NULL };
+	static const char *const near[] = { "", "../extras/CUPTI/lib64/",
+		"../../cuda_cupti/lib/", "../../cu13/lib/", NULL };
 	static const char *const cudart[] = { "libcudart.so.13", "libcudart.so.12",
 		"libcudart.so.11.0" };
 	void *library = NULL;
 
-	for (unsigned i = 0; i < 3 && !library; i++) {
-		void *runtime = dlopen(cudart[i], RTLD_LAZY | RTLD_NOLOAD);
-		struct link_map *map = NULL;
-		char folder[4096];
-		char *slash;
-
-		if (!runtime)
-			continue;
-		if (!dlinfo(runtime, RTLD_DI_LINKMAP, &map) && map &&
-			strlen(map->l_name) < sizeof(folder)) {
-			strcpy(folder, map->l_name);
-			slash = strrchr(folder, '/');
-			if (slash)
-				*slash = '\0';
-			for (unsigned j = 0; slash && j < 4 && !library; j++)
-				library = open_in(folder, below[j]);
-		}
-		dlclose(runtime);
-	}
+	/* The simulated driver has a CUPTI of its own, which is the only one that works with it. */
+	if (shim.virtual_clock)
+		return open_beside("libcuda.so.1", here);
+	for (unsigned i = 0; i < 3 && !library; i++)
+		library = open_beside(cudart[i], near);
 	return library;
 }
 
