@@ -24,9 +24,15 @@ struct finding {
 	double share;
 };
 
-/* What a process's run allows to save. */
+/*
+ * What a process's run allows to save, ns.  The operations of its busiest stream follow each other
+ * whatever is mended: of the time with work under way only the rest can go, and of the time in
+ * which the device was at work only the rest can be overlapped.
+ */
 struct run_length {
-	int64_t whole, idle;           /* ns; idle: beyond its busiest stream's operations */
+	int64_t whole;                 /* first call to last end */
+	int64_t idle;                  /* first operation to last, less the busiest stream */
+	int64_t serial;                /* device at work, less the busiest stream */
 };
 
 struct findings {
@@ -122,24 +128,57 @@ static int64_t query_int(struct db *db, const char *sql, int64_t process)
 	return value;
 }
 
+/* Time in which at least one operation ran. */
+static int64_t device_busy(struct db *db, int64_t process)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT start, end FROM operation "
+		"WHERE process = ? AND end IS NOT NULL AND stream IS NOT NULL ORDER BY start");
+	int64_t busy = 0, until = INT64_MIN;
+	int step = -1;
+
+	if (q && !db_bind(q, "i", process)) {
+		while ((step = db_step(q)) > 0) {
+			int64_t start = sqlite3_column_int64(q, 0), end = sqlite3_column_int64(q, 1);
+
+			if (start < until)
+				start = until;
+			if (end > start) {
+				busy += end - start;
+				until = end;
+			}
+		}
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : busy;
+}
+
+static int64_t beyond(int64_t whole, int64_t part)
+{
+	return whole > part ? whole - part : 0;
+}
+
 static struct run_length *run_of(struct findings *findings, int64_t process)
 {
 	struct run_length *run = idmap_need(&findings->runs, process, sizeof(*run));
-	int64_t busiest;
+	int64_t busiest, active, busy;
 
 	if (!run || run->whole)
 		return run;
 	run->whole = query_int(findings->db,
 		"SELECT max(ifnull(max(exit), 0), ifnull((SELECT max(end) FROM operation "
 		" WHERE process = ?1), 0)) - min(enter) FROM call WHERE process = ?1", process);
+	active = query_int(findings->db, "SELECT ifnull(max(end) - min(start), 0) FROM operation "
+		"WHERE process = ? AND stream IS NOT NULL", process);
 	busiest = query_int(findings->db,
 		"SELECT ifnull(max(busy), 0) FROM (SELECT sum(end - start) AS busy FROM operation "
 		" WHERE process = ? AND stream IS NOT NULL GROUP BY stream)", process);
-	if (run->whole < 0 || busiest < 0)
+	busy = device_busy(findings->db, process);
+	if (run->whole < 0 || active < 0 || busiest < 0 || busy < 0)
 		return NULL;
 	if (!run->whole)
 		run->whole = 1;
-	run->idle = run->whole > busiest ? run->whole - busiest : 0;
+	run->idle = beyond(active, busiest);
+	run->serial = beyond(busy, busiest);
 	return run;
 }
 
@@ -152,17 +191,15 @@ static int64_t worth(const struct finding *finding)
 static int weigh(struct findings *findings, struct finding *finding)
 {
 	struct run_length *run = run_of(findings, finding->worst.process);
-	int64_t value;
 
 	if (!run)
 		return -1;
 	if (finding->estimates && finding->saving > run->idle)
 		finding->saving = run->idle;
 	/* Overlap lost by several operations at once counts several times. */
-	if (!finding->estimates && finding->cost > run->idle)
-		finding->cost = run->idle;
-	value = worth(finding) < run->idle ? worth(finding) : run->idle;
-	finding->share = (double)value / (double)run->whole;
+	if (!finding->estimates && finding->cost > run->serial)
+		finding->cost = run->serial;
+	finding->share = (double)worth(finding) / (double)run->whole;
 	return 0;
 }
 

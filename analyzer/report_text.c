@@ -53,7 +53,7 @@ static void print_cost(sqlite3_stmt *row, const struct rule_info *rule, FILE *ou
 			overlap ? "of overlap lost" : "host wait");
 	format_share(share, sqlite3_column_double(row, COL_SHARE));
 	if (sqlite3_column_type(row, COL_SAVING) != SQLITE_NULL)
-		fprintf(out, "; about %s (%s) of the run would be saved",
+		fprintf(out, "; at most %s (%s) of the run would be saved",
 			format_duration(saving, sqlite3_column_int64(row, COL_SAVING)), share);
 	else if (sqlite3_column_double(row, COL_SHARE) > 0)
 		fprintf(out, " (%s of the run)", share);
