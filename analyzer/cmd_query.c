@@ -62,7 +62,8 @@ int cmd_query(const struct arguments *arguments)
 	if (option(arguments, "--list"))
 		return list_queries();
 	if (arguments->count != 2) {
-		fputs("cufence query: which database, and what query? (see \"cufence help query\")\n",
+		fputs("cufence query: which database, and what query? (see \"cufence help "
+		      "query\")\n",
 			stderr);
 		return EXIT_TROUBLE;
 	}

@@ -4,18 +4,17 @@
 #include "run.h"
 
 static const struct command_option run_options[] = {
-	{ "-o", "NAME.db", "the database to write (cufence.db; the previous one becomes NAME.db.old)" },
-	{ "--sim", NULL, "run on the simulated device" },
-	{ "--mode", "full|host", "full: calls and device operations; host: calls only" },
-	{ "--graphs", "graph|node", "record CUDA graphs as a whole (default) or node by node" },
-	{ "--keep-trace", NULL, "keep the trace files beside the database" },
-	{ 0 }
-};
+	{"-o", "NAME.db",
+		"the database to write (cufence.db; the previous one becomes NAME.db.old)"},
+	{"--sim", NULL, "run on the simulated device"},
+	{"--mode", "full|host", "full: calls and device operations; host: calls only"},
+	{"--graphs", "graph|node", "record CUDA graphs as a whole (default) or node by node"},
+	{"--keep-trace", NULL, "keep the trace files beside the database"}, {0}};
 
 static const struct command_option load_options[] = {
-	{ "-o", "NAME.db", "the database to write (cufence.db; the previous one becomes NAME.db.old)" },
-	{ 0 }
-};
+	{"-o", "NAME.db",
+		"the database to write (cufence.db; the previous one becomes NAME.db.old)"},
+	{0}};
 
 static const struct command_option report_options[] = {
 	{ "--format", "text|json", "text (default) or one JSON object" },

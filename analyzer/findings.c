@@ -138,7 +138,8 @@ static int64_t device_busy(struct db *db, int64_t process)
 
 	if (q && !db_bind(q, "i", process)) {
 		while ((step = db_step(q)) > 0) {
-			int64_t start = sqlite3_column_int64(q, 0), end = sqlite3_column_int64(q, 1);
+			int64_t start = sqlite3_column_int64(q, 0),
+				end = sqlite3_column_int64(q, 1);
 
 			if (start < until)
 				start = until;

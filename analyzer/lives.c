@@ -102,7 +102,8 @@ uint32_t ranges_find(const struct ranges *ranges, uint64_t address)
 {
 	size_t at = first_after(ranges, address);
 
-	return at < ranges->count && ranges->range[at].start <= address ? ranges->range[at].life : 0;
+	return at < ranges->count && ranges->range[at].start <= address ? ranges->range[at].life
+									: 0;
 }
 
 void ranges_release(struct ranges *ranges)

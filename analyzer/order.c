@@ -358,7 +358,8 @@ struct order_state order_of_stream(const struct order *order, const struct walk_
 		return state;
 	if (stream_is_blocking(call->stream_kind) && context->legacy)
 		state = order_later(state, context->legacy->last);
-	for (size_t i = 0; call->stream_kind == STREAM_KIND_LEGACY && i < context->changed_count; i++)
+	for (size_t i = 0; call->stream_kind == STREAM_KIND_LEGACY && i < context->changed_count;
+		i++)
 		state = order_later(state, context->changed[i]->last);
 	return state;
 }

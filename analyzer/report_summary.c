@@ -41,12 +41,13 @@ static void print_run(struct db *db, FILE *out)
 	long long threads = db_int(db, "SELECT count(*) FROM thread WHERE id IN "
 		"(SELECT thread FROM call)", 0);
 
-	fprintf(out, "    run      %s, %lld process%s, %lld thread%s, %lld CUDA calls (%s inside)\n",
+	fprintf(out,
+		"    run      %s, %lld process%s, %lld thread%s, %lld CUDA calls (%s inside)\n",
 		format_duration(whole, duration(db)), processes, processes == 1 ? "" : "es",
 		threads, threads == 1 ? "" : "s",
 		(long long)db_int(db, "SELECT count(*) FROM call WHERE parent IS NULL", 0),
-		format_duration(inside, db_int(db,
-			"SELECT sum(exit - enter) FROM call WHERE parent IS NULL", 0)));
+		format_duration(inside,
+			db_int(db, "SELECT sum(exit - enter) FROM call WHERE parent IS NULL", 0)));
 }
 
 static int print_device(struct db *db, FILE *out)
@@ -134,8 +135,8 @@ static int print_losses(struct db *db, FILE *out)
 		fprintf(out, "    %s ", !loss || loss->incomplete ? "incomplete:" : "note:");
 		print_loss_text(loss ? loss->text : reason, sqlite3_column_int64(q, 1), out);
 		if (!strcmp(reason, "host_only"))
-			fprintf(out, " (CUPTI %s, error %d)", (const char *)sqlite3_column_text(q, 3),
-				sqlite3_column_int(q, 4));
+			fprintf(out, " (CUPTI %s, error %d)",
+				(const char *)sqlite3_column_text(q, 3), sqlite3_column_int(q, 4));
 		fprintf(out, " [pid %lld]\n", (long long)sqlite3_column_int64(q, 2));
 	}
 	sqlite3_finalize(q);

@@ -20,7 +20,8 @@ static char *find_program(const char *name)
 		return strdup(name);
 	for (path = path ? path : "/bin:/usr/bin"; *path;) {
 		size_t length = strcspn(path, ":");
-		if (asprintf(&candidate, "%.*s%s%s", (int)length, path, length ? "/" : "", name) < 0)
+		if (asprintf(&candidate, "%.*s%s%s", (int)length, path, length ? "/" : "", name) <
+			0)
 			return NULL;
 		if (!access(candidate, X_OK))
 			return candidate;

@@ -230,7 +230,8 @@ static int resolve_process(struct symbols *s, sqlite3_stmt *sites)
 {
 	int step;
 
-	if (read_mappings(s) || read_recorded(s) || read_kernels(s) || db_bind(sites, "i", s->process))
+	if (read_mappings(s) || read_recorded(s) || read_kernels(s) ||
+		db_bind(sites, "i", s->process))
 		return -1;
 	while ((step = db_step(sites)) > 0)
 		if (resolve_site(s, sqlite3_column_int64(sites, 0)))

@@ -159,7 +159,8 @@ static int update(struct avoidable *a, const struct implicit_wait *wait)
 /* Waits after which the process submits nothing more are left out: it is ending. */
 static const char waits_sql[] =
 	"WITH last AS (SELECT process, max(call) AS call FROM operation GROUP BY process) "
-	"SELECT w.id, w.call, c.thread, c.process, c.exit, w.waited, o.call, o.end, s.id, s.context,"
+	"SELECT w.id, w.call, c.thread, c.process, c.exit, w.waited, o.call, o.end, s.id, "
+	"s.context,"
 	" x.device FROM wait w JOIN call c ON c.id = w.call "
 	"JOIN operation o ON o.id = w.op JOIN last ON last.process = c.process "
 	"LEFT JOIN call oc ON oc.id = o.call LEFT JOIN stream s ON s.id = oc.stream "

@@ -139,7 +139,8 @@ static void add_op(struct walk_call *call, int64_t op, int64_t start, int64_t en
 {
 	if (start < call->op_start)
 		call->op_start = start;
-	if (!call->op || (end != WALK_NEVER && (call->op_end == WALK_NEVER || end > call->op_end))) {
+	if (!call->op ||
+		(end != WALK_NEVER && (call->op_end == WALK_NEVER || end > call->op_end))) {
 		call->op = op;
 		call->op_end = end;
 	}
@@ -149,7 +150,8 @@ static void add_op(struct walk_call *call, int64_t op, int64_t start, int64_t en
 
 static void add_op_row(struct walk_call *call, sqlite3_stmt *q)
 {
-	add_op(call, sqlite3_column_int64(q, 1), column(q, 2, WALK_NEVER), column(q, 3, WALK_NEVER));
+	add_op(call, sqlite3_column_int64(q, 1), column(q, 2, WALK_NEVER),
+		column(q, 3, WALK_NEVER));
 }
 
 /* Takes the operations of the call; those of calls passed over (runtime calls) fall away. */

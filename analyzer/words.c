@@ -17,7 +17,8 @@ static const char name_sql[] =
 
 static const char operation_sql[] =
 	"SELECT t.kind, ifnull(k.name, (SELECT k2.name FROM operation o JOIN kernel k2 "
-	" ON k2.id = o.kernel WHERE o.call = c.id)), c.bytes, c.direction, s.kind, s.id, s.cupti_id "
+	" ON k2.id = o.kernel WHERE o.call = c.id)), c.bytes, c.direction, s.kind, s.id, "
+	"s.cupti_id "
 	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "
 	"LEFT JOIN stream s ON s.id = c.stream WHERE c.id = ?";
 

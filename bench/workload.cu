@@ -11,13 +11,14 @@
 
 #include "kernels.h"
 
-#define CHECK(call) \
-	do { \
-		cudaError_t error_ = (call); \
-		if (error_ != cudaSuccess) { \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(error_)); \
-			exit(1); \
-		} \
+#define CHECK(call)                                                                                \
+	do {                                                                                       \
+		cudaError_t error_ = (call);                                                       \
+		if (error_ != cudaSuccess) {                                                       \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__,                         \
+				cudaGetErrorString(error_));                                       \
+			exit(1);                                                                   \
+		}                                                                                  \
 	} while (0)
 
 enum { STREAMS = 4 };

@@ -64,9 +64,12 @@ static void *runtime_real(int major, enum call_id id, int variant, const char *n
 #define IN_13_13_13(...) __VA_ARGS__
 
 #define ALL_MAJORS(name, id, variant, first, last, params, args) \
-	IN_##first##_##last##_11(WRAPPER(name, id, variant, 11, "@libcudart.so.11.0", params, args)) \
-	IN_##first##_##last##_12(WRAPPER(name, id, variant, 12, "@libcudart.so.12", params, args)) \
-	IN_##first##_##last##_13(WRAPPER(name, id, variant, 13, "@@libcudart.so.13", params, args))
+	IN_##first##_##last##_11( \
+		WRAPPER(name, id, variant, 11, "@libcudart.so.11.0", params, args)) \
+	IN_##first##_##last##_12( \
+		WRAPPER(name, id, variant, 12, "@libcudart.so.12", params, args)) \
+	IN_##first##_##last##_13( \
+		WRAPPER(name, id, variant, 13, "@@libcudart.so.13", params, args))
 
 #define RUNTIME(symbol, first, last, params, args) \
 	ALL_MAJORS(symbol, CALL_##symbol, VARIANT_LEGACY, first, last, params, args)

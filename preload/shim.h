@@ -63,7 +63,7 @@ struct thread_state {
 	struct trace_chunk chunk;
 	uint32_t generation;       /* of the shim that chunk belongs to */
 	int depth;                 /* wrappers on this thread's stack */
-	int busy;                  /* within the recorder: a signal handler's calls are not recorded */
+	int busy; /* within the recorder: calls of a signal handler go by */
 	uint32_t site;             /* of the outermost call */
 	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
 	uint32_t cupti_context;    /* likewise */

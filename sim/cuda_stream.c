@@ -129,9 +129,13 @@ void stream_reserve(struct stream *stream)
 {
 	struct thread *thread = thread_self();
 	struct sim_record record = {
-		.kind = SIM_QUEUE_FULL, .correlation = thread->correlation, .start = time_now(),
-		.thread = (uint32_t)thread->tid, .device = (uint32_t)stream->context->device->ordinal,
-		.context = stream->context->id, .stream = stream->id,
+		.kind = SIM_QUEUE_FULL,
+		.correlation = thread->correlation,
+		.start = time_now(),
+		.thread = (uint32_t)thread->tid,
+		.device = (uint32_t)stream->context->device->ordinal,
+		.context = stream->context->id,
+		.stream = stream->id,
 	};
 
 	device_gate(stream->context->device);

@@ -15,38 +15,38 @@
  */
 #define CALL_KINDS(X) \
 	X(OTHER, other) \
-	X(RUNTIME, runtime)                    /* a cudart call: names the driver calls beneath it, nothing more */ \
+	X(RUNTIME, runtime)              /* a cudart call: names the driver calls beneath it */ \
 	X(INIT, init) \
 	X(CONTEXT, context) \
-	X(ALLOC_DEVICE, alloc_device)          /* ptr, bytes */ \
-	X(ALLOC_HOST, alloc_host)              /* ptr, bytes, flags */ \
-	X(ALLOC_MANAGED, alloc_managed)        /* ptr, bytes, flags */ \
-	X(ALLOC_ASYNC, alloc_async)            /* ptr, bytes, stream */ \
-	X(REGISTER_HOST, register_host)        /* ptr, bytes, flags */ \
-	X(FREE_DEVICE, free_device)            /* ptr */ \
-	X(FREE_HOST, free_host)                /* ptr */ \
-	X(FREE_ASYNC, free_async)              /* ptr, stream */ \
-	X(UNREGISTER_HOST, unregister_host)    /* ptr */ \
-	X(COPY, copy)                          /* dst, src, bytes, direction; no stream: legacy or per-thread */ \
-	X(COPY_ASYNC, copy_async)              /* dst, src, bytes, direction, stream */ \
-	X(SET, set)                            /* dst, bytes (2D: pitch, width, height); no stream */ \
-	X(SET_ASYNC, set_async)                /* dst, bytes, stream */ \
-	X(STREAM_CREATE, stream_create)        /* new_stream, flags (1: non-blocking), priority */ \
-	X(STREAM_DESTROY, stream_destroy)      /* stream */ \
-	X(STREAM_SYNC, stream_sync)            /* stream */ \
-	X(STREAM_QUERY, stream_query)          /* stream */ \
-	X(STREAM_WAIT, stream_wait)            /* stream, event */ \
-	X(EVENT_CREATE, event_create)          /* new_event, flags */ \
-	X(EVENT_DESTROY, event_destroy)        /* event */ \
-	X(EVENT_RECORD, event_record)          /* event, stream */ \
-	X(EVENT_SYNC, event_sync)              /* event */ \
-	X(EVENT_QUERY, event_query)            /* event */ \
-	X(EVENT_ELAPSED, event_elapsed)        /* event, event */ \
-	X(LAUNCH, launch)                      /* function, stream, grid, block */ \
-	X(HOST_FUNC, host_func)                /* stream, callback */ \
-	X(CONTEXT_SYNC, context_sync)          /* context or none: the current one */ \
-	X(MODULE_LOAD, module_load)            /* module */ \
-	X(MODULE_UNLOAD, module_unload)        /* module */
+	X(ALLOC_DEVICE, alloc_device)    /* ptr, bytes */ \
+	X(ALLOC_HOST, alloc_host)        /* ptr, bytes, flags */ \
+	X(ALLOC_MANAGED, alloc_managed)  /* ptr, bytes, flags */ \
+	X(ALLOC_ASYNC, alloc_async)      /* ptr, bytes, stream */ \
+	X(REGISTER_HOST, register_host)  /* ptr, bytes, flags */ \
+	X(FREE_DEVICE, free_device)      /* ptr */ \
+	X(FREE_HOST, free_host)          /* ptr */ \
+	X(FREE_ASYNC, free_async)        /* ptr, stream */ \
+	X(UNREGISTER_HOST, unregister_host) /* ptr */ \
+	X(COPY, copy)                    /* dst, src, bytes, direction; default stream */ \
+	X(COPY_ASYNC, copy_async)        /* dst, src, bytes, direction, stream */ \
+	X(SET, set)                      /* dst, bytes; default stream */ \
+	X(SET_ASYNC, set_async)          /* dst, bytes, stream */ \
+	X(STREAM_CREATE, stream_create)  /* new_stream, flags (1: non-blocking), priority */ \
+	X(STREAM_DESTROY, stream_destroy) /* stream */ \
+	X(STREAM_SYNC, stream_sync)      /* stream */ \
+	X(STREAM_QUERY, stream_query)    /* stream */ \
+	X(STREAM_WAIT, stream_wait)      /* stream, event */ \
+	X(EVENT_CREATE, event_create)    /* new_event, flags */ \
+	X(EVENT_DESTROY, event_destroy)  /* event */ \
+	X(EVENT_RECORD, event_record)    /* event, stream */ \
+	X(EVENT_SYNC, event_sync)        /* event */ \
+	X(EVENT_QUERY, event_query)      /* event */ \
+	X(EVENT_ELAPSED, event_elapsed)  /* event, event */ \
+	X(LAUNCH, launch)                /* function, stream, grid, block */ \
+	X(HOST_FUNC, host_func)          /* stream, callback */ \
+	X(CONTEXT_SYNC, context_sync)    /* context or none: the current one */ \
+	X(MODULE_LOAD, module_load)      /* module */ \
+	X(MODULE_UNLOAD, module_unload)  /* module */
 
 enum call_kind {
 #define X(kind, name) KIND_##kind,

@@ -4,13 +4,13 @@
  *
  * A file is one struct file_header (TRACE_HEADER_SIZE bytes) followed by chunks of
  * file_header.chunk_size bytes; a chunk of zeros was never used.  A chunk belongs to one writing
- * thread at a time and holds records one after the other, each starting on an 8-byte boundary; chunk_header.committed
- * says how many bytes of them are complete and is stored with release order after each record, so
- * that a file left by a killed process reads up to the last whole record.  The first chunk is
- * written by trace_create() alone and describes the calls (RECORD_CALL_TYPE), which makes a file
- * readable by a program built from another calls.def.
+ * thread at a time and holds records one after the other, each starting on an 8-byte boundary;
+ * chunk_header.committed says how many bytes of them are complete and is stored with release
+ * order after each record, so that a file left by a killed process reads up to the last whole
+ * record.  The first chunk is written by trace_create() alone and describes the calls
+ * (RECORD_CALL_TYPE), which makes a file readable by a program built from another calls.def.
  *
- * Everything is little-endian and unaligned-free.  Layouts only grow: a reader accepts any
+ * Everything is little-endian and aligned.  Layouts only grow: a reader accepts any
  * minor version and skips record types it does not know (doc/FORMAT.md).
  *
  * Two time scales occur.  Call records carry ticks of the recorder's clock (file_header.clock);
@@ -60,7 +60,7 @@ enum trace_cupti_state {
 	X(INVALID_DEVICE, invalid_device)    /* device records with impossible time stamps */ \
 	X(DROPPED_SITES, dropped_sites)      /* the site table was full */ \
 	X(DROPPED_ENTRIES, dropped_entries)  /* the function, context or string table was full */ \
-	X(PASSED_THROUGH, passed_through)    /* driver entry points handed out without a wrapper */ \
+	X(PASSED_THROUGH, passed_through)    /* driver entry points without a wrapper */ \
 	X(BYPASSED_CALLS, bypassed_calls)    /* calls that only a CUPTI callback saw */
 
 enum trace_counter {
@@ -285,7 +285,7 @@ struct property_record {
 	char data[];               /* name, then value */
 };
 
-/* The records after this one in the chunk are of this thread: chunks of ended threads are reused. */
+/* The records behind it in the chunk are of this thread: chunks of ended threads are reused. */
 struct thread_record {
 	struct record head;
 	uint32_t thread;           /* kernel thread id */

@@ -128,7 +128,8 @@ static int set_column(const struct column *columns, const struct line *line, voi
 		if (!line->value)
 			return -1;
 		if (column->format == COLUMN_BYTES)
-			return set_bytes((char *)base + column->offset, column->size, line) ? -1 : 1;
+			return set_bytes((char *)base + column->offset, column->size, line) ? -1
+											    : 1;
 		if (parse_number(line->value, &end, &value) || *end)
 			return -1;
 		column_set(column, base, value);

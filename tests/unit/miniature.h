@@ -6,7 +6,8 @@
  *	struct mini m;
  *	mini_init(&m);
  *	int64_t s = mini_stream(&m, "blocking");
- *	int64_t k = MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = 10, .stream = s, .runs = { 20, 900 });
+ *	int64_t k = MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = 10, .stream = s, .runs = { 20,
+ *900 });
  *
  * Times are microseconds here and nanoseconds in the database.  Ids start at 1, so that a call
  * submitted as the third is 3.
@@ -170,17 +171,21 @@ static inline void mini_operation(struct mini *m, const struct mini_call *c)
 
 	assert_non_null(q);
 	assert_int_equal(db_run(q, "iisiiiIiIII", ++m->ops, m->calls,
-		kind == KIND_LAUNCH ? "kernel" : kind == KIND_SET || kind == KIND_SET_ASYNC ? "memset"
-		: "memcpy", mini_ns(c->runs[0]), mini_ns(c->runs[1]),
-		c->context ? c->context : (int64_t)1, mini_or_null(c->stream), m->calls,
-		mini_or_null(c->kernel), mini_or_null(c->bytes),
-		c->direction ? (int64_t)c->direction - 1 : DB_NULL), 0);
+				 kind == KIND_LAUNCH			      ? "kernel"
+				 : kind == KIND_SET || kind == KIND_SET_ASYNC ? "memset"
+									      : "memcpy",
+				 mini_ns(c->runs[0]), mini_ns(c->runs[1]),
+				 c->context ? c->context : (int64_t)1, mini_or_null(c->stream),
+				 m->calls, mini_or_null(c->kernel), mini_or_null(c->bytes),
+				 c->direction ? (int64_t)c->direction - 1 : DB_NULL),
+		0);
 	sqlite3_finalize(q);
 }
 
 static inline int64_t mini_call(struct mini *m, struct mini_call c)
 {
-	static const char sql[] = "INSERT INTO call (id, process, thread, parent, type, enter, exit, "
+	static const char sql[] =
+		"INSERT INTO call (id, process, thread, parent, type, enter, exit, "
 		"result, context, stream, event, kernel, site, per_thread, ptr, bytes, direction, "
 		"grid, block, dst_memory, src_memory) "
 		"VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)";
@@ -207,7 +212,8 @@ static inline const char *mini_needs(struct mini *m, int64_t call)
 {
 	char sql[256];
 
-	snprintf(sql, sizeof(sql), "SELECT ifnull(group_concat(t, ' '), '') FROM (SELECT needs || ':' "
+	snprintf(sql, sizeof(sql),
+		"SELECT ifnull(group_concat(t, ' '), '') FROM (SELECT needs || ':' "
 		"|| reason AS t FROM dependency WHERE call = %lld ORDER BY needs, reason)",
 		(long long)call);
 	return mini_text(m, sql);

@@ -97,13 +97,14 @@ static void finish(struct db *db)
 static void calls_are_in_order_of_entry_with_parents(void **state)
 {
 	/* As recorded: children first, in order of return. */
-	struct db db = load(
-		"call cuMemAlloc_v2 record_flags=2 enter=110 duration=10 context=1 | ptr=0x1 bytes=0x1\n"
-		"call cuMemFree_v2 record_flags=2 enter=130 duration=10 context=1 | ptr=0x1\n"
-		"call cudaMalloc enter=100 duration=50 context=1\n"
-		"call cuInit enter=200 duration=10 | flags=0x0\n"
-		"chunk thread=8\n"
-		"call cuInit enter=105 duration=500 | flags=0x0\n");
+	struct db db =
+		load("call cuMemAlloc_v2 record_flags=2 enter=110 duration=10 context=1 | ptr=0x1 "
+		     "bytes=0x1\n"
+		     "call cuMemFree_v2 record_flags=2 enter=130 duration=10 context=1 | ptr=0x1\n"
+		     "call cudaMalloc enter=100 duration=50 context=1\n"
+		     "call cuInit enter=200 duration=10 | flags=0x0\n"
+		     "chunk thread=8\n"
+		     "call cuInit enter=105 duration=500 | flags=0x0\n");
 
 	expect(&db, "SELECT t.name FROM call c JOIN call_type t ON t.id = c.type ORDER BY c.id",
 		"cudaMalloc cuInit cuMemAlloc_v2 cuMemFree_v2 cuInit");
@@ -139,22 +140,25 @@ static void an_enter_record_without_its_call_never_returned(void **state)
 		CALL_cuCtxSynchronize);
 	db = load(body);
 	expect(&db, "SELECT coalesce(exit, 'never') FROM call ORDER BY id", "110 never");
-	expect(&db, "SELECT t.name FROM call c JOIN call_type t ON t.id = c.type WHERE exit IS NULL",
+	expect(&db,
+		"SELECT t.name FROM call c JOIN call_type t ON t.id = c.type WHERE exit IS NULL",
 		"cuCtxSynchronize");
 	finish(&db);
 }
 
 static void default_streams_follow_the_entry_point(void **state)
 {
-	struct db db = load(
-		"call cuStreamSynchronize enter=100 duration=1 context=1 | stream=0x0\n"
-		"call cuStreamSynchronize record_flags=1 enter=110 duration=1 context=1 | stream=0x0\n"
-		"call cuStreamSynchronize enter=120 duration=1 context=1 | stream=0x2\n"
-		"call cuStreamSynchronize record_flags=1 enter=130 duration=1 context=1 | stream=0x1\n"
-		"call cuMemcpyHtoD_v2 enter=140 duration=1 context=1 | "
-		"dst=0x1 src=0x2 bytes=0x3 direction=0x1\n"
-		"chunk thread=8\n"
-		"call cuStreamSynchronize record_flags=1 enter=150 duration=1 context=1 | stream=0x0\n");
+	struct db db = load("call cuStreamSynchronize enter=100 duration=1 context=1 | stream=0x0\n"
+			    "call cuStreamSynchronize record_flags=1 enter=110 duration=1 "
+			    "context=1 | stream=0x0\n"
+			    "call cuStreamSynchronize enter=120 duration=1 context=1 | stream=0x2\n"
+			    "call cuStreamSynchronize record_flags=1 enter=130 duration=1 "
+			    "context=1 | stream=0x1\n"
+			    "call cuMemcpyHtoD_v2 enter=140 duration=1 context=1 | "
+			    "dst=0x1 src=0x2 bytes=0x3 direction=0x1\n"
+			    "chunk thread=8\n"
+			    "call cuStreamSynchronize record_flags=1 enter=150 duration=1 "
+			    "context=1 | stream=0x0\n");
 
 	expect(&db, "SELECT s.kind FROM call c JOIN stream s ON s.id = c.stream ORDER BY c.id",
 		"legacy per-thread per-thread legacy legacy per-thread");
@@ -170,13 +174,17 @@ static void streams_and_events_have_lives(void **state)
 		"call cuStreamCreate enter=100 duration=1 context=1 | "
 		"new_stream=0x50 flags=0x1 priority=0xffffffffffffffff\n"
 		"call cuEventCreate enter=110 duration=1 context=1 | new_event=0x60 flags=0x2\n"
-		"call cuEventRecord enter=120 duration=1 context=1 | event=0x60 stream=0x50 flags=0x0\n"
+		"call cuEventRecord enter=120 duration=1 context=1 | event=0x60 stream=0x50 "
+		"flags=0x0\n"
 		"call cuStreamDestroy_v2 enter=130 duration=1 context=1 | stream=0x50\n"
 		"call cuStreamCreate enter=140 duration=1 context=1 | "
 		"new_stream=0x50 flags=0x0 priority=0x0\n"
-		"call cuEventRecord enter=150 duration=1 context=1 | event=0x60 stream=0x50 flags=0x0\n"
-		"call cuEventRecord enter=160 duration=1 context=1 | event=0x61 stream=0x51 flags=0x0\n"
-		"call cuStreamDestroy_v2 result=400 enter=170 duration=1 context=1 | stream=0x50\n");
+		"call cuEventRecord enter=150 duration=1 context=1 | event=0x60 stream=0x50 "
+		"flags=0x0\n"
+		"call cuEventRecord enter=160 duration=1 context=1 | event=0x61 stream=0x51 "
+		"flags=0x0\n"
+		"call cuStreamDestroy_v2 result=400 enter=170 duration=1 context=1 | "
+		"stream=0x50\n");
 
 	expect(&db, "SELECT kind FROM stream ORDER BY id", "non-blocking blocking unknown");
 	expect(&db, "SELECT priority FROM stream ORDER BY id", "-1 0 0");
@@ -194,7 +202,8 @@ static void copies_know_their_memory(void **state)
 		"coalesce(dst_memory, '?') FROM call WHERE bytes AND src ORDER BY id";
 	struct db db = load(
 		"call cuMemAlloc_v2 enter=100 duration=1 context=1 | ptr=0x1000 bytes=0x100\n"
-		"call cuMemHostAlloc enter=110 duration=1 context=1 | ptr=0x9000 bytes=0x100 flags=0x0\n"
+		"call cuMemHostAlloc enter=110 duration=1 context=1 | ptr=0x9000 bytes=0x100 "
+		"flags=0x0\n"
 		"call cuMemcpyAsync enter=120 duration=1 context=1 | "
 		"dst=0x1080 src=0x90ff bytes=0x1 direction=0x4 stream=0x0\n"
 		"call cuMemFreeHost enter=130 duration=1 context=1 | ptr=0x9000\n"
@@ -213,19 +222,20 @@ static void copies_know_their_memory(void **state)
 
 static void operations_find_their_calls(void **state)
 {
-	struct db db = load(
-		"function handle=0xf0 parameters=0+8 name=\"_ZN3app4workEPf\"\n"
-		"string id=1 text=\"_ZN3app4workEPf\"\n"
-		"string id=2 text=\"_Z5otherv\"\n"
-		"call cuLaunchKernel correlation=4 enter=100 duration=9 context=1 | "
-		"function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
-		"call cuLaunchKernel correlation=5 enter=120 duration=9 context=1 | "
-		"function=0xf1 stream=0x0 grid=0x1 block=0x1\n"
-		"device kind=1 start=5500 end=5600 correlation=5 context=3 stream=7 name=2\n"
-		"device kind=1 start=5300 end=5400 correlation=4 context=3 stream=7 name=1\n"
-		"device kind=1 start=5700 end=5800 correlation=6 context=3 stream=7 name=1\n"
-		"device kind=1 record_flags=1 start=5900 end=5100 correlation=6 context=3 stream=9 name=1\n"
-		"device kind=6 detail=5 start=5105 end=5106 correlation=4 context=3\n");
+	struct db db =
+		load("function handle=0xf0 parameters=0+8 name=\"_ZN3app4workEPf\"\n"
+		     "string id=1 text=\"_ZN3app4workEPf\"\n"
+		     "string id=2 text=\"_Z5otherv\"\n"
+		     "call cuLaunchKernel correlation=4 enter=100 duration=9 context=1 | "
+		     "function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
+		     "call cuLaunchKernel correlation=5 enter=120 duration=9 context=1 | "
+		     "function=0xf1 stream=0x0 grid=0x1 block=0x1\n"
+		     "device kind=1 start=5500 end=5600 correlation=5 context=3 stream=7 name=2\n"
+		     "device kind=1 start=5300 end=5400 correlation=4 context=3 stream=7 name=1\n"
+		     "device kind=1 start=5700 end=5800 correlation=6 context=3 stream=7 name=1\n"
+		     "device kind=1 record_flags=1 start=5900 end=5100 correlation=6 context=3 "
+		     "stream=9 name=1\n"
+		     "device kind=6 detail=5 start=5105 end=5106 correlation=4 context=3\n");
 
 	expect(&db, "SELECT coalesce(call, 'none') FROM operation ORDER BY id", "1 2 none none");
 	expect(&db, "SELECT k.name FROM operation o JOIN kernel k ON k.id = o.kernel ORDER BY o.id",

@@ -134,7 +134,8 @@ static void chunks(struct mini *m, const char *memory, int streams, int waits_at
 		t = until + 2;
 		if (waits_at_once) {
 			MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t,
-				.until = end[s] + 3 > t + 2 ? end[s] + 3 : t + 2, .stream = stream[s]);
+				.until = end[s] + 3 > t + 2 ? end[s] + 3 : t + 2,
+				.stream = stream[s]);
 			t = (end[s] > t ? end[s] : t) + 5;
 		}
 	}
@@ -327,9 +328,11 @@ static void little_in_a_long_run_is_not_shown(void **state)
 static const char *all_rows(struct mini *m)
 {
 	return mini_text(m, "SELECT (SELECT count(*) || total(call * needs) FROM dependency) || "
-		"(SELECT group_concat(w.id || call || kind || op || waited || avoidable) FROM wait w) "
-		"|| (SELECT count(*) || total(held) FROM hold) || "
-		"(SELECT group_concat(id || rule || message || fingerprint || share) FROM finding)");
+			    "(SELECT group_concat(w.id || call || kind || op || waited || "
+			    "avoidable) FROM wait w) "
+			    "|| (SELECT count(*) || total(held) FROM hold) || "
+			    "(SELECT group_concat(id || rule || message || fingerprint || share) "
+			    "FROM finding)");
 }
 
 static void analyzing_twice_gives_the_same_rows(void **state)

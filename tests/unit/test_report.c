@@ -61,26 +61,37 @@ static struct db database(void)
 
 	unlink(DATABASE);
 	assert_int_equal(db_create(&db, DATABASE), 0);
-	assert_int_equal(db_exec(&db,
-		"INSERT INTO run VALUES (0, 'x', './app --n 4');"
-		"INSERT INTO process VALUES (1,7,1,0,1000000000,1,0,'tsc',10,'on',0,0,0,'t');"
-		"INSERT INTO thread VALUES (1,1,7,'app');"
-		"INSERT INTO call_type VALUES (1,'cudaFree','runtime',1),(2,'cuLaunchKernel','launch',0);"
-		"INSERT INTO kernel VALUES (1,1,1,'_Z4workv','work',0);"
-		"INSERT INTO site VALUES (1,1,1,'free_tile','/src/tiles.cu',88,NULL,'tiles.cu:88');"
-		"INSERT INTO site VALUES (2,1,2,'run','/src/tiles.cu',61,NULL,'tiles.cu:61');"
-		"INSERT INTO call (id,process,thread,type,enter,exit,kernel,per_thread) VALUES "
-		" (1,1,1,2,0,1000,1,0),(2,1,1,1,2000,5000000,NULL,0);"
-		"INSERT INTO operation (id,process,kind,start,end,device,correlation) VALUES "
-		" (1,1,'kernel',0,100,0,1),(2,1,'kernel',50,80,0,2),(3,1,'memcpy',90,150,0,3);"
-		"INSERT INTO loss VALUES (1,'passed_through',400),(1,'dropped_records',3);"
-		"INSERT INTO finding VALUES "
-		" (1,'blocking-free','certain','high',1,40,128000000,96000000,0.11,1,2,2,1,"
-		"  'cudaFree waited 3.2 ms','f1'),"
-		" (2,'pageable-async-copy','likely','medium',1,4,28000000,NULL,0.02,2,NULL,2,NULL,"
-		"  'copy waited','f2'),"
-		" (3,'pageable-async-copy','possible','low',0,4,28000,NULL,0.001,NULL,NULL,2,NULL,"
-		"  'copy waited a bit','f3');"), 0);
+	assert_int_equal(
+		db_exec(&db,
+			"INSERT INTO run VALUES (0, 'x', './app --n 4');"
+			"INSERT INTO process VALUES "
+			"(1,7,1,0,1000000000,1,0,'tsc',10,'on',0,0,0,'t');"
+			"INSERT INTO thread VALUES (1,1,7,'app');"
+			"INSERT INTO call_type VALUES "
+			"(1,'cudaFree','runtime',1),(2,'cuLaunchKernel','launch',0);"
+			"INSERT INTO kernel VALUES (1,1,1,'_Z4workv','work',0);"
+			"INSERT INTO site VALUES "
+			"(1,1,1,'free_tile','/src/tiles.cu',88,NULL,'tiles.cu:88');"
+			"INSERT INTO site VALUES "
+			"(2,1,2,'run','/src/tiles.cu',61,NULL,'tiles.cu:61');"
+			"INSERT INTO call (id,process,thread,type,enter,exit,kernel,per_thread) "
+			"VALUES "
+			" (1,1,1,2,0,1000,1,0),(2,1,1,1,2000,5000000,NULL,0);"
+			"INSERT INTO operation (id,process,kind,start,end,device,correlation) "
+			"VALUES "
+			" (1,1,'kernel',0,100,0,1),(2,1,'kernel',50,80,0,2),(3,1,'memcpy',90,150,0,"
+			"3);"
+			"INSERT INTO loss VALUES (1,'passed_through',400),(1,'dropped_records',3);"
+			"INSERT INTO finding VALUES "
+			" (1,'blocking-free','certain','high',1,40,128000000,96000000,0.11,1,2,2,1,"
+			"  'cudaFree waited 3.2 ms','f1'),"
+			" (2,'pageable-async-copy','likely','medium',1,4,28000000,NULL,0.02,2,NULL,"
+			"2,NULL,"
+			"  'copy waited','f2'),"
+			" (3,'pageable-async-copy','possible','low',0,4,28000,NULL,0.001,NULL,NULL,"
+			"2,NULL,"
+			"  'copy waited a bit','f3');"),
+		0);
 	return db;
 }
 
