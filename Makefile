@@ -152,7 +152,7 @@ APPS := $(basename $(notdir $(wildcard testapps/*.cu)))
 TWINS := $(basename $(notdir $(shell grep -l '\bFIXED\b' testapps/*.cu 2>/dev/null)))
 PTDS := $(basename $(notdir $(shell grep -l 'per-thread variant' testapps/*.cu 2>/dev/null)))
 PROGRAMS := $(APPS) $(addsuffix _fixed,$(TWINS)) $(addsuffix _ptds,$(PTDS))
-apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic $O/testapps/$(p)_static)
+apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic $(if $(SAN),,$O/testapps/$(p)_static))
 
 $O/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h) Makefile
 	$(call say,NVCC,$<)
@@ -171,7 +171,8 @@ $O/obj/testapps/%_ptds.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Mak
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) --default-stream per-thread -c $< -o $@
 
-LINK_APP = @mkdir -p $(@D); $(CXX) $(filter %.o %.a,$^) -o $@
+# With sanitizers the apps carry their runtime for the instrumented libraries they meet.
+LINK_APP = @mkdir -p $(@D); $(CXX) $(SANFLAGS) $(filter %.o %.a,$^) -o $@
 $O/testapps/%_simstatic: $O/obj/testapps/%.o $(KERNEL_OBJ) $O/sim/libcudart_sim.a
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -ldl -lpthread

@@ -96,7 +96,8 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 	record->enter = frame->enter;
 	record->context = frame->context;
 	set_duration(record, now - frame->enter);
-	memcpy(record->field, field, fields);
+	if (fields)
+		memcpy(record->field, field, fields);
 	if (arguments) {
 		char *at = (char *)record->field + fields;
 

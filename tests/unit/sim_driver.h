@@ -40,7 +40,7 @@ static CUfunction spin_function;
 
 static inline void *sim_open(const char *name)
 {
-	const char *build = getenv("CUFENCE_BUILD");
+	const char *build = getenv("TEST_BUILD");
 	char path[4096];
 	void *library;
 

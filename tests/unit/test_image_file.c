@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device code in executables: the test apps as nvcc built them, where they are (CUFENCE_BUILD
+ * Device code in executables: the test apps as nvcc built them, where they are (TEST_BUILD
  * names the folder), and host programs, which have none.
  */
 #include <setjmp.h>
@@ -65,7 +65,7 @@ static int open_cut(const char *path, double part, struct image_file *file)
 
 static void app_path(char *path, size_t size)
 {
-	const char *build = getenv("CUFENCE_BUILD");
+	const char *build = getenv("TEST_BUILD");
 
 	snprintf(path, size, "%s/testapps/free_in_loop", build ? build : "build");
 	if (access(path, R_OK) != 0)

@@ -107,19 +107,21 @@ static char *report(int (*write)(struct db *, const struct report_options *, FIL
 	fclose(out);
 	db_close(&db);
 	unlink(DATABASE);
+	if (!text)
+		fail_msg("no report");
 	return text;
 }
 
 static void has(const char *text, const char *part)
 {
-	if (!strstr(text, part))
-		fail_msg("'%s' is not in:\n%s", part, text);
+	if (!text || !strstr(text, part))
+		fail_msg("'%s' is not in:\n%s", part, text ? text : "");
 }
 
 static void hasnt(const char *text, const char *part)
 {
-	if (strstr(text, part))
-		fail_msg("'%s' is in:\n%s", part, text);
+	if (!text || strstr(text, part))
+		fail_msg("'%s' is in:\n%s", part, text ? text : "");
 }
 
 static void a_finding_reads_like_a_compiler_error(void **state)
