@@ -331,8 +331,7 @@ static void undump_names_the_bad_line(void **state)
 		"cufence-trace version=1.0\n",
 		"cufence-trace version=1.0 chunk_size=4096 nonsense=1\n",
 		"cufence-trace version=1.0 chunk_size=4096\nsite id=1\n",
-		"cufence-trace version=1.0 chunk_size=4096\nchunk thread=1\ncall nothing "
-		"result=0\n",
+		"cufence-trace version=1.0 chunk_size=4096\nchunk thread=1\ncall nothing\n",
 		"cufence-trace version=1.0 chunk_size=4096\nchunk thread=1\nstring id=1 text=\"a\n",
 		"cufence-trace version=1.0 chunk_size=4096\nchunk thread=1\nsite id=1 frames=1,x\n",
 	};
