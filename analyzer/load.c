@@ -29,6 +29,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_OPERATION] = "INSERT INTO operation VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_OVERHEAD] = "INSERT INTO overhead VALUES (?,?,?,?,?)",
 	[INSERT_SYMBOL] = "INSERT INTO symbol VALUES (?,?,?,?,?,?)",
+	[INSERT_OPERAND] = "INSERT INTO operand VALUES (?,?,?,?,?)",
 	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
 };
 
@@ -39,6 +40,7 @@ static const char indexes[] =
 	"CREATE INDEX call_correlation ON call (process, correlation);"
 	"CREATE INDEX call_site ON call (site);"
 	"CREATE INDEX operation_call ON operation (call);"
+	"CREATE INDEX operand_call ON operand (call);"
 	"CREATE INDEX operation_stream ON operation (stream, start);"
 	"CREATE INDEX operation_end ON operation (end);"
 	"CREATE INDEX overhead_call ON overhead (call);"

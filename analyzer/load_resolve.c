@@ -258,6 +258,8 @@ static int resolve_call(struct resolving *r)
 	if (resolve_stream(r) || resolve_event(r) || resolve_memory(r))
 		return -1;
 	resolve_copy(r);
+	if (loader_write_operands(r->loader, r->call, &r->fields))
+		return -1;
 	if (HAS(&r->fields, function))
 		r->call->kernel = (uint32_t)map_get(&r->p->functions,
 			r->fields.value[FIELD_function], 0);

@@ -78,7 +78,7 @@ enum loader_insert {
 	INSERT_PROCESS, INSERT_LOSS, INSERT_PROPERTY, INSERT_THREAD, INSERT_DEVICE, INSERT_CONTEXT,
 	INSERT_STREAM, INSERT_EVENT, INSERT_ALLOCATION, INSERT_KERNEL, INSERT_MODULE, INSERT_SITE,
 	INSERT_FRAME, INSERT_CALL_TYPE, INSERT_CALL, INSERT_OPERATION, INSERT_OVERHEAD,
-	INSERT_CALIBRATION, INSERT_SYMBOL, INSERT_COUNT
+	INSERT_CALIBRATION, INSERT_SYMBOL, INSERT_OPERAND, INSERT_COUNT
 };
 
 /* What one trace fills and the next one starts from empty. */
@@ -133,6 +133,10 @@ int loader_write(struct loader *loader);
 
 /* The fields of a call record; none for a call that never returned. */
 struct call_fields loader_fields(const struct loader *loader, const struct loaded_call *call);
+
+/* The memory a call names, as of now in the order of calls: its rows of operand. */
+int loader_write_operands(struct loader *loader, const struct loaded_call *call,
+	const struct call_fields *fields);
 
 /* What kind of call it is, as an enum call_kind. */
 unsigned loader_call_kind(const struct loader *loader, const struct loaded_call *call);

@@ -188,6 +188,14 @@ CREATE TABLE call ( -- one CUDA call, driver or runtime
 	src_memory TEXT
 );
 
+CREATE TABLE operand ( -- memory that a submitting call names, where it is a known allocation
+	call INTEGER NOT NULL REFERENCES call(id),
+	role TEXT NOT NULL,             -- dst or src of a copy or memset, word: a launch's parameter
+	offset INTEGER,                 -- word: bytes into the parameter buffer
+	address INTEGER NOT NULL,
+	allocation INTEGER NOT NULL REFERENCES allocation(id)
+);
+
 CREATE TABLE operation ( -- one operation of the device
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),

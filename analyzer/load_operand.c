@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which allocations a submitting call names: the ends of copies and memsets, and the parameter
+ * words of launches that point into one.  The recorder keeps words generously; a word counts
+ * here only if an allocation that was alive at the call contains it.
+ */
+#include "loader.h"
+
+#include <string.h>
+
+struct operands {
+	struct loader *loader;
+	int64_t call;              /* row */
+};
+
+/* offset: DB_NULL for a copy's or memset's own end. */
+static int add(const struct operands *operands, const char *role, int64_t offset, uint64_t address)
+{
+	struct loader *loader = operands->loader;
+	uint32_t life = ranges_find(&loader->p.live_memory, address);
+
+	if (!life)
+		return 0;
+	return db_run(loader->insert[INSERT_OPERAND], "isIii", operands->call, role, offset,
+		(int64_t)address, loader->allocation + (int64_t)life);
+}
+
+static int add_words(const struct operands *operands, const struct call_record *record,
+	unsigned field_count)
+{
+	const char *at = (const char *)&record->field[field_count];
+
+	for (unsigned i = 0; i < record->pointer_count; i++) {
+		struct launch_pointer word;
+
+		memcpy(&word, at + i * sizeof(word), sizeof(word));
+		if (add(operands, "word", word.offset,
+			    (uint64_t)word.pointer[0] | (uint64_t)word.pointer[1] << 32))
+			return -1;
+	}
+	return 0;
+}
+
+int loader_write_operands(struct loader *loader, const struct loaded_call *call,
+	const struct call_fields *fields)
+{
+	struct operands operands = {
+		.loader = loader,
+		.call = loader->call + (call - loader->p.call) + 1,
+	};
+	const struct call_record *record = (const struct call_record *)call->record;
+	const struct file_call_type *type = &loader->p.type[loader_call_number(call)];
+
+	if (record->head.type != RECORD_CALL || record->result)
+		return 0;
+	if (fields->present & 1u << FIELD_dst &&
+		add(&operands, "dst", DB_NULL, fields->value[FIELD_dst]))
+		return -1;
+	if (fields->present & 1u << FIELD_src &&
+		add(&operands, "src", DB_NULL, fields->value[FIELD_src]))
+		return -1;
+	return add_words(&operands, record, type->record->field_count);
+}
