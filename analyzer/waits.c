@@ -12,6 +12,9 @@
 /* Nor one shorter than this part of what the call usually takes: that varies. */
 #define WAIT_MIN_PART 4
 
+/* A call behind other work for less than this part of its time is an unblocked one. */
+#define UNBLOCKED_PART 8
+
 /*
  * Wake-up latency: from the end of what an explicit wait waited for to its return.  On an H200,
  * spinning threads take 2 microseconds (99 %: 3 to 14 by call), blocking ones 27 (99 %: 47), 16
@@ -135,6 +138,7 @@ static int judge_later(struct waits *waits, const struct walk_call *call,
 {
 	int64_t duration = call->exit - call->enter - call->overhead;
 	int pending = before.op && before.end > call->enter;
+	int64_t behind = pending ? before.end - call->enter : 0;
 	int own = scope_includes_own(call) && call->op && call->op_end != WALK_NEVER;
 	struct candidate candidate = {
 		.call = call->id, .process = call->process, .key = usual_key(call),
@@ -148,7 +152,10 @@ static int judge_later(struct waits *waits, const struct walk_call *call,
 			.end = call->op_end };
 	if (candidate.explicit_wait && pending && note_latency(waits, call, before))
 		return -1;
-	if (!pending && !own && usual_add(&waits->usual, candidate.key, duration))
+	/* What was pending for a small part of the call only is no reason for the rest. */
+	if (behind < duration / UNBLOCKED_PART &&
+		usual_add(&waits->usual, own ? usual_key_with_own(candidate.key) : candidate.key,
+			duration - behind))
 		return -1;
 	if ((!pending && !own) || duration < WAIT_MIN_NS)
 		return 0;
@@ -210,22 +217,39 @@ static struct order_state held_by(const struct candidate *candidate, int64_t ear
 	return ORDER_NOTHING;
 }
 
-static int decide(struct waits *waits, const struct candidate *candidate, sqlite3_stmt *insert)
+/*
+ * What held the call if it usually takes that long, and for how much longer in excess;
+ * ORDER_NOTHING if nothing did.
+ */
+static struct order_state judge(const struct candidate *candidate,
+	const struct process_timing *timing, int64_t usual, int64_t *excess)
+{
+	*excess = candidate->exit - candidate->enter - candidate->overhead - usual;
+	if (*excess < WAIT_MIN_NS || *excess < 3 * timing->clock_error ||
+		*excess < usual / WAIT_MIN_PART)
+		return ORDER_NOTHING;
+	return held_by(candidate, candidate->exit - timing->wake_up - usual,
+		candidate->exit + timing->error);
+}
+
+static int decide(struct waits *waits, struct candidate *candidate, sqlite3_stmt *insert)
 {
 	struct process_timing *timing = timing_of(waits, candidate->process);
 	int64_t usual = usual_duration(&waits->usual, candidate->key, candidate->expected);
-	int64_t excess = candidate->exit - candidate->enter - candidate->overhead - usual;
+	int64_t with_own = usual_duration(&waits->usual, usual_key_with_own(candidate->key), 0);
+	int64_t excess;
 	struct order_state by;
 
 	if (!timing)
 		return -1;
 	if (!timing->settled)
 		settle(timing);
-	if (excess < WAIT_MIN_NS || excess < 3 * timing->clock_error ||
-		excess < usual / WAIT_MIN_PART)
-		return 0;
-	by = held_by(candidate, candidate->exit - timing->wake_up - usual,
-		candidate->exit + timing->error);
+	by = judge(candidate, timing, usual, &excess);
+	/* A copy whose own transfer is known from this run: what is beyond that, others caused. */
+	if (!by.op && candidate->before.op && with_own) {
+		candidate->own = ORDER_NOTHING;
+		by = judge(candidate, timing, with_own, &excess);
+	}
 	if (!by.op)
 		return 0;
 	return db_run(insert, "isii", candidate->call,

@@ -32,6 +32,12 @@ struct usual {
 /* Calls are alike if they have the same key. */
 int64_t usual_key(const struct walk_call *call);
 
+/* The key of calls that waited for nothing but their own operation. */
+static inline int64_t usual_key_with_own(int64_t key)
+{
+	return key | (int64_t)1 << 62;
+}
+
 /* Notes a call that had nothing to wait for; 0, or -1 when out of memory. */
 int usual_add(struct usual *usual, int64_t key, int64_t duration);
 

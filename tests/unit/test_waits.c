@@ -267,7 +267,7 @@ static void a_pageable_copy_is_held_by_what_came_before(void **state)
 
 	launch(m, 10, n, 20, 1000);
 	call = copy_back(m, 20, 1110, n, "pageable", 1002, 1100);
-	assert_string_equal(held(m, call), "implicit:1:1078");
+	assert_string_equal(held(m, call), "implicit:1:1027");
 }
 
 static void a_pageable_copy_on_an_idle_stream_is_held_by_itself(void **state)
@@ -276,7 +276,7 @@ static void a_pageable_copy_on_an_idle_stream_is_held_by_itself(void **state)
 	int64_t n = mini_stream(m, "non-blocking"), call;
 
 	call = copy_back(m, 20, 1110, n, "pageable", 30, 1100);
-	assert_string_equal(held(m, call), "implicit:1:1078");
+	assert_string_equal(held(m, call), "implicit:1:1027");
 }
 
 /* One that returns while its transfer and all before it are pending has not waited for them. */
@@ -530,8 +530,8 @@ static void a_pageable_pipeline_could_overlap(void **state)
 	}
 	sync_stream(m, 4000, 4002, s[0]);
 	sync_stream(m, 4003, 4005, s[1]);
-	assert_int_equal(avoidable(m, copy[0]), 964);
-	assert_int_equal(avoidable(m, copy[2]), 964);
+	assert_int_equal(avoidable(m, copy[0]), 913);
+	assert_int_equal(avoidable(m, copy[2]), 913);
 	assert_int_equal(avoidable(m, copy[3]), 0);
 }
 
