@@ -10,7 +10,7 @@ PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g
 V ?= 0
 Q := $(if $(filter 1,$V),,@)
-say = $(if $(filter 1,$V),,@printf '  %-6s %s\n' $1 $2)
+say = $(if $(filter 1,$V),,@printf '  %-6s %s\n' "$1" "$2")
 
 VERSION := 0.1.0
 
