@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ends in the ways that programs end, with CUDA calls made before: lifecycle kill|exit|fork|
+ * forklate.  Prints what the calls returned, so that a changed result shows.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int (*init)(unsigned);
+static int (*retain)(void **, int);
+static int (*set_current)(void *);
+static int (*allocate)(unsigned long long *, size_t);
+static int (*release)(unsigned long long);
+
+static void find_calls(void)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
+
+	if (!cuda) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(2);
+	}
+	*(void **)&init = dlsym(cuda, "cuInit");
+	*(void **)&retain = dlsym(cuda, "cuDevicePrimaryCtxRetain");
+	*(void **)&set_current = dlsym(cuda, "cuCtxSetCurrent");
+	*(void **)&allocate = dlsym(cuda, "cuMemAlloc_v2");
+	*(void **)&release = dlsym(cuda, "cuMemFree_v2");
+}
+
+static void use_cuda(int rounds)
+{
+	void *context = NULL;
+	unsigned long long ptr = 0;
+	int results = init(0) | retain(&context, 0) | set_current(context);
+
+	for (int i = 0; i < rounds; i++)
+		results |= allocate(&ptr, 4096) | release(ptr);
+	errno = ENOTTY;
+	printf("%d, bad free %d", results, release(12345));
+	printf(", errno %s\n", errno == ENOTTY ? "kept" : "changed");
+	fflush(stdout);
+}
+
+static void fork_and_use(int rounds)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (!child) {
+		use_cuda(rounds);
+		exit(0);
+	}
+	waitpid(child, &status, 0);
+	printf("child %d\n", status);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+
+	find_calls();
+	if (!strcmp(mode, "fork"))
+		fork_and_use(100);
+	use_cuda(100);
+	/* A child of a process that has used CUDA can do nothing with it, but it may end. */
+	if (!strcmp(mode, "forklate")) {
+		pid_t child = fork();
+		if (!child)
+			exit(0);
+		waitpid(child, NULL, 0);
+		use_cuda(10);
+	}
+	if (!strcmp(mode, "kill"))
+		kill(getpid(), SIGKILL);
+	if (!strcmp(mode, "_exit"))
+		_exit(3);
+	return 0;
+}
