@@ -7,18 +7,26 @@
  * stream" (CUDA runtime API, "Stream synchronization behavior").
  *
  * Both directions are one finding: at the call in the legacy stream, for the blocking stream's
- * operation.  Two operations that name the same allocation may need their order, so that only
- * pairs without one count, as far as cufence sees: the cost is "if independent" and no saving is
- * predicted.
+ * operation.  Two operations that name the same allocation may need their order, so that a pair
+ * that shares one does not count, and of a hold only what lies after the last operation that the
+ * held one shares memory with: the cost is "as far as cufence sees" and no saving is predicted.
  */
 #include "pass.h"
 
+/* As little is no loss worth a line; order's holds are at least as long. */
+#define LOST_MIN_NS 20000
+
+#define SHARE(call, other) \
+	"EXISTS (SELECT 1 FROM operand x JOIN operand y ON y.allocation = x.allocation " \
+	"WHERE x.call = " call " AND y.call = " other ")"
+
 static const char holds_sql[] =
-	"SELECT o.process, h.via, CASE h.via WHEN o.call THEN b.call ELSE o.call END, h.held "
+	"SELECT o.process, h.via, CASE h.via WHEN o.call THEN b.call ELSE o.call END, "
+	"o.start - max(h.ready, ifnull((SELECT max(e.end) FROM operation e "
+	" WHERE e.end > h.ready AND e.end <= o.start AND e.process = o.process AND e.id <> o.id "
+	" AND " SHARE("o.call", "e.call") "), h.ready)) "
 	"FROM hold h JOIN operation o ON o.id = h.op JOIN operation b ON b.id = h.behind "
-	"WHERE h.reason = 'legacy' AND NOT EXISTS (SELECT 1 FROM operand x JOIN operand y "
-	" ON y.allocation = x.allocation WHERE x.call = o.call AND y.call = b.call) "
-	"ORDER BY h.rowid";
+	"WHERE h.reason = 'legacy' AND NOT " SHARE("o.call", "b.call") " ORDER BY h.rowid";
 
 static int run(struct db *db, struct findings *findings)
 {
@@ -36,6 +44,8 @@ static int run(struct db *db, struct findings *findings)
 			.cost = sqlite3_column_int64(q, 3),
 			.saving = FINDING_NO_ESTIMATE,
 		};
+		if (instance.cost < LOST_MIN_NS)
+			continue;
 		rc = findings_add(findings, &instance);
 		if (rc)
 			break;

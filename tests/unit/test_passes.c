@@ -247,6 +247,28 @@ static void operations_that_share_an_allocation_are_not(void **state)
 	assert_string_equal(shown(m), "legacy-stream-serialization 28");
 }
 
+/* Held by two legacy kernels in turn, of which it needs the first: the second is what it lost. */
+static void only_what_lies_behind_the_shared_work_is_lost(void **state)
+{
+	struct mini *m = *state;
+	int64_t own = mini_stream(m, "blocking"), first, last;
+
+	first = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 1, .until = 3,
+		.stream = MINI_LEGACY, .runs = { 10, 3010 });
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 4, .until = 6, .stream = MINI_LEGACY,
+		.runs = { 3011, 5011 });
+	last = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 7, .until = 9, .stream = own,
+		.runs = { 5012, 8012 });
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 10, .until = 8014);
+	assert_string_equal(shown(m), "legacy-stream-serialization 1");
+	assert_int_equal(mini_int(m, "SELECT held / 1000000 FROM hold"), 4);
+	mini_exec(m, "INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL);"
+		"INSERT INTO operand VALUES (%lld, 'word', 0, 4096, 900), "
+		"(%lld, 'word', 0, 4096, 900)", (long long)first, (long long)last);
+	assert_string_equal(shown(m), "legacy-stream-serialization 1");
+	assert_int_equal(mini_int(m, "SELECT waited / 1000 FROM finding"), 2002);
+}
+
 static void a_stream_of_its_own_is_not(void **state)
 {
 	struct mini *m = *state;
@@ -426,6 +448,7 @@ int main(void)
 		T(a_legacy_kernel_between_blocking_streams_is_found),
 		T(what_a_copy_takes_alone_is_learned_from_the_run),
 		T(operations_that_share_an_allocation_are_not),
+		T(only_what_lies_behind_the_shared_work_is_lost),
 		T(a_stream_of_its_own_is_not),
 		T(non_blocking_streams_are_not),
 		T(a_legacy_kernel_that_fills_the_device_is_not),
