@@ -222,23 +222,10 @@ static const char *severity(double share)
 	return share >= HIGH_SHARE ? "high" : share >= SHOWN_MIN_SHARE ? "medium" : "low";
 }
 
-/* The first line of a finding, NULL after a message; to be freed. */
-static char *message_of(struct findings *findings, const struct finding *finding)
+/* The first line of a finding. */
+static int say_message(struct findings *findings, const struct finding *finding, FILE *out)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	int rc = -1;
-
-	if (out)
-		rc = rules[finding->worst.rule].pass->say(findings->words, &finding->worst, out);
-	if (out && fclose(out))
-		rc = -1;
-	if (rc) {
-		free(text);
-		text = NULL;
-	}
-	return text;
+	return rules[finding->worst.rule].pass->say(findings->words, &finding->worst, out);
 }
 
 static int say_fingerprint(struct findings *findings, const struct finding *finding, FILE *out)
@@ -260,7 +247,9 @@ static int say_fingerprint(struct findings *findings, const struct finding *find
 	return 0;
 }
 
-static char *fingerprint_of(struct findings *findings, const struct finding *finding)
+/* What say writes, NULL after a message; to be freed. */
+static char *text_of(struct findings *findings, const struct finding *finding,
+	int (*say)(struct findings *, const struct finding *, FILE *))
 {
 	char *text = NULL;
 	size_t size;
@@ -268,7 +257,7 @@ static char *fingerprint_of(struct findings *findings, const struct finding *fin
 	int rc = -1;
 
 	if (out)
-		rc = say_fingerprint(findings, finding, out);
+		rc = say(findings, finding, out);
 	if (out && fclose(out))
 		rc = -1;
 	if (rc) {
@@ -281,8 +270,8 @@ static char *fingerprint_of(struct findings *findings, const struct finding *fin
 static int store(struct findings *findings, const struct finding *finding, sqlite3_stmt *insert)
 {
 	const struct rule_info *rule = &rules[finding->worst.rule];
-	char *message = message_of(findings, finding);
-	char *fingerprint = fingerprint_of(findings, finding);
+	char *message = text_of(findings, finding, say_message);
+	char *fingerprint = text_of(findings, finding, say_fingerprint);
 	int64_t shown = finding->share >= SHOWN_MIN_SHARE && worth(finding) >= SHOWN_MIN_NS;
 	int rc = -1;
 

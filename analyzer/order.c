@@ -308,14 +308,9 @@ static int step_join(struct order *order, const struct walk_call *call)
 
 static int step_kind(struct order *order, const struct walk_call *call)
 {
-	switch (call->kind) {
-	case KIND_COPY:
-	case KIND_COPY_ASYNC:
-	case KIND_SET:
-	case KIND_SET_ASYNC:
-	case KIND_LAUNCH:
-	case KIND_HOST_FUNC:
+	if (walk_submits(call))
 		return step_submit(order, call);
+	switch (call->kind) {
 	case KIND_EVENT_RECORD:
 		return step_record(order, call);
 	case KIND_STREAM_WAIT:
