@@ -125,7 +125,8 @@ typedef struct {
 			.params = pointer }; \
 		struct thread *thread = call_begin(&call); \
 		if (!call.result) \
-			call.result = do_##symbol arguments; \
+			call.result = do_##symbol ? do_##symbol arguments : \
+						    sim_unsupported(#symbol); \
 		return call_end(&call, thread); \
 	}
 #define ROW(entry, symbol, pt, parameters, arguments) \

@@ -21,6 +21,9 @@ const struct call_type call_types[CALL_COUNT] = {
 	[CALL_##symbol] = { .name = #symbol, .kind = KIND_RUNTIME, .runtime = 1 },
 #define RUNTIME_PT(symbol, pt, first, last, params, args) \
 	[CALL_##symbol] = { .name = #symbol, .suffix = #pt, .kind = KIND_RUNTIME, .runtime = 1 },
+#define HOST(symbol, fields, call_kind) \
+	[CALL_##symbol] = { .name = #symbol, .kind = call_kind, .field_count = COUNT(fields), \
+		.field = { fields } },
 #include "calls.def"
 };
 

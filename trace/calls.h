@@ -46,7 +46,14 @@
 	X(HOST_FUNC, host_func)          /* stream, callback */ \
 	X(CONTEXT_SYNC, context_sync)    /* context or none: the current one */ \
 	X(MODULE_LOAD, module_load)      /* module */ \
-	X(MODULE_UNLOAD, module_unload)  /* module */
+	X(MODULE_UNLOAD, module_unload)  /* module */ \
+	X(THREAD_CREATE, thread_create)  /* thread: kernel id of the new one */ \
+	X(THREAD_JOIN, thread_join)      /* thread: kernel id of the one that ended */ \
+	X(RANGE_PUSH, range_push)        /* string */ \
+	X(RANGE_POP, range_pop)          /* ends the thread's innermost pushed range */ \
+	X(RANGE_START, range_start)      /* string, value: its id */ \
+	X(RANGE_END, range_end)          /* value */ \
+	X(MARK, mark)                    /* string */
 
 enum call_kind {
 #define X(kind, name) KIND_##kind,
@@ -86,7 +93,9 @@ enum call_trait {
 	X(dst_pitch)       /* bytes */ \
 	X(src_pitch)       /* bytes */ \
 	X(width)           /* bytes */ \
-	X(height)          /* rows */
+	X(height)          /* rows */ \
+	X(thread)          /* kernel thread id */ \
+	X(string)          /* RECORD_STRING id */
 
 enum field_kind {
 #define X(field) FIELD_##field,
@@ -126,6 +135,7 @@ enum call_id {
 	CALL_##symbol,
 #define RUNTIME(symbol, first, last, params, args) CALL_##symbol,
 #define RUNTIME_PT(symbol, suffix, first, last, params, args) CALL_##symbol,
+#define HOST(symbol, fields, kind) CALL_##symbol,
 #include "calls.def"
 	CALL_COUNT
 };

@@ -125,11 +125,23 @@ static void put_parameters(FILE *out, const struct function_record *function)
 	put_text(out, at, function->name_length);
 }
 
+static void put_texts(FILE *out, const struct record_layout *layout, const struct record *record)
+{
+	const char *lengths = (const char *)record + layout->length_offset;
+	const char *tail = (const char *)record + layout->size;
+	uint16_t length;
+
+	for (unsigned i = 0; layout->text[i]; i++, tail += length) {
+		memcpy(&length, lengths + i * sizeof(length), sizeof(length));
+		fprintf(out, " %s=", layout->text[i]);
+		put_text(out, tail, length);
+	}
+}
+
 static void put_tail(FILE *out, const struct record_layout *layout, const struct call_names *names,
 	const struct record *record)
 {
 	const char *tail = (const char *)record + layout->size;
-	uint16_t pair[2];
 	uint32_t length = 0;
 
 	if (layout->length_offset)
@@ -153,12 +165,8 @@ static void put_tail(FILE *out, const struct record_layout *layout, const struct
 		fputs(" text=", out);
 		put_text(out, tail, length);
 		break;
-	case TAIL_PAIR:
-		memcpy(pair, (const char *)record + layout->length_offset, sizeof(pair));
-		fprintf(out, " %s=", layout->pair[0]);
-		put_text(out, tail, pair[0]);
-		fprintf(out, " %s=", layout->pair[1]);
-		put_text(out, tail + pair[0], pair[1]);
+	case TAIL_TEXTS:
+		put_texts(out, layout, record);
 		break;
 	case TAIL_BYTES:
 		fputs(" bytes=", out);

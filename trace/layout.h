@@ -24,18 +24,19 @@ enum record_tail {
 	TAIL_ADDRESSES,           /* site */
 	TAIL_PARAMETERS,          /* function: offset+size pairs, then the name */
 	TAIL_TEXT,                /* one string, whose length is length_offset's u32 */
-	TAIL_PAIR,                /* two strings; their lengths are two u16 at length_offset */
+	TAIL_TEXTS,               /* strings; their lengths are consecutive u16 at length_offset */
 	TAIL_BYTES,               /* image: as hexadecimal */
 };
 
 #define MAX_COLUMNS 24
+#define MAX_TEXTS 3
 
 struct record_layout {
 	const char *name;         /* the word a line starts with; NULL: no such type */
 	uint16_t size;            /* of the fixed part */
-	uint16_t length_offset;   /* TAIL_TEXT, TAIL_BYTES: of the u32 length; TAIL_PAIR */
+	uint16_t length_offset;   /* TAIL_TEXT, TAIL_BYTES: of the u32 length; TAIL_TEXTS */
 	uint8_t tail;             /* enum record_tail */
-	const char *pair[2];      /* TAIL_PAIR: what the text calls the strings */
+	const char *text[MAX_TEXTS + 1]; /* TAIL_TEXTS: names of the strings, then NULL */
 	struct column column[MAX_COLUMNS]; /* ends with name NULL */
 };
 

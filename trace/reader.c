@@ -203,6 +203,11 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 	case RECORD_SYMBOL:
 		return FITS(symbol_record, (uint64_t)AS(symbol_record)->function_length +
 			AS(symbol_record)->file_length, 1);
+	case RECORD_CODE:
+		return FITS(code_record, (uint64_t)AS(code_record)->name_length +
+			AS(code_record)->file_length + AS(code_record)->table_length, 1);
+	case RECORD_WINDOW:
+		return bytes >= sizeof(struct window_record);
 	default:
 		return record->type == 0 ? 0 : -1;
 	}

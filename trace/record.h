@@ -111,6 +111,8 @@ enum record_type {
 	RECORD_THREAD,
 	RECORD_IMAGE,
 	RECORD_SYMBOL,
+	RECORD_CODE,
+	RECORD_WINDOW,
 	RECORD_TYPE_COUNT
 };
 
@@ -202,9 +204,18 @@ struct device_record {
 };
 enum { DEVICE_INVALID = 1 << 0 }; /* impossible times: kept, never used for timing */
 
-/* id and up to 8 return addresses, innermost first, none of the shim's own.  A record has as many
- * as it has room for. */
+/*
+ * id and up to SITE_FRAMES return addresses, innermost first, none of the shim's own, then up to
+ * SITE_SCRIPT_FRAMES frames of an interpreter, innermost first: SCRIPT_FRAME(code, offset), with
+ * code the id of a RECORD_CODE.  A record has as many as it has room for.
+ */
 #define SITE_FRAMES 8
+#define SITE_SCRIPT_FRAMES 8
+#define SCRIPT_FRAME(code, offset) \
+	(1ull << 63 | (uint64_t)(uint32_t)(code) << 32 | (uint32_t)(offset))
+#define IS_SCRIPT_FRAME(address) ((address) >> 63)
+#define SCRIPT_CODE(address) ((uint32_t)((address) >> 32) & 0x7fffffffu)
+#define SCRIPT_OFFSET(address) ((uint32_t)(address)) /* bytes into the byte code */
 struct site_record {
 	struct record head;
 	uint32_t id;
@@ -315,6 +326,37 @@ struct symbol_record {
 	uint32_t depth;
 	uint16_t function_length, file_length;
 	char data[];               /* function, then file */
+};
+
+/*
+ * A code object of a scripting language, at its first appearance in a site.  data[] is the
+ * qualified name, the file name and the line table as the interpreter has it (CPython 3.9:
+ * co_lnotab; 3.10: co_linetable of PEP 626; from 3.11: the location table of PEP 657).
+ */
+struct code_record {
+	struct record head;
+	uint32_t id;               /* from 1 */
+	uint16_t version;          /* of CPython: major << 8 | minor */
+	uint16_t name_length, file_length, table_length;
+	uint32_t first_line;
+	uint32_t reserved;
+	char data[];
+};
+
+/*
+ * Recording of work started or stopped here (--delay, --duration, the profiler calls, an NVTX
+ * range, --max-size).  Outside a window only what handles, memory and events need is recorded.
+ * Without any such record everything is.
+ */
+enum window_cause {
+	WINDOW_START = 0, WINDOW_DELAY = 1, WINDOW_DURATION = 2, WINDOW_PROFILER = 3,
+	WINDOW_RANGE = 4, WINDOW_SIZE = 5,
+};
+struct window_record {
+	struct record head;
+	uint16_t open;             /* 1: recording from here on, 0: not */
+	uint16_t cause;            /* enum window_cause */
+	uint64_t ticks;
 };
 
 /* A row of calls.def, so that a file explains itself. */

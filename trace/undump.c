@@ -339,15 +339,17 @@ static int function_word(struct building *building, struct undump *undump, struc
 	return append(building, undump, line->value, line->length);
 }
 
-static int pair_word(struct building *building, struct undump *undump, struct line *line)
+static int texts_word(struct building *building, struct undump *undump, struct line *line)
 {
 	const struct record_layout *layout = building->layout;
-	unsigned second = strcmp(line->key, layout->pair[0]) != 0;
 	uint16_t length = (uint16_t)line->length;
+	unsigned which = 0;
 
-	if (second && strcmp(line->key, layout->pair[1]))
+	while (layout->text[which] && strcmp(line->key, layout->text[which]))
+		which++;
+	if (!layout->text[which] || line->length > UINT16_MAX)
 		return -1;
-	memcpy(undump->record + layout->length_offset + second * sizeof(length), &length,
+	memcpy(undump->record + layout->length_offset + which * sizeof(length), &length,
 		sizeof(length));
 	return append(building, undump, line->value, line->length);
 }
@@ -390,8 +392,8 @@ static int tail_word(struct building *building, struct undump *undump, struct li
 		return function_word(building, undump, line);
 	case TAIL_TEXT:
 		return text_word(building, undump, line);
-	case TAIL_PAIR:
-		return pair_word(building, undump, line);
+	case TAIL_TEXTS:
+		return texts_word(building, undump, line);
 	case TAIL_BYTES:
 		return bytes_word(building, undump, line);
 	default:

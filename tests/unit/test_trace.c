@@ -83,9 +83,10 @@ static void add_one_of_each(struct trace_writer *writer, struct trace_chunk *chu
 		for (const struct column *c = layout->column; c->name; c++)
 			if (c->size <= 8)
 				column_set(c, at, 1);
-		if (layout->tail == TAIL_PAIR) {
-			uint16_t pair[2] = { 4, 7 };
-			memcpy(at + layout->length_offset, pair, sizeof(pair));
+		if (layout->tail == TAIL_TEXTS) {
+			uint16_t lengths[MAX_TEXTS] = { 4, 7 };
+			memcpy(at + layout->length_offset, lengths,
+				layout->text[2] ? 6 : 4);
 			memcpy(at + layout->size, tail, length);
 		} else if (layout->length_offset) {
 			memcpy(at + layout->length_offset, &length, 4);
