@@ -34,7 +34,7 @@ struct call_fields loader_fields(const struct loader *loader, const struct loade
 		if (kind >= FIELD_KIND_COUNT)
 			continue;
 		fields.value[kind] = record->field[i];
-		fields.present |= 1u << kind;
+		fields.present |= 1ull << kind;
 	}
 	return fields;
 }

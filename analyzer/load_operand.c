@@ -53,10 +53,10 @@ int loader_write_operands(struct loader *loader, const struct loaded_call *call,
 
 	if (record->head.type != RECORD_CALL || record->result)
 		return 0;
-	if (fields->present & 1u << FIELD_dst &&
+	if (fields->present & 1ull << FIELD_dst &&
 		add(&operands, "dst", DB_NULL, fields->value[FIELD_dst]))
 		return -1;
-	if (fields->present & 1u << FIELD_src &&
+	if (fields->present & 1ull << FIELD_src &&
 		add(&operands, "src", DB_NULL, fields->value[FIELD_src]))
 		return -1;
 	return add_words(&operands, record, type->record->field_count);

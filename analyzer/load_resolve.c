@@ -8,7 +8,7 @@
 
 #include "array.h"
 
-#define HAS(fields, kind) ((fields)->present & 1u << FIELD_##kind)
+#define HAS(fields, kind) ((fields)->present & 1ull << FIELD_##kind)
 
 struct resolving {
 	struct loader *loader;

@@ -37,7 +37,7 @@ static int64_t or_null(uint64_t row)
 
 static int64_t field(const struct call_fields *fields, enum field_kind kind)
 {
-	return fields->present & 1u << kind ? (int64_t)fields->value[kind] : DB_NULL;
+	return fields->present & 1ull << kind ? (int64_t)fields->value[kind] : DB_NULL;
 }
 
 static void seen(struct loaded_process *p, int64_t at)
@@ -54,6 +54,18 @@ static int64_t host_time(struct loaded_process *p, uint64_t ticks)
 	return at;
 }
 
+static int write_polling(struct loader *loader, int64_t call, const struct call_record *record)
+{
+	struct call_polls polls;
+	size_t bytes = record->head.words * (size_t)TRACE_ALIGN;
+
+	if (!(record->head.flags & CALL_POLLS) || bytes < sizeof(*record) + sizeof(polls))
+		return 0;
+	memcpy(&polls, (const char *)record + bytes - sizeof(polls), sizeof(polls));
+	return db_run(loader->insert[INSERT_POLLING], "iii", call, (int64_t)polls.count,
+		host_time(&loader->p, polls.last));
+}
+
 static int write_call(struct loader *loader, size_t index)
 {
 	struct loaded_process *p = &loader->p;
@@ -63,9 +75,9 @@ static int write_call(struct loader *loader, size_t index)
 	struct call_fields fields = loader_fields(loader, call);
 	uint32_t site = returned ? record->site
 				 : ((const struct enter_record *)call->record)->site;
-
-	return db_run(loader->insert[INSERT_CALL], "iiiIiiIIIIIIIIiIIIIIIIIss",
-		loader->call + (int64_t)index + 1, loader->process, (int64_t)call->thread,
+	int64_t row = loader->call + (int64_t)index + 1;
+	int rc = db_run(loader->insert[INSERT_CALL], "iiiIiiIIIIIIIIiIIIIIIIIss", row,
+		loader->process, (int64_t)call->thread,
 		row_of(loader->call, call->parent), p->type[loader_call_number(call)].id,
 		host_time(p, call->enter), returned ? host_time(p, call->exit) : DB_NULL,
 		returned ? (int64_t)record->result : DB_NULL, or_null(call->context),
@@ -78,6 +90,7 @@ static int write_call(struct loader *loader, size_t index)
 		field(&fields, FIELD_flags), field(&fields, FIELD_grid),
 		field(&fields, FIELD_block),
 		memory_name(call->dst_memory), memory_name(call->src_memory));
+	return rc || !returned ? rc : write_polling(loader, row, record);
 }
 
 static int64_t device_time(struct loaded_process *p, const struct device_record *device,

@@ -41,7 +41,7 @@ struct file_call_type {
 /* What a call's fields say, by enum field_kind. */
 struct call_fields {
 	uint64_t value[FIELD_KIND_COUNT];
-	uint32_t present;            /* bit per field kind */
+	uint64_t present;            /* bit per field kind */
 };
 
 enum stream_kind {
@@ -78,7 +78,8 @@ enum loader_insert {
 	INSERT_PROCESS, INSERT_LOSS, INSERT_PROPERTY, INSERT_THREAD, INSERT_DEVICE, INSERT_CONTEXT,
 	INSERT_STREAM, INSERT_EVENT, INSERT_ALLOCATION, INSERT_KERNEL, INSERT_MODULE, INSERT_SITE,
 	INSERT_FRAME, INSERT_CALL_TYPE, INSERT_CALL, INSERT_OPERATION, INSERT_OVERHEAD,
-	INSERT_CALIBRATION, INSERT_SYMBOL, INSERT_OPERAND, INSERT_COUNT
+	INSERT_CALIBRATION, INSERT_SYMBOL, INSERT_OPERAND, INSERT_POLLING,
+	INSERT_COUNT
 };
 
 /* What one trace fills and the next one starts from empty. */

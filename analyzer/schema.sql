@@ -188,6 +188,12 @@ CREATE TABLE call ( -- one CUDA call, driver or runtime
 	src_memory TEXT
 );
 
+CREATE TABLE polling ( -- a loop of queries that found their work unfinished is one row of call
+	call INTEGER PRIMARY KEY REFERENCES call(id), -- the first of them
+	count INTEGER NOT NULL,         -- how many, the first included
+	last INTEGER NOT NULL           -- when the last one returned, ns
+);
+
 CREATE TABLE operand ( -- memory that a submitting call names, where it is a known allocation
 	call INTEGER NOT NULL REFERENCES call(id),
 	role TEXT NOT NULL,             -- dst or src of a copy or memset, word: a launch's parameter

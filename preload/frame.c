@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens around every recorded call. */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "shim.h"
@@ -20,6 +21,12 @@ static void write_enter(const struct call_frame *frame)
 	trace_commit(chunk);
 }
 
+/* A loop of queries must cost next to nothing: what it can do without, it asks for at the end. */
+static int is_query(const struct call_type *type)
+{
+	return type->kind == KIND_STREAM_QUERY || type->kind == KIND_EVENT_QUERY;
+}
+
 int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address)
 {
 	struct thread_state *thread = thread_state();
@@ -36,7 +43,7 @@ int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void 
 	if (!thread->depth)
 		thread->site = site_find(thread, frame_address);
 	frame->site = thread->site;
-	frame->context = type->runtime ? 0 : context_current(thread);
+	frame->context = type->runtime || is_query(type) ? 0 : context_current(thread);
 	frame->outer_correlation = thread->correlation;
 	thread->correlation = 0;
 	thread->depth++;
@@ -75,14 +82,60 @@ static size_t pointer_bytes(const struct launch_arguments *arguments)
 	return (arguments->pointer_count * sizeof(arguments->pointer[0]) + 7) & ~(size_t)7;
 }
 
+/* cudaErrorNotReady and CUDA_ERROR_NOT_READY: only queries return it. */
+#define RESULT_NOT_READY 600
+
+static int polls_are_last(const struct thread_state *thread)
+{
+	return thread->chunk.header == thread->poll_chunk &&
+	       thread->chunk.used == thread->poll_used;
+}
+
+/* 1: counted in the record of the poll before. */
+static int count_poll(const struct call_frame *frame, uint64_t now, uint64_t handle)
+{
+	struct thread_state *thread = frame->thread;
+	const struct last_poll *last = &thread->poll[thread->depth & (POLL_DEPTH - 1)];
+	struct call_polls *polls;
+
+	if (!polls_are_last(thread) || !last->record || last->call != frame->call ||
+		last->site != frame->site || last->handle != handle)
+		return 0;
+	polls = (struct call_polls *)((char *)last->record + last->record->head.words * 8u) - 1;
+	__atomic_store_n(&polls->last, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&polls->count, polls->count + 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+/*
+ * The record just committed is a poll: others may follow.  inner: the records of calls beneath it
+ * are still the ones before it.  Those of calls around it are not: they will be of this one.
+ */
+static void note_poll(const struct call_frame *frame, struct call_record *record,
+	uint64_t handle, int inner)
+{
+	struct thread_state *thread = frame->thread;
+	unsigned depth = thread->depth & (POLL_DEPTH - 1);
+
+	memset(thread->poll, 0, (inner ? depth : POLL_DEPTH) * sizeof(thread->poll[0]));
+	thread->poll[depth] = (struct last_poll){ record, handle, frame->site, frame->call };
+	thread->poll_chunk = thread->chunk.header;
+	thread->poll_used = thread->chunk.used;
+}
+
 static void write_call(const struct call_frame *frame, uint64_t now, int result,
 	const uint64_t *field, unsigned count)
 {
 	struct thread_state *thread = frame->thread;
 	const struct launch_arguments *arguments = frame->launch ? &thread->arguments : NULL;
-	size_t fields = count * sizeof(*field), tail = 0;
+	const struct call_polls polls = { 1, now };
+	const struct trace_chunk before = thread->chunk;
+	int polling = result == RESULT_NOT_READY, inner = polls_are_last(thread);
+	size_t fields = count * sizeof(*field), tail = polling ? sizeof(polls) : 0;
 	struct call_record *record;
 
+	if (polling && count_poll(frame, now, count ? field[0] : 0))
+		return;
 	if (arguments)
 		tail = pointer_bytes(arguments) + arguments->word_count * sizeof(uint64_t);
 	record = thread_reserve(thread, sizeof(*record) + fields + tail, RECORD_CALL);
@@ -107,7 +160,15 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 		memcpy(at + pointer_bytes(arguments), arguments->word,
 			arguments->word_count * sizeof(uint64_t));
 	}
+	if (polling) {
+		record->head.flags |= CALL_POLLS;
+		memcpy((char *)record->field + fields, &polls, sizeof(polls));
+	}
 	trace_commit(&thread->chunk);
+	if (polling)
+		note_poll(frame, record, count ? field[0] : 0,
+			inner && before.header == thread->chunk.header &&
+				before.used < thread->chunk.used);
 }
 
 void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)

@@ -59,6 +59,15 @@ struct cached_site {
 	const uintptr_t *slot[SITE_FRAMES];
 };
 
+/* The last unfinished query: the next one like it is counted in its record. */
+struct last_poll {
+	struct call_record *record;
+	uint64_t handle;           /* stream or event */
+	uint32_t site;
+	uint16_t call;
+};
+#define POLL_DEPTH 2               /* a runtime call and the driver call beneath it */
+
 struct thread_state {
 	struct trace_chunk chunk;
 	uint32_t generation;       /* of the shim that chunk belongs to */
@@ -69,6 +78,9 @@ struct thread_state {
 	uint32_t cupti_context;    /* likewise */
 	uint64_t context_handle;   /* the last one seen, and its id */
 	uint16_t context;
+	struct last_poll poll[POLL_DEPTH]; /* by depth; of this chunk, as long as it */
+	const void *poll_chunk;    /* is this one */
+	uint32_t poll_used;        /* and has had no record since */
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_CACHE];
 };

@@ -130,6 +130,7 @@ enum call_flag {
 	CALL_NESTED = 1 << 1,      /* made from within another recorded call of this thread */
 	CALL_LONG = 1 << 2,        /* duration is in units of CALL_LONG_UNIT ticks */
 	CALL_FROM_CALLBACK = 1 << 3, /* it bypassed the wrappers; times are the callback's */
+	CALL_POLLS = 1 << 4,       /* stands for several: struct call_polls is the tail */
 };
 #define CALL_LONG_UNIT 4096
 
@@ -149,6 +150,16 @@ struct call_record {
 	uint16_t context;          /* RECORD_CONTEXT id current at entry, 0: none */
 	uint16_t pointer_count;
 	uint64_t field[];
+};
+
+/*
+ * Tail of a query that found its work unfinished: a loop of such calls, with the same stream or
+ * event from the same site and nothing of the thread between, is one record, the first.  Both
+ * words are stored into the committed record as the loop goes on.
+ */
+struct call_polls {
+	uint64_t count;            /* calls, the first included */
+	uint64_t last;             /* ticks at the last one's return */
 };
 
 /* Written before a call that may block, so that a hang shows. */
