@@ -186,7 +186,7 @@ $O/testapps/%: $O/obj/testapps/%.o $(KERNEL_OBJ)
 
 # Tests: one binary per tests/unit/*.c.
 # Those of CUDA's side need its headers.
-CUDA_UNITS := tests/unit/test_decode.c $(wildcard tests/unit/test_sim_*.c)
+CUDA_UNITS := tests/unit/test_arguments.c tests/unit/test_decode.c $(wildcard tests/unit/test_sim_*.c)
 UNITS := $(patsubst tests/unit/%.c,$O/tests/%,$(filter-out $(if $(cuda),,$(CUDA_UNITS)),$(wildcard tests/unit/*.c)))
 PROGRAM_OBJ := $(filter-out $O/obj/analyzer/main.o,$(ANALYZER_OBJ))
 .PHONY: tests
@@ -198,6 +198,7 @@ $O/tests/%: $O/obj/tests/unit/%.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 
 ifneq ($(cuda),)
 $O/tests/test_decode: $O/obj/cupti/decode.o
+$O/tests/test_arguments: $O/obj/preload/arguments.o
 endif
 
 # Small programs and libraries that the test scripts run the recorder with.

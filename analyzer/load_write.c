@@ -4,6 +4,8 @@
  */
 #include "loader.h"
 
+#include <string.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 

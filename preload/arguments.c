@@ -8,9 +8,12 @@
 /* The first words of cuLaunchKernel's extra: CU_LAUNCH_PARAM_*, of cuda.h. */
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
 
+#define LANES 4
+#define MULTIPLIER 0x9e3779b97f4a7c15u
+
 struct scan {
 	struct launch_arguments *out;
-	uint64_t hash;
+	uint64_t hash[LANES];
 	unsigned others;           /* words that are no pointers */
 };
 
@@ -19,7 +22,7 @@ static void add_other(struct scan *scan, uint64_t word)
 	if (scan->others++ < MAX_WORDS)
 		scan->out->word[scan->out->word_count++] = word;
 	else
-		scan->hash = (scan->hash ^ word) * 0x9e3779b97f4a7c15u;
+		scan->hash[0] = (scan->hash[0] ^ word) * MULTIPLIER;
 }
 
 static void add_word(struct scan *scan, uint32_t offset, uint64_t word)
@@ -36,11 +39,55 @@ static void add_word(struct scan *scan, uint32_t offset, uint64_t word)
 	pointer->pointer[1] = (uint32_t)(word >> 32);
 }
 
+/* Two words at a time; every compiler for x86-64 has SSE2 for it. */
+typedef uint64_t word_pair __attribute__((vector_size(16)));
+
+/* 1: no word of the four can be an address above the first granule. */
+static int are_scalars(const uint64_t word[LANES])
+{
+	const word_pair one = { 1, 1 };
+	word_pair low, high;
+
+	memcpy(&low, word, sizeof(low));
+	memcpy(&high, word + 2, sizeof(high));
+	/* 0 only for granules 1 to 2^(ADDRESS_BITS - GRANULE_SHIFT). */
+	low = ((low >> GRANULE_SHIFT) - one) >> (ADDRESS_BITS - GRANULE_SHIFT);
+	high = ((high >> GRANULE_SHIFT) - one) >> (ADDRESS_BITS - GRANULE_SHIFT);
+	return low[0] && low[1] && high[0] && high[1];
+}
+
+/* Structures passed by value run to hundreds of words, few of them pointers. */
+static void scan_words(struct scan *scan, uint32_t offset, const char *bytes, uint32_t count)
+{
+	uint64_t word[LANES];
+	uint32_t i = 0;
+
+	for (; count - i >= LANES; i += LANES) {
+		memcpy(word, bytes + i * sizeof(*word), sizeof(word));
+		if (scan->others >= MAX_WORDS && are_scalars(word)) {
+			for (unsigned lane = 0; lane < LANES; lane++)
+				scan->hash[lane] = (scan->hash[lane] ^ word[lane]) * MULTIPLIER;
+			scan->others += LANES;
+			continue;
+		}
+		for (unsigned lane = 0; lane < LANES; lane++)
+			add_word(scan, offset + (i + lane) * 8, word[lane]);
+	}
+	for (; i < count; i++) {
+		memcpy(word, bytes + i * sizeof(*word), sizeof(*word));
+		add_word(scan, offset + i * 8, *word);
+	}
+}
+
 /* Pointers lie on 8-byte boundaries of the parameter buffer; what is shorter is a scalar. */
 static void scan_bytes(struct scan *scan, uint32_t offset, const char *bytes, uint32_t size)
 {
 	uint32_t at = 0;
 
+	if (offset % 8 == 0) {
+		scan_words(scan, offset, bytes, size / 8);
+		at = size & ~7u;
+	}
 	while (at < size) {
 		uint32_t step = 8 - (offset + at) % 8;
 		uint64_t word = 0;
@@ -74,7 +121,7 @@ static void scan_extra(struct scan *scan, void *const *extra)
 void arguments_read(struct launch_arguments *arguments, const struct function_layout *layout,
 	void *const *values, void *const *extra)
 {
-	struct scan scan = { .out = arguments };
+	struct scan scan = { .out = arguments, .hash = { 1, 2, 3, 4 } };
 
 	arguments->pointer_count = arguments->word_count = 0;
 	if (values && layout) {
@@ -85,5 +132,6 @@ void arguments_read(struct launch_arguments *arguments, const struct function_la
 		scan_extra(&scan, extra);
 	}
 	if (scan.others > MAX_WORDS)
-		arguments->word[arguments->word_count++] = scan.hash;
+		arguments->word[arguments->word_count++] = scan.hash[0] ^
+			scan.hash[1] * 3 ^ scan.hash[2] * 5 ^ scan.hash[3] * 7;
 }

@@ -131,10 +131,39 @@ static void add_mapping(struct thread_state *thread, const struct mapping *map,
 	write_module(thread, map, head);
 }
 
-static void scan(struct thread_state *thread, int fd)
+struct search {
+	struct thread_state *thread;
+	struct mapping head;       /* of the file that the mappings now seen are of */
+	uintptr_t address;
+	int found;                 /* address is of a mapped file */
+};
+
+/* Writes the executable mappings that are new. */
+static void note_mapping(struct search *search, const struct mapping *map)
 {
-	static char buffer[16384], head_path[4096]; /* under the lock */
-	struct mapping map, head = { 0 };
+	static char head_path[4096]; /* under the lock */
+
+	if (map->offset == 0 && strlen(map->path) < sizeof(head_path)) {
+		strcpy(head_path, map->path);
+		search->head = *map;
+	}
+	if (map->executable)
+		add_mapping(search->thread, map, strcmp(head_path, map->path)
+			? &(struct mapping){ 0 } : &search->head);
+}
+
+static void find_mapping(struct search *search, const struct mapping *map)
+{
+	if (search->address >= map->start && search->address < map->end)
+		search->found = 1;
+}
+
+/* Calls visit for each mapping of a file. */
+static void scan(int fd, void (*visit)(struct search *, const struct mapping *),
+	struct search *search)
+{
+	static char buffer[16384]; /* under the lock */
+	struct mapping map;
 	size_t held = 0;
 	ssize_t n;
 
@@ -145,15 +174,8 @@ static void scan(struct thread_state *thread, int fd)
 		buffer[held] = '\0';
 		while ((end = strchr(line, '\n'))) {
 			*end = '\0';
-			if (!parse_mapping(line, &map) && map.path) {
-				if (map.offset == 0 && strlen(map.path) < sizeof(head_path)) {
-					strcpy(head_path, map.path);
-					head = map;
-				}
-				if (map.executable)
-					add_mapping(thread, &map, strcmp(head_path, map.path)
-						? &(struct mapping){ 0 } : &head);
-			}
+			if (!parse_mapping(line, &map) && map.path)
+				visit(search, &map);
 			line = end + 1;
 		}
 		held -= (size_t)(line - buffer);
@@ -163,20 +185,36 @@ static void scan(struct thread_state *thread, int fd)
 	}
 }
 
-void module_note(struct thread_state *thread, uintptr_t address)
+/* -1: another thread is reading the list. */
+static int read_maps(void (*visit)(struct search *, const struct mapping *),
+	struct search *search)
 {
 	int fd;
 
-	if (is_known(address) || modules.misses > 200)
-		return;
 	if (atomic_exchange_explicit(&modules.lock, 1, memory_order_acquire))
-		return; /* another thread is reading the same list */
+		return -1;
 	fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		scan(thread, fd);
+		scan(fd, visit, search);
 		close(fd);
 	}
+	atomic_store_explicit(&modules.lock, 0, memory_order_release);
+	return 0;
+}
+
+void module_note(struct thread_state *thread, uintptr_t address)
+{
+	struct search search = { .thread = thread };
+
+	if (is_known(address) || modules.misses > 200 || read_maps(note_mapping, &search))
+		return;
 	if (!is_known(address))
 		modules.misses++;
-	atomic_store_explicit(&modules.lock, 0, memory_order_release);
+}
+
+int module_is_file(uintptr_t address)
+{
+	struct search search = { .address = address };
+
+	return is_known(address) || read_maps(find_mapping, &search) || search.found;
 }

@@ -220,6 +220,7 @@ static void become_child(void)
 	site_reset();
 	module_reset();
 	function_reset();
+	image_reset();
 	allocation_reset();
 	shim.stage = SHIM_IDLE;
 }

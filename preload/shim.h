@@ -138,6 +138,16 @@ void site_reset(void);
 /* Makes sure that the trace names the file mapped at address. */
 void module_note(struct thread_state *thread, uintptr_t address);
 void module_reset(void);
+/* 1 if a file is mapped at address, or if that cannot be told now. */
+int module_is_file(uintptr_t address);
+
+/*
+ * Writes a code image that was made in memory (NVRTC, Triton, XLA) to the trace, each once, and
+ * gives its hash; 0 for what lies in a file, is not recognized or is too large.  Only after the
+ * driver has accepted it: the sizes its headers name are believed.
+ */
+uint64_t image_note(const void *image);
+void image_reset(void);
 
 /* Id of the current context, 0: none; writes it and its device to the trace at first sight. */
 uint16_t context_current(struct thread_state *thread);

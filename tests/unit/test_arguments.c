@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a launch's parameters, against a word-by-word reference. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "allocation.h"
+#include "arguments.h"
+
+#define KNOWN 0x7f1234000000u /* a granule with memory in it */
+#define BLOCK 4096
+
+/* The index, with one granule in use. */
+uint16_t *allocation_granules;
+
+struct sample {
+	char bytes[BLOCK];
+	void *values[64];
+	struct function_layout *layout;
+};
+
+static uint64_t random_word(unsigned *seed)
+{
+	switch (rand_r(seed) % 4) {
+	case 0:
+		return KNOWN + (uint64_t)(rand_r(seed) % 65536);
+	case 1: /* looks like an address, is none that we know */
+		return 0x7f9900000000u + (uint64_t)rand_r(seed);
+	case 2:
+		return (uint64_t)(rand_r(seed) % 100);
+	default:
+		return ~(uint64_t)rand_r(seed) << 20;
+	}
+}
+
+/* Parameters of odd sizes at their natural alignment, as a compiler lays them out. */
+static void make_sample(struct sample *sample, unsigned *seed)
+{
+	static const uint16_t sizes[] = { 1, 2, 4, 8, 8, 8, 12, 24, 40, 136, 1000 };
+	unsigned count = 1 + (unsigned)rand_r(seed) % 16;
+	uint32_t at = 0;
+
+	sample->layout = malloc(sizeof(*sample->layout) +
+		count * sizeof(sample->layout->parameter[0]));
+	sample->layout->count = 0;
+	for (size_t i = 0; i < BLOCK; i += 8) {
+		uint64_t word = random_word(seed);
+		memcpy(sample->bytes + i, &word, 8);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		uint16_t size = sizes[(size_t)rand_r(seed) % (sizeof(sizes) / sizeof(*sizes))];
+		uint32_t align = size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : size;
+
+		at = (at + align - 1) / align * align;
+		if (at + size > BLOCK)
+			break;
+		sample->layout->parameter[i] = (struct function_parameter){ (uint16_t)at, size };
+		sample->values[i] = sample->bytes + at;
+		sample->layout->count++;
+		at += size;
+	}
+}
+
+static void expect_word(const struct launch_arguments *got, unsigned *pointers, unsigned *others,
+	uint32_t offset, uint64_t word, int whole)
+{
+	if (whole && word >> GRANULE_SHIFT == KNOWN >> GRANULE_SHIFT && *pointers < MAX_POINTERS) {
+		const struct launch_pointer *pointer = &got->pointer[(*pointers)++];
+
+		assert_int_equal(pointer->offset, offset);
+		assert_int_equal((uint64_t)pointer->pointer[1] << 32 | pointer->pointer[0], word);
+	} else if ((*others)++ < MAX_WORDS) {
+		assert_int_equal(got->word[*others - 1], word);
+	}
+}
+
+static void check(const struct sample *sample, const struct launch_arguments *got)
+{
+	unsigned pointers = 0, others = 0;
+
+	for (uint32_t i = 0; i < sample->layout->count; i++) {
+		uint32_t at = sample->layout->parameter[i].offset;
+		uint32_t end = at + sample->layout->parameter[i].size;
+
+		while (at < end) {
+			uint32_t step = 8 - at % 8 < end - at ? 8 - at % 8 : end - at;
+			uint64_t word = 0;
+
+			memcpy(&word, sample->bytes + at, step);
+			expect_word(got, &pointers, &others, at, word, step == 8);
+			at += step;
+		}
+	}
+	assert_int_equal(got->pointer_count, pointers);
+	assert_int_equal(got->word_count, others > MAX_WORDS ? MAX_WORDS + 1 : others);
+}
+
+static void every_word_is_a_pointer_or_a_scalar(void **state)
+{
+	static struct sample sample;
+	static struct launch_arguments got;
+	unsigned seed = 1;
+
+	for (int i = 0; i < 5000; i++) {
+		make_sample(&sample, &seed);
+		arguments_read(&got, sample.layout, sample.values, NULL);
+		check(&sample, &got);
+		free(sample.layout);
+	}
+}
+
+static void the_hash_tells_any_scalar_beyond_the_eighth(void **state)
+{
+	static struct launch_arguments before, after;
+	struct { uint32_t count; struct function_parameter parameter[1]; } one =
+		{ 1, { { 0, 400 } } };
+	uint64_t words[50] = { 0 };
+	void *values[1] = { words };
+
+	arguments_read(&before, (struct function_layout *)&one, values, NULL);
+	for (unsigned i = MAX_WORDS; i < 50; i++) {
+		words[i] = 1;
+		arguments_read(&after, (struct function_layout *)&one, values, NULL);
+		assert_int_not_equal(before.word[MAX_WORDS], after.word[MAX_WORDS]);
+		words[i] = 0;
+	}
+	arguments_read(&after, (struct function_layout *)&one, values, NULL);
+	assert_int_equal(before.word[MAX_WORDS], after.word[MAX_WORDS]);
+}
+
+static void a_whole_buffer_is_read_without_a_layout(void **state)
+{
+	static struct launch_arguments got;
+	uint64_t words[3] = { 7, KNOWN + 24, 9 };
+	size_t size = sizeof(words);
+	void *extra[] = { (void *)1, words, (void *)2, &size, NULL };
+
+	arguments_read(&got, NULL, NULL, extra);
+	assert_int_equal(got.pointer_count, 1);
+	assert_int_equal(got.pointer[0].offset, 8);
+	assert_int_equal(got.word_count, 2);
+	assert_int_equal(got.word[1], 9);
+}
+
+static int set_up(void **state)
+{
+	allocation_granules = calloc(1ull << (ADDRESS_BITS - GRANULE_SHIFT), sizeof(uint16_t));
+	if (allocation_granules)
+		allocation_granules[KNOWN >> GRANULE_SHIFT] = 1;
+	return allocation_granules ? 0 : -1;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_word_is_a_pointer_or_a_scalar),
+		cmocka_unit_test(the_hash_tells_any_scalar_beyond_the_eighth),
+		cmocka_unit_test(a_whole_buffer_is_read_without_a_layout),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
