@@ -4,10 +4,9 @@
  */
 #include "loader.h"
 
-#include <string.h>
-
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const memory_names[] = {
 	[MEMORY_UNKNOWN] = NULL, [MEMORY_PAGEABLE] = "pageable", [MEMORY_PINNED] = "pinned",

@@ -123,22 +123,46 @@ static void name_frame(const struct symbols *s, struct resolved_frame *frame)
 		frame->user = 0;
 }
 
-/* The frames of one return address: more than one where functions were inlined. */
+static void push(struct symbols *s, uint64_t address, const struct source_frame *source)
+{
+	struct resolved_frame *frame;
+
+	if (s->frame_count == MAX_FRAMES)
+		return;
+	frame = &s->frame[s->frame_count++];
+	*frame = (struct resolved_frame){ .address = address, .source = *source,
+		.mapping = symbol_space_find(&s->space, address) };
+	name_frame(s, frame);
+}
+
+/* The function whose stack frame is the outermost so far, NULL: one of CUDA's. */
+static const char *outermost_function(const struct symbols *s)
+{
+	const struct source_frame *source;
+
+	if (!s->frame_count)
+		return NULL;
+	source = &s->frame[s->frame_count - 1].source;
+	return source->symbol ? source->symbol : source->name;
+}
+
+/*
+ * The frames of one return address: more than one where functions were inlined, or called from
+ * there and left by a jump.
+ */
 static void expand(struct symbols *s, uint64_t address)
 {
 	struct source_frame source[MAX_INLINED];
-	const struct mapping *mapping = symbol_space_find(&s->space, address);
-	int count = symbol_space_lookup(&s->space, address, source, MAX_INLINED);
+	int count = symbol_space_tail_calls(&s->space, address, outermost_function(s), source,
+		MAX_INLINED);
 
+	for (int i = 0; i < count; i++)
+		push(s, address, &source[i]);
+	count = symbol_space_lookup(&s->space, address, source, MAX_INLINED);
 	if (!count)
 		source[count++] = (struct source_frame){ 0 };
-	for (int i = 0; i < count && s->frame_count < MAX_FRAMES; i++) {
-		struct resolved_frame *frame = &s->frame[s->frame_count++];
-		*frame = (struct resolved_frame){
-			.address = address, .mapping = mapping, .source = source[i],
-		};
-		name_frame(s, frame);
-	}
+	for (int i = 0; i < count; i++)
+		push(s, address, &source[i]);
 }
 
 /*

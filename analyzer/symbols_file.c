@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbols_file.h"
+#include "symbols_dwarf.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -8,11 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct symbol_file {
-	Dwfl *dwfl;
-	Dwfl_Module *module;
-};
 
 static int build_id_matches(Dwfl_Module *module, const char *expected)
 {
@@ -62,8 +57,7 @@ void symbol_file_close(struct symbol_file *file)
 	free(file);
 }
 
-/* From an offset in the file to libdwfl's address: 0, or -1 if nothing is loaded there. */
-static int address_of(struct symbol_file *file, uint64_t offset, Dwarf_Addr *address)
+int dwarf_address_of(struct symbol_file *file, uint64_t offset, Dwarf_Addr *address)
 {
 	GElf_Addr bias;
 	Elf *elf = dwfl_module_getelf(file->module, &bias);
@@ -83,20 +77,20 @@ static int address_of(struct symbol_file *file, uint64_t offset, Dwarf_Addr *add
 	return -1;
 }
 
-/* The unit an address belongs to; clang writes no .debug_aranges, so that all are asked. */
-static Dwarf_Die *unit_of(struct symbol_file *file, Dwarf_Addr address, Dwarf_Addr *bias)
+Dwarf_Die *dwarf_unit_of(struct symbol_file *file, Dwarf_Addr address, Dwarf_Addr *bias)
 {
 	Dwarf_Die *unit = dwfl_module_addrdie(file->module, address, bias);
 
 	if (unit)
 		return unit;
+	/* clang writes no .debug_aranges. */
 	while ((unit = dwfl_module_nextcu(file->module, unit, bias)))
 		if (dwarf_haspc(unit, address - *bias) > 0)
 			return unit;
 	return NULL;
 }
 
-static const char *linkage_name(Dwarf_Die *die)
+const char *dwarf_linkage_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 
@@ -139,7 +133,7 @@ static int inline_frames(Dwarf_Die *unit, Dwarf_Addr address, struct source_fram
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
 			continue;
 		at.name = dwarf_diename(&nest[i]);
-		at.symbol = linkage_name(&nest[i]);
+		at.symbol = dwarf_linkage_name(&nest[i]);
 		frame[used++] = at;
 		if (tag == DW_TAG_subprogram)
 			break;
@@ -158,13 +152,13 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct source_
 	Dwfl_Line *line;
 	int used = 0;
 
-	if (max < 1 || address_of(file, offset, &address))
+	if (max < 1 || dwarf_address_of(file, offset, &address))
 		return 0;
 	frame[0] = (struct source_frame){ 0 };
 	line = dwfl_module_getsrc(file->module, address);
 	if (line)
 		frame[0].file = dwfl_lineinfo(line, NULL, &frame[0].line, NULL, NULL, NULL);
-	unit = unit_of(file, address, &bias);
+	unit = dwarf_unit_of(file, address, &bias);
 	if (unit)
 		used = inline_frames(unit, address - bias, frame, max);
 	if (used)

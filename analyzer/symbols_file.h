@@ -26,6 +26,14 @@ struct symbol_file *symbol_file_open(const char *path, const char *build_id);
 int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct source_frame *frame,
 	int max);
 
+/*
+ * Up to max functions, innermost first, that were called before an offset, as symbol_file_lookup()
+ * takes it, and left by a jump, so that the stack goes on with inner: that function's symbol, NULL
+ * for one of CUDA's.  0 if the stack is whole or nothing is known.
+ */
+int symbol_file_tail_calls(struct symbol_file *file, uint64_t offset, const char *inner,
+	struct source_frame *frame, int max);
+
 void symbol_file_close(struct symbol_file *file);
 
 #endif

@@ -87,6 +87,17 @@ static int lookup_recorded(const struct symbol_space *space, size_t first,
 	return count;
 }
 
+/* The mapping's file, opened when first asked for; NULL: it says nothing. */
+static struct symbol_file *file_of(struct mapping *mapping)
+{
+	if (!mapping || mapping->system)
+		return NULL;
+	if (!mapping->opened)
+		mapping->file = symbol_file_open(mapping->path, mapping->build_id);
+	mapping->opened = 1;
+	return mapping->file;
+}
+
 int symbol_space_lookup(struct symbol_space *space, uint64_t address, struct source_frame *frame,
 	int max)
 {
@@ -95,14 +106,20 @@ int symbol_space_lookup(struct symbol_space *space, uint64_t address, struct sou
 
 	if (recorded)
 		return lookup_recorded(space, (size_t)recorded - 1, frame, max);
-	if (!mapping || mapping->system)
-		return 0;
-	if (!mapping->opened)
-		mapping->file = symbol_file_open(mapping->path, mapping->build_id);
-	mapping->opened = 1;
-	if (!mapping->file)
+	if (!file_of(mapping))
 		return 0;
 	return symbol_file_lookup(mapping->file, mapping_offset(mapping, address) - 1, frame, max);
+}
+
+int symbol_space_tail_calls(struct symbol_space *space, uint64_t address, const char *inner,
+	struct source_frame *frame, int max)
+{
+	struct mapping *mapping = mapping_of(space, address);
+
+	if (map_get(&space->recorded_first, address, 0) || !file_of(mapping))
+		return 0;
+	return symbol_file_tail_calls(mapping->file, mapping_offset(mapping, address) - 1, inner,
+		frame, max);
 }
 
 void symbol_space_release(struct symbol_space *space)

@@ -56,6 +56,10 @@ uint64_t mapping_offset(const struct mapping *mapping, uint64_t address);
 int symbol_space_lookup(struct symbol_space *space, uint64_t address, struct source_frame *frame,
 	int max);
 
+/* Those that left by a jump (symbols_file.h): the stack goes on with inner. */
+int symbol_space_tail_calls(struct symbol_space *space, uint64_t address, const char *inner,
+	struct source_frame *frame, int max);
+
 void symbol_space_release(struct symbol_space *space);
 
 #endif

@@ -22,7 +22,7 @@ static volatile int sink;
 
 /* Return addresses of this file's own functions, as the recorder would see them. */
 static uintptr_t inner_address, outer_address;
-static int call_line, inlined_line;
+static int call_line, inlined_line, jump_line;
 
 static inline __attribute__((always_inline)) void inlined_part(void)
 {
@@ -43,6 +43,19 @@ __attribute__((noinline)) static void user_function(void)
 {
 	note_return(); call_line = __LINE__;
 	inlined_part();
+	sink++;
+}
+
+/* Its last act is a call, for which an optimizing compiler leaves it by a jump. */
+__attribute__((noinline)) static void leaves_by_jump(void)
+{
+	jump_line = __LINE__ + 1;
+	note_return();
+}
+
+__attribute__((noinline)) static void calls_what_leaves(void)
+{
+	leaves_by_jump(); call_line = __LINE__;
 	sink++;
 }
 
@@ -99,6 +112,28 @@ static void an_inlined_function_has_a_frame_of_its_own(void **state)
 	assert_int_equal(frame[0].line, inlined_line);
 	assert_string_equal(frame[1].name, "user_function");
 	assert_int_equal(frame[1].line, call_line + 1);
+	symbol_file_close(file);
+}
+
+static void a_function_left_by_a_jump_is_found_again(void **state)
+{
+	struct source_frame frame[4];
+	struct symbol_file *file;
+	char path[4096];
+	uint64_t offset;
+
+	calls_what_leaves();
+	offset = file_offset(outer_address, path) - 1;
+	file = symbol_file_open(path, NULL);
+	assert_true(symbol_file_lookup(file, offset, frame, 4) >= 1);
+	if (strcmp(frame[0].name, "calls_what_leaves")) {
+		symbol_file_close(file);
+		skip(); /* built so that it made a call */
+	}
+	assert_int_equal(symbol_file_tail_calls(file, offset, "note_return", frame, 4), 1);
+	assert_string_equal(frame[0].name, "leaves_by_jump");
+	assert_int_equal(frame[0].line, jump_line);
+	assert_int_equal(symbol_file_tail_calls(file, offset, "leaves_by_jump", frame, 4), 0);
 	symbol_file_close(file);
 }
 
@@ -213,6 +248,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_return_address_has_function_and_line),
 		cmocka_unit_test(an_inlined_function_has_a_frame_of_its_own),
+		cmocka_unit_test(a_function_left_by_a_jump_is_found_again),
 		cmocka_unit_test(another_build_is_not_believed),
 		cmocka_unit_test(cuda_frames_are_told_from_the_users),
 		cmocka_unit_test(system_libraries_are_known_by_name),
