@@ -3,7 +3,8 @@
  * What the driver calls do: one do_<symbol>() per row of calls.def and cuda_more.def.  Those that
  * nobody defines (weak, so NULL) are what the simulator lacks: they fail as not supported and name
  * themselves once.  The entry points (cuda_entry.c) call them with the lock held, after cuInit was
- * seen to; a call that waits gives the lock up meanwhile.  thread_self()->per_thread tells which variant was called.
+ * seen to; a call that waits gives the lock up meanwhile.  thread_self()->per_thread tells which
+ * variant was called.
  */
 #ifndef CUFENCE_SIM_CALLS_H
 #define CUFENCE_SIM_CALLS_H
