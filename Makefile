@@ -62,7 +62,7 @@ SEES_image :=
 SEES_sim := trace image
 SEES_analyzer := trace image
 SEES_tests := trace image preload cupti analyzer
-SEES_bench := trace
+SEES_bench := trace cupti
 includes = $(addprefix -I,$1 $(SEES_$1))
 CUDA_CPP := $(if $(CUDA_INC),-isystem $(dir $(CUDA_INC)))
 CPP_preload := -D__CUDA_API_VERSION_INTERNAL $(CUDA_CPP)
@@ -216,18 +216,54 @@ $O/tests/helpers/liblink_%.so: tests/helpers/liblink.c
 
 check: all tests
 	$Qtests/run $O
+
+# Fuzzing: everything that reads what may be hostile, built with sanitizers and coverage, beside
+# the rest.  driver.c needs no clang; "make fuzz-libfuzzer CC=clang" links libFuzzer instead.
+FUZZ_SECONDS ?= 60
+FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$O/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_OBJ := $(patsubst $O/obj/%,$O/fuzz/obj/%,$(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)) \
+	$O/fuzz/obj/tests/fuzz/input.o
+FUZZ_LIBS := $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
+.PHONY: fuzz fuzz-programs fuzz-libfuzzer
+fuzz: fuzz-programs
+	$Qtests/fuzz/run $O $(FUZZ_SECONDS)
+fuzz-programs: $(FUZZ_TARGETS)
+fuzz-libfuzzer: $(patsubst %,%_libfuzzer,$(FUZZ_TARGETS))
+$O/fuzz/obj/tests/fuzz/driver.o: FUZZ_COVERAGE :=
+$O/fuzz/obj/%.o: FUZZ_COVERAGE = $(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link,-fsanitize-coverage=trace-pc)
+$O/fuzz/obj/%.o: %.c Makefile
+	$(call say,FUZZ,$<)
+	@mkdir -p $(@D)
+	$Q$(CC) $(OURS) $(call includes,$(firstword $(subst /, ,$<))) $(CPP_$(firstword $(subst /, ,$<))) \
+		$(CFLAGS) $(FUZZ_FLAGS) $(FUZZ_COVERAGE) -c $< -o $@
+$O/fuzz/obj/analyzer/db.o: $O/gen/schema.inc
+$O/fuzz/%_libfuzzer: $O/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJ)
+	$(call say,LD,$@)
+	$Q$(CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(FUZZ_LIBS)
+$O/fuzz/%: $O/fuzz/obj/tests/fuzz/%.o $O/fuzz/obj/tests/fuzz/driver.o $(FUZZ_OBJ)
+	$(call say,LD,$@)
+	$Q$(CC) $(FUZZ_FLAGS) $^ -o $@ $(FUZZ_LIBS)
 demo: all
 	$Qtests/demo $O
 
-bench: $(patsubst bench/%.cu,$O/bench/%,$(wildcard bench/*.cu)) \
+# bench/*.cu with NVIDIA's cudart as archive and (_shared) as library, which runs on the simulator.
+bench: $(foreach p,$(basename $(notdir $(wildcard bench/*.cu))),$O/bench/$p $O/bench/$(p)_shared) \
 	$(patsubst bench/%.c,$O/bench/%.so,$(wildcard bench/lib*.c))
 $O/bench/%.so: $O/obj/bench/%.o
+	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) -shared $< -o $@ -ldl
-$O/bench/%: bench/%.cu $(KERNEL_OBJ)
+	$Q$(CC) $(SANFLAGS) -shared $< -o $@ -ldl
+$O/obj/bench/%.o: bench/%.cu $(wildcard kernels/*.h) Makefile
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
-	$Q$(NVCC) $(NVCCFLAGS) --cudart static $< $(KERNEL_OBJ) -o $@ -lpthread
+	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
+$O/bench/%_shared: $O/obj/bench/%.o $(KERNEL_OBJ)
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
+$O/bench/%: $O/obj/bench/%.o $(KERNEL_OBJ)
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread
 
 # --- the rest -------------------------------------------------------------------------------
 features:
@@ -255,5 +291,5 @@ help:
 	@echo 'make lint fmt install uninstall clean'
 	@echo 'variables       O= V=1 DEBUG=1 SAN=address,undefined COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX='
 
--include $(shell find $O/obj -name '*.d' 2>/dev/null)
+-include $(shell find $O/obj $O/fuzz/obj -name '*.d' 2>/dev/null)
 endif

@@ -13,9 +13,9 @@
 
 #include "cupti_api.h"
 #include "decode.h"
+#include "selection.h"
 #include "shim.h"
 
-#define BUFFER_BYTES (1u << 20)
 #define BUFFERS 64
 #define NAME_TABLE 8192 /* a power of two */
 
@@ -46,13 +46,13 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
 	for (unsigned i = 0; i < BUFFERS && !found; i++)
 		found = atomic_exchange(&collector.spare[i], NULL);
 	if (!found) {
-		found = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE,
+		found = mmap(NULL, SELECTION_BUFFER_BYTES, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (found == MAP_FAILED)
 			found = discard;
 	}
 	*buffer = found;
-	*size = found == discard ? sizeof(discard) : BUFFER_BYTES;
+	*size = found == discard ? sizeof(discard) : SELECTION_BUFFER_BYTES;
 	*max_records = 0;
 	errno = saved;
 }
@@ -66,7 +66,7 @@ static void give_back(uint8_t *buffer)
 		if (atomic_compare_exchange_strong(&collector.spare[i], &none, buffer))
 			return;
 	}
-	munmap(buffer, BUFFER_BYTES);
+	munmap(buffer, SELECTION_BUFFER_BYTES);
 }
 
 static uint32_t intern_name(struct thread_state *thread, const char *name)
@@ -156,22 +156,11 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 	errno = saved;
 }
 
-/* The rows' call id and variant by CUPTI's number for them. */
-#define CBIDS 1024
-static const uint16_t call_of_cbid[CBIDS] = {
-#define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
-	[CUPTI_DRIVER_TRACE_CBID_##symbol] = CALL_##symbol + 1,
-#define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
-	[CUPTI_DRIVER_TRACE_CBID_##symbol] = CALL_##symbol + 1, \
-	[CUPTI_DRIVER_TRACE_CBID_##symbol##suffix] = CALL_##symbol + 1,
-#include "calls.def"
-};
-
 /* A call that reached the driver without a wrapper of ours: the callback is all we see of it. */
 static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
 	const CUpti_CallbackData *data)
 {
-	const struct call_type *type = &call_types[call_of_cbid[id] - 1];
+	const struct call_type *type = &call_types[selected_calls[id].call - 1];
 	uint64_t now = clock_read(), *enter = data->correlationData;
 	struct call_record *record;
 
@@ -201,7 +190,8 @@ static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 	struct thread_state *thread = thread_state();
 	int saved = errno;
 
-	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= CBIDS || !call_of_cbid[id] ||
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= SELECTION_CBIDS ||
+		!selected_calls[id].call ||
 		shim.stage != SHIM_ON || !*shim.alive || thread->busy)
 		return;
 	thread->busy = 1;
@@ -219,31 +209,25 @@ static CUptiResult enable_callbacks(void)
 {
 	CUptiResult rc = CUPTI_SUCCESS;
 
-	for (unsigned id = 1; id < CBIDS && rc == CUPTI_SUCCESS; id++)
-		if (call_of_cbid[id] && (call_types[call_of_cbid[id] - 1].traits &
-			(TRAIT_SUBMITS | TRAIT_BLOCKS)))
+	for (unsigned id = 1; id < SELECTION_CBIDS && rc == CUPTI_SUCCESS; id++)
+		if (selected_callback(id))
 			rc = collector.api.cuptiEnableCallback(1, collector.subscriber,
 				CUPTI_CB_DOMAIN_DRIVER_API, id);
 	return rc;
 }
 
-/* Never KIND_KERNEL: it serializes kernels. */
 static CUptiResult enable_activities(void)
 {
-	const char *graphs = getenv("CUFENCE_GRAPHS");
-	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-		CUPTI_ACTIVITY_KIND_MEMSET };
 	CUptiResult rc = collector.api.cuptiActivityRegisterCallbacks(buffer_requested,
 		buffer_completed);
 
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && rc == CUPTI_SUCCESS; i++)
-		rc = collector.api.cuptiActivityEnable(kinds[i]);
+	for (unsigned i = 0; i < SELECTED_KINDS && rc == CUPTI_SUCCESS; i++)
+		rc = collector.api.cuptiActivityEnable(selected_kinds[i]);
 	if (rc != CUPTI_SUCCESS)
 		return rc;
 	/* Older CUPTIs know neither; the rest is worth having without them. */
 	collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD);
-	if (graphs && !strcmp(graphs, "node"))
+	if (selected_graph_nodes())
 		shim.writer.header->features |= FEATURE_GRAPH_NODES;
 	else
 		collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
@@ -260,7 +244,8 @@ static uint64_t device_clock(void)
 static CUptiResult subscribe(void)
 {
 	const char *period = getenv("CUFENCE_FLUSH_MS");
-	uint32_t milliseconds = period ? (uint32_t)strtoul(period, NULL, 0) : 1000;
+	uint32_t milliseconds = period ? (uint32_t)strtoul(period, NULL, 0)
+		: SELECTION_FLUSH_MS;
 	CUptiResult rc = collector.api.cuptiSubscribe(&collector.subscriber, callback, NULL);
 
 	if (rc != CUPTI_SUCCESS)
