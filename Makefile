@@ -288,6 +288,7 @@ help:
 	@echo 'make demo       trace a real test app and print the report'
 	@echo 'make check      all tests; N passed, N failed'
 	@echo 'make bench      build the benchmarks'
+	@echo 'make fuzz       fuzz what reads traces and images, FUZZ_SECONDS each (60)'
 	@echo 'make lint fmt install uninstall clean'
 	@echo 'variables       O= V=1 DEBUG=1 SAN=address,undefined COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX='
 

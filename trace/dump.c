@@ -49,7 +49,26 @@ static void put_column(FILE *out, const struct column *column, const void *base)
 /* What the call types seen so far say about a call number. */
 struct call_names {
 	const struct call_type_record **type; /* by number */
+	size_t count;
 };
+
+/* Numbers are few and small, whatever room a record has for them. */
+static int remember_call(struct call_names *names, const struct call_type_record *type)
+{
+	if (type->call >= names->count) {
+		size_t count = type->call + 64u;
+		const struct call_type_record **more =
+			realloc(names->type, count * sizeof(*more));
+
+		if (!more)
+			return -1;
+		memset(more + names->count, 0, (count - names->count) * sizeof(*more));
+		names->type = more;
+		names->count = count;
+	}
+	names->type[type->call] = type;
+	return 0;
+}
 
 static const char *field_name(unsigned kind)
 {
@@ -175,13 +194,13 @@ static void put_tail(FILE *out, const struct record_layout *layout, const struct
 	}
 }
 
-static void put_record(FILE *out, struct call_names *names, const struct record *record)
+static int put_record(FILE *out, struct call_names *names, const struct record *record)
 {
 	const struct record_layout *layout = &record_layouts[record->type];
 	const struct call_type_record *type = (const struct call_type_record *)record;
 
-	if (record->type == RECORD_CALL_TYPE)
-		names->type[type->call] = type;
+	if (record->type == RECORD_CALL_TYPE && remember_call(names, type))
+		return -1;
 	fputs(layout->name, out);
 	if (record->type == RECORD_CALL)
 		put_call_name(out, names, ((const struct call_record *)record)->call);
@@ -191,6 +210,7 @@ static void put_record(FILE *out, struct call_names *names, const struct record 
 		put_column(out, column, record);
 	put_tail(out, layout, names, record);
 	putc('\n', out);
+	return 0;
 }
 
 static void put_header(FILE *out, const struct file_header *header)
@@ -206,15 +226,11 @@ static void put_header(FILE *out, const struct file_header *header)
 
 int text_dump(struct trace_reader *reader, FILE *out)
 {
-	struct call_names names = { calloc(65536, sizeof(*names.type)) };
+	struct call_names names = { 0 };
 	const struct record *record;
 	size_t chunk = 0;
 	int rc;
 
-	if (!names.type) {
-		snprintf(reader->error, sizeof(reader->error), "out of memory");
-		return -1;
-	}
 	put_header(out, reader->header);
 	trace_rewind(reader);
 	while ((rc = trace_next(reader, &record)) > 0) {
@@ -224,7 +240,11 @@ int text_dump(struct trace_reader *reader, FILE *out)
 			fprintf(out, "chunk thread=%u\n", header->thread);
 			chunk = reader->chunk;
 		}
-		put_record(out, &names, record);
+		if (put_record(out, &names, record)) {
+			snprintf(reader->error, sizeof(reader->error), "out of memory");
+			rc = -1;
+			break;
+		}
 	}
 	free(names.type);
 	if (!rc && (fflush(out) || ferror(out))) {

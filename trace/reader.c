@@ -91,6 +91,8 @@ void trace_rewind(struct trace_reader *reader)
 {
 	reader->chunk = reader->position = reader->limit = 0;
 	reader->thread = 0;
+	/* Records are judged by what comes before them, as in the first round. */
+	memset(reader->call_fields, 0, CALL_NUMBERS);
 }
 
 /* Moves to the next used chunk: 1, or 0 when there is none, or -1. */

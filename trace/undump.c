@@ -9,8 +9,6 @@
 #include "layout.h"
 #include "record.h"
 
-#define CALL_NUMBERS 65536
-
 /* One line, cut into words in place. */
 struct line {
 	char *words;             /* the rest of it */
@@ -26,8 +24,8 @@ struct undump {
 	char *chunk;             /* being filled; struct chunk_header first */
 	size_t used;             /* bytes of it; 0: no chunk begun */
 	char *record;            /* scratch of RECORD_MAX_BYTES */
-	char *call_name[CALL_NUMBERS];
-	uint8_t call_fields[CALL_NUMBERS];
+	char **call_name;        /* by number; NULL: not defined */
+	size_t call_count;
 };
 
 static int complain(const struct undump *undump, const char *what, const char *subject)
@@ -238,12 +236,20 @@ static int append(struct building *building, struct undump *undump, const void *
 	return 0;
 }
 
+static int align_tail(struct building *building, struct undump *undump)
+{
+	static const char zeros[TRACE_ALIGN];
+
+	return append(building, undump, zeros, -building->size % TRACE_ALIGN);
+}
+
 static int append_words(struct building *building, struct undump *undump, const char *text)
 {
 	uint64_t value;
 	char *end;
 
-	building->size = (building->size + 7) & ~(size_t)7;
+	if (align_tail(building, undump))
+		return -1;
 	for (; *text; text = *end == ',' ? end + 1 : end)
 		if (parse_number(text, &end, &value) || (*end && *end != ',') ||
 			append(building, undump, &value, sizeof(value)))
@@ -313,14 +319,32 @@ static int append_field_kinds(struct building *building, struct undump *undump, 
 	return 0;
 }
 
+/* Numbers are few and small, whatever room a record has for them. */
+static int name_call(struct undump *undump, unsigned number, const char *name, size_t length)
+{
+	if (number >= undump->call_count) {
+		size_t count = number + 64u;
+		char **more = realloc(undump->call_name, count * sizeof(*more));
+
+		if (!more)
+			return -1;
+		memset(more + undump->call_count, 0,
+			(count - undump->call_count) * sizeof(*more));
+		undump->call_name = more;
+		undump->call_count = count;
+	}
+	free(undump->call_name[number]);
+	undump->call_name[number] = strndup(name, length);
+	return undump->call_name[number] ? 0 : -1;
+}
+
 static int call_type_name(struct building *building, struct undump *undump, struct line *line)
 {
 	struct call_type_record *type = (struct call_type_record *)undump->record;
 
 	type->name_length = (uint16_t)line->length;
-	free(undump->call_name[type->call]);
-	undump->call_name[type->call] = strndup(line->value, line->length);
-	undump->call_fields[type->call] = type->field_count;
+	if (name_call(undump, type->call, line->value, line->length))
+		return -1;
 	return append(building, undump, line->value, line->length);
 }
 
@@ -403,7 +427,7 @@ static int tail_word(struct building *building, struct undump *undump, struct li
 
 static int call_number(const struct undump *undump, const char *name, uint16_t *number)
 {
-	for (unsigned i = 0; i < CALL_NUMBERS; i++) {
+	for (size_t i = 0; i < undump->call_count; i++) {
 		if (undump->call_name[i] && !strcmp(undump->call_name[i], name)) {
 			*number = (uint16_t)i;
 			return 0;
@@ -412,11 +436,14 @@ static int call_number(const struct undump *undump, const char *name, uint16_t *
 	return -1;
 }
 
-static int finish_record(struct undump *undump, const struct building *building)
+static int finish_record(struct undump *undump, struct building *building)
 {
 	struct record *record = (struct record *)undump->record;
-	size_t bytes = (building->size + 7) & ~(size_t)7;
+	size_t bytes;
 
+	if (align_tail(building, undump))
+		return complain(undump, "too long", building->layout->name);
+	bytes = building->size;
 	if (!undump->used || bytes > undump->chunk_size - undump->used)
 		return complain(undump, undump->used ? "chunk overflows at" : "no chunk before",
 			building->layout->name);
@@ -436,7 +463,7 @@ static int read_record(struct undump *undump, struct line *line, unsigned type)
 	const struct column *columns = building.layout->column;
 	int rc;
 
-	memset(undump->record, 0, RECORD_MAX_BYTES);
+	memset(undump->record, 0, building.size);
 	record->type = (uint8_t)type;
 	if (type == RECORD_CALL && (next_word(line) != 1 || call_number(undump, line->key,
 		&((struct call_record *)record)->call)))
@@ -503,9 +530,10 @@ int text_undump(FILE *in, const char *in_name, const char *path)
 	if (rc)
 		remove(path);
 out:
-	for (unsigned i = 0; undump && i < CALL_NUMBERS; i++)
+	for (size_t i = 0; undump && i < undump->call_count; i++)
 		free(undump->call_name[i]);
 	if (undump) {
+		free(undump->call_name);
 		free(undump->chunk);
 		free(undump->record);
 	}
