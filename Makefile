@@ -214,6 +214,24 @@ $O/tests/helpers/liblink_%.so: tests/helpers/liblink.c
 	@mkdir -p $(@D)
 	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) $< -o $@ -ldl
 
+# Programs of other shapes, for tests/gpu/coverage on real hardware.
+GPU_PROGRAMS := driver_api threads threads_ptds loader cublas libplugin.so libplugin_static.so
+.PHONY: gpu-programs
+gpu-programs: $(addprefix $O/gpu/,$(GPU_PROGRAMS))
+$O/gpu/%: tests/gpu/programs/%.c
+	@mkdir -p $(@D)
+	$Q$(CC) -O2 -g $(CUDA_CPP) $< -o $@ -L$(CUDA_LIB)/stubs $(if $(findstring driver,$@),-lcuda) -ldl
+$O/gpu/threads_ptds: tests/gpu/programs/threads.cu
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) --default-stream per-thread --cudart shared $< -o $@ -lpthread
+$O/gpu/libplugin%so: tests/gpu/programs/plugin.cu
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) -Xcompiler -fPIC -shared \
+		--cudart $(if $(findstring static,$@),static,shared) $< -o $@
+$O/gpu/%: tests/gpu/programs/%.cu
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) --cudart static $< -o $@ -lpthread
+
 check: all tests
 	$Qtests/run $O
 
