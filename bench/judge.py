@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bars of bench/overhead, and the statistics that decide whether they are met.
+
+Samples are {workload: {variant: [[submit, total], ...]}}: nanoseconds per round, one pair per
+round of the benchmark, in the order of the rounds.  Two variants are compared round by round,
+because what disturbs a round disturbs both; an estimate is the median over the rounds, its
+interval the 2.5 and 97.5 percentiles of that median over resampled rounds.
+"""
+import random
+from collections import namedtuple
+
+SUBMIT, TOTAL = 0, 1
+RESAMPLES = 10000
+
+# group: of bench/overhead; limit: of the estimate; slack: how far the interval may reach above it.
+Bar = namedtuple("Bar", "group workload how variant against limit slack")
+
+
+def _added(group, workload, ns):
+    return Bar(group, workload, "added", "host", "bare", ns, 15)
+
+
+def _ratio(group, workload, variant, against, limit):
+    return Bar(group, workload, "ratio", variant, against, limit, 0.02)
+
+
+BARS = (
+    [_added("calls", "launch", 180), _added("calls", "copy", 120), _added("calls", "record", 120),
+     _added("calls", "wait", 120), _added("c", "query", 50), _added("c", "poll", 50)]
+    + [_ratio(group, workload, "full", "same", 1.10)
+       for group, workload in [("a", "launches"), ("b", "mixed"), ("d", "adds"), ("d", "train")]]
+    + [_ratio(group, workload, "full", "nsys", 1.0)
+       for group, workload in [("a", "launches"), ("b", "mixed"), ("c", "query"), ("c", "poll"),
+                               ("d", "adds"), ("d", "train")]]
+    + [_ratio("d", workload, "full", "profiler", 1.0) for workload in ["adds", "train"]]
+    + [_ratio("e", "graph", "full", "same", 1.05),
+       _ratio("e", "graph", "full-node", "same-node", 1.05)]
+)
+Verdict = namedtuple("Verdict", "bar measured low high met")
+
+
+def median(values):
+    values = sorted(values)
+    middle = len(values) // 2
+    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+
+
+def interval(values, seed=1):
+    """95 % bootstrap interval of the median; the same values always give the same one."""
+    generator = random.Random(seed)
+    medians = sorted(median(generator.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    return medians[int(0.025 * RESAMPLES)], medians[int(0.975 * RESAMPLES) - 1]
+
+
+def compare(how, ours, theirs):
+    """Differences (added: of the time in the calls) or ratios (of the whole time) by round."""
+    if how == "added":
+        return [a[SUBMIT] - b[SUBMIT] for a, b in zip(ours, theirs)]
+    return [a[TOTAL] / b[TOTAL] for a, b in zip(ours, theirs)]
+
+
+def judge(bar, samples):
+    variants = samples.get(bar.workload, {})
+    ours, theirs = variants.get(bar.variant, []), variants.get(bar.against, [])
+    if not ours or len(ours) != len(theirs):
+        return Verdict(bar, None, None, None, False)
+    pairs = compare(bar.how, ours, theirs)
+    measured = median(pairs)
+    low, high = interval(pairs)
+    # A limit of 1 means "below".
+    within = measured < bar.limit if bar.limit == 1.0 else measured <= bar.limit
+    return Verdict(bar, measured, low, high, within and high <= bar.limit + bar.slack)
+
+
+def judge_all(samples, groups, variants=()):
+    """The verdicts on the bars of these groups; variants: where only these were run."""
+    return [judge(bar, samples) for bar in BARS if bar.group in groups
+            and (not variants or {bar.variant, bar.against} <= set(variants))]
+
+
+def _number(how, value):
+    return f"{value:+.0f} ns" if how == "added" else f"{value:.3f}"
+
+
+def _limit(bar):
+    return f"{'below' if bar.limit == 1.0 else 'at most'} {_number(bar.how, bar.limit)}"
+
+
+def print_samples(samples, traced):
+    """traced: {workload: {variant: bytes of trace per round}}"""
+    print(f"{'workload':<10} {'variant':<10} {'rounds':>6} {'in calls':>12} {'whole':>12} "
+          f"{'added/round':>12} {'95 %':>20} {'whole/bare':>10} {'bytes':>7}")
+    for workload, variants in samples.items():
+        for variant, values in variants.items():
+            if not values:
+                continue
+            line = (f"{workload:<10} {variant:<10} {len(values):>6} "
+                    f"{median([v[SUBMIT] for v in values]):>12.0f} "
+                    f"{median([v[TOTAL] for v in values]):>12.0f} ")
+            bare = variants.get("bare", [])
+            if variant != "bare" and len(bare) == len(values):
+                added = compare("added", values, bare)
+                low, high = interval(added)
+                line += (f"{median(added):>+12.0f} {f'{low:+.0f} .. {high:+.0f}':>20} "
+                         f"{median(compare('ratio', values, bare)):>10.3f}")
+            else:
+                line += f"{'':>12} {'':>20} {'':>10}"
+            size = traced.get(workload, {}).get(variant)
+            print(line + (f" {size:>7.1f}" if size is not None else ""))
+
+
+def print_verdicts(verdicts):
+    """The table of bars; 0 if all are met, else 1.  What was not measured is not met."""
+    print(f"\n{'bar':<34} {'wanted':>16} {'measured':>10} {'95 % interval':>22}  verdict")
+    for bar, measured, low, high, met in verdicts:
+        what = f"{bar.workload}: {bar.variant} {'-' if bar.how == 'added' else '/'} {bar.against}"
+        line = f"{what:<34} {_limit(bar):>16} "
+        if measured is None:
+            print(f"{line}{'-':>10} {'-':>22}  NOT MEASURED")
+        else:
+            both = f"{_number(bar.how, low)} .. {_number(bar.how, high)}"
+            print(f"{line}{_number(bar.how, measured):>10} {both:>22}  {'met' if met else 'MISSED'}")
+    missed = sum(not verdict.met for verdict in verdicts)
+    print(f"{len(verdicts) - missed} of {len(verdicts)} bars met")
+    return 1 if missed or not verdicts else 0

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The overhead benchmark decides by its numbers: a bar that is missed, or was not measured, is
+# exit status 1; and what it runs on a GPU runs here, on the simulated device.
+here=$(cd "$(dirname "$0")/.." && pwd)
+. "$here/cli/lib.sh" "$@"
+bench=$here/../bench/overhead
+command -v python3 >/dev/null || { echo "no python3"; finish; }
+
+# samples NAME HOST...: a result file in which each call takes 1000 ns bare, HOST ns recorded.
+samples() {
+	python3 - "$tmp/$1.json" "${@:2}" <<-'END'
+		import json, sys
+		host = [[float(ns), float(ns)] for ns in sys.argv[2:]]
+		calls = {"bare": [[1000, 1000]] * len(host), "host": host}
+		names = ["launch", "copy", "record", "wait"]
+		json.dump({"machine": "given", "groups": ["calls"], "variants": [], "bytes": {},
+			"samples": {name: calls for name in names}}, open(sys.argv[1], "w"))
+	END
+}
+
+judged() { # NAME STATUS TEXT PATTERN...
+	local got status pattern
+	got=$(python3 "$bench" --judge "$tmp/$1.json")
+	status=$?
+	same "$3: exit status" "$2" "$status"
+	for pattern in "${@:4}"; do
+		has "$3: $pattern" "$pattern" "$got"
+	done
+}
+
+samples met 1100 1101 1102 1103 1104 1105 1106 1107 1108
+judged met 0 "all within" "^launch: host - bare +at most \+180 ns +\+104 ns .* met$" \
+	"^4 of 4 bars met$"
+samples missed 1120 1121 1122 1123 1124 1125 1126 1127 1128
+judged missed 1 "copies over by 4 ns" "^launch: .* met$" "^copy: .*\+124 ns .* MISSED$" \
+	"^1 of 4 bars met$"
+# The median is within, but the interval says that it might as well not be.
+samples unsure 1100 1100 1100 1100 1100 1400 1400 1400 1400
+judged unsure 1 "an interval that reaches too far" "^launch: .*\+100 ns +\+100 ns \.\. \+400 ns +MISSED$"
+# One round that was disturbed, in both variants' favour or not, decides nothing.
+samples outlier 1100 1100 1100 1100 1100 1100 1100 1100 90000
+judged outlier 0 "one wild round" "^launch: .*\+100 ns +\+100 ns \.\. \+100 ns +met$"
+samples none
+judged none 1 "nothing measured" "^launch: .* NOT MEASURED$" "^0 of 4 bars met$"
+
+# Ratios are by round: the machine got slower, the ratio did not.
+python3 - "$tmp" <<-'END'
+	import json, sys
+	same = [[ns, ns] for ns in range(1000, 10000, 500)]
+	for name, ratio in (("ratio", 1.05), ("worse", 1.15)):
+	    full = [[a * ratio, b * ratio] for a, b in same]
+	    json.dump({"machine": "given", "groups": ["a"], "variants": ["full", "same"], "bytes": {},
+	        "samples": {"launches": {"full": full, "same": same}}},
+	        open(f"{sys.argv[1]}/{name}.json", "w"))
+END
+judged ratio 0 "a ratio" "^launches: full / same +at most 1.100 +1.050 +1.050 \.\. 1.050 +met$"
+judged worse 1 "a ratio over its bar" "^launches: full / same .* 1.150 .* MISSED$"
+
+needs "$build/bench/workload_shared" "$build/bench/libcupti_only.so" "$build/sim/libcupti.so.13"
+nm -D "$build/lib/libcufence.so" | grep -q __asan_init && finish # preloads nothing here
+out=$(python3 "$bench" "$build" --simulated --only calls,a,b,c --rounds 2 --scale 0.01 \
+	--variants bare,host,full,same,kernels --json "$tmp/run.json" 2>"$tmp/err")
+for workload in launch copy record wait query poll launches mixed; do
+	for variant in bare host full same; do
+		has "simulated $workload, $variant" "^$workload +$variant +2 " "$out"
+	done
+done
+ok "every variant ran" "$(grep -c 'left out' "$tmp/err")"
+# 32 bytes of a runtime call, 64 of a launch, four pointers, eight scalars and a hash.
+has "bytes of a launch" "^launch +host .* 21[67]\.[0-9]$" "$out"
+same "judging the file again says the same" "$(printf '%s\n' "$out" | sed -n '/^bar/,$p')" \
+	"$(python3 "$bench" --judge "$tmp/run.json" | sed -n '/^bar/,$p')"
+finish
