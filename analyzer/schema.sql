@@ -191,7 +191,7 @@ CREATE TABLE call ( -- one CUDA call, driver or runtime
 CREATE TABLE polling ( -- a loop of queries that found their work unfinished is one row of call
 	call INTEGER PRIMARY KEY REFERENCES call(id), -- the first of them
 	count INTEGER NOT NULL,         -- how many, the first included
-	last INTEGER NOT NULL           -- when the last one returned, ns
+	last INTEGER NOT NULL           -- when the last one was entered, ns
 );
 
 CREATE TABLE operand ( -- memory that a submitting call names, where it is a known allocation

@@ -91,8 +91,8 @@ static int polls_are_last(const struct thread_state *thread)
 	       thread->chunk.used == thread->poll_used;
 }
 
-/* 1: counted in the record of the poll before. */
-static int count_poll(const struct call_frame *frame, uint64_t now, uint64_t handle)
+/* 1: counted in the record of the poll before.  Reading the clock would double the cost. */
+static int count_poll(const struct call_frame *frame, uint64_t handle)
 {
 	struct thread_state *thread = frame->thread;
 	const struct last_poll *last = &thread->poll[thread->depth & (POLL_DEPTH - 1)];
@@ -102,7 +102,7 @@ static int count_poll(const struct call_frame *frame, uint64_t now, uint64_t han
 		last->site != frame->site || last->handle != handle)
 		return 0;
 	polls = (struct call_polls *)((char *)last->record + last->record->head.words * 8u) - 1;
-	__atomic_store_n(&polls->last, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&polls->last, frame->enter, __ATOMIC_RELAXED);
 	__atomic_store_n(&polls->count, polls->count + 1, __ATOMIC_RELAXED);
 	return 1;
 }
@@ -128,14 +128,12 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 {
 	struct thread_state *thread = frame->thread;
 	const struct launch_arguments *arguments = frame->launch ? &thread->arguments : NULL;
-	const struct call_polls polls = { 1, now };
+	const struct call_polls polls = { 1, frame->enter };
 	const struct trace_chunk before = thread->chunk;
 	int polling = result == RESULT_NOT_READY, inner = polls_are_last(thread);
 	size_t fields = count * sizeof(*field), tail = polling ? sizeof(polls) : 0;
 	struct call_record *record;
 
-	if (polling && count_poll(frame, now, count ? field[0] : 0))
-		return;
 	if (arguments)
 		tail = pointer_bytes(arguments) + arguments->word_count * sizeof(uint64_t);
 	record = thread_reserve(thread, sizeof(*record) + fields + tail, RECORD_CALL);
@@ -171,19 +169,30 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 				before.used < thread->chunk.used);
 }
 
+static uint64_t next_calibration(void)
+{
+	return atomic_load_explicit(&shim.next_calibration, memory_order_relaxed);
+}
+
 void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)
 {
-	uint64_t now = clock_read();
 	struct thread_state *thread = frame->thread;
 	int saved = errno;
+	uint64_t now;
 
-	thread->busy = 1;
 	thread->depth--;
+	if (result == RESULT_NOT_READY && frame->enter < next_calibration() &&
+		count_poll(frame, count ? field[0] : 0)) {
+		thread->correlation = frame->outer_correlation;
+		return;
+	}
+	now = clock_read();
+	thread->busy = 1;
 	write_call(frame, now, result, field, count);
 	if (thread->correlation && frame->context)
 		context_learn(thread, frame->context, thread->cupti_context);
 	thread->correlation = frame->outer_correlation;
-	if (now >= atomic_load_explicit(&shim.next_calibration, memory_order_relaxed))
+	if (now >= next_calibration())
 		clock_calibrate(thread, 20);
 	thread->busy = 0;
 	errno = saved;

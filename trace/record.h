@@ -159,7 +159,7 @@ struct call_record {
  */
 struct call_polls {
 	uint64_t count;            /* calls, the first included */
-	uint64_t last;             /* ticks at the last one's return */
+	uint64_t last;             /* ticks at the last one's entry */
 };
 
 /* Written before a call that may block, so that a hang shows. */
