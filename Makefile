@@ -202,14 +202,23 @@ $O/tests/test_arguments: $O/obj/preload/arguments.o
 endif
 
 # Small programs and libraries that the test scripts run the recorder with.
-HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out %/liblink.c,$(wildcard tests/helpers/*.c))) \
-	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so
+HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/lib%,$(wildcard tests/helpers/*.c))) \
+	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
+	$(if $(cuda),$O/tests/helpers/libcupti_bad.so)
 tests: $(HELPERS)
 $O/tests/helpers/asan: HELPER_FLAGS := -fsanitize=address
-$O/tests/helpers/%: tests/helpers/%.c
+$O/tests/helpers/kills: HELPER_FLAGS := -Itrace $(SANFLAGS)
+$O/tests/helpers/kills: $(TRACE_OBJ)
+$O/tests/helpers/failures: HELPER_FLAGS := -Itrace
+$O/tests/helpers/%: tests/helpers/%.c $(wildcard tests/helpers/*.h)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$Q$(CC) -std=gnu11 -O1 -g $(WARN) $(HELPER_FLAGS) $< -o $@ -ldl -lpthread
+	$Q$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARN) $(HELPER_FLAGS) $(filter %.c %.o,$^) -o $@ \
+		-ldl -lpthread
+$O/tests/helpers/lib%.so: tests/helpers/lib%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$Q$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -fPIC -shared $(WARN) $(CUDA_CPP) $< -o $@ -ldl
 $O/tests/helpers/liblink_%.so: tests/helpers/liblink.c
 	@mkdir -p $(@D)
 	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) $< -o $@ -ldl
@@ -267,7 +276,18 @@ demo: all
 
 # bench/*.cu with NVIDIA's cudart as archive and (_shared) as library, which runs on the simulator.
 bench: $(foreach p,$(basename $(notdir $(wildcard bench/*.cu))),$O/bench/$p $O/bench/$(p)_shared) \
-	$(patsubst bench/%.c,$O/bench/%.so,$(wildcard bench/lib*.c))
+	$(patsubst bench/%.c,$O/bench/%.so,$(wildcard bench/lib*.c)) $O/bench/micro_calls
+# A driver and a runtime whose calls return at once, for bench/micro.
+$O/bench/stub/libcuda.so.1: bench/stub_cuda.c Makefile
+$O/bench/stub/libcudart.so.13: bench/stub_cuda.c Makefile
+$O/bench/stub/%:
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(filter-out -MMD -MP,$(OURS)) $(CPP_bench) -O2 $(if $(findstring cudart,$@),-DCUDART) \
+		-shared -Wl,-soname,$(@F) $< -o $@ -ldl
+$O/bench/micro_calls: $O/obj/bench/micro_calls.o $O/bench/stub/libcudart.so.13 $O/bench/stub/libcuda.so.1
+	$(call say,LD,$@)
+	$Q$(CC) $(SANFLAGS) $< -o $@ -L$O/bench/stub -l:libcudart.so.13 -ldl
 $O/bench/%.so: $O/obj/bench/%.o
 	$(call say,LD,$@)
 	@mkdir -p $(@D)

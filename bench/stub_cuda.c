@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A libcuda.so.1 (and with CUDART defined a libcudart.so.13) whose calls do nothing and return at
+ * once: what remains of a call under the recorder is the recorder.  For bench/micro.
+ */
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <string.h>
+
+#ifndef CUDART
+
+static int context, words = 16;
+
+CUresult cuInit(unsigned int flags) { return CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int *version) { *version = 13000; return CUDA_SUCCESS; }
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+	*value = 1;
+	return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char *name, int length, CUdevice device)
+{
+	strncpy(name, "stub", (size_t)length);
+	return CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) { *bytes = 1 << 30; return CUDA_SUCCESS; }
+CUresult cuCtxGetCurrent(CUcontext *current) { *current = (CUcontext)&context; return CUDA_SUCCESS; }
+CUresult cuCtxGetDevice(CUdevice *device) { *device = 0; return CUDA_SUCCESS; }
+CUresult cuCtxGetFlags(unsigned int *flags) { *flags = 0; return CUDA_SUCCESS; }
+CUresult cuKernelGetName(const char **name, CUkernel kernel) { *name = "stub"; return CUDA_SUCCESS; }
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size)
+{
+	if (index >= (size_t)words)
+		return CUDA_ERROR_INVALID_VALUE;
+	*offset = index * 8;
+	*size = 8;
+	return CUDA_SUCCESS;
+}
+CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
+{
+	*address = 0x7f0000000000ull;
+	return CUDA_SUCCESS;
+}
+CUresult cuMemFree(CUdeviceptr address) { return CUDA_SUCCESS; }
+CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)
+{
+	return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) { return CUDA_SUCCESS; }
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
+{
+	return CUDA_SUCCESS;
+}
+/* Stream 16 is busy for ever. */
+CUresult cuStreamQuery(CUstream stream)
+{
+	return stream == (CUstream)16 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+CUresult cuLaunchKernel(CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
+	unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
+	void **values, void **extra)
+{
+	return CUDA_SUCCESS;
+}
+
+#else /* the runtime above it */
+
+#include <dlfcn.h>
+
+static __typeof__(&cuMemcpyDtoHAsync) copy;
+static __typeof__(&cuEventRecord) record;
+static __typeof__(&cuStreamWaitEvent) wait;
+static __typeof__(&cuStreamQuery) query;
+static __typeof__(&cuLaunchKernel) launch;
+
+__attribute__((constructor)) static void start(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+
+	*(void **)&copy = dlsym(driver, "cuMemcpyDtoHAsync_v2");
+	*(void **)&record = dlsym(driver, "cuEventRecord");
+	*(void **)&wait = dlsym(driver, "cuStreamWaitEvent");
+	*(void **)&query = dlsym(driver, "cuStreamQuery");
+	*(void **)&launch = dlsym(driver, "cuLaunchKernel");
+}
+
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind,
+	cudaStream_t stream)
+{
+	return (cudaError_t)copy(dst, (CUdeviceptr)src, bytes, stream);
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+	return (cudaError_t)record(event, stream);
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
+{
+	return (cudaError_t)wait(stream, event, flags);
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return (cudaError_t)query(stream); }
+cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
+	size_t shared, cudaStream_t stream)
+{
+	return (cudaError_t)launch((CUfunction)function, grid.x, grid.y, grid.z, block.x, block.y,
+		block.z, (unsigned int)shared, stream, arguments, NULL);
+}
+
+#endif
