@@ -70,6 +70,7 @@ CPP_cupti := $(CUDA_CPP)
 CPP_sim := $(CUDA_CPP)
 CPP_tests := $(CUDA_CPP)
 CPP_bench := $(CUDA_CPP)
+CPP_kernels := $(CUDA_CPP)
 # Exported functions are marked one by one; thread-local state of the shim is in the static block.
 EXTRA_trace := -fvisibility=hidden
 EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec -include preload/glibc.h
@@ -92,9 +93,9 @@ $O/obj/%.o: %.S Makefile
 
 # --- what is built --------------------------------------------------------------------------
 .DEFAULT_GOAL := all
-.PHONY: all features cufence shim simulator apps demo check check-unit check-cli check-golden bench \
+.PHONY: all features cufence shim simulator apps probe demo check check-unit check-cli check-golden bench \
 	lint fmt install uninstall clean help
-all: cufence $(if $(cuda),shim simulator apps tests bench) features
+all: cufence $(if $(cuda),shim simulator apps probe tests bench) features
 
 # The reading half of trace/ and the tables; the writer is the recorder's.
 TRACE_OBJ := $(call objects,trace)
@@ -147,7 +148,7 @@ $O/sim/libcudart_sim.a: $(call sim_objects,cudart)
 # Device code and the test apps.  sm_75 and its PTX run anywhere; sm_90 spares the H200 the JIT.
 GENCODE ?= -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90
 NVCCFLAGS := -std=c++17 -O2 -g $(GENCODE) -ccbin $(CXX) -Ikernels -Itestapps
-KERNEL_OBJ := $(patsubst %.cu,$O/obj/%.o,$(wildcard kernels/*.cu))
+KERNEL_OBJ := $(patsubst %.cu,$O/obj/%.o,$(filter-out kernels/probe%,$(wildcard kernels/*.cu)))
 APPS := $(basename $(notdir $(wildcard testapps/*.cu)))
 TWINS := $(basename $(notdir $(shell grep -l '\bFIXED\b' testapps/*.cu 2>/dev/null)))
 PTDS := $(basename $(notdir $(shell grep -l 'per-thread variant' testapps/*.cu 2>/dev/null)))
@@ -183,6 +184,17 @@ $O/testapps/%: $O/obj/testapps/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 .SECONDARY:
+
+# The probe: with NVIDIA's cudart for devices, with a shared one for the simulated device.
+PROBE_OBJ := $(patsubst %,$O/obj/%.o,$(basename $(wildcard kernels/probe*.c kernels/probe*.cu))) \
+	$O/obj/kernels/spin.o
+probe: $O/sim/cufence-probe $(if $(SAN),,$O/bin/cufence-probe)
+$O/bin/cufence-probe: $(PROBE_OBJ)
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread -lm
+$O/sim/cufence-probe: $(PROBE_OBJ)
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -ldl -lpthread -lm
 
 # Tests: one binary per tests/unit/*.c.
 # Those of CUDA's side need its headers.
@@ -313,10 +325,12 @@ fmt:
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/cufence $(DESTDIR)$(PREFIX)/share/man/man1
 	install $O/bin/cufence $(DESTDIR)$(PREFIX)/bin/
-	$(if $(cuda),install $O/lib/libcufence.so $(SIM_LIBS) $(DESTDIR)$(PREFIX)/lib/cufence/)
+	$(if $(cuda),install $O/lib/libcufence.so $(SIM_LIBS) $O/sim/cufence-probe $(DESTDIR)$(PREFIX)/lib/cufence/)
+	$(if $(cuda),install $O/bin/cufence-probe $(DESTDIR)$(PREFIX)/bin/)
 	install -m 644 doc/cufence.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 uninstall:
-	rm -rf $(DESTDIR)$(PREFIX)/bin/cufence $(DESTDIR)$(PREFIX)/lib/cufence \
+	rm -rf $(DESTDIR)$(PREFIX)/bin/cufence $(DESTDIR)$(PREFIX)/bin/cufence-probe \
+		$(DESTDIR)$(PREFIX)/lib/cufence \
 		$(DESTDIR)$(PREFIX)/share/man/man1/cufence.1
 clean:
 	rm -rf $O

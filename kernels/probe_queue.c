@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many launches can be pending, and what a thread that waits does to another one. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "probe.h"
+#include "probe_kernels.h"
+
+/* How long a stream stays busy while its queue is filled, and what was never seen full. */
+#define FILL_NS (60 * PROBE_MS)
+#define MOST_PENDING 8192
+
+static cudaError_t submit(struct bench *bench, bool set)
+{
+	cudaStream_t stream = bench->busy[PROBE_NONBLOCKING];
+
+	return set ? cudaMemsetAsync(bench->memory[PROBE_DEVICE][0], 0, 4, stream)
+		: probe_spin(stream, 0);
+}
+
+/* The number of the first submission behind a busy stream that took long; 0: none did. */
+static cudaError_t fill(struct bench *bench, bool set, int *blocked)
+{
+	cudaError_t error = probe_spin(bench->busy[PROBE_NONBLOCKING], FILL_NS);
+
+	*blocked = 0;
+	for (int i = 1; i < MOST_PENDING && error == cudaSuccess; i++) {
+		uint64_t start = probe_now();
+		error = submit(bench, set);
+		if (probe_now() - start < FILL_NS / 20)
+			continue;
+		*blocked = i;
+		break;
+	}
+	return error;
+}
+
+static void measure_depth(struct bench *bench, const struct probe_item *item)
+{
+	int blocked;
+	cudaError_t error = fill(bench, item->argument != 0, &blocked), after;
+	char class[64] = "never blocks";
+
+	after = cudaDeviceSynchronize();
+	if (error != cudaSuccess || after != cudaSuccess) {
+		probe_error(item->name, error == cudaSuccess ? after : error);
+		return;
+	}
+	if (blocked)
+		snprintf(class, sizeof(class), "number %d blocks", blocked);
+	probe_value(item->name, blocked, "submissions", class);
+}
+
+/* A thread that waits, and what it waits in. */
+struct waiter {
+	struct bench *bench;
+	cudaError_t (*wait)(struct waiter *waiter);
+	void *memory;
+	atomic_bool entered, done;
+	cudaError_t error;
+};
+
+static cudaError_t wait_in_free(struct waiter *waiter)
+{
+	atomic_store(&waiter->entered, true);
+	return cudaFree(waiter->memory);
+}
+
+static cudaError_t wait_in_synchronize(struct waiter *waiter)
+{
+	atomic_store(&waiter->entered, true);
+	return cudaDeviceSynchronize();
+}
+
+static cudaError_t wait_in_copy(struct waiter *waiter)
+{
+	atomic_store(&waiter->entered, true);
+	return cudaMemcpy(waiter->bench->memory[PROBE_PAGEABLE][0],
+		waiter->bench->memory[PROBE_DEVICE][0], PROBE_KIB, cudaMemcpyDeviceToHost);
+}
+
+/* Says that it entered when it is about to fill the queue: that takes a while. */
+static cudaError_t wait_in_queue(struct waiter *waiter)
+{
+	int blocked;
+
+	atomic_store(&waiter->entered, true);
+	return fill(waiter->bench, false, &blocked);
+}
+
+static void *waiter_main(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	waiter->error = waiter->wait(waiter);
+	atomic_store(&waiter->done, true);
+	return NULL;
+}
+
+/* Without sleeping: the simulated device's time would pass. */
+static void pause_ms(unsigned ms)
+{
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < ms);
+}
+
+static cudaError_t launch_beside(struct bench *bench, uint64_t *ns)
+{
+	uint64_t start = probe_now();
+	cudaError_t error = probe_spin(bench->call[PROBE_NONBLOCKING], 0);
+
+	*ns = probe_now() - start;
+	return error;
+}
+
+static cudaError_t record_beside(struct bench *bench, uint64_t *ns)
+{
+	uint64_t start;
+	cudaError_t error = cudaEventCreate(&bench->event);
+
+	start = probe_now();
+	if (error == cudaSuccess)
+		error = cudaEventRecord(bench->event, bench->call[PROBE_NONBLOCKING]);
+	*ns = probe_now() - start;
+	return error;
+}
+
+static cudaError_t allocate_beside(struct bench *bench, uint64_t *ns)
+{
+	uint64_t start = probe_now();
+	cudaError_t error = cudaMalloc(&bench->pointer, PROBE_MIB);
+
+	*ns = probe_now() - start;
+	return error;
+}
+
+static const struct beside {
+	cudaError_t (*wait)(struct waiter *waiter);
+	cudaError_t (*call)(struct bench *bench, uint64_t *ns);
+} pairs[] = {
+	{ wait_in_free, launch_beside }, { wait_in_free, record_beside },
+	{ wait_in_free, allocate_beside }, { wait_in_synchronize, launch_beside },
+	{ wait_in_copy, launch_beside }, { wait_in_queue, launch_beside },
+	{ wait_in_queue, record_beside },
+};
+
+static cudaError_t run_beside(struct bench *bench, const struct beside *pair, uint64_t *ns,
+	bool *late)
+{
+	struct waiter waiter = { .bench = bench, .wait = pair->wait };
+	bool queue = pair->wait == wait_in_queue;
+	cudaError_t error;
+	pthread_t thread;
+
+	error = cudaMalloc(&waiter.memory, PROBE_MIB);
+	if (error == cudaSuccess && !queue)
+		error = probe_spin(bench->busy[PROBE_BLOCKING], FILL_NS);
+	if (error != cudaSuccess)
+		return error;
+	if (pthread_create(&thread, NULL, waiter_main, &waiter))
+		return cudaErrorOperatingSystem;
+	while (!atomic_load(&waiter.entered))
+		;
+	pause_ms(queue ? 30 : 10);
+	*late = atomic_load(&waiter.done);
+	error = pair->call(bench, ns);
+	pthread_join(thread, NULL);
+	if (pair->wait != wait_in_free)
+		cudaFree(waiter.memory);
+	return error == cudaSuccess ? waiter.error : error;
+}
+
+static void measure_beside(struct bench *bench, const struct probe_item *item)
+{
+	bool late = false;
+	uint64_t ns = 0;
+	cudaError_t error = run_beside(bench, &pairs[item->argument], &ns, &late), after;
+
+	after = cudaDeviceSynchronize();
+	if (pairs[item->argument].call == allocate_beside && bench->pointer)
+		cudaFree(bench->pointer);
+	if (error != cudaSuccess || after != cudaSuccess)
+		probe_error(item->name, error == cudaSuccess ? after : error);
+	else if (late)
+		probe_failed(item->name, "the other thread did not wait long enough");
+	else
+		probe_value(item->name, (double)ns / (double)PROBE_MS, "ms",
+			ns > FILL_NS / 6 ? "held" : "not held");
+}
+
+static const struct probe_item items[] = {
+	{ "launch queue, kernels", measure_depth, 0 },
+	{ "launch queue, memsets", measure_depth, 1 },
+	{ "launch while another thread is in cudaFree", measure_beside, 0 },
+	{ "cudaEventRecord while another thread is in cudaFree", measure_beside, 1 },
+	{ "cudaMalloc while another thread is in cudaFree", measure_beside, 2 },
+	{ "launch while another thread is in cudaDeviceSynchronize", measure_beside, 3 },
+	{ "launch while another thread is in cudaMemcpy D2H", measure_beside, 4 },
+	{ "launch while another thread is on a full launch queue", measure_beside, 5 },
+	{ "cudaEventRecord while another thread is on a full launch queue", measure_beside, 6 },
+};
+
+const struct probe_group probe_queue_group = { .name = "queue and threads", .items = items,
+	.count = sizeof(items) / sizeof(*items), .memory = true };
