@@ -53,7 +53,74 @@
 	X(RANGE_POP, range_pop)          /* ends the thread's innermost pushed range */ \
 	X(RANGE_START, range_start)      /* string, value: its id */ \
 	X(RANGE_END, range_end)          /* value */ \
-	X(MARK, mark)                    /* string */
+	X(MARK, mark)                    /* string */ \
+	X(CONTEXT_CREATE, context_create) /* context, device */ \
+	X(CONTEXT_DESTROY, context_destroy) /* context, or device: its primary one */ \
+	X(CONTEXT_LIMIT, context_limit)  /* type: CUlimit, value; may wait for the device */ \
+	X(CONTEXT_RECORD, context_record) /* context, event: all work of a context */ \
+	X(CONTEXT_WAIT, context_wait)    /* context, event: all work to come of a context */ \
+	X(PEER_ACCESS, peer_access)      /* context, flags 1: allowed from here on, 0: no more */ \
+	X(ALLOC_ARRAY, alloc_array)      /* array, width and height in elements, depth, type */ \
+	X(FREE_ARRAY, free_array)        /* array */ \
+	X(TEXTURE_CREATE, texture_create) /* value: the object; ptr and bytes, or array */ \
+	X(TEXTURE_DESTROY, texture_destroy) /* value */ \
+	X(POOL_CREATE, pool_create)      /* pool, device */ \
+	X(POOL_DESTROY, pool_destroy)    /* pool */ \
+	X(POOL, pool)                    /* pool: trimmed, or its attributes set */ \
+	X(MEM_CREATE, mem_create)        /* handle, bytes: physical memory */ \
+	X(MEM_RELEASE, mem_release)      /* handle */ \
+	X(MEM_RESERVE, mem_reserve)      /* ptr, bytes: addresses without memory */ \
+	X(MEM_UNRESERVE, mem_unreserve)  /* ptr, bytes */ \
+	X(MEM_MAP, mem_map)              /* ptr, bytes, handle */ \
+	X(MEM_UNMAP, mem_unmap)          /* ptr, bytes */ \
+	X(MEM_ACCESS, mem_access)        /* ptr, bytes */ \
+	X(ALLOC_IMPORT, alloc_import)    /* ptr, bytes: of another API or process; freed like any */ \
+	X(IPC_OPEN, ipc_open)            /* ptr, bytes (0: unknown): of another process */ \
+	X(IPC_CLOSE, ipc_close)          /* ptr */ \
+	X(IPC_EXPORT, ipc_export)        /* ptr, event or pool that others may now use */ \
+	X(IPC_EVENT, ipc_event)          /* new_event: of another process */ \
+	X(COPY_PEER, copy_peer)          /* as copy; dst_context, src_context */ \
+	X(COPY_PEER_ASYNC, copy_peer_async) /* as copy_async; dst_context, src_context */ \
+	X(COPY_BATCH, copy_batch)        /* count, stream; lists: dst, src, bytes, attributes */ \
+	X(PREFETCH, prefetch)            /* ptr, bytes, device, stream; or count and lists */ \
+	X(DISCARD, discard)              /* count, stream; lists: ptr, bytes */ \
+	X(ADVISE, advise)                /* ptr, bytes, type: CUmem_advise, device */ \
+	X(ATTACH, attach)                /* stream, ptr, bytes, flags */ \
+	X(STREAM_VALUE_WAIT, stream_value_wait) /* stream, ptr, value, flags */ \
+	X(STREAM_VALUE_WRITE, stream_value_write) /* stream, ptr, value, flags */ \
+	X(STREAM_MEMOP, stream_memop)    /* stream, count; list: CUstreamBatchMemOpParams */ \
+	X(STREAM_ATTRIBUTE, stream_attribute) /* stream, type: CUstreamAttrID */ \
+	X(STREAM_CALLBACK, stream_callback) /* stream, callback: later work waits for it */ \
+	X(CAPTURE_BEGIN, capture_begin)  /* stream, type: mode; graph, count; list: nodes, edges */ \
+	X(CAPTURE_END, capture_end)      /* stream, new_graph */ \
+	X(CAPTURE_UPDATE, capture_update) /* stream, type: flags, count; lists: nodes, edges */ \
+	X(CAPTURE_INFO, capture_info)    /* stream, type: status, graph, count; list: nodes */ \
+	X(CAPTURE_MODE, capture_mode)    /* type: the mode before */ \
+	X(EXTERNAL_IMPORT, external_import) /* handle: memory or semaphore of another API */ \
+	X(EXTERNAL_RELEASE, external_release) /* handle */ \
+	X(EXTERNAL_SIGNAL, external_signal) /* stream, count; list: what is signalled */ \
+	X(EXTERNAL_WAIT, external_wait)  /* stream, count; list: what is waited for */ \
+	X(GRAPH_CREATE, graph_create)    /* new_graph */ \
+	X(GRAPH_DESTROY, graph_destroy)  /* graph */ \
+	X(GRAPH_CLONE, graph_clone)      /* new_graph, graph */ \
+	X(GRAPH_ADD_NODE, graph_add_node) /* new_node, graph, type: CUgraphNodeType, count, ...; \
+					    lists: the nodes it depends on, edges, bodies */ \
+	X(GRAPH_ADD_EDGES, graph_add_edges) /* graph, count; lists: from, to, edges */ \
+	X(GRAPH_REMOVE_EDGES, graph_remove_edges) /* as add */ \
+	X(GRAPH_NODE_SET, graph_node_set) /* node, type, its parameters */ \
+	X(GRAPH_NODE_DESTROY, graph_node_destroy) /* node */ \
+	X(GRAPH_QUERY, graph_query)      /* graph or node, count; lists: handles given out */ \
+	X(GRAPH_INSTANTIATE, graph_instantiate) /* new_exec, graph, flags */ \
+	X(GRAPH_CONDITIONAL, graph_conditional) /* handle, graph */ \
+	X(EXEC_UPDATE, exec_update)      /* exec, graph */ \
+	X(EXEC_SET, exec_set)            /* exec, node, type, its parameters */ \
+	X(EXEC_DESTROY, exec_destroy)    /* exec */ \
+	X(GRAPH_UPLOAD, graph_upload)    /* exec, stream */ \
+	X(GRAPH_LAUNCH, graph_launch)    /* exec, stream */ \
+	X(FUNCTION_QUERY, function_query) /* function or module; may load code */ \
+	X(FUNCTION_SET, function_set)    /* function, type: attribute; may load code */ \
+	X(PROFILER_START, profiler_start) \
+	X(PROFILER_STOP, profiler_stop)
 
 enum call_kind {
 #define X(kind, name) KIND_##kind,
@@ -95,7 +162,28 @@ enum call_trait {
 	X(width)           /* bytes */ \
 	X(height)          /* rows */ \
 	X(thread)          /* kernel thread id */ \
-	X(string)          /* RECORD_STRING id */
+	X(string)          /* RECORD_STRING id */ \
+	X(depth)           /* slices */ \
+	X(dst_height)      /* rows from one slice to the next */ \
+	X(src_height)      /* likewise */ \
+	X(dst_array)       /* CUarray, 0: dst is memory */ \
+	X(src_array)       /* likewise */ \
+	X(dst_position)    /* CALL_GRID(x in bytes, y, z) in dst_array */ \
+	X(src_position)    /* likewise */ \
+	X(dst_context)     /* CUcontext, 0: of the current device */ \
+	X(src_context)     /* likewise */ \
+	X(array)           /* CUarray or CUmipmappedArray */ \
+	X(pool)            /* CUmemoryPool, 0: the current device's */ \
+	X(handle)          /* what no other field is for: opaque */ \
+	X(type)            /* an enumerator of cuda.h; the kind says of which type */ \
+	X(count)           /* items of the lists behind the fields */ \
+	X(more)            /* words of a further list behind those */ \
+	X(graph)           /* CUgraph */ \
+	X(new_graph) \
+	X(node)            /* CUgraphNode */ \
+	X(new_node) \
+	X(exec)            /* CUgraphExec */ \
+	X(new_exec)
 
 enum field_kind {
 #define X(field) FIELD_##field,
@@ -103,6 +191,8 @@ enum field_kind {
 #undef X
 	FIELD_KIND_COUNT
 };
+
+_Static_assert(FIELD_KIND_COUNT <= 64, "readers keep a bit per field kind");
 
 /* FIELD_direction; the numbers are cudaMemcpyKind's. */
 enum copy_direction { COPY_H2H = 0, COPY_H2D, COPY_D2H, COPY_D2D, COPY_DEFAULT };
@@ -140,7 +230,7 @@ enum call_id {
 	CALL_COUNT
 };
 
-#define CALL_MAX_FIELDS 10
+#define CALL_MAX_FIELDS 28
 
 struct call_type {
 	const char *name;      /* the exported symbol, without _ptsz or _ptds */
