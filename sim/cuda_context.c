@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initialization, devices as far as they have state, and contexts: primary ones only. */
+/* Initialization, devices as far as they have state, and contexts. */
 #include <stdlib.h>
 
 #include "cuda_calls.h"
@@ -24,6 +24,18 @@ struct device *device_get(int ordinal)
 	return ordinal >= 0 && ordinal < devices_present ? &devices[ordinal] : NULL;
 }
 
+static void device_init(struct device *device, int ordinal)
+{
+	device->ordinal = ordinal;
+	device->limits[CU_LIMIT_STACK_SIZE] = 1024;
+	device->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20;
+	device->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
+	device->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
+	device->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 128;
+	/* Room for the default stack is there from the start. */
+	device->local_bytes = 1024;
+}
+
 CUresult do_cuInit(unsigned int flags)
 {
 	const char *text = getenv("CUFENCE_SIM_DEVICES");
@@ -37,7 +49,7 @@ CUresult do_cuInit(unsigned int flags)
 		return CUDA_ERROR_NO_DEVICE;
 	devices_present = count < DEVICE_MAX ? count : DEVICE_MAX;
 	for (int i = 0; i < devices_present; i++)
-		devices[i].ordinal = i;
+		device_init(&devices[i], i);
 	/* The real one takes some 100 ms; enough to be seen as slow, not to drown a short run. */
 	thread_self()->overhead = 1000000;
 	return CUDA_SUCCESS;
@@ -53,6 +65,8 @@ static struct context *context_new(struct device *device, unsigned int flags)
 	context->id = ++last_context_id;
 	context->flags = flags;
 	context->next_stream_id = 13; /* as CUPTI numbers them: 7 is the legacy stream */
+	context->next = device->contexts;
+	device->contexts = context;
 	context->legacy = stream_new(context, CU_STREAM_DEFAULT, 0);
 	context->legacy->legacy = true;
 	context->legacy->id = 7;
@@ -69,7 +83,14 @@ struct context *context_current(void)
 
 struct context *context_check(CUcontext handle)
 {
-	return object_check(handle, OBJECT_CONTEXT) ? (struct context *)handle : NULL;
+	struct context *context = (struct context *)handle;
+
+	return object_check(handle, OBJECT_CONTEXT) && !context->destroyed ? context : NULL;
+}
+
+bool context_reaches(const struct context *context, const struct device *device)
+{
+	return context->device == device || context->peers >> device->ordinal & 1;
 }
 
 uint32_t sim_context_id(CUcontext handle)
@@ -160,6 +181,59 @@ CUresult do_cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned int flags)
 	return CUDA_SUCCESS;
 }
 
+static CUresult create(CUcontext *handle, unsigned int flags, CUdevice ordinal)
+{
+	struct device *device = device_get(ordinal);
+	struct thread *thread = thread_self();
+	struct context *context;
+
+	if (!device)
+		return CUDA_ERROR_INVALID_DEVICE;
+	if (!handle || flags & ~0x7fu)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (thread->depth == sizeof(thread->context) / sizeof(*thread->context))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	context = context_new(device, flags);
+	if (!context)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	thread->overhead = 1000000;
+	thread->context[thread->depth++] = context;
+	*handle = (CUcontext)context;
+	return CUDA_SUCCESS;
+}
+
+CUresult do_cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
+{
+	return create(context, flags, device);
+}
+
+CUresult do_cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *affinity, int count,
+	unsigned int flags, CUdevice device)
+{
+	return create(context, flags, device);
+}
+
+CUresult do_cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *params, unsigned int flags,
+	CUdevice device)
+{
+	return create(context, flags, device);
+}
+
+/* The object stays, marked, as for primary contexts: its streams still finish what they have. */
+CUresult do_cuCtxDestroy_v2(CUcontext handle)
+{
+	struct context *context = context_check(handle);
+	struct thread *thread = thread_self();
+
+	if (!context || context == context->device->primary)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	device_drain(context->device, true);
+	context->destroyed = true;
+	if (thread->depth && thread->context[thread->depth - 1] == context)
+		thread->depth--;
+	return CUDA_SUCCESS;
+}
+
 CUresult do_cuCtxSetCurrent(CUcontext handle)
 {
 	struct thread *thread = thread_self();
@@ -234,6 +308,16 @@ CUresult do_cuCtxGetFlags(unsigned int *flags)
 	return CUDA_SUCCESS;
 }
 
+CUresult do_cuCtxSetFlags(unsigned int flags)
+{
+	struct context *context = context_current();
+
+	if (!context)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	context->flags = flags;
+	return CUDA_SUCCESS;
+}
+
 CUresult do_cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
 	struct context *context = handle ? context_check(handle) : context_current();
@@ -265,8 +349,8 @@ CUresult do_cuCtxSynchronize_v2(CUcontext handle)
 
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	device_drain(context->device, false);
-	return CUDA_SUCCESS;
+	context_drain(context);
+	return context->broken;
 }
 
 CUresult do_cuCtxSynchronize(void)

@@ -1,130 +1,239 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies and memsets.  Which of them make the host wait, by direction, size and kind of memory,
- * is as measured on an H200 (the synchronization matrix of doc/RULES.md).
+ * Copies.  Which of them make the host wait, by direction, size and kind of memory, is as measured
+ * on an H200 (the synchronization matrix of doc/RULES.md).
  */
+#include "cuda_copy.h"
+
 #include <cupti_activity.h>
 #include <string.h>
-
-#include "cuda_calls.h"
-#include "cuda_state.h"
 
 /* Pageable host-to-device copies up to this size are staged without waiting, if asynchronous. */
 #define STAGED_MAX (1u << 20)
 
+struct side {
+	uintptr_t start;
+	size_t pitch, slice; /* bytes */
+	const struct memory *memory;
+	enum memory_place place;
+	struct device *device; /* NULL: host memory */
+};
+
 struct copy {
-	uintptr_t dst, src;
-	size_t bytes;
-	struct memory *dst_memory, *src_memory;
-	enum memory_place from, to;
-	bool from_device, to_device;
+	struct side dst, src;
+	size_t width, height, depth, bytes;
 	bool async;
 };
 
-static enum memory_place place_of(const struct memory *memory)
+/* One side as its structure describes it. */
+struct description {
+	CUmemorytype type;
+	uintptr_t host, device;
+	CUarray array;
+	size_t x, y, z, pitch, height;
+};
+
+static struct description describe_dst(const CUDA_MEMCPY3D *p)
 {
-	return memory ? memory->place : PLACE_PAGEABLE;
+	return (struct description){ p->dstMemoryType, (uintptr_t)p->dstHost, p->dstDevice,
+		p->dstArray, p->dstXInBytes, p->dstY, p->dstZ, p->dstPitch, p->dstHeight };
 }
 
-static bool fits(const struct memory *memory, uintptr_t address, size_t bytes)
+static struct description describe_src(const CUDA_MEMCPY3D *p)
 {
-	return !memory || bytes <= memory->start + memory->bytes - address;
+	return (struct description){ p->srcMemoryType, (uintptr_t)p->srcHost, p->srcDevice,
+		p->srcArray, p->srcXInBytes, p->srcY, p->srcZ, p->srcPitch, p->srcHeight };
 }
 
-static void copy_resolve(struct copy *copy)
+static bool resolve_array(struct side *side, struct description *d)
 {
-	copy->dst_memory = memory_find(copy->dst);
-	copy->src_memory = memory_find(copy->src);
-	copy->from = place_of(copy->src_memory);
-	copy->to = place_of(copy->dst_memory);
-	copy->from_device = copy->src_memory && copy->src_memory->device;
-	copy->to_device = copy->dst_memory && copy->dst_memory->device;
+	const struct array *array = (const struct array *)d->array;
+
+	if (!object_check(array, OBJECT_ARRAY))
+		return false;
+	d->device = array->start;
+	d->pitch = array->pitch;
+	d->height = array->rows;
+	return true;
+}
+
+/* Is this what the call says it is?  Device code can reach pinned and managed memory too. */
+static bool kind_valid(CUmemorytype type, const struct memory *memory)
+{
+	if (type == CU_MEMORYTYPE_DEVICE)
+		return memory;
+	return type != CU_MEMORYTYPE_HOST || !memory || memory->place != PLACE_DEVICE;
+}
+
+static CUresult resolve(struct side *side, struct description d, const struct copy *copy)
+{
+	if (d.type == CU_MEMORYTYPE_ARRAY && !resolve_array(side, &d))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (d.type < CU_MEMORYTYPE_HOST || d.type > CU_MEMORYTYPE_UNIFIED)
+		return CUDA_ERROR_INVALID_VALUE;
+	side->pitch = d.pitch ? d.pitch : d.x + copy->width;
+	side->slice = side->pitch * (d.height ? d.height : d.y + copy->height);
+	side->start = (d.type == CU_MEMORYTYPE_HOST ? d.host : d.device) + d.x +
+		d.y * side->pitch + d.z * side->slice;
+	side->memory = memory_find(side->start);
+	side->place = side->memory ? side->memory->place : PLACE_PAGEABLE;
+	side->device = side->memory ? side->memory->device : NULL;
+	if (!copy->bytes)
+		return CUDA_SUCCESS;
+	if (!kind_valid(d.type, side->memory) || side->pitch < d.x + copy->width)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!memory_fits(side->memory, side->start, (copy->depth - 1) * side->slice +
+		(copy->height - 1) * side->pitch + copy->width))
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_SUCCESS;
+}
+
+static CUresult copy_resolve(struct copy *copy, const CUDA_MEMCPY3D *shape, bool async)
+{
+	CUresult result;
+
+	copy->width = shape->WidthInBytes;
+	copy->height = shape->Height;
+	copy->depth = shape->Depth;
+	copy->bytes = copy->width * copy->height * copy->depth;
+	copy->async = async;
+	result = resolve(&copy->dst, describe_dst(shape), copy);
+	return result ? result : resolve(&copy->src, describe_src(shape), copy);
+}
+
+static bool on_device(const struct copy *copy)
+{
+	return copy->src.device && copy->dst.device;
+}
+
+static bool pageable(const struct copy *copy)
+{
+	return copy->src.place == PLACE_PAGEABLE || copy->dst.place == PLACE_PAGEABLE;
 }
 
 /* ns, from bytes a ns: pinned 50, pageable to the device 11, from it 18, within it 1000. */
 static uint64_t copy_duration(const struct copy *copy)
 {
-	bool pageable = copy->from == PLACE_PAGEABLE || copy->to == PLACE_PAGEABLE;
-
-	if (copy->from_device && copy->to_device)
-		return 1500 + copy->bytes / 1000;
-	if (!copy->from_device && !copy->to_device)
+	if (on_device(copy))
+		return 1500 + copy->bytes / (copy->src.device == copy->dst.device ? 1000 : 300);
+	if (!copy->src.device && !copy->dst.device)
 		return 1500 + copy->bytes / 9;
-	if (!pageable)
+	if (!pageable(copy))
 		return 1500 + copy->bytes / 50;
-	if (copy->from_device)
+	if (copy->src.device)
 		return 3000 + copy->bytes / 18;
 	return 1500 + copy->bytes / (copy->async && copy->bytes <= STAGED_MAX ? 50 : 11);
 }
 
 static struct copy_engine *copy_engine(const struct copy *copy, struct device *device)
 {
-	if (copy->from_device && copy->to_device)
+	if (on_device(copy))
 		return NULL;
-	if (copy->to_device)
+	if (copy->dst.device)
 		return &device->to_device;
-	return copy->from_device ? &device->to_host : &device->host;
+	return copy->src.device ? &device->to_host : &device->host;
 }
 
 static void copy_effect(struct op *op)
 {
-	memmove(op->dst, op->staging ? op->staging : op->src, op->bytes);
+	const struct box *box = &op->box;
+
+	for (size_t z = 0; z < box->depth; z++) {
+		for (size_t y = 0; y < box->height; y++)
+			memmove(box->dst + z * box->dst_slice + y * box->dst_pitch,
+				box->src + z * box->src_slice + y * box->src_pitch, box->width);
+	}
 }
 
-static void set_ids(struct sim_record *record, const struct stream *stream)
-{
-	record->correlation = thread_self()->correlation;
-	record->device = (uint32_t)stream->context->device->ordinal;
-	record->context = stream->context->id;
-	record->stream = stream->id;
-}
-
+/* H, D, A: host, device memory, array. */
 static uint8_t copy_kind(const struct copy *copy)
 {
-	if (copy->from_device && copy->to_device)
-		return CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
-	if (copy->from_device)
-		return CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
-	return copy->to_device ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
+	static const uint8_t kinds[3][3] = { /* from, to */
+		{ CUPTI_ACTIVITY_MEMCPY_KIND_HTOH, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD,
+		  CUPTI_ACTIVITY_MEMCPY_KIND_HTOA },
+		{ CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, CUPTI_ACTIVITY_MEMCPY_KIND_DTOD,
+		  CUPTI_ACTIVITY_MEMCPY_KIND_DTOA },
+		{ CUPTI_ACTIVITY_MEMCPY_KIND_ATOH, CUPTI_ACTIVITY_MEMCPY_KIND_ATOD,
+		  CUPTI_ACTIVITY_MEMCPY_KIND_ATOA },
+	};
+	int from = copy->src.place == PLACE_ARRAY ? 2 : copy->src.device ? 1 : 0;
+	int to = copy->dst.place == PLACE_ARRAY ? 2 : copy->dst.device ? 1 : 0;
+
+	return kinds[from][to];
 }
 
 static void copy_record(struct op *op, const struct copy *copy, const struct stream *stream)
 {
 	struct sim_record *record = &op->record;
 
-	set_ids(record, stream);
+	record_origin(op, stream);
 	record->kind = SIM_COPY;
 	record->bytes = copy->bytes;
 	record->copy_kind = copy_kind(copy);
-	record->src_kind = (uint8_t)copy->from;
-	record->dst_kind = (uint8_t)copy->to;
+	record->src_kind = (uint8_t)copy->src.place;
+	record->dst_kind = (uint8_t)copy->dst.place;
 	record->async = copy->async;
-	if (copy->from_device && copy->to_device &&
-	    copy->src_memory->device != copy->dst_memory->device) {
+	if (on_device(copy) && copy->src.device != copy->dst.device) {
 		record->kind = SIM_PEER;
 		record->copy_kind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
-		record->src_device = (uint32_t)copy->src_memory->device->ordinal;
-		record->dst_device = (uint32_t)copy->dst_memory->device->ordinal;
+		record->src_device = (uint32_t)copy->src.device->ordinal;
+		record->dst_device = (uint32_t)copy->dst.device->ordinal;
 	}
+}
+
+CUresult copy_check(const struct work *work, struct context *context)
+{
+	struct copy copy;
+
+	return copy_resolve(&copy, &work->params.memcpy.copyParams, work->async);
+}
+
+struct op *copy_op(const struct work *work, struct stream *stream)
+{
+	struct copy copy;
+	struct op *op;
+
+	copy_resolve(&copy, &work->params.memcpy.copyParams, work->async);
+	op = op_new(copy.bytes ? OP_COPY : OP_MARKER, stream, copy.bytes ? copy_duration(&copy) : 0);
+	if (!copy.bytes)
+		return op;
+	op->engine = copy_engine(&copy, stream->context->device);
+	op->box = (struct box){
+		(char *)copy.dst.start, (const char *)copy.src.start, copy.dst.pitch,
+		copy.dst.slice, copy.src.pitch, copy.src.slice, copy.width, copy.height,
+		copy.depth,
+	};
+	op->effect = copy_effect;
+	copy_record(op, &copy, stream);
+	return op;
 }
 
 /* The host's part of a staged copy: it reads the source now and returns before the DMA is done. */
 static void stage(struct op *op, const struct copy *copy)
 {
-	if (op->state != OP_DONE) {
-		op->staging = must_realloc(NULL, op->bytes);
-		memcpy(op->staging, op->src, op->bytes);
+	struct box *box = &op->box;
+	char *row;
+
+	thread_self()->overhead += copy->bytes /
+		(copy->async && copy->bytes <= STAGED_MAX ? 18 : 11);
+	if (op->state == OP_DONE)
+		return;
+	op->staging = row = must_realloc(NULL, copy->bytes);
+	for (size_t z = 0; z < box->depth; z++) {
+		for (size_t y = 0; y < box->height; y++, row += box->width)
+			memcpy(row, box->src + z * box->src_slice + y * box->src_pitch,
+				box->width);
 	}
-	thread_self()->overhead += op->bytes / (copy->async && op->bytes <= STAGED_MAX ? 18 : 11);
+	box->src = op->staging;
+	box->src_pitch = box->width;
+	box->src_slice = box->width * box->height;
 }
 
 static void copy_wait(struct op *op, const struct copy *copy)
 {
-	bool pageable = copy->from == PLACE_PAGEABLE || copy->to == PLACE_PAGEABLE;
-
-	if ((copy->from_device && copy->to_device) || (copy->async && !pageable))
+	if (on_device(copy) || (copy->async && !pageable(copy)))
 		return;
-	if (!copy->to_device || !pageable) {
+	if (!copy->dst.device || !pageable(copy)) {
 		op_wait(op);
 		return;
 	}
@@ -133,159 +242,58 @@ static void copy_wait(struct op *op, const struct copy *copy)
 	stage(op, copy);
 }
 
-static CUresult copy_run(struct copy *copy, struct stream *stream)
+CUDA_MEMCPY3D copy_linear(uintptr_t dst, CUmemorytype to, uintptr_t src, CUmemorytype from,
+	size_t bytes)
 {
-	struct op *op;
+	return (CUDA_MEMCPY3D){
+		.dstMemoryType = to, .dstHost = (void *)dst, .dstDevice = dst,
+		.srcMemoryType = from, .srcHost = (const void *)src, .srcDevice = src,
+		.WidthInBytes = bytes, .Height = 1, .Depth = 1,
+	};
+}
 
-	if (!stream)
-		return thread_self()->depth ? CUDA_ERROR_INVALID_HANDLE :
-			CUDA_ERROR_INVALID_CONTEXT;
-	if (!fits(copy->dst_memory, copy->dst, copy->bytes) ||
-	    !fits(copy->src_memory, copy->src, copy->bytes))
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!copy->bytes)
-		return CUDA_SUCCESS;
+CUresult copy_call(const CUDA_MEMCPY3D *shape, CUstream handle, bool async)
+{
+	struct work work = { .async = async, .params = { .type = CU_GRAPH_NODE_TYPE_MEMCPY,
+		.memcpy = { .copyParams = *shape } } };
+	struct copy copy;
+	struct op *op;
+	CUresult result = copy_resolve(&copy, shape, async);
+
+	if (result)
+		return context_current() ? result : CUDA_ERROR_INVALID_CONTEXT;
+	if (!copy.bytes)
+		return stream_get(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	result = work_submit(&work, handle, &op);
+	if (op)
+		copy_wait(op, &copy);
+	op_put(op);
+	return result;
+}
+
+CUresult copy_call_peer(const CUDA_MEMCPY3D *shape)
+{
+	struct work work = { .params = { .type = CU_GRAPH_NODE_TYPE_MEMCPY,
+		.memcpy = { .copyParams = *shape } } };
+	struct stream *stream;
+	struct copy copy;
+	struct op *op;
+	CUresult result = stream_find(NULL, &stream);
+
+	if (!result)
+		result = copy_resolve(&copy, shape, false);
+	if (result || !copy.bytes)
+		return result;
+	if (!on_device(&copy))
+		return copy_call(shape, NULL, false);
 	stream_reserve(stream);
-	op = op_new(OP_COPY, stream, copy_duration(copy));
-	op->engine = copy_engine(copy, stream->context->device);
-	op->dst = (void *)copy->dst;
-	op->src = (const void *)copy->src;
-	op->bytes = copy->bytes;
-	op->effect = copy_effect;
-	copy_record(op, copy, stream);
+	op = copy_op(&work, stream);
+	join_device(op, copy.src.device);
+	join_device(op, copy.dst.device);
 	op_submit(op);
-	copy_wait(op, copy);
+	device_barrier(stream->context->device, op);
+	device_barrier(copy.src.device, op);
+	device_barrier(copy.dst.device, op);
 	op_put(op);
 	return CUDA_SUCCESS;
-}
-
-enum side {
-	ANY,
-	HOST,
-	DEVICE,
-};
-
-/* Is this what the call says it is?  Device code can reach pinned and managed memory too. */
-static bool side_valid(enum side side, const struct memory *memory)
-{
-	if (side == DEVICE)
-		return memory;
-	return side == ANY || !memory || memory->place != PLACE_DEVICE;
-}
-
-static CUresult copy_call(uintptr_t dst, enum side to, uintptr_t src, enum side from, size_t bytes,
-	CUstream handle, bool async)
-{
-	struct copy copy = { .dst = dst, .src = src, .bytes = bytes, .async = async };
-
-	copy_resolve(&copy);
-	if (bytes && (!side_valid(to, copy.dst_memory) || !side_valid(from, copy.src_memory)))
-		return CUDA_ERROR_INVALID_VALUE;
-	return copy_run(&copy, stream_get(handle));
-}
-
-CUresult do_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
-{
-	return copy_call(dst, ANY, src, ANY, bytes, NULL, false);
-}
-
-CUresult do_cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t bytes)
-{
-	return copy_call(dst, DEVICE, (uintptr_t)src, HOST, bytes, NULL, false);
-}
-
-CUresult do_cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t bytes)
-{
-	return copy_call((uintptr_t)dst, HOST, src, DEVICE, bytes, NULL, false);
-}
-
-CUresult do_cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
-{
-	return copy_call(dst, DEVICE, src, DEVICE, bytes, NULL, false);
-}
-
-CUresult do_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
-{
-	return copy_call(dst, ANY, src, ANY, bytes, stream, true);
-}
-
-CUresult do_cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream)
-{
-	return copy_call(dst, DEVICE, (uintptr_t)src, HOST, bytes, stream, true);
-}
-
-CUresult do_cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)
-{
-	return copy_call((uintptr_t)dst, HOST, src, DEVICE, bytes, stream, true);
-}
-
-CUresult do_cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
-{
-	return copy_call(dst, DEVICE, src, DEVICE, bytes, stream, true);
-}
-
-static void set_effect(struct op *op)
-{
-	if (op->element == 1) {
-		memset(op->dst, (int)op->value, op->bytes);
-		return;
-	}
-	for (size_t i = 0; i < op->bytes / op->element; i++)
-		memcpy((char *)op->dst + i * op->element, &op->value, op->element);
-}
-
-/* A memset of device memory does not make the host wait, one of pinned host memory does. */
-static CUresult set_call(CUdeviceptr dst, uint32_t value, uint32_t element, size_t count,
-	CUstream handle, bool async)
-{
-	struct memory *memory = memory_find(dst);
-	struct stream *stream = stream_get(handle);
-	size_t bytes = count * element;
-	struct op *op;
-
-	if (!stream)
-		return thread_self()->depth ? CUDA_ERROR_INVALID_HANDLE :
-			CUDA_ERROR_INVALID_CONTEXT;
-	if (!count)
-		return CUDA_SUCCESS;
-	if (!memory || !fits(memory, dst, bytes) || count > bytes || dst % element)
-		return CUDA_ERROR_INVALID_VALUE;
-	stream_reserve(stream);
-	op = op_new(OP_SET, stream, 1500 + bytes / (memory->device ? 2000 : 40));
-	op->dst = (void *)dst;
-	op->bytes = bytes;
-	op->value = value;
-	op->element = element;
-	op->effect = set_effect;
-	set_ids(&op->record, stream);
-	op->record.kind = SIM_SET;
-	op->record.bytes = bytes;
-	op->record.value = value;
-	op->record.dst_kind = (uint8_t)memory->place;
-	op->record.async = async;
-	op_submit(op);
-	if (!async && !memory->device)
-		op_wait(op);
-	op_put(op);
-	return CUDA_SUCCESS;
-}
-
-CUresult do_cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count)
-{
-	return set_call(dst, value, 1, count, NULL, false);
-}
-
-CUresult do_cuMemsetD32_v2(CUdeviceptr dst, unsigned int value, size_t count)
-{
-	return set_call(dst, value, 4, count, NULL, false);
-}
-
-CUresult do_cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t count, CUstream stream)
-{
-	return set_call(dst, value, 1, count, stream, true);
-}
-
-CUresult do_cuMemsetD32Async(CUdeviceptr dst, unsigned int value, size_t count, CUstream stream)
-{
-	return set_call(dst, value, 4, count, stream, true);
 }

@@ -26,6 +26,9 @@ static struct op **heap;
 static size_t heap_count, heap_capacity;
 static uint64_t submissions;
 
+/* Ops that wait for memory to change: seldom more than a few. */
+static struct op *watching; /* linked by op.engine_next */
+
 uint64_t cufence_sim_clock(void)
 {
 	return atomic_load_explicit(&now, memory_order_relaxed);
@@ -92,6 +95,7 @@ void op_put(struct op *op)
 	if (!op || --op->references)
 		return;
 	free(op->dependents);
+	op_put(op->started);
 	free(op->staging);
 	free(op);
 }
@@ -106,6 +110,40 @@ void op_after(struct op *op, struct op *other)
 			2 * (other->dependent_count + 1) * sizeof(struct op *));
 	other->dependents[other->dependent_count++] = op;
 	op->blockers++;
+}
+
+struct op *join_new(void)
+{
+	return op_new(OP_MARKER, NULL, 0);
+}
+
+struct op *op_started(struct op *op)
+{
+	if (op->started)
+		return op->started;
+	op->started = join_new();
+	op->started->blockers = op->state >= OP_RUNNING ? 0 : 1;
+	op_submit(op->started);
+	return op->started;
+}
+
+static bool reaches(struct op *from, const struct op *to, uint64_t visit)
+{
+	if (from == to)
+		return true;
+	from->visit = visit;
+	for (unsigned int i = 0; i < from->dependent_count; i++) {
+		if (from->dependents[i]->visit != visit && reaches(from->dependents[i], to, visit))
+			return true;
+	}
+	return false;
+}
+
+bool op_reaches(struct op *earlier, const struct op *later)
+{
+	static uint64_t visits;
+
+	return op_pending(earlier) && op_pending(later) && reaches(earlier, later, ++visits);
 }
 
 static uint64_t gap(const struct op *op)
@@ -134,6 +172,76 @@ static void become_ready(struct op *op, bool at_submission)
 	thread_changed();
 }
 
+static void unblock(struct op *op, const struct op *by)
+{
+	if (--op->blockers)
+		return;
+	op->crossed = by->stream != op->stream || (by->kind == OP_MARKER && by->crossed);
+	become_ready(op, false);
+}
+
+static uint64_t read_value(const struct op *op)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, op->box.dst, op->element);
+	return value;
+}
+
+/* The conditions of cuStreamWaitValue32; differences are cyclic. */
+static bool value_reached(const struct op *op)
+{
+	uint64_t value = read_value(op);
+	unsigned int unused = 64 - 8 * op->element;
+
+	switch (op->flags & 3) {
+	case CU_STREAM_WAIT_VALUE_GEQ:
+		return (int64_t)((value - op->value) << unused) >= 0;
+	case CU_STREAM_WAIT_VALUE_EQ:
+		return value == op->value;
+	case CU_STREAM_WAIT_VALUE_AND:
+		return value & op->value;
+	default:
+		return ~(value | op->value) << unused;
+	}
+}
+
+/* Memory may have changed, by an op or by the program. */
+static bool watch(void)
+{
+	bool found = false;
+
+	for (struct op **link = &watching; *link;) {
+		struct op *op = *link;
+
+		if (!value_reached(op)) {
+			link = &op->engine_next;
+			continue;
+		}
+		*link = op->engine_next;
+		schedule(op, time_now());
+		found = true;
+	}
+	return found;
+}
+
+static void begin(struct op *op)
+{
+	op->state = OP_RUNNING;
+	op->start = time_now();
+	if (op->started)
+		unblock(op->started, op);
+	if (op->kind == OP_HOST) {
+		host_start(op);
+	} else if (op->kind == OP_VALUE) {
+		op->engine_next = watching;
+		watching = op;
+		watch();
+	} else {
+		schedule(op, op->start + op->duration);
+	}
+}
+
 static void start(struct op *op)
 {
 	if (op->engine && op->engine->running && op->engine->running != op) {
@@ -146,12 +254,7 @@ static void start(struct op *op)
 	}
 	if (op->engine)
 		op->engine->running = op;
-	op->state = OP_RUNNING;
-	op->start = time_now();
-	if (op->kind == OP_HOST)
-		host_start(op);
-	else
-		schedule(op, op->start + op->duration);
+	begin(op);
 }
 
 static void release_engine(struct copy_engine *engine)
@@ -183,17 +286,11 @@ static void complete(struct op *op)
 		report(op);
 	if (op->engine)
 		release_engine(op->engine);
-	for (unsigned int i = 0; i < op->dependent_count; i++) {
-		struct op *next = op->dependents[i];
-
-		if (--next->blockers)
-			continue;
-		next->crossed = op->stream != next->stream ||
-			(op->kind == OP_MARKER && op->crossed);
-		become_ready(next, false);
-	}
+	for (unsigned int i = 0; i < op->dependent_count; i++)
+		unblock(op->dependents[i], op);
 	if (op->stream)
 		stream_op_done(op->stream, op);
+	watch();
 	thread_changed();
 	op_put(op);
 }
@@ -210,6 +307,7 @@ void op_submit(struct op *op)
 	op->references++; /* the queue's, until it is complete */
 	if (op->stream)
 		stream_enqueue(op->stream, op);
+	/* Nothing holds it already: then nothing will say so. */
 	if (!op->blockers)
 		become_ready(op, true);
 }
@@ -250,6 +348,7 @@ bool time_step(void)
 {
 	if (!time_settle())
 		return true;
+	watch();
 	if (!heap_count)
 		return false;
 	run_next();

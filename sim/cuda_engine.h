@@ -26,6 +26,7 @@ enum op_kind {
 	OP_COPY,
 	OP_SET,
 	OP_HOST,   /* a host function */
+	OP_VALUE,  /* waits until memory holds a value */
 };
 
 enum op_state {
@@ -41,25 +42,38 @@ struct copy_engine {
 	struct op *first, *last; /* waiting, linked by op.engine_next */
 };
 
+/* A box of bytes on both sides of a copy, or the one side of a memset. */
+struct box {
+	char *dst;
+	const char *src;
+	size_t dst_pitch, dst_slice, src_pitch, src_slice; /* bytes */
+	size_t width, height, depth; /* bytes, rows, slices */
+};
+
 struct op {
 	enum op_kind kind;
 	enum op_state state;
 	unsigned int references;
 	struct stream *stream;      /* NULL: a join, outside every stream */
+	bool loose;                 /* of that stream, but not in its order: a graph's */
+	bool graph;                 /* begins or ends the launch of a graph */
+	bool programmatic;          /* may start once the kernel before it in the stream has */
+	struct op *started;         /* completes when this one starts, NULL: nobody asked */
 	struct op **dependents;
 	unsigned int dependent_count, blockers;
 	bool crossed;               /* what it waited for last was in another stream */
 	uint64_t submitted, start, duration; /* virtual ns */
+	uint64_t visit;             /* op_reaches() was here */
 	uint64_t due, order;        /* timer: when, and the order of submission breaks ties */
 	struct copy_engine *engine;
 	struct op *engine_next;
 	void (*effect)(struct op *op); /* at completion */
 	struct sim_record record;
-	void *dst;
-	const void *src;
+	struct box box;
 	void *staging;              /* freed with the op */
-	size_t bytes;
-	uint32_t value, element;    /* memset: element size in bytes */
+	uint64_t value;             /* memset, value to wait for or to write */
+	uint32_t element;           /* its size in bytes */
+	unsigned int flags;         /* OP_VALUE: CUstreamWaitValue_flags */
 	CUhostFn function;
 	void *data;
 };
@@ -76,6 +90,15 @@ void op_after(struct op *op, struct op *other);
 
 /* Hand over, in stream order and under the rules of the legacy stream. */
 void op_submit(struct op *op);
+
+/* An op outside every stream, after nothing yet: submitted, it completes with its last blocker. */
+struct op *join_new(void);
+
+/* What completes when op starts; no reference to the caller.  Before op has started. */
+struct op *op_started(struct op *op);
+
+/* Is later ordered after earlier, which is pending, through any chain of ops? */
+bool op_reaches(struct op *earlier, const struct op *later);
 
 /* Block the calling thread until op is done; false if it was done already. */
 bool op_wait(struct op *op);

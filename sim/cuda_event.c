@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events: a record is a marker in the stream's queue, of which the event keeps the last one. */
 #include "cuda_calls.h"
-#include "cuda_state.h"
+#include "cuda_graph.h"
 
 struct event {
 	unsigned int flags;
 	struct op *record; /* NULL: never recorded */
-	struct device *device; /* the one it was last recorded on */
+	struct context *context;
+	struct captured captured; /* recorded last in a stream that was captured */
 };
 
-static struct event *event_get(CUevent handle)
+struct event *event_get(CUevent handle)
 {
 	return object_check(handle, OBJECT_EVENT) ? (struct event *)handle : NULL;
 }
@@ -22,11 +23,13 @@ CUresult do_cuEventCreate(CUevent *handle, unsigned int flags)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!handle || flags & ~7u)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING))
+		return CUDA_ERROR_INVALID_VALUE;
 	event = object_new(OBJECT_EVENT, sizeof(*event));
 	if (!event)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	event->flags = flags;
-	event->device = context_current()->device;
+	event->context = context_current();
 	*handle = (CUevent)event;
 	return CUDA_SUCCESS;
 }
@@ -38,24 +41,71 @@ CUresult do_cuEventDestroy_v2(CUevent handle)
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
 	op_put(event->record);
+	captured_release(&event->captured);
 	object_free(event);
 	return CUDA_SUCCESS;
 }
 
-/* The time stamp of an event is its marker's start. */
-CUresult do_cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned int flags)
+void event_set(struct event *event, struct op *op)
 {
-	struct event *event = event_get(handle);
-	struct stream *stream = stream_get(stream_handle);
-	struct op *op;
-
-	if (!event || !stream || stream->context->device != event->device)
-		return CUDA_ERROR_INVALID_HANDLE;
-	device_gate(event->device);
-	op = op_new(OP_MARKER, stream, 0);
-	op_submit(op);
+	op->references++;
 	op_put(event->record);
 	event->record = op;
+	captured_release(&event->captured);
+}
+
+static CUevent node_event(const struct work *work)
+{
+	return work->params.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ?
+		work->params.eventRecord.event : work->params.eventWait.event;
+}
+
+CUresult event_check(const struct work *work, struct context *context)
+{
+	return event_get(node_event(work)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* Event nodes, and a stream's record and wait.  The time stamp of an event is its op's start. */
+struct op *event_op(const struct work *work, struct stream *stream)
+{
+	struct op *op = op_new(OP_MARKER, stream, 0);
+	struct event *event = event_get(node_event(work));
+
+	if (!event)
+		return op;
+	if (work->params.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+		event_set(event, op);
+	else
+		op_after(op, event->record);
+	return op;
+}
+
+/* Record and wait by the parameters of their nodes. */
+#define EVENT_WORK(node, member) { .params = { .type = CU_GRAPH_NODE_TYPE_##node, \
+	.member = { handle } } }
+
+CUresult do_cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned int flags)
+{
+	struct work work = EVENT_WORK(EVENT_RECORD, eventRecord);
+	struct event *event = event_get(handle);
+	struct stream *stream;
+	CUresult result;
+
+	if (!event)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (flags & ~(unsigned int)CU_EVENT_RECORD_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = stream_find(stream_handle, &stream);
+	if (result)
+		return result;
+	if (stream->context != event->context)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (!stream->capture || flags & CU_EVENT_RECORD_EXTERNAL)
+		return stream->capture || !flags ? work_submit(&work, stream_handle, NULL) :
+			CUDA_ERROR_ILLEGAL_STATE;
+	if (stream->capture->invalid)
+		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+	captured_record(&event->captured, stream);
 	return CUDA_SUCCESS;
 }
 
@@ -66,17 +116,26 @@ CUresult do_cuEventRecord(CUevent handle, CUstream stream)
 
 CUresult do_cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned int flags)
 {
+	struct work work = EVENT_WORK(WAIT_EVENT, eventWait);
 	struct event *event = event_get(handle);
-	struct stream *stream = stream_get(stream_handle);
-	struct op *op;
+	struct stream *stream;
+	CUresult result;
 
-	if (!event || !stream)
+	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	op = op_new(OP_MARKER, stream, 0);
-	op_after(op, event->record);
-	op_submit(op);
-	op_put(op);
-	return CUDA_SUCCESS;
+	if (flags & ~(unsigned int)CU_EVENT_WAIT_EXTERNAL)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = stream_find(stream_handle, &stream);
+	if (result)
+		return result;
+	if (flags & CU_EVENT_WAIT_EXTERNAL)
+		return stream->capture ? work_submit(&work, stream_handle, NULL) :
+			CUDA_ERROR_ILLEGAL_STATE;
+	if (!event->captured.capture && !event->record)
+		return CUDA_SUCCESS; /* never recorded */
+	if (stream->capture || event->captured.capture)
+		return captured_wait(&event->captured, stream);
+	return work_submit(&work, stream_handle, NULL);
 }
 
 CUresult do_cuEventSynchronize(CUevent handle)
@@ -86,13 +145,15 @@ CUresult do_cuEventSynchronize(CUevent handle)
 
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (event->captured.capture)
+		return CUDA_ERROR_CAPTURED_EVENT;
 	record = event->record;
 	if (!record)
 		return CUDA_SUCCESS;
 	record->references++; /* another thread may record or destroy the event meanwhile */
 	op_wait(record);
 	op_put(record);
-	return CUDA_SUCCESS;
+	return event->context->broken;
 }
 
 CUresult do_cuEventQuery(CUevent handle)
@@ -101,6 +162,8 @@ CUresult do_cuEventQuery(CUevent handle)
 
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (event->captured.capture)
+		return CUDA_ERROR_CAPTURED_EVENT;
 	return op_pending(event->record) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
@@ -108,6 +171,8 @@ CUresult do_cuEventElapsedTime(float *milliseconds, CUevent start_handle, CUeven
 {
 	struct event *start = event_get(start_handle), *end = event_get(end_handle);
 
+	if (start && end && (start->captured.capture || end->captured.capture))
+		return CUDA_ERROR_CAPTURED_EVENT;
 	if (!start || !end || !start->record || !end->record)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING)

@@ -23,8 +23,9 @@ struct block {
 	size_t room;
 	struct device *device;
 	enum memory_place place;
+	struct pool *pool;
 	struct op *freed; /* pool memory: usable in other streams once this is done */
-	struct stream *stream;
+	const struct stream *stream; /* of the free; only compared */
 };
 
 struct range {
@@ -62,7 +63,12 @@ struct memory *memory_find(uintptr_t address)
 	return table[i - 1];
 }
 
-static struct memory *exact(uintptr_t address)
+bool memory_fits(const struct memory *memory, uintptr_t address, size_t bytes)
+{
+	return !memory || bytes <= memory->start + memory->bytes - address;
+}
+
+struct memory *memory_exact(uintptr_t address)
 {
 	struct memory *memory = memory_find(address);
 
@@ -115,21 +121,28 @@ static struct range *range_of(struct device *device)
 	return range;
 }
 
-/* May this freed block be handed out for use in stream?  NULL: for use by anyone at once. */
+/*
+ * May this freed block be handed out for use in stream?  What is still in use up to the free may
+ * in the same stream, or in one that waits for the free anyway, if the pool allows that.
+ */
 static bool reusable(const struct block *block, const struct stream *stream)
 {
-	return !op_pending(block->freed) || (stream && block->stream == stream);
+	if (!block->pool || !op_pending(block->freed))
+		return !block->pool || block->stream == stream || block->pool->reuse[1];
+	if (block->stream == stream)
+		return true;
+	return block->pool->reuse[0] && op_reaches(block->freed, stream->tail);
 }
 
-static uintptr_t take_free(struct device *device, enum memory_place place, size_t room,
-	const struct stream *stream, bool pool)
+static uintptr_t take_free(const struct memory *wanted, const struct stream *stream)
 {
 	for (struct block **link = &free_blocks; *link; link = &(*link)->next) {
 		struct block *block = *link;
 		uintptr_t start = block->start;
 
-		if (block->device != device || block->place != place || block->room != room ||
-		    pool != !!block->freed || !reusable(block, stream))
+		if (block->device != wanted->device || block->place != wanted->place ||
+		    block->room != wanted->room || block->pool != wanted->pool ||
+		    !reusable(block, stream))
 			continue;
 		*link = block->next;
 		op_put(block->freed);
@@ -152,47 +165,82 @@ static uintptr_t take_new(struct device *device, size_t room)
 }
 
 static struct memory *allocate(struct device *device, enum memory_place place, size_t bytes,
-	const struct stream *stream, bool pool)
+	struct pool *pool, const struct stream *stream)
 {
 	size_t grain = place == PLACE_DEVICE && !pool ? GRAIN : PAGE;
-	size_t room = (bytes + grain - 1) / grain * grain;
-	struct memory *memory;
+	struct memory *memory, wanted = { .device = device, .place = place, .pool = pool };
 	uintptr_t start;
 
-	if (bytes > SIM_MEMORY_BYTES || (device && room > SIM_MEMORY_BYTES - device->used))
+	if (bytes > SIM_MEMORY_BYTES)
 		return NULL;
-	start = take_free(device, place, room, stream, pool);
+	wanted.room = (bytes + grain - 1) / grain * grain;
+	if (device && wanted.room > SIM_MEMORY_BYTES - device->used)
+		return NULL;
+	start = take_free(&wanted, stream);
 	if (!start)
-		start = take_new(device, room);
+		start = take_new(device, wanted.room);
 	if (!start)
 		return NULL;
-	memory = table_add(start, bytes, room);
+	memory = table_add(start, bytes, wanted.room);
 	memory->place = place;
 	memory->device = device;
-	memory->async = pool;
+	memory->pool = pool;
 	if (device)
-		device->used += room;
+		device->used += wanted.room;
 	return memory;
 }
 
 uintptr_t memory_reserve(struct device *device, enum memory_place place, size_t bytes)
 {
-	struct memory *memory = allocate(device, place, bytes, NULL, false);
+	struct memory *memory = allocate(device, place, bytes, NULL, NULL);
 
 	return memory ? memory->start : 0;
 }
 
+uintptr_t memory_reserve_async(struct pool *pool, size_t bytes, struct stream *stream)
+{
+	enum memory_place place = pool->device ? PLACE_DEVICE : PLACE_PINNED;
+	struct memory *memory = allocate(pool->device, place, bytes, pool, stream);
+
+	if (!memory)
+		return 0;
+	pool_use(pool, memory->room);
+	return memory->start;
+}
+
 /* Give the block back; freed: the op after which pool memory is free (reference taken over). */
-static void give_back(struct memory *memory, struct op *freed, struct stream *stream)
+static void give_back(struct memory *memory, struct op *freed, const struct stream *stream)
 {
 	struct block *block = must_realloc(NULL, sizeof(*block));
 
 	*block = (struct block){ .next = free_blocks, .start = memory->start,
 		.room = memory->room, .device = memory->device, .place = memory->place,
-		.freed = freed, .stream = stream };
+		.pool = memory->pool, .freed = freed, .stream = stream };
 	free_blocks = block;
 	if (memory->device)
 		memory->device->used -= memory->room;
+	table_remove(memory);
+}
+
+void memory_release_async(struct memory *memory, struct op *freed, struct stream *stream)
+{
+	struct pool *pool = memory->pool;
+	size_t room = memory->room;
+
+	give_back(memory, freed, stream);
+	pool_unuse(pool, room);
+}
+
+struct memory *memory_describe(uintptr_t start, size_t bytes, enum memory_place place)
+{
+	struct memory *memory = table_add(start, bytes, 0);
+
+	memory->place = place;
+	return memory;
+}
+
+void memory_forget(struct memory *memory)
+{
 	table_remove(memory);
 }
 
@@ -243,22 +291,28 @@ CUresult do_cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags
 /* Memory of the pool that is freed the synchronous way does not wait; it is held until unused. */
 static CUresult free_pool(struct memory *memory)
 {
-	give_back(memory, context_join(memory->device->primary), NULL);
+	struct op *join = join_new();
+
+	join_device(join, memory->pool->device);
+	op_submit(join);
+	memory_release_async(memory, join, NULL);
 	return CUDA_SUCCESS;
 }
 
 CUresult do_cuMemFree_v2(CUdeviceptr ptr)
 {
-	struct memory *memory = exact(ptr);
+	struct memory *memory = memory_exact(ptr);
 
 	if (!ptr)
 		return CUDA_SUCCESS;
-	if (!memory || !memory->device)
+	if (!memory || !memory->device || memory->place == PLACE_ARRAY || memory->reserved)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (memory->async)
+	if (memory->graph)
+		return graph_memory_free(memory);
+	if (memory->pool)
 		return free_pool(memory);
 	device_drain(memory->device, true);
-	memory = exact(ptr);
+	memory = memory_exact(ptr);
 	if (memory)
 		memory_release(memory);
 	return memory ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -275,7 +329,7 @@ CUresult do_cuMemHostAlloc(void **ptr, size_t bytes, unsigned int flags)
 	*ptr = NULL;
 	if (!bytes)
 		return CUDA_SUCCESS;
-	memory = allocate(NULL, PLACE_PINNED, bytes, NULL, false);
+	memory = allocate(NULL, PLACE_PINNED, bytes, NULL, NULL);
 	if (!memory)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memory->flags = flags;
@@ -292,14 +346,14 @@ CUresult do_cuMemAllocHost_v2(void **ptr, size_t bytes)
 
 CUresult do_cuMemFreeHost(void *ptr)
 {
-	struct memory *memory = exact((uintptr_t)ptr);
+	struct memory *memory = memory_exact((uintptr_t)ptr);
 
 	if (!ptr)
 		return CUDA_SUCCESS;
-	if (!memory || memory->place != PLACE_PINNED || memory->registered)
+	if (!memory || memory->place != PLACE_PINNED || memory->registered || memory->pool)
 		return CUDA_ERROR_INVALID_VALUE;
 	device_drain_all(true);
-	memory = exact((uintptr_t)ptr);
+	memory = memory_exact((uintptr_t)ptr);
 	if (memory)
 		memory_release(memory);
 	return memory ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -318,8 +372,7 @@ CUresult do_cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned int flags)
 	i = position(start);
 	if (memory_find(start) || (i < table_count && table[i]->start < start + bytes))
 		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-	memory = table_add(start, bytes, 0);
-	memory->place = PLACE_PINNED;
+	memory = memory_describe(start, bytes, PLACE_PINNED);
 	memory->flags = flags;
 	memory->registered = true;
 	thread_self()->overhead += 15000 + bytes / 4;
@@ -328,56 +381,15 @@ CUresult do_cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned int flags)
 
 CUresult do_cuMemHostUnregister(void *ptr)
 {
-	struct memory *memory = exact((uintptr_t)ptr);
+	struct memory *memory = memory_exact((uintptr_t)ptr);
 
 	if (!ptr)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!memory || !memory->registered)
 		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 	device_drain_all(true);
-	memory = exact((uintptr_t)ptr);
+	memory = memory_exact((uintptr_t)ptr);
 	if (memory)
 		table_remove(memory);
 	return memory ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-}
-
-CUresult do_cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream handle)
-{
-	struct stream *stream = stream_get(handle);
-	struct memory *memory;
-	struct op *op;
-
-	if (!stream)
-		return CUDA_ERROR_INVALID_HANDLE;
-	if (!ptr)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ptr = 0;
-	if (!bytes)
-		return CUDA_SUCCESS;
-	memory = allocate(stream->context->device, PLACE_DEVICE, bytes, stream, true);
-	if (!memory)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	op = op_new(OP_MARKER, stream, 0);
-	op_submit(op);
-	op_put(op);
-	*ptr = memory->start;
-	return CUDA_SUCCESS;
-}
-
-CUresult do_cuMemFreeAsync(CUdeviceptr ptr, CUstream handle)
-{
-	struct stream *stream = stream_get(handle);
-	struct memory *memory = exact(ptr);
-	struct op *op;
-
-	if (!stream)
-		return CUDA_ERROR_INVALID_HANDLE;
-	if (!ptr)
-		return CUDA_SUCCESS;
-	if (!memory || !memory->async)
-		return CUDA_ERROR_INVALID_VALUE;
-	op = op_new(OP_MARKER, stream, 0);
-	op_submit(op);
-	give_back(memory, op, stream);
-	return CUDA_SUCCESS;
 }

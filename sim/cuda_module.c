@@ -81,7 +81,12 @@ static void add_kernel(struct module *module, const struct image_kernel *kernel)
 {
 	struct function *function = module_add_function(module, kernel->name, strlen(kernel->name));
 
-	if (!function || !kernel->described || !kernel->parameter_count)
+	if (!function)
+		return;
+	function->local_bytes = kernel->local_bytes;
+	function->shared_bytes = kernel->shared_bytes;
+	function->parameter_bytes = kernel->parameter_bytes;
+	if (!kernel->described || !kernel->parameter_count)
 		return;
 	function->parameters = must_realloc(NULL,
 		kernel->parameter_count * sizeof(*function->parameters));
@@ -136,6 +141,7 @@ static struct module *module_load(const void *data)
 		for (size_t i = code->kernel_count; i-- > 0;)
 			add_kernel(module, &code->kernel[i]);
 		module->variables = cubin_variables(code->data, code->size);
+		cubin_printers(module->functions, code->data, code->size);
 	} else if (code) {
 		ptx_functions(module, code->data, code->size);
 	}
@@ -155,6 +161,15 @@ static bool loads_eagerly(void)
 	return mode && !strcmp(mode, "EAGER");
 }
 
+/* Everything on the device must end before what is later starts, and the host does not wait. */
+static void serialize_kernels(struct context *context)
+{
+	struct op *join = context_join(context);
+
+	context_barrier(context, BARRIER_KERNELS, join);
+	op_put(join);
+}
+
 void function_load(struct function *function, struct context *context)
 {
 	struct thread *thread = thread_self();
@@ -169,12 +184,26 @@ void function_load(struct function *function, struct context *context)
 	function->loaded = true;
 	if (loads_eagerly())
 		return;
-	op_put(context->load);
-	context->load = context_join(context);
-	context->loads++;
+	serialize_kernels(context);
 	time_advance(LOAD_TIME);
 	record.end = time_now();
 	tool_record(&record);
+}
+
+void function_prepare(struct function *function, struct context *context)
+{
+	struct device *device = context->device;
+
+	function_load(function, context);
+	/* More local memory than any kernel before it: the device is emptied to make room. */
+	if (function->local_bytes > device->local_bytes) {
+		device->local_bytes = function->local_bytes;
+		device_drain(device, true);
+	}
+	if (function->prints && !device->prints) {
+		device->prints = true;
+		serialize_kernels(context);
+	}
 }
 
 static CUresult load_call(void *handle, const void *image)

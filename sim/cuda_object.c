@@ -5,8 +5,8 @@
 #include "cuda_state.h"
 
 #define ARENA_BASE 0x5f0000000000ull
-#define ARENA_BYTES (64ull << 20)
-#define SLOT 256
+#define ARENA_BYTES (512ull << 20)
+#define SLOT 512
 #define MAGIC 0x63756673u
 
 /* In front of each object; slots never change their place, so any address can be checked. */

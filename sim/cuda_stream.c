@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams, the rules of the legacy default stream, and waiting for streams and devices. */
 #include "cuda_calls.h"
-#include "cuda_state.h"
+#include "cuda_graph.h"
 
 /* Places in a stream's launch queue, as measured: the 1021st launch waits. */
 #define QUEUE_ENTRIES 1020
@@ -17,7 +17,8 @@ struct stream *stream_new(struct context *context, unsigned int flags, int prior
 	stream->flags = flags;
 	stream->priority = priority;
 	stream->blocking = !(flags & CU_STREAM_NON_BLOCKING);
-	stream->loads = context->loads;
+	for (int i = 0; i < BARRIERS; i++)
+		stream->seen[i] = context->barrier[i].number;
 	stream->next = context->streams;
 	stream->link = &context->streams;
 	if (stream->next)
@@ -32,6 +33,8 @@ static void stream_delete(struct stream *stream)
 	if (stream->next)
 		stream->next->link = stream->link;
 	op_put(stream->tail);
+	op_put(stream->last);
+	attributes_free(&stream->attributes);
 	object_free(stream);
 }
 
@@ -68,6 +71,22 @@ struct stream *stream_get(CUstream handle)
 	return resolve(context_current(), handle, thread_self()->per_thread);
 }
 
+/* Using the legacy stream breaks the captures of blocking streams it would be ordered with. */
+CUresult stream_find(CUstream handle, struct stream **found)
+{
+	struct stream *stream = stream_get(handle);
+	struct capture *capture;
+
+	*found = stream;
+	if (!stream)
+		return context_current() ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_CONTEXT;
+	capture = stream->legacy ? capture_of_context(stream->context) : NULL;
+	if (!capture)
+		return CUDA_SUCCESS;
+	capture_invalidate(capture);
+	return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
 uint32_t sim_stream_id(CUcontext handle, CUstream stream_handle, bool per_thread)
 {
 	struct context *context;
@@ -82,21 +101,35 @@ uint32_t sim_stream_id(CUcontext handle, CUstream stream_handle, bool per_thread
 	return id;
 }
 
-/* Does this op take a place in the launch queue? */
+/* Does this op take a place in the launch queue?  Of a graph one does, not each node. */
 static bool takes_entry(const struct op *op)
 {
-	return op->kind == OP_KERNEL || op->kind == OP_COPY || op->kind == OP_SET;
+	return !op->loose && (op->kind == OP_KERNEL || op->kind == OP_COPY || op->kind == OP_SET);
+}
+
+/* Lazy loading serializes the device: the next kernel of each stream comes after everything. */
+static void after_barriers(struct stream *stream, struct op *op)
+{
+	const struct barrier *barriers = stream->context->barrier;
+
+	for (int i = 0; i < BARRIERS; i++) {
+		if (stream->seen[i] == barriers[i].number)
+			continue;
+		if (i == BARRIER_KERNELS && op->kind != OP_KERNEL && !op->graph)
+			continue;
+		stream->seen[i] = barriers[i].number;
+		op_after(op, barriers[i].op);
+	}
 }
 
 /*
- * Stream order, and the legacy stream: its ops come after all earlier ops of every blocking
- * stream of the context, and their later ops after it.
+ * The legacy stream: its ops come after all earlier ops of every blocking stream of the context,
+ * and their later ops after it.
  */
-void stream_enqueue(struct stream *stream, struct op *op)
+static void after_others(struct stream *stream, struct op *op)
 {
 	struct context *context = stream->context;
 
-	op_after(op, stream->tail);
 	if (stream->legacy) {
 		for (struct stream *s = context->streams; s; s = s->next) {
 			if (s->blocking && s != stream)
@@ -105,11 +138,43 @@ void stream_enqueue(struct stream *stream, struct op *op)
 	} else if (stream->blocking) {
 		op_after(op, context->legacy->tail);
 	}
-	op_put(stream->tail);
-	stream->tail = op;
+}
+
+static void replace_op(struct op **place, struct op *op)
+{
 	op->references++;
+	op_put(*place);
+	*place = op;
+}
+
+/* A kernel that may start when the one before it has: what follows comes after both. */
+static void enqueue_programmatic(struct stream *stream, struct op *op)
+{
+	struct op *both = join_new();
+
+	op_after(op, op_started(stream->last));
+	op_after(both, stream->tail);
+	op_after(both, op);
+	op_submit(both);
+	replace_op(&stream->tail, both);
+	op_put(both);
+}
+
+void stream_enqueue(struct stream *stream, struct op *op)
+{
 	stream->pending++;
+	if (op->loose)
+		return;
 	stream->entries += takes_entry(op);
+	after_barriers(stream, op);
+	after_others(stream, op);
+	if (op->programmatic && op_pending(stream->last) && stream->last->kind == OP_KERNEL) {
+		enqueue_programmatic(stream, op);
+	} else {
+		op_after(op, stream->tail);
+		replace_op(&stream->tail, op);
+	}
+	replace_op(&stream->last, op);
 }
 
 void stream_op_done(struct stream *stream, struct op *op)
@@ -156,19 +221,41 @@ void device_gate(struct device *device)
 	thread_hold(gate_closed, device);
 }
 
-static void join_context(struct op *join, const struct context *context)
+void join_context(struct op *join, struct context *context)
 {
-	for (const struct stream *s = context ? context->streams : NULL; s; s = s->next)
+	for (const struct stream *s = context->streams; s; s = s->next)
 		op_after(join, s->tail);
+	for (int i = 0; i < BARRIERS; i++)
+		op_after(join, context->barrier[i].op);
+}
+
+void join_device(struct op *join, struct device *device)
+{
+	for (struct context *c = device->contexts; c; c = c->next)
+		join_context(join, c);
 }
 
 struct op *context_join(struct context *context)
 {
-	struct op *join = op_new(OP_MARKER, NULL, 0);
+	struct op *join = join_new();
 
 	join_context(join, context);
 	op_submit(join);
 	return join;
+}
+
+void context_barrier(struct context *context, enum barrier_kind kind, struct op *op)
+{
+	struct barrier *barrier = &context->barrier[kind];
+
+	replace_op(&barrier->op, op);
+	barrier->number++;
+}
+
+void device_barrier(struct device *device, struct op *op)
+{
+	for (struct context *c = device->contexts; c; c = c->next)
+		context_barrier(c, BARRIER_ALL, op);
 }
 
 static void wait_held(struct op *join, struct device *device, bool hold)
@@ -176,11 +263,14 @@ static void wait_held(struct op *join, struct device *device, bool hold)
 	int first = device ? device->ordinal : 0;
 	int last = device ? device->ordinal : device_count() - 1;
 
+	op_submit(join);
 	for (int i = first; i <= last; i++)
 		device_get(i)->exclusive += hold;
 	op_wait(join);
-	for (int i = first; i <= last; i++)
+	for (int i = first; i <= last; i++) {
 		device_get(i)->exclusive -= hold;
+		pools_trim(device_get(i));
+	}
 	op_put(join);
 	if (hold)
 		thread_changed();
@@ -188,23 +278,33 @@ static void wait_held(struct op *join, struct device *device, bool hold)
 
 void device_drain(struct device *device, bool hold)
 {
-	wait_held(context_join(device->primary), device, hold);
+	struct op *join = join_new();
+
+	join_device(join, device);
+	wait_held(join, device, hold);
+}
+
+void context_drain(struct context *context)
+{
+	struct op *join = join_new();
+
+	join_context(join, context);
+	wait_held(join, context->device, false);
 }
 
 void device_drain_all(bool hold)
 {
-	struct op *join = op_new(OP_MARKER, NULL, 0);
+	struct op *join = join_new();
 
 	for (int i = 0; i < device_count(); i++)
-		join_context(join, device_get(i)->primary);
-	op_submit(join);
+		join_device(join, device_get(i));
 	wait_held(join, NULL, hold);
 }
 
 /* What waiting for a stream covers: the legacy stream stands for all blocking ones too. */
 static struct op *stream_join(struct stream *stream)
 {
-	struct op *join = op_new(OP_MARKER, NULL, 0);
+	struct op *join = join_new();
 
 	op_after(join, stream->tail);
 	for (struct stream *s = stream->context->streams; stream->legacy && s; s = s->next) {
@@ -240,31 +340,47 @@ CUresult do_cuStreamDestroy_v2(CUstream handle)
 
 	if (!stream || stream->legacy || stream->owner)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (stream->capture)
+		capture_invalidate(stream->capture);
+	capture_leave(stream);
 	stream->destroyed = true;
 	if (!stream->pending)
 		stream_delete(stream);
 	return CUDA_SUCCESS;
 }
 
+/* A captured stream has nothing to wait for: asking is an error and ends the capture. */
+static CUresult find_idle(CUstream handle, struct stream **stream)
+{
+	CUresult result = stream_find(handle, stream);
+
+	if (result || !(*stream)->capture)
+		return result;
+	capture_invalidate((*stream)->capture);
+	return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
 CUresult do_cuStreamSynchronize(CUstream handle)
 {
-	struct stream *stream = stream_get(handle);
+	struct stream *stream;
+	CUresult result = find_idle(handle, &stream);
 	struct op *join;
 
-	if (!stream)
-		return CUDA_ERROR_INVALID_HANDLE;
+	if (result)
+		return result;
 	join = stream_join(stream);
 	op_wait(join);
 	op_put(join);
-	return CUDA_SUCCESS;
+	return stream->context->broken;
 }
 
 CUresult do_cuStreamQuery(CUstream handle)
 {
-	struct stream *stream = stream_get(handle);
+	struct stream *stream;
+	CUresult result = find_idle(handle, &stream);
 
-	if (!stream)
-		return CUDA_ERROR_INVALID_HANDLE;
+	if (result)
+		return result;
 	if (op_pending(stream->tail))
 		return CUDA_ERROR_NOT_READY;
 	for (struct stream *s = stream->context->streams; stream->legacy && s; s = s->next) {
@@ -304,6 +420,16 @@ CUresult do_cuStreamGetId(CUstream handle, unsigned long long *id)
 	return CUDA_SUCCESS;
 }
 
+CUresult do_cuStreamGetDevice(CUstream handle, CUdevice *device)
+{
+	struct stream *stream = stream_get(handle);
+
+	if (!stream)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*device = stream->context->device->ordinal;
+	return CUDA_SUCCESS;
+}
+
 CUresult do_cuStreamGetCtx(CUstream handle, CUcontext *context)
 {
 	struct stream *stream = stream_get(handle);
@@ -311,13 +437,5 @@ CUresult do_cuStreamGetCtx(CUstream handle, CUcontext *context)
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
 	*context = (CUcontext)stream->context;
-	return CUDA_SUCCESS;
-}
-
-CUresult do_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
-{
-	if (!stream_get(handle))
-		return CUDA_ERROR_INVALID_HANDLE;
-	*status = CU_STREAM_CAPTURE_STATUS_NONE;
 	return CUDA_SUCCESS;
 }

@@ -30,6 +30,7 @@ struct thread {
 	uint64_t overhead;            /* ns to add to the cost of this call */
 	struct context *context[8];   /* stack of current contexts */
 	unsigned int depth;
+	int capture_mode;             /* CUstreamCaptureMode of its unsafe calls */
 };
 
 /* The calling thread's, registered at first use; no lock needed. */

@@ -32,11 +32,19 @@ static uint32_t period_ms;
 static bool worker_started, stopping;
 static pthread_t worker;
 
+/* With records of whole graphs there are none of their nodes. */
+static bool wanted(const struct sim_record *record)
+{
+	if (record->node && enabled >> CUPTI_ACTIVITY_KIND_GRAPH_TRACE & 1)
+		return false;
+	return enabled >> simtool_kind(record) & 1;
+}
+
 void simtool_record(const struct sim_record *record)
 {
 	struct entry *entry;
 
-	if (!(enabled >> simtool_kind(record) & 1))
+	if (!wanted(record))
 		return;
 	entry = malloc(sizeof(*entry));
 	pthread_mutex_lock(&lock);
@@ -173,8 +181,7 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
  */
 static bool supported(CUpti_ActivityKind kind)
 {
-	return simtool_size(kind) || kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE ||
-		kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER;
+	return simtool_size(kind) || kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER;
 }
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)

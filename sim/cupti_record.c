@@ -15,6 +15,7 @@ CUpti_ActivityKind simtool_kind(const struct sim_record *record)
 		[SIM_SET] = CUPTI_ACTIVITY_KIND_MEMSET,
 		[SIM_LAZY_LOADING] = CUPTI_ACTIVITY_KIND_OVERHEAD,
 		[SIM_QUEUE_FULL] = CUPTI_ACTIVITY_KIND_OVERHEAD,
+		[SIM_GRAPH] = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
 	};
 
 	return kinds[record->kind];
@@ -33,6 +34,8 @@ size_t simtool_size(CUpti_ActivityKind kind)
 		return sizeof(CUpti_ActivityMemset4);
 	case CUPTI_ACTIVITY_KIND_OVERHEAD:
 		return sizeof(CUpti_ActivityOverhead3);
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		return sizeof(CUpti_ActivityGraphTrace2);
 	default:
 		return 0;
 	}
@@ -47,7 +50,8 @@ static void encode_kernel(const struct sim_record *r, CUpti_ActivityKernel10 *k)
 		.gridZ = (int32_t)r->grid[2], .blockX = (int32_t)r->block[0],
 		.blockY = (int32_t)r->block[1], .blockZ = (int32_t)r->block[2],
 		.dynamicSharedMemory = (int32_t)r->shared, .correlationId = r->correlation,
-		.gridId = r->correlation, .name = r->name,
+		.gridId = r->correlation, .name = r->name, .graphId = r->graph,
+		.graphNodeId = r->node,
 	};
 }
 
@@ -59,6 +63,7 @@ static void encode_copy(const struct sim_record *r, CUpti_ActivityMemcpy6 *m)
 		.flags = r->async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0, .bytes = r->bytes,
 		.start = r->start, .end = r->end, .deviceId = r->device, .contextId = r->context,
 		.streamId = r->stream, .correlationId = r->correlation, .copyCount = 1,
+		.graphId = r->graph, .graphNodeId = r->node,
 	};
 }
 
@@ -70,7 +75,7 @@ static void encode_peer(const struct sim_record *r, CUpti_ActivityMemcpyPtoP4 *m
 		.flags = r->async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0, .bytes = r->bytes,
 		.start = r->start, .end = r->end, .deviceId = r->device, .contextId = r->context,
 		.streamId = r->stream, .srcDeviceId = r->src_device, .dstDeviceId = r->dst_device,
-		.correlationId = r->correlation,
+		.correlationId = r->correlation, .graphId = r->graph, .graphNodeId = r->node,
 	};
 }
 
@@ -81,7 +86,7 @@ static void encode_set(const struct sim_record *r, CUpti_ActivityMemset4 *m)
 		.start = r->start, .end = r->end, .deviceId = r->device, .contextId = r->context,
 		.streamId = r->stream, .correlationId = r->correlation,
 		.flags = r->async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0,
-		.memoryKind = r->dst_kind,
+		.memoryKind = r->dst_kind, .graphId = r->graph, .graphNodeId = r->node,
 	};
 }
 
@@ -95,6 +100,16 @@ static void encode_overhead(const struct sim_record *r, CUpti_ActivityOverhead3 
 		.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD,
 		.objectId = { .pt = { (uint32_t)getpid(), r->thread } },
 		.start = r->start, .end = r->end, .correlationId = r->correlation,
+	};
+}
+
+static void encode_graph(const struct sim_record *r, CUpti_ActivityGraphTrace2 *g)
+{
+	*g = (CUpti_ActivityGraphTrace2){
+		.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE, .correlationId = r->correlation,
+		.start = r->start, .end = r->end, .deviceId = r->device, .graphId = r->graph,
+		.contextId = r->context, .streamId = r->stream, .endDeviceId = r->device,
+		.endContextId = r->context,
 	};
 }
 
@@ -113,6 +128,8 @@ size_t simtool_encode(const struct sim_record *record, void *memory, size_t room
 		encode_peer(record, memory);
 	else if (kind == CUPTI_ACTIVITY_KIND_MEMSET)
 		encode_set(record, memory);
+	else if (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
+		encode_graph(record, memory);
 	else
 		encode_overhead(record, memory);
 	return size;

@@ -38,6 +38,7 @@ enum sim_record_kind {
 	SIM_SET,
 	SIM_LAZY_LOADING, /* overhead */
 	SIM_QUEUE_FULL,   /* overhead */
+	SIM_GRAPH,        /* a whole launch of one; its nodes come besides, with graph and node set */
 };
 
 /* A finished device operation, or an interval of overhead.  Memory and copy kinds are CUPTI's. */
@@ -54,6 +55,8 @@ struct sim_record {
 	bool async;
 	uint32_t src_device, dst_device; /* peer copies */
 	uint32_t thread;     /* overhead */
+	uint32_t graph;      /* executable graph; 0: not of one */
+	uint64_t node;
 };
 
 /*
