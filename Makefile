@@ -104,17 +104,22 @@ IMAGE_LIBS := -lelf -llz4 -lzstd
 # For machines without libdw: DW_LIBS="-l:libdw.a -l:libelf.a -lz -llzma -lbz2".
 DW_LIBS ?= -ldw
 
-# The program.  Its schema is compiled in.
+# The program.  Its schema and the probe's stored result are compiled in.
 ANALYZER_OBJ := $(call objects,analyzer)
 cufence: $O/bin/cufence
 $O/bin/cufence: $(ANALYZER_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
+as_string = sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/'
 $O/gen/schema.inc: analyzer/schema.sql
 	@mkdir -p $(@D)
-	$Qsed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+	$Q$(as_string) $< > $@
+$O/gen/%.inc: probe/%.json
+	@mkdir -p $(@D)
+	$Q$(as_string) $< > $@
 $O/obj/analyzer/db.o: $O/gen/schema.inc
+$O/obj/analyzer/probe_result.o: $O/gen/h200-580.159.inc
 CPP_analyzer := -I$O/gen
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
@@ -277,6 +282,7 @@ $O/fuzz/obj/%.o: %.c Makefile
 	$Q$(CC) $(OURS) $(call includes,$(firstword $(subst /, ,$<))) $(CPP_$(firstword $(subst /, ,$<))) \
 		$(CFLAGS) $(FUZZ_FLAGS) $(FUZZ_COVERAGE) -c $< -o $@
 $O/fuzz/obj/analyzer/db.o: $O/gen/schema.inc
+$O/fuzz/obj/analyzer/probe_result.o: $O/gen/h200-580.159.inc
 $O/fuzz/%_libfuzzer: $O/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJ)
 	$(call say,LD,$@)
 	$Q$(CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(FUZZ_LIBS)

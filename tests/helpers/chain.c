@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints how many preloaded links there are: see liblink.c. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -3,7 +3,6 @@
  * One link of a chain of libraries that each hand link_length() on to the next one by
  * dlsym(RTLD_NEXT), as preloaded hooks do.  Built twice, as liblink_a.so and liblink_b.so.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 
 int link_length(void);

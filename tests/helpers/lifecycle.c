@@ -3,7 +3,6 @@
  * Ends in the ways that programs end, with CUDA calls made before: lifecycle kill|exit|fork|
  * forklate.  Prints what the calls returned, so that a changed result shows.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>

@@ -4,7 +4,6 @@
  * and a libcuda (the simulated one will do), prints "name: wrapper|real|none" lines, and exits 1
  * where the answer is not what the recorder promises.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
