@@ -143,6 +143,34 @@ static int print_losses(struct db *db, FILE *out)
 	return step;
 }
 
+/* The last call of a thread that never returned from it, as the user wrote it. */
+static const char hung_sql[] =
+	"SELECT coalesce(CASE WHEN t.runtime THEN t.name END, s.api, t.name), s.function, s.text,"
+	"  p.pid, h.tid FROM call c JOIN call_type t ON t.id = c.type"
+	" JOIN process p ON p.id = c.process JOIN thread h ON h.id = c.thread"
+	" LEFT JOIN site s ON s.id = c.site"
+	" WHERE c.exit IS NULL AND c.parent IS NULL AND NOT p.closed AND NOT EXISTS ("
+	"  SELECT 1 FROM call l WHERE l.thread = c.thread AND l.parent IS NULL AND l.id > c.id)"
+	" ORDER BY c.id LIMIT 20";
+
+static int print_hung(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, hung_sql);
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		const char *function = (const char *)sqlite3_column_text(q, 1);
+		const char *place = (const char *)sqlite3_column_text(q, 2);
+		fprintf(out, "    hung     %s had not returned when the process ended: %s, %s "
+			"[pid %lld, thread %lld]\n", (const char *)sqlite3_column_text(q, 0),
+			function ? function : "?", place ? place : "?",
+			(long long)sqlite3_column_int64(q, 3),
+			(long long)sqlite3_column_int64(q, 4));
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
 int report_summary(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db, "SELECT coalesce(command, '') FROM run");
@@ -155,7 +183,8 @@ int report_summary(struct db *db, FILE *out)
 		return print_losses(db, out);
 	}
 	print_run(db, out);
-	if (print_device(db, out) || print_streams(db, out) || print_properties(db, out))
+	if (print_device(db, out) || print_streams(db, out) || print_properties(db, out) ||
+		print_hung(db, out))
 		return -1;
 	return print_losses(db, out);
 }

@@ -192,6 +192,8 @@ void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsi
 	if (thread->correlation && frame->context)
 		context_learn(thread, frame->context, thread->cupti_context);
 	thread->correlation = frame->outer_correlation;
+	if (shim.ended == thread && !result)
+		shim_resume();
 	if (now >= next_calibration())
 		clock_calibrate(thread, 20);
 	thread->busy = 0;

@@ -146,7 +146,20 @@ static void at_end(void)
 	collector_flush();
 	clock_calibrate(thread_state(), 100);
 	trace_finish(&shim.writer);
+	shim.ended = thread_state();
 	errno = saved;
+}
+
+void shim_resume(void)
+{
+	static unsigned resumed;
+
+	/* Handlers registered while the process ends run after the one that made this call. */
+	if (resumed++ >= 1000)
+		return;
+	shim.ended = NULL;
+	trace_reopen(&shim.writer);
+	atexit(at_end);
 }
 
 static int create_file(void)
@@ -190,8 +203,10 @@ static int start(void)
 
 	if (disable && *disable && strcmp(disable, "0"))
 		return SHIM_OFF;
-	if (mark_alive())
+	if (mark_alive()) {
+		fputs("cufence: no memory for the recorder; this process is not traced\n", stderr);
 		return SHIM_OFF;
+	}
 	clock_init(driver_library());
 	if (create_file())
 		return SHIM_OFF;
@@ -200,6 +215,7 @@ static int start(void)
 	if (!at_end_registered && !pthread_key_create(&thread_key, thread_ended)) {
 		at_end_registered = 1;
 		atexit(at_end);
+		at_quick_exit(at_end);
 	}
 	return SHIM_ON;
 }
@@ -261,5 +277,8 @@ int shim_start(void)
 		nanosleep(&moment, NULL);
 		stage = atomic_load_explicit(&shim.stage, memory_order_acquire);
 	}
+	/* A child of a fork in the middle of it would wait at every call; who is late still wins. */
+	if (stage == SHIM_STARTING)
+		atomic_compare_exchange_strong(&shim.stage, &stage, SHIM_OFF);
 	return stage == SHIM_ON;
 }

@@ -36,6 +36,8 @@ struct shim {
 	_Atomic int stage;         /* enum shim_stage */
 	/* In a page that a fork wipes: 1 where the recorder was started, 0 in a child. */
 	volatile uint32_t *alive;
+	/* The thread that wrote the last word, until it makes another call. */
+	struct thread_state *volatile ended;
 	_Atomic uint32_t generation; /* counts processes: 1, +1 in a child that starts anew */
 	struct trace_writer writer;
 	uint32_t clock;            /* enum trace_clock */
@@ -113,6 +115,9 @@ void frame_launch(struct call_frame *frame, uint64_t function, void *const *valu
 
 /* Opens the trace at the first CUDA call of the process; 1 if recording. */
 int shim_start(void);
+
+/* A destructor made a call that succeeded: there will be another last word. */
+void shim_resume(void);
 
 /* Room for a record on this thread's chunk; trace_commit(&thread->chunk) publishes it. */
 void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type type);

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "calls.h"
@@ -16,15 +18,36 @@ static size_t round_up(size_t bytes)
 	return (bytes + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1);
 }
 
+/* Beyond the limit on file sizes the kernel would not only refuse but send SIGXFSZ. */
+static int is_within_limit(uint64_t end)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+	       end <= limit.rlim_cur;
+}
+
+/* A program with a timer is interrupted often, and each attempt starts anew: not for ever. */
+static int allocate(int fd, uint64_t offset, size_t bytes)
+{
+	int rc = -1;
+
+	for (unsigned tries = 0; tries < 100 && rc; tries++) {
+		rc = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
+		if (rc && errno != EINTR)
+			break;
+	}
+	return rc ? -errno : 0;
+}
+
 /* Where the file system cannot allocate (EOPNOTSUPP), writing zeros does the same. */
 static int allocate_space(int fd, uint64_t offset, size_t bytes)
 {
 	static const char zeros[4096];
+	int rc = is_within_limit(offset + bytes) ? allocate(fd, offset, bytes) : -EFBIG;
 
-	if (fallocate(fd, 0, (off_t)offset, (off_t)bytes) == 0)
-		return 0;
-	if (errno != EOPNOTSUPP && errno != ENOSYS)
-		return -errno;
+	if (rc != -EOPNOTSUPP && rc != -ENOSYS && rc != -EINTR)
+		return rc;
 	for (size_t done = 0; done < bytes; done += sizeof(zeros)) {
 		ssize_t n = pwrite(fd, zeros, sizeof(zeros), (off_t)(offset + done));
 		if (n != (ssize_t)sizeof(zeros))
@@ -52,16 +75,18 @@ static int map_space(int fd, uint64_t offset, size_t bytes, void **mapped)
 static int open_chunk(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	uint64_t offset;
+	int rc = -EFBIG;
 	void *at;
 
 	if (!writer->header || __atomic_load_n(&writer->full, __ATOMIC_RELAXED))
 		return -1;
 	offset = __atomic_fetch_add(&writer->header->chunk_count, 1, __ATOMIC_RELAXED);
 	offset = TRACE_HEADER_SIZE + offset * TRACE_CHUNK_SIZE;
-	if ((writer->max_bytes && offset + TRACE_CHUNK_SIZE > writer->max_bytes) ||
-		map_space(writer->fd, offset, TRACE_CHUNK_SIZE, &at)) {
+	if (!writer->max_bytes || offset + TRACE_CHUNK_SIZE <= writer->max_bytes)
+		rc = map_space(writer->fd, offset, TRACE_CHUNK_SIZE, &at);
+	if (rc) {
 		/* Asking again at every record would cost the program a system call each time. */
-		__atomic_store_n(&writer->full, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&writer->full, -rc, __ATOMIC_RELAXED);
 		return -1;
 	}
 	chunk->header = at;
@@ -119,7 +144,7 @@ static int write_call_table(struct trace_writer *writer)
 		struct call_type_record *record = trace_reserve(writer, &chunk,
 			sizeof(*record) + type->field_count + name_length, RECORD_CALL_TYPE);
 		if (!record)
-			return -ENOSPC;
+			return -writer->full;
 		record->call = (uint16_t)i;
 		record->kind = type->kind;
 		record->traits = type->traits;
@@ -134,18 +159,14 @@ static int write_call_table(struct trace_writer *writer)
 	return 0;
 }
 
-int trace_create(struct trace_writer *writer, const char *path, const struct trace_start *start)
+static int write_header(struct trace_writer *writer, const struct trace_start *start)
 {
 	struct file_header *header;
 	void *at;
-	int rc;
+	int rc = map_space(writer->fd, 0, TRACE_HEADER_SIZE, &at);
 
-	writer->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (writer->fd < 0)
-		return -errno;
-	rc = map_space(writer->fd, 0, TRACE_HEADER_SIZE, &at);
 	if (rc)
-		goto fail;
+		return rc;
 	header = at;
 	header->version_major = TRACE_VERSION_MAJOR;
 	header->version_minor = TRACE_VERSION_MINOR;
@@ -159,14 +180,34 @@ int trace_create(struct trace_writer *writer, const char *path, const struct tra
 	memcpy(header->magic, TRACE_MAGIC, sizeof(header->magic));
 	writer->header = header;
 	writer->full = 0;
-	rc = write_call_table(writer);
-	if (!rc)
-		return 0;
-	munmap(header, TRACE_HEADER_SIZE);
+	return 0;
+}
+
+/* Its name is taken only once it reads as a trace, so that no kill leaves one that does not. */
+int trace_create(struct trace_writer *writer, const char *path, const struct trace_start *start)
+{
+	char unfinished[4096];
+	int rc = snprintf(unfinished, sizeof(unfinished), "%s" TRACE_UNFINISHED, path);
+
+	if (rc < 0 || (size_t)rc >= sizeof(unfinished))
+		return -ENAMETOOLONG;
+	if (!access(path, F_OK))
+		return -EEXIST;
 	writer->header = NULL;
-fail:
+	writer->fd = open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (writer->fd < 0)
+		return -errno;
+	rc = write_header(writer, start);
+	if (!rc)
+		rc = write_call_table(writer);
+	if (!rc && !rename(unfinished, path))
+		return 0;
+	rc = rc ? rc : -errno;
+	if (writer->header)
+		munmap(writer->header, TRACE_HEADER_SIZE);
+	writer->header = NULL;
 	close(writer->fd);
-	unlink(path);
+	unlink(unfinished);
 	return rc;
 }
 
@@ -176,6 +217,12 @@ void trace_finish(struct trace_writer *writer)
 		return;
 	/* Threads may still be writing: the header stays mapped, the descriptor is theirs. */
 	__atomic_store_n(&writer->header->closed, 1, __ATOMIC_RELEASE);
+}
+
+void trace_reopen(struct trace_writer *writer)
+{
+	if (writer->header)
+		__atomic_store_n(&writer->header->closed, 0, __ATOMIC_RELEASE);
 }
 
 void trace_abandon(struct trace_writer *writer)

@@ -21,7 +21,7 @@ struct trace_writer {
 	int fd;
 	struct file_header *header; /* mapped; NULL while not open */
 	uint64_t max_bytes;         /* of the file, 0: no limit */
-	int full;                   /* no more chunks: disk or limit; records are dropped */
+	int full;                   /* errno: no more chunks, records are dropped; 0: not yet */
 };
 
 /* One per thread; zero-initialized is "no chunk yet". */
@@ -39,11 +39,20 @@ struct trace_start {
 	uint64_t realtime_ns;
 };
 
-/* Creates the file (mode 0600, never following a link) and writes the call table: 0 or -errno. */
+/* What a file's name ends with until its call table is there. */
+#define TRACE_UNFINISHED ".new"
+
+/*
+ * Creates the file (mode 0600, never following a link) and writes the call table: 0 or -errno,
+ * -EEXIST if there is one of that name.
+ */
 int trace_create(struct trace_writer *writer, const char *path, const struct trace_start *start);
 
 /* Marks the file closed in order.  Everything stays mapped: other threads may still be writing. */
 void trace_finish(struct trace_writer *writer);
+
+/* Takes that back: more is being written. */
+void trace_reopen(struct trace_writer *writer);
 
 /* Forgets the file without touching it: in a forked child, whose parent goes on writing. */
 void trace_abandon(struct trace_writer *writer);
