@@ -57,6 +57,7 @@ int cmd_query(const struct arguments *arguments);
 int cmd_dump(const struct arguments *arguments);
 int cmd_undump(const struct arguments *arguments);
 int cmd_check(const struct arguments *arguments);
+int cmd_probe(const struct arguments *arguments);
 int cmd_help(const struct arguments *arguments);
 
 /* Exit status of what failed in commands whose own results use 0 and 1. */

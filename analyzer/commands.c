@@ -47,6 +47,13 @@ static const struct command_option undump_options[] = {
 	{ 0 }
 };
 
+static const struct command_option probe_options[] = {
+	{ "--json", NULL, "print the result as JSON, to be kept or compared" },
+	{ "--compare", "RESULT.json", "compare with this one, not with an NVIDIA H200" },
+	{ "--sim", NULL, "measure the simulated device" },
+	{ 0 }
+};
+
 static const struct command_option no_options[] = { { 0 } };
 
 const struct command commands[] = {
@@ -65,6 +72,8 @@ const struct command commands[] = {
 	{ "dump", "TRACE", "print a trace as text", dump_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },
 	{ "undump", "TEXT", "make a trace from text (\"-\": stdin)", undump_options, cmd_undump,
 		EXIT_TROUBLE, 1, 1, 0 },
+	{ "probe", "[RESULT.json]", "how CUDA synchronizes on this system, measured",
+		probe_options, cmd_probe, EXIT_TROUBLE, 0, 1, 0 },
 	{ "help", "[COMMAND]", "this text, or that of a command", no_options, cmd_help,
 		EXIT_TROUBLE, 0, 1, 0 },
 	{ 0 }

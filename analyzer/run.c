@@ -11,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The first of two places, relative to the folder above this program's, that exists; or NULL. */
-static char *beside_program(const char *first, const char *second)
+char *run_beside(const char *first, const char *second)
 {
 	const char *const places[] = { first, second };
 	char self[PATH_MAX], *path, *found = NULL, *slash;
@@ -24,7 +23,7 @@ static char *beside_program(const char *first, const char *second)
 	slash = strrchr(self, '/');
 	if (slash)
 		*slash = 0;
-	for (int i = 0; i < 2 && !found; i++) {
+	for (int i = 0; i < 2 && places[i] && !found; i++) {
 		if (asprintf(&path, "%s/../%s", self, places[i]) < 0)
 			return NULL;
 		found = realpath(path, NULL);
@@ -39,7 +38,7 @@ int run_environment_init(struct run_environment *environment, int simulated)
 
 	*environment = (struct run_environment){ 0 };
 	environment->library = chosen && *chosen ? realpath(chosen, NULL)
-		: beside_program("lib/libcufence.so", "lib/cufence/libcufence.so");
+		: run_beside("lib/libcufence.so", "lib/cufence/libcufence.so");
 	if (!environment->library) {
 		fprintf(stderr, "cufence: cannot find the recorder%s%s%s (set CUFENCE_LIB to the "
 			"path of libcufence.so)\n", chosen ? " '" : "", chosen ? chosen : "",
@@ -53,7 +52,7 @@ int run_environment_init(struct run_environment *environment, int simulated)
 	}
 	if (!simulated)
 		return 0;
-	environment->simulator = beside_program("sim/libcuda.so.1", "lib/cufence/libcuda.so.1");
+	environment->simulator = run_beside("sim/libcuda.so.1", "lib/cufence/libcuda.so.1");
 	if (!environment->simulator) {
 		fputs("cufence: the simulated device is not installed beside this program\n",
 			stderr);
@@ -86,7 +85,7 @@ static int prepend(const char *name, const char *value)
 }
 
 /* A CUPTI installed with the toolkit would be found first, and needs a device. */
-static int set_simulator(const char *folder)
+int run_use_simulator(const char *folder)
 {
 	char *cupti;
 	int rc;
@@ -107,7 +106,7 @@ static int set_environment(const struct run_environment *environment)
 		return -1;
 	if (environment->graphs && setenv("CUFENCE_GRAPHS", environment->graphs, 1))
 		return -1;
-	return environment->simulator ? set_simulator(environment->simulator) : 0;
+	return environment->simulator ? run_use_simulator(environment->simulator) : 0;
 }
 
 static volatile sig_atomic_t running; /* the program's process, for pass_on() */

@@ -23,6 +23,15 @@ struct program {
 void program_inspect(struct program *program, const char *name);
 void program_release(struct program *program);
 
+/*
+ * The first of two places, relative to the folder above this program's, that exists; or NULL.
+ * The second may be NULL.
+ */
+char *run_beside(const char *first, const char *second);
+
+/* Makes programs that this process becomes use the simulated device in the folder: 0 or -1. */
+int run_use_simulator(const char *folder);
+
 /* What the program's environment gets; NULL: unset or left alone. */
 struct run_environment {
 	char *library;             /* libcufence.so, before the user's own preloads */

@@ -69,6 +69,7 @@ STEP(query)
 {
 	cudaError_t error = cudaStreamQuery(bench->call[row->stream]);
 
+	cudaGetLastError(); /* NotReady stays there */
 	return error == cudaErrorNotReady ? cudaSuccess : error;
 }
 

@@ -103,9 +103,9 @@ static void measure_hazard(struct bench *bench, const struct probe_item *item)
 		probe_error(item->name, error);
 	else if (!computes)
 		probe_failed(item->name, "not supported: kernels compute nothing");
-	else /* a few of many are chance: no class, so that systems are not compared by it */
-		probe_value(item->name, stale, "stale of 200",
-			stale > TRIES / 2 ? "mostly stale" : NULL);
+	else /* in between, chance decides: no class, and systems are not compared by it */
+		probe_value(item->name, stale, "of 200", stale > TRIES / 2 ? "mostly stale"
+			: stale < TRIES / 10 ? "rarely or never stale" : NULL);
 	cudaFree(bench->pointer);
 }
 

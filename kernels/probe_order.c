@@ -69,6 +69,7 @@ static cudaError_t query_legacy(struct bench *bench)
 {
 	cudaError_t error = cudaStreamQuery(cudaStreamLegacy);
 
+	cudaGetLastError(); /* NotReady stays there */
 	return error == cudaErrorNotReady ? cudaSuccess : error;
 }
 
@@ -164,6 +165,7 @@ static void measure_query(struct bench *bench, const struct probe_item *item)
 	cudaError_t error = probe_spin(bench->busy[query->busy], PROBE_BUSY_NS), answer, after;
 
 	answer = error == cudaSuccess ? cudaStreamQuery(bench->call[query->asked]) : error;
+	cudaGetLastError();
 	after = cudaDeviceSynchronize();
 	if (error == cudaSuccess && answer != cudaErrorNotReady)
 		error = answer;
@@ -172,7 +174,6 @@ static void measure_query(struct bench *bench, const struct probe_item *item)
 	else
 		probe_value(item->name, answer == cudaSuccess, "bool",
 			answer == cudaSuccess ? "ready" : "not ready");
-	cudaGetLastError(); /* NotReady stays there */
 }
 #undef B
 #undef N

@@ -19,13 +19,13 @@ static cudaError_t submit(struct bench *bench, bool set)
 		: probe_spin(stream, 0);
 }
 
-/* The number of the first submission behind a busy stream that took long; 0: none did. */
+/* The number of the first submission that took long, the one that runs included; 0: none did. */
 static cudaError_t fill(struct bench *bench, bool set, int *blocked)
 {
 	cudaError_t error = probe_spin(bench->busy[PROBE_NONBLOCKING], FILL_NS);
 
 	*blocked = 0;
-	for (int i = 1; i < MOST_PENDING && error == cudaSuccess; i++) {
+	for (int i = 2; i < MOST_PENDING && error == cudaSuccess; i++) {
 		uint64_t start = probe_now();
 		error = submit(bench, set);
 		if (probe_now() - start < FILL_NS / 20)
@@ -177,15 +177,23 @@ static cudaError_t run_beside(struct bench *bench, const struct beside *pair, ui
 
 static void measure_beside(struct bench *bench, const struct probe_item *item)
 {
-	bool late = false;
+	const struct beside *pair = &pairs[item->argument];
+	cudaError_t error = cudaSuccess;
+	bool late = true;
 	uint64_t ns = 0;
-	cudaError_t error = run_beside(bench, &pairs[item->argument], &ns, &late), after;
 
-	after = cudaDeviceSynchronize();
-	if (pairs[item->argument].call == allocate_beside && bench->pointer)
-		cudaFree(bench->pointer);
-	if (error != cudaSuccess || after != cudaSuccess)
-		probe_error(item->name, error == cudaSuccess ? after : error);
+	/* On a busy machine this thread may come too late. */
+	for (int i = 0; i < 3 && late && error == cudaSuccess; i++) {
+		error = run_beside(bench, pair, &ns, &late);
+		if (error == cudaSuccess)
+			error = cudaDeviceSynchronize();
+		if (error == cudaSuccess && pair->call == allocate_beside)
+			error = cudaFree(bench->pointer);
+		if (error == cudaSuccess && pair->call == record_beside)
+			error = cudaEventDestroy(bench->event);
+	}
+	if (error != cudaSuccess)
+		probe_error(item->name, error);
 	else if (late)
 		probe_failed(item->name, "the other thread did not wait long enough");
 	else

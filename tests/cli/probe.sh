@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/probe.sh BUILD: cufence probe on the simulated device.  What that supports must behave
+# as the H200 of the stored result does: this tests the simulator as much as the probe.
+. "$(dirname "$0")/lib.sh" "$@"
+cufence=$build/bin/cufence
+probe=$build/sim/cufence-probe
+needs "$cufence" "$probe" "$build/sim/libcuda.so.1"
+cd "$tmp" || exit 1
+
+"$cufence" probe --sim --json >sim.json 2>err
+same "probe --sim --json: exit status" 0 "$?"
+shown=$("$cufence" probe sim.json)
+same "shows a result" 0 "$?"
+has "names the system" "^NVIDIA H200 \(simulated\), driver" "$shown"
+has "a call that waits" "^cudaFree 1 MiB .* 10\.[0-9]+ +10\.[0-9]+ +10\.[0-9]+  waits for everything$" "$shown"
+has "a call that waits for its own stream" "busy blocking stream +[0-9.]+ +10\.[0-9.]+ +waits for its stream$" "$shown"
+has "the depth of the queue" "^launch queue, kernels .* number [0-9]+ blocks$" "$shown"
+
+# Nothing fails but what the simulator does not have.
+same "what fails is not supported" "" "$(sed -n '/^not measured$/,/^$/p' <<<"$shown" |
+	grep 'error:' | grep -v 'error: not supported')"
+# The simulator makes an operation of every stream-ordered allocation.
+known='^cudaMallocAsync 64 MiB, legacy stream:'
+same "differs from the H200 nowhere else" "" \
+	"$(sed -n 's/^    \(.* here, .* there\)$/\1/p' <<<"$shown" | grep -v "$known")"
+agrees=$(sed -n 's/^agrees with NVIDIA H200, .* in \([0-9]*\) rows, differs.*/\1/p' <<<"$shown")
+[ "${agrees:-0}" -ge 140 ]
+ok "agrees with the H200 in at least 140 rows (${agrees:-0})" $?
+
+# Comparing: with itself, and with one that says something else of one call.
+has "agrees with itself" "differs in 0 rows, [0-9]+ not compared$" \
+	"$("$cufence" probe --compare sim.json sim.json)"
+sed '/"cudaMallocHost 4 KiB"/s/does not wait/waits for everything/' sim.json >other.json
+compared=$("$cufence" probe --compare other.json sim.json)
+same "a difference is no failure" 0 "$?"
+has "one row differs" "in [0-9]+ rows, differs in 1 rows, .*:$" "$compared"
+has "says which and how" "^    cudaMallocHost 4 KiB: does not wait here, waits for everything there$" "$compared"
+
+echo '{"rows":[]}' >bad.json
+"$cufence" probe bad.json >out 2>err
+same "not a result: exit status" 2 "$?"
+has "not a result: said" "is not a result of cufence probe" "$(cat err)"
+"$cufence" probe none.json >out 2>err
+same "no such file: exit status" 2 "$?"
+if [ ! -e /dev/nvidiactl ] && [ -x "$build/bin/cufence-probe" ]; then
+	"$cufence" probe >out 2>err
+	same "without a device: exit status" 2 "$?"
+	has "without a device: said" "nothing can be measured" "$(cat err)"
+	same "without a device: no result" "" "$(cat out)"
+fi
+
+# A process that dies costs the entry it was at; one that stands still, what is left of the time.
+export LD_LIBRARY_PATH=$build/sim${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+disturb() { # SIGNAL ARGUMENTS...: signals the process of the first group once it has measured
+	local signal=$1 parent child=
+	shift
+	"$probe" "$@" >disturbed.json 2>err &
+	parent=$!
+	while kill -0 "$parent" 2>/dev/null && [ -z "$child" ]; do
+		child=$(pgrep -P "$parent" | head -n 1)
+	done
+	sleep 0.3
+	child=$(pgrep -P "$parent" | head -n 1)
+	[ -n "$child" ] && kill "-$signal" "$child"
+	wait "$parent"
+}
+disturb KILL
+same "a killed process: exit status" 0 "$?"
+same "a killed process costs one entry" 1 "$(grep -c 'ended by signal 9' disturbed.json)"
+has "a killed process: the rest is measured" '"name":"launch of a tiny kernel","value"' "$(cat disturbed.json)"
+disturb STOP --limit 3
+same "a stopped process: exit status" 0 "$?"
+has "a stopped process: what is missing is said" '"error":"out of time"' "$(cat disturbed.json)"
+finish
