@@ -1,0 +1,224 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Whatever goes wrong, the program behaves as without the recorder, and the trace says what is
+# missing of it: programs that end badly, disks that fill, memory that is refused, CUPTI that errs.
+. "$(dirname "$0")/lib.sh" "$@"
+helpers=$build/tests/helpers
+helper=$helpers/faults
+cufence=$build/bin/cufence
+needs "$build/lib/libcufence.so" "$helper" "$build/sim/libcuda.so.1"
+export LD_LIBRARY_PATH=$build/sim
+recorder=$build/lib/libcufence.so
+sanitizer=
+nm -D "$recorder" | grep -q __asan_init && sanitizer=$(${CC:-gcc} -print-file-name=libasan.so)
+preload="$sanitizer $recorder"
+
+bare() { # ARGUMENTS...: output and status of the helper without the recorder
+	LD_PRELOAD=$sanitizer timeout 20 "$helper" "$@" 2>/dev/null
+	echo "status $?"
+}
+
+traced() { # FOLDER ARGUMENTS...: the same with it; its messages are in FOLDER.err
+	local folder=$1
+	shift
+	mkdir -p "$folder"
+	CUFENCE_OUT=$folder LD_PRELOAD="${first:-} $preload" timeout 20 "$helper" "$@" 2>"$folder.err"
+	echo "status $?"
+}
+
+messages() { # FOLDER: how many lines the recorder wrote to stderr
+	grep -c '^cufence' "$1.err"
+}
+
+reads() { # FOLDER: whether every trace in it does
+	local file
+	for file in "$1"/*.cft; do
+		"$cufence" dump "$file" >/dev/null || return 1
+	done
+}
+
+report() { # FOLDER: what the report says of its traces, then the status of check
+	"$cufence" load "$1"/*.cft -o "$1.db" 2>&1 && "$cufence" report "$1.db" 2>&1
+	"$cufence" check "$1.db" >/dev/null 2>&1
+	echo "check $?"
+}
+
+incomplete() { # NAME FOLDER PATTERN: the report says so and why, and check fails
+	local said
+	said=$(report "$2")
+	has "$1: the report says what is missing" "incomplete: .*$3" "$said"
+	has "$1: check fails" '^check 2$' "$said"
+}
+
+# --- ends ---
+for mode in abort quick_exit thread_exit main_exit destructors; do
+	same "$mode: output and status" "$(bare $mode 2>/dev/null)" "$(traced "$tmp/$mode" $mode 2>/dev/null)"
+	reads "$tmp/$mode"
+	ok "$mode: the trace reads" $?
+	same "$mode: nothing said" 0 "$(messages "$tmp/$mode")"
+done 2>/dev/null
+incomplete abort "$tmp/abort" 'did not end in order'
+for mode in quick_exit thread_exit main_exit destructors; do
+	has "$mode: complete" '^check 0$' "$(report "$tmp/$mode")"
+done
+has "destructors: their operations too" '^device_operations 40$' \
+	"device_operations $("$cufence" dump "$tmp"/destructors/*.cft | grep -c '^device kind=3 ')"
+
+# --- a hang: the report names the call and the place, of a killed process too ---
+mkdir "$tmp/hang"
+CUFENCE_OUT=$tmp/hang LD_PRELOAD=$preload "$helper" hang >"$tmp/hang.out" 2>&1 &
+hung=$!
+for _ in $(seq 100); do
+	grep -q '^hang: 0' "$tmp/hang.out" && break
+	sleep 0.05
+done
+sleep 0.2
+kill -KILL $hung
+wait $hung 2>/dev/null
+incomplete hang "$tmp/hang" 'did not end in order'
+has "hang: named" 'hung +cuStreamSynchronize had not returned.*wait_for_ever.*faults.c:' "$(report "$tmp/hang")"
+
+# --- disk full, limits, folders ---
+want=$(bare work 20000)
+trace_limited() { # KIB: with a limit on the size of files
+	(
+		ulimit -f "$1"
+		traced "$tmp/limit$1" work 20000
+	)
+}
+same "file limit at the start: output and status" "$want" "$(trace_limited 64)"
+same "file limit at the start: said once" 1 "$(messages "$tmp/limit64")"
+same "file limit at the start: nothing left" "" "$(ls "$tmp/limit64")"
+same "file limit in the middle: output and status" "$want" "$(trace_limited 1000)"
+same "file limit in the middle: nothing said" 0 "$(messages "$tmp/limit1000")"
+incomplete "file limit in the middle" "$tmp/limit1000" 'records were not written'
+
+on_small_disk() { # KIB: on a full file system; FOLDER is a link there
+	mkdir -p "$tmp/disk$1" "$tmp/kept$1"
+	export helper preload sanitizer tmp
+	unshare -rm bash -c 'mount -t tmpfs -o size='"$1"'k none "$tmp/disk'"$1"'" || exit
+		CUFENCE_OUT=$tmp/disk'"$1"' LD_PRELOAD=$preload "$helper" work 20000 2>"$tmp/kept'"$1"'.err"
+		echo "status $?"
+		cp "$tmp/disk'"$1"'"/* "$tmp/kept'"$1"'" 2>/dev/null'
+}
+if unshare -rm mount -t tmpfs none /mnt 2>/dev/null; then
+	same "full disk at the start: output and status" "$want" "$(on_small_disk 100)"
+	same "full disk at the start: said once" 1 "$(messages "$tmp/kept100")"
+	same "full disk at the start: nothing left" "" "$(ls "$tmp/kept100")"
+	same "full disk in the middle: output and status" "$want" "$(on_small_disk 900)"
+	same "full disk in the middle: nothing said" 0 "$(messages "$tmp/kept900")"
+	incomplete "full disk in the middle" "$tmp/kept900" 'records were not written'
+fi
+
+for folder in /proc /dev/full "$tmp/nothing/there" "$(printf '%04090d' 0 | tr 0 x)"; do
+	out=$(CUFENCE_OUT=$folder LD_PRELOAD=$preload "$helper" work 20000 2>"$tmp/folder.err")
+	same "unwritable ${folder:0:20}: output" "${want%$'\n'status 0}" "$out"
+	same "unwritable ${folder:0:20}: said once" 1 "$(messages "$tmp/folder")"
+done
+export LOST_FOLDER=$tmp/lost
+same "folder removed: output and status" "$(bare lose_folder 5000)" "$(traced "$tmp/lost" lose_folder 5000)"
+same "folder removed: nothing said" 0 "$(messages "$tmp/lost")"
+
+# --- a process that never touches CUDA ---
+mkdir "$tmp/idle"
+CUFENCE_OUT=$tmp/idle LD_PRELOAD=$preload LD_DEBUG=files LD_DEBUG_OUTPUT=$tmp/files "$helper" nothing
+same "no CUDA: no file" "" "$(ls "$tmp/idle")"
+same "no CUDA: neither CUPTI nor CUDA is loaded" 0 "$(cat "$tmp"/files.* | grep -c 'file=lib\(cupti\|cuda\|gcc_s\)')"
+if [ -z "$sanitizer" ]; then
+	cost=$("$helpers/runtimes" 101 "$recorder" "$helper" nothing)
+	[ "$cost" -lt 2000 ]
+	ok "no CUDA: costs $cost us of processor time, under 2000" $?
+fi
+
+# --- memory: from every size of address space, with every request refused in turn ---
+want=$(bare work)
+if [ -z "$sanitizer" ]; then # which reserves terabytes
+	bad=0 off=0
+	for pages in $(seq 0 100) 200 1000 10000 40000; do
+		[ "$want" = "$(traced "$tmp/as$pages" limit "$pages")" ] || { echo "# $pages pages: $(cat "$tmp/as$pages.err")"; bad=$((bad + 1)); }
+		if [ -n "$(ls "$tmp/as$pages")" ]; then
+			reads "$tmp/as$pages" && [ "$(messages "$tmp/as$pages")" -eq 0 ] || bad=$((bad + 1))
+		else
+			[ "$(messages "$tmp/as$pages")" -eq 1 ] || bad=$((bad + 1))
+			off=$((off + 1))
+		fi
+	done
+	same "address space: as without the recorder, or one message" 0 $bad
+	[ $off -gt 50 ] && [ $off -lt 105 ]
+	ok "address space: $off of 105 limits are too low to record" $?
+	has "address space: enough of it" 'closed=1' "$("$cufence" dump "$tmp"/as40000/*.cft | head -n 1)"
+fi
+
+first=$helpers/libfail.so
+want=$(bare work 30000)
+export FAIL_REPORT=$tmp/requests
+same "no request refused: output and status" "$want" "$(traced "$tmp/all" work 30000)"
+requests=$(cat "$FAIL_REPORT")
+[ "$requests" -ge 30 ]
+ok "the recorder made $requests requests" $?
+unset FAIL_REPORT
+refuse() { # VARIABLE STEP: prints what went wrong
+	local n folder
+	for n in $(seq 1 "$2" $((requests < 100 ? requests : 100))); do
+		folder=$tmp/$1$n
+		[ "$want" = "$(export "$1=$n"; traced "$folder" work 30000)" ] || echo "$1 $n: other output"
+		[ "$(messages "$folder")" -le 1 ] || echo "$1 $n: $(cat "$folder.err")"
+		if [ -n "$(ls "$folder")" ]; then
+			reads "$folder" || echo "$1 $n: does not read"
+		elif [ "$(messages "$folder")" -ne 1 ]; then
+			echo "$1 $n: no trace and no message"
+		fi
+	done
+}
+refuse FAIL_NTH 2 >"$tmp/nth" &
+refuse FAIL_FROM 5 >"$tmp/from"
+wait $!
+same "each request refused once" "" "$(cat "$tmp/nth")"
+same "all requests refused from one on" "" "$(cat "$tmp/from")"
+incomplete "no memory in the middle" "$tmp/FAIL_FROM21" 'records were not written'
+
+# --- CUPTI ---
+want=$(bare work)
+FAIL_BYTES=1048576 same "CUPTI without buffers: output and status" "$want" "$(FAIL_BYTES=1048576 traced "$tmp/buffers" work)"
+incomplete "CUPTI without buffers" "$tmp/buffers" 'CUPTI dropped [0-9]+ device records'
+first=
+cupti() { # HOW PATTERN
+	export CUFENCE_CUPTI=$helpers/libcupti_bad.so CUPTI_BAD=$1
+	same "CUPTI $1: output and status" "$want" "$(traced "$tmp/cupti_$1" work)"
+	same "CUPTI $1: nothing said" 0 "$(messages "$tmp/cupti_$1")"
+	incomplete "CUPTI $1" "$tmp/cupti_$1" "$2"
+}
+cupti records '3 device records had impossible times'
+cupti dropped 'CUPTI dropped 17 device records'
+cupti busy 'no device operations were recorded \(CUPTI busy'
+cupti enable 'no device operations were recorded \(CUPTI failed, error 8'
+CUFENCE_CUPTI=$tmp/none same "CUPTI missing: output and status" "$want" "$(CUFENCE_CUPTI=$tmp/none traced "$tmp/absent" work)"
+unset CUFENCE_CUPTI CUPTI_BAD
+incomplete "CUPTI missing" "$tmp/absent" 'no device operations were recorded'
+
+# --- failing calls ---
+fail_calls() { # PRELOAD: every driver call with zeros, by two processes
+	LD_PRELOAD=$1 "$helpers/failures" 0 2 >"$tmp/failures0" 2>/dev/null &
+	LD_PRELOAD=$1 "$helpers/failures" 1 2 2>/dev/null
+	wait $!
+	cat "$tmp/failures0"
+}
+mkdir "$tmp/failing"
+want=$(fail_calls "$sanitizer")
+same "failing calls: results and errno" "$want" "$(CUFENCE_OUT=$tmp/failing fail_calls "$preload")"
+[ "$(printf '%s\n' "$want" | grep -c ': [1-9][0-9]*, errno kept')" -gt 50 ]
+ok "failing calls: most of them did fail" $?
+
+# --- killed at any moment ---
+export KILLS_PRELOAD=$preload
+mkdir "$tmp/kills"
+kills=$("$helpers/kills" "${KILLS:-200}" 125000 "$tmp/kills" "$helpers/flood")
+has "killed while writing: $kills" 'no loss$' "$kills"
+[ "$(printf '%s\n' "$kills" | sed -n 's/.* \([0-9]*\) killed while.*/\1/p')" -ge $((${KILLS:-200} * 3 / 4)) ]
+ok "killed while writing: three quarters of the moments" $?
+LD_PRELOAD=$preload CUFENCE_OUT=$tmp/kills timeout -s KILL 0.15 "$helpers/flood" 4 125000 "$tmp/kills/account" 2>/dev/null
+if ls "$tmp"/kills/*.cft >/dev/null 2>&1; then
+	reads "$tmp/kills"
+	ok "killed while writing: dump reads it" $?
+fi
+finish
