@@ -1,15 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libcuda.so.1 (and with CUDART defined a libcudart.so.13) whose calls do nothing and return at
- * once: what remains of a call under the recorder is the recorder.  For bench/micro.
+ * A libcuda.so.1 (and with CUDART defined a libcudart.so.13) whose calls do nothing, and that for
+ * STUB_NS nanoseconds: what a call lasts longer under the recorder is the recorder.  For
+ * bench/micro.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifndef CUDART
 
 static int context, words = 16;
+static long pace; /* ns */
+
+__attribute__((constructor)) static void start(void)
+{
+	const char *text = getenv("STUB_NS");
+
+	pace = text ? atol(text) : 0;
+}
+
+static long long now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+static CUresult done(CUresult result)
+{
+	long long start = pace ? now_ns() : 0;
+
+	while (pace && now_ns() - start < pace)
+		;
+	return result;
+}
 
 CUresult cuInit(unsigned int flags) { return CUDA_SUCCESS; }
 CUresult cuDriverGetVersion(int *version) { *version = 13000; return CUDA_SUCCESS; }
@@ -44,23 +72,26 @@ CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
 CUresult cuMemFree(CUdeviceptr address) { return CUDA_SUCCESS; }
 CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
-	return CUDA_SUCCESS;
+	return done(CUDA_SUCCESS);
 }
-CUresult cuEventRecord(CUevent event, CUstream stream) { return CUDA_SUCCESS; }
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+	return done(CUDA_SUCCESS);
+}
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
-	return CUDA_SUCCESS;
+	return done(CUDA_SUCCESS);
 }
 /* Stream 16 is busy for ever. */
 CUresult cuStreamQuery(CUstream stream)
 {
-	return stream == (CUstream)16 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+	return done(stream == (CUstream)16 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
 CUresult cuLaunchKernel(CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
 	unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
 	void **values, void **extra)
 {
-	return CUDA_SUCCESS;
+	return done(CUDA_SUCCESS);
 }
 
 #else /* the runtime above it */
