@@ -196,7 +196,8 @@ PROBE_OBJ := $(patsubst %,$O/obj/%.o,$(basename $(wildcard kernels/probe*.c kern
 probe: $O/sim/cufence-probe $(if $(SAN),,$O/bin/cufence-probe)
 $O/bin/cufence-probe: $(PROBE_OBJ)
 	$(call say,LD,$@)
-	$Q$(LINK_APP) -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread -lm
+	$Q$(LINK_APP) -static-libstdc++ -static-libgcc -L$(CUDA_LIB) -lcudart_static -lrt -ldl \
+		-lpthread -lm
 $O/sim/cufence-probe: $(PROBE_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -ldl -lpthread -lm
@@ -221,7 +222,7 @@ endif
 # Small programs and libraries that the test scripts run the recorder with.
 HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/lib%,$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
-	$(if $(cuda),$O/tests/helpers/libcupti_bad.so)
+	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so)
 tests: $(HELPERS)
 $O/tests/helpers/asan: HELPER_FLAGS := -fsanitize=address
 $O/tests/helpers/kills: HELPER_FLAGS := -Itrace $(SANFLAGS)

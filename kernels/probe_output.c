@@ -2,6 +2,7 @@
 /* Lines of results: a letter for the parent process, then what goes into the JSON object. */
 #include "probe.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -151,16 +152,19 @@ void probe_spread(const char *name, double *values, size_t count, const char *un
 	free(name_text);
 }
 
-/* The kernel module's version, which says more than the CUDA version it supports. */
-static void driver_version(char *version, size_t size)
+/* The driver's own version says more than the CUDA version it supports; NVML knows it. */
+static void driver_version(char *version, unsigned size)
 {
-	FILE *file = fopen("/sys/module/nvidia/version", "r");
+	void *library = dlopen("libnvidia-ml.so.1", RTLD_LAZY);
+	int (*init)(void) = NULL, (*ask)(char *, unsigned) = NULL;
 
-	if (!file || !fgets(version, (int)size, file))
+	snprintf(version, size, "unknown");
+	if (library) {
+		init = (int (*)(void))dlsym(library, "nvmlInit_v2");
+		ask = (int (*)(char *, unsigned))dlsym(library, "nvmlSystemGetDriverVersion");
+	}
+	if (init && ask && !init() && ask(version, size))
 		snprintf(version, size, "unknown");
-	version[strcspn(version, "\n")] = 0;
-	if (file)
-		fclose(file);
 }
 
 void probe_system(void)

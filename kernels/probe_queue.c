@@ -19,12 +19,15 @@ static cudaError_t submit(struct bench *bench, bool set)
 		: probe_spin(stream, 0);
 }
 
-/* The number of the first submission that took long, the one that runs included; 0: none did. */
+/*
+ * The number of the first submission that took long, the one that runs included; MOST_PENDING:
+ * none did.
+ */
 static cudaError_t fill(struct bench *bench, bool set, int *blocked)
 {
 	cudaError_t error = probe_spin(bench->busy[PROBE_NONBLOCKING], FILL_NS);
 
-	*blocked = 0;
+	*blocked = MOST_PENDING;
 	for (int i = 2; i < MOST_PENDING && error == cudaSuccess; i++) {
 		uint64_t start = probe_now();
 		error = submit(bench, set);
@@ -38,18 +41,24 @@ static cudaError_t fill(struct bench *bench, bool set, int *blocked)
 
 static void measure_depth(struct bench *bench, const struct probe_item *item)
 {
-	int blocked;
-	cudaError_t error = fill(bench, item->argument != 0, &blocked), after;
-	char class[64] = "never blocks";
+	cudaError_t error = cudaSuccess;
+	int blocked, most = 0;
+	char class[64];
 
-	after = cudaDeviceSynchronize();
-	if (error != cudaSuccess || after != cudaSuccess) {
-		probe_error(item->name, error == cudaSuccess ? after : error);
+	/* A thread that was preempted seems to find a queue full that is not: never the reverse. */
+	for (int i = 0; i < 3 && error == cudaSuccess; i++) {
+		error = fill(bench, item->argument != 0, &blocked);
+		if (error == cudaSuccess)
+			error = cudaDeviceSynchronize();
+		most = blocked > most ? blocked : most;
+	}
+	if (error != cudaSuccess) {
+		probe_error(item->name, error);
 		return;
 	}
-	if (blocked)
-		snprintf(class, sizeof(class), "number %d blocks", blocked);
-	probe_value(item->name, blocked, "submissions", class);
+	snprintf(class, sizeof(class), most < MOST_PENDING ? "number %d blocks" : "none blocks",
+		most);
+	probe_value(item->name, most, "submissions", class);
 }
 
 /* A thread that waits, and what it waits in. */
