@@ -107,6 +107,7 @@ static void thread_begin(struct thread_state *thread)
 	struct trace_chunk chunk = { 0 };
 
 	memset(thread->sites, 0, sizeof(thread->sites));
+	memset(thread->poll, 0, sizeof(thread->poll));
 	thread->context_handle = 0;
 	thread->context = 0;
 	thread->generation = shim.generation;
@@ -184,9 +185,8 @@ static int create_file(void)
 					 start.pid, n)
 			       : snprintf(path, sizeof(path), "%s/cufence.%u.cft", folder,
 					 start.pid);
-		if (length < 0 || (size_t)length >= sizeof(path))
-			return -ENAMETOOLONG;
-		rc = trace_create(&shim.writer, path, &start);
+		rc = length < 0 || (size_t)length >= sizeof(path) ? -ENAMETOOLONG
+			: trace_create(&shim.writer, path, &start);
 	}
 	if (rc)
 		fprintf(stderr, "cufence: cannot write '%s': %s; this process is not traced\n",

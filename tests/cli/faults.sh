@@ -131,21 +131,32 @@ if [ -z "$sanitizer" ]; then
 fi
 
 # --- memory: from every size of address space, with every request refused in turn ---
-want=$(bare work)
-if [ -z "$sanitizer" ]; then # which reserves terabytes
-	bad=0 off=0
-	for pages in $(seq 0 100) 200 1000 10000 40000; do
-		[ "$want" = "$(traced "$tmp/as$pages" limit "$pages")" ] || { echo "# $pages pages: $(cat "$tmp/as$pages.err")"; bad=$((bad + 1)); }
-		if [ -n "$(ls "$tmp/as$pages")" ]; then
-			reads "$tmp/as$pages" && [ "$(messages "$tmp/as$pages")" -eq 0 ] || bad=$((bad + 1))
+limit_memory() { # FIRST: every second number of pages from there; prints what went wrong
+	local pages folder
+	for pages in $(seq "$1" 2 100) $((40000 + $1)); do
+		folder=$tmp/as$pages
+		[ "$want" = "$(traced "$folder" limit "$pages")" ] || echo "$pages pages: other output"
+		if [ -n "$(ls "$folder")" ]; then
+			reads "$folder" && [ "$(messages "$folder")" -eq 0 ] || echo "$pages pages: bad trace"
 		else
-			[ "$(messages "$tmp/as$pages")" -eq 1 ] || bad=$((bad + 1))
-			off=$((off + 1))
+			[ "$(messages "$folder")" -eq 1 ] || echo "$pages pages: no trace, no message"
 		fi
 	done
-	same "address space: as without the recorder, or one message" 0 $bad
-	[ $off -gt 50 ] && [ $off -lt 105 ]
-	ok "address space: $off of 105 limits are too low to record" $?
+}
+mkdir "$tmp/null"
+ln -s "$helpers/libnullcuda.so" "$tmp/null/libcuda.so.1"
+if [ -z "$sanitizer" ]; then # which reserves terabytes
+	(
+		export LD_LIBRARY_PATH=$tmp/null CUFENCE_CUPTI=off
+		want=$(bare work)
+		limit_memory 1 >"$tmp/limits1" &
+		limit_memory 0 >"$tmp/limits0"
+		wait $!
+	)
+	same "address space: as without the recorder, and a trace or one message" "" "$(cat "$tmp"/limits[01])"
+	off=$(find "$tmp"/as* -maxdepth 0 -type d -empty | wc -l)
+	[ "$off" -gt 50 ] && [ "$off" -lt 100 ]
+	ok "address space: $off limits are too low to record" $?
 	has "address space: enough of it" 'closed=1' "$("$cufence" dump "$tmp"/as40000/*.cft | head -n 1)"
 fi
 

@@ -48,7 +48,7 @@ __attribute__((destructor))
 static void report(void)
 {
 	const char *path = getenv("FAIL_REPORT");
-	FILE *out = path ? fopen(path, "w") : NULL;
+	FILE *out = path && requests ? fopen(path, "w") : NULL;
 
 	if (!out)
 		return;

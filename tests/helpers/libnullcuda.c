@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A libcuda.so.1 that does nothing and needs nothing, so that what a program lacks under a limit
+ * is what the recorder took.  Freeing what was not allocated fails, as it should.
+ */
+#include <cuda.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define NULL_CALL(name, ...) \
+	EXPORT CUresult name(__VA_ARGS__) \
+	{ \
+		return CUDA_SUCCESS; \
+	}
+
+static const CUdeviceptr memory = 0x7f0000000000;
+static int context, stream;
+
+NULL_CALL(cuInit, unsigned int flags)
+NULL_CALL(cuCtxSetCurrent, CUcontext current)
+NULL_CALL(cuMemsetD8Async, CUdeviceptr address, unsigned char value, size_t count, CUstream at)
+NULL_CALL(cuStreamQuery, CUstream at)
+NULL_CALL(cuStreamSynchronize, CUstream at)
+NULL_CALL(cuLaunchHostFunc, CUstream at, CUhostFn function, void *argument)
+
+EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *made, CUdevice device)
+{
+	*made = (CUcontext)&context;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuCtxGetCurrent(CUcontext *current)
+{
+	*current = (CUcontext)&context;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
+{
+	*address = memory;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemFree(CUdeviceptr address)
+{
+	return address == memory ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+EXPORT CUresult cuStreamCreate(CUstream *made, unsigned int flags)
+{
+	*made = (CUstream)&stream;
+	return CUDA_SUCCESS;
+}
