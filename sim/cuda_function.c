@@ -3,6 +3,8 @@
 #include "cuda_calls.h"
 #include "cuda_state.h"
 
+#define SHARED_MAX 232448 /* bytes a block can opt in to */
+
 static struct function *function_get(const void *handle)
 {
 	return object_check(handle, OBJECT_FUNCTION) ? (struct function *)handle : NULL;
@@ -80,6 +82,10 @@ CUresult do_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfun
 		return CUDA_ERROR_INVALID_VALUE;
 	function_load(function, context);
 	*value = values[attribute];
+	if (attribute == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)
+		*value = (int)function->local_bytes;
+	if (attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+		*value = (int)function->shared_bytes;
 	if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
 		*value = function->shared_limit;
 	return CUDA_SUCCESS;
@@ -91,11 +97,14 @@ CUresult do_cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute
 
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
-	    attribute != CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
-		return sim_unsupported("cuFuncSetAttribute of that attribute");
-	if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-		function->shared_limit = value;
+	if (attribute < CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ||
+	    attribute >= CU_FUNC_ATTRIBUTE_MAX)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+		return CUDA_SUCCESS;
+	if (value < 0 || value > SHARED_MAX - (int)function->shared_bytes)
+		return CUDA_ERROR_INVALID_VALUE;
+	function->shared_limit = value;
 	return CUDA_SUCCESS;
 }
 

@@ -14,11 +14,6 @@
 #define LOAD_TIME 50000 /* ns, of a function at its first use */
 #define SIM_ARCH 90
 
-struct module {
-	struct function *functions;
-	struct module_variable *variables;
-};
-
 /* Names go into traces and CUPTI records: they are kept for good, once each. */
 static const char *keep_name(const char *name, size_t length)
 {
@@ -319,7 +314,7 @@ static CUresult find_variable(CUdeviceptr *ptr, size_t *bytes, const void *handl
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!name)
 		return CUDA_ERROR_INVALID_VALUE;
-	return variable_find(module->variables, context->device, name, ptr, bytes);
+	return variable_find(module->variables, context->device, PLACE_DEVICE, name, ptr, bytes);
 }
 
 CUresult do_cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes, CUmodule module,

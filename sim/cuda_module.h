@@ -5,8 +5,12 @@
 
 #include "cuda_state.h"
 
-struct module;
 struct module_variable;
+
+struct module {
+	struct function *functions;
+	struct module_variable *variables;
+};
 
 /* A function of that mangled name, parameters unknown; NULL when the arena is full. */
 struct function *module_add_function(struct module *module, const char *name, size_t length);
@@ -15,9 +19,9 @@ struct function *module_add_function(struct module *module, const char *name, si
 struct module_variable *cubin_variables(const void *cubin, size_t size);
 void variables_free(struct module_variable *variables);
 
-/* Address of a variable, which gets its memory at the first look. */
-CUresult variable_find(struct module_variable *variables, struct device *device, const char *name,
-	CUdeviceptr *ptr, size_t *bytes);
+/* Address of a variable, which gets its memory, device or managed, at the first look. */
+CUresult variable_find(struct module_variable *variables, struct device *device,
+	enum memory_place place, const char *name, CUdeviceptr *ptr, size_t *bytes);
 
 /* Marks the functions of a cubin whose code refers to printf. */
 void cubin_printers(struct function *functions, const void *cubin, size_t size);

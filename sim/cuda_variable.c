@@ -149,8 +149,8 @@ void variables_free(struct module_variable *variables)
 	}
 }
 
-CUresult variable_find(struct module_variable *variables, struct device *device, const char *name,
-	CUdeviceptr *ptr, size_t *bytes)
+CUresult variable_find(struct module_variable *variables, struct device *device,
+	enum memory_place place, const char *name, CUdeviceptr *ptr, size_t *bytes)
 {
 	struct module_variable *v = variables;
 
@@ -159,7 +159,7 @@ CUresult variable_find(struct module_variable *variables, struct device *device,
 	if (!v)
 		return CUDA_ERROR_NOT_FOUND;
 	if (!v->address) {
-		v->address = memory_reserve(device, PLACE_DEVICE, v->bytes);
+		v->address = memory_reserve(device, place, v->bytes);
 		if (!v->address)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		if (v->value)

@@ -53,6 +53,15 @@ cudaError_t simrt_kernel(const void *host_function, CUfunction *function);
 /* Address and size of a device variable by its host shadow. */
 cudaError_t simrt_variable(const void *symbol, CUdeviceptr *ptr, size_t *bytes);
 
+/* The structures of both APIs are one. */
+static inline CUmemLocation simrt_location(struct cudaMemLocation location)
+{
+	return (CUmemLocation){ .type = (CUmemLocationType)location.type, .id = location.id };
+}
+
+/* The primary context of a device, made if there is none; NULL and an error kept if not. */
+CUcontext simrt_primary(int device);
+
 /* The legacy or the per-thread variant of a driver call. */
 #define PICK(per_thread, symbol, suffix) \
 	((per_thread) ? simrt_driver.symbol##suffix : simrt_driver.symbol)

@@ -140,11 +140,6 @@ cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
 	return simrt_context();
 }
 
-cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config)
-{
-	return simrt_context();
-}
-
 cudaError_t cudaProfilerStart(void)
 {
 	return simrt_context();

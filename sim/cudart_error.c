@@ -9,8 +9,6 @@ static const struct {
 } errors[] = {
 #define ERROR(number, driver, runtime, text) { runtime, #runtime, text },
 #include "errors.def"
-	{ cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
-	  "CUDA driver version is insufficient for CUDA runtime version" },
 };
 
 cudaError_t simrt_error(cudaError_t error)

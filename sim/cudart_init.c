@@ -78,7 +78,7 @@ cudaError_t simrt_init(void)
 	return simrt_error(init_error);
 }
 
-static CUresult bind_device(int device)
+static CUresult retain(int device)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -86,6 +86,23 @@ static CUresult bind_device(int device)
 	if (!primary[device])
 		result = simrt_driver.cuDevicePrimaryCtxRetain(&primary[device], device);
 	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+CUcontext simrt_primary(int device)
+{
+	cudaError_t error = simrt_context();
+
+	if (!error)
+		error = device >= 0 && device < DEVICES ? simrt_result(retain(device)) :
+			simrt_error(cudaErrorInvalidDevice);
+	return error ? NULL : primary[device];
+}
+
+static CUresult bind_device(int device)
+{
+	CUresult result = retain(device);
+
 	if (!result)
 		result = simrt_driver.cuCtxSetCurrent(primary[device]);
 	bound = !result;
@@ -120,6 +137,35 @@ cudaError_t cudaSetDevice(int device)
 	if (device < 0 || device >= count || device >= DEVICES)
 		return simrt_error(cudaErrorInvalidDevice);
 	return simrt_result(bind_device(device));
+}
+
+/* The device need not become current, but its context is made. */
+cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int flags)
+{
+	return simrt_primary(device) ? cudaSuccess : cudaPeekAtLastError();
+}
+
+cudaError_t cudaGetDeviceFlags(unsigned int *flags)
+{
+	CALL(simrt_driver.cuCtxGetFlags(flags));
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
+{
+	CUcontext context = simrt_primary(peer);
+
+	if (!context)
+		return cudaPeekAtLastError();
+	return simrt_result(simrt_driver.cuCtxEnablePeerAccess(context, flags));
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer)
+{
+	CUcontext context = simrt_primary(peer);
+
+	if (!context)
+		return cudaPeekAtLastError();
+	return simrt_result(simrt_driver.cuCtxDisablePeerAccess(context));
 }
 
 cudaError_t cudaGetDevice(int *device)

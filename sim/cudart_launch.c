@@ -118,12 +118,29 @@ cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const voi
 	return launch_ex(config, f, args, true);
 }
 
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
+/* A cooperative launch is a launch with that attribute. */
+static cudaError_t launch_cooperative(const void *f, dim3 grid, dim3 block, void **args,
+	size_t shared, cudaStream_t stream, bool per_thread)
 {
-	CALL(simrt_driver.cuLaunchHostFunc(stream, function, data));
+	cudaLaunchAttribute cooperative = { .id = cudaLaunchAttributeCooperative,
+		.val = { .cooperative = 1 } };
+	const cudaLaunchConfig_t config = { .gridDim = grid, .blockDim = block,
+		.dynamicSmemBytes = shared, .stream = stream, .attrs = &cooperative,
+		.numAttrs = 1 };
+
+	return launch_ex(&config, f, args, per_thread);
 }
 
-cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t function, void *data)
+cudaError_t cudaLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **args,
+	size_t shared, cudaStream_t stream)
 {
-	CALL(simrt_driver.cuLaunchHostFunc_ptsz(stream, function, data));
+	return launch_cooperative(f, grid, block, args, shared, stream, false);
+}
+
+cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *f, dim3 grid, dim3 block, void **args,
+	size_t shared, cudaStream_t stream);
+cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *f, dim3 grid, dim3 block, void **args,
+	size_t shared, cudaStream_t stream)
+{
+	return launch_cooperative(f, grid, block, args, shared, stream, true);
 }

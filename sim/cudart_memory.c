@@ -24,11 +24,6 @@ cudaError_t cudaFree(void *ptr)
 	CALL(simrt_driver.cuMemFree_v2((CUdeviceptr)ptr));
 }
 
-cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned int flags)
-{
-	CALL(simrt_driver.cuMemHostAlloc(ptr, bytes, flags));
-}
-
 cudaError_t cudaMallocHost(void **ptr, size_t bytes)
 {
 	CALL(simrt_driver.cuMemHostAlloc(ptr, bytes, 0));
@@ -39,51 +34,6 @@ cudaError_t cudaFreeHost(void *ptr)
 	if (!ptr)
 		return simrt_context();
 	CALL(simrt_driver.cuMemFreeHost(ptr));
-}
-
-cudaError_t cudaHostRegister(void *ptr, size_t bytes, unsigned int flags)
-{
-	CALL(simrt_driver.cuMemHostRegister_v2(ptr, bytes, flags));
-}
-
-cudaError_t cudaHostUnregister(void *ptr)
-{
-	CALL(simrt_driver.cuMemHostUnregister(ptr));
-}
-
-cudaError_t cudaHostGetDevicePointer(void **ptr, void *host, unsigned int flags)
-{
-	CALL(simrt_driver.cuMemHostGetDevicePointer_v2((CUdeviceptr *)ptr, host, flags));
-}
-
-cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned int flags)
-{
-	CALL(simrt_driver.cuMemAllocManaged((CUdeviceptr *)ptr, bytes, flags));
-}
-
-cudaError_t cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
-{
-	CALL(simrt_driver.cuMemAllocAsync((CUdeviceptr *)ptr, bytes, stream));
-}
-
-cudaError_t cudaMallocAsync_ptsz(void **ptr, size_t bytes, cudaStream_t stream)
-{
-	CALL(simrt_driver.cuMemAllocAsync_ptsz((CUdeviceptr *)ptr, bytes, stream));
-}
-
-cudaError_t cudaFreeAsync(void *ptr, cudaStream_t stream)
-{
-	CALL(simrt_driver.cuMemFreeAsync((CUdeviceptr)ptr, stream));
-}
-
-cudaError_t cudaFreeAsync_ptsz(void *ptr, cudaStream_t stream)
-{
-	CALL(simrt_driver.cuMemFreeAsync_ptsz((CUdeviceptr)ptr, stream));
-}
-
-cudaError_t cudaMemGetInfo(size_t *unused, size_t *total)
-{
-	CALL(simrt_driver.cuMemGetInfo_v2(unused, total));
 }
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)

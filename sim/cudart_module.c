@@ -37,6 +37,7 @@ struct symbol {
 	const char *name;
 	CUkernel kernel;
 	bool variable;
+	void **managed; /* gets the address of a managed variable */
 };
 
 #define BUCKETS 1024
@@ -107,11 +108,6 @@ void __cudaUnregisterFatBinary(void **handle)
 	pthread_mutex_unlock(&lock);
 }
 
-char __cudaInitModule(void **handle)
-{
-	return simrt_context() == cudaSuccess;
-}
-
 static void add(void **handle, const void *host, const char *name, bool variable)
 {
 	struct symbol *symbol = allocate(sizeof(*symbol));
@@ -138,10 +134,12 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
 	add(handle, host, name, true);
 }
 
+/* The host reaches it through a pointer, which is set when the module is initialized. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
 	int external, size_t bytes, int constant, int global)
 {
-	fprintf(stderr, "cufence simulator: __managed__ variables are not supported (%s)\n", name);
+	add(handle, host, name, true);
+	(*bucket(host))->managed = host;
 }
 
 static struct symbol *find(const void *host, bool variable)
@@ -174,13 +172,31 @@ static CUresult load(struct binary *binary)
 	return result;
 }
 
+char __cudaInitModule(void **handle)
+{
+	struct binary *binary = (struct binary *)handle;
+	bool failed = simrt_context() != cudaSuccess;
+
+	for (size_t i = 0; i < BUCKETS && !failed; i++) {
+		for (struct symbol *s = symbols[i]; s && !failed; s = s->next) {
+			if (s->binary == binary && s->managed)
+				failed = load(binary) ||
+					simrt_driver.cuLibraryGetManaged((CUdeviceptr *)s->managed,
+						NULL, binary->library, s->name);
+		}
+	}
+	return !failed;
+}
+
 cudaError_t simrt_kernel(const void *host, CUfunction *function)
 {
 	struct symbol *symbol = find(host, false);
 	CUresult result;
 
+	/* A handle of the driver's serves as well. */
 	if (!symbol)
-		return simrt_error(cudaErrorInvalidDeviceFunction);
+		return simrt_driver.cuKernelGetFunction(function, (CUkernel)host) ?
+			simrt_error(cudaErrorInvalidDeviceFunction) : cudaSuccess;
 	if (!symbol->kernel) {
 		result = load(symbol->binary);
 		if (!result)
@@ -204,7 +220,10 @@ cudaError_t simrt_variable(const void *host, CUdeviceptr *ptr, size_t *bytes)
 	if (!symbol)
 		return simrt_error(cudaErrorInvalidSymbol);
 	result = load(symbol->binary);
-	if (!result)
+	if (!result && symbol->managed)
+		result = simrt_driver.cuLibraryGetManaged(ptr, bytes, symbol->binary->library,
+			symbol->name);
+	else if (!result)
 		result = simrt_driver.cuLibraryGetGlobal(ptr, bytes, symbol->binary->library,
 			symbol->name);
 	return simrt_error(result ? cudaErrorInvalidSymbol : cudaSuccess);
@@ -215,35 +234,4 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host)
 {
 	*kernel = (cudaKernel_t)host;
 	return cudaSuccess;
-}
-
-cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *host)
-{
-	cudaError_t error = simrt_context();
-	CUfunction function;
-
-	if (!error)
-		error = simrt_kernel(host, &function);
-	if (error)
-		return error;
-	*attributes = (struct cudaFuncAttributes){ .numRegs = 32 };
-	simrt_driver.cuFuncGetAttribute(&attributes->maxThreadsPerBlock,
-		CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
-	simrt_driver.cuFuncGetAttribute(&attributes->ptxVersion, CU_FUNC_ATTRIBUTE_PTX_VERSION,
-		function);
-	return simrt_result(simrt_driver.cuFuncGetAttribute(&attributes->binaryVersion,
-		CU_FUNC_ATTRIBUTE_BINARY_VERSION, function));
-}
-
-cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute attribute, int value)
-{
-	cudaError_t error = simrt_context();
-	CUfunction function;
-
-	if (!error)
-		error = simrt_kernel(host, &function);
-	if (error)
-		return error;
-	return simrt_result(simrt_driver.cuFuncSetAttribute(function,
-		(CUfunction_attribute)attribute, value));
 }
