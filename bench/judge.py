@@ -119,7 +119,8 @@ def print_verdicts(verdicts):
             print(f"{line}{'-':>10} {'-':>22}  NOT MEASURED")
         else:
             both = f"{_number(bar.how, low)} .. {_number(bar.how, high)}"
-            print(f"{line}{_number(bar.how, measured):>10} {both:>22}  {'met' if met else 'MISSED'}")
+            print(f"{line}{_number(bar.how, measured):>10} {both:>22}  "
+                  f"{'met' if met else 'MISSED'}")
     missed = sum(not verdict.met for verdict in verdicts)
     print(f"{len(verdicts) - missed} of {len(verdicts)} bars met")
     return 1 if missed or not verdicts else 0

@@ -52,10 +52,18 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice device)
 	return CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) { *bytes = 1 << 30; return CUDA_SUCCESS; }
-CUresult cuCtxGetCurrent(CUcontext *current) { *current = (CUcontext)&context; return CUDA_SUCCESS; }
+CUresult cuCtxGetCurrent(CUcontext *current)
+{
+	*current = (CUcontext)&context;
+	return CUDA_SUCCESS;
+}
 CUresult cuCtxGetDevice(CUdevice *device) { *device = 0; return CUDA_SUCCESS; }
 CUresult cuCtxGetFlags(unsigned int *flags) { *flags = 0; return CUDA_SUCCESS; }
-CUresult cuKernelGetName(const char **name, CUkernel kernel) { *name = "stub"; return CUDA_SUCCESS; }
+CUresult cuKernelGetName(const char **name, CUkernel kernel)
+{
+	*name = "stub";
+	return CUDA_SUCCESS;
+}
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size)
 {
 	if (index >= (size_t)words)

@@ -60,8 +60,8 @@ def repeat(name, repetitions, scale, profiled):
             submitted = time.monotonic_ns()
             torch.cuda.synchronize()
             end = time.monotonic_ns()
-        print(f"sample {name} {(submitted - start) / count:.2f} {(end - start) / count:.2f} {count}",
-              flush=True)
+        print(f"sample {name} {(submitted - start) / count:.2f} {(end - start) / count:.2f} "
+              f"{count}", flush=True)
 
 
 def main():

@@ -55,7 +55,8 @@ __global__ void sixteen(unsigned long long spin_ns, float *a, const float *b, co
 	size_t ldc, size_t ldd, size_t first, size_t last)
 {
 	if (spin_ns == ~0ull)
-		a[first] = b[last] * (float)alpha + c[n] * (float)beta + d[m + k + lda + ldb + ldc + ldd];
+		a[first] = b[last] * (float)alpha + c[n] * (float)beta +
+			   d[m + k + lda + ldb + ldc + ldd];
 }
 
 static void launch(int i)
@@ -229,7 +230,8 @@ static int run(const char *name, int repetitions, double scale)
 
 		repeat(found, count > 0 ? count : 1, &times);
 		if (i >= 0)
-			printf("sample %s %.2f %.2f %ld\n", name, times.submit / (double)times.rounds,
+			printf("sample %s %.2f %.2f %ld\n", name,
+				times.submit / (double)times.rounds,
 				times.total / (double)times.rounds, times.rounds);
 	}
 	last = cudaGetLastError();

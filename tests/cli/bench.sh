@@ -59,12 +59,15 @@ judged worse 1 "a ratio over its bar" "^launches: full / same .* 1.150 .* MISSED
 
 needs "$build/bench/workload_shared" "$build/bench/libcupti_only.so" "$build/sim/libcupti.so.13"
 nm -D "$build/lib/libcufence.so" | grep -q __asan_init && finish # preloads nothing here
-out=$(python3 "$bench" "$build" --simulated --only calls,a,b,c --rounds 2 --scale 0.01 \
-	--variants bare,host,full,same,kernels --json "$tmp/run.json" 2>"$tmp/err")
+out=$(python3 "$bench" "$build" --simulated --only calls,a,b,c,e --rounds 2 --scale 0.01 \
+	--variants bare,host,full,same,kernels,full-node,same-node --json "$tmp/run.json" 2>"$tmp/err")
 for workload in launch copy record wait query poll launches mixed; do
 	for variant in bare host full same; do
 		has "simulated $workload, $variant" "^$workload +$variant +2 " "$out"
 	done
+done
+for variant in bare host full same full-node same-node; do
+	has "simulated graph, $variant" "^graph +$variant +2 " "$out"
 done
 ok "every variant ran" "$(grep -c 'left out' "$tmp/err")"
 # 32 bytes of a runtime call, 64 of a launch, four pointers, eight scalars and a hash.
