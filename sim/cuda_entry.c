@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cuda_calls.h"
-#include "cuda_state.h"
+#include "cuda_graph.h"
 
 /* Host time of a call that does not wait, ns; the rest is CALL_TIME. */
 static const uint16_t call_time[KIND_COUNT] = {
@@ -76,6 +76,33 @@ static uint64_t cost(const struct sim_call *call, struct thread *thread)
 	return ns;
 }
 
+/*
+ * Calls that may wait for the device or ask it, without a captured stream as an argument: not
+ * while a capture that forbids them is under way (cuThreadExchangeStreamCaptureMode).
+ */
+static bool unsafe_in_capture(const struct sim_call *call)
+{
+	if (call->number < 0)
+		return false;
+	switch (call_types[call->number].kind) {
+	case KIND_ALLOC_DEVICE:
+	case KIND_ALLOC_HOST:
+	case KIND_ALLOC_MANAGED:
+	case KIND_FREE_DEVICE:
+	case KIND_FREE_HOST:
+	case KIND_REGISTER_HOST:
+	case KIND_UNREGISTER_HOST:
+	case KIND_EVENT_QUERY:
+	case KIND_EVENT_SYNC:
+	case KIND_STREAM_QUERY:
+	case KIND_STREAM_SYNC:
+	case KIND_CONTEXT_SYNC:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static struct thread *call_begin(struct sim_call *call)
 {
 	const struct sim_tool *current = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
@@ -97,6 +124,10 @@ static struct thread *call_begin(struct sim_call *call)
 		call->result = CUDA_ERROR_NOT_INITIALIZED;
 	else if (host_is_self())
 		call->result = CUDA_ERROR_NOT_PERMITTED;
+	else if (unsafe_in_capture(call) && capture_forbids(thread))
+		call->result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	else if (context && context->broken)
+		call->result = context->broken;
 	return thread;
 }
 

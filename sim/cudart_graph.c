@@ -297,5 +297,6 @@ cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t nod
 cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle,
 	cudaGraph_t graph, unsigned int value, unsigned int flags)
 {
-	CALL(simrt_driver.cuGraphConditionalHandleCreate(handle, graph, current(), value, flags));
+	CALL(simrt_driver.cuGraphConditionalHandleCreate(
+		(CUgraphConditionalHandle *)handle, graph, current(), value, flags));
 }

@@ -30,9 +30,13 @@ static struct sim_driver {
 	CUresult(*symbol) params; \
 	CUresult(*symbol##suffix) params;
 #include "calls.def"
+#define MORE(symbol, base, since, params, args) CUresult(*symbol) params;
+#define MORE_PT(symbol, base, since, suffix, pt_since, params, args) \
+	CUresult(*symbol) params; \
+	CUresult(*symbol##suffix) params;
+#include "../../sim/cuda_more.def"
 	CUresult (*cuGetProcAddress_v2)(const char *name, void **function, int version,
 		cuuint64_t flags, CUdriverProcAddressQueryResult *status);
-	CUresult (*cuModuleGetFunction)(CUfunction *function, CUmodule module, const char *name);
 	uint64_t (*cufence_sim_clock)(void);
 } drv;
 
@@ -75,8 +79,13 @@ static inline int sim_setup(void **state)
 	*(void **)&drv.symbol = sim_symbol(library, #symbol); \
 	*(void **)&drv.symbol##suffix = sim_symbol(library, #symbol #suffix);
 #include "calls.def"
+#define MORE(symbol, base, since, params, args) \
+	*(void **)&drv.symbol = sim_symbol(library, #symbol);
+#define MORE_PT(symbol, base, since, suffix, pt_since, params, args) \
+	*(void **)&drv.symbol = sim_symbol(library, #symbol); \
+	*(void **)&drv.symbol##suffix = sim_symbol(library, #symbol #suffix);
+#include "../../sim/cuda_more.def"
 	*(void **)&drv.cuGetProcAddress_v2 = sim_symbol(library, "cuGetProcAddress_v2");
-	*(void **)&drv.cuModuleGetFunction = sim_symbol(library, "cuModuleGetFunction");
 	*(void **)&drv.cufence_sim_clock = sim_symbol(library, "cufence_sim_clock");
 	assert_int_equal(drv.cuInit(0), 0);
 	assert_int_equal(drv.cuDevicePrimaryCtxRetain(&context, 0), 0);
@@ -116,6 +125,7 @@ static inline int sim_quiet(void **state)
 		(double)(drv.cufence_sim_clock() - took_from_) / 1e6; \
 	})
 
+#define assert_ok(call) assert_int_equal(call, CUDA_SUCCESS)
 #define assert_waited(call, ms) assert_in_range((unsigned long)TOOK(call), (ms)-1, (ms) + 1)
 #define assert_at_once(call) assert_true(TOOK(call) < 0.2)
 
