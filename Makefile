@@ -225,8 +225,8 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so)
 tests: $(HELPERS)
 $O/tests/helpers/asan: HELPER_FLAGS := -fsanitize=address
-$O/tests/helpers/kills: HELPER_FLAGS := -Itrace $(SANFLAGS)
-$O/tests/helpers/kills: $(TRACE_OBJ)
+$O/tests/helpers/kills $O/tests/helpers/readable: HELPER_FLAGS := -Itrace $(SANFLAGS)
+$O/tests/helpers/kills $O/tests/helpers/readable: $(TRACE_OBJ)
 $O/tests/helpers/failures: HELPER_FLAGS := -Itrace
 $O/tests/helpers/%: tests/helpers/%.c $(wildcard tests/helpers/*.h)
 	$(call say,CC,$<)

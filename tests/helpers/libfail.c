@@ -7,7 +7,7 @@
  *	FAIL_BYTES=N        each mmap of so many bytes
  *	FAIL_REPORT=FILE    gets the number of requests made, when the process ends
  *
- * Requests are mmap, open and fallocate from the recorder's code; all others go by.
+ * Requests are mmap, open, fallocate, pwrite and rename from the recorder's code; others go by.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -72,6 +72,24 @@ EXPORT int fallocate(int fd, int mode, off_t offset, off_t bytes)
 		return -1;
 	}
 	return (int)syscall(SYS_fallocate, fd, mode, offset, bytes);
+}
+
+EXPORT ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
+{
+	if (refuse(__builtin_return_address(0), 0)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return syscall(SYS_pwrite64, fd, bytes, size, offset);
+}
+
+EXPORT int rename(const char *from, const char *to)
+{
+	if (refuse(__builtin_return_address(0), 0)) {
+		errno = EIO;
+		return -1;
+	}
+	return (int)syscall(SYS_rename, from, to);
 }
 
 EXPORT int open(const char *path, int flags, ...)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exits 0 if all traces named can be read to their ends: "cufence dump" without the printing. */
+#include <stdio.h>
+
+#include "reader.h"
+
+int main(int argc, char **argv)
+{
+	const struct record *record;
+	struct trace_reader reader;
+	int rc = argc < 2;
+
+	for (int i = 1; i < argc && !rc; i++) {
+		rc = trace_open(&reader, argv[i]);
+		while (!rc && (rc = trace_next(&reader, &record)) > 0)
+			rc = 0;
+		if (rc)
+			fprintf(stderr, "%s: %s\n", argv[i], reader.error);
+		trace_close(&reader);
+	}
+	return rc ? 1 : 0;
+}
