@@ -62,6 +62,23 @@ static int folder_list(struct trace_folder *folder)
 	return count < 0 ? -1 : rc;
 }
 
+/* What processes leave that were killed while they made their trace; nothing was in it yet. */
+static void remove_unfinished(const struct trace_folder *folder)
+{
+	static const char suffix[] = ".cft.new";
+	DIR *entries = opendir(folder->path);
+	const struct dirent *entry;
+
+	while (entries && (entry = readdir(entries))) {
+		size_t length = strlen(entry->d_name);
+		if (length >= sizeof(suffix) &&
+			!strcmp(entry->d_name + length + 1 - sizeof(suffix), suffix))
+			unlinkat(dirfd(entries), entry->d_name, 0);
+	}
+	if (entries)
+		closedir(entries);
+}
+
 static void folder_release(struct trace_folder *folder, int keep)
 {
 	for (size_t i = 0; i < folder->count; i++) {
@@ -69,6 +86,8 @@ static void folder_release(struct trace_folder *folder, int keep)
 			unlink(folder->trace[i]);
 		free(folder->trace[i]);
 	}
+	if (folder->path)
+		remove_unfinished(folder);
 	if (keep && folder->count)
 		fprintf(stderr, "cufence: the traces are in %s\n", folder->path);
 	else if (folder->path)

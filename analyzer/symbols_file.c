@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int build_id_matches(Dwfl_Module *module, const char *expected)
 {
@@ -35,8 +36,13 @@ struct symbol_file *symbol_file_open(const char *path, const char *build_id)
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.section_address = dwfl_offline_section_address,
 	};
-	struct symbol_file *file = calloc(1, sizeof(*file));
+	struct symbol_file *file;
+	struct stat st;
 
+	/* The path is what a trace says: opening a pipe or a device may wait, or do worse. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
 	file->dwfl = dwfl_begin(&callbacks);

@@ -123,7 +123,7 @@ same "folder removed: nothing said" 0 "$(messages "$tmp/lost")"
 mkdir "$tmp/idle"
 CUFENCE_OUT=$tmp/idle LD_PRELOAD=$preload LD_DEBUG=files LD_DEBUG_OUTPUT=$tmp/files "$helper" nothing
 same "no CUDA: no file" "" "$(ls "$tmp/idle")"
-same "no CUDA: neither CUPTI nor CUDA is loaded" 0 "$(cat "$tmp"/files.* | grep -c 'file=lib\(cupti\|cuda\|gcc_s\)')"
+same "no CUDA: neither CUPTI nor CUDA is loaded" 0 "$(cat "$tmp"/files.* | grep -c 'file=lib\(cupti\|cuda\)')"
 if [ -z "$sanitizer" ]; then
 	cost=$("$helpers/runtimes" 101 "$recorder" "$helper" nothing)
 	[ "$cost" -lt 2000 ]

@@ -40,10 +40,13 @@ same "before the user's" "$(realpath "$build/lib/libcufence.so"):$build/lib/libc
 # A terminal's Ctrl-C goes to both; the program decides, and its trace is still loaded.
 (trap - INT; exec "$cufence" run -- sh -c 'trap "exit 3" TERM; echo up >up; while :; do sleep 0.05; done') >out 2>err &
 pid=$!
-for _ in $(seq 100); do [ -e up ] && break; sleep 0.05; done
+for _ in $(seq 1200); do [ -e up ] && break; sleep 0.05; done
 kill -TERM $pid
 wait $pid
 same "SIGTERM is passed on" 3 "$?"
+
+run 3 "a trace that was not finished" -o unfinished.db -- sh -c 'touch "$CUFENCE_OUT/cufence.1.cft.new"; exit 3'
+same "leaves nothing behind" "" "$(ls | grep '^unfinished.db.traces')"
 
 app=$build/testapps/free_in_loop
 [ -x "$app" ] && [ -e "$build/sim/libcuda.so.1" ] || finish

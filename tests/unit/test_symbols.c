@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "db.h"
@@ -243,6 +244,18 @@ static void a_host_stub_is_no_user_frame(void **state)
 	unlink(DATABASE);
 }
 
+/* A trace may name anything. */
+static void what_is_no_regular_file_is_not_opened(void **state)
+{
+	unlink("test_symbols.pipe");
+	assert_int_equal(mkfifo("test_symbols.pipe", 0600), 0);
+	alarm(10);
+	assert_null(symbol_file_open("test_symbols.pipe", NULL));
+	assert_null(symbol_file_open("/dev/zero", NULL));
+	alarm(0);
+	unlink("test_symbols.pipe");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +267,7 @@ int main(void)
 		cmocka_unit_test(system_libraries_are_known_by_name),
 		cmocka_unit_test(a_site_is_named_after_its_first_user_frame),
 		cmocka_unit_test(a_host_stub_is_no_user_frame),
+		cmocka_unit_test(what_is_no_regular_file_is_not_opened),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
