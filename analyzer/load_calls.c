@@ -36,6 +36,11 @@ struct call_fields loader_fields(const struct loader *loader, const struct loade
 		fields.value[kind] = record->field[i];
 		fields.present |= 1ull << kind;
 	}
+	/* A copy has a field for its direction only where its call does not say it. */
+	if (fields.present & 1ull << FIELD_src && !(fields.present & 1ull << FIELD_direction)) {
+		fields.value[FIELD_direction] = TRAITS_DIRECTION(type->traits);
+		fields.present |= 1ull << FIELD_direction;
+	}
 	return fields;
 }
 

@@ -5,12 +5,23 @@
  * wrappers are defined; runtime rows are checked here.)
  */
 #include <cuda.h>
-#include <cuda_runtime_api.h>
+#include <cudaProfilerTypedefs.h>
 #include <cudaTypedefs.h>
+#include <cuda_profiler_api.h>
+#include <cuda_runtime_api.h>
 
 #include "calls.h"
 
 #define SAME_TYPE(a, b) __builtin_types_compatible_p(a, b)
+
+/* Declared in cuda.h alone. */
+typedef __typeof__(&cuCtxRecordEvent) PFN_cuCtxRecordEvent_v12050;
+typedef __typeof__(&cuCtxWaitEvent) PFN_cuCtxWaitEvent_v12050;
+typedef __typeof__(&cuGreenCtxCreate) PFN_cuGreenCtxCreate_v12040;
+typedef __typeof__(&cuGreenCtxDestroy) PFN_cuGreenCtxDestroy_v12040;
+typedef __typeof__(&cuCtxFromGreenCtx) PFN_cuCtxFromGreenCtx_v12040;
+typedef __typeof__(&cuGreenCtxRecordEvent) PFN_cuGreenCtxRecordEvent_v12040;
+typedef __typeof__(&cuGreenCtxWaitEvent) PFN_cuGreenCtxWaitEvent_v12040;
 
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
 	_Static_assert(SAME_TYPE(PFN_##base##_v##since, CUresult(*) params), #symbol);

@@ -5,10 +5,31 @@
 
 #include "allocation.h"
 #include "collector.h"
+#include "fields.h"
 #include "resolve.h"
 #include "shim.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+/* FIELDS_symbol: how many a row has. */
+#define IN(field, expression) 0,
+#define OUT(field, pointer) 0,
+#define LIST(array, words)
+#define ARGS(function, values, extra)
+#define ATTRIBUTES(config)
+#define COUNT(...) (sizeof((char[]){ __VA_ARGS__ 0 }) - 1)
+enum {
+#define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
+	FIELDS_##symbol = COUNT(fields),
+#define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
+	FIELDS_##symbol = COUNT(fields),
+#include "calls.def"
+};
+#undef IN
+#undef OUT
+#undef LIST
+#undef ARGS
+#undef ATTRIBUTES
 
 /* Used twice in the template: before the call (stage 0) and after it (stage 1). */
 #define IN(field, expression) \
@@ -19,46 +40,100 @@
 	if (call_stage == 1 && (pointer)) \
 		*call_at = (uint64_t)(uintptr_t)*(pointer); \
 	call_at++;
-#define ARGS(values, extra) \
+#define LIST(array, words) \
 	if (call_stage == 1) \
-		frame_launch(&call_frame, call_field[0], values, extra);
+		frame_list(&call_frame, array, words);
+#define ARGS(function, values, extra) \
+	if (call_stage == 1) \
+		frame_launch(&call_frame, (uint64_t)(uintptr_t)(function), values, extra);
+#define ATTRIBUTES(config) \
+	if (call_stage == 1) \
+		read_attributes(&call_frame, config);
+
+/* Those launch attributes that change what is ordered with what (CUlaunchAttributeID). */
+static void read_attributes(struct call_frame *frame, const CUlaunchConfig *config)
+{
+	struct call_attributes *out = &frame->attributes;
+
+	out->event = out->completion_event = 0;
+	for (unsigned i = 0; config && i < config->numAttrs; i++) {
+		const CUlaunchAttributeValue *value = &config->attrs[i].value;
+		switch ((int)config->attrs[i].id) {
+		case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+			if (value->cooperative)
+				out->flags |= LAUNCH_COOPERATIVE;
+			break;
+		case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+			if (value->programmaticStreamSerializationAllowed)
+				out->flags |= LAUNCH_PROGRAMMATIC;
+			break;
+		case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+			out->flags |= LAUNCH_EVENT;
+			out->event = (uint64_t)(uintptr_t)value->programmaticEvent.event;
+			break;
+		case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+			out->flags |= LAUNCH_COMPLETION_EVENT;
+			out->completion_event =
+				(uint64_t)(uintptr_t)value->launchCompletionEvent.event;
+			break;
+		}
+	}
+}
 
 static void before(enum call_kind kind, unsigned traits)
 {
 	if (kind == KIND_INIT)
 		collector_start();
 	/* A context that goes takes CUPTI's records with it. */
-	if (kind == KIND_CONTEXT && (traits & TRAIT_BLOCKS))
+	if (kind == KIND_CONTEXT_DESTROY)
 		collector_flush();
 }
 
 /* With the fields known and the real call still to come. */
-static void ready(enum call_kind kind, const uint64_t *field)
+static void ready(unsigned traits, const uint64_t *field)
 {
-	if (kind == KIND_FREE_DEVICE || kind == KIND_FREE_HOST || kind == KIND_FREE_ASYNC ||
-		kind == KIND_UNREGISTER_HOST)
+	if (traits & TRAIT_FREES)
 		allocation_remove(field[0]);
 }
 
-/* After success. */
-static void after(enum call_kind kind, const uint64_t *field)
+/* Who opens another process's memory is not told how long it is. */
+static uint64_t bytes_at(uint64_t address)
 {
-	if (kind == KIND_ALLOC_DEVICE || kind == KIND_ALLOC_HOST || kind == KIND_ALLOC_MANAGED ||
-		kind == KIND_ALLOC_ASYNC || kind == KIND_REGISTER_HOST)
+	static _Atomic(void *) found;
+	CUresult (*range)(CUdeviceptr *, size_t *, CUdeviceptr);
+	CUdeviceptr base;
+	size_t bytes;
+
+	if (!found)
+		found = driver_symbol("cuMemGetAddressRange_v2");
+	*(void **)&range = found;
+	if (!range || range(&base, &bytes, address) != CUDA_SUCCESS)
+		return 0;
+	return bytes - (address - base);
+}
+
+/* After success. */
+static void after(enum call_kind kind, unsigned traits, uint64_t *field)
+{
+	if (kind == KIND_IPC_OPEN || (kind == KIND_ALLOC_IMPORT && !field[1]))
+		field[1] = bytes_at(field[0]);
+	if (traits & TRAIT_ALLOCATES)
 		allocation_add(field[0], field[1]);
 	if (kind == KIND_MODULE_UNLOAD)
 		function_reset();
 }
 
-/* Its own names start with call_: parameters have the plain ones. */
-#define WRAPPER(name, id, variant, params, args, fields, kind, traits) \
+/*
+ * Its own names start with call_: parameters have the plain ones.  call_field has a place more
+ * than the row has fields: there are rows without any.
+ */
+#define WRAPPER(name, id, variant, count, params, args, fields, kind, traits) \
 	CUresult name params; \
 	EXPORT CUresult name params \
 	{ \
 		CUresult(*call_real) params = (CUresult(*) params)driver_real(id, variant); \
-		uint64_t call_field[CALL_MAX_FIELDS] = { 0 }; \
+		uint64_t call_field[count + 1] = { 0 }; \
 		struct call_frame call_frame; \
-		unsigned call_count; \
 		CUresult call_result; \
 \
 		if (!call_real) \
@@ -72,9 +147,9 @@ static void after(enum call_kind kind, const uint64_t *field)
 			uint64_t *call_at = call_field; \
 			fields \
 			(void)call_stage; \
-			call_count = (unsigned)(call_at - call_field); \
+			(void)call_at; \
 		} \
-		ready(kind, call_field); \
+		ready(traits, call_field); \
 		call_result = call_real args; \
 		if (call_result == CUDA_SUCCESS) { \
 			const int call_stage = 1; \
@@ -82,18 +157,20 @@ static void after(enum call_kind kind, const uint64_t *field)
 			fields \
 			(void)call_stage; \
 			(void)call_at; \
-			after(kind, call_field); \
+			after(kind, traits, call_field); \
 		} \
-		frame_end(&call_frame, (int)call_result, call_field, call_count); \
+		frame_end(&call_frame, (int)call_result, call_field, count); \
 		return call_result; \
 	}
 
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
-	WRAPPER(symbol, CALL_##symbol, VARIANT_LEGACY, params, args, fields, kind, traits)
+	WRAPPER(symbol, CALL_##symbol, VARIANT_LEGACY, FIELDS_##symbol, params, args, fields, \
+		kind, traits)
 #define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
-	WRAPPER(symbol, CALL_##symbol, VARIANT_LEGACY, params, args, fields, kind, traits) \
-	WRAPPER(symbol##suffix, CALL_##symbol, VARIANT_PER_THREAD, params, args, fields, kind, \
-		traits)
+	WRAPPER(symbol, CALL_##symbol, VARIANT_LEGACY, FIELDS_##symbol, params, args, fields, \
+		kind, traits) \
+	WRAPPER(symbol##suffix, CALL_##symbol, VARIANT_PER_THREAD, FIELDS_##symbol, params, args, \
+		fields, kind, traits)
 #include "calls.def"
 
 const struct driver_entry driver_entries[CALL_COUNT][VARIANT_COUNT] = {

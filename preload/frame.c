@@ -39,6 +39,8 @@ int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void 
 	frame->thread = thread;
 	frame->call = (uint16_t)id;
 	frame->launch = 0;
+	frame->list_count = 0;
+	frame->attributes.flags = 0;
 	frame->flags = (uint8_t)(flags | (thread->depth ? CALL_NESTED : 0));
 	if (!thread->depth)
 		thread->site = site_find(thread, frame_address);
@@ -70,11 +72,24 @@ void frame_launch(struct call_frame *frame, uint64_t function, void *const *valu
 	struct thread_state *thread = frame->thread;
 	int saved = errno;
 
+	if (!function)
+		return;
 	thread->busy = 1;
 	arguments_read(&thread->arguments, function_find(thread, function), values, extra);
 	frame->launch = 1;
 	thread->busy = 0;
 	errno = saved;
+}
+
+void frame_list(struct call_frame *frame, const void *array, uint64_t words)
+{
+	uint32_t room = CALL_LIST_WORDS;
+
+	for (unsigned i = 0; i < frame->list_count; i++)
+		room -= frame->list[i].words;
+	if (frame->list_count < CALL_LISTS)
+		frame->list[frame->list_count++] = (struct call_list){
+			array, words < room ? (uint32_t)words : room };
 }
 
 static size_t pointer_bytes(const struct launch_arguments *arguments)
@@ -123,19 +138,57 @@ static void note_poll(const struct call_frame *frame, struct call_record *record
 	thread->poll_used = thread->chunk.used;
 }
 
+/* Everything behind the fields, for a call that is no poll. */
+static size_t tail_bytes(const struct call_frame *frame)
+{
+	const struct launch_arguments *arguments = &frame->thread->arguments;
+	size_t bytes = frame->attributes.flags ? sizeof(frame->attributes) : 0;
+
+	if (frame->launch)
+		bytes += pointer_bytes(arguments) + arguments->word_count * sizeof(uint64_t);
+	for (unsigned i = 0; i < frame->list_count; i++)
+		bytes += frame->list[i].words * sizeof(uint64_t);
+	return bytes;
+}
+
+static void write_tail(const struct call_frame *frame, struct call_record *record, char *at)
+{
+	const struct launch_arguments *arguments = &frame->thread->arguments;
+
+	if (frame->launch) {
+		record->pointer_count = (uint16_t)arguments->pointer_count;
+		memcpy(at, arguments->pointer,
+			arguments->pointer_count * sizeof(arguments->pointer[0]));
+		at += pointer_bytes(arguments);
+		memcpy(at, arguments->word, arguments->word_count * sizeof(uint64_t));
+		at += arguments->word_count * sizeof(uint64_t);
+	}
+	for (unsigned i = 0; i < frame->list_count; i++) {
+		size_t bytes = frame->list[i].words * sizeof(uint64_t);
+
+		if (frame->list[i].array)
+			memcpy(at, frame->list[i].array, bytes);
+		else
+			memset(at, 0, bytes);
+		at += bytes;
+	}
+	if (frame->attributes.flags) {
+		record->head.flags |= CALL_ATTRIBUTES;
+		memcpy(at, &frame->attributes, sizeof(frame->attributes));
+	}
+}
+
 static void write_call(const struct call_frame *frame, uint64_t now, int result,
 	const uint64_t *field, unsigned count)
 {
 	struct thread_state *thread = frame->thread;
-	const struct launch_arguments *arguments = frame->launch ? &thread->arguments : NULL;
 	const struct call_polls polls = { 1, frame->enter };
 	const struct trace_chunk before = thread->chunk;
 	int polling = result == RESULT_NOT_READY, inner = polls_are_last(thread);
-	size_t fields = count * sizeof(*field), tail = polling ? sizeof(polls) : 0;
+	size_t fields = count * sizeof(*field);
+	size_t tail = polling ? sizeof(polls) : tail_bytes(frame);
 	struct call_record *record;
 
-	if (arguments)
-		tail = pointer_bytes(arguments) + arguments->word_count * sizeof(uint64_t);
 	record = thread_reserve(thread, sizeof(*record) + fields + tail, RECORD_CALL);
 	if (!record)
 		return;
@@ -149,18 +202,11 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 	set_duration(record, now - frame->enter);
 	if (fields)
 		memcpy(record->field, field, fields);
-	if (arguments) {
-		char *at = (char *)record->field + fields;
-
-		record->pointer_count = (uint16_t)arguments->pointer_count;
-		memcpy(at, arguments->pointer,
-			arguments->pointer_count * sizeof(arguments->pointer[0]));
-		memcpy(at + pointer_bytes(arguments), arguments->word,
-			arguments->word_count * sizeof(uint64_t));
-	}
 	if (polling) {
 		record->head.flags |= CALL_POLLS;
 		memcpy((char *)record->field + fields, &polls, sizeof(polls));
+	} else {
+		write_tail(frame, record, (char *)record->field + fields);
 	}
 	trace_commit(&thread->chunk);
 	if (polling)

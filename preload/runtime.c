@@ -4,6 +4,7 @@
  * by the driver calls beneath it.  One wrapper per row, variant and major of libcudart, because a
  * process may hold several, exported under the symbol versions that binaries ask for.
  */
+#include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
@@ -72,8 +73,8 @@ static void *runtime_real(int major, enum call_id id, int variant, const char *n
 		WRAPPER(name, id, variant, 13, "@@libcudart.so.13", params, args))
 
 #define RUNTIME(symbol, first, last, params, args) \
-	ALL_MAJORS(symbol, CALL_##symbol, VARIANT_LEGACY, first, last, params, args)
+	ALL_MAJORS(symbol, CALL_##symbol##_##first, VARIANT_LEGACY, first, last, params, args)
 #define RUNTIME_PT(symbol, suffix, first, last, params, args) \
-	ALL_MAJORS(symbol, CALL_##symbol, VARIANT_LEGACY, first, last, params, args) \
-	ALL_MAJORS(symbol##suffix, CALL_##symbol, VARIANT_PER_THREAD, first, last, params, args)
+	ALL_MAJORS(symbol, CALL_##symbol##_##first, VARIANT_LEGACY, first, last, params, args) \
+	ALL_MAJORS(symbol##suffix, CALL_##symbol##_##first, VARIANT_PER_THREAD, first, last, params, args)
 #include "calls.def"

@@ -90,6 +90,14 @@ struct thread_state {
 /* This thread's state. */
 struct thread_state *thread_state(void);
 
+/* Words of the program's that belong to a record: LIST() of calls.def. */
+#define CALL_LISTS 5
+#define CALL_LIST_WORDS 4096       /* in one record, all lists together; more are left out */
+struct call_list {
+	const void *array;         /* NULL: zeros */
+	uint32_t words;
+};
+
 /* One call in progress, on its wrapper's stack. */
 struct call_frame {
 	struct thread_state *thread;
@@ -100,6 +108,9 @@ struct call_frame {
 	uint16_t context;
 	uint8_t flags;             /* enum call_flag */
 	uint8_t launch;            /* thread->arguments are this call's */
+	uint8_t list_count;
+	struct call_list list[CALL_LISTS];
+	struct call_attributes attributes; /* flags 0: none */
 };
 
 /*
@@ -112,6 +123,9 @@ void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsi
 /* Between the two, for a successful launch: reads its parameters (arguments.h). */
 void frame_launch(struct call_frame *frame, uint64_t function, void *const *values,
 	void *const *extra);
+
+/* Likewise: notes a list, which frame_end() copies from the program. */
+void frame_list(struct call_frame *frame, const void *array, uint64_t words);
 
 /* Opens the trace at the first CUDA call of the process; 1 if recording. */
 int shim_start(void);

@@ -5,6 +5,7 @@
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
+#include <cudaProfiler.h>
 #include <cuda_runtime_api.h> /* the generated headers need its types */
 #include <generated_cuda_meta.h>
 #include <stdio.h>
@@ -126,7 +127,7 @@ static struct thread *call_begin(struct sim_call *call)
 		call->result = CUDA_ERROR_NOT_PERMITTED;
 	else if (unsafe_in_capture(call) && capture_forbids(thread))
 		call->result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	else if (context && context->broken)
+	else if (call->number >= 0 && context && context->broken)
 		call->result = context->broken;
 	return thread;
 }
@@ -144,10 +145,11 @@ static CUresult call_end(struct sim_call *call, struct thread *thread)
 	return call->result;
 }
 
-/* The structure has no fields, so NVIDIA's header has none for it. */
+/* Without parameters there is no structure in NVIDIA's header. */
 typedef struct {
 	char none[0];
-} cuCtxSynchronize_params;
+} cuCtxSynchronize_params, cuCtxResetPersistingL2Cache_params, cuProfilerStart_params,
+	cuProfilerStop_params;
 
 #define UNWRAP(...) __VA_ARGS__
 #define ENTRY(entry, symbol, row, pt, pointer, arguments) \

@@ -175,3 +175,14 @@ CUresult do_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUke
 {
 	return do_cuFuncSetAttribute((CUfunction)kernel, attribute, value);
 }
+
+/* A switch for profilers. */
+CUresult do_cuProfilerStart(void)
+{
+	return context_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult do_cuProfilerStop(void)
+{
+	return context_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}

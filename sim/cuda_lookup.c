@@ -6,10 +6,12 @@
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
+#include <cudaProfiler.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "cuda_calls.h"
+#include "sim.h"
 
 struct entry {
 	const char *base;
@@ -40,6 +42,26 @@ static const struct entry entries[] = {
 	{ #base, since, false, symbol }, { #base, pt_since, true, symbol##suffix },
 #include "cuda_more.def"
 };
+
+bool cufence_sim_supports(const char *symbol)
+{
+	static const struct {
+		const char *symbol;
+		void *function; /* NULL: nobody defines it */
+	} rows[] = {
+#define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
+	{ #symbol, (void *)do_##symbol },
+#define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
+	{ #symbol, (void *)do_##symbol },
+#include "calls.def"
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (!strcmp(rows[i].symbol, symbol))
+			return rows[i].function;
+	}
+	return false;
+}
 
 /* known: some variant of that name exists, if only a newer one. */
 static const struct entry *newest(const char *name, int version, bool per_thread, bool *known)

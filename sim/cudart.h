@@ -31,7 +31,11 @@ struct simrt_driver {
 };
 
 /* NVIDIA's header declares the per-thread entry points under the plain names only. */
-#define RUNTIME_PT(symbol, suffix, first, last, params, args) cudaError_t symbol##suffix params;
+#define DECLARE_11(symbol, params)
+#define DECLARE_12(symbol, params)
+#define DECLARE_13(symbol, params) cudaError_t symbol params;
+#define RUNTIME_PT(symbol, suffix, first, last, params, args) \
+	DECLARE_##last(symbol##suffix, params)
 #include "calls.def"
 
 /* Valid after simrt_init() succeeded. */

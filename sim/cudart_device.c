@@ -142,10 +142,10 @@ cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
 
 cudaError_t cudaProfilerStart(void)
 {
-	return simrt_context();
+	CALL(simrt_driver.cuProfilerStart());
 }
 
 cudaError_t cudaProfilerStop(void)
 {
-	return simrt_context();
+	CALL(simrt_driver.cuProfilerStop());
 }

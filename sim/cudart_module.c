@@ -142,6 +142,18 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 	(*bucket(host))->managed = host;
 }
 
+/* In programs a managed variable is what its pointer points to. */
+static struct symbol *find_managed(const void *address)
+{
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (struct symbol *s = symbols[i]; s; s = s->next) {
+			if (s->managed && *s->managed == address)
+				return s;
+		}
+	}
+	return NULL;
+}
+
 static struct symbol *find(const void *host, bool variable)
 {
 	struct symbol *symbol;
@@ -151,6 +163,8 @@ static struct symbol *find(const void *host, bool variable)
 		if (symbol->host == host && symbol->variable == variable)
 			break;
 	}
+	if (!symbol && variable)
+		symbol = find_managed(host);
 	pthread_mutex_unlock(&lock);
 	return symbol;
 }

@@ -72,6 +72,9 @@ struct sim_tool {
 /* Install the one tool, or NULL to remove it.  The structure must stay. */
 void sim_tool_install(const struct sim_tool *tool);
 
+/* Does this driver call of calls.def do anything here?  What does not is in cuda_missing.def. */
+bool cufence_sim_supports(const char *symbol);
+
 /* CUPTI's ids of a context or stream, 0 for an invalid handle. */
 uint32_t sim_context_id(CUcontext context);
 uint32_t sim_stream_id(CUcontext context, CUstream stream, bool per_thread);

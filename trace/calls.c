@@ -6,7 +6,9 @@
 /* A row's fields become a list of enum field_kind; the expressions are dropped unexpanded. */
 #define IN(field, expression) FIELD_##field,
 #define OUT(field, pointer) FIELD_##field,
-#define ARGS(values, extra)
+#define LIST(array, words)
+#define ARGS(function, values, extra)
+#define ATTRIBUTES(config)
 #define COUNT(...) (sizeof((uint8_t[]){ 0, __VA_ARGS__ }) - 1)
 
 const struct call_type call_types[CALL_COUNT] = {
@@ -18,9 +20,10 @@ const struct call_type call_types[CALL_COUNT] = {
 	[CALL_##symbol] = { .name = #symbol, .suffix = #pt, .kind = call_kind, \
 		.traits = call_traits, .field_count = COUNT(fields), .field = { fields } },
 #define RUNTIME(symbol, first, last, params, args) \
-	[CALL_##symbol] = { .name = #symbol, .kind = KIND_RUNTIME, .runtime = 1 },
+	[CALL_##symbol##_##first] = { .name = #symbol, .kind = KIND_RUNTIME, .runtime = 1 },
 #define RUNTIME_PT(symbol, pt, first, last, params, args) \
-	[CALL_##symbol] = { .name = #symbol, .suffix = #pt, .kind = KIND_RUNTIME, .runtime = 1 },
+	[CALL_##symbol##_##first] = { .name = #symbol, .suffix = #pt, .kind = KIND_RUNTIME, \
+		.runtime = 1 },
 #define HOST(symbol, fields, call_kind) \
 	[CALL_##symbol] = { .name = #symbol, .kind = call_kind, .field_count = COUNT(fields), \
 		.field = { fields } },

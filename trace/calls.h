@@ -27,8 +27,8 @@
 	X(FREE_HOST, free_host)          /* ptr */ \
 	X(FREE_ASYNC, free_async)        /* ptr, stream */ \
 	X(UNREGISTER_HOST, unregister_host) /* ptr */ \
-	X(COPY, copy)                    /* dst, src, bytes, direction; default stream */ \
-	X(COPY_ASYNC, copy_async)        /* dst, src, bytes, direction, stream */ \
+	X(COPY, copy)                    /* dst, src, bytes; default stream; of rows: pitches... */ \
+	X(COPY_ASYNC, copy_async)        /* dst, src, bytes, stream */ \
 	X(SET, set)                      /* dst, bytes; default stream */ \
 	X(SET_ASYNC, set_async)          /* dst, bytes, stream */ \
 	X(STREAM_CREATE, stream_create)  /* new_stream, flags (1: non-blocking), priority */ \
@@ -81,9 +81,12 @@
 	X(IPC_EVENT, ipc_event)          /* new_event: of another process */ \
 	X(COPY_PEER, copy_peer)          /* as copy; dst_context, src_context */ \
 	X(COPY_PEER_ASYNC, copy_peer_async) /* as copy_async; dst_context, src_context */ \
-	X(COPY_BATCH, copy_batch)        /* count, stream; lists: dst, src, bytes, attributes */ \
-	X(PREFETCH, prefetch)            /* ptr, bytes, device, stream; or count and lists */ \
-	X(DISCARD, discard)              /* count, stream; lists: ptr, bytes */ \
+	X(COPY_BATCH, copy_batch)        /* stream, count, more; lists of count: dst, src, bytes; \
+					    of more words in all: CUmemcpyAttributes, the first \
+					    copy of each.  count 0: CUDA_MEMCPY3D_BATCH_OP */ \
+	X(PREFETCH, prefetch)            /* ptr, bytes, device, stream; in a batch as discard */ \
+	X(DISCARD, discard)              /* stream, count; lists: ptr, bytes; of more words in \
+					    all: CUmemLocation, the first item of each */ \
 	X(ADVISE, advise)                /* ptr, bytes, type: CUmem_advise, device */ \
 	X(ATTACH, attach)                /* stream, ptr, bytes, flags */ \
 	X(STREAM_VALUE_WAIT, stream_value_wait) /* stream, ptr, value, flags */ \
@@ -120,7 +123,11 @@
 	X(FUNCTION_QUERY, function_query) /* function or module; may load code */ \
 	X(FUNCTION_SET, function_set)    /* function, type: attribute; may load code */ \
 	X(PROFILER_START, profiler_start) \
-	X(PROFILER_STOP, profiler_stop)
+	X(PROFILER_STOP, profiler_stop) \
+	X(MODULE_GLOBAL, module_global)  /* ptr, bytes, module: a variable */ \
+	X(ARRAY_LEVEL, array_level)      /* array: a part of handle, depth: which */ \
+	X(DECOMPRESS, decompress)        /* stream, count; list: CUmemDecompressParams */ \
+	X(LAUNCH_MULTI, launch_multi)    /* count; list: CUDA_LAUNCH_PARAMS, one per device */
 
 enum call_kind {
 #define X(kind, name) KIND_##kind,
@@ -133,7 +140,18 @@ enum call_trait {
 	TRAIT_NONE = 0,
 	TRAIT_BLOCKS = 1 << 0, /* may wait for the device: RECORD_ENTER first */
 	TRAIT_SUBMITS = 1 << 1, /* puts an operation on a stream: CUPTI gives it a correlation id */
+	/* Of a copy without a field for it: none of them is COPY_DEFAULT. */
+	TRAIT_H2D = 1 << 2,
+	TRAIT_D2H = 1 << 3,
+	TRAIT_D2D = 1 << 4,
+	TRAIT_ALLOCATES = 1 << 5, /* fields 0 and 1 are address and bytes of memory it gave */
+	TRAIT_FREES = 1 << 6,  /* field 0 is the address of memory it takes */
 };
+
+/* The direction that traits say. */
+#define TRAITS_DIRECTION(traits) \
+	((traits) & TRAIT_H2D ? COPY_H2D : (traits) & TRAIT_D2H ? COPY_D2H : \
+	 (traits) & TRAIT_D2D ? COPY_D2D : COPY_DEFAULT)
 
 /* What a field of a record holds.  Times never are fields. */
 #define FIELD_KINDS(X) \
@@ -194,6 +212,9 @@ enum field_kind {
 
 _Static_assert(FIELD_KIND_COUNT <= 64, "readers keep a bit per field kind");
 
+/* FIELD_type of cuGraphNodeSetEnabled; value says whether the node is. */
+#define NODE_ENABLED 0x10000
+
 /* FIELD_direction; the numbers are cudaMemcpyKind's. */
 enum copy_direction { COPY_H2H = 0, COPY_H2D, COPY_D2H, COPY_D2D, COPY_DEFAULT };
 
@@ -218,13 +239,13 @@ enum copy_direction { COPY_H2H = 0, COPY_H2D, COPY_D2H, COPY_D2D, COPY_DEFAULT }
 #define STREAM_LEGACY 1
 #define STREAM_PER_THREAD 2
 
-/* Numbers of the rows, CALL_cuMemAlloc_v2 and so on, in the order of calls.def. */
+/* Numbers of the rows, CALL_cuMemAlloc_v2 or CALL_cudaMalloc_11, in the order of calls.def. */
 enum call_id {
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) CALL_##symbol,
 #define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
 	CALL_##symbol,
-#define RUNTIME(symbol, first, last, params, args) CALL_##symbol,
-#define RUNTIME_PT(symbol, suffix, first, last, params, args) CALL_##symbol,
+#define RUNTIME(symbol, first, last, params, args) CALL_##symbol##_##first,
+#define RUNTIME_PT(symbol, suffix, first, last, params, args) CALL_##symbol##_##first,
 #define HOST(symbol, fields, kind) CALL_##symbol,
 #include "calls.def"
 	CALL_COUNT

@@ -131,13 +131,16 @@ enum call_flag {
 	CALL_LONG = 1 << 2,        /* duration is in units of CALL_LONG_UNIT ticks */
 	CALL_FROM_CALLBACK = 1 << 3, /* it bypassed the wrappers; times are the callback's */
 	CALL_POLLS = 1 << 4,       /* stands for several: struct call_polls is the tail */
+	CALL_ATTRIBUTES = 1 << 5,  /* struct call_attributes is the last of the tail */
 };
 #define CALL_LONG_UNIT 4096
 
 /*
  * One finished call.  field[] holds the row's fields of calls.def in order (enum field_kind from
- * the file's RECORD_CALL_TYPE).  Launches carry after them pointer_count struct launch_pointer,
- * padded to 8 bytes, then 8-byte scalar words up to the record's end.
+ * the file's RECORD_CALL_TYPE).  The tail behind them: of launches and kernel nodes pointer_count
+ * struct launch_pointer, padded to 8 bytes, and 8-byte scalar words; then the row's lists
+ * (LIST() of calls.def), which are the last words and as many as fields count and more say (a
+ * row of several lists has count words in each, more in all further ones); then what flags name.
  */
 struct call_record {
 	struct record head;
@@ -160,6 +163,18 @@ struct call_record {
 struct call_polls {
 	uint64_t count;            /* calls, the first included */
 	uint64_t last;             /* ticks at the last one's entry */
+};
+
+/* Launch attributes that change what is ordered with what; cuda.h, CUlaunchAttributeID. */
+enum launch_attribute {
+	LAUNCH_COOPERATIVE = 1 << 0,
+	LAUNCH_PROGRAMMATIC = 1 << 1, /* may start before the one before it in its stream ends */
+	LAUNCH_EVENT = 1 << 2,     /* records event when its blocks say so */
+	LAUNCH_COMPLETION_EVENT = 1 << 3, /* records completion_event when all blocks began */
+};
+struct call_attributes {
+	uint64_t flags;            /* enum launch_attribute */
+	uint64_t event, completion_event;
 };
 
 /* Written before a call that may block, so that a hang shows. */

@@ -18,7 +18,7 @@
 
 /* One microsecond a tick is easy to read: times below are ns of CLOCK_MONOTONIC. */
 static const char header[] =
-	"cufence-trace version=1.0 chunk_size=16384 clock=2 features=0x3 pid=100 parent_pid=1 "
+	"cufence-trace version=1.0 chunk_size=65536 clock=2 features=0x3 pid=100 parent_pid=1 "
 	"start_ns=5000 closed=1 cupti_state=1\n"
 	"chunk thread=0\n";
 
@@ -254,7 +254,7 @@ static void operations_find_their_calls(void **state)
 static void what_is_missing_is_counted(void **state)
 {
 	static char text[] =
-		"cufence-trace version=1.0 chunk_size=16384 clock=2 closed=0 cupti_state=4 "
+		"cufence-trace version=1.0 chunk_size=65536 clock=2 closed=0 cupti_state=4 "
 		"cupti_error=39 dropped_records=12\nchunk thread=0\n"
 		"calltype call=0 kind=2 traits=0 runtime=0 fields=flags name=\"cuInit\"\n"
 		"call cuInit enter=1 duration=1 | flags=0x0\n";
@@ -282,7 +282,7 @@ static void a_damaged_trace_loads_nothing(void **state)
 	make_trace("call cuInit enter=1 duration=1 | flags=0x0\n");
 	file = fopen(TRACE, "r+");
 	/* The first record of the second chunk claims no bytes. */
-	fseek(file, TRACE_HEADER_SIZE + 16384 + (long)sizeof(struct chunk_header), SEEK_SET);
+	fseek(file, TRACE_HEADER_SIZE + 65536 + (long)sizeof(struct chunk_header), SEEK_SET);
 	fputc(0, file);
 	fputc(0, file);
 	fclose(file);

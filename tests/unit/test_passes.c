@@ -37,7 +37,7 @@ static const char *shown(struct mini *m)
 static int64_t launch(struct mini *m, double at, int64_t stream, int64_t site, int64_t kernel,
 	double start, double end)
 {
-	int64_t user = MINI_CALL(m, .type = CALL___cudaLaunchKernel, .at = at, .until = at + 3,
+	int64_t user = MINI_CALL(m, .type = CALL___cudaLaunchKernel_13, .at = at, .until = at + 3,
 		.site = site);
 
 	return MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at + 0.5, .stream = stream,
@@ -47,7 +47,7 @@ static int64_t launch(struct mini *m, double at, int64_t stream, int64_t site, i
 
 static void free_memory(struct mini *m, double at, double until, int64_t site)
 {
-	int64_t user = MINI_CALL(m, .type = CALL_cudaFree, .at = at, .until = until + 1,
+	int64_t user = MINI_CALL(m, .type = CALL_cudaFree_11, .at = at, .until = until + 1,
 		.site = site);
 
 	MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = at + 0.5, .until = until, .parent = user,
@@ -348,7 +348,7 @@ static void sites_of_one_line_are_one_finding(void **state)
 	tiles(m, 1);
 	second = mini_site(m, "smooth", 44);
 	mini_exec(m, "UPDATE call SET site = %lld WHERE type = %d AND id %% 3", (long long)second,
-		CALL_cudaFree);
+		CALL_cudaFree_11);
 	mini_exec(m, "INSERT INTO frame SELECT id, 0, 4096 + id, NULL, function, file, line, 1 "
 		"FROM site");
 	assert_string_equal(shown(m), "blocking-free 9");
@@ -362,7 +362,7 @@ static void a_static_runtime_is_named_by_its_stack(void **state)
 	struct mini *m = *state;
 
 	tiles(m, 1);
-	mini_exec(m, "DELETE FROM call WHERE type = %d", CALL_cudaFree);
+	mini_exec(m, "DELETE FROM call WHERE type = %d", CALL_cudaFree_11);
 	mini_exec(m, "UPDATE call SET parent = NULL, site = 2 WHERE type = %d", CALL_cuMemFree_v2);
 	mini_exec(m, "UPDATE site SET api = 'cudaFree' WHERE line = 44");
 	assert_string_equal(shown(m), "blocking-free 9");

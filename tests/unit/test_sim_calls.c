@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulator has every call of calls.def, and gives out the right variant of each. */
+#include <stdbool.h>
+#include <string.h>
+
 #include "sim_driver.h"
 
 static void *libcuda;
@@ -25,15 +28,52 @@ static unsigned int missing_in(void *library, const char *const *names, size_t c
 
 static void runtime_exports_every_row_under_its_version(void **state)
 {
+	/* Rows that end with an earlier major are of its prototypes only. */
+#define NAMES_11(...)
+#define NAMES_12(...)
+#define NAMES_13(...) __VA_ARGS__
 	static const char *const names[] = {
-#define RUNTIME(symbol, first, last, params, args) #symbol,
-#define RUNTIME_PT(symbol, suffix, first, last, params, args) #symbol, #symbol #suffix,
+#define RUNTIME(symbol, first, last, params, args) NAMES_##last(#symbol,)
+#define RUNTIME_PT(symbol, suffix, first, last, params, args) \
+	NAMES_##last(#symbol, #symbol #suffix,)
 #include "calls.def"
 	};
 	void *library = sim_open("libcudart.so.13");
 
 	assert_non_null(library);
 	assert_int_equal(missing_in(library, names, sizeof(names) / sizeof(*names)), 0);
+}
+
+/* Of both, a row that is in neither or in both fails. */
+static void driver_has_every_row_that_is_not_listed_as_missing(void **state)
+{
+	static const char *const rows[] = {
+#define DRIVER(symbol, base, since, params, args, fields, kind, traits) #symbol,
+#define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
+	#symbol,
+#include "calls.def"
+	};
+	static const char missing[] =
+#define MISSING(symbol) " " #symbol " "
+#include "../../sim/cuda_missing.def"
+		;
+	bool (*supports)(const char *symbol);
+	unsigned int wrong = 0, lacking = 0;
+
+	*(void **)&supports = sim_symbol(libcuda, "cufence_sim_supports");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char word[128];
+
+		snprintf(word, sizeof(word), " %s ", rows[i]);
+		lacking += !supports(rows[i]);
+		if (supports(rows[i]) != !!strstr(missing, word))
+			continue;
+		fprintf(stderr, "%s is %s\n", rows[i], supports(rows[i]) ?
+			"supported and listed as missing" : "neither supported nor listed");
+		wrong++;
+	}
+	printf("%zu rows, %u of them not supported\n", sizeof(rows) / sizeof(*rows), lacking);
+	assert_int_equal(wrong, 0);
 }
 
 static void missing_runtime_calls_say_that_they_are(void **state)
@@ -99,6 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runtime_exports_every_row_under_its_version),
+		cmocka_unit_test(driver_has_every_row_that_is_not_listed_as_missing),
 		cmocka_unit_test(missing_runtime_calls_say_that_they_are),
 		cmocka_unit_test(lookup_of_every_row_gives_its_exported_symbol),
 		cmocka_unit_test(lookup_gives_the_newest_variant_that_is_not_newer),
