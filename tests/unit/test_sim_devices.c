@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two simulated devices, contexts, and launches with attributes. */
+#include "sim_driver.h"
+
+static CUcontext context[2];
+static CUstream stream[2];
+static CUdeviceptr memory[2];
+
+static int setup(void **state)
+{
+	setenv("CUFENCE_SIM_DEVICES", "2", 1);
+	sim_setup(state);
+	for (int i = 0; i < 2; i++) {
+		assert_ok(drv.cuDevicePrimaryCtxRetain(&context[i], i));
+		drv.cuCtxSetCurrent(context[i]);
+		stream[i] = stream_create(CU_STREAM_NON_BLOCKING);
+		drv.cuMemAlloc_v2(&memory[i], 1 << 20);
+	}
+	return drv.cuCtxSetCurrent(context[0]);
+}
+
+static int quiet(void **state)
+{
+	drv.cuCtxSetCurrent(context[1]);
+	sim_quiet(state);
+	drv.cuCtxSetCurrent(context[0]);
+	return sim_quiet(state);
+}
+
+static void freeing_waits_for_the_device_that_owns_the_memory(void **state)
+{
+	CUdeviceptr mine, theirs;
+
+	drv.cuMemAlloc_v2(&mine, 10);
+	drv.cuCtxSetCurrent(context[1]);
+	drv.cuMemAlloc_v2(&theirs, 10);
+	drv.cuCtxSetCurrent(context[0]);
+	spin(stream[1], 40 * MS);
+	assert_at_once(drv.cuMemFree_v2(mine));
+	assert_at_once(drv.cuCtxSynchronize());
+	assert_waited(drv.cuMemFree_v2(theirs), 40);
+}
+
+static void freeing_host_memory_waits_for_both(void **state)
+{
+	void *host;
+
+	drv.cuMemAllocHost_v2(&host, 10);
+	spin(stream[1], 40 * MS);
+	assert_waited(drv.cuMemFreeHost(host), 40);
+}
+
+static void streams_run_on_their_own_device(void **state)
+{
+	CUdevice device;
+
+	spin(stream[1], 40 * MS);
+	assert_at_once(drv.cuCtxSynchronize());
+	assert_ok(drv.cuStreamGetDevice(stream[1], &device));
+	assert_int_equal(device, 1);
+	assert_waited(drv.cuStreamSynchronize(stream[1]), 40);
+}
+
+static void events_are_recorded_on_their_own_device_and_waited_for_anywhere(void **state)
+{
+	CUevent event;
+
+	drv.cuEventCreate(&event, 0);
+	assert_int_equal(drv.cuEventRecord(event, stream[1]), CUDA_ERROR_INVALID_HANDLE);
+	spin(stream[0], 40 * MS);
+	drv.cuEventRecord(event, stream[0]);
+	assert_ok(drv.cuStreamWaitEvent(stream[1], event, 0));
+	assert_waited(drv.cuStreamSynchronize(stream[1]), 40);
+}
+
+static void peer_copy_is_serialized_with_everything_but_does_not_wait(void **state)
+{
+	spin(stream[0], 20 * MS);
+	spin(stream[1], 40 * MS);
+	assert_at_once(drv.cuMemcpyPeer(memory[1], context[1], memory[0], context[0], 4096));
+	spin(stream[0], 10 * MS);
+	assert_waited(drv.cuStreamSynchronize(stream[0]), 50);
+	spin(stream[1], 40 * MS);
+	assert_at_once(drv.cuMemcpyPeerAsync(memory[1], context[1], memory[0], context[0], 4096,
+		stream[0]));
+	assert_at_once(drv.cuStreamSynchronize(stream[0]));
+}
+
+static void other_devices_memory_needs_peer_access(void **state)
+{
+	assert_int_equal(drv.cuMemsetD8_v2(memory[1], 0, 16), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(drv.cuCtxDisablePeerAccess(context[1]), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+	assert_ok(drv.cuCtxEnablePeerAccess(context[1], 0));
+	assert_int_equal(drv.cuCtxEnablePeerAccess(context[1], 0),
+		CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+	assert_ok(drv.cuMemsetD8_v2(memory[1], 0, 16));
+	assert_ok(drv.cuCtxDisablePeerAccess(context[1]));
+}
+
+static void contexts_are_pushed_and_destroyed(void **state)
+{
+	CUcontext made, current;
+	CUdeviceptr ptr;
+
+	assert_ok(drv.cuCtxCreate_v2(&made, 0, 0));
+	assert_ok(drv.cuCtxGetCurrent(&current));
+	assert_ptr_equal(current, made);
+	spin(stream_create(0), 40 * MS);
+	assert_waited(drv.cuCtxDestroy_v2(made), 40);
+	assert_ok(drv.cuCtxGetCurrent(&current));
+	assert_ptr_equal(current, context[0]);
+	assert_int_equal(drv.cuCtxSetCurrent(made), CUDA_ERROR_INVALID_CONTEXT);
+	assert_ok(drv.cuCtxPushCurrent_v2(context[1]));
+	assert_ok(drv.cuCtxPopCurrent_v2(&current));
+	assert_ok(drv.cuCtxPopCurrent_v2(&current));
+	assert_int_equal(drv.cuMemAlloc_v2(&ptr, 1), CUDA_ERROR_INVALID_CONTEXT);
+	drv.cuCtxSetCurrent(context[0]);
+}
+
+static void stack_limit_waits_for_everything(void **state)
+{
+	size_t bytes;
+
+	spin(stream[0], 40 * MS);
+	assert_waited(drv.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096), 40);
+	assert_ok(drv.cuCtxGetLimit(&bytes, CU_LIMIT_STACK_SIZE));
+	assert_int_equal(bytes, 4096);
+}
+
+static CUresult launch_with(CUlaunchAttribute attribute, uint64_t ns)
+{
+	CUlaunchConfig config = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1,
+		.blockDimY = 1, .blockDimZ = 1, .hStream = stream[0], .attrs = &attribute,
+		.numAttrs = 1 };
+
+	return drv.cuLaunchKernelEx(&config, spin_function, (void *[]){ &ns }, NULL);
+}
+
+static void programmatic_launches_overlap_and_what_follows_waits_for_both(void **state)
+{
+	CUlaunchAttribute attribute = {
+		.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+		.value = { .programmaticStreamSerializationAllowed = 1 } };
+
+	spin(stream[0], 40 * MS);
+	assert_ok(launch_with(attribute, 20 * MS));
+	spin(stream[0], 10 * MS);
+	assert_waited(drv.cuStreamSynchronize(stream[0]), 50);
+}
+
+static void launch_completion_event_comes_when_the_kernel_starts(void **state)
+{
+	CUlaunchAttribute attribute = { .id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT };
+	CUevent event;
+
+	drv.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+	attribute.value.launchCompletionEvent.event = event;
+	spin(stream[0], 20 * MS);
+	assert_ok(launch_with(attribute, 40 * MS));
+	assert_waited(drv.cuEventSynchronize(event), 20);
+	assert_waited(drv.cuStreamSynchronize(stream[0]), 40);
+}
+
+static void callback(CUstream in, CUresult result, void *data)
+{
+	*(_Atomic int *)data = result == CUDA_SUCCESS && in == stream[0];
+}
+
+static void callbacks_get_their_stream_and_hold_it(void **state)
+{
+	static _Atomic int called;
+
+	spin(stream[0], 20 * MS);
+	assert_at_once(drv.cuStreamAddCallback(stream[0], callback, (void *)&called, 0));
+	assert_waited(drv.cuStreamSynchronize(stream[0]), 20);
+	assert_true(called);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, quiet)
+	const struct CMUnitTest tests[] = {
+		TEST(freeing_waits_for_the_device_that_owns_the_memory),
+		TEST(freeing_host_memory_waits_for_both),
+		TEST(streams_run_on_their_own_device),
+		TEST(events_are_recorded_on_their_own_device_and_waited_for_anywhere),
+		TEST(peer_copy_is_serialized_with_everything_but_does_not_wait),
+		TEST(other_devices_memory_needs_peer_access),
+		TEST(contexts_are_pushed_and_destroyed),
+		TEST(stack_limit_waits_for_everything),
+		TEST(programmatic_launches_overlap_and_what_follows_waits_for_both),
+		TEST(launch_completion_event_comes_when_the_kernel_starts),
+		TEST(callbacks_get_their_stream_and_hold_it),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
