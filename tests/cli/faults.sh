@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whatever goes wrong, the program behaves as without the recorder, and the trace says what is
 # missing of it: programs that end badly, disks that fill, memory that is refused, CUPTI that errs.
+# ON_GPU=1 takes this machine's CUDA instead of the simulated one.
 . "$(dirname "$0")/lib.sh" "$@"
 helpers=$build/tests/helpers
 helper=$helpers/faults
 cufence=$build/bin/cufence
 needs "$build/lib/libcufence.so" "$helper" "$build/sim/libcuda.so.1"
-export LD_LIBRARY_PATH=$build/sim
+libraries=$build/sim
+[ -z "${ON_GPU:-}" ] || libraries=${LD_LIBRARY_PATH:-}
+export LD_LIBRARY_PATH=$libraries
 recorder=$build/lib/libcufence.so
 sanitizer=
 nm -D "$recorder" | grep -q __asan_init && sanitizer=$(${CC:-gcc} -print-file-name=libasan.so)
@@ -196,7 +199,7 @@ ok "killed while writing: three quarters of the moments" $?
 LD_PRELOAD=$preload CUFENCE_OUT=$tmp/kills timeout -s KILL 0.1 "$helpers/flood" 4 125000 "$tmp/kills/account"
 reads "$tmp/kills"
 ok "killed while writing: dump reads it" $?
-export LD_LIBRARY_PATH=$build/sim
+export LD_LIBRARY_PATH=$libraries
 unset CUFENCE_CUPTI
 
 # --- CUPTI ---
