@@ -46,6 +46,64 @@ EARLY static int same(const char *a, const char *b)
 	return *a == *b;
 }
 
+/*
+ * Places in driver_entries, found by name and by the real function's address.  Filled at the
+ * first use by whoever comes, all of it before the answer: every thread puts the same place into
+ * the same slot, so that several at once do no harm and none waits.  Slots hold place + 1.
+ */
+#define PLACES (CALL_COUNT * VARIANT_COUNT)
+#define SLOTS 4096u
+_Static_assert(PLACES < SLOTS / 2, "a table more than half full is slow");
+
+struct place_table {
+	uint16_t slot[SLOTS];
+	int filled;
+};
+static struct place_table by_name, by_address;
+
+EARLY static const struct driver_entry *entry_at(unsigned place)
+{
+	return &driver_entries[place / VARIANT_COUNT][place % VARIANT_COUNT];
+}
+
+EARLY static uint32_t name_hash(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	while (*name)
+		hash = (hash ^ (uint8_t)*name++) * 16777619u;
+	return hash ^ hash >> 15;
+}
+
+EARLY static uint32_t address_hash(const void *address)
+{
+	return (uint32_t)((uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15u >> 40);
+}
+
+EARLY static void put_place(struct place_table *table, uint32_t hash, unsigned place)
+{
+	for (uint32_t i = hash % SLOTS;; i = (i + 1) % SLOTS) {
+		unsigned found = __atomic_load_n(&table->slot[i], __ATOMIC_RELAXED);
+
+		if (found == place + 1)
+			return;
+		if (found)
+			continue;
+		__atomic_store_n(&table->slot[i], (uint16_t)(place + 1), __ATOMIC_RELAXED);
+		return;
+	}
+}
+
+EARLY static void fill_by_name(void)
+{
+	if (__atomic_load_n(&by_name.filled, __ATOMIC_ACQUIRE))
+		return;
+	for (unsigned place = 0; place < PLACES; place++)
+		if (entry_at(place)->name)
+			put_place(&by_name, name_hash(entry_at(place)->name), place);
+	__atomic_store_n(&by_name.filled, 1, __ATOMIC_RELEASE);
+}
+
 EARLY static void *own_wrapper(const char *name, void ***real)
 {
 	if (same(name, "cuGetProcAddress")) {
@@ -56,14 +114,14 @@ EARLY static void *own_wrapper(const char *name, void ***real)
 		*real = &real_get_proc_v2;
 		return (void *)cuGetProcAddress_v2;
 	}
-	for (unsigned id = 0; id < CALL_COUNT; id++) {
-		for (unsigned variant = 0; variant < VARIANT_COUNT; variant++) {
-			const struct driver_entry *entry = &driver_entries[id][variant];
-			if (entry->name && same(entry->name, name)) {
-				*real = &driver_reals[id][variant];
-				return entry->wrapper;
-			}
-		}
+	fill_by_name();
+	for (uint32_t i = name_hash(name) % SLOTS; by_name.slot[i]; i = (i + 1) % SLOTS) {
+		unsigned place = by_name.slot[i] - 1u;
+
+		if (!same(entry_at(place)->name, name))
+			continue;
+		*real = &driver_reals[place / VARIANT_COUNT][place % VARIANT_COUNT];
+		return entry_at(place)->wrapper;
 	}
 	return NULL;
 }
@@ -131,16 +189,35 @@ void *runtime_resolve(int major, const char *name)
 	return real ? real : resolve_real_dlsym()(RTLD_NEXT, name);
 }
 
+static void *real_at(unsigned place)
+{
+	return driver_real((enum call_id)(place / VARIANT_COUNT), (int)(place % VARIANT_COUNT));
+}
+
+static void fill_by_address(void)
+{
+	if (__atomic_load_n(&by_address.filled, __ATOMIC_ACQUIRE))
+		return;
+	for (unsigned place = 0; place < PLACES; place++) {
+		const void *real = entry_at(place)->name ? real_at(place) : NULL;
+
+		if (real)
+			put_place(&by_address, address_hash(real), place);
+	}
+	__atomic_store_n(&by_address.filled, 1, __ATOMIC_RELEASE);
+}
+
 void *wrapper_of(const void *real)
 {
-	for (unsigned id = 0; id < CALL_COUNT; id++)
-		for (int variant = 0; variant < VARIANT_COUNT; variant++)
-			if (driver_entries[id][variant].name &&
-				driver_real(id, variant) == real)
-				return driver_entries[id][variant].wrapper;
 	if (real == real_get_proc)
 		return (void *)cuGetProcAddress;
-	return real == real_get_proc_v2 ? (void *)cuGetProcAddress_v2 : NULL;
+	if (real == real_get_proc_v2)
+		return (void *)cuGetProcAddress_v2;
+	fill_by_address();
+	for (uint32_t i = address_hash(real) % SLOTS; by_address.slot[i]; i = (i + 1) % SLOTS)
+		if (real_at(by_address.slot[i] - 1u) == real)
+			return entry_at(by_address.slot[i] - 1u)->wrapper;
+	return NULL;
 }
 
 /* Most are asked for before the first call opens the trace. */
