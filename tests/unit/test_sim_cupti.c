@@ -43,6 +43,7 @@ static union {
 	CUpti_ActivityMemcpy6 copy;
 	CUpti_ActivityMemset4 set;
 	CUpti_ActivityOverhead3 overhead;
+	CUpti_ActivityGraphTrace2 graph;
 } records[RECORDS];
 static size_t record_count;
 static size_t buffer_size = 1 << 16;
@@ -267,6 +268,47 @@ static void small_buffers_are_filled_one_after_the_other(void **state)
 		assert_true(records[i].kernel.start > records[i - 1].kernel.end);
 }
 
+static CUgraphExec two_kernels(void)
+{
+	uint64_t ns = 1 * MS;
+	CUDA_KERNEL_NODE_PARAMS_v2 params = { .func = spin_function, .gridDimX = 1, .gridDimY = 1,
+		.gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1,
+		.kernelParams = (void *[]){ &ns } };
+	CUgraphExec exec;
+	CUgraphNode node;
+	CUgraph graph;
+
+	assert_ok(drv.cuGraphCreate(&graph, 0));
+	assert_ok(drv.cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+	assert_ok(drv.cuGraphAddKernelNode_v2(&node, graph, &node, 1, &params));
+	assert_ok(drv.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	return exec;
+}
+
+static void graphs_are_seen_by_their_nodes_or_as_a_whole(void **state)
+{
+	CUgraphExec exec = two_kernels();
+
+	assert_ok(drv.cuGraphLaunch(exec, NULL));
+	drv.cuCtxSynchronize();
+	cupti.flush(0);
+	assert_int_equal(record_count, 2);
+	assert_int_equal(records[0].kernel.correlationId, records[1].kernel.correlationId);
+	assert_int_not_equal(records[0].kernel.graphNodeId, 0);
+	assert_int_not_equal(records[0].kernel.graphNodeId, records[1].kernel.graphNodeId);
+	record_count = 0;
+	assert_int_equal(cupti.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), 0);
+	assert_ok(drv.cuGraphLaunch(exec, NULL));
+	spin(NULL, 10);
+	drv.cuCtxSynchronize();
+	cupti.flush(0);
+	assert_int_equal(cupti.disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), 0);
+	assert_int_equal(record_count, 2);
+	assert_int_equal(records[0].head.kind, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+	assert_in_range(records[0].graph.end - records[0].graph.start, 2 * MS, 2 * MS + 100000);
+	assert_int_equal(records[1].head.kind, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, fresh)
@@ -279,6 +321,7 @@ int main(void)
 		TEST(nothing_is_recorded_of_a_disabled_kind),
 		TEST(records_without_a_buffer_are_counted_as_dropped),
 		TEST(small_buffers_are_filled_one_after_the_other),
+		TEST(graphs_are_seen_by_their_nodes_or_as_a_whole),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# tests/cli/repeat.sh BUILD: on the simulated device a program with one host thread leaves the same
+# trace every time, but for the numbers that the system gives to processes and threads.
+. "$(dirname "$0")/lib.sh" "$@"
+cufence=$build/bin/cufence
+apps=$(cd "$(dirname "$0")/../../testapps" && pwd)
+needs "$cufence" "$build/sim/libcuda.so.1" "$build/lib/libcufence.so"
+# With addresses chosen anew in each run no two traces could be the same.
+setarch -R true 2>/dev/null || { echo "addresses cannot be fixed here"; finish; }
+preload=$build/lib/libcufence.so
+asan=$(ldd "$preload" | awk '/libasan/ { print $3 }')
+
+trace() { # PROGRAM: its normalized trace
+	rm -rf "$tmp/out" && mkdir "$tmp/out"
+	CUFENCE_OUT=$tmp/out LD_LIBRARY_PATH=$build/sim LD_PRELOAD="$asan $preload" \
+		timeout 60 setarch -R "$1" >/dev/null 2>&1
+	"$cufence" dump "$tmp"/out/*.cft 2>&1 | sed -E 's/\b(pid|parent_pid|thread)=[0-9]+/\1=N/g'
+}
+
+for source in "$apps"/*.cu; do
+	name=$(basename "$source" .cu)
+	grep -qE 'std::thread|pthread_create' "$source" && continue
+	[ -x "$build/testapps/$name" ] || continue
+	first=$(trace "$build/testapps/$name")
+	has "$name: leaves a trace" '^call ' "$first"
+	same "$name: twice the same trace" "$first" "$(trace "$build/testapps/$name")"
+done
+finish
