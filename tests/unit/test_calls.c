@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* calls.def and passed.def together say something about every driver call that cudart asks for. */
+#include <fnmatch.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "calls.h"
+
+enum { PER_THREAD = 2 }; /* flags of cuGetProcAddress */
+
+static const struct row {
+	const char *base;
+	int since, flags;
+} rows[] = {
+#define DRIVER(symbol, base, since, params, args, fields, kind, traits) { #base, since, 0 },
+#define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
+	{ #base, since, 0 }, { #base, pt_since, PER_THREAD },
+#include "calls.def"
+};
+
+static const struct passed {
+	const char *pattern, *reason;
+} passed[] = {
+#define PASSED(pattern, reason) { #pattern, reason },
+#include "passed.def"
+};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static int is_row(const struct row *wanted)
+{
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (!strcmp(rows[i].base, wanted->base) && rows[i].since == wanted->since &&
+			rows[i].flags == wanted->flags)
+			return 1;
+	return 0;
+}
+
+static const struct passed *passed_as(const char *name)
+{
+	for (size_t i = 0; i < COUNT(passed); i++)
+		if (!fnmatch(passed[i].pattern, name, 0))
+			return &passed[i];
+	return NULL;
+}
+
+static FILE *open_entry_points(void)
+{
+	const char *folder = getenv("TEST_DATA");
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/cudart13_entry_points.txt",
+		folder ? folder : "tests/data");
+	return fopen(path, "r");
+}
+
+static void every_entry_point_is_wrapped_or_passed_through_for_a_reason(void **state)
+{
+	char line[256], name[128], last[128] = "";
+	unsigned names[2] = { 0 }, wrong = 0;
+	FILE *file = open_entry_points();
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		struct row wanted = { .base = name };
+		const struct passed *reason;
+		int wrapped;
+
+		if (sscanf(line, "%127s %d %d", name, &wanted.since, &wanted.flags) != 3)
+			continue;
+		wrapped = is_row(&wanted);
+		reason = passed_as(name);
+		if (wrapped == !!reason) {
+			printf("%s %d/%d: %s\n", name, wanted.since, wanted.flags, wrapped
+				? "a row, and in passed.def" : "no row, not in passed.def");
+			wrong++;
+		}
+		if (strcmp(name, last))
+			names[wrapped]++;
+		strcpy(last, name);
+	}
+	fclose(file);
+	assert_int_equal(wrong, 0);
+	assert_true(names[0] + names[1] > 300);
+	printf("calls.def: %d rows; of %u names cudart asks for: %u wrapped, %u passed through\n",
+		CALL_COUNT, names[0] + names[1], names[1], names[0]);
+}
+
+static void no_row_is_passed_through(void **state)
+{
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (passed_as(rows[i].base))
+			fail_msg("%s is a row, and '%s' of passed.def", rows[i].base,
+				passed_as(rows[i].base)->pattern);
+}
+
+static void every_reason_is_one(void **state)
+{
+	for (size_t i = 0; i < COUNT(passed); i++)
+		assert_true(strlen(passed[i].reason) > 8);
+}
+
+static void fields_fit(void **state)
+{
+	for (unsigned i = 0; i < CALL_COUNT; i++) {
+		uint64_t seen = 0;
+
+		assert_true(call_types[i].field_count <= CALL_MAX_FIELDS);
+		for (unsigned f = 0; f < call_types[i].field_count; f++) {
+			uint64_t bit = 1ull << call_types[i].field[f];
+			if (seen & bit && call_types[i].field[f] != FIELD_event)
+				fail_msg("%s has two of '%s'", call_types[i].name,
+					field_names[call_types[i].field[f]]);
+			seen |= bit;
+		}
+	}
+}
+
+/* 32 bytes and 8 per field: what happens often stays within 64. */
+static void frequent_records_are_small(void **state)
+{
+	for (unsigned i = 0; i < CALL_COUNT; i++) {
+		const struct call_type *type = &call_types[i];
+		int rows_or_array = 0;
+
+		for (unsigned f = 0; f < type->field_count; f++)
+			rows_or_array |= type->field[f] == FIELD_width ||
+				type->field[f] == FIELD_dst_array ||
+				type->field[f] == FIELD_src_array;
+		if ((type->kind == KIND_COPY_ASYNC && !rows_or_array) ||
+			type->kind == KIND_LAUNCH || type->kind == KIND_EVENT_RECORD ||
+			type->kind == KIND_STREAM_WAIT || type->kind == KIND_GRAPH_LAUNCH ||
+			type->kind == KIND_ALLOC_ASYNC || type->kind == KIND_FREE_ASYNC)
+			assert_in_range(type->field_count, 1, 4);
+	}
+}
+
+/* What TRAIT_ALLOCATES and TRAIT_FREES promise about the first fields. */
+static void memory_comes_first(void **state)
+{
+	for (unsigned i = 0; i < CALL_COUNT; i++) {
+		const struct call_type *type = &call_types[i];
+
+		if (type->traits & (TRAIT_ALLOCATES | TRAIT_FREES))
+			assert_int_equal(type->field[0], FIELD_ptr);
+		if (type->traits & TRAIT_ALLOCATES)
+			assert_int_equal(type->field[1], FIELD_bytes);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_entry_point_is_wrapped_or_passed_through_for_a_reason),
+		cmocka_unit_test(no_row_is_passed_through),
+		cmocka_unit_test(every_reason_is_one),
+		cmocka_unit_test(fields_fit),
+		cmocka_unit_test(frequent_records_are_small),
+		cmocka_unit_test(memory_comes_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
