@@ -62,7 +62,7 @@ static int compare_announcement(const void *a, const void *b)
 	return (p->exit == UINT64_MAX) - (q->exit == UINT64_MAX);
 }
 
-/* Order of return, within a thread; equal times keep the order of the file. */
+/* Order of return, within a thread; equal times keep the order of the trace. */
 static int compare_return(const void *a, const void *b)
 {
 	const struct loaded_call *p = a, *q = b;
@@ -73,7 +73,7 @@ static int compare_return(const void *a, const void *b)
 		return p->exit < q->exit ? -1 : 1;
 	if (p->exit == UINT64_MAX) /* the inner one of two that never returned was entered last */
 		return p->enter > q->enter ? -1 : p->enter < q->enter;
-	return p->record < q->record ? -1 : p->record > q->record;
+	return p->sequence < q->sequence ? -1 : p->sequence > q->sequence;
 }
 
 /* Drops enter records whose call returned. */

@@ -171,6 +171,7 @@ static int add_call(struct loader *loader, const struct record *record)
 		return -1;
 	p->call = more;
 	more[p->call_count] = (struct loaded_call){
+		.sequence = (uint32_t)p->call_count,
 		.record = record, .enter = enter,
 		.exit = returned ? enter + call_duration(call) : UINT64_MAX,
 		.thread = thread_row(loader, p->reader.thread),

@@ -25,6 +25,7 @@
 struct loaded_call {
 	const struct record *record; /* struct call_record, or enter_record if it never returned */
 	uint64_t enter, exit;        /* ticks; exit UINT64_MAX: it never returned */
+	uint32_t sequence;           /* in the order of the trace */
 	uint32_t parent;             /* index + 1, 0: none */
 	uint32_t thread;             /* row */
 	uint32_t context;            /* row */

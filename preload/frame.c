@@ -102,8 +102,9 @@ static size_t pointer_bytes(const struct launch_arguments *arguments)
 
 static int polls_are_last(const struct thread_state *thread)
 {
-	return thread->chunk.header == thread->poll_chunk &&
-	       thread->chunk.used == thread->poll_used;
+	/* A forked child still has its parent's window mapped. */
+	return thread->generation == shim.generation &&
+	       thread->chunk.written == thread->poll_written;
 }
 
 /* 1: counted in the record of the poll before.  Reading the clock would double the cost. */
@@ -134,8 +135,7 @@ static void note_poll(const struct call_frame *frame, struct call_record *record
 
 	memset(thread->poll, 0, (inner ? depth : POLL_DEPTH) * sizeof(thread->poll[0]));
 	thread->poll[depth] = (struct last_poll){ record, handle, frame->site, frame->call };
-	thread->poll_chunk = thread->chunk.header;
-	thread->poll_used = thread->chunk.used;
+	thread->poll_written = thread->chunk.written;
 }
 
 /* Everything behind the fields, for a call that is no poll. */
@@ -183,7 +183,7 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 {
 	struct thread_state *thread = frame->thread;
 	const struct call_polls polls = { 1, frame->enter };
-	const struct trace_chunk before = thread->chunk;
+	uint32_t used_before = thread->chunk.used; /* less afterwards: the window was emptied */
 	int polling = result == RESULT_NOT_READY, inner = polls_are_last(thread);
 	size_t fields = count * sizeof(*field);
 	size_t tail = polling ? sizeof(polls) : tail_bytes(frame);
@@ -211,8 +211,7 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 	trace_commit(&thread->chunk);
 	if (polling)
 		note_poll(frame, record, count ? field[0] : 0,
-			inner && before.header == thread->chunk.header &&
-				before.used < thread->chunk.used);
+			inner && thread->chunk.used > used_before);
 }
 
 static uint64_t next_calibration(void)

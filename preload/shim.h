@@ -80,9 +80,8 @@ struct thread_state {
 	uint32_t cupti_context;    /* likewise */
 	uint64_t context_handle;   /* the last one seen, and its id */
 	uint16_t context;
-	struct last_poll poll[POLL_DEPTH]; /* by depth; of this chunk, as long as it */
-	const void *poll_chunk;    /* is this one */
-	uint32_t poll_used;        /* and has had no record since */
+	struct last_poll poll[POLL_DEPTH]; /* by depth; valid as long as chunk.written is */
+	uint64_t poll_written;     /* this */
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_CACHE];
 };

@@ -42,12 +42,39 @@ static int check_header(struct trace_reader *reader)
 	return 0;
 }
 
+static const struct chunk_header *chunk_at(const struct trace_reader *reader, size_t offset)
+{
+	return (const struct chunk_header *)(reader->base + offset);
+}
+
+/* Which windows have been copied up to which round: what a copy holds is not read again. */
+static int find_copies(struct trace_reader *reader)
+{
+	size_t first = reader->header->header_size, size = reader->header->chunk_size;
+
+	reader->chunk_count = (reader->size - first) / size +
+		((reader->size - first) % size >= sizeof(struct chunk_header));
+	reader->copied = calloc(reader->chunk_count + 1, sizeof(*reader->copied));
+	if (!reader->copied)
+		return damaged(reader, "out of memory");
+	for (size_t i = 0; i < reader->chunk_count; i++) {
+		const struct chunk_header *chunk = chunk_at(reader, first + i * size);
+
+		if (chunk->magic != TRACE_CHUNK_MAGIC || !chunk->home ||
+			chunk->home > reader->chunk_count)
+			continue;
+		if (chunk->round >= reader->copied[chunk->home - 1])
+			reader->copied[chunk->home - 1] = chunk->round + 1;
+	}
+	return 0;
+}
+
 static int open_bytes(struct trace_reader *reader)
 {
 	reader->call_fields = calloc(CALL_NUMBERS, 1);
 	if (!reader->call_fields)
 		return damaged(reader, "out of memory");
-	return check_header(reader);
+	return check_header(reader) || find_copies(reader) ? -1 : 0;
 }
 
 int trace_open_memory(struct trace_reader *reader, const void *bytes, size_t size)
@@ -81,6 +108,8 @@ void trace_close(struct trace_reader *reader)
 	if (reader->mapped)
 		munmap((void *)reader->base, reader->size);
 	free(reader->call_fields);
+	free(reader->copied);
+	reader->copied = NULL;
 	reader->base = NULL;
 	reader->header = NULL;
 	reader->call_fields = NULL;
@@ -90,9 +119,22 @@ void trace_close(struct trace_reader *reader)
 void trace_rewind(struct trace_reader *reader)
 {
 	reader->chunk = reader->position = reader->limit = 0;
+	reader->in_windows = 0;
 	reader->thread = 0;
 	/* Records are judged by what comes before them, as in the first round. */
 	memset(reader->call_fields, 0, CALL_NUMBERS);
+}
+
+/* Is this chunk's turn now?  The first, with the call table, comes before all others. */
+static int is_due(const struct trace_reader *reader, const struct chunk_header *chunk)
+{
+	size_t number = (reader->chunk - reader->header->header_size) / reader->header->chunk_size;
+
+	if (number == 0)
+		return !reader->in_windows;
+	if (chunk->home)
+		return !reader->in_windows;
+	return reader->in_windows && chunk->round >= reader->copied[number];
 }
 
 /* Moves to the next used chunk: 1, or 0 when there is none, or -1. */
@@ -107,11 +149,16 @@ static int next_chunk(struct trace_reader *reader)
 		reader->chunk = reader->chunk ? reader->chunk + header->chunk_size
 					      : header->header_size;
 		if (reader->chunk > reader->size ||
-			reader->size - reader->chunk < sizeof(*chunk))
-			return 0;
-		chunk = (const struct chunk_header *)(reader->base + reader->chunk);
+			reader->size - reader->chunk < sizeof(*chunk)) {
+			if (reader->in_windows)
+				return 0;
+			reader->in_windows = 1;
+			reader->chunk = 0;
+			continue;
+		}
+		chunk = chunk_at(reader, reader->chunk);
 		committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
-		if (chunk->magic == 0 && committed == 0)
+		if ((chunk->magic == 0 && committed == 0) || !is_due(reader, chunk))
 			continue;
 		if (chunk->magic != TRACE_CHUNK_MAGIC)
 			return damaged(reader, "offset %zu: no chunk here", reader->chunk);

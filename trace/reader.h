@@ -21,6 +21,9 @@ struct trace_reader {
 	int mapped;               /* base is ours to unmap */
 	const struct file_header *header;
 	size_t chunk;             /* offset of the current chunk, 0 before the first */
+	int in_windows;           /* copies come first, then windows */
+	uint64_t *copied;         /* by chunk number: rounds of that window that were copied */
+	size_t chunk_count;
 	size_t position, limit;   /* in the file; between them the current chunk's records */
 	uint32_t thread;          /* kernel thread id of the current chunk's writer */
 	uint8_t *call_fields;     /* by call number: 1 + field count, 0: call unknown */
@@ -33,7 +36,10 @@ int trace_open(struct trace_reader *reader, const char *path);
 /* The same on bytes in memory, which stay the caller's (fuzzing, tests). */
 int trace_open_memory(struct trace_reader *reader, const void *bytes, size_t size);
 
-/* 1 and the next record in file order, 0 at the end, -1 with reader->error if it is damaged. */
+/*
+ * 1 and the next record, those of a thread in the order they were written; 0 at the end; -1 with
+ * reader->error if it is damaged.
+ */
 int trace_next(struct trace_reader *reader, const struct record **record);
 
 /* Back to before the first record. */

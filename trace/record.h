@@ -3,12 +3,16 @@
  * The trace file: what libcufence.so writes and the cufence program reads.
  *
  * A file is one struct file_header (TRACE_HEADER_SIZE bytes) followed by chunks of
- * file_header.chunk_size bytes; a chunk of zeros was never used.  A chunk belongs to one writing
- * thread at a time and holds records one after the other, each starting on an 8-byte boundary;
- * chunk_header.committed says how many bytes of them are complete and is stored with release
- * order after each record, so that a file left by a killed process reads up to the last whole
- * record.  The first chunk is written by trace_create() alone and describes the calls
- * (RECORD_CALL_TYPE), which makes a file readable by a program built from another calls.def.
+ * file_header.chunk_size bytes; a chunk of zeros was never used.  A chunk holds records one after
+ * the other, each starting on an 8-byte boundary; chunk_header.committed says how many bytes of
+ * them are complete.  The first chunk describes the calls (RECORD_CALL_TYPE), which makes a file
+ * readable by a program built from another calls.def.
+ *
+ * A chunk whose home is 0 is a window: mapped by the one thread that writes it, its committed
+ * stored with release order after each record, so that a file left by a killed process reads up to
+ * the last whole record.  A full window is copied into a chunk of its own, whose home says where
+ * from and whose round is the window's then, and is used again.  What a window holds counts only
+ * while there is no copy of its round.  A thread's copies come before its window.
  *
  * Everything is little-endian and aligned.  Layouts only grow: a reader accepts any
  * minor version and skips record types it does not know (doc/FORMAT.md).
@@ -26,7 +30,7 @@
 #define TRACE_VERSION_MINOR 0
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_CHUNK_MAGIC 0x4b484346u /* "FCHK" */
-#define TRACE_CHUNK_SIZE (256 * 1024)
+#define TRACE_CHUNK_SIZE (64 * 1024)
 #define TRACE_ALIGN 8
 
 /* file_header.features: what the recorder was able to do. */
@@ -92,7 +96,9 @@ struct chunk_header {
 	uint32_t magic;
 	uint32_t thread;           /* kernel thread id of the first writer; 0: the file's own */
 	uint64_t committed;        /* bytes of complete records after this header */
-	uint64_t reserved[2];
+	uint32_t home;             /* copy: 1 + number of the window; 0: a window */
+	uint32_t reserved;
+	uint64_t round;            /* how often the window had been emptied before */
 };
 
 enum record_type {

@@ -18,6 +18,11 @@ static size_t round_up(size_t bytes)
 	return (bytes + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1);
 }
 
+static uint64_t offset_of(uint32_t chunk)
+{
+	return TRACE_HEADER_SIZE + (uint64_t)chunk * TRACE_CHUNK_SIZE;
+}
+
 /* Beyond the limit on file sizes the kernel would not only refuse but send SIGXFSZ. */
 static int is_within_limit(uint64_t end)
 {
@@ -72,27 +77,84 @@ static int map_space(int fd, uint64_t offset, size_t bytes, void **mapped)
 	return 0;
 }
 
-static int open_chunk(struct trace_writer *writer, struct trace_chunk *chunk)
+/* The number of a chunk not yet used: 0, or -errno. */
+static int take_chunk(struct trace_writer *writer, uint32_t *number)
 {
-	uint64_t offset;
-	int rc = -EFBIG;
+	if (!writer->header || __atomic_load_n(&writer->full, __ATOMIC_RELAXED))
+		return -ENOSPC;
+	*number = __atomic_fetch_add(&writer->header->chunk_count, 1, __ATOMIC_RELAXED);
+	return writer->max_bytes && offset_of(*number + 1) > writer->max_bytes ? -EFBIG : 0;
+}
+
+/* Asking again at every record would cost the program a system call each time. */
+static int give_up(struct trace_writer *writer, int rc)
+{
+	int none = 0;
+
+	__atomic_compare_exchange_n(&writer->full, &none, -rc, 0, __ATOMIC_RELAXED,
+		__ATOMIC_RELAXED);
+	return -1;
+}
+
+static int open_window(struct trace_writer *writer, struct trace_chunk *chunk)
+{
+	uint32_t number;
+	int rc = take_chunk(writer, &number);
 	void *at;
 
-	if (!writer->header || __atomic_load_n(&writer->full, __ATOMIC_RELAXED))
-		return -1;
-	offset = __atomic_fetch_add(&writer->header->chunk_count, 1, __ATOMIC_RELAXED);
-	offset = TRACE_HEADER_SIZE + offset * TRACE_CHUNK_SIZE;
-	if (!writer->max_bytes || offset + TRACE_CHUNK_SIZE <= writer->max_bytes)
-		rc = map_space(writer->fd, offset, TRACE_CHUNK_SIZE, &at);
-	if (rc) {
-		/* Asking again at every record would cost the program a system call each time. */
-		__atomic_store_n(&writer->full, -rc, __ATOMIC_RELAXED);
-		return -1;
-	}
+	if (!rc)
+		rc = map_space(writer->fd, offset_of(number), TRACE_CHUNK_SIZE, &at);
+	if (rc)
+		return give_up(writer, rc);
 	chunk->header = at;
+	chunk->number = number;
 	chunk->used = 0;
+	chunk->written = 0;
 	chunk->header->thread = chunk->thread;
 	__atomic_store_n(&chunk->header->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* 0, or -errno: part of it may be there. */
+static int write_at(int fd, uint64_t offset, const void *bytes, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pwrite(fd, (const char *)bytes + done, size - done,
+			(off_t)(offset + done));
+		if (n > 0)
+			done += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			return n ? -errno : -ENOSPC;
+	}
+	return 0;
+}
+
+/* Copies the records to a chunk of their own, which is none before its header is there. */
+static int empty_window(struct trace_writer *writer, struct trace_chunk *chunk)
+{
+	struct chunk_header *window = chunk->header, copy = *window;
+	uint32_t number;
+	uint64_t offset;
+	int rc = take_chunk(writer, &number);
+
+	if (!rc && !is_within_limit(offset_of(number + 1)))
+		rc = -EFBIG;
+	if (rc)
+		return give_up(writer, rc);
+	offset = offset_of(number);
+	copy.home = chunk->number + 1;
+	copy.committed = chunk->used;
+	rc = write_at(writer->fd, offset + sizeof(copy), window + 1, chunk->used);
+	if (!rc)
+		rc = write_at(writer->fd, offset, &copy, sizeof(copy));
+	if (rc)
+		return give_up(writer, rc);
+	/* In this order: killed in between, the window's records are there once, as the copy. */
+	__atomic_store_n(&window->committed, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&window->round, copy.round + 1, __ATOMIC_RELEASE);
+	window->thread = chunk->thread;
+	memset(window + 1, 0, chunk->used);
+	chunk->used = 0;
 	return 0;
 }
 
@@ -119,18 +181,28 @@ void *trace_reserve(struct trace_writer *writer, struct trace_chunk *chunk, size
 	bytes = round_up(bytes);
 	if (bytes > CHUNK_SPACE || bytes > RECORD_MAX_BYTES)
 		goto drop;
-	if (chunk->header && chunk->used + bytes > CHUNK_SPACE)
-		trace_chunk_close(chunk);
-	if (!chunk->header && open_chunk(writer, chunk))
+	if (chunk->header ? chunk->used + bytes > CHUNK_SPACE && empty_window(writer, chunk)
+			  : open_window(writer, chunk))
 		goto drop;
 	record = (struct record *)((char *)(chunk->header + 1) + chunk->used);
 	chunk->used += (uint32_t)bytes;
+	chunk->written += bytes;
 	record->words = (uint16_t)(bytes / TRACE_ALIGN);
 	record->type = (uint8_t)type;
 	return record;
 drop:
 	trace_count(writer, COUNT_DROPPED_RECORDS, 1);
 	return NULL;
+}
+
+void trace_shrink(struct trace_chunk *chunk, void *reserved, size_t bytes)
+{
+	struct record *record = reserved;
+	size_t spare = record->words * (size_t)TRACE_ALIGN - round_up(bytes);
+
+	record->words = (uint16_t)(round_up(bytes) / TRACE_ALIGN);
+	chunk->used -= (uint32_t)spare;
+	chunk->written -= spare;
 }
 
 /* The rows of calls.def, so that a reader needs no copy of them. */

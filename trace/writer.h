@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a trace file from many threads without a lock on the way of a record: each thread owns
- * a chunk, appends to it and publishes the new length with one release store.  Space is allocated
- * on disk before a chunk is mapped, so that a full disk shows as a refused chunk (a counted drop)
- * and never as SIGBUS.
+ * a window of the file, appends to it and publishes the new length with one release store.  A full
+ * window is copied to the file's end by write(2): fresh pages of a mapping cost twice as much as
+ * the copy, and the window stays in the cache.  Space is allocated on disk before a window is
+ * mapped, so that a full disk shows as a refused window (a counted drop) and never as SIGBUS.
  *
  * It lives in somebody else's process: needs libc only, never allocates from the heap, never
  * prints, leaves errno to the caller to save.
@@ -29,6 +30,8 @@ struct trace_chunk {
 	struct chunk_header *header; /* mapped; NULL: none */
 	uint32_t used;               /* bytes of records written, committed or not */
 	uint32_t thread;             /* kernel thread id */
+	uint32_t number;             /* of the window in the file */
+	uint64_t written;            /* bytes of records since the window was opened */
 };
 
 /* What the creator knows of the process. */
@@ -68,7 +71,13 @@ void *trace_reserve(struct trace_writer *writer, struct trace_chunk *chunk, size
 /* Publishes all that was reserved from this chunk. */
 void trace_commit(struct trace_chunk *chunk);
 
-/* Unmaps the chunk: its records stay, the rest of its space is unused. */
+/*
+ * Gives back what the last reserved record, not yet committed, has beyond bytes (rounded up to 8):
+ * for records whose size shows only while they are written.
+ */
+void trace_shrink(struct trace_chunk *chunk, void *record, size_t bytes);
+
+/* Unmaps the window: its records stay, the rest of its space is unused. */
 void trace_chunk_close(struct trace_chunk *chunk);
 
 /* Adds to one of the file's counters; does nothing while not open. */

@@ -105,9 +105,9 @@ on_small_disk() { # KIB: on a full file system; FOLDER is a link there
 		cp "$tmp/disk'"$1"'"/* "$tmp/kept'"$1"'" 2>/dev/null'
 }
 if unshare -rm mount -t tmpfs none /mnt 2>/dev/null; then
-	same "full disk at the start: output and status" "$want" "$(on_small_disk 100)"
-	same "full disk at the start: said once" 1 "$(messages "$tmp/kept100")"
-	same "full disk at the start: nothing left" "" "$(ls "$tmp/kept100")"
+	same "full disk at the start: output and status" "$want" "$(on_small_disk 32)"
+	same "full disk at the start: said once" 1 "$(messages "$tmp/kept32")"
+	same "full disk at the start: nothing left" "" "$(ls "$tmp/kept32")"
 	same "full disk in the middle: output and status" "$want" "$(on_small_disk 900)"
 	same "full disk in the middle: nothing said" 0 "$(messages "$tmp/kept900")"
 	incomplete "full disk in the middle" "$tmp/kept900" 'records were not written'
