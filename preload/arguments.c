@@ -17,7 +17,9 @@ struct scan {
 	unsigned others;           /* words that are no pointers */
 };
 
-static void add_other(struct scan *scan, uint64_t word)
+#define HOT static inline __attribute__((always_inline))
+
+HOT void add_other(struct scan *scan, uint64_t word)
 {
 	if (scan->others++ < MAX_WORDS)
 		scan->out->word[scan->out->word_count++] = word;
@@ -25,7 +27,7 @@ static void add_other(struct scan *scan, uint64_t word)
 		scan->hash[0] = (scan->hash[0] ^ word) * MULTIPLIER;
 }
 
-static void add_word(struct scan *scan, uint32_t offset, uint64_t word)
+HOT void add_word(struct scan *scan, uint32_t offset, uint64_t word)
 {
 	struct launch_pointer *pointer;
 
@@ -103,6 +105,20 @@ static void scan_bytes(struct scan *scan, uint32_t offset, const char *bytes, ui
 	}
 }
 
+/* Most are one word. */
+HOT void scan_parameter(struct scan *scan, const struct function_parameter *parameter,
+	const void *value)
+{
+	uint64_t word;
+
+	if (parameter->size != 8 || parameter->offset % 8) {
+		scan_bytes(scan, parameter->offset, value, parameter->size);
+		return;
+	}
+	memcpy(&word, value, sizeof(word));
+	add_word(scan, parameter->offset, word);
+}
+
 static void scan_extra(struct scan *scan, void *const *extra)
 {
 	const char *buffer = NULL;
@@ -126,8 +142,7 @@ void arguments_read(struct launch_arguments *arguments, const struct function_la
 	arguments->pointer_count = arguments->word_count = 0;
 	if (values && layout) {
 		for (uint32_t i = 0; i < layout->count; i++)
-			scan_bytes(&scan, layout->parameter[i].offset, values[i],
-				layout->parameter[i].size);
+			scan_parameter(&scan, &layout->parameter[i], values[i]);
 	} else if (extra) {
 		scan_extra(&scan, extra);
 	}
