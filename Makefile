@@ -220,14 +220,21 @@ $O/tests/test_arguments: $O/obj/preload/arguments.o
 endif
 
 # Small programs and libraries that the test scripts run the recorder with.
-HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/lib%,$(wildcard tests/helpers/*.c))) \
+CUDA_HELPERS := tests/helpers/nulls.c tests/helpers/structures.c
+HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
-	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so)
+	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/every/libcuda.so.1)
 tests: $(HELPERS)
 $O/tests/helpers/asan: HELPER_FLAGS := -fsanitize=address
 $O/tests/helpers/kills $O/tests/helpers/readable: HELPER_FLAGS := -Itrace $(SANFLAGS)
 $O/tests/helpers/kills $O/tests/helpers/readable: $(TRACE_OBJ)
 $O/tests/helpers/failures: HELPER_FLAGS := -Itrace
+$(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): HELPER_FLAGS := -Itrace $(CUDA_CPP)
+$(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): trace/calls.def
+$O/tests/helpers/every/libcuda.so.1: tests/helpers/libevery.c trace/calls.def
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) -Itrace $(CUDA_CPP) $< -o $@
 $O/tests/helpers/%: tests/helpers/%.c $(wildcard tests/helpers/*.h)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)

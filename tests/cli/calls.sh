@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The wrappers of calls.def on a libcuda that does nothing: every one records, none trips over
+# NULL, structures and arrays of the program's come out as they went in.
+. "$(dirname "$0")/lib.sh" "$@"
+lib=$build/lib/libcufence.so
+helpers=$build/tests/helpers
+needs "$lib" "$helpers/every/libcuda.so.1"
+asan=
+nm -D "$lib" | grep -q __asan_init && asan="$(${CC:-gcc} -print-file-name=libasan.so) "
+
+# traced RESULT PROGRAM: its output; the trace as text in $tmp/dump
+traced() {
+	rm -rf "$tmp/out" && mkdir "$tmp/out"
+	LD_LIBRARY_PATH=$helpers/every LD_PRELOAD="$asan$lib" CUFENCE_OUT=$tmp/out CUFENCE_CUPTI=off \
+		NULL_RESULT=$1 timeout 20 "$2"
+	"$build/bin/cufence" dump "$tmp"/out/*.cft >"$tmp/dump"
+}
+
+for result in 0 1; do
+	calls=$(traced $result "$helpers/nulls")
+	ok "all calls with zeros, result $result: the program goes on" $?
+	[ "${calls:-0}" -gt 350 ]
+	ok "all calls with zeros, result $result: $calls of them" $?
+	traced $result "$helpers/nulls" >/dev/null
+	same "all calls with zeros, result $result: a record each" "$calls" \
+		"$(grep -c "^call cu[A-Za-z0-9_]* .*result=$result " "$tmp/dump")"
+done
+
+traced 0 "$helpers/structures"
+ok "structures" $?
+record() { # CALL [N]: its Nth record's fields and what is behind them
+	grep "^call $1 " "$tmp/dump" | sed -n "${2:-1}s/.*| //p"
+}
+same "copy of rows: ends, pitches" \
+	"dst=0x200205 src=0x10203 bytes=0x200 direction=0x1 dst_pitch=0x80 src_pitch=0x100 width=0x40 height=0x8 dst_array=0x0 src_array=0x0 dst_position=0x0 src_position=0x0" \
+	"$(record cuMemcpy2D_v2)"
+same "copy of slices into an array: position instead of an address" \
+	"dst=0x0 src=0x301000 bytes=0x100 direction=0x3 dst_pitch=0x0 src_pitch=0x100 width=0x20 height=0x4 dst_array=0xa1 src_array=0x0 dst_position=0x5000600000007 src_position=0x0 depth=0x2 dst_height=0x0 src_height=0x10 stream=0x51" \
+	"$(record cuMemcpy3DAsync_v2)"
+same "memset of rows in bytes" "dst=0x200000 value=0x7 bytes=0xc0 dst_pitch=0x100 width=0x40 height=0x3" \
+	"$(record cuMemsetD2D32_v2)"
+same "a batch: ends, lengths, attributes and where each begins to hold" \
+	"stream=0x51 count=0x2 more=0x4 words=0xd1,0xd2,0x51,0x52,0xb1,0xb2,0x1,0x0,0x900000000,0x0" \
+	"$(record cuMemcpyBatchAsync_v2)"
+has "a memset node: what it depends on and the edges' ports" \
+	"new_node=0x91 graph=0x61 type=0x2 count=0x2 .* dst=0x200000 .* width=0x14 height=0x6 .* more=0x0 words=0xf1,0xf2,0x10201,0x0$" \
+	"$(record cuGraphAddNode_v2)"
+has "a conditional node: its bodies behind dependencies and absent edges" \
+	"type=0xd count=0x1 .* handle=0xc1 more=0x2 words=0xf1,0x0,0xb1,0xb2$" "$(record cuGraphAddNode_v2 2)"
+same "edges: from, to" "graph=0x61 count=0x2 words=0xf1,0xf2,0x71,0x72" "$(record cuGraphAddDependencies)"
+same "launch attributes that order" \
+	"function=0x81 stream=0x51 grid=0x1000100000002 block=0x1001020 words=0xa,0x0,0xe1" \
+	"$(record cuLaunchKernelEx)"
+same "no launch attributes, no words" "function=0x81 stream=0x51 grid=0x1000100000002 block=0x1001020" \
+	"$(record cuLaunchKernelEx 2)"
+same "a list too long for a record is cut" "count=0x2000 4096" \
+	"$(record cuGraphAddDependencies 2 | awk '{ print $2, gsub(/0x/, "", $3) }')"
+same "a list at the end of the mapped page" "graph=0x63 count=0x1 words=0x0,0x0" \
+	"$(record cuGraphAddDependencies 3)"
+
+"$build/bin/cufence" undump "$tmp/dump" -o "$tmp/again.cft" &&
+	"$build/bin/cufence" dump "$tmp/again.cft" >"$tmp/again"
+cmp -s "$tmp/dump" "$tmp/again"
+ok "dump and undump keep lists and attributes" $?
+finish
