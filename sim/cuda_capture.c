@@ -30,7 +30,7 @@ struct capture *capture_of_context(const struct context *context)
 	return NULL;
 }
 
-/* Which captures forbid unsafe calls depends on their mode and on that of the thread. */
+/* Which captures do depends on their mode and on that of the thread. */
 bool capture_forbids(struct thread *thread)
 {
 	bool forbidden = false;

@@ -194,9 +194,9 @@ struct op *copy_op(const struct work *work, struct stream *stream)
 	struct op *op;
 
 	copy_resolve(&copy, &work->params.memcpy.copyParams, work->async);
-	op = op_new(copy.bytes ? OP_COPY : OP_MARKER, stream, copy.bytes ? copy_duration(&copy) : 0);
 	if (!copy.bytes)
-		return op;
+		return op_new(OP_MARKER, stream, 0);
+	op = op_new(OP_COPY, stream, copy_duration(&copy));
 	op->engine = copy_engine(&copy, stream->context->device);
 	op->box = (struct box){
 		(char *)copy.dst.start, (const char *)copy.src.start, copy.dst.pitch,

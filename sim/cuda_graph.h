@@ -125,7 +125,10 @@ void users_release(struct graph *graph);
 /* Captures: cuda_capture.c. */
 CUresult capture_add(struct stream *stream, const struct work *work);
 
-/* May this thread make a call that is unsafe while a stream is captured?  Ends the capture if not. */
+/*
+ * Is this thread forbidden calls that are unsafe while a stream is captured?  If so, those captures
+ * have failed.
+ */
 bool capture_forbids(struct thread *thread);
 
 /* Mark as failed: nothing can be added, and ending it gives an error. */

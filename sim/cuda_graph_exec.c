@@ -13,6 +13,18 @@ struct exec *exec_get(CUgraphExec handle)
 	return object_check(handle, OBJECT_EXEC) ? (struct exec *)handle : NULL;
 }
 
+/* Code is loaded before the first launch.  The rest is about what instantiating costs a node. */
+static void load_nodes(const struct graph *graph, struct context *context)
+{
+	for (const struct node *node = graph->nodes; node; node = node->next) {
+		thread_self()->overhead += 1500;
+		if (node->work.params.type == CU_GRAPH_NODE_TYPE_KERNEL)
+			function_load((struct function *)node->work.params.kernel.func, context);
+		for (unsigned int i = 0; i < node->child_count; i++)
+			load_nodes(node->child[i], context);
+	}
+}
+
 static CUresult exec_new(CUgraphExec *handle, CUgraph graph_handle, cuuint64_t flags)
 {
 	struct graph *graph = graph_get(graph_handle);
@@ -32,9 +44,7 @@ static CUresult exec_new(CUgraphExec *handle, CUgraph graph_handle, cuuint64_t f
 	exec->id = ++last_exec_id;
 	exec->stream_id = context->next_stream_id++;
 	*handle = (CUgraphExec)exec;
-	/* About what it costs for each node. */
-	for (struct node *node = graph->nodes; node; node = node->next)
-		thread_self()->overhead += 1500;
+	load_nodes(graph, context);
 	return exec->graph ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

@@ -20,7 +20,8 @@ static struct pool *pool_new(struct device *device)
 	for (int i = 0; i < 3; i++)
 		pool->reuse[i] = 1;
 	pool->props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-	pool->props.location.type = device ? CU_MEM_LOCATION_TYPE_DEVICE : CU_MEM_LOCATION_TYPE_HOST;
+	pool->props.location.type = device ? CU_MEM_LOCATION_TYPE_DEVICE :
+		CU_MEM_LOCATION_TYPE_HOST;
 	pool->props.location.id = device ? device->ordinal : 0;
 	return pool;
 }

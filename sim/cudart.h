@@ -28,6 +28,8 @@ struct simrt_driver {
 	CUresult(*symbol##suffix) params;
 #include "cuda_more.def"
 	CUresult (*cuDriverGetVersion)(int *version);
+	CUresult (*cuGetProcAddress_v2)(const char *symbol, void **function, int version,
+		cuuint64_t flags, CUdriverProcAddressQueryResult *status);
 };
 
 /* NVIDIA's header declares the per-thread entry points under the plain names only. */
@@ -63,7 +65,7 @@ static inline CUmemLocation simrt_location(struct cudaMemLocation location)
 	return (CUmemLocation){ .type = (CUmemLocationType)location.type, .id = location.id };
 }
 
-/* The primary context of a device, made if there is none; NULL and an error kept if not. */
+/* The primary context of a device, made at first; NULL, with the error kept, if there is none. */
 CUcontext simrt_primary(int device);
 
 /* The legacy or the per-thread variant of a driver call. */

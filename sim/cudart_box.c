@@ -2,8 +2,6 @@
 /* Arrays, copies and memsets in two and three dimensions, and copies between devices. */
 #include "cudart_box.h"
 
-#include <string.h>
-
 /* Memory types of a direction; the numbers are of cudaMemcpyKind. */
 CUmemorytype simrt_source(enum cudaMemcpyKind kind)
 {
@@ -252,19 +250,59 @@ cudaError_t cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_d
 	CALL(simrt_driver.cuMemcpyPeer((CUdeviceptr)dst, to, (CUdeviceptr)src, from, bytes));
 }
 
-static cudaError_t peer_async(void *dst, int dst_device, const void *src, int src_device,
-	size_t bytes, cudaStream_t stream, bool per_thread)
+/* NVIDIA's runtime has no per-thread twins of these two. */
+cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device,
+	size_t bytes, cudaStream_t stream)
 {
 	CUcontext to = simrt_primary(dst_device), from = simrt_primary(src_device);
 
 	if (!to || !from)
 		return cudaPeekAtLastError();
-	return simrt_result(PICK(per_thread, cuMemcpyPeerAsync, _ptsz)((CUdeviceptr)dst, to,
-		(CUdeviceptr)src, from, bytes, stream));
+	CALL(simrt_driver.cuMemcpyPeerAsync((CUdeviceptr)dst, to, (CUdeviceptr)src, from, bytes,
+		stream));
 }
 
-cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device,
-	size_t bytes, cudaStream_t stream)
+/* Contexts of both devices besides the shape, which has no direction: pointers tell. */
+static bool shape_peer(CUDA_MEMCPY3D_PEER *out, const struct cudaMemcpy3DPeerParms *p)
 {
-	return peer_async(dst, dst_device, src, src_device, bytes, stream, false);
+	const struct cudaMemcpy3DParms parms = {
+		.srcArray = p->srcArray, .srcPos = p->srcPos, .srcPtr = p->srcPtr,
+		.dstArray = p->dstArray, .dstPos = p->dstPos, .dstPtr = p->dstPtr,
+		.extent = p->extent, .kind = cudaMemcpyDefault,
+	};
+	CUcontext to = simrt_primary(p->dstDevice), from = simrt_primary(p->srcDevice);
+	CUDA_MEMCPY3D s;
+
+	if (!to || !from)
+		return false;
+	s = simrt_shape_3d(&parms);
+	*out = (CUDA_MEMCPY3D_PEER){
+		.srcXInBytes = s.srcXInBytes, .srcY = s.srcY, .srcZ = s.srcZ,
+		.srcMemoryType = s.srcMemoryType, .srcDevice = s.srcDevice, .srcArray = s.srcArray,
+		.srcContext = from, .srcPitch = s.srcPitch, .srcHeight = s.srcHeight,
+		.dstXInBytes = s.dstXInBytes, .dstY = s.dstY, .dstZ = s.dstZ,
+		.dstMemoryType = s.dstMemoryType, .dstDevice = s.dstDevice, .dstArray = s.dstArray,
+		.dstContext = to, .dstPitch = s.dstPitch, .dstHeight = s.dstHeight,
+		.WidthInBytes = s.WidthInBytes, .Height = s.Height, .Depth = s.Depth,
+	};
+	return true;
 }
+
+static cudaError_t peer_3d(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream, bool async,
+	bool per_thread)
+{
+	CUDA_MEMCPY3D_PEER shape;
+
+	if (!p)
+		return simrt_error(cudaErrorInvalidValue);
+	if (!shape_peer(&shape, p))
+		return cudaPeekAtLastError();
+	if (async)
+		return simrt_result(PICK(per_thread, cuMemcpy3DPeerAsync, _ptsz)(&shape, stream));
+	return simrt_result(PICK(per_thread, cuMemcpy3DPeer, _ptds)(&shape));
+}
+
+RUNTIME_ENTRIES(cudaMemcpy3DPeer, (const struct cudaMemcpy3DPeerParms *p), peer_3d,
+	(p, NULL, false))
+RUNTIME_ENTRIES_ASYNC(cudaMemcpy3DPeerAsync, (const struct cudaMemcpy3DPeerParms *p,
+	cudaStream_t stream), peer_3d, (p, stream, true))

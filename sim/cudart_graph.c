@@ -215,17 +215,18 @@ cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy
 {
 	CUDA_MEMCPY3D s;
 	cudaError_t error = simrt_context();
+	void *src, *dst;
 
 	if (!error)
 		error = simrt_result(simrt_driver.cuGraphMemcpyNodeGetParams(node, &s));
 	if (error)
 		return error;
+	src = s.srcMemoryType == CU_MEMORYTYPE_HOST ? (void *)s.srcHost : (void *)s.srcDevice;
+	dst = s.dstMemoryType == CU_MEMORYTYPE_HOST ? s.dstHost : (void *)s.dstDevice;
 	*p = (struct cudaMemcpy3DParms){
 		.srcArray = (cudaArray_t)s.srcArray, .dstArray = (cudaArray_t)s.dstArray,
-		.srcPtr = { (void *)(s.srcMemoryType == CU_MEMORYTYPE_HOST ? (CUdeviceptr)s.srcHost :
-			s.srcDevice), s.srcPitch, s.WidthInBytes, s.srcHeight },
-		.dstPtr = { s.dstMemoryType == CU_MEMORYTYPE_HOST ? s.dstHost :
-			(void *)s.dstDevice, s.dstPitch, s.WidthInBytes, s.dstHeight },
+		.srcPtr = { src, s.srcPitch, s.WidthInBytes, s.srcHeight },
+		.dstPtr = { dst, s.dstPitch, s.WidthInBytes, s.dstHeight },
 		.extent = { s.WidthInBytes, s.Height, s.Depth }, .kind = cudaMemcpyDefault,
 	};
 	return cudaSuccess;

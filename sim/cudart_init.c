@@ -33,6 +33,7 @@ static const struct entry entries[] = {
 	{ &simrt_driver.symbol##suffix, #base, pt_since, 2 },
 #include "cuda_more.def"
 	{ &simrt_driver.cuDriverGetVersion, "cuDriverGetVersion", 2020, 0 },
+	{ &simrt_driver.cuGetProcAddress_v2, "cuGetProcAddress", 12000, 0 },
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

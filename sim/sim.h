@@ -38,7 +38,7 @@ enum sim_record_kind {
 	SIM_SET,
 	SIM_LAZY_LOADING, /* overhead */
 	SIM_QUEUE_FULL,   /* overhead */
-	SIM_GRAPH,        /* a whole launch of one; its nodes come besides, with graph and node set */
+	SIM_GRAPH,        /* a whole launch; its nodes come besides, with graph and node set */
 };
 
 /* A finished device operation, or an interval of overhead.  Memory and copy kinds are CUPTI's. */

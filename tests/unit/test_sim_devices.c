@@ -89,7 +89,8 @@ static void peer_copy_is_serialized_with_everything_but_does_not_wait(void **sta
 static void other_devices_memory_needs_peer_access(void **state)
 {
 	assert_int_equal(drv.cuMemsetD8_v2(memory[1], 0, 16), CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(drv.cuCtxDisablePeerAccess(context[1]), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+	assert_int_equal(drv.cuCtxDisablePeerAccess(context[1]),
+		CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
 	assert_ok(drv.cuCtxEnablePeerAccess(context[1], 0));
 	assert_int_equal(drv.cuCtxEnablePeerAccess(context[1], 0),
 		CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
