@@ -63,7 +63,7 @@ static int is_text(const char *image)
 	       *image == '\n' || *image == '\r';
 }
 
-/* Bytes of an image that was made in memory, 0: none of those. */
+/* Bytes of an image that the analyzer could not find in a file, 0: it can, or it is none. */
 static uint64_t size_of(const char *image)
 {
 	struct container_header header;
@@ -73,14 +73,15 @@ static uint64_t size_of(const char *image)
 		size = strnlen(image, MAX_IMAGE + 1);
 	} else {
 		memcpy(&header.magic, image, sizeof(header.magic));
-		if (header.magic == CONTAINER_MAGIC) {
+		/* nvcc's lie in a section of a file, where the analyzer finds them. */
+		if (header.magic == CONTAINER_MAGIC && !module_is_file((uintptr_t)image)) {
 			memcpy(&header, image, sizeof(header));
 			size = header.header_size + header.size;
 		} else if (!memcmp(image, ELFMAG, SELFMAG)) {
 			size = elf_size(image);
 		}
 	}
-	return size <= MAX_IMAGE && !module_is_file((uintptr_t)image) ? size : 0;
+	return size <= MAX_IMAGE ? size : 0;
 }
 
 static uint64_t hash_of(const char *bytes, uint64_t size)

@@ -181,6 +181,7 @@ enum call_trait {
 	X(height)          /* rows */ \
 	X(thread)          /* kernel thread id */ \
 	X(string)          /* RECORD_STRING id */ \
+	X(image)           /* hash of a RECORD_IMAGE; 0: the code is in a file */ \
 	X(depth)           /* slices */ \
 	X(dst_height)      /* rows from one slice to the next */ \
 	X(src_height)      /* likewise */ \

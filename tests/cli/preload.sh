@@ -35,6 +35,18 @@ same "a program without CUDA prints the same" "$(/bin/echo hello)" \
 	"$(CUFENCE_OUT=$tmp/none LD_PRELOAD="$own_asan$lib" /bin/echo hello 2>&1)"
 same "a program without CUDA leaves no file" "" "$(ls "$tmp/none")"
 
+# Code that exists nowhere else is stored, once.
+mkdir "$tmp/images"
+same "a program that loads PTX runs" 0 "$(LD_LIBRARY_PATH=$sim LD_PRELOAD="$own_asan$lib" \
+	CUFENCE_OUT=$tmp/images timeout 10 "$helpers/images" 2>&1)"
+text=$("$build/bin/cufence" dump "$tmp"/images/*.cft)
+image=$(printf '%s\n' "$text" | sed -n 's/^image hash=\(0x[0-9a-f]*\) offset=0 .*/\1/p')
+has "its image is stored once" '^0x[0-9a-f]+$' "$image"
+same "its loads name the image" 3 "$(printf '%s\n' "$text" |
+	grep -c "^call cuModuleLoadData .* image=$image\$")"
+same "the image is the text" "$(printf '.visible .entry from_memory' | od -An -tx1 | tr -d ' \n')" \
+	"$(printf '%s\n' "$text" | sed -n 's/^image .* bytes=//p' | grep -o 2e76697369626c65202e656e7472792066726f6d5f6d656d6f7279)"
+
 # The recorder runs on any glibc from 2.31.
 newest=$(objdump -T "$lib" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
 [ -n "$own_asan" ] || {

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads the same PTX text three times, as those do who compile at run time. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+	".visible .entry from_memory(.param .u64 p)\n{\nret;\n}\n";
+
+static void *libcuda;
+
+static int call(const char *name, void *first, const void *second)
+{
+	int (*function)(void *, const void *);
+
+	*(void **)&function = dlsym(libcuda, name);
+	return function ? function(first, second) : -1;
+}
+
+int main(void)
+{
+	void *context = NULL, *module = NULL;
+	char *copy = strdup(ptx), *other = strdup(ptx);
+	int bad;
+
+	libcuda = dlopen("libcuda.so.1", RTLD_NOW);
+	if (!libcuda)
+		return 2;
+	bad = call("cuInit", NULL, NULL);
+	bad |= call("cuDevicePrimaryCtxRetain", &context, NULL);
+	bad |= call("cuCtxSetCurrent", context, NULL);
+	bad |= call("cuModuleLoadData", &module, copy);
+	bad |= call("cuModuleLoadData", &module, copy);
+	bad |= call("cuModuleLoadData", &module, other);
+	printf("%d\n", bad);
+	return bad;
+}
