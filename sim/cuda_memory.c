@@ -25,7 +25,8 @@ struct block {
 	enum memory_place place;
 	struct pool *pool;
 	struct op *freed; /* pool memory: usable in other streams once this is done */
-	const struct stream *stream; /* of the free; only compared */
+	const struct context *context; /* of the stream of the free, NULL: of none */
+	uint32_t stream_id;            /* ids are not used twice, addresses are */
 };
 
 struct range {
@@ -127,10 +128,12 @@ static struct range *range_of(struct device *device)
  */
 static bool reusable(const struct block *block, const struct stream *stream)
 {
-	if (!block->pool || !op_pending(block->freed))
-		return !block->pool || block->stream == stream || block->pool->reuse[1];
-	if (block->stream == stream)
+	bool same = stream && block->context == stream->context && block->stream_id == stream->id;
+
+	if (!block->pool || same)
 		return true;
+	if (!op_pending(block->freed))
+		return block->pool->reuse[1];
 	return block->pool->reuse[0] && op_reaches(block->freed, stream->tail);
 }
 
@@ -215,7 +218,9 @@ static void give_back(struct memory *memory, struct op *freed, const struct stre
 
 	*block = (struct block){ .next = free_blocks, .start = memory->start,
 		.room = memory->room, .device = memory->device, .place = memory->place,
-		.pool = memory->pool, .freed = freed, .stream = stream };
+		.pool = memory->pool, .freed = freed,
+		.context = stream ? stream->context : NULL,
+		.stream_id = stream ? stream->id : 0 };
 	free_blocks = block;
 	if (memory->device)
 		memory->device->used -= memory->room;

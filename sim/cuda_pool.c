@@ -75,9 +75,12 @@ void pools_trim(struct device *device)
 		trim(device->pool, device->pool->threshold);
 }
 
+/*
+ * Neither allocating nor freeing puts anything into the stream: on an H200 they do not serialize
+ * blocking streams when made on the legacy stream.
+ */
 static CUresult alloc(CUdeviceptr *ptr, size_t bytes, struct pool *pool, CUstream handle)
 {
-	struct work work = { .params = { .type = CU_GRAPH_NODE_TYPE_EMPTY } };
 	struct stream *stream;
 	CUresult result = stream_find(handle, &stream);
 
@@ -93,7 +96,7 @@ static CUresult alloc(CUdeviceptr *ptr, size_t bytes, struct pool *pool, CUstrea
 	if (stream->capture)
 		return graph_memory_capture(stream, bytes, ptr);
 	*ptr = memory_reserve_async(pool, bytes, stream);
-	return *ptr ? work_submit(&work, handle, NULL) : CUDA_ERROR_OUT_OF_MEMORY;
+	return *ptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult do_cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream stream)
@@ -115,7 +118,6 @@ CUresult do_cuMemFreeAsync(CUdeviceptr ptr, CUstream handle)
 	struct memory *memory = memory_exact(ptr);
 	struct stream *stream;
 	CUresult result = stream_find(handle, &stream);
-	struct op *op;
 
 	if (result || !ptr)
 		return result;
@@ -123,12 +125,8 @@ CUresult do_cuMemFreeAsync(CUdeviceptr ptr, CUstream handle)
 		return work_submit(&work, handle, NULL);
 	if (!memory || !memory->pool)
 		return CUDA_ERROR_INVALID_VALUE;
-	work.params.type = CU_GRAPH_NODE_TYPE_EMPTY;
-	result = work_submit(&work, handle, &op);
-	memory = memory_exact(ptr);
-	if (!result && memory)
-		memory_release_async(memory, op, stream);
-	return result;
+	memory_release_async(memory, stream_end(stream), stream);
+	return CUDA_SUCCESS;
 }
 
 CUresult do_cuMemPoolCreate(CUmemoryPool *handle, const CUmemPoolProps *props)

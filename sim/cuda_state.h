@@ -115,7 +115,10 @@ struct context *context_check(CUcontext handle); /* NULL for an invalid handle *
 struct stream *stream_get(CUstream handle);
 struct stream *stream_new(struct context *context, unsigned int flags, int priority);
 
-/* The same, refusing with the error of a call that wants to do something in it. */
+/* What all its work so far is done with, with a reference; NULL: it never had any. */
+struct op *stream_end(struct stream *stream);
+
+/* The same as stream_get(), refusing with the error of a call that wants to do something in it. */
 CUresult stream_find(CUstream handle, struct stream **stream);
 void stream_enqueue(struct stream *stream, struct op *op);
 void stream_op_done(struct stream *stream, struct op *op);

@@ -315,6 +315,15 @@ static struct op *stream_join(struct stream *stream)
 	return join;
 }
 
+struct op *stream_end(struct stream *stream)
+{
+	if (stream->legacy)
+		return stream_join(stream);
+	if (stream->tail)
+		stream->tail->references++;
+	return stream->tail;
+}
+
 CUresult do_cuStreamCreateWithPriority(CUstream *handle, unsigned int flags, int priority)
 {
 	struct context *context = context_current();
