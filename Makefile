@@ -123,7 +123,7 @@ $O/obj/analyzer/probe_result.o: $O/gen/h200-580.159.inc
 CPP_analyzer := -I$O/gen
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
-SHIM_OBJ := $O/obj/trace/calls.o $O/obj/trace/writer.o $(call objects,preload) $(call objects,cupti)
+SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload) $(call objects,cupti)
 shim: $O/lib/libcufence.so
 $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 	$(call say,LD,$@)

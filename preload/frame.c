@@ -36,6 +36,8 @@ int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void 
 	if (thread->busy || !shim_start())
 		return 0;
 	thread->busy = 1;
+	if (thread->generation != shim.generation)
+		thread_begin(thread);
 	frame->thread = thread;
 	frame->call = (uint16_t)id;
 	frame->launch = 0;

@@ -15,7 +15,7 @@ static const char *const names[] = {
 	"PYTORCH_NO_CUDA_MEMORY_CACHING", "NCCL_LAUNCH_MODE", "NCCL_P2P_DISABLE",
 };
 
-static void write_property(struct thread_state *thread, const char *name, const char *value,
+void property_write(struct thread_state *thread, const char *name, const char *value,
 	size_t value_length)
 {
 	size_t name_length = strlen(name);
@@ -49,7 +49,7 @@ static void write_command_line(struct thread_state *thread)
 		if (!text[i])
 			text[i] = ' ';
 	if (n > 0)
-		write_property(thread, "command", text, (size_t)n);
+		property_write(thread, "command", text, (size_t)n);
 }
 
 void property_write_all(struct thread_state *thread)
@@ -58,6 +58,6 @@ void property_write_all(struct thread_state *thread)
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *value = getenv(names[i]);
 		if (value)
-			write_property(thread, names[i], value, strlen(value));
+			property_write(thread, names[i], value, strlen(value));
 	}
 }

@@ -16,6 +16,7 @@
 
 #include "allocation.h"
 #include "collector.h"
+#include "python.h"
 #include "resolve.h"
 
 struct shim shim;
@@ -101,12 +102,12 @@ static void thread_name(struct thread_state *thread)
 	trace_commit(&thread->chunk);
 }
 
-/* First record of this thread in this process. */
-static void thread_begin(struct thread_state *thread)
+void thread_begin(struct thread_state *thread)
 {
 	struct trace_chunk chunk = { 0 };
 
 	memset(thread->sites, 0, sizeof(thread->sites));
+	memset(thread->codes, 0, sizeof(thread->codes));
 	memset(thread->poll, 0, sizeof(thread->poll));
 	thread->context_handle = 0;
 	thread->context = 0;
@@ -234,6 +235,7 @@ static void become_child(void)
 	spare.count = 0;
 	spare.lock = 0;
 	site_reset();
+	python_code_reset();
 	module_reset();
 	function_reset();
 	image_reset();
@@ -247,6 +249,7 @@ static void first_records(void)
 
 	clock_calibrate(thread, 100);
 	property_write_all(thread);
+	python_init(thread);
 	resolve_count_early();
 }
 

@@ -55,10 +55,20 @@ extern struct shim shim;
 #define SITE_CACHE 128
 struct cached_site {
 	uintptr_t frame;           /* frame address of the wrapper */
-	uint32_t id;
+	uint64_t hash;             /* of the addresses */
+	uint32_t id;               /* without a script's frames; 0: not yet known */
 	uint32_t count;
-	uintptr_t address[SITE_FRAMES];
+	uint64_t address[SITE_FRAMES];
 	const uintptr_t *slot[SITE_FRAMES];
+};
+
+/* A script's code object as this thread saw it last (python.h). */
+#define CODE_CACHE 128
+struct cached_code {
+	uintptr_t address;
+	uint64_t mark;             /* of what it consists of */
+	uint32_t id;
+	int own;                   /* in a file of the program's own */
 };
 
 /* The last unfinished query: the next one like it is counted in its record. */
@@ -84,6 +94,7 @@ struct thread_state {
 	uint64_t poll_written;     /* this */
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_CACHE];
+	struct cached_code codes[CODE_CACHE];
 };
 
 /* This thread's state. */
@@ -132,6 +143,12 @@ int shim_start(void);
 /* A destructor made a call that succeeded: there will be another last word. */
 void shim_resume(void);
 
+/*
+ * The first record of this thread in this process, where thread->generation is another one's.  What
+ * the thread had learned is forgotten: before anything of it is used.
+ */
+void thread_begin(struct thread_state *thread);
+
 /* Room for a record on this thread's chunk; trace_commit(&thread->chunk) publishes it. */
 void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type type);
 
@@ -161,7 +178,7 @@ int module_is_file(uintptr_t address);
 
 /*
  * Writes a code image that was made in memory (NVRTC, Triton, XLA) to the trace, each once, and
- * gives its hash; 0 for what lies in a file, is not recognized or is too large.  Only after the
+ * gives its hash; 0 for a file's fat binaries, what is not recognized or is too large.  Only after the
  * driver has accepted it: the sizes its headers name are believed.
  */
 uint64_t image_note(const void *image);
@@ -183,5 +200,7 @@ void function_reset(void);
 
 /* Environment and command line, written once. */
 void property_write_all(struct thread_state *thread);
+void property_write(struct thread_state *thread, const char *name, const char *value,
+	size_t value_length);
 
 #endif

@@ -3,13 +3,16 @@
  * Call sites.  A site is up to eight return addresses, because in static cudart, PyTorch or CuPy
  * the innermost one is the same for all callers.  Unwinding costs as much as a launch, so it is
  * done once per wrapper frame address and path: the unwinder says where on the stack each return
- * address lay, and as long as those words hold the same addresses the site is the same.
+ * address lay, and as long as those words hold the same addresses the site is the same.  Frames of
+ * an interpreter (python.h) are walked at every call: one path through its native code runs any
+ * script.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unwind.h>
 
+#include "python.h"
 #include "resolve.h"
 #include "shim.h"
 
@@ -73,37 +76,43 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument
 	return site->count < SITE_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-static uint64_t hash_addresses(const struct cached_site *site)
-{
-	uint64_t hash = 0x9e3779b97f4a7c15u;
+struct script {
+	unsigned count;
+	uint64_t frame[SITE_SCRIPT_FRAMES];
+};
 
-	for (unsigned i = 0; i < site->count; i++) {
-		hash ^= site->address[i];
+static uint64_t hash_words(uint64_t hash, const uint64_t *word, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		hash ^= word[i];
 		hash *= 0xff51afd7ed558ccdu;
 		hash ^= hash >> 32;
 	}
 	return hash ? hash : 1;
 }
 
-static void write_site(struct thread_state *thread, const struct cached_site *site)
+static void write_site(struct thread_state *thread, uint32_t id, const struct cached_site *site,
+	const struct script *script)
 {
-	struct site_record *record = thread_reserve(thread,
-		sizeof(*record) + site->count * sizeof(record->address[0]), RECORD_SITE);
+	struct site_record *record = thread_reserve(thread, sizeof(*record) +
+		(site->count + script->count) * sizeof(record->address[0]), RECORD_SITE);
 
 	if (!record)
 		return;
-	record->id = site->id;
-	for (unsigned i = 0; i < site->count; i++)
-		record->address[i] = site->address[i];
+	record->id = id;
+	memcpy(record->address, site->address, site->count * sizeof(record->address[0]));
+	memcpy(record->address + site->count, script->frame,
+		script->count * sizeof(record->address[0]));
 	trace_commit(&thread->chunk);
 	for (unsigned i = 0; i < site->count; i++)
 		module_note(thread, site->address[i]);
 }
 
 /* Lock-free: whoever puts the hash into a free place writes the record. */
-static uint32_t site_intern(struct thread_state *thread, struct cached_site *site)
+static uint32_t site_intern(struct thread_state *thread, const struct cached_site *site,
+	const struct script *script)
 {
-	uint64_t hash = hash_addresses(site), found;
+	uint64_t hash = hash_words(site->hash, script->frame, script->count), found;
 	uint32_t place = (uint32_t)hash & (SITE_TABLE - 1);
 
 	for (;; place = (place + 1) & (SITE_TABLE - 1)) {
@@ -115,9 +124,8 @@ static uint32_t site_intern(struct thread_state *thread, struct cached_site *sit
 			}
 			if (atomic_compare_exchange_strong(&sites.hash[place], &found, hash)) {
 				sites.count++;
-				site->id = place + 1;
-				write_site(thread, site);
-				return site->id;
+				write_site(thread, place + 1, site, script);
+				return place + 1;
 			}
 		}
 		if (found == hash)
@@ -133,18 +141,11 @@ static int still_holds(const struct cached_site *site)
 	return 1;
 }
 
-uint32_t site_find(struct thread_state *thread, void *frame_address)
+/* Unwinds; what it finds is learned only if every word on the stack can be checked. */
+static void learn(struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 {
-	uintptr_t frame = (uintptr_t)frame_address;
-	/* The word above the saved frame pointer is the wrapper's return address. */
-	uintptr_t caller = ((const uintptr_t *)frame_address)[1];
-	struct cached_site *cached = &thread->sites[((frame >> 4) ^ (caller >> 1) ^ (caller >> 9)) %
-		SITE_CACHE];
 	struct walk walk = { cached, 1 };
 
-	if (cached->frame == frame && cached->count && cached->address[0] == caller &&
-		still_holds(cached))
-		return cached->id;
 	cached->count = 0;
 	cached->frame = frame;
 	if (sites.backtrace)
@@ -153,8 +154,28 @@ uint32_t site_find(struct thread_state *thread, void *frame_address)
 		walk.exact = 0;
 		cached->address[cached->count++] = caller;
 	}
-	cached->id = site_intern(thread, cached);
+	cached->hash = hash_words(0x9e3779b97f4a7c15u, cached->address, cached->count);
+	cached->id = 0;
 	if (!walk.exact)
 		cached->frame = 0;
+}
+
+uint32_t site_find(struct thread_state *thread, void *frame_address)
+{
+	uintptr_t frame = (uintptr_t)frame_address;
+	/* The word above the saved frame pointer is the wrapper's return address. */
+	uintptr_t caller = ((const uintptr_t *)frame_address)[1];
+	struct cached_site *cached = &thread->sites[((frame >> 4) ^ (caller >> 1) ^ (caller >> 9)) %
+		SITE_CACHE];
+	struct script script;
+
+	script.count = python_frames(thread, script.frame);
+	if (cached->frame != frame || !cached->count || cached->address[0] != caller ||
+		!still_holds(cached))
+		learn(cached, frame, caller);
+	if (script.count)
+		return site_intern(thread, cached, &script);
+	if (!cached->id)
+		cached->id = site_intern(thread, cached, &script);
 	return cached->id;
 }

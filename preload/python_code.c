@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Code objects: each is written to the trace once, with its line table, so that a trace explains
+ * itself.  One may be freed and its address used again, so it is known by its address and what it
+ * consists of.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "python.h"
+#include "script.h"
+
+#define CODE_TABLE 16384 /* a power of two */
+#define NAME_BYTES 512
+#define FILE_BYTES 4096
+#define TABLE_BYTES (40 * 1024) /* beyond it lines are not known; a record must fit into a chunk */
+
+/* PyObject, PyVarObject, PyBytesObject and PyASCIIObject begin alike in all versions. */
+#define OBJECT_TYPE 8
+#define OBJECT_SIZE 16
+#define BYTES_DATA 32
+#define STRING_STATE 32
+#define STATE_KIND(state) ((state) >> 2 & 7)
+#define STATE_COMPACT 0x20
+#define STATE_ASCII 0x40
+
+static struct {
+	_Atomic uint64_t hash[CODE_TABLE]; /* id is index + 1; 0: free */
+	_Atomic uint32_t count;
+} codes;
+
+void python_code_reset(void)
+{
+	for (unsigned i = 0; i < CODE_TABLE; i++)
+		codes.hash[i] = 0;
+	codes.count = 0;
+}
+
+/*
+ * The kernel reads the new mask before it looks at what to do with it: EFAULT if it cannot be
+ * read, EINVAL if it can, and nothing is changed.
+ */
+int python_peek(uintptr_t address, uintptr_t *word)
+{
+	int saved = errno, readable;
+
+	if (!address || address % sizeof(*word))
+		return -1;
+	readable = syscall(SYS_rt_sigprocmask, ~0, address, NULL, 8) < 0 && errno == EINVAL;
+	errno = saved;
+	if (!readable)
+		return -1;
+	*word = *(const uintptr_t *)address;
+	return 0;
+}
+
+static int is_of(uintptr_t object, const void *type, uintptr_t *size)
+{
+	uintptr_t found;
+
+	return !python_peek(object + OBJECT_TYPE, &found) && found == (uintptr_t)type &&
+	       !python_peek(object + OBJECT_SIZE, size);
+}
+
+int python_code_check(const struct python *python, const struct python_code *code)
+{
+	uintptr_t size, last;
+
+	return is_of(code->address, python->code_type, &size) && code->first_line < 1u << 24 &&
+	       is_of(code->name, python->string_type, &size) && size < 1u << 20 &&
+	       is_of(code->file, python->string_type, &size) && size < 1u << 20 &&
+	       is_of(code->table, python->bytes_type, &size) && size < 1u << 28 &&
+	       !python_peek((code->table + BYTES_DATA + size) & ~(uintptr_t)7, &last);
+}
+
+/* Bytes of a character as UTF-8. */
+static size_t put_character(char *out, uint32_t c)
+{
+	/* How Python keeps bytes of file names that are no UTF-8. */
+	if (c >= 0xdc80 && c <= 0xdcff)
+		c -= 0xdc00;
+	else if (c >= 0x80 && c < 0x800) {
+		out[0] = (char)(0xc0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	} else if (c >= 0x10000) {
+		out[0] = (char)(0xf0 | (c >> 18 & 7));
+		out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+		out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+		out[3] = (char)(0x80 | (c & 0x3f));
+		return 4;
+	} else if (c >= 0x800) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	out[0] = (char)c;
+	return 1;
+}
+
+/* A string object as UTF-8: bytes written, at most size.  It was checked. */
+static size_t read_string(const struct python_layout *layout, uintptr_t object, char *out,
+	size_t size)
+{
+	uint32_t state = *(const uint32_t *)(object + STRING_STATE);
+	size_t length = *(const size_t *)(object + OBJECT_SIZE), used = 0;
+	unsigned kind = STATE_KIND(state);
+	const char *data = (const char *)object +
+		(state & STATE_ASCII ? layout->ascii : layout->compact);
+
+	/* Strings of another form do not occur in code objects. */
+	if (!(state & STATE_COMPACT) || (kind != 1 && kind != 2 && kind != 4))
+		return 0;
+	for (size_t i = 0; i < length && used + 4 <= size; i++) {
+		uint32_t c = 0;
+		memcpy(&c, data + i * kind, kind);
+		used += put_character(out + used, c);
+	}
+	return used;
+}
+
+static void write_code(struct thread_state *thread, const struct python_layout *layout,
+	const struct python_code *code, uint32_t id, const char *file, size_t file_length)
+{
+	char name[NAME_BYTES];
+	size_t name_length = read_string(layout, code->name, name, sizeof(name));
+	size_t table_length = *(const size_t *)(code->table + OBJECT_SIZE);
+	struct code_record *record;
+
+	if (table_length > TABLE_BYTES)
+		table_length = TABLE_BYTES;
+	record = thread_reserve(thread, sizeof(*record) + name_length + file_length + table_length,
+		RECORD_CODE);
+	if (!record)
+		return;
+	record->id = id;
+	record->version = layout->version;
+	record->name_length = (uint16_t)name_length;
+	record->file_length = (uint16_t)file_length;
+	record->table_length = (uint16_t)table_length;
+	record->first_line = code->first_line;
+	memcpy(record->data, name, name_length);
+	memcpy(record->data + name_length, file, file_length);
+	memcpy(record->data + name_length + file_length, (const char *)code->table + BYTES_DATA,
+		table_length);
+	trace_commit(&thread->chunk);
+}
+
+static uint64_t hash_of(const struct python_code *code)
+{
+	const uint64_t part[] = { code->address, code->name, code->file, code->table,
+		code->first_line };
+	uint64_t hash = 0x9e3779b97f4a7c15u;
+
+	for (unsigned i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		hash ^= part[i];
+		hash *= 0xff51afd7ed558ccdu;
+		hash ^= hash >> 32;
+	}
+	return hash ? hash : 1;
+}
+
+/* Lock-free: whoever puts the hash into a free place is to write the record. */
+static uint32_t intern(uint64_t hash, int *is_new)
+{
+	uint32_t place = (uint32_t)hash & (CODE_TABLE - 1);
+
+	for (;; place = (place + 1) & (CODE_TABLE - 1)) {
+		uint64_t found = atomic_load_explicit(&codes.hash[place], memory_order_relaxed);
+
+		if (!found) {
+			if (codes.count >= CODE_TABLE * 7 / 8) {
+				trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+				return 0;
+			}
+			if (atomic_compare_exchange_strong(&codes.hash[place], &found, hash)) {
+				codes.count++;
+				*is_new = 1;
+				return place + 1;
+			}
+		}
+		if (found == hash)
+			return place + 1;
+	}
+}
+
+uint32_t python_code_find(struct thread_state *thread, const struct python *python,
+	const struct python_code *code, int *own)
+{
+	char file[FILE_BYTES];
+	size_t length;
+	int is_new = 0;
+	uint32_t id;
+
+	if (!python_code_check(python, code))
+		return 0;
+	length = read_string(&python->layout, code->file, file, sizeof(file));
+	*own = script_origin(file, length) == SCRIPT_OWN;
+	id = intern(hash_of(code), &is_new);
+	if (is_new)
+		write_code(thread, &python->layout, code, id, file, length);
+	return id;
+}
