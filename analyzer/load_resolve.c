@@ -131,7 +131,7 @@ static int resolve_event(struct resolving *r)
 
 static int resolve_stream(struct resolving *r)
 {
-	int implied = r->kind == KIND_COPY || r->kind == KIND_SET;
+	int implied = r->kind == KIND_COPY || r->kind == KIND_SET || r->kind == KIND_COPY_PEER;
 
 	if (r->kind == KIND_STREAM_CREATE)
 		return create_stream(r);
@@ -153,6 +153,9 @@ static const struct loaded_allocation *allocation_kind(unsigned kind)
 		{ KIND_ALLOC_MANAGED, { 0, "managed", MEMORY_MANAGED } },
 		{ KIND_ALLOC_ASYNC, { 0, "async", MEMORY_DEVICE } },
 		{ KIND_REGISTER_HOST, { 0, "registered", MEMORY_PINNED } },
+		{ KIND_MEM_MAP, { 0, "mapped", MEMORY_DEVICE } },
+		{ KIND_ALLOC_IMPORT, { 0, "imported", MEMORY_DEVICE } },
+		{ KIND_IPC_OPEN, { 0, "imported", MEMORY_DEVICE } },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
@@ -200,7 +203,8 @@ static int resolve_memory(struct resolving *r)
 	if (made)
 		return allocate(r, made);
 	if (r->kind == KIND_FREE_DEVICE || r->kind == KIND_FREE_HOST ||
-		r->kind == KIND_FREE_ASYNC || r->kind == KIND_UNREGISTER_HOST)
+		r->kind == KIND_FREE_ASYNC || r->kind == KIND_UNREGISTER_HOST ||
+		r->kind == KIND_MEM_UNMAP || r->kind == KIND_IPC_CLOSE)
 		release(r);
 	return 0;
 }

@@ -100,7 +100,7 @@ CREATE TABLE allocation ( -- one life of a piece of memory
 	process INTEGER NOT NULL REFERENCES process(id),
 	address INTEGER NOT NULL,
 	bytes INTEGER NOT NULL,
-	memory TEXT NOT NULL,           -- device, pinned, registered, managed or async
+	memory TEXT NOT NULL,           -- device, pinned, registered, managed, async, mapped, imported
 	created INTEGER REFERENCES call(id),
 	freed INTEGER REFERENCES call(id)
 );

@@ -282,10 +282,15 @@ int walk_submits(const struct walk_call *call)
 	switch (call->kind) {
 	case KIND_COPY:
 	case KIND_COPY_ASYNC:
+	case KIND_COPY_PEER:
+	case KIND_COPY_PEER_ASYNC:
+	case KIND_COPY_BATCH:
 	case KIND_SET:
 	case KIND_SET_ASYNC:
 	case KIND_LAUNCH:
+	case KIND_GRAPH_LAUNCH:
 	case KIND_HOST_FUNC:
+	case KIND_STREAM_CALLBACK:
 		return 1;
 	default:
 		return 0;

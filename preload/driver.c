@@ -37,8 +37,11 @@ enum {
 		*call_at = (uint64_t)(uintptr_t)(expression); \
 	call_at++;
 #define OUT(field, pointer) \
-	if (call_stage == 1 && (pointer)) \
-		*call_at = (uint64_t)(uintptr_t)*(pointer); \
+	if (call_stage == 1) { \
+		const __typeof__(*(pointer)) *call_from = (pointer); \
+		if (call_from) \
+			*call_at = (uint64_t)(uintptr_t)*call_from; \
+	} \
 	call_at++;
 #define LIST(array, words) \
 	if (call_stage == 1) \
