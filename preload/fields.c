@@ -156,6 +156,12 @@ static uint64_t kernel_field(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel, enum fiel
 	}
 }
 
+/* What calls.def's PEER_3D() takes for granted. */
+_Static_assert(sizeof(CUDA_MEMCPY3D) == sizeof(CUDA_MEMCPY3D_PEER) &&
+	offsetof(CUDA_MEMCPY3D, srcPitch) == offsetof(CUDA_MEMCPY3D_PEER, srcPitch) &&
+	offsetof(CUDA_MEMCPY3D, dstDevice) == offsetof(CUDA_MEMCPY3D_PEER, dstDevice) &&
+	offsetof(CUDA_MEMCPY3D, Depth) == offsetof(CUDA_MEMCPY3D_PEER, Depth), "peer copies");
+
 /* The two memset structures begin alike. */
 _Static_assert(offsetof(CUDA_MEMSET_NODE_PARAMS_v2, height) ==
 	offsetof(CUDA_MEMSET_NODE_PARAMS, height), "memset nodes");
