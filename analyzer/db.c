@@ -116,6 +116,11 @@ static int bind_all(sqlite3_stmt *stmt, const char *types, va_list values)
 			rc = sqlite3_bind_text(stmt, i, text, (int)va_arg(values, size_t),
 				SQLITE_TRANSIENT);
 			break;
+		case 'b':
+			text = va_arg(values, const char *);
+			rc = sqlite3_bind_blob(stmt, i, text, (int)va_arg(values, size_t),
+				SQLITE_TRANSIENT);
+			break;
 		default:
 			rc = SQLITE_MISUSE;
 		}

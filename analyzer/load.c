@@ -31,6 +31,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_OVERHEAD] = "INSERT INTO overhead VALUES (?,?,?,?,?)",
 	[INSERT_SYMBOL] = "INSERT INTO symbol VALUES (?,?,?,?,?,?)",
 	[INSERT_OPERAND] = "INSERT INTO operand VALUES (?,?,?,?,?)",
+	[INSERT_CODE] = "INSERT OR IGNORE INTO code VALUES (?,?,?,?,?,?,?)",
 	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
 };
 

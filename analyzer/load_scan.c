@@ -228,6 +228,16 @@ static int insert_symbol(struct loader *loader, const struct symbol_record *symb
 		file, (size_t)symbol->file_length, symbol->line ? (int64_t)symbol->line : DB_NULL);
 }
 
+static int insert_code(struct loader *loader, const struct code_record *code)
+{
+	const char *file = code->data + code->name_length;
+
+	return db_run(loader->insert[INSERT_CODE], "iiiittb", loader->process, (int64_t)code->id,
+		(int64_t)code->version, (int64_t)code->first_line, code->data,
+		(size_t)code->name_length, file, (size_t)code->file_length,
+		file + code->file_length, (size_t)code->table_length);
+}
+
 static int scan_record(struct loader *loader, const struct record *record)
 {
 	const struct property_record *property = (const struct property_record *)record;
@@ -261,6 +271,8 @@ static int scan_record(struct loader *loader, const struct record *record)
 			property->data + property->name_length, (size_t)property->value_length);
 	case RECORD_SYMBOL:
 		return insert_symbol(loader, (const struct symbol_record *)record);
+	case RECORD_CODE:
+		return insert_code(loader, (const struct code_record *)record);
 	case RECORD_THREAD:
 		return add_thread(loader, (const struct thread_record *)record);
 	default:

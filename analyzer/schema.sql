@@ -133,7 +133,18 @@ CREATE TABLE symbol ( -- what the trace itself says of an address of a site (dum
 	line INTEGER
 );
 
-CREATE TABLE site ( -- a place calls came from: up to eight return addresses
+CREATE TABLE code ( -- a code object of a scripting language, as its interpreter has it
+	process INTEGER NOT NULL REFERENCES process(id),
+	number INTEGER NOT NULL,        -- the recorder's
+	version INTEGER NOT NULL,       -- of CPython: major << 8 | minor
+	first_line INTEGER NOT NULL,
+	name TEXT NOT NULL,             -- with the names of what it is in, where the version has it
+	file TEXT NOT NULL,
+	line_table BLOB NOT NULL,       -- in that version's form
+	PRIMARY KEY (process, number)
+);
+
+CREATE TABLE site ( -- a place calls came from: return addresses, then frames of a script
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
 	number INTEGER NOT NULL,        -- the recorder's
@@ -147,12 +158,15 @@ CREATE TABLE site ( -- a place calls came from: up to eight return addresses
 CREATE TABLE frame ( -- the frames of a site, innermost first
 	site INTEGER NOT NULL REFERENCES site(id),
 	depth INTEGER NOT NULL,         -- 0 is the innermost; inlined frames have rows of their own
-	address INTEGER NOT NULL,
+	address INTEGER NOT NULL,       -- a script's: 1 << 63 | code << 32 | offset in its instructions
+	code INTEGER AS (CASE WHEN address < 0 THEN address >> 32 & 2147483647 END), -- code.number of
+	                                -- the process, NULL: compiled code
 	module INTEGER REFERENCES module(id),
 	function TEXT,
 	file TEXT,
 	line INTEGER,
-	user INTEGER NOT NULL,          -- 0: CUDA's own or a host stub
+	user INTEGER NOT NULL,          -- 1: the program's own, by which the site is called; 0: CUDA's,
+	                                -- a host stub, a package's, what a script's frame stands for
 	PRIMARY KEY (site, depth)
 );
 

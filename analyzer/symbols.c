@@ -8,12 +8,14 @@
 #include "demangle.h"
 #include "map.h"
 #include "record.h"
+#include "script.h"
+#include "symbols_script.h"
 #include "symbols_space.h"
 #include "symbols_user.h"
 
 /* Inlined functions at one address, beyond which nobody reads on. */
 #define MAX_INLINED 16
-#define MAX_FRAMES (SITE_FRAMES * MAX_INLINED)
+#define MAX_FRAMES (SITE_FRAMES * MAX_INLINED + SITE_SCRIPT_FRAMES)
 
 struct resolved_frame {
 	uint64_t address;
@@ -27,6 +29,7 @@ struct symbols {
 	struct db *db;
 	int64_t process;
 	struct symbol_space space;
+	struct script_space scripts;
 	struct map kernels;        /* hashes of mangled names: host stubs have the same */
 	struct resolved_frame frame[MAX_FRAMES];
 	int frame_count;
@@ -182,6 +185,30 @@ static const char *find_api(struct symbols *s)
 	return NULL;
 }
 
+/*
+ * A script's frames are behind those of the interpreter that runs it.  Where there are any, they are
+ * the program's: its own files, or else what packages, or else the language's own, do for it.
+ */
+static void push_scripts(struct symbols *s, const uint64_t *address, int count)
+{
+	int first = s->frame_count, origin[SITE_SCRIPT_FRAMES], best = SCRIPT_STANDARD;
+
+	for (int i = 0; i < count && s->frame_count < MAX_FRAMES; i++) {
+		struct resolved_frame *frame = &s->frame[s->frame_count++];
+
+		*frame = (struct resolved_frame){ .address = address[i] };
+		origin[i] = script_space_lookup(&s->scripts, address[i], &frame->source);
+		if (origin[i] < 0)
+			origin[i] = SCRIPT_STANDARD;
+		if (origin[i] < best)
+			best = origin[i];
+		snprintf(frame->name, sizeof(frame->name), "%s",
+			frame->source.name ? frame->source.name : "");
+	}
+	for (int i = 0; count && i < s->frame_count; i++)
+		s->frame[i].user = i >= first && origin[i - first] == best;
+}
+
 static const struct resolved_frame *first_user_frame(const struct symbols *s)
 {
 	for (int i = 0; i < s->frame_count; i++)
@@ -201,6 +228,8 @@ static void describe(const struct resolved_frame *frame, char *text, size_t size
 {
 	if (frame->source.file && frame->source.line)
 		snprintf(text, size, "%s:%d", base_of(frame->source.file), frame->source.line);
+	else if (IS_SCRIPT_FRAME(frame->address))
+		snprintf(text, size, "%s", frame->source.file ? base_of(frame->source.file) : "?");
 	else if (frame->mapping)
 		snprintf(text, size, "%s+0x%llx", base_of(frame->mapping->path),
 			(unsigned long long)mapping_offset(frame->mapping, frame->address));
@@ -227,18 +256,25 @@ static int write_frames(struct symbols *s, int64_t site)
 static int resolve_site(struct symbols *s, int64_t site)
 {
 	const struct resolved_frame *frame;
+	uint64_t script[SITE_SCRIPT_FRAMES];
+	int step, script_count = 0;
 	const char *api;
 	char text[512];
-	int step;
 
 	s->frame_count = 0;
 	if (db_bind(s->read, "i", site))
 		return -1;
-	while ((step = db_step(s->read)) > 0)
-		expand(s, (uint64_t)sqlite3_column_int64(s->read, 0));
+	while ((step = db_step(s->read)) > 0) {
+		uint64_t address = (uint64_t)sqlite3_column_int64(s->read, 0);
+		if (!IS_SCRIPT_FRAME(address))
+			expand(s, address);
+		else if (script_count < SITE_SCRIPT_FRAMES)
+			script[script_count++] = address;
+	}
+	api = find_api(s);
+	push_scripts(s, script, script_count);
 	if (step < 0 || !s->frame_count)
 		return step;
-	api = find_api(s);
 	if (write_frames(s, site))
 		return -1;
 	frame = first_user_frame(s);
@@ -255,6 +291,7 @@ static int resolve_process(struct symbols *s, sqlite3_stmt *sites)
 	int step;
 
 	if (read_mappings(s) || read_recorded(s) || read_kernels(s) ||
+		script_space_read(&s->scripts, s->db, s->process) ||
 		db_bind(sites, "i", s->process))
 		return -1;
 	while ((step = db_step(sites)) > 0)
@@ -279,6 +316,7 @@ static int resolve_all(struct symbols *s)
 		s->process = sqlite3_column_int64(processes, 0);
 		step = resolve_process(s, sites);
 		symbol_space_release(&s->space);
+		script_space_release(&s->scripts);
 		map_release(&s->kernels);
 		if (step < 0)
 			break;

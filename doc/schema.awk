@@ -44,7 +44,7 @@ inside && /^\t[a-z_]+ / {
 		sub(/ .*/, "", column)
 		type = part[i]
 		sub(/^[a-z_]+ /, "", type)
-		sub(/ NOT NULL.*| REFERENCES.*| DEFAULT.*| PRIMARY KEY.*/, "", type)
+		sub(/ NOT NULL.*| AS .*| REFERENCES.*| DEFAULT.*| PRIMARY KEY.*/, "", type)
 		if (match(part[i], /REFERENCES [a-z_]+/))
 			type = type ", [" substr(part[i], RSTART + 11, RLENGTH - 11) "](#" \
 				substr(part[i], RSTART + 11, RLENGTH - 11) ")"

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols_script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "record.h"
+#include "script.h"
+#include "script_lines.h"
+
+struct script_code {
+	uint32_t number;
+	unsigned version, first_line;
+	char *name, *file;
+	uint8_t *table;
+	size_t table_length;
+};
+
+static void *copy(const void *bytes, size_t length)
+{
+	char *copied = malloc(length + 1);
+
+	if (!copied)
+		return NULL;
+	if (length)
+		memcpy(copied, bytes, length);
+	copied[length] = '\0';
+	return copied;
+}
+
+/* A column as it is, with a NUL behind it. */
+static void *column(sqlite3_stmt *row, int number)
+{
+	return copy(sqlite3_column_blob(row, number), (size_t)sqlite3_column_bytes(row, number));
+}
+
+static int add(struct script_space *space, sqlite3_stmt *row)
+{
+	struct script_code *more = array_room(space->code, space->count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	space->code = more;
+	more += space->count++;
+	*more = (struct script_code){
+		.number = (uint32_t)sqlite3_column_int64(row, 0),
+		.version = (unsigned)sqlite3_column_int(row, 1),
+		.first_line = (unsigned)sqlite3_column_int(row, 2),
+		.name = column(row, 3), .file = column(row, 4), .table = column(row, 5),
+		.table_length = (size_t)sqlite3_column_bytes(row, 5),
+	};
+	if (more->name && more->file && more->table)
+		return 0;
+	fputs("cufence: out of memory\n", stderr);
+	return -1;
+}
+
+int script_space_read(struct script_space *space, struct db *db, int64_t process)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT number, version, first_line, name, file, "
+		"line_table FROM code WHERE process = ? ORDER BY number");
+	int step = -1;
+
+	if (q && !db_bind(q, "i", process))
+		while ((step = db_step(q)) > 0)
+			if (add(space, q)) {
+				step = -1;
+				break;
+			}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int compare_number(const void *key, const void *element)
+{
+	uint32_t a = *(const uint32_t *)key, b = ((const struct script_code *)element)->number;
+
+	return a < b ? -1 : a > b;
+}
+
+int script_space_lookup(const struct script_space *space, uint64_t address,
+	struct source_frame *frame)
+{
+	uint32_t number = SCRIPT_CODE(address);
+	const struct script_code *code = space->count ? bsearch(&number, space->code, space->count,
+		sizeof(*code), compare_number) : NULL;
+
+	*frame = (struct source_frame){ 0 };
+	if (!code)
+		return -1;
+	*frame = (struct source_frame){
+		.name = code->name, .file = code->file,
+		.line = script_line(code->version, code->first_line, code->table,
+			code->table_length, SCRIPT_OFFSET(address)),
+	};
+	return (int)script_origin(code->file, strlen(code->file));
+}
+
+void script_space_release(struct script_space *space)
+{
+	for (size_t i = 0; i < space->count; i++) {
+		free(space->code[i].name);
+		free(space->code[i].file);
+		free(space->code[i].table);
+	}
+	free(space->code);
+	*space = (struct script_space){ 0 };
+}
