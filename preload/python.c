@@ -171,20 +171,8 @@ static uint32_t find_code(struct thread_state *thread, uintptr_t address, int *o
 	const struct python_code code = { address, word_at(address, layout->name),
 		word_at(address, layout->file), word_at(address, layout->table),
 		*(const uint32_t *)(address + layout->first_line) };
-	struct cached_code *cached = &thread->codes[((address >> 4) ^ (address >> 12)) %
-		CODE_CACHE];
-	/* What is freed and made anew at the same address is seldom made of the same parts. */
-	uint64_t mark = (code.name ^ code.file << 20 ^ code.table << 40 ^ code.table >> 24) +
-		code.first_line;
 
-	if (cached->address != address || cached->mark != mark) {
-		cached->address = address;
-		cached->mark = mark;
-		cached->own = 0;
-		cached->id = python_code_find(thread, &state.python, &code, &cached->own);
-	}
-	*own = cached->own;
-	return cached->id;
+	return python_code_find(thread, &state.python, &code, own);
 }
 
 static uintptr_t innermost(uintptr_t python_thread)

@@ -52,8 +52,8 @@ struct python_code {
 };
 
 /*
- * Id of a code object, whose record is written at first sight; 0: it is none, or there is no room.
- * *own: its file is one of the program's.
+ * Id of a code object, whose record is written at first sight; 0: it is not as it should be, or
+ * there is no room.  *own: its file is one of the program's.
  */
 uint32_t python_code_find(struct thread_state *thread, const struct python *python,
 	const struct python_code *code, int *own);

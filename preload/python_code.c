@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code objects: each is written to the trace once, with its line table, so that a trace explains
- * itself.  One may be freed and its address used again, so it is known by its address and what it
- * consists of.
+ * itself.  Two with the same names, file and lines are one: what is compiled again and again.
+ *
+ * Every call asks for those on its stack, so that what was seen at an address is kept.  A code
+ * object may be freed and its parts be made anew where they were, for another one: what is kept
+ * goes with the parts' addresses, sizes and the end of the file's name.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +15,8 @@
 #include "python.h"
 #include "script.h"
 
-#define CODE_TABLE 16384 /* a power of two */
+#define CODE_BITS 14
+#define CODE_TABLE (1u << CODE_BITS)
 #define NAME_BYTES 512
 #define FILE_BYTES 4096
 #define TABLE_BYTES (40 * 1024) /* beyond it lines are not known; a record must fit into a chunk */
@@ -26,15 +30,21 @@
 #define STATE_COMPACT 0x20
 #define STATE_ASCII 0x40
 
+/* In a word of what was seen: the lower bits of its hash, whose upper ones say where it is. */
+#define SEEN_OWN (1u << 15)
+#define SEEN_ID (SEEN_OWN - 1)
+#define SEEN_SHIFT 16
+
 static struct {
 	_Atomic uint64_t hash[CODE_TABLE]; /* id is index + 1; 0: free */
 	_Atomic uint32_t count;
+	_Atomic uint64_t seen[CODE_TABLE];
 } codes;
 
 void python_code_reset(void)
 {
 	for (unsigned i = 0; i < CODE_TABLE; i++)
-		codes.hash[i] = 0;
+		codes.hash[i] = codes.seen[i] = 0;
 	codes.count = 0;
 }
 
@@ -122,45 +132,53 @@ static size_t read_string(const struct python_layout *layout, uintptr_t object, 
 	return used;
 }
 
-static void write_code(struct thread_state *thread, const struct python_layout *layout,
-	const struct python_code *code, uint32_t id, const char *file, size_t file_length)
-{
-	char name[NAME_BYTES];
-	size_t name_length = read_string(layout, code->name, name, sizeof(name));
-	size_t table_length = *(const size_t *)(code->table + OBJECT_SIZE);
-	struct code_record *record;
+/* A code object's parts as they go into a record. */
+struct text {
+	const char *bytes;
+	size_t length;
+};
+struct code_text {
+	struct text name, file, table;
+};
 
-	if (table_length > TABLE_BYTES)
-		table_length = TABLE_BYTES;
-	record = thread_reserve(thread, sizeof(*record) + name_length + file_length + table_length,
-		RECORD_CODE);
+static void write_code(struct thread_state *thread, unsigned version, uint32_t first_line,
+	const struct code_text *text, uint32_t id)
+{
+	struct code_record *record = thread_reserve(thread, sizeof(*record) + text->name.length +
+		text->file.length + text->table.length, RECORD_CODE);
+	char *at;
+
 	if (!record)
 		return;
 	record->id = id;
-	record->version = layout->version;
-	record->name_length = (uint16_t)name_length;
-	record->file_length = (uint16_t)file_length;
-	record->table_length = (uint16_t)table_length;
-	record->first_line = code->first_line;
-	memcpy(record->data, name, name_length);
-	memcpy(record->data + name_length, file, file_length);
-	memcpy(record->data + name_length + file_length, (const char *)code->table + BYTES_DATA,
-		table_length);
+	record->version = (uint16_t)version;
+	record->name_length = (uint16_t)text->name.length;
+	record->file_length = (uint16_t)text->file.length;
+	record->table_length = (uint16_t)text->table.length;
+	record->first_line = first_line;
+	at = mempcpy(record->data, text->name.bytes, text->name.length);
+	at = mempcpy(at, text->file.bytes, text->file.length);
+	memcpy(at, text->table.bytes, text->table.length);
 	trace_commit(&thread->chunk);
 }
 
-static uint64_t hash_of(const struct python_code *code)
+static uint64_t mix(uint64_t hash, uint64_t word)
 {
-	const uint64_t part[] = { code->address, code->name, code->file, code->table,
-		code->first_line };
-	uint64_t hash = 0x9e3779b97f4a7c15u;
+	hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+	return hash ^ hash >> 32;
+}
 
-	for (unsigned i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
-		hash ^= part[i];
-		hash *= 0xff51afd7ed558ccdu;
-		hash ^= hash >> 32;
+static uint64_t mix_text(uint64_t hash, const struct text *text)
+{
+	uint64_t word;
+
+	for (size_t i = 0; i < text->length; i += sizeof(word)) {
+		size_t left = text->length - i;
+		word = 0;
+		memcpy(&word, text->bytes + i, left < sizeof(word) ? left : sizeof(word));
+		hash = mix(hash, word);
 	}
-	return hash ? hash : 1;
+	return mix(hash, text->length);
 }
 
 /* Lock-free: whoever puts the hash into a free place is to write the record. */
@@ -187,20 +205,60 @@ static uint32_t intern(uint64_t hash, int *is_new)
 	}
 }
 
-uint32_t python_code_find(struct thread_state *thread, const struct python *python,
-	const struct python_code *code, int *own)
+/* Its id, and SEEN_OWN. */
+static uint32_t read_code(struct thread_state *thread, const struct python *python,
+	const struct python_code *code)
 {
-	char file[FILE_BYTES];
-	size_t length;
+	char name[NAME_BYTES], file[FILE_BYTES];
+	struct code_text text = { { name, 0 }, { file, 0 }, { NULL, 0 } };
+	uint64_t hash;
 	int is_new = 0;
 	uint32_t id;
 
 	if (!python_code_check(python, code))
 		return 0;
-	length = read_string(&python->layout, code->file, file, sizeof(file));
-	*own = script_origin(file, length) == SCRIPT_OWN;
-	id = intern(hash_of(code), &is_new);
+	text.name.length = read_string(&python->layout, code->name, name, sizeof(name));
+	text.file.length = read_string(&python->layout, code->file, file, sizeof(file));
+	text.table.bytes = (const char *)code->table + BYTES_DATA;
+	text.table.length = *(const size_t *)(code->table + OBJECT_SIZE);
+	if (text.table.length > TABLE_BYTES)
+		text.table.length = TABLE_BYTES;
+	hash = mix_text(mix_text(mix_text(code->first_line, &text.name), &text.file), &text.table);
+	id = intern(hash ? hash : 1, &is_new);
 	if (is_new)
-		write_code(thread, &python->layout, code, id, file, length);
-	return id;
+		write_code(thread, python->layout.version, code->first_line, &text, id);
+	return id | (script_origin(file, text.file.length) == SCRIPT_OWN ? SEEN_OWN : 0);
+}
+
+/* Of a string as it is where it is: its size and its last bytes, if it is of one byte each. */
+static uint64_t glance(const struct python_layout *layout, uintptr_t string)
+{
+	size_t length = *(const size_t *)(string + OBJECT_SIZE);
+	const char *data = (const char *)string + layout->ascii;
+	uint64_t last[2] = { 0, 0 };
+
+	if (length >= sizeof(last))
+		memcpy(last, data + length - sizeof(last), sizeof(last));
+	else if (length >= sizeof(last[0]))
+		memcpy(last, data + length - sizeof(last[0]), sizeof(last[0]));
+	return mix(last[0], last[1]) + length;
+}
+
+uint32_t python_code_find(struct thread_state *thread, const struct python *python,
+	const struct python_code *code, int *own)
+{
+	const uint64_t parts = code->name ^ code->file << 20 ^ code->table << 40 ^ code->table >> 24;
+	uint64_t hash = mix(mix(mix(code->address, parts), code->first_line +
+		((uint64_t)*(const uint32_t *)(code->table + OBJECT_SIZE) << 32)),
+		glance(&python->layout, code->file));
+	_Atomic uint64_t *seen = &codes.seen[hash >> (64 - CODE_BITS)];
+	uint64_t word = atomic_load_explicit(seen, memory_order_relaxed);
+	uint32_t found = (uint32_t)word & (SEEN_ID | SEEN_OWN);
+
+	if (word >> SEEN_SHIFT != hash << SEEN_SHIFT >> SEEN_SHIFT || !word) {
+		found = read_code(thread, python, code);
+		atomic_store_explicit(seen, hash << SEEN_SHIFT | found, memory_order_relaxed);
+	}
+	*own = !!(found & SEEN_OWN);
+	return found & SEEN_ID;
 }

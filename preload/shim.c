@@ -97,6 +97,7 @@ static void thread_name(struct thread_state *thread)
 	if (!record)
 		return;
 	record->thread = thread->chunk.thread;
+	record->birth = thread->birth;
 	record->name_length = (uint32_t)length;
 	memcpy(record->name, name, length);
 	trace_commit(&thread->chunk);
@@ -107,7 +108,6 @@ void thread_begin(struct thread_state *thread)
 	struct trace_chunk chunk = { 0 };
 
 	memset(thread->sites, 0, sizeof(thread->sites));
-	memset(thread->codes, 0, sizeof(thread->codes));
 	memset(thread->poll, 0, sizeof(thread->poll));
 	thread->context_handle = 0;
 	thread->context = 0;
@@ -239,6 +239,7 @@ static void become_child(void)
 	module_reset();
 	function_reset();
 	image_reset();
+	string_reset();
 	allocation_reset();
 	shim.stage = SHIM_IDLE;
 }

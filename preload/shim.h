@@ -62,15 +62,6 @@ struct cached_site {
 	const uintptr_t *slot[SITE_FRAMES];
 };
 
-/* A script's code object as this thread saw it last (python.h). */
-#define CODE_CACHE 128
-struct cached_code {
-	uintptr_t address;
-	uint64_t mark;             /* of what it consists of */
-	uint32_t id;
-	int own;                   /* in a file of the program's own */
-};
-
 /* The last unfinished query: the next one like it is counted in its record. */
 struct last_poll {
 	struct call_record *record;
@@ -83,6 +74,7 @@ struct last_poll {
 struct thread_state {
 	struct trace_chunk chunk;
 	uint32_t generation;       /* of the shim that chunk belongs to */
+	uint32_t birth;            /* number of the pthread_create that made it, 0: not seen */
 	int depth;                 /* wrappers on this thread's stack */
 	int busy; /* within the recorder: calls of a signal handler go by */
 	uint32_t site;             /* of the outermost call */
@@ -94,7 +86,6 @@ struct thread_state {
 	uint64_t poll_written;     /* this */
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_CACHE];
-	struct cached_code codes[CODE_CACHE];
 };
 
 /* This thread's state. */
@@ -197,6 +188,10 @@ void context_learn(struct thread_state *thread, uint16_t id, uint32_t cupti_id);
 const struct function_layout *function_find(struct thread_state *thread, uint64_t handle);
 /* Handles may be reused after a module was unloaded. */
 void function_reset(void);
+
+/* Number of a text, which is written at first sight; 0: too many. */
+uint32_t string_intern(struct thread_state *thread, const char *text);
+void string_reset(void);
 
 /* Environment and command line, written once. */
 void property_write_all(struct thread_state *thread);

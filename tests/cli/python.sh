@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Python frames in call sites, with every interpreter that this machine has.
+. "$(dirname "$0")/lib.sh" "$@"
+here=$(cd "$(dirname "$0")/python" && pwd)
+cufence=$build/bin/cufence
+lib=$build/lib/libcufence.so
+needs "$cufence" "$lib" "$build/sim/libcuda.so.1"
+asan=
+nm -D "$lib" | grep -q __asan_init && asan="$(${CC:-gcc} -print-file-name=libasan.so) "
+
+interpreters() { # one of each version, known or not
+	local python
+	for python in /usr/bin/python3 /usr/local/bin/python3 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 \
+		$(command -v python3{,.9,.10,.11,.12,.13,.14}); do
+		[ -x "$python" ] && "$python" -c 'import ctypes, sys, sysconfig
+print("%d.%02d" % sys.version_info[:2] + "t" * bool(sysconfig.get_config_var("Py_GIL_DISABLED")), sys.executable)' 2>/dev/null
+	done | sort -k1,1 -u
+}
+
+traced() { # DB PYTHON ARGUMENT...
+	local db=$1
+	shift
+	rm -rf "$tmp/traces"
+	mkdir "$tmp/traces"
+	LD_LIBRARY_PATH=$build/sim LD_PRELOAD="$asan$lib" CUFENCE_OUT=$tmp/traces PYTHONIOENCODING=utf-8 \
+		timeout 60 "$@" >"$tmp/out" 2>"$tmp/err" &&
+		"$cufence" load "$tmp"/traces/*.cft -o "$db" 2>"$tmp/err"
+}
+
+# What is behind the last dot: only from 3.11 on a name says what it is in.
+last_part() { sed -E 's/^[^ ]*\.([^.]* )/\1/'; }
+
+calls="FROM call c JOIN site s ON s.id = c.site JOIN call_type t ON t.id = c.type
+	WHERE t.name = 'cuMemsetD8_v2' AND (SELECT count(code) FROM frame WHERE site = s.id)"
+places="SELECT DISTINCT s.function || ' ' || s.text $calls > 0"
+
+known() { # VERSION PYTHON
+	local name="Python $1" db=$tmp/$1.db whole=cat comprehension=drive
+	local number=$((10#${1#3.}))
+	[ "$number" -lt 11 ] && whole=last_part
+	[ "$number" -lt 12 ] && comprehension='drive.<locals>.<listcomp>'
+	traced "$db" "$2" "$here/sites.py"
+	ok "$name: the program runs and its traces are loaded" $?
+	same "$name: every call has its function, file and line" \
+		"$(grep -n '# site' "$here/sites.py" | sed -E "s/^([0-9]+):.*# site (.*)/\2 sites.py:\1/
+			s/^comprehension /$comprehension /" | $whole | sort)" \
+		"$("$cufence" query "$db" "$places AND s.text NOT LIKE 'made%'" | sort)"
+	same "$name: code in memory that was used before" "200" "$("$cufence" query "$db" \
+		"SELECT count(DISTINCT s.text) FROM site s WHERE s.text LIKE 'made%.py:1'")"
+	same "$name: is said once in each process" "3 3.$number" \
+		"$("$cufence" query "$db" "SELECT count(*) || ' ' || value FROM property WHERE name = 'python.frames' GROUP BY value")"
+	same "$name: recursion keeps the innermost frames" "8" "$("$cufence" query "$db" \
+		"SELECT max(n) FROM (SELECT count(*) AS n FROM frame WHERE code IS NOT NULL GROUP BY site)")"
+	same "$name: callers are there too" "1" "$("$cufence" query "$db" \
+		"SELECT count(*) > 0 FROM frame f JOIN frame g ON g.site = f.site AND g.depth = f.depth + 1
+		 WHERE f.function = 'touch' AND g.function = 'main' AND g.user = 1")"
+	# Each of the three daemon threads may be in a call when the interpreter ends.
+	same "$name: calls without frames are the last ones of threads" 1 \
+		"$("$cufence" query "$db" "SELECT count(*) <= 3 $calls = 0")"
+	same "$name: nothing was dropped" "" "$("$cufence" query "$db" \
+		"SELECT reason FROM loss WHERE reason LIKE 'dropped%'")"
+}
+
+unknown() { # VERSION PYTHON
+	local name="Python $1" db=$tmp/$1.db
+	traced "$db" "$2" -c "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)"
+	ok "$name: the program runs" $?
+	has "$name: has no frames and it is said" '^none: Python' \
+		"$("$cufence" query "$db" "SELECT value FROM property WHERE name = 'python.frames'")"
+}
+
+count=0
+while read -r version python; do
+	case $version in
+	3.09 | 3.1[0-3]) known "$version" "$python"; count=$((count + 1)) ;;
+	*) unknown "$version" "$python" ;;
+	esac
+	newest=$python
+done < <(interpreters)
+[ "$count" -gt 0 ] || { echo "no Python from 3.9 to 3.13 with ctypes"; finish; }
+
+# As a user meets it: findings, and traces that leave the machine.
+if [ -z "$asan" ]; then
+	cd "$tmp" || exit 1
+	"$cufence" run --sim --keep-trace -o run.db -- "$newest" "$here/wait.py" >out 2>err
+	same "cufence run has the program's status" 0 "$?"
+	has "a finding names the line" '^    at   hold_up  *wait.py:[0-9]+$' "$(cat err)"
+	has "and the work's" 'wait.py:[0-9]+ in submit$' "$(cat err)"
+	"$cufence" dump --symbols run.db.traces-*/*.cft >run.txt &&
+		"$cufence" undump run.txt -o again.cft && "$cufence" load again.cft -o again.db 2>err
+	ok "the trace survives as text" $?
+	same "with all its places" "$("$cufence" query run.db "$places" | sort)" \
+		"$("$cufence" query again.db "$places" | sort)"
+fi
+finish
