@@ -34,7 +34,10 @@ static void loss_is_incomplete(sqlite3_context *context, int count, sqlite3_valu
 
 static const char place_sql[] =
 	"CASE WHEN %s.id IS NULL THEN NULL ELSE json_object('function', %s.function, "
-	"'file', %s.file, 'line', %s.line, 'text', %s.text) END";
+	"'file', %s.file, 'line', %s.line, 'text', %s.text, 'frames', (SELECT json_group_array("
+	"json_object('function', function, 'file', file, 'line', line, 'user', user)) "
+	"FROM (SELECT * FROM frame WHERE site = %s.id AND function NOT NULL ORDER BY depth))) "
+	"END";
 
 static const char json_sql[] =
 	"SELECT json_object("
@@ -63,7 +66,7 @@ static const char json_sql[] =
 
 static char *place(const char *alias)
 {
-	return sqlite3_mprintf(place_sql, alias, alias, alias, alias, alias, alias);
+	return sqlite3_mprintf(place_sql, alias, alias, alias, alias, alias, alias, alias);
 }
 
 int report_json(struct db *db, const struct report_options *options, FILE *out)

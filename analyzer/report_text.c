@@ -14,7 +14,7 @@ static const char finding_sql[] =
 	" UNION ALL SELECT up.call, call.id, call.parent FROM up JOIN call ON call.id = up.parent)"
 	" SELECT f.rule, f.message, f.confidence, f.severity, f.count, f.waited, f.saving, f.share,"
 	"  at.function, at.text, other.function, other.text, kernel.name,"
-	"  coalesce(CASE WHEN t.runtime THEN t.name END, other.api, t.name)"
+	"  coalesce(CASE WHEN t.runtime THEN t.name END, other.api, t.name), f.site, f.other_site"
 	" FROM finding f"
 	" LEFT JOIN site at ON at.id = f.site"
 	" LEFT JOIN site other ON other.id = f.other_site"
@@ -30,8 +30,13 @@ static const char finding_sql[] =
 enum finding_column {
 	COL_RULE, COL_MESSAGE, COL_CONFIDENCE, COL_SEVERITY, COL_COUNT, COL_WAITED, COL_SAVING,
 	COL_SHARE, COL_FUNCTION, COL_TEXT, COL_OTHER_FUNCTION, COL_OTHER_TEXT, COL_OTHER_KERNEL,
-	COL_OTHER_CALL
+	COL_OTHER_CALL, COL_SITE, COL_OTHER_SITE
 };
+
+/* Who called the place of a site: the program's frames further out, as far as they have names. */
+static const char callers_sql[] =
+	"SELECT function, file, line FROM frame f WHERE site = ?1 AND user = 1 AND function NOT NULL"
+	" AND depth > (SELECT min(depth) FROM frame WHERE site = ?1 AND user = 1) ORDER BY depth";
 
 static const char *text(sqlite3_stmt *row, enum finding_column column)
 {
@@ -83,6 +88,29 @@ static void print_places(sqlite3_stmt *row, FILE *out)
 		fprintf(out, "    for  %-*s  %s%s%s\n", width, what, text(row, COL_OTHER_TEXT),
 			*text(row, COL_OTHER_FUNCTION) ? " in " : "",
 			text(row, COL_OTHER_FUNCTION));
+}
+
+static int print_callers(struct db *db, sqlite3_stmt *row, enum finding_column column,
+	const char *title, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, callers_sql);
+	int step = -1;
+
+	if (q && !db_bind(q, "i", sqlite3_column_int64(row, column)))
+		while ((step = db_step(q)) > 0) {
+			const char *name = (const char *)sqlite3_column_text(q, 0);
+			const char *file = (const char *)sqlite3_column_text(q, 1);
+
+			fprintf(out, "    %-4s called from ", title);
+			if (file)
+				fprintf(out, "%-20s  %s:%d\n", name, file,
+					sqlite3_column_int(q, 2));
+			else
+				fprintf(out, "%s\n", name);
+			title = "";
+		}
+	sqlite3_finalize(q);
+	return step;
 }
 
 static void print_finding(sqlite3_stmt *row, const struct report_options *options, FILE *out)
@@ -140,6 +168,9 @@ int report_text(struct db *db, const struct report_options *options, FILE *out)
 		goto out;
 	while ((step = db_step(q)) > 0) {
 		print_finding(q, options, out);
+		if (options->finding && (print_callers(db, q, COL_SITE, "at", out) ||
+			print_callers(db, q, COL_OTHER_SITE, "for", out)))
+			goto out;
 		printed++;
 	}
 	if (!step && !options->finding && db_int(db, "SELECT count(*) FROM call", 0))

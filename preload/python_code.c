@@ -82,7 +82,7 @@ int python_code_check(const struct python *python, const struct python_code *cod
 	       is_of(code->name, python->string_type, &size) && size < 1u << 20 &&
 	       is_of(code->file, python->string_type, &size) && size < 1u << 20 &&
 	       is_of(code->table, python->bytes_type, &size) && size < 1u << 28 &&
-	       !python_peek((code->table + BYTES_DATA + size) & ~(uintptr_t)7, &last);
+	       !python_peek((code->table + BYTES_DATA + size - 7) & ~(uintptr_t)7, &last);
 }
 
 /* Bytes of a character as UTF-8. */

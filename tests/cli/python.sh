@@ -87,6 +87,10 @@ if [ -z "$asan" ]; then
 	same "cufence run has the program's status" 0 "$?"
 	has "a finding names the line" '^    at   hold_up  *wait.py:[0-9]+$' "$(cat err)"
 	has "and the work's" 'wait.py:[0-9]+ in submit$' "$(cat err)"
+	has "asked for one, who called it" '^    at   called from submit  .*/wait.py:[0-9]+$' \
+		"$("$cufence" report --finding 1 run.db)"
+	has "in JSON too" '"frames":\[.*\{"function":"submit","file":"[^"]*wait.py","line":[0-9]+,"user":1\}' \
+		"$("$cufence" report --format json run.db)"
 	"$cufence" dump --symbols run.db.traces-*/*.cft >run.txt &&
 		"$cufence" undump run.txt -o again.cft && "$cufence" load again.cft -o again.db 2>err
 	ok "the trace survives as text" $?
