@@ -12,7 +12,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_PROCESS] = "INSERT INTO process VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_LOSS] = "INSERT INTO loss VALUES (?,?,?)",
 	[INSERT_PROPERTY] = "INSERT INTO property VALUES (?,?,?)",
-	[INSERT_THREAD] = "INSERT INTO thread VALUES (?,?,?,?)",
+	[INSERT_THREAD] = "INSERT INTO thread VALUES (?,?,?,?,?,?)",
 	[INSERT_DEVICE] = "INSERT OR IGNORE INTO device VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_CONTEXT] = "INSERT INTO context VALUES (?,?,?,?,?,?,?)",
 	[INSERT_STREAM] = "INSERT INTO stream VALUES (?,?,?,?,?,?,?,?,?,?)",
@@ -26,6 +26,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_CALL_TYPE] = "INSERT INTO call_type (name, kind, runtime) VALUES (?,?,?)",
 	[INSERT_CALL] = "INSERT INTO call VALUES "
 		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_RANGE] = "INSERT INTO range VALUES (?,?,?,?,?)",
 	[INSERT_POLLING] = "INSERT INTO polling VALUES (?,?,?)",
 	[INSERT_OPERATION] = "INSERT INTO operation VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_OVERHEAD] = "INSERT INTO overhead VALUES (?,?,?,?,?)",
@@ -123,6 +124,7 @@ static void release_process(struct loaded_process *p)
 {
 	struct map *maps[] = {
 		&p->context_numbers, &p->context_handles, &p->context_cupti_ids, &p->threads,
+		&p->births,
 		&p->sites, &p->functions, &p->kernels, &p->strings, &p->correlations,
 		&p->default_streams, &p->cupti_streams,
 	};

@@ -36,6 +36,13 @@ struct call_fields loader_fields(const struct loader *loader, const struct loade
 		fields.value[kind] = record->field[i];
 		fields.present |= 1ull << kind;
 	}
+	/* Which thread that was; nobody else needs to know of births. */
+	if (fields.present & 1ull << FIELD_birth) {
+		uint64_t number = map_get(&loader->p.births, fields.value[FIELD_birth], 0);
+
+		fields.value[FIELD_thread] = number ? loader->p.thread[number - 1].tid : 0;
+		fields.present |= 1ull << FIELD_thread;
+	}
 	/* A copy has a field for its direction only where its call does not say it. */
 	if (fields.present & 1ull << FIELD_src && !(fields.present & 1ull << FIELD_direction)) {
 		fields.value[FIELD_direction] = TRAITS_DIRECTION(type->traits);

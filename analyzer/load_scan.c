@@ -154,9 +154,10 @@ static int add_thread(struct loader *loader, const struct thread_record *thread)
 
 	if (!row)
 		return -1;
+	row -= (uint32_t)loader->thread;
 	if (thread->name_length)
-		loader->p.thread[row - (uint32_t)loader->thread - 1].name = thread;
-	return 0;
+		loader->p.thread[row - 1].name = thread;
+	return thread->birth ? map_set(&loader->p.births, thread->birth, row) : 0;
 }
 
 static int add_call(struct loader *loader, const struct record *record)

@@ -254,9 +254,11 @@ static int write_threads(struct loader *loader)
 
 	for (size_t i = 0; i < p->thread_count; i++) {
 		const struct thread_record *named = p->thread[i].name;
-		if (db_run(loader->insert[INSERT_THREAD], "iiit", loader->thread + (int64_t)i + 1,
+		if (db_run(loader->insert[INSERT_THREAD], "iiitII", loader->thread + (int64_t)i + 1,
 			    loader->process, (int64_t)p->thread[i].tid,
-			    named ? named->name : NULL, (size_t)(named ? named->name_length : 0)))
+			    named ? named->name : NULL, (size_t)(named ? named->name_length : 0),
+			    row_of(loader->call, p->thread[i].made_by),
+			    row_of(loader->call, p->thread[i].joined_by)))
 			return -1;
 	}
 	return 0;
@@ -269,7 +271,7 @@ int loader_write(struct loader *loader)
 	for (size_t i = 0; i < p->call_count; i++)
 		if (write_call(loader, i))
 			return -1;
-	if (write_device(loader) || write_streams(loader) || write_events(loader) ||
+	if (loader_write_host(loader) || write_device(loader) || write_streams(loader) || write_events(loader) ||
 		write_allocations(loader) || write_threads(loader))
 		return -1;
 	loader->call += (int64_t)p->call_count;

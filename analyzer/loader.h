@@ -44,6 +44,7 @@ struct call_fields {
 	uint64_t value[FIELD_KIND_COUNT];
 	uint64_t present;            /* bit per field kind */
 };
+_Static_assert(FIELD_KIND_COUNT <= 64, "a bit per field kind");
 
 enum stream_kind {
 	STREAM_KIND_UNKNOWN, STREAM_KIND_LEGACY, STREAM_KIND_PER_THREAD, STREAM_KIND_BLOCKING,
@@ -73,13 +74,14 @@ struct loaded_context {
 struct loaded_thread {
 	uint32_t tid;
 	const struct thread_record *name; /* NULL: not known */
+	uint32_t made_by, joined_by; /* calls, index + 1 */
 };
 
 enum loader_insert {
 	INSERT_PROCESS, INSERT_LOSS, INSERT_PROPERTY, INSERT_THREAD, INSERT_DEVICE, INSERT_CONTEXT,
 	INSERT_STREAM, INSERT_EVENT, INSERT_ALLOCATION, INSERT_KERNEL, INSERT_MODULE, INSERT_SITE,
 	INSERT_FRAME, INSERT_CALL_TYPE, INSERT_CALL, INSERT_OPERATION, INSERT_OVERHEAD,
-	INSERT_CALIBRATION, INSERT_SYMBOL, INSERT_OPERAND, INSERT_POLLING, INSERT_CODE,
+	INSERT_CALIBRATION, INSERT_SYMBOL, INSERT_OPERAND, INSERT_POLLING, INSERT_RANGE, INSERT_CODE,
 	INSERT_COUNT
 };
 
@@ -100,6 +102,7 @@ struct loaded_process {
 	size_t thread_count;
 	struct map context_numbers, context_handles, context_cupti_ids; /* -> index + 1 */
 	struct map threads;          /* tid -> row */
+	struct map births;           /* number of the pthread_create -> thread, index + 1 */
 	struct map sites;            /* number -> row */
 	struct map functions;        /* handle -> kernel row */
 	struct map kernels;          /* hash of the mangled name -> kernel row */
@@ -132,6 +135,7 @@ int loader_order_calls(struct loader *loader);
 int loader_resolve(struct loader *loader);
 int loader_match_device(struct loader *loader);
 int loader_write(struct loader *loader);
+int loader_write_host(struct loader *loader);
 
 /* The fields of a call record; none for a call that never returned. */
 struct call_fields loader_fields(const struct loader *loader, const struct loaded_call *call);

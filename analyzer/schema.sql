@@ -46,7 +46,9 @@ CREATE TABLE thread ( -- a host thread that made a call
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
 	tid INTEGER NOT NULL,           -- kernel thread id
-	name TEXT
+	name TEXT,
+	made_by INTEGER REFERENCES call(id),   -- pthread_create, NULL: not recorded
+	joined_by INTEGER REFERENCES call(id)  -- pthread_join
 );
 
 CREATE TABLE device ( -- a GPU and the attributes the rules use
@@ -206,6 +208,14 @@ CREATE TABLE polling ( -- a loop of queries that found their work unfinished is 
 	call INTEGER PRIMARY KEY REFERENCES call(id), -- the first of them
 	count INTEGER NOT NULL,         -- how many, the first included
 	last INTEGER NOT NULL           -- when the last one was entered, ns
+);
+
+CREATE TABLE range ( -- a named range or mark of the program's own (NVTX)
+	process INTEGER NOT NULL REFERENCES process(id),
+	thread INTEGER NOT NULL REFERENCES thread(id), -- that opened it
+	name TEXT NOT NULL,
+	start INTEGER NOT NULL,         -- ns
+	end INTEGER                     -- ns; start: a mark; NULL: it was never closed
 );
 
 CREATE TABLE operand ( -- memory that a submitting call names, where it is a known allocation

@@ -17,14 +17,12 @@
 #include "shim.h"
 
 #define BUFFERS 64
-#define NAME_TABLE 8192 /* a power of two */
 
 static struct {
 	_Atomic int started;
 	struct cupti_api api;
 	CUpti_SubscriberHandle subscriber;
 	_Atomic(uint8_t *) spare[BUFFERS];
-	_Atomic uint64_t name_hash[NAME_TABLE]; /* string ids are index + 1 */
 } collector;
 
 /* Before 12.9 CUPTI crashes when it is given no buffer: its records go to waste here instead. */
@@ -69,45 +67,13 @@ static void give_back(uint8_t *buffer)
 	munmap(buffer, SELECTION_BUFFER_BYTES);
 }
 
-static uint32_t intern_name(struct thread_state *thread, const char *name)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	size_t length = strnlen(name, 32768);
-	uint32_t place;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (uint8_t)name[i]) * 0x100000001b3u;
-	hash |= 1;
-	place = (uint32_t)(hash >> 20) & (NAME_TABLE - 1);
-	for (unsigned tries = 0; tries < 64; tries++, place = (place + 1) & (NAME_TABLE - 1)) {
-		uint64_t found = collector.name_hash[place];
-		struct string_record *record;
-
-		if (found == hash)
-			return place + 1;
-		if (found || !atomic_compare_exchange_strong(&collector.name_hash[place], &found,
-			hash))
-			continue;
-		record = thread_reserve(thread, sizeof(*record) + length, RECORD_STRING);
-		if (record) {
-			record->id = place + 1;
-			record->length = (uint32_t)length;
-			memcpy(record->text, name, length);
-			trace_commit(&thread->chunk);
-		}
-		return place + 1;
-	}
-	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
-	return 0;
-}
-
 static void write_operation(struct thread_state *thread, const struct decoded *operation)
 {
 	uint32_t name = operation->kind == DEVICE_GRAPH ? operation->graph : 0;
 	struct device_record *record;
 
 	if (operation->name)
-		name = intern_name(thread, operation->name);
+		name = string_intern(thread, operation->name);
 	record = thread_reserve(thread, sizeof(*record), RECORD_DEVICE);
 	if (!record)
 		return;
@@ -335,6 +301,4 @@ void collector_child(void)
 	else
 		collector.started = 0;
 	shim.device_clock = NULL;
-	for (unsigned i = 0; i < NAME_TABLE; i++)
-		collector.name_hash[i] = 0;
 }

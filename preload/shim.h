@@ -189,6 +189,9 @@ const struct function_layout *function_find(struct thread_state *thread, uint64_
 /* Handles may be reused after a module was unloaded. */
 void function_reset(void);
 
+/* The NVTX range of CUFENCE_NVTX begins or ends; ranges nest, on any thread. */
+void window_range(const char *name, int begin) __attribute__((weak));
+
 /* Number of a text, which is written at first sight; 0: too many. */
 uint32_t string_intern(struct thread_state *thread, const char *text);
 void string_reset(void);

@@ -8,7 +8,9 @@
 #include <cudaProfiler.h>
 #include <cuda_runtime_api.h> /* the generated headers need its types */
 #include <generated_cuda_meta.h>
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda_calls.h"
@@ -104,12 +106,27 @@ static bool unsafe_in_capture(const struct sim_call *call)
 	}
 }
 
+/* As NVIDIA's: the first cuInit lets a tool in, which CUDA_INJECTION64_PATH names. */
+static void inject(void)
+{
+	static _Atomic int done;
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path && !done++ ? dlopen(path, RTLD_LAZY) : NULL;
+	int (*initialize)(void);
+
+	*(void **)&initialize = library ? dlsym(library, "InitializeInjection") : NULL;
+	if (initialize)
+		initialize();
+}
+
 static struct thread *call_begin(struct sim_call *call)
 {
 	const struct sim_tool *current = __atomic_load_n(&tool, __ATOMIC_ACQUIRE);
 	struct thread *thread = thread_self();
 	struct context *context = thread->depth ? thread->context[thread->depth - 1] : NULL;
 
+	if (call->number == CALL_cuInit)
+		inject();
 	call->correlation = ++correlations;
 	call->context = (CUcontext)context;
 	call->context_id = context ? context->id : 0;

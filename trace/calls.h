@@ -47,8 +47,8 @@
 	X(CONTEXT_SYNC, context_sync)    /* context or none: the current one */ \
 	X(MODULE_LOAD, module_load)      /* module */ \
 	X(MODULE_UNLOAD, module_unload)  /* module */ \
-	X(THREAD_CREATE, thread_create)  /* thread: kernel id of the new one */ \
-	X(THREAD_JOIN, thread_join)      /* thread: kernel id of the one that ended */ \
+	X(THREAD_CREATE, thread_create)  /* birth; if it used CUDA its RECORD_THREAD has it too */ \
+	X(THREAD_JOIN, thread_join)      /* birth of the thread that ended */ \
 	X(RANGE_PUSH, range_push)        /* string */ \
 	X(RANGE_POP, range_pop)          /* ends the thread's innermost pushed range */ \
 	X(RANGE_START, range_start)      /* string, value: its id */ \
@@ -181,7 +181,6 @@ enum call_trait {
 	X(height)          /* rows */ \
 	X(thread)          /* kernel thread id */ \
 	X(string)          /* RECORD_STRING id */ \
-	X(image)           /* hash of a RECORD_IMAGE; 0: the code is in a file */ \
 	X(depth)           /* slices */ \
 	X(dst_height)      /* rows from one slice to the next */ \
 	X(src_height)      /* likewise */ \
@@ -202,7 +201,9 @@ enum call_trait {
 	X(node)            /* CUgraphNode */ \
 	X(new_node) \
 	X(exec)            /* CUgraphExec */ \
-	X(new_exec)
+	X(new_exec) \
+	X(birth)           /* number of a pthread_create in its process */ \
+	X(image)           /* hash of a RECORD_IMAGE; 0: the code is in a file */
 
 enum field_kind {
 #define X(field) FIELD_##field,

@@ -70,7 +70,7 @@ const struct record_layout record_layouts[RECORD_TYPE_COUNT] = {
 			D(symbol_record, line) } },
 	[RECORD_THREAD] = { LAYOUT(thread_record, "thread"), .tail = TAIL_TEXT,
 		.length_offset = offsetof(struct thread_record, name_length),
-		.column = { D(thread_record, thread) } },
+		.column = { D(thread_record, thread), D(thread_record, birth) } },
 	[RECORD_CODE] = { LAYOUT(code_record, "code"), .tail = TAIL_TEXTS,
 		.length_offset = offsetof(struct code_record, name_length),
 		.text = { "name", "file", "table" },

@@ -333,7 +333,7 @@ struct thread_record {
 	struct record head;
 	uint32_t thread;           /* kernel thread id */
 	uint32_t name_length;
-	uint32_t reserved;
+	uint32_t birth;            /* FIELD_birth of the call that made it, 0: not recorded */
 	char name[];
 };
 

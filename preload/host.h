@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls outside CUDA (HOST rows of calls.def).  They are recorded only in a process that uses
+ * CUDA already, and not when CUDA's own libraries make them.
+ */
+#ifndef CUFENCE_HOST_H
+#define CUFENCE_HOST_H
+
+#include "shim.h"
+
+/* As frame_begin(), but starts nothing. */
+static inline int host_begin(struct call_frame *frame, enum call_id id, void *frame_address)
+{
+	return shim.stage == SHIM_ON && *shim.alive && !thread_state()->depth &&
+	       frame_begin(frame, id, 0, frame_address);
+}
+
+#endif

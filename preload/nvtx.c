@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NVTX ranges and marks.  NVTX 3 is all in the program's own code: at its first call it loads the
+ * library that NVTX_INJECTION64_PATH names (injection.c sets it) and hands it a table of function
+ * pointers to fill in.  What is not filled in stays the nothing that it is without a tool.
+ */
+#define NVTX_NO_IMPL
+#include <nvtx3/nvToolsExt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "host.h"
+#include "shim.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define LONGEST 1024
+#define ARENA_BYTES (64u << 10)
+
+/* Texts of registered strings, whose handles are pointers to them; never freed. */
+static struct {
+	_Atomic(char *) block;
+	_Atomic size_t used;
+} arena = { .used = ARENA_BYTES };
+
+static _Atomic uint64_t range_ids;
+
+static const char *keep(const char *text)
+{
+	size_t length = strnlen(text, LONGEST), at = atomic_fetch_add(&arena.used, length + 1);
+	char *block = arena.block;
+
+	if (!block || at + length + 1 > ARENA_BYTES) {
+		block = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (block == MAP_FAILED)
+			return NULL;
+		arena.block = block;
+		arena.used = length + 1;
+		at = 0;
+	}
+	memcpy(block + at, text, length);
+	return block + at;
+}
+
+/* UTF-8 of a wide string, in to[LONGEST]. */
+static const char *narrow(const wchar_t *from, char *to)
+{
+	size_t n = 0;
+
+	for (; from && *from && n < LONGEST - 4; from++) {
+		uint32_t c = (uint32_t)*from;
+
+		if (c < 0x80) {
+			to[n++] = (char)c;
+		} else if (c < 0x800) {
+			to[n++] = (char)(0xc0 | c >> 6);
+			to[n++] = (char)(0x80 | (c & 0x3f));
+		} else if (c < 0x10000) {
+			to[n++] = (char)(0xe0 | c >> 12);
+			to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+			to[n++] = (char)(0x80 | (c & 0x3f));
+		} else {
+			to[n++] = (char)(0xf0 | (c >> 18 & 7));
+			to[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+			to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+			to[n++] = (char)(0x80 | (c & 0x3f));
+		}
+	}
+	to[n] = '\0';
+	return to;
+}
+
+static const char *message_of(const nvtxEventAttributes_t *event, char *buffer)
+{
+	const char *text = NULL;
+
+	if (!event)
+		return "";
+	if (event->messageType == NVTX_MESSAGE_TYPE_ASCII)
+		text = event->message.ascii;
+	else if (event->messageType == NVTX_MESSAGE_TYPE_REGISTERED)
+		text = (const char *)event->message.registered;
+	else if (event->messageType == NVTX_MESSAGE_TYPE_UNICODE)
+		text = narrow(event->message.unicode, buffer);
+	return text ? text : "";
+}
+
+/* One record; name NULL: of a range that has an id instead. */
+static void note(enum call_id id, const char *name, uint64_t value, void *frame_address)
+{
+	uint64_t field[2] = { 0, value };
+	struct call_frame frame;
+
+	if (!host_begin(&frame, id, frame_address))
+		return;
+	frame.thread->busy = 1;
+	if (name)
+		field[0] = string_intern(frame.thread, name);
+	frame.thread->busy = 0;
+	if (id == CALL_nvtxRangeEnd)
+		field[0] = value;
+	frame_end(&frame, 0, field, call_types[id].field_count);
+}
+
+static const char *window_name(void)
+{
+	static const char *cached;
+	static _Atomic int read;
+
+	if (!read) {
+		cached = getenv("CUFENCE_NVTX");
+		read = 1;
+	}
+	return cached;
+}
+
+/* Is it the range whose work is to be recorded?  Then it is told that it begins. */
+static int opens_window(const char *name)
+{
+	const char *wanted = window_name();
+
+	if (!wanted || strcmp(wanted, name))
+		return 0;
+	if (window_range)
+		window_range(wanted, 1);
+	return 1;
+}
+
+/* Bit n: the n-th pushed range of this thread opened the window. */
+static __thread uint64_t pushed;
+
+/* Started ranges that did. */
+static _Atomic uint64_t started[64];
+
+static void note_started(uint64_t id)
+{
+	for (unsigned i = 0; i < 64; i++) {
+		uint64_t none = 0;
+
+		if (atomic_compare_exchange_strong(&started[i], &none, id))
+			return;
+	}
+}
+
+static int was_started(uint64_t id)
+{
+	for (unsigned i = 0; i < 64; i++) {
+		uint64_t found = id;
+
+		if (atomic_compare_exchange_strong(&started[i], &found, 0))
+			return 1;
+	}
+	return 0;
+}
+
+static int push(const char *name, void *frame_address)
+{
+	pushed = pushed << 1 | (uint64_t)opens_window(name);
+	note(CALL_nvtxRangePush, name, 0, frame_address);
+	return NVTX_NO_PUSH_POP_TRACKING;
+}
+
+static nvtxRangeId_t start(const char *name, void *frame_address)
+{
+	uint64_t id = atomic_fetch_add(&range_ids, 1) + 1;
+
+	if (opens_window(name))
+		note_started(id);
+	note(CALL_nvtxRangeStart, name, id, frame_address);
+	return id;
+}
+
+#define HERE __builtin_frame_address(0)
+
+static int NVTX_API push_ascii(const char *text)
+{
+	return push(text ? text : "", HERE);
+}
+
+static int NVTX_API push_wide(const wchar_t *text)
+{
+	char buffer[LONGEST];
+
+	return push(narrow(text, buffer), HERE);
+}
+
+static int NVTX_API push_event(const nvtxEventAttributes_t *event)
+{
+	char buffer[LONGEST];
+
+	return push(message_of(event, buffer), HERE);
+}
+
+static int NVTX_API push_in_domain(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
+{
+	char buffer[LONGEST];
+
+	return push(message_of(event, buffer), HERE);
+}
+
+static int NVTX_API pop(void)
+{
+	note(CALL_nvtxRangePop, NULL, 0, HERE);
+	if (pushed & 1 && window_range)
+		window_range(window_name(), 0);
+	pushed >>= 1;
+	return NVTX_NO_PUSH_POP_TRACKING;
+}
+
+static int NVTX_API pop_in_domain(nvtxDomainHandle_t domain)
+{
+	return pop();
+}
+
+static nvtxRangeId_t NVTX_API start_ascii(const char *text)
+{
+	return start(text ? text : "", HERE);
+}
+
+static nvtxRangeId_t NVTX_API start_wide(const wchar_t *text)
+{
+	char buffer[LONGEST];
+
+	return start(narrow(text, buffer), HERE);
+}
+
+static nvtxRangeId_t NVTX_API start_event(const nvtxEventAttributes_t *event)
+{
+	char buffer[LONGEST];
+
+	return start(message_of(event, buffer), HERE);
+}
+
+static nvtxRangeId_t NVTX_API start_in_domain(nvtxDomainHandle_t domain,
+	const nvtxEventAttributes_t *event)
+{
+	char buffer[LONGEST];
+
+	return start(message_of(event, buffer), HERE);
+}
+
+static void NVTX_API end(nvtxRangeId_t id)
+{
+	note(CALL_nvtxRangeEnd, NULL, id, HERE);
+	if (was_started(id) && window_range)
+		window_range(window_name(), 0);
+}
+
+static void NVTX_API end_in_domain(nvtxDomainHandle_t domain, nvtxRangeId_t id)
+{
+	end(id);
+}
+
+static void NVTX_API mark_ascii(const char *text)
+{
+	note(CALL_nvtxMark, text ? text : "", 0, HERE);
+}
+
+static void NVTX_API mark_wide(const wchar_t *text)
+{
+	char buffer[LONGEST];
+
+	note(CALL_nvtxMark, narrow(text, buffer), 0, HERE);
+}
+
+static void NVTX_API mark_event(const nvtxEventAttributes_t *event)
+{
+	char buffer[LONGEST];
+
+	note(CALL_nvtxMark, message_of(event, buffer), 0, HERE);
+}
+
+static void NVTX_API mark_in_domain(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
+{
+	char buffer[LONGEST];
+
+	note(CALL_nvtxMark, message_of(event, buffer), 0, HERE);
+}
+
+static nvtxStringHandle_t NVTX_API register_ascii(nvtxDomainHandle_t domain, const char *text)
+{
+	return (nvtxStringHandle_t)keep(text ? text : "");
+}
+
+static nvtxStringHandle_t NVTX_API register_wide(nvtxDomainHandle_t domain, const wchar_t *text)
+{
+	char buffer[LONGEST];
+
+	return (nvtxStringHandle_t)keep(narrow(text, buffer));
+}
+
+struct slot {
+	unsigned id;
+	void *function;
+};
+
+static const struct slot core[] = {
+	{ NVTX_CBID_CORE_MarkEx, (void *)mark_event },
+	{ NVTX_CBID_CORE_MarkA, (void *)mark_ascii },
+	{ NVTX_CBID_CORE_MarkW, (void *)mark_wide },
+	{ NVTX_CBID_CORE_RangeStartEx, (void *)start_event },
+	{ NVTX_CBID_CORE_RangeStartA, (void *)start_ascii },
+	{ NVTX_CBID_CORE_RangeStartW, (void *)start_wide },
+	{ NVTX_CBID_CORE_RangeEnd, (void *)end },
+	{ NVTX_CBID_CORE_RangePushEx, (void *)push_event },
+	{ NVTX_CBID_CORE_RangePushA, (void *)push_ascii },
+	{ NVTX_CBID_CORE_RangePushW, (void *)push_wide },
+	{ NVTX_CBID_CORE_RangePop, (void *)pop },
+};
+
+static const struct slot core2[] = {
+	{ NVTX_CBID_CORE2_DomainMarkEx, (void *)mark_in_domain },
+	{ NVTX_CBID_CORE2_DomainRangeStartEx, (void *)start_in_domain },
+	{ NVTX_CBID_CORE2_DomainRangeEnd, (void *)end_in_domain },
+	{ NVTX_CBID_CORE2_DomainRangePushEx, (void *)push_in_domain },
+	{ NVTX_CBID_CORE2_DomainRangePop, (void *)pop_in_domain },
+	{ NVTX_CBID_CORE2_DomainRegisterStringA, (void *)register_ascii },
+	{ NVTX_CBID_CORE2_DomainRegisterStringW, (void *)register_wide },
+};
+
+static void fill(const NvtxExportTableCallbacks *callbacks, NvtxCallbackModule module,
+	const struct slot *slots, size_t count)
+{
+	NvtxFunctionTable table = NULL;
+	unsigned size = 0;
+
+	if (!callbacks->GetModuleFunctionTable(module, &table, &size) || !table)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (slots[i].id < size && table[slots[i].id])
+			*table[slots[i].id] = (NvtxFunctionPointer)slots[i].function;
+}
+
+EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
+{
+	const NvtxExportTableCallbacks *callbacks = get_table(NVTX_ETID_CALLBACKS);
+
+	if (!callbacks || callbacks->struct_size < sizeof(*callbacks))
+		return 0;
+	fill(callbacks, NVTX_CB_MODULE_CORE, core, sizeof(core) / sizeof(*core));
+	fill(callbacks, NVTX_CB_MODULE_CORE2, core2, sizeof(core2) / sizeof(*core2));
+	return 1;
+}

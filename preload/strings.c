@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts that records name by number, each written once: kernel names, NVTX ranges. */
+#include <string.h>
+
+#include "shim.h"
+
+#define STRINGS 16384 /* a power of two */
+#define LONGEST 32768
+
+/* Hashes; a string's id is its index + 1. */
+static _Atomic uint64_t known[STRINGS];
+
+void string_reset(void)
+{
+	for (unsigned i = 0; i < STRINGS; i++)
+		known[i] = 0;
+}
+
+static void write_string(struct thread_state *thread, uint32_t id, const char *text, size_t length)
+{
+	struct string_record *record =
+		thread_reserve(thread, sizeof(*record) + length, RECORD_STRING);
+
+	if (!record)
+		return;
+	record->id = id;
+	record->length = (uint32_t)length;
+	memcpy(record->text, text, length);
+	trace_commit(&thread->chunk);
+}
+
+uint32_t string_intern(struct thread_state *thread, const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	size_t length = strnlen(text, LONGEST);
+	uint32_t place;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
+	hash |= 1;
+	place = (uint32_t)(hash >> 20) & (STRINGS - 1);
+	for (unsigned tries = 0; tries < 64; tries++, place = (place + 1) & (STRINGS - 1)) {
+		uint64_t found = atomic_load_explicit(&known[place], memory_order_relaxed);
+
+		if (!found && atomic_compare_exchange_strong(&known[place], &found, hash))
+			write_string(thread, place + 1, text, length);
+		else if (found != hash)
+			continue;
+		return place + 1;
+	}
+	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+	return 0;
+}
