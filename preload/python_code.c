@@ -247,7 +247,8 @@ static uint64_t glance(const struct python_layout *layout, uintptr_t string)
 uint32_t python_code_find(struct thread_state *thread, const struct python *python,
 	const struct python_code *code, int *own)
 {
-	const uint64_t parts = code->name ^ code->file << 20 ^ code->table << 40 ^ code->table >> 24;
+	const uint64_t parts = code->name ^ code->file << 20 ^ code->table << 40 ^
+		code->table >> 24;
 	uint64_t hash = mix(mix(mix(code->address, parts), code->first_line +
 		((uint64_t)*(const uint32_t *)(code->table + OBJECT_SIZE) << 32)),
 		glance(&python->layout, code->file));
