@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "db.h"
+#include "record.h"
 #include "symbols.h"
 #include "symbols_file.h"
 #include "symbols_user.h"
@@ -244,6 +245,65 @@ static void a_host_stub_is_no_user_frame(void **state)
 	unlink(DATABASE);
 }
 
+#define SCRIPT(code, offset) (long long)SCRIPT_FRAME(code, offset)
+
+/* A site of a native frame and these of a script: what it is called by. */
+static void script_site(const char *frames, const char *wanted, const char *users)
+{
+	char sql[4096];
+	struct db db;
+
+	unlink(DATABASE);
+	assert_int_equal(db_create(&db, DATABASE), 0);
+	snprintf(sql, sizeof(sql), "INSERT INTO process VALUES (1,1,1,0,0,1,0,'tsc',0,'on',0,0,0,'');"
+		"INSERT INTO site (id, process, number) VALUES (1,1,1);"
+		/* 3.12: eight bytes of line 10, then of line 12; 3.9; a table that is none. */
+		"INSERT INTO code VALUES (1,1,780,10,'Net.step','/home/u/train.py',x'eb00eb04');"
+		"INSERT INTO code VALUES (1,2,780,1,'call','/x/site-packages/p.py',x'eb01');"
+		"INSERT INTO code VALUES (1,3,777,5,'run','/usr/lib/python3.9/queue.py',x'0001');"
+		"INSERT INTO code VALUES (1,4,780,5,'lost','lost.py',x'');"
+		"INSERT INTO frame (site, depth, address, user) VALUES (1,0,5,1),%s;", frames);
+	assert_int_equal(db_exec(&db, sql), 0);
+	/* Again: what was derived is derived anew. */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(symbols_resolve(&db), 0);
+		text_of(&db, "SELECT ifnull(function, '?') || ' ' || text FROM site", wanted);
+		text_of(&db, "SELECT group_concat(user, '') FROM (SELECT user FROM frame "
+			"ORDER BY depth)", users);
+	}
+	db_close(&db);
+	unlink(DATABASE);
+}
+
+static void a_script_s_own_file_goes_first(void **state)
+{
+	char frames[256];
+
+	snprintf(frames, sizeof(frames), "(1,1,%lld,1),(1,2,%lld,1),(1,3,%lld,1)", SCRIPT(2, 0),
+		SCRIPT(1, 8), SCRIPT(1, 0));
+	script_site(frames, "Net.step train.py:12", "0011");
+}
+
+static void packages_go_before_the_standard_library(void **state)
+{
+	char frames[256];
+
+	snprintf(frames, sizeof(frames), "(1,1,%lld,1),(1,2,%lld,1)", SCRIPT(3, 2), SCRIPT(2, 2));
+	script_site(frames, "call p.py:1", "001");
+	snprintf(frames, sizeof(frames), "(1,1,%lld,1)", SCRIPT(3, 2));
+	script_site(frames, "run queue.py:6", "01");
+}
+
+static void a_script_s_line_or_code_may_be_missing(void **state)
+{
+	char frames[256];
+
+	snprintf(frames, sizeof(frames), "(1,1,%lld,1)", SCRIPT(4, 0));
+	script_site(frames, "lost lost.py", "01");
+	snprintf(frames, sizeof(frames), "(1,1,%lld,1)", SCRIPT(77, 0));
+	script_site(frames, "? ?", "01");
+}
+
 /* A trace may name anything. */
 static void what_is_no_regular_file_is_not_opened(void **state)
 {
@@ -268,6 +328,9 @@ int main(void)
 		cmocka_unit_test(a_site_is_named_after_its_first_user_frame),
 		cmocka_unit_test(a_host_stub_is_no_user_frame),
 		cmocka_unit_test(what_is_no_regular_file_is_not_opened),
+		cmocka_unit_test(a_script_s_own_file_goes_first),
+		cmocka_unit_test(packages_go_before_the_standard_library),
+		cmocka_unit_test(a_script_s_line_or_code_may_be_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
