@@ -110,6 +110,20 @@ static int print_properties(struct db *db, FILE *out)
 	return step;
 }
 
+/* Why the lines of a script are missing, if they are. */
+static int print_scripts(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT DISTINCT substr(value, 7) FROM property "
+		"WHERE name = 'python.frames' AND value GLOB 'none: *'");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		fprintf(out, "    note: no lines of scripts are shown: %s\n",
+			(const char *)sqlite3_column_text(q, 0));
+	sqlite3_finalize(q);
+	return step;
+}
+
 /* The texts hold at most one %lld, which is the count. */
 static void print_loss_text(const char *text, long long count, FILE *out)
 {
@@ -184,7 +198,7 @@ int report_summary(struct db *db, FILE *out)
 	}
 	print_run(db, out);
 	if (print_device(db, out) || print_streams(db, out) || print_properties(db, out) ||
-		print_hung(db, out))
+		print_scripts(db, out) || print_hung(db, out))
 		return -1;
 	return print_losses(db, out);
 }

@@ -68,6 +68,8 @@ unknown() { # VERSION PYTHON
 	ok "$name: the program runs" $?
 	has "$name: has no frames and it is said" '^none: Python' \
 		"$("$cufence" query "$db" "SELECT value FROM property WHERE name = 'python.frames'")"
+	has "$name: the report says so" 'note: no lines of scripts are shown: Python 3' \
+		"$("$cufence" report "$db")"
 }
 
 count=0
