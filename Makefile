@@ -230,6 +230,7 @@ $O/tests/helpers/asan: HELPER_FLAGS := -fsanitize=address
 $O/tests/helpers/kills $O/tests/helpers/readable: HELPER_FLAGS := -Itrace $(SANFLAGS)
 $O/tests/helpers/kills $O/tests/helpers/readable: $(TRACE_OBJ)
 $O/tests/helpers/failures: HELPER_FLAGS := -Itrace
+$O/tests/helpers/python_like: HELPER_FLAGS := -rdynamic
 $(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): HELPER_FLAGS := -Itrace $(CUDA_CPP)
 $(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): trace/calls.def
 $O/tests/helpers/every/libcuda.so.1: tests/helpers/libevery.c trace/calls.def

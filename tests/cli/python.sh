@@ -82,6 +82,25 @@ while read -r version python; do
 done < <(interpreters)
 [ "$count" -gt 0 ] || { echo "no Python from 3.9 to 3.13 with ctypes"; finish; }
 
+# Whatever has the symbols but other structures: no frames, no fault.
+like() { # WANTED VERSION KIND
+	traced "$tmp/like.db" "$build/tests/helpers/python_like" "$2" "$3"
+	ok "a Python $2 that is $3: runs" $?
+	same "a Python $2 that is $3: is left alone" "$1" \
+		"$("$cufence" query "$tmp/like.db" "SELECT value FROM property WHERE name = 'python.frames'")"
+}
+if [ -x "$build/tests/helpers/python_like" ]; then
+	for version in 309 30a 30b 30c; do
+		for kind in itself nowhere half wild; do
+			like "none: Python 3.$((16#$version & 255)): its frames are not as known" $version $kind
+		done
+		like "" $version none
+	done
+	like "none: Python 3.13: an interpreter without a GIL" 30d free
+	like "none: Python 3.13: its code objects are not as known" 30d itself
+	like "none: Python 3.14: this version is not known" 30e itself
+fi
+
 # As a user meets it: findings, and traces that leave the machine.
 if [ -z "$asan" ]; then
 	cd "$tmp" || exit 1
