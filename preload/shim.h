@@ -53,10 +53,11 @@ extern struct shim shim;
 
 /* A site as learned on this thread: where on the stack its return addresses lie. */
 #define SITE_CACHE 128
+#define SITE_UNASKED UINT32_MAX
 struct cached_site {
 	uintptr_t frame;           /* frame address of the wrapper */
 	uint64_t hash;             /* of the addresses */
-	uint32_t id;               /* without a script's frames; 0: not yet known */
+	uint32_t id;               /* without a script's frames, or SITE_UNASKED */
 	uint32_t count;
 	uint64_t address[SITE_FRAMES];
 	const uintptr_t *slot[SITE_FRAMES];

@@ -155,7 +155,7 @@ static void learn(struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 		cached->address[cached->count++] = caller;
 	}
 	cached->hash = hash_words(0x9e3779b97f4a7c15u, cached->address, cached->count);
-	cached->id = 0;
+	cached->id = SITE_UNASKED;
 	if (!walk.exact)
 		cached->frame = 0;
 }
@@ -175,7 +175,7 @@ uint32_t site_find(struct thread_state *thread, void *frame_address)
 		learn(cached, frame, caller);
 	if (script.count)
 		return site_intern(thread, cached, &script);
-	if (!cached->id)
+	if (cached->id == SITE_UNASKED)
 		cached->id = site_intern(thread, cached, &script);
 	return cached->id;
 }
