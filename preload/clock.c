@@ -31,7 +31,7 @@ static uint64_t read_counter(void)
 #error "the recorder reads x86-64's time stamp counter: add the counter of this machine here"
 #endif
 
-uint64_t clock_read(void)
+uint64_t clock_read_other(void)
 {
 	switch (shim.clock) {
 	case CLOCK_TICKS_TSC:

@@ -21,7 +21,7 @@
 
 struct shim shim;
 
-static __thread struct thread_state this_thread;
+__thread struct thread_state this_thread;
 
 /* Chunks of ended threads, for new ones: a program may start very many short threads. */
 static struct {
@@ -32,11 +32,6 @@ static struct {
 } spare;
 
 static pthread_key_t thread_key;
-
-struct thread_state *thread_state(void)
-{
-	return &this_thread;
-}
 
 /* A page whose word is 1 here and 0 in any child, however it was forked. */
 static int mark_alive(void)
@@ -254,7 +249,7 @@ static void first_records(void)
 	resolve_count_early();
 }
 
-int shim_start(void)
+int shim_begin(void)
 {
 	int stage = atomic_load_explicit(&shim.stage, memory_order_acquire);
 

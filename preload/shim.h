@@ -59,8 +59,8 @@ struct cached_site {
 	uint64_t hash;             /* of the addresses */
 	uint32_t id;               /* without a script's frames, or SITE_UNASKED */
 	uint32_t count;
+	uint32_t offset[SITE_FRAMES]; /* of the words, in bytes from frame */
 	uint64_t address[SITE_FRAMES];
-	const uintptr_t *slot[SITE_FRAMES];
 };
 
 /* The last unfinished query: the next one like it is counted in its record. */
@@ -89,8 +89,13 @@ struct thread_state {
 	struct cached_site sites[SITE_CACHE];
 };
 
+extern __thread struct thread_state this_thread __attribute__((visibility("hidden")));
+
 /* This thread's state. */
-struct thread_state *thread_state(void);
+static inline struct thread_state *thread_state(void)
+{
+	return &this_thread;
+}
 
 /* Words of the program's that belong to a record: LIST() of calls.def. */
 #define CALL_LISTS 5
@@ -130,7 +135,12 @@ void frame_launch(struct call_frame *frame, uint64_t function, void *const *valu
 void frame_list(struct call_frame *frame, const void *array, uint64_t words);
 
 /* Opens the trace at the first CUDA call of the process; 1 if recording. */
-int shim_start(void);
+int shim_begin(void);
+static inline int shim_start(void)
+{
+	return (atomic_load_explicit(&shim.stage, memory_order_acquire) == SHIM_ON &&
+		*shim.alive) || shim_begin();
+}
 
 /* A destructor made a call that succeeded: there will be another last word. */
 void shim_resume(void);
@@ -145,7 +155,15 @@ void thread_begin(struct thread_state *thread);
 void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type type);
 
 /* Ticks of the recorder's clock. */
-uint64_t clock_read(void);
+uint64_t clock_read_other(void);
+static inline uint64_t clock_read(void)
+{
+#if defined(__x86_64__)
+	if (shim.clock == CLOCK_TICKS_TSC)
+		return __builtin_ia32_rdtsc();
+#endif
+	return clock_read_other();
+}
 
 /* Chooses the clock; libcuda is a dlopen handle or NULL. */
 void clock_init(void *libcuda);

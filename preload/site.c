@@ -56,6 +56,7 @@ static int is_own_code(uintptr_t address)
 
 struct walk {
 	struct cached_site *site;
+	uintptr_t frame;           /* of the wrapper */
 	int exact;                 /* every return address lies where the unwinder says */
 };
 
@@ -70,8 +71,9 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument
 		return _URC_END_OF_STACK;
 	if (is_own_code(address))
 		return _URC_NO_REASON;
-	walk->exact &= (uintptr_t)slot >= site->frame && *slot == address;
-	site->slot[site->count] = slot;
+	walk->exact &= (uintptr_t)slot >= walk->frame && *slot == address &&
+		(uintptr_t)slot - walk->frame <= UINT32_MAX;
+	site->offset[site->count] = (uint32_t)((uintptr_t)slot - walk->frame);
 	site->address[site->count++] = address;
 	return site->count < SITE_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
@@ -135,16 +137,19 @@ static uint32_t site_intern(struct thread_state *thread, const struct cached_sit
 
 static int still_holds(const struct cached_site *site)
 {
+	uint64_t differs = 0;
+
+	/* Mostly it does: one branch for all. */
 	for (unsigned i = 0; i < site->count; i++)
-		if (*(const volatile uintptr_t *)site->slot[i] != site->address[i])
-			return 0;
-	return 1;
+		differs |= *(const volatile uintptr_t *)(site->frame + site->offset[i]) ^
+			site->address[i];
+	return !differs;
 }
 
 /* Unwinds; what it finds is learned only if every word on the stack can be checked. */
 static void learn(struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 {
-	struct walk walk = { cached, 1 };
+	struct walk walk = { cached, frame, 1 };
 
 	cached->count = 0;
 	cached->frame = frame;
