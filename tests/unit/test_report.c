@@ -66,7 +66,7 @@ static struct db database(void)
 			"INSERT INTO run VALUES (0, 'x', './app --n 4');"
 			"INSERT INTO process VALUES "
 			"(1,7,1,0,1000000000,1,0,'tsc',10,'on',0,0,0,'t');"
-			"INSERT INTO thread VALUES (1,1,7,'app');"
+			"INSERT INTO thread VALUES (1,1,7,'app',NULL,NULL);"
 			"INSERT INTO call_type VALUES "
 			"(1,'cudaFree','runtime',1),(2,'cuLaunchKernel','launch',0);"
 			"INSERT INTO kernel VALUES (1,1,1,'_Z4workv','work',0);"
