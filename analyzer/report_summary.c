@@ -135,9 +135,23 @@ static void print_loss_text(const char *text, long long count, FILE *out)
 		fputs(text, out);
 }
 
+/* Why there is no device side.  holder: another tool, NULL: not known. */
+static void print_cupti(const char *state, int error, const char *holder, FILE *out)
+{
+	if (!strcmp(state, "busy"))
+		fprintf(out, " (CUPTI busy: it serves one tool at a time, here %s)",
+			holder ? holder : "another profiler");
+	else if (!strcmp(state, "failed"))
+		fprintf(out, " (CUPTI failed, error %d)", error);
+	else
+		fprintf(out, " (CUPTI %s)", state);
+}
+
 static int print_losses(struct db *db, FILE *out)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT reason, count, pid, cupti, cupti_error "
+	sqlite3_stmt *q = db_prepare(db, "SELECT reason, count, pid, cupti, cupti_error, "
+		"(SELECT value FROM property WHERE property.process = process.id "
+		" AND name = 'cupti.holder') "
 		"FROM loss JOIN process ON id = process ORDER BY process, reason");
 	int step = -1;
 
@@ -149,8 +163,9 @@ static int print_losses(struct db *db, FILE *out)
 		fprintf(out, "    %s ", !loss || loss->incomplete ? "incomplete:" : "note:");
 		print_loss_text(loss ? loss->text : reason, sqlite3_column_int64(q, 1), out);
 		if (!strcmp(reason, "host_only"))
-			fprintf(out, " (CUPTI %s, error %d)",
-				(const char *)sqlite3_column_text(q, 3), sqlite3_column_int(q, 4));
+			print_cupti((const char *)sqlite3_column_text(q, 3),
+				sqlite3_column_int(q, 4),
+				(const char *)sqlite3_column_text(q, 5), out);
 		fprintf(out, " [pid %lld]\n", (long long)sqlite3_column_int64(q, 2));
 	}
 	sqlite3_finalize(q);

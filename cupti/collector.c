@@ -13,6 +13,7 @@
 
 #include "cupti_api.h"
 #include "decode.h"
+#include "holder.h"
 #include "selection.h"
 #include "shim.h"
 
@@ -241,6 +242,14 @@ static int is_off(void)
 	return (cupti && !strcmp(cupti, "off")) || (mode && !strcmp(mode, "host"));
 }
 
+static void note_holder(struct thread_state *thread)
+{
+	const char *holder = cupti_holder();
+
+	if (holder)
+		property_write(thread, "cupti.holder", holder, strlen(holder));
+}
+
 static void start(struct thread_state *thread)
 {
 	const char *path = getenv("CUFENCE_CUPTI");
@@ -258,6 +267,8 @@ static void start(struct thread_state *thread)
 	if (rc != CUPTI_SUCCESS) {
 		set_state(rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ? CUPTI_STATE_BUSY
 			: CUPTI_STATE_FAILED, (uint32_t)rc);
+		if (rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+			note_holder(thread);
 		return;
 	}
 	set_state(CUPTI_STATE_ON, 0);
