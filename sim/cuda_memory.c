@@ -266,6 +266,7 @@ CUresult do_cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!ptr || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
+	device_gate(context->device);
 	*ptr = memory_reserve(context->device, PLACE_DEVICE, bytes);
 	return *ptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

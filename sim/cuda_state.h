@@ -130,6 +130,9 @@ void stream_reserve(struct stream *stream);
 /* Wait until nobody holds submissions to this device. */
 void device_gate(struct device *device);
 
+/* Waits for op and meanwhile holds what other threads give the device, as a free does. */
+void device_wait(struct device *device, struct op *op);
+
 /* Wait for all work of a device; with hold, other threads' submissions wait meanwhile. */
 void device_drain(struct device *device, bool hold);
 void device_drain_all(bool hold);

@@ -3,8 +3,9 @@
 #include "cuda_calls.h"
 #include "cuda_graph.h"
 
-/* Places in a stream's launch queue, as measured: the 1021st launch waits. */
-#define QUEUE_ENTRIES 1020
+/* Places in a stream's launch queue, as measured: the 1023rd launch waits, the running one is the
+ * first. */
+#define QUEUE_ENTRIES 1022
 
 struct stream *stream_new(struct context *context, unsigned int flags, int priority)
 {
@@ -274,6 +275,14 @@ static void wait_held(struct op *join, struct device *device, bool hold)
 	op_put(join);
 	if (hold)
 		thread_changed();
+}
+
+void device_wait(struct device *device, struct op *op)
+{
+	device->exclusive++;
+	op_wait(op);
+	device->exclusive--;
+	thread_changed();
 }
 
 void device_drain(struct device *device, bool hold)

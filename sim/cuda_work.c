@@ -83,7 +83,7 @@ CUresult work_submit(const struct work *work, CUstream handle, struct op **made)
 		return capture_add(stream, work);
 	if (takes_entry(work))
 		stream_reserve(stream);
-	else
+	else if (work->params.type != CU_GRAPH_NODE_TYPE_EVENT_RECORD)
 		device_gate(stream->context->device);
 	op = work_op(work, stream);
 	op_submit(op);

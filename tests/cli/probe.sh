@@ -20,13 +20,13 @@ has "the depth of the queue" "^launch queue, kernels .* number [0-9]+ blocks$" "
 # Nothing fails but what the simulator does not have.
 same "what fails is not supported" "" "$(sed -n '/^not measured$/,/^$/p' <<<"$shown" |
 	grep 'error:' | grep -v 'error: not supported')"
-# The simulator makes an operation of every stream-ordered allocation.
-known='^cudaMallocAsync 64 MiB, legacy stream:'
+# Whether the first printf's set-up makes the host wait depends on what was loaded before: measured both ways.
+known='^first launch of a kernel with printf:'
 same "differs from the H200 nowhere else" "" \
 	"$(sed -n 's/^    \(.* here, .* there\)$/\1/p' <<<"$shown" | grep -v "$known")"
 agrees=$(sed -n 's/^agrees with NVIDIA H200, .* in \([0-9]*\) rows, differs.*/\1/p' <<<"$shown")
-[ "${agrees:-0}" -ge 140 ]
-ok "agrees with the H200 in at least 140 rows (${agrees:-0})" $?
+[ "${agrees:-0}" -ge 180 ]
+ok "agrees with the H200 in at least 180 rows (${agrees:-0})" $?
 
 # Comparing: with itself, and with one that says something else of one call.
 has "agrees with itself" "differs in 0 rows, [0-9]+ not compared$" \

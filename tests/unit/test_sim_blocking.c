@@ -136,10 +136,10 @@ static void calls_wait_for_what_they_wait_for_on_the_device(void **state)
 #undef X
 }
 
-static void full_launch_queue_blocks_the_1021st_launch_of_its_stream_only(void **state)
+static void full_launch_queue_blocks_the_1023rd_launch_of_its_stream_only(void **state)
 {
 	spin(blocking, 40 * MS);
-	for (int i = 1; i < 1020; i++)
+	for (int i = 1; i < 1022; i++)
 		assert_at_once(spin(blocking, 10));
 	assert_at_once(spin(non_blocking, 10));
 	assert_in_range(TOOK(spin(blocking, 10)), 35, 42);
@@ -222,7 +222,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, sim_quiet)
 	const struct CMUnitTest tests[] = {
 		TEST(calls_wait_for_what_they_wait_for_on_the_device),
-		TEST(full_launch_queue_blocks_the_1021st_launch_of_its_stream_only),
+		TEST(full_launch_queue_blocks_the_1023rd_launch_of_its_stream_only),
 		TEST(first_launch_of_a_kernel_serializes_other_streams_but_not_the_host),
 		TEST(launches_of_other_threads_wait_while_one_frees),
 		TEST(wrong_handles_and_values_are_refused),
