@@ -220,13 +220,13 @@ $O/tests/test_arguments: $O/obj/preload/arguments.o
 endif
 
 # Small programs and libraries that the test scripts run the recorder with.
-CUDA_HELPERS := tests/helpers/ranges.c tests/helpers/nulls.c tests/helpers/structures.c
+CUDA_HELPERS := tests/helpers/windows.c tests/helpers/ranges.c tests/helpers/nulls.c tests/helpers/structures.c
 HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/every/libcuda.so.1)
 tests: $(HELPERS)
 $O/tests/helpers/ranges: HELPER_FLAGS := $(CUDA_CPP)
-$O/tests/helpers/asan: HELPER_FLAGS := -fsanitize=address
+$O/tests/helpers/asan $O/tests/helpers/asan_lifecycle: HELPER_FLAGS := -fsanitize=address
 $O/tests/helpers/kills $O/tests/helpers/readable: HELPER_FLAGS := -Itrace $(SANFLAGS)
 $O/tests/helpers/kills $O/tests/helpers/readable: $(TRACE_OBJ)
 $O/tests/helpers/failures: HELPER_FLAGS := -Itrace

@@ -116,10 +116,8 @@ static void explain_nothing(const struct program *program)
 	const char *why = "it never called CUDA, or did so only in processes that cleared "
 			  "LD_PRELOAD";
 
-	if (program->is_elf && !program->is_dynamic)
-		why = "it is not dynamically linked, so that LD_PRELOAD has no effect";
-	else if (program->drops_preload)
-		why = "it is set-user-id or set-group-id, so that LD_PRELOAD is ignored";
+	if (program->is_static)
+		why = "it is linked statically, and nothing that it started called CUDA";
 	fprintf(stderr, "cufence: nothing was traced: %s\n", why);
 }
 
@@ -168,6 +166,14 @@ static int check_options(const struct arguments *arguments, const struct program
 		fprintf(stderr, "cufence run: --graphs is graph or node, not '%s'\n", graphs);
 		return -1;
 	}
+	if (program->obstacle) {
+		fprintf(stderr, "cufence: '%s' cannot be traced: %s: %s\n", program->path,
+			program->obstacle, program->hint);
+		return -1;
+	}
+	if (program->is_static)
+		fprintf(stderr, "cufence: '%s' is linked statically: only what it starts can be "
+			"traced\n", program->path);
 	if (option(arguments, "--sim") && program->has_static_cudart) {
 		fprintf(stderr, "cufence: '%s' has NVIDIA's cudart linked in, which runs on a real "
 			"device only: build it with -cudart shared for --sim\n", program->path);
@@ -214,6 +220,7 @@ int cmd_run(const struct arguments *arguments)
 		folder_create(&folder, database))
 		goto out;
 	environment.out = folder.path;
+	environment.sanitizer = program.sanitizer;
 	environment.mode = option(arguments, "--mode");
 	environment.graphs = option(arguments, "--graphs");
 	status = run_program(arguments->operand, &environment, &started);

@@ -84,6 +84,33 @@ static int prepend(const char *name, const char *value)
 	return rc;
 }
 
+/*
+ * The recorder goes before the user's preloads, but a sanitizer's runtime must be the first.
+ * LD_PRELOAD separates its entries by colons or spaces.
+ */
+static int set_preload(const struct run_environment *environment)
+{
+	const char *old = getenv("LD_PRELOAD");
+	size_t first = old ? strcspn(old, ": ") : 0;
+	const char *slash = first ? memrchr(old, '/', first) : NULL;
+	char *list;
+	int rc;
+
+	if (first && run_is_sanitizer(slash ? slash + 1 : old))
+		rc = asprintf(&list, "%.*s:%s%s", (int)first, old, environment->library,
+			old + first);
+	else
+		rc = asprintf(&list, "%s%s%s%s%s",
+			environment->sanitizer ? environment->sanitizer : "",
+			environment->sanitizer ? ":" : "", environment->library,
+			old && *old ? ":" : "", old ? old : "");
+	if (rc < 0)
+		return -1;
+	rc = setenv("LD_PRELOAD", list, 1);
+	free(list);
+	return rc;
+}
+
 /* A CUPTI installed with the toolkit would be found first, and needs a device. */
 int run_use_simulator(const char *folder)
 {
@@ -99,8 +126,7 @@ int run_use_simulator(const char *folder)
 
 static int set_environment(const struct run_environment *environment)
 {
-	if (prepend("LD_PRELOAD", environment->library) ||
-		setenv("CUFENCE_OUT", environment->out, 1))
+	if (set_preload(environment) || setenv("CUFENCE_OUT", environment->out, 1))
 		return -1;
 	if (environment->mode && setenv("CUFENCE_MODE", environment->mode, 1))
 		return -1;

@@ -5,23 +5,31 @@
 #ifndef CUFENCE_RUN_H
 #define CUFENCE_RUN_H
 
+#include <stddef.h>
+
 /* Exit statuses of our own, as env(1) and timeout(1) have them. */
 #define RUN_FAILED 125
 #define RUN_CANNOT_EXECUTE 126
 #define RUN_NOT_FOUND 127
 
-/* What is known of a program before it runs. */
+/* What is known of a program before it runs; of a script: of what runs it. */
 struct program {
 	char *path;                /* as found through PATH; NULL: not found */
-	int is_elf;                /* 0: a script, most likely */
-	int is_dynamic;            /* it has an interpreter, which heeds LD_PRELOAD */
-	int drops_preload;         /* set-user-id or set-group-id: LD_PRELOAD is ignored */
+	int is_elf;
+	int is_static;             /* no loader: LD_PRELOAD reaches only what it starts */
+	int is_library;            /* it has a soname, as the loader itself has */
 	int has_static_cudart;     /* NVIDIA's cudart is linked in */
+	char *sanitizer;           /* the runtime it needs that must be loaded first, or NULL */
+	const char *obstacle;      /* why it can never be traced, NULL: nothing known */
+	const char *hint;          /* what to do about that */
 };
 
 /* Looks at the program that name would run. */
 void program_inspect(struct program *program, const char *name);
 void program_release(struct program *program);
+
+/* The part of it that executables say themselves; anything else says nothing. */
+void program_inspect_elf(struct program *program, void *bytes, size_t size);
 
 /*
  * The first of two places, relative to the folder above this program's, that exists; or NULL.
@@ -29,12 +37,16 @@ void program_release(struct program *program);
  */
 char *run_beside(const char *first, const char *second);
 
+/* A library of that name must be loaded before all others (what follows the name is ignored). */
+int run_is_sanitizer(const char *name);
+
 /* Makes programs that this process becomes use the simulated device in the folder: 0 or -1. */
 int run_use_simulator(const char *folder);
 
 /* What the program's environment gets; NULL: unset or left alone. */
 struct run_environment {
 	char *library;             /* libcufence.so, before the user's own preloads */
+	const char *sanitizer;     /* before everything else */
 	const char *out;           /* CUFENCE_OUT: an existing folder, absolute */
 	char *simulator;           /* folder before the user's LD_LIBRARY_PATH */
 	const char *mode, *graphs; /* CUFENCE_MODE, CUFENCE_GRAPHS */

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "run.h"
+
+/* An interpreter may be a script itself; the kernel follows four. */
+#define MAX_SCRIPTS 4
 
 /* What execvp() would run. */
 static char *find_program(const char *name)
@@ -31,58 +35,74 @@ static char *find_program(const char *name)
 	return NULL;
 }
 
-static int has_interpreter(const unsigned char *bytes, size_t size)
+/* The loader ignores LD_PRELOAD in a program that runs with more rights than its user has. */
+static int gains_rights(int fd, const struct stat *st)
 {
-	const Elf64_Ehdr *header = (const Elf64_Ehdr *)bytes;
-
-	for (unsigned i = 0; i < header->e_phnum; i++) {
-		uint64_t at = header->e_phoff + (uint64_t)i * header->e_phentsize;
-		Elf64_Phdr segment;
-		if (at > size || size - at < sizeof(segment))
-			return 0;
-		memcpy(&segment, bytes + at, sizeof(segment));
-		if (segment.p_type == PT_INTERP)
-			return 1;
-	}
-	return 0;
+	if (st->st_mode & S_ISUID && st->st_uid != getuid())
+		return 1;
+	if (st->st_mode & S_ISGID && st->st_gid != getgid())
+		return 1;
+	return getuid() && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
-static void inspect_bytes(struct program *program, const unsigned char *bytes, size_t size)
+/* "#!INTERPRETER ..." or NULL */
+static char *interpreter_of_script(const char *bytes, size_t size)
 {
-	/* The name of a shared memory segment that every NVIDIA cudart opens, stripped or not. */
-	static const char mark[] = "/cudart.shm.";
+	const char *end = memchr(bytes, '\n', size), *start = bytes + 2;
 
-	if (size < sizeof(Elf64_Ehdr) || memcmp(bytes, ELFMAG, SELFMAG) ||
-		bytes[EI_CLASS] != ELFCLASS64)
-		return;
-	program->is_elf = 1;
-	program->is_dynamic = has_interpreter(bytes, size);
-	program->has_static_cudart = memmem(bytes, size, mark, sizeof(mark) - 1) != NULL;
+	if (size < 3 || bytes[0] != '#' || bytes[1] != '!' || !end)
+		return NULL;
+	while (start < end && (*start == ' ' || *start == '\t'))
+		start++;
+	return strndup(start, strcspn(start, " \t\n"));
+}
+
+/* Looks at one file; for a script gives what runs it. */
+static char *inspect_file(struct program *program, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char *interpreter = NULL;
+	struct stat st;
+	void *at;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
+		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (at != MAP_FAILED) {
+			interpreter = interpreter_of_script(at, (size_t)st.st_size);
+			if (!interpreter)
+				program_inspect_elf(program, at, (size_t)st.st_size);
+			munmap(at, (size_t)st.st_size);
+		}
+		/* Scripts never gain any. */
+		if (!interpreter && !program->obstacle && gains_rights(fd, &st)) {
+			program->obstacle = "it gains rights when it starts (set-user-id, "
+				"set-group-id or capabilities), and LD_PRELOAD is ignored then";
+			program->hint = "run cufence as the user whose rights it gains";
+		}
+	}
+	close(fd);
+	return interpreter;
 }
 
 void program_inspect(struct program *program, const char *name)
 {
-	struct stat st;
-	void *at;
-	int fd;
+	char *path;
 
 	*program = (struct program){ .path = find_program(name) };
-	fd = program->path ? open(program->path, O_RDONLY | O_CLOEXEC) : -1;
-	if (fd < 0)
-		return;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
-		program->drops_preload = st.st_mode & (S_ISUID | S_ISGID) ? 1 : 0;
-		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (at != MAP_FAILED) {
-			inspect_bytes(program, at, (size_t)st.st_size);
-			munmap(at, (size_t)st.st_size);
-		}
+	path = program->path ? strdup(program->path) : NULL;
+	for (int i = 0; path && i <= MAX_SCRIPTS; i++) {
+		char *next = inspect_file(program, path);
+		free(path);
+		path = next;
 	}
-	close(fd);
+	free(path);
 }
 
 void program_release(struct program *program)
 {
 	free(program->path);
+	free(program->sanitizer);
 	*program = (struct program){ 0 };
 }
