@@ -10,6 +10,7 @@
 #include "command.h"
 #include "report.h"
 #include "run.h"
+#include "run_settings.h"
 #include "store.h"
 
 /* The private folder the program's processes leave their traces in. */
@@ -156,16 +157,8 @@ static int finish(const struct arguments *arguments, const char *database,
 
 static int check_options(const struct arguments *arguments, const struct program *program)
 {
-	const char *mode = option(arguments, "--mode"), *graphs = option(arguments, "--graphs");
-
-	if (mode && strcmp(mode, "full") && strcmp(mode, "host")) {
-		fprintf(stderr, "cufence run: --mode is full or host, not '%s'\n", mode);
+	if (run_check_settings(arguments))
 		return -1;
-	}
-	if (graphs && strcmp(graphs, "graph") && strcmp(graphs, "node")) {
-		fprintf(stderr, "cufence run: --graphs is graph or node, not '%s'\n", graphs);
-		return -1;
-	}
 	if (program->obstacle) {
 		fprintf(stderr, "cufence: '%s' cannot be traced: %s: %s\n", program->path,
 			program->obstacle, program->hint);
@@ -182,38 +175,16 @@ static int check_options(const struct arguments *arguments, const struct program
 	return 0;
 }
 
-/* A misspelt name would silently do nothing. */
-static void warn_unknown_environment(void)
-{
-	static const char *const known[] = {
-		"OUT", "MODE", "GRAPHS", "STACKS", "GUARD_HOST", "CUPTI", "FLUSH_MS", "DELAY",
-		"DURATION", "NVTX", "MAX_SIZE", "DISABLE", "SIM_DEVICES", "LIB", NULL
-	};
-	static const char prefix[] = "CUFENCE_";
-
-	for (char **variable = environ; *variable; variable++) {
-		const char *name = *variable + sizeof(prefix) - 1;
-		const char *const *match = known;
-		if (strncmp(*variable, prefix, sizeof(prefix) - 1))
-			continue;
-		while (*match && (strlen(*match) != strcspn(name, "=") ||
-				strncmp(*match, name, strlen(*match))))
-			match++;
-		if (!*match)
-			fprintf(stderr, "cufence: the environment's %s%.*s means nothing to it\n",
-				prefix, (int)strcspn(name, "="), name);
-	}
-}
-
 int cmd_run(const struct arguments *arguments)
 {
 	const char *database = option(arguments, "-o") ? option(arguments, "-o") : "cufence.db";
 	struct run_environment environment = { 0 };
+	struct run_setting settings[RUN_SETTINGS + 1];
 	struct trace_folder folder = { 0 };
 	struct program program;
 	int status = RUN_FAILED, started = 0, keep = option(arguments, "--keep-trace") != NULL;
 
-	warn_unknown_environment();
+	run_warn_environment();
 	program_inspect(&program, arguments->operand[0]);
 	if (check_options(arguments, &program) ||
 		run_environment_init(&environment, option(arguments, "--sim") != NULL) ||
@@ -221,8 +192,8 @@ int cmd_run(const struct arguments *arguments)
 		goto out;
 	environment.out = folder.path;
 	environment.sanitizer = program.sanitizer;
-	environment.mode = option(arguments, "--mode");
-	environment.graphs = option(arguments, "--graphs");
+	run_settings(arguments, settings);
+	environment.setting = settings;
 	status = run_program(arguments->operand, &environment, &started);
 	if (started && finish(arguments, database, &folder, &program)) {
 		keep = 1;

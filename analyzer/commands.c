@@ -9,6 +9,11 @@ static const struct command_option run_options[] = {
 	{"--sim", NULL, "run on the simulated device"},
 	{"--mode", "full|host", "full: calls and device operations; host: calls only"},
 	{"--graphs", "graph|node", "record CUDA graphs as a whole (default) or node by node"},
+	{"--delay", "S", "record work only from S seconds after a process's first CUDA call on"},
+	{"--duration", "S", "record S seconds of work at most, from when it first is recorded"},
+	{"--profiler", NULL, "record work between cudaProfilerStart and cudaProfilerStop only"},
+	{"--nvtx", "RANGE", "record work within NVTX ranges of that name only"},
+	{"--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)"},
 	{"--keep-trace", NULL, "keep the trace files beside the database"}, {0}};
 
 static const struct command_option load_options[] = {

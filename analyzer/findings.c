@@ -158,6 +158,39 @@ static int64_t beyond(int64_t whole, int64_t part)
 	return whole > part ? whole - part : 0;
 }
 
+/*
+ * How much of a stretch no work was recorded in: nothing is known of it, so shares and bounds are
+ * those of what was recorded.
+ */
+static int64_t unrecorded(struct db *db, int64_t process, const char *stretch)
+{
+	char *sql = sqlite3_mprintf(
+		"SELECT coalesce(sum(max(0, min(r.end, s.last) - max(r.start, s.first))), 0) "
+		"FROM recording r, (%s) s WHERE r.process = ?1 AND NOT r.work", stretch);
+	int64_t ns = sql ? query_int(db, sql, process) : -1;
+
+	sqlite3_free(sql);
+	return ns;
+}
+
+static int64_t length_of(struct db *db, int64_t process, const char *stretch)
+{
+	char *sql = sqlite3_mprintf("SELECT ifnull(last - first, 0) FROM (%s)", stretch);
+	int64_t whole = sql ? query_int(db, sql, process) : -1;
+	int64_t missing = unrecorded(db, process, stretch);
+
+	sqlite3_free(sql);
+	return whole < 0 || missing < 0 ? -1 : beyond(whole, missing);
+}
+
+/* First call to last end, first operation to last. */
+static const char whole_sql[] =
+	"SELECT min(enter) AS first, max(ifnull(max(exit), 0), ifnull((SELECT max(end) "
+	" FROM operation WHERE process = ?1), 0)) AS last FROM call WHERE process = ?1";
+static const char active_sql[] =
+	"SELECT min(start) AS first, max(end) AS last FROM operation "
+	"WHERE process = ?1 AND stream IS NOT NULL";
+
 static struct run_length *run_of(struct findings *findings, int64_t process)
 {
 	struct run_length *run = idmap_need(&findings->runs, process, sizeof(*run));
@@ -165,11 +198,8 @@ static struct run_length *run_of(struct findings *findings, int64_t process)
 
 	if (!run || run->whole)
 		return run;
-	run->whole = query_int(findings->db,
-		"SELECT max(ifnull(max(exit), 0), ifnull((SELECT max(end) FROM operation "
-		" WHERE process = ?1), 0)) - min(enter) FROM call WHERE process = ?1", process);
-	active = query_int(findings->db, "SELECT ifnull(max(end) - min(start), 0) FROM operation "
-		"WHERE process = ? AND stream IS NOT NULL", process);
+	run->whole = length_of(findings->db, process, whole_sql);
+	active = length_of(findings->db, process, active_sql);
 	busiest = query_int(findings->db,
 		"SELECT ifnull(max(busy), 0) FROM (SELECT sum(end - start) AS busy FROM operation "
 		" WHERE process = ? AND stream IS NOT NULL GROUP BY stream)", process);

@@ -33,6 +33,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_SYMBOL] = "INSERT INTO symbol VALUES (?,?,?,?,?,?)",
 	[INSERT_OPERAND] = "INSERT INTO operand VALUES (?,?,?,?,?)",
 	[INSERT_CODE] = "INSERT OR IGNORE INTO code VALUES (?,?,?,?,?,?,?)",
+	[INSERT_RECORDING] = "INSERT INTO recording VALUES (?,?,?,?,?)",
 	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
 };
 
@@ -84,7 +85,7 @@ static int insert_process(struct loader *loader)
 		(int64_t)header->cupti_version, (int64_t)header->driver_version, loader->path);
 }
 
-static int insert_loss(struct loader *loader, const char *reason, uint64_t count)
+int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count)
 {
 	if (!count)
 		return 0;
@@ -97,11 +98,11 @@ static int insert_losses(struct loader *loader)
 	int host_only = header->cupti_state != CUPTI_STATE_ON && loader->p.call_count;
 
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
-		if (insert_loss(loader, counter_names[i], header->counter[i]))
+		if (loader_insert_loss(loader, counter_names[i], header->counter[i]))
 			return -1;
-	return insert_loss(loader, "not_closed", !header->closed) ||
-	       insert_loss(loader, "host_only", host_only) ||
-	       insert_loss(loader, "clock_estimated", loader->p.clock.estimated);
+	return loader_insert_loss(loader, "not_closed", !header->closed) ||
+	       loader_insert_loss(loader, "host_only", host_only) ||
+	       loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated);
 }
 
 static int insert_contexts(struct loader *loader)
@@ -140,6 +141,7 @@ static void release_process(struct loaded_process *p)
 	free(p->call);
 	free(p->device);
 	free(p->calibration);
+	free(p->window);
 	free(p->context);
 	free(p->thread);
 	free(p->stream);
@@ -168,7 +170,8 @@ static int load_process(struct loader *loader, const char *path)
 	if (insert_contexts(loader) || loader_order_calls(loader) || loader_resolve(loader) ||
 		loader_match_device(loader) || loader_write(loader))
 		goto out;
-	rc = insert_process(loader) || insert_losses(loader) ? -1 : 0;
+	rc = insert_process(loader) || insert_losses(loader) || loader_write_recording(loader)
+		? -1 : 0;
 out:
 	release_process(p);
 	return rc;

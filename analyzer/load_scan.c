@@ -209,6 +209,18 @@ static int add_calibration(struct loader *loader, const struct calibration_recor
 		(int64_t)calibration->cupti_ns, (int64_t)calibration->gap_ticks);
 }
 
+static int add_window(struct loaded_process *p, const struct window_record *window)
+{
+	const struct window_record **more =
+		array_room(p->window, p->window_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	p->window = more;
+	more[p->window_count++] = window;
+	return 0;
+}
+
 static int insert_device(struct loader *loader, const struct device_info_record *device)
 {
 	return db_run(loader->insert[INSERT_DEVICE], "iitiiiiiii", loader->process,
@@ -266,6 +278,8 @@ static int scan_record(struct loader *loader, const struct record *record)
 		return insert_device(loader, (const struct device_info_record *)record);
 	case RECORD_CALIBRATION:
 		return add_calibration(loader, (const struct calibration_record *)record);
+	case RECORD_WINDOW:
+		return add_window(&loader->p, (const struct window_record *)record);
 	case RECORD_PROPERTY:
 		return db_run(loader->insert[INSERT_PROPERTY], "itt", loader->process,
 			property->data, (size_t)property->name_length,

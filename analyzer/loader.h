@@ -82,6 +82,7 @@ enum loader_insert {
 	INSERT_STREAM, INSERT_EVENT, INSERT_ALLOCATION, INSERT_KERNEL, INSERT_MODULE, INSERT_SITE,
 	INSERT_FRAME, INSERT_CALL_TYPE, INSERT_CALL, INSERT_OPERATION, INSERT_OVERHEAD,
 	INSERT_CALIBRATION, INSERT_SYMBOL, INSERT_OPERAND, INSERT_POLLING, INSERT_RANGE, INSERT_CODE,
+	INSERT_RECORDING,
 	INSERT_COUNT
 };
 
@@ -96,6 +97,8 @@ struct loaded_process {
 	size_t device_count;
 	const struct calibration_record **calibration;
 	size_t calibration_count;
+	const struct window_record **window;
+	size_t window_count;
 	struct loaded_context *context;
 	size_t context_count;
 	struct loaded_thread *thread; /* row - threads before this process - 1 */
@@ -136,6 +139,9 @@ int loader_resolve(struct loader *loader);
 int loader_match_device(struct loader *loader);
 int loader_write(struct loader *loader);
 int loader_write_host(struct loader *loader);
+/* The stretches of the process, whose end must be known, and what is lost between them. */
+int loader_write_recording(struct loader *loader);
+int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count);
 
 /* The fields of a call record; none for a call that never returned. */
 struct call_fields loader_fields(const struct loader *loader, const struct loaded_call *call);

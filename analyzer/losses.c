@@ -14,6 +14,11 @@ static const struct loss losses[] = {
 	{ "host_only", 1, "no device operations were recorded" },
 	{ "clock_estimated", 0, "the process ended before its clock could be calibrated twice: "
 		"times rest on this machine's clock rate" },
+	{ "size_reached", 1, "work was no longer recorded once the trace had reached --max-size" },
+	{ "ended_before_delay", 1, "no work was recorded: the process ended within --delay" },
+	{ "no_profiler_start", 1, "no work was recorded: the process never called "
+		"cudaProfilerStart" },
+	{ "no_range", 1, "no work was recorded: no NVTX range of that name ever began" },
 	{ "passed_through", 0, NULL },
 	{ "bypassed_calls", 0, "%lld calls bypassed the wrappers and were seen by CUPTI only" },
 };

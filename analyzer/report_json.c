@@ -45,6 +45,8 @@ static const char json_sql[] =
 	" 'command', (SELECT command FROM run),"
 	" 'run', json_object("
 	"  'duration_ns', (SELECT max(end) - min(start) FROM process),"
+	"  'recorded', (SELECT json_group_array(json_object('process', process, 'start', start,"
+	"   'end', end, 'cause', cause)) FROM recording WHERE work),"
 	"  'processes', (SELECT count(*) FROM process),"
 	"  'calls', (SELECT count(*) FROM call WHERE parent IS NULL),"
 	"  'operations', (SELECT count(*) FROM operation),"

@@ -50,10 +50,38 @@ static void print_run(struct db *db, FILE *out)
 			db_int(db, "SELECT sum(exit - enter) FROM call WHERE parent IS NULL", 0)));
 }
 
+/* Which part of the run was recorded, and what decided it. */
+static int print_recording(struct db *db, FILE *out)
+{
+	char inside[DURATION_SIZE], whole[DURATION_SIZE];
+	sqlite3_stmt *q = db_prepare(db, "SELECT coalesce(sum(work), 0),"
+		" coalesce(sum((end - start) * work), 0), coalesce(sum(end - start), 0),"
+		" group_concat(DISTINCT cause) FILTER (WHERE cause <> 'start') FROM recording"
+		" WHERE EXISTS (SELECT 1 FROM recording WHERE NOT work)");
+	int step = q ? db_step(q) : -1;
+
+	if (step > 0 && sqlite3_column_int64(q, 2)) {
+		long long windows = sqlite3_column_int64(q, 0);
+		fprintf(out, "    recorded %s of %s, in %lld window%s (by %s)\n",
+			format_duration(inside, sqlite3_column_int64(q, 1)),
+			format_duration(whole, sqlite3_column_int64(q, 2)), windows,
+			windows == 1 ? "" : "s", (const char *)sqlite3_column_text(q, 3));
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+/* Without the stretches in which no work was recorded. */
+static int64_t duration_recorded(struct db *db)
+{
+	return duration(db) - db_int(db, "SELECT coalesce(sum(end - start), 0) FROM recording"
+		" WHERE NOT work AND (SELECT count(*) FROM process) = 1", 0);
+}
+
 static int print_device(struct db *db, FILE *out)
 {
 	char busy[DURATION_SIZE], share[DURATION_SIZE];
-	int64_t whole = duration(db), used = db_int(db, busy_sql, 0);
+	int64_t whole = duration_recorded(db), used = db_int(db, busy_sql, 0);
 	sqlite3_stmt *q = db_prepare(db, "SELECT DISTINCT name || CASE "
 		"WHEN simulated AND name NOT LIKE '%simulated%' THEN ' (simulated)' ELSE '' END "
 		"FROM device JOIN process ON process.id = device.process");
@@ -212,7 +240,7 @@ int report_summary(struct db *db, FILE *out)
 		return print_losses(db, out);
 	}
 	print_run(db, out);
-	if (print_device(db, out) || print_streams(db, out) || print_properties(db, out) ||
+	if (print_recording(db, out) || print_device(db, out) || print_streams(db, out) || print_properties(db, out) ||
 		print_scripts(db, out) || print_hung(db, out))
 		return -1;
 	return print_losses(db, out);

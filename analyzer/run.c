@@ -128,10 +128,10 @@ static int set_environment(const struct run_environment *environment)
 {
 	if (set_preload(environment) || setenv("CUFENCE_OUT", environment->out, 1))
 		return -1;
-	if (environment->mode && setenv("CUFENCE_MODE", environment->mode, 1))
-		return -1;
-	if (environment->graphs && setenv("CUFENCE_GRAPHS", environment->graphs, 1))
-		return -1;
+	for (const struct run_setting *setting = environment->setting; setting && setting->name;
+		setting++)
+		if (setting->value && setenv(setting->name, setting->value, 1))
+			return -1;
 	return environment->simulator ? run_use_simulator(environment->simulator) : 0;
 }
 

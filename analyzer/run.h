@@ -43,13 +43,18 @@ int run_is_sanitizer(const char *name);
 /* Makes programs that this process becomes use the simulated device in the folder: 0 or -1. */
 int run_use_simulator(const char *folder);
 
+/* A CUFENCE_ variable of the program's environment. */
+struct run_setting {
+	const char *name, *value;
+};
+
 /* What the program's environment gets; NULL: unset or left alone. */
 struct run_environment {
 	char *library;             /* libcufence.so, before the user's own preloads */
 	const char *sanitizer;     /* before everything else */
 	const char *out;           /* CUFENCE_OUT: an existing folder, absolute */
 	char *simulator;           /* folder before the user's LD_LIBRARY_PATH */
-	const char *mode, *graphs; /* CUFENCE_MODE, CUFENCE_GRAPHS */
+	const struct run_setting *setting; /* ends with name NULL; values NULL: left alone */
 };
 
 /*

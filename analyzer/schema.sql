@@ -36,6 +36,17 @@ CREATE TABLE loss ( -- what is known to be missing, a row per process and reason
 	count INTEGER NOT NULL
 );
 
+CREATE TABLE recording ( -- what a process recorded when; without rows: everything, always
+	process INTEGER NOT NULL REFERENCES process(id),
+	start INTEGER NOT NULL,         -- ns
+	end INTEGER NOT NULL,           -- ns
+	work INTEGER NOT NULL,          -- 1: everything; 0: only what makes and ends handles, memory and
+	                                -- graphs, and event records: what ran then, and in which order,
+	                                -- is not known
+	cause TEXT NOT NULL             -- why it began; of the first with work 0: what it waits for.
+	                                -- start, delay, duration, profiler, range or size
+);
+
 CREATE TABLE property ( -- environment and settings that change behaviour
 	process INTEGER NOT NULL REFERENCES process(id),
 	name TEXT NOT NULL,

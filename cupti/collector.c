@@ -16,6 +16,7 @@
 #include "holder.h"
 #include "selection.h"
 #include "shim.h"
+#include "window.h"
 
 #define BUFFERS 64
 
@@ -118,6 +119,7 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 		collector.api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
 			CUPTI_SUCCESS && dropped)
 		trace_count(&shim.writer, COUNT_DROPPED_DEVICE, dropped);
+	window_grown();
 	give_back(buffer);
 	thread->busy = was_busy;
 	errno = saved;
@@ -161,6 +163,9 @@ static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 		!selected_calls[id].call ||
 		shim.stage != SHIM_ON || !*shim.alive || thread->busy)
 		return;
+	/* Without a wrapper beneath, it may be one that passed by: no window was open. */
+	if (!thread->depth && shim.outside)
+		return;
 	thread->busy = 1;
 	if (!thread->depth) {
 		bypassed(thread, id, data);
@@ -172,13 +177,13 @@ static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 	errno = saved;
 }
 
-static CUptiResult enable_callbacks(void)
+static CUptiResult set_callbacks(uint32_t enable)
 {
 	CUptiResult rc = CUPTI_SUCCESS;
 
 	for (unsigned id = 1; id < SELECTION_CBIDS && rc == CUPTI_SUCCESS; id++) {
 		if (selected_callback(id))
-			rc = collector.api.cuptiEnableCallback(1, collector.subscriber,
+			rc = collector.api.cuptiEnableCallback(enable, collector.subscriber,
 				CUPTI_CB_DOMAIN_DRIVER_API, id);
 		/* A call that this CUPTI is too old for: its driver has none either. */
 		if (rc == CUPTI_ERROR_INVALID_PARAMETER)
@@ -189,8 +194,7 @@ static CUptiResult enable_callbacks(void)
 
 static CUptiResult enable_activities(void)
 {
-	CUptiResult rc = collector.api.cuptiActivityRegisterCallbacks(buffer_requested,
-		buffer_completed);
+	CUptiResult rc = CUPTI_SUCCESS;
 
 	for (unsigned i = 0; i < SELECTED_KINDS && rc == CUPTI_SUCCESS; i++)
 		rc = collector.api.cuptiActivityEnable(selected_kinds[i]);
@@ -203,6 +207,15 @@ static CUptiResult enable_activities(void)
 	else
 		collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 	return rc;
+}
+
+static void disable_activities(void)
+{
+	for (unsigned i = 0; i < SELECTED_KINDS; i++)
+		collector.api.cuptiActivityDisable(selected_kinds[i]);
+	collector.api.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_OVERHEAD);
+	if (!selected_graph_nodes())
+		collector.api.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 }
 
 static uint64_t device_clock(void)
@@ -221,9 +234,11 @@ static CUptiResult subscribe(void)
 
 	if (rc != CUPTI_SUCCESS)
 		return rc;
-	rc = enable_activities();
+	rc = collector.api.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
 	if (rc == CUPTI_SUCCESS)
-		rc = enable_callbacks();
+		rc = enable_activities();
+	if (rc == CUPTI_SUCCESS)
+		rc = set_callbacks(1);
 	if (rc != CUPTI_SUCCESS) {
 		collector.api.cuptiUnsubscribe(collector.subscriber);
 		return rc;
@@ -275,6 +290,9 @@ static void start(struct thread_state *thread)
 	shim.writer.header->features |= FEATURE_DEVICE;
 	shim.device_clock = device_clock;
 	clock_calibrate(thread, 100);
+	/* Enabled all the same: the first time may take long once there is a context. */
+	if (shim.outside)
+		collector_window(0);
 }
 
 void collector_start(void)
@@ -300,6 +318,26 @@ void collector_flush(void)
 	thread->busy++;
 	collector.api.cuptiActivityFlushAll(0);
 	collector.api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	thread->busy--;
+	errno = saved;
+}
+
+void collector_window(int open)
+{
+	struct thread_state *thread = thread_state();
+	int saved = errno;
+
+	if (!shim.device_clock || !*shim.alive || !collector.api.cuptiActivityDisable)
+		return;
+	thread->busy++;
+	if (open) {
+		enable_activities();
+		set_callbacks(1);
+	} else {
+		disable_activities();
+		set_callbacks(0);
+		collector.api.cuptiActivityFlushAll(0);
+	}
 	thread->busy--;
 	errno = saved;
 }

@@ -18,6 +18,7 @@
 	X(cuptiActivityGetNextRecord, 1) \
 	X(cuptiActivityFlushAll, 1) \
 	X(cuptiGetTimestamp, 1) \
+	X(cuptiActivityDisable, 0) \
 	X(cuptiGetVersion, 0) \
 	X(cuptiActivityFlushPeriod, 0) \
 	X(cuptiActivityGetNumDroppedRecords, 0)

@@ -11,6 +11,7 @@
 
 #include "resolve.h"
 #include "shim.h"
+#include "window.h"
 
 #define SECOND 1000000000u
 
@@ -100,8 +101,8 @@ void clock_calibrate(struct thread_state *thread, unsigned samples)
 {
 	struct calibration_record best = { .gap_ticks = UINT64_MAX }, pair = { 0 }, *record;
 
-	atomic_store_explicit(&shim.next_calibration, clock_read() + shim.calibration_ticks,
-		memory_order_relaxed);
+	atomic_store_explicit(&shim.next_calibration,
+		window_next(clock_read() + shim.calibration_ticks), memory_order_relaxed);
 	for (unsigned i = 0; i < samples; i++) {
 		read_pair(&pair);
 		if (pair.gap_ticks < best.gap_ticks)

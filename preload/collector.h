@@ -11,6 +11,9 @@ void collector_start(void);
 /* Hands over what CUPTI still holds: before a context goes and at exit. */
 void collector_flush(void);
 
+/* Asks CUPTI for operations and calls (1), or for neither after handing over what it has. */
+void collector_window(int open);
+
 /* In a forked child: never touch CUPTI again if the parent had started it. */
 void collector_child(void);
 

@@ -8,6 +8,7 @@
 #include "fields.h"
 #include "resolve.h"
 #include "shim.h"
+#include "window.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -90,6 +91,10 @@ static void before(enum call_kind kind, unsigned traits)
 	/* A context that goes takes CUPTI's records with it. */
 	if (kind == KIND_CONTEXT_DESTROY)
 		collector_flush();
+	if (kind == KIND_PROFILER_START || kind == KIND_PROFILER_STOP)
+		window_profiler(kind == KIND_PROFILER_START);
+	if (kind == KIND_CAPTURE_END)
+		window_capture(0);
 }
 
 /* With the fields known and the real call still to come. */
@@ -124,6 +129,8 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field)
 		allocation_add(field[0], field[1]);
 	if (kind == KIND_MODULE_UNLOAD)
 		function_reset();
+	if (kind == KIND_CAPTURE_BEGIN)
+		window_capture(1);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shim.h"
+#include "window.h"
 
 static void write_enter(const struct call_frame *frame)
 {
@@ -34,6 +35,8 @@ int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void 
 	int saved = errno;
 
 	if (thread->busy || !shim_start())
+		return 0;
+	if (__builtin_expect(shim.outside, 0) && !window_admits(thread, type->kind))
 		return 0;
 	thread->busy = 1;
 	if (thread->generation != shim.generation)
@@ -211,6 +214,8 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 		write_tail(frame, record, (char *)record->field + fields);
 	}
 	trace_commit(&thread->chunk);
+	if (thread->chunk.used < used_before)
+		window_grown();
 	if (polling)
 		note_poll(frame, record, count ? field[0] : 0,
 			inner && thread->chunk.used > used_before);
@@ -241,8 +246,10 @@ void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsi
 	thread->correlation = frame->outer_correlation;
 	if (shim.ended == thread && !result)
 		shim_resume();
-	if (now >= next_calibration())
+	if (now >= next_calibration()) {
+		window_tick(thread, now);
 		clock_calibrate(thread, 20);
+	}
 	thread->busy = 0;
 	errno = saved;
 }

@@ -12,6 +12,7 @@
 
 #include "host.h"
 #include "shim.h"
+#include "window.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define LONGEST 1024
@@ -122,8 +123,7 @@ static int opens_window(const char *name)
 
 	if (!wanted || strcmp(wanted, name))
 		return 0;
-	if (window_range)
-		window_range(wanted, 1);
+	window_range(wanted, 1);
 	return 1;
 }
 
@@ -202,7 +202,7 @@ static int NVTX_API push_in_domain(nvtxDomainHandle_t domain, const nvtxEventAtt
 static int NVTX_API pop(void)
 {
 	note(CALL_nvtxRangePop, NULL, 0, HERE);
-	if (pushed & 1 && window_range)
+	if (pushed & 1)
 		window_range(window_name(), 0);
 	pushed >>= 1;
 	return NVTX_NO_PUSH_POP_TRACKING;
@@ -243,7 +243,7 @@ static nvtxRangeId_t NVTX_API start_in_domain(nvtxDomainHandle_t domain,
 static void NVTX_API end(nvtxRangeId_t id)
 {
 	note(CALL_nvtxRangeEnd, NULL, id, HERE);
-	if (was_started(id) && window_range)
+	if (was_started(id))
 		window_range(window_name(), 0);
 }
 

@@ -18,6 +18,7 @@
 #include "collector.h"
 #include "python.h"
 #include "resolve.h"
+#include "window.h"
 
 struct shim shim;
 
@@ -161,7 +162,7 @@ void shim_resume(void)
 
 static int create_file(void)
 {
-	const char *folder = getenv("CUFENCE_OUT"), *limit = getenv("CUFENCE_MAX_SIZE");
+	const char *folder = getenv("CUFENCE_OUT");
 	struct trace_start start = {
 		.pid = (uint32_t)getpid(),
 		.parent_pid = (uint32_t)getppid(),
@@ -187,8 +188,6 @@ static int create_file(void)
 	if (rc)
 		fprintf(stderr, "cufence: cannot write '%s': %s; this process is not traced\n",
 			path, strerror(-rc));
-	else
-		shim.writer.max_bytes = limit ? strtoull(limit, NULL, 0) : 0;
 	return rc;
 }
 
@@ -207,6 +206,7 @@ static int start(void)
 	if (create_file())
 		return SHIM_OFF;
 	shim.generation++;
+	window_init();
 	site_init();
 	if (!at_end_registered && !pthread_key_create(&thread_key, thread_ended)) {
 		at_end_registered = 1;
@@ -244,6 +244,7 @@ static void first_records(void)
 	struct thread_state *thread = thread_state();
 
 	clock_calibrate(thread, 100);
+	window_begin(thread);
 	property_write_all(thread);
 	python_init(thread);
 	resolve_count_early();

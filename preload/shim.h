@@ -34,6 +34,7 @@ struct shim_context {
 
 struct shim {
 	_Atomic int stage;         /* enum shim_stage */
+	_Atomic int outside;       /* 1: no window is open (window.h) */
 	/* In a page that a fork wipes: 1 where the recorder was started, 0 in a child. */
 	volatile uint32_t *alive;
 	/* The thread that wrote the last word, until it makes another call. */
@@ -207,9 +208,6 @@ void context_learn(struct thread_state *thread, uint16_t id, uint32_t cupti_id);
 const struct function_layout *function_find(struct thread_state *thread, uint64_t handle);
 /* Handles may be reused after a module was unloaded. */
 void function_reset(void);
-
-/* The NVTX range of CUFENCE_NVTX begins or ends; ranges nest, on any thread. */
-void window_range(const char *name, int begin) __attribute__((weak));
 
 /* Number of a text, which is written at first sight; 0: too many. */
 uint32_t string_intern(struct thread_state *thread, const char *text);

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "window.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collector.h"
+
+#define BIT(cause) (1u << (cause))
+
+static struct {
+	_Atomic uint32_t reasons;      /* BIT() of each that keeps it outside; 0: inside */
+	_Atomic int cause;             /* of the last change */
+	_Atomic int lock;              /* somebody is making shim.outside agree with reasons */
+	_Atomic int profiler;          /* between cuProfilerStart and Stop */
+	_Atomic int ranges;            /* open ones of CUFENCE_NVTX */
+	_Atomic int captures;          /* in progress */
+	int by_profiler, by_range;     /* settings */
+	int limited;                   /* any setting at all */
+	uint64_t opens;                /* ticks: the delay has passed; 0: none */
+	_Atomic uint64_t until;        /* ticks: the duration has passed; 0: not begun */
+	uint64_t duration;             /* ticks, 0: no limit */
+	uint64_t soft_limit;           /* bytes of the trace, 0: none */
+} window;
+
+static int is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value;
+}
+
+/* Seconds as ticks, 0: none. */
+static uint64_t ticks_of(const char *name)
+{
+	const char *value = getenv(name);
+	double seconds = value ? strtod(value, NULL) : 0;
+
+	return seconds > 0 && seconds < 1e9
+		       ? (uint64_t)(seconds * (double)shim.calibration_ticks) : 0;
+}
+
+static uint64_t bytes_of(const char *name)
+{
+	const char *value = getenv(name);
+	char *unit = NULL;
+	uint64_t bytes = value ? strtoull(value, &unit, 0) : 0;
+	unsigned shift = 0;
+
+	if (unit && (*unit | 32) == 'k')
+		shift = 10;
+	else if (unit && (*unit | 32) == 'm')
+		shift = 20;
+	else if (unit && (*unit | 32) == 'g')
+		shift = 30;
+	return bytes << shift;
+}
+
+void window_init(void)
+{
+	uint64_t delay = ticks_of("CUFENCE_DELAY"), now = clock_read();
+	const char *profiler = getenv("CUFENCE_PROFILER");
+	uint32_t reasons = 0;
+
+	window.lock = 0;
+	window.captures = 0;
+	window.by_profiler = profiler && *profiler && *profiler != '0';
+	window.by_range = is_set("CUFENCE_NVTX");
+	window.opens = delay ? now + delay : 0;
+	window.duration = ticks_of("CUFENCE_DURATION");
+	window.until = 0;
+	shim.writer.max_bytes = bytes_of("CUFENCE_MAX_SIZE");
+	/* The last quarter is for handles, and for what CUPTI still has of recorded calls. */
+	window.soft_limit = shim.writer.max_bytes - shim.writer.max_bytes / 4;
+	if (window.by_range && window.ranges <= 0) {
+		reasons |= BIT(WINDOW_RANGE);
+		window.cause = WINDOW_RANGE;
+	}
+	if (window.by_profiler && !window.profiler) {
+		reasons |= BIT(WINDOW_PROFILER);
+		window.cause = WINDOW_PROFILER;
+	}
+	if (delay) {
+		reasons |= BIT(WINDOW_DELAY);
+		window.cause = WINDOW_DELAY;
+	}
+	window.reasons = reasons;
+	window.limited = reasons || window.by_profiler || window.by_range || window.duration ||
+			 window.soft_limit;
+	shim.outside = reasons != 0;
+}
+
+static void write_record(struct thread_state *thread, int open, int cause)
+{
+	struct window_record *record = thread_reserve(thread, sizeof(*record), RECORD_WINDOW);
+
+	if (!record)
+		return;
+	record->open = (uint16_t)open;
+	record->cause = (uint16_t)cause;
+	record->ticks = clock_read();
+	trace_commit(&thread->chunk);
+}
+
+static void begin_duration(void)
+{
+	if (window.duration && !window.until)
+		window.until = clock_read() + window.duration;
+}
+
+void window_begin(struct thread_state *thread)
+{
+	if (!window.limited)
+		return;
+	write_record(thread, !shim.outside, shim.outside ? window.cause : WINDOW_START);
+	if (!shim.outside)
+		begin_duration();
+	atomic_store(&shim.next_calibration, window_next(shim.next_calibration));
+}
+
+/*
+ * CUPTI is asked for more only once calls are recorded, and for less before they no longer are:
+ * an operation without its call could not be told from one that bypassed the recorder.  Nobody
+ * knows the clocks' relation between windows, so each has its own pairs.
+ */
+static void change(struct thread_state *thread, int outside)
+{
+	if (outside) {
+		write_record(thread, 0, window.cause);
+		collector_window(0);
+		clock_calibrate(thread, 20);
+		shim.outside = 1;
+	} else {
+		shim.outside = 0;
+		collector_window(1);
+		begin_duration();
+		clock_calibrate(thread, 20);
+		write_record(thread, 1, window.cause);
+	}
+}
+
+static int agrees(void)
+{
+	return !window.reasons == !shim.outside;
+}
+
+/* Who finds the lock taken leaves: its holder looks again. */
+static void settle(struct thread_state *thread)
+{
+	while (!agrees() && !atomic_exchange(&window.lock, 1)) {
+		if (!agrees())
+			change(thread, window.reasons != 0);
+		atomic_store(&window.lock, 0);
+	}
+}
+
+static void set_reason(enum window_cause cause, int outside)
+{
+	uint32_t before = outside ? atomic_fetch_or(&window.reasons, BIT(cause))
+				  : atomic_fetch_and(&window.reasons, ~BIT(cause));
+
+	if (!(before & BIT(cause)) == !outside)
+		return;
+	/* Of several reasons the first closes, and the last to go opens. */
+	if (!(before & ~BIT(cause)))
+		window.cause = (int)cause;
+}
+
+void window_tick(struct thread_state *thread, uint64_t now)
+{
+	if (window.reasons & BIT(WINDOW_DELAY) && now >= window.opens)
+		set_reason(WINDOW_DELAY, 0);
+	if (window.until && now >= window.until)
+		set_reason(WINDOW_DURATION, 1);
+	settle(thread);
+}
+
+uint64_t window_next(uint64_t limit)
+{
+	uint64_t until = window.until;
+
+	return until && until < limit && !(window.reasons & BIT(WINDOW_DURATION)) ? until : limit;
+}
+
+void window_grown(void)
+{
+	const struct file_header *header = shim.writer.header;
+
+	if (!window.soft_limit || !header || window.reasons & BIT(WINDOW_SIZE) ||
+		(uint64_t)header->chunk_count * header->chunk_size < window.soft_limit)
+		return;
+	set_reason(WINDOW_SIZE, 1);
+	/* CUPTI's thread may not tell CUPTI to stop: the next call does. */
+	atomic_store(&shim.next_calibration, 0);
+}
+
+/*
+ * The program's work: what it submits, waits for or asks about.  A kind that is not here is
+ * recorded everywhere, so that a new one errs on the side of too much.
+ */
+static int is_work(enum call_kind kind)
+{
+	switch (kind) {
+	case KIND_OTHER:
+	case KIND_RUNTIME:
+	case KIND_COPY:
+	case KIND_COPY_ASYNC:
+	case KIND_COPY_PEER:
+	case KIND_COPY_PEER_ASYNC:
+	case KIND_COPY_BATCH:
+	case KIND_SET:
+	case KIND_SET_ASYNC:
+	case KIND_STREAM_SYNC:
+	case KIND_STREAM_QUERY:
+	case KIND_STREAM_WAIT:
+	case KIND_STREAM_CALLBACK:
+	case KIND_STREAM_VALUE_WAIT:
+	case KIND_STREAM_VALUE_WRITE:
+	case KIND_STREAM_MEMOP:
+	case KIND_EVENT_SYNC:
+	case KIND_EVENT_QUERY:
+	case KIND_EVENT_ELAPSED:
+	case KIND_LAUNCH:
+	case KIND_LAUNCH_MULTI:
+	case KIND_HOST_FUNC:
+	case KIND_CONTEXT_SYNC:
+	case KIND_CONTEXT_WAIT:
+	case KIND_CAPTURE_INFO:
+	case KIND_CAPTURE_MODE:
+	case KIND_EXTERNAL_SIGNAL:
+	case KIND_EXTERNAL_WAIT:
+	case KIND_GRAPH_LAUNCH:
+	case KIND_GRAPH_UPLOAD:
+	case KIND_PREFETCH:
+	case KIND_DISCARD:
+	case KIND_ADVISE:
+	case KIND_DECOMPRESS:
+	case KIND_FUNCTION_QUERY:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int window_admits(struct thread_state *thread, enum call_kind kind)
+{
+	int saved = errno;
+
+	thread->busy = 1;
+	if (window.reasons & BIT(WINDOW_DELAY))
+		window_tick(thread, clock_read());
+	else
+		settle(thread);
+	thread->busy = 0;
+	errno = saved;
+	return !shim.outside || window.captures > 0 || !is_work(kind);
+}
+
+/* At once where it can be, else with the next call; a process not yet recorded begins with it. */
+static void decide(enum window_cause cause, int outside)
+{
+	struct thread_state *thread = thread_state();
+	int saved = errno;
+
+	if (shim.stage != SHIM_ON || !*shim.alive)
+		return;
+	set_reason(cause, outside);
+	if (thread->busy)
+		return;
+	thread->busy = 1;
+	settle(thread);
+	thread->busy = 0;
+	errno = saved;
+}
+
+void window_profiler(int on)
+{
+	window.profiler = on;
+	if (window.by_profiler)
+		decide(WINDOW_PROFILER, !on);
+}
+
+void window_range(const char *name, int begin)
+{
+	int ranges = atomic_fetch_add(&window.ranges, begin ? 1 : -1) + (begin ? 1 : -1);
+
+	if (window.by_range)
+		decide(WINDOW_RANGE, ranges <= 0);
+}
+
+void window_capture(int begin)
+{
+	if (begin)
+		window.captures++;
+	else if (window.captures > 0)
+		window.captures--;
+}

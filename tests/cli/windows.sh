@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Windows: which part of a run is recorded, and what is known of the rest.
+. "$(dirname "$0")/lib.sh" "$@"
+helper=$build/tests/helpers/windows
+needs "$build/lib/libcufence.so" "$helper" "$build/sim/libcuda.so.1"
+cufence=$build/bin/cufence
+query() { "$cufence" query "$tmp/db" "$1"; }
+calls() { query "SELECT count(*) FROM call JOIN call_type t ON t.id = type WHERE name = '$1'"; }
+
+record() { # TEXT OPTION...: runs the helper; its output must be its own
+	local text=$1
+	shift
+	same "$text: output" 0 "$("$cufence" run --sim -o "$tmp/db" "$@" -- "$helper" ${rounds:-12} 2>"$tmp/err")"
+}
+
+holds() { # TEXT KERNELS: 10 ms each, as many graphs; handles and memory are known all the same
+	same "$1: kernels" "$2" "$(query "SELECT count(*) FROM operation WHERE kind = 'kernel'")"
+	same "$1: graphs" "$2" "$(query "SELECT count(*) FROM operation WHERE kind = 'graph'")"
+	same "$1: every operation has its call" "" "$("$cufence" query "$tmp/db" unmatched)"
+	same "$1: waits" "$2" "$(calls cuStreamSynchronize)"
+	same "$1: launches, and the captured one" $(($2 + 1)) "$(calls cuLaunchKernel)"
+	same "$1: allocations were made and freed" "12 12" \
+		"$(query "SELECT count(created) || ' ' || count(freed) FROM allocation")"
+	same "$1: event records" 12 "$(calls cuEventRecord)"
+	same "$1: the stream and event were made" 2 "$(query "SELECT (SELECT count(created) FROM stream) +
+		(SELECT count(created) FROM event)")"
+}
+
+record "all"
+holds "all" 12
+same "all: no stretches" 0 "$(query "SELECT count(*) FROM recording")"
+same "all: no word of it" "" "$(grep '^ *recorded ' "$tmp/err")"
+
+record "profiler" --profiler
+holds "profiler" 4
+same "profiler: stretches" "0 profiler|1 profiler|0 profiler" \
+	"$(query "SELECT work || ' ' || cause FROM recording ORDER BY start" | paste -sd'|')"
+has "profiler: said" '^ *recorded 4[0-9](\.[0-9]+)? ms of 1[0-9][0-9](\.[0-9]+)? ms, in 1 window \(by profiler\)' "$(cat "$tmp/err")"
+"$cufence" check "$tmp/db" >/dev/null 2>&1
+same "profiler: what was asked for is complete" 0 $?
+
+record "range" --nvtx step
+holds "range" 4
+has "range: said" 'in 1 window \(by range\)' "$(cat "$tmp/err")"
+
+record "delay" --delay 0.035
+holds "delay" 8
+record "duration" --duration 0.035
+holds "duration" 4
+same "duration: stretches" "1 start|0 duration" \
+	"$(query "SELECT work || ' ' || cause FROM recording ORDER BY start" | paste -sd'|')"
+record "delay and duration" --delay 0.035 --duration 0.035
+holds "delay and duration" 4
+record "a range after the delay" --delay 0.055 --nvtx step
+holds "a range after the delay" 2
+
+# Nothing was recorded: that is never a clean run.
+for try in "--nvtx other|no NVTX range of that name" "--delay 100|ended within --delay"; do
+	record "${try%|*}" ${try%|*}
+	holds "${try%|*}" 0
+	has "${try%|*}: said" "incomplete: no work was recorded: .*${try#*|}" "$(cat "$tmp/err")"
+	"$cufence" check "$tmp/db" >/dev/null 2>&1
+	same "${try%|*}: check fails" 2 $?
+done
+rounds=3 record "no profiler start" --profiler
+has "no profiler start: said" "never called cudaProfilerStart" "$(cat "$tmp/err")"
+
+# The trace's own size: work goes first.
+rounds=20000 record "size" --max-size 1M --keep-trace
+same "size: it is kept" 1 "$(find "$tmp" -name '*.cft' -size -1025k | wc -l)"
+has "size: said" 'incomplete: work was no longer recorded once the trace had reached --max-size' "$(cat "$tmp/err")"
+same "size: memory is tracked beyond the work" 1 "$(query "SELECT (SELECT max(c.id) FROM call c JOIN call_type t
+	ON t.id = type WHERE kind = 'alloc_device') > (SELECT max(c.id) FROM call c JOIN call_type t
+	ON t.id = type WHERE kind = 'launch') + 100")"
+for bad in "--max-size 10" "--max-size 5x" "--delay -1" "--duration soon"; do
+	"$cufence" run $bad -- true >/dev/null 2>&1
+	same "run $bad" 125 $?
+done
+
+# Without the wrapper; and as text and back.
+mkdir "$tmp/out"
+preload=$build/lib/libcufence.so
+nm -D "$preload" | grep -q __asan_init && preload="$(${CC:-gcc} -print-file-name=libasan.so) $preload"
+CUFENCE_PROFILER=1 CUFENCE_OUT=$tmp/out LD_LIBRARY_PATH=$build/sim LD_PRELOAD=$preload "$helper" >/dev/null
+"$cufence" dump "$tmp"/out/*.cft >"$tmp/text"
+same "by environment: windows as text" "open=0 cause=3|open=1 cause=3|open=0 cause=3" \
+	"$(sed -n 's/^window \(open=. cause=.\) ticks=.*/\1/p' "$tmp/text" | paste -sd'|')"
+"$cufence" undump "$tmp/text" -o "$tmp/again.cft"
+same "and back" "$(md5sum <"$tmp/text")" "$("$cufence" dump "$tmp/again.cft" | md5sum)"
+finish
