@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ends in the ways that programs end, with CUDA calls made before: lifecycle kill|exit|fork|
- * forklate.  Prints what the calls returned, so that a changed result shows.
+ * forklate.  Or starts itself again after such calls, as "lifecycle exit", in the ways that
+ * programs start others: lifecycle exec|spawn|vfork|system.  Prints what the calls returned, so
+ * that a changed result shows.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +64,33 @@ static void fork_and_use(int rounds)
 	fflush(stdout);
 }
 
+/* For "exec" it does not return. */
+static void start_again(const char *mode, char *self)
+{
+	char *argv[] = { self, "exit", NULL }, line[4096];
+	int status = 0;
+	pid_t child = 0;
+
+	if (!strcmp(mode, "exec"))
+		execv(self, argv);
+	if (!strcmp(mode, "system")) {
+		snprintf(line, sizeof(line), "%s exit", self);
+		status = system(line);
+	} else if (!strcmp(mode, "spawn")) {
+		status = posix_spawn(&child, self, NULL, NULL, argv, environ);
+	} else {
+		child = vfork();
+		if (!child) {
+			execv(self, argv);
+			_exit(127);
+		}
+	}
+	if (child > 0)
+		waitpid(child, &status, 0);
+	printf("child %d\n", status);
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -75,6 +105,11 @@ int main(int argc, char **argv)
 		if (!child)
 			exit(0);
 		waitpid(child, NULL, 0);
+		use_cuda(10);
+	}
+	if (!strcmp(mode, "exec") || !strcmp(mode, "spawn") || !strcmp(mode, "vfork") ||
+		!strcmp(mode, "system")) {
+		start_again(mode, argv[0]);
 		use_cuda(10);
 	}
 	if (!strcmp(mode, "kill"))
