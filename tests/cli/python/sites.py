@@ -137,6 +137,7 @@ def endless():
 
 def main():
     global device
+    processes("fork")  # CUDA that was initialized before a fork is no good after it
     device = Device()
     sys.setrecursionlimit(20000)
     atexit.register(late)
@@ -151,7 +152,6 @@ def main():
     from_c()
     made_anew()
     threads()
-    processes("fork")
     processes("spawn")
     # Daemon threads still call when the interpreter ends.
     for i in range(3):
