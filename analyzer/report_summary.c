@@ -240,7 +240,8 @@ int report_summary(struct db *db, FILE *out)
 		return print_losses(db, out);
 	}
 	print_run(db, out);
-	if (print_recording(db, out) || print_device(db, out) || print_streams(db, out) || print_properties(db, out) ||
+	if (print_recording(db, out) || print_device(db, out) || print_streams(db, out) ||
+		print_properties(db, out) ||
 		print_scripts(db, out) || print_hung(db, out))
 		return -1;
 	return print_losses(db, out);

@@ -36,7 +36,8 @@ enum finding_column {
 /* Who called the place of a site: the program's frames further out, as far as they have names. */
 static const char callers_sql[] =
 	"SELECT function, file, line FROM frame WHERE site = ?1 AND user = 1"
-	" AND function NOT NULL AND depth > (SELECT min(depth) FROM frame WHERE site = ?1 AND user = 1) ORDER BY depth";
+	" AND function NOT NULL AND depth >"
+	"  (SELECT min(depth) FROM frame WHERE site = ?1 AND user = 1) ORDER BY depth";
 
 static const char *text(sqlite3_stmt *row, enum finding_column column)
 {
