@@ -220,7 +220,7 @@ $O/tests/test_arguments: $O/obj/preload/arguments.o
 endif
 
 # Small programs and libraries that the test scripts run the recorder with.
-CUDA_HELPERS := tests/helpers/windows.c tests/helpers/ranges.c tests/helpers/nulls.c tests/helpers/structures.c
+CUDA_HELPERS := tests/helpers/windows.c tests/helpers/ranges.c tests/helpers/asan_ranges.c tests/helpers/nulls.c tests/helpers/structures.c
 HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/every/libcuda.so.1)
@@ -233,6 +233,7 @@ $O/tests/helpers/failures: HELPER_FLAGS := -Itrace
 $O/tests/helpers/python_like: HELPER_FLAGS := -rdynamic
 $(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): HELPER_FLAGS := -Itrace $(CUDA_CPP)
 $(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): trace/calls.def
+$O/tests/helpers/asan_ranges: HELPER_FLAGS := -fsanitize=address $(CUDA_CPP)
 $O/tests/helpers/every/libcuda.so.1: tests/helpers/libevery.c trace/calls.def
 	$(call say,CC,$<)
 	@mkdir -p $(@D)

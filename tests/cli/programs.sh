@@ -66,11 +66,28 @@ PATH=$(dirname "$helper"):$PATH run 0 "a program by name" -- lifecycle exit
 traces "a program by name" 101
 run 0 "a script without interpreter" -- sh "$(printf 'exec "$1" exit\n' >plain.sh; echo plain.sh)" "$helper"
 
+# An environment (conda's) whose libstdc++ and libgcc are not the system's.
+app=$build/testapps/free_in_loop
+if [ -x "$app" ] && [ -z "$own_asan" ]; then
+	mkdir env
+	cp "$($cc -print-file-name=libgcc_s.so.1)" "$($cc -print-file-name=libstdc++.so.6)" env
+	run 0 "libraries of an environment's own" -- env LD_LIBRARY_PATH="$tmp/env:$build/sim" "$app"
+	has "are those that are used" "=> $tmp/env/libgcc_s" \
+		"$(LD_LIBRARY_PATH=$tmp/env LD_TRACE_LOADED_OBJECTS=1 "$app")"
+	same "and the findings are the same" "blocking-free certain free_scratch:22 -> launch_accumulate:33" \
+		"$("$cufence" query db expect)"
+fi
+
 # ASan's runtime comes first, whether it is the program's or the user's.
 if [ -e "${helper%/*}/asan_lifecycle" ] && [ -z "$own_asan" ]; then
 	export ASAN_OPTIONS=detect_leaks=0
 	run 0 "an ASan program" -- "${helper%/*}/asan_lifecycle" exit
 	traces "an ASan program" 101
+	if [ -e "${helper%/*}/asan_ranges" ]; then
+		run 0 "an ASan program with threads" -- "${helper%/*}/asan_ranges"
+		same "ASan's pthread_create comes before ours" 1 "$("$cufence" query db \
+			"SELECT count(*) FROM thread WHERE made_by NOT NULL AND joined_by NOT NULL")"
+	fi
 	asan=$($cc -print-file-name=libasan.so)
 	LD_PRELOAD=$asan run 3 "the user's own ASan" -- ./script "${helper%/*}/asan_lifecycle"
 	LD_PRELOAD=$asan:$build/tests/helpers/liblink_a.so run 0 "and other preloads" -- sh -c 'echo $LD_PRELOAD'
