@@ -18,6 +18,9 @@ namespace cufence {
 /* Touches no memory. */
 __global__ void spin(unsigned long long spin_ns);
 
+/* data[i] = value */
+__global__ void fill(unsigned long long spin_ns, float *data, size_t n, float value);
+
 /* data[i] += 1 */
 __global__ void touch(unsigned long long spin_ns, float *data, size_t n);
 
@@ -29,6 +32,28 @@ __global__ void accumulate(unsigned long long spin_ns, const float *in, float *s
 
 /* out[i] = the mean of in[i] and its two neighbours, the ends being their own neighbours. */
 __global__ void stencil(unsigned long long spin_ns, const float *in, float *out, size_t n);
+
+/* data[offset + i] *= factor */
+__global__ void scale_slice(
+	unsigned long long spin_ns, float *data, size_t offset, size_t n, float factor);
+
+/* Adds to *counter, atomically, how many in[i] are above limit. */
+__global__ void count_above(unsigned long long spin_ns, const float *in, size_t n, float limit,
+	unsigned *counter);
+
+/* out[i] = the sum of in[0][i] ... in[count - 1][i]; pointers from count on are never used. */
+struct operands {
+	const float *in[4];
+	float *out;
+	int count;
+};
+__global__ void combine(unsigned long long spin_ns, struct operands operands, size_t n);
+
+/*
+ * sum[i] += in[i], after the kernel before it in its stream, even if it may start earlier
+ * (cudaLaunchAttributeProgrammaticStreamSerialization, from sm_90 on).
+ */
+__global__ void follow(unsigned long long spin_ns, const float *in, float *sum, size_t n);
 
 } // namespace cufence
 

@@ -37,4 +37,69 @@ static inline double checksum(const float *data, size_t n)
 	return sum;
 }
 
+/*
+ * Loads the code of the shared kernels.  Else a kernel's first launch does, and that holds all
+ * streams for a moment: a mistake of its own, which hides others.
+ */
+static inline void load_kernels()
+{
+	const void *kernels[] = {
+		(const void *)cufence::spin, (const void *)cufence::fill,
+		(const void *)cufence::touch, (const void *)cufence::scale,
+		(const void *)cufence::accumulate, (const void *)cufence::stencil,
+	};
+	struct cudaFuncAttributes attributes;
+
+	for (const void *kernel : kernels)
+		CHECK(cudaFuncGetAttributes(&attributes, kernel));
+}
+
+/* n floats on the device, each of byte repeated. */
+static inline float *device_floats(size_t n, int byte)
+{
+	float *data;
+
+	CHECK(cudaMalloc(&data, n * sizeof(float)));
+	CHECK(cudaMemset(data, byte, n * sizeof(float)));
+	return data;
+}
+
+/* n floats of pinned host memory: 0, 1, ... 999, 0, ... */
+static inline float *pinned_floats(size_t n)
+{
+	float *data;
+
+	CHECK(cudaMallocHost(&data, n * sizeof(float)));
+	for (size_t i = 0; i < n; i++)
+		data[i] = (float)(i % 1000);
+	return data;
+}
+
+static inline cudaStream_t new_stream(unsigned flags = cudaStreamNonBlocking)
+{
+	cudaStream_t stream;
+
+	CHECK(cudaStreamCreateWithFlags(&stream, flags));
+	return stream;
+}
+
+static inline cudaEvent_t new_event()
+{
+	cudaEvent_t event;
+
+	CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+	return event;
+}
+
+/* Waits for the device; for the end of a program. */
+static inline void print_device(const char *what, const float *data, size_t n)
+{
+	float *host = (float *)malloc(n * sizeof(float));
+
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaMemcpy(host, data, n * sizeof(float), cudaMemcpyDeviceToHost));
+	printf("%s: %.6e\n", what, checksum(host, n));
+	free(host);
+}
+
 #endif
