@@ -56,13 +56,14 @@ static int print_recording(struct db *db, FILE *out)
 	char inside[DURATION_SIZE], whole[DURATION_SIZE];
 	sqlite3_stmt *q = db_prepare(db, "SELECT coalesce(sum(work), 0),"
 		" coalesce(sum((end - start) * work), 0), coalesce(sum(end - start), 0),"
-		" group_concat(DISTINCT cause) FILTER (WHERE cause <> 'start') FROM recording"
+		" replace(group_concat(DISTINCT cause) FILTER (WHERE cause <> 'start'), ',', ', ') FROM recording"
 		" WHERE EXISTS (SELECT 1 FROM recording WHERE NOT work)");
 	int step = q ? db_step(q) : -1;
 
 	if (step > 0 && sqlite3_column_int64(q, 2)) {
 		long long windows = sqlite3_column_int64(q, 0);
-		fprintf(out, "    recorded %s of %s, in %lld window%s (by %s)\n",
+		fprintf(out, "    recorded %s of %s, in %lld window%s (by %s); shares are of "
+			"that\n",
 			format_duration(inside, sqlite3_column_int64(q, 1)),
 			format_duration(whole, sqlite3_column_int64(q, 2)), windows,
 			windows == 1 ? "" : "s", (const char *)sqlite3_column_text(q, 3));

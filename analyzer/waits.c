@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "stretches.h"
 #include "waits_scope.h"
 #include "waits_usual.h"
 
@@ -166,6 +167,10 @@ int waits_see(struct waits *waits, const struct order *order, const struct walk_
 {
 	enum scope scope = call->result || call->exit == WALK_NEVER ? SCOPE_NONE : scope_of(call);
 	struct order_state before;
+
+	/* What it waited for was not recorded, so that it would pass for its own duration. */
+	if (call->stretch == STRETCH_NONE)
+		scope = SCOPE_NONE;
 
 	if (scope != SCOPE_NONE) {
 		if (pending_find(waits->pending, order, call, &scope, &before))

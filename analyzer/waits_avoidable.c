@@ -19,6 +19,7 @@
 
 #include "array.h"
 #include "order_path.h"
+#include "stretches.h"
 #include "waits_scope.h"
 
 /* A segment this short in which nothing is submitted: the next wait follows at once. */
@@ -27,10 +28,10 @@
 #define SEGMENT_CALLS 4096
 
 struct implicit_wait {
-	int64_t id, call, thread, process, exit, waited;
+	int64_t id, call, thread, process, enter, exit, waited;
 	int64_t op_call, op_end;      /* what it waited for */
 	int64_t stream, context;
-	int device;
+	int device, stretch;
 };
 
 /* What lies between a wait and the next that covers its operation. */
@@ -116,7 +117,8 @@ static int measure(struct avoidable *a, const struct implicit_wait *wait, struct
 		return -1;
 	for (int i = 0; i < SEGMENT_CALLS; i++) {
 		rc = walk_thread_next(a->walk, &call);
-		if (rc <= 0 || call.exit == WALK_NEVER)
+		/* Nobody knows what came once recording had stopped: it might have waited at once. */
+		if (rc <= 0 || call.exit == WALK_NEVER || call.stretch != wait->stretch)
 			break;
 		if (call.exit <= wait->exit)
 			continue; /* made from within the wait */
@@ -161,7 +163,7 @@ static const char waits_sql[] =
 	"WITH last AS (SELECT process, max(call) AS call FROM operation GROUP BY process) "
 	"SELECT w.id, w.call, c.thread, c.process, c.exit, w.waited, o.call, o.end, s.id, "
 	"s.context,"
-	" x.device FROM wait w JOIN call c ON c.id = w.call "
+	" x.device, c.enter FROM wait w JOIN call c ON c.id = w.call "
 	"JOIN operation o ON o.id = w.op JOIN last ON last.process = c.process "
 	"LEFT JOIN call oc ON oc.id = o.call LEFT JOIN stream s ON s.id = oc.stream "
 	"LEFT JOIN context x ON x.id = s.context "
@@ -182,6 +184,7 @@ static void read_wait(sqlite3_stmt *q, struct implicit_wait *wait)
 		.context = sqlite3_column_int64(q, 9),
 		.device = sqlite3_column_type(q, 10) == SQLITE_NULL ? -1
 								    : sqlite3_column_int(q, 10),
+		.enter = sqlite3_column_int64(q, 11),
 	};
 }
 
@@ -191,12 +194,13 @@ int waits_find_avoidable(struct db *db)
 	struct implicit_wait *waits = NULL, *more;
 	size_t count = 0;
 	sqlite3_stmt *q = db_prepare(db, waits_sql);
+	struct stretches stretches = { 0 };
 	int rc = -1;
 
 	a.walk = walk_thread_open(db);
 	a.path = order_path_open(db);
 	a.update = db_prepare(db, "UPDATE wait SET avoidable = ? WHERE id = ?");
-	if (!q || !a.walk || !a.path || !a.update)
+	if (!q || !a.walk || !a.path || !a.update || stretches_load(&stretches, db))
 		goto out;
 	/* Collected first: a table is not to be changed while it is read. */
 	while ((rc = db_step(q)) > 0) {
@@ -204,12 +208,16 @@ int waits_find_avoidable(struct db *db)
 		if (!more)
 			goto out;
 		waits = more;
-		read_wait(q, &waits[count++]);
+		read_wait(q, &waits[count]);
+		waits[count].stretch = stretches_find(&stretches, waits[count].process,
+			waits[count].enter);
+		count++;
 	}
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = update(&a, &waits[i]);
 out:
 	free(waits);
+	stretches_release(&stretches);
 	sqlite3_finalize(q);
 	sqlite3_finalize(a.update);
 	walk_thread_close(a.walk);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stretches.h"
+
 struct kinds {
 	enum call_kind *kind; /* by call_type.id */
 	size_t count;
@@ -14,6 +16,7 @@ struct walk {
 	sqlite3_stmt *calls, *ops, *overhead;
 	int more_ops, more_overhead; /* the cursor stands on a row */
 	struct kinds kinds;
+	struct stretches stretches;
 };
 
 static enum call_kind kind_of(const char *name)
@@ -197,7 +200,8 @@ static int prepare(struct db *db, struct walk *walk)
 		"WHERE call IS NOT NULL ORDER BY call, id");
 	walk->overhead = db_prepare(db, "SELECT call, start, end FROM overhead "
 		"WHERE call IS NOT NULL ORDER BY call, start");
-	if (!walk->calls || !walk->ops || !walk->overhead || read_kinds(db, &walk->kinds))
+	if (!walk->calls || !walk->ops || !walk->overhead || read_kinds(db, &walk->kinds) ||
+		stretches_load(&walk->stretches, db))
 		return -1;
 	walk->more_ops = db_step(walk->ops);
 	walk->more_overhead = db_step(walk->overhead);
@@ -215,18 +219,21 @@ int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), v
 		read_call(w.calls, &w.kinds, &call);
 		if (call.kind == KIND_RUNTIME)
 			continue;
+		call.stretch = stretches_find(&w.stretches, call.process, call.enter);
 		rc = read_ops(&w, &call) || read_overhead(&w, &call) || visit(arg, &call);
 	}
 	sqlite3_finalize(w.calls);
 	sqlite3_finalize(w.ops);
 	sqlite3_finalize(w.overhead);
 	free(w.kinds.kind);
+	stretches_release(&w.stretches);
 	return rc ? -1 : 0;
 }
 
 struct walk_thread {
 	sqlite3_stmt *calls, *ops;
 	struct kinds kinds;
+	struct stretches stretches;
 };
 
 struct walk_thread *walk_thread_open(struct db *db)
@@ -237,7 +244,8 @@ struct walk_thread *walk_thread_open(struct db *db)
 		return NULL;
 	walk->calls = db_prepare(db, CALLS_SQL "WHERE c.thread = ? AND c.id > ? ORDER BY c.id");
 	walk->ops = db_prepare(db, "SELECT call, id, start, end FROM operation WHERE call = ?");
-	if (walk->calls && walk->ops && !read_kinds(db, &walk->kinds))
+	if (walk->calls && walk->ops && !read_kinds(db, &walk->kinds) &&
+		!stretches_load(&walk->stretches, db))
 		return walk;
 	walk_thread_close(walk);
 	return NULL;
@@ -256,6 +264,7 @@ int walk_thread_next(struct walk_thread *walk, struct walk_call *call)
 		read_call(walk->calls, &walk->kinds, call);
 		if (call->kind == KIND_RUNTIME)
 			continue;
+		call->stretch = stretches_find(&walk->stretches, call->process, call->enter);
 		if (!walk_submits(call))
 			return 1;
 		if (db_bind(walk->ops, "i", call->id))
@@ -274,6 +283,7 @@ void walk_thread_close(struct walk_thread *walk)
 	sqlite3_finalize(walk->calls);
 	sqlite3_finalize(walk->ops);
 	free(walk->kinds.kind);
+	stretches_release(&walk->stretches);
 	free(walk);
 }
 

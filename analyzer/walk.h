@@ -43,6 +43,11 @@ struct walk_call {
 	int64_t op_start, op_end; /* first start, last end; WALK_NEVER: unknown */
 	int64_t op_busy;          /* ns its operations ran in sum */
 	int64_t overhead;         /* ns of OVERHEAD intervals within it */
+	/*
+	 * The stretch of its process that it was entered in, or STRETCH_NONE (stretches.h): which
+	 * work there was outside of it is not known.
+	 */
+	int stretch;
 };
 
 /* Calls visit for each; stops and returns -1 if that fails, 0 at the end. */

@@ -135,9 +135,15 @@ static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
 
 	if (data->callbackSite == CUPTI_API_ENTER) {
 		*enter = now;
+		thread->bypassing = data->correlationId;
 		return;
 	}
-	trace_count(&shim.writer, COUNT_BYPASSED_CALLS, 1);
+	/* Callbacks may have been enabled while it was under way. */
+	if (thread->bypassing != data->correlationId)
+		return;
+	thread->bypassing = 0;
+	if (window_bypassed(thread))
+		trace_count(&shim.writer, COUNT_BYPASSED_CALLS, 1);
 	record = thread_reserve(thread, sizeof(*record) + type->field_count * sizeof(uint64_t),
 		RECORD_CALL);
 	if (!record)
@@ -331,8 +337,9 @@ void collector_window(int open)
 		return;
 	thread->busy++;
 	if (open) {
-		enable_activities();
+		/* An operation whose call was not announced would belong to nobody. */
 		set_callbacks(1);
+		enable_activities();
 	} else {
 		disable_activities();
 		set_callbacks(0);

@@ -82,6 +82,8 @@ struct thread_state {
 	uint32_t site;             /* of the outermost call */
 	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
 	uint32_t cupti_context;    /* likewise */
+	uint32_t bypassing;        /* CUPTI's id of a call without a wrapper, while it lasts */
+	uint32_t passed_by;        /* number of the window before which a call went unrecorded */
 	uint64_t context_handle;   /* the last one seen, and its id */
 	uint16_t context;
 	struct last_poll poll[POLL_DEPTH]; /* by depth; valid as long as chunk.written is */

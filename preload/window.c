@@ -15,6 +15,7 @@ static struct {
 	_Atomic int profiler;          /* between cuProfilerStart and Stop */
 	_Atomic int ranges;            /* open ones of CUFENCE_NVTX */
 	_Atomic int captures;          /* in progress */
+	_Atomic uint32_t opened;       /* windows so far */
 	int by_profiler, by_range;     /* settings */
 	int limited;                   /* any setting at all */
 	uint64_t opens;                /* ticks: the delay has passed; 0: none */
@@ -131,6 +132,7 @@ static void change(struct thread_state *thread, int outside)
 		clock_calibrate(thread, 20);
 		shim.outside = 1;
 	} else {
+		window.opened++;
 		shim.outside = 0;
 		collector_window(1);
 		begin_duration();
@@ -166,12 +168,18 @@ static void set_reason(enum window_cause cause, int outside)
 		window.cause = (int)cause;
 }
 
-void window_tick(struct thread_state *thread, uint64_t now)
+/* What the clock alone decides. */
+static void note_time(uint64_t now)
 {
 	if (window.reasons & BIT(WINDOW_DELAY) && now >= window.opens)
 		set_reason(WINDOW_DELAY, 0);
 	if (window.until && now >= window.until)
 		set_reason(WINDOW_DURATION, 1);
+}
+
+void window_tick(struct thread_state *thread, uint64_t now)
+{
+	note_time(now);
 	settle(thread);
 }
 
@@ -253,7 +261,18 @@ int window_admits(struct thread_state *thread, enum call_kind kind)
 		settle(thread);
 	thread->busy = 0;
 	errno = saved;
-	return !shim.outside || window.captures > 0 || !is_work(kind);
+	if (!shim.outside || window.captures > 0 || !is_work(kind))
+		return 1;
+	thread->passed_by = window.opened + 1;
+	return 0;
+}
+
+int window_bypassed(struct thread_state *thread)
+{
+	if (!thread->passed_by || thread->passed_by != window.opened)
+		return 1;
+	thread->passed_by = 0;
+	return 0;
 }
 
 /* At once where it can be, else with the next call; a process not yet recorded begins with it. */
@@ -264,6 +283,7 @@ static void decide(enum window_cause cause, int outside)
 
 	if (shim.stage != SHIM_ON || !*shim.alive)
 		return;
+	note_time(clock_read());
 	set_reason(cause, outside);
 	if (thread->busy)
 		return;

@@ -25,6 +25,12 @@ void window_begin(struct thread_state *thread);
 /* With shim.outside set: 1 if a call of this kind is recorded all the same. */
 int window_admits(struct thread_state *thread, enum call_kind kind);
 
+/*
+ * A call without a wrapper is seen in a window: 0 if it probably has one, which let it pass just
+ * before the window opened.  Once per thread and window.
+ */
+int window_bypassed(struct thread_state *thread);
+
 /* Opens or closes what is due at now, in ticks; on a thread of the program's, while it is busy. */
 void window_tick(struct thread_state *thread, uint64_t now);
 

@@ -55,6 +55,29 @@ holds "delay and duration" 4
 record "a range after the delay" --delay 0.055 --nvtx step
 holds "a range after the delay" 2
 
+# Two windows of one program find the same, in shares of what was recorded; frees outside of it, whose
+# kernels nobody saw, are not taken for free of waiting.
+app=$build/testapps/free_in_loop
+if [ -x "$app" ]; then
+	for window in "--duration 0.02" "--delay 0.02"; do
+		"$cufence" run --sim -o "$tmp/db" $window -- "$app" >/dev/null 2>&1
+		same "$window: the finding" "blocking-free certain free_scratch:22 -> launch_accumulate:33" \
+			"$("$cufence" query "$tmp/db" expect)"
+		same "$window: its share is that of the recorded time" 1 \
+			"$(query "SELECT share BETWEEN 0.4 AND 0.6 FROM finding")"
+	done
+fi
+
+# Windows that open and close while other threads are in the middle of calls.
+same "threads: output" 0 "$("$cufence" run --sim --profiler -o "$tmp/db" -- "$helper" 400 4 2>"$tmp/err")"
+same "threads: every window" "50 51" "$(query "SELECT sum(work) || ' ' || sum(1 - work) FROM recording")"
+same "threads: every allocation" "1600 1600" \
+	"$(query "SELECT count(created) || ' ' || count(freed) FROM allocation")"
+same "threads: work was recorded within windows only" 1 "$(query "SELECT count(*) BETWEEN 1 AND 1599
+	FROM operation")"
+same "threads: nothing was lost" "" "$(query "SELECT reason FROM loss WHERE reason NOT IN
+	('passed_through')")"
+
 # Nothing was recorded: that is never a clean run.
 for try in "--nvtx other|no NVTX range of that name" "--delay 100|ended within --delay"; do
 	record "${try%|*}" ${try%|*}

@@ -3,18 +3,24 @@
  * windows ROUNDS: each round allocates, launches a kernel of 10 ms, records an event, waits and
  * frees; before the first a graph is captured, which every round launches.  Rounds 4 to 7 lie
  * between cuProfilerStart and Stop and in the NVTX range "step".
+ *
+ * windows ROUNDS THREADS: that many do all of the rounds, with short kernels, while windows open
+ * and close.
  */
 #include <cuda.h>
 #include <cudaProfiler.h>
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
 	".visible .entry _ZN7cufence4spinEy(.param .u64 ns)\n{\nret;\n}\n";
 
-static int bad;
+static _Atomic int bad;
+static int rounds = 12;
 
 #define CALL(name, ...) \
 	do { \
@@ -24,34 +30,35 @@ static int bad;
 		bad |= function ? (int)function(__VA_ARGS__) : -1; \
 	} while (0)
 
+static CUcontext context;
 static CUfunction kernel;
-static CUstream stream;
 
-static void launch(unsigned long long ns)
+static void launch(CUstream stream, unsigned long long ns)
 {
 	void *parameters[] = { &ns };
 
 	CALL(cuLaunchKernel, kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
 }
 
-static CUgraphExec capture(void)
+static CUgraphExec capture(CUstream stream)
 {
 	CUgraph graph;
 	CUgraphExec exec;
 
 	CALL(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
-	launch(1000);
+	launch(stream, 1000);
 	CALL(cuStreamEndCapture, stream, &graph);
 	CALL(cuGraphInstantiateWithFlags, &exec, graph, 0);
 	return exec;
 }
 
-static void round_of_work(CUgraphExec exec, CUevent event)
+static void round_of_work(CUstream stream, CUgraphExec exec, CUevent event,
+	unsigned long long ns)
 {
 	CUdeviceptr memory;
 
 	CALL(cuMemAlloc_v2, &memory, 4096);
-	launch(10000000);
+	launch(stream, ns);
 	CALL(cuGraphLaunch, exec, stream);
 	CALL(cuEventRecord, event, stream);
 	CALL(cuStreamSynchronize, stream);
@@ -69,28 +76,75 @@ static void begin(int round)
 	}
 }
 
-int main(int argc, char **argv)
+static void *many_rounds(void *argument)
 {
-	int rounds = argc > 1 ? atoi(argv[1]) : 12;
-	CUcontext context;
-	CUmodule module;
+	CUstream stream;
+	CUevent event;
+
+	CALL(cuCtxSetCurrent, context);
+	CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+	CALL(cuEventCreate, &event, 0);
+	for (int i = 0; i < rounds; i++) {
+		CUdeviceptr memory;
+
+		CALL(cuMemAlloc_v2, &memory, 4096);
+		launch(stream, 1000);
+		CALL(cuEventRecord, event, stream);
+		CALL(cuStreamSynchronize, stream);
+		CALL(cuMemFree_v2, memory);
+	}
+	return argument;
+}
+
+static void with_threads(int count)
+{
+	pthread_t thread[64];
+
+	for (int i = 0; i < count; i++)
+		bad |= pthread_create(&thread[i], NULL, many_rounds, NULL);
+	for (int i = 0; i < 50; i++) {
+		CALL(cuProfilerStart, );
+		usleep(1000);
+		CALL(cuProfilerStop, );
+		usleep(1000);
+	}
+	for (int i = 0; i < count; i++)
+		bad |= pthread_join(thread[i], NULL);
+}
+
+static void one_after_the_other(void)
+{
+	CUstream stream;
 	CUgraphExec exec;
 	CUevent event;
 
-	if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL))
+	CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+	CALL(cuEventCreate, &event, 0);
+	exec = capture(stream);
+	for (int i = 0; i < rounds; i++) {
+		begin(i);
+		round_of_work(stream, exec, event, 10000000);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int threads = argc > 2 ? atoi(argv[2]) : 0;
+	CUmodule module;
+
+	if (argc > 1)
+		rounds = atoi(argv[1]);
+	if (threads > 64 || !dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL))
 		return 2;
 	CALL(cuInit, 0);
 	CALL(cuDevicePrimaryCtxRetain, &context, 0);
 	CALL(cuCtxSetCurrent, context);
 	CALL(cuModuleLoadData, &module, ptx);
 	CALL(cuModuleGetFunction, &kernel, module, "_ZN7cufence4spinEy");
-	CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
-	CALL(cuEventCreate, &event, 0);
-	exec = capture();
-	for (int i = 0; i < rounds; i++) {
-		begin(i);
-		round_of_work(exec, event);
-	}
+	if (threads)
+		with_threads(threads);
+	else
+		one_after_the_other();
 	printf("%d\n", bad);
 	return 0;
 }

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stretches.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+
+static int add_stretch(struct stretches *stretches, struct stretch stretch)
+{
+	struct stretch *more = array_room(stretches->stretch, stretches->count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	stretches->stretch = more;
+	more[stretches->count++] = stretch;
+	return 0;
+}
+
+static int add_limited(struct stretches *stretches, int64_t process)
+{
+	size_t count = stretches->limited_count;
+	int64_t *more;
+
+	if (count && stretches->limited[count - 1] == process)
+		return 0;
+	more = array_room(stretches->limited, count, sizeof(*more));
+	if (!more)
+		return -1;
+	stretches->limited = more;
+	more[stretches->limited_count++] = process;
+	return 0;
+}
+
+int stretches_load(struct stretches *stretches, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT process, start, end, work FROM recording "
+		"ORDER BY process, start");
+	int rc = -1;
+
+	*stretches = (struct stretches){ 0 };
+	while (q && (rc = db_step(q)) > 0) {
+		struct stretch stretch = { sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
+			sqlite3_column_int64(q, 2) };
+
+		if (add_limited(stretches, stretch.process) ||
+			(sqlite3_column_int(q, 3) && add_stretch(stretches, stretch))) {
+			rc = -1;
+			break;
+		}
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int stretches_find(const struct stretches *stretches, int64_t process, int64_t at)
+{
+	size_t low = 0, high = stretches->count;
+	const struct stretch *found;
+
+	if (!stretches->limited_count || !bsearch(&process, stretches->limited,
+			stretches->limited_count, sizeof(process), by_number))
+		return 0;
+	/* The last that does not start after it. */
+	while (low < high) {
+		const struct stretch *middle = &stretches->stretch[(low + high) / 2];
+
+		if (middle->process < process ||
+			(middle->process == process && middle->start <= at))
+			low = (low + high) / 2 + 1;
+		else
+			high = (low + high) / 2;
+	}
+	found = low ? &stretches->stretch[low - 1] : NULL;
+	return found && found->process == process && at < found->end ? (int)low : STRETCH_NONE;
+}
+
+void stretches_release(struct stretches *stretches)
+{
+	free(stretches->stretch);
+	free(stretches->limited);
+	*stretches = (struct stretches){ 0 };
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stretches of a run in which work was recorded (table recording), in memory. */
+#ifndef CUFENCE_STRETCHES_H
+#define CUFENCE_STRETCHES_H
+
+#include <stddef.h>
+
+#include "db.h"
+
+struct stretch {
+	int64_t process, start, end; /* ns */
+};
+
+struct stretches {
+	struct stretch *stretch;     /* by process and start */
+	size_t count;
+	int64_t *limited;            /* processes that did not record everything always, in order */
+	size_t limited_count;
+};
+
+/* What is outside of every stretch of its process. */
+#define STRETCH_NONE (-1)
+
+/* 0, or -1 after a message. */
+int stretches_load(struct stretches *stretches, struct db *db);
+
+/*
+ * The number of the stretch, from 1, that a process was in at a time; 0 in one that recorded
+ * everything always.
+ */
+int stretches_find(const struct stretches *stretches, int64_t process, int64_t at);
+
+void stretches_release(struct stretches *stretches);
+
+#endif
