@@ -15,6 +15,7 @@ def use_cuda(rank):
     assert cuda.cuCtxSetCurrent(context) == 0
     for _ in range(10 + rank):
         assert cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(4096)) == 0
+        assert cuda.cuMemsetD8_v2(memory, ctypes.c_ubyte(0), ctypes.c_size_t(4096)) == 0
         assert cuda.cuMemFree_v2(memory) == 0
 
 
