@@ -134,18 +134,23 @@ static uint64_t realtime_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Writes the last word before the process ends; runs before cudart's own exit handlers. */
-static void at_end(void)
+void shim_end(struct thread_state *thread)
 {
 	int saved = errno;
 
 	if (shim.stage != SHIM_ON || !*shim.alive)
 		return;
 	collector_flush();
-	clock_calibrate(thread_state(), 100);
+	clock_calibrate(thread, 100);
 	trace_finish(&shim.writer);
-	shim.ended = thread_state();
+	shim.ended = thread;
 	errno = saved;
+}
+
+/* Runs before cudart's own exit handlers. */
+static void at_end(void)
+{
+	shim_end(thread_state());
 }
 
 void shim_resume(void)

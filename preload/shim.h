@@ -145,6 +145,9 @@ static inline int shim_start(void)
 		*shim.alive) || shim_begin();
 }
 
+/* Writes the last word, in the name of a thread that does nothing else meanwhile. */
+void shim_end(struct thread_state *thread);
+
 /* A destructor made a call that succeeded: there will be another last word. */
 void shim_resume(void);
 

@@ -51,7 +51,14 @@ python=$(command -v python3)
 for how in fork spawn forkserver launch; do
 	run "python $how" "$python" "$here/python/processes.py" $how
 	traced "python $how" "10 11"
+	same "python $how: to their ends" "1 10|1 11" "$("$cufence" query db "SELECT closed || ' ' || (SELECT
+		count(*) FROM operation o WHERE o.process = p.id) AS n FROM process p ORDER BY n" | paste -sd'|')"
 done
+# The child that finds no program calls _exit() in its parent's memory.
+run "python missing" "$python" "$here/python/processes.py" missing
+traced "python missing" 21
+same "python missing: to its end" "1 21" "$("$cufence" query db "SELECT closed || ' ' ||
+	(SELECT count(*) FROM operation) FROM process")"
 # A child whose environment the program made itself gets what the program gave it.
 run "python env" "$python" "$here/python/processes.py" env
 has "python env: nothing can be traced" "nothing was traced: .*cleared LD_PRELOAD" "$(cat err)"

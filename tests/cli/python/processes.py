@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts processes that use CUDA, as Python programs do: fork, spawn, forkserver, launch or env."""
+"""Starts processes that use CUDA, as Python programs do: fork, spawn, forkserver, launch or env.
+With missing: one that does not exist, between calls of its own."""
 import ctypes
 import multiprocessing
 import os
@@ -29,6 +30,13 @@ def main(how):
         base = os.environ if how == "launch" else {"LD_LIBRARY_PATH": os.environ["LD_LIBRARY_PATH"]}
         ranks = [subprocess.Popen(command, env={**base, "RANK": str(rank)}) for rank in range(2)]
         return sum(rank.wait() for rank in ranks)
+    if how == "missing":
+        use_cuda(0)
+        try:
+            subprocess.run(["/nonexistent"])
+        except FileNotFoundError:
+            use_cuda(1)
+        return 0
     context = multiprocessing.get_context(how)
     workers = [context.Process(target=use_cuda, args=(rank,)) for rank in range(2)]
     for worker in workers:

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that end by _exit(), past all exit handlers.  It is what signal handlers call, and
+ * children that find no program to become: there nothing may be waited for.  But Python's
+ * multiprocessing ends every child so that it has forked: such a call, from the interpreter itself,
+ * is an end in order, and gets the last word written.  On a thread that is waited for only so
+ * long, because a watchdog's call is the same, in a process that hangs.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "resolve.h"
+#include "shim.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define PATIENCE_MS 2000
+
+static void (*real_exit)(int);
+static _Atomic int done;
+
+/* Not at the call: in a forked child the loader's lock may be held for ever. */
+__attribute__((constructor)) static void find(void)
+{
+	*(void **)&real_exit = resolve_real_dlsym()(RTLD_NEXT, "_exit");
+}
+
+static int is_interpreter(const void *address)
+{
+	void *python = resolve_real_dlsym()(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+	Dl_info caller, interpreter;
+
+	return python && dladdr(address, &caller) && dladdr(python, &interpreter) &&
+	       caller.dli_fbase == interpreter.dli_fbase;
+}
+
+static void *say_last_word(void *thread)
+{
+	shim_end(thread);
+	done = 1;
+	return NULL;
+}
+
+static void end_in_order(void)
+{
+	struct thread_state *thread = thread_state();
+	int was_busy = thread->busy, rc;
+	pthread_t helper;
+
+	thread->busy = 1;
+	rc = pthread_create(&helper, NULL, say_last_word, thread);
+	thread->busy = was_busy;
+	for (int i = 0; !rc && !done && i < PATIENCE_MS; i++) {
+		struct timespec moment = { 0, 1000000 };
+		nanosleep(&moment, NULL);
+	}
+}
+
+EXPORT void _exit(int status)
+{
+	/* After vfork() a child sees its parent's memory: it is told by its process id. */
+	if (shim.stage == SHIM_ON && *shim.alive && !thread_state()->busy &&
+		shim.writer.header->pid == (uint32_t)getpid() &&
+		is_interpreter(__builtin_return_address(0)))
+		end_in_order();
+	if (real_exit)
+		real_exit(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
