@@ -175,8 +175,9 @@ uint32_t site_find(struct thread_state *thread, void *frame_address)
 	struct script script;
 
 	script.count = python_frames(thread, script.frame);
-	if (cached->frame != frame || !cached->count || cached->address[0] != caller ||
-		!still_holds(cached))
+	/* A cudart that ends in a jump to the driver leaves its wrapper, not itself, as the caller. */
+	if (cached->frame != frame || !cached->count ||
+		(cached->address[0] != caller && !is_own_code(caller)) || !still_holds(cached))
 		learn(cached, frame, caller);
 	if (script.count)
 		return site_intern(thread, cached, &script);
