@@ -215,7 +215,7 @@ CREATE TABLE call ( -- one CUDA call, driver or runtime
 	src_memory TEXT
 );
 
-CREATE TABLE polling ( -- a loop of queries that found their work unfinished is one row of call
+CREATE TABLE polling ( -- a loop of queries with the same answer is one row of call
 	call INTEGER PRIMARY KEY REFERENCES call(id), -- the first of them
 	count INTEGER NOT NULL,         -- how many, the first included
 	last INTEGER NOT NULL           -- when the last one was entered, ns

@@ -47,8 +47,10 @@ int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void 
 	frame->list_count = 0;
 	frame->attributes.flags = 0;
 	frame->flags = (uint8_t)(flags | (thread->depth ? CALL_NESTED : 0));
-	if (!thread->depth)
+	if (!thread->depth) {
+		thread->polled = 0;
 		thread->site = site_find(thread, frame_address);
+	}
 	frame->site = thread->site;
 	frame->context = type->runtime || is_query(type) ? 0 : context_current(thread);
 	frame->outer_correlation = thread->correlation;
@@ -102,8 +104,26 @@ static size_t pointer_bytes(const struct launch_arguments *arguments)
 	return (arguments->pointer_count * sizeof(arguments->pointer[0]) + 7) & ~(size_t)7;
 }
 
-/* cudaErrorNotReady and CUDA_ERROR_NOT_READY: only queries return it. */
-#define RESULT_NOT_READY 600
+#define RESULT_NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
+
+/* A query that says what it is asked, or the runtime call whose last inner call was one. */
+static int is_poll(struct thread_state *thread, const struct call_type *type, int result,
+	const uint64_t *field)
+{
+	if (!type->runtime) {
+		thread->polled = is_query(type);
+		thread->poll_handle = thread->polled ? field[0] : 0;
+	}
+	return thread->polled && (result == 0 || result == RESULT_NOT_READY);
+}
+
+static struct last_poll *poll_slot(struct thread_state *thread, int depth)
+{
+	/* Handles are small numbers or lie some bytes apart. */
+	uint64_t place = thread->poll_handle ^ thread->poll_handle >> 4 ^ thread->poll_handle >> 9;
+
+	return &thread->poll[depth & (POLL_DEPTH - 1)][place & (POLL_HANDLES - 1)];
+}
 
 static int polls_are_last(const struct thread_state *thread)
 {
@@ -113,14 +133,16 @@ static int polls_are_last(const struct thread_state *thread)
 }
 
 /* 1: counted in the record of the poll before.  Reading the clock would double the cost. */
-static int count_poll(const struct call_frame *frame, uint64_t handle)
+static int count_poll(const struct call_frame *frame, int result)
 {
 	struct thread_state *thread = frame->thread;
-	const struct last_poll *last = &thread->poll[thread->depth & (POLL_DEPTH - 1)];
+	const struct last_poll *last = poll_slot(thread, thread->depth);
 	struct call_polls *polls;
 
 	if (!polls_are_last(thread) || !last->record || last->call != frame->call ||
-		last->site != frame->site || last->handle != handle)
+		last->site != frame->site || last->handle != thread->poll_handle ||
+		last->record->result != result ||
+		(last->record->head.flags & CALL_PER_THREAD) != (frame->flags & CALL_PER_THREAD))
 		return 0;
 	polls = (struct call_polls *)((char *)last->record + last->record->head.words * 8u) - 1;
 	__atomic_store_n(&polls->last, frame->enter, __ATOMIC_RELAXED);
@@ -129,17 +151,19 @@ static int count_poll(const struct call_frame *frame, uint64_t handle)
 }
 
 /*
- * The record just committed is a poll: others may follow.  inner: the records of calls beneath it
- * are still the ones before it.  Those of calls around it are not: they will be of this one.
+ * The record just committed is a poll: others may follow.  were_last: up to it there were only
+ * polls.  The record of a call around it is another one than before: it will be of this one.
  */
-static void note_poll(const struct call_frame *frame, struct call_record *record,
-	uint64_t handle, int inner)
+static void note_poll(const struct call_frame *frame, struct call_record *record, int were_last)
 {
 	struct thread_state *thread = frame->thread;
-	unsigned depth = thread->depth & (POLL_DEPTH - 1);
 
-	memset(thread->poll, 0, (inner ? depth : POLL_DEPTH) * sizeof(thread->poll[0]));
-	thread->poll[depth] = (struct last_poll){ record, handle, frame->site, frame->call };
+	if (!were_last)
+		memset(thread->poll, 0, sizeof(thread->poll));
+	for (int depth = 0; depth < thread->depth && depth < POLL_DEPTH; depth++)
+		poll_slot(thread, depth)->record = NULL;
+	*poll_slot(thread, thread->depth) =
+		(struct last_poll){ record, thread->poll_handle, frame->site, frame->call };
 	thread->poll_written = thread->chunk.written;
 }
 
@@ -183,13 +207,13 @@ static void write_tail(const struct call_frame *frame, struct call_record *recor
 	}
 }
 
-static void write_call(const struct call_frame *frame, uint64_t now, int result,
+static void write_call(const struct call_frame *frame, uint64_t now, int result, int polling,
 	const uint64_t *field, unsigned count)
 {
 	struct thread_state *thread = frame->thread;
 	const struct call_polls polls = { 1, frame->enter };
 	uint32_t used_before = thread->chunk.used; /* less afterwards: the window was emptied */
-	int polling = result == RESULT_NOT_READY, inner = polls_are_last(thread);
+	int were_last = polls_are_last(thread);
 	size_t fields = count * sizeof(*field);
 	size_t tail = polling ? sizeof(polls) : tail_bytes(frame);
 	struct call_record *record;
@@ -217,8 +241,7 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 	if (thread->chunk.used < used_before)
 		window_grown();
 	if (polling)
-		note_poll(frame, record, count ? field[0] : 0,
-			inner && thread->chunk.used > used_before);
+		note_poll(frame, record, were_last && thread->chunk.used > used_before);
 }
 
 static uint64_t next_calibration(void)
@@ -230,17 +253,18 @@ void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsi
 {
 	struct thread_state *thread = frame->thread;
 	int saved = errno;
+	int polling = is_poll(thread, &call_types[frame->call], result, field);
 	uint64_t now;
 
 	thread->depth--;
-	if (result == RESULT_NOT_READY && frame->enter < next_calibration() &&
-		count_poll(frame, count ? field[0] : 0)) {
+	if (polling && frame->enter < next_calibration() &&
+		count_poll(frame, result)) {
 		thread->correlation = frame->outer_correlation;
 		return;
 	}
 	now = clock_read();
 	thread->busy = 1;
-	write_call(frame, now, result, field, count);
+	write_call(frame, now, result, polling, field, count);
 	if (thread->correlation && frame->context)
 		context_learn(thread, frame->context, thread->cupti_context);
 	thread->correlation = frame->outer_correlation;

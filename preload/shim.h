@@ -62,15 +62,16 @@ struct cached_site {
 	uint32_t count;
 	uint32_t offset[SITE_FRAMES]; /* of the words, in bytes from frame */
 	uint64_t address[SITE_FRAMES];
-};
+} __attribute__((aligned(64)));
 
-/* The last unfinished query: the next one like it is counted in its record. */
+/* A query, whose record counts the next one like it. */
 struct last_poll {
 	struct call_record *record;
 	uint64_t handle;           /* stream or event */
 	uint32_t site;
 	uint16_t call;
 };
+#define POLL_HANDLES 8             /* as many are asked in turn, a power of two */
 #define POLL_DEPTH 2               /* a runtime call and the driver call beneath it */
 
 struct thread_state {
@@ -79,6 +80,7 @@ struct thread_state {
 	uint32_t birth;            /* number of the pthread_create that made it, 0: not seen */
 	int depth;                 /* wrappers on this thread's stack */
 	int busy; /* within the recorder: calls of a signal handler go by */
+	int polled;                /* the last driver call within the outermost one is a query */
 	uint32_t site;             /* of the outermost call */
 	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
 	uint32_t cupti_context;    /* likewise */
@@ -86,8 +88,9 @@ struct thread_state {
 	uint32_t passed_by;        /* number of the window before which a call went unrecorded */
 	uint64_t context_handle;   /* the last one seen, and its id */
 	uint16_t context;
-	struct last_poll poll[POLL_DEPTH]; /* by depth; valid as long as chunk.written is */
+	struct last_poll poll[POLL_DEPTH][POLL_HANDLES]; /* valid as long as chunk.written is */
 	uint64_t poll_written;     /* this */
+	uint64_t poll_handle;      /* what the last query was about */
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_CACHE];
 };

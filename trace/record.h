@@ -162,8 +162,8 @@ struct call_record {
 };
 
 /*
- * Tail of a query that found its work unfinished: a loop of such calls, with the same stream or
- * event from the same site and nothing of the thread between, is one record, the first.  Both
+ * Tail of a query: a loop of such calls, with the same stream or event and result from the same
+ * site and nothing of the thread between, is one record, the first.  Both
  * words are stored into the committed record as the loop goes on.
  */
 struct call_polls {
