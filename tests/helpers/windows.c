@@ -5,7 +5,9 @@
  * between cuProfilerStart and Stop and in the NVTX range "step".
  *
  * windows ROUNDS THREADS: that many do all of the rounds, with short kernels, while windows open
- * and close.
+ * and close; on stderr how long that took.
+ *
+ * windows 0 0 LAUNCHES: on stderr how long one takes.
  */
 #include <cuda.h>
 #include <cudaProfiler.h>
@@ -14,6 +16,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -96,18 +99,39 @@ static void *many_rounds(void *argument)
 	return argument;
 }
 
+static long long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static void open_and_close(int times)
+{
+	long long opening = 0, closing = 0, before;
+
+	for (int i = 0; i < times; i++) {
+		before = now();
+		CALL(cuProfilerStart, );
+		opening += now() - before;
+		usleep(1000);
+		before = now();
+		CALL(cuProfilerStop, );
+		closing += now() - before;
+		usleep(1000);
+	}
+	fprintf(stderr, "to open %lld us, to close %lld us\n", opening / times / 1000,
+		closing / times / 1000);
+}
+
 static void with_threads(int count)
 {
 	pthread_t thread[64];
 
 	for (int i = 0; i < count; i++)
 		bad |= pthread_create(&thread[i], NULL, many_rounds, NULL);
-	for (int i = 0; i < 50; i++) {
-		CALL(cuProfilerStart, );
-		usleep(1000);
-		CALL(cuProfilerStop, );
-		usleep(1000);
-	}
+	open_and_close(50);
 	for (int i = 0; i < count; i++)
 		bad |= pthread_join(thread[i], NULL);
 }
@@ -127,6 +151,21 @@ static void one_after_the_other(void)
 	}
 }
 
+static void time_launches(int count)
+{
+	long long before;
+	CUstream stream;
+
+	CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+	launch(stream, 1000);
+	CALL(cuStreamSynchronize, stream);
+	before = now();
+	for (int i = 0; i < count; i++)
+		launch(stream, 1000);
+	CALL(cuStreamSynchronize, stream);
+	fprintf(stderr, "a launch %lld ns\n", (now() - before) / count);
+}
+
 int main(int argc, char **argv)
 {
 	int threads = argc > 2 ? atoi(argv[2]) : 0;
@@ -141,7 +180,9 @@ int main(int argc, char **argv)
 	CALL(cuCtxSetCurrent, context);
 	CALL(cuModuleLoadData, &module, ptx);
 	CALL(cuModuleGetFunction, &kernel, module, "_ZN7cufence4spinEy");
-	if (threads)
+	if (argc > 3)
+		time_launches(atoi(argv[3]));
+	else if (threads)
 		with_threads(threads);
 	else
 		one_after_the_other();
