@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/apps.sh BUILD: every test app and its fixed twin on the simulated device, with a shared
 # and with a static runtime: traced, each prints and returns what it does untraced, and has the
-# findings of its .expect file and no others; a twin and a clean program have none.
+# findings of its .expect file and no others; a twin and a clean program have none.  Findings of rules
+# that do not exist yet are listed.
 . "$(dirname "$0")/lib.sh" "$@"
 apps=$(cd "$(dirname "$0")/../../testapps" && pwd)
 cufence=$build/bin/cufence
 needs "$cufence" "$build/sim/libcuda.so.1"
+export CUFENCE_SIM_DEVICES=2
 
 check_app() { # NAME EXPECT-FILE|/dev/null
 	local program=$build/testapps/$1 db=$tmp/$1.db bare traced status
@@ -22,7 +24,7 @@ check_app() { # NAME EXPECT-FILE|/dev/null
 	same "$1: exit status" 0 "$status"
 	[ "$status" -eq 0 ] || sed 's/^/#   /' "$tmp/report" | head -n 20
 	same "$1: output" "$bare" "$traced"
-	same "$1: findings" "$(grep -v '^#' "$2" | sort)" "$("$cufence" query "$db" expect | sort)"
+	same "$1: findings" "$(expected "$2")" "$("$cufence" query "$db" expect | sort)"
 	same "$1: every operation has its call" "" "$("$cufence" query "$db" unmatched)"
 }
 
@@ -35,4 +37,5 @@ for source in "$apps"/*.cu; do
 		grep -qw FIXED "$source" && check_app "${name}_fixed$variant" /dev/null
 	done
 done
+not_yet
 finish
