@@ -14,25 +14,23 @@ static NOINLINE void clear(float *data)
 	cudaGetLastError();
 }
 
-static NOINLINE void advance(float *data, cudaStream_t stream)
+static NOINLINE void advance(float *data)
 {
-	cufence::touch<<<8, 256, 0, stream>>>(MILLISECOND / 8, data, SIZE);
+	cufence::touch<<<8, 256>>>(MILLISECOND / 8, data, SIZE);
 	CHECK(cudaGetLastError());
 }
 
 int main()
 {
-	cudaStream_t stream[DEVICES];
 	float *data[DEVICES];
 
 	for (int i = 0; i < DEVICES; i++) {
 		CHECK(cudaSetDevice(i));
 		load_kernels();
-		stream[i] = new_stream();
 		data[i] = device_floats(SIZE, 0x3f);
 		CHECK(cudaDeviceSynchronize());
 	}
-	for (int step = 0; step < STEPS; step++) {
+	for (int step = 0; step < STEPS; step++)
 		for (int i = 0; i < DEVICES; i++) {
 #ifdef FIXED
 			CHECK(cudaSetDevice(i));
@@ -40,14 +38,9 @@ int main()
 			CHECK(cudaSetDevice(0));
 #endif
 			clear(data[i]);
-			CHECK(cudaDeviceSynchronize());
-		}
-		for (int i = 0; i < DEVICES; i++) {
 			CHECK(cudaSetDevice(i));
-			advance(data[i], stream[i]);
-			CHECK(cudaStreamSynchronize(stream[i]));
+			advance(data[i]);
 		}
-	}
 	for (int i = 0; i < DEVICES; i++) {
 		CHECK(cudaSetDevice(i));
 		print_device("data", data[i], SIZE);
