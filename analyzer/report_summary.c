@@ -56,7 +56,8 @@ static int print_recording(struct db *db, FILE *out)
 	char inside[DURATION_SIZE], whole[DURATION_SIZE];
 	sqlite3_stmt *q = db_prepare(db, "SELECT coalesce(sum(work), 0),"
 		" coalesce(sum((end - start) * work), 0), coalesce(sum(end - start), 0),"
-		" replace(group_concat(DISTINCT cause) FILTER (WHERE cause <> 'start'), ',', ', ') FROM recording"
+		" replace(group_concat(DISTINCT cause) FILTER (WHERE cause <> 'start'),"
+		"  ',', ', ') FROM recording"
 		" WHERE EXISTS (SELECT 1 FROM recording WHERE NOT work)");
 	int step = q ? db_step(q) : -1;
 

@@ -117,7 +117,7 @@ static int measure(struct avoidable *a, const struct implicit_wait *wait, struct
 		return -1;
 	for (int i = 0; i < SEGMENT_CALLS; i++) {
 		rc = walk_thread_next(a->walk, &call);
-		/* Nobody knows what came once recording had stopped: it might have waited at once. */
+		/* What came once recording had stopped may have waited at once. */
 		if (rc <= 0 || call.exit == WALK_NEVER || call.stretch != wait->stretch)
 			break;
 		if (call.exit <= wait->exit)

@@ -175,7 +175,7 @@ uint32_t site_find(struct thread_state *thread, void *frame_address)
 	struct script script;
 
 	script.count = python_frames(thread, script.frame);
-	/* A cudart that ends in a jump to the driver leaves its wrapper, not itself, as the caller. */
+	/* A cudart that ends in a jump to the driver leaves its wrapper as the caller. */
 	if (cached->frame != frame || !cached->count ||
 		(cached->address[0] != caller && !is_own_code(caller)) || !still_holds(cached))
 		learn(cached, frame, caller);
