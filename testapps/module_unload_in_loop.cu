@@ -21,7 +21,8 @@ static NOINLINE void unload(const struct driver *driver, CUmodule module)
 	CHECK_DRIVER(driver->unload(module));
 }
 
-static NOINLINE void answer(const struct driver *driver, CUmodule module, float *data, CUstream stream)
+static NOINLINE void answer(const struct driver *driver, CUmodule module, float *data,
+	CUstream stream)
 {
 	unsigned long long spin_ns = 4 * MILLISECOND;
 	void *parameters[] = { &spin_ns, &data };
