@@ -39,7 +39,7 @@ static int see(void *arg, const struct walk_call *call)
 
 static int follow_the_run(struct db *db)
 {
-	struct analysis analysis = { .order = { .edge = add_edge } };
+	struct analysis analysis = { .order = { .edge = add_edge, .db = db } };
 	int rc = -1;
 
 	analysis.order.arg = &analysis;

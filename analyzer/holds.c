@@ -104,9 +104,10 @@ static int64_t ready_at(const struct order *order, const struct walk_call *call)
 {
 	int64_t ready = call->enter + LAUNCH_LATENCY_NS;
 
-	ready = later(ready, &order->needs[ORDER_STREAM]);
-	ready = later(ready, &order->needs[ORDER_EVENT]);
-	return later(ready, &order->needs[ORDER_HOST]);
+	for (int i = 0; i < ORDER_REASONS; i++)
+		if (i != ORDER_LEGACY)
+			ready = later(ready, &order->needs[i]);
+	return ready;
 }
 
 int holds_see(struct holds *holds, const struct order *order, const struct walk_call *call)

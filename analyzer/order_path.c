@@ -21,7 +21,8 @@ struct order_path *order_path_open(struct db *db)
 	if (!path)
 		return NULL;
 	path->needs = db_prepare(db, "SELECT needs FROM dependency "
-		"WHERE call = ? AND needs >= ? AND reason <> 'host' ORDER BY needs");
+		"WHERE call = ? AND needs >= ? AND reason NOT IN ('host', 'start', 'afterwards', 'incident') "
+		"ORDER BY needs");
 	if (path->needs)
 		return path;
 	free(path);

@@ -237,6 +237,59 @@ CREATE TABLE operand ( -- memory that a submitting call names, where it is a kno
 	allocation INTEGER NOT NULL REFERENCES allocation(id)
 );
 
+CREATE TABLE call_object ( -- what else a call names or is, as far as that orders
+	call INTEGER NOT NULL REFERENCES call(id),
+	role TEXT NOT NULL,             -- exec (graph_exec); dst_context, src_context (context); event,
+	                                -- launch_event, completion_event (event): the first one of
+	                                -- cuEventElapsedTime, those of launch attributes; captured
+	                                -- (graph): it became a node of that; attributes: bits, 2:
+	                                -- programmatic stream serialization
+	object INTEGER NOT NULL,
+	PRIMARY KEY (call, role)
+) WITHOUT ROWID;
+
+CREATE TABLE graph ( -- one life of a graph, made call by call or by capture
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	handle INTEGER NOT NULL,
+	created INTEGER REFERENCES call(id),
+	destroyed INTEGER REFERENCES call(id)
+);
+
+CREATE TABLE graph_node ( -- a node of a graph
+	id INTEGER PRIMARY KEY,
+	graph INTEGER NOT NULL REFERENCES graph(id),
+	handle INTEGER,                 -- NULL: captured, and never named by the program
+	type TEXT NOT NULL,             -- kernel, copy, set, host, graph, empty, wait, record, signal,
+	                                -- external_wait, alloc, free, memop, conditional, other
+	call INTEGER NOT NULL REFERENCES call(id), -- that added it, was captured or copied it
+	removed INTEGER REFERENCES call(id),
+	event INTEGER REFERENCES event(id), -- that it records or waits for
+	child INTEGER REFERENCES graph(id), -- what it consists of
+	origin INTEGER REFERENCES call(id), -- a copied node: the call that said what it does
+	acts INTEGER AS (type IN ('wait', 'record', 'signal', 'external_wait', 'memop'))
+	                                -- 1: on more than its graph
+);
+
+CREATE TABLE graph_edge ( -- a node comes after another one
+	graph INTEGER NOT NULL REFERENCES graph(id),
+	from_node INTEGER NOT NULL REFERENCES graph_node(id),
+	to_node INTEGER NOT NULL REFERENCES graph_node(id),
+	added INTEGER NOT NULL REFERENCES call(id),
+	removed INTEGER REFERENCES call(id),
+	programmatic INTEGER NOT NULL   -- 1: it does not wait for the end of the other
+);
+
+CREATE TABLE graph_exec ( -- one life of an executable graph
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	handle INTEGER NOT NULL,
+	graph INTEGER REFERENCES graph(id), -- made from it
+	as_of INTEGER REFERENCES call(id), -- as it was at that call
+	created INTEGER REFERENCES call(id), -- NULL: before the trace
+	destroyed INTEGER REFERENCES call(id)
+);
+
 CREATE TABLE operation ( -- one operation of the device
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
@@ -278,7 +331,12 @@ CREATE TABLE dependency ( -- derived: direct edges of the order, between driver 
 	                                -- waits for or records what several calls did
 	needs INTEGER NOT NULL REFERENCES call(id), -- the earlier one
 	reason TEXT NOT NULL,           -- stream, event, legacy, wait (a host wait and what it waited
-	                                -- for) or host (submitted after a host wait returned)
+	                                -- for), host (submitted after a host wait returned), thread
+	                                -- (pthread_join), peer (a synchronous copy between devices),
+	                                -- graph (launched before), incident (a call that waited,
+	                                -- undocumented), reuse (of memory freed there), start (after
+	                                -- what the other is after, not after itself), afterwards (not
+	                                -- the call itself but what comes after it)
 	PRIMARY KEY (call, needs, reason)
 ) WITHOUT ROWID;
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "walk_order.h"
+
 #include "stretches.h"
 
 struct kinds {
@@ -17,6 +19,7 @@ struct walk {
 	int more_ops, more_overhead; /* the cursor stands on a row */
 	struct kinds kinds;
 	struct stretches stretches;
+	struct walk_order order;
 };
 
 static enum call_kind kind_of(const char *name)
@@ -201,7 +204,8 @@ static int prepare(struct db *db, struct walk *walk)
 	walk->overhead = db_prepare(db, "SELECT call, start, end FROM overhead "
 		"WHERE call IS NOT NULL ORDER BY call, start");
 	if (!walk->calls || !walk->ops || !walk->overhead || read_kinds(db, &walk->kinds) ||
-		stretches_load(&walk->stretches, db))
+		stretches_load(&walk->stretches, db) ||
+		walk_order_open(&walk->order, db, walk->kinds.kind, walk->kinds.count))
 		return -1;
 	walk->more_ops = db_step(walk->ops);
 	walk->more_overhead = db_step(walk->overhead);
@@ -220,13 +224,15 @@ int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), v
 		if (call.kind == KIND_RUNTIME)
 			continue;
 		call.stretch = stretches_find(&w.stretches, call.process, call.enter);
-		rc = read_ops(&w, &call) || read_overhead(&w, &call) || visit(arg, &call);
+		rc = read_ops(&w, &call) || read_overhead(&w, &call) ||
+		     walk_order_fill(&w.order, &call) || visit(arg, &call);
 	}
 	sqlite3_finalize(w.calls);
 	sqlite3_finalize(w.ops);
 	sqlite3_finalize(w.overhead);
 	free(w.kinds.kind);
 	stretches_release(&w.stretches);
+	walk_order_close(&w.order);
 	return rc ? -1 : 0;
 }
 

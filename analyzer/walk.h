@@ -26,6 +26,12 @@ enum stream_kind {
 /* Row ids are 0 and times WALK_NEVER where the database has NULL. */
 #define WALK_NEVER INT64_MAX
 
+/* walk_call.contested: a call of another thread overlapped it in time ... */
+enum {
+	CONTESTED_STREAM = 1 << 0,   /* ... and used the same stream */
+	CONTESTED_EVENT = 1 << 1,    /* ... and one of the two recorded the same event */
+};
+
 struct walk_call {
 	int64_t id, process, thread;
 	int64_t enter, exit;      /* ns; exit WALK_NEVER: it did not return */
@@ -48,6 +54,18 @@ struct walk_call {
 	 * work there was outside of it is not known.
 	 */
 	int stretch;
+	/* What matters for the order alone, filled in by walk(); rows again, 0: none. */
+	int captured;             /* it became a part of a graph */
+	unsigned contested;       /* CONTESTED_ */
+	unsigned attributes;      /* enum launch_attribute */
+	int64_t launch_event, completion_event; /* of those */
+	int64_t event2;           /* the first event of cuEventElapsedTime */
+	int64_t dst_context, src_context; /* of a copy between devices */
+	int64_t exec;             /* executable graph */
+	int64_t other_thread;     /* that it made or joined */
+	int owner_device;         /* of the memory it freed, -1: unknown */
+	int freed_async;          /* that memory was allocated in stream order */
+	int host_visible;         /* it names memory that the host may look at meanwhile */
 };
 
 /* Calls visit for each; stops and returns -1 if that fails, 0 at the end. */

@@ -483,7 +483,8 @@ static void a_copy_to_the_host_is_a_wait(void **state)
 	now = 100;
 	launch(m, o);
 	assert_int_equal(analyze(&m->db), 0);
-	assert_needs(m, 2, "");
+	/* What was before the copy, the host has waited for. */
+	assert_needs(m, 2, "1:start");
 	assert_needs(m, 4, "3:host");
 }
 

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "order_clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Keys of a context: all its streams, then its legacy stream. */
+static uint32_t set_key(uint32_t set)
+{
+	return set & ~ORDER_BLOCKING;
+}
+
+struct order_clock *order_clock_ref(struct order_clock *clock)
+{
+	if (clock)
+		clock->refs++;
+	return clock;
+}
+
+void order_clock_unref(struct order_clock *clock)
+{
+	if (clock && !--clock->refs)
+		free(clock);
+}
+
+static struct order_entry *find(struct order_entry *entry, size_t count, uint32_t key)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (entry[middle].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && entry[low].key == key ? &entry[low] : NULL;
+}
+
+static const struct order_entry *find_in(const struct order_clock *clock, uint32_t key)
+{
+	return clock ? find((struct order_entry *)clock->entry, clock->count, key) : NULL;
+}
+
+static enum order_strength strength_of(const struct order_entry *entry, uint32_t seq)
+{
+	for (int i = ORDER_LEVELS; entry && i-- > 0;)
+		if (entry->seq[i] >= seq)
+			return (enum order_strength)(i + 1);
+	return ORDER_UNORDERED;
+}
+
+/* own covers the epoch: the same agent, or the legacy stream towards a blocking one. */
+static int own_covers(const struct order_epoch *own, uint32_t key, uint32_t set, uint32_t seq)
+{
+	if (!own || own->seq < seq)
+		return 0;
+	return own->key == key ||
+	       (set & ORDER_BLOCKING && own->key == set_key(set) + 1);
+}
+
+static enum order_strength better(enum order_strength a, enum order_strength b)
+{
+	return a > b ? a : b;
+}
+
+enum order_strength order_clock_strength(const struct order_clock *clock,
+	const struct order_epoch *own, const struct order_epoch *epoch)
+{
+	enum order_strength best;
+
+	if (own_covers(own, epoch->key, epoch->set, epoch->seq))
+		return ORDER_GUARANTEED;
+	best = strength_of(find_in(clock, epoch->key), epoch->seq);
+	if (best < ORDER_GUARANTEED && epoch->set)
+		best = better(best, strength_of(find_in(clock, set_key(epoch->set)), epoch->seq));
+	if (best < ORDER_GUARANTEED && epoch->set & ORDER_BLOCKING)
+		best = better(best,
+			strength_of(find_in(clock, set_key(epoch->set) + 1), epoch->seq));
+	if (best < ORDER_GUARANTEED)
+		best = better(best, strength_of(find_in(clock, ORDER_ALL_KEY), epoch->seq));
+	return best;
+}
+
+uint32_t order_clock_reach(const struct order_clock *clock, uint32_t key,
+	enum order_strength strength)
+{
+	const struct order_entry *entry = find_in(clock, key);
+
+	return entry ? entry->seq[strength - 1] : 0;
+}
+
+static int is_implied(uint32_t implied, const struct order_entry *entry)
+{
+	if (!implied || entry->key == set_key(implied) || set_key(entry->set) != set_key(implied))
+		return 0;
+	return !(implied & ORDER_BLOCKING) || entry->set & ORDER_BLOCKING ||
+	       entry->key == set_key(implied) + 1;
+}
+
+static int adds_nothing(const struct order_clock *clock, const struct order_epoch *own,
+	const struct order_entry *entry, int cap)
+{
+	uint32_t before = 0;
+
+	for (int i = cap; i-- > 0;) {
+		struct order_epoch epoch = { entry->key, entry->set, entry->seq[i] };
+		if (epoch.seq == before)
+			continue;
+		before = epoch.seq;
+		if ((int)order_clock_strength(clock, own, &epoch) <= i)
+			return 0;
+	}
+	return 1;
+}
+
+static int make_room(struct order_joiner *joiner, size_t count)
+{
+	struct order_entry *more;
+
+	if (count <= joiner->size)
+		return 0;
+	more = realloc(joiner->scratch, 2 * count * sizeof(*more));
+	if (!more) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	joiner->scratch = more;
+	joiner->size = 2 * count;
+	return 0;
+}
+
+static void raise(struct order_entry *entry, const struct order_entry *by, int cap)
+{
+	for (int i = 0; i < cap; i++)
+		if (by->seq[i] > entry->seq[i])
+			entry->seq[i] = by->seq[i];
+}
+
+/* Both lists in order of key, the second one capped, into scratch: how many. */
+static size_t merge(struct order_entry *out, const struct order_entry *a, size_t a_count,
+	const struct order_entry *b, size_t b_count, int cap)
+{
+	size_t count = 0, i = 0, k = 0;
+
+	while (i < a_count || k < b_count) {
+		int take_a = k == b_count || (i < a_count && a[i].key <= b[k].key);
+		int take_b = i == a_count || (k < b_count && b[k].key <= a[i].key);
+
+		if (take_a)
+			out[count] = a[i++];
+		else
+			out[count] = (struct order_entry){ .key = b[k].key, .set = b[k].set };
+		if (take_b)
+			raise(&out[count], &b[k++], cap);
+		count++;
+	}
+	return count;
+}
+
+static int below(const struct order_entry *entry, const struct order_entry *by)
+{
+	for (int i = 0; by && i < ORDER_LEVELS; i++)
+		if (entry->seq[i] > by->seq[i])
+			return 0;
+	return by != NULL;
+}
+
+/* Drops what a key that stands for many covers; such keys come first. */
+static size_t prune(struct order_entry *list, size_t count, uint32_t implied)
+{
+	const struct order_entry *all = NULL, *streams = NULL, *legacy = NULL;
+	uint32_t set = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct order_entry *entry = &list[i];
+
+		if (set_key(entry->set) != set) {
+			set = set_key(entry->set);
+			streams = find(list, kept, set);
+			legacy = find(list, kept, set + 1);
+		}
+		if (is_implied(implied, entry) || below(entry, all) ||
+			(set && entry->key != set && below(entry, streams)) ||
+			(entry->set & ORDER_BLOCKING && below(entry, legacy)))
+			continue;
+		list[kept] = *entry;
+		if (entry->key == ORDER_ALL_KEY)
+			all = &list[kept];
+		else if (entry->key == set)
+			streams = &list[kept];
+		else if (entry->key == set + 1 && set)
+			legacy = &list[kept];
+		kept++;
+	}
+	return kept;
+}
+
+static int replace(struct order_clock **clock, const struct order_entry *list, size_t count)
+{
+	struct order_clock *made = malloc(sizeof(*made) + count * sizeof(*list));
+
+	if (!made) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	made->refs = 1;
+	made->count = (uint32_t)count;
+	memcpy(made->entry, list, count * sizeof(*list));
+	order_clock_unref(*clock);
+	*clock = made;
+	return 0;
+}
+
+static int join_list(struct order_joiner *joiner, struct order_clock **clock,
+	const struct order_entry *list, size_t list_count, int cap)
+{
+	size_t had = *clock ? (*clock)->count : 0, count;
+
+	if (make_room(joiner, had + list_count))
+		return -1;
+	count = merge(joiner->scratch, had ? (*clock)->entry : NULL, had, list, list_count, cap);
+	count = prune(joiner->scratch, count, joiner->implied);
+	return replace(clock, joiner->scratch, count);
+}
+
+int order_clock_join(struct order_joiner *joiner, struct order_clock **clock,
+	const struct order_epoch *own, const struct order_clock *other, enum order_strength cap)
+{
+	size_t i = 0;
+
+	if (!other || other == *clock)
+		return 0;
+	while (i < other->count && (is_implied(joiner->implied, &other->entry[i]) ||
+					   adds_nothing(*clock, own, &other->entry[i], (int)cap)))
+		i++;
+	if (i == other->count)
+		return 0;
+	return join_list(joiner, clock, other->entry + i, other->count - i, (int)cap);
+}
+
+int order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
+	const struct order_epoch *own, const struct order_epoch *epoch, enum order_strength cap)
+{
+	struct order_entry entry = { .key = epoch->key, .set = epoch->set }, *known;
+
+	for (int i = 0; i < (int)cap; i++)
+		entry.seq[i] = epoch->seq;
+	if (!epoch->seq || is_implied(joiner->implied, &entry) ||
+		order_clock_strength(*clock, own, epoch) >= cap)
+		return 0;
+	known = *clock && (*clock)->refs == 1
+			? find((*clock)->entry, (*clock)->count, epoch->key) : NULL;
+	/* A key that stands for many may make others needless. */
+	if (!known || set_key(epoch->set) == epoch->key || !epoch->set ||
+		epoch->key == set_key(epoch->set) + 1)
+		return join_list(joiner, clock, &entry, 1, (int)cap);
+	raise(known, &entry, (int)cap);
+	return 0;
+}
+
+void order_clock_forget(struct order_clock *clock, int (*gone)(void *arg, uint32_t key), void *arg)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; clock && i < clock->count; i++)
+		if (!gone(arg, clock->entry[i].key))
+			clock->entry[kept++] = clock->entry[i];
+	if (clock)
+		clock->count = kept;
+}

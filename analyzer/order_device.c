@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams and events.
+ */
+#include <stdlib.h>
+
+#include "array.h"
+#include "order_steps.h"
+
+/* A stream that only ever waits becomes a node now and then, so that its list stays short. */
+#define ORDER_MAX_PENDING 64
+
+int order_is_contested(const struct order_stream *stream, const struct walk_call *call)
+{
+	return stream->last.call && stream->last_thread != call->thread &&
+	       stream->last_exit > call->enter;
+}
+
+int order_add_pending(struct order *order, struct order_stream *stream,
+	struct order_state state, enum order_reason reason)
+{
+	struct order_pending *more;
+	uint32_t seq;
+
+	for (size_t i = 0; state.call && i < stream->pending_count; i++)
+		if (stream->pending[i].state.call == state.call &&
+			stream->pending[i].reason == reason)
+			return 0;
+	more = array_room(stream->pending, stream->pending_count, sizeof(*more));
+	seq = order_next(order);
+	if (!more || !seq)
+		return -1;
+	stream->pending = more;
+	more[stream->pending_count] =
+		(struct order_pending){ .state = ORDER_NOTHING, .reason = reason };
+	order_keep(&more[stream->pending_count++].state, state);
+	order_note_change(stream, seq);
+	return 0;
+}
+
+static void drop_pending(struct order_stream *stream)
+{
+	for (size_t i = 0; i < stream->pending_count; i++)
+		order_drop(&stream->pending[i].state);
+	stream->pending_count = 0;
+}
+
+static int need_pending(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream, enum order_reason as)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < stream->pending_count && !rc; i++)
+		rc = order_need(order, call, &stream->pending[i].state,
+			as == ORDER_REASONS ? stream->pending[i].reason : as);
+	return rc;
+}
+
+/*
+ * "When an action is taken in the legacy stream such as a kernel launch or cudaStreamWaitEvent(),
+ * the legacy stream first waits on all blocking streams, the action is queued in the legacy
+ * stream, and then all blocking streams wait on the legacy stream" (CUDA runtime API, "Stream
+ * synchronization behavior").  Those without news since its last action it is after already.
+ */
+static int need_blocking_streams(struct order *order, const struct walk_call *call,
+	const struct order_stream *legacy)
+{
+	struct order_context *context = legacy->context;
+	int rc = 0;
+
+	for (const struct order_stream *s = context->newest_blocking;
+		s && s->changed > legacy->last.own.seq && !rc; s = s->older_blocking)
+		rc = order_need(order, call, &s->last, ORDER_LEGACY) ||
+		     need_pending(order, call, s, ORDER_LEGACY);
+	for (size_t i = 0; i < context->orphan_count && !rc; i++) {
+		if (context->orphan[i].blocking)
+			rc = order_need(order, call, &context->orphan[i].state, ORDER_LEGACY);
+		context->orphan[i].blocking = 0;
+	}
+	return rc || order_clock_join(&order->joiner, &order->now, &order->now_own,
+			     context->gone_blocking, ORDER_GUARANTEED) ? -1 : 0;
+}
+
+static int take_in_blocking_streams(struct order *order, const struct walk_call *call,
+	const struct order_stream *legacy, int overlap)
+{
+	int rc;
+
+	/* The legacy stream's own key stands for them. */
+	if (!overlap)
+		order->joiner.implied = legacy->context->key | ORDER_BLOCKING;
+	rc = need_blocking_streams(order, call, legacy);
+	order->joiner.implied = 0;
+	if (!overlap)
+		order->now_own.seq = order->last_seq;
+	return rc;
+}
+
+/* The legacy work a blocking stream's next operation is after and its last is not. */
+static const struct order_state *legacy_news(const struct order_stream *stream)
+{
+	const struct order_stream *legacy = stream->context->legacy;
+
+	if (!stream_is_blocking(stream->kind) || !legacy || !legacy->last.call ||
+		legacy->last.call == stream->legacy_seen)
+		return NULL;
+	return &legacy->last;
+}
+
+static const struct order_state *barrier_news(const struct order_stream *stream)
+{
+	const struct order_state *barrier = &stream->context->barrier;
+
+	return barrier->call && barrier->call != stream->barrier_seen ? barrier : NULL;
+}
+
+static const struct order_state *host_news(const struct order *order,
+	const struct order_stream *stream, int64_t thread)
+{
+	const struct order_thread *t = idmap_get(&order->threads, thread);
+
+	if (!t || !t->last.own.seq ||
+		order_clock_strength(stream->last.clock, &stream->last.own, &t->last.own) ==
+			ORDER_GUARANTEED)
+		return NULL;
+	return &t->last;
+}
+
+static int need_news(struct order *order, struct order_stream *stream,
+	const struct walk_call *call, int overlap)
+{
+	const struct order_state *legacy = legacy_news(stream), *barrier = barrier_news(stream);
+	const struct order_state *host = host_news(order, stream, call->thread);
+
+	if (overlap && order_learn(order, &order->now, &order->now_own, &stream->last,
+			       ORDER_UNKNOWN))
+		return -1;
+	if (need_pending(order, call, stream, ORDER_REASONS) ||
+		(legacy && order_need(order, call, legacy, ORDER_LEGACY)) ||
+		(stream->kind == STREAM_KIND_LEGACY &&
+			take_in_blocking_streams(order, call, stream, overlap)) ||
+		(barrier && order_need(order, call, barrier, ORDER_PEER)) ||
+		(host && order_need(order, call, host, ORDER_HOST)))
+		return -1;
+	if (legacy)
+		stream->legacy_seen = legacy->call;
+	if (barrier)
+		stream->barrier_seen = barrier->call;
+	return call->contested & CONTESTED_STREAM ? order_doubt(order, &order->now) : 0;
+}
+
+/* What comes next is after the last node too, if the call overlaps it.  Adds a reference. */
+static int come_after_both(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream, int overlap, struct order_state *state)
+{
+	struct order_state later = order_later(*state, stream->last);
+
+	order_clock_ref(state->clock);
+	if (!overlap)
+		return 0;
+	state->op = later.op;
+	state->end = later.end;
+	return order_edge(order, call, &stream->last, ORDER_AFTERWARDS) ||
+	       order_learn(order, &state->clock, NULL, &stream->last, ORDER_GUARANTEED) ? -1 : 0;
+}
+
+int order_submit(struct order *order, struct order_stream *stream, const struct walk_call *call,
+	int overlap)
+{
+	struct order_state from = overlap ? stream->before : stream->last, before, state;
+	int rc;
+
+	order_begin(order, &from);
+	if (order_need(order, call, &from, ORDER_STREAM) || need_news(order, stream, call, overlap))
+		return -1;
+	drop_pending(stream);
+	state = before = order_node(order, call);
+	before.own = order->now_own;
+	before.start = 1;
+	state.own = stream->last.own;
+	state.own.seq = order_next(order);
+	rc = come_after_both(order, call, stream, overlap, &state);
+	order_keep(&stream->before, before);
+	order_keep(&stream->last, state);
+	order_clock_unref(state.clock);
+	if (rc || !state.own.seq)
+		return -1;
+	order->epoch = state.own;
+	order->overlaps = overlap;
+	stream->last_exit = call->exit;
+	stream->last_thread = call->thread;
+	stream->last_is_kernel = call->kind == KIND_LAUNCH;
+	order_note_change(stream, state.own.seq);
+	return 0;
+}
+
+/*
+ * How much a synchronous copy or memset tells its thread (CUDA runtime API, "API synchronization
+ * behavior").  To the host: "returns only once the copy has completed".  Pinned to device:
+ * "synchronous with respect to the host"; between host memory: "fully synchronous".  Pageable to
+ * device: "a stream sync is performed before the copy is initiated ... but the DMA to final
+ * destination may not have completed".  Device to device: "no host-side synchronization".
+ * Memsets: "asynchronous with respect to the host, except when the target is pinned host memory or
+ * a Unified Memory region".
+ */
+static int let_know_of_copy(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream)
+{
+	struct order_state start = stream->before;
+
+	switch (call->direction) {
+	case COPY_D2H:
+	case COPY_H2H:
+		return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
+	case COPY_H2D:
+		if (call->src == MEMORY_PINNED)
+			return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
+		return call->src == MEMORY_PAGEABLE
+			       ? order_let_know(order, call, &start, ORDER_GUARANTEED)
+			       : order_let_know(order, call, &stream->last, ORDER_UNKNOWN);
+	case COPY_D2D:
+		return 0;
+	default:
+		return order_let_know(order, call, &stream->last, ORDER_UNKNOWN);
+	}
+}
+
+/*
+ * "For transfers between device memory and pageable host memory, the function might be
+ * synchronous with respect to host": where it was.
+ */
+static int let_know_of_async_copy(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream)
+{
+	if (call->src != MEMORY_PAGEABLE && call->dst != MEMORY_PAGEABLE)
+		return 0;
+	if (!call->op || call->op_end == WALK_NEVER || call->exit == WALK_NEVER ||
+		call->op_end > call->exit)
+		return 0;
+	return order_let_know(order, call, &stream->last, ORDER_INCIDENTAL);
+}
+
+static int let_know(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream)
+{
+	switch (call->kind) {
+	case KIND_COPY:
+		return let_know_of_copy(order, call, stream);
+	case KIND_COPY_ASYNC:
+		return let_know_of_async_copy(order, call, stream);
+	case KIND_SET:
+		if (call->dst == MEMORY_PINNED || call->dst == MEMORY_MANAGED)
+			return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Host threads may act on what the device tells them without a call: a host function, a value
+ * written, memory that both see.
+ */
+static int tells_the_host(const struct walk_call *call)
+{
+	return call->kind == KIND_HOST_FUNC || call->kind == KIND_STREAM_CALLBACK ||
+	       call->kind == KIND_STREAM_VALUE_WRITE || call->kind == KIND_STREAM_MEMOP ||
+	       call->kind == KIND_EXTERNAL_SIGNAL || call->host_visible;
+}
+
+/* What is waited for lies outside of CUDA's own order: it may stand for anything. */
+static int waits_for_others(const struct walk_call *call)
+{
+	return call->kind == KIND_STREAM_VALUE_WAIT || call->kind == KIND_STREAM_VALUE_WRITE ||
+	       call->kind == KIND_STREAM_MEMOP || call->kind == KIND_EXTERNAL_WAIT ||
+	       call->kind == KIND_EXTERNAL_SIGNAL;
+}
+
+/*
+ * A kernel launched with programmatic stream serialization may begin before the kernel before it
+ * in its stream has ended (cuda.h, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: the
+ * launch "opportunistically" overlaps); what is not a kernel completes first.
+ */
+static int overlaps_last(const struct order_stream *stream, const struct walk_call *call)
+{
+	return (call->attributes & LAUNCH_PROGRAMMATIC && stream->last_is_kernel) ||
+	       order_is_contested(stream, call);
+}
+
+/* Events of launch attributes are recorded when blocks begin or say so: no completion. */
+static int record_early(struct order *order, const struct walk_call *call, int64_t id,
+	const struct order_stream *stream)
+{
+	struct order_event *event = id ? order_need_event(order, id) : NULL;
+
+	if (!id)
+		return 0;
+	if (!event)
+		return -1;
+	event->recorded = 1;
+	event->stream = 0;
+	order_keep(&event->state, stream->before);
+	return order_learn(order, &event->state.clock, &event->state.own, &stream->last,
+		ORDER_UNKNOWN);
+}
+
+int order_step_submit(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream = order_need_stream(order, call);
+
+	if (!stream)
+		return call->stream ? -1 : 0;
+	if (waits_for_others(call)) {
+		struct order_state others = ORDER_NOTHING;
+		int rc = order_doubt(order, &others.clock) ||
+			 order_add_pending(order, stream, others, ORDER_EVENT);
+		order_clock_unref(others.clock);
+		if (rc)
+			return -1;
+	}
+	if (order_submit(order, stream, call, overlaps_last(stream, call)))
+		return -1;
+	if (call->attributes &&
+		(record_early(order, call, call->launch_event, stream) ||
+			record_early(order, call, call->completion_event, stream)))
+		return -1;
+	if (tells_the_host(call) &&
+		order_tell(order, call, call->op_end == WALK_NEVER ? call->enter : call->op_end,
+			&stream->last))
+		return -1;
+	return let_know(order, call, stream);
+}
+
+/* Addresses have 48 bits at most on the hosts there are. */
+static int64_t freed_id(const struct walk_call *call)
+{
+	return (int64_t)((uint64_t)call->process << 48 ^ (uint64_t)call->ptr);
+}
+
+/*
+ * "Inserts an allocation operation into hStream"; "the allocator may refer to internal stream
+ * ordering as well as inter-stream dependencies ... may also insert inter-stream dependencies":
+ * whoever is given memory again comes after its free, but may as well be given other memory.
+ */
+int order_step_alloc(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream = order_need_stream(order, call);
+	struct order_event *freed = idmap_take(&order->freed, freed_id(call));
+	int rc = 0;
+
+	if (stream && freed && freed->stream != stream->id)
+		rc = order_add_pending(order, stream, freed->state, ORDER_REUSE);
+	if (freed)
+		order_free_event(freed);
+	if (!stream)
+		return call->stream ? -1 : 0;
+	return rc ? rc : order_submit(order, stream, call, order_is_contested(stream, call));
+}
+
+int order_step_free(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream = order_need_stream(order, call);
+	struct order_event *freed;
+
+	if (!stream)
+		return call->stream ? -1 : 0;
+	if (order_submit(order, stream, call, order_is_contested(stream, call)))
+		return -1;
+	if (!call->ptr)
+		return 0;
+	freed = idmap_need(&order->freed, freed_id(call), sizeof(*freed));
+	if (!freed)
+		return -1;
+	freed->stream = stream->id;
+	order_keep(&freed->state, stream->last);
+	return 0;
+}
+
+/* "Captures in hEvent the contents of hStream at the time of this call" (cuEventRecord); where
+ * that is one node, the event is that node. */
+int order_step_record(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream = order_need_stream(order, call);
+	struct order_event *event;
+	int contested;
+
+	if (!call->event || !call->stream)
+		return 0;
+	event = order_need_event(order, call->event);
+	if (!stream || !event)
+		return -1;
+	contested = order_is_contested(stream, call);
+	if (stream->kind == STREAM_KIND_LEGACY || stream->pending_count || contested ||
+		call->contested & CONTESTED_STREAM || legacy_news(stream) ||
+		barrier_news(stream) || host_news(order, stream, call->thread)) {
+		if (order_submit(order, stream, call, contested))
+			return -1;
+	}
+	event->recorded = 1;
+	event->stream = stream->id;
+	order_keep(&event->state, contested ? stream->before : stream->last);
+	return 0;
+}
+
+/* An event that others record may stand for anything. */
+static int add_foreign(struct order *order, struct order_stream *stream)
+{
+	struct order_state others = ORDER_NOTHING;
+	int rc = order_doubt(order, &others.clock) ||
+		 order_add_pending(order, stream, others, ORDER_EVENT);
+
+	order_clock_unref(others.clock);
+	return rc ? -1 : 0;
+}
+
+/* Another thread was recording the event meanwhile: the wait saw one record or the other. */
+static int add_uncertain(struct order *order, struct order_stream *stream,
+	const struct order_event *event)
+{
+	struct order_state state = ORDER_NOTHING;
+	int rc = order_learn(order, &state.clock, NULL, &event->state, ORDER_UNKNOWN) ||
+		 order_doubt(order, &state.clock) ||
+		 order_add_pending(order, stream, state, ORDER_EVENT);
+
+	order_clock_unref(state.clock);
+	return rc ? -1 : 0;
+}
+
+/* "If cudaEventRecord() has not been called on event, this call acts as if all work captured by
+ * event has already completed" (CUDA driver API, cuStreamWaitEvent). */
+int order_step_wait(struct order *order, const struct walk_call *call)
+{
+	const struct order_event *event = idmap_get(&order->events, call->event);
+	struct order_stream *stream = order_need_stream(order, call);
+	int rc = 0;
+
+	if (!stream)
+		return call->stream ? -1 : 0;
+	if (event && event->recorded && call->contested & CONTESTED_EVENT)
+		rc = add_uncertain(order, stream, event);
+	else if (event && event->state.call && event->stream != stream->id)
+		rc = order_add_pending(order, stream, event->state, ORDER_EVENT);
+	if (!rc && call->event && (!event || event->foreign))
+		rc = add_foreign(order, stream);
+	if (rc || !event || !event->recorded)
+		return rc;
+	if (stream->kind == STREAM_KIND_LEGACY || stream->pending_count > ORDER_MAX_PENDING)
+		return order_submit(order, stream, call, order_is_contested(stream, call));
+	return 0;
+}
+
+/* "Captures in hEvent all the activities of the context hCtx at the time of this call"
+ * (cuCtxRecordEvent). */
+static int need_context(struct order *order, const struct walk_call *call,
+	struct order_context *context, enum order_reason reason)
+{
+	struct order_epoch all = { context->key, context->key, order->last_seq };
+	uint32_t seen;
+	int rc = 0;
+
+	if (order_need(order, call, &context->barrier, reason))
+		return -1;
+	seen = order_clock_reach(order->now, context->key, ORDER_GUARANTEED);
+	order->joiner.implied = context->key;
+	for (const struct order_stream *s = context->newest; s && s->changed > seen && !rc;
+		s = s->older)
+		rc = order_need(order, call, &s->last, reason) ||
+		     need_pending(order, call, s, reason);
+	for (size_t i = 0; i < context->orphan_count && !rc; i++)
+		rc = order_need(order, call, &context->orphan[i].state, reason);
+	if (!rc)
+		rc = order_clock_join(&order->joiner, &order->now, &order->now_own, context->gone,
+			ORDER_GUARANTEED);
+	order->joiner.implied = 0;
+	return rc || order_clock_add(&order->joiner, &order->now, &order->now_own, &all,
+			     ORDER_GUARANTEED) ? -1 : 0;
+}
+
+int order_step_context_record(struct order *order, const struct walk_call *call)
+{
+	struct order_context *context = idmap_get(&order->contexts, call->context);
+	struct order_event *event = call->event ? order_need_event(order, call->event) : NULL;
+
+	if (!event)
+		return call->event ? -1 : 0;
+	order_begin(order, &ORDER_NOTHING);
+	if (context && need_context(order, call, context, ORDER_STREAM))
+		return -1;
+	event->recorded = 1;
+	event->stream = 0;
+	order_keep(&event->state, order_node(order, call));
+	return 0;
+}
+
+/* "Makes all future work submitted to context hCtx wait for all work captured in hEvent." */
+int order_step_context_wait(struct order *order, const struct walk_call *call)
+{
+	struct order_context *context = order_need_context(order, call->context, call);
+	const struct order_event *event = idmap_get(&order->events, call->event);
+
+	if (!context)
+		return -1;
+	if (!event || !event->state.call)
+		return 0;
+	order_begin(order, &ORDER_NOTHING);
+	if (order_need(order, call, &context->barrier, ORDER_STREAM) ||
+		order_need(order, call, &event->state, ORDER_EVENT))
+		return -1;
+	order_keep(&context->barrier, order_node(order, call));
+	return 0;
+}
+
+/*
+ * cudaMemcpyPeer "is serialized with respect to all pending and future work in to the current
+ * device, srcDevice, and dstDevice"; non-blocking streams too (H200).  The host does not wait.
+ */
+int order_step_peer(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream = order_need_stream(order, call);
+	int64_t ids[] = { call->stream_context, call->dst_context, call->src_context };
+	struct order_context *context;
+	struct order_state all = ORDER_NOTHING;
+
+	if (!stream)
+		return call->stream ? -1 : 0;
+	order_begin(order, &ORDER_NOTHING);
+	for (int i = 0; i < 3; i++) {
+		context = ids[i] ? order_need_context(order, ids[i], call) : NULL;
+		if (context && need_context(order, call, context, ORDER_PEER))
+			return -1;
+	}
+	order_keep(&all, (struct order_state){ .clock = order->now, .end = INT64_MIN });
+	if (order_add_pending(order, stream, all, ORDER_PEER) ||
+		order_submit(order, stream, call, 0)) {
+		order_drop(&all);
+		return -1;
+	}
+	order_drop(&all);
+	for (int i = 0; i < 3; i++) {
+		context = ids[i] ? order_need_context(order, ids[i], call) : NULL;
+		if (context)
+			order_keep(&context->barrier, stream->last);
+	}
+	stream->barrier_seen = call->id;
+	return 0;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Executable graphs.  "Each launch is ordered behind both any previous work in hStream and any
+ * previous launches of hGraphExec" (cuGraphLaunch).  A launch is one node of the order, but an
+ * event that a node inside records stands for what precedes that node, and what follows a node
+ * that waits for an event is after it, not the whole graph.
+ */
+#include <stdlib.h>
+
+#include "array.h"
+#include "order_steps.h"
+
+/* Nodes that act on more than their graph.  Those of a child graph act where it stands. */
+static const char nodes_sql[] =
+	"WITH RECURSIVE part(top, graph, at) AS ("
+	" SELECT n.id, n.child, n.call FROM graph_node n WHERE n.graph = ?1 AND n.child NOT NULL"
+	" AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2"
+	" UNION SELECT p.top, n.child, p.at FROM part p JOIN graph_node n ON n.graph = p.graph"
+	" WHERE n.child NOT NULL AND n.call < p.at AND ifnull(n.removed, p.at) >= p.at) "
+	"SELECT n.id, n.type, n.event FROM graph_node n WHERE n.graph = ?1 AND n.call < ?2 "
+	"AND ifnull(n.removed, ?2) >= ?2 AND n.acts "
+	"UNION ALL SELECT p.top, n.type, n.event FROM part p JOIN graph_node n "
+	"ON n.graph = p.graph WHERE n.call < p.at AND ifnull(n.removed, p.at) >= p.at AND n.acts";
+
+static const char arcs_sql[] =
+	"SELECT from_node, to_node FROM graph_edge WHERE graph = ?1 AND added < ?2 "
+	"AND ifnull(removed, ?2) >= ?2 AND NOT programmatic ORDER BY from_node";
+
+static int add_node(struct order *order, struct order_exec *exec, sqlite3_stmt *q)
+{
+	const char *type = (const char *)sqlite3_column_text(q, 1);
+	struct order_graph_node *more =
+		array_room(exec->node, exec->node_count, sizeof(*more)), *node;
+
+	if (!more)
+		return -1;
+	exec->node = more;
+	node = &more[exec->node_count++];
+	*node = (struct order_graph_node){ .node = sqlite3_column_int64(q, 0),
+		.event = sqlite3_column_int64(q, 2), .state = ORDER_NOTHING,
+		.act = GRAPH_EXTERNAL };
+	if (type && type[0] == 'r' && node->event)
+		node->act = GRAPH_RECORDS;
+	else if (type && type[0] == 'w' && node->event)
+		node->act = GRAPH_WAITS;
+	if (node->act == GRAPH_RECORDS)
+		node->key = order_new_key(order, 1);
+	return node->act == GRAPH_RECORDS && !node->key ? -1 : 0;
+}
+
+static int read_exec(struct order *order, struct order_exec *exec)
+{
+	sqlite3_stmt *q = db_prepare(order->db, "SELECT graph, as_of FROM graph_exec WHERE id = ?");
+	int rc = -1;
+
+	if (!q || db_bind(q, "i", exec->id))
+		goto out;
+	rc = db_step(q);
+	exec->graph = rc > 0 ? sqlite3_column_int64(q, 0) : 0;
+	exec->created = rc > 0 ? sqlite3_column_int64(q, 1) : 0;
+	sqlite3_finalize(q);
+	if (rc <= 0 || !exec->graph)
+		return rc < 0 ? -1 : 0;
+	rc = -1;
+	q = db_prepare(order->db, nodes_sql);
+	if (!q || db_bind(q, "ii", exec->graph, exec->created))
+		goto out;
+	while ((rc = db_step(q)) > 0 && !add_node(order, exec, q))
+		;
+out:
+	sqlite3_finalize(q);
+	return rc ? -1 : 0;
+}
+
+static struct order_exec *exec_of(struct order *order, int64_t id)
+{
+	struct order_exec *exec = idmap_get(&order->execs, id);
+
+	if (exec)
+		return exec;
+	exec = order_need_exec(order, id);
+	return exec && order->db && read_exec(order, exec) ? NULL : exec;
+}
+
+/* --- paths within a graph --- */
+
+static int read_arcs(struct order *order, struct order_exec *exec)
+{
+	sqlite3_stmt *q = order->db ? db_prepare(order->db, arcs_sql) : NULL;
+	int64_t (*more)[2];
+	int rc = -1;
+
+	exec->arcs_known = 1;
+	if (!q || db_bind(q, "ii", exec->graph, exec->created))
+		goto out;
+	while ((rc = db_step(q)) > 0) {
+		more = array_room(exec->arc, exec->arc_count, sizeof(*more));
+		if (!more)
+			break;
+		exec->arc = more;
+		more[exec->arc_count][0] = sqlite3_column_int64(q, 0);
+		more[exec->arc_count++][1] = sqlite3_column_int64(q, 1);
+	}
+out:
+	sqlite3_finalize(q);
+	return rc ? -1 : 0;
+}
+
+static size_t first_arc(const struct order_exec *exec, int64_t from)
+{
+	size_t low = 0, high = exec->arc_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (exec->arc[middle][0] < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A set of nodes, and those of them whose arcs have to be followed. */
+struct search {
+	struct idmap seen;
+	int64_t *todo;
+	size_t todo_count;
+};
+
+static int visit(struct search *search, int64_t node)
+{
+	int64_t *more;
+
+	if (idmap_get(&search->seen, node))
+		return 0;
+	more = array_room(search->todo, search->todo_count, sizeof(*more));
+	if (!more || idmap_put(&search->seen, node, search))
+		return -1;
+	search->todo = more;
+	more[search->todo_count++] = node;
+	return 0;
+}
+
+static void release_nothing(void *object)
+{
+	(void)object;
+}
+
+int order_path_in_graph(struct order *order, int64_t exec_id, int64_t from, int64_t to)
+{
+	struct order_exec *exec = exec_of(order, exec_id);
+	struct search search = { .todo = NULL };
+	int found = 0, rc;
+
+	if (!exec || (!exec->arcs_known && read_arcs(order, exec)))
+		return -1;
+	rc = visit(&search, from);
+	while (!rc && !found && search.todo_count) {
+		int64_t node = search.todo[--search.todo_count];
+
+		for (size_t i = first_arc(exec, node);
+			i < exec->arc_count && exec->arc[i][0] == node && !rc && !found; i++) {
+			found = exec->arc[i][1] == to;
+			rc = visit(&search, exec->arc[i][1]);
+		}
+	}
+	free(search.todo);
+	idmap_release(&search.seen, release_nothing);
+	return rc ? -1 : found;
+}
+
+/* --- launches --- */
+
+/* What a record inside stands for: what precedes the graph, and its nodes up to that one. */
+static int record(struct order *order, const struct walk_call *call, struct order_exec *exec,
+	const struct order_stream *stream, struct order_graph_node *node)
+{
+	struct order_event *event = order_need_event(order, node->event);
+	struct order_state state = stream->before;
+	int path, rc = 0;
+
+	if (!event)
+		return -1;
+	state.call = call->id;
+	state.start = 1;
+	state.own = (struct order_epoch){ .key = node->key, .seq = order->epoch.seq };
+	order_clock_ref(state.clock);
+	rc = order_clock_add(&order->joiner, &state.clock, NULL, &stream->before.own,
+		ORDER_GUARANTEED);
+	for (size_t i = 0; i < exec->node_count && !rc; i++) {
+		struct order_graph_node *wait = &exec->node[i];
+
+		path = wait->act == GRAPH_WAITS
+			       ? order_path_in_graph(order, exec->id, wait->node, node->node) : 0;
+		rc = path < 0 || (path && order_learn(order, &state.clock, NULL, &wait->state,
+					 ORDER_GUARANTEED)) ? -1 : 0;
+	}
+	event->recorded = 1;
+	event->stream = 0;
+	order_keep(&event->state, state);
+	order_clock_unref(state.clock);
+	return rc;
+}
+
+/* A wait inside: what follows the graph is after the event, the graph as a whole is not. */
+static int wait_inside(struct order *order, const struct walk_call *call,
+	struct order_stream *stream, struct order_graph_node *node)
+{
+	const struct order_event *event = idmap_get(&order->events, node->event);
+
+	order_drop(&node->state);
+	if (!event || event->foreign)
+		return order_doubt(order, &stream->last.clock) || order_doubt(order, &order->now)
+			       ? -1 : 0;
+	if (!event->recorded)
+		return 0;
+	order_keep(&node->state, event->state);
+	return order_edge(order, call, &event->state, ORDER_AFTERWARDS) ||
+	       order_learn(order, &stream->last.clock, NULL, &event->state, ORDER_GUARANTEED)
+		       ? -1 : 0;
+}
+
+static int act(struct order *order, const struct walk_call *call, struct order_exec *exec,
+	struct order_stream *stream)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < exec->node_count && !rc; i++) {
+		if (exec->node[i].act == GRAPH_WAITS)
+			rc = wait_inside(order, call, stream, &exec->node[i]);
+		else if (exec->node[i].act == GRAPH_EXTERNAL)
+			rc = order_doubt(order, &stream->last.clock) ||
+			     order_doubt(order, &order->now);
+	}
+	for (size_t i = 0; i < exec->node_count && !rc; i++)
+		if (exec->node[i].act == GRAPH_RECORDS)
+			rc = record(order, call, exec, stream, &exec->node[i]);
+	return rc;
+}
+
+int order_step_graph(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream;
+	struct order_exec *exec;
+
+	if (call->kind == KIND_EXEC_DESTROY) {
+		order_drop_exec(order, call->exec);
+		return 0;
+	}
+	stream = order_need_stream(order, call);
+	if (!stream)
+		return call->stream ? -1 : 0;
+	exec = call->exec ? exec_of(order, call->exec) : NULL;
+	if (call->exec && !exec)
+		return -1;
+	if (exec && exec->last.call && exec->last.own.key != stream->last.own.key &&
+		order_add_pending(order, stream, exec->last, ORDER_GRAPH))
+		return -1;
+	if (order_submit(order, stream, call, order_is_contested(stream, call)))
+		return -1;
+	if (!exec)
+		return 0;
+	order->exec = exec->id;
+	if (call->kind == KIND_GRAPH_LAUNCH && act(order, call, exec, stream))
+		return -1;
+	order_keep(&exec->last, stream->last);
+	return 0;
+}
+
+/* --- questions --- */
+
+/* Of the records inside an earlier launch, those that a node precedes stand for it. */
+static int through_records(struct order *order, struct order_epoch earlier,
+	const struct order_exec *from, int64_t node, const struct order_clock *clock,
+	const struct order_epoch *own, enum order_strength *best)
+{
+	int path;
+
+	for (size_t i = 0; i < from->node_count && *best < ORDER_GUARANTEED; i++) {
+		struct order_epoch key = { .key = from->node[i].key, .seq = earlier.seq };
+		enum order_strength strength =
+			key.key ? order_clock_strength(clock, own, &key) : ORDER_UNORDERED;
+
+		if (strength <= *best)
+			continue;
+		path = order_path_in_graph(order, from->id, node, from->node[i].node);
+		if (path < 0)
+			return -1;
+		if (path)
+			*best = strength;
+	}
+	return 0;
+}
+
+enum order_strength order_before_node(struct order *order, struct order_epoch earlier,
+	int64_t earlier_exec, int64_t earlier_node, int64_t node)
+{
+	enum order_strength best = order_before(order, earlier), strength;
+	struct order_exec *from = earlier_node ? idmap_get(&order->execs, earlier_exec) : NULL;
+	struct order_exec *to = node ? idmap_get(&order->execs, order->exec) : NULL;
+
+	if (from && through_records(order, earlier, from, earlier_node, order->now,
+			    &order->now_own, &best))
+		return ORDER_UNKNOWN;
+	for (size_t i = 0; to && i < to->node_count && best < ORDER_GUARANTEED; i++) {
+		const struct order_state *state = &to->node[i].state;
+		int path;
+
+		if (to->node[i].act != GRAPH_WAITS)
+			continue;
+		path = order_path_in_graph(order, to->id, to->node[i].node, node);
+		if (path < 0)
+			return ORDER_UNKNOWN;
+		if (!path)
+			continue;
+		strength = order_clock_strength(state->clock, &state->own, &earlier);
+		if (strength > best)
+			best = strength;
+		if (from && through_records(order, earlier, from, earlier_node, state->clock,
+				    &state->own, &best))
+			return ORDER_UNKNOWN;
+	}
+	return best;
+}

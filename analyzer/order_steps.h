@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the parts of the order engine work together: order.c decides what a call means,
+ * order_device.c does what it means for streams and events, order_host.c for threads,
+ * order_graph.c for executable graphs.  Each function: 0, or -1 after a message.
+ */
+#ifndef CUFENCE_ORDER_STEPS_H
+#define CUFENCE_ORDER_STEPS_H
+
+#include "order_agents.h"
+
+/* The stepped call starts out knowing what state says. */
+void order_begin(struct order *order, const struct order_state *state);
+
+/* Adds a direct edge from the stepped call alone. */
+int order_edge(struct order *order, const struct walk_call *call, const struct order_state *state,
+	enum order_reason reason);
+
+/* Adds a direct edge from the stepped call, and what the earlier node knew. */
+int order_need(struct order *order, const struct walk_call *call, const struct order_state *state,
+	enum order_reason reason);
+
+/* Adds to a clock what a state knows, no surer than cap. */
+int order_learn(struct order *order, struct order_clock **clock, const struct order_epoch *own,
+	const struct order_state *state, enum order_strength cap);
+
+/* Anything earlier may be ordered before the stepped call. */
+int order_doubt(struct order *order, struct order_clock **clock);
+
+/* The stepped call as a node: after all it needs, and its own operation with it; its clock is
+ * the order's. */
+struct order_state order_node(struct order *order, const struct walk_call *call);
+
+/* Makes the call the stream's next node; overlap: its operation may start before the last one
+ * ends. */
+int order_submit(struct order *order, struct order_stream *stream, const struct walk_call *call,
+	int overlap);
+
+/* The stream's next node comes after this too. */
+int order_add_pending(struct order *order, struct order_stream *stream, struct order_state state,
+	enum order_reason reason);
+
+/* A call by another thread entered before the stream's last one had returned. */
+int order_is_contested(const struct order_stream *stream, const struct walk_call *call);
+
+int order_step_submit(struct order *order, const struct walk_call *call);
+int order_step_record(struct order *order, const struct walk_call *call);
+int order_step_wait(struct order *order, const struct walk_call *call);
+int order_step_context_record(struct order *order, const struct walk_call *call);
+int order_step_context_wait(struct order *order, const struct walk_call *call);
+int order_step_peer(struct order *order, const struct walk_call *call);
+int order_step_alloc(struct order *order, const struct walk_call *call);
+int order_step_free(struct order *order, const struct walk_call *call);
+
+/* Around every call: what its thread learns before it, what others may learn from it. */
+int order_hear(struct order *order, const struct walk_call *call);
+int order_tell(struct order *order, const struct walk_call *call, int64_t at,
+	const struct order_state *state);
+
+/* The thread knows the state: complete, or up to its start; surely, or not quite. */
+int order_let_know(struct order *order, const struct walk_call *call,
+	const struct order_state *state, enum order_strength cap);
+int order_step_join(struct order *order, const struct walk_call *call);
+int order_step_incident(struct order *order, const struct walk_call *call);
+int order_step_thread(struct order *order, const struct walk_call *call);
+
+int order_step_graph(struct order *order, const struct walk_call *call);
+
+#endif

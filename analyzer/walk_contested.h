@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls of two threads that overlap in time on one stream or event: which of them took effect
+ * first is not known.  Found before the walk over a run, because the first of two is met before
+ * the second one is.
+ */
+#ifndef CUFENCE_WALK_CONTESTED_H
+#define CUFENCE_WALK_CONTESTED_H
+
+#include <stddef.h>
+
+#include "walk.h"
+
+struct contested {
+	struct contested_call {
+		int64_t call;
+		unsigned by;       /* CONTESTED_ */
+	} *list;                   /* in order of call, each once */
+	size_t count;
+	size_t at;                 /* for contested_of() */
+};
+
+/* kind[id]: the kind of call_type id.  0, or -1 after a message. */
+int contested_find(struct db *db, const enum call_kind *kind, size_t kind_count,
+	struct contested *contested);
+
+/* How a call is contested; calls are asked for in order. */
+unsigned contested_of(struct contested *contested, int64_t call);
+
+void contested_release(struct contested *contested);
+
+#endif
