@@ -149,7 +149,8 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field)
 		if (!call_real) \
 			return CUDA_ERROR_SHARED_OBJECT_INIT_FAILED; \
 		before(kind, traits); \
-		if (!frame_begin(&call_frame, id, variant ? CALL_PER_THREAD : 0, \
+		if (!frame_begin(&call_frame, id, \
+			(variant ? CALL_PER_THREAD : 0) | FRAME_FLAGS(kind, traits), \
 			__builtin_frame_address(0))) \
 			return call_real args; \
 		{ \

@@ -14,7 +14,7 @@ static void write_enter(const struct call_frame *frame)
 
 	if (!record)
 		return;
-	record->head.flags = frame->flags;
+	record->head.flags = (uint8_t)frame->flags;
 	record->call = frame->call;
 	record->context = frame->context;
 	record->site = frame->site;
@@ -22,21 +22,14 @@ static void write_enter(const struct call_frame *frame)
 	trace_commit(chunk);
 }
 
-/* A loop of queries must cost next to nothing: what it can do without, it asks for at the end. */
-static int is_query(const struct call_type *type)
-{
-	return type->kind == KIND_STREAM_QUERY || type->kind == KIND_EVENT_QUERY;
-}
-
 int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address)
 {
 	struct thread_state *thread = thread_state();
-	const struct call_type *type = &call_types[id];
 	int saved = errno;
 
 	if (thread->busy || !shim_start())
 		return 0;
-	if (__builtin_expect(shim.outside, 0) && !window_admits(thread, type->kind))
+	if (__builtin_expect(shim.outside, 0) && !window_admits(thread, call_types[id].kind))
 		return 0;
 	thread->busy = 1;
 	if (thread->generation != shim.generation)
@@ -46,18 +39,19 @@ int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void 
 	frame->launch = 0;
 	frame->list_count = 0;
 	frame->attributes.flags = 0;
-	frame->flags = (uint8_t)(flags | (thread->depth ? CALL_NESTED : 0));
+	frame->flags = (uint16_t)(flags | (thread->depth ? CALL_NESTED : 0));
 	if (!thread->depth) {
 		thread->polled = 0;
 		thread->site = site_find(thread, frame_address);
 	}
 	frame->site = thread->site;
-	frame->context = type->runtime || is_query(type) ? 0 : context_current(thread);
+	/* A loop of queries must cost next to nothing: it does without. */
+	frame->context = flags & (FRAME_RUNTIME | FRAME_QUERY) ? 0 : context_current(thread);
 	frame->outer_correlation = thread->correlation;
 	thread->correlation = 0;
 	thread->depth++;
 	frame->enter = clock_read();
-	if (type->traits & TRAIT_BLOCKS)
+	if (flags & FRAME_BLOCKS)
 		write_enter(frame);
 	thread->busy = 0;
 	errno = saved;
@@ -77,7 +71,6 @@ void frame_launch(struct call_frame *frame, uint64_t function, void *const *valu
 	void *const *extra)
 {
 	struct thread_state *thread = frame->thread;
-	int saved = errno;
 
 	if (!function)
 		return;
@@ -85,7 +78,6 @@ void frame_launch(struct call_frame *frame, uint64_t function, void *const *valu
 	arguments_read(&thread->arguments, function_find(thread, function), values, extra);
 	frame->launch = 1;
 	thread->busy = 0;
-	errno = saved;
 }
 
 void frame_list(struct call_frame *frame, const void *array, uint64_t words)
@@ -107,11 +99,11 @@ static size_t pointer_bytes(const struct launch_arguments *arguments)
 #define RESULT_NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
 
 /* A query that says what it is asked, or the runtime call whose last inner call was one. */
-static int is_poll(struct thread_state *thread, const struct call_type *type, int result,
+static int is_poll(struct thread_state *thread, const struct call_frame *frame, int result,
 	const uint64_t *field)
 {
-	if (!type->runtime) {
-		thread->polled = is_query(type);
+	if (!(frame->flags & FRAME_RUNTIME)) {
+		thread->polled = frame->flags & FRAME_QUERY;
 		thread->poll_handle = thread->polled ? field[0] : 0;
 	}
 	return thread->polled && (result == 0 || result == RESULT_NOT_READY);
@@ -221,11 +213,11 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 	record = thread_reserve(thread, sizeof(*record) + fields + tail, RECORD_CALL);
 	if (!record)
 		return;
-	record->head.flags = frame->flags;
+	record->head.flags = (uint8_t)frame->flags;
 	record->call = frame->call;
 	record->result = (int16_t)result;
 	record->site = frame->site;
-	record->correlation = call_types[frame->call].runtime ? 0 : thread->correlation;
+	record->correlation = frame->flags & FRAME_RUNTIME ? 0 : thread->correlation;
 	record->enter = frame->enter;
 	record->context = frame->context;
 	set_duration(record, now - frame->enter);
@@ -253,7 +245,7 @@ void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsi
 {
 	struct thread_state *thread = frame->thread;
 	int saved = errno;
-	int polling = is_poll(thread, &call_types[frame->call], result, field);
+	int polling = is_poll(thread, frame, result, field);
 	uint64_t now;
 
 	thread->depth--;

@@ -4,6 +4,7 @@
  * kept, because every launch reads its parameters by it.
  */
 #include <cuda.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -152,10 +153,13 @@ const struct function_layout *function_find(struct thread_state *thread, uint64_
 			return known[place].layout;
 		if (found)
 			continue;
-		look_up_driver();
 		if (atomic_compare_exchange_strong(&known[place].handle, &found, handle)) {
+			int saved = errno;
+
+			look_up_driver();
 			known[place].layout = read_layout(handle);
 			write_function(thread, handle, known[place].layout);
+			errno = saved;
 			return known[place].layout;
 		}
 		if (found == handle)

@@ -36,7 +36,8 @@ static void *runtime_real(int major, enum call_id id, int variant, const char *n
 \
 		if (!call_real) \
 			return cudaErrorSharedObjectInitFailed; \
-		if (!frame_begin(&call_frame, id, variant ? CALL_PER_THREAD : 0, \
+		if (!frame_begin(&call_frame, id, \
+			(variant ? CALL_PER_THREAD : 0) | FRAME_RUNTIME, \
 			__builtin_frame_address(0))) \
 			return call_real args; \
 		call_result = call_real args; \

@@ -111,6 +111,19 @@ struct call_list {
 	uint32_t words;
 };
 
+/*
+ * What a wrapper knows when it is compiled, beside enum call_flag: the table of calls is in nobody's
+ * cache when a launch comes by.
+ */
+enum frame_flag {
+	FRAME_RUNTIME = 1 << 8,    /* a cudart call */
+	FRAME_QUERY = 1 << 9,      /* of a stream or event */
+	FRAME_BLOCKS = 1 << 10,    /* may wait: an enter record first */
+};
+#define FRAME_FLAGS(kind, traits) \
+	(((kind) == KIND_STREAM_QUERY || (kind) == KIND_EVENT_QUERY ? FRAME_QUERY : 0) | \
+	 ((traits) & TRAIT_BLOCKS ? FRAME_BLOCKS : 0))
+
 /* One call in progress, on its wrapper's stack. */
 struct call_frame {
 	struct thread_state *thread;
@@ -119,7 +132,7 @@ struct call_frame {
 	uint32_t outer_correlation;
 	uint16_t call;
 	uint16_t context;
-	uint8_t flags;             /* enum call_flag */
+	uint16_t flags;            /* enum call_flag and frame_flag */
 	uint8_t launch;            /* thread->arguments are this call's */
 	uint8_t list_count;
 	struct call_list list[CALL_LISTS];
