@@ -46,7 +46,9 @@ int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void 
 	}
 	frame->site = thread->site;
 	/* A loop of queries must cost next to nothing: it does without. */
-	frame->context = flags & (FRAME_RUNTIME | FRAME_QUERY) ? 0 : context_current(thread);
+	frame->context = flags & (FRAME_RUNTIME | FRAME_QUERY | FRAME_HOST)
+		? 0
+		: context_current(thread);
 	frame->outer_correlation = thread->correlation;
 	thread->correlation = 0;
 	thread->depth++;

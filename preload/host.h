@@ -8,11 +8,14 @@
 
 #include "shim.h"
 
-/* As frame_begin(), but starts nothing. */
+/*
+ * As frame_begin(), but starts nothing, and does not ask for the context: the driver starts
+ * threads of its own while it holds locks that such a question would need.
+ */
 static inline int host_begin(struct call_frame *frame, enum call_id id, void *frame_address)
 {
 	return shim.stage == SHIM_ON && *shim.alive && !thread_state()->depth &&
-	       frame_begin(frame, id, 0, frame_address);
+	       frame_begin(frame, id, FRAME_HOST, frame_address);
 }
 
 #endif

@@ -119,6 +119,7 @@ enum frame_flag {
 	FRAME_RUNTIME = 1 << 8,    /* a cudart call */
 	FRAME_QUERY = 1 << 9,      /* of a stream or event */
 	FRAME_BLOCKS = 1 << 10,    /* may wait: an enter record first */
+	FRAME_HOST = 1 << 11,      /* none of CUDA: asks CUDA nothing */
 };
 #define FRAME_FLAGS(kind, traits) \
 	(((kind) == KIND_STREAM_QUERY || (kind) == KIND_EVENT_QUERY ? FRAME_QUERY : 0) | \
