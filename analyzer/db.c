@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "db.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,17 +149,24 @@ int db_step(sqlite3_stmt *stmt)
 	return fail(sqlite3_db_handle(stmt), sqlite3_sql(stmt));
 }
 
+int db_run_list(sqlite3_stmt *stmt, const char *types, va_list values)
+{
+	int rc = bind_all(stmt, types, values);
+
+	while (!rc && (rc = db_step(stmt)) > 0)
+		rc = 0;
+	sqlite3_reset(stmt);
+	return rc;
+}
+
 int db_run(sqlite3_stmt *stmt, const char *types, ...)
 {
 	va_list values;
 	int rc;
 
 	va_start(values, types);
-	rc = bind_all(stmt, types, values);
+	rc = db_run_list(stmt, types, values);
 	va_end(values);
-	while (!rc && (rc = db_step(stmt)) > 0)
-		rc = 0;
-	sqlite3_reset(stmt);
 	return rc;
 }
 

@@ -14,6 +14,7 @@
 #ifndef CUFENCE_DB_H
 #define CUFENCE_DB_H
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <sqlite3.h>
 
@@ -48,6 +49,7 @@ int db_step(sqlite3_stmt *stmt);
 
 /* Binds, steps a statement without rows to its end and resets it. */
 int db_run(sqlite3_stmt *stmt, const char *types, ...);
+int db_run_list(sqlite3_stmt *stmt, const char *types, va_list values);
 
 /* First column of the first row, or otherwise if there is none or it is NULL. */
 int64_t db_int(struct db *db, const char *sql, int64_t otherwise);

@@ -6,16 +6,29 @@
 
 #include "array.h"
 
-uint32_t lives_begin(struct lives *lives, uint64_t handle, uint64_t begin, uint32_t created)
+/* A number without a life, 0 when out of memory. */
+static uint32_t unused_number(struct lives *lives)
 {
-	struct life *more = array_room(lives->life, lives->count, sizeof(*more));
-	uint32_t number = (uint32_t)lives->count + 1;
+	struct life *more;
 
+	if (lives->unused_count)
+		return lives->unused[--lives->unused_count];
+	more = array_room(lives->life, lives->count, sizeof(*more));
 	if (!more)
 		return 0;
 	lives->life = more;
-	more[lives->count++] = (struct life){
+	return (uint32_t)++lives->count;
+}
+
+uint32_t lives_begin(struct lives *lives, uint64_t handle, uint64_t begin, uint32_t created)
+{
+	uint32_t number = unused_number(lives);
+
+	if (!number)
+		return 0;
+	lives->life[number - 1] = (struct life){
 		.handle = handle, .begin = begin, .end = UINT64_MAX, .created = created,
+		.row = ++lives->begun,
 		.previous = (uint32_t)map_get(&lives->latest, handle, 0),
 	};
 	return map_set(&lives->latest, handle, number) ? 0 : number;
@@ -33,15 +46,91 @@ uint32_t lives_find(const struct lives *lives, uint64_t handle, uint64_t at)
 	return number;
 }
 
-void lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroyed)
+/* Doubles the ring of ended lives and straightens it. */
+static int more_ended(struct lives *lives)
 {
+	size_t size = lives->ended_size ? 2 * lives->ended_size : 64;
+	uint32_t *more = malloc(size * sizeof(*more));
+
+	if (!more)
+		return -1;
+	for (size_t i = 0; i < lives->ended_count; i++)
+		more[i] = lives->ended[(lives->ended_first + i) % lives->ended_size];
+	free(lives->ended);
+	lives->ended = more;
+	lives->ended_first = 0;
+	lives->ended_size = size;
+	return 0;
+}
+
+int lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroyed)
+{
+	int again = lives->life[life - 1].end != UINT64_MAX;
+
 	lives->life[life - 1].end = end;
 	lives->life[life - 1].destroyed = destroyed;
+	if (again || !lives->retire)
+		return 0;
+	if (lives->ended_count == lives->ended_size && more_ended(lives))
+		return -1;
+	lives->ended[(lives->ended_first + lives->ended_count++) % lives->ended_size] = life;
+	return 0;
+}
+
+/* Takes a life out of the chain of its handle. */
+static void unlink_life(struct lives *lives, uint32_t number)
+{
+	const struct life *life = &lives->life[number - 1];
+	uint32_t later = (uint32_t)map_get(&lives->latest, life->handle, 0);
+
+	if (later == number) {
+		if (life->previous)
+			map_set(&lives->latest, life->handle, life->previous);
+		else
+			map_remove(&lives->latest, life->handle);
+		return;
+	}
+	while (later && lives->life[later - 1].previous != number)
+		later = lives->life[later - 1].previous;
+	if (later)
+		lives->life[later - 1].previous = life->previous;
+}
+
+int lives_retire(struct lives *lives, uint64_t now)
+{
+	while (lives->ended_count) {
+		uint32_t number = lives->ended[lives->ended_first], *more;
+
+		if (lives->life[number - 1].end >= now)
+			break;
+		more = array_room(lives->unused, lives->unused_count, sizeof(*more));
+		if (!more)
+			return -1;
+		lives->unused = more;
+		if (lives->retire(lives->arg, &lives->life[number - 1]))
+			return -1;
+		unlink_life(lives, number);
+		lives->life[number - 1].row = 0;
+		lives->unused[lives->unused_count++] = number;
+		lives->ended_first = (lives->ended_first + 1) % lives->ended_size;
+		lives->ended_count--;
+	}
+	return 0;
+}
+
+int lives_retire_all(struct lives *lives)
+{
+	for (size_t i = 0; i < lives->count; i++)
+		if (lives->life[i].row && lives->retire(lives->arg, &lives->life[i]))
+			return -1;
+	return 0;
 }
 
 void lives_release(struct lives *lives)
 {
 	free(lives->life);
+	free(lives->ended);
+	free(lives->unused);
 	map_release(&lives->latest);
 	*lives = (struct lives){ 0 };
 }

@@ -4,6 +4,9 @@
  * made it to the return of the call that ended it.  Lives are begun and ended in the order in
  * which those calls were entered, and found by handle and the time of the call that names it: a
  * new life can only be named after it was returned, an old one only before it was given up.
+ *
+ * A life is known by its number.  Once no call can mean it any more it is retired: handed to its
+ * owner for the last time, its number given to a later one.  Memory is bounded by those alive.
  */
 #ifndef CUFENCE_LIVES_H
 #define CUFENCE_LIVES_H
@@ -16,24 +19,42 @@
 struct life {
 	uint64_t handle;
 	uint64_t begin, end;       /* ticks; 0: before the trace; UINT64_MAX: not ended */
-	uint32_t created, destroyed; /* call index + 1, 0: not seen */
-	uint32_t previous;         /* life of the same handle before this one: index + 1, 0: none */
+	int64_t row;               /* counted from 1 in order of beginning */
+	uint64_t value;            /* the owner's */
+	uint32_t created, destroyed; /* call number, 0: not seen */
+	uint32_t previous;         /* life of the same handle before this one, 0: none */
+	uint8_t kind;              /* the owner's */
 };
 
-/* Zero-initialized is empty. */
+/* Zero-initialized is empty, but for retire. */
 struct lives {
-	struct life *life;
-	size_t count;
-	struct map latest;         /* handle -> index + 1 */
+	struct life *life;         /* by number - 1 */
+	size_t count;              /* numbers given out, those of retired lives included */
+	int64_t begun;             /* rows so far */
+	struct map latest;         /* handle -> number */
+	uint32_t *ended;           /* a queue: ended_count from ended_first on, in a ring */
+	size_t ended_first, ended_count, ended_size;
+	uint32_t *unused;          /* numbers of retired lives */
+	size_t unused_count;
+	/* Called for each life that is retired; NULL: none ever is.  0, or -1 after a message. */
+	int (*retire)(void *arg, const struct life *life);
+	void *arg;
 };
 
-/* A new life: its index + 1, or 0 when out of memory.  created is a call index + 1 or 0. */
+/* A new life: its number, or 0 when out of memory.  created is a call number or 0. */
 uint32_t lives_begin(struct lives *lives, uint64_t handle, uint64_t begin, uint32_t created);
 
-/* The life a call entered at that time means by handle: index + 1, 0 if none is known. */
+/* The life a call entered at that time means by handle: its number, 0 if none is known. */
 uint32_t lives_find(const struct lives *lives, uint64_t handle, uint64_t at);
 
-void lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroyed);
+/* 0, or -1 when out of memory. */
+int lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroyed);
+
+/* Retires those that ended before now: no later call was entered before.  0, or retire's -1. */
+int lives_retire(struct lives *lives, uint64_t now);
+
+/* Retires all that are left, in order of their numbers. */
+int lives_retire_all(struct lives *lives);
 
 void lives_release(struct lives *lives);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "layout.h"
 #include "loader.h"
 
@@ -24,14 +25,10 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_SITE] = "INSERT INTO site (id, process, number) VALUES (?,?,?)",
 	[INSERT_FRAME] = "INSERT INTO frame (site, depth, address, user) VALUES (?,?,?,1)",
 	[INSERT_CALL_TYPE] = "INSERT INTO call_type (name, kind, runtime) VALUES (?,?,?)",
-	[INSERT_CALL] = "INSERT INTO call VALUES "
-		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_RANGE] = "INSERT INTO range VALUES (?,?,?,?,?)",
 	[INSERT_POLLING] = "INSERT INTO polling VALUES (?,?,?)",
-	[INSERT_OPERATION] = "INSERT INTO operation VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_OVERHEAD] = "INSERT INTO overhead VALUES (?,?,?,?,?)",
 	[INSERT_SYMBOL] = "INSERT INTO symbol VALUES (?,?,?,?,?,?)",
-	[INSERT_OPERAND] = "INSERT INTO operand VALUES (?,?,?,?,?)",
 	[INSERT_CODE] = "INSERT OR IGNORE INTO code VALUES (?,?,?,?,?,?,?)",
 	[INSERT_RECORDING] = "INSERT INTO recording VALUES (?,?,?,?,?)",
 	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
@@ -126,7 +123,7 @@ static void release_process(struct loaded_process *p)
 	struct map *maps[] = {
 		&p->context_numbers, &p->context_handles, &p->context_cupti_ids, &p->threads,
 		&p->births,
-		&p->sites, &p->functions, &p->kernels, &p->strings, &p->correlations,
+		&p->sites, &p->functions, &p->kernels, &p->strings, &p->thread_lanes,
 		&p->default_streams, &p->cupti_streams,
 	};
 
@@ -138,17 +135,72 @@ static void release_process(struct loaded_process *p)
 	ranges_release(&p->live_memory);
 	clock_release(&p->clock);
 	free(p->type);
-	free(p->call);
-	free(p->device);
+	for (size_t i = 0; i < p->lane_count; i++)
+		lane_release(&p->lane[i]);
+	free(p->lane);
+	free(p->heap);
+	slots_release(&p->device);
+	free(p->more_device);
+	free(p->taken);
 	free(p->calibration);
 	free(p->window);
 	free(p->context);
 	free(p->thread);
 	free(p->stream);
-	free(p->event_flags);
-	free(p->allocation);
+	free(p->open_range);
 	trace_close(&p->reader);
 	*p = (struct loaded_process){ 0 };
+}
+
+int loader_look_up(struct loader *loader)
+{
+	enum { STEP = 16 << 20 }; /* bytes of the trace that may be in memory */
+
+	loader->progress.next = loader->progress.done + STEP;
+	trace_forget(&loader->p.reader);
+	progress_show(&loader->progress, "loading");
+	if (!interrupt_pending())
+		return 0;
+	progress_end(&loader->progress);
+	fputs("cufence: interrupted\n", stderr);
+	return -1;
+}
+
+static int load_call(struct loader *loader, struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+	const struct call_record *record = (const struct call_record *)call->record;
+	uint32_t correlation = call->returned ? record->correlation : 0;
+
+	p->taken_count = 0;
+	if (correlation && loader_take_devices(loader, correlation))
+		return -1;
+	if (loader_resolve(loader, call) || loader_match_devices(loader, call) ||
+		loader_write_operands(loader, call) || loader_write_call(loader, call))
+		return -1;
+	for (size_t i = 0; i < p->taken_count; i++)
+		if (loader_write_device(loader, p->taken[i], call))
+			return -1;
+	return loader_take_host(loader, call) || lives_retire(&p->events, call->enter) ||
+	       lives_retire(&p->allocations, call->enter) ? -1 : 0;
+}
+
+static int load_calls(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+	struct loaded_call call;
+	int rc;
+
+	p->events.retire = loader_write_event;
+	p->allocations.retire = loader_write_allocation;
+	p->events.arg = p->allocations.arg = loader;
+	if (loader_start_calls(loader))
+		return -1;
+	while ((rc = loader_next_call(loader, &call)) > 0)
+		if (loader_step(loader, record_bytes(call.record)) ||
+			load_call(loader, &call))
+			return -1;
+	return rc || loader_write_rest(loader) ? -1 : 0;
 }
 
 static int load_process(struct loader *loader, const char *path)
@@ -167,8 +219,8 @@ static int load_process(struct loader *loader, const char *path)
 	if (clock_init(&p->clock, p->reader.header, loader->origin, p->calibration,
 		    p->calibration_count, p->first_tick == UINT64_MAX ? 0 : p->first_tick))
 		goto out;
-	if (insert_contexts(loader) || loader_order_calls(loader) || loader_resolve(loader) ||
-		loader_match_device(loader) || loader_write(loader))
+	loader_sort_devices(loader);
+	if (insert_contexts(loader) || load_calls(loader))
 		goto out;
 	rc = insert_process(loader) || insert_losses(loader) || loader_write_recording(loader)
 		? -1 : 0;
@@ -180,6 +232,8 @@ out:
 /* Time 0 is the start of the process that started first. */
 static int find_origin(struct loader *loader, char *const *path, size_t count)
 {
+	uint64_t bytes = 0;
+
 	loader->origin = INT64_MAX;
 	for (size_t i = 0; i < count; i++) {
 		struct trace_reader reader;
@@ -188,12 +242,14 @@ static int find_origin(struct loader *loader, char *const *path, size_t count)
 			fprintf(stderr, "cufence: cannot load '%s': %s\n", path[i], reader.error);
 		else if ((int64_t)reader.header->start_ns < loader->origin)
 			loader->origin = (int64_t)reader.header->start_ns;
+		bytes += reader.size;
 		trace_close(&reader);
 		if (rc)
 			return -1;
 	}
 	if (!count)
 		loader->origin = 0;
+	progress_start(&loader->progress, 2 * bytes);
 	return 0;
 }
 
@@ -206,6 +262,37 @@ static int insert_run(struct loader *loader, const char *command)
 	return rc;
 }
 
+static int prepare(struct loader *loader)
+{
+	for (int i = 0; i < INSERT_COUNT; i++) {
+		loader->insert[i] = db_prepare(loader->db, insert_sql[i]);
+		if (!loader->insert[i])
+			return -1;
+	}
+	loader->calls = bulk_open(loader->db, "call");
+	loader->operations = bulk_open(loader->db, "operation");
+	loader->operands = bulk_open(loader->db, "operand");
+	return loader->calls && loader->operations && loader->operands ? 0 : -1;
+}
+
+static void release(struct loader *loader)
+{
+	for (int i = 0; i < INSERT_COUNT; i++)
+		sqlite3_finalize(loader->insert[i]);
+	bulk_free(loader->calls);
+	bulk_free(loader->operations);
+	bulk_free(loader->operands);
+	progress_end(&loader->progress);
+}
+
+static int finish(struct loader *loader)
+{
+	progress_show(&loader->progress, "making indexes");
+	return db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
+	       bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
+	       db_exec(loader->db, indexes) ? -1 : 0;
+}
+
 int load_traces(struct db *db, char *const *path, size_t count, const char *command)
 {
 	struct loader loader = { .db = db };
@@ -213,23 +300,15 @@ int load_traces(struct db *db, char *const *path, size_t count, const char *comm
 
 	if (find_origin(&loader, path, count) || db_exec(db, "BEGIN"))
 		return -1;
-	for (int i = 0; i < INSERT_COUNT; i++) {
-		loader.insert[i] = db_prepare(db, insert_sql[i]);
-		if (!loader.insert[i])
-			goto out;
-	}
-	if (insert_run(&loader, command))
+	if (prepare(&loader) || insert_run(&loader, command))
 		goto out;
 	for (size_t i = 0; i < count; i++)
 		if (load_process(&loader, path[i]))
 			goto out;
-	rc = 0;
+	rc = finish(&loader);
 out:
-	for (int i = 0; i < INSERT_COUNT; i++)
-		sqlite3_finalize(loader.insert[i]);
-	if (rc)
+	if (rc && !sqlite3_get_autocommit(db->handle))
 		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
-	else if (db_exec(db, "COMMIT") || db_exec(db, indexes))
-		rc = -1;
+	release(&loader);
 	return rc;
 }

@@ -2,10 +2,57 @@
 /*
  * Operations of the device meet the calls that submitted them: by correlation id, which CUPTI
  * announces to the recorder before the call and repeats in every record.
+ *
+ * A record is filed as its place in the file, in words of 8 bytes.  The first one of an id has a
+ * slot; others (graphs node by node, the driver's own work) are in a list sorted by id and place.
  */
 #include "loader.h"
 
 #include <stdlib.h>
+
+#include "array.h"
+
+int loader_file_device(struct loader *loader, const struct device_record *device)
+{
+	struct loaded_process *p = &loader->p;
+	size_t place = (size_t)((const uint8_t *)device - p->reader.base) / TRACE_ALIGN;
+	uint32_t *slot = slots_at(&p->device, device->correlation);
+	uint64_t *more;
+
+	if (place > UINT32_MAX) {
+		fprintf(stderr, "cufence: cannot load '%s': it is larger than 32 GiB\n",
+			loader->path);
+		return -1;
+	}
+	if (!slot)
+		return -1;
+	if (!*slot) {
+		*slot = (uint32_t)place;
+		return 0;
+	}
+	more = array_room(p->more_device, p->more_device_count, sizeof(*more));
+	if (!more)
+		return -1;
+	p->more_device = more;
+	more[p->more_device_count++] = (uint64_t)device->correlation << 32 | place;
+	return 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+void loader_sort_devices(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+
+	if (p->more_device_count)
+		qsort(p->more_device, p->more_device_count, sizeof(*p->more_device),
+			compare_numbers);
+}
 
 static int compare_start(const void *a, const void *b)
 {
@@ -14,9 +61,55 @@ static int compare_start(const void *a, const void *b)
 
 	if (p->start != q->start)
 		return p->start < q->start ? -1 : 1;
-	if (p->correlation != q->correlation)
-		return p->correlation < q->correlation ? -1 : 1;
 	return p < q ? -1 : p > q;
+}
+
+static int take(struct loaded_process *p, uint32_t place)
+{
+	const struct device_record **more = array_room(p->taken, p->taken_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	p->taken = more;
+	more[p->taken_count++] = (const struct device_record *)
+		(p->reader.base + (size_t)place * TRACE_ALIGN);
+	return 0;
+}
+
+/* Index of the first in the list with that id. */
+static size_t first_more(const struct loaded_process *p, uint32_t correlation)
+{
+	size_t low = 0, high = p->more_device_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (p->more_device[middle] >> 32 < correlation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int loader_take_devices(struct loader *loader, uint32_t correlation)
+{
+	struct loaded_process *p = &loader->p;
+	uint32_t *slot = slots_find(&p->device, correlation);
+
+	p->taken_count = 0;
+	if (!slot)
+		return 0;
+	if (take(p, *slot))
+		return -1;
+	*slot = 0;
+	for (size_t i = first_more(p, correlation);
+		i < p->more_device_count && p->more_device[i] >> 32 == correlation; i++)
+		if (take(p, (uint32_t)p->more_device[i]))
+			return -1;
+	if (p->taken_count > 1)
+		qsort(p->taken, p->taken_count, sizeof(*p->taken), compare_start);
+	return 0;
 }
 
 static uint64_t cupti_stream(const struct device_record *device)
@@ -81,22 +174,35 @@ static int name_kernel(struct loader *loader, const struct device_record *device
 	return kernel ? 0 : -1;
 }
 
-int loader_match_device(struct loader *loader)
+int loader_match_devices(struct loader *loader, struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
 
-	if (p->device_count)
-		qsort(p->device, p->device_count, sizeof(*p->device), compare_start);
-	for (int matched = 1; matched >= 0; matched--) {
-		for (size_t i = 0; i < p->device_count; i++) {
-			const struct device_record *device = p->device[i];
-			uint64_t number = map_get(&p->correlations, device->correlation, 0);
-			struct loaded_call *call = number ? &p->call[number - 1] : NULL;
-			if (device->kind == DEVICE_OVERHEAD || !!call != matched)
-				continue;
-			if (name_kernel(loader, device, call) ||
-				(call ? tell_call(loader, device, call)
-				      : know_stream(loader, device)))
+	for (size_t i = 0; i < p->taken_count; i++) {
+		const struct device_record *device = p->taken[i];
+
+		if (device->kind != DEVICE_OVERHEAD && (name_kernel(loader, device, call) ||
+			    tell_call(loader, device, call)))
+			return -1;
+	}
+	return 0;
+}
+
+int loader_write_unmatched(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+	uint64_t next = 0;
+
+	while ((next = slots_next(&p->device, next)) != UINT64_MAX) {
+		if (loader_take_devices(loader, (uint32_t)next))
+			return -1;
+		for (size_t i = 0; i < p->taken_count; i++) {
+			const struct device_record *device = p->taken[i];
+
+			if (device->kind != DEVICE_OVERHEAD && (name_kernel(loader, device, NULL) ||
+				    know_stream(loader, device)))
+				return -1;
+			if (loader_write_device(loader, device, NULL))
 				return -1;
 		}
 	}

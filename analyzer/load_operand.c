@@ -21,8 +21,8 @@ static int add(const struct operands *operands, const char *role, int64_t offset
 
 	if (!life)
 		return 0;
-	return db_run(loader->insert[INSERT_OPERAND], "isIii", operands->call, role, offset,
-		(int64_t)address, loader->allocation + (int64_t)life);
+	return bulk_add(loader->operands, "isIii", operands->call, role, offset,
+		(int64_t)address, loader->allocation + loader->p.allocations.life[life - 1].row);
 }
 
 static int add_words(const struct operands *operands, const struct call_record *record,
@@ -41,17 +41,12 @@ static int add_words(const struct operands *operands, const struct call_record *
 	return 0;
 }
 
-int loader_write_operands(struct loader *loader, const struct loaded_call *call,
-	const struct call_fields *fields)
+int loader_write_operands(struct loader *loader, const struct loaded_call *call)
 {
-	struct operands operands = {
-		.loader = loader,
-		.call = loader->call + (call - loader->p.call) + 1,
-	};
-	const struct call_record *record = (const struct call_record *)call->record;
-	const struct file_call_type *type = &loader->p.type[loader_call_number(call)];
+	struct operands operands = { .loader = loader, .call = loader->call + call->number };
+	const struct call_fields *fields = &call->fields;
 
-	if (record->head.type != RECORD_CALL || record->result)
+	if (call->failed)
 		return 0;
 	if (fields->present & 1ull << FIELD_dst &&
 		add(&operands, "dst", DB_NULL, fields->value[FIELD_dst]))
@@ -59,5 +54,6 @@ int loader_write_operands(struct loader *loader, const struct loaded_call *call,
 	if (fields->present & 1ull << FIELD_src &&
 		add(&operands, "src", DB_NULL, fields->value[FIELD_src]))
 		return -1;
-	return add_words(&operands, record, type->record->field_count);
+	return add_words(&operands, (const struct call_record *)call->record,
+		call->type->record->field_count);
 }

@@ -163,35 +163,14 @@ static int add_thread(struct loader *loader, const struct thread_record *thread)
 static int add_call(struct loader *loader, const struct record *record)
 {
 	struct loaded_process *p = &loader->p;
-	const struct call_record *call = (const struct call_record *)record;
-	int returned = record->type == RECORD_CALL;
-	struct loaded_call *more = array_room(p->call, p->call_count, sizeof(*more));
-	uint64_t enter = returned ? call->enter : ((const struct enter_record *)record)->enter;
+	uint64_t enter = record->type == RECORD_CALL
+				 ? ((const struct call_record *)record)->enter
+				 : ((const struct enter_record *)record)->enter;
+	uint32_t thread = thread_row(loader, p->reader.thread);
 
-	if (!more)
-		return -1;
-	p->call = more;
-	more[p->call_count] = (struct loaded_call){
-		.sequence = (uint32_t)p->call_count,
-		.record = record, .enter = enter,
-		.exit = returned ? enter + call_duration(call) : UINT64_MAX,
-		.thread = thread_row(loader, p->reader.thread),
-	};
 	if (enter < p->first_tick)
 		p->first_tick = enter;
-	return more[p->call_count++].thread ? 0 : -1;
-}
-
-static int add_device(struct loaded_process *p, const struct device_record *device)
-{
-	const struct device_record **more =
-		array_room(p->device, p->device_count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	p->device = more;
-	more[p->device_count++] = device;
-	return 0;
+	return thread ? lane_file(loader, thread, record) : -1;
 }
 
 static int add_calibration(struct loader *loader, const struct calibration_record *calibration)
@@ -262,7 +241,7 @@ static int scan_record(struct loader *loader, const struct record *record)
 	case RECORD_ENTER:
 		return add_call(loader, record);
 	case RECORD_DEVICE:
-		return add_device(&loader->p, (const struct device_record *)record);
+		return loader_file_device(loader, (const struct device_record *)record);
 	case RECORD_SITE:
 		return insert_site(loader, (const struct site_record *)record);
 	case RECORD_MODULE:
@@ -308,7 +287,8 @@ int loader_scan(struct loader *loader)
 		return -1;
 	}
 	while ((rc = trace_next(&p->reader, &record)) > 0)
-		if (scan_record(loader, record))
+		if (loader_step(loader, record_bytes(record)) ||
+			scan_record(loader, record))
 			return -1;
 	if (rc)
 		fprintf(stderr, "cufence: '%s' is damaged: %s\n", loader->path, p->reader.error);

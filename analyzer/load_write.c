@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The rows whose ids or contents depend on the whole trace.
- */
+/* The rows of calls and of what they are about. */
 #include "loader.h"
 
 #include <stdio.h>
@@ -67,31 +65,28 @@ static int write_polling(struct loader *loader, int64_t call, const struct call_
 		host_time(&loader->p, polls.last));
 }
 
-static int write_call(struct loader *loader, size_t index)
+int loader_write_call(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
-	const struct loaded_call *call = &p->call[index];
 	const struct call_record *record = (const struct call_record *)call->record;
-	int returned = record->head.type == RECORD_CALL;
-	struct call_fields fields = loader_fields(loader, call);
-	uint32_t site = returned ? record->site
-				 : ((const struct enter_record *)call->record)->site;
-	int64_t row = loader->call + (int64_t)index + 1;
-	int rc = db_run(loader->insert[INSERT_CALL], "iiiIiiIIIIIIIIiIIIIIIIIss", row,
-		loader->process, (int64_t)call->thread,
-		row_of(loader->call, call->parent), p->type[loader_call_number(call)].id,
-		host_time(p, call->enter), returned ? host_time(p, call->exit) : DB_NULL,
-		returned ? (int64_t)record->result : DB_NULL, or_null(call->context),
-		row_of(loader->stream, call->stream), row_of(loader->event, call->event),
+	const struct call_fields *fields = &call->fields;
+	uint32_t site = call->returned ? record->site
+				       : ((const struct enter_record *)call->record)->site;
+	int64_t row = loader->call + call->number;
+	int rc = bulk_add(loader->calls, "kiiIiiIIIIIIIIiIIIIIIIIss", row, loader->process,
+		(int64_t)call->thread, row_of(loader->call, call->parent), call->type->id,
+		host_time(p, call->enter), call->returned ? host_time(p, call->exit) : DB_NULL,
+		call->returned ? (int64_t)record->result : DB_NULL, or_null(call->context),
+		row_of(loader->stream, call->stream), or_null((uint64_t)call->event),
 		or_null(call->kernel), or_null(map_get(&p->sites, site, 0)),
-		returned ? or_null(record->correlation) : DB_NULL,
+		call->returned ? or_null(record->correlation) : DB_NULL,
 		(int64_t)!!(call->record->flags & CALL_PER_THREAD),
-		field(&fields, FIELD_ptr), field(&fields, FIELD_dst), field(&fields, FIELD_src),
-		field(&fields, FIELD_bytes), field(&fields, FIELD_direction),
-		field(&fields, FIELD_flags), field(&fields, FIELD_grid),
-		field(&fields, FIELD_block),
+		field(fields, FIELD_ptr), field(fields, FIELD_dst), field(fields, FIELD_src),
+		field(fields, FIELD_bytes), field(fields, FIELD_direction),
+		field(fields, FIELD_flags), field(fields, FIELD_grid), field(fields, FIELD_block),
 		memory_name(call->dst_memory), memory_name(call->src_memory));
-	return rc || !returned ? rc : write_polling(loader, row, record);
+
+	return rc || !call->returned ? rc : write_polling(loader, row, record);
 }
 
 static int64_t device_time(struct loaded_process *p, const struct device_record *device,
@@ -106,7 +101,8 @@ static int64_t device_time(struct loaded_process *p, const struct device_record 
 	return at;
 }
 
-static int write_overhead(struct loader *loader, const struct device_record *device, uint32_t call)
+static int write_overhead(struct loader *loader, const struct device_record *device,
+	const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
 	int64_t start = device_time(p, device, device->start);
@@ -123,7 +119,7 @@ static int write_overhead(struct loader *loader, const struct device_record *dev
 	else
 		snprintf(number, sizeof(number), "%u", device->detail);
 	return db_run(loader->insert[INSERT_OVERHEAD], "iIsii", loader->process,
-		row_of(loader->call, call), kind, start, end);
+		call ? loader->call + call->number : DB_NULL, kind, start, end);
 }
 
 static const char *operation_kind(const struct device_record *device)
@@ -154,10 +150,9 @@ static int64_t operation_kernel(struct loader *loader, const struct device_recor
 }
 
 static int write_operation(struct loader *loader, const struct device_record *device,
-	uint32_t number)
+	const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
-	const struct loaded_call *call = number ? &p->call[number - 1] : NULL;
 	uint64_t context = map_get(&p->context_cupti_ids, device->context, 0);
 	uint64_t stream = map_get(&p->cupti_streams,
 		(uint64_t)device->context << 32 | device->stream, 0);
@@ -171,8 +166,9 @@ static int write_operation(struct loader *loader, const struct device_record *de
 	else if (call)
 		context = call->context;
 	loader->operation++;
-	return db_run(loader->insert[INSERT_OPERATION], "iiIsIIiIIiIIIssI", loader->operation,
-		loader->process, row_of(loader->call, number), operation_kind(device),
+	return bulk_add(loader->operations, "kiIsIIiIIiIIIssI", loader->operation,
+		loader->process, call ? loader->call + call->number : DB_NULL,
+		operation_kind(device),
 		device_time(p, device, device->start), device_time(p, device, device->end),
 		(int64_t)device->device, or_null(context),
 		row_of(loader->stream, (uint32_t)stream), (int64_t)device->correlation,
@@ -184,18 +180,11 @@ static int write_operation(struct loader *loader, const struct device_record *de
 		device->kind == DEVICE_KERNEL ? or_null(device->value) : DB_NULL);
 }
 
-static int write_device(struct loader *loader)
+int loader_write_device(struct loader *loader, const struct device_record *device,
+	const struct loaded_call *call)
 {
-	struct loaded_process *p = &loader->p;
-
-	for (size_t i = 0; i < p->device_count; i++) {
-		const struct device_record *device = p->device[i];
-		uint32_t call = (uint32_t)map_get(&p->correlations, device->correlation, 0);
-		if (device->kind == DEVICE_OVERHEAD ? write_overhead(loader, device, call)
-						    : write_operation(loader, device, call))
-			return -1;
-	}
-	return 0;
+	return device->kind == DEVICE_OVERHEAD ? write_overhead(loader, device, call)
+					       : write_operation(loader, device, call);
 }
 
 static int write_streams(struct loader *loader)
@@ -217,35 +206,23 @@ static int write_streams(struct loader *loader)
 	return 0;
 }
 
-static int write_events(struct loader *loader)
+int loader_write_event(void *arg, const struct life *life)
 {
-	struct loaded_process *p = &loader->p;
+	struct loader *loader = arg;
 
-	for (size_t i = 0; i < p->events.count; i++) {
-		const struct life *life = &p->events.life[i];
-		if (db_run(loader->insert[INSERT_EVENT], "iiiiII", loader->event + (int64_t)i + 1,
-			    loader->process, (int64_t)life->handle, (int64_t)p->event_flags[i],
-			    row_of(loader->call, life->created),
-			    row_of(loader->call, life->destroyed)))
-			return -1;
-	}
-	return 0;
+	return db_run(loader->insert[INSERT_EVENT], "iiiiII", loader->event + life->row,
+		loader->process, (int64_t)life->handle, (int64_t)life->value,
+		row_of(loader->call, life->created), row_of(loader->call, life->destroyed));
 }
 
-static int write_allocations(struct loader *loader)
+int loader_write_allocation(void *arg, const struct life *life)
 {
-	struct loaded_process *p = &loader->p;
+	struct loader *loader = arg;
 
-	for (size_t i = 0; i < p->allocations.count; i++) {
-		const struct life *life = &p->allocations.life[i];
-		if (db_run(loader->insert[INSERT_ALLOCATION], "iiiisII",
-			    loader->allocation + (int64_t)i + 1, loader->process,
-			    (int64_t)life->handle, (int64_t)p->allocation[i].bytes,
-			    p->allocation[i].memory, row_of(loader->call, life->created),
-			    row_of(loader->call, life->destroyed)))
-			return -1;
-	}
-	return 0;
+	return db_run(loader->insert[INSERT_ALLOCATION], "iiiisII",
+		loader->allocation + life->row, loader->process, (int64_t)life->handle,
+		(int64_t)life->value, loader_allocation_kind(life)->memory,
+		row_of(loader->call, life->created), row_of(loader->call, life->destroyed));
 }
 
 static int write_threads(struct loader *loader)
@@ -264,20 +241,18 @@ static int write_threads(struct loader *loader)
 	return 0;
 }
 
-int loader_write(struct loader *loader)
+int loader_write_rest(struct loader *loader)
 {
 	struct loaded_process *p = &loader->p;
 
-	for (size_t i = 0; i < p->call_count; i++)
-		if (write_call(loader, i))
-			return -1;
-	if (loader_write_host(loader) || write_device(loader) || write_streams(loader) || write_events(loader) ||
-		write_allocations(loader) || write_threads(loader))
+	if (loader_write_host(loader) || loader_write_unmatched(loader) || write_streams(loader) ||
+		lives_retire_all(&p->events) || lives_retire_all(&p->allocations) ||
+		write_threads(loader))
 		return -1;
-	loader->call += (int64_t)p->call_count;
-	loader->stream += (int64_t)p->streams.count;
-	loader->event += (int64_t)p->events.count;
-	loader->allocation += (int64_t)p->allocations.count;
+	loader->call += p->call_count;
+	loader->stream += p->streams.begun;
+	loader->event += p->events.begun;
+	loader->allocation += p->allocations.begun;
 	loader->thread += (int64_t)p->thread_count;
 	return 0;
 }

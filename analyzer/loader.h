@@ -1,38 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of load_traces(), shared by load*.c.  A trace is mapped, and its records are visited
- * in this order:
+ * The inside of load_traces(), shared by load*.c.  A trace is mapped and read twice:
  *
- *	scan     tables (sites, modules, kernels ...) are written, calls and operations listed
- *	calls    put in order of entry, parents found, ids given
- *	resolve  the handles of every call, in that order
- *	device   operations find their call, and tell it what only the device knew
- *	write    calls, operations, and the lives of streams, events and allocations
+ *	scan     tables (sites, modules, kernels ...) are written, operations of the device filed by
+ *	         correlation id, and where each thread's calls are is noted
+ *	calls    in order of entry, one after the other: their parent is found (calls), what their
+ *	         handles mean (resolve), their operations (device); what that gives is written
  *
- * Memory is about a hundred bytes a call, whatever the trace's size.
+ * Memory is what the program has at a time (streams, events, memory) and four bytes an operation,
+ * whatever the trace's size.
  */
 #ifndef CUFENCE_LOADER_H
 #define CUFENCE_LOADER_H
 
+#include "bulk.h"
 #include "calls.h"
 #include "db.h"
 #include "lives.h"
 #include "load_clock.h"
 #include "map.h"
+#include "progress.h"
 #include "reader.h"
-
-/* One call, returned or not.  Numbers of rows are database ids, 0: none. */
-struct loaded_call {
-	const struct record *record; /* struct call_record, or enter_record if it never returned */
-	uint64_t enter, exit;        /* ticks; exit UINT64_MAX: it never returned */
-	uint32_t sequence;           /* in the order of the trace */
-	uint32_t parent;             /* index + 1, 0: none */
-	uint32_t thread;             /* row */
-	uint32_t context;            /* row */
-	uint32_t kernel;             /* row */
-	uint32_t stream, event;      /* life, index + 1 */
-	uint8_t dst_memory, src_memory; /* enum memory_kind */
-};
+#include "slots.h"
 
 struct file_call_type {
 	int64_t id;                  /* row; 0: not defined by this file */
@@ -45,6 +34,45 @@ struct call_fields {
 	uint64_t present;            /* bit per field kind */
 };
 _Static_assert(FIELD_KIND_COUNT <= 64, "a bit per field kind");
+
+/*
+ * One call, returned or not, while it is looked at.  Calls of a process are numbered from 1 in
+ * order of entry; rows are database ids; 0: none.
+ */
+struct loaded_call {
+	const struct record *record; /* struct call_record, or enter_record if it never returned */
+	const struct file_call_type *type;
+	struct call_fields fields;   /* none if it never returned */
+	uint64_t enter, exit;        /* ticks; exit UINT64_MAX: it never returned */
+	uint32_t number, parent;
+	uint32_t thread;             /* row */
+	uint32_t context;            /* row */
+	uint32_t kernel;             /* row */
+	uint32_t stream;             /* life */
+	int64_t event;               /* row */
+	unsigned kind;               /* enum call_kind */
+	int returned, failed;        /* failed: or did not return */
+	uint8_t dst_memory, src_memory; /* enum memory_kind */
+};
+
+/* A call of a lane; parent: index + 1 among those that are known together. */
+struct lane_call {
+	const struct record *record;
+	uint64_t enter, exit;
+	uint32_t number, parent;
+};
+
+/* What a thread recorded: load_lanes.c. */
+struct lane {
+	uint32_t thread;             /* row */
+	struct segment { const char *start, *end; } *segment; /* of the mapped file */
+	size_t segment_count, segment_next;
+	const char *position, *end;  /* in the segment before segment_next */
+	size_t chunk;                /* of the last segment, offset */
+	uint64_t last;               /* ticks, when the last one filed returned */
+	struct lane_call *call;      /* in order of entry, of which next comes next */
+	size_t count, next, room;
+};
 
 enum stream_kind {
 	STREAM_KIND_UNKNOWN, STREAM_KIND_LEGACY, STREAM_KIND_PER_THREAD, STREAM_KIND_BLOCKING,
@@ -60,11 +88,15 @@ struct loaded_stream {
 	int64_t cupti_id;            /* -1: no operation seen */
 };
 
-struct loaded_allocation {
-	uint64_t bytes;
+/* What life.kind of an allocation stands for. */
+struct allocation_kind {
+	unsigned made_by;            /* enum call_kind */
 	const char *memory;
 	enum memory_kind kind;
 };
+
+/* A range of the program's own that was not closed yet; load_host.c. */
+struct open_range;
 
 struct loaded_context {
 	struct context_record record; /* the last word on it */
@@ -74,15 +106,14 @@ struct loaded_context {
 struct loaded_thread {
 	uint32_t tid;
 	const struct thread_record *name; /* NULL: not known */
-	uint32_t made_by, joined_by; /* calls, index + 1 */
+	uint32_t made_by, joined_by; /* numbers of calls */
 };
 
 enum loader_insert {
 	INSERT_PROCESS, INSERT_LOSS, INSERT_PROPERTY, INSERT_THREAD, INSERT_DEVICE, INSERT_CONTEXT,
 	INSERT_STREAM, INSERT_EVENT, INSERT_ALLOCATION, INSERT_KERNEL, INSERT_MODULE, INSERT_SITE,
-	INSERT_FRAME, INSERT_CALL_TYPE, INSERT_CALL, INSERT_OPERATION, INSERT_OVERHEAD,
-	INSERT_CALIBRATION, INSERT_SYMBOL, INSERT_OPERAND, INSERT_POLLING, INSERT_RANGE,
-	INSERT_CODE,
+	INSERT_FRAME, INSERT_CALL_TYPE, INSERT_OVERHEAD, INSERT_CALIBRATION, INSERT_SYMBOL,
+	INSERT_POLLING, INSERT_RANGE, INSERT_CODE,
 	INSERT_RECORDING,
 	INSERT_COUNT
 };
@@ -92,10 +123,16 @@ struct loaded_process {
 	struct trace_reader reader;
 	struct clock clock;
 	struct file_call_type *type; /* by call number */
-	struct loaded_call *call;
-	size_t call_count;
-	const struct device_record **device; /* operations and overheads */
-	size_t device_count;
+	struct lane *lane;
+	size_t lane_count, last_lane;
+	uint32_t *heap;              /* lanes by their next call */
+	size_t heap_count;
+	uint32_t call_count;         /* calls seen so far */
+	struct slots device;         /* operations by correlation: load_device.c */
+	uint64_t *more_device;
+	size_t more_device_count;
+	const struct device_record **taken; /* those of the call that is looked at */
+	size_t taken_count;
 	const struct calibration_record **calibration;
 	size_t calibration_count;
 	const struct window_record **window;
@@ -106,19 +143,19 @@ struct loaded_process {
 	size_t thread_count;
 	struct map context_numbers, context_handles, context_cupti_ids; /* -> index + 1 */
 	struct map threads;          /* tid -> row */
+	struct map thread_lanes;     /* row -> lane, index + 1 */
 	struct map births;           /* number of the pthread_create -> thread, index + 1 */
 	struct map sites;            /* number -> row */
 	struct map functions;        /* handle -> kernel row */
 	struct map kernels;          /* hash of the mangled name -> kernel row */
 	struct map strings;          /* id -> address of the string_record */
-	struct map correlations;     /* -> call index + 1 */
 	struct map default_streams;  /* context and thread -> stream */
 	struct map cupti_streams;    /* CUPTI context and stream -> stream */
 	struct lives streams, events, allocations;
 	struct loaded_stream *stream; /* beside streams.life */
-	uint32_t *event_flags;       /* beside events.life */
-	struct loaded_allocation *allocation; /* beside allocations.life */
-	struct ranges live_memory;
+	struct ranges live_memory;   /* of the lives of allocations */
+	struct open_range *open_range;
+	size_t open_range_count;
 	uint64_t first_tick;
 	int64_t end;                 /* ns: last thing seen */
 };
@@ -126,6 +163,8 @@ struct loaded_process {
 struct loader {
 	struct db *db;
 	sqlite3_stmt *insert[INSERT_COUNT];
+	struct bulk *calls, *operations, *operands; /* tables too large for INSERT */
+	struct progress progress;    /* bytes of all traces, each of which is read twice */
 	int64_t origin;              /* CLOCK_REALTIME ns of time 0 */
 	/* Rows written so far, so that ids are known before rows are. */
 	int64_t process, call, operation, thread, context, stream, event, allocation, kernel, site;
@@ -133,31 +172,63 @@ struct loader {
 	struct loaded_process p;
 };
 
+/* So many bytes were looked at: 0, or -1 when interrupted. */
+int loader_look_up(struct loader *loader);
+static inline int loader_step(struct loader *loader, size_t bytes)
+{
+	loader->progress.done += bytes;
+	return loader->progress.done < loader->progress.next ? 0 : loader_look_up(loader);
+}
+
 /* Each: 0, or -1 after a message. */
 int loader_scan(struct loader *loader);
-int loader_order_calls(struct loader *loader);
-int loader_resolve(struct loader *loader);
-int loader_match_device(struct loader *loader);
-int loader_write(struct loader *loader);
+int loader_start_calls(struct loader *loader);
+int loader_resolve(struct loader *loader, struct loaded_call *call);
+int loader_write_call(struct loader *loader, const struct loaded_call *call);
+int loader_write_device(struct loader *loader, const struct device_record *device,
+	const struct loaded_call *call);
+/* lives.retire of events and allocations; arg: the loader. */
+int loader_write_event(void *arg, const struct life *life);
+int loader_write_allocation(void *arg, const struct life *life);
+/* Ranges and threads: what that call says of them. */
+int loader_take_host(struct loader *loader, const struct loaded_call *call);
+/* What is known at the end: what is still open, still alive and belongs to no call. */
+int loader_write_rest(struct loader *loader);
 int loader_write_host(struct loader *loader);
 /* The stretches of the process, whose end must be known, and what is lost between them. */
 int loader_write_recording(struct loader *loader);
 int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count);
 
-/* The fields of a call record; none for a call that never returned. */
-struct call_fields loader_fields(const struct loader *loader, const struct loaded_call *call);
+/* The next call in order of entry: 1, 0 at the end, -1 after a message. */
+int loader_next_call(struct loader *loader, struct loaded_call *call);
+void loader_read_fields(const struct loader *loader, struct loaded_call *call);
+
+/* During the scan: a record of a call belongs to that thread (row). */
+int lane_file(struct loader *loader, uint32_t thread, const struct record *record);
+/* The lane's next calls, none at its end. */
+int lane_fill(struct lane *lane);
+/* From order of return to order of entry, with parents. */
+int lane_order(struct lane *lane);
+void lane_release(struct lane *lane);
+
+/* During the scan: an operation, to be found by its correlation id. */
+int loader_file_device(struct loader *loader, const struct device_record *device);
+/* After the scan. */
+void loader_sort_devices(struct loader *loader);
+/* p.taken: those of that id, in order of start; none are left of it. */
+int loader_take_devices(struct loader *loader, uint32_t correlation);
+/* The call learns from p.taken what only the device knows, and its stream the id it has there. */
+int loader_match_devices(struct loader *loader, struct loaded_call *call);
+/* The operations that no call took. */
+int loader_write_unmatched(struct loader *loader);
 
 /* The memory a call names, as of now in the order of calls: its rows of operand. */
-int loader_write_operands(struct loader *loader, const struct loaded_call *call,
-	const struct call_fields *fields);
+int loader_write_operands(struct loader *loader, const struct loaded_call *call);
 
-/* What kind of call it is, as an enum call_kind. */
-unsigned loader_call_kind(const struct loader *loader, const struct loaded_call *call);
+/* What the memory of an allocation is called. */
+const struct allocation_kind *loader_allocation_kind(const struct life *life);
 
-/* Number of the RECORD_CALL_TYPE. */
-unsigned loader_call_number(const struct loaded_call *call);
-
-/* A stream life no call created: index + 1, or 0 when out of memory. */
+/* A stream life no call created: its number, or 0 when out of memory. */
 uint32_t loader_add_stream(struct loader *loader, uint64_t key, const struct loaded_stream *stream);
 
 /* Row of the kernel of that name, written if need be; 0 when that failed. */

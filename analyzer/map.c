@@ -3,9 +3,14 @@
 
 #include <stdlib.h>
 
+static size_t home_of(const struct map *map, uint64_t key)
+{
+	return (size_t)((key * 0x9e3779b97f4a7c15u) >> 17) & (map->size - 1);
+}
+
 static size_t slot_of(const struct map *map, uint64_t key)
 {
-	size_t slot = (size_t)((key * 0x9e3779b97f4a7c15u) >> 17) & (map->size - 1);
+	size_t slot = home_of(map, key);
 
 	while (map->entry[slot].used && map->entry[slot].key != key)
 		slot = (slot + 1) & (map->size - 1);
@@ -47,6 +52,32 @@ uint64_t map_get(const struct map *map, uint64_t key, uint64_t otherwise)
 		return otherwise;
 	entry = &map->entry[slot_of(map, key)];
 	return entry->used ? entry->value : otherwise;
+}
+
+/* Entries that were pushed on past the gap move back into it, so that no search ends there. */
+void map_remove(struct map *map, uint64_t key)
+{
+	size_t gap, slot;
+
+	if (!map->size)
+		return;
+	gap = slot = slot_of(map, key);
+	if (!map->entry[gap].used)
+		return;
+	for (;;) {
+		size_t home;
+
+		slot = (slot + 1) & (map->size - 1);
+		if (!map->entry[slot].used)
+			break;
+		home = home_of(map, map->entry[slot].key);
+		if (((slot - home) & (map->size - 1)) < ((slot - gap) & (map->size - 1)))
+			continue;
+		map->entry[gap] = map->entry[slot];
+		gap = slot;
+	}
+	map->entry[gap].used = 0;
+	map->count--;
 }
 
 void map_release(struct map *map)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A hash map from 64-bit numbers (handles, ids, hashes) to 64-bit values.  Zero-initialized is
- * empty; the owner releases it.  Entries are replaced, never removed.
+ * empty; the owner releases it.
  */
 #ifndef CUFENCE_MAP_H
 #define CUFENCE_MAP_H
@@ -24,6 +24,9 @@ int map_set(struct map *map, uint64_t key, uint64_t value);
 
 /* The value of key, or otherwise. */
 uint64_t map_get(const struct map *map, uint64_t key, uint64_t otherwise);
+
+/* Does nothing if there is no such key. */
+void map_remove(struct map *map, uint64_t key);
 
 void map_release(struct map *map);
 

@@ -103,6 +103,12 @@ int trace_open(struct trace_reader *reader, const char *path)
 	return open_bytes(reader);
 }
 
+void trace_forget(const struct trace_reader *reader)
+{
+	if (reader->mapped)
+		madvise((void *)reader->base, reader->size, MADV_DONTNEED);
+}
+
 void trace_close(struct trace_reader *reader)
 {
 	if (reader->mapped)

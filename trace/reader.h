@@ -45,6 +45,9 @@ int trace_next(struct trace_reader *reader, const struct record **record);
 /* Back to before the first record. */
 void trace_rewind(struct trace_reader *reader);
 
+/* Records stay valid, but the file's pages need no memory until they are looked at again. */
+void trace_forget(const struct trace_reader *reader);
+
 void trace_close(struct trace_reader *reader);
 
 /* Size in bytes of a record, padding included. */
