@@ -55,6 +55,8 @@ enum scope scope_of(const struct walk_call *call)
 		return SCOPE_CONTEXT;
 	case KIND_FREE_DEVICE:
 		return call->ptr ? SCOPE_DEVICE : SCOPE_NONE;
+	case KIND_FREE_ARRAY:
+		return SCOPE_DEVICE;
 	case KIND_FREE_HOST:
 	case KIND_UNREGISTER_HOST:
 		return call->ptr ? SCOPE_PROCESS : SCOPE_NONE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clean: preprocessing threads, each with a stream of its own; half of the streams belong to another
+// Clean: preprocessing threads, each with a stream of its own; half the streams belong to another
 // device. One of the threads forgets to make its device current: the launch runs on the device of
 // the stream all the same, in the stream's order, with the device's own memory. Only what is
 // created or allocated depends on the current device, and that was done before.

@@ -28,20 +28,22 @@ static NOINLINE void advance_bodies(float *bodies)
 
 static void run_fluid(float *fluid)
 {
-	for (int i = 0; i < STEPS; i++)
+	for (int i = 0; i < STEPS; i++) {
 		advance_fluid(fluid);
-	CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+		CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+	}
 }
 
 static void run_bodies(float *bodies)
 {
-	for (int i = 0; i < STEPS; i++)
+	for (int i = 0; i < STEPS; i++) {
 		advance_bodies(bodies);
 #ifdef FIXED
-	CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+		CHECK(cudaStreamSynchronize(cudaStreamPerThread));
 #else
-	CHECK(cudaStreamSynchronize(0));
+		CHECK(cudaStreamSynchronize(0));
 #endif
+	}
 }
 
 int main()

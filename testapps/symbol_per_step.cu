@@ -49,8 +49,9 @@ int main()
 	for (int i = 0; i < TILES; i++) {
 		stream[i] = new_stream(cudaStreamDefault);
 		tile[i] = device_floats(SIZE, 0x3f);
-		scale_tile(tile[i], 1, stream[i]);
 	}
+	for (int i = 0; i < TILES; i++)
+		scale_tile(tile[i], 1, stream[i]);
 	CHECK(cudaDeviceSynchronize());
 	for (int step = 0; step < STEPS; step++)
 		for (int i = 0; i < TILES; i++) {

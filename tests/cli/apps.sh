@@ -1,41 +1,68 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/cli/apps.sh BUILD: every test app and its fixed twin on the simulated device, with a shared
-# and with a static runtime: traced, each prints and returns what it does untraced, and has the
-# findings of its .expect file and no others; a twin and a clean program have none.  Findings of rules
-# that do not exist yet are listed.
+# tests/cli/apps.sh BUILD [NAME...]: every test app and its fixed twin on the simulated device, with
+# a shared and with a static runtime: traced, each prints and returns what it does untraced, and has
+# the findings of its .expect file and no others; a twin, a clean program and a per-thread variant
+# have none.  Prints what is expected of rules that do not exist yet, and what was not run.
 . "$(dirname "$0")/lib.sh" "$@"
-apps=$(cd "$(dirname "$0")/../../testapps" && pwd)
+. "$(dirname "$0")/expect.sh"
+shift
 cufence=$build/bin/cufence
 needs "$cufence" "$build/sim/libcuda.so.1"
-export CUFENCE_SIM_DEVICES=2
 
 check_app() { # NAME EXPECT-FILE|/dev/null
 	local program=$build/testapps/$1 db=$tmp/$1.db bare traced status
+	export CUFENCE_SIM_DEVICES
+	CUFENCE_SIM_DEVICES=$(devices_of "$1")
 	if [ ! -x "$program" ]; then
 		ok "$1: is built" 1
 		return
 	fi
-	bare=$(LD_LIBRARY_PATH=$build/sim timeout 20 "$program" 2>&1)
+	bare=$(LD_LIBRARY_PATH=$build/sim timeout 30 "$program" 2>"$tmp/$1.err")
 	status=$?
+	if grep -q 'is not supported' "$tmp/$1.err"; then
+		echo "not run: $1: $(grep -m 1 'is not supported' "$tmp/$1.err")"
+		return
+	fi
 	same "$1: runs" 0 "$status"
-	traced=$(timeout 60 "$cufence" run --sim -o "$db" -- "$program" 2>"$tmp/report")
+	[ "$status" -eq 0 ] || sed 's/^/#   /' "$tmp/$1.err" | head -n 5
+	traced=$(timeout 60 "$cufence" run --sim $(options_of "$1" "$cufence") -o "$db" -- "$program" \
+		2>"$tmp/$1.report")
 	status=$?
 	same "$1: exit status" 0 "$status"
-	[ "$status" -eq 0 ] || sed 's/^/#   /' "$tmp/report" | head -n 20
+	[ "$status" -eq 0 ] || sed 's/^/#   /' "$tmp/$1.report" | head -n 20
 	same "$1: output" "$bare" "$traced"
-	same "$1: findings" "$(expected "$2")" "$("$cufence" query "$db" expect | sort)"
+	findings "$1" "$2" "$("$cufence" query "$db" expect)"
 	same "$1: every operation has its call" "" "$("$cufence" query "$db" unmatched)"
+	rm -f "$db"* "$tmp/$1".*
 }
 
-for source in "$apps"/*.cu; do
-	name=$(basename "$source" .cu)
-	[ -e "$apps/$name.expect" ]
-	ok "$name: has an .expect file" $?
-	for variant in "" _simstatic; do
-		check_app "$name$variant" "$apps/$name.expect"
-		grep -qw FIXED "$source" && check_app "${name}_fixed$variant" /dev/null
+# Every second app, so that two processors have something to do.
+check_half() { # 0|1 NAME...
+	local half=$1 number=0 name variant
+	shift
+	for name in "$@"; do
+		[ $((number++ % 2)) -eq "$half" ] || continue
+		[ -e "$apps/$name.expect" ]
+		ok "$name: has an .expect file" $?
+		for variant in "" _simstatic; do
+			check_app "$name$variant" "$apps/$name.expect"
+			has_twin "$name" && check_app "${name}_fixed$variant" /dev/null
+		done
+		has_per_thread "$name" && check_app "${name}_ptds" /dev/null
 	done
+	echo "$passed $failed" >"$tmp/counts.$half"
+}
+
+[ $# -gt 0 ] || set -- $(cd "$apps" && ls -- *.cu | sed 's/\.cu$//')
+for half in 0 1; do
+	check_half "$half" "$@" >"$tmp/half.$half" &
 done
-not_yet
+wait
+for half in 0 1; do
+	read -r p f <"$tmp/counts.$half" || f=1
+	passed=$((passed + p)) failed=$((failed + f))
+done
+cat "$tmp"/half.* | grep -v '^not found yet\|^not run'
+summarize "$tmp"/half.*
 finish

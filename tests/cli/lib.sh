@@ -38,31 +38,6 @@ needs() { # FILE...: without it (no CUDA toolkit) there is nothing to test
 	done
 }
 
-# An .expect file's findings of rules that exist; those of rules to come are kept for not_yet.
-rules=$(sed -n 's/^RULE([a-z_]*, "\([a-z-]*\)".*/\1/p' "$(dirname "${BASH_SOURCE[0]}")/../../analyzer/rules.def")
-expected() { # FILE
-	local line rule
-	while IFS= read -r line; do
-		rule=${line%%[: ]*}
-		case $line in
-		'' | '#'*) ;;
-		*)
-			if printf '%s\n' "$rules" | grep -qx -- "$rule"; then
-				printf '%s\n' "$line"
-			else
-				printf '%s: %s\n' "$(basename "$1" .expect)" "$line" >>"$tmp/not_yet"
-			fi
-			;;
-		esac
-	done <"$1" | sort
-}
-
-# What no rule finds yet: a list that is to shrink.
-not_yet() {
-	[ -s "$tmp/not_yet" ] || return 0
-	sort -u "$tmp/not_yet" | sed 's/^/not found yet: /'
-}
-
 finish() {
 	echo "$passed passed, $failed failed"
 	[ "$failed" -eq 0 ]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced after lib.sh by the scripts that run test apps: what an .expect file asks for.  Its lines
+# are findings, and these:
+#	# options: OPTION...	of "cufence run", once the program knows them
+#	# devices: N		how many the app needs
+#	# bites: WHEN		a race on a GPU: never, often (unless said otherwise) or always
+apps=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../testapps" && pwd)
+rules=$(sed -n 's/^RULE([a-z_]*, "\([^"]*\)".*/\1/p' "$apps/../analyzer/rules.def")
+
+base_of() { # NAME, of any variant: the source it is made of
+	local name=$1 suffix
+	for suffix in _simstatic _static _ptds _fixed; do
+		name=${name%"$suffix"}
+	done
+	echo "$name"
+}
+
+directive() { # APP WORD
+	sed -n "s/^# $2: //p" "$apps/$(base_of "$1").expect" 2>/dev/null
+}
+
+devices_of() { # APP
+	local devices
+	devices=$(directive "$1" devices)
+	echo "${devices:-1}"
+}
+
+options_of() { # APP CUFENCE
+	local option
+	for option in $(directive "$1" options); do
+		"$2" help run | grep -q -- "$option" && echo "$option"
+	done
+}
+
+# Whether the app itself (not its twin) has a race, whose outcome is anybody's guess.
+races() { # APP
+	local base
+	base=$(base_of "$1")
+	[[ $1 != *_fixed* ]] && grep -qE \
+		'^(missing-fence|host-buffer|early-host|async-alloc|wrong-device)' "$apps/$base.expect"
+}
+
+has_twin() { # APP
+	grep -qw FIXED "$apps/$1.cu"
+}
+
+has_per_thread() { # APP
+	grep -q 'per-thread variant' "$apps/$1.cu"
+}
+
+# Compares; a finding that is missing because its rule does not exist yet is printed, not counted.
+findings() { # NAME EXPECT-FILE GOT
+	local line missing="" wanted
+	wanted=$(grep -v '^#' "$2" | sort)
+	while IFS= read -r line; do
+		if grep -qxF -- "$(sed 's/[: ].*//' <<<"$line")" <<<"$rules"; then
+			missing+=$line$'\n'
+		else
+			echo "not found yet: $1: $line"
+		fi
+	done < <(comm -23 <(printf '%s' "${wanted:+$wanted$'\n'}") <(sort <<<"$3"))
+	same "$1: expected and not found" "" "${missing%$'\n'}"
+	same "$1: found and not expected" "" \
+		"$(comm -13 <(printf '%s' "${wanted:+$wanted$'\n'}") <(sort <<<"$3" | sed '/^$/d'))"
+}
+
+# What the logs say was not found yet (once for each app, whatever its variants) or not run.
+summarize() { # LOG...
+	local found run
+	found=$(cat "$@" | sed -n 's/^\(not found yet: [a-z_0-9]*\)_simstatic:/\1:/;
+		s/^\(not found yet: [a-z_0-9]*\)_static:/\1:/; /^not found yet/p' | sort -u)
+	run=$(cat "$@" | grep '^not run')
+	[ -z "$found" ] || printf '%s\n%d findings not found yet, their rules do not exist\n' \
+		"$found" "$(wc -l <<<"$found")"
+	[ -z "$run" ] || printf '%s\n%d programs not run\n' "$run" "$(wc -l <<<"$run")"
+}
