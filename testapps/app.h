@@ -6,6 +6,7 @@
 #ifndef CUFENCE_APP_H
 #define CUFENCE_APP_H
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -89,6 +90,13 @@ static inline cudaEvent_t new_event()
 
 	CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
 	return event;
+}
+
+/* For threads whose work is meant to overlap: none begins before all are ready to. */
+static inline void start_together(pthread_barrier_t *barrier)
+{
+	CHECK(cudaSetDevice(0));
+	pthread_barrier_wait(barrier);
 }
 
 /* Waits for the device; for the end of a program. */

@@ -2,7 +2,7 @@
 // One thread allocates and frees a scratch buffer for each batch; another, with a stream and data
 // of its own, launches small kernels all the time. While the first sits in cudaFree until its
 // kernel is done, the launches of the second are held, although they have nothing to wait for.
-// The fix keeps the scratch buffer.
+// The fix keeps a scratch buffer for each stream.
 #include <thread>
 
 #include "app.h"
@@ -27,24 +27,39 @@ static NOINLINE void tick(float *clock, cudaStream_t stream)
 	CHECK(cudaGetLastError());
 }
 
-static void run_batches(cudaStream_t stream)
+static NOINLINE float *allocate_scratch()
 {
 	float *scratch;
 
 	CHECK(cudaMalloc(&scratch, SIZE * sizeof(float)));
-	for (int i = 0; i < BATCHES; i++) {
-		train(scratch, stream);
-#ifndef FIXED
-		free_scratch(scratch);
-		CHECK(cudaMalloc(&scratch, SIZE * sizeof(float)));
-#endif
-	}
-	CHECK(cudaStreamSynchronize(stream));
-	free_scratch(scratch);
+	return scratch;
 }
 
-static void run_ticks(float *clock, cudaStream_t stream)
+static void run_batches(const cudaStream_t *stream, pthread_barrier_t *barrier)
 {
+	start_together(barrier);
+#ifdef FIXED
+	float *scratch[2] = { allocate_scratch(), allocate_scratch() };
+
+	for (int i = 0; i < BATCHES; i++)
+		train(scratch[i % 2], stream[i % 2]);
+	for (int i = 0; i < 2; i++) {
+		CHECK(cudaStreamSynchronize(stream[i]));
+		free_scratch(scratch[i]);
+	}
+#else
+	for (int i = 0; i < BATCHES; i++) {
+		float *scratch = allocate_scratch();
+
+		train(scratch, stream[i % 2]);
+		free_scratch(scratch);
+	}
+#endif
+}
+
+static void run_ticks(float *clock, cudaStream_t stream, pthread_barrier_t *barrier)
+{
+	start_together(barrier);
 	for (int i = 0; i < TICKS; i++) {
 		tick(clock, stream);
 		CHECK(cudaStreamSynchronize(stream));
@@ -54,12 +69,16 @@ static void run_ticks(float *clock, cudaStream_t stream)
 int main()
 {
 	load_kernels();
-	cudaStream_t training = new_stream(), ticking = new_stream();
+	cudaStream_t training[2] = { new_stream(), new_stream() }, ticking = new_stream();
 	float *clock = device_floats(SIZE, 0);
 
+	pthread_barrier_t barrier;
+
+	pthread_barrier_init(&barrier, NULL, 2);
 	CHECK(cudaDeviceSynchronize());
 
-	std::thread batches(run_batches, training), ticks(run_ticks, clock, ticking);
+	std::thread batches(run_batches, training, &barrier);
+	std::thread ticks(run_ticks, clock, ticking, &barrier);
 
 	batches.join();
 	ticks.join();

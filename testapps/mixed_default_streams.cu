@@ -26,16 +26,18 @@ static NOINLINE void advance_bodies(float *bodies)
 	CHECK(cudaGetLastError());
 }
 
-static void run_fluid(float *fluid)
+static void run_fluid(float *fluid, pthread_barrier_t *barrier)
 {
+	start_together(barrier);
 	for (int i = 0; i < STEPS; i++) {
 		advance_fluid(fluid);
 		CHECK(cudaStreamSynchronize(cudaStreamPerThread));
 	}
 }
 
-static void run_bodies(float *bodies)
+static void run_bodies(float *bodies, pthread_barrier_t *barrier)
 {
+	start_together(barrier);
 	for (int i = 0; i < STEPS; i++) {
 		advance_bodies(bodies);
 #ifdef FIXED
@@ -51,9 +53,12 @@ int main()
 	load_kernels();
 	float *fluid = device_floats(SIZE, 0), *bodies = device_floats(SIZE, 0);
 
+	pthread_barrier_t barrier;
+
+	pthread_barrier_init(&barrier, NULL, 2);
 	CHECK(cudaDeviceSynchronize());
 
-	std::thread fluids(run_fluid, fluid), rigid(run_bodies, bodies);
+	std::thread fluids(run_fluid, fluid, &barrier), rigid(run_bodies, bodies, &barrier);
 
 	fluids.join();
 	rigid.join();
