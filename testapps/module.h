@@ -24,6 +24,7 @@ struct driver {
 	CUresult (*load)(CUmodule *module, const void *image);
 	CUresult (*unload)(CUmodule module);
 	CUresult (*get)(CUfunction *function, CUmodule module, const char *name);
+	CUresult (*load_function)(CUfunction function);
 	CUresult (*launch)(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 		unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
 		CUstream stream, void **parameters, void **extra);
@@ -33,7 +34,7 @@ static inline void find_driver_call(const char *name, void *call)
 {
 	cudaDriverEntryPointQueryResult found;
 
-	CHECK(cudaGetDriverEntryPointByVersion(name, (void **)call, 12000, cudaEnableDefault,
+	CHECK(cudaGetDriverEntryPointByVersion(name, (void **)call, 12040, cudaEnableDefault,
 		&found));
 }
 
@@ -44,6 +45,7 @@ static inline struct driver find_driver()
 	find_driver_call("cuModuleLoadData", &driver.load);
 	find_driver_call("cuModuleUnload", &driver.unload);
 	find_driver_call("cuModuleGetFunction", &driver.get);
+	find_driver_call("cuFuncLoad", &driver.load_function);
 	find_driver_call("cuLaunchKernel", &driver.launch);
 	return driver;
 }

@@ -10,9 +10,12 @@ static const unsigned SIZE = 256;
 
 static NOINLINE CUmodule load(const struct driver *driver)
 {
+	CUfunction function;
 	CUmodule module;
 
 	CHECK_DRIVER(driver->load(&module, ADD_ONE));
+	CHECK_DRIVER(driver->get(&function, module, ADD_ONE_NAME));
+	CHECK_DRIVER(driver->load_function(function));
 	return module;
 }
 
