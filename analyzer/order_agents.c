@@ -149,6 +149,8 @@ struct order_stream *order_need_stream(struct order *order, const struct walk_ca
 	} else {
 		stream->last.own.key = order_new_key(order, 1);
 	}
+	/* The list is in order of change. */
+	stream->changed = order->last_seq;
 	put_first(stream, context);
 	return stream->last.own.key ? stream : NULL;
 }

@@ -25,6 +25,7 @@ struct order_process {
 	size_t news_count;
 	struct order_state told;      /* all that has come */
 	uint32_t told_count;
+	int met;                      /* it has had two threads at once */
 	int stretch;                  /* of its last call */
 };
 

@@ -167,8 +167,8 @@ static int below(const struct order_entry *entry, const struct order_entry *by)
 	return by != NULL;
 }
 
-/* Drops what a key that stands for many covers; such keys come first. */
-static size_t prune(struct order_entry *list, size_t count, uint32_t implied)
+/* Drops what a key that stands for many covers, or will at that strength; such keys come first. */
+static size_t prune(struct order_entry *list, size_t count, uint32_t implied, int cap)
 {
 	const struct order_entry *all = NULL, *streams = NULL, *legacy = NULL;
 	uint32_t set = 0;
@@ -182,7 +182,8 @@ static size_t prune(struct order_entry *list, size_t count, uint32_t implied)
 			streams = find(list, kept, set);
 			legacy = find(list, kept, set + 1);
 		}
-		if (is_implied(implied, entry) || below(entry, all) ||
+		if ((is_implied(implied, entry) &&
+			    (cap == ORDER_LEVELS || !entry->seq[cap])) || below(entry, all) ||
 			(set && entry->key != set && below(entry, streams)) ||
 			(entry->set & ORDER_BLOCKING && below(entry, legacy)))
 			continue;
@@ -222,7 +223,7 @@ static int join_list(struct order_joiner *joiner, struct order_clock **clock,
 	if (make_room(joiner, had + list_count))
 		return -1;
 	count = merge(joiner->scratch, had ? (*clock)->entry : NULL, had, list, list_count, cap);
-	count = prune(joiner->scratch, count, joiner->implied);
+	count = prune(joiner->scratch, count, joiner->implied, cap);
 	return replace(clock, joiner->scratch, count);
 }
 

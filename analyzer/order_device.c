@@ -396,6 +396,7 @@ int order_step_record(struct order *order, const struct walk_call *call)
 		if (order_submit(order, stream, call, contested))
 			return -1;
 	}
+	stream->last_is_kernel = 0;
 	event->recorded = 1;
 	event->stream = stream->id;
 	order_keep(&event->state, contested ? stream->before : stream->last);
@@ -436,6 +437,7 @@ int order_step_wait(struct order *order, const struct walk_call *call)
 
 	if (!stream)
 		return call->stream ? -1 : 0;
+	stream->last_is_kernel = 0;
 	if (event && event->recorded && call->contested & CONTESTED_EVENT)
 		rc = add_uncertain(order, stream, event);
 	else if (event && event->state.call && event->stream != stream->id)

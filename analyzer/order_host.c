@@ -76,6 +76,7 @@ static int tell_until(struct order *order, struct order_process *process, int64_
 /* A second thread comes up: from now on it matters what the others knew. */
 static int meet(struct order_process *process)
 {
+	process->met = 1;
 	for (size_t i = 0; i + 1 < process->thread_count; i++) {
 		const struct order_thread *thread = process->thread[i];
 		if (thread->last.own.seq &&
@@ -94,7 +95,7 @@ static struct order_thread *thread_of(struct order *order, int64_t id, int64_t p
 		return thread;
 	thread = order_need_thread(order, id, process_id);
 	process = thread ? order_need_process(order, process_id) : NULL;
-	if (!process || (process->thread_count == 2 && meet(process)))
+	if (!process || (process->thread_count == 2 && !process->met && meet(process)))
 		return NULL;
 	return thread;
 }
@@ -121,6 +122,9 @@ static int finish_join(struct order *order, struct order_thread *thread)
 	thread->joining = 0;
 	if (!other)
 		return 0;
+	/* Its own last call may have been a join. */
+	if (other->joining && finish_join(order, other))
+		return -1;
 	if (other->last.own.seq) {
 		order_begin(order, &thread->last);
 		rc = order_need(order, &call, &thread->last, ORDER_HOST) ||
@@ -160,7 +164,7 @@ static int let_others_know(struct order *order, const struct walk_call *call,
 	const struct order_process *process = idmap_get(&order->processes, call->process);
 
 	thread->last_exit = call->exit;
-	if (!process || process->thread_count < 2 || call->exit == WALK_NEVER)
+	if (!process || !process->met || call->exit == WALK_NEVER)
 		return 0;
 	return order_tell(order, call, call->exit, &thread->last);
 }

@@ -240,22 +240,20 @@ static void make_call(struct program *p, struct walk_call *call)
 }
 
 /* Threads take turns; a thread whose last call lasts waits for it. */
-static struct walk_call *next_call(struct program *p, int t, int64_t *busy)
+static struct walk_call *next_call(struct program *p, int t, int64_t now)
 {
 	struct walk_call *call = &p->call[p->count++];
 
 	*call = (struct walk_call){ .id = p->count, .process = 1, .thread = t + 1,
-		.enter = 10 * p->count, .exit = 10 * p->count + 4, .kind = KIND_OTHER,
+		.enter = now, .exit = now + 4, .kind = KIND_OTHER,
 		.direction = COPY_DEFAULT, .op_start = WALK_NEVER, .op_end = WALK_NEVER,
 		.owner_device = -1 };
-	if (busy[t] > call->enter)
-		call->enter = busy[t] + 1;
 	return call;
 }
 
 static void make_program(struct program *p)
 {
-	int64_t busy[THREADS] = { 0 };
+	int64_t busy[THREADS] = { 0 }, now = 0;
 	int length = 6 + (int)pick(CALLS - 14), streams = 1 + (int)pick(5);
 
 	*p = (struct program){ .thread_made = { 1, 1 } };
@@ -271,9 +269,10 @@ static void make_program(struct program *p)
 		struct walk_call *call;
 
 		/* A call that is still running is its thread's only one. */
-		if (busy[t] > 10 * (p->count + 1))
+		now += 10;
+		if (busy[t] > now)
 			continue;
-		call = next_call(p, t, busy);
+		call = next_call(p, t, now);
 		if (p->count > 2)
 			make_call(p, call);
 		else
@@ -288,11 +287,9 @@ static void make_program(struct program *p)
 
 		if (!p->thread_made[t] || p->thread_ended[t] || p->streams >= STREAMS)
 			continue;
-		call = next_call(p, t, busy);
+		call = next_call(p, t, now += 1000);
 		call->kind = KIND_LAUNCH;
 		name_stream(p, call, add_stream(p, STREAM_KIND_NON_BLOCKING, 0));
-		call->enter += 2000;
-		call->exit += 2000;
 	}
 }
 
@@ -404,14 +401,8 @@ static int overlapped(const struct program *p, int i)
 	if (c->kind != KIND_LAUNCH || !(c->attributes & LAUNCH_PROGRAMMATIC))
 		return -1;
 	for (int j = i - 1; j >= 0; j--)
-		if (in_stream(p, j) && p->call[j].stream == c->stream) {
-			/* A wait for what is long complete is none. */
-			if (is_wait(&p->call[j]) && (record_of(p, j, p->call[j].event) == -1 ||
-				(record_of(p, j, p->call[j].event) >= 0 &&
-				p->call[record_of(p, j, p->call[j].event)].stream == c->stream)))
-				continue;
+		if (in_stream(p, j) && p->call[j].stream == c->stream)
 			return p->call[j].kind == KIND_LAUNCH ? j : -1;
-		}
 	return -1;
 }
 
@@ -592,7 +583,9 @@ static void draw_threads(struct reference *r, int i)
 			draw_knowledge(r, H(j), i, ORDER_ASSUMED);
 		if (e->kind == KIND_THREAD_CREATE && e->other_thread == c->thread)
 			draw_knowledge(r, H(j), i, ORDER_GUARANTEED);
-		if (c->kind == KIND_THREAD_JOIN && e->thread == c->other_thread && !e->result)
+		if (c->kind == KIND_THREAD_JOIN && !e->result &&
+			(e->thread == c->other_thread || (e->kind == KIND_THREAD_CREATE &&
+				e->other_thread == c->other_thread)))
 			draw(r, H(j), H(i), ORDER_GUARANTEED);
 		if (e->kind == KIND_HOST_FUNC && !e->result &&
 			(e->op ? e->op_end : e->enter) <= c->enter)
@@ -665,18 +658,19 @@ static int take_edge(void *arg, int64_t call, int64_t needs, enum order_reason r
 }
 
 /*
- * The best way from b to a by direct edges: a call is reached complete, or up to its start only,
- * which says nothing of its own operation nor of what only comes "afterwards".
+ * The best way from b to each call by direct edges: one is reached complete ([1]), or up to its
+ * start only ([0]), which says nothing of its own operation nor of what only comes "afterwards".
+ * Edges come by later call, but for those of pthread_join: it takes effect when it has returned.
  */
-static enum order_strength by_edges(const struct edges *edges, int64_t a, int64_t b)
+static void find_ways(const struct edges *edges, int64_t b, enum order_strength best[][2])
 {
-	enum order_strength best[CALLS + 1][2] = { { 0 } };
 	int changed = 1;
 
+	memset(best, 0, (CALLS + 1) * sizeof(*best));
 	best[b][0] = ORDER_GUARANTEED;
 	while (changed) {
 		changed = 0;
-		for (size_t i = 0; i < edges->count; i++) {
+		for (size_t i = edges->count; i-- > 0;) {
 			enum order_reason reason = edges->list[i].reason;
 			int64_t call = edges->list[i].call, needs = edges->list[i].needs;
 			enum order_strength from = best[call][1], own = order_reason_strength[reason];
@@ -691,7 +685,6 @@ static enum order_strength by_edges(const struct edges *edges, int64_t a, int64_
 			}
 		}
 	}
-	return best[a][1];
 }
 
 static void show(const struct program *p, int i)
@@ -731,8 +724,11 @@ static int differ(struct run *run, int a, int b, enum order_strength is,
 
 static int compare(struct run *run, const struct order *order, int b)
 {
+	enum order_strength best[CALLS + 1][2];
+
+	find_ways(&run->edges, b + 1, best);
 	for (int a = 0; a < b; a++) {
-		enum order_strength is, should, way;
+		enum order_strength is, should, way = best[a + 1][1];
 
 		if (!run->epoch[a].seq)
 			continue;
@@ -741,7 +737,6 @@ static int compare(struct run *run, const struct order *order, int b)
 		run->pairs[should]++;
 		if (is != should)
 			return differ(run, a, b, is, should, "engine");
-		way = by_edges(&run->edges, a + 1, b + 1);
 		if (way > should)
 			return differ(run, a, b, way, should, "edges");
 		run->ways += should == ORDER_GUARANTEED && way == should;
