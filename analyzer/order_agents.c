@@ -116,6 +116,8 @@ void order_note_change(struct order_stream *stream, uint32_t seq)
 
 	if (seq > stream->changed)
 		stream->changed = seq;
+	if (seq > context->changed)
+		context->changed = seq;
 	if (context->newest == stream && (context->newest_blocking == stream ||
 						 !stream_is_blocking(stream->kind)))
 		return;

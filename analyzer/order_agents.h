@@ -79,6 +79,7 @@ struct order_orphan {
 struct order_context {
 	int64_t id, process;
 	int device;                   /* -1: unknown */
+	uint32_t changed;             /* sequence number of its streams' last change */
 	uint32_t key;                 /* of all its streams; key + 1 is the legacy stream's */
 	struct order_stream *legacy;  /* NULL before its first use */
 	struct order_stream *newest, *newest_blocking;

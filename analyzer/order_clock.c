@@ -99,6 +99,14 @@ static int is_implied(uint32_t implied, const struct order_entry *entry)
 	       entry->key == set_key(implied) + 1;
 }
 
+static int below(const struct order_entry *entry, const struct order_entry *by, int cap)
+{
+	for (int i = 0; by && i < cap; i++)
+		if (entry->seq[i] > by->seq[i])
+			return 0;
+	return by != NULL;
+}
+
 static int adds_nothing(const struct order_clock *clock, const struct order_epoch *own,
 	const struct order_entry *entry, int cap)
 {
@@ -113,6 +121,27 @@ static int adds_nothing(const struct order_clock *clock, const struct order_epoc
 			return 0;
 	}
 	return 1;
+}
+
+/* Index of the first entry of other that adds something. */
+static size_t first_news(const struct order_joiner *joiner, const struct order_clock *clock,
+	const struct order_epoch *own, const struct order_clock *other, int cap)
+{
+	const struct order_entry *at = clock ? clock->entry : NULL;
+	const struct order_entry *end = clock ? at + clock->count : NULL;
+	size_t i;
+
+	for (i = 0; i < other->count; i++) {
+		const struct order_entry *entry = &other->entry[i];
+
+		while (at < end && at->key < entry->key)
+			at++;
+		if (at < end && at->key == entry->key && below(entry, at, cap))
+			continue;
+		if (!is_implied(joiner->implied, entry) && !adds_nothing(clock, own, entry, cap))
+			break;
+	}
+	return i;
 }
 
 static int make_room(struct order_joiner *joiner, size_t count)
@@ -133,38 +162,38 @@ static int make_room(struct order_joiner *joiner, size_t count)
 
 static void raise(struct order_entry *entry, const struct order_entry *by, int cap)
 {
-	for (int i = 0; i < cap; i++)
-		if (by->seq[i] > entry->seq[i])
-			entry->seq[i] = by->seq[i];
+	uint32_t seq[ORDER_LEVELS] = { 0 };
+
+	/* The usual case without a branch. */
+	memcpy(seq, by->seq, sizeof(seq));
+	for (int i = cap; i < ORDER_LEVELS; i++)
+		seq[i] = 0;
+	for (int i = 0; i < ORDER_LEVELS; i++)
+		entry->seq[i] = seq[i] > entry->seq[i] ? seq[i] : entry->seq[i];
 }
 
 /* Both lists in order of key, the second one capped, into scratch: how many. */
 static size_t merge(struct order_entry *out, const struct order_entry *a, size_t a_count,
 	const struct order_entry *b, size_t b_count, int cap)
 {
-	size_t count = 0, i = 0, k = 0;
+	const struct order_entry *a_end = a + a_count, *b_end = b + b_count;
+	struct order_entry *at = out;
 
-	while (i < a_count || k < b_count) {
-		int take_a = k == b_count || (i < a_count && a[i].key <= b[k].key);
-		int take_b = i == a_count || (k < b_count && b[k].key <= a[i].key);
-
-		if (take_a)
-			out[count] = a[i++];
-		else
-			out[count] = (struct order_entry){ .key = b[k].key, .set = b[k].set };
-		if (take_b)
-			raise(&out[count], &b[k++], cap);
-		count++;
+	while (a < a_end && b < b_end) {
+		if (a->key < b->key) {
+			*at++ = *a++;
+			continue;
+		}
+		*at = a->key == b->key ? *a++ : (struct order_entry){ b->key, b->set, { 0 } };
+		raise(at++, b++, cap);
 	}
-	return count;
-}
-
-static int below(const struct order_entry *entry, const struct order_entry *by)
-{
-	for (int i = 0; by && i < ORDER_LEVELS; i++)
-		if (entry->seq[i] > by->seq[i])
-			return 0;
-	return by != NULL;
+	for (; a < a_end; a++)
+		*at++ = *a;
+	for (; b < b_end; b++) {
+		*at = (struct order_entry){ b->key, b->set, { 0 } };
+		raise(at++, b, cap);
+	}
+	return (size_t)(at - out);
 }
 
 /* Drops what a key that stands for many covers, or will at that strength; such keys come first. */
@@ -183,16 +212,17 @@ static size_t prune(struct order_entry *list, size_t count, uint32_t implied, in
 			legacy = find(list, kept, set + 1);
 		}
 		if ((is_implied(implied, entry) &&
-			    (cap == ORDER_LEVELS || !entry->seq[cap])) || below(entry, all) ||
-			(set && entry->key != set && below(entry, streams)) ||
-			(entry->set & ORDER_BLOCKING && below(entry, legacy)))
+			    (cap == ORDER_LEVELS || !entry->seq[cap])) || below(entry, all, ORDER_LEVELS) ||
+			(set && entry->key != set && below(entry, streams, ORDER_LEVELS)) ||
+			(entry->set & ORDER_BLOCKING && below(entry, legacy, ORDER_LEVELS)))
 			continue;
-		list[kept] = *entry;
-		if (entry->key == ORDER_ALL_KEY)
+		if (kept != i)
+			list[kept] = *entry;
+		if (list[kept].key == ORDER_ALL_KEY)
 			all = &list[kept];
-		else if (entry->key == set)
+		else if (list[kept].key == set)
 			streams = &list[kept];
-		else if (entry->key == set + 1 && set)
+		else if (list[kept].key == set + 1 && set)
 			legacy = &list[kept];
 		kept++;
 	}
@@ -201,8 +231,14 @@ static size_t prune(struct order_entry *list, size_t count, uint32_t implied, in
 
 static int replace(struct order_clock **clock, const struct order_entry *list, size_t count)
 {
-	struct order_clock *made = malloc(sizeof(*made) + count * sizeof(*list));
+	struct order_clock *made;
 
+	if (*clock && (*clock)->refs == 1 && count <= (*clock)->count) {
+		memcpy((*clock)->entry, list, count * sizeof(*list));
+		(*clock)->count = (uint32_t)count;
+		return 0;
+	}
+	made = malloc(sizeof(*made) + count * sizeof(*list));
 	if (!made) {
 		fputs("cufence: out of memory\n", stderr);
 		return -1;
@@ -222,7 +258,7 @@ static int join_list(struct order_joiner *joiner, struct order_clock **clock,
 
 	if (make_room(joiner, had + list_count))
 		return -1;
-	count = merge(joiner->scratch, had ? (*clock)->entry : NULL, had, list, list_count, cap);
+	count = merge(joiner->scratch, had ? (*clock)->entry : list, had, list, list_count, cap);
 	count = prune(joiner->scratch, count, joiner->implied, cap);
 	return replace(clock, joiner->scratch, count);
 }
@@ -230,13 +266,11 @@ static int join_list(struct order_joiner *joiner, struct order_clock **clock,
 int order_clock_join(struct order_joiner *joiner, struct order_clock **clock,
 	const struct order_epoch *own, const struct order_clock *other, enum order_strength cap)
 {
-	size_t i = 0;
+	size_t i;
 
 	if (!other || other == *clock)
 		return 0;
-	while (i < other->count && (is_implied(joiner->implied, &other->entry[i]) ||
-					   adds_nothing(*clock, own, &other->entry[i], (int)cap)))
-		i++;
+	i = first_news(joiner, *clock, own, other, (int)cap);
 	if (i == other->count)
 		return 0;
 	return join_list(joiner, clock, other->entry + i, other->count - i, (int)cap);

@@ -310,6 +310,9 @@ static int join_context(struct order *order, const struct walk_call *call,
 	order->joiner.implied = context->key | (blocking_only ? ORDER_BLOCKING : 0);
 	rc = join_all(order, call, context, blocking_only, reason, seen);
 	order->joiner.implied = 0;
+	/* What streams did that are gone is known with the key alone. */
+	if (!rc && context->changed > seen)
+		order->node |= 2;
 	if (rc || !order->node)
 		return rc;
 	return order_clock_add(&order->joiner, &order->now, &order->now_own, &all, cap);
