@@ -62,7 +62,7 @@ SEES_image :=
 SEES_sim := trace image
 SEES_analyzer := trace image
 SEES_tests := trace image preload cupti analyzer
-SEES_bench := trace cupti
+SEES_bench := trace cupti analyzer
 includes = $(addprefix -I,$1 $(SEES_$1))
 CUDA_CPP := $(if $(CUDA_INC),-isystem $(dir $(CUDA_INC)))
 CPP_preload := -D__CUDA_API_VERSION_INTERNAL $(CUDA_CPP)
@@ -317,6 +317,27 @@ $O/bench/stub/%:
 $O/bench/micro_calls: $O/obj/bench/micro_calls.o $O/bench/stub/libcudart.so.13 $O/bench/stub/libcuda.so.1
 	$(call say,LD,$@)
 	$Q$(CC) $(SANFLAGS) $< -o $@ -L$O/bench/stub -l:libcudart.so.13 -ldl
+# Loading, on synthetic traces.
+.PHONY: bench-load
+bench-load: $O/bench/make_trace $O/bench/load_traces
+	$Qbench/load $O
+$O/bench/make_trace: $O/obj/bench/make_trace.o $(TRACE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(SANFLAGS) $^ -o $@
+$O/bench/load_traces: $O/obj/bench/load_traces.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(SANFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
+# Putting calls in order, without a database.
+.PHONY: bench-order
+bench-load: bench-order
+bench-order: $O/bench/order
+	$Q$O/bench/order
+$O/bench/order: $O/obj/bench/order.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(SANFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
 $O/bench/%.so: $O/obj/bench/%.o
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -356,7 +377,7 @@ help:
 	@echo 'make deps GOAL  install missing Debian packages, then make GOAL'
 	@echo 'make demo       trace a real test app and print the report'
 	@echo 'make check      all tests; N passed, N failed'
-	@echo 'make bench      build the benchmarks'
+	@echo 'make bench      build the benchmarks; make bench-load: what loading a trace takes'
 	@echo 'make fuzz       fuzz what reads traces and images, FUZZ_SECONDS each (60)'
 	@echo 'make lint fmt install uninstall clean'
 	@echo 'variables       O= V=1 DEBUG=1 SAN=address,undefined COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX='

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills a table that has millions of rows: five times as fast as INSERT, because it writes the
- * table's pages itself, in the form that SQLite promises to keep until 2050 ("Database File
- * Format", sqlite.org/fileformat2.html, sections 1.6 and 2.1).  Rows come in order of their ids, so
- * that a page is written when it is full and never looked at again.
+ * Fills tables that have millions of rows, and indexes of which keys come in order: five times as
+ * fast as INSERT, because pages are written in the form that SQLite promises to keep
+ * (sqlite.org/fileformat2.html; rows are its section 2.1, pages are in bulk_tree.h).
  *
  *	struct bulk *calls = bulk_open(db, "call");
  *	bulk_add(calls, "kiI", id, thread, parent);
@@ -11,8 +10,7 @@
  *	bulk_finish(calls);
  *	bulk_free(calls);
  *
- * Rows are kept in a file without a name beside the database until bulk_finish() appends them to
- * it.  Constraints are not checked, indexes not kept: they are to be made afterwards.  A database
+ * Constraints are not checked, other indexes not kept: they are to be made afterwards.  A database
  * in memory has no pages to write: its rows are inserted.  One thread, one writer of the database.
  */
 #ifndef CUFENCE_BULK_H
@@ -22,8 +20,9 @@
 
 struct bulk;
 
-/* For a table that is empty and has no index yet; NULL after a message. */
+/* For a table that is empty, or an index of one column of such a table; NULL after a message. */
 struct bulk *bulk_open(struct db *db, const char *table);
+struct bulk *bulk_open_index(struct db *db, const char *index);
 
 /*
  * A row: all its columns as in db_bind(), without "d" and "b"; "k" is the INTEGER PRIMARY KEY, the
@@ -31,6 +30,12 @@ struct bulk *bulk_open(struct db *db, const char *table);
  * a message.
  */
 int bulk_add(struct bulk *bulk, const char *types, ...);
+
+/* The id of the last row. */
+int64_t bulk_last(const struct bulk *bulk);
+
+/* A row's value and id in an index: values, and of one value ids, must grow. */
+int bulk_add_key(struct bulk *index, int64_t value, int64_t id);
 
 /* Outside of a transaction: the rows are in the table.  0, or -1 after a message. */
 int bulk_finish(struct bulk *bulk);

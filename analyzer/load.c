@@ -34,18 +34,21 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
 };
 
+/* Those whose keys come in order, filled as rows are. */
+static const char early_indexes[] =
+	"CREATE INDEX call_thread ON call (thread);"
+	"CREATE INDEX operation_call ON operation (call) WHERE call IS NOT NULL;"
+	"CREATE INDEX operand_call ON operand (call);";
+
+/*
+ * The indexes that analysis and reports use: each costs as much as the rows it is for.  Statistics
+ * come from a sample.
+ */
 static const char indexes[] =
-	"CREATE INDEX call_thread ON call (thread, id);"
-	"CREATE INDEX call_parent ON call (parent);"
-	"CREATE INDEX call_stream ON call (stream, id);"
-	"CREATE INDEX call_correlation ON call (process, correlation);"
-	"CREATE INDEX call_site ON call (site);"
-	"CREATE INDEX operation_call ON operation (call);"
-	"CREATE INDEX operand_call ON operand (call);"
-	"CREATE INDEX operation_stream ON operation (stream, start);"
+	"PRAGMA cache_size = -32768;"
 	"CREATE INDEX operation_end ON operation (end);"
 	"CREATE INDEX overhead_call ON overhead (call);"
-	"ANALYZE;";
+	"PRAGMA analysis_limit = 400; ANALYZE; PRAGMA cache_size = -16384;";
 
 static const char *clock_name(uint32_t clock)
 {
@@ -145,6 +148,8 @@ static void release_process(struct loaded_process *p)
 	free(p->calibration);
 	free(p->window);
 	free(p->context);
+	for (size_t i = 0; i < p->thread_count; i++)
+		free(p->thread[i].call);
 	free(p->thread);
 	free(p->stream);
 	free(p->open_range);
@@ -272,7 +277,11 @@ static int prepare(struct loader *loader)
 	loader->calls = bulk_open(loader->db, "call");
 	loader->operations = bulk_open(loader->db, "operation");
 	loader->operands = bulk_open(loader->db, "operand");
-	return loader->calls && loader->operations && loader->operands ? 0 : -1;
+	loader->call_thread = bulk_open_index(loader->db, "call_thread");
+	loader->operation_call = bulk_open_index(loader->db, "operation_call");
+	loader->operand_call = bulk_open_index(loader->db, "operand_call");
+	return loader->calls && loader->operations && loader->operands &&
+	       loader->call_thread && loader->operation_call && loader->operand_call ? 0 : -1;
 }
 
 static void release(struct loader *loader)
@@ -282,6 +291,9 @@ static void release(struct loader *loader)
 	bulk_free(loader->calls);
 	bulk_free(loader->operations);
 	bulk_free(loader->operands);
+	bulk_free(loader->call_thread);
+	bulk_free(loader->operation_call);
+	bulk_free(loader->operand_call);
 	progress_end(&loader->progress);
 }
 
@@ -290,6 +302,8 @@ static int finish(struct loader *loader)
 	progress_show(&loader->progress, "making indexes");
 	return db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
 	       bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
+	       bulk_finish(loader->call_thread) || bulk_finish(loader->operation_call) ||
+	       bulk_finish(loader->operand_call) ||
 	       db_exec(loader->db, indexes) ? -1 : 0;
 }
 
@@ -298,7 +312,8 @@ int load_traces(struct db *db, char *const *path, size_t count, const char *comm
 	struct loader loader = { .db = db };
 	int rc = -1;
 
-	if (find_origin(&loader, path, count) || db_exec(db, "BEGIN"))
+	if (find_origin(&loader, path, count) || db_exec(db, early_indexes) ||
+		db_exec(db, "BEGIN"))
 		return -1;
 	if (prepare(&loader) || insert_run(&loader, command))
 		goto out;

@@ -21,8 +21,10 @@ static int add(const struct operands *operands, const char *role, int64_t offset
 
 	if (!life)
 		return 0;
-	return bulk_add(loader->operands, "isIii", operands->call, role, offset,
-		(int64_t)address, loader->allocation + loader->p.allocations.life[life - 1].row);
+	if (bulk_add(loader->operands, "isIii", operands->call, role, offset, (int64_t)address,
+		    loader->allocation + loader->p.allocations.life[life - 1].row))
+		return -1;
+	return bulk_add_key(loader->operand_call, operands->call, bulk_last(loader->operands));
 }
 
 static int add_words(const struct operands *operands, const struct call_record *record,

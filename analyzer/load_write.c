@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 static const char *const memory_names[] = {
 	[MEMORY_UNKNOWN] = NULL, [MEMORY_PAGEABLE] = "pageable", [MEMORY_PINNED] = "pinned",
 	[MEMORY_DEVICE] = "device", [MEMORY_ARRAY] = "device", [MEMORY_MANAGED] = "managed",
@@ -65,6 +67,18 @@ static int write_polling(struct loader *loader, int64_t call, const struct call_
 		host_time(&loader->p, polls.last));
 }
 
+static int note_thread_call(struct loader *loader, const struct loaded_call *call)
+{
+	struct loaded_thread *thread = &loader->p.thread[call->thread - loader->thread - 1];
+	uint32_t *more = array_room(thread->call, thread->call_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	thread->call = more;
+	more[thread->call_count++] = call->number;
+	return 0;
+}
+
 int loader_write_call(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
@@ -86,7 +100,9 @@ int loader_write_call(struct loader *loader, const struct loaded_call *call)
 		field(fields, FIELD_flags), field(fields, FIELD_grid), field(fields, FIELD_block),
 		memory_name(call->dst_memory), memory_name(call->src_memory));
 
-	return rc || !call->returned ? rc : write_polling(loader, row, record);
+	if (rc || note_thread_call(loader, call))
+		return -1;
+	return call->returned ? write_polling(loader, row, record) : 0;
 }
 
 static int64_t device_time(struct loaded_process *p, const struct device_record *device,
@@ -166,6 +182,9 @@ static int write_operation(struct loader *loader, const struct device_record *de
 	else if (call)
 		context = call->context;
 	loader->operation++;
+	if (call && bulk_add_key(loader->operation_call, loader->call + call->number,
+			    loader->operation))
+		return -1;
 	return bulk_add(loader->operations, "kiIsIIiIIiIIIssI", loader->operation,
 		loader->process, call ? loader->call + call->number : DB_NULL,
 		operation_kind(device),
@@ -225,6 +244,19 @@ int loader_write_allocation(void *arg, const struct life *life)
 		row_of(loader->call, life->created), row_of(loader->call, life->destroyed));
 }
 
+/* The index of calls by thread. */
+static int write_thread_calls(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+
+	for (size_t i = 0; i < p->thread_count; i++)
+		for (size_t j = 0; j < p->thread[i].call_count; j++)
+			if (bulk_add_key(loader->call_thread, loader->thread + (int64_t)i + 1,
+				    loader->call + p->thread[i].call[j]))
+				return -1;
+	return 0;
+}
+
 static int write_threads(struct loader *loader)
 {
 	struct loaded_process *p = &loader->p;
@@ -247,7 +279,7 @@ int loader_write_rest(struct loader *loader)
 
 	if (loader_write_host(loader) || loader_write_unmatched(loader) || write_streams(loader) ||
 		lives_retire_all(&p->events) || lives_retire_all(&p->allocations) ||
-		write_threads(loader))
+		write_threads(loader) || write_thread_calls(loader))
 		return -1;
 	loader->call += p->call_count;
 	loader->stream += p->streams.begun;

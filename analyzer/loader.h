@@ -7,8 +7,8 @@
  *	calls    in order of entry, one after the other: their parent is found (calls), what their
  *	         handles mean (resolve), their operations (device); what that gives is written
  *
- * Memory is what the program has at a time (streams, events, memory) and four bytes an operation,
- * whatever the trace's size.
+ * Memory is what the program has at a time (streams, events, memory) and four bytes a call
+ * and an operation, whatever the trace's size.
  */
 #ifndef CUFENCE_LOADER_H
 #define CUFENCE_LOADER_H
@@ -107,6 +107,8 @@ struct loaded_thread {
 	uint32_t tid;
 	const struct thread_record *name; /* NULL: not known */
 	uint32_t made_by, joined_by; /* numbers of calls */
+	uint32_t *call;              /* numbers of those it made */
+	size_t call_count;
 };
 
 enum loader_insert {
@@ -163,7 +165,9 @@ struct loaded_process {
 struct loader {
 	struct db *db;
 	sqlite3_stmt *insert[INSERT_COUNT];
-	struct bulk *calls, *operations, *operands; /* tables too large for INSERT */
+	/* Tables and indexes too large for INSERT. */
+	struct bulk *calls, *operations, *operands;
+	struct bulk *call_thread, *operation_call, *operand_call;
 	struct progress progress;    /* bytes of all traces, each of which is read twice */
 	int64_t origin;              /* CLOCK_REALTIME ns of time 0 */
 	/* Rows written so far, so that ids are known before rows are. */

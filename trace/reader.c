@@ -47,6 +47,15 @@ static const struct chunk_header *chunk_at(const struct trace_reader *reader, si
 	return (const struct chunk_header *)(reader->base + offset);
 }
 
+void trace_forget(const struct trace_reader *reader)
+{
+	if (reader->mapped)
+		madvise((void *)reader->base, reader->size, MADV_DONTNEED);
+}
+
+/* Instead of a number of rounds: this chunk is no window and need not be looked at for one. */
+#define IS_COPY UINT64_MAX
+
 /* Which windows have been copied up to which round: what a copy holds is not read again. */
 static int find_copies(struct trace_reader *reader)
 {
@@ -60,11 +69,15 @@ static int find_copies(struct trace_reader *reader)
 	for (size_t i = 0; i < reader->chunk_count; i++) {
 		const struct chunk_header *chunk = chunk_at(reader, first + i * size);
 
+		/* The kernel maps what is around each of them, too. */
+		if (i % 256 == 0)
+			trace_forget(reader);
 		if (chunk->magic != TRACE_CHUNK_MAGIC || !chunk->home ||
 			chunk->home > reader->chunk_count)
 			continue;
 		if (chunk->round >= reader->copied[chunk->home - 1])
 			reader->copied[chunk->home - 1] = chunk->round + 1;
+		reader->copied[i] = IS_COPY;
 	}
 	return 0;
 }
@@ -103,12 +116,6 @@ int trace_open(struct trace_reader *reader, const char *path)
 	return open_bytes(reader);
 }
 
-void trace_forget(const struct trace_reader *reader)
-{
-	if (reader->mapped)
-		madvise((void *)reader->base, reader->size, MADV_DONTNEED);
-}
-
 void trace_close(struct trace_reader *reader)
 {
 	if (reader->mapped)
@@ -131,10 +138,15 @@ void trace_rewind(struct trace_reader *reader)
 	memset(reader->call_fields, 0, CALL_NUMBERS);
 }
 
+static size_t chunk_number(const struct trace_reader *reader)
+{
+	return (reader->chunk - reader->header->header_size) / reader->header->chunk_size;
+}
+
 /* Is this chunk's turn now?  The first, with the call table, comes before all others. */
 static int is_due(const struct trace_reader *reader, const struct chunk_header *chunk)
 {
-	size_t number = (reader->chunk - reader->header->header_size) / reader->header->chunk_size;
+	size_t number = chunk_number(reader);
 
 	if (number == 0)
 		return !reader->in_windows;
@@ -162,6 +174,8 @@ static int next_chunk(struct trace_reader *reader)
 			reader->chunk = 0;
 			continue;
 		}
+		if (reader->in_windows && reader->copied[chunk_number(reader)] == IS_COPY)
+			continue;
 		chunk = chunk_at(reader, reader->chunk);
 		committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
 		if ((chunk->magic == 0 && committed == 0) || !is_due(reader, chunk))

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A b-tree of SQLite's file format ("Database File Format", sqlite.org/fileformat2.html, section
+ * 1.6), made from cells that come in order: a page is written when it is full and never looked at
+ * again.  Leaves are kept in a file without a name beside the database until they are appended
+ * to it.  Owns its file and memory; one thread.
+ */
+#ifndef CUFENCE_BULK_TREE_H
+#define CUFENCE_BULK_TREE_H
+
+#include <stddef.h>
+
+#include "db.h"
+
+enum bulk_tree_kind { BULK_TABLE, BULK_INDEX };
+
+/* What is known of a page: its number, and what stands between it and the next one. */
+struct bulk_child {
+	uint32_t page;
+	uint8_t size;              /* of separator */
+	uint8_t separator[23];     /* table: the last row's id; index: a key that no leaf has */
+};
+
+struct bulk_tree {
+	struct db *db;
+	enum bulk_tree_kind kind;
+	int file;
+	uint32_t root, page_size;
+	uint8_t *block;            /* pages, of which full are full and the next is being filled */
+	unsigned full, cells;      /* pages; cells in the page being filled */
+	uint32_t free_end;         /* of that page: cells grow down from here */
+	struct bulk_child *leaf;
+	size_t leaf_count;
+};
+
+/* The tree of a table or index that is empty.  0, or -1 after a message. */
+int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
+	enum bulk_tree_kind kind);
+
+/*
+ * A cell of at most 1000 bytes; of an index at most 23.  separator: of a table, which says what
+ * stands behind this cell if it is the last of its page.
+ */
+int bulk_tree_add(struct bulk_tree *tree, const uint8_t *cell, unsigned size,
+	const uint8_t *separator, unsigned separator_size);
+
+/* Outside of a transaction: the cells are in the database.  0, or -1 after a message. */
+int bulk_tree_finish(struct bulk_tree *tree);
+
+void bulk_tree_release(struct bulk_tree *tree);
+
+/* Seven bits a byte, the highest first; of nine bytes the last has eight.  Bytes written. */
+unsigned bulk_varint(uint8_t *at, uint64_t value);
+
+#endif
