@@ -10,9 +10,12 @@ static const unsigned SIZE = 256;
 
 static NOINLINE CUmodule load(const struct driver *driver)
 {
+	CUfunction function;
 	CUmodule module;
 
 	CHECK_DRIVER(driver->load(&module, ADD_ONE));
+	CHECK_DRIVER(driver->get(&function, module, ADD_ONE_NAME));
+	CHECK_DRIVER(driver->load_function(function));
 	return module;
 }
 
@@ -24,7 +27,7 @@ static NOINLINE void unload(const struct driver *driver, CUmodule module)
 static NOINLINE void answer(const struct driver *driver, CUmodule module, float *data,
 	CUstream stream)
 {
-	unsigned long long spin_ns = 4 * MILLISECOND;
+	unsigned long long spin_ns = 10 * MILLISECOND;
 	void *parameters[] = { &spin_ns, &data };
 	CUfunction function;
 
@@ -39,15 +42,16 @@ int main()
 	cudaStream_t stream[2] = { new_stream(), new_stream() };
 	float *data = device_floats(2 * SIZE, 0);
 
-	CHECK(cudaDeviceSynchronize());
 #ifdef FIXED
 	CUmodule module = load(&driver);
 
+	CHECK(cudaDeviceSynchronize());
 	for (int i = 0; i < REQUESTS; i++)
 		answer(&driver, module, data + i % 2 * SIZE, stream[i % 2]);
 	CHECK(cudaDeviceSynchronize());
 	unload(&driver, module);
 #else
+	CHECK(cudaDeviceSynchronize());
 	for (int i = 0; i < REQUESTS; i++) {
 		CUmodule module = load(&driver);
 
