@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Three streams are chained by wait_stream before any of them has work. A wait covers what was
+# submitted before: nothing. The stages pass their data on and run at the same time.
+# Better: wait_stream behind the work of each stage. Without shared data it would be clean.
+import torch
+
+ITEMS = 8
+MILLISECOND = 2_000_000  # cycles, about
+
+
+def run_stage(source, target):
+    torch.cuda._sleep(MILLISECOND)
+    torch.add(source, 1, out=target)
+
+
+def run_item(data, streams):
+    for earlier, later in zip(streams, streams[1:]):
+        later.wait_stream(earlier)
+    for i, stream in enumerate(streams):
+        with torch.cuda.stream(stream):
+            run_stage(data[i], data[i + 1])
+
+
+def main():
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    items = torch.zeros(ITEMS, 4, 1 << 16, device="cuda")
+    torch.cuda.synchronize()
+    for item in items:
+        run_item(item, streams)
+    torch.cuda.synchronize()
+    print(f"{items[:, 3].sum().item():.1f}")
+
+
+main()

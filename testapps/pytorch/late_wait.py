@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# The reduction of a gradient is submitted to the communication stream before that stream waits for
+# the event of the compute stream: the wait holds what comes after it, not the reduction.
+# Better: wait first.
+import torch
+
+BUCKETS = 10
+MILLISECOND = 2_000_000  # cycles, about
+
+
+def backward(parameters, gradient):
+    torch.cuda._sleep(MILLISECOND)
+    torch.mul(parameters, 0.1, out=gradient)
+
+
+def reduce(gradient, total):
+    total += gradient
+
+
+def main():
+    compute, communicate = torch.cuda.Stream(), torch.cuda.Stream()
+    parameters = torch.ones(BUCKETS, 1 << 16, device="cuda")
+    gradients = torch.zeros_like(parameters)
+    totals = torch.zeros_like(parameters)
+    torch.cuda.synchronize()
+    for i in range(BUCKETS):
+        with torch.cuda.stream(compute):
+            backward(parameters[i], gradients[i])
+            ready = compute.record_event()
+        with torch.cuda.stream(communicate):
+            reduce(gradients[i], totals[i])
+            communicate.wait_event(ready)
+    torch.cuda.synchronize()
+    print(f"{totals.sum().item():.1f}")
+
+
+main()

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Clean: the result of a step is copied to pinned memory, and the script waits for the event behind
+# the copy before it reads it, while another stream goes on drawing.
+import torch
+
+STEPS = 24
+MILLISECOND = 2_000_000  # cycles, about
+
+
+def search(state, result):
+    torch.cuda._sleep(MILLISECOND)
+    state += 1
+    result.copy_(state, non_blocking=True)
+
+
+def draw(picture):
+    torch.cuda._sleep(4 * MILLISECOND)
+    picture += 1
+
+
+def main():
+    searching, drawing = torch.cuda.Stream(), torch.cuda.Stream()
+    state = torch.zeros(1024, device="cuda")
+    picture = torch.zeros(1024, device="cuda")
+    result = torch.zeros(1024, pin_memory=True)
+    total = 0.0
+    torch.cuda.synchronize()
+    for i in range(STEPS):
+        if i % 4 == 0:
+            with torch.cuda.stream(drawing):
+                draw(picture)
+        with torch.cuda.stream(searching):
+            search(state, result)
+            copied = searching.record_event()
+        copied.synchronize()
+        total += result[0].item()
+    torch.cuda.synchronize()
+    print(f"{total:.1f}")
+
+
+main()
