@@ -45,6 +45,7 @@ check_half() { # 0|1 NAME...
 		[ $((number++ % 2)) -eq "$half" ] || continue
 		[ -e "$apps/$name.expect" ]
 		ok "$name: has an .expect file" $?
+		same "$name: lines of its .expect file" "" "$(lost_places "$name")"
 		for variant in "" _simstatic; do
 			check_app "$name$variant" "$apps/$name.expect"
 			has_twin "$name" && check_app "${name}_fixed$variant" /dev/null

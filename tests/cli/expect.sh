@@ -48,6 +48,20 @@ has_per_thread() { # APP
 	grep -q 'per-thread variant' "$apps/$1.cu"
 }
 
+# The places of an .expect file where the source has another function: a line has moved.
+lost_places() { # APP
+	grep -v '^#' "$apps/$1.expect" | grep -o '[a-zA-Z_0-9]*:[0-9][0-9]*' | awk -F: '
+		NR == FNR {
+			if (/^[a-z].*\(/) {
+				match($0, /[a-zA-Z_0-9]+\(/)
+				name = substr($0, RSTART, RLENGTH - 1)
+			}
+			function_at[FNR] = name
+			next
+		}
+		function_at[$2] != $1' "$apps/$1.cu" -
+}
+
 # Compares; a finding that is missing because its rule does not exist yet is printed, not counted.
 findings() { # NAME EXPECT-FILE GOT
 	local line missing="" wanted
