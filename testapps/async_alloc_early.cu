@@ -51,8 +51,8 @@ static void run(float *host, cudaStream_t allocating, cudaStream_t using_)
 #endif
 		fill_tile(tile, using_);
 		CHECK(cudaStreamSynchronize(allocating));
-		CHECK(cudaMemcpyAsync(host + i * TILE_SIZE, tile, TILE_BYTES, cudaMemcpyDeviceToHost,
-			using_));
+		CHECK(cudaMemcpyAsync(host + i * TILE_SIZE, tile, TILE_BYTES,
+			cudaMemcpyDeviceToHost, using_));
 		CHECK(cudaFreeAsync(tile, using_));
 		CHECK(cudaStreamSynchronize(using_));
 	}

@@ -37,7 +37,8 @@ static NOINLINE double evaluate(float *scores, float *host, cudaStream_t stream)
 {
 	cufence::touch<<<8, 256, 0, stream>>>(10 * MILLISECOND, scores, SCORES);
 	CHECK(cudaGetLastError());
-	CHECK(cudaMemcpyAsync(host, scores, SCORES * sizeof(float), cudaMemcpyDeviceToHost, stream));
+	CHECK(cudaMemcpyAsync(host, scores, SCORES * sizeof(float), cudaMemcpyDeviceToHost,
+		stream));
 	CHECK(cudaStreamSynchronize(stream));
 	return checksum(host, SCORES);
 }

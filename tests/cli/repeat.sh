@@ -6,6 +6,7 @@
 cufence=$build/bin/cufence
 apps=$(cd "$(dirname "$0")/../../testapps" && pwd)
 needs "$cufence" "$build/sim/libcuda.so.1" "$build/lib/libcufence.so"
+export CUFENCE_SIM_DEVICES=2
 # With addresses chosen anew in each run no two traces could be the same.
 setarch -R true 2>/dev/null || { echo "addresses cannot be fixed here"; finish; }
 preload=$build/lib/libcufence.so
