@@ -31,6 +31,14 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_SYMBOL] = "INSERT INTO symbol VALUES (?,?,?,?,?,?)",
 	[INSERT_CODE] = "INSERT OR IGNORE INTO code VALUES (?,?,?,?,?,?,?)",
 	[INSERT_RECORDING] = "INSERT INTO recording VALUES (?,?,?,?,?)",
+	[INSERT_OBJECT] = "INSERT OR IGNORE INTO call_object VALUES (?,?,?)",
+	[INSERT_GRAPH] = "INSERT INTO graph (id, process, handle, created) VALUES (?,?,?,?)",
+	[INSERT_GRAPH_NODE] = "INSERT INTO graph_node (id, graph, handle, type, call, event, child) "
+		"VALUES (?,?,?,?,?,?,?)",
+	[INSERT_GRAPH_EDGE] = "INSERT INTO graph_edge (graph, from_node, to_node, added, "
+		"programmatic) VALUES (?,?,?,?,?)",
+	[INSERT_GRAPH_EXEC] = "INSERT INTO graph_exec (id, process, handle, graph, as_of, created) "
+		"VALUES (?,?,?,?,?,?)",
 	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
 };
 
@@ -153,6 +161,7 @@ static void release_process(struct loaded_process *p)
 	free(p->thread);
 	free(p->stream);
 	free(p->open_range);
+	loader_release_graphs(p);
 	trace_close(&p->reader);
 	*p = (struct loaded_process){ 0 };
 }
@@ -186,7 +195,8 @@ static int load_call(struct loader *loader, struct loaded_call *call)
 	for (size_t i = 0; i < p->taken_count; i++)
 		if (loader_write_device(loader, p->taken[i], call))
 			return -1;
-	return loader_take_host(loader, call) || lives_retire(&p->events, call->enter) ||
+	return loader_take_host(loader, call) || loader_write_objects(loader, call) ||
+	       loader_take_graphs(loader, call) || lives_retire(&p->events, call->enter) ||
 	       lives_retire(&p->allocations, call->enter) ? -1 : 0;
 }
 

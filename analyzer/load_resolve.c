@@ -105,7 +105,7 @@ static int find_event(struct resolving *r, uint32_t *life)
 	uint64_t handle = r->call->fields.value[FIELD_event];
 
 	*life = 0;
-	if (r->call->kind == KIND_EVENT_CREATE) {
+	if (r->call->kind == KIND_EVENT_CREATE || r->call->kind == KIND_IPC_EVENT) {
 		handle = r->call->fields.value[FIELD_new_event];
 		if (r->call->failed || !handle)
 			return 0;
@@ -240,6 +240,12 @@ static void resolve_copy(struct resolving *r)
 			direction == COPY_D2H || direction == COPY_D2D);
 }
 
+static int names_context(unsigned kind)
+{
+	return kind == KIND_CONTEXT_SYNC || kind == KIND_CONTEXT_RECORD ||
+	       kind == KIND_CONTEXT_WAIT || kind == KIND_CONTEXT_DESTROY;
+}
+
 static void resolve_context(struct resolving *r)
 {
 	const struct record *record = r->call->record;
@@ -248,8 +254,8 @@ static void resolve_context(struct resolving *r)
 				  : ((const struct enter_record *)record)->context;
 	uint64_t found = map_get(&r->p->context_numbers, number, 0);
 
-	/* cuCtxSynchronize_v2 names the context it waits for. */
-	if (r->call->kind == KIND_CONTEXT_SYNC && HAS(&r->call->fields, context) &&
+	/* Not always the current one: cuCtxSynchronize_v2 names the one it waits for. */
+	if (names_context(r->call->kind) && HAS(&r->call->fields, context) &&
 		r->call->fields.value[FIELD_context])
 		found = map_get(&r->p->context_handles, r->call->fields.value[FIELD_context], found);
 	r->call->context = found ? r->p->context[found - 1].row : 0;

@@ -116,7 +116,8 @@ enum loader_insert {
 	INSERT_STREAM, INSERT_EVENT, INSERT_ALLOCATION, INSERT_KERNEL, INSERT_MODULE, INSERT_SITE,
 	INSERT_FRAME, INSERT_CALL_TYPE, INSERT_OVERHEAD, INSERT_CALIBRATION, INSERT_SYMBOL,
 	INSERT_POLLING, INSERT_RANGE, INSERT_CODE,
-	INSERT_RECORDING,
+	INSERT_RECORDING, INSERT_OBJECT, INSERT_GRAPH, INSERT_GRAPH_NODE, INSERT_GRAPH_EDGE,
+	INSERT_GRAPH_EXEC,
 	INSERT_COUNT
 };
 
@@ -156,6 +157,7 @@ struct loaded_process {
 	struct lives streams, events, allocations;
 	struct loaded_stream *stream; /* beside streams.life */
 	struct ranges live_memory;   /* of the lives of allocations */
+	struct graphs *graphs;       /* load_graph.c; NULL: none yet */
 	struct open_range *open_range;
 	size_t open_range_count;
 	uint64_t first_tick;
@@ -172,6 +174,7 @@ struct loader {
 	int64_t origin;              /* CLOCK_REALTIME ns of time 0 */
 	/* Rows written so far, so that ids are known before rows are. */
 	int64_t process, call, operation, thread, context, stream, event, allocation, kernel, site;
+	int64_t graph, node, exec;
 	const char *path;
 	struct loaded_process p;
 };
@@ -196,6 +199,13 @@ int loader_write_event(void *arg, const struct life *life);
 int loader_write_allocation(void *arg, const struct life *life);
 /* Ranges and threads: what that call says of them. */
 int loader_take_host(struct loader *loader, const struct loaded_call *call);
+/* What else a call names: rows of call_object. */
+int loader_write_objects(struct loader *loader, const struct loaded_call *call);
+int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
+	int64_t object);
+/* Graphs, nodes and captures: what that call says of them. */
+int loader_take_graphs(struct loader *loader, const struct loaded_call *call);
+void loader_release_graphs(struct loaded_process *p);
 /* What is known at the end: what is still open, still alive and belongs to no call. */
 int loader_write_rest(struct loader *loader);
 int loader_write_host(struct loader *loader);

@@ -280,6 +280,10 @@ CREATE TABLE graph_edge ( -- a node comes after another one
 	programmatic INTEGER NOT NULL   -- 1: it does not wait for the end of the other
 );
 
+CREATE INDEX graph_node_graph ON graph_node (graph);
+CREATE INDEX graph_edge_graph ON graph_edge (graph);
+CREATE INDEX graph_edge_from ON graph_edge (from_node);
+
 CREATE TABLE graph_exec ( -- one life of an executable graph
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),

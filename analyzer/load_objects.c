@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Objects that a call names besides its stream and event, as far as they order: contexts of peer
+ * copies, events of launch attributes (table call_object).
+ */
+#include "loader.h"
+
+#include <string.h>
+
+int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
+	int64_t object)
+{
+	return db_run(loader->insert[INSERT_OBJECT], "isi", loader->call + call->number, role,
+		object);
+}
+
+static int write_event(struct loader *loader, const struct loaded_call *call, const char *role,
+	uint64_t handle)
+{
+	uint32_t life = handle ? lives_find(&loader->p.events, handle, call->enter) : 0;
+
+	if (!life)
+		return 0;
+	return loader_write_object(loader, call, role,
+		loader->event + loader->p.events.life[life - 1].row);
+}
+
+static int write_context(struct loader *loader, const struct loaded_call *call, const char *role,
+	uint64_t handle)
+{
+	uint64_t found = map_get(&loader->p.context_handles, handle, 0);
+
+	if (!found)
+		return 0;
+	return loader_write_object(loader, call, role, loader->p.context[found - 1].row);
+}
+
+static int write_attributes(struct loader *loader, const struct loaded_call *call)
+{
+	const struct call_record *record = (const struct call_record *)call->record;
+	size_t bytes = record->head.words * (size_t)TRACE_ALIGN;
+	struct call_attributes attributes;
+
+	if (!(record->head.flags & CALL_ATTRIBUTES) ||
+		bytes < sizeof(*record) + sizeof(attributes))
+		return 0;
+	memcpy(&attributes, (const char *)record + bytes - sizeof(attributes), sizeof(attributes));
+	return loader_write_object(loader, call, "attributes", (int64_t)attributes.flags) ||
+	       write_event(loader, call, "launch_event", attributes.event) ||
+	       write_event(loader, call, "completion_event", attributes.completion_event) ? -1 : 0;
+}
+
+/* cuEventElapsedTime names two events; the call has the second one. */
+static int write_first_event(struct loader *loader, const struct loaded_call *call)
+{
+	const struct call_record *record = (const struct call_record *)call->record;
+	const struct call_type_record *type = call->type->record;
+
+	for (unsigned i = 0; i < type->field_count; i++)
+		if ((uint8_t)type->data[i] == FIELD_event)
+			return write_event(loader, call, "event", record->field[i]);
+	return 0;
+}
+
+int loader_write_objects(struct loader *loader, const struct loaded_call *call)
+{
+	if (call->failed)
+		return 0;
+	switch (call->kind) {
+	case KIND_COPY_PEER:
+	case KIND_COPY_PEER_ASYNC:
+		return write_context(loader, call, "dst_context",
+			       call->fields.value[FIELD_dst_context]) ||
+		       write_context(loader, call, "src_context",
+			       call->fields.value[FIELD_src_context]) ? -1 : 0;
+	case KIND_EVENT_ELAPSED:
+		return write_first_event(loader, call);
+	case KIND_LAUNCH:
+		return write_attributes(loader, call);
+	default:
+		return 0;
+	}
+}
