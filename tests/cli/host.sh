@@ -8,14 +8,14 @@ cufence=$build/bin/cufence
 query() { "$cufence" query "$tmp/db" "$1"; }
 
 same "ranges: the program's output" 1 "$("$cufence" run --sim -o "$tmp/db" -- "$helpers/ranges" 2>/dev/null)"
-same "ranges and marks, by start" "outer|wïde|registered|here" \
-	"$(query "SELECT name FROM range ORDER BY start" | paste -sd'|')"
+same "ranges and marks" "here|outer|registered|wïde" \
+	"$(query "SELECT name FROM range ORDER BY name" | paste -sd'|')"
 same "a registered string's range holds its wait" 1 "$(query "SELECT count(*) FROM call c
 	JOIN call_type t ON t.id = c.type JOIN range r ON c.enter BETWEEN r.start AND r.end
 	WHERE t.name = 'cuCtxSynchronize' AND r.name = 'registered'")"
 same "all ranges were closed" 0 "$(query "SELECT count(*) FROM range WHERE end IS NULL")"
 same "the thread that used CUDA was made and joined" 1 "$(query "SELECT count(*) FROM thread t
-	JOIN call m ON m.id = t.made_by JOIN call j ON j.id = t.joined_by WHERE m.enter < j.enter")"
+	JOIN call m ON m.id = t.made_by JOIN call j ON j.id = t.joined_by WHERE m.id < j.id")"
 same "the thread that did not has no row" 2 "$(query "SELECT count(*) FROM thread")"
 
 # Ranges without CUDA leave no trace, and another tool's settings are kept.
