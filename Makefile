@@ -112,13 +112,13 @@ $O/bin/cufence: $(ANALYZER_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
 as_string = sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/'
-$O/gen/schema.inc: analyzer/schema.sql
+$O/gen/%.inc: analyzer/%.sql
 	@mkdir -p $(@D)
 	$Q$(as_string) $< > $@
 $O/gen/%.inc: probe/%.json
 	@mkdir -p $(@D)
 	$Q$(as_string) $< > $@
-$O/obj/analyzer/db.o: $O/gen/schema.inc
+$O/obj/analyzer/db.o: $O/gen/schema.inc $O/gen/nsys.inc
 $O/obj/analyzer/probe_result.o: $O/gen/h200-580.159.inc
 CPP_analyzer := -I$O/gen
 
@@ -292,7 +292,7 @@ $O/fuzz/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$Q$(CC) $(OURS) $(call includes,$(firstword $(subst /, ,$<))) $(CPP_$(firstword $(subst /, ,$<))) \
 		$(CFLAGS) $(FUZZ_FLAGS) $(FUZZ_COVERAGE) -c $< -o $@
-$O/fuzz/obj/analyzer/db.o: $O/gen/schema.inc
+$O/fuzz/obj/analyzer/db.o: $O/gen/schema.inc $O/gen/nsys.inc
 $O/fuzz/obj/analyzer/probe_result.o: $O/gen/h200-580.159.inc
 $O/fuzz/%_libfuzzer: $O/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJ)
 	$(call say,LD,$@)

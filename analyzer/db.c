@@ -7,6 +7,7 @@
 
 static const char schema[] =
 #include "schema.inc"
+#include "nsys.inc"
 	;
 
 #define DB_APPLICATION_ID 0x63756665

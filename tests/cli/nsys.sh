@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Queries written for Nsight Systems' SQLite export give the same answers as cufence's own tables.
+. "$(dirname "$0")/lib.sh" "$@"
+here=$(cd "$(dirname "$0")" && pwd)
+cufence=$build/bin/cufence
+needs "$cufence"
+query() { "$cufence" query "$tmp/nsys.db" "$1"; }
+
+"$cufence" undump "$here/../golden/double_buffer.txt" -o "$tmp/nsys.cft" &&
+	"$cufence" load "$tmp/nsys.cft" -o "$tmp/nsys.db"
+ok "load" $?
+
+# The list and the views agree, to the column, and brackets are true.
+wanted=$(sed -e '/^#/d' "$here/nsys/columns" | awk '/^[A-Z]/ { if (line) print line; line = $0; next }
+	{ sub(/^ +/, " "); line = line $0 } END { print line }')
+got=$(query "SELECT m.name || ':' || group_concat(c.name, ' ') FROM (SELECT name, rowid AS place FROM sqlite_schema
+	WHERE type = 'view') m JOIN pragma_table_info(m.name) c GROUP BY m.name ORDER BY m.place, c.cid" |
+	sed 's/:/: /')
+same "columns are those of the list" "$(tr -d '[]' <<<"$wanted")" "$got"
+while read -r view columns; do
+	for column in $columns; do
+		[ "$column" = "${column#[}" ] && continue
+		column=${column//[\[\]]/}
+		same "${view%:}.$column is never known" 0 "$(query "SELECT count($column) FROM ${view%:}")"
+	done
+done <<<"$wanted"
+
+same "names are told by id" 0 "$(query "SELECT count(*) - count(DISTINCT id) FROM StringIds")"
+# What "nsys stats" asks in its reports, in short.
+same "kernel summary" "$(query "SELECT k.name, count(*), sum(o.end - o.start), min(o.end - o.start),
+		max(o.end - o.start) FROM operation o JOIN kernel k ON k.id = o.kernel GROUP BY k.name")" \
+	"$(query "SELECT s.value, count(*), sum(k.end - k.start), min(k.end - k.start), max(k.end - k.start)
+		FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.shortName
+		GROUP BY k.shortName ORDER BY s.value")"
+same "API summary" "$(query "SELECT ltrim(t.name, '_') AS name, count(*), sum(c.exit - c.enter) FROM call c JOIN call_type t
+		ON t.id = c.type WHERE c.parent IS NULL AND ltrim(t.name, '_') GLOB 'cu*' GROUP BY t.id ORDER BY 1")" \
+	"$(query "SELECT s.value, count(*), sum(r.end - r.start) FROM CUPTI_ACTIVITY_KIND_RUNTIME r
+		JOIN StringIds s ON s.id = r.nameId GROUP BY r.nameId ORDER BY s.value")"
+same "sizes of copies" "$(query "SELECT CASE copy_kind WHEN 1 THEN 'Host-to-Device' ELSE 'Device-to-Host' END,
+		count(*), sum(bytes) FROM operation WHERE kind = 'memcpy' GROUP BY copy_kind")" \
+	"$(query "SELECT e.label, count(*), sum(m.bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY m
+		JOIN ENUM_CUDA_MEMCPY_OPER e ON e.id = m.copyKind GROUP BY m.copyKind")"
+same "pinned memory" "Pinned	Device" "$(query "SELECT DISTINCT a.label, b.label FROM CUPTI_ACTIVITY_KIND_MEMCPY m
+	JOIN ENUM_CUDA_MEM_KIND a ON a.id = m.srcKind JOIN ENUM_CUDA_MEM_KIND b ON b.id = m.dstKind WHERE copyKind = 1")"
+same "every kernel has the launch that the program made" "24	cudaLaunchKernel" "$(query "SELECT count(*), s.value
+	FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId
+		AND r.globalTid / 0x1000000 = k.globalPid / 0x1000000 AND r.start <= k.start
+	JOIN StringIds s ON s.id = r.nameId GROUP BY s.value")"
+same "processes" "$(query "SELECT pid FROM process")" \
+	"$(query "SELECT DISTINCT globalPid / 0x1000000 % 0x1000000 FROM CUPTI_ACTIVITY_KIND_KERNEL")"
+same "grid and block" 24 "$(query "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL
+	WHERE gridX > 0 AND gridY = 1 AND gridZ = 1 AND blockX BETWEEN 1 AND 1024 AND dynamicSharedMemory = 0")"
+same "waits" "$(query "SELECT count(*) FROM call c JOIN call_type t ON t.id = c.type WHERE NOT t.runtime
+		AND t.kind IN ('stream_sync', 'event_sync', 'context_sync', 'stream_wait')")" \
+	"$(query "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION y JOIN ENUM_CUPTI_SYNC_TYPE e ON e.id = y.syncType
+		JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)")"
+finish
