@@ -20,8 +20,8 @@ def select(x):
 
 def main():
     torch.manual_seed(0)
-    x = torch.rand(512, 512, device="cuda")
-    weights = torch.rand(512, 512, device="cuda") / 256
+    x = torch.rand(1024, 1024, device="cuda")
+    weights = torch.rand(1024, 1024, device="cuda") / 512
     total = select(forward(x, weights))
     for _ in range(STEPS):
         total += select(forward(x, weights))

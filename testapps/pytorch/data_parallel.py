@@ -22,6 +22,8 @@ def main():
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     parameters = torch.ones(1 << 22, device="cuda")
     gradient = torch.zeros_like(parameters)
+    backward(parameters, gradient)
+    update(parameters, gradient)
     dist.all_reduce(gradient)
     torch.cuda.synchronize()
     for _ in range(STEPS):

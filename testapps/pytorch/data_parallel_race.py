@@ -27,6 +27,8 @@ def main():
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     parameters = torch.ones(1 << 22, device="cuda")
     gradients = [torch.zeros_like(parameters) for _ in range(STEPS)]
+    backward(parameters, gradients[0])
+    update(parameters, gradients[0])
     dist.all_reduce(gradients[0])
     torch.cuda.synchronize()
     pending = []

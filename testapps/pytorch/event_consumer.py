@@ -20,6 +20,7 @@ def main():
     producer, consumer = torch.cuda.Stream(), torch.cuda.Stream()
     data = torch.ones(256, 1024, device="cuda")
     total = torch.zeros(1024, device="cuda")
+    consume(produce(data), total)
     torch.cuda.synchronize()
     for _ in range(ROUNDS):
         with torch.cuda.stream(producer):

@@ -20,8 +20,8 @@ def train_step(x, weights):
 
 def main():
     torch.manual_seed(0)
-    x = torch.rand(512, 512, device="cuda")
-    weights = torch.rand(512, 512, device="cuda") / 512
+    x = torch.rand(1024, 1024, device="cuda")
+    weights = torch.rand(1024, 1024, device="cuda") / 512
     train_step(x, weights)
     total = 0.0
     for _ in range(STEPS):

@@ -22,6 +22,8 @@ def main():
     parameters = torch.ones(BUCKETS, 1 << 16, device="cuda")
     gradients = torch.zeros_like(parameters)
     totals = torch.zeros_like(parameters)
+    backward(parameters[0], gradients[0])
+    reduce(gradients[0], totals[0])
     torch.cuda.synchronize()
     for i in range(BUCKETS):
         with torch.cuda.stream(compute):

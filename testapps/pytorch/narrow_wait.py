@@ -24,6 +24,8 @@ def main():
     picture = torch.zeros(1024, device="cuda")
     result = torch.zeros(1024, pin_memory=True)
     total = 0.0
+    search(state, result)
+    draw(picture)
     torch.cuda.synchronize()
     for i in range(STEPS):
         if i % 4 == 0:

@@ -18,9 +18,10 @@ def upload(device, batch):
     device.copy_(batch, non_blocking=True)
 
 
-def evaluate(scores):
+def evaluate(scores, result):
     torch.cuda._sleep(8 * MILLISECOND)
     scores += 1
+    result.copy_(scores, non_blocking=True)
 
 
 def main():
@@ -28,16 +29,22 @@ def main():
     device = torch.zeros(16, 1 << 20, device="cuda")
     weights = torch.zeros(1 << 20, device="cuda")
     scores = torch.zeros(1024, device="cuda")
+    result = torch.zeros(1024, pin_memory=True)
+    total = 0.0
     side = torch.cuda.Stream()
+    train(device, weights)
+    upload(device, batch)
+    evaluate(scores, result)
     torch.cuda.synchronize()
     for _ in range(STEPS):
         train(device, weights)
         upload(device, batch)
         with torch.cuda.stream(side):
-            evaluate(scores)
+            evaluate(scores, result)
         side.synchronize()
+        total += result[0].item()
     torch.cuda.synchronize()
-    print(f"{scores.sum().item():.1f}")
+    print(f"{total:.1f}")
 
 
 main()

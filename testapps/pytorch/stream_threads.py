@@ -25,6 +25,7 @@ def work(data):
 
 def main():
     tensors = [torch.zeros(1 << 16, device="cuda") for _ in range(THREADS)]
+    preprocess(tensors[0])
     torch.cuda.synchronize()
     threads = [threading.Thread(target=work, args=(data,)) for data in tensors]
     for thread in threads:

@@ -20,6 +20,8 @@ def main():
     producer, readers = torch.cuda.Stream(), [torch.cuda.Stream() for _ in range(2)]
     data = torch.zeros(1 << 16, device="cuda")
     totals = [torch.zeros_like(data) for _ in readers]
+    produce(data)
+    consume(data, totals[0])
     torch.cuda.synchronize()
     for _ in range(ROUNDS):
         with torch.cuda.stream(producer):

@@ -14,6 +14,8 @@ def advance(data):
 
 def main():
     tensors = [torch.zeros(1 << 16, device=f"cuda:{i}") for i in range(2)]
+    for data in tensors:
+        advance(data)
     for i in range(2):
         torch.cuda.synchronize(i)
     for _ in range(STEPS):
