@@ -12,10 +12,14 @@
 #include "cuda_engine.h"
 
 #define MS 1000000ull
-/* Real time without a call after which time moves although some thread computes, ns. */
+/* What a thread may compute without a call before time moves nevertheless, ns of its own clock. */
 #define PATIENCE (500 * MS)
-/* The same when all threads sleep outside CUDA; short sleeps must not depend on the scheduler. */
-#define SLEEP_PATIENCE (20 * MS)
+/* Pauses of the keeper that all threads sleep outside CUDA before it moves time. */
+#define KEEPER_PAUSE (5 * MS)
+#define KEEPER_PAUSES 4
+/* Pauses that a host function may take to let a thread go on. */
+#define PAUSE (MS / 5)
+#define HOST_PAUSES (PATIENCE / PAUSE)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -25,7 +29,8 @@ static struct thread *threads;
 static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
 static pthread_key_t exit_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Atomic uint64_t last_call; /* real ns */
+static _Atomic uint64_t calls; /* begun and ended */
+static uint64_t calls_seen;
 static bool keeper_idle;
 
 void sim_lock(void)
@@ -54,14 +59,6 @@ void *must_realloc(void *memory, size_t bytes)
 	return grown;
 }
 
-static uint64_t real_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
-}
-
 static void wait_until_real(pthread_cond_t *condition, uint64_t ns)
 {
 	struct timespec t;
@@ -77,7 +74,7 @@ static void wait_until_real(pthread_cond_t *condition, uint64_t ns)
 
 void thread_pause(void)
 {
-	wait_until_real(&changed, MS / 5);
+	wait_until_real(&changed, PAUSE);
 }
 
 void thread_changed(void)
@@ -85,24 +82,51 @@ void thread_changed(void)
 	pthread_cond_broadcast(&changed);
 }
 
-bool thread_asleep(int tid)
+/* What the kernel says of a thread in one of its files; false if it is gone. */
+static bool read_task(int tid, const char *name, char *text, size_t size)
 {
-	char path[64], text[512];
-	const char *end;
+	char path[64];
 	ssize_t length;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return true;
-	length = read(fd, text, sizeof(text) - 1);
+		return false;
+	length = read(fd, text, size - 1);
 	close(fd);
-	if (length <= 0)
+	text[length > 0 ? length : 0] = 0;
+	return length > 0;
+}
+
+/* Is the kernel at work for it: does it wait for a file or a page, and not for another thread? */
+static bool waits_for_file(int tid)
+{
+	static const long file_calls[] = { -1, SYS_write, SYS_writev, SYS_pwrite64, SYS_open,
+		SYS_openat, SYS_close, SYS_fallocate, SYS_ftruncate, SYS_mmap, SYS_munmap,
+		SYS_mprotect, SYS_madvise, SYS_fsync, SYS_fdatasync, SYS_unlink, SYS_unlinkat,
+		SYS_rename, SYS_newfstatat, SYS_pread64 };
+	char text[512];
+	long number;
+
+	if (!read_task(tid, "syscall", text, sizeof(text)) || sscanf(text, "%ld", &number) != 1)
+		return false;
+	for (size_t i = 0; i < sizeof(file_calls) / sizeof(file_calls[0]); i++) {
+		if (number == file_calls[i])
+			return true;
+	}
+	return false;
+}
+
+bool thread_asleep(int tid)
+{
+	char text[512];
+	const char *end;
+
+	if (!read_task(tid, "stat", text, sizeof(text)))
 		return true;
-	text[length] = 0;
 	end = strrchr(text, ')');
-	return end && end[1] && strchr("SZXx", end[2]);
+	return end && end[1] && strchr("SZXx", end[2]) && !waits_for_file(tid);
 }
 
 /* Will this thread do nothing until time moves? */
@@ -122,9 +146,41 @@ static bool others_idle(void)
 	return true;
 }
 
-static bool quiet_for(uint64_t ns)
+static uint64_t computed(const struct thread *thread)
 {
-	return real_now() - atomic_load(&last_call) > ns;
+	struct timespec t;
+
+	if (clock_gettime(thread->clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
+}
+
+/* Was there a call since this was asked last? */
+static bool called(void)
+{
+	uint64_t now = atomic_load(&calls);
+
+	if (now == calls_seen)
+		return false;
+	calls_seen = now;
+	for (struct thread *t = threads; t; t = t->next)
+		t->computed = computed(t);
+	return true;
+}
+
+/*
+ * Does a thread compute and compute, as it does when it waits for memory to change?  By its own
+ * clock: a machine that stands still or is busy must not change what time does.
+ */
+static bool computing(void)
+{
+	if (called())
+		return false;
+	for (const struct thread *t = threads; t; t = t->next) {
+		if (computed(t) > t->computed + PATIENCE)
+			return true;
+	}
+	return false;
 }
 
 bool thread_hold(bool (*held)(void *argument), void *argument)
@@ -134,7 +190,7 @@ bool thread_hold(bool (*held)(void *argument), void *argument)
 	self->held = held;
 	self->argument = argument;
 	while (held(argument)) {
-		if ((!others_idle() && !quiet_for(PATIENCE)) || !time_step())
+		if ((!others_idle() && !computing()) || !time_step())
 			thread_pause();
 	}
 	self->held = NULL;
@@ -162,7 +218,7 @@ static bool released(void)
 bool time_settle(void)
 {
 	/* A host function may spin until the program goes on: not for ever. */
-	while (!released() && (waking() || host_awake()) && !quiet_for(PATIENCE))
+	for (unsigned i = 0; !released() && (waking() || host_awake()) && i < HOST_PAUSES; i++)
 		thread_pause();
 	return !released();
 }
@@ -170,12 +226,12 @@ bool time_settle(void)
 void thread_enter_call(struct thread *thread)
 {
 	atomic_store(&thread->in_call, 1);
-	atomic_store(&last_call, real_now());
+	atomic_fetch_add(&calls, 1);
 }
 
 void thread_leave_call(struct thread *thread)
 {
-	atomic_store(&last_call, real_now());
+	atomic_fetch_add(&calls, 1);
 	atomic_store(&thread->in_call, 0);
 }
 
@@ -191,12 +247,20 @@ static bool someone_held(void)
 /* Moves time when nobody is in a call: the program sleeps, or waits for memory to change. */
 static void *keeper(void *unused)
 {
+	unsigned asleep = 0;
+	uint64_t seen = 0;
+
 	sim_lock();
 	for (;;) {
-		wait_until_real(&changed, 5 * MS);
-		if (someone_held())
+		wait_until_real(&changed, KEEPER_PAUSE);
+		asleep = seen == atomic_load(&calls) && others_idle() ? asleep + 1 : 0;
+		seen = atomic_load(&calls);
+		if (someone_held()) {
+			asleep = 0;
 			continue;
-		while (quiet_for(PATIENCE) || (quiet_for(SLEEP_PATIENCE) && others_idle())) {
+		}
+		while (computing() || (asleep >= KEEPER_PAUSES && seen == atomic_load(&calls) &&
+				others_idle())) {
 			if (time_step())
 				continue;
 			keeper_idle = true;
@@ -245,6 +309,8 @@ static struct thread *thread_register(void)
 
 	memset(thread, 0, sizeof(*thread));
 	thread->tid = (int)syscall(SYS_gettid);
+	pthread_getcpuclockid(pthread_self(), &thread->clock);
+	thread->computed = computed(thread);
 	pthread_once(&once, start_once);
 	pthread_setspecific(exit_key, thread);
 	sim_lock();

@@ -4,8 +4,8 @@
  *
  * A call that must wait holds its thread (thread_hold) and moves time to the next completion
  * itself, once every other thread that has used CUDA waits in a call too or sleeps outside one
- * (its state in /proc): a thread that computes holds time back.  After half a second without a
- * call time moves anyway.  A keeper thread does the same when no thread is in a call at all.
+ * (its state in /proc): a thread that computes holds time back, for half a second of computing
+ * without a call.  A keeper thread does the same when no thread is in a call at all.
  */
 #ifndef CUFENCE_SIM_THREAD_H
 #define CUFENCE_SIM_THREAD_H
@@ -15,12 +15,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 struct context;
 
 struct thread {
 	struct thread *next, **link;
 	int tid;
+	clockid_t clock;              /* of what it has computed */
+	uint64_t computed;            /* ns, when there last was a call */
 	_Atomic int in_call;          /* set before the lock is asked for */
 	bool (*held)(void *argument); /* non-NULL while it waits in a call */
 	void *argument;

@@ -7,11 +7,12 @@
 #include "cupti.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define DELIVER_COUNT 4096
+#define SLAB_ENTRIES 256
 #define KINDS 64
 
 struct entry {
@@ -23,6 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
 static struct entry *first, **last = &first;
+static struct entry *spare;
 static size_t count, dropped;
 static _Atomic uint64_t enabled; /* bit per CUpti_ActivityKind */
 static CUpti_BuffersCallbackRequestFunc request;
@@ -40,14 +42,42 @@ static bool wanted(const struct sim_record *record)
 	return enabled >> simtool_kind(record) & 1;
 }
 
+/*
+ * Entries do not come from the heap: when they go depends on real time, and the program's own
+ * addresses must not.  Lock held.
+ */
+static struct entry *take_entry(void)
+{
+	struct entry *entry = spare;
+
+	if (!entry) {
+		entry = mmap(NULL, SLAB_ENTRIES * sizeof(*entry), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (entry == MAP_FAILED)
+			return NULL;
+		for (int i = 0; i < SLAB_ENTRIES - 1; i++)
+			entry[i].next = &entry[i + 1];
+	}
+	spare = entry->next;
+	return entry;
+}
+
+static void give_back(struct entry *entry)
+{
+	pthread_mutex_lock(&lock);
+	entry->next = spare;
+	spare = entry;
+	pthread_mutex_unlock(&lock);
+}
+
 void simtool_record(const struct sim_record *record)
 {
 	struct entry *entry;
 
 	if (!wanted(record))
 		return;
-	entry = malloc(sizeof(*entry));
 	pthread_mutex_lock(&lock);
+	entry = take_entry();
 	if (entry) {
 		*entry = (struct entry){ .record = *record };
 		*last = entry;
@@ -74,7 +104,7 @@ static struct entry *fill(struct entry *list, uint8_t *buffer, size_t size, size
 			break;
 		*valid += bytes;
 		list = entry->next;
-		free(entry);
+		give_back(entry);
 	}
 	return list;
 }
@@ -86,7 +116,7 @@ static size_t drop(struct entry *list)
 	while (list) {
 		struct entry *next = list->next;
 
-		free(list);
+		give_back(list);
 		list = next;
 		number++;
 	}
