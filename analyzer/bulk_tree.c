@@ -174,27 +174,46 @@ static off_t place_of(const struct bulk_tree *tree, uint32_t page)
 	return (off_t)(page - 1) * tree->page_size;
 }
 
-/* Copies the leaves behind what the database has; page: its last one, then ours. */
+/* A block of leaves, the first of which is that leaf, to behind page, which becomes its last. */
+static int append_block(struct bulk_tree *tree, int database, size_t first, size_t count,
+	uint32_t *page)
+{
+	for (size_t i = 0, start = 0; i < count; i++) {
+		uint32_t last = *page;
+
+		*page = tree->leaf[first + i].page = page_after(tree, last);
+		if (i + 1 < count && page_after(tree, *page) == *page + 1)
+			continue;
+		if (write_all(database, tree->block + start * tree->page_size,
+			    (i + 1 - start) * tree->page_size,
+			    place_of(tree, tree->leaf[first + start].page)))
+			return -1;
+		start = i + 1;
+	}
+	return 0;
+}
+
+/*
+ * Copies the leaves behind what the database has; page: its last one, then ours.  What was copied
+ * is given back at once: half the disk, and its memory serves for the copy.
+ */
 static int append_leaves(struct bulk_tree *tree, int database, uint32_t *page)
 {
-	for (size_t i = 0; i < tree->leaf_count; i++) {
-		uint8_t *to = tree->block + i % BLOCK * tree->page_size;
-		size_t left = tree->leaf_count - i;
+	for (size_t i = 0; i < tree->leaf_count; i += BLOCK) {
+		size_t left = tree->leaf_count - i, count = left < BLOCK ? left : BLOCK;
+		off_t at = (off_t)i * tree->page_size, bytes = (off_t)count * tree->page_size;
 
-		if (i % BLOCK == 0 && pread(tree->file, tree->block,
-			    (left < (size_t)BLOCK ? left : (size_t)BLOCK) * tree->page_size,
-			    (off_t)i * tree->page_size) <= 0)
+		if (pread(tree->file, tree->block, (size_t)bytes, at) != (ssize_t)bytes)
 			return fail("pread");
-		*page = page_after(tree, *page);
-		tree->leaf[i].page = *page;
-		if (write_all(database, to, tree->page_size, place_of(tree, *page)))
+		(void)fallocate(tree->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, bytes);
+		if (append_block(tree, database, i, count, page))
 			return -1;
 	}
 	return 0;
 }
 
-static int write_interior(struct bulk_tree *tree, int database, const struct bulk_child *child, size_t count,
-	uint32_t page)
+static int write_interior(struct bulk_tree *tree, int database, const struct bulk_child *child,
+	size_t count, uint32_t page)
 {
 	uint8_t *at = tree->block, cell[4 + sizeof(child->separator)];
 	uint32_t end = tree->page_size;

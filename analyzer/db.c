@@ -10,6 +10,9 @@ static const char schema[] =
 #include "nsys.inc"
 	;
 
+/* Of a database that nobody else knows yet; after a crash it is garbage anyway. */
+static const char unshared[] = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF";
+
 #define DB_APPLICATION_ID 0x63756665
 #define DB_USER_VERSION 1
 
@@ -57,7 +60,7 @@ int db_create(struct db *db, const char *path)
 	*db = (struct db){ 0 };
 	if (open_handle(db, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE))
 		return -1;
-	if (db_exec(db, schema)) {
+	if (db_exec(db, unshared) || db_exec(db, schema)) {
 		db_close(db);
 		return -1;
 	}

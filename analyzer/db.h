@@ -26,7 +26,10 @@ struct db {
 /* Opens an existing cufence database (application_id and user_version are checked). */
 int db_open(struct db *db, const char *path, int read_only);
 
-/* Creates an empty one with schema.sql; path must not exist. */
+/*
+ * Creates an empty one with schema.sql; path must not exist.  Until it is closed a crash of the
+ * machine damages it: it is for a file that gets its name when it is whole.
+ */
 int db_create(struct db *db, const char *path);
 
 void db_close(struct db *db);

@@ -27,9 +27,7 @@ static int fill(const char *path, char *const *trace, size_t count, const char *
 	if (rc)
 		return -1;
 	sqlite3_progress_handler(db.handle, STEPS, give_up, NULL);
-	/* Nobody else knows the file yet, and after a crash it is garbage anyway. */
-	rc = db_exec(&db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF") ||
-	     load_traces(&db, trace, count, command) || symbols_resolve(&db) || analyze(&db);
+	rc = load_traces(&db, trace, count, command) || symbols_resolve(&db) || analyze(&db);
 	db_close(&db);
 	return rc ? -1 : 0;
 }

@@ -34,6 +34,7 @@ check_app() { # NAME EXPECT-FILE|/dev/null
 	same "$1: output" "$bare" "$traced"
 	findings "$1" "$2" "$("$cufence" query "$db" expect)"
 	same "$1: every operation has its call" "" "$("$cufence" query "$db" unmatched)"
+	same "$1: foreign keys hold" "" "$("$cufence" query "$db" 'PRAGMA foreign_key_check')"
 	rm -f "$db"* "$tmp/$1".*
 }
 

@@ -17,6 +17,8 @@ for text in "$root"/tests/golden/*.txt; do
 	ok "$name: loads" $?
 	same "$name: findings" "$(grep -v '^#' "$expect" | sort)" "$("$cufence" query "$tmp/golden.db" expect)"
 	same "$name: every operation has its call" "" "$("$cufence" query "$tmp/golden.db" unmatched)"
+	same "$name: foreign keys hold" "" \
+		"$("$cufence" query "$tmp/golden.db" 'PRAGMA foreign_key_check')"
 	"$cufence" dump --symbols "$tmp/golden.cft" >"$tmp/again"
 	same "$name: dump gives the text back" "$(md5sum <"$text")" "$(md5sum <"$tmp/again")"
 	"$cufence" report "$tmp/golden.db" 2>&1 | sed "s|$tmp/||g" >"$tmp/report"
