@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* From the entry of a launch to the start on an idle device: 6 microseconds, 99 % 11 (H200). */
 #define LAUNCH_LATENCY_NS 11000
 /* From the end of an operation to the start of one that waited for it: 1.3 microseconds between
@@ -12,9 +11,12 @@
 #define HANDOVER_NS 20000
 /* Less than this is not told from a late start. */
 #define HOLD_MIN_NS 20000
+/* A host function in between takes a thread's wake-up and its own time, and leaves no operation:
+ * a start so long after the work before it is still put down to it. */
+#define HOST_FUNCTION_NS 1000000
 
 struct holds {
-	sqlite3_stmt *insert, *shape;
+	sqlite3_stmt *insert, *shape, *host_function;
 };
 
 /* What decides whether two operations can run at the same time. */
@@ -36,7 +38,9 @@ struct holds *holds_new(struct db *db)
 		"LEFT JOIN call c ON c.id = o.call "
 		"LEFT JOIN device d ON d.process = o.process AND d.ordinal = o.device "
 		"WHERE o.id = ?");
-	if (holds->insert && holds->shape)
+	holds->host_function = db_prepare(db, "SELECT 1 FROM call c JOIN call_type t "
+		"ON t.id = c.type WHERE c.id = ? AND t.kind IN ('host_func', 'stream_callback')");
+	if (holds->insert && holds->shape && holds->host_function)
 		return holds;
 	holds_free(holds);
 	return NULL;
@@ -48,6 +52,7 @@ void holds_free(struct holds *holds)
 		return;
 	sqlite3_finalize(holds->insert);
 	sqlite3_finalize(holds->shape);
+	sqlite3_finalize(holds->host_function);
 	free(holds);
 }
 
@@ -110,25 +115,54 @@ static int64_t ready_at(const struct order *order, const struct walk_call *call)
 	return ready;
 }
 
+static int is_host_function(struct holds *holds, int64_t call)
+{
+	int rc = db_bind(holds->host_function, "i", call) ? -1 : db_step(holds->host_function);
+
+	sqlite3_reset(holds->host_function);
+	return rc;
+}
+
+/*
+ * Until when a legacy operation held the call's, 0: it did not, -1 after a message.  CUDA orders
+ * the two, so that what the other one's end and the start have in between is the question: the
+ * hand-over, a host function, or something else.
+ */
+static int64_t held_until(struct holds *holds, const struct walk_call *call,
+	const struct order_state *legacy)
+{
+	int64_t gap = call->op_start - legacy->end;
+	int between;
+
+	if (llabs(gap) <= HANDOVER_NS)
+		return call->op_start;
+	between = gap > 0 ? is_host_function(holds, legacy->call) : 0;
+	if (between <= 0)
+		return between;
+	return gap <= HOST_FUNCTION_NS ? call->op_start : legacy->end;
+}
+
 int holds_see(struct holds *holds, const struct order *order, const struct walk_call *call)
 {
 	const struct order_state *legacy = &order->needs[ORDER_LEGACY];
 	struct shape held, behind;
-	int64_t ready;
+	int64_t ready, until;
 
 	if (!call->op || call->op_start == WALK_NEVER || !legacy->op)
 		return 0;
 	if (call->kind == KIND_COPY && call->direction != COPY_D2D)
 		return 0;
 	ready = ready_at(order, call);
-	if (call->op_start - ready < HOLD_MIN_NS || legacy->end <= ready ||
-		llabs(call->op_start - legacy->end) > HANDOVER_NS)
+	if (call->op_start - ready < HOLD_MIN_NS || legacy->end <= ready)
 		return 0;
+	until = held_until(holds, call, legacy);
+	if (until - ready < HOLD_MIN_NS)
+		return until < 0 ? -1 : 0;
 	if (read_shape(holds, call->op, &held) || read_shape(holds, legacy->op, &behind))
 		return -1;
 	if (!can_overlap(&held, &behind))
 		return 0;
 	return db_run(holds->insert, "iiisii", call->op, legacy->op,
 		call->stream_kind == STREAM_KIND_LEGACY ? call->id : legacy->call, "legacy",
-		ready, call->op_start - ready);
+		ready, until - ready);
 }

@@ -350,7 +350,7 @@ CREATE TABLE hold ( -- derived: an operation that the device made wait for anoth
 	via INTEGER NOT NULL REFERENCES call(id), -- the call that put the two in order
 	reason TEXT NOT NULL,           -- legacy
 	ready INTEGER NOT NULL,         -- it was submitted and its stream and events let it go, ns
-	held INTEGER NOT NULL           -- from ready to its start, ns
+	held INTEGER NOT NULL           -- from ready on, at most to its start, ns
 );
 
 CREATE TABLE wait ( -- derived: a call that the device held
