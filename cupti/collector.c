@@ -97,6 +97,25 @@ static void write_operation(struct thread_state *thread, const struct decoded *o
 		trace_count(&shim.writer, COUNT_INVALID_DEVICE, 1);
 }
 
+/*
+ * CUPTI 13.0 crashes in the launch of a graph that was instantiated while it did not record graphs,
+ * so it records them outside of windows too, and what was launched there is left out here: by
+ * correlation ids, which count up, so that a slot is free again long before its turn comes.
+ */
+#define PASSED_SLOTS (1u << 16)
+static _Atomic uint32_t passed_graphs[PASSED_SLOTS];
+
+static int launches_graph(CUpti_CallbackId id)
+{
+	return call_types[selected_calls[id].call - 1].kind == KIND_GRAPH_LAUNCH;
+}
+
+static int passed_by(const struct decoded *operation)
+{
+	return operation->kind == DEVICE_GRAPH && operation->correlation &&
+	       passed_graphs[operation->correlation % PASSED_SLOTS] == operation->correlation;
+}
+
 static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
 	size_t size, size_t valid)
 {
@@ -113,7 +132,7 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 	thread->busy = 1;
 	while (valid && shim.stage == SHIM_ON && *shim.alive &&
 		collector.api.cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
-		if (decode_activity(record, &operation))
+		if (decode_activity(record, &operation) && !passed_by(&operation))
 			write_operation(thread, &operation);
 	if (collector.api.cuptiActivityGetNumDroppedRecords &&
 		collector.api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
@@ -170,8 +189,11 @@ static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 		shim.stage != SHIM_ON || !*shim.alive || thread->busy)
 		return;
 	/* Without a wrapper beneath, it may be one that passed by: no window was open. */
-	if (!thread->depth && shim.outside)
+	if (!thread->depth && shim.outside) {
+		if (launches_graph(id))
+			passed_graphs[data->correlationId % PASSED_SLOTS] = data->correlationId;
 		return;
+	}
 	thread->busy = 1;
 	if (!thread->depth) {
 		bypassed(thread, id, data);
@@ -188,7 +210,7 @@ static CUptiResult set_callbacks(uint32_t enable)
 	CUptiResult rc = CUPTI_SUCCESS;
 
 	for (unsigned id = 1; id < SELECTION_CBIDS && rc == CUPTI_SUCCESS; id++) {
-		if (selected_callback(id))
+		if (selected_callback(id) && (enable || !launches_graph(id)))
 			rc = collector.api.cuptiEnableCallback(enable, collector.subscriber,
 				CUPTI_CB_DOMAIN_DRIVER_API, id);
 		/* A call that this CUPTI is too old for: its driver has none either. */
@@ -220,8 +242,6 @@ static void disable_activities(void)
 	for (unsigned i = 0; i < SELECTED_KINDS; i++)
 		collector.api.cuptiActivityDisable(selected_kinds[i]);
 	collector.api.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_OVERHEAD);
-	if (!selected_graph_nodes())
-		collector.api.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 }
 
 static uint64_t device_clock(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Initialization, devices as far as they have state, and contexts. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "cuda_calls.h"
@@ -8,6 +9,9 @@
 static struct device devices[DEVICE_MAX];
 static int devices_present;
 static uint32_t last_context_id;
+
+/* The driver's handler runs at exit, before those that were there first. */
+static _Atomic int gone;
 
 bool driver_ready(void)
 {
@@ -36,6 +40,16 @@ static void device_init(struct device *device, int ordinal)
 	device->local_bytes = 1024;
 }
 
+static void driver_leaves(void)
+{
+	atomic_store(&gone, 1);
+}
+
+bool driver_gone(void)
+{
+	return atomic_load(&gone);
+}
+
 CUresult do_cuInit(unsigned int flags)
 {
 	const char *text = getenv("CUFENCE_SIM_DEVICES");
@@ -50,6 +64,7 @@ CUresult do_cuInit(unsigned int flags)
 	devices_present = count < DEVICE_MAX ? count : DEVICE_MAX;
 	for (int i = 0; i < devices_present; i++)
 		device_init(&devices[i], i);
+	atexit(driver_leaves);
 	/* The real one takes some 100 ms; enough to be seen as slow, not to drown a short run. */
 	thread_self()->overhead = 1000000;
 	return CUDA_SUCCESS;

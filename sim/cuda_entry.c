@@ -138,7 +138,9 @@ static struct thread *call_begin(struct sim_call *call)
 	thread->correlation = call->correlation;
 	thread->waited = false;
 	thread->overhead = 0;
-	if (!driver_ready() && call->number != CALL_cuInit)
+	if (driver_gone())
+		call->result = CUDA_ERROR_DEINITIALIZED;
+	else if (!driver_ready() && call->number != CALL_cuInit)
 		call->result = CUDA_ERROR_NOT_INITIALIZED;
 	else if (host_is_self())
 		call->result = CUDA_ERROR_NOT_PERMITTED;

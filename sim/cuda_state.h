@@ -106,6 +106,7 @@ int device_count(void);
 
 /* cuInit was called.  Set without the lock, once. */
 bool driver_ready(void);
+bool driver_gone(void);
 
 /* Current context of the calling thread or NULL. */
 struct context *context_current(void);

@@ -64,7 +64,10 @@ incomplete abort "$tmp/abort" 'did not end in order'
 for mode in quick_exit thread_exit main_exit destructors; do
 	has "$mode: complete" '^check 0$' "$(report "$tmp/$mode")"
 done
-has "destructors: their operations too" '^device_operations 40$' \
+# The driver leaves by a handler of its own: what is registered before it comes too late for CUDA.
+same "destructors: how far they come" "0 0 4 4" \
+	"$(bare destructors 2>/dev/null | sed -n 's/^[mhd].*: \([0-9]*\), bad.*/\1/p' | paste -sd' ')"
+has "destructors: their operations too" '^device_operations 20$' \
 	"device_operations $("$cufence" dump "$tmp"/destructors/*.cft | grep -c '^device kind=3 ')"
 
 # --- a hang: the report names the call and the place, of a killed process too ---
