@@ -5,6 +5,7 @@
 
 #include "findings.h"
 #include "holds.h"
+#include "known.h"
 #include "order.h"
 #include "pass.h"
 #include "rules.h"
@@ -17,6 +18,7 @@ struct analysis {
 	struct order order;
 	struct waits *waits;
 	struct holds *holds;
+	struct known *known;
 	sqlite3_stmt *edge;
 };
 
@@ -34,7 +36,8 @@ static int see(void *arg, const struct walk_call *call)
 	/* waits looks at what was pending before the call, holds at what the call came after. */
 	return waits_see(analysis->waits, &analysis->order, call) ||
 	       order_step(&analysis->order, call) ||
-	       holds_see(analysis->holds, &analysis->order, call) ? -1 : 0;
+	       holds_see(analysis->holds, &analysis->order, call) ||
+	       known_see(analysis->known, call) ? -1 : 0;
 }
 
 static int follow_the_run(struct db *db)
@@ -45,13 +48,15 @@ static int follow_the_run(struct db *db)
 	analysis.order.arg = &analysis;
 	analysis.waits = waits_new(db);
 	analysis.holds = holds_new(db);
+	analysis.known = known_new(db);
 	/* Two reasons may meet in one pair of calls, and a reason twice. */
 	analysis.edge = db_prepare(db, "INSERT OR IGNORE INTO dependency VALUES (?, ?, ?)");
-	if (analysis.waits && analysis.holds && analysis.edge)
+	if (analysis.waits && analysis.holds && analysis.known && analysis.edge)
 		rc = walk(db, see, &analysis) || waits_finish(analysis.waits) ? -1 : 0;
 	sqlite3_finalize(analysis.edge);
 	waits_free(analysis.waits);
 	holds_free(analysis.holds);
+	known_free(analysis.known);
 	order_release(&analysis.order);
 	return rc;
 }
@@ -77,7 +82,8 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS operation_call ON operation (call);"
 	"CREATE INDEX IF NOT EXISTS overhead_call ON overhead (call);"
 	"CREATE INDEX IF NOT EXISTS allocation_freed ON allocation (freed);"
-	"DELETE FROM dependency; DELETE FROM hold; DELETE FROM wait; DELETE FROM finding;";
+	"DELETE FROM dependency; DELETE FROM hold; DELETE FROM wait; "
+	"DELETE FROM known_wait; DELETE FROM finding;";
 
 int analyze(struct db *db)
 {

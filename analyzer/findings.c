@@ -70,6 +70,11 @@ void findings_free(struct findings *findings)
 	free(findings);
 }
 
+int64_t findings_place(struct findings *findings, int64_t call)
+{
+	return places_site(findings->places, call);
+}
+
 /* Row ids of sites are far below 2^28. */
 static int64_t key_of(enum rule rule, int64_t site, int64_t other_site)
 {

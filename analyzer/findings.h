@@ -36,6 +36,9 @@ void findings_free(struct findings *findings);
 
 int findings_add(struct findings *findings, const struct instance *instance);
 
+/* The place of a call as findings see it: 0 if it is not known, -1 after a message. */
+int64_t findings_place(struct findings *findings, int64_t call);
+
 /* Fills table finding, by share. */
 int findings_store(struct findings *findings);
 

@@ -362,6 +362,12 @@ CREATE TABLE wait ( -- derived: a call that the device held
 	avoidable INTEGER NOT NULL      -- ns of it that the thread could have used; 0: explicit wait
 );
 
+CREATE TABLE known_wait ( -- derived: an explicit wait for what its thread knew complete already
+	call INTEGER NOT NULL REFERENCES call(id),
+	since INTEGER NOT NULL REFERENCES call(id) -- the call by which it knew: nothing was submitted
+	                                -- after it
+);
+
 CREATE TABLE finding ( -- derived: what is wrong, a row per rule and pair of sites
 	id INTEGER PRIMARY KEY,
 	rule TEXT NOT NULL,

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waits for what the thread knew complete, and what is made of them: redundant-sync.
+ */
+#include "miniature.h"
+
+#include "analyze.h"
+
+static int setup(void **state)
+{
+	struct mini *m = malloc(sizeof(*m));
+
+	mini_init(m);
+	*state = m;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	mini_release(*state);
+	free(*state);
+	return 0;
+}
+
+/* The known waits as "call:since ...". */
+static const char *known(struct mini *m)
+{
+	assert_int_equal(analyze(&m->db), 0);
+	return mini_text(m, "SELECT ifnull(group_concat(call || ':' || since, ' '), '') "
+		"FROM known_wait");
+}
+
+static int64_t launch(struct mini *m, double at, int64_t stream)
+{
+	return MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at, .stream = stream,
+		.runs = { at + 5, at + 20 });
+}
+
+static int64_t sync_stream(struct mini *m, double at, int64_t stream)
+{
+	return MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = at, .stream = stream);
+}
+
+static int64_t sync_context(struct mini *m, double at)
+{
+	return MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = at);
+}
+
+static void a_second_wait_is_known(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking");
+
+	launch(m, 10, s);          /* 1 */
+	sync_stream(m, 50, s);     /* 2 */
+	sync_stream(m, 60, s);     /* 3 */
+	sync_context(m, 70);       /* 4 */
+	sync_context(m, 80);       /* 5 */
+	assert_string_equal(known(m), "3:2 4:2 5:2");
+}
+
+/* Everything was done, but the thread could not know. */
+static void a_wait_that_found_all_done_is_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking");
+
+	sync_stream(m, 1, s);
+	sync_context(m, 5);
+	launch(m, 10, s);
+	sync_stream(m, 5000, s);
+	launch(m, 5010, s);
+	sync_stream(m, 9000, s);
+	assert_string_equal(known(m), "");
+}
+
+static void a_wait_for_one_stream_says_nothing_of_another(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "non-blocking"), b = mini_stream(m, "non-blocking");
+
+	launch(m, 10, a);          /* 1 */
+	launch(m, 20, b);          /* 2 */
+	sync_stream(m, 50, a);     /* 3 */
+	sync_context(m, 60);       /* 4 */
+	sync_stream(m, 70, a);     /* 5 */
+	sync_stream(m, 80, b);     /* 6 */
+	assert_string_equal(known(m), "5:3 6:4");
+}
+
+static void two_waits_for_a_stream_each_are_one_for_both(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "non-blocking"), b = mini_stream(m, "non-blocking");
+
+	launch(m, 10, a);
+	launch(m, 20, b);
+	sync_stream(m, 50, a);     /* 3 */
+	sync_stream(m, 60, b);     /* 4 */
+	sync_context(m, 70);       /* 5 */
+	assert_string_equal(known(m), "5:4");
+}
+
+/* Any call that names the stream may be work: an event wait, a record, a host function. */
+static void work_in_between_is_waited_for(void **state)
+{
+	static const int types[] = { CALL_cuStreamWaitEvent, CALL_cuEventRecord,
+		CALL_cuLaunchHostFunc, CALL_cuMemFreeAsync };
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking"), event = mini_event(m);
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		launch(m, 100 * (double)i + 10, s);
+		sync_stream(m, 100 * (double)i + 50, s);
+		MINI_CALL(m, .type = types[i], .at = 100 * (double)i + 60, .stream = s,
+			.event = i < 2 ? event : 0);
+		sync_stream(m, 100 * (double)i + 70, s);
+	}
+	assert_string_equal(known(m), "");
+}
+
+static void what_another_thread_submitted_is_not_known(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking"), other = mini_thread(m);
+
+	launch(m, 10, s);
+	sync_stream(m, 50, s);
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 60, .stream = s, .thread = other,
+		.runs = { 65, 80 });
+	sync_stream(m, 90, s);
+	assert_string_equal(known(m), "");
+}
+
+/* It may have come before or after the second wait. */
+static void a_submission_at_the_same_time_leaves_it_open(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking"), other = mini_thread(m);
+
+	launch(m, 10, s);
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 48, .until = 52, .stream = s,
+		.thread = other, .runs = { 65, 80 });
+	sync_stream(m, 50, s);
+	sync_stream(m, 60, s);     /* 4: the first to know */
+	sync_stream(m, 70, s);     /* 5 */
+	assert_string_equal(known(m), "5:4");
+}
+
+static void what_one_thread_knows_another_one_does_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking"), other = mini_thread(m);
+
+	launch(m, 10, s);
+	sync_stream(m, 50, s);
+	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = 60, .stream = s, .thread = other);
+	assert_string_equal(known(m), "");
+}
+
+static void an_event_is_known_with_its_stream(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking"), e = mini_event(m);
+
+	launch(m, 10, s);                                                                /* 1 */
+	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 15, .stream = s, .event = e);     /* 2 */
+	launch(m, 20, s);                                                                /* 3 */
+	MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 60, .event = e);             /* 4 */
+	MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 70, .event = e);             /* 5 */
+	sync_stream(m, 80, s);                                                           /* 6 */
+	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 90, .stream = s, .event = e);
+	MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 95, .event = e);
+	assert_string_equal(known(m), "5:4");
+}
+
+/* "For transfers from device to host, the function returns only once the copy has completed." */
+static void a_synchronous_copy_to_the_host_is_a_wait(void **state)
+{
+	struct mini *m = *state;
+
+	launch(m, 10, MINI_LEGACY);
+	MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = 30, .until = 60, .stream = MINI_LEGACY,
+		.direction = 1 + COPY_D2H, .dst = "pageable", .src = "device",
+		.runs = { 35, 58 });                   /* 2 */
+	sync_context(m, 70);                           /* 3 */
+	MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = 80, .until = 90, .stream = MINI_LEGACY,
+		.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable",
+		.runs = { 85, 120 });
+	sync_context(m, 130);
+	assert_string_equal(known(m), "3:2");
+}
+
+/* 100 short steps; the wait at the second place is needed in each nth, 0: never. */
+static void steps(struct mini *m, int nth)
+{
+	int64_t s = mini_stream(m, "non-blocking");
+	int64_t needed = mini_site(m, "compute", 16), again = mini_site(m, "make_sure", 22);
+	double t = 0;
+
+	for (int i = 0; i < 100; i++, t += 100) {
+		launch(m, t + 10, s);
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 15, .until = t + 32,
+			.stream = s, .site = needed);
+		if (nth && i % nth == 0)
+			launch(m, t + 40, s);
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 75, .stream = s,
+			.site = again);
+	}
+}
+
+static void a_wait_never_needed_is_found(void **state)
+{
+	struct mini *m = *state;
+
+	steps(m, 0);
+	assert_int_equal(analyze(&m->db), 0);
+	assert_string_equal(mini_text(m, "SELECT rule || ' ' || count || ' ' || a.line || ' ' || "
+		"b.line || ' ' || (saving / 1000) FROM finding JOIN site a ON a.id = site "
+		"JOIN site b ON b.id = other_site WHERE shown"), "redundant-sync 100 22 16 200");
+	assert_string_equal(mini_text(m, "SELECT message FROM finding"), "cuStreamSynchronize had "
+		"nothing to wait for: nothing was submitted since cuStreamSynchronize");
+}
+
+static void a_wait_needed_now_and_then_is_not(void **state)
+{
+	struct mini *m = *state;
+
+	steps(m, 4);
+	assert_int_equal(analyze(&m->db), 0);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM known_wait"), 75);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
+}
+
+static void with_records_missing_nothing_is_redundant(void **state)
+{
+	struct mini *m = *state;
+
+	steps(m, 0);
+	mini_exec(m, "INSERT INTO loss VALUES (1, 'dropped_records', 7)");
+	assert_int_equal(analyze(&m->db), 0);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(a_second_wait_is_known),
+		T(a_wait_that_found_all_done_is_not),
+		T(a_wait_for_one_stream_says_nothing_of_another),
+		T(two_waits_for_a_stream_each_are_one_for_both),
+		T(work_in_between_is_waited_for),
+		T(what_another_thread_submitted_is_not_known),
+		T(a_submission_at_the_same_time_leaves_it_open),
+		T(what_one_thread_knows_another_one_does_not),
+		T(an_event_is_known_with_its_stream),
+		T(a_synchronous_copy_to_the_host_is_a_wait),
+		T(a_wait_never_needed_is_found),
+		T(a_wait_needed_now_and_then_is_not),
+		T(with_records_missing_nothing_is_redundant),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
