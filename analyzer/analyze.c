@@ -9,6 +9,7 @@
 #include "order.h"
 #include "pass.h"
 #include "rules.h"
+#include "use.h"
 #include "waits.h"
 #include "walk.h"
 #include "words.h"
@@ -82,14 +83,17 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS operation_call ON operation (call);"
 	"CREATE INDEX IF NOT EXISTS overhead_call ON overhead (call);"
 	"CREATE INDEX IF NOT EXISTS allocation_freed ON allocation (freed);"
-	"DELETE FROM dependency; DELETE FROM hold; DELETE FROM wait; "
-	"DELETE FROM known_wait; DELETE FROM finding;";
+	"CREATE INDEX IF NOT EXISTS operation_end ON operation (end);"
+	"DELETE FROM stream_use; DELETE FROM device_use;"
+	"DELETE FROM dependency; DELETE FROM hold;"
+	"DELETE FROM wait; DELETE FROM known_wait;"
+	"DELETE FROM finding;";
 
 int analyze(struct db *db)
 {
 	if (db_exec(db, "BEGIN IMMEDIATE"))
 		return -1;
-	if (!db_exec(db, prepare_sql) && !follow_the_run(db) && !find(db) &&
+	if (!db_exec(db, prepare_sql) && !use_measure(db) && !follow_the_run(db) && !find(db) &&
 		!db_exec(db, "COMMIT"))
 		return 0;
 	db_exec(db, "ROLLBACK");

@@ -25,6 +25,8 @@ static int fail(sqlite3 *handle, const char *what)
 static int open_handle(struct db *db, const char *path, int flags)
 {
 	db->path = strdup(path);
+	/* One thread: locks would be a tenth of all time. */
+	flags |= SQLITE_OPEN_NOMUTEX;
 	if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK || !db->path) {
 		fprintf(stderr, "cufence: cannot open '%s': %s\n", path,
 			db->handle ? sqlite3_errmsg(db->handle) : "out of memory");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
@@ -143,7 +144,7 @@ static uint32_t thread_row(struct loader *loader, uint32_t tid)
 	if (!more)
 		return 0;
 	p->thread = more;
-	more[p->thread_count++] = (struct loaded_thread){ .tid = tid };
+	more[p->thread_count++] = (struct loaded_thread){ .tid = tid, .stuck = DB_NULL };
 	row = (uint64_t)loader->thread + p->thread_count;
 	return map_set(&p->threads, tid, row) ? 0 : (uint32_t)row;
 }
@@ -230,10 +231,24 @@ static int insert_code(struct loader *loader, const struct code_record *code)
 		file + code->file_length, (size_t)code->table_length);
 }
 
+/* "device.ORDINAL.NAME" is an attribute of that device. */
+static int insert_property(struct loader *loader, const struct property_record *property)
+{
+	const char *value = property->data + property->name_length;
+	char name[64], text[24];
+	int ordinal, at = 0;
+
+	snprintf(name, sizeof(name), "%.*s", (int)property->name_length, property->data);
+	snprintf(text, sizeof(text), "%.*s", (int)property->value_length, value);
+	if (sscanf(name, "device.%d.%n", &ordinal, &at) == 1 && at && name[at])
+		return db_run(loader->insert[INSERT_DEVICE_ATTRIBUTE], "iisi", loader->process,
+			(int64_t)ordinal, name + at, (int64_t)strtoll(text, NULL, 10));
+	return db_run(loader->insert[INSERT_PROPERTY], "itt", loader->process, property->data,
+		(size_t)property->name_length, value, (size_t)property->value_length);
+}
+
 static int scan_record(struct loader *loader, const struct record *record)
 {
-	const struct property_record *property = (const struct property_record *)record;
-
 	switch (record->type) {
 	case RECORD_CALL_TYPE:
 		return add_call_type(loader, (const struct call_type_record *)record);
@@ -260,9 +275,7 @@ static int scan_record(struct loader *loader, const struct record *record)
 	case RECORD_WINDOW:
 		return add_window(&loader->p, (const struct window_record *)record);
 	case RECORD_PROPERTY:
-		return db_run(loader->insert[INSERT_PROPERTY], "itt", loader->process,
-			property->data, (size_t)property->name_length,
-			property->data + property->name_length, (size_t)property->value_length);
+		return insert_property(loader, (const struct property_record *)record);
 	case RECORD_SYMBOL:
 		return insert_symbol(loader, (const struct symbol_record *)record);
 	case RECORD_CODE:

@@ -79,20 +79,35 @@ static int note_thread_call(struct loader *loader, const struct loaded_call *cal
 	return 0;
 }
 
+/* exit: DB_NULL if it never returned. */
+static void note_use(struct loader *loader, const struct loaded_call *call, int64_t enter,
+	int64_t exit, uint64_t site)
+{
+	struct loaded_thread *thread = &loader->p.thread[call->thread - loader->thread - 1];
+
+	if (call->parent)
+		return;
+	thread->outermost++;
+	thread->placed += site != 0;
+	thread->stuck = exit == DB_NULL ? enter : DB_NULL;
+	if (exit != DB_NULL)
+		thread->inside += exit - enter;
+}
+
 int loader_write_call(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
 	const struct call_record *record = (const struct call_record *)call->record;
 	const struct call_fields *fields = &call->fields;
-	uint32_t site = call->returned ? record->site
-				       : ((const struct enter_record *)call->record)->site;
-	int64_t row = loader->call + call->number;
+	uint64_t site = map_get(&p->sites, call->returned
+		? record->site : ((const struct enter_record *)call->record)->site, 0);
+	int64_t row = loader->call + call->number, enter = host_time(p, call->enter);
+	int64_t exit = call->returned ? host_time(p, call->exit) : DB_NULL;
 	int rc = bulk_add(loader->calls, "kiiIiiIIIIIIIIiIIIIIIIIss", row, loader->process,
 		(int64_t)call->thread, row_of(loader->call, call->parent), call->type->id,
-		host_time(p, call->enter), call->returned ? host_time(p, call->exit) : DB_NULL,
-		call->returned ? (int64_t)record->result : DB_NULL, or_null(call->context),
+		enter, exit, call->returned ? (int64_t)record->result : DB_NULL, or_null(call->context),
 		row_of(loader->stream, call->stream), or_null((uint64_t)call->event),
-		or_null(call->kernel), or_null(map_get(&p->sites, site, 0)),
+		or_null(call->kernel), or_null(site),
 		call->returned ? or_null(record->correlation) : DB_NULL,
 		(int64_t)!!(call->record->flags & CALL_PER_THREAD),
 		field(fields, FIELD_ptr), field(fields, FIELD_dst), field(fields, FIELD_src),
@@ -102,6 +117,7 @@ int loader_write_call(struct loader *loader, const struct loaded_call *call)
 
 	if (rc || note_thread_call(loader, call))
 		return -1;
+	note_use(loader, call, enter, exit, site);
 	return call->returned ? write_polling(loader, row, record) : 0;
 }
 
@@ -262,12 +278,19 @@ static int write_threads(struct loader *loader)
 	struct loaded_process *p = &loader->p;
 
 	for (size_t i = 0; i < p->thread_count; i++) {
-		const struct thread_record *named = p->thread[i].name;
-		if (db_run(loader->insert[INSERT_THREAD], "iiitII", loader->thread + (int64_t)i + 1,
-			    loader->process, (int64_t)p->thread[i].tid,
-			    named ? named->name : NULL, (size_t)(named ? named->name_length : 0),
-			    row_of(loader->call, p->thread[i].made_by),
-			    row_of(loader->call, p->thread[i].joined_by)))
+		const struct loaded_thread *thread = &p->thread[i];
+		const struct thread_record *named = thread->name;
+		int64_t row = loader->thread + (int64_t)i + 1, inside = thread->inside;
+
+		if (thread->stuck != DB_NULL)
+			inside += p->end - thread->stuck;
+		if (db_run(loader->insert[INSERT_THREAD], "iiitII", row, loader->process,
+			    (int64_t)thread->tid, named ? named->name : NULL,
+			    (size_t)(named ? named->name_length : 0),
+			    row_of(loader->call, thread->made_by),
+			    row_of(loader->call, thread->joined_by)) ||
+			db_run(loader->insert[INSERT_THREAD_USE], "iiii", row, thread->outermost,
+				thread->placed, inside))
 			return -1;
 	}
 	return 0;

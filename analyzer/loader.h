@@ -109,6 +109,9 @@ struct loaded_thread {
 	uint32_t made_by, joined_by; /* numbers of calls */
 	uint32_t *call;              /* numbers of those it made */
 	size_t call_count;
+	int64_t outermost, placed;   /* those not made within another one; those with a site */
+	int64_t inside;              /* ns in them */
+	int64_t stuck;               /* when it entered the one that never returned, or DB_NULL */
 };
 
 enum loader_insert {
@@ -116,7 +119,8 @@ enum loader_insert {
 	INSERT_STREAM, INSERT_EVENT, INSERT_ALLOCATION, INSERT_KERNEL, INSERT_MODULE, INSERT_SITE,
 	INSERT_FRAME, INSERT_CALL_TYPE, INSERT_OVERHEAD, INSERT_CALIBRATION, INSERT_SYMBOL,
 	INSERT_POLLING, INSERT_RANGE, INSERT_CODE,
-	INSERT_RECORDING, INSERT_OBJECT, INSERT_GRAPH, INSERT_GRAPH_NODE, INSERT_GRAPH_EDGE,
+	INSERT_RECORDING, INSERT_THREAD_USE, INSERT_DEVICE_ATTRIBUTE, INSERT_OBJECT,
+	INSERT_GRAPH, INSERT_GRAPH_NODE, INSERT_GRAPH_EDGE,
 	INSERT_GRAPH_EXEC,
 	INSERT_COUNT
 };

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
-#include <string.h>
-
 #include "format.h"
-#include "losses.h"
-
-/* Time in which at least one operation ran: each adds what the earlier ones did not cover. */
-static const char busy_sql[] =
-	"SELECT sum(max(0, end - max(start, coalesce(reach, start)))) FROM ("
-	" SELECT start, end, max(end) OVER (ORDER BY start, id"
-	"  ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reach"
-	" FROM operation WHERE start IS NOT NULL AND end IS NOT NULL)";
+#include "report_parts.h"
 
 static int64_t duration(struct db *db)
 {
@@ -38,16 +29,14 @@ static void print_run(struct db *db, FILE *out)
 {
 	char whole[DURATION_SIZE], inside[DURATION_SIZE];
 	long long processes = db_int(db, "SELECT count(*) FROM process", 0);
-	long long threads = db_int(db, "SELECT count(*) FROM thread WHERE id IN "
-		"(SELECT thread FROM call)", 0);
+	long long threads = db_int(db, "SELECT count(*) FROM thread_use WHERE calls > 0", 0);
 
 	fprintf(out,
 		"    run      %s, %lld process%s, %lld thread%s, %lld CUDA calls (%s inside)\n",
 		format_duration(whole, duration(db)), processes, processes == 1 ? "" : "es",
 		threads, threads == 1 ? "" : "s",
-		(long long)db_int(db, "SELECT count(*) FROM call WHERE parent IS NULL", 0),
-		format_duration(inside,
-			db_int(db, "SELECT sum(exit - enter) FROM call WHERE parent IS NULL", 0)));
+		(long long)db_int(db, "SELECT sum(calls) FROM thread_use", 0),
+		format_duration(inside, db_int(db, "SELECT sum(inside) FROM thread_use", 0)));
 }
 
 /* Which part of the run was recorded, and what decided it. */
@@ -80,154 +69,125 @@ static int64_t duration_recorded(struct db *db)
 		" WHERE NOT work AND (SELECT count(*) FROM process) = 1", 0);
 }
 
-static int print_device(struct db *db, FILE *out)
+/* Busy, and how much of that with more than one operation at a time. */
+static void print_busy(int64_t busy, int64_t overlapped, int64_t whole, FILE *out)
 {
-	char busy[DURATION_SIZE], share[DURATION_SIZE];
-	int64_t whole = duration_recorded(db), used = db_int(db, busy_sql, 0);
-	sqlite3_stmt *q = db_prepare(db, "SELECT DISTINCT name || CASE "
-		"WHEN simulated AND name NOT LIKE '%simulated%' THEN ' (simulated)' ELSE '' END "
-		"FROM device JOIN process ON process.id = device.process");
+	char used[DURATION_SIZE], share[DURATION_SIZE], both[DURATION_SIZE], part[DURATION_SIZE];
+
+	fprintf(out, "busy %s (%s)", format_duration(used, busy),
+		format_share(share, whole > 0 ? (double)busy / (double)whole : 0));
+	if (overlapped)
+		fprintf(out, ", %s of it overlapped (%s)", format_duration(both, overlapped),
+			format_share(part, (double)overlapped / (double)busy));
+}
+
+#define DEVICE_NAME "d.name || CASE WHEN p.simulated AND d.name NOT LIKE '%simulated%'" \
+	" THEN ' (simulated)' ELSE '' END"
+
+/* One device is a name; of several each has a line. */
+static int print_devices(struct db *db, FILE *out)
+{
+	enum { MOST = 16 };
+	int64_t used = db_int(db, "SELECT count(*) FROM device_use", 0);
+	sqlite3_stmt *q = db_prepare(db, used < 2
+		? "SELECT DISTINCT " DEVICE_NAME " FROM device d JOIN process p ON p.id = d.process"
+		: "SELECT coalesce(" DEVICE_NAME ", '?'), u.device, p.pid, u.busy, u.overlapped,"
+		  " p.end - p.start FROM device_use u JOIN process p ON p.id = u.process"
+		  " LEFT JOIN device d ON d.process = u.process AND d.ordinal = u.device"
+		  " ORDER BY u.process, u.device LIMIT 16");
 	int step = -1;
 
-	while (q && (step = db_step(q)) > 0)
-		fprintf(out, "    device   %s\n", (const char *)sqlite3_column_text(q, 0));
+	while (q && (step = db_step(q)) > 0) {
+		fprintf(out, "    device   %s", (const char *)sqlite3_column_text(q, 0));
+		if (used > 1) {
+			fprintf(out, ", %d of pid %d: ", sqlite3_column_int(q, 1),
+				sqlite3_column_int(q, 2));
+			print_busy(sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4),
+				sqlite3_column_int64(q, 5), out);
+		}
+		fputc('\n', out);
+	}
 	sqlite3_finalize(q);
-	if (step || !db_int(db, "SELECT count(*) FROM operation", 0))
-		return step;
+	if (!step && used > MOST)
+		fprintf(out, "    device   and %lld more\n", (long long)used - MOST);
+	return step;
+}
+
+static int print_work(struct db *db, FILE *out)
+{
+	if (!db_int(db, "SELECT count(*) FROM stream_use", 0))
+		return 0;
 	fputs("    work     ", out);
-	if (print_counts(db, "SELECT count(*), kind FROM operation GROUP BY kind ORDER BY 1 DESC",
-		    out) < 0)
+	if (print_counts(db, "SELECT sum(operations), kind FROM stream_use GROUP BY kind"
+		" ORDER BY 1 DESC, kind", out) < 0)
 		return -1;
-	fprintf(out, "; busy %s (%s)\n", format_duration(busy, used),
-		format_share(share, whole > 0 ? (double)used / (double)whole : 0));
+	if (db_int(db, "SELECT count(*) FROM device_use", 0) == 1) {
+		fputs("; ", out);
+		print_busy(db_int(db, "SELECT busy FROM device_use", 0),
+			db_int(db, "SELECT overlapped FROM device_use", 0),
+			duration_recorded(db), out);
+	}
+	fputc('\n', out);
 	return 0;
 }
 
 static int print_streams(struct db *db, FILE *out)
 {
-	if (!db_int(db, "SELECT count(*) FROM stream", 0))
+	long long all = db_int(db, "SELECT count(*) FROM stream", 0);
+	long long used = db_int(db, "SELECT count(DISTINCT stream) FROM stream_use", 0);
+
+	if (!all)
 		return 0;
 	fputs("    streams  ", out);
 	if (print_counts(db, "SELECT count(*), kind FROM stream GROUP BY kind ORDER BY kind", out))
 		return -1;
+	if (used && used < all)
+		fprintf(out, "; work on %lld of them", used);
 	fputc('\n', out);
 	return 0;
 }
 
-/* Settings that change what the numbers mean. */
-static int print_properties(struct db *db, FILE *out)
+static int print_waits(struct db *db, FILE *out)
 {
-	static const struct { const char *name, *value, *meaning; } known[] = {
-		{ "CUDA_LAUNCH_BLOCKING", "1", ": every launch waits for its kernel, so nothing "
-			"overlaps" },
-		{ "CUDA_MODULE_LOADING", "EAGER", ": kernels are loaded at the start" },
-		{ "PYTORCH_NO_CUDA_MEMORY_CACHING", "1", ": every tensor is a cudaMalloc and a "
-			"cudaFree" },
-	};
-	sqlite3_stmt *q = db_prepare(db, "SELECT DISTINCT name, value FROM property "
-		"WHERE name GLOB '[A-Z]*' ORDER BY name");
+	sqlite3_stmt *q = db_prepare(db, "SELECT kind, count(*), sum(waited) FROM wait"
+		" GROUP BY kind ORDER BY kind");
+	const char *separator = "    waits    ";
+	char waited[DURATION_SIZE];
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0) {
-		const char *name = (const char *)sqlite3_column_text(q, 0);
-		const char *value = (const char *)sqlite3_column_text(q, 1), *meaning = "";
-		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-			if (!strcmp(name, known[i].name) && !strcmp(value, known[i].value))
-				meaning = known[i].meaning;
-		fprintf(out, "    set      %s=%s%s\n", name, value, meaning);
+		long long count = sqlite3_column_int64(q, 1);
+
+		fprintf(out, "%s%s in %lld %s wait%s", separator,
+			format_duration(waited, sqlite3_column_int64(q, 2)), count,
+			(const char *)sqlite3_column_text(q, 0), count == 1 ? "" : "s");
+		separator = ", ";
 	}
 	sqlite3_finalize(q);
+	if (*separator == ',')
+		fputc('\n', out);
 	return step;
 }
 
-/* Why the lines of a script are missing, if they are. */
-static int print_scripts(struct db *db, FILE *out)
+/* How much of what happened is known; without a device side that is said below. */
+static void print_coverage(struct db *db, FILE *out)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT DISTINCT substr(value, 7) FROM property "
-		"WHERE name = 'python.frames' AND value GLOB 'none: *'");
-	int step = -1;
+	long long operations = db_int(db, "SELECT sum(operations) FROM stream_use", 0);
+	long long alone = db_int(db, "SELECT sum(unmatched) FROM stream_use", 0);
+	long long kernels = db_int(db, "SELECT count(*) FROM kernel WHERE handle NOT NULL", 0);
 
-	while (q && (step = db_step(q)) > 0)
-		fprintf(out, "    note: no lines of scripts are shown: %s\n",
-			(const char *)sqlite3_column_text(q, 0));
-	sqlite3_finalize(q);
-	return step;
-}
-
-/* The texts hold at most one %lld, which is the count. */
-static void print_loss_text(const char *text, long long count, FILE *out)
-{
-	const char *mark = strstr(text, "%lld");
-
-	if (mark)
-		fprintf(out, "%.*s%lld%s", (int)(mark - text), text, count, mark + 4);
-	else
-		fputs(text, out);
-}
-
-/* Why there is no device side.  holder: another tool, NULL: not known. */
-static void print_cupti(const char *state, int error, const char *holder, FILE *out)
-{
-	if (!strcmp(state, "busy"))
-		fprintf(out, " (CUPTI busy: it serves one tool at a time, here %s)",
-			holder ? holder : "another profiler");
-	else if (!strcmp(state, "failed"))
-		fprintf(out, " (CUPTI failed, error %d)", error);
-	else
-		fprintf(out, " (CUPTI %s)", state);
-}
-
-static int print_losses(struct db *db, FILE *out)
-{
-	sqlite3_stmt *q = db_prepare(db, "SELECT reason, count, pid, cupti, cupti_error, "
-		"(SELECT value FROM property WHERE property.process = process.id "
-		" AND name = 'cupti.holder') "
-		"FROM loss JOIN process ON id = process ORDER BY process, reason");
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0) {
-		const char *reason = (const char *)sqlite3_column_text(q, 0);
-		const struct loss *loss = loss_find(reason);
-		if (loss && !loss->text)
-			continue;
-		fprintf(out, "    %s ", !loss || loss->incomplete ? "incomplete:" : "note:");
-		print_loss_text(loss ? loss->text : reason, sqlite3_column_int64(q, 1), out);
-		if (!strcmp(reason, "host_only"))
-			print_cupti((const char *)sqlite3_column_text(q, 3),
-				sqlite3_column_int(q, 4),
-				(const char *)sqlite3_column_text(q, 5), out);
-		fprintf(out, " [pid %lld]\n", (long long)sqlite3_column_int64(q, 2));
-	}
-	sqlite3_finalize(q);
-	return step;
-}
-
-/* The last call of a thread that never returned from it, as the user wrote it. */
-static const char hung_sql[] =
-	"SELECT coalesce(CASE WHEN t.runtime THEN t.name END, s.api, t.name), s.function, s.text,"
-	"  p.pid, h.tid FROM call c JOIN call_type t ON t.id = c.type"
-	" JOIN process p ON p.id = c.process JOIN thread h ON h.id = c.thread"
-	" LEFT JOIN site s ON s.id = c.site"
-	" WHERE c.exit IS NULL AND c.parent IS NULL AND NOT p.closed AND NOT EXISTS ("
-	"  SELECT 1 FROM call l WHERE l.thread = c.thread AND l.parent IS NULL AND l.id > c.id)"
-	" ORDER BY c.id LIMIT 20";
-
-static int print_hung(struct db *db, FILE *out)
-{
-	sqlite3_stmt *q = db_prepare(db, hung_sql);
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0) {
-		const char *function = (const char *)sqlite3_column_text(q, 1);
-		const char *place = (const char *)sqlite3_column_text(q, 2);
-		fprintf(out, "    hung     %s had not returned when the process ended: %s, %s "
-			"[pid %lld, thread %lld]\n", (const char *)sqlite3_column_text(q, 0),
-			function ? function : "?", place ? place : "?",
-			(long long)sqlite3_column_int64(q, 3),
-			(long long)sqlite3_column_int64(q, 4));
-	}
-	sqlite3_finalize(q);
-	return step;
+	fputs("    coverage ", out);
+	if (operations)
+		fprintf(out, "%lld of %lld operations have their call, ", operations - alone,
+			operations);
+	fprintf(out, "%lld of %lld calls their place",
+		(long long)db_int(db, "SELECT sum(placed) FROM thread_use", 0),
+		(long long)db_int(db, "SELECT sum(calls) FROM thread_use", 0));
+	if (kernels)
+		fprintf(out, ", %lld of %lld kernels their parameters",
+			(long long)db_int(db, "SELECT count(parameter_count) FROM kernel"
+				" WHERE handle NOT NULL", 0), kernels);
+	fputc('\n', out);
 }
 
 int report_summary(struct db *db, FILE *out)
@@ -237,14 +197,14 @@ int report_summary(struct db *db, FILE *out)
 	if (q && db_step(q) > 0 && *sqlite3_column_text(q, 0))
 		fprintf(out, "cufence: %s\n", (const char *)sqlite3_column_text(q, 0));
 	sqlite3_finalize(q);
-	if (!db_int(db, "SELECT count(*) FROM call", 0)) {
+	if (!db_int(db, "SELECT max(id) FROM call", 0)) {
 		fputs("    nothing was traced: no CUDA call was recorded\n", out);
-		return print_losses(db, out);
+		return report_losses(db, out);
 	}
 	print_run(db, out);
-	if (print_recording(db, out) || print_device(db, out) || print_streams(db, out) ||
-		print_properties(db, out) ||
-		print_scripts(db, out) || print_hung(db, out))
+	if (print_recording(db, out) || print_devices(db, out) || print_work(db, out) ||
+		print_streams(db, out) || print_waits(db, out))
 		return -1;
-	return print_losses(db, out);
+	print_coverage(db, out);
+	return report_settings(db, out) || report_hung(db, out) || report_losses(db, out) ? -1 : 0;
 }

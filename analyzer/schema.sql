@@ -76,6 +76,14 @@ CREATE TABLE device ( -- a GPU and the attributes the rules use
 	PRIMARY KEY (process, ordinal)
 );
 
+CREATE TABLE device_attribute ( -- what else changes behaviour, as far as the driver told
+	process INTEGER NOT NULL REFERENCES process(id),
+	ordinal INTEGER NOT NULL,
+	name TEXT NOT NULL,             -- of CU_DEVICE_ATTRIBUTE_, in lower case
+	value INTEGER NOT NULL,
+	PRIMARY KEY (process, ordinal, name)
+) WITHOUT ROWID;
+
 CREATE TABLE context ( -- a CUDA context
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
@@ -215,6 +223,13 @@ CREATE TABLE call ( -- one CUDA call, driver or runtime
 	src_memory TEXT
 );
 
+CREATE TABLE thread_use ( -- what a thread spent in calls; of calls within a call only the outer one
+	thread INTEGER PRIMARY KEY REFERENCES thread(id),
+	calls INTEGER NOT NULL,
+	placed INTEGER NOT NULL,        -- of them, those whose site is known
+	inside INTEGER NOT NULL         -- ns; in one that never returned, to the end of the process
+);
+
 CREATE TABLE polling ( -- a loop of queries with the same answer is one row of call
 	call INTEGER PRIMARY KEY REFERENCES call(id), -- the first of them
 	count INTEGER NOT NULL,         -- how many, the first included
@@ -352,6 +367,26 @@ CREATE TABLE hold ( -- derived: an operation that the device made wait for anoth
 	ready INTEGER NOT NULL,         -- it was submitted and its stream and events let it go, ns
 	held INTEGER NOT NULL           -- from ready on, at most to its start, ns
 );
+
+CREATE TABLE stream_use ( -- derived: what ran on a stream, by kind
+	process INTEGER NOT NULL REFERENCES process(id),
+	stream INTEGER REFERENCES stream(id), -- NULL: not known which
+	device INTEGER NOT NULL,        -- ordinal
+	kind TEXT NOT NULL,             -- of operation
+	operations INTEGER NOT NULL,
+	unmatched INTEGER NOT NULL,     -- of them, those without a recorded call
+	busy INTEGER NOT NULL           -- ns that they ran, added up
+);
+
+CREATE TABLE device_use ( -- derived: how long a device worked for a process
+	process INTEGER NOT NULL REFERENCES process(id),
+	device INTEGER NOT NULL,        -- ordinal
+	first INTEGER NOT NULL,         -- start of the first operation, ns
+	last INTEGER NOT NULL,          -- end of the last one, ns
+	busy INTEGER NOT NULL,          -- ns in which at least one ran
+	overlapped INTEGER NOT NULL,    -- ns in which at least two ran
+	PRIMARY KEY (process, device)
+) WITHOUT ROWID;
 
 CREATE TABLE wait ( -- derived: a call that the device held
 	id INTEGER PRIMARY KEY,

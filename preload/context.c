@@ -5,19 +5,54 @@
  * allowed during stream capture.
  */
 #include <cuda.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "resolve.h"
 #include "shim.h"
 
-static int attribute(CUdevice device, CUdevice_attribute which)
+/* otherwise: of a driver that does not know it. */
+static int attribute(CUdevice device, CUdevice_attribute which, int otherwise)
 {
 	static CUresult (*get)(int *, CUdevice_attribute, CUdevice);
-	int value = 0;
+	int value = otherwise;
 
 	if (!get)
 		*(void **)&get = driver_symbol("cuDeviceGetAttribute");
-	return get && get(&value, which, device) == CUDA_SUCCESS ? value : 0;
+	return get && get(&value, which, device) == CUDA_SUCCESS ? value : otherwise;
+}
+
+/* What changes how calls behave, as properties "device.ORDINAL.NAME". */
+static void write_attributes(struct thread_state *thread, CUdevice device)
+{
+#define NAMED(which, name) { CU_DEVICE_ATTRIBUTE_##which, name }
+	static const struct { CUdevice_attribute which; const char *name; } attributes[] = {
+		NAMED(COMPUTE_MODE, "compute_mode"),
+		NAMED(CONCURRENT_KERNELS, "concurrent_kernels"),
+		NAMED(INTEGRATED, "integrated"),
+		NAMED(KERNEL_EXEC_TIMEOUT, "kernel_exec_timeout"),
+		NAMED(UNIFIED_ADDRESSING, "unified_addressing"),
+		NAMED(MANAGED_MEMORY, "managed_memory"),
+		NAMED(CONCURRENT_MANAGED_ACCESS, "concurrent_managed_access"),
+		NAMED(PAGEABLE_MEMORY_ACCESS, "pageable_memory_access"),
+		NAMED(PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
+			"pageable_memory_access_uses_host_page_tables"),
+		NAMED(STREAM_PRIORITIES_SUPPORTED, "stream_priorities_supported"),
+		NAMED(MEMORY_POOLS_SUPPORTED, "memory_pools_supported"),
+		NAMED(MPS_ENABLED, "mps_enabled"),
+	};
+#undef NAMED
+	char name[96], value[16];
+
+	for (unsigned i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
+		int known = attribute(device, attributes[i].which, -1);
+
+		if (known < 0)
+			continue;
+		snprintf(name, sizeof(name), "device.%d.%s", (int)device, attributes[i].name);
+		property_write(thread, name, value,
+			(size_t)snprintf(value, sizeof(value), "%d", known));
+	}
 }
 
 static void note_driver_version(void)
@@ -48,7 +83,7 @@ static void write_device(struct thread_state *thread, CUdevice device)
 	if (!record)
 		return;
 	record->device = (uint32_t)device;
-#define GET(field, which) record->field = (uint32_t)attribute(device, CU_DEVICE_ATTRIBUTE_##which)
+#define GET(field, which) record->field = (uint32_t)attribute(device, CU_DEVICE_ATTRIBUTE_##which, 0)
 	GET(sm_count, MULTIPROCESSOR_COUNT);
 	GET(threads_per_sm, MAX_THREADS_PER_MULTIPROCESSOR);
 	GET(blocks_per_sm, MAX_BLOCKS_PER_MULTIPROCESSOR);
@@ -87,6 +122,7 @@ static void write_context(struct thread_state *thread, uint16_t id, uint16_t cup
 	trace_commit(&thread->chunk);
 	if (!cupti_id && device >= 0) {
 		write_device(thread, device);
+		write_attributes(thread, device);
 		note_driver_version();
 	}
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every query that ships with the program, on traces from an H200: the first rows of each are in
-# tests/cli/queries.expected, which --update as second argument rewrites.
+# tests/cli/queries.txt, which --update as second argument rewrites.
 . "$(dirname "$0")/lib.sh" "$@"
 here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence
@@ -17,8 +17,8 @@ for app in double_buffer polling_query; do
 		"$cufence" query --header "$tmp/$app.db" "$name" | head -n 8
 	done
 done >"$tmp/got"
-[ "${2:-}" = --update ] && cp "$tmp/got" "$here/queries.expected"
-same "queries" "$(cat "$here/queries.expected")" "$(cat "$tmp/got")"
+[ "${2:-}" = --update ] && cp "$tmp/got" "$here/queries.txt"
+same "queries" "$(cat "$here/queries.txt")" "$(cat "$tmp/got")"
 same "each has a line of its own" "" "$("$cufence" query --list | awk 'NF < 3' )"
 
 # What they say, asked another way.

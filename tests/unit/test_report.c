@@ -12,6 +12,7 @@
 #include "format.h"
 #include "losses.h"
 #include "report.h"
+#include "use.h"
 
 #define DATABASE "test_report.db"
 
@@ -67,6 +68,7 @@ static struct db database(void)
 			"INSERT INTO process VALUES "
 			"(1,7,1,0,1000000000,1,0,'tsc',10,'on',0,0,0,'t');"
 			"INSERT INTO thread VALUES (1,1,7,'app',NULL,NULL);"
+			"INSERT INTO thread_use VALUES (1,2,1,4999000);"
 			"INSERT INTO call_type VALUES "
 			"(1,'cudaFree','runtime',1),(2,'cuLaunchKernel','launch',0);"
 			"INSERT INTO kernel VALUES (1,1,1,'_Z4workv','work',0);"
@@ -92,6 +94,7 @@ static struct db database(void)
 			"2,NULL,"
 			"  'copy waited a bit','f3');"),
 		0);
+	assert_int_equal(use_measure(&db), 0);
 	return db;
 }
 
@@ -145,8 +148,10 @@ static void the_summary_comes_first(void **state)
 
 	assert_int_equal(strncmp(text, "cufence: ./app --n 4\n", 21), 0);
 	has(text, "1.0 s, 1 process, 1 thread, 2 CUDA calls (5.0 ms inside)");
-	/* 0 to 150 without a gap, whatever overlaps. */
-	has(text, "2 kernel, 1 memcpy; busy 150 ns");
+	/* 0 to 150 without a gap; two at once from 50 to 80 and from 90 to 100. */
+	has(text, "2 kernel, 1 memcpy; busy 150 ns (<0.1 %), 40 ns of it overlapped (27 %)\n");
+	has(text, "coverage 0 of 3 operations have their call, 1 of 2 calls their place, "
+		"1 of 1 kernels their parameters\n");
 	has(text, "incomplete: 3 records were not written");
 	hasnt(text, "400");
 	free(text);

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What the recorder notes of device and environment reaches the database and the report's summary.
+. "$(dirname "$0")/lib.sh" "$@"
+cufence=$build/bin/cufence
+app=$build/testapps/double_buffer
+needs "$cufence" "$app" "$build/sim/libcuda.so.1"
+cd "$tmp" || exit 1
+
+report=$(CUDA_LAUNCH_BLOCKING=1 CUDA_DEVICE_MAX_CONNECTIONS=1 \
+	"$cufence" run --sim -- "$app" 2>&1 >/dev/null)
+ok "run" $?
+has "what explains a run is named" 'CUDA_LAUNCH_BLOCKING=1: every launch waits' "$report"
+has "so are queues that streams share" 'CUDA_DEVICE_MAX_CONNECTIONS=1: more streams' "$report"
+has "work and overlap" '^    work .* busy .* of it overlapped' "$report"
+has "coverage" '^    coverage 72 of 72 operations .*, ([0-9]+) of \1 calls' "$report"
+
+query() { "$cufence" query cufence.db "$1"; }
+same "the device's attributes are stored" "concurrent_kernels 1 integrated 0" "$(query \
+	"SELECT group_concat(name || ' ' || value, ' ') FROM (SELECT * FROM device_attribute
+	WHERE name IN ('concurrent_kernels', 'integrated') ORDER BY name)")"
+same "and are no settings" 0 "$(query "SELECT count(*) FROM property WHERE name LIKE 'device.%'")"
+
+# Sums that are kept are those of the rows.
+same "threads" "" "$(query "SELECT thread, count(*), count(site), sum(exit - enter) FROM call
+	WHERE parent IS NULL GROUP BY thread EXCEPT SELECT * FROM thread_use")"
+same "streams" "" "$(query "SELECT process, stream, device, kind, count(*), sum(call IS NULL),
+	sum(end - start) FROM operation GROUP BY 1, 2, 3, 4 EXCEPT SELECT * FROM stream_use")"
+finish

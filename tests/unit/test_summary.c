@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a report says before any finding. */
+#include "miniature.h"
+
+#include "report.h"
+#include "use.h"
+
+/* Compares the summary's line of that title, "" if there is none. */
+static void expect_line(struct mini *m, const char *title, const char *wanted)
+{
+	char *text = NULL, *line, start[32];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	mini_exec(m, "DELETE FROM device_use; DELETE FROM stream_use");
+	assert_int_equal(use_measure(&m->db), 0);
+	assert_int_equal(report_summary(&m->db, out), 0);
+	fclose(out);
+	snprintf(start, sizeof(start), "\n    %s", title);
+	line = strstr(text, start);
+	if (line) {
+		line++;
+		line[strcspn(line, "\n")] = '\0';
+	}
+	assert_string_equal(line ? line + strlen(start) - 1 : "", wanted);
+	free(text);
+}
+
+static void start(struct mini *m)
+{
+	mini_init(m);
+	mini_exec(m, "UPDATE run SET command = 'app'; UPDATE process SET end = 1000000");
+	mini_exec(m, "INSERT INTO thread_use VALUES (1, 1, 1, 2000)");
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 1, .stream = 1, .runs = { 5, 105 });
+}
+
+static void set(struct mini *m, const char *name, const char *value)
+{
+	mini_exec(m, "DELETE FROM property; INSERT INTO property VALUES (1, '%s', '%s')", name,
+		value);
+}
+
+static void settings_say_what_they_explain(void **state)
+{
+	struct mini m;
+
+	start(&m);
+	expect_line(&m, "set ", "");
+	set(&m, "CUDA_LAUNCH_BLOCKING", "1");
+	expect_line(&m, "set ", "     CUDA_LAUNCH_BLOCKING=1: every launch waits for its kernel, so "
+		"nothing overlaps");
+	set(&m, "CUDA_LAUNCH_BLOCKING", "0");
+	expect_line(&m, "set ", "     CUDA_LAUNCH_BLOCKING=0");
+	set(&m, "CUDA_MODULE_LOADING", "EAGER");
+	expect_line(&m, "set ", "     CUDA_MODULE_LOADING=EAGER: kernels are loaded at the start");
+	set(&m, "PYTORCH_CUDA_ALLOC_CONF", "a:1,backend:cudaMallocAsync");
+	expect_line(&m, "set ", "     PYTORCH_CUDA_ALLOC_CONF=a:1,backend:cudaMallocAsync: tensors "
+		"are allocated and freed in stream order");
+	mini_release(&m);
+}
+
+/* Fewer queues than streams explain something; as many do not. */
+static void connections_matter_to_more_streams(void **state)
+{
+	struct mini m;
+
+	start(&m);
+	set(&m, "CUDA_DEVICE_MAX_CONNECTIONS", "1");
+	expect_line(&m, "set ", "     CUDA_DEVICE_MAX_CONNECTIONS=1");
+	MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = 9, .runs = { 50, 60 },
+		.stream = mini_stream(&m, "blocking"));
+	expect_line(&m, "set ", "     CUDA_DEVICE_MAX_CONNECTIONS=1: more streams than that share "
+		"queues, and can wait for each other there");
+	mini_release(&m);
+}
+
+static void the_device_explains_itself(void **state)
+{
+	struct mini m;
+
+	start(&m);
+	expect_line(&m, "note", "");
+	mini_exec(&m, "UPDATE context SET flags = 8 + 2"); /* yield, mapped memory */
+	expect_line(&m, "note", "");
+	mini_exec(&m, "UPDATE context SET flags = 8 + 4");
+	expect_line(&m, "note", ": waits sleep (blocking-sync scheduling), and end tens of "
+		"microseconds after what they wait for");
+	mini_exec(&m, "UPDATE context SET flags = 0");
+	mini_exec(&m, "INSERT INTO device_attribute VALUES (1, 0, 'mps_enabled', 0)");
+	expect_line(&m, "note", "");
+	mini_exec(&m, "UPDATE device_attribute SET value = 1");
+	expect_line(&m, "note", ": device 0 is shared by MPS: others' work may hold this program's");
+	mini_exec(&m, "DELETE FROM device_attribute");
+	mini_exec(&m, "UPDATE device SET name = 'NVIDIA H200 MIG 1g.18gb'");
+	expect_line(&m, "note", ": device 0 is a part of a GPU (MIG)");
+	mini_release(&m);
+}
+
+static void work_is_summed_up(void **state)
+{
+	struct mini m;
+
+	start(&m);
+	expect_line(&m, "work", "     1 kernel; busy 100 us (10 %)");
+	expect_line(&m, "device", "   GPU");
+	expect_line(&m, "coverage", " 1 of 1 operations have their call, 1 of 1 calls their place");
+	mini_stream(&m, "blocking");
+	expect_line(&m, "streams", "  1 blocking, 1 legacy; work on 1 of them");
+	expect_line(&m, "waits", "");
+	mini_exec(&m, "INSERT INTO wait VALUES (1, 1, 'explicit', 1, 50000, 0),"
+		" (2, 1, 'implicit', 1, 1000, 0), (3, 1, 'implicit', 1, 2000, 0)");
+	expect_line(&m, "waits", "    50 us in 1 explicit wait, 3.0 us in 2 implicit waits");
+	mini_release(&m);
+}
+
+static void every_device_has_a_line(void **state)
+{
+	struct mini m;
+
+	start(&m);
+	mini_exec(&m, "INSERT INTO operation (process, kind, start, end, device, correlation) VALUES"
+		" (1, 'memset', 100000, 300000, 1, 0), (1, 'memset', 250000, 300000, 1, 0)");
+	expect_line(&m, "device   GPU", ", 0 of pid 1: busy 100 us (10 %)");
+	expect_line(&m, "device   ?", ", 1 of pid 1: busy 200 us (20 %), 50 us of it overlapped "
+		"(25 %)");
+	expect_line(&m, "work", "     2 memset, 1 kernel");
+	mini_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(settings_say_what_they_explain),
+		cmocka_unit_test(connections_matter_to_more_streams),
+		cmocka_unit_test(the_device_explains_itself),
+		cmocka_unit_test(work_is_summed_up),
+		cmocka_unit_test(every_device_has_a_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
