@@ -17,6 +17,22 @@
 
 struct words;
 
+/*
+ * What would be different about the call at fault if an instance were mended: bits, by which the
+ * run is replayed without the finding (replay.h).  Without one its saving is only bounded.
+ */
+enum change {
+	/* The thread does not wait in it: it goes on after what the call takes otherwise, or once
+	 * the operation of still_needs is complete.  A synchronous copy or memset becomes an
+	 * asynchronous one, in the stream of what it shares memory with. */
+	CHANGE_WAIT = 1 << 0,
+	/* Streams do not wait because of it, where they share no memory with it: legacy work is in a
+	 * stream of its own, a stream's wait for an event is gone, holds (table hold) via it too. */
+	CHANGE_ORDER = 1 << 1,
+	/* It is not made; for calls that submit nothing. */
+	CHANGE_CALL = 1 << 2,
+};
+
 /* One occurrence of a rule. */
 struct instance {
 	enum rule rule;
@@ -24,7 +40,10 @@ struct instance {
 	int64_t call;        /* driver call at fault: "at" */
 	int64_t other_call;  /* the one that submitted what it is about: "for"; 0: none */
 	int64_t cost;        /* ns waited, or of overlap lost */
-	int64_t saving;      /* ns of it the run would save at most, FINDING_NO_ESTIMATE: unknown */
+	int64_t saving;      /* ns of it the run would save at most, FINDING_NO_ESTIMATE: unknown;
+	                      * what stands in for a replay that is not possible */
+	unsigned change;     /* enum change, of call */
+	int64_t still_needs; /* with CHANGE_WAIT: the call it has to wait for all the same, 0: none */
 };
 #define FINDING_NO_ESTIMATE (-1)
 

@@ -43,6 +43,7 @@ static int run(struct db *db, struct findings *findings)
 			.other_call = sqlite3_column_int64(q, 2),
 			.cost = sqlite3_column_int64(q, 3),
 			.saving = FINDING_NO_ESTIMATE,
+			.change = CHANGE_ORDER,
 		};
 		if (instance.cost < LOST_MIN_NS)
 			continue;

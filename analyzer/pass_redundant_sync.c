@@ -72,6 +72,7 @@ static int add_known(struct db *db, struct findings *findings, const struct idma
 			.other_call = sqlite3_column_int64(q, 2),
 			.cost = sqlite3_column_int64(q, 3),
 			.saving = sqlite3_column_int64(q, 3),
+			.change = CHANGE_CALL,
 		};
 		int64_t at = findings_place(findings, instance.call);
 

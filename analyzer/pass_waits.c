@@ -15,6 +15,7 @@ static int add_all(sqlite3_stmt *q, struct findings *findings, enum rule rule)
 			.other_call = sqlite3_column_int64(q, 2),
 			.cost = sqlite3_column_int64(q, 3),
 			.saving = sqlite3_column_int64(q, 4),
+			.change = CHANGE_WAIT,
 		};
 		if (findings_add(findings, &instance))
 			return -1;
