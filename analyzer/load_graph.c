@@ -141,7 +141,8 @@ static struct lists lists_of(const struct loaded_call *call, size_t lists)
 	size_t count = HAS(call, count) ? VALUE(call, count) : 0;
 	size_t more = HAS(call, more) ? VALUE(call, more) : 0;
 	size_t words = record->head.words - sizeof(*record) / TRACE_ALIGN;
-	size_t fields = type->field_count + (record->pointer_count * (size_t)12 + 7) / 8;
+	size_t fields = type->field_count + (record->head.flags & CALL_BUFFER
+		? record->pointer_count : (record->pointer_count * (size_t)12 + 7) / 8);
 
 	if (count > 4096 || more > 4096 || words < fields + count * lists + more)
 		return (struct lists){ .word = NULL };

@@ -31,8 +31,13 @@ static int add_words(const struct operands *operands, const struct call_record *
 	unsigned field_count)
 {
 	const char *at = (const char *)&record->field[field_count];
+	int buffer = record->head.flags & CALL_BUFFER;
 
-	for (unsigned i = 0; i < record->pointer_count; i++) {
+	for (unsigned i = 0; buffer && i < record->pointer_count; i++) {
+		if (add(operands, "word", i * 8, record->field[field_count + i]))
+			return -1;
+	}
+	for (unsigned i = 0; !buffer && i < record->pointer_count; i++) {
 		struct launch_pointer word;
 
 		memcpy(&word, at + i * sizeof(word), sizeof(word));

@@ -134,7 +134,7 @@ static void scan_extra(struct scan *scan, void *const *extra)
 		scan_bytes(scan, 0, buffer, (uint32_t)size);
 }
 
-void arguments_read(struct launch_arguments *arguments, const struct function_layout *layout,
+void arguments_scan(struct launch_arguments *arguments, const struct function_layout *layout,
 	void *const *values, void *const *extra)
 {
 	struct scan scan = { .out = arguments, .hash = { 1, 2, 3, 4 } };
@@ -149,4 +149,37 @@ void arguments_read(struct launch_arguments *arguments, const struct function_la
 	if (scan.others > MAX_WORDS)
 		arguments->word[arguments->word_count++] = scan.hash[0] ^
 			scan.hash[1] * 3 ^ scan.hash[2] * 5 ^ scan.hash[3] * 7;
+}
+
+void arguments_measure(struct function_layout *layout)
+{
+	uint32_t end = 0, used = 0;
+
+	for (uint32_t i = 0; i < layout->count; i++) {
+		uint32_t behind = layout->parameter[i].offset + layout->parameter[i].size;
+
+		used += layout->parameter[i].size;
+		if (behind > end)
+			end = behind;
+	}
+	end = (end + 7) & ~7u;
+	layout->words = (uint16_t)(end <= BUFFER_WORDS * 8 ? end / 8 : 0);
+	layout->padded = used != end;
+}
+
+void arguments_copy(void *to, const struct function_layout *layout, void *const *values)
+{
+	if (layout->padded)
+		memset(to, 0, layout->words * sizeof(uint64_t));
+	for (uint32_t i = 0; i < layout->count; i++) {
+		const struct function_parameter *parameter = &layout->parameter[i];
+		char *at = (char *)to + parameter->offset;
+
+		if (parameter->size == 8)
+			memcpy(at, values[i], 8);
+		else if (parameter->size == 4)
+			memcpy(at, values[i], 4);
+		else
+			memcpy(at, values[i], parameter->size);
+	}
 }

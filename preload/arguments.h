@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parameters of a launch, word by word: those that point into memory CUDA knows go into the
- * record with their offset, the first eight others by value, a hash stands for the rest.
+ * The parameters of a launch.  Most take a few words in all: these go into the record as they are.
+ * Of more, word by word, those that point into memory CUDA knows go there with their offset, the
+ * first eight others by value, and a hash stands for the rest.
  */
 #ifndef CUFENCE_ARGUMENTS_H
 #define CUFENCE_ARGUMENTS_H
@@ -12,6 +13,7 @@
 
 #define MAX_POINTERS 128
 #define MAX_WORDS 8
+#define BUFFER_WORDS 24            /* of a buffer that is recorded whole, at most */
 
 /* Of one launch; lives on the wrapper's stack until the record is written. */
 struct launch_arguments {
@@ -24,6 +26,8 @@ struct launch_arguments {
 /* A kernel's parameters; data follows in the same arena. */
 struct function_layout {
 	uint32_t count;
+	uint16_t words;                /* of the whole buffer, 0: more than BUFFER_WORDS */
+	uint16_t padded;               /* 1: there are bytes that belong to no parameter */
 	struct function_parameter parameter[];
 };
 
@@ -32,7 +36,13 @@ struct function_layout {
  * says how long it is), or extra holds the whole buffer.  layout may be NULL: then values cannot
  * be read.
  */
-void arguments_read(struct launch_arguments *arguments, const struct function_layout *layout,
+void arguments_scan(struct launch_arguments *arguments, const struct function_layout *layout,
 	void *const *values, void *const *extra);
+
+/* Sets words and padded of a layout whose parameters are there. */
+void arguments_measure(struct function_layout *layout);
+
+/* Writes layout->words words, not 0: the whole buffer. */
+void arguments_copy(void *to, const struct function_layout *layout, void *const *values);
 
 #endif

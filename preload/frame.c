@@ -37,6 +37,7 @@ int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void 
 	frame->thread = thread;
 	frame->call = (uint16_t)id;
 	frame->launch = 0;
+	frame->layout = NULL;
 	frame->list_count = 0;
 	frame->attributes.flags = 0;
 	frame->flags = (uint16_t)(flags | (thread->depth ? CALL_NESTED : 0));
@@ -73,12 +74,19 @@ void frame_launch(struct call_frame *frame, uint64_t function, void *const *valu
 	void *const *extra)
 {
 	struct thread_state *thread = frame->thread;
+	const struct function_layout *layout;
 
 	if (!function)
 		return;
 	thread->busy = 1;
-	arguments_read(&thread->arguments, function_find(thread, function), values, extra);
-	frame->launch = 1;
+	layout = function_find(thread, function);
+	if (values && layout && layout->words) {
+		frame->layout = layout;
+		frame->values = values;
+	} else {
+		arguments_scan(&thread->arguments, layout, values, extra);
+		frame->launch = 1;
+	}
 	thread->busy = 0;
 }
 
@@ -167,7 +175,9 @@ static size_t tail_bytes(const struct call_frame *frame)
 	const struct launch_arguments *arguments = &frame->thread->arguments;
 	size_t bytes = frame->attributes.flags ? sizeof(frame->attributes) : 0;
 
-	if (frame->launch)
+	if (frame->layout)
+		bytes += frame->layout->words * sizeof(uint64_t);
+	else if (frame->launch)
 		bytes += pointer_bytes(arguments) + arguments->word_count * sizeof(uint64_t);
 	for (unsigned i = 0; i < frame->list_count; i++)
 		bytes += frame->list[i].words * sizeof(uint64_t);
@@ -178,7 +188,12 @@ static void write_tail(const struct call_frame *frame, struct call_record *recor
 {
 	const struct launch_arguments *arguments = &frame->thread->arguments;
 
-	if (frame->launch) {
+	if (frame->layout) {
+		record->head.flags |= CALL_BUFFER;
+		record->pointer_count = frame->layout->words;
+		arguments_copy(at, frame->layout, frame->values);
+		at += frame->layout->words * sizeof(uint64_t);
+	} else if (frame->launch) {
 		record->pointer_count = (uint16_t)arguments->pointer_count;
 		memcpy(at, arguments->pointer,
 			arguments->pointer_count * sizeof(arguments->pointer[0]));

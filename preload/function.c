@@ -119,6 +119,7 @@ static struct function_layout *read_layout(uint64_t handle)
 		return NULL;
 	layout->count = count;
 	memcpy(layout->parameter, parameter, count * sizeof(parameter[0]));
+	arguments_measure(layout);
 	return layout;
 }
 

@@ -136,6 +136,8 @@ struct call_frame {
 	uint16_t flags;            /* enum call_flag and frame_flag */
 	uint8_t launch;            /* thread->arguments are this call's */
 	uint8_t list_count;
+	const struct function_layout *layout; /* not NULL: of a launch whose parameters are values */
+	void *const *values;
 	struct call_list list[CALL_LISTS];
 	struct call_attributes attributes; /* flags 0: none */
 };

@@ -99,6 +99,27 @@ static void put_call_name(FILE *out, const struct call_names *names, unsigned ca
 		fprintf(out, " %u", call);
 }
 
+static void put_words(FILE *out, const char *name, const char *at, size_t count)
+{
+	for (size_t i = 0; i < count; i++, at += sizeof(uint64_t)) {
+		uint64_t word;
+		memcpy(&word, at, sizeof(word));
+		fprintf(out, "%s0x%" PRIx64, i ? "," : name, word);
+	}
+}
+
+/* Returns what is behind them. */
+static const char *put_pointers(FILE *out, const char *at, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++, at += sizeof(struct launch_pointer)) {
+		struct launch_pointer pointer;
+		memcpy(&pointer, at, sizeof(pointer));
+		fprintf(out, "%s%u:0x%" PRIx64, i ? "," : " pointers=", pointer.offset,
+			(uint64_t)pointer.pointer[0] | (uint64_t)pointer.pointer[1] << 32);
+	}
+	return at;
+}
+
 static void put_call_fields(FILE *out, const struct call_names *names,
 	const struct call_record *call)
 {
@@ -111,18 +132,14 @@ static void put_call_fields(FILE *out, const struct call_names *names,
 		const char *name = field_name((uint8_t)type->data[i]);
 		fprintf(out, " %s=0x%" PRIx64, name ? name : "field", call->field[i]);
 	}
-	for (unsigned i = 0; i < call->pointer_count; i++, at += sizeof(struct launch_pointer)) {
-		struct launch_pointer pointer;
-		memcpy(&pointer, at, sizeof(pointer));
-		fprintf(out, "%s%u:0x%" PRIx64, i ? "," : " pointers=", pointer.offset,
-			(uint64_t)pointer.pointer[0] | (uint64_t)pointer.pointer[1] << 32);
+	if (call->head.flags & CALL_BUFFER) {
+		put_words(out, " buffer=", at, call->pointer_count);
+		at += call->pointer_count * sizeof(uint64_t);
+	} else {
+		at = put_pointers(out, at, call->pointer_count);
 	}
 	at += (size_t)(end - at) % TRACE_ALIGN;
-	for (const char *first = at; at < end; at += sizeof(uint64_t)) {
-		uint64_t word;
-		memcpy(&word, at, sizeof(word));
-		fprintf(out, "%s0x%" PRIx64, at == first ? " words=" : ",", word);
-	}
+	put_words(out, " words=", at, (size_t)(end - at) / sizeof(uint64_t));
 }
 
 static void put_parameters(FILE *out, const struct function_record *function)

@@ -209,7 +209,8 @@ static int call_is_whole(const struct trace_reader *reader, const struct call_re
 		return 0;
 	fields = reader->call_fields[call->call] - 1u;
 	fixed = sizeof(*call) + fields * sizeof(uint64_t);
-	return holds(bytes, fixed, call->pointer_count, sizeof(struct launch_pointer));
+	return holds(bytes, fixed, call->pointer_count, call->head.flags & CALL_BUFFER
+		? sizeof(uint64_t) : sizeof(struct launch_pointer));
 }
 
 static int call_type_is_whole(struct trace_reader *reader, const struct call_type_record *type,

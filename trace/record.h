@@ -138,13 +138,15 @@ enum call_flag {
 	CALL_FROM_CALLBACK = 1 << 3, /* it bypassed the wrappers; times are the callback's */
 	CALL_POLLS = 1 << 4,       /* stands for several: struct call_polls is the tail */
 	CALL_ATTRIBUTES = 1 << 5,  /* struct call_attributes is the last of the tail */
+	CALL_BUFFER = 1 << 6,      /* the tail begins with the launch's whole parameter buffer */
 };
 #define CALL_LONG_UNIT 4096
 
 /*
  * One finished call.  field[] holds the row's fields of calls.def in order (enum field_kind from
  * the file's RECORD_CALL_TYPE).  The tail behind them: of launches and kernel nodes pointer_count
- * struct launch_pointer, padded to 8 bytes, and 8-byte scalar words; then the row's lists
+ * struct launch_pointer, padded to 8 bytes, and 8-byte scalar words, or with CALL_BUFFER
+ * pointer_count words of 8 bytes, the parameter buffer from its start; then the row's lists
  * (LIST() of calls.def), which are the last words and as many as fields count and more say (a
  * row of several lists has count words in each, more in all further ones); then what flags name.
  */

@@ -243,14 +243,15 @@ static int align_tail(struct building *building, struct undump *undump)
 	return append(building, undump, zeros, -building->size % TRACE_ALIGN);
 }
 
-static int append_words(struct building *building, struct undump *undump, const char *text)
+static int append_words(struct building *building, struct undump *undump, const char *text,
+	unsigned *count)
 {
 	uint64_t value;
 	char *end;
 
 	if (align_tail(building, undump))
 		return -1;
-	for (; *text; text = *end == ',' ? end + 1 : end)
+	for (*count = 0; *text; text = *end == ',' ? end + 1 : end, ++*count)
 		if (parse_number(text, &end, &value) || (*end && *end != ',') ||
 			append(building, undump, &value, sizeof(value)))
 			return -1;
@@ -288,12 +289,13 @@ static int call_word(struct building *building, struct undump *undump, struct li
 	unsigned count;
 	int rc;
 
-	if (!strcmp(line->key, "pointers")) {
+	if (!strcmp(line->key, "pointers"))
 		rc = append_pairs(building, undump, line->value, ':', &count);
+	else
+		rc = append_words(building, undump, line->value, &count);
+	if (!strcmp(line->key, "pointers") || !strcmp(line->key, "buffer"))
 		call->pointer_count = (uint16_t)count;
-		return rc;
-	}
-	return append_words(building, undump, line->value);
+	return rc;
 }
 
 static int append_field_kinds(struct building *building, struct undump *undump, char *text)
@@ -401,6 +403,8 @@ static int bytes_word(struct building *building, struct undump *undump, struct l
 /* A word that is no column belongs to the record's tail. */
 static int tail_word(struct building *building, struct undump *undump, struct line *line)
 {
+	unsigned count;
+
 	if (!line->value)
 		return -1;
 	switch (building->layout->tail) {
@@ -411,7 +415,7 @@ static int tail_word(struct building *building, struct undump *undump, struct li
 			       ? append_field_kinds(building, undump, line->value)
 			       : call_type_name(building, undump, line);
 	case TAIL_ADDRESSES:
-		return append_words(building, undump, line->value);
+		return append_words(building, undump, line->value, &count);
 	case TAIL_PARAMETERS:
 		return function_word(building, undump, line);
 	case TAIL_TEXT:

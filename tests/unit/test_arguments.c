@@ -107,7 +107,7 @@ static void every_word_is_a_pointer_or_a_scalar(void **state)
 
 	for (int i = 0; i < 5000; i++) {
 		make_sample(&sample, &seed);
-		arguments_read(&got, sample.layout, sample.values, NULL);
+		arguments_scan(&got, sample.layout, sample.values, NULL);
 		check(&sample, &got);
 		free(sample.layout);
 	}
@@ -116,19 +116,19 @@ static void every_word_is_a_pointer_or_a_scalar(void **state)
 static void the_hash_tells_any_scalar_beyond_the_eighth(void **state)
 {
 	static struct launch_arguments before, after;
-	struct { uint32_t count; struct function_parameter parameter[1]; } one =
-		{ 1, { { 0, 400 } } };
+	struct { struct function_layout layout; struct function_parameter parameter[1]; } one =
+		{ { .count = 1 }, { { 0, 400 } } };
 	uint64_t words[50] = { 0 };
 	void *values[1] = { words };
 
-	arguments_read(&before, (struct function_layout *)&one, values, NULL);
+	arguments_scan(&before, &one.layout, values, NULL);
 	for (unsigned i = MAX_WORDS; i < 50; i++) {
 		words[i] = 1;
-		arguments_read(&after, (struct function_layout *)&one, values, NULL);
+		arguments_scan(&after, &one.layout, values, NULL);
 		assert_int_not_equal(before.word[MAX_WORDS], after.word[MAX_WORDS]);
 		words[i] = 0;
 	}
-	arguments_read(&after, (struct function_layout *)&one, values, NULL);
+	arguments_scan(&after, &one.layout, values, NULL);
 	assert_int_equal(before.word[MAX_WORDS], after.word[MAX_WORDS]);
 }
 
@@ -139,11 +139,46 @@ static void a_whole_buffer_is_read_without_a_layout(void **state)
 	size_t size = sizeof(words);
 	void *extra[] = { (void *)1, words, (void *)2, &size, NULL };
 
-	arguments_read(&got, NULL, NULL, extra);
+	arguments_scan(&got, NULL, NULL, extra);
 	assert_int_equal(got.pointer_count, 1);
 	assert_int_equal(got.pointer[0].offset, 8);
 	assert_int_equal(got.word_count, 2);
 	assert_int_equal(got.word[1], 9);
+}
+
+static void a_small_buffer_is_copied_whole(void **state)
+{
+	static struct sample sample;
+	uint64_t got[BUFFER_WORDS + 1], wanted[BUFFER_WORDS];
+	unsigned seed = 2, copied = 0;
+
+	for (int i = 0; i < 5000; i++) {
+		make_sample(&sample, &seed);
+		struct function_layout *layout = sample.layout;
+		uint32_t end = 0;
+
+		arguments_measure(layout);
+		memset(wanted, 0, sizeof(wanted));
+		for (uint32_t j = 0; j < layout->count; j++) {
+			struct function_parameter *at = &layout->parameter[j];
+
+			end = at->offset + at->size;
+			if (end <= sizeof(wanted))
+				memcpy((char *)wanted + at->offset, sample.values[j], at->size);
+		}
+		if (end > sizeof(wanted)) {
+			assert_int_equal(layout->words, 0);
+		} else {
+			assert_int_equal(layout->words, (end + 7) / 8);
+			memset(got, 0xee, sizeof(got));
+			arguments_copy(got, layout, sample.values);
+			assert_memory_equal(got, wanted, layout->words * sizeof(*got));
+			assert_int_equal(got[layout->words], 0xeeeeeeeeeeeeeeee);
+			copied++;
+		}
+		free(layout);
+	}
+	assert_true(copied > 500);
 }
 
 static int set_up(void **state)
@@ -160,6 +195,7 @@ int main(void)
 		cmocka_unit_test(every_word_is_a_pointer_or_a_scalar),
 		cmocka_unit_test(the_hash_tells_any_scalar_beyond_the_eighth),
 		cmocka_unit_test(a_whole_buffer_is_read_without_a_layout),
+		cmocka_unit_test(a_small_buffer_is_copied_whole),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

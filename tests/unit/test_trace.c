@@ -119,6 +119,20 @@ static void add_launch(struct trace_writer *writer, struct trace_chunk *chunk)
 	trace_commit(chunk);
 }
 
+static void add_launch_with_buffer(struct trace_writer *writer, struct trace_chunk *chunk)
+{
+	unsigned fields = call_types[CALL_cuLaunchKernel].field_count;
+	struct call_record *call = trace_reserve(writer, chunk,
+		sizeof(*call) + fields * 8 + 2 * 8, RECORD_CALL);
+
+	call->call = CALL_cuLaunchKernel;
+	call->head.flags = CALL_BUFFER;
+	call->pointer_count = 2;
+	call->field[fields] = 0x7f0000001000;
+	call->field[fields + 1] = 42;
+	trace_commit(chunk);
+}
+
 static void write_sample(const char *path)
 {
 	struct trace_writer writer = { 0 };
@@ -129,6 +143,7 @@ static void write_sample(const char *path)
 	add_call(&writer, &chunk, 2, CALL_cuCtxSetCurrent);
 	add_call(&writer, &chunk, 3, CALL_cuEventRecordWithFlags);
 	add_launch(&writer, &chunk);
+	add_launch_with_buffer(&writer, &chunk);
 	add_one_of_each(&writer, &chunk);
 	trace_count(&writer, COUNT_DROPPED_SITES, 3);
 	trace_finish(&writer);
@@ -160,7 +175,7 @@ static void records_come_back_as_written(void **state)
 	}
 	assert_int_equal(rc, 0);
 	assert_int_equal(seen[RECORD_CALL_TYPE], CALL_COUNT);
-	assert_int_equal(seen[RECORD_CALL], 4);
+	assert_int_equal(seen[RECORD_CALL], 5);
 	for (unsigned type = RECORD_ENTER; type < RECORD_TYPE_COUNT; type++)
 		assert_int_equal(seen[type], 1);
 	trace_close(&reader);
