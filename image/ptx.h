@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a kernel does with the memory that its parameters point to, read from its PTX.
+ *
+ * The kernel is interpreted over sets of possible values: a register holds an interval of numbers,
+ * or an interval of bytes around the word of the parameter buffer that a pointer came from.  Every
+ * access of memory is then a claim on a word: "reads bytes 0 to 4096 of what word 8 points to".
+ * The set is the same with nothing known of a launch (what the kernel can do at all) and with a
+ * grid, a block and scalar parameters (what this launch does): branches that those decide are
+ * followed, and the intervals are as narrow as the kernel's own comparisons make them.
+ *
+ * A claim may be too wide, never too narrow, as far as ptx_access.complete says so: then every
+ * access of the kernel is in a claim, or is to shared, local or constant memory.  Taken for
+ * granted: 64-bit addresses do not wrap, a loop that ends by "!=" hits its limit, threads do not
+ * pass pointers through memory other than their own (such a pointer makes an access incomplete).
+ *
+ * Text is hostile: time and memory are bounded by its size and the limits below; where a limit is
+ * met, the answer is "incomplete".  PTX is documented in NVIDIA's "PTX ISA", 9.0.
+ * No state is shared: a module belongs to one thread at a time.
+ */
+#ifndef CUFENCE_PTX_H
+#define CUFENCE_PTX_H
+
+#include "image.h"
+
+/* Bytes of a kernel's parameters, CUDA's limit since 12.1 with room to spare. */
+#define PTX_PARAMETER_LIMIT 32768
+
+struct ptx_module;
+
+/* Reads what the text declares; the text must outlive the module.  NULL after error. */
+struct ptx_module *ptx_open(const char *text, size_t size, char error[IMAGE_ERROR_SIZE]);
+void ptx_close(struct ptx_module *module);
+
+/* The kernels, in the order of the text; the name is not NUL-terminated. */
+size_t ptx_kernel_count(const struct ptx_module *module);
+const char *ptx_kernel_name(const struct ptx_module *module, size_t kernel, size_t *length);
+
+/* Number of the kernel of that name, or -1. */
+long ptx_find(const struct ptx_module *module, const char *name, size_t length);
+
+/* Declaration and body as text: two kernels of one name are the same if this is. */
+const char *ptx_kernel_text(const struct ptx_module *module, size_t kernel, size_t *length);
+
+/*
+ * The parameters as declared, in order: their number, of which at most room are stored.  -1 if the
+ * declaration is not understood.
+ */
+int ptx_parameters(struct ptx_module *module, size_t kernel, struct image_parameter *parameter,
+	unsigned room);
+
+enum ptx_byte {
+	PTX_UNKNOWN = 0,           /* not recorded; of a word: a pointer or not */
+	PTX_KNOWN,                 /* the byte's value is that */
+	PTX_POINTER,               /* all eight of a word: it points into known memory */
+};
+
+/* What is known of a launch; zeros: nothing. */
+struct ptx_launch {
+	uint32_t grid[3], block[3]; /* 0: not known */
+	uint32_t size;             /* of the two arrays */
+	const uint8_t *value;      /* the parameter buffer */
+	const uint8_t *state;      /* enum ptx_byte for each */
+};
+
+enum ptx_direction { PTX_LOAD, PTX_STORE, PTX_ATOMIC, PTX_DIRECTIONS };
+
+/* No bound that is known. */
+#define PTX_NO_LOW INT64_MIN
+#define PTX_NO_HIGH INT64_MAX
+
+/*
+ * The kernel accesses memory from the address in a parameter word on: bytes low up to, without,
+ * high.  With strides, only runs of so many bytes in them: at low, and as often as counted at each
+ * stride from there.  Without, all of them are accessed as far as exact says so.
+ */
+#define PTX_STRIDES 3
+struct ptx_claim {
+	uint32_t offset;           /* of the word in the parameter buffer */
+	uint8_t direction;         /* enum ptx_direction */
+	uint8_t sure;              /* 0: this word or others, which could not be told apart */
+	uint8_t exact;             /* 0: at most these bytes */
+	uint8_t loaded;            /* which ones depends on what lies in memory */
+	uint8_t stride_count;
+	int64_t low, high;
+	int64_t run;               /* bytes; high - low without strides */
+	struct ptx_stride { int64_t bytes, count; } stride[PTX_STRIDES]; /* longest first */
+};
+
+struct ptx_access {
+	struct ptx_claim *claim;   /* by offset, then direction */
+	size_t count;
+	int complete;
+	const char *why;           /* it is not complete, a constant string; NULL: it is */
+	uint8_t *scalar;           /* per parameter byte: 1 if claims may depend on its value */
+	uint32_t scalar_count;
+	unsigned long steps;       /* instructions interpreted */
+};
+
+/* The default for ptx_interpret: a second, about. */
+#define PTX_STEPS 10000000ul
+
+/*
+ * Interprets a kernel for a launch, at most that many instructions.  0, or -1 when the text is not
+ * understood, memory or steps run out; then there are no claims and why says it.
+ */
+int ptx_interpret(struct ptx_module *module, size_t kernel, const struct ptx_launch *launch,
+	unsigned long steps, struct ptx_access *access);
+void ptx_access_release(struct ptx_access *access);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of functions of the module, interpreted where they are called. */
+#include "ptx_walk.h"
+
+#include <stdlib.h>
+
+#define DEPTH_LIMIT 12
+#define PATH_LIMIT 4096
+
+static uint32_t path_of(struct ptx_walk *walk, uint32_t from, uint32_t instruction)
+{
+	for (uint32_t i = 1; i < walk->path_count; i++)
+		if (walk->path[i].from == from && walk->path[i].instruction == instruction)
+			return i;
+	if (walk->path_count >= PATH_LIMIT ||
+	    PTX_ROOM(walk->path, walk->path_room, walk->path_count))
+		return 0;
+	walk->path[walk->path_count] = (struct ptx_path){ from, instruction };
+	return walk->path_count++;
+}
+
+/* What CUDA itself provides and what touches no memory of the program. */
+static int is_harmless(const struct ptx_function *function)
+{
+	static const char *const names[] = { "vprintf", "__assertfail", "__assert_fail" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (function->length == strlen(names[i]) &&
+		    !memcmp(function->name, names[i], function->length))
+			return 1;
+	return 0;
+}
+
+struct call {
+	struct ptx_function *function;   /* NULL: not known */
+	const struct ptx_operand *result, *argument; /* vectors, or NULL */
+};
+
+static struct call read_call(const struct ptx_frame *frame, const struct ptx_instruction *in)
+{
+	const struct ptx_operand *operand = &frame->function->operand[in->operand];
+	struct call call = { 0 };
+	uint32_t at = 0;
+
+	if (at < in->count && operand[at].kind == OPERAND_VECTOR) {
+		call.result = &operand[at];
+		at = ptx_operand_end(operand, at);
+	}
+	if (at < in->count && operand[at].kind == OPERAND_FUNCTION)
+		call.function = &frame->walk->module->function[operand[at].number];
+	at++;
+	if (at < in->count && operand[at].kind == OPERAND_VECTOR)
+		call.argument = &operand[at];
+	return call;
+}
+
+static uint32_t register_of(const struct ptx_function *function, uint32_t variable, int32_t offset)
+{
+	for (uint32_t i = 0; i < function->argument_count; i++)
+		if (function->argument[i].variable == variable &&
+		    function->argument[i].offset == offset)
+			return function->argument[i].reg;
+	return UINT32_MAX;
+}
+
+/* The caller's value of what the function calls its parameter. */
+static struct ptx_value argument(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct call *call, uint32_t variable, int32_t offset)
+{
+	const struct ptx_function *function = call->function;
+	struct ptx_value value = ptx_interval(INT64_MIN, INT64_MAX);
+	uint32_t at = 0, reg;
+
+	value.base = BASE_UNKNOWN;
+	while (at < function->formal_count && function->formal[at] != variable)
+		at++;
+	if (at == function->formal_count || !call->argument || at >= call->argument->number ||
+	    call->argument[1 + at].kind != OPERAND_VARIABLE ||
+	    !(call->argument[1 + at].number & PTX_OWN))
+		return value;
+	reg = register_of(frame->function, call->argument[1 + at].number & ~PTX_OWN, offset);
+	return reg == UINT32_MAX ? value : ptx_read_register(frame, state, reg);
+}
+
+static void give_results(struct ptx_frame *frame, struct ptx_state *state,
+	struct ptx_frame *callee, const struct call *call)
+{
+	const struct ptx_function *function = frame->function;
+
+	for (uint32_t i = 0; call->result && i < call->result->number; i++) {
+		const struct ptx_operand *to = &call->result[1 + i];
+
+		if (to->kind != OPERAND_VARIABLE || !(to->number & PTX_OWN))
+			continue;
+		for (uint32_t j = 0; j < function->argument_count; j++) {
+			const struct ptx_argument *known = &function->argument[j];
+			struct ptx_value value = ptx_interval(INT64_MIN, INT64_MAX);
+			uint32_t reg = UINT32_MAX;
+
+			if (known->variable != (to->number & ~PTX_OWN))
+				continue;
+			value.base = BASE_UNKNOWN;
+			if (callee && i < callee->function->result_count)
+				reg = register_of(callee->function, callee->function->result[i],
+					known->offset);
+			if (reg != UINT32_MAX)
+				value = ptx_read_register(callee, callee->leave, reg);
+			ptx_write_register(frame, state, known->reg, &value);
+		}
+	}
+}
+
+static void copy_knowledge(struct ptx_state *to, const struct ptx_state *from)
+{
+	to->fact_count = from->fact_count;
+	memcpy(to->fact, from->fact, sizeof(to->fact));
+	memcpy(to->range, from->range, sizeof(to->range));
+}
+
+static int enter(struct ptx_frame *frame, struct ptx_state *state, const struct call *call,
+	struct ptx_frame *callee, int is_guarded)
+{
+	const struct ptx_function *function = call->function;
+	struct ptx_state *start = calloc(1, ptx_state_size(function));
+	int rc;
+
+	if (!start)
+		return ptx_fail(frame->walk, "out of memory");
+	copy_knowledge(start, state);
+	start->possible = 1;
+	for (uint32_t i = 0; i < function->argument_count; i++) {
+		const struct ptx_argument *known = &function->argument[i];
+		struct ptx_value value;
+
+		if (function->reg[known->reg].slot == PTX_NO_SLOT)
+			continue;
+		value = argument(frame, state, call, known->variable, known->offset);
+		start->many[function->reg[known->reg].slot] = value;
+	}
+	rc = ptx_walk_function(callee, start);
+	free(start);
+	if (rc)
+		return -1;
+	if (!callee->leave) {
+		if (!is_guarded)
+			state->possible = 0;
+		return 0;
+	}
+	/* What it found out about its caller's numbers holds where it was called. */
+	if (!is_guarded)
+		copy_knowledge(state, callee->leave);
+	give_results(frame, state, callee, call);
+	return 0;
+}
+
+int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
+{
+	const struct ptx_instruction *in = &frame->function->instruction[instruction];
+	struct call call = read_call(frame, in);
+	struct ptx_frame callee;
+	uint32_t path;
+	int rc;
+
+	if (!call.function || !call.function->has_body) {
+		if (!call.function || !is_harmless(call.function))
+			ptx_doubt(frame->walk, "it calls a function that is not known");
+		give_results(frame, state, NULL, &call);
+		return 0;
+	}
+	path = path_of(frame->walk, frame->path, instruction);
+	if (!path || frame->depth >= DEPTH_LIMIT ||
+	    ptx_parse_function(frame->walk->module, call.function)) {
+		ptx_doubt(frame->walk, "it calls a function that is not understood");
+		give_results(frame, state, NULL, &call);
+		return 0;
+	}
+	rc = ptx_frame_init(&callee, frame->walk, call.function, path, frame->depth + 1);
+	if (!rc)
+		rc = enter(frame, state, &call, &callee, in->guard >= 0);
+	ptx_frame_release(&callee);
+	return rc;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Claims: sets of bytes around parameter words. */
+#include "ptx_walk.h"
+
+#include <stdlib.h>
+
+/* A kernel that was unrolled has many accesses; of one word and direction so many are kept. */
+#define CLAIMS_PER_WORD 8
+
+static int compare_strides(const void *a, const void *b)
+{
+	const struct ptx_stride *x = a, *y = b;
+
+	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+}
+
+/*
+ * Strides at which runs overlap or touch make a longer run.  What remains is at most PTX_STRIDES,
+ * longest first; more make the claim one run that is not exact.
+ */
+static void set_shape(struct ptx_claim *claim, struct ptx_stride *stride, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	qsort(stride, count, sizeof(*stride), compare_strides);
+	for (uint32_t i = 0; i < count; i++) {
+		int64_t length;
+
+		if (!kept && stride[i].bytes <= claim->run) {
+			length = ptx_multiply_bound(stride[i].bytes, stride[i].count - 1);
+			claim->run = ptx_add_bound(length, claim->run);
+		} else if (kept && stride[kept - 1].count != INT64_MAX &&
+			   stride[i].bytes == ptx_multiply_bound(stride[kept - 1].bytes,
+						      stride[kept - 1].count)) {
+			stride[kept - 1].count =
+				ptx_multiply_bound(stride[kept - 1].count, stride[i].count);
+		} else if (kept < PTX_STRIDES) {
+			stride[kept++] = stride[i];
+		} else {
+			kept = PTX_STRIDES + 1;
+			break;
+		}
+	}
+	if (kept > PTX_STRIDES) {
+		claim->exact = 0;
+		kept = 0;
+	}
+	for (uint32_t i = 0; i < kept; i++)
+		claim->stride[i] = stride[kept - 1 - i];
+	claim->stride_count = (uint8_t)kept;
+}
+
+/* Without strides the run is all of it. */
+static void set_run(struct ptx_claim *claim)
+{
+	if (claim->stride_count)
+		return;
+	if (claim->low == INT64_MIN || claim->high == INT64_MAX ||
+	    __builtin_sub_overflow(claim->high, claim->low, &claim->run))
+		claim->run = INT64_MAX;
+}
+
+/* From the address of the claim's word: which bytes. */
+static void shape(struct ptx_claim *claim, const struct ptx_value *address,
+	const struct ptx_state *state, uint32_t bytes)
+{
+	struct ptx_range range = ptx_bounds(address, state);
+	struct ptx_stride stride[PTX_TERMS];
+
+	claim->low = range.low;
+	claim->high = bytes ? ptx_add_bound(range.high, bytes) : INT64_MAX;
+	claim->loaded = address->loaded;
+	claim->exact = !address->loaded && address->low == address->high && bytes &&
+		claim->low != INT64_MIN && claim->high != INT64_MAX;
+	claim->run = bytes;
+	for (unsigned i = 0; i < address->count; i++) {
+		const struct ptx_range *of = &state->range[address->term[i].symbol];
+		int64_t factor = address->term[i].factor;
+
+		stride[i].bytes = factor < 0 ? ptx_multiply_bound(factor, -1) : factor;
+		stride[i].count = of->low == INT64_MIN || of->high == INT64_MAX
+			? INT64_MAX : ptx_add_bound(ptx_add_bound(of->high, 1),
+				ptx_multiply_bound(of->low, -1));
+	}
+	if (claim->exact)
+		set_shape(claim, stride, address->count);
+	set_run(claim);
+}
+
+static int same_strides(const struct ptx_claim *a, const struct ptx_claim *b)
+{
+	if (a->stride_count != b->stride_count)
+		return 0;
+	for (unsigned i = 0; i < a->stride_count; i++)
+		if (a->stride[i].bytes != b->stride[i].bytes ||
+		    a->stride[i].count != b->stride[i].count)
+			return 0;
+	return 1;
+}
+
+static void hull(struct ptx_claim *into, const struct ptx_claim *other)
+{
+	int touch = other->low <= into->high && into->low <= other->high;
+
+	if (other->low < into->low)
+		into->low = other->low;
+	if (other->high > into->high)
+		into->high = other->high;
+	into->exact = into->exact && other->exact && touch;
+	into->sure &= other->sure;
+	into->loaded |= other->loaded;
+	into->stride_count = 0;
+	set_run(into);
+}
+
+/* Runs that have grown until they touch. */
+static void fold_strides(struct ptx_claim *claim)
+{
+	while (claim->stride_count) {
+		const struct ptx_stride *last = &claim->stride[claim->stride_count - 1];
+
+		if (claim->run < last->bytes)
+			return;
+		claim->run = ptx_add_bound(ptx_multiply_bound(last->bytes, last->count - 1),
+			claim->run);
+		claim->stride_count--;
+	}
+}
+
+/* 1: both are in into, and nothing else is. */
+static int unite(struct ptx_claim *into, const struct ptx_claim *other)
+{
+	int touch = other->low <= into->high && into->low <= other->high;
+
+	if (into->offset != other->offset || into->direction != other->direction ||
+	    into->sure != other->sure || into->exact != other->exact)
+		return 0;
+	if (into->stride_count && same_strides(into, other)) {
+		int64_t apart = other->low - into->low;
+
+		if (apart < -other->run || apart > into->run)
+			return 0;
+		if (apart < 0) {
+			into->run = into->run - apart > other->run ? into->run - apart : other->run;
+			into->low = other->low;
+		} else if (apart + other->run > into->run) {
+			into->run = apart + other->run;
+		}
+		into->high = into->high > other->high ? into->high : other->high;
+		into->loaded |= other->loaded;
+		fold_strides(into);
+		set_run(into);
+		return 1;
+	}
+	if (into->stride_count || other->stride_count || (into->exact && !touch))
+		return 0;
+	hull(into, other);
+	return 1;
+}
+
+static int add(struct ptx_walk *walk, const struct ptx_claim *claim)
+{
+	struct ptx_access *access = walk->access;
+	uint32_t count = (uint32_t)access->count, same = 0;
+	struct ptx_claim *last = NULL;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct ptx_claim both = access->claim[i];
+
+		if (both.offset != claim->offset || both.direction != claim->direction)
+			continue;
+		same++;
+		last = &access->claim[i];
+		if (unite(&both, claim)) {
+			*last = both;
+			return 0;
+		}
+	}
+	if (same >= CLAIMS_PER_WORD) {
+		hull(last, claim);
+		last->exact = 0;
+		return 0;
+	}
+	if (PTX_ROOM(access->claim, walk->claim_room, count))
+		return ptx_fail(walk, "out of memory");
+	access->claim[access->count++] = *claim;
+	return 0;
+}
+
+int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address,
+	const struct ptx_state *state, uint32_t bytes, int direction)
+{
+	struct ptx_claim claim = { .direction = (uint8_t)direction, .sure = 1 };
+
+	if (!walk->collects)
+		return 0;
+	if (address->base == BASE_MODULE)
+		ptx_doubt(walk, "it uses variables of its module");
+	else if (address->base != BASE_WORD && address->base != BASE_WORDS)
+		ptx_doubt(walk, "it uses an address that is no parameter");
+	if (address->base != BASE_WORD && address->base != BASE_WORDS)
+		return 0;
+	shape(&claim, address, state, bytes);
+	claim.offset = address->id;
+	if (address->base == BASE_WORD)
+		return add(walk, &claim);
+	claim.sure = 0;
+	for (uint32_t i = 0; i < walk->set[address->id].count; i++) {
+		claim.offset = walk->set[address->id].word[i];
+		if (add(walk, &claim))
+			return -1;
+	}
+	return 0;
+}
+
+static int compare_claims(const void *a, const void *b)
+{
+	const struct ptx_claim *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	if (x->direction != y->direction)
+		return x->direction < y->direction ? -1 : 1;
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	return x->high < y->high ? -1 : x->high > y->high;
+}
+
+void ptx_claims_finish(struct ptx_access *access)
+{
+	size_t kept = 0;
+
+	if (!access->count)
+		return;
+	qsort(access->claim, access->count, sizeof(*access->claim), compare_claims);
+	for (size_t i = 0; i < access->count; i++) {
+		struct ptx_claim both = access->claim[kept ? kept - 1 : 0];
+
+		if (kept && unite(&both, &access->claim[i]))
+			access->claim[kept - 1] = both;
+		else
+			access->claim[kept++] = access->claim[i];
+	}
+	access->count = kept;
+}

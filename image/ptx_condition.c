@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Predicates: what they compare, and what follows where one has a value. */
+#include "ptx_walk.h"
+
+#define DEPTH_LIMIT 8
+
+static struct ptx_condition *condition_of(struct ptx_frame *frame, uint32_t reg)
+{
+	/* Of a register that is written in several places it is not known which one was meant. */
+	if (frame->function->reg[reg].slot != PTX_NO_SLOT)
+		return NULL;
+	if (!frame->condition_of[reg]) {
+		if (PTX_ROOM(frame->condition, frame->condition_room, frame->condition_count))
+			return NULL;
+		memset(&frame->condition[frame->condition_count], 0, sizeof(*frame->condition));
+		frame->condition_of[reg] = ++frame->condition_count;
+	}
+	return &frame->condition[frame->condition_of[reg] - 1];
+}
+
+static void compare(struct ptx_frame *frame, struct ptx_condition *condition,
+	const struct ptx_instruction *in, struct ptx_state *state)
+{
+	const struct ptx_operand *operand = &frame->function->operand[in->operand];
+	uint32_t first = ptx_written(frame->function, in);
+
+	if (in->type.class == CLASS_FLOAT || !in->compare || in->count < first + 2)
+		return;
+	condition->a = ptx_operand(frame, state, &operand[first]);
+	condition->b = ptx_operand(frame, state, &operand[first + 1]);
+	if (condition->a.base != condition->b.base || condition->a.id != condition->b.id ||
+	    condition->a.base == BASE_UNKNOWN || condition->a.base == BASE_WORDS)
+		return;
+	condition->difference = condition->a;
+	if (ptx_add_terms(&condition->difference, &condition->b, -1))
+		return;
+	condition->difference.base = BASE_NUMBER;
+	condition->kind = CONDITION_COMPARE;
+	condition->compare = in->compare;
+	condition->is_unsigned = in->type.class == CLASS_UNSIGNED;
+}
+
+void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in,
+	struct ptx_state *state)
+{
+	const struct ptx_operand *operand = &frame->function->operand[in->operand];
+	uint32_t reg = operand->kind == OPERAND_VECTOR ? operand[1].number : operand->number;
+	struct ptx_condition *condition;
+
+	if (operand[operand->kind == OPERAND_VECTOR].kind != OPERAND_REGISTER)
+		return;
+	condition = condition_of(frame, reg);
+	if (!condition)
+		return;
+	condition->kind = CONDITION_UNKNOWN;
+	if (in->opcode == OP_SETP && !(in->modifiers & MODIFIER_COMBINED)) {
+		compare(frame, condition, in, state);
+	} else if (in->count == 3 && operand[1].kind == OPERAND_REGISTER &&
+		   operand[2].kind == OPERAND_REGISTER &&
+		   (in->opcode == OP_AND || in->opcode == OP_OR)) {
+		condition->kind = in->opcode == OP_AND ? CONDITION_AND : CONDITION_OR;
+		condition->first = operand[1].number;
+		condition->second = operand[2].number;
+	} else if (in->count == 2 && operand[1].kind == OPERAND_REGISTER &&
+		   in->opcode == OP_NOT) {
+		condition->kind = CONDITION_NOT;
+		condition->first = operand[1].number;
+	}
+}
+
+/* A loop that ends by "!=" hits its limit: it comes from the side on which it starts. */
+static int side_of(const struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_value *difference)
+{
+	struct ptx_value start = *difference;
+	struct ptx_range range;
+	int rounds = 0;
+
+	for (unsigned i = 0; i < start.count;) {
+		uint32_t symbol = start.term[i].symbol;
+		int64_t first = ptx_multiply_bound(state->range[symbol].low, start.term[i].factor);
+
+		if (frame->walk->symbol[symbol].which != WHICH_ROUNDS) {
+			i++;
+			continue;
+		}
+		rounds = 1;
+		start.low = ptx_add_bound(start.low, first);
+		start.high = ptx_add_bound(start.high, first);
+		start.count--;
+		memmove(&start.term[i], &start.term[i + 1],
+			(start.count - i) * sizeof(*start.term));
+	}
+	if (!rounds)
+		return COMPARE_NE;
+	range = ptx_bounds(&start, state);
+	return range.low > 0 ? COMPARE_GT : range.high < 0 ? COMPARE_LT : COMPARE_NE;
+}
+
+/* x != 0 at an end of its range. */
+static void exclude_zero(struct ptx_state *state, const struct ptx_value *x)
+{
+	struct ptx_range range = ptx_bounds(x, state);
+
+	if (!range.low && !range.high)
+		state->possible = 0;
+	else if (!range.low && x->low == x->high && x->low != INT64_MIN)
+		ptx_constrain(state, x->term, x->count,
+			(struct ptx_range){ ptx_add_bound(1, -x->low), INT64_MAX });
+	else if (!range.high && x->low == x->high && x->low != INT64_MIN)
+		ptx_constrain(state, x->term, x->count,
+			(struct ptx_range){ INT64_MIN, ptx_add_bound(-1, -x->low) });
+}
+
+static int64_t minus(int64_t bound)
+{
+	return bound == INT64_MIN ? INT64_MAX : bound == INT64_MAX ? INT64_MIN : -bound;
+}
+
+/* x compares so with 0. */
+static void apply(struct ptx_frame *frame, struct ptx_state *state, const struct ptx_value *x,
+	int compare)
+{
+	struct ptx_range range = { INT64_MIN, INT64_MAX }, bounds = ptx_bounds(x, state);
+
+	if (compare == COMPARE_NE)
+		compare = side_of(frame, state, x);
+	if (compare == COMPARE_NE) {
+		exclude_zero(state, x);
+		return;
+	}
+	if (compare == COMPARE_LT || compare == COMPARE_LE || compare == COMPARE_EQ)
+		range.high = minus(x->low);
+	if (compare == COMPARE_GT || compare == COMPARE_GE || compare == COMPARE_EQ)
+		range.low = minus(x->high);
+	if (compare == COMPARE_LT)
+		range.high = ptx_add_bound(range.high, -1);
+	if (compare == COMPARE_GT)
+		range.low = ptx_add_bound(range.low, 1);
+	if ((range.high != INT64_MAX && bounds.low > (compare == COMPARE_LT ? -1 : 0)) ||
+	    (range.low != INT64_MIN && bounds.high < (compare == COMPARE_GT)))
+		state->possible = 0;
+	else
+		ptx_constrain(state, x->term, x->count, range);
+}
+
+static int opposite(int compare)
+{
+	static const uint8_t of[] = {
+		[COMPARE_EQ] = COMPARE_NE, [COMPARE_NE] = COMPARE_EQ, [COMPARE_LT] = COMPARE_GE,
+		[COMPARE_LE] = COMPARE_GT, [COMPARE_GT] = COMPARE_LE, [COMPARE_GE] = COMPARE_LT,
+	};
+
+	return of[compare];
+}
+
+static void assume_comparison(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_condition *condition, int compare)
+{
+	if (condition->is_unsigned && compare != COMPARE_EQ && compare != COMPARE_NE) {
+		struct ptx_range a = ptx_bounds(&condition->a, state);
+		struct ptx_range b = ptx_bounds(&condition->b, state);
+		int is_less = compare == COMPARE_LT || compare == COMPARE_LE;
+
+		if ((is_less ? b.low : a.low) < 0)
+			return; /* as a signed number it is something else */
+		/* What is below a number that is no negative one is none either. */
+		if (is_less && a.low < 0)
+			apply(frame, state, &condition->a, COMPARE_GE);
+		if (!is_less && b.low < 0)
+			apply(frame, state, &condition->b, COMPARE_GE);
+	}
+	apply(frame, state, &condition->difference, compare);
+}
+
+void ptx_assume(struct ptx_frame *frame, struct ptx_state *state, uint32_t predicate, int value,
+	unsigned depth)
+{
+	const struct ptx_condition *condition;
+
+	if (!frame->condition_of[predicate] || depth > DEPTH_LIMIT ||
+	    frame->function->reg[predicate].slot != PTX_NO_SLOT)
+		return;
+	condition = &frame->condition[frame->condition_of[predicate] - 1];
+	switch (condition->kind) {
+	case CONDITION_COMPARE:
+		assume_comparison(frame, state, condition,
+			value ? condition->compare : opposite(condition->compare));
+		break;
+	case CONDITION_AND:
+	case CONDITION_OR:
+		if (value == (condition->kind == CONDITION_AND)) {
+			ptx_assume(frame, state, condition->first, value, depth + 1);
+			ptx_assume(frame, state, condition->second, value, depth + 1);
+		}
+		break;
+	case CONDITION_NOT:
+		ptx_assume(frame, state, condition->first, !value, depth + 1);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The head of a loop: what enters it and what comes back. */
+#include "ptx_walk.h"
+
+/* How often a range may grow before it is any, and shrink after that. */
+#define GROW_LIMIT 2
+#define SHRINK_LIMIT 3
+/* How often what enters may change before a register is given up. */
+#define RESET_LIMIT 8
+
+static uint32_t rounds_of(struct ptx_frame *frame, uint32_t block)
+{
+	return ptx_symbol(frame->walk, frame->path, block, WHICH_ROUNDS);
+}
+
+/* value with the symbol's bounds instead of the symbol. */
+static void fold(struct ptx_value *value, const struct ptx_state *state, uint32_t symbol)
+{
+	int64_t factor = ptx_factor(value, symbol);
+	struct ptx_range range;
+	unsigned at = 0;
+
+	if (!factor)
+		return;
+	range = ptx_add_range(ptx_scale_range(state->range[symbol], factor),
+		(struct ptx_range){ value->low, value->high });
+	while (value->term[at].symbol != symbol)
+		at++;
+	value->count--;
+	memmove(&value->term[at], &value->term[at + 1],
+		(value->count - at) * sizeof(*value->term));
+	value->low = range.low;
+	value->high = range.high;
+}
+
+/* An outer loop enters again: the symbols mean the loop's last time until here. */
+static void end_last_time(struct ptx_frame *frame, uint32_t block, struct ptx_state *state)
+{
+	uint32_t rounds = rounds_of(frame, block);
+
+	for (uint32_t i = 0; i < frame->function->slot_count; i++) {
+		uint32_t own = PTX_NO_SYMBOL;
+
+		if (state->many[i].count)
+			own = ptx_known_symbol(frame->walk, frame->path, block, WHICH_JOIN + i);
+		if (rounds != PTX_NO_SYMBOL)
+			fold(&state->many[i], state, rounds);
+		if (own != PTX_NO_SYMBOL)
+			fold(&state->many[i], state, own);
+	}
+	if (rounds != PTX_NO_SYMBOL)
+		ptx_forget(state, rounds);
+}
+
+/* The range after one more look at what it must hold; grows at once to any number at the end. */
+static struct ptx_range widen(struct ptx_loop_register *reg, struct ptx_range found)
+{
+	struct ptx_range *range = &reg->range;
+	int inside = found.low >= range->low && found.high <= range->high;
+
+	if (inside && found.low == range->low && found.high == range->high)
+		return *range;
+	if (inside) {
+		if (reg->shrunk < SHRINK_LIMIT) {
+			reg->shrunk++;
+			*range = found;
+		}
+		return *range;
+	}
+	if (reg->grown >= GROW_LIMIT + SHRINK_LIMIT)
+		reg->shrunk = SHRINK_LIMIT;
+	if (reg->grown++ < GROW_LIMIT && range->low <= range->high) {
+		*range = ptx_hull(*range, found);
+		return *range;
+	}
+	if (range->low > range->high) {
+		*range = found;
+		return *range;
+	}
+	if (found.low < range->low)
+		range->low = INT64_MIN;
+	if (found.high > range->high)
+		range->high = INT64_MAX;
+	return *range;
+}
+
+/* How often the loop went round: 0 and whatever the way back still allows. */
+static void find_rounds(struct ptx_head *head, struct ptx_state *state, uint32_t rounds)
+{
+	struct ptx_range found = { 0, 0 };
+
+	if (head->back) {
+		found.high = ptx_add_bound(head->back->range[rounds].high, 1);
+		if (head->back->range[rounds].low > head->back->range[rounds].high)
+			found.high = 1;
+		/* There is no point in counting up to the limit. */
+		if (!head->rounds.has_entry)
+			found.high = INT64_MAX;
+		head->rounds.has_entry = 1;
+	}
+	if (!head->back && !head->rounds.has_entry)
+		head->rounds.range = found;
+	state->range[rounds] = widen(&head->rounds, found);
+}
+
+/* What comes back is what the register was expected to be. */
+static int is_even(const struct ptx_value *back, const struct ptx_value *expected,
+	uint32_t rounds)
+{
+	struct ptx_value earlier = *back;
+	struct ptx_value round = ptx_constant(1);
+
+	/* In terms of the rounds when the head is reached again, there was one less. */
+	if (ptx_add_terms(&earlier, &round, -ptx_factor(back, rounds)))
+		return 0;
+	return ptx_same(&earlier, expected);
+}
+
+static struct ptx_value evenly(const struct ptx_loop_register *reg, const struct ptx_value *entry,
+	uint32_t rounds)
+{
+	struct ptx_value value = *entry, symbol = ptx_symbol_value(rounds);
+
+	if (reg->step && ptx_add_terms(&value, &symbol, reg->step))
+		return *entry;
+	return value;
+}
+
+/* What the register grew by in the first round, 0: nothing even. */
+static int64_t find_step(const struct ptx_value *entry, const struct ptx_value *back)
+{
+	if (entry->base != back->base || entry->id != back->id || !ptx_same_terms(entry, back) ||
+	    entry->low == INT64_MIN || entry->high == INT64_MAX || back->low == INT64_MIN ||
+	    back->high == INT64_MAX || back->low - entry->low != back->high - entry->high)
+		return 0;
+	return back->low - entry->low;
+}
+
+/* 1 and the value at the head, if the register grows evenly as far as is known. */
+static int try_evenly(struct ptx_loop_register *reg, const struct ptx_value *entry,
+	const struct ptx_value *back, uint32_t rounds, struct ptx_value *value)
+{
+	if (reg->failed || rounds == PTX_NO_SYMBOL || entry->base == BASE_UNKNOWN)
+		return 0;
+	if (!reg->has_entry || !ptx_same(&reg->entry, entry)) {
+		/* What came back came from another entry: wait. */
+		if (reg->has_entry && ++reg->resets > RESET_LIMIT)
+			return 0;
+		reg->has_entry = 1;
+		reg->entry = *entry;
+	} else if (back && !reg->step) {
+		reg->step = ptx_same(entry, back) ? 0 : find_step(entry, back);
+		if (!reg->step && !ptx_same(entry, back))
+			return 0;
+		/* The first step is believed until the next pass. */
+	} else if (back) {
+		struct ptx_value expected = evenly(reg, entry, rounds);
+
+		if (!is_even(back, &expected, rounds))
+			return 0;
+	}
+	*value = evenly(reg, entry, rounds);
+	return 1;
+}
+
+/* What comes back has passed the loop's own comparison, and so has what stands at the head. */
+static void bound_evenly(struct ptx_frame *frame, struct ptx_head *head, uint32_t slot,
+	struct ptx_state *state, const struct ptx_value *value)
+{
+	struct ptx_loop_register *reg = &head->reg[slot];
+	struct ptx_range before = reg->range, found = { INT64_MIN, INT64_MAX };
+	const struct ptx_value *entry = &state->many[slot];
+
+	if (!head->back || !reg->step || entry->low != entry->high)
+		return;
+	if (reg->bounded)
+		found = ptx_hull(ptx_bounds(entry, state),
+			ptx_bounds(&head->back->many[slot], head->back));
+	else
+		reg->range = found;
+	reg->bounded = 1;
+	found = widen(reg, found);
+	frame->changed |= found.low != before.low || found.high != before.high;
+	found = ptx_add_range(found, (struct ptx_range){ ptx_multiply_bound(entry->low, -1),
+					     ptx_multiply_bound(entry->low, -1) });
+	ptx_constrain(state, value->term, value->count, found);
+}
+
+static void enter_register(struct ptx_frame *frame, uint32_t block, uint32_t slot,
+	struct ptx_state *state, uint32_t rounds)
+{
+	struct ptx_head *head = frame->head[block];
+	struct ptx_loop_register *reg = &head->reg[slot];
+	const struct ptx_value *back = head->back ? &head->back->many[slot] : NULL;
+	struct ptx_value value = state->many[slot];
+	uint32_t symbol = PTX_NO_SYMBOL;
+	struct ptx_range range;
+
+	if (try_evenly(reg, &state->many[slot], back, rounds, &value)) {
+		bound_evenly(frame, head, slot, state, &value);
+		state->many[slot] = value;
+		return;
+	}
+	if (!reg->failed) {
+		reg->failed = 1;
+		reg->grown = reg->shrunk = 0;
+		reg->range = (struct ptx_range){ 1, 0 };
+	}
+	range = ptx_bounds(&value, state);
+	if (back) {
+		ptx_join_base(frame->walk, &value, back);
+		value.loaded |= back->loaded;
+		range = ptx_hull(range, ptx_bounds(back, head->back));
+	}
+	range = widen(reg, range);
+	if (frame->function->reg[frame->function->slot_reg[slot]].relevant == RELEVANT_ADDRESS)
+		symbol = ptx_symbol(frame->walk, frame->path, block, WHICH_JOIN + slot);
+	value.count = 0;
+	value.low = range.low;
+	value.high = range.high;
+	if (symbol != PTX_NO_SYMBOL && range.low < range.high) {
+		value.low = value.high = 0;
+		value.count = 1;
+		value.term[0] = (struct ptx_term){ symbol, 1 };
+		ptx_redefine(state, symbol, range);
+	}
+	state->many[slot] = value;
+}
+
+static int is_as_last_time(struct ptx_frame *frame, const struct ptx_head *head,
+	const struct ptx_state *state)
+{
+	for (uint32_t i = 0; i < frame->function->slot_count; i++)
+		if (!ptx_same(&head->last->many[i], &state->many[i]))
+			return 0;
+	if (head->last->fact_count != state->fact_count)
+		return 0;
+	return !memcmp(head->last->range, state->range,
+		frame->walk->symbol_count * sizeof(*state->range));
+}
+
+static uint32_t block_of(const struct ptx_function *function, uint32_t instruction)
+{
+	uint32_t low = 0, high = function->block_count;
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (function->block[middle].first <= instruction)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* 1: the symbol may become another number while the loop goes round. */
+static int may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number)
+{
+	const struct ptx_symbol *symbol = &frame->walk->symbol[number];
+	int of_block = symbol->which == WHICH_ROUNDS || symbol->which >= WHICH_JOIN;
+
+	if (number < PTX_FIXED_SYMBOLS || symbol->path < frame->path)
+		return 0;
+	if (symbol->which >= WHICH_PARAMETER && symbol->which < WHICH_JOIN)
+		return 0;
+	/* What a function does that is called in the loop; those it was called from came before. */
+	if (symbol->path > frame->path)
+		return 1;
+	return ptx_dominates(frame->function, head,
+		of_block ? symbol->place : block_of(frame->function, symbol->place));
+}
+
+static void forget_inside(struct ptx_frame *frame, uint32_t head, struct ptx_state *state)
+{
+	for (uint32_t i = 0; i < state->fact_count;) {
+		struct ptx_fact *fact = &state->fact[i];
+		uint32_t at = 0;
+
+		while (at < fact->count && !may_change(frame, head, fact->term[at].symbol))
+			at++;
+		if (at < fact->count)
+			*fact = state->fact[--state->fact_count];
+		else
+			i++;
+	}
+}
+
+void ptx_enter_loop(struct ptx_frame *frame, uint32_t block, struct ptx_state *state)
+{
+	struct ptx_head *head = frame->head[block];
+	uint32_t rounds = rounds_of(frame, block);
+
+	end_last_time(frame, block, state);
+	forget_inside(frame, block, state);
+	if (rounds != PTX_NO_SYMBOL)
+		find_rounds(head, state, rounds);
+	for (uint32_t i = 0; i < frame->function->slot_count; i++)
+		enter_register(frame, block, i, state, rounds);
+	if (!is_as_last_time(frame, head, state)) {
+		frame->changed = 1;
+		ptx_copy_state(frame->function, head->last, state);
+	}
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Instructions that read and write memory. */
+#include "ptx_walk.h"
+
+/* A cell's value may change so often before it is no longer followed. */
+#define CELL_CHANGES 6
+#define CELL_LIMIT 1024
+
+static const struct ptx_range any = { INT64_MIN, INT64_MAX };
+
+/* Cells belong to all times: only symbols that mean the same everywhere stay. */
+static struct ptx_value timeless(const struct ptx_value *value, const struct ptx_state *state)
+{
+	struct ptx_value kept = *value;
+	struct ptx_range range = ptx_bounds(value, state);
+
+	for (unsigned i = 0; i < value->count; i++)
+		if (value->term[i].symbol >= PTX_FIXED_SYMBOLS) {
+			kept.count = 0;
+			kept.low = range.low;
+			kept.high = range.high;
+		}
+	return kept;
+}
+
+static void add_to_cell(struct ptx_walk *walk, struct ptx_cell *cell,
+	const struct ptx_value *value)
+{
+	struct ptx_value joined = cell->value;
+	struct ptx_range both;
+
+	if (ptx_same(&joined, value))
+		return;
+	ptx_join_base(walk, &joined, value);
+	if (!ptx_same_terms(&joined, value)) {
+		joined.count = 0;
+		joined.low = INT64_MIN;
+		joined.high = INT64_MAX;
+	} else {
+		both = ptx_hull((struct ptx_range){ joined.low, joined.high },
+			(struct ptx_range){ value->low, value->high });
+		joined.low = both.low;
+		joined.high = both.high;
+	}
+	joined.loaded |= value->loaded;
+	if (cell->changes >= CELL_CHANGES) {
+		joined = ptx_interval(INT64_MIN, INT64_MAX);
+		joined.base = BASE_UNKNOWN;
+	}
+	if (ptx_same(&joined, &cell->value))
+		return;
+	cell->changes++;
+	cell->value = joined;
+	walk->cells_changed = 1;
+}
+
+int ptx_store_local(struct ptx_walk *walk, const struct ptx_value *address,
+	const struct ptx_state *state, const struct ptx_value *value)
+{
+	struct ptx_range where = ptx_bounds(address, state);
+	int64_t offset = where.low == where.high ? where.low : INT64_MIN;
+	struct ptx_value kept = timeless(value, state);
+
+	for (uint32_t i = 0; i < walk->cell_count; i++) {
+		struct ptx_cell *cell = &walk->cell[i];
+
+		if (cell->variable == address->id && cell->offset == offset) {
+			add_to_cell(walk, cell, &kept);
+			return 0;
+		}
+	}
+	if (walk->cell_count == CELL_LIMIT ||
+	    PTX_ROOM(walk->cell, walk->cell_room, walk->cell_count))
+		return ptx_fail(walk, "too much local memory");
+	walk->cell[walk->cell_count++] =
+		(struct ptx_cell){ .variable = address->id, .offset = offset, .value = kept };
+	walk->cells_changed = 1;
+	return 0;
+}
+
+struct ptx_value ptx_load_local(struct ptx_walk *walk, const struct ptx_value *address,
+	const struct ptx_state *state)
+{
+	struct ptx_range where = ptx_bounds(address, state);
+	struct ptx_cell found = { .changes = 0 };
+	int any_found = 0, changed = walk->cells_changed;
+
+	for (uint32_t i = 0; i < walk->cell_count; i++) {
+		const struct ptx_cell *cell = &walk->cell[i];
+
+		if (cell->variable != address->id ||
+		    (cell->offset != INT64_MIN &&
+			    (cell->offset <= where.low - 8 || cell->offset > where.high)))
+			continue;
+		if (cell->offset != INT64_MIN && where.low == where.high &&
+		    cell->offset != where.low) {
+			/* A piece of it. */
+			any_found = 0;
+			break;
+		}
+		if (any_found)
+			add_to_cell(walk, &found, &cell->value);
+		else
+			found.value = cell->value;
+		any_found = 1;
+	}
+	walk->cells_changed = changed;
+	if (any_found)
+		return found.value;
+	found.value = ptx_interval(INT64_MIN, INT64_MAX);
+	found.value.base = BASE_UNKNOWN;
+	return found.value;
+}
+
+static struct ptx_value address_at(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_operand *operand)
+{
+	struct ptx_value value = ptx_operand(frame, state, &operand[1]);
+
+	value.low = ptx_add_bound(value.low, operand->value);
+	value.high = ptx_add_bound(value.high, operand->value);
+	return value;
+}
+
+/* bytes 0: any number. */
+static int touch_global(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_operand *operand, int space, uint32_t bytes, int direction)
+{
+	struct ptx_value value = address_at(frame, state, operand);
+
+	if (space == SPACE_SHARED || space == SPACE_LOCAL || value.base == BASE_HARMLESS ||
+	    value.base == BASE_LOCAL)
+		return 0;
+	if (space == SPACE_CONST)
+		ptx_doubt(frame->walk, "it reads constant memory of its module");
+	else if (value.base == BASE_PARAMETER && direction != PTX_LOAD)
+		ptx_doubt(frame->walk, "it writes to its parameters");
+	else if (space != SPACE_PARAM && value.base != BASE_PARAMETER)
+		return ptx_claim(frame->walk, &value, state, bytes, direction);
+	return 0;
+}
+
+static int store(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_instruction *in, const struct ptx_operand *operand)
+{
+	const struct ptx_operand *data = &operand[2];
+	uint32_t count = 1;
+	struct ptx_value to = address_at(frame, state, operand);
+
+	if (in->count > 2 && data->kind == OPERAND_VECTOR)
+		count = (data++)->number;
+	if (in->count > 2 && in->type.bytes == 8 && to.base == BASE_LOCAL)
+		for (uint32_t i = 0; i < count; i++) {
+			struct ptx_value value = ptx_operand(frame, state, &data[i]);
+
+			if (ptx_store_local(frame->walk, &to, state, &value))
+				return -1;
+			to.low = ptx_add_bound(to.low, 8);
+			to.high = ptx_add_bound(to.high, 8);
+		}
+	if (in->type.bytes == 8 && in->space != SPACE_LOCAL && to.base == BASE_UNKNOWN)
+		ptx_doubt(frame->walk, "an address that is not known");
+	return touch_global(frame, state, operand, in->space, count * in->type.bytes, PTX_STORE);
+}
+
+static uint32_t vector_of(const struct ptx_instruction *in, const struct ptx_operand *data)
+{
+	return data->kind == OPERAND_VECTOR ? data->number : in->vector;
+}
+
+/* cp.async.ca.shared.global [to], [from], 16; cp.async.bulk.global.shared [to], [from], r */
+static int copy(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_instruction *in, const struct ptx_operand *operand)
+{
+	uint32_t from, bytes = 0;
+
+	if (in->count < 4 || operand->kind != OPERAND_ADDRESS ||
+	    operand[2].kind != OPERAND_ADDRESS) {
+		if (in->count && !(in->modifiers & (MODIFIER_WAIT | MODIFIER_PREFETCH)))
+			ptx_doubt(frame->walk, "a copy that is not understood");
+		return 0;
+	}
+	from = 2;
+	if (in->modifiers & MODIFIER_TENSOR) {
+		ptx_doubt(frame->walk, "it uses tensor maps");
+		return 0;
+	}
+	if (in->count > 4 && operand[4].kind == OPERAND_NUMBER)
+		bytes = (uint32_t)operand[4].value;
+	if (touch_global(frame, state, operand, in->space, bytes,
+		    in->modifiers & MODIFIER_REDUCE ? PTX_ATOMIC : PTX_STORE))
+		return -1;
+	return touch_global(frame, state, &operand[from], in->source_space, bytes, PTX_LOAD);
+}
+
+static const struct ptx_operand *first_address(const struct ptx_instruction *in,
+	const struct ptx_operand *operand)
+{
+	for (uint32_t i = 0; i + 1 < in->count; i++)
+		if (operand[i].kind == OPERAND_ADDRESS)
+			return &operand[i];
+	return NULL;
+}
+
+/* Instructions of which nothing is known but that they name an address. */
+static void touch_unknown(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_instruction *in, const struct ptx_operand *operand)
+{
+	for (uint32_t i = 0; i + 1 < in->count; i++) {
+		struct ptx_value value;
+
+		if (operand[i].kind != OPERAND_ADDRESS || in->space == SPACE_SHARED ||
+		    in->modifiers & MODIFIER_WAIT)
+			continue;
+		value = address_at(frame, state, &operand[i]);
+		if (value.base != BASE_HARMLESS && value.base != BASE_LOCAL)
+			ptx_doubt(frame->walk, "an instruction that is not understood");
+	}
+}
+
+int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
+{
+	const struct ptx_instruction *in = &frame->function->instruction[instruction];
+	const struct ptx_operand *operand = &frame->function->operand[in->operand];
+	const struct ptx_operand *address = first_address(in, operand);
+
+	switch (in->opcode) {
+	case OP_TEX: case OP_TLD4: case OP_SULD: case OP_SUST: case OP_SURED:
+		ptx_doubt(frame->walk, "it uses textures or surfaces");
+		return 0;
+	case OP_MULTIMEM: case OP_DISCARD:
+		ptx_doubt(frame->walk, "an instruction that is not understood");
+		return 0;
+	case OP_PREFETCH:
+		return 0;
+	case OP_CP:
+		return copy(frame, state, in, operand);
+	default:
+		break;
+	}
+	if (in->opcode == OP_OTHER || !address) {
+		touch_unknown(frame, state, in, operand);
+		return 0;
+	}
+	switch (in->opcode) {
+	case OP_ST:
+		return store(frame, state, in, operand);
+	case OP_LD: case OP_LDU:
+		return touch_global(frame, state, address, in->space,
+			vector_of(in, operand) * in->type.bytes, PTX_LOAD);
+	case OP_ATOM: case OP_RED:
+		return touch_global(frame, state, address, in->space,
+			in->vector * in->type.bytes, PTX_ATOMIC);
+	default: /* wmma */
+		return touch_global(frame, state, address, in->space, 0,
+			in->modifiers & MODIFIER_STORE ? PTX_STORE : PTX_LOAD);
+	}
+}
+
+/* Bytes of the parameter buffer as a value; state: enum ptx_byte of the launch. */
+static struct ptx_value parameter(struct ptx_walk *walk, struct ptx_state *state, int64_t offset,
+	struct ptx_type type)
+{
+	const struct ptx_launch *launch = walk->launch;
+	struct ptx_value value = ptx_interval(INT64_MIN, INT64_MAX);
+	uint32_t symbol, known = 0, at = (uint32_t)offset;
+	uint64_t bits = 0;
+	unsigned shift = 64u - type.bytes * 8u;
+
+	if (offset < 0 || offset + type.bytes > walk->kernel->parameter_bytes || !type.bytes ||
+	    type.bytes > 8 || type.class == CLASS_FLOAT)
+		return value;
+	for (unsigned i = 0; i < type.bytes && at + i < launch->size; i++)
+		known += launch->state[at + i] == PTX_KNOWN;
+	if (walk->collects && at + type.bytes <= walk->access->scalar_count)
+		memset(walk->access->scalar + at, 1, type.bytes);
+	if (known == type.bytes) {
+		memcpy(&bits, launch->value + at, type.bytes);
+		if (type.class == CLASS_UNSIGNED && type.bytes < 4)
+			return ptx_constant((int64_t)bits);
+		return ptx_constant((int64_t)(bits << shift) >> shift);
+	}
+	if (type.bytes == 8) {
+		value = ptx_constant(0);
+		value.base = BASE_WORD;
+		value.id = at;
+		value.pointer = at < launch->size && launch->state[at] == PTX_POINTER;
+		return value;
+	}
+	symbol = ptx_symbol(walk, 0, at, WHICH_PARAMETER + type.bytes);
+	if (symbol == PTX_NO_SYMBOL)
+		return value;
+	if (state->range[symbol].low > state->range[symbol].high)
+		state->range[symbol] = any;
+	return ptx_symbol_value(symbol);
+}
+
+/* One of several words, or a scalar out of an array. */
+static struct ptx_value some_parameter(struct ptx_frame *frame, struct ptx_state *state,
+	struct ptx_range where, uint32_t instruction, struct ptx_type type)
+{
+	struct ptx_value value = ptx_constant(0);
+	uint32_t word[64], count = 0;
+	int64_t end = frame->walk->kernel->parameter_bytes;
+
+	if (type.bytes == 8) {
+		for (int64_t at = where.low < 0 ? 0 : (where.low + 7) / 8 * 8;
+			at <= where.high && at + 8 <= end && count < 64; at += 8)
+			word[count++] = (uint32_t)at;
+		if (count && count < 64)
+			ptx_make_set(frame->walk, &value, word, count);
+		else
+			value.base = BASE_UNKNOWN;
+		return value;
+	}
+	return ptx_opaque(frame, state, instruction, WHICH_RESULT, any, 1);
+}
+
+static struct ptx_value load_element(struct ptx_frame *frame, struct ptx_state *state,
+	uint32_t instruction, const struct ptx_value *from)
+{
+	const struct ptx_instruction *in = &frame->function->instruction[instruction];
+	struct ptx_range where = ptx_bounds(from, state);
+
+	if (from->base == BASE_LOCAL)
+		return ptx_load_local(frame->walk, from, state);
+	if (where.low == where.high)
+		return parameter(frame->walk, state, where.low, in->type);
+	return some_parameter(frame, state, where, instruction, in->type);
+}
+
+int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
+{
+	const struct ptx_instruction *in = &frame->function->instruction[instruction];
+	const struct ptx_operand *operand = &frame->function->operand[in->operand];
+	const struct ptx_operand *address = first_address(in, operand);
+	uint32_t count = operand->kind == OPERAND_VECTOR ? operand->number : 1;
+	struct ptx_value from;
+
+	if (!in->count)
+		return 0;
+	if (in->opcode != OP_LD || !address) {
+		ptx_forget_written(frame, state, instruction);
+		return 0;
+	}
+	from = address_at(frame, state, address);
+	if (from.base != BASE_PARAMETER && (from.base != BASE_LOCAL || in->type.bytes != 8)) {
+		ptx_forget_written(frame, state, instruction);
+		return 0;
+	}
+	for (uint32_t i = 0; i < count && i < 8; i++) {
+		const struct ptx_operand *to = operand->kind == OPERAND_VECTOR ? &operand[1 + i]
+									       : operand;
+		struct ptx_value value;
+
+		if (to->kind == OPERAND_REGISTER && frame->function->reg[to->number].relevant) {
+			value = load_element(frame, state, instruction, &from);
+			ptx_write_register(frame, state, to->number, &value);
+		}
+		from.low = ptx_add_bound(from.low, in->type.bytes);
+		from.high = ptx_add_bound(from.high, in->type.bytes);
+	}
+	return 0;
+}

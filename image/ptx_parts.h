@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files ptx_*.c share and nobody else needs.
+ *
+ *	ptx_lex        characters to words
+ *	ptx_parse      a module: what is where; functions are parsed when first asked for
+ *	ptx_code       the instructions of a function
+ *	ptx_flow       its blocks and loops
+ *	ptx_register   which registers have a part in addresses
+ *	ptx_value      sets of values, and what instructions make of them
+ *	ptx_step       one instruction
+ *	ptx_walk       blocks and loops, until nothing changes
+ *	ptx_claim      the accesses found
+ */
+#ifndef CUFENCE_PTX_PARTS_H
+#define CUFENCE_PTX_PARTS_H
+
+#include "parts.h"
+#include "ptx.h"
+#include "ptx_lex.h"
+
+#define PTX_OPCODES(X) \
+	X(ABS, "abs") X(ADD, "add") X(ADDC, "addc") X(AND, "and") X(ATOM, "atom") X(BFE, "bfe") \
+	X(BFI, "bfi") X(BFIND, "bfind") X(BRA, "bra") X(BRX, "brx") X(CALL, "call") \
+	X(CLZ, "clz") X(CNOT, "cnot") X(CP, "cp") X(CVT, "cvt") X(CVTA, "cvta") \
+	X(DISCARD, "discard") X(DIV, "div") X(EXIT, "exit") X(FMA, "fma") \
+	X(ISSPACEP, "isspacep") X(LD, "ld") X(LDU, "ldu") X(LOP3, "lop3") X(MAD, "mad") \
+	X(MAPA, "mapa") X(MAX, "max") X(MIN, "min") X(MOV, "mov") X(MUL, "mul") \
+	X(MULTIMEM, "multimem") X(NEG, "neg") X(NOT, "not") X(OR, "or") X(POPC, "popc") \
+	X(PREFETCH, "prefetch") X(RED, "red") X(REM, "rem") X(RET, "ret") X(SELP, "selp") \
+	X(SETP, "setp") X(SHL, "shl") X(SHR, "shr") X(ST, "st") X(SUB, "sub") X(SULD, "suld") \
+	X(SURED, "sured") X(SUST, "sust") X(TEX, "tex") X(TLD4, "tld4") X(TRAP, "trap") \
+	X(WMMA, "wmma") X(XOR, "xor") \
+	/* Of the rest only what it writes matters. */ \
+	X(OTHER, NULL)
+
+enum ptx_opcode {
+#define X(opcode, name) OP_##opcode,
+	PTX_OPCODES(X)
+#undef X
+};
+
+enum ptx_space {
+	SPACE_GENERIC, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_CONST, SPACE_PARAM,
+};
+
+/* What an instruction's type makes of its operands. */
+enum ptx_class { CLASS_BITS, CLASS_SIGNED, CLASS_UNSIGNED, CLASS_FLOAT, CLASS_PREDICATE };
+
+struct ptx_type {
+	uint8_t class;             /* enum ptx_class */
+	uint8_t bytes;             /* 0: none given */
+};
+
+enum ptx_compare {
+	COMPARE_NONE, COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE,
+};
+
+enum ptx_modifier {
+	MODIFIER_WIDE = 1 << 0,
+	MODIFIER_HIGH = 1 << 1,
+	MODIFIER_TO = 1 << 2,      /* cvta.to */
+	MODIFIER_ASYNC = 1 << 3,
+	MODIFIER_BULK = 1 << 4,
+	MODIFIER_TENSOR = 1 << 5,
+	MODIFIER_REDUCE = 1 << 6,
+	MODIFIER_STORE = 1 << 7,   /* wmma.store */
+	MODIFIER_LOAD = 1 << 8,
+	MODIFIER_PREFETCH = 1 << 9,
+	MODIFIER_COMBINED = 1 << 10, /* setp.lt.and */
+	MODIFIER_WAIT = 1 << 11,   /* commit and wait groups, mbarrier */
+};
+
+enum ptx_operand_kind {
+	OPERAND_REGISTER,          /* number */
+	OPERAND_NUMBER,            /* value */
+	OPERAND_VARIABLE,          /* number: the module's, or PTX_OWN and function's; value: offset */
+	OPERAND_FUNCTION,          /* number */
+	OPERAND_LABEL,             /* number */
+	OPERAND_SPECIAL,           /* number: enum ptx_special */
+	OPERAND_VECTOR,            /* number: how many of the next are in it */
+	OPERAND_ADDRESS,           /* the next one, plus value */
+	OPERAND_SINK,              /* _ */
+	OPERAND_UNKNOWN,
+};
+
+#define PTX_OWN (1u << 31)
+
+struct ptx_operand {
+	uint32_t kind, number;
+	int64_t value;
+};
+
+enum ptx_special {
+	SPECIAL_TID_X, SPECIAL_TID_Y, SPECIAL_TID_Z, SPECIAL_NTID_X, SPECIAL_NTID_Y,
+	SPECIAL_NTID_Z, SPECIAL_CTAID_X, SPECIAL_CTAID_Y, SPECIAL_CTAID_Z, SPECIAL_NCTAID_X,
+	SPECIAL_NCTAID_Y, SPECIAL_NCTAID_Z, SPECIAL_LANEID, SPECIAL_WARPID, SPECIAL_NWARPID,
+	SPECIAL_OTHER,
+};
+
+struct ptx_instruction {
+	uint8_t opcode, space;
+	uint8_t source_space;      /* cp: of the second one named */
+	uint8_t spaces;            /* how many were named */
+	uint8_t vector;            /* elements; 1 */
+	uint8_t compare;
+	uint8_t negated;           /* the guard is */
+	struct ptx_type type, source; /* source: cvt's second */
+	uint16_t modifiers;
+	uint16_t count;            /* of operands, nested ones included */
+	int32_t guard;             /* predicate register, -1: always */
+	uint32_t operand;          /* the first */
+};
+
+/* A variable of the module or of a function. */
+enum ptx_variable_kind {
+	VARIABLE_MODULE,           /* .global */
+	VARIABLE_TABLE,            /* .global, of CUDA's own library: never written */
+	VARIABLE_SHARED,           /* or anything that is not global memory */
+	VARIABLE_LOCAL,
+	VARIABLE_PARAMETER,        /* of a kernel: offset is its place in the buffer */
+	VARIABLE_FORMAL,           /* parameter of a .func, or what it returns */
+	VARIABLE_ARGUMENT,         /* .param inside a body: of a call */
+};
+
+struct ptx_variable {
+	uint8_t kind;
+	uint32_t offset, bytes;
+};
+
+struct ptx_edge {
+	uint32_t block;
+	int8_t taken;              /* the last instruction's guard here: 1, 0; -1: either */
+};
+
+struct ptx_block {
+	uint32_t first, end;       /* instructions */
+	uint32_t edge, edge_count; /* edges to others */
+	uint32_t order;            /* place in function.order; UINT32_MAX: never reached */
+	uint32_t dominator;        /* the entry's is itself */
+	uint8_t is_head;           /* of a loop */
+};
+
+/*
+ * Nearly all registers are written once, before anything reads them (SSA): these have one value
+ * per function.  The others have a slot in the state of a place.
+ */
+#define PTX_NO_SLOT UINT32_MAX
+struct ptx_register {
+	uint32_t slot;             /* among those of REGISTER_MANY, else PTX_NO_SLOT */
+	uint8_t relevant;          /* enum ptx_relevance */
+};
+
+/* What becomes of a value. */
+enum ptx_relevance {
+	RELEVANT_NOT,
+	RELEVANT_BRANCH,           /* a branch may depend on it */
+	RELEVANT_ADDRESS,          /* an address may */
+};
+
+struct ptx_function {
+	const char *name;
+	size_t length;
+	const char *text, *body, *end; /* from .entry or .func; behind "{", behind "}" or ";" */
+	uint8_t is_kernel, has_body;
+	int8_t parsed;             /* 1: yes, -1: not understood */
+	const char *why;
+	uint32_t parameter_bytes;  /* of a kernel */
+	uint32_t variable_base;    /* the module-wide number of variable[0] */
+
+	struct ptx_variable *variable;
+	uint32_t variable_count, variable_room;
+	uint32_t *formal, *result; /* variables, in order */
+	uint32_t formal_count, result_count;
+	struct ptx_names variables, registers, labels;
+	uint32_t *label;           /* instruction, by label */
+	uint32_t label_room;
+	struct ptx_table { uint32_t label, first, count; } *table; /* .branchtargets */
+	uint32_t table_count;
+	uint32_t *target;
+	uint32_t target_count;
+	/* Registers that stand for (argument variable, offset). */
+	struct ptx_argument { uint32_t variable, reg; int32_t offset; } *argument;
+	uint32_t argument_count;
+
+	struct ptx_instruction *instruction;
+	uint32_t instruction_count, instruction_room;
+	struct ptx_operand *operand;
+	uint32_t operand_count, operand_room;
+
+	struct ptx_block *block;
+	uint32_t block_count;
+	struct ptx_edge *edges;
+	uint32_t edge_count;
+	uint32_t *order;           /* blocks, each after those that dominate it */
+	uint32_t order_count;
+	struct ptx_register *reg;  /* by number */
+	uint32_t *slot_reg;        /* by slot */
+	uint32_t slot_count;
+};
+
+struct ptx_module {
+	struct ptx_function *function;
+	uint32_t function_count, function_room;
+	uint32_t *kernel;          /* functions */
+	uint32_t kernel_count;
+	struct ptx_names functions, variables;
+	struct ptx_variable *variable;
+	uint32_t variable_room;
+	uint32_t variable_total;   /* numbers given out */
+};
+
+/* realloc for one more than count, doubling: 0 or -1. */
+int ptx_grow(void *array, uint32_t *room, uint32_t count, size_t size);
+#define PTX_ROOM(array, room, count) ptx_grow(&(array), &(room), count, sizeof(*(array)))
+
+/* Declaration, code, flow; 0 or -1 with function->why. */
+int ptx_parse_function(struct ptx_module *module, struct ptx_function *function);
+void ptx_function_release(struct ptx_function *function);
+int ptx_refuse(struct ptx_function *function, const char *why);
+
+/* A type suffix without its dot; 0 if it is none. */
+struct ptx_type ptx_type(const char *text, size_t length);
+/* The name of a state space without its dot, or -1. */
+int ptx_space(const char *text, size_t length);
+
+/* A declaration behind its state space, up to but without ',' or ';' or ')'; 0 or -1. */
+int ptx_parse_variable(struct ptx_lexer *lexer, struct ptx_token *name,
+	struct ptx_variable *variable, uint32_t *align);
+/* Its number in the function, PTX_NO_NAME: out of memory.  A name declared again is the same. */
+uint32_t ptx_add_variable(struct ptx_function *function, const struct ptx_token *name,
+	struct ptx_variable variable);
+
+int ptx_parse_code(struct ptx_module *module, struct ptx_function *function);
+int ptx_make_flow(struct ptx_function *function);
+
+/* 1: every way to b leads through a. */
+int ptx_dominates(const struct ptx_function *function, uint32_t a, uint32_t b);
+int ptx_make_registers(struct ptx_function *function);
+
+/* How many of an instruction's operands, from the first on, are what it writes. */
+uint32_t ptx_written(const struct ptx_function *function, const struct ptx_instruction *in);
+
+/* Index behind operand index, with what is in it. */
+static inline uint32_t ptx_operand_end(const struct ptx_operand *operand, uint32_t index)
+{
+	if (operand[index].kind == OPERAND_VECTOR)
+		return index + 1 + operand[index].number;
+	return index + (operand[index].kind == OPERAND_ADDRESS ? 2 : 1);
+}
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ptx_value.h"
+
+int64_t ptx_add_bound(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (a == INT64_MIN || a == INT64_MAX)
+		return a;
+	if (b == INT64_MIN || b == INT64_MAX)
+		return b;
+	if (__builtin_add_overflow(a, b, &sum))
+		return a < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
+int64_t ptx_multiply_bound(int64_t a, int64_t b)
+{
+	int64_t product;
+
+	if (!a || !b)
+		return 0;
+	if (a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX ||
+	    __builtin_mul_overflow(a, b, &product))
+		return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+	return product;
+}
+
+struct ptx_range ptx_add_range(struct ptx_range a, struct ptx_range b)
+{
+	/* An open end wins over any other summand, also over the opposite one. */
+	struct ptx_range sum = { ptx_add_bound(a.low, b.low), ptx_add_bound(a.high, b.high) };
+
+	if (a.low == INT64_MIN || b.low == INT64_MIN)
+		sum.low = INT64_MIN;
+	if (a.high == INT64_MAX || b.high == INT64_MAX)
+		sum.high = INT64_MAX;
+	return sum;
+}
+
+struct ptx_range ptx_scale_range(struct ptx_range a, int64_t factor)
+{
+	struct ptx_range scaled = {
+		ptx_multiply_bound(a.low, factor), ptx_multiply_bound(a.high, factor),
+	};
+
+	if (factor >= 0)
+		return scaled;
+	return (struct ptx_range){ scaled.high, scaled.low };
+}
+
+struct ptx_range ptx_hull(struct ptx_range a, struct ptx_range b)
+{
+	if (a.low > a.high)
+		return b;
+	if (b.low > b.high)
+		return a;
+	return (struct ptx_range){ a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
+}
+
+struct ptx_range ptx_intersection(struct ptx_range a, struct ptx_range b)
+{
+	return (struct ptx_range){ a.low > b.low ? a.low : b.low, a.high < b.high ? a.high : b.high };
+}
+
+struct ptx_value ptx_interval(int64_t low, int64_t high)
+{
+	return (struct ptx_value){ .base = BASE_NUMBER, .low = low, .high = high };
+}
+
+struct ptx_value ptx_symbol_value(uint32_t symbol)
+{
+	return (struct ptx_value){ .count = 1, .term = { { symbol, 1 } } };
+}
+
+int ptx_is_constant(const struct ptx_value *value)
+{
+	return value->base == BASE_NUMBER && !value->count && value->low == value->high;
+}
+
+int ptx_same_terms(const struct ptx_value *a, const struct ptx_value *b)
+{
+	if (a->count != b->count)
+		return 0;
+	for (unsigned i = 0; i < a->count; i++)
+		if (a->term[i].symbol != b->term[i].symbol ||
+		    a->term[i].factor != b->term[i].factor)
+			return 0;
+	return 1;
+}
+
+int ptx_same(const struct ptx_value *a, const struct ptx_value *b)
+{
+	return a->base == b->base && a->id == b->id && a->low == b->low && a->high == b->high &&
+	       a->pointer == b->pointer && a->loaded == b->loaded && ptx_same_terms(a, b);
+}
+
+int64_t ptx_factor(const struct ptx_value *value, uint32_t symbol)
+{
+	for (unsigned i = 0; i < value->count; i++)
+		if (value->term[i].symbol == symbol)
+			return value->term[i].factor;
+	return 0;
+}
+
+static int add_term(struct ptx_value *value, uint32_t symbol, int64_t factor)
+{
+	unsigned at = 0;
+
+	while (at < value->count && value->term[at].symbol < symbol)
+		at++;
+	if (at < value->count && value->term[at].symbol == symbol) {
+		if (__builtin_add_overflow(value->term[at].factor, factor, &value->term[at].factor))
+			return -1;
+		if (!value->term[at].factor) {
+			value->count--;
+			memmove(&value->term[at], &value->term[at + 1],
+				(value->count - at) * sizeof(*value->term));
+		}
+		return 0;
+	}
+	if (value->count == PTX_TERMS)
+		return -1;
+	memmove(&value->term[at + 1], &value->term[at],
+		(value->count - at) * sizeof(*value->term));
+	value->term[at] = (struct ptx_term){ symbol, factor };
+	value->count++;
+	return 0;
+}
+
+int ptx_add_terms(struct ptx_value *into, const struct ptx_value *other, int64_t factor)
+{
+	struct ptx_range sum = ptx_add_range((struct ptx_range){ into->low, into->high },
+		ptx_scale_range((struct ptx_range){ other->low, other->high }, factor));
+
+	for (unsigned i = 0; i < other->count; i++) {
+		int64_t scaled;
+
+		if (__builtin_mul_overflow(other->term[i].factor, factor, &scaled) ||
+		    add_term(into, other->term[i].symbol, scaled))
+			return -1;
+	}
+	into->low = sum.low;
+	into->high = sum.high;
+	into->loaded |= other->loaded;
+	return 0;
+}
+
+int ptx_scale(struct ptx_value *value, int64_t factor)
+{
+	struct ptx_value scaled = ptx_constant(0);
+
+	scaled.base = value->base;
+	scaled.id = value->id;
+	if (factor && ptx_add_terms(&scaled, value, factor))
+		return -1;
+	*value = scaled;
+	return 0;
+}
+
+void ptx_settle(struct ptx_value *value, const struct ptx_state *state)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < value->count; i++) {
+		const struct ptx_range *range = &state->range[value->term[i].symbol];
+		int64_t part;
+
+		if (range->low == range->high) {
+			part = ptx_multiply_bound(range->low, value->term[i].factor);
+			value->low = ptx_add_bound(value->low, part);
+			value->high = ptx_add_bound(value->high, part);
+		} else {
+			value->term[kept++] = value->term[i];
+		}
+	}
+	value->count = (uint8_t)kept;
+}
+
+static struct ptx_range sum_range(const struct ptx_term *term, unsigned count,
+	const struct ptx_state *state)
+{
+	struct ptx_range sum = { 0, 0 };
+
+	for (unsigned i = 0; i < count; i++)
+		sum = ptx_add_range(sum,
+			ptx_scale_range(state->range[term[i].symbol], term[i].factor));
+	return sum;
+}
+
+/* What a fact about some of the terms makes of all of them. */
+static struct ptx_range with_fact(const struct ptx_value *value, const struct ptx_state *state,
+	const struct ptx_fact *fact)
+{
+	static const struct ptx_range all = { INT64_MIN, INT64_MAX };
+	int64_t factor = ptx_factor(value, fact->term[0].symbol), ratio;
+	struct ptx_value rest = *value;
+
+	if (!factor || factor % fact->term[0].factor)
+		return all;
+	ratio = factor / fact->term[0].factor;
+	for (unsigned i = 0; i < fact->count; i++) {
+		int64_t part;
+
+		if (__builtin_mul_overflow(fact->term[i].factor, -ratio, &part) ||
+		    add_term(&rest, fact->term[i].symbol, part))
+			return all;
+	}
+	if (rest.count + fact->count != value->count)
+		return all; /* not every one of its terms was among them, at that ratio */
+	return ptx_add_range(ptx_scale_range(fact->range, ratio),
+		sum_range(rest.term, rest.count, state));
+}
+
+struct ptx_range ptx_bounds(const struct ptx_value *value, const struct ptx_state *state)
+{
+	struct ptx_range sum = sum_range(value->term, value->count, state);
+
+	for (unsigned i = 0; i < state->fact_count; i++)
+		if (state->fact[i].count <= value->count)
+			sum = ptx_intersection(sum, with_fact(value, state, &state->fact[i]));
+	return ptx_add_range(sum, (struct ptx_range){ value->low, value->high });
+}
+
+static int64_t floor_divide(int64_t a, int64_t b)
+{
+	return a / b - (a % b && (a < 0) != (b < 0));
+}
+
+/* factor * x lies in range: so does x. */
+static struct ptx_range divide_range(struct ptx_range range, int64_t factor)
+{
+	struct ptx_range x = range;
+
+	if (factor == -1 || factor < 0) {
+		if (factor == INT64_MIN)
+			return (struct ptx_range){ INT64_MIN, INT64_MAX };
+		factor = -factor;
+		x.low = range.high == INT64_MAX ? INT64_MIN : -range.high;
+		x.high = range.low == INT64_MIN ? INT64_MAX : -range.low;
+	}
+	if (x.low != INT64_MIN)
+		x.low = -floor_divide(-x.low, factor);
+	if (x.high != INT64_MAX)
+		x.high = floor_divide(x.high, factor);
+	return x;
+}
+
+static void narrow(struct ptx_state *state, uint32_t symbol, struct ptx_range range)
+{
+	state->range[symbol] = ptx_intersection(state->range[symbol], range);
+	if (state->range[symbol].low > state->range[symbol].high)
+		state->possible = 0;
+}
+
+static void add_fact(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
+	struct ptx_range range)
+{
+	struct ptx_fact *fact = state->fact;
+	struct ptx_value wanted = { .count = (uint8_t)count }, known;
+
+	memcpy(wanted.term, term, count * sizeof(*term));
+	for (; fact < state->fact + state->fact_count; fact++) {
+		known.count = (uint8_t)fact->count;
+		memcpy(known.term, fact->term, sizeof(known.term));
+		if (ptx_same_terms(&wanted, &known))
+			break;
+	}
+	if (fact == state->fact + PTX_FACTS)
+		return;
+	if (fact == state->fact + state->fact_count) {
+		state->fact_count++;
+		memset(fact, 0, sizeof(*fact));
+		memcpy(fact->term, term, count * sizeof(*term));
+		fact->count = count;
+		fact->range = range;
+	}
+	fact->range = ptx_intersection(fact->range, range);
+	if (fact->range.low > fact->range.high)
+		state->possible = 0;
+}
+
+/* a - b, of a bound and what others contribute at least or at most. */
+static int64_t without(int64_t bound, int64_t others)
+{
+	if (bound == INT64_MIN || bound == INT64_MAX)
+		return bound;
+	if (others == INT64_MIN)
+		return INT64_MAX;
+	if (others == INT64_MAX)
+		return INT64_MIN;
+	return ptx_add_bound(bound, -others);
+}
+
+void ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
+	struct ptx_range range)
+{
+	struct ptx_term flipped[PTX_TERMS];
+
+	if (range.low > range.high) {
+		state->possible = 0;
+		return;
+	}
+	if (!count)
+		return;
+	if (count > 1 && term[0].factor < 0 && term[0].factor != INT64_MIN) {
+		range = divide_range(range, -1);
+		for (uint32_t i = 0; i < count; i++)
+			flipped[i] = (struct ptx_term){ term[i].symbol,
+				ptx_multiply_bound(term[i].factor, -1) };
+		term = flipped;
+	}
+	if (count > 1)
+		add_fact(state, term, count, range);
+	for (uint32_t i = 0; i < count; i++) {
+		struct ptx_term others[PTX_TERMS];
+		struct ptx_range rest, own;
+		uint32_t left = 0;
+
+		for (uint32_t j = 0; j < count; j++)
+			if (j != i)
+				others[left++] = term[j];
+		rest = sum_range(others, left, state);
+		own.low = without(range.low, rest.high);
+		own.high = without(range.high, rest.low);
+		if (term[i].factor)
+			narrow(state, term[i].symbol, divide_range(own, term[i].factor));
+	}
+}
+
+void ptx_forget(struct ptx_state *state, uint32_t symbol)
+{
+	for (uint32_t i = 0; i < state->fact_count;) {
+		struct ptx_fact *fact = &state->fact[i];
+		uint32_t at = 0;
+
+		while (at < fact->count && fact->term[at].symbol != symbol)
+			at++;
+		if (at < fact->count)
+			*fact = state->fact[--state->fact_count];
+		else
+			i++;
+	}
+}
+
+void ptx_redefine(struct ptx_state *state, uint32_t symbol, struct ptx_range range)
+{
+	ptx_forget(state, symbol);
+	state->range[symbol] = range;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A function, block by block, until nothing changes. */
+#include "ptx_walk.h"
+
+#include <stdlib.h>
+
+/* Passes until a function's loops agree; each needs a few, nested ones more. */
+#define PASS_LIMIT 60
+#define STATE_BYTES_LIMIT (256u << 20)
+
+int ptx_fail(struct ptx_walk *walk, const char *why)
+{
+	if (!walk->failure)
+		walk->failure = why;
+	return -1;
+}
+
+void ptx_doubt(struct ptx_walk *walk, const char *why)
+{
+	if (walk->collects && !walk->access->why)
+		walk->access->why = why;
+}
+
+uint32_t ptx_known_symbol(const struct ptx_walk *walk, uint32_t path, uint32_t place,
+	uint32_t which)
+{
+	for (uint32_t i = PTX_FIXED_SYMBOLS; i < walk->symbol_count; i++)
+		if (walk->symbol[i].place == place && walk->symbol[i].which == which &&
+		    walk->symbol[i].path == path)
+			return i;
+	return PTX_NO_SYMBOL;
+}
+
+uint32_t ptx_symbol(struct ptx_walk *walk, uint32_t path, uint32_t place, uint32_t which)
+{
+	uint32_t known = ptx_known_symbol(walk, path, place, which);
+
+	if (known != PTX_NO_SYMBOL || walk->symbol_count == PTX_SYMBOLS)
+		return known;
+	walk->symbol[walk->symbol_count] = (struct ptx_symbol){ path, place, which };
+	return walk->symbol_count++;
+}
+
+static int is_wanted(const struct ptx_function *function, uint32_t slot)
+{
+	return function->reg[function->slot_reg[slot]].relevant == RELEVANT_ADDRESS;
+}
+
+static void join_facts(struct ptx_state *into, const struct ptx_state *from)
+{
+	for (uint32_t i = 0; i < into->fact_count;) {
+		struct ptx_fact *fact = &into->fact[i];
+		uint32_t j = 0;
+
+		while (j < from->fact_count &&
+		       memcmp(fact->term, from->fact[j].term, sizeof(fact->term)))
+			j++;
+		if (j == from->fact_count) {
+			*fact = into->fact[--into->fact_count];
+			continue;
+		}
+		fact->range = ptx_hull(fact->range, from->fact[j].range);
+		i++;
+	}
+}
+
+/* Both ways lead to a block that is no head of a loop, or come back to one. */
+static void join_state(struct ptx_frame *frame, uint32_t block, struct ptx_state *into,
+	const struct ptx_state *from)
+{
+	const struct ptx_function *function = frame->function;
+
+	for (uint32_t i = 0; i < function->slot_count; i++) {
+		uint32_t symbol = PTX_NO_SYMBOL;
+		struct ptx_range range = { 1, 0 };
+
+		if (ptx_same(&into->many[i], &from->many[i]))
+			continue;
+		if (is_wanted(function, i))
+			symbol = ptx_symbol(frame->walk, frame->path, block, WHICH_JOIN + i);
+		into->many[i] = ptx_join(frame, &into->many[i], into, &from->many[i], from, symbol,
+			&range);
+		if (range.low > range.high)
+			continue;
+		ptx_redefine(into, symbol, range);
+		frame->fresh[symbol] = 1;
+	}
+	for (uint32_t i = 0; i < frame->walk->symbol_count; i++) {
+		if (!frame->fresh[i])
+			into->range[i] = ptx_hull(into->range[i], from->range[i]);
+		frame->fresh[i] = 0;
+	}
+	join_facts(into, from);
+}
+
+static int reach(struct ptx_frame *frame, struct ptx_state **into, uint32_t block,
+	const struct ptx_state *from)
+{
+	if (!from->possible)
+		return 0;
+	if (*into) {
+		join_state(frame, block, *into, from);
+		return 0;
+	}
+	*into = malloc(ptx_state_size(frame->function));
+	if (!*into)
+		return ptx_fail(frame->walk, "out of memory");
+	ptx_copy_state(frame->function, *into, from);
+	return 0;
+}
+
+static int leave(struct ptx_frame *frame, struct ptx_state *state, uint32_t block,
+	const struct ptx_edge *edge)
+{
+	const struct ptx_function *function = frame->function;
+	const struct ptx_instruction *last =
+		&function->instruction[function->block[block].end - 1];
+	struct ptx_state *way = state, **into = &frame->entry[edge->block];
+
+	if (edge->taken >= 0) {
+		way = frame->spare;
+		ptx_copy_state(function, way, state);
+		ptx_assume(frame, way, (uint32_t)last->guard, edge->taken, 0);
+	}
+	if (function->block[edge->block].order <= function->block[block].order)
+		into = &frame->head[edge->block]->next;
+	return reach(frame, into, edge->block, way);
+}
+
+static int returns(const struct ptx_function *function, const struct ptx_block *block)
+{
+	const struct ptx_instruction *last = &function->instruction[block->end - 1];
+
+	if (last->opcode == OP_EXIT || last->opcode == OP_TRAP)
+		return 0;
+	return last->opcode == OP_RET || (!block->edge_count && last->opcode != OP_BRX);
+}
+
+static int pass_block(struct ptx_frame *frame, uint32_t number, struct ptx_state *state)
+{
+	const struct ptx_function *function = frame->function;
+	const struct ptx_block *block = &function->block[number];
+
+	for (uint32_t i = block->first; i < block->end && state->possible; i++)
+		if (ptx_step(frame, state, i))
+			return -1;
+	for (uint32_t i = 0; i < block->edge_count && state->possible; i++)
+		if (leave(frame, state, number, &function->edges[block->edge + i]))
+			return -1;
+	if (returns(function, block))
+		return reach(frame, &frame->leave, function->block_count, state);
+	return 0;
+}
+
+static int pass(struct ptx_frame *frame, const struct ptx_state *start)
+{
+	struct ptx_function *function = frame->function;
+	int rc = reach(frame, &frame->entry[0], 0, start);
+
+	frame->changed = 0;
+	free(frame->leave);
+	frame->leave = NULL;
+	for (uint32_t i = 0; i < function->order_count && !rc; i++) {
+		uint32_t block = function->order[i];
+		struct ptx_state *state = frame->entry[block];
+
+		if (!state)
+			continue;
+		frame->entry[block] = NULL;
+		if (frame->head[block])
+			ptx_enter_loop(frame, block, state);
+		rc = pass_block(frame, block, state);
+		free(state);
+	}
+	for (uint32_t i = 0; i < function->block_count; i++) {
+		if (!frame->head[i])
+			continue;
+		free(frame->head[i]->back);
+		frame->head[i]->back = frame->head[i]->next;
+		frame->head[i]->next = NULL;
+	}
+	return rc;
+}
+
+static void free_head(struct ptx_head *head)
+{
+	if (!head)
+		return;
+	free(head->back);
+	free(head->next);
+	free(head->last);
+	free(head->reg);
+	free(head);
+}
+
+static struct ptx_head *new_head(const struct ptx_function *function)
+{
+	struct ptx_head *head = calloc(1, sizeof(*head));
+
+	if (!head)
+		return NULL;
+	head->reg = calloc(function->slot_count + 1, sizeof(*head->reg));
+	head->last = calloc(1, ptx_state_size(function));
+	if (head->reg && head->last)
+		return head;
+	free_head(head);
+	return NULL;
+}
+
+int ptx_frame_init(struct ptx_frame *frame, struct ptx_walk *walk, struct ptx_function *function,
+	uint32_t path, unsigned depth)
+{
+	uint32_t heads = 0;
+
+	*frame = (struct ptx_frame){
+		.walk = walk, .function = function, .path = path, .depth = depth,
+		.single = calloc(function->registers.count + 1, sizeof(*frame->single)),
+		.condition_of = calloc(function->registers.count + 1, sizeof(uint32_t)),
+		.entry = calloc(function->block_count + 1, sizeof(*frame->entry)),
+		.head = calloc(function->block_count + 1, sizeof(*frame->head)),
+		.spare = calloc(1, ptx_state_size(function)),
+	};
+	if (!frame->single || !frame->condition_of || !frame->entry || !frame->head ||
+	    !frame->spare)
+		return ptx_fail(walk, "out of memory");
+	for (uint32_t i = 0; i < function->block_count; i++) {
+		if (!function->block[i].is_head)
+			continue;
+		if (++heads * ptx_state_size(function) > STATE_BYTES_LIMIT / 4)
+			return ptx_fail(walk, "too large");
+		frame->head[i] = new_head(function);
+		if (!frame->head[i])
+			return ptx_fail(walk, "out of memory");
+	}
+	return 0;
+}
+
+void ptx_frame_release(struct ptx_frame *frame)
+{
+	for (uint32_t i = 0; frame->entry && i < frame->function->block_count; i++)
+		free(frame->entry[i]);
+	for (uint32_t i = 0; frame->head && i < frame->function->block_count; i++)
+		free_head(frame->head[i]);
+	free(frame->single);
+	free(frame->condition_of);
+	free(frame->condition);
+	free(frame->entry);
+	free(frame->head);
+	free(frame->spare);
+	free(frame->leave);
+}
+
+int ptx_walk_function(struct ptx_frame *frame, const struct ptx_state *start)
+{
+	struct ptx_walk *walk = frame->walk;
+	int collects = walk->collects, passes = 0;
+
+	walk->collects = 0;
+	do {
+		walk->cells_changed = 0;
+		if (pass(frame, start))
+			return -1;
+		if (++passes == PASS_LIMIT)
+			return ptx_fail(walk, "loops that do not settle");
+	} while (frame->changed || walk->cells_changed);
+	walk->collects = collects;
+	return collects ? pass(frame, start) : 0;
+}

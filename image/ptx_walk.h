@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The interpreter's own state: a walk per kernel, a frame per function that is being called.
+ *
+ * A function is passed over in its blocks' order until no loop's head changes; then once more,
+ * to collect claims.  At a head, what enters the loop and what comes back are made one: a register
+ * that grows by the same amount each time round is entry + amount * rounds, others become a symbol
+ * with a range, which is widened to any number when it keeps growing.
+ */
+#ifndef CUFENCE_PTX_WALK_H
+#define CUFENCE_PTX_WALK_H
+
+#include "ptx_value.h"
+
+#define PTX_NO_SYMBOL UINT32_MAX
+
+/* The first symbols: as enum ptx_special has them, up to SPECIAL_NCTAID_Z. */
+#define PTX_FIXED_SYMBOLS 12
+
+/* What gave a symbol its name: an instruction, a block or a parameter, and a number. */
+struct ptx_symbol { uint32_t path, place, which; };
+enum ptx_which {
+	WHICH_RESULT = 0,          /* and the next ones: of an instruction */
+	WHICH_OLD = 100,           /* a guarded instruction's result or what was there before */
+	WHICH_ROUNDS,              /* of a loop, by block */
+	WHICH_PARAMETER,           /* + bytes */
+	WHICH_JOIN = 200,          /* + slot, by block */
+};
+
+struct ptx_set { uint32_t count, word[64]; };
+
+/* Local memory, 8 bytes; of all threads and times together. */
+struct ptx_cell {
+	uint32_t variable, changes;
+	int64_t offset;            /* INT64_MIN: somewhere in it */
+	struct ptx_value value;
+};
+
+struct ptx_path { uint32_t from, instruction; };
+
+struct ptx_walk {
+	struct ptx_module *module;
+	const struct ptx_launch *launch;
+	struct ptx_function *kernel;
+	struct ptx_access *access;
+	uint32_t claim_room;
+	struct ptx_symbol symbol[PTX_SYMBOLS];
+	uint32_t symbol_count;
+	struct ptx_set *set;
+	uint32_t set_count, set_room;
+	struct ptx_cell *cell;
+	uint32_t cell_count, cell_room;
+	struct ptx_path *path;
+	uint32_t path_count, path_room;
+	unsigned long steps;       /* left */
+	int cells_changed, collects;
+	const char *failure;       /* the walk is over: claims are worth nothing */
+};
+
+enum ptx_condition_kind { CONDITION_UNKNOWN, CONDITION_COMPARE, CONDITION_AND, CONDITION_OR,
+	CONDITION_NOT };
+struct ptx_condition {
+	uint8_t kind, compare, is_unsigned;
+	uint32_t first, second;    /* registers, of AND, OR, NOT */
+	struct ptx_value a, b, difference;
+};
+
+/* A register at a loop's head. */
+struct ptx_loop_register {
+	uint8_t failed;            /* it does not grow evenly */
+	uint8_t grown, shrunk, resets, has_entry, bounded;
+	int64_t step;              /* 0: none found yet */
+	struct ptx_value entry;    /* as it was used */
+	struct ptx_range range;
+};
+
+struct ptx_head {
+	struct ptx_state *back, *next; /* what came back in the last pass, in this one */
+	struct ptx_state *last;    /* the state found last time */
+	struct ptx_loop_register rounds;
+	struct ptx_loop_register *reg; /* by slot */
+};
+
+struct ptx_frame {
+	struct ptx_walk *walk;
+	struct ptx_function *function;
+	uint32_t path;
+	unsigned depth;
+	int changed;
+	struct ptx_value *single;  /* by register */
+	uint32_t *condition_of;    /* by register: condition + 1 */
+	struct ptx_condition *condition;
+	uint32_t condition_count, condition_room;
+	struct ptx_state **entry;  /* by block */
+	struct ptx_head **head;    /* by block */
+	struct ptx_state *spare;   /* for an instruction under a guard, an edge */
+	struct ptx_state *leave;   /* what returns; NULL: nothing does */
+	uint8_t fresh[PTX_SYMBOLS]; /* symbols that a join has just made */
+};
+
+/* The interpreter gives up: always -1. */
+int ptx_fail(struct ptx_walk *walk, const char *why);
+/* The answer is not complete. */
+void ptx_doubt(struct ptx_walk *walk, const char *why);
+
+/* PTX_NO_SYMBOL: all are taken; of the other one: there is none. */
+uint32_t ptx_symbol(struct ptx_walk *walk, uint32_t path, uint32_t place, uint32_t which);
+uint32_t ptx_known_symbol(const struct ptx_walk *walk, uint32_t path, uint32_t place,
+	uint32_t which);
+/* A set of words; base BASE_UNKNOWN if they are too many. */
+void ptx_make_set(struct ptx_walk *walk, struct ptx_value *value, const uint32_t *word,
+	uint32_t count);
+
+size_t ptx_state_size(const struct ptx_function *function);
+void ptx_copy_state(const struct ptx_function *function, struct ptx_state *to,
+	const struct ptx_state *from);
+
+/* Either of two values, each with its state; wanted: a symbol may be spent; into is narrowed. */
+struct ptx_value ptx_join(struct ptx_frame *frame, const struct ptx_value *a,
+	const struct ptx_state *a_state, const struct ptx_value *b, const struct ptx_state *b_state,
+	uint32_t symbol, struct ptx_range *range);
+/* The base that two values have in common, and the numbers of it if they are words. */
+void ptx_join_base(struct ptx_walk *walk, struct ptx_value *into, const struct ptx_value *other);
+
+struct ptx_value ptx_read_register(struct ptx_frame *frame, const struct ptx_state *state,
+	uint32_t reg);
+void ptx_write_register(struct ptx_frame *frame, struct ptx_state *state, uint32_t reg,
+	const struct ptx_value *value);
+
+/* What holds where the predicate has that value. */
+void ptx_assume(struct ptx_frame *frame, struct ptx_state *state, uint32_t predicate, int value,
+	unsigned depth);
+void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in,
+	struct ptx_state *state);
+
+/* One instruction; 0, or -1 after ptx_fail. */
+int ptx_step(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
+struct ptx_value ptx_operand(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_operand *operand);
+/* A value of which only bounds are known. */
+struct ptx_value ptx_opaque(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction,
+	uint32_t which, struct ptx_range range, int loaded);
+struct ptx_value ptx_number_of(struct ptx_frame *frame, struct ptx_state *state,
+	struct ptx_value value);
+struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
+	uint32_t instruction);
+
+/* What an instruction writes is not known. */
+void ptx_forget_written(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
+
+/* Loads, stores and the like: the claims they are; what they read. */
+int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
+int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
+
+/* Local memory: both know a value of 8 bytes only. */
+int ptx_store_local(struct ptx_walk *walk, const struct ptx_value *address,
+	const struct ptx_state *state, const struct ptx_value *value);
+struct ptx_value ptx_load_local(struct ptx_walk *walk, const struct ptx_value *address,
+	const struct ptx_state *state);
+int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
+
+/* The instruction accesses bytes at a value. */
+int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address,
+	const struct ptx_state *state, uint32_t bytes, int direction);
+/* Claims in order, those that touch made one. */
+void ptx_claims_finish(struct ptx_access *access);
+
+/* state: what enters the block, a loop's head; from then on what is true there. */
+void ptx_enter_loop(struct ptx_frame *frame, uint32_t block, struct ptx_state *state);
+
+/* Interprets a function from a state on; leave is what returns. */
+int ptx_walk_function(struct ptx_frame *frame, const struct ptx_state *start);
+int ptx_frame_init(struct ptx_frame *frame, struct ptx_walk *walk, struct ptx_function *function,
+	uint32_t path, unsigned depth);
+void ptx_frame_release(struct ptx_frame *frame);
+
+#endif

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kernels do with their parameters, by hand-written PTX: one line per claim. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "ptx.h"
+
+#define HEADER ".version 8.0\n.target sm_90\n.address_size 64\n"
+#define TWO "(.param .u64 p0, .param .u64 p1, .param .u32 p2, .param .u32 p3)"
+#define REGISTERS ".reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<30>; .reg .f32 %f<9>;\n"
+#define POINTERS \
+	"ld.param.u64 %rd1, [p0]; cvta.to.global.u64 %rd1, %rd1;\n" \
+	"ld.param.u64 %rd2, [p1]; cvta.to.global.u64 %rd2, %rd2;\n"
+#define INDEX \
+	"mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n" \
+	"mad.lo.s32 %r4, %r1, %r2, %r3;\n"
+#define ENTRY(parameters, body) \
+	HEADER ".visible .entry k" parameters "\n{\n" REGISTERS body "ret;\n}\n"
+#define KERNEL(body) ENTRY(TWO, POINTERS INDEX body)
+
+struct setting {
+	uint32_t grid, block;
+	int64_t n;                 /* p2, at 16; 0: not known */
+};
+
+static void print(FILE *out, const struct ptx_access *access)
+{
+	static const char *const directions[] = { "load", "store", "atomic" };
+
+	for (size_t i = 0; i < access->count; i++) {
+		const struct ptx_claim *claim = &access->claim[i];
+
+		fprintf(out, "%u%s %s", claim->offset, claim->sure ? "" : "?",
+			directions[claim->direction]);
+		if (claim->low == PTX_NO_LOW || claim->high == PTX_NO_HIGH)
+			fputs(" any", out);
+		else
+			fprintf(out, " %lld..%lld", (long long)claim->low,
+				(long long)claim->high);
+		for (unsigned s = 0; s < claim->stride_count; s++)
+			fprintf(out, " %lldx%lld", (long long)claim->stride[s].count,
+				(long long)claim->stride[s].bytes);
+		fprintf(out, "%s%s\n", claim->loaded ? " loaded" : "",
+			claim->exact || claim->low == PTX_NO_LOW || claim->high == PTX_NO_HIGH
+				? "" : " at most");
+	}
+	if (!access->complete)
+		fprintf(out, "incomplete: %s\n", access->why);
+}
+
+static void check_launch(const char *text, struct setting setting, const char *expected)
+{
+	uint8_t value[64] = { 0 }, state[64] = { 0 };
+	struct ptx_launch launch = {
+		.grid = { setting.grid, 1, 1 }, .block = { setting.block, 1, 1 },
+		.size = sizeof(value), .value = value, .state = state,
+	};
+	char error[IMAGE_ERROR_SIZE], *found;
+	struct ptx_module *module = ptx_open(text, strlen(text), error);
+	struct ptx_access access;
+	long kernel;
+	size_t size;
+	FILE *out = open_memstream(&found, &size);
+
+	assert_non_null(module);
+	kernel = ptx_find(module, "k", 1);
+	assert_true(kernel >= 0);
+	if (setting.n) {
+		memcpy(value + 16, &setting.n, 4);
+		memset(state + 16, PTX_KNOWN, 4);
+	}
+	if (ptx_interpret(module, (size_t)kernel, &launch, PTX_STEPS, &access))
+		fprintf(out, "refused: %s\n", access.why);
+	else
+		print(out, &access);
+	fclose(out);
+	assert_string_equal(found, expected);
+	ptx_access_release(&access);
+	ptx_close(module);
+	free(found);
+}
+
+static void check(const char *text, const char *expected)
+{
+	check_launch(text, (struct setting){ 4, 256, 1000 }, expected);
+}
+
+#define ADDRESS "mul.wide.s32 %rd3, %r4, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;\n"
+#define BELOW_N \
+	"ld.param.u32 %r5, [p2]; setp.ge.s32 %p1, %r4, %r5; @%p1 bra DONE;\n"
+
+static void test_a_guard_bounds_what_is_read_and_written(void **unused)
+{
+	check(KERNEL(BELOW_N ADDRESS
+		"ld.global.f32 %f1, [%rd4]; st.global.f32 [%rd5], %f1;\nDONE:\n"),
+		"0 load 0..4000\n8 store 0..4000\n");
+}
+
+static void test_an_address_from_before_the_guard_is_bounded_too(void **unused)
+{
+	check(KERNEL(ADDRESS BELOW_N "st.global.f32 [%rd5+4], %f1;\nDONE:\n"),
+		"8 store 4..4004\n");
+}
+
+static void test_without_a_launch_only_directions_are_known(void **unused)
+{
+	check_launch(KERNEL(BELOW_N ADDRESS
+		"ld.global.f32 %f1, [%rd4]; red.global.add.f32 [%rd5], %f1;\nDONE:\n"),
+		(struct setting){ 0, 0, 0 }, "0 load -8589934592..17179869184 loaded at most\n"
+		"8 atomic -8589934592..17179869184 loaded at most\n");
+}
+
+static void test_a_grid_stride_loop_covers_everything_below_n(void **unused)
+{
+	check(KERNEL(BELOW_N
+		"mov.u32 %r6, %nctaid.x; mul.lo.s32 %r7, %r6, %r2;\n"
+		"LOOP:\n" ADDRESS
+		"ld.global.f32 %f1, [%rd4]; st.global.f32 [%rd5], %f1;\n"
+		"add.s32 %r4, %r4, %r7; setp.lt.s32 %p2, %r4, %r5; @%p2 bra LOOP;\nDONE:\n"),
+		"0 load 0..4000\n8 store 0..4000\n");
+}
+
+static void test_a_pointer_that_walks_ends_where_its_counter_does(void **unused)
+{
+	check(KERNEL("ld.param.u32 %r8, [p2]; mov.u64 %rd9, %rd2;\n"
+		"LOOP:\nst.global.f32 [%rd9], %f1;\n"
+		"add.s64 %rd9, %rd9, 8; add.s32 %r8, %r8, -4; setp.ne.s32 %p2, %r8, 0;\n"
+		"@%p2 bra LOOP;\n"),
+		"8 store 0..1996 250x8\n");
+}
+
+static void test_nested_loops_keep_their_strides(void **unused)
+{
+	check(KERNEL("mov.u32 %r8, 0;\n"
+		"OUTER:\nmul.wide.s32 %rd9, %r8, 4096; add.s64 %rd10, %rd2, %rd9; mov.u32 %r9, 0;\n"
+		"INNER:\nst.global.f32 [%rd10], %f1; add.s64 %rd10, %rd10, 4; add.s32 %r9, %r9, 1;\n"
+		"setp.lt.s32 %p2, %r9, 16; @%p2 bra INNER;\n"
+		"add.s32 %r8, %r8, 1; setp.lt.s32 %p3, %r8, 10; @%p3 bra OUTER;\n"),
+		"8 store 0..36928 10x4096\n");
+}
+
+static void test_every_other_element_is_a_stride(void **unused)
+{
+	check(KERNEL("shl.b32 %r5, %r4, 1; mul.wide.s32 %rd3, %r5, 4; add.s64 %rd5, %rd2, %rd3;\n"
+		"st.global.f32 [%rd5], %f1;\n"),
+		"8 store 0..8188 1024x8\n");
+}
+
+static void test_vectors_are_as_wide_as_all_their_elements(void **unused)
+{
+	check(KERNEL("mul.wide.s32 %rd3, %r4, 16; add.s64 %rd4, %rd1, %rd3;\n"
+		"add.s64 %rd5, %rd2, %rd3;\n"
+		"ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];\n"
+		"st.global.v2.f32 [%rd5], {%f1, %f2};\n"),
+		"0 load 0..16384\n8 store 0..16376 1024x16\n");
+}
+
+static void test_atomics_are_no_stores(void **unused)
+{
+	check(KERNEL("atom.global.add.u32 %r6, [%rd1], 1; red.global.add.u32 [%rd2+4], 1;\n"),
+		"0 atomic 0..4\n8 atomic 4..8\n");
+}
+
+static void test_a_choice_of_pointers_is_either(void **unused)
+{
+	check(KERNEL("setp.eq.s32 %p1, %r3, 7; selp.b64 %rd3, %rd1, %rd2, %p1;\n"
+		"st.global.f32 [%rd3], %f1;\n"),
+		"0? store 0..4\n8? store 0..4\n");
+}
+
+static void test_a_choice_that_the_launch_decides_is_one(void **unused)
+{
+	check(KERNEL("ld.param.u32 %r5, [p2]; setp.eq.s32 %p1, %r5, 1000;\n"
+		"selp.b64 %rd3, %rd1, %rd2, %p1; st.global.f32 [%rd3], %f1;\n"),
+		"0 store 0..4\n");
+}
+
+static void test_ways_that_meet_keep_both_pointers(void **unused)
+{
+	check(KERNEL("setp.eq.s32 %p1, %r3, 7; @%p1 bra OTHER;\n"
+		"mov.u64 %rd3, %rd1; bra.uni JOIN;\nOTHER:\nmov.u64 %rd3, %rd2;\n"
+		"JOIN:\nld.global.f32 %f1, [%rd3];\n"),
+		"0? load 0..4\n8? load 0..4\n");
+}
+
+static void test_a_loaded_index_may_be_anywhere(void **unused)
+{
+	check(KERNEL("ld.global.u32 %r5, [%rd1]; mul.wide.s32 %rd3, %r5, 4;\n"
+		"add.s64 %rd4, %rd2, %rd3;\n"
+		"st.global.f32 [%rd4], %f1;\n"),
+		"0 load 0..4\n8 store any loaded\n");
+}
+
+static void test_a_loaded_index_is_bounded_by_a_comparison(void **unused)
+{
+	check(KERNEL("ld.global.u32 %r5, [%rd1]; setp.gt.u32 %p1, %r5, 9; @%p1 bra DONE;\n"
+		"mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd2, %rd3; st.global.f32 [%rd4], %f1;\n"
+		"DONE:\n"),
+		"0 load 0..4\n8 store 0..40 loaded at most\n");
+}
+
+static void test_a_loaded_pointer_is_not_known(void **unused)
+{
+	check(KERNEL("ld.global.u64 %rd3, [%rd1]; st.global.f32 [%rd3], %f1;\n"),
+		"0 load 0..8\nincomplete: it uses an address that is no parameter\n");
+}
+
+#define STRUCTURE "(.param .align 8 .b8 p0[40])"
+
+static void test_structures_are_told_by_offset(void **unused)
+{
+	check(ENTRY(STRUCTURE, "ld.param.u64 %rd1, [p0+8]; ld.param.u64 %rd2, [p0+24];\n"
+		"ld.f32 %f1, [%rd1+16]; st.f32 [%rd2], %f1;\n"),
+		"8 load 16..20\n24 store 0..4\n");
+}
+
+static void test_a_pointer_kept_in_local_memory_is_found_again(void **unused)
+{
+	check(ENTRY(STRUCTURE, ".local .align 8 .b8 depot[32];\n"
+		"mov.u64 %rd9, depot; cvta.local.u64 %rd8, %rd9;\n"
+		"ld.param.u64 %rd1, [p0+8]; ld.param.u64 %rd2, [p0+24];\n"
+		"st.local.u64 [%rd9], %rd1; st.u64 [%rd8+8], %rd2;\n"
+		"ld.local.u64 %rd3, [%rd9+8]; st.f32 [%rd3], %f1;\n"),
+		"24 store 0..4\n");
+}
+
+static void test_an_array_of_pointers_may_be_any_of_them(void **unused)
+{
+	check(ENTRY(STRUCTURE, "mov.b64 %rd1, p0; mov.u32 %r1, %tid.y; mov.u32 %r2, %ctaid.x;\n"
+		"mul.wide.u32 %rd2, %r2, 8; add.s64 %rd3, %rd1, %rd2; ld.param.u64 %rd4, [%rd3+8];\n"
+		"ld.f32 %f1, [%rd4];\n"),
+		"8? load 0..4\n16? load 0..4\n24? load 0..4\n32? load 0..4\n");
+}
+
+#define PUT \
+	".func put(.param .b64 put0, .param .b32 put1)\n{\n.reg .b64 %rd<5>; .reg .b32 %r<5>;\n" \
+	"ld.param.u64 %rd1, [put0]; ld.param.u32 %r1, [put1]; mul.wide.s32 %rd2, %r1, 4;\n" \
+	"add.s64 %rd3, %rd1, %rd2; st.f32 [%rd3], %r1; ret;\n}\n"
+
+static void test_calls_are_followed(void **unused)
+{
+	check(HEADER PUT ".visible .entry k" TWO "\n{\n" REGISTERS POINTERS INDEX
+		"{ .param .b64 a; st.param.b64 [a], %rd2; .param .b32 b; st.param.b32 [b], %r4;\n"
+		"call.uni put, (a, b); }\nret;\n}\n",
+		"8 store 0..4096\n");
+}
+
+static void test_what_a_call_returns_is_followed(void **unused)
+{
+	check(HEADER ".func (.param .b64 out) next(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
+		"ld.param.u64 %rd1, [in]; add.s64 %rd2, %rd1, 64; st.param.b64 [out], %rd2; ret;\n}\n"
+		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS
+		"{ .param .b64 a; .param .b64 r; st.param.b64 [a], %rd2;\n"
+		"call.uni (r), next, (a); ld.param.b64 %rd3, [r]; }\nst.f32 [%rd3], %f1;\nret;\n}\n",
+		"8 store 64..68\n");
+}
+
+static void test_recursion_ends(void **unused)
+{
+	check(HEADER ".func again(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
+		"ld.param.u64 %rd1, [in]; { .param .b64 a; st.param.b64 [a], %rd1; call again, (a); }\n"
+		"ret;\n}\n"
+		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS
+		"{ .param .b64 a; st.param.b64 [a], %rd2; call again, (a); }\nret;\n}\n",
+		"incomplete: it calls a function that is not understood\n");
+}
+
+static void test_unknown_functions_are_not_believed(void **unused)
+{
+	check(HEADER ".extern .func what(.param .b64 in);\n"
+		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS
+		"{ .param .b64 a; st.param.b64 [a], %rd2; call what, (a); }\nret;\n}\n",
+		"incomplete: it calls a function that is not known\n");
+}
+
+static void test_a_guarded_access_is_bounded_by_its_guard(void **unused)
+{
+	check(KERNEL(ADDRESS "setp.lt.u32 %p1, %r4, 10; @%p1 st.global.f32 [%rd5], %f1;\n"
+		"@!%p1 ld.global.f32 %f1, [%rd4];\n"),
+		"0 load 40..4096\n8 store 0..40\n");
+}
+
+static void test_asynchronous_copies_read_what_they_copy(void **unused)
+{
+	check(KERNEL(".shared .align 16 .b8 tile[4096]; mov.u32 %r8, tile;\n"
+		"mul.wide.s32 %rd3, %r4, 16; add.s64 %rd4, %rd1, %rd3;\n"
+		"cp.async.cg.shared.global [%r8], [%rd4], 16; cp.async.commit_group;\n"
+		"cp.async.wait_group 0;\n"),
+		"0 load 0..16384\n");
+}
+
+static void test_shared_memory_is_nobody_elses(void **unused)
+{
+	check(KERNEL(".shared .align 4 .b8 tile[4096]; mov.u64 %rd8, tile;\n"
+		"cvta.shared.u64 %rd9, %rd8;\n"
+		"st.shared.f32 [%rd8], %f1; st.f32 [%rd9+4], %f1; ld.shared.f32 %f2, [tile+8];\n"),
+		"");
+}
+
+static void test_a_difference_of_pointers_is_a_number(void **unused)
+{
+	check(KERNEL("add.s64 %rd3, %rd1, 64; sub.s64 %rd4, %rd3, %rd1; add.s64 %rd5, %rd2, %rd4;\n"
+		"st.global.f32 [%rd5], %f1;\n"),
+		"8 store 64..68\n");
+}
+
+static void test_backwards_is_the_same_range(void **unused)
+{
+	check(KERNEL(BELOW_N "not.b32 %r6, %r4; add.s32 %r7, %r5, %r6; mul.wide.s32 %rd3, %r7, 4;\n"
+		"add.s64 %rd4, %rd2, %rd3; st.global.f32 [%rd4], %f1;\nDONE:\n"),
+		"8 store 0..4000\n");
+}
+
+static void test_textures_are_not_followed(void **unused)
+{
+	check(KERNEL("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];\n"),
+		"incomplete: it uses textures or surfaces\n");
+}
+
+static void test_variables_of_the_module_make_it_incomplete(void **unused)
+{
+	check(HEADER ".global .align 4 .b8 table[64];\n.visible .entry k" TWO "\n{\n" REGISTERS
+		"mov.u64 %rd1, table; st.global.f32 [%rd1], %f1;\nret;\n}\n",
+		"incomplete: it uses variables of its module\n");
+}
+
+static void test_an_endless_loop_ends(void **unused)
+{
+	check(KERNEL("mov.u64 %rd9, %rd2; mov.u64 %rd8, 4;\nLOOP:\nst.global.f32 [%rd9], %f1;\n"
+		"add.s64 %rd9, %rd9, %rd8; mul.lo.s64 %rd8, %rd8, 3; bra.uni LOOP;\n"),
+		"8 store any\n");
+}
+
+static void test_hostile_text_is_refused(void **unused)
+{
+	static const char *const texts[] = {
+		ENTRY(TWO, "bra NOWHERE;\n"), ENTRY(TWO, "add.s32 %r1,\n"),
+		ENTRY(TWO, "@ bra;\n"), ENTRY(TWO, "ld.param.u64 %rd1, [p0+];\n"),
+		ENTRY(TWO, "}}}}\n"), ENTRY("(.param .u64)", ""), ENTRY("(.reg .u64 a)", ""),
+		HEADER ".visible .entry k" TWO "\n{\n",
+	};
+	char error[IMAGE_ERROR_SIZE];
+	struct ptx_access access;
+	struct ptx_launch launch = { .size = 0 };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct ptx_module *module = ptx_open(texts[i], strlen(texts[i]), error);
+
+		assert_non_null(module);
+		for (size_t k = 0; k < ptx_kernel_count(module); k++) {
+			int rc = ptx_interpret(module, k, &launch, PTX_STEPS, &access);
+
+			assert_true(rc == 0 || access.why);
+			ptx_access_release(&access);
+		}
+		ptx_close(module);
+	}
+}
+
+static void test_every_beginning_of_a_text_is_survived(void **unused)
+{
+	const char *text = HEADER PUT ".visible .entry k" TWO "\n{\n" REGISTERS POINTERS INDEX
+		BELOW_N "LOOP:\n" ADDRESS "ld.global.v2.f32 {%f1, %f2}, [%rd4];\n"
+		"{ .param .b64 a; st.param.b64 [a], %rd2; .param .b32 b; st.param.b32 [b], %r4;\n"
+		"call.uni put, (a, b); }\nadd.s32 %r4, %r4, 1; @%p1 bra LOOP;\nDONE:\nret;\n}\n";
+	char error[IMAGE_ERROR_SIZE];
+	struct ptx_access access;
+	struct ptx_launch launch = { .size = 0 };
+	unsigned understood = 0;
+
+	for (size_t size = 0; size <= strlen(text); size++) {
+		char *copy = malloc(size + 1);
+		struct ptx_module *module;
+
+		memcpy(copy, text, size);
+		module = ptx_open(copy, size, error);
+		assert_non_null(module);
+		for (size_t k = 0; k < ptx_kernel_count(module); k++) {
+			understood += !ptx_interpret(module, k, &launch, PTX_STEPS, &access);
+			ptx_access_release(&access);
+		}
+		ptx_close(module);
+		free(copy);
+	}
+	assert_int_equal(understood, 2); /* the whole, with and without the last line break */
+}
+
+static void test_steps_are_counted(void **unused)
+{
+	const char *text = KERNEL(
+		"LOOP:\nadd.s32 %r4, %r4, 1; setp.lt.s32 %p1, %r4, 9; @%p1 bra LOOP;\n");
+	char error[IMAGE_ERROR_SIZE];
+	struct ptx_module *module = ptx_open(text, strlen(text), error);
+	struct ptx_access access;
+	struct ptx_launch launch = { .size = 0 };
+
+	assert_int_equal(ptx_interpret(module, 0, &launch, 5, &access), -1);
+	assert_string_equal(access.why, "too long");
+	ptx_access_release(&access);
+	ptx_close(module);
+}
+
+static void test_parameters_lie_where_their_alignment_puts_them(void **unused)
+{
+	const char *text = ENTRY("(.param .u32 a, .param .u64 b, .param .align 16 .b8 c[20], "
+				 ".param .u8 d, .param .u64 .ptr .global .align 4 e)", "");
+	static const struct image_parameter expected[] = {
+		{ 0, 4 }, { 8, 8 }, { 16, 20 }, { 36, 1 }, { 40, 8 },
+	};
+	char error[IMAGE_ERROR_SIZE];
+	struct ptx_module *module = ptx_open(text, strlen(text), error);
+	struct image_parameter found[8];
+
+	assert_int_equal(ptx_parameters(module, 0, found, 8), 5);
+	assert_memory_equal(found, expected, sizeof(expected));
+	ptx_close(module);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_guard_bounds_what_is_read_and_written),
+		cmocka_unit_test(test_an_address_from_before_the_guard_is_bounded_too),
+		cmocka_unit_test(test_without_a_launch_only_directions_are_known),
+		cmocka_unit_test(test_a_grid_stride_loop_covers_everything_below_n),
+		cmocka_unit_test(test_a_pointer_that_walks_ends_where_its_counter_does),
+		cmocka_unit_test(test_nested_loops_keep_their_strides),
+		cmocka_unit_test(test_every_other_element_is_a_stride),
+		cmocka_unit_test(test_vectors_are_as_wide_as_all_their_elements),
+		cmocka_unit_test(test_atomics_are_no_stores),
+		cmocka_unit_test(test_a_choice_of_pointers_is_either),
+		cmocka_unit_test(test_a_choice_that_the_launch_decides_is_one),
+		cmocka_unit_test(test_ways_that_meet_keep_both_pointers),
+		cmocka_unit_test(test_a_loaded_index_may_be_anywhere),
+		cmocka_unit_test(test_a_loaded_index_is_bounded_by_a_comparison),
+		cmocka_unit_test(test_a_loaded_pointer_is_not_known),
+		cmocka_unit_test(test_structures_are_told_by_offset),
+		cmocka_unit_test(test_a_pointer_kept_in_local_memory_is_found_again),
+		cmocka_unit_test(test_an_array_of_pointers_may_be_any_of_them),
+		cmocka_unit_test(test_calls_are_followed),
+		cmocka_unit_test(test_what_a_call_returns_is_followed),
+		cmocka_unit_test(test_recursion_ends),
+		cmocka_unit_test(test_unknown_functions_are_not_believed),
+		cmocka_unit_test(test_a_guarded_access_is_bounded_by_its_guard),
+		cmocka_unit_test(test_asynchronous_copies_read_what_they_copy),
+		cmocka_unit_test(test_shared_memory_is_nobody_elses),
+		cmocka_unit_test(test_a_difference_of_pointers_is_a_number),
+		cmocka_unit_test(test_backwards_is_the_same_range),
+		cmocka_unit_test(test_textures_are_not_followed),
+		cmocka_unit_test(test_variables_of_the_module_make_it_incomplete),
+		cmocka_unit_test(test_an_endless_loop_ends),
+		cmocka_unit_test(test_hostile_text_is_refused),
+		cmocka_unit_test(test_every_beginning_of_a_text_is_survived),
+		cmocka_unit_test(test_steps_are_counted),
+		cmocka_unit_test(test_parameters_lie_where_their_alignment_puts_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
