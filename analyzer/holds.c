@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 /* From the entry of a launch to the start on an idle device: 6 microseconds, 99 % 11 (H200). */
 #define LAUNCH_LATENCY_NS 11000
 /* From the end of an operation to the start of one that waited for it: 1.3 microseconds between
@@ -15,8 +17,18 @@
  * a start so long after the work before it is still put down to it. */
 #define HOST_FUNCTION_NS 1000000
 
+/* Waits for events that the next operation of a stream comes after. */
+struct held_stream {
+	struct event_wait {
+		int64_t call;
+		struct order_state state;
+	} *wait;
+	size_t count;
+};
+
 struct holds {
 	sqlite3_stmt *insert, *shape, *host_function;
+	struct idmap streams;          /* struct held_stream */
 };
 
 /* What decides whether two operations can run at the same time. */
@@ -46,10 +58,20 @@ struct holds *holds_new(struct db *db)
 	return NULL;
 }
 
+static void free_stream(void *object)
+{
+	struct held_stream *stream = object;
+
+	if (stream)
+		free(stream->wait);
+	free(stream);
+}
+
 void holds_free(struct holds *holds)
 {
 	if (!holds)
 		return;
+	idmap_release(&holds->streams, free_stream);
 	sqlite3_finalize(holds->insert);
 	sqlite3_finalize(holds->shape);
 	sqlite3_finalize(holds->host_function);
@@ -104,13 +126,14 @@ static int64_t later(int64_t time, const struct order_state *state)
 	return state->op && state->end > time ? state->end : time;
 }
 
-/* Submitted, and let go by its stream, by events and by what its thread had waited for. */
-static int64_t ready_at(const struct order *order, const struct walk_call *call)
+/* Submitted, and let go by all that the order knows of besides one kind of reason. */
+static int64_t ready_at(const struct order *order, const struct walk_call *call,
+	enum order_reason besides)
 {
 	int64_t ready = call->enter + LAUNCH_LATENCY_NS;
 
 	for (int i = 0; i < ORDER_REASONS; i++)
-		if (i != ORDER_LEGACY)
+		if (i != (int)besides)
 			ready = later(ready, &order->needs[i]);
 	return ready;
 }
@@ -142,27 +165,95 @@ static int64_t held_until(struct holds *holds, const struct walk_call *call,
 	return gap <= HOST_FUNCTION_NS ? call->op_start : legacy->end;
 }
 
-int holds_see(struct holds *holds, const struct order *order, const struct walk_call *call)
+static int add_hold(struct holds *holds, const struct walk_call *call,
+	const struct order_state *by, int64_t via, const char *reason, int64_t ready, int64_t until)
+{
+	struct shape held, behind;
+
+	if (read_shape(holds, call->op, &held) || read_shape(holds, by->op, &behind))
+		return -1;
+	if (!can_overlap(&held, &behind))
+		return 0;
+	return db_run(holds->insert, "iiisii", call->op, by->op, via, reason, ready,
+		until - ready);
+}
+
+static int see_legacy(struct holds *holds, const struct order *order,
+	const struct walk_call *call)
 {
 	const struct order_state *legacy = &order->needs[ORDER_LEGACY];
-	struct shape held, behind;
 	int64_t ready, until;
 
-	if (!call->op || call->op_start == WALK_NEVER || !legacy->op)
+	if (!legacy->op)
 		return 0;
-	if (call->kind == KIND_COPY && call->direction != COPY_D2D)
-		return 0;
-	ready = ready_at(order, call);
+	ready = ready_at(order, call, ORDER_LEGACY);
 	if (call->op_start - ready < HOLD_MIN_NS || legacy->end <= ready)
 		return 0;
 	until = held_until(holds, call, legacy);
 	if (until - ready < HOLD_MIN_NS)
 		return until < 0 ? -1 : 0;
-	if (read_shape(holds, call->op, &held) || read_shape(holds, legacy->op, &behind))
-		return -1;
-	if (!can_overlap(&held, &behind))
+	return add_hold(holds, call, legacy,
+		call->stream_kind == STREAM_KIND_LEGACY ? call->id : legacy->call, "legacy", ready,
+		until);
+}
+
+static int add_wait(struct holds *holds, const struct order *order,
+	const struct walk_call *call)
+{
+	struct event_wait wait = { .call = call->id, .state = order_of_event(order, call) };
+	struct held_stream *stream;
+	struct event_wait *more;
+
+	if (!wait.state.op || call->result || call->captured || !call->stream)
 		return 0;
-	return db_run(holds->insert, "iiisii", call->op, legacy->op,
-		call->stream_kind == STREAM_KIND_LEGACY ? call->id : legacy->call, "legacy",
-		ready, until - ready);
+	stream = idmap_need(&holds->streams, call->stream, sizeof(*stream));
+	more = stream ? array_room(stream->wait, stream->count, sizeof(*more)) : NULL;
+	if (!more)
+		return -1;
+	stream->wait = more;
+	stream->wait[stream->count++] = wait;
+	return 0;
+}
+
+/* The wait that let the operation go last counts, from when the last but one did. */
+static int see_events(struct holds *holds, const struct order *order,
+	const struct walk_call *call, const struct held_stream *stream)
+{
+	int64_t ready = ready_at(order, call, ORDER_EVENT);
+	const struct event_wait *last = &stream->wait[0];
+
+	for (size_t i = 1; i < stream->count; i++) {
+		const struct event_wait *wait = &stream->wait[i];
+
+		if (wait->state.end > last->state.end) {
+			ready = later(ready, &last->state);
+			last = wait;
+		} else {
+			ready = later(ready, &wait->state);
+		}
+	}
+	if (call->op_start - ready < HOLD_MIN_NS || last->state.end <= ready ||
+		llabs(call->op_start - last->state.end) > HANDOVER_NS)
+		return 0;
+	return add_hold(holds, call, &last->state, last->call, "event", ready, call->op_start);
+}
+
+int holds_see(struct holds *holds, const struct order *order, const struct walk_call *call)
+{
+	struct held_stream *stream;
+
+	if (call->kind == KIND_STREAM_WAIT)
+		return add_wait(holds, order, call);
+	if (call->kind == KIND_STREAM_DESTROY)
+		free_stream(idmap_take(&holds->streams, call->stream));
+	if (!call->op || call->op_start == WALK_NEVER)
+		return 0;
+	stream = idmap_get(&holds->streams, call->stream);
+	if (stream && stream->count && see_events(holds, order, call, stream))
+		return -1;
+	if (stream)
+		stream->count = 0;
+	if (call->kind == KIND_COPY && call->direction != COPY_D2D)
+		return 0;
+	return see_legacy(holds, order, call);
 }

@@ -363,7 +363,7 @@ CREATE TABLE hold ( -- derived: an operation that the device made wait for anoth
 	op INTEGER NOT NULL REFERENCES operation(id),
 	behind INTEGER NOT NULL REFERENCES operation(id), -- it started when this one ended
 	via INTEGER NOT NULL REFERENCES call(id), -- the call that put the two in order
-	reason TEXT NOT NULL,           -- legacy
+	reason TEXT NOT NULL,           -- legacy or event
 	ready INTEGER NOT NULL,         -- it was submitted and its stream and events let it go, ns
 	held INTEGER NOT NULL           -- from ready on, at most to its start, ns
 );

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * false-dependency: a wait for an event held work for longer than what they share needs.  "Event
+ * ... all work captured by" it is waited for (CUDA driver API, cuStreamWaitEvent), so that a record
+ * that comes late covers work that nobody behind the wait looks at.
+ *
+ * What a wait is needed for is tried out: the run's order without the waits at the places in
+ * question.  Whatever then shares memory and is unordered (relax.h) needed one of them; the last of
+ * it to end, and what the host may look at, is when a narrower event would have let go.  A wait for
+ * which nothing is found is not reported: what it is for may be what cufence cannot see.
+ */
+#include <stdlib.h>
+
+#include "array.h"
+#include "idmap.h"
+#include "pass.h"
+#include "relax.h"
+#include "walk.h"
+
+/* As little is no loss worth a line; order's holds are at least as long. */
+#define LOST_MIN_NS 20000
+/* Waits of a stream that later work is held against; those before are settled. */
+#define OPEN_LIMIT 64
+
+/* The longest hold of a wait. */
+struct wait {
+	int64_t call, process;
+	int64_t behind_call, behind_end; /* the operation that let go last */
+	int64_t ready;
+	int64_t needed;                  /* when the last of what it is needed for ended, 0: nothing
+	                                  * found; ns */
+	/* The wait as a point of its stream, and what that was after. */
+	struct order_epoch epoch, own;
+	struct order_clock *clock;
+};
+
+struct open_waits {
+	struct wait *wait[OPEN_LIMIT];   /* a ring */
+	size_t count;
+};
+
+struct search {
+	struct relax relax;
+	struct findings *findings;
+	struct idmap places;             /* whose waits are left out */
+	struct idmap waits;              /* call -> struct wait: those that held something */
+	struct idmap open;               /* stream -> struct open_waits */
+	struct wait *asking;
+};
+
+/* Holds by an operation with which the held one itself shares nothing. */
+static const char holds_sql[] =
+	"SELECT h.via, o.process, b.call, b.end, h.ready FROM hold h "
+	"JOIN operation o ON o.id = h.op JOIN operation b ON b.id = h.behind "
+	"WHERE h.reason = 'event' AND NOT EXISTS (SELECT 1 FROM operand x JOIN operand y "
+	" ON y.allocation = x.allocation WHERE x.call = o.call AND y.call = b.call)";
+
+static int find_waits(struct db *db, struct search *search)
+{
+	sqlite3_stmt *q = db_prepare(db, holds_sql);
+	int rc = q ? 0 : -1;
+
+	while (!rc && (rc = db_step(q)) > 0) {
+		int64_t call = sqlite3_column_int64(q, 0), place;
+		struct wait *wait = idmap_need(&search->waits, call, sizeof(*wait));
+
+		place = findings_place(search->findings, call);
+		rc = !wait || place < 0 || !idmap_need(&search->places, place, 1) ? -1 : 0;
+		/* Of several streams' operations the first one held is what the wait costs. */
+		if (rc || wait->call)
+			continue;
+		*wait = (struct wait){ .call = call, .process = sqlite3_column_int64(q, 1),
+			.behind_call = sqlite3_column_int64(q, 2),
+			.behind_end = sqlite3_column_int64(q, 3),
+			.ready = sqlite3_column_int64(q, 4) };
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static void need(struct wait *wait, int64_t until)
+{
+	if (until > wait->needed)
+		wait->needed = until;
+}
+
+static int settle(struct search *search, struct wait *wait)
+{
+	struct instance instance = {
+		.rule = RULE_false_dependency, .process = wait->process, .call = wait->call,
+		.other_call = wait->behind_call, .saving = FINDING_NO_ESTIMATE,
+	};
+	int64_t from = wait->needed > wait->ready ? wait->needed : wait->ready;
+
+	order_clock_unref(wait->clock);
+	wait->clock = NULL;
+	instance.cost = wait->behind_end - from;
+	if (!wait->needed || instance.cost < LOST_MIN_NS)
+		return 0;
+	return findings_add(search->findings, &instance);
+}
+
+static int is_behind(const struct wait *wait, const struct access *access)
+{
+	return order_clock_strength(wait->clock, &wait->own, &access->full) == ORDER_GUARANTEED;
+}
+
+/* A pair that a wait left out would have kept in order. */
+static int lost(void *arg, const struct walk_call *later, const struct access *earlier)
+{
+	struct search *search = arg;
+
+	(void)later;
+	for (size_t i = 0; i < search->open.size; i++) {
+		struct open_waits *open = search->open.slot[i].object;
+
+		for (size_t k = 0; open && k < open->count && k < OPEN_LIMIT; k++) {
+			struct wait *wait = open->wait[k];
+
+			if (order_before(&search->relax.full, wait->epoch) == ORDER_GUARANTEED &&
+				(!earlier || is_behind(wait, earlier)))
+				need(wait, earlier ? earlier->end : WALK_NEVER);
+		}
+	}
+	return 0;
+}
+
+static int is_behind_asking(void *arg, const struct access *access)
+{
+	return is_behind(((struct search *)arg)->asking, access);
+}
+
+static int host_needs(void *arg, const struct access *access)
+{
+	need(((struct search *)arg)->asking, access ? access->end : WALK_NEVER);
+	return 0;
+}
+
+/* The wait takes part from here on: as if an operation without duration came after it. */
+static int open_wait(struct search *search, const struct walk_call *call, struct wait *wait)
+{
+	struct open_waits *open = idmap_need(&search->open, call->stream, sizeof(*open));
+	struct relax_visitor visitor = { is_behind_asking, host_needs, search };
+	struct walk_call mark = *call;
+
+	mark.kind = KIND_ALLOC_ASYNC;
+	mark.ptr = 0;
+	if (!open || relax_full(&search->relax, &mark))
+		return -1;
+	wait->epoch = search->relax.full.epoch;
+	wait->own = search->relax.full.now_own;
+	wait->clock = order_clock_ref(search->relax.full.now);
+	if (open->count >= OPEN_LIMIT && settle(search, open->wait[open->count % OPEN_LIMIT]))
+		return -1;
+	open->wait[open->count++ % OPEN_LIMIT] = wait;
+	search->asking = wait;
+	return relax_visit_host(&search->relax, &visitor);
+}
+
+static int see(void *arg, const struct walk_call *call)
+{
+	struct search *search = arg;
+	struct wait *wait;
+	int64_t place;
+
+	if (call->kind != KIND_STREAM_WAIT)
+		return relax_both(&search->relax, call);
+	place = findings_place(search->findings, call->id);
+	if (place < 0)
+		return -1;
+	if (!idmap_get(&search->places, place))
+		return relax_both(&search->relax, call);
+	wait = idmap_get(&search->waits, call->id);
+	if (relax_full(&search->relax, call))
+		return -1;
+	return wait ? open_wait(search, call, wait) : 0;
+}
+
+static int settle_all(struct search *search)
+{
+	for (size_t i = 0; i < search->open.size; i++) {
+		struct open_waits *open = search->open.slot[i].object;
+
+		for (size_t k = 0; open && k < open->count && k < OPEN_LIMIT; k++)
+			if (settle(search, open->wait[k]))
+				return -1;
+	}
+	return 0;
+}
+
+static void free_wait(void *object)
+{
+	struct wait *wait = object;
+
+	if (wait)
+		order_clock_unref(wait->clock);
+	free(wait);
+}
+
+static int run(struct db *db, struct findings *findings)
+{
+	struct search *search = calloc(1, sizeof(*search));
+	int rc;
+
+	if (!search)
+		return -1;
+	search->findings = findings;
+	search->relax.lost = lost;
+	search->relax.arg = search;
+	rc = find_waits(db, search);
+	if (!rc && search->waits.count)
+		rc = relax_init(&search->relax, db) || walk(db, see, search) ||
+		     settle_all(search) ? -1 : 0;
+	idmap_release(&search->open, free);
+	idmap_release(&search->waits, free_wait);
+	idmap_release(&search->places, free);
+	relax_release(&search->relax);
+	free(search);
+	return rc;
+}
+
+static int say(struct words *words, const struct instance *worst, FILE *out)
+{
+	if (words_call(words, worst->call, out))
+		return -1;
+	fputs(" held its stream for ", out);
+	if (words_operation(words, worst->other_call, out))
+		return -1;
+	fputs(", ", out);
+	words_time(worst->cost, out);
+	fputs(" longer than for what they share, as far as cufence sees", out);
+	return 0;
+}
+
+const struct pass pass_false_dependency = { .run = run, .say = say };

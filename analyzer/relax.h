@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run's order is needed for: the run is followed twice at once, as it was and without some
+ * of its waits, and each pair of operations that shares memory and loses its order is reported.
+ * Who loses none can do without the waits, as far as cufence sees.
+ *
+ * Shared memory is decided by allocation, for copies and for the words of launches; an operation
+ * whose memory is not known (a graph, a batch) shares with all.  Of the operations of a stream on
+ * one allocation the last RELAX_DEPTH are remembered; where an older one may matter that is said,
+ * too.
+ *
+ * A pass walks over the run once more and hands on its calls: relax_both(), or for a call that is
+ * to be left out or replaced relax_full() and whatever it wants the other order to see.
+ */
+#ifndef CUFENCE_RELAX_H
+#define CUFENCE_RELAX_H
+
+#include "db.h"
+#include "order.h"
+#include "walk.h"
+#include "walk_order.h"
+
+#define RELAX_DEPTH 64
+
+/* An operation that touched something. */
+struct access {
+	int64_t call, stream;
+	int64_t end;                     /* ns, WALK_NEVER: unknown; of what takes no time itself (an
+	                                  * allocation) the end of what it comes after */
+	struct order_epoch full, loose;  /* for order_before() of each order */
+	int slot;                        /* its place among the last RELAX_DEPTH of its stream */
+};
+
+struct relax {
+	struct order full, loose;
+	/* later's operation is ordered after earlier's in full and not in loose; earlier NULL: after
+	 * one that is not remembered, perhaps.  -1 stops. */
+	int (*lost)(void *arg, const struct walk_call *later, const struct access *earlier);
+	void *arg;
+	struct idmap touched;            /* allocation -> who touched it; see relax.c */
+	struct walk_cursor operands, unknown, allocated, freed;
+	int64_t *key;                    /* what the present call touches */
+	size_t key_count;
+	int host_slot;                   /* of the last call as one that the host may look at, or -1 */
+};
+
+/* 0, or -1 after a message; relax_release() in both cases. */
+int relax_init(struct relax *relax, struct db *db);
+void relax_release(struct relax *relax);
+
+/* The next call, seen by both orders; pairs that lose their order are reported. */
+int relax_both(struct relax *relax, const struct walk_call *call);
+
+/* The next call, seen by full alone: one that submits no operation. */
+int relax_full(struct relax *relax, const struct walk_call *call);
+
+/* Whether the host may look at what the operation of a call does, or write to what it reads. */
+int relax_is_host_visible(const struct walk_call *call);
+
+/*
+ * Calls visit, which may stop by -1, for the last operation in each stream that the host may look
+ * at and for which before() is true; before() is monotone: true of all earlier ones, then.  NULL
+ * stands for operations of too many streams to remember.
+ */
+struct relax_visitor {
+	int (*before)(void *arg, const struct access *access);
+	int (*visit)(void *arg, const struct access *access);
+	void *arg;
+};
+int relax_visit_host(const struct relax *relax, const struct relax_visitor *visitor);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broad-sync: waits for more than the host uses next, and the many that are as wide as they must.
+ *
+ * Each round: stream a searches (300 us) and copies its result to the host (10 us), stream b draws
+ * a picture (1000 us), and the thread waits for the device.
+ */
+#include "miniature.h"
+
+#include "analyze.h"
+
+struct shop {
+	struct mini mini;
+	int64_t a, b, c, event, kernel;
+	int64_t at_search, at_draw, at_wait;
+	int64_t state, result, picture, sketch;
+};
+
+static int64_t allocation(struct mini *m, const char *memory)
+{
+	mini_exec(m, "INSERT INTO allocation (process, address, bytes, memory) "
+		"VALUES (1, 4096, 4096, '%s')", memory);
+	return sqlite3_last_insert_rowid(m->db.handle);
+}
+
+static int setup(void **state)
+{
+	struct shop *s = calloc(1, sizeof(*s));
+	struct mini *m = &s->mini;
+
+	mini_init(m);
+	s->a = mini_stream(m, "non-blocking");
+	s->b = mini_stream(m, "non-blocking");
+	s->c = mini_stream(m, "non-blocking");
+	s->event = mini_event(m);
+	s->kernel = mini_kernel(m, "touch");
+	mini_exec(m, "UPDATE kernel SET parameter_count = 2");
+	s->at_search = mini_site(m, "search", 14);
+	s->at_draw = mini_site(m, "draw", 21);
+	s->at_wait = mini_site(m, "wait", 30);
+	s->state = allocation(m, "device");
+	s->result = allocation(m, "pinned");
+	s->picture = allocation(m, "device");
+	s->sketch = allocation(m, "device");
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct shop *s = *state;
+
+	mini_release(&s->mini);
+	free(s);
+	return 0;
+}
+
+static void names(struct shop *s, int64_t call, const char *role, int64_t memory)
+{
+	mini_exec(&s->mini, "INSERT INTO operand VALUES (%lld, '%s', 8, 4096, %lld)",
+		(long long)call, role, (long long)memory);
+}
+
+static void launch(struct shop *s, double at, int64_t stream, int64_t site, double start,
+	double end, int64_t memory)
+{
+	names(s, MINI_CALL(&s->mini, .type = CALL_cuLaunchKernel, .at = at, .stream = stream,
+		.site = site, .kernel = s->kernel, .runs = { start, end },
+		.grid = CALL_GRID(4, 1, 1), .block = CALL_BLOCK(256, 1, 1, 0)), "word", memory);
+}
+
+static void download(struct shop *s, double at, int64_t stream, double start, int64_t memory)
+{
+	int64_t call = MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoHAsync_v2, .at = at,
+		.stream = stream, .site = s->at_search, .bytes = 4096,
+		.direction = 1 + COPY_D2H, .dst = "pinned", .src = "device",
+		.runs = { start, start + 10 });
+
+	names(s, call, "src", memory);
+	names(s, call, "dst", s->result);
+}
+
+static void search(struct shop *s, double t)
+{
+	launch(s, t, s->a, s->at_search, t + 20, t + 320, s->state);
+	download(s, t + 3, s->a, t + 321, s->state);
+}
+
+static void wait_device(struct shop *s, double at, double until)
+{
+	MINI_CALL(&s->mini, .type = CALL_cuCtxSynchronize, .at = at, .until = until,
+		.site = s->at_wait);
+}
+
+/* A round that begins at t, over at t + 1030. */
+static void round_at(struct shop *s, double t)
+{
+	search(s, t);
+	launch(s, t + 6, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+	wait_device(s, t + 10, t + 1028);
+}
+
+/* The findings of this rule, "count at for excess saving". */
+static const char *found(struct shop *s)
+{
+	assert_int_equal(analyze(&s->mini.db), 0);
+	return mini_text(&s->mini, "SELECT ifnull(group_concat(count || ' ' || a.line || ' ' || "
+		"b.line || ' ' || (waited / 1000) || ' ' || (saving / 1000), ', '), '') "
+		"FROM finding JOIN site a ON a.id = site JOIN site b ON b.id = other_site "
+		"WHERE rule = 'broad-sync'");
+}
+
+/* Of each wait 694 us are excess; the next round has 510 us of work to put there.  No more than
+ * 1155 us can be saved, as the pictures take 6 ms. */
+static void a_wait_for_the_picture_is_found(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++)
+		round_at(s, 1230 * i);
+	assert_string_equal(found(s), "4 30 21 2776 1155");
+	assert_string_equal(mini_text(&s->mini, "SELECT message FROM finding"),
+		"cuCtxSynchronize waited 694 us longer, for kernel 'touch' on stream 9, than for "
+		"what the host can look at, as far as cufence sees");
+}
+
+static void two_rounds_are_no_pattern(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 3; i++)
+		round_at(s, 1230 * i);
+	assert_string_equal(found(s), "");
+}
+
+static void a_wait_for_an_event_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1230 * i;
+
+		search(s, t);
+		MINI_CALL(&s->mini, .type = CALL_cuEventRecord, .at = t + 5, .event = s->event,
+			.stream = s->a);
+		launch(s, t + 8, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+		MINI_CALL(&s->mini, .type = CALL_cuEventSynchronize, .at = t + 12,
+			.until = t + 334, .event = s->event, .site = s->at_wait);
+	}
+	assert_string_equal(found(s), "");
+}
+
+/* A wait after which the host has nothing to look at takes a time, or limits how far it is ahead. */
+static void a_wait_without_results_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1230 * i;
+
+		launch(s, t, s->a, s->at_search, t + 20, t + 320, s->state);
+		launch(s, t + 6, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+		wait_device(s, t + 10, t + 1028);
+	}
+	assert_string_equal(found(s), "");
+}
+
+static void a_result_of_the_longer_work_is_waited_for(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1330 * i;
+
+		search(s, t);
+		launch(s, t + 6, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+		download(s, t + 9, s->b, t + 1026, s->picture);
+		wait_device(s, t + 13, t + 1039);
+	}
+	assert_string_equal(found(s), "");
+}
+
+static void memory_that_the_host_sees_is_waited_for(void **state)
+{
+	struct shop *s = *state;
+
+	mini_exec(&s->mini, "UPDATE allocation SET memory = 'managed' WHERE id = %lld",
+		(long long)s->picture);
+	for (int i = 0; i < 6; i++)
+		round_at(s, 1230 * i);
+	assert_string_equal(found(s), "");
+}
+
+/* Stream c uses the picture in the next round, and only the wait orders the two. */
+static void what_another_stream_uses_next_is_waited_for(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1330 * i;
+
+		round_at(s, t);
+		launch(s, t + 1040, s->c, s->at_draw, t + 1060, t + 1110, s->picture);
+	}
+	assert_string_equal(found(s), "");
+}
+
+/* Also where it was done long before what the wait was longer for. */
+static void so_is_what_was_done_early(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1330 * i;
+
+		launch(s, t, s->c, s->at_draw, t + 20, t + 50, s->sketch);
+		round_at(s, t + 5);
+		launch(s, t + 1050, s->b, s->at_draw, t + 1070, t + 1110, s->sketch);
+	}
+	assert_string_equal(found(s), "");
+}
+
+/* The next work comes after the picture anyway. */
+static void a_wait_that_delays_nothing_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1035 * i;
+
+		launch(s, t, s->b, s->at_search, t + 20, t + 320, s->state);
+		download(s, t + 3, s->b, t + 321, s->state);
+		launch(s, t + 6, s->b, s->at_draw, t + 332, t + 1025, s->picture);
+		MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = t + 10,
+			.until = t + 1028, .stream = s->b, .site = s->at_wait);
+	}
+	assert_string_equal(found(s), "");
+}
+
+/* Behind the result in the same stream, while other streams could go on. */
+static void a_wait_for_the_rest_of_a_stream_is_found(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 2100 * i;
+
+		search(s, t);
+		launch(s, t + 6, s->a, s->at_draw, t + 332, t + 1025, s->picture);
+		MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = t + 10,
+			.until = t + 1028, .stream = s->a, .site = s->at_wait);
+		launch(s, t + 1040, s->c, s->at_search, t + 1060, t + 2060, s->sketch);
+		MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = t + 1050,
+			.until = t + 2063, .stream = s->c);
+	}
+	assert_string_equal(found(s), "6 30 21 4164 4164");
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(a_wait_for_the_picture_is_found),
+		T(two_rounds_are_no_pattern),
+		T(a_wait_for_an_event_is_not),
+		T(a_wait_without_results_is_not),
+		T(a_result_of_the_longer_work_is_waited_for),
+		T(memory_that_the_host_sees_is_waited_for),
+		T(what_another_stream_uses_next_is_waited_for),
+		T(so_is_what_was_done_early),
+		T(a_wait_that_delays_nothing_is_not),
+		T(a_wait_for_the_rest_of_a_stream_is_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * false-dependency: waits for events that cover more than what is shared, and the many that are
+ * needed for something, which must stay silent.
+ *
+ * Each round: a kernel refines a model (300 us), another one writes a protocol (600 us), both in
+ * stream a; a record; stream b waits for it and uses the model (500 us).
+ */
+#include "miniature.h"
+
+#include "analyze.h"
+
+struct shop {
+	struct mini mini;
+	int64_t a, b, c, refined, answered, kernel;
+	int64_t at_refine, at_protocol, at_wait, at_use;
+	int64_t model, protocol, answer, other;
+};
+
+static int64_t allocation(struct mini *m, const char *memory)
+{
+	mini_exec(m, "INSERT INTO allocation (process, address, bytes, memory) "
+		"VALUES (1, 4096, 4096, '%s')", memory);
+	return sqlite3_last_insert_rowid(m->db.handle);
+}
+
+static int setup(void **state)
+{
+	struct shop *s = calloc(1, sizeof(*s));
+	struct mini *m = &s->mini;
+
+	mini_init(m);
+	s->a = mini_stream(m, "non-blocking");
+	s->b = mini_stream(m, "non-blocking");
+	s->c = mini_stream(m, "non-blocking");
+	s->refined = mini_event(m);
+	s->answered = mini_event(m);
+	s->kernel = mini_kernel(m, "touch");
+	mini_exec(m, "UPDATE kernel SET parameter_count = 2");
+	s->at_refine = mini_site(m, "refine", 13);
+	s->at_protocol = mini_site(m, "write_protocol", 19);
+	s->at_wait = mini_site(m, "wait_for", 25);
+	s->at_use = mini_site(m, "use_model", 30);
+	s->model = allocation(m, "device");
+	s->protocol = allocation(m, "device");
+	s->answer = allocation(m, "device");
+	s->other = allocation(m, "device");
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct shop *s = *state;
+
+	mini_release(&s->mini);
+	free(s);
+	return 0;
+}
+
+static void names(struct shop *s, int64_t call, int64_t memory)
+{
+	mini_exec(&s->mini, "INSERT INTO operand VALUES (%lld, 'word', 8, 4096, %lld)",
+		(long long)call, (long long)memory);
+}
+
+/* A kernel that names up to two allocations. */
+static int64_t launch(struct shop *s, double at, int64_t stream, int64_t site, double start,
+	double end, int64_t memory, int64_t more)
+{
+	int64_t call = MINI_CALL(&s->mini, .type = CALL_cuLaunchKernel, .at = at, .stream = stream,
+		.site = site, .kernel = s->kernel, .runs = { start, end },
+		.grid = CALL_GRID(4, 1, 1), .block = CALL_BLOCK(256, 1, 1, 0));
+
+	names(s, call, memory);
+	if (more)
+		names(s, call, more);
+	return call;
+}
+
+static void record(struct shop *s, double at, int64_t event, int64_t stream)
+{
+	MINI_CALL(&s->mini, .type = CALL_cuEventRecord, .at = at, .event = event, .stream = stream);
+}
+
+static void wait_for(struct shop *s, double at, int64_t event, int64_t stream)
+{
+	MINI_CALL(&s->mini, .type = CALL_cuStreamWaitEvent, .at = at, .event = event,
+		.stream = stream, .site = s->at_wait);
+}
+
+/* One round without what comes after stream b's work; the time it is over. */
+static double round_at(struct shop *s, double t, int64_t used)
+{
+	launch(s, t, s->a, s->at_refine, t + 20, t + 320, s->model, 0);
+	launch(s, t + 3, s->a, s->at_protocol, t + 321, t + 921, s->protocol, 0);
+	record(s, t + 6, s->refined, s->a);
+	wait_for(s, t + 9, s->refined, s->b);
+	launch(s, t + 12, s->b, s->at_use, t + 922, t + 1422, used, s->answer);
+	return t + 1422;
+}
+
+static void end(struct shop *s, double t)
+{
+	MINI_CALL(&s->mini, .type = CALL_cuCtxSynchronize, .at = t, .until = t + 5);
+}
+
+/* The findings of this rule, "count at for overlap lost". */
+static const char *found(struct shop *s)
+{
+	assert_int_equal(analyze(&s->mini.db), 0);
+	return mini_text(&s->mini, "SELECT ifnull(group_concat(count || ' ' || a.line || ' ' || "
+		"b.line || ' ' || (waited / 1000), ', '), '') FROM finding "
+		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site "
+		"WHERE rule = 'false-dependency'");
+}
+
+/* Rounds of which each waits for the one before, as data that goes in a circle does. */
+static void rounds(struct shop *s)
+{
+	double t = 0;
+
+	for (int i = 0; i < 5; i++) {
+		t = round_at(s, t, s->model);
+		record(s, t - 1400, s->answered, s->b);
+		MINI_CALL(&s->mini, .type = CALL_cuStreamWaitEvent, .at = t - 1397,
+			.event = s->answered, .stream = s->a);
+	}
+	end(s, t);
+}
+
+static void a_late_record_is_found(void **state)
+{
+	struct shop *s = *state;
+
+	rounds(s);
+	/* No more than stream b's work, which is all that could overlap. */
+	assert_string_equal(found(s), "5 25 19 2500");
+	assert_string_equal(mini_text(&s->mini, "SELECT message FROM finding"),
+		"cuStreamWaitEvent held its stream for kernel 'touch' on stream 8, 601 us longer "
+		"than for what they share, as far as cufence sees");
+}
+
+/* The plain case of which the following ones are variants. */
+static void rounds_apart_are_found(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 5; i++)
+		round_at(s, 2000 * i, s->model);
+	end(s, 10000);
+	assert_string_equal(found(s), "5 25 19 2500");
+}
+
+static void a_record_in_time_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 5; i++) {
+		double t = 2000 * i;
+
+		launch(s, t, s->a, s->at_refine, t + 20, t + 320, s->model, 0);
+		record(s, t + 3, s->refined, s->a);
+		launch(s, t + 6, s->a, s->at_protocol, t + 321, t + 921, s->protocol, 0);
+		wait_for(s, t + 9, s->refined, s->b);
+		launch(s, t + 12, s->b, s->at_use, t + 321, t + 821, s->model, s->answer);
+	}
+	end(s, 10000);
+	assert_string_equal(found(s), "");
+	assert_int_equal(mini_int(&s->mini, "SELECT count(*) FROM hold WHERE reason = 'event'"),
+		5);
+}
+
+/* What a wait is for may lie in memory that no parameter points to. */
+static void a_wait_between_strangers_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 5; i++)
+		round_at(s, 2000 * i, s->other);
+	end(s, 10000);
+	assert_string_equal(found(s), "");
+}
+
+static void what_comes_later_in_the_stream_may_need_it(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 5; i++) {
+		double t = round_at(s, 2000 * i, s->model);
+
+		launch(s, t - 1300, s->b, s->at_use, t + 1, t + 50, s->protocol, 0);
+	}
+	end(s, 10000);
+	assert_string_equal(found(s), "");
+}
+
+/* By an event that comes after the wait. */
+static void what_another_stream_does_may_need_it(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 5; i++) {
+		double t = round_at(s, 2000 * i, s->model);
+
+		record(s, t - 1400, s->answered, s->b);
+		MINI_CALL(&s->mini, .type = CALL_cuStreamWaitEvent, .at = t - 1397,
+			.event = s->answered, .stream = s->c);
+		launch(s, t - 1390, s->c, s->at_use, t + 1, t + 50, s->protocol, 0);
+	}
+	end(s, 10000);
+	assert_string_equal(found(s), "");
+}
+
+/* The thread waits for stream b, and so for stream a's work that b waited for. */
+static void what_is_submitted_after_a_host_wait_may_need_it(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 5; i++) {
+		double t = round_at(s, 2000 * i, s->model);
+
+		MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = t - 1400,
+			.until = t + 3, .stream = s->b);
+		launch(s, t + 10, s->c, s->at_use, t + 20, t + 50, s->protocol, 0);
+	}
+	end(s, 10000);
+	assert_string_equal(found(s), "");
+}
+
+/* The thread that waits for stream b may look at what was copied in stream a. */
+static void what_the_host_sees_may_need_it(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 5; i++) {
+		double t = 2000 * i;
+
+		launch(s, t, s->a, s->at_refine, t + 20, t + 320, s->model, 0);
+		names(s, MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 3,
+			.stream = s->a, .site = s->at_protocol, .bytes = 4096,
+			.direction = 1 + COPY_D2H, .dst = "pinned", .src = "device",
+			.runs = { t + 321, t + 921 }), s->protocol);
+		record(s, t + 6, s->refined, s->a);
+		wait_for(s, t + 9, s->refined, s->b);
+		launch(s, t + 12, s->b, s->at_use, t + 922, t + 1422, s->model, s->answer);
+	}
+	end(s, 10000);
+	assert_string_equal(found(s), "");
+}
+
+/* Of a kernel whose parameters are not known nothing can be said. */
+static void an_unknown_kernel_may_need_it(void **state)
+{
+	struct shop *s = *state;
+	int64_t unknown = mini_kernel(&s->mini, "unknown");
+
+	for (int i = 0; i < 5; i++) {
+		double t = round_at(s, 2000 * i, s->model);
+
+		MINI_CALL(&s->mini, .type = CALL_cuLaunchKernel, .at = t - 1300, .stream = s->b,
+			.kernel = unknown, .runs = { t + 1, t + 50 });
+	}
+	end(s, 10000);
+	assert_string_equal(found(s), "");
+}
+
+/* Held by the older part of what it waits for anyway. */
+static void only_what_comes_after_the_shared_part_is_lost(void **state)
+{
+	struct shop *s = *state;
+
+	rounds(s);
+	mini_exec(&s->mini, "UPDATE operation SET end = start + 899000 WHERE call IN "
+		"(SELECT id FROM call WHERE site = %lld)", (long long)s->at_refine);
+	mini_exec(&s->mini, "UPDATE operation SET start = start + 599000 WHERE call IN "
+		"(SELECT id FROM call WHERE site = %lld)", (long long)s->at_protocol);
+	assert_string_equal(found(s), "");
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(a_late_record_is_found),
+		T(rounds_apart_are_found),
+		T(a_record_in_time_is_not),
+		T(a_wait_between_strangers_is_not),
+		T(what_comes_later_in_the_stream_may_need_it),
+		T(what_another_stream_does_may_need_it),
+		T(what_is_submitted_after_a_host_wait_may_need_it),
+		T(what_the_host_sees_may_need_it),
+		T(an_unknown_kernel_may_need_it),
+		T(only_what_comes_after_the_shared_part_is_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
