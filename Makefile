@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # cufence.  "make help" lists the goals.  Variables: O= V=1 DEBUG=1 SAN=address,undefined
-# COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX= DESTDIR=
+# COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX= DESTDIR= CUDA_O=
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
 O ?= build
+# Where compiled .cu files lie: no sanitizer or compiler of ours changes them, so that another
+# build may use those of the first.
+CUDA_O ?= $O
 PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g
 V ?= 0
@@ -153,46 +156,46 @@ $O/sim/libcudart_sim.a: $(call sim_objects,cudart)
 # Device code and the test apps.  sm_75 and its PTX run anywhere; sm_90 spares the H200 the JIT.
 GENCODE ?= -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90
 NVCCFLAGS := -std=c++17 -O2 -g $(GENCODE) -ccbin $(CXX) -Ikernels -Itestapps
-KERNEL_OBJ := $(patsubst %.cu,$O/obj/%.o,$(filter-out kernels/probe%,$(wildcard kernels/*.cu)))
+KERNEL_OBJ := $(patsubst %.cu,$(CUDA_O)/obj/%.o,$(filter-out kernels/probe%,$(wildcard kernels/*.cu)))
 APPS := $(basename $(notdir $(wildcard testapps/*.cu)))
 TWINS := $(basename $(notdir $(shell grep -l '\bFIXED\b' testapps/*.cu 2>/dev/null)))
 PTDS := $(basename $(notdir $(shell grep -l 'per-thread variant' testapps/*.cu 2>/dev/null)))
 PROGRAMS := $(APPS) $(addsuffix _fixed,$(TWINS)) $(addsuffix _ptds,$(PTDS))
 apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic $(if $(SAN),,$O/testapps/$(p)_static))
 
-$O/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h) Makefile
+$(CUDA_O)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h) Makefile
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
-$O/obj/testapps/%.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
+$(CUDA_O)/obj/testapps/%.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
-$O/obj/testapps/%_fixed.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
+$(CUDA_O)/obj/testapps/%_fixed.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
 	$(call say,NVCC,$< -DFIXED)
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) -DFIXED -c $< -o $@
-$O/obj/testapps/%_ptds.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
+$(CUDA_O)/obj/testapps/%_ptds.o: testapps/%.cu $(wildcard kernels/*.h testapps/*.h) Makefile
 	$(call say,NVCC,$< per-thread)
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) --default-stream per-thread -c $< -o $@
 
 # With sanitizers the apps carry their runtime for the instrumented libraries they meet.
 LINK_APP = @mkdir -p $(@D); $(CXX) $(SANFLAGS) $(filter %.o %.a,$^) -o $@
-$O/testapps/%_simstatic: $O/obj/testapps/%.o $(KERNEL_OBJ) $O/sim/libcudart_sim.a
+$O/testapps/%_simstatic: $(CUDA_O)/obj/testapps/%.o $(KERNEL_OBJ) $O/sim/libcudart_sim.a
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -ldl -lpthread
-$O/testapps/%_static: $O/obj/testapps/%.o $(KERNEL_OBJ)
+$O/testapps/%_static: $(CUDA_O)/obj/testapps/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread
-$O/testapps/%: $O/obj/testapps/%.o $(KERNEL_OBJ)
+$O/testapps/%: $(CUDA_O)/obj/testapps/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 .SECONDARY:
 
 # The probe: with NVIDIA's cudart for devices, with a shared one for the simulated device.
-PROBE_OBJ := $(patsubst %,$O/obj/%.o,$(basename $(wildcard kernels/probe*.c kernels/probe*.cu))) \
-	$O/obj/kernels/spin.o
+PROBE_OBJ := $(patsubst %.c,$O/obj/%.o,$(wildcard kernels/probe*.c)) \
+	$(patsubst %.cu,$(CUDA_O)/obj/%.o,$(wildcard kernels/probe*.cu) kernels/spin.cu)
 probe: $O/sim/cufence-probe $(if $(SAN),,$O/bin/cufence-probe)
 $O/bin/cufence-probe: $(PROBE_OBJ)
 	$(call say,LD,$@)
@@ -271,6 +274,12 @@ $O/gpu/%: tests/gpu/programs/%.cu
 
 check: all tests
 	$Qtests/run $O
+# The same N times, beside LOAD processes that compute.
+N ?= 20
+LOAD ?= 2
+.PHONY: check-repeat
+check-repeat: all tests
+	$Qtests/repeat $O $N $(LOAD)
 
 # Fuzzing: everything that reads what may be hostile, built with sanitizers and coverage, beside
 # the rest.  driver.c needs no clang; "make fuzz-libfuzzer CC=clang" links libFuzzer instead.
@@ -342,14 +351,14 @@ $O/bench/%.so: $O/obj/bench/%.o
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) -shared $< -o $@ -ldl
-$O/obj/bench/%.o: bench/%.cu $(wildcard kernels/*.h) Makefile
+$(CUDA_O)/obj/bench/%.o: bench/%.cu $(wildcard kernels/*.h) Makefile
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
-$O/bench/%_shared: $O/obj/bench/%.o $(KERNEL_OBJ)
+$O/bench/%_shared: $(CUDA_O)/obj/bench/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
-$O/bench/%: $O/obj/bench/%.o $(KERNEL_OBJ)
+$O/bench/%: $(CUDA_O)/obj/bench/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread
 
@@ -377,10 +386,12 @@ help:
 	@echo 'make deps GOAL  install missing Debian packages, then make GOAL'
 	@echo 'make demo       trace a real test app and print the report'
 	@echo 'make check      all tests; N passed, N failed'
+	@echo 'make check-repeat  N=20 times, beside LOAD=2 processes that compute'
 	@echo 'make bench      build the benchmarks; make bench-load: what loading a trace takes'
 	@echo 'make fuzz       fuzz what reads traces and images, FUZZ_SECONDS each (60)'
 	@echo 'make lint fmt install uninstall clean'
 	@echo 'variables       O= V=1 DEBUG=1 SAN=address,undefined COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX='
+	@echo '                CUDA_O= (another build whose compiled .cu files are used)'
 
 -include $(shell find $O/obj $O/fuzz/obj -name '*.d' 2>/dev/null)
 endif

@@ -38,6 +38,10 @@ needs() { # FILE...: without it (no CUDA toolkit) there is nothing to test
 	done
 }
 
+sanitized() { # whether the recorder was built with SAN=address
+	nm -D "$build/lib/libcufence.so" | grep -q __asan_init
+}
+
 finish() {
 	echo "$passed passed, $failed failed"
 	[ "$failed" -eq 0 ]

@@ -52,24 +52,33 @@ fi
 
 # A process that dies costs the entry it was at; one that stands still, what is left of the time.
 export LD_LIBRARY_PATH=$build/sim${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-disturb() { # SIGNAL ARGUMENTS...: signals the process of the first group once it has measured
-	local signal=$1 parent child=
+stop_second() { # PID: stops the process of the second group, when the first has measured, and prints it
+	local child state first=
+	while kill -0 "$1" 2>/dev/null; do
+		for child in $(pgrep -P "$1"); do
+			[ "$child" != "${first:=$child}" ] || continue
+			kill -STOP "$child" 2>/dev/null
+			state=R
+			while [[ $state == [RSD]* ]]; do
+				state=$(ps -o stat= -p "$child")
+			done
+			[[ $state == T* ]] && echo "$child" && return
+		done
+	done
+}
+disturb() { # SIGNAL ARGUMENTS...: signals a process that measures
+	local signal=$1 parent
 	shift
 	"$probe" "$@" >disturbed.json 2>err &
 	parent=$!
-	while kill -0 "$parent" 2>/dev/null && [ -z "$child" ]; do
-		child=$(pgrep -P "$parent" | head -n 1)
-	done
-	sleep 0.3
-	child=$(pgrep -P "$parent" | head -n 1)
-	[ -n "$child" ] && kill "-$signal" "$child"
+	kill "-$signal" "$(stop_second "$parent")"
 	wait "$parent"
 }
 disturb KILL
 same "a killed process: exit status" 0 "$?"
 same "a killed process costs one entry" 1 "$(grep -c 'ended by signal 9' disturbed.json)"
 has "a killed process: the rest is measured" '"name":"launch of a tiny kernel","value"' "$(cat disturbed.json)"
-disturb STOP --limit 3
+disturb STOP --limit 5
 same "a stopped process: exit status" 0 "$?"
 has "a stopped process: what is missing is said" '"error":"out of time"' "$(cat disturbed.json)"
 finish
