@@ -76,6 +76,7 @@ struct search {
 	struct seen *seen;
 	size_t seen_count;
 	int64_t needed_end;            /* INT64_MIN: the host can look at nothing */
+	int64_t needed;                /* the call whose operation that is */
 };
 
 static const char waits_sql[] =
@@ -200,7 +201,8 @@ static int add_credit(struct search *search, struct place *place, const struct w
 	thread->credit = more;
 	thread->credit[thread->count++] = (struct credit){
 		.instance = { .rule = RULE_broad_sync, .process = wait->process,
-			.call = wait->call, .other_call = wait->behind_call, .cost = excess },
+			.call = wait->call, .other_call = wait->behind_call, .cost = excess,
+			.change = CHANGE_WAIT, .still_needs = search->needed },
 		.place = place, .behind = behind->loose };
 	return 0;
 }
@@ -260,8 +262,10 @@ static int wait_for_news(void *arg, const struct access *access)
 	for (size_t i = 0; i < search->seen_count; i++)
 		if (search->seen[i].call == access->call)
 			return 0;
-	if (access->end > search->needed_end)
+	if (access->end > search->needed_end) {
 		search->needed_end = access->end;
+		search->needed = access->call;
+	}
 	return step_event(search, search->call, KIND_EVENT_SYNC,
 		event_of(access->stream, access->slot));
 }

@@ -89,6 +89,7 @@ static int settle(struct search *search, struct wait *wait)
 	struct instance instance = {
 		.rule = RULE_false_dependency, .process = wait->process, .call = wait->call,
 		.other_call = wait->behind_call, .saving = FINDING_NO_ESTIMATE,
+		.change = CHANGE_ORDER,
 	};
 	int64_t from = wait->needed > wait->ready ? wait->needed : wait->ready;
 
