@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "report_timeline.h"
 #include "rules.h"
 
 /* The call of either side is named as the user wrote it: its outermost call, or cudart's name. */
@@ -170,7 +171,8 @@ int report_text(struct db *db, const struct report_options *options, FILE *out)
 	while ((step = db_step(q)) > 0) {
 		print_finding(q, options, out);
 		if (options->finding && (print_callers(db, q, COL_SITE, "at", out) ||
-			print_callers(db, q, COL_OTHER_SITE, "for", out)))
+			print_callers(db, q, COL_OTHER_SITE, "for", out) ||
+			report_timeline(db, options->finding, out)))
 			goto out;
 		printed++;
 	}

@@ -39,6 +39,8 @@ has "report sums the run up" '4 kernel, 1 memcpy' "$report"
 has "report shows the finding" "^blocking-free: .*stencil.*\[certain, high\]" "$report"
 has "report says how to fix it" '^    fix  ' "$report"
 has "one finding by id" '^blocking-free' "$("$cufence" report --finding 1 cufence.db)"
+has "its worst instance in time" '^      stream [0-9]+ .*==\]' \
+	"$("$cufence" report --finding 1 cufence.db)"
 "$cufence" report --finding 99 cufence.db >out 2>err
 same "no such finding" 2 "$?"
 "$cufence" report -o report.txt cufence.db && same "report to a file" "$report" "$(cat report.txt)"

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A finding's worst instance in time, as text: the threads and streams it is about and those that
+ * were busy around it, a line each.
+ *
+ *	the worst of them, 1.1 ms from 4.8 ms on:
+ *	  app               <cudaDeviceSynchronize-------------------->
+ *	  stream 13           [touch========================]
+ *	  stream 14         <-]                              [touch===]
+ *
+ * What the finding names is drawn with '=', the rest with '-'; '<' and '>' go on beyond.  What is
+ * shorter than a column is a '|', where several meet there is a ':'.
+ */
+#ifndef CUFENCE_REPORT_TIMELINE_H
+#define CUFENCE_REPORT_TIMELINE_H
+
+#include <stdio.h>
+
+#include "db.h"
+
+/* Prints that of a finding: nothing if there is no such time.  0, or -1 after a message. */
+int report_timeline(struct db *db, int64_t finding, FILE *out);
+
+#endif
