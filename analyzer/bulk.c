@@ -46,7 +46,8 @@ struct row {
 	int64_t id;
 };
 
-static int add_text(struct row *row, const char *text, size_t length)
+/* kind: of the serial type, 12 of bytes, 13 of text. */
+static int add_bytes(struct row *row, unsigned kind, const char *text, size_t length)
 {
 	if (!text) {
 		row->header[row->header_size++] = 0;
@@ -56,7 +57,8 @@ static int add_text(struct row *row, const char *text, size_t length)
 		fputs("cufence: a row is too long\n", stderr);
 		return -1;
 	}
-	row->header_size += bulk_varint(row->header + row->header_size, 13 + 2 * (uint64_t)length);
+	row->header_size += bulk_varint(row->header + row->header_size,
+		kind + 2 * (uint64_t)length);
 	memcpy(row->body + row->body_size, text, length);
 	row->body_size += (unsigned)length;
 	return 0;
@@ -88,10 +90,11 @@ static int add_value(struct row *row, char type, va_list *values)
 		return 0;
 	case 's':
 		text = va_arg(*values, const char *);
-		return add_text(row, text, text ? strlen(text) : 0);
+		return add_bytes(row, 13, text, text ? strlen(text) : 0);
 	case 't':
+	case 'b':
 		text = va_arg(*values, const char *);
-		return add_text(row, text, va_arg(*values, size_t));
+		return add_bytes(row, type == 'b' ? 12 : 13, text, va_arg(*values, size_t));
 	default:
 		value = va_arg(*values, int64_t);
 		if (type != 'I' || value != DB_NULL)

@@ -32,6 +32,8 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_CODE] = "INSERT OR IGNORE INTO code VALUES (?,?,?,?,?,?,?)",
 	[INSERT_THREAD_USE] = "INSERT INTO thread_use VALUES (?,?,?,?)",
 	[INSERT_DEVICE_ATTRIBUTE] = "INSERT OR IGNORE INTO device_attribute VALUES (?,?,?,?)",
+	[INSERT_PARAMETER] = "INSERT INTO parameter VALUES (?,?,?,?)",
+	[INSERT_IMAGE_PIECE] = "INSERT OR IGNORE INTO image_piece VALUES (?,?,?,?,?)",
 	[INSERT_RECORDING] = "INSERT INTO recording VALUES (?,?,?,?,?)",
 	[INSERT_OBJECT] = "INSERT OR IGNORE INTO call_object VALUES (?,?,?)",
 	[INSERT_GRAPH] = "INSERT INTO graph (id, process, handle, created) VALUES (?,?,?,?)",
@@ -136,7 +138,7 @@ static void release_process(struct loaded_process *p)
 	struct map *maps[] = {
 		&p->context_numbers, &p->context_handles, &p->context_cupti_ids, &p->threads,
 		&p->births,
-		&p->sites, &p->functions, &p->kernels, &p->strings, &p->thread_lanes,
+		&p->sites, &p->functions, &p->kernels, &p->layouts, &p->strings, &p->thread_lanes,
 		&p->default_streams, &p->cupti_streams,
 	};
 
@@ -192,7 +194,8 @@ static int load_call(struct loader *loader, struct loaded_call *call)
 	if (correlation && loader_take_devices(loader, correlation))
 		return -1;
 	if (loader_resolve(loader, call) || loader_match_devices(loader, call) ||
-		loader_write_operands(loader, call) || loader_write_call(loader, call))
+		loader_write_operands(loader, call) || loader_write_launch(loader, call) ||
+		loader_write_call(loader, call))
 		return -1;
 	for (size_t i = 0; i < p->taken_count; i++)
 		if (loader_write_device(loader, p->taken[i], call))
@@ -289,10 +292,11 @@ static int prepare(struct loader *loader)
 	loader->calls = bulk_open(loader->db, "call");
 	loader->operations = bulk_open(loader->db, "operation");
 	loader->operands = bulk_open(loader->db, "operand");
+	loader->words = bulk_open(loader->db, "launch_word");
 	loader->call_thread = bulk_open_index(loader->db, "call_thread");
 	loader->operation_call = bulk_open_index(loader->db, "operation_call");
 	loader->operand_call = bulk_open_index(loader->db, "operand_call");
-	return loader->calls && loader->operations && loader->operands &&
+	return loader->calls && loader->operations && loader->operands && loader->words &&
 	       loader->call_thread && loader->operation_call && loader->operand_call ? 0 : -1;
 }
 
@@ -303,6 +307,7 @@ static void release(struct loader *loader)
 	bulk_free(loader->calls);
 	bulk_free(loader->operations);
 	bulk_free(loader->operands);
+	bulk_free(loader->words);
 	bulk_free(loader->call_thread);
 	bulk_free(loader->operation_call);
 	bulk_free(loader->operand_call);
@@ -313,7 +318,7 @@ static int finish(struct loader *loader)
 {
 	progress_show(&loader->progress, "making indexes");
 	return db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
-	       bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
+	       bulk_finish(loader->operations) || bulk_finish(loader->operands) || bulk_finish(loader->words) ||
 	       bulk_finish(loader->call_thread) || bulk_finish(loader->operation_call) ||
 	       bulk_finish(loader->operand_call) ||
 	       db_exec(loader->db, indexes) ? -1 : 0;

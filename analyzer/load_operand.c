@@ -13,7 +13,7 @@ struct operands {
 	int64_t call;              /* row */
 };
 
-/* offset: DB_NULL for a copy's or memset's own end. */
+/* offset: DB_NULL for a copy's or memset's own end.  1: in an allocation, 0: in none. */
 static int add(const struct operands *operands, const char *role, int64_t offset, uint64_t address)
 {
 	struct loader *loader = operands->loader;
@@ -22,9 +22,21 @@ static int add(const struct operands *operands, const char *role, int64_t offset
 	if (!life)
 		return 0;
 	if (bulk_add(loader->operands, "isIii", operands->call, role, offset, (int64_t)address,
-		    loader->allocation + loader->p.allocations.life[life - 1].row))
+		    loader->allocation + loader->p.allocations.life[life - 1].row) ||
+		bulk_add_key(loader->operand_call, operands->call, bulk_last(loader->operands)))
 		return -1;
-	return bulk_add_key(loader->operand_call, operands->call, bulk_last(loader->operands));
+	return 1;
+}
+
+/* A word of a launch's parameters: in an allocation, or one that is none's. */
+static int add_word(const struct operands *operands, uint32_t offset, uint64_t value)
+{
+	struct loaded_process *p = &operands->loader->p;
+	int found = add(operands, "word", offset, value);
+
+	if (!found && p->stray_count < LAUNCH_WORDS_MAX)
+		p->stray[p->stray_count++] = (struct launch_word){ offset, value };
+	return found < 0 ? -1 : 0;
 }
 
 static int add_words(const struct operands *operands, const struct call_record *record,
@@ -34,15 +46,15 @@ static int add_words(const struct operands *operands, const struct call_record *
 	int buffer = record->head.flags & CALL_BUFFER;
 
 	for (unsigned i = 0; buffer && i < record->pointer_count; i++) {
-		if (add(operands, "word", i * 8, record->field[field_count + i]))
+		if (add_word(operands, i * 8, record->field[field_count + i]))
 			return -1;
 	}
 	for (unsigned i = 0; !buffer && i < record->pointer_count; i++) {
 		struct launch_pointer word;
 
 		memcpy(&word, at + i * sizeof(word), sizeof(word));
-		if (add(operands, "word", word.offset,
-			    (uint64_t)word.pointer[0] | (uint64_t)word.pointer[1] << 32))
+		if (add_word(operands, word.offset,
+			    word.pointer[0] | (uint64_t)word.pointer[1] << 32))
 			return -1;
 	}
 	return 0;
@@ -53,13 +65,14 @@ int loader_write_operands(struct loader *loader, const struct loaded_call *call)
 	struct operands operands = { .loader = loader, .call = loader->call + call->number };
 	const struct call_fields *fields = &call->fields;
 
+	loader->p.stray_count = 0;
 	if (call->failed)
 		return 0;
 	if (fields->present & 1ull << FIELD_dst &&
-		add(&operands, "dst", DB_NULL, fields->value[FIELD_dst]))
+		add(&operands, "dst", DB_NULL, fields->value[FIELD_dst]) < 0)
 		return -1;
 	if (fields->present & 1ull << FIELD_src &&
-		add(&operands, "src", DB_NULL, fields->value[FIELD_src]))
+		add(&operands, "src", DB_NULL, fields->value[FIELD_src]) < 0)
 		return -1;
 	return add_words(&operands, (const struct call_record *)call->record,
 		call->type->record->field_count);

@@ -66,6 +66,27 @@ uint32_t loader_kernel(struct loader *loader, const char *mangled, size_t length
 	return row ? (uint32_t)row : insert_kernel(loader, DB_NULL, mangled, length, DB_NULL);
 }
 
+static int insert_parameters(struct loader *loader, uint32_t kernel,
+	const struct function_record *function)
+{
+	for (uint32_t i = 0; i < function->parameter_count; i++) {
+		struct function_parameter parameter;
+
+		memcpy(&parameter, function->data + i * sizeof(parameter), sizeof(parameter));
+		if (db_run(loader->insert[INSERT_PARAMETER], "iiii", (int64_t)kernel, (int64_t)i,
+			    (int64_t)parameter.offset, (int64_t)parameter.size))
+			return -1;
+	}
+	return map_set(&loader->p.layouts, kernel, (uint64_t)(uintptr_t)function);
+}
+
+static int insert_image_piece(struct loader *loader, const struct image_record *image)
+{
+	return db_run(loader->insert[INSERT_IMAGE_PIECE], "iiiib", loader->process,
+		(int64_t)image->hash, (int64_t)image->offset, (int64_t)image->total,
+		(const char *)image->data, (size_t)image->length);
+}
+
 static int add_function(struct loader *loader, const struct function_record *function)
 {
 	int known = function->parameter_count != FUNCTION_NO_PARAMETERS;
@@ -78,7 +99,9 @@ static int add_function(struct loader *loader, const struct function_record *fun
 		return 0;
 	row = insert_kernel(loader, (int64_t)function->handle, name, function->name_length,
 		known ? (int64_t)function->parameter_count : DB_NULL);
-	return row ? map_set(&loader->p.functions, function->handle, row) : -1;
+	if (!row || map_set(&loader->p.functions, function->handle, row))
+		return -1;
+	return known ? insert_parameters(loader, row, function) : 0;
 }
 
 static int add_call_type(struct loader *loader, const struct call_type_record *type)
@@ -276,6 +299,8 @@ static int scan_record(struct loader *loader, const struct record *record)
 		return add_window(&loader->p, (const struct window_record *)record);
 	case RECORD_PROPERTY:
 		return insert_property(loader, (const struct property_record *)record);
+	case RECORD_IMAGE:
+		return insert_image_piece(loader, (const struct image_record *)record);
 	case RECORD_SYMBOL:
 		return insert_symbol(loader, (const struct symbol_record *)record);
 	case RECORD_CODE:

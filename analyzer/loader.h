@@ -16,6 +16,7 @@
 #include "bulk.h"
 #include "calls.h"
 #include "db.h"
+#include "launch_words.h"
 #include "lives.h"
 #include "load_clock.h"
 #include "map.h"
@@ -119,7 +120,8 @@ enum loader_insert {
 	INSERT_STREAM, INSERT_EVENT, INSERT_ALLOCATION, INSERT_KERNEL, INSERT_MODULE, INSERT_SITE,
 	INSERT_FRAME, INSERT_CALL_TYPE, INSERT_OVERHEAD, INSERT_CALIBRATION, INSERT_SYMBOL,
 	INSERT_POLLING, INSERT_RANGE, INSERT_CODE,
-	INSERT_RECORDING, INSERT_THREAD_USE, INSERT_DEVICE_ATTRIBUTE, INSERT_OBJECT,
+	INSERT_RECORDING, INSERT_THREAD_USE, INSERT_DEVICE_ATTRIBUTE, INSERT_PARAMETER,
+	INSERT_IMAGE_PIECE, INSERT_OBJECT,
 	INSERT_GRAPH, INSERT_GRAPH_NODE, INSERT_GRAPH_EDGE,
 	INSERT_GRAPH_EXEC,
 	INSERT_COUNT
@@ -140,6 +142,8 @@ struct loaded_process {
 	size_t more_device_count;
 	const struct device_record **taken; /* those of the call that is looked at */
 	size_t taken_count;
+	struct launch_word stray[LAUNCH_WORDS_MAX]; /* its words that look like addresses only */
+	size_t stray_count;
 	const struct calibration_record **calibration;
 	size_t calibration_count;
 	const struct window_record **window;
@@ -154,6 +158,7 @@ struct loaded_process {
 	struct map births;           /* number of the pthread_create -> thread, index + 1 */
 	struct map sites;            /* number -> row */
 	struct map functions;        /* handle -> kernel row */
+	struct map layouts;          /* kernel row -> address of the function_record */
 	struct map kernels;          /* hash of the mangled name -> kernel row */
 	struct map strings;          /* id -> address of the string_record */
 	struct map default_streams;  /* context and thread -> stream */
@@ -172,7 +177,7 @@ struct loader {
 	struct db *db;
 	sqlite3_stmt *insert[INSERT_COUNT];
 	/* Tables and indexes too large for INSERT. */
-	struct bulk *calls, *operations, *operands;
+	struct bulk *calls, *operations, *operands, *words;
 	struct bulk *call_thread, *operation_call, *operand_call;
 	struct progress progress;    /* bytes of all traces, each of which is read twice */
 	int64_t origin;              /* CLOCK_REALTIME ns of time 0 */
@@ -242,6 +247,9 @@ int loader_write_unmatched(struct loader *loader);
 
 /* The memory a call names, as of now in the order of calls: its rows of operand. */
 int loader_write_operands(struct loader *loader, const struct loaded_call *call);
+
+/* The other words of a launch's parameters, p.stray among them. */
+int loader_write_launch(struct loader *loader, const struct loaded_call *call);
 
 /* What the memory of an allocation is called. */
 const struct allocation_kind *loader_allocation_kind(const struct life *life);

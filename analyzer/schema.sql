@@ -135,6 +135,23 @@ CREATE TABLE kernel ( -- a function as the driver knows it
 	parameter_count INTEGER         -- NULL: the driver would not say
 );
 
+CREATE TABLE parameter ( -- a parameter of a kernel
+	kernel INTEGER NOT NULL REFERENCES kernel(id),
+	ordinal INTEGER NOT NULL,       -- from 0
+	offset INTEGER NOT NULL,        -- bytes into the parameter buffer
+	size INTEGER NOT NULL,          -- bytes
+	PRIMARY KEY (kernel, ordinal)
+) WITHOUT ROWID;
+
+CREATE TABLE image_piece ( -- code that the program made in memory, which is in none of its files
+	process INTEGER NOT NULL REFERENCES process(id),
+	hash INTEGER NOT NULL,          -- of the whole image, by which it is told from others
+	offset INTEGER NOT NULL,        -- of this piece, bytes
+	total INTEGER NOT NULL,         -- size of the image, bytes
+	data BLOB NOT NULL,
+	PRIMARY KEY (process, hash, offset)
+);
+
 CREATE TABLE module ( -- an executable mapping of the process
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
@@ -250,6 +267,13 @@ CREATE TABLE operand ( -- memory that a submitting call names, where it is a kno
 	offset INTEGER,                 -- word: bytes into the parameter buffer
 	address INTEGER NOT NULL,
 	allocation INTEGER NOT NULL REFERENCES allocation(id)
+);
+
+CREATE TABLE launch_word ( -- parameters of a launch that lie in no known allocation
+	call INTEGER PRIMARY KEY REFERENCES call(id),
+	words BLOB NOT NULL             -- 12 bytes each: offset into the parameter buffer (2^32 - 1: a
+	                                -- hash of all that are not listed; 2^32 - 2: not known where)
+	                                -- and value, little-endian; of those past the first 8 a hash
 );
 
 CREATE TABLE call_object ( -- what else a call names or is, as far as that orders

@@ -140,6 +140,7 @@ void arguments_scan(struct launch_arguments *arguments, const struct function_la
 	struct scan scan = { .out = arguments, .hash = { 1, 2, 3, 4 } };
 
 	arguments->pointer_count = arguments->word_count = 0;
+	arguments->extra = !(values && layout);
 	if (values && layout) {
 		for (uint32_t i = 0; i < layout->count; i++)
 			scan_parameter(&scan, &layout->parameter[i], values[i]);

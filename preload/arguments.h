@@ -18,6 +18,7 @@
 /* Of one launch; lives on the wrapper's stack until the record is written. */
 struct launch_arguments {
 	unsigned pointer_count;
+	int extra;                     /* they came as one buffer, read in whole words */
 	unsigned word_count;           /* in word[]; the hash, if any, is one of them */
 	uint64_t word[MAX_WORDS + 1];
 	struct launch_pointer pointer[MAX_POINTERS];

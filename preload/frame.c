@@ -198,6 +198,8 @@ static void write_tail(const struct call_frame *frame, struct call_record *recor
 		memcpy(at, arguments->pointer,
 			arguments->pointer_count * sizeof(arguments->pointer[0]));
 		at += pointer_bytes(arguments);
+		if (arguments->extra)
+			record->head.flags |= CALL_EXTRA;
 		memcpy(at, arguments->word, arguments->word_count * sizeof(uint64_t));
 		at += arguments->word_count * sizeof(uint64_t);
 	}

@@ -139,6 +139,7 @@ enum call_flag {
 	CALL_POLLS = 1 << 4,       /* stands for several: struct call_polls is the tail */
 	CALL_ATTRIBUTES = 1 << 5,  /* struct call_attributes is the last of the tail */
 	CALL_BUFFER = 1 << 6,      /* the tail begins with the launch's whole parameter buffer */
+	CALL_EXTRA = 1 << 7,       /* a launch's words are those of one buffer, whatever is in it */
 };
 #define CALL_LONG_UNIT 4096
 

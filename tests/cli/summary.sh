@@ -21,6 +21,14 @@ same "the device's attributes are stored" "concurrent_kernels 1 integrated 0" "$
 	WHERE name IN ('concurrent_kernels', 'integrated') ORDER BY name)")"
 same "and are no settings" 0 "$(query "SELECT count(*) FROM property WHERE name LIKE 'device.%'")"
 
+# stencil(1000000 ns, in, out, 1): the pointers are operands, the scalars have their places.
+same "parameters have a layout" "0 8, 8 8, 16 8, 24 8" "$(query \
+	"SELECT group_concat(offset || ' ' || size, ', ') FROM parameter WHERE kernel = 1")"
+same "scalars of a launch" "0000000040420F0000000000180000000000010000000000" "$(query \
+	"SELECT hex(words) FROM launch_word ORDER BY call LIMIT 1")"
+same "pointers of a launch" "8,16" "$(query "SELECT group_concat(offset) FROM operand
+	WHERE role = 'word' AND call = (SELECT min(call) FROM launch_word)")"
+
 # Sums that are kept are those of the rows.
 same "threads" "" "$(query "SELECT thread, count(*), count(site), sum(exit - enter) FROM call
 	WHERE parent IS NULL GROUP BY thread EXCEPT SELECT * FROM thread_use")"

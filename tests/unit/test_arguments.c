@@ -10,6 +10,7 @@
 
 #include "allocation.h"
 #include "arguments.h"
+#include "launch_words.h"
 
 #define KNOWN 0x7f1234000000u /* a granule with memory in it */
 #define BLOCK 4096
@@ -99,16 +100,93 @@ static void check(const struct sample *sample, const struct launch_arguments *go
 	assert_int_equal(got->word_count, others > MAX_WORDS ? MAX_WORDS + 1 : others);
 }
 
+/* The analyzer finds the places of the words again. */
+static void check_places(const struct sample *sample, const struct launch_arguments *got)
+{
+	_Alignas(8) static char buffer[sizeof(struct function_record) +
+		64 * sizeof(struct function_parameter)];
+	struct function_record *layout = (struct function_record *)(void *)buffer;
+	struct launch_values values = { .count = got->word_count, .pointer = got->pointer,
+		.pointer_count = got->pointer_count, .extra = got->extra };
+	struct launch_word word[LAUNCH_WORDS_KEPT + 1];
+
+	layout->parameter_count = sample->layout->count;
+	memcpy(layout->data, sample->layout->parameter,
+		sample->layout->count * sizeof(struct function_parameter));
+	memcpy(values.value, got->word, got->word_count * sizeof(uint64_t));
+	launch_words_place(word, &values, got->extra ? NULL : layout);
+	for (size_t i = 0; i < values.count && i < LAUNCH_WORDS_KEPT; i++) {
+		assert_true(word[i].offset < BLOCK);
+		assert_memory_equal(&values.value[i], &word[i].value, sizeof(uint64_t));
+		/* Its low bytes at least: an odd parameter may be shorter. */
+		assert_memory_equal(sample->bytes + word[i].offset, &word[i].value, 1);
+		assert_true(!i || word[i].offset > word[i - 1].offset);
+	}
+	if (values.count > LAUNCH_WORDS_KEPT)
+		assert_int_equal(word[LAUNCH_WORDS_KEPT].offset, LAUNCH_WORD_HASH);
+}
+
+static void a_layout_that_does_not_fit_places_nothing(void **state)
+{
+	static const struct function_parameter parameter[2] = { { 0, 8 }, { 8, 4 } };
+	_Alignas(8) char buffer[sizeof(struct function_record) + sizeof(parameter)];
+	struct function_record *layout = (struct function_record *)(void *)buffer;
+	struct launch_pointer pointer = { .offset = 16 };
+	struct launch_values values = { .count = 2, .value = { 1, 2 } };
+	struct launch_word word[3];
+
+	layout->parameter_count = 2;
+	memcpy(layout->data, parameter, sizeof(parameter));
+	launch_words_place(word, &values, NULL);
+	assert_int_equal(word[0].offset, LAUNCH_WORD_UNPLACED);
+	launch_words_place(word, &values, layout);
+	assert_int_equal(word[1].offset, 8);
+	values.count = 3;
+	launch_words_place(word, &values, layout);
+	assert_int_equal(word[1].offset, LAUNCH_WORD_UNPLACED);
+	values.count = 2;
+	values.pointer = &pointer;
+	values.pointer_count = 1;
+	launch_words_place(word, &values, layout);
+	assert_int_equal(word[1].offset, LAUNCH_WORD_UNPLACED);
+}
+
+static void words_hold_parameters_of_any_size(void **state)
+{
+	uint64_t value;
+	char blob[3 * LAUNCH_WORD_BYTES];
+
+	launch_words_put(blob, 0, (struct launch_word){ 0, 0x1122334455667788 });
+	launch_words_put(blob, 1, (struct launch_word){ 16, 0x99 });
+	launch_words_put(blob, 2, (struct launch_word){ LAUNCH_WORD_HASH, 7 });
+	assert_true(launch_words_find(blob, sizeof(blob), 0, 8, &value));
+	assert_true(value == 0x1122334455667788);
+	assert_true(launch_words_find(blob, sizeof(blob), 4, 2, &value));
+	assert_true(value == 0x3344);
+	assert_true(launch_words_find(blob, sizeof(blob), 16, 4, &value));
+	assert_true(value == 0x99);
+	/* Behind what is known, across its end, or in a word that is not listed. */
+	assert_false(launch_words_find(blob, sizeof(blob), 24, 4, &value));
+	assert_false(launch_words_find(blob, sizeof(blob), 4, 8, &value));
+	assert_false(launch_words_find(blob, sizeof(blob), 8, 4, &value));
+	assert_false(launch_words_find(blob, 0, 0, 4, &value));
+}
+
 static void every_word_is_a_pointer_or_a_scalar(void **state)
 {
 	static struct sample sample;
 	static struct launch_arguments got;
+	size_t size = 512;
+	void *extra[] = { (void *)1, sample.bytes, (void *)2, &size, NULL };
 	unsigned seed = 1;
 
 	for (int i = 0; i < 5000; i++) {
 		make_sample(&sample, &seed);
 		arguments_scan(&got, sample.layout, sample.values, NULL);
 		check(&sample, &got);
+		check_places(&sample, &got);
+		arguments_scan(&got, NULL, NULL, extra);
+		check_places(&sample, &got);
 		free(sample.layout);
 	}
 }
@@ -192,6 +270,8 @@ static int set_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_layout_that_does_not_fit_places_nothing),
+		cmocka_unit_test(words_hold_parameters_of_any_size),
 		cmocka_unit_test(every_word_is_a_pointer_or_a_scalar),
 		cmocka_unit_test(the_hash_tells_any_scalar_beyond_the_eighth),
 		cmocka_unit_test(a_whole_buffer_is_read_without_a_layout),
