@@ -22,7 +22,7 @@ struct order_path *order_path_open(struct db *db)
 		return NULL;
 	path->needs = db_prepare(db, "SELECT needs FROM dependency "
 		"WHERE call = ? AND needs >= ? AND reason NOT IN ('host', 'start', 'afterwards', 'incident') "
-		"ORDER BY needs");
+		"AND NOT (reason = 'legacy' AND call = ?) ORDER BY needs");
 	if (path->needs)
 		return path;
 	free(path);
@@ -56,6 +56,11 @@ static int add(struct order_path *path, int64_t call)
 
 int order_path_exists(struct order_path *path, int64_t call, int64_t earlier)
 {
+	return order_path_exists_moved(path, call, earlier, 0);
+}
+
+int order_path_exists_moved(struct order_path *path, int64_t call, int64_t earlier, int64_t moved)
+{
 	int rc = 0;
 
 	memset(path->seen, 0, sizeof(path->seen));
@@ -66,7 +71,7 @@ int order_path_exists(struct order_path *path, int64_t call, int64_t earlier)
 
 		if (next == earlier)
 			return 1;
-		if (db_bind(path->needs, "ii", next, earlier))
+		if (db_bind(path->needs, "iii", next, earlier, moved))
 			return -1;
 		while ((rc = db_step(path->needs)) > 0) {
 			if (!add(path, sqlite3_column_int64(path->needs, 0)))

@@ -23,6 +23,15 @@ static int add_all(sqlite3_stmt *q, struct findings *findings, enum rule rule)
 	return rc;
 }
 
+int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql)
+{
+	sqlite3_stmt *q = db_prepare(db, sql);
+	int rc = q ? add_all(q, findings, rule) : -1;
+
+	sqlite3_finalize(q);
+	return rc;
+}
+
 int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
 	const char *condition)
 {
@@ -30,11 +39,9 @@ int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
 		"SELECT c.process, w.call, o.call, w.waited, w.avoidable FROM wait w "
 		"JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 		"JOIN operation o ON o.id = w.op "
-		"WHERE w.kind = 'implicit' AND w.avoidable > 0 AND (%s) ORDER BY w.id", condition);
-	sqlite3_stmt *q = sql ? db_prepare(db, sql) : NULL;
-	int rc = q ? add_all(q, findings, rule) : -1;
+		"WHERE w.kind <> 'behind' AND w.avoidable > 0 AND (%s) ORDER BY w.id", condition);
+	int rc = sql ? pass_add_rows(db, findings, rule, sql) : -1;
 
-	sqlite3_finalize(q);
 	sqlite3_free(sql);
 	return rc;
 }

@@ -7,8 +7,11 @@
 
 #include "pass.h"
 
-/* An instance for each avoidable implicit wait whose call fulfils condition, an SQL expression
- * over call c and call_type t. */
+/* An instance for each row (process, call, other call, cost, saving). */
+int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql);
+
+/* An instance for each avoidable wait, but those behind another thread, that fulfils condition, an
+ * SQL expression over wait w, its call c, call_type t, and operation o that it waited for. */
 int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
 	const char *condition);
 

@@ -415,10 +415,16 @@ CREATE TABLE device_use ( -- derived: how long a device worked for a process
 CREATE TABLE wait ( -- derived: a call that the device held
 	id INTEGER PRIMARY KEY,
 	call INTEGER NOT NULL REFERENCES call(id),
-	kind TEXT NOT NULL,             -- explicit or implicit
+	kind TEXT NOT NULL,             -- explicit; implicit: a side effect; internal: within a call
+	                                -- that is no wait, as the driver needed the device idle;
+	                                -- behind: held by another thread's call that waited
 	op INTEGER REFERENCES operation(id), -- what it waited for, the last to end
 	waited INTEGER NOT NULL,        -- ns, beyond the call's own unblocked duration
-	avoidable INTEGER NOT NULL      -- ns of it that the thread could have used; 0: explicit wait
+	avoidable INTEGER NOT NULL,     -- ns of it that the thread or the device could have used; 0:
+	                                -- explicit wait without copy
+	copy INTEGER REFERENCES call(id), -- the Async copy that it waited for in the same line of the
+	                                -- program, or that waited itself and is waited for there
+	behind INTEGER REFERENCES call(id) -- kind behind: the other thread's call
 );
 
 CREATE TABLE known_wait ( -- derived: an explicit wait for what its thread knew complete already

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "idmap.h"
 #include "stretches.h"
+#include "waits_behind.h"
 #include "waits_scope.h"
 #include "waits_usual.h"
 
@@ -31,14 +33,31 @@
 #define ERROR_FLOOR_NS 5000
 #define ERROR_CAP_NS 20000
 
+/*
+ * What a call does itself once the device is idle (unmapping memory, say) varies more than what it
+ * takes on an idle device; it counts as held if that was the last of so many parts of its time.
+ */
+#define WORK_AFTER_PART 8
+
 /* A call that lasted and had something pending: decided when the run has been seen. */
 struct candidate {
-	int64_t call, process, key;
+	int64_t call, process, thread, key;
+	int64_t copy;                  /* wait.copy */
 	int64_t enter, exit, overhead;
 	int64_t expected;              /* waits.def */
 	struct order_state before;     /* in scope, submitted before it */
 	struct order_state own;        /* its own operation, if it waits for that */
+	const char *kind;              /* wait.kind */
 	int explicit_wait;
+	int works_after;               /* its own work begins when the device is idle */
+	int may_be_behind;             /* another thread's call may have held it */
+	int is_quick;                  /* if so: it takes microseconds by itself */
+};
+
+/* The last Async copy to the host of a thread: what the wait for it really waits for. */
+struct copy_back {
+	int64_t call;
+	struct order_state before, own;
 };
 
 /* What the explicit waits of a process say about its clocks and its scheduler. */
@@ -54,6 +73,8 @@ struct waits {
 	struct pending *pending;
 	struct usual usual;
 	struct idmap processes;        /* struct process_timing */
+	struct idmap copies;           /* struct copy_back, by thread */
+	struct held_calls held;
 	sqlite3_stmt *clock_error;
 	struct candidate *candidate;
 	size_t candidate_count;
@@ -90,6 +111,8 @@ void waits_free(struct waits *waits)
 	sqlite3_finalize(waits->clock_error);
 	usual_release(&waits->usual);
 	idmap_release(&waits->processes, free_timing);
+	idmap_release(&waits->copies, free);
+	held_calls_release(&waits->held);
 	free(waits->candidate);
 	free(waits);
 }
@@ -134,51 +157,119 @@ static int add_candidate(struct waits *waits, const struct candidate *candidate)
 	return 0;
 }
 
+static const char *kind_of(const struct walk_call *call)
+{
+	if (scope_is_explicit(call))
+		return "explicit";
+	return scope_of(call) == SCOPE_NONE ? "internal" : "implicit";
+}
+
+/* A lock is handed over in 50 microseconds or more: those who take less anyway may take longer. */
+static int is_quick(const struct walk_call *call)
+{
+	return call->kind == KIND_LAUNCH || call->kind == KIND_COPY_ASYNC ||
+	       call->kind == KIND_SET_ASYNC || call->kind == KIND_EVENT_RECORD;
+}
+
+static struct order_state operation_of(const struct walk_call *call)
+{
+	return (struct order_state){ .call = call->id, .op = call->op, .end = call->op_end };
+}
+
+static int note_copy_back(struct waits *waits, const struct order *order,
+	const struct walk_call *call)
+{
+	struct copy_back *copy;
+
+	if (call->kind != KIND_COPY_ASYNC || call->direction != COPY_D2H || call->result ||
+		!call->op || call->op_end == WALK_NEVER)
+		return 0;
+	copy = idmap_need(&waits->copies, call->thread, sizeof(*copy));
+	if (!copy)
+		return -1;
+	*copy = (struct copy_back){ .call = call->id, .own = operation_of(call),
+		.before = order_of_stream(order, call, 1) };
+	return 0;
+}
+
+/* A wait for a copy that this thread has issued waits for what the copy comes after, above all. */
+static void look_behind_copy(struct waits *waits, struct candidate *candidate)
+{
+	const struct copy_back *copy = idmap_get(&waits->copies, candidate->thread);
+
+	if (!copy || !candidate->explicit_wait || candidate->before.op != copy->own.op)
+		return;
+	candidate->copy = copy->call;
+	candidate->own = copy->own;
+	candidate->before = ORDER_NOTHING;
+	if (copy->before.op && copy->before.end > candidate->enter)
+		candidate->before = copy->before;
+}
+
 static int judge_later(struct waits *waits, const struct walk_call *call,
 	struct order_state before)
 {
 	int64_t duration = call->exit - call->enter - call->overhead;
 	int pending = before.op && before.end > call->enter;
 	int64_t behind = pending ? before.end - call->enter : 0;
-	int own = scope_includes_own(call) && call->op && call->op_end != WALK_NEVER;
+	int waits_by_itself = scope_of(call) != SCOPE_NONE;
+	int own = waits_by_itself && scope_includes_own(call) && call->op &&
+		  call->op_end != WALK_NEVER;
 	struct candidate candidate = {
-		.call = call->id, .process = call->process, .key = usual_key(call),
+		.call = call->id, .process = call->process, .thread = call->thread,
+		.key = usual_key(call),
 		.enter = call->enter, .exit = call->exit, .overhead = call->overhead,
 		.expected = usual_expected(call), .explicit_wait = scope_is_explicit(call),
-		.before = pending ? before : ORDER_NOTHING, .own = ORDER_NOTHING,
+		.kind = kind_of(call), .works_after = scope_empties_device(call),
+		.may_be_behind = !waits_by_itself, .is_quick = is_quick(call),
+		.before = pending ? before : ORDER_NOTHING,
+		.own = own ? operation_of(call) : ORDER_NOTHING,
 	};
 
-	if (own)
-		candidate.own = (struct order_state){ .call = call->id, .op = call->op,
-			.end = call->op_end };
 	if (candidate.explicit_wait && pending && note_latency(waits, call, before))
 		return -1;
 	/* What was pending for a small part of the call only is no reason for the rest. */
-	if (behind < duration / UNBLOCKED_PART &&
+	if (waits_by_itself && behind < duration / UNBLOCKED_PART &&
 		usual_add(&waits->usual, own ? usual_key_with_own(candidate.key) : candidate.key,
 			duration - behind))
 		return -1;
-	if ((!pending && !own) || duration < WAIT_MIN_NS)
+	look_behind_copy(waits, &candidate);
+	if ((waits_by_itself && !pending && !own) || duration < WAIT_MIN_NS)
 		return 0;
 	return add_candidate(waits, &candidate);
 }
 
-int waits_see(struct waits *waits, const struct order *order, const struct walk_call *call)
+/*
+ * Calls that wait, as short ones say what is usual; of the others those that take little time by
+ * themselves and that another thread's call was seen to hold, if they lasted.
+ */
+static int is_of_interest(const struct walk_call *call)
 {
-	enum scope scope = call->result || call->exit == WALK_NEVER ? SCOPE_NONE : scope_of(call);
-	struct order_state before;
-
+	if (call->result || call->exit == WALK_NEVER)
+		return 0;
 	/* What it waited for was not recorded, so that it would pass for its own duration. */
 	if (call->stretch == STRETCH_NONE)
-		scope = SCOPE_NONE;
+		return 0;
+	if (scope_of(call) != SCOPE_NONE)
+		return 1;
+	return (is_quick(call) || call->kind == KIND_ALLOC_DEVICE) &&
+	       call->exit - call->enter - call->overhead >= WAIT_MIN_NS;
+}
 
-	if (scope != SCOPE_NONE) {
+int waits_see(struct waits *waits, const struct order *order, const struct walk_call *call)
+{
+	enum scope scope = scope_within(call);
+	struct order_state before;
+
+	if (is_of_interest(call)) {
 		if (pending_find(waits->pending, order, call, &scope, &before))
 			return -1;
-		if (scope != SCOPE_NONE && judge_later(waits, call, before))
+		/* Memory of a pool: nothing was waited for, nor does it say what is usual. */
+		if ((scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE) &&
+			judge_later(waits, call, before))
 			return -1;
 	}
-	return pending_add(waits->pending, call);
+	return note_copy_back(waits, order, call) || pending_add(waits->pending, call) ? -1 : 0;
 }
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
@@ -229,26 +320,49 @@ static struct order_state held_by(const struct candidate *candidate, int64_t ear
 static struct order_state judge(const struct candidate *candidate,
 	const struct process_timing *timing, int64_t usual, int64_t *excess)
 {
+	int64_t after;
+
 	*excess = candidate->exit - candidate->enter - candidate->overhead - usual;
 	if (*excess < WAIT_MIN_NS || *excess < 3 * timing->clock_error ||
 		*excess < usual / WAIT_MIN_PART)
 		return ORDER_NOTHING;
-	return held_by(candidate, candidate->exit - timing->wake_up - usual,
+	after = candidate->exit - candidate->enter;
+	after = candidate->works_after && usual < after / WORK_AFTER_PART ? after / WORK_AFTER_PART
+									  : usual;
+	return held_by(candidate, candidate->exit - timing->wake_up - after,
 		candidate->exit + timing->error);
+}
+
+static struct process_timing *settled_timing(struct waits *waits, int64_t process)
+{
+	struct process_timing *timing = timing_of(waits, process);
+
+	if (timing && !timing->settled)
+		settle(timing);
+	return timing;
+}
+
+static const char insert_sql[] =
+	"INSERT INTO wait (call, kind, op, waited, avoidable, copy, behind) "
+	"VALUES (?, ?, ?, ?, ?, ?, ?)";
+
+static int note_held(struct waits *waits, const struct candidate *candidate, int64_t op)
+{
+	return held_calls_add(&waits->held, &(struct held_call){ .call = candidate->call,
+		.process = candidate->process, .thread = candidate->thread,
+		.enter = candidate->enter, .exit = candidate->exit, .op = op });
 }
 
 static int decide(struct waits *waits, struct candidate *candidate, sqlite3_stmt *insert)
 {
-	struct process_timing *timing = timing_of(waits, candidate->process);
+	struct process_timing *timing = settled_timing(waits, candidate->process);
 	int64_t usual = usual_duration(&waits->usual, candidate->key, candidate->expected);
 	int64_t with_own = usual_duration(&waits->usual, usual_key_with_own(candidate->key), 0);
-	int64_t excess;
+	int64_t excess, behind;
 	struct order_state by;
 
 	if (!timing)
 		return -1;
-	if (!timing->settled)
-		settle(timing);
 	by = judge(candidate, timing, usual, &excess);
 	/* A copy whose own transfer is known from this run: what is beyond that, others caused. */
 	if (!by.op && candidate->before.op && with_own) {
@@ -257,18 +371,55 @@ static int decide(struct waits *waits, struct candidate *candidate, sqlite3_stmt
 	}
 	if (!by.op)
 		return 0;
-	return db_run(insert, "isii", candidate->call,
-		candidate->explicit_wait ? "explicit" : "implicit", by.op, excess);
+	behind = by.end - candidate->enter + timing->wake_up;
+	if (candidate->works_after && excess > behind)
+		excess = behind;
+	if (!candidate->may_be_behind && !candidate->explicit_wait &&
+		note_held(waits, candidate, by.op))
+		return -1;
+	return db_run(insert, "isiiiII", candidate->call, candidate->kind, by.op, excess,
+		(int64_t)0, candidate->copy ? candidate->copy : DB_NULL, DB_NULL);
+}
+
+/* Once all calls that were held themselves are known. */
+static int decide_behind(struct waits *waits, struct candidate *candidate, sqlite3_stmt *insert)
+{
+	struct process_timing *timing = settled_timing(waits, candidate->process);
+	struct held_call self = { .call = candidate->call, .process = candidate->process,
+		.thread = candidate->thread, .enter = candidate->enter, .exit = candidate->exit };
+	const struct held_call *held;
+	int64_t excess = candidate->exit - candidate->enter - candidate->overhead -
+			 candidate->expected;
+	int64_t latency;
+
+	if (!timing)
+		return -1;
+	latency = timing->wake_up + candidate->expected;
+	if (candidate->is_quick && latency < excess / WORK_AFTER_PART)
+		latency = excess / WORK_AFTER_PART;
+	if (excess < WAIT_MIN_NS || excess < 3 * timing->clock_error)
+		return 0;
+	held = held_calls_before(&waits->held, &self, latency, timing->error);
+	if (!held)
+		return decide(waits, candidate, insert);
+	/* The call has nothing to wait for: all of it is lost. */
+	return db_run(insert, "isiiiII", candidate->call, "behind", held->op, excess, excess,
+		DB_NULL, held->call);
 }
 
 int waits_finish(struct waits *waits)
 {
-	sqlite3_stmt *insert = db_prepare(waits->db,
-		"INSERT INTO wait (call, kind, op, waited, avoidable) VALUES (?, ?, ?, ?, 0)");
+	sqlite3_stmt *insert = db_prepare(waits->db, insert_sql);
 	int rc = insert ? 0 : -1;
 
-	for (size_t i = 0; i < waits->candidate_count && !rc; i++)
-		rc = decide(waits, &waits->candidate[i], insert);
+	for (int behind = 0; behind < 2; behind++)
+		for (size_t i = 0; i < waits->candidate_count && !rc; i++) {
+			struct candidate *candidate = &waits->candidate[i];
+
+			if (candidate->may_be_behind == behind)
+				rc = behind ? decide_behind(waits, candidate, insert)
+					    : decide(waits, candidate, insert);
+		}
 	sqlite3_finalize(insert);
 	return rc ? -1 : waits_find_avoidable(waits->db);
 }

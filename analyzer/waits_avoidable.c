@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of an implicit wait the thread could have used.
+ * How much of a wait the thread and the device could have used.
  *
  * Without the wait the thread would have gone on at once, until it meets the next wait that covers
- * the same operation.  What lies between the two could have run beside that operation: the host's
- * own time, and device work that is not ordered after it.  Where nothing lies between (a pageable
- * copy and the cudaStreamSynchronize for it, the frees at the end of a program) the wait costs
- * nothing: it would have happened a line later.
+ * the same operation.  Of the time from the operation's end to there (the segment) that is lost in
+ * which nothing ran that has to come after it: the device idled, or it ran what could have run
+ * beside the operation.  Where nothing lies between (a pageable copy and the
+ * cudaStreamSynchronize for it, the frees at the end of a program) the wait costs nothing: it
+ * would have happened a line later.
  *
  *	launch X | cudaFree waits for X | host work, launch Y | next cudaFree
  *	                                |<--- the segment --->|
+ *
+ * Calls that wait as a side effect end a segment only if they were held themselves: two frees in
+ * a row are one mistake.
+ *
+ * A synchronous copy to the host is how programs wait for a result, so only work beside it counts,
+ * not the time in which the thread looked at the result; unless the copy is hidden in a library
+ * below the line of a script, as in PyTorch's .item().
  *
  * This bounds each wait alone, from above; it does not replay the run.
  */
@@ -19,42 +27,74 @@
 
 #include "array.h"
 #include "order_path.h"
+#include "places.h"
+#include "sharing.h"
+#include "spans.h"
 #include "stretches.h"
 #include "waits_scope.h"
+#include "words.h"
 
 /* A segment this short in which nothing is submitted: the next wait follows at once. */
 #define AT_ONCE_NS 20000
 /* Who has gone on for so many calls has overlapped whatever there was. */
 #define SEGMENT_CALLS 4096
 
-struct implicit_wait {
+/* A row of wait that may be avoidable. */
+struct judged_wait {
 	int64_t id, call, thread, process, enter, exit, waited;
 	int64_t op_call, op_end;      /* what it waited for */
-	int64_t stream, context;
+	int64_t stream, context;      /* of that */
+	enum stream_kind stream_kind;
 	int device, stretch;
+	int64_t copy;                 /* issued before it, perhaps from the same line; 0: none */
+	int explicit_wait;
+	int is_async;                 /* an Async copy */
+	int on_legacy;                /* a copy or memset in the legacy stream */
+	int to_host;                  /* a synchronous copy to the host */
+	int is_copy;                  /* any synchronous copy or memset */
+	int64_t own_end;              /* of its own operation, INT64_MIN: none */
 };
 
 /* What lies between a wait and the next that covers its operation. */
 struct segment {
-	int64_t host;                 /* ns of the thread outside waits */
-	int64_t device;               /* ns of operations not ordered after it */
-	int64_t first_start;          /* of the first operation ordered after it */
-	int64_t last_exit;
-	int submits, waits;
+	struct spans spans;
+	int64_t until;                /* it covers, or the last of the thread's calls returned */
+	int64_t last_end;             /* of an operation */
+	int64_t elsewhere, apart;     /* ns in sum */
+	int submits, after, legacy;
 };
 
 struct avoidable {
+	struct db *db;
 	struct walk_thread *walk;
 	struct order_path *path;
-	sqlite3_stmt *update;
+	struct sharing *sharing;
+	struct words *words;
+	struct places *places;
+	sqlite3_stmt *update, *is_held, *is_script;
 };
+
+/* 1 or 0 for the one row and column of a query about id; -1 after a message. */
+static int ask(sqlite3_stmt *q, int64_t id)
+{
+	int rc = db_bind(q, "i", id) ? -1 : db_step(q);
+
+	sqlite3_reset(q);
+	return rc;
+}
 
 /* 1 if the call would have waited for the operation, had it still been pending. */
 static int covers(struct avoidable *a, const struct walk_call *call,
-	const struct implicit_wait *wait)
+	const struct judged_wait *wait)
 {
 	if (call->result)
 		return 0;
+	if (scope_empties_device(call) && scope_of(call) != SCOPE_NONE) {
+		int held = ask(a->is_held, call->id);
+
+		if (held <= 0)
+			return held;
+	}
 	switch (call->kind == KIND_STREAM_QUERY ? SCOPE_OWN : scope_of(call)) {
 	case SCOPE_NONE:
 		return call->kind == KIND_EVENT_QUERY &&
@@ -81,97 +121,221 @@ static int covers(struct avoidable *a, const struct walk_call *call,
 	return order_path_exists(a->path, call->id, wait->op_call);
 }
 
+/* Legacy work and the work of blocking streams come one after the other. */
+static int legacy_orders(const struct segment *segment, const struct walk_call *call,
+	const struct judged_wait *wait)
+{
+	if (call->stream_kind == STREAM_KIND_LEGACY)
+		return stream_is_blocking(wait->stream_kind);
+	return segment->legacy && stream_is_blocking(call->stream_kind) &&
+	       (stream_is_blocking(wait->stream_kind) || wait->stream_kind == STREAM_KIND_LEGACY);
+}
+
+/*
+ * Whether a later call's work has to come after the operation; -1 after a message.  What a copy
+ * in the legacy stream puts in order need not be, unless it stands between the two by its data.
+ */
+static int comes_after(struct avoidable *a, const struct walk_call *call,
+	const struct judged_wait *wait, const struct segment *segment)
+{
+	int needed = 1;
+
+	if (call->stream == wait->stream || legacy_orders(segment, call, wait))
+		return 1;
+	if (wait->on_legacy)
+		needed = sharing_between(a->sharing, wait->call, wait->op_call, call->id);
+	if (needed < 0)
+		return -1;
+	return order_path_exists_moved(a->path, call->id, wait->op_call,
+		needed ? 0 : wait->call);
+}
+
 /* Adds a call that does not cover the operation. */
 static int pass_by(struct avoidable *a, const struct walk_call *call,
-	const struct implicit_wait *wait, struct segment *segment)
+	const struct judged_wait *wait, struct segment *segment)
 {
-	int ordered;
+	int after;
 
-	segment->last_exit = call->exit;
+	segment->until = call->exit;
 	if (scope_of(call) != SCOPE_NONE && call->exit - call->enter > AT_ONCE_NS) {
-		segment->host -= call->exit - call->enter;
-		segment->waits = 1;
+		segment->elsewhere += call->exit - call->enter;
+		if (spans_add(&segment->spans, SPAN_ELSEWHERE, call->enter, call->exit))
+			return -1;
 	}
 	if (!walk_submits(call) || call->result)
 		return 0;
 	segment->submits = 1;
-	ordered = call->stream == wait->stream ||
-		  order_path_exists(a->path, call->id, wait->op_call);
-	if (ordered < 0)
+	after = comes_after(a, call, wait, segment);
+	if (after < 0)
 		return -1;
-	if (!ordered)
-		segment->device += call->op_busy;
-	else if (!segment->waits && call->op_start < segment->first_start)
-		segment->first_start = call->op_start;
-	return 0;
+	if (call->stream_kind == STREAM_KIND_LEGACY)
+		segment->legacy = 1;
+	if (call->op_start == WALK_NEVER || call->op_end == WALK_NEVER)
+		return 0;
+	if (after)
+		segment->after = 1;
+	else
+		segment->apart += call->op_end - call->op_start;
+	if (call->op_end > segment->last_end)
+		segment->last_end = call->op_end;
+	return spans_add(&segment->spans, after ? SPAN_AFTER : SPAN_APART, call->op_start,
+		call->op_end);
 }
 
-static int measure(struct avoidable *a, const struct implicit_wait *wait, struct segment *segment)
+/* More cannot be lost than was waited. */
+static int has_seen_enough(const struct judged_wait *wait, const struct segment *segment)
+{
+	return (!segment->after && segment->apart >= wait->waited) ||
+	       segment->until - wait->exit - segment->elsewhere >= wait->waited;
+}
+
+/* The wait that the program wrote in the line of an Async copy is no other wait. */
+static int belongs_to_copy(struct avoidable *a, const struct walk_call *call,
+	struct judged_wait *wait)
+{
+	int64_t place;
+
+	if (!wait->is_async || wait->copy || !scope_is_explicit(call))
+		return 0;
+	place = places_site(a->places, wait->call);
+	if (place < 0)
+		return -1;
+	if (!place || places_site(a->places, call->id) != place)
+		return 0;
+	wait->copy = wait->call;
+	return 1;
+}
+
+/* 1 and *segment is closed, 0: look at the next call; -1 after a message. */
+static int take(struct avoidable *a, const struct walk_call *call, struct judged_wait *wait,
+	struct segment *segment)
+{
+	int found = covers(a, call, wait), belongs;
+
+	if (found > 0) {
+		belongs = belongs_to_copy(a, call, wait);
+		if (belongs)
+			return belongs < 0 ? -1 : 0;
+		segment->until = call->enter;
+		return 1;
+	}
+	if (found < 0 || pass_by(a, call, wait, segment))
+		return -1;
+	return has_seen_enough(wait, segment);
+}
+
+static int measure(struct avoidable *a, struct judged_wait *wait, struct segment *segment)
 {
 	struct walk_call call;
-	int found = 0, rc;
-	int64_t end = WALK_NEVER;
+	int rc = 0, taken = 0;
 
-	*segment = (struct segment){ .first_start = WALK_NEVER, .last_exit = wait->exit };
+	segment->until = wait->exit;
+	segment->last_end = INT64_MIN;
 	if (walk_thread_seek(a->walk, wait->thread, wait->call))
 		return -1;
-	for (int i = 0; i < SEGMENT_CALLS; i++) {
+	for (int i = 0; i < SEGMENT_CALLS && !taken; i++) {
 		rc = walk_thread_next(a->walk, &call);
 		/* What came once recording had stopped may have waited at once. */
 		if (rc <= 0 || call.exit == WALK_NEVER || call.stretch != wait->stretch)
 			break;
-		if (call.exit <= wait->exit)
-			continue; /* made from within the wait */
-		found = covers(a, &call, wait);
-		if (found) {
-			end = call.enter;
-			break;
-		}
-		rc = pass_by(a, &call, wait, segment);
-		if (rc || segment->device >= wait->waited ||
-			segment->host + segment->last_exit - wait->exit >= wait->waited)
-			break;
+		if (call.exit > wait->exit) /* else made from within the wait */
+			taken = take(a, &call, wait, segment);
 	}
-	segment->host += (end == WALK_NEVER ? segment->last_exit : end) - wait->exit;
-	return rc < 0 || found < 0 ? -1 : 0;
+	return rc < 0 || taken < 0 ? -1 : 0;
 }
 
-static int64_t avoidable_of(const struct implicit_wait *wait, const struct segment *segment)
+/* The thread only has to look at what a synchronous copy brought; a script's line hides it. */
+static int is_by_intent(struct avoidable *a, const struct judged_wait *wait)
 {
-	int64_t host = segment->host > 0 ? segment->host : 0, all;
+	int64_t place;
+	int script;
 
-	if (!segment->submits && host < AT_ONCE_NS)
+	if (!wait->to_host && !wait->copy)
 		return 0;
-	/* The device idled from the end of the operation to the start of the next. */
-	if (segment->first_start != WALK_NEVER && segment->first_start - wait->op_end > host)
-		host = segment->first_start - wait->op_end;
-	all = host + segment->device;
-	return all < wait->waited ? all : wait->waited;
+	place = places_site(a->places, wait->call);
+	script = place > 0 ? ask(a->is_script, place) : 0;
+	return place < 0 || script < 0 ? -1 : !script;
 }
 
-static int update(struct avoidable *a, const struct implicit_wait *wait)
+static int64_t idle_that_counts(const struct judged_wait *wait, const struct segment *segment,
+	int64_t idle)
 {
-	struct segment segment;
+	/* A copy takes a moment, wherever it is made; so does the launch behind it. */
+	if (wait->is_copy && idle < AT_ONCE_NS)
+		return 0;
+	return !segment->submits && idle < AT_ONCE_NS ? 0 : idle;
+}
 
-	if (measure(a, wait, &segment))
+static int lost(struct avoidable *a, struct judged_wait *wait, const struct segment *segment,
+	int64_t *ns)
+{
+	int64_t from = wait->op_end, until = segment->until;
+	int by_intent = is_by_intent(a, wait);
+	struct span_sums sums;
+
+	if (wait->own_end > from)
+		from = wait->own_end;
+	if (from > wait->exit || !segment->submits)
+		from = wait->exit;
+	if (segment->last_end > until)
+		until = segment->last_end;
+	if (by_intent < 0 || spans_sum(&segment->spans, from, until, &sums))
 		return -1;
-	return db_run(a->update, "ii", avoidable_of(wait, &segment), wait->id);
+	*ns = sums.apart;
+	if (!by_intent)
+		*ns += idle_that_counts(wait, segment, sums.idle);
+	if (*ns > wait->waited)
+		*ns = wait->waited;
+	return 0;
+}
+
+/* An explicit wait is avoidable only together with the copy in the same line. */
+static int is_of_one_line(struct avoidable *a, const struct judged_wait *wait)
+{
+	int64_t place = places_site(a->places, wait->call);
+
+	if (place < 0)
+		return -1;
+	return place && places_site(a->places, wait->copy) == place;
+}
+
+static int judge(struct avoidable *a, struct judged_wait *wait)
+{
+	struct segment segment = { .until = 0 };
+	int64_t ns = 0;
+	int rc = 0;
+
+	if (wait->explicit_wait) {
+		rc = is_of_one_line(a, wait);
+		if (rc < 0)
+			return -1;
+		if (!rc)
+			return db_run(a->update, "iIi", (int64_t)0, DB_NULL, wait->id);
+	}
+	rc = measure(a, wait, &segment) || lost(a, wait, &segment, &ns);
+	spans_release(&segment.spans);
+	return rc ? -1 : db_run(a->update, "iIi", ns, wait->copy ? wait->copy : DB_NULL, wait->id);
 }
 
 /* Waits after which the process submits nothing more are left out: it is ending. */
 static const char waits_sql[] =
 	"WITH last AS (SELECT process, max(call) AS call FROM operation GROUP BY process) "
 	"SELECT w.id, w.call, c.thread, c.process, c.exit, w.waited, o.call, o.end, s.id, "
-	"s.context,"
-	" x.device, c.enter FROM wait w JOIN call c ON c.id = w.call "
+	"s.context, x.device, c.enter, s.kind, w.copy, w.kind = 'explicit', "
+	"t.kind = 'copy_async', t.kind IN ('copy', 'set'), ws.kind = 'legacy', "
+	"t.kind = 'copy' AND c.dst_memory IN ('pageable', 'pinned', 'registered'), "
+	"(SELECT max(end) FROM operation WHERE call = w.call) "
+	"FROM wait w JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 	"JOIN operation o ON o.id = w.op JOIN last ON last.process = c.process "
+	"LEFT JOIN stream ws ON ws.id = c.stream "
 	"LEFT JOIN call oc ON oc.id = o.call LEFT JOIN stream s ON s.id = oc.stream "
 	"LEFT JOIN context x ON x.id = s.context "
-	"WHERE w.kind = 'implicit' AND w.call < last.call ORDER BY w.id";
+	"WHERE (w.kind IN ('implicit', 'internal') OR w.copy NOT NULL) AND w.call < last.call "
+	"ORDER BY w.id";
 
-static void read_wait(sqlite3_stmt *q, struct implicit_wait *wait)
+static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
 {
-	*wait = (struct implicit_wait){
+	*wait = (struct judged_wait){
 		.id = sqlite3_column_int64(q, 0),
 		.call = sqlite3_column_int64(q, 1),
 		.thread = sqlite3_column_int64(q, 2),
@@ -185,42 +349,80 @@ static void read_wait(sqlite3_stmt *q, struct implicit_wait *wait)
 		.device = sqlite3_column_type(q, 10) == SQLITE_NULL ? -1
 								    : sqlite3_column_int(q, 10),
 		.enter = sqlite3_column_int64(q, 11),
+		.stream_kind = walk_stream_kind((const char *)sqlite3_column_text(q, 12)),
+		.copy = sqlite3_column_int64(q, 13),
+		.explicit_wait = sqlite3_column_int(q, 14),
+		.is_async = sqlite3_column_int(q, 15),
+		.is_copy = sqlite3_column_int(q, 16),
 	};
+	wait->on_legacy = wait->is_copy && sqlite3_column_int(q, 17);
+	wait->to_host = sqlite3_column_int(q, 18);
+	wait->own_end = sqlite3_column_type(q, 19) == SQLITE_NULL ? INT64_MIN
+								  : sqlite3_column_int64(q, 19);
+}
+
+/* Collected first: a table is not to be changed while it is read. */
+static int collect(struct db *db, struct judged_wait **waits, size_t *count)
+{
+	sqlite3_stmt *q = db_prepare(db, waits_sql);
+	struct stretches stretches = { 0 };
+	struct judged_wait *more;
+	int rc = q && !stretches_load(&stretches, db) ? 0 : -1;
+
+	while (!rc && (rc = db_step(q)) > 0) {
+		more = array_room(*waits, *count, sizeof(*more));
+		rc = more ? 0 : -1;
+		if (rc)
+			break;
+		*waits = more;
+		more += (*count)++;
+		read_wait(q, more);
+		more->stretch = stretches_find(&stretches, more->process, more->enter);
+	}
+	stretches_release(&stretches);
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int open_all(struct avoidable *a, struct db *db)
+{
+	a->walk = walk_thread_open(db);
+	a->path = order_path_open(db);
+	a->sharing = sharing_open(db);
+	a->words = words_open(db);
+	a->places = a->words ? places_open(db, a->words) : NULL;
+	a->update = db_prepare(db, "UPDATE wait SET avoidable = ?, copy = ? WHERE id = ?");
+	a->is_held = db_prepare(db, "SELECT 1 FROM wait WHERE call = ?");
+	a->is_script =
+		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");
+	return a->walk && a->path && a->sharing && a->places && a->update && a->is_held &&
+			       a->is_script
+		       ? 0
+		       : -1;
+}
+
+static void close_all(struct avoidable *a)
+{
+	sqlite3_finalize(a->update);
+	sqlite3_finalize(a->is_held);
+	sqlite3_finalize(a->is_script);
+	places_close(a->places);
+	words_close(a->words);
+	sharing_close(a->sharing);
+	order_path_close(a->path);
+	walk_thread_close(a->walk);
 }
 
 int waits_find_avoidable(struct db *db)
 {
-	struct avoidable a = { 0 };
-	struct implicit_wait *waits = NULL, *more;
+	struct avoidable a = { .db = db };
+	struct judged_wait *waits = NULL;
 	size_t count = 0;
-	sqlite3_stmt *q = db_prepare(db, waits_sql);
-	struct stretches stretches = { 0 };
-	int rc = -1;
+	int rc = open_all(&a, db) || collect(db, &waits, &count) ? -1 : 0;
 
-	a.walk = walk_thread_open(db);
-	a.path = order_path_open(db);
-	a.update = db_prepare(db, "UPDATE wait SET avoidable = ? WHERE id = ?");
-	if (!q || !a.walk || !a.path || !a.update || stretches_load(&stretches, db))
-		goto out;
-	/* Collected first: a table is not to be changed while it is read. */
-	while ((rc = db_step(q)) > 0) {
-		more = array_room(waits, count, sizeof(*waits));
-		if (!more)
-			goto out;
-		waits = more;
-		read_wait(q, &waits[count]);
-		waits[count].stretch = stretches_find(&stretches, waits[count].process,
-			waits[count].enter);
-		count++;
-	}
 	for (size_t i = 0; i < count && !rc; i++)
-		rc = update(&a, &waits[i]);
-out:
+		rc = judge(&a, &waits[i]);
 	free(waits);
-	stretches_release(&stretches);
-	sqlite3_finalize(q);
-	sqlite3_finalize(a.update);
-	walk_thread_close(a.walk);
-	order_path_close(a.path);
-	return rc ? -1 : 0;
+	close_all(&a);
+	return rc;
 }

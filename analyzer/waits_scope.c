@@ -62,6 +62,7 @@ enum scope scope_of(const struct walk_call *call)
 		return call->ptr ? SCOPE_PROCESS : SCOPE_NONE;
 	case KIND_MODULE_LOAD:
 	case KIND_MODULE_UNLOAD:
+	case KIND_CONTEXT_LIMIT:
 		return SCOPE_DEVICE;
 	case KIND_SET:
 		if (!is_host(call->dst))
@@ -73,6 +74,18 @@ enum scope scope_of(const struct walk_call *call)
 	default:
 		return SCOPE_NONE;
 	}
+}
+
+enum scope scope_within(const struct walk_call *call)
+{
+	return call->kind == KIND_LAUNCH ? SCOPE_DEVICE : scope_of(call);
+}
+
+int scope_empties_device(const struct walk_call *call)
+{
+	enum scope scope = scope_within(call);
+
+	return scope == SCOPE_DEVICE || scope == SCOPE_PROCESS;
 }
 
 int scope_is_explicit(const struct walk_call *call)

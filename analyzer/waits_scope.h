@@ -2,8 +2,8 @@
 /*
  * What a call can wait for.  The rules are those measured by "cufence probe" on an H200 (CUDA 13,
  * driver 580) where NVIDIA documents less: cudaFree and its like wait for every stream of the
- * device that owns the memory, freeing or unregistering host memory for all devices, synchronous
- * copies for the legacy stream and the blocking streams, pageable asynchronous copies for what
+ * device that owns the memory, so do loading and unloading code and a new limit; freeing or
+ * unregistering host memory waits for all devices, synchronous copies for the legacy stream and the blocking streams, pageable asynchronous copies for what
  * the copy itself is ordered after; copies within a device and cudaFree of memory from
  * cudaMallocAsync do not wait.
  */
@@ -27,6 +27,15 @@ enum scope {
 
 /* By kind, memory and stream of the call. */
 enum scope scope_of(const struct walk_call *call);
+
+/*
+ * What the driver may wait for within a call that is no wait: a launch that needs more memory for
+ * stacks or printf than there is empties the device first.
+ */
+enum scope scope_within(const struct walk_call *call);
+
+/* A call that waits needs the whole device idle, and does its own work then. */
+int scope_empties_device(const struct walk_call *call);
 
 /* The call exists in order to wait. */
 int scope_is_explicit(const struct walk_call *call);

@@ -74,7 +74,7 @@ static enum memory_kind memory_of(const unsigned char *name)
 	return MEMORY_UNKNOWN;
 }
 
-static enum stream_kind stream_kind_of(const char *name)
+enum stream_kind walk_stream_kind(const char *name)
 {
 	if (!name)
 		return STREAM_KIND_UNKNOWN;
@@ -132,7 +132,7 @@ static void read_call(sqlite3_stmt *q, const struct kinds *kinds, struct walk_ca
 		.kind = type >= 0 && (size_t)type < kinds->count ? kinds->kind[type] : KIND_OTHER,
 		.src = memory_of(sqlite3_column_text(q, 12)),
 		.dst = memory_of(sqlite3_column_text(q, 13)),
-		.stream_kind = stream_kind_of((const char *)sqlite3_column_text(q, 14)),
+		.stream_kind = walk_stream_kind((const char *)sqlite3_column_text(q, 14)),
 		.stream_context = column(q, 15, 0),
 		.device = (int)column(q, 16, -1),
 		.op_start = WALK_NEVER,

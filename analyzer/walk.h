@@ -79,6 +79,9 @@ int walk_thread_seek(struct walk_thread *walk, int64_t thread, int64_t after_cal
 int walk_thread_next(struct walk_thread *walk, struct walk_call *call);
 void walk_thread_close(struct walk_thread *walk);
 
+/* Of stream.kind; UNKNOWN for NULL. */
+enum stream_kind walk_stream_kind(const char *name);
+
 /* The call puts an operation on a stream. */
 int walk_submits(const struct walk_call *call);
 

@@ -343,9 +343,9 @@ static void wake_up_latency_is_the_runs_own(void **state)
 		launch(m, 2000 * i + 10, n, 2000 * i + 20, 2000 * i + 1000);
 		sync_stream(m, 2000 * i + 20, 2000 * i + 1080, n);
 	}
-	launch(m, 30010, n, 30020, 31000);
-	call = free_memory(m, 30020, 31115);
-	assert_string_equal(held(m, call), "implicit:11:1055");
+	launch(m, 30010, n, 30020, 30420);
+	call = free_memory(m, 30020, 30535);
+	assert_string_equal(held(m, call), "implicit:11:475");
 	mini_exec(m, "UPDATE call SET exit = exit - 77000 WHERE type = %d",
 		CALL_cuStreamSynchronize);
 	assert_string_equal(held(m, call), "");
@@ -454,7 +454,7 @@ static void the_wait_itself_orders_nothing(void **state)
 	launch(m, 1020, n, 1030, 1430);
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 1030, .until = 1432);
 	launch(m, 1500, n, 1510, 1600);
-	assert_int_equal(avoidable(m, copy), 420);
+	assert_int_equal(avoidable(m, copy), 400);
 }
 
 /* The frees at the end of a program, after its last device work. */
@@ -495,7 +495,7 @@ static void independent_work_behind_a_wait_is_avoidable(void **state)
 	launch(m, 1010, o, 1020, 1420);
 	free_memory(m, 1014, 1424);
 	launch(m, 2010, n, 2020, 2420);
-	assert_int_equal(avoidable(m, call), 410);
+	assert_int_equal(avoidable(m, call), 420);
 }
 
 /* ... but not if an event orders it after that kernel. */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether two operations have to do with the memory of a copy, as far as cufence sees: by the
+ * allocations that the ends of copies and the pointers among launch parameters lie in.  What a
+ * kernel reaches in other ways is not seen.
+ */
+#ifndef CUFENCE_SHARING_H
+#define CUFENCE_SHARING_H
+
+#include <stdint.h>
+
+#include "db.h"
+
+struct sharing;
+
+/* NULL after a message. */
+struct sharing *sharing_open(struct db *db);
+void sharing_close(struct sharing *sharing);
+
+/*
+ * 1 if both calls may touch what the copy (or memset) reads or writes, so that it stands between
+ * them; 0 if one of them does not; -1 after a message.  How far a kernel goes from a pointer on is
+ * not known: one to before the copy's bytes may reach them, unless the other call was given one
+ * right into them, which says that the program hands out parts.
+ */
+int sharing_between(struct sharing *sharing, int64_t copy, int64_t call, int64_t other);
+
+#endif

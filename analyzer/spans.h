@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What filled a stretch of time, in the eyes of one operation X: work that must come after X, work
+ * that could have run beside X, waiting for something else.
+ */
+#ifndef CUFENCE_SPANS_H
+#define CUFENCE_SPANS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum span_kind {
+	SPAN_AFTER,    /* the device ran what is ordered after X */
+	SPAN_APART,    /* ... what is not */
+	SPAN_ELSEWHERE, /* the thread waited for something else */
+	SPAN_KINDS
+};
+
+/* Zero-initialized is empty. */
+struct spans {
+	struct span {
+		enum span_kind kind;
+		int64_t start, end; /* ns */
+	} *span;
+	size_t count;
+};
+
+/* 0, or -1 after a message. */
+int spans_add(struct spans *spans, enum span_kind kind, int64_t start, int64_t end);
+
+/* ns; each moment counts once at most. */
+struct span_sums {
+	int64_t apart; /* something apart ran and nothing that comes after X */
+	int64_t idle;  /* neither did, nor was anything else waited for */
+};
+
+/* What lies between two times; -1 after a message. */
+int spans_sum(const struct spans *spans, int64_t from, int64_t until, struct span_sums *sums);
+
+void spans_release(struct spans *spans);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "waits_behind.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+
+/* It may spend this part of its time on its way to the lock, and behind it. */
+#define APART_PART 8
+
+int held_calls_add(struct held_calls *calls, const struct held_call *call)
+{
+	struct held_call *more = array_room(calls->held, calls->count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	calls->held = more;
+	calls->held[calls->count++] = *call;
+	calls->sorted = 0;
+	return 0;
+}
+
+static int by_exit(const void *a, const void *b)
+{
+	const struct held_call *x = a, *y = b;
+
+	if (x->exit != y->exit)
+		return x->exit < y->exit ? -1 : 1;
+	return (x->call > y->call) - (x->call < y->call);
+}
+
+static size_t first_exit_from(const struct held_calls *calls, int64_t time)
+{
+	size_t low = 0, high = calls->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (calls->held[middle].exit < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int64_t beside(const struct held_call *a, const struct held_call *b)
+{
+	int64_t start = a->enter > b->enter ? a->enter : b->enter;
+	int64_t end = a->exit < b->exit ? a->exit : b->exit;
+
+	return end - start;
+}
+
+const struct held_call *held_calls_before(struct held_calls *calls, const struct held_call *call,
+	int64_t latency, int64_t error)
+{
+	int64_t duration = call->exit - call->enter;
+
+	if (!calls->sorted && calls->count)
+		qsort(calls->held, calls->count, sizeof(*calls->held), by_exit);
+	calls->sorted = 1;
+	for (size_t i = first_exit_from(calls, call->exit - latency); i < calls->count; i++) {
+		const struct held_call *held = &calls->held[i];
+
+		if (held->exit > call->exit + error)
+			break;
+		if (held->process == call->process && held->thread != call->thread &&
+			beside(held, call) >= duration - duration / APART_PART)
+			return held;
+	}
+	return NULL;
+}
+
+void held_calls_release(struct held_calls *calls)
+{
+	free(calls->held);
+	*calls = (struct held_calls){ 0 };
+}
