@@ -9,17 +9,24 @@
 #include "idmap.h"
 #include "pass.h"
 #include "places.h"
+#include "savings.h"
 
 #define FINDING_MIN_COUNT 3
 #define FINDING_MIN_NS 1000000
 #define SHOWN_MIN_SHARE 0.01
 #define SHOWN_MIN_NS 50000
 #define HIGH_SHARE 0.05
+/* A replay takes a fraction of a second for a million calls. */
+#define REPLAYED_MOST 32
 
 struct finding {
 	int64_t site, other_site;      /* 0: unknown */
 	int64_t count, cost, saving;   /* in sum; saving of the instances with an estimate */
 	int64_t estimates;             /* instances with one */
+	struct changed_call *changed;  /* by its instances; NULL: they do not say */
+	size_t changed_count;
+	int replayed;                  /* replay is its saving */
+	struct saving replay;
 	struct instance worst;
 	double share;
 };
@@ -59,12 +66,20 @@ struct findings *findings_new(struct db *db, struct words *words)
 	return NULL;
 }
 
+static void free_finding(void *object)
+{
+	struct finding *finding = object;
+
+	free(finding->changed);
+	free(finding);
+}
+
 void findings_free(struct findings *findings)
 {
 	if (!findings)
 		return;
 	places_close(findings->places);
-	idmap_release(&findings->by_key, free);
+	idmap_release(&findings->by_key, free_finding);
 	idmap_release(&findings->runs, free);
 	free(findings->finding);
 	free(findings);
@@ -96,6 +111,21 @@ static struct finding *new_finding(struct findings *findings, int64_t key)
 	return finding;
 }
 
+static int note_change(struct finding *finding, const struct instance *instance)
+{
+	struct changed_call *more;
+
+	if (!instance->change)
+		return 0;
+	more = array_room(finding->changed, finding->changed_count, sizeof(*more));
+	if (!more)
+		return -1;
+	finding->changed = more;
+	more[finding->changed_count++] = (struct changed_call){ .call = instance->call,
+		.still_needs = instance->still_needs, .change = instance->change };
+	return 0;
+}
+
 int findings_add(struct findings *findings, const struct instance *instance)
 {
 	int64_t site = places_site(findings->places, instance->call);
@@ -119,7 +149,7 @@ int findings_add(struct findings *findings, const struct instance *instance)
 		finding->saving += instance->saving;
 		finding->estimates++;
 	}
-	return 0;
+	return note_change(finding, instance);
 }
 
 static int64_t query_int(struct db *db, const char *sql, int64_t process)
@@ -221,6 +251,8 @@ static struct run_length *run_of(struct findings *findings, int64_t process)
 /* What the finding is worth: its saving, or what stands in for one. */
 static int64_t worth(const struct finding *finding)
 {
+	if (finding->replayed)
+		return finding->replay.best;
 	return finding->estimates ? finding->saving : finding->cost;
 }
 
@@ -302,18 +334,99 @@ static char *text_of(struct findings *findings, const struct finding *finding,
 	return text;
 }
 
+static int is_shown(const struct finding *finding)
+{
+	return finding->share >= SHOWN_MIN_SHARE && worth(finding) >= SHOWN_MIN_NS;
+}
+
+static int is_enough(const struct finding *finding)
+{
+	return finding->count >= FINDING_MIN_COUNT || finding->cost >= FINDING_MIN_NS;
+}
+
+/* Of the findings that bounds let through, what a replay without each one saves. */
+static int replay(struct findings *findings, struct savings *savings)
+{
+	int rc = 0;
+
+	for (size_t i = 0, done = 0; i < findings->count && done < REPLAYED_MOST && !rc; i++) {
+		struct finding *finding = findings->finding[i];
+		int64_t process = finding->worst.process;
+
+		if (!finding->changed || !is_enough(finding) || !is_shown(finding))
+			continue;
+		savings_change(savings, process, finding->changed, finding->changed_count);
+		finding->replayed = savings_estimate(savings, process, &finding->replay);
+		if (finding->replayed < 0 || weigh(findings, finding))
+			return -1;
+		done++;
+	}
+	return rc;
+}
+
+/* The findings of a process together: less than their sum, where one hides another. */
+static int replay_together(struct findings *findings, struct savings *savings, int64_t process)
+{
+	static const char sql[] = "UPDATE replay SET saving = ?, saving_low = ?, saving_high = ? "
+				  "WHERE process = ?";
+	sqlite3_stmt *update;
+	struct saving saving;
+	int rc;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = findings->finding[i];
+
+		if (finding->worst.process == process && finding->replayed && is_shown(finding))
+			savings_change(savings, process, finding->changed,
+				finding->changed_count);
+	}
+	rc = savings_estimate(savings, process, &saving);
+	if (rc <= 0)
+		return rc;
+	update = db_prepare(findings->db, sql);
+	rc = update ? db_run(update, "iiii", saving.best, saving.low, saving.high, process) : -1;
+	sqlite3_finalize(update);
+	return rc;
+}
+
+static int estimate(struct findings *findings)
+{
+	struct savings *savings;
+	size_t with_changes = 0;
+	int rc;
+
+	for (size_t i = 0; i < findings->count; i++)
+		with_changes += findings->finding[i]->changed_count > 0;
+	if (!with_changes)
+		return 0;
+	savings = savings_open(findings->db);
+	rc = savings ? replay(findings, savings) || savings_store(savings) : -1;
+	for (size_t i = 0; i < findings->runs.size && !rc; i++)
+		if (findings->runs.slot[i].object)
+			rc = replay_together(findings, savings, findings->runs.slot[i].id);
+	savings_close(savings);
+	return rc;
+}
+
 static int store(struct findings *findings, const struct finding *finding, sqlite3_stmt *insert)
 {
 	const struct rule_info *rule = &rules[finding->worst.rule];
 	char *message = text_of(findings, finding, say_message);
 	char *fingerprint = text_of(findings, finding, say_fingerprint);
-	int64_t shown = finding->share >= SHOWN_MIN_SHARE && worth(finding) >= SHOWN_MIN_NS;
+	int64_t shown = is_shown(finding), saving = DB_NULL, low = DB_NULL, high = DB_NULL;
 	int rc = -1;
 
+	if (finding->replayed || finding->estimates)
+		saving = worth(finding);
+	if (finding->replayed) {
+		low = finding->replay.low;
+		high = finding->replay.high;
+	}
+
 	if (message && fingerprint)
-		rc = db_run(insert, "sssiiiIdIIiIss", rule->id, rule->confidence,
-			severity(finding->share), shown, finding->count, finding->cost,
-			finding->estimates ? finding->saving : DB_NULL, finding->share,
+		rc = db_run(insert, "sssiiiIIIdIIiIss", rule->id, rule->confidence,
+			severity(finding->share), shown, finding->count, finding->cost, saving,
+			low, high, finding->share,
 			finding->site ? finding->site : DB_NULL,
 			finding->other_site ? finding->other_site : DB_NULL, finding->worst.call,
 			finding->worst.other_call ? finding->worst.other_call : DB_NULL, message,
@@ -331,17 +444,22 @@ int findings_store(struct findings *findings)
 	if (!findings->count)
 		return 0;
 	insert = db_prepare(findings->db, "INSERT INTO finding (rule, confidence, severity, shown, "
-		"count, waited, saving, share, site, other_site, call, other_call, message, "
-		"fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+		"count, waited, saving, saving_low, saving_high, share, site, other_site, call, "
+		"other_call, message, fingerprint) "
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	if (!insert)
 		rc = -1;
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		rc = weigh(findings, findings->finding[i]);
+	/* First by what bounds say: those are replayed that can be worth it. */
+	qsort(findings->finding, findings->count, sizeof(struct finding *), by_share);
+	if (!rc)
+		rc = estimate(findings);
 	qsort(findings->finding, findings->count, sizeof(struct finding *), by_share);
 	for (size_t i = 0; i < findings->count && !rc; i++) {
 		const struct finding *finding = findings->finding[i];
 
-		if (finding->count >= FINDING_MIN_COUNT || finding->cost >= FINDING_MIN_NS)
+		if (is_enough(finding))
 			rc = store(findings, finding, insert);
 	}
 	sqlite3_finalize(insert);

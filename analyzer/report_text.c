@@ -13,7 +13,8 @@ static const char finding_sql[] =
 	"WITH RECURSIVE up(call, id, parent) AS ("
 	" SELECT id, id, parent FROM call WHERE id IN (SELECT other_call FROM finding)"
 	" UNION ALL SELECT up.call, call.id, call.parent FROM up JOIN call ON call.id = up.parent)"
-	" SELECT f.rule, f.message, f.confidence, f.severity, f.count, f.waited, f.saving, f.share,"
+	" SELECT f.rule, f.message, f.confidence, f.severity, f.count, f.waited, f.saving, f.saving_low,"
+	"  f.saving_high, f.share,"
 	"  at.function, at.text, other.function, other.text, kernel.name,"
 	"  coalesce(CASE WHEN t.runtime THEN t.name END, other.api, t.name), f.site, f.other_site"
 	" FROM finding f"
@@ -30,7 +31,7 @@ static const char finding_sql[] =
 
 enum finding_column {
 	COL_RULE, COL_MESSAGE, COL_CONFIDENCE, COL_SEVERITY, COL_COUNT, COL_WAITED, COL_SAVING,
-	COL_SHARE, COL_FUNCTION, COL_TEXT, COL_OTHER_FUNCTION, COL_OTHER_TEXT, COL_OTHER_KERNEL,
+	COL_SAVING_LOW, COL_SAVING_HIGH, COL_SHARE, COL_FUNCTION, COL_TEXT, COL_OTHER_FUNCTION, COL_OTHER_TEXT, COL_OTHER_KERNEL,
 	COL_OTHER_CALL, COL_SITE, COL_OTHER_SITE
 };
 
@@ -47,9 +48,25 @@ static const char *text(sqlite3_stmt *row, enum finding_column column)
 	return value ? value : "";
 }
 
+/* "about 96 ms (80 ms to 110 ms, 11 %)", or "at most 96 ms (11 %)" where low is not known. */
+static void print_saving(sqlite3_stmt *row, int saving, double share, FILE *out)
+{
+	char best[DURATION_SIZE], low[DURATION_SIZE], high[DURATION_SIZE], part[DURATION_SIZE];
+
+	format_duration(best, sqlite3_column_int64(row, saving));
+	format_share(part, share);
+	if (sqlite3_column_type(row, saving + 1) == SQLITE_NULL) {
+		fprintf(out, "at most %s (%s)", best, part);
+		return;
+	}
+	fprintf(out, "about %s (%s to %s, %s)", best,
+		format_duration(low, sqlite3_column_int64(row, saving + 1)),
+		format_duration(high, sqlite3_column_int64(row, saving + 2)), part);
+}
+
 static void print_cost(sqlite3_stmt *row, const struct rule_info *rule, FILE *out)
 {
-	char waited[DURATION_SIZE], saving[DURATION_SIZE], share[DURATION_SIZE];
+	char waited[DURATION_SIZE], share[DURATION_SIZE];
 	long long count = sqlite3_column_int64(row, COL_COUNT);
 	int overlap = rule && !strcmp(rule->group, "serialization");
 
@@ -59,10 +76,11 @@ static void print_cost(sqlite3_stmt *row, const struct rule_info *rule, FILE *ou
 			sqlite3_column_int64(row, COL_WAITED)),
 			overlap ? "of overlap lost" : "host wait");
 	format_share(share, sqlite3_column_double(row, COL_SHARE));
-	if (sqlite3_column_type(row, COL_SAVING) != SQLITE_NULL)
-		fprintf(out, "; at most %s (%s) of the run would be saved",
-			format_duration(saving, sqlite3_column_int64(row, COL_SAVING)), share);
-	else if (sqlite3_column_double(row, COL_SHARE) > 0)
+	if (sqlite3_column_type(row, COL_SAVING) != SQLITE_NULL) {
+		fputs("; ", out);
+		print_saving(row, COL_SAVING, sqlite3_column_double(row, COL_SHARE), out);
+		fputs(" of the run would be saved", out);
+	} else if (sqlite3_column_double(row, COL_SHARE) > 0)
 		fprintf(out, " (%s of the run)", share);
 	fputc('\n', out);
 }
@@ -131,6 +149,36 @@ static void print_finding(sqlite3_stmt *row, const struct report_options *option
 		fprintf(out, "    see  %s\n", rule->link);
 }
 
+/* What the findings of each process save together, or why that is not known. */
+static int print_together(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT r.saving, r.saving_low, r.saving_high, "
+		"cast(r.saving AS REAL) / max(r.measured, 1), r.refusal, p.pid, "
+		"(SELECT count(*) FROM process), (SELECT count(*) FROM finding f "
+		" JOIN call c ON c.id = f.call WHERE f.shown AND c.process = p.id) AS shown "
+		"FROM replay r JOIN process p ON p.id = r.process WHERE shown ORDER BY p.id");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		const char *refusal = (const char *)sqlite3_column_text(q, 4);
+
+		if (!refusal && (sqlite3_column_type(q, 0) == SQLITE_NULL ||
+					sqlite3_column_int64(q, 7) < 2))
+			continue;
+		fputs(refusal ? "\nno estimate of what would be saved: " : "\ntogether ", out);
+		if (refusal)
+			fputs(refusal, out);
+		else
+			print_saving(q, 0, sqlite3_column_double(q, 3), out);
+		fputs(refusal ? "" : " of the run would be saved", out);
+		if (sqlite3_column_int64(q, 6) > 1)
+			fprintf(out, " [pid %lld]", (long long)sqlite3_column_int64(q, 5));
+		fputc('\n', out);
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
 static int64_t count_findings(struct db *db, const char *condition)
 {
 	char *sql = sqlite3_mprintf("SELECT count(*) FROM finding f WHERE %s", condition);
@@ -176,6 +224,8 @@ int report_text(struct db *db, const struct report_options *options, FILE *out)
 			goto out;
 		printed++;
 	}
+	if (!step && !options->finding)
+		step = print_together(db, out);
 	if (!step && !options->finding && db_int(db, "SELECT count(*) FROM call", 0))
 		print_rest(db, options, printed, out);
 	if (!step && options->finding && !printed) {

@@ -433,6 +433,17 @@ CREATE TABLE known_wait ( -- derived: an explicit wait for what its thread knew 
 	                                -- after it
 );
 
+CREATE TABLE replay ( -- derived: a process's run, replayed to find what mending it saves
+	process INTEGER PRIMARY KEY REFERENCES process(id),
+	measured INTEGER NOT NULL,      -- first driver call to last end, ns
+	replayed INTEGER,               -- the same, replayed without any change; NULL: not done
+	refusal TEXT,                   -- why savings are not estimated, NULL: they are
+	saving INTEGER,                 -- of all findings shown together, ns; less than their sum where
+	                                -- one hides another; NULL: none
+	saving_low INTEGER,
+	saving_high INTEGER
+);
+
 CREATE TABLE finding ( -- derived: what is wrong, a row per rule and pair of sites
 	id INTEGER PRIMARY KEY,
 	rule TEXT NOT NULL,
@@ -441,7 +452,10 @@ CREATE TABLE finding ( -- derived: what is wrong, a row per rule and pair of sit
 	shown INTEGER NOT NULL,         -- 1: at the default level
 	count INTEGER NOT NULL,         -- instances
 	waited INTEGER NOT NULL,        -- host time or overlap lost, ns, all instances
-	saving INTEGER,                 -- ns of the run, NULL: no estimate
+	saving INTEGER,                 -- ns of the run; at most, where saving_low is NULL; NULL: no
+	                                -- estimate
+	saving_low INTEGER,             -- if what then runs at the same time gets in each other's way
+	saving_high INTEGER,            -- if it does not
 	share REAL NOT NULL,            -- of the run's duration: the saving, or what stands in for it
 	site INTEGER REFERENCES site(id),       -- "at"
 	other_site INTEGER REFERENCES site(id), -- "for"

@@ -85,12 +85,13 @@ static struct db database(void)
 			"3);"
 			"INSERT INTO loss VALUES (1,'passed_through',400),(1,'dropped_records',3);"
 			"INSERT INTO finding VALUES "
-			" (1,'blocking-free','certain','high',1,40,128000000,96000000,0.11,1,2,2,1,"
+			" (1,'blocking-free','certain','high',1,40,128000000,96000000,80000000,110000000,"
+			"  0.11,1,2,2,1,"
 			"  'cudaFree waited 3.2 ms','f1'),"
-			" (2,'pageable-async-copy','likely','medium',1,4,28000000,NULL,0.02,2,NULL,"
+			" (2,'pageable-async-copy','likely','medium',1,4,28000000,NULL,NULL,NULL,0.02,2,NULL,"
 			"2,NULL,"
 			"  'copy waited','f2'),"
-			" (3,'pageable-async-copy','possible','low',0,4,28000,NULL,0.001,NULL,NULL,"
+			" (3,'pageable-async-copy','possible','low',0,4,28000,NULL,NULL,NULL,0.001,NULL,NULL,"
 			"2,NULL,"
 			"  'copy waited a bit','f3');"),
 		0);
@@ -132,7 +133,8 @@ static void a_finding_reads_like_a_compiler_error(void **state)
 	char *text = report(report_text, (struct report_options){ .top = 10 });
 
 	has(text, "\nblocking-free: cudaFree waited 3.2 ms  [certain, high]\n"
-		"    40 times, 128 ms host wait; at most 96 ms (11 %) of the run would be saved\n"
+		"    40 times, 128 ms host wait; about 96 ms (80 ms to 110 ms, 11 %) of "
+		"the run would be saved\n"
 		"    at   free_tile             tiles.cu:88\n"
 		"    for  launch of work        tiles.cu:61 in run\n"
 		"    fix  ");

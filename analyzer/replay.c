@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "replay_parts.h"
+#include "walk.h"
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+uint32_t replay_step_of(const struct replay *replay, int64_t call)
+{
+	size_t low = 0, high = replay->step_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (replay->step[middle].call < call)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < replay->step_count && replay->step[low].call == call ? (uint32_t)low
+									  : REPLAY_NONE;
+}
+
+/* --- what is changed --- */
+
+static uint64_t place_of(const struct replay_step *step)
+{
+	return (uint64_t)step->site << 8 | step->kind;
+}
+
+/* All calls of the same kind from the place of a step. */
+static void change_place(struct replay *replay, uint32_t number, struct replay_change change)
+{
+	uint32_t at = (uint32_t)map_get(&replay->places, place_of(&replay->step[number]), number);
+
+	for (; at != REPLAY_NONE; at = replay->same_place[at]) {
+		unsigned bits = replay->change[at].bits;
+
+		if (replay->change[at].still_needs == REPLAY_NONE)
+			replay->change[at] = change;
+		replay->change[at].bits |= (uint8_t)bits;
+	}
+}
+
+void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t still_needs)
+{
+	uint32_t number = replay_step_of(replay, call);
+	struct replay_change change = { (uint8_t)bits, REPLAY_NONE, REPLAY_NONE };
+	uint32_t needed = still_needs ? replay_step_of(replay, still_needs) : REPLAY_NONE;
+
+	if (number == REPLAY_NONE || !bits)
+		return;
+	replay->changed = 1;
+	if (bits & CHANGE_ORDER || replay->step[number].act & STEP_BECOMES_ASYNC)
+		replay->orders = 1;
+	if (needed != REPLAY_NONE)
+		change.only_stream = replay->step[needed].stream;
+	/* Once for a place. */
+	if (!(bits & CHANGE_CALL) && replay->step[number].site &&
+		((replay->change[number].bits & bits) != bits ||
+			replay->change[number].only_stream != change.only_stream))
+		change_place(replay, number, change);
+	replay->change[number].bits |= (uint8_t)bits;
+	if (needed != REPLAY_NONE)
+		replay->change[number].still_needs = needed;
+}
+
+static void forget_changes(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->step_count; i++)
+		replay->change[i] = (struct replay_change){ 0, REPLAY_NONE, REPLAY_NONE };
+}
+
+void replay_restore(struct replay *replay)
+{
+	if (replay->changed)
+		forget_changes(replay);
+	replay->changed = replay->orders = 0;
+}
+
+static const struct replay_change *change_of(const struct replay *replay, uint32_t number)
+{
+	return &replay->change[number];
+}
+
+/* The operation, record or wait for an event keeps no other stream waiting. */
+static int is_apart(const struct replay_step *step, const struct replay_change *change)
+{
+	return change->bits & CHANGE_ORDER ||
+	       (change->bits & CHANGE_WAIT && step->act & STEP_BECOMES_ASYNC);
+}
+
+/* --- operations --- */
+
+static uint32_t memory_of(const struct replay *replay, const struct replay_step *step, uint32_t i,
+	enum replay_contention contention)
+{
+	const struct replay_operand *operand = &replay->operand[step->operands + i];
+
+	return contention == REPLAY_MOST ? operand->allocation : operand->exact;
+}
+
+/* Of the work that uses the same memory: all of it, or only what was changed. */
+static int64_t ready_by_memory(const struct replay *replay, const struct replay_step *step,
+	const int64_t *memory, enum replay_contention contention)
+{
+	int64_t ready = REPLAY_LONG_AGO;
+
+	for (uint32_t i = 0; replay->orders && i < step->operand_count; i++)
+		ready = later(ready, memory[memory_of(replay, step, i, contention)]);
+	return ready;
+}
+
+static void note_memory(struct replay *replay, const struct replay_step *step, int64_t end,
+	int apart, enum replay_contention contention)
+{
+	for (uint32_t i = 0; replay->orders && i < step->operand_count; i++) {
+		uint32_t memory = memory_of(replay, step, i, contention);
+
+		replay->memory_all[memory] = later(replay->memory_all[memory], end);
+		if (apart)
+			replay->memory[memory] = later(replay->memory[memory], end);
+	}
+}
+
+static int64_t ready_of(const struct replay *replay, const struct replay_step *step, int apart,
+	int copies, enum replay_contention contention)
+{
+	int loose = step->stream != REPLAY_NONE && replay->stream[step->stream].loose;
+	int64_t ready;
+
+	if (!apart)
+		return later(replay_ready(replay, step),
+			ready_by_memory(replay, step,
+				loose ? replay->memory_all : replay->memory, contention));
+	ready = ready_by_memory(replay, step, replay->memory_all, contention);
+	/* What is mended in one place goes on in one stream, copies in that of their memory. */
+	if (!copies && step->stream != REPLAY_NONE)
+		ready = later(ready, replay->stream[step->stream].apart);
+	return ready;
+}
+
+static int is_held_behind(const struct replay *replay, const struct replay_step *step)
+{
+	return step->behind != REPLAY_NONE &&
+	       !(step->behind_via != REPLAY_NONE &&
+		       replay->change[step->behind_via].bits & CHANGE_ORDER);
+}
+
+static int takes_engine(const struct replay_step *step, enum replay_contention contention)
+{
+	if (step->device < 0 || step->engine == ENGINE_NONE)
+		return 0;
+	if (step->engine != ENGINE_KERNEL)
+		return 1;
+	if (contention == REPLAY_LEAST || step->shares_device)
+		return 0;
+	return step->share >= (contention == REPLAY_MOST ? 0.5F : 1.0F);
+}
+
+/* The end of the step's operation, submitted at entry. */
+static int64_t run_operation(struct replay *replay, const struct replay_step *step, int64_t entry,
+	int64_t ready, enum replay_contention contention)
+{
+	int64_t start, length = step->end - step->start;
+
+	if (!(step->act & STEP_HAS_OP))
+		return later(entry, ready);
+	start = entry + step->launch;
+	if (ready != REPLAY_LONG_AGO)
+		start = later(start, ready + step->handover);
+	if (is_held_behind(replay, step))
+		start = later(start, replay->end[step->behind]);
+	if (takes_engine(step, contention))
+		start = booking_take(&replay->booking[step->device * ENGINE_COUNT + step->engine],
+			start, length);
+	return start + length;
+}
+
+static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry,
+	enum replay_contention contention)
+{
+	const struct replay_step *step = &replay->step[number];
+	int apart = is_apart(step, change_of(replay, number));
+	int copies = step->act & STEP_BECOMES_ASYNC;
+	int64_t ready = ready_of(replay, step, apart, copies, contention), end = ready;
+	struct replay_context *context =
+		step->context == REPLAY_NONE ? NULL : &replay->context[step->context];
+
+	if (step->act & STEP_SUBMITS)
+		end = run_operation(replay, step, entry, ready, contention);
+	note_memory(replay, step, end, apart, contention);
+	if (!apart) {
+		replay_note(replay, step, end);
+		return end;
+	}
+	if (step->act & STEP_RECORDS)
+		replay->event[step->event] = end;
+	if (step->act & STEP_AWAITS)
+		replay->stream[step->stream].loose = 1;
+	if (step->act & STEP_SUBMITS && !copies && step->stream != REPLAY_NONE)
+		replay->stream[step->stream].apart = end;
+	if (context)
+		context->all = later(context->all, end);
+	return end;
+}
+
+/* --- the host --- */
+
+/* What the call waits for is complete; REPLAY_LONG_AGO: it waits for nothing. */
+static int64_t target_of(const struct replay *replay, uint32_t number)
+{
+	const struct replay_step *step = &replay->step[number];
+	const struct replay_change *change = change_of(replay, number);
+
+	if (change->bits & CHANGE_WAIT && change->still_needs != REPLAY_NONE)
+		return replay->end[change->still_needs];
+	if (change->bits & CHANGE_WAIT)
+		return change->only_stream == REPLAY_NONE
+			       ? REPLAY_LONG_AGO : replay->stream[change->only_stream].tail;
+	if (!(step->act & STEP_WAITS))
+		return REPLAY_LONG_AGO;
+	if (step->scope == SCOPE_NONE)
+		return replay->end[step->held_for];
+	return replay_scope(replay, step);
+}
+
+static int64_t return_of(const struct replay_step *step, int64_t entry, int64_t target)
+{
+	int64_t back = entry + step->own;
+
+	return target == REPLAY_LONG_AGO ? back : later(back, target + step->lag);
+}
+
+/* The other thread has made its last call by the time this one goes on. */
+static void finish_join(struct replay *replay, struct replay_thread *thread)
+{
+	const struct replay_step *step = &replay->step[thread->join];
+
+	thread->join = REPLAY_NONE;
+	if (step->lag)
+		thread->now = later(thread->now,
+			replay->thread[step->other_thread].now + step->lag);
+}
+
+static void run_step(struct replay *replay, uint32_t number, enum replay_contention contention)
+{
+	const struct replay_step *step = &replay->step[number];
+	const struct replay_change *change = change_of(replay, number);
+	struct replay_thread *thread = &replay->thread[step->thread];
+	int64_t *now = &thread->now, entry, target, end = REPLAY_LONG_AGO;
+
+	if (thread->join != REPLAY_NONE)
+		finish_join(replay, thread);
+	if (*now == REPLAY_LONG_AGO)
+		*now = replay->first;
+	*now += step->gap;
+	entry = *now;
+	if (change->bits & CHANGE_CALL) {
+		*now -= step->around;
+		replay->end[number] = *now;
+		return;
+	}
+	target = target_of(replay, number);
+	entry = later(entry, replay_held_until(replay, step, entry) + step->after_holder -
+		step->own);
+	if (step->act & STEP_WAITS_FIRST)
+		entry = return_of(step, entry, target) - step->own;
+	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
+		end = run_device(replay, number, entry, contention);
+	if (step->act & STEP_WAITS_OWN && !(change->bits & CHANGE_WAIT))
+		target = later(target, end);
+	if (step->act & STEP_MAKES_THREAD)
+		replay->thread[step->other_thread].now = entry;
+	if (step->act & STEP_JOINS_THREAD)
+		thread->join = number;
+	*now = return_of(step, entry, target);
+	replay_note_holder(replay, step, entry, *now);
+	replay->end[number] = step->act & STEP_SUBMITS ? end : *now;
+}
+
+int64_t replay_run(struct replay *replay, enum replay_contention contention)
+{
+	int64_t last = replay->first;
+
+	replay_begin(replay);
+	for (size_t i = 0; i < replay->step_count; i++) {
+		run_step(replay, (uint32_t)i, contention);
+		last = later(last, later(replay->end[i],
+			replay->thread[replay->step[i].thread].now));
+	}
+	return last - replay->first;
+}
+
+/* --- the whole --- */
+
+static int link_places(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->step_count; i++) {
+		uint64_t place = place_of(&replay->step[i]);
+
+		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
+		if (map_set(&replay->places, place, i))
+			return -1;
+	}
+	return 0;
+}
+
+static void measure(struct replay *replay)
+{
+	int64_t last = INT64_MIN;
+
+	replay->first = INT64_MAX;
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+
+		if (step->enter < replay->first)
+			replay->first = step->enter;
+		last = later(last, step->exit);
+		if (step->act & STEP_HAS_OP)
+			last = later(last, step->end);
+		if (step->device >= replay->device_count)
+			replay->device_count = step->device + 1;
+		if (step->context != REPLAY_NONE && step->device >= 0)
+			replay->context[step->context].device = step->device;
+	}
+	replay->measured = replay->step_count ? last - replay->first : 0;
+}
+
+static int prepare(struct replay *replay)
+{
+#define ROOM(pointer, count) \
+	(((pointer) = calloc((size_t)(count) + 1, sizeof(*(pointer)))) != NULL)
+	if (!ROOM(replay->same_place, replay->step_count) ||
+		!ROOM(replay->change, replay->step_count) ||
+		!ROOM(replay->end, replay->step_count) ||
+		!ROOM(replay->thread, replay->threads.count) ||
+		!ROOM(replay->stream, replay->streams.count) ||
+		!ROOM(replay->event, replay->events.count) ||
+		!ROOM(replay->exec, replay->execs.count) ||
+		!ROOM(replay->context, replay->contexts.count) ||
+		!ROOM(replay->memory, replay->memories.count) ||
+		!ROOM(replay->memory_all, replay->memories.count))
+		return -1;
+	measure(replay);
+	forget_changes(replay);
+	if (!ROOM(replay->booking, replay->device_count * ENGINE_COUNT))
+		return -1;
+#undef ROOM
+	return link_places(replay) || replay_learn(replay) ? -1 : 0;
+}
+
+static void free_replay(void *object)
+{
+	struct replay *replay = object;
+
+	map_release(&replay->threads);
+	map_release(&replay->streams);
+	map_release(&replay->events);
+	map_release(&replay->contexts);
+	map_release(&replay->execs);
+	map_release(&replay->memories);
+	map_release(&replay->places);
+	free(replay->step);
+	free(replay->operand);
+	free(replay->same_place);
+	free(replay->change);
+	free(replay->end);
+	free(replay->thread);
+	free(replay->stream);
+	free(replay->event);
+	free(replay->exec);
+	free(replay->context);
+	free(replay->memory);
+	free(replay->memory_all);
+	free(replay->booking);
+	free(replay);
+}
+
+struct replays *replays_open(struct db *db)
+{
+	struct replays *replays = calloc(1, sizeof(*replays));
+	int rc = replays ? replay_load(replays, db) || replay_refuse(replays, db) : -1;
+
+	for (size_t i = 0; !rc && i < replays->processes.size; i++)
+		if (replays->processes.slot[i].object)
+			rc = prepare(replays->processes.slot[i].object);
+	if (!rc)
+		return replays;
+	replays_close(replays);
+	return NULL;
+}
+
+void replays_close(struct replays *replays)
+{
+	if (!replays)
+		return;
+	idmap_release(&replays->processes, free_replay);
+	free(replays);
+}
+
+struct replay *replays_of(const struct replays *replays, int64_t process)
+{
+	return idmap_get(&replays->processes, process);
+}
+
+const char *replay_refusal(const struct replay *replay)
+{
+	return replay->refusal;
+}
+
+int64_t replay_measured(const struct replay *replay)
+{
+	return replay->measured;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Engines of the device that do one thing at a time.  Calls are replayed in the order in which
+ * they were made, not in that in which their operations run, so that an operation may find a gap
+ * before what an earlier call has taken.
+ */
+#include <string.h>
+
+#include "replay_parts.h"
+
+static void forget_oldest(struct booking *booking)
+{
+	booking->count--;
+	memmove(booking->taken, booking->taken + 1, booking->count * sizeof(*booking->taken));
+}
+
+static void insert(struct booking *booking, size_t at, int64_t start, int64_t end)
+{
+	memmove(booking->taken + at + 1, booking->taken + at,
+		(booking->count - at) * sizeof(*booking->taken));
+	booking->taken[at].start = start;
+	booking->taken[at].end = end;
+	booking->count++;
+}
+
+int64_t booking_take(struct booking *booking, int64_t ready, int64_t length)
+{
+	size_t at;
+
+	if (booking->count == BOOKINGS)
+		forget_oldest(booking);
+	at = booking->count;
+	while (at && booking->taken[at - 1].end > ready)
+		at--;
+	/* Each interval from here on ends after ready: the first that leaves enough room before it. */
+	while (at < booking->count && booking->taken[at].start - ready < length) {
+		if (booking->taken[at].end > ready)
+			ready = booking->taken[at].end;
+		at++;
+	}
+	insert(booking, at, ready, ready + length);
+	return ready;
+}
