@@ -7,10 +7,23 @@
  */
 #include "pass_waits.h"
 
+/*
+ * A launch that loaded its kernel waits as well: that is lazy loading.  Up to the first explicit
+ * wait of its context a program warms up, on purpose or not.
+ */
+#define RESIZED \
+	"t.kind = 'launch' AND w.kind = 'internal' " \
+	"AND NOT EXISTS (SELECT 1 FROM overhead v WHERE v.call = w.call " \
+	" AND v.kind IN ('lazy_loading', 'queue_full')) " \
+	"AND EXISTS (SELECT 1 FROM call e JOIN call_type et ON et.id = e.type " \
+	" WHERE e.id < w.call AND e.process = c.process AND NOT et.runtime " \
+	" AND et.kind IN ('context_sync', 'stream_sync', 'event_sync') " \
+	" AND e.context IS c.context)"
+
 static int run(struct db *db, struct findings *findings)
 {
 	return pass_add_waits(db, findings, RULE_blocking_resize,
-		"t.kind = 'context_limit' OR (t.kind = 'launch' AND w.kind = 'internal')");
+		"t.kind = 'context_limit' OR (" RESIZED ")");
 }
 
 const struct pass pass_blocking_resize = { .run = run, .say = pass_say_waited };
