@@ -2,7 +2,7 @@
 /*
  * The parameter words of a launch that lie in no allocation (those that do are rows of operand):
  * the scalars from which a kernel computes what it touches.  A blob of the database, column words
- * of launch_word: entries of 12 bytes, little-endian, u32 offset and u64 value.
+ * of shape: entries of 12 bytes, little-endian, u32 offset and u64 value.
  *
  * Of a small parameter buffer the recorder keeps all.  Of a large one it keeps the first eight
  * scalars and a hash of the rest, without their places; they are found again from the layout of the

@@ -43,6 +43,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 		"programmatic) VALUES (?,?,?,?,?)",
 	[INSERT_GRAPH_EXEC] = "INSERT INTO graph_exec (id, process, handle, graph, as_of, created) "
 		"VALUES (?,?,?,?,?,?)",
+	[INSERT_SHAPE] = "INSERT INTO shape VALUES (?,?,?,?,?,?)",
 	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
 };
 
@@ -138,7 +139,8 @@ static void release_process(struct loaded_process *p)
 	struct map *maps[] = {
 		&p->context_numbers, &p->context_handles, &p->context_cupti_ids, &p->threads,
 		&p->births,
-		&p->sites, &p->functions, &p->kernels, &p->layouts, &p->strings, &p->thread_lanes,
+		&p->sites, &p->functions, &p->kernels, &p->layouts, &p->shapes, &p->strings,
+		&p->thread_lanes,
 		&p->default_streams, &p->cupti_streams,
 	};
 
@@ -292,11 +294,11 @@ static int prepare(struct loader *loader)
 	loader->calls = bulk_open(loader->db, "call");
 	loader->operations = bulk_open(loader->db, "operation");
 	loader->operands = bulk_open(loader->db, "operand");
-	loader->words = bulk_open(loader->db, "launch_word");
+	loader->launches = bulk_open(loader->db, "launch");
 	loader->call_thread = bulk_open_index(loader->db, "call_thread");
 	loader->operation_call = bulk_open_index(loader->db, "operation_call");
 	loader->operand_call = bulk_open_index(loader->db, "operand_call");
-	return loader->calls && loader->operations && loader->operands && loader->words &&
+	return loader->calls && loader->operations && loader->operands && loader->launches &&
 	       loader->call_thread && loader->operation_call && loader->operand_call ? 0 : -1;
 }
 
@@ -307,7 +309,7 @@ static void release(struct loader *loader)
 	bulk_free(loader->calls);
 	bulk_free(loader->operations);
 	bulk_free(loader->operands);
-	bulk_free(loader->words);
+	bulk_free(loader->launches);
 	bulk_free(loader->call_thread);
 	bulk_free(loader->operation_call);
 	bulk_free(loader->operand_call);
@@ -318,7 +320,8 @@ static int finish(struct loader *loader)
 {
 	progress_show(&loader->progress, "making indexes");
 	return db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
-	       bulk_finish(loader->operations) || bulk_finish(loader->operands) || bulk_finish(loader->words) ||
+	       bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
+	       bulk_finish(loader->launches) ||
 	       bulk_finish(loader->call_thread) || bulk_finish(loader->operation_call) ||
 	       bulk_finish(loader->operand_call) ||
 	       db_exec(loader->db, indexes) ? -1 : 0;

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launch passes besides memory: rows of launch_word. */
+/*
+ * What launches pass: rows of launch, and of shape, which those share that differ in nothing but
+ * where their memory lies.
+ */
 #include "loader.h"
 
 #include <string.h>
+
+/* Shapes of a process; launches with still others have none. */
+#define SHAPE_LIMIT (1u << 18)
 
 /* What stands behind the fields of a launch. */
 static struct launch_values values_of(const struct loaded_call *call)
@@ -29,25 +35,55 @@ static struct launch_values values_of(const struct loaded_call *call)
 	return values;
 }
 
-int loader_write_launch(struct loader *loader, const struct loaded_call *call)
+static size_t words_of(struct loader *loader, const struct loaded_call *call, char *blob)
 {
 	struct launch_word word[LAUNCH_WORDS_MAX];
-	char blob[LAUNCH_WORDS_MAX * LAUNCH_WORD_BYTES];
-	struct launch_values values;
-	size_t count;
+	struct launch_values values = values_of(call);
+	size_t count = values.count;
 
-	if (call->kind != KIND_LAUNCH || call->failed)
-		return 0;
-	values = values_of(call);
-	if (!values.count && !loader->p.stray_count)
-		return 0;
 	launch_words_place(word, &values, (const struct function_record *)(uintptr_t)map_get(
 		&loader->p.layouts, call->kernel, 0));
-	count = values.count;
 	for (size_t i = 0; i < loader->p.stray_count && count < LAUNCH_WORDS_MAX; i++)
 		word[count++] = loader->p.stray[i];
 	for (size_t i = 0; i < count; i++)
 		launch_words_put(blob, i, word[i]);
-	return bulk_add(loader->words, "kb", loader->call + call->number, blob,
-		count * LAUNCH_WORD_BYTES);
+	return count * LAUNCH_WORD_BYTES;
+}
+
+/* Row of the shape, 0: there are too many, -1 after a message. */
+static int64_t shape_of(struct loader *loader, const struct loaded_call *call)
+{
+	char blob[LAUNCH_WORDS_MAX * LAUNCH_WORD_BYTES];
+	size_t bytes = words_of(loader, call, blob);
+	struct loaded_process *p = &loader->p;
+	const uint64_t what[] = {
+		call->kernel, call->fields.value[FIELD_grid], call->fields.value[FIELD_block],
+		map_hash(blob, bytes),
+		map_hash((const char *)p->pointed, p->pointed_count * sizeof(*p->pointed)),
+	};
+	uint64_t hash = map_hash((const char *)what, sizeof(what));
+	int64_t row = (int64_t)map_get(&p->shapes, hash, 0);
+
+	if (row || p->shapes.count == SHAPE_LIMIT)
+		return row;
+	row = ++loader->shape;
+	if (map_set(&p->shapes, hash, (uint64_t)row) ||
+		db_run(loader->insert[INSERT_SHAPE], "iiiibb", row, (int64_t)what[0],
+			(int64_t)what[1], (int64_t)what[2], (const char *)blob, bytes,
+			(const char *)p->pointed, p->pointed_count * sizeof(*p->pointed)))
+		return -1;
+	return row;
+}
+
+int loader_write_launch(struct loader *loader, const struct loaded_call *call)
+{
+	const uint64_t needed = 1ull << FIELD_grid | 1ull << FIELD_block;
+	int64_t shape;
+
+	if (!call->kernel || call->failed || (call->fields.present & needed) != needed)
+		return 0;
+	shape = shape_of(loader, call);
+	if (shape <= 0)
+		return (int)shape;
+	return bulk_add(loader->launches, "ki", loader->call + call->number, shape);
 }

@@ -34,6 +34,8 @@ static int add_word(const struct operands *operands, uint32_t offset, uint64_t v
 	struct loaded_process *p = &operands->loader->p;
 	int found = add(operands, "word", offset, value);
 
+	if (found > 0 && p->pointed_count < sizeof(p->pointed) / sizeof(*p->pointed))
+		p->pointed[p->pointed_count++] = offset;
 	if (!found && p->stray_count < LAUNCH_WORDS_MAX)
 		p->stray[p->stray_count++] = (struct launch_word){ offset, value };
 	return found < 0 ? -1 : 0;
@@ -65,7 +67,7 @@ int loader_write_operands(struct loader *loader, const struct loaded_call *call)
 	struct operands operands = { .loader = loader, .call = loader->call + call->number };
 	const struct call_fields *fields = &call->fields;
 
-	loader->p.stray_count = 0;
+	loader->p.stray_count = loader->p.pointed_count = 0;
 	if (call->failed)
 		return 0;
 	if (fields->present & 1ull << FIELD_dst &&

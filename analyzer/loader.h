@@ -115,6 +115,9 @@ struct loaded_thread {
 	int64_t stuck;               /* when it entered the one that never returned, or DB_NULL */
 };
 
+/* The recorder keeps as many (preload/arguments.h). */
+#define MAX_POINTED 128
+
 enum loader_insert {
 	INSERT_PROCESS, INSERT_LOSS, INSERT_PROPERTY, INSERT_THREAD, INSERT_DEVICE, INSERT_CONTEXT,
 	INSERT_STREAM, INSERT_EVENT, INSERT_ALLOCATION, INSERT_KERNEL, INSERT_MODULE, INSERT_SITE,
@@ -123,7 +126,7 @@ enum loader_insert {
 	INSERT_RECORDING, INSERT_THREAD_USE, INSERT_DEVICE_ATTRIBUTE, INSERT_PARAMETER,
 	INSERT_IMAGE_PIECE, INSERT_OBJECT,
 	INSERT_GRAPH, INSERT_GRAPH_NODE, INSERT_GRAPH_EDGE,
-	INSERT_GRAPH_EXEC,
+	INSERT_GRAPH_EXEC, INSERT_SHAPE,
 	INSERT_COUNT
 };
 
@@ -144,6 +147,8 @@ struct loaded_process {
 	size_t taken_count;
 	struct launch_word stray[LAUNCH_WORDS_MAX]; /* its words that look like addresses only */
 	size_t stray_count;
+	uint32_t pointed[MAX_POINTED]; /* offsets of its words that point into an allocation */
+	size_t pointed_count;
 	const struct calibration_record **calibration;
 	size_t calibration_count;
 	const struct window_record **window;
@@ -160,6 +165,7 @@ struct loaded_process {
 	struct map functions;        /* handle -> kernel row */
 	struct map layouts;          /* kernel row -> address of the function_record */
 	struct map kernels;          /* hash of the mangled name -> kernel row */
+	struct map shapes;           /* hash -> row */
 	struct map strings;          /* id -> address of the string_record */
 	struct map default_streams;  /* context and thread -> stream */
 	struct map cupti_streams;    /* CUPTI context and stream -> stream */
@@ -177,13 +183,13 @@ struct loader {
 	struct db *db;
 	sqlite3_stmt *insert[INSERT_COUNT];
 	/* Tables and indexes too large for INSERT. */
-	struct bulk *calls, *operations, *operands, *words;
+	struct bulk *calls, *operations, *operands, *launches;
 	struct bulk *call_thread, *operation_call, *operand_call;
 	struct progress progress;    /* bytes of all traces, each of which is read twice */
 	int64_t origin;              /* CLOCK_REALTIME ns of time 0 */
 	/* Rows written so far, so that ids are known before rows are. */
 	int64_t process, call, operation, thread, context, stream, event, allocation, kernel, site;
-	int64_t graph, node, exec;
+	int64_t graph, node, exec, shape;
 	const char *path;
 	struct loaded_process p;
 };
@@ -248,7 +254,7 @@ int loader_write_unmatched(struct loader *loader);
 /* The memory a call names, as of now in the order of calls: its rows of operand. */
 int loader_write_operands(struct loader *loader, const struct loaded_call *call);
 
-/* The other words of a launch's parameters, p.stray among them. */
+/* What a launch passes: p.pointed and all other words, p.stray among them. */
 int loader_write_launch(struct loader *loader, const struct loaded_call *call);
 
 /* What the memory of an allocation is called. */

@@ -269,11 +269,53 @@ CREATE TABLE operand ( -- memory that a submitting call names, where it is a kno
 	allocation INTEGER NOT NULL REFERENCES allocation(id)
 );
 
-CREATE TABLE launch_word ( -- parameters of a launch that lie in no known allocation
+CREATE TABLE launch ( -- what a launch, or a call that adds a kernel to a graph, passes
 	call INTEGER PRIMARY KEY REFERENCES call(id),
-	words BLOB NOT NULL             -- 12 bytes each: offset into the parameter buffer (2^32 - 1: a
-	                                -- hash of all that are not listed; 2^32 - 2: not known where)
-	                                -- and value, little-endian; of those past the first 8 a hash
+	shape INTEGER NOT NULL REFERENCES shape(id)
+);
+
+CREATE TABLE shape ( -- launches of a kernel that differ in nothing but where their memory lies
+	id INTEGER PRIMARY KEY,
+	kernel INTEGER NOT NULL REFERENCES kernel(id),
+	grid INTEGER NOT NULL, block INTEGER NOT NULL, -- packed as in call
+	words BLOB NOT NULL,            -- parameters that lie in no known allocation, 12 bytes each:
+	                                -- offset into the parameter buffer (2^32 - 1: a hash of all
+	                                -- that are not listed; 2^32 - 2: not known where) and value,
+	                                -- little-endian; of those past the first 8 a hash
+	pointers BLOB NOT NULL          -- offsets of those that do (operand), 4 bytes each
+);
+
+CREATE TABLE kernel_code ( -- what is known of what a kernel does with memory
+	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
+	evidence TEXT NOT NULL,         -- ptx; const: its name says what is only read; convention: a
+	                                -- known library's habit; none
+	complete INTEGER NOT NULL,      -- 1: every access it may make is in kernel_access
+	why TEXT                        -- it is not complete
+);
+
+CREATE TABLE shape_code ( -- shapes of which it is known more exactly
+	shape INTEGER PRIMARY KEY REFERENCES shape(id),
+	complete INTEGER NOT NULL,      -- 1: every access of such a launch is in kernel_access
+	why TEXT                        -- it is not complete
+);
+
+CREATE TABLE kernel_access ( -- a kernel reads or writes what a parameter word points to
+	kernel INTEGER NOT NULL REFERENCES kernel(id),
+	shape INTEGER REFERENCES shape(id), -- in launches of that shape; NULL: in those that have no
+	                                -- row of shape_code
+	offset INTEGER NOT NULL,        -- of the word, bytes into the parameter buffer
+	direction TEXT NOT NULL,        -- load, store or atomic
+	sure INTEGER NOT NULL,          -- 0: of this word or others, which could not be told apart
+	low INTEGER,                    -- bytes from the word's address on; NULL: no bound known
+	high INTEGER,                   -- without this one; NULL: no bound known
+	run INTEGER,                    -- bytes in one piece, which comes again at each stride; NULL:
+	                                -- all from low to high
+	stride1 INTEGER, count1 INTEGER, -- bytes from piece to piece, and how many; the longest stride
+	stride2 INTEGER, count2 INTEGER, -- each of them again at each of these
+	stride3 INTEGER, count3 INTEGER,
+	exact INTEGER NOT NULL,         -- 1: these bytes, as far as no condition on data prevents it;
+	                                -- 0: at most these
+	loaded INTEGER NOT NULL         -- 1: which bytes depends on what lies in memory
 );
 
 CREATE TABLE call_object ( -- what else a call names or is, as far as that orders

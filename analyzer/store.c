@@ -9,6 +9,7 @@
 
 #include "analyze.h"
 #include "db.h"
+#include "directions.h"
 #include "interrupt.h"
 #include "load.h"
 #include "symbols.h"
@@ -27,7 +28,8 @@ static int fill(const char *path, char *const *trace, size_t count, const char *
 	if (rc)
 		return -1;
 	sqlite3_progress_handler(db.handle, STEPS, give_up, NULL);
-	rc = load_traces(&db, trace, count, command) || symbols_resolve(&db) || analyze(&db);
+	rc = load_traces(&db, trace, count, command) || symbols_resolve(&db) ||
+	     directions_resolve(&db) || analyze(&db);
 	db_close(&db);
 	return rc ? -1 : 0;
 }

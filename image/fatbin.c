@@ -96,11 +96,11 @@ static struct image_code *add_code(struct image *image)
 }
 
 static int read_entry(const struct entry_header *entry, const void *payload, struct image *image,
-	char error[IMAGE_ERROR_SIZE])
+	int only_ptx, char error[IMAGE_ERROR_SIZE])
 {
 	struct image_code *code;
 
-	if (entry->kind != IMAGE_PTX && entry->kind != IMAGE_CUBIN)
+	if (entry->kind != IMAGE_PTX && (entry->kind != IMAGE_CUBIN || only_ptx))
 		return 0;
 	code = add_code(image);
 	if (!code)
@@ -117,7 +117,8 @@ static int read_entry(const struct entry_header *entry, const void *payload, str
 	return 0;
 }
 
-int fatbin_read(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_SIZE])
+int fatbin_read(const void *data, size_t size, struct image *image, int only_ptx,
+	char error[IMAGE_ERROR_SIZE])
 {
 	struct fatbin_header header;
 	struct entry_header entry;
@@ -136,7 +137,7 @@ int fatbin_read(const void *data, size_t size, struct image *image, char error[I
 		if (entry.header_size < sizeof(entry) || entry.header_size > left ||
 		    entry.size > left - entry.header_size)
 			return image_fail(error, "an entry reaches beyond its container");
-		if (read_entry(&entry, position + entry.header_size, image, error))
+		if (read_entry(&entry, position + entry.header_size, image, only_ptx, error))
 			return -1;
 		position += entry.header_size + entry.size;
 		left -= entry.header_size + entry.size;

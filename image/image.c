@@ -53,13 +53,16 @@ static int read_single(enum image_kind kind, const void *data, size_t size, stru
 	return kind == IMAGE_CUBIN ? cubin_read(image->code, error) : 0;
 }
 
-int image_read(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_SIZE])
+static int read_kinds(const void *data, size_t size, struct image *image, int only_ptx,
+	char error[IMAGE_ERROR_SIZE])
 {
 	int result;
 
 	memset(image, 0, sizeof(*image));
 	if (has_magic(data, size, FATBIN_CONTAINER_MAGIC))
-		result = fatbin_read(data, size, image, error);
+		result = fatbin_read(data, size, image, only_ptx, error);
+	else if (is_elf(data, size) && only_ptx)
+		result = 0;
 	else if (is_elf(data, size))
 		result = read_single(IMAGE_CUBIN, data, size, image, error);
 	else if (is_ptx(data, size))
@@ -69,6 +72,16 @@ int image_read(const void *data, size_t size, struct image *image, char error[IM
 	if (result)
 		image_release(image);
 	return result;
+}
+
+int image_read(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_SIZE])
+{
+	return read_kinds(data, size, image, 0, error);
+}
+
+int image_read_ptx(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_SIZE])
+{
+	return read_kinds(data, size, image, 1, error);
 }
 
 /* Bytes up to the last thing that an ELF header and its section headers name. */

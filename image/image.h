@@ -59,6 +59,10 @@ struct image {
 /* Reads a fat binary container, a bare cubin or PTX text of the given size. */
 int image_read(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_SIZE]);
 
+/* The same without cubins: most of a library is these, and unpacking them takes long. */
+int image_read_ptx(const void *data, size_t size, struct image *image,
+	char error[IMAGE_ERROR_SIZE]);
+
 /*
  * The same for what cuModuleLoadData or __cudaRegisterFatBinary are given: a pointer without a
  * size to one of those or to the wrapper of a container, in this process.  The sizes its headers

@@ -24,8 +24,9 @@ int image_fail(char error[IMAGE_ERROR_SIZE], const char *format, ...)
 /* Checks a container's header and gives the bytes it covers, itself included; 0 or -1. */
 int fatbin_size(const void *data, size_t size, size_t *total, char error[IMAGE_ERROR_SIZE]);
 
-/* Adds a code for every cubin and PTX of a container; on -1 those before it remain. */
-int fatbin_read(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_SIZE]);
+/* Adds a code for every cubin, unless only_ptx, and PTX of a container; on -1 those before remain. */
+int fatbin_read(const void *data, size_t size, struct image *image, int only_ptx,
+	char error[IMAGE_ERROR_SIZE]);
 
 /* Fills kernel[] and, where it is 0, arch from code->data; on -1 some kernels remain. */
 int cubin_read(struct image_code *code, char error[IMAGE_ERROR_SIZE]);

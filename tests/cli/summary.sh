@@ -25,9 +25,9 @@ same "and are no settings" 0 "$(query "SELECT count(*) FROM property WHERE name 
 same "parameters have a layout" "0 8, 8 8, 16 8, 24 8" "$(query \
 	"SELECT group_concat(offset || ' ' || size, ', ') FROM parameter WHERE kernel = 1")"
 same "scalars of a launch" "0000000040420F0000000000180000000000010000000000" "$(query \
-	"SELECT hex(words) FROM launch_word ORDER BY call LIMIT 1")"
+	"SELECT hex(words) FROM launch JOIN shape s ON s.id = shape ORDER BY call LIMIT 1")"
 same "pointers of a launch" "8,16" "$(query "SELECT group_concat(offset) FROM operand
-	WHERE role = 'word' AND call = (SELECT min(call) FROM launch_word)")"
+	WHERE role = 'word' AND call = (SELECT min(call) FROM launch)")"
 
 # Sums that are kept are those of the rows.
 same "threads" "" "$(query "SELECT thread, count(*), count(site), sum(exit - enter) FROM call
