@@ -21,17 +21,28 @@ static int starts_with_any(const char *text, const char *const *prefix)
 	return 0;
 }
 
+/* python, python3 or python3.12: not a program that is called something with python. */
+static int is_interpreter(const char *base)
+{
+	if (strncmp(base, "python", 6))
+		return 0;
+	return !base[6 + strspn(base + 6, "0123456789.")];
+}
+
 int module_is_system(const char *path)
 {
 	static const char *const libraries[] = {
 		"libcuda.", "libcudart.", "libcupti.", "libcufence.", "libcublas", "libcudnn",
 		"libcufft", "libcusparse", "libcusolver", "libcurand", "libcutensor", "libnccl",
 		"libnvrtc", "libnvJitLink", "libnvToolsExt", "libnpp", "libnvjpeg", "libnvidia-",
+		"libcufile", "libcudss", "libcudla", "libcustatevec", "libnvblas", "libnvcomp",
+		"libnvfatbin", "libnvinfer", "libnvptxcompiler", "libnvshmem", "libnvvm.",
+		"libpython", "libffi.", "_ctypes.",
 		"libc.so", "libc-", "ld-linux", "ld-", "libpthread", "libdl.", "libdl-", "librt.",
 		"libm.so", "libstdc++", "libgcc_s", "linux-vdso", "[vdso]", NULL
 	};
 
-	return starts_with_any(base_of(path), libraries);
+	return starts_with_any(base_of(path), libraries) || is_interpreter(base_of(path));
 }
 
 static int is_call_of_table(const char *symbol)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whose code a frame is.  Reports name the first frame that is the user's; CUDA's libraries, the
- * C library, a cudart linked into the program and the host stubs nvcc makes for kernels are not.
+ * C library, Python itself, a cudart linked into the program and the host stubs nvcc makes for kernels are not.
  */
 #ifndef CUFENCE_SYMBOLS_USER_H
 #define CUFENCE_SYMBOLS_USER_H
 
 #include "symbols_file.h"
 
-/* A library of CUDA's or the system's, by file name: its frames are never looked up. */
+/* A file of CUDA's, Python's or the system's, by its name: its frames are never looked up. */
 int module_is_system(const char *path);
 
 /* The cudart function that this frame is, NULL if it is none: a static cudart's entry points. */

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The places of calls, by what the program's files tell: lines, inlined functions, debug files
+# elsewhere, none.
+. "$(dirname "$0")/lib.sh" "$@"
+helper=$(cd "$(dirname "$0")/../helpers" && pwd)/inlined.c
+cufence=$build/bin/cufence
+apps=$build/testapps
+needs "$cufence" "$apps/double_buffer_simstatic" "$build/tests/helpers/inlined" \
+	"$build/sim/libcuda.so.1"
+command -v objcopy >/dev/null && command -v strip >/dev/null || finish
+cd "$tmp" || exit 1
+
+query() { "$cufence" query cufence.db "$1"; }
+trace() { # PROGRAM
+	rm -rf cufence.db*
+	"$cufence" run --sim --keep-trace -- "$1" >out 2>err
+	ok "$1 runs" $?
+}
+places() { # CALL: where the program made it
+	query "SELECT DISTINCT coalesce(s.function, '?') || ' ' || s.text FROM call c
+		JOIN call_type t ON t.id = c.type JOIN site s ON s.id = c.site
+		WHERE t.name = '$1' AND c.parent IS NULL ORDER BY c.id"
+}
+
+# A function that was inlined has a frame of its own, of which the innermost is the place.
+trace "$build/tests/helpers/inlined"
+line=$(grep -n 'cuda.allocate(' "$helper" | cut -d: -f1)
+same "an inlined function" "take inlined.c:$line" "$(places cuMemAlloc_v2)"
+same "and those it was inlined into" "take make_room work main" "$(query "SELECT
+	group_concat(function, ' ') FROM (SELECT function FROM frame WHERE user = 1 AND line > 0
+	AND site = (SELECT site FROM call JOIN call_type t ON t.id = type
+		WHERE t.name = 'cuMemAlloc_v2') ORDER BY depth)")"
+
+# The lines may be in a file of their own, beside the program or in .debug.
+cp "$apps/double_buffer" whole
+trace ./whole
+lines=$(places cudaFree)
+has "with lines" '^destroy_buffer double_buffer.cu:[0-9]+$' "$lines"
+objcopy --only-keep-debug whole app.debug && strip -o app whole
+objcopy --add-gnu-debuglink=app.debug app
+trace ./app
+same "debuglink" "$lines" "$(places cudaFree)"
+mkdir .debug && mv app.debug .debug/
+trace ./app
+same "debuglink into .debug" "$lines" "$(places cudaFree)"
+
+# What belongs to another build is not believed, and what is stripped gives module and offset.
+objcopy --only-keep-debug "$apps/polling_query" .debug/app.debug
+trace ./app
+stripped=$(places cudaFree)
+has "another program's debug file" '^\? app\+0x[0-9a-f]+$' "$stripped"
+rm -r .debug
+trace ./app
+same "stripped" "$stripped" "$(places cudaFree)"
+same "different places stay different" "$(wc -l <<<"$lines")" "$(wc -l <<<"$stripped")"
+if command -v addr2line >/dev/null; then
+	offset=$(sed -n '1s/.*+//p' <<<"$stripped")
+	has "offsets are those of the file" "${lines%%$'\n'*}\$" \
+		"destroy_buffer $(addr2line -e whole "$(printf '0x%x' $((offset - 1)))" | sed 's|.*/||')"
+fi
+
+# A program that changed after it was traced.
+trace ./whole
+cp "$apps/polling_query" whole
+"$cufence" load cufence.db.traces-*/*.cft
+ok "loads again" $?
+has "a file that was replaced" '^\? whole\+0x[0-9a-f]+$' "$(places cudaFree)"
+
+# A static runtime is told by its frames: calls are named after its functions.
+trace "$apps/double_buffer_simstatic"
+same "a static runtime" "$lines" "$(query "SELECT DISTINCT s.function || ' ' || s.text FROM call c
+	JOIN call_type t ON t.id = c.type JOIN site s ON s.id = c.site
+	WHERE t.name = 'cuMemFree_v2' AND s.api = 'cudaFree' ORDER BY c.id")"
+finish
