@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "access.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct access_reader {
+	sqlite3_stmt *call, *ends, *claims, *words;
+};
+
+/* Code: what is known of this shape, else of the kernel. */
+static const char call_sql[] =
+	"SELECT t.kind, t.name LIKE '%2D%' OR t.name LIKE '%3D%', c.bytes, l.shape, c.kernel, "
+	"ifnull(s.complete, k.complete), k.evidence, s.shape IS NOT NULL, "
+	"c.dst_memory IN ('device', 'managed'), c.src_memory IN ('device', 'managed') "
+	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN launch l ON l.call = c.id "
+	"LEFT JOIN kernel_code k ON k.kernel = c.kernel "
+	"LEFT JOIN shape_code s ON s.shape = l.shape WHERE c.id = ?";
+
+static const char ends_sql[] =
+	"SELECT o.role = 'dst', o.address, a.id, a.address, a.bytes FROM operand o "
+	"JOIN allocation a ON a.id = o.allocation WHERE o.call = ? AND o.role <> 'word'";
+
+/* Words that point into an allocation, with what is known to happen there. */
+static const char claims_sql[] =
+	"SELECT o.offset, o.address, a.id, a.address, a.bytes, k.direction, k.sure, k.low, k.high, "
+	"k.run, k.stride1, k.count1, k.stride2, k.count2, k.stride3, k.count3, k.exact "
+	"FROM kernel_access k JOIN operand o ON o.call = ?1 AND o.role = 'word' "
+	" AND o.offset = k.offset JOIN allocation a ON a.id = o.allocation "
+	"WHERE k.kernel = ?2 AND k.shape IS ?3";
+
+static const char words_sql[] =
+	"SELECT o.offset, o.address, a.id, a.address, a.bytes FROM operand o "
+	"JOIN allocation a ON a.id = o.allocation WHERE o.call = ?1 AND o.role = 'word' "
+	"AND (?4 OR NOT EXISTS (SELECT 1 FROM kernel_access k WHERE k.kernel = ?2 "
+	" AND k.shape IS ?3 AND k.offset = o.offset))";
+
+struct access_reader *access_open(struct db *db)
+{
+	struct access_reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader) {
+		fputs("cufence: out of memory\n", stderr);
+		return NULL;
+	}
+	reader->call = db_prepare(db, call_sql);
+	reader->ends = db_prepare(db, ends_sql);
+	reader->claims = db_prepare(db, claims_sql);
+	reader->words = db_prepare(db, words_sql);
+	if (reader->call && reader->ends && reader->claims && reader->words)
+		return reader;
+	access_close(reader);
+	return NULL;
+}
+
+void access_close(struct access_reader *reader)
+{
+	if (!reader)
+		return;
+	sqlite3_finalize(reader->call);
+	sqlite3_finalize(reader->ends);
+	sqlite3_finalize(reader->claims);
+	sqlite3_finalize(reader->words);
+	free(reader);
+}
+
+void accesses_release(struct accesses *accesses)
+{
+	free(accesses->access);
+	*accesses = (struct accesses){ 0 };
+}
+
+static int64_t add_bytes(int64_t address, int64_t bytes)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(address, bytes, &sum))
+		return bytes < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
+/* The part of access that lies in its allocation, if any. */
+static int add(struct accesses *accesses, const struct access *access, int64_t start, int64_t bytes)
+{
+	struct access *slot;
+	int64_t end = add_bytes(start, bytes);
+
+	if (accesses->count == accesses->room) {
+		size_t room = accesses->room ? 2 * accesses->room : 8;
+		struct access *more = realloc(accesses->access, room * sizeof(*more));
+
+		if (!more) {
+			fputs("cufence: out of memory\n", stderr);
+			return -1;
+		}
+		accesses->access = more;
+		accesses->room = room;
+	}
+	slot = &accesses->access[accesses->count];
+	*slot = *access;
+	if (slot->low < start)
+		slot->low = start;
+	if (slot->high > end)
+		slot->high = end;
+	if (!slot->stride_count) {
+		slot->start = slot->low;
+		slot->run = slot->high - slot->low;
+	}
+	accesses->count += slot->low < slot->high;
+	return 0;
+}
+
+static int add_end(struct accesses *accesses, sqlite3_stmt *q, int64_t bytes, int exact)
+{
+	int64_t address = sqlite3_column_int64(q, 1), start = sqlite3_column_int64(q, 3);
+	int64_t size = sqlite3_column_int64(q, 4);
+	struct access access = {
+		.allocation = sqlite3_column_int64(q, 2), .low = address,
+		.high = exact ? add_bytes(address, bytes) : add_bytes(start, size),
+		.direction = sqlite3_column_int(q, 0) ? ACCESS_WRITE : ACCESS_READ,
+		.evidence = EVIDENCE_EXACT, .sure = 1, .exact = exact != 0,
+	};
+
+	return add(accesses, &access, start, size);
+}
+
+/* The row of reader->call is a copy or memset; rows of a pitched one lie further apart. */
+static int read_ends(struct access_reader *reader, int64_t call, struct accesses *accesses)
+{
+	int pitched = sqlite3_column_int(reader->call, 1);
+	int has_bytes = sqlite3_column_type(reader->call, 2) != SQLITE_NULL;
+	int64_t bytes = sqlite3_column_int64(reader->call, 2);
+	int missing = sqlite3_column_int(reader->call, 8) + 2 * sqlite3_column_int(reader->call, 9);
+	int step;
+
+	if (db_bind(reader->ends, "i", call))
+		return -1;
+	while ((step = db_step(reader->ends)) > 0) {
+		missing &= sqlite3_column_int(reader->ends, 0) ? ~1 : ~2;
+		if (add_end(accesses, reader->ends, bytes, has_bytes && !pitched))
+			return -1;
+	}
+	accesses->complete = !missing;
+	return step;
+}
+
+static int direction_of(const char *name)
+{
+	return !strcmp(name, "load") ? ACCESS_READ : !strcmp(name, "store") ? ACCESS_WRITE
+									     : ACCESS_ATOMIC;
+}
+
+static int64_t bound(sqlite3_stmt *q, int column, int64_t address, int64_t none)
+{
+	if (sqlite3_column_type(q, column) == SQLITE_NULL)
+		return none;
+	return add_bytes(address, sqlite3_column_int64(q, column));
+}
+
+static int add_claim(struct accesses *accesses, sqlite3_stmt *q, int evidence)
+{
+	int64_t address = sqlite3_column_int64(q, 1);
+	struct access access = {
+		.allocation = sqlite3_column_int64(q, 2),
+		.direction = (uint8_t)direction_of((const char *)sqlite3_column_text(q, 5)),
+		.evidence = (uint8_t)evidence, .sure = sqlite3_column_int(q, 6) != 0,
+		.low = bound(q, 7, address, INT64_MIN), .high = bound(q, 8, address, INT64_MAX),
+		.run = sqlite3_column_int64(q, 9), .exact = sqlite3_column_int(q, 16) != 0,
+	};
+
+	access.start = access.low;
+	while (access.stride_count < ACCESS_STRIDES &&
+		sqlite3_column_type(q, 10 + 2 * access.stride_count) != SQLITE_NULL) {
+		int column = 10 + 2 * access.stride_count;
+
+		access.stride[access.stride_count++] = (struct access_stride){
+			sqlite3_column_int64(q, column), sqlite3_column_int64(q, column + 1),
+		};
+	}
+	return add(accesses, &access, sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4));
+}
+
+static int add_word(struct accesses *accesses, sqlite3_stmt *q)
+{
+	struct access access = {
+		.allocation = sqlite3_column_int64(q, 2), .low = INT64_MIN, .high = INT64_MAX,
+		.direction = ACCESS_UNKNOWN, .evidence = EVIDENCE_NONE,
+	};
+
+	return add(accesses, &access, sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4));
+}
+
+static int evidence_of(const char *name)
+{
+	if (!name || !strcmp(name, "none"))
+		return EVIDENCE_NONE;
+	return !strcmp(name, "ptx") ? EVIDENCE_PTX : !strcmp(name, "const") ? EVIDENCE_CONST
+									    : EVIDENCE_CONVENTION;
+}
+
+/* The row of reader->call is a launch. */
+static int read_kernel(struct access_reader *reader, int64_t call, struct accesses *accesses)
+{
+	int64_t kernel = sqlite3_column_int64(reader->call, 4);
+	int64_t shape = sqlite3_column_int(reader->call, 7)
+		? sqlite3_column_int64(reader->call, 3) : DB_NULL;
+	int evidence = evidence_of((const char *)sqlite3_column_text(reader->call, 6)), step;
+
+	accesses->complete = sqlite3_column_int(reader->call, 5);
+	if (db_bind(reader->claims, "iiI", call, kernel, shape))
+		return -1;
+	while ((step = db_step(reader->claims)) > 0)
+		if (add_claim(accesses, reader->claims, evidence))
+			return -1;
+	/* Of an incomplete one anything may become of all that it was given. */
+	if (step < 0 || accesses->complete)
+		return step;
+	if (db_bind(reader->words, "iiIi", call, kernel, shape, (int64_t)(evidence == EVIDENCE_PTX)))
+		return -1;
+	while ((step = db_step(reader->words)) > 0)
+		if (add_word(accesses, reader->words))
+			return -1;
+	return step;
+}
+
+/* Kinds that neither touch memory nor make the host do so. */
+static int touches_nothing(const char *kind)
+{
+	return !strncmp(kind, "event_", 6) || !strncmp(kind, "stream_", 7) ||
+	       !strcmp(kind, "context_sync");
+}
+
+int access_read(struct access_reader *reader, int64_t call, struct accesses *accesses)
+{
+	const char *kind;
+	int step, rc = 0;
+
+	accesses->count = 0;
+	accesses->complete = 0;
+	if (db_bind(reader->call, "i", call))
+		return -1;
+	step = db_step(reader->call);
+	if (step <= 0)
+		return step;
+	kind = (const char *)sqlite3_column_text(reader->call, 0);
+	if (sqlite3_column_type(reader->call, 4) != SQLITE_NULL)
+		rc = read_kernel(reader, call, accesses);
+	else if (!strncmp(kind, "copy", 4) || !strncmp(kind, "set", 3))
+		rc = read_ends(reader, call, accesses);
+	else
+		accesses->complete = touches_nothing(kind);
+	sqlite3_reset(reader->call);
+	return rc;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the operation of a call reads and writes: memory by allocation and bytes, each with what it
+ * is known from.  Copies and memsets say it themselves; of kernels it is worked out when a run is
+ * loaded (directions.h).
+ *
+ *	struct access_reader *reader = access_open(db);
+ *	struct accesses one = { 0 }, other = { 0 };
+ *	if (access_read(reader, call, &one) || access_read(reader, other_call, &other))
+ *		...
+ *	switch (accesses_conflict(&one, &other)) ...
+ *
+ * Addresses here are only compared within an allocation, of which each row is one life.
+ */
+#ifndef CUFENCE_ACCESS_H
+#define CUFENCE_ACCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "db.h"
+
+enum access_direction {
+	ACCESS_READ,
+	ACCESS_WRITE,
+	ACCESS_ATOMIC,             /* read and written, in any order with other atomics */
+	ACCESS_UNKNOWN,            /* the memory was named; what became of it is not known */
+};
+
+/* From the weakest on. */
+enum access_evidence {
+	EVIDENCE_NONE, EVIDENCE_CONVENTION, EVIDENCE_CONST, EVIDENCE_PTX, EVIDENCE_EXACT,
+};
+
+#define ACCESS_STRIDES 3
+
+struct access {
+	int64_t allocation;        /* row */
+	int64_t low, high;         /* addresses, high excluded; within the allocation */
+	/* Pieces of run bytes, from start on: at each stride so often; without strides: all of it. */
+	int64_t start, run;
+	struct access_stride { int64_t bytes, count; } stride[ACCESS_STRIDES];
+	uint8_t stride_count;
+	uint8_t direction, evidence;
+	uint8_t sure;              /* 0: this allocation or another one, not known which */
+	uint8_t exact;             /* 0: some of these bytes, at most */
+};
+
+struct accesses {
+	struct access *access;
+	size_t count, room;
+	int complete;              /* 1: there are no others, to memory that is in table allocation */
+};
+
+struct access_reader;
+
+/* NULL after a message. */
+struct access_reader *access_open(struct db *db);
+void access_close(struct access_reader *reader);
+
+/*
+ * The accesses of one call's operation; what the list held before is gone.  A call that launches a
+ * graph or a host function has none and is not complete.  0, or -1 after a message.
+ */
+int access_read(struct access_reader *reader, int64_t call, struct accesses *accesses);
+void accesses_release(struct accesses *accesses);
+
+enum access_overlap { OVERLAP_NONE, OVERLAP_MAYBE, OVERLAP_SURE };
+
+/* Whether they have a byte in common. */
+enum access_overlap access_overlap(const struct access *a, const struct access *b);
+
+/*
+ * Whether the order of the two operations matters: they have memory in common that one of them
+ * writes.  OVERLAP_NONE is certain only if both are complete.
+ */
+enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sets of bytes with strides: whether two have one in common. */
+#include "access.h"
+
+/* Pieces looked at before the answer is "maybe". */
+#define PIECE_LIMIT 20000
+
+struct piece { int64_t low, high; };
+
+/* What is left of a set: pieces at the strides from level on, from start. */
+struct rest {
+	const struct access *access;
+	unsigned level;
+	int64_t start;
+};
+
+static int64_t add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return a < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
+static int64_t length_of(int64_t bytes, int64_t count)
+{
+	int64_t length;
+
+	return __builtin_mul_overflow(bytes, count - 1, &length) ? INT64_MAX : length;
+}
+
+static int64_t end_of(const struct rest *rest)
+{
+	int64_t end = add(rest->start, rest->access->run);
+
+	for (unsigned i = rest->level; i < rest->access->stride_count; i++)
+		end = add(end, length_of(rest->access->stride[i].bytes,
+				      rest->access->stride[i].count));
+	return end < rest->access->high ? end : rest->access->high;
+}
+
+static struct piece bounds_of(const struct rest *rest)
+{
+	struct piece piece = { rest->start, end_of(rest) };
+
+	if (piece.low < rest->access->low)
+		piece.low = rest->access->low;
+	return piece;
+}
+
+static enum access_overlap compare(const struct rest *a, const struct rest *b, unsigned *left);
+
+/* The pieces of a's next stride that reach into b's bounds. */
+static enum access_overlap split(const struct rest *a, const struct rest *b, unsigned *left)
+{
+	const struct access_stride *stride = &a->access->stride[a->level];
+	struct piece wanted = bounds_of(b);
+	struct rest first = { a->access, a->level + 1, a->start };
+	int64_t length = add(end_of(&first), -a->start), index = 0;
+
+	if (stride->bytes <= 0)
+		return OVERLAP_MAYBE;
+	if (wanted.low > a->start + length)
+		index = (wanted.low - a->start - length) / stride->bytes;
+	for (; index < stride->count; index++) {
+		struct rest part = first;
+
+		part.start = add(a->start, length_of(stride->bytes, index + 1));
+		if (part.start >= wanted.high)
+			return OVERLAP_NONE;
+		if (!*left)
+			return OVERLAP_MAYBE;
+		--*left;
+		switch (compare(&part, b, left)) {
+		case OVERLAP_SURE:
+			return OVERLAP_SURE;
+		case OVERLAP_MAYBE:
+			return OVERLAP_MAYBE;
+		default:
+			break;
+		}
+	}
+	return OVERLAP_NONE;
+}
+
+static enum access_overlap compare(const struct rest *a, const struct rest *b, unsigned *left)
+{
+	struct piece x = bounds_of(a), y = bounds_of(b);
+
+	if (x.low >= x.high || y.low >= y.high || x.high <= y.low || y.high <= x.low)
+		return OVERLAP_NONE;
+	if (a->level < a->access->stride_count)
+		return split(a, b, left);
+	if (b->level < b->access->stride_count)
+		return split(b, a, left);
+	return OVERLAP_SURE;
+}
+
+enum access_overlap access_overlap(const struct access *a, const struct access *b)
+{
+	struct rest x = { a, 0, a->start }, y = { b, 0, b->start };
+	unsigned left = PIECE_LIMIT;
+	enum access_overlap found;
+
+	if (a->allocation != b->allocation)
+		return OVERLAP_NONE;
+	found = compare(&x, &y, &left);
+	if (found == OVERLAP_SURE && !(a->exact && b->exact && a->sure && b->sure))
+		return OVERLAP_MAYBE;
+	return found;
+}
+
+/* Of two accesses to one byte, whether their order matters. */
+static enum access_overlap orders(const struct access *a, const struct access *b)
+{
+	if (a->direction == ACCESS_UNKNOWN || b->direction == ACCESS_UNKNOWN)
+		return OVERLAP_MAYBE;
+	if (a->direction == b->direction && a->direction != ACCESS_WRITE)
+		return OVERLAP_NONE;
+	return OVERLAP_SURE;
+}
+
+enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b)
+{
+	enum access_overlap most = OVERLAP_NONE;
+
+	for (size_t i = 0; i < a->count; i++)
+		for (size_t j = 0; j < b->count; j++) {
+			enum access_overlap found = orders(&a->access[i], &b->access[j]);
+			enum access_overlap overlap;
+
+			if (found <= most)
+				continue;
+			overlap = access_overlap(&a->access[i], &b->access[j]);
+			found = overlap < found ? overlap : found;
+			most = found > most ? found : most;
+		}
+	return most;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What calls read and write, from the tables; whether two sets of bytes meet. */
+#include "miniature.h"
+
+#include "access.h"
+
+#define BASE 0x10000
+
+static int setup(void **state)
+{
+	struct mini *m = malloc(sizeof(*m));
+
+	mini_init(m);
+	mini_exec(m, "INSERT INTO allocation VALUES (1, 1, %d, 4096, 'device', NULL, NULL), "
+		"(2, 1, %d, 4096, 'device', NULL, NULL)", BASE, 2 * BASE);
+	*state = m;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	mini_release(*state);
+	free(*state);
+	return 0;
+}
+
+/* A launch whose words at offsets 0 and 8 point into the two allocations. */
+static int64_t launch(struct mini *m, int64_t kernel, int first, int second)
+{
+	int64_t call = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 10, .stream = MINI_LEGACY,
+		.kernel = kernel);
+
+	mini_exec(m, "INSERT INTO operand VALUES (%lld, 'word', 0, %d, 1), "
+		"(%lld, 'word', 8, %d, 2)", (long long)call, BASE + first, (long long)call,
+		2 * BASE + second);
+	return call;
+}
+
+static int64_t copy(struct mini *m, int to, int from, int bytes)
+{
+	int64_t call = MINI_CALL(m, .type = CALL_cuMemcpyDtoDAsync_v2, .at = 10,
+		.stream = MINI_LEGACY, .bytes = bytes, .dst = "device", .src = "device");
+
+	mini_exec(m, "INSERT INTO operand VALUES (%lld, 'dst', NULL, %d, 1), "
+		"(%lld, 'src', NULL, %d, 2)", (long long)call, BASE + to, (long long)call,
+		2 * BASE + from);
+	return call;
+}
+
+static int64_t kernel(struct mini *m, const char *evidence, int complete)
+{
+	int64_t row = mini_kernel(m, "k");
+
+	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, '%s', %d, NULL)", (long long)row,
+		evidence, complete);
+	return row;
+}
+
+static void claim(struct mini *m, int64_t row, int offset, const char *direction, const char *bytes)
+{
+	mini_exec(m, "INSERT INTO kernel_access VALUES (%lld, NULL, %d, '%s', 1, %s, NULL, NULL, "
+		"NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)row, offset, direction, bytes);
+}
+
+/* "allocation direction low..high evidence", with '~' before what is not exact. */
+static void check(struct mini *m, int64_t call, const char *expected)
+{
+	static const char directions[] = "rwa?";
+	struct access_reader *reader = access_open(&m->db);
+	struct accesses found = { 0 };
+	char text[512] = "";
+	size_t used = 0;
+
+	assert_int_equal(access_read(reader, call, &found), 0);
+	for (size_t i = 0; i < found.count; i++) {
+		const struct access *access = &found.access[i];
+
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lld%c %lld..%lld %d, ",
+			access->exact ? "" : "~", (long long)access->allocation,
+			directions[access->direction], (long long)(access->low % BASE),
+			(long long)(access->high % BASE), access->evidence);
+	}
+	snprintf(text + used, sizeof(text) - used, "%s", found.complete ? "complete" : "more");
+	assert_string_equal(text, expected);
+	accesses_release(&found);
+	access_close(reader);
+}
+
+static enum access_overlap conflict(struct mini *m, int64_t call, int64_t other)
+{
+	struct access_reader *reader = access_open(&m->db);
+	struct accesses a = { 0 }, b = { 0 };
+	enum access_overlap found;
+
+	assert_int_equal(access_read(reader, call, &a) || access_read(reader, other, &b), 0);
+	found = accesses_conflict(&a, &b);
+	assert_int_equal(accesses_conflict(&b, &a), found);
+	accesses_release(&a);
+	accesses_release(&b);
+	access_close(reader);
+	return found;
+}
+
+static void test_a_copy_says_what_it_does(void **state)
+{
+	check(*state, copy(*state, 0, 256, 512), "1w 0..512 4, 2r 256..768 4, complete");
+}
+
+static void test_a_copy_ends_where_its_memory_does(void **state)
+{
+	check(*state, copy(*state, 4000, 0, 512), "1w 4000..4096 4, 2r 0..512 4, complete");
+}
+
+static void test_a_kernel_does_what_its_code_says(void **state)
+{
+	int64_t k = kernel(*state, "ptx", 1);
+
+	claim(*state, k, 0, "load", "0, 1024");
+	claim(*state, k, 8, "store", "-64, 64");
+	check(*state, launch(*state, k, 128, 256),
+		"1r 128..1152 3, 2w 192..320 3, complete");
+}
+
+static void test_a_word_without_claims_is_not_touched_by_a_complete_kernel(void **state)
+{
+	int64_t k = kernel(*state, "ptx", 1);
+
+	claim(*state, k, 0, "atomic", "0, 4");
+	check(*state, launch(*state, k, 0, 0), "1a 0..4 3, complete");
+}
+
+static void test_an_incomplete_kernel_may_do_more_with_all_it_is_given(void **state)
+{
+	int64_t k = kernel(*state, "ptx", 0);
+
+	claim(*state, k, 0, "load", "0, 4");
+	check(*state, launch(*state, k, 0, 0), "1r 0..4 3, ~1? 0..4096 0, ~2? 0..4096 0, more");
+}
+
+static void test_const_speaks_for_its_own_parameter(void **state)
+{
+	int64_t k = kernel(*state, "const", 0);
+
+	claim(*state, k, 0, "load", "NULL, NULL");
+	check(*state, launch(*state, k, 0, 0), "1r 0..4096 2, ~2? 0..4096 0, more");
+}
+
+static void test_a_kernel_of_which_nothing_is_known_names_its_memory(void **state)
+{
+	check(*state, launch(*state, kernel(*state, "none", 0), 0, 0),
+		"~1? 0..4096 0, ~2? 0..4096 0, more");
+}
+
+static void test_a_shape_is_better_than_its_kernel(void **state)
+{
+	int64_t k = kernel(*state, "ptx", 1), call;
+
+	claim(*state, k, 0, "load", "NULL, NULL");
+	mini_exec(*state, "INSERT INTO shape VALUES (1, %lld, 1, 1, x'', x'')", (long long)k);
+	mini_exec(*state, "INSERT INTO shape_code VALUES (1, 1, NULL)");
+	mini_exec(*state, "INSERT INTO kernel_access VALUES (%lld, 1, 0, 'load', 1, 0, 64, NULL, "
+		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)k);
+	call = launch(*state, k, 0, 0);
+	mini_exec(*state, "INSERT INTO launch VALUES (%lld, 1)", (long long)call);
+	check(*state, call, "1r 0..64 3, complete");
+}
+
+static void test_two_readers_are_independent(void **state)
+{
+	int64_t k = kernel(*state, "ptx", 1);
+
+	claim(*state, k, 0, "load", "0, 1024");
+	assert_int_equal(conflict(*state, launch(*state, k, 0, 0), launch(*state, k, 0, 0)),
+		OVERLAP_NONE);
+}
+
+static void test_a_writer_and_a_reader_are_not(void **state)
+{
+	int64_t k = kernel(*state, "ptx", 1);
+
+	claim(*state, k, 0, "load", "0, 1024");
+	assert_int_equal(conflict(*state, launch(*state, k, 0, 0), copy(*state, 1000, 0, 100)),
+		OVERLAP_SURE);
+	assert_int_equal(conflict(*state, launch(*state, k, 0, 0), copy(*state, 1024, 0, 100)),
+		OVERLAP_NONE);
+}
+
+static void test_atomics_need_no_order_among_themselves(void **state)
+{
+	int64_t k = kernel(*state, "ptx", 1), call;
+
+	claim(*state, k, 0, "atomic", "0, 4");
+	call = launch(*state, k, 0, 0);
+	assert_int_equal(conflict(*state, call, launch(*state, k, 0, 0)), OVERLAP_NONE);
+	assert_int_equal(conflict(*state, call, copy(*state, 0, 0, 4)), OVERLAP_SURE);
+}
+
+static void test_what_is_not_known_may_conflict(void **state)
+{
+	int64_t unknown = launch(*state, kernel(*state, "none", 0), 0, 0);
+
+	assert_int_equal(conflict(*state, unknown, unknown), OVERLAP_MAYBE);
+	assert_int_equal(conflict(*state, unknown, copy(*state, 0, 0, 4)), OVERLAP_MAYBE);
+}
+
+static struct access columns(int64_t first, int64_t width, int64_t pitch, int64_t rows)
+{
+	struct access access = {
+		.allocation = 1, .low = first, .high = first + (rows - 1) * pitch + width,
+		.start = first, .run = width, .stride = { { pitch, rows } }, .stride_count = 1,
+		.direction = ACCESS_WRITE, .sure = 1, .exact = 1,
+	};
+
+	return access;
+}
+
+static void test_columns_side_by_side_do_not_meet(void **unused)
+{
+	struct access left = columns(0, 64, 128, 100), right = columns(64, 64, 128, 100);
+	struct access wide = columns(60, 8, 128, 100), row = columns(128, 128, 128, 1);
+
+	assert_int_equal(access_overlap(&left, &right), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&left, &wide), OVERLAP_SURE);
+	assert_int_equal(access_overlap(&right, &wide), OVERLAP_SURE);
+	assert_int_equal(access_overlap(&left, &row), OVERLAP_SURE);
+	left.exact = 0;
+	assert_int_equal(access_overlap(&left, &wide), OVERLAP_MAYBE);
+	assert_int_equal(access_overlap(&left, &right), OVERLAP_NONE);
+}
+
+static void test_every_other_element_is_apart_from_the_others(void **unused)
+{
+	struct access even = columns(0, 4, 8, 1000), odd = columns(4, 4, 8, 1000);
+	struct access third = columns(4, 4, 12, 600);
+
+	assert_int_equal(access_overlap(&even, &odd), OVERLAP_NONE);
+	assert_int_equal(access_overlap(&even, &third), OVERLAP_SURE);
+}
+
+static void test_too_many_pieces_may_meet(void **unused)
+{
+	struct access even = columns(0, 4, 8, 1000000), odd = columns(4, 4, 8, 1000000);
+
+	assert_int_equal(access_overlap(&even, &odd), OVERLAP_MAYBE);
+}
+
+/* Against a map of bytes. */
+static void test_strides_are_the_bytes_they_stand_for(void **unused)
+{
+	unsigned seed = 12345;
+
+	for (int round = 0; round < 2000; round++) {
+		struct access set[2];
+		uint8_t map[2][4096] = { { 0 } };
+		int meet = 0;
+
+		for (int s = 0; s < 2; s++) {
+			int number[6];
+
+			for (int i = 0; i < 6; i++) {
+				seed = seed * 1103515245u + 12345u;
+				number[i] = (int)(seed >> 16 & 0xff);
+			}
+			set[s] = columns(number[0], 1 + number[1] % 16, 0, 1);
+			set[s].stride_count = 2;
+			set[s].stride[0] = (struct access_stride){ 60 + number[2], 1 + number[3] % 6 };
+			set[s].stride[1] = (struct access_stride){ 17 + number[4] % 8,
+				1 + number[5] % 3 };
+			set[s].high = 4096;
+			for (int i = 0; i < set[s].stride[0].count; i++)
+				for (int j = 0; j < set[s].stride[1].count; j++)
+					memset(&map[s][set[s].start + i * set[s].stride[0].bytes +
+						       j * set[s].stride[1].bytes],
+						1, (size_t)set[s].run);
+		}
+		for (int i = 0; i < 4096; i++)
+			meet |= map[0][i] & map[1][i];
+		assert_int_equal(access_overlap(&set[0], &set[1]),
+			meet ? OVERLAP_SURE : OVERLAP_NONE);
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_copy_says_what_it_does),
+		TEST(test_a_copy_ends_where_its_memory_does),
+		TEST(test_a_kernel_does_what_its_code_says),
+		TEST(test_a_word_without_claims_is_not_touched_by_a_complete_kernel),
+		TEST(test_an_incomplete_kernel_may_do_more_with_all_it_is_given),
+		TEST(test_const_speaks_for_its_own_parameter),
+		TEST(test_a_kernel_of_which_nothing_is_known_names_its_memory),
+		TEST(test_a_shape_is_better_than_its_kernel),
+		TEST(test_two_readers_are_independent),
+		TEST(test_a_writer_and_a_reader_are_not),
+		TEST(test_atomics_need_no_order_among_themselves),
+		TEST(test_what_is_not_known_may_conflict),
+		cmocka_unit_test(test_columns_side_by_side_do_not_meet),
+		cmocka_unit_test(test_every_other_element_is_apart_from_the_others),
+		cmocka_unit_test(test_too_many_pieces_may_meet),
+		cmocka_unit_test(test_strides_are_the_bytes_they_stand_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
