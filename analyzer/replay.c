@@ -4,6 +4,9 @@
 #include "replay_parts.h"
 #include "walk.h"
 
+/* What a call takes that only submits (H200: 3 microseconds). */
+#define SUBMIT_NS 5000
+
 static int64_t later(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -30,6 +33,11 @@ uint32_t replay_step_of(const struct replay *replay, int64_t call)
 static uint64_t place_of(const struct replay_step *step)
 {
 	return (uint64_t)step->site << 8 | step->kind;
+}
+
+int replay_place_was_held(const struct replay *replay, const struct replay_step *step)
+{
+	return map_get(&replay->held_places, place_of(step), 0) != 0;
 }
 
 /* All calls of the same kind from the place of a step. */
@@ -229,9 +237,14 @@ static int64_t target_of(const struct replay *replay, uint32_t number)
 	return replay_scope(replay, step);
 }
 
-static int64_t return_of(const struct replay_step *step, int64_t entry, int64_t target)
+static int64_t return_of(const struct replay_step *step, const struct replay_change *change,
+	int64_t entry, int64_t target)
 {
 	int64_t back = entry + step->own;
+
+	/* Copies that do not wait are from and to pinned memory. */
+	if (change->bits & CHANGE_WAIT && step->act & STEP_STAGED && step->own > SUBMIT_NS)
+		back = entry + SUBMIT_NS;
 
 	return target == REPLAY_LONG_AGO ? back : later(back, target + step->lag);
 }
@@ -266,10 +279,11 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 		return;
 	}
 	target = target_of(replay, number);
-	entry = later(entry, replay_held_until(replay, step, entry) + step->after_holder -
-		step->own);
+	if (!(change->bits & CHANGE_WAIT))
+		entry = later(entry, replay_held_until(replay, step, entry) +
+			step->after_holder - step->own);
 	if (step->act & STEP_WAITS_FIRST)
-		entry = return_of(step, entry, target) - step->own;
+		entry = return_of(step, change, entry, target) - step->own;
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
 		end = run_device(replay, number, entry, contention);
 	if (step->act & STEP_WAITS_OWN && !(change->bits & CHANGE_WAIT))
@@ -278,7 +292,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 		replay->thread[step->other_thread].now = entry;
 	if (step->act & STEP_JOINS_THREAD)
 		thread->join = number;
-	*now = return_of(step, entry, target);
+	*now = return_of(step, change, entry, target);
 	replay_note_holder(replay, step, entry, *now);
 	replay->end[number] = step->act & STEP_SUBMITS ? end : *now;
 }
@@ -304,7 +318,9 @@ static int link_places(struct replay *replay)
 		uint64_t place = place_of(&replay->step[i]);
 
 		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
-		if (map_set(&replay->places, place, i))
+		if (map_set(&replay->places, place, i) ||
+			(replay->step[i].act & STEP_MEASURED &&
+				map_set(&replay->held_places, place, 1)))
 			return -1;
 	}
 	return 0;
@@ -365,6 +381,7 @@ static void free_replay(void *object)
 	map_release(&replay->execs);
 	map_release(&replay->memories);
 	map_release(&replay->places);
+	map_release(&replay->held_places);
 	free(replay->step);
 	free(replay->operand);
 	free(replay->same_place);

@@ -106,7 +106,7 @@ int64_t replay_held_until(const struct replay *replay, const struct replay_step 
 {
 	const struct replay_holder *holder = &replay->holder;
 
-	if (!(step->act & STEP_SUBMITS) || holder->thread == step->thread ||
+	if (!(step->act & STEP_CAN_BE_HELD) || holder->thread == step->thread ||
 		entry < holder->from || entry >= holder->until)
 		return REPLAY_LONG_AGO;
 	return holder->until;

@@ -156,6 +156,12 @@ static void learn_wait(const struct replay *replay, struct replay_step *step)
 	int64_t target = replay_scope(replay, step);
 	int own = step->act & STEP_WAITS_OWN && step->act & STEP_HAS_OP;
 
+	/* Two frees in a row are one mistake: what no call of the place has waited for is not for
+	 * the second one to wait for when the first one no longer does. */
+	if (step->act & STEP_HOLDS_OTHERS && !replay_place_was_held(replay, step))
+		step->act &= ~(unsigned)STEP_WAITS;
+	if (!(step->act & STEP_WAITS))
+		return;
 	if (own)
 		target = later(target, step->end);
 	/* Its scope is wider than what it did wait for: that alone counts. */
@@ -164,7 +170,7 @@ static void learn_wait(const struct replay *replay, struct replay_step *step)
 	if (step->scope == SCOPE_NONE && step->held_for != REPLAY_NONE)
 		target = replay->step[step->held_for].end;
 	if (step->scope == SCOPE_NONE && step->held_for == REPLAY_NONE) {
-		step->act &= (uint16_t)~(STEP_WAITS | STEP_WAITS_OWN);
+		step->act &= ~(unsigned)(STEP_WAITS | STEP_WAITS_OWN);
 		if (step->act & STEP_MEASURED)
 			step->own = step->exit - step->enter;
 		return;

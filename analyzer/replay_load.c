@@ -13,6 +13,7 @@ struct loader {
 	struct walk_cursor around, shapes, waits, holds, operands;
 	/* Calls by which table hold says something was held, by other means than streams and events. */
 	struct map via;
+	struct map holders;         /* calls that held those of other threads */
 };
 
 /* Numbers from 0 on, in order of appearance; REPLAY_NONE for row 0 or when out of memory. */
@@ -46,9 +47,9 @@ static unsigned acts_of(const struct walk_call *call)
 		return STEP_SUBMITS | STEP_PEER;
 	case KIND_COPY:
 	case KIND_SET:
-		return STEP_SUBMITS | STEP_BECOMES_ASYNC;
+		return STEP_SUBMITS | STEP_BECOMES_ASYNC | STEP_CAN_BE_HELD;
 	default:
-		return call->op || walk_submits(call) ? STEP_SUBMITS : 0;
+		return call->op || walk_submits(call) ? STEP_SUBMITS | STEP_CAN_BE_HELD : 0;
 	}
 }
 
@@ -59,6 +60,12 @@ static unsigned waits_of(const struct walk_call *call)
 	return STEP_WAITS | (scope_is_explicit(call) ? STEP_EXPLICIT : 0) |
 	       (scope_of(call) >= SCOPE_DEVICE ? STEP_HOLDS_OTHERS : 0) |
 	       (scope_includes_own(call) ? STEP_WAITS_OWN : 0);
+}
+
+static unsigned staged(const struct walk_call *call)
+{
+	return (call->kind == KIND_COPY || call->kind == KIND_COPY_ASYNC) &&
+	       (call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE) ? STEP_STAGED : 0;
 }
 
 static int read_around(struct loader *loader, struct replay_step *step)
@@ -122,9 +129,14 @@ static int read_wait(struct loader *loader, struct replay *replay, struct replay
 
 	if (rc <= 0)
 		return rc;
+	step->act |= STEP_MEASURED;
+	/* Held by a call of another thread: until that returns. */
+	if (sqlite3_column_int(row, 3)) {
+		step->act |= STEP_CAN_BE_HELD;
+		return 0;
+	}
 	step->waited = sqlite3_column_int64(row, 1);
 	step->held_for = replay_step_of(replay, sqlite3_column_int64(row, 2));
-	step->act |= STEP_MEASURED;
 	if (!(step->act & STEP_WAITS)) {
 		step->act |= STEP_WAITS;
 		if (step->act & STEP_SUBMITS)
@@ -221,7 +233,9 @@ static int read_step(void *arg, const struct walk_call *call)
 	refuse_by_kind(replay, call);
 	if (call->result || call->captured || call->exit == WALK_NEVER || replay->refusal)
 		return 0;
-	step.act = (uint16_t)(acts_of(call) | waits_of(call));
+	step.act = acts_of(call) | waits_of(call) | staged(call);
+	if (map_get(&loader->holders, (uint64_t)call->id, 0))
+		step.act |= STEP_HOLDS_OTHERS;
 	if (call->op && call->op_start != WALK_NEVER && call->op_end != WALK_NEVER)
 		step.act |= STEP_HAS_OP;
 	if (call->owner_device >= 0)
@@ -230,7 +244,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		return -1;
 	/* A pageable source is staged: mostly that copy does not wait. */
 	if (call->kind == KIND_COPY_ASYNC && !(step.act & (STEP_WAITS_OWN | STEP_MEASURED)))
-		step.act &= (uint16_t)~STEP_WAITS;
+		step.act &= ~(unsigned)STEP_WAITS;
 	if (!step.act && !map_get(&loader->via, (uint64_t)call->id, 0))
 		return 0;
 	name_objects(replay, call, &step);
@@ -254,7 +268,7 @@ static int open_cursors(struct loader *loader, struct db *db)
 		       "JOIN call c ON c.id = o.call LEFT JOIN device d ON d.process = o.process "
 		       "AND d.ordinal = o.device ORDER BY o.call, o.id") ||
 	       walk_cursor_open(&loader->waits, db,
-		       "SELECT w.call, w.waited, o.call FROM wait w "
+		       "SELECT w.call, w.waited, o.call, w.behind NOT NULL FROM wait w "
 		       "LEFT JOIN operation o ON o.id = w.op ORDER BY w.call") ||
 	       walk_cursor_open(&loader->holds, db,
 		       "SELECT o.call, b.call, h.via FROM hold h JOIN operation o ON o.id = h.op "
@@ -264,17 +278,24 @@ static int open_cursors(struct loader *loader, struct db *db)
 		       "SELECT call, address, allocation FROM operand ORDER BY call");
 }
 
-static int read_via(struct loader *loader, struct db *db)
+static int read_set(struct map *set, struct db *db, const char *sql)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT DISTINCT via FROM hold "
-		"WHERE reason NOT IN ('legacy', 'event')");
+	sqlite3_stmt *q = db_prepare(db, sql);
 	int rc = -1;
 
 	while (q && (rc = db_step(q)) > 0)
-		if (map_set(&loader->via, (uint64_t)sqlite3_column_int64(q, 0), 1))
+		if (map_set(set, (uint64_t)sqlite3_column_int64(q, 0), 1))
 			break;
 	sqlite3_finalize(q);
 	return rc ? -1 : 0;
+}
+
+static int read_sets(struct loader *loader, struct db *db)
+{
+	return read_set(&loader->via, db,
+		       "SELECT via FROM hold WHERE reason NOT IN ('legacy', 'event')") ||
+	       read_set(&loader->holders, db,
+		       "SELECT behind FROM wait WHERE behind NOT NULL");
 }
 
 int replay_load(struct replays *replays, struct db *db)
@@ -282,7 +303,7 @@ int replay_load(struct replays *replays, struct db *db)
 	struct loader loader = { .replays = replays };
 	int rc = -1;
 
-	if (!open_cursors(&loader, db) && !read_via(&loader, db))
+	if (!open_cursors(&loader, db) && !read_sets(&loader, db))
 		rc = walk(db, read_step, &loader);
 	walk_cursor_close(&loader.around);
 	walk_cursor_close(&loader.shapes);
@@ -290,6 +311,7 @@ int replay_load(struct replays *replays, struct db *db)
 	walk_cursor_close(&loader.holds);
 	walk_cursor_close(&loader.operands);
 	map_release(&loader.via);
+	map_release(&loader.holders);
 	return rc;
 }
 

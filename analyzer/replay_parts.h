@@ -35,6 +35,8 @@ enum step_act {
 	STEP_BECOMES_ASYNC = 1 << 12, /* a synchronous copy or memset */
 	STEP_MEASURED = 1 << 13,    /* it is in table wait */
 	STEP_HOLDS_OTHERS = 1 << 14, /* meanwhile no other thread can submit to the device */
+	STEP_CAN_BE_HELD = 1 << 15, /* by such a call */
+	STEP_STAGED = 1 << 16,      /* the host copies, as the memory is pageable */
 };
 
 enum step_engine { ENGINE_NONE, ENGINE_KERNEL, ENGINE_H2D, ENGINE_D2H, ENGINE_COUNT };
@@ -58,7 +60,7 @@ struct replay_step {
 	uint32_t behind;            /* step whose end the operation waited for on the device */
 	uint32_t behind_via;        /* step that made it */
 	uint32_t operands, operand_count; /* in replay.operand */
-	uint16_t act;
+	uint32_t act;
 	uint8_t scope, stream_kind, kind, engine;
 	int16_t device;             /* -1: unknown */
 	uint8_t shares_device;      /* it overlapped with another such kernel as it was */
@@ -111,6 +113,7 @@ struct replay {
 	size_t operand_count;
 	struct map threads, streams, events, contexts, execs, memories; /* row -> number */
 	struct map places;          /* site and kind -> the last step of them */
+	struct map held_places;
 	uint32_t *same_place;       /* by step: the one before it */
 	struct replay_change *change;
 	int changed;
@@ -140,6 +143,9 @@ struct replays {
 
 /* The step of a call; REPLAY_NONE: it is none. */
 uint32_t replay_step_of(const struct replay *replay, int64_t call);
+
+/* Some call of the same kind from the same place is in table wait. */
+int replay_place_was_held(const struct replay *replay, const struct replay_step *step);
 
 /* Reads the run; 0, or -1 after a message. */
 int replay_load(struct replays *replays, struct db *db);
