@@ -74,6 +74,8 @@ const struct command commands[] = {
 		cmd_check, EXIT_TROUBLE, 0, 1, 0 },
 	{ "query", "NAME.db SQL|NAME", "read-only SQL, or a query that ships with cufence",
 		query_options, cmd_query, EXIT_TROUBLE, 0, 2, 0 },
+	{ "why", "NAME.db OP1 OP2", "what orders two operations, in words", no_options, cmd_why,
+		EXIT_TROUBLE, 3, 3, 0 },
 	{ "dump", "TRACE", "print a trace as text", dump_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },
 	{ "undump", "TEXT", "make a trace from text (\"-\": stdin)", undump_options, cmd_undump,
 		EXIT_TROUBLE, 1, 1, 0 },

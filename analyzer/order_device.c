@@ -414,7 +414,8 @@ static int add_foreign(struct order *order, struct order_stream *stream)
 	return rc ? -1 : 0;
 }
 
-/* Another thread was recording the event meanwhile: the wait saw one record or the other. */
+/* Another thread or process may have recorded the event meanwhile: the wait saw one record or the
+ * other. */
 static int add_uncertain(struct order *order, struct order_stream *stream,
 	const struct order_event *event)
 {
@@ -427,8 +428,8 @@ static int add_uncertain(struct order *order, struct order_stream *stream,
 	return rc ? -1 : 0;
 }
 
-/* "If cudaEventRecord() has not been called on event, this call acts as if all work captured by
- * event has already completed" (CUDA driver API, cuStreamWaitEvent). */
+/* "Before the first call to cuEventRecord(), an event represents an empty set of work"
+ * (cuda.h, cuEventRecord). */
 int order_step_wait(struct order *order, const struct walk_call *call)
 {
 	const struct order_event *event = idmap_get(&order->events, call->event);
@@ -438,11 +439,11 @@ int order_step_wait(struct order *order, const struct walk_call *call)
 	if (!stream)
 		return call->stream ? -1 : 0;
 	stream->last_is_kernel = 0;
-	if (event && event->recorded && call->contested & CONTESTED_EVENT)
+	if (event && event->recorded && (event->foreign || call->contested & CONTESTED_EVENT))
 		rc = add_uncertain(order, stream, event);
 	else if (event && event->state.call && event->stream != stream->id)
 		rc = order_add_pending(order, stream, event->state, ORDER_EVENT);
-	if (!rc && call->event && (!event || event->foreign))
+	if (!rc && call->event && (!event || (event->foreign && !event->recorded)))
 		rc = add_foreign(order, stream);
 	if (rc || !event || !event->recorded)
 		return rc;

@@ -331,7 +331,7 @@ static int join_event(struct order *order, const struct walk_call *call, int64_t
 	}
 	if (!event || (event->joined == event->state.call && event->joined_by == call->thread))
 		return 0;
-	if (call->contested & CONTESTED_EVENT) {
+	if (event->foreign || call->contested & CONTESTED_EVENT) {
 		order->node |= 2;
 		return order_learn(order, &order->now, &order->now_own, &event->state,
 			ORDER_UNKNOWN);

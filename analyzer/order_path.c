@@ -4,14 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+#include "idmap.h"
+
+/* Steps after which order_path_exists() gives up. */
 #define PATH_STEPS 4096
-#define PATH_SLOTS (4 * PATH_STEPS)
+
+/* A call that was reached, and how. */
+struct reached {
+	int64_t call;
+	int complete;
+	size_t from;                 /* the later one: index */
+	enum order_reason reason;
+};
 
 struct order_path {
 	sqlite3_stmt *needs;
-	int64_t todo[PATH_STEPS];
-	size_t todo_count, seen_count;
-	int64_t seen[PATH_SLOTS]; /* a hash set of calls; 0: free */
+	struct reached *list;        /* in the order in which they were reached */
+	size_t count;
+	struct idmap seen;           /* call * 2 + complete */
 };
 
 struct order_path *order_path_open(struct db *db)
@@ -20,38 +31,118 @@ struct order_path *order_path_open(struct db *db)
 
 	if (!path)
 		return NULL;
-	path->needs = db_prepare(db, "SELECT needs FROM dependency "
-		"WHERE call = ? AND needs >= ? AND reason NOT IN ('host', 'start', 'afterwards', 'incident') "
-		"AND NOT (reason = 'legacy' AND call = ?) ORDER BY needs");
+	path->needs = db_prepare(db, "SELECT needs, reason FROM dependency "
+		"WHERE call = ? AND needs >= ? ORDER BY needs DESC");
 	if (path->needs)
 		return path;
 	free(path);
 	return NULL;
 }
 
+static void keep_nothing(void *object)
+{
+	(void)object;
+}
+
+static void forget(struct order_path *path)
+{
+	idmap_release(&path->seen, keep_nothing);
+	free(path->list);
+	path->list = NULL;
+	path->count = 0;
+}
+
 void order_path_close(struct order_path *path)
 {
 	if (!path)
 		return;
+	forget(path);
 	sqlite3_finalize(path->needs);
 	free(path);
 }
 
-/* Notes a call to look at; 0 if there is no room left. */
-static int add(struct order_path *path, int64_t call)
+static enum order_reason reason_of(const char *name)
 {
-	size_t at = (uint64_t)call * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (PATH_SLOTS - 1);
+	for (int i = 0; i < ORDER_REASONS; i++)
+		if (!strcmp(order_reason_names[i], name))
+			return (enum order_reason)i;
+	return ORDER_REASONS;
+}
 
-	while (path->seen[at] && path->seen[at] != call)
-		at = (at + 1) & (PATH_SLOTS - 1);
-	if (path->seen[at])
-		return 1;
-	if (path->seen_count == PATH_STEPS)
+static int reach(struct order_path *path, const struct reached *reached)
+{
+	int64_t id = 2 * reached->call + reached->complete;
+	struct reached *more;
+
+	if (idmap_get(&path->seen, id))
 		return 0;
-	path->seen[at] = call;
-	path->seen_count++;
-	path->todo[path->todo_count++] = call;
-	return 1;
+	more = array_room(path->list, path->count, sizeof(*more));
+	if (!more || idmap_put(&path->seen, id, path))
+		return -1;
+	path->list = more;
+	more[path->count++] = *reached;
+	return 0;
+}
+
+/* What a search may go by. */
+struct terms {
+	int64_t earlier;
+	enum order_strength strength;
+	int by_host;                 /* by what threads had waited for */
+	int64_t moved;               /* a call that is in no legacy stream; 0: none */
+	size_t steps;                /* at most; 0: any number */
+};
+
+static int may_go(const struct terms *terms, const struct reached *at, enum order_reason reason)
+{
+	if (reason == ORDER_REASONS || order_reason_strength[reason] < terms->strength)
+		return 0;
+	if (reason == ORDER_HOST && !terms->by_host)
+		return 0;
+	if (reason == ORDER_LEGACY && at->call == terms->moved)
+		return 0;
+	return reason != ORDER_AFTERWARDS || at->complete;
+}
+
+static int go_on(struct order_path *path, const struct terms *terms, size_t from)
+{
+	struct reached at = path->list[from], next = { .from = from };
+	int rc;
+
+	if (db_bind(path->needs, "ii", at.call, terms->earlier))
+		return -1;
+	while ((rc = db_step(path->needs)) > 0) {
+		next.call = sqlite3_column_int64(path->needs, 0);
+		next.reason = reason_of((const char *)sqlite3_column_text(path->needs, 1));
+		next.complete = next.reason != ORDER_START;
+		if (may_go(terms, &at, next.reason) && reach(path, &next))
+			return -1;
+	}
+	return rc;
+}
+
+/* Index of the earlier call in the list, found: SIZE_MAX if not. */
+static int search(struct order_path *path, int64_t call, const struct terms *terms, size_t *found)
+{
+	struct reached first = { .call = call };
+
+	forget(path);
+	*found = SIZE_MAX;
+	if (reach(path, &first))
+		return -1;
+	for (size_t i = 0; i < path->count; i++) {
+		if (path->list[i].call == terms->earlier && path->list[i].complete) {
+			*found = i;
+			return 0;
+		}
+		if (terms->steps && path->count > terms->steps) {
+			*found = 0;
+			return 0;
+		}
+		if (go_on(path, terms, i))
+			return -1;
+	}
+	return 0;
 }
 
 int order_path_exists(struct order_path *path, int64_t call, int64_t earlier)
@@ -61,24 +152,36 @@ int order_path_exists(struct order_path *path, int64_t call, int64_t earlier)
 
 int order_path_exists_moved(struct order_path *path, int64_t call, int64_t earlier, int64_t moved)
 {
-	int rc = 0;
+	struct terms terms = { .earlier = earlier, .strength = ORDER_GUARANTEED, .moved = moved,
+		.steps = PATH_STEPS };
+	size_t found;
 
-	memset(path->seen, 0, sizeof(path->seen));
-	path->todo_count = path->seen_count = 0;
-	add(path, call);
-	while (path->todo_count) {
-		int64_t next = path->todo[--path->todo_count];
+	if (call == earlier)
+		return 1;
+	return search(path, call, &terms, &found) ? -1 : found != SIZE_MAX;
+}
 
-		if (next == earlier)
-			return 1;
-		if (db_bind(path->needs, "iii", next, earlier, moved))
+int order_path_find(struct order_path *path, int64_t call, int64_t earlier,
+	enum order_strength strength, struct order_link **link, size_t *count)
+{
+	struct terms terms = { .earlier = earlier, .strength = strength, .by_host = 1 };
+	size_t at;
+
+	*link = NULL;
+	*count = 0;
+	if (search(path, call, &terms, &at))
+		return -1;
+	if (at == SIZE_MAX)
+		return 0;
+	for (; at; at = path->list[at].from) {
+		const struct reached *reached = &path->list[at];
+		struct order_link *more = array_room(*link, *count, sizeof(*more));
+
+		if (!more)
 			return -1;
-		while ((rc = db_step(path->needs)) > 0) {
-			if (!add(path, sqlite3_column_int64(path->needs, 0)))
-				return 1;
-		}
-		if (rc)
-			return -1;
+		*link = more;
+		more[(*count)++] = (struct order_link){ .call = path->list[reached->from].call,
+			.needs = reached->call, .reason = reached->reason };
 	}
-	return 0;
+	return 1;
 }

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What orders two operations, asked of traces from an H200.
+. "$(dirname "$0")/lib.sh" "$@"
+golden=$(cd "$(dirname "$0")/../golden" && pwd)
+cufence=$build/bin/cufence
+needs "$cufence"
+cd "$tmp" || exit 1
+
+for app in double_buffer free_in_loop legacy_between_streams; do
+	"$cufence" undump "$golden/$app.txt" -o "$app.cft" &&
+		"$cufence" load "$app.cft" -o "$app.db" 2>/dev/null
+	ok "$app loads" $?
+done
+why() { "$cufence" why "$1.db" "$2" "$3"; }
+
+# By an event: the copy of a round, the record behind it, the kernel behind the wait.
+copy=$("$cufence" query double_buffer.db "SELECT min(id) FROM operation WHERE copy_kind = 1")
+kernel=$("$cufence" query double_buffer.db "SELECT min(id) FROM operation WHERE kind = 'kernel'")
+got=$(why double_buffer "$copy" "$kernel")
+has "an event orders" '^ordered, guaranteed$' "$got"
+has "it is named" "then kernel 'stencil' .*a wait for an event recorded after it" "$got"
+same "the order of the arguments does not matter" "$got" "$(why double_buffer "$kernel" "$copy")"
+same "first, one step, times" 4 "$(printf '%s\n' "$got" | wc -l)"
+
+# Operations that overlapped are not ordered, and it says that they did.
+pair=$("$cufence" query double_buffer.db "SELECT a.id || ' ' || b.id FROM operation a, operation b
+	WHERE a.call < b.call AND a.stream <> b.stream AND a.start < b.end AND b.start < a.end LIMIT 1")
+ok "some overlap" $([ -n "$pair" ]; echo $?)
+# shellcheck disable=SC2086
+got=$(why double_buffer $pair)
+has "nothing orders them" '^nothing orders them$' "$got"
+has "they overlapped" 'the second one started .* before the first one ended' "$got"
+
+# The legacy default stream.
+pair=$("$cufence" query legacy_between_streams.db "SELECT a.id || ' ' || min(b.id)
+	FROM operation a JOIN operation b ON b.id > a.id JOIN stream s ON s.id = a.stream
+	JOIN stream t ON t.id = b.stream WHERE a.kind = 'kernel' AND b.kind = 'kernel'
+	AND s.kind = 'legacy' AND t.kind = 'blocking' GROUP BY a.id ORDER BY a.id LIMIT 1")
+# shellcheck disable=SC2086
+got=$(why legacy_between_streams $pair)
+has "the legacy stream" 'by the rule of the legacy default stream$' "$got"
+
+# cudaFree between two streams: it waited, which nothing promises.
+pair=$("$cufence" query free_in_loop.db "SELECT max(a.id) || ' ' || b.id FROM operation a JOIN
+	operation b ON b.call > a.call AND b.stream <> a.stream AND a.kind = b.kind JOIN stream s
+	ON s.id = a.stream WHERE a.kind = 'kernel' AND s.kind <> 'legacy' GROUP BY b.id
+	ORDER BY b.id LIMIT 1")
+# shellcheck disable=SC2086
+got=$(why free_in_loop $pair)
+has "cudaFree orders by chance" '^ordered in this run, by what CUDA does not promise$' "$got"
+has "cudaFree is named" 'then cudaFree, free_in_loop.cu:[0-9]* .*nothing says that it must$' "$got"
+
+# All pairs of a run have an answer, and no verdict of an order goes without its chain.
+ids=$("$cufence" query double_buffer.db "SELECT id FROM operation ORDER BY id LIMIT 14")
+for a in $ids; do
+	for b in $ids; do
+		[ "$a" -lt "$b" ] && why double_buffer "$a" "$b"
+	done
+done >answers
+same "one verdict a pair" 91 "$(grep -c '^[a-z]' answers)"
+same "each order has its chain" "$(grep -c '^ordered' answers)" \
+	"$(awk '/^[a-z]/ { o = /^ordered/ } o && /^    then/ && !seen { n++ } { seen = o && /^    then/ }
+	END { print n }' answers)"
+
+refuses() { # TEXT PATTERN ARGUMENT...
+	local text=$1 pattern=$2
+	shift 2
+	"$cufence" why "$@" >out 2>err
+	same "$text: status" 2 $?
+	same "$text: nothing on stdout" "" "$(cat out)"
+	has "$text: message" "$pattern" "$(cat err)"
+}
+refuses "not a number" "'x' is no operation" free_in_loop.db 1 x
+refuses "no such operation" 'there is no operation 1000000' free_in_loop.db 1000000 1
+refuses "no database" 'nothing.db' nothing.db 1 2
+has "one call" 'parts of one call' "$(why free_in_loop 1 1)"
+finish
