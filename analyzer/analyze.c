@@ -11,6 +11,7 @@
 #include "rules.h"
 #include "use.h"
 #include "waits.h"
+#include "waits_queue.h"
 #include "walk.h"
 #include "words.h"
 
@@ -53,7 +54,8 @@ static int follow_the_run(struct db *db)
 	/* Two reasons may meet in one pair of calls, and a reason twice. */
 	analysis.edge = db_prepare(db, "INSERT OR IGNORE INTO dependency VALUES (?, ?, ?)");
 	if (analysis.waits && analysis.holds && analysis.known && analysis.edge)
-		rc = walk(db, see, &analysis) || waits_finish(analysis.waits) ? -1 : 0;
+		rc = walk(db, see, &analysis) || waits_finish(analysis.waits) ||
+			     waits_find_queue(db) ? -1 : 0;
 	sqlite3_finalize(analysis.edge);
 	waits_free(analysis.waits);
 	holds_free(analysis.holds);

@@ -186,9 +186,9 @@ void stream_op_done(struct stream *stream, struct op *op)
 		stream_delete(stream);
 }
 
-static bool has_entries(void *stream)
+static bool is_full(void *stream)
 {
-	return ((struct stream *)stream)->entries;
+	return ((struct stream *)stream)->entries >= QUEUE_ENTRIES;
 }
 
 void stream_reserve(struct stream *stream)
@@ -207,7 +207,7 @@ void stream_reserve(struct stream *stream)
 	device_gate(stream->context->device);
 	if (stream->entries < QUEUE_ENTRIES)
 		return;
-	thread_hold(has_entries, stream);
+	thread_hold(is_full, stream);
 	record.end = time_now();
 	tool_record(&record);
 }

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Launches that waited for room in the queue of their stream: what of that was lost, and the rule
+ * launch-queue-full.
+ */
+#include "miniature.h"
+
+#include "analyze.h"
+
+static int setup(void **state)
+{
+	struct mini *m = malloc(sizeof(*m));
+
+	mini_init(m);
+	*state = m;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	mini_release(*state);
+	free(*state);
+	return 0;
+}
+
+/* The findings shown, "rule count" each. */
+static const char *shown(struct mini *m)
+{
+	assert_int_equal(analyze(&m->db), 0);
+	return mini_text(m, "SELECT ifnull(group_concat(rule || ' ' || count, ', '), '') "
+		"FROM finding WHERE shown");
+}
+
+static int64_t launch(struct mini *m, double at, int64_t stream, int64_t site, double start,
+	double end)
+{
+	return MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at, .stream = stream, .site = site,
+		.runs = { start, end }, .grid = CALL_GRID(8, 1, 1),
+		.block = CALL_BLOCK(256, 1, 1, 0));
+}
+
+static void launch_held(struct mini *m, double at, double until, int64_t stream, int64_t site,
+	double start, double end)
+{
+	int64_t call = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at, .until = until,
+		.stream = stream, .site = site, .runs = { start, end },
+		.grid = CALL_GRID(8, 1, 1), .block = CALL_BLOCK(256, 1, 1, 0));
+
+	mini_exec(m, "INSERT INTO overhead VALUES (1, %lld, 'queue_full', %lld, %lld)",
+		(long long)call, (long long)mini_ns(at + 1), (long long)mini_ns(until - 1));
+}
+
+struct frames {
+	int64_t drawing, sounding;     /* streams */
+	int64_t background, sprite, sound; /* sites */
+};
+
+static struct frames frames(struct mini *m)
+{
+	return (struct frames){
+		.drawing = mini_stream(m, "non-blocking"),
+		.sounding = mini_stream(m, "non-blocking"),
+		.background = mini_site(m, "draw_background", 10),
+		.sprite = mini_site(m, "draw_sprite", 20),
+		.sound = mini_site(m, "compute_sound", 30),
+	};
+}
+
+/* From t on: a kernel of 10 ms, some small ones, and one more that is held until the first ends. */
+static void draw(struct mini *m, const struct frames *f, double t)
+{
+	launch(m, t, f->drawing, f->background, t + 10, t + 10000);
+	for (int i = 1; i < 4; i++)
+		launch(m, t + 3 * i, f->drawing, f->sprite, t + 10000 + 2 * i, t + 10001 + 2 * i);
+	launch_held(m, t + 20, t + 10010, f->drawing, f->sprite, t + 10012, t + 10013);
+}
+
+static void wait_for(struct mini *m, int64_t stream, double at, double until)
+{
+	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .stream = stream, .at = at, .until = until);
+}
+
+static void a_launch_that_keeps_another_stream_idle_is_found(void **state)
+{
+	struct mini *m = *state;
+	struct frames f = frames(m);
+
+	for (int i = 0; i < 3; i++) {
+		double t = 30000 * i + 10;
+
+		draw(m, &f, t);
+		launch(m, t + 10015, f.sounding, f.sound, t + 10022, t + 18022);
+		wait_for(m, f.drawing, t + 10020, t + 10023);
+		wait_for(m, f.sounding, t + 10030, t + 18025);
+	}
+	assert_string_equal(shown(m), "launch-queue-full 3");
+	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
+		"kernel '?' on stream 8 waited 10.0 ms for room in the launch queue, "
+		"behind kernel '?' on stream 8");
+	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
+		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "20 10");
+	/* What the other stream had to do, not the whole wait. */
+	assert_in_range(mini_int(m, "SELECT sum(avoidable) FROM wait WHERE kind = 'queue'"),
+		3 * 7900000, 3 * 8000000);
+}
+
+static void who_has_submitted_the_other_work_before_loses_nothing(void **state)
+{
+	struct mini *m = *state;
+	struct frames f = frames(m);
+
+	for (int i = 0; i < 3; i++) {
+		double t = 30000 * i + 10;
+
+		launch(m, t, f.sounding, f.sound, t + 10, t + 8010);
+		draw(m, &f, t + 4);
+		wait_for(m, f.drawing, t + 10020, t + 10023);
+		wait_for(m, f.sounding, t + 10030, t + 10032);
+	}
+	assert_string_equal(shown(m), "");
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'queue'"), 3);
+	assert_int_equal(mini_int(m, "SELECT sum(avoidable) FROM wait"), 0);
+}
+
+static void a_stream_that_was_busy_all_the_while_loses_nothing(void **state)
+{
+	struct mini *m = *state;
+	struct frames f = frames(m);
+
+	for (int i = 0; i < 3; i++) {
+		double t = 30000 * i + 10;
+
+		launch(m, t, f.sounding, f.sound, t + 10, t + 10010);
+		draw(m, &f, t + 4);
+		launch(m, t + 10017, f.sounding, f.sound, t + 10022, t + 18022);
+		wait_for(m, f.drawing, t + 10021, t + 10024);
+		wait_for(m, f.sounding, t + 10030, t + 18025);
+	}
+	assert_string_equal(shown(m), "");
+}
+
+static void work_that_needs_the_result_loses_nothing(void **state)
+{
+	struct mini *m = *state;
+	struct frames f = frames(m);
+	int64_t event = mini_event(m);
+
+	for (int i = 0; i < 3; i++) {
+		double t = 30000 * i + 10;
+
+		draw(m, &f, t);
+		MINI_CALL(m, .type = CALL_cuEventRecord, .stream = f.drawing, .event = event,
+			.at = t + 10011);
+		MINI_CALL(m, .type = CALL_cuStreamWaitEvent, .stream = f.sounding, .event = event,
+			.at = t + 10013);
+		launch(m, t + 10016, f.sounding, f.sound, t + 10022, t + 18022);
+		wait_for(m, f.sounding, t + 10030, t + 18025);
+	}
+	assert_string_equal(shown(m), "");
+}
+
+/* After the last launch the thread works for a while, and waits then. */
+static void frames_and_own_work(struct mini *m, double work, double device)
+{
+	struct frames f = frames(m);
+
+	for (int i = 0; i < 3; i++) {
+		double t = 30000 * i + 10, ready = t + 10015 + work, end = t + 10020 + device;
+
+		draw(m, &f, t);
+		launch(m, t + 10012, f.drawing, f.sprite, t + 10018, end);
+		wait_for(m, f.drawing, ready, end > ready ? end + 3 : ready + 3);
+	}
+}
+
+static void the_threads_own_work_counts_once_the_device_is_idle(void **state)
+{
+	frames_and_own_work(*state, 6000, 0);
+	assert_string_equal(shown(*state), "launch-queue-full 3");
+}
+
+static void the_threads_own_work_beside_the_devices_is_no_loss(void **state)
+{
+	frames_and_own_work(*state, 6000, 7000);
+	assert_string_equal(shown(*state), "");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_launch_that_keeps_another_stream_idle_is_found),
+		TEST(who_has_submitted_the_other_work_before_loses_nothing),
+		TEST(a_stream_that_was_busy_all_the_while_loses_nothing),
+		TEST(work_that_needs_the_result_loses_nothing),
+		TEST(the_threads_own_work_counts_once_the_device_is_idle),
+		TEST(the_threads_own_work_beside_the_devices_is_no_loss),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
