@@ -26,8 +26,8 @@ struct bulk *bulk_open_index(struct db *db, const char *index);
 
 /*
  * A row: all its columns as in db_bind(), without "d"; "k" is the INTEGER PRIMARY KEY, the
- * first column, which must grow.  Tables without one have none.  Text and bytes are copied.  0, or -1 after
- * a message.
+ * first column, which must grow.  Tables without one have none.  Text and bytes are copied.  0, or
+ * -1 after a message.
  */
 int bulk_add(struct bulk *bulk, const char *types, ...);
 

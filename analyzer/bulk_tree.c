@@ -12,7 +12,7 @@
 
 enum {
 	LEAF_HEADER = 8, INTERIOR_HEADER = 12,
-	FANOUT = 140,              /* children of an interior page: 140 * 29 bytes fit into any page */
+	FANOUT = 140,              /* children of an interior page: 140 * 29 bytes fit any page */
 	BLOCK = 64,                /* pages written at once */
 };
 #define LOCK_BYTE 0x40000000u /* the page that holds it is never used */

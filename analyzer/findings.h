@@ -26,8 +26,8 @@ enum change {
 	 * the operation of still_needs is complete.  A synchronous copy or memset becomes an
 	 * asynchronous one, in the stream of what it shares memory with. */
 	CHANGE_WAIT = 1 << 0,
-	/* Streams do not wait because of it, where they share no memory with it: legacy work is in a
-	 * stream of its own, a stream's wait for an event is gone, holds (table hold) via it too. */
+	/* Streams do not wait because of it, where they share no memory with it: legacy work is in
+	 * a stream of its own, a stream's wait for an event is gone, so are holds via it. */
 	CHANGE_ORDER = 1 << 1,
 	/* It is not made; for calls that submit nothing. */
 	CHANGE_CALL = 1 << 2,
@@ -43,7 +43,7 @@ struct instance {
 	int64_t saving;      /* ns of it the run would save at most, FINDING_NO_ESTIMATE: unknown;
 	                      * what stands in for a replay that is not possible */
 	unsigned change;     /* enum change, of call */
-	int64_t still_needs; /* with CHANGE_WAIT: the call it has to wait for all the same, 0: none */
+	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
 };
 #define FINDING_NO_ESTIMATE (-1)
 

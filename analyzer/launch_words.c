@@ -61,7 +61,8 @@ static int place_each(struct places *places, size_t count, const struct function
 /* Whole words from the start on, whatever they are. */
 static int place_buffer(struct places *places, size_t count)
 {
-	for (uint32_t at = 0; places->count < count && places->count < LAUNCH_WORDS_KEPT; at += WORD)
+	for (uint32_t at = 0; places->count < count && places->count < LAUNCH_WORDS_KEPT;
+		at += WORD)
 		add_place(places, at);
 	return 1;
 }

@@ -18,7 +18,7 @@
 
 struct launch_word {
 	uint32_t offset;           /* bytes into the parameter buffer, or one of these: */
-	uint64_t value;            /* the bytes from there on, up to 8 or to the next one's offset */
+	uint64_t value;            /* the bytes from there on, up to 8 or to the next offset */
 };
 #define LAUNCH_WORD_HASH UINT32_MAX            /* of all words that are not listed */
 #define LAUNCH_WORD_UNPLACED (UINT32_MAX - 1)  /* it is not known where it stands */

@@ -37,8 +37,8 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_RECORDING] = "INSERT INTO recording VALUES (?,?,?,?,?)",
 	[INSERT_OBJECT] = "INSERT OR IGNORE INTO call_object VALUES (?,?,?)",
 	[INSERT_GRAPH] = "INSERT INTO graph (id, process, handle, created) VALUES (?,?,?,?)",
-	[INSERT_GRAPH_NODE] = "INSERT INTO graph_node (id, graph, handle, type, call, event, child) "
-		"VALUES (?,?,?,?,?,?,?)",
+	[INSERT_GRAPH_NODE] = "INSERT INTO graph_node (id, graph, handle, type, call, event, "
+		"child) VALUES (?,?,?,?,?,?,?)",
 	[INSERT_GRAPH_EDGE] = "INSERT INTO graph_edge (graph, from_node, to_node, added, "
 		"programmatic) VALUES (?,?,?,?,?)",
 	[INSERT_GRAPH_EXEC] = "INSERT INTO graph_exec (id, process, handle, graph, as_of, created) "

@@ -13,7 +13,7 @@
 #define HAS(call, kind) ((call)->fields.present & 1ull << FIELD_##kind)
 #define VALUE(call, kind) ((call)->fields.value[FIELD_##kind])
 
-/* Nodes (rows) that what comes next in a captured stream, or after a captured event, comes after. */
+/* Nodes (rows) that what is next in a captured stream, or after a captured event, comes after. */
 struct front {
 	uint32_t capture;            /* index + 1, 0: not captured */
 	int64_t *node;
@@ -155,7 +155,8 @@ static int is_programmatic(const struct lists *lists, size_t list, size_t i)
 	return lists->lists > list && lists->word[list * lists->count + i] != 0;
 }
 
-static int64_t node_at(const struct loader *loader, const struct lists *lists, size_t list, size_t i)
+static int64_t node_at(const struct loader *loader, const struct lists *lists, size_t list,
+	size_t i)
 {
 	return (int64_t)map_get(&loader->p.graphs->node, lists->word[list * lists->count + i], 0);
 }
@@ -494,7 +495,8 @@ static int take_on_stream(struct loader *loader, const struct loaded_call *call,
 	if (!*captured) {
 		/* A record outside of a capture ends what the event stood for. */
 		front = call->kind == KIND_EVENT_RECORD
-				? front_of(graphs, &graphs->events, (uint64_t)call->event, 0) : NULL;
+				? front_of(graphs, &graphs->events, (uint64_t)call->event, 0)
+				: NULL;
 		if (front)
 			front->capture = 0;
 		return 0;

@@ -65,7 +65,8 @@ int lane_file(struct loader *loader, uint32_t thread, const struct record *recor
 	struct loaded_process *p = &loader->p;
 	struct lane *lane = lane_of(loader, thread, record);
 
-	if (!lane || ((lane->chunk != p->reader.chunk || p->last_lane != (size_t)(lane - p->lane)) &&
+	if (!lane || ((lane->chunk != p->reader.chunk ||
+			      p->last_lane != (size_t)(lane - p->lane)) &&
 		begin_segment(lane, p->reader.chunk, (const char *)record)))
 		return -1;
 	lane->segment[lane->segment_count - 1].end =

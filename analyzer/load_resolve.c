@@ -136,7 +136,8 @@ static int resolve_event(struct resolving *r)
 
 static int resolve_stream(struct resolving *r)
 {
-	int implied = r->call->kind == KIND_COPY || r->call->kind == KIND_SET || r->call->kind == KIND_COPY_PEER;
+	int implied = r->call->kind == KIND_COPY || r->call->kind == KIND_SET ||
+		      r->call->kind == KIND_COPY_PEER;
 
 	if (r->call->kind == KIND_STREAM_CREATE)
 		return create_stream(r);
@@ -227,8 +228,9 @@ static enum memory_kind memory_at(const struct resolving *r, uint64_t address, i
 
 static void resolve_copy(struct resolving *r)
 {
-	uint64_t direction = HAS(&r->call->fields, direction) ? r->call->fields.value[FIELD_direction]
-							: (uint64_t)COPY_DEFAULT;
+	uint64_t direction = HAS(&r->call->fields, direction)
+				     ? r->call->fields.value[FIELD_direction]
+				     : (uint64_t)COPY_DEFAULT;
 
 	if (HAS(&r->call->fields, dst))
 		r->call->dst_memory = (uint8_t)memory_at(r, r->call->fields.value[FIELD_dst],
@@ -257,7 +259,8 @@ static void resolve_context(struct resolving *r)
 	/* Not always the current one: cuCtxSynchronize_v2 names the one it waits for. */
 	if (names_context(r->call->kind) && HAS(&r->call->fields, context) &&
 		r->call->fields.value[FIELD_context])
-		found = map_get(&r->p->context_handles, r->call->fields.value[FIELD_context], found);
+		found = map_get(&r->p->context_handles, r->call->fields.value[FIELD_context],
+			found);
 	r->call->context = found ? r->p->context[found - 1].row : 0;
 }
 

@@ -105,8 +105,9 @@ int loader_write_call(struct loader *loader, const struct loaded_call *call)
 	int64_t exit = call->returned ? host_time(p, call->exit) : DB_NULL;
 	int rc = bulk_add(loader->calls, "kiiIiiIIIIIIIIiIIIIIIIIss", row, loader->process,
 		(int64_t)call->thread, row_of(loader->call, call->parent), call->type->id,
-		enter, exit, call->returned ? (int64_t)record->result : DB_NULL, or_null(call->context),
-		row_of(loader->stream, call->stream), or_null((uint64_t)call->event),
+		enter, exit, call->returned ? (int64_t)record->result : DB_NULL,
+		or_null(call->context), row_of(loader->stream, call->stream),
+		or_null((uint64_t)call->event),
 		or_null(call->kernel), or_null(site),
 		call->returned ? or_null(record->correlation) : DB_NULL,
 		(int64_t)!!(call->record->flags & CALL_PER_THREAD),

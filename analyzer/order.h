@@ -103,7 +103,7 @@ enum order_strength order_known(const struct order *order, int64_t thread,
 enum order_strength order_before_node(struct order *order, struct order_epoch earlier,
 	int64_t earlier_exec, int64_t earlier_node, int64_t node);
 
-/* Whether an executable graph orders one of its nodes after another: 1, 0, or -1 after a message. */
+/* Whether an executable graph orders a node of it after another: 1, 0, or -1 after a message. */
 int order_path_in_graph(struct order *order, int64_t exec, int64_t from, int64_t to);
 
 /*

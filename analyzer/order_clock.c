@@ -211,8 +211,8 @@ static size_t prune(struct order_entry *list, size_t count, uint32_t implied, in
 			streams = find(list, kept, set);
 			legacy = find(list, kept, set + 1);
 		}
-		if ((is_implied(implied, entry) &&
-			    (cap == ORDER_LEVELS || !entry->seq[cap])) || below(entry, all, ORDER_LEVELS) ||
+		if ((is_implied(implied, entry) && (cap == ORDER_LEVELS || !entry->seq[cap])) ||
+			below(entry, all, ORDER_LEVELS) ||
 			(set && entry->key != set && below(entry, streams, ORDER_LEVELS)) ||
 			(entry->set & ORDER_BLOCKING && below(entry, legacy, ORDER_LEVELS)))
 			continue;

@@ -185,7 +185,8 @@ int order_let_know(struct order *order, const struct walk_call *call,
 	order_clock_ref(known.clock);
 	known.own = thread->last.own;
 	known.own.seq = order_next(order);
-	if (!known.own.seq || order_clock_add(&order->joiner, &known.clock, NULL, &state->own, cap)) {
+	if (!known.own.seq ||
+		order_clock_add(&order->joiner, &known.clock, NULL, &state->own, cap)) {
 		order_clock_unref(known.clock);
 		return -1;
 	}

@@ -32,7 +32,7 @@
 struct place {
 	int64_t id;
 	int64_t waits;                 /* in table wait */
-	int64_t broad;                 /* longer than for what the host uses, to the thread's cost */
+	int64_t broad;                 /* longer than for what the host uses, at a cost */
 	int narrowed, needed;          /* tried now; some order was lost */
 };
 

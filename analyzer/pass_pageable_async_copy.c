@@ -11,8 +11,8 @@
 static int run(struct db *db, struct findings *findings)
 {
 	return pass_add_waits(db, findings, RULE_pageable_async_copy,
-		"t.kind = 'copy_async' AND w.copy IS NULL AND (c.src_memory = 'pageable' OR c.dst_memory = "
-		"'pageable')");
+		"t.kind = 'copy_async' AND w.copy IS NULL "
+		"AND (c.src_memory = 'pageable' OR c.dst_memory = 'pageable')");
 }
 
 const struct pass pass_pageable_async_copy = { .run = run, .say = pass_say_waited };

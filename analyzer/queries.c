@@ -84,7 +84,8 @@ const struct query queries[] = {
 		"   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM ("
 		"  SELECT *, sum(change) OVER (PARTITION BY process, memory ORDER BY at_ns, id)"
 		"    AS live_bytes FROM ("
-		"   SELECT a.process, a.memory, a.id, a.bytes AS change, coalesce(c.exit, 0) AS at_ns"
+		"   SELECT a.process, a.memory, a.id, a.bytes AS change,"
+		"    coalesce(c.exit, 0) AS at_ns"
 		"    FROM allocation a LEFT JOIN call c ON c.id = a.created"
 		"   UNION ALL SELECT a.process, a.memory, a.id, -a.bytes, f.enter"
 		"    FROM allocation a JOIN call f ON f.id = a.freed)))"
@@ -102,7 +103,8 @@ const struct query queries[] = {
 		" GROUP BY o.kind, k.name ORDER BY most_ns DESC, kernel"},
 	{"threads", "what each thread spent in calls",
 		"SELECT p.pid, h.tid, coalesce(h.name, '') AS name, count(c.id) AS calls,"
-		" sum(c.exit - c.enter) AS inside_ns, min(c.enter) AS first_ns, max(c.exit) AS last_ns"
+		" sum(c.exit - c.enter) AS inside_ns, min(c.enter) AS first_ns,"
+		" max(c.exit) AS last_ns"
 		" FROM thread h JOIN process p ON p.id = h.process"
 		" JOIN call c ON c.thread = h.id AND c.parent IS NULL"
 		" GROUP BY h.id ORDER BY inside_ns DESC, h.id"},

@@ -25,23 +25,23 @@
 /* An operation that touched something. */
 struct access {
 	int64_t call, stream;
-	int64_t end;                     /* ns, WALK_NEVER: unknown; of what takes no time itself (an
-	                                  * allocation) the end of what it comes after */
+	int64_t end;                     /* ns, WALK_NEVER: unknown; of what takes no time itself
+	                                  * (an allocation) the end of what it comes after */
 	struct order_epoch full, loose;  /* for order_before() of each order */
 	int slot;                        /* its place among the last RELAX_DEPTH of its stream */
 };
 
 struct relax {
 	struct order full, loose;
-	/* later's operation is ordered after earlier's in full and not in loose; earlier NULL: after
-	 * one that is not remembered, perhaps.  -1 stops. */
+	/* later's operation is ordered after earlier's in full and not in loose; earlier NULL:
+	 * after one that is not remembered, perhaps.  -1 stops. */
 	int (*lost)(void *arg, const struct walk_call *later, const struct access *earlier);
 	void *arg;
 	struct idmap touched;            /* allocation -> who touched it; see relax.c */
 	struct walk_cursor operands, unknown, allocated, freed;
 	int64_t *key;                    /* what the present call touches */
 	size_t key_count;
-	int host_slot;                   /* of the last call as one that the host may look at, or -1 */
+	int host_slot;                   /* of the last call as one the host may look at, or -1 */
 };
 
 /* 0, or -1 after a message; relax_release() in both cases. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a report's summary that have a file of their own.  Each: 0, or -1 after a message. */
+/* The parts of a report's summary that have their own file.  Each: 0, or -1 after a message. */
 #ifndef CUFENCE_REPORT_PARTS_H
 #define CUFENCE_REPORT_PARTS_H
 

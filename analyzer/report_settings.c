@@ -28,17 +28,17 @@ static const struct {
 /* What the driver told that explains results, in words. */
 static const char *const oddities[] = {
 	/* cuCtxGetFlags; CU_CTX_SCHED_BLOCKING_SYNC is 4 of the mask 7. */
-	"SELECT DISTINCT 'waits sleep (blocking-sync scheduling), and end tens of microseconds after'"
-	" || ' what they wait for' FROM context WHERE flags & 7 = 4",
+	"SELECT DISTINCT 'waits sleep (blocking-sync scheduling), and end tens of microseconds'"
+	" || ' after what they wait for' FROM context WHERE flags & 7 = 4",
 	"SELECT DISTINCT 'device ' || ordinal || ' is shared by MPS: others'' work may hold this'"
 	" || ' program''s' FROM device_attribute WHERE name = 'mps_enabled' AND value = 1",
 	"SELECT DISTINCT 'device ' || ordinal || ' is a part of a GPU (MIG)' FROM device"
 	" WHERE name LIKE '% MIG %'",
-	"SELECT DISTINCT 'device ' || ordinal || ' shares the host''s memory: copies move nothing far'"
-	" FROM device_attribute WHERE name = 'integrated' AND value = 1",
+	"SELECT DISTINCT 'device ' || ordinal || ' shares the host''s memory: copies move nothing'"
+	" || ' far' FROM device_attribute WHERE name = 'integrated' AND value = 1",
 	/* "API synchronization behavior", CUDA Runtime API: address translation services. */
-	"SELECT DISTINCT 'device ' || ordinal || ' uses the host''s page tables: copies to pageable'"
-	" || ' memory may return before they are done' FROM device_attribute"
+	"SELECT DISTINCT 'device ' || ordinal || ' uses the host''s page tables: copies to'"
+	" || ' pageable memory may return before they are done' FROM device_attribute"
 	" WHERE name = 'pageable_memory_access_uses_host_page_tables' AND value = 1",
 	/* Why the lines of a script are missing, if they are. */
 	"SELECT DISTINCT 'no lines of scripts are shown: ' || substr(value, 7) FROM property"

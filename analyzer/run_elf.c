@@ -67,12 +67,14 @@ static void read_dynamic(struct program *program, Elf *elf)
 static void judge_loader(struct program *program, const char *loader, int uses_cuda)
 {
 	if (loader && strstr(loader, "ld-musl")) {
-		program->obstacle = "it is for musl, where neither CUDA nor the recorder can be loaded";
+		program->obstacle =
+			"it is for musl, where neither CUDA nor the recorder can be loaded";
 		program->hint = "run a program for glibc";
 	} else if (!loader && !program->is_library) {
 		program->is_static = 1;
 		if (uses_cuda) {
-			program->obstacle = "it is linked statically, so that nothing can be preloaded "
+			program->obstacle = "it is linked statically, so that nothing can be "
+				"preloaded "
 				"into it";
 			program->hint = "link it dynamically (without -static or -static-pie)";
 		}
@@ -89,7 +91,8 @@ void program_inspect_elf(struct program *program, void *bytes, size_t size)
 	program->is_elf = 1;
 	program->has_static_cudart = contains(bytes, size, cudart_mark);
 	if (gelf_getclass(elf) != ELFCLASS64 || header.e_machine != EM_X86_64) {
-		program->obstacle = "it is not a 64-bit x86-64 program, which is what the recorder is for";
+		program->obstacle =
+			"it is not a 64-bit x86-64 program, which is what the recorder is for";
 		program->hint = "build it for x86-64";
 		goto out;
 	}

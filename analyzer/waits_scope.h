@@ -3,8 +3,9 @@
  * What a call can wait for.  The rules are those measured by "cufence probe" on an H200 (CUDA 13,
  * driver 580) where NVIDIA documents less: cudaFree and its like wait for every stream of the
  * device that owns the memory, so do loading and unloading code and a new limit; freeing or
- * unregistering host memory waits for all devices, synchronous copies for the legacy stream and the blocking streams, pageable asynchronous copies for what
- * the copy itself is ordered after; copies within a device and cudaFree of memory from
+ * unregistering host memory waits for all devices, synchronous copies for the legacy stream and
+ * the blocking streams, pageable asynchronous copies for what the copy itself is ordered after;
+ * copies within a device and cudaFree of memory from
  * cudaMallocAsync do not wait.
  */
 #ifndef CUFENCE_WAITS_SCOPE_H

@@ -94,12 +94,14 @@ int walk_order_open(struct walk_order *order, struct db *db, const enum call_kin
 		       "SELECT call, role, object FROM call_object ORDER BY call") ||
 	       walk_cursor_open(&order->freed, db,
 		       "SELECT a.freed, a.memory = 'async', x.device FROM allocation a "
-		       "LEFT JOIN call c ON c.id = a.created LEFT JOIN context x ON x.id = c.context "
+		"LEFT JOIN call c ON c.id = a.created "
+		"LEFT JOIN context x ON x.id = c.context "
 		       "WHERE a.freed NOT NULL ORDER BY a.freed") ||
 	       /* Mapped host memory that a kernel was given, managed memory that was written. */
 	       walk_cursor_open(&order->visible, db,
 		       "SELECT o.call FROM operand o JOIN allocation a ON a.id = o.allocation "
-		       "WHERE (o.role = 'word' AND a.memory IN ('pinned', 'registered', 'managed')) "
+		"WHERE (o.role = 'word' "
+		"AND a.memory IN ('pinned', 'registered', 'managed')) "
 		       "OR (o.role = 'dst' AND a.memory = 'managed') ORDER BY o.call") ||
 	       walk_cursor_open(&order->threads, db,
 		       "SELECT made_by, id FROM thread WHERE made_by NOT NULL UNION ALL "

@@ -39,7 +39,8 @@ int main(int argc, char **argv)
 	rc = load_traces(&db, argv + 2, 1, NULL);
 	getrusage(RUSAGE_SELF, &used);
 	if (!rc)
-		printf("%lld %.3f %.3f %ld\n", (long long)db_int(&db, "SELECT max(id) FROM call", 0),
+		printf("%lld %.3f %.3f %ld\n",
+			(long long)db_int(&db, "SELECT max(id) FROM call", 0),
 			seconds(used.ru_utime) + seconds(used.ru_stime), now() - start,
 			used.ru_maxrss);
 	db_close(&db);

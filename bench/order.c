@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many calls the order engine takes per second of a core, without a database: launches over many
- * streams, each of which is also asked for its order after an earlier operation, as a pass that
- * looks for missing fences does.  Exits 1 when a bar is missed.
+ * How many calls the order engine takes per second of a core, without a database: launches over
+ * many streams, each of which is also asked for its order after an earlier operation, as a pass
+ * that looks for missing fences does.  Exits 1 when a bar is missed.
  *
  *	order [CALLS]
  */

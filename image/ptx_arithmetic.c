@@ -156,7 +156,8 @@ static struct ptx_value product(const struct operation *op, struct ptx_value a, 
 		a = b;
 		b = swap;
 	}
-	if (ptx_is_constant(&b) && b.low != INT64_MIN && b.low != INT64_MAX && !ptx_scale(&a, b.low))
+	if (ptx_is_constant(&b) && b.low != INT64_MIN && b.low != INT64_MAX &&
+		!ptx_scale(&a, b.low))
 		return a;
 	x = bounds(op, &a);
 	y = bounds(op, &b);
@@ -258,7 +259,8 @@ static struct ptx_value remainder_of(const struct operation *op)
 	struct ptx_range x = bounds(op, &a), y = bounds(op, &b), range;
 
 	if (y.low <= 0 || y.high == INT64_MAX)
-		return opaque(op, x.low >= 0 ? (struct ptx_range){ 0, x.high } : of_type(op->in->type),
+		return opaque(op,
+			x.low >= 0 ? (struct ptx_range){ 0, x.high } : of_type(op->in->type),
 			a.loaded || b.loaded);
 	if (x.low >= 0 && x.high < y.low)
 		return a;
@@ -362,7 +364,8 @@ static struct ptx_value bit_or(const struct operation *op)
 	if (is_pointer(&a) || is_pointer(&b) || x.low < 0 || y.low < 0 || x.high == INT64_MAX ||
 	    y.high == INT64_MAX)
 		return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
-	return opaque(op, (struct ptx_range){ 0, mask_over(x.high | y.high) }, a.loaded || b.loaded);
+	return opaque(op, (struct ptx_range){ 0, mask_over(x.high | y.high) },
+		a.loaded || b.loaded);
 }
 
 static struct ptx_value smaller_or_larger(const struct operation *op)

@@ -75,7 +75,8 @@ struct ptx_token ptx_next(struct ptx_lexer *lexer)
 		token.kind = TOKEN_WORD;
 		lexer->at = word_end(lexer->at, lexer->end);
 	} else if (*lexer->at == '"') {
-		const char *close = memchr(lexer->at + 1, '"', (size_t)(lexer->end - lexer->at - 1));
+		const char *close =
+			memchr(lexer->at + 1, '"', (size_t)(lexer->end - lexer->at - 1));
 
 		token.kind = TOKEN_STRING;
 		lexer->at = close ? close + 1 : lexer->end;

@@ -145,7 +145,8 @@ static int add_function(struct ptx_module *module, struct ptx_lexer *lexer, int 
 		return 0;
 	function = &module->function[module->function_count];
 	*function = (struct ptx_function){
-		.name = token.text, .length = token.length, .text = text, .is_kernel = is_kernel != 0,
+		.name = token.text, .length = token.length, .text = text,
+		.is_kernel = is_kernel != 0,
 	};
 	do
 		token = ptx_next(lexer);

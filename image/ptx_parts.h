@@ -74,7 +74,7 @@ enum ptx_modifier {
 enum ptx_operand_kind {
 	OPERAND_REGISTER,          /* number */
 	OPERAND_NUMBER,            /* value */
-	OPERAND_VARIABLE,          /* number: the module's, or PTX_OWN and function's; value: offset */
+	OPERAND_VARIABLE,          /* number: the module's, or PTX_OWN and ours; value: offset */
 	OPERAND_FUNCTION,          /* number */
 	OPERAND_LABEL,             /* number */
 	OPERAND_SPECIAL,           /* number: enum ptx_special */

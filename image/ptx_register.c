@@ -261,7 +261,8 @@ int ptx_make_registers(struct ptx_function *function)
 
 	function->reg = calloc(count + 1, sizeof(*function->reg));
 	function->slot_reg = malloc((count + 1) * sizeof(*function->slot_reg));
-	if (function->reg && function->slot_reg && all.writes && all.work && all.block && all.queued)
+	if (function->reg && function->slot_reg && all.writes && all.work && all.block &&
+		all.queued)
 		rc = collect(&all);
 	free(all.place);
 	free(all.writes);

@@ -55,12 +55,14 @@ struct ptx_range ptx_hull(struct ptx_range a, struct ptx_range b)
 		return b;
 	if (b.low > b.high)
 		return a;
-	return (struct ptx_range){ a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
+	return (struct ptx_range){ a.low < b.low ? a.low : b.low,
+		a.high > b.high ? a.high : b.high };
 }
 
 struct ptx_range ptx_intersection(struct ptx_range a, struct ptx_range b)
 {
-	return (struct ptx_range){ a.low > b.low ? a.low : b.low, a.high < b.high ? a.high : b.high };
+	return (struct ptx_range){ a.low > b.low ? a.low : b.low,
+		a.high < b.high ? a.high : b.high };
 }
 
 struct ptx_value ptx_interval(int64_t low, int64_t high)

@@ -22,7 +22,7 @@
 
 enum ptx_base {
 	BASE_NUMBER,
-	BASE_WORD,                 /* id: of the parameter buffer; a number as well, unless pointer */
+	BASE_WORD,                 /* id: of the parameter buffer; a number too, unless pointer */
 	BASE_WORDS,                /* id: of a set of words: points where one of them does */
 	BASE_LOCAL,                /* id: module-wide number of the variable */
 	BASE_PARAMETER,            /* an address of the parameter buffer itself */

@@ -83,7 +83,8 @@ static void write_device(struct thread_state *thread, CUdevice device)
 	if (!record)
 		return;
 	record->device = (uint32_t)device;
-#define GET(field, which) record->field = (uint32_t)attribute(device, CU_DEVICE_ATTRIBUTE_##which, 0)
+#define GET(field, which) \
+	record->field = (uint32_t)attribute(device, CU_DEVICE_ATTRIBUTE_##which, 0)
 	GET(sm_count, MULTIPROCESSOR_COUNT);
 	GET(threads_per_sm, MAX_THREADS_PER_MULTIPROCESSOR);
 	GET(blocks_per_sm, MAX_BLOCKS_PER_MULTIPROCESSOR);

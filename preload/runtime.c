@@ -77,5 +77,6 @@ static void *runtime_real(int major, enum call_id id, int variant, const char *n
 	ALL_MAJORS(symbol, CALL_##symbol##_##first, VARIANT_LEGACY, first, last, params, args)
 #define RUNTIME_PT(symbol, suffix, first, last, params, args) \
 	ALL_MAJORS(symbol, CALL_##symbol##_##first, VARIANT_LEGACY, first, last, params, args) \
-	ALL_MAJORS(symbol##suffix, CALL_##symbol##_##first, VARIANT_PER_THREAD, first, last, params, args)
+	ALL_MAJORS(symbol##suffix, CALL_##symbol##_##first, VARIANT_PER_THREAD, first, last, \
+		params, args)
 #include "calls.def"

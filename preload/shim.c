@@ -282,7 +282,7 @@ int shim_begin(void)
 		nanosleep(&moment, NULL);
 		stage = atomic_load_explicit(&shim.stage, memory_order_acquire);
 	}
-	/* A child of a fork in the middle of it would wait at every call; who is late still wins. */
+	/* A child of a fork in the middle of it would wait at every call; the late still win. */
 	if (stage == SHIM_STARTING)
 		atomic_compare_exchange_strong(&shim.stage, &stage, SHIM_OFF);
 	return stage == SHIM_ON;

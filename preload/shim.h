@@ -112,7 +112,7 @@ struct call_list {
 };
 
 /*
- * What a wrapper knows when it is compiled, beside enum call_flag: the table of calls is in nobody's
+ * What a wrapper knows when it is compiled, beside enum call_flag: the table of calls is in no
  * cache when a launch comes by.
  */
 enum frame_flag {
@@ -136,7 +136,7 @@ struct call_frame {
 	uint16_t flags;            /* enum call_flag and frame_flag */
 	uint8_t launch;            /* thread->arguments are this call's */
 	uint8_t list_count;
-	const struct function_layout *layout; /* not NULL: of a launch whose parameters are values */
+	const struct function_layout *layout; /* of a launch whose parameters are values, or NULL */
 	void *const *values;
 	struct call_list list[CALL_LISTS];
 	struct call_attributes attributes; /* flags 0: none */
@@ -213,8 +213,8 @@ int module_is_file(uintptr_t address);
 
 /*
  * Writes a code image that was made in memory (NVRTC, Triton, XLA) to the trace, each once, and
- * gives its hash; 0 for a file's fat binaries, what is not recognized or is too large.  Only after the
- * driver has accepted it: the sizes its headers name are believed.
+ * gives its hash; 0 for a file's fat binaries, what is not recognized or is too large.  Only after
+ * the driver has accepted it: the sizes its headers name are believed.
  */
 uint64_t image_note(const void *image);
 void image_reset(void);

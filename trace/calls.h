@@ -27,7 +27,7 @@
 	X(FREE_HOST, free_host)          /* ptr */ \
 	X(FREE_ASYNC, free_async)        /* ptr, stream */ \
 	X(UNREGISTER_HOST, unregister_host) /* ptr */ \
-	X(COPY, copy)                    /* dst, src, bytes; default stream; of rows: pitches... */ \
+	X(COPY, copy)                    /* dst, src, bytes; default stream; rows: pitches... */ \
 	X(COPY_ASYNC, copy_async)        /* dst, src, bytes, stream */ \
 	X(SET, set)                      /* dst, bytes; default stream */ \
 	X(SET_ASYNC, set_async)          /* dst, bytes, stream */ \
@@ -74,7 +74,7 @@
 	X(MEM_MAP, mem_map)              /* ptr, bytes, handle */ \
 	X(MEM_UNMAP, mem_unmap)          /* ptr, bytes */ \
 	X(MEM_ACCESS, mem_access)        /* ptr, bytes */ \
-	X(ALLOC_IMPORT, alloc_import)    /* ptr, bytes: of another API or process; freed like any */ \
+	X(ALLOC_IMPORT, alloc_import)    /* ptr, bytes: another API's or process's; freed alike */ \
 	X(IPC_OPEN, ipc_open)            /* ptr, bytes (0: unknown): of another process */ \
 	X(IPC_CLOSE, ipc_close)          /* ptr */ \
 	X(IPC_EXPORT, ipc_export)        /* ptr, event or pool that others may now use */ \
@@ -94,7 +94,7 @@
 	X(STREAM_MEMOP, stream_memop)    /* stream, count; list: CUstreamBatchMemOpParams */ \
 	X(STREAM_ATTRIBUTE, stream_attribute) /* stream, type: CUstreamAttrID */ \
 	X(STREAM_CALLBACK, stream_callback) /* stream, callback: later work waits for it */ \
-	X(CAPTURE_BEGIN, capture_begin)  /* stream, type: mode; graph, count; list: nodes, edges */ \
+	X(CAPTURE_BEGIN, capture_begin)  /* stream, type: mode; graph, count; nodes, edges */ \
 	X(CAPTURE_END, capture_end)      /* stream, new_graph */ \
 	X(CAPTURE_UPDATE, capture_update) /* stream, type: flags, count; lists: nodes, edges */ \
 	X(CAPTURE_INFO, capture_info)    /* stream, type: status, graph, count; list: nodes */ \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A hostile trace on its way to a report: loaded into a database in memory, analyzed, printed.
- * Not its symbols: they are read from files that the trace names.  Whatever a trace says, rows refer
- * to rows that are there.
+ * Not its symbols: they are read from files that the trace names.  Whatever a trace says, rows
+ * refer to rows that are there.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -57,7 +57,8 @@ static void try_apart(const char *name, int with_context)
 	if (!child)
 		try_call(name, with_context);
 	if (waitpid(child, &status, 0) < 0 || status)
-		printf("%s %s: ended with %#x\n", name, with_context ? "in a context" : "without one",
+		printf("%s %s: ended with %#x\n", name,
+			with_context ? "in a context" : "without one",
 			status);
 	fflush(stdout);
 }

@@ -120,7 +120,8 @@ EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	return CUPTI_SUCCESS;
 }
 
-EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid,
+	CUpti_Activity **record)
 {
 	union slot *first = (union slot *)buffer;
 	union slot *next = *record ? (union slot *)*record + 1 : first;

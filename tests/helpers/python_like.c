@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_like VERSION KIND: a program that looks like a CPython of that version (hexadecimal) to
- * who looks for one, but whose structures are of that kind, and calls CUDA.  For tests/cli/python.sh.
+ * who looks for one, but whose structures are of that kind, and calls CUDA; for
+ * tests/cli/python.sh.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -150,7 +150,7 @@ static void a_wait_for_an_event_is_not(void **state)
 	assert_string_equal(found(s), "");
 }
 
-/* A wait after which the host has nothing to look at takes a time, or limits how far it is ahead. */
+/* A wait after which the host looks at nothing takes a time, or limits how far it is ahead. */
 static void a_wait_without_results_is_not(void **state)
 {
 	struct shop *s = *state;

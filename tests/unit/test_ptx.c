@@ -139,7 +139,8 @@ static void test_nested_loops_keep_their_strides(void **unused)
 {
 	check(KERNEL("mov.u32 %r8, 0;\n"
 		"OUTER:\nmul.wide.s32 %rd9, %r8, 4096; add.s64 %rd10, %rd2, %rd9; mov.u32 %r9, 0;\n"
-		"INNER:\nst.global.f32 [%rd10], %f1; add.s64 %rd10, %rd10, 4; add.s32 %r9, %r9, 1;\n"
+		"INNER:\nst.global.f32 [%rd10], %f1; add.s64 %rd10, %rd10, 4; "
+		"add.s32 %r9, %r9, 1;\n"
 		"setp.lt.s32 %p2, %r9, 16; @%p2 bra INNER;\n"
 		"add.s32 %r8, %r8, 1; setp.lt.s32 %p3, %r8, 10; @%p3 bra OUTER;\n"),
 		"8 store 0..36928 10x4096\n");
@@ -233,7 +234,8 @@ static void test_a_pointer_kept_in_local_memory_is_found_again(void **unused)
 static void test_an_array_of_pointers_may_be_any_of_them(void **unused)
 {
 	check(ENTRY(STRUCTURE, "mov.b64 %rd1, p0; mov.u32 %r1, %tid.y; mov.u32 %r2, %ctaid.x;\n"
-		"mul.wide.u32 %rd2, %r2, 8; add.s64 %rd3, %rd1, %rd2; ld.param.u64 %rd4, [%rd3+8];\n"
+		"mul.wide.u32 %rd2, %r2, 8; add.s64 %rd3, %rd1, %rd2; "
+		"ld.param.u64 %rd4, [%rd3+8];\n"
 		"ld.f32 %f1, [%rd4];\n"),
 		"8? load 0..4\n16? load 0..4\n24? load 0..4\n32? load 0..4\n");
 }
@@ -254,17 +256,20 @@ static void test_calls_are_followed(void **unused)
 static void test_what_a_call_returns_is_followed(void **unused)
 {
 	check(HEADER ".func (.param .b64 out) next(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
-		"ld.param.u64 %rd1, [in]; add.s64 %rd2, %rd1, 64; st.param.b64 [out], %rd2; ret;\n}\n"
+		"ld.param.u64 %rd1, [in]; add.s64 %rd2, %rd1, 64; "
+		"st.param.b64 [out], %rd2; ret;\n}\n"
 		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS
 		"{ .param .b64 a; .param .b64 r; st.param.b64 [a], %rd2;\n"
-		"call.uni (r), next, (a); ld.param.b64 %rd3, [r]; }\nst.f32 [%rd3], %f1;\nret;\n}\n",
+		"call.uni (r), next, (a); ld.param.b64 %rd3, [r]; }\n"
+		"st.f32 [%rd3], %f1;\nret;\n}\n",
 		"8 store 64..68\n");
 }
 
 static void test_recursion_ends(void **unused)
 {
 	check(HEADER ".func again(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
-		"ld.param.u64 %rd1, [in]; { .param .b64 a; st.param.b64 [a], %rd1; call again, (a); }\n"
+		"ld.param.u64 %rd1, [in]; { .param .b64 a; st.param.b64 [a], %rd1; "
+		"call again, (a); }\n"
 		"ret;\n}\n"
 		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS
 		"{ .param .b64 a; st.param.b64 [a], %rd2; call again, (a); }\nret;\n}\n",

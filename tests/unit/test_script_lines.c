@@ -17,7 +17,7 @@ struct sample {
 	unsigned version, first_line;
 	size_t length, count;
 	uint8_t table[1400];
-	struct { uint32_t start, end; int line; } range[48];
+	struct range { uint32_t start, end; int line; } range[48];
 };
 
 static const struct sample samples[] = {
@@ -25,23 +25,26 @@ static const struct sample samples[] = {
 };
 #define SAMPLES (sizeof(samples) / sizeof(samples[0]))
 
+static void check_range(const struct sample *sample, const struct range *range)
+{
+	for (uint32_t at = range->start; at < range->end; at += 2) {
+		int line = script_line(sample->version, sample->first_line, sample->table,
+			sample->length, at);
+
+		if (line != range->line)
+			fail_msg("%s: line %d at %u, not %d", sample->name, line, at, range->line);
+	}
+}
+
 static void every_instruction_has_its_line(void **state)
 {
 	unsigned versions = 0;
 
 	for (unsigned i = 0; i < SAMPLES; i++) {
-		const struct sample *sample = &samples[i];
-
-		versions |= 1u << (sample->version & 31);
-		assert_true(sample->count > 0);
-		for (size_t r = 0; r < sample->count; r++)
-			for (uint32_t at = sample->range[r].start; at < sample->range[r].end; at += 2) {
-				int line = script_line(sample->version, sample->first_line,
-					sample->table, sample->length, at);
-				if (line != sample->range[r].line)
-					fail_msg("%s: line %d at %u, not %d", sample->name, line, at,
-						sample->range[r].line);
-			}
+		versions |= 1u << (samples[i].version & 31);
+		assert_true(samples[i].count > 0);
+		for (size_t r = 0; r < samples[i].count; r++)
+			check_range(&samples[i], &samples[i].range[r]);
 	}
 	assert_int_equal(versions, 1u << 9 | 1u << 10 | 1u << 11 | 1u << 12 | 1u << 13);
 }

@@ -47,7 +47,8 @@ static void settings_say_what_they_explain(void **state)
 	start(&m);
 	expect_line(&m, "set ", "");
 	set(&m, "CUDA_LAUNCH_BLOCKING", "1");
-	expect_line(&m, "set ", "     CUDA_LAUNCH_BLOCKING=1: every launch waits for its kernel, so "
+	expect_line(&m, "set ",
+		"     CUDA_LAUNCH_BLOCKING=1: every launch waits for its kernel, so "
 		"nothing overlaps");
 	set(&m, "CUDA_LAUNCH_BLOCKING", "0");
 	expect_line(&m, "set ", "     CUDA_LAUNCH_BLOCKING=0");
@@ -89,7 +90,8 @@ static void the_device_explains_itself(void **state)
 	mini_exec(&m, "INSERT INTO device_attribute VALUES (1, 0, 'mps_enabled', 0)");
 	expect_line(&m, "note", "");
 	mini_exec(&m, "UPDATE device_attribute SET value = 1");
-	expect_line(&m, "note", ": device 0 is shared by MPS: others' work may hold this program's");
+	expect_line(&m, "note",
+		": device 0 is shared by MPS: others' work may hold this program's");
 	mini_exec(&m, "DELETE FROM device_attribute");
 	mini_exec(&m, "UPDATE device SET name = 'NVIDIA H200 MIG 1g.18gb'");
 	expect_line(&m, "note", ": device 0 is a part of a GPU (MIG)");
@@ -118,7 +120,8 @@ static void every_device_has_a_line(void **state)
 	struct mini m;
 
 	start(&m);
-	mini_exec(&m, "INSERT INTO operation (process, kind, start, end, device, correlation) VALUES"
+	mini_exec(&m,
+		"INSERT INTO operation (process, kind, start, end, device, correlation) VALUES"
 		" (1, 'memset', 100000, 300000, 1, 0), (1, 'memset', 250000, 300000, 1, 0)");
 	expect_line(&m, "device   GPU", ", 0 of pid 1: busy 100 us (10 %)");
 	expect_line(&m, "device   ?", ", 1 of pid 1: busy 200 us (20 %), 50 us of it overlapped "

@@ -260,7 +260,8 @@ static void script_site(const char *frames, const char *wanted, const char *user
 
 	unlink(DATABASE);
 	assert_int_equal(db_create(&db, DATABASE), 0);
-	snprintf(sql, sizeof(sql), "INSERT INTO process VALUES (1,1,1,0,0,1,0,'tsc',0,'on',0,0,0,'');"
+	snprintf(sql, sizeof(sql),
+		"INSERT INTO process VALUES (1,1,1,0,0,1,0,'tsc',0,'on',0,0,0,'');"
 		"INSERT INTO site (id, process, number) VALUES (1,1,1);"
 		/* 3.12: eight bytes of line 10, then of line 12; 3.9; a table that is none. */
 		"INSERT INTO code VALUES (1,1,780,10,'Net.step','/home/u/train.py',x'eb00eb04');"

@@ -5,7 +5,8 @@
 
 static void operation(struct mini *m, int device, int64_t stream, int64_t start, int64_t end)
 {
-	mini_exec(m, "INSERT INTO operation (process, kind, start, end, device, stream, correlation)"
+	mini_exec(m,
+		"INSERT INTO operation (process, kind, start, end, device, stream, correlation)"
 		" VALUES (1, 'kernel', %lld, %lld, %d, %lld, 0)", (long long)start, (long long)end,
 		device, (long long)stream);
 }
@@ -14,7 +15,8 @@ static void expect_use(struct mini *m, int device, const char *wanted)
 {
 	char sql[200];
 
-	snprintf(sql, sizeof(sql), "SELECT first || ' ' || last || ' ' || busy || ' ' || overlapped "
+	snprintf(sql, sizeof(sql),
+		"SELECT first || ' ' || last || ' ' || busy || ' ' || overlapped "
 		"FROM device_use WHERE device = %d", device);
 	assert_string_equal(mini_text(m, sql), wanted);
 }
