@@ -5,14 +5,9 @@
 #include <string.h>
 
 #include "array.h"
+#include "late.h"
+#include "shape.h"
 
-/* From the entry of a launch to the start on an idle device: 6 microseconds, 99 % 11 (H200). */
-#define LAUNCH_LATENCY_NS 11000
-/* From the end of an operation to the start of one that waited for it: 1.3 microseconds between
- * kernels, up to 9 before a copy (H200); the sum of both stamps' errors on top. */
-#define HANDOVER_NS 20000
-/* Less than this is not told from a late start. */
-#define HOLD_MIN_NS 20000
 /* A host function in between takes a thread's wake-up and its own time, and leaves no operation:
  * a start so long after the work before it is still put down to it. */
 #define HOST_FUNCTION_NS 1000000
@@ -27,15 +22,10 @@ struct held_stream {
 };
 
 struct holds {
-	sqlite3_stmt *insert, *shape, *host_function;
+	sqlite3_stmt *insert, *host_function;
+	struct shapes shapes;
 	struct idmap streams;          /* struct held_stream */
-};
-
-/* What decides whether two operations can run at the same time. */
-struct shape {
-	char kind;                    /* k: kernel, c: copy, s: set, o: other */
-	int64_t copy_kind;
-	int fills_device;
+	struct late *late;
 };
 
 struct holds *holds_new(struct db *db)
@@ -45,14 +35,11 @@ struct holds *holds_new(struct db *db)
 	if (!holds)
 		return NULL;
 	holds->insert = db_prepare(db, "INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?)");
-	holds->shape = db_prepare(db, "SELECT o.kind, o.copy_kind, c.grid, c.block, "
-		"d.sm_count, d.threads_per_sm, d.blocks_per_sm FROM operation o "
-		"LEFT JOIN call c ON c.id = o.call "
-		"LEFT JOIN device d ON d.process = o.process AND d.ordinal = o.device "
-		"WHERE o.id = ?");
 	holds->host_function = db_prepare(db, "SELECT 1 FROM call c JOIN call_type t "
 		"ON t.id = c.type WHERE c.id = ? AND t.kind IN ('host_func', 'stream_callback')");
-	if (holds->insert && holds->shape && holds->host_function)
+	holds->late = late_new(db);
+	if (holds->insert && holds->host_function && holds->late &&
+		!shapes_open(&holds->shapes, db))
 		return holds;
 	holds_free(holds);
 	return NULL;
@@ -73,52 +60,10 @@ void holds_free(struct holds *holds)
 		return;
 	idmap_release(&holds->streams, free_stream);
 	sqlite3_finalize(holds->insert);
-	sqlite3_finalize(holds->shape);
+	shapes_close(&holds->shapes);
+	late_free(holds->late);
 	sqlite3_finalize(holds->host_function);
 	free(holds);
-}
-
-/* A lower bound of what a kernel takes: registers and shared memory may let in fewer blocks. */
-static int fills_device(uint64_t grid, uint64_t block, int64_t sms, int64_t threads_per_sm,
-	int64_t blocks_per_sm)
-{
-	uint64_t blocks = (uint64_t)GRID_X(grid) * GRID_Y(grid) * GRID_Z(grid);
-	uint64_t threads = (uint64_t)BLOCK_X(block) * BLOCK_Y(block) * BLOCK_Z(block);
-
-	if (sms <= 0 || !blocks || !threads)
-		return 0;
-	return blocks * threads >= (uint64_t)(sms * threads_per_sm) ||
-	       (blocks_per_sm > 0 && blocks >= (uint64_t)(sms * blocks_per_sm));
-}
-
-static int read_shape(struct holds *holds, int64_t op, struct shape *shape)
-{
-	sqlite3_stmt *q = holds->shape;
-	int rc = db_bind(q, "i", op) ? -1 : db_step(q);
-	const char *kind;
-
-	*shape = (struct shape){ .kind = 'o' };
-	if (rc > 0) {
-		kind = (const char *)sqlite3_column_text(q, 0);
-		shape->kind = !strcmp(kind, "kernel") ? 'k' : !strcmp(kind, "memcpy") ? 'c'
-			    : !strcmp(kind, "memset") ? 's' : 'o';
-		shape->copy_kind = sqlite3_column_int64(q, 1);
-		shape->fills_device = shape->kind == 'k' &&
-			fills_device((uint64_t)sqlite3_column_int64(q, 2),
-				(uint64_t)sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4),
-				sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6));
-	}
-	sqlite3_reset(q);
-	return rc < 0 ? -1 : 0;
-}
-
-static int can_overlap(const struct shape *a, const struct shape *b)
-{
-	if (a->kind == 'c' && b->kind == 'c')
-		return a->copy_kind != b->copy_kind;
-	if (a->kind == 'c' || b->kind == 'c')
-		return 1;
-	return !a->fills_device && !b->fills_device;
 }
 
 static int64_t later(int64_t time, const struct order_state *state)
@@ -170,9 +115,10 @@ static int add_hold(struct holds *holds, const struct walk_call *call,
 {
 	struct shape held, behind;
 
-	if (read_shape(holds, call->op, &held) || read_shape(holds, by->op, &behind))
+	if (shape_read(&holds->shapes, call->op, &held) ||
+		shape_read(&holds->shapes, by->op, &behind))
 		return -1;
-	if (!can_overlap(&held, &behind))
+	if (!shape_can_overlap(&held, &behind))
 		return 0;
 	return db_run(holds->insert, "iiisii", call->op, by->op, via, reason, ready,
 		until - ready);
@@ -246,6 +192,8 @@ int holds_see(struct holds *holds, const struct order *order, const struct walk_
 		return add_wait(holds, order, call);
 	if (call->kind == KIND_STREAM_DESTROY)
 		free_stream(idmap_take(&holds->streams, call->stream));
+	if (late_see(holds->late, order, call))
+		return -1;
 	if (!call->op || call->op_start == WALK_NEVER)
 		return 0;
 	stream = idmap_get(&holds->streams, call->stream);

@@ -380,7 +380,7 @@ static int see_work(struct known *known, const struct walk_call *call)
 	return 0;
 }
 
-/* Between stretches work went unrecorded, and outside of them it does. */
+/* Between stretches work went unrecorded. */
 static int note_stretch(struct known *known, const struct walk_call *call)
 {
 	struct known_process *process =
@@ -388,7 +388,7 @@ static int note_stretch(struct known *known, const struct walk_call *call)
 
 	if (!process)
 		return -1;
-	if (process->stretch != call->stretch || call->stretch == STRETCH_NONE)
+	if (process->stretch != call->stretch)
 		add_unknown(known, call->process);
 	process->stretch = call->stretch;
 	return 0;
@@ -404,7 +404,8 @@ int known_see(struct known *known, const struct walk_call *call)
 	case KIND_STREAM_SYNC:
 	case KIND_EVENT_SYNC:
 	case KIND_CONTEXT_SYNC:
-		return call->result || call->exit == WALK_NEVER ? 0 : see_wait(known, call);
+		return call->result || call->exit == WALK_NEVER || call->stretch == STRETCH_NONE
+			       ? 0 : see_wait(known, call);
 	case KIND_STREAM_DESTROY:
 		destroy_stream(known, call->stream);
 		return 0;

@@ -425,12 +425,13 @@ CREATE TABLE dependency ( -- derived: direct edges of the order, between driver 
 	PRIMARY KEY (call, needs, reason)
 ) WITHOUT ROWID;
 
-CREATE TABLE hold ( -- derived: an operation that the device made wait for another stream's
+CREATE TABLE hold ( -- derived: an operation that the device held though its stream let it go
 	op INTEGER NOT NULL REFERENCES operation(id),
-	behind INTEGER NOT NULL REFERENCES operation(id), -- it started when this one ended
-	via INTEGER NOT NULL REFERENCES call(id), -- the call that put the two in order
-	reason TEXT NOT NULL,           -- legacy or event
-	ready INTEGER NOT NULL,         -- it was submitted and its stream and events let it go, ns
+	behind INTEGER REFERENCES operation(id), -- it started when this one ended, NULL: none did
+	via INTEGER REFERENCES call(id), -- the call that put the two in order, NULL: none is known
+	reason TEXT NOT NULL,           -- legacy or event, by order; load, engine, full, channel,
+	                                -- unknown or queue, where nothing orders the two: late.h
+	ready INTEGER NOT NULL,         -- it was submitted and all else let it go, ns
 	held INTEGER NOT NULL           -- from ready on, at most to its start, ns
 );
 

@@ -87,6 +87,122 @@ static void a_late_start_after_an_event_record_is_something_else(void **state)
 	assert_string_equal(shown(m), "");
 }
 
+/* --- late, though nothing orders it --- */
+
+static int64_t launch_blocks(struct mini *m, double at, int64_t stream, uint64_t blocks,
+	double start, double end)
+{
+	return MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at, .stream = stream,
+		.runs = { start, end }, .grid = CALL_GRID(blocks, 1, 1),
+		.block = CALL_BLOCK(1024, 1, 1, 0));
+}
+
+/* The holds as "held operation:operation behind reason". */
+static const char *holds(struct mini *m)
+{
+	assert_int_equal(analyze(&m->db), 0);
+	return mini_text(m, "SELECT ifnull(group_concat(op || ':' || ifnull(behind, '-') || ' ' "
+		"|| reason, ', '), '') FROM hold");
+}
+
+/* A device of 132 multiprocessors with 2048 threads each takes 264 such blocks. */
+static void a_kernel_that_did_not_fit_waited_for_room(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "non-blocking"), b = mini_stream(m, "non-blocking");
+	int64_t c = mini_stream(m, "non-blocking");
+
+	launch_blocks(m, 10, a, 100, 20, 900);
+	launch_blocks(m, 13, b, 100, 22, 800);
+	launch_blocks(m, 16, c, 100, 801, 1000);
+	assert_string_equal(holds(m), "3:2 full");
+}
+
+static void a_copy_waited_for_one_in_its_direction(void **state)
+{
+	struct mini *m = *state;
+	int64_t s[2] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
+
+	for (int i = 0; i < 2; i++)
+		MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = 10 + 3 * i, .stream = s[i],
+			.bytes = 1 << 20, .direction = 1 + COPY_H2D, .dst = "device",
+			.src = "pinned", .runs = { 20 + 400 * i, 419 + 400 * i });
+	assert_string_equal(holds(m), "2:1 engine");
+}
+
+/* A small kernel behind another small one: for no reason, or because their streams share a queue. */
+static void small_kernels(struct mini *m, int streams)
+{
+	int64_t stream[12];
+
+	for (int i = 0; i < streams; i++) {
+		stream[i] = mini_stream(m, "non-blocking");
+		launch_blocks(m, 10 + 3 * i, stream[i], 1, 20 + 3 * i, 60 + 3 * i);
+	}
+	launch_blocks(m, 110, stream[0], 1, 120, 900);
+	launch_blocks(m, 113, stream[1], 1, 902, 1000);
+}
+
+static void streams_beyond_the_connections_share_them(void **state)
+{
+	struct mini *m = *state;
+
+	small_kernels(m, 9);
+	assert_string_equal(holds(m), "11:10 channel");
+	mini_exec(m, "INSERT INTO property VALUES (1, 'CUDA_DEVICE_MAX_CONNECTIONS', '32')");
+	assert_string_equal(holds(m), "11:10 unknown");
+}
+
+static void few_streams_do_not(void **state)
+{
+	struct mini *m = *state;
+
+	small_kernels(m, 8);
+	assert_string_equal(holds(m), "10:9 unknown");
+}
+
+/* Loading code lets the next kernel of every stream start when what ran has ended. */
+static void a_code_load_holds_other_streams(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "non-blocking"), b = mini_stream(m, "non-blocking");
+	int64_t load;
+
+	launch_blocks(m, 10, a, 1, 20, 900);
+	load = MINI_CALL(m, .type = CALL_cuFuncGetAttribute, .at = 50, .until = 100);
+	mini_exec(m, "INSERT INTO overhead VALUES (1, %lld, 'lazy_loading', 52000, 98000)",
+		(long long)load);
+	launch_blocks(m, 110, b, 1, 902, 1000);
+	assert_string_equal(holds(m), "2:1 load");
+	assert_int_equal(mini_int(m, "SELECT via FROM hold"), load);
+}
+
+static void a_late_start_on_an_idle_device_was_held_by_nothing(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "non-blocking");
+
+	launch_blocks(m, 10, a, 1, 20, 30);
+	launch_blocks(m, 100, a, 1, 180, 200);
+	assert_string_equal(holds(m), "2:- queue");
+}
+
+/* Its stream and its own call account for a start; a host function's end is not recorded. */
+static void what_is_accounted_for_is_no_hold(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "non-blocking"), b = mini_stream(m, "non-blocking");
+
+	launch_blocks(m, 10, a, 1, 20, 900);
+	launch_blocks(m, 13, a, 1, 901, 1000);
+	MINI_CALL(m, .type = CALL_cuLaunchHostFunc, .at = 15, .stream = a);
+	launch_blocks(m, 18, a, 1, 1080, 1100);
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 30, .until = 990, .stream = b,
+		.runs = { 1000, 1010 }, .grid = CALL_GRID(1, 1, 1),
+		.block = CALL_BLOCK(1, 1, 1, 0));
+	assert_string_equal(holds(m), "");
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -95,6 +211,13 @@ int main(void)
 		T(a_host_function_in_the_legacy_stream_is_found),
 		T(of_a_late_start_after_a_host_function_only_the_sure_part_counts),
 		T(a_late_start_after_an_event_record_is_something_else),
+		T(a_kernel_that_did_not_fit_waited_for_room),
+		T(a_copy_waited_for_one_in_its_direction),
+		T(streams_beyond_the_connections_share_them),
+		T(few_streams_do_not),
+		T(a_code_load_holds_other_streams),
+		T(a_late_start_on_an_idle_device_was_held_by_nothing),
+		T(what_is_accounted_for_is_no_hold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
