@@ -111,17 +111,17 @@ static struct finding *new_finding(struct findings *findings, int64_t key)
 	return finding;
 }
 
-static int note_change(struct finding *finding, const struct instance *instance)
+static int note_change(struct finding *finding, const struct instance *instance, int64_t call)
 {
 	struct changed_call *more;
 
-	if (!instance->change)
+	if (!instance->change || !call)
 		return 0;
 	more = array_room(finding->changed, finding->changed_count, sizeof(*more));
 	if (!more)
 		return -1;
 	finding->changed = more;
-	more[finding->changed_count++] = (struct changed_call){ .call = instance->call,
+	more[finding->changed_count++] = (struct changed_call){ .call = call,
 		.still_needs = instance->still_needs, .change = instance->change };
 	return 0;
 }
@@ -149,7 +149,12 @@ int findings_add(struct findings *findings, const struct instance *instance)
 		finding->saving += instance->saving;
 		finding->estimates++;
 	}
-	return note_change(finding, instance);
+	if (note_change(finding, instance, instance->call))
+		return -1;
+	for (int i = 0; i < FINDING_ALSO; i++)
+		if (note_change(finding, instance, instance->also[i]))
+			return -1;
+	return 0;
 }
 
 static int64_t query_int(struct db *db, const char *sql, int64_t process)

@@ -33,6 +33,8 @@ enum change {
 	CHANGE_CALL = 1 << 2,
 };
 
+#define FINDING_ALSO 8
+
 /* One occurrence of a rule. */
 struct instance {
 	enum rule rule;
@@ -43,6 +45,7 @@ struct instance {
 	int64_t saving;      /* ns of it the run would save at most, FINDING_NO_ESTIMATE: unknown;
 	                      * what stands in for a replay that is not possible */
 	unsigned change;     /* enum change, of call */
+	int64_t also[FINDING_ALSO]; /* calls that are mended with it in the same way, 0: no more */
 	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
 };
 #define FINDING_NO_ESTIMATE (-1)

@@ -13,8 +13,8 @@
 static int run(struct db *db, struct findings *findings)
 {
 	return pass_add_waits(db, findings, RULE_blocking_copy,
-		"(t.kind IN ('copy', 'set') OR w.copy NOT NULL) "
-		"AND o.call NOT IN (w.call, ifnull(w.copy, w.call))");
+		"(t.kind IN ('copy', 'set') OR w.partner NOT NULL) "
+		"AND o.call NOT IN (w.call, ifnull(w.partner, w.call))");
 }
 
 const struct pass pass_blocking_copy = { .run = run, .say = pass_say_waited };

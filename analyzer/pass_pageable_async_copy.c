@@ -11,7 +11,7 @@
 static int run(struct db *db, struct findings *findings)
 {
 	return pass_add_waits(db, findings, RULE_pageable_async_copy,
-		"t.kind = 'copy_async' AND w.copy IS NULL "
+		"t.kind = 'copy_async' AND w.partner IS NULL "
 		"AND (c.src_memory = 'pageable' OR c.dst_memory = 'pageable')");
 }
 

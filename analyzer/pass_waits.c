@@ -3,7 +3,32 @@
 
 #include <stdlib.h>
 
-static int add_all(sqlite3_stmt *q, struct findings *findings, enum rule rule)
+/*
+ * Behind a call that was held, calls that wait for the whole device as well, but were not held any
+ * more: they would have waited in its place.  Up to the thread's next call that was held.
+ */
+static const char followers_sql[] =
+	"SELECT n.id FROM call c JOIN call n ON n.thread = c.thread "
+	"JOIN call_type t ON t.id = n.type WHERE c.id = ?1 AND n.id > ?1 AND n.id < ?1 + 4096 "
+	"AND n.id < ifnull((SELECT w.call FROM wait w JOIN call h ON h.id = w.call "
+	" WHERE w.call > ?1 AND h.thread = c.thread ORDER BY w.call LIMIT 1), 1 << 62) "
+	"AND NOT t.runtime AND t.kind IN ('free_device', 'free_array', 'free_host', "
+	"'unregister_host', 'module_load', 'module_unload', 'context_limit') ORDER BY n.id";
+
+static int find_followers(sqlite3_stmt *followers, struct instance *instance)
+{
+	int count = 0, rc = db_bind(followers, "i", instance->call);
+
+	while (!rc && count < FINDING_ALSO && (rc = db_step(followers)) > 0) {
+		instance->also[count++] = sqlite3_column_int64(followers, 0);
+		rc = 0;
+	}
+	sqlite3_reset(followers);
+	return rc;
+}
+
+static int add_all(sqlite3_stmt *q, sqlite3_stmt *followers, struct findings *findings,
+	enum rule rule)
 {
 	int rc;
 
@@ -15,9 +40,11 @@ static int add_all(sqlite3_stmt *q, struct findings *findings, enum rule rule)
 			.other_call = sqlite3_column_int64(q, 2),
 			.cost = sqlite3_column_int64(q, 3),
 			.saving = sqlite3_column_int64(q, 4),
+			.also = { sqlite3_column_int64(q, 5) },
 			.change = CHANGE_WAIT,
 		};
-		if (findings_add(findings, &instance))
+		if ((sqlite3_column_int(q, 6) && find_followers(followers, &instance)) ||
+			findings_add(findings, &instance))
 			return -1;
 	}
 	return rc;
@@ -25,10 +52,11 @@ static int add_all(sqlite3_stmt *q, struct findings *findings, enum rule rule)
 
 int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql)
 {
-	sqlite3_stmt *q = db_prepare(db, sql);
-	int rc = q ? add_all(q, findings, rule) : -1;
+	sqlite3_stmt *q = db_prepare(db, sql), *followers = db_prepare(db, followers_sql);
+	int rc = q && followers ? add_all(q, followers, findings, rule) : -1;
 
 	sqlite3_finalize(q);
+	sqlite3_finalize(followers);
 	return rc;
 }
 
@@ -36,7 +64,9 @@ int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
 	const char *condition)
 {
 	char *sql = sqlite3_mprintf(
-		"SELECT c.process, w.call, o.call, w.waited, w.avoidable FROM wait w "
+		"SELECT c.process, w.call, o.call, w.waited, w.avoidable, w.partner, "
+		"t.kind NOT IN ('copy', 'copy_async', 'set', 'launch') AND w.kind = 'implicit' "
+		"FROM wait w "
 		"JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 		"JOIN operation o ON o.id = w.op "
 		"WHERE w.kind NOT IN ('behind', 'queue') AND w.avoidable > 0 AND (%s) ORDER BY w.id", condition);

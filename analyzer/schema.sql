@@ -465,9 +465,9 @@ CREATE TABLE wait ( -- derived: a call that the device held
 	op INTEGER REFERENCES operation(id), -- what it waited for, the last to end
 	waited INTEGER NOT NULL,        -- ns, beyond the call's own unblocked duration
 	avoidable INTEGER NOT NULL,     -- ns of it that the thread or the device could have used; 0:
-	                                -- explicit wait without copy
-	copy INTEGER REFERENCES call(id), -- the Async copy that it waited for in the same line of the
-	                                -- program, or that waited itself and is waited for there
+	                                -- explicit wait without partner
+	partner INTEGER REFERENCES call(id), -- an Async copy to the host and the wait for it come from
+	                                -- one line of the program: the other one of the two
 	behind INTEGER REFERENCES call(id) -- kind behind: the other thread's call
 );
 

@@ -42,7 +42,7 @@
 /* A call that lasted and had something pending: decided when the run has been seen. */
 struct candidate {
 	int64_t call, process, thread, key;
-	int64_t copy;                  /* wait.copy */
+	int64_t partner;               /* wait.partner */
 	int64_t enter, exit, overhead;
 	int64_t expected;              /* waits.def */
 	struct order_state before;     /* in scope, submitted before it */
@@ -199,7 +199,7 @@ static void look_behind_copy(struct waits *waits, struct candidate *candidate)
 
 	if (!copy || !candidate->explicit_wait || candidate->before.op != copy->own.op)
 		return;
-	candidate->copy = copy->call;
+	candidate->partner = copy->call;
 	candidate->own = copy->own;
 	candidate->before = ORDER_NOTHING;
 	if (copy->before.op && copy->before.end > candidate->enter)
@@ -343,7 +343,7 @@ static struct process_timing *settled_timing(struct waits *waits, int64_t proces
 }
 
 static const char insert_sql[] =
-	"INSERT INTO wait (call, kind, op, waited, avoidable, copy, behind) "
+	"INSERT INTO wait (call, kind, op, waited, avoidable, partner, behind) "
 	"VALUES (?, ?, ?, ?, ?, ?, ?)";
 
 static int note_held(struct waits *waits, const struct candidate *candidate, int64_t op)
@@ -378,7 +378,7 @@ static int decide(struct waits *waits, struct candidate *candidate, sqlite3_stmt
 		note_held(waits, candidate, by.op))
 		return -1;
 	return db_run(insert, "isiiiII", candidate->call, candidate->kind, by.op, excess,
-		(int64_t)0, candidate->copy ? candidate->copy : DB_NULL, DB_NULL);
+		(int64_t)0, candidate->partner ? candidate->partner : DB_NULL, DB_NULL);
 }
 
 /* Once all calls that were held themselves are known. */

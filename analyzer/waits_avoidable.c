@@ -36,6 +36,8 @@
 
 /* A segment this short in which nothing is submitted: the next wait follows at once. */
 #define AT_ONCE_NS 20000
+/* To wake up behind a copy and launch the next kernel: a copy costs that, wherever it is made. */
+#define ROUND_TRIP_NS 50000
 /* Who has gone on for so many calls has overlapped whatever there was. */
 #define SEGMENT_CALLS 4096
 
@@ -46,7 +48,7 @@ struct judged_wait {
 	int64_t stream, context;      /* of that */
 	enum stream_kind stream_kind;
 	int device, stretch;
-	int64_t copy;                 /* issued before it, perhaps from the same line; 0: none */
+	int64_t partner;              /* as wait.partner, if it is of the same line; 0: none */
 	int explicit_wait;
 	int is_async;                 /* an Async copy */
 	int on_legacy;                /* a copy or memset in the legacy stream */
@@ -195,14 +197,14 @@ static int belongs_to_copy(struct avoidable *a, const struct walk_call *call,
 {
 	int64_t place;
 
-	if (!wait->is_async || wait->copy || !scope_is_explicit(call))
+	if (!wait->is_async || wait->partner || !scope_is_explicit(call))
 		return 0;
 	place = places_site(a->places, wait->call);
 	if (place < 0)
 		return -1;
 	if (!place || places_site(a->places, call->id) != place)
 		return 0;
-	wait->copy = wait->call;
+	wait->partner = call->id;
 	return 1;
 }
 
@@ -250,7 +252,7 @@ static int is_by_intent(struct avoidable *a, const struct judged_wait *wait)
 	int64_t place;
 	int script;
 
-	if (!wait->to_host && !wait->copy)
+	if (!wait->to_host && !wait->partner)
 		return 0;
 	place = places_site(a->places, wait->call);
 	script = place > 0 ? ask(a->is_script, place) : 0;
@@ -260,8 +262,7 @@ static int is_by_intent(struct avoidable *a, const struct judged_wait *wait)
 static int64_t idle_that_counts(const struct judged_wait *wait, const struct segment *segment,
 	int64_t idle)
 {
-	/* A copy takes a moment, wherever it is made; so does the launch behind it. */
-	if (wait->is_copy && idle < AT_ONCE_NS)
+	if (wait->is_copy && idle < ROUND_TRIP_NS)
 		return 0;
 	return !segment->submits && idle < AT_ONCE_NS ? 0 : idle;
 }
@@ -296,7 +297,7 @@ static int is_of_one_line(struct avoidable *a, const struct judged_wait *wait)
 
 	if (place < 0)
 		return -1;
-	return place && places_site(a->places, wait->copy) == place;
+	return place && places_site(a->places, wait->partner) == place;
 }
 
 static int judge(struct avoidable *a, struct judged_wait *wait)
@@ -314,14 +315,14 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 	}
 	rc = measure(a, wait, &segment) || lost(a, wait, &segment, &ns);
 	spans_release(&segment.spans);
-	return rc ? -1 : db_run(a->update, "iIi", ns, wait->copy ? wait->copy : DB_NULL, wait->id);
+	return rc ? -1 : db_run(a->update, "iIi", ns, wait->partner ? wait->partner : DB_NULL, wait->id);
 }
 
 /* Waits after which the process submits nothing more are left out: it is ending. */
 static const char waits_sql[] =
 	"WITH last AS (SELECT process, max(call) AS call FROM operation GROUP BY process) "
 	"SELECT w.id, w.call, c.thread, c.process, c.exit, w.waited, o.call, o.end, s.id, "
-	"s.context, x.device, c.enter, s.kind, w.copy, w.kind = 'explicit', "
+	"s.context, x.device, c.enter, s.kind, w.partner, w.kind = 'explicit', "
 	"t.kind = 'copy_async', t.kind IN ('copy', 'set'), ws.kind = 'legacy', "
 	"t.kind = 'copy' AND c.dst_memory IN ('pageable', 'pinned', 'registered'), "
 	"(SELECT max(end) FROM operation WHERE call = w.call) "
@@ -330,7 +331,7 @@ static const char waits_sql[] =
 	"LEFT JOIN stream ws ON ws.id = c.stream "
 	"LEFT JOIN call oc ON oc.id = o.call LEFT JOIN stream s ON s.id = oc.stream "
 	"LEFT JOIN context x ON x.id = s.context "
-	"WHERE (w.kind IN ('implicit', 'internal') OR w.copy NOT NULL) AND w.call < last.call "
+	"WHERE (w.kind IN ('implicit', 'internal') OR w.partner NOT NULL) AND w.call < last.call "
 	"ORDER BY w.id";
 
 static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
@@ -350,7 +351,7 @@ static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
 								    : sqlite3_column_int(q, 10),
 		.enter = sqlite3_column_int64(q, 11),
 		.stream_kind = walk_stream_kind((const char *)sqlite3_column_text(q, 12)),
-		.copy = sqlite3_column_int64(q, 13),
+		.partner = sqlite3_column_int64(q, 13),
 		.explicit_wait = sqlite3_column_int(q, 14),
 		.is_async = sqlite3_column_int(q, 15),
 		.is_copy = sqlite3_column_int(q, 16),
@@ -391,7 +392,7 @@ static int open_all(struct avoidable *a, struct db *db)
 	a->sharing = sharing_open(db);
 	a->words = words_open(db);
 	a->places = a->words ? places_open(db, a->words) : NULL;
-	a->update = db_prepare(db, "UPDATE wait SET avoidable = ?, copy = ? WHERE id = ?");
+	a->update = db_prepare(db, "UPDATE wait SET avoidable = ?, partner = ? WHERE id = ?");
 	a->is_held = db_prepare(db, "SELECT 1 FROM wait WHERE call = ?");
 	a->is_script =
 		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules about calls that wait as a side effect: each on a run of a few calls that makes the
+ * mistake, on its fixed twin, and on what looks like it and is none.
+ */
+#include "miniature.h"
+
+#include "analyze.h"
+
+enum { ROUNDS = 6 };
+
+static int setup(void **state)
+{
+	struct mini *m = malloc(sizeof(*m));
+
+	mini_init(m);
+	*state = m;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	mini_release(*state);
+	free(*state);
+	return 0;
+}
+
+/* The findings shown, "rule count at for" each. */
+static const char *shown(struct mini *m)
+{
+	assert_int_equal(analyze(&m->db), 0);
+	return mini_text(m, "SELECT ifnull(group_concat(t, ', '), '') FROM (SELECT f.rule || ' ' || "
+		"f.count || ' ' || a.function || ' ' || b.function AS t FROM finding f "
+		"JOIN site a ON a.id = f.site JOIN site b ON b.id = f.other_site WHERE f.shown "
+		"ORDER BY t)");
+}
+
+static const char *message(struct mini *m)
+{
+	return mini_text(m, "SELECT message FROM finding");
+}
+
+static int64_t launch(struct mini *m, double at, int64_t stream, int64_t site, double start,
+	double end)
+{
+	return MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at, .stream = stream, .site = site,
+		.runs = { start, end });
+}
+
+static int64_t copy_to_device(struct mini *m, double at, double until, int64_t site, double start)
+{
+	return MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = at, .until = until, .bytes = 4096,
+		.stream = MINI_LEGACY, .site = site, .direction = 1 + COPY_H2D, .src = "pinned",
+		.dst = "device", .runs = { start, start + 1 });
+}
+
+static int64_t copy_to_host(struct mini *m, double at, double until, int64_t site, double start)
+{
+	return MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = at, .until = until, .bytes = 4096,
+		.stream = MINI_LEGACY, .site = site, .direction = 1 + COPY_D2H, .src = "device",
+		.dst = "pageable", .runs = { start, start + 1 });
+}
+
+static void finish(struct mini *m, double at, double until)
+{
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = at, .until = until);
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = until + 2, .stream = MINI_LEGACY,
+		.runs = { until + 10, until + 11 });
+}
+
+/* A call that empties the device behind each kernel, on streams in turn. */
+static void between_kernels(struct mini *m, struct mini_call between)
+{
+	int64_t s[2] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
+	int64_t launched = mini_site(m, "process", 20), site = mini_site(m, "tidy", 30);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1020) {
+		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
+		between.at = t + 5;
+		between.until = t + 1010;
+		between.site = site;
+		mini_call(m, between);
+	}
+	finish(m, t, t + 3);
+}
+
+static void giving_up_pinned_memory_in_the_loop_is_found(void **state)
+{
+	between_kernels(*state, (struct mini_call){ .type = CALL_cuMemHostUnregister, .ptr = 4096 });
+	assert_string_equal(shown(*state), "blocking-unregister 5 tidy process");
+	assert_string_equal(message(*state), "cuMemHostUnregister waited 955 us for kernel '?' "
+		"on stream 8");
+}
+
+static void unloading_in_the_loop_is_found(void **state)
+{
+	between_kernels(*state, (struct mini_call){ .type = CALL_cuModuleUnload });
+	assert_string_equal(shown(*state), "blocking-module 5 tidy process");
+}
+
+static void setting_a_limit_in_the_loop_is_found(void **state)
+{
+	between_kernels(*state, (struct mini_call){ .type = CALL_cuCtxSetLimit });
+	assert_string_equal(shown(*state), "blocking-resize 5 tidy process");
+}
+
+static void destroying_an_array_in_the_loop_is_found(void **state)
+{
+	between_kernels(*state, (struct mini_call){ .type = CALL_cuMipmappedArrayDestroy });
+	assert_string_equal(shown(*state), "blocking-free 5 tidy process");
+}
+
+/* Own work of 100 us once the device is idle: more than the call usually takes. */
+static void work_behind_the_wait_may_vary(void **state)
+{
+	struct mini *m = *state;
+
+	between_kernels(m, (struct mini_call){ .type = CALL_cuArrayDestroy });
+	mini_exec(m, "UPDATE operation SET end = end - 100000");
+	assert_string_equal(shown(m), "blocking-free 5 tidy process");
+	mini_exec(m, "UPDATE operation SET end = end - 100000");
+	assert_string_equal(shown(m), "");
+}
+
+/* The second returns at once; without the first it would have waited instead. */
+static void two_frees_in_a_row_are_one_mistake(void **state)
+{
+	struct mini *m = *state;
+	int64_t s[2] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
+	int64_t launched = mini_site(m, "process", 20), site = mini_site(m, "tidy", 30);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1020) {
+		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
+		MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = t + 5, .until = t + 1004,
+			.site = site, .ptr = 4096);
+		MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = t + 1005, .until = t + 1008,
+			.site = site, .ptr = 8192);
+	}
+	finish(m, t, t + 3);
+	assert_string_equal(shown(m), "blocking-free 5 tidy process");
+}
+
+/* Launches that return when another stream's kernel has ended: the driver emptied the device. */
+static void growing(struct mini *m)
+{
+	int64_t s[2] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
+	int64_t working = mini_site(m, "work", 20), solving = mini_site(m, "solve", 30);
+	double t = 110;
+
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 10);
+	for (int i = 0; i < ROUNDS; i++, t += 2020) {
+		launch(m, t, s[0], working, t + 8, t + 1000);
+		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t + 5, .until = t + 1005,
+			.stream = s[1], .site = solving, .runs = { t + 1010, t + 2010 });
+	}
+	finish(m, t, t + 3);
+}
+
+static void a_launch_that_empties_the_device_is_found(void **state)
+{
+	growing(*state);
+	assert_string_equal(shown(*state), "blocking-resize 6 solve work");
+}
+
+static void a_launch_that_loads_its_kernel_is_no_resize(void **state)
+{
+	struct mini *m = *state;
+
+	growing(m);
+	mini_exec(m, "INSERT INTO overhead SELECT 1, id, 'lazy_loading', enter + 1, enter + 8000 "
+		"FROM call WHERE site = 2");
+	assert_string_equal(shown(m), "");
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'internal'"), 6);
+}
+
+static void warming_up_is_no_resize(void **state)
+{
+	struct mini *m = *state;
+
+	growing(m);
+	mini_exec(m, "DELETE FROM call WHERE id = 1");
+	assert_string_equal(shown(m), "");
+}
+
+/* One that returns while something still runs was slow for other reasons. */
+static void a_launch_that_leaves_the_device_busy_is_no_resize(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking");
+
+	growing(m);
+	launch(m, 20, s, 1, 30, 14000);
+	mini_exec(m, "UPDATE operation SET call = -call; UPDATE call SET id = id + 1000; "
+		"UPDATE operation SET call = 1000 - call; UPDATE call SET id = 1 WHERE enter = 20000; "
+		"UPDATE operation SET call = 1 WHERE end = 14000000");
+	assert_string_equal(shown(m), "");
+}
+
+/* Chunks on two streams in turn, each brought by a synchronous copy. */
+static void pipeline(struct mini *m, const char *kind)
+{
+	int64_t s[2] = { mini_stream(m, kind), mini_stream(m, kind) };
+	int64_t launched = mini_site(m, "process", 20), copied = mini_site(m, "upload", 30);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1020) {
+		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
+		copy_to_device(m, t + 5, t + 1006, copied, t + 1002);
+	}
+	finish(m, t, t + 3);
+}
+
+static void a_synchronous_copy_between_streams_is_found(void **state)
+{
+	pipeline(*state, "blocking");
+	assert_string_equal(shown(*state), "blocking-copy 5 upload process");
+	assert_string_equal(message(*state), "cuMemcpyHtoD waited 992 us for kernel '?' on stream 8");
+}
+
+/* What each operation of a pipeline is given: calls alternate between launch and copy. */
+static void give(struct mini *m, int64_t launch_offset, int64_t launch_step, int64_t copy_step)
+{
+	mini_exec(m, "INSERT INTO allocation VALUES (1, 1, 65536, 1 << 20, 'device', NULL, NULL)");
+	mini_exec(m, "INSERT INTO operand SELECT id, 'word', 0, 65536 + %lld + id / 2 * %lld, 1 "
+		"FROM call WHERE site = 1", (long long)launch_offset, (long long)launch_step);
+	mini_exec(m, "INSERT INTO operand SELECT id, 'dst', NULL, 65536 + id / 2 * %lld, 1 "
+		"FROM call WHERE site = 2", (long long)copy_step);
+}
+
+/* Each chunk has bytes of its own. */
+static void chunks_of_one_allocation_are_found(void **state)
+{
+	pipeline(*state, "blocking");
+	give(*state, 0, 4096, 4096);
+	assert_string_equal(shown(*state), "blocking-copy 5 upload process");
+}
+
+/* All kernels read what the copy overwrites: it stands between them whatever makes it wait. */
+static void a_copy_that_stands_between_by_its_data_is_not(void **state)
+{
+	pipeline(*state, "blocking");
+	give(*state, 0, 0, 0);
+	assert_string_equal(shown(*state), "");
+}
+
+/* Kernels that are given the allocation's start may go as far as the copy. */
+static void kernels_that_may_reach_the_copy_are_not(void **state)
+{
+	pipeline(*state, "blocking");
+	give(*state, 0, 0, 4096);
+	mini_exec(*state, "UPDATE operand SET address = address + 16384 WHERE role = 'dst'");
+	assert_string_equal(shown(*state), "");
+}
+
+/* The legacy stream has nothing to do with them. */
+static void a_copy_beside_non_blocking_streams_is_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking"), site = mini_site(m, "f", 1);
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double t = 2000 * i + 10;
+
+		launch(m, t, s, site, t + 8, t + 1800);
+		copy_to_device(m, t + 5, t + 30, site, t + 10);
+	}
+	finish(m, 20000, 20003);
+	assert_string_equal(shown(m), "");
+}
+
+/* A result fetched in each round of one stream, looked at for as long as it takes. */
+static int64_t fetch_results(struct mini *m, const char *kind, int streams)
+{
+	int64_t s[2] = { mini_stream(m, kind), mini_stream(m, kind) };
+	int64_t launched = mini_site(m, "process", 20), copied = mini_site(m, "fetch", 30);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1500) {
+		launch(m, t, s[i % streams], launched, t + 8, t + 1000);
+		copy_to_host(m, t + 5, t + 1010, copied, t + 1002);
+	}
+	finish(m, t, t + 3);
+	return copied;
+}
+
+static void reading_results_of_one_stream_is_not(void **state)
+{
+	fetch_results(*state, "blocking", 1);
+	assert_string_equal(shown(*state), "");
+	assert_int_equal(mini_int(*state, "SELECT count(*) FROM wait WHERE kind = 'implicit'"), 6);
+}
+
+static void reading_results_between_streams_is_found(void **state)
+{
+	fetch_results(*state, "blocking", 2);
+	assert_string_equal(shown(*state), "blocking-copy 5 fetch process");
+}
+
+static void make_script(struct mini *m, int64_t site)
+{
+	mini_exec(m, "INSERT INTO frame (site, depth, address, function, file, line, user) "
+		"SELECT id, 0, (1 << 63) | (7 << 32) | line, function, 'train.py', line, 1 "
+		"FROM site WHERE id = %lld", (long long)site);
+}
+
+/* Below a line of a script nobody sees the copy: the idle device counts. */
+static void a_copy_hidden_below_a_script_is_found(void **state)
+{
+	make_script(*state, fetch_results(*state, "blocking", 1));
+	assert_string_equal(shown(*state), "blocking-copy 6 fetch process");
+}
+
+/* .item(): a copy to the host and the wait for it, and what the device idles before more comes. */
+static int64_t items(struct mini *m, const char *memory, int64_t other_line)
+{
+	int64_t launched = mini_site(m, "forward", 20), item = mini_site(m, "item", 30);
+	int64_t wait = other_line ? mini_site(m, "item", 31) : item;
+	int pageable = memory[1] == 'a';
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1100) {
+		launch(m, t, MINI_LEGACY, launched, t + 8, t + 1000);
+		MINI_CALL(m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 5,
+			.until = pageable ? t + 1006 : t + 7, .stream = MINI_LEGACY, .site = item,
+			.bytes = 4, .direction = 1 + COPY_D2H, .dst = memory, .src = "device",
+			.runs = { t + 1001, t + 1002 });
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = pageable ? t + 1007 : t + 8,
+			.until = pageable ? t + 1009 : t + 1004, .stream = MINI_LEGACY,
+			.site = wait);
+	}
+	make_script(m, item);
+	if (other_line)
+		make_script(m, wait);
+	finish(m, t, t + 3);
+	return item;
+}
+
+static void a_pinned_item_is_found(void **state)
+{
+	items(*state, "pinned", 0);
+	assert_string_equal(shown(*state), "blocking-copy 6 item forward");
+}
+
+static void a_pageable_item_is_found_as_the_same(void **state)
+{
+	items(*state, "pageable", 0);
+	assert_string_equal(shown(*state), "blocking-copy 6 item forward");
+	assert_int_equal(mini_int(*state, "SELECT count(*) FROM wait WHERE partner = call + 1"), 6);
+}
+
+/* Who writes the wait on a line of its own means it. */
+static void a_wait_in_the_next_line_is_meant(void **state)
+{
+	items(*state, "pinned", 1);
+	assert_string_equal(shown(*state), "");
+	assert_int_equal(mini_int(*state, "SELECT count(*) FROM wait WHERE partner NOT NULL"), 0);
+}
+
+/* A macro of C with both: reading a result, in one stream. */
+static void a_copy_and_its_wait_without_a_script_are_a_result(void **state)
+{
+	items(*state, "pinned", 0);
+	mini_exec(*state, "DELETE FROM frame");
+	assert_string_equal(shown(*state), "");
+}
+
+/* The time a transfer takes by itself is what was asked for. */
+static void its_own_transfer_is_no_finding(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "blocking"), site = mini_site(m, "f", 1);
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double t = 3000 * i + 10;
+
+		MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = t, .until = t + 1010,
+			.bytes = 40 << 20, .stream = MINI_LEGACY, .site = site,
+			.direction = 1 + COPY_D2H, .src = "device", .dst = "pinned",
+			.runs = { t + 5, t + 1005 });
+		launch(m, t + 1012, s, site, t + 1020, t + 2000);
+		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 1020, .until = t + 2003);
+	}
+	assert_string_equal(shown(m), "");
+}
+
+static void clearing_pinned_memory_between_streams_is_found(void **state)
+{
+	struct mini *m = *state;
+
+	pipeline(m, "blocking");
+	mini_exec(m, "UPDATE call SET type = %d, dst_memory = 'pinned', src_memory = NULL "
+		"WHERE site = 2", CALL_cuMemsetD8_v2);
+	give(m, 0, 4096, 4096);
+	assert_string_equal(shown(m), "blocking-copy 5 upload process");
+}
+
+/* One thread frees behind its kernels; another, with a stream of its own, is held by that. */
+static void two_threads(struct mini *m, double late)
+{
+	int64_t s = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking");
+	int64_t other = mini_thread(m), launched = mini_site(m, "train", 20);
+	int64_t freed = mini_site(m, "tidy", 30), ticked = mini_site(m, "tick", 40);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1520) {
+		launch(m, t, s, launched, t + 8, t + 1000);
+		MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = t + 5, .until = t + 1004,
+			.site = freed, .ptr = 4096);
+		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t + 80, .until = t + 1006 + late,
+			.thread = other, .stream = o, .site = ticked,
+			.runs = { t + 1012 + late, t + 1022 + late });
+	}
+	/* It is the other thread that the run waits for in the end. */
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t + 6000, .thread = other, .stream = o,
+		.site = ticked, .runs = { t + 6010, t + 6020 });
+}
+
+static void a_launch_behind_a_free_is_found(void **state)
+{
+	struct mini *m = *state;
+
+	two_threads(m, 0);
+	assert_string_equal(shown(m), "blocked-behind 6 tick tidy, blocking-free 5 tidy train");
+	assert_string_equal(mini_text(m, "SELECT message FROM finding WHERE rule LIKE 'blocked%'"),
+		"cuLaunchKernel waited 921 us because another thread was in cuMemFree");
+}
+
+/* One that goes on for long after the free was held by something else. */
+static void a_launch_that_outlasts_the_free_is_not(void **state)
+{
+	two_threads(*state, 300);
+	assert_string_equal(shown(*state), "blocking-free 5 tidy train");
+}
+
+/* A thread in an explicit wait holds nobody. */
+static void a_slow_launch_beside_an_explicit_wait_is_not(void **state)
+{
+	struct mini *m = *state;
+
+	two_threads(m, 0);
+	mini_exec(m, "UPDATE call SET type = %d, ptr = NULL, stream = 2 WHERE site = 2",
+		CALL_cuStreamSynchronize);
+	shown(m);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'behind'"), 0);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(giving_up_pinned_memory_in_the_loop_is_found),
+		T(unloading_in_the_loop_is_found),
+		T(setting_a_limit_in_the_loop_is_found),
+		T(destroying_an_array_in_the_loop_is_found),
+		T(work_behind_the_wait_may_vary),
+		T(two_frees_in_a_row_are_one_mistake),
+		T(a_launch_that_empties_the_device_is_found),
+		T(a_launch_that_loads_its_kernel_is_no_resize),
+		T(warming_up_is_no_resize),
+		T(a_launch_that_leaves_the_device_busy_is_no_resize),
+		T(a_synchronous_copy_between_streams_is_found),
+		T(chunks_of_one_allocation_are_found),
+		T(a_copy_that_stands_between_by_its_data_is_not),
+		T(kernels_that_may_reach_the_copy_are_not),
+		T(a_copy_beside_non_blocking_streams_is_not),
+		T(reading_results_of_one_stream_is_not),
+		T(reading_results_between_streams_is_found),
+		T(a_copy_hidden_below_a_script_is_found),
+		T(a_pinned_item_is_found),
+		T(a_pageable_item_is_found_as_the_same),
+		T(a_wait_in_the_next_line_is_meant),
+		T(a_copy_and_its_wait_without_a_script_are_a_result),
+		T(its_own_transfer_is_no_finding),
+		T(clearing_pinned_memory_between_streams_is_found),
+		T(a_launch_behind_a_free_is_found),
+		T(a_launch_that_outlasts_the_free_is_not),
+		T(a_slow_launch_beside_an_explicit_wait_is_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
