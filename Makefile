@@ -217,6 +217,13 @@ $O/tests/%: $O/obj/tests/unit/%.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
 
+# Whether a run kept to the order that is guaranteed: of any database.
+tests: $O/tests/golden/consistent
+$O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
+
 ifneq ($(cuda),)
 $O/tests/test_decode: $O/obj/cupti/decode.o
 $O/tests/test_arguments: $O/obj/preload/arguments.o
