@@ -81,14 +81,14 @@ static int64_t add_bytes(int64_t address, int64_t bytes)
 }
 
 /* The part of access that lies in its allocation, if any. */
-static int add(struct accesses *accesses, const struct access *access, int64_t start, int64_t bytes)
+static int add(struct accesses *accesses, const struct memory_access *access, int64_t start, int64_t bytes)
 {
-	struct access *slot;
+	struct memory_access *slot;
 	int64_t end = add_bytes(start, bytes);
 
 	if (accesses->count == accesses->room) {
 		size_t room = accesses->room ? 2 * accesses->room : 8;
-		struct access *more = realloc(accesses->access, room * sizeof(*more));
+		struct memory_access *more = realloc(accesses->access, room * sizeof(*more));
 
 		if (!more) {
 			fputs("cufence: out of memory\n", stderr);
@@ -115,7 +115,7 @@ static int add_end(struct accesses *accesses, sqlite3_stmt *q, int64_t bytes, in
 {
 	int64_t address = sqlite3_column_int64(q, 1), start = sqlite3_column_int64(q, 3);
 	int64_t size = sqlite3_column_int64(q, 4);
-	struct access access = {
+	struct memory_access access = {
 		.allocation = sqlite3_column_int64(q, 2), .low = address,
 		.high = exact ? add_bytes(address, bytes) : add_bytes(start, size),
 		.direction = sqlite3_column_int(q, 0) ? ACCESS_WRITE : ACCESS_READ,
@@ -161,7 +161,7 @@ static int64_t bound(sqlite3_stmt *q, int column, int64_t address, int64_t none)
 static int add_claim(struct accesses *accesses, sqlite3_stmt *q, int evidence)
 {
 	int64_t address = sqlite3_column_int64(q, 1);
-	struct access access = {
+	struct memory_access access = {
 		.allocation = sqlite3_column_int64(q, 2),
 		.direction = (uint8_t)direction_of((const char *)sqlite3_column_text(q, 5)),
 		.evidence = (uint8_t)evidence, .sure = sqlite3_column_int(q, 6) != 0,
@@ -183,7 +183,7 @@ static int add_claim(struct accesses *accesses, sqlite3_stmt *q, int evidence)
 
 static int add_word(struct accesses *accesses, sqlite3_stmt *q)
 {
-	struct access access = {
+	struct memory_access access = {
 		.allocation = sqlite3_column_int64(q, 2), .low = INT64_MIN, .high = INT64_MAX,
 		.direction = ACCESS_UNKNOWN, .evidence = EVIDENCE_NONE,
 	};
@@ -199,16 +199,17 @@ static int evidence_of(const char *name)
 									    : EVIDENCE_CONVENTION;
 }
 
-/* The row of reader->call is a launch. */
+/* The row of reader->call is a launch, of a kernel that may not be known. */
 static int read_kernel(struct access_reader *reader, int64_t call, struct accesses *accesses)
 {
-	int64_t kernel = sqlite3_column_int64(reader->call, 4);
+	int64_t kernel = sqlite3_column_type(reader->call, 4) != SQLITE_NULL
+		? sqlite3_column_int64(reader->call, 4) : DB_NULL;
 	int64_t shape = sqlite3_column_int(reader->call, 7)
 		? sqlite3_column_int64(reader->call, 3) : DB_NULL;
 	int evidence = evidence_of((const char *)sqlite3_column_text(reader->call, 6)), step;
 
 	accesses->complete = sqlite3_column_int(reader->call, 5);
-	if (db_bind(reader->claims, "iiI", call, kernel, shape))
+	if (db_bind(reader->claims, "iII", call, kernel, shape))
 		return -1;
 	while ((step = db_step(reader->claims)) > 0)
 		if (add_claim(accesses, reader->claims, evidence))
@@ -216,12 +217,25 @@ static int read_kernel(struct access_reader *reader, int64_t call, struct access
 	/* Of an incomplete one anything may become of all that it was given. */
 	if (step < 0 || accesses->complete)
 		return step;
-	if (db_bind(reader->words, "iiIi", call, kernel, shape, (int64_t)(evidence == EVIDENCE_PTX)))
+	if (db_bind(reader->words, "iIIi", call, kernel, shape, (int64_t)(evidence == EVIDENCE_PTX)))
 		return -1;
 	while ((step = db_step(reader->words)) > 0)
 		if (add_word(accesses, reader->words))
 			return -1;
 	return step;
+}
+
+/* Or memset; the ends of a batch are not in operand. */
+static int is_copy(const char *kind)
+{
+	static const char *const kinds[] = {
+		"copy", "copy_async", "copy_peer", "copy_peer_async", "set", "set_async",
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kind, kinds[i]))
+			return 1;
+	return 0;
 }
 
 /* Kinds that neither touch memory nor make the host do so. */
@@ -244,12 +258,12 @@ int access_read(struct access_reader *reader, int64_t call, struct accesses *acc
 	if (step <= 0)
 		return step;
 	kind = (const char *)sqlite3_column_text(reader->call, 0);
-	if (sqlite3_column_type(reader->call, 4) != SQLITE_NULL)
-		rc = read_kernel(reader, call, accesses);
-	else if (!strncmp(kind, "copy", 4) || !strncmp(kind, "set", 3))
+	if (is_copy(kind))
 		rc = read_ends(reader, call, accesses);
-	else
-		accesses->complete = touches_nothing(kind);
+	else if (touches_nothing(kind))
+		accesses->complete = 1;
+	else /* a kernel, or what was given memory like one */
+		rc = read_kernel(reader, call, accesses);
 	sqlite3_reset(reader->call);
 	return rc;
 }

@@ -34,7 +34,7 @@ enum access_evidence {
 
 #define ACCESS_STRIDES 3
 
-struct access {
+struct memory_access {
 	int64_t allocation;        /* row */
 	int64_t low, high;         /* addresses, high excluded; within the allocation */
 	/* Pieces of run bytes, from start on: at each stride so often; without strides: all of it. */
@@ -47,7 +47,7 @@ struct access {
 };
 
 struct accesses {
-	struct access *access;
+	struct memory_access *access;
 	size_t count, room;
 	int complete;              /* 1: there are no others, to memory that is in table allocation */
 };
@@ -68,12 +68,19 @@ void accesses_release(struct accesses *accesses);
 enum access_overlap { OVERLAP_NONE, OVERLAP_MAYBE, OVERLAP_SURE };
 
 /* Whether they have a byte in common. */
-enum access_overlap access_overlap(const struct access *a, const struct access *b);
+enum access_overlap access_overlap(const struct memory_access *a, const struct memory_access *b);
 
 /*
  * Whether the order of the two operations matters: they have memory in common that one of them
  * writes.  OVERLAP_NONE is certain only if both are complete.
  */
 enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b);
+
+/*
+ * The same in SQL: may_conflict(call, other) is 0 where the order of the two operations is known
+ * not to matter.  It is there until dropped.  0, or -1 after a message.
+ */
+int access_function_add(struct db *db);
+void access_function_drop(struct db *db);
 
 #endif

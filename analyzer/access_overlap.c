@@ -9,7 +9,7 @@ struct piece { int64_t low, high; };
 
 /* What is left of a set: pieces at the strides from level on, from start. */
 struct rest {
-	const struct access *access;
+	const struct memory_access *access;
 	unsigned level;
 	int64_t start;
 };
@@ -97,7 +97,7 @@ static enum access_overlap compare(const struct rest *a, const struct rest *b, u
 	return OVERLAP_SURE;
 }
 
-enum access_overlap access_overlap(const struct access *a, const struct access *b)
+enum access_overlap access_overlap(const struct memory_access *a, const struct memory_access *b)
 {
 	struct rest x = { a, 0, a->start }, y = { b, 0, b->start };
 	unsigned left = PIECE_LIMIT;
@@ -112,7 +112,7 @@ enum access_overlap access_overlap(const struct access *a, const struct access *
 }
 
 /* Of two accesses to one byte, whether their order matters. */
-static enum access_overlap orders(const struct access *a, const struct access *b)
+static enum access_overlap orders(const struct memory_access *a, const struct memory_access *b)
 {
 	if (a->direction == ACCESS_UNKNOWN || b->direction == ACCESS_UNKNOWN)
 		return OVERLAP_MAYBE;

@@ -7,18 +7,20 @@
  * stream" (CUDA runtime API, "Stream synchronization behavior").
  *
  * Both directions are one finding: at the call in the legacy stream, for the blocking stream's
- * operation.  Two operations that name the same allocation may need their order, so that a pair
- * that shares one does not count, and of a hold only what lies after the last operation that the
- * held one shares memory with: the cost is "as far as cufence sees" and no saving is predicted.
+ * operation.  Two operations that name the same allocation may need their order, unless it is known
+ * what both do with it and neither writes what the other uses (access.h).  A pair that may does not
+ * count, and of a hold only what lies after the last operation of which the held one may need
+ * something: the cost is "as far as cufence sees" and no saving is predicted.
  */
+#include "access.h"
 #include "pass.h"
 
 /* As little is no loss worth a line; order's holds are at least as long. */
 #define LOST_MIN_NS 20000
 
 #define SHARE(call, other) \
-	"EXISTS (SELECT 1 FROM operand x JOIN operand y ON y.allocation = x.allocation " \
-	"WHERE x.call = " call " AND y.call = " other ")"
+	"(EXISTS (SELECT 1 FROM operand x JOIN operand y ON y.allocation = x.allocation " \
+	"WHERE x.call = " call " AND y.call = " other ") AND may_conflict(" call ", " other "))"
 
 static const char holds_sql[] =
 	"SELECT o.process, h.via, CASE h.via WHEN o.call THEN b.call ELSE o.call END, "
@@ -30,11 +32,14 @@ static const char holds_sql[] =
 
 static int run(struct db *db, struct findings *findings)
 {
-	sqlite3_stmt *q = db_prepare(db, holds_sql);
+	sqlite3_stmt *q;
 	int rc = -1;
 
-	if (!q)
+	if (access_function_add(db))
 		return -1;
+	q = db_prepare(db, holds_sql);
+	if (!q)
+		goto out;
 	while ((rc = db_step(q)) > 0) {
 		struct instance instance = {
 			.rule = RULE_legacy_stream_serialization,
@@ -51,7 +56,9 @@ static int run(struct db *db, struct findings *findings)
 		if (rc)
 			break;
 	}
+out:
 	sqlite3_finalize(q);
+	access_function_drop(db);
 	return rc;
 }
 
@@ -64,7 +71,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 		return -1;
 	fputs(" did not overlap: ", out);
 	words_time(worst->cost, out);
-	fputs(" lost; as far as cufence sees they share no memory", out);
+	fputs(" lost; as far as cufence sees neither writes what the other uses", out);
 	return 0;
 }
 

@@ -73,7 +73,7 @@ static void check(struct mini *m, int64_t call, const char *expected)
 
 	assert_int_equal(access_read(reader, call, &found), 0);
 	for (size_t i = 0; i < found.count; i++) {
-		const struct access *access = &found.access[i];
+		const struct memory_access *access = &found.access[i];
 
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lld%c %lld..%lld %d, ",
 			access->exact ? "" : "~", (long long)access->allocation,
@@ -203,9 +203,9 @@ static void test_what_is_not_known_may_conflict(void **state)
 	assert_int_equal(conflict(*state, unknown, copy(*state, 0, 0, 4)), OVERLAP_MAYBE);
 }
 
-static struct access columns(int64_t first, int64_t width, int64_t pitch, int64_t rows)
+static struct memory_access columns(int64_t first, int64_t width, int64_t pitch, int64_t rows)
 {
-	struct access access = {
+	struct memory_access access = {
 		.allocation = 1, .low = first, .high = first + (rows - 1) * pitch + width,
 		.start = first, .run = width, .stride = { { pitch, rows } }, .stride_count = 1,
 		.direction = ACCESS_WRITE, .sure = 1, .exact = 1,
@@ -216,8 +216,8 @@ static struct access columns(int64_t first, int64_t width, int64_t pitch, int64_
 
 static void test_columns_side_by_side_do_not_meet(void **unused)
 {
-	struct access left = columns(0, 64, 128, 100), right = columns(64, 64, 128, 100);
-	struct access wide = columns(60, 8, 128, 100), row = columns(128, 128, 128, 1);
+	struct memory_access left = columns(0, 64, 128, 100), right = columns(64, 64, 128, 100);
+	struct memory_access wide = columns(60, 8, 128, 100), row = columns(128, 128, 128, 1);
 
 	assert_int_equal(access_overlap(&left, &right), OVERLAP_NONE);
 	assert_int_equal(access_overlap(&left, &wide), OVERLAP_SURE);
@@ -230,8 +230,8 @@ static void test_columns_side_by_side_do_not_meet(void **unused)
 
 static void test_every_other_element_is_apart_from_the_others(void **unused)
 {
-	struct access even = columns(0, 4, 8, 1000), odd = columns(4, 4, 8, 1000);
-	struct access third = columns(4, 4, 12, 600);
+	struct memory_access even = columns(0, 4, 8, 1000), odd = columns(4, 4, 8, 1000);
+	struct memory_access third = columns(4, 4, 12, 600);
 
 	assert_int_equal(access_overlap(&even, &odd), OVERLAP_NONE);
 	assert_int_equal(access_overlap(&even, &third), OVERLAP_SURE);
@@ -239,7 +239,7 @@ static void test_every_other_element_is_apart_from_the_others(void **unused)
 
 static void test_too_many_pieces_may_meet(void **unused)
 {
-	struct access even = columns(0, 4, 8, 1000000), odd = columns(4, 4, 8, 1000000);
+	struct memory_access even = columns(0, 4, 8, 1000000), odd = columns(4, 4, 8, 1000000);
 
 	assert_int_equal(access_overlap(&even, &odd), OVERLAP_MAYBE);
 }
@@ -250,7 +250,7 @@ static void test_strides_are_the_bytes_they_stand_for(void **unused)
 	unsigned seed = 12345;
 
 	for (int round = 0; round < 2000; round++) {
-		struct access set[2];
+		struct memory_access set[2];
 		uint8_t map[2][4096] = { { 0 } };
 		int meet = 0;
 

@@ -203,7 +203,7 @@ static void a_legacy_kernel_between_blocking_streams_is_found(void **state)
 	assert_string_equal(shown(m), "legacy-stream-serialization 28");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"), "kernel 'touch' on the "
 		"legacy default stream and kernel 'stencil' on stream 9 did not overlap: 522 us "
-		"lost; as far as cufence sees they share no memory");
+		"lost; as far as cufence sees neither writes what the other uses");
 	assert_string_equal(mini_text(m, "SELECT a.function || ' ' || b.function FROM finding "
 		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "move advance");
 	/* Ten rounds of 905 us; the two stencils of each would go on side by side, 500 us each. */
@@ -272,6 +272,33 @@ static void only_what_lies_behind_the_shared_work_is_lost(void **state)
 	assert_int_equal(mini_int(m, "SELECT waited / 1000 FROM finding"), 2002);
 }
 
+/* Two kernels with one buffer: what is not known may be a dependency, two readers have none. */
+static void readers_of_one_buffer_may_overlap(void **state)
+{
+	struct mini *m = *state;
+	int64_t own = mini_stream(m, "blocking"), kernel = mini_kernel(m, "look"), first, last;
+
+	first = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 1, .until = 3, .kernel = kernel,
+		.stream = MINI_LEGACY, .runs = { 10, 3010 });
+	last = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 7, .until = 9, .kernel = kernel,
+		.stream = own, .runs = { 3012, 8012 });
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 10, .until = 8014);
+	mini_exec(m, "INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL);"
+		"INSERT INTO operand VALUES (%lld, 'word', 0, 4096, 900), "
+		"(%lld, 'word', 0, 4096, 900)", (long long)first, (long long)last);
+	assert_int_equal(analyze(&m->db), 0);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
+	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL);"
+		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, 'load', 1, NULL, NULL, NULL, "
+		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)", (long long)kernel, (long long)kernel);
+	assert_int_equal(analyze(&m->db), 0);
+	assert_string_equal(mini_text(m, "SELECT rule FROM finding"),
+		"legacy-stream-serialization");
+	mini_exec(m, "UPDATE kernel_access SET direction = 'store'");
+	assert_int_equal(analyze(&m->db), 0);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
+}
+
 static void a_stream_of_its_own_is_not(void **state)
 {
 	struct mini *m = *state;
@@ -322,7 +349,7 @@ static void a_legacy_event_record_is_found(void **state)
 		"mark");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"), "an event record on the "
 		"legacy default stream and kernel 'stencil' on stream 9 did not overlap: 972 us "
-		"lost; as far as cufence sees they share no memory");
+		"lost; as far as cufence sees neither writes what the other uses");
 }
 
 /* A synchronous copy in the legacy stream waits for blocking streams by intent. */
@@ -448,6 +475,7 @@ int main(void)
 		T(pageable_copies_between_streams_are_found),
 		T(pinned_copies_are_not),
 		T(pageable_copies_waited_for_at_once_are_not),
+		T(readers_of_one_buffer_may_overlap),
 		T(a_legacy_kernel_between_blocking_streams_is_found),
 		T(what_a_copy_takes_alone_is_learned_from_the_run),
 		T(operations_that_share_an_allocation_are_not),
