@@ -81,7 +81,8 @@ static int64_t add_bytes(int64_t address, int64_t bytes)
 }
 
 /* The part of access that lies in its allocation, if any. */
-static int add(struct accesses *accesses, const struct memory_access *access, int64_t start, int64_t bytes)
+static int add(struct accesses *accesses, const struct memory_access *access, int64_t start,
+	int64_t bytes)
 {
 	struct memory_access *slot;
 	int64_t end = add_bytes(start, bytes);
@@ -217,7 +218,8 @@ static int read_kernel(struct access_reader *reader, int64_t call, struct access
 	/* Of an incomplete one anything may become of all that it was given. */
 	if (step < 0 || accesses->complete)
 		return step;
-	if (db_bind(reader->words, "iIIi", call, kernel, shape, (int64_t)(evidence == EVIDENCE_PTX)))
+	if (db_bind(reader->words, "iIIi", call, kernel, shape,
+		    (int64_t)(evidence == EVIDENCE_PTX)))
 		return -1;
 	while ((step = db_step(reader->words)) > 0)
 		if (add_word(accesses, reader->words))

@@ -37,7 +37,7 @@ enum access_evidence {
 struct memory_access {
 	int64_t allocation;        /* row */
 	int64_t low, high;         /* addresses, high excluded; within the allocation */
-	/* Pieces of run bytes, from start on: at each stride so often; without strides: all of it. */
+	/* Pieces of run bytes from start on, at each stride so often; without: all of it. */
 	int64_t start, run;
 	struct access_stride { int64_t bytes, count; } stride[ACCESS_STRIDES];
 	uint8_t stride_count;
@@ -49,7 +49,7 @@ struct memory_access {
 struct accesses {
 	struct memory_access *access;
 	size_t count, room;
-	int complete;              /* 1: there are no others, to memory that is in table allocation */
+	int complete;              /* 1: there are no others to memory of table allocation */
 };
 
 struct access_reader;

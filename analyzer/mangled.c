@@ -73,9 +73,12 @@ static long parse_sequence(struct parser *parser, int base)
 		return 0;
 	for (;; parser->at++) {
 		char c = *parser->at;
-		int digit = is_digit(c) ? c - '0' : base == 36 && c >= 'A' && c <= 'Z' ? c - 'A' + 10
-										      : -1;
+		int digit = -1;
 
+		if (is_digit(c))
+			digit = c - '0';
+		else if (base == 36 && c >= 'A' && c <= 'Z')
+			digit = c - 'A' + 10;
 		if (digit < 0 || number > 100000)
 			break;
 		number = number * base + digit;

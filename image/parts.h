@@ -24,7 +24,7 @@ int image_fail(char error[IMAGE_ERROR_SIZE], const char *format, ...)
 /* Checks a container's header and gives the bytes it covers, itself included; 0 or -1. */
 int fatbin_size(const void *data, size_t size, size_t *total, char error[IMAGE_ERROR_SIZE]);
 
-/* Adds a code for every cubin, unless only_ptx, and PTX of a container; on -1 those before remain. */
+/* Adds a code for every PTX of a container and, unless only_ptx, cubin; on -1 some remain. */
 int fatbin_read(const void *data, size_t size, struct image *image, int only_ptx,
 	char error[IMAGE_ERROR_SIZE]);
 

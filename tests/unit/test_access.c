@@ -75,8 +75,8 @@ static void check(struct mini *m, int64_t call, const char *expected)
 	for (size_t i = 0; i < found.count; i++) {
 		const struct memory_access *access = &found.access[i];
 
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lld%c %lld..%lld %d, ",
-			access->exact ? "" : "~", (long long)access->allocation,
+		used += (size_t)snprintf(text + used, sizeof(text) - used, 
+			"%s%lld%c %lld..%lld %d, ", access->exact ? "" : "~", (long long)access->allocation,
 			directions[access->direction], (long long)(access->low % BASE),
 			(long long)(access->high % BASE), access->evidence);
 	}
@@ -263,7 +263,8 @@ static void test_strides_are_the_bytes_they_stand_for(void **unused)
 			}
 			set[s] = columns(number[0], 1 + number[1] % 16, 0, 1);
 			set[s].stride_count = 2;
-			set[s].stride[0] = (struct access_stride){ 60 + number[2], 1 + number[3] % 6 };
+			set[s].stride[0] = (struct access_stride){ 60 + number[2],
+				1 + number[3] % 6 };
 			set[s].stride[1] = (struct access_stride){ 17 + number[4] % 8,
 				1 + number[5] % 3 };
 			set[s].high = 4096;

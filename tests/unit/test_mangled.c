@@ -10,7 +10,7 @@
 
 #include "mangled.h"
 
-/* A letter each: c a pointer to const, p another pointer, k const, - neither; a number: an array. */
+/* A letter each: c a pointer to const, p another pointer, k const, - neither; 1 to 9: arrays. */
 static void check(const char *name, const char *expected)
 {
 	struct mangled_type type[32];
@@ -29,9 +29,9 @@ static void check(const char *name, const char *expected)
 
 static void test_const_is_seen_through_one_pointer(void **unused)
 {
-	check("_Z4copyPKfPfm", "cp-");           /* copy(float const*, float*, unsigned long) */
-	check("_Z4copyPKPfS_", "cp");            /* copy(float* const*, float*) */
-	check("_Z4copyPfS_PKfS1_", "ppcc");      /* copy(float*, float*, float const*, float const*) */
+	check("_Z4copyPKfPfm", "cp-"); /* copy(float const*, float*, unsigned long) */
+	check("_Z4copyPKPfS_", "cp"); /* copy(float* const*, float*) */
+	check("_Z4copyPfS_PKfS1_", "ppcc"); /* (float*, float*, float const*, float const*) */
 	check("_ZN7cufence7stencilEyPKfPfm", "-cp-");
 	check("_Z3nonv", "");
 }
@@ -63,7 +63,8 @@ static void test_what_is_not_understood_says_so(void **unused)
 {
 	static const char *const names[] = {
 		"main", "_Z", "_Z1kPFvvE", "_Z1kX", "_Z99k", "_Z1kS_", "_Z1kT9999999999_", "_ZN1k",
-		"_Z1kIXaaLb1ELb1EEEvv", "_Z1kPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPP"
+		"_Z1kIXaaLb1ELb1EEEvv",
+		"_Z1kPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPP"
 		"PPPPPPPPPPPPPPPPPPPPf",
 	};
 
