@@ -75,9 +75,9 @@ static void check(struct mini *m, int64_t call, const char *expected)
 	for (size_t i = 0; i < found.count; i++) {
 		const struct memory_access *access = &found.access[i];
 
-		used += (size_t)snprintf(text + used, sizeof(text) - used, 
-			"%s%lld%c %lld..%lld %d, ", access->exact ? "" : "~", (long long)access->allocation,
-			directions[access->direction], (long long)(access->low % BASE),
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+			"%s%lld%c %lld..%lld %d, ", access->exact ? "" : "~",
+			(long long)access->allocation, directions[access->direction], (long long)(access->low % BASE),
 			(long long)(access->high % BASE), access->evidence);
 	}
 	snprintf(text + used, sizeof(text) - used, "%s", found.complete ? "complete" : "more");
