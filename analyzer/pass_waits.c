@@ -69,7 +69,8 @@ int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
 		"FROM wait w "
 		"JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 		"JOIN operation o ON o.id = w.op "
-		"WHERE w.kind NOT IN ('behind', 'queue') AND w.avoidable > 0 AND (%s) ORDER BY w.id", condition);
+		"WHERE w.kind NOT IN ('behind', 'queue') AND w.avoidable > 0 AND (%s) "
+		"ORDER BY w.id", condition);
 	int rc = sql ? pass_add_rows(db, findings, rule, sql) : -1;
 
 	sqlite3_free(sql);

@@ -3,8 +3,13 @@
 
 #include <stdlib.h>
 
+#include "access.h"
+
 struct sharing {
 	sqlite3_stmt *touch;
+	struct access_reader *reader;
+	int64_t one_call;          /* whose accesses one are */
+	struct accesses one, other;
 };
 
 enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY };
@@ -27,9 +32,10 @@ struct sharing *sharing_open(struct db *db)
 	if (!sharing)
 		return NULL;
 	sharing->touch = db_prepare(db, touch_sql);
-	if (sharing->touch)
+	sharing->reader = access_open(db);
+	if (sharing->touch && sharing->reader)
 		return sharing;
-	free(sharing);
+	sharing_close(sharing);
 	return NULL;
 }
 
@@ -38,6 +44,10 @@ void sharing_close(struct sharing *sharing)
 	if (!sharing)
 		return;
 	sqlite3_finalize(sharing->touch);
+	if (sharing->reader)
+		access_close(sharing->reader);
+	accesses_release(&sharing->one);
+	accesses_release(&sharing->other);
 	free(sharing);
 }
 
@@ -60,4 +70,39 @@ int sharing_between(struct sharing *sharing, int64_t copy, int64_t call, int64_t
 	if (other_touch <= TOUCH_NONE)
 		return other_touch;
 	return touch == other_touch;
+}
+
+static int writes(const struct access *access)
+{
+	return access->direction == ACCESS_WRITE || access->direction == ACCESS_ATOMIC;
+}
+
+static int matters(const struct access *a, const struct access *b)
+{
+	enum access_overlap overlap;
+
+	if (a->allocation != b->allocation)
+		return 0;
+	/* Of unknown ones most are reads: inputs that all kernels share. */
+	if (!writes(a) && !writes(b))
+		return 0;
+	overlap = access_overlap(a, b);
+	/* How far a kernel goes is often not known; parts of an allocation have other pointers. */
+	return overlap == OVERLAP_SURE || (overlap == OVERLAP_MAYBE && a->start == b->start);
+}
+
+int sharing_conflict(struct sharing *sharing, int64_t call, int64_t other)
+{
+	if (sharing->one_call != call) {
+		if (access_read(sharing->reader, call, &sharing->one))
+			return -1;
+		sharing->one_call = call;
+	}
+	if (access_read(sharing->reader, other, &sharing->other))
+		return -1;
+	for (size_t i = 0; i < sharing->one.count; i++)
+		for (size_t k = 0; k < sharing->other.count; k++)
+			if (matters(&sharing->one.access[i], &sharing->other.access[k]))
+				return 1;
+	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether two operations have to do with the memory of a copy, as far as cufence sees: by the
+ * Whether operations have to do with the same memory, as far as cufence sees: by the
  * allocations that the ends of copies and the pointers among launch parameters lie in.  What a
  * kernel reaches in other ways is not seen.
  */
@@ -24,5 +24,11 @@ void sharing_close(struct sharing *sharing);
  * right into them, which says that the program hands out parts.
  */
 int sharing_between(struct sharing *sharing, int64_t copy, int64_t call, int64_t other);
+
+/*
+ * 1 if the order of two operations matters, as one of them may write what the other one uses: the
+ * same bytes, or both were given the same pointer.  0, or -1 after a message.
+ */
+int sharing_conflict(struct sharing *sharing, int64_t call, int64_t other);
 
 #endif

@@ -73,16 +73,21 @@ struct avoidable {
 	struct sharing *sharing;
 	struct words *words;
 	struct places *places;
-	sqlite3_stmt *update, *is_held, *is_script;
+	sqlite3_stmt *update, *is_held, *is_script, *made;
 };
 
-/* 1 or 0 for the one row and column of a query about id; -1 after a message. */
-static int ask(sqlite3_stmt *q, int64_t id)
+/* 1 if a query has a row, 0, or -1 after a message. */
+static int ask_bound(sqlite3_stmt *q)
 {
-	int rc = db_bind(q, "i", id) ? -1 : db_step(q);
+	int rc = db_step(q);
 
 	sqlite3_reset(q);
 	return rc;
+}
+
+static int ask(sqlite3_stmt *q, int64_t id)
+{
+	return db_bind(q, "i", id) ? -1 : ask_bound(q);
 }
 
 /* 1 if the call would have waited for the operation, had it still been pending. */
@@ -133,6 +138,12 @@ static int legacy_orders(const struct segment *segment, const struct walk_call *
 	       (stream_is_blocking(wait->stream_kind) || wait->stream_kind == STREAM_KIND_LEGACY);
 }
 
+/* The call's stream was there when another call was made; default streams always are. */
+static int exists_since(struct avoidable *a, const struct walk_call *call, int64_t since)
+{
+	return db_bind(a->made, "ii", call->stream, since) ? -1 : !ask_bound(a->made);
+}
+
 /*
  * Whether a later call's work has to come after the operation; -1 after a message.  What a copy
  * in the legacy stream puts in order need not be, unless it stands between the two by its data.
@@ -140,16 +151,20 @@ static int legacy_orders(const struct segment *segment, const struct walk_call *
 static int comes_after(struct avoidable *a, const struct walk_call *call,
 	const struct judged_wait *wait, const struct segment *segment)
 {
-	int needed = 1;
+	int needed = 1, after;
 
 	if (call->stream == wait->stream || legacy_orders(segment, call, wait))
+		return 1;
+	/* A result is waited for before what is made for the next one, streams included. */
+	if (wait->to_host && !exists_since(a, call, wait->call))
 		return 1;
 	if (wait->on_legacy)
 		needed = sharing_between(a->sharing, wait->call, wait->op_call, call->id);
 	if (needed < 0)
 		return -1;
-	return order_path_exists_moved(a->path, call->id, wait->op_call,
+	after = order_path_exists_moved(a->path, call->id, wait->op_call,
 		needed ? 0 : wait->call);
+	return after ? after : sharing_conflict(a->sharing, wait->op_call, call->id);
 }
 
 /* Adds a call that does not cover the operation. */
@@ -191,21 +206,28 @@ static int has_seen_enough(const struct judged_wait *wait, const struct segment 
 	       segment->until - wait->exit - segment->elsewhere >= wait->waited;
 }
 
+/* In compiled code who writes a wait sees it, in whatever line. */
+static int are_of_one_script_line(struct avoidable *a, int64_t call, int64_t other)
+{
+	int64_t place = places_site(a->places, call);
+
+	if (place <= 0 || places_site(a->places, other) != place)
+		return place < 0 ? -1 : 0;
+	return ask(a->is_script, place);
+}
+
 /* The wait that the program wrote in the line of an Async copy is no other wait. */
 static int belongs_to_copy(struct avoidable *a, const struct walk_call *call,
 	struct judged_wait *wait)
 {
-	int64_t place;
+	int rc;
 
 	if (!wait->is_async || wait->partner || !scope_is_explicit(call))
 		return 0;
-	place = places_site(a->places, wait->call);
-	if (place < 0)
-		return -1;
-	if (!place || places_site(a->places, call->id) != place)
-		return 0;
-	wait->partner = call->id;
-	return 1;
+	rc = are_of_one_script_line(a, wait->call, call->id);
+	if (rc > 0)
+		wait->partner = call->id;
+	return rc;
 }
 
 /* 1 and *segment is closed, 0: look at the next call; -1 after a message. */
@@ -252,7 +274,7 @@ static int is_by_intent(struct avoidable *a, const struct judged_wait *wait)
 	int64_t place;
 	int script;
 
-	if (!wait->to_host && !wait->partner)
+	if (!wait->to_host)
 		return 0;
 	place = places_site(a->places, wait->call);
 	script = place > 0 ? ask(a->is_script, place) : 0;
@@ -290,24 +312,15 @@ static int lost(struct avoidable *a, struct judged_wait *wait, const struct segm
 	return 0;
 }
 
-/* An explicit wait is avoidable only together with the copy in the same line. */
-static int is_of_one_line(struct avoidable *a, const struct judged_wait *wait)
-{
-	int64_t place = places_site(a->places, wait->call);
-
-	if (place < 0)
-		return -1;
-	return place && places_site(a->places, wait->partner) == place;
-}
-
 static int judge(struct avoidable *a, struct judged_wait *wait)
 {
 	struct segment segment = { .until = 0 };
 	int64_t ns = 0;
 	int rc = 0;
 
+	/* An explicit wait is avoidable only together with the copy in the same line. */
 	if (wait->explicit_wait) {
-		rc = is_of_one_line(a, wait);
+		rc = are_of_one_script_line(a, wait->call, wait->partner);
 		if (rc < 0)
 			return -1;
 		if (!rc)
@@ -396,7 +409,8 @@ static int open_all(struct avoidable *a, struct db *db)
 	a->is_held = db_prepare(db, "SELECT 1 FROM wait WHERE call = ?");
 	a->is_script =
 		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");
-	return a->walk && a->path && a->sharing && a->places && a->update && a->is_held &&
+	a->made = db_prepare(db, "SELECT 1 FROM stream WHERE id = ? AND created > ?");
+	return a->made && a->walk && a->path && a->sharing && a->places && a->update && a->is_held &&
 			       a->is_script
 		       ? 0
 		       : -1;
@@ -407,6 +421,7 @@ static void close_all(struct avoidable *a)
 	sqlite3_finalize(a->update);
 	sqlite3_finalize(a->is_held);
 	sqlite3_finalize(a->is_script);
+	sqlite3_finalize(a->made);
 	places_close(a->places);
 	words_close(a->words);
 	sharing_close(a->sharing);
