@@ -72,12 +72,12 @@ int sharing_between(struct sharing *sharing, int64_t copy, int64_t call, int64_t
 	return touch == other_touch;
 }
 
-static int writes(const struct access *access)
+static int writes(const struct memory_access *access)
 {
 	return access->direction == ACCESS_WRITE || access->direction == ACCESS_ATOMIC;
 }
 
-static int matters(const struct access *a, const struct access *b)
+static int matters(const struct memory_access *a, const struct memory_access *b)
 {
 	enum access_overlap overlap;
 
