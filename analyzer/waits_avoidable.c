@@ -328,7 +328,9 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 	}
 	rc = measure(a, wait, &segment) || lost(a, wait, &segment, &ns);
 	spans_release(&segment.spans);
-	return rc ? -1 : db_run(a->update, "iIi", ns, wait->partner ? wait->partner : DB_NULL, wait->id);
+	if (rc)
+		return -1;
+	return db_run(a->update, "iIi", ns, wait->partner ? wait->partner : DB_NULL, wait->id);
 }
 
 /* Waits after which the process submits nothing more are left out: it is ending. */
@@ -410,10 +412,9 @@ static int open_all(struct avoidable *a, struct db *db)
 	a->is_script =
 		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");
 	a->made = db_prepare(db, "SELECT 1 FROM stream WHERE id = ? AND created > ?");
-	return a->made && a->walk && a->path && a->sharing && a->places && a->update && a->is_held &&
-			       a->is_script
-		       ? 0
-		       : -1;
+	if (!a->walk || !a->path || !a->sharing || !a->places)
+		return -1;
+	return a->update && a->is_held && a->is_script && a->made ? 0 : -1;
 }
 
 static void close_all(struct avoidable *a)

@@ -29,8 +29,8 @@ static int teardown(void **state)
 static const char *shown(struct mini *m)
 {
 	assert_int_equal(analyze(&m->db), 0);
-	return mini_text(m, "SELECT ifnull(group_concat(t, ', '), '') FROM (SELECT f.rule || ' ' || "
-		"f.count || ' ' || a.function || ' ' || b.function AS t FROM finding f "
+	return mini_text(m, "SELECT ifnull(group_concat(t, ', '), '') FROM (SELECT f.rule "
+		"|| ' ' || f.count || ' ' || a.function || ' ' || b.function AS t FROM finding f "
 		"JOIN site a ON a.id = f.site JOIN site b ON b.id = f.other_site WHERE f.shown "
 		"ORDER BY t)");
 }
@@ -87,7 +87,8 @@ static void between_kernels(struct mini *m, struct mini_call between)
 
 static void giving_up_pinned_memory_in_the_loop_is_found(void **state)
 {
-	between_kernels(*state, (struct mini_call){ .type = CALL_cuMemHostUnregister, .ptr = 4096 });
+	between_kernels(*state,
+		(struct mini_call){ .type = CALL_cuMemHostUnregister, .ptr = 4096 });
 	assert_string_equal(shown(*state), "blocking-unregister 5 tidy process");
 	assert_string_equal(message(*state), "cuMemHostUnregister waited 955 us for kernel '?' "
 		"on stream 8");
@@ -142,6 +143,32 @@ static void two_frees_in_a_row_are_one_mistake(void **state)
 	assert_string_equal(shown(m), "blocking-free 5 tidy process");
 }
 
+/* Memsets of two streams that nothing but the frees between them keeps apart. */
+static void clearing(struct mini *m, int step)
+{
+	between_kernels(m, (struct mini_call){ .type = CALL_cuMemFree_v2, .ptr = 4096 });
+	mini_exec(m, "UPDATE call SET type = %d, bytes = 4096 WHERE site = 1",
+		CALL_cuMemsetD8Async);
+	mini_exec(m, "INSERT INTO allocation VALUES (1, 1, 65536, 1 << 20, 'device', NULL, NULL)");
+	mini_exec(m, "INSERT INTO operand SELECT id, 'dst', NULL, 65536 + id * %d, 1 FROM call "
+		"WHERE site = 1", step);
+}
+
+static void what_writes_the_same_bytes_cannot_run_beside(void **state)
+{
+	clearing(*state, 0);
+	shown(*state);
+	/* What is left is the device's idle time up to the next one. */
+	assert_int_equal(mini_int(*state, "SELECT max(avoidable) FROM wait"), 28000);
+}
+
+static void what_writes_other_bytes_can(void **state)
+{
+	clearing(*state, 4096);
+	assert_string_equal(shown(*state), "blocking-free 5 tidy process");
+	assert_true(mini_int(*state, "SELECT max(avoidable) FROM wait") > 900000);
+}
+
 /* Launches that return when another stream's kernel has ended: the driver emptied the device. */
 static void growing(struct mini *m)
 {
@@ -193,7 +220,8 @@ static void a_launch_that_leaves_the_device_busy_is_no_resize(void **state)
 	growing(m);
 	launch(m, 20, s, 1, 30, 14000);
 	mini_exec(m, "UPDATE operation SET call = -call; UPDATE call SET id = id + 1000; "
-		"UPDATE operation SET call = 1000 - call; UPDATE call SET id = 1 WHERE enter = 20000; "
+		"UPDATE operation SET call = 1000 - call; "
+		"UPDATE call SET id = 1 WHERE enter = 20000; "
 		"UPDATE operation SET call = 1 WHERE end = 14000000");
 	assert_string_equal(shown(m), "");
 }
@@ -216,7 +244,8 @@ static void a_synchronous_copy_between_streams_is_found(void **state)
 {
 	pipeline(*state, "blocking");
 	assert_string_equal(shown(*state), "blocking-copy 5 upload process");
-	assert_string_equal(message(*state), "cuMemcpyHtoD waited 992 us for kernel '?' on stream 8");
+	assert_string_equal(message(*state),
+		"cuMemcpyHtoD waited 992 us for kernel '?' on stream 8");
 }
 
 /* What each operation of a pipeline is given: calls alternate between launch and copy. */
@@ -296,6 +325,27 @@ static void reading_results_between_streams_is_found(void **state)
 {
 	fetch_results(*state, "blocking", 2);
 	assert_string_equal(shown(*state), "blocking-copy 5 fetch process");
+}
+
+/* Jobs one after the other, each with a stream made for it: there was nothing to overlap with. */
+static void a_stream_made_later_was_not_kept_waiting(void **state)
+{
+	struct mini *m = *state;
+	int64_t launched = mini_site(m, "process", 20), copied = mini_site(m, "fetch", 30), s;
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1500) {
+		s = mini_stream(m, "blocking");
+		mini_exec(m, "UPDATE stream SET created = %lld WHERE id = %lld",
+			(long long)MINI_CALL(m, .type = CALL_cuStreamCreate, .at = t - 5),
+			(long long)s);
+		launch(m, t, s, launched, t + 8, t + 1000);
+		copy_to_host(m, t + 5, t + 1010, copied, t + 1002);
+	}
+	finish(m, t, t + 3);
+	assert_string_equal(shown(m), "");
+	mini_exec(m, "UPDATE stream SET created = NULL");
+	assert_string_equal(shown(m), "blocking-copy 5 fetch process");
 }
 
 static void make_script(struct mini *m, int64_t site)
@@ -456,6 +506,8 @@ int main(void)
 		T(destroying_an_array_in_the_loop_is_found),
 		T(work_behind_the_wait_may_vary),
 		T(two_frees_in_a_row_are_one_mistake),
+		T(what_writes_the_same_bytes_cannot_run_beside),
+		T(what_writes_other_bytes_can),
 		T(a_launch_that_empties_the_device_is_found),
 		T(a_launch_that_loads_its_kernel_is_no_resize),
 		T(warming_up_is_no_resize),
@@ -467,6 +519,7 @@ int main(void)
 		T(a_copy_beside_non_blocking_streams_is_not),
 		T(reading_results_of_one_stream_is_not),
 		T(reading_results_between_streams_is_found),
+		T(a_stream_made_later_was_not_kept_waiting),
 		T(a_copy_hidden_below_a_script_is_found),
 		T(a_pinned_item_is_found),
 		T(a_pageable_item_is_found_as_the_same),
