@@ -333,6 +333,16 @@ $O/bench/stub/%:
 $O/bench/micro_calls: $O/obj/bench/micro_calls.o $O/bench/stub/libcudart.so.13 $O/bench/stub/libcuda.so.1
 	$(call say,LD,$@)
 	$Q$(CC) $(SANFLAGS) $< -o $@ -L$O/bench/stub -l:libcudart.so.13 -ldl
+# What mending a program saves, and what was predicted: test apps, and programs of their own.
+SAVED := $(basename $(notdir $(wildcard bench/savings/*.cu)))
+bench: $(foreach p,$(SAVED),$O/bench/savings/$p $O/bench/savings/$(p)_fixed)
+$O/obj/bench/savings/%_fixed.o: bench/savings/%.cu $(wildcard kernels/*.h) testapps/app.h Makefile
+	$(call say,NVCC,$< -DFIXED)
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) -DFIXED -c $< -o $@
+$O/bench/savings/%: $O/obj/bench/savings/%.o $(KERNEL_OBJ)
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 # Loading, on synthetic traces.
 .PHONY: bench-load
 bench-load: $O/bench/make_trace $O/bench/load_traces

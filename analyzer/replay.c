@@ -40,6 +40,23 @@ int replay_place_was_held(const struct replay *replay, const struct replay_step 
 	return map_get(&replay->held_places, place_of(step), 0) != 0;
 }
 
+/*
+ * Pinned memory is kept and used again, code is loaded and limits are set before the work: neither
+ * the call nor what it undoes takes time again.  Memory of the device may as well be freed later,
+ * or in stream order, so that of that only the wait is sure to go.
+ */
+static void do_once(struct replay *replay, uint32_t number)
+{
+	const struct replay_step *step = &replay->step[number];
+
+	if (step->kind == KIND_FREE_DEVICE || step->kind == KIND_FREE_ARRAY ||
+		step->act & STEP_FIRST)
+		return;
+	replay->change[number].once = 1;
+	if (step->maker != REPLAY_NONE)
+		replay->change[step->maker].once = 1;
+}
+
 /* All calls of the same kind from the place of a step. */
 static void change_place(struct replay *replay, uint32_t number, struct replay_change change)
 {
@@ -48,8 +65,13 @@ static void change_place(struct replay *replay, uint32_t number, struct replay_c
 	for (; at != REPLAY_NONE; at = replay->same_place[at]) {
 		unsigned bits = replay->change[at].bits;
 
-		if (replay->change[at].still_needs == REPLAY_NONE)
+		if (change.bits & CHANGE_WAIT && replay->step[at].act & STEP_ONCE)
+			do_once(replay, at);
+
+		if (replay->change[at].still_needs == REPLAY_NONE) {
+			change.once = replay->change[at].once;
 			replay->change[at] = change;
+		}
 		replay->change[at].bits |= (uint8_t)bits;
 	}
 }
@@ -57,7 +79,7 @@ static void change_place(struct replay *replay, uint32_t number, struct replay_c
 void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t still_needs)
 {
 	uint32_t number = replay_step_of(replay, call);
-	struct replay_change change = { (uint8_t)bits, REPLAY_NONE, REPLAY_NONE };
+	struct replay_change change = { (uint8_t)bits, 0, REPLAY_NONE, REPLAY_NONE };
 	uint32_t needed = still_needs ? replay_step_of(replay, still_needs) : REPLAY_NONE;
 
 	if (number == REPLAY_NONE || !bits)
@@ -80,7 +102,7 @@ void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t s
 static void forget_changes(struct replay *replay)
 {
 	for (size_t i = 0; i < replay->step_count; i++)
-		replay->change[i] = (struct replay_change){ 0, REPLAY_NONE, REPLAY_NONE };
+		replay->change[i] = (struct replay_change){ 0, 0, REPLAY_NONE, REPLAY_NONE };
 }
 
 void replay_restore(struct replay *replay)
@@ -170,14 +192,17 @@ static int takes_engine(const struct replay_step *step, enum replay_contention c
 	return step->share >= (contention == REPLAY_MOST ? 0.5F : 1.0F);
 }
 
-/* The end of the step's operation, submitted at entry. */
+/* The end of the step's operation, submitted at entry; unstaged: from or to pinned memory now. */
 static int64_t run_operation(struct replay *replay, const struct replay_step *step, int64_t entry,
-	int64_t ready, enum replay_contention contention)
+	int64_t ready, int unstaged, enum replay_contention contention)
 {
-	int64_t start, length = step->end - step->start;
+	int64_t start, length = step->end - step->start, pinned;
 
 	if (!(step->act & STEP_HAS_OP))
 		return later(entry, ready);
+	pinned = (int64_t)(replay->pinned_ns_per_byte * (double)step->bytes);
+	if (unstaged && pinned && pinned < length)
+		length = pinned;
 	start = entry + step->launch;
 	if (ready != REPLAY_LONG_AGO)
 		start = later(start, ready + step->handover);
@@ -200,7 +225,9 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry,
 		step->context == REPLAY_NONE ? NULL : &replay->context[step->context];
 
 	if (step->act & STEP_SUBMITS)
-		end = run_operation(replay, step, entry, ready, contention);
+		end = run_operation(replay, step, entry, ready,
+			step->act & STEP_STAGED && change_of(replay, number)->bits & CHANGE_WAIT,
+			contention);
 	note_memory(replay, step, end, apart, contention);
 	if (!apart) {
 		replay_note(replay, step, end);
@@ -237,16 +264,27 @@ static int64_t target_of(const struct replay *replay, uint32_t number)
 	return replay_scope(replay, step);
 }
 
+/* When another thread's call lets the step go. */
+static int64_t let_go(const struct replay *replay, const struct replay_step *step, int64_t entry)
+{
+	if (step->held_by != REPLAY_NONE &&
+		!(replay->change[step->held_by].bits & CHANGE_WAIT))
+		return replay->end[step->held_by];
+	return replay_held_until(replay, step, entry);
+}
+
 static int64_t return_of(const struct replay_step *step, const struct replay_change *change,
 	int64_t entry, int64_t target)
 {
-	int64_t back = entry + step->own;
+	int64_t own = step->own;
 
 	/* Copies that do not wait are from and to pinned memory. */
-	if (change->bits & CHANGE_WAIT && step->act & STEP_STAGED && step->own > SUBMIT_NS)
-		back = entry + SUBMIT_NS;
+	if (change->bits & CHANGE_WAIT && step->act & STEP_STAGED && own > SUBMIT_NS)
+		own = SUBMIT_NS;
+	if (change->once)
+		own = 0;
 
-	return target == REPLAY_LONG_AGO ? back : later(back, target + step->lag);
+	return target == REPLAY_LONG_AGO ? entry + own : later(entry + own, target + step->lag);
 }
 
 /* The other thread has made its last call by the time this one goes on. */
@@ -280,8 +318,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	}
 	target = target_of(replay, number);
 	if (!(change->bits & CHANGE_WAIT))
-		entry = later(entry, replay_held_until(replay, step, entry) +
-			step->after_holder - step->own);
+		entry = later(entry, let_go(replay, step, entry) + step->after_holder - step->own);
 	if (step->act & STEP_WAITS_FIRST)
 		entry = return_of(step, change, entry, target) - step->own;
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))

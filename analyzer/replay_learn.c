@@ -17,6 +17,8 @@
 /* An explicit wait for what is complete, and what it takes to wake up. */
 #define ASK_NS 3000
 #define CLOCK_ERROR_NS 20000
+/* A copy of so much takes as long as the bus needs for it. */
+#define LARGE_BYTES (1 << 20)
 /* A kernel that takes so much of the device gets in the way of another one. */
 #define LARGE_SHARE 0.5F
 
@@ -186,11 +188,15 @@ static void learn_wait(const struct replay *replay, struct replay_step *step)
 /* Held by another thread's call: what is left is the call's own. */
 static void learn_holder(const struct replay *replay, struct replay_step *step)
 {
-	int64_t until = replay_held_until(replay, step, step->enter);
+	int64_t until = replay_held_until(replay, step, step->enter), late = LATE_NS;
 
+	if (step->held_by != REPLAY_NONE) {
+		until = replay->step[step->held_by].exit;
+		late = INT32_MAX;
+	}
 	if (until == REPLAY_LONG_AGO || until > step->exit + CLOCK_ERROR_NS)
 		return;
-	step->after_holder = clamp(step->exit - until, 0, LATE_NS);
+	step->after_holder = clamp(step->exit - until, 0, late);
 	if (step->after_holder < step->own)
 		step->own = step->after_holder;
 	step->act |= STEP_WAITS_FIRST;
@@ -207,6 +213,23 @@ static void learn_join(const struct replay *replay, struct replay_thread *thread
 		return;
 	step->lag = step->exit - ended;
 	step->own = ASK_NS < step->own ? ASK_NS : step->own;
+}
+
+/* The fastest of the large copies that were not staged: what the bus can do. */
+static void learn_bus(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+		double rate;
+
+		if (!(step->act & STEP_HAS_OP) || step->act & STEP_STAGED ||
+			step->bytes < LARGE_BYTES ||
+			(step->engine != ENGINE_H2D && step->engine != ENGINE_D2H))
+			continue;
+		rate = (double)(step->end - step->start) / (double)step->bytes;
+		if (rate > 0 && (!replay->pinned_ns_per_byte || rate < replay->pinned_ns_per_byte))
+			replay->pinned_ns_per_byte = rate;
+	}
 }
 
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
@@ -247,6 +270,7 @@ int replay_learn(struct replay *replay)
 	if (collect_ends(replay, &ends))
 		return -1;
 	find_sharers(replay, &ends);
+	learn_bus(replay);
 	qsort_r(ends.step, ends.count, sizeof(*ends.step), by_end, replay);
 	replay_begin(replay);
 	for (size_t i = 0; i < replay->step_count; i++)

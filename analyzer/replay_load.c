@@ -10,10 +10,11 @@
 /* Cursors in order of call beside the walk. */
 struct loader {
 	struct replays *replays;
-	struct walk_cursor around, shapes, waits, holds, operands;
+	struct walk_cursor around, shapes, waits, holds, operands, freed;
 	/* Calls by which table hold says something was held, by other means than streams and events. */
 	struct map via;
 	struct map holders;         /* calls that held those of other threads */
+	struct map makers;          /* calls that made what others freed, waiting for the device */
 };
 
 /* Numbers from 0 on, in order of appearance; REPLAY_NONE for row 0 or when out of memory. */
@@ -62,10 +63,39 @@ static unsigned waits_of(const struct walk_call *call)
 	       (scope_includes_own(call) ? STEP_WAITS_OWN : 0);
 }
 
-static unsigned staged(const struct walk_call *call)
+/* What becomes of it when it is mended. */
+static unsigned mends_of(const struct walk_call *call)
 {
-	return (call->kind == KIND_COPY || call->kind == KIND_COPY_ASYNC) &&
-	       (call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE) ? STEP_STAGED : 0;
+	switch (call->kind) {
+	case KIND_COPY:
+	case KIND_COPY_ASYNC:
+		return call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE ? STEP_STAGED
+										    : 0;
+	case KIND_FREE_DEVICE:
+	case KIND_FREE_ARRAY:
+	case KIND_FREE_HOST:
+	case KIND_UNREGISTER_HOST:
+	case KIND_MODULE_LOAD:
+	case KIND_MODULE_UNLOAD:
+	case KIND_CONTEXT_LIMIT:
+		return STEP_ONCE;
+	default:
+		return 0;
+	}
+}
+
+static int read_maker(struct loader *loader, struct replay *replay, struct replay_step *step)
+{
+	int rc = step->act & STEP_ONCE ? walk_cursor_at(&loader->freed, step->call) : 0;
+	size_t known = replay->memories.count;
+
+	if (rc <= 0)
+		return rc;
+	step->maker = replay_step_of(replay, sqlite3_column_int64(loader->freed.rows, 1));
+	number(&replay->memories, ~sqlite3_column_int64(loader->freed.rows, 2));
+	if (replay->memories.count > known)
+		step->act |= STEP_FIRST;
+	return 0;
 }
 
 static int read_around(struct loader *loader, struct replay_step *step)
@@ -131,8 +161,9 @@ static int read_wait(struct loader *loader, struct replay *replay, struct replay
 		return rc;
 	step->act |= STEP_MEASURED;
 	/* Held by a call of another thread: until that returns. */
-	if (sqlite3_column_int(row, 3)) {
+	if (sqlite3_column_type(row, 3) != SQLITE_NULL) {
 		step->act |= STEP_CAN_BE_HELD;
+		step->held_by = replay_step_of(replay, sqlite3_column_int64(row, 3));
 		return 0;
 	}
 	step->waited = sqlite3_column_int64(row, 1);
@@ -224,7 +255,8 @@ static int read_step(void *arg, const struct walk_call *call)
 	struct replay_step step = { .call = call->id, .enter = call->enter, .exit = call->exit,
 		.start = call->op_start, .end = call->op_end, .kind = (uint8_t)call->kind,
 		.scope = (uint8_t)scope_of(call), .stream_kind = (uint8_t)call->stream_kind,
-		.held_for = REPLAY_NONE, .behind = REPLAY_NONE, .behind_via = REPLAY_NONE,
+		.held_for = REPLAY_NONE, .held_by = REPLAY_NONE, .maker = REPLAY_NONE,
+		.behind = REPLAY_NONE, .behind_via = REPLAY_NONE, .bytes = call->bytes,
 		.device = (int16_t)call->device };
 
 	if (!replay)
@@ -233,7 +265,7 @@ static int read_step(void *arg, const struct walk_call *call)
 	refuse_by_kind(replay, call);
 	if (call->result || call->captured || call->exit == WALK_NEVER || replay->refusal)
 		return 0;
-	step.act = acts_of(call) | waits_of(call) | staged(call);
+	step.act = acts_of(call) | waits_of(call) | mends_of(call);
 	if (map_get(&loader->holders, (uint64_t)call->id, 0))
 		step.act |= STEP_HOLDS_OTHERS;
 	if (call->op && call->op_start != WALK_NEVER && call->op_end != WALK_NEVER)
@@ -245,10 +277,11 @@ static int read_step(void *arg, const struct walk_call *call)
 	/* A pageable source is staged: mostly that copy does not wait. */
 	if (call->kind == KIND_COPY_ASYNC && !(step.act & (STEP_WAITS_OWN | STEP_MEASURED)))
 		step.act &= ~(unsigned)STEP_WAITS;
-	if (!step.act && !map_get(&loader->via, (uint64_t)call->id, 0))
+	if (!step.act && !map_get(&loader->via, (uint64_t)call->id, 0) &&
+		!map_get(&loader->makers, (uint64_t)call->id, 0))
 		return 0;
 	name_objects(replay, call, &step);
-	if (read_around(loader, &step) || read_hold(loader, replay, &step) ||
+	if (read_around(loader, &step) || read_maker(loader, replay, &step) || read_hold(loader, replay, &step) ||
 		(step.act & STEP_HAS_OP && read_shape(loader, &step)) ||
 		(step.act & STEP_SUBMITS && read_operands(loader, replay, &step)))
 		return -1;
@@ -268,14 +301,16 @@ static int open_cursors(struct loader *loader, struct db *db)
 		       "JOIN call c ON c.id = o.call LEFT JOIN device d ON d.process = o.process "
 		       "AND d.ordinal = o.device ORDER BY o.call, o.id") ||
 	       walk_cursor_open(&loader->waits, db,
-		       "SELECT w.call, w.waited, o.call, w.behind NOT NULL FROM wait w "
+		       "SELECT w.call, w.waited, o.call, w.behind FROM wait w "
 		       "LEFT JOIN operation o ON o.id = w.op ORDER BY w.call") ||
 	       walk_cursor_open(&loader->holds, db,
 		       "SELECT o.call, b.call, h.via FROM hold h JOIN operation o ON o.id = h.op "
 		       "JOIN operation b ON b.id = h.behind WHERE h.reason NOT IN ('legacy', 'event') "
 		       "ORDER BY o.call") ||
 	       walk_cursor_open(&loader->operands, db,
-		       "SELECT call, address, allocation FROM operand ORDER BY call");
+		       "SELECT call, address, allocation FROM operand ORDER BY call") ||
+	       walk_cursor_open(&loader->freed, db, "SELECT freed, created, address FROM allocation "
+		       "WHERE freed NOT NULL AND created NOT NULL ORDER BY freed");
 }
 
 static int read_set(struct map *set, struct db *db, const char *sql)
@@ -295,7 +330,9 @@ static int read_sets(struct loader *loader, struct db *db)
 	return read_set(&loader->via, db,
 		       "SELECT via FROM hold WHERE reason NOT IN ('legacy', 'event')") ||
 	       read_set(&loader->holders, db,
-		       "SELECT behind FROM wait WHERE behind NOT NULL");
+		       "SELECT behind FROM wait WHERE behind NOT NULL") ||
+	       read_set(&loader->makers, db, "SELECT created FROM allocation "
+		       "WHERE freed IN (SELECT call FROM wait) AND created NOT NULL");
 }
 
 int replay_load(struct replays *replays, struct db *db)
@@ -310,8 +347,10 @@ int replay_load(struct replays *replays, struct db *db)
 	walk_cursor_close(&loader.waits);
 	walk_cursor_close(&loader.holds);
 	walk_cursor_close(&loader.operands);
+	walk_cursor_close(&loader.freed);
 	map_release(&loader.via);
 	map_release(&loader.holders);
+	map_release(&loader.makers);
 	return rc;
 }
 

@@ -37,6 +37,8 @@ enum step_act {
 	STEP_HOLDS_OTHERS = 1 << 14, /* meanwhile no other thread can submit to the device */
 	STEP_CAN_BE_HELD = 1 << 15, /* by such a call */
 	STEP_STAGED = 1 << 16,      /* the host copies, as the memory is pageable */
+	STEP_ONCE = 1 << 17,        /* mending it means to do so once, not every time */
+	STEP_FIRST = 1 << 18,       /* it is the first to free what is at its address */
 };
 
 enum step_engine { ENGINE_NONE, ENGINE_KERNEL, ENGINE_H2D, ENGINE_D2H, ENGINE_COUNT };
@@ -53,10 +55,13 @@ struct replay_step {
 	int32_t handover;           /* from the end of what that comes after to its start */
 	int32_t around;             /* ns of the runtime call around it */
 	int32_t after_holder;       /* from the end of a call of another thread that held it */
+	int64_t bytes;              /* of a staged copy */
 	float share;                /* of the device's threads that a kernel takes */
 	uint32_t thread, other_thread, stream, event, context, other_context, exec;
 	uint32_t site;              /* row of the outermost call's site, 0: unknown */
 	uint32_t held_for;          /* step whose end the host waited for, by table wait */
+	uint32_t held_by;           /* another thread's step that it was held by, by table wait */
+	uint32_t maker;             /* step that allocated or pinned what it frees */
 	uint32_t behind;            /* step whose end the operation waited for on the device */
 	uint32_t behind_via;        /* step that made it */
 	uint32_t operands, operand_count; /* in replay.operand */
@@ -74,6 +79,7 @@ struct replay_operand {
 /* What the fix of a call changes, by step. */
 struct replay_change {
 	uint8_t bits;
+	uint8_t once;               /* takes no time: it was done before */
 	uint32_t still_needs;       /* step */
 	uint32_t only_stream;       /* the host waits for this one alone */
 };
@@ -107,6 +113,7 @@ struct replay {
 	int64_t process;
 	const char *refusal;
 	int64_t first, measured;
+	double pinned_ns_per_byte;  /* of large copies with pinned memory, 0: there are none */
 	struct replay_step *step;
 	size_t step_count;
 	struct replay_operand *operand;
@@ -165,7 +172,7 @@ int64_t replay_ready(const struct replay *replay, const struct replay_step *step
 /* The end of what the host waits for in the step, besides its own operation. */
 int64_t replay_scope(const struct replay *replay, const struct replay_step *step);
 
-/* When another thread's call that holds the step lets it go, if it is entered now. */
+/* When a call of another thread that holds others lets the step go, if that is entered now. */
 int64_t replay_held_until(const struct replay *replay, const struct replay_step *step,
 	int64_t entry);
 
