@@ -18,7 +18,10 @@ static const char unshared[] = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous
 
 static int fail(sqlite3 *handle, const char *what)
 {
-	fprintf(stderr, "cufence: %s: %s\n", what, sqlite3_errmsg(handle));
+	if (sqlite3_errcode(handle) == SQLITE_INTERRUPT)
+		fputs("cufence: interrupted\n", stderr);
+	else
+		fprintf(stderr, "cufence: %s: %s\n", what, sqlite3_errmsg(handle));
 	return -1;
 }
 
