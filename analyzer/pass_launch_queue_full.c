@@ -10,7 +10,7 @@
 #include "pass_waits.h"
 
 static const char full_sql[] =
-	"SELECT c.process, w.call, o.call, w.waited, w.avoidable FROM wait w "
+	"SELECT c.process, w.call, o.call, w.waited, w.avoidable, NULL, 0 FROM wait w "
 	"JOIN call c ON c.id = w.call JOIN operation o ON o.id = w.op "
 	"WHERE w.kind = 'queue' AND w.avoidable > 0 ORDER BY w.id";
 

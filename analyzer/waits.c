@@ -171,6 +171,12 @@ static int is_quick(const struct walk_call *call)
 	       call->kind == KIND_SET_ASYNC || call->kind == KIND_EVENT_RECORD;
 }
 
+/* A query of a kernel's attributes, at its first use. */
+static int loads_code(const struct walk_call *call)
+{
+	return call->kind == KIND_FUNCTION_QUERY && call->overhead;
+}
+
 static struct order_state operation_of(const struct walk_call *call)
 {
 	return (struct order_state){ .call = call->id, .op = call->op, .end = call->op_end };
@@ -252,7 +258,7 @@ static int is_of_interest(const struct walk_call *call)
 		return 0;
 	if (scope_of(call) != SCOPE_NONE)
 		return 1;
-	return (is_quick(call) || call->kind == KIND_ALLOC_DEVICE) &&
+	return (is_quick(call) || call->kind == KIND_ALLOC_DEVICE || loads_code(call)) &&
 	       call->exit - call->enter - call->overhead >= WAIT_MIN_NS;
 }
 

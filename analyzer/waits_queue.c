@@ -301,8 +301,9 @@ static int follow_thread(struct search *search, size_t *next)
 
 static int store(struct db *db, const struct fulls *fulls)
 {
-	sqlite3_stmt *insert = db_prepare(db, "INSERT INTO wait (call, kind, op, waited, avoidable) "
-		"VALUES (?, 'queue', ?, ?, ?)");
+	static const char sql[] = "INSERT INTO wait (call, kind, op, waited, avoidable) "
+				  "VALUES (?, 'queue', ?, ?, ?)";
+	sqlite3_stmt *insert = db_prepare(db, sql);
 	int rc = insert ? 0 : -1;
 
 	for (size_t i = 0; i < fulls->count && !rc; i++) {

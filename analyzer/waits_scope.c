@@ -78,7 +78,9 @@ enum scope scope_of(const struct walk_call *call)
 
 enum scope scope_within(const struct walk_call *call)
 {
-	return call->kind == KIND_LAUNCH ? SCOPE_DEVICE : scope_of(call);
+	/* A query loads the kernel. */
+	return call->kind == KIND_LAUNCH || call->kind == KIND_FUNCTION_QUERY ? SCOPE_DEVICE
+									     : scope_of(call);
 }
 
 int scope_empties_device(const struct walk_call *call)

@@ -31,7 +31,7 @@ enum scope scope_of(const struct walk_call *call);
 
 /*
  * What the driver may wait for within a call that is no wait: a launch that needs more memory for
- * stacks or printf than there is empties the device first.
+ * stacks or printf than there is, and what loads code, empty the device first.
  */
 enum scope scope_within(const struct walk_call *call);
 

@@ -65,6 +65,7 @@ int main()
 	for (const void *shape : shapes) {
 		run_long_job(data, working);
 		run_shape(shape, choose_block(shape), shaped, shaping);
+		CHECK(cudaDeviceSynchronize());
 	}
 	print_device("data", data, SIZE);
 	print_device("shaped", shaped, SIZE);

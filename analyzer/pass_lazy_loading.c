@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lazy-loading: a launch in the midst of the work loaded code.  "Lazy Loading delays loading of
+ * CUDA modules and kernels from program initialization closer to kernels execution" (CUDA
+ * programming guide, "Lazy Loading"), where its time counts as the work's, and the device may have
+ * to become idle first.
+ *
+ * Any first launch does that, and once per kernel it has to happen somewhere.  So a load counts
+ * if the launch waited for other work, or if the launch's line had launched before, which
+ * makes it a part of a loop; not if it can be a warm-up: up to the context's first explicit wait,
+ * or where the same kernel is launched from elsewhere later.
+ */
+#include <stdlib.h>
+
+#include "array.h"
+#include "idmap.h"
+#include "pass_loads.h"
+#include "pass_waits.h"
+
+/* A launch that loaded its kernel. */
+struct loading {
+	struct instance instance;
+	int64_t place;
+	int used_elsewhere;
+};
+
+struct search {
+	struct findings *findings;
+	struct loading *loading;
+	size_t count;
+	struct idmap kernels;         /* size_t: of kernels that were loaded, 1 + index */
+	struct idmap places;          /* that launched; marks only */
+	int64_t last_end;             /* of the kernels launched so far */
+};
+
+static const char waited_sql[] =
+	"w.kind = 'internal' AND t.kind = 'launch' AND " LOADS_LATE("c");
+
+static const char any_sql[] =
+	"SELECT EXISTS (SELECT 1 FROM overhead v JOIN call c ON c.id = v.call "
+	"WHERE " LOADS_LATE("c") ")";
+
+/* All launches; of those that load code when that was, but for those that waited. */
+static const char launches_sql[] =
+	"SELECT c.id, c.process, c.kernel, l.start, l.end, "
+	"(SELECT max(o.end) FROM operation o WHERE o.call = c.id) "
+	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN "
+	"(SELECT v.call, min(v.start) AS start, max(v.end) AS end FROM overhead v "
+	" JOIN call c ON c.id = v.call WHERE " LOADS_LATE("c")
+	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = c.id) "
+	" AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.via = c.id AND h.reason = 'load') "
+	" GROUP BY v.call) l ON l.call = c.id "
+	"WHERE t.kind = 'launch' AND NOT t.runtime AND c.result = 0 AND c.kernel NOT NULL "
+	"ORDER BY c.id";
+
+/* 1 if the place has launched before; -1 after a message. */
+static int has_launched(struct search *search, int64_t place)
+{
+	if (idmap_get(&search->places, place))
+		return 1;
+	return idmap_need(&search->places, place, 1) ? 0 : -1;
+}
+
+static int note_use(struct search *search, int64_t kernel, int64_t place)
+{
+	const size_t *number = idmap_get(&search->kernels, kernel);
+
+	if (number && search->loading[*number - 1].place != place)
+		search->loading[*number - 1].used_elsewhere = 1;
+	return number != NULL;
+}
+
+static int add_loading(struct search *search, const struct loading *loading, int64_t kernel)
+{
+	struct loading *more = array_room(search->loading, search->count, sizeof(*more));
+	size_t *number = idmap_need(&search->kernels, kernel, sizeof(*number));
+
+	if (more)
+		search->loading = more;
+	if (!more || !number)
+		return -1;
+	search->loading[search->count++] = *loading;
+	*number = search->count;
+	return 0;
+}
+
+/* What the device did meanwhile is not lost. */
+static int64_t idle_part(const struct search *search, int64_t start, int64_t end)
+{
+	int64_t from = search->last_end > start ? search->last_end : start;
+
+	return end > from ? end - from : 0;
+}
+
+static int take_launch(struct search *search, sqlite3_stmt *q)
+{
+	int64_t call = sqlite3_column_int64(q, 0), kernel = sqlite3_column_int64(q, 2);
+	int64_t start = sqlite3_column_int64(q, 3), end = sqlite3_column_int64(q, 4);
+	int64_t op_end = sqlite3_column_int64(q, 5);
+	struct loading loading = {
+		.instance = { .rule = RULE_lazy_loading, .call = call, .cost = end - start,
+			.process = sqlite3_column_int64(q, 1),
+			.saving = idle_part(search, start, end) },
+		.place = findings_place(search->findings, call),
+	};
+	int before = loading.place < 0 ? -1 : has_launched(search, loading.place);
+
+	if (op_end > search->last_end)
+		search->last_end = op_end;
+	if (before < 0)
+		return -1;
+	if (note_use(search, kernel, loading.place) || !before || !end)
+		return 0;
+	return add_loading(search, &loading, kernel);
+}
+
+static int find_in_loops(struct db *db, struct findings *findings)
+{
+	struct search search = { .findings = findings, .last_end = INT64_MIN };
+	sqlite3_stmt *q = db_prepare(db, launches_sql);
+	int rc = q ? 0 : -1;
+
+	while (!rc && (rc = db_step(q)) > 0)
+		rc = take_launch(&search, q);
+	for (size_t i = 0; i < search.count && !rc; i++)
+		if (!search.loading[i].used_elsewhere && search.loading[i].instance.saving > 0)
+			rc = findings_add(findings, &search.loading[i].instance);
+	sqlite3_finalize(q);
+	idmap_release(&search.kernels, free);
+	idmap_release(&search.places, free);
+	free(search.loading);
+	return rc;
+}
+
+static int run(struct db *db, struct findings *findings)
+{
+	if (!db_int(db, any_sql, 0))
+		return 0;
+	if (pass_add_waits(db, findings, RULE_lazy_loading, waited_sql))
+		return -1;
+	return find_in_loops(db, findings);
+}
+
+static int say(struct words *words, const struct instance *worst, FILE *out)
+{
+	if (words_call(words, worst->call, out))
+		return -1;
+	fputs(" loaded the code of ", out);
+	if (words_operation(words, worst->call, out))
+		return -1;
+	fputs(" for ", out);
+	words_time(worst->cost, out);
+	if (!worst->other_call)
+		return 0;
+	fputs(", and waited for ", out);
+	return words_operation(words, worst->other_call, out);
+}
+
+const struct pass pass_lazy_loading = { .run = run, .say = say };
