@@ -87,6 +87,8 @@ struct op *op_new(enum op_kind kind, struct stream *stream, uint64_t duration)
 	op->stream = stream;
 	op->duration = duration;
 	op->references = 1;
+	if (kind == OP_HOST)
+		host_prepare();
 	return op;
 }
 

@@ -127,6 +127,9 @@ bool time_settle(void);
 
 /* Hand a started OP_HOST to the callback thread (cuda_host.c), which calls op_finish_host(). */
 void host_start(struct op *op);
+
+/* Such an op is made: its thread is one of the caller's, as the driver's is. */
+void host_prepare(void);
 void op_finish_host(struct op *op);
 
 /* Does a host function compute at the moment?  Time waits for it. */

@@ -62,10 +62,14 @@ static void start_thread(void)
 	pthread_attr_destroy(&attributes);
 }
 
-void host_start(struct op *op)
+void host_prepare(void)
 {
 	if (!started)
 		start_thread();
+}
+
+void host_start(struct op *op)
+{
 	op->engine_next = NULL;
 	if (last)
 		last->engine_next = op;

@@ -90,6 +90,15 @@ static CUresult retain(int device)
 	return result;
 }
 
+/* As NVIDIA's, which does so when the driver has gone already. */
+__attribute__((destructor)) static void release(void)
+{
+	for (int device = 0; device < DEVICES; device++) {
+		if (primary[device])
+			simrt_driver.cuDevicePrimaryCtxRelease(device);
+	}
+}
+
 CUcontext simrt_primary(int device)
 {
 	cudaError_t error = simrt_context();

@@ -101,11 +101,14 @@ void __cudaUnregisterFatBinary(void **handle)
 	for (struct binary **link = &binaries; *link; link = &(*link)->next) {
 		if (*link == binary) {
 			*link = binary->next;
-			free(binary);
 			break;
 		}
 	}
 	pthread_mutex_unlock(&lock);
+	/* At exit the driver has gone before: the real one asks it all the same. */
+	if (binary->library)
+		simrt_driver.cuLibraryUnload(binary->library);
+	free(binary);
 }
 
 static void add(void **handle, const void *host, const char *name, bool variable)
@@ -246,6 +249,11 @@ cudaError_t simrt_variable(const void *host, CUdeviceptr *ptr, size_t *bytes)
 /* NVIDIA's hands out the address of the host function as the handle. */
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host)
 {
+	cudaError_t error = simrt_init();
+	CUfunction function;
+
+	if (!error)
+		error = simrt_kernel(host, &function);
 	*kernel = (cudaKernel_t)host;
-	return cudaSuccess;
+	return error;
 }

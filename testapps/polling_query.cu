@@ -21,11 +21,9 @@ static NOINLINE int is_done(cudaEvent_t done)
 {
 	cudaError_t state = cudaEventQuery(done);
 
-	/* "Not ready" stays behind as the last error, where the next launch would find it. */
-	if (state == cudaErrorNotReady)
-		return cudaGetLastError() == cudaSuccess;
-	CHECK(state);
-	return 1;
+	if (state != cudaErrorNotReady)
+		CHECK(state);
+	return state == cudaSuccess;
 }
 
 static void fill_chunk(float *host, int number)

@@ -17,10 +17,9 @@ static NOINLINE int is_free(const struct buffer *buffer)
 {
 	cudaError_t state = cudaEventQuery(buffer->done);
 
-	if (state == cudaErrorNotReady)
-		return cudaGetLastError() != cudaErrorNotReady;
-	CHECK(state);
-	return 1;
+	if (state != cudaErrorNotReady)
+		CHECK(state);
+	return state == cudaSuccess;
 }
 
 static NOINLINE void work_in_place(const struct buffer *buffer, cudaStream_t stream)
