@@ -41,9 +41,8 @@ static void *real_function(const char *name, void **cached)
 
 	if (found)
 		return found;
-	found = dlvsym(RTLD_NEXT, name, "GLIBC_2.34");
-	if (!found)
-		found = dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
+	/* Not dlvsym(): it passes over hooks of other tools, whose names have no version. */
+	found = resolve_real_dlsym()(RTLD_NEXT, name);
 	__atomic_store_n(cached, found, __ATOMIC_RELAXED);
 	return found;
 }

@@ -18,6 +18,29 @@ for order in "$lib $helpers/liblink_a.so $helpers/liblink_b.so" \
 		"$(LD_PRELOAD="$own_asan$order" timeout 10 "$helpers/chain" 2>&1)"
 done
 
+# So does its own hook of pthread_create: another tool's sees the program's threads before it and
+# after it.  (The recorder and the simulated device make some that they never join.)
+threads=$build/testapps/stream_per_thread
+hooked() { # PRELOAD...: "created joined", as the other hook counts
+	LD_LIBRARY_PATH=$sim LD_PRELOAD="$own_asan$*" CUFENCE_OUT=$tmp/threads timeout 20 "$threads" \
+		2>&1 >/dev/null | sed -n 's/^\([0-9]*\) created, \([0-9]*\) joined$/\1 \2/p'
+}
+if [ -x "$threads" ]; then
+	read -r created joined < <(hooked "$helpers/libthreads.so")
+	for order in "$lib $helpers/libthreads.so" "$helpers/libthreads.so $lib"; do
+		rm -rf "$tmp/threads" && mkdir "$tmp/threads"
+		read -r now_created now_joined < <(hooked "$order")
+		case="another hook of pthread_create ($(echo "$order" | sed 's|[^ ]*/||g'))"
+		[ "${now_created:-0}" -ge "$created" ]
+		ok "$case: created" $?
+		same "$case: joined" "$joined" "$now_joined"
+		for call in pthread_create pthread_join; do
+			same "$case: recorded $call" "$joined" \
+				"$("$build/bin/cufence" dump "$tmp"/threads/*.cft | grep -c "^call $call ")"
+		done
+	done
+fi
+
 out=$(LD_LIBRARY_PATH=$sim LD_PRELOAD="$own_asan$lib" CUFENCE_OUT=$tmp timeout 10 "$helpers/resolve" 2>&1)
 status=$?
 ok "exact names, versions and flags get the right function" $status
