@@ -5,12 +5,12 @@
  * The kernel is interpreted over sets of possible values: a register holds an interval of numbers,
  * or an interval of bytes around the word of the parameter buffer that a pointer came from.  Every
  * access of memory is then a claim on a word: "reads bytes 0 to 4096 of what word 8 points to".
- * The set is the same with nothing known of a launch (what the kernel can do at all) and with a
- * grid, a block and scalar parameters (what this launch does): branches that those decide are
- * followed, and the intervals are as narrow as the kernel's own comparisons make them.
+ * That can be done with nothing known of a launch (what the kernel can do at all), or with a grid,
+ * a block and scalar parameters (what this launch does): branches that those decide are followed,
+ * and the intervals are as narrow as the kernel's own comparisons make them.
  *
  * A claim may be too wide, never too narrow, as far as ptx_access.complete says so: then every
- * access of the kernel is in a claim, or is to shared, local or constant memory.  Taken for
+ * access of the kernel is in a claim, or is to shared or local memory.  Taken for
  * granted: 64-bit addresses do not wrap, a loop that ends by "!=" hits its limit, threads do not
  * pass pointers through memory other than their own (such a pointer makes an access incomplete).
  *

@@ -302,12 +302,14 @@ static int rewrite_argument(struct parser *parser, struct ptx_instruction *in)
 {
 	struct ptx_function *function = parser->function;
 	struct ptx_operand *operand = &function->operand[in->operand];
-	uint32_t address = in->opcode == OP_ST ? 0 : ptx_operand_end(operand, 0);
-	uint32_t data = in->opcode == OP_ST ? 2 : 0, count = 1, variable;
+	uint32_t data = in->opcode == OP_ST ? 2 : 0, count = 1, address, variable;
 	struct ptx_operand moved[16];
 	int64_t offset;
 
-	if (in->count < 3 || operand[address].kind != OPERAND_ADDRESS ||
+	if (in->count < 3)
+		return 0;
+	address = in->opcode == OP_ST ? 0 : ptx_operand_end(operand, 0);
+	if (address + 1 >= in->count || operand[address].kind != OPERAND_ADDRESS ||
 	    operand[address + 1].kind != OPERAND_VARIABLE ||
 	    !(operand[address + 1].number & PTX_OWN))
 		return 0;
@@ -505,7 +507,8 @@ int ptx_parse_code(struct ptx_module *module, struct ptx_function *function)
 	};
 	struct ptx_token token;
 
-	if (find_labels(function))
+	if (find_labels(function) ||
+	    PTX_ROOM(function->operand, function->operand_room, function->operand_count))
 		return -1;
 	while (parser.depth && (token = ptx_next(&parser.lexer)).kind != TOKEN_END)
 		if (parse_statement(&parser, &token))

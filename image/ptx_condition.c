@@ -44,12 +44,15 @@ void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in
 	struct ptx_state *state)
 {
 	const struct ptx_operand *operand = &frame->function->operand[in->operand];
-	uint32_t reg = operand->kind == OPERAND_VECTOR ? operand[1].number : operand->number;
 	struct ptx_condition *condition;
 
-	if (operand[operand->kind == OPERAND_VECTOR].kind != OPERAND_REGISTER)
+	/* p|q: the other one is the opposite, which nothing is made of. */
+	if (operand->kind == OPERAND_VECTOR && in->count > 1)
+		operand++;
+	if (operand->kind != OPERAND_REGISTER)
 		return;
-	condition = condition_of(frame, reg);
+	condition = condition_of(frame, operand->number);
+	operand = &frame->function->operand[in->operand];
 	if (!condition)
 		return;
 	condition->kind = CONDITION_UNKNOWN;

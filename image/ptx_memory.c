@@ -128,12 +128,12 @@ static int touch_global(struct ptx_frame *frame, const struct ptx_state *state,
 {
 	struct ptx_value value = address_at(frame, state, operand);
 
-	if (space == SPACE_SHARED || space == SPACE_LOCAL || value.base == BASE_HARMLESS ||
-	    value.base == BASE_LOCAL)
-		return 0;
 	if (space == SPACE_CONST)
 		ptx_doubt(frame->walk, "it reads constant memory of its module");
-	else if (value.base == BASE_PARAMETER && direction != PTX_LOAD)
+	if (space == SPACE_CONST || space == SPACE_SHARED || space == SPACE_LOCAL ||
+	    value.base == BASE_HARMLESS || value.base == BASE_LOCAL)
+		return 0;
+	if (value.base == BASE_PARAMETER && direction != PTX_LOAD)
 		ptx_doubt(frame->walk, "it writes to its parameters");
 	else if (space != SPACE_PARAM && value.base != BASE_PARAMETER)
 		return ptx_claim(frame->walk, &value, state, bytes, direction);
@@ -334,11 +334,12 @@ int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t i
 	const struct ptx_instruction *in = &frame->function->instruction[instruction];
 	const struct ptx_operand *operand = &frame->function->operand[in->operand];
 	const struct ptx_operand *address = first_address(in, operand);
-	uint32_t count = operand->kind == OPERAND_VECTOR ? operand->number : 1;
 	struct ptx_value from;
+	uint32_t count;
 
 	if (!in->count)
 		return 0;
+	count = operand->kind == OPERAND_VECTOR ? operand->number : 1;
 	if (in->opcode != OP_LD || !address) {
 		ptx_forget_written(frame, state, instruction);
 		return 0;

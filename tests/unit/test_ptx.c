@@ -335,6 +335,13 @@ static void test_variables_of_the_module_make_it_incomplete(void **unused)
 		"incomplete: it uses variables of its module\n");
 }
 
+static void test_constant_memory_makes_it_incomplete(void **unused)
+{
+	check(HEADER ".const .align 4 .f32 factor;\n.visible .entry k" TWO "\n{\n" REGISTERS POINTERS
+		"ld.const.f32 %f1, [factor]; st.global.f32 [%rd2], %f1;\nret;\n}\n",
+		"8 store 0..4\nincomplete: it reads constant memory of its module\n");
+}
+
 static void test_an_endless_loop_ends(void **unused)
 {
 	check(KERNEL("mov.u64 %rd9, %rd2; mov.u64 %rd8, 4;\nLOOP:\nst.global.f32 [%rd9], %f1;\n"
@@ -459,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_backwards_is_the_same_range),
 		cmocka_unit_test(test_textures_are_not_followed),
 		cmocka_unit_test(test_variables_of_the_module_make_it_incomplete),
+		cmocka_unit_test(test_constant_memory_makes_it_incomplete),
 		cmocka_unit_test(test_an_endless_loop_ends),
 		cmocka_unit_test(test_hostile_text_is_refused),
 		cmocka_unit_test(test_every_beginning_of_a_text_is_survived),
