@@ -228,46 +228,46 @@ static int step_event(struct search *search, const struct walk_call *call, enum 
 	return order_step(&search->relax.loose, &step);
 }
 
-static int is_known(void *arg, const struct access *access)
+static int is_known(void *arg, const struct touch *touch)
 {
 	const struct search *search = arg;
 
-	return order_known(&search->relax.full, search->call->thread, access->full) ==
+	return order_known(&search->relax.full, search->call->thread, touch->full) ==
 	       ORDER_GUARANTEED;
 }
 
-static int note_seen(void *arg, const struct access *access)
+static int note_seen(void *arg, const struct touch *touch)
 {
 	struct search *search = arg;
 	struct seen *more;
 
-	if (!access)
+	if (!touch)
 		return 0;
 	more = array_room(search->seen, search->seen_count, sizeof(*more));
 	if (!more)
 		return -1;
 	search->seen = more;
-	search->seen[search->seen_count++] = (struct seen){ access->stream, access->call };
+	search->seen[search->seen_count++] = (struct seen){ touch->stream, touch->call };
 	return 0;
 }
 
-static int wait_for_news(void *arg, const struct access *access)
+static int wait_for_news(void *arg, const struct touch *touch)
 {
 	struct search *search = arg;
 
-	if (!access) {
+	if (!touch) {
 		search->needed_end = WALK_NEVER;
 		return 0;
 	}
 	for (size_t i = 0; i < search->seen_count; i++)
-		if (search->seen[i].call == access->call)
+		if (search->seen[i].call == touch->call)
 			return 0;
-	if (access->end > search->needed_end) {
-		search->needed_end = access->end;
-		search->needed = access->call;
+	if (touch->end > search->needed_end) {
+		search->needed_end = touch->end;
+		search->needed = touch->call;
 	}
 	return step_event(search, search->call, KIND_EVENT_SYNC,
-		event_of(access->stream, access->slot));
+		event_of(touch->stream, touch->slot));
 }
 
 /* The wait as it was for the one order, and for what the host may look at for the other. */
@@ -295,7 +295,7 @@ static int narrow(struct search *search, const struct walk_call *call, struct pl
 	return add_credit(search, place, wait, wait->behind_end - from);
 }
 
-static int lost(void *arg, const struct walk_call *later, const struct access *earlier)
+static int lost(void *arg, const struct walk_call *later, const struct touch *earlier)
 {
 	struct search *search = arg;
 

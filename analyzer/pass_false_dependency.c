@@ -101,13 +101,13 @@ static int settle(struct search *search, struct wait *wait)
 	return findings_add(search->findings, &instance);
 }
 
-static int is_behind(const struct wait *wait, const struct access *access)
+static int is_behind(const struct wait *wait, const struct touch *touch)
 {
-	return order_clock_strength(wait->clock, &wait->own, &access->full) == ORDER_GUARANTEED;
+	return order_clock_strength(wait->clock, &wait->own, &touch->full) == ORDER_GUARANTEED;
 }
 
 /* A pair that a wait left out would have kept in order. */
-static int lost(void *arg, const struct walk_call *later, const struct access *earlier)
+static int lost(void *arg, const struct walk_call *later, const struct touch *earlier)
 {
 	struct search *search = arg;
 
@@ -126,14 +126,14 @@ static int lost(void *arg, const struct walk_call *later, const struct access *e
 	return 0;
 }
 
-static int is_behind_asking(void *arg, const struct access *access)
+static int is_behind_asking(void *arg, const struct touch *touch)
 {
-	return is_behind(((struct search *)arg)->asking, access);
+	return is_behind(((struct search *)arg)->asking, touch);
 }
 
-static int host_needs(void *arg, const struct access *access)
+static int host_needs(void *arg, const struct touch *touch)
 {
-	need(((struct search *)arg)->asking, access ? access->end : WALK_NEVER);
+	need(((struct search *)arg)->asking, touch ? touch->end : WALK_NEVER);
 	return 0;
 }
 

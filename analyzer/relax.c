@@ -17,7 +17,7 @@
 struct ring {
 	int64_t stream;
 	int64_t count;                 /* of all there were */
-	struct access *access;
+	struct touch *touch;
 };
 
 struct touched {
@@ -54,7 +54,7 @@ static void free_touched(void *object)
 	struct touched *touched = object;
 
 	for (size_t i = 0; touched && i < touched->count; i++)
-		free(touched->ring[i].access);
+		free(touched->ring[i].touch);
 	if (touched)
 		free(touched->ring);
 	free(touched);
@@ -183,9 +183,9 @@ static int find_keys(struct relax *relax, const struct walk_call *call)
 
 /* --- who touched it before --- */
 
-static const struct access *at(const struct ring *ring, int64_t number)
+static const struct touch *at(const struct ring *ring, int64_t number)
 {
-	return &ring->access[number % RELAX_DEPTH];
+	return &ring->touch[number % RELAX_DEPTH];
 }
 
 static int64_t oldest(const struct ring *ring)
@@ -210,11 +210,11 @@ static int64_t find_last(const struct ring *ring, const struct relax_visitor *vi
 	return low;
 }
 
-static int is_before_in_full(void *arg, const struct access *access)
+static int is_before_in_full(void *arg, const struct touch *touch)
 {
 	const struct relax *relax = arg;
 
-	return order_before(&relax->full, access->full) == ORDER_GUARANTEED;
+	return order_before(&relax->full, touch->full) == ORDER_GUARANTEED;
 }
 
 static int check_ring(struct relax *relax, const struct walk_call *call, const struct ring *ring)
@@ -267,10 +267,10 @@ static struct ring *ring_of(struct touched *touched, int64_t stream)
 	return &touched->ring[touched->count++];
 }
 
-static int note(struct relax *relax, int64_t key, struct access access)
+static int note(struct relax *relax, int64_t key, struct touch touch)
 {
 	struct touched *touched = idmap_need(&relax->touched, key, sizeof(*touched));
-	struct access *more;
+	struct touch *more;
 	struct ring *ring;
 
 	if (!touched || touched->crowded)
@@ -279,19 +279,19 @@ static int note(struct relax *relax, int64_t key, struct access access)
 		touched->crowded = 1;
 		return 0;
 	}
-	ring = ring_of(touched, access.stream);
+	ring = ring_of(touched, touch.stream);
 	if (!ring)
 		return -1;
 	if (ring->count < RELAX_DEPTH) {
-		more = array_room(ring->access, (size_t)ring->count, sizeof(*more));
+		more = array_room(ring->touch, (size_t)ring->count, sizeof(*more));
 		if (!more)
 			return -1;
-		ring->access = more;
+		ring->touch = more;
 	}
-	access.slot = (int)(ring->count % RELAX_DEPTH);
+	touch.slot = (int)(ring->count % RELAX_DEPTH);
 	if (key == TOUCHES_HOST)
-		relax->host_slot = access.slot;
-	ring->access[ring->count++ % RELAX_DEPTH] = access;
+		relax->host_slot = touch.slot;
+	ring->touch[ring->count++ % RELAX_DEPTH] = touch;
 	return 0;
 }
 
@@ -309,18 +309,18 @@ static int64_t end_of(const struct relax *relax, const struct walk_call *call)
 
 static int note_all(struct relax *relax, const struct walk_call *call, int all_known)
 {
-	struct access access = { .call = call->id, .stream = call->stream,
+	struct touch touch = { .call = call->id, .stream = call->stream,
 		.end = end_of(relax, call),
 		.full = relax->full.epoch, .loose = relax->loose.epoch };
 
 	for (size_t i = 0; i < relax->key_count; i++)
-		if (note(relax, relax->key[i], access))
+		if (note(relax, relax->key[i], touch))
 			return -1;
-	if (relax_is_host_visible(call) && note(relax, TOUCHES_HOST, access))
+	if (relax_is_host_visible(call) && note(relax, TOUCHES_HOST, touch))
 		return -1;
-	if (!all_known && note(relax, TOUCHES_UNKNOWN, access))
+	if (!all_known && note(relax, TOUCHES_UNKNOWN, touch))
 		return -1;
-	return note(relax, TOUCHES_ANY, access);
+	return note(relax, TOUCHES_ANY, touch);
 }
 
 /* Nobody touches an allocation after its end. */

@@ -23,7 +23,7 @@
 #define RELAX_DEPTH 64
 
 /* An operation that touched something. */
-struct access {
+struct touch {
 	int64_t call, stream;
 	int64_t end;                     /* ns, WALK_NEVER: unknown; of what takes no time itself
 	                                  * (an allocation) the end of what it comes after */
@@ -35,7 +35,7 @@ struct relax {
 	struct order full, loose;
 	/* later's operation is ordered after earlier's in full and not in loose; earlier NULL:
 	 * after one that is not remembered, perhaps.  -1 stops. */
-	int (*lost)(void *arg, const struct walk_call *later, const struct access *earlier);
+	int (*lost)(void *arg, const struct walk_call *later, const struct touch *earlier);
 	void *arg;
 	struct idmap touched;            /* allocation -> who touched it; see relax.c */
 	struct walk_cursor operands, unknown, allocated, freed;
@@ -63,8 +63,8 @@ int relax_is_host_visible(const struct walk_call *call);
  * stands for operations of too many streams to remember.
  */
 struct relax_visitor {
-	int (*before)(void *arg, const struct access *access);
-	int (*visit)(void *arg, const struct access *access);
+	int (*before)(void *arg, const struct touch *touch);
+	int (*visit)(void *arg, const struct touch *touch);
 	void *arg;
 };
 int relax_visit_host(const struct relax *relax, const struct relax_visitor *visitor);
