@@ -69,6 +69,7 @@ struct search {
 	struct relax relax;
 	struct findings *findings;
 	struct idmap places, waits, behind, threads;
+	const struct place *alone;     /* the only place that is tried, or NULL */
 	struct credit *found;
 	size_t found_count;
 	/* The wait at hand. */
@@ -314,6 +315,8 @@ static int see(void *arg, const struct walk_call *call)
 	struct search *search = arg;
 	struct behind *behind;
 
+	if (search->alone && search->alone->needed)
+		return 0;
 	if ((call->kind == KIND_STREAM_SYNC || call->kind == KIND_CONTEXT_SYNC) && !call->result) {
 		int64_t id = findings_place(search->findings, call->id);
 		struct place *place = id > 0 ? idmap_get(&search->places, id) : NULL;
@@ -384,6 +387,7 @@ static int choose(struct search *search, int alone)
 {
 	int count = 0, number = 0;
 
+	search->alone = NULL;
 	for (size_t i = 0; i < search->places.size; i++) {
 		struct place *place = search->places.slot[i].object;
 
@@ -392,6 +396,8 @@ static int choose(struct search *search, int alone)
 		place->narrowed = alone < 0 ? place->waits >= PLACE_MIN_COUNT
 			: place->needed && place->broad >= PLACE_MIN_COUNT && number++ == alone;
 		count += place->narrowed;
+		if (place->narrowed && alone >= 0)
+			search->alone = place;
 	}
 	return count;
 }
@@ -422,7 +428,8 @@ static int try_all(struct db *db, struct search *search)
 		for (size_t k = 0; k < search->places.size; k++) {
 			const struct place *place = search->places.slot[k].object;
 
-			at += place && place->narrowed && place->needed;
+			at += place && place->narrowed && place->needed &&
+			      place->broad >= PLACE_MIN_COUNT;
 		}
 	}
 	return rc;

@@ -20,7 +20,7 @@
 /* As little is no loss worth a line; order's holds are at least as long. */
 #define LOST_MIN_NS 20000
 /* Waits of a stream that later work is held against; those before are settled. */
-#define OPEN_LIMIT 64
+#define OPEN_LIMIT 16
 
 /* The longest hold of a wait. */
 struct wait {
@@ -84,6 +84,12 @@ static void need(struct wait *wait, int64_t until)
 		wait->needed = until;
 }
 
+/* All of it, or what is left is no loss. */
+static int is_needed(const struct wait *wait)
+{
+	return wait->needed > wait->behind_end - LOST_MIN_NS;
+}
+
 static int settle(struct search *search, struct wait *wait)
 {
 	struct instance instance = {
@@ -96,7 +102,7 @@ static int settle(struct search *search, struct wait *wait)
 	order_clock_unref(wait->clock);
 	wait->clock = NULL;
 	instance.cost = wait->behind_end - from;
-	if (!wait->needed || instance.cost < LOST_MIN_NS)
+	if (!wait->needed || is_needed(wait) || instance.cost < LOST_MIN_NS)
 		return 0;
 	return findings_add(search->findings, &instance);
 }
@@ -118,6 +124,8 @@ static int lost(void *arg, const struct walk_call *later, const struct touch *ea
 		for (size_t k = 0; open && k < open->count && k < OPEN_LIMIT; k++) {
 			struct wait *wait = open->wait[k];
 
+			if (is_needed(wait))
+				continue;
 			if (order_before(&search->relax.full, wait->epoch) == ORDER_GUARANTEED &&
 				(!earlier || is_behind(wait, earlier)))
 				need(wait, earlier ? earlier->end : WALK_NEVER);

@@ -87,6 +87,27 @@ static void a_late_start_after_an_event_record_is_something_else(void **state)
 	assert_string_equal(shown(m), "");
 }
 
+/* A memset and a copy within the device are work like any other: it waits, and is waited for. */
+static void memory_work_in_the_legacy_stream_is_found(void **state)
+{
+	static const int types[] = { CALL_cuMemsetD8Async, CALL_cuMemcpyDtoDAsync_v2 };
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "blocking"), b = mini_stream(m, "blocking");
+	int64_t site = mini_site(m, "advance", 20), other = mini_site(m, "clear", 29);
+
+	for (int i = 0; i < 6; i++) {
+		double t = 20000 * i;
+
+		launch(m, t + 10, a, site, t + 20, t + 1000);
+		MINI_CALL(m, .type = types[i % 2], .at = t + 14, .stream = MINI_LEGACY,
+			.site = other, .bytes = 4096, .direction = 1 + COPY_D2D, .dst = "device",
+			.src = i % 2 ? "device" : NULL, .runs = { t + 1002, t + 1004 });
+		launch(m, t + 18, b, site, t + 1006, t + 2000);
+		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 22, .until = t + 2003);
+	}
+	assert_string_equal(shown(m), "legacy-stream-serialization 12");
+}
+
 /* --- late, though nothing orders it --- */
 
 static int64_t launch_blocks(struct mini *m, double at, int64_t stream, uint64_t blocks,
@@ -211,6 +232,7 @@ int main(void)
 		T(a_host_function_in_the_legacy_stream_is_found),
 		T(of_a_late_start_after_a_host_function_only_the_sure_part_counts),
 		T(a_late_start_after_an_event_record_is_something_else),
+		T(memory_work_in_the_legacy_stream_is_found),
 		T(a_kernel_that_did_not_fit_waited_for_room),
 		T(a_copy_waited_for_one_in_its_direction),
 		T(streams_beyond_the_connections_share_them),
