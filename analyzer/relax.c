@@ -10,6 +10,8 @@
 #define TOUCHES_UNKNOWN (-2)   /* it is not known what */
 #define TOUCHES_ANY (-3)       /* every operation */
 
+/* So many pairs of a stream are looked at for what they do. */
+#define CONFLICT_TRIES 16
 /* So many streams with one allocation are not told apart. */
 #define STREAM_LIMIT 256
 
@@ -40,6 +42,9 @@ static const char unknown_sql[] =
 int relax_init(struct relax *relax, struct db *db)
 {
 	relax->full = relax->loose = (struct order){ .edge = no_edge, .db = db };
+	relax->reader = access_open(db);
+	if (!relax->reader)
+		return -1;
 	return walk_cursor_open(&relax->operands, db,
 		       "SELECT call, allocation, role FROM operand ORDER BY call") ||
 	       walk_cursor_open(&relax->unknown, db, unknown_sql) ||
@@ -69,6 +74,10 @@ void relax_release(struct relax *relax)
 	walk_cursor_close(&relax->unknown);
 	walk_cursor_close(&relax->allocated);
 	walk_cursor_close(&relax->freed);
+	access_close(relax->reader);
+	relax->reader = NULL;
+	accesses_release(&relax->one);
+	accesses_release(&relax->other);
 	free(relax->key);
 	relax->key = NULL;
 }
@@ -217,16 +226,49 @@ static int is_before_in_full(void *arg, const struct touch *touch)
 	return order_before(&relax->full, touch->full) == ORDER_GUARANTEED;
 }
 
-static int check_ring(struct relax *relax, const struct walk_call *call, const struct ring *ring)
+/* Launches, copies and memsets; that memory is allocated or freed matters to all. */
+static int is_access(const struct walk_call *call)
+{
+	return call->kind == KIND_LAUNCH || call->kind == KIND_COPY ||
+	       call->kind == KIND_COPY_ASYNC || call->kind == KIND_SET ||
+	       call->kind == KIND_SET_ASYNC;
+}
+
+/* 0 only if it is known that they need no order; -1 after a message. */
+static int may_conflict(struct relax *relax, const struct walk_call *call,
+	const struct touch *touch)
+{
+	if (!is_access(call) || !touch->is_access)
+		return 1;
+	if (relax->one_call != call->id && access_read(relax->reader, call->id, &relax->one))
+		return -1;
+	relax->one_call = call->id;
+	if (!relax->one.complete)
+		return 1;
+	if (access_read(relax->reader, touch->call, &relax->other))
+		return -1;
+	return !relax->other.complete ||
+	       accesses_conflict(&relax->one, &relax->other) != OVERLAP_NONE;
+}
+
+/* The last that loses its order and may need it; those before it may, too. */
+static int check_ring(struct relax *relax, const struct walk_call *call, int64_t key,
+	const struct ring *ring)
 {
 	struct relax_visitor visitor = { .before = is_before_in_full, .arg = relax };
 	int64_t last = find_last(ring, &visitor);
 
-	if (last < oldest(ring))
-		return ring->count > RELAX_DEPTH ? relax->lost(relax->arg, call, NULL) : 0;
-	if (order_before(&relax->loose, at(ring, last)->loose) == ORDER_GUARANTEED)
-		return 0;
-	return relax->lost(relax->arg, call, at(ring, last));
+	for (int tries = 0; last >= oldest(ring); last--, tries++) {
+		int conflict;
+
+		if (order_before(&relax->loose, at(ring, last)->loose) == ORDER_GUARANTEED)
+			return 0;
+		conflict = key > 0 && tries < CONFLICT_TRIES
+				   ? may_conflict(relax, call, at(ring, last)) : 1;
+		if (conflict)
+			return conflict < 0 ? -1 : relax->lost(relax->arg, call, at(ring, last));
+	}
+	return ring->count > RELAX_DEPTH ? relax->lost(relax->arg, call, NULL) : 0;
 }
 
 static int check_key(struct relax *relax, const struct walk_call *call, int64_t key)
@@ -237,7 +279,7 @@ static int check_key(struct relax *relax, const struct walk_call *call, int64_t 
 		return relax->lost(relax->arg, call, NULL);
 	for (size_t i = 0; touched && i < touched->count; i++)
 		if (touched->ring[i].stream != call->stream &&
-			check_ring(relax, call, &touched->ring[i]))
+			check_ring(relax, call, key, &touched->ring[i]))
 			return -1;
 	return 0;
 }
@@ -310,7 +352,7 @@ static int64_t end_of(const struct relax *relax, const struct walk_call *call)
 static int note_all(struct relax *relax, const struct walk_call *call, int all_known)
 {
 	struct touch touch = { .call = call->id, .stream = call->stream,
-		.end = end_of(relax, call),
+		.end = end_of(relax, call), .is_access = is_access(call),
 		.full = relax->full.epoch, .loose = relax->loose.epoch };
 
 	for (size_t i = 0; i < relax->key_count; i++)

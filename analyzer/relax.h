@@ -4,8 +4,9 @@
  * of its waits, and each pair of operations that shares memory and loses its order is reported.
  * Who loses none can do without the waits, as far as cufence sees.
  *
- * Shared memory is decided by allocation, for copies and for the words of launches; an operation
- * whose memory is not known (a graph, a batch) shares with all.  Of the operations of a stream on
+ * Shared memory is decided by allocation, for copies and for the words of launches, unless it is
+ * known all that both do with it and that neither writes what the other uses (access.h); an
+ * operation whose memory is not known (a graph, a batch) shares with all.  Of the operations of a stream on
  * one allocation the last RELAX_DEPTH are remembered; where an older one may matter that is said,
  * too.
  *
@@ -15,6 +16,7 @@
 #ifndef CUFENCE_RELAX_H
 #define CUFENCE_RELAX_H
 
+#include "access.h"
 #include "db.h"
 #include "order.h"
 #include "walk.h"
@@ -28,6 +30,7 @@ struct touch {
 	int64_t end;                     /* ns, WALK_NEVER: unknown; of what takes no time itself
 	                                  * (an allocation) the end of what it comes after */
 	struct order_epoch full, loose;  /* for order_before() of each order */
+	int is_access;                   /* access.h knows what it is, if anybody does */
 	int slot;                        /* its place among the last RELAX_DEPTH of its stream */
 };
 
@@ -41,6 +44,9 @@ struct relax {
 	struct walk_cursor operands, unknown, allocated, freed;
 	int64_t *key;                    /* what the present call touches */
 	size_t key_count;
+	struct access_reader *reader;
+	struct accesses one, other;      /* of the present call, if it is this one; of another */
+	int64_t one_call;
 	int host_slot;                   /* of the last call as one the host may look at, or -1 */
 };
 

@@ -192,17 +192,35 @@ static void memory_that_the_host_sees_is_waited_for(void **state)
 }
 
 /* Stream c uses the picture in the next round, and only the wait orders the two. */
-static void what_another_stream_uses_next_is_waited_for(void **state)
+static void rounds_and_another_stream(struct shop *s)
 {
-	struct shop *s = *state;
-
 	for (int i = 0; i < 6; i++) {
 		double t = 1330 * i;
 
 		round_at(s, t);
 		launch(s, t + 1040, s->c, s->at_draw, t + 1060, t + 1110, s->picture);
 	}
+}
+
+static void what_another_stream_uses_next_is_waited_for(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_and_another_stream(s);
 	assert_string_equal(found(s), "");
+}
+
+/* Nobody writes the picture: all read a table. */
+static void what_is_only_read_needs_no_order(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_and_another_stream(s);
+	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL);"
+		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'load', 1, NULL, NULL, NULL, "
+		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)", (long long)s->kernel,
+		(long long)s->kernel);
+	assert_string_equal(found(s), "5 30 21 3470");
 }
 
 /* Also where it was done long before what the wait was longer for. */
@@ -286,6 +304,7 @@ int main(void)
 		T(a_result_of_the_longer_work_is_waited_for),
 		T(memory_that_the_host_sees_is_waited_for),
 		T(what_another_stream_uses_next_is_waited_for),
+		T(what_is_only_read_needs_no_order),
 		T(so_is_what_was_done_early),
 		T(a_needed_wait_elsewhere_does_not_hide_it),
 		T(a_wait_that_delays_nothing_is_not),
