@@ -151,7 +151,7 @@ static void a_copy_waited_for_one_in_its_direction(void **state)
 	assert_string_equal(holds(m), "2:1 engine");
 }
 
-/* A small kernel behind another small one: for no reason, or because their streams share a queue. */
+/* A small kernel behind another small one: for no reason, or as their streams share a queue. */
 static void small_kernels(struct mini *m, int streams)
 {
 	int64_t stream[12];
