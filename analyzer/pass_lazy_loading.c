@@ -6,9 +6,9 @@
  * to become idle first.
  *
  * Any first launch does that, and once per kernel it has to happen somewhere.  So a load counts
- * if the launch waited for other work, or if the launch's line had launched before, which
- * makes it a part of a loop; not if it can be a warm-up: up to the context's first explicit wait,
- * or where the same kernel is launched from elsewhere later.
+ * if the launch waited for other work, or if the launch's line had launched before and loads in
+ * many of its rounds; not if it can be a warm-up: up to the context's first explicit wait, or where
+ * the same kernel is launched from elsewhere later.
  */
 #include <stdlib.h>
 
@@ -17,10 +17,17 @@
 #include "pass_loads.h"
 #include "pass_waits.h"
 
+/* A loop that loads in fewer of its rounds has its kernels for longer than it loads them. */
+#define LOADS_PART 4
+
+struct place {
+	int64_t launches, loads;
+};
+
 /* A launch that loaded its kernel. */
 struct loading {
 	struct instance instance;
-	int64_t place;
+	const struct place *at;
 	int used_elsewhere;
 };
 
@@ -29,7 +36,7 @@ struct search {
 	struct loading *loading;
 	size_t count;
 	struct idmap kernels;         /* size_t: of kernels that were loaded, 1 + index */
-	struct idmap places;          /* that launched; marks only */
+	struct idmap places;          /* struct place, of those that launched */
 	int64_t last_end;             /* of the kernels launched so far */
 };
 
@@ -53,19 +60,11 @@ static const char launches_sql[] =
 	"WHERE t.kind = 'launch' AND NOT t.runtime AND c.result = 0 AND c.kernel NOT NULL "
 	"ORDER BY c.id";
 
-/* 1 if the place has launched before; -1 after a message. */
-static int has_launched(struct search *search, int64_t place)
-{
-	if (idmap_get(&search->places, place))
-		return 1;
-	return idmap_need(&search->places, place, 1) ? 0 : -1;
-}
-
-static int note_use(struct search *search, int64_t kernel, int64_t place)
+static int note_use(struct search *search, int64_t kernel, const struct place *at)
 {
 	const size_t *number = idmap_get(&search->kernels, kernel);
 
-	if (number && search->loading[*number - 1].place != place)
+	if (number && search->loading[*number - 1].at != at)
 		search->loading[*number - 1].used_elsewhere = 1;
 	return number != NULL;
 }
@@ -97,21 +96,30 @@ static int take_launch(struct search *search, sqlite3_stmt *q)
 	int64_t call = sqlite3_column_int64(q, 0), kernel = sqlite3_column_int64(q, 2);
 	int64_t start = sqlite3_column_int64(q, 3), end = sqlite3_column_int64(q, 4);
 	int64_t op_end = sqlite3_column_int64(q, 5);
+	int64_t place = findings_place(search->findings, call);
+	struct place *at = place < 0 ? NULL : idmap_need(&search->places, place, sizeof(*at));
 	struct loading loading = {
 		.instance = { .rule = RULE_lazy_loading, .call = call, .cost = end - start,
 			.process = sqlite3_column_int64(q, 1),
 			.saving = idle_part(search, start, end) },
-		.place = findings_place(search->findings, call),
+		.at = at,
 	};
-	int before = loading.place < 0 ? -1 : has_launched(search, loading.place);
 
+	if (!at)
+		return -1;
 	if (op_end > search->last_end)
 		search->last_end = op_end;
-	if (before < 0)
-		return -1;
-	if (note_use(search, kernel, loading.place) || !before || !end)
+	at->launches++;
+	at->loads += end != 0;
+	if (note_use(search, kernel, at) || at->launches == 1 || !end)
 		return 0;
 	return add_loading(search, &loading, kernel);
+}
+
+static int counts(const struct loading *loading)
+{
+	return !loading->used_elsewhere && loading->instance.saving > 0 &&
+	       loading->at->loads >= loading->at->launches / LOADS_PART;
 }
 
 static int find_in_loops(struct db *db, struct findings *findings)
@@ -123,7 +131,7 @@ static int find_in_loops(struct db *db, struct findings *findings)
 	while (!rc && (rc = db_step(q)) > 0)
 		rc = take_launch(&search, q);
 	for (size_t i = 0; i < search.count && !rc; i++)
-		if (!search.loading[i].used_elsewhere && search.loading[i].instance.saving > 0)
+		if (counts(&search.loading[i]))
 			rc = findings_add(findings, &search.loading[i].instance);
 	sqlite3_finalize(q);
 	idmap_release(&search.kernels, free);

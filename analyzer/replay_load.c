@@ -179,11 +179,15 @@ static int read_wait(struct loader *loader, struct replay *replay, struct replay
 static int read_hold(struct loader *loader, struct replay *replay, struct replay_step *step)
 {
 	int rc = walk_cursor_at(&loader->holds, step->call);
+	int64_t via;
 
 	if (rc <= 0)
 		return rc;
+	via = sqlite3_column_int64(loader->holds.rows, 2);
 	step->behind = replay_step_of(replay, sqlite3_column_int64(loader->holds.rows, 1));
-	step->behind_via = replay_step_of(replay, sqlite3_column_int64(loader->holds.rows, 2));
+	/* A launch that loads its kernel is held by itself: this step, not added yet. */
+	step->behind_via = via == step->call ? (uint32_t)replay->step_count
+					     : replay_step_of(replay, via);
 	return 0;
 }
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/apps.sh BUILD [NAME...]: every test app and its fixed twin on the simulated device, with
 # a shared and with a static runtime: traced, each prints and returns what it does untraced, and has
-# the findings of its .expect file and no others; a twin, a clean program and a per-thread variant
-# have none.  Prints what is expected of rules that do not exist yet, and what was not run.
+# the findings of its .expect file and no others, and fails "cufence check"; a twin, a clean program
+# and a per-thread variant have none and pass.  Prints what is expected of rules that do not exist
+# yet, and what was not run.
 . "$(dirname "$0")/lib.sh" "$@"
 . "$(dirname "$0")/expect.sh"
 shift
@@ -33,6 +34,9 @@ check_app() { # NAME EXPECT-FILE|/dev/null
 	[ "$status" -eq 0 ] || sed 's/^/#   /' "$tmp/$1.report" | head -n 20
 	same "$1: output" "$bare" "$traced"
 	findings "$1" "$2" "$("$cufence" query "$db" expect)"
+	"$cufence" check "$db" >/dev/null 2>"$tmp/$1.check"
+	status=$?
+	same "$1: exit status of check" "$(check_status "$2")" "$status"
 	same "$1: every operation has its call" "" "$("$cufence" query "$db" unmatched)"
 	same "$1: foreign keys hold" "" "$("$cufence" query "$db" 'PRAGMA foreign_key_check')"
 	rm -f "$db"* "$tmp/$1".*

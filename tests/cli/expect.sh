@@ -78,6 +78,15 @@ findings() { # NAME EXPECT-FILE GOT
 		"$(comm -13 <(printf '%s' "${wanted:+$wanted$'\n'}") <(sort <<<"$3" | sed '/^$/d'))"
 }
 
+# What "cufence check" is to return: 1 where a finding is expected of a rule that exists.
+check_status() { # EXPECT-FILE
+	local status=0 rule level rest
+	while read -r rule level rest; do
+		[ "$level" != possible ] && grep -qxF -- "$rule" <<<"$rules" && status=1
+	done < <(grep -v '^#' "$1")
+	echo "$status"
+}
+
 # What the logs say was not found yet (once for each app, whatever its variants) or not run.
 summarize() { # LOG...
 	local found run

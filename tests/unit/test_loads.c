@@ -132,6 +132,24 @@ static void a_kernel_that_is_launched_from_elsewhere_later_was_warmed_up(void **
 	assert_string_equal(shown(m), "");
 }
 
+static void a_loop_that_seldom_loads_is_what_any_program_has(void **state)
+{
+	struct mini *m = *state;
+	struct phases p = phases(m, 1);
+	double t = 10;
+
+	wait_for(m, p.stream, 1, 3);
+	for (int i = 0; i < 8; i++) {
+		run_phase(m, &p, i, t);
+		for (int k = 0; k < 5; k++)
+			MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t + 170 + 20 * k,
+				.stream = p.stream, .site = p.site[i], .kernel = p.kernel[i],
+				.runs = { t + 178 + 20 * k, t + 188 + 20 * k });
+		t += 300;
+	}
+	assert_string_equal(shown(m), "");
+}
+
 static void what_is_loaded_while_the_device_is_at_work_costs_nothing(void **state)
 {
 	struct mini *m = *state;
@@ -211,6 +229,29 @@ static void loads_before_the_first_explicit_wait_are_a_warm_up(void **state)
 	assert_string_equal(shown(*state), "");
 }
 
+/* The launch that loads is the one that is held; its saving is replayed without that. */
+static void a_launch_that_loads_its_kernel_holds_that_itself(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "non-blocking"), b = mini_stream(m, "non-blocking");
+	int64_t job = mini_site(m, "run_job", 20), first = mini_site(m, "run_other", 30);
+
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 1, .until = 3);
+	for (int i = 0; i < 4; i++) {
+		double t = 3000 * i + 10;
+		int64_t load;
+
+		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t, .stream = a, .site = job,
+			.runs = { t + 10, t + 1010 });
+		load = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t + 20, .until = t + 84,
+			.stream = b, .site = first, .runs = { t + 1012, t + 2012 });
+		loads(m, load, t + 21, t + 81);
+		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 90, .until = t + 2015);
+	}
+	assert_string_equal(shown(m), "hidden-load 4");
+	assert_in_range(mini_int(m, "SELECT saving FROM finding"), 3500000, 4000000);
+}
+
 /* The first query of a module waits for the device itself (H200). */
 static void a_query_that_waited_is_found(void **state)
 {
@@ -239,11 +280,13 @@ int main(void)
 		TEST(first_launches_at_lines_of_their_own_are_what_any_program_has),
 		TEST(up_to_the_first_explicit_wait_a_program_warms_up),
 		TEST(a_kernel_that_is_launched_from_elsewhere_later_was_warmed_up),
+		TEST(a_loop_that_seldom_loads_is_what_any_program_has),
 		TEST(what_is_loaded_while_the_device_is_at_work_costs_nothing),
 		TEST(a_load_that_holds_another_streams_kernel_is_found),
 		TEST(a_load_beside_which_streams_overlap_is_none),
 		TEST(kernels_that_fill_the_device_lose_no_overlap),
 		TEST(loads_before_the_first_explicit_wait_are_a_warm_up),
+		TEST(a_launch_that_loads_its_kernel_holds_that_itself),
 		TEST(a_query_that_waited_is_found),
 	};
 
