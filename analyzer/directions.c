@@ -15,7 +15,7 @@
  * any launch: some seconds.  And per kernel: loops that count in a parameter make many shapes.
  */
 #define PARAMETERS 512
-#define RUN_STEPS 20000000ul
+#define RUN_STEPS 10000000ul
 #define KERNEL_STEPS 2000000ul
 
 struct directions {
