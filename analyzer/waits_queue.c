@@ -43,10 +43,18 @@ struct segment {
 	int64_t idle;                 /* ns of the holds in which such a stream had nothing to do */
 };
 
+/* What a stream was given by the thread so far. */
+struct given {
+	int64_t end;                  /* of the last to end, ns */
+	int64_t asked;                /* search.orders as of the answer: its work comes after the */
+	int after;                    /* segment's stream's */
+};
+
 struct search {
 	struct walk_thread *walk;
 	struct order_path *path;
-	struct idmap streams;         /* int64_t: the end of its work as of the call at hand */
+	struct idmap streams;         /* struct given, as of the call at hand */
+	int64_t orders;               /* calls so far that may put streams in order; segments */
 	struct segment segment;
 	struct fulls fulls;
 };
@@ -166,7 +174,7 @@ static int close_segment(struct segment *segment, int64_t until)
 static int open_segment(struct search *search, struct full *full)
 {
 	struct segment *segment = &search->segment;
-	int64_t *end = idmap_get(&search->streams, full->stream);
+	const struct given *given = idmap_get(&search->streams, full->stream);
 
 	if (segment->first && segment->first->stream == full->stream) {
 		segment->last = full;
@@ -174,8 +182,9 @@ static int open_segment(struct search *search, struct full *full)
 	}
 	if (close_segment(segment, full->start))
 		return -1;
+	search->orders++;
 	segment->first = segment->last = full;
-	segment->end = end ? *end : full->end;
+	segment->end = given ? given->end : full->end;
 	return spans_add(&segment->spans, SPAN_AFTER, full->start, segment->end);
 }
 
@@ -191,11 +200,21 @@ static int follow_stream(struct segment *segment, const struct walk_call *call)
 	return spans_add(&segment->spans, SPAN_AFTER, from, call->op_end);
 }
 
-static int follow_other(struct search *search, const struct walk_call *call, int64_t stream_end)
+/* 1 or 0, -1 after a message; asked again once something may have put streams in order. */
+static int comes_after(struct search *search, const struct walk_call *call, struct given *given)
+{
+	if (given->asked == search->orders)
+		return given->after;
+	given->after = order_path_exists(search->path, call->id, search->segment.first->op_call);
+	given->asked = search->orders;
+	return given->after;
+}
+
+static int follow_other(struct search *search, const struct walk_call *call, struct given *given)
 {
 	struct segment *segment = &search->segment;
-	int64_t idle = idle_beside(segment, stream_end);
-	int after = order_path_exists(search->path, call->id, segment->first->op_call);
+	int64_t idle = idle_beside(segment, given->end);
+	int after = comes_after(search, call, given);
 
 	if (after)
 		return after < 0 ? -1
@@ -212,21 +231,24 @@ static int follow_other(struct search *search, const struct walk_call *call, int
 
 static int follow_work(struct search *search, const struct walk_call *call)
 {
-	int64_t *end;
+	struct given *given;
 	int rc = 0;
 
+	if (call->kind == KIND_STREAM_WAIT || call->kind == KIND_GRAPH_LAUNCH ||
+		call->stream_kind == STREAM_KIND_LEGACY)
+		search->orders++;
 	if (!walk_submits(call) || call->result || call->op_start == WALK_NEVER ||
 		call->op_end == WALK_NEVER)
 		return 0;
-	end = idmap_need(&search->streams, call->stream, sizeof(*end));
-	if (!end)
+	given = idmap_need(&search->streams, call->stream, sizeof(*given));
+	if (!given)
 		return -1;
 	if (search->segment.first)
 		rc = call->stream == search->segment.first->stream
 			     ? follow_stream(&search->segment, call)
-			     : follow_other(search, call, *end);
-	if (call->op_end > *end)
-		*end = call->op_end;
+			     : follow_other(search, call, given);
+	if (call->op_end > given->end)
+		given->end = call->op_end;
 	return rc;
 }
 
