@@ -14,9 +14,10 @@
  * Instructions interpreted per run, after which shapes are only known by what their kernels do in
  * any launch: some seconds.  And per kernel: loops that count in a parameter make many shapes.
  */
-#define PARAMETERS 512
 #define RUN_STEPS 10000000ul
 #define KERNEL_STEPS 2000000ul
+
+#define PARAMETERS 512
 
 struct directions {
 	struct db *db;
