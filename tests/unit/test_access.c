@@ -77,7 +77,8 @@ static void check(struct mini *m, int64_t call, const char *expected)
 
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
 			"%s%lld%c %lld..%lld %d, ", access->exact ? "" : "~",
-			(long long)access->allocation, directions[access->direction], (long long)(access->low % BASE),
+			(long long)access->allocation, directions[access->direction],
+			(long long)(access->low % BASE),
 			(long long)(access->high % BASE), access->evidence);
 	}
 	snprintf(text + used, sizeof(text) - used, "%s", found.complete ? "complete" : "more");
