@@ -9,6 +9,9 @@
 #include "probe_result.h"
 #include "run.h"
 
+/* Its time is virtual: how long it really takes says how busy the machine is.  Seconds. */
+#define SIMULATED_LIMIT "600"
+
 /* All that can be read, with a terminating zero; NULL on failure. */
 static char *read_all(FILE *in)
 {
@@ -47,7 +50,8 @@ static void become_probe(const char *path, int simulated, int out)
 	if (folder)
 		*strrchr(folder, '/') = 0;
 	if (dup2(out, STDOUT_FILENO) >= 0 && (!folder || !run_use_simulator(folder)))
-		execl(path, path, (char *)NULL);
+		execl(path, path, simulated ? "--limit" : (char *)NULL, SIMULATED_LIMIT,
+			(char *)NULL);
 	fprintf(stderr, "cufence: cannot run '%s': %s\n", path, strerror(errno));
 	_exit(RUN_CANNOT_EXECUTE);
 }

@@ -19,7 +19,7 @@ static const struct probe_group *const groups[] = { &probe_memory_group, &probe_
 	&probe_queue_group, &probe_hazard_group, &probe_wake_group, &probe_cost_group };
 #define GROUPS (sizeof(groups) / sizeof(*groups))
 
-/* How long a process may be silent; the first item includes the context. */
+/* How long a process may be silent, or a sixth of the limit; the first item includes the context. */
 #define SILENCE_SECONDS 10
 #define LIMIT_SECONDS 60
 
@@ -75,6 +75,7 @@ struct report {
 	char *system;              /* JSON object; NULL: none yet */
 	char *fatal;               /* why the first process could not begin */
 	struct timespec deadline;
+	long silence;              /* seconds */
 };
 
 /* What is known of a running group. */
@@ -135,8 +136,8 @@ static int patience(const struct report *report)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	left = (report->deadline.tv_sec - now.tv_sec) * 1000;
-	if (left > SILENCE_SECONDS * 1000)
-		return SILENCE_SECONDS * 1000;
+	if (left > report->silence * 1000)
+		return (int)report->silence * 1000;
 	return left > 0 ? (int)left : 0;
 }
 
@@ -224,6 +225,7 @@ static void open_report(struct report *report, long seconds)
 	*report = (struct report){ 0 };
 	clock_gettime(CLOCK_MONOTONIC, &report->deadline);
 	report->deadline.tv_sec += seconds;
+	report->silence = seconds / 6 > SILENCE_SECONDS ? seconds / 6 : SILENCE_SECONDS;
 	for (int i = 0; i < 3; i++) {
 		report->lines[i] = open_memstream(&report->text[i], &report->size[i]);
 		if (!report->lines[i])
