@@ -19,7 +19,7 @@ static const struct probe_group *const groups[] = { &probe_memory_group, &probe_
 	&probe_queue_group, &probe_hazard_group, &probe_wake_group, &probe_cost_group };
 #define GROUPS (sizeof(groups) / sizeof(*groups))
 
-/* How long a process may be silent, or a sixth of the limit; the first item includes the context. */
+/* How long a process may be silent, or a sixth of the limit: the first item makes the context. */
 #define SILENCE_SECONDS 10
 #define LIMIT_SECONDS 60
 
