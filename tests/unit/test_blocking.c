@@ -120,7 +120,7 @@ static void work_behind_the_wait_may_vary(void **state)
 	between_kernels(m, (struct mini_call){ .type = CALL_cuArrayDestroy });
 	mini_exec(m, "UPDATE operation SET end = end - 100000");
 	assert_string_equal(shown(m), "blocking-free 5 tidy process");
-	mini_exec(m, "UPDATE operation SET end = end - 100000");
+	mini_exec(m, "UPDATE operation SET end = end - 300000");
 	assert_string_equal(shown(m), "");
 }
 
@@ -198,7 +198,7 @@ static void a_launch_that_loads_its_kernel_is_no_resize(void **state)
 	growing(m);
 	mini_exec(m, "INSERT INTO overhead SELECT 1, id, 'lazy_loading', enter + 1, enter + 8000 "
 		"FROM call WHERE site = 2");
-	assert_string_equal(shown(m), "");
+	assert_string_equal(shown(m), "lazy-loading 6 solve work");
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'internal'"), 6);
 }
 

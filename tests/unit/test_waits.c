@@ -343,9 +343,9 @@ static void wake_up_latency_is_the_runs_own(void **state)
 		launch(m, 2000 * i + 10, n, 2000 * i + 20, 2000 * i + 1000);
 		sync_stream(m, 2000 * i + 20, 2000 * i + 1080, n);
 	}
-	launch(m, 30010, n, 30020, 30420);
-	call = free_memory(m, 30020, 30535);
-	assert_string_equal(held(m, call), "implicit:11:475");
+	launch(m, 30010, n, 30020, 30210);
+	call = free_memory(m, 30020, 30335);
+	assert_string_equal(held(m, call), "implicit:11:270");
 	mini_exec(m, "UPDATE call SET exit = exit - 77000 WHERE type = %d",
 		CALL_cuStreamSynchronize);
 	assert_string_equal(held(m, call), "");
