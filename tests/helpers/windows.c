@@ -46,7 +46,7 @@ static void launch(CUstream stream, unsigned long long ns)
 static CUgraphExec capture(CUstream stream)
 {
 	CUgraph graph;
-	CUgraphExec exec;
+	CUgraphExec exec = NULL;
 
 	CALL(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
 	launch(stream, 1000);
@@ -81,7 +81,7 @@ static void begin(int round)
 
 static void *many_rounds(void *argument)
 {
-	CUstream stream;
+	CUstream stream = NULL;
 	CUevent event;
 
 	CALL(cuCtxSetCurrent, context);
@@ -138,8 +138,8 @@ static void with_threads(int count)
 
 static void one_after_the_other(void)
 {
-	CUstream stream;
-	CUgraphExec exec;
+	CUstream stream = NULL;
+	CUgraphExec exec = NULL;
 	CUevent event;
 
 	CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
@@ -154,7 +154,7 @@ static void one_after_the_other(void)
 static void time_launches(int count)
 {
 	long long before;
-	CUstream stream;
+	CUstream stream = NULL;
 
 	CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
 	launch(stream, 1000);

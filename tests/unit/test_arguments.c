@@ -194,19 +194,22 @@ static void every_word_is_a_pointer_or_a_scalar(void **state)
 static void the_hash_tells_any_scalar_beyond_the_eighth(void **state)
 {
 	static struct launch_arguments before, after;
-	struct { struct function_layout layout; struct function_parameter parameter[1]; } one =
-		{ { .count = 1 }, { { 0, 400 } } };
+	_Alignas(8) char buffer[sizeof(struct function_layout) +
+		sizeof(struct function_parameter)] = { 0 };
+	struct function_layout *one = (struct function_layout *)(void *)buffer;
 	uint64_t words[50] = { 0 };
 	void *values[1] = { words };
 
-	arguments_scan(&before, &one.layout, values, NULL);
+	one->count = 1;
+	one->parameter[0] = (struct function_parameter){ 0, 400 };
+	arguments_scan(&before, one, values, NULL);
 	for (unsigned i = MAX_WORDS; i < 50; i++) {
 		words[i] = 1;
-		arguments_scan(&after, &one.layout, values, NULL);
+		arguments_scan(&after, one, values, NULL);
 		assert_int_not_equal(before.word[MAX_WORDS], after.word[MAX_WORDS]);
 		words[i] = 0;
 	}
-	arguments_scan(&after, &one.layout, values, NULL);
+	arguments_scan(&after, one, values, NULL);
 	assert_int_equal(before.word[MAX_WORDS], after.word[MAX_WORDS]);
 }
 

@@ -64,8 +64,8 @@ static void test_what_is_not_understood_says_so(void **unused)
 	static const char *const names[] = {
 		"main", "_Z", "_Z1kPFvvE", "_Z1kX", "_Z99k", "_Z1kS_", "_Z1kT9999999999_", "_ZN1k",
 		"_Z1kIXaaLb1ELb1EEEvv",
-		"_Z1kPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPP"
-		"PPPPPPPPPPPPPPPPPPPPf",
+		("_Z1kPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPP"
+		 "PPPPPPPPPPPPPPPPPPPPf"),
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
