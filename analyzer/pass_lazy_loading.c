@@ -17,9 +17,6 @@
 #include "pass_loads.h"
 #include "pass_waits.h"
 
-/* A loop that loads in fewer of its rounds has its kernels for longer than it loads them. */
-#define LOADS_PART 4
-
 struct place {
 	int64_t launches, loads;
 };

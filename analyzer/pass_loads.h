@@ -5,6 +5,9 @@
 #ifndef CUFENCE_PASS_LOADS_H
 #define CUFENCE_PASS_LOADS_H
 
+/* A loop that loads in fewer of its rounds has its kernels for longer than it loads them. */
+#define LOADS_PART 4
+
 /*
  * The call, an alias of table call, loaded code after its context's first explicit wait: until
  * then a program warms up, on purpose or not.

@@ -7,18 +7,35 @@
  * Behind a call that was held, calls that wait for the whole device as well, but were not held any
  * more: they would have waited in its place.  Up to the thread's next call that was held.
  */
+#define FOLLOWER_CALLS 4096 /* that may lie between, of all threads */
+
+static const char next_held_sql[] =
+	"SELECT w.call FROM wait w JOIN call h ON h.id = w.call WHERE w.call > ?1 "
+	"AND w.call < ?2 AND h.thread = (SELECT thread FROM call WHERE id = ?1) "
+	"ORDER BY w.call LIMIT 1";
+
 static const char followers_sql[] =
-	"SELECT n.id FROM call c JOIN call n ON n.thread = c.thread "
-	"JOIN call_type t ON t.id = n.type WHERE c.id = ?1 AND n.id > ?1 AND n.id < ?1 + 4096 "
-	"AND n.id < ifnull((SELECT w.call FROM wait w JOIN call h ON h.id = w.call "
-	" WHERE w.call > ?1 AND h.thread = c.thread ORDER BY w.call LIMIT 1), 1 << 62) "
+	"SELECT n.id FROM call n JOIN call_type t ON t.id = n.type "
+	"WHERE n.thread = (SELECT thread FROM call WHERE id = ?1) AND n.id > ?1 AND n.id < ?2 "
 	"AND NOT t.runtime AND t.kind IN ('free_device', 'free_array', 'free_host', "
 	"'unregister_host', 'module_load', 'module_unload', 'context_limit') ORDER BY n.id";
 
-static int find_followers(sqlite3_stmt *followers, struct instance *instance)
-{
-	int count = 0, rc = db_bind(followers, "i", instance->call);
+struct follower_queries {
+	sqlite3_stmt *next_held, *followers;
+};
 
+static int find_followers(const struct follower_queries *queries, struct instance *instance)
+{
+	sqlite3_stmt *followers = queries->followers;
+	int64_t end = instance->call + FOLLOWER_CALLS;
+	int count = 0, rc = db_bind(queries->next_held, "ii", instance->call, end);
+
+	if (rc || (rc = db_step(queries->next_held)) < 0)
+		return -1;
+	if (rc)
+		end = sqlite3_column_int64(queries->next_held, 0);
+	sqlite3_reset(queries->next_held);
+	rc = db_bind(followers, "ii", instance->call, end);
 	while (!rc && count < FINDING_ALSO && (rc = db_step(followers)) > 0) {
 		instance->also[count++] = sqlite3_column_int64(followers, 0);
 		rc = 0;
@@ -27,8 +44,8 @@ static int find_followers(sqlite3_stmt *followers, struct instance *instance)
 	return rc;
 }
 
-static int add_all(sqlite3_stmt *q, sqlite3_stmt *followers, struct findings *findings,
-	enum rule rule)
+static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
+	struct findings *findings, enum rule rule)
 {
 	int rc;
 
@@ -43,7 +60,7 @@ static int add_all(sqlite3_stmt *q, sqlite3_stmt *followers, struct findings *fi
 			.also = { sqlite3_column_int64(q, 5) },
 			.change = CHANGE_WAIT,
 		};
-		if ((sqlite3_column_int(q, 6) && find_followers(followers, &instance)) ||
+		if ((sqlite3_column_int(q, 6) && find_followers(queries, &instance)) ||
 			findings_add(findings, &instance))
 			return -1;
 	}
@@ -52,11 +69,16 @@ static int add_all(sqlite3_stmt *q, sqlite3_stmt *followers, struct findings *fi
 
 int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql)
 {
-	sqlite3_stmt *q = db_prepare(db, sql), *followers = db_prepare(db, followers_sql);
-	int rc = q && followers ? add_all(q, followers, findings, rule) : -1;
+	struct follower_queries queries = { db_prepare(db, next_held_sql),
+		db_prepare(db, followers_sql) };
+	sqlite3_stmt *q = db_prepare(db, sql);
+	int rc = q && queries.next_held && queries.followers
+			 ? add_all(q, &queries, findings, rule)
+			 : -1;
 
 	sqlite3_finalize(q);
-	sqlite3_finalize(followers);
+	sqlite3_finalize(queries.next_held);
+	sqlite3_finalize(queries.followers);
 	return rc;
 }
 
