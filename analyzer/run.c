@@ -158,6 +158,17 @@ static void catch_signals(struct sigaction old[HANDLED_COUNT])
 	}
 }
 
+/* Until it is known to whom they are passed on. */
+static void hold_signals(sigset_t *before)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < HANDLED_COUNT; i++)
+		sigaddset(&set, handled[i]);
+	sigprocmask(SIG_BLOCK, &set, before);
+}
+
 static void restore_signals(const struct sigaction old[HANDLED_COUNT])
 {
 	for (size_t i = 0; i < HANDLED_COUNT; i++)
@@ -191,6 +202,7 @@ int run_program(char **argv, const struct run_environment *environment, int *sta
 {
 	struct sigaction old[HANDLED_COUNT];
 	int report[2], error = 0, status;
+	sigset_t before;
 	ssize_t got;
 	pid_t child;
 
@@ -201,13 +213,16 @@ int run_program(char **argv, const struct run_environment *environment, int *sta
 	}
 	fflush(NULL);
 	running = 0;
+	hold_signals(&before);
 	catch_signals(old);
 	child = fork();
 	if (!child) {
 		restore_signals(old);
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		become(argv, environment, report[1]);
 	}
 	running = child;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(report[1]);
 	got = child < 0 ? 0 : read(report[0], &error, sizeof(error));
 	close(report[0]);
