@@ -42,7 +42,8 @@ static int find_end(struct why *why, const char *text, struct end *end)
 	int rc = -1;
 
 	if (read_number(text, &end->op)) {
-		fprintf(stderr, "cufence why: '%s' is no operation: give numbers, the ids of rows of "
+		fprintf(stderr, "cufence why: '%s' is no operation: give numbers, the ids of rows "
+			"of "
 			"table operation\n", text);
 		return -1;
 	}
@@ -154,9 +155,11 @@ static int say_chain(struct why *why, const struct order_link *link, size_t coun
 
 static const char *const verdicts[] = {
 	[ORDER_UNORDERED] = "nothing orders them",
-	[ORDER_UNKNOWN] = "what may order them is not known: calls that cufence does not model, that "
+	[ORDER_UNKNOWN] = "what may order them is not known: calls that cufence does not model, "
+		"that "
 			  "overlap, or that were not recorded",
-	[ORDER_ASSUMED] = "ordered only if threads told each other: one knew it complete before the "
+	[ORDER_ASSUMED] = "ordered only if threads told each other: one knew it complete before "
+		"the "
 			  "other went on",
 	[ORDER_INCIDENTAL] = "ordered in this run, by what CUDA does not promise",
 	[ORDER_GUARANTEED] = "ordered, guaranteed",

@@ -31,7 +31,8 @@ static const char holds_sql[] =
 	"JOIN call c ON c.id = h.via "
 	"LEFT JOIN loading l ON l.site = c.site LEFT JOIN launching n ON n.site = c.site "
 	"WHERE h.reason = 'load' AND o.kind = 'kernel' AND " LOADS_LATE("c")
-	" AND ifnull(n.launches, 0) <= " STRING(LOADS_PART) " * ifnull(l.loads, 0) ORDER BY h.rowid";
+	" AND ifnull(n.launches, 0) <= " STRING(LOADS_PART) " * ifnull(l.loads, 0) ORDER BY "
+	"h.rowid";
 
 static const char waited_sql[] = "t.kind = 'function_query' AND " LOADS_LATE("c");
 

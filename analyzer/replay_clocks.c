@@ -20,7 +20,8 @@ void replay_begin(struct replay *replay)
 	for (size_t i = 0; i < replay->threads.count; i++)
 		replay->thread[i] = (struct replay_thread){ REPLAY_LONG_AGO, REPLAY_NONE };
 	for (size_t i = 0; i < replay->streams.count; i++)
-		replay->stream[i] = (struct replay_stream){ REPLAY_LONG_AGO, REPLAY_LONG_AGO, 0, 0 };
+		replay->stream[i] =
+			(struct replay_stream){ REPLAY_LONG_AGO, REPLAY_LONG_AGO, 0, 0 };
 	for (size_t i = 0; i < replay->events.count; i++)
 		replay->event[i] = REPLAY_LONG_AGO;
 	for (size_t i = 0; i < replay->execs.count; i++)

@@ -32,7 +32,9 @@ int64_t booking_take(struct booking *booking, int64_t ready, int64_t length)
 	at = booking->count;
 	while (at && booking->taken[at - 1].end > ready)
 		at--;
-	/* Each interval from here on ends after ready: the first that leaves enough room before it. */
+	/*
+	 * Each interval from here on ends after ready: the first that leaves enough room before it.
+	 */
 	while (at < booking->count && booking->taken[at].start - ready < length) {
 		if (booking->taken[at].end > ready)
 			ready = booking->taken[at].end;

@@ -11,7 +11,10 @@
 struct loader {
 	struct replays *replays;
 	struct walk_cursor around, shapes, waits, holds, operands, freed;
-	/* Calls by which table hold says something was held, by other means than streams and events. */
+	/*
+	 * Calls by which table hold says something was held, by other means than streams and
+	 * events.
+	 */
 	struct map via;
 	struct map holders;         /* calls that held those of other threads */
 	struct map makers;          /* calls that made what others freed, waiting for the device */
@@ -285,7 +288,8 @@ static int read_step(void *arg, const struct walk_call *call)
 		!map_get(&loader->makers, (uint64_t)call->id, 0))
 		return 0;
 	name_objects(replay, call, &step);
-	if (read_around(loader, &step) || read_maker(loader, replay, &step) || read_hold(loader, replay, &step) ||
+	if (read_around(loader, &step) || read_maker(loader, replay, &step) ||
+		read_hold(loader, replay, &step) ||
 		(step.act & STEP_HAS_OP && read_shape(loader, &step)) ||
 		(step.act & STEP_SUBMITS && read_operands(loader, replay, &step)))
 		return -1;
@@ -309,11 +313,13 @@ static int open_cursors(struct loader *loader, struct db *db)
 		       "LEFT JOIN operation o ON o.id = w.op ORDER BY w.call") ||
 	       walk_cursor_open(&loader->holds, db,
 		       "SELECT o.call, b.call, h.via FROM hold h JOIN operation o ON o.id = h.op "
-		       "JOIN operation b ON b.id = h.behind WHERE h.reason NOT IN ('legacy', 'event') "
+		       "JOIN operation b ON b.id = h.behind WHERE h.reason NOT IN ('legacy', "
+		       "'event') "
 		       "ORDER BY o.call") ||
 	       walk_cursor_open(&loader->operands, db,
 		       "SELECT call, address, allocation FROM operand ORDER BY call") ||
-	       walk_cursor_open(&loader->freed, db, "SELECT freed, created, address FROM allocation "
+	       walk_cursor_open(&loader->freed, db, "SELECT freed, created, address FROM "
+	       	"allocation "
 		       "WHERE freed NOT NULL AND created NOT NULL ORDER BY freed");
 }
 

@@ -92,7 +92,8 @@ struct replay_context {
 
 struct replay_thread {
 	int64_t now;
-	uint32_t join;              /* the step that waits for another thread's end, until the next */
+	/* the step that waits for another thread's end, until the next */
+	uint32_t join;
 };
 
 struct replay_stream {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whose code a frame is.  Reports name the first frame that is the user's; CUDA's libraries, the
- * C library, Python itself, a cudart linked into the program and the host stubs nvcc makes for kernels are not.
+ * C library, Python itself, a cudart linked into the program and the host stubs nvcc makes for
+ * kernels are not.
  */
 #ifndef CUFENCE_SYMBOLS_USER_H
 #define CUFENCE_SYMBOLS_USER_H

@@ -341,7 +341,7 @@ static struct order_state judge(const struct candidate *candidate,
 	if (*excess < WAIT_MIN_NS || *excess < 3 * timing->clock_error ||
 		*excess < usual / WAIT_MIN_PART)
 		return ORDER_NOTHING;
-	/* Pageable copies of 64 MiB, 6.3 ms alone, took 6.5 to 8.2 ms once their stream was free. */
+	/* Pageable copies of 64 MiB, 6.3 ms alone, took 6.5 to 8.2 once their stream was free. */
 	slack = usual + usual / 2;
 	if (candidate->works_after && slack < duration / WORK_AFTER_PART)
 		slack = duration / WORK_AFTER_PART;

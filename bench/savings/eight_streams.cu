@@ -10,10 +10,12 @@ static const size_t SIZE = 1 << 20;
 
 static void process(float *chunk, float *staging, cudaStream_t stream)
 {
-	CHECK(cudaMemcpyAsync(chunk, staging, SIZE * sizeof(float), cudaMemcpyHostToDevice, stream));
+	CHECK(cudaMemcpyAsync(chunk, staging, SIZE * sizeof(float), cudaMemcpyHostToDevice,
+		stream));
 	cufence::touch<<<8, 256, 0, stream>>>(MILLISECOND / 2, chunk, SIZE);
 	CHECK(cudaGetLastError());
-	CHECK(cudaMemcpyAsync(staging, chunk, SIZE * sizeof(float), cudaMemcpyDeviceToHost, stream));
+	CHECK(cudaMemcpyAsync(staging, chunk, SIZE * sizeof(float), cudaMemcpyDeviceToHost,
+		stream));
 }
 
 int main()

@@ -442,7 +442,8 @@ static void check_pair(struct run *r, struct order *order, const struct pair *pa
 		*pair->b_node ? known(r, pair->b_node) : 0);
 
 	if (is != pair->strength)
-		print_message("%s%s%s before %s%s%s: %s, not %s\n", pair->a, *pair->a_node ? "." : "",
+		print_message("%s%s%s before %s%s%s: %s, not %s\n", pair->a,
+			*pair->a_node ? "." : "",
 			pair->a_node, pair->b, *pair->b_node ? "." : "", pair->b_node,
 			order_strength_names[is], order_strength_names[pair->strength]);
 	assert_int_equal(is, pair->strength);

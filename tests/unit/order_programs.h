@@ -120,7 +120,8 @@ static void make_submission(const struct program *p, struct walk_call *call)
 
 static void make_wait(const struct program *p, struct walk_call *call)
 {
-	static const enum call_kind kinds[] = { KIND_STREAM_SYNC, KIND_STREAM_QUERY, KIND_EVENT_SYNC,
+	static const enum call_kind kinds[] = { KIND_STREAM_SYNC, KIND_STREAM_QUERY,
+			KIND_EVENT_SYNC,
 		KIND_EVENT_QUERY, KIND_EVENT_ELAPSED, KIND_CONTEXT_SYNC, KIND_FREE_DEVICE,
 		KIND_FREE_HOST };
 

@@ -50,7 +50,8 @@ static void find_ways(const struct edges *edges, int64_t b, enum order_strength 
 		for (size_t i = edges->count; i-- > 0;) {
 			enum order_reason reason = edges->list[i].reason;
 			int64_t call = edges->list[i].call, needs = edges->list[i].needs;
-			enum order_strength from = best[call][1], own = order_reason_strength[reason];
+			enum order_strength from = best[call][1];
+			enum order_strength own = order_reason_strength[reason];
 
 			if (reason != ORDER_AFTERWARDS && best[call][0] > from)
 				from = best[call][0];
@@ -171,7 +172,8 @@ static void programs(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		{ "the engine and a reference agree on random programs", programs, NULL, NULL, NULL },
+		{ "the engine and a reference agree on random programs", programs, NULL, NULL,
+			NULL },
 	};
 
 	for (int i = 1; i + 1 < argc; i += 2) {

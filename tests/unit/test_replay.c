@@ -165,7 +165,9 @@ static void the_next_wait_takes_over(void **state)
 		call = wait_all(run, CALL_cuMemFree_v2, site);
 		wait_all(run, CALL_cuCtxSynchronize, 0);
 	}
-	/* The free's own 40 us, and what lies between it and the wait, go into the kernel's time. */
+	/*
+	 * The free's own 40 us, and what lies between it and the wait, go into the kernel's time.
+	 */
 	near(saved(run, call, CHANGE_WAIT, 0, REPLAY_LIKELY), 5 * 42, 10);
 }
 
@@ -258,7 +260,9 @@ static void a_narrower_wait_waits_for_less(void **state)
 		call = wait_all(run, CALL_cuCtxSynchronize, site);
 		run->now += 500;
 	}
-	/* A round of 1511 is as long as its large kernel then, 1001, or as 400 and 500 and calls. */
+	/*
+	 * A round of 1511 is as long as its large kernel then, 1001, or as 400 and 500 and calls.
+	 */
 	near(saved(run, call, CHANGE_WAIT, needed, REPLAY_LIKELY), 10 * 512 - 500, 60);
 }
 

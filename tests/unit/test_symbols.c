@@ -187,7 +187,8 @@ static void system_libraries_are_known_by_name(void **state)
 	assert_true(module_is_system("/opt/conda/bin/python"));
 	assert_true(module_is_system("/opt/conda/lib/libpython3.12.so.1.0"));
 	assert_false(module_is_system("/home/me/python_app"));
-	assert_false(module_is_system("/home/me/site-packages/pack/_C.cpython-312-x86_64-linux-gnu.so"));
+	assert_false(module_is_system(
+		"/home/me/site-packages/pack/_C.cpython-312-x86_64-linux-gnu.so"));
 }
 
 static void text_of(struct db *db, const char *sql, const char *wanted)

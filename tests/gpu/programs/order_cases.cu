@@ -200,7 +200,8 @@ static bool submit(run &r, const std::string &verb, const std::string &label,
 		row &in = row_of(r, "label " + label);
 
 		note(r, label, in);
-		cufence::span<<<1, 1, 0, stream(r, arg[0])>>>(duration(r, label), in.slots, in.next);
+		cufence::span<<<1, 1, 0, stream(r, arg[0])>>>(duration(r, label), in.slots,
+			in.next);
 		CHECK(cudaGetLastError());
 	} else if (verb == "graph") {
 		note(r, label, r.rows[arg[0]]);
@@ -412,7 +413,8 @@ int main(int argc, char **argv)
 		if (!computes || (!v.broken && !v.no_overlap))
 			continue;
 		failed++;
-		printf("not ok: %s: %d of %d ordered pairs broken, %d of %d others never overlapped\n",
+		printf("not ok: %s: %d of %d ordered pairs broken, %d of %d others never "
+			"overlapped\n",
 			c.name, v.broken, v.ordered, v.no_overlap, v.apart);
 	}
 	printf("%d cases, %d ordered pairs, %d that are not, %d cases failed%s\n", count, ordered,
