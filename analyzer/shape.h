@@ -19,7 +19,7 @@ struct shape {
 	char kind;        /* k: kernel, c: copy, s: set, o: other */
 	int64_t copy_kind;
 	double part;      /* of the device that a kernel takes at least, 1 and more: all of it.  By
-	                   * its threads and blocks: registers and shared memory may let in fewer. */
+			   * its threads and blocks: registers may let in fewer. */
 };
 
 struct shapes {
