@@ -5,11 +5,11 @@
 # Better: torch.where, or multiply by the mask.
 import torch
 
-STEPS = 60
+STEPS = 2000
 
 
 def forward(x, weights):
-    for _ in range(20):
+    for _ in range(5):
         x = torch.relu(x @ weights)
     return x
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The result of a search step is copied to pinned memory, and the script waits for the whole device
 # before it reads it: also for the picture that another stream draws every fourth step.
+# The tensors are large enough for allocations of their own: parts of one segment of the caching
+# allocator could be the same memory, and the wait the order they need.
 # Better: an event behind the copy, and event.synchronize().
 import torch
 
@@ -11,7 +13,7 @@ MILLISECOND = 2_000_000  # cycles, about
 def search(state, result):
     torch.cuda._sleep(MILLISECOND)
     state += 1
-    result.copy_(state, non_blocking=True)
+    result.copy_(state[:1024], non_blocking=True)
 
 
 def draw(picture):
@@ -25,8 +27,8 @@ def wait_for_result():
 
 def main():
     searching, drawing = torch.cuda.Stream(), torch.cuda.Stream()
-    state = torch.zeros(1024, device="cuda")
-    picture = torch.zeros(1024, device="cuda")
+    state = torch.zeros(1 << 22, device="cuda")
+    picture = torch.zeros(1 << 22, device="cuda")
     result = torch.zeros(1024, pin_memory=True)
     total = 0.0
     search(state, result)
