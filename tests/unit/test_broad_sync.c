@@ -292,6 +292,34 @@ static void a_wait_for_the_rest_of_a_stream_is_found(void **state)
 	assert_string_equal(found(s), "6 30 21 4164");
 }
 
+/* As a caching allocator hands it out: the picture behind the state, in one allocation. */
+static void rounds_in_one_segment(struct shop *s)
+{
+	for (int i = 0; i < 6; i++)
+		round_at(s, 1230 * i);
+	mini_exec(&s->mini, "UPDATE allocation SET bytes = 8192 WHERE id = %lld;"
+		"UPDATE operand SET allocation = %lld, address = 8192 WHERE allocation = %lld",
+		(long long)s->state, (long long)s->state, (long long)s->picture);
+}
+
+static void parts_of_a_segment_may_be_the_same_memory(void **state)
+{
+	rounds_in_one_segment(*state);
+	assert_string_equal(found(*state), "");
+}
+
+static void parts_known_to_be_apart_are_not(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_in_one_segment(s);
+	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL);"
+		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, NULL, "
+		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)s->kernel,
+		(long long)s->kernel);
+	assert_string_equal(found(s), "4 30 21 2776");
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -305,6 +333,8 @@ int main(void)
 		T(memory_that_the_host_sees_is_waited_for),
 		T(what_another_stream_uses_next_is_waited_for),
 		T(what_is_only_read_needs_no_order),
+		T(parts_of_a_segment_may_be_the_same_memory),
+		T(parts_known_to_be_apart_are_not),
 		T(so_is_what_was_done_early),
 		T(a_needed_wait_elsewhere_does_not_hide_it),
 		T(a_wait_that_delays_nothing_is_not),
