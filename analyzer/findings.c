@@ -23,6 +23,7 @@ struct finding {
 	int64_t site, other_site;      /* 0: unknown */
 	int64_t count, cost, saving;   /* in sum; saving of the instances with an estimate */
 	int64_t estimates;             /* instances with one */
+	int64_t overlap;               /* cost of those without: overlap lost */
 	struct changed_call *changed;  /* by its instances; NULL: they do not say */
 	size_t changed_count;
 	int replayed;                  /* replay is its saving */
@@ -148,6 +149,8 @@ int findings_add(struct findings *findings, const struct instance *instance)
 	if (instance->saving != FINDING_NO_ESTIMATE) {
 		finding->saving += instance->saving;
 		finding->estimates++;
+	} else {
+		finding->overlap += instance->cost;
 	}
 	if (note_change(finding, instance, instance->call))
 		return -1;
@@ -258,7 +261,7 @@ static int64_t worth(const struct finding *finding)
 {
 	if (finding->replayed)
 		return finding->replay.best;
-	return finding->estimates ? finding->saving : finding->cost;
+	return finding->saving + finding->overlap;
 }
 
 static int weigh(struct findings *findings, struct finding *finding)
@@ -267,11 +270,13 @@ static int weigh(struct findings *findings, struct finding *finding)
 
 	if (!run)
 		return -1;
-	if (finding->estimates && finding->saving > run->idle)
+	if (finding->saving > run->idle)
 		finding->saving = run->idle;
 	/* Overlap lost by several operations at once counts several times. */
-	if (!finding->estimates && finding->cost > run->serial)
-		finding->cost = run->serial;
+	if (finding->overlap > run->serial) {
+		finding->cost -= finding->overlap - run->serial;
+		finding->overlap = run->serial;
+	}
 	finding->share = (double)worth(finding) / (double)run->whole;
 	return 0;
 }

@@ -3,9 +3,9 @@
  * From instances to findings: one row per rule and pair of call sites, with what they cost in sum
  * and the worst of them; what is worth showing and how severe it is.
  *
- * A finding needs 3 instances or 1 ms.  Its share is the predicted saving, or the time itself
- * where none is predicted, over the process's run (first call to last end).  Neither is more than
- * the device's time beyond the work of its busiest stream: that work would remain.
+ * A finding needs 3 instances or 1 ms.  Its share is the predicted saving, and the time itself
+ * of instances without a prediction, over the process's run (first call to last end).  Neither is
+ * more than the device's time beyond the work of its busiest stream: that work would remain.
  */
 #ifndef CUFENCE_FINDINGS_H
 #define CUFENCE_FINDINGS_H

@@ -272,6 +272,31 @@ static void a_query_that_waited_is_found(void **state)
 		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "30 20");
 }
 
+/* What the one kind of loss is worth says nothing about the other. */
+static void what_a_query_waited_and_what_it_held_are_one_loss(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "non-blocking"), b = mini_stream(m, "non-blocking"), load;
+	int64_t job = mini_site(m, "run_job", 20), query = mini_site(m, "choose_block", 30);
+
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 1, .until = 3);
+	for (int i = 0; i < 5; i++) {
+		double t = 5000 * i + 10, asked = i ? t + 82 : t + 250, start = t + 1012;
+
+		/* In the first round the query takes until the job is done, which is soon. */
+		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t, .stream = a, .site = job,
+			.runs = { t + 10, i ? t + 1010 : t + 240 });
+		load = MINI_CALL(m, .type = CALL_cuKernelGetFunction, .at = t + 20,
+			.until = asked, .site = query);
+		loads(m, load, asked - 61, asked - 1);
+		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = asked + 10, .stream = b,
+			.runs = { i ? start : t + 270, start + 1000 });
+		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = asked + 20,
+			.until = start + 1003);
+	}
+	assert_string_equal(shown(m), "hidden-load 5");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -288,6 +313,7 @@ int main(void)
 		TEST(loads_before_the_first_explicit_wait_are_a_warm_up),
 		TEST(a_launch_that_loads_its_kernel_holds_that_itself),
 		TEST(a_query_that_waited_is_found),
+		TEST(what_a_query_waited_and_what_it_held_are_one_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
