@@ -5,7 +5,8 @@
 
 /*
  * Behind a call that was held, calls that wait for the whole device as well, but were not held any
- * more: they would have waited in its place.  Up to the thread's next call that was held.
+ * more: they would have waited in its place.  Up to the thread's next call that was held, and
+ * within one window: what waited outside is not known.
  */
 #define FOLLOWER_CALLS 4096 /* that may lie between, of all threads */
 
@@ -17,6 +18,8 @@ static const char next_held_sql[] =
 static const char followers_sql[] =
 	"SELECT n.id FROM call n JOIN call_type t ON t.id = n.type "
 	"WHERE n.thread = (SELECT thread FROM call WHERE id = ?1) AND n.id > ?1 AND n.id < ?2 "
+	"AND NOT EXISTS (SELECT 1 FROM recording r WHERE r.process = n.process "
+	" AND r.start <= n.enter AND r.start > (SELECT enter FROM call WHERE id = ?1)) "
 	"AND NOT t.runtime AND t.kind IN ('free_device', 'free_array', 'free_host', "
 	"'unregister_host', 'module_load', 'module_unload', 'context_limit') ORDER BY n.id";
 

@@ -4,6 +4,7 @@
 
 #include "array.h"
 #include "replay_parts.h"
+#include "stretches.h"
 #include "walk.h"
 #include "walk_order.h"
 
@@ -250,6 +251,9 @@ static void refuse_by_kind(struct replay *replay, const struct walk_call *call)
 {
 	if (replay->step_count >= REPLAY_MAX_STEPS)
 		replay->refusal = "the run is too long to be replayed";
+	/* What calls outside of windows waited for is not known, nor what they would wait for then. */
+	if (call->stretch == STRETCH_NONE)
+		replay->refusal = "only a part of the run was recorded";
 	if (call->kind == KIND_STREAM_VALUE_WAIT || call->kind == KIND_EXTERNAL_WAIT)
 		replay->refusal = "streams wait for more than events";
 }
