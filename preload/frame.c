@@ -249,8 +249,6 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 		write_tail(frame, record, (char *)record->field + fields);
 	}
 	trace_commit(&thread->chunk);
-	if (thread->chunk.used < used_before)
-		window_grown();
 	if (polling)
 		note_poll(frame, record, were_last && thread->chunk.used > used_before);
 }

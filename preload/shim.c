@@ -121,9 +121,17 @@ void thread_begin(struct thread_state *thread)
 
 void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type type)
 {
+	uint32_t used;
+	void *record;
+
 	if (thread->generation != shim.generation)
 		thread_begin(thread);
-	return trace_reserve(&shim.writer, &thread->chunk, bytes, type);
+	used = thread->chunk.used;
+	record = trace_reserve(&shim.writer, &thread->chunk, bytes, type);
+	/* The window was emptied: the file has grown. */
+	if (thread->chunk.used < used)
+		window_grown();
+	return record;
 }
 
 static uint64_t realtime_ns(void)
