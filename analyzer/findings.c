@@ -226,9 +226,14 @@ static int64_t length_of(struct db *db, int64_t process, const char *stretch)
 	return whole < 0 || missing < 0 ? -1 : beyond(whole, missing);
 }
 
-/* First call to last end, first operation to last. */
+/*
+ * From the first call that submitted an operation to the last end: starting CUDA takes 150 ms to
+ * a second, beside which a short run's mistakes would vanish.  Then first operation to last.
+ */
 static const char whole_sql[] =
-	"SELECT min(enter) AS first, max(ifnull(max(exit), 0), ifnull((SELECT max(end) "
+	"SELECT ifnull((SELECT enter FROM call WHERE id = (SELECT min(call) FROM operation "
+	" WHERE process = ?1)), min(enter)) AS first, "
+	"max(ifnull(max(exit), 0), ifnull((SELECT max(end) "
 	" FROM operation WHERE process = ?1), 0)) AS last FROM call WHERE process = ?1";
 static const char active_sql[] =
 	"SELECT min(start) AS first, max(end) AS last FROM operation "

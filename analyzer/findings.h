@@ -4,8 +4,9 @@
  * and the worst of them; what is worth showing and how severe it is.
  *
  * A finding needs 3 instances or 1 ms.  Its share is the predicted saving, and the time itself
- * of instances without a prediction, over the process's run (first call to last end).  Neither is
- * more than the device's time beyond the work of its busiest stream: that work would remain.
+ * of instances without a prediction, over the process's run, from its first work to the
+ * last end.  Neither is more than the device's time beyond the work of its busiest stream: that
+ * work would remain.
  */
 #ifndef CUFENCE_FINDINGS_H
 #define CUFENCE_FINDINGS_H

@@ -17,22 +17,12 @@
 #include "pass_waits.h"
 #include "shape.h"
 
-#define STRING_OF(text) #text
-#define STRING(macro) STRING_OF(macro)
-
 static const char holds_sql[] =
-	"WITH loading AS (SELECT c.site, count(DISTINCT c.id) AS loads FROM overhead v "
-	" JOIN call c ON c.id = v.call WHERE " LOADS_LATE("c") " GROUP BY c.site), "
-	"launching AS (SELECT c.site, count(*) AS launches FROM call c "
-	" JOIN call_type t ON t.id = c.type WHERE c.site IN (SELECT site FROM loading) "
-	" AND t.kind = 'launch' AND NOT t.runtime GROUP BY c.site) "
 	"SELECT o.process, h.via, b.call, h.held, h.op, h.behind FROM hold h "
 	"JOIN operation o ON o.id = h.op JOIN operation b ON b.id = h.behind "
-	"JOIN call c ON c.id = h.via "
-	"LEFT JOIN loading l ON l.site = c.site LEFT JOIN launching n ON n.site = c.site "
+	"JOIN call c ON c.id = h.via JOIN call_type t ON t.id = c.type "
 	"WHERE h.reason = 'load' AND o.kind = 'kernel' AND " LOADS_LATE("c")
-	" AND ifnull(n.launches, 0) <= " STRING(LOADS_PART) " * ifnull(l.loads, 0) ORDER BY "
-	"h.rowid";
+	" AND (t.kind <> 'launch' OR c.site IN " LOADING_PLACES ") ORDER BY h.rowid";
 
 static const char waited_sql[] = "t.kind = 'function_query' AND " LOADS_LATE("c");
 

@@ -6,9 +6,9 @@
  * to become idle first.
  *
  * Any first launch does that, and once per kernel it has to happen somewhere.  So a load counts
- * if the launch waited for other work, or if the launch's line had launched before and loads in
- * many of its rounds; not if it can be a warm-up: up to the context's first explicit wait, or where
- * the same kernel is launched from elsewhere later.
+ * only at a line that loads in many of its rounds, if the launch waited for other work or the line
+ * had launched before; not if it can be a warm-up: up to the context's first explicit wait, or
+ * where  * the same kernel is launched from elsewhere later.
  */
 #include <stdlib.h>
 
@@ -38,7 +38,8 @@ struct search {
 };
 
 static const char waited_sql[] =
-	"w.kind = 'internal' AND t.kind = 'launch' AND " LOADS_LATE("c");
+	"w.kind = 'internal' AND t.kind = 'launch' AND " LOADS_LATE("c")
+	" AND c.site IN " LOADING_PLACES;
 
 static const char any_sql[] =
 	"SELECT EXISTS (SELECT 1 FROM overhead v JOIN call c ON c.id = v.call "

@@ -20,4 +20,15 @@
 	" AND lt.kind IN ('context_sync', 'stream_sync', 'event_sync') " \
 	" AND le.context IS " c ".context)"
 
+/* The places whose launches load code in many of their rounds: a subquery. */
+#define LOADING_PLACES \
+	"(SELECT ll.site FROM (SELECT lc.site, count(DISTINCT lc.id) AS loads FROM overhead lo " \
+	" JOIN call lc ON lc.id = lo.call WHERE " LOADS_LATE("lc") " GROUP BY lc.site) ll " \
+	"JOIN (SELECT ls.site, count(*) AS launches FROM call ls JOIN call_type lk " \
+	" ON lk.id = ls.type WHERE lk.kind = 'launch' AND NOT lk.runtime AND ls.site IN " \
+	" (SELECT lx.site FROM overhead ly JOIN call lx ON lx.id = ly.call) GROUP BY ls.site) ln " \
+	"ON ln.site = ll.site WHERE ln.launches <= " LOADS_STRING(LOADS_PART) " * ll.loads)"
+#define LOADS_STRING_OF(text) #text
+#define LOADS_STRING(macro) LOADS_STRING_OF(macro)
+
 #endif

@@ -251,7 +251,7 @@ static void refuse_by_kind(struct replay *replay, const struct walk_call *call)
 {
 	if (replay->step_count >= REPLAY_MAX_STEPS)
 		replay->refusal = "the run is too long to be replayed";
-	/* What calls outside of windows waited for is not known, nor what they would wait for then. */
+	/* What calls outside of windows waited for is not known. */
 	if (call->stretch == STRETCH_NONE)
 		replay->refusal = "only a part of the run was recorded";
 	if (call->kind == KIND_STREAM_VALUE_WAIT || call->kind == KIND_EXTERNAL_WAIT)

@@ -39,6 +39,18 @@ static void print_run(struct db *db, FILE *out)
 		format_duration(inside, db_int(db, "SELECT sum(inside) FROM thread_use", 0)));
 }
 
+/* What findings' shares are not of: until then there was nothing to wait for. */
+static void print_start(struct db *db, FILE *out)
+{
+	char start[DURATION_SIZE];
+	int64_t before = db_int(db, "SELECT c.enter - (SELECT min(enter) FROM call) FROM call c "
+		"WHERE c.id = (SELECT min(call) FROM operation)", 0);
+
+	if (before > duration(db) / 10)
+		fprintf(out, "    start    %s until the first work; shares are of what follows\n",
+			format_duration(start, before));
+}
+
 /* Which part of the run was recorded, and what decided it. */
 static int print_recording(struct db *db, FILE *out)
 {
@@ -202,6 +214,7 @@ int report_summary(struct db *db, FILE *out)
 		return report_losses(db, out);
 	}
 	print_run(db, out);
+	print_start(db, out);
 	if (print_recording(db, out) || print_devices(db, out) || print_work(db, out) ||
 		print_streams(db, out) || print_waits(db, out))
 		return -1;
