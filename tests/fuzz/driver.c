@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -216,6 +217,15 @@ static void keep(const uint8_t *data, size_t size)
 	fuzz.count++;
 }
 
+/* By what it computes: a busy machine is no hang.  What sleeps for ever has far more time. */
+static void watch_for_hangs(void)
+{
+	struct itimerval limit = { .it_value = { .tv_sec = HANG_SECONDS } };
+
+	setitimer(ITIMER_PROF, &limit, NULL);
+	alarm(10 * HANG_SECONDS);
+}
+
 static void execute(void)
 {
 	/* A copy that ends where it ends: a byte too far is the sanitizer's. */
@@ -225,7 +235,7 @@ static void execute(void)
 		return;
 	memcpy(copy, fuzz.current, fuzz.size);
 	if (fuzz.executions++ % 1024 == 0)
-		alarm(HANG_SECONDS);
+		watch_for_hangs();
 	LLVMFuzzerTestOneInput(copy, fuzz.size);
 	free(copy);
 	if (take_coverage())
@@ -306,6 +316,7 @@ static void silence(void)
 	__sanitizer_set_report_fd((void *)(intptr_t)fuzz.report);
 	__sanitizer_set_death_callback(save_current);
 	signal(SIGALRM, hangs);
+	signal(SIGPROF, hangs);
 }
 
 int main(int argc, char **argv)

@@ -24,6 +24,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "analyze.h"
 #include "calls.h"
 #include "db.h"
 
@@ -217,6 +218,31 @@ static inline const char *mini_needs(struct mini *m, int64_t call)
 		"|| reason AS t FROM dependency WHERE call = %lld ORDER BY needs, reason)",
 		(long long)call);
 	return mini_text(m, sql);
+}
+
+/* For cmocka: each test has a miniature of its own. */
+static inline int mini_setup(void **state)
+{
+	struct mini *m = malloc(sizeof(*m));
+
+	mini_init(m);
+	*state = m;
+	return 0;
+}
+
+static inline int mini_teardown(void **state)
+{
+	mini_release(*state);
+	free(*state);
+	return 0;
+}
+
+/* Analyzes: the findings shown, "rule count" each. */
+static inline const char *mini_shown(struct mini *m)
+{
+	assert_int_equal(analyze(&m->db), 0);
+	return mini_text(m, "SELECT ifnull(group_concat(rule || ' ' || count, ', '), '') "
+		"FROM finding WHERE shown");
 }
 
 #endif

@@ -9,22 +9,6 @@
 
 enum { ROUNDS = 6 };
 
-static int setup(void **state)
-{
-	struct mini *m = malloc(sizeof(*m));
-
-	mini_init(m);
-	*state = m;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	mini_release(*state);
-	free(*state);
-	return 0;
-}
-
 /* The findings shown, "rule count at for" each. */
 static const char *shown(struct mini *m)
 {
@@ -498,7 +482,7 @@ static void a_slow_launch_beside_an_explicit_wait_is_not(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
 	const struct CMUnitTest tests[] = {
 		T(giving_up_pinned_memory_in_the_loop_is_found),
 		T(unloading_in_the_loop_is_found),

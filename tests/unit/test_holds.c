@@ -6,30 +6,6 @@
 
 #include "analyze.h"
 
-static int setup(void **state)
-{
-	struct mini *m = malloc(sizeof(*m));
-
-	mini_init(m);
-	*state = m;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	mini_release(*state);
-	free(*state);
-	return 0;
-}
-
-/* The findings shown, "rule count" each. */
-static const char *shown(struct mini *m)
-{
-	assert_int_equal(analyze(&m->db), 0);
-	return mini_text(m, "SELECT ifnull(group_concat(rule || ' ' || count, ', '), '') "
-		"FROM finding WHERE shown");
-}
-
 static int64_t launch(struct mini *m, double at, int64_t stream, int64_t site, double start,
 	double end)
 {
@@ -63,7 +39,7 @@ static void a_host_function_in_the_legacy_stream_is_found(void **state)
 	struct mini *m = *state;
 
 	legacy_call_between(m, CALL_cuLaunchHostFunc, 60);
-	assert_string_equal(shown(m), "legacy-stream-serialization 5");
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 5");
 	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
 		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "29 20");
 	assert_int_equal(mini_int(m, "SELECT held / 1000 FROM hold LIMIT 1"), 1031);
@@ -75,7 +51,7 @@ static void of_a_late_start_after_a_host_function_only_the_sure_part_counts(void
 	struct mini *m = *state;
 
 	legacy_call_between(m, CALL_cuLaunchHostFunc, 3000);
-	assert_string_equal(shown(m), "legacy-stream-serialization 5");
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 5");
 	assert_int_equal(mini_int(m, "SELECT held / 1000 FROM hold LIMIT 1"), 971);
 }
 
@@ -84,7 +60,7 @@ static void a_late_start_after_an_event_record_is_something_else(void **state)
 	struct mini *m = *state;
 
 	legacy_call_between(m, CALL_cuEventRecord, 60);
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 /* A memset and a copy within the device are work like any other: it waits, and is waited for. */
@@ -105,7 +81,7 @@ static void memory_work_in_the_legacy_stream_is_found(void **state)
 		launch(m, t + 18, b, site, t + 1006, t + 2000);
 		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 22, .until = t + 2003);
 	}
-	assert_string_equal(shown(m), "legacy-stream-serialization 12");
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 12");
 }
 
 /* --- late, though nothing orders it --- */
@@ -224,7 +200,7 @@ static void what_is_accounted_for_is_no_hold(void **state)
 	assert_string_equal(holds(m), "");
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define T(test) cmocka_unit_test_setup_teardown(test, mini_setup, mini_teardown)
 
 int main(void)
 {

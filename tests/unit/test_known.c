@@ -6,22 +6,6 @@
 
 #include "analyze.h"
 
-static int setup(void **state)
-{
-	struct mini *m = malloc(sizeof(*m));
-
-	mini_init(m);
-	*state = m;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	mini_release(*state);
-	free(*state);
-	return 0;
-}
-
 /* The known waits as "call:since ...". */
 static const char *known(struct mini *m)
 {
@@ -242,7 +226,7 @@ static void with_records_missing_nothing_is_redundant(void **state)
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define T(test) cmocka_unit_test_setup_teardown(test, mini_setup, mini_teardown)
 
 int main(void)
 {

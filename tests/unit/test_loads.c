@@ -4,31 +4,6 @@
  */
 #include "miniature.h"
 
-#include "analyze.h"
-
-static int setup(void **state)
-{
-	struct mini *m = malloc(sizeof(*m));
-
-	mini_init(m);
-	*state = m;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	mini_release(*state);
-	free(*state);
-	return 0;
-}
-
-/* The findings shown, "rule count" each. */
-static const char *shown(struct mini *m)
-{
-	assert_int_equal(analyze(&m->db), 0);
-	return mini_text(m, "SELECT ifnull(group_concat(rule || ' ' || count, ', '), '') "
-		"FROM finding WHERE shown");
-}
 
 static void loads(struct mini *m, int64_t call, double from, double until)
 {
@@ -80,7 +55,7 @@ static void every_round_of_a_loop_that_loads_a_kernel_is_found(void **state)
 	wait_for(m, p.stream, 1, 3);
 	for (int i = 0; i < 8; i++)
 		run_phase(m, &p, i, 200 * i + 10);
-	assert_string_equal(shown(m), "lazy-loading 7");
+	assert_string_equal(mini_shown(m), "lazy-loading 7");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
 		"cuLaunchKernel loaded the code of kernel 'odd' on stream 8 for 60 us");
 	assert_string_equal(mini_text(m, "SELECT s.line || ' ' || (other_site IS NULL) "
@@ -95,7 +70,7 @@ static void first_launches_at_lines_of_their_own_are_what_any_program_has(void *
 	wait_for(m, p.stream, 1, 3);
 	for (int i = 0; i < 8; i++)
 		run_phase(m, &p, i, 200 * i + 10);
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 static void up_to_the_first_explicit_wait_a_program_warms_up(void **state)
@@ -111,7 +86,7 @@ static void up_to_the_first_explicit_wait_a_program_warms_up(void **state)
 
 		loads(m, call, t + 1, t + 61);
 	}
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 static void a_kernel_that_is_launched_from_elsewhere_later_was_warmed_up(void **state)
@@ -129,7 +104,7 @@ static void a_kernel_that_is_launched_from_elsewhere_later_was_warmed_up(void **
 			.site = timed, .kernel = p.kernel[i], .runs = { t + 208, t + 300 });
 		wait_for(m, p.stream, t + 205, t + 302);
 	}
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 static void a_loop_that_seldom_loads_is_what_any_program_has(void **state)
@@ -147,7 +122,7 @@ static void a_loop_that_seldom_loads_is_what_any_program_has(void **state)
 				.runs = { t + 178 + 20 * k, t + 188 + 20 * k });
 		t += 300;
 	}
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 static void what_is_loaded_while_the_device_is_at_work_costs_nothing(void **state)
@@ -165,7 +140,7 @@ static void what_is_loaded_while_the_device_is_at_work_costs_nothing(void **stat
 		loads(m, call, t + 1, t + 61);
 	}
 	wait_for(m, p.stream, 600, 4100);
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 /* --- hidden-load --- */
@@ -203,7 +178,7 @@ static void a_load_that_holds_another_streams_kernel_is_found(void **state)
 	struct mini *m = *state;
 
 	jobs(m, 8, 1, 1);
-	assert_string_equal(shown(m), "hidden-load 5");
+	assert_string_equal(mini_shown(m), "hidden-load 5");
 	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
 		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "30 20");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
@@ -214,19 +189,19 @@ static void a_load_that_holds_another_streams_kernel_is_found(void **state)
 static void a_load_beside_which_streams_overlap_is_none(void **state)
 {
 	jobs(*state, 8, 1, 0);
-	assert_string_equal(shown(*state), "");
+	assert_string_equal(mini_shown(*state), "");
 }
 
 static void kernels_that_fill_the_device_lose_no_overlap(void **state)
 {
 	jobs(*state, 4000, 1, 1);
-	assert_string_equal(shown(*state), "");
+	assert_string_equal(mini_shown(*state), "");
 }
 
 static void loads_before_the_first_explicit_wait_are_a_warm_up(void **state)
 {
 	jobs(*state, 8, 0, 1);
-	assert_string_equal(shown(*state), "");
+	assert_string_equal(mini_shown(*state), "");
 }
 
 /* The launch that loads is the one that is held; its saving is replayed without that. */
@@ -248,7 +223,7 @@ static void a_launch_that_loads_its_kernel_holds_that_itself(void **state)
 		loads(m, load, t + 21, t + 81);
 		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 90, .until = t + 2015);
 	}
-	assert_string_equal(shown(m), "hidden-load 4");
+	assert_string_equal(mini_shown(m), "hidden-load 4");
 	assert_in_range(mini_int(m, "SELECT saving FROM finding"), 3500000, 4000000);
 }
 
@@ -267,7 +242,7 @@ static void a_query_that_waited_is_found(void **state)
 	loads(m, load, 2050, 2058);
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 2070, .stream = b, .runs = { 2080, 4080 });
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 2080, .until = 4083);
-	assert_string_equal(shown(m), "hidden-load 1");
+	assert_string_equal(mini_shown(m), "hidden-load 1");
 	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
 		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "30 20");
 }
@@ -294,12 +269,12 @@ static void what_a_query_waited_and_what_it_held_are_one_loss(void **state)
 		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = asked + 20,
 			.until = start + 1003);
 	}
-	assert_string_equal(shown(m), "hidden-load 5");
+	assert_string_equal(mini_shown(m), "hidden-load 5");
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(every_round_of_a_loop_that_loads_a_kernel_is_found),
 		TEST(first_launches_at_lines_of_their_own_are_what_any_program_has),

@@ -9,30 +9,6 @@
 #include "pass.h"
 #include "rules.h"
 
-static int setup(void **state)
-{
-	struct mini *m = malloc(sizeof(*m));
-
-	mini_init(m);
-	*state = m;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	mini_release(*state);
-	free(*state);
-	return 0;
-}
-
-/* The findings shown, "rule count" each. */
-static const char *shown(struct mini *m)
-{
-	assert_int_equal(analyze(&m->db), 0);
-	return mini_text(m, "SELECT ifnull(group_concat(rule || ' ' || count, ', '), '') "
-		"FROM finding WHERE shown");
-}
-
 /* A launch as __cudaLaunchKernel makes it: the runtime call and the driver call beneath. */
 static int64_t launch(struct mini *m, double at, int64_t stream, int64_t site, int64_t kernel,
 	double start, double end)
@@ -80,7 +56,7 @@ static void a_free_in_the_loop_is_found(void **state)
 	struct mini *m = *state;
 
 	tiles(m, 1);
-	assert_string_equal(shown(m), "blocking-free 9");
+	assert_string_equal(mini_shown(m), "blocking-free 9");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
 		"cudaFree waited 968 us for kernel 'stencil' on stream 8");
 	assert_string_equal(mini_text(m, "SELECT fingerprint FROM finding"),
@@ -107,7 +83,7 @@ static void frees_after_the_loop_are_not(void **state)
 	struct mini *m = *state;
 
 	tiles(m, 0);
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
 }
 
@@ -147,7 +123,7 @@ static void pageable_copies_between_streams_are_found(void **state)
 	struct mini *m = *state;
 
 	chunks(m, "pageable", 2, 0);
-	assert_string_equal(shown(m), "pageable-async-copy 9");
+	assert_string_equal(mini_shown(m), "pageable-async-copy 9");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
 		"cuMemcpyDtoHAsync waited 500 us for kernel 'scale' on stream 8");
 }
@@ -157,7 +133,7 @@ static void pinned_copies_are_not(void **state)
 	struct mini *m = *state;
 
 	chunks(m, "pinned", 2, 0);
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 /* "... and that line did not wait for it anyway" */
@@ -166,7 +142,7 @@ static void pageable_copies_waited_for_at_once_are_not(void **state)
 	struct mini *m = *state;
 
 	chunks(m, "pageable", 1, 1);
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 /* Rounds of a kernel on each of two streams and one on a third, each of them submitted far ahead;
@@ -200,7 +176,7 @@ static void a_legacy_kernel_between_blocking_streams_is_found(void **state)
 
 	rounds(m, "blocking", 0, MINI_LEGACY);
 	/* 10 legacy kernels held by one of the two, and 2 of each later round held by it. */
-	assert_string_equal(shown(m), "legacy-stream-serialization 28");
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 28");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"), "kernel 'touch' on the "
 		"legacy default stream and kernel 'stencil' on stream 9 did not overlap: 522 us "
 		"lost; as far as cufence sees neither writes what the other uses");
@@ -244,10 +220,10 @@ static void operations_that_share_an_allocation_are_not(void **state)
 	rounds(m, "blocking", 0, MINI_LEGACY);
 	mini_exec(m, "INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL);"
 		"INSERT INTO operand SELECT call, 'word', 0, 4096, 900 FROM operation");
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 	assert_true(mini_int(m, "SELECT count(*) FROM hold") > 0);
 	mini_exec(m, "UPDATE operand SET allocation = 900 + rowid");
-	assert_string_equal(shown(m), "legacy-stream-serialization 28");
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 28");
 }
 
 /* Held by two legacy kernels in turn, of which it needs the first: the second is what it lost. */
@@ -263,12 +239,12 @@ static void only_what_lies_behind_the_shared_work_is_lost(void **state)
 	last = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 7, .until = 9, .stream = own,
 		.runs = { 5012, 8012 });
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 10, .until = 8014);
-	assert_string_equal(shown(m), "legacy-stream-serialization 1");
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 1");
 	assert_int_equal(mini_int(m, "SELECT held / 1000000 FROM hold"), 4);
 	mini_exec(m, "INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL);"
 		"INSERT INTO operand VALUES (%lld, 'word', 0, 4096, 900), "
 		"(%lld, 'word', 0, 4096, 900)", (long long)first, (long long)last);
-	assert_string_equal(shown(m), "legacy-stream-serialization 1");
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 1");
 	assert_int_equal(mini_int(m, "SELECT waited / 1000 FROM finding"), 2002);
 }
 
@@ -304,7 +280,7 @@ static void a_stream_of_its_own_is_not(void **state)
 	struct mini *m = *state;
 
 	rounds(m, "blocking", 0, 0);
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM hold WHERE reason = 'legacy'"), 0);
 }
 
@@ -313,7 +289,7 @@ static void non_blocking_streams_are_not(void **state)
 	struct mini *m = *state;
 
 	rounds(m, "non-blocking", 0, MINI_LEGACY);
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 /* A kernel that fills 132 SMs of 2048 threads leaves no room to overlap with. */
@@ -322,9 +298,9 @@ static void a_legacy_kernel_that_fills_the_device_is_not(void **state)
 	struct mini *m = *state;
 
 	rounds(m, "blocking", 263, MINI_LEGACY);
-	assert_string_equal(shown(m), "legacy-stream-serialization 28");
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 28");
 	mini_exec(m, "UPDATE call SET grid = grid + 1 WHERE grid & 0xffff = 263");
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 /* An event record in the legacy stream has no operation, but the same effect. */
@@ -344,7 +320,7 @@ static void a_legacy_event_record_is_found(void **state)
 		launch(m, t + 18, b, site, kernel, t + 1001, t + 2000);
 		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 22, .until = t + 2003);
 	}
-	assert_string_equal(shown(m), "legacy-stream-serialization 5");
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 5");
 	assert_string_equal(mini_text(m, "SELECT function FROM finding JOIN site s ON s.id = site"),
 		"mark");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"), "an event record on the "
@@ -367,7 +343,7 @@ static void a_synchronous_copy_is_not_a_serialization(void **state)
 			.stream = MINI_LEGACY, .site = site, .bytes = 4096,
 			.direction = 1 + COPY_D2H, .dst = "pinned", .runs = { t + 1001, t + 1005 });
 	}
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 static void sites_of_one_line_are_one_finding(void **state)
@@ -381,9 +357,9 @@ static void sites_of_one_line_are_one_finding(void **state)
 		CALL_cudaFree_11);
 	mini_exec(m, "INSERT INTO frame SELECT id, 0, 4096 + id, NULL, function, file, line, 1 "
 		"FROM site");
-	assert_string_equal(shown(m), "blocking-free 9");
+	assert_string_equal(mini_shown(m), "blocking-free 9");
 	mini_exec(m, "UPDATE frame SET line = 45 WHERE site = %lld", (long long)second);
-	assert_string_equal(shown(m), "blocking-free 6, blocking-free 3");
+	assert_string_equal(mini_shown(m), "blocking-free 6, blocking-free 3");
 }
 
 /* Static cudart: no runtime call is seen, its name comes from the stack. */
@@ -395,11 +371,11 @@ static void a_static_runtime_is_named_by_its_stack(void **state)
 	mini_exec(m, "DELETE FROM call WHERE type = %d", CALL_cudaFree_11);
 	mini_exec(m, "UPDATE call SET parent = NULL, site = 2 WHERE type = %d", CALL_cuMemFree_v2);
 	mini_exec(m, "UPDATE site SET api = 'cudaFree' WHERE line = 44");
-	assert_string_equal(shown(m), "blocking-free 9");
+	assert_string_equal(mini_shown(m), "blocking-free 9");
 	assert_string_equal(mini_text(m, "SELECT substr(message, 1, 15) FROM finding"),
 		"cudaFree waited");
 	mini_exec(m, "UPDATE site SET api = NULL");
-	shown(m);
+	mini_shown(m);
 	assert_string_equal(mini_text(m, "SELECT substr(message, 1, 16) FROM finding"),
 		"cuMemFree waited");
 }
@@ -411,7 +387,7 @@ static void little_in_a_long_run_is_not_shown(void **state)
 
 	tiles(m, 1);
 	MINI_CALL(m, .type = CALL_cuStreamQuery, .at = 5e6);
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 	assert_string_equal(mini_text(m, "SELECT severity FROM finding"), "low");
 }
 
@@ -467,7 +443,7 @@ static void every_rule_is_complete(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_free_in_the_loop_is_found),
 		T(a_saving_never_exceeds_what_the_streams_allow),

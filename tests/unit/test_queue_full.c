@@ -5,31 +5,6 @@
  */
 #include "miniature.h"
 
-#include "analyze.h"
-
-static int setup(void **state)
-{
-	struct mini *m = malloc(sizeof(*m));
-
-	mini_init(m);
-	*state = m;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	mini_release(*state);
-	free(*state);
-	return 0;
-}
-
-/* The findings shown, "rule count" each. */
-static const char *shown(struct mini *m)
-{
-	assert_int_equal(analyze(&m->db), 0);
-	return mini_text(m, "SELECT ifnull(group_concat(rule || ' ' || count, ', '), '') "
-		"FROM finding WHERE shown");
-}
 
 static int64_t launch(struct mini *m, double at, int64_t stream, int64_t site, double start,
 	double end)
@@ -93,7 +68,7 @@ static void a_launch_that_keeps_another_stream_idle_is_found(void **state)
 		wait_for(m, f.drawing, t + 10020, t + 10023);
 		wait_for(m, f.sounding, t + 10030, t + 18025);
 	}
-	assert_string_equal(shown(m), "launch-queue-full 3");
+	assert_string_equal(mini_shown(m), "launch-queue-full 3");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
 		"kernel '?' on stream 8 waited 10.0 ms for room in the launch queue, "
 		"behind kernel '?' on stream 8");
@@ -117,7 +92,7 @@ static void who_has_submitted_the_other_work_before_loses_nothing(void **state)
 		wait_for(m, f.drawing, t + 10020, t + 10023);
 		wait_for(m, f.sounding, t + 10030, t + 10032);
 	}
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'queue'"), 3);
 	assert_int_equal(mini_int(m, "SELECT sum(avoidable) FROM wait"), 0);
 }
@@ -136,7 +111,7 @@ static void a_stream_that_was_busy_all_the_while_loses_nothing(void **state)
 		wait_for(m, f.drawing, t + 10021, t + 10024);
 		wait_for(m, f.sounding, t + 10030, t + 18025);
 	}
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 static void work_that_needs_the_result_loses_nothing(void **state)
@@ -156,7 +131,7 @@ static void work_that_needs_the_result_loses_nothing(void **state)
 		launch(m, t + 10016, f.sounding, f.sound, t + 10022, t + 18022);
 		wait_for(m, f.sounding, t + 10030, t + 18025);
 	}
-	assert_string_equal(shown(m), "");
+	assert_string_equal(mini_shown(m), "");
 }
 
 /* After the last launch the thread works for a while, and waits then. */
@@ -176,18 +151,18 @@ static void frames_and_own_work(struct mini *m, double work, double device)
 static void the_threads_own_work_counts_once_the_device_is_idle(void **state)
 {
 	frames_and_own_work(*state, 6000, 0);
-	assert_string_equal(shown(*state), "launch-queue-full 3");
+	assert_string_equal(mini_shown(*state), "launch-queue-full 3");
 }
 
 static void the_threads_own_work_beside_the_devices_is_no_loss(void **state)
 {
 	frames_and_own_work(*state, 6000, 7000);
-	assert_string_equal(shown(*state), "");
+	assert_string_equal(mini_shown(*state), "");
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_launch_that_keeps_another_stream_idle_is_found),
 		TEST(who_has_submitted_the_other_work_before_loses_nothing),

@@ -7,22 +7,6 @@
 #include "analyze.h"
 #include "report_timeline.h"
 
-static int setup(void **state)
-{
-	struct mini *m = malloc(sizeof(*m));
-
-	mini_init(m);
-	*state = m;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	mini_release(*state);
-	free(*state);
-	return 0;
-}
-
 static char *timeline(struct mini *m, int64_t finding)
 {
 	char *text = NULL;
@@ -87,7 +71,7 @@ static void nothing_is_drawn_of_no_time(void **state)
 	free(text);
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define T(test) cmocka_unit_test_setup_teardown(test, mini_setup, mini_teardown)
 
 int main(void)
 {

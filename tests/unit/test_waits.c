@@ -6,22 +6,6 @@
 
 #include "analyze.h"
 
-static int setup(void **state)
-{
-	struct mini *m = malloc(sizeof(*m));
-
-	mini_init(m);
-	*state = m;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	mini_release(*state);
-	free(*state);
-	return 0;
-}
-
 static int64_t launch(struct mini *m, double at, int64_t stream, double start, double end)
 {
 	return MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at, .stream = stream,
@@ -548,7 +532,7 @@ static void explicit_waits_are_never_avoidable_here(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_free_that_ends_with_a_kernel_was_held),
 		T(a_free_with_nothing_pending_was_not),
