@@ -341,7 +341,14 @@ static int store(struct db *db, const struct fulls *fulls)
 int waits_find_queue(struct db *db)
 {
 	struct search search = { 0 };
-	int rc = collect(db, &search.fulls);
+	int rc;
+
+	if (!db_int(db, "SELECT EXISTS (SELECT 1 FROM overhead WHERE kind = 'queue_full')", 0))
+		return 0;
+	/* Few runs have such holds; those that do may have one for every launch. */
+	rc = db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)")
+		     ? -1
+		     : collect(db, &search.fulls);
 
 	if (!rc && search.fulls.count) {
 		search.walk = walk_thread_open(db);
