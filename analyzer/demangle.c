@@ -175,3 +175,25 @@ void demangle_base(const char *mangled, char *name, size_t size)
 	plain = mangled[0] == '_' && mangled[1] == 'Z' ? strlen(mangled) : strcspn(mangled, "<(");
 	snprintf(name, size, "%.*s", (int)(plain ? plain : strlen(mangled)), mangled);
 }
+
+void demangle_linkage(const char *mangled, char *plain, size_t size)
+{
+	static const char anonymous[] = "_GLOBAL__N_";
+	size_t n = 0;
+
+	for (const char *at = mangled; *at && n + 1 < size; at++) {
+		char *name = NULL;
+		unsigned long length = isdigit((unsigned char)*at) ? strtoul(at, &name, 10) : 0;
+
+		if (*at == 'L' && isdigit((unsigned char)at[1]))
+			continue;
+		if (name && length <= strlen(name) &&
+			!strncmp(name, anonymous, sizeof(anonymous) - 1)) {
+			plain[n++] = '_';
+			at = name + length - 1;
+			continue;
+		}
+		plain[n++] = *at;
+	}
+	plain[n] = 0;
+}

@@ -16,4 +16,11 @@
  */
 void demangle_base(const char *mangled, char *name, size_t size);
 
+/*
+ * Writes mangled without what the compilers of host and device write differently for one function
+ * (cut to size): the L of internal linkage and the names of anonymous namespaces, which nvcc makes
+ * unique for the device.  For comparing only.
+ */
+void demangle_linkage(const char *mangled, char *plain, size_t size);
+
 #endif

@@ -88,6 +88,8 @@ out:
 	return step < 0 ? -1 : 0;
 }
 
+#define KERNEL_NAME_MAX 4096
+
 static int read_kernels(struct symbols *s)
 {
 	sqlite3_stmt *q = db_prepare(s->db, "SELECT mangled FROM kernel WHERE process = ?");
@@ -96,7 +98,9 @@ static int read_kernels(struct symbols *s)
 	if (!q || db_bind(q, "i", s->process))
 		goto out;
 	while ((step = db_step(q)) > 0) {
-		const char *name = (const char *)sqlite3_column_text(q, 0);
+		char name[KERNEL_NAME_MAX];
+
+		demangle_linkage((const char *)sqlite3_column_text(q, 0), name, sizeof(name));
 		if (map_set(&s->kernels, map_hash(name, strlen(name)), 1)) {
 			step = -1;
 			break;
@@ -107,9 +111,15 @@ out:
 	return step < 0 ? -1 : 0;
 }
 
-static int is_kernel(const struct symbols *s, const char *name)
+/* The function that the host calls a kernel by, on the stack of programs built with -O0. */
+static int is_kernel(const struct symbols *s, const char *symbol)
 {
-	return name && map_get(&s->kernels, map_hash(name, strlen(name)), 0);
+	char name[KERNEL_NAME_MAX];
+
+	if (!symbol)
+		return 0;
+	demangle_linkage(symbol, name, sizeof(name));
+	return map_get(&s->kernels, map_hash(name, strlen(name)), 0) != 0;
 }
 
 static void name_frame(const struct symbols *s, struct resolved_frame *frame)
@@ -126,6 +136,28 @@ static void name_frame(const struct symbols *s, struct resolved_frame *frame)
 		frame->user = 0;
 }
 
+/*
+ * An inlined function without a linkage name around a host stub, and of its kernel's name: what the
+ * host calls a static kernel or an instance of a template by.
+ */
+static int is_inlined_kernel(const struct symbols *s, const struct resolved_frame *frame)
+{
+	static const char stub[] = "__device_stub_";
+	char base[sizeof(frame->name)];
+
+	for (int i = s->frame_count - 2; i >= 0 && !s->frame[i].user; i--) {
+		const struct source_frame *inner = &s->frame[i].source;
+		const char *name = inner->name ? inner->name : inner->symbol;
+		const char *found = name ? strstr(name, stub) : NULL;
+
+		if (!found)
+			continue;
+		demangle_base(found + strlen(stub), base, sizeof(base));
+		return !frame->source.symbol && frame->name[0] && !strcmp(base, frame->name);
+	}
+	return 0;
+}
+
 static void push(struct symbols *s, uint64_t address, const struct source_frame *source)
 {
 	struct resolved_frame *frame;
@@ -136,6 +168,8 @@ static void push(struct symbols *s, uint64_t address, const struct source_frame 
 	*frame = (struct resolved_frame){ .address = address, .source = *source,
 		.mapping = symbol_space_find(&s->space, address) };
 	name_frame(s, frame);
+	if (frame->user && is_inlined_kernel(s, frame))
+		frame->user = 0;
 }
 
 /* The function whose stack frame is the outermost so far, NULL: one of CUDA's. */

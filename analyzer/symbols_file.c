@@ -167,6 +167,9 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct source_
 	unit = dwarf_unit_of(file, address, &bias);
 	if (unit)
 		used = inline_frames(unit, address - bias, frame, max);
+	/* DWARF has no linkage names of static functions and of instances of templates. */
+	if (used && used < max && !frame[used - 1].symbol)
+		frame[used - 1].symbol = dwfl_module_addrname(file->module, address);
 	if (used)
 		return used;
 	frame[0].symbol = dwfl_module_addrname(file->module, address);

@@ -76,13 +76,19 @@ static int is_internal_name(const char *symbol)
 {
 	static const char *const prefixes[] = {
 		"__cuda", "__device_stub__", "__sti____cuda", "cudart::",
-		"_ZN6cudart", "libcudart_static_", "__nv_", NULL
+		"_ZN6cudart", "libcudart_static_", "__nv_", "__wrapper__device_stub_", NULL
 	};
+	const char *plain = symbol;
 
 	/* A static stub's symbol carries its length: _ZL27__device_stub__Z7stencilPKfPfm. */
 	if (!strncmp(symbol, "_ZL", 3) && strstr(symbol, "__device_stub__"))
 		return 1;
-	return starts_with_any(symbol, prefixes);
+	/* Without debug information names are mangled: _ZL25__cudaLaunchKernel_helper... */
+	if (!strncmp(plain, "_Z", 2)) {
+		plain += plain[2] == 'L' ? 3 : 2;
+		plain += strspn(plain, "0123456789");
+	}
+	return starts_with_any(symbol, prefixes) || starts_with_any(plain, prefixes);
 }
 
 int frame_is_cuda(const struct source_frame *frame)

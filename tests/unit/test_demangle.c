@@ -83,6 +83,33 @@ static void prefixes_are_harmless(void **state)
 	}
 }
 
+static void check_linkage(const char *host, const char *device)
+{
+	char one[256], other[256];
+
+	demangle_linkage(host, one, sizeof(one));
+	demangle_linkage(device, other, sizeof(other));
+	assert_string_equal(one, other);
+}
+
+/* As nvcc 13.0 names them for both sides. */
+static void host_and_device_name_a_kernel_alike(void **state)
+{
+	char one[256], other[256];
+
+	check_linkage("_Z6squarePfi", "_Z6squarePfi");
+	check_linkage("_ZL6squarePfi", "_Z6squarePfi");
+	check_linkage("_ZN7cufenceL3updEyPfi", "_ZN7cufence3updEyPfi");
+	check_linkage("_ZN12_GLOBAL__N_13updEPf",
+		"_ZN54_GLOBAL__N__8c5f3ac5_9_kernel_cu_3f2b0e7e_1234567890123updEPf");
+	check_linkage("", "");
+	demangle_linkage("_Z6squarePf", one, sizeof(one));
+	demangle_linkage("_Z6squarePd", other, sizeof(other));
+	assert_string_not_equal(one, other);
+	demangle_linkage("_ZN99_GLOBAL__N_1", one, 8);
+	assert_int_equal(strlen(one), 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -92,6 +119,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_mangled_stays),
 		cmocka_unit_test(a_long_name_is_cut),
 		cmocka_unit_test(prefixes_are_harmless),
+		cmocka_unit_test(host_and_device_name_a_kernel_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
