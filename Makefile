@@ -263,7 +263,7 @@ $O/tests/helpers/liblink_%.so: tests/helpers/liblink.c
 	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) $< -o $@ -ldl
 
 # Programs of other shapes, for tests/gpu/coverage on real hardware.
-GPU_PROGRAMS := driver_api order_cases threads threads_ptds loader cublas libplugin.so libplugin_static.so
+GPU_PROGRAMS := driver_api driver_errors order_cases threads threads_ptds loader cublas libplugin.so libplugin_static.so
 .PHONY: gpu-programs
 gpu-programs: $(addprefix $O/gpu/,$(GPU_PROGRAMS))
 $O/gpu/%: tests/gpu/programs/%.c
@@ -273,9 +273,9 @@ $O/gpu/threads_ptds: tests/gpu/programs/threads.cu
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) --default-stream per-thread --cudart shared $< -o $@ -lpthread
 $O/gpu/order_cases $O/gpu/order_cases_shared: tests/unit/order_cases.def
-# The simulated device takes this one.
+# The simulated device takes these.
 ifneq ($(cuda),)
-tests: $O/gpu/order_cases_shared
+tests: $O/gpu/order_cases_shared $O/gpu/driver_errors
 endif
 $O/gpu/order_cases_shared: tests/gpu/programs/order_cases.cu
 	$(call say,NVCC,$<)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated driver, reached as programs reach it: dlopen, dlsym, cuGetProcAddress.  Tests of
- * errors run on NVIDIA's as well: TEST_LIBCUDA=libcuda.so.1.
+ * The simulated driver, reached as programs reach it: dlopen, dlsym, cuGetProcAddress.
  */
 #ifndef CUFENCE_TEST_SIM_DRIVER_H
 #define CUFENCE_TEST_SIM_DRIVER_H
@@ -48,13 +47,11 @@ static CUfunction spin_function;
 
 static inline void *sim_open(const char *name)
 {
-	const char *build = getenv("TEST_BUILD"), *real = getenv("TEST_LIBCUDA");
+	const char *build = getenv("TEST_BUILD");
 	char path[4096];
 	void *library;
 
 	snprintf(path, sizeof(path), "%s/sim/%s", build ? build : "build", name);
-	if (real && !strcmp(name, "libcuda.so.1"))
-		snprintf(path, sizeof(path), "%s", real);
 	library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 	if (!library)
 		fprintf(stderr, "%s\n", dlerror());
@@ -92,8 +89,7 @@ static inline int sim_setup(void **state)
 	*(void **)&drv.symbol##suffix = sim_symbol(library, #symbol #suffix);
 #include "../../sim/cuda_more.def"
 	*(void **)&drv.cuGetProcAddress_v2 = sim_symbol(library, "cuGetProcAddress_v2");
-	if (!getenv("TEST_LIBCUDA"))
-		*(void **)&drv.cufence_sim_clock = sim_symbol(library, "cufence_sim_clock");
+	*(void **)&drv.cufence_sim_clock = sim_symbol(library, "cufence_sim_clock");
 	assert_int_equal(drv.cuInit(0), 0);
 	assert_int_equal(drv.cuDevicePrimaryCtxRetain(&context, 0), 0);
 	assert_int_equal(drv.cuCtxSetCurrent(context), 0);
