@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A libcuda.so.1 (and with CUDART defined a libcudart.so.13) whose calls do nothing, and that for
- * STUB_NS nanoseconds: what a call lasts longer under the recorder is the recorder.  For
- * bench/micro.
+ * STUB_NS nanoseconds: what a call lasts longer under the recorder is the recorder.  With
+ * STUB_COLD=1 they go through as much code and data as a real driver's, which leaves the first
+ * level's caches and the branch predictors without anything of the recorder's.  For bench/micro.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -14,12 +15,29 @@
 
 static int context, words = 16;
 static long pace; /* ns */
+static int cold;
 
 __attribute__((constructor)) static void start(void)
 {
 	const char *text = getenv("STUB_NS");
 
 	pace = text ? atol(text) : 0;
+	text = getenv("STUB_COLD");
+	cold = text && *text == '1';
+}
+
+/* 32 KiB of code, one branch in each line. */
+void stub_walk_code(void);
+__asm__(".text\n.p2align 6\nstub_walk_code:\n"
+	".rept 512\njmp 1f\n.p2align 6\n1:\n.endr\nret\n");
+
+static void walk(void)
+{
+	static volatile char data[512][64];
+
+	stub_walk_code();
+	for (unsigned i = 0; i < 512; i++)
+		data[i][0]++;
 }
 
 static long long now_ns(void)
@@ -34,6 +52,8 @@ static CUresult done(CUresult result)
 {
 	long long start = pace ? now_ns() : 0;
 
+	if (cold)
+		walk();
 	while (pace && now_ns() - start < pace)
 		;
 	return result;

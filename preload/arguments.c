@@ -17,9 +17,9 @@ struct scan {
 	unsigned others;           /* words that are no pointers */
 };
 
-#define HOT static inline __attribute__((always_inline))
+#define INLINE static inline __attribute__((always_inline))
 
-HOT void add_other(struct scan *scan, uint64_t word)
+INLINE void add_other(struct scan *scan, uint64_t word)
 {
 	if (scan->others++ < MAX_WORDS)
 		scan->out->word[scan->out->word_count++] = word;
@@ -27,7 +27,7 @@ HOT void add_other(struct scan *scan, uint64_t word)
 		scan->hash[0] = (scan->hash[0] ^ word) * MULTIPLIER;
 }
 
-HOT void add_word(struct scan *scan, uint32_t offset, uint64_t word)
+INLINE void add_word(struct scan *scan, uint32_t offset, uint64_t word)
 {
 	struct launch_pointer *pointer;
 
@@ -106,7 +106,7 @@ static void scan_bytes(struct scan *scan, uint32_t offset, const char *bytes, ui
 }
 
 /* Most are one word. */
-HOT void scan_parameter(struct scan *scan, const struct function_parameter *parameter,
+INLINE void scan_parameter(struct scan *scan, const struct function_parameter *parameter,
 	const void *value)
 {
 	uint64_t word;
@@ -168,7 +168,8 @@ void arguments_measure(struct function_layout *layout)
 	layout->padded = used != end;
 }
 
-void arguments_copy(void *to, const struct function_layout *layout, void *const *values)
+__attribute__((hot)) void arguments_copy(void *to, const struct function_layout *layout,
+	void *const *values)
 {
 	if (layout->padded)
 		memset(to, 0, layout->words * sizeof(uint64_t));

@@ -5,6 +5,7 @@
  * allowed during stream capture.
  */
 #include <cuda.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -148,19 +149,27 @@ static uint16_t context_intern(struct thread_state *thread, uint64_t handle)
 	return (uint16_t)(mine + 1);
 }
 
-uint16_t context_current(struct thread_state *thread)
+static COLD uint16_t changed(struct thread_state *thread, uint64_t handle)
+{
+	int saved = errno;
+
+	thread->context = context_intern(thread, handle);
+	thread->context_handle = handle;
+	errno = saved;
+	return thread->context;
+}
+
+HOT uint16_t context_current(struct thread_state *thread)
 {
 	static CUresult (*get_current)(CUcontext *);
 	CUcontext context = NULL;
 
-	if (!get_current)
+	if (UNLIKELY(!get_current))
 		*(void **)&get_current = driver_symbol("cuCtxGetCurrent");
-	if (!get_current || get_current(&context) != CUDA_SUCCESS || !context)
+	if (UNLIKELY(!get_current || get_current(&context) != CUDA_SUCCESS || !context))
 		return 0;
-	if ((uint64_t)(uintptr_t)context != thread->context_handle) {
-		thread->context = context_intern(thread, (uint64_t)(uintptr_t)context);
-		thread->context_handle = (uint64_t)(uintptr_t)context;
-	}
+	if (UNLIKELY((uint64_t)(uintptr_t)context != thread->context_handle))
+		return changed(thread, (uint64_t)(uintptr_t)context);
 	return thread->context;
 }
 

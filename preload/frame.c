@@ -7,12 +7,22 @@
 #include "shim.h"
 #include "window.h"
 
-static void write_enter(const struct call_frame *frame)
+#define RESULT_NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
+
+/* Room where there is some, without a call. */
+static inline void *reserve(struct thread_state *thread, size_t bytes, enum record_type type)
+{
+	void *record = trace_reserve_here(&thread->chunk, bytes, type);
+
+	return UNLIKELY(!record) ? thread_reserve(thread, bytes, type) : record;
+}
+
+static inline void write_enter(struct call_frame *frame)
 {
 	struct trace_chunk *chunk = &frame->thread->chunk;
-	struct enter_record *record = thread_reserve(frame->thread, sizeof(*record), RECORD_ENTER);
+	struct enter_record *record = reserve(frame->thread, sizeof(*record), RECORD_ENTER);
 
-	if (!record)
+	if (UNLIKELY(!record))
 		return;
 	record->head.flags = (uint8_t)frame->flags;
 	record->call = frame->call;
@@ -20,26 +30,47 @@ static void write_enter(const struct call_frame *frame)
 	record->site = frame->site;
 	record->enter = frame->enter;
 	trace_commit(chunk);
+	frame->entered = chunk->written;
 }
 
-int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address)
+static inline int is_ready(const struct thread_state *thread)
 {
-	struct thread_state *thread = thread_state();
+	return atomic_load_explicit(&shim.stage, memory_order_acquire) == SHIM_ON && *shim.alive &&
+	       !thread->busy && !shim.outside && thread->generation == shim.generation;
+}
+
+/* 1: now it is ready, or would be if a window were open and this call is recorded anyhow. */
+static COLD int make_ready(struct thread_state *thread, enum call_id id)
+{
 	int saved = errno;
 
 	if (thread->busy || !shim_start())
 		return 0;
-	if (__builtin_expect(shim.outside, 0) && !window_admits(thread, call_types[id].kind))
+	if (shim.outside && !window_admits(thread, call_types[id].kind))
+		return 0;
+	if (thread->generation != shim.generation) {
+		thread->busy = 1;
+		thread_begin(thread);
+		thread->busy = 0;
+	}
+	errno = saved;
+	return 1;
+}
+
+HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags,
+	void *frame_address)
+{
+	struct thread_state *thread = thread_state();
+
+	if (UNLIKELY(!is_ready(thread)) && !make_ready(thread, id))
 		return 0;
 	thread->busy = 1;
-	if (thread->generation != shim.generation)
-		thread_begin(thread);
 	frame->thread = thread;
 	frame->call = (uint16_t)id;
-	frame->launch = 0;
+	frame->launch = frame->list_count = 0;
 	frame->layout = NULL;
-	frame->list_count = 0;
 	frame->attributes.flags = 0;
+	frame->entered = 0;
 	frame->flags = (uint16_t)(flags | (thread->depth ? CALL_NESTED : 0));
 	if (!thread->depth) {
 		thread->polled = 0;
@@ -57,11 +88,10 @@ int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void 
 	if (flags & FRAME_BLOCKS)
 		write_enter(frame);
 	thread->busy = 0;
-	errno = saved;
 	return 1;
 }
 
-static void set_duration(struct call_record *record, uint64_t ticks)
+static inline void set_duration(struct call_record *record, uint64_t ticks)
 {
 	if (ticks >> 32) {
 		record->head.flags |= CALL_LONG;
@@ -70,7 +100,7 @@ static void set_duration(struct call_record *record, uint64_t ticks)
 	record->duration = ticks >> 32 ? UINT32_MAX : (uint32_t)ticks;
 }
 
-void frame_launch(struct call_frame *frame, uint64_t function, void *const *values,
+HOT void frame_launch(struct call_frame *frame, uint64_t function, void *const *values,
 	void *const *extra)
 {
 	struct thread_state *thread = frame->thread;
@@ -106,19 +136,6 @@ static size_t pointer_bytes(const struct launch_arguments *arguments)
 	return (arguments->pointer_count * sizeof(arguments->pointer[0]) + 7) & ~(size_t)7;
 }
 
-#define RESULT_NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
-
-/* A query that says what it is asked, or the runtime call whose last inner call was one. */
-static int is_poll(struct thread_state *thread, const struct call_frame *frame, int result,
-	const uint64_t *field)
-{
-	if (!(frame->flags & FRAME_RUNTIME)) {
-		thread->polled = frame->flags & FRAME_QUERY;
-		thread->poll_handle = thread->polled ? field[0] : 0;
-	}
-	return thread->polled && (result == 0 || result == RESULT_NOT_READY);
-}
-
 static struct last_poll *poll_slot(struct thread_state *thread, int depth)
 {
 	/* Handles are small numbers or lie some bytes apart. */
@@ -135,7 +152,7 @@ static int polls_are_last(const struct thread_state *thread)
 }
 
 /* 1: counted in the record of the poll before.  Reading the clock would double the cost. */
-static int count_poll(const struct call_frame *frame, int result)
+static HOT __attribute__((noinline)) int count_poll(const struct call_frame *frame, int result)
 {
 	struct thread_state *thread = frame->thread;
 	const struct last_poll *last = poll_slot(thread, thread->depth);
@@ -169,8 +186,8 @@ static void note_poll(const struct call_frame *frame, struct call_record *record
 	thread->poll_written = thread->chunk.written;
 }
 
-/* Everything behind the fields, for a call that is no poll. */
-static size_t tail_bytes(const struct call_frame *frame)
+/* What lies behind the fields of a call: polls, lists, a launch that is not recorded whole. */
+static __attribute__((noinline)) size_t tail_bytes(const struct call_frame *frame)
 {
 	const struct launch_arguments *arguments = &frame->thread->arguments;
 	size_t bytes = frame->attributes.flags ? sizeof(frame->attributes) : 0;
@@ -184,7 +201,7 @@ static size_t tail_bytes(const struct call_frame *frame)
 	return bytes;
 }
 
-static void write_tail(const struct call_frame *frame, struct call_record *record, char *at)
+static __attribute__((noinline)) void write_tail(const struct call_frame *frame, struct call_record *record, char *at)
 {
 	const struct launch_arguments *arguments = &frame->thread->arguments;
 
@@ -218,20 +235,18 @@ static void write_tail(const struct call_frame *frame, struct call_record *recor
 	}
 }
 
-static void write_call(const struct call_frame *frame, uint64_t now, int result, int polling,
-	const uint64_t *field, unsigned count)
+/* Written word by word: a call of memcpy() costs more than the words do. */
+static inline struct call_record *write_head(const struct call_frame *frame, uint64_t now,
+	int result, const uint64_t *field, unsigned count, size_t tail)
 {
 	struct thread_state *thread = frame->thread;
-	const struct call_polls polls = { 1, frame->enter };
-	uint32_t used_before = thread->chunk.used; /* less afterwards: the window was emptied */
-	int were_last = polls_are_last(thread);
-	size_t fields = count * sizeof(*field);
-	size_t tail = polling ? sizeof(polls) : tail_bytes(frame);
 	struct call_record *record;
 
-	record = thread_reserve(thread, sizeof(*record) + fields + tail, RECORD_CALL);
-	if (!record)
-		return;
+	if (frame->entered)
+		trace_take_back(&thread->chunk, sizeof(struct enter_record), frame->entered);
+	record = reserve(thread, sizeof(*record) + count * sizeof(*field) + tail, RECORD_CALL);
+	if (UNLIKELY(!record))
+		return NULL;
 	record->head.flags = (uint8_t)frame->flags;
 	record->call = frame->call;
 	record->result = (int16_t)result;
@@ -240,17 +255,46 @@ static void write_call(const struct call_frame *frame, uint64_t now, int result,
 	record->enter = frame->enter;
 	record->context = frame->context;
 	set_duration(record, now - frame->enter);
-	if (fields)
-		memcpy(record->field, field, fields);
-	if (polling) {
-		record->head.flags |= CALL_POLLS;
-		memcpy((char *)record->field + fields, &polls, sizeof(polls));
-	} else {
-		write_tail(frame, record, (char *)record->field + fields);
+	for (unsigned i = 0; i < count; i++)
+		__atomic_store_n(&record->field[i], field[i], __ATOMIC_RELAXED);
+	return record;
+}
+
+static inline void write_call(const struct call_frame *frame, uint64_t now, int result,
+	const uint64_t *field, unsigned count)
+{
+	const struct function_layout *layout = frame->layout;
+	int rest = frame->launch | frame->list_count | (frame->attributes.flags != 0);
+	size_t tail = UNLIKELY(rest) ? tail_bytes(frame) : layout ? layout->words * 8u : 0;
+	struct call_record *record = write_head(frame, now, result, field, count, tail);
+
+	if (UNLIKELY(!record))
+		return;
+	if (UNLIKELY(rest)) {
+		write_tail(frame, record, (char *)(record->field + count));
+	} else if (layout) {
+		record->head.flags |= CALL_BUFFER;
+		record->pointer_count = layout->words;
+		arguments_copy(record->field + count, layout, frame->values);
 	}
-	trace_commit(&thread->chunk);
-	if (polling)
-		note_poll(frame, record, were_last && thread->chunk.used > used_before);
+	trace_commit(&frame->thread->chunk);
+}
+
+static __attribute__((noinline)) void write_poll(const struct call_frame *frame, uint64_t now, int result,
+	const uint64_t *field, unsigned count)
+{
+	struct trace_chunk *chunk = &frame->thread->chunk;
+	const struct call_polls polls = { 1, frame->enter };
+	uint32_t used_before = chunk->used; /* less afterwards: the window was emptied */
+	int were_last = polls_are_last(frame->thread);
+	struct call_record *record = write_head(frame, now, result, field, count, sizeof(polls));
+
+	if (!record)
+		return;
+	record->head.flags |= CALL_POLLS;
+	memcpy(record->field + count, &polls, sizeof(polls));
+	trace_commit(chunk);
+	note_poll(frame, record, were_last && chunk->used > used_before);
 }
 
 static uint64_t next_calibration(void)
@@ -258,31 +302,53 @@ static uint64_t next_calibration(void)
 	return atomic_load_explicit(&shim.next_calibration, memory_order_relaxed);
 }
 
-void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)
+/* Once a second, and in destructors. */
+static COLD void end_seldom(struct thread_state *thread, uint64_t now, int result)
 {
-	struct thread_state *thread = frame->thread;
 	int saved = errno;
-	int polling = is_poll(thread, frame, result, field);
-	uint64_t now;
 
-	thread->depth--;
-	if (polling && frame->enter < next_calibration() &&
-		count_poll(frame, result)) {
-		thread->correlation = frame->outer_correlation;
-		return;
-	}
-	now = clock_read();
-	thread->busy = 1;
-	write_call(frame, now, result, polling, field, count);
-	if (thread->correlation && frame->context)
-		context_learn(thread, frame->context, thread->cupti_context);
-	thread->correlation = frame->outer_correlation;
 	if (shim.ended == thread && !result)
 		shim_resume();
 	if (now >= next_calibration()) {
 		window_tick(thread, now);
 		clock_calibrate(thread, 20);
 	}
-	thread->busy = 0;
 	errno = saved;
+}
+
+/* A query that says what it is asked, or the runtime call whose last inner call was one. */
+static inline int is_poll(struct thread_state *thread, const struct call_frame *frame,
+	int result, const uint64_t *field)
+{
+	if (!(frame->flags & FRAME_RUNTIME)) {
+		thread->polled = frame->flags & FRAME_QUERY;
+		if (thread->polled)
+			thread->poll_handle = field[0];
+	}
+	return thread->polled && (result == 0 || result == RESULT_NOT_READY);
+}
+
+HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)
+{
+	struct thread_state *thread = frame->thread;
+	int polling = is_poll(thread, frame, result, field);
+	uint64_t now;
+
+	thread->depth--;
+	if (polling && frame->enter < next_calibration() && count_poll(frame, result)) {
+		thread->correlation = frame->outer_correlation;
+		return;
+	}
+	now = clock_read();
+	thread->busy = 1;
+	if (polling)
+		write_poll(frame, now, result, field, count);
+	else
+		write_call(frame, now, result, field, count);
+	if (thread->correlation && frame->context)
+		context_learn(thread, frame->context, thread->cupti_context);
+	thread->correlation = frame->outer_correlation;
+	if (UNLIKELY(now >= next_calibration() || shim.ended == thread))
+		end_seldom(thread, now, result);
+	thread->busy = 0;
 }

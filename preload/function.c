@@ -143,7 +143,8 @@ static void write_function(struct thread_state *thread, uint64_t handle,
 	trace_commit(&thread->chunk);
 }
 
-const struct function_layout *function_find(struct thread_state *thread, uint64_t handle)
+HOT const struct function_layout *function_find(struct thread_state *thread,
+	uint64_t handle)
 {
 	uint32_t place = (uint32_t)((handle >> 4) * 0x9e3779b1u) & (FUNCTION_TABLE - 1);
 

@@ -87,15 +87,18 @@ void python_init(struct thread_state *thread)
 	unsigned version;
 
 	state.stage = PYTHON_NONE_HERE;
+	shim.scripts = 0;
 	*(void **)&state.thread = find("PyGILState_GetThisThreadState");
 	if (!state.thread)
 		return;
 	version = find_version();
 	why = find_all(version);
-	if (why)
+	if (why) {
 		say_none(thread, version, why);
-	else
-		state.stage = PYTHON_UNCHECKED;
+		return;
+	}
+	state.stage = PYTHON_UNCHECKED;
+	shim.scripts = 1;
 }
 
 /* 1: by reads that cannot fault, the innermost frame is as the layout says; -1: none yet. */
@@ -135,6 +138,7 @@ static int check(struct thread_state *thread, uintptr_t python_thread)
 				result ? PYTHON_ON : PYTHON_NONE_HERE))
 		return result > 0;
 	snprintf(text, sizeof(text), "%u.%u", version >> 8, version & 0xff);
+	shim.scripts = result;
 	if (result)
 		say(thread, text);
 	else

@@ -121,6 +121,7 @@ void thread_begin(struct thread_state *thread)
 
 void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type type)
 {
+	int saved = errno;
 	uint32_t used;
 	void *record;
 
@@ -131,6 +132,7 @@ void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type
 	/* The window was emptied: the file has grown. */
 	if (thread->chunk.used < used)
 		window_grown();
+	errno = saved;
 	return record;
 }
 

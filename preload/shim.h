@@ -35,6 +35,7 @@ struct shim_context {
 struct shim {
 	_Atomic int stage;         /* enum shim_stage */
 	_Atomic int outside;       /* 1: no window is open (window.h) */
+	_Atomic int scripts;       /* 1: sites have frames of an interpreter (python.h) */
 	/* In a page that a fork wipes: 1 where the recorder was started, 0 in a child. */
 	volatile uint32_t *alive;
 	/* The thread that wrote the last word, until it makes another call. */
@@ -75,25 +76,35 @@ struct last_poll {
 #define POLL_DEPTH 2               /* a runtime call and the driver call beneath it */
 
 struct thread_state {
+	/* What every call looks at, together. */
 	struct trace_chunk chunk;
 	uint32_t generation;       /* of the shim that chunk belongs to */
-	uint32_t birth;            /* number of the pthread_create that made it, 0: not seen */
 	int depth;                 /* wrappers on this thread's stack */
 	int busy; /* within the recorder: calls of a signal handler go by */
 	int polled;                /* the last driver call within the outermost one is a query */
 	uint32_t site;             /* of the outermost call */
 	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
-	uint32_t cupti_context;    /* likewise */
-	uint32_t bypassing;        /* CUPTI's id of a call without a wrapper, while it lasts */
-	uint32_t passed_by;        /* number of the window before which a call went unrecorded */
 	uint64_t context_handle;   /* the last one seen, and its id */
 	uint16_t context;
-	struct last_poll poll[POLL_DEPTH][POLL_HANDLES]; /* valid as long as chunk.written is */
-	uint64_t poll_written;     /* this */
+
+	uint32_t birth;            /* number of the pthread_create that made it, 0: not seen */
+	uint32_t cupti_context;    /* set as correlation is */
+	uint32_t bypassing;        /* CUPTI's id of a call without a wrapper, while it lasts */
+	uint32_t passed_by;        /* number of the window before which a call went unrecorded */
+	uint64_t poll_written;     /* poll is valid as long as chunk.written is this */
 	uint64_t poll_handle;      /* what the last query was about */
+	struct last_poll poll[POLL_DEPTH][POLL_HANDLES];
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_CACHE];
 };
+
+/*
+ * A driver call leaves little of the recorder in the caches, so that each line of code counts: what
+ * almost every call runs through is HOT, lies together and calls nothing; the rest is COLD.
+ */
+#define HOT __attribute__((hot))
+#define COLD __attribute__((cold, noinline))
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 extern __thread struct thread_state this_thread __attribute__((visibility("hidden")));
 
@@ -134,6 +145,7 @@ struct call_frame {
 	uint16_t call;
 	uint16_t context;
 	uint16_t flags;            /* enum call_flag and frame_flag */
+	uint64_t entered;          /* chunk.written behind its enter record, 0: none */
 	uint8_t launch;            /* thread->arguments are this call's */
 	uint8_t list_count;
 	const struct function_layout *layout; /* of a launch whose parameters are values, or NULL */
@@ -176,7 +188,10 @@ void shim_resume(void);
  */
 void thread_begin(struct thread_state *thread);
 
-/* Room for a record on this thread's chunk; trace_commit(&thread->chunk) publishes it. */
+/*
+ * Room for a record on this thread's chunk; trace_commit(&thread->chunk) publishes it.  Keeps
+ * errno.
+ */
 void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type type);
 
 /* Ticks of the recorder's clock. */
@@ -196,7 +211,7 @@ void clock_init(void *libcuda);
 /* Writes a calibration record from samples brackets; thread may be any recording thread. */
 void clock_calibrate(struct thread_state *thread, unsigned samples);
 
-/* Id of the site that called the wrapper whose frame this is, 0: unknown. */
+/* Id of the site that called the wrapper whose frame this is, 0: unknown.  Keeps errno. */
 uint32_t site_find(struct thread_state *thread, void *frame_address);
 
 /* Finds the unwinder; called once at the start. */
@@ -219,7 +234,10 @@ int module_is_file(uintptr_t address);
 uint64_t image_note(const void *image);
 void image_reset(void);
 
-/* Id of the current context, 0: none; writes it and its device to the trace at first sight. */
+/*
+ * Id of the current context, 0: none; writes it and its device to the trace at first sight.  Keeps
+ * errno.
+ */
 uint16_t context_current(struct thread_state *thread);
 
 /* Adds CUPTI's id to a context's record, once. */

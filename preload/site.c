@@ -8,6 +8,7 @@
  * script.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unwind.h>
@@ -165,14 +166,18 @@ static void learn(struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 		cached->frame = 0;
 }
 
-uint32_t site_find(struct thread_state *thread, void *frame_address)
+/* The word above the saved frame pointer is the wrapper's return address. */
+static uintptr_t caller_of(void *frame_address)
 {
-	uintptr_t frame = (uintptr_t)frame_address;
-	/* The word above the saved frame pointer is the wrapper's return address. */
-	uintptr_t caller = ((const uintptr_t *)frame_address)[1];
-	struct cached_site *cached = &thread->sites[((frame >> 4) ^ (caller >> 1) ^ (caller >> 9)) %
-		SITE_CACHE];
+	return ((const uintptr_t *)frame_address)[1];
+}
+
+static COLD uint32_t find_anew(struct thread_state *thread, struct cached_site *cached,
+	uintptr_t frame, uintptr_t caller)
+{
 	struct script script;
+	int saved = errno;
+	uint32_t id;
 
 	script.count = python_frames(thread, script.frame);
 	/* A cudart that ends in a jump to the driver leaves its wrapper as the caller. */
@@ -180,8 +185,23 @@ uint32_t site_find(struct thread_state *thread, void *frame_address)
 		(cached->address[0] != caller && !is_own_code(caller)) || !still_holds(cached))
 		learn(cached, frame, caller);
 	if (script.count)
-		return site_intern(thread, cached, &script);
-	if (cached->id == SITE_UNASKED)
-		cached->id = site_intern(thread, cached, &script);
+		id = site_intern(thread, cached, &script);
+	else if (cached->id == SITE_UNASKED)
+		id = cached->id = site_intern(thread, cached, &script);
+	else
+		id = cached->id;
+	errno = saved;
+	return id;
+}
+
+HOT uint32_t site_find(struct thread_state *thread, void *frame_address)
+{
+	uintptr_t frame = (uintptr_t)frame_address, caller = caller_of(frame_address);
+	struct cached_site *cached = &thread->sites[((frame >> 4) ^ (caller >> 1) ^ (caller >> 9)) %
+		SITE_CACHE];
+
+	if (UNLIKELY(cached->frame != frame || cached->address[0] != caller ||
+		    cached->id == SITE_UNASKED || shim.scripts || !still_holds(cached)))
+		return find_anew(thread, cached, frame, caller);
 	return cached->id;
 }

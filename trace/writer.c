@@ -11,8 +11,6 @@
 
 #include "calls.h"
 
-#define CHUNK_SPACE (TRACE_CHUNK_SIZE - (uint32_t)sizeof(struct chunk_header))
-
 static size_t round_up(size_t bytes)
 {
 	return (bytes + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1);
@@ -158,12 +156,6 @@ static int empty_window(struct trace_writer *writer, struct trace_chunk *chunk)
 	return 0;
 }
 
-void trace_commit(struct trace_chunk *chunk)
-{
-	if (chunk->header)
-		__atomic_store_n(&chunk->header->committed, chunk->used, __ATOMIC_RELEASE);
-}
-
 void trace_chunk_close(struct trace_chunk *chunk)
 {
 	if (!chunk->header)
@@ -176,20 +168,13 @@ void trace_chunk_close(struct trace_chunk *chunk)
 void *trace_reserve(struct trace_writer *writer, struct trace_chunk *chunk, size_t bytes,
 	enum record_type type)
 {
-	struct record *record;
-
 	bytes = round_up(bytes);
-	if (bytes > CHUNK_SPACE || bytes > RECORD_MAX_BYTES)
+	if (bytes > TRACE_CHUNK_SPACE || bytes > RECORD_MAX_BYTES)
 		goto drop;
-	if (chunk->header ? chunk->used + bytes > CHUNK_SPACE && empty_window(writer, chunk)
+	if (chunk->header ? chunk->used + bytes > TRACE_CHUNK_SPACE && empty_window(writer, chunk)
 			  : open_window(writer, chunk))
 		goto drop;
-	record = (struct record *)((char *)(chunk->header + 1) + chunk->used);
-	chunk->used += (uint32_t)bytes;
-	chunk->written += bytes;
-	record->words = (uint16_t)(bytes / TRACE_ALIGN);
-	record->type = (uint8_t)type;
-	return record;
+	return trace_reserve_here(chunk, bytes, type);
 drop:
 	trace_count(writer, COUNT_DROPPED_RECORDS, 1);
 	return NULL;

@@ -17,6 +17,9 @@
 
 #include "record.h"
 
+/* For records, in one chunk. */
+#define TRACE_CHUNK_SPACE (TRACE_CHUNK_SIZE - (uint32_t)sizeof(struct chunk_header))
+
 /* One per process; zero-initialized is "not open". */
 struct trace_writer {
 	int fd;
@@ -61,15 +64,53 @@ void trace_reopen(struct trace_writer *writer);
 void trace_abandon(struct trace_writer *writer);
 
 /*
- * Room for a record of bytes (any number up to RECORD_MAX_BYTES, rounded up to 8), zeroed tail
- * padding, head filled in; NULL and a counted drop if there is none.  The caller fills in the
- * rest and calls trace_commit() before it asks for another one.
+ * Room for a record of bytes (any number up to RECORD_MAX_BYTES, rounded up to 8), zeroed, head
+ * filled in; NULL and a counted drop if there is none.  The caller fills in the rest and calls
+ * trace_commit() before it asks for another one.
  */
 void *trace_reserve(struct trace_writer *writer, struct trace_chunk *chunk, size_t bytes,
 	enum record_type type);
 
+/* The same where the window has room, else NULL and nothing done: bytes is a multiple of 8. */
+static inline void *trace_reserve_here(struct trace_chunk *chunk, size_t bytes,
+	enum record_type type)
+{
+	struct record *record = (struct record *)((char *)(chunk->header + 1) + chunk->used);
+
+	if (!chunk->header || chunk->used + bytes > TRACE_CHUNK_SPACE)
+		return NULL;
+	chunk->used += (uint32_t)bytes;
+	chunk->written += bytes;
+	record->words = (uint16_t)(bytes / TRACE_ALIGN);
+	record->type = (uint8_t)type;
+	return record;
+}
+
 /* Publishes all that was reserved from this chunk. */
-void trace_commit(struct trace_chunk *chunk);
+static inline void trace_commit(struct trace_chunk *chunk)
+{
+	if (chunk->header)
+		__atomic_store_n(&chunk->header->committed, chunk->used, __ATOMIC_RELEASE);
+}
+
+/*
+ * Takes back the last record, of bytes and committed: it has been superseded.  written is
+ * chunk->written as it was right behind the record; if more has been written since, nothing
+ * happens.
+ */
+static inline void trace_take_back(struct trace_chunk *chunk, size_t bytes, uint64_t written)
+{
+	uint64_t *word;
+
+	if (chunk->written != written || chunk->used < bytes)
+		return;
+	chunk->used -= (uint32_t)bytes;
+	chunk->written -= bytes;
+	trace_commit(chunk);
+	word = (uint64_t *)((char *)(chunk->header + 1) + chunk->used);
+	for (size_t i = 0; i < bytes / sizeof(*word); i++)
+		__atomic_store_n(&word[i], 0, __ATOMIC_RELEASE);
+}
 
 /*
  * Gives back what the last reserved record, not yet committed, has beyond bytes (rounded up to 8):

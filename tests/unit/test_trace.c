@@ -340,6 +340,55 @@ static void no_space_is_counted(void **state)
 	trace_close(&reader);
 }
 
+/* Types of the records in a trace, but for the call table's. */
+static unsigned types_of(const char *path, unsigned type[], unsigned room)
+{
+	struct trace_reader reader;
+	const struct record *record;
+	unsigned count = 0;
+
+	assert_int_equal(trace_open(&reader, path), 0);
+	while (trace_next(&reader, &record) > 0)
+		if (record->type != RECORD_CALL_TYPE && count < room)
+			type[count++] = record->type;
+	trace_close(&reader);
+	return count;
+}
+
+/* An enter record gives way to its call, unless something was written in between. */
+static void a_superseded_record_is_taken_back(void **state)
+{
+	struct files *files = *state;
+	struct trace_writer writer = { 0 };
+	struct trace_chunk chunk = { .thread = 1 };
+	struct enter_record *enter;
+	unsigned type[8];
+	uint64_t written;
+
+	assert_int_equal(trace_create(&writer, files->trace, &start), 0);
+	for (unsigned disturbed = 0; disturbed < 2; disturbed++) {
+		enter = trace_reserve(&writer, &chunk, sizeof(*enter), RECORD_ENTER);
+		memset(&enter->head + 1, 0xff, sizeof(*enter) - sizeof(enter->head));
+		enter->call = CALL_cuMemFree_v2;
+		trace_commit(&chunk);
+		written = chunk.written;
+		assert_int_equal(types_of(files->trace, type, 8), 1 + disturbed);
+		if (disturbed)
+			add_call(&writer, &chunk, 20, CALL_cuMemFree_v2);
+		trace_take_back(&chunk, sizeof(*enter), written);
+		assert_int_equal(types_of(files->trace, type, 8), disturbed ? 3 : 0);
+		assert_true(disturbed || (!enter->head.words && !enter->enter));
+		if (!disturbed)
+			add_call(&writer, &chunk, 10, CALL_cuMemFree_v2);
+	}
+	assert_int_equal(types_of(files->trace, type, 8), 3);
+	assert_int_equal(type[0], RECORD_CALL);
+	assert_int_equal(type[1], RECORD_ENTER);
+	assert_int_equal(type[2], RECORD_CALL);
+	trace_chunk_close(&chunk);
+	trace_abandon(&writer);
+}
+
 static void undump_names_the_bad_line(void **state)
 {
 	static const char *const bad[] = {
@@ -368,7 +417,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_files, remove_files)
 		TEST(records_come_back_as_written), TEST(undump_of_a_dump_is_the_same_file),
 		TEST(damage_is_refused), TEST(threads_write_without_losing_a_record),
-		TEST(no_space_is_counted), TEST(undump_names_the_bad_line),
+		TEST(no_space_is_counted),
+		TEST(a_superseded_record_is_taken_back), TEST(undump_names_the_bad_line),
 	};
 	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }
