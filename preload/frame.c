@@ -152,7 +152,7 @@ static int polls_are_last(const struct thread_state *thread)
 }
 
 /* 1: counted in the record of the poll before.  Reading the clock would double the cost. */
-static HOT __attribute__((noinline)) int count_poll(const struct call_frame *frame, int result)
+static HOT NOINLINE int count_poll(const struct call_frame *frame, int result)
 {
 	struct thread_state *thread = frame->thread;
 	const struct last_poll *last = poll_slot(thread, thread->depth);
@@ -187,7 +187,7 @@ static void note_poll(const struct call_frame *frame, struct call_record *record
 }
 
 /* What lies behind the fields of a call: polls, lists, a launch that is not recorded whole. */
-static __attribute__((noinline)) size_t tail_bytes(const struct call_frame *frame)
+static NOINLINE size_t tail_bytes(const struct call_frame *frame)
 {
 	const struct launch_arguments *arguments = &frame->thread->arguments;
 	size_t bytes = frame->attributes.flags ? sizeof(frame->attributes) : 0;
@@ -201,7 +201,8 @@ static __attribute__((noinline)) size_t tail_bytes(const struct call_frame *fram
 	return bytes;
 }
 
-static __attribute__((noinline)) void write_tail(const struct call_frame *frame, struct call_record *record, char *at)
+static NOINLINE void write_tail(const struct call_frame *frame, struct call_record *record,
+	char *at)
 {
 	const struct launch_arguments *arguments = &frame->thread->arguments;
 
@@ -280,7 +281,7 @@ static inline void write_call(const struct call_frame *frame, uint64_t now, int 
 	trace_commit(&frame->thread->chunk);
 }
 
-static __attribute__((noinline)) void write_poll(const struct call_frame *frame, uint64_t now, int result,
+static NOINLINE void write_poll(const struct call_frame *frame, uint64_t now, int result,
 	const uint64_t *field, unsigned count)
 {
 	struct trace_chunk *chunk = &frame->thread->chunk;

@@ -103,7 +103,8 @@ struct thread_state {
  * almost every call runs through is HOT, lies together and calls nothing; the rest is COLD.
  */
 #define HOT __attribute__((hot))
-#define COLD __attribute__((cold, noinline))
+#define NOINLINE __attribute__((noinline))
+#define COLD __attribute__((cold)) NOINLINE
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 extern __thread struct thread_state this_thread __attribute__((visibility("hidden")));
