@@ -10,19 +10,21 @@
 #include "walk.h"
 #include "waits_scope.h"
 
-/* Shorter ones cost less than a launch does. */
+/* The holds of a segment in sum: shorter ones cost less than a launch does. */
 #define HOLD_MIN_NS 20000
 /* Operations of a stream so close to each other: the stream did not run dry in between. */
 #define DRY_MIN_NS 20000
 /* What made room has ended by then. */
 #define ROOM_NS 1000000
+/* So many streams of a thread are full at once that it is followed what that keeps back. */
+#define SEGMENTS 8
 
 /* A submission that was held. */
 struct full {
-	int64_t call, thread, stream, context;
+	int64_t call, thread, stream, context, site;
 	int64_t start, end;           /* of the hold, ns */
+	int64_t before;               /* ns of all holds of the thread before it */
 	int64_t op, op_call;          /* what it waited for, 0: not seen */
-	int64_t avoidable;
 	int device;
 };
 
@@ -31,9 +33,15 @@ struct fulls {
 	size_t count;
 };
 
+/* The holds of a segment at one place of the program. */
+struct place {
+	int64_t ns;
+	struct full *longest;
+};
+
 /*
- * The holds in one stream until its thread waits for that stream (or is held by another one), and
- * what filled the time from the first of them on.
+ * The holds in one stream until its thread waits for that stream, and what filled the time from the
+ * first of them on.
  */
 struct segment {
 	struct full *first, *last;    /* first NULL: there is none */
@@ -46,8 +54,12 @@ struct segment {
 /* What a stream was given by the thread so far. */
 struct given {
 	int64_t end;                  /* of the last to end, ns */
-	int64_t asked;                /* search.orders as of the answer: its work comes after the */
-	int after;                    /* segment's stream's */
+	struct {
+		int64_t asked;        /* search.orders as of the answer: */
+		int after;            /* its work comes after that of the segment's stream */
+		const struct full *since;
+		int64_t idle;         /* ns of the holds until that one it had nothing to do */
+	} by[SEGMENTS];
 };
 
 struct search {
@@ -55,15 +67,17 @@ struct search {
 	struct order_path *path;
 	struct idmap streams;         /* struct given, as of the call at hand */
 	int64_t orders;               /* calls so far that may put streams in order; segments */
-	struct segment segment;
+	struct segment segment[SEGMENTS];
 	struct fulls fulls;
+	sqlite3_stmt *room, *insert;
 };
 
 static const char fulls_sql[] =
-	"SELECT v.call, c.thread, c.stream, s.context, x.device, v.start, v.end FROM overhead v "
+	"SELECT v.call, c.thread, c.stream, s.context, x.device, v.start, v.end, c.site "
+	"FROM overhead v "
 	"JOIN call c ON c.id = v.call JOIN stream s ON s.id = c.stream "
 	"LEFT JOIN context x ON x.id = s.context "
-	"WHERE v.kind = 'queue_full' AND v.end - v.start >= ? ORDER BY c.thread, v.call";
+	"WHERE v.kind = 'queue_full' AND v.end > v.start ORDER BY c.thread, v.call, v.start";
 
 /* It ran for most of the hold, most likely in the stream itself. */
 static const char room_sql[] =
@@ -71,10 +85,14 @@ static const char room_sql[] =
 	"AND o.start < ?2 AND o.context IS (SELECT context FROM operation WHERE call = ?4) "
 	"AND o.call < ?4 ORDER BY o.stream IS ?5 DESC, min(o.end, ?2) - max(o.start, ?1) DESC "
 	"LIMIT 1";
+static const char insert_sql[] =
+	"INSERT INTO wait (call, kind, op, waited, avoidable, partner) "
+	"VALUES (?, 'queue', ?, ?, ?, ?)";
 
-static int find_room(sqlite3_stmt *q, struct full *full)
+static int find_room(struct search *search, struct full *full)
 {
-	int rc = db_bind(q, "iiiii", full->start, full->end, (int64_t)ROOM_NS, full->call,
+	sqlite3_stmt *q = search->room;
+	int rc = full->op ? 0 : db_bind(q, "iiiii", full->start, full->end, (int64_t)ROOM_NS, full->call,
 		full->stream) ? -1 : db_step(q);
 
 	if (rc > 0) {
@@ -85,11 +103,16 @@ static int find_room(sqlite3_stmt *q, struct full *full)
 	return rc < 0 ? -1 : 0;
 }
 
+static int64_t length(const struct full *full)
+{
+	return full->end - full->start;
+}
+
 static int collect(struct db *db, struct fulls *fulls)
 {
-	sqlite3_stmt *q = db_prepare(db, fulls_sql), *room = db_prepare(db, room_sql);
-	struct full *more;
-	int rc = q && room && !db_bind(q, "i", (int64_t)HOLD_MIN_NS) ? 0 : -1;
+	sqlite3_stmt *q = db_prepare(db, fulls_sql);
+	struct full *more, *last;
+	int rc = q ? 0 : -1;
 
 	while (!rc && (rc = db_step(q)) > 0) {
 		more = array_room(fulls->full, fulls->count, sizeof(*more));
@@ -98,41 +121,45 @@ static int collect(struct db *db, struct fulls *fulls)
 			break;
 		}
 		fulls->full = more;
+		last = fulls->count ? more + fulls->count - 1 : NULL;
 		more += fulls->count++;
 		*more = (struct full){
 			.call = sqlite3_column_int64(q, 0), .thread = sqlite3_column_int64(q, 1),
 			.stream = sqlite3_column_int64(q, 2),
 			.context = sqlite3_column_int64(q, 3), .device = sqlite3_column_int(q, 4),
 			.start = sqlite3_column_int64(q, 5), .end = sqlite3_column_int64(q, 6),
+			.site = sqlite3_column_int64(q, 7),
 		};
-		rc = find_room(room, more);
+		if (last && last->thread == more->thread)
+			more->before = last->before + length(last);
+		rc = 0;
 	}
 	sqlite3_finalize(q);
-	sqlite3_finalize(room);
 	return rc;
 }
 
 static int64_t held(const struct segment *segment)
 {
-	int64_t ns = 0;
-
-	for (const struct full *full = segment->first; full <= segment->last; full++)
-		ns += full->end - full->start;
-	return ns;
+	return segment->last->before + length(segment->last) - segment->first->before;
 }
 
 /* How long a stream had nothing to do while the thread was held. */
 static int64_t idle_beside(const struct segment *segment, int64_t stream_end)
 {
-	int64_t ns = 0;
+	const struct full *low = segment->first, *high = segment->last;
 
-	for (const struct full *full = segment->first; full <= segment->last; full++) {
-		int64_t from = stream_end > full->start ? stream_end : full->start;
+	if (high->end <= stream_end)
+		return 0;
+	while (low < high) {
+		const struct full *middle = low + (high - low) / 2;
 
-		if (full->end > from)
-			ns += full->end - from;
+		if (middle->end > stream_end)
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	return ns;
+	return segment->last->before + length(segment->last) - low->before -
+	       (stream_end > low->start ? stream_end - low->start : 0);
 }
 
 static int64_t at_most(int64_t value, int64_t limit)
@@ -140,17 +167,63 @@ static int64_t at_most(int64_t value, int64_t limit)
 	return value < limit ? value : limit;
 }
 
-/* The last holds are the ones that what came after them was kept back by. */
-static void spread(struct segment *segment, int64_t lost)
+/* The longest hold, of the place where most of the time went. */
+static struct full *find_worst(const struct segment *segment)
 {
-	for (struct full *full = segment->last; full >= segment->first && lost > 0; full--) {
-		full->avoidable = at_most(lost, full->end - full->start);
-		lost -= full->avoidable;
+	struct idmap places = { 0 };
+	struct place most = { -1, NULL };
+
+	for (struct full *full = segment->first; full <= segment->last; full++) {
+		struct place *place = idmap_need(&places, full->site + 1, sizeof(*place));
+
+		if (!place) {
+			most.longest = NULL;
+			break;
+		}
+		place->ns += length(full);
+		if (!place->longest || length(full) > length(place->longest))
+			place->longest = full;
+		if (place->ns > most.ns)
+			most = *place;
 	}
+	idmap_release(&places, free);
+	return most.longest;
+}
+
+static int store_one(struct search *search, struct full *full, const struct full *worst,
+	int64_t avoidable)
+{
+	if (find_room(search, full))
+		return -1;
+	return db_run(search->insert, "iIiii", full->call, full->op ? full->op : DB_NULL,
+		length(full), avoidable, worst->call);
+}
+
+/* The last holds are the ones that what came after them was kept back by. */
+static int store(struct search *search, const struct segment *segment, int64_t lost)
+{
+	struct full *worst;
+
+	if (held(segment) < HOLD_MIN_NS)
+		return 0;
+	worst = find_worst(segment);
+	if (!worst)
+		return -1;
+	/* Who runs far ahead is held in every launch: one row will do. */
+	if (lost <= 0)
+		return store_one(search, worst, worst, 0);
+	for (struct full *full = segment->last; full >= segment->first; full--) {
+		int64_t avoidable = at_most(lost, length(full));
+
+		if (store_one(search, full, worst, avoidable))
+			return -1;
+		lost -= avoidable;
+	}
+	return 0;
 }
 
 /* The thread waits for the stream, or the run ends: ns, from when. */
-static int close_segment(struct segment *segment, int64_t until)
+static int close_segment(struct search *search, struct segment *segment, int64_t until)
 {
 	struct span_sums sums;
 	int64_t lost, from;
@@ -165,23 +238,44 @@ static int close_segment(struct segment *segment, int64_t until)
 	lost = at_most(sums.apart, segment->idle);
 	if (sums.idle >= DRY_MIN_NS)
 		lost += sums.idle;
-	spread(segment, at_most(lost, held(segment)));
+	if (store(search, segment, lost))
+		return -1;
 	spans_release(&segment->spans);
 	*segment = (struct segment){ 0 };
 	return 0;
 }
 
+/* That of a stream; else a free one, which may have to be the oldest; NULL after a message. */
+static struct segment *segment_of(struct search *search, const struct full *full)
+{
+	struct segment *found = &search->segment[0];
+
+	for (int i = 0; i < SEGMENTS; i++) {
+		struct segment *segment = &search->segment[i];
+
+		if (segment->first && segment->first->stream == full->stream)
+			return segment;
+		if (found->first && (!segment->first || segment->first < found->first))
+			found = segment;
+	}
+	return close_segment(search, found, full->start) ? NULL : found;
+}
+
 static int open_segment(struct search *search, struct full *full)
 {
-	struct segment *segment = &search->segment;
+	struct segment *segment = segment_of(search, full);
 	const struct given *given = idmap_get(&search->streams, full->stream);
 
-	if (segment->first && segment->first->stream == full->stream) {
+	if (!segment)
+		return -1;
+	if (segment->first) {
 		segment->last = full;
 		return 0;
 	}
-	if (close_segment(segment, full->start))
+	if (find_room(search, full))
 		return -1;
+	if (!full->op)
+		return 0;
 	search->orders++;
 	segment->first = segment->last = full;
 	segment->end = given ? given->end : full->end;
@@ -201,25 +295,34 @@ static int follow_stream(struct segment *segment, const struct walk_call *call)
 }
 
 /* 1 or 0, -1 after a message; asked again once something may have put streams in order. */
-static int comes_after(struct search *search, const struct walk_call *call, struct given *given)
+static int comes_after(struct search *search, const struct segment *segment,
+	const struct walk_call *call, struct given *given)
 {
-	if (given->asked == search->orders)
-		return given->after;
-	given->after = order_path_exists(search->path, call->id, search->segment.first->op_call);
-	given->asked = search->orders;
-	return given->after;
+	size_t i = (size_t)(segment - search->segment);
+
+	if (given->by[i].asked != search->orders)
+		given->by[i].after =
+			order_path_exists(search->path, call->id, segment->first->op_call);
+	given->by[i].asked = search->orders;
+	return given->by[i].after;
 }
 
-static int follow_other(struct search *search, const struct walk_call *call, struct given *given)
+static int follow_other(struct search *search, struct segment *segment,
+	const struct walk_call *call, struct given *given)
 {
-	struct segment *segment = &search->segment;
-	int64_t idle = idle_beside(segment, given->end);
-	int after = comes_after(search, call, given);
+	size_t i = (size_t)(segment - search->segment);
+	int after = comes_after(search, segment, call, given);
+	int64_t idle;
 
 	if (after)
 		return after < 0 ? -1
 				 : spans_add(&segment->spans, SPAN_AFTER, call->op_start,
 					   call->op_end);
+	/* All that comes after a hold was kept back by it, not only what comes first. */
+	if (given->by[i].since != segment->last)
+		given->by[i].idle = idle_beside(segment, given->end);
+	given->by[i].since = segment->last;
+	idle = given->by[i].idle;
 	if (idle < DRY_MIN_NS)
 		return spans_add(&segment->spans, SPAN_ELSEWHERE, call->op_start, call->op_end);
 	if (idle > segment->idle)
@@ -232,7 +335,6 @@ static int follow_other(struct search *search, const struct walk_call *call, str
 static int follow_work(struct search *search, const struct walk_call *call)
 {
 	struct given *given;
-	int rc = 0;
 
 	if (call->kind == KIND_STREAM_WAIT || call->kind == KIND_GRAPH_LAUNCH ||
 		call->stream_kind == STREAM_KIND_LEGACY)
@@ -243,20 +345,23 @@ static int follow_work(struct search *search, const struct walk_call *call)
 	given = idmap_need(&search->streams, call->stream, sizeof(*given));
 	if (!given)
 		return -1;
-	if (search->segment.first)
-		rc = call->stream == search->segment.first->stream
-			     ? follow_stream(&search->segment, call)
-			     : follow_other(search, call, given);
+	for (int i = 0; i < SEGMENTS; i++) {
+		struct segment *segment = &search->segment[i];
+
+		if (segment->first &&
+			(call->stream == segment->first->stream
+					? follow_stream(segment, call)
+					: follow_other(search, segment, call, given)))
+			return -1;
+	}
 	if (call->op_end > given->end)
 		given->end = call->op_end;
-	return rc;
+	return 0;
 }
 
 /* 1 if the call waits for what the holds were about, or asks whether it is done; -1: failed. */
-static int covers(struct search *search, const struct walk_call *call)
+static int covers(struct search *search, const struct full *full, const struct walk_call *call)
 {
-	const struct full *full = search->segment.first;
-
 	switch (call->kind == KIND_STREAM_QUERY ? SCOPE_OWN : scope_of(call)) {
 	case SCOPE_NONE:
 		if (call->kind != KIND_EVENT_QUERY)
@@ -282,17 +387,27 @@ static int covers(struct search *search, const struct walk_call *call)
 
 static int follow_wait(struct search *search, const struct walk_call *call)
 {
-	struct segment *segment = &search->segment;
-	int found;
-
-	if (!segment->first || call->result || call->exit == WALK_NEVER)
+	if (call->result || call->exit == WALK_NEVER)
 		return 0;
-	found = covers(search, call);
-	if (found > 0)
-		return close_segment(segment, call->enter);
-	if (found < 0 || scope_of(call) == SCOPE_NONE)
-		return found;
-	return spans_add(&segment->spans, SPAN_ELSEWHERE, call->enter, call->exit);
+	for (int i = 0; i < SEGMENTS; i++) {
+		struct segment *segment = &search->segment[i];
+		int found = segment->first ? covers(search, segment->first, call) : 0;
+
+		if (found < 0 || (found && close_segment(search, segment, call->enter)))
+			return -1;
+		if (segment->first && scope_of(call) != SCOPE_NONE &&
+			spans_add(&segment->spans, SPAN_ELSEWHERE, call->enter, call->exit))
+			return -1;
+	}
+	return 0;
+}
+
+static int close_all(struct search *search, int64_t until)
+{
+	for (int i = 0; i < SEGMENTS; i++)
+		if (close_segment(search, &search->segment[i], until))
+			return -1;
+	return 0;
 }
 
 /* All calls of the thread of the holds from *next on; *next becomes the first of another one. */
@@ -307,7 +422,7 @@ static int follow_thread(struct search *search, size_t *next)
 	while (!rc && (rc = walk_thread_next(search->walk, &call)) > 0) {
 		rc = follow_wait(search, &call) || follow_work(search, &call) ? -1 : 0;
 		while (!rc && full < end && full->thread == thread && full->call == call.id) {
-			rc = full->op ? open_segment(search, full) : 0;
+			rc = open_segment(search, full);
 			full++;
 		}
 		if (call.exit != WALK_NEVER)
@@ -318,24 +433,28 @@ static int follow_thread(struct search *search, size_t *next)
 	while (full < end && full->thread == thread)
 		full++;
 	*next = (size_t)(full - search->fulls.full);
-	return rc < 0 ? -1 : close_segment(&search->segment, last);
+	return rc < 0 ? -1 : close_all(search, last);
 }
 
-static int store(struct db *db, const struct fulls *fulls)
+static int open_search(struct search *search, struct db *db)
 {
-	static const char sql[] = "INSERT INTO wait (call, kind, op, waited, avoidable) "
-				  "VALUES (?, 'queue', ?, ?, ?)";
-	sqlite3_stmt *insert = db_prepare(db, sql);
-	int rc = insert ? 0 : -1;
+	search->walk = walk_thread_open(db);
+	search->path = order_path_open(db);
+	search->room = db_prepare(db, room_sql);
+	search->insert = db_prepare(db, insert_sql);
+	return search->walk && search->path && search->room && search->insert ? 0 : -1;
+}
 
-	for (size_t i = 0; i < fulls->count && !rc; i++) {
-		const struct full *full = &fulls->full[i];
-
-		rc = db_run(insert, "iIii", full->call, full->op ? full->op : DB_NULL,
-			full->end - full->start, full->avoidable);
-	}
-	sqlite3_finalize(insert);
-	return rc;
+static void close_search(struct search *search)
+{
+	walk_thread_close(search->walk);
+	order_path_close(search->path);
+	sqlite3_finalize(search->room);
+	sqlite3_finalize(search->insert);
+	for (int i = 0; i < SEGMENTS; i++)
+		spans_release(&search->segment[i].spans);
+	idmap_release(&search->streams, free);
+	free(search->fulls.full);
 }
 
 int waits_find_queue(struct db *db)
@@ -349,19 +468,11 @@ int waits_find_queue(struct db *db)
 	rc = db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)")
 		     ? -1
 		     : collect(db, &search.fulls);
-
 	if (!rc && search.fulls.count) {
-		search.walk = walk_thread_open(db);
-		search.path = order_path_open(db);
-		rc = search.walk && search.path ? 0 : -1;
+		rc = open_search(&search, db);
 		for (size_t i = 0; i < search.fulls.count && !rc;)
 			rc = follow_thread(&search, &i);
-		rc = rc || store(db, &search.fulls) ? -1 : 0;
 	}
-	walk_thread_close(search.walk);
-	order_path_close(search.path);
-	spans_release(&search.segment.spans);
-	idmap_release(&search.streams, free);
-	free(search.fulls.full);
+	close_search(&search);
 	return rc;
 }

@@ -13,8 +13,12 @@
 
 #include "db.h"
 
-/* Adds rows of kind queue to table wait, with what was avoidable.  Needs dependency to be
- * complete; 0, or -1 after a message. */
+/*
+ * Adds rows of kind queue to table wait, with what was avoidable: all that held a thread
+ * in one stream until it waited for that stream, however short each was, if together they kept
+ * anything back, else only the longest.  Their partner is the longest, of the place where most of
+ * the time went.  Needs dependency to be complete; 0, or -1 after a message.
+ */
 int waits_find_queue(struct db *db);
 
 #endif

@@ -70,7 +70,7 @@ static void a_launch_that_keeps_another_stream_idle_is_found(void **state)
 	}
 	assert_string_equal(mini_shown(m), "launch-queue-full 3");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
-		"kernel '?' on stream 8 waited 10.0 ms for room in the launch queue, "
+		"submissions like kernel '?' on stream 8 waited 10.0 ms for room in the launch queue, "
 		"behind kernel '?' on stream 8");
 	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
 		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "20 10");
@@ -160,6 +160,64 @@ static void the_threads_own_work_beside_the_devices_is_no_loss(void **state)
 	assert_string_equal(mini_shown(*state), "");
 }
 
+/* 300 launches that wait 8 us each, and those before them that made room. */
+static void draw_in_small_steps(struct mini *m, const struct frames *f, double t)
+{
+	for (int i = 0; i < 4; i++)
+		launch(m, t + 3 * i, f->drawing, f->background, t + 20 + 10 * i, t + 29 + 10 * i);
+	for (int i = 0; i < 300; i++) {
+		double at = t + 20 + 10 * i;
+
+		launch_held(m, at, at + 10, f->drawing, f->sprite, at + 40, at + 49);
+	}
+}
+
+static void many_short_holds_are_one_wait(void **state)
+{
+	struct mini *m = *state;
+	struct frames f = frames(m);
+
+	for (int i = 0; i < 3; i++) {
+		double t = 30000 * i + 10;
+
+		draw_in_small_steps(m, &f, t);
+		launch(m, t + 3025, f.sounding, f.sound, t + 3030, t + 5030);
+		wait_for(m, f.drawing, t + 3030, t + 3072);
+		wait_for(m, f.sounding, t + 3080, t + 5035);
+	}
+	assert_string_equal(mini_shown(m), "launch-queue-full 3");
+	assert_int_equal(mini_int(m, "SELECT waited FROM finding"), 3 * 300 * 8000);
+	assert_in_range(mini_int(m, "SELECT sum(avoidable) FROM wait WHERE kind = 'queue'"),
+		3 * 1900000, 3 * 2000000);
+	assert_int_equal(mini_int(m, "SELECT a.line FROM finding JOIN site a ON a.id = site"), 20);
+}
+
+static void running_ahead_in_small_steps_loses_nothing(void **state)
+{
+	struct mini *m = *state;
+	struct frames f = frames(m);
+
+	draw_in_small_steps(m, &f, 10);
+	wait_for(m, f.drawing, 3040, 3082);
+	assert_string_equal(mini_shown(m), "");
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'queue'"), 1);
+	assert_int_equal(mini_int(m, "SELECT sum(avoidable) FROM wait WHERE kind = 'queue'"), 0);
+}
+
+static void a_second_full_stream_does_not_hide_the_first(void **state)
+{
+	struct mini *m = *state;
+	struct frames f = frames(m);
+
+	draw_in_small_steps(m, &f, 10);
+	f.drawing = f.sounding;
+	draw_in_small_steps(m, &f, 3050);
+	wait_for(m, f.drawing, 6090, 6122);
+	assert_string_equal(mini_shown(m), "launch-queue-full 1");
+	/* The second one began when the first one had ended. */
+	assert_in_range(mini_int(m, "SELECT saving FROM finding"), 2300000, 2400000);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
@@ -170,6 +228,9 @@ int main(void)
 		TEST(work_that_needs_the_result_loses_nothing),
 		TEST(the_threads_own_work_counts_once_the_device_is_idle),
 		TEST(the_threads_own_work_beside_the_devices_is_no_loss),
+		TEST(many_short_holds_are_one_wait),
+		TEST(running_ahead_in_small_steps_loses_nothing),
+		TEST(a_second_full_stream_does_not_hide_the_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
