@@ -85,25 +85,22 @@ static int prepend(const char *name, const char *value)
 }
 
 /*
- * The recorder goes before the user's preloads, but a sanitizer's runtime must be the first.
- * LD_PRELOAD separates its entries by colons or spaces.
+ * The recorder goes behind the user's preloads: those that wrap CUDA calls hand them on to the next
+ * library, and would be skipped behind one that reaches CUDA itself.  A sanitizer's runtime must be
+ * the first.  LD_PRELOAD separates its entries by colons or spaces.
  */
 static int set_preload(const struct run_environment *environment)
 {
 	const char *old = getenv("LD_PRELOAD");
 	size_t first = old ? strcspn(old, ": ") : 0;
 	const char *slash = first ? memrchr(old, '/', first) : NULL;
+	int has_sanitizer = first && run_is_sanitizer(slash ? slash + 1 : old);
+	const char *sanitizer = has_sanitizer ? NULL : environment->sanitizer;
 	char *list;
 	int rc;
 
-	if (first && run_is_sanitizer(slash ? slash + 1 : old))
-		rc = asprintf(&list, "%.*s:%s%s", (int)first, old, environment->library,
-			old + first);
-	else
-		rc = asprintf(&list, "%s%s%s%s%s",
-			environment->sanitizer ? environment->sanitizer : "",
-			environment->sanitizer ? ":" : "", environment->library,
-			old && *old ? ":" : "", old ? old : "");
+	rc = asprintf(&list, "%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "",
+		old ? old : "", old && *old ? ":" : "", environment->library);
 	if (rc < 0)
 		return -1;
 	rc = setenv("LD_PRELOAD", list, 1);

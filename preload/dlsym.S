@@ -3,11 +3,20 @@
  * dlsym as everybody else sees it.  The real one finds out who asks from its return address
  * (RTLD_NEXT), so the call has to reach it as a jump from here, whatever the compiler and its
  * options: hence assembly.
+ *
+ * Exported under the C library's versions, the older one for programs of before glibc 2.34: another
+ * tool that hooks dlsym, too, finds the next one by dlvsym(RTLD_NEXT), which goes past what has no
+ * version.
  */
 	.text
-	.globl	dlsym
-	.type	dlsym, @function
-dlsym:
+	.globl	shim_dlsym
+	.globl	shim_dlsym_old
+	.symver	shim_dlsym, dlsym@@GLIBC_2.34
+	.symver	shim_dlsym_old, dlsym@GLIBC_2.2.5
+	.type	shim_dlsym, @function
+	.type	shim_dlsym_old, @function
+shim_dlsym:
+shim_dlsym_old:
 	.cfi_startproc
 	endbr64
 	pushq	%rdi
@@ -19,7 +28,7 @@ dlsym:
 	call	dlsym_answer
 	testq	%rax, %rax
 	jne	1f
-	call	resolve_real_dlsym
+	call	resolve_next_dlsym
 	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	popq	%rsi
@@ -33,5 +42,6 @@ dlsym:
 	.cfi_adjust_cfa_offset -24
 	ret
 	.cfi_endproc
-	.size	dlsym, .-dlsym
+	.size	shim_dlsym, .-shim_dlsym
+	.size	shim_dlsym_old, .-shim_dlsym_old
 	.section .note.GNU-stack,"",@progbits

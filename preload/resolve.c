@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "shim.h"
 
@@ -33,6 +34,21 @@ EARLY dlsym_function resolve_real_dlsym(void)
 	if (!found)
 		found = (dlsym_function)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
 	__atomic_store_n(&real, found, __ATOMIC_RELAXED);
+	return found;
+}
+
+EARLY dlsym_function resolve_next_dlsym(void)
+{
+	static dlsym_function next;
+	dlsym_function found = __atomic_load_n(&next, __ATOMIC_RELAXED);
+
+	if (found)
+		return found;
+	/* Asked for from here: the next one after this library. */
+	found = (dlsym_function)resolve_real_dlsym()(RTLD_NEXT, "dlsym");
+	if (!found)
+		found = resolve_real_dlsym();
+	__atomic_store_n(&next, found, __ATOMIC_RELAXED);
 	return found;
 }
 
@@ -140,6 +156,10 @@ EARLY void *dlsym_answer(void *handle, const char *name)
 	found = resolve_real_dlsym()(handle, name);
 	if (!found || found == wrapper)
 		return found;
+	/* Another tool behind this one answers with a function of its own: that is what it is for. */
+	if (resolve_next_dlsym() != resolve_real_dlsym() &&
+		resolve_next_dlsym()(handle, name) != found)
+		return NULL;
 	__atomic_store_n(real, found, __ATOMIC_RELAXED);
 	return wrapper;
 }
@@ -173,20 +193,34 @@ void *driver_resolve(enum call_id id, int variant)
 	return real == entry->wrapper ? NULL : real;
 }
 
+/* Whether a function is another tool's, that wraps the runtime's as this library does. */
+static int is_of_another_tool(const void *function)
+{
+	const char *slash;
+	Dl_info info;
+
+	if (!function || !dladdr(function, &info) || !info.dli_fname)
+		return 0;
+	slash = strrchr(info.dli_fname, '/');
+	return strncmp(slash ? slash + 1 : info.dli_fname, "libcudart", 9) != 0;
+}
+
 void *runtime_resolve(int major, const char *name)
 {
 	static const char *const soname[RUNTIME_COUNT] = {
 		"libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13"
 	};
-	void *library = dlopen(soname[major], RTLD_LAZY | RTLD_NOLOAD);
-	void *real = NULL;
+	void *next = resolve_real_dlsym()(RTLD_NEXT, name), *library, *real = NULL;
 
-	/* RTLD_NEXT alone would miss a libcudart that was loaded RTLD_LOCAL. */
+	if (is_of_another_tool(next))
+		return next;
+	/* RTLD_NEXT may be another major's, and misses a libcudart that was loaded RTLD_LOCAL. */
+	library = dlopen(soname[major], RTLD_LAZY | RTLD_NOLOAD);
 	if (library) {
 		real = resolve_real_dlsym()(library, name);
 		dlclose(library);
 	}
-	return real ? real : resolve_real_dlsym()(RTLD_NEXT, name);
+	return real ? real : next;
 }
 
 static void *real_at(unsigned place)

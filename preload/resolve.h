@@ -47,7 +47,10 @@ void *runtime_resolve(int major, const char *name);
 /* The C library's own dlsym. */
 void *(*resolve_real_dlsym(void))(void *, const char *);
 
-/* What the dlsym hook answers: our wrapper, or NULL for "ask the real dlsym". */
+/* The dlsym that is asked next: the C library's, or the hook of another tool behind this one. */
+void *(*resolve_next_dlsym(void))(void *, const char *);
+
+/* What the dlsym hook answers: our wrapper, or NULL for "ask the next dlsym". */
 void *dlsym_answer(void *handle, const char *name);
 
 /* Counts in the trace, now open, what was handed out unwrapped before it was. */

@@ -41,6 +41,38 @@ if [ -x "$threads" ]; then
 	done
 fi
 
+# Another tool that wraps CUDA calls and hooks dlsym keeps its calls, before the recorder and behind it.
+beside() { # PRELOAD... -- PROGRAM...: what the other hook counts; the trace's frees in $tmp/frees
+	local preload=
+	while [ "$1" != -- ]; do
+		preload+=" $1"
+		shift
+	done
+	shift
+	rm -rf "$tmp/hook" && mkdir "$tmp/hook"
+	LD_LIBRARY_PATH=$sim LD_PRELOAD="$own_asan$preload" CUFENCE_OUT=$tmp/hook timeout 20 "$@" \
+		2>&1 >/dev/null | grep 'cudaFree,'
+	"$build/bin/cufence" dump "$tmp"/hook/*.cft 2>/dev/null | grep -c '^call cuMemFree_v2 ' >"$tmp/frees"
+}
+hook=$helpers/libhook.so
+for program in "$helpers/lifecycle exit" "$build/testapps/free_in_loop"; do
+	[ -x "${program%% *}" ] || continue
+	name=$(basename "${program%% *}")
+	alone=$(beside "$hook" -- $program)
+	has "$name: another hook of dlsym, alone" '[1-9][0-9]* cu' "$alone"
+	beside "$lib" -- $program
+	frees=$(cat "$tmp/frees")
+	[ "$frees" -gt 20 ]
+	ok "$name: frees are recorded ($frees)" $?
+	same "$name: before the recorder" "$alone" "$(beside "$hook" "$lib" -- $program)"
+	same "$name: before the recorder, recorded" "$frees" "$(cat "$tmp/frees")"
+	same "$name: behind the recorder" "$alone" "$(beside "$lib" "$hook" -- $program)"
+	same "$name: under run" "$alone" "$(LD_PRELOAD="$own_asan$hook" "$build/bin/cufence" run --sim \
+		-o "$tmp/db" -- $program 2>&1 >/dev/null | grep 'cudaFree,')"
+	same "$name: under run, recorded" "$frees" "$("$build/bin/cufence" query "$tmp/db" "SELECT count(*)
+		FROM call JOIN call_type t ON t.id = type WHERE t.name = 'cuMemFree_v2'")"
+done
+
 out=$(LD_LIBRARY_PATH=$sim LD_PRELOAD="$own_asan$lib" CUFENCE_OUT=$tmp timeout 10 "$helpers/resolve" 2>&1)
 status=$?
 ok "exact names, versions and flags get the right function" $status
@@ -71,7 +103,7 @@ same "the image is the text" "$(printf '.visible .entry from_memory' | od -An -t
 	"$(printf '%s\n' "$text" | sed -n 's/^image .* bytes=//p' | grep -o 2e76697369626c65202e656e7472792066726f6d5f6d656d6f7279)"
 
 # The recorder runs on any glibc from 2.31.
-newest=$(objdump -T "$lib" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
+newest=$(objdump -T "$lib" | grep 'UND' | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
 [ -n "$own_asan" ] || {
 	[ "$(printf '%s\nGLIBC_2.31\n' "$newest" | sort -V | tail -n 1)" = GLIBC_2.31 ]
 	ok "needs no glibc newer than 2.31 ($newest)" $?

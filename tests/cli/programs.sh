@@ -91,6 +91,6 @@ if [ -e "${helper%/*}/asan_lifecycle" ] && [ -z "$own_asan" ]; then
 	asan=$($cc -print-file-name=libasan.so)
 	LD_PRELOAD=$asan run 3 "the user's own ASan" -- ./script "${helper%/*}/asan_lifecycle"
 	LD_PRELOAD=$asan:$build/tests/helpers/liblink_a.so run 0 "and other preloads" -- sh -c 'echo $LD_PRELOAD'
-	same "stay in order" "$asan:$(realpath "$build/lib/libcufence.so"):$build/tests/helpers/liblink_a.so" "$(cat out)"
+	same "stay in order" "$asan:$build/tests/helpers/liblink_a.so:$(realpath "$build/lib/libcufence.so")" "$(cat out)"
 fi
 finish
