@@ -156,7 +156,7 @@ EARLY void *dlsym_answer(void *handle, const char *name)
 	found = resolve_real_dlsym()(handle, name);
 	if (!found || found == wrapper)
 		return found;
-	/* Another tool behind this one answers with a function of its own: that is what it is for. */
+	/* Another tool behind this one has a function of its own for it. */
 	if (resolve_next_dlsym() != resolve_real_dlsym() &&
 		resolve_next_dlsym()(handle, name) != found)
 		return NULL;

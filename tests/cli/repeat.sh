@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # tests/cli/repeat.sh BUILD: on the simulated device a program with one host thread leaves the same
-# trace every time, but for the numbers that the system gives to processes and threads.
+# trace every time, but for the numbers that the system gives to processes and threads.  Where there
+# are several, each makes the same calls from the same places every time, and each stream does the same.
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 apps=$(cd "$(dirname "$0")/../../testapps" && pwd)
@@ -27,6 +28,34 @@ trace() { # PROGRAM [SECONDS]: its normalized trace; stopped for so long a few t
 	"$cufence" dump "$tmp"/out/*.cft 2>&1 | sed -E 's/\b(pid|parent_pid|thread)=[0-9]+/\1=N/g
 		/^call /s/=0x7f[0-9a-f]{10}\b/=0x7fN/g'
 }
+
+sequences() { # PROGRAM: a line per thread and stream: what each did, in its order
+	rm -rf "$tmp/out" "$tmp/db" && mkdir "$tmp/out"
+	CUFENCE_OUT=$tmp/out LD_LIBRARY_PATH=$build/sim LD_PRELOAD="$preload" "$1" >/dev/null 2>&1
+	"$cufence" load "$tmp"/out/*.cft -o "$tmp/db" >/dev/null 2>&1
+	"$cufence" query "$tmp/db" "
+		SELECT 'thread ' || group_concat(what, ' ') FROM (
+			SELECT c.thread AS who, t.name || '=' || c.result || '@' ||
+				coalesce(s.function || ':' || s.line, '') AS what
+			FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN site s ON s.id = c.site
+			ORDER BY c.thread, c.id) GROUP BY who
+		UNION ALL
+		SELECT 'stream ' || group_concat(what, ' ') FROM (
+			SELECT o.stream AS who, o.kind || ':' || coalesce(k.name, o.bytes) AS what
+			FROM operation o LEFT JOIN kernel k ON k.id = o.kernel
+			ORDER BY o.stream, o.start, o.id) GROUP BY who" | sort
+}
+
+for source in $(grep -lE 'std::thread|pthread_create' "$apps"/*.cu); do
+	name=$(basename "$source" .cu)
+	for program in "$name" "${name}_fixed"; do
+		[ -x "$build/testapps/$program" ] || continue
+		first=$(sequences "$build/testapps/$program")
+		has "$program: its threads made calls" '^thread .*cudaDeviceSynchronize=0@main' "$first"
+		has "$program: its streams had work" '^stream .*kernel:' "$first"
+		same "$program: the same sequences twice" "$first" "$(sequences "$build/testapps/$program")"
+	done
+done
 
 for source in "$apps"/*.cu; do
 	name=$(basename "$source" .cu)
