@@ -2,13 +2,16 @@
 // A program whose waits are known, for bench/waits:
 //	waits SCHEDULE sync|free|copy MICROSECONDS COUNT THREADS GAP
 // Each thread, with a stream of its own, launches a kernel of so many microseconds and enters a
-// call that waits for it, COUNT times; half way it sleeps for GAP seconds.
+// call that waits for it, COUNT times; half way it sleeps for GAP seconds.  Prints how many of the
+// calls lasted at least nine tenths of that: a launch that lasts leaves nothing to wait for.
 //	waits SCHEDULE clean COUNT
 // COUNT calls with kernels of 10 microseconds in flight, none of which waits.  SCHEDULE is how
 // threads wait: spin, yield or block.
+#include <atomic>
 #include <stdlib.h>
 #include <string.h>
 #include <thread>
+#include <time.h>
 #include <unistd.h>
 
 #include "../testapps/app.h"
@@ -22,7 +25,16 @@ struct task {
 	unsigned long long length;
 	int count, gap;
 	pthread_barrier_t *barrier;
+	std::atomic<int> *waited;
 };
+
+static unsigned long long now_ns()
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec;
+}
 
 static NOINLINE void wait_for_kernel(const char *how, float *host, float *data, float *freed,
 	cudaStream_t stream)
@@ -41,16 +53,22 @@ static void run_task(const struct task *task)
 	cudaStream_t stream = new_stream();
 	float *data = device_floats(SIZE, 0), *host = (float *)calloc(1, BYTES), *freed = NULL;
 
+	/* The first launch in a stream lasts as long as its kernel. */
+	cufence::touch<<<1, 256, 0, stream>>>(MICROSECOND, data, SIZE);
 	CHECK(cudaDeviceSynchronize());
 	pthread_barrier_wait(task->barrier);
 	for (int i = 0; i < task->count; i++) {
+		unsigned long long start;
+
 		if (task->gap && i == task->count / 2)
 			sleep((unsigned)task->gap);
 		if (!strcmp(task->how, "free"))
 			CHECK(cudaMalloc(&freed, BYTES));
 		cufence::touch<<<1, 256, 0, stream>>>(task->length, data, SIZE);
 		CHECK(cudaGetLastError());
+		start = now_ns();
 		wait_for_kernel(task->how, host, data, freed, stream);
+		*task->waited += now_ns() - start >= task->length * 9 / 10;
 	}
 	pthread_barrier_wait(task->barrier);
 	free(host);
@@ -117,11 +135,13 @@ int main(int argc, char **argv)
 		run_clean(atoi(argv[3]));
 		return 0;
 	}
+	std::atomic<int> waited(0);
 	struct task task = { argv[2], (unsigned)atoi(argv[3]) * MICROSECOND, atoi(argv[4]),
-		atoi(argv[6]), &barrier };
+		atoi(argv[6]), &barrier, &waited };
 	int threads = atoi(argv[5]);
 
 	pthread_barrier_init(&barrier, NULL, (unsigned)threads);
 	run_tasks(&task, threads < MAX_THREADS ? threads : MAX_THREADS);
+	printf("waited %d\n", waited.load());
 	return 0;
 }

@@ -64,6 +64,34 @@ static void a_free_that_ends_with_a_kernel_was_held(void **state)
 	assert_string_equal(held(m, call), "implicit:1:944");
 }
 
+/* The shipped duration is of larger memory: this one took 4 microseconds after the kernel. */
+static void a_short_wait_of_a_free_that_is_quick_counts(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 70);
+	call = free_memory(m, 20, 74);
+	assert_string_equal(held(m, call), "implicit:1:50");
+}
+
+/* A thread that blocks is woken up late; one that spins is not, and did something else. */
+static void a_late_wake_up_is_part_of_the_wait(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), explicit_wait, call;
+
+	launch(m, 10, n, 20, 70);
+	explicit_wait = sync_stream(m, 20, 400, n);
+	launch(m, 1010, n, 1020, 1070);
+	call = free_memory(m, 1020, 1300);
+	assert_string_equal(held(m, explicit_wait), "");
+	assert_string_equal(held(m, call), "");
+	mini_exec(m, "UPDATE context SET flags = 12"); /* mapped memory, blocking waits */
+	assert_string_equal(held(m, explicit_wait), "explicit:1:378");
+	assert_string_equal(held(m, call), "implicit:2:240");
+}
+
 static void a_free_with_nothing_pending_was_not(void **state)
 {
 	struct mini *m = *state;
@@ -535,6 +563,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_free_that_ends_with_a_kernel_was_held),
+		T(a_short_wait_of_a_free_that_is_quick_counts),
+		T(a_late_wake_up_is_part_of_the_wait),
 		T(a_free_with_nothing_pending_was_not),
 		T(a_slow_free_beside_a_running_kernel_was_not),
 		T(a_call_that_returns_long_after_the_kernel_was_not),
