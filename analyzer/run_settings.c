@@ -93,7 +93,7 @@ void run_settings(const struct arguments *arguments, struct run_setting setting[
 static int is_known(const char *name, size_t length)
 {
 	static const char *const others[] = {
-		"OUT", "STACKS", "GUARD_HOST", "CUPTI", "FLUSH_MS", "DISABLE", "SIM_DEVICES", "LIB",
+		"OUT", "GUARD_HOST", "CUPTI", "FLUSH_MS", "DISABLE", "SIM_DEVICES", "LIB",
 	};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)

@@ -70,6 +70,15 @@ same "destructors: how far they come" "0 0 4 4" \
 has "destructors: their operations too" '^device_operations 20$' \
 	"device_operations $("$cufence" dump "$tmp"/destructors/*.cft | grep -c '^device kind=3 ')"
 
+# --- no device memory left: all is recorded, or the report says what is missing ---
+same "device memory full: output and status" "$(bare full_memory 100)" "$(traced "$tmp/full" full_memory 100)"
+same "device memory full: nothing said" 0 "$(messages "$tmp/full")"
+if [ "$("$cufence" dump "$tmp"/full/*.cft | grep -c '^device kind=3 ')" -eq 100 ]; then
+	has "device memory full: complete" '^check 0$' "$(report "$tmp/full")"
+else
+	incomplete "device memory full" "$tmp/full" 'device'
+fi
+
 # --- a hang: the report names the call and the place, of a killed process too ---
 mkdir "$tmp/hang"
 CUFENCE_OUT=$tmp/hang LD_PRELOAD=$preload "$helper" hang >"$tmp/hang.out" 2>&1 &
@@ -195,11 +204,11 @@ incomplete "no memory in the middle" "$tmp/FAIL_FROM61" 'records were not writte
 # --- killed at any moment ---
 export KILLS_PRELOAD=$preload
 mkdir "$tmp/kills"
-kills=$("$helpers/kills" "${KILLS:-200}" 125000 "$tmp/kills" "$helpers/flood")
+kills=$("$helpers/kills" "${KILLS:-200}" 250000 "$tmp/kills" "$helpers/flood")
 has "killed while writing: $kills" 'no loss$' "$kills"
 [ "$(printf '%s\n' "$kills" | sed -n 's/.* \([0-9]*\) killed while.*/\1/p')" -ge $((${KILLS:-200} * 3 / 4)) ]
 ok "killed while writing: three quarters of the moments" $?
-LD_PRELOAD=$preload CUFENCE_OUT=$tmp/kills timeout -s KILL 0.1 "$helpers/flood" 4 125000 "$tmp/kills/account"
+LD_PRELOAD=$preload CUFENCE_OUT=$tmp/kills timeout -s KILL 0.1 "$helpers/flood" 4 250000 "$tmp/kills/account"
 reads "$tmp/kills"
 ok "killed while writing: dump reads it" $?
 export LD_LIBRARY_PATH=$libraries

@@ -124,6 +124,17 @@ static void lose_folder(int rounds)
 	work_and_say("after", rounds);
 }
 
+/* All of the device's memory is taken before it has anything to do: nothing is left for CUPTI. */
+static void fill_memory(int rounds)
+{
+	unsigned long long taken;
+
+	for (size_t bytes = (size_t)1 << 40; bytes >= 1 << 16; bytes /= 2)
+		while (!cuda.allocate(&taken, bytes))
+			;
+	work_and_say("full", rounds);
+}
+
 static size_t address_space(void)
 {
 	FILE *in = fopen("/proc/self/statm", "r");
@@ -201,7 +212,7 @@ int main(int argc, char **argv)
 		{ "work", just_work }, { "abort", end_abort }, { "quick_exit", end_quick },
 		{ "thread_exit", end_in_thread }, { "main_exit", end_of_main },
 		{ "destructors", end_destructors }, { "lose_folder", lose_folder },
-		{ "hang", hang },
+		{ "full_memory", fill_memory }, { "hang", hang },
 	};
 	const char *mode = argc > 1 ? argv[1] : "";
 	int number = argc > 2 ? atoi(argv[2]) : 10;
