@@ -23,33 +23,41 @@
 enum access_direction {
 	ACCESS_READ,
 	ACCESS_WRITE,
-	ACCESS_ATOMIC,             /* read and written, in any order with other atomics */
-	ACCESS_UNKNOWN,            /* the memory was named; what became of it is not known */
+	ACCESS_ATOMIC,	/* read and written, in any order with other atomics */
+	ACCESS_UNKNOWN, /* the memory was named; what became of it is not known */
 };
 
 /* From the weakest on. */
 enum access_evidence {
-	EVIDENCE_NONE, EVIDENCE_CONVENTION, EVIDENCE_CONST, EVIDENCE_PTX, EVIDENCE_EXACT,
+	EVIDENCE_NONE,
+	EVIDENCE_CONVENTION,
+	EVIDENCE_CONST,
+	EVIDENCE_PTX,
+	EVIDENCE_EXACT,
 };
 
 #define ACCESS_STRIDES 3
 
 struct memory_access {
-	int64_t allocation;        /* row */
-	int64_t low, high;         /* addresses, high excluded; within the allocation */
+	int64_t allocation; /* row */
+	int64_t low, high;  /* addresses, high excluded; within the allocation */
 	/* Pieces of run bytes from start on, at each stride so often; without: all of it. */
 	int64_t start, run;
-	struct access_stride { int64_t bytes, count; } stride[ACCESS_STRIDES];
+	struct access_stride {
+		int64_t bytes, count;
+	} stride[ACCESS_STRIDES];
 	uint8_t stride_count;
 	uint8_t direction, evidence;
-	uint8_t sure;              /* 0: this allocation or another one, not known which */
-	uint8_t exact;             /* 0: some of these bytes, at most */
+	uint8_t sure;  /* 0: this allocation or another one, not known which */
+	uint8_t exact; /* 0: some of these bytes, at most */
 };
 
 struct accesses {
 	struct memory_access *access;
 	size_t count, room;
-	int complete;              /* 1: there are no others to memory of table allocation */
+	int complete; /* 1: there are no others to memory of table allocation */
+	int named;    /* 1: none to allocations that none of these is in, as far as the
+		       * words of launches say; 0: that is not known */
 };
 
 struct access_reader;
@@ -59,8 +67,8 @@ struct access_reader *access_open(struct db *db);
 void access_close(struct access_reader *reader);
 
 /*
- * The accesses of one call's operation; what the list held before is gone.  A call that launches a
- * graph or a host function has none and is not complete.  0, or -1 after a message.
+ * The accesses of one call's operation; what the list held before is gone.  Those of a graph are
+ * its nodes'.  A host function has none and is not complete.  0, or -1 after a message.
  */
 int access_read(struct access_reader *reader, int64_t call, struct accesses *accesses);
 void accesses_release(struct accesses *accesses);
@@ -78,7 +86,8 @@ enum access_overlap accesses_conflict(const struct accesses *a, const struct acc
 
 /*
  * The same in SQL: may_conflict(call, other) is 0 where the order of the two operations is known
- * not to matter.  It is there until dropped.  0, or -1 after a message.
+ * not to matter, and 1 where all of the memory of one is not even named.  It is there until
+ * dropped.  0, or -1 after a message.
  */
 int access_function_add(struct db *db);
 void access_function_drop(struct db *db);

@@ -8,7 +8,7 @@
 struct function {
 	struct access_reader *reader;
 	struct accesses one, other;
-	int64_t first;             /* call of one: queries keep it while they try others */
+	int64_t first; /* call of one: queries keep it while they try others */
 };
 
 static void may_conflict(sqlite3_context *context, int count, sqlite3_value **value)
@@ -26,7 +26,8 @@ static void may_conflict(sqlite3_context *context, int count, sqlite3_value **va
 		return;
 	}
 	sqlite3_result_int(context,
-		accesses_conflict(&function->one, &function->other) != OVERLAP_NONE);
+		!function->one.named || !function->other.named ||
+			accesses_conflict(&function->one, &function->other) != OVERLAP_NONE);
 }
 
 static void destroy(void *arg)
@@ -62,6 +63,6 @@ int access_function_add(struct db *db)
 
 void access_function_drop(struct db *db)
 {
-	sqlite3_create_function_v2(db->handle, "may_conflict", 2, SQLITE_UTF8, NULL, NULL, NULL,
-		NULL, NULL);
+	sqlite3_create_function_v2(
+		db->handle, "may_conflict", 2, SQLITE_UTF8, NULL, NULL, NULL, NULL, NULL);
 }

@@ -5,7 +5,9 @@
 /* Pieces looked at before the answer is "maybe". */
 #define PIECE_LIMIT 20000
 
-struct piece { int64_t low, high; };
+struct piece {
+	int64_t low, high;
+};
 
 /* What is left of a set: pieces at the strides from level on, from start. */
 struct rest {
@@ -35,14 +37,14 @@ static int64_t end_of(const struct rest *rest)
 	int64_t end = add(rest->start, rest->access->run);
 
 	for (unsigned i = rest->level; i < rest->access->stride_count; i++)
-		end = add(end, length_of(rest->access->stride[i].bytes,
-				      rest->access->stride[i].count));
+		end = add(end,
+			length_of(rest->access->stride[i].bytes, rest->access->stride[i].count));
 	return end < rest->access->high ? end : rest->access->high;
 }
 
 static struct piece bounds_of(const struct rest *rest)
 {
-	struct piece piece = { rest->start, end_of(rest) };
+	struct piece piece = {rest->start, end_of(rest)};
 
 	if (piece.low < rest->access->low)
 		piece.low = rest->access->low;
@@ -56,7 +58,7 @@ static enum access_overlap split(const struct rest *a, const struct rest *b, uns
 {
 	const struct access_stride *stride = &a->access->stride[a->level];
 	struct piece wanted = bounds_of(b);
-	struct rest first = { a->access, a->level + 1, a->start };
+	struct rest first = {a->access, a->level + 1, a->start};
 	int64_t length = add(end_of(&first), -a->start), index = 0;
 
 	if (stride->bytes <= 0)
@@ -99,7 +101,7 @@ static enum access_overlap compare(const struct rest *a, const struct rest *b, u
 
 enum access_overlap access_overlap(const struct memory_access *a, const struct memory_access *b)
 {
-	struct rest x = { a, 0, a->start }, y = { b, 0, b->start };
+	struct rest x = {a, 0, a->start}, y = {b, 0, b->start};
 	unsigned left = PIECE_LIMIT;
 	enum access_overlap found;
 

@@ -43,6 +43,10 @@ static const char *const insert_sql[INSERT_COUNT] = {
 		"programmatic) VALUES (?,?,?,?,?)",
 	[INSERT_GRAPH_EXEC] = "INSERT INTO graph_exec (id, process, handle, graph, as_of, created) "
 		"VALUES (?,?,?,?,?,?)",
+	[INSERT_GRAPH_BODY] = "INSERT INTO graph_body VALUES (?,?)",
+	[INSERT_GRAPH_UPDATE] = "INSERT INTO graph_update VALUES (?,?,?)",
+	[INSERT_GRAPH_CHANGE] = "INSERT INTO graph_change VALUES (?,?,?,?,?,?,?)",
+	[INSERT_EXTENT] = "INSERT INTO extent VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_SHAPE] = "INSERT INTO shape VALUES (?,?,?,?,?,?)",
 	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
 };
@@ -168,6 +172,7 @@ static void release_process(struct loaded_process *p)
 	free(p->stream);
 	free(p->open_range);
 	loader_release_graphs(p);
+	free(p->named);
 	trace_close(&p->reader);
 	*p = (struct loaded_process){ 0 };
 }

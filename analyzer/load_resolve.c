@@ -152,6 +152,9 @@ static int resolve_stream(struct resolving *r)
 	return 0;
 }
 
+/* CU_GRAPH_NODE_TYPE_MEM_ALLOC */
+#define NODE_ALLOC 10
+
 static const struct allocation_kind allocation_kinds[] = {
 	{ KIND_ALLOC_DEVICE, "device", MEMORY_DEVICE },
 	{ KIND_ALLOC_HOST, "pinned", MEMORY_PINNED },
@@ -161,6 +164,7 @@ static const struct allocation_kind allocation_kinds[] = {
 	{ KIND_MEM_MAP, "mapped", MEMORY_DEVICE },
 	{ KIND_ALLOC_IMPORT, "imported", MEMORY_DEVICE },
 	{ KIND_IPC_OPEN, "imported", MEMORY_DEVICE },
+	{ KIND_GRAPH_ADD_NODE, "graph", MEMORY_DEVICE },
 };
 
 const struct allocation_kind *loader_allocation_kind(const struct life *life)
@@ -177,6 +181,8 @@ static int allocate(struct resolving *r, size_t kind)
 
 	if (r->call->failed || !address)
 		return 0;
+	if (r->call->kind == KIND_GRAPH_ADD_NODE && r->call->fields.value[FIELD_type] != NODE_ALLOC)
+		return 0;
 	life = lives_begin(&p->allocations, address, r->call->exit, r->call->number);
 	if (!life)
 		return -1;
@@ -187,13 +193,17 @@ static int allocate(struct resolving *r, size_t kind)
 
 static int release(struct resolving *r)
 {
+	struct loaded_process *p = r->p;
 	uint64_t address = r->call->fields.value[FIELD_ptr];
-	uint32_t life = lives_find(&r->p->allocations, address, r->call->enter);
+	uint32_t life = lives_find(&p->allocations, address, r->call->enter);
 
 	if (r->call->failed || !life)
 		return 0;
-	ranges_remove(&r->p->live_memory, address, life);
-	return lives_end(&r->p->allocations, life, r->call->exit, r->call->number);
+	/* A graph's memory has its address again at the next launch. */
+	if (allocation_kinds[p->allocations.life[life - 1].kind].made_by == KIND_GRAPH_ADD_NODE)
+		return 0;
+	ranges_remove(&p->live_memory, address, life);
+	return lives_end(&p->allocations, life, r->call->exit, r->call->number);
 }
 
 static int resolve_memory(struct resolving *r)

@@ -126,7 +126,8 @@ enum loader_insert {
 	INSERT_RECORDING, INSERT_THREAD_USE, INSERT_DEVICE_ATTRIBUTE, INSERT_PARAMETER,
 	INSERT_IMAGE_PIECE, INSERT_OBJECT,
 	INSERT_GRAPH, INSERT_GRAPH_NODE, INSERT_GRAPH_EDGE,
-	INSERT_GRAPH_EXEC, INSERT_SHAPE,
+	INSERT_GRAPH_EXEC, INSERT_GRAPH_BODY, INSERT_GRAPH_UPDATE, INSERT_GRAPH_CHANGE,
+	INSERT_EXTENT, INSERT_SHAPE,
 	INSERT_COUNT
 };
 
@@ -147,6 +148,9 @@ struct loaded_process {
 	size_t taken_count;
 	struct launch_word stray[LAUNCH_WORDS_MAX]; /* its words that look like addresses only */
 	size_t stray_count;
+	uint64_t *named;             /* addresses in allocations that it names */
+	size_t named_count, named_room;
+	int unnamed;                 /* it names others, too, in a batch */
 	uint32_t pointed[MAX_POINTED]; /* offsets of its words that point into an allocation */
 	size_t pointed_count;
 	const struct calibration_record **calibration;
@@ -253,6 +257,14 @@ int loader_write_unmatched(struct loader *loader);
 
 /* The memory a call names, as of now in the order of calls: its rows of operand. */
 int loader_write_operands(struct loader *loader, const struct loaded_call *call);
+
+/* What a graph's launch names, by allocation. */
+int loader_write_graph_operands(struct loader *loader, const struct loaded_call *call,
+	const uint64_t *address, size_t count);
+
+/* The words behind the fields of a call: lists of count each, then more others; NULL: cut off. */
+const uint64_t *loader_list_words(const struct loaded_call *call, size_t count, size_t lists,
+	size_t more);
 
 /* What a launch passes: p.pointed and all other words, p.stray among them. */
 int loader_write_launch(struct loader *loader, const struct loaded_call *call);

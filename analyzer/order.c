@@ -149,6 +149,8 @@ static int (*const steps[KIND_COUNT])(struct order *order, const struct walk_cal
 	[KIND_GRAPH_LAUNCH] = order_step_graph,
 	[KIND_GRAPH_UPLOAD] = order_step_graph,
 	[KIND_EXEC_DESTROY] = order_step_graph,
+	[KIND_EXEC_UPDATE] = order_step_graph,
+	[KIND_EXEC_SET] = order_step_graph,
 	[KIND_EVENT_CREATE] = step_create,
 	[KIND_IPC_EVENT] = step_create,
 	[KIND_IPC_EXPORT] = step_export,

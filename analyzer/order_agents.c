@@ -289,15 +289,28 @@ void order_drop_event(struct order *order, int64_t id)
 		order_free_event(event);
 }
 
+void order_free_nodes(struct order *order, struct order_exec *exec)
+{
+	for (size_t i = 0; i < exec->node_count; i++) {
+		if (exec->node[i].key)
+			free(idmap_take(&order->keys, exec->node[i].key));
+		order_drop(&exec->node[i].state);
+	}
+	free(exec->node);
+	free(exec->arc);
+	exec->node = NULL;
+	exec->arc = NULL;
+	exec->node_count = 0;
+}
+
 void order_drop_exec(struct order *order, int64_t id)
 {
 	struct order_exec *exec = idmap_take(&order->execs, id);
 
-	for (size_t i = 0; exec && i < exec->node_count; i++)
-		if (exec->node[i].key)
-			free(idmap_take(&order->keys, exec->node[i].key));
-	if (exec)
-		order_free_exec(exec);
+	if (!exec)
+		return;
+	order_free_nodes(order, exec);
+	order_free_exec(exec);
 }
 
 int order_drop_context(struct order *order, int64_t id, const struct order_thread *by)

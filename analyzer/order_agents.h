@@ -138,6 +138,8 @@ void order_note_change(struct order_stream *stream, uint32_t seq);
 int order_drop_stream(struct order *order, int64_t id, const struct order_thread *by);
 void order_drop_event(struct order *order, int64_t id);
 void order_drop_exec(struct order *order, int64_t id);
+/* Forgets the inside of an executable graph. */
+void order_free_nodes(struct order *order, struct order_exec *exec);
 void order_end_thread(struct order *order, struct order_thread *thread);
 int order_drop_context(struct order *order, int64_t id, const struct order_thread *by);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "content.h"
 #include "order_steps.h"
 
 /* A stream that only ever waits becomes a node now and then, so that its list stays short. */
@@ -265,7 +266,17 @@ static int tells_the_host(const struct walk_call *call)
 {
 	return call->kind == KIND_HOST_FUNC || call->kind == KIND_STREAM_CALLBACK ||
 	       call->kind == KIND_STREAM_VALUE_WRITE || call->kind == KIND_STREAM_MEMOP ||
-	       call->kind == KIND_EXTERNAL_SIGNAL || call->host_visible;
+	       call->kind == KIND_EXTERNAL_SIGNAL || call->host_visible ||
+	       call->content & CONTENT_HOST;
+}
+
+int order_tell_host(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream)
+{
+	if (!tells_the_host(call))
+		return 0;
+	return order_tell(order, call, call->op_end == WALK_NEVER ? call->enter : call->op_end,
+		&stream->last);
 }
 
 /* What is waited for lies outside of CUDA's own order: it may stand for anything. */
@@ -324,9 +335,7 @@ int order_step_submit(struct order *order, const struct walk_call *call)
 		(record_early(order, call, call->launch_event, stream) ||
 			record_early(order, call, call->completion_event, stream)))
 		return -1;
-	if (tells_the_host(call) &&
-		order_tell(order, call, call->op_end == WALK_NEVER ? call->enter : call->op_end,
-			&stream->last))
+	if (order_tell_host(order, call, stream))
 		return -1;
 	return let_know(order, call, stream);
 }

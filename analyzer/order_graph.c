@@ -10,6 +10,19 @@
 #include "array.h"
 #include "order_steps.h"
 
+/* What an executable consists of after a call: a graph as of a call, and since when. */
+static const char content_sql[] =
+	"SELECT ifnull(u.graph, e.graph), ifnull(u.call, e.as_of), ifnull(u.call, 0) "
+	"FROM graph_exec e LEFT JOIN graph_update u ON u.call = "
+	" (SELECT max(call) FROM graph_update WHERE exec = ?1 AND call <= ?2) WHERE e.id = ?1";
+
+/* The event that a node was given last: in the executable ?3, from ?4 to ?5, else in its graph. */
+#define EVENT(until)                                                                               \
+	"coalesce((SELECT c.event FROM graph_change c WHERE c.node = n.id AND c.exec = ?3 "        \
+	" AND c.call > ?4 AND c.call <= ?5 AND c.event NOT NULL ORDER BY c.call DESC LIMIT 1), "   \
+	"(SELECT c.event FROM graph_change c WHERE c.node = n.id AND c.exec IS NULL "              \
+	" AND c.call < " until " AND c.event NOT NULL ORDER BY c.call DESC LIMIT 1), n.event)"
+
 /* Nodes that act on more than their graph.  Those of a child graph act where it stands. */
 static const char nodes_sql[] =
 	"WITH RECURSIVE part(top, graph, at) AS ("
@@ -17,69 +30,111 @@ static const char nodes_sql[] =
 	" AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2"
 	" UNION SELECT p.top, n.child, p.at FROM part p JOIN graph_node n ON n.graph = p.graph"
 	" WHERE n.child NOT NULL AND n.call < p.at AND ifnull(n.removed, p.at) >= p.at) "
-	"SELECT n.id, n.type, n.event FROM graph_node n WHERE n.graph = ?1 AND n.call < ?2 "
-	"AND ifnull(n.removed, ?2) >= ?2 AND n.acts "
-	"UNION ALL SELECT p.top, n.type, n.event FROM part p JOIN graph_node n "
-	"ON n.graph = p.graph WHERE n.call < p.at AND ifnull(n.removed, p.at) >= p.at AND n.acts";
+	"SELECT n.id, n.type, " EVENT(
+		"?2") " FROM graph_node n WHERE n.graph = ?1 AND n.call < ?2 "
+		      "AND ifnull(n.removed, ?2) >= ?2 AND n.acts "
+		      "UNION ALL SELECT p.top, n.type, " EVENT(
+			      "p.at") " FROM part p JOIN graph_node n "
+				      "ON n.graph = p.graph WHERE n.call < p.at AND "
+				      "ifnull(n.removed, p.at) >= p.at AND n.acts";
 
 static const char arcs_sql[] =
 	"SELECT from_node, to_node FROM graph_edge WHERE graph = ?1 AND added < ?2 "
 	"AND ifnull(removed, ?2) >= ?2 AND NOT programmatic ORDER BY from_node";
 
-static int add_node(struct order *order, struct order_exec *exec, sqlite3_stmt *q)
+/* A node that was there before the executable changed stands for what it did. */
+static void keep_node(struct order_graph_node *node, struct order_graph_node *old, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (old[i].node != node->node || old[i].act != node->act)
+			continue;
+		node->key = old[i].key;
+		node->state = old[i].state;
+		old[i].key = 0;
+		old[i].state = ORDER_NOTHING;
+	}
+}
+
+static int add_node(
+	struct order *order, struct order_exec *exec, struct order_exec *old, sqlite3_stmt *q)
 {
 	const char *type = (const char *)sqlite3_column_text(q, 1);
-	struct order_graph_node *more =
-		array_room(exec->node, exec->node_count, sizeof(*more)), *node;
+	struct order_graph_node *more = array_room(exec->node, exec->node_count, sizeof(*more)),
+				*node;
 
 	if (!more)
 		return -1;
 	exec->node = more;
 	node = &more[exec->node_count++];
-	*node = (struct order_graph_node){ .node = sqlite3_column_int64(q, 0),
-		.event = sqlite3_column_int64(q, 2), .state = ORDER_NOTHING,
-		.act = GRAPH_EXTERNAL };
+	*node = (struct order_graph_node){.node = sqlite3_column_int64(q, 0),
+		.event = sqlite3_column_int64(q, 2),
+		.state = ORDER_NOTHING,
+		.act = GRAPH_EXTERNAL};
 	if (type && type[0] == 'r' && node->event)
 		node->act = GRAPH_RECORDS;
 	else if (type && type[0] == 'w' && node->event)
 		node->act = GRAPH_WAITS;
-	if (node->act == GRAPH_RECORDS)
+	keep_node(node, old->node, old->node_count);
+	if (node->act == GRAPH_RECORDS && !node->key)
 		node->key = order_new_key(order, 1);
 	return node->act == GRAPH_RECORDS && !node->key ? -1 : 0;
 }
 
-static int read_exec(struct order *order, struct order_exec *exec)
+static int read_content(struct order *order, struct order_exec *exec, int64_t call, int64_t *since)
 {
-	sqlite3_stmt *q = db_prepare(order->db, "SELECT graph, as_of FROM graph_exec WHERE id = ?");
-	int rc = -1;
+	sqlite3_stmt *q = db_prepare(order->db, content_sql);
+	int rc = !q || db_bind(q, "ii", exec->id, call) ? -1 : db_step(q);
 
-	if (!q || db_bind(q, "i", exec->id))
-		goto out;
-	rc = db_step(q);
 	exec->graph = rc > 0 ? sqlite3_column_int64(q, 0) : 0;
 	exec->created = rc > 0 ? sqlite3_column_int64(q, 1) : 0;
+	*since = rc > 0 ? sqlite3_column_int64(q, 2) : 0;
 	sqlite3_finalize(q);
-	if (rc <= 0 || !exec->graph)
-		return rc < 0 ? -1 : 0;
-	rc = -1;
-	q = db_prepare(order->db, nodes_sql);
-	if (!q || db_bind(q, "ii", exec->graph, exec->created))
-		goto out;
-	while ((rc = db_step(q)) > 0 && !add_node(order, exec, q))
-		;
-out:
-	sqlite3_finalize(q);
+	return rc < 0 ? -1 : 0;
+}
+
+/* The executable as it is after that call. */
+static int read_exec(struct order *order, struct order_exec *exec, int64_t call)
+{
+	struct order_exec old = *exec;
+	sqlite3_stmt *q = NULL;
+	int64_t since = 0;
+	int rc = read_content(order, exec, call, &since);
+
+	exec->node = NULL;
+	exec->arc = NULL;
+	exec->node_count = exec->arc_count = 0;
+	exec->arcs_known = 0;
+	if (!rc && exec->graph) {
+		q = db_prepare(order->db, nodes_sql);
+		rc = !q || db_bind(q, "iiiii", exec->graph, exec->created, exec->id, since, call)
+			     ? -1
+			     : 0;
+		while (!rc && (rc = db_step(q)) > 0)
+			rc = add_node(order, exec, &old, q);
+		sqlite3_finalize(q);
+	}
+	order_free_nodes(order, &old);
 	return rc ? -1 : 0;
 }
 
-static struct order_exec *exec_of(struct order *order, int64_t id)
+static struct order_exec *exec_of(struct order *order, int64_t id, int64_t call)
 {
 	struct order_exec *exec = idmap_get(&order->execs, id);
 
 	if (exec)
 		return exec;
 	exec = order_need_exec(order, id);
-	return exec && order->db && read_exec(order, exec) ? NULL : exec;
+	return exec && order->db && read_exec(order, exec, call) ? NULL : exec;
+}
+
+/* cuGraphExecUpdate, and what gives a node of an executable another event. */
+static int step_change(struct order *order, const struct walk_call *call)
+{
+	struct order_exec *exec = idmap_get(&order->execs, call->exec);
+
+	if (!exec || !order->db || (call->kind == KIND_EXEC_SET && !call->event))
+		return 0;
+	return read_exec(order, exec, call->id);
 }
 
 /* --- paths within a graph --- */
@@ -87,7 +142,7 @@ static struct order_exec *exec_of(struct order *order, int64_t id)
 static int read_arcs(struct order *order, struct order_exec *exec)
 {
 	sqlite3_stmt *q = order->db ? db_prepare(order->db, arcs_sql) : NULL;
-	int64_t (*more)[2];
+	int64_t(*more)[2];
 	int rc = -1;
 
 	exec->arcs_known = 1;
@@ -148,8 +203,8 @@ static void release_nothing(void *object)
 
 int order_path_in_graph(struct order *order, int64_t exec_id, int64_t from, int64_t to)
 {
-	struct order_exec *exec = exec_of(order, exec_id);
-	struct search search = { .todo = NULL };
+	struct order_exec *exec = idmap_get(&order->execs, exec_id);
+	struct search search = {.todo = NULL};
 	int found = 0, rc;
 
 	if (!exec || (!exec->arcs_known && read_arcs(order, exec)))
@@ -183,17 +238,20 @@ static int record(struct order *order, const struct walk_call *call, struct orde
 		return -1;
 	state.call = call->id;
 	state.start = 1;
-	state.own = (struct order_epoch){ .key = node->key, .seq = order->epoch.seq };
+	state.own = (struct order_epoch){.key = node->key, .seq = order->epoch.seq};
 	order_clock_ref(state.clock);
-	rc = order_clock_add(&order->joiner, &state.clock, NULL, &stream->before.own,
-		ORDER_GUARANTEED);
+	rc = order_clock_add(
+		&order->joiner, &state.clock, NULL, &stream->before.own, ORDER_GUARANTEED);
 	for (size_t i = 0; i < exec->node_count && !rc; i++) {
 		struct order_graph_node *wait = &exec->node[i];
 
 		path = wait->act == GRAPH_WAITS
-			       ? order_path_in_graph(order, exec->id, wait->node, node->node) : 0;
+			       ? order_path_in_graph(order, exec->id, wait->node, node->node)
+			       : 0;
 		rc = path < 0 || (path && order_learn(order, &state.clock, NULL, &wait->state,
-					 ORDER_GUARANTEED)) ? -1 : 0;
+						  ORDER_GUARANTEED))
+			     ? -1
+			     : 0;
 	}
 	event->recorded = 1;
 	event->stream = 0;
@@ -211,13 +269,16 @@ static int wait_inside(struct order *order, const struct walk_call *call,
 	order_drop(&node->state);
 	if (!event || event->foreign)
 		return order_doubt(order, &stream->last.clock) || order_doubt(order, &order->now)
-			       ? -1 : 0;
+			       ? -1
+			       : 0;
 	if (!event->recorded)
 		return 0;
 	order_keep(&node->state, event->state);
 	return order_edge(order, call, &event->state, ORDER_AFTERWARDS) ||
-	       order_learn(order, &stream->last.clock, NULL, &event->state, ORDER_GUARANTEED)
-		       ? -1 : 0;
+			       order_learn(order, &stream->last.clock, NULL, &event->state,
+				       ORDER_GUARANTEED)
+		       ? -1
+		       : 0;
 }
 
 static int act(struct order *order, const struct walk_call *call, struct order_exec *exec,
@@ -247,16 +308,19 @@ int order_step_graph(struct order *order, const struct walk_call *call)
 		order_drop_exec(order, call->exec);
 		return 0;
 	}
+	if (call->kind == KIND_EXEC_UPDATE || call->kind == KIND_EXEC_SET)
+		return step_change(order, call);
 	stream = order_need_stream(order, call);
 	if (!stream)
 		return call->stream ? -1 : 0;
-	exec = call->exec ? exec_of(order, call->exec) : NULL;
+	exec = call->exec ? exec_of(order, call->exec, call->id) : NULL;
 	if (call->exec && !exec)
 		return -1;
 	if (exec && exec->last.call && exec->last.own.key != stream->last.own.key &&
 		order_add_pending(order, stream, exec->last, ORDER_GRAPH))
 		return -1;
-	if (order_submit(order, stream, call, order_is_contested(stream, call)))
+	if (order_submit(order, stream, call, order_is_contested(stream, call)) ||
+		order_tell_host(order, call, stream))
 		return -1;
 	if (!exec)
 		return 0;
@@ -277,7 +341,7 @@ static int through_records(struct order *order, struct order_epoch earlier,
 	int path;
 
 	for (size_t i = 0; i < from->node_count && *best < ORDER_GUARANTEED; i++) {
-		struct order_epoch key = { .key = from->node[i].key, .seq = earlier.seq };
+		struct order_epoch key = {.key = from->node[i].key, .seq = earlier.seq};
 		enum order_strength strength =
 			key.key ? order_clock_strength(clock, own, &key) : ORDER_UNORDERED;
 
@@ -299,8 +363,8 @@ enum order_strength order_before_node(struct order *order, struct order_epoch ea
 	struct order_exec *from = earlier_node ? idmap_get(&order->execs, earlier_exec) : NULL;
 	struct order_exec *to = node ? idmap_get(&order->execs, order->exec) : NULL;
 
-	if (from && through_records(order, earlier, from, earlier_node, order->now,
-			    &order->now_own, &best))
+	if (from && through_records(
+			    order, earlier, from, earlier_node, order->now, &order->now_own, &best))
 		return ORDER_UNKNOWN;
 	for (size_t i = 0; to && i < to->node_count && best < ORDER_GUARANTEED; i++) {
 		const struct order_state *state = &to->node[i].state;

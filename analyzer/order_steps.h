@@ -43,6 +43,10 @@ int order_add_pending(struct order *order, struct order_stream *stream, struct o
 /* A call by another thread entered before the stream's last one had returned. */
 int order_is_contested(const struct order_stream *stream, const struct walk_call *call);
 
+/* Others may learn from the stream's last node without a call, if it is of that kind. */
+int order_tell_host(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream);
+
 int order_step_submit(struct order *order, const struct walk_call *call);
 int order_step_record(struct order *order, const struct walk_call *call);
 int order_step_wait(struct order *order, const struct walk_call *call);

@@ -18,9 +18,12 @@
 /* As little is no loss worth a line; order's holds are at least as long. */
 #define LOST_MIN_NS 20000
 
+/* What a graph touches may not even be named. */
 #define SHARE(call, other) \
-	"(EXISTS (SELECT 1 FROM operand x JOIN operand y ON y.allocation = x.allocation " \
-	"WHERE x.call = " call " AND y.call = " other ") AND may_conflict(" call ", " other "))"
+	"((EXISTS (SELECT 1 FROM operand x JOIN operand y ON y.allocation = x.allocation " \
+	"WHERE x.call = " call " AND y.call = " other ") OR EXISTS (SELECT 1 FROM call_object x " \
+	"WHERE x.call IN (" call ", " other ") AND x.role = 'content' AND x.object & 1)) " \
+	"AND may_conflict(" call ", " other "))"
 
 static const char holds_sql[] =
 	"SELECT o.process, h.via, CASE h.via WHEN o.call THEN b.call ELSE o.call END, "

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "content.h"
 
 /* Besides allocations, whose ids are positive: */
 #define TOUCHES_HOST (-1)      /* what the host may look at */
@@ -151,6 +152,9 @@ static int is_all_known(const struct walk_call *call, int sources, int destinati
 	case KIND_EVENT_RECORD:
 	case KIND_STREAM_WAIT:
 		return 1;
+	case KIND_GRAPH_LAUNCH:
+	case KIND_COPY_BATCH:
+		return !(call->content & CONTENT_UNNAMED);
 	default:
 		return 0;
 	}
@@ -226,12 +230,13 @@ static int is_before_in_full(void *arg, const struct touch *touch)
 	return order_before(&relax->full, touch->full) == ORDER_GUARANTEED;
 }
 
-/* Launches, copies and memsets; that memory is allocated or freed matters to all. */
+/* Launches, copies, memsets, graphs of them; that memory is allocated or freed matters to all. */
 static int is_access(const struct walk_call *call)
 {
 	return call->kind == KIND_LAUNCH || call->kind == KIND_COPY ||
-	       call->kind == KIND_COPY_ASYNC || call->kind == KIND_SET ||
-	       call->kind == KIND_SET_ASYNC;
+	       call->kind == KIND_COPY_ASYNC || call->kind == KIND_COPY_BATCH ||
+	       call->kind == KIND_SET || call->kind == KIND_SET_ASYNC ||
+	       call->kind == KIND_GRAPH_LAUNCH;
 }
 
 /* 0 only if it is known that they need no order; -1 after a message. */

@@ -6,9 +6,9 @@
  *
  * Shared memory is decided by allocation, for copies and for the words of launches, unless it is
  * known all that both do with it and that neither writes what the other uses (access.h); an
- * operation whose memory is not known (a graph, a batch) shares with all.  Of the operations of a
- * stream on one allocation the last RELAX_DEPTH are remembered; where an older one may matter that
- * is said, too.
+ * operation whose memory is not known (a graph made before the trace) shares with all.  Of the
+ * operations of a stream on one allocation the last RELAX_DEPTH are remembered; where an older one
+ * may matter that is said, too.
  *
  * A pass walks over the run once more and hands on its calls: relax_both(), or for a call that is
  * to be left out or replaced relax_full() and whatever it wants the other order to see.

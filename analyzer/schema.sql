@@ -121,7 +121,8 @@ CREATE TABLE allocation ( -- one life of a piece of memory
 	process INTEGER NOT NULL REFERENCES process(id),
 	address INTEGER NOT NULL,
 	bytes INTEGER NOT NULL,
-	memory TEXT NOT NULL,           -- device, pinned, registered, managed, async, mapped, imported
+	memory TEXT NOT NULL,           -- device, pinned, registered, managed, async, mapped, imported,
+	                                -- graph: by a node of one, where it stays
 	created INTEGER REFERENCES call(id),
 	freed INTEGER REFERENCES call(id)
 );
@@ -263,11 +264,30 @@ CREATE TABLE range ( -- a named range or mark of the program's own (NVTX)
 
 CREATE TABLE operand ( -- memory that a submitting call names, where it is a known allocation
 	call INTEGER NOT NULL REFERENCES call(id),
-	role TEXT NOT NULL,             -- dst or src of a copy or memset, word: a launch's parameter
-	offset INTEGER,                 -- word: bytes into the parameter buffer
+	role TEXT NOT NULL,             -- dst or src of a copy or memset, word: a launch's parameter,
+	                                -- node: something in a graph that is launched, once for each
+	                                -- allocation
+	offset INTEGER,                 -- word: bytes into the parameter buffer; an end of a batch: which
+	                                -- of its copies
 	address INTEGER NOT NULL,
 	allocation INTEGER NOT NULL REFERENCES allocation(id)
 );
+
+CREATE TABLE extent ( -- an end of a copy or memset that is not one piece of call.bytes: rows, slices
+                      -- and the copies of a batch
+	call INTEGER NOT NULL REFERENCES call(id),
+	role TEXT NOT NULL,             -- dst or src
+	item INTEGER NOT NULL,          -- of a batch, from 0
+	address INTEGER NOT NULL,       -- of the first byte
+	allocation INTEGER REFERENCES allocation(id), -- NULL: in none that is known
+	bytes INTEGER NOT NULL,         -- in one piece
+	pitch INTEGER NOT NULL,         -- bytes from row to row, and how many; one row: 1
+	rows INTEGER NOT NULL,
+	slice INTEGER NOT NULL,         -- bytes from slice to slice, and how many
+	slices INTEGER NOT NULL,
+	span INTEGER AS (bytes + (rows - 1) * pitch + (slices - 1) * slice), -- first to last byte
+	PRIMARY KEY (call, role, item)
+) WITHOUT ROWID;
 
 CREATE TABLE launch ( -- what a launch, or a call that adds a kernel to a graph, passes
 	call INTEGER PRIMARY KEY REFERENCES call(id),
@@ -324,7 +344,9 @@ CREATE TABLE call_object ( -- what else a call names or is, as far as that order
 	                                -- launch_event, completion_event (event): the first one of
 	                                -- cuEventElapsedTime, those of launch attributes; captured
 	                                -- (graph): it became a node of that; attributes: bits, 2:
-	                                -- programmatic stream serialization
+	                                -- programmatic stream serialization; content: bits, of a graph's
+	                                -- launch or a batch, 1: it may touch memory that operand does
+	                                -- not name, 2: it runs functions on the host
 	object INTEGER NOT NULL,
 	PRIMARY KEY (call, role)
 ) WITHOUT ROWID;
@@ -365,6 +387,13 @@ CREATE INDEX graph_node_graph ON graph_node (graph);
 CREATE INDEX graph_edge_graph ON graph_edge (graph);
 CREATE INDEX graph_edge_from ON graph_edge (from_node);
 
+CREATE TABLE graph_body ( -- what a conditional node consists of, a graph that is filled later
+	node INTEGER NOT NULL REFERENCES graph_node(id),
+	graph INTEGER NOT NULL REFERENCES graph(id)
+);
+
+CREATE INDEX graph_body_node ON graph_body (node);
+
 CREATE TABLE graph_exec ( -- one life of an executable graph
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
@@ -374,6 +403,27 @@ CREATE TABLE graph_exec ( -- one life of an executable graph
 	created INTEGER REFERENCES call(id), -- NULL: before the trace
 	destroyed INTEGER REFERENCES call(id)
 );
+
+CREATE TABLE graph_update ( -- an executable graph became what another graph was at that call
+	call INTEGER PRIMARY KEY REFERENCES call(id),
+	exec INTEGER NOT NULL REFERENCES graph_exec(id),
+	graph INTEGER NOT NULL REFERENCES graph(id)
+);
+
+CREATE TABLE graph_change ( -- from this call on a node does something else
+	call INTEGER PRIMARY KEY REFERENCES call(id), -- which says what
+	graph INTEGER REFERENCES graph(id), -- where it is known
+	node INTEGER REFERENCES graph_node(id), -- NULL: not known which, one of that type
+	type TEXT NOT NULL,             -- as graph_node.type
+	exec INTEGER REFERENCES graph_exec(id), -- in that executable; NULL: in those made later
+	event INTEGER REFERENCES event(id), -- that it records or waits for now
+	enabled INTEGER                 -- 0: nothing, until 1; NULL: what the call says
+);
+
+CREATE INDEX graph_update_exec ON graph_update (exec);
+CREATE INDEX graph_change_graph ON graph_change (graph);
+CREATE INDEX graph_change_node ON graph_change (node);
+CREATE INDEX graph_change_exec ON graph_change (exec) WHERE exec IS NOT NULL;
 
 CREATE TABLE operation ( -- one operation of the device
 	id INTEGER PRIMARY KEY,

@@ -8,22 +8,31 @@
 struct sharing {
 	sqlite3_stmt *touch;
 	struct access_reader *reader;
-	int64_t one_call;          /* whose accesses one are */
+	int64_t one_call; /* whose accesses one are */
 	struct accesses one, other;
 };
 
-enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY };
+enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY, TOUCH_GRAPH };
+
+#define LENGTH(operand, call)                                                                      \
+	"ifnull((SELECT x.span FROM extent x WHERE x.call = " operand ".call "                     \
+	"AND x.role = " operand ".role AND x.item = ifnull(" operand ".offset, 0)), " call         \
+	".bytes)"
 
 /* The pointer of a launch lies within the bytes, or before them; a copy's bytes overlap or not. */
 static const char touch_sql[] =
-	"SELECT CASE WHEN o.role = 'word' THEN"
-	"  CASE WHEN o.address < a.address THEN 1 WHEN o.address < a.address + ac.bytes THEN 2"
-	"  ELSE 0 END "
-	" WHEN o.address < a.address + ac.bytes AND o.address + oc.bytes > a.address THEN 2 "
-	" ELSE 0 END AS touch "
-	"FROM operand a JOIN call ac ON ac.id = a.call "
-	"JOIN operand o ON o.allocation = a.allocation JOIN call oc ON oc.id = o.call "
-	"WHERE a.call = ? AND o.call = ? ORDER BY touch DESC LIMIT 1";
+	"SELECT CASE o.role WHEN 'word' THEN"
+	"  CASE WHEN o.address < a.address THEN 1"
+	"  WHEN o.address < a.address + " LENGTH("a",
+		"ac") " THEN 2 ELSE 0 END "
+		      " WHEN 'node' THEN 3 "
+		      " ELSE CASE WHEN o.address < a.address + " LENGTH(
+			      "a", "ac") "  AND o.address + " LENGTH("o",
+			      "oc") " > a.address THEN 2 ELSE 0 END END AS touch "
+				    "FROM operand a JOIN call ac ON ac.id = a.call "
+				    "JOIN operand o ON o.allocation = a.allocation JOIN call oc ON "
+				    "oc.id = o.call "
+				    "WHERE a.call = ? AND o.call = ? ORDER BY touch DESC LIMIT 1";
 
 struct sharing *sharing_open(struct db *db)
 {
@@ -51,13 +60,44 @@ void sharing_close(struct sharing *sharing)
 	free(sharing);
 }
 
+static int read_both(struct sharing *sharing, int64_t call, int64_t other)
+{
+	if (sharing->one_call != call) {
+		if (access_read(sharing->reader, call, &sharing->one))
+			return -1;
+		sharing->one_call = call;
+	}
+	return access_read(sharing->reader, other, &sharing->other);
+}
+
+/* What the nodes of a graph do with the copy's bytes. */
+static int touch_of_graph(struct sharing *sharing, int64_t copy, int64_t call)
+{
+	enum access_overlap most = OVERLAP_NONE;
+
+	if (read_both(sharing, copy, call))
+		return -1;
+	for (size_t i = 0; i < sharing->one.count; i++)
+		for (size_t k = 0; k < sharing->other.count; k++) {
+			enum access_overlap found =
+				access_overlap(&sharing->one.access[i], &sharing->other.access[k]);
+
+			most = found > most ? found : most;
+		}
+	return most == OVERLAP_SURE    ? TOUCH_SURELY
+	       : most == OVERLAP_MAYBE ? TOUCH_MAYBE
+				       : TOUCH_NONE;
+}
+
 static int touch_of(struct sharing *sharing, int64_t copy, int64_t call)
 {
 	int rc = db_bind(sharing->touch, "ii", copy, call) ? -1 : db_step(sharing->touch);
 	int touch = rc > 0 ? sqlite3_column_int(sharing->touch, 0) : TOUCH_NONE;
 
 	sqlite3_reset(sharing->touch);
-	return rc < 0 ? -1 : touch;
+	if (rc < 0)
+		return -1;
+	return touch == TOUCH_GRAPH ? touch_of_graph(sharing, copy, call) : touch;
 }
 
 int sharing_between(struct sharing *sharing, int64_t copy, int64_t call, int64_t other)
@@ -93,12 +133,7 @@ static int matters(const struct memory_access *a, const struct memory_access *b)
 
 int sharing_conflict(struct sharing *sharing, int64_t call, int64_t other)
 {
-	if (sharing->one_call != call) {
-		if (access_read(sharing->reader, call, &sharing->one))
-			return -1;
-		sharing->one_call = call;
-	}
-	if (access_read(sharing->reader, other, &sharing->other))
+	if (read_both(sharing, call, other))
 		return -1;
 	for (size_t i = 0; i < sharing->one.count; i++)
 		for (size_t k = 0; k < sharing->other.count; k++)

@@ -42,6 +42,8 @@ static void take_object(struct walk_call *call, const char *role, int64_t object
 		call->captured = 1;
 	else if (!strcmp(role, "attributes"))
 		call->attributes = (unsigned)object;
+	else if (!strcmp(role, "content"))
+		call->content = (unsigned)object;
 	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
 		if (!strcmp(role, roles[i].role))
 			*roles[i].to = object;
@@ -100,7 +102,7 @@ int walk_order_open(struct walk_order *order, struct db *db, const enum call_kin
 	       /* Mapped host memory that a kernel was given, managed memory that was written. */
 	       walk_cursor_open(&order->visible, db,
 		       "SELECT o.call FROM operand o JOIN allocation a ON a.id = o.allocation "
-		"WHERE (o.role = 'word' "
+		"WHERE (o.role IN ('word', 'node') "
 		"AND a.memory IN ('pinned', 'registered', 'managed')) "
 		       "OR (o.role = 'dst' AND a.memory = 'managed') ORDER BY o.call") ||
 	       walk_cursor_open(&order->threads, db,

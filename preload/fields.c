@@ -162,6 +162,16 @@ _Static_assert(sizeof(CUDA_MEMCPY3D) == sizeof(CUDA_MEMCPY3D_PEER) &&
 	offsetof(CUDA_MEMCPY3D, dstDevice) == offsetof(CUDA_MEMCPY3D_PEER, dstDevice) &&
 	offsetof(CUDA_MEMCPY3D, Depth) == offsetof(CUDA_MEMCPY3D_PEER, Depth), "peer copies");
 
+/* What trace/calls.h says of the copies of a batch. */
+_Static_assert(sizeof(CUDA_MEMCPY3D_BATCH_OP) == 8 * BATCH_OP_WORDS &&
+	offsetof(CUDA_MEMCPY3D_BATCH_OP, src) == 8 * BATCH_OP_SRC &&
+	offsetof(CUDA_MEMCPY3D_BATCH_OP, dst) == 8 * BATCH_OP_DST &&
+	offsetof(CUDA_MEMCPY3D_BATCH_OP, extent) == 8 * BATCH_OP_EXTENT &&
+	offsetof(CUmemcpy3DOperand, op.ptr.ptr) == 8 &&
+	offsetof(CUmemcpy3DOperand, op.ptr.rowLength) == 16 &&
+	offsetof(CUmemcpy3DOperand, op.ptr.layerHeight) == 24 &&
+	(int)CU_MEMCPY_OPERAND_TYPE_POINTER == BATCH_OPERAND_POINTER, "copies of a batch");
+
 /* The two memset structures begin alike. */
 _Static_assert(offsetof(CUDA_MEMSET_NODE_PARAMS_v2, height) ==
 	offsetof(CUDA_MEMSET_NODE_PARAMS, height), "memset nodes");

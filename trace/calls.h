@@ -217,6 +217,14 @@ _Static_assert(FIELD_KIND_COUNT <= 64, "readers keep a bit per field kind");
 /* FIELD_type of cuGraphNodeSetEnabled; value says whether the node is. */
 #define NODE_ENABLED 0x10000
 
+/*
+ * CUDA_MEMCPY3D_BATCH_OP in 8-byte words: two operands, then width, height and depth.  An operand
+ * is its type in the low 32 bits, then of a pointer its address, bytes from row to row and rows
+ * from layer to layer, 0 where these follow each other.  preload/fields.c compares with cuda.h.
+ */
+enum { BATCH_OP_SRC = 0, BATCH_OP_DST = 5, BATCH_OP_EXTENT = 10, BATCH_OP_WORDS = 14 };
+enum { BATCH_OPERAND_POINTER = 1 };
+
 /* FIELD_direction; the numbers are cudaMemcpyKind's. */
 enum copy_direction { COPY_H2H = 0, COPY_H2D, COPY_D2H, COPY_D2D, COPY_DEFAULT };
 

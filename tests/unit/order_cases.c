@@ -176,7 +176,7 @@ static const struct verb {
 	const char *name;
 	int type;
 	const char *args;            /* s stream, e event, E second event, x graph, c context,
-					d and f: contexts of a peer copy, t thread */
+					d and f: contexts of a peer copy, t thread, n a node */
 	const char *more;            /* rows of call_object: role=number */
 } verbs[] = {
 	{ "launch", CALL_cuLaunchKernel, "s", NULL },
@@ -203,6 +203,10 @@ static const struct verb {
 	{ "wait_semaphore", CALL_cuWaitExternalSemaphoresAsync, "s", NULL },
 	{ "graph", CALL_cuGraphLaunch, "xs", NULL },
 	{ "upload", CALL_cuGraphUpload, "xs", NULL },
+	{ "host_graph", CALL_cuGraphLaunch, "xs", "content=2" },
+	{ "exec_update", CALL_cuGraphExecUpdate_v2, "x", NULL },
+	{ "exec_event", CALL_cuGraphExecEventRecordNodeSetEvent, "xne", NULL },
+	{ "node_event", CALL_cuGraphEventRecordNodeSetEvent, "xne", NULL },
 	{ "captured", CALL_cuLaunchKernel, "s", "captured=1" },
 	{ "captured_record", CALL_cuEventRecord, "es", "captured=1" },
 	{ "captured_wait", CALL_cuStreamWaitEvent, "es", "captured=1" },
@@ -313,13 +317,23 @@ static void finish_call(struct run *r, const struct verb *verb, const struct sta
 		}
 	}
 	if (more)
-		object(r, strstr(more, "captured") ? "captured" : "attributes",
+		object(r, strstr(more, "captured") ? "captured"
+			: strstr(more, "content") ? "content" : "attributes",
 			atoi(strchr(more, '=') + 1));
 	if (verb->type == CALL_cuLaunchKernelEx && strchr(verb->args, 'e')) {
 		mini_exec(&r->m, "UPDATE call SET event = NULL WHERE id = %lld",
 			(long long)r->m.calls);
 		object(r, "launch_event", event(r, s->arg[1]));
 	}
+	if (!strcmp(s->verb, "exec_update"))
+		mini_exec(&r->m, "INSERT INTO graph_update VALUES (%lld, %lld, %lld)",
+			(long long)r->m.calls, (long long)exec(r, s->arg[0]),
+			(long long)exec(r, s->arg[1]));
+	if (strstr(s->verb, "_event") && verb->args[0] == 'x')
+		mini_exec(&r->m, "INSERT INTO graph_change VALUES (%lld, NULL, %lld, 'record', %s, "
+			"%lld, NULL)", (long long)r->m.calls, (long long)known(r, s->arg[1]),
+			s->verb[0] == 'e' ? s->arg[0] + 1 : "NULL",
+			(long long)event(r, s->arg[2]));
 	if (!strcmp(s->verb, "free_of"))
 		mini_exec(&r->m, "INSERT INTO allocation (process, address, bytes, memory, freed) "
 			"VALUES (1, 1, 1, '%s', %lld)", s->arg[0], (long long)r->m.calls);

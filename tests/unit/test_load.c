@@ -1,97 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "calls.h"
-#include "load.h"
-#include "text.h"
+#include "trace_text.h"
 
 #define TRACE "test_load.cft"
 #define DATABASE "test_load.db"
 
-/* One microsecond a tick is easy to read: times below are ns of CLOCK_MONOTONIC. */
-static const char header[] =
-	"cufence-trace version=1.0 chunk_size=65536 clock=2 features=0x3 pid=100 parent_pid=1 "
-	"start_ns=5000 closed=1 cupti_state=1\n"
-	"chunk thread=0\n";
-
-static const char start[] =
-	"chunk thread=7\n"
-	"thread thread=7 text=\"main\"\n"
-	"context id=1 cupti_id=3 handle=0xc0 device=0 flags=0\n"
-	"calibration ticks=0 realtime_ns=5000 cupti_ns=5000 gap_ticks=0\n";
-
-/* The rows of calls.def as text, so that tests may name any call. */
-static void put_call_types(FILE *out)
-{
-	for (unsigned i = 0; i < CALL_COUNT; i++) {
-		const struct call_type *type = &call_types[i];
-		fprintf(out, "calltype call=%u kind=%u traits=%u runtime=%u fields=", i, type->kind,
-			type->traits, type->runtime);
-		for (unsigned j = 0; j < type->field_count; j++)
-			fprintf(out, "%s%s", j ? "," : "", field_names[type->field[j]]);
-		fprintf(out, " name=\"%s\"\n", type->name);
-	}
-}
-
-static void make_trace(const char *body)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size), *in;
-
-	fputs(header, out);
-	put_call_types(out);
-	fputs(start, out);
-	fputs(body, out);
-	fclose(out);
-	in = fmemopen(text, size, "r");
-	assert_int_equal(text_undump(in, "test", TRACE), 0);
-	fclose(in);
-	free(text);
-}
-
 static struct db load(const char *body)
 {
-	char *paths[] = { TRACE };
-	struct db db;
-
-	make_trace(body);
-	unlink(DATABASE);
-	assert_int_equal(db_create(&db, DATABASE), 0);
-	assert_int_equal(load_traces(&db, paths, 1, NULL), 0);
-	return db;
+	return trace_text_load("test_load", body);
 }
 
-/* The first column of all rows, joined by blanks. */
 static void expect(struct db *db, const char *sql, const char *wanted)
 {
-	sqlite3_stmt *q = db_prepare(db, sql);
-	char got[1024] = "";
-	size_t used = 0;
-
-	assert_non_null(q);
-	while (db_step(q) > 0) {
-		const char *value = (const char *)sqlite3_column_text(q, 0);
-		used += (size_t)snprintf(got + used, sizeof(got) - used, "%s%s", used ? " " : "",
-			value ? value : "NULL");
-	}
-	sqlite3_finalize(q);
-	assert_string_equal(got, wanted);
+	trace_text_expect(db, sql, wanted);
 }
 
 static void finish(struct db *db)
 {
-	db_close(db);
-	unlink(DATABASE);
-	unlink(TRACE);
+	trace_text_finish(db, "test_load");
 }
 
 static void calls_are_in_order_of_entry_with_parents(void **state)
@@ -279,7 +204,7 @@ static void a_damaged_trace_loads_nothing(void **state)
 	struct db db;
 	FILE *file;
 
-	make_trace("call cuInit enter=1 duration=1 | flags=0x0\n");
+	trace_text_make("call cuInit enter=1 duration=1 | flags=0x0\n", TRACE);
 	file = fopen(TRACE, "r+");
 	/* The first record of the second chunk claims no bytes. */
 	fseek(file, TRACE_HEADER_SIZE + 65536 + (long)sizeof(struct chunk_header), SEEK_SET);

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "footprint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+
+/* Bodies of conditional nodes have bodies themselves; deeper ones than CUDA allows are cut. */
+#define BODY_DEPTH 8
+
+struct footprint_node {
+	int64_t row, graph;
+	struct footprint names;
+	int64_t *body; /* graphs */
+	size_t body_count;
+};
+
+struct footprint_graph {
+	int64_t row;
+	int64_t *node; /* rows, in order */
+	size_t count;
+	struct footprint more; /* of nodes that are not known */
+};
+
+struct footprint_exec {
+	int64_t row;
+	struct footprint names;
+};
+
+static void release(struct footprint *footprint)
+{
+	free(footprint->address);
+	*footprint = (struct footprint){0};
+}
+
+static int add(struct footprint *to, const struct footprint *from)
+{
+	size_t count = to->count + from->count;
+	uint64_t *more;
+
+	to->content |= from->content;
+	if (count > to->room) {
+		more = realloc(to->address, 2 * count * sizeof(*more));
+		if (!more) {
+			fputs("cufence: out of memory\n", stderr);
+			return -1;
+		}
+		to->address = more;
+		to->room = 2 * count;
+	}
+	if (from->count)
+		memcpy(to->address + to->count, from->address,
+			from->count * sizeof(*from->address));
+	to->count = count;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void sort(struct footprint *footprint)
+{
+	size_t kept = 0;
+
+	if (footprint->count)
+		qsort(footprint->address, footprint->count, sizeof(*footprint->address), compare);
+	for (size_t i = 0; i < footprint->count; i++)
+		if (!kept || footprint->address[i] != footprint->address[kept - 1])
+			footprint->address[kept++] = footprint->address[i];
+	footprint->count = kept;
+}
+
+static struct footprint_graph *graph_of(const struct footprints *all, int64_t row)
+{
+	uint64_t index = map_get(&all->graphs, (uint64_t)row, 0);
+
+	return index ? &all->graph[index - 1] : NULL;
+}
+
+static struct footprint_graph *need_graph(struct footprints *all, int64_t row)
+{
+	struct footprint_graph *known = graph_of(all, row), *more;
+
+	if (known)
+		return known;
+	more = array_room(all->graph, all->graph_count, sizeof(*more));
+	if (!more)
+		return NULL;
+	all->graph = more;
+	more[all->graph_count++] = (struct footprint_graph){.row = row};
+	return map_set(&all->graphs, (uint64_t)row, all->graph_count) ? NULL
+								      : &more[all->graph_count - 1];
+}
+
+static struct footprint_node *node_of(const struct footprints *all, int64_t row)
+{
+	uint64_t index = map_get(&all->nodes, (uint64_t)row, 0);
+
+	return index ? &all->node[index - 1] : NULL;
+}
+
+static struct footprint_node *need_node(struct footprints *all, int64_t graph_row, int64_t row)
+{
+	struct footprint_node *known = node_of(all, row), *more;
+	struct footprint_graph *graph;
+	int64_t *rows;
+
+	if (known)
+		return known;
+	graph = need_graph(all, graph_row);
+	rows = graph ? array_room(graph->node, graph->count, sizeof(*rows)) : NULL;
+	if (!rows)
+		return NULL;
+	graph->node = rows;
+	more = array_room(all->node, all->node_count, sizeof(*more));
+	if (!more)
+		return NULL;
+	all->node = more;
+	more[all->node_count++] = (struct footprint_node){.row = row, .graph = graph_row};
+	if (map_set(&all->nodes, (uint64_t)row, all->node_count))
+		return NULL;
+	rows[graph->count++] = row;
+	return &more[all->node_count - 1];
+}
+
+/* Whatever the graph consists of at the moment. */
+static int sum_up(const struct footprints *all, int64_t row, struct footprint *sum, int depth)
+{
+	const struct footprint_graph *graph = graph_of(all, row);
+
+	sum->content |= all->doubt;
+	if (!graph || depth == BODY_DEPTH)
+		return 0;
+	if (add(sum, &graph->more))
+		return -1;
+	for (size_t i = 0; i < graph->count; i++) {
+		const struct footprint_node *node = node_of(all, graph->node[i]);
+
+		if (add(sum, &node->names))
+			return -1;
+		for (size_t k = 0; k < node->body_count; k++)
+			if (sum_up(all, node->body[k], sum, depth + 1))
+				return -1;
+	}
+	return 0;
+}
+
+int footprint_set_node(
+	struct footprints *all, int64_t graph, int64_t row, const struct footprint *names)
+{
+	struct footprint_node *node = need_node(all, graph, row);
+
+	if (!node)
+		return -1;
+	node->names.count = 0;
+	node->names.content = 0;
+	return add(&node->names, names);
+}
+
+int footprint_add_to_graph(struct footprints *all, int64_t row, const struct footprint *more)
+{
+	struct footprint_graph *graph = need_graph(all, row);
+
+	return graph ? add(&graph->more, more) : -1;
+}
+
+int footprint_set_child(struct footprints *all, int64_t graph, int64_t node, int64_t child)
+{
+	struct footprint sum = {.count = 0};
+	int rc = sum_up(all, child, &sum, 0);
+
+	sort(&sum);
+	rc = rc || footprint_set_node(all, graph, node, &sum) ? -1 : 0;
+	release(&sum);
+	return rc;
+}
+
+int footprint_add_body(struct footprints *all, int64_t graph, int64_t row, int64_t body)
+{
+	struct footprint_node *node = need_node(all, graph, row);
+	int64_t *more = node ? array_room(node->body, node->body_count, sizeof(*more)) : NULL;
+
+	if (!more)
+		return -1;
+	node->body = more;
+	more[node->body_count++] = body;
+	return 0;
+}
+
+int64_t footprint_graph_of(const struct footprints *all, int64_t row)
+{
+	const struct footprint_node *node = node_of(all, row);
+
+	return node ? node->graph : 0;
+}
+
+size_t footprint_node_count(const struct footprints *all, int64_t row)
+{
+	const struct footprint_graph *graph = graph_of(all, row);
+
+	return graph ? graph->count : 0;
+}
+
+int64_t footprint_first_node(const struct footprints *all, int64_t row)
+{
+	const struct footprint_graph *graph = graph_of(all, row);
+
+	return graph && graph->count ? graph->node[0] : 0;
+}
+
+/* The last one of all takes its place. */
+static void free_node(struct footprints *all, struct footprint_node *node)
+{
+	struct footprint_node *last = &all->node[all->node_count - 1];
+
+	map_remove(&all->nodes, (uint64_t)node->row);
+	release(&node->names);
+	free(node->body);
+	if (node != last) {
+		*node = *last;
+		map_set(&all->nodes, (uint64_t)node->row, (uint64_t)(node - all->node) + 1);
+	}
+	all->node_count--;
+}
+
+void footprint_remove_node(struct footprints *all, int64_t row)
+{
+	struct footprint_node *node = node_of(all, row);
+	struct footprint_graph *graph = node ? graph_of(all, node->graph) : NULL;
+	size_t kept = 0;
+
+	if (!graph)
+		return;
+	for (size_t i = 0; i < graph->count; i++)
+		if (graph->node[i] != row)
+			graph->node[kept++] = graph->node[i];
+	graph->count = kept;
+	free_node(all, node);
+}
+
+int footprint_clone(struct footprints *all, int64_t from, int64_t to, int64_t first)
+{
+	struct footprint sum = {.count = 0};
+	size_t count = graph_of(all, from) ? graph_of(all, from)->count : 0;
+	int rc = graph_of(all, from) ? add(&sum, &graph_of(all, from)->more) : 0;
+
+	rc = rc || footprint_add_to_graph(all, to, &sum) ? -1 : 0;
+	for (size_t i = 0; i < count && !rc; i++) {
+		const struct footprint_node *node = node_of(all, graph_of(all, from)->node[i]);
+
+		sum.count = 0;
+		sum.content = 0;
+		rc = add(&sum, &node->names);
+		for (size_t k = 0; k < node->body_count && !rc; k++)
+			rc = sum_up(all, node->body[k], &sum, 1);
+		rc = rc || footprint_set_node(all, to, first + (int64_t)i, &sum) ? -1 : 0;
+	}
+	release(&sum);
+	return rc;
+}
+
+static void drop(struct footprints *all, int64_t row, int depth)
+{
+	struct footprint_graph *graph = graph_of(all, row), *last, gone;
+
+	if (!graph)
+		return;
+	gone = *graph;
+	last = &all->graph[--all->graph_count];
+	map_remove(&all->graphs, (uint64_t)row);
+	if (graph != last) {
+		*graph = *last;
+		map_set(&all->graphs, (uint64_t)graph->row, (uint64_t)(graph - all->graph) + 1);
+	}
+	for (size_t i = 0; i < gone.count; i++) {
+		struct footprint_node *node = node_of(all, gone.node[i]);
+		size_t bodies = depth < BODY_DEPTH ? node->body_count : 0;
+		int64_t *body = node->body;
+
+		node->body = NULL;
+		free_node(all, node);
+		for (size_t k = 0; k < bodies; k++)
+			drop(all, body[k], depth + 1);
+		free(body);
+	}
+	free(gone.node);
+	release(&gone.more);
+}
+
+void footprint_drop_graph(struct footprints *all, int64_t graph)
+{
+	drop(all, graph, 0);
+}
+
+static struct footprint_exec *exec_of(const struct footprints *all, int64_t row)
+{
+	uint64_t index = map_get(&all->execs, (uint64_t)row, 0);
+
+	return index ? &all->exec[index - 1] : NULL;
+}
+
+static struct footprint_exec *need_exec(struct footprints *all, int64_t row)
+{
+	struct footprint_exec *exec = exec_of(all, row), *more;
+
+	if (exec)
+		return exec;
+	more = array_room(all->exec, all->exec_count, sizeof(*more));
+	if (!more)
+		return NULL;
+	all->exec = more;
+	exec = &more[all->exec_count++];
+	*exec = (struct footprint_exec){.row = row};
+	return map_set(&all->execs, (uint64_t)row, all->exec_count) ? NULL : exec;
+}
+
+int footprint_instantiate(struct footprints *all, int64_t row, int64_t graph)
+{
+	struct footprint_exec *exec = need_exec(all, row);
+	int rc;
+
+	if (!exec)
+		return -1;
+	exec->names.count = 0;
+	exec->names.content = 0;
+	rc = sum_up(all, graph, &exec->names, 0);
+	sort(&exec->names);
+	return rc;
+}
+
+int footprint_add_to_exec(struct footprints *all, int64_t row, const struct footprint *more)
+{
+	struct footprint_exec *exec = exec_of(all, row);
+	int rc;
+
+	if (!exec)
+		return 0;
+	rc = add(&exec->names, more);
+	sort(&exec->names);
+	return rc;
+}
+
+const struct footprint *footprint_of_exec(const struct footprints *all, int64_t row)
+{
+	const struct footprint_exec *exec = exec_of(all, row);
+
+	return exec ? &exec->names : NULL;
+}
+
+void footprint_drop_exec(struct footprints *all, int64_t row)
+{
+	struct footprint_exec *exec = exec_of(all, row), *last;
+
+	if (!exec)
+		return;
+	release(&exec->names);
+	map_remove(&all->execs, (uint64_t)row);
+	last = &all->exec[--all->exec_count];
+	if (exec == last)
+		return;
+	*exec = *last;
+	map_set(&all->execs, (uint64_t)exec->row, (uint64_t)(exec - all->exec) + 1);
+}
+
+void footprints_release(struct footprints *all)
+{
+	for (size_t i = 0; i < all->node_count; i++) {
+		release(&all->node[i].names);
+		free(all->node[i].body);
+	}
+	for (size_t i = 0; i < all->graph_count; i++) {
+		free(all->graph[i].node);
+		release(&all->graph[i].more);
+	}
+	for (size_t i = 0; i < all->exec_count; i++)
+		release(&all->exec[i].names);
+	free(all->node);
+	free(all->graph);
+	free(all->exec);
+	map_release(&all->nodes);
+	map_release(&all->graphs);
+	map_release(&all->execs);
+	*all = (struct footprints){.doubt = 0};
+}

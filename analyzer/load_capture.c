@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stream capture: calls become nodes of a graph, each after what its stream stands at.  Captured
+ * calls get a row of call_object that says so.
+ */
+#include "load_graph.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+
+/* The front of a stream or event; NULL without one, or after a message when made. */
+static struct front *front_of(struct graphs *graphs, struct map *map, uint64_t key, int make)
+{
+	uint64_t known = map_get(map, key, 0);
+	struct front *more;
+
+	if (known)
+		return &graphs->front[known - 1];
+	more = make ? array_room(graphs->front, graphs->front_count, sizeof(*more)) : NULL;
+	if (!more)
+		return NULL;
+	graphs->front = more;
+	more[graphs->front_count++] = (struct front){.capture = 0};
+	return map_set(map, key, graphs->front_count) ? NULL : &more[graphs->front_count - 1];
+}
+
+static int is_captured(const struct graphs *graphs, const struct front *front)
+{
+	return front && front->capture && graphs->capture[front->capture - 1].active;
+}
+
+static int add_to_front(struct front *front, int64_t node)
+{
+	int64_t *more;
+
+	for (size_t i = 0; i < front->count; i++)
+		if (front->node[i] == node)
+			return 0;
+	more = realloc(front->node, (front->count + 1) * sizeof(*more));
+	if (!more)
+		return -1;
+	front->node = more;
+	more[front->count++] = node;
+	return 0;
+}
+
+int capture_begin(struct loader *loader, const struct loaded_call *call)
+{
+	struct graphs *graphs = loader->p.graphs;
+	struct capture *more = array_room(graphs->capture, graphs->capture_count, sizeof(*more));
+	struct front *front = front_of(graphs, &graphs->streams, call->stream, 1);
+	struct lists lists = lists_of(call, 1);
+	int64_t graph;
+
+	if (!more || !front)
+		return -1;
+	graphs->capture = more;
+	graph = VALUE(call, graph) ? graph_of(loader, call, VALUE(call, graph))
+				   : graph_add(loader, call, 0);
+	more[graphs->capture_count++] = (struct capture){.graph = graph, .active = 1};
+	front->capture = (uint32_t)graphs->capture_count;
+	front->count = 0;
+	for (size_t i = 0; lists.word && i < lists.count; i++) {
+		int64_t node = node_at(loader, &lists, 0, i);
+		if (node && add_to_front(front, node))
+			return -1;
+	}
+	return graph < 0 ? -1 : 0;
+}
+
+/* All streams of a capture leave it, even if it failed. */
+int capture_end(struct loader *loader, const struct loaded_call *call)
+{
+	struct graphs *graphs = loader->p.graphs;
+	struct front *front = front_of(graphs, &graphs->streams, call->stream, 0);
+	uint64_t handle = call->failed ? 0 : VALUE(call, new_graph);
+	int64_t graph;
+
+	if (!is_captured(graphs, front))
+		return 0;
+	graph = graphs->capture[front->capture - 1].graph;
+	graphs->capture[front->capture - 1].active = 0;
+	if (!handle)
+		return 0;
+	return map_set(&graphs->graph, handle, (uint64_t)graph) ||
+			       graph_run(loader, "UPDATE graph SET handle = ? WHERE id = ?",
+				       (int64_t)handle, graph, 0, 0)
+		       ? -1
+		       : 0;
+}
+
+/* cuStreamUpdateCaptureDependencies: flag 1 sets them instead of adding to them. */
+static int update_capture(
+	struct loader *loader, const struct loaded_call *call, struct front *front)
+{
+	struct lists lists = lists_of(call, 1);
+
+	if (VALUE(call, type) & 1)
+		front->count = 0;
+	for (size_t i = 0; lists.word && i < lists.count; i++) {
+		int64_t node = node_at(loader, &lists, 0, i);
+		if (node && add_to_front(front, node))
+			return -1;
+	}
+	return 0;
+}
+
+/* Where a stream stands in its capture: that gives handles to nodes. */
+static int name_node(struct loader *loader, const struct loaded_call *call, struct front *front)
+{
+	struct lists lists = lists_of(call, 1);
+
+	if (!lists.word || lists.count != 1 || front->count != 1 || !lists.word[0])
+		return 0;
+	return map_set(&loader->p.graphs->node, lists.word[0], (uint64_t)front->node[0]) ||
+			       graph_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
+				       (int64_t)lists.word[0], front->node[0], 0, 0)
+		       ? -1
+		       : 0;
+}
+
+static const char *captured_type(unsigned kind)
+{
+	static const struct {
+		unsigned kind;
+		const char *type;
+	} types[] = {
+		{KIND_LAUNCH, "kernel"},
+		{KIND_COPY_ASYNC, "copy"},
+		{KIND_COPY_BATCH, "copy"},
+		{KIND_COPY_PEER_ASYNC, "copy"},
+		{KIND_SET_ASYNC, "set"},
+		{KIND_HOST_FUNC, "host"},
+		{KIND_STREAM_CALLBACK, "host"},
+		{KIND_ALLOC_ASYNC, "alloc"},
+		{KIND_FREE_ASYNC, "free"},
+		{KIND_STREAM_VALUE_WAIT, "memop"},
+		{KIND_STREAM_VALUE_WRITE, "memop"},
+		{KIND_STREAM_MEMOP, "memop"},
+		{KIND_EXTERNAL_SIGNAL, "signal"},
+		{KIND_EXTERNAL_WAIT, "external_wait"},
+		{KIND_GRAPH_LAUNCH, "graph"},
+		{KIND_PREFETCH, "other"},
+		{KIND_DISCARD, "other"},
+		{KIND_DECOMPRESS, "other"},
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (types[i].kind == kind)
+			return types[i].type;
+	return NULL;
+}
+
+/* The call becomes a node after the stream's front, and the front. */
+static int capture_node(struct loader *loader, const struct loaded_call *call, struct front *front,
+	const char *type)
+{
+	int64_t graph = loader->p.graphs->capture[front->capture - 1].graph, node;
+
+	node = graph_add_node(loader, call, graph, type, 0,
+		type[0] == 'w' || type[0] == 'r' ? call->event : 0, 0);
+	for (size_t i = 0; i < front->count && node > 0; i++)
+		if (graph_add_edge(loader, call, graph, front->node[i], node, 0))
+			return -1;
+	front->count = 0;
+	return node < 0 || graph_note_memory(loader, call, graph, node, type) ||
+			       add_to_front(front, node) ||
+			       loader_write_object(loader, call, "captured", graph)
+		       ? -1
+		       : 0;
+}
+
+/* A captured event is the front of its stream, not work; with flag 1 (external) it is a node. */
+static int capture_record(struct loader *loader, const struct loaded_call *call, size_t stream)
+{
+	struct graphs *graphs = loader->p.graphs;
+	struct front *event, *front;
+
+	if (HAS(call, flags) && VALUE(call, flags) & 1)
+		return capture_node(loader, call, &graphs->front[stream], "record");
+	event = front_of(graphs, &graphs->events, (uint64_t)call->event, 1);
+	front = &graphs->front[stream];
+	if (!event)
+		return -1;
+	event->capture = front->capture;
+	event->count = 0;
+	for (size_t i = 0; i < front->count; i++)
+		if (add_to_front(event, front->node[i]))
+			return -1;
+	return loader_write_object(
+		loader, call, "captured", graphs->capture[front->capture - 1].graph);
+}
+
+/* A stream that waits for a captured event becomes a part of that capture. */
+static int capture_wait(struct loader *loader, const struct loaded_call *call)
+{
+	struct graphs *graphs = loader->p.graphs;
+	uint64_t key = (uint64_t)call->event;
+	struct front *stream = front_of(graphs, &graphs->streams, call->stream, 0);
+	struct front *event = front_of(graphs, &graphs->events, key, 0);
+
+	if (!is_captured(graphs, event)) {
+		if (is_captured(graphs, stream))
+			return capture_node(loader, call, stream, "wait");
+		return 0;
+	}
+	stream = front_of(graphs, &graphs->streams, call->stream, 1);
+	event = front_of(graphs, &graphs->events, key, 0);
+	if (!stream)
+		return -1;
+	if (!is_captured(graphs, stream))
+		stream->count = 0;
+	stream->capture = event->capture;
+	for (size_t i = 0; i < event->count; i++)
+		if (add_to_front(stream, event->node[i]))
+			return -1;
+	return loader_write_object(
+		loader, call, "captured", graphs->capture[event->capture - 1].graph);
+}
+
+int capture_take(struct loader *loader, const struct loaded_call *call)
+{
+	struct graphs *graphs = loader->p.graphs;
+	struct front *front = front_of(graphs, &graphs->streams, call->stream, 0);
+	const char *type = captured_type(call->kind);
+
+	if (call->kind == KIND_STREAM_WAIT)
+		return capture_wait(loader, call);
+	if (!is_captured(graphs, front)) {
+		/* A record outside of a capture ends what the event stood for. */
+		front = call->kind == KIND_EVENT_RECORD
+				? front_of(graphs, &graphs->events, (uint64_t)call->event, 0)
+				: NULL;
+		if (front)
+			front->capture = 0;
+		return 0;
+	}
+	switch (call->kind) {
+	case KIND_EVENT_RECORD:
+		return capture_record(loader, call, (size_t)(front - graphs->front));
+	case KIND_CAPTURE_UPDATE:
+		return update_capture(loader, call, front);
+	case KIND_CAPTURE_INFO:
+		return name_node(loader, call, front);
+	default:
+		return type ? capture_node(loader, call, front, type) : 0;
+	}
+}

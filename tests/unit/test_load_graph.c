@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What launches of graphs, batches and copies of rows touch, from the trace on.  A check is written
+ * as in "w100+8": written from address 0x100 on, 8 bytes; "~" before what is not certain to be so,
+ * then "complete", "named" or "unknown".
+ */
+#include "trace_text.h"
+
+#include "access.h"
+
+/* Two pieces of device memory, a graph and a stream. */
+static const char memory[] =
+	"call cuMemAlloc_v2 enter=10 duration=1 context=1 | ptr=0x1000 bytes=0x1000\n"
+	"call cuMemAlloc_v2 enter=12 duration=1 context=1 | ptr=0x4000 bytes=0x1000\n"
+	"call cuStreamCreate enter=14 duration=1 context=1 | new_stream=0x51 flags=0x1 "
+	"priority=0x0\n"
+	"call cuGraphCreate enter=16 duration=1 context=1 | new_graph=0x70 flags=0x0\n";
+
+/* A memset of 16 bytes is a node of the graph, and its executable is launched at 100. */
+#define NO_ARRAYS "dst_array=0x0 src_array=0x0 dst_position=0x0 src_position=0x0 "
+#define SET(enter, node, graph, dst)                                                               \
+	"call cuGraphAddMemsetNode enter=" #enter " duration=1 context=1 | new_node=" #node        \
+	" graph=" #graph " type=0x2 count=0x0 dst=" #dst " value=0x0 bytes=0x10 dst_pitch=0x0 "    \
+	"width=0x10 height=0x1\n"
+#define INSTANTIATE(enter, exec, graph)                                                            \
+	"call cuGraphInstantiateWithFlags enter=" #enter " duration=1 context=1 | new_exec=" #exec \
+	" graph=" #graph " flags=0x0\n"
+#define LAUNCH(enter, exec)                                                                        \
+	"call cuGraphLaunch enter=" #enter " duration=1 context=1 | exec=" #exec " stream=0x51\n"
+
+static struct db load(const char *body)
+{
+	char text[8192];
+
+	snprintf(text, sizeof(text), "%s%s", memory, body);
+	return trace_text_load("test_load_graph", text);
+}
+
+/* Of the last call. */
+static void check(const char *body, const char *wanted)
+{
+	struct db db = load(body);
+	struct access_reader *reader = access_open(&db);
+	struct accesses found = {0};
+	char text[1024] = "";
+	size_t used = 0;
+
+	assert_int_equal(
+		access_read(reader, db_int(&db, "SELECT max(id) FROM call", 0), &found), 0);
+	for (size_t i = 0; i < found.count; i++) {
+		const struct memory_access *access = &found.access[i];
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%c%llx+%lld",
+			access->exact && access->sure ? "" : "~", "rwa?"[access->direction],
+			(long long)access -> low, (long long)(access->high - access->low));
+		if (access->stride_count)
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used, "/%lld", (long long)access->run);
+		for (int s = 0; s < access->stride_count; s++)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "*%lld@%lld",
+				(long long)access->stride[s].count,
+				(long long)access->stride[s].bytes);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, " ");
+	}
+	snprintf(text + used, sizeof(text) - used, "%s",
+		found.complete ? "complete"
+		: found.named  ? "named"
+			       : "unknown");
+	assert_string_equal(text, wanted);
+	accesses_release(&found);
+	access_close(reader);
+	trace_text_finish(&db, "test_load_graph");
+}
+
+static void a_copy_of_rows_leaves_out_what_is_between(void **unused)
+{
+	check("call cuMemcpy2DAsync_v2 enter=50 duration=1 context=1 | dst=0x1000 src=0x4000 "
+	      "bytes=0x40 direction=0x3 dst_pitch=0x80 src_pitch=0x10 width=0x10 "
+	      "height=0x4 " NO_ARRAYS "stream=0x51\n",
+		"w1000+400/16*4@128 r4000+64 complete");
+	check("call cuMemcpy3DAsync_v2 enter=50 duration=1 context=1 | dst=0x1000 src=0x4000 "
+	      "bytes=0x80 direction=0x3 dst_pitch=0x20 src_pitch=0x10 width=0x10 "
+	      "height=0x4 " NO_ARRAYS "depth=0x2 dst_height=0x8 src_height=0x4 stream=0x51\n",
+		"w1000+368/16*2@256*4@32 r4000+128 complete");
+	check("call cuMemsetD2D8Async enter=50 duration=1 context=1 | dst=0x1000 value=0x0 "
+	      "bytes=0x20 stream=0x51 dst_pitch=0x100 width=0x10 height=0x2\n",
+		"w1000+272/16*2@256 complete");
+}
+
+static void a_batch_is_its_copies(void **unused)
+{
+	check("call cuMemcpyBatchAsync_v2 enter=50 duration=1 context=1 | stream=0x51 count=0x2 "
+	      "more=0x0 words=0x1000,0x1100,0x4000,0x4200,0x10,0x20\n",
+		"w1000+16 w1100+32 r4000+16 r4200+32 complete");
+	check("call cuMemcpyBatchAsync_v2 enter=50 duration=1 context=1 | stream=0x51 count=0x1 "
+	      "more=0x0 words=0x1000,0x900000,0x10\n",
+		"w1000+16 unknown");
+}
+
+static void a_batch_of_boxes_is_their_rows(void **unused)
+{
+	/* src: pointer, row length 0; dst: pointer, rows of 64, layers of 4; 16 by 2 by 2. */
+	check("call cuMemcpy3DBatchAsync_v2 enter=50 duration=1 context=1 | stream=0x51 count=0x0 "
+	      "more=0xe words=0x1,0x4000,0x0,0x0,0x0,0x1,0x1000,0x40,0x4,0x0,0x10,0x2,0x2,0x0\n",
+		"w1000+336/16*2@256*2@64 r4000+64 complete");
+	/* From an array, whose elements may have any size. */
+	check("call cuMemcpy3DBatchAsync_v2 enter=50 duration=1 context=1 | stream=0x51 count=0x0 "
+	      "more=0xe words=0x2,0x77,0x0,0x0,0x0,0x1,0x1000,0x40,0x4,0x0,0x10,0x2,0x2,0x0\n",
+		"unknown");
+}
+
+static void a_launch_does_what_its_nodes_do(void **unused)
+{
+	check(SET(20, 0x80, 0x70, 0x1000) "call cuGraphAddMemcpyNode enter=22 duration=1 context=1 "
+					  "| new_node=0x81 graph=0x70 "
+					  "type=0x1 count=0x1 dst=0x4000 src=0x1000 bytes=0x40 "
+					  "direction=0x3 dst_pitch=0x40 "
+					  "src_pitch=0x40 width=0x40 height=0x1 " NO_ARRAYS
+					  "depth=0x1 dst_height=0x1 src_height=0x1 "
+					  "words=0x80\n" INSTANTIATE(30, 0x90, 0x70)
+						  LAUNCH(100, 0x90),
+		"w1000+16 w4000+64 r1000+64 complete");
+}
+
+static void a_launch_does_what_was_captured(void **unused)
+{
+	check("call cuStreamBeginCapture_v2 enter=20 duration=1 context=1 | stream=0x51 type=0x0\n"
+	      "call cuMemsetD8Async enter=22 duration=1 context=1 | dst=0x1010 value=0x0 bytes=0x8 "
+	      "stream=0x51\n"
+	      "call cuStreamEndCapture enter=24 duration=1 context=1 | stream=0x51 "
+	      "new_graph=0x71\n" INSTANTIATE(30, 0x90, 0x71) LAUNCH(100, 0x90),
+		"w1010+8 complete");
+}
+
+static void nodes_added_later_are_not_in_the_executable(void **unused)
+{
+	check(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70) SET(40, 0x81, 0x70, 0x4000)
+			LAUNCH(100, 0x90),
+		"w1000+16 complete");
+}
+
+static void a_child_is_what_it_was_when_it_was_added(void **unused)
+{
+	check("call cuGraphCreate enter=18 duration=1 context=1 | new_graph=0x71 flags=0x0\n" SET(
+		      20, 0x80, 0x71, 0x1000) "call cuGraphAddChildGraphNode enter=22 duration=1 "
+					      "context=1 | new_node=0x81 "
+					      "graph=0x70 type=0x4 count=0x0 handle=0x71\n" SET(
+						      24, 0x82, 0x71, 0x4000)
+						      INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
+		"w1000+16 complete");
+}
+
+static void the_bodies_of_a_condition_may_run(void **unused)
+{
+	check("call cuGraphAddNode_v2 enter=20 duration=1 context=1 | ptr=0x0 bytes=0x0 "
+	      "new_node=0x80 graph=0x70 type=0xd count=0x0 function=0x0 grid=0x0 block=0x0 dst=0x0 "
+	      "src=0x0 direction=0x0 dst_pitch=0x0 src_pitch=0x0 width=0x0 height=0x0 depth=0x0 "
+	      "dst_height=0x0 src_height=0x0 " NO_ARRAYS "value=0x0 event=0x0 callback=0x0 "
+	      "handle=0x5 more=0x1 "
+	      "words=0x71\n" SET(24, 0x81, 0x71, 0x4000) INSTANTIATE(30, 0x90, 0x70)
+			LAUNCH(100, 0x90),
+		"~w4000+16 complete");
+}
+
+#define NODE_SET(enter, node, dst)                                                                 \
+	"call cuGraphMemsetNodeSetParams enter=" #enter " duration=1 context=1 | node=" #node      \
+	" type=0x2 dst=" #dst " value=0x0 bytes=0x10 dst_pitch=0x0 width=0x10 height=0x1\n"
+#define EXEC_SET(enter, exec, node, dst)                                                           \
+	"call cuGraphExecMemsetNodeSetParams enter=" #enter " duration=1 context=1 | exec=" #exec  \
+	" node=" #node " type=0x2 dst=" #dst " value=0x0 bytes=0x10 dst_pitch=0x0 width=0x10 "     \
+	"height=0x1\n"
+
+static void a_node_that_was_set_does_something_else(void **unused)
+{
+	check(SET(20, 0x80, 0x70, 0x1000) NODE_SET(25, 0x80, 0x4000) INSTANTIATE(30, 0x90, 0x70)
+			LAUNCH(100, 0x90),
+		"w4000+16 complete");
+	check(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70) NODE_SET(35, 0x80, 0x4000)
+			LAUNCH(100, 0x90),
+		"w1000+16 complete");
+	check(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70)
+			EXEC_SET(35, 0x90, 0x80, 0x4000) LAUNCH(100, 0x90),
+		"w4000+16 complete");
+}
+
+static void another_executable_does_not_change(void **unused)
+{
+	check(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70) INSTANTIATE(32, 0x91, 0x70)
+			EXEC_SET(35, 0x91, 0x80, 0x4000) LAUNCH(100, 0x90),
+		"w1000+16 complete");
+}
+
+static void a_disabled_node_does_nothing(void **unused)
+{
+	check(SET(20, 0x80, 0x70, 0x1000)
+			INSTANTIATE(30, 0x90, 0x70) "call cuGraphNodeSetEnabled enter=35 "
+						    "duration=1 context=1 | exec=0x90 node=0x80 "
+						    "type=0x10000 value=0x0\n" LAUNCH(100, 0x90),
+		"complete");
+	check(SET(20, 0x80, 0x70, 0x1000)
+			INSTANTIATE(30, 0x90, 0x70) "call cuGraphNodeSetEnabled enter=35 "
+						    "duration=1 context=1 | exec=0x90 node=0x80 "
+						    "type=0x10000 value=0x0\n"
+						    "call cuGraphNodeSetEnabled enter=37 "
+						    "duration=1 context=1 | exec=0x90 node=0x80 "
+						    "type=0x10000 value=0x1\n" LAUNCH(100, 0x90),
+		"w1000+16 complete");
+}
+
+#define SECOND_GRAPH "call cuGraphCreate enter=40 duration=1 context=1 | new_graph=0x71 flags=0x0\n"
+#define UPDATE(enter, exec, graph)                                                                 \
+	"call cuGraphExecUpdate_v2 enter=" #enter " duration=1 context=1 | exec=" #exec            \
+	" graph=" #graph "\n"
+
+static void an_update_replaces_everything(void **unused)
+{
+	check(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70)
+			EXEC_SET(35, 0x90, 0x80, 0x1100) SECOND_GRAPH SET(42, 0x82, 0x71, 0x4000)
+				UPDATE(44, 0x90, 0x71) "call cuGraphDestroy enter=46 duration=1 "
+						       "context=1 | graph=0x71\n" LAUNCH(100, 0x90),
+		"w4000+16 complete");
+}
+
+static void an_update_that_failed_changes_nothing(void **unused)
+{
+	check(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70) SECOND_GRAPH SET(
+		      42, 0x82, 0x71, 0x4000) "call cuGraphExecUpdate_v2 result=910 enter=44 "
+					      "duration=1 context=1 | exec=0x90 "
+					      "graph=0x71\n" LAUNCH(100, 0x90),
+		"w1000+16 complete");
+}
+
+/* After an update it is not said which of the new nodes the old one stands for. */
+static void what_was_set_somewhere_may_be_anywhere(void **unused)
+{
+	check(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70)
+			SECOND_GRAPH SET(42, 0x82, 0x71, 0x1100) UPDATE(44, 0x90, 0x71)
+				EXEC_SET(46, 0x90, 0x80, 0x4000) LAUNCH(100, 0x90),
+		"~w1100+16 ~w4000+16 complete");
+}
+
+static void a_clone_does_the_same(void **unused)
+{
+	check(SET(20, 0x80, 0x70, 0x1000) NODE_SET(22, 0x80,
+		      0x4000) "call cuGraphClone enter=24 duration=1 context=1 | new_graph=0x71 "
+			      "graph=0x70\n" INSTANTIATE(30, 0x90, 0x71) LAUNCH(100, 0x90),
+		"w4000+16 complete");
+	check(SET(20, 0x80, 0x70, 0x1000) "call cuGraphClone enter=24 duration=1 context=1 | "
+					  "new_graph=0x71 graph=0x70\n"
+					  "call cuGraphNodeFindInClone enter=26 duration=1 "
+					  "context=1 | new_node=0x88 node=0x80 "
+					  "graph=0x71\n" NODE_SET(28, 0x88, 0x4000)
+						  INSTANTIATE(30, 0x90, 0x71) LAUNCH(100, 0x90),
+		"w4000+16 complete");
+}
+
+static void a_single_captured_node_gets_its_handle(void **unused)
+{
+	check("call cuStreamBeginCapture_v2 enter=20 duration=1 context=1 | stream=0x51 type=0x0\n"
+	      "call cuMemsetD8Async enter=22 duration=1 context=1 | dst=0x1010 value=0x0 bytes=0x8 "
+	      "stream=0x51\n"
+	      "call cuStreamEndCapture enter=24 duration=1 context=1 | stream=0x51 "
+	      "new_graph=0x71\n"
+	      "call cuGraphGetNodes enter=26 duration=1 context=1 | graph=0x71 count=0x1 "
+	      "words=0x88\n" INSTANTIATE(30, 0x90, 0x71) EXEC_SET(35, 0x90, 0x88, 0x4000)
+			LAUNCH(100, 0x90),
+		"w4000+16 complete");
+}
+
+static void an_address_is_what_lies_there_at_the_launch(void **unused)
+{
+	static const char body[] = SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(
+		30, 0x90, 0x70) "call cuMemFree_v2 enter=40 duration=1 context=1 | ptr=0x1000\n"
+				"call cuMemAlloc_v2 enter=42 duration=1 context=1 | ptr=0x1000 "
+				"bytes=0x1000\n" LAUNCH(100, 0x90);
+	struct db db = load(body);
+
+	trace_text_expect(&db,
+		"SELECT role || allocation FROM operand WHERE call = "
+		"(SELECT max(id) FROM call)",
+		"node3");
+	trace_text_finish(&db, "test_load_graph");
+	check(body, "w1000+16 complete");
+}
+
+static void what_is_not_known_of_a_graph_is_said(void **unused)
+{
+	/* Made before the trace. */
+	check(LAUNCH(100, 0x99), "unknown");
+	/* A host function may touch what the host sees. */
+	check(SET(20, 0x80, 0x70, 0x1000) "call cuGraphAddHostNode enter=22 duration=1 context=1 | "
+					  "new_node=0x81 graph=0x70 "
+					  "type=0x3 count=0x0 callback=0x123\n" INSTANTIATE(
+						  30, 0x90, 0x70) LAUNCH(100, 0x90),
+		"w1000+16 named");
+	check("call cuGraphAddBatchMemOpNode enter=20 duration=1 context=1 | new_node=0x80 "
+	      "graph=0x70 type=0xc count=0x0 more=0x0\n" INSTANTIATE(30, 0x90, 0x70)
+			LAUNCH(100, 0x90),
+		"unknown");
+}
+
+static void a_graph_names_an_allocation_once(void **unused)
+{
+	struct db db = load(SET(20, 0x80, 0x70, 0x1000) SET(21, 0x81, 0x70, 0x1100) SET(22, 0x82,
+		0x70, 0x4000) INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90) LAUNCH(110, 0x90));
+
+	trace_text_expect(&db,
+		"SELECT group_concat(allocation) FROM operand WHERE role = 'node' "
+		"GROUP BY call",
+		"1,2 1,2");
+	trace_text_finish(&db, "test_load_graph");
+}
+
+static void memory_of_a_graph_is_an_allocation(void **unused)
+{
+	struct db db = load(
+		"call cuGraphAddMemAllocNode enter=20 duration=1 context=1 | ptr=0x9000 "
+		"bytes=0x100 new_node=0x80 graph=0x70 type=0xa count=0x0\n" SET(
+			22, 0x81, 0x70, 0x9000) INSTANTIATE(30, 0x90, 0x70)
+			LAUNCH(100, 0x90) "call cuMemFreeAsync enter=110 duration=1 context=1 | "
+					  "ptr=0x9000 stream=0x51\n" LAUNCH(120, 0x90));
+
+	trace_text_expect(&db,
+		"SELECT a.memory FROM operand o JOIN allocation a "
+		"ON a.id = o.allocation WHERE o.role = 'node'",
+		"graph graph");
+	trace_text_finish(&db, "test_load_graph");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_copy_of_rows_leaves_out_what_is_between),
+		cmocka_unit_test(a_batch_is_its_copies),
+		cmocka_unit_test(a_batch_of_boxes_is_their_rows),
+		cmocka_unit_test(a_launch_does_what_its_nodes_do),
+		cmocka_unit_test(a_launch_does_what_was_captured),
+		cmocka_unit_test(nodes_added_later_are_not_in_the_executable),
+		cmocka_unit_test(a_child_is_what_it_was_when_it_was_added),
+		cmocka_unit_test(the_bodies_of_a_condition_may_run),
+		cmocka_unit_test(a_node_that_was_set_does_something_else),
+		cmocka_unit_test(another_executable_does_not_change),
+		cmocka_unit_test(a_disabled_node_does_nothing),
+		cmocka_unit_test(an_update_replaces_everything),
+		cmocka_unit_test(an_update_that_failed_changes_nothing),
+		cmocka_unit_test(what_was_set_somewhere_may_be_anywhere),
+		cmocka_unit_test(a_clone_does_the_same),
+		cmocka_unit_test(a_single_captured_node_gets_its_handle),
+		cmocka_unit_test(an_address_is_what_lies_there_at_the_launch),
+		cmocka_unit_test(what_is_not_known_of_a_graph_is_said),
+		cmocka_unit_test(a_graph_names_an_allocation_once),
+		cmocka_unit_test(memory_of_a_graph_is_an_allocation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
