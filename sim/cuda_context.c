@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Initialization, devices as far as they have state, and contexts. */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -50,6 +51,19 @@ bool driver_gone(void)
 	return atomic_load(&gone);
 }
 
+/* In a child that a process forked after its cuInit. */
+static bool forked;
+
+static void driver_stays_behind(void)
+{
+	forked = true;
+}
+
+bool driver_forked(void)
+{
+	return forked;
+}
+
 CUresult do_cuInit(unsigned int flags)
 {
 	const char *text = getenv("CUFENCE_SIM_DEVICES");
@@ -65,6 +79,7 @@ CUresult do_cuInit(unsigned int flags)
 	for (int i = 0; i < devices_present; i++)
 		device_init(&devices[i], i);
 	atexit(driver_leaves);
+	pthread_atfork(NULL, NULL, driver_stays_behind);
 	/* The real one takes some 100 ms; enough to be seen as slow, not to drown a short run. */
 	thread_self()->overhead = 1000000;
 	return CUDA_SUCCESS;

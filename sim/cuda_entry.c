@@ -175,7 +175,10 @@ typedef struct {
 	{ \
 		struct sim_call call = { .number = row, .per_thread = pt, .name = #entry, \
 			.params = pointer }; \
-		struct thread *thread = call_begin(&call); \
+		struct thread *thread; \
+		if (driver_forked()) \
+			return CUDA_ERROR_NOT_INITIALIZED; \
+		thread = call_begin(&call); \
 		if (!call.result) \
 			call.result = do_##symbol ? do_##symbol arguments : \
 						    sim_unsupported(#symbol); \

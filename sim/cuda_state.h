@@ -108,6 +108,9 @@ int device_count(void);
 bool driver_ready(void);
 bool driver_gone(void);
 
+/* Nothing of the driver works in a child forked after cuInit: every call is NOT_INITIALIZED. */
+bool driver_forked(void);
+
 /* Current context of the calling thread or NULL. */
 struct context *context_current(void);
 struct context *context_check(CUcontext handle); /* NULL for an invalid handle */

@@ -22,7 +22,7 @@ calls() { # FILE: how many frees it holds
 	"$cufence" dump "$1" | grep -c '^call cuMemFree_v2 '
 }
 
-for mode in exit _exit kill fork forklate; do
+for mode in exit _exit kill fork forklate forkuse; do
 	bare=$(LD_PRELOAD=${bare_preload:-} timeout 20 "$helper" "$mode" 2>/dev/null)
 	bare_status=$?
 	trace "$mode"
@@ -41,6 +41,10 @@ same "fork: a file for each process" 2 "$(ls "$tmp/fork" | wc -l)"
 same "fork: each has its own calls" "101 101" "$(for f in "$tmp"/fork/*.cft; do calls "$f"; done | paste -sd' ')"
 same "forklate: the child that used no CUDA has no file" 1 "$(ls "$tmp/forklate" | wc -l)"
 same "forklate: the parent goes on in its own file" 112 "$(calls "$tmp"/forklate/*.cft)"
+
+has "forkuse: nothing works in the child" '^3, bad free 3' "$(LD_PRELOAD=${bare_preload:-} "$helper" forkuse)"
+same "forkuse: the child's failed calls, and the parent's" "11 112" \
+	"$(for f in "$tmp"/forkuse/*.cft; do calls "$f"; done | sort -n | paste -sd' ')"
 
 # No folder to write to: the program runs all the same.
 out=$(CUFENCE_OUT=$tmp/missing LD_PRELOAD=$preload timeout 20 "$helper" exit 2>"$tmp/err")

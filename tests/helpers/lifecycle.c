@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ends in the ways that programs end, with CUDA calls made before: lifecycle kill|exit|fork|
- * forklate.  Or starts itself again after such calls, as "lifecycle exit", in the ways that
+ * forklate|forkuse.  Or starts itself again after such calls, as "lifecycle exit", in the ways that
  * programs start others: lifecycle exec|spawn|vfork|system.  Prints what the calls returned, so
  * that a changed result shows.
  */
@@ -105,6 +105,11 @@ int main(int argc, char **argv)
 		if (!child)
 			exit(0);
 		waitpid(child, NULL, 0);
+		use_cuda(10);
+	}
+	/* What it tries all the same fails. */
+	if (!strcmp(mode, "forkuse")) {
+		fork_and_use(10);
 		use_cuda(10);
 	}
 	if (!strcmp(mode, "exec") || !strcmp(mode, "spawn") || !strcmp(mode, "vfork") ||
