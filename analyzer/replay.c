@@ -41,16 +41,17 @@ int replay_place_was_held(const struct replay *replay, const struct replay_step 
 }
 
 /*
- * Pinned memory is kept and used again, code is loaded and limits are set before the work: neither
- * the call nor what it undoes takes time again.  Memory of the device may as well be freed later,
- * or in stream order, so that of that only the wait is sure to go.
+ * Pinned memory is kept and used again and limits are set before the work: neither the call nor
+ * what it undoes takes time again.  Memory of the device may as well be freed later, or in stream
+ * order, and code has to be loaded (or compiled) some time, so that of these only the wait is sure
+ * to go.
  */
 static void do_once(struct replay *replay, uint32_t number)
 {
 	const struct replay_step *step = &replay->step[number];
 
 	if (step->kind == KIND_FREE_DEVICE || step->kind == KIND_FREE_ARRAY ||
-		step->act & STEP_FIRST)
+		step->kind == KIND_MODULE_LOAD || step->act & STEP_FIRST)
 		return;
 	replay->change[number].once = 1;
 	if (step->maker != REPLAY_NONE)
@@ -192,15 +193,26 @@ static int takes_engine(const struct replay_step *step, enum replay_contention c
 	return step->share >= (contention == REPLAY_MOST ? 0.5F : 1.0F);
 }
 
+/* What a staged copy would take with pinned memory, 0: not known. */
+static int64_t pinned_length(const struct replay *replay, const struct replay_step *step,
+	enum replay_contention contention)
+{
+	double rate = replay->pinned_ns_per_byte;
+
+	if (!rate && contention != REPLAY_MOST)
+		rate = replay->bus_ns_per_byte;
+	return (int64_t)(rate * (double)step->bytes);
+}
+
 /* The end of the step's operation, submitted at entry; unstaged: from or to pinned memory now. */
 static int64_t run_operation(struct replay *replay, const struct replay_step *step, int64_t entry,
 	int64_t ready, int unstaged, enum replay_contention contention)
 {
-	int64_t start, length = step->end - step->start, pinned;
+	int64_t start, length = step->end - step->start, pinned = pinned_length(replay, step,
+		contention);
 
 	if (!(step->act & STEP_HAS_OP))
 		return later(entry, ready);
-	pinned = (int64_t)(replay->pinned_ns_per_byte * (double)step->bytes);
 	if (unstaged && pinned && pinned < length)
 		length = pinned;
 	start = entry + step->launch;
@@ -313,6 +325,8 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	entry = *now;
 	if (change->bits & CHANGE_CALL) {
 		*now -= step->around;
+		if (step->around + step->own > replay->recording)
+			*now += replay->recording;
 		replay->end[number] = *now;
 		return;
 	}

@@ -9,8 +9,8 @@
 
 /* A call returns, and an operation starts, a little sooner or later than before. */
 #define CHANGE_ERROR_NS 1000
-/* No model is better than this. */
-#define LEAST_ERROR 0.05
+/* No model is better than this: of 34 pairs of programs on an H200, nine in ten were within it. */
+#define LEAST_ERROR 0.08
 
 struct process_savings {
 	int64_t process;
