@@ -11,7 +11,7 @@ int main()
 {
 	load_kernels();
 	cudaStream_t main_stream = new_stream(), side = new_stream();
-	float *data = device_floats(SIZE, 0), *scratch;
+	float *data = device_floats(2 * SIZE, 0), *scratch;
 
 #ifdef FIXED
 	CHECK(cudaMalloc(&scratch, SIZE * sizeof(float)));
@@ -28,10 +28,10 @@ int main()
 #ifndef FIXED
 		CHECK(cudaFree(scratch));
 #endif
-		cufence::touch<<<4, 256, 0, side>>>(MILLISECOND / 2, data + SIZE / 2, SIZE / 2);
+		cufence::touch<<<4, 256, 0, side>>>(MILLISECOND / 2, data + SIZE, SIZE);
 		CHECK(cudaGetLastError());
 		CHECK(cudaDeviceSynchronize());
 	}
-	print_device("data", data, SIZE);
+	print_device("data", data, 2 * SIZE);
 	return 0;
 }
