@@ -183,6 +183,22 @@ static const char *outermost_function(const struct symbols *s)
 	return source->symbol ? source->symbol : source->name;
 }
 
+/* Who left by a jump into the host stub that is outermost so far: its frames. */
+static int find_jumper(struct symbols *s, uint64_t address, struct source_frame *source)
+{
+	const struct resolved_frame *inner;
+	const char *name;
+
+	if (!s->frame_count)
+		return 0;
+	inner = &s->frame[s->frame_count - 1];
+	name = inner->source.symbol ? inner->source.symbol : inner->source.name;
+	return name && strstr(name, "__device_stub_")
+		       ? symbol_space_jump_into(&s->space, inner->address, address, source,
+				 MAX_INLINED)
+		       : 0;
+}
+
 /*
  * The frames of one return address: more than one where functions were inlined, or called from
  * there and left by a jump.
@@ -193,6 +209,8 @@ static void expand(struct symbols *s, uint64_t address)
 	int count = symbol_space_tail_calls(&s->space, address, outermost_function(s), source,
 		MAX_INLINED);
 
+	if (!count)
+		count = find_jumper(s, address, source);
 	for (int i = 0; i < count; i++)
 		push(s, address, &source[i]);
 	count = symbol_space_lookup(&s->space, address, source, MAX_INLINED);

@@ -15,6 +15,10 @@ struct symbol_file {
 /* The unit an address belongs to, NULL: none; bias is what its addresses lack. */
 Dwarf_Die *dwarf_unit_of(struct symbol_file *file, Dwarf_Addr address, Dwarf_Addr *bias);
 
+/* symbol_file_lookup(), by libdwfl's address. */
+int dwarf_frames(struct symbol_file *file, Dwarf_Addr address, struct source_frame *frame,
+	int max);
+
 /* The mangled name, NULL where the source's name is all there is. */
 const char *dwarf_linkage_name(Dwarf_Die *die);
 

@@ -153,12 +153,20 @@ static int inline_frames(Dwarf_Die *unit, Dwarf_Addr address, struct source_fram
 int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct source_frame *frame,
 	int max)
 {
-	Dwarf_Addr address, bias = 0;
+	Dwarf_Addr address;
+
+	return dwarf_address_of(file, offset, &address) ? 0
+							: dwarf_frames(file, address, frame, max);
+}
+
+int dwarf_frames(struct symbol_file *file, Dwarf_Addr address, struct source_frame *frame, int max)
+{
+	Dwarf_Addr bias = 0;
 	Dwarf_Die *unit;
 	Dwfl_Line *line;
 	int used = 0;
 
-	if (max < 1 || dwarf_address_of(file, offset, &address))
+	if (max < 1)
 		return 0;
 	frame[0] = (struct source_frame){ 0 };
 	line = dwfl_module_getsrc(file->module, address);

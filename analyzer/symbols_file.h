@@ -34,6 +34,16 @@ int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct source_
 int symbol_file_tail_calls(struct symbol_file *file, uint64_t offset, const char *inner,
 	struct source_frame *frame, int max);
 
+/*
+ * The host stub that an offset lies in (CUDA's function that launches one kernel) has been entered
+ * by a jump: the frames of the function that jumped there, 0 if there are several.
+ */
+int symbol_file_jump_into(struct symbol_file *file, uint64_t offset, struct source_frame *frame,
+	int max);
+
+/* 1 unless it is known that the call before an offset does not lead straight into a host stub. */
+int symbol_file_calls_stub(struct symbol_file *file, uint64_t offset);
+
 void symbol_file_close(struct symbol_file *file);
 
 #endif

@@ -122,6 +122,21 @@ int symbol_space_tail_calls(struct symbol_space *space, uint64_t address, const 
 		frame, max);
 }
 
+int symbol_space_jump_into(struct symbol_space *space, uint64_t inner, uint64_t address,
+	struct source_frame *frame, int max)
+{
+	struct mapping *stub = mapping_of(space, inner), *caller = mapping_of(space, address);
+
+	if (map_get(&space->recorded_first, inner, 0) ||
+		map_get(&space->recorded_first, address, 0) || !caller || !file_of(stub))
+		return 0;
+	/* Nobody calls a stub of another file. */
+	if (caller->id == stub->id &&
+		symbol_file_calls_stub(stub->file, mapping_offset(caller, address) - 1))
+		return 0;
+	return symbol_file_jump_into(stub->file, mapping_offset(stub, inner) - 1, frame, max);
+}
+
 void symbol_space_release(struct symbol_space *space)
 {
 	for (size_t i = 0; i < space->mapping_count; i++) {

@@ -60,6 +60,11 @@ int symbol_space_lookup(struct symbol_space *space, uint64_t address, struct sou
 int symbol_space_tail_calls(struct symbol_space *space, uint64_t address, const char *inner,
 	struct source_frame *frame, int max);
 
+/* The one that left by a jump into the host stub in which inner lies, if address does not call that
+ * itself: its frames, 0 if there is none or it is not known. */
+int symbol_space_jump_into(struct symbol_space *space, uint64_t inner, uint64_t address,
+	struct source_frame *frame, int max);
+
 void symbol_space_release(struct symbol_space *space);
 
 #endif

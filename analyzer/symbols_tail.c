@@ -2,7 +2,9 @@
 /*
  * Functions that are on no stack: one whose last act is a call jumps there, and the callee returns
  * to its caller.  DWARF's call sites (DWARF 5, section 3.4) say what was called before a return
- * address, and in that function which calls are jumps.
+ * address, and in that function which calls are jumps.  Where they do not, as with virtual
+ * functions and what other libraries call, a kernel's host stub tells: who jumps there is seldom
+ * more than one function.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -10,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle.h"
 #include "symbols_dwarf.h"
 #include "symbols_user.h"
 
 #define MAX_DEPTH 64 /* of scopes in a function */
+#define MAX_NEST 32  /* of functions inlined into each other */
 
 typedef int (*call_visitor)(Dwarf_Die *site, void *argument);
 
@@ -58,25 +62,54 @@ static int is_tail_call(Dwarf_Die *site)
 	return 0;
 }
 
-/* The callee's symbol, NULL: called by address. */
-static const char *callee_of(Dwarf_Die *site)
+/* What a call leads to. */
+struct callee {
+	const char *name;      /* its symbol, NULL: called by address */
+	Dwarf_Addr address;    /* 0: in another unit */
+};
+
+/* A unit of a file, and what its addresses lack. */
+struct unit {
+	struct symbol_file *file;
+	Dwarf_Die *die;
+	Dwarf_Addr bias;
+};
+
+static struct callee function_of(const struct unit *unit, Dwarf_Die *function)
+{
+	struct callee callee = { dwarf_linkage_name(function), 0 };
+	Dwarf_Addr base, end;
+
+	/* The first of its parts, where it has a cold one elsewhere. */
+	if (dwarf_ranges(function, 0, &base, &callee.address, &end) > 0)
+		callee.address += unit->bias;
+	else
+		callee.address = 0;
+	/* DWARF has no linkage names of static functions and of instances of templates. */
+	if (!callee.name && callee.address)
+		callee.name = dwfl_module_addrname(unit->file->module, callee.address);
+	if (!callee.name)
+		callee.name = dwarf_diename(function);
+	return callee;
+}
+
+static struct callee callee_of(const struct unit *unit, Dwarf_Die *site)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die callee;
-	const char *name;
 
 	if (!dwarf_attr(site, DW_AT_call_origin, &attribute) &&
 		!dwarf_attr(site, DW_AT_abstract_origin, &attribute))
-		return NULL;
+		return (struct callee){ 0 };
 	if (!dwarf_formref_die(&attribute, &callee))
-		return NULL;
-	name = dwarf_linkage_name(&callee);
-	return name ? name : dwarf_diename(&callee);
+		return (struct callee){ 0 };
+	return function_of(unit, &callee);
 }
 
 struct wanted {
+	const struct unit *unit;
 	Dwarf_Addr address;
-	const char *callee;
+	struct callee callee;
 };
 
 static int is_wanted(Dwarf_Die *site, void *argument)
@@ -86,7 +119,7 @@ static int is_wanted(Dwarf_Die *site, void *argument)
 
 	if (return_address(site, &address) || address != wanted->address)
 		return 0;
-	wanted->callee = callee_of(site);
+	wanted->callee = callee_of(wanted->unit, site);
 	return 1;
 }
 
@@ -129,22 +162,27 @@ static int symbol_address(struct symbol_file *file, const char *name, Dwarf_Addr
 	return -1;
 }
 
-/* How a function leaves by a jump; unique: there is one such place for that kind of callee. */
+/* How a function leaves by a jump; count 1: there is one such place for that kind of callee. */
 struct jump {
-	struct symbol_file *file;
-	Dwarf_Addr bias;
-	const char *callee;
-	struct source_frame at;
+	struct unit unit;
+	struct callee callee;
+	Dwarf_Addr at;         /* behind the jump */
 	int into_cuda, count;
 };
+
+/* Functions inlined around the jump have frames of their own. */
+static int frames_of(const struct unit *unit, Dwarf_Addr jump, struct source_frame *frame, int max)
+{
+	return dwarf_frames(unit->file, jump - 1 + unit->bias, frame, max);
+}
 
 static int note_jump(Dwarf_Die *site, void *argument)
 {
 	struct jump *jump = argument;
-	const char *callee = callee_of(site); /* NULL: by address */
-	int into_cuda = callee && frame_is_cuda(&(struct source_frame){ .symbol = callee });
+	struct callee callee = callee_of(&jump->unit, site);
+	int into_cuda = callee.name &&
+			frame_is_cuda(&(struct source_frame){ .symbol = callee.name });
 	Dwarf_Addr address;
-	Dwfl_Line *line = NULL;
 
 	if (!is_tail_call(site) || return_address(site, &address))
 		return 0;
@@ -154,60 +192,201 @@ static int note_jump(Dwarf_Die *site, void *argument)
 			return 0;
 		jump->count = 0;
 	}
-	line = dwfl_module_getsrc(jump->file->module, address - 1 + jump->bias);
 	jump->into_cuda = into_cuda;
 	jump->callee = callee;
-	jump->at.file = NULL;
-	jump->at.line = 0;
-	/* Of several, none can be told to be the one. */
-	if (++jump->count == 1 && line)
-		jump->at.file = dwfl_lineinfo(line, NULL, &jump->at.line, NULL, NULL, NULL);
+	jump->at = address;
+	jump->count++;
 	return 0;
 }
 
-/* Fills in how the function of that name was left: 0, or -1 if by no jump that is known. */
-static int left_by_jump(struct symbol_file *file, const char *name, struct jump *jump)
+/* The compiled function around an address, and its unit. */
+static int find_function(struct symbol_file *file, Dwarf_Addr address, struct unit *unit,
+	Dwarf_Die *function)
 {
-	Dwarf_Addr address;
-	Dwarf_Die *unit, function;
+	unit->file = file;
+	unit->die = dwarf_unit_of(file, address, &unit->bias);
+	return unit->die ? function_at(unit->die, address - unit->bias, function) : -1;
+}
 
-	*jump = (struct jump){ .file = file };
-	if (symbol_address(file, name, &address))
+/* Fills in how that function was left: 0, or -1 if by no jump that is known. */
+static int left_by_jump(struct symbol_file *file, struct callee callee, struct jump *jump)
+{
+	Dwarf_Die function;
+
+	*jump = (struct jump){ 0 };
+	if (!callee.address && symbol_address(file, callee.name, &callee.address))
 		return -1;
-	unit = dwarf_unit_of(file, address, &jump->bias);
-	if (!unit || function_at(unit, address - jump->bias, &function))
+	if (find_function(file, callee.address, &jump->unit, &function))
 		return -1;
 	each_call(&function, 0, note_jump, jump);
-	jump->at.symbol = dwarf_linkage_name(&function);
-	jump->at.name = dwarf_diename(&function);
 	return jump->count ? 0 : -1;
 }
 
 int symbol_file_tail_calls(struct symbol_file *file, uint64_t offset, const char *inner,
 	struct source_frame *frame, int max)
 {
-	struct wanted wanted = { 0 };
+	struct unit unit;
+	struct wanted wanted = { .unit = &unit };
+	struct source_frame more[MAX_NEST];
+	struct callee callee;
 	struct jump jump;
-	Dwarf_Die *unit, function;
-	Dwarf_Addr address, bias;
-	const char *name;
-	int count = 0;
+	Dwarf_Die function;
+	Dwarf_Addr address;
+	int count = 0, added;
 
-	if (dwarf_address_of(file, offset, &address))
+	if (max > MAX_NEST)
+		max = MAX_NEST;
+
+	if (dwarf_address_of(file, offset, &address) ||
+		find_function(file, address, &unit, &function))
 		return 0;
-	unit = dwarf_unit_of(file, address, &bias);
-	wanted.address = address - bias + 1;
-	if (!unit || function_at(unit, address - bias, &function) ||
-		!each_call(&function, 0, is_wanted, &wanted))
+	wanted.address = address - unit.bias + 1;
+	if (!each_call(&function, 0, is_wanted, &wanted))
 		return 0;
-	for (name = wanted.callee; name && count < max; name = jump.callee) {
-		if ((inner && !strcmp(name, inner)) ||
-			frame_is_cuda(&(struct source_frame){ .symbol = name }) ||
-			left_by_jump(file, name, &jump))
+	for (callee = wanted.callee; callee.name && count < max; callee = jump.callee) {
+		if ((inner && !strcmp(callee.name, inner)) ||
+			frame_is_cuda(&(struct source_frame){ .symbol = callee.name }) ||
+			left_by_jump(file, callee, &jump))
 			break;
-		memmove(frame + 1, frame, (size_t)count * sizeof(*frame));
-		frame[0] = jump.at;
-		count++;
+		added = frames_of(&jump.unit, jump.at, more, max - count);
+		if (!added)
+			break;
+		/* Of several jumps none can be told to be the one. */
+		if (jump.count > 1) {
+			more[0] = more[added - 1];
+			more[0].file = NULL;
+			more[0].line = 0;
+			added = 1;
+		}
+		memmove(frame + added, frame, (size_t)count * sizeof(*frame));
+		memcpy(frame, more, (size_t)added * sizeof(*frame));
+		count += added;
 	}
 	return count;
+}
+
+/* The line that a call, behind which address is, was written in; 0: not known. */
+static int line_of(const struct unit *unit, Dwarf_Addr address)
+{
+	Dwfl_Line *source = dwfl_module_getsrc(unit->file->module, address - 1 + unit->bias);
+	int line;
+
+	return source && dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL) ? line : 0;
+}
+
+/* A kernel's launch is configured in the line that calls it. */
+static int configures_launch(Dwarf_Die *site, void *argument)
+{
+	const struct wanted *launch = argument;
+	struct callee callee = callee_of(launch->unit, site);
+	Dwarf_Addr address;
+
+	return callee.name && !strcmp(callee.name, "__cudaPushCallConfiguration") &&
+	       !return_address(site, &address) &&
+	       line_of(launch->unit, address) == line_of(launch->unit, launch->address);
+}
+
+/* Whether at most calls by address are missing: the compiler says which of them it has listed. */
+static int lists_calls(Dwarf_Die *function)
+{
+	static const unsigned flags[] = { DW_AT_call_all_calls, DW_AT_GNU_all_call_sites,
+		DW_AT_call_all_tail_calls, DW_AT_GNU_all_tail_call_sites };
+	Dwarf_Attribute attribute;
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (dwarf_attr_integrate(function, flags[i], &attribute))
+			return 1;
+	return 0;
+}
+
+int symbol_file_calls_stub(struct symbol_file *file, uint64_t offset)
+{
+	struct unit unit;
+	struct wanted wanted = { .unit = &unit };
+	Dwarf_Die function;
+	Dwarf_Addr address;
+
+	if (dwarf_address_of(file, offset, &address) ||
+		find_function(file, address, &unit, &function))
+		return 1;
+	wanted.address = address - unit.bias + 1;
+	/* Compilers leave out calls by address of which they have nothing to say. */
+	if (!each_call(&function, 0, is_wanted, &wanted) && !lists_calls(&function))
+		return 1;
+	if (wanted.callee.name)
+		return strstr(wanted.callee.name, "__device_stub_") != NULL;
+	return each_call(&function, 0, configures_launch, &wanted);
+}
+
+/* Who leaves by a jump into a host stub. */
+struct jumpers {
+	struct unit unit;
+	struct callee stub;
+	Dwarf_Addr at;                 /* behind the jump */
+	int count;
+};
+
+/* What the host calls the kernel by is no user's function. */
+static int is_kernel_of(const char *stub, Dwarf_Die *function)
+{
+	const char *mangled = strstr(stub, "__device_stub_"), *name = dwarf_linkage_name(function);
+	char base[256];
+
+	if (!mangled)
+		return 0;
+	mangled += strlen("__device_stub_");
+	if (name)
+		return strstr(mangled, name) != NULL;
+	demangle_base(mangled, base, sizeof(base));
+	name = dwarf_diename(function);
+	return name && !strcmp(name, base);
+}
+
+static int note_jumper(Dwarf_Die *site, void *argument)
+{
+	struct jumpers *jumpers = argument;
+	struct callee callee = callee_of(&jumpers->unit, site);
+	Dwarf_Addr address;
+
+	/* That of a function that was inlined elsewhere has no address. */
+	if (!callee.name || (callee.address ? callee.address != jumpers->stub.address
+					    : strcmp(callee.name, jumpers->stub.name)) ||
+		!is_tail_call(site) || return_address(site, &address))
+		return 0;
+	jumpers->at = address;
+	return ++jumpers->count > 1;
+}
+
+static void find_jumpers(struct jumpers *jumpers, Dwarf_Die *scope)
+{
+	Dwarf_Die child;
+
+	if (dwarf_child(scope, &child))
+		return;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if (tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
+			tag == DW_TAG_class_type)
+			find_jumpers(jumpers, &child);
+		if (tag == DW_TAG_subprogram && !is_kernel_of(jumpers->stub.name, &child))
+			each_call(&child, 0, note_jumper, jumpers);
+	} while (jumpers->count < 2 && !dwarf_siblingof(&child, &child));
+}
+
+int symbol_file_jump_into(struct symbol_file *file, uint64_t offset, struct source_frame *frame,
+	int max)
+{
+	struct jumpers jumpers = { 0 };
+	Dwarf_Die stub;
+	Dwarf_Addr address;
+
+	if (dwarf_address_of(file, offset, &address) ||
+		find_function(file, address, &jumpers.unit, &stub))
+		return 0;
+	jumpers.stub = function_of(&jumpers.unit, &stub);
+	if (!jumpers.stub.name || !jumpers.stub.address)
+		return 0;
+	find_jumpers(&jumpers, jumpers.unit.die);
+	return jumpers.count == 1 ? frames_of(&jumpers.unit, jumpers.at, frame, max) : 0;
 }

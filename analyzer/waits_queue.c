@@ -92,9 +92,12 @@ static const char insert_sql[] =
 static int find_room(struct search *search, struct full *full)
 {
 	sqlite3_stmt *q = search->room;
-	int rc = full->op ? 0 : db_bind(q, "iiiii", full->start, full->end, (int64_t)ROOM_NS, full->call,
-		full->stream) ? -1 : db_step(q);
+	int rc;
 
+	if (full->op)
+		return 0;
+	rc = db_bind(q, "iiiii", full->start, full->end, (int64_t)ROOM_NS, full->call,
+		     full->stream) ? -1 : db_step(q);
 	if (rc > 0) {
 		full->op = sqlite3_column_int64(q, 0);
 		full->op_call = sqlite3_column_int64(q, 1);

@@ -23,7 +23,7 @@
 static volatile int sink;
 
 /* Return addresses of this file's own functions, as the recorder would see them. */
-static uintptr_t inner_address, outer_address;
+static uintptr_t inner_address, outer_address, stub_caller;
 static int call_line, inlined_line, jump_line;
 
 static inline __attribute__((always_inline)) void inlined_part(void)
@@ -58,6 +58,27 @@ __attribute__((noinline)) static void leaves_by_jump(void)
 __attribute__((noinline)) static void calls_what_leaves(void)
 {
 	leaves_by_jump(); call_line = __LINE__;
+	sink++;
+}
+
+/* As nvcc names what launches a kernel. */
+__attribute__((noinline)) static void __device_stub__Z6kernelv(void)
+{
+	stub_caller = (uintptr_t)__builtin_return_address(0);
+	note_return();
+	sink++;
+}
+
+__attribute__((noinline)) static void launches_at_last(void)
+{
+	sink++;
+	jump_line = __LINE__ + 1;
+	__device_stub__Z6kernelv();
+}
+
+__attribute__((noinline)) static void calls_by_address(void (*volatile *function)(void))
+{
+	(*function)();
 	sink++;
 }
 
@@ -136,6 +157,32 @@ static void a_function_left_by_a_jump_is_found_again(void **state)
 	assert_string_equal(frame[0].name, "leaves_by_jump");
 	assert_int_equal(frame[0].line, jump_line);
 	assert_int_equal(symbol_file_tail_calls(file, offset, "leaves_by_jump", frame, 4), 0);
+	symbol_file_close(file);
+}
+
+static void who_jumped_into_a_host_stub_is_found_though_called_by_address(void **state)
+{
+	void (*volatile function)(void) = launches_at_last;
+	struct source_frame frame[4];
+	struct symbol_file *file;
+	char path[4096];
+	uint64_t outer, inner;
+
+	calls_by_address(&function);
+	inner = file_offset(outer_address, path) - 1;
+	outer = file_offset(stub_caller, path) - 1;
+	file = symbol_file_open(path, NULL);
+	assert_true(symbol_file_lookup(file, outer, frame, 4) >= 1);
+	if (strcmp(frame[0].name, "calls_by_address")) {
+		symbol_file_close(file);
+		skip(); /* built so that it made a call */
+	}
+	assert_int_equal(symbol_file_tail_calls(file, outer, NULL, frame, 4), 0);
+	assert_int_equal(symbol_file_calls_stub(file, outer), 0);
+	assert_int_equal(symbol_file_calls_stub(file, inner), 0);
+	assert_int_equal(symbol_file_jump_into(file, inner, frame, 4), 1);
+	assert_string_equal(frame[0].name, "launches_at_last");
+	assert_int_equal(frame[0].line, jump_line);
 	symbol_file_close(file);
 }
 
@@ -329,6 +376,7 @@ int main(void)
 		cmocka_unit_test(a_return_address_has_function_and_line),
 		cmocka_unit_test(an_inlined_function_has_a_frame_of_its_own),
 		cmocka_unit_test(a_function_left_by_a_jump_is_found_again),
+		cmocka_unit_test(who_jumped_into_a_host_stub_is_found_though_called_by_address),
 		cmocka_unit_test(another_build_is_not_believed),
 		cmocka_unit_test(cuda_frames_are_told_from_the_users),
 		cmocka_unit_test(system_libraries_are_known_by_name),
