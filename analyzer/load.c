@@ -112,12 +112,15 @@ int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count
 static int insert_losses(struct loader *loader)
 {
 	const struct file_header *header = loader->p.reader.header;
-	int host_only = header->cupti_state != CUPTI_STATE_ON && loader->p.call_count;
+	int unusable = loader->p.call_count && (loader->p.init == INIT_FAILED ||
+		header->cupti_state == CUPTI_STATE_NEVER);
+	int host_only = header->cupti_state != CUPTI_STATE_ON && loader->p.call_count && !unusable;
 
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		if (loader_insert_loss(loader, counter_names[i], header->counter[i]))
 			return -1;
 	return loader_insert_loss(loader, "not_closed", !header->closed) ||
+	       loader_insert_loss(loader, "unusable", unusable) ||
 	       loader_insert_loss(loader, "host_only", host_only) ||
 	       loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated);
 }

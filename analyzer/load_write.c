@@ -118,6 +118,8 @@ int loader_write_call(struct loader *loader, const struct loaded_call *call)
 
 	if (rc || note_thread_call(loader, call))
 		return -1;
+	if (call->kind == KIND_INIT && call->returned && p->init != INIT_DONE)
+		p->init = call->failed ? INIT_FAILED : INIT_DONE;
 	note_use(loader, call, enter, exit, site);
 	return call->returned ? write_polling(loader, row, record) : 0;
 }

@@ -141,6 +141,7 @@ struct loaded_process {
 	uint32_t *heap;              /* lanes by their next call */
 	size_t heap_count;
 	uint32_t call_count;         /* calls seen so far */
+	enum { INIT_UNKNOWN, INIT_FAILED, INIT_DONE } init; /* what calls of cuInit came to */
 	struct slots device;         /* operations by correlation: load_device.c */
 	uint64_t *more_device;
 	size_t more_device_count;

@@ -32,7 +32,7 @@ CREATE TABLE process ( -- one traced process, one trace file
 
 CREATE TABLE loss ( -- what is known to be missing, a row per process and reason
 	process INTEGER NOT NULL REFERENCES process(id),
-	reason TEXT NOT NULL,           -- name of the counter, or not_closed, host_only
+	reason TEXT NOT NULL,           -- name of the counter, or not_closed, host_only, unusable...
 	count INTEGER NOT NULL
 );
 

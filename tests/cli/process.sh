@@ -37,6 +37,18 @@ traced "exec" "101 101"
 same "exec: one process, two programs" 1 "$("$cufence" query db "SELECT count(DISTINCT pid) FROM process")"
 same "exec: only the old one has no end" "0 1" "$("$cufence" query db "SELECT closed FROM process ORDER BY closed" | paste -sd' ')"
 
+# Children forked after CUDA was used, and machines without a device: never a clean run.
+cannot() { # TEXT
+	has "$1: said" 'incomplete: CUDA could not be used: .*forked' "$(cat err)"
+	"$cufence" check db >/dev/null 2>&1
+	same "$1: check fails" 2 $?
+}
+run "fork after use" "$helper" forkuse
+traced "fork after use" "11 112"
+cannot "fork after use"
+CUFENCE_SIM_DEVICES=0 "$cufence" run --sim -o db -- "$helper" exit >/dev/null 2>err
+cannot "no device"
+
 # A trace per process also without "run", and the two load together.
 mkdir traces
 lib=$build/lib/libcufence.so
