@@ -15,7 +15,8 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_PROPERTY] = "INSERT INTO property VALUES (?,?,?)",
 	[INSERT_THREAD] = "INSERT INTO thread VALUES (?,?,?,?,?,?)",
 	[INSERT_DEVICE] = "INSERT OR IGNORE INTO device VALUES (?,?,?,?,?,?,?,?,?,?)",
-	[INSERT_CONTEXT] = "INSERT INTO context VALUES (?,?,?,?,?,?,?)",
+	[INSERT_CONTEXT] = "INSERT INTO context "
+		"(id, process, number, handle, cupti_id, device, flags) VALUES (?,?,?,?,?,?,?)",
 	[INSERT_STREAM] = "INSERT INTO stream VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_EVENT] = "INSERT INTO event VALUES (?,?,?,?,?,?)",
 	[INSERT_ALLOCATION] = "INSERT INTO allocation VALUES (?,?,?,?,?,?,?)",

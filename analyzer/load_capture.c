@@ -84,7 +84,7 @@ int capture_end(struct loader *loader, const struct loaded_call *call)
 	if (!handle)
 		return 0;
 	return map_set(&graphs->graph, handle, (uint64_t)graph) ||
-			       graph_run(loader, "UPDATE graph SET handle = ? WHERE id = ?",
+			       loader_run(loader, "UPDATE graph SET handle = ? WHERE id = ?",
 				       (int64_t)handle, graph, 0, 0)
 		       ? -1
 		       : 0;
@@ -114,7 +114,7 @@ static int name_node(struct loader *loader, const struct loaded_call *call, stru
 	if (!lists.word || lists.count != 1 || front->count != 1 || !lists.word[0])
 		return 0;
 	return map_set(&loader->p.graphs->node, lists.word[0], (uint64_t)front->node[0]) ||
-			       graph_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
+			       loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
 				       (int64_t)lists.word[0], front->node[0], 0, 0)
 		       ? -1
 		       : 0;

@@ -86,20 +86,6 @@ int graph_add_edge(struct loader *loader, const struct loaded_call *call, int64_
 		row_of(loader, call), (int64_t)programmatic);
 }
 
-int graph_run(struct loader *loader, const char *sql, int64_t first, int64_t second, int64_t third,
-	int64_t fourth)
-{
-	sqlite3_stmt *q = db_prepare(loader->db, sql);
-	int wanted = q ? sqlite3_bind_parameter_count(q) : 0, rc = -1;
-
-	if (q)
-		rc = wanted == 2   ? db_run(q, "ii", first, second)
-		     : wanted == 3 ? db_run(q, "iii", first, second, third)
-				   : db_run(q, "iiii", first, second, third, fourth);
-	sqlite3_finalize(q);
-	return rc;
-}
-
 /* --- lists --- */
 
 const uint64_t *loader_list_words(
@@ -242,7 +228,7 @@ static int take_edges(struct loader *loader, const struct loaded_call *call)
 		if (call->kind == KIND_GRAPH_ADD_EDGES
 				? graph_add_edge(loader, call, graph, from, to,
 					  is_programmatic(&lists, 2, i))
-				: graph_run(loader, remove, row_of(loader, call), from, to, 0))
+				: loader_run(loader, remove, row_of(loader, call), from, to, 0))
 			return -1;
 	}
 	return graph < 0 ? -1 : 0;
@@ -254,7 +240,7 @@ static int take_node_destroy(struct loader *loader, const struct loaded_call *ca
 
 	if (node)
 		footprint_remove_node(&loader->p.graphs->memory, node);
-	return node ? graph_run(loader, "UPDATE graph_node SET removed = ? WHERE id = ?",
+	return node ? loader_run(loader, "UPDATE graph_node SET removed = ? WHERE id = ?",
 			      row_of(loader, call), node, 0, 0)
 		    : 0;
 }
@@ -280,8 +266,8 @@ static int take_clone(struct loader *loader, const struct loaded_call *call)
 	int64_t from = graph_of(loader, call, VALUE(call, graph)), to;
 
 	to = from < 0 ? -1 : graph_add(loader, call, VALUE(call, new_graph));
-	if (to < 0 || graph_run(loader, nodes, loader->node, to, row_of(loader, call), from) ||
-		graph_run(loader, edges, loader->node, to, row_of(loader, call), from) ||
+	if (to < 0 || loader_run(loader, nodes, loader->node, to, row_of(loader, call), from) ||
+		loader_run(loader, edges, loader->node, to, row_of(loader, call), from) ||
 		footprint_clone(&loader->p.graphs->memory, from, to, loader->node + 1))
 		return -1;
 	loader->node = db_int(loader->db, "SELECT max(id) FROM graph_node", loader->node);
@@ -296,7 +282,7 @@ static int take_graph_destroy(struct loader *loader, const struct loaded_call *c
 		return 0;
 	footprint_drop_graph(&loader->p.graphs->memory, graph);
 	return map_set(&loader->p.graphs->graph, VALUE(call, graph), 0) ||
-			       graph_run(loader, "UPDATE graph SET destroyed = ? WHERE id = ?",
+			       loader_run(loader, "UPDATE graph SET destroyed = ? WHERE id = ?",
 				       row_of(loader, call), graph, 0, 0)
 		       ? -1
 		       : 0;

@@ -62,10 +62,6 @@ int graph_note_memory(struct loader *loader, const struct loaded_call *call, int
 /* What a call of a node of that type names. */
 struct footprint graph_named(const struct loader *loader, const char *type);
 
-/* One statement with its numbers, two to four. */
-int graph_run(struct loader *loader, const char *sql, int64_t first, int64_t second, int64_t third,
-	int64_t fourth);
-
 /* Lists behind the fields (doc/FORMAT.md): the first ones of count words each, others after them;
  * none if the recorder cut them. */
 struct lists {

@@ -53,7 +53,7 @@ int exec_take(struct loader *loader, const struct loaded_call *call)
 		return 0;
 	footprint_drop_exec(&loader->p.graphs->memory, row);
 	return map_set(&loader->p.graphs->exec, VALUE(call, exec), 0) ||
-			       graph_run(loader, "UPDATE graph_exec SET destroyed = ? WHERE id = ?",
+			       loader_run(loader, "UPDATE graph_exec SET destroyed = ? WHERE id = ?",
 				       row_of(loader, call), row, 0, 0)
 		       ? -1
 		       : 0;
@@ -134,7 +134,7 @@ int graph_change(struct loader *loader, const struct loaded_call *call)
 static int name_node(struct loader *loader, uint64_t handle, int64_t node)
 {
 	return map_set(&loader->p.graphs->node, handle, (uint64_t)node) ||
-			       graph_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
+			       loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
 				       (int64_t)handle, node, 0, 0)
 		       ? -1
 		       : 0;

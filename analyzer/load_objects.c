@@ -7,6 +7,20 @@
 
 #include <string.h>
 
+int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t second, int64_t third,
+	int64_t fourth)
+{
+	sqlite3_stmt *q = db_prepare(loader->db, sql);
+	int wanted = q ? sqlite3_bind_parameter_count(q) : 0, rc = -1;
+
+	if (q)
+		rc = wanted == 2   ? db_run(q, "ii", first, second)
+		     : wanted == 3 ? db_run(q, "iii", first, second, third)
+				   : db_run(q, "iiii", first, second, third, fourth);
+	sqlite3_finalize(q);
+	return rc;
+}
+
 int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
 	int64_t object)
 {
@@ -62,6 +76,17 @@ static int write_first_event(struct loader *loader, const struct loaded_call *ca
 	return 0;
 }
 
+/* cuCtxFromGreenCtx: that context stands for a green one. */
+static int mark_green(struct loader *loader, const struct loaded_call *call)
+{
+	uint64_t found = map_get(&loader->p.context_handles, call->fields.value[FIELD_context], 0);
+
+	if (!found || !(call->fields.present & 1ull << FIELD_handle))
+		return 0;
+	return loader_run(loader, "UPDATE context SET green = ? WHERE id = ?", 1,
+		loader->p.context[found - 1].row, 0, 0);
+}
+
 int loader_write_objects(struct loader *loader, const struct loaded_call *call)
 {
 	if (call->failed)
@@ -77,6 +102,8 @@ int loader_write_objects(struct loader *loader, const struct loaded_call *call)
 		return write_first_event(loader, call);
 	case KIND_LAUNCH:
 		return write_attributes(loader, call);
+	case KIND_CONTEXT:
+		return mark_green(loader, call);
 	default:
 		return 0;
 	}

@@ -269,8 +269,7 @@ static void resolve_context(struct resolving *r)
 	/* Not always the current one: cuCtxSynchronize_v2 names the one it waits for. */
 	if (names_context(r->call->kind) && HAS(&r->call->fields, context) &&
 		r->call->fields.value[FIELD_context])
-		found = map_get(&r->p->context_handles, r->call->fields.value[FIELD_context],
-			found);
+		found = map_get(&r->p->context_handles, r->call->fields.value[FIELD_context], 0);
 	r->call->context = found ? r->p->context[found - 1].row : 0;
 }
 

@@ -221,6 +221,9 @@ int loader_write_allocation(void *arg, const struct life *life);
 int loader_take_host(struct loader *loader, const struct loaded_call *call);
 /* What else a call names: rows of call_object. */
 int loader_write_objects(struct loader *loader, const struct loaded_call *call);
+/* One rare statement with its numbers, two to four. */
+int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t second,
+	int64_t third, int64_t fourth);
 int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
 	int64_t object);
 /* Graphs, nodes and captures: what that call says of them. */

@@ -488,6 +488,15 @@ static int need_context(struct order *order, const struct walk_call *call,
 			     ORDER_GUARANTEED) ? -1 : 0;
 }
 
+/*
+ * Which streams a green context has is not known; nor which context a call names that was never
+ * current.
+ */
+static int is_obscure(const struct walk_call *call)
+{
+	return !call->context || call->green;
+}
+
 int order_step_context_record(struct order *order, const struct walk_call *call)
 {
 	struct order_context *context = idmap_get(&order->contexts, call->context);
@@ -496,7 +505,8 @@ int order_step_context_record(struct order *order, const struct walk_call *call)
 	if (!event)
 		return call->event ? -1 : 0;
 	order_begin(order, &ORDER_NOTHING);
-	if (context && need_context(order, call, context, ORDER_STREAM))
+	if ((context && need_context(order, call, context, ORDER_STREAM)) ||
+		(is_obscure(call) && order_doubt(order, &order->now)))
 		return -1;
 	event->recorded = 1;
 	event->stream = 0;
@@ -504,22 +514,40 @@ int order_step_context_record(struct order *order, const struct walk_call *call)
 	return 0;
 }
 
-/* "Makes all future work submitted to context hCtx wait for all work captured in hEvent." */
-int order_step_context_wait(struct order *order, const struct walk_call *call)
+/* What is submitted to the context from here on is after the event, for all that is known. */
+static int hold_context(struct order *order, const struct walk_call *call,
+	struct order_context *context, const struct order_event *event)
 {
-	struct order_context *context = order_need_context(order, call->context, call);
-	const struct order_event *event = idmap_get(&order->events, call->event);
-
-	if (!context)
-		return -1;
-	if (!event || !event->state.call)
-		return 0;
 	order_begin(order, &ORDER_NOTHING);
 	if (order_need(order, call, &context->barrier, ORDER_STREAM) ||
-		order_need(order, call, &event->state, ORDER_EVENT))
+		(is_obscure(call) ? order_doubt(order, &order->now)
+				  : order_need(order, call, &event->state, ORDER_EVENT)))
 		return -1;
 	order_keep(&context->barrier, order_node(order, call));
 	return 0;
+}
+
+/* "Makes all future work submitted to context hCtx wait for all work captured in hEvent." */
+int order_step_context_wait(struct order *order, const struct walk_call *call)
+{
+	struct order_context *context =
+		call->context ? order_need_context(order, call->context, call) : NULL;
+	const struct order_event *event = idmap_get(&order->events, call->event);
+	int rc = 0;
+
+	if (call->context && !context)
+		return -1;
+	if (!event || !event->state.call)
+		return 0;
+	if (!is_obscure(call))
+		return hold_context(order, call, context, event);
+	for (size_t i = 0; i < order->contexts.size && !rc; i++) {
+		struct order_context *other = order->contexts.slot[i].object;
+
+		if (other && other->process == call->process)
+			rc = hold_context(order, call, other, event);
+	}
+	return rc;
 }
 
 /*

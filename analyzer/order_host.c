@@ -358,6 +358,10 @@ static int join_what_it_names(struct order *order, const struct walk_call *call)
 		return join_stream(order, call, stream, ORDER_WAIT);
 	case KIND_CONTEXT_SYNC:
 		context = idmap_get(&order->contexts, call->context);
+		if (!call->context || call->green) /* of which streams is not known */
+			order->node |= 2;
+		if (order->node & 2 && order_doubt(order, &order->now))
+			return -1;
 		return context ? join_context(order, call, context, 0, ORDER_WAIT) : 0;
 	default:
 		return join_event(order, call, call->event2) || join_event(order, call, call->event)

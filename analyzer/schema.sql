@@ -91,7 +91,8 @@ CREATE TABLE context ( -- a CUDA context
 	handle INTEGER NOT NULL,
 	cupti_id INTEGER NOT NULL,      -- 0: not known
 	device INTEGER NOT NULL,        -- ordinal, -1: not known
-	flags INTEGER NOT NULL          -- cuCtxGetFlags
+	flags INTEGER NOT NULL,         -- cuCtxGetFlags
+	green INTEGER NOT NULL DEFAULT 0 -- 1: stands for a green context, whose streams are not known
 );
 
 CREATE TABLE stream ( -- one life of a stream handle; default streams have a row per context

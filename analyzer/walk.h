@@ -45,6 +45,7 @@ struct walk_call {
 	enum stream_kind stream_kind;
 	int64_t stream_context;   /* the context the stream belongs to */
 	int device;               /* of the context; -1: unknown */
+	int green;                /* the context is made of a green one */
 	int64_t op;               /* its operation that ended last, 0: none seen */
 	int64_t op_start, op_end; /* first start, last end; WALK_NEVER: unknown */
 	int64_t op_busy;          /* ns its operations ran in sum */

@@ -177,7 +177,8 @@ static const struct verb {
 	int type;
 	const char *args;            /* s stream, e event, E second event, x graph, c context,
 					d and f: contexts of a peer copy, t thread, n a node */
-	const char *more;            /* rows of call_object: role=number */
+	const char *more;            /* a row of call_object: role=number; green: of its
+					context */
 } verbs[] = {
 	{ "launch", CALL_cuLaunchKernel, "s", NULL },
 	{ "pdl", CALL_cuLaunchKernelEx, "s", "attributes=2" },
@@ -220,6 +221,9 @@ static const struct verb {
 	{ "device_sync", CALL_cuCtxSynchronize, "c", NULL },
 	{ "context_record", CALL_cuCtxRecordEvent, "ec", NULL },
 	{ "context_wait", CALL_cuCtxWaitEvent, "ec", NULL },
+	{ "green_sync", CALL_cuCtxSynchronize, "c", "green" },
+	{ "green_record", CALL_cuGreenCtxRecordEvent, "ec", "green" },
+	{ "green_wait", CALL_cuGreenCtxWaitEvent, "ec", "green" },
 	{ "stream_destroy", CALL_cuStreamDestroy_v2, "s", NULL },
 	{ "event_destroy", CALL_cuEventDestroy_v2, "e", NULL },
 	{ "ipc_event", CALL_cuIpcOpenEventHandle, "e", NULL },
@@ -316,7 +320,10 @@ static void finish_call(struct run *r, const struct verb *verb, const struct sta
 				(long long)r->m.calls, (long long)thread_id);
 		}
 	}
-	if (more)
+	if (more && !strcmp(more, "green"))
+		mini_exec(&r->m, "UPDATE context SET green = 1 WHERE id = %lld",
+			(long long)s->call.context);
+	else if (more)
 		object(r, strstr(more, "captured") ? "captured"
 			: strstr(more, "content") ? "content" : "attributes",
 			atoi(strchr(more, '=') + 1));
