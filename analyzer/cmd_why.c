@@ -9,6 +9,7 @@
 #include "command.h"
 #include "order.h"
 #include "order_path.h"
+#include "why_memory.h"
 #include "words.h"
 
 /* One of the two operations. */
@@ -230,7 +231,7 @@ static int answer(struct why *why)
 	if (explain(why))
 		return -1;
 	say_times(why);
-	return 0;
+	return why_memory(&why->db, why->earlier.call, why->later.call);
 }
 
 int cmd_why(const struct arguments *arguments)

@@ -21,7 +21,10 @@ got=$(why double_buffer "$copy" "$kernel")
 has "an event orders" '^ordered, guaranteed$' "$got"
 has "it is named" "then kernel 'stencil' .*a wait for an event recorded after it" "$got"
 same "the order of the arguments does not matter" "$got" "$(why double_buffer "$kernel" "$copy")"
-same "first, one step, times" 4 "$(printf '%s\n' "$got" | wc -l)"
+same "first, one step, times, memory" 5 "$(printf '%s\n' "$got" | wc -l)"
+
+has "what they share" 'both use device memory of 262144 bytes, double_buffer.cu:19: the first writes bytes 0 to 262144; the second' \
+	"$got"
 
 # Operations that overlapped are not ordered, and it says that they did.
 pair=$("$cufence" query double_buffer.db "SELECT a.id || ' ' || b.id FROM operation a, operation b
