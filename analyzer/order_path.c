@@ -89,7 +89,7 @@ struct terms {
 	int64_t earlier;
 	enum order_strength strength;
 	int by_host;                 /* by what threads had waited for */
-	int64_t moved;               /* a call that is in no legacy stream; 0: none */
+	int64_t moved;               /* a call in a stream of its own; 0: none */
 	size_t steps;                /* at most; 0: any number */
 };
 
@@ -99,7 +99,7 @@ static int may_go(const struct terms *terms, const struct reached *at, enum orde
 		return 0;
 	if (reason == ORDER_HOST && !terms->by_host)
 		return 0;
-	if (reason == ORDER_LEGACY && at->call == terms->moved)
+	if ((reason == ORDER_LEGACY || reason == ORDER_STREAM) && at->call == terms->moved)
 		return 0;
 	return reason != ORDER_AFTERWARDS || at->complete;
 }

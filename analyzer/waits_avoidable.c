@@ -51,7 +51,7 @@ struct judged_wait {
 	int64_t partner;              /* as wait.partner, if it is of the same line; 0: none */
 	int explicit_wait;
 	int is_async;                 /* an Async copy */
-	int on_legacy;                /* a copy or memset in the legacy stream */
+	int on_default;               /* a copy or memset in a default stream */
 	int to_host;                  /* a synchronous copy to the host */
 	int is_copy;                  /* any synchronous copy or memset */
 	int64_t own_end;              /* of its own operation, INT64_MIN: none */
@@ -146,7 +146,7 @@ static int exists_since(struct avoidable *a, const struct walk_call *call, int64
 
 /*
  * Whether a later call's work has to come after the operation; -1 after a message.  What a copy
- * in the legacy stream puts in order need not be, unless it stands between the two by its data.
+ * in a default stream puts in order need not be, unless it stands between the two by its data.
  */
 static int comes_after(struct avoidable *a, const struct walk_call *call,
 	const struct judged_wait *wait, const struct segment *segment)
@@ -158,7 +158,7 @@ static int comes_after(struct avoidable *a, const struct walk_call *call,
 	/* A result is waited for before what is made for the next one, streams included. */
 	if (wait->to_host && !exists_since(a, call, wait->call))
 		return 1;
-	if (wait->on_legacy)
+	if (wait->on_default)
 		needed = sharing_between(a->sharing, wait->call, wait->op_call, call->id);
 	if (needed < 0)
 		return -1;
@@ -338,7 +338,8 @@ static const char waits_sql[] =
 	"WITH last AS (SELECT process, max(call) AS call FROM operation GROUP BY process) "
 	"SELECT w.id, w.call, c.thread, c.process, c.exit, w.waited, o.call, o.end, s.id, "
 	"s.context, x.device, c.enter, s.kind, w.partner, w.kind = 'explicit', "
-	"t.kind = 'copy_async', t.kind IN ('copy', 'set'), ws.kind = 'legacy', "
+	"t.kind = 'copy_async', t.kind IN ('copy', 'set'), "
+	"ws.kind IN ('legacy', 'per-thread'), "
 	"t.kind = 'copy' AND c.dst_memory IN ('pageable', 'pinned', 'registered'), "
 	"(SELECT max(end) FROM operation WHERE call = w.call) "
 	"FROM wait w JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
@@ -371,7 +372,7 @@ static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
 		.is_async = sqlite3_column_int(q, 15),
 		.is_copy = sqlite3_column_int(q, 16),
 	};
-	wait->on_legacy = wait->is_copy && sqlite3_column_int(q, 17);
+	wait->on_default = wait->is_copy && sqlite3_column_int(q, 17);
 	wait->to_host = sqlite3_column_int(q, 18);
 	wait->own_end = sqlite3_column_type(q, 19) == SQLITE_NULL ? INT64_MIN
 								  : sqlite3_column_int64(q, 19);

@@ -267,6 +267,40 @@ static void kernels_that_may_reach_the_copy_are_not(void **state)
 	assert_string_equal(shown(*state), "");
 }
 
+/* The thread's default stream has work, and gets the copy that another stream's work needs. */
+static void own_default_stream(struct mini *m, int words)
+{
+	int64_t own = mini_stream(m, "per-thread"), other = mini_stream(m, "non-blocking");
+	int64_t launched = mini_site(m, "process", 20), copied = mini_site(m, "upload", 30);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 2040) {
+		launch(m, t, own, launched, t + 8, t + 1000);
+		MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = t + 5, .until = t + 1006,
+			.stream = own, .site = copied, .runs = { t + 1001, t + 1002 },
+			.bytes = 4096, .direction = 1 + COPY_H2D, .src = "pageable",
+			.dst = "device");
+		launch(m, t + 1010, other, launched, t + 1018, t + 2010);
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .stream = other, .at = t + 1015,
+			.until = t + 2013);
+	}
+	if (words)
+		give(m, 0, 0, 0);
+	finish(m, t, t + 3);
+}
+
+static void a_copy_in_the_thread_s_default_stream_is_found(void **state)
+{
+	own_default_stream(*state, 0);
+	assert_string_equal(shown(*state), "blocking-copy 6 upload process");
+}
+
+static void a_copy_of_what_the_default_stream_uses_is_not(void **state)
+{
+	own_default_stream(*state, 1);
+	assert_string_equal(shown(*state), "");
+}
+
 /* The legacy stream has nothing to do with them. */
 static void a_copy_beside_non_blocking_streams_is_not(void **state)
 {
@@ -500,6 +534,8 @@ int main(void)
 		T(chunks_of_one_allocation_are_found),
 		T(a_copy_that_stands_between_by_its_data_is_not),
 		T(kernels_that_may_reach_the_copy_are_not),
+		T(a_copy_in_the_thread_s_default_stream_is_found),
+		T(a_copy_of_what_the_default_stream_uses_is_not),
 		T(a_copy_beside_non_blocking_streams_is_not),
 		T(reading_results_of_one_stream_is_not),
 		T(reading_results_between_streams_is_found),
