@@ -234,6 +234,7 @@ CUDA_HELPERS := tests/helpers/windows.c tests/helpers/ranges.c tests/helpers/asa
 HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/helpers/lib% $(if $(cuda),,$(CUDA_HELPERS)),$(wildcard tests/helpers/*.c))) \
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so \
+	$(if $(cuda),$O/tests/helpers/libplug.so) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/every/libcuda.so.1)
 tests: $(HELPERS)
 $O/tests/helpers/ranges: HELPER_FLAGS := $(CUDA_CPP)
@@ -242,6 +243,7 @@ $O/tests/helpers/kills $O/tests/helpers/readable: HELPER_FLAGS := -Itrace $(SANF
 $O/tests/helpers/kills $O/tests/helpers/readable: $(TRACE_OBJ)
 $O/tests/helpers/failures: HELPER_FLAGS := -Itrace
 $O/tests/helpers/python_like: HELPER_FLAGS := -rdynamic
+$O/tests/helpers/libplug.so: HELPER_LIBS := -L$(CUDA_LIB) -l:libcudart.so.13
 $(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): HELPER_FLAGS := -Itrace $(CUDA_CPP)
 $(CUDA_HELPERS:tests/helpers/%.c=$O/tests/helpers/%): trace/calls.def
 $O/tests/helpers/asan_ranges: HELPER_FLAGS := -fsanitize=address $(CUDA_CPP)
@@ -257,7 +259,7 @@ $O/tests/helpers/%: tests/helpers/%.c $(wildcard tests/helpers/*.h)
 $O/tests/helpers/lib%.so: tests/helpers/lib%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$Q$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -fPIC -shared $(WARN) $(CUDA_CPP) $< -o $@ -ldl
+	$Q$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -fPIC -shared $(WARN) $(CUDA_CPP) $< -o $@ $(HELPER_LIBS) -ldl
 $O/tests/helpers/liblink_%.so: tests/helpers/liblink.c
 	@mkdir -p $(@D)
 	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) $< -o $@ -ldl

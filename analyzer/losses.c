@@ -11,8 +11,8 @@ static const struct loss losses[] = {
 	{ "dropped_entries", 1, "%lld names of functions, contexts or kernels were not recorded" },
 	{ "not_closed", 1, "the process did not end in order: its last device operations may be "
 		"missing" },
-	{ "unusable", 1, "CUDA could not be used: there is no device, or the process was forked from "
-		"one that uses CUDA" },
+	{ "unusable", 1, "CUDA could not be used: there is no device, or the process was forked "
+		"from one that uses CUDA" },
 	{ "host_only", 1, "no device operations were recorded" },
 	{ "clock_estimated", 0, "the process ended before its clock could be calibrated twice: "
 		"times rest on this machine's clock rate" },

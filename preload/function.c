@@ -143,6 +143,21 @@ static void write_function(struct thread_state *thread, uint64_t handle,
 	trace_commit(&thread->chunk);
 }
 
+/*
+ * Another thread is reading it for the table, or the driver says nothing of parameters: a launch
+ * goes by a layout of its own, in the first case only.
+ */
+static const struct function_layout *layout_being_read(uint64_t handle)
+{
+	const struct function_layout *layout;
+	int saved = errno;
+
+	look_up_driver();
+	layout = read_layout(handle);
+	errno = saved;
+	return layout;
+}
+
 HOT const struct function_layout *function_find(struct thread_state *thread,
 	uint64_t handle)
 {
@@ -151,8 +166,11 @@ HOT const struct function_layout *function_find(struct thread_state *thread,
 	for (unsigned tries = 0; tries < 64; tries++, place = (place + 1) & (FUNCTION_TABLE - 1)) {
 		uint64_t found = atomic_load_explicit(&known[place].handle, memory_order_acquire);
 
-		if (found == handle)
-			return known[place].layout;
+		if (found == handle) {
+			const struct function_layout *layout = known[place].layout;
+
+			return layout ? layout : layout_being_read(handle);
+		}
 		if (found)
 			continue;
 		if (atomic_compare_exchange_strong(&known[place].handle, &found, handle)) {
@@ -165,7 +183,7 @@ HOT const struct function_layout *function_find(struct thread_state *thread,
 			return known[place].layout;
 		}
 		if (found == handle)
-			return known[place].layout;
+			return layout_being_read(handle);
 	}
 	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
 	return NULL;

@@ -73,6 +73,15 @@ for program in "$helpers/lifecycle exit" "$build/testapps/free_in_loop"; do
 		FROM call JOIN call_type t ON t.id = type WHERE t.name = 'cuMemFree_v2'")"
 done
 
+# A plugin that comes and goes, with its libcudart.
+if [ -e "$helpers/libplug.so" ]; then
+	mkdir "$tmp/plugin"
+	same "a plugin is loaded three times" "0 0 0" "$(LD_LIBRARY_PATH=$sim LD_PRELOAD="$own_asan$lib" \
+		CUFENCE_OUT=$tmp/plugin timeout 20 "$helpers/reload" "$helpers/libplug.so" 2>&1 | paste -sd' ')"
+	same "each time its calls are recorded" 3 \
+		"$("$build/bin/cufence" dump "$tmp"/plugin/*.cft | grep -c '^call cudaMalloc ')"
+fi
+
 out=$(LD_LIBRARY_PATH=$sim LD_PRELOAD="$own_asan$lib" CUFENCE_OUT=$tmp timeout 10 "$helpers/resolve" 2>&1)
 status=$?
 ok "exact names, versions and flags get the right function" $status

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plugin with CUDA inside, which brings its libcudart and takes it away again: reload.c. */
+int cudaMalloc(void **memory, unsigned long bytes);
+int cudaFree(void *memory);
+int plug(void);
+
+int plug(void)
+{
+	void *memory = 0;
+	int result = cudaMalloc(&memory, 4096);
+
+	return result ? result : cudaFree(memory);
+}
