@@ -215,8 +215,8 @@ void *runtime_resolve(int major, const char *name)
 	if (is_of_another_tool(next))
 		return next;
 	/*
-	 * RTLD_NEXT may be another major's, and misses a libcudart that was loaded RTLD_LOCAL.  From
-	 * here on it stays, though the plugin that brought it goes: its addresses are kept.
+	 * RTLD_NEXT may be another major's, and misses a libcudart that was loaded RTLD_LOCAL.
+	 * From here on it stays, though the plugin that brought it goes: its addresses are kept.
 	 */
 	library = dlopen(soname[major], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	if (library) {
