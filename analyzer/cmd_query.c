@@ -29,28 +29,51 @@ static void print_header(sqlite3_stmt *stmt)
 	putchar('\n');
 }
 
-static int run_query(struct db *db, const char *sql, int header)
+static int run_statement(sqlite3_stmt *stmt, int header)
 {
-	sqlite3_stmt *stmt = db_prepare(db, sql);
-	int step = -1;
+	int step;
 
-	if (!stmt) {
-		if (sqlite3_errcode(db->handle) == SQLITE_OK)
-			fputs("cufence query: there is no statement in it\n", stderr);
-		return -1;
-	}
 	/* The file is opened for reading, but VACUUM INTO would write another one. */
 	if (!sqlite3_stmt_readonly(stmt)) {
 		fputs("cufence query: queries only read\n", stderr);
-		goto out;
+		return -1;
 	}
 	if (header)
 		print_header(stmt);
 	while ((step = db_step(stmt)) > 0)
 		print_row(stmt);
-out:
-	sqlite3_finalize(stmt);
 	return step;
+}
+
+static int complain(struct db *db, const char *sql)
+{
+	if (!sql[strcspn(sql, " \t\n;")])
+		fprintf(stderr, "cufence query: there is no query '%s' (see \"cufence query "
+			"--list\")\n", sql);
+	else
+		fprintf(stderr, "cufence query: %s\n", sqlite3_errmsg(db->handle));
+	return -1;
+}
+
+/* Every statement of it. */
+static int run_query(struct db *db, const char *sql, int header)
+{
+	const char *rest = sql;
+	sqlite3_stmt *stmt;
+	int statements = 0, rc = 0;
+
+	while (!rc && *rest) {
+		if (sqlite3_prepare_v2(db->handle, rest, -1, &stmt, &rest) != SQLITE_OK)
+			return complain(db, sql);
+		if (!stmt)
+			continue; /* space or a comment */
+		statements++;
+		rc = run_statement(stmt, header);
+		sqlite3_finalize(stmt);
+	}
+	if (!statements)
+		fputs("cufence query: there is no statement in it\n", stderr);
+	return statements ? rc : -1;
 }
 
 int cmd_query(const struct arguments *arguments)

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "report.h"
@@ -54,7 +53,7 @@ static int parse_options(const struct arguments *arguments, struct report_option
 int cmd_report(const struct arguments *arguments)
 {
 	const char *format = option(arguments, "--format"), *path = option(arguments, "-o");
-	struct report_options options = { .color = !path && isatty(STDOUT_FILENO) };
+	struct report_options options = { .color = !path && report_color(stdout) };
 	int json = format && !strcmp(format, "json"), rc = -1;
 	FILE *out = stdout;
 	struct db db;
@@ -65,17 +64,22 @@ int cmd_report(const struct arguments *arguments)
 	}
 	if (parse_options(arguments, &options) || db_open(&db, database_operand(arguments), 1))
 		return EXIT_TROUBLE;
+	if (path && is_same_file(path, database_operand(arguments))) {
+		fprintf(stderr, "cufence report: '%s' is what is to be read\n", path);
+		goto out;
+	}
 	if (path)
 		out = fopen(path, "w");
 	if (out)
 		rc = json ? report_json(&db, &options, out) : report_text(&db, &options, out);
-	if (!out || fflush(out) || ferror(out)) {
-		fprintf(stderr, "cufence: cannot write '%s': %s\n", path ? path : "the report",
-			strerror(errno));
+	/* Standard output is looked at in the end, for all commands. */
+	if (!out || (path && (fflush(out) || ferror(out)))) {
+		fprintf(stderr, "cufence: cannot write '%s': %s\n", path, strerror(errno));
 		rc = -1;
 	}
 	if (path && out)
 		fclose(out);
+out:
 	db_close(&db);
 	return rc ? EXIT_TROUBLE : 0;
 }

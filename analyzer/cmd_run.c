@@ -124,7 +124,7 @@ static void explain_nothing(const struct program *program)
 
 static int show_report(const char *database)
 {
-	struct report_options options = { .top = 10, .color = isatty(STDERR_FILENO) };
+	struct report_options options = { .top = 10, .color = report_color(stderr) };
 	struct db db;
 	int rc = db_open(&db, database, 1);
 
@@ -186,7 +186,7 @@ int cmd_run(const struct arguments *arguments)
 
 	run_warn_environment();
 	program_inspect(&program, arguments->operand[0]);
-	if (check_options(arguments, &program) ||
+	if (check_options(arguments, &program) || store_check(database) ||
 		run_environment_init(&environment, option(arguments, "--sim") != NULL) ||
 		folder_create(&folder, database))
 		goto out;

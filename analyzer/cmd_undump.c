@@ -10,7 +10,7 @@ int cmd_undump(const struct arguments *arguments)
 	const char *name = arguments->operand[0], *path = option(arguments, "-o");
 	int is_stdin = !strcmp(name, "-");
 	FILE *in;
-	int rc;
+	int rc = -1;
 
 	if (!path) {
 		fputs("cufence undump: which file is to be written? (-o TRACE)\n", stderr);
@@ -21,7 +21,10 @@ int cmd_undump(const struct arguments *arguments)
 		fprintf(stderr, "cufence: cannot open '%s': %s\n", name, strerror(errno));
 		return EXIT_TROUBLE;
 	}
-	rc = text_undump(in, is_stdin ? "stdin" : name, path);
+	if (is_same_file(name, path))
+		fprintf(stderr, "cufence undump: '%s' is what is to be read\n", path);
+	else
+		rc = text_undump(in, is_stdin ? "stdin" : name, path);
 	if (!is_stdin)
 		fclose(in);
 	return rc ? EXIT_TROUBLE : 0;

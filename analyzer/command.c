@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const struct command *command_find(const char *name)
 {
@@ -26,6 +27,13 @@ const char *option(const struct arguments *arguments, const char *name)
 const char *database_operand(const struct arguments *arguments)
 {
 	return arguments->count ? arguments->operand[0] : "cufence.db";
+}
+
+int is_same_file(const char *one, const char *other)
+{
+	struct stat a, b;
+
+	return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 void command_help(const struct command *command, FILE *out)

@@ -67,4 +67,7 @@ int cmd_help(const struct arguments *arguments);
 /* "cufence.db" unless an operand names another one. */
 const char *database_operand(const struct arguments *arguments);
 
+/* Whether two paths lead to one file that is there: what is written must not be what is read. */
+int is_same_file(const char *one, const char *other);
+
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "db.h"
 
+#include <endian.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +27,23 @@ static int fail(sqlite3 *handle, const char *what)
 	return -1;
 }
 
+/* SQLite knows one reason for all that it cannot open. */
+static void say_unopened(const char *path, sqlite3 *handle)
+{
+	int error = handle ? sqlite3_system_errno(handle) : ENOMEM;
+
+	fprintf(stderr, "cufence: cannot open '%s': %s%s\n", path,
+		error ? strerror(error) : sqlite3_errmsg(handle),
+		error == ENOENT ? " (\"cufence run\" and \"cufence load\" make databases)" : "");
+}
+
 static int open_handle(struct db *db, const char *path, int flags)
 {
 	db->path = strdup(path);
 	/* One thread: locks would be a tenth of all time. */
 	flags |= SQLITE_OPEN_NOMUTEX;
 	if (sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK || !db->path) {
-		fprintf(stderr, "cufence: cannot open '%s': %s\n", path,
-			db->handle ? sqlite3_errmsg(db->handle) : "out of memory");
+		say_unopened(path, db->handle);
 		db_close(db);
 		return -1;
 	}
@@ -58,6 +69,23 @@ int db_open(struct db *db, const char *path, int read_only)
 		return -1;
 	}
 	return 0;
+}
+
+int db_recognize(const char *path)
+{
+	/* From "Database Header Format" of SQLite's documentation. */
+	struct {
+		char magic[16], other[52];
+		uint32_t application_id;
+	} header;
+	FILE *file = fopen(path, "re");
+	int rc = file && fread(&header, sizeof(header), 1, file) == 1 &&
+		 !memcmp(header.magic, "SQLite format 3", sizeof(header.magic)) &&
+		 be32toh(header.application_id) == DB_APPLICATION_ID;
+
+	if (file)
+		fclose(file);
+	return rc;
 }
 
 int db_create(struct db *db, const char *path)

@@ -26,9 +26,12 @@ struct db {
 /* Opens an existing cufence database (application_id and user_version are checked). */
 int db_open(struct db *db, const char *path, int read_only);
 
+/* 1 if the regular file at path begins like a cufence database of any version.  Says nothing. */
+int db_recognize(const char *path);
+
 /*
- * Creates an empty one with schema.sql; path must not exist.  Until it is closed a crash of the
- * machine damages it: it is for a file that gets its name when it is whole.
+ * Creates an empty one with schema.sql; what is at path must be empty.  Until it is closed a crash
+ * of the machine damages it: it is for a file that gets its name when it is whole.
  */
 int db_create(struct db *db, const char *path);
 

@@ -27,6 +27,9 @@ int report_json(struct db *db, const struct report_options *options, FILE *out);
 /* The lines above the findings. */
 int report_summary(struct db *db, FILE *out);
 
+/* Whether out is a terminal that shows colors, and nobody asked for none (https://no-color.org). */
+int report_color(FILE *out);
+
 /* A condition on finding f that says whether it is shown; for SQL put together here and there. */
 const char *report_condition(enum report_level level);
 

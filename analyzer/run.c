@@ -232,6 +232,9 @@ int run_program(char **argv, const struct run_environment *environment, int *sta
 		status = error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
 	*started = !error;
 	if (error)
-		fprintf(stderr, "cufence: cannot run '%s': %s\n", argv[0], strerror(error));
+		fprintf(stderr, "cufence: cannot run '%s': %s%s\n", argv[0], strerror(error),
+			error == ENOENT && strchr(argv[0], '/') && !access(argv[0], F_OK)
+				? " (what is to interpret it)"
+				: "");
 	return status;
 }

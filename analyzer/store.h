@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The life of a database file: built beside its final name, renamed at the end, the previous one
- * kept as NAME.db.old; so that a failure leaves what was there.
+ * kept as NAME.db.old; so that a failure leaves what was there.  What was killed leaves
+ * NAME.db.tmp-PID, which the next one of that name removes.
  */
 #ifndef CUFENCE_STORE_H
 #define CUFENCE_STORE_H
 
 #include <stddef.h>
+
+/* Whether a database may be put at path: nothing is there, or one.  0, or -1 after a message. */
+int store_check(const char *path);
 
 /*
  * Loads traces, resolves their sites and analyzes them into a new database at path.  command is

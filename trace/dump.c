@@ -264,9 +264,5 @@ int text_dump(struct trace_reader *reader, FILE *out)
 		}
 	}
 	free(names.type);
-	if (!rc && (fflush(out) || ferror(out))) {
-		snprintf(reader->error, sizeof(reader->error), "cannot write the text");
-		return -1;
-	}
 	return rc;
 }

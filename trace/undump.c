@@ -525,6 +525,8 @@ int text_undump(FILE *in, const char *in_name, const char *path)
 		undump->line_number++;
 		rc = read_line(undump, text);
 	}
+	if (!rc && ferror(in))
+		rc = complain(undump, "cannot read", in_name);
 	if (!rc && !undump->chunk)
 		rc = complain(undump, "no trace in", in_name);
 	if (!rc)
