@@ -75,13 +75,16 @@ const char *frame_runtime_name(const struct source_frame *frame)
 static int is_internal_name(const char *symbol)
 {
 	static const char *const prefixes[] = {
-		"__cuda", "__device_stub__", "__sti____cuda", "cudart::",
-		"_ZN6cudart", "libcudart_static_", "__nv_", "__wrapper__device_stub_", NULL
+		"__cuda", "__sti____cuda", "cudart::", "_ZN6cudart", "libcudart_static_", "__nv_",
+		NULL
 	};
 	const char *plain = symbol;
 
-	/* A static stub's symbol carries its length: _ZL27__device_stub__Z7stencilPKfPfm. */
-	if (!strncmp(symbol, "_ZL", 3) && strstr(symbol, "__device_stub__"))
+	/*
+	 * In whatever scope, by any linkage: _ZL27__device_stub__Z7stencilPKfPfm,
+	 * _ZN12_GLOBAL__N_1L38__wrapper__device_stub_...
+	 */
+	if (strstr(symbol, "__device_stub_"))
 		return 1;
 	/* Without debug information names are mangled: _ZL25__cudaLaunchKernel_helper... */
 	if (!strncmp(plain, "_Z", 2)) {
