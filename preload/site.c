@@ -172,7 +172,8 @@ static uintptr_t caller_of(void *frame_address)
 	return ((const uintptr_t *)frame_address)[1];
 }
 
-static COLD uint32_t find_anew(struct thread_state *thread, struct cached_site *cached,
+/* Not cold: below an interpreter it is the way of every call. */
+static NOINLINE uint32_t find_anew(struct thread_state *thread, struct cached_site *cached,
 	uintptr_t frame, uintptr_t caller)
 {
 	struct script script;
