@@ -52,4 +52,9 @@ same "no command at all" 2 "$?"
 
 same "doc/SCHEMA.md is what schema.sql says" "$(awk -f "$root/doc/schema.awk" "$root/analyzer/schema.sql")" \
 	"$(cat "$root/doc/SCHEMA.md")"
+if [ -x "$build/testapps/free_in_loop" ]; then
+	finding() { sed -nE '/^(    )?blocking-free:/,/ see /{s/^    //;s/[0-9.]+ m?s|[0-9]+ %/N/g;p;}'; }
+	same "the finding in README.md is what its program gets" "$(finding <"$root/README.md")" \
+		"$("$cufence" run --sim -- "$build/testapps/free_in_loop" 2>&1 >/dev/null | sed 's/^/    /' | finding)"
+fi
 finish
