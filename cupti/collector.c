@@ -177,32 +177,42 @@ static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
 	trace_commit(&thread->chunk);
 }
 
-static void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-	const void *argument)
+/* Outside of our wrappers, or while no window is open. */
+static COLD void seen_alone(struct thread_state *thread, CUpti_CallbackId id,
+	const CUpti_CallbackData *data)
 {
-	const CUpti_CallbackData *data = argument;
-	struct thread_state *thread = thread_state();
 	int saved = errno;
 
-	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= SELECTION_CBIDS ||
-		!selected_calls[id].call ||
-		shim.stage != SHIM_ON || !*shim.alive || thread->busy)
+	if (id >= SELECTION_CBIDS || !selected_calls[id].call || shim.stage != SHIM_ON ||
+		!*shim.alive)
 		return;
 	/* Without a wrapper beneath, it may be one that passed by: no window was open. */
-	if (!thread->depth && shim.outside) {
+	if (shim.outside) {
 		if (launches_graph(id))
 			passed_graphs[data->correlationId % PASSED_SLOTS] = data->correlationId;
 		return;
 	}
 	thread->busy = 1;
-	if (!thread->depth) {
-		bypassed(thread, id, data);
+	bypassed(thread, id, data);
+	thread->busy = 0;
+	errno = saved;
+}
+
+/* Twice around each call that submits: only those that were selected are asked for. */
+static HOT void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+	const void *argument)
+{
+	const CUpti_CallbackData *data = argument;
+	struct thread_state *thread = thread_state();
+
+	if (UNLIKELY(domain != CUPTI_CB_DOMAIN_DRIVER_API || thread->busy))
+		return;
+	if (UNLIKELY(!thread->depth)) {
+		seen_alone(thread, id, data);
 	} else if (data->callbackSite == CUPTI_API_ENTER) {
 		thread->correlation = data->correlationId;
 		thread->cupti_context = data->contextUid;
 	}
-	thread->busy = 0;
-	errno = saved;
 }
 
 static CUptiResult set_callbacks(uint32_t enable)

@@ -173,12 +173,14 @@ HOT uint16_t context_current(struct thread_state *thread)
 	return thread->context;
 }
 
-void context_learn(struct thread_state *thread, uint16_t id, uint32_t cupti_id)
+COLD void context_write_id(struct thread_state *thread, uint16_t id, uint32_t cupti_id)
 {
-	_Atomic uint16_t *known = &shim.context[id - 1].cupti_id;
+	int saved = errno;
 
-	if (cupti_id && atomic_load_explicit(known, memory_order_relaxed) != (uint16_t)cupti_id) {
-		atomic_store_explicit(known, (uint16_t)cupti_id, memory_order_relaxed);
+	if (cupti_id) {
+		atomic_store_explicit(&shim.context[id - 1].cupti_id, (uint16_t)cupti_id,
+			memory_order_relaxed);
 		write_context(thread, id, (uint16_t)cupti_id);
 	}
+	errno = saved;
 }

@@ -84,11 +84,11 @@ struct thread_state {
 	int polled;                /* the last driver call within the outermost one is a query */
 	uint32_t site;             /* of the outermost call */
 	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
+	uint32_t cupti_context;    /* likewise */
 	uint64_t context_handle;   /* the last one seen, and its id */
 	uint16_t context;
 
 	uint32_t birth;            /* number of the pthread_create that made it, 0: not seen */
-	uint32_t cupti_context;    /* set as correlation is */
 	uint32_t bypassing;        /* CUPTI's id of a call without a wrapper, while it lasts */
 	uint32_t passed_by;        /* number of the window before which a call went unrecorded */
 	uint64_t poll_written;     /* poll is valid as long as chunk.written is this */
@@ -242,7 +242,15 @@ void image_reset(void);
 uint16_t context_current(struct thread_state *thread);
 
 /* Adds CUPTI's id to a context's record, once. */
-void context_learn(struct thread_state *thread, uint16_t id, uint32_t cupti_id);
+void context_write_id(struct thread_state *thread, uint16_t id, uint32_t cupti_id);
+static inline void context_learn(struct thread_state *thread, uint16_t id, uint32_t cupti_id)
+{
+	uint16_t known = atomic_load_explicit(&shim.context[id - 1].cupti_id,
+		memory_order_relaxed);
+
+	if (UNLIKELY(known != (uint16_t)cupti_id))
+		context_write_id(thread, id, cupti_id);
+}
 
 /*
  * Parameter layout of a kernel, whose name and parameters are written to the trace at first

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which calls were held, and how much of it the thread could have used.
+ * Which calls were held, and by what.
  */
 #include "miniature.h"
 
@@ -41,17 +41,6 @@ static const char *held(struct mini *m, int64_t call)
 	snprintf(sql, sizeof(sql), "SELECT kind || ':' || op || ':' || (waited / 1000) FROM wait "
 		"WHERE call = %lld", (long long)call);
 	return mini_text(m, sql);
-}
-
-/* us, -1 if the call was not held. */
-static int64_t avoidable(struct mini *m, int64_t call)
-{
-	char sql[100];
-
-	assert_int_equal(analyze(&m->db), 0);
-	snprintf(sql, sizeof(sql), "SELECT avoidable / 1000 FROM wait WHERE call = %lld",
-		(long long)call);
-	return db_int(&m->db, sql, -1);
 }
 
 static void a_free_that_ends_with_a_kernel_was_held(void **state)
@@ -378,186 +367,6 @@ static void an_overlapping_submission_does_not_clear_the_call(void **state)
 	assert_string_equal(held(m, call), "implicit:1:944");
 }
 
-/* A pageable copy and at once the wait that the program wrote for it: nothing to gain. */
-static void a_wait_that_follows_at_once_leaves_nothing_to_gain(void **state)
-{
-	struct mini *m = *state;
-	int64_t n = mini_stream(m, "non-blocking"), copy;
-
-	launch(m, 10, n, 20, 1000);
-	copy = copy_back(m, 20, 1110, n, "pageable", 1002, 1100);
-	sync_stream(m, 1112, 1114, n);
-	launch(m, 1200, n, 1210, 2000);
-	assert_int_equal(avoidable(m, copy), 0);
-}
-
-/* The wait may be one for an event recorded behind the copy. */
-static void a_wait_by_event_covers_too(void **state)
-{
-	struct mini *m = *state;
-	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking");
-	int64_t e = mini_event(m), copy;
-
-	launch(m, 10, n, 20, 1000);
-	copy = copy_back(m, 20, 1110, n, "pageable", 1002, 1100);
-	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 1112, .stream = n, .event = e);
-	MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 1116, .event = e);
-	launch(m, 1600, o, 1610, 2000);
-	assert_int_equal(avoidable(m, copy), 0);
-}
-
-/* A wait for another stream does not: until the next that does the thread has time to use. */
-static void a_wait_for_another_stream_does_not_cover(void **state)
-{
-	struct mini *m = *state;
-	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking"), copy;
-
-	launch(m, 10, n, 20, 1000);
-	copy = copy_back(m, 20, 1110, n, "pageable", 1002, 1100);
-	sync_stream(m, 1112, 1114, o);
-	sync_stream(m, 1510, 1512, n);
-	launch(m, 1600, n, 1610, 2000);
-	assert_int_equal(avoidable(m, copy), 400);
-}
-
-/* Time spent in another wait is not the thread's to use. */
-static void waiting_elsewhere_is_not_using_time(void **state)
-{
-	struct mini *m = *state;
-	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking"), copy;
-
-	launch(m, 10, n, 20, 1000);
-	launch(m, 14, o, 25, 1700);
-	copy = copy_back(m, 20, 1110, n, "pageable", 1002, 1100);
-	sync_stream(m, 1112, 1702, o);
-	sync_stream(m, 1704, 1706, n);
-	launch(m, 1800, n, 1810, 2000);
-	assert_int_equal(avoidable(m, copy), 0);
-}
-
-/* Synchronizing the legacy stream covers a blocking stream's copy. */
-static void a_legacy_wait_covers_blocking_streams(void **state)
-{
-	struct mini *m = *state;
-	int64_t b = mini_stream(m, "blocking"), n = mini_stream(m, "non-blocking");
-	int64_t covered, uncovered;
-
-	covered = copy_back(m, 20, 1110, b, "pageable", 30, 1100);
-	sync_stream(m, 1112, 1114, MINI_LEGACY);
-	uncovered = copy_back(m, 2020, 3110, n, "pageable", 2030, 3100);
-	sync_stream(m, 3112, 3114, MINI_LEGACY);
-	launch(m, 3500, b, 3600, 3700);
-	sync_stream(m, 4000, 4002, n);
-	assert_int_equal(avoidable(m, covered), 0);
-	assert_true(avoidable(m, uncovered) > 800);
-}
-
-/* What was submitted after a copy to the host is ordered by the copy's own wait alone: without it
- * both would overlap. */
-static void the_wait_itself_orders_nothing(void **state)
-{
-	struct mini *m = *state;
-	int64_t b = mini_stream(m, "blocking"), n = mini_stream(m, "non-blocking"), copy;
-
-	launch(m, 10, b, 20, 1000);
-	copy = MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = 20, .until = 1010, .bytes = 4096,
-		.stream = MINI_LEGACY, .direction = 1 + COPY_D2H, .dst = "pinned",
-		.runs = { 1002, 1005 });
-	launch(m, 1020, n, 1030, 1430);
-	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 1030, .until = 1432);
-	launch(m, 1500, n, 1510, 1600);
-	assert_int_equal(avoidable(m, copy), 400);
-}
-
-/* The frees at the end of a program, after its last device work. */
-static void teardown_costs_nothing(void **state)
-{
-	struct mini *m = *state;
-	int64_t n = mini_stream(m, "non-blocking"), call;
-
-	launch(m, 10, n, 20, 100000);
-	call = free_memory(m, 20, 100004);
-	MINI_CALL(m, .type = CALL_cuStreamDestroy_v2, .at = 101000, .stream = n);
-	MINI_CALL(m, .type = CALL_cuDevicePrimaryCtxReset_v2, .at = 110000, .until = 150000);
-	assert_int_equal(avoidable(m, call), 0);
-}
-
-/* One stream: without the wait the host's part of the loop would run beside the kernel, and no
- * more than that. */
-static void in_one_stream_the_hosts_part_is_avoidable(void **state)
-{
-	struct mini *m = *state;
-	int64_t n = mini_stream(m, "non-blocking"), call;
-
-	launch(m, 10, n, 20, 1000);
-	call = free_memory(m, 20, 1004);
-	launch(m, 1204, n, 1210, 2200);
-	free_memory(m, 1214, 2204);
-	assert_int_equal(avoidable(m, call), 210);
-}
-
-/* Two streams: the next stream's kernel would have run beside the one waited for. */
-static void independent_work_behind_a_wait_is_avoidable(void **state)
-{
-	struct mini *m = *state;
-	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking"), call;
-
-	launch(m, 10, n, 20, 1000);
-	call = free_memory(m, 20, 1004);
-	launch(m, 1010, o, 1020, 1420);
-	free_memory(m, 1014, 1424);
-	launch(m, 2010, n, 2020, 2420);
-	assert_int_equal(avoidable(m, call), 420);
-}
-
-/* ... but not if an event orders it after that kernel. */
-static void ordered_work_behind_a_wait_is_not(void **state)
-{
-	struct mini *m = *state;
-	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking");
-	int64_t e = mini_event(m), call;
-
-	launch(m, 10, n, 20, 1000);
-	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 13, .stream = n, .event = e);
-	MINI_CALL(m, .type = CALL_cuStreamWaitEvent, .at = 16, .stream = o, .event = e);
-	call = free_memory(m, 20, 1004);
-	launch(m, 1010, o, 1020, 1420);
-	free_memory(m, 1014, 1424);
-	launch(m, 2010, n, 2020, 2420);
-	assert_int_equal(avoidable(m, call), 20);
-}
-
-/* Two streams, each copy back waits for its kernel and delays the other stream's launch. */
-static void a_pageable_pipeline_could_overlap(void **state)
-{
-	struct mini *m = *state;
-	int64_t s[2] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
-	int64_t copy[4];
-
-	for (int i = 0; i < 4; i++) {
-		double t = 1000 * i;
-
-		launch(m, t + 10, s[i % 2], t + 20, t + 900);
-		copy[i] = copy_back(m, t + 14, t + 990, s[i % 2], "pageable", t + 902, t + 985);
-	}
-	sync_stream(m, 4000, 4002, s[0]);
-	sync_stream(m, 4003, 4005, s[1]);
-	assert_int_equal(avoidable(m, copy[0]), 913);
-	assert_int_equal(avoidable(m, copy[2]), 913);
-	assert_int_equal(avoidable(m, copy[3]), 0);
-}
-
-static void explicit_waits_are_never_avoidable_here(void **state)
-{
-	struct mini *m = *state;
-	int64_t n = mini_stream(m, "non-blocking"), call;
-
-	launch(m, 10, n, 20, 1000);
-	call = sync_stream(m, 20, 1002, n);
-	launch(m, 5000, n, 5010, 6000);
-	assert_int_equal(avoidable(m, call), 0);
-}
-
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
@@ -586,18 +395,6 @@ int main(void)
 		T(explicit_waits_name_their_operation),
 		T(wake_up_latency_is_the_runs_own),
 		T(an_overlapping_submission_does_not_clear_the_call),
-		T(a_wait_that_follows_at_once_leaves_nothing_to_gain),
-		T(a_wait_by_event_covers_too),
-		T(a_wait_for_another_stream_does_not_cover),
-		T(waiting_elsewhere_is_not_using_time),
-		T(a_legacy_wait_covers_blocking_streams),
-		T(the_wait_itself_orders_nothing),
-		T(teardown_costs_nothing),
-		T(in_one_stream_the_hosts_part_is_avoidable),
-		T(independent_work_behind_a_wait_is_avoidable),
-		T(ordered_work_behind_a_wait_is_not),
-		T(a_pageable_pipeline_could_overlap),
-		T(explicit_waits_are_never_avoidable_here),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
