@@ -9,7 +9,7 @@
 #include "walk_order.h"
 
 /* Cursors in order of call beside the walk. */
-/* What recording adds to a call and the one beneath it (H200: 60 to 110 ns each, 40 for CUPTI's). */
+/* What recording adds to a call and the one beneath it (H200: 60 to 110 ns each, CUPTI 40). */
 #define RECORDING_NS 250
 
 struct loader {

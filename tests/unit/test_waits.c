@@ -2,35 +2,7 @@
 /*
  * Which calls were held, and by what.
  */
-#include "miniature.h"
-
-#include "analyze.h"
-
-static int64_t launch(struct mini *m, double at, int64_t stream, double start, double end)
-{
-	return MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at, .stream = stream,
-		.runs = { start, end });
-}
-
-static int64_t free_memory(struct mini *m, double at, double until)
-{
-	return MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = at, .until = until, .ptr = 0x10000);
-}
-
-static int64_t sync_stream(struct mini *m, double at, double until, int64_t stream)
-{
-	return MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = at, .until = until,
-		.stream = stream);
-}
-
-/* An asynchronous copy to the host with its transfer. */
-static int64_t copy_back(struct mini *m, double at, double until, int64_t stream,
-	const char *memory, double start, double end)
-{
-	return MINI_CALL(m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = at, .until = until,
-		.stream = stream, .bytes = 1 << 20, .direction = 1 + COPY_D2H, .dst = memory,
-		.src = "device", .runs = { start, end });
-}
+#include "waiting.h"
 
 /* "kind:op:waited us" of the wait at a call, "" if it was not held. */
 static const char *held(struct mini *m, int64_t call)
