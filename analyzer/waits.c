@@ -417,7 +417,9 @@ static int decide(struct waits *waits, struct candidate *candidate, sqlite3_stmt
 	}
 	if (!by.op)
 		return 0;
-	behind = by.end - candidate->enter + timing->wake_up;
+	/* How late a thread that sleeps woke up is not told from what the call did then. */
+	behind = by.end - candidate->enter +
+		 (timing->blocking ? LATENCY_DEFAULT_NS : timing->wake_up);
 	if (candidate->works_after && excess > behind)
 		excess = behind;
 	if (!candidate->may_be_behind && !candidate->explicit_wait &&

@@ -50,7 +50,7 @@ static void a_late_wake_up_is_part_of_the_wait(void **state)
 	assert_string_equal(held(m, call), "");
 	mini_exec(m, "UPDATE context SET flags = 12"); /* mapped memory, blocking waits */
 	assert_string_equal(held(m, explicit_wait), "explicit:1:378");
-	assert_string_equal(held(m, call), "implicit:2:240");
+	assert_string_equal(held(m, call), "implicit:2:100");
 }
 
 static void a_free_with_nothing_pending_was_not(void **state)
