@@ -127,6 +127,21 @@ static inline int64_t mini_kernel(struct mini *m, const char *name)
 	return m->kernels;
 }
 
+/* All of them at one address: what lies where plays no part. */
+static inline int64_t mini_allocation(struct mini *m, const char *memory)
+{
+	mini_exec(m, "INSERT INTO allocation (process, address, bytes, memory) "
+		"VALUES (1, 4096, 4096, '%s')", memory);
+	return sqlite3_last_insert_rowid(m->db.handle);
+}
+
+/* The call is about the allocation: role as in table operand. */
+static inline void mini_names(struct mini *m, int64_t call, const char *role, int64_t allocation)
+{
+	mini_exec(m, "INSERT INTO operand VALUES (%lld, '%s', 8, 4096, %lld)", (long long)call,
+		role, (long long)allocation);
+}
+
 static inline int64_t mini_site(struct mini *m, const char *function, int line)
 {
 	m->sites++;

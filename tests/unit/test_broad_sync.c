@@ -16,13 +16,6 @@ struct shop {
 	int64_t state, result, picture, sketch;
 };
 
-static int64_t allocation(struct mini *m, const char *memory)
-{
-	mini_exec(m, "INSERT INTO allocation (process, address, bytes, memory) "
-		"VALUES (1, 4096, 4096, '%s')", memory);
-	return sqlite3_last_insert_rowid(m->db.handle);
-}
-
 static int setup(void **state)
 {
 	struct shop *s = calloc(1, sizeof(*s));
@@ -38,10 +31,10 @@ static int setup(void **state)
 	s->at_search = mini_site(m, "search", 14);
 	s->at_draw = mini_site(m, "draw", 21);
 	s->at_wait = mini_site(m, "wait", 30);
-	s->state = allocation(m, "device");
-	s->result = allocation(m, "pinned");
-	s->picture = allocation(m, "device");
-	s->sketch = allocation(m, "device");
+	s->state = mini_allocation(m, "device");
+	s->result = mini_allocation(m, "pinned");
+	s->picture = mini_allocation(m, "device");
+	s->sketch = mini_allocation(m, "device");
 	*state = s;
 	return 0;
 }
@@ -55,18 +48,14 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void names(struct shop *s, int64_t call, const char *role, int64_t memory)
-{
-	mini_exec(&s->mini, "INSERT INTO operand VALUES (%lld, '%s', 8, 4096, %lld)",
-		(long long)call, role, (long long)memory);
-}
-
 static void launch(struct shop *s, double at, int64_t stream, int64_t site, double start,
 	double end, int64_t memory)
 {
-	names(s, MINI_CALL(&s->mini, .type = CALL_cuLaunchKernel, .at = at, .stream = stream,
+	int64_t call = MINI_CALL(&s->mini, .type = CALL_cuLaunchKernel, .at = at, .stream = stream,
 		.site = site, .kernel = s->kernel, .runs = { start, end },
-		.grid = CALL_GRID(4, 1, 1), .block = CALL_BLOCK(256, 1, 1, 0)), "word", memory);
+		.grid = CALL_GRID(4, 1, 1), .block = CALL_BLOCK(256, 1, 1, 0));
+
+	mini_names(&s->mini, call, "word", memory);
 }
 
 static void download(struct shop *s, double at, int64_t stream, double start, int64_t memory)
@@ -76,8 +65,8 @@ static void download(struct shop *s, double at, int64_t stream, double start, in
 		.direction = 1 + COPY_D2H, .dst = "pinned", .src = "device",
 		.runs = { start, start + 10 });
 
-	names(s, call, "src", memory);
-	names(s, call, "dst", s->result);
+	mini_names(&s->mini, call, "src", memory);
+	mini_names(&s->mini, call, "dst", s->result);
 }
 
 static void search(struct shop *s, double t)

@@ -17,13 +17,6 @@ struct shop {
 	int64_t model, protocol, answer, other;
 };
 
-static int64_t allocation(struct mini *m, const char *memory)
-{
-	mini_exec(m, "INSERT INTO allocation (process, address, bytes, memory) "
-		"VALUES (1, 4096, 4096, '%s')", memory);
-	return sqlite3_last_insert_rowid(m->db.handle);
-}
-
 static int setup(void **state)
 {
 	struct shop *s = calloc(1, sizeof(*s));
@@ -41,10 +34,10 @@ static int setup(void **state)
 	s->at_protocol = mini_site(m, "write_protocol", 19);
 	s->at_wait = mini_site(m, "wait_for", 25);
 	s->at_use = mini_site(m, "use_model", 30);
-	s->model = allocation(m, "device");
-	s->protocol = allocation(m, "device");
-	s->answer = allocation(m, "device");
-	s->other = allocation(m, "device");
+	s->model = mini_allocation(m, "device");
+	s->protocol = mini_allocation(m, "device");
+	s->answer = mini_allocation(m, "device");
+	s->other = mini_allocation(m, "device");
 	*state = s;
 	return 0;
 }
@@ -58,12 +51,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void names(struct shop *s, int64_t call, int64_t memory)
-{
-	mini_exec(&s->mini, "INSERT INTO operand VALUES (%lld, 'word', 8, 4096, %lld)",
-		(long long)call, (long long)memory);
-}
-
 /* A kernel that names up to two allocations. */
 static int64_t launch(struct shop *s, double at, int64_t stream, int64_t site, double start,
 	double end, int64_t memory, int64_t more)
@@ -72,9 +59,9 @@ static int64_t launch(struct shop *s, double at, int64_t stream, int64_t site, d
 		.site = site, .kernel = s->kernel, .runs = { start, end },
 		.grid = CALL_GRID(4, 1, 1), .block = CALL_BLOCK(256, 1, 1, 0));
 
-	names(s, call, memory);
+	mini_names(&s->mini, call, "word", memory);
 	if (more)
-		names(s, call, more);
+		mini_names(&s->mini, call, "word", more);
 	return call;
 }
 
@@ -237,10 +224,11 @@ static void what_the_host_sees_may_need_it(void **state)
 		double t = 2000 * i;
 
 		launch(s, t, s->a, s->at_refine, t + 20, t + 320, s->model, 0);
-		names(s, MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 3,
+		mini_names(&s->mini,
+			MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 3,
 			.stream = s->a, .site = s->at_protocol, .bytes = 4096,
 			.direction = 1 + COPY_D2H, .dst = "pinned", .src = "device",
-			.runs = { t + 321, t + 921 }), s->protocol);
+			.runs = { t + 321, t + 921 }), "word", s->protocol);
 		record(s, t + 6, s->refined, s->a);
 		wait_for(s, t + 9, s->refined, s->b);
 		launch(s, t + 12, s->b, s->at_use, t + 922, t + 1422, s->model, s->answer);
