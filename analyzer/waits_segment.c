@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "waits_segment.h"
+
+#include "order_path.h"
+#include "places.h"
+#include "sharing.h"
+#include "waits_scope.h"
+#include "words.h"
+
+/* Who has gone on for so many calls has overlapped whatever there was. */
+#define SEGMENT_CALLS 4096
+
+/* 1 if a query has a row, 0, or -1 after a message. */
+static int ask_bound(sqlite3_stmt *q)
+{
+	int rc = db_step(q);
+
+	sqlite3_reset(q);
+	return rc;
+}
+
+static int ask(sqlite3_stmt *q, int64_t id)
+{
+	return db_bind(q, "i", id) ? -1 : ask_bound(q);
+}
+
+/* 1 if the call would have waited for the operation, had it still been pending. */
+static int covers(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait)
+{
+	if (call->result)
+		return 0;
+	if (scope_empties_device(call) && scope_of(call) != SCOPE_NONE) {
+		int held = ask(s->is_held, call->id);
+
+		if (held <= 0)
+			return held;
+	}
+	switch (call->kind == KIND_STREAM_QUERY ? SCOPE_OWN : scope_of(call)) {
+	case SCOPE_NONE:
+		return call->kind == KIND_EVENT_QUERY &&
+		       order_path_exists(s->path, call->id, wait->op_call);
+	case SCOPE_PROCESS:
+		return 1;
+	case SCOPE_DEVICE:
+		return call->device == wait->device;
+	case SCOPE_CONTEXT:
+		return call->context == wait->context;
+	case SCOPE_LEGACY:
+		break;
+	case SCOPE_STREAM:
+		/* A pageable source is staged: that copy does not wait for the stream. */
+		if (call->kind == KIND_COPY_ASYNC && !scope_includes_own(call))
+			return 0;
+		/* fall through */
+	case SCOPE_OWN:
+	case SCOPE_EVENT:
+		if (call->stream == wait->stream && call->kind != KIND_EVENT_SYNC)
+			return 1;
+		break;
+	}
+	return order_path_exists(s->path, call->id, wait->op_call);
+}
+
+/* Legacy work and the work of blocking streams come one after the other. */
+static int legacy_orders(const struct segment *segment, const struct walk_call *call,
+	const struct judged_wait *wait)
+{
+	if (call->stream_kind == STREAM_KIND_LEGACY)
+		return stream_is_blocking(wait->stream_kind);
+	return segment->legacy && stream_is_blocking(call->stream_kind) &&
+	       (stream_is_blocking(wait->stream_kind) || wait->stream_kind == STREAM_KIND_LEGACY);
+}
+
+/* The call's stream was there when another call was made; default streams always are. */
+static int exists_since(struct segments *s, const struct walk_call *call, int64_t since)
+{
+	return db_bind(s->made, "ii", call->stream, since) ? -1 : !ask_bound(s->made);
+}
+
+/*
+ * Whether a later call's work has to come after the operation; -1 after a message.  What a copy
+ * in a default stream puts in order need not be, unless it stands between the two by its data.
+ */
+static int comes_after(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait, const struct segment *segment)
+{
+	int needed = 1, after;
+
+	if (call->stream == wait->stream || legacy_orders(segment, call, wait))
+		return 1;
+	/* A result is waited for before what is made for the next one, streams included. */
+	if (wait->to_host && !exists_since(s, call, wait->call))
+		return 1;
+	if (wait->on_default)
+		needed = sharing_between(s->sharing, wait->call, wait->op_call, call->id);
+	if (needed < 0)
+		return -1;
+	after = order_path_exists_moved(s->path, call->id, wait->op_call,
+		needed ? 0 : wait->call);
+	return after ? after : sharing_conflict(s->sharing, wait->op_call, call->id);
+}
+
+/* Adds a call that does not cover the operation. */
+static int pass_by(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait, struct segment *segment)
+{
+	int after;
+
+	segment->until = call->exit;
+	if (scope_of(call) != SCOPE_NONE && call->exit - call->enter > SEGMENT_AT_ONCE_NS) {
+		segment->elsewhere += call->exit - call->enter;
+		if (spans_add(&segment->spans, SPAN_ELSEWHERE, call->enter, call->exit))
+			return -1;
+	}
+	if (!walk_submits(call) || call->result)
+		return 0;
+	segment->submits = 1;
+	after = comes_after(s, call, wait, segment);
+	if (after < 0)
+		return -1;
+	if (call->stream_kind == STREAM_KIND_LEGACY)
+		segment->legacy = 1;
+	if (call->op_start == WALK_NEVER || call->op_end == WALK_NEVER)
+		return 0;
+	if (after)
+		segment->after = 1;
+	else
+		segment->apart += call->op_end - call->op_start;
+	if (call->op_end > segment->last_end)
+		segment->last_end = call->op_end;
+	return spans_add(&segment->spans, after ? SPAN_AFTER : SPAN_APART, call->op_start,
+		call->op_end);
+}
+
+/* More cannot be lost than was waited. */
+static int has_seen_enough(const struct judged_wait *wait, const struct segment *segment)
+{
+	return (!segment->after && segment->apart >= wait->waited) ||
+	       segment->until - wait->exit - segment->elsewhere >= wait->waited;
+}
+
+int segments_of_script(struct segments *s, int64_t call)
+{
+	int64_t place = places_site(s->places, call);
+
+	return place < 0 ? -1 : place ? ask(s->is_script, place) : 0;
+}
+
+int segments_of_one_line(struct segments *s, int64_t call, int64_t other)
+{
+	int64_t place = places_site(s->places, call);
+
+	if (place <= 0 || places_site(s->places, other) != place)
+		return place < 0 ? -1 : 0;
+	return ask(s->is_script, place);
+}
+
+/* The wait that the program wrote in the line of an Async copy is no other wait. */
+static int belongs_to_copy(struct segments *s, const struct walk_call *call,
+	struct judged_wait *wait)
+{
+	int rc;
+
+	if (!wait->is_async || wait->partner || !scope_is_explicit(call))
+		return 0;
+	rc = segments_of_one_line(s, wait->call, call->id);
+	if (rc > 0)
+		wait->partner = call->id;
+	return rc;
+}
+
+/* 1 and *segment is closed, 0: look at the next call; -1 after a message. */
+static int take(struct segments *s, const struct walk_call *call, struct judged_wait *wait,
+	struct segment *segment)
+{
+	int found = covers(s, call, wait), belongs;
+
+	if (found > 0) {
+		belongs = belongs_to_copy(s, call, wait);
+		if (belongs)
+			return belongs < 0 ? -1 : 0;
+		segment->until = call->enter;
+		return 1;
+	}
+	if (found < 0 || pass_by(s, call, wait, segment))
+		return -1;
+	return has_seen_enough(wait, segment);
+}
+
+int segments_measure(struct segments *s, struct judged_wait *wait, struct segment *segment)
+{
+	struct walk_call call;
+	int rc = 0, taken = 0;
+
+	segment->until = wait->exit;
+	segment->last_end = INT64_MIN;
+	if (walk_thread_seek(s->walk, wait->thread, wait->call))
+		return -1;
+	for (int i = 0; i < SEGMENT_CALLS && !taken; i++) {
+		rc = walk_thread_next(s->walk, &call);
+		/* What came once recording had stopped may have waited at once. */
+		if (rc <= 0 || call.exit == WALK_NEVER || call.stretch != wait->stretch)
+			break;
+		if (call.exit > wait->exit) /* else made from within the wait */
+			taken = take(s, &call, wait, segment);
+	}
+	return rc < 0 || taken < 0 ? -1 : 0;
+}
+
+int segments_open(struct segments *s, struct db *db)
+{
+	s->walk = walk_thread_open(db);
+	s->path = order_path_open(db);
+	s->sharing = sharing_open(db);
+	s->words = words_open(db);
+	s->places = s->words ? places_open(db, s->words) : NULL;
+	s->is_held = db_prepare(db, "SELECT 1 FROM wait WHERE call = ?");
+	s->is_script =
+		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");
+	s->made = db_prepare(db, "SELECT 1 FROM stream WHERE id = ? AND created > ?");
+	if (!s->walk || !s->path || !s->sharing || !s->places)
+		return -1;
+	return s->is_held && s->is_script && s->made ? 0 : -1;
+}
+
+void segments_close(struct segments *s)
+{
+	sqlite3_finalize(s->is_held);
+	sqlite3_finalize(s->is_script);
+	sqlite3_finalize(s->made);
+	places_close(s->places);
+	words_close(s->words);
+	sharing_close(s->sharing);
+	order_path_close(s->path);
+	walk_thread_close(s->walk);
+}
