@@ -13,7 +13,7 @@ static const char call_sql[] =
 	"c.kernel, ifnull(s.complete, k.complete), k.evidence, s.shape IS NOT NULL, "
 	"c.dst_memory IN ('device', 'managed'), c.src_memory IN ('device', 'managed'), "
 	"ifnull((SELECT x.object FROM call_object x WHERE x.call = c.id AND x.role = 'content'), "
-	"0) "
+	"0), ifnull(s.reaches, k.reaches) "
 	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN launch l ON l.call = c.id "
 	"LEFT JOIN kernel_code k ON k.kernel = c.kernel "
 	"LEFT JOIN shape_code s ON s.shape = l.shape WHERE c.id = ?";
@@ -211,6 +211,10 @@ static int read_ends(struct access_reader *reader, int64_t call, struct accesses
 	}
 	accesses->named = !(sqlite3_column_int(reader->call, 10) & CONTENT_UNNAMED);
 	accesses->complete = known && !missing && accesses->named;
+	/* Device memory that nobody allocated. */
+	if (missing)
+		accesses->reaches |= PTX_REACH_VARIABLE |
+				     (missing & 1 ? PTX_REACH_VARIABLE_STORE : 0);
 	return step;
 }
 
@@ -290,6 +294,7 @@ static int read_kernel(struct access_reader *reader, int64_t call, struct access
 	int evidence = evidence_of((const char *)sqlite3_column_text(reader->call, 6)), step;
 
 	accesses->complete = sqlite3_column_int(reader->call, 5);
+	accesses->reaches |= (unsigned)sqlite3_column_int(reader->call, 11);
 	accesses->named = 1;
 	if (db_bind(reader->claims, "iII", call, kernel, shape))
 		return -1;
@@ -394,6 +399,7 @@ int access_read(struct access_reader *reader, int64_t call, struct accesses *acc
 
 	accesses->count = 0;
 	accesses->complete = accesses->named = 0;
+	accesses->reaches = 0;
 	if (db_bind(reader->call, "i", call))
 		return -1;
 	step = db_step(reader->call);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "db.h"
+#include "ptx.h"
 
 enum access_direction {
 	ACCESS_READ,
@@ -56,6 +57,7 @@ struct accesses {
 	struct memory_access *access;
 	size_t count, room;
 	int complete; /* 1: there are no others to memory of table allocation */
+	unsigned reaches; /* known to be besides: enum ptx_reach (image/ptx.h) */
 	int named;    /* 1: none to allocations that none of these is in, as far as the
 		       * words of launches say; 0: that is not known */
 };
@@ -85,9 +87,15 @@ enum access_overlap access_overlap(const struct memory_access *a, const struct m
 enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b);
 
 /*
+ * 1 if they may have memory in common that was not given to both: one goes by pointers out of
+ * memory, or both use variables of their module, and one of them writes.
+ */
+int accesses_meet(const struct accesses *a, const struct accesses *b);
+
+/*
  * The same in SQL: may_conflict(call, other) is 0 where the order of the two operations is known
- * not to matter, and 1 where all of the memory of one is not even named.  It is there until
- * dropped.  0, or -1 after a message.
+ * not to matter, and 1 where all of the memory of one is not even named; may_meet(call, other).
+ * They are there until dropped.  0, or -1 after a message.
  */
 int access_function_add(struct db *db);
 void access_function_drop(struct db *db);

@@ -123,9 +123,34 @@ static enum access_overlap orders(const struct memory_access *a, const struct me
 	return OVERLAP_SURE;
 }
 
+#define REACH_STORE (PTX_REACH_POINTER_STORE | PTX_REACH_VARIABLE_STORE)
+
+static int writes(const struct accesses *accesses)
+{
+	for (size_t i = 0; i < accesses->count; i++)
+		if (accesses->access[i].direction != ACCESS_READ)
+			return 1;
+	return (accesses->reaches & REACH_STORE) != 0;
+}
+
+/* What one reaches by pointers may be what the other uses. */
+static int reaches_other(const struct accesses *a, const struct accesses *b)
+{
+	if (!(a->reaches & PTX_REACH_POINTER) || (!b->count && !b->reaches))
+		return 0;
+	return a->reaches & PTX_REACH_POINTER_STORE || writes(b);
+}
+
+int accesses_meet(const struct accesses *a, const struct accesses *b)
+{
+	return reaches_other(a, b) || reaches_other(b, a) ||
+	       (a->reaches & b->reaches & PTX_REACH_VARIABLE &&
+		       (a->reaches | b->reaches) & PTX_REACH_VARIABLE_STORE);
+}
+
 enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b)
 {
-	enum access_overlap most = OVERLAP_NONE;
+	enum access_overlap most = accesses_meet(a, b) ? OVERLAP_MAYBE : OVERLAP_NONE;
 
 	for (size_t i = 0; i < a->count; i++)
 		for (size_t j = 0; j < b->count; j++) {

@@ -113,7 +113,8 @@ static int take_shape(struct directions *d, int64_t kernel, struct ptx_module *m
 		(size_t)sqlite3_column_bytes(d->shapes, 4));
 	if (!ptx_interpret(module, number, &launch, *steps, &access))
 		rc = write_claims(d, kernel, shape, &access) ||
-		     db_run(d->shape, "iis", shape, (int64_t)access.complete, access.why);
+		     db_run(d->shape, "iisi", shape, (int64_t)access.complete, access.why,
+			     (int64_t)access.reaches);
 	*steps -= access.steps < *steps ? access.steps : *steps;
 	ptx_access_release(&access);
 	return rc ? -1 : 0;
@@ -170,9 +171,10 @@ static int take_kernel(struct directions *d, int64_t kernel, const char *mangled
 	if (ptx_interpret(module, number, &anything, KERNEL_STEPS, &access)) {
 		const char *why = access.why;
 
-		return db_run(d->kernel, "isis", kernel, "none", (int64_t)0, why);
+		return db_run(d->kernel, "isisi", kernel, "none", (int64_t)0, why, (int64_t)0);
 	}
-	rc = db_run(d->kernel, "isis", kernel, "ptx", (int64_t)access.complete, access.why) ||
+	rc = db_run(d->kernel, "isisi", kernel, "ptx", (int64_t)access.complete, access.why,
+		     (int64_t)access.reaches) ||
 	     write_claims(d, kernel, DB_NULL, &access);
 	ptx_access_release(&access);
 	return rc ? -1 : take_shapes(d, kernel, module, number);
@@ -227,8 +229,8 @@ int directions_resolve(struct db *db)
 		goto out;
 	d->access = db_prepare(db, "INSERT INTO kernel_access VALUES "
 		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
-	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?)");
-	d->shape = db_prepare(db, "INSERT INTO shape_code VALUES (?,?,?)");
+	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?,?)");
+	d->shape = db_prepare(db, "INSERT INTO shape_code VALUES (?,?,?,?)");
 	d->shapes = db_prepare(db, "SELECT id, grid, block, words, pointers FROM shape "
 		"WHERE kernel = ?");
 	if (d->access && d->kernel && d->shape && d->shapes)

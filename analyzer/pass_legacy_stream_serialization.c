@@ -20,10 +20,10 @@
 
 /* What a graph touches may not even be named. */
 #define SHARE(call, other) \
-	"((EXISTS (SELECT 1 FROM operand x JOIN operand y ON y.allocation = x.allocation " \
+	"(((EXISTS (SELECT 1 FROM operand x JOIN operand y ON y.allocation = x.allocation " \
 	"WHERE x.call = " call " AND y.call = " other ") OR EXISTS (SELECT 1 FROM call_object x " \
 	"WHERE x.call IN (" call ", " other ") AND x.role = 'content' AND x.object & 1)) " \
-	"AND may_conflict(" call ", " other "))"
+	"AND may_conflict(" call ", " other ")) OR may_meet(" call ", " other "))"
 
 static const char holds_sql[] =
 	"SELECT o.process, h.via, CASE h.via WHEN o.call THEN b.call ELSE o.call END, "

@@ -10,6 +10,7 @@
 #define TOUCHES_HOST (-1)      /* what the host may look at */
 #define TOUCHES_UNKNOWN (-2)   /* it is not known what */
 #define TOUCHES_ANY (-3)       /* every operation */
+#define TOUCHES_VARIABLES (-4) /* variables of modules */
 
 /* So many pairs of a stream are looked at for what they do. */
 #define CONFLICT_TRIES 16
@@ -36,9 +37,12 @@ static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason rea
 }
 
 static const char unknown_sql[] =
-	"SELECT c.id FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k "
-	"ON k.id = c.kernel WHERE t.kind = 'launch' AND NOT t.runtime "
-	"AND k.parameter_count IS NULL ORDER BY c.id";
+	"SELECT c.id, k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches) & 1 "
+	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "
+	"LEFT JOIN kernel_code d ON d.kernel = c.kernel LEFT JOIN launch l ON l.call = c.id "
+	"LEFT JOIN shape_code s ON s.shape = l.shape "
+	"WHERE t.kind = 'launch' AND NOT t.runtime "
+	"AND (k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches)) ORDER BY c.id";
 
 int relax_init(struct relax *relax, struct db *db)
 {
@@ -170,6 +174,17 @@ static int add_from(struct relax *relax, struct walk_cursor *cursor, const struc
 	return add_key(relax, sqlite3_column_int64(cursor->rows, 1));
 }
 
+/* 1 if it may be anything that the kernel touches, 0 if not; -1 after a message. */
+static int find_reach(struct relax *relax, const struct walk_call *call)
+{
+	int rc = walk_cursor_at(&relax->unknown, call->id), anything;
+
+	if (rc <= 0)
+		return rc;
+	anything = sqlite3_column_int(relax->unknown.rows, 1);
+	return anything ? 1 : add_key(relax, TOUCHES_VARIABLES);
+}
+
 /* Fills relax->key; 1 if that is all that the call touches, 0 if not, -1 after a message. */
 static int find_keys(struct relax *relax, const struct walk_call *call)
 {
@@ -185,7 +200,7 @@ static int find_keys(struct relax *relax, const struct walk_call *call)
 			walk_cursor_step(&relax->operands))
 			return -1;
 	}
-	unknown = walk_cursor_at(&relax->unknown, call->id);
+	unknown = find_reach(relax, call);
 	if (rc < 0 || unknown < 0)
 		return -1;
 	if ((call->kind == KIND_ALLOC_ASYNC && add_from(relax, &relax->allocated, call)) ||
@@ -240,7 +255,7 @@ static int is_access(const struct walk_call *call)
 }
 
 /* 0 only if it is known that they need no order; -1 after a message. */
-static int may_conflict(struct relax *relax, const struct walk_call *call,
+static int may_conflict(struct relax *relax, const struct walk_call *call, int64_t key,
 	const struct touch *touch)
 {
 	if (!is_access(call) || !touch->is_access)
@@ -248,10 +263,12 @@ static int may_conflict(struct relax *relax, const struct walk_call *call,
 	if (relax->one_call != call->id && access_read(relax->reader, call->id, &relax->one))
 		return -1;
 	relax->one_call = call->id;
-	if (!relax->one.complete)
+	if (!relax->one.complete && key != TOUCHES_VARIABLES)
 		return 1;
 	if (access_read(relax->reader, touch->call, &relax->other))
 		return -1;
+	if (key == TOUCHES_VARIABLES)
+		return accesses_meet(&relax->one, &relax->other);
 	return !relax->other.complete ||
 	       accesses_conflict(&relax->one, &relax->other) != OVERLAP_NONE;
 }
@@ -268,8 +285,8 @@ static int check_ring(struct relax *relax, const struct walk_call *call, int64_t
 
 		if (order_before(&relax->loose, at(ring, last)->loose) == ORDER_GUARANTEED)
 			return 0;
-		conflict = key > 0 && tries < CONFLICT_TRIES
-				   ? may_conflict(relax, call, at(ring, last)) : 1;
+		conflict = (key > 0 || key == TOUCHES_VARIABLES) && tries < CONFLICT_TRIES
+				   ? may_conflict(relax, call, key, at(ring, last)) : 1;
 		if (conflict)
 			return conflict < 0 ? -1 : relax->lost(relax->arg, call, at(ring, last));
 	}

@@ -311,13 +311,16 @@ CREATE TABLE kernel_code ( -- what is known of what a kernel does with memory
 	evidence TEXT NOT NULL,         -- ptx; const: its name says what is only read; convention: a
 	                                -- known library's habit; none
 	complete INTEGER NOT NULL,      -- 1: every access it may make is in kernel_access
-	why TEXT                        -- it is not complete
+	why TEXT,                       -- it is not complete
+	reaches INTEGER NOT NULL        -- besides, in sum: 1: memory by pointers out of memory, 2: and
+	                                -- writes there; 4: variables of its module, 8: and writes them
 );
 
 CREATE TABLE shape_code ( -- shapes of which it is known more exactly
 	shape INTEGER PRIMARY KEY REFERENCES shape(id),
 	complete INTEGER NOT NULL,      -- 1: every access of such a launch is in kernel_access
-	why TEXT                        -- it is not complete
+	why TEXT,                       -- it is not complete
+	reaches INTEGER NOT NULL        -- as of kernel_code
 );
 
 CREATE TABLE kernel_access ( -- a kernel reads or writes what a parameter word points to

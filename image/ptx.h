@@ -87,11 +87,20 @@ struct ptx_claim {
 	struct ptx_stride { int64_t bytes, count; } stride[PTX_STRIDES]; /* longest first */
 };
 
+/* Memory that no parameter points to: bits. */
+enum ptx_reach {
+	PTX_REACH_POINTER = 1,     /* at addresses out of memory, textures, surfaces */
+	PTX_REACH_POINTER_STORE = 2,
+	PTX_REACH_VARIABLE = 4,    /* variables of the module, constants aside */
+	PTX_REACH_VARIABLE_STORE = 8,
+};
+
 struct ptx_access {
 	struct ptx_claim *claim;   /* by offset, then direction */
 	size_t count;
 	int complete;
 	const char *why;           /* it is not complete, a constant string; NULL: it is */
+	unsigned reaches;          /* enum ptx_reach, as far as it is seen */
 	uint8_t *scalar;           /* per parameter byte: 1 if claims may depend on its value */
 	uint32_t scalar_count;
 	unsigned long steps;       /* instructions interpreted */

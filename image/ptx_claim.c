@@ -194,10 +194,15 @@ int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address,
 
 	if (!walk->collects)
 		return 0;
-	if (address->base == BASE_MODULE)
+	if (address->base == BASE_MODULE) {
 		ptx_doubt(walk, "it uses variables of its module");
-	else if (address->base != BASE_WORD && address->base != BASE_WORDS)
+		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
+	} else if (address->base != BASE_WORD && address->base != BASE_WORDS) {
 		ptx_doubt(walk, "it uses an address that is no parameter");
+		/* Else it may be a parameter's all the same, put together in some way. */
+		if (address->loaded)
+			ptx_reach(walk, PTX_REACH_POINTER, direction);
+	}
 	if (address->base != BASE_WORD && address->base != BASE_WORDS)
 		return 0;
 	shape(&claim, address, state, bytes);

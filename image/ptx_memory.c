@@ -183,6 +183,7 @@ static int copy(struct ptx_frame *frame, const struct ptx_state *state,
 	from = 2;
 	if (in->modifiers & MODIFIER_TENSOR) {
 		ptx_doubt(frame->walk, "it uses tensor maps");
+		ptx_reach(frame->walk, PTX_REACH_POINTER, PTX_STORE);
 		return 0;
 	}
 	if (in->count > 4 && operand[4].kind == OPERAND_NUMBER)
@@ -227,6 +228,8 @@ int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruc
 	switch (in->opcode) {
 	case OP_TEX: case OP_TLD4: case OP_SULD: case OP_SUST: case OP_SURED:
 		ptx_doubt(frame->walk, "it uses textures or surfaces");
+		ptx_reach(frame->walk, PTX_REACH_POINTER,
+			in->opcode == OP_SUST || in->opcode == OP_SURED ? PTX_STORE : PTX_LOAD);
 		return 0;
 	case OP_MULTIMEM: case OP_DISCARD:
 		ptx_doubt(frame->walk, "an instruction that is not understood");

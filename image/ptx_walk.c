@@ -21,6 +21,12 @@ void ptx_doubt(struct ptx_walk *walk, const char *why)
 		walk->access->why = why;
 }
 
+void ptx_reach(struct ptx_walk *walk, unsigned memory, int direction)
+{
+	if (walk->collects)
+		walk->access->reaches |= memory | (direction == PTX_LOAD ? 0 : memory << 1);
+}
+
 uint32_t ptx_known_symbol(const struct ptx_walk *walk, uint32_t path, uint32_t place,
 	uint32_t which)
 {

@@ -102,6 +102,8 @@ struct ptx_frame {
 int ptx_fail(struct ptx_walk *walk, const char *why);
 /* The answer is not complete. */
 void ptx_doubt(struct ptx_walk *walk, const char *why);
+/* Memory besides that of parameters is accessed: PTX_REACH_POINTER or _VARIABLE. */
+void ptx_reach(struct ptx_walk *walk, unsigned memory, int direction);
 
 /* PTX_NO_SYMBOL: all are taken; of the other one: there is none. */
 uint32_t ptx_symbol(struct ptx_walk *walk, uint32_t path, uint32_t place, uint32_t which);

@@ -51,7 +51,7 @@ static int64_t kernel(struct mini *m, const char *evidence, int complete)
 {
 	int64_t row = mini_kernel(m, "k");
 
-	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, '%s', %d, NULL)", (long long)row,
+	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, '%s', %d, NULL, 0)", (long long)row,
 		evidence, complete);
 	return row;
 }
@@ -158,7 +158,7 @@ static void test_a_shape_is_better_than_its_kernel(void **state)
 
 	claim(*state, k, 0, "load", "NULL, NULL");
 	mini_exec(*state, "INSERT INTO shape VALUES (1, %lld, 1, 1, x'', x'')", (long long)k);
-	mini_exec(*state, "INSERT INTO shape_code VALUES (1, 1, NULL)");
+	mini_exec(*state, "INSERT INTO shape_code VALUES (1, 1, NULL, 0)");
 	mini_exec(*state, "INSERT INTO kernel_access VALUES (%lld, 1, 0, 'load', 1, 0, 64, NULL, "
 		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)k);
 	call = launch(*state, k, 0, 0);

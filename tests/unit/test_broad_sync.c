@@ -113,6 +113,24 @@ static void a_wait_for_the_picture_is_found(void **state)
 		"what the host can look at, as far as cufence sees");
 }
 
+/* What the next round's kernels were not given they may find by a pointer or a variable. */
+static void who_reaches_further_may_need_the_picture(void **state)
+{
+	static const struct { int reaches; const char *found; } cases[] = {
+		{ 1, "" }, { 4, "4 30 21 2776" }, { 4 + 8, "" },
+	};
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++)
+		round_at(s, 1230 * i);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		mini_exec(&s->mini, "DELETE FROM kernel_code;"
+			"INSERT INTO kernel_code VALUES (%lld, 'ptx', 0, NULL, %d)",
+			(long long)s->kernel, cases[i].reaches);
+		assert_string_equal(found(s), cases[i].found);
+	}
+}
+
 static void two_rounds_are_no_pattern(void **state)
 {
 	struct shop *s = *state;
@@ -205,7 +223,7 @@ static void what_is_only_read_needs_no_order(void **state)
 	struct shop *s = *state;
 
 	rounds_and_another_stream(s);
-	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL);"
+	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'load', 1, NULL, NULL, NULL, "
 		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)", (long long)s->kernel,
 		(long long)s->kernel);
@@ -302,7 +320,7 @@ static void parts_known_to_be_apart_are_not(void **state)
 	struct shop *s = *state;
 
 	rounds_in_one_segment(s);
-	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL);"
+	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, NULL, "
 		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)s->kernel,
 		(long long)s->kernel);
@@ -315,6 +333,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		T(a_wait_for_the_picture_is_found),
+		T(who_reaches_further_may_need_the_picture),
 		T(two_rounds_are_no_pattern),
 		T(a_wait_for_an_event_is_not),
 		T(a_wait_without_results_is_not),

@@ -264,7 +264,7 @@ static void readers_of_one_buffer_may_overlap(void **state)
 		"(%lld, 'word', 0, 4096, 900)", (long long)first, (long long)last);
 	assert_int_equal(analyze(&m->db), 0);
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
-	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL);"
+	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, 'load', 1, NULL, NULL, NULL, "
 		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)", (long long)kernel, (long long)kernel);
 	assert_int_equal(analyze(&m->db), 0);
@@ -273,6 +273,37 @@ static void readers_of_one_buffer_may_overlap(void **state)
 	mini_exec(m, "UPDATE kernel_access SET direction = 'store'");
 	assert_int_equal(analyze(&m->db), 0);
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
+}
+
+static void reaching(struct mini *m, int reaches)
+{
+	mini_exec(m, "DELETE FROM kernel_code;"
+		"INSERT INTO kernel_code VALUES (1, 'ptx', 0, NULL, %d)", reaches);
+}
+
+/* What it was not given, it may find by a pointer or a variable. */
+static void kernels_that_reach_further_may_share_all_the_same(void **state)
+{
+	struct mini *m = *state;
+	int64_t own = mini_stream(m, "blocking"), kernel = mini_kernel(m, "gather"), first, last;
+
+	first = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 1, .until = 3, .kernel = kernel,
+		.stream = MINI_LEGACY, .runs = { 10, 3010 });
+	last = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 7, .until = 9, .kernel = kernel,
+		.stream = own, .runs = { 3012, 8012 });
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 10, .until = 8014);
+	mini_exec(m, "INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL), "
+		"(901, 1, 8192, 4096, 'device', NULL, NULL);"
+		"INSERT INTO operand VALUES (%lld, 'word', 0, 4096, 900), "
+		"(%lld, 'word', 0, 8192, 901)", (long long)first, (long long)last);
+	reaching(m, 0);
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 1");
+	reaching(m, 1);
+	assert_string_equal(mini_shown(m), "");
+	reaching(m, 4);
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 1");
+	reaching(m, 4 + 8);
+	assert_string_equal(mini_shown(m), "");
 }
 
 static void a_stream_of_its_own_is_not(void **state)
@@ -452,6 +483,7 @@ int main(void)
 		T(pinned_copies_are_not),
 		T(pageable_copies_waited_for_at_once_are_not),
 		T(readers_of_one_buffer_may_overlap),
+		T(kernels_that_reach_further_may_share_all_the_same),
 		T(a_legacy_kernel_between_blocking_streams_is_found),
 		T(what_a_copy_takes_alone_is_learned_from_the_run),
 		T(operations_that_share_an_allocation_are_not),

@@ -52,6 +52,8 @@ static void print(FILE *out, const struct ptx_access *access)
 	}
 	if (!access->complete)
 		fprintf(out, "incomplete: %s\n", access->why);
+	if (access->reaches)
+		fprintf(out, "reaches %u\n", access->reaches);
 }
 
 static void check_launch(const char *text, struct setting setting, const char *expected)
@@ -209,7 +211,7 @@ static void test_a_loaded_index_is_bounded_by_a_comparison(void **unused)
 static void test_a_loaded_pointer_is_not_known(void **unused)
 {
 	check(KERNEL("ld.global.u64 %rd3, [%rd1]; st.global.f32 [%rd3], %f1;\n"),
-		"0 load 0..8\nincomplete: it uses an address that is no parameter\n");
+		"0 load 0..8\nincomplete: it uses an address that is no parameter\nreaches 3\n");
 }
 
 #define STRUCTURE "(.param .align 8 .b8 p0[40])"
@@ -325,14 +327,14 @@ static void test_backwards_is_the_same_range(void **unused)
 static void test_textures_are_not_followed(void **unused)
 {
 	check(KERNEL("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];\n"),
-		"incomplete: it uses textures or surfaces\n");
+		"incomplete: it uses textures or surfaces\nreaches 1\n");
 }
 
 static void test_variables_of_the_module_make_it_incomplete(void **unused)
 {
 	check(HEADER ".global .align 4 .b8 table[64];\n.visible .entry k" TWO "\n{\n" REGISTERS
 		"mov.u64 %rd1, table; st.global.f32 [%rd1], %f1;\nret;\n}\n",
-		"incomplete: it uses variables of its module\n");
+		"incomplete: it uses variables of its module\nreaches 12\n");
 }
 
 static void test_constant_memory_makes_it_incomplete(void **unused)
