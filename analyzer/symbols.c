@@ -208,11 +208,15 @@ static void expand(struct symbols *s, uint64_t address)
 	struct source_frame source[MAX_INLINED];
 	int count = symbol_space_tail_calls(&s->space, address, outermost_function(s), source,
 		MAX_INLINED);
+	uint64_t left = address;
 
-	if (!count)
+	if (!count) {
 		count = find_jumper(s, address, source);
+		/* It is in the stub's file, whoever called it. */
+		left = count ? s->frame[s->frame_count - 1].address : address;
+	}
 	for (int i = 0; i < count; i++)
-		push(s, address, &source[i]);
+		push(s, left, &source[i]);
 	count = symbol_space_lookup(&s->space, address, source, MAX_INLINED);
 	if (!count)
 		source[count++] = (struct source_frame){ 0 };
