@@ -114,7 +114,7 @@ static int insert_losses(struct loader *loader)
 {
 	const struct file_header *header = loader->p.reader.header;
 	int unusable = loader->p.call_count && (loader->p.init == INIT_FAILED ||
-		header->cupti_state == CUPTI_STATE_NEVER);
+		(header->cupti_state == CUPTI_STATE_NEVER && !loader->p.context_count));
 	int host_only = header->cupti_state != CUPTI_STATE_ON && loader->p.call_count && !unusable;
 
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)

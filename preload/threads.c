@@ -62,17 +62,6 @@ static struct start *take_start(start_function function, void *argument)
 	return NULL;
 }
 
-static void *begin(void *argument)
-{
-	struct start *start = argument;
-	start_function function = start->function;
-	void *own = start->argument;
-
-	thread_state()->birth = start->birth;
-	atomic_store(&start->taken, 0);
-	return function(own);
-}
-
 static void remember(pthread_t thread, uint32_t birth)
 {
 	uint32_t place = (uint32_t)((uint64_t)thread >> 12) & (THREADS - 1);
@@ -89,6 +78,19 @@ static void remember(pthread_t thread, uint32_t birth)
 		return;
 	}
 	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+}
+
+static void *begin(void *argument)
+{
+	struct start *start = argument;
+	start_function function = start->function;
+	void *own = start->argument;
+
+	/* Here, not by the creator: where the program keeps its pthread_t may be gone by then. */
+	remember(pthread_self(), start->birth);
+	thread_state()->birth = start->birth;
+	atomic_store(&start->taken, 0);
+	return function(own);
 }
 
 static uint32_t birth_of(pthread_t thread)
@@ -126,8 +128,6 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 		   : real(thread, attributes, function, argument);
 	if (start && rc)
 		atomic_store(&start->taken, 0);
-	else if (start)
-		remember(*thread, (uint32_t)birth);
 	frame_end(&frame, rc, &birth, 1);
 	return rc;
 }

@@ -18,6 +18,12 @@ same "the thread that used CUDA was made and joined" 1 "$(query "SELECT count(*)
 	JOIN call m ON m.id = t.made_by JOIN call j ON j.id = t.joined_by WHERE m.id < j.id")"
 same "the thread that did not has no row" 2 "$(query "SELECT count(*) FROM thread")"
 
+# Threads whose creator's memory is gone by the time that they are known.
+same "detached threads: output" "0 done" \
+	"$("$cufence" run --sim -o "$tmp/db" -- "$helpers/detached" 2>/dev/null | paste -sd' ')"
+same "detached threads: recorded" 500 "$(query "SELECT count(*) FROM call c JOIN call_type t ON t.id = c.type
+	WHERE t.name = 'pthread_create' AND c.result = 0")"
+
 # Ranges without CUDA leave no trace, and another tool's settings are kept.
 mkdir "$tmp/none"
 preload=$build/lib/libcufence.so
