@@ -15,7 +15,15 @@
 #include "content.h"
 
 /* More accesses than these are seen as whole spans of their allocations. */
-#define ACCESS_LIMIT 256
+#define ACCESS_LIMIT 64
+
+/*
+ * Reading a node takes some 20 microseconds, and passes follow a run several times: a reader looks
+ * into so many versions of an executable (programs that update it for each launch have thousands) and
+ * into so many nodes.  Of other launches it says what they name.
+ */
+#define VERSION_LIMIT 16
+#define NODE_LIMIT 20000
 
 /* A graph at the time of a call; top: the executable's own, where nodes can be set. */
 struct part {
@@ -26,6 +34,7 @@ struct part {
 /* An executable as it was for the launches from one call to another. */
 struct version {
 	int64_t from, until;
+	unsigned reads;
 	struct accesses accesses;
 };
 
@@ -34,6 +43,7 @@ struct access_graphs {
 	struct idmap versions; /* executable -> struct version, the last that was read */
 	struct part *part;
 	size_t part_count;
+	size_t node_count;           /* that were read */
 };
 
 static const char exec_sql[] =
@@ -48,9 +58,10 @@ static const char content_sql[] =
 
 /* The calls that changed it last before, and next after. */
 static const char change_sql[] =
-	"SELECT max(call) FILTER (WHERE call < ?2), min(call) FILTER (WHERE call > ?2) FROM "
-	"(SELECT call FROM graph_update WHERE exec = ?1 UNION ALL "
-	"SELECT call FROM graph_change WHERE exec = ?1)";
+	"SELECT max(ifnull((SELECT max(call) FROM graph_update WHERE exec = ?1 AND call < ?2), 0), "
+	"ifnull((SELECT max(call) FROM graph_change WHERE exec = ?1 AND call < ?2), 0)), "
+	"min(ifnull((SELECT min(call) FROM graph_update WHERE exec = ?1 AND call > ?2), ?3), "
+	"ifnull((SELECT min(call) FROM graph_change WHERE exec = ?1 AND call > ?2), ?3))";
 
 /* Nodes of graph ?1 at call ?2, in the executable ?3 at call ?4: type, call, child, enabled. */
 static const char nodes_sql[] =
@@ -193,9 +204,11 @@ static int add_nodes(struct access_reader *reader, const struct part *part, int6
 
 	if (db_bind(q, "iiIi", part->graph, part->at, part->top ? exec : DB_NULL, call))
 		return -1;
-	while ((step = db_step(q)) > 0)
+	while ((step = db_step(q)) > 0) {
+		reader->graphs->node_count++;
 		if (add_node(reader, part, sum))
 			return -1;
+	}
 	return step;
 }
 
@@ -431,6 +444,11 @@ int access_read_graph(struct access_reader *reader, int64_t call, struct accesse
 	if (!version)
 		return -1;
 	if (call < version->from || call >= version->until) {
+		if (version->reads == VERSION_LIMIT || graphs->node_count > NODE_LIMIT) {
+			accesses->named = !(content & CONTENT_UNNAMED);
+			return add_named(graphs, call, accesses);
+		}
+		version->reads++;
 		version->until = 0;
 		if (find_stretch(graphs, exec, call, version) ||
 			read_version(reader, exec, call, content, version)) {

@@ -26,17 +26,16 @@ static const char content_sql[] =
 /* Nodes that act on more than their graph.  Those of a child graph act where it stands. */
 static const char nodes_sql[] =
 	"WITH RECURSIVE part(top, graph, at) AS ("
-	" SELECT n.id, n.child, n.call FROM graph_node n WHERE n.graph = ?1 AND n.child NOT NULL"
+	" SELECT n.id, n.child, n.call FROM graph_node n WHERE n.graph = ?1 AND n.child IS NOT NULL"
 	" AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2"
-	" UNION SELECT p.top, n.child, p.at FROM part p JOIN graph_node n ON n.graph = p.graph"
-	" WHERE n.child NOT NULL AND n.call < p.at AND ifnull(n.removed, p.at) >= p.at) "
-	"SELECT n.id, n.type, " EVENT(
-		"?2") " FROM graph_node n WHERE n.graph = ?1 AND n.call < ?2 "
-		      "AND ifnull(n.removed, ?2) >= ?2 AND n.acts "
-		      "UNION ALL SELECT p.top, n.type, " EVENT(
-			      "p.at") " FROM part p JOIN graph_node n "
-				      "ON n.graph = p.graph WHERE n.call < p.at AND "
-				      "ifnull(n.removed, p.at) >= p.at AND n.acts";
+	" UNION SELECT p.top, n.child, p.at FROM part p CROSS JOIN graph_node n"
+	" WHERE n.graph = p.graph AND n.child IS NOT NULL AND n.call < p.at"
+	" AND ifnull(n.removed, p.at) >= p.at) "
+	"SELECT n.id, n.type, " EVENT("?2") " FROM graph_node n WHERE n.graph = ?1 AND n.acts = 1 "
+	"AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2 "
+	"UNION ALL SELECT p.top, n.type, " EVENT("p.at") " FROM part p CROSS JOIN graph_node n "
+	"WHERE n.graph = p.graph AND n.acts = 1 AND n.call < p.at "
+	"AND ifnull(n.removed, p.at) >= p.at";
 
 static const char arcs_sql[] =
 	"SELECT from_node, to_node FROM graph_edge WHERE graph = ?1 AND added < ?2 "

@@ -387,7 +387,8 @@ CREATE TABLE graph_edge ( -- a node comes after another one
 	programmatic INTEGER NOT NULL   -- 1: it does not wait for the end of the other
 );
 
-CREATE INDEX graph_node_graph ON graph_node (graph);
+CREATE INDEX graph_node_graph ON graph_node (graph, acts);
+CREATE INDEX graph_node_child ON graph_node (graph) WHERE child IS NOT NULL;
 CREATE INDEX graph_edge_graph ON graph_edge (graph);
 CREATE INDEX graph_edge_from ON graph_edge (from_node);
 
