@@ -199,9 +199,14 @@ int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address,
 		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
 	} else if (address->base != BASE_WORD && address->base != BASE_WORDS) {
 		ptx_doubt(walk, "it uses an address that is no parameter");
-		/* Else it may be a parameter's all the same, put together in some way. */
+		/*
+		 * A number is a parameter that points into no known memory: to a variable.  What
+		 * else was not loaded may be a parameter's all the same, put together in some way.
+		 */
 		if (address->loaded)
 			ptx_reach(walk, PTX_REACH_POINTER, direction);
+		else if (address->base == BASE_NUMBER)
+			ptx_reach(walk, PTX_REACH_VARIABLE, direction);
 	}
 	if (address->base != BASE_WORD && address->base != BASE_WORDS)
 		return 0;

@@ -335,6 +335,9 @@ static void test_variables_of_the_module_make_it_incomplete(void **unused)
 	check(HEADER ".global .align 4 .b8 table[64];\n.visible .entry k" TWO "\n{\n" REGISTERS
 		"mov.u64 %rd1, table; st.global.f32 [%rd1], %f1;\nret;\n}\n",
 		"incomplete: it uses variables of its module\nreaches 12\n");
+	/* A launch that is given a variable's address: it points into no memory that is known. */
+	check(KERNEL("mov.u64 %rd3, 4096; st.global.f32 [%rd3], %f1;\n"),
+		"incomplete: it uses an address that is no parameter\nreaches 12\n");
 }
 
 static void test_constant_memory_makes_it_incomplete(void **unused)
