@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void loader_read_fields(const struct loader *loader, struct loaded_call *call)
+static void read_fields(const struct loader *loader, struct loaded_call *call)
 {
 	const struct call_record *record = (const struct call_record *)call->record;
 	const struct call_type_record *type = call->type->record;
@@ -265,6 +265,6 @@ int loader_next_call(struct loader *loader, struct loaded_call *call)
 		.parent = next->parent ? lane->call[next->parent - 1].number : 0,
 		.type = &p->type[number_of(next->record)],
 	};
-	loader_read_fields(loader, call);
+	read_fields(loader, call);
 	return 1;
 }

@@ -238,7 +238,6 @@ int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count
 
 /* The next call in order of entry: 1, 0 at the end, -1 after a message. */
 int loader_next_call(struct loader *loader, struct loaded_call *call);
-void loader_read_fields(const struct loader *loader, struct loaded_call *call);
 
 /* During the scan: a record of a call belongs to that thread (row). */
 int lane_file(struct loader *loader, uint32_t thread, const struct record *record);

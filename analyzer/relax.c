@@ -105,7 +105,8 @@ static int add_key(struct relax *relax, int64_t key)
 	return 0;
 }
 
-int relax_is_host_visible(const struct walk_call *call)
+/* Whether the host may look at what the operation of a call does, or write to what it reads. */
+static int is_host_visible(const struct walk_call *call)
 {
 	switch (call->kind) {
 	case KIND_COPY:
@@ -380,7 +381,7 @@ static int note_all(struct relax *relax, const struct walk_call *call, int all_k
 	for (size_t i = 0; i < relax->key_count; i++)
 		if (note(relax, relax->key[i], touch))
 			return -1;
-	if (relax_is_host_visible(call) && note(relax, TOUCHES_HOST, touch))
+	if (is_host_visible(call) && note(relax, TOUCHES_HOST, touch))
 		return -1;
 	if (!all_known && note(relax, TOUCHES_UNKNOWN, touch))
 		return -1;

@@ -60,9 +60,6 @@ int relax_both(struct relax *relax, const struct walk_call *call);
 /* The next call, seen by full alone: one that submits no operation. */
 int relax_full(struct relax *relax, const struct walk_call *call);
 
-/* Whether the host may look at what the operation of a call does, or write to what it reads. */
-int relax_is_host_visible(const struct walk_call *call);
-
 /*
  * Calls visit, which may stop by -1, for the last operation in each stream that the host may look
  * at and for which before() is true; before() is monotone: true of all earlier ones, then.  NULL

@@ -32,15 +32,11 @@ struct ptx_module;
 struct ptx_module *ptx_open(const char *text, size_t size, char error[IMAGE_ERROR_SIZE]);
 void ptx_close(struct ptx_module *module);
 
-/* The kernels, in the order of the text; the name is not NUL-terminated. */
+/* The kernels, in the order of the text. */
 size_t ptx_kernel_count(const struct ptx_module *module);
-const char *ptx_kernel_name(const struct ptx_module *module, size_t kernel, size_t *length);
 
 /* Number of the kernel of that name, or -1. */
 long ptx_find(const struct ptx_module *module, const char *name, size_t length);
-
-/* Declaration and body as text: two kernels of one name are the same if this is. */
-const char *ptx_kernel_text(const struct ptx_module *module, size_t kernel, size_t *length);
 
 /*
  * The parameters as declared, in order: their number, of which at most room are stored.  -1 if the

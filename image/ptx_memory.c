@@ -54,7 +54,8 @@ static void add_to_cell(struct ptx_walk *walk, struct ptx_cell *cell,
 	walk->cells_changed = 1;
 }
 
-int ptx_store_local(struct ptx_walk *walk, const struct ptx_value *address,
+/* This and load_local() know a value of 8 bytes only. */
+static int store_local(struct ptx_walk *walk, const struct ptx_value *address,
 	const struct ptx_state *state, const struct ptx_value *value)
 {
 	struct ptx_range where = ptx_bounds(address, state);
@@ -78,7 +79,7 @@ int ptx_store_local(struct ptx_walk *walk, const struct ptx_value *address,
 	return 0;
 }
 
-struct ptx_value ptx_load_local(struct ptx_walk *walk, const struct ptx_value *address,
+static struct ptx_value load_local(struct ptx_walk *walk, const struct ptx_value *address,
 	const struct ptx_state *state)
 {
 	struct ptx_range where = ptx_bounds(address, state);
@@ -153,7 +154,7 @@ static int store(struct ptx_frame *frame, const struct ptx_state *state,
 		for (uint32_t i = 0; i < count; i++) {
 			struct ptx_value value = ptx_operand(frame, state, &data[i]);
 
-			if (ptx_store_local(frame->walk, &to, state, &value))
+			if (store_local(frame->walk, &to, state, &value))
 				return -1;
 			to.low = ptx_add_bound(to.low, 8);
 			to.high = ptx_add_bound(to.high, 8);
@@ -326,7 +327,7 @@ static struct ptx_value load_element(struct ptx_frame *frame, struct ptx_state *
 	struct ptx_range where = ptx_bounds(from, state);
 
 	if (from->base == BASE_LOCAL)
-		return ptx_load_local(frame->walk, from, state);
+		return load_local(frame->walk, from, state);
 	if (where.low == where.high)
 		return parameter(frame->walk, state, where.low, in->type);
 	return some_parameter(frame, state, where, instruction, in->type);

@@ -259,22 +259,6 @@ size_t ptx_kernel_count(const struct ptx_module *module)
 	return module->kernel_count;
 }
 
-const char *ptx_kernel_name(const struct ptx_module *module, size_t kernel, size_t *length)
-{
-	const struct ptx_function *function = &module->function[module->kernel[kernel]];
-
-	*length = function->length;
-	return function->name;
-}
-
-const char *ptx_kernel_text(const struct ptx_module *module, size_t kernel, size_t *length)
-{
-	const struct ptx_function *function = &module->function[module->kernel[kernel]];
-
-	*length = (size_t)(function->end - function->text);
-	return function->text;
-}
-
 long ptx_find(const struct ptx_module *module, const char *name, size_t length)
 {
 	uint32_t number = ptx_names_find(&module->functions, name, length, 0);

@@ -154,11 +154,6 @@ void ptx_forget_written(struct ptx_frame *frame, struct ptx_state *state, uint32
 int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
-/* Local memory: both know a value of 8 bytes only. */
-int ptx_store_local(struct ptx_walk *walk, const struct ptx_value *address,
-	const struct ptx_state *state, const struct ptx_value *value);
-struct ptx_value ptx_load_local(struct ptx_walk *walk, const struct ptx_value *address,
-	const struct ptx_state *state);
 int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
 /* The instruction accesses bytes at a value. */

@@ -244,7 +244,8 @@ static void fill_by_address(void)
 	__atomic_store_n(&by_address.filled, 1, __ATOMIC_RELEASE);
 }
 
-void *wrapper_of(const void *real)
+/* The wrapper of the driver function at a real address; NULL: none of ours. */
+static void *wrapper_of(const void *real)
 {
 	if (real == real_get_proc)
 		return (void *)cuGetProcAddress;

@@ -56,7 +56,4 @@ void *dlsym_answer(void *handle, const char *name);
 /* Counts in the trace, now open, what was handed out unwrapped before it was. */
 void resolve_count_early(void);
 
-/* The wrapper of the driver function at a real address; NULL: none of ours. */
-void *wrapper_of(const void *real);
-
 #endif

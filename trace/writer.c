@@ -180,16 +180,6 @@ drop:
 	return NULL;
 }
 
-void trace_shrink(struct trace_chunk *chunk, void *reserved, size_t bytes)
-{
-	struct record *record = reserved;
-	size_t spare = record->words * (size_t)TRACE_ALIGN - round_up(bytes);
-
-	record->words = (uint16_t)(round_up(bytes) / TRACE_ALIGN);
-	chunk->used -= (uint32_t)spare;
-	chunk->written -= spare;
-}
-
 /* The rows of calls.def, so that a reader needs no copy of them. */
 static int write_call_table(struct trace_writer *writer)
 {

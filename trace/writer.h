@@ -112,12 +112,6 @@ static inline void trace_take_back(struct trace_chunk *chunk, size_t bytes, uint
 		__atomic_store_n(&word[i], 0, __ATOMIC_RELEASE);
 }
 
-/*
- * Gives back what the last reserved record, not yet committed, has beyond bytes (rounded up to 8):
- * for records whose size shows only while they are written.
- */
-void trace_shrink(struct trace_chunk *chunk, void *record, size_t bytes);
-
 /* Unmaps the window: its records stay, the rest of its space is unused. */
 void trace_chunk_close(struct trace_chunk *chunk);
 
