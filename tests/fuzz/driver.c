@@ -8,6 +8,7 @@
  *
  * -w writes the seeds for libFuzzer and ends.  A crash leaves its input in ./crash-fuzz_NAME.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
@@ -36,7 +37,6 @@ static struct {
 	size_t size;
 	uint64_t random, executions;
 	char crash[64];
-	int report;                /* what stderr was */
 } fuzz;
 
 /* Edges of this execution, each once, and those ever seen. */
@@ -50,7 +50,7 @@ static struct {
 const char *__asan_default_options(void)
 {
 	return "allocator_may_return_null=1:max_allocation_size_mb=64:hard_rss_limit_mb=3000:"
-	       "quarantine_size_mb=16:detect_leaks=0:handle_abort=1";
+	       "quarantine_size_mb=16:handle_abort=1";
 }
 
 const char *__ubsan_default_options(void)
@@ -93,14 +93,14 @@ static void save_current(void)
 	int fd = open(fuzz.crash, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	if (fd < 0 || write(fd, fuzz.current, fuzz.size) != (ssize_t)fuzz.size)
-		dprintf(fuzz.report, "cannot save the input\n");
+		dprintf(2, "cannot save the input\n");
 	else
-		dprintf(fuzz.report, "the input is in %s\n", fuzz.crash);
+		dprintf(2, "the input is in %s\n", fuzz.crash);
 }
 
 static void hangs(int signal)
 {
-	dprintf(fuzz.report, "no end after %d s\n", HANG_SECONDS);
+	dprintf(2, "no end after %d s\n", HANG_SECONDS);
 	save_current();
 	_exit(3);
 }
@@ -265,7 +265,7 @@ static int write_seed(const char *folder, unsigned n, const struct fuzz_input *s
 	snprintf(path, sizeof(path), "%s/seed-%u", folder, n);
 	out = fopen(path, "wb");
 	if (!out || fwrite(seed->data, 1, seed->size, out) != seed->size || fclose(out)) {
-		perror(path);
+		dprintf(2, "%s: %s\n", path, strerror(errno));
 		return -1;
 	}
 	return 0;
@@ -286,7 +286,7 @@ static int run_seeds(char *const *path, unsigned count, const char *folder)
 			execute();
 	}
 	if (rc || !n)
-		dprintf(fuzz.report, "cannot make seed %u\n", n);
+		dprintf(2, "cannot make seed %u\n", n);
 	return rc || !n ? -1 : 0;
 }
 
@@ -295,7 +295,7 @@ static int run_one(const char *path)
 	struct fuzz_input input;
 
 	if (fuzz_read(path, &input)) {
-		perror(path);
+		dprintf(2, "%s: %s\n", path, strerror(errno));
 		return 2;
 	}
 	load(&input);
@@ -305,19 +305,21 @@ static int run_one(const char *path)
 	return 0;
 }
 
-/* The targets say on stderr what is wrong with an input. */
-static void silence(void)
+/*
+ * The targets say on stderr what is wrong with an input.  The sanitizers keep descriptor 2: the
+ * leak checker, a process of its own, does not write to one they were told of.
+ */
+static int silence(void)
 {
-	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	void __sanitizer_set_report_fd(void *fd);
+	FILE *nowhere = fopen("/dev/null", "we");
 
-	fuzz.report = fcntl(2, F_DUPFD_CLOEXEC, 10);
-	dup2(nowhere, 2);
-	close(nowhere);
-	__sanitizer_set_report_fd((void *)(intptr_t)fuzz.report);
+	if (!nowhere)
+		return -1;
+	stderr = nowhere;
 	__sanitizer_set_death_callback(save_current);
 	signal(SIGALRM, hangs);
 	signal(SIGPROF, hangs);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -345,8 +347,7 @@ int main(int argc, char **argv)
 	}
 	fuzz.current = calloc(1, MAX_INPUT + 1);
 	snprintf(fuzz.crash, sizeof(fuzz.crash), "crash-%s", name);
-	silence();
-	if (!fuzz.current)
+	if (!fuzz.current || silence())
 		return 2;
 	if (single)
 		return run_one(single);
