@@ -53,8 +53,8 @@ int segments_open(struct segments *segments, struct db *db);
 void segments_close(struct segments *segments);
 
 /*
- * Fills *segment, which is to be zero before; spans_release(&segment->spans) frees it, in both cases.
- * May set wait->partner.  0, or -1 after a message.
+ * Fills *segment, which is to be zero before; spans_release(&segment->spans) frees it, in both
+ * cases.  May set wait->partner.  0, or -1 after a message.
  */
 int segments_measure(struct segments *segments, struct judged_wait *wait, struct segment *segment);
 
