@@ -275,6 +275,31 @@ static void readers_of_one_buffer_may_overlap(void **state)
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
 }
 
+/* A graph needs what its nodes name; one of which that is not known may need anything. */
+static void a_graph_shares_what_its_nodes_name(void **state)
+{
+	struct mini *m = *state;
+	int64_t own = mini_stream(m, "blocking"), first, last;
+
+	first = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 1, .until = 3,
+		.stream = MINI_LEGACY, .runs = { 10, 3010 });
+	last = MINI_CALL(m, .type = CALL_cuGraphLaunch, .at = 7, .until = 9, .stream = own,
+		.runs = { 3012, 8012 });
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 10, .until = 8014);
+	mini_exec(m, "INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL), "
+		"(901, 1, 65536, 4096, 'device', NULL, NULL);"
+		"INSERT INTO graph_exec (id, process, handle) VALUES (1, 1, 1);"
+		"INSERT INTO call_object VALUES (%lld, 'exec', 1);"
+		"INSERT INTO operand VALUES (%lld, 'word', 0, 4096, 900), "
+		"(%lld, 'node', NULL, 4096, 900)", (long long)last, (long long)first,
+		(long long)last);
+	assert_string_equal(mini_shown(m), "");
+	mini_exec(m, "UPDATE operand SET address = 65536, allocation = 901 WHERE role = 'node'");
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 1");
+	mini_exec(m, "INSERT INTO call_object VALUES (%lld, 'content', 1)", (long long)last);
+	assert_string_equal(mini_shown(m), "");
+}
+
 static void reaching(struct mini *m, int reaches)
 {
 	mini_exec(m, "DELETE FROM kernel_code;"
@@ -483,6 +508,7 @@ int main(void)
 		T(pinned_copies_are_not),
 		T(pageable_copies_waited_for_at_once_are_not),
 		T(readers_of_one_buffer_may_overlap),
+		T(a_graph_shares_what_its_nodes_name),
 		T(kernels_that_reach_further_may_share_all_the_same),
 		T(a_legacy_kernel_between_blocking_streams_is_found),
 		T(what_a_copy_takes_alone_is_learned_from_the_run),
