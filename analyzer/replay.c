@@ -310,6 +310,14 @@ static void finish_join(struct replay *replay, struct replay_thread *thread)
 			replay->thread[step->other_thread].now + step->lag);
 }
 
+/* What the host saves, beside its own time, if the call is not made: not what was recorded. */
+static int64_t saved_without(const struct replay *replay, const struct replay_step *step)
+{
+	int64_t recording = replay->recording * (step->around ? 2 : 1);
+
+	return step->around - (step->around + step->own > recording ? recording : 0);
+}
+
 static void run_step(struct replay *replay, uint32_t number, enum replay_contention contention)
 {
 	const struct replay_step *step = &replay->step[number];
@@ -324,9 +332,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	*now += step->gap;
 	entry = *now;
 	if (change->bits & CHANGE_CALL) {
-		*now -= step->around;
-		if (step->around + step->own > replay->recording)
-			*now += replay->recording;
+		*now -= saved_without(replay, step);
 		replay->end[number] = *now;
 		return;
 	}

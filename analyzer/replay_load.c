@@ -9,8 +9,8 @@
 #include "walk_order.h"
 
 /* Cursors in order of call beside the walk. */
-/* What recording adds to a call and the one beneath it (H200: 60 to 110 ns each, CUPTI 40). */
-#define RECORDING_NS 250
+/* What recording adds to a call (H200: 60 to 160 ns, with CUPTI's callbacks 40 more). */
+#define RECORDING_NS 125
 
 struct loader {
 	struct replays *replays;

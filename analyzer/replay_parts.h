@@ -116,7 +116,7 @@ struct replay {
 	int64_t first, measured;
 	double pinned_ns_per_byte;  /* of large copies with pinned memory, 0: there are none */
 	double bus_ns_per_byte;     /* what the device's bus can do: if there are none */
-	int64_t recording;          /* ns that a call would not take if it were not recorded */
+	int64_t recording;          /* ns that a recorded call would not take otherwise */
 	struct replay_step *step;
 	size_t step_count;
 	struct replay_operand *operand;

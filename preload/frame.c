@@ -84,6 +84,9 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags,
 	frame->outer_correlation = thread->correlation;
 	thread->correlation = 0;
 	thread->depth++;
+	/* Meanwhile the device works: later it would wait for this thread. */
+	if (UNLIKELY(flags & FRAME_WAITS) && thread->chunk.used > TRACE_CHUNK_SPACE / 2)
+		thread_empty(thread);
 	frame->enter = clock_read();
 	if (flags & FRAME_BLOCKS)
 		write_enter(frame);

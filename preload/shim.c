@@ -136,6 +136,15 @@ void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type
 	return record;
 }
 
+void thread_empty(struct thread_state *thread)
+{
+	int saved = errno;
+
+	trace_empty(&shim.writer, &thread->chunk);
+	window_grown();
+	errno = saved;
+}
+
 static uint64_t realtime_ns(void)
 {
 	struct timespec now;

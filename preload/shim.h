@@ -132,9 +132,12 @@ enum frame_flag {
 	FRAME_QUERY = 1 << 9,      /* of a stream or event */
 	FRAME_BLOCKS = 1 << 10,    /* may wait: an enter record first */
 	FRAME_HOST = 1 << 11,      /* none of CUDA: asks CUDA nothing */
+	FRAME_WAITS = 1 << 12,     /* made in order to wait */
 };
 #define FRAME_FLAGS(kind, traits) \
 	(((kind) == KIND_STREAM_QUERY || (kind) == KIND_EVENT_QUERY ? FRAME_QUERY : 0) | \
+	 ((kind) == KIND_STREAM_SYNC || (kind) == KIND_EVENT_SYNC || \
+		 (kind) == KIND_CONTEXT_SYNC ? FRAME_WAITS : 0) | \
 	 ((traits) & TRAIT_BLOCKS ? FRAME_BLOCKS : 0))
 
 /* One call in progress, on its wrapper's stack. */
@@ -194,6 +197,9 @@ void thread_begin(struct thread_state *thread);
  * errno.
  */
 void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type type);
+
+/* Copies what this thread has recorded to the file, while nobody waits for it.  Keeps errno. */
+void thread_empty(struct thread_state *thread);
 
 /* Ticks of the recorder's clock. */
 uint64_t clock_read_other(void);

@@ -156,6 +156,12 @@ static int empty_window(struct trace_writer *writer, struct trace_chunk *chunk)
 	return 0;
 }
 
+void trace_empty(struct trace_writer *writer, struct trace_chunk *chunk)
+{
+	if (chunk->header && chunk->used)
+		empty_window(writer, chunk);
+}
+
 void trace_chunk_close(struct trace_chunk *chunk)
 {
 	if (!chunk->header)

@@ -112,6 +112,9 @@ static inline void trace_take_back(struct trace_chunk *chunk, size_t bytes, uint
 		__atomic_store_n(&word[i], 0, __ATOMIC_RELEASE);
 }
 
+/* Copies what the window holds to the file's end now, where the chunk has one. */
+void trace_empty(struct trace_writer *writer, struct trace_chunk *chunk);
+
 /* Unmaps the window: its records stay, the rest of its space is unused. */
 void trace_chunk_close(struct trace_chunk *chunk);
 

@@ -389,6 +389,37 @@ static void a_superseded_record_is_taken_back(void **state)
 	trace_abandon(&writer);
 }
 
+/* A window emptied before it is full: what it held and what follows is there, in order. */
+static void a_window_can_be_emptied_early(void **state)
+{
+	struct files *files = *state;
+	struct trace_writer writer = { 0 };
+	struct trace_chunk chunk = { .thread = 1 };
+	struct trace_reader reader;
+	const struct record *record;
+	uint32_t chunks;
+	uint64_t enter = 0;
+
+	assert_int_equal(trace_create(&writer, files->trace, &start), 0);
+	trace_empty(&writer, &chunk);
+	add_call(&writer, &chunk, 1, CALL_cuMemFree_v2);
+	add_call(&writer, &chunk, 2, CALL_cuMemFree_v2);
+	trace_empty(&writer, &chunk);
+	chunks = writer.header->chunk_count;
+	trace_empty(&writer, &chunk);
+	assert_int_equal(writer.header->chunk_count, chunks);
+	assert_int_equal(chunk.used, 0);
+	add_call(&writer, &chunk, 3, CALL_cuMemFree_v2);
+	assert_int_equal(trace_open(&reader, files->trace), 0);
+	while (trace_next(&reader, &record) > 0)
+		if (record->type == RECORD_CALL)
+			assert_int_equal(((const struct call_record *)record)->enter, ++enter);
+	assert_int_equal(enter, 3);
+	trace_close(&reader);
+	trace_chunk_close(&chunk);
+	trace_abandon(&writer);
+}
+
 static void undump_names_the_bad_line(void **state)
 {
 	static const char *const bad[] = {
@@ -418,7 +449,8 @@ int main(void)
 		TEST(records_come_back_as_written), TEST(undump_of_a_dump_is_the_same_file),
 		TEST(damage_is_refused), TEST(threads_write_without_losing_a_record),
 		TEST(no_space_is_counted),
-		TEST(a_superseded_record_is_taken_back), TEST(undump_names_the_bad_line),
+		TEST(a_superseded_record_is_taken_back), TEST(a_window_can_be_emptied_early),
+		TEST(undump_names_the_bad_line),
 	};
 	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }
