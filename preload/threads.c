@@ -137,6 +137,7 @@ EXPORT int pthread_join(pthread_t thread, void **result)
 	static void *cached;
 	join_function real = (join_function)real_function("pthread_join", &cached);
 	struct call_frame frame;
+	uint32_t made, now;
 	uint64_t birth;
 	int rc;
 
@@ -144,8 +145,13 @@ EXPORT int pthread_join(pthread_t thread, void **result)
 		return ESRCH;
 	if (!host_begin(&frame, CALL_pthread_join, __builtin_frame_address(0)))
 		return real(thread, result);
+	made = atomic_load(&births);
 	birth = birth_of(thread);
 	rc = real(thread, result);
+	/* It may have begun meanwhile; its pthread_t may be that of one that was made since. */
+	now = birth_of(thread);
+	if (now <= made)
+		birth = now;
 	frame_end(&frame, rc, &birth, 1);
 	return rc;
 }

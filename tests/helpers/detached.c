@@ -11,11 +11,16 @@
 
 #define THREADS 500
 
+struct page {
+	pthread_t thread;
+	char *start;
+};
+
 static _Atomic int ended;
 
-static void *give_back(void *mine)
+static void *give_back(void *start)
 {
-	munmap(mine, 4096);
+	munmap(*(char **)start, sizeof(struct page));
 	ended++;
 	return NULL;
 }
@@ -29,10 +34,13 @@ int main(void)
 	cuda_find();
 	printf("%d\n", cuda_begin());
 	for (int i = 0; i < THREADS; i++) {
-		pthread_t *mine = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		struct page *mine = mmap(NULL, sizeof(*mine), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-		if (mine == MAP_FAILED || pthread_create(mine, &detached, give_back, mine))
+		if (mine == MAP_FAILED)
+			return 1;
+		mine->start = (char *)mine;
+		if (pthread_create(&mine->thread, &detached, give_back, &mine->start))
 			return 1;
 		while (ended <= i)
 			usleep(10);
