@@ -19,8 +19,8 @@
 
 /*
  * Reading a node takes some 20 microseconds, and passes follow a run several times: a reader looks
- * into so many versions of an executable (programs that update it for each launch have thousands) and
- * into so many nodes.  Of other launches it says what they name.
+ * into so many versions of an executable (programs that update it for each launch have thousands)
+ * and into so many nodes.  Of other launches it says what they name.
  */
 #define VERSION_LIMIT 16
 #define NODE_LIMIT 20000

@@ -52,11 +52,10 @@ int exec_take(struct loader *loader, const struct loaded_call *call)
 	if (call->kind != KIND_EXEC_DESTROY)
 		return 0;
 	footprint_drop_exec(&loader->p.graphs->memory, row);
-	return map_set(&loader->p.graphs->exec, VALUE(call, exec), 0) ||
-			       loader_run(loader, "UPDATE graph_exec SET destroyed = ? WHERE id = ?",
-				       row_of(loader, call), row, 0, 0)
-		       ? -1
-		       : 0;
+	if (map_set(&loader->p.graphs->exec, VALUE(call, exec), 0))
+		return -1;
+	return loader_run(loader, "UPDATE graph_exec SET destroyed = ? WHERE id = ?",
+		row_of(loader, call), row, 0, 0);
 }
 
 int exec_instantiate(struct loader *loader, const struct loaded_call *call)
