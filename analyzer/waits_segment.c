@@ -108,7 +108,9 @@ static int pass_by(struct segments *s, const struct walk_call *call,
 	int after;
 
 	segment->until = call->exit;
-	if (scope_of(call) != SCOPE_NONE && call->exit - call->enter > SEGMENT_AT_ONCE_NS) {
+	/* What empties the device does its own work only then: never beside the operation. */
+	if (scope_of(call) != SCOPE_NONE &&
+		(scope_empties_device(call) || call->exit - call->enter > SEGMENT_AT_ONCE_NS)) {
 		segment->elsewhere += call->exit - call->enter;
 		if (spans_add(&segment->spans, SPAN_ELSEWHERE, call->enter, call->exit))
 			return -1;

@@ -127,6 +127,23 @@ static void two_frees_in_a_row_are_one_mistake(void **state)
 	assert_string_equal(shown(m), "blocking-free 5 tidy process");
 }
 
+/* At the end: what each free does itself it could not have done beside the last kernel. */
+static void frees_of_idle_memory_at_the_end_are_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking"), site = mini_site(m, "tidy", 30);
+	double t = 4010;
+
+	launch(m, 1, s, mini_site(m, "process", 20), 10, t - 5);
+	MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = 5, .until = t, .site = site, .ptr = 4096);
+	for (int i = 0; i < 10; i++, t += 15)
+		MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = t + 1, .until = t + 15, .site = site,
+			.ptr = 4096);
+	launch(m, t + 1, s, site, t + 10, t + 12);
+	finish(m, t + 4, t + 15);
+	assert_string_equal(shown(m), "");
+}
+
 /* Memsets of two streams that nothing but the frees between them keeps apart. */
 static void clearing(struct mini *m, int step)
 {
@@ -524,6 +541,7 @@ int main(void)
 		T(destroying_an_array_in_the_loop_is_found),
 		T(work_behind_the_wait_may_vary),
 		T(two_frees_in_a_row_are_one_mistake),
+		T(frees_of_idle_memory_at_the_end_are_not),
 		T(what_writes_the_same_bytes_cannot_run_beside),
 		T(what_writes_other_bytes_can),
 		T(a_launch_that_empties_the_device_is_found),
