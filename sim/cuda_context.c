@@ -135,6 +135,25 @@ uint32_t sim_context_id(CUcontext handle)
 	return id;
 }
 
+static struct context *primary_context(struct device *device)
+{
+	if (!device->primary)
+		device->primary = context_new(device, device->primary_flags);
+	return device->primary;
+}
+
+CUcontext sim_primary_context(int ordinal)
+{
+	struct device *device;
+	struct context *context;
+
+	sim_lock();
+	device = device_get(ordinal);
+	context = device ? primary_context(device) : NULL;
+	sim_unlock();
+	return (CUcontext)context;
+}
+
 CUresult do_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice ordinal)
 {
 	struct device *device = device_get(ordinal);
@@ -143,13 +162,10 @@ CUresult do_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice ordinal)
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (!context)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!device->primary) {
-		device->primary = context_new(device, device->primary_flags);
-		thread_self()->overhead = 1000000;
-	}
-	if (!device->primary)
+	if (!primary_context(device))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	device->primary_references++;
+	if (!device->primary_references++)
+		thread_self()->overhead = 1000000;
 	*context = (CUcontext)device->primary;
 	return CUDA_SUCCESS;
 }

@@ -39,6 +39,7 @@ static const struct entry entries[] = {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cudaError_t init_error;
+static CUcontext (*primary_context)(int device);
 static CUcontext primary[DEVICES];
 static _Thread_local bool bound; /* a context is current */
 static _Thread_local int current; /* device */
@@ -52,7 +53,8 @@ static cudaError_t load_driver(void)
 	if (!library)
 		return cudaErrorInsufficientDriver;
 	*(void **)&get = dlsym(library, "cuGetProcAddress_v2");
-	if (!get)
+	*(void **)&primary_context = dlsym(library, "sim_primary_context");
+	if (!get || !primary_context)
 		return cudaErrorInsufficientDriver;
 	get("", &probe, 0, 0, NULL); /* as NVIDIA's probes it */
 	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
@@ -109,12 +111,13 @@ CUcontext simrt_primary(int device)
 	return error ? NULL : primary[device];
 }
 
+/* NVIDIA's makes the context current first, and retains it then. */
 static CUresult bind_device(int device)
 {
-	CUresult result = retain(device);
+	CUresult result = simrt_driver.cuCtxSetCurrent(primary_context(device));
 
 	if (!result)
-		result = simrt_driver.cuCtxSetCurrent(primary[device]);
+		result = retain(device);
 	bound = !result;
 	if (!result)
 		current = device;

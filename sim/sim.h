@@ -2,7 +2,8 @@
 /*
  * What the simulated libcuda.so.1 exports besides the CUDA driver API: its virtual clock, and the
  * hooks by which the simulated libcupti.so.13 sees calls and device operations.  libcupti finds
- * them with dlsym, as it is loaded with or without a driver.
+ * them with dlsym, as it is loaded with or without a driver.  For the simulated libcudart.so.13
+ * one stands for what NVIDIA's asks of private tables.
  */
 #ifndef CUFENCE_SIM_H
 #define CUFENCE_SIM_H
@@ -74,6 +75,12 @@ void sim_tool_install(const struct sim_tool *tool);
 
 /* Does this driver call of calls.def do anything here?  What does not is in cuda_missing.def. */
 bool cufence_sim_supports(const char *symbol);
+
+/*
+ * A device's primary context, which the runtime makes current before it retains it; NULL: there is
+ * no such device.
+ */
+CUcontext sim_primary_context(int device);
 
 /* CUPTI's ids of a context or stream, 0 for an invalid handle. */
 uint32_t sim_context_id(CUcontext context);
