@@ -99,6 +99,7 @@ void op_put(struct op *op)
 	free(op->dependents);
 	op_put(op->started);
 	free(op->staging);
+	free(op->half);
 	free(op);
 }
 
@@ -279,13 +280,34 @@ static void report(struct op *op)
 	tool_record(&op->record);
 }
 
+static void begin_half(struct op *op)
+{
+	struct second_half *half = op->half;
+
+	op->half = NULL;
+	op_put(op->started);
+	op->started = NULL;
+	op->state = OP_READY;
+	op->duration = half->duration;
+	op->effect = half->effect;
+	half->record.graph = op->record.graph;
+	half->record.node = op->record.node;
+	op->record = half->record;
+	schedule(op, time_now() + half->gap);
+	free(half);
+}
+
 static void complete(struct op *op)
 {
 	if (op->effect)
 		op->effect(op);
-	op->state = OP_DONE;
 	if (op->record.kind)
 		report(op);
+	if (op->half) {
+		begin_half(op);
+		return;
+	}
+	op->state = OP_DONE;
 	if (op->engine)
 		release_engine(op->engine);
 	for (unsigned int i = 0; i < op->dependent_count; i++)

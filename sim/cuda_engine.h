@@ -50,6 +50,13 @@ struct box {
 	size_t width, height, depth; /* bytes, rows, slices */
 };
 
+/* What an op goes on with when it has run, on another engine of the device or of another one. */
+struct second_half {
+	uint64_t gap, duration; /* virtual ns */
+	void (*effect)(struct op *op);
+	struct sim_record record;
+};
+
 struct op {
 	enum op_kind kind;
 	enum op_state state;
@@ -69,6 +76,7 @@ struct op {
 	struct op *engine_next;
 	void (*effect)(struct op *op); /* at completion */
 	struct sim_record record;
+	struct second_half *half;   /* NULL: none, or it has begun; freed with the op */
 	struct box box;
 	void *staging;              /* freed with the op */
 	uint64_t value;             /* memset, value to wait for or to write */

@@ -41,6 +41,7 @@ static union {
 	CUpti_Activity head;
 	CUpti_ActivityKernel10 kernel;
 	CUpti_ActivityMemcpy6 copy;
+	CUpti_ActivityMemcpyPtoP4 peer;
 	CUpti_ActivityMemset4 set;
 	CUpti_ActivityOverhead3 overhead;
 	CUpti_ActivityGraphTrace2 graph;
@@ -94,6 +95,7 @@ static int setup(void **state)
 {
 	void *library = sim_open("libcupti.so.13");
 
+	setenv("CUFENCE_SIM_DEVICES", "2", 1);
 	sim_setup(state);
 	*(void **)&cupti.subscribe = sim_symbol(library, "cuptiSubscribe");
 	*(void **)&cupti.unsubscribe = sim_symbol(library, "cuptiUnsubscribe");
@@ -116,8 +118,8 @@ static int setup(void **state)
 static int fresh(void **state)
 {
 	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET,
-		CUPTI_ACTIVITY_KIND_OVERHEAD };
+		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+		CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_OVERHEAD };
 
 	sim_quiet(state);
 	cupti.flush(0);
@@ -208,6 +210,65 @@ static void copy_records_tell_direction_and_kinds_of_memory(void **state)
 	assert_int_equal(records[2].set.bytes, 40);
 	assert_int_equal(records[2].set.value, 5);
 	assert_int_equal(records[2].set.streamId, 7);
+}
+
+static void assert_half(unsigned int number, uint8_t kind, uint32_t device, CUcontext context)
+{
+	const CUpti_ActivityMemcpy6 *copy = &records[number].copy;
+	uint32_t id;
+
+	assert_int_equal(copy->kind, CUPTI_ACTIVITY_KIND_MEMCPY);
+	assert_int_equal(copy->copyKind, kind);
+	assert_int_equal(copy->srcKind, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
+	assert_int_equal(copy->dstKind, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
+	assert_int_equal(copy->bytes, 4096);
+	assert_int_equal(copy->deviceId, device);
+	assert_int_equal(cupti.context_id(context, &id), 0);
+	assert_int_equal(copy->contextId, id);
+}
+
+static void copy_between_devices_goes_by_way_of_the_host_but_for_peers(void **state)
+{
+	CUcontext context[2];
+	CUdeviceptr memory[2];
+	CUstream stream;
+	char data[4096] = "";
+	uint32_t id;
+
+	for (int i = 1; i >= 0; i--) {
+		assert_int_equal(drv.cuDevicePrimaryCtxRetain(&context[i], i), 0);
+		drv.cuCtxSetCurrent(context[i]);
+		assert_int_equal(drv.cuMemAlloc_v2(&memory[i], 4096), 0);
+		drv.cuMemsetD8_v2(memory[i], 'a' + (unsigned char)i, 4096);
+		drv.cuCtxSynchronize();
+	}
+	stream = stream_create(CU_STREAM_NON_BLOCKING);
+	cupti.flush(0);
+	record_count = 0;
+	drv.cuMemcpyPeerAsync(memory[1], context[1], memory[0], context[0], 4096, stream);
+	drv.cuStreamSynchronize(stream);
+	cupti.flush(0);
+	assert_int_equal(record_count, 2);
+	assert_half(0, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, 0, context[0]);
+	assert_half(1, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, 1, context[1]);
+	assert_int_equal(records[0].copy.correlationId, records[1].copy.correlationId);
+	assert_true(records[0].copy.end <= records[1].copy.start);
+	assert_int_equal(cupti.stream_id(context[0], stream, 0, &id), 0);
+	assert_int_equal(records[0].copy.streamId, id);
+	assert_int_not_equal(records[1].copy.streamId, id);
+	drv.cuMemcpyDtoH_v2(data, memory[1], 4096);
+	assert_int_equal(data[4095], 'a');
+
+	assert_int_equal(drv.cuCtxEnablePeerAccess(context[1], 0), 0);
+	cupti.flush(0);
+	record_count = 0;
+	drv.cuMemcpyPeerAsync(memory[1], context[1], memory[0], context[0], 4096, stream);
+	drv.cuStreamSynchronize(stream);
+	cupti.flush(0);
+	assert_int_equal(record_count, 1);
+	assert_int_equal(records[0].peer.kind, CUPTI_ACTIVITY_KIND_MEMCPY2);
+	assert_int_equal(records[0].peer.dstDeviceId, 1);
+	drv.cuCtxDisablePeerAccess(context[1]);
 }
 
 static void first_use_of_a_kernel_is_overhead(void **state)
@@ -317,6 +378,7 @@ int main(void)
 		TEST(callbacks_frame_the_calls_they_were_enabled_for),
 		TEST(kernel_record_matches_the_call_that_launched_it),
 		TEST(copy_records_tell_direction_and_kinds_of_memory),
+		TEST(copy_between_devices_goes_by_way_of_the_host_but_for_peers),
 		TEST(first_use_of_a_kernel_is_overhead),
 		TEST(nothing_is_recorded_of_a_disabled_kind),
 		TEST(records_without_a_buffer_are_counted_as_dropped),
