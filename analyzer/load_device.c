@@ -123,6 +123,19 @@ static int is_graph_node(const struct device_record *device)
 	return device->kind == DEVICE_KERNEL && device->value;
 }
 
+/*
+ * Between devices without peer access a copy goes by way of the host, and the half on the other
+ * device runs in a stream of the driver's own.
+ */
+static int is_elsewhere(const struct loaded_process *p, const struct device_record *device,
+	const struct loaded_stream *stream)
+{
+	uint64_t context = map_get(&p->context_cupti_ids, device->context, 0);
+
+	return device->kind == DEVICE_MEMCPY && context && stream->context &&
+	       p->context[context - 1].row != stream->context;
+}
+
 /* The call learns what only the device knew; the stream learns its CUPTI id. */
 static int tell_call(struct loader *loader, const struct device_record *device,
 	struct loaded_call *call)
@@ -134,7 +147,7 @@ static int tell_call(struct loader *loader, const struct device_record *device,
 		call->src_memory = device->src;
 	if (device->kind == DEVICE_MEMCPY && device->dst)
 		call->dst_memory = device->dst;
-	if (!stream || is_graph_node(device))
+	if (!stream || is_graph_node(device) || is_elsewhere(p, device, stream))
 		return 0;
 	if (stream->cupti_id < 0)
 		stream->cupti_id = device->stream;

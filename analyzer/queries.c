@@ -56,7 +56,10 @@ const struct query queries[] = {
 		"  AND b.start < a.end AND b.device = a.device AND b.process = a.process"
 		" GROUP BY a.stream, b.stream ORDER BY overlap_ns DESC, a.stream, b.stream"},
 	{"copies", "copies by kind of memory",
-		"SELECT coalesce(src_memory, '?') AS src, coalesce(dst_memory, '?') AS dst,"
+		"SELECT CASE WHEN copy_kind = 1 AND src_memory = 'device' THEN 'staging' ELSE"
+		"  coalesce(src_memory, '?') END AS src,"
+		" CASE WHEN copy_kind = 2 AND dst_memory = 'device' THEN 'staging' ELSE"
+		"  coalesce(dst_memory, '?') END AS dst,"
 		" kind, count(*) AS copies, sum(bytes) AS bytes, sum(end - start) AS busy_ns,"
 		" round(1.0 * sum(bytes) / max(1, sum(end - start)), 2) AS gb_per_s"
 		" FROM operation WHERE kind IN ('memcpy', 'peer') GROUP BY src, dst, kind"

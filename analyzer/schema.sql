@@ -443,7 +443,8 @@ CREATE TABLE operation ( -- one operation of the device
 	correlation INTEGER NOT NULL,
 	kernel INTEGER REFERENCES kernel(id),
 	bytes INTEGER,
-	copy_kind INTEGER,
+	copy_kind INTEGER,              -- CUPTI's: 1 from, 2 to the host...; in device memory on
+	                                -- both sides: a half of a copy by way of the host
 	src_memory TEXT, dst_memory TEXT,
 	graph_node INTEGER
 );

@@ -176,6 +176,29 @@ static void operations_find_their_calls(void **state)
 	finish(&db);
 }
 
+/* As an H200 reports a copy from another device without peer access. */
+static void a_stream_has_the_number_it_has_in_its_own_context(void **state)
+{
+	struct db db = load(
+		"context id=1 cupti_id=3 handle=0x30 device=1 flags=0\n"
+		"context id=2 cupti_id=4 handle=0x40 device=0 flags=0\n"
+		"call cuStreamCreate enter=100 duration=1 context=1 | "
+		"new_stream=0x50 flags=0x1 priority=0x0\n"
+		"call cuMemcpyPeerAsync correlation=9 enter=110 duration=1 context=1 | dst=0x1000 "
+		"src=0x2000 bytes=0x10 stream=0x50 dst_context=0x30 src_context=0x40\n"
+		"device kind=2 detail=2 src=3 dst=3 start=5200 end=5300 correlation=9 context=4 "
+		"device=0 stream=17 value=16\n"
+		"device kind=2 detail=1 src=3 dst=3 start=5400 end=5500 correlation=9 context=3 "
+		"device=1 stream=14 value=16\n");
+
+	expect(&db, "SELECT cupti_id FROM stream ORDER BY id", "14");
+	expect(&db, "SELECT call || ':' || stream || ':' || device FROM operation ORDER BY start",
+		"2:1:0 2:1:1");
+	expect(&db, "SELECT src_memory || '>' || dst_memory FROM call WHERE bytes",
+		"device>device");
+	finish(&db);
+}
+
 static void what_is_missing_is_counted(void **state)
 {
 	static char text[] =
@@ -229,6 +252,7 @@ int main(void)
 		cmocka_unit_test(streams_and_events_have_lives),
 		cmocka_unit_test(copies_know_their_memory),
 		cmocka_unit_test(operations_find_their_calls),
+		cmocka_unit_test(a_stream_has_the_number_it_has_in_its_own_context),
 		cmocka_unit_test(what_is_missing_is_counted),
 		cmocka_unit_test(a_damaged_trace_loads_nothing),
 	};
