@@ -376,7 +376,10 @@ CUresult do_cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned int flags)
 	if (!ptr || !bytes || flags & ~15u)
 		return CUDA_ERROR_INVALID_VALUE;
 	i = position(start);
-	if (memory_find(start) || (i < table_count && table[i]->start < start + bytes))
+	memory = memory_find(start);
+	if (memory && !memory->registered)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (memory || (i < table_count && table[i]->start < start + bytes))
 		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 	memory = memory_describe(start, bytes, PLACE_PINNED);
 	memory->flags = flags;

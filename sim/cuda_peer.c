@@ -37,7 +37,7 @@ CUresult do_cuCtxEnablePeerAccess(CUcontext handle, unsigned int flags)
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (context->device == peer->device)
-		return CUDA_ERROR_INVALID_DEVICE;
+		return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 	if (context_reaches(context, peer->device))
 		return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 	context->peers |= 1u << peer->device->ordinal;

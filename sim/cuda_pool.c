@@ -141,7 +141,7 @@ CUresult do_cuMemPoolCreate(CUmemoryPool *handle, const CUmemPoolProps *props)
 	if (props->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
 		device = device_get(props->location.id);
 		if (!device)
-			return CUDA_ERROR_INVALID_DEVICE;
+			return CUDA_ERROR_INVALID_VALUE;
 	} else if (props->location.type != CU_MEM_LOCATION_TYPE_HOST &&
 		   props->location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA) {
 		return CUDA_ERROR_INVALID_VALUE;

@@ -108,13 +108,12 @@ static CUmemPoolProps pool_props(CUmemAllocationType type, int id)
 }
 
 /*
- * error, call.  M: with a handle that never was one, on which a driver may crash.  H: of pageable
- * memory, only where the device cannot reach that by itself.
+ * error, call.  M: with a handle that never was one, or a graph in itself: a driver may crash.
+ * H: of pageable memory, only where the device cannot reach that by itself.
  */
 #define ROWS(X, M, H) \
 	X(INVALID_DEVICE, cuDevicePrimaryCtxRetain(&new_context, 99)) \
 	X(INVALID_VALUE, cuInit(1)) \
-	M(INVALID_CONTEXT, cuCtxSetCurrent((CUcontext)pageable)) \
 	X(INVALID_VALUE, cuMemAlloc_v2(&ptr, 0)) \
 	X(INVALID_VALUE, cuMemAlloc_v2(NULL, 1)) \
 	X(OUT_OF_MEMORY, cuMemAlloc_v2(&ptr, 1ull << 44)) \
@@ -125,7 +124,7 @@ static CUmemPoolProps pool_props(CUmemAllocationType type, int id)
 	X(INVALID_VALUE, cuMemAllocManaged(&ptr, 16, 77)) \
 	X(INVALID_VALUE, cuMemHostAlloc(&host_ptr, 16, 0x100)) \
 	X(HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(pageable)) \
-	X(HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(pinned, 4096, 0)) \
+	X(INVALID_VALUE, cuMemHostRegister_v2(pinned, 4096, 0)) \
 	X(INVALID_VALUE, cuMemAllocPitch_v2(&ptr, &size, 64, 4, 3)) \
 	X(INVALID_VALUE, cuMemcpyDtoH_v2(pageable, device, 8192)) \
 	H(INVALID_VALUE, cuMemcpyHtoD_v2((CUdeviceptr)pageable, pageable, 16)) \
@@ -167,14 +166,14 @@ static CUmemPoolProps pool_props(CUmemAllocationType type, int id)
 	X(INVALID_VALUE, cuMemFreeAsync(device + 8, stream)) \
 	X(INVALID_VALUE, cuMemPoolDestroy(pool)) \
 	X(INVALID_VALUE, cuMemPoolCreate(&new_pool, &(CUmemPoolProps){ 0 })) \
-	X(INVALID_DEVICE, cuMemPoolCreate(&new_pool, \
+	X(INVALID_VALUE, cuMemPoolCreate(&new_pool, \
 		&(CUmemPoolProps[]){ pool_props(CU_MEM_ALLOCATION_TYPE_PINNED, 99) }[0])) \
 	X(INVALID_DEVICE, cuDeviceGetDefaultMemPool(&new_pool, 99)) \
 	X(INVALID_VALUE, cuGraphCreate(&new_graph, 1)) \
 	X(INVALID_VALUE, cuGraphLaunch(NULL, stream)) \
 	X(INVALID_VALUE, cuGraphAddEmptyNode(&new_node, NULL, NULL, 0)) \
 	X(INVALID_VALUE, cuGraphAddEmptyNode(&new_node, graph, NULL, 1)) \
-	X(INVALID_VALUE, cuGraphAddChildGraphNode(&new_node, graph, NULL, 0, graph)) \
+	M(INVALID_VALUE, cuGraphAddChildGraphNode(&new_node, graph, NULL, 0, graph)) \
 	X(INVALID_VALUE, cuGraphKernelNodeGetParams_v2(node, NULL)) \
 	X(INVALID_VALUE, cuGraphNodeSetEnabled(exec, node, 0)) \
 	X(INVALID_VALUE, cuGraphInstantiateWithFlags(&new_exec, graph, 1024)) \
@@ -182,7 +181,7 @@ static CUmemPoolProps pool_props(CUmemAllocationType type, int id)
 	X(STREAM_CAPTURE_UNSUPPORTED, cuStreamBeginCapture_v2(NULL, 0)) \
 	X(INVALID_VALUE, cuStreamBeginCapture_v2(stream, 7)) \
 	X(INVALID_VALUE, cuCtxSetLimit(999, 1)) \
-	X(INVALID_DEVICE, cuCtxEnablePeerAccess(context, 0)) \
+	X(PEER_ACCESS_UNSUPPORTED, cuCtxEnablePeerAccess(context, 0)) \
 	X(INVALID_DEVICE, cuDeviceGetP2PAttribute(&number, \
 		CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0)) \
 	X(INVALID_VALUE, cuMemAdvise(device, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, 0)) \
