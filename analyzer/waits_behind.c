@@ -44,12 +44,27 @@ static size_t first_exit_from(const struct held_calls *calls, int64_t time)
 	return low;
 }
 
-static int64_t beside(const struct held_call *a, const struct held_call *b)
+static int may_hold(const struct held_call *held, const struct held_call *call)
 {
-	int64_t start = a->enter > b->enter ? a->enter : b->enter;
-	int64_t end = a->exit < b->exit ? a->exit : b->exit;
+	return held->process == call->process && held->thread != call->thread;
+}
 
-	return end - start;
+/* How long the call was beside held ones of other threads, of which number last is the last. */
+static int64_t beside(const struct held_calls *calls, size_t last, const struct held_call *call)
+{
+	int64_t sum = 0, until = call->exit;
+
+	for (size_t i = last + 1; i-- > 0 && calls->held[i].exit > call->enter;) {
+		const struct held_call *held = &calls->held[i];
+		int64_t start = held->enter > call->enter ? held->enter : call->enter;
+		int64_t end = held->exit < until ? held->exit : until;
+
+		if (!may_hold(held, call) || end <= start)
+			continue;
+		sum += end - start;
+		until = start;
+	}
+	return sum;
 }
 
 const struct held_call *held_calls_before(struct held_calls *calls, const struct held_call *call,
@@ -65,8 +80,8 @@ const struct held_call *held_calls_before(struct held_calls *calls, const struct
 
 		if (held->exit > call->exit + error)
 			break;
-		if (held->process == call->process && held->thread != call->thread &&
-			beside(held, call) >= duration - duration / APART_PART)
+		if (may_hold(held, call) &&
+			beside(calls, i, call) >= duration - duration / APART_PART)
 			return held;
 	}
 	return NULL;

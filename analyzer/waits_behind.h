@@ -29,7 +29,8 @@ int held_calls_add(struct held_calls *calls, const struct held_call *call);
 
 /*
  * The held call of another thread that call (its op is not looked at) returned just after, at most
- * latency ns later (or error ns sooner), having spent nearly all of its time beside it; NULL: none.
+ * latency ns later (or error ns sooner), having spent nearly all of its time beside it and such
+ * calls before it: the lock is not given in turn.  NULL: none.
  */
 const struct held_call *held_calls_before(struct held_calls *calls, const struct held_call *call,
 	int64_t latency, int64_t error);

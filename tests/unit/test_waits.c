@@ -53,6 +53,22 @@ static void a_late_wake_up_is_part_of_the_wait(void **state)
 	assert_string_equal(held(m, call), "implicit:2:100");
 }
 
+/* One thread frees three times in a row before the other gets its turn. */
+static void frees_of_threads_take_turns_unfairly(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), second = mini_thread(m), call;
+
+	launch(m, 10, n, 20, 100);
+	call = MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = 20, .until = 3150, .ptr = 0x10000,
+		.thread = second);
+	for (int i = 0; i < 3; i++) {
+		launch(m, 1000 * i + 90, n, 1000 * i + 110, 1000 * i + 1050);
+		free_memory(m, 1000 * i + 92, 1000 * i + 1080);
+	}
+	assert_string_equal(held(m, call), "implicit:4:3090");
+}
+
 static void a_free_with_nothing_pending_was_not(void **state)
 {
 	struct mini *m = *state;
@@ -346,6 +362,7 @@ int main(void)
 		T(a_free_that_ends_with_a_kernel_was_held),
 		T(a_short_wait_of_a_free_that_is_quick_counts),
 		T(a_late_wake_up_is_part_of_the_wait),
+		T(frees_of_threads_take_turns_unfairly),
 		T(a_free_with_nothing_pending_was_not),
 		T(a_slow_free_beside_a_running_kernel_was_not),
 		T(a_call_that_returns_long_after_the_kernel_was_not),
