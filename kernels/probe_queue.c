@@ -9,6 +9,7 @@
 
 /* How long a stream stays busy while its queue is filled, and what was never seen full. */
 #define FILL_NS (60 * PROBE_MS)
+#define HELD_NS (FILL_NS / 6)      /* a call that lasts longer was held */
 #define MOST_PENDING 8192
 
 static cudaError_t submit(struct bench *bench, bool set)
@@ -188,12 +189,15 @@ static void measure_beside(struct bench *bench, const struct probe_item *item)
 {
 	const struct beside *pair = &pairs[item->argument];
 	cudaError_t error = cudaSuccess;
+	uint64_t ns = 0, least = UINT64_MAX;
 	bool late = true;
-	uint64_t ns = 0;
 
-	/* On a busy machine this thread may come too late. */
-	for (int i = 0; i < 3 && late && error == cudaSuccess; i++) {
+	/* On a busy machine this thread may come too late, or lose the processor: what is held is
+	 * held every time. */
+	for (int i = 0; i < 3 && least > HELD_NS && error == cudaSuccess; i++) {
 		error = run_beside(bench, pair, &ns, &late);
+		if (!late && ns < least)
+			least = ns;
 		if (error == cudaSuccess)
 			error = cudaDeviceSynchronize();
 		if (error == cudaSuccess && pair->call == allocate_beside)
@@ -203,11 +207,11 @@ static void measure_beside(struct bench *bench, const struct probe_item *item)
 	}
 	if (error != cudaSuccess)
 		probe_error(item->name, error);
-	else if (late)
+	else if (least == UINT64_MAX)
 		probe_failed(item->name, "the other thread did not wait long enough");
 	else
-		probe_value(item->name, (double)ns / (double)PROBE_MS, "ms",
-			ns > FILL_NS / 6 ? "held" : "not held");
+		probe_value(item->name, (double)least / (double)PROBE_MS, "ms",
+			least > HELD_NS ? "held" : "not held");
 }
 
 static const struct probe_item items[] = {
