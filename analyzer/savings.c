@@ -9,7 +9,7 @@
 
 /* A call returns, and an operation starts, a little sooner or later than before. */
 #define CHANGE_ERROR_NS 1000
-/* No model is better than this: of 34 pairs of programs on an H200, nine in ten were within it. */
+/* No model is better than this: of 31 pairs of programs on an H200, 28 were within it. */
 #define LEAST_ERROR 0.08
 
 struct process_savings {

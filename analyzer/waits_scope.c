@@ -92,8 +92,7 @@ int scope_empties_device(const struct walk_call *call)
 
 int scope_is_explicit(const struct walk_call *call)
 {
-	return call->kind == KIND_EVENT_SYNC || call->kind == KIND_STREAM_SYNC ||
-	       call->kind == KIND_CONTEXT_SYNC;
+	return call_is_wait(call->kind);
 }
 
 int scope_includes_own(const struct walk_call *call)

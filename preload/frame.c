@@ -204,15 +204,21 @@ static NOINLINE size_t tail_bytes(const struct call_frame *frame)
 	return bytes;
 }
 
+static inline void write_buffer(const struct call_frame *frame, struct call_record *record,
+	void *at)
+{
+	record->head.flags |= CALL_BUFFER;
+	record->pointer_count = frame->layout->words;
+	arguments_copy(at, frame->layout, frame->values);
+}
+
 static NOINLINE void write_tail(const struct call_frame *frame, struct call_record *record,
 	char *at)
 {
 	const struct launch_arguments *arguments = &frame->thread->arguments;
 
 	if (frame->layout) {
-		record->head.flags |= CALL_BUFFER;
-		record->pointer_count = frame->layout->words;
-		arguments_copy(at, frame->layout, frame->values);
+		write_buffer(frame, record, at);
 		at += frame->layout->words * sizeof(uint64_t);
 	} else if (frame->launch) {
 		record->pointer_count = (uint16_t)arguments->pointer_count;
@@ -277,9 +283,7 @@ static inline void write_call(const struct call_frame *frame, uint64_t now, int 
 	if (UNLIKELY(rest)) {
 		write_tail(frame, record, (char *)(record->field + count));
 	} else if (layout) {
-		record->head.flags |= CALL_BUFFER;
-		record->pointer_count = layout->words;
-		arguments_copy(record->field + count, layout, frame->values);
+		write_buffer(frame, record, record->field + count);
 	}
 	trace_commit(&frame->thread->chunk);
 }

@@ -136,8 +136,7 @@ enum frame_flag {
 };
 #define FRAME_FLAGS(kind, traits) \
 	(((kind) == KIND_STREAM_QUERY || (kind) == KIND_EVENT_QUERY ? FRAME_QUERY : 0) | \
-	 ((kind) == KIND_STREAM_SYNC || (kind) == KIND_EVENT_SYNC || \
-		 (kind) == KIND_CONTEXT_SYNC ? FRAME_WAITS : 0) | \
+	 (call_is_wait(kind) ? FRAME_WAITS : 0) | \
 	 ((traits) & TRAIT_BLOCKS ? FRAME_BLOCKS : 0))
 
 /* One call in progress, on its wrapper's stack. */

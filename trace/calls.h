@@ -136,6 +136,12 @@ enum call_kind {
 	KIND_COUNT
 };
 
+/* Calls that are made in order to wait for the device. */
+static inline int call_is_wait(enum call_kind kind)
+{
+	return kind == KIND_STREAM_SYNC || kind == KIND_EVENT_SYNC || kind == KIND_CONTEXT_SYNC;
+}
+
 enum call_trait {
 	TRAIT_NONE = 0,
 	TRAIT_BLOCKS = 1 << 0, /* may wait for the device: RECORD_ENTER first */

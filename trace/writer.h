@@ -75,10 +75,11 @@ void *trace_reserve(struct trace_writer *writer, struct trace_chunk *chunk, size
 static inline void *trace_reserve_here(struct trace_chunk *chunk, size_t bytes,
 	enum record_type type)
 {
-	struct record *record = (struct record *)((char *)(chunk->header + 1) + chunk->used);
+	struct record *record;
 
 	if (!chunk->header || chunk->used + bytes > TRACE_CHUNK_SPACE)
 		return NULL;
+	record = (struct record *)((char *)(chunk->header + 1) + chunk->used);
 	chunk->used += (uint32_t)bytes;
 	chunk->written += bytes;
 	record->words = (uint16_t)(bytes / TRACE_ALIGN);
