@@ -32,9 +32,11 @@ static int build_id_matches(Dwfl_Module *module, const char *expected)
 
 struct symbol_file *symbol_file_open(const char *path, const char *build_id)
 {
+	static char *folders; /* NULL: elfutils' own, ":.debug:/usr/lib/debug" */
 	static const Dwfl_Callbacks callbacks = {
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &folders,
 	};
 	struct symbol_file *file;
 	struct stat st;
@@ -42,6 +44,7 @@ struct symbol_file *symbol_file_open(const char *path, const char *build_id)
 	/* The path is what a trace says: opening a pipe or a device may wait, or do worse. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return NULL;
+	folders = getenv("CUFENCE_DEBUGINFO_PATH");
 	file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;

@@ -45,6 +45,17 @@ mkdir .debug && mv app.debug .debug/
 trace ./app
 same "debuglink into .debug" "$lines" "$(places cudaFree)"
 
+# Or in a folder by build id, where a distribution keeps them.
+id=$(readelf -n whole | sed -n 's/.*Build ID: //p')
+mkdir -p "by id/.build-id/${id:0:2}" && mv .debug/app.debug "by id/.build-id/${id:0:2}/${id:2}.debug"
+strip -o stripped whole
+trace ./stripped
+has "no debug file" '^\? stripped\+0x[0-9a-f]+$' "$(places cudaFree)"
+export CUFENCE_DEBUGINFO_PATH="$tmp/by id"
+trace ./stripped
+same "by build id" "$lines" "$(places cudaFree)"
+unset CUFENCE_DEBUGINFO_PATH
+
 # What belongs to another build is not believed, and what is stripped gives module and offset.
 objcopy --only-keep-debug "$apps/polling_query" .debug/app.debug
 trace ./app
