@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each device's work is to be marked by an event, but all events are created while the first
-// device is current. Recording one in a stream of another device fails, the result is not looked
-// at, and the later wait for the event returns at once: it was never recorded.
+// device is current. Recording one in a stream of another device fails unseen, and the later wait
+// for it returns at once; what is printed is right only because the copy that fetches it waits.
 // The fix creates the event while the device is current to which it belongs.
 #include "app.h"
 
