@@ -22,16 +22,24 @@ static uint32_t unused_number(struct lives *lives)
 
 uint32_t lives_begin(struct lives *lives, uint64_t handle, uint64_t begin, uint32_t created)
 {
-	uint32_t number = unused_number(lives);
+	uint32_t number = unused_number(lives), later = 0, previous;
 
 	if (!number)
 		return 0;
+	previous = (uint32_t)map_get(&lives->latest, handle, 0);
+	while (previous && lives->life[previous - 1].begin > begin) {
+		later = previous;
+		previous = lives->life[previous - 1].previous;
+	}
 	lives->life[number - 1] = (struct life){
 		.handle = handle, .begin = begin, .end = UINT64_MAX, .created = created,
-		.row = ++lives->begun,
-		.previous = (uint32_t)map_get(&lives->latest, handle, 0),
+		.row = ++lives->begun, .previous = previous,
 	};
-	return map_set(&lives->latest, handle, number) ? 0 : number;
+	if (later)
+		lives->life[later - 1].previous = number;
+	else if (map_set(&lives->latest, handle, number))
+		return 0;
+	return number;
 }
 
 uint32_t lives_find(const struct lives *lives, uint64_t handle, uint64_t at)
@@ -158,13 +166,13 @@ static void cut(struct ranges *ranges, size_t at, size_t count)
 	ranges->count -= count;
 }
 
-int ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint32_t life)
+static int put(struct ranges *ranges, const struct range *range)
 {
-	uint64_t end = start + (bytes ? bytes : 1);
-	size_t at = first_after(ranges, start), overlapped = 0;
+	size_t at = first_after(ranges, range->start), overlapped = 0;
 	struct range *more;
 
-	while (at + overlapped < ranges->count && ranges->range[at + overlapped].start < end)
+	while (at + overlapped < ranges->count &&
+		ranges->range[at + overlapped].start < range->end)
 		overlapped++;
 	if (overlapped)
 		cut(ranges, at, overlapped);
@@ -173,8 +181,33 @@ int ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint32_t l
 		return -1;
 	ranges->range = more;
 	memmove(more + at + 1, more + at, (ranges->count - at) * sizeof(*more));
-	more[at] = (struct range){ start, end, life };
+	more[at] = *range;
 	ranges->count++;
+	return 0;
+}
+
+int ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint64_t begin,
+	uint32_t life)
+{
+	struct range *more = array_room(ranges->later, ranges->later_count, sizeof(*more));
+	size_t at = ranges->later_count;
+
+	if (!more)
+		return -1;
+	ranges->later = more;
+	/* As many as there are calls in progress. */
+	for (; at && more[at - 1].begin <= begin; at--)
+		more[at] = more[at - 1];
+	more[at] = (struct range){ start, start + (bytes ? bytes : 1), begin, life };
+	ranges->later_count++;
+	return 0;
+}
+
+int ranges_reach(struct ranges *ranges, uint64_t now)
+{
+	while (ranges->later_count && ranges->later[ranges->later_count - 1].begin <= now)
+		if (put(ranges, &ranges->later[--ranges->later_count]))
+			return -1;
 	return 0;
 }
 
@@ -198,5 +231,6 @@ uint32_t ranges_find(const struct ranges *ranges, uint64_t address)
 void ranges_release(struct ranges *ranges)
 {
 	free(ranges->range);
+	free(ranges->later);
 	*ranges = (struct ranges){ 0 };
 }

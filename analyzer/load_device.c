@@ -167,7 +167,7 @@ static int know_stream(struct loader *loader, const struct device_record *device
 
 	if (map_get(&p->cupti_streams, cupti_stream(device), 0))
 		return 0;
-	known = loader_add_stream(loader, KEY_DEVICE_STREAM | cupti_stream(device), &stream);
+	known = loader_add_stream(loader, KEY_DEVICE_STREAM | cupti_stream(device), 0, &stream);
 	return known ? map_set(&p->cupti_streams, cupti_stream(device), known) : -1;
 }
 

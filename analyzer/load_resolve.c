@@ -16,7 +16,8 @@ struct resolving {
 	struct loaded_call *call;
 };
 
-uint32_t loader_add_stream(struct loader *loader, uint64_t key, const struct loaded_stream *stream)
+uint32_t loader_add_stream(struct loader *loader, uint64_t key, uint64_t begin,
+	const struct loaded_stream *stream)
 {
 	struct loaded_process *p = &loader->p;
 	struct loaded_stream *more = array_room(p->stream, p->streams.count, sizeof(*more));
@@ -25,7 +26,7 @@ uint32_t loader_add_stream(struct loader *loader, uint64_t key, const struct loa
 		return 0;
 	p->stream = more;
 	more[p->streams.count] = *stream;
-	return lives_begin(&p->streams, key, 0, 0);
+	return lives_begin(&p->streams, key, begin, 0);
 }
 
 /*
@@ -44,7 +45,7 @@ static uint32_t default_stream(struct resolving *r, int per_thread)
 	uint32_t known = (uint32_t)map_get(&r->p->default_streams, owner, 0);
 
 	if (!known) {
-		known = loader_add_stream(r->loader, KEY_DEFAULT_STREAM | owner, &stream);
+		known = loader_add_stream(r->loader, KEY_DEFAULT_STREAM | owner, 0, &stream);
 		if (known && map_set(&r->p->default_streams, owner, known))
 			return 0;
 	}
@@ -64,7 +65,7 @@ static uint32_t stream_of(struct resolving *r, uint64_t handle)
 	if (handle == STREAM_LEGACY || handle == STREAM_PER_THREAD)
 		return default_stream(r, handle == STREAM_PER_THREAD);
 	known = lives_find(&r->p->streams, handle, r->call->enter);
-	return known ? known : loader_add_stream(r->loader, handle, &unknown);
+	return known ? known : loader_add_stream(r->loader, handle, r->call->enter, &unknown);
 }
 
 static int create_stream(struct resolving *r)
@@ -115,7 +116,7 @@ static int find_event(struct resolving *r, uint32_t *life)
 			return 0;
 		*life = lives_find(&r->p->events, handle, r->call->enter);
 		if (!*life)
-			*life = add_event(r, handle, 0, 0);
+			*life = add_event(r, handle, r->call->enter, 0);
 	}
 	return *life ? 0 : -1;
 }
@@ -188,7 +189,7 @@ static int allocate(struct resolving *r, size_t kind)
 		return -1;
 	p->allocations.life[life - 1].value = bytes;
 	p->allocations.life[life - 1].kind = (uint8_t)kind;
-	return ranges_add(&p->live_memory, address, bytes, life);
+	return ranges_add(&p->live_memory, address, bytes, r->call->exit, life);
 }
 
 static int release(struct resolving *r)
@@ -278,6 +279,8 @@ int loader_resolve(struct loader *loader, struct loaded_call *call)
 	struct resolving r = { .loader = loader, .p = &loader->p, .call = call };
 
 	resolve_context(&r);
+	if (ranges_reach(&r.p->live_memory, call->enter))
+		return -1;
 	if (resolve_stream(&r) || resolve_event(&r) || resolve_memory(&r))
 		return -1;
 	resolve_copy(&r);

@@ -275,8 +275,9 @@ int loader_write_launch(struct loader *loader, const struct loaded_call *call);
 /* What the memory of an allocation is called. */
 const struct allocation_kind *loader_allocation_kind(const struct life *life);
 
-/* A stream life no call created: its number, or 0 when out of memory. */
-uint32_t loader_add_stream(struct loader *loader, uint64_t key, const struct loaded_stream *stream);
+/* A stream life no call created, from begin on (ticks): its number, or 0 when out of memory. */
+uint32_t loader_add_stream(struct loader *loader, uint64_t key, uint64_t begin,
+	const struct loaded_stream *stream);
 
 /* Row of the kernel of that name, written if need be; 0 when that failed. */
 uint32_t loader_kernel(struct loader *loader, const char *mangled, size_t length);

@@ -33,13 +33,76 @@ static void a_life_is_unknown_until_its_call_returns(void **state)
 	lives_release(&lives);
 }
 
+/*
+ * Thread A enters its create call, B creates, destroys (and is still returning from that), and A is
+ * given the handle.
+ */
+static void a_handle_goes_to_whom_it_was_returned_last(void **state)
+{
+	struct lives lives = { 0 };
+	uint32_t a = lives_begin(&lives, 7, 100, 1);
+	uint32_t b = lives_begin(&lives, 7, 50, 2);
+
+	assert_int_equal(lives_find(&lives, 7, 60), b);
+	lives_end(&lives, b, 150, 3);
+	assert_int_equal(lives_find(&lives, 7, 120), a);
+	lives_end(&lives, a, 130, 4);
+	assert_int_equal(lives.life[a - 1].destroyed, 4);
+	assert_int_equal(lives.life[b - 1].destroyed, 3);
+	assert_int_equal(lives_find(&lives, 7, 160), 0);
+	lives_release(&lives);
+}
+
+static int retired;
+static int count_retired(void *arg, const struct life *life)
+{
+	retired++;
+	return 0;
+}
+
+static void a_life_between_two_others_retires(void **state)
+{
+	struct lives lives = { .retire = count_retired };
+	uint32_t first = lives_begin(&lives, 7, 10, 1);
+	uint32_t last = lives_begin(&lives, 7, 100, 2);
+	uint32_t middle = lives_begin(&lives, 7, 50, 3);
+
+	lives_end(&lives, middle, 90, 4);
+	assert_int_equal(lives_retire(&lives, 91), 0);
+	assert_int_equal(retired, 1);
+	assert_int_equal(lives_find(&lives, 7, 100), last);
+	assert_int_equal(lives_find(&lives, 7, 20), first);
+	lives_release(&lives);
+}
+
+/* Its create call was not seen: it may be any time since the life before it. */
+static void an_unseen_life_comes_behind_one_that_ended(void **state)
+{
+	struct lives lives = { 0 };
+	uint32_t old = lives_begin(&lives, 7, 10, 1), unseen, new;
+
+	lives_end(&lives, old, 20, 2);
+	assert_int_equal(lives_find(&lives, 7, 30), 0);
+	new = lives_begin(&lives, 7, 60, 3);
+	unseen = lives_begin(&lives, 7, 30, 0);
+	assert_int_equal(lives_find(&lives, 7, 40), unseen);
+	assert_int_equal(lives_find(&lives, 7, 60), new);
+	lives_release(&lives);
+}
+
+static void add_range(struct ranges *ranges, uint64_t start, uint64_t bytes, uint32_t life)
+{
+	assert_int_equal(ranges_add(ranges, start, bytes, 0, life), 0);
+	assert_int_equal(ranges_reach(ranges, 0), 0);
+}
+
 static void an_address_is_found_in_its_range(void **state)
 {
 	struct ranges ranges = { 0 };
 
-	assert_int_equal(ranges_add(&ranges, 300, 100, 3), 0);
-	assert_int_equal(ranges_add(&ranges, 100, 100, 1), 0);
-	assert_int_equal(ranges_add(&ranges, 200, 100, 2), 0);
+	add_range(&ranges, 300, 100, 3);
+	add_range(&ranges, 100, 100, 1);
+	add_range(&ranges, 200, 100, 2);
 	assert_int_equal(ranges_find(&ranges, 99), 0);
 	assert_int_equal(ranges_find(&ranges, 100), 1);
 	assert_int_equal(ranges_find(&ranges, 199), 1);
@@ -56,8 +119,8 @@ static void a_new_range_replaces_what_it_overlaps(void **state)
 	struct ranges ranges = { 0 };
 
 	for (uint32_t i = 0; i < 64; i++)
-		assert_int_equal(ranges_add(&ranges, i * 16, 16, i + 1), 0);
-	assert_int_equal(ranges_add(&ranges, 24, 100, 99), 0);
+		add_range(&ranges, i * 16, 16, i + 1);
+	add_range(&ranges, 24, 100, 99);
 	assert_int_equal(ranges_find(&ranges, 20), 0);
 	assert_int_equal(ranges_find(&ranges, 123), 99);
 	assert_int_equal(ranges_find(&ranges, 127), 0);
@@ -68,13 +131,50 @@ static void a_new_range_replaces_what_it_overlaps(void **state)
 	ranges_release(&ranges);
 }
 
+/* A call that returns late has entered before the memory it is given was free. */
+static void a_range_counts_from_its_beginning(void **state)
+{
+	struct ranges ranges = { 0 };
+
+	add_range(&ranges, 100, 100, 1);
+	assert_int_equal(ranges_add(&ranges, 100, 50, 30, 3), 0);
+	assert_int_equal(ranges_add(&ranges, 100, 50, 20, 2), 0);
+	assert_int_equal(ranges_reach(&ranges, 19), 0);
+	assert_int_equal(ranges_find(&ranges, 120), 1);
+	assert_int_equal(ranges_reach(&ranges, 20), 0);
+	assert_int_equal(ranges_find(&ranges, 120), 2);
+	ranges_remove(&ranges, 100, 2);
+	assert_int_equal(ranges_find(&ranges, 120), 0);
+	assert_int_equal(ranges_reach(&ranges, 100), 0);
+	assert_int_equal(ranges_find(&ranges, 120), 3);
+	ranges_release(&ranges);
+}
+
+/* Nothing was recorded in between: all that has begun by now, in order. */
+static void of_two_ranges_the_later_one_stays(void **state)
+{
+	struct ranges ranges = { 0 };
+
+	assert_int_equal(ranges_add(&ranges, 100, 50, 30, 2), 0);
+	assert_int_equal(ranges_add(&ranges, 100, 50, 20, 1), 0);
+	assert_int_equal(ranges_add(&ranges, 100, 50, 30, 3), 0);
+	assert_int_equal(ranges_reach(&ranges, 40), 0);
+	assert_int_equal(ranges_find(&ranges, 120), 3);
+	ranges_release(&ranges);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reused_handle_means_the_life_of_its_time),
 		cmocka_unit_test(a_life_is_unknown_until_its_call_returns),
+		cmocka_unit_test(a_handle_goes_to_whom_it_was_returned_last),
+		cmocka_unit_test(a_life_between_two_others_retires),
+		cmocka_unit_test(an_unseen_life_comes_behind_one_that_ended),
 		cmocka_unit_test(an_address_is_found_in_its_range),
 		cmocka_unit_test(a_new_range_replaces_what_it_overlaps),
+		cmocka_unit_test(a_range_counts_from_its_beginning),
+		cmocka_unit_test(of_two_ranges_the_later_one_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

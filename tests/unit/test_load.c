@@ -121,6 +121,48 @@ static void streams_and_events_have_lives(void **state)
 	finish(&db);
 }
 
+/*
+ * Thread 7 enters cuMemAlloc first; thread 8 allocates 0x1000 before it, works and frees it, and
+ * while it is still in that free, 7 is given 0x1000, works and frees it too.
+ */
+static void an_address_belongs_to_who_was_given_it(void **state)
+{
+	struct db db = load(
+		"call cuMemAlloc_v2 enter=100 duration=300 context=1 | ptr=0x1000 bytes=0x100\n"
+		"call cuMemsetD8Async enter=410 duration=1 context=1 | "
+		"dst=0x1010 bytes=0x1 height=0x1 value=0x0 stream=0x0\n"
+		"call cuMemFree_v2 enter=420 duration=10 context=1 | ptr=0x1000\n"
+		"chunk thread=8\n"
+		"call cuMemAlloc_v2 enter=110 duration=10 context=1 | ptr=0x1000 bytes=0x100\n"
+		"call cuMemsetD8Async enter=130 duration=1 context=1 | "
+		"dst=0x1020 bytes=0x1 height=0x1 value=0x0 stream=0x0\n"
+		"call cuMemFree_v2 enter=200 duration=400 context=1 | ptr=0x1000\n");
+
+	expect(&db, "SELECT id || ':' || created || '-' || ifnull(freed, 'never') FROM allocation "
+		"ORDER BY id", "1:1-6 2:2-4");
+	expect(&db, "SELECT call || ':' || allocation FROM operand ORDER BY call", "3:2 5:1");
+	finish(&db);
+}
+
+/* Thread 8 is in its cuMemAlloc already while 7 still works with the memory that 8 is given. */
+static void memory_is_not_yet_who_asks_for_it(void **state)
+{
+	struct db db = load(
+		"call cuMemAlloc_v2 enter=100 duration=10 context=1 | ptr=0x1000 bytes=0x100\n"
+		"call cuMemsetD8Async enter=210 duration=1 context=1 | "
+		"dst=0x1010 bytes=0x1 height=0x1 value=0x0 stream=0x0\n"
+		"call cuMemFree_v2 enter=220 duration=10 context=1 | ptr=0x1000\n"
+		"chunk thread=8\n"
+		"call cuMemAlloc_v2 enter=200 duration=50 context=1 | ptr=0x1000 bytes=0x100\n"
+		"call cuMemsetD8Async enter=260 duration=1 context=1 | "
+		"dst=0x1020 bytes=0x1 height=0x1 value=0x0 stream=0x0\n");
+
+	expect(&db, "SELECT id || ':' || created || '-' || ifnull(freed, 'never') FROM allocation "
+		"ORDER BY id", "1:1-4 2:2-never");
+	expect(&db, "SELECT call || ':' || allocation FROM operand ORDER BY call", "3:1 5:2");
+	finish(&db);
+}
+
 static void copies_know_their_memory(void **state)
 {
 	static const char sql[] = "SELECT coalesce(src_memory, '?') || '>' || "
@@ -250,6 +292,8 @@ int main(void)
 		cmocka_unit_test(an_enter_record_without_its_call_never_returned),
 		cmocka_unit_test(default_streams_follow_the_entry_point),
 		cmocka_unit_test(streams_and_events_have_lives),
+		cmocka_unit_test(an_address_belongs_to_who_was_given_it),
+		cmocka_unit_test(memory_is_not_yet_who_asks_for_it),
 		cmocka_unit_test(copies_know_their_memory),
 		cmocka_unit_test(operations_find_their_calls),
 		cmocka_unit_test(a_stream_has_the_number_it_has_in_its_own_context),
