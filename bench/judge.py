@@ -83,6 +83,10 @@ def judge_all(samples, groups, variants=()):
             and (not variants or {bar.variant, bar.against} <= set(variants))]
 
 
+def has_bar(group, variant):
+    return any(bar.group == group and variant in (bar.variant, bar.against) for bar in BARS)
+
+
 def _number(how, value):
     return f"{value:+.0f} ns" if how == "added" else f"{value:.3f}"
 
@@ -102,8 +106,9 @@ def print_samples(samples, traced):
             line = (f"{workload:<10} {variant:<10} {len(values):>6} "
                     f"{median([v[SUBMIT] for v in values]):>12.0f} "
                     f"{median([v[TOTAL] for v in values]):>12.0f} ")
+            # Of a variant that was left out from some round on, all rounds before are here.
             bare = variants.get("bare", [])
-            if variant != "bare" and len(bare) == len(values):
+            if variant != "bare" and bare:
                 added = compare("added", values, bare)
                 low, high = interval(added)
                 line += (f"{median(added):>+12.0f} {f'{low:+.0f} .. {high:+.0f}':>20} "
@@ -112,6 +117,18 @@ def print_samples(samples, traced):
                 line += f"{'':>12} {'':>20} {'':>10}"
             size = traced.get(workload, {}).get(variant)
             print(line + (f" {size:>7.1f}" if size is not None else ""))
+
+
+def print_disturbed(undisturbed, disturbed, dropped):
+    """undisturbed: {language: ns}; disturbed: {variant: counts}; dropped: {workload: rounds}"""
+    calm = ", ".join(f"{language} {ns:.0f} ns" for language, ns in undisturbed.items())
+    print(f"\nan undisturbed core calibrates in: {calm}")
+    print(f"{'variant':<10} {'processes':>9} {'run again':>9} {'stretches':>9} {'disturbed':>9}")
+    for variant, counts in disturbed.items():
+        print(f"{variant:<10} {counts['processes']:>9} {counts['again']:>9} "
+              f"{counts['stretches']:>9} {counts['disturbed']:>9}")
+    print("rounds dropped: " + (", ".join(
+        f"{workload} {rounds}" for workload, rounds in dropped.items() if rounds) or "none"))
 
 
 def print_verdicts(verdicts):

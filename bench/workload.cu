@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the overhead benchmark times: workload [-n REPETITIONS] [-x SCALE] NAME... runs each named
- * loop after a warm-up and prints, per repetition,
+ * What the overhead benchmark times: workload [-n REPETITIONS] [-x SCALE] [-q NS] NAME... runs each
+ * named loop after a warm-up and prints, per repetition,
  *
- *	sample NAME SUBMIT TOTAL CALLS
+ *	sample NAME SUBMIT TOTAL CALLS STRETCHES DISTURBED
  *
  * SUBMIT is the host's nanoseconds in the calls, TOTAL the time until the device was done with
  * them, both per round of the loop; CALLS is how many rounds there were.  Loops named after a call
  * submit in bursts that fit into the launch queue, so that SUBMIT is the cost of the call and not
  * of a device that cannot keep up; "launches" and "mixed" run on without a pause.
+ *
+ * A core whose other hardware thread is busy, with a stranger's work on a virtual machine, runs
+ * everything up to twice as slowly, for a tenth of a second or for the life of a process.  With -q
+ * only stretches count (a burst, a graph launch, a whole loop that does not pause) before and after
+ * which the core took at most SLOWER times NS for fixed work.  Stretches are run until as many
+ * counted as were wanted, at most TRIES times as many; if less than a quarter counted, the line
+ * begins with "disturbed".  STRETCHES were run, DISTURBED of them did not count.
+ * workload -c prints the NS of an undisturbed core of this machine: the quickest of all allowed.
  */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
+#include <sched.h>
 #include <time.h>
 
 #include "kernels.h"
@@ -29,12 +38,16 @@
 	} while (0)
 
 enum { STREAMS = 4, BURST = 256, MOST_BURSTS = 1000, NODES = 1000, POLLS = 1000 };
+enum { CHAINS = 8, STEPS = 1000, CALIBRATIONS = 300, PASSES = 10, TRIES = 4 };
+#define SLOWER 1.15
 #define POLL_NS 4000000ull /* far longer than POLLS polls take under any tool */
 
 static cudaStream_t stream[STREAMS];
 static cudaEvent_t event[STREAMS];
 static float *device_data[STREAMS], *host_data;
 static cudaGraphExec_t graph;
+
+static double undisturbed_ns; /* what calibrate() takes on such a core; 0: everything counts */
 
 struct times {
 	double submit, total; /* ns, summed over all rounds */
@@ -47,6 +60,76 @@ static double now_ns()
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/*
+ * Fixed work, about 5 microseconds of chains that do not wait for each other and use no memory: it
+ * takes all of what a core can do at once, so another thread on the same core shows.
+ */
+static double chains_ns()
+{
+	unsigned long long chain[CHAINS] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	double start = now_ns();
+
+	for (int i = 0; i < STEPS; i++)
+		for (int k = 0; k < CHAINS; k++) {
+			chain[k] = k % 2 ? chain[k] * 5 + 1 : (chain[k] ^ chain[k] >> 7) + 3;
+			__asm__ volatile("" : "+r"(chain[k]));
+		}
+	return now_ns() - start;
+}
+
+/* The quickest of three, which an interrupt leaves alone and a busy neighbour does not. */
+static double calibrate()
+{
+	double quickest = chains_ns();
+
+	for (int i = 0; i < 2; i++) {
+		double ns = chains_ns();
+
+		quickest = ns < quickest ? ns : quickest;
+	}
+	return quickest;
+}
+
+static bool undisturbed()
+{
+	return undisturbed_ns <= 0 || calibrate() <= SLOWER * undisturbed_ns;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double first = *(const double *)a, second = *(const double *)b;
+
+	return (first > second) - (first < second);
+}
+
+/* Of each visit to a core its lower quartile: a single one may be too quick to be had again. */
+static int print_quickest_core()
+{
+	static double ns[CALIBRATIONS];
+	double quickest = 0;
+	cpu_set_t allowed, one;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
+		perror("workload: sched_getaffinity");
+		return 1;
+	}
+	for (int visit = 0; visit < PASSES * CPU_SETSIZE; visit++) {
+		int core = visit % CPU_SETSIZE;
+
+		CPU_ZERO(&one);
+		CPU_SET(core, &one);
+		if (!CPU_ISSET(core, &allowed) || sched_setaffinity(0, sizeof(one), &one))
+			continue;
+		for (double &each : ns)
+			each = calibrate();
+		qsort(ns, CALIBRATIONS, sizeof(*ns), compare);
+		if (!(quickest > 0) || ns[CALIBRATIONS / 4] < quickest)
+			quickest = ns[CALIBRATIONS / 4];
+	}
+	printf("%.0f\n", quickest);
+	return 0;
 }
 
 /* Sixteen argument words: the duration, four pointers, eleven scalars.  It computes nothing. */
@@ -98,7 +181,7 @@ static void mixed(int i)
 }
 
 /* BURST calls, then the device's time to finish. */
-static void burst(void (*call)(int), struct times *times)
+static void burst(void (*call)(int), long, struct times *times)
 {
 	double start, submitted;
 
@@ -116,29 +199,6 @@ static void burst(void (*call)(int), struct times *times)
 	times->rounds += BURST;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double first = *(const double *)a, second = *(const double *)b;
-
-	return (first > second) - (first < second);
-}
-
-/* What a call costs is what it costs in the median burst: others were interrupted. */
-static void bursts(void (*call)(int), long count, struct times *times)
-{
-	double submit[MOST_BURSTS];
-	long kept = count < MOST_BURSTS ? count : MOST_BURSTS;
-
-	for (long i = 0; i < count; i++) {
-		double before = times->submit;
-
-		burst(call, times);
-		submit[i % kept] = times->submit - before;
-	}
-	qsort(submit, (size_t)kept, sizeof(*submit), compare);
-	times->submit = submit[kept / 2] * (double)count;
-}
-
 /* A loop that never pauses. */
 static void steady(void (*call)(int), long count, struct times *times)
 {
@@ -153,25 +213,23 @@ static void steady(void (*call)(int), long count, struct times *times)
 }
 
 /* Queries of a stream that is busy for all of them; it is an error if it is not. */
-static void polls(long count, struct times *times)
+static void polls(void (*)(int), long, struct times *times)
 {
-	for (long i = 0; i < count; i++) {
-		int unfinished = 0;
-		double start;
+	int unfinished = 0;
+	double start;
 
-		cufence::spin<<<1, 32, 0, stream[0]>>>(POLL_NS);
-		start = now_ns();
-		for (int k = 0; k < POLLS; k++)
-			unfinished += cudaStreamQuery(stream[0]) == cudaErrorNotReady;
-		times->submit += now_ns() - start;
-		times->total = times->submit;
-		times->rounds += POLLS;
-		CHECK(cudaDeviceSynchronize());
-		if (unfinished != POLLS) {
-			fprintf(stderr, "workload: only %d of %d polls met a busy stream\n",
-				unfinished, (int)POLLS);
-			exit(1);
-		}
+	cufence::spin<<<1, 32, 0, stream[0]>>>(POLL_NS);
+	start = now_ns();
+	for (int k = 0; k < POLLS; k++)
+		unfinished += cudaStreamQuery(stream[0]) == cudaErrorNotReady;
+	times->submit += now_ns() - start;
+	times->total = times->submit;
+	times->rounds += POLLS;
+	CHECK(cudaDeviceSynchronize());
+	if (unfinished != POLLS) {
+		fprintf(stderr, "workload: only %d of %d polls met a busy stream\n", unfinished,
+			(int)POLLS);
+		exit(1);
 	}
 }
 
@@ -187,46 +245,81 @@ static void make_graph()
 	CHECK(cudaGraphInstantiate(&graph, built, 0));
 }
 
-static void replays(long count, struct times *times)
+static void replay(void (*)(int), long, struct times *times)
 {
+	double start;
+
 	if (!graph)
 		make_graph();
-	for (long i = 0; i < count; i++) {
-		double start = now_ns();
-
-		CHECK(cudaGraphLaunch(graph, stream[0]));
-		times->submit += now_ns() - start;
-		CHECK(cudaDeviceSynchronize());
-		times->total += now_ns() - start;
-	}
-	times->rounds += count;
+	start = now_ns();
+	CHECK(cudaGraphLaunch(graph, stream[0]));
+	times->submit += now_ns() - start;
+	CHECK(cudaDeviceSynchronize());
+	times->total += now_ns() - start;
+	times->rounds++;
 }
 
-/* Counts are per repetition and give about 50 to 100 ms on an H200. */
+/* count: stretches of a repetition, of a steady one its calls; about 50 to 100 ms on an H200. */
 static const struct workload {
 	const char *name;
 	void (*call)(int);
-	void (*run)(void (*)(int), long, struct times *);
-	void (*other)(long, struct times *);
+	void (*stretch)(void (*call)(int), long count, struct times *times);
 	long count;
 } workloads[] = {
-	{ "launch", launch, bursts, NULL, 80 },
-	{ "copy", copy, bursts, NULL, 60 },
-	{ "record", record, bursts, NULL, 200 },
-	{ "wait", wait, bursts, NULL, 30 },
-	{ "query", query, bursts, NULL, 400 },
-	{ "poll", NULL, NULL, polls, 16 },
-	{ "launches", launch, steady, NULL, 30000 },
-	{ "mixed", mixed, steady, NULL, 6000 },
-	{ "graph", NULL, NULL, replays, 100 },
+	{ "launch", launch, burst, 80 },
+	{ "copy", copy, burst, 60 },
+	{ "record", record, burst, 200 },
+	{ "wait", wait, burst, 30 },
+	{ "query", query, burst, 400 },
+	{ "poll", NULL, polls, 16 },
+	{ "launches", launch, steady, 30000 },
+	{ "mixed", mixed, steady, 6000 },
+	{ "graph", NULL, replay, 100 },
 };
 
-static void repeat(const struct workload *workload, long count, struct times *times)
+struct repetition {
+	struct times times; /* of the stretches that counted */
+	long wanted, counted, run;
+};
+
+/* What a call costs is what it costs in the median burst: others were interrupted. */
+static void repeat(const struct workload *workload, long count, struct repetition *all)
 {
-	if (workload->other)
-		workload->other(count, times);
-	else
-		workload->run(workload->call, count, times);
+	double submit[MOST_BURSTS];
+	long kept;
+	bool before = undisturbed();
+
+	all->wanted = workload->stretch == steady ? 1 : count;
+	for (; all->counted < all->wanted && all->run < TRIES * all->wanted; all->run++) {
+		struct times one = {};
+		bool after;
+
+		workload->stretch(workload->call, count, &one);
+		after = undisturbed();
+		if (before && after) {
+			submit[all->counted++ % MOST_BURSTS] = one.submit;
+			all->times.submit += one.submit;
+			all->times.total += one.total;
+			all->times.rounds += one.rounds;
+		}
+		before = after;
+	}
+	kept = all->counted < MOST_BURSTS ? all->counted : MOST_BURSTS;
+	if (workload->stretch == burst && kept) {
+		qsort(submit, (size_t)kept, sizeof(*submit), compare);
+		all->times.submit = submit[kept / 2] * (double)all->counted;
+	}
+}
+
+static void print(const char *name, const struct repetition *all)
+{
+	const struct times *times = &all->times;
+	double rounds = times->rounds ? (double)times->rounds : 1;
+
+	printf("%s %s %.2f %.2f %ld %ld %ld\n",
+		all->counted * 4 < all->wanted ? "disturbed" : "sample", name,
+		times->submit / rounds, times->total / rounds, times->rounds, all->run,
+		all->run - all->counted);
 }
 
 static int run(const char *name, int repetitions, double scale)
@@ -243,13 +336,11 @@ static int run(const char *name, int repetitions, double scale)
 	}
 	for (int i = -1; i < repetitions; i++) {
 		long count = (long)((double)found->count * (i < 0 ? 0.1 : 1) * scale);
-		struct times times = {};
+		struct repetition repetition = {};
 
-		repeat(found, count > 0 ? count : 1, &times);
+		repeat(found, count > 0 ? count : 1, &repetition);
 		if (i >= 0)
-			printf("sample %s %.2f %.2f %ld\n", name,
-				times.submit / (double)times.rounds,
-				times.total / (double)times.rounds, times.rounds);
+			print(name, &repetition);
 	}
 	last = cudaGetLastError();
 	CHECK(last == cudaErrorNotReady ? cudaSuccess : last);
@@ -261,14 +352,19 @@ int main(int argc, char **argv)
 	int repetitions = 1, status = 0, at = 1;
 	double scale = 1;
 
+	if (argc == 2 && !strcmp(argv[1], "-c"))
+		return print_quickest_core();
 	for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
 		if (argv[at][1] == 'n')
 			repetitions = atoi(argv[at + 1]);
+		else if (argv[at][1] == 'q')
+			undisturbed_ns = atof(argv[at + 1]);
 		else
 			scale = atof(argv[at + 1]);
 	}
 	if (at == argc || repetitions < 1 || !(scale > 0)) {
-		fprintf(stderr, "usage: workload [-n REPETITIONS] [-x SCALE] NAME...\n");
+		fprintf(stderr, "usage: workload -c | [-n REPETITIONS] [-x SCALE] [-q NS] "
+				"NAME...\n");
 		return 2;
 	}
 	CHECK(cudaMallocHost(&host_data, STREAMS * 1024));

@@ -80,4 +80,29 @@ ok "every variant ran" "$(grep -c 'left out' "$tmp/err")"
 has "bytes of a launch" "^launch +host .* 22[45]\.[0-9]$" "$out"
 same "judging the file again says the same" "$(printf '%s\n' "$out" | sed -n '/^bar/,$p')" \
 	"$(python3 "$bench" --judge "$tmp/run.json" | sed -n '/^bar/,$p')"
+
+# What ran on a disturbed core does not count; with -q 1 every core is, with 1e9 none.
+quiet=$(LD_LIBRARY_PATH="$build/sim" "$build/bench/workload_shared" -c)
+has "what an undisturbed core takes" "^[1-9][0-9]*$" "$quiet"
+has "the same in Python" "^[1-9][0-9]*$" "$(python3 "$here/../bench/undisturbed.py")"
+mkdir "$tmp/stub"
+echo "import sys, unittest.mock; sys.modules['torch'] = unittest.mock.MagicMock()" >"$tmp/stub/torch.py"
+loops() { # NS: a line per loop of every kind
+	LD_LIBRARY_PATH="$build/sim" "$build/bench/workload_shared" -x 0.02 -q "$1" record poll launches
+	PYTHONPATH=$tmp/stub python3 "$here/../bench/torch_loop.py" -x 0.02 -q "$1" adds
+}
+same "all disturbed: four times what was wanted, and no sample" "disturbed record 0 16 16
+disturbed poll 0 4 4
+disturbed launches 0 4 4
+disturbed adds 100 4 4" "$(loops 1 | cut -d ' ' -f 1,2,5-)"
+same "none disturbed" "sample record 1024 4 0
+sample poll 1000 1 0
+sample launches 600 1 0
+sample adds 100 1 0" "$(loops 1e9 | cut -d ' ' -f 1,2,5-)"
+out=$(python3 "$bench" "$build" --simulated --only calls --rounds 1 --scale 0.01 --undisturbed 1 \
+	2>"$tmp/err")
+same "nothing undisturbed: exit status" 1 "$?"
+has "it was tried four times" "^host +12 +9 +[0-9]+ +[0-9]+$" "$out"
+has "dropped rounds" "^rounds dropped: launch 3, copy 3, record 3, wait 3$" "$out"
+has "dropped rounds decide nothing" "^launch: .* NOT MEASURED$" "$out"
 finish
