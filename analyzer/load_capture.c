@@ -57,12 +57,12 @@ int capture_begin(struct loader *loader, const struct loaded_call *call)
 		return -1;
 	graphs->capture = more;
 	graph = VALUE(call, graph) ? graph_of(loader, call, VALUE(call, graph))
-				   : graph_add(loader, call, 0);
+				   : graph_add(loader, call, 0, 0);
 	more[graphs->capture_count++] = (struct capture){.graph = graph, .active = 1};
 	front->capture = (uint32_t)graphs->capture_count;
 	front->count = 0;
 	for (size_t i = 0; lists.word && i < lists.count; i++) {
-		int64_t node = node_at(loader, &lists, 0, i);
+		int64_t node = node_at(loader, call, &lists, 0, i);
 		if (node && add_to_front(front, node))
 			return -1;
 	}
@@ -83,7 +83,7 @@ int capture_end(struct loader *loader, const struct loaded_call *call)
 	graphs->capture[front->capture - 1].active = 0;
 	if (!handle)
 		return 0;
-	return map_set(&graphs->graph, handle, (uint64_t)graph) ||
+	return handle_begin(&graphs->graph, handle, call->exit, graph) ||
 			       loader_run(loader, "UPDATE graph SET handle = ? WHERE id = ?",
 				       (int64_t)handle, graph, 0, 0)
 		       ? -1
@@ -99,7 +99,7 @@ static int update_capture(
 	if (VALUE(call, type) & 1)
 		front->count = 0;
 	for (size_t i = 0; lists.word && i < lists.count; i++) {
-		int64_t node = node_at(loader, &lists, 0, i);
+		int64_t node = node_at(loader, call, &lists, 0, i);
 		if (node && add_to_front(front, node))
 			return -1;
 	}
@@ -113,7 +113,7 @@ static int name_node(struct loader *loader, const struct loaded_call *call, stru
 
 	if (!lists.word || lists.count != 1 || front->count != 1 || !lists.word[0])
 		return 0;
-	return map_set(&loader->p.graphs->node, lists.word[0], (uint64_t)front->node[0]) ||
+	return handle_begin(&loader->p.graphs->node, lists.word[0], call->exit, front->node[0]) ||
 			       loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
 				       (int64_t)lists.word[0], front->node[0], 0, 0)
 		       ? -1

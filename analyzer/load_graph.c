@@ -8,11 +8,20 @@
 
 #include "content.h"
 
+/* lives.retire: the rows are written. */
+static int forget(void *arg, const struct life *life)
+{
+	return 0;
+}
+
 static struct graphs *graphs_of(struct loaded_process *p)
 {
-	if (!p->graphs)
-		p->graphs = calloc(1, sizeof(*p->graphs));
-	if (!p->graphs)
+	if (p->graphs)
+		return p->graphs;
+	p->graphs = calloc(1, sizeof(*p->graphs));
+	if (p->graphs)
+		p->graphs->graph.retire = p->graphs->node.retire = p->graphs->exec.retire = forget;
+	else
 		fputs("cufence: out of memory\n", stderr);
 	return p->graphs;
 }
@@ -25,9 +34,9 @@ void loader_release_graphs(struct loaded_process *p)
 		return;
 	for (size_t i = 0; i < graphs->front_count; i++)
 		free(graphs->front[i].node);
-	map_release(&graphs->graph);
-	map_release(&graphs->node);
-	map_release(&graphs->exec);
+	lives_release(&graphs->graph);
+	lives_release(&graphs->node);
+	lives_release(&graphs->exec);
 	map_release(&graphs->streams);
 	map_release(&graphs->events);
 	map_release(&graphs->strangers);
@@ -38,28 +47,63 @@ void loader_release_graphs(struct loaded_process *p)
 	p->graphs = NULL;
 }
 
+/* --- handles --- */
+
+int64_t handle_row(const struct lives *lives, const struct loaded_call *call, uint64_t handle)
+{
+	uint32_t life = lives_find(lives, handle, call->enter);
+
+	return life ? (int64_t)lives->life[life - 1].value : 0;
+}
+
+int handle_begin(struct lives *lives, uint64_t handle, uint64_t begin, int64_t row)
+{
+	uint32_t life = lives_begin(lives, handle, begin, 0), previous;
+
+	if (!life)
+		return -1;
+	lives->life[life - 1].value = (uint64_t)row;
+	/* A node goes with its graph, and a body with its node: no call says so. */
+	previous = lives->life[life - 1].previous;
+	return previous && lives->life[previous - 1].end == UINT64_MAX
+		       ? lives_end(lives, previous, begin, 0) : 0;
+}
+
+int handle_end(struct lives *lives, const struct loaded_call *call, uint64_t handle)
+{
+	uint32_t life = lives_find(lives, handle, call->enter);
+
+	return life ? lives_end(lives, life, call->exit, 0) : 0;
+}
+
+static int retire_handles(struct graphs *graphs, uint64_t now)
+{
+	return lives_retire(&graphs->graph, now) || lives_retire(&graphs->node, now) ||
+	       lives_retire(&graphs->exec, now) ? -1 : 0;
+}
+
 /* --- rows --- */
 
-int64_t graph_add(struct loader *loader, const struct loaded_call *call, uint64_t handle)
+int64_t graph_add(struct loader *loader, const struct loaded_call *call, uint64_t handle,
+	uint64_t begin)
 {
 	int64_t row = ++loader->graph;
 
 	if (db_run(loader->insert[INSERT_GRAPH], "iiii", row, loader->process, (int64_t)handle,
 		    row_of(loader, call)))
 		return -1;
-	return handle && map_set(&loader->p.graphs->graph, handle, (uint64_t)row) ? -1 : row;
+	return handle && handle_begin(&loader->p.graphs->graph, handle, begin, row) ? -1 : row;
 }
 
 /* A graph that was made before the trace has no row until it is named. */
 int64_t graph_of(struct loader *loader, const struct loaded_call *call, uint64_t handle)
 {
-	int64_t row = (int64_t)map_get(&loader->p.graphs->graph, handle, 0);
-
+	int64_t row = handle_row(&loader->p.graphs->graph, call, handle);
 	struct footprint unknown = {.content = CONTENT_UNNAMED};
 
 	if (row)
 		return row;
-	row = graph_add(loader, call, handle);
+	row = graph_add(loader, call, handle, call->enter);
 	return row < 0 || footprint_add_to_graph(&loader->p.graphs->memory, row, &unknown) ? -1
 											   : row;
 }
@@ -74,7 +118,9 @@ int64_t graph_add_node(struct loader *loader, const struct loaded_call *call, in
 		    handle ? (int64_t)handle : DB_NULL, type, row_of(loader, call),
 		    event ? event : DB_NULL, child ? child : DB_NULL))
 		return -1;
-	return handle && map_set(&loader->p.graphs->node, handle, (uint64_t)row) ? -1 : row;
+	if (handle && handle_begin(&loader->p.graphs->node, handle, call->exit, row))
+		return -1;
+	return row;
 }
 
 int graph_add_edge(struct loader *loader, const struct loaded_call *call, int64_t graph,
@@ -118,9 +164,10 @@ static int is_programmatic(const struct lists *lists, size_t list, size_t i)
 	return lists->lists > list && lists->word[list * lists->count + i] != 0;
 }
 
-int64_t node_at(const struct loader *loader, const struct lists *lists, size_t list, size_t i)
+int64_t node_at(const struct loader *loader, const struct loaded_call *call,
+	const struct lists *lists, size_t list, size_t i)
 {
-	return (int64_t)map_get(&loader->p.graphs->node, lists->word[list * lists->count + i], 0);
+	return handle_row(&loader->p.graphs->node, call, lists->word[list * lists->count + i]);
 }
 
 /* --- calls that make graphs --- */
@@ -166,7 +213,7 @@ int graph_note_memory(struct loader *loader, const struct loaded_call *call, int
 	/* A captured launch of another graph. */
 	if (call->kind == KIND_GRAPH_LAUNCH)
 		launched = footprint_of_exec(
-			&graphs->memory, (int64_t)map_get(&graphs->exec, VALUE(call, exec), 0));
+			&graphs->memory, handle_row(&graphs->exec, call, VALUE(call, exec)));
 	return footprint_set_node(&graphs->memory, graph, node, launched ? launched : &names);
 }
 
@@ -176,7 +223,7 @@ static int take_bodies(struct loader *loader, const struct loaded_call *call,
 {
 	for (size_t i = 0; lists->word && i < lists->more; i++) {
 		uint64_t handle = lists->word[lists->lists * lists->count + i];
-		int64_t body = handle ? graph_add(loader, call, handle) : 0;
+		int64_t body = handle ? graph_add(loader, call, handle, call->exit) : 0;
 
 		if (body < 0 ||
 			(body && (db_run(loader->insert[INSERT_GRAPH_BODY], "ii", node, body) ||
@@ -202,7 +249,7 @@ static int take_node(struct loader *loader, const struct loaded_call *call)
 		       : graph_add_node(loader, call, graph, name, VALUE(call, new_node),
 				 type == 6 || type == 7 ? call->event : 0, child);
 	for (size_t i = 0; lists.word && i < lists.count && node > 0; i++)
-		if (graph_add_edge(loader, call, graph, node_at(loader, &lists, 0, i), node,
+		if (graph_add_edge(loader, call, graph, node_at(loader, call, &lists, 0, i), node,
 			    is_programmatic(&lists, 1, i)))
 			return -1;
 	if (node < 0 || (type == 13 && take_bodies(loader, call, &lists, graph, node)))
@@ -223,7 +270,8 @@ static int take_edges(struct loader *loader, const struct loaded_call *call)
 		lists_of(call, count && words - type->field_count >= 3 * count ? 3 : 2);
 
 	for (size_t i = 0; lists.word && i < lists.count && graph > 0; i++) {
-		int64_t from = node_at(loader, &lists, 0, i), to = node_at(loader, &lists, 1, i);
+		int64_t from = node_at(loader, call, &lists, 0, i);
+		int64_t to = node_at(loader, call, &lists, 1, i);
 
 		if (call->kind == KIND_GRAPH_ADD_EDGES
 				? graph_add_edge(loader, call, graph, from, to,
@@ -236,7 +284,7 @@ static int take_edges(struct loader *loader, const struct loaded_call *call)
 
 static int take_node_destroy(struct loader *loader, const struct loaded_call *call)
 {
-	int64_t node = (int64_t)map_get(&loader->p.graphs->node, VALUE(call, node), 0);
+	int64_t node = handle_row(&loader->p.graphs->node, call, VALUE(call, node));
 
 	if (node)
 		footprint_remove_node(&loader->p.graphs->memory, node);
@@ -265,7 +313,7 @@ static int take_clone(struct loader *loader, const struct loaded_call *call)
 		"WHERE e.graph = ?4 AND e.removed IS NULL";
 	int64_t from = graph_of(loader, call, VALUE(call, graph)), to;
 
-	to = from < 0 ? -1 : graph_add(loader, call, VALUE(call, new_graph));
+	to = from < 0 ? -1 : graph_add(loader, call, VALUE(call, new_graph), call->exit);
 	if (to < 0 || loader_run(loader, nodes, loader->node, to, row_of(loader, call), from) ||
 		loader_run(loader, edges, loader->node, to, row_of(loader, call), from) ||
 		footprint_clone(&loader->p.graphs->memory, from, to, loader->node + 1))
@@ -276,12 +324,12 @@ static int take_clone(struct loader *loader, const struct loaded_call *call)
 
 static int take_graph_destroy(struct loader *loader, const struct loaded_call *call)
 {
-	int64_t graph = (int64_t)map_get(&loader->p.graphs->graph, VALUE(call, graph), 0);
+	int64_t graph = handle_row(&loader->p.graphs->graph, call, VALUE(call, graph));
 
 	if (!graph)
 		return 0;
 	footprint_drop_graph(&loader->p.graphs->memory, graph);
-	return map_set(&loader->p.graphs->graph, VALUE(call, graph), 0) ||
+	return handle_end(&loader->p.graphs->graph, call, VALUE(call, graph)) ||
 			       loader_run(loader, "UPDATE graph SET destroyed = ? WHERE id = ?",
 				       row_of(loader, call), graph, 0, 0)
 		       ? -1
@@ -330,12 +378,14 @@ int loader_take_graphs(struct loader *loader, const struct loaded_call *call)
 	if ((!take && call->kind != KIND_GRAPH_CREATE && !loader->p.graphs) ||
 		!graphs_of(&loader->p))
 		return loader->p.graphs || !take ? 0 : -1;
+	if (retire_handles(loader->p.graphs, call->enter))
+		return -1;
 	if (call->kind == KIND_CAPTURE_END)
 		return capture_end(loader, call);
 	if (call->failed)
 		return 0;
 	if (call->kind == KIND_GRAPH_CREATE)
-		return graph_add(loader, call, VALUE(call, new_graph)) < 0 ? -1 : 0;
+		return graph_add(loader, call, VALUE(call, new_graph), call->exit) < 0 ? -1 : 0;
 	if (call->stream && call->kind != KIND_CAPTURE_BEGIN && capture_take(loader, call))
 		return -1;
 	return take ? take(loader, call) : 0;

@@ -30,7 +30,7 @@ struct capture {
 };
 
 struct graphs {
-	struct map graph, node, exec; /* handle -> row; 0: destroyed */
+	struct lives graph, node, exec; /* value: row */
 	struct map streams, events;   /* stream life, event row -> front, index + 1 */
 	struct front *front;
 	size_t front_count;
@@ -45,11 +45,18 @@ static inline int64_t row_of(const struct loader *loader, const struct loaded_ca
 	return loader->call + call->number;
 }
 
-/* A new graph, with a handle or 0; the one of a handle, made if need be. */
-int64_t graph_add(struct loader *loader, const struct loaded_call *call, uint64_t handle);
+/* What the call means by a handle of a graph, node or executable: its row. */
+int64_t handle_row(const struct lives *lives, const struct loaded_call *call, uint64_t handle);
+/* From begin on (ticks) the handle stands for that row; or for none once the call has returned. */
+int handle_begin(struct lives *lives, uint64_t handle, uint64_t begin, int64_t row);
+int handle_end(struct lives *lives, const struct loaded_call *call, uint64_t handle);
+
+/* A new graph, with a handle from begin on or 0; the one of a handle, made if need be. */
+int64_t graph_add(struct loader *loader, const struct loaded_call *call, uint64_t handle,
+	uint64_t begin);
 int64_t graph_of(struct loader *loader, const struct loaded_call *call, uint64_t handle);
 
-/* A node of that type; event and child: rows. */
+/* A node of that type, which has the handle once the call has returned; event and child: rows. */
 int64_t graph_add_node(struct loader *loader, const struct loaded_call *call, int64_t graph,
 	const char *type, uint64_t handle, int64_t event, int64_t child);
 int graph_add_edge(struct loader *loader, const struct loaded_call *call, int64_t graph,
@@ -71,7 +78,8 @@ struct lists {
 	size_t more; /* others */
 };
 struct lists lists_of(const struct loaded_call *call, size_t lists);
-int64_t node_at(const struct loader *loader, const struct lists *lists, size_t list, size_t i);
+int64_t node_at(const struct loader *loader, const struct loaded_call *call,
+	const struct lists *lists, size_t list, size_t i);
 
 /* load_capture.c; take: 1 in captured if the call became a part of a graph. */
 int capture_begin(struct loader *loader, const struct loaded_call *call);

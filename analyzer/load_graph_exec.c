@@ -13,18 +13,19 @@
 static int64_t add_exec(
 	struct loader *loader, const struct loaded_call *call, uint64_t handle, int64_t graph)
 {
+	uint64_t begin = graph ? call->exit : call->enter;
 	int64_t row = ++loader->exec, made = graph ? row_of(loader, call) : DB_NULL;
 
 	if (db_run(loader->insert[INSERT_GRAPH_EXEC], "iiiIII", row, loader->process,
 		    (int64_t)handle, graph ? graph : DB_NULL, made, made) ||
-		map_set(&loader->p.graphs->exec, handle, (uint64_t)row))
+		handle_begin(&loader->p.graphs->exec, handle, begin, row))
 		return -1;
 	return row;
 }
 
 static int64_t exec_of(struct loader *loader, const struct loaded_call *call)
 {
-	int64_t row = (int64_t)map_get(&loader->p.graphs->exec, VALUE(call, exec), 0);
+	int64_t row = handle_row(&loader->p.graphs->exec, call, VALUE(call, exec));
 
 	return row ? row : add_exec(loader, call, VALUE(call, exec), 0);
 }
@@ -52,7 +53,7 @@ int exec_take(struct loader *loader, const struct loaded_call *call)
 	if (call->kind != KIND_EXEC_DESTROY)
 		return 0;
 	footprint_drop_exec(&loader->p.graphs->memory, row);
-	if (map_set(&loader->p.graphs->exec, VALUE(call, exec), 0))
+	if (handle_end(&loader->p.graphs->exec, call, VALUE(call, exec)))
 		return -1;
 	return loader_run(loader, "UPDATE graph_exec SET destroyed = ? WHERE id = ?",
 		row_of(loader, call), row, 0, 0);
@@ -108,7 +109,7 @@ static int add_names(
 int graph_change(struct loader *loader, const struct loaded_call *call)
 {
 	struct graphs *graphs = loader->p.graphs;
-	int64_t node = (int64_t)map_get(&graphs->node, VALUE(call, node), 0), graph, exec = 0;
+	int64_t node = handle_row(&graphs->node, call, VALUE(call, node)), graph, exec = 0;
 	int enabling = VALUE(call, type) == NODE_ENABLED;
 	const char *type = enabling ? "other" : graph_node_type(VALUE(call, type));
 
@@ -130,9 +131,10 @@ int graph_change(struct loader *loader, const struct loaded_call *call)
 
 /* --- handles that the program asks for --- */
 
-static int name_node(struct loader *loader, uint64_t handle, int64_t node)
+static int name_node(struct loader *loader, const struct loaded_call *call, uint64_t handle,
+	int64_t node)
 {
-	return map_set(&loader->p.graphs->node, handle, (uint64_t)node) ||
+	return handle_begin(&loader->p.graphs->node, handle, call->exit, node) ||
 			       loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
 				       (int64_t)handle, node, 0, 0)
 		       ? -1
@@ -147,8 +149,8 @@ static int name_copy(struct loader *loader, const struct loaded_call *call)
 		"WHERE n.graph = ?2 AND n.origin IN (ifnull(o.origin, o.call), (SELECT max(c.call) "
 		" FROM graph_change c WHERE c.node = o.id AND c.exec IS NULL AND c.call < n.call))";
 	struct graphs *graphs = loader->p.graphs;
-	int64_t original = (int64_t)map_get(&graphs->node, VALUE(call, node), 0);
-	int64_t graph = (int64_t)map_get(&graphs->graph, VALUE(call, graph), 0), copy = 0;
+	int64_t original = handle_row(&graphs->node, call, VALUE(call, node));
+	int64_t graph = handle_row(&graphs->graph, call, VALUE(call, graph)), copy = 0;
 	sqlite3_stmt *q;
 	int rc;
 
@@ -159,7 +161,7 @@ static int name_copy(struct loader *loader, const struct loaded_call *call)
 	if (rc > 0)
 		copy = sqlite3_column_int64(q, 0);
 	sqlite3_finalize(q);
-	return rc < 0 || (copy && name_node(loader, VALUE(call, new_node), copy)) ? -1 : 0;
+	return rc < 0 || (copy && name_node(loader, call, VALUE(call, new_node), copy)) ? -1 : 0;
 }
 
 /*
@@ -169,16 +171,16 @@ static int name_copy(struct loader *loader, const struct loaded_call *call)
 static int name_strangers(struct loader *loader, const struct loaded_call *call)
 {
 	struct graphs *graphs = loader->p.graphs;
-	int64_t graph = (int64_t)map_get(&graphs->graph, VALUE(call, graph), 0);
+	int64_t graph = handle_row(&graphs->graph, call, VALUE(call, graph));
 	struct lists lists = lists_of(call, 1);
 
 	if (!graph || !lists.word)
 		return 0;
 	if (lists.count == 1 && footprint_node_count(&graphs->memory, graph) == 1)
-		return name_node(
-			loader, lists.word[0], footprint_first_node(&graphs->memory, graph));
+		return name_node(loader, call, lists.word[0],
+			footprint_first_node(&graphs->memory, graph));
 	for (size_t i = 0; i < lists.count; i++)
-		if (!map_get(&graphs->node, lists.word[i], 0) &&
+		if (!handle_row(&graphs->node, call, lists.word[i]) &&
 			map_set(&graphs->strangers, lists.word[i], (uint64_t)graph))
 			return -1;
 	return 0;

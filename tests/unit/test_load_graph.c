@@ -310,6 +310,40 @@ static void a_graph_names_an_allocation_once(void **unused)
 	trace_text_finish(&db, "test_load_graph");
 }
 
+/*
+ * A thread is in a call that will be given the handle of an executable (graph, node) with which
+ * another one still works, and which that one destroys.
+ */
+static void a_handle_is_not_yet_whose_call_will_get_it(void **unused)
+{
+	static const char launched[] =
+		"SELECT o.call || ':' || printf('%x', o.address) FROM operand o "
+		"WHERE o.role = 'node' ORDER BY o.call";
+	struct db db = load(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70) LAUNCH(100,
+		0x90) "call cuGraphExecDestroy enter=110 duration=200 context=1 | exec=0x90\n"
+		      "chunk thread=8\n"
+		      "call cuGraphCreate enter=40 duration=1 context=1 | new_graph=0x71 "
+		      "flags=0x0\n" SET(42, 0x81, 0x71, 0x4000)
+		      "call cuGraphInstantiateWithFlags enter=50 duration=100 context=1 | "
+		      "new_exec=0x90 graph=0x71 flags=0x0\n" LAUNCH(160, 0x90));
+
+	trace_text_expect(&db, launched, "10:1000 12:4000");
+	trace_text_expect(&db, "SELECT ifnull(destroyed, 'never') FROM graph_exec ORDER BY id",
+		"11 never");
+	trace_text_finish(&db, "test_load_graph");
+
+	db = load(SET(60, 0x80, 0x70, 0x1000) INSTANTIATE(70, 0x90, 0x70)
+		  "call cuGraphDestroy enter=80 duration=1 context=1 | graph=0x70\n"
+		  "chunk thread=8\n"
+		  "call cuGraphCreate enter=50 duration=50 context=1 | new_graph=0x70 "
+		  "flags=0x0\n" SET(110, 0x80, 0x70, 0x4000) INSTANTIATE(120, 0x91, 0x70)
+		  LAUNCH(130, 0x91) LAUNCH(140, 0x90));
+	trace_text_expect(&db, launched, "11:4000 12:1000");
+	trace_text_expect(&db, "SELECT ifnull(destroyed, 'never') FROM graph ORDER BY id",
+		"8 never");
+	trace_text_finish(&db, "test_load_graph");
+}
+
 static void memory_of_a_graph_is_an_allocation(void **unused)
 {
 	struct db db = load(
@@ -348,6 +382,7 @@ int main(void)
 		cmocka_unit_test(an_address_is_what_lies_there_at_the_launch),
 		cmocka_unit_test(what_is_not_known_of_a_graph_is_said),
 		cmocka_unit_test(a_graph_names_an_allocation_once),
+		cmocka_unit_test(a_handle_is_not_yet_whose_call_will_get_it),
 		cmocka_unit_test(memory_of_a_graph_is_an_allocation),
 	};
 
