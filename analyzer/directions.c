@@ -163,18 +163,20 @@ static int take_kernel(struct directions *d, int64_t kernel, const char *mangled
 	struct ptx_access access;
 	struct ptx_module *module;
 	size_t number;
-	int rc;
+	int rc, prints;
 
 	module = code_find(d->code, mangled, &number);
 	if (!module)
 		return directions_from_name(d->db, d->kernel, d->access, kernel, mangled);
+	prints = ptx_prints(module, number);
 	if (ptx_interpret(module, number, &anything, KERNEL_STEPS, &access)) {
 		const char *why = access.why;
 
-		return db_run(d->kernel, "isisi", kernel, "none", (int64_t)0, why, (int64_t)0);
+		return db_run(d->kernel, "isisiI", kernel, "none", (int64_t)0, why, (int64_t)0,
+			prints < 0 ? DB_NULL : (int64_t)prints);
 	}
-	rc = db_run(d->kernel, "isisi", kernel, "ptx", (int64_t)access.complete, access.why,
-		     (int64_t)access.reaches) ||
+	rc = db_run(d->kernel, "isisiI", kernel, "ptx", (int64_t)access.complete, access.why,
+		     (int64_t)access.reaches, prints < 0 ? DB_NULL : (int64_t)prints) ||
 	     write_claims(d, kernel, DB_NULL, &access);
 	ptx_access_release(&access);
 	return rc ? -1 : take_shapes(d, kernel, module, number);
@@ -229,7 +231,7 @@ int directions_resolve(struct db *db)
 		goto out;
 	d->access = db_prepare(db, "INSERT INTO kernel_access VALUES "
 		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
-	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?,?)");
+	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?,?,?)");
 	d->shape = db_prepare(db, "INSERT INTO shape_code VALUES (?,?,?,?)");
 	d->shapes = db_prepare(db, "SELECT id, grid, block, words, pointers FROM shape "
 		"WHERE kernel = ?");

@@ -20,7 +20,8 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_STREAM] = "INSERT INTO stream VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_EVENT] = "INSERT INTO event VALUES (?,?,?,?,?,?)",
 	[INSERT_ALLOCATION] = "INSERT INTO allocation VALUES (?,?,?,?,?,?,?)",
-	[INSERT_KERNEL] = "INSERT INTO kernel VALUES (?,?,?,?,?,?)",
+	[INSERT_KERNEL] = "INSERT INTO kernel VALUES (?,?,?,?,?,?,NULL)",
+	[UPDATE_KERNEL] = "UPDATE kernel SET local_bytes = ? WHERE id = ?",
 	[INSERT_MODULE] = "INSERT INTO module (process, start, end, file_offset, path, build_id) "
 		"VALUES (?,?,?,?,?,?)",
 	[INSERT_SITE] = "INSERT INTO site (id, process, number) VALUES (?,?,?)",

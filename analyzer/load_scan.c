@@ -87,6 +87,13 @@ static int insert_image_piece(struct loader *loader, const struct image_record *
 		(const char *)image->data, (size_t)image->length);
 }
 
+static int set_local_bytes(struct loader *loader, int64_t kernel,
+	const struct function_record *function)
+{
+	return !function->local ? 0
+		: db_run(loader->insert[UPDATE_KERNEL], "ii", (int64_t)function->local - 1, kernel);
+}
+
 static int add_function(struct loader *loader, const struct function_record *function)
 {
 	int known = function->parameter_count != FUNCTION_NO_PARAMETERS;
@@ -96,10 +103,11 @@ static int add_function(struct loader *loader, const struct function_record *fun
 	uint32_t row;
 
 	if (same && map_get(&loader->p.functions, function->handle, 0) == same)
-		return 0;
+		return set_local_bytes(loader, (int64_t)same, function);
 	row = insert_kernel(loader, (int64_t)function->handle, name, function->name_length,
 		known ? (int64_t)function->parameter_count : DB_NULL);
-	if (!row || map_set(&loader->p.functions, function->handle, row))
+	if (!row || map_set(&loader->p.functions, function->handle, row) ||
+		set_local_bytes(loader, row, function))
 		return -1;
 	return known ? insert_parameters(loader, row, function) : 0;
 }

@@ -134,7 +134,8 @@ CREATE TABLE kernel ( -- a function as the driver knows it
 	handle INTEGER,                 -- NULL: known from operations only
 	mangled TEXT NOT NULL,
 	name TEXT NOT NULL,             -- demangled, without parameters and template arguments
-	parameter_count INTEGER         -- NULL: the driver would not say
+	parameter_count INTEGER,        -- NULL: the driver would not say
+	local_bytes INTEGER             -- of local memory per thread; NULL: not known
 );
 
 CREATE TABLE parameter ( -- a parameter of a kernel
@@ -234,7 +235,7 @@ CREATE TABLE call ( -- one CUDA call, driver or runtime
 	correlation INTEGER,            -- CUPTI's id, NULL: none
 	per_thread INTEGER NOT NULL,    -- 1: a per-thread default stream entry point
 	ptr INTEGER, dst INTEGER, src INTEGER, -- addresses
-	bytes INTEGER,
+	bytes INTEGER,                  -- of cuCtxSetLimit: each thread's stack from now on
 	direction INTEGER,              -- cudaMemcpyKind
 	flags INTEGER,
 	grid INTEGER, block INTEGER,    -- packed as in doc/FORMAT.md
@@ -312,8 +313,9 @@ CREATE TABLE kernel_code ( -- what is known of what a kernel does with memory
 	                                -- known library's habit; none
 	complete INTEGER NOT NULL,      -- 1: every access it may make is in kernel_access
 	why TEXT,                       -- it is not complete
-	reaches INTEGER NOT NULL        -- besides, in sum: 1: memory by pointers out of memory, 2: and
+	reaches INTEGER NOT NULL,       -- besides, in sum: 1: memory by pointers out of memory, 2: and
 	                                -- writes there; 4: variables of its module, 8: and writes them
+	prints INTEGER                  -- 1: it may call printf; 0: not; NULL: not known
 );
 
 CREATE TABLE shape_code ( -- shapes of which it is known more exactly

@@ -45,6 +45,9 @@ long ptx_find(const struct ptx_module *module, const char *name, size_t length);
 int ptx_parameters(struct ptx_module *module, size_t kernel, struct image_parameter *parameter,
 	unsigned room);
 
+/* 1: the kernel, or a function that it may call, calls printf; 0: none does; -1: not known. */
+int ptx_prints(struct ptx_module *module, size_t kernel);
+
 enum ptx_byte {
 	PTX_UNKNOWN = 0,           /* not recorded; of a word: a pointer or not */
 	PTX_KNOWN,                 /* the byte's value is that */

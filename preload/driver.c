@@ -49,7 +49,8 @@ enum {
 		frame_list(&call_frame, array, words);
 #define ARGS(function, values, extra) \
 	if (call_stage == 1) \
-		frame_launch(&call_frame, (uint64_t)(uintptr_t)(function), values, extra);
+		frame_launch(&call_frame, call_field, (uint64_t)(uintptr_t)(function), values, \
+			extra);
 #define ATTRIBUTES(config) \
 	if (call_stage == 1) \
 		read_attributes(&call_frame, config);

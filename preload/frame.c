@@ -103,8 +103,8 @@ static inline void set_duration(struct call_record *record, uint64_t ticks)
 	record->duration = ticks >> 32 ? UINT32_MAX : (uint32_t)ticks;
 }
 
-HOT void frame_launch(struct call_frame *frame, uint64_t function, void *const *values,
-	void *const *extra)
+HOT void frame_launch(struct call_frame *frame, const uint64_t *field, uint64_t function,
+	void *const *values, void *const *extra)
 {
 	struct thread_state *thread = frame->thread;
 	const struct function_layout *layout;
@@ -113,6 +113,8 @@ HOT void frame_launch(struct call_frame *frame, uint64_t function, void *const *
 		return;
 	thread->busy = 1;
 	layout = function_find(thread, function);
+	if (UNLIKELY(layout && !layout->asked) && frame->flags & FRAME_LAUNCH)
+		function_launched(thread, function, layout, field[1]);
 	if (values && layout && layout->words) {
 		frame->layout = layout;
 		frame->values = values;

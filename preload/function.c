@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels by handle: name and parameter layout, asked from the driver at the first launch and
- * kept, because every launch reads its parameters by it.
+ * kept, because every launch reads its parameters by it.  How much local memory they need is asked
+ * then, too.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -10,6 +11,7 @@
 
 #include "resolve.h"
 #include "shim.h"
+#include "window.h"
 
 #define FUNCTION_TABLE 16384 /* a power of two */
 #define MAX_PARAMETERS 1024
@@ -34,6 +36,11 @@ static struct {
 	CUresult (*function_name)(const char **, CUfunction);
 	CUresult (*kernel_parameter)(CUkernel, size_t, size_t *, size_t *);
 	CUresult (*function_parameter)(CUfunction, size_t, size_t *, size_t *);
+	CUresult (*device)(CUdevice *);
+	CUresult (*context)(CUcontext *);
+	CUresult (*stream_context)(CUstream, CUcontext *);
+	CUresult (*kernel_attribute)(int *, CUfunction_attribute, CUkernel, CUdevice);
+	CUresult (*function_attribute)(int *, CUfunction_attribute, CUfunction);
 } driver;
 
 void function_reset(void)
@@ -52,6 +59,11 @@ static void look_up_driver(void)
 	*(void **)&driver.function_name = driver_symbol("cuFuncGetName");
 	*(void **)&driver.kernel_parameter = driver_symbol("cuKernelGetParamInfo");
 	*(void **)&driver.function_parameter = driver_symbol("cuFuncGetParamInfo");
+	*(void **)&driver.device = driver_symbol("cuCtxGetDevice");
+	*(void **)&driver.context = driver_symbol("cuCtxGetCurrent");
+	*(void **)&driver.stream_context = driver_symbol("cuStreamGetCtx");
+	*(void **)&driver.kernel_attribute = driver_symbol("cuKernelGetAttribute");
+	*(void **)&driver.function_attribute = driver_symbol("cuFuncGetAttribute");
 	driver.looked_up = 1;
 }
 
@@ -118,13 +130,14 @@ static struct function_layout *read_layout(uint64_t handle)
 	if (!layout)
 		return NULL;
 	layout->count = count;
+	layout->asked = 0;
 	memcpy(layout->parameter, parameter, count * sizeof(parameter[0]));
 	arguments_measure(layout);
 	return layout;
 }
 
 static void write_function(struct thread_state *thread, uint64_t handle,
-	const struct function_layout *layout)
+	const struct function_layout *layout, uint32_t local)
 {
 	const char *name = name_of(handle);
 	size_t length = strlen(name);
@@ -137,10 +150,58 @@ static void write_function(struct thread_state *thread, uint64_t handle,
 	record->handle = handle;
 	record->name_length = (uint32_t)length;
 	record->parameter_count = layout ? layout->count : FUNCTION_NO_PARAMETERS;
+	record->local = local;
 	if (layout)
 		memcpy(record->data, layout->parameter, bytes);
 	memcpy(record->data + bytes, name, length);
 	trace_commit(&thread->chunk);
+}
+
+/* As function_record.local. */
+static uint32_t read_local(uint64_t handle)
+{
+	CUdevice device;
+	int bytes = -1;
+
+	if (driver.kernel_attribute && driver.device && driver.device(&device) == CUDA_SUCCESS &&
+		driver.kernel_attribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+			(CUkernel)(uintptr_t)handle, device) == CUDA_SUCCESS)
+		return bytes < 0 ? 0 : 1 + (uint32_t)bytes;
+	if (driver.function_attribute &&
+		driver.function_attribute(&bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+			(CUfunction)(uintptr_t)handle) == CUDA_SUCCESS)
+		return bytes < 0 ? 0 : 1 + (uint32_t)bytes;
+	return 0;
+}
+
+/* Asked of the current context, a kernel launched in another one would be loaded here too. */
+static int is_of_current(uint64_t stream)
+{
+	CUcontext current, other;
+
+	/* Default streams are of the current context. */
+	if (stream <= (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD)
+		return 1;
+	return driver.context && driver.stream_context &&
+	       driver.context(&current) == CUDA_SUCCESS &&
+	       driver.stream_context((CUstream)(uintptr_t)stream, &other) == CUDA_SUCCESS &&
+	       current == other;
+}
+
+void function_launched(struct thread_state *thread, uint64_t handle,
+	const struct function_layout *layout, uint64_t stream)
+{
+	int saved = errno;
+	uint32_t local;
+
+	/* What is captured is not launched; nor is it known whether the question is allowed. */
+	if (window_captures())
+		return;
+	((struct function_layout *)layout)->asked = 1;
+	local = is_of_current(stream) ? read_local(handle) : 0;
+	if (local)
+		write_function(thread, handle, layout, local);
+	errno = saved;
 }
 
 /*
@@ -178,7 +239,7 @@ HOT const struct function_layout *function_find(struct thread_state *thread,
 
 			look_up_driver();
 			known[place].layout = read_layout(handle);
-			write_function(thread, handle, known[place].layout);
+			write_function(thread, handle, known[place].layout, 0);
 			errno = saved;
 			return known[place].layout;
 		}

@@ -133,10 +133,12 @@ enum frame_flag {
 	FRAME_BLOCKS = 1 << 10,    /* may wait: an enter record first */
 	FRAME_HOST = 1 << 11,      /* none of CUDA: asks CUDA nothing */
 	FRAME_WAITS = 1 << 12,     /* made in order to wait */
+	FRAME_LAUNCH = 1 << 13,    /* of a kernel, to a stream */
 };
 #define FRAME_FLAGS(kind, traits) \
 	(((kind) == KIND_STREAM_QUERY || (kind) == KIND_EVENT_QUERY ? FRAME_QUERY : 0) | \
 	 (call_is_wait(kind) ? FRAME_WAITS : 0) | \
+	 ((kind) == KIND_LAUNCH ? FRAME_LAUNCH : 0) | \
 	 ((traits) & TRAIT_BLOCKS ? FRAME_BLOCKS : 0))
 
 /* One call in progress, on its wrapper's stack. */
@@ -164,9 +166,12 @@ struct call_frame {
 int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address);
 void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count);
 
-/* Between the two, for a successful launch: reads its parameters (arguments.h). */
-void frame_launch(struct call_frame *frame, uint64_t function, void *const *values,
-	void *const *extra);
+/*
+ * Between the two, for a successful launch (function and stream are its first fields) or a kernel
+ * node: reads its parameters (arguments.h).
+ */
+void frame_launch(struct call_frame *frame, const uint64_t *field, uint64_t function,
+	void *const *values, void *const *extra);
 
 /* Likewise: notes a list, which frame_end() copies from the program. */
 void frame_list(struct call_frame *frame, const void *array, uint64_t words);
@@ -262,6 +267,13 @@ static inline void context_learn(struct thread_state *thread, uint16_t id, uint3
  * sight; NULL where the driver would not say.
  */
 const struct function_layout *function_find(struct thread_state *thread, uint64_t handle);
+
+/*
+ * After a launch that succeeded, where layout->asked is 0: writes how much local memory the kernel
+ * needs, once.  Not sooner: the question loads a kernel that is not loaded.  Keeps errno.
+ */
+void function_launched(struct thread_state *thread, uint64_t handle,
+	const struct function_layout *layout, uint64_t stream);
 /* Handles may be reused after a module was unloaded. */
 void function_reset(void);
 

@@ -308,6 +308,11 @@ void window_range(const char *name, int begin)
 		decide(WINDOW_RANGE, ranges <= 0);
 }
 
+int window_captures(void)
+{
+	return window.captures;
+}
+
 void window_capture(int begin)
 {
 	if (begin)

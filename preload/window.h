@@ -48,5 +48,7 @@ void window_range(const char *name, int begin);
 
 /* A stream capture begins (1) or ends: what is called in one makes a graph and is recorded. */
 void window_capture(int begin);
+/* Captures in progress, of all threads. */
+int window_captures(void);
 
 #endif

@@ -157,6 +157,8 @@ static void put_parameters(FILE *out, const struct function_record *function)
 			fprintf(out, "%s%u+%u", i ? "," : "", parameter.offset, parameter.size);
 		}
 	}
+	if (function->local)
+		fprintf(out, " local=%u", function->local - 1);
 	fputs(" name=", out);
 	put_text(out, at, function->name_length);
 }

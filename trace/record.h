@@ -268,13 +268,13 @@ struct module_record {
 	char path[];               /* not NUL-terminated */
 };
 
-/* A CUfunction or CUkernel, at its first launch. */
+/* A CUfunction or CUkernel, at its first launch, and again once its local memory is known. */
 struct function_record {
 	struct record head;
 	uint32_t name_length;
 	uint64_t handle;
 	uint32_t parameter_count;  /* FUNCTION_NO_PARAMETERS: the driver would not say */
-	uint32_t reserved;
+	uint32_t local;            /* 1 + bytes of local memory per thread; 0: not known */
 	/* parameter_count times struct function_parameter, then the mangled name */
 	char data[];
 };

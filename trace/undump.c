@@ -354,6 +354,15 @@ static int function_word(struct building *building, struct undump *undump, struc
 {
 	struct function_record *function = (struct function_record *)undump->record;
 
+	uint64_t local;
+	char *end;
+
+	if (!strcmp(line->key, "local")) {
+		if (parse_number(line->value, &end, &local) || *end || local >= UINT32_MAX)
+			return -1;
+		function->local = 1 + (uint32_t)local;
+		return 0;
+	}
 	if (strcmp(line->key, "name")) {
 		if (strcmp(line->value, "?"))
 			return append_pairs(building, undump, line->value, '+',

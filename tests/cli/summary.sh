@@ -29,6 +29,18 @@ same "scalars of a launch" "0000000040420F0000000000180000000000010000000000" "$
 same "pointers of a launch" "8,16" "$(query "SELECT group_concat(offset) FROM operand
 	WHERE role = 'word' AND call = (SELECT min(call) FROM launch)")"
 
+# Asked after a launch, not while a stream is captured: the kernels of the second run only make graphs.
+local=$build/testapps/growing_local_memory
+"$cufence" run --sim -o local.db -- "$local" >/dev/null 2>&1
+same "local memory of kernels, and whether they print" \
+	"touch 0 0, solve_512 2048 0, solve_768 3072 0, solve_1024 4096 0" \
+	"$("$cufence" query local.db "SELECT group_concat(t, ', ') FROM (SELECT name || ' ' ||
+	local_bytes || ' ' || prints AS t FROM kernel k JOIN kernel_code c ON c.kernel = k.id
+	ORDER BY local_bytes LIMIT 4)")"
+"$cufence" run --sim -o graphs.db -- "$build/testapps/graph_pipeline" >/dev/null 2>&1
+same "what was not launched is not asked" "2 0" "$("$cufence" query graphs.db \
+	"SELECT count(*) || ' ' || count(local_bytes) FROM kernel")"
+
 # Sums that are kept are those of the rows.
 same "threads" "" "$(query "SELECT thread, count(*), count(site), sum(exit - enter) FROM call
 	WHERE parent IS NULL GROUP BY thread EXCEPT SELECT * FROM thread_use")"

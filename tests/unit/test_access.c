@@ -51,8 +51,8 @@ static int64_t kernel(struct mini *m, const char *evidence, int complete)
 {
 	int64_t row = mini_kernel(m, "k");
 
-	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, '%s', %d, NULL, 0)", (long long)row,
-		evidence, complete);
+	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, '%s', %d, NULL, 0, NULL)",
+		(long long)row, evidence, complete);
 	return row;
 }
 

@@ -125,7 +125,7 @@ static void who_reaches_further_may_need_the_picture(void **state)
 		round_at(s, 1230 * i);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		mini_exec(&s->mini, "DELETE FROM kernel_code;"
-			"INSERT INTO kernel_code VALUES (%lld, 'ptx', 0, NULL, %d)",
+			"INSERT INTO kernel_code VALUES (%lld, 'ptx', 0, NULL, %d, NULL)",
 			(long long)s->kernel, cases[i].reaches);
 		assert_string_equal(found(s), cases[i].found);
 	}
@@ -223,7 +223,7 @@ static void what_is_only_read_needs_no_order(void **state)
 	struct shop *s = *state;
 
 	rounds_and_another_stream(s);
-	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0);"
+	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'load', 1, NULL, NULL, NULL, "
 		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)", (long long)s->kernel,
 		(long long)s->kernel);
@@ -320,7 +320,7 @@ static void parts_known_to_be_apart_are_not(void **state)
 	struct shop *s = *state;
 
 	rounds_in_one_segment(s);
-	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0);"
+	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, NULL, "
 		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)s->kernel,
 		(long long)s->kernel);

@@ -264,7 +264,7 @@ static void readers_of_one_buffer_may_overlap(void **state)
 		"(%lld, 'word', 0, 4096, 900)", (long long)first, (long long)last);
 	assert_int_equal(analyze(&m->db), 0);
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
-	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0);"
+	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, 'load', 1, NULL, NULL, NULL, "
 		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)", (long long)kernel, (long long)kernel);
 	assert_int_equal(analyze(&m->db), 0);
@@ -303,7 +303,7 @@ static void a_graph_shares_what_its_nodes_name(void **state)
 static void reaching(struct mini *m, int reaches)
 {
 	mini_exec(m, "DELETE FROM kernel_code;"
-		"INSERT INTO kernel_code VALUES (1, 'ptx', 0, NULL, %d)", reaches);
+		"INSERT INTO kernel_code VALUES (1, 'ptx', 0, NULL, %d, NULL)", reaches);
 }
 
 /* What it was not given, it may find by a pointer or a variable. */

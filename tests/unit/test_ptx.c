@@ -424,6 +424,49 @@ static void test_steps_are_counted(void **unused)
 	ptx_close(module);
 }
 
+/* ptx_prints() of kernel k. */
+static int prints(const char *text)
+{
+	char error[IMAGE_ERROR_SIZE];
+	struct ptx_module *module = ptx_open(text, strlen(text), error);
+	int found;
+
+	assert_non_null(module);
+	found = ptx_prints(module, (size_t)ptx_find(module, "k", 1));
+	ptx_close(module);
+	return found;
+}
+
+#define VPRINTF \
+	".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
+#define CALL_VPRINTF \
+	"{ .param .b64 p0; .param .b64 p1; .param .b32 v; call.uni (v), vprintf, (p0, p1); }\n"
+#define TALK ".func talk (.param .b64 a)\n{\n" REGISTERS CALL_VPRINTF "ret;\n}\n"
+#define CALL_TALK "{ .param .b64 q; call.uni talk, (q); }\n"
+#define BESIDE ".visible .entry other()\n{\n" CALL_VPRINTF "ret;\n}\n"
+#define PRINTING(before, body) \
+	HEADER before ".visible .entry k" TWO "\n{\n" REGISTERS body "ret;\n}\n"
+
+static void test_who_calls_printf_prints(void **unused)
+{
+	assert_int_equal(prints(PRINTING(VPRINTF, CALL_VPRINTF)), 1);
+	assert_int_equal(prints(PRINTING(VPRINTF TALK, CALL_TALK)), 1);
+	assert_int_equal(prints(PRINTING(VPRINTF TALK BESIDE, "")), 0);
+	assert_int_equal(prints(KERNEL("")), 0);
+}
+
+/* Linked from elsewhere, or called by a pointer. */
+static void test_who_calls_what_is_not_known_may_print(void **unused)
+{
+	static const char extern_talk[] = PRINTING(".extern .func talk (.param .b64 a);\n",
+		CALL_TALK);
+	static const char pointer[] = PRINTING(".func q () ;\n",
+		"p: .callprototype ()_ ();\ncall (), %rd1, (), p;\n");
+
+	assert_int_equal(prints(extern_talk), -1);
+	assert_int_equal(prints(pointer), -1);
+}
+
 static void test_parameters_lie_where_their_alignment_puts_them(void **unused)
 {
 	const char *text = ENTRY("(.param .u32 a, .param .u64 b, .param .align 16 .b8 c[20], "
@@ -477,6 +520,8 @@ int main(void)
 		cmocka_unit_test(test_hostile_text_is_refused),
 		cmocka_unit_test(test_every_beginning_of_a_text_is_survived),
 		cmocka_unit_test(test_steps_are_counted),
+		cmocka_unit_test(test_who_calls_printf_prints),
+		cmocka_unit_test(test_who_calls_what_is_not_known_may_print),
 		cmocka_unit_test(test_parameters_lie_where_their_alignment_puts_them),
 	};
 

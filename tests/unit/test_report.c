@@ -71,7 +71,7 @@ static struct db database(void)
 			"INSERT INTO thread_use VALUES (1,2,1,4999000);"
 			"INSERT INTO call_type VALUES "
 			"(1,'cudaFree','runtime',1),(2,'cuLaunchKernel','launch',0);"
-			"INSERT INTO kernel VALUES (1,1,1,'_Z4workv','work',0);"
+			"INSERT INTO kernel VALUES (1,1,1,'_Z4workv','work',0,NULL);"
 			"INSERT INTO site VALUES "
 			"(1,1,1,'free_tile','/src/tiles.cu',88,NULL,'tiles.cu:88');"
 			"INSERT INTO site VALUES "

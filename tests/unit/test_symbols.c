@@ -263,7 +263,7 @@ static struct db database_with_site(uintptr_t address, const char *kernel)
 		"INSERT INTO module VALUES (1,1,0x10000,0x7fffffff,0,'%s',NULL);"
 		"INSERT INTO site (id, process, number) VALUES (1,1,1);"
 		"INSERT INTO frame (site, depth, address, user) VALUES (1,0,%llu,1),(1,1,5,1);"
-		"INSERT INTO kernel VALUES (1,1,1,'%s','k',0);", path,
+		"INSERT INTO kernel VALUES (1,1,1,'%s','k',0,NULL);", path,
 		(unsigned long long)(0x10000 + offset), kernel);
 	assert_int_equal(db_exec(&db, sql), 0);
 	assert_int_equal(symbols_resolve(&db), 0);

@@ -95,6 +95,7 @@ static void add_one_of_each(struct trace_writer *writer, struct trace_chunk *chu
 		if (type == RECORD_FUNCTION) {
 			((struct function_record *)at)->parameter_count = 2;
 			((struct function_record *)at)->name_length = 3;
+			((struct function_record *)at)->local = 1 + 512;
 			memcpy(((struct function_record *)at)->data, "\0\0\4\0\4\0\4\0abc", 11);
 		}
 		trace_commit(chunk);
