@@ -94,6 +94,19 @@ static void note_use(struct loader *loader, const struct loaded_call *call, int6
 		thread->inside += exit - enter;
 }
 
+/* CU_LIMIT_STACK_SIZE of cuda.h. */
+#define LIMIT_STACK 0
+
+/* NULL where the call names none. */
+static int64_t bytes_of(const struct loaded_call *call)
+{
+	const struct call_fields *fields = &call->fields;
+
+	if (call->kind == KIND_CONTEXT_LIMIT && fields->value[FIELD_type] == LIMIT_STACK)
+		return field(fields, FIELD_value);
+	return field(fields, FIELD_bytes);
+}
+
 int loader_write_call(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
@@ -112,7 +125,7 @@ int loader_write_call(struct loader *loader, const struct loaded_call *call)
 		call->returned ? or_null(record->correlation) : DB_NULL,
 		(int64_t)!!(call->record->flags & CALL_PER_THREAD),
 		field(fields, FIELD_ptr), field(fields, FIELD_dst), field(fields, FIELD_src),
-		field(fields, FIELD_bytes), field(fields, FIELD_direction),
+		bytes_of(call), field(fields, FIELD_direction),
 		field(fields, FIELD_flags), field(fields, FIELD_grid), field(fields, FIELD_block),
 		memory_name(call->dst_memory), memory_name(call->src_memory));
 

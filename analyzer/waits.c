@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "idmap.h"
+#include "resizes.h"
 #include "stretches.h"
 #include "waits_behind.h"
 #include "waits_scope.h"
@@ -61,6 +62,8 @@ struct candidate {
 	const char *kind;              /* wait.kind */
 	int explicit_wait;
 	int works_after;               /* its own work begins when the device is idle */
+	int waits_first;               /* and it is certain that it needs that */
+	int waits_never;               /* it is certain that it does not */
 	int waits;                     /* for what is pending, in any case */
 	int may_be_behind;             /* if anything, another thread's call held it */
 	int is_quick;                  /* if so: it takes microseconds by itself */
@@ -88,6 +91,7 @@ struct waits {
 	struct idmap processes;        /* struct process_timing */
 	struct idmap copies;           /* struct copy_back, by thread */
 	struct held_calls held;
+	struct resizes *resizes;
 	sqlite3_stmt *timing;
 	struct candidate *candidate;
 	size_t candidate_count;
@@ -101,10 +105,11 @@ struct waits *waits_new(struct db *db)
 		return NULL;
 	waits->db = db;
 	waits->pending = pending_new(db);
+	waits->resizes = resizes_new(db);
 	/* CU_CTX_SCHED_MASK and CU_CTX_SCHED_BLOCKING_SYNC, of cuda.h. */
 	waits->timing = db_prepare(db, "SELECT clock_error, EXISTS (SELECT 1 FROM context "
 		"WHERE process = p.id AND flags & 7 = 4) FROM process p WHERE id = ?");
-	if (waits->pending && waits->timing)
+	if (waits->pending && waits->resizes && waits->timing)
 		return waits;
 	waits_free(waits);
 	return NULL;
@@ -123,6 +128,7 @@ void waits_free(struct waits *waits)
 	if (!waits)
 		return;
 	pending_free(waits->pending);
+	resizes_free(waits->resizes);
 	sqlite3_finalize(waits->timing);
 	usual_release(&waits->usual);
 	idmap_release(&waits->processes, free_timing);
@@ -242,7 +248,7 @@ static int is_unblocked(const struct walk_call *call, int64_t behind, int64_t du
 }
 
 static int judge_later(struct waits *waits, const struct walk_call *call,
-	struct order_state before)
+	struct order_state before, enum resize resize)
 {
 	int64_t duration = call->exit - call->enter - call->overhead;
 	int pending = before.op && before.end > call->enter;
@@ -258,6 +264,10 @@ static int judge_later(struct waits *waits, const struct walk_call *call,
 		.kind = kind_of(call), .works_after = scope_empties_device(call),
 		.waits = waits_by_itself, .may_be_behind = !waits_by_itself,
 		.is_quick = is_quick(call),
+		/* Loading a kernel empties the device, too. */
+		.waits_first = scope_waits_first(call) ||
+			       (resize == RESIZE_YES && !call->overhead),
+		.waits_never = resize == RESIZE_NO && !call->overhead,
 		.before = pending ? before : ORDER_NOTHING,
 		.own = own ? operation_of(call) : ORDER_NOTHING,
 	};
@@ -295,13 +305,16 @@ int waits_see(struct waits *waits, const struct order *order, const struct walk_
 {
 	enum scope scope = scope_within(call);
 	struct order_state before;
+	enum resize resize;
 
+	if (resizes_see(waits->resizes, call, &resize))
+		return -1;
 	if (is_of_interest(call)) {
 		if (pending_find(waits->pending, order, call, &scope, &before))
 			return -1;
 		/* Memory of a pool: nothing was waited for, nor does it say what is usual. */
 		if ((scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE) &&
-			judge_later(waits, call, before))
+			judge_later(waits, call, before, resize))
 			return -1;
 	}
 	return note_copy_back(waits, order, call) || pending_add(waits->pending, call) ? -1 : 0;
@@ -381,6 +394,24 @@ static struct order_state judge(const struct candidate *candidate,
 	return held_by(candidate, candidate->exit - slack, candidate->exit + timing->error);
 }
 
+/*
+ * A call that waits for the device before it begins its own work, however long that takes: it
+ * waited for what was pending, if its usual work had room behind the end of that.
+ */
+static struct order_state judge_by_rule(const struct candidate *candidate,
+	const struct process_timing *timing, int64_t usual, int64_t *excess)
+{
+	struct order_state before = candidate->before;
+
+	if (!candidate->waits_first || !before.op ||
+		candidate->exit - before.end < usual - usual / WAIT_MIN_PART - timing->error)
+		return ORDER_NOTHING;
+	*excess = before.end - candidate->enter - candidate->overhead;
+	if (*excess < WAIT_MIN_NS || *excess < 3 * timing->clock_error)
+		return ORDER_NOTHING;
+	return before;
+}
+
 static struct process_timing *settled_timing(struct waits *waits, int64_t process)
 {
 	struct process_timing *timing = timing_of(waits, process);
@@ -417,6 +448,8 @@ static int decide(struct waits *waits, struct candidate *candidate, sqlite3_stmt
 		candidate->own = ORDER_NOTHING;
 		by = judge(candidate, timing, with_own, &excess);
 	}
+	if (!by.op && candidate->may_be_behind)
+		by = judge_by_rule(candidate, timing, usual, &excess);
 	if (!by.op) {
 		/* Such calls go one at a time, and not in turn: an H200's driver let one thread
 		 * free twelve times while two others waited to, for 35 ms. */
@@ -455,7 +488,7 @@ static int decide_behind(struct waits *waits, struct candidate *candidate, sqlit
 		return 0;
 	held = held_calls_before(&waits->held, &self, latency, timing->error);
 	if (!held)
-		return decide(waits, candidate, insert);
+		return candidate->waits_never ? 0 : decide(waits, candidate, insert);
 	/* A call that empties the device itself waited for what the others did. */
 	if (candidate->waits)
 		return db_run(insert, "isiiiII", candidate->call, candidate->kind, held->op,

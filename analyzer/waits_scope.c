@@ -90,6 +90,12 @@ int scope_empties_device(const struct walk_call *call)
 	return scope == SCOPE_DEVICE || scope == SCOPE_PROCESS;
 }
 
+int scope_waits_first(const struct walk_call *call)
+{
+	return scope_of(call) != SCOPE_NONE && scope_empties_device(call) &&
+	       call->kind != KIND_MODULE_LOAD;
+}
+
 int scope_is_explicit(const struct walk_call *call)
 {
 	return call_is_wait(call->kind);

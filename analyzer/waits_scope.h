@@ -38,6 +38,12 @@ enum scope scope_within(const struct walk_call *call);
 /* A call that waits needs the whole device idle, and does its own work then. */
 int scope_empties_device(const struct walk_call *call);
 
+/*
+ * It waits for the device before all else: what it takes beyond that comes afterwards.  Loading
+ * code is no such call, it may be compiled before.
+ */
+int scope_waits_first(const struct walk_call *call);
+
 /* The call exists in order to wait. */
 int scope_is_explicit(const struct walk_call *call);
 

@@ -108,7 +108,7 @@ static enum copy_direction direction_of(const struct walk_call *call, int64_t re
 #define CALLS_SQL \
 	"SELECT c.id, c.process, c.thread, c.enter, c.exit, c.result, c.context, c.stream," \
 	" c.event, c.bytes, c.type, c.direction, c.src_memory, c.dst_memory, s.kind, s.context," \
-	" x.device, c.ptr, x.green " \
+	" x.device, c.ptr, x.green, c.kernel " \
 	"FROM call c LEFT JOIN stream s ON s.id = c.stream " \
 	"LEFT JOIN context x ON x.id = ifnull(c.context, s.context) "
 
@@ -128,6 +128,7 @@ static void read_call(sqlite3_stmt *q, const struct kinds *kinds, struct walk_ca
 		.event = column(q, 8, 0),
 		.ptr = column(q, 17, 0),
 		.green = sqlite3_column_int(q, 18),
+		.kernel = column(q, 19, 0),
 		.bytes = column(q, 9, 0),
 		.type = type,
 		.kind = type >= 0 && (size_t)type < kinds->count ? kinds->kind[type] : KIND_OTHER,

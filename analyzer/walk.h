@@ -37,6 +37,7 @@ struct walk_call {
 	int64_t enter, exit;      /* ns; exit WALK_NEVER: it did not return */
 	int64_t result;           /* 0: succeeded, or did not return */
 	int64_t context, stream, event;
+	int64_t kernel;           /* of a launch */
 	int64_t ptr, bytes;
 	int64_t type;             /* call_type.id */
 	enum call_kind kind;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The traces in tests/golden, recorded on an H200 by tests/gpu/golden, give the findings of the
-# apps' .expect files.  With --update as second argument, NAME.report is rewritten from them.
+# apps' .expect files.  That of growing_local_memory is of a host where the growing took 15 to 180 ms,
+# older than the record's local memory, which was added by hand.  With --update as second argument, NAME.report is rewritten from them.
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cufence=$build/bin/cufence

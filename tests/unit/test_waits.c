@@ -36,7 +36,7 @@ static void a_short_wait_of_a_free_that_is_quick_counts(void **state)
 	assert_string_equal(held(m, call), "implicit:1:50");
 }
 
-/* A thread that blocks is woken up late; one that spins is not, and did something else. */
+/* A thread that blocks is woken up late; one that spins is not: it freed meanwhile. */
 static void a_late_wake_up_is_part_of_the_wait(void **state)
 {
 	struct mini *m = *state;
@@ -47,7 +47,7 @@ static void a_late_wake_up_is_part_of_the_wait(void **state)
 	launch(m, 1010, n, 1020, 1070);
 	call = free_memory(m, 1020, 1300);
 	assert_string_equal(held(m, explicit_wait), "");
-	assert_string_equal(held(m, call), "");
+	assert_string_equal(held(m, call), "implicit:2:50");
 	mini_exec(m, "UPDATE context SET flags = 12"); /* mapped memory, blocking waits */
 	assert_string_equal(held(m, explicit_wait), "explicit:1:378");
 	assert_string_equal(held(m, call), "implicit:2:100");
@@ -91,14 +91,51 @@ static void a_slow_free_beside_a_running_kernel_was_not(void **state)
 	assert_string_equal(held(m, call), "");
 }
 
-static void a_call_that_returns_long_after_the_kernel_was_not(void **state)
+/* On a slow host what the call does itself takes long: no part of the wait, nor a sign of none. */
+static void own_work_of_any_length_does_not_hide_the_wait(void **state)
+{
+	static const int types[] = { CALL_cuMemFree_v2, CALL_cuMemFreeHost,
+		CALL_cuMemHostUnregister, CALL_cuArrayDestroy, CALL_cuModuleUnload,
+		CALL_cuCtxSetLimit };
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call[6];
+
+	for (int i = 0; i < 6; i++) {
+		launch(m, 10000 * i + 10, n, 10000 * i + 20, 10000 * i + 2020);
+		call[i] = MINI_CALL(m, .type = types[i], .at = 10000 * i + 20,
+			.until = 10000 * i + 8000, .ptr = 0x10000);
+	}
+	for (int i = 0; i < 6; i++) {
+		char expected[40];
+
+		snprintf(expected, sizeof(expected), "implicit:%d:2000", i + 1);
+		assert_string_equal(held(m, call[i]), expected);
+	}
+}
+
+/* Code may be compiled before the device is needed. */
+static void a_load_that_returns_long_after_the_kernel_was_not_held(void **state)
 {
 	struct mini *m = *state;
 	int64_t n = mini_stream(m, "non-blocking"), call;
 
-	launch(m, 10, n, 20, 300);
-	call = free_memory(m, 20, 1004);
+	launch(m, 10, n, 20, 2020);
+	call = MINI_CALL(m, .type = CALL_cuModuleLoadData, .at = 20, .until = 8000);
 	assert_string_equal(held(m, call), "");
+}
+
+/* Both would have to wait for all that is pending. */
+static void a_slow_call_that_returned_before_the_kernel_was_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), freed, unregistered;
+
+	launch(m, 10, n, 20, 20000);
+	freed = free_memory(m, 20, 8000);
+	unregistered = MINI_CALL(m, .type = CALL_cuMemHostUnregister, .at = 8010, .until = 19980,
+		.ptr = 0x10000);
+	assert_string_equal(held(m, freed), "");
+	assert_string_equal(held(m, unregistered), "");
 }
 
 static void a_wait_below_twenty_microseconds_is_noise(void **state)
@@ -322,7 +359,7 @@ static void explicit_waits_name_their_operation(void **state)
 	assert_string_equal(held(m, by_context), "explicit:3:985");
 }
 
-/* A run whose threads take 80 us to wake up: an implicit wait that ends so late is one too. */
+/* A run whose threads take 80 us to wake up: of an implicit wait, too, that is a part. */
 static void wake_up_latency_is_the_runs_own(void **state)
 {
 	struct mini *m = *state;
@@ -337,7 +374,7 @@ static void wake_up_latency_is_the_runs_own(void **state)
 	assert_string_equal(held(m, call), "implicit:11:270");
 	mini_exec(m, "UPDATE call SET exit = exit - 77000 WHERE type = %d",
 		CALL_cuStreamSynchronize);
-	assert_string_equal(held(m, call), "");
+	assert_string_equal(held(m, call), "implicit:11:190");
 }
 
 /* A launch of another thread that is still going on when cudaFree is entered need not be waited
@@ -365,7 +402,9 @@ int main(void)
 		T(frees_of_threads_take_turns_unfairly),
 		T(a_free_with_nothing_pending_was_not),
 		T(a_slow_free_beside_a_running_kernel_was_not),
-		T(a_call_that_returns_long_after_the_kernel_was_not),
+		T(own_work_of_any_length_does_not_hide_the_wait),
+		T(a_load_that_returns_long_after_the_kernel_was_not_held),
+		T(a_slow_call_that_returned_before_the_kernel_was_not),
 		T(a_wait_below_twenty_microseconds_is_noise),
 		T(a_wait_below_three_clock_errors_is_noise),
 		T(a_kernel_that_seems_to_end_after_the_return_counts),
