@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "array.h"
+#include "map.h"
 
 /* Of all files together; what lies beyond is not looked at. */
 #define TEXT_LIMIT (256u << 20)
+/* Of the files' containers, as far as cubins are looked at: unpacking them takes long. */
+#define CUBIN_LIMIT (64u << 20)
 /* The recorder's own limit for an image is 8 MiB. */
 #define IMAGE_LIMIT (64u << 20)
 
@@ -23,7 +26,12 @@ struct code {
 	char **path;               /* files that were not read yet, from next_path on */
 	size_t path_count, next_path;
 	size_t bytes;
+	struct map prints;         /* kernels of cubins, by name: enum said */
+	int read_cubins;           /* of the files */
 };
+
+/* Of a kernel, by the cubins that have it: they may not agree. */
+enum said { SAID_NO = 1, SAID_YES, SAID_UNSURE };
 
 static int no_memory(void)
 {
@@ -78,6 +86,60 @@ static int add_container(struct code *code, const void *data, size_t size)
 	return rc;
 }
 
+static int note_prints(struct code *code, const struct image_kernel *kernel)
+{
+	uint64_t name = map_hash(kernel->name, strlen(kernel->name));
+	uint64_t said = kernel->prints < 0 ? SAID_UNSURE : kernel->prints ? SAID_YES : SAID_NO;
+	uint64_t before = map_get(&code->prints, name, said);
+
+	return map_set(&code->prints, name, before == said ? said : SAID_UNSURE);
+}
+
+static int note_cubins(struct code *code, const void *data, size_t size)
+{
+	char error[IMAGE_ERROR_SIZE];
+	struct image image;
+	int rc = 0;
+
+	if (image_read(data, size, &image, error))
+		return 0;
+	for (size_t i = 0; i < image.count; i++)
+		for (size_t k = 0; k < image.code[i].kernel_count && !rc; k++)
+			rc = note_prints(code, &image.code[i].kernel[k]);
+	image_release(&image);
+	return rc;
+}
+
+static int read_cubins(struct code *code)
+{
+	char error[IMAGE_ERROR_SIZE];
+	struct image_file file;
+	size_t left = CUBIN_LIMIT;
+	int rc = 0;
+
+	code->read_cubins = 1;
+	for (size_t i = 0; i < code->path_count && !rc; i++) {
+		if (image_file_open(&file, code->path[i], error))
+			continue;
+		for (size_t k = 0; k < file.count && !rc && file.container[k].size <= left; k++) {
+			left -= file.container[k].size;
+			rc = note_cubins(code, file.container[k].data, file.container[k].size);
+		}
+		image_file_close(&file);
+	}
+	return rc;
+}
+
+int code_prints(struct code *code, const char *mangled)
+{
+	uint64_t name = map_hash(mangled, strlen(mangled));
+	uint64_t said = map_get(&code->prints, name, 0);
+
+	if (!said && !code->read_cubins && !read_cubins(code))
+		said = map_get(&code->prints, name, 0);
+	return said == SAID_YES ? 1 : said == SAID_NO ? 0 : -1;
+}
+
 static int read_file(struct code *code, const char *path)
 {
 	char error[IMAGE_ERROR_SIZE];
@@ -105,7 +167,7 @@ static int add_image(struct code *code, const char *data, size_t size)
 	for (size_t i = 0; i < image.count && !rc; i++)
 		rc = add_copy(code, image.code[i].data, image.code[i].size);
 	image_release(&image);
-	return rc;
+	return rc ? rc : note_cubins(code, data, size);
 }
 
 static int read_images(struct code *code, struct db *db, int64_t process)
@@ -193,6 +255,7 @@ void code_close(struct code *code)
 		free(code->path[i]);
 	free(code->text);
 	free(code->path);
+	map_release(&code->prints);
 	free(code);
 }
 

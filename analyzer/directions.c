@@ -26,7 +26,7 @@ struct directions {
 	uint32_t size;             /* of the kernel's parameter buffer */
 	uint8_t value[PTX_PARAMETER_LIMIT], state[PTX_PARAMETER_LIMIT];
 	uint8_t piece[PTX_PARAMETER_LIMIT]; /* where one begins, its bytes */
-	sqlite3_stmt *access, *kernel, *shape, *shapes;
+	sqlite3_stmt *access, *kernel, *prints, *shape, *shapes;
 };
 
 static int64_t or_null(int64_t bound, int64_t none)
@@ -157,6 +157,12 @@ static int take_shapes(struct directions *d, int64_t kernel, struct ptx_module *
 	return step < 0 ? -1 : 0;
 }
 
+/* prints: as of ptx_prints(). */
+static int note_prints(struct directions *d, int64_t kernel, int prints)
+{
+	return prints < 0 ? 0 : db_run(d->prints, "ii", (int64_t)prints, kernel);
+}
+
 static int take_kernel(struct directions *d, int64_t kernel, const char *mangled)
 {
 	struct ptx_launch anything = { .size = 0 };
@@ -167,16 +173,22 @@ static int take_kernel(struct directions *d, int64_t kernel, const char *mangled
 
 	module = code_find(d->code, mangled, &number);
 	if (!module)
-		return directions_from_name(d->db, d->kernel, d->access, kernel, mangled);
+		return directions_from_name(d->db, d->kernel, d->access, kernel, mangled) ||
+			       note_prints(d, kernel, code_prints(d->code, mangled))
+			       ? -1 : 0;
 	prints = ptx_prints(module, number);
+	if (prints < 0)
+		prints = code_prints(d->code, mangled);
 	if (ptx_interpret(module, number, &anything, KERNEL_STEPS, &access)) {
 		const char *why = access.why;
 
-		return db_run(d->kernel, "isisiI", kernel, "none", (int64_t)0, why, (int64_t)0,
-			prints < 0 ? DB_NULL : (int64_t)prints);
+		rc = db_run(d->kernel, "isisi", kernel, "none", (int64_t)0, why, (int64_t)0) ||
+		     note_prints(d, kernel, prints);
+		return rc ? -1 : 0;
 	}
-	rc = db_run(d->kernel, "isisiI", kernel, "ptx", (int64_t)access.complete, access.why,
-		     (int64_t)access.reaches, prints < 0 ? DB_NULL : (int64_t)prints) ||
+	rc = db_run(d->kernel, "isisi", kernel, "ptx", (int64_t)access.complete, access.why,
+		     (int64_t)access.reaches) ||
+	     note_prints(d, kernel, prints) ||
 	     write_claims(d, kernel, DB_NULL, &access);
 	ptx_access_release(&access);
 	return rc ? -1 : take_shapes(d, kernel, module, number);
@@ -231,14 +243,16 @@ int directions_resolve(struct db *db)
 		goto out;
 	d->access = db_prepare(db, "INSERT INTO kernel_access VALUES "
 		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
-	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?,?,?)");
+	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?,?,NULL)");
+	d->prints = db_prepare(db, "UPDATE kernel_code SET prints = ? WHERE kernel = ?");
 	d->shape = db_prepare(db, "INSERT INTO shape_code VALUES (?,?,?,?)");
 	d->shapes = db_prepare(db, "SELECT id, grid, block, words, pointers FROM shape "
 		"WHERE kernel = ?");
-	if (d->access && d->kernel && d->shape && d->shapes)
+	if (d->access && d->kernel && d->prints && d->shape && d->shapes)
 		rc = take_processes(d);
 	sqlite3_finalize(d->access);
 	sqlite3_finalize(d->kernel);
+	sqlite3_finalize(d->prints);
 	sqlite3_finalize(d->shape);
 	sqlite3_finalize(d->shapes);
 	if (!rc)

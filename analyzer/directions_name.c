@@ -75,6 +75,6 @@ int directions_from_name(struct db *db, sqlite3_stmt *code, sqlite3_stmt *access
 	sqlite3_finalize(q);
 	if (step < 0)
 		return -1;
-	return db_run(code, "isisiI", kernel, evidence ? evidence : "none", (int64_t)0,
-		"its PTX is not at hand", (int64_t)0, DB_NULL);
+	return db_run(code, "isisi", kernel, evidence ? evidence : "none", (int64_t)0,
+		"its PTX is not at hand", (int64_t)0);
 }

@@ -7,10 +7,9 @@
  */
 #include <elf.h>
 #include <gelf.h>
-#include <libelf.h>
 #include <stdlib.h>
 
-#include "parts.h"
+#include "cubin.h"
 
 #ifndef EM_CUDA
 #define EM_CUDA 190
@@ -42,15 +41,6 @@ struct parameter_payload {
 	uint32_t index;
 	uint16_t ordinal, offset;
 	uint32_t size;
-};
-
-/* What is looked at of an ELF file. */
-struct cubin {
-	Elf *elf;
-	size_t names;                     /* section of section names */
-	Elf_Data *symbols;
-	size_t symbol_names;              /* section */
-	size_t symbol_count;
 };
 
 static int compare_kernels(const void *a, const void *b)
@@ -322,6 +312,7 @@ static int read_elf(struct cubin *cubin, struct image_code *code, char error[IMA
 		return image_fail(error, "section names: %s", elf_errmsg(-1));
 	if (find_symbols(cubin, error) || read_entry_points(cubin, code, error))
 		return -1;
+	cubin_read_prints(cubin, code);
 	return read_sections(cubin, code, error);
 }
 

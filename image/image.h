@@ -32,6 +32,7 @@ struct image_kernel {
 	uint32_t parameter_bytes;          /* of the whole buffer */
 	uint32_t shared_bytes;             /* static; from sm_90 with the 1024 that CUDA reserves */
 	uint32_t local_bytes;              /* stack frame of a thread */
+	int prints;                        /* 1: it may call printf; 0: not; -1: not known */
 	int described;                     /* 0: no .nv.info, parameters are unknown */
 };
 

@@ -80,6 +80,7 @@ static void add_kernel(struct module *module, const struct image_kernel *kernel)
 		return;
 	function->local_bytes = kernel->local_bytes;
 	function->shared_bytes = kernel->shared_bytes;
+	function->prints = kernel->prints > 0;
 	function->parameter_bytes = kernel->parameter_bytes;
 	if (!kernel->described || !kernel->parameter_count)
 		return;
@@ -136,7 +137,6 @@ static struct module *module_load(const void *data)
 		for (size_t i = code->kernel_count; i-- > 0;)
 			add_kernel(module, &code->kernel[i]);
 		module->variables = cubin_variables(code->data, code->size);
-		cubin_printers(module->functions, code->data, code->size);
 	} else if (code) {
 		ptx_functions(module, code->data, code->size);
 	}

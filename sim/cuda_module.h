@@ -23,8 +23,6 @@ void variables_free(struct module_variable *variables);
 CUresult variable_find(struct module_variable *variables, struct device *device,
 	enum memory_place place, const char *name, CUdeviceptr *ptr, size_t *bytes);
 
-/* Marks the functions of a cubin whose code refers to printf. */
-void cubin_printers(struct function *functions, const void *cubin, size_t size);
 
 /* Adds the entry points of PTX text. */
 void ptx_functions(struct module *module, const char *text, size_t size);

@@ -77,64 +77,6 @@ struct module_variable *cubin_variables(const void *cubin, size_t size)
 	return variables;
 }
 
-/* Does this relocation section name the device's printf? */
-static bool names_printf(Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	Elf_Scn *table = elf_getscn(elf, header->sh_link);
-	Elf_Data *symbols = table ? elf_getdata(table, NULL) : NULL;
-	GElf_Shdr names;
-	GElf_Rela rela;
-	GElf_Rel rel;
-
-	if (!symbols || !gelf_getshdr(table, &names))
-		return false;
-	for (int i = 0; header->sh_type == SHT_RELA ? !!gelf_getrela(data, i, &rela) :
-		!!gelf_getrel(data, i, &rel); i++) {
-		uint64_t info = header->sh_type == SHT_RELA ? rela.r_info : rel.r_info;
-		const char *name;
-		GElf_Sym symbol;
-
-		if (!gelf_getsym(symbols, (int)GELF_R_SYM(info), &symbol))
-			continue;
-		name = elf_strptr(elf, names.sh_link, symbol.st_name);
-		if (name && !strcmp(name, "vprintf"))
-			return true;
-	}
-	return false;
-}
-
-/* The section is .rel.text.NAME or .rela.text.NAME. */
-static void mark_printer(struct function *functions, const char *section)
-{
-	const char *text = section ? strstr(section, ".text.") : NULL;
-
-	for (struct function *f = functions; f && text; f = f->next) {
-		if (!strcmp(f->name, text + 6))
-			f->prints = true;
-	}
-}
-
-void cubin_printers(struct function *functions, const void *cubin, size_t size)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	size_t names;
-	Elf *elf;
-
-	elf_version(EV_CURRENT);
-	elf = elf_memory((char *)cubin, size);
-	if (elf && elf_getshdrstrndx(elf, &names))
-		names = 0;
-	while (elf && names && (section = elf_nextscn(elf, section))) {
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_RELA || header.sh_type == SHT_REL) &&
-		    names_printf(elf, section, &header))
-			mark_printer(functions, elf_strptr(elf, names, header.sh_name));
-	}
-	elf_end(elf);
-}
-
 void variables_free(struct module_variable *variables)
 {
 	struct module_variable *next;

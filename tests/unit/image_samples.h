@@ -46,11 +46,14 @@ static inline void align8(struct bytes *bytes)
 
 #define SAMPLE_KERNEL "_ZN7cufence5scaleEyPfmf"
 
-enum sample_section { STRINGS = 1, SYMBOLS, INFO, KERNEL_INFO, SHARED, SECTIONS };
+enum sample_section { STRINGS = 1, SYMBOLS, INFO, KERNEL_INFO, SHARED, CALLS, SECTIONS };
 
 static const char *const sample_section_names[SECTIONS] = {
 	"", ".strtab", ".symtab", ".nv.info",
-	".nv.info." SAMPLE_KERNEL, ".nv.shared." SAMPLE_KERNEL};
+	".nv.info." SAMPLE_KERNEL, ".nv.shared." SAMPLE_KERNEL, ".nv.callgraph"};
+
+/* The kernel calls the second, which calls the third, which is not in the cubin. */
+static const char *const sample_functions[] = {SAMPLE_KERNEL, "report", "vprintf"};
 
 static inline uint32_t info_word(unsigned format, unsigned attribute, unsigned value)
 {
@@ -86,16 +89,29 @@ static inline void append_strings(struct bytes *bytes, Elf64_Shdr *section, Elf6
 		section[i].sh_name = (uint32_t)(append(bytes, sample_section_names[i],
 							strlen(sample_section_names[i]) + 1) -
 			start);
-	symbol->st_name = (uint32_t)(append(bytes, SAMPLE_KERNEL, sizeof(SAMPLE_KERNEL)) - start);
+	for (unsigned i = 0; i < 3; i++)
+		symbol[i].st_name = (uint32_t)(append(bytes, sample_functions[i],
+						       strlen(sample_functions[i]) + 1) -
+			start);
 	section[STRINGS].sh_offset = start;
 	section[STRINGS].sh_size = bytes->size - start;
 	align8(bytes);
 }
 
+/* Pairs of symbols, then one that is none. */
+static inline void append_calls(struct bytes *bytes, Elf64_Shdr *section)
+{
+	static const uint32_t pairs[] = {0, UINT32_MAX, 1, 2, 2, 3, 0, UINT32_MAX - 1};
+
+	section[CALLS].sh_offset = append(bytes, pairs, sizeof(pairs));
+	section[CALLS].sh_size = sizeof(pairs);
+}
+
 static inline void append_contents(struct bytes *bytes, Elf64_Shdr *section)
 {
-	Elf64_Sym symbol[2] = {{0},
-		{.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_other = 0x10, .st_shndx = 1}};
+	const unsigned char function = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+	Elf64_Sym symbol[4] = {{0}, {.st_info = function, .st_other = 0x10, .st_shndx = 1},
+		{.st_info = function, .st_shndx = 1}, {.st_info = function}};
 
 	append_strings(bytes, section, &symbol[1]);
 	section[SYMBOLS].sh_offset = append(bytes, symbol, sizeof(symbol));
@@ -108,6 +124,7 @@ static inline void append_contents(struct bytes *bytes, Elf64_Shdr *section)
 	append_parameters(bytes);
 	section[KERNEL_INFO].sh_size = bytes->size - section[KERNEL_INFO].sh_offset;
 	align8(bytes);
+	append_calls(bytes, section);
 }
 
 static inline void make_cubin(struct bytes *bytes)
@@ -119,6 +136,7 @@ static inline void make_cubin(struct bytes *bytes)
 		[INFO] = {.sh_type = SHT_LOPROC},
 		[KERNEL_INFO] = {.sh_type = SHT_LOPROC},
 		[SHARED] = {.sh_type = SHT_NOBITS, .sh_size = 512},
+		[CALLS] = {.sh_type = SHT_LOPROC},
 	};
 	Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT,
 				     0x41, 8},

@@ -75,6 +75,32 @@ static void every_packing_gives_the_same(void **state)
 	}
 }
 
+/* prints of the sample's kernel, with a name of the sample replaced by another of that length. */
+static int prints(const char *name, const char *other)
+{
+	struct bytes cubin;
+	struct image image;
+	int found;
+	char *at;
+
+	make_cubin(&cubin);
+	at = memmem(cubin.data, cubin.size, name, strlen(name));
+	assert_non_null(at);
+	memcpy(at, other, strlen(name));
+	assert_int_equal(read_checked(cubin.data, cubin.size, &image), 0);
+	found = image.code[0].kernel[0].prints;
+	image_release(&image);
+	return found;
+}
+
+static void calls_tell_who_prints(void **state)
+{
+	assert_int_equal(prints("vprintf", "vprintf"), 1);
+	assert_int_equal(prints("vprintf", "malloc\0"), 0);
+	assert_int_equal(prints("vprintf", "another"), -1);
+	assert_int_equal(prints(".nv.callgraph", ".nv.something"), -1);
+}
+
 static void an_unknown_kind_of_entry_is_skipped(void **state)
 {
 	struct bytes container, cubin;
@@ -250,7 +276,7 @@ static void impossible_parameters_are_refused(void **state)
 	refuse_with(&cubin, bytes_at, info_word(3, 0x19, 27), 4);
 	refuse_with(&cubin, bytes_at, info_word(9, 0x19, 28), 4); /* no such format */
 	refuse_with(&cubin, bytes_at, info_word(4, 0x19, 28), 4); /* longer than the section */
-	refuse_with(&cubin, find_u32(&cubin, info_word(4, 0x11, 8)) + 4, 2, 4); /* no symbol */
+	refuse_with(&cubin, find_u32(&cubin, info_word(4, 0x11, 8)) + 4, 4, 4); /* no symbol */
 }
 
 static Elf64_Shdr *section_header(struct bytes *cubin, enum sample_section number)
@@ -324,6 +350,7 @@ static void a_kernel_without_attributes_is_not_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_tell_who_prints),
 		cmocka_unit_test(a_bare_cubin_gives_its_kernel),
 		cmocka_unit_test(every_packing_gives_the_same),
 		cmocka_unit_test(an_unknown_kind_of_entry_is_skipped),
