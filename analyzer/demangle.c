@@ -10,6 +10,7 @@
 struct component {
 	const char *name;
 	size_t length;
+	int destructor; /* of the class that name is */
 };
 
 #define MAX_DEPTH 64 /* nesting beyond this is no real name */
@@ -23,7 +24,7 @@ static const char *source_name(const char *at, struct component *found)
 
 	if (!length || strnlen(end, length) < length)
 		return NULL;
-	*found = (struct component){ end, length };
+	*found = (struct component){ end, length, 0 };
 	return end + length;
 }
 
@@ -127,10 +128,11 @@ static const char *nested_name(const char *at, struct component *last)
 			at = source_name(at, last);
 		else if (*at == 'L' || *at == 'B')
 			at++;
-		else if ((*at == 'C' || *at == 'D') && isdigit((unsigned char)at[1]))
+		else if ((*at == 'C' || *at == 'D') && isdigit((unsigned char)at[1])) {
+			last->destructor = *at == 'D';
 			at += 2;
-		else if (at[0] == 'c' && at[1] == 'l') {
-			*last = (struct component){ "operator()", 10 };
+		} else if (at[0] == 'c' && at[1] == 'l') {
+			*last = (struct component){ "operator()", 10, 0 };
 			at += 2;
 		} else
 			at = skip_piece(at, 0);
@@ -169,7 +171,8 @@ void demangle_base(const char *mangled, char *name, size_t size)
 	size_t plain;
 
 	if (!strncmp(mangled, "_Z", 2) && encoding(mangled + 2, &last) && last.length) {
-		snprintf(name, size, "%.*s", (int)last.length, last.name);
+		snprintf(name, size, "%s%.*s", last.destructor ? "~" : "", (int)last.length,
+			last.name);
 		return;
 	}
 	plain = mangled[0] == '_' && mangled[1] == 'Z' ? strlen(mangled) : strcspn(mangled, "<(");

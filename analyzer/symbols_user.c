@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "demangle.h"
 
 static const char *base_of(const char *path)
 {
@@ -94,6 +95,23 @@ static int is_internal_name(const char *symbol)
 	return starts_with_any(symbol, prefixes) || starts_with_any(plain, prefixes);
 }
 
+/*
+ * The C++ wrappers of cuda_runtime.h, where no debug information tells their file: in no
+ * namespace, and called like what they wrap: _ZL20cudaMemcpyFromSymbolIjE9cudaErrorPvRKT_...
+ */
+static int is_header_wrapper(const char *symbol)
+{
+	static const char *const beyond_the_table[] = {
+		"cudaGetSymbol", "cudaLaunchKernelEx", "cudaOccupancy", NULL
+	};
+	char base[64];
+
+	if (strncmp(symbol, "_Z", 2) || !isdigit((unsigned char)symbol[symbol[2] == 'L' ? 3 : 2]))
+		return 0;
+	demangle_base(symbol, base, sizeof(base));
+	return is_call_of_table(base) || starts_with_any(base, beyond_the_table);
+}
+
 int frame_is_cuda(const struct source_frame *frame)
 {
 	static const char *const headers[] = {
@@ -105,6 +123,8 @@ int frame_is_cuda(const struct source_frame *frame)
 	if (file && (starts_with_any(file, headers) || strstr(file, ".cudafe1.")))
 		return 1;
 	if (symbol && !file && !strncmp(symbol, "cu", 2) && isupper((unsigned char)symbol[2]))
+		return 1;
+	if (symbol && !file && is_header_wrapper(symbol))
 		return 1;
 	return symbol && (is_internal_name(symbol) ||
 			 (frame->name && is_internal_name(frame->name)) ||

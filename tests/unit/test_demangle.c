@@ -27,6 +27,9 @@ static void plain_and_nested_names(void **state)
 	expect("_ZN12_GLOBAL__N_1L3fooE", "foo");
 	expect("_ZSt4sortIPiEvT_S1_", "sort");
 	expect("_ZN3fooC1Ev", "foo");
+	expect("_ZN3fooD2Ev", "~foo");
+	expect("_ZN2ns6BufferIfLi4EED0Ev", "~Buffer");
+	expect("_ZZN3fooD1EvENKUlvE_clEv", "operator()");
 }
 
 static void template_arguments_are_skipped(void **state)
