@@ -83,11 +83,11 @@ fi
 mkdir "$tmp/hang"
 CUFENCE_OUT=$tmp/hang LD_PRELOAD=$preload "$helper" hang >"$tmp/hang.out" 2>&1 &
 hung=$!
-for _ in $(seq 100); do
-	grep -q '^hang: 0' "$tmp/hang.out" && break
+# The calls before have returned, so that their enter records are gone: the one left is the wait's.
+for _ in $(seq 1200); do
+	grep -q '^hang: 0' "$tmp/hang.out" && "$cufence" dump "$tmp"/hang/*.cft | grep -q '^enter ' && break
 	sleep 0.05
 done
-sleep 0.2
 kill -KILL $hung
 wait $hung 2>/dev/null
 incomplete hang "$tmp/hang" 'did not end in order'

@@ -11,10 +11,16 @@ ok "undump" $?
 many=100 traces=()
 for ((i = 0; i < many; i++)); do traces+=(one.cft); done
 microseconds() { echo $(($(date +%s%N) / 1000)); }
-begin=$(microseconds)
-"$cufence" load "${traces[@]}" -o long.db
-ok "load" $?
-took=$(($(microseconds) - begin))
+# The shortest of three: beside other work one may take several times as long as those to be stopped.
+took=0
+for _ in 1 2 3; do
+	rm -f long.db
+	begin=$(microseconds)
+	"$cufence" load "${traces[@]}" -o long.db
+	ok "load" $?
+	now=$(($(microseconds) - begin))
+	[ "$took" -gt 0 ] && [ "$took" -lt "$now" ] || took=$now
+done
 
 stopped=0 replaced=0
 for ((i = 1; i <= 15; i++)); do
