@@ -2,10 +2,11 @@
 #include "symbols_user.h"
 
 #include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calls.h"
-#include "demangle.h"
 
 static const char *base_of(const char *path)
 {
@@ -59,6 +60,16 @@ static int is_call_of_table(const char *symbol)
 	return 0;
 }
 
+/* What the table leaves out, as it neither waits nor submits by itself, but may load code. */
+static int is_runtime_call(const char *symbol)
+{
+	static const char *const beyond_the_table[] = {
+		"cudaGetSymbol", "cudaLaunchKernelEx", "cudaOccupancy", NULL
+	};
+
+	return is_call_of_table(symbol) || starts_with_any(symbol, beyond_the_table);
+}
+
 /* C linkage only: a user's own cudaCheck(...) is mangled, or has a line in the user's file. */
 const char *frame_runtime_name(const struct source_frame *frame)
 {
@@ -66,7 +77,7 @@ const char *frame_runtime_name(const struct source_frame *frame)
 
 	if (!symbol || !strncmp(symbol, "_Z", 2))
 		return NULL;
-	if (is_call_of_table(symbol))
+	if (is_runtime_call(symbol))
 		return symbol;
 	if (!frame->file && !strncmp(symbol, "cuda", 4) && isupper((unsigned char)symbol[4]))
 		return symbol;
@@ -96,20 +107,24 @@ static int is_internal_name(const char *symbol)
 }
 
 /*
- * The C++ wrappers of cuda_runtime.h, where no debug information tells their file: in no
- * namespace, and called like what they wrap: _ZL20cudaMemcpyFromSymbolIjE9cudaErrorPvRKT_...
+ * The C++ wrappers of cuda_runtime.h, and closures in them, where no debug information tells their
+ * file: in no namespace, and called like what they wrap: _ZL20cudaMemcpyFromSymbolIjE9cudaError...
  */
 static int is_header_wrapper(const char *symbol)
 {
-	static const char *const beyond_the_table[] = {
-		"cudaGetSymbol", "cudaLaunchKernelEx", "cudaOccupancy", NULL
-	};
-	char base[64];
+	unsigned long length;
+	char base[64], *name;
+	const char *at;
 
-	if (strncmp(symbol, "_Z", 2) || !isdigit((unsigned char)symbol[symbol[2] == 'L' ? 3 : 2]))
+	if (strncmp(symbol, "_Z", 2))
 		return 0;
-	demangle_base(symbol, base, sizeof(base));
-	return is_call_of_table(base) || starts_with_any(base, beyond_the_table);
+	at = symbol + 1 + strspn(symbol + 1, "Z");
+	at += *at == 'L';
+	length = isdigit((unsigned char)*at) ? strtoul(at, &name, 10) : 0;
+	if (!length || length >= sizeof(base) || strnlen(name, length) < length)
+		return 0;
+	snprintf(base, sizeof(base), "%.*s", (int)length, name);
+	return is_runtime_call(base);
 }
 
 int frame_is_cuda(const struct source_frame *frame)

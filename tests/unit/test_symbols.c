@@ -215,12 +215,16 @@ static void cuda_frames_are_told_from_the_users(void **state)
 		"/usr/local/cuda/include/cuda_runtime.h");
 	/* Its own cudart has lines when it was built with -g. */
 	expect_cuda(1, "cudaMemcpy", "cudaMemcpy", "cudart_memory.c");
+	expect_cuda(1, "cudaOccupancyMaxActiveBlocksPerMultiprocessor", NULL, "cudart_function.c");
 	expect_cuda(0, "_Z9cudaCheck9cudaError", "cudaCheck", "tiles.cu");
 	expect_cuda(0, "cudaCheckOrDie", "cudaCheckOrDie", "tiles.c");
 	/* Without lines the name has to do, which a function of a class may have as well. */
 	expect_cuda(1, "_ZL20cudaMemcpyFromSymbolIjE9cudaErrorPvRKT_mm14cudaMemcpyKind", NULL, NULL);
 	expect_cuda(1, "_ZL45cudaOccupancyMaxActiveBlocksPerMultiprocessorIPFvyPfEE9cudaErrorPiT_im",
 		NULL, NULL);
+	expect_cuda(1, "_ZZL18cudaLaunchKernelExIJyPfEJRyRS0_EE9cudaErrorPK18cudaLaunchConfig_st"
+		"PFvDpT_EDpOT0_ENKUlS1_E_clIJyS0_EEEDaS1_", NULL, NULL);
+	expect_cuda(0, "_ZZL18cudaLaunch", NULL, NULL);
 	expect_cuda(0, "_ZN5Array10cudaMemcpyEPv", NULL, NULL);
 	expect_cuda(0, "_Z11cudaMyAllocIfE9cudaErrorPPT_m", NULL, NULL);
 	expect_cuda(0, "custom", NULL, NULL);
