@@ -8,7 +8,7 @@
  * Any first launch does that, and once per kernel it has to happen somewhere.  So a load counts
  * only at a line that loads in many of its rounds, if the launch waited for other work or the line
  * had launched before; not if it can be a warm-up: up to the context's first explicit wait, or
- * where the same kernel is launched from elsewhere later.
+ * where  * the same kernel is launched from elsewhere later.
  */
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ struct search {
 	struct findings *findings;
 	struct loading *loading;
 	size_t count;
-	struct idmap kernels;         /* size_t: 1 + index of its last load */
+	struct idmap kernels;         /* size_t: of kernels that were loaded, 1 + index */
 	struct idmap places;          /* struct place, of those that launched */
 	int64_t last_end;             /* of the kernels launched so far */
 };
@@ -58,13 +58,13 @@ static const char launches_sql[] =
 	"WHERE t.kind = 'launch' AND NOT t.runtime AND c.result = 0 AND c.kernel NOT NULL "
 	"ORDER BY c.id";
 
-/* The last load of the kernel served this launch, too. */
-static void note_use(struct search *search, int64_t kernel, const struct place *at)
+static int note_use(struct search *search, int64_t kernel, const struct place *at)
 {
 	const size_t *number = idmap_get(&search->kernels, kernel);
 
 	if (number && search->loading[*number - 1].at != at)
 		search->loading[*number - 1].used_elsewhere = 1;
+	return number != NULL;
 }
 
 static int add_loading(struct search *search, const struct loading *loading, int64_t kernel)
@@ -109,11 +109,9 @@ static int take_launch(struct search *search, sqlite3_stmt *q)
 		search->last_end = op_end;
 	at->launches++;
 	at->loads += end != 0;
-	if (!end)
-		note_use(search, kernel, at);
-	if (!end || at->launches == 1)
+	if (note_use(search, kernel, at) || at->launches == 1 || !end)
 		return 0;
-	return add_loading(search, &loading, kernel); /* anew, if its library had been unloaded */
+	return add_loading(search, &loading, kernel);
 }
 
 static int counts(const struct loading *loading)
