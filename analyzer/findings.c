@@ -16,6 +16,8 @@
 #define SHOWN_MIN_SHARE 0.01
 #define SHOWN_MIN_NS 50000
 #define HIGH_SHARE 0.05
+/* A pair of places that costs less than this part of another with the same call is part of it. */
+#define LESSER_PART 2
 /* A replay takes a fraction of a second for a million calls. */
 #define REPLAYED_MOST 32
 
@@ -299,6 +301,74 @@ static int by_share(const void *a, const void *b)
 	return (x->other_site > y->other_site) - (x->other_site < y->other_site);
 }
 
+static int is_blocking(const struct finding *finding)
+{
+	return !strcmp(rules[finding->worst.rule].group, "blocking");
+}
+
+/* Those of a rule at one place together, the costliest first. */
+static int by_place(const void *a, const void *b)
+{
+	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
+
+	if (x->worst.rule != y->worst.rule)
+		return x->worst.rule < y->worst.rule ? -1 : 1;
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
+	if (x->cost != y->cost)
+		return x->cost < y->cost ? 1 : -1;
+	return (x->other_site > y->other_site) - (x->other_site < y->other_site);
+}
+
+static int join(struct finding *finding, const struct finding *lesser)
+{
+	finding->count += lesser->count;
+	finding->cost += lesser->cost;
+	finding->saving += lesser->saving;
+	finding->estimates += lesser->estimates;
+	finding->overlap += lesser->overlap;
+	for (size_t i = 0; i < lesser->changed_count; i++) {
+		struct changed_call *more =
+			array_room(finding->changed, finding->changed_count, sizeof(*more));
+
+		if (!more)
+			return -1;
+		finding->changed = more;
+		more[finding->changed_count++] = lesser->changed[i];
+	}
+	return 0;
+}
+
+/*
+ * A call that waits for the whole device is held by whatever ends last, which need not be the same
+ * each time: where one place's work is what it mostly waits for, the rest is said with it.
+ */
+static int join_lesser(struct findings *findings)
+{
+	struct finding *first = NULL; /* of its place */
+	int64_t most = 0;
+	size_t kept = 0;
+
+	qsort(findings->finding, findings->count, sizeof(struct finding *), by_place);
+	for (size_t i = 0; i < findings->count; i++) {
+		struct finding *finding = findings->finding[i];
+
+		if (!first || first->worst.rule != finding->worst.rule ||
+			first->site != finding->site) {
+			first = finding;
+			most = finding->cost;
+		} else if (first->site && is_blocking(finding) &&
+			finding->cost < most / LESSER_PART) {
+			if (join(first, finding))
+				return -1;
+			continue;
+		}
+		findings->finding[kept++] = finding;
+	}
+	findings->count = kept;
+	return 0;
+}
+
 static const char *severity(double share)
 {
 	return share >= HIGH_SHARE ? "high" : share >= SHOWN_MIN_SHARE ? "medium" : "low";
@@ -454,7 +524,7 @@ static int store(struct findings *findings, const struct finding *finding, sqlit
 int findings_store(struct findings *findings)
 {
 	sqlite3_stmt *insert;
-	int rc = 0;
+	int rc;
 
 	if (!findings->count)
 		return 0;
@@ -462,8 +532,7 @@ int findings_store(struct findings *findings)
 		"count, waited, saving, saving_low, saving_high, share, site, other_site, call, "
 		"other_call, message, fingerprint) "
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-	if (!insert)
-		rc = -1;
+	rc = insert ? join_lesser(findings) : -1;
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		rc = weigh(findings, findings->finding[i]);
 	/* First by what bounds say: those are replayed that can be worth it. */

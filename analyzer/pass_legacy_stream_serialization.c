@@ -10,7 +10,8 @@
  * operation.  Two operations that name the same allocation may need their order, unless it is known
  * what both do with it and neither writes what the other uses (access.h).  A pair that may does not
  * count, and of a hold only what lies after the last operation of which the held one may need
- * something: the cost is "as far as cufence sees" and no saving is predicted.
+ * something: the cost is "as far as cufence sees" and no saving is predicted.  Where the thread
+ * itself waits in the held call for that operation, and need not, its wait is the finding.
  */
 #include "access.h"
 #include "pass.h"
@@ -31,7 +32,9 @@ static const char holds_sql[] =
 	" WHERE e.end > h.ready AND e.end <= o.start AND e.process = o.process AND e.id <> o.id "
 	" AND " SHARE("o.call", "e.call") "), h.ready)) "
 	"FROM hold h JOIN operation o ON o.id = h.op JOIN operation b ON b.id = h.behind "
-	"WHERE h.reason = 'legacy' AND NOT " SHARE("o.call", "b.call") " ORDER BY h.rowid";
+	"WHERE h.reason = 'legacy' AND NOT " SHARE("o.call", "b.call")
+	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = o.call AND w.op = h.behind "
+	"  AND w.avoidable > 0) ORDER BY h.rowid";
 
 static int run(struct db *db, struct findings *findings)
 {

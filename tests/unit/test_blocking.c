@@ -109,6 +109,28 @@ static void work_behind_the_wait_may_vary(void **state)
 	assert_string_equal(message(m), "cuArrayDestroy waited 595 us for kernel '?' on stream 8");
 }
 
+/* Frees between kernels of two places; others: of how many rounds the second one is. */
+static const char *frees_of_two_places(struct mini *m, int others)
+{
+	int64_t other = mini_site(m, "rest", 50);
+
+	between_kernels(m, (struct mini_call){ .type = CALL_cuMemFree_v2, .ptr = 4096 });
+	mini_exec(m, "UPDATE call SET site = %lld WHERE id IN (SELECT call FROM operation "
+		"ORDER BY id LIMIT %d)", (long long)other, others);
+	return shown(m);
+}
+
+static void what_a_call_mostly_waits_for_names_it(void **state)
+{
+	assert_string_equal(frees_of_two_places(*state, 1), "blocking-free 5 tidy process");
+}
+
+static void what_it_often_waits_for_is_another_finding(void **state)
+{
+	assert_string_equal(frees_of_two_places(*state, 2),
+		"blocking-free 2 tidy rest, blocking-free 3 tidy process");
+}
+
 /* 5 ms of work behind waits of 1 ms: freed where nothing is pending, it still takes that. */
 static void what_a_free_does_behind_its_wait_is_not_saved(void **state)
 {
@@ -497,8 +519,10 @@ static void clearing_pinned_memory_between_streams_is_found(void **state)
 	pipeline(m, "blocking");
 	mini_exec(m, "UPDATE call SET type = %d, dst_memory = 'pinned', src_memory = NULL "
 		"WHERE site = 2", CALL_cuMemsetD8_v2);
-	give(m, 0, 4096, 4096);
 	assert_string_equal(shown(m), "blocking-copy 5 upload process");
+	/* That the memsets themselves were held, too, is no other mistake. */
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM hold WHERE reason = 'legacy'"), ROUNDS);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 1);
 }
 
 /* One thread frees behind its kernels; another, with a stream of its own, is held by that. */
@@ -560,6 +584,8 @@ int main(void)
 		T(setting_a_limit_in_the_loop_is_found),
 		T(destroying_an_array_in_the_loop_is_found),
 		T(work_behind_the_wait_may_vary),
+		T(what_a_call_mostly_waits_for_names_it),
+		T(what_it_often_waits_for_is_another_finding),
 		T(what_a_free_does_behind_its_wait_is_not_saved),
 		T(two_frees_in_a_row_are_one_mistake),
 		T(frees_of_idle_memory_at_the_end_are_not),
