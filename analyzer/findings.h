@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From instances to findings: one row per rule and pair of call sites, with what they cost in sum
- * and the worst of them; what is worth showing and how severe it is.  Of one call that blocks, pairs
- * of less than half the costliest one's cost are told with that one.
+ * and the worst of them; what is worth showing and how severe it is.  Of one call that blocks,
+ * pairs of less than half the costliest one's cost are told with that one.
  *
  * A finding needs 3 instances or 1 ms.  Its share is the predicted saving, and the time itself
  * of instances without a prediction, over the process's run, from its first work to the
