@@ -114,19 +114,24 @@ static struct finding *new_finding(struct findings *findings, int64_t key)
 	return finding;
 }
 
-static int note_change(struct finding *finding, const struct instance *instance, int64_t call)
+static int add_change(struct finding *finding, const struct changed_call *changed)
 {
-	struct changed_call *more;
+	struct changed_call *more =
+		array_room(finding->changed, finding->changed_count, sizeof(*more));
 
-	if (!instance->change || !call)
-		return 0;
-	more = array_room(finding->changed, finding->changed_count, sizeof(*more));
 	if (!more)
 		return -1;
 	finding->changed = more;
-	more[finding->changed_count++] = (struct changed_call){ .call = call,
-		.still_needs = instance->still_needs, .change = instance->change };
+	more[finding->changed_count++] = *changed;
 	return 0;
+}
+
+static int note_change(struct finding *finding, const struct instance *instance, int64_t call)
+{
+	if (!instance->change || !call)
+		return 0;
+	return add_change(finding, &(struct changed_call){ .call = call,
+		.still_needs = instance->still_needs, .change = instance->change });
 }
 
 int findings_add(struct findings *findings, const struct instance *instance)
@@ -327,15 +332,9 @@ static int join(struct finding *finding, const struct finding *lesser)
 	finding->saving += lesser->saving;
 	finding->estimates += lesser->estimates;
 	finding->overlap += lesser->overlap;
-	for (size_t i = 0; i < lesser->changed_count; i++) {
-		struct changed_call *more =
-			array_room(finding->changed, finding->changed_count, sizeof(*more));
-
-		if (!more)
+	for (size_t i = 0; i < lesser->changed_count; i++)
+		if (add_change(finding, &lesser->changed[i]))
 			return -1;
-		finding->changed = more;
-		more[finding->changed_count++] = lesser->changed[i];
-	}
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 
+#include "builtin.h"
 #include "cubin.h"
 
 #define CALLGRAPH ".nv.callgraph"
@@ -29,12 +30,9 @@ static const char *name_of(const struct cubin *cubin, size_t i, GElf_Sym *symbol
 /* What a function that is not in the cubin does: CUDA's own are known. */
 static enum says outside(const char *name)
 {
-	static const char *const silent[] = { "malloc", "free", "__assertfail" };
+	enum builtin what = builtin_of(name, strlen(name));
 
-	for (size_t i = 0; i < sizeof(silent) / sizeof(*silent); i++)
-		if (!strcmp(name, silent[i]))
-			return SAYS_NOTHING;
-	return strcmp(name, "vprintf") ? MAY_SAY : SAYS;
+	return what == BUILTIN_PRINTF ? SAYS : what == BUILTIN_NONE ? MAY_SAY : SAYS_NOTHING;
 }
 
 static Elf_Data *find_calls(const struct cubin *cubin)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "builtin.h"
+
 #define DEPTH_LIMIT 12
 #define PATH_LIMIT 4096
 
@@ -22,13 +24,9 @@ static uint32_t path_of(struct ptx_walk *walk, uint32_t from, uint32_t instructi
 /* What CUDA itself provides and what touches no memory of the program. */
 static int is_harmless(const struct ptx_function *function)
 {
-	static const char *const names[] = { "vprintf", "__assertfail", "__assert_fail" };
+	enum builtin what = builtin_of(function->name, function->length);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (function->length == strlen(names[i]) &&
-		    !memcmp(function->name, names[i], function->length))
-			return 1;
-	return 0;
+	return what == BUILTIN_PRINTF || what == BUILTIN_ASSERT;
 }
 
 struct call {

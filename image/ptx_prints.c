@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which kernels print: those from which calls lead to vprintf, which nvcc makes of printf. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "builtin.h"
 #include "ptx_parts.h"
-
-#define PRINTF "vprintf"
 
 /* Functions found to be reached, each once. */
 struct reach {
@@ -15,18 +13,6 @@ struct reach {
 	uint8_t *seen;             /* by function */
 	int doubt;                 /* a call leads who knows where */
 };
-
-static int is_named(const struct ptx_function *function, const char *name)
-{
-	return function->length == strlen(name) && !memcmp(function->name, name, function->length);
-}
-
-/* What CUDA provides besides. */
-static int is_silent(const struct ptx_function *function)
-{
-	return is_named(function, "malloc") || is_named(function, "free") ||
-	       is_named(function, "__assertfail") || is_named(function, "__assert_fail");
-}
 
 static void reach(struct reach *reach, uint32_t number)
 {
@@ -52,11 +38,13 @@ static void follow_call(struct reach *all, const struct ptx_function *function,
 /* 1: it is vprintf itself. */
 static int follow(struct reach *all, struct ptx_function *function)
 {
-	if (is_named(function, PRINTF))
+	enum builtin what = builtin_of(function->name, function->length);
+
+	if (what == BUILTIN_PRINTF)
 		return 1;
 	/* CUDA's own, or linked from elsewhere. */
 	if (!function->has_body) {
-		all->doubt |= !is_silent(function);
+		all->doubt |= what == BUILTIN_NONE;
 		return 0;
 	}
 	if (ptx_parse_function(all->module, function)) {

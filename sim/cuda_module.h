@@ -23,7 +23,6 @@ void variables_free(struct module_variable *variables);
 CUresult variable_find(struct module_variable *variables, struct device *device,
 	enum memory_place place, const char *name, CUdeviceptr *ptr, size_t *bytes);
 
-
 /* Adds the entry points of PTX text. */
 void ptx_functions(struct module *module, const char *text, size_t size);
 

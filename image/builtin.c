@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "builtin.h"
+
+#include <string.h>
+
+enum builtin builtin_of(const char *name, size_t length)
+{
+	static const struct {
+		const char *name;
+		enum builtin what;
+	} known[] = {
+		{ "vprintf", BUILTIN_PRINTF },
+		{ "__assertfail", BUILTIN_ASSERT },
+		{ "__assert_fail", BUILTIN_ASSERT },
+		{ "malloc", BUILTIN_HEAP },
+		{ "free", BUILTIN_HEAP },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (length == strlen(known[i].name) && !memcmp(name, known[i].name, length))
+			return known[i].what;
+	return BUILTIN_NONE;
+}
