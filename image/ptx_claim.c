@@ -14,6 +14,12 @@ static int compare_strides(const void *a, const void *b)
 	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
+/* From where its first run begins to where its last does. */
+static int64_t length_of(const struct ptx_stride *stride)
+{
+	return ptx_multiply_bound(stride->bytes, ptx_add_bound(stride->count, -1));
+}
+
 /*
  * Strides at which runs overlap or touch make a longer run.  What remains is at most PTX_STRIDES,
  * longest first; more make the claim one run that is not exact.
@@ -24,11 +30,8 @@ static void set_shape(struct ptx_claim *claim, struct ptx_stride *stride, uint32
 
 	qsort(stride, count, sizeof(*stride), compare_strides);
 	for (uint32_t i = 0; i < count; i++) {
-		int64_t length;
-
 		if (!kept && stride[i].bytes <= claim->run) {
-			length = ptx_multiply_bound(stride[i].bytes, stride[i].count - 1);
-			claim->run = ptx_add_bound(length, claim->run);
+			claim->run = ptx_add_bound(length_of(&stride[i]), claim->run);
 		} else if (kept && stride[kept - 1].count != INT64_MAX &&
 			   stride[i].bytes == ptx_multiply_bound(stride[kept - 1].bytes,
 						      stride[kept - 1].count)) {
@@ -121,8 +124,7 @@ static void fold_strides(struct ptx_claim *claim)
 
 		if (claim->run < last->bytes)
 			return;
-		claim->run = ptx_add_bound(ptx_multiply_bound(last->bytes, last->count - 1),
-			claim->run);
+		claim->run = ptx_add_bound(length_of(last), claim->run);
 		claim->stride_count--;
 	}
 }
@@ -136,15 +138,18 @@ static int unite(struct ptx_claim *into, const struct ptx_claim *other)
 	    into->sure != other->sure || into->exact != other->exact)
 		return 0;
 	if (into->stride_count && same_strides(into, other)) {
-		int64_t apart = other->low - into->low;
+		int64_t apart, run;
 
-		if (apart < -other->run || apart > into->run)
+		if (__builtin_sub_overflow(other->low, into->low, &apart) ||
+		    apart < -other->run || apart > into->run)
 			return 0;
 		if (apart < 0) {
-			into->run = into->run - apart > other->run ? into->run - apart : other->run;
+			run = ptx_add_bound(into->run, -apart);
+			into->run = run > other->run ? run : other->run;
 			into->low = other->low;
-		} else if (apart + other->run > into->run) {
-			into->run = apart + other->run;
+		} else {
+			run = ptx_add_bound(other->run, apart);
+			into->run = run > into->run ? run : into->run;
 		}
 		into->high = into->high > other->high ? into->high : other->high;
 		into->loaded |= other->loaded;

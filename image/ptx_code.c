@@ -119,7 +119,10 @@ static int add_simple(struct parser *parser)
 		token = ptx_next(lexer);
 		if (ptx_number(&token, &offset))
 			return ptx_refuse(parser->function, "an offset that is not understood");
-		parser->function->operand[at].value += (int64_t)(negative ? -offset : offset);
+		if (negative)
+			offset = -offset;
+		offset += (uint64_t)parser->function->operand[at].value;
+		parser->function->operand[at].value = (int64_t)offset;
 	}
 	return rc;
 }
@@ -322,6 +325,8 @@ static int rewrite_argument(struct parser *parser, struct ptx_instruction *in)
 		count = operand[data++].number;
 	if (count > 8)
 		return ptx_refuse(function, "an operand that is not understood");
+	if (offset < 0 || offset > PTX_PARAMETER_LIMIT)
+		return ptx_refuse(function, "an argument that is not understood");
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t reg = argument_register(parser, variable, offset + i * in->type.bytes);
 

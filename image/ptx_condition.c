@@ -115,11 +115,6 @@ static void exclude_zero(struct ptx_state *state, const struct ptx_value *x)
 			(struct ptx_range){ INT64_MIN, ptx_add_bound(-1, -x->low) });
 }
 
-static int64_t minus(int64_t bound)
-{
-	return bound == INT64_MIN ? INT64_MAX : bound == INT64_MAX ? INT64_MIN : -bound;
-}
-
 /* x compares so with 0. */
 static void apply(struct ptx_frame *frame, struct ptx_state *state, const struct ptx_value *x,
 	int compare)
@@ -133,9 +128,9 @@ static void apply(struct ptx_frame *frame, struct ptx_state *state, const struct
 		return;
 	}
 	if (compare == COMPARE_LT || compare == COMPARE_LE || compare == COMPARE_EQ)
-		range.high = minus(x->low);
+		range.high = ptx_minus_bound(x->low);
 	if (compare == COMPARE_GT || compare == COMPARE_GE || compare == COMPARE_EQ)
-		range.low = minus(x->high);
+		range.low = ptx_minus_bound(x->high);
 	if (compare == COMPARE_LT)
 		range.high = ptx_add_bound(range.high, -1);
 	if (compare == COMPARE_GT)

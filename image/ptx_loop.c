@@ -129,11 +129,15 @@ static struct ptx_value evenly(const struct ptx_loop_register *reg, const struct
 /* What the register grew by in the first round, 0: nothing even. */
 static int64_t find_step(const struct ptx_value *entry, const struct ptx_value *back)
 {
+	int64_t step, step_high;
+
 	if (entry->base != back->base || entry->id != back->id || !ptx_same_terms(entry, back) ||
 	    entry->low == INT64_MIN || entry->high == INT64_MAX || back->low == INT64_MIN ||
-	    back->high == INT64_MAX || back->low - entry->low != back->high - entry->high)
+	    back->high == INT64_MAX ||
+	    __builtin_sub_overflow(back->low, entry->low, &step) ||
+	    __builtin_sub_overflow(back->high, entry->high, &step_high) || step != step_high)
 		return 0;
-	return back->low - entry->low;
+	return step;
 }
 
 /* 1 and the value at the head, if the register grows evenly as far as is known. */

@@ -91,7 +91,8 @@ static struct ptx_value load_local(struct ptx_walk *walk, const struct ptx_value
 
 		if (cell->variable != address->id ||
 		    (cell->offset != INT64_MIN &&
-			    (cell->offset <= where.low - 8 || cell->offset > where.high)))
+			    (cell->offset <= ptx_add_bound(where.low, -8) ||
+				    cell->offset > where.high)))
 			continue;
 		if (cell->offset != INT64_MIN && where.low == where.high &&
 		    cell->offset != where.low) {
@@ -271,8 +272,9 @@ static struct ptx_value parameter(struct ptx_walk *walk, struct ptx_state *state
 	uint64_t bits = 0;
 	unsigned shift = 64u - type.bytes * 8u;
 
-	if (offset < 0 || offset + type.bytes > walk->kernel->parameter_bytes || !type.bytes ||
-	    type.bytes > 8 || type.class == CLASS_FLOAT)
+	if (offset < 0 || offset > walk->kernel->parameter_bytes ||
+	    offset + type.bytes > walk->kernel->parameter_bytes || !type.bytes || type.bytes > 8 ||
+	    type.class == CLASS_FLOAT)
 		return value;
 	for (unsigned i = 0; i < type.bytes && at + i < launch->size; i++)
 		known += launch->state[at + i] == PTX_KNOWN;
@@ -308,9 +310,9 @@ static struct ptx_value some_parameter(struct ptx_frame *frame, struct ptx_state
 	int64_t end = frame->walk->kernel->parameter_bytes;
 
 	if (type.bytes == 8) {
-		for (int64_t at = where.low < 0 ? 0 : (where.low + 7) / 8 * 8;
-			at <= where.high && at + 8 <= end && count < 64; at += 8)
-			word[count++] = (uint32_t)at;
+		for (int64_t at = 0; at + 8 <= end && at <= where.high && count < 64; at += 8)
+			if (at >= where.low)
+				word[count++] = (uint32_t)at;
 		if (count && count < 64)
 			ptx_make_set(frame->walk, &value, word, count);
 		else

@@ -14,6 +14,11 @@ int64_t ptx_add_bound(int64_t a, int64_t b)
 	return sum;
 }
 
+int64_t ptx_minus_bound(int64_t bound)
+{
+	return bound == INT64_MIN ? INT64_MAX : bound == INT64_MAX ? INT64_MIN : -bound;
+}
+
 int64_t ptx_multiply_bound(int64_t a, int64_t b)
 {
 	int64_t product;
@@ -105,14 +110,18 @@ int64_t ptx_factor(const struct ptx_value *value, uint32_t symbol)
 	return 0;
 }
 
+/* -1: the factor would not fit; INT64_MIN does not, so that each may be negated. */
 static int add_term(struct ptx_value *value, uint32_t symbol, int64_t factor)
 {
 	unsigned at = 0;
 
 	while (at < value->count && value->term[at].symbol < symbol)
 		at++;
+	if (factor == INT64_MIN)
+		return -1;
 	if (at < value->count && value->term[at].symbol == symbol) {
-		if (__builtin_add_overflow(value->term[at].factor, factor, &value->term[at].factor))
+		if (__builtin_add_overflow(value->term[at].factor, factor,
+			    &value->term[at].factor) || value->term[at].factor == INT64_MIN)
 			return -1;
 		if (!value->term[at].factor) {
 			value->count--;
@@ -234,16 +243,14 @@ static struct ptx_range divide_range(struct ptx_range range, int64_t factor)
 {
 	struct ptx_range x = range;
 
-	if (factor == -1 || factor < 0) {
-		if (factor == INT64_MIN)
-			return (struct ptx_range){ INT64_MIN, INT64_MAX };
+	if (factor < 0) {
 		factor = -factor;
-		x.low = range.high == INT64_MAX ? INT64_MIN : -range.high;
-		x.high = range.low == INT64_MIN ? INT64_MAX : -range.low;
+		x.low = ptx_minus_bound(range.high);
+		x.high = ptx_minus_bound(range.low);
 	}
-	if (x.low != INT64_MIN)
+	if (x.low != INT64_MIN && x.low != INT64_MAX)
 		x.low = -floor_divide(-x.low, factor);
-	if (x.high != INT64_MAX)
+	if (x.high != INT64_MIN && x.high != INT64_MAX)
 		x.high = floor_divide(x.high, factor);
 	return x;
 }
@@ -287,11 +294,7 @@ static int64_t without(int64_t bound, int64_t others)
 {
 	if (bound == INT64_MIN || bound == INT64_MAX)
 		return bound;
-	if (others == INT64_MIN)
-		return INT64_MAX;
-	if (others == INT64_MAX)
-		return INT64_MIN;
-	return ptx_add_bound(bound, -others);
+	return ptx_add_bound(bound, ptx_minus_bound(others));
 }
 
 void ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
@@ -305,11 +308,10 @@ void ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_
 	}
 	if (!count)
 		return;
-	if (count > 1 && term[0].factor < 0 && term[0].factor != INT64_MIN) {
+	if (count > 1 && term[0].factor < 0) {
 		range = divide_range(range, -1);
 		for (uint32_t i = 0; i < count; i++)
-			flipped[i] = (struct ptx_term){ term[i].symbol,
-				ptx_multiply_bound(term[i].factor, -1) };
+			flipped[i] = (struct ptx_term){ term[i].symbol, -term[i].factor };
 		term = flipped;
 	}
 	if (count > 1)

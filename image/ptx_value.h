@@ -33,7 +33,7 @@ enum ptx_base {
 
 struct ptx_term {
 	uint32_t symbol;
-	int64_t factor;
+	int64_t factor;            /* neither 0 nor INT64_MIN */
 };
 
 struct ptx_value {
@@ -61,7 +61,9 @@ struct ptx_state {
 	struct ptx_value many[];   /* by slot */
 };
 
+/* Of ends of ranges: INT64_MIN and INT64_MAX are open, and what does not fit becomes one. */
 int64_t ptx_add_bound(int64_t a, int64_t b);
+int64_t ptx_minus_bound(int64_t bound);
 int64_t ptx_multiply_bound(int64_t a, int64_t b);
 struct ptx_range ptx_add_range(struct ptx_range a, struct ptx_range b);
 struct ptx_range ptx_scale_range(struct ptx_range a, int64_t factor);

@@ -29,6 +29,7 @@ void __sanitizer_cov_trace_pc(void);
 void __sanitizer_set_death_callback(void (*callback)(void));
 const char *__asan_default_options(void);
 const char *__ubsan_default_options(void);
+extern const char __executable_start; /* the linker's */
 
 static struct {
 	struct fuzz_input kept[MAX_KEPT];
@@ -61,7 +62,8 @@ const char *__ubsan_default_options(void)
 __attribute__((no_sanitize("address", "undefined")))
 void __sanitizer_cov_trace_pc(void)
 {
-	uintptr_t here = (uintptr_t)__builtin_return_address(0);
+	/* Wherever the program was loaded: the same inputs are kept in every run. */
+	uintptr_t here = (uintptr_t)__builtin_return_address(0) - (uintptr_t)&__executable_start;
 	uint16_t edge = (uint16_t)((here * 0x9e3779b97f4a7c15u >> 40) ^ coverage.before);
 
 	coverage.before = (here * 0x9e3779b97f4a7c15u >> 41) & 0xffff;
@@ -143,6 +145,27 @@ static void mutate_word(void)
 	memcpy(fuzz.current + at, &value, width);
 }
 
+/* Writes a number that programs get wrong in place of one in a text, in the room there is. */
+static void mutate_number(void)
+{
+	static const char *const interesting[] = { "0", "1", "7", "8", "31", "32", "63", "64", "255",
+		"4096", "65535", "2147483647", "2147483648", "4294967295", "4294967296",
+		"9223372036854775800", "9223372036854775807", "9223372036854775808",
+		"9223372036854775815", "18446744073709551608", "18446744073709551615" };
+	const char *number = interesting[below(sizeof(interesting) / sizeof(interesting[0]))];
+	size_t at = below(fuzz.size), end, length = strlen(number);
+
+	while (at < fuzz.size && (fuzz.current[at] < '0' || fuzz.current[at] > '9'))
+		at++;
+	for (end = at; end < fuzz.size && fuzz.current[end] >= '0' && fuzz.current[end] <= '9';)
+		end++;
+	if (end == at || fuzz.size - (end - at) + length > MAX_INPUT)
+		return;
+	memmove(fuzz.current + at + length, fuzz.current + end, fuzz.size - end);
+	memcpy(fuzz.current + at, number, length);
+	fuzz.size += length - (end - at);
+}
+
 static size_t aligned(size_t value)
 {
 	return below(4) ? value & ~(size_t)7 : value;
@@ -197,8 +220,10 @@ static void mutate(void)
 	fuzz.size = base->size;
 	while (changes-- && fuzz.size) {
 		size_t which = below(8);
-		if (which < 5)
+		if (which < 4)
 			mutate_word();
+		else if (which < 5)
+			mutate_number();
 		else if (which < 7)
 			mutate_block();
 		else

@@ -355,6 +355,25 @@ static void test_an_endless_loop_ends(void **unused)
 		"8 store any\n");
 }
 
+/* What does not fit into 64 bits is any number; the sanitizers' build tells what overflows. */
+#define FAR(number) \
+	".local .align 8 .b8 depot[32];\nld.param.u64 %rd3, [p0+" number "];\n" \
+	"mov.u64 %rd9, depot; st.local.u64 [%rd9], %rd1; ld.local.u64 %rd4, [%rd9+" number "];\n" \
+	"st.global.f32 [%rd1+" number "+" number "], %f1;\n" \
+	"mul.wide.u32 %rd5, %r4, 4; mul.lo.s64 %rd6, %rd5, " number ";\n" \
+	"add.s64 %rd7, %rd2, %rd6; st.global.f32 [%rd7], %f1; st.global.f32 [%rd7+4], %f1;\n" \
+	"mov.u64 %rd8, 7;\nLOOP:\nadd.s64 %rd8, %rd8, " number ";\n" \
+	"setp.ne.s64 %p2, %rd8, 9; @%p2 bra LOOP;\nadd.s64 %rd10, %rd1, %rd8;\n" \
+	"st.global.f32 [%rd10], %f1;\n"
+
+static void test_numbers_at_the_ends_of_their_type_are_survived(void **unused)
+{
+	check(KERNEL(FAR("9223372036854775807")), "0 store -2..2\n8 store any\n");
+	check(KERNEL(FAR("-9223372036854775807")), "0 store 2..6\n8 store any\n");
+	check(KERNEL(FAR("-9223372036854775808")), "0 store 0..4\n8 store any\n");
+	check(KERNEL(FAR("9223372036854775800")), "0 store -16..-12\n8 store any\n");
+}
+
 static void test_hostile_text_is_refused(void **unused)
 {
 	static const char *const texts[] = {
@@ -517,6 +536,7 @@ int main(void)
 		cmocka_unit_test(test_variables_of_the_module_make_it_incomplete),
 		cmocka_unit_test(test_constant_memory_makes_it_incomplete),
 		cmocka_unit_test(test_an_endless_loop_ends),
+		cmocka_unit_test(test_numbers_at_the_ends_of_their_type_are_survived),
 		cmocka_unit_test(test_hostile_text_is_refused),
 		cmocka_unit_test(test_every_beginning_of_a_text_is_survived),
 		cmocka_unit_test(test_steps_are_counted),
