@@ -8,66 +8,13 @@
 #include "resizes.h"
 #include "stretches.h"
 #include "waits_behind.h"
+#include "waits_judge.h"
 #include "waits_scope.h"
 #include "waits_usual.h"
 
-/* A wait shorter than this is not told from noise. */
-#define WAIT_MIN_NS 20000
-/* Nor one shorter than this part of what the call usually takes: that varies. */
-#define WAIT_MIN_PART 4
 
-/* A call behind other work for less than this part of its time is an unblocked one. */
-#define UNBLOCKED_PART 8
-
-/*
- * What a call does after the last operation has ended is a small part of a long wait: on an H200
- * 67 us in cudaDeviceSynchronize when pools are trimmed, 150 to 300 us in cuModuleUnload.
- */
-#define AFTERWARDS_PART 16
-
-/*
- * Wake-up latency: from the end of what an explicit wait waited for to its return.  On an H200,
- * spinning threads take 2 microseconds (99 %: 3 to 14 by call), 16 at once 50 to 360.  Where a
- * context lets its threads block, it is 27 to 29 microseconds on a processor that is awake, but 230
- * to 700 for one wait in ten to one in a hundred, and for most of a program's first.
- */
-#define LATENCY_DEFAULT_NS 50000
-#define LATENCY_BLOCKING_NS 700000
-#define LATENCY_FLOOR_NS 15000
-#define LATENCY_CAP_NS 200000
-#define LATENCY_MIN_EXAMPLES 8
-#define LATENCY_LIMIT_NS 1000000
-
-/* Clocks of host and device drift apart by a few microseconds between calibrations. */
-#define ERROR_FLOOR_NS 5000
-#define ERROR_CAP_NS 20000
-
-/*
- * What a call does itself once the device is idle (unmapping memory, say) varies more than what it
- * takes on an idle device; it counts as held if that was the last of so many parts of its time.  On
- * an H200 a new stack limit takes 240 us, and 390 to 650 after 2 ms of waiting.
- */
-#define WORK_AFTER_PART 3
 /* The same of calls that are quick when nothing holds them. */
 #define QUICK_AFTER_PART 8
-
-/* A call that lasted and had something pending: decided when the run has been seen. */
-struct candidate {
-	int64_t call, process, thread, key;
-	int64_t partner;               /* wait.partner */
-	int64_t enter, exit, overhead;
-	int64_t expected;              /* waits.def */
-	struct order_state before;     /* in scope, submitted before it */
-	struct order_state own;        /* its own operation, if it waits for that */
-	const char *kind;              /* wait.kind */
-	int explicit_wait;
-	int works_after;               /* its own work begins when the device is idle */
-	int waits_first;               /* and it is certain that it needs that */
-	int waits_never;               /* it is certain that it does not */
-	int waits;                     /* for what is pending, in any case */
-	int may_be_behind;             /* if anything, another thread's call held it */
-	int is_quick;                  /* if so: it takes microseconds by itself */
-};
 
 /* The last Async copy to the host of a thread: what the wait for it really waits for. */
 struct copy_back {
@@ -75,25 +22,16 @@ struct copy_back {
 	struct order_state before, own;
 };
 
-/* What the explicit waits of a process say about its clocks and its scheduler. */
-struct process_timing {
-	struct sample latency;
-	int64_t clock_error;
-	int blocking;                  /* cudaDeviceScheduleBlockingSync, in one of its contexts */
-	int64_t wake_up, error;        /* ns, once settled */
-	int settled;
-};
-
 struct waits {
 	struct db *db;
 	struct pending *pending;
 	struct usual usual;
-	struct idmap processes;        /* struct process_timing */
+	struct idmap processes;        /* struct wait_timing */
 	struct idmap copies;           /* struct copy_back, by thread */
 	struct held_calls held;
 	struct resizes *resizes;
 	sqlite3_stmt *timing;
-	struct candidate *candidate;
+	struct wait_candidate *candidate;
 	size_t candidate_count;
 };
 
@@ -117,7 +55,7 @@ struct waits *waits_new(struct db *db)
 
 static void free_timing(void *object)
 {
-	struct process_timing *timing = object;
+	struct wait_timing *timing = object;
 
 	sample_release(&timing->latency);
 	free(timing);
@@ -138,9 +76,9 @@ void waits_free(struct waits *waits)
 	free(waits);
 }
 
-static struct process_timing *timing_of(struct waits *waits, int64_t process)
+static struct wait_timing *timing_of(struct waits *waits, int64_t process)
 {
-	struct process_timing *timing = idmap_need(&waits->processes, process, sizeof(*timing));
+	struct wait_timing *timing = idmap_need(&waits->processes, process, sizeof(*timing));
 
 	if (!timing || timing->clock_error)
 		return timing;
@@ -159,19 +97,14 @@ static struct process_timing *timing_of(struct waits *waits, int64_t process)
 static int note_latency(struct waits *waits, const struct walk_call *call,
 	struct order_state state)
 {
-	struct process_timing *timing = timing_of(waits, call->process);
-	int64_t latency = call->exit - state.end;
+	struct wait_timing *timing = timing_of(waits, call->process);
 
-	if (!timing)
-		return -1;
-	if (latency < -ERROR_CAP_NS || latency > LATENCY_LIMIT_NS)
-		return 0;
-	return sample_add(&timing->latency, latency);
+	return timing ? wait_timing_add(timing, call->exit - state.end) : -1;
 }
 
-static int add_candidate(struct waits *waits, const struct candidate *candidate)
+static int add_candidate(struct waits *waits, const struct wait_candidate *candidate)
 {
-	struct candidate *more =
+	struct wait_candidate *more =
 		array_room(waits->candidate, waits->candidate_count, sizeof(*more));
 
 	if (!more)
@@ -223,7 +156,7 @@ static int note_copy_back(struct waits *waits, const struct order *order,
 }
 
 /* A wait for a copy that this thread has issued waits for what the copy comes after, above all. */
-static void look_behind_copy(struct waits *waits, struct candidate *candidate)
+static void look_behind_copy(struct waits *waits, struct wait_candidate *candidate)
 {
 	const struct copy_back *copy = idmap_get(&waits->copies, candidate->thread);
 
@@ -236,15 +169,18 @@ static void look_behind_copy(struct waits *waits, struct candidate *candidate)
 		candidate->before = copy->before;
 }
 
+static int is_copy(const struct walk_call *call)
+{
+	return call->kind == KIND_COPY || call->kind == KIND_COPY_ASYNC;
+}
+
 /*
  * What was pending for a small part of a copy only is no reason for the rest.  Other calls have
  * waited for it, and may have slept on.
  */
 static int is_unblocked(const struct walk_call *call, int64_t behind, int64_t duration)
 {
-	int is_copy = call->kind == KIND_COPY || call->kind == KIND_COPY_ASYNC;
-
-	return behind < duration / UNBLOCKED_PART && (is_copy || behind < WAIT_MIN_NS);
+	return behind < duration / UNBLOCKED_PART && (is_copy(call) || behind < WAIT_MIN_NS);
 }
 
 static int judge_later(struct waits *waits, const struct walk_call *call,
@@ -256,10 +192,12 @@ static int judge_later(struct waits *waits, const struct walk_call *call,
 	int waits_by_itself = scope_of(call) != SCOPE_NONE;
 	int own = waits_by_itself && scope_includes_own(call) && call->op &&
 		  call->op_end != WALK_NEVER;
-	struct candidate candidate = {
+	struct wait_candidate candidate = {
 		.call = call->id, .process = call->process, .thread = call->thread,
 		.key = usual_key(call),
 		.enter = call->enter, .exit = call->exit, .overhead = call->overhead,
+		.transfer = is_copy(call) ? call->op_start : WALK_NEVER,
+		.transferred = call->op_end,
 		.expected = usual_expected(call), .explicit_wait = scope_is_explicit(call),
 		.kind = kind_of(call), .works_after = scope_empties_device(call),
 		.waits = waits_by_itself, .may_be_behind = !waits_by_itself,
@@ -320,104 +258,12 @@ int waits_see(struct waits *waits, const struct order *order, const struct walk_
 	return note_copy_back(waits, order, call) || pending_add(waits->pending, call) ? -1 : 0;
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
+static struct wait_timing *settled_timing(struct waits *waits, int64_t process)
 {
-	return value < low ? low : value > high ? high : value;
-}
-
-/* A wait that seems to return before what it waited for has ended shows how far the clocks are
- * apart. */
-static void settle(struct process_timing *timing)
-{
-	int64_t latency = LATENCY_DEFAULT_NS, early = 0;
-
-	if (timing->latency.count >= LATENCY_MIN_EXAMPLES)
-		latency = clamp(sample_quantile(&timing->latency, 0.99), LATENCY_FLOOR_NS,
-			LATENCY_CAP_NS);
-	if (timing->blocking)
-		latency = LATENCY_BLOCKING_NS;
-	if (timing->latency.count)
-		early = -sample_quantile(&timing->latency, 0);
-	timing->wake_up = latency;
-	timing->error = clamp(early > timing->clock_error ? early : timing->clock_error,
-		ERROR_FLOOR_NS, ERROR_CAP_NS);
-	timing->settled = 1;
-}
-
-/*
- * What held the call, ORDER_NOTHING if it was not held: it ended just before the call returned.
- * A copy that spent most of its time behind earlier work is named after that work.
- */
-static struct order_state held_by(const struct candidate *candidate, int64_t earliest,
-	int64_t latest)
-{
-	struct order_state before = candidate->before, own = candidate->own;
-
-	if (own.op && own.end >= earliest && own.end <= latest) {
-		int64_t behind = before.op ? before.end - candidate->enter : 0;
-
-		return behind >= (candidate->exit - candidate->enter) / 2 ? before : own;
-	}
-	if (before.op && before.end >= earliest && before.end <= latest)
-		return before;
-	return ORDER_NOTHING;
-}
-
-/*
- * What held the call if it usually takes that long, and for how much longer in excess;
- * ORDER_NOTHING if nothing did.
- */
-static struct order_state judge(const struct candidate *candidate,
-	const struct process_timing *timing, int64_t usual, int64_t *excess)
-{
-	int64_t duration = candidate->exit - candidate->enter, slack;
-	int64_t behind = candidate->before.op
-		? candidate->before.end - candidate->enter - candidate->overhead : 0;
-
-	*excess = duration - candidate->overhead - usual;
-	/* It did its usual work after the wait, in less than the usual time. */
-	if (candidate->works_after && behind >= usual && *excess < WAIT_MIN_NS)
-		*excess = behind;
-	if (*excess < WAIT_MIN_NS || *excess < 3 * timing->clock_error ||
-		*excess < usual / WAIT_MIN_PART)
-		return ORDER_NOTHING;
-	/* A thread that sleeps may be woken up late; what it asked for was this. */
-	if (candidate->explicit_wait && timing->blocking)
-		return held_by(candidate, candidate->enter, candidate->exit + timing->error);
-	/* Pageable copies of 64 MiB, 6.3 ms alone, took 6.5 to 8.2 once their stream was free. */
-	slack = usual + usual / 2;
-	if (candidate->works_after && slack < duration / WORK_AFTER_PART)
-		slack = duration / WORK_AFTER_PART;
-	slack += timing->wake_up;
-	if (slack < duration / AFTERWARDS_PART)
-		slack = duration / AFTERWARDS_PART;
-	return held_by(candidate, candidate->exit - slack, candidate->exit + timing->error);
-}
-
-/*
- * A call that waits for the device before it begins its own work, however long that takes: it
- * waited for what was pending, if its usual work had room behind the end of that.
- */
-static struct order_state judge_by_rule(const struct candidate *candidate,
-	const struct process_timing *timing, int64_t usual, int64_t *excess)
-{
-	struct order_state before = candidate->before;
-
-	if (!candidate->waits_first || !before.op ||
-		candidate->exit - before.end < usual - usual / WAIT_MIN_PART - timing->error)
-		return ORDER_NOTHING;
-	*excess = before.end - candidate->enter - candidate->overhead;
-	if (*excess < WAIT_MIN_NS || *excess < 3 * timing->clock_error)
-		return ORDER_NOTHING;
-	return before;
-}
-
-static struct process_timing *settled_timing(struct waits *waits, int64_t process)
-{
-	struct process_timing *timing = timing_of(waits, process);
+	struct wait_timing *timing = timing_of(waits, process);
 
 	if (timing && !timing->settled)
-		settle(timing);
+		wait_timing_settle(timing);
 	return timing;
 }
 
@@ -425,16 +271,16 @@ static const char insert_sql[] =
 	"INSERT INTO wait (call, kind, op, waited, avoidable, partner, behind) "
 	"VALUES (?, ?, ?, ?, ?, ?, ?)";
 
-static int note_held(struct waits *waits, const struct candidate *candidate, int64_t op)
+static int note_held(struct waits *waits, const struct wait_candidate *candidate, int64_t op)
 {
 	return held_calls_add(&waits->held, &(struct held_call){ .call = candidate->call,
 		.process = candidate->process, .thread = candidate->thread,
 		.enter = candidate->enter, .exit = candidate->exit, .op = op });
 }
 
-static int decide(struct waits *waits, struct candidate *candidate, sqlite3_stmt *insert)
+static int decide(struct waits *waits, struct wait_candidate *candidate, sqlite3_stmt *insert)
 {
-	struct process_timing *timing = settled_timing(waits, candidate->process);
+	struct wait_timing *timing = settled_timing(waits, candidate->process);
 	int64_t usual = usual_duration(&waits->usual, candidate->key, candidate->expected);
 	int64_t with_own = usual_duration(&waits->usual, usual_key_with_own(candidate->key), 0);
 	int64_t excess, behind;
@@ -442,23 +288,14 @@ static int decide(struct waits *waits, struct candidate *candidate, sqlite3_stmt
 
 	if (!timing)
 		return -1;
-	by = judge(candidate, timing, usual, &excess);
-	/* A copy whose own transfer is known from this run: what is beyond that, others caused. */
-	if (!by.op && candidate->before.op && with_own) {
-		candidate->own = ORDER_NOTHING;
-		by = judge(candidate, timing, with_own, &excess);
-	}
-	if (!by.op && candidate->may_be_behind)
-		by = judge_by_rule(candidate, timing, usual, &excess);
+	by = wait_judge(candidate, timing, usual, with_own, &excess);
 	if (!by.op) {
 		/* Such calls go one at a time, and not in turn: an H200's driver let one thread
 		 * free twelve times while two others waited to, for 35 ms. */
 		candidate->may_be_behind |= candidate->works_after && candidate->waits;
 		return 0;
 	}
-	/* How late a thread that sleeps woke up is not told from what the call did then. */
-	behind = by.end - candidate->enter +
-		 (timing->blocking ? LATENCY_DEFAULT_NS : timing->wake_up);
+	behind = by.end - candidate->enter + timing->usually_late;
 	if (candidate->works_after && excess > behind)
 		excess = behind;
 	if (!candidate->may_be_behind && !candidate->explicit_wait &&
@@ -469,9 +306,10 @@ static int decide(struct waits *waits, struct candidate *candidate, sqlite3_stmt
 }
 
 /* Once all calls that were held themselves are known. */
-static int decide_behind(struct waits *waits, struct candidate *candidate, sqlite3_stmt *insert)
+static int decide_behind(struct waits *waits, struct wait_candidate *candidate,
+	sqlite3_stmt *insert)
 {
-	struct process_timing *timing = settled_timing(waits, candidate->process);
+	struct wait_timing *timing = settled_timing(waits, candidate->process);
 	struct held_call self = { .call = candidate->call, .process = candidate->process,
 		.thread = candidate->thread, .enter = candidate->enter, .exit = candidate->exit };
 	const struct held_call *held;
@@ -484,7 +322,7 @@ static int decide_behind(struct waits *waits, struct candidate *candidate, sqlit
 	latency = timing->wake_up + candidate->expected;
 	if (candidate->is_quick && latency < excess / QUICK_AFTER_PART)
 		latency = excess / QUICK_AFTER_PART;
-	if (excess < WAIT_MIN_NS || excess < 3 * timing->clock_error)
+	if (wait_is_short(timing, excess))
 		return 0;
 	held = held_calls_before(&waits->held, &self, latency, timing->error);
 	if (!held)
@@ -505,7 +343,7 @@ int waits_finish(struct waits *waits)
 
 	for (int behind = 0; behind < 2; behind++)
 		for (size_t i = 0; i < waits->candidate_count && !rc; i++) {
-			struct candidate *candidate = &waits->candidate[i];
+			struct wait_candidate *candidate = &waits->candidate[i];
 
 			if (candidate->may_be_behind == behind)
 				rc = behind ? decide_behind(waits, candidate, insert)

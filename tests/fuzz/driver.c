@@ -148,8 +148,8 @@ static void mutate_word(void)
 /* Writes a number that programs get wrong in place of one in a text, in the room there is. */
 static void mutate_number(void)
 {
-	static const char *const interesting[] = { "0", "1", "7", "8", "31", "32", "63", "64", "255",
-		"4096", "65535", "2147483647", "2147483648", "4294967295", "4294967296",
+	static const char *const interesting[] = { "0", "1", "7", "8", "31", "32", "63", "64",
+		"255", "4096", "65535", "2147483647", "2147483648", "4294967295", "4294967296",
 		"9223372036854775800", "9223372036854775807", "9223372036854775808",
 		"9223372036854775815", "18446744073709551608", "18446744073709551615" };
 	const char *number = interesting[below(sizeof(interesting) / sizeof(interesting[0]))];

@@ -339,6 +339,24 @@ static void staging_is_not_waiting(void **state)
 	assert_string_equal(held(m, call), "");
 }
 
+/* Beside other programs on the bus a transfer takes longer than it ever does alone. */
+static void a_slow_transfer_does_not_hide_the_wait(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call, late;
+
+	launch(m, 10, n, 20, 10000);
+	call = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = 20, .until = 22300,
+		.stream = n, .bytes = 64 << 20, .direction = 1 + COPY_H2D, .src = "pageable",
+		.runs = { 10008, 22320 });
+	launch(m, 30000, n, 30020, 40000);
+	late = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = 30020, .until = 52300,
+		.stream = n, .bytes = 64 << 20, .direction = 1 + COPY_H2D, .src = "pageable",
+		.runs = { 40008, 42000 });
+	assert_string_equal(held(m, call), "implicit:1:9980");
+	assert_string_equal(held(m, late), "");
+}
+
 /* Explicit waits end up in the table with what they waited for. */
 static void explicit_waits_name_their_operation(void **state)
 {
@@ -419,7 +437,7 @@ int main(void)
 		T(a_pageable_copy_on_an_idle_stream_is_held_by_itself),
 		T(a_copy_that_returns_before_its_transfer_is_not_held),
 		T(a_pinned_copy_is_not_held),
-		T(staging_is_not_waiting),
+		T(staging_is_not_waiting), T(a_slow_transfer_does_not_hide_the_wait),
 		T(explicit_waits_name_their_operation),
 		T(wake_up_latency_is_the_runs_own),
 		T(an_overlapping_submission_does_not_clear_the_call),
