@@ -7,16 +7,26 @@
 #include "array.h"
 #include "idmap.h"
 
+/*
+ * A launch that empties the device is held by the work of its own stream, too, but behind that its
+ * operation had to wait anyway: other streams' work is named if it alone held the launch for all
+ * but this part of the time.
+ */
+#define OWN_STREAM_PART 16
+
 /* What ended last in a context, of the submissions that have returned. */
 struct pending_context {
 	int64_t process;
 	int device;
 	struct order_state all, blocking; /* blocking: legacy and blocking streams */
+	int64_t stream;                   /* of all */
+	struct order_state beside;        /* in other streams than that */
 };
 
 struct in_flight {
 	int64_t exit;
 	struct pending_context *context;
+	int64_t stream;
 	int blocking;
 	struct order_state state;
 };
@@ -155,6 +165,7 @@ int pending_add(struct pending *pending, const struct walk_call *call)
 	pending->flight[pending->flight_count++] = (struct in_flight){
 		.exit = call->exit,
 		.context = context,
+		.stream = call->stream,
 		.blocking = stream_is_blocking(call->stream_kind) ||
 			    call->stream_kind == STREAM_KIND_LEGACY,
 		.state = { .call = call->id, .op = call->op, .end = call->op_end },
@@ -162,6 +173,21 @@ int pending_add(struct pending *pending, const struct walk_call *call)
 	if (call->exit < pending->first_exit)
 		pending->first_exit = call->exit;
 	return 0;
+}
+
+static void note_end(struct pending_context *context, const struct in_flight *flight)
+{
+	if (flight->blocking)
+		context->blocking = order_later(context->blocking, flight->state);
+	if (flight->stream != context->stream &&
+		(!context->all.op || flight->state.end > context->all.end)) {
+		context->beside = context->all;
+		context->stream = flight->stream;
+	} else if (flight->stream != context->stream) {
+		context->beside = order_later(context->beside, flight->state);
+		return;
+	}
+	context->all = order_later(context->all, flight->state);
 }
 
 static void land(struct pending *pending, int64_t now)
@@ -173,7 +199,6 @@ static void land(struct pending *pending, int64_t now)
 	pending->first_exit = WALK_NEVER;
 	for (size_t i = 0; i < pending->flight_count; i++) {
 		struct in_flight *flight = &pending->flight[i];
-		struct pending_context *context = flight->context;
 
 		if (flight->exit > now) {
 			if (flight->exit < pending->first_exit)
@@ -181,14 +206,14 @@ static void land(struct pending *pending, int64_t now)
 			pending->flight[kept++] = *flight;
 			continue;
 		}
-		context->all = order_later(context->all, flight->state);
-		if (flight->blocking)
-			context->blocking = order_later(context->blocking, flight->state);
+		note_end(flight->context, flight);
 	}
 	pending->flight_count = kept;
 }
 
-static struct order_state of_device(const struct pending *pending, int64_t process, int device)
+/* device -1: all of them; but: a stream that does not count, 0: all do. */
+static struct order_state of_device(const struct pending *pending, int64_t process, int device,
+	int64_t but)
 {
 	struct order_state state = ORDER_NOTHING;
 
@@ -197,9 +222,19 @@ static struct order_state of_device(const struct pending *pending, int64_t proce
 
 		if (context && context->process == process &&
 			(device < 0 || context->device == device))
-			state = order_later(state, context->all);
+			state = order_later(state,
+				but && context->stream == but ? context->beside : context->all);
 	}
 	return state;
+}
+
+static struct order_state of_launch(const struct pending *pending, const struct walk_call *call)
+{
+	struct order_state all = of_device(pending, call->process, call->device, 0);
+	struct order_state beside = of_device(pending, call->process, call->device, call->stream);
+	int64_t difference = all.end - beside.end;
+
+	return beside.op && difference <= (all.end - call->enter) / OWN_STREAM_PART ? beside : all;
 }
 
 /* Memory is waited for on the device that owns it, whatever device is current. */
@@ -254,10 +289,12 @@ int pending_find(struct pending *pending, const struct order *order, const struc
 			*state = context->all;
 		break;
 	case SCOPE_DEVICE:
-		*state = of_device(pending, call->process, device);
+		*state = call->kind == KIND_LAUNCH
+			? of_launch(pending, call)
+			: of_device(pending, call->process, device, 0);
 		break;
 	case SCOPE_PROCESS:
-		*state = of_device(pending, call->process, -1);
+		*state = of_device(pending, call->process, -1, 0);
 		break;
 	}
 	return 0;

@@ -153,6 +153,28 @@ static void a_launch_that_loads_its_kernel_is_judged_by_measurement(void **state
 	assert_string_equal(held(m, call), "internal:1:995");
 }
 
+/* Behind its own stream's work its operation had to wait anyway. */
+static void other_streams_work_is_named_if_it_ends_nearly_last(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking");
+	int64_t small = kernel(m, 0, 0), call[2];
+
+	for (int i = 0; i < 2; i++) {
+		double at = 10000 * i;
+
+		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at, .stream = o, .kernel = small,
+			.runs = { at + 5, at + (i ? 500 : 990) });
+		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at + 4, .stream = n,
+			.kernel = small, .runs = { at + 8, at + 1000 });
+		call[i] = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at + 10,
+			.until = at + 1500, .stream = n, .kernel = kernel(m, 2048 << i, 0),
+			.runs = { at + 1498, at + 1550 });
+	}
+	assert_string_equal(held(m, call[0]), "internal:1:1030");
+	assert_string_equal(held(m, call[1]), "internal:5:1040");
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
@@ -166,6 +188,7 @@ int main(void)
 		T(behind_unknown_kernels_growing_is_not_certain),
 		T(the_first_kernel_that_prints_waits),
 		T(a_launch_that_loads_its_kernel_is_judged_by_measurement),
+		T(other_streams_work_is_named_if_it_ends_nearly_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
