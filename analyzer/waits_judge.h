@@ -20,7 +20,7 @@ struct wait_candidate {
 	int64_t partner;               /* wait.partner */
 	int64_t enter, exit, overhead;
 	int64_t expected;              /* waits.def */
-	int64_t transfer;              /* of a copy: when its own operation began, else WALK_NEVER */
+	int64_t transfer;              /* of a copy: its operation began, else WALK_NEVER */
 	int64_t transferred;           /* and ended */
 	struct order_state before;     /* in scope, submitted before it */
 	struct order_state own;        /* its own operation, if it waits for that */
