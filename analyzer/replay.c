@@ -226,6 +226,24 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 	return start + length;
 }
 
+/*
+ * A host function that is moved goes where it is called: into the stream of the work before it.
+ * REPLAY_LEAST takes it for one that nobody waits for, in a stream of its own.
+ */
+static int64_t run_moved_function(struct replay *replay, const struct replay_step *step,
+	int64_t entry, enum replay_contention contention)
+{
+	const struct replay_step *followed = &replay->step[step->follows];
+	struct replay_step moved = *step;
+	int64_t end;
+
+	moved.stream = followed->stream;
+	moved.stream_kind = followed->stream_kind;
+	end = run_operation(replay, &moved, entry, replay_ready(replay, &moved), 0, contention);
+	replay_note(replay, &moved, end);
+	return end;
+}
+
 static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry,
 	enum replay_contention contention)
 {
@@ -240,6 +258,8 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry,
 		end = run_operation(replay, step, entry, ready,
 			step->act & STEP_STAGED && change_of(replay, number)->bits & CHANGE_WAIT,
 			contention);
+	if (apart && step->follows != REPLAY_NONE && contention != REPLAY_LEAST)
+		return run_moved_function(replay, step, entry, contention);
 	note_memory(replay, step, end, apart, contention);
 	if (!apart) {
 		replay_note(replay, step, end);
@@ -424,7 +444,9 @@ static int prepare(struct replay *replay)
 	if (!ROOM(replay->booking, replay->device_count * ENGINE_COUNT))
 		return -1;
 #undef ROOM
-	return link_places(replay) || replay_learn(replay) ? -1 : 0;
+	if (link_places(replay) || replay_find_host_work(replay))
+		return -1;
+	return replay_learn(replay);
 }
 
 static void free_replay(void *object)

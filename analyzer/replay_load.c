@@ -270,8 +270,8 @@ static int read_step(void *arg, const struct walk_call *call)
 		.start = call->op_start, .end = call->op_end, .kind = (uint8_t)call->kind,
 		.scope = (uint8_t)scope_of(call), .stream_kind = (uint8_t)call->stream_kind,
 		.held_for = REPLAY_NONE, .held_by = REPLAY_NONE, .maker = REPLAY_NONE,
-		.behind = REPLAY_NONE, .behind_via = REPLAY_NONE, .bytes = call->bytes,
-		.device = (int16_t)call->device };
+		.behind = REPLAY_NONE, .behind_via = REPLAY_NONE, .follows = REPLAY_NONE,
+		.bytes = call->bytes, .device = (int16_t)call->device };
 
 	if (!replay)
 		return -1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the parts of a replay work together, private to replay*.c: replay_load.c reads the run,
- * replay_learn.c finds out what each call and operation takes by itself, replay.c runs it,
- * replay_clocks.c keeps the order as times, replay_device.c the device's engines.
+ * replay_host.c finds out how long host functions took and replay_learn.c what each call and
+ * operation takes by itself, replay.c runs it, replay_clocks.c keeps the order as times,
+ * replay_device.c the device's engines.
  */
 #ifndef CUFENCE_REPLAY_PARTS_H
 #define CUFENCE_REPLAY_PARTS_H
@@ -64,6 +65,7 @@ struct replay_step {
 	uint32_t maker;             /* step that allocated or pinned what it frees */
 	uint32_t behind;            /* step whose end the operation waited for on the device */
 	uint32_t behind_via;        /* step that made it */
+	uint32_t follows;           /* host function: its thread's operation before it */
 	uint32_t operands, operand_count; /* in replay.operand */
 	uint32_t act;
 	uint8_t scope, stream_kind, kind, engine;
@@ -162,6 +164,9 @@ int replay_load(struct replays *replays, struct db *db);
 
 /* Puts in refusal, where estimates would be guesses; 0, or -1 after a message. */
 int replay_refuse(struct replays *replays, struct db *db);
+
+/* Gives host functions the time that they took, where that can be told; -1: out of memory. */
+int replay_find_host_work(struct replay *replay);
 
 /* Finds what each step takes by itself. */
 int replay_learn(struct replay *replay);

@@ -194,6 +194,28 @@ static void legacy_work_goes_on_in_a_stream_of_its_own(void **state)
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 20 * 201, 10);
 }
 
+/* No record tells that the function took 200 us: the next kernel in the order does. */
+static void a_host_function_goes_on_behind_the_work_before_it(void **state)
+{
+	struct run *run = *state;
+	struct mini *m = &run->mini;
+	int64_t stream[] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t site = mini_site(m, "side", 9), call = 0;
+
+	for (int i = 0; i < 20; i++) {
+		submit(run, CALL_cuLaunchKernel, stream[i % 2], 300, run->tail[MINI_LEGACY], 0);
+		call = MINI_CALL(m, .type = CALL_cuLaunchHostFunc, .at = run->now,
+			.stream = MINI_LEGACY, .site = site);
+		run->now += 4;
+		run->tail[MINI_LEGACY] = run->tail[stream[i % 2]] + 200;
+	}
+	submit(run, CALL_cuLaunchKernel, stream[0], 10, run->tail[MINI_LEGACY], 0);
+	wait_all(run, CALL_cuCtxSynchronize, 0);
+	/* 20 times 501 become 10 times that in each stream, or 20 functions in a row. */
+	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 10 * 501, 100);
+	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LEAST), 20 * 501 - 20 * 200, 100);
+}
+
 static void who_shares_memory_stays_in_order(void **state)
 {
 	struct run *run = *state;
@@ -382,6 +404,7 @@ int main(void)
 		TEST(a_line_is_mended_as_a_whole),
 		TEST(the_next_wait_takes_over),
 		TEST(legacy_work_goes_on_in_a_stream_of_its_own),
+		TEST(a_host_function_goes_on_behind_the_work_before_it),
 		TEST(who_shares_memory_stays_in_order),
 		TEST(large_kernels_get_in_each_others_way),
 		TEST(copies_in_one_direction_take_turns),
