@@ -356,6 +356,7 @@ static int is_work_anywhere(const struct walk_call *call)
 	case KIND_CONTEXT_WAIT:
 	case KIND_CONTEXT_RECORD:
 	case KIND_CONTEXT_DESTROY:
+	case KIND_CONTEXT_RELEASE:
 	case KIND_LAUNCH_MULTI:
 	case KIND_OTHER:
 		return 1;

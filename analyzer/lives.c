@@ -85,6 +85,19 @@ int lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroy
 	return 0;
 }
 
+int lives_end_context(struct lives *lives, uint32_t context, uint64_t enter, uint64_t end,
+	uint32_t destroyed)
+{
+	for (uint32_t i = 0; i < lives->count; i++) {
+		const struct life *life = &lives->life[i];
+
+		if (life->row && life->context == context && life->end == UINT64_MAX &&
+			life->begin <= enter && lives_end(lives, i + 1, end, destroyed))
+			return -1;
+	}
+	return 0;
+}
+
 /* Takes a life out of the chain of its handle. */
 static void unlink_life(struct lives *lives, uint32_t number)
 {

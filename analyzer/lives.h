@@ -30,6 +30,7 @@ struct life {
 	uint32_t created, destroyed; /* call number, 0: not seen */
 	uint32_t previous;         /* life of the same handle before this one, 0: none */
 	uint8_t kind;              /* the owner's */
+	uint32_t context;          /* row of the context that it ends with, 0: none */
 };
 
 /* Zero-initialized is empty, but for retire. */
@@ -61,6 +62,10 @@ uint32_t lives_find(const struct lives *lives, uint64_t handle, uint64_t at);
 
 /* 0, or -1 when out of memory. */
 int lives_end(struct lives *lives, uint32_t life, uint64_t end, uint32_t destroyed);
+
+/* The same for all of a context, which a call entered at that time destroyed. */
+int lives_end_context(struct lives *lives, uint32_t context, uint64_t enter, uint64_t end,
+	uint32_t destroyed);
 
 /* Retires those that ended before now: no later call was entered before.  0, or retire's -1. */
 int lives_retire(struct lives *lives, uint64_t now);

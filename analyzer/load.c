@@ -147,8 +147,8 @@ static void release_process(struct loaded_process *p)
 {
 	struct map *maps[] = {
 		&p->context_numbers, &p->context_handles, &p->context_cupti_ids, &p->threads,
-		&p->births,
-		&p->sites, &p->functions, &p->kernels, &p->layouts, &p->shapes, &p->strings,
+		&p->births, &p->primaries,
+		&p->sites, &p->latest_functions, &p->kernels, &p->layouts, &p->shapes, &p->strings,
 		&p->thread_lanes,
 		&p->default_streams, &p->cupti_streams,
 	};
@@ -158,6 +158,8 @@ static void release_process(struct loaded_process *p)
 	lives_release(&p->streams);
 	lives_release(&p->events);
 	lives_release(&p->allocations);
+	lives_release(&p->functions);
+	free(p->unplaced);
 	ranges_release(&p->live_memory);
 	clock_release(&p->clock);
 	free(p->type);

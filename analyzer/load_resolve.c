@@ -88,15 +88,20 @@ static int create_stream(struct resolving *r)
 		.priority = (int32_t)r->call->fields.value[FIELD_priority], .cupti_id = -1,
 	};
 	r->call->stream = lives_begin(&p->streams, handle, r->call->exit, r->call->number);
-	return r->call->stream ? 0 : -1;
+	if (!r->call->stream)
+		return -1;
+	p->streams.life[r->call->stream - 1].context = r->call->context;
+	return 0;
 }
 
 static uint32_t add_event(struct resolving *r, uint64_t handle, uint64_t begin, uint32_t created)
 {
 	uint32_t life = lives_begin(&r->p->events, handle, begin, created);
 
-	if (life && created)
+	if (life && created) {
 		r->p->events.life[life - 1].value = r->call->fields.value[FIELD_flags];
+		r->p->events.life[life - 1].context = r->call->context;
+	}
 	return life;
 }
 
@@ -157,15 +162,15 @@ static int resolve_stream(struct resolving *r)
 #define NODE_ALLOC 10
 
 static const struct allocation_kind allocation_kinds[] = {
-	{ KIND_ALLOC_DEVICE, "device", MEMORY_DEVICE },
-	{ KIND_ALLOC_HOST, "pinned", MEMORY_PINNED },
-	{ KIND_ALLOC_MANAGED, "managed", MEMORY_MANAGED },
-	{ KIND_ALLOC_ASYNC, "async", MEMORY_DEVICE },
-	{ KIND_REGISTER_HOST, "registered", MEMORY_PINNED },
-	{ KIND_MEM_MAP, "mapped", MEMORY_DEVICE },
-	{ KIND_ALLOC_IMPORT, "imported", MEMORY_DEVICE },
-	{ KIND_IPC_OPEN, "imported", MEMORY_DEVICE },
-	{ KIND_GRAPH_ADD_NODE, "graph", MEMORY_DEVICE },
+	{ KIND_ALLOC_DEVICE, "device", MEMORY_DEVICE, BELONGS_TO_CONTEXT },
+	{ KIND_ALLOC_HOST, "pinned", MEMORY_PINNED, BELONGS_TO_CONTEXT },
+	{ KIND_ALLOC_MANAGED, "managed", MEMORY_MANAGED, BELONGS_TO_CONTEXT },
+	{ KIND_ALLOC_ASYNC, "async", MEMORY_DEVICE, BELONGS_TO_DEVICE },
+	{ KIND_REGISTER_HOST, "registered", MEMORY_PINNED, BELONGS_TO_CONTEXT },
+	{ KIND_MEM_MAP, "mapped", MEMORY_DEVICE, BELONGS_NOWHERE },
+	{ KIND_ALLOC_IMPORT, "imported", MEMORY_DEVICE, BELONGS_TO_CONTEXT },
+	{ KIND_IPC_OPEN, "imported", MEMORY_DEVICE, BELONGS_TO_CONTEXT },
+	{ KIND_GRAPH_ADD_NODE, "graph", MEMORY_DEVICE, BELONGS_NOWHERE },
 };
 
 const struct allocation_kind *loader_allocation_kind(const struct life *life)
@@ -189,6 +194,7 @@ static int allocate(struct resolving *r, size_t kind)
 		return -1;
 	p->allocations.life[life - 1].value = bytes;
 	p->allocations.life[life - 1].kind = (uint8_t)kind;
+	p->allocations.life[life - 1].context = r->call->context;
 	return ranges_add(&p->live_memory, address, bytes, r->call->exit, life);
 }
 
@@ -253,39 +259,32 @@ static void resolve_copy(struct resolving *r)
 			direction == COPY_D2H || direction == COPY_D2D);
 }
 
-static int names_context(unsigned kind)
+/* Another thread may have called before the one that wrote what the handle stands for. */
+static uint32_t function_of(const struct resolving *r, uint64_t handle)
 {
-	return kind == KIND_CONTEXT_SYNC || kind == KIND_CONTEXT_RECORD ||
-	       kind == KIND_CONTEXT_WAIT || kind == KIND_CONTEXT_DESTROY;
-}
+	const struct lives *functions = &r->p->functions;
+	uint32_t life = (uint32_t)map_get(&functions->latest, handle, 0);
 
-static void resolve_context(struct resolving *r)
-{
-	const struct record *record = r->call->record;
-	unsigned number = record->type == RECORD_CALL
-				  ? ((const struct call_record *)record)->context
-				  : ((const struct enter_record *)record)->context;
-	uint64_t found = map_get(&r->p->context_numbers, number, 0);
-
-	/* Not always the current one: cuCtxSynchronize_v2 names the one it waits for. */
-	if (names_context(r->call->kind) && HAS(&r->call->fields, context) &&
-		r->call->fields.value[FIELD_context])
-		found = map_get(&r->p->context_handles, r->call->fields.value[FIELD_context], 0);
-	r->call->context = found ? r->p->context[found - 1].row : 0;
+	if (!life)
+		return 0;
+	while (functions->life[life - 1].begin > r->call->enter &&
+		functions->life[life - 1].previous)
+		life = functions->life[life - 1].previous;
+	return (uint32_t)functions->life[life - 1].value;
 }
 
 int loader_resolve(struct loader *loader, struct loaded_call *call)
 {
 	struct resolving r = { .loader = loader, .p = &loader->p, .call = call };
 
-	resolve_context(&r);
+	if (loader_resolve_context(loader, call))
+		return -1;
 	if (ranges_reach(&r.p->live_memory, call->enter))
 		return -1;
 	if (resolve_stream(&r) || resolve_event(&r) || resolve_memory(&r))
 		return -1;
 	resolve_copy(&r);
 	if (HAS(&call->fields, function))
-		call->kernel = (uint32_t)map_get(&r.p->functions,
-			call->fields.value[FIELD_function], 0);
-	return 0;
+		call->kernel = function_of(&r, call->fields.value[FIELD_function]);
+	return loader_end_context(loader, call);
 }

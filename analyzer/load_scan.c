@@ -94,6 +94,47 @@ static int set_local_bytes(struct loader *loader, int64_t kernel,
 		: db_run(loader->insert[UPDATE_KERNEL], "ii", (int64_t)function->local - 1, kernel);
 }
 
+struct unplaced_function {
+	uint64_t handle;
+	uint32_t kernel, thread;     /* thread: kernel thread id */
+};
+
+/* Who names a handle first writes what it stands for right before that call. */
+static int place_later(struct loaded_process *p, uint64_t handle, uint32_t kernel)
+{
+	struct unplaced_function *more =
+		array_room(p->unplaced, p->unplaced_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	p->unplaced = more;
+	more[p->unplaced_count++] =
+		(struct unplaced_function){ handle, kernel, p->reader.thread };
+	return map_set(&p->latest_functions, handle, kernel);
+}
+
+/* From begin on (ticks) the handles that this thread wrote about stand for those kernels. */
+static int place_functions(struct loaded_process *p, uint32_t thread, uint64_t begin)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < p->unplaced_count; i++) {
+		struct unplaced_function function = p->unplaced[i];
+		uint32_t life;
+
+		if (function.thread != thread) {
+			p->unplaced[left++] = function;
+			continue;
+		}
+		life = lives_begin(&p->functions, function.handle, begin, 0);
+		if (!life)
+			return -1;
+		p->functions.life[life - 1].value = function.kernel;
+	}
+	p->unplaced_count = left;
+	return 0;
+}
+
 static int add_function(struct loader *loader, const struct function_record *function)
 {
 	int known = function->parameter_count != FUNCTION_NO_PARAMETERS;
@@ -102,11 +143,11 @@ static int add_function(struct loader *loader, const struct function_record *fun
 	uint64_t same = map_get(&loader->p.kernels, map_hash(name, function->name_length), 0);
 	uint32_t row;
 
-	if (same && map_get(&loader->p.functions, function->handle, 0) == same)
+	if (same && map_get(&loader->p.latest_functions, function->handle, 0) == same)
 		return set_local_bytes(loader, (int64_t)same, function);
 	row = insert_kernel(loader, (int64_t)function->handle, name, function->name_length,
 		known ? (int64_t)function->parameter_count : DB_NULL);
-	if (!row || map_set(&loader->p.functions, function->handle, row) ||
+	if (!row || place_later(&loader->p, function->handle, row) ||
 		set_local_bytes(loader, row, function))
 		return -1;
 	return known ? insert_parameters(loader, row, function) : 0;
@@ -145,6 +186,9 @@ static int add_context(struct loaded_process *p, const struct context_record *co
 	uint64_t known = map_get(&p->context_numbers, context->id, 0);
 	struct loaded_context *more;
 
+	/* Two threads that met it at the same time gave it a number each. */
+	if (!known)
+		known = map_get(&p->context_handles, context->handle, 0);
 	if (!known) {
 		more = array_room(p->context, p->context_count, sizeof(*more));
 		if (!more)
@@ -152,11 +196,14 @@ static int add_context(struct loaded_process *p, const struct context_record *co
 		p->context = more;
 		more[p->context_count] = (struct loaded_context){ .record = *context };
 		known = ++p->context_count;
-		if (map_set(&p->context_numbers, context->id, known))
-			return -1;
 	} else if (context->cupti_id || !p->context[known - 1].record.cupti_id) {
+		uint32_t number = p->context[known - 1].record.id;
+
 		p->context[known - 1].record = *context;
+		p->context[known - 1].record.id = (uint16_t)number;
 	}
+	if (map_set(&p->context_numbers, context->id, known))
+		return -1;
 	if (context->cupti_id && map_set(&p->context_cupti_ids, context->cupti_id, known))
 		return -1;
 	return map_set(&p->context_handles, context->handle, known);
@@ -202,6 +249,8 @@ static int add_call(struct loader *loader, const struct record *record)
 
 	if (enter < p->first_tick)
 		p->first_tick = enter;
+	if (p->unplaced_count && place_functions(p, p->reader.thread, enter))
+		return -1;
 	return thread ? lane_file(loader, thread, record) : -1;
 }
 
@@ -336,7 +385,13 @@ int loader_scan(struct loader *loader)
 		if (loader_step(loader, record_bytes(record)) ||
 			scan_record(loader, record))
 			return -1;
-	if (rc)
+	if (rc) {
 		fprintf(stderr, "cufence: '%s' is damaged: %s\n", loader->path, p->reader.error);
-	return rc;
+		return -1;
+	}
+	/* Killed before the call. */
+	while (p->unplaced_count)
+		if (place_functions(p, p->unplaced[0].thread, UINT64_MAX))
+			return -1;
+	return 0;
 }

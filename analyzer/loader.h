@@ -89,19 +89,27 @@ struct loaded_stream {
 	int64_t cupti_id;            /* -1: no operation seen */
 };
 
+/* With what it goes, if nothing frees it. */
+enum belonging { BELONGS_NOWHERE, BELONGS_TO_CONTEXT, BELONGS_TO_DEVICE };
+
 /* What life.kind of an allocation stands for. */
 struct allocation_kind {
 	unsigned made_by;            /* enum call_kind */
 	const char *memory;
 	enum memory_kind kind;
+	enum belonging belongs;
 };
 
 /* A range of the program's own that was not closed yet; load_host.c. */
 struct open_range;
 
+/* A kernel whose handle no call was seen to name yet; load_scan.c. */
+struct unplaced_function;
+
 struct loaded_context {
 	struct context_record record; /* the last word on it */
 	uint32_t row;
+	uint32_t users;              /* of a primary one: retained and not released */
 };
 
 struct loaded_thread {
@@ -164,11 +172,15 @@ struct loaded_process {
 	struct loaded_thread *thread; /* row - threads before this process - 1 */
 	size_t thread_count;
 	struct map context_numbers, context_handles, context_cupti_ids; /* -> index + 1 */
+	struct map primaries;        /* device -> context, index + 1 */
 	struct map threads;          /* tid -> row */
 	struct map thread_lanes;     /* row -> lane, index + 1 */
 	struct map births;           /* number of the pthread_create -> thread, index + 1 */
 	struct map sites;            /* number -> row */
-	struct map functions;        /* handle -> kernel row */
+	struct lives functions;      /* value: kernel row */
+	struct map latest_functions; /* during the scan: handle -> kernel row */
+	struct unplaced_function *unplaced; /* load_scan.c */
+	size_t unplaced_count;
 	struct map layouts;          /* kernel row -> address of the function_record */
 	struct map kernels;          /* hash of the mangled name -> kernel row */
 	struct map shapes;           /* hash -> row */
@@ -212,6 +224,12 @@ static inline int loader_step(struct loader *loader, size_t bytes)
 int loader_scan(struct loader *loader);
 int loader_start_calls(struct loader *loader);
 int loader_resolve(struct loader *loader, struct loaded_call *call);
+/*
+ * The context a call is about: the current one, or the one it names; of a call that ends contexts
+ * the one that it ended, or none.  Then its streams, events and memory end.
+ */
+int loader_resolve_context(struct loader *loader, struct loaded_call *call);
+int loader_end_context(struct loader *loader, const struct loaded_call *call);
 int loader_write_call(struct loader *loader, const struct loaded_call *call);
 int loader_write_device(struct loader *loader, const struct device_record *device,
 	const struct loaded_call *call);

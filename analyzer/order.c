@@ -118,6 +118,8 @@ static int step_event_destroy(struct order *order, const struct walk_call *call)
 
 static int step_context_destroy(struct order *order, const struct walk_call *call)
 {
+	if (!call->context) /* it has other users */
+		return 0;
 	return order_step_incident(order, call) ||
 	       order_drop_context(order, call->context,
 		       idmap_get(&order->threads, call->thread)) ? -1 : 0;
@@ -161,6 +163,7 @@ static int (*const steps[KIND_COUNT])(struct order *order, const struct walk_cal
 	[KIND_CONTEXT_RECORD] = order_step_context_record,
 	[KIND_CONTEXT_WAIT] = order_step_context_wait,
 	[KIND_CONTEXT_DESTROY] = step_context_destroy,
+	[KIND_CONTEXT_RELEASE] = step_context_destroy,
 	[KIND_STREAM_SYNC] = order_step_join,
 	[KIND_STREAM_QUERY] = order_step_join,
 	[KIND_EVENT_SYNC] = order_step_join,

@@ -9,13 +9,15 @@
 
 #define GRANULES (1ull << (ADDRESS_BITS - GRANULE_SHIFT))
 #define SIZES 65536 /* a power of two */
+#define TRIES 4096  /* places looked at for one address */
+#define CONTEXT_SHIFT 48
 
 uint16_t *allocation_granules;
 
 /* How long each live allocation is: a free names only its start. */
 static struct {
 	_Atomic uint64_t address;
-	_Atomic uint64_t bytes;
+	_Atomic uint64_t bytes;    /* context above CONTEXT_SHIFT; 0: no entry */
 } *sizes;
 
 /* Reserved, not used: pages come as they are touched.  0, or -1 where even that is refused. */
@@ -70,26 +72,38 @@ static uint32_t place_of(uint64_t address)
 
 #define TOMBSTONE 1u /* was used: look on behind it */
 
-void allocation_add(uint64_t address, uint64_t bytes)
+void allocation_add(uint64_t address, uint64_t bytes, uint16_t context)
 {
 	uint32_t place = place_of(address);
 
 	if (!address || !bytes || (address + bytes) >> ADDRESS_BITS || reserve_tables())
 		return;
-	for (unsigned tries = 0; tries < SIZES; tries++, place = (place + 1) & (SIZES - 1)) {
+	for (unsigned tries = 0; tries < TRIES; tries++, place = (place + 1) & (SIZES - 1)) {
 		uint64_t found = atomic_load_explicit(&sizes[place].address, memory_order_relaxed);
 
 		if (found > TOMBSTONE)
 			continue;
 		if (!atomic_compare_exchange_strong(&sizes[place].address, &found, address))
 			continue;
-		atomic_store_explicit(&sizes[place].bytes, bytes, memory_order_relaxed);
 		mark(address, bytes, 1);
+		atomic_store_explicit(&sizes[place].bytes,
+			bytes | (uint64_t)context << CONTEXT_SHIFT, memory_order_release);
 		return;
 	}
 	/* No room to remember its length: it is never unmarked. */
 	mark(address, bytes, 1);
 	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+}
+
+/* Only one takes an entry: who finds its length. */
+static void take_entry(uint32_t place, uint64_t address)
+{
+	uint64_t bytes = atomic_exchange(&sizes[place].bytes, 0);
+
+	if (!bytes)
+		return;
+	mark(address, bytes & (((uint64_t)1 << CONTEXT_SHIFT) - 1), -1);
+	atomic_store(&sizes[place].address, TOMBSTONE);
 }
 
 void allocation_remove(uint64_t address)
@@ -98,18 +112,27 @@ void allocation_remove(uint64_t address)
 
 	if (!allocation_granules || address <= TOMBSTONE)
 		return;
-	for (unsigned tries = 0; tries < SIZES; tries++, place = (place + 1) & (SIZES - 1)) {
+	for (unsigned tries = 0; tries < TRIES; tries++, place = (place + 1) & (SIZES - 1)) {
 		uint64_t found = atomic_load_explicit(&sizes[place].address, memory_order_relaxed);
-		uint64_t bytes = atomic_load_explicit(&sizes[place].bytes, memory_order_relaxed);
 
 		if (!found)
 			return;
-		if (found == address &&
-			atomic_compare_exchange_strong(&sizes[place].address, &found, TOMBSTONE)) {
-			if (bytes)
-				mark(address, bytes, -1);
+		if (found == address) {
+			take_entry(place, address);
 			return;
 		}
+	}
+}
+
+void allocation_end_context(uint16_t context)
+{
+	if (!allocation_granules || !context)
+		return;
+	for (uint32_t place = 0; place < SIZES; place++) {
+		uint64_t bytes = atomic_load_explicit(&sizes[place].bytes, memory_order_acquire);
+
+		if (bytes >> CONTEXT_SHIFT == context)
+			take_entry(place, sizes[place].address);
 	}
 }
 

@@ -16,11 +16,14 @@
 /* Live allocations per granule; NULL until the first one, or where memory is too scarce. */
 extern uint16_t *allocation_granules;
 
-/* After the real allocation. */
-void allocation_add(uint64_t address, uint64_t bytes);
+/* After the real allocation.  context: it goes with that, 0: with none. */
+void allocation_add(uint64_t address, uint64_t bytes, uint16_t context);
 
 /* Before the real free: another thread may be given the same address at once. */
 void allocation_remove(uint64_t address);
+
+/* Before that context really ends: the same for all that goes with it. */
+void allocation_end_context(uint16_t context);
 
 static inline int allocation_maybe(uint64_t word)
 {

@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocation.h"
 #include "resolve.h"
 #include "shim.h"
+
+#define DEVICES 64
 
 /* otherwise: of a driver that does not know it. */
 static int attribute(CUdevice device, CUdevice_attribute which, int otherwise)
@@ -171,6 +174,44 @@ HOT uint16_t context_current(struct thread_state *thread)
 	if (UNLIKELY((uint64_t)(uintptr_t)context != thread->context_handle))
 		return changed(thread, (uint64_t)(uintptr_t)context);
 	return thread->context;
+}
+
+static struct {
+	_Atomic uint64_t handle;
+	_Atomic uint32_t users;
+} primary[DEVICES];
+
+void context_reset(void)
+{
+	shim.context_count = 0;
+	for (unsigned i = 0; i < DEVICES; i++)
+		primary[i].handle = primary[i].users = 0;
+}
+
+void context_retained(uint64_t context, uint64_t device)
+{
+	if (device >= DEVICES)
+		return;
+	primary[device].handle = context;
+	primary[device].users++;
+}
+
+void context_ending(uint64_t context_or_device, int release)
+{
+	uint64_t handle = context_or_device, device = context_or_device;
+	uint32_t count = shim.context_count;
+
+	if (device < DEVICES) {
+		if (release && primary[device].users && --primary[device].users)
+			return;
+		handle = primary[device].handle;
+	} else if (release) {
+		count = 0; /* cuCtxDetach: nobody knows */
+	}
+	function_reset();
+	for (uint32_t i = 0; i < count && i < SHIM_CONTEXTS; i++)
+		if (shim.context[i].handle == handle)
+			allocation_end_context((uint16_t)(i + 1));
 }
 
 COLD void context_write_id(struct thread_state *thread, uint16_t id, uint32_t cupti_id)

@@ -98,11 +98,21 @@ static void before(enum call_kind kind, unsigned traits)
 		window_capture(0);
 }
 
-/* With the fields known and the real call still to come. */
-static void ready(unsigned traits, const uint64_t *field)
+/* With the fields known and the real call still to come: handles and addresses come again. */
+static void ready(enum call_kind kind, unsigned traits, const uint64_t *field)
 {
 	if (traits & TRAIT_FREES)
 		allocation_remove(field[0]);
+	if (kind == KIND_MODULE_UNLOAD)
+		function_reset();
+	if (kind == KIND_CONTEXT_DESTROY || kind == KIND_CONTEXT_RELEASE)
+		context_ending(field[0], kind == KIND_CONTEXT_RELEASE);
+}
+
+/* Pools are of a device, mappings and graphs of none. */
+static int goes_with_context(enum call_kind kind)
+{
+	return kind != KIND_ALLOC_ASYNC && kind != KIND_MEM_MAP && kind != KIND_GRAPH_ADD_NODE;
 }
 
 /* Who opens another process's memory is not told how long it is. */
@@ -122,14 +132,14 @@ static uint64_t bytes_at(uint64_t address)
 }
 
 /* After success. */
-static void after(enum call_kind kind, unsigned traits, uint64_t *field)
+static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_t context)
 {
 	if (kind == KIND_IPC_OPEN || (kind == KIND_ALLOC_IMPORT && !field[1]))
 		field[1] = bytes_at(field[0]);
 	if (traits & TRAIT_ALLOCATES)
-		allocation_add(field[0], field[1]);
-	if (kind == KIND_MODULE_UNLOAD)
-		function_reset();
+		allocation_add(field[0], field[1], goes_with_context(kind) ? context : 0);
+	if (kind == KIND_CONTEXT_RETAIN)
+		context_retained(field[0], field[1]);
 	if (kind == KIND_CAPTURE_BEGIN)
 		window_capture(1);
 }
@@ -161,7 +171,7 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field)
 			(void)call_stage; \
 			(void)call_at; \
 		} \
-		ready(traits, call_field); \
+		ready(kind, traits, call_field); \
 		call_result = call_real args; \
 		if (call_result == CUDA_SUCCESS) { \
 			const int call_stage = 1; \
@@ -169,7 +179,7 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field)
 			fields \
 			(void)call_stage; \
 			(void)call_at; \
-			after(kind, traits, call_field); \
+			after(kind, traits, call_field, call_frame.context); \
 		} \
 		frame_end(&call_frame, (int)call_result, call_field, count); \
 		return call_result; \

@@ -250,7 +250,7 @@ static void become_child(void)
 	munmap((void *)shim.alive, 4096);
 	trace_abandon(&shim.writer);
 	collector_child();
-	shim.context_count = 0;
+	context_reset();
 	spare.count = 0;
 	spare.lock = 0;
 	site_reset();

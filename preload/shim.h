@@ -251,6 +251,18 @@ void image_reset(void);
  */
 uint16_t context_current(struct thread_state *thread);
 
+/* A device's primary context has one more user. */
+void context_retained(uint64_t context, uint64_t device);
+
+/*
+ * Before the real call: a context, or a device's primary one, goes with all that belongs to it;
+ * with release only if it has no other user.  Device numbers are small, handles are not.
+ */
+void context_ending(uint64_t context_or_device, int release);
+
+/* Forgets all contexts: a forked child has none. */
+void context_reset(void);
+
 /* Adds CUPTI's id to a context's record, once. */
 void context_write_id(struct thread_state *thread, uint16_t id, uint32_t cupti_id);
 static inline void context_learn(struct thread_state *thread, uint16_t id, uint32_t cupti_id)

@@ -170,6 +170,15 @@ CUresult do_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice ordinal)
 	return CUDA_SUCCESS;
 }
 
+static void end_context(struct context *context, bool reset)
+{
+	device_drain(context->device, true);
+	streams_end(context);
+	events_end(context);
+	modules_end(context);
+	memory_end(context, reset);
+}
+
 /* The context object stays: handles to it in other threads must not dangle in a simulation. */
 CUresult do_cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 {
@@ -180,7 +189,7 @@ CUresult do_cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 	if (!device->primary_references)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!--device->primary_references)
-		device_drain(device, true);
+		end_context(device->primary, true);
 	return CUDA_SUCCESS;
 }
 
@@ -190,7 +199,8 @@ CUresult do_cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
 
 	if (!device)
 		return CUDA_ERROR_INVALID_DEVICE;
-	device_drain(device, true);
+	if (device->primary)
+		end_context(device->primary, true);
 	return CUDA_SUCCESS;
 }
 
@@ -273,7 +283,7 @@ CUresult do_cuCtxDestroy_v2(CUcontext handle)
 
 	if (!context || context == context->device->primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	device_drain(context->device, true);
+	end_context(context, false);
 	context->destroyed = true;
 	if (thread->depth && thread->context[thread->depth - 1] == context)
 		thread->depth--;

@@ -34,16 +34,32 @@ CUresult do_cuEventCreate(CUevent *handle, unsigned int flags)
 	return CUDA_SUCCESS;
 }
 
+static void event_delete(struct event *event)
+{
+	op_put(event->record);
+	captured_release(&event->captured);
+	object_free(event);
+}
+
 CUresult do_cuEventDestroy_v2(CUevent handle)
 {
 	struct event *event = event_get(handle);
 
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	op_put(event->record);
-	captured_release(&event->captured);
-	object_free(event);
+	event_delete(event);
 	return CUDA_SUCCESS;
+}
+
+static void end_event(void *event, void *context)
+{
+	if (((struct event *)event)->context == context)
+		event_delete(event);
+}
+
+void events_end(struct context *context)
+{
+	object_each(OBJECT_EVENT, end_event, context);
 }
 
 void event_set(struct event *event, struct op *op)

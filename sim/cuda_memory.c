@@ -258,6 +258,36 @@ void memory_release(struct memory *memory)
 	give_back(memory, NULL, NULL);
 }
 
+static uintptr_t reserve_in(struct context *context, enum memory_place place, size_t bytes)
+{
+	uintptr_t start = memory_reserve(context->device, place, bytes);
+
+	if (start)
+		memory_exact(start)->context = context;
+	return start;
+}
+
+static void end_memory(struct memory *memory)
+{
+	if (memory->registered)
+		table_remove(memory);
+	else if (memory->pool)
+		memory_release_async(memory, NULL, NULL);
+	else
+		memory_release(memory);
+}
+
+void memory_end(struct context *context, bool reset)
+{
+	for (size_t i = table_count; i-- > 0;) {
+		struct memory *memory = table[i];
+		bool pools = memory->pool && memory->device == context->device;
+
+		if (memory->context == context || (reset && pools && !memory->graph))
+			end_memory(memory);
+	}
+}
+
 CUresult do_cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
 {
 	struct context *context = context_current();
@@ -267,7 +297,7 @@ CUresult do_cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
 	if (!ptr || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	device_gate(context->device);
-	*ptr = memory_reserve(context->device, PLACE_DEVICE, bytes);
+	*ptr = reserve_in(context, PLACE_DEVICE, bytes);
 	return *ptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -290,7 +320,7 @@ CUresult do_cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!ptr || !bytes || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
 		return CUDA_ERROR_INVALID_VALUE;
-	*ptr = memory_reserve(context->device, PLACE_MANAGED, bytes);
+	*ptr = reserve_in(context, PLACE_MANAGED, bytes);
 	return *ptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -339,6 +369,7 @@ CUresult do_cuMemHostAlloc(void **ptr, size_t bytes, unsigned int flags)
 	if (!memory)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memory->flags = flags;
+	memory->context = context_current();
 	*ptr = (void *)memory->start;
 	/* Pinning takes about 0.3 ms a MiB. */
 	thread_self()->overhead += 20000 + bytes * 3 / 10;
@@ -383,6 +414,7 @@ CUresult do_cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned int flags)
 		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 	memory = memory_describe(start, bytes, PLACE_PINNED);
 	memory->flags = flags;
+	memory->context = context_current();
 	memory->registered = true;
 	thread_self()->overhead += 15000 + bytes / 4;
 	return CUDA_SUCCESS;

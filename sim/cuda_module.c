@@ -218,11 +218,15 @@ CUresult do_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int
 	CUjit_option *options, void **values)
 {
 	struct context *context = context_current();
+	CUresult result;
 
 	if (!context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	device_drain(context->device, true);
-	return load_call(module, image);
+	result = load_call(module, image);
+	if (!result)
+		((struct module *)*module)->context = context;
+	return result;
 }
 
 CUresult do_cuModuleLoadData(CUmodule *module, const void *image)
@@ -247,6 +251,17 @@ static CUresult unload_call(const void *handle)
 		return CUDA_ERROR_INVALID_HANDLE;
 	module_delete(module_get(handle));
 	return CUDA_SUCCESS;
+}
+
+static void end_module(void *module, void *context)
+{
+	if (((struct module *)module)->context == context)
+		module_delete(module);
+}
+
+void modules_end(struct context *context)
+{
+	object_each(OBJECT_MODULE, end_module, context);
 }
 
 CUresult do_cuModuleUnload(CUmodule handle)

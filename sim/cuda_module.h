@@ -8,6 +8,7 @@
 struct module_variable;
 
 struct module {
+	struct context *context; /* NULL: a library, which is of none */
 	struct function *functions;
 	struct module_variable *variables;
 };

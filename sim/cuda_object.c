@@ -65,6 +65,16 @@ void object_free(void *object)
 	free_slots = slot;
 }
 
+void object_each(enum object_kind kind, void (*visit)(void *object, void *arg), void *arg)
+{
+	for (size_t at = 0; at < used; at += SLOT) {
+		struct slot *slot = (struct slot *)(arena + at);
+
+		if (slot->kind == (uint32_t)kind)
+			visit(slot + 1, arg);
+	}
+}
+
 bool object_check(const void *object, enum object_kind kind)
 {
 	uintptr_t address = (uintptr_t)object, base = (uintptr_t)arena;

@@ -34,6 +34,9 @@ void *object_new(enum object_kind kind, size_t bytes);
 void object_free(void *object);
 bool object_check(const void *object, enum object_kind kind);
 
+/* Calls visit for each object of that kind, which it may free. */
+void object_each(enum object_kind kind, void (*visit)(void *object, void *arg), void *arg);
+
 /*
  * What the next op of every stream comes after, whatever stream that is: lazy loading holds
  * kernels and graphs only, a peer copy that is not asynchronous everything.
@@ -48,6 +51,17 @@ struct barrier {
 	struct op *op;
 	unsigned int number; /* barriers so far */
 };
+
+struct context;
+
+/*
+ * A context ends, all whose work is done: its streams, events, modules and memory go with it;
+ * reset: memory of its device's pools, too.
+ */
+void streams_end(struct context *context);
+void events_end(struct context *context);
+void modules_end(struct context *context);
+void memory_end(struct context *context, bool reset);
 
 /* Streams: cuda_stream.c.  The two default streams of a context are part of it. */
 struct stream {
@@ -181,6 +195,7 @@ struct memory {
 	size_t room;         /* as reserved */
 	enum memory_place place;
 	struct device *device; /* NULL: host */
+	struct context *context; /* it goes with that, NULL: with none */
 	unsigned int flags;
 	bool registered;     /* the program's own memory */
 	struct pool *pool;   /* NULL: not stream-ordered */

@@ -39,6 +39,23 @@ static void stream_delete(struct stream *stream)
 	object_free(stream);
 }
 
+void streams_end(struct context *context)
+{
+	struct stream *next;
+
+	for (struct stream *stream = context->streams; stream; stream = next) {
+		next = stream->next;
+		if (stream->legacy || stream->owner)
+			continue;
+		if (stream->capture)
+			capture_invalidate(stream->capture);
+		capture_leave(stream);
+		stream->destroyed = true;
+		if (!stream->pending)
+			stream_delete(stream);
+	}
+}
+
 struct stream *stream_per_thread(struct context *context)
 {
 	int tid = thread_self()->tid;

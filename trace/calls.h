@@ -127,7 +127,9 @@
 	X(MODULE_GLOBAL, module_global)  /* ptr, bytes, module: a variable */ \
 	X(ARRAY_LEVEL, array_level)      /* array: a part of handle, depth: which */ \
 	X(DECOMPRESS, decompress)        /* stream, count; list: CUmemDecompressParams */ \
-	X(LAUNCH_MULTI, launch_multi)    /* count; list: CUDA_LAUNCH_PARAMS, one per device */
+	X(LAUNCH_MULTI, launch_multi)    /* count; list: CUDA_LAUNCH_PARAMS, one per device */ \
+	X(CONTEXT_RETAIN, context_retain) /* context, device: its primary one, of one more user */ \
+	X(CONTEXT_RELEASE, context_release) /* device, or context: gone with its last user */
 
 enum call_kind {
 #define X(kind, name) KIND_##kind,

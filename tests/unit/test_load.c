@@ -187,6 +187,106 @@ static void copies_know_their_memory(void **state)
 	finish(&db);
 }
 
+#define MADE_IN_CONTEXT \
+	"call cuStreamCreate enter=100 duration=1 context=1 | " \
+	"new_stream=0x50 flags=0x1 priority=0x0\n" \
+	"call cuEventCreate enter=110 duration=1 context=1 | new_event=0x60 flags=0x2\n" \
+	"call cuMemHostAlloc enter=120 duration=1 context=1 | ptr=0x9000 bytes=0x100 flags=0x0\n" \
+	"call cuMemAllocAsync enter=130 duration=1 context=1 | " \
+	"ptr=0x7000 bytes=0x100 stream=0x50\n"
+#define WHAT_ENDED \
+	"SELECT destroyed FROM stream UNION ALL SELECT destroyed FROM event " \
+	"UNION ALL SELECT freed FROM allocation"
+
+static void what_is_of_a_context_ends_with_it(void **state)
+{
+	struct db db = load(MADE_IN_CONTEXT
+		"call cuCtxDestroy_v2 enter=200 duration=50 context=1 | context=0xc0\n"
+		"call cuMemcpyHtoDAsync_v2 enter=300 duration=1 context=1 | "
+		"dst=0x7000 src=0x9000 bytes=0x1 stream=0x50\n");
+
+	/* Memory of a pool is the device's. */
+	expect(&db, WHAT_ENDED, "5 NULL 5 5 NULL");
+	expect(&db, "SELECT src_memory || '>' || dst_memory FROM call WHERE src",
+		"pageable>device");
+	finish(&db);
+}
+
+static void a_reset_ends_what_is_of_the_device(void **state)
+{
+	struct db db = load(
+		"context id=2 cupti_id=4 handle=0xd0 device=1 flags=0\n"
+		"call cuDevicePrimaryCtxRetain enter=90 duration=1 context=0 | "
+		"context=0xc0 device=0x0\n"
+		MADE_IN_CONTEXT
+		"call cuMemAlloc_v2 enter=140 duration=1 context=2 | ptr=0x5000 bytes=0x100\n"
+		"call cuDevicePrimaryCtxReset_v2 enter=200 duration=50 context=2 | device=0x0\n");
+
+	expect(&db, WHAT_ENDED, "7 7 7 7 NULL");
+	expect(&db, "SELECT x.handle FROM call c JOIN context x ON x.id = c.context "
+		"ORDER BY c.id DESC LIMIT 1", "192");
+	finish(&db);
+}
+
+static void a_context_ends_with_its_last_user(void **state)
+{
+	static const char retain[] = "call cuDevicePrimaryCtxRetain enter=%d duration=1 context=0 "
+		"| context=0xc0 device=0x0\n";
+	static const char release[] = "call cuDevicePrimaryCtxRelease_v2 enter=%d duration=1 "
+		"context=1 | device=0x0\n";
+	char body[2048], *at = body;
+	struct db db;
+
+	/* One whose retain nobody saw, then three of two. */
+	at += sprintf(at, MADE_IN_CONTEXT);
+	at += sprintf(at, release, 200);
+	at += sprintf(at, retain, 210);
+	at += sprintf(at, retain, 220);
+	at += sprintf(at, release, 230);
+	at += sprintf(at, release, 240);
+	sprintf(at, release, 250);
+	db = load(body);
+	expect(&db, WHAT_ENDED, "9 9 9 9");
+	expect(&db, "SELECT ifnull(c.context, 'none') FROM call c JOIN call_type t ON t.id = c.type"
+		" WHERE t.kind = 'context_release' ORDER BY c.id", "none none 1 none");
+	finish(&db);
+}
+
+/* Threads that met it at the same time. */
+static void a_context_with_two_numbers_is_one(void **state)
+{
+	struct db db = load(
+		"context id=2 cupti_id=0 handle=0xc0 device=0 flags=0\n"
+		"call cuStreamSynchronize enter=100 duration=1 context=1 | stream=0x0\n"
+		"call cuStreamSynchronize enter=110 duration=1 context=2 | stream=0x0\n");
+
+	expect(&db, "SELECT context || ':' || stream FROM call ORDER BY id", "1:1 1:1");
+	expect(&db, "SELECT number || ':' || cupti_id FROM context", "1:3");
+	finish(&db);
+}
+
+/* A handle is written before the call that names it first; another thread may have been faster. */
+static void a_function_is_what_its_handle_stood_for(void **state)
+{
+	struct db db = load(
+		"function handle=0xf0 parameters=0+8 name=\"_Z5firstPf\"\n"
+		"call cuLaunchKernel enter=100 duration=9 context=1 | "
+		"function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
+		"call cuModuleUnload enter=120 duration=9 context=1 | module=0xe0\n"
+		"function handle=0xf0 parameters=0+8 name=\"_Z6secondPf\"\n"
+		"call cuLaunchKernel enter=140 duration=9 context=1 | "
+		"function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
+		"chunk thread=8\n"
+		"call cuLaunchKernel enter=95 duration=9 context=1 | "
+		"function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
+		"call cuLaunchKernel enter=110 duration=9 context=1 | "
+		"function=0xf0 stream=0x0 grid=0x1 block=0x1\n");
+
+	expect(&db, "SELECT k.name FROM call c JOIN kernel k ON k.id = c.kernel ORDER BY c.id",
+		"first first first second");
+	finish(&db);
+}
+
 static void operations_find_their_calls(void **state)
 {
 	struct db db =
@@ -295,6 +395,11 @@ int main(void)
 		cmocka_unit_test(an_address_belongs_to_who_was_given_it),
 		cmocka_unit_test(memory_is_not_yet_who_asks_for_it),
 		cmocka_unit_test(copies_know_their_memory),
+		cmocka_unit_test(what_is_of_a_context_ends_with_it),
+		cmocka_unit_test(a_reset_ends_what_is_of_the_device),
+		cmocka_unit_test(a_context_ends_with_its_last_user),
+		cmocka_unit_test(a_context_with_two_numbers_is_one),
+		cmocka_unit_test(a_function_is_what_its_handle_stood_for),
 		cmocka_unit_test(operations_find_their_calls),
 		cmocka_unit_test(a_stream_has_the_number_it_has_in_its_own_context),
 		cmocka_unit_test(what_is_missing_is_counted),

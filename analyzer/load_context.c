@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which context a call is about, and what ends with one.
+ *
+ * A primary context goes with its last user ("cuDevicePrimaryCtxRelease"), or, whoever holds it,
+ * with a reset.  Which release is the last one is not known where its retains were not recorded,
+ * and of cuCtxDetach.
+ */
+#include "loader.h"
+
+#define HAS(call, kind) ((call)->fields.present & 1ull << FIELD_##kind)
+#define VALUE(call, kind) ((call)->fields.value[FIELD_##kind])
+
+/* Index + 1, as all numbers of contexts here; 0: none. */
+static uint64_t current(const struct loaded_process *p, const struct loaded_call *call)
+{
+	unsigned number = call->record->type == RECORD_CALL
+				  ? ((const struct call_record *)call->record)->context
+				  : ((const struct enter_record *)call->record)->context;
+
+	return map_get(&p->context_numbers, number, 0);
+}
+
+static int names_context(unsigned kind)
+{
+	return kind == KIND_CONTEXT_SYNC || kind == KIND_CONTEXT_RECORD ||
+	       kind == KIND_CONTEXT_WAIT;
+}
+
+/* Its primary one, else the current one if it is of that device. */
+static uint64_t of_device(const struct loaded_process *p, const struct loaded_call *call)
+{
+	uint64_t found = map_get(&p->primaries, VALUE(call, device), 0);
+
+	if (found)
+		return found;
+	found = current(p, call);
+	return found && p->context[found - 1].record.device == (int32_t)VALUE(call, device) ? found
+											     : 0;
+}
+
+/* The one that is gone with this call. */
+static uint64_t ended(struct loaded_process *p, const struct loaded_call *call)
+{
+	uint64_t found;
+
+	if (call->failed)
+		return 0;
+	if (!HAS(call, device))
+		return call->kind == KIND_CONTEXT_DESTROY
+			? map_get(&p->context_handles, VALUE(call, context), 0) : 0;
+	found = of_device(p, call);
+	if (!found || call->kind == KIND_CONTEXT_DESTROY)
+		return found;
+	return p->context[found - 1].users && !--p->context[found - 1].users ? found : 0;
+}
+
+static int note_user(struct loaded_process *p, const struct loaded_call *call)
+{
+	uint64_t found = map_get(&p->context_handles, VALUE(call, context), 0);
+
+	if (call->failed || !found)
+		return 0;
+	p->context[found - 1].users++;
+	return map_set(&p->primaries, VALUE(call, device), found);
+}
+
+int loader_resolve_context(struct loader *loader, struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+	uint64_t found = current(p, call);
+
+	if (call->kind == KIND_CONTEXT_DESTROY || call->kind == KIND_CONTEXT_RELEASE)
+		found = ended(p, call);
+	/* Not always the current one: cuCtxSynchronize_v2 names the one it waits for. */
+	else if (names_context(call->kind) && HAS(call, context) && VALUE(call, context))
+		found = map_get(&p->context_handles, VALUE(call, context), 0);
+	call->context = found ? p->context[found - 1].row : 0;
+	return call->kind == KIND_CONTEXT_RETAIN ? note_user(p, call) : 0;
+}
+
+/*
+ * cuCtxDestroy lists what goes: memory of cuMemAlloc, cuMemAllocHost and cuMemAllocManaged among
+ * it.  Memory of pools is the device's, which only its reset clears ("Destroy all allocations");
+ * mappings of cuMemMap are of neither.
+ */
+static int end_memory(struct loaded_process *p, const struct loaded_call *call)
+{
+	for (uint32_t i = 0; i < p->allocations.count; i++) {
+		const struct life *life = &p->allocations.life[i];
+		enum belonging to = loader_allocation_kind(life)->belongs;
+
+		if (!life->row || life->end != UINT64_MAX || life->begin > call->enter ||
+			life->context != call->context || to == BELONGS_NOWHERE ||
+			(to == BELONGS_TO_DEVICE && !HAS(call, device)))
+			continue;
+		ranges_remove(&p->live_memory, life->handle, i + 1);
+		if (lives_end(&p->allocations, i + 1, call->exit, call->number))
+			return -1;
+	}
+	return 0;
+}
+
+int loader_end_context(struct loader *loader, const struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+
+	if (!call->context ||
+		(call->kind != KIND_CONTEXT_DESTROY && call->kind != KIND_CONTEXT_RELEASE))
+		return 0;
+	return lives_end_context(&p->streams, call->context, call->enter, call->exit,
+		       call->number) ||
+	       lives_end_context(&p->events, call->context, call->enter, call->exit,
+		       call->number) || end_memory(p, call) ? -1 : 0;
+}
