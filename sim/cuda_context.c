@@ -78,6 +78,7 @@ CUresult do_cuInit(unsigned int flags)
 	devices_present = count < DEVICE_MAX ? count : DEVICE_MAX;
 	for (int i = 0; i < devices_present; i++)
 		device_init(&devices[i], i);
+	kernel_time_init();
 	atexit(driver_leaves);
 	pthread_atfork(NULL, NULL, driver_stays_behind);
 	/* The real one takes some 100 ms; enough to be seen as slow, not to drown a short run. */

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel launches.  Kernels do not compute: they only take time. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda_calls.h"
 #include "cuda_graph.h"
 
-#define KERNEL_TIME 10000 /* ns, of a kernel that does not say how long it lasts */
 #define KERNEL_LEAST 2000 /* ns, even of one that says 0 */
 #define BLOCKS_MAX (132 * 32) /* resident at once, for cooperative launches */
+
+static uint64_t kernel_time = 10000; /* ns, of a kernel that does not say how long it lasts */
+
+void kernel_time_init(void)
+{
+	const char *text = getenv("CUFENCE_SIM_KERNEL_US");
+
+	if (text && *text)
+		kernel_time = strtoull(text, NULL, 10) * 1000;
+}
 
 /* Offset of a parameter in the buffer form of the parameters; the first is at 0 in any layout. */
 const void *kernel_parameter(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel, unsigned int index)
@@ -33,7 +43,7 @@ static uint64_t launch_duration(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel)
 {
 	const struct function *function = (const struct function *)kernel->func;
 	const void *first = function->spins ? kernel_parameter(kernel, 0) : NULL;
-	uint64_t ns = KERNEL_TIME;
+	uint64_t ns = kernel_time;
 
 	if (first)
 		memcpy(&ns, first, sizeof(ns));

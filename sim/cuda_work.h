@@ -47,6 +47,9 @@ struct op *graph_memory_op(const struct work *work, struct stream *stream);
 /* Where it ran and which call asked for it. */
 void record_origin(struct op *op, const struct stream *stream);
 
+/* How long kernels last that do not say it: CUFENCE_SIM_KERNEL_US. */
+void kernel_time_init(void);
+
 /* Bytes of a kernel's parameters, and where they are in a launch; NULL: not given. */
 const void *kernel_parameter(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel, unsigned int index);
 

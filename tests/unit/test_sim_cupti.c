@@ -96,6 +96,7 @@ static int setup(void **state)
 	void *library = sim_open("libcupti.so.13");
 
 	setenv("CUFENCE_SIM_DEVICES", "2", 1);
+	setenv("CUFENCE_SIM_KERNEL_US", "25", 1);
 	sim_setup(state);
 	*(void **)&cupti.subscribe = sim_symbol(library, "cuptiSubscribe");
 	*(void **)&cupti.unsubscribe = sim_symbol(library, "cuptiUnsubscribe");
@@ -289,7 +290,7 @@ static void first_use_of_a_kernel_is_overhead(void **state)
 	assert_int_equal(records[0].overhead.overheadKind,
 		CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING);
 	assert_int_equal(records[0].overhead.correlationId, records[1].kernel.correlationId);
-	assert_int_equal(records[1].kernel.end - records[1].kernel.start, 10000);
+	assert_int_equal(records[1].kernel.end - records[1].kernel.start, 25000);
 }
 
 static void nothing_is_recorded_of_a_disabled_kind(void **state)
