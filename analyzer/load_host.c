@@ -74,7 +74,7 @@ static void note_thread(struct loader *loader, const struct loaded_call *call)
 	uint64_t number = map_get(&loader->p.births, call->fields.value[FIELD_birth], 0);
 	struct loaded_thread *thread;
 
-	if (!number)
+	if (!number || call->failed)
 		return;
 	thread = &loader->p.thread[number - 1];
 	*(call->kind == KIND_THREAD_CREATE ? &thread->made_by : &thread->joined_by) = call->number;

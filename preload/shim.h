@@ -88,7 +88,7 @@ struct thread_state {
 	uint64_t context_handle;   /* the last one seen, and its id */
 	uint16_t context;
 
-	uint32_t birth;            /* number of the pthread_create that made it, 0: not seen */
+	uint32_t birth;            /* its number among the threads made, 0: not seen */
 	uint32_t bypassing;        /* CUPTI's id of a call without a wrapper, while it lasts */
 	uint32_t passed_by;        /* number of the window before which a call went unrecorded */
 	uint64_t poll_written;     /* poll is valid as long as chunk.written is this */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads: what one did before it made another comes before all that one does, and joining it
- * comes after.  (C11's thrd_create calls libc's function directly and is not seen.)
+ * comes after.  C11's calls are wrapped like POSIX's, which they do not go through.  Births are
+ * numbered before the first CUDA call, too: that may be another thread's than who joins it.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <threads.h>
 
 #include "host.h"
 #include "resolve.h"
@@ -14,16 +16,15 @@
 #define EXPORT __attribute__((visibility("default")))
 #define STARTS 512
 #define THREADS 4096 /* a power of two */
+#define TRIES 64
 
 typedef void *(*start_function)(void *);
-typedef int (*create_function)(pthread_t *, const pthread_attr_t *, start_function, void *);
-typedef int (*join_function)(pthread_t, void **);
 
 /* Threads between pthread_create() and their first instruction. */
 static struct start {
 	_Atomic int taken;
 	uint32_t birth;
-	start_function function;
+	void *function;            /* a start_function, or C11's thrd_start_t */
 	void *argument;
 } starts[STARTS];
 
@@ -47,7 +48,7 @@ static void *real_function(const char *name, void **cached)
 	return found;
 }
 
-static struct start *take_start(start_function function, void *argument)
+static struct start *take_start(void *function, void *argument)
 {
 	for (unsigned i = 0; i < STARTS; i++) {
 		int none = 0;
@@ -62,45 +63,72 @@ static struct start *take_start(start_function function, void *argument)
 	return NULL;
 }
 
-static void remember(pthread_t thread, uint32_t birth)
+/* The place that is the thread's own or free, else that of the oldest: it was joined long ago. */
+static uint32_t find_place(uint64_t thread)
 {
-	uint32_t place = (uint32_t)((uint64_t)thread >> 12) & (THREADS - 1);
+	uint32_t place = (uint32_t)(thread >> 12) & (THREADS - 1), oldest = place;
 
-	for (unsigned tries = 0; tries < 64; tries++, place = (place + 1) & (THREADS - 1)) {
+	for (unsigned tries = 0; tries < TRIES; tries++, place = (place + 1) & (THREADS - 1)) {
 		uint64_t found = threads[place].thread;
 
-		if (found && found != (uint64_t)thread)
-			continue;
-		if (!found && !atomic_compare_exchange_strong(&threads[place].thread, &found,
-				      (uint64_t)thread) && found != (uint64_t)thread)
+		if (!found || found == thread)
+			return place;
+		if (threads[place].birth < threads[oldest].birth)
+			oldest = place;
+	}
+	return oldest;
+}
+
+static void remember(uint64_t thread, uint32_t birth)
+{
+	/* Another thread may take the same place: then look again. */
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		uint32_t place = find_place(thread);
+		uint64_t found = threads[place].thread;
+
+		if (found != thread &&
+			!atomic_compare_exchange_strong(&threads[place].thread, &found, thread))
 			continue;
 		threads[place].birth = birth;
 		return;
 	}
-	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+}
+
+/* The thread has begun: its start is somebody else's from here on. */
+static struct start arrive(struct start *start)
+{
+	struct start own = { .birth = start->birth, .function = start->function,
+		.argument = start->argument };
+
+	/* Here, not by the creator: where the program keeps its pthread_t may be gone by then. */
+	remember((uint64_t)pthread_self(), start->birth);
+	thread_state()->birth = start->birth;
+	atomic_store(&start->taken, 0);
+	return own;
 }
 
 static void *begin(void *argument)
 {
-	struct start *start = argument;
-	start_function function = start->function;
-	void *own = start->argument;
+	struct start start = arrive(argument);
 
-	/* Here, not by the creator: where the program keeps its pthread_t may be gone by then. */
-	remember(pthread_self(), start->birth);
-	thread_state()->birth = start->birth;
-	atomic_store(&start->taken, 0);
-	return function(own);
+	return ((start_function)start.function)(start.argument);
 }
 
-static uint32_t birth_of(pthread_t thread)
+static int begin_c11(void *argument)
 {
-	uint32_t place = (uint32_t)((uint64_t)thread >> 12) & (THREADS - 1);
+	struct start start = arrive(argument);
 
-	for (unsigned tries = 0; tries < 64; tries++, place = (place + 1) & (THREADS - 1)) {
+	return ((thrd_start_t)start.function)(start.argument);
+}
+
+static uint32_t birth_of(uint64_t thread)
+{
+	uint32_t place = (uint32_t)(thread >> 12) & (THREADS - 1);
+
+	for (unsigned tries = 0; tries < TRIES; tries++, place = (place + 1) & (THREADS - 1)) {
 		uint64_t found = threads[place].thread;
 
-		if (found == (uint64_t)thread)
+		if (found == thread)
 			return threads[place].birth;
 		if (!found)
 			break;
@@ -108,50 +136,125 @@ static uint32_t birth_of(pthread_t thread)
 	return 0;
 }
 
+/* A thread that is being made. */
+struct making {
+	struct call_frame frame;
+	int recorded;
+	struct start *start;       /* NULL: without a number */
+	uint64_t birth;
+};
+
+/* Not of those that CUDA's libraries make. */
+static void making_begin(struct making *making, enum call_id id, void *frame_address,
+	void *function, void *argument)
+{
+	int within = thread_state()->depth;
+
+	making->recorded = host_begin(&making->frame, id, frame_address);
+	making->start = within || shim.stage == SHIM_OFF ? NULL : take_start(function, argument);
+	making->birth = making->start ? making->start->birth : 0;
+}
+
+static void making_end(struct making *making, int rc)
+{
+	if (making->start && rc)
+		atomic_store(&making->start->taken, 0);
+	if (making->recorded)
+		frame_end(&making->frame, rc, &making->birth, 1);
+}
+
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	start_function function, void *argument)
 {
 	static void *cached;
-	create_function real = (create_function)real_function("pthread_create", &cached);
-	struct call_frame frame;
-	struct start *start;
-	uint64_t birth;
+	int (*real)(pthread_t *, const pthread_attr_t *, start_function, void *);
+	struct making making;
 	int rc;
 
+	*(void **)&real = real_function("pthread_create", &cached);
 	if (!real)
 		return EAGAIN;
-	if (!host_begin(&frame, CALL_pthread_create, __builtin_frame_address(0)))
-		return real(thread, attributes, function, argument);
-	start = take_start(function, argument);
-	birth = start ? start->birth : 0;
-	rc = start ? real(thread, attributes, begin, start)
-		   : real(thread, attributes, function, argument);
-	if (start && rc)
-		atomic_store(&start->taken, 0);
-	frame_end(&frame, rc, &birth, 1);
+	making_begin(&making, CALL_pthread_create, __builtin_frame_address(0), (void *)function,
+		argument);
+	rc = making.start ? real(thread, attributes, begin, making.start)
+			  : real(thread, attributes, function, argument);
+	making_end(&making, rc);
 	return rc;
 }
 
-EXPORT int pthread_join(pthread_t thread, void **result)
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 {
 	static void *cached;
-	join_function real = (join_function)real_function("pthread_join", &cached);
-	struct call_frame frame;
-	uint32_t made, now;
-	uint64_t birth;
+	int (*real)(thrd_t *, thrd_start_t, void *);
+	struct making making;
 	int rc;
 
+	*(void **)&real = real_function("thrd_create", &cached);
 	if (!real)
-		return ESRCH;
-	if (!host_begin(&frame, CALL_pthread_join, __builtin_frame_address(0)))
-		return real(thread, result);
-	made = atomic_load(&births);
-	birth = birth_of(thread);
-	rc = real(thread, result);
-	/* It may have begun meanwhile; its pthread_t may be that of one that was made since. */
-	now = birth_of(thread);
-	if (now <= made)
-		birth = now;
-	frame_end(&frame, rc, &birth, 1);
+		return thrd_error;
+	making_begin(&making, CALL_thrd_create, __builtin_frame_address(0), (void *)function,
+		argument);
+	rc = making.start ? real(thread, begin_c11, making.start)
+			  : real(thread, function, argument);
+	making_end(&making, rc);
 	return rc;
 }
+
+/* A thread that is being joined. */
+struct joining {
+	struct call_frame frame;
+	int recorded;
+	uint32_t made;
+	uint64_t thread, birth;
+};
+
+static void joining_begin(struct joining *joining, enum call_id id, void *frame_address,
+	uint64_t thread)
+{
+	/* Who asks again and again is recorded when there is an answer. */
+	joining->recorded = id != CALL_pthread_tryjoin_np &&
+			    host_begin(&joining->frame, id, frame_address);
+	joining->thread = thread;
+	joining->made = atomic_load(&births);
+	joining->birth = birth_of(thread);
+}
+
+static void joining_end(struct joining *joining, enum call_id id, void *frame_address, int rc)
+{
+	uint32_t now = birth_of(joining->thread);
+
+	/* It may be that thread that made the first CUDA call. */
+	if (!joining->recorded && (rc || !host_begin(&joining->frame, id, frame_address)))
+		return;
+	/* It may have begun meanwhile; its pthread_t may be that of one that was made since. */
+	if (now <= joining->made)
+		joining->birth = now;
+	frame_end(&joining->frame, rc, &joining->birth, 1);
+}
+
+#define JOIN(name, missing, params, args) \
+	EXPORT int name params \
+	{ \
+		static void *cached; \
+		int (*real) params; \
+		struct joining joining; \
+		int rc; \
+\
+		*(void **)&real = real_function(#name, &cached); \
+		if (!real) \
+			return missing; \
+		joining_begin(&joining, CALL_##name, __builtin_frame_address(0), \
+			(uint64_t)thread); \
+		rc = real args; \
+		joining_end(&joining, CALL_##name, __builtin_frame_address(0), rc); \
+		return rc; \
+	}
+
+JOIN(pthread_join, ESRCH, (pthread_t thread, void **result), (thread, result))
+JOIN(pthread_tryjoin_np, ESRCH, (pthread_t thread, void **result), (thread, result))
+JOIN(pthread_timedjoin_np, ESRCH,
+	(pthread_t thread, void **result, const struct timespec *until), (thread, result, until))
+JOIN(pthread_clockjoin_np, ESRCH,
+	(pthread_t thread, void **result, clockid_t clock, const struct timespec *until),
+	(thread, result, clock, until))
+JOIN(thrd_join, thrd_error, (thrd_t thread, int *result), (thread, result))

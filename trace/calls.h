@@ -210,7 +210,7 @@ enum call_trait {
 	X(new_node) \
 	X(exec)            /* CUgraphExec */ \
 	X(new_exec) \
-	X(birth)           /* number of a pthread_create in its process */ \
+	X(birth)           /* number of a thread in its process, as they were made */ \
 	X(image)           /* hash of a RECORD_IMAGE; 0: the code is in a file */
 
 enum field_kind {

@@ -18,6 +18,14 @@ same "the thread that used CUDA was made and joined" 1 "$(query "SELECT count(*)
 	JOIN call m ON m.id = t.made_by JOIN call j ON j.id = t.joined_by WHERE m.id < j.id")"
 same "the thread that did not has no row" 2 "$(query "SELECT count(*) FROM thread")"
 
+# However a thread is made and joined, what follows the join follows what it did.
+for mode in posix try timed clock c11 exit early; do
+	same "threads, $mode: output" 0 "$("$cufence" run --sim -o "$tmp/db" -- "$helpers/threads" $mode 2>/dev/null)"
+	has "threads, $mode: in order" '^ordered, guaranteed' "$("$cufence" why "$tmp/db" 1 2)"
+	same "threads, $mode: asked often, joined once" 1 "$(query "SELECT count(*) FROM call c
+		JOIN call_type t ON t.id = c.type WHERE t.kind = 'thread_join'")"
+done
+
 # Threads whose creator's memory is gone by the time that they are known.
 same "detached threads: output" "0 done" \
 	"$("$cufence" run --sim -o "$tmp/db" -- "$helpers/detached" 2>/dev/null | paste -sd' ')"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts that end: ends destroy|reset|release|leaks.  What it makes and never gives back goes with
- * them, and addresses and handles come again.  Prints what the calls returned.
+ * Contexts that end: ends destroy|reset|release|leaks.  What it makes and never gives back goes
+ * with them, and addresses and handles come again.  Prints what the calls returned.
  */
 #include <string.h>
 
