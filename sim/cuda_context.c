@@ -6,6 +6,7 @@
 
 #include "cuda_calls.h"
 #include "cuda_state.h"
+#include "cuda_work.h"
 
 static struct device devices[DEVICE_MAX];
 static int devices_present;
