@@ -13,6 +13,7 @@
 #include "access_parts.h"
 #include "array.h"
 #include "content.h"
+#include "graph_child.h"
 
 /* More accesses than these are seen as whole spans of their allocations. */
 #define ACCESS_LIMIT 64
@@ -69,7 +70,7 @@ static const char nodes_sql[] =
 	"(SELECT max(c.call) FROM graph_change c WHERE c.node = n.id AND c.exec = ?3 "
 	" AND c.call > ?2 AND c.call < ?4 AND c.enabled IS NULL), "
 	"(SELECT max(c.call) FROM graph_change c WHERE c.node = n.id AND c.exec IS NULL "
-	" AND c.call < ?2), n.origin, n.call), n.child, n.call, n.id, "
+	" AND c.call < ?2), n.origin, n.call), n.child, " CHILD_AS_OF("?2") ", n.id, "
 	"ifnull((SELECT c.enabled FROM graph_change c WHERE c.node = n.id AND c.exec = ?3 "
 	" AND c.call > ?2 AND c.call < ?4 AND c.enabled NOT NULL ORDER BY c.call DESC LIMIT 1), 1) "
 	"FROM graph_node n WHERE n.graph = ?1 AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2";
@@ -378,10 +379,11 @@ static int read_version(struct access_reader *reader, int64_t exec, int64_t call
 	for (size_t i = 0; i < graphs->part_count; i++) {
 		struct part part = graphs->part[i];
 
-		if (add_nodes(reader, &part, exec, call, sum))
+		if (add_nodes(reader, &part, exec, call, sum) ||
+			add_strays(reader, &part, part.top ? exec : 0, call, sum))
 			return -1;
 	}
-	if (add_strays(reader, &top, exec, call, sum) || update_memory(graphs, call, version) ||
+	if (update_memory(graphs, call, version) ||
 		(!sum->complete && add_named(graphs, call, sum)))
 		return -1;
 	if (sum->count > ACCESS_LIMIT)

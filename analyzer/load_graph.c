@@ -40,6 +40,7 @@ void loader_release_graphs(struct loaded_process *p)
 	map_release(&graphs->streams);
 	map_release(&graphs->events);
 	map_release(&graphs->strangers);
+	map_release(&graphs->unplaced);
 	footprints_release(&graphs->memory);
 	free(graphs->front);
 	free(graphs->capture);
@@ -225,14 +226,14 @@ static int take_bodies(struct loader *loader, const struct loaded_call *call,
 		uint64_t handle = lists->word[lists->lists * lists->count + i];
 		int64_t body = handle ? graph_add(loader, call, handle, call->exit) : 0;
 
-		if (body < 0 ||
-			(body && (db_run(loader->insert[INSERT_GRAPH_BODY], "ii", node, body) ||
-					 footprint_add_body(
-						 &loader->p.graphs->memory, graph, node, body))))
+		if (body < 0 || (body && graph_add_body(loader, graph, node, body)))
 			return -1;
 	}
 	return 0;
 }
+
+/* CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE: the node has the graph itself, not a copy. */
+#define OWNERSHIP_MOVE 1
 
 static int take_node(struct loader *loader, const struct loaded_call *call)
 {
@@ -242,6 +243,8 @@ static int take_node(struct loader *loader, const struct loaded_call *call)
 	/* cuGraphAddNode has edges and further words, the others nodes alone. */
 	struct lists lists = lists_of(call, HAS(call, ptr) && HAS(call, more) ? 2 : 1);
 
+	if (map_get(&loader->p.graphs->unplaced, (uint64_t)graph, 0))
+		loader->p.graphs->memory.doubt |= CONTENT_UNNAMED;
 	if (type == 4)
 		child = graph_of(loader, call, VALUE(call, handle));
 	node = graph < 0 || child < 0
@@ -254,8 +257,11 @@ static int take_node(struct loader *loader, const struct loaded_call *call)
 			return -1;
 	if (node < 0 || (type == 13 && take_bodies(loader, call, &lists, graph, node)))
 		return -1;
-	return child ? footprint_set_child(&loader->p.graphs->memory, graph, node, child)
-		     : graph_note_memory(loader, call, graph, node, name);
+	if (!child)
+		return graph_note_memory(loader, call, graph, node, name);
+	return VALUE(call, value) == OWNERSHIP_MOVE
+		       ? graph_add_body(loader, graph, node, child)
+		       : footprint_set_child(&loader->p.graphs->memory, graph, node, child);
 }
 
 static int take_edges(struct loader *loader, const struct loaded_call *call)
@@ -293,35 +299,6 @@ static int take_node_destroy(struct loader *loader, const struct loaded_call *ca
 		    : 0;
 }
 
-/* Its nodes have handles of their own, which the program has to ask for. */
-static int take_clone(struct loader *loader, const struct loaded_call *call)
-{
-	static const char nodes[] =
-		"INSERT INTO graph_node "
-		"(id, graph, type, call, event, child, origin) "
-		"SELECT ?1 + row_number() OVER (ORDER BY id), ?2, type, ?3, event, child, "
-		"coalesce((SELECT max(c.call) FROM graph_change c WHERE c.node = n.id "
-		" AND c.exec IS NULL), origin, call) FROM graph_node n "
-		"WHERE graph = ?4 AND removed IS NULL";
-	static const char edges[] =
-		"WITH copy AS (SELECT id AS old, "
-		" ?1 + row_number() OVER (ORDER BY id) AS new FROM graph_node"
-		" WHERE graph = ?4 AND removed IS NULL) "
-		"INSERT INTO graph_edge (graph, from_node, to_node, added, programmatic) "
-		"SELECT ?2, a.new, b.new, ?3, programmatic FROM graph_edge e "
-		"JOIN copy a ON a.old = e.from_node JOIN copy b ON b.old = e.to_node "
-		"WHERE e.graph = ?4 AND e.removed IS NULL";
-	int64_t from = graph_of(loader, call, VALUE(call, graph)), to;
-
-	to = from < 0 ? -1 : graph_add(loader, call, VALUE(call, new_graph), call->exit);
-	if (to < 0 || loader_run(loader, nodes, loader->node, to, row_of(loader, call), from) ||
-		loader_run(loader, edges, loader->node, to, row_of(loader, call), from) ||
-		footprint_clone(&loader->p.graphs->memory, from, to, loader->node + 1))
-		return -1;
-	loader->node = db_int(loader->db, "SELECT max(id) FROM graph_node", loader->node);
-	return 0;
-}
-
 static int take_graph_destroy(struct loader *loader, const struct loaded_call *call)
 {
 	int64_t graph = handle_row(&loader->p.graphs->graph, call, VALUE(call, graph));
@@ -347,7 +324,7 @@ static int (*taker(unsigned kind))(struct loader *, const struct loaded_call *)
 	case KIND_GRAPH_NODE_DESTROY:
 		return take_node_destroy;
 	case KIND_GRAPH_CLONE:
-		return take_clone;
+		return graph_clone;
 	case KIND_GRAPH_DESTROY:
 		return take_graph_destroy;
 	case KIND_GRAPH_INSTANTIATE:

@@ -4,6 +4,7 @@
  *
  *	load_graph.c       graphs that calls make, node by node
  *	load_capture.c     calls of a captured stream, which become nodes
+ *	load_graph_copy.c  clones, and the graphs of child nodes
  *	load_graph_exec.c  executables, and what changes nodes
  *
  * Rows are database ids, 0: none.  Functions that return an int or a row: -1 after a message.
@@ -37,6 +38,7 @@ struct graphs {
 	struct capture *capture;
 	size_t capture_count;
 	struct map strangers; /* handles that were asked for -> graph row: of a node of it */
+	struct map unplaced;  /* graph rows: bodies of nodes that are not known */
 	struct footprints memory;
 };
 
@@ -80,6 +82,12 @@ struct lists {
 struct lists lists_of(const struct loaded_call *call, size_t lists);
 int64_t node_at(const struct loader *loader, const struct loaded_call *call,
 	const struct lists *lists, size_t list, size_t i);
+
+/* load_graph_copy.c; give_child: cuGraphChildGraphNodeGetGraph. */
+int graph_clone(struct loader *loader, const struct loaded_call *call);
+int graph_give_child(struct loader *loader, const struct loaded_call *call);
+/* The node consists of a graph that may change until an executable is made. */
+int graph_add_body(struct loader *loader, int64_t graph, int64_t node, int64_t body);
 
 /* load_capture.c; take: 1 in captured if the call became a part of a graph. */
 int capture_begin(struct loader *loader, const struct loaded_call *call);

@@ -190,5 +190,7 @@ int graph_query(struct loader *loader, const struct loaded_call *call)
 {
 	if (HAS(call, new_node))
 		return name_copy(loader, call);
+	if (HAS(call, new_graph))
+		return graph_give_child(loader, call);
 	return HAS(call, graph) && HAS(call, count) ? name_strangers(loader, call) : 0;
 }

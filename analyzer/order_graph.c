@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "graph_child.h"
 #include "order_steps.h"
 
 /* What an executable consists of after a call: a graph as of a call, and since when. */
@@ -26,9 +27,9 @@ static const char content_sql[] =
 /* Nodes that act on more than their graph.  Those of a child graph act where it stands. */
 static const char nodes_sql[] =
 	"WITH RECURSIVE part(top, graph, at) AS ("
-	" SELECT n.id, n.child, n.call FROM graph_node n WHERE n.graph = ?1 AND n.child IS NOT NULL"
-	" AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2"
-	" UNION SELECT p.top, n.child, p.at FROM part p CROSS JOIN graph_node n"
+	" SELECT n.id, n.child, " CHILD_AS_OF("?2") " FROM graph_node n WHERE n.graph = ?1"
+	" AND n.child IS NOT NULL AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2"
+	" UNION SELECT p.top, n.child, " CHILD_AS_OF("p.at") " FROM part p CROSS JOIN graph_node n"
 	" WHERE n.graph = p.graph AND n.child IS NOT NULL AND n.call < p.at"
 	" AND ifnull(n.removed, p.at) >= p.at) "
 	"SELECT n.id, n.type, " EVENT("?2") " FROM graph_node n WHERE n.graph = ?1 AND n.acts = 1 "

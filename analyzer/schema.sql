@@ -394,7 +394,7 @@ CREATE INDEX graph_node_child ON graph_node (graph) WHERE child IS NOT NULL;
 CREATE INDEX graph_edge_graph ON graph_edge (graph);
 CREATE INDEX graph_edge_from ON graph_edge (from_node);
 
-CREATE TABLE graph_body ( -- what a conditional node consists of, a graph that is filled later
+CREATE TABLE graph_body ( -- a graph that a node consists of and that may still change: conditional, child
 	node INTEGER NOT NULL REFERENCES graph_node(id),
 	graph INTEGER NOT NULL REFERENCES graph(id)
 );

@@ -149,21 +149,95 @@ static void a_child_is_what_it_was_when_it_was_added(void **unused)
 		"w1000+16 complete");
 }
 
+#define NODE_SET(enter, node, dst)                                                                 \
+	"call cuGraphMemsetNodeSetParams enter=" #enter " duration=1 context=1 | node=" #node      \
+	" type=0x2 dst=" #dst " value=0x0 bytes=0x10 dst_pitch=0x0 width=0x10 height=0x1\n"
+#define CHILD(enter, node, graph, child)                                                           \
+	"call cuGraphAddChildGraphNode enter=" #enter " duration=1 context=1 | new_node=" #node    \
+	" graph=" #graph " type=0x4 count=0x0 handle=" #child "\n"
+#define GIVE_CHILD(enter, node, graph)                                                             \
+	"call cuGraphChildGraphNodeGetGraph enter=" #enter " duration=1 context=1 | node=" #node   \
+	" new_graph=" #graph "\n"
+#define GRAPH(enter, graph)                                                                        \
+	"call cuGraphCreate enter=" #enter " duration=1 context=1 | new_graph=" #graph             \
+	" flags=0x0\n"
+#define NODES(enter, graph, node)                                                                  \
+	"call cuGraphGetNodes enter=" #enter " duration=1 context=1 | graph=" #graph               \
+	" count=0x1 words=" #node "\n"
+
+#define ADD_NODE(enter, type, value, handle)                                                       \
+	"call cuGraphAddNode_v2 enter=" #enter " duration=1 context=1 | ptr=0x0 bytes=0x0 "        \
+	"new_node=0x80 graph=0x70 type=" #type " count=0x0 function=0x0 grid=0x0 block=0x0 "       \
+	"dst=0x0 src=0x0 direction=0x0 dst_pitch=0x0 src_pitch=0x0 width=0x0 height=0x0 "          \
+	"depth=0x0 dst_height=0x0 src_height=0x0 " NO_ARRAYS "value=" #value                       \
+	" event=0x0 callback=0x0 handle=" #handle " "
+
+static void a_child_that_was_moved_may_change(void **unused)
+{
+	check(GRAPH(18, 0x71) SET(20, 0x83, 0x71, 0x1000)
+			ADD_NODE(22, 0x4, 0x1, 0x71) "more=0x0\n" SET(24, 0x82, 0x71, 0x4000)
+			INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
+		"w1000+16 w4000+16 complete");
+	check(GRAPH(18, 0x71) SET(20, 0x83, 0x71, 0x1000)
+			ADD_NODE(22, 0x4, 0x0, 0x71) "more=0x0\n" SET(24, 0x82, 0x71, 0x4000)
+			INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
+		"w1000+16 complete");
+}
+
+/* The node's own, which the program was given, not the one that it was made from. */
+static void a_child_that_was_given_out_may_change(void **unused)
+{
+	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71)
+			SET(23, 0x83, 0x71, 0x4200) GIVE_CHILD(24, 0x81, 0x72)
+			SET(26, 0x82, 0x72, 0x4000) INSTANTIATE(30, 0x90, 0x70)
+			SET(40, 0x84, 0x72, 0x4100) LAUNCH(100, 0x90),
+		"w1000+16 w4000+16 complete");
+	/* An executable that was made before is as it was. */
+	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71)
+			INSTANTIATE(23, 0x90, 0x70) GIVE_CHILD(24, 0x81, 0x72)
+			SET(26, 0x82, 0x72, 0x4000) LAUNCH(100, 0x90),
+		"w1000+16 complete");
+	/* Asked for twice it is the same one. */
+	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71)
+			GIVE_CHILD(24, 0x81, 0x72) SET(26, 0x82, 0x72, 0x4000)
+			GIVE_CHILD(28, 0x81, 0x72) SET(29, 0x85, 0x72, 0x4200)
+			INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
+		"w1000+16 w4000+16 w4200+16 complete");
+}
+
+static void a_node_of_a_given_child_may_be_set(void **unused)
+{
+	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71)
+			GIVE_CHILD(24, 0x81, 0x72) NODES(25, 0x72, 0x8a)
+			NODE_SET(26, 0x8a, 0x4000) INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
+		"w4000+16 complete");
+	/* A copy of the parent keeps what the child was then. */
+	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71)
+			GIVE_CHILD(24, 0x81, 0x72)
+			"call cuGraphClone enter=25 duration=1 context=1 | new_graph=0x74 "
+			"graph=0x70\n"
+			SET(26, 0x82, 0x72, 0x4000) INSTANTIATE(30, 0x90, 0x74) LAUNCH(100, 0x90),
+		"w1000+16 complete");
+}
+
+static void what_is_added_to_a_child_of_an_unknown_node_may_be_anywhere(void **unused)
+{
+	check(SET(20, 0x80, 0x70, 0x1000) GIVE_CHILD(24, 0x8f, 0x72) SET(26, 0x82, 0x72, 0x4000)
+			INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
+		"w1000+16 unknown");
+	check(SET(20, 0x80, 0x70, 0x1000) GIVE_CHILD(24, 0x8f, 0x72) INSTANTIATE(30, 0x90, 0x70)
+			LAUNCH(100, 0x90),
+		"w1000+16 complete");
+}
+
 static void the_bodies_of_a_condition_may_run(void **unused)
 {
-	check("call cuGraphAddNode_v2 enter=20 duration=1 context=1 | ptr=0x0 bytes=0x0 "
-	      "new_node=0x80 graph=0x70 type=0xd count=0x0 function=0x0 grid=0x0 block=0x0 dst=0x0 "
-	      "src=0x0 direction=0x0 dst_pitch=0x0 src_pitch=0x0 width=0x0 height=0x0 depth=0x0 "
-	      "dst_height=0x0 src_height=0x0 " NO_ARRAYS "value=0x0 event=0x0 callback=0x0 "
-	      "handle=0x5 more=0x1 "
-	      "words=0x71\n" SET(24, 0x81, 0x71, 0x4000) INSTANTIATE(30, 0x90, 0x70)
+	check(ADD_NODE(20, 0xd, 0x0, 0x5) "more=0x1 words=0x71\n"
+			SET(24, 0x81, 0x71, 0x4000) INSTANTIATE(30, 0x90, 0x70)
 			LAUNCH(100, 0x90),
 		"~w4000+16 complete");
 }
 
-#define NODE_SET(enter, node, dst)                                                                 \
-	"call cuGraphMemsetNodeSetParams enter=" #enter " duration=1 context=1 | node=" #node      \
-	" type=0x2 dst=" #dst " value=0x0 bytes=0x10 dst_pitch=0x0 width=0x10 height=0x1\n"
 #define EXEC_SET(enter, exec, node, dst)                                                           \
 	"call cuGraphExecMemsetNodeSetParams enter=" #enter " duration=1 context=1 | exec=" #exec  \
 	" node=" #node " type=0x2 dst=" #dst " value=0x0 bytes=0x10 dst_pitch=0x0 width=0x10 "     \
@@ -370,6 +444,10 @@ int main(void)
 		cmocka_unit_test(a_launch_does_what_was_captured),
 		cmocka_unit_test(nodes_added_later_are_not_in_the_executable),
 		cmocka_unit_test(a_child_is_what_it_was_when_it_was_added),
+		cmocka_unit_test(a_child_that_was_given_out_may_change),
+		cmocka_unit_test(a_child_that_was_moved_may_change),
+		cmocka_unit_test(a_node_of_a_given_child_may_be_set),
+		cmocka_unit_test(what_is_added_to_a_child_of_an_unknown_node_may_be_anywhere),
 		cmocka_unit_test(the_bodies_of_a_condition_may_run),
 		cmocka_unit_test(a_node_that_was_set_does_something_else),
 		cmocka_unit_test(another_executable_does_not_change),
