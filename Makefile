@@ -235,6 +235,7 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
+	$(if $(cuda),$O/tests/helpers/separate $O/tests/helpers/separate_simstatic) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/every/libcuda.so.1)
 tests: $(HELPERS)
 $O/tests/helpers/ranges: HELPER_FLAGS := $(CUDA_CPP)
@@ -263,6 +264,20 @@ $O/tests/helpers/lib%.so: tests/helpers/lib%.c
 $O/tests/helpers/liblink_%.so: tests/helpers/liblink.c
 	@mkdir -p $(@D)
 	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) $< -o $@ -ldl
+
+# Device code in several files.  nvcc does not link it together where it is told -cudart none, so
+# that is a step of its own.
+SEPARATE_OBJ := $(addprefix $(CUDA_O)/obj/tests/separate,.o _part.o _linked.o)
+$(CUDA_O)/obj/tests/separate.o $(CUDA_O)/obj/tests/separate_part.o: tests/helpers/separate.cu Makefile
+	$(call say,NVCC,$<)
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) $(if $(findstring part,$@),-DPART) -dc $< -o $@
+$(CUDA_O)/obj/tests/separate_linked.o: $(filter-out %_linked.o,$(SEPARATE_OBJ))
+	$Q$(NVCC) $(NVCCFLAGS) -dlink $^ -o $@
+$O/tests/helpers/separate: $(SEPARATE_OBJ)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
+$O/tests/helpers/separate_simstatic: $(SEPARATE_OBJ) $O/sim/libcudart_sim.a
+	$Q$(LINK_APP) -ldl -lpthread
 
 # Programs of other shapes, for tests/gpu/coverage on real hardware.
 GPU_PROGRAMS := driver_api driver_errors order_cases threads threads_ptds loader cublas libplugin.so libplugin_static.so

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of graphs: clones, and the graph that a child node consists of, a copy of what it was given
- * made when the node was added ("cuGraphAddChildGraphNode").  The program may ask for the latter and
- * change it: from then on it is a body of its node, what it is when an executable is made.
+ * Copies of graphs: clones, and the graph that a child node consists of, a copy of what it was
+ * given made when the node was added ("cuGraphAddChildGraphNode").  The program may ask for the
+ * latter and change it: then it is a body of its node, what it is when an executable is made.
  */
 #include "load_graph.h"
 

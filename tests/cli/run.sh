@@ -70,6 +70,13 @@ run 0 "--keep-trace" --sim --keep-trace -o kept.db -- "$app"
 same "kept traces load again" "$("$cufence" query sim.db expect)" "$("$cufence" query again.db expect)"
 [ -x "${app}_simstatic" ] && run 0 "simulated cudart as an archive" --sim -o static.db -- "${app}_simstatic" &&
 	same "has the same findings" "$("$cufence" query sim.db expect)" "$("$cufence" query static.db expect)"
+for separate in "$build"/tests/helpers/separate{,_simstatic}; do
+	[ -x "$separate" ] || continue
+	run 0 "device code in several files" --sim -o separate.db -- "$separate"
+	same "runs" 0 "$(cat out)"
+	same "and its kernel is known" "fill" "$("$cufence" query separate.db "SELECT k.name FROM operation o
+		JOIN kernel k ON k.id = o.kernel JOIN kernel_access a ON a.kernel = k.id GROUP BY k.id")"
+done
 if [ -x "${app}_static" ]; then
 	run 125 "NVIDIA's static cudart is refused" --sim -- "${app}_static"
 	has "in one line" "NVIDIA's cudart linked in" "$(cat err)"
