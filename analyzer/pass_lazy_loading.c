@@ -8,7 +8,10 @@
  * Any first launch does that, and once per kernel it has to happen somewhere.  So a load counts
  * only at a line that loads in many of its rounds, if the launch waited for other work or the line
  * had launched before; not if it can be a warm-up: up to the context's first explicit wait, or
- * where  * the same kernel is launched from elsewhere later.
+ * where the same kernel is launched from elsewhere later.
+ *
+ * Where each round loads or unloads a module, that is why its kernels are not loaded yet.  If this
+ * waited for the device, and longer than the loading took, it is blocking-module's to tell.
  */
 #include <stdlib.h>
 
@@ -19,13 +22,20 @@
 
 struct place {
 	int64_t launches, loads;
+	int64_t last;                 /* launch */
+	int64_t in_rounds, waited;    /* ns loaded in rounds that waited for a module, and that */
+};
+
+/* Where a module's load or unload waited. */
+struct module_wait {
+	int64_t call, ns;
 };
 
 /* A launch that loaded its kernel. */
 struct loading {
 	struct instance instance;
 	const struct place *at;
-	int used_elsewhere;
+	int used_elsewhere, in_round;
 };
 
 struct search {
@@ -34,6 +44,8 @@ struct search {
 	size_t count;
 	struct idmap kernels;         /* size_t: of kernels that were loaded, 1 + index */
 	struct idmap places;          /* struct place, of those that launched */
+	struct module_wait *module;   /* in order of calls */
+	size_t module_count;
 	int64_t last_end;             /* of the kernels launched so far */
 };
 
@@ -57,6 +69,50 @@ static const char launches_sql[] =
 	" GROUP BY v.call) l ON l.call = c.id "
 	"WHERE t.kind = 'launch' AND NOT t.runtime AND c.result = 0 AND c.kernel NOT NULL "
 	"ORDER BY c.id";
+
+static const char modules_sql[] =
+	"SELECT w.call, w.avoidable FROM wait w JOIN call c ON c.id = w.call "
+	"JOIN call_type t ON t.id = c.type WHERE t.kind IN ('module_load', 'module_unload') "
+	"AND w.kind = 'implicit' AND w.avoidable > 0 ORDER BY w.call";
+
+static int read_modules(struct search *search, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, modules_sql);
+	int rc = q ? 0 : -1;
+
+	while (!rc && (rc = db_step(q)) > 0) {
+		struct module_wait *more =
+			array_room(search->module, search->module_count, sizeof(*more));
+
+		rc = more ? 0 : -1;
+		if (!more)
+			break;
+		search->module = more;
+		more[search->module_count++] = (struct module_wait){
+			sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1) };
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+/* Waits for modules between two calls, ns. */
+static int64_t waited_between(const struct search *search, int64_t from, int64_t to)
+{
+	size_t low = 0, high = search->module_count;
+	int64_t ns = 0;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (search->module[middle].call <= from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < search->module_count && search->module[low].call < to; low++)
+		ns += search->module[low].ns;
+	return ns;
+}
 
 static int note_use(struct search *search, int64_t kernel, const struct place *at)
 {
@@ -93,7 +149,7 @@ static int take_launch(struct search *search, sqlite3_stmt *q)
 {
 	int64_t call = sqlite3_column_int64(q, 0), kernel = sqlite3_column_int64(q, 2);
 	int64_t start = sqlite3_column_int64(q, 3), end = sqlite3_column_int64(q, 4);
-	int64_t op_end = sqlite3_column_int64(q, 5);
+	int64_t op_end = sqlite3_column_int64(q, 5), waited;
 	int64_t place = findings_place(search->findings, call);
 	struct place *at = place < 0 ? NULL : idmap_need(&search->places, place, sizeof(*at));
 	struct loading loading = {
@@ -107,24 +163,33 @@ static int take_launch(struct search *search, sqlite3_stmt *q)
 		return -1;
 	if (op_end > search->last_end)
 		search->last_end = op_end;
-	at->launches++;
+	waited = at->launches++ && end ? waited_between(search, at->last, call) : 0;
 	at->loads += end != 0;
+	at->last = call;
 	if (note_use(search, kernel, at) || at->launches == 1 || !end)
 		return 0;
+	if (waited) {
+		loading.in_round = 1;
+		at->in_rounds += loading.instance.saving;
+		at->waited += waited;
+	}
 	return add_loading(search, &loading, kernel);
 }
 
 static int counts(const struct loading *loading)
 {
+	const struct place *at = loading->at;
+
 	return !loading->used_elsewhere && loading->instance.saving > 0 &&
-	       loading->at->loads >= loading->at->launches / LOADS_PART;
+	       !(loading->in_round && at->waited > at->in_rounds) &&
+	       at->loads >= at->launches / LOADS_PART;
 }
 
 static int find_in_loops(struct db *db, struct findings *findings)
 {
 	struct search search = { .findings = findings, .last_end = INT64_MIN };
 	sqlite3_stmt *q = db_prepare(db, launches_sql);
-	int rc = q ? 0 : -1;
+	int rc = q ? read_modules(&search, db) : -1;
 
 	while (!rc && (rc = db_step(q)) > 0)
 		rc = take_launch(&search, q);
@@ -135,6 +200,7 @@ static int find_in_loops(struct db *db, struct findings *findings)
 	idmap_release(&search.kernels, free);
 	idmap_release(&search.places, free);
 	free(search.loading);
+	free(search.module);
 	return rc;
 }
 

@@ -143,6 +143,45 @@ static void what_is_loaded_while_the_device_is_at_work_costs_nothing(void **stat
 	assert_string_equal(mini_shown(m), "");
 }
 
+/*
+ * Rounds of a module that is loaded, which waits for the one before for so long, and a kernel of
+ * it, whose code is loaded by its launch for so long.
+ */
+static void module_rounds(struct mini *m, double waits, double takes)
+{
+	struct phases p = phases(m, 1);
+	int64_t other = mini_stream(m, "non-blocking"), load = mini_site(m, "load", 30);
+	double end = 0;
+
+	wait_for(m, p.stream, 1, 3);
+	for (int i = 0; i < 8; i++) {
+		double t = i ? end + 2 : 10;
+		int64_t call;
+
+		MINI_CALL(m, .type = CALL_cuModuleLoadData, .at = i ? end - waits : t - 5,
+			.until = t, .site = load);
+		end = t + takes + 606;
+		call = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t, .until = t + takes + 4,
+			.stream = i % 2 ? other : p.stream, .site = p.site[i],
+			.kernel = p.kernel[i], .runs = { t + takes + 6, end });
+		loads(m, call, t + 1, t + takes + 1);
+	}
+	wait_for(m, p.stream, end - 10, end + 2);
+}
+
+static void what_is_loaded_because_a_module_is_new_is_one_cause(void **state)
+{
+	module_rounds(*state, 500, 60);
+	assert_string_equal(mini_shown(*state), "blocking-module 7");
+}
+
+/* Mending the lesser of the two would leave most of the loss. */
+static void loading_that_takes_longer_than_the_module_waited_is_found(void **state)
+{
+	module_rounds(*state, 500, 900);
+	assert_string_equal(mini_shown(*state), "lazy-loading 7, blocking-module 7");
+}
+
 /* --- hidden-load --- */
 
 /* Five rounds of a job in one stream, a query that loads a kernel, and that kernel in another. */
@@ -282,6 +321,8 @@ int main(void)
 		TEST(a_kernel_that_is_launched_from_elsewhere_later_was_warmed_up),
 		TEST(a_loop_that_seldom_loads_is_what_any_program_has),
 		TEST(what_is_loaded_while_the_device_is_at_work_costs_nothing),
+		TEST(what_is_loaded_because_a_module_is_new_is_one_cause),
+		TEST(loading_that_takes_longer_than_the_module_waited_is_found),
 		TEST(a_load_that_holds_another_streams_kernel_is_found),
 		TEST(a_load_beside_which_streams_overlap_is_none),
 		TEST(kernels_that_fill_the_device_lose_no_overlap),
