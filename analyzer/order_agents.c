@@ -219,8 +219,9 @@ struct order_exec *order_need_exec(struct order *order, int64_t id)
 	return exec;
 }
 
-static int add_orphan(struct order_context *context, struct order_state state, int blocking)
+static int add_orphan(const struct order_stream *stream, struct order_state state, int blocking)
 {
+	struct order_context *context = stream->context;
 	struct order_orphan *more =
 		array_room(context->orphan, context->orphan_count, sizeof(*more));
 
@@ -228,7 +229,7 @@ static int add_orphan(struct order_context *context, struct order_state state, i
 		return -1;
 	context->orphan = more;
 	more[context->orphan_count] = (struct order_orphan){ .state = ORDER_NOTHING,
-		.blocking = blocking };
+		.changed = stream->changed, .blocking = blocking };
 	order_keep(&more[context->orphan_count++].state, state);
 	return 0;
 }
@@ -266,11 +267,11 @@ int order_drop_stream(struct order *order, int64_t id, const struct order_thread
 	if (stream->last.call && (legacy_waits || !by ||
 					 order_clock_strength(by->last.clock, NULL,
 						 &stream->last.own) < ORDER_GUARANTEED))
-		rc = add_orphan(context, stream->last, legacy_waits);
+		rc = add_orphan(stream, stream->last, legacy_waits);
 	if (!rc)
 		rc = bequeath(order, stream, stream->last, 0);
 	for (size_t i = 0; i < stream->pending_count && !rc; i++)
-		rc = add_orphan(context, stream->pending[i].state, legacy_waits) ||
+		rc = add_orphan(stream, stream->pending[i].state, legacy_waits) ||
 		     bequeath(order, stream, stream->pending[i].state, 1);
 	take_out(stream, context);
 	if (context->legacy == stream)

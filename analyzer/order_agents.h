@@ -73,6 +73,7 @@ struct order_stream {
 /* The last work of a destroyed stream, until a host wait for the context has covered it. */
 struct order_orphan {
 	struct order_state state;
+	uint32_t changed;             /* the stream's */
 	int blocking;                 /* legacy work has to come after it still */
 };
 

@@ -479,7 +479,8 @@ static int need_context(struct order *order, const struct walk_call *call,
 		rc = order_need(order, call, &s->last, reason) ||
 		     need_pending(order, call, s, reason);
 	for (size_t i = 0; i < context->orphan_count && !rc; i++)
-		rc = order_need(order, call, &context->orphan[i].state, reason);
+		if (context->orphan[i].changed > seen)
+			rc = order_need(order, call, &context->orphan[i].state, reason);
 	if (!rc)
 		rc = order_clock_join(&order->joiner, &order->now, &order->now_own, context->gone,
 			ORDER_GUARANTEED);

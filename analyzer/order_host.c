@@ -253,13 +253,15 @@ static int join_stream(struct order *order, const struct walk_call *call,
 }
 
 static int join_orphans(struct order *order, const struct walk_call *call,
-	struct order_context *context, int blocking_only, enum order_reason reason)
+	struct order_context *context, int blocking_only, enum order_reason reason, uint32_t seen)
 {
 	int surely = order_reason_strength[reason] == ORDER_GUARANTEED;
 
 	for (size_t i = 0; i < context->orphan_count; i++) {
-		if ((!blocking_only || context->orphan[i].blocking) &&
-			join(order, call, &context->orphan[i].state, reason))
+		const struct order_orphan *orphan = &context->orphan[i];
+
+		if (orphan->changed > seen && (!blocking_only || orphan->blocking) &&
+			join(order, call, &orphan->state, reason))
 			return -1;
 	}
 	if (blocking_only || !surely)
@@ -283,7 +285,7 @@ static int join_all(struct order *order, const struct walk_call *call,
 		stream = blocking_only ? stream->older_blocking : stream->older)
 		if (join_stream(order, call, stream, reason))
 			return -1;
-	if (join_orphans(order, call, context, blocking_only, reason) ||
+	if (join_orphans(order, call, context, blocking_only, reason, seen) ||
 		order_clock_join(&order->joiner, &order->now, &order->now_own,
 			blocking_only ? context->gone_blocking : context->gone,
 			order_reason_strength[reason]))

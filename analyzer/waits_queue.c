@@ -55,7 +55,8 @@ struct segment {
 struct given {
 	int64_t end;                  /* of the last to end, ns */
 	struct {
-		int64_t asked;        /* search.orders as of the answer: */
+		const struct full *asked; /* of which segment, by its first hold, and */
+		int64_t orders;       /* search.orders as of the answer: */
 		int after;            /* its work comes after that of the segment's stream */
 		const struct full *since;
 		int64_t idle;         /* ns of the holds until that one it had nothing to do */
@@ -66,7 +67,7 @@ struct search {
 	struct walk_thread *walk;
 	struct order_path *path;
 	struct idmap streams;         /* struct given, as of the call at hand */
-	int64_t orders;               /* calls so far that may put streams in order; segments */
+	int64_t orders;               /* calls so far that may put streams in order */
 	struct segment segment[SEGMENTS];
 	struct fulls fulls;
 	sqlite3_stmt *room, *insert;
@@ -279,7 +280,6 @@ static int open_segment(struct search *search, struct full *full)
 		return -1;
 	if (!full->op)
 		return 0;
-	search->orders++;
 	segment->first = segment->last = full;
 	segment->end = given ? given->end : full->end;
 	return spans_add(&segment->spans, SPAN_AFTER, full->start, segment->end);
@@ -303,10 +303,11 @@ static int comes_after(struct search *search, const struct segment *segment,
 {
 	size_t i = (size_t)(segment - search->segment);
 
-	if (given->by[i].asked != search->orders)
+	if (given->by[i].asked != segment->first || given->by[i].orders != search->orders)
 		given->by[i].after =
 			order_path_exists(search->path, call->id, segment->first->op_call);
-	given->by[i].asked = search->orders;
+	given->by[i].asked = segment->first;
+	given->by[i].orders = search->orders;
 	return given->by[i].after;
 }
 
@@ -363,8 +364,12 @@ static int follow_work(struct search *search, const struct walk_call *call)
 }
 
 /* 1 if the call waits for what the holds were about, or asks whether it is done; -1: failed. */
-static int covers(struct search *search, const struct full *full, const struct walk_call *call)
+static int covers(struct search *search, const struct segment *segment,
+	const struct walk_call *call)
 {
+	const struct full *full = segment->first;
+	struct given *given;
+
 	switch (call->kind == KIND_STREAM_QUERY ? SCOPE_OWN : scope_of(call)) {
 	case SCOPE_NONE:
 		if (call->kind != KIND_EVENT_QUERY)
@@ -380,7 +385,8 @@ static int covers(struct search *search, const struct full *full, const struct w
 	case SCOPE_STREAM:
 		if (call->stream == full->stream)
 			return 1;
-		break;
+		given = idmap_need(&search->streams, call->stream, sizeof(*given));
+		return given ? comes_after(search, segment, call, given) : -1;
 	case SCOPE_EVENT:
 	case SCOPE_LEGACY:
 		break;
@@ -394,7 +400,7 @@ static int follow_wait(struct search *search, const struct walk_call *call)
 		return 0;
 	for (int i = 0; i < SEGMENTS; i++) {
 		struct segment *segment = &search->segment[i];
-		int found = segment->first ? covers(search, segment->first, call) : 0;
+		int found = segment->first ? covers(search, segment, call) : 0;
 
 		if (found < 0 || (found && close_segment(search, segment, call->enter)))
 			return -1;

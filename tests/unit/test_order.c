@@ -364,6 +364,23 @@ static void a_destroyed_blocking_stream_still_precedes_legacy_work(void **state)
 	assert_needs(m, l, "1:legacy");
 }
 
+/* A run that makes a stream for each job would else have a row for each free and each stream. */
+static void what_destroyed_streams_did_is_joined_once(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "blocking"), free_call[2];
+
+	launch(m, a);
+	on(m, CALL_cuStreamDestroy_v2, a);
+	for (int i = 0; i < 2; i++) {
+		now += 10;
+		free_call[i] = MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = now, .ptr = 4096);
+	}
+	assert_int_equal(analyze(&m->db), 0);
+	assert_needs(m, free_call[0], "1:incident");
+	assert_needs(m, free_call[1], "");
+}
+
 /* cuStreamSynchronize: "Waits until the device has completed all operations in the stream". */
 static void what_follows_a_stream_synchronize_is_ordered(void **state)
 {
@@ -528,6 +545,7 @@ int main(void)
 		T(a_legacy_event_stands_for_blocking_streams),
 		T(legacy_streams_of_two_contexts_are_apart),
 		T(a_destroyed_blocking_stream_still_precedes_legacy_work),
+		T(what_destroyed_streams_did_is_joined_once),
 		T(what_follows_a_stream_synchronize_is_ordered),
 		T(waits_of_a_thread_add_up),
 		T(another_threads_wait_is_not_ours),

@@ -218,6 +218,29 @@ static void a_second_full_stream_does_not_hide_the_first(void **state)
 	assert_in_range(mini_int(m, "SELECT saving FROM finding"), 2300000, 2400000);
 }
 
+/* However much the other stream is given before, by calls that may wait for it. */
+static void what_comes_late_in_another_stream_is_lost_as_well(void **state)
+{
+	struct mini *m = *state;
+	struct frames f = frames(m);
+	double t = 10;
+
+	draw(m, &f, t);
+	mini_exec(m, "BEGIN");
+	for (int i = 0; i < 5000; i++)
+		MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = t + 10011 + i / 1000.,
+			.until = t + 10011 + i / 1000. + 0.0005, .stream = f.sounding,
+			.site = f.sound, .direction = 1 + COPY_H2D, .src = "pageable",
+			.dst = "device", .bytes = 64, .runs = { t + 10020 + i, t + 10020.5 + i });
+	mini_exec(m, "COMMIT");
+	launch(m, t + 10017, f.sounding, f.sound, t + 15022, t + 23022);
+	wait_for(m, f.drawing, t + 10020, t + 10023);
+	wait_for(m, f.sounding, t + 10030, t + 23025);
+	assert_string_equal(mini_shown(m), "launch-queue-full 1");
+	assert_in_range(mini_int(m, "SELECT sum(avoidable) FROM wait WHERE kind = 'queue'"),
+		7900000, 10000000);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
@@ -231,6 +254,7 @@ int main(void)
 		TEST(many_short_holds_are_one_wait),
 		TEST(running_ahead_in_small_steps_loses_nothing),
 		TEST(a_second_full_stream_does_not_hide_the_first),
+		TEST(what_comes_late_in_another_stream_is_lost_as_well),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
