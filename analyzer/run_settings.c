@@ -93,7 +93,8 @@ void run_settings(const struct arguments *arguments, struct run_setting setting[
 static int is_known(const char *name, size_t length)
 {
 	static const char *const others[] = {
-		"OUT", "GUARD_HOST", "CUPTI", "FLUSH_MS", "DISABLE", "SIM_DEVICES", "LIB",
+		"OUT", "GUARD_HOST", "CUPTI", "FLUSH_MS", "DISABLE", "SIM_DEVICES",
+		"SIM_KERNEL_US", "DEBUGINFO_PATH", "LIB",
 	};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)

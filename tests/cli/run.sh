@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # "cufence run": the program's own output and exit status, and what is said around them.
+manual=$(cd "$(dirname "$0")/../../doc" && pwd)/cufence.1
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 needs "$cufence" "$build/lib/libcufence.so"
@@ -47,6 +48,11 @@ same "SIGTERM is passed on" 3 "$?"
 
 run 3 "a trace that was not finished" -o unfinished.db -- sh -c 'touch "$CUFENCE_OUT/cufence.1.cft.new"; exit 3'
 same "leaves nothing behind" "" "$(ls | grep '^unfinished.db.traces')"
+
+empty=$(grep -o 'CUFENCE_[A-Z_]*' "$manual" | sort -u | sed 's/$/=/')
+# shellcheck disable=SC2086
+env $empty "$cufence" run -o known.db -- true >out 2>err
+same "run knows all variables of the manual page" "" "$(grep 'means nothing' err)"
 
 app=$build/testapps/free_in_loop
 [ -x "$app" ] && [ -e "$build/sim/libcuda.so.1" ] || finish
