@@ -5,7 +5,7 @@
 
 #define PITCH 512
 
-static size_t element_bytes(CUarray_format format)
+size_t element_bytes(CUarray_format format)
 {
 	switch (format) {
 	case CU_AD_FORMAT_UNSIGNED_INT8:
@@ -24,7 +24,7 @@ static size_t element_bytes(CUarray_format format)
 	}
 }
 
-static struct array *array_get(CUarray handle)
+struct array *array_get(CUarray handle)
 {
 	return object_check(handle, OBJECT_ARRAY) ? (struct array *)handle : NULL;
 }
@@ -71,19 +71,30 @@ CUresult do_cuArrayCreate_v2(CUarray *handle, const CUDA_ARRAY_DESCRIPTOR *p)
 	return do_cuArray3DCreate_v2(handle, &shape);
 }
 
+struct device *array_device(CUarray handle)
+{
+	return memory_exact(array_get(handle)->start)->device;
+}
+
+void array_free(CUarray handle)
+{
+	struct array *array = array_get(handle);
+
+	memory_release(memory_exact(array->start));
+	object_free(array);
+}
+
 /* Waits for everything on the device, as freeing memory does. */
 CUresult do_cuArrayDestroy(CUarray handle)
 {
 	struct array *array = array_get(handle);
 
-	if (!array)
+	if (!array || array->is_level)
 		return CUDA_ERROR_INVALID_HANDLE;
-	device_drain(memory_exact(array->start)->device, true);
-	array = array_get(handle);
-	if (!array)
+	device_drain(array_device(handle), true);
+	if (!array_get(handle))
 		return CUDA_ERROR_INVALID_HANDLE;
-	memory_release(memory_exact(array->start));
-	object_free(array);
+	array_free(handle);
 	return CUDA_SUCCESS;
 }
 

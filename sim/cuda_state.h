@@ -19,6 +19,9 @@ enum object_kind {
 	OBJECT_MODULE,
 	OBJECT_FUNCTION,
 	OBJECT_ARRAY,
+	OBJECT_MIPMAP,
+	OBJECT_TEXTURE,
+	OBJECT_SURFACE,
 	OBJECT_POOL,
 	OBJECT_GRAPH,
 	OBJECT_NODE,
@@ -255,7 +258,16 @@ struct array {
 	CUDA_ARRAY3D_DESCRIPTOR shape;
 	uintptr_t start;
 	size_t pitch, rows; /* bytes of a row, rows of a slice */
+	bool is_level;      /* of a mipmapped array, with which it goes */
 };
+
+/* Bytes of one channel; 0 for a format that arrays cannot have. */
+size_t element_bytes(CUarray_format format);
+struct array *array_get(CUarray handle); /* NULL for an invalid handle */
+
+/* Both of a valid handle. */
+struct device *array_device(CUarray handle);
+void array_free(CUarray handle);
 
 /* Functions and modules: cuda_module.c. */
 struct parameter {

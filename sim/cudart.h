@@ -59,6 +59,10 @@ cudaError_t simrt_kernel(const void *host_function, CUfunction *function);
 /* Address and size of a device variable by its host shadow. */
 cudaError_t simrt_variable(const void *symbol, CUdeviceptr *ptr, size_t *bytes);
 
+/* The driver's name for elements of that kind; false: it has none. */
+bool simrt_format(const struct cudaChannelFormatDesc *d, CUarray_format *format,
+	unsigned int *channels);
+
 /* The structures of both APIs are one. */
 static inline CUmemLocation simrt_location(struct cudaMemLocation location)
 {

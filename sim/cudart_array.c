@@ -2,7 +2,8 @@
 /* Arrays and what their elements are. */
 #include "cudart.h"
 
-static bool format_of(const struct cudaChannelFormatDesc *d, CUarray_format *format)
+bool simrt_format(const struct cudaChannelFormatDesc *d, CUarray_format *format,
+	unsigned int *channels)
 {
 	static const CUarray_format formats[3][3] = { /* 8, 16, 32 bits */
 		{ CU_AD_FORMAT_SIGNED_INT8, CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_SIGNED_INT32 },
@@ -15,6 +16,7 @@ static bool format_of(const struct cudaChannelFormatDesc *d, CUarray_format *for
 	if (width < 0 || (unsigned int)d->f > cudaChannelFormatKindFloat)
 		return false;
 	*format = formats[d->f][width];
+	*channels = d->w ? 4 : d->z ? 3 : d->y ? 2 : 1;
 	return *format;
 }
 
@@ -39,18 +41,33 @@ struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
 	return (struct cudaChannelFormatDesc){ x, y, z, w, f };
 }
 
+static bool shape_of(CUDA_ARRAY3D_DESCRIPTOR *shape, const struct cudaChannelFormatDesc *desc,
+	struct cudaExtent extent, unsigned int flags)
+{
+	*shape = (CUDA_ARRAY3D_DESCRIPTOR){ .Width = extent.width, .Height = extent.height,
+		.Depth = extent.depth, .Flags = flags };
+	return desc && simrt_format(desc, &shape->Format, &shape->NumChannels);
+}
+
 cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
 	struct cudaExtent extent, unsigned int flags)
 {
-	CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = extent.width, .Height = extent.height,
-		.Depth = extent.depth, .Flags = flags };
-	CUarray_format format;
+	CUDA_ARRAY3D_DESCRIPTOR shape;
 
-	if (!array || !desc || !format_of(desc, &format))
+	if (!array || !shape_of(&shape, desc, extent, flags))
 		return simrt_error(cudaErrorInvalidValue);
-	shape.Format = format;
-	shape.NumChannels = desc->w ? 4 : desc->z ? 3 : desc->y ? 2 : 1;
 	CALL(simrt_driver.cuArray3DCreate_v2((CUarray *)array, &shape));
+}
+
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmap,
+	const struct cudaChannelFormatDesc *desc, struct cudaExtent extent, unsigned int levels,
+	unsigned int flags)
+{
+	CUDA_ARRAY3D_DESCRIPTOR shape;
+
+	if (!mipmap || !shape_of(&shape, desc, extent, flags))
+		return simrt_error(cudaErrorInvalidValue);
+	CALL(simrt_driver.cuMipmappedArrayCreate((CUmipmappedArray *)mipmap, &shape, levels));
 }
 
 cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,

@@ -51,6 +51,14 @@ static void get_limits(struct cudaDeviceProp *p, int device)
 	p->totalConstMem = (size_t)GET(TOTAL_CONSTANT_MEMORY);
 	p->l2CacheSize = GET(L2_CACHE_SIZE);
 	p->memoryBusWidth = GET(GLOBAL_MEMORY_BUS_WIDTH);
+	p->persistingL2CacheMaxSize = GET(MAX_PERSISTING_L2_CACHE_SIZE);
+	p->accessPolicyMaxWindowSize = GET(MAX_ACCESS_POLICY_WINDOW_SIZE);
+	p->textureAlignment = (size_t)GET(TEXTURE_ALIGNMENT);
+	p->texturePitchAlignment = (size_t)GET(TEXTURE_PITCH_ALIGNMENT);
+	p->surfaceAlignment = (size_t)GET(SURFACE_ALIGNMENT);
+	p->maxTexture1D = GET(MAXIMUM_TEXTURE1D_WIDTH);
+	p->maxTexture2D[0] = GET(MAXIMUM_TEXTURE2D_WIDTH);
+	p->maxTexture2D[1] = GET(MAXIMUM_TEXTURE2D_HEIGHT);
 }
 
 static void get_abilities(struct cudaDeviceProp *p, int device)
@@ -72,6 +80,10 @@ static void get_abilities(struct cudaDeviceProp *p, int device)
 	p->cooperativeLaunch = GET(COOPERATIVE_LAUNCH);
 	p->hostRegisterSupported = GET(HOST_REGISTER_SUPPORTED);
 	p->memoryPoolsSupported = GET(MEMORY_POOLS_SUPPORTED);
+	p->globalL1CacheSupported = GET(GLOBAL_L1_CACHE_SUPPORTED);
+	p->localL1CacheSupported = GET(LOCAL_L1_CACHE_SUPPORTED);
+	p->canUseHostPointerForRegisteredMem = GET(CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM);
+	p->clusterLaunch = GET(CLUSTER_LAUNCH);
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
