@@ -41,17 +41,18 @@ int replay_place_was_held(const struct replay *replay, const struct replay_step 
 }
 
 /*
- * Pinned memory is kept and used again and limits are set before the work: neither the call nor
- * what it undoes takes time again.  Memory of the device may as well be freed later, or in stream
- * order, and code has to be loaded (or compiled) some time, so that of these only the wait is sure
- * to go.
+ * Pinned memory is kept and used again and limits are set before the work: after the first time of
+ * a place neither the call nor what it undoes takes time again.  Memory of the device may as well
+ * be freed later, or in stream order, and code has to be loaded (or compiled) some time, and may be
+ * unloaded at the end, so that of these only the wait is sure to go.
  */
 static void do_once(struct replay *replay, uint32_t number)
 {
 	const struct replay_step *step = &replay->step[number];
 
 	if (step->kind == KIND_FREE_DEVICE || step->kind == KIND_FREE_ARRAY ||
-		step->kind == KIND_MODULE_LOAD || step->act & STEP_FIRST)
+		step->kind == KIND_MODULE_LOAD || step->kind == KIND_MODULE_UNLOAD ||
+		step->act & STEP_FIRST)
 		return;
 	replay->change[number].once = 1;
 	if (step->maker != REPLAY_NONE)

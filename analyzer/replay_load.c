@@ -22,6 +22,7 @@ struct loader {
 	struct map via;
 	struct map holders;         /* calls that held those of other threads */
 	struct map makers;          /* calls that made what others freed, waiting for the device */
+	struct map firsts;          /* is_first() */
 };
 
 /* Numbers from 0 on, in order of appearance; REPLAY_NONE for row 0 or when out of memory. */
@@ -91,18 +92,33 @@ static unsigned mends_of(const struct walk_call *call)
 	}
 }
 
+/* 1: no call of the place was about the same address or context before; -1: out of memory. */
+static int is_first(struct loader *loader, const struct replay *replay,
+	const struct replay_step *step, int64_t about)
+{
+	const int64_t what[] = { replay->process, step->site, step->kind, about };
+	uint64_t key = map_hash((const char *)what, sizeof(what));
+
+	if (map_get(&loader->firsts, key, 0))
+		return 0;
+	return map_set(&loader->firsts, key, 1) ? -1 : 1;
+}
+
 static int read_maker(struct loader *loader, struct replay *replay, struct replay_step *step)
 {
+	int64_t about = step->context;
 	int rc = step->act & STEP_ONCE ? walk_cursor_at(&loader->freed, step->call) : 0;
-	size_t known = replay->memories.count;
 
-	if (rc <= 0)
+	if (rc < 0 || !(step->act & STEP_ONCE))
 		return rc;
-	step->maker = replay_step_of(replay, sqlite3_column_int64(loader->freed.rows, 1));
-	number(&replay->memories, ~sqlite3_column_int64(loader->freed.rows, 2));
-	if (replay->memories.count > known)
+	if (rc) {
+		step->maker = replay_step_of(replay, sqlite3_column_int64(loader->freed.rows, 1));
+		about = ~sqlite3_column_int64(loader->freed.rows, 2);
+	}
+	rc = is_first(loader, replay, step, about);
+	if (rc > 0)
 		step->act |= STEP_FIRST;
-	return 0;
+	return rc < 0 ? -1 : 0;
 }
 
 static int read_around(struct loader *loader, struct replay_step *step)
@@ -396,6 +412,7 @@ int replay_load(struct replays *replays, struct db *db)
 	map_release(&loader.via);
 	map_release(&loader.holders);
 	map_release(&loader.makers);
+	map_release(&loader.firsts);
 	return rc;
 }
 

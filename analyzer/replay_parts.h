@@ -39,7 +39,7 @@ enum step_act {
 	STEP_CAN_BE_HELD = 1 << 15, /* by such a call */
 	STEP_STAGED = 1 << 16,      /* the host copies, as the memory is pageable */
 	STEP_ONCE = 1 << 17,        /* mending it means to do so once, not every time */
-	STEP_FIRST = 1 << 18,       /* it is the first to free what is at its address */
+	STEP_FIRST = 1 << 18,       /* of its place, at its address or in its context */
 };
 
 enum step_engine { ENGINE_NONE, ENGINE_KERNEL, ENGINE_H2D, ENGINE_D2H, ENGINE_COUNT };

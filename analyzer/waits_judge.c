@@ -104,6 +104,9 @@ static struct order_state judge(const struct wait_candidate *candidate,
 	/* It did its usual work after the wait, in less than the usual time. */
 	if (candidate->works_after && behind >= usual && *excess < WAIT_MIN_NS)
 		*excess = behind;
+	/* What it did when the device was idle was no wait, however long that takes elsewhere. */
+	if (candidate->works_after && behind > 0 && *excess > behind + timing->wake_up)
+		*excess = behind + timing->wake_up;
 	if (wait_is_short(timing, *excess) || *excess < usual / WAIT_MIN_PART)
 		return ORDER_NOTHING;
 	/* A thread that sleeps may be woken up late; what it asked for was this. */

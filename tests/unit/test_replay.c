@@ -171,6 +171,46 @@ static void the_next_wait_takes_over(void **state)
 	near(saved(run, call, CHANGE_WAIT, 0, REPLAY_LIKELY), 5 * 42, 10);
 }
 
+/* Ten rounds of a kernel of 200 us and a call that waits for it and then works for 300 itself. */
+static int64_t rounds_with_work(struct run *run, int type)
+{
+	int64_t stream = mini_stream(&run->mini, "non-blocking"), call = 0;
+	int64_t site = mini_site(&run->mini, "release", 7);
+
+	for (int i = 0; i < 10; i++) {
+		double until;
+
+		launch(run, stream, 200);
+		until = run->last + 300;
+		call = MINI_CALL(&run->mini, .type = type, .at = run->now, .until = until,
+			.site = site, .ptr = 0x10000 + i % 2 * 0x1000);
+		run->now = until + 2;
+	}
+	wait_all(run, CALL_cuCtxSynchronize, 0);
+	return call;
+}
+
+/* Code is unloaded some time: of 508 us the kernel's time is what can be had, but for the last. */
+static void the_work_of_an_unload_remains(void **state)
+{
+	struct run *run = *state;
+	int64_t call = rounds_with_work(run, CALL_cuModuleUnload);
+
+	near(saved(run, call, CHANGE_WAIT, 0, REPLAY_LIKELY), 10 * (508 - 306), 20);
+	/* A late wake-up may be part of the wait. */
+	assert_in_range(mini_int(&run->mini, "SELECT max(waited) FROM wait"), 190000, 260000);
+}
+
+/* A limit is set once, and that takes what it takes. */
+static void the_first_limit_remains(void **state)
+{
+	struct run *run = *state;
+	int64_t call = rounds_with_work(run, CALL_cuCtxSetLimit);
+
+	/* The second kernel comes 100 us after the first one, the others follow each other. */
+	near(saved(run, call, CHANGE_WAIT, 0, REPLAY_LIKELY), 10 * (508 - 201) - 100, 20);
+}
+
 /* 20 legacy kernels between those of a blocking stream: they go on beside them. */
 static void legacy_rounds(struct run *run, int64_t *call)
 {
@@ -403,6 +443,8 @@ int main(void)
 		TEST(a_wait_gone_lets_two_streams_overlap),
 		TEST(a_line_is_mended_as_a_whole),
 		TEST(the_next_wait_takes_over),
+		TEST(the_work_of_an_unload_remains),
+		TEST(the_first_limit_remains),
 		TEST(legacy_work_goes_on_in_a_stream_of_its_own),
 		TEST(a_host_function_goes_on_behind_the_work_before_it),
 		TEST(who_shares_memory_stays_in_order),
