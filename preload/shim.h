@@ -41,7 +41,6 @@ struct shim {
 	/* The thread that wrote the last word, until it makes another call. */
 	struct thread_state *volatile ended;
 	_Atomic uint32_t generation; /* counts processes: 1, +1 in a child that starts anew */
-	struct trace_writer writer;
 	uint32_t clock;            /* enum trace_clock */
 	uint64_t (*virtual_clock)(void);
 	_Atomic uint64_t next_calibration; /* ticks */
@@ -49,6 +48,7 @@ struct shim {
 	uint64_t (*device_clock)(void); /* CUPTI's, ns; NULL while CUPTI is off */
 	_Atomic uint32_t context_count;
 	struct shim_context context[SHIM_CONTEXTS]; /* id is index + 1 */
+	struct trace_writer writer;
 };
 
 extern struct shim shim;

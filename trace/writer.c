@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "calls.h"
@@ -59,6 +61,56 @@ static int allocate_space(int fd, uint64_t offset, size_t bytes)
 	return 0;
 }
 
+/* Few programs have so many descriptors that theirs come here, as each new one does below. */
+#define HIGH_DESCRIPTOR 900
+
+static int move_up(int fd)
+{
+	static const int from[] = { HIGH_DESCRIPTOR, HIGH_DESCRIPTOR / 10 };
+
+	for (int i = 0; i < 2 && fd >= 0; i++) {
+		int higher = fcntl(fd, F_DUPFD_CLOEXEC, from[i]);
+
+		if (higher >= 0) {
+			close(fd);
+			return higher;
+		}
+	}
+	return fd;
+}
+
+/* glibc's fstat() is of 2.33; the kernel's structure is the same on this machine. */
+static int stat_of(int fd, struct stat *file)
+{
+	return (int)syscall(SYS_fstat, fd, file);
+}
+
+static int is_trace(const struct trace_writer *writer, int fd)
+{
+	struct stat file;
+
+	return fd >= 0 && !stat_of(fd, &file) && file.st_ino == writer->inode &&
+	       file.st_dev == writer->device;
+}
+
+/* A descriptor of the file, or -errno. */
+static int descriptor(struct trace_writer *writer)
+{
+	int fd = __atomic_load_n(&writer->fd, __ATOMIC_ACQUIRE), mine;
+
+	if (is_trace(writer, fd))
+		return fd;
+	mine = move_up(open(writer->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+	if (mine < 0)
+		return -errno;
+	/* Of several threads one does it.  The old one is somebody else's. */
+	if (is_trace(writer, mine) && __atomic_compare_exchange_n(&writer->fd, &fd, mine, 0,
+			__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return mine;
+	close(mine);
+	return is_trace(writer, fd) ? fd : -EBADF;
+}
+
 /* Maps space of the file that is certain to exist. */
 static int map_space(int fd, uint64_t offset, size_t bytes, void **mapped)
 {
@@ -97,11 +149,10 @@ static int give_up(struct trace_writer *writer, int rc)
 static int open_window(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	uint32_t number;
-	int rc = take_chunk(writer, &number);
+	int rc = take_chunk(writer, &number), fd = rc ? rc : descriptor(writer);
 	void *at;
 
-	if (!rc)
-		rc = map_space(writer->fd, offset_of(number), TRACE_CHUNK_SIZE, &at);
+	rc = fd < 0 ? fd : map_space(fd, offset_of(number), TRACE_CHUNK_SIZE, &at);
 	if (rc)
 		return give_up(writer, rc);
 	chunk->header = at;
@@ -133,18 +184,19 @@ static int empty_window(struct trace_writer *writer, struct trace_chunk *chunk)
 	struct chunk_header *window = chunk->header, copy = *window;
 	uint32_t number;
 	uint64_t offset;
-	int rc = take_chunk(writer, &number);
+	int rc = take_chunk(writer, &number), fd;
 
 	if (!rc && !is_within_limit(offset_of(number + 1)))
 		rc = -EFBIG;
-	if (rc)
-		return give_up(writer, rc);
+	fd = rc ? rc : descriptor(writer);
+	if (fd < 0)
+		return give_up(writer, fd);
 	offset = offset_of(number);
 	copy.home = chunk->number + 1;
 	copy.committed = chunk->used;
-	rc = write_at(writer->fd, offset + sizeof(copy), window + 1, chunk->used);
+	rc = write_at(fd, offset + sizeof(copy), window + 1, chunk->used);
 	if (!rc)
-		rc = write_at(writer->fd, offset, &copy, sizeof(copy));
+		rc = write_at(fd, offset, &copy, sizeof(copy));
 	if (rc)
 		return give_up(writer, rc);
 	/* In this order: killed in between, the window's records are there once, as the copy. */
@@ -236,25 +288,52 @@ static int write_header(struct trace_writer *writer, const struct trace_start *s
 	return 0;
 }
 
+/* Creates the file of writer->path: 0 or -errno. */
+static int open_new(struct trace_writer *writer)
+{
+	struct stat file;
+
+	writer->fd = move_up(open(writer->path,
+		O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+	if (writer->fd < 0 || stat_of(writer->fd, &file))
+		return -errno;
+	writer->device = file.st_dev;
+	writer->inode = file.st_ino;
+	return 0;
+}
+
+/* By which it is found again, in whatever folder the program will be. */
+static void note_path(struct trace_writer *writer, const char *path)
+{
+	size_t length = 0;
+
+	if (*path != '/' && getcwd(writer->path, sizeof(writer->path)))
+		length = strlen(writer->path);
+	snprintf(writer->path + length, sizeof(writer->path) - length, "%s%s", length ? "/" : "",
+		path);
+}
+
 /* Its name is taken only once it reads as a trace, so that no kill leaves one that does not. */
 int trace_create(struct trace_writer *writer, const char *path, const struct trace_start *start)
 {
-	char unfinished[4096];
-	int rc = snprintf(unfinished, sizeof(unfinished), "%s" TRACE_UNFINISHED, path);
+	char *unfinished = writer->path;
+	int rc = snprintf(unfinished, sizeof(writer->path), "%s" TRACE_UNFINISHED, path);
 
-	if (rc < 0 || (size_t)rc >= sizeof(unfinished))
+	if (rc < 0 || (size_t)rc >= sizeof(writer->path))
 		return -ENAMETOOLONG;
 	if (!access(path, F_OK))
 		return -EEXIST;
 	writer->header = NULL;
-	writer->fd = open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (writer->fd < 0)
-		return -errno;
+	rc = open_new(writer);
+	if (rc)
+		return rc;
 	rc = write_header(writer, start);
 	if (!rc)
 		rc = write_call_table(writer);
-	if (!rc && !rename(unfinished, path))
+	if (!rc && !rename(unfinished, path)) {
+		note_path(writer, path);
 		return 0;
+	}
 	rc = rc ? rc : -errno;
 	if (writer->header)
 		munmap(writer->header, TRACE_HEADER_SIZE);
@@ -283,7 +362,8 @@ void trace_abandon(struct trace_writer *writer)
 	if (!writer->header)
 		return;
 	munmap(writer->header, TRACE_HEADER_SIZE);
-	close(writer->fd);
+	if (is_trace(writer, writer->fd))
+		close(writer->fd);
 	*writer = (struct trace_writer){ .fd = -1 };
 }
 

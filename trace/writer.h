@@ -20,9 +20,15 @@
 /* For records, in one chunk. */
 #define TRACE_CHUNK_SPACE (TRACE_CHUNK_SIZE - (uint32_t)sizeof(struct chunk_header))
 
-/* One per process; zero-initialized is "not open". */
+/*
+ * One per process; zero-initialized is "not open".  The descriptor is one among the program's,
+ * which may close all it does not know and then open files of its own at the same number: before
+ * each use it is asked whether it still is the trace, and if not, the file is opened again by name.
+ */
 struct trace_writer {
 	int fd;
+	uint64_t device, inode;     /* of the file */
+	char path[4096];
 	struct file_header *header; /* mapped; NULL while not open */
 	uint64_t max_bytes;         /* of the file, 0: no limit */
 	int full;                   /* errno: no more chunks, records are dropped; 0: not yet */

@@ -79,6 +79,12 @@ else
 	incomplete "device memory full" "$tmp/full" 'device'
 fi
 
+# --- the trace's descriptor is closed, and the number another file's ---
+(cd "$tmp" && traced closed close_all 20000 >closed.out)
+same "descriptors closed: output and status" "$(bare close_all 20000)" "$(cat "$tmp/closed.out")"
+has "descriptors closed: no file of the program's was written" '^0 of 20 files' "$(cat "$tmp/closed.out")"
+has "descriptors closed: complete" '^check 0$' "$(report "$tmp/closed")"
+
 # --- a hang: the report names the call and the place, of a killed process too ---
 mkdir "$tmp/hang"
 CUFENCE_OUT=$tmp/hang LD_PRELOAD=$preload "$helper" hang >"$tmp/hang.out" 2>&1 &

@@ -201,6 +201,25 @@ static void hang(int rounds)
 	printf("returned %d\n", wait_for_ever(stream));
 }
 
+/* As daemons do; then it has files of its own, which hold what it writes and nothing else. */
+static void close_all(int rounds)
+{
+	int own[20], strange = 0;
+
+	chdir("/");
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	for (int i = 0; i < 20; i++)
+		own[i] = fileno(tmpfile());
+	/* One at each number that another file may have had. */
+	for (int fd = own[19] + 1; fd < 1024; fd++)
+		dup2(own[19], fd);
+	work_and_say("closed", rounds);
+	for (int i = 0; i < 20; i++)
+		strange += lseek(own[i], 0, SEEK_END) != 0;
+	printf("%d of 20 files are not empty\n", strange);
+}
+
 static void just_work(int rounds)
 {
 	work_and_say("work", rounds);
@@ -212,7 +231,7 @@ int main(int argc, char **argv)
 		{ "work", just_work }, { "abort", end_abort }, { "quick_exit", end_quick },
 		{ "thread_exit", end_in_thread }, { "main_exit", end_of_main },
 		{ "destructors", end_destructors }, { "lose_folder", lose_folder },
-		{ "full_memory", fill_memory }, { "hang", hang },
+		{ "full_memory", fill_memory }, { "hang", hang }, { "close_all", close_all },
 	};
 	const char *mode = argc > 1 ? argv[1] : "";
 	int number = argc > 2 ? atoi(argv[2]) : 10;
