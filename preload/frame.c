@@ -36,7 +36,8 @@ static inline void write_enter(struct call_frame *frame)
 static inline int is_ready(const struct thread_state *thread)
 {
 	return atomic_load_explicit(&shim.stage, memory_order_acquire) == SHIM_ON && *shim.alive &&
-	       !thread->busy && !shim.outside && thread->generation == shim.generation;
+	       !thread->busy && !shim.outside && thread->generation == shim.generation &&
+	       thread->tables;
 }
 
 /* 1: now it is ready, or would be if a window were open and this call is recorded anyhow. */
@@ -53,8 +54,11 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id)
 		thread_begin(thread);
 		thread->busy = 0;
 	}
+	/* For good: asking at each call would cost the program more. */
+	if (!thread->tables && thread_equip(thread))
+		thread->busy = 1;
 	errno = saved;
-	return 1;
+	return !thread->busy;
 }
 
 HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags,
@@ -119,7 +123,7 @@ HOT void frame_launch(struct call_frame *frame, const uint64_t *field, uint64_t 
 		frame->layout = layout;
 		frame->values = values;
 	} else {
-		arguments_scan(&thread->arguments, layout, values, extra);
+		arguments_scan(&thread->tables->arguments, layout, values, extra);
 		frame->launch = 1;
 	}
 	thread->busy = 0;
@@ -146,7 +150,7 @@ static struct last_poll *poll_slot(struct thread_state *thread, int depth)
 	/* Handles are small numbers or lie some bytes apart. */
 	uint64_t place = thread->poll_handle ^ thread->poll_handle >> 4 ^ thread->poll_handle >> 9;
 
-	return &thread->poll[depth & (POLL_DEPTH - 1)][place & (POLL_HANDLES - 1)];
+	return &thread->tables->poll[depth & (POLL_DEPTH - 1)][place & (POLL_HANDLES - 1)];
 }
 
 static int polls_are_last(const struct thread_state *thread)
@@ -183,7 +187,7 @@ static void note_poll(const struct call_frame *frame, struct call_record *record
 	struct thread_state *thread = frame->thread;
 
 	if (!were_last)
-		memset(thread->poll, 0, sizeof(thread->poll));
+		memset(thread->tables->poll, 0, sizeof(thread->tables->poll));
 	for (int depth = 0; depth < thread->depth && depth < POLL_DEPTH; depth++)
 		poll_slot(thread, depth)->record = NULL;
 	*poll_slot(thread, thread->depth) =
@@ -194,7 +198,7 @@ static void note_poll(const struct call_frame *frame, struct call_record *record
 /* What lies behind the fields of a call: polls, lists, a launch that is not recorded whole. */
 static NOINLINE size_t tail_bytes(const struct call_frame *frame)
 {
-	const struct launch_arguments *arguments = &frame->thread->arguments;
+	const struct launch_arguments *arguments = &frame->thread->tables->arguments;
 	size_t bytes = frame->attributes.flags ? sizeof(frame->attributes) : 0;
 
 	if (frame->layout)
@@ -217,7 +221,7 @@ static inline void write_buffer(const struct call_frame *frame, struct call_reco
 static NOINLINE void write_tail(const struct call_frame *frame, struct call_record *record,
 	char *at)
 {
-	const struct launch_arguments *arguments = &frame->thread->arguments;
+	const struct launch_arguments *arguments = &frame->thread->tables->arguments;
 
 	if (frame->layout) {
 		write_buffer(frame, record, at);

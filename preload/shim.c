@@ -24,12 +24,12 @@ struct shim shim;
 
 __thread struct thread_state this_thread;
 
-/* Chunks of ended threads, for new ones: a program may start very many short threads. */
+/* What ended threads had, for new ones: a program may start very many short threads. */
 static struct {
 	_Atomic int lock;
 	unsigned count;
 	uint32_t generation;
-	struct trace_chunk chunk[64];
+	struct { struct trace_chunk chunk; struct thread_tables *tables; } left[64];
 } spare;
 
 static pthread_key_t thread_key;
@@ -58,25 +58,55 @@ static void unlock(_Atomic int *lock)
 	atomic_store_explicit(lock, 0, memory_order_release);
 }
 
+/* 1: it is somebody else's from here on. */
+static int hand_on(struct thread_state *thread)
+{
+	int room = 0;
+
+	if (!thread->chunk.header || !try_lock(&spare.lock))
+		return 0;
+	if (spare.generation != shim.generation) {
+		spare.generation = shim.generation;
+		spare.count = 0;
+	}
+	room = spare.count < sizeof(spare.left) / sizeof(spare.left[0]);
+	if (room) {
+		spare.left[spare.count].chunk = thread->chunk;
+		spare.left[spare.count++].tables = thread->tables;
+	}
+	unlock(&spare.lock);
+	return room;
+}
+
 static void thread_ended(void *state)
 {
 	struct thread_state *thread = state;
 
-	if (!thread->chunk.header || thread->generation != shim.generation)
+	if (thread->generation != shim.generation)
 		return;
-	if (try_lock(&spare.lock)) {
-		if (spare.generation != shim.generation) {
-			spare.generation = shim.generation;
-			spare.count = 0;
-		}
-		if (spare.count < sizeof(spare.chunk) / sizeof(spare.chunk[0])) {
-			spare.chunk[spare.count++] = thread->chunk;
-			thread->chunk.header = NULL;
-		}
-		unlock(&spare.lock);
+	if (!hand_on(thread)) {
+		trace_chunk_close(&thread->chunk);
+		if (thread->tables)
+			munmap(thread->tables, sizeof(*thread->tables));
 	}
-	trace_chunk_close(&thread->chunk);
+	thread->chunk.header = NULL;
+	thread->tables = NULL;
 	thread->generation = 0;
+}
+
+int thread_equip(struct thread_state *thread)
+{
+	int saved = errno;
+	void *tables = mmap(NULL, sizeof(*thread->tables), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	errno = saved;
+	if (tables == MAP_FAILED) {
+		trace_count(&shim.writer, COUNT_DROPPED_RECORDS, 1);
+		return -1;
+	}
+	thread->tables = tables;
+	return 0;
 }
 
 static void thread_name(struct thread_state *thread)
@@ -103,16 +133,21 @@ void thread_begin(struct thread_state *thread)
 {
 	struct trace_chunk chunk = { 0 };
 
-	memset(thread->sites, 0, sizeof(thread->sites));
-	memset(thread->poll, 0, sizeof(thread->poll));
 	thread->context_handle = 0;
 	thread->context = 0;
 	thread->generation = shim.generation;
 	if (try_lock(&spare.lock)) {
-		if (spare.generation == shim.generation && spare.count)
-			chunk = spare.chunk[--spare.count];
+		if (spare.generation == shim.generation && spare.count) {
+			chunk = spare.left[--spare.count].chunk;
+			if (!thread->tables)
+				thread->tables = spare.left[spare.count].tables;
+			else if (spare.left[spare.count].tables)
+				munmap(spare.left[spare.count].tables, sizeof(*thread->tables));
+		}
 		unlock(&spare.lock);
 	}
+	if (thread->tables)
+		memset(thread->tables, 0, sizeof(*thread->tables));
 	chunk.thread = (uint32_t)syscall(SYS_gettid);
 	thread->chunk = chunk;
 	pthread_setspecific(thread_key, thread);

@@ -75,10 +75,21 @@ struct last_poll {
 #define POLL_HANDLES 8             /* as many are asked in turn, a power of two */
 #define POLL_DEPTH 2               /* a runtime call and the driver call beneath it */
 
+/*
+ * What only threads that call CUDA have: thread-local storage is taken out of the stack of every
+ * thread, which may be as small as 16 KiB.
+ */
+struct thread_tables {
+	struct last_poll poll[POLL_DEPTH][POLL_HANDLES];
+	struct launch_arguments arguments; /* of the launch in progress */
+	struct cached_site sites[SITE_CACHE];
+};
+
 struct thread_state {
 	/* What every call looks at, together. */
 	struct trace_chunk chunk;
 	uint32_t generation;       /* of the shim that chunk belongs to */
+	struct thread_tables *tables; /* NULL: it has made no call yet */
 	int depth;                 /* wrappers on this thread's stack */
 	int busy; /* within the recorder: calls of a signal handler go by */
 	int polled;                /* the last driver call within the outermost one is a query */
@@ -93,9 +104,6 @@ struct thread_state {
 	uint32_t passed_by;        /* number of the window before which a call went unrecorded */
 	uint64_t poll_written;     /* poll is valid as long as chunk.written is this */
 	uint64_t poll_handle;      /* what the last query was about */
-	struct last_poll poll[POLL_DEPTH][POLL_HANDLES];
-	struct launch_arguments arguments; /* of the launch in progress */
-	struct cached_site sites[SITE_CACHE];
 };
 
 /*
@@ -151,7 +159,7 @@ struct call_frame {
 	uint16_t context;
 	uint16_t flags;            /* enum call_flag and frame_flag */
 	uint64_t entered;          /* chunk.written behind its enter record, 0: none */
-	uint8_t launch;            /* thread->arguments are this call's */
+	uint8_t launch;            /* tables->arguments are this call's */
 	uint8_t list_count;
 	const struct function_layout *layout; /* of a launch whose parameters are values, or NULL */
 	void *const *values;
@@ -195,6 +203,9 @@ void shim_resume(void);
  * the thread had learned is forgotten: before anything of it is used.
  */
 void thread_begin(struct thread_state *thread);
+
+/* Gives the thread its tables: 0, or -1 where memory is too scarce.  Keeps errno. */
+int thread_equip(struct thread_state *thread);
 
 /*
  * Room for a record on this thread's chunk; trace_commit(&thread->chunk) publishes it.  Keeps

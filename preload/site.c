@@ -198,8 +198,8 @@ static NOINLINE uint32_t find_anew(struct thread_state *thread, struct cached_si
 HOT uint32_t site_find(struct thread_state *thread, void *frame_address)
 {
 	uintptr_t frame = (uintptr_t)frame_address, caller = caller_of(frame_address);
-	struct cached_site *cached = &thread->sites[((frame >> 4) ^ (caller >> 1) ^ (caller >> 9)) %
-		SITE_CACHE];
+	struct cached_site *cached = &thread->tables->sites[
+		((frame >> 4) ^ (caller >> 1) ^ (caller >> 9)) % SITE_CACHE];
 
 	if (UNLIKELY(cached->frame != frame || cached->address[0] != caller ||
 		    cached->id == SITE_UNASKED || shim.scripts || !still_holds(cached)))

@@ -85,6 +85,12 @@ same "descriptors closed: output and status" "$(bare close_all 20000)" "$(cat "$
 has "descriptors closed: no file of the program's was written" '^0 of 20 files' "$(cat "$tmp/closed.out")"
 has "descriptors closed: complete" '^check 0$' "$(report "$tmp/closed")"
 
+# --- a thread with a stack of 16 KiB ---
+if [ -z "$sanitizer" ]; then
+	same "small stack: output and status" "$(bare small_stack 10)" "$(traced "$tmp/small" small_stack 10)"
+	has "small stack: there was a thread" '^thread: 0$' "$(bare small_stack 10)"
+fi
+
 # --- a hang: the report names the call and the place, of a killed process too ---
 mkdir "$tmp/hang"
 CUFENCE_OUT=$tmp/hang LD_PRELOAD=$preload "$helper" hang >"$tmp/hang.out" 2>&1 &

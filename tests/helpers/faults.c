@@ -201,6 +201,29 @@ static void hang(int rounds)
 	printf("returned %d\n", wait_for_ever(stream));
 }
 
+static void *touch_little(void *argument)
+{
+	volatile char some[2048];
+
+	for (size_t i = 0; i < sizeof(some); i++)
+		some[i] = 1;
+	return some[0] ? argument : NULL;
+}
+
+/* A thread with the least stack there is: what libraries keep for it is taken out of that. */
+static void small_stack(int rounds)
+{
+	pthread_attr_t least;
+	pthread_t thread;
+	int result;
+
+	pthread_attr_init(&least);
+	pthread_attr_setstacksize(&least, 16384);
+	result = pthread_create(&thread, &least, touch_little, &memory);
+	printf("thread: %d\n", result ? result : pthread_join(thread, NULL));
+	work_and_say("joined", rounds);
+}
+
 /* As daemons do; then it has files of its own, which hold what it writes and nothing else. */
 static void close_all(int rounds)
 {
@@ -232,6 +255,7 @@ int main(int argc, char **argv)
 		{ "thread_exit", end_in_thread }, { "main_exit", end_of_main },
 		{ "destructors", end_destructors }, { "lose_folder", lose_folder },
 		{ "full_memory", fill_memory }, { "hang", hang }, { "close_all", close_all },
+		{ "small_stack", small_stack },
 	};
 	const char *mode = argc > 1 ? argv[1] : "";
 	int number = argc > 2 ? atoi(argv[2]) : 10;
