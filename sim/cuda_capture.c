@@ -78,6 +78,20 @@ void capture_leave(struct stream *stream)
 		capture->origin = NULL;
 }
 
+/* Others may go on without a stream they had, as long as its work joins them in the end. */
+void capture_destroy(struct stream *stream)
+{
+	struct capture *capture = stream->capture;
+
+	if (!capture)
+		return;
+	if (stream == capture->origin)
+		capture_invalidate(capture);
+	else if (stream->tips)
+		capture->left = edges_merge(capture->left, stream->tips);
+	capture_leave(stream);
+}
+
 /* A programmatic launch depends on the start of the kernel before it, not its end. */
 static void make_programmatic(struct edges *edges)
 {
@@ -191,6 +205,15 @@ static void mark_before(const struct edges *edges)
 	}
 }
 
+static bool all_marked(const struct edges *edges)
+{
+	for (size_t i = 0; edges && i < edges->count; i++) {
+		if (!edges->edge[i].from->marked)
+			return false;
+	}
+	return true;
+}
+
 /* Does all that was captured come before the end of the origin stream? */
 static bool joined(const struct capture *capture)
 {
@@ -198,12 +221,10 @@ static bool joined(const struct capture *capture)
 		n->marked = false;
 	mark_before(capture->origin->tips);
 	for (struct stream *s = capture->streams; s; s = s->capture_next) {
-		for (size_t i = 0; s->tips && i < s->tips->count; i++) {
-			if (!s->tips->edge[i].from->marked)
-				return false;
-		}
+		if (!all_marked(s->tips))
+			return false;
 	}
-	return true;
+	return all_marked(capture->left);
 }
 
 static CUresult capture_end(struct capture *capture, CUresult result, CUgraph *graph)
@@ -215,6 +236,8 @@ static CUresult capture_end(struct capture *capture, CUresult result, CUgraph *g
 	*link = capture->next;
 	while (capture->streams)
 		capture_leave(capture->streams);
+	free(capture->left);
+	capture->left = NULL;
 	capture->graph->capturing = false;
 	if (!result)
 		*graph = (CUgraph)capture->graph;

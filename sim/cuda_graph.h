@@ -60,6 +60,7 @@ struct capture {
 	struct capture *next;
 	struct graph *graph;
 	struct stream *origin, *streams;
+	struct edges *left;       /* last nodes of streams that were destroyed meanwhile */
 	CUstreamCaptureMode mode;
 	struct thread *thread;    /* that began it */
 	uint64_t id;
@@ -146,5 +147,6 @@ void captured_record(struct captured *captured, struct stream *stream);
 void captured_release(struct captured *captured);
 CUresult captured_wait(const struct captured *captured, struct stream *stream);
 void capture_leave(struct stream *stream);
+void capture_destroy(struct stream *stream);
 
 #endif

@@ -375,9 +375,7 @@ CUresult do_cuStreamDestroy_v2(CUstream handle)
 
 	if (!stream || stream->legacy || stream->owner)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (stream->capture)
-		capture_invalidate(stream->capture);
-	capture_leave(stream);
+	capture_destroy(stream);
 	stream->destroyed = true;
 	if (!stream->pending)
 		stream_delete(stream);

@@ -97,6 +97,29 @@ static void unjoined_streams_fail_the_end(void **state)
 	assert_waited(drv.cuStreamSynchronize(side), 10);
 }
 
+static CUstream forked(void)
+{
+	CUstream other = stream_create(CU_STREAM_NON_BLOCKING);
+
+	begin();
+	drv.cuEventRecord(event, stream);
+	assert_ok(drv.cuStreamWaitEvent(other, event, 0));
+	spin(other, 10);
+	return other;
+}
+
+static void streams_may_be_destroyed_once_they_joined(void **state)
+{
+	CUstream other = forked();
+
+	drv.cuEventRecord(event, other);
+	assert_ok(drv.cuStreamWaitEvent(stream, event, 0));
+	assert_ok(drv.cuStreamDestroy_v2(other));
+	drv.cuGraphDestroy(end(0));
+	assert_ok(drv.cuStreamDestroy_v2(forked()));
+	end(CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+}
+
 static void waiting_for_captured_work_is_refused(void **state)
 {
 	begin();
@@ -268,6 +291,7 @@ int main(void)
 		TEST(captured_work_runs_when_the_graph_does),
 		TEST(streams_join_by_events_and_run_side_by_side),
 		TEST(unjoined_streams_fail_the_end),
+		TEST(streams_may_be_destroyed_once_they_joined),
 		TEST(waiting_for_captured_work_is_refused),
 		TEST(unsafe_calls_end_the_capture_unless_relaxed),
 		TEST(other_threads_matter_to_global_captures_only),
