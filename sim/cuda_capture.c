@@ -239,10 +239,10 @@ static CUresult capture_end(struct capture *capture, CUresult result, CUgraph *g
 	free(capture->left);
 	capture->left = NULL;
 	capture->graph->capturing = false;
-	if (!result)
-		*graph = (CUgraph)capture->graph;
-	else if (!capture->given)
+	if (result && !capture->given)
 		graph_free(capture->graph);
+	else if (!result && graph)
+		*graph = (CUgraph)capture->graph;
 	capture->ended = true;
 	capture_put(capture);
 	return result;
@@ -255,10 +255,12 @@ CUresult do_cuStreamEndCapture(CUstream handle, CUgraph *graph)
 
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (!graph)
-		return CUDA_ERROR_INVALID_VALUE;
-	*graph = NULL;
 	capture = stream->capture;
+	/* Who gave the graph need not be told it. */
+	if (!graph && !(capture && capture->given))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (graph)
+		*graph = NULL;
 	if (!capture)
 		return CUDA_ERROR_ILLEGAL_STATE;
 	if (capture->origin != stream)

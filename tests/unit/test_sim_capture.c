@@ -246,6 +246,22 @@ static void capture_tells_about_itself_and_takes_dependencies(void **state)
 	assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
+static void the_graph_that_was_given_need_not_be_asked_for(void **state)
+{
+	CUgraph graph;
+
+	assert_ok(drv.cuGraphCreate(&graph, 0));
+	assert_ok(drv.cuStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0,
+		CU_STREAM_CAPTURE_MODE_GLOBAL));
+	spin(stream, 20 * MS);
+	assert_ok(drv.cuStreamEndCapture(stream, NULL));
+	launch(graph);
+	assert_waited(drv.cuStreamSynchronize(stream), 20);
+	begin();
+	assert_int_equal(drv.cuStreamEndCapture(stream, NULL), CUDA_ERROR_INVALID_VALUE);
+	drv.cuGraphDestroy(end(0));
+}
+
 static void memory_of_a_capture_is_the_graphs(void **state)
 {
 	CUdeviceptr ptr;
@@ -299,6 +315,7 @@ int main(void)
 		TEST(captures_stay_apart_from_other_work),
 		TEST(external_events_become_nodes),
 		TEST(capture_tells_about_itself_and_takes_dependencies),
+		TEST(the_graph_that_was_given_need_not_be_asked_for),
 		TEST(memory_of_a_capture_is_the_graphs),
 		TEST(graphs_launched_in_a_capture_become_children),
 	};
