@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "python.h"
 #include "resolve.h"
 #include "shim.h"
 
@@ -26,15 +27,6 @@ static _Atomic int done;
 __attribute__((constructor)) static void find(void)
 {
 	*(void **)&real_exit = resolve_real_dlsym()(RTLD_NEXT, "_exit");
-}
-
-static int is_interpreter(const void *address)
-{
-	void *python = resolve_real_dlsym()(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-	Dl_info caller, interpreter;
-
-	return python && dladdr(address, &caller) && dladdr(python, &interpreter) &&
-	       caller.dli_fbase == interpreter.dli_fbase;
 }
 
 static void *say_last_word(void *thread)
@@ -64,7 +56,7 @@ EXPORT void _exit(int status)
 	/* After vfork() a child sees its parent's memory: it is told by its process id. */
 	if (shim.stage == SHIM_ON && *shim.alive && !thread_state()->busy &&
 		shim.writer.header->pid == (uint32_t)getpid() &&
-		is_interpreter(__builtin_return_address(0)))
+		python_holds(__builtin_return_address(0)))
 		end_in_order();
 	if (real_exit)
 		real_exit(status);

@@ -4,6 +4,7 @@
  * dl_iterate_phdr would take the loader's lock, which the program may hold around a CUDA call.
  */
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,8 @@ struct search {
 	struct thread_state *thread;
 	struct mapping head;       /* of the file that the mappings now seen are of */
 	uintptr_t address;
-	int found;                 /* address is of a mapped file */
+	int found;                 /* address is of a mapped file, from start to end */
+	uintptr_t start, end;
 };
 
 /* Writes the executable mappings that are new. */
@@ -154,8 +156,11 @@ static void note_mapping(struct search *search, const struct mapping *map)
 
 static void find_mapping(struct search *search, const struct mapping *map)
 {
-	if (search->address >= map->start && search->address < map->end)
-		search->found = 1;
+	if (search->address < map->start || search->address >= map->end)
+		return;
+	search->found = 1;
+	search->start = map->start;
+	search->end = map->end;
 }
 
 /* Calls visit for each mapping of a file. */
@@ -217,4 +222,15 @@ int module_is_file(uintptr_t address)
 	struct search search = { .address = address };
 
 	return is_known(address) || read_maps(find_mapping, &search) || search.found;
+}
+
+void module_bounds(uintptr_t address, uintptr_t *start, uintptr_t *end)
+{
+	struct search search = { .address = address };
+	int saved = errno;
+
+	read_maps(find_mapping, &search);
+	*start = search.start;
+	*end = search.end;
+	errno = saved;
 }

@@ -19,6 +19,7 @@ static struct {
 	struct python python;
 	void *(*thread)(void);     /* PyGILState_GetThisThreadState: reads thread-local storage */
 	int (*is_finalizing)(void); /* reads a word */
+	uintptr_t code, code_end;  /* the interpreter's */
 } state;
 
 static uintptr_t word_at(uintptr_t base, unsigned offset)
@@ -91,6 +92,7 @@ void python_init(struct thread_state *thread)
 	*(void **)&state.thread = find("PyGILState_GetThisThreadState");
 	if (!state.thread)
 		return;
+	module_bounds((uintptr_t)state.thread, &state.code, &state.code_end);
 	version = find_version();
 	why = find_all(version);
 	if (why) {
@@ -99,6 +101,11 @@ void python_init(struct thread_state *thread)
 	}
 	state.stage = PYTHON_UNCHECKED;
 	shim.scripts = 1;
+}
+
+int python_holds(const void *address)
+{
+	return (uintptr_t)address >= state.code && (uintptr_t)address < state.code_end;
 }
 
 /* 1: by reads that cannot fault, the innermost frame is as the layout says; -1: none yet. */

@@ -74,4 +74,7 @@ void python_init(struct thread_state *thread);
 #define SCRIPT_FRAMES_ANY 4
 unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRIPT_FRAMES]);
 
+/* 1: an address in the interpreter's own code.  Takes no lock. */
+int python_holds(const void *address);
+
 #endif

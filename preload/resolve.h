@@ -38,6 +38,12 @@ static inline void *driver_real(enum call_id id, int variant)
 /* Any function of libcuda by its exported name (the allow-list of DESIGN), NULL if missing. */
 void *driver_symbol(const char *name);
 
+/*
+ * Finds all of these and all real driver functions.  At the start, because dlsym() waits for
+ * whoever loads a library, as long as its constructors take: they may wait for this thread.
+ */
+void driver_look_up(void);
+
 /* A handle of the loaded libcuda, NULL if it is not loaded and cannot be. */
 void *driver_library(void);
 

@@ -13,13 +13,23 @@
 
 static void *runtime_reals[RUNTIME_COUNT][CALL_COUNT][VARIANT_COUNT];
 
+static void *resolve(int major, enum call_id id, int variant, const char *name)
+{
+	void *real = runtime_resolve(major, name);
+
+	__atomic_store_n(&runtime_reals[major][id][variant], real, __ATOMIC_RELAXED);
+	return real;
+}
+
+static void resolve_others(int major);
+
 static void *runtime_real(int major, enum call_id id, int variant, const char *name)
 {
 	void *real = __atomic_load_n(&runtime_reals[major][id][variant], __ATOMIC_RELAXED);
 
 	if (!real) {
-		real = runtime_resolve(major, name);
-		__atomic_store_n(&runtime_reals[major][id][variant], real, __ATOMIC_RELAXED);
+		real = resolve(major, id, variant, name);
+		resolve_others(major);
 	}
 	return real;
 }
@@ -73,10 +83,38 @@ static void *runtime_real(int major, enum call_id id, int variant, const char *n
 	IN_##first##_##last##_13( \
 		WRAPPER(name, id, variant, 13, "@@libcudart.so.13", params, args))
 
-#define RUNTIME(symbol, first, last, params, args) \
+#define ROW(symbol, first, last, params, args) \
 	ALL_MAJORS(symbol, CALL_##symbol##_##first, VARIANT_LEGACY, first, last, params, args)
-#define RUNTIME_PT(symbol, suffix, first, last, params, args) \
-	ALL_MAJORS(symbol, CALL_##symbol##_##first, VARIANT_LEGACY, first, last, params, args) \
+#define ROW_PT(symbol, suffix, first, last, params, args) \
+	ROW(symbol, first, last, params, args) \
 	ALL_MAJORS(symbol##suffix, CALL_##symbol##_##first, VARIANT_PER_THREAD, first, last, \
 		params, args)
+#define RUNTIME ROW
+#define RUNTIME_PT ROW_PT
 #include "calls.def"
+
+#undef WRAPPER
+#define WRAPPER(name, id, variant, major, version, params, args) \
+	{ #name, id, variant, RUNTIME_##major },
+#define RUNTIME ROW
+#define RUNTIME_PT ROW_PT
+static const struct {
+	const char *name;
+	uint16_t id;
+	uint8_t variant, major;
+} entries[] = {
+#include "calls.def"
+};
+
+/* With the first of a major all of them, as for the driver's (driver_look_up()). */
+static void resolve_others(int major)
+{
+	static _Atomic int done[RUNTIME_COUNT];
+
+	if (atomic_exchange(&done[major], 1))
+		return;
+	for (unsigned i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+		if (entries[i].major == major)
+			resolve(major, (enum call_id)entries[i].id, entries[i].variant,
+				entries[i].name);
+}

@@ -262,6 +262,7 @@ static int start(void)
 		return SHIM_OFF;
 	}
 	clock_init(driver_library());
+	driver_look_up();
 	if (create_file())
 		return SHIM_OFF;
 	shim.generation++;

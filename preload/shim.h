@@ -247,6 +247,8 @@ void module_note(struct thread_state *thread, uintptr_t address);
 void module_reset(void);
 /* 1 if a file is mapped at address, or if that cannot be told now. */
 int module_is_file(uintptr_t address);
+/* The mapping of a file that address lies in; *end 0: not known.  Keeps errno. */
+void module_bounds(uintptr_t address, uintptr_t *start, uintptr_t *end);
 
 /*
  * Writes a code image that was made in memory (NVRTC, Triton, XLA) to the trace, each once, and

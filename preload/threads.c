@@ -36,16 +36,39 @@ static struct {
 
 static _Atomic uint32_t births;
 
-static void *real_function(const char *name, void **cached)
+#define WRAPPED(X) \
+	X(pthread_create) X(pthread_join) X(pthread_tryjoin_np) X(pthread_timedjoin_np) \
+	X(pthread_clockjoin_np) X(thrd_create) X(thrd_join)
+enum wrapped {
+#define X(name) REAL_##name,
+	WRAPPED(X)
+#undef X
+	WRAPPED_COUNT
+};
+
+static void *real_function(enum wrapped which)
 {
-	void *found = __atomic_load_n(cached, __ATOMIC_RELAXED);
+	static void *reals[WRAPPED_COUNT];
+	static const char *const names[] = {
+#define X(name) #name,
+		WRAPPED(X)
+#undef X
+	};
+	void *found = __atomic_load_n(&reals[which], __ATOMIC_RELAXED);
 
 	if (found)
 		return found;
 	/* Not dlvsym(): it passes over hooks of other tools, whose names have no version. */
-	found = resolve_real_dlsym()(RTLD_NEXT, name);
-	__atomic_store_n(cached, found, __ATOMIC_RELAXED);
+	found = resolve_real_dlsym()(RTLD_NEXT, names[which]);
+	__atomic_store_n(&reals[which], found, __ATOMIC_RELAXED);
 	return found;
+}
+
+/* Not at the call: another thread may be loading a library, and wait for this one in it. */
+__attribute__((constructor)) static void find(void)
+{
+	for (int i = 0; i < WRAPPED_COUNT; i++)
+		real_function((enum wrapped)i);
 }
 
 static struct start *take_start(void *function, void *argument)
@@ -166,12 +189,11 @@ static void making_end(struct making *making, int rc)
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	start_function function, void *argument)
 {
-	static void *cached;
 	int (*real)(pthread_t *, const pthread_attr_t *, start_function, void *);
 	struct making making;
 	int rc;
 
-	*(void **)&real = real_function("pthread_create", &cached);
+	*(void **)&real = real_function(REAL_pthread_create);
 	if (!real)
 		return EAGAIN;
 	making_begin(&making, CALL_pthread_create, __builtin_frame_address(0), (void *)function,
@@ -184,12 +206,11 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 
 EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 {
-	static void *cached;
 	int (*real)(thrd_t *, thrd_start_t, void *);
 	struct making making;
 	int rc;
 
-	*(void **)&real = real_function("thrd_create", &cached);
+	*(void **)&real = real_function(REAL_thrd_create);
 	if (!real)
 		return thrd_error;
 	making_begin(&making, CALL_thrd_create, __builtin_frame_address(0), (void *)function,
@@ -235,12 +256,11 @@ static void joining_end(struct joining *joining, enum call_id id, void *frame_ad
 #define JOIN(name, missing, params, args) \
 	EXPORT int name params \
 	{ \
-		static void *cached; \
 		int (*real) params; \
 		struct joining joining; \
 		int rc; \
 \
-		*(void **)&real = real_function(#name, &cached); \
+		*(void **)&real = real_function(REAL_##name); \
 		if (!real) \
 			return missing; \
 		joining_begin(&joining, CALL_##name, __builtin_frame_address(0), \

@@ -91,6 +91,11 @@ if [ -z "$sanitizer" ]; then
 	has "small stack: there was a thread" '^thread: 0$' "$(bare small_stack 10)"
 fi
 
+# --- another thread loads a library, which takes for ever: CUDA does not wait for it ---
+export SLOW_LIBRARY=$helpers/libslow.so
+same "loader's lock: output and status" "$(bare while_loading 10)" "$(traced "$tmp/loading" while_loading 10)"
+has "loader's lock: CUDA went on" '^status 6$' "$(bare while_loading 10)"
+
 # --- a hang: the report names the call and the place, of a killed process too ---
 mkdir "$tmp/hang"
 CUFENCE_OUT=$tmp/hang LD_PRELOAD=$preload "$helper" hang >"$tmp/hang.out" 2>&1 &

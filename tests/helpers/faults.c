@@ -224,6 +224,28 @@ static void small_stack(int rounds)
 	work_and_say("joined", rounds);
 }
 
+static void *load_slowly(void *unused)
+{
+	return dlopen(getenv("SLOW_LIBRARY"), RTLD_NOW);
+}
+
+/* While another thread has the loader's lock; most of these calls are the process's first. */
+static void while_loading(int rounds)
+{
+	void *stream = NULL;
+	pthread_t thread, other;
+	int result;
+
+	pthread_create(&thread, NULL, load_slowly, NULL);
+	usleep(100000);
+	result = cuda.new_stream(&stream, 1) | cuda.set(memory, 1, 64, stream) | cuda.wait(stream);
+	result |= pthread_create(&other, NULL, touch_little, &memory);
+	result |= pthread_join(other, NULL);
+	printf("meanwhile: %d\n", result);
+	work_and_say("loading", rounds);
+	_exit(6);
+}
+
 /* As daemons do; then it has files of its own, which hold what it writes and nothing else. */
 static void close_all(int rounds)
 {
@@ -255,7 +277,7 @@ int main(int argc, char **argv)
 		{ "thread_exit", end_in_thread }, { "main_exit", end_of_main },
 		{ "destructors", end_destructors }, { "lose_folder", lose_folder },
 		{ "full_memory", fill_memory }, { "hang", hang }, { "close_all", close_all },
-		{ "small_stack", small_stack },
+		{ "small_stack", small_stack }, { "while_loading", while_loading },
 	};
 	const char *mode = argc > 1 ? argv[1] : "";
 	int number = argc > 2 ? atoi(argv[2]) : 10;
