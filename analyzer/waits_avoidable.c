@@ -15,6 +15,10 @@
  * Calls that wait as a side effect end a segment only if they were held themselves: two frees in
  * a row are one mistake.
  *
+ * An Async copy held the thread for its own transfer, too, whatever it waited for before that: what
+ * has to come after the one may run beside the other, as the next kernel of the stream whose result
+ * a second stream copies.
+ *
  * A synchronous copy to the host is how programs wait for a result, so only work beside it counts,
  * not the time in which the thread looked at the result; unless the copy is hidden in a library
  * below the line of a script, as in PyTorch's .item().
@@ -76,9 +80,45 @@ static int lost(struct avoidable *a, struct judged_wait *wait, const struct segm
 	return 0;
 }
 
-static int judge(struct avoidable *a, struct judged_wait *wait)
+static int measure(struct avoidable *a, struct judged_wait *wait, int64_t *ns)
 {
 	struct segment segment = { .until = 0 };
+	int rc = segments_measure(&a->segments, wait, &segment) || lost(a, wait, &segment, ns);
+
+	spans_release(&segment.spans);
+	return rc ? -1 : 0;
+}
+
+/* The same as a wait for the call's own transfer, of which no more is lost than that took. */
+static int measure_own(struct avoidable *a, const struct judged_wait *wait, int64_t *ns)
+{
+	struct judged_wait own = *wait;
+	int64_t took = wait->own_end - wait->op_end, others = *ns;
+
+	own.op_call = wait->call;
+	own.op_end = wait->own_end;
+	own.stream = wait->own_stream;
+	own.stream_kind = wait->own_kind;
+	own.context = wait->own_context;
+	own.device = wait->own_device;
+	own.waited = took + wait->exit - wait->own_end;
+	if (measure(a, &own, ns))
+		return -1;
+	if (others > *ns)
+		*ns = others;
+	return 0;
+}
+
+/* The copy waited for something else, and then for itself. */
+static int has_own_transfer(const struct judged_wait *wait)
+{
+	return wait->is_async && !wait->explicit_wait && wait->op_call != wait->call &&
+	       wait->own_end > wait->op_end && wait->own_end <= wait->exit;
+}
+
+static int judge(struct avoidable *a, struct judged_wait *wait)
+{
+	struct judged_wait before = *wait;
 	int64_t ns = 0;
 	int rc = 0;
 
@@ -90,9 +130,7 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 		if (!rc)
 			return db_run(a->update, "iIi", (int64_t)0, DB_NULL, wait->id);
 	}
-	rc = segments_measure(&a->segments, wait, &segment) || lost(a, wait, &segment, &ns);
-	spans_release(&segment.spans);
-	if (rc)
+	if (measure(a, wait, &ns) || (has_own_transfer(wait) && measure_own(a, &before, &ns)))
 		return -1;
 	return db_run(a->update, "iIi", ns, wait->partner ? wait->partner : DB_NULL, wait->id);
 }
@@ -105,14 +143,21 @@ static const char waits_sql[] =
 	"t.kind = 'copy_async', t.kind IN ('copy', 'set'), "
 	"ws.kind IN ('legacy', 'per-thread'), "
 	"t.kind = 'copy' AND c.dst_memory IN ('pageable', 'pinned', 'registered'), "
-	"(SELECT max(end) FROM operation WHERE call = w.call) "
+	"(SELECT max(end) FROM operation WHERE call = w.call), "
+	"ws.id, ws.kind, ws.context, wx.device "
 	"FROM wait w JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 	"JOIN operation o ON o.id = w.op JOIN last ON last.process = c.process "
 	"LEFT JOIN stream ws ON ws.id = c.stream "
 	"LEFT JOIN call oc ON oc.id = o.call LEFT JOIN stream s ON s.id = oc.stream "
 	"LEFT JOIN context x ON x.id = s.context "
+	"LEFT JOIN context wx ON wx.id = ws.context "
 	"WHERE (w.kind IN ('implicit', 'internal') OR w.partner NOT NULL) AND w.call < last.call "
 	"ORDER BY w.id";
+
+static int device_at(sqlite3_stmt *q, int column)
+{
+	return sqlite3_column_type(q, column) == SQLITE_NULL ? -1 : sqlite3_column_int(q, column);
+}
 
 static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
 {
@@ -127,14 +172,17 @@ static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
 		.op_end = sqlite3_column_int64(q, 7),
 		.stream = sqlite3_column_int64(q, 8),
 		.context = sqlite3_column_int64(q, 9),
-		.device = sqlite3_column_type(q, 10) == SQLITE_NULL ? -1
-								    : sqlite3_column_int(q, 10),
+		.device = device_at(q, 10),
 		.enter = sqlite3_column_int64(q, 11),
 		.stream_kind = walk_stream_kind((const char *)sqlite3_column_text(q, 12)),
 		.partner = sqlite3_column_int64(q, 13),
 		.explicit_wait = sqlite3_column_int(q, 14),
 		.is_async = sqlite3_column_int(q, 15),
 		.is_copy = sqlite3_column_int(q, 16),
+		.own_stream = sqlite3_column_int64(q, 20),
+		.own_kind = walk_stream_kind((const char *)sqlite3_column_text(q, 21)),
+		.own_context = sqlite3_column_int64(q, 22),
+		.own_device = device_at(q, 23),
 	};
 	wait->on_default = wait->is_copy && sqlite3_column_int(q, 17);
 	wait->to_host = sqlite3_column_int(q, 18);

@@ -27,6 +27,9 @@ struct judged_wait {
 	int to_host;                  /* a synchronous copy to the host */
 	int is_copy;                  /* any synchronous copy or memset */
 	int64_t own_end;              /* of its own operation, INT64_MIN: none */
+	int64_t own_stream, own_context;
+	enum stream_kind own_kind;
+	int own_device;
 };
 
 /* What lies between a wait and the next that covers its operation. */

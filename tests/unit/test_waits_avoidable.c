@@ -184,6 +184,39 @@ static void a_pageable_pipeline_could_overlap(void **state)
 	assert_int_equal(avoidable(m, copy[3]), 0);
 }
 
+/* The copy of a first result, behind its kernel, and the next kernel with its copy. */
+static int64_t copied_behind(struct mini *m, int64_t work, int64_t copies)
+{
+	int64_t e = mini_event(m), copy;
+
+	launch(m, 10, work, 20, 1000);
+	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 13, .stream = work, .event = e);
+	MINI_CALL(m, .type = CALL_cuStreamWaitEvent, .at = 16, .stream = copies, .event = e);
+	copy = copy_back(m, 20, 1410, copies, "pageable", 1002, 1400);
+	launch(m, 1420, work, 1430, 2430);
+	copy_back(m, 1424, 2850, copies, "pageable", 2432, 2840);
+	launch(m, 2860, work, 2870, 2900);
+	return copy;
+}
+
+/* The next kernel comes after the first, and would have run beside the transfer of its result. */
+static void work_beside_a_copys_own_transfer_is_avoidable(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking");
+
+	assert_int_equal(avoidable(m, copied_behind(m, n, o)), 410);
+}
+
+/* In one stream it comes after the transfer, too: the device idled, and that is all. */
+static void work_behind_a_copys_own_transfer_is_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking");
+
+	assert_int_equal(avoidable(m, copied_behind(m, n, n)), 30);
+}
+
 static void explicit_waits_are_never_avoidable_here(void **state)
 {
 	struct mini *m = *state;
@@ -210,6 +243,8 @@ int main(void)
 		T(independent_work_behind_a_wait_is_avoidable),
 		T(ordered_work_behind_a_wait_is_not),
 		T(a_pageable_pipeline_could_overlap),
+		T(work_beside_a_copys_own_transfer_is_avoidable),
+		T(work_behind_a_copys_own_transfer_is_not),
 		T(explicit_waits_are_never_avoidable_here),
 	};
 
