@@ -208,7 +208,7 @@ void context_ending(uint64_t context_or_device, int release)
 	} else if (release) {
 		count = 0; /* cuCtxDetach: nobody knows */
 	}
-	function_reset();
+	function_doubt();
 	for (uint32_t i = 0; i < count && i < SHIM_CONTEXTS; i++)
 		if (shim.context[i].handle == handle)
 			allocation_end_context((uint16_t)(i + 1));

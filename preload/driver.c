@@ -104,7 +104,7 @@ static void ready(enum call_kind kind, unsigned traits, const uint64_t *field)
 	if (traits & TRAIT_FREES)
 		allocation_remove(field[0]);
 	if (kind == KIND_MODULE_UNLOAD)
-		function_reset();
+		function_doubt();
 	if (kind == KIND_CONTEXT_DESTROY || kind == KIND_CONTEXT_RELEASE)
 		context_ending(field[0], kind == KIND_CONTEXT_RELEASE);
 }

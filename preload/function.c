@@ -18,10 +18,15 @@
 
 #define ARENA_BYTES (1u << 20)
 
-static struct {
+static struct known {
 	_Atomic uint64_t handle;
 	_Atomic(struct function_layout *) layout;
+	_Atomic uint64_t name;     /* hash */
+	_Atomic uint32_t epoch;    /* when it was last known to be that */
 } known[FUNCTION_TABLE];
+
+/* Counts unloads: after each, a handle may be another kernel's. */
+static _Atomic uint32_t epoch;
 
 /* Layouts are never freed: handles come back after an unload, a launch may still read one. */
 static struct {
@@ -42,6 +47,11 @@ static struct {
 	CUresult (*kernel_attribute)(int *, CUfunction_attribute, CUkernel, CUdevice);
 	CUresult (*function_attribute)(int *, CUfunction_attribute, CUfunction);
 } driver;
+
+void function_doubt(void)
+{
+	epoch++;
+}
 
 void function_reset(void)
 {
@@ -136,10 +146,18 @@ static struct function_layout *read_layout(uint64_t handle)
 	return layout;
 }
 
-static void write_function(struct thread_state *thread, uint64_t handle,
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	while (*text)
+		hash = (hash ^ (uint8_t)*text++) * 0x100000001b3u;
+	return hash;
+}
+
+static void write_function(struct thread_state *thread, uint64_t handle, const char *name,
 	const struct function_layout *layout, uint32_t local)
 {
-	const char *name = name_of(handle);
 	size_t length = strlen(name);
 	size_t bytes = layout ? layout->count * sizeof(layout->parameter[0]) : 0;
 	struct function_record *record =
@@ -200,7 +218,7 @@ void function_launched(struct thread_state *thread, uint64_t handle,
 	((struct function_layout *)layout)->asked = 1;
 	local = is_of_current(stream) ? read_local(handle) : 0;
 	if (local)
-		write_function(thread, handle, layout, local);
+		write_function(thread, handle, name_of(handle), layout, local);
 	errno = saved;
 }
 
@@ -219,30 +237,73 @@ static const struct function_layout *layout_being_read(uint64_t handle)
 	return layout;
 }
 
+static const struct function_layout *learn(struct thread_state *thread, struct known *entry,
+	uint64_t handle)
+{
+	uint32_t now = epoch;
+	int saved = errno;
+	const char *name;
+
+	look_up_driver();
+	name = name_of(handle);
+	entry->layout = read_layout(handle);
+	entry->name = hash_of(name);
+	entry->epoch = now;
+	write_function(thread, handle, name, entry->layout, 0);
+	errno = saved;
+	return entry->layout;
+}
+
+/* As many parameters, and the last one lies where it did: who has them asks for the rest. */
+static int has_layout(uint64_t handle, const struct function_layout *layout)
+{
+	struct function_parameter last, none;
+	const struct function_parameter *was = layout->parameter + layout->count - 1;
+
+	if (layout->count && (parameter_at(handle, layout->count - 1, &last) ||
+				     last.offset != was->offset || last.size != was->size))
+		return 0;
+	return parameter_at(handle, layout->count, &none) != 0;
+}
+
+/* Asking for every parameter again, of every kernel after each unload, would take too long. */
+static COLD const struct function_layout *check_again(struct thread_state *thread,
+	struct known *entry, uint64_t handle)
+{
+	const struct function_layout *layout = entry->layout;
+	uint32_t now = epoch;
+	int saved = errno, same = 0;
+
+	if (layout && layout->count < MAX_PARAMETERS)
+		same = hash_of(name_of(handle)) == entry->name && has_layout(handle, layout);
+	errno = saved;
+	if (!same)
+		return learn(thread, entry, handle);
+	entry->epoch = now;
+	return layout;
+}
+
 HOT const struct function_layout *function_find(struct thread_state *thread,
 	uint64_t handle)
 {
 	uint32_t place = (uint32_t)((handle >> 4) * 0x9e3779b1u) & (FUNCTION_TABLE - 1);
 
 	for (unsigned tries = 0; tries < 64; tries++, place = (place + 1) & (FUNCTION_TABLE - 1)) {
-		uint64_t found = atomic_load_explicit(&known[place].handle, memory_order_acquire);
+		struct known *entry = &known[place];
+		uint64_t found = atomic_load_explicit(&entry->handle, memory_order_acquire);
 
 		if (found == handle) {
-			const struct function_layout *layout = known[place].layout;
+			const struct function_layout *layout = entry->layout;
 
-			return layout ? layout : layout_being_read(handle);
+			if (UNLIKELY(!layout))
+				return layout_being_read(handle);
+			return UNLIKELY(entry->epoch != epoch) ? check_again(thread, entry, handle)
+							       : layout;
 		}
 		if (found)
 			continue;
-		if (atomic_compare_exchange_strong(&known[place].handle, &found, handle)) {
-			int saved = errno;
-
-			look_up_driver();
-			known[place].layout = read_layout(handle);
-			write_function(thread, handle, known[place].layout, 0);
-			errno = saved;
-			return known[place].layout;
-		}
+		if (atomic_compare_exchange_strong(&entry->handle, &found, handle))
+			return learn(thread, entry, handle);
 		if (found == handle)
 			return layout_being_read(handle);
 	}

@@ -299,7 +299,9 @@ const struct function_layout *function_find(struct thread_state *thread, uint64_
  */
 void function_launched(struct thread_state *thread, uint64_t handle,
 	const struct function_layout *layout, uint64_t stream);
-/* Handles may be reused after a module was unloaded. */
+/* Code goes: handles may be reused, each is checked when it comes by next. */
+void function_doubt(void);
+/* Forgets all: in a forked child. */
 void function_reset(void);
 
 /* Number of a text, which is written at first sight; 0: too many. */

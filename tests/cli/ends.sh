@@ -35,4 +35,14 @@ same "release: the last one ends it" 1 "$(ask "SELECT count(*) FROM call c JOIN 
 	JOIN call_type t ON t.id = c.type WHERE t.name LIKE 'cuDevicePrimaryCtxRelease%'")"
 
 run leaks
+
+run unloads
+same "unloads: each launch has its kernel" "narrow 45 wide 55" "$(ask "SELECT k.name || ' ' || count(*) FROM call c
+	JOIN kernel k ON k.id = c.kernel WHERE c.grid GROUP BY k.name")"
+"$cufence" run --sim --keep-trace -o kept.db -- "$helper" unloads >/dev/null 2>&1
+said=$("$cufence" dump kept.db.traces-*/*.cft | grep '^function ')
+shared=$(sed -n 's/^function handle=\([^ ]*\) .*narrow.*/\1/p' <<<"$said" | head -n 1)
+# By its first launch, and once more for its local memory.
+same "unloads: a kernel that stays is described once" 2 "$(grep -vc "handle=$shared " <<<"$said")"
+same "unloads: a handle is, for each kernel that it becomes" 20 "$(grep -c "handle=$shared " <<<"$said")"
 finish

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts that end: ends destroy|reset|release|leaks.  What it makes and never gives back goes
- * with them, and addresses and handles come again.  Prints what the calls returned.
+ * Contexts and code that end: ends destroy|reset|release|leaks|unloads.  What it makes and never
+ * gives back goes with them, and addresses and handles come again.  Prints what the calls returned.
  */
 #include <string.h>
 
@@ -14,6 +14,7 @@ static struct {
 	int (*let_go)(int device);
 	int (*host)(void **address, size_t bytes, unsigned flags);
 	int (*load)(void **module, const void *image);
+	int (*unload)(void *module);
 	int (*find)(void **function, void *module, const char *name);
 	int (*launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 		unsigned by, unsigned bz, unsigned shared, void *stream, void **values,
@@ -31,6 +32,7 @@ static void find_more(void)
 		{ &more.reset, "cuDevicePrimaryCtxReset_v2" },
 		{ &more.let_go, "cuDevicePrimaryCtxRelease_v2" },
 		{ &more.host, "cuMemHostAlloc" }, { &more.load, "cuModuleLoadData" },
+		{ &more.unload, "cuModuleUnload" },
 		{ &more.find, "cuModuleGetFunction" }, { &more.launch, "cuLaunchKernel" },
 		{ &more.new_event, "cuEventCreate" }, { &more.record, "cuEventRecord" },
 		{ &more.follow, "cuStreamWaitEvent" },
@@ -134,11 +136,30 @@ static int leaks(void)
 	return result;
 }
 
+/* Kernels come and go beside one that stays. */
+static int unloads(void)
+{
+	unsigned long long memory = 0;
+	void *values[] = { &memory, &memory, &memory }, *kept = NULL, *function = NULL;
+	void *module = NULL;
+	int result = cuda_begin() | cuda.allocate(&memory, 4096);
+
+	result |= more.load(&module, wide) | more.find(&kept, module, "wide");
+	for (int i = 0; i < 50; i++) {
+		result |= more.load(&module, i % 10 ? narrow : wide);
+		result |= more.find(&function, module, i % 10 ? "narrow" : "wide");
+		result |= more.launch(function, 1, 1, 1, 32, 1, 1, 0, NULL, values, NULL);
+		result |= more.launch(kept, 1, 1, 1, 32, 1, 1, 0, NULL, values, NULL);
+		result |= more.unload(module);
+	}
+	return result;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
-	int (*const modes[])(void) = { destroy, reset, release, leaks };
-	const char *const names[] = { "destroy", "reset", "release", "leaks" };
+	int (*const modes[])(void) = { destroy, reset, release, leaks, unloads };
+	const char *const names[] = { "destroy", "reset", "release", "leaks", "unloads" };
 
 	cuda_find();
 	find_more();
