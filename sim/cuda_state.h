@@ -30,6 +30,7 @@ enum object_kind {
 	OBJECT_USER,
 	OBJECT_PHYSICAL,
 	OBJECT_GREEN,
+	OBJECT_LINK,
 };
 
 /* A zeroed object from the arena; NULL when it is full. */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The simulator's linker. */
+#include <unistd.h>
+
+#include "sim_driver.h"
+
+static const char other_ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+	".visible .entry other(.param .u64 a) { ret; }\n";
+
+static CUlinkState linker(void)
+{
+	CUlinkState state;
+
+	assert_ok(drv.cuLinkCreate_v2(0, NULL, NULL, &state));
+	return state;
+}
+
+static void ptx_of_several_inputs_is_one_module(void **state)
+{
+	CUlinkState link = linker();
+	CUfunction function;
+	CUmodule module;
+	void *code;
+	size_t size;
+
+	assert_ok(drv.cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, (void *)sim_ptx, sizeof(sim_ptx),
+		"", 0, NULL, NULL));
+	assert_ok(drv.cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, (void *)other_ptx,
+		sizeof(other_ptx), "", 0, NULL, NULL));
+	assert_ok(drv.cuLinkComplete(link, &code, &size));
+	assert_int_equal(size, sizeof(sim_ptx) + sizeof(other_ptx) - 1);
+	assert_ok(drv.cuModuleLoadData(&module, code));
+	assert_ok(drv.cuLinkDestroy(link));
+	assert_ok(drv.cuModuleGetFunction(&function, module, "_Z5plainPf"));
+	assert_ok(drv.cuModuleGetFunction(&function, module, "other"));
+	assert_ok(drv.cuModuleUnload(module));
+}
+
+static void files_are_inputs_too(void **state)
+{
+	char path[] = "/tmp/cufence-link-XXXXXX";
+	FILE *file = fdopen(mkstemp(path), "w");
+	CUlinkState link = linker();
+	void *code;
+
+	assert_non_null(file);
+	fputs(other_ptx, file);
+	fclose(file);
+	assert_ok(drv.cuLinkAddFile_v2(link, CU_JIT_INPUT_PTX, path, 0, NULL, NULL));
+	assert_ok(drv.cuLinkComplete(link, &code, NULL));
+	assert_string_equal(code, other_ptx);
+	unlink(path);
+	assert_int_equal(drv.cuLinkAddFile_v2(link, CU_JIT_INPUT_PTX, path, 0, NULL, NULL),
+		CUDA_ERROR_FILE_NOT_FOUND);
+	assert_ok(drv.cuLinkDestroy(link));
+}
+
+static void linking_nothing_and_ended_linkers_fail(void **state)
+{
+	CUlinkState link = linker();
+	void *code;
+
+	assert_int_equal(drv.cuLinkComplete(link, &code, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_ok(drv.cuLinkDestroy(link));
+	assert_int_equal(drv.cuLinkDestroy(link), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(drv.cuLinkComplete(link, &code, NULL), CUDA_ERROR_INVALID_HANDLE);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, sim_quiet)
+	const struct CMUnitTest tests[] = {
+		TEST(ptx_of_several_inputs_is_one_module),
+		TEST(files_are_inputs_too),
+		TEST(linking_nothing_and_ended_linkers_fail),
+	};
+
+	return cmocka_run_group_tests(tests, sim_setup, NULL);
+}
