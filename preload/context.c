@@ -184,8 +184,10 @@ static struct {
 void context_reset(void)
 {
 	shim.context_count = 0;
-	for (unsigned i = 0; i < DEVICES; i++)
-		primary[i].handle = primary[i].users = 0;
+	for (unsigned i = 0; i < DEVICES; i++) {
+		primary[i].handle = 0;
+		primary[i].users = 0;
+	}
 }
 
 void context_retained(uint64_t context, uint64_t device)
