@@ -72,7 +72,7 @@ int wait_is_short(const struct wait_timing *timing, int64_t waited)
 
 /*
  * What held the call, ORDER_NOTHING if it was not held: it ended just before the call returned.
- * A copy that spent most of its time behind earlier work is named after that work.
+ * A copy that spent a good part of its time behind earlier work is named after that work.
  */
 static struct order_state held_by(const struct wait_candidate *candidate, int64_t earliest,
 	int64_t latest)
@@ -82,7 +82,8 @@ static struct order_state held_by(const struct wait_candidate *candidate, int64_
 	if (own.op && own.end >= earliest && own.end <= latest) {
 		int64_t behind = before.op ? before.end - candidate->enter : 0;
 
-		return behind >= (candidate->exit - candidate->enter) / 2 ? before : own;
+		return behind >= (candidate->exit - candidate->enter) / UNBLOCKED_PART ? before
+										: own;
 	}
 	if (before.op && before.end >= earliest && before.end <= latest)
 		return before;

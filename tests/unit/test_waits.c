@@ -305,6 +305,29 @@ static void a_pageable_copy_on_an_idle_stream_is_held_by_itself(void **state)
 	assert_string_equal(held(m, call), "implicit:1:1027");
 }
 
+static int64_t upload_behind(struct mini *m, double kernel_end)
+{
+	launch(m, 10, mini_stream(m, "blocking"), 20, kernel_end);
+	return MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = 20, .until = 1110,
+		.stream = MINI_LEGACY, .bytes = 1 << 20, .direction = 1 + COPY_H2D,
+		.src = "pinned", .dst = "device", .runs = { kernel_end + 2, 1100 });
+}
+
+/* The work before it, if that was a good part of the time; nothing else would not have been there. */
+static void a_copy_is_held_by_what_it_was_behind_for_a_good_part(void **state)
+{
+	struct mini *m = *state;
+
+	assert_string_equal(held(m, upload_behind(m, 200)), "implicit:1:1081");
+}
+
+static void a_copy_behind_work_for_a_moment_is_held_by_itself(void **state)
+{
+	struct mini *m = *state;
+
+	assert_string_equal(held(m, upload_behind(m, 120)), "implicit:2:1081");
+}
+
 /* One that returns while its transfer and all before it are pending has not waited for them. */
 static void a_copy_that_returns_before_its_transfer_is_not_held(void **state)
 {
@@ -435,6 +458,8 @@ int main(void)
 		T(a_copy_within_the_device_does_not_wait),
 		T(a_pageable_copy_is_held_by_what_came_before),
 		T(a_pageable_copy_on_an_idle_stream_is_held_by_itself),
+		T(a_copy_is_held_by_what_it_was_behind_for_a_good_part),
+		T(a_copy_behind_work_for_a_moment_is_held_by_itself),
 		T(a_copy_that_returns_before_its_transfer_is_not_held),
 		T(a_pinned_copy_is_not_held),
 		T(staging_is_not_waiting), T(a_slow_transfer_does_not_hide_the_wait),
