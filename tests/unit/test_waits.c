@@ -313,7 +313,7 @@ static int64_t upload_behind(struct mini *m, double kernel_end)
 		.src = "pinned", .dst = "device", .runs = { kernel_end + 2, 1100 });
 }
 
-/* The work before it, if that was a good part of the time; nothing else would not have been there. */
+/* The rest is what the copy takes wherever it is made. */
 static void a_copy_is_held_by_what_it_was_behind_for_a_good_part(void **state)
 {
 	struct mini *m = *state;
