@@ -83,7 +83,6 @@ static int find(struct db *db)
 static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS call_thread ON call (thread, id);"
 	"CREATE INDEX IF NOT EXISTS operation_call ON operation (call);"
-	"CREATE INDEX IF NOT EXISTS wait_call ON wait (call);"
 	"CREATE INDEX IF NOT EXISTS overhead_call ON overhead (call);"
 	"CREATE INDEX IF NOT EXISTS allocation_freed ON allocation (freed);"
 	"CREATE INDEX IF NOT EXISTS operation_end ON operation (end);"

@@ -333,7 +333,8 @@ static int open_cursors(struct loader *loader, struct db *db)
 		       "AND d.ordinal = o.device ORDER BY o.call, o.id") ||
 	       walk_cursor_open(&loader->waits, db,
 		       "SELECT w.call, w.waited, o.call, w.behind FROM wait w "
-		       "LEFT JOIN operation o ON o.id = w.op ORDER BY w.call") ||
+		       "LEFT JOIN operation o ON o.id = w.op "
+		       "WHERE w.kind != 'staged' ORDER BY w.call") ||
 	       walk_cursor_open(&loader->holds, db,
 		       "SELECT o.call, b.call, h.via FROM hold h JOIN operation o ON o.id = h.op "
 		       "JOIN operation b ON b.id = h.behind WHERE h.reason NOT IN ('legacy', "

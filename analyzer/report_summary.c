@@ -162,7 +162,7 @@ static int print_streams(struct db *db, FILE *out)
 static int print_waits(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db, "SELECT kind, count(*), sum(waited) FROM wait"
-		" GROUP BY kind ORDER BY kind");
+		" WHERE kind != 'staged' GROUP BY kind ORDER BY kind");
 	const char *separator = "    waits    ";
 	char waited[DURATION_SIZE];
 	int step = -1;

@@ -519,7 +519,9 @@ CREATE TABLE wait ( -- derived: a call that the device held
 	kind TEXT NOT NULL,             -- explicit; implicit: a side effect; internal: within a call
 	                                -- that is no wait, as the driver needed the device idle;
 	                                -- behind: held by another thread's call that waited;
-	                                -- queue: for room in a full launch queue
+	                                -- queue: for room in a full launch queue;
+	                                -- staged: of a pageable Async copy for its own transfer,
+	                                -- where that is all it waited for
 	op INTEGER REFERENCES operation(id), -- what it waited for, the last to end
 	waited INTEGER NOT NULL,        -- ns, beyond the call's own unblocked duration
 	avoidable INTEGER NOT NULL,     -- ns of it that the thread or the device could have used; 0:

@@ -350,5 +350,5 @@ int waits_finish(struct waits *waits)
 					    : decide(waits, candidate, insert);
 		}
 	sqlite3_finalize(insert);
-	return rc ? -1 : waits_find_avoidable(waits->db);
+	return rc || waits_add_staged(waits->db) ? -1 : waits_find_avoidable(waits->db);
 }

@@ -27,6 +27,9 @@ int waits_see(struct waits *waits, const struct order *order, const struct walk_
 /* After the last call: fills wait.  Needs dependency to be complete. */
 int waits_finish(struct waits *waits);
 
+/* Adds the pageable copies that waited for themselves only (waits_staged.c); part of that. */
+int waits_add_staged(struct db *db);
+
 /* Sets wait.avoidable of implicit waits (waits_avoidable.c); part of waits_finish(). */
 int waits_find_avoidable(struct db *db);
 

@@ -52,7 +52,7 @@ static int is_by_intent(struct avoidable *a, const struct judged_wait *wait)
 static int64_t idle_that_counts(const struct judged_wait *wait, const struct segment *segment,
 	int64_t idle)
 {
-	if (wait->is_copy && idle < ROUND_TRIP_NS)
+	if ((wait->is_copy || wait->staged) && idle < ROUND_TRIP_NS)
 		return 0;
 	return !segment->submits && idle < SEGMENT_AT_ONCE_NS ? 0 : idle;
 }
@@ -144,15 +144,15 @@ static const char waits_sql[] =
 	"ws.kind IN ('legacy', 'per-thread'), "
 	"t.kind = 'copy' AND c.dst_memory IN ('pageable', 'pinned', 'registered'), "
 	"(SELECT max(end) FROM operation WHERE call = w.call), "
-	"ws.id, ws.kind, ws.context, wx.device "
+	"ws.id, ws.kind, ws.context, wx.device, w.kind = 'staged' "
 	"FROM wait w JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 	"JOIN operation o ON o.id = w.op JOIN last ON last.process = c.process "
 	"LEFT JOIN stream ws ON ws.id = c.stream "
 	"LEFT JOIN call oc ON oc.id = o.call LEFT JOIN stream s ON s.id = oc.stream "
 	"LEFT JOIN context x ON x.id = s.context "
 	"LEFT JOIN context wx ON wx.id = ws.context "
-	"WHERE (w.kind IN ('implicit', 'internal') OR w.partner NOT NULL) AND w.call < last.call "
-	"ORDER BY w.id";
+	"WHERE (w.kind IN ('implicit', 'internal', 'staged') OR w.partner NOT NULL) "
+	"AND w.call < last.call ORDER BY w.id";
 
 static int device_at(sqlite3_stmt *q, int column)
 {
@@ -179,6 +179,7 @@ static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
 		.explicit_wait = sqlite3_column_int(q, 14),
 		.is_async = sqlite3_column_int(q, 15),
 		.is_copy = sqlite3_column_int(q, 16),
+		.staged = sqlite3_column_int(q, 24),
 		.own_stream = sqlite3_column_int64(q, 20),
 		.own_kind = walk_stream_kind((const char *)sqlite3_column_text(q, 21)),
 		.own_context = sqlite3_column_int64(q, 22),

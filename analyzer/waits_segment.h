@@ -26,6 +26,7 @@ struct judged_wait {
 	int on_default;               /* a copy or memset in a default stream */
 	int to_host;                  /* a synchronous copy to the host */
 	int is_copy;                  /* any synchronous copy or memset */
+	int staged;                   /* wait.kind */
 	int64_t own_end;              /* of its own operation, INT64_MIN: none */
 	int64_t own_stream, own_context;
 	enum stream_kind own_kind;

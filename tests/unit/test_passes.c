@@ -145,6 +145,65 @@ static void pageable_copies_waited_for_at_once_are_not(void **state)
 	assert_string_equal(mini_shown(m), "");
 }
 
+/*
+ * Batches are uploaded from one buffer or from one each.  Behind each upload a kernel is launched
+ * that does not need it, or in the same stream.
+ */
+static void uploads(struct mini *m, int buffers, int streams)
+{
+	int64_t up = mini_stream(m, "non-blocking"), own = mini_stream(m, "non-blocking");
+	int64_t work = streams == 2 ? own : up;
+	int64_t launched = mini_site(m, "process", 30), copied = mini_site(m, "upload", 24);
+	int64_t kernel = mini_kernel(m, "scale");
+	double t = 10;
+
+	for (int i = 0; i < 10; i++, t += 9200) {
+		int64_t copy = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = t,
+			.until = t + 6100, .stream = up, .site = copied, .bytes = 64 << 20,
+			.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable",
+			.runs = { t + 10, t + 6105 });
+
+		mini_exec(m, "UPDATE call SET src = %d WHERE id = %lld",
+			0x10000000 * (1 + i % buffers), (long long)copy);
+		launch(m, t + 6102, work, launched, kernel, t + 6110, t + 9110);
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 6106,
+			.until = t + 6108, .stream = up);
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 6110,
+			.until = t + 9113, .stream = work);
+	}
+}
+
+/* It waited for nothing but itself; from pinned memory the kernel had run meanwhile. */
+static void a_pageable_copy_that_keeps_a_kernel_waiting_is_found(void **state)
+{
+	struct mini *m = *state;
+
+	uploads(m, 1, 2);
+	assert_string_equal(mini_shown(m), "pageable-async-copy 9");
+	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
+		"cuMemcpyHtoDAsync waited 6.1 ms for its own transfer");
+	assert_in_range(mini_int(m, "SELECT share * 100 FROM finding"), 30, 75);
+}
+
+/* To pin it takes longer than that one copy. */
+static void memory_that_is_copied_once_is_not_for_pinning(void **state)
+{
+	struct mini *m = *state;
+
+	uploads(m, 10, 2);
+	assert_string_equal(mini_shown(m), "");
+}
+
+/* The kernel comes after the copy in any case. */
+static void a_pageable_copy_that_the_next_work_needs_is_not(void **state)
+{
+	struct mini *m = *state;
+
+	uploads(m, 1, 1);
+	assert_string_equal(mini_shown(m), "");
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'staged'"), 9);
+}
+
 /* Rounds of a kernel on each of two streams and one on a third, each of them submitted far ahead;
  * the third is the legacy stream or one of its own. */
 static void rounds(struct mini *m, const char *kind, uint64_t blocks, int third)
@@ -507,6 +566,9 @@ int main(void)
 		T(pageable_copies_between_streams_are_found),
 		T(pinned_copies_are_not),
 		T(pageable_copies_waited_for_at_once_are_not),
+		T(a_pageable_copy_that_keeps_a_kernel_waiting_is_found),
+		T(memory_that_is_copied_once_is_not_for_pinning),
+		T(a_pageable_copy_that_the_next_work_needs_is_not),
 		T(readers_of_one_buffer_may_overlap),
 		T(a_graph_shares_what_its_nodes_name),
 		T(kernels_that_reach_further_may_share_all_the_same),
