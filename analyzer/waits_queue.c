@@ -381,8 +381,12 @@ static int covers(struct search *search, const struct segment *segment,
 		return call->device == full->device;
 	case SCOPE_CONTEXT:
 		return call->context == full->context;
-	case SCOPE_OWN:
 	case SCOPE_STREAM:
+		/* The host copies a small pageable source and goes on before it is transferred. */
+		if (call->op_start > call->exit && call->op_start != WALK_NEVER)
+			return 0;
+		/* fall through */
+	case SCOPE_OWN:
 		if (call->stream == full->stream)
 			return 1;
 		given = idmap_need(&search->streams, call->stream, sizeof(*given));

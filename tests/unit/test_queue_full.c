@@ -79,6 +79,26 @@ static void a_launch_that_keeps_another_stream_idle_is_found(void **state)
 		3 * 7900000, 3 * 8000000);
 }
 
+/* A small upload from pageable memory is staged: the thread goes on with its stream still full. */
+static void a_staged_copy_is_no_wait_for_the_stream(void **state)
+{
+	struct mini *m = *state;
+	struct frames f = frames(m);
+
+	for (int i = 0; i < 3; i++) {
+		double t = 30000 * i + 10;
+
+		draw(m, &f, t);
+		MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = t + 10011, .until = t + 10014,
+			.stream = f.drawing, .bytes = 4096, .direction = 1 + COPY_H2D,
+			.dst = "device", .src = "pageable", .runs = { t + 10015, t + 10016 });
+		launch(m, t + 10016, f.sounding, f.sound, t + 10022, t + 18022);
+		wait_for(m, f.drawing, t + 10020, t + 10023);
+		wait_for(m, f.sounding, t + 10030, t + 18025);
+	}
+	assert_string_equal(mini_shown(m), "launch-queue-full 3");
+}
+
 static void who_has_submitted_the_other_work_before_loses_nothing(void **state)
 {
 	struct mini *m = *state;
@@ -246,6 +266,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_launch_that_keeps_another_stream_idle_is_found),
+		TEST(a_staged_copy_is_no_wait_for_the_stream),
 		TEST(who_has_submitted_the_other_work_before_loses_nothing),
 		TEST(a_stream_that_was_busy_all_the_while_loses_nothing),
 		TEST(work_that_needs_the_result_loses_nothing),
