@@ -54,6 +54,11 @@ static unsigned acts_of(const struct walk_call *call)
 		return call->other_thread ? STEP_JOINS_THREAD : 0;
 	case KIND_COPY_PEER:
 		return STEP_SUBMITS | STEP_PEER;
+	/* CUPTI has no record of what these do, and yet they have their place in a stream. */
+	case KIND_PREFETCH:
+	case KIND_DISCARD:
+	case KIND_ATTACH:
+		return STEP_SUBMITS;
 	case KIND_COPY:
 	case KIND_SET:
 		return STEP_SUBMITS | STEP_BECOMES_ASYNC | STEP_CAN_BE_HELD;

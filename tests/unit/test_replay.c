@@ -256,6 +256,26 @@ static void a_host_function_goes_on_behind_the_work_before_it(void **state)
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LEAST), 20 * 501 - 20 * 200, 100);
 }
 
+/* There is no record of it at all, and yet it comes after one stream and before the other. */
+static void a_prefetch_in_the_legacy_stream_has_its_place(void **state)
+{
+	struct run *run = *state;
+	struct mini *m = &run->mini;
+	int64_t stream[] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t site = mini_site(m, "side", 9), call = 0;
+
+	for (int i = 0; i < 20; i++) {
+		submit(run, CALL_cuLaunchKernel, stream[i % 2], 300, run->tail[MINI_LEGACY], 0);
+		call = MINI_CALL(m, .type = CALL_cuMemPrefetchAsync, .at = run->now,
+			.stream = MINI_LEGACY, .site = site);
+		run->now += 4;
+		run->tail[MINI_LEGACY] = run->tail[stream[i % 2]];
+	}
+	wait_all(run, CALL_cuCtxSynchronize, 0);
+	/* 20 times 301 become 10 times that in each stream. */
+	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LEAST), 10 * 301, 20);
+}
+
 static void who_shares_memory_stays_in_order(void **state)
 {
 	struct run *run = *state;
@@ -447,6 +467,7 @@ int main(void)
 		TEST(the_first_limit_remains),
 		TEST(legacy_work_goes_on_in_a_stream_of_its_own),
 		TEST(a_host_function_goes_on_behind_the_work_before_it),
+		TEST(a_prefetch_in_the_legacy_stream_has_its_place),
 		TEST(who_shares_memory_stays_in_order),
 		TEST(large_kernels_get_in_each_others_way),
 		TEST(copies_in_one_direction_take_turns),
