@@ -24,13 +24,21 @@ static int ask(sqlite3_stmt *q, int64_t id)
 	return db_bind(q, "i", id) ? -1 : ask_bound(q);
 }
 
+/* What waits as a side effect, or not: a pageable source is staged, and if small, only that. */
+static int may_not_wait(const struct walk_call *call)
+{
+	if (scope_of(call) == SCOPE_STREAM)
+		return call->kind == KIND_COPY_ASYNC && !scope_includes_own(call);
+	return scope_empties_device(call) && scope_of(call) != SCOPE_NONE;
+}
+
 /* 1 if the call would have waited for the operation, had it still been pending. */
 static int covers(struct segments *s, const struct walk_call *call,
 	const struct judged_wait *wait)
 {
 	if (call->result)
 		return 0;
-	if (scope_empties_device(call) && scope_of(call) != SCOPE_NONE) {
+	if (may_not_wait(call)) {
 		int held = ask(s->is_held, call->id);
 
 		if (held <= 0)
@@ -49,10 +57,6 @@ static int covers(struct segments *s, const struct walk_call *call,
 	case SCOPE_LEGACY:
 		break;
 	case SCOPE_STREAM:
-		/* A pageable source is staged: that copy does not wait for the stream. */
-		if (call->kind == KIND_COPY_ASYNC && !scope_includes_own(call))
-			return 0;
-		/* fall through */
 	case SCOPE_OWN:
 	case SCOPE_EVENT:
 		if (call->stream == wait->stream && call->kind != KIND_EVENT_SYNC)

@@ -72,6 +72,34 @@ static void waiting_elsewhere_is_not_using_time(void **state)
 	assert_int_equal(avoidable(m, copy), 0);
 }
 
+/* Of 1 ms, from memory that was copied before. */
+static int64_t upload(struct mini *m, double at, int64_t stream)
+{
+	int64_t copy = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = at,
+		.until = at + 1000, .stream = stream, .bytes = 10 << 20,
+		.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable",
+		.runs = { at + 5, at + 999 });
+
+	mini_exec(m, "UPDATE call SET src = 4096 WHERE id = %lld", (long long)copy);
+	return copy;
+}
+
+/* The next upload to the stream would wait as well: what is late by that is not late by this one. */
+static void a_held_copy_of_the_same_stream_covers(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking"), copy;
+
+	upload(m, 10, n);
+	copy = upload(m, 1100, n);
+	launch(m, 2102, o, 2110, 2310);
+	upload(m, 2120, n);
+	launch(m, 3122, o, 3130, 3330);
+	sync_stream(m, 3200, 3332, o);
+	launch(m, 3400, n, 3410, 3500);
+	assert_in_range(avoidable(m, copy), 190, 210);
+}
+
 /* Synchronizing the legacy stream covers a blocking stream's copy. */
 static void a_legacy_wait_covers_blocking_streams(void **state)
 {
@@ -235,6 +263,7 @@ int main(void)
 		T(a_wait_that_follows_at_once_leaves_nothing_to_gain),
 		T(a_wait_by_event_covers_too),
 		T(a_wait_for_another_stream_does_not_cover),
+		T(a_held_copy_of_the_same_stream_covers),
 		T(waiting_elsewhere_is_not_using_time),
 		T(a_legacy_wait_covers_blocking_streams),
 		T(the_wait_itself_orders_nothing),
