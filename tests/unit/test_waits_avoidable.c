@@ -84,7 +84,7 @@ static int64_t upload(struct mini *m, double at, int64_t stream)
 	return copy;
 }
 
-/* The next upload to the stream would wait as well: what is late by that is not late by this one. */
+/* The next upload to the stream would wait as well: what is late by that is none of this one's. */
 static void a_held_copy_of_the_same_stream_covers(void **state)
 {
 	struct mini *m = *state;
