@@ -331,6 +331,20 @@ static void finish_join(struct replay *replay, struct replay_thread *thread)
 			replay->thread[step->other_thread].now + step->lag);
 }
 
+/* Of threads that make no call behind it; who is waited for may wait for another one. */
+static int64_t finish_last_join(struct replay *replay, struct replay_thread *thread)
+{
+	uint32_t join = thread->join;
+
+	if (join == REPLAY_NONE)
+		return thread->now;
+	thread->join = REPLAY_NONE;
+	finish_last_join(replay, &replay->thread[replay->step[join].other_thread]);
+	thread->join = join;
+	finish_join(replay, thread);
+	return thread->now;
+}
+
 /* What the host saves, beside its own time, if the call is not made: not what was recorded. */
 static int64_t saved_without(const struct replay *replay, const struct replay_step *step)
 {
@@ -385,6 +399,8 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 		last = later(last, later(replay->end[i],
 			replay->thread[replay->step[i].thread].now));
 	}
+	for (size_t i = 0; i < replay->threads.count; i++)
+		last = later(last, finish_last_join(replay, &replay->thread[i]));
 	return last - replay->first;
 }
 

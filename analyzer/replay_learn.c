@@ -285,6 +285,10 @@ int replay_learn(struct replay *replay)
 	replay_begin(replay);
 	for (size_t i = 0; i < replay->step_count; i++)
 		learn_step(replay, &ends, (uint32_t)i);
+	/* A thread's last call. */
+	for (size_t i = 0; i < replay->threads.count; i++)
+		if (replay->thread[i].join != REPLAY_NONE)
+			learn_join(replay, &replay->thread[i]);
 	free(ends.step);
 	return 0;
 }

@@ -389,6 +389,28 @@ static void other_threads_are_let_go_as_well(void **state)
 	near(saved(run, freed, CHANGE_WAIT, 0, REPLAY_LIKELY), 2002, 5);
 }
 
+static void a_thread_whose_last_call_is_a_join_ends_with_the_other(void **state)
+{
+	struct run *run = *state;
+	struct mini *m = &run->mini;
+	int64_t stream[] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
+	int64_t other = mini_thread(m), made, joined, freed;
+
+	made = MINI_CALL(m, .type = CALL_pthread_create, .at = 1, .until = 5);
+	joined = MINI_CALL(m, .type = CALL_pthread_join, .at = 7, .until = 4070);
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 10, .thread = other, .stream = stream[0],
+		.runs = { 16, 2016 });
+	freed = MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = 14, .until = 2056, .thread = other,
+		.ptr = 0x10000);
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 2058, .thread = other,
+		.stream = stream[1], .runs = { 2064, 4064 });
+	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = 2062, .until = 4067, .thread = other,
+		.stream = stream[1]);
+	mini_exec(m, "UPDATE thread SET made_by = %lld, joined_by = %lld WHERE id = %lld",
+		(long long)made, (long long)joined, (long long)other);
+	near(saved(run, freed, CHANGE_WAIT, 0, REPLAY_LIKELY), 2002, 5);
+}
+
 static void engines_give_gaps_away(void **state)
 {
 	static struct booking booking;
@@ -474,6 +496,7 @@ int main(void)
 		TEST(a_narrower_wait_waits_for_less),
 		TEST(a_call_that_is_not_made_takes_no_time),
 		TEST(other_threads_are_let_go_as_well),
+		TEST(a_thread_whose_last_call_is_a_join_ends_with_the_other),
 		TEST(engines_give_gaps_away),
 		TEST(what_would_be_a_guess_is_not_estimated),
 		TEST(a_run_that_is_not_understood_is_not_estimated),
