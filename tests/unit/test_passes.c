@@ -163,8 +163,8 @@ static void uploads(struct mini *m, int buffers, int streams)
 			.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable",
 			.runs = { t + 10, t + 6105 });
 
-		mini_exec(m, "UPDATE call SET src = %d WHERE id = %lld",
-			0x10000000 * (1 + i % buffers), (long long)copy);
+		mini_exec(m, "UPDATE call SET src = %lld WHERE id = %lld",
+			0x10000000LL * (1 + i % buffers), (long long)copy);
 		launch(m, t + 6102, work, launched, kernel, t + 6110, t + 9110);
 		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 6106,
 			.until = t + 6108, .stream = up);
