@@ -17,7 +17,8 @@ say = $(if $(filter 1,$V),,@printf '  %-6s %s\n' "$1" "$2")
 
 VERSION := 0.1.0
 
-# --- deps: installs first, then makes the other goals in a fresh make, which probes anew ------
+# --- deps: installs first, then makes the other goals in a fresh make, which probes anew; on all
+# processors, if nothing else was asked for ------------------------------------------------------
 PACKAGES := build-essential libelf-dev libdw-dev libsqlite3-dev libcmocka-dev liblz4-dev libzstd-dev \
 	sqlite3
 rest := $(filter-out deps,$(MAKECMDGOALS))
@@ -25,7 +26,7 @@ rest := $(filter-out deps,$(MAKECMDGOALS))
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
 deps:
 	@./.ci/deps $(PACKAGES)
-	$(if $(rest),+@$(MAKE) --no-print-directory $(rest))
+	$(if $(rest),+@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) $(rest))
 ifneq ($(rest),)
 .PHONY: $(rest)
 $(rest): deps
