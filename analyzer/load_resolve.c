@@ -162,15 +162,15 @@ static int resolve_stream(struct resolving *r)
 #define NODE_ALLOC 10
 
 static const struct allocation_kind allocation_kinds[] = {
-	{ KIND_ALLOC_DEVICE, "device", MEMORY_DEVICE, BELONGS_TO_CONTEXT },
-	{ KIND_ALLOC_HOST, "pinned", MEMORY_PINNED, BELONGS_TO_CONTEXT },
-	{ KIND_ALLOC_MANAGED, "managed", MEMORY_MANAGED, BELONGS_TO_CONTEXT },
-	{ KIND_ALLOC_ASYNC, "async", MEMORY_DEVICE, BELONGS_TO_DEVICE },
-	{ KIND_REGISTER_HOST, "registered", MEMORY_PINNED, BELONGS_TO_CONTEXT },
-	{ KIND_MEM_MAP, "mapped", MEMORY_DEVICE, BELONGS_NOWHERE },
-	{ KIND_ALLOC_IMPORT, "imported", MEMORY_DEVICE, BELONGS_TO_CONTEXT },
-	{ KIND_IPC_OPEN, "imported", MEMORY_DEVICE, BELONGS_TO_CONTEXT },
-	{ KIND_GRAPH_ADD_NODE, "graph", MEMORY_DEVICE, BELONGS_NOWHERE },
+	{ KIND_ALLOC_DEVICE, "device", MEMORY_DEVICE },
+	{ KIND_ALLOC_HOST, "pinned", MEMORY_PINNED },
+	{ KIND_ALLOC_MANAGED, "managed", MEMORY_MANAGED },
+	{ KIND_ALLOC_ASYNC, "async", MEMORY_DEVICE },
+	{ KIND_REGISTER_HOST, "registered", MEMORY_PINNED },
+	{ KIND_MEM_MAP, "mapped", MEMORY_DEVICE },
+	{ KIND_ALLOC_IMPORT, "imported", MEMORY_DEVICE },
+	{ KIND_IPC_OPEN, "imported", MEMORY_DEVICE },
+	{ KIND_GRAPH_ADD_NODE, "graph", MEMORY_DEVICE },
 };
 
 const struct allocation_kind *loader_allocation_kind(const struct life *life)

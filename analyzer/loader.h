@@ -89,15 +89,11 @@ struct loaded_stream {
 	int64_t cupti_id;            /* -1: no operation seen */
 };
 
-/* With what it goes, if nothing frees it. */
-enum belonging { BELONGS_NOWHERE, BELONGS_TO_CONTEXT, BELONGS_TO_DEVICE };
-
 /* What life.kind of an allocation stands for. */
 struct allocation_kind {
 	unsigned made_by;            /* enum call_kind */
 	const char *memory;
 	enum memory_kind kind;
-	enum belonging belongs;
 };
 
 /* A range of the program's own that was not closed yet; load_host.c. */

@@ -109,12 +109,6 @@ static void ready(enum call_kind kind, unsigned traits, const uint64_t *field)
 		context_ending(field[0], kind == KIND_CONTEXT_RELEASE);
 }
 
-/* Pools are of a device, mappings and graphs of none. */
-static int goes_with_context(enum call_kind kind)
-{
-	return kind != KIND_ALLOC_ASYNC && kind != KIND_MEM_MAP && kind != KIND_GRAPH_ADD_NODE;
-}
-
 /* Who opens another process's memory is not told how long it is. */
 static uint64_t bytes_at(uint64_t address)
 {
@@ -137,7 +131,8 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 	if (kind == KIND_IPC_OPEN || (kind == KIND_ALLOC_IMPORT && !field[1]))
 		field[1] = bytes_at(field[0]);
 	if (traits & TRAIT_ALLOCATES)
-		allocation_add(field[0], field[1], goes_with_context(kind) ? context : 0);
+		allocation_add(field[0], field[1],
+			call_memory_owner(kind) == OWNER_CONTEXT ? context : 0);
 	if (kind == KIND_CONTEXT_RETAIN)
 		context_retained(field[0], field[1]);
 	if (kind == KIND_CAPTURE_BEGIN)

@@ -148,11 +148,7 @@ static struct function_layout *read_layout(uint64_t handle)
 
 static uint64_t hash_of(const char *text)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	while (*text)
-		hash = (hash ^ (uint8_t)*text++) * 0x100000001b3u;
-	return hash;
+	return string_hash(text, strlen(text));
 }
 
 static void write_function(struct thread_state *thread, uint64_t handle, const char *name,

@@ -304,6 +304,9 @@ void function_doubt(void);
 /* Forgets all: in a forked child. */
 void function_reset(void);
 
+/* FNV-1a. */
+uint64_t string_hash(const char *text, size_t length);
+
 /* Number of a text, which is written at first sight; 0: too many. */
 uint32_t string_intern(struct thread_state *thread, const char *text);
 void string_reset(void);

@@ -29,15 +29,21 @@ static void write_string(struct thread_state *thread, uint32_t id, const char *t
 	trace_commit(&thread->chunk);
 }
 
-uint32_t string_intern(struct thread_state *thread, const char *text)
+uint64_t string_hash(const char *text, size_t length)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
-	size_t length = strnlen(text, LONGEST);
-	uint32_t place;
 
 	for (size_t i = 0; i < length; i++)
 		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-	hash |= 1;
+	return hash;
+}
+
+uint32_t string_intern(struct thread_state *thread, const char *text)
+{
+	size_t length = strnlen(text, LONGEST);
+	uint64_t hash = string_hash(text, length) | 1;
+	uint32_t place;
+
 	place = (uint32_t)(hash >> 20) & (STRINGS - 1);
 	for (unsigned tries = 0; tries < 64; tries++, place = (place + 1) & (STRINGS - 1)) {
 		uint64_t found = atomic_load_explicit(&known[place], memory_order_relaxed);

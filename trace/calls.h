@@ -144,6 +144,19 @@ static inline int call_is_wait(enum call_kind kind)
 	return kind == KIND_STREAM_SYNC || kind == KIND_EVENT_SYNC || kind == KIND_CONTEXT_SYNC;
 }
 
+/*
+ * What memory goes with, by the call that made it: cuCtxDestroy lists what it frees; memory of
+ * pools is the device's, which only its reset clears; mappings of cuMemMap and graphs' are of
+ * neither.
+ */
+enum memory_owner { OWNER_NONE, OWNER_CONTEXT, OWNER_DEVICE };
+static inline enum memory_owner call_memory_owner(enum call_kind kind)
+{
+	if (kind == KIND_MEM_MAP || kind == KIND_GRAPH_ADD_NODE)
+		return OWNER_NONE;
+	return kind == KIND_ALLOC_ASYNC ? OWNER_DEVICE : OWNER_CONTEXT;
+}
+
 enum call_trait {
 	TRAIT_NONE = 0,
 	TRAIT_BLOCKS = 1 << 0, /* may wait for the device: RECORD_ENTER first */
