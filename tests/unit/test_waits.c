@@ -362,6 +362,19 @@ static void staging_is_not_waiting(void **state)
 	assert_string_equal(held(m, call), "");
 }
 
+/* Then it was something else that took so long. */
+static void a_transfer_that_began_before_waited_for_nothing(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
+	launch(m, 10, n, 20, 10000);
+	call = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = 20, .until = 22300,
+		.stream = n, .bytes = 64 << 20, .direction = 1 + COPY_H2D, .src = "pageable",
+		.runs = { 5000, 22320 });
+	assert_string_equal(held(m, call), "");
+}
+
 /* Beside other programs on the bus a transfer takes longer than it ever does alone. */
 static void a_slow_transfer_does_not_hide_the_wait(void **state)
 {
@@ -463,6 +476,7 @@ int main(void)
 		T(a_copy_that_returns_before_its_transfer_is_not_held),
 		T(a_pinned_copy_is_not_held),
 		T(staging_is_not_waiting), T(a_slow_transfer_does_not_hide_the_wait),
+		T(a_transfer_that_began_before_waited_for_nothing),
 		T(explicit_waits_name_their_operation),
 		T(wake_up_latency_is_the_runs_own),
 		T(an_overlapping_submission_does_not_clear_the_call),
