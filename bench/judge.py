@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bars of bench/overhead, and the statistics that decide whether they are met.
 
-Samples are {workload: {variant: [[submit, total], ...]}}: nanoseconds per round, one pair per
-round of the benchmark, in the order of the rounds.  Two variants are compared round by round,
-because what disturbs a round disturbs both; an estimate is the median over the rounds, its
-interval the 2.5 and 97.5 percentiles of that median over resampled rounds.
+Samples are {workload: {variant: [[submit, total, crew], ...]}}: nanoseconds per round, one triple
+per round of the benchmark, in the order of the rounds; crew: which processes they were, each round
+others if not given.  Two variants are compared round by round, because what disturbs a round
+disturbs both; an estimate is the median over the rounds, its interval the 2.5 and 97.5 percentiles
+of that median over resampled crews with resampled rounds: rounds of the same processes are alike.
 """
 import random
 from collections import namedtuple
 
-SUBMIT, TOTAL = 0, 1
+SUBMIT, TOTAL, CREW = 0, 1, 2
 RESAMPLES = 10000
 
 # group: of bench/overhead; limit: of the estimate; slack: how far the interval may reach above it.
@@ -47,11 +48,23 @@ def median(values):
     return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
 
-def interval(values, seed=1):
+def interval(values, crews, seed=1):
     """95 % bootstrap interval of the median; the same values always give the same one."""
     generator = random.Random(seed)
-    medians = sorted(median(generator.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    by_crew = {}
+    for value, crew in zip(values, crews):
+        by_crew.setdefault(crew, []).append(value)
+    groups, medians = list(by_crew.values()), []
+    for _ in range(RESAMPLES):
+        drawn = generator.choices(groups, k=len(groups))
+        medians.append(median([value for group in drawn
+                               for value in generator.choices(group, k=len(group))]))
+    medians.sort()
     return medians[int(0.025 * RESAMPLES)], medians[int(0.975 * RESAMPLES) - 1]
+
+
+def crews_of(rounds):
+    return [times[CREW] if len(times) > CREW else number for number, times in enumerate(rounds)]
 
 
 def compare(how, ours, theirs):
@@ -71,7 +84,7 @@ def judge(bar, samples):
         return Verdict(bar, None, None, None, False)
     pairs = compare(bar.how, ours, theirs)
     measured = median(pairs)
-    low, high = interval(pairs)
+    low, high = interval(pairs, crews_of(ours))
     # A limit of 1 means "below".
     within = measured < bar.limit if bar.limit == 1.0 else measured <= bar.limit
     return Verdict(bar, measured, low, high, within and high <= bar.limit + bar.slack)
@@ -110,7 +123,7 @@ def print_samples(samples, traced):
             bare = variants.get("bare", [])
             if variant != "bare" and bare:
                 added = compare("added", values, bare)
-                low, high = interval(added)
+                low, high = interval(added, crews_of(values))
                 line += (f"{median(added):>+12.0f} {f'{low:+.0f} .. {high:+.0f}':>20} "
                          f"{median(compare('ratio', values, bare)):>10.3f}")
             else:
@@ -123,9 +136,9 @@ def print_disturbed(undisturbed, disturbed, dropped):
     """undisturbed: {language: ns}; disturbed: {variant: counts}; dropped: {workload: rounds}"""
     calm = ", ".join(f"{language} {ns:.0f} ns" for language, ns in undisturbed.items())
     print(f"\nan undisturbed core calibrates in: {calm}")
-    print(f"{'variant':<10} {'processes':>9} {'run again':>9} {'stretches':>9} {'disturbed':>9}")
+    print(f"{'variant':<10} {'turns':>9} {'run again':>9} {'stretches':>9} {'disturbed':>9}")
     for variant, counts in disturbed.items():
-        print(f"{variant:<10} {counts['processes']:>9} {counts['again']:>9} "
+        print(f"{variant:<10} {counts['turns']:>9} {counts['again']:>9} "
               f"{counts['stretches']:>9} {counts['disturbed']:>9}")
     print("rounds dropped: " + (", ".join(
         f"{workload} {rounds}" for workload, rounds in dropped.items() if rounds) or "none"))

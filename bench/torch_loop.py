@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_loop.py [-n REPETITIONS] [-x SCALE] [-q NS] [--profiler] NAME...: what bench/overhead times
-in PyTorch, printed as bench/workload does.  adds: 5000 small additions; train: steps of a small
-training loop.  A round is one addition or one step.  --profiler puts torch.profiler, CUDA only,
-around every repetition; its start and stop are not timed.  -q: ns that undisturbed.py gave; a
+"""torch_loop.py [-x SCALE] [-q NS] [-s FOLDER] [--profiler] [NAME...]: what bench/overhead times in
+PyTorch, asked for and printed as with bench/workload.  adds: 5000 small additions; train: steps of
+a small training loop.  A round is one addition or one step.  --profiler puts torch.profiler, CUDA
+only, around every repetition; its start and stop are not timed.  -q: ns that undisturbed.py gave; a
 repetition on a disturbed core is run again."""
 import argparse
 import contextlib
+import os
 import sys
 import time
 
@@ -52,11 +53,11 @@ def profiler(wanted):
     return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA])
 
 
-def measure(run, count, profiled, calm):
+def measure(run, count, warm_up, profiled, calm):
     """One repetition: ns in the calls, ns in all, and whether the core was undisturbed."""
     with profiler(profiled):
-        if profiled:
-            run(max(1, count // 20))
+        if warm_up or profiled:
+            run(max(1, count // 10))
             torch.cuda.synchronize()
         before = undisturbed(calm)
         start = time.monotonic_ns()
@@ -67,30 +68,50 @@ def measure(run, count, profiled, calm):
         return submitted - start, end - start, undisturbed(calm) and before
 
 
-def repeat(name, options):
-    run, count = {"adds": adds, "train": train}[name]()
-    count = max(1, int(count * options.x))
-    run(max(1, count // 4))
-    torch.cuda.synchronize()
-    for _ in range(options.n):
+class Loops:
+    def __init__(self, options):
+        self.options, self.made = options, {}
+
+    def repeat(self, name, warm_up=True):
+        if name not in self.made:
+            self.made[name] = {"adds": adds, "train": train}[name]()
+        run, count = self.made[name]
+        count = max(1, int(count * self.options.x))
         for attempt in range(1, TRIES + 1):
-            submit, total, counts = measure(run, count, options.profiler, options.q)
+            submit, total, counts = measure(run, count, warm_up or attempt > 1,
+                                             self.options.profiler, self.options.q)
             if counts:
                 break
         print(f"{'sample' if counts else 'disturbed'} {name} {submit / count:.2f} "
               f"{total / count:.2f} {count} {attempt} {attempt - counts}", flush=True)
 
+    def serve(self):
+        for line in sys.stdin:
+            words = line.split()
+            if words[0] == "core":
+                os.sched_setaffinity(0, {int(words[1])})
+                print(line, end="", flush=True)
+            else:
+                self.repeat(words[0])
+
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("-n", type=int, default=1)
     parser.add_argument("-x", type=float, default=1.0)
     parser.add_argument("-q", type=float, default=0.0)
+    parser.add_argument("-s", metavar="FOLDER")
     parser.add_argument("--profiler", action="store_true")
-    parser.add_argument("names", nargs="+")
+    parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    for name in options.names:
-        repeat(name, options)
+    loops = Loops(options)
+    torch.zeros(1, device="cuda")
+    if options.s:
+        sys.stdin = open(f"{options.s}/ask", encoding="ascii")
+        sys.stdout = open(f"{options.s}/say", "w", encoding="ascii")
+    for i, name in enumerate(options.names):
+        loops.repeat(name, i == 0 or name != options.names[i - 1])
+    if not options.names:
+        loops.serve()
 
 
 main()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the overhead benchmark times: workload [-n REPETITIONS] [-x SCALE] [-q NS] NAME... runs each
- * named loop after a warm-up and prints, per repetition,
+ * What the overhead benchmark times: workload [-x SCALE] [-q NS] [-s FOLDER] [NAME...] runs each
+ * named loop after a warm-up and prints for each
  *
  *	sample NAME SUBMIT TOTAL CALLS STRETCHES DISTURBED
  *
@@ -10,13 +10,16 @@
  * submit in bursts that fit into the launch queue, so that SUBMIT is the cost of the call and not
  * of a device that cannot keep up; "launches" and "mixed" run on without a pause.
  *
+ * Without names (of which the same once more needs no warm-up) they are read from standard input, a line each; the line "core N" binds the thread
+ * to that core and is repeated.  With -s input and output are the pipes FOLDER/ask and FOLDER/say.
+ *
  * A core whose other hardware thread is busy, with a stranger's work on a virtual machine, runs
  * everything up to twice as slowly, for a tenth of a second or for the life of a process.  With -q
  * only stretches count (a burst, a graph launch, a whole loop that does not pause) before and after
  * which the core took at most SLOWER times NS for fixed work.  Stretches are run until as many
  * counted as were wanted, at most TRIES times as many; if less than a quarter counted, the line
  * begins with "disturbed".  STRETCHES were run, DISTURBED of them did not count.
- * workload -c prints the NS of an undisturbed core of this machine: the quickest of all allowed.
+ * workload -c [PASSES] prints the NS of the quickest core of those allowed, and its number.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +27,7 @@
 #include <cuda_runtime.h>
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "kernels.h"
 
@@ -38,7 +42,8 @@
 	} while (0)
 
 enum { STREAMS = 4, BURST = 256, MOST_BURSTS = 1000, NODES = 1000, POLLS = 1000 };
-enum { CHAINS = 8, STEPS = 1000, CALIBRATIONS = 300, PASSES = 10, TRIES = 4 };
+enum { CHAINS = 8, STEPS = 1000, CALIBRATIONS = 60, PASSES = 40, TRIES = 4 };
+enum { WARM_UP = 10 /* a tenth of a repetition */, LINE = 64 };
 #define SLOWER 1.15
 #define POLL_NS 4000000ull /* far longer than POLLS polls take under any tool */
 
@@ -104,32 +109,42 @@ static int compare(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
+static bool bind_to(int core)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(core, &one);
+	return !sched_setaffinity(0, sizeof(one), &one);
+}
+
 /* Of each visit to a core its lower quartile: a single one may be too quick to be had again. */
-static int print_quickest_core()
+static int print_quickest_core(int passes)
 {
 	static double ns[CALIBRATIONS];
 	double quickest = 0;
-	cpu_set_t allowed, one;
+	int quickest_core = -1;
+	cpu_set_t allowed;
 
 	if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
 		perror("workload: sched_getaffinity");
 		return 1;
 	}
-	for (int visit = 0; visit < PASSES * CPU_SETSIZE; visit++) {
+	for (int visit = 0; visit < passes * CPU_SETSIZE; visit++) {
 		int core = visit % CPU_SETSIZE;
 
-		CPU_ZERO(&one);
-		CPU_SET(core, &one);
-		if (!CPU_ISSET(core, &allowed) || sched_setaffinity(0, sizeof(one), &one))
+		if (!CPU_ISSET(core, &allowed) || !bind_to(core))
 			continue;
 		for (double &each : ns)
 			each = calibrate();
 		qsort(ns, CALIBRATIONS, sizeof(*ns), compare);
-		if (!(quickest > 0) || ns[CALIBRATIONS / 4] < quickest)
-			quickest = ns[CALIBRATIONS / 4];
+		if (quickest_core >= 0 && ns[CALIBRATIONS / 4] >= quickest)
+			continue;
+		quickest = ns[CALIBRATIONS / 4];
+		quickest_core = core;
 	}
-	printf("%.0f\n", quickest);
-	return 0;
+	printf("%.0f %d\n", quickest, quickest_core);
+	return quickest_core < 0;
 }
 
 /* Sixteen argument words: the duration, four pointers, eleven scalars.  It computes nothing. */
@@ -322,10 +337,13 @@ static void print(const char *name, const struct repetition *all)
 		all->run - all->counted);
 }
 
-static int run(const char *name, int repetitions, double scale)
+static int run(const char *name, double scale, bool warm_up)
 {
 	const struct workload *found = NULL;
+	struct repetition repetition = {};
+	struct times unused = {};
 	cudaError_t last;
+	long count;
 
 	for (const struct workload &workload : workloads)
 		if (!strcmp(workload.name, name))
@@ -334,46 +352,89 @@ static int run(const char *name, int repetitions, double scale)
 		fprintf(stderr, "workload: no '%s'\n", name);
 		return 2;
 	}
-	for (int i = -1; i < repetitions; i++) {
-		long count = (long)((double)found->count * (i < 0 ? 0.1 : 1) * scale);
-		struct repetition repetition = {};
-
-		repeat(found, count > 0 ? count : 1, &repetition);
-		if (i >= 0)
-			print(name, &repetition);
-	}
+	count = (long)((double)found->count * scale);
+	count = count > 0 ? count : 1;
+	for (long i = 0; warm_up && i < (found->stretch == steady ? 1 : 1 + count / WARM_UP); i++)
+		found->stretch(found->call, 1 + count / WARM_UP, &unused);
+	repeat(found, count, &repetition);
+	print(name, &repetition);
 	last = cudaGetLastError();
 	CHECK(last == cudaErrorNotReady ? cudaSuccess : last);
 	return 0;
 }
 
-int main(int argc, char **argv)
+/* What is asked for, line by line, each answered by a line.  Others had their turns since. */
+static int serve(double scale)
 {
-	int repetitions = 1, status = 0, at = 1;
-	double scale = 1;
+	char line[LINE];
+	int status = 0, core;
 
-	if (argc == 2 && !strcmp(argv[1], "-c"))
-		return print_quickest_core();
-	for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
-		if (argv[at][1] == 'n')
-			repetitions = atoi(argv[at + 1]);
-		else if (argv[at][1] == 'q')
-			undisturbed_ns = atof(argv[at + 1]);
-		else
-			scale = atof(argv[at + 1]);
+	while (!status && fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "core %d", &core) != 1) {
+			status = run(line, scale, true);
+		} else if (bind_to(core)) {
+			printf("%s\n", line);
+		} else {
+			fprintf(stderr, "workload: cannot run on core %d\n", core);
+			status = 1;
+		}
+		fflush(stdout);
 	}
-	if (at == argc || repetitions < 1 || !(scale > 0)) {
-		fprintf(stderr, "usage: workload -c | [-n REPETITIONS] [-x SCALE] [-q NS] "
-				"NAME...\n");
-		return 2;
-	}
+	return status;
+}
+
+static bool open_pipes(const char *folder)
+{
+	char ask[4096], say[4096];
+
+	snprintf(ask, sizeof(ask), "%s/ask", folder);
+	snprintf(say, sizeof(say), "%s/say", folder);
+	if (freopen(ask, "r", stdin) && freopen(say, "w", stdout))
+		return true;
+	perror(folder);
+	return false;
+}
+
+static void set_up()
+{
 	CHECK(cudaMallocHost(&host_data, STREAMS * 1024));
 	for (int i = 0; i < STREAMS; i++) {
 		CHECK(cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking));
 		CHECK(cudaEventCreateWithFlags(&event[i], cudaEventDisableTiming));
 		CHECK(cudaMalloc(&device_data[i], 4096));
 	}
-	for (; at < argc && !status; at++)
-		status = run(argv[at], repetitions, scale);
+}
+
+int main(int argc, char **argv)
+{
+	const char *folder = NULL;
+	int status = 0, option;
+	double scale = 1;
+
+	if (argc > 1 && !strcmp(argv[1], "-c"))
+		return print_quickest_core(argc > 2 ? atoi(argv[2]) : PASSES);
+	while ((option = getopt(argc, argv, "x:q:s:")) != -1) {
+		if (option == 'x')
+			scale = atof(optarg);
+		else if (option == 'q')
+			undisturbed_ns = atof(optarg);
+		else if (option == 's')
+			folder = optarg;
+		else
+			scale = 0;
+	}
+	if (!(scale > 0)) {
+		fprintf(stderr, "usage: workload -c [PASSES] | [-x SCALE] [-q NS] [-s FOLDER] "
+				"[NAME...]\n");
+		return 2;
+	}
+	if (folder && !open_pipes(folder))
+		return 1;
+	set_up();
+	if (optind == argc)
+		return serve(scale);
+	for (int i = optind; i < argc && !status; i++)
+		status = run(argv[i], scale, i == optind || strcmp(argv[i], argv[i - 1]));
 	return status;
 }

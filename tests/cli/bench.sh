@@ -38,6 +38,14 @@ judged missed 1 "copies over by 4 ns" "^launch: .* met$" "^copy: .*\+124 ns .* M
 # The median is within, but the interval says that it might as well not be.
 samples unsure 1100 1100 1100 1100 1100 1400 1400 1400 1400
 judged unsure 1 "an interval that reaches too far" "^launch: .*\+100 ns +\+100 ns \.\. \+400 ns +MISSED$"
+# Rounds of the same processes are alike: two crews of five are two samples, not ten.
+python3 - "$tmp/crews.json" <<-'END'
+	import json, sys
+	host = [[1100 if i < 5 else 1240, 1, i // 5] for i in range(9)]
+	json.dump({"machine": "given", "groups": ["calls"], "variants": [], "bytes": {},
+	    "samples": {"launch": {"bare": [[1000, 1]] * 9, "host": host}}}, open(sys.argv[1], "w"))
+END
+judged crews 1 "two crews that differ" "^launch: .*\+100 ns +\+100 ns \.\. \+240 ns +MISSED$"
 # One round that was disturbed, in both variants' favour or not, decides nothing.
 samples outlier 1100 1100 1100 1100 1100 1100 1100 1100 90000
 judged outlier 0 "one wild round" "^launch: .*\+100 ns +\+100 ns \.\. \+100 ns +met$"
@@ -83,7 +91,7 @@ same "judging the file again says the same" "$(printf '%s\n' "$out" | sed -n '/^
 
 # What ran on a disturbed core does not count; with -q 1 every core is, with 1e9 none.
 quiet=$(LD_LIBRARY_PATH="$build/sim" "$build/bench/workload_shared" -c)
-has "what an undisturbed core takes" "^[1-9][0-9]*$" "$quiet"
+has "what an undisturbed core takes, and which it is" "^[1-9][0-9]* [0-9]+$" "$quiet"
 has "the same in Python" "^[1-9][0-9]*$" "$(python3 "$here/../bench/undisturbed.py")"
 mkdir "$tmp/stub"
 echo "import sys, unittest.mock; sys.modules['torch'] = unittest.mock.MagicMock()" >"$tmp/stub/torch.py"
@@ -95,6 +103,17 @@ same "all disturbed: four times what was wanted, and no sample" "disturbed recor
 disturbed poll 0 4 4
 disturbed launches 0 4 4
 disturbed adds 100 4 4" "$(loops 1 | cut -d ' ' -f 1,2,5-)"
+# Asked in turns: the same loops, and the core they are to run on.
+LD_LIBRARY_PATH="$build/sim" "$build/bench/workload_shared" -x 0.02 >"$tmp/said" <<-'END'
+	core 0
+	record
+	core 0
+	record
+END
+same "turns" "core 0
+sample record 1024 4 0
+core 0
+sample record 1024 4 0" "$(cut -d ' ' -f 1,2,5- "$tmp/said")"
 same "none disturbed" "sample record 1024 4 0
 sample poll 1000 1 0
 sample launches 600 1 0
@@ -102,7 +121,8 @@ sample adds 100 1 0" "$(loops 1e9 | cut -d ' ' -f 1,2,5-)"
 out=$(python3 "$bench" "$build" --simulated --only calls --rounds 1 --scale 0.01 --undisturbed 1 \
 	2>"$tmp/err")
 same "nothing undisturbed: exit status" 1 "$?"
-has "it was tried four times" "^host +12 +9 +[0-9]+ +[0-9]+$" "$out"
+# A round that one of them lacks counts for none; whoever comes after it has its turn all the same.
+has "it was tried four times" "^host +48 +36 +[0-9]+ +[0-9]+$" "$out"
 has "dropped rounds" "^rounds dropped: launch 3, copy 3, record 3, wait 3$" "$out"
 has "dropped rounds decide nothing" "^launch: .* NOT MEASURED$" "$out"
 finish
