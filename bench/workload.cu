@@ -343,7 +343,7 @@ static int run(const char *name, double scale, bool warm_up)
 	struct repetition repetition = {};
 	struct times unused = {};
 	cudaError_t last;
-	long count;
+	long count, before;
 
 	for (const struct workload &workload : workloads)
 		if (!strcmp(workload.name, name))
@@ -354,7 +354,8 @@ static int run(const char *name, double scale, bool warm_up)
 	}
 	count = (long)((double)found->count * scale);
 	count = count > 0 ? count : 1;
-	for (long i = 0; warm_up && i < (found->stretch == steady ? 1 : 1 + count / WARM_UP); i++)
+	before = found->stretch == steady ? 1 : 1 + count / WARM_UP;
+	for (long i = 0; warm_up && i < before; i++)
 		found->stretch(found->call, 1 + count / WARM_UP, &unused);
 	repeat(found, count, &repetition);
 	print(name, &repetition);
