@@ -10,8 +10,9 @@
  * submit in bursts that fit into the launch queue, so that SUBMIT is the cost of the call and not
  * of a device that cannot keep up; "launches" and "mixed" run on without a pause.
  *
- * Without names (of which the same once more needs no warm-up) they are read from standard input, a line each; the line "core N" binds the thread
- * to that core and is repeated.  With -s input and output are the pipes FOLDER/ask and FOLDER/say.
+ * The same name at once again needs no warm-up.  Without names they are read from standard input,
+ * a line each; the line "core N" binds the thread to that core and is repeated.  With -s input and
+ * output are the pipes FOLDER/ask and FOLDER/say.
  *
  * A core whose other hardware thread is busy, with a stranger's work on a virtual machine, runs
  * everything up to twice as slowly, for a tenth of a second or for the life of a process.  With -q
