@@ -39,14 +39,15 @@ static void run_batches(const cudaStream_t *stream, pthread_barrier_t *barrier)
 {
 	start_together(barrier);
 #ifdef FIXED
-	float *scratch[2] = { allocate_scratch(), allocate_scratch() };
+	float *kept[2] = { allocate_scratch(), allocate_scratch() };
 
 	for (int i = 0; i < BATCHES; i++)
-		train(scratch[i % 2], stream[i % 2]);
-	for (int i = 0; i < 2; i++) {
-		CHECK(cudaStreamSynchronize(stream[i]));
-		free_scratch(scratch[i]);
-	}
+		train(kept[i % 2], stream[i % 2]);
+	/* To free them while any kernel runs would be the same mistake once more. */
+	pthread_barrier_wait(barrier);
+	CHECK(cudaDeviceSynchronize());
+	for (float *scratch : kept)
+		free_scratch(scratch);
 #else
 	for (int i = 0; i < BATCHES; i++) {
 		float *scratch = allocate_scratch();
@@ -64,6 +65,9 @@ static void run_ticks(float *clock, cudaStream_t stream, pthread_barrier_t *barr
 		tick(clock, stream);
 		CHECK(cudaStreamSynchronize(stream));
 	}
+#ifdef FIXED
+	pthread_barrier_wait(barrier);
+#endif
 }
 
 int main()
