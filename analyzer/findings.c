@@ -40,7 +40,7 @@ struct finding {
  * which the device was at work only the rest can be overlapped.
  */
 struct run_length {
-	int64_t whole;                 /* first call to last end */
+	int64_t whole;                 /* first work to last end */
 	int64_t idle;                  /* first operation to last, less the busiest stream */
 	int64_t serial;                /* device at work, less the busiest stream */
 };
@@ -234,14 +234,18 @@ static int64_t length_of(struct db *db, int64_t process, const char *stretch)
 }
 
 /*
- * From the first call that submitted an operation to the last end: starting CUDA takes 150 ms to
- * a second, beside which a short run's mistakes would vanish.  Then first operation to last.
+ * From the first call that submitted an operation to the last end, before code and contexts go:
+ * starting CUDA takes 150 ms to a second, ending it 1 to 30 ms of which the recorder's own last
+ * words are part, and beside either a short run's mistakes would vanish.  Then first operation to
+ * last.
  */
 static const char whole_sql[] =
 	"SELECT ifnull((SELECT enter FROM call WHERE id = (SELECT min(call) FROM operation "
 	" WHERE process = ?1)), min(enter)) AS first, "
-	"max(ifnull(max(exit), 0), ifnull((SELECT max(end) "
-	" FROM operation WHERE process = ?1), 0)) AS last FROM call WHERE process = ?1";
+	"max(ifnull(max(exit) FILTER (WHERE type NOT IN (SELECT id FROM call_type WHERE runtime "
+	"  OR kind IN ('module_unload', 'context_destroy', 'context_release'))), 0), "
+	" ifnull((SELECT max(end) FROM operation WHERE process = ?1), 0)) AS last "
+	"FROM call WHERE process = ?1";
 static const char active_sql[] =
 	"SELECT min(start) AS first, max(end) AS last FROM operation "
 	"WHERE process = ?1 AND stream IS NOT NULL";

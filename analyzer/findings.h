@@ -6,8 +6,8 @@
  *
  * A finding needs 3 instances or 1 ms.  Its share is the predicted saving, and the time itself
  * of instances without a prediction, over the process's run, from its first work to the
- * last end.  Neither is more than the device's time beyond the work of its busiest stream: that
- * work would remain.
+ * last end before it gives its code and contexts back.  Neither is more than the device's time
+ * beyond the work of its busiest stream: that work would remain.
  */
 #ifndef CUFENCE_FINDINGS_H
 #define CUFENCE_FINDINGS_H
