@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bars of bench/overhead, and the statistics that decide whether they are met.
 
-Samples are {workload: {variant: [[submit, total, crew], ...]}}: nanoseconds per round, one triple
-per round of the benchmark, in the order of the rounds; crew: which processes they were, each round
-others if not given.  Two variants are compared round by round, because what disturbs a round
-disturbs both; an estimate is the median over the rounds, its interval the 2.5 and 97.5 percentiles
-of that median over resampled crews with resampled rounds: rounds of the same processes are alike.
+Samples are {workload: {variant: [[submit, total, crew, before, after], ...]}}: nanoseconds per
+round of the loop, an entry per round of the benchmark, in the order of the rounds, null where a
+variant had no turn; crew: which processes they were, each round others if not given; before and
+after: ns that calibrating took, with which no turn counts that took more than SLOWER times what an
+undisturbed core takes.  Two variants are compared round by round, because what disturbs a round
+disturbs both; an estimate is the median over the rounds in which both count, its interval the 2.5
+and 97.5 percentiles of that median over resampled crews with resampled rounds: rounds of the same
+processes are alike.
 """
 import random
 from collections import namedtuple
 
-SUBMIT, TOTAL, CREW = 0, 1, 2
-RESAMPLES = 10000
+SUBMIT, TOTAL, CREW, BEFORE, AFTER = 0, 1, 2, 3, 4
+RESAMPLES = 2000
+SLOWER = 1.15
 
 # group: of bench/overhead; limit: of the estimate; slack: how far the interval may reach above it.
 Bar = namedtuple("Bar", "group workload how variant against limit slack")
@@ -39,7 +43,7 @@ BARS = (
     + [_ratio("e", "graph", "full", "same", 1.05),
        _ratio("e", "graph", "full-node", "same-node", 1.05)]
 )
-Verdict = namedtuple("Verdict", "bar measured low high met")
+Verdict = namedtuple("Verdict", "bar pairs measured low high met")
 
 
 def median(values):
@@ -63,31 +67,41 @@ def interval(values, crews, seed=1):
     return medians[int(0.025 * RESAMPLES)], medians[int(0.975 * RESAMPLES) - 1]
 
 
-def crews_of(rounds):
-    return [times[CREW] if len(times) > CREW else number for number, times in enumerate(rounds)]
+def undisturbed(samples, calm):
+    """The samples that count: null instead of the others.  calm: {workload: ns that calibrating
+    takes on an undisturbed core}, 0 or none: everything counts."""
+    def counts(times, most):
+        return times and (not most or len(times) <= AFTER
+                          or max(times[BEFORE], times[AFTER]) <= SLOWER * most)
+
+    return {workload: {variant: [times if counts(times, calm.get(workload)) else None
+                                 for times in rounds] for variant, rounds in variants.items()}
+            for workload, variants in samples.items()}
 
 
 def compare(how, ours, theirs):
     """Differences (added) or ratios (calls) of the time in the calls, or ratios of the whole time,
-    by round."""
-    if how == "added":
-        return [a[SUBMIT] - b[SUBMIT] for a, b in zip(ours, theirs)]
-    if how == "calls":
-        return [a[SUBMIT] / b[SUBMIT] for a, b in zip(ours, theirs)]
-    return [a[TOTAL] / b[TOTAL] for a, b in zip(ours, theirs)]
+    by round, and the crews of the rounds."""
+    column = TOTAL if how == "ratio" else SUBMIT
+    values, crews = [], []
+    for number, (a, b) in enumerate(zip(ours, theirs)):
+        if a and b:
+            values.append(a[column] - b[column] if how == "added" else a[column] / b[column])
+            crews.append(a[CREW] if len(a) > CREW else number)
+    return values, crews
 
 
 def judge(bar, samples):
     variants = samples.get(bar.workload, {})
-    ours, theirs = variants.get(bar.variant, []), variants.get(bar.against, [])
-    if not ours or len(ours) != len(theirs):
-        return Verdict(bar, None, None, None, False)
-    pairs = compare(bar.how, ours, theirs)
+    pairs, crews = compare(bar.how, variants.get(bar.variant, []), variants.get(bar.against, []))
+    if not pairs:
+        return Verdict(bar, 0, None, None, None, False)
     measured = median(pairs)
-    low, high = interval(pairs, crews_of(ours))
+    low, high = interval(pairs, crews)
     # A limit of 1 means "below".
     within = measured < bar.limit if bar.limit == 1.0 else measured <= bar.limit
-    return Verdict(bar, measured, low, high, within and high <= bar.limit + bar.slack)
+    return Verdict(bar, len(pairs), measured, low, high,
+                   within and high <= bar.limit + bar.slack)
 
 
 def judge_all(samples, groups, variants=()):
@@ -113,43 +127,46 @@ def print_samples(samples, traced):
     print(f"{'workload':<10} {'variant':<10} {'rounds':>6} {'in calls':>12} {'whole':>12} "
           f"{'added/round':>12} {'95 %':>20} {'whole/bare':>10} {'bytes':>7}")
     for workload, variants in samples.items():
-        for variant, values in variants.items():
+        for variant, rounds in variants.items():
+            values = [times for times in rounds if times]
             if not values:
                 continue
             line = (f"{workload:<10} {variant:<10} {len(values):>6} "
                     f"{median([v[SUBMIT] for v in values]):>12.0f} "
                     f"{median([v[TOTAL] for v in values]):>12.0f} ")
-            # Of a variant that was left out from some round on, all rounds before are here.
-            bare = variants.get("bare", [])
-            if variant != "bare" and bare:
-                added = compare("added", values, bare)
-                low, high = interval(added, crews_of(values))
+            added, crews = compare("added", rounds, variants.get("bare", []))
+            if variant != "bare" and added:
+                low, high = interval(added, crews)
+                whole, _ = compare("ratio", rounds, variants["bare"])
                 line += (f"{median(added):>+12.0f} {f'{low:+.0f} .. {high:+.0f}':>20} "
-                         f"{median(compare('ratio', values, bare)):>10.3f}")
+                         f"{median(whole):>10.3f}")
             else:
                 line += f"{'':>12} {'':>20} {'':>10}"
             size = traced.get(workload, {}).get(variant)
             print(line + (f" {size:>7.1f}" if size is not None else ""))
 
 
-def print_disturbed(undisturbed, disturbed, dropped):
-    """undisturbed: {language: ns}; disturbed: {variant: counts}; dropped: {workload: rounds}"""
-    calm = ", ".join(f"{language} {ns:.0f} ns" for language, ns in undisturbed.items())
-    print(f"\nan undisturbed core calibrates in: {calm}")
-    print(f"{'variant':<10} {'turns':>9} {'run again':>9} {'stretches':>9} {'disturbed':>9}")
-    for variant, counts in disturbed.items():
-        print(f"{variant:<10} {counts['turns']:>9} {counts['again']:>9} "
-              f"{counts['stretches']:>9} {counts['disturbed']:>9}")
-    print("rounds dropped: " + (", ".join(
-        f"{workload} {rounds}" for workload, rounds in dropped.items() if rounds) or "none"))
+def print_disturbed(calm, samples, kept):
+    """How many turns of each variant did not count: one whose own threads are in its way shows."""
+    turns = {}
+    for workload, variants in samples.items():
+        for variant, rounds in variants.items():
+            counts = turns.setdefault(variant, [0, 0])
+            counts[0] += sum(times is not None for times in rounds)
+            counts[1] += sum(times is not None for times in kept[workload][variant])
+    print("\nan undisturbed core calibrates in: " + ", ".join(
+        f"{language} {ns:.0f} ns" for language, ns in calm.items()))
+    print("turns that counted: " + ", ".join(
+        f"{variant} {counted} of {all_turns}" for variant, (all_turns, counted) in turns.items()))
 
 
 def print_verdicts(verdicts):
     """The table of bars; 0 if all are met, else 1.  What was not measured is not met."""
-    print(f"\n{'bar':<34} {'wanted':>16} {'measured':>10} {'95 % interval':>22}  verdict")
-    for bar, measured, low, high, met in verdicts:
+    print(f"\n{'bar':<34} {'pairs':>6} {'wanted':>16} {'measured':>10} {'95 % interval':>22}  "
+          f"verdict")
+    for bar, pairs, measured, low, high, met in verdicts:
         what = f"{bar.workload}: {bar.variant} {'-' if bar.how == 'added' else '/'} {bar.against}"
-        line = f"{what:<34} {_limit(bar):>16} "
+        line = f"{what:<34} {pairs:>6} {_limit(bar):>16} "
         if measured is None:
             print(f"{line}{'-':>10} {'-':>22}  NOT MEASURED")
         else:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_loop.py [-x SCALE] [-q NS] [-s FOLDER] [--profiler] [NAME...]: what bench/overhead times in
-PyTorch, asked for and printed as with bench/workload.  adds: 5000 small additions; train: steps of
-a small training loop.  A round is one addition or one step.  --profiler puts torch.profiler, CUDA
-only, around every repetition; its start and stop are not timed.  -q: ns that undisturbed.py gave; a
-repetition on a disturbed core is run again."""
+"""torch_loop.py [-x SCALE] [-s FOLDER] [--profiler] [NAME...]: what bench/overhead times in PyTorch,
+asked for and printed as with bench/workload.  adds: 5000 small additions; train: steps of a small
+training loop.  A round is one addition or one step.  --profiler puts torch.profiler, CUDA only,
+around every turn; its start and stop are not timed."""
 import argparse
 import contextlib
 import os
@@ -13,9 +12,7 @@ import time
 import torch
 
 sys.dont_write_bytecode = True
-from undisturbed import undisturbed
-
-TRIES = 4
+from undisturbed import calibrate
 
 
 def adds():
@@ -44,7 +41,7 @@ def train():
             torch.nn.functional.cross_entropy(model(images), labels).backward()
             optimizer.step()
 
-    return run, 60
+    return run, 12
 
 
 def profiler(wanted):
@@ -53,37 +50,33 @@ def profiler(wanted):
     return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA])
 
 
-def measure(run, count, warm_up, profiled, calm):
-    """One repetition: ns in the calls, ns in all, and whether the core was undisturbed."""
+def measure(run, count, warm_up, profiled):
+    """ns in the calls, ns in all, and what calibrating took before and after."""
     with profiler(profiled):
-        if warm_up or profiled:
-            run(max(1, count // 10))
+        if warm_up:
+            run((count + 3) // 4)
             torch.cuda.synchronize()
-        before = undisturbed(calm)
+        before = calibrate()
         start = time.monotonic_ns()
         run(count)
         submitted = time.monotonic_ns()
         torch.cuda.synchronize()
         end = time.monotonic_ns()
-        return submitted - start, end - start, undisturbed(calm) and before
+        return submitted - start, end - start, before, calibrate()
 
 
 class Loops:
     def __init__(self, options):
         self.options, self.made = options, {}
 
-    def repeat(self, name, warm_up=True):
+    def turn(self, name, warm_up=True):
         if name not in self.made:
             self.made[name] = {"adds": adds, "train": train}[name]()
         run, count = self.made[name]
         count = max(1, int(count * self.options.x))
-        for attempt in range(1, TRIES + 1):
-            submit, total, counts = measure(run, count, warm_up or attempt > 1,
-                                             self.options.profiler, self.options.q)
-            if counts:
-                break
-        print(f"{'sample' if counts else 'disturbed'} {name} {submit / count:.2f} "
-              f"{total / count:.2f} {count} {attempt} {attempt - counts}", flush=True)
+        submit, total, before, after = measure(run, count, warm_up, self.options.profiler)
+        print(f"{name} {submit / count:.2f} {total / count:.2f} {count} {before} {after}",
+              flush=True)
 
     def serve(self):
         for line in sys.stdin:
@@ -92,13 +85,12 @@ class Loops:
                 os.sched_setaffinity(0, {int(words[1])})
                 print(line, end="", flush=True)
             else:
-                self.repeat(words[0])
+                self.turn(words[0])
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("-x", type=float, default=1.0)
-    parser.add_argument("-q", type=float, default=0.0)
     parser.add_argument("-s", metavar="FOLDER")
     parser.add_argument("--profiler", action="store_true")
     parser.add_argument("names", nargs="*")
@@ -109,7 +101,7 @@ def main():
         sys.stdin = open(f"{options.s}/ask", encoding="ascii")
         sys.stdout = open(f"{options.s}/say", "w", encoding="ascii")
     for i, name in enumerate(options.names):
-        loops.repeat(name, i == 0 or name != options.names[i - 1])
+        loops.turn(name, i == 0 or name != options.names[i - 1])
     if not options.names:
         loops.serve()
 

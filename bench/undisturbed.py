@@ -6,8 +6,6 @@ the same for programs in C."""
 import os
 import time
 
-SLOWER = 1.15  # than an undisturbed core: this one is disturbed
-
 
 def _work():
     start = time.monotonic_ns()
@@ -20,11 +18,6 @@ def _work():
 def calibrate():
     """ns; the quickest of three, which an interrupt leaves alone and a busy neighbour does not."""
     return min(_work(), _work(), _work())
-
-
-def undisturbed(ns):
-    """Whether the core is as fast now as one that takes ns to calibrate; always if that is 0."""
-    return ns <= 0 or calibrate() <= SLOWER * ns
 
 
 def quickest_core():

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the overhead benchmark times: workload [-x SCALE] [-q NS] [-s FOLDER] [NAME...] runs each
- * named loop after a warm-up and prints for each
+ * What the overhead benchmark times: workload [-x SCALE] [-s FOLDER] [NAME...] runs each named loop
+ * after a warm-up and prints for each
  *
- *	sample NAME SUBMIT TOTAL CALLS STRETCHES DISTURBED
+ *	NAME SUBMIT TOTAL ROUNDS BEFORE AFTER
  *
  * SUBMIT is the host's nanoseconds in the calls, TOTAL the time until the device was done with
- * them, both per round of the loop; CALLS is how many rounds there were.  Loops named after a call
- * submit in bursts that fit into the launch queue, so that SUBMIT is the cost of the call and not
- * of a device that cannot keep up; "launches" and "mixed" run on without a pause.
+ * them, both per round of the loop; ROUNDS is how many there were.  Loops named after a call submit
+ * a burst that fits into the launch queue, so that SUBMIT is the cost of the call and not of a
+ * device that cannot keep up; "launches" and "mixed" run on without a pause.
+ *
+ * BEFORE and AFTER are the nanoseconds of fixed work right before and after: a core whose other
+ * hardware thread is busy, with a stranger's work on a virtual machine, takes up to twice as long
+ * for it as for everything.  workload -c [PASSES] prints what the quickest core of those allowed
+ * takes, and its number.
  *
  * The same name at once again needs no warm-up.  Without names they are read from standard input,
  * a line each; the line "core N" binds the thread to that core and is repeated.  With -s input and
  * output are the pipes FOLDER/ask and FOLDER/say.
- *
- * A core whose other hardware thread is busy, with a stranger's work on a virtual machine, runs
- * everything up to twice as slowly, for a tenth of a second or for the life of a process.  With -q
- * only stretches count (a burst, a graph launch, a whole loop that does not pause) before and after
- * which the core took at most SLOWER times NS for fixed work.  Stretches are run until as many
- * counted as were wanted, at most TRIES times as many; if less than a quarter counted, the line
- * begins with "disturbed".  STRETCHES were run, DISTURBED of them did not count.
- * workload -c [PASSES] prints the NS of the quickest core of those allowed, and its number.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -42,18 +39,14 @@
 		}                                                                                  \
 	} while (0)
 
-enum { STREAMS = 4, BURST = 256, MOST_BURSTS = 1000, NODES = 1000, POLLS = 1000 };
-enum { CHAINS = 8, STEPS = 1000, CALIBRATIONS = 60, PASSES = 40, TRIES = 4 };
-enum { WARM_UP = 10 /* a tenth of a repetition */, LINE = 64 };
-#define SLOWER 1.15
+enum { STREAMS = 4, BURST = 256, NODES = 1000, POLLS = 1000 };
+enum { CHAINS = 8, STEPS = 1000, CALIBRATIONS = 60, PASSES = 40, LINE = 64 };
 #define POLL_NS 4000000ull /* far longer than POLLS polls take under any tool */
 
 static cudaStream_t stream[STREAMS];
 static cudaEvent_t event[STREAMS];
 static float *device_data[STREAMS], *host_data;
 static cudaGraphExec_t graph;
-
-static double undisturbed_ns; /* what calibrate() takes on such a core; 0: everything counts */
 
 struct times {
 	double submit, total; /* ns, summed over all rounds */
@@ -96,11 +89,6 @@ static double calibrate()
 		quickest = ns < quickest ? ns : quickest;
 	}
 	return quickest;
-}
-
-static bool undisturbed()
-{
-	return undisturbed_ns <= 0 || calibrate() <= SLOWER * undisturbed_ns;
 }
 
 static int compare(const void *a, const void *b)
@@ -196,8 +184,8 @@ static void mixed(int i)
 	cufence::spin<<<1, 32, 0, second>>>(0);
 }
 
-/* BURST calls, then the device's time to finish. */
-static void burst(void (*call)(int), long, struct times *times)
+/* Calls that fit into the launch queue, then the device's time to finish. */
+static void burst(void (*call)(int), long count, struct times *times)
 {
 	double start, submitted;
 
@@ -206,13 +194,13 @@ static void burst(void (*call)(int), long, struct times *times)
 		CHECK(cudaEventRecord(event[0], stream[0]));
 	}
 	start = now_ns();
-	for (int i = 0; i < BURST; i++)
-		call(i);
+	for (long i = 0; i < count; i++)
+		call((int)i);
 	submitted = now_ns();
 	CHECK(cudaDeviceSynchronize());
 	times->submit += submitted - start;
 	times->total += now_ns() - start;
-	times->rounds += BURST;
+	times->rounds += count;
 }
 
 /* A loop that never pauses. */
@@ -229,22 +217,22 @@ static void steady(void (*call)(int), long count, struct times *times)
 }
 
 /* Queries of a stream that is busy for all of them; it is an error if it is not. */
-static void polls(void (*)(int), long, struct times *times)
+static void polls(void (*)(int), long count, struct times *times)
 {
 	int unfinished = 0;
 	double start;
 
 	cufence::spin<<<1, 32, 0, stream[0]>>>(POLL_NS);
 	start = now_ns();
-	for (int k = 0; k < POLLS; k++)
+	for (long i = 0; i < count; i++)
 		unfinished += cudaStreamQuery(stream[0]) == cudaErrorNotReady;
 	times->submit += now_ns() - start;
 	times->total = times->submit;
-	times->rounds += POLLS;
+	times->rounds += count;
 	CHECK(cudaDeviceSynchronize());
-	if (unfinished != POLLS) {
-		fprintf(stderr, "workload: only %d of %d polls met a busy stream\n", unfinished,
-			(int)POLLS);
+	if (unfinished != count) {
+		fprintf(stderr, "workload: only %d of %ld polls met a busy stream\n", unfinished,
+			count);
 		exit(1);
 	}
 }
@@ -261,105 +249,69 @@ static void make_graph()
 	CHECK(cudaGraphInstantiate(&graph, built, 0));
 }
 
-static void replay(void (*)(int), long, struct times *times)
+static void replay(void (*)(int), long count, struct times *times)
 {
-	double start;
-
 	if (!graph)
 		make_graph();
-	start = now_ns();
-	CHECK(cudaGraphLaunch(graph, stream[0]));
-	times->submit += now_ns() - start;
-	CHECK(cudaDeviceSynchronize());
-	times->total += now_ns() - start;
-	times->rounds++;
+	for (long i = 0; i < count; i++) {
+		double start = now_ns();
+
+		CHECK(cudaGraphLaunch(graph, stream[0]));
+		times->submit += now_ns() - start;
+		CHECK(cudaDeviceSynchronize());
+		times->total += now_ns() - start;
+		times->rounds++;
+	}
 }
 
-/* count: stretches of a repetition, of a steady one its calls; about 50 to 100 ms on an H200. */
+/* count: rounds of a turn, which lasts 1 to 20 ms on an H200. */
 static const struct workload {
 	const char *name;
 	void (*call)(int);
-	void (*stretch)(void (*call)(int), long count, struct times *times);
+	void (*run)(void (*call)(int), long count, struct times *times);
 	long count;
 } workloads[] = {
-	{ "launch", launch, burst, 80 },
-	{ "copy", copy, burst, 60 },
-	{ "record", record, burst, 200 },
-	{ "wait", wait, burst, 30 },
-	{ "query", query, burst, 400 },
-	{ "poll", NULL, polls, 16 },
-	{ "launches", launch, steady, 30000 },
-	{ "mixed", mixed, steady, 6000 },
-	{ "graph", NULL, replay, 100 },
+	{ "launch", launch, burst, BURST },
+	{ "copy", copy, burst, BURST },
+	{ "record", record, burst, BURST },
+	{ "wait", wait, burst, BURST },
+	{ "query", query, burst, 4 * BURST },
+	{ "poll", NULL, polls, POLLS },
+	{ "launches", launch, steady, 5000 },
+	{ "mixed", mixed, steady, 1500 },
+	{ "graph", NULL, replay, 8 },
 };
 
-struct repetition {
-	struct times times; /* of the stretches that counted */
-	long wanted, counted, run;
-};
-
-/* What a call costs is what it costs in the median burst: others were interrupted. */
-static void repeat(const struct workload *workload, long count, struct repetition *all)
+static const struct workload *find(const char *name)
 {
-	double submit[MOST_BURSTS];
-	long kept;
-	bool before = undisturbed();
-
-	all->wanted = workload->stretch == steady ? 1 : count;
-	for (; all->counted < all->wanted && all->run < TRIES * all->wanted; all->run++) {
-		struct times one = {};
-		bool after;
-
-		workload->stretch(workload->call, count, &one);
-		after = undisturbed();
-		if (before && after) {
-			submit[all->counted++ % MOST_BURSTS] = one.submit;
-			all->times.submit += one.submit;
-			all->times.total += one.total;
-			all->times.rounds += one.rounds;
-		}
-		before = after;
-	}
-	kept = all->counted < MOST_BURSTS ? all->counted : MOST_BURSTS;
-	if (workload->stretch == burst && kept) {
-		qsort(submit, (size_t)kept, sizeof(*submit), compare);
-		all->times.submit = submit[kept / 2] * (double)all->counted;
-	}
-}
-
-static void print(const char *name, const struct repetition *all)
-{
-	const struct times *times = &all->times;
-	double rounds = times->rounds ? (double)times->rounds : 1;
-
-	printf("%s %s %.2f %.2f %ld %ld %ld\n",
-		all->counted * 4 < all->wanted ? "disturbed" : "sample", name,
-		times->submit / rounds, times->total / rounds, times->rounds, all->run,
-		all->run - all->counted);
-}
-
-static int run(const char *name, double scale, bool warm_up)
-{
-	const struct workload *found = NULL;
-	struct repetition repetition = {};
-	struct times unused = {};
-	cudaError_t last;
-	long count, before;
-
 	for (const struct workload &workload : workloads)
 		if (!strcmp(workload.name, name))
-			found = &workload;
-	if (!found) {
-		fprintf(stderr, "workload: no '%s'\n", name);
+			return &workload;
+	fprintf(stderr, "workload: no '%s'\n", name);
+	return NULL;
+}
+
+/* The warm-up is a fourth of a turn. */
+static int run(const char *name, double scale, bool warm_up)
+{
+	const struct workload *workload = find(name);
+	struct times times = {}, unused = {};
+	double rounds, before, after;
+	cudaError_t last;
+	long count;
+
+	if (!workload)
 		return 2;
-	}
-	count = (long)((double)found->count * scale);
+	count = (long)((double)workload->count * scale);
 	count = count > 0 ? count : 1;
-	before = found->stretch == steady ? 1 : 1 + count / WARM_UP;
-	for (long i = 0; warm_up && i < before; i++)
-		found->stretch(found->call, 1 + count / WARM_UP, &unused);
-	repeat(found, count, &repetition);
-	print(name, &repetition);
+	if (warm_up)
+		workload->run(workload->call, (count + 3) / 4, &unused);
+	before = calibrate();
+	workload->run(workload->call, count, &times);
+	after = calibrate();
+	rounds = (double)times.rounds;
+	printf("%s %.2f %.2f %ld %.0f %.0f\n", name, times.submit / rounds, times.total / rounds,
+		times.rounds, before, after);
 	last = cudaGetLastError();
 	CHECK(last == cudaErrorNotReady ? cudaSuccess : last);
 	return 0;
@@ -416,19 +368,16 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "-c"))
 		return print_quickest_core(argc > 2 ? atoi(argv[2]) : PASSES);
-	while ((option = getopt(argc, argv, "x:q:s:")) != -1) {
+	while ((option = getopt(argc, argv, "x:s:")) != -1) {
 		if (option == 'x')
 			scale = atof(optarg);
-		else if (option == 'q')
-			undisturbed_ns = atof(optarg);
 		else if (option == 's')
 			folder = optarg;
 		else
 			scale = 0;
 	}
 	if (!(scale > 0)) {
-		fprintf(stderr, "usage: workload -c [PASSES] | [-x SCALE] [-q NS] [-s FOLDER] "
-				"[NAME...]\n");
+		fprintf(stderr, "usage: workload -c [PASSES] | [-x SCALE] [-s FOLDER] [NAME...]\n");
 		return 2;
 	}
 	if (folder && !open_pipes(folder))

@@ -30,7 +30,7 @@ judged() { # NAME STATUS TEXT PATTERN...
 }
 
 samples met 1100 1101 1102 1103 1104 1105 1106 1107 1108
-judged met 0 "all within" "^launch: host - bare +at most \+180 ns +\+104 ns .* met$" \
+judged met 0 "all within" "^launch: host - bare +9 +at most \+180 ns +\+104 ns .* met$" \
 	"^4 of 4 bars met$"
 samples missed 1120 1121 1122 1123 1124 1125 1126 1127 1128
 judged missed 1 "copies over by 4 ns" "^launch: .* met$" "^copy: .*\+124 ns .* MISSED$" \
@@ -62,67 +62,74 @@ python3 - "$tmp" <<-'END'
 	        "samples": {"launches": {"full": full, "same": same}}},
 	        open(f"{sys.argv[1]}/{name}.json", "w"))
 END
-judged ratio 0 "a ratio" "^launches: full / same +at most 1.100 +1.050 +1.050 \.\. 1.050 +met$"
+judged ratio 0 "a ratio" "^launches: full / same +18 +at most 1.100 +1.050 +1.050 \.\. 1.050 +met$"
 judged worse 1 "a ratio over its bar" "^launches: full / same .* 1.150 .* MISSED$"
 
 needs "$build/bench/workload_shared" "$build/bench/libcupti_only.so" "$build/sim/libcupti.so.13"
 nm -D "$build/lib/libcufence.so" | grep -q __asan_init && finish # preloads nothing here
-out=$(python3 "$bench" "$build" --simulated --only calls,a,b,c,e --rounds 2 --scale 0.01 \
+out=$(python3 "$bench" "$build" --simulated --only calls,a,b,c,e --rounds 1 --crews 2 --scale 0.1 \
 	--variants bare,host,full,same,kernels,full-node,same-node --json "$tmp/run.json" 2>"$tmp/err")
-# Single calls, of which there are bars of some ns, have three times the rounds.
-for workload in launch copy record wait; do
-	for variant in bare host; do
+# The shorter a turn, the more rounds; two crews share them.
+for variant in bare host; do
+	for workload in launch copy record; do
+		has "simulated $workload, $variant" "^$workload +$variant +90 " "$out"
+	done
+	has "simulated wait, $variant" "^wait +$variant +46 " "$out"
+done
+for variant in bare host full same; do
+	has "simulated query, $variant" "^query +$variant +10 " "$out"
+	for workload in poll launches mixed; do
 		has "simulated $workload, $variant" "^$workload +$variant +6 " "$out"
 	done
 done
-for workload in query poll launches mixed; do
-	for variant in bare host full same; do
-		has "simulated $workload, $variant" "^$workload +$variant +2 " "$out"
-	done
-done
 for variant in bare host full same full-node same-node; do
-	has "simulated graph, $variant" "^graph +$variant +2 " "$out"
+	has "simulated graph, $variant" "^graph +$variant +4 " "$out"
 done
 ok "every variant ran" "$(grep -c 'left out' "$tmp/err")"
 # 32 bytes of a runtime call, 64 of a launch and its 16 words.
-has "bytes of a launch" "^launch +host .* 22[45]\.[0-9]$" "$out"
+has "bytes of a launch" "^launch +host .* 22[4-7]\.[0-9]$" "$out"
 same "judging the file again says the same" "$(printf '%s\n' "$out" | sed -n '/^bar/,$p')" \
 	"$(python3 "$bench" --judge "$tmp/run.json" | sed -n '/^bar/,$p')"
 
-# What ran on a disturbed core does not count; with -q 1 every core is, with 1e9 none.
-quiet=$(LD_LIBRARY_PATH="$build/sim" "$build/bench/workload_shared" -c)
+# What ran on a disturbed core does not count: of two, only where both were not.
+python3 - "$tmp/calm.json" <<-'END'
+	import json, sys
+	bare = [[1000, 1000, i, 100, 100] for i in range(9)]
+	host = [[1100, 1100, i, 100, 114] for i in range(9)]
+	for i in range(6):
+	    host[i] = [1900, 1900, i, *((100, 116) if i < 3 else (116, 100))]
+	bare[6] = [1700, 1700, 6, 200, 200]
+	bare[7] = None
+	json.dump({"machine": "given", "groups": ["calls"], "variants": [], "bytes": {},
+	    "undisturbed": {"native": 100}, "samples": {"launch": {"bare": bare, "host": host}}},
+	    open(sys.argv[1], "w"))
+END
+judged calm 1 "disturbed turns" "^launch +host +3 " "^launch +bare +7 " \
+	"^turns that counted: bare 7 of 8, host 3 of 9$" \
+	"^launch: host - bare +1 .*\+100 ns .* met$"
+quiet=$(LD_LIBRARY_PATH="$build/sim" "$build/bench/workload_shared" -c 1)
 has "what an undisturbed core takes, and which it is" "^[1-9][0-9]* [0-9]+$" "$quiet"
 has "the same in Python" "^[1-9][0-9]*$" "$(python3 "$here/../bench/undisturbed.py")"
+out=$(python3 "$bench" "$build" --simulated --only calls --rounds 1 --crews 1 --scale 0.01 \
+	--undisturbed 1 2>"$tmp/err")
+same "nothing undisturbed: exit status" 1 "$?"
+has "none counted" "^turns that counted: bare 0 of 315, host 0 of 315$" "$out"
+has "they decide nothing" "^launch: host - bare +0 .* NOT MEASURED$" "$out"
+
+# Asked in turns: the same loops, and the core they are to run on.
 mkdir "$tmp/stub"
 echo "import sys, unittest.mock; sys.modules['torch'] = unittest.mock.MagicMock()" >"$tmp/stub/torch.py"
-loops() { # NS: a line per loop of every kind
-	LD_LIBRARY_PATH="$build/sim" "$build/bench/workload_shared" -x 0.02 -q "$1" record poll launches
-	PYTHONPATH=$tmp/stub python3 "$here/../bench/torch_loop.py" -x 0.02 -q "$1" adds
-}
-same "all disturbed: four times what was wanted, and no sample" "disturbed record 0 16 16
-disturbed poll 0 4 4
-disturbed launches 0 4 4
-disturbed adds 100 4 4" "$(loops 1 | cut -d ' ' -f 1,2,5-)"
-# Asked in turns: the same loops, and the core they are to run on.
-LD_LIBRARY_PATH="$build/sim" "$build/bench/workload_shared" -x 0.02 >"$tmp/said" <<-'END'
-	core 0
-	record
-	core 0
-	record
-END
-same "turns" "core 0
-sample record 1024 4 0
-core 0
-sample record 1024 4 0" "$(cut -d ' ' -f 1,2,5- "$tmp/said")"
-same "none disturbed" "sample record 1024 4 0
-sample poll 1000 1 0
-sample launches 600 1 0
-sample adds 100 1 0" "$(loops 1e9 | cut -d ' ' -f 1,2,5-)"
-out=$(python3 "$bench" "$build" --simulated --only calls --rounds 1 --scale 0.01 --undisturbed 1 \
-	2>"$tmp/err")
-same "nothing undisturbed: exit status" 1 "$?"
-# A round that one of them lacks counts for none; whoever comes after it has its turn all the same.
-has "it was tried four times" "^host +48 +36 +[0-9]+ +[0-9]+$" "$out"
-has "dropped rounds" "^rounds dropped: launch 3, copy 3, record 3, wait 3$" "$out"
-has "dropped rounds decide nothing" "^launch: .* NOT MEASURED$" "$out"
+export LD_LIBRARY_PATH=$build/sim PYTHONPATH=$tmp/stub
+core=${quiet#* }
+printf 'core %d\nrecord\nlaunches\n' "$core" >"$tmp/asked"
+"$build/bench/workload_shared" -x 0.5 <"$tmp/asked" >"$tmp/said"
+printf 'core %d\nadds\n' "$core" | python3 "$here/../bench/torch_loop.py" -x 0.02 >>"$tmp/said"
+same "turns" "core $core
+record 128
+launches 2500
+core $core
+adds 100" "$(awk '{ print $1, $1 == "core" ? $2 : $4 }' "$tmp/said")"
+ok "each with what calibrating took" "$(awk '$1 != "core" && !($5 > 0 && $6 > 0)' "$tmp/said" | wc -l)"
+"$build/bench/workload_shared" -x 0.5 nothing 2>/dev/null
+same "no such loop" 2 "$?"
 finish
