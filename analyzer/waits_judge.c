@@ -128,12 +128,12 @@ static struct order_state judge(const struct wait_candidate *candidate,
  * waited for what was pending, if its usual work had room behind the end of that.
  */
 static struct order_state judge_by_rule(const struct wait_candidate *candidate,
-	const struct wait_timing *timing, int64_t usual, int64_t *excess)
+	const struct wait_timing *timing, int64_t work, int64_t *excess)
 {
 	struct order_state before = candidate->before;
 
 	if (!candidate->waits_first || !before.op ||
-		candidate->exit - before.end < usual - usual / WAIT_MIN_PART - timing->error)
+		candidate->exit - before.end < work - work / WAIT_MIN_PART - timing->error)
 		return ORDER_NOTHING;
 	*excess = before.end - candidate->enter - candidate->overhead;
 	return wait_is_short(timing, *excess) ? ORDER_NOTHING : before;
@@ -166,19 +166,19 @@ static struct order_state judge_by_transfer(const struct wait_candidate *candida
 }
 
 struct order_state wait_judge(const struct wait_candidate *candidate,
-	const struct wait_timing *timing, int64_t usual, int64_t with_own, int64_t *waited)
+	const struct wait_timing *timing, const struct wait_usual *usual, int64_t *waited)
 {
 	struct wait_candidate without_own = *candidate;
-	struct order_state by = judge(candidate, timing, usual, waited);
+	struct order_state by = judge(candidate, timing, usual->alone, waited);
 
 	/* A copy whose own transfer is known from this run: what is beyond that, others caused. */
 	without_own.own = ORDER_NOTHING;
-	if (!by.op && candidate->before.op && with_own)
-		by = judge(&without_own, timing, with_own, waited);
+	if (!by.op && candidate->before.op && usual->with_own)
+		by = judge(&without_own, timing, usual->with_own, waited);
 	if (!by.op)
-		by = judge_by_transfer(candidate, timing, usual, waited);
+		by = judge_by_transfer(candidate, timing, usual->alone, waited);
 	if (!by.op && candidate->may_be_behind)
-		by = judge_by_rule(candidate, timing, usual, waited);
+		by = judge_by_rule(candidate, timing, usual->afterwards, waited);
 	return by;
 }
 

@@ -54,11 +54,15 @@ void wait_timing_settle(struct wait_timing *timing);
 /* The wait is too short, ns, to be told from noise. */
 int wait_is_short(const struct wait_timing *timing, int64_t waited);
 
-/*
- * What held the call, ORDER_NOTHING if nothing did, and for how many ns.  usual: what it takes if
- * it waits for nothing; with_own: for its own operation only, 0 if no call of the run showed it.
- */
+/* What such a call takes, ns. */
+struct wait_usual {
+	int64_t alone;                 /* if it waits for nothing */
+	int64_t with_own;              /* for its own operation only, 0: no call showed it */
+	int64_t afterwards;            /* behind what it waits for, if it waits first */
+};
+
+/* What held the call, ORDER_NOTHING if nothing did, and for how many ns. */
 struct order_state wait_judge(const struct wait_candidate *candidate,
-	const struct wait_timing *timing, int64_t usual, int64_t with_own, int64_t *waited);
+	const struct wait_timing *timing, const struct wait_usual *usual, int64_t *waited);
 
 #endif

@@ -38,6 +38,12 @@ static inline int64_t usual_key_with_own(int64_t key)
 	return key | (int64_t)1 << 62;
 }
 
+/* The key of what calls that waited took behind what they waited for. */
+static inline int64_t usual_key_afterwards(int64_t key)
+{
+	return key | (int64_t)1 << 61;
+}
+
 /* Notes a call that had nothing to wait for; 0, or -1 when out of memory. */
 int usual_add(struct usual *usual, int64_t key, int64_t duration);
 

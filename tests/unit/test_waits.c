@@ -36,6 +36,39 @@ static void a_short_wait_of_a_free_that_is_quick_counts(void **state)
 	assert_string_equal(held(m, call), "implicit:1:50");
 }
 
+/* As does one that a thread came to late, after a third of the kernel's time: the run's own frees
+ * say what they do behind their waits. */
+static void a_late_free_that_is_quick_waited_for_the_rest(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call = 0;
+
+	for (int i = 0; i < 2; i++) {
+		launch(m, 1000 * i + 10, n, 1000 * i + 20, 1000 * i + 70);
+		free_memory(m, 1000 * i + 20, 1000 * i + 76);
+	}
+	launch(m, 5010, n, 5020, 5070);
+	call = free_memory(m, 5042, 5076);
+	assert_string_equal(held(m, call), "implicit:3:28");
+	mini_exec(m, "UPDATE operation SET end = end - 10000 WHERE id = 3");
+	assert_string_equal(held(m, call), "");
+}
+
+/* Frees that take as long with nothing pending did not wait. */
+static void frees_that_take_as_long_alone_did_not_wait(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call = 0;
+
+	for (int i = 0; i < 3; i++)
+		free_memory(m, 1000 * i + 20, 1000 * i + 70);
+	for (int i = 5; i < 9; i++) {
+		launch(m, 1000 * i + 10, n, 1000 * i + 15, 1000 * i + 50);
+		call = free_memory(m, 1000 * i + 20, 1000 * i + 70);
+	}
+	assert_string_equal(held(m, call), "");
+}
+
 /* A thread that blocks is woken up late; one that spins is not: it freed meanwhile. */
 static void a_late_wake_up_is_part_of_the_wait(void **state)
 {
@@ -452,6 +485,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_free_that_ends_with_a_kernel_was_held),
 		T(a_short_wait_of_a_free_that_is_quick_counts),
+		T(a_late_free_that_is_quick_waited_for_the_rest),
+		T(frees_that_take_as_long_alone_did_not_wait),
 		T(a_late_wake_up_is_part_of_the_wait),
 		T(frees_of_threads_take_turns_unfairly),
 		T(a_free_with_nothing_pending_was_not),
