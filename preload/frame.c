@@ -145,12 +145,23 @@ static size_t pointer_bytes(const struct launch_arguments *arguments)
 	return (arguments->pointer_count * sizeof(arguments->pointer[0]) + 7) & ~(size_t)7;
 }
 
-static struct last_poll *poll_slot(struct thread_state *thread, int depth)
+static inline struct poll_ring *poll_ring(struct thread_state *thread, int depth)
 {
-	/* Handles are small numbers or lie some bytes apart. */
-	uint64_t place = thread->poll_handle ^ thread->poll_handle >> 4 ^ thread->poll_handle >> 9;
+	return &thread->tables->polls[depth & (POLL_DEPTH - 1)];
+}
 
-	return &thread->tables->poll[depth & (POLL_DEPTH - 1)][place & (POLL_HANDLES - 1)];
+/* Those that are asked in turn lie in that order: it is the last one found or the next. */
+static inline struct last_poll *find_poll(struct poll_ring *ring, uint64_t handle)
+{
+	for (unsigned i = 0; i < POLL_HANDLES; i++) {
+		unsigned at = (ring->found + i) & (POLL_HANDLES - 1);
+
+		if (ring->of[at].record && ring->of[at].handle == handle) {
+			ring->found = at;
+			return &ring->of[at];
+		}
+	}
+	return NULL;
 }
 
 static int polls_are_last(const struct thread_state *thread)
@@ -164,11 +175,13 @@ static int polls_are_last(const struct thread_state *thread)
 static HOT NOINLINE int count_poll(const struct call_frame *frame, int result)
 {
 	struct thread_state *thread = frame->thread;
-	const struct last_poll *last = poll_slot(thread, thread->depth);
+	const struct last_poll *last;
 	struct call_polls *polls;
 
-	if (!polls_are_last(thread) || !last->record || last->call != frame->call ||
-		last->site != frame->site || last->handle != thread->poll_handle ||
+	if (!polls_are_last(thread))
+		return 0;
+	last = find_poll(poll_ring(thread, thread->depth), thread->poll_handle);
+	if (!last || last->call != frame->call || last->site != frame->site ||
 		last->record->result != result ||
 		(last->record->head.flags & CALL_PER_THREAD) != (frame->flags & CALL_PER_THREAD))
 		return 0;
@@ -185,13 +198,20 @@ static HOT NOINLINE int count_poll(const struct call_frame *frame, int result)
 static void note_poll(const struct call_frame *frame, struct call_record *record, int were_last)
 {
 	struct thread_state *thread = frame->thread;
+	struct poll_ring *ring = poll_ring(thread, thread->depth);
+	struct last_poll *poll;
 
 	if (!were_last)
-		memset(thread->tables->poll, 0, sizeof(thread->tables->poll));
-	for (int depth = 0; depth < thread->depth && depth < POLL_DEPTH; depth++)
-		poll_slot(thread, depth)->record = NULL;
-	*poll_slot(thread, thread->depth) =
-		(struct last_poll){ record, thread->poll_handle, frame->site, frame->call };
+		memset(thread->tables->polls, 0, sizeof(thread->tables->polls));
+	for (int depth = 0; depth < thread->depth && depth < POLL_DEPTH; depth++) {
+		poll = find_poll(poll_ring(thread, depth), thread->poll_handle);
+		if (poll)
+			poll->record = NULL;
+	}
+	poll = find_poll(ring, thread->poll_handle);
+	if (!poll)
+		poll = &ring->of[ring->oldest++ & (POLL_HANDLES - 1)];
+	*poll = (struct last_poll){ record, thread->poll_handle, frame->site, frame->call };
 	thread->poll_written = thread->chunk.written;
 }
 

@@ -74,13 +74,17 @@ struct last_poll {
 };
 #define POLL_HANDLES 8             /* as many are asked in turn, a power of two */
 #define POLL_DEPTH 2               /* a runtime call and the driver call beneath it */
+struct poll_ring {
+	struct last_poll of[POLL_HANDLES];
+	unsigned found, oldest;    /* where the last one was found, where the next new one goes */
+};
 
 /*
  * What only threads that call CUDA have: thread-local storage is taken out of the stack of every
  * thread, which may be as small as 16 KiB.
  */
 struct thread_tables {
-	struct last_poll poll[POLL_DEPTH][POLL_HANDLES];
+	struct poll_ring polls[POLL_DEPTH];
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_CACHE];
 };

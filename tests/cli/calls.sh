@@ -27,6 +27,12 @@ for result in 0 1; do
 		"$(grep -c "^call cu[A-Za-z0-9_]* .*result=$result " "$tmp/dump")"
 done
 
+# 104 000 queries of eight streams in turn, at 13 distances: counted, wherever the handles lie.
+same "polls: as without the recorder" 0 "$(traced 0 "$helpers/polls")"
+records=$(grep -c "^call cuStreamQuery " "$tmp/dump")
+[ "$records" -ge 8 ] && [ "$records" -le $((13 * 8)) ]
+ok "polls: $records records" $?
+
 traced 0 "$helpers/structures"
 ok "structures" $?
 record() { # CALL [N]: its Nth record's fields and what is behind them
