@@ -237,7 +237,7 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
 	$(if $(cuda),$O/tests/helpers/separate $O/tests/helpers/separate_simstatic) \
-	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/every/libcuda.so.1)
+	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
 tests: $(HELPERS)
 $O/tests/helpers/ranges: HELPER_FLAGS := $(CUDA_CPP)
 $O/tests/helpers/asan $O/tests/helpers/asan_lifecycle: HELPER_FLAGS := -fsanitize=address
@@ -253,6 +253,10 @@ $O/tests/helpers/every/libcuda.so.1: tests/helpers/libevery.c trace/calls.def
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$Q$(CC) -std=gnu11 -O1 -fPIC -shared $(WARN) -Itrace $(CUDA_CPP) $< -o $@
+$O/tests/helpers/unwinds/libgcc_s.so.1: tests/helpers/libunwinds.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$Q$(CC) -std=gnu11 -O2 -fPIC -shared $(WARN) $< -o $@ -ldl
 $O/tests/helpers/%: tests/helpers/%.c $(wildcard tests/helpers/*.h)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)

@@ -29,7 +29,7 @@ static struct {
 	_Atomic int lock;
 	unsigned count;
 	uint32_t generation;
-	struct { struct trace_chunk chunk; struct thread_tables *tables; } left[64];
+	struct trace_chunk left[64];
 } spare;
 
 static pthread_key_t thread_key;
@@ -70,10 +70,8 @@ static int hand_on(struct thread_state *thread)
 		spare.count = 0;
 	}
 	room = spare.count < sizeof(spare.left) / sizeof(spare.left[0]);
-	if (room) {
-		spare.left[spare.count].chunk = thread->chunk;
-		spare.left[spare.count++].tables = thread->tables;
-	}
+	if (room)
+		spare.left[spare.count++] = thread->chunk;
 	unlock(&spare.lock);
 	return room;
 }
@@ -84,11 +82,10 @@ static void thread_ended(void *state)
 
 	if (thread->generation != shim.generation)
 		return;
-	if (!hand_on(thread)) {
+	if (!hand_on(thread))
 		trace_chunk_close(&thread->chunk);
-		if (thread->tables)
-			munmap(thread->tables, sizeof(*thread->tables));
-	}
+	if (thread->tables)
+		munmap(thread->tables, sizeof(*thread->tables));
 	thread->chunk.header = NULL;
 	thread->tables = NULL;
 	thread->generation = 0;
@@ -137,17 +134,13 @@ void thread_begin(struct thread_state *thread)
 	thread->context = 0;
 	thread->generation = shim.generation;
 	if (try_lock(&spare.lock)) {
-		if (spare.generation == shim.generation && spare.count) {
-			chunk = spare.left[--spare.count].chunk;
-			if (!thread->tables)
-				thread->tables = spare.left[spare.count].tables;
-			else if (spare.left[spare.count].tables)
-				munmap(spare.left[spare.count].tables, sizeof(*thread->tables));
-		}
+		if (spare.generation == shim.generation && spare.count)
+			chunk = spare.left[--spare.count];
 		unlock(&spare.lock);
 	}
+	/* Of a generation that is over: zeros again. */
 	if (thread->tables)
-		memset(thread->tables, 0, sizeof(*thread->tables));
+		madvise(thread->tables, sizeof(*thread->tables), MADV_DONTNEED);
 	chunk.thread = (uint32_t)syscall(SYS_gettid);
 	thread->chunk = chunk;
 	pthread_setspecific(thread_key, thread);

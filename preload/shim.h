@@ -54,7 +54,8 @@ struct shim {
 extern struct shim shim;
 
 /* A site as learned on this thread: where on the stack its return addresses lie. */
-#define SITE_CACHE 128
+#define SITE_SETS 128
+#define SITE_WAYS 8 /* a power of two: paths that share a set, or a frame and a caller */
 #define SITE_UNASKED UINT32_MAX
 struct cached_site {
 	uintptr_t frame;           /* frame address of the wrapper */
@@ -86,7 +87,8 @@ struct poll_ring {
 struct thread_tables {
 	struct poll_ring polls[POLL_DEPTH];
 	struct launch_arguments arguments; /* of the launch in progress */
-	struct cached_site sites[SITE_CACHE];
+	struct cached_site sites[SITE_SETS][SITE_WAYS];
+	unsigned oldest_way;       /* gives way in whichever set is full */
 };
 
 struct thread_state {

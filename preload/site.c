@@ -172,19 +172,45 @@ static uintptr_t caller_of(void *frame_address)
 	return ((const uintptr_t *)frame_address)[1];
 }
 
-/* Not cold: below an interpreter it is the way of every call. */
-static NOINLINE uint32_t find_anew(struct thread_state *thread, struct cached_site *cached,
-	uintptr_t frame, uintptr_t caller)
+static inline int is_of(const struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 {
+	/* A cudart that ends in a jump to the driver leaves its wrapper as the caller. */
+	return cached->frame == frame &&
+	       (cached->address[0] == caller || is_own_code(caller)) && still_holds(cached);
+}
+
+/*
+ * The path as learned, or learned now in the place of one that is as good as forgotten: unwinding
+ * costs a launch or two, looking at another way of the set a cache line.
+ */
+static struct cached_site *find_path(struct thread_state *thread, struct cached_site *set,
+	unsigned first, uintptr_t frame, uintptr_t caller)
+{
+	struct cached_site *free = NULL, *way;
+
+	for (unsigned i = 0; i < SITE_WAYS; i++) {
+		way = &set[(first + i) % SITE_WAYS];
+		if (is_of(way, frame, caller))
+			return way;
+		if (!way->frame && !free)
+			free = way;
+	}
+	way = free ? free : &set[thread->tables->oldest_way++ % SITE_WAYS];
+	learn(way, frame, caller);
+	return way;
+}
+
+/* Not cold: below an interpreter it is the way of every call. */
+static NOINLINE uint32_t find_anew(struct thread_state *thread, struct cached_site *set,
+	unsigned first, uintptr_t frame, uintptr_t caller)
+{
+	struct cached_site *cached;
 	struct script script;
 	int saved = errno;
 	uint32_t id;
 
 	script.count = python_frames(thread, script.frame);
-	/* A cudart that ends in a jump to the driver leaves its wrapper as the caller. */
-	if (cached->frame != frame || !cached->count ||
-		(cached->address[0] != caller && !is_own_code(caller)) || !still_holds(cached))
-		learn(cached, frame, caller);
+	cached = find_path(thread, set, first, frame, caller);
 	if (script.count)
 		id = site_intern(thread, cached, &script);
 	else if (cached->id == SITE_UNASKED)
@@ -198,11 +224,13 @@ static NOINLINE uint32_t find_anew(struct thread_state *thread, struct cached_si
 HOT uint32_t site_find(struct thread_state *thread, void *frame_address)
 {
 	uintptr_t frame = (uintptr_t)frame_address, caller = caller_of(frame_address);
-	struct cached_site *cached = &thread->tables->sites[
-		((frame >> 4) ^ (caller >> 1) ^ (caller >> 9)) % SITE_CACHE];
+	uint64_t hash = (frame ^ caller << 16) * 0x9e3779b97f4a7c15u;
+	struct cached_site *set = thread->tables->sites[(hash >> 32) % SITE_SETS];
+	unsigned first = (unsigned)(hash >> 48) % SITE_WAYS;
+	const struct cached_site *cached = &set[first];
 
 	if (UNLIKELY(cached->frame != frame || cached->address[0] != caller ||
 		    cached->id == SITE_UNASKED || shim.scripts || !still_holds(cached)))
-		return find_anew(thread, cached, frame, caller);
+		return find_anew(thread, set, first, frame, caller);
 	return cached->id;
 }

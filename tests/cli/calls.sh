@@ -33,6 +33,20 @@ records=$(grep -c "^call cuStreamQuery " "$tmp/dump")
 [ "$records" -ge 8 ] && [ "$records" -le $((13 * 8)) ]
 ok "polls: $records records" $?
 
+# Each of 400 paths is unwound once, however many there are and whatever they have in common; some
+# are forgotten in between.
+same "paths" 0 "$(traced 0 "$helpers/paths")"
+same "paths: told apart by eight addresses" 16 "$(grep "^call cuStreamQuery " "$tmp/dump" | grep -o " site=[0-9]*" | sort -u | wc -l)"
+if [ -z "$asan" ]; then
+	unwound=$(rm -rf "$tmp/out" && mkdir "$tmp/out"
+		LD_LIBRARY_PATH=$helpers/unwinds:$helpers/every LD_PRELOAD=$lib CUFENCE_OUT=$tmp/out \
+			CUFENCE_CUPTI=off NULL_RESULT=0 timeout 20 \
+			env REAL_LIBGCC="$(${CC:-gcc} -print-file-name=libgcc_s.so.1)" "$helpers/paths" |
+			sed -n 's/^unwound //p')
+	[ "${unwound:-0}" -ge 400 ] && [ "$unwound" -le 800 ]
+	ok "paths: unwound $unwound times" $?
+fi
+
 traced 0 "$helpers/structures"
 ok "structures" $?
 record() { # CALL [N]: its Nth record's fields and what is behind them
