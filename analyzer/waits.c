@@ -291,7 +291,7 @@ static int note_held(struct waits *waits, const struct wait_candidate *candidate
 }
 
 /*
- * What a call does behind its wait may be less than what is expected: on an H200 cudaFree of 128 KiB
+ * What a call does behind its wait may be less than is expected: on an H200 cudaFree of 128 KiB
  * took 30 us and more, of 4 KiB beside other small memory 5 to 11.
  */
 static struct wait_usual usual_of(struct waits *waits, const struct wait_candidate *candidate)

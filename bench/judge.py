@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bars of bench/overhead, and the statistics that decide whether they are met.
 
-Samples are {workload: {variant: [[submit, total, crew, before, after], ...]}}: nanoseconds per
-round of the loop, an entry per round of the benchmark, in the order of the rounds, null where a
-variant had no turn; crew: which processes they were, each round others if not given; before and
-after: ns that calibrating took, with which no turn counts that took more than SLOWER times what an
-undisturbed core takes.  Two variants are compared round by round, because what disturbs a round
-disturbs both; an estimate is the median over the rounds in which both count, its interval the 2.5
-and 97.5 percentiles of that median over resampled crews with resampled rounds: rounds of the same
-processes are alike.
+Samples are {workload: {variant: [[submit, total, crew], ...]}}: nanoseconds per round of the loop,
+an entry per round of the benchmark, in the order of the rounds, null where a variant had no turn;
+crew: which processes they were, each round others if not given.  Two variants are compared round
+by round, because what disturbs a round disturbs both; an estimate is the median over the rounds
+that have both, its interval the 2.5 and 97.5 percentiles of that median over resampled crews with
+resampled rounds: rounds of the same processes are alike.
 """
 import random
 from collections import namedtuple
 
-SUBMIT, TOTAL, CREW, BEFORE, AFTER = 0, 1, 2, 3, 4
+SUBMIT, TOTAL, CREW = 0, 1, 2
 RESAMPLES = 2000
-SLOWER = 1.15
 
 # group: of bench/overhead; limit: of the estimate; slack: how far the interval may reach above it.
 Bar = namedtuple("Bar", "group workload how variant against limit slack")
@@ -65,18 +62,6 @@ def interval(values, crews, seed=1):
                                for value in generator.choices(group, k=len(group))]))
     medians.sort()
     return medians[int(0.025 * RESAMPLES)], medians[int(0.975 * RESAMPLES) - 1]
-
-
-def undisturbed(samples, calm):
-    """The samples that count: null instead of the others.  calm: {workload: ns that calibrating
-    takes on an undisturbed core}, 0 or none: everything counts."""
-    def counts(times, most):
-        return times and (not most or len(times) <= AFTER
-                          or max(times[BEFORE], times[AFTER]) <= SLOWER * most)
-
-    return {workload: {variant: [times if counts(times, calm.get(workload)) else None
-                                 for times in rounds] for variant, rounds in variants.items()}
-            for workload, variants in samples.items()}
 
 
 def compare(how, ours, theirs):
@@ -144,20 +129,6 @@ def print_samples(samples, traced):
                 line += f"{'':>12} {'':>20} {'':>10}"
             size = traced.get(workload, {}).get(variant)
             print(line + (f" {size:>7.1f}" if size is not None else ""))
-
-
-def print_disturbed(calm, samples, kept):
-    """How many turns of each variant did not count: one whose own threads are in its way shows."""
-    turns = {}
-    for workload, variants in samples.items():
-        for variant, rounds in variants.items():
-            counts = turns.setdefault(variant, [0, 0])
-            counts[0] += sum(times is not None for times in rounds)
-            counts[1] += sum(times is not None for times in kept[workload][variant])
-    print("\nan undisturbed core calibrates in: " + ", ".join(
-        f"{language} {ns:.0f} ns" for language, ns in calm.items()))
-    print("turns that counted: " + ", ".join(
-        f"{variant} {counted} of {all_turns}" for variant, (all_turns, counted) in turns.items()))
 
 
 def print_verdicts(verdicts):

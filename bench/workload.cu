@@ -3,17 +3,16 @@
  * What the overhead benchmark times: workload [-x SCALE] [-s FOLDER] [NAME...] runs each named loop
  * after a warm-up and prints for each
  *
- *	NAME SUBMIT TOTAL ROUNDS BEFORE AFTER
+ *	NAME SUBMIT TOTAL ROUNDS
  *
  * SUBMIT is the host's nanoseconds in the calls, TOTAL the time until the device was done with
  * them, both per round of the loop; ROUNDS is how many there were.  Loops named after a call submit
  * a burst that fits into the launch queue, so that SUBMIT is the cost of the call and not of a
  * device that cannot keep up; "launches" and "mixed" run on without a pause.
  *
- * BEFORE and AFTER are the nanoseconds of fixed work right before and after: a core whose other
+ * workload -c [PASSES] prints the number of the core that is the quickest now: one whose other
  * hardware thread is busy, with a stranger's work on a virtual machine, takes up to twice as long
- * for it as for everything.  workload -c [PASSES] prints what the quickest core of those allowed
- * takes, and its number.
+ * for everything.
  *
  * The same name at once again needs no warm-up.  Without names they are read from standard input,
  * a line each; the line "core N" binds the thread to that core and is repeated.  With -s input and
@@ -40,7 +39,7 @@
 	} while (0)
 
 enum { STREAMS = 4, BURST = 256, NODES = 1000, POLLS = 1000 };
-enum { CHAINS = 8, STEPS = 1000, CALIBRATIONS = 60, PASSES = 40, LINE = 64 };
+enum { CHAINS = 8, STEPS = 1000, CALIBRATIONS = 60, PASSES = 2, LINE = 64 };
 #define POLL_NS 4000000ull /* far longer than POLLS polls take under any tool */
 
 static cudaStream_t stream[STREAMS];
@@ -132,7 +131,7 @@ static int print_quickest_core(int passes)
 		quickest = ns[CALIBRATIONS / 4];
 		quickest_core = core;
 	}
-	printf("%.0f %d\n", quickest, quickest_core);
+	printf("%d\n", quickest_core);
 	return quickest_core < 0;
 }
 
@@ -275,7 +274,7 @@ static const struct workload {
 	{ "copy", copy, burst, BURST },
 	{ "record", record, burst, BURST },
 	{ "wait", wait, burst, BURST },
-	{ "query", query, burst, 4 * BURST },
+	{ "query", query, burst, 16 * BURST },
 	{ "poll", NULL, polls, POLLS },
 	{ "launches", launch, steady, 5000 },
 	{ "mixed", mixed, steady, 1500 },
@@ -296,7 +295,7 @@ static int run(const char *name, double scale, bool warm_up)
 {
 	const struct workload *workload = find(name);
 	struct times times = {}, unused = {};
-	double rounds, before, after;
+	double rounds;
 	cudaError_t last;
 	long count;
 
@@ -306,12 +305,10 @@ static int run(const char *name, double scale, bool warm_up)
 	count = count > 0 ? count : 1;
 	if (warm_up)
 		workload->run(workload->call, (count + 3) / 4, &unused);
-	before = calibrate();
 	workload->run(workload->call, count, &times);
-	after = calibrate();
 	rounds = (double)times.rounds;
-	printf("%s %.2f %.2f %ld %.0f %.0f\n", name, times.submit / rounds, times.total / rounds,
-		times.rounds, before, after);
+	printf("%s %.2f %.2f %ld\n", name, times.submit / rounds, times.total / rounds,
+		times.rounds);
 	last = cudaGetLastError();
 	CHECK(last == cudaErrorNotReady ? cudaSuccess : last);
 	return 0;

@@ -91,45 +91,32 @@ has "bytes of a launch" "^launch +host .* 22[4-7]\.[0-9]$" "$out"
 same "judging the file again says the same" "$(printf '%s\n' "$out" | sed -n '/^bar/,$p')" \
 	"$(python3 "$bench" --judge "$tmp/run.json" | sed -n '/^bar/,$p')"
 
-# What ran on a disturbed core does not count: of two, only where both were not.
-python3 - "$tmp/calm.json" <<-'END'
+# Only what both had a turn in is compared.
+python3 - "$tmp/absent.json" <<-'END'
 	import json, sys
-	bare = [[1000, 1000, i, 100, 100] for i in range(9)]
-	host = [[1100, 1100, i, 100, 114] for i in range(9)]
-	for i in range(6):
-	    host[i] = [1900, 1900, i, *((100, 116) if i < 3 else (116, 100))]
-	bare[6] = [1700, 1700, 6, 200, 200]
-	bare[7] = None
+	bare = [[1000, 1000, i] for i in range(9)]
+	host = [[1100, 1100, i] for i in range(9)]
+	bare[6], host[7], bare[8][0] = None, None, 900
 	json.dump({"machine": "given", "groups": ["calls"], "variants": [], "bytes": {},
-	    "undisturbed": {"native": 100}, "samples": {"launch": {"bare": bare, "host": host}}},
-	    open(sys.argv[1], "w"))
+	    "samples": {"launch": {"bare": bare, "host": host[:9]}}}, open(sys.argv[1], "w"))
 END
-judged calm 1 "disturbed turns" "^launch +host +3 " "^launch +bare +7 " \
-	"^turns that counted: bare 7 of 8, host 3 of 9$" \
-	"^launch: host - bare +1 .*\+100 ns .* met$"
-quiet=$(LD_LIBRARY_PATH="$build/sim" "$build/bench/workload_shared" -c 1)
-has "what an undisturbed core takes, and which it is" "^[1-9][0-9]* [0-9]+$" "$quiet"
-has "the same in Python" "^[1-9][0-9]*$" "$(python3 "$here/../bench/undisturbed.py")"
-out=$(python3 "$bench" "$build" --simulated --only calls --rounds 1 --crews 1 --scale 0.01 \
-	--undisturbed 1 2>"$tmp/err")
-same "nothing undisturbed: exit status" 1 "$?"
-has "none counted" "^turns that counted: bare 0 of 315, host 0 of 315$" "$out"
-has "they decide nothing" "^launch: host - bare +0 .* NOT MEASURED$" "$out"
+judged absent 1 "turns that were not" "^launch +host +8 " "^launch +bare +8 " \
+	"^launch: host - bare +7 .*\+100 ns .* met$"
 
 # Asked in turns: the same loops, and the core they are to run on.
 mkdir "$tmp/stub"
 echo "import sys, unittest.mock; sys.modules['torch'] = unittest.mock.MagicMock()" >"$tmp/stub/torch.py"
 export LD_LIBRARY_PATH=$build/sim PYTHONPATH=$tmp/stub
-core=${quiet#* }
+core=$("$build/bench/workload_shared" -c)
 printf 'core %d\nrecord\nlaunches\n' "$core" >"$tmp/asked"
 "$build/bench/workload_shared" -x 0.5 <"$tmp/asked" >"$tmp/said"
 printf 'core %d\nadds\n' "$core" | python3 "$here/../bench/torch_loop.py" -x 0.02 >>"$tmp/said"
+has "a core" "^[0-9]+$" "$core"
 same "turns" "core $core
 record 128
 launches 2500
 core $core
 adds 100" "$(awk '{ print $1, $1 == "core" ? $2 : $4 }' "$tmp/said")"
-ok "each with what calibrating took" "$(awk '$1 != "core" && !($5 > 0 && $6 > 0)' "$tmp/said" | wc -l)"
 "$build/bench/workload_shared" -x 0.5 nothing 2>/dev/null
 same "no such loop" 2 "$?"
 finish
