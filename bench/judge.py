@@ -49,11 +49,12 @@ def median(values):
     return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
 
-def interval(values, crews, seed=1):
-    """95 % bootstrap interval of the median; the same values always give the same one."""
+def interval(values, crews=None, seed=1):
+    """95 % bootstrap interval of the median; the same values always give the same one.  crews: of
+    the values; each from another one if not given."""
     generator = random.Random(seed)
     by_crew = {}
-    for value, crew in zip(values, crews):
+    for value, crew in zip(values, crews or range(len(values))):
         by_crew.setdefault(crew, []).append(value)
     groups, medians = list(by_crew.values()), []
     for _ in range(RESAMPLES):
