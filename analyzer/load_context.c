@@ -79,17 +79,14 @@ int loader_resolve_context(struct loader *loader, struct loaded_call *call)
 	return call->kind == KIND_CONTEXT_RETAIN ? note_user(p, call) : 0;
 }
 
-/* A device's memory goes with its reset alone, which names it ("Destroy all allocations"). */
 static int end_memory(struct loaded_process *p, const struct loaded_call *call)
 {
 	for (uint32_t i = 0; i < p->allocations.count; i++) {
 		const struct life *life = &p->allocations.life[i];
-		enum memory_owner owner =
-			call_memory_owner(loader_allocation_kind(life)->made_by);
 
 		if (!life->row || life->end != UINT64_MAX || life->begin > call->enter ||
-			life->context != call->context || owner == OWNER_NONE ||
-			(owner == OWNER_DEVICE && !HAS(call, device)))
+			life->context != call->context ||
+			!call_memory_ends(loader_allocation_kind(life)->made_by))
 			continue;
 		ranges_remove(&p->live_memory, life->handle, i + 1);
 		if (lives_end(&p->allocations, i + 1, call->exit, call->number))

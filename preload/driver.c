@@ -132,7 +132,7 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 		field[1] = bytes_at(field[0]);
 	if (traits & TRAIT_ALLOCATES)
 		allocation_add(field[0], field[1],
-			call_memory_owner(kind) == OWNER_CONTEXT ? context : 0);
+			call_memory_ends(kind) ? context : 0);
 	if (kind == KIND_CONTEXT_RETAIN)
 		context_retained(field[0], field[1]);
 	if (kind == KIND_CAPTURE_BEGIN)

@@ -172,13 +172,13 @@ CUresult do_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice ordinal)
 	return CUDA_SUCCESS;
 }
 
-static void end_context(struct context *context, bool reset)
+static void end_context(struct context *context)
 {
 	device_drain(context->device, true);
 	streams_end(context);
 	events_end(context);
 	modules_end(context);
-	memory_end(context, reset);
+	memory_end(context);
 }
 
 /* The context object stays: handles to it in other threads must not dangle in a simulation. */
@@ -191,7 +191,7 @@ CUresult do_cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 	if (!device->primary_references)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!--device->primary_references)
-		end_context(device->primary, true);
+		end_context(device->primary);
 	return CUDA_SUCCESS;
 }
 
@@ -202,7 +202,7 @@ CUresult do_cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
 	if (!device)
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (device->primary)
-		end_context(device->primary, true);
+		end_context(device->primary);
 	return CUDA_SUCCESS;
 }
 
@@ -285,7 +285,7 @@ CUresult do_cuCtxDestroy_v2(CUcontext handle)
 
 	if (!context || context == context->device->primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	end_context(context, false);
+	end_context(context);
 	context->destroyed = true;
 	if (thread->depth && thread->context[thread->depth - 1] == context)
 		thread->depth--;

@@ -277,15 +277,11 @@ static void end_memory(struct memory *memory)
 		memory_release(memory);
 }
 
-void memory_end(struct context *context, bool reset)
+void memory_end(struct context *context)
 {
-	for (size_t i = table_count; i-- > 0;) {
-		struct memory *memory = table[i];
-		bool pools = memory->pool && memory->device == context->device;
-
-		if (memory->context == context || (reset && pools && !memory->graph))
-			end_memory(memory);
-	}
+	for (size_t i = table_count; i-- > 0;)
+		if (table[i]->context == context)
+			end_memory(table[i]);
 }
 
 CUresult do_cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)

@@ -59,13 +59,13 @@ struct barrier {
 struct context;
 
 /*
- * A context ends, all whose work is done: its streams, events, modules and memory go with it;
- * reset: memory of its device's pools, too.
+ * A context ends, all whose work is done: its streams, events, modules and memory go with it, not
+ * memory of its device's pools.
  */
 void streams_end(struct context *context);
 void events_end(struct context *context);
 void modules_end(struct context *context);
-void memory_end(struct context *context, bool reset);
+void memory_end(struct context *context);
 
 /* Streams: cuda_stream.c.  The two default streams of a context are part of it. */
 struct stream {

@@ -145,16 +145,13 @@ static inline int call_is_wait(enum call_kind kind)
 }
 
 /*
- * What memory goes with, by the call that made it: cuCtxDestroy lists what it frees; memory of
- * pools is the device's, which only its reset clears; mappings of cuMemMap and graphs' are of
- * neither.
+ * Whether memory that such a call made goes with its context: cuCtxDestroy lists what it frees.
+ * Mappings of cuMemMap and graphs' memory do not; that of pools is the device's and survives even
+ * its reset (memory of the default pool was set and freed after cudaDeviceReset, 580.159).
  */
-enum memory_owner { OWNER_NONE, OWNER_CONTEXT, OWNER_DEVICE };
-static inline enum memory_owner call_memory_owner(enum call_kind kind)
+static inline int call_memory_ends(enum call_kind kind)
 {
-	if (kind == KIND_MEM_MAP || kind == KIND_GRAPH_ADD_NODE)
-		return OWNER_NONE;
-	return kind == KIND_ALLOC_ASYNC ? OWNER_DEVICE : OWNER_CONTEXT;
+	return kind != KIND_MEM_MAP && kind != KIND_GRAPH_ADD_NODE && kind != KIND_ALLOC_ASYNC;
 }
 
 enum call_trait {

@@ -212,7 +212,7 @@ static void what_is_of_a_context_ends_with_it(void **state)
 	finish(&db);
 }
 
-static void a_reset_ends_what_is_of_the_device(void **state)
+static void a_reset_ends_the_primary_context(void **state)
 {
 	struct db db = load(
 		"context id=2 cupti_id=4 handle=0xd0 device=1 flags=0\n"
@@ -222,7 +222,7 @@ static void a_reset_ends_what_is_of_the_device(void **state)
 		"call cuMemAlloc_v2 enter=140 duration=1 context=2 | ptr=0x5000 bytes=0x100\n"
 		"call cuDevicePrimaryCtxReset_v2 enter=200 duration=50 context=2 | device=0x0\n");
 
-	expect(&db, WHAT_ENDED, "7 7 7 7 NULL");
+	expect(&db, WHAT_ENDED, "7 7 7 NULL NULL");
 	expect(&db, "SELECT x.handle FROM call c JOIN context x ON x.id = c.context "
 		"ORDER BY c.id DESC LIMIT 1", "192");
 	finish(&db);
@@ -246,7 +246,7 @@ static void a_context_ends_with_its_last_user(void **state)
 	at += sprintf(at, release, 240);
 	sprintf(at, release, 250);
 	db = load(body);
-	expect(&db, WHAT_ENDED, "9 9 9 9");
+	expect(&db, WHAT_ENDED, "9 9 9 NULL");
 	expect(&db, "SELECT ifnull(c.context, 'none') FROM call c JOIN call_type t ON t.id = c.type"
 		" WHERE t.kind = 'context_release' ORDER BY c.id", "none none 1 none");
 	finish(&db);
@@ -396,7 +396,7 @@ int main(void)
 		cmocka_unit_test(memory_is_not_yet_who_asks_for_it),
 		cmocka_unit_test(copies_know_their_memory),
 		cmocka_unit_test(what_is_of_a_context_ends_with_it),
-		cmocka_unit_test(a_reset_ends_what_is_of_the_device),
+		cmocka_unit_test(a_reset_ends_the_primary_context),
 		cmocka_unit_test(a_context_ends_with_its_last_user),
 		cmocka_unit_test(a_context_with_two_numbers_is_one),
 		cmocka_unit_test(a_function_is_what_its_handle_stood_for),
