@@ -190,15 +190,14 @@ void function_prepare(struct function *function, struct context *context)
 	struct device *device = context->device;
 
 	function_load(function, context);
-	/* More local memory than any kernel before it: the device is emptied to make room. */
-	if (function->local_bytes > device->local_bytes) {
+	/* More local memory than any kernel before it, or the first that prints: the device is
+	 * emptied to make room. */
+	if (function->local_bytes <= device->local_bytes && (!function->prints || device->prints))
+		return;
+	if (function->local_bytes > device->local_bytes)
 		device->local_bytes = function->local_bytes;
-		device_drain(device, true);
-	}
-	if (function->prints && !device->prints) {
-		device->prints = true;
-		serialize_kernels(context);
-	}
+	device->prints |= function->prints;
+	device_drain(device, true);
 }
 
 static CUresult load_call(void *handle, const void *image)
