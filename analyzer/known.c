@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "idmap.h"
+#include "order.h"
 #include "stretches.h"
 
 /* As far does a thread know a stream, or a context's streams, to be complete. */
@@ -256,14 +257,29 @@ static int wait_stream(struct known *known, const struct walk_call *call)
 	return learn(&stream->knowers, call->thread, stream->point, call->id);
 }
 
-/* A synchronous copy has its own operation in the stream: learned from when it has returned. */
-static int learn_stream(struct known *known, const struct walk_call *call)
+/*
+ * A synchronous copy has its own operation in the stream: learned from when it has returned.  In
+ * the legacy stream that comes after all work that blocking streams had been given.
+ */
+static int learn_copy(struct known *known, const struct walk_call *call)
 {
 	struct known_stream *stream = idmap_get(&known->streams, call->stream);
 
 	if (!stream || call->contested || stream->last_exit > call->exit)
 		return 0;
-	return learn(&stream->knowers, call->thread, stream->point, call->id);
+	if (learn(&stream->knowers, call->thread, stream->point, call->id))
+		return -1;
+	if (stream->kind != STREAM_KIND_LEGACY)
+		return 0;
+	for (struct known_stream *s = stream->older; s; s = s->older) {
+		if (!stream_is_blocking(s->kind) || s->last_exit > call->enter)
+			continue;
+		if (knows(s, call->thread, s->point))
+			break; /* so are those before it */
+		if (learn(&s->knowers, call->thread, s->point, call->id))
+			return -1;
+	}
+	return 0;
 }
 
 static int wait_event(struct known *known, const struct walk_call *call)
@@ -377,7 +393,7 @@ static int see_work(struct known *known, const struct walk_call *call)
 		return -1;
 	if (call->kind == KIND_COPY &&
 		(call->direction == COPY_D2H || call->direction == COPY_H2H))
-		return learn_stream(known, call);
+		return learn_copy(known, call);
 	return 0;
 }
 

@@ -175,6 +175,23 @@ static void a_synchronous_copy_to_the_host_is_a_wait(void **state)
 	assert_string_equal(known(m), "3:2");
 }
 
+/* One in the legacy stream comes after the work of blocking streams, and of no others. */
+static void a_copy_in_the_legacy_stream_waits_for_blocking_streams(void **state)
+{
+	struct mini *m = *state;
+	int64_t blocking = mini_stream(m, "blocking"), other = mini_stream(m, "non-blocking");
+
+	launch(m, 10, blocking);                       /* 1 */
+	launch(m, 20, other);                          /* 2 */
+	MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = 30, .until = 60, .stream = MINI_LEGACY,
+		.direction = 1 + COPY_D2H, .dst = "pageable", .src = "device",
+		.runs = { 35, 58 });                   /* 3 */
+	sync_stream(m, 70, blocking);                  /* 4 */
+	sync_stream(m, 80, other);                     /* 5 */
+	sync_context(m, 90);                           /* 6 */
+	assert_string_equal(known(m), "4:3 6:5");
+}
+
 /* 100 short steps; the wait at the second place is needed in each nth, 0: never. */
 static void steps(struct mini *m, int nth)
 {
@@ -241,6 +258,7 @@ int main(void)
 		T(what_one_thread_knows_another_one_does_not),
 		T(an_event_is_known_with_its_stream),
 		T(a_synchronous_copy_to_the_host_is_a_wait),
+		T(a_copy_in_the_legacy_stream_waits_for_blocking_streams),
 		T(a_wait_never_needed_is_found),
 		T(a_wait_needed_now_and_then_is_not),
 		T(with_records_missing_nothing_is_redundant),
