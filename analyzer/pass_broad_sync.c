@@ -52,6 +52,7 @@ struct credit {
 	struct instance instance;
 	struct place *place;
 	struct order_epoch behind;
+	int64_t usable;                /* the time since, whichever wait it is credited to */
 };
 
 struct thread {
@@ -126,6 +127,7 @@ static int settle(struct search *search, struct thread *thread, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct credit *more;
 
+		thread->credit[i].place->broad += thread->credit[i].usable >= EXCESS_MIN_NS;
 		if (thread->credit[i].instance.saving < EXCESS_MIN_NS)
 			continue;
 		more = array_room(search->found, search->found_count, sizeof(*more));
@@ -133,7 +135,6 @@ static int settle(struct search *search, struct thread *thread, size_t count)
 			return -1;
 		search->found = more;
 		search->found[search->found_count++] = thread->credit[i];
-		thread->credit[i].place->broad++;
 	}
 	for (size_t i = count; i < thread->count; i++)
 		thread->credit[i - count] = thread->credit[i];
@@ -147,15 +148,18 @@ static int settle(struct search *search, struct thread *thread, size_t count)
  */
 static void use(struct thread *thread, int64_t ns, const struct order *order)
 {
+	int64_t rest = ns;
+
 	for (size_t i = 0; i < thread->count && ns > 0; i++) {
 		struct instance *instance = &thread->credit[i].instance;
 		int64_t left = instance->cost - instance->saving;
-		int64_t used = ns < left ? ns : left;
+		int64_t used = rest < left ? rest : left;
 
 		if (order && order_before(order, thread->credit[i].behind) == ORDER_GUARANTEED)
 			continue;
+		thread->credit[i].usable += ns;
 		instance->saving += used;
-		ns -= used;
+		rest -= used;
 	}
 }
 
