@@ -44,12 +44,22 @@ static const char unknown_sql[] =
 	"WHERE t.kind = 'launch' AND NOT t.runtime "
 	"AND (k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches)) ORDER BY c.id";
 
+/* Graphs of nothing but work on the device, by kernels that go only where they were pointed. */
+static const char graphs_known_sql[] =
+	"SELECT NOT EXISTS (SELECT 1 FROM graph_node n "
+	"JOIN call c ON c.id = ifnull(n.origin, n.call) "
+	"LEFT JOIN kernel k ON k.id = c.kernel LEFT JOIN kernel_code d ON d.kernel = c.kernel "
+	"WHERE CASE n.type WHEN 'kernel' THEN k.parameter_count IS NULL OR d.reaches IS NOT 0 "
+	"WHEN 'copy' THEN c.src_memory IS NOT 'device' OR c.dst_memory IS NOT 'device' "
+	"ELSE n.type NOT IN ('set', 'empty') END)";
+
 int relax_init(struct relax *relax, struct db *db)
 {
 	relax->full = relax->loose = (struct order){ .edge = no_edge, .db = db };
 	relax->reader = access_open(db);
 	if (!relax->reader)
 		return -1;
+	relax->graphs_known = (int)db_int(db, graphs_known_sql, 0);
 	return walk_cursor_open(&relax->operands, db,
 		       "SELECT call, allocation, role FROM operand ORDER BY call") ||
 	       walk_cursor_open(&relax->unknown, db, unknown_sql) ||
@@ -106,7 +116,7 @@ static int add_key(struct relax *relax, int64_t key)
 }
 
 /* Whether the host may look at what the operation of a call does, or write to what it reads. */
-static int is_host_visible(const struct walk_call *call)
+static int is_host_visible(const struct relax *relax, const struct walk_call *call)
 {
 	switch (call->kind) {
 	case KIND_COPY:
@@ -120,6 +130,8 @@ static int is_host_visible(const struct walk_call *call)
 			       call->direction != COPY_D2D);
 	case KIND_LAUNCH:
 		return call->host_visible;
+	case KIND_GRAPH_LAUNCH:
+		return call->host_visible || call->content || !relax->graphs_known;
 	case KIND_ALLOC_ASYNC:
 	case KIND_FREE_ASYNC:
 	case KIND_EVENT_RECORD:
@@ -381,7 +393,7 @@ static int note_all(struct relax *relax, const struct walk_call *call, int all_k
 	for (size_t i = 0; i < relax->key_count; i++)
 		if (note(relax, relax->key[i], touch))
 			return -1;
-	if (is_host_visible(call) && note(relax, TOUCHES_HOST, touch))
+	if (is_host_visible(relax, call) && note(relax, TOUCHES_HOST, touch))
 		return -1;
 	if (!all_known && note(relax, TOUCHES_UNKNOWN, touch))
 		return -1;
