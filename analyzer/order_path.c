@@ -89,9 +89,18 @@ struct terms {
 	int64_t earlier;
 	enum order_strength strength;
 	int by_host;                 /* by what threads had waited for */
-	int64_t moved;               /* a call in a stream of its own; 0: none */
+	const int64_t *moved;        /* calls in streams of their own */
+	size_t moved_count;
 	size_t steps;                /* at most; 0: any number */
 };
+
+static int is_moved(const struct terms *terms, int64_t call)
+{
+	for (size_t i = 0; i < terms->moved_count; i++)
+		if (terms->moved[i] == call)
+			return 1;
+	return 0;
+}
 
 static int may_go(const struct terms *terms, const struct reached *at, enum order_reason reason)
 {
@@ -99,7 +108,7 @@ static int may_go(const struct terms *terms, const struct reached *at, enum orde
 		return 0;
 	if (reason == ORDER_HOST && !terms->by_host)
 		return 0;
-	if ((reason == ORDER_LEGACY || reason == ORDER_STREAM) && at->call == terms->moved)
+	if ((reason == ORDER_LEGACY || reason == ORDER_STREAM) && is_moved(terms, at->call))
 		return 0;
 	return reason != ORDER_AFTERWARDS || at->complete;
 }
@@ -147,13 +156,14 @@ static int search(struct order_path *path, int64_t call, const struct terms *ter
 
 int order_path_exists(struct order_path *path, int64_t call, int64_t earlier)
 {
-	return order_path_exists_moved(path, call, earlier, 0);
+	return order_path_exists_moved(path, call, earlier, NULL, 0);
 }
 
-int order_path_exists_moved(struct order_path *path, int64_t call, int64_t earlier, int64_t moved)
+int order_path_exists_moved(struct order_path *path, int64_t call, int64_t earlier,
+	const int64_t *moved, size_t count)
 {
 	struct terms terms = { .earlier = earlier, .strength = ORDER_GUARANTEED, .moved = moved,
-		.steps = PATH_STEPS };
+		.moved_count = count, .steps = PATH_STEPS };
 	size_t found;
 
 	if (call == earlier)

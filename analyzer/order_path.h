@@ -27,9 +27,10 @@ void order_path_close(struct order_path *path);
  */
 int order_path_exists(struct order_path *path, int64_t call, int64_t earlier);
 
-/* Likewise, if the call moved were made in a stream of its own instead of a default stream; 0:
- * none.  What comes after it stays after it. */
-int order_path_exists_moved(struct order_path *path, int64_t call, int64_t earlier, int64_t moved);
+/* Likewise, if each of the calls moved were made in a stream of its own instead of a default
+ * stream.  What comes after it stays after it. */
+int order_path_exists_moved(struct order_path *path, int64_t call, int64_t earlier,
+	const int64_t *moved, size_t count);
 
 /* A step of a way: call needs the earlier one. */
 struct order_link {

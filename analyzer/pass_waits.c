@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 /*
- * Behind a call that was held, calls that wait for the whole device as well, but were not held any
+ * Behind a call that was held, calls that wait as a side effect as well, but were not held any
  * more: they would have waited in its place.  Up to the thread's next call that was held, and
- * within one window: what waited outside is not known.
+ * within one window: what waited outside is not known.  Frees and their like are followed by all
+ * that wait for the whole device, copies by copies to the device that come before the next
+ * wait by intent.
  */
 #define FOLLOWER_CALLS 4096 /* that may lie between, of all threads */
 
@@ -23,13 +25,27 @@ static const char followers_sql[] =
 	"AND NOT t.runtime AND t.kind IN ('free_device', 'free_array', 'free_host', "
 	"'unregister_host', 'module_load', 'module_unload', 'context_limit') ORDER BY n.id";
 
+#define TO_HOST(c) c ".dst_memory IN ('pageable', 'pinned', 'registered')"
+
+static const char copies_sql[] =
+	"SELECT n.id FROM call n JOIN call_type t ON t.id = n.type "
+	"WHERE n.thread = (SELECT thread FROM call WHERE id = ?1) AND n.id > ?1 "
+	"AND n.id < ifnull((SELECT e.id FROM call e JOIN call_type x ON x.id = e.type "
+	" WHERE e.id > ?1 AND e.id < ?2 "
+	" AND e.thread = (SELECT thread FROM call WHERE id = ?1) AND (x.kind IN "
+	" ('stream_sync', 'event_sync', 'context_sync') OR (x.kind = 'copy' AND " TO_HOST("e") ")) "
+	" ORDER BY e.id LIMIT 1), ?2) "
+	"AND NOT t.runtime AND (t.kind = 'copy' OR (t.kind = 'set' AND " TO_HOST("n") ")) "
+	"ORDER BY n.id";
+
 struct follower_queries {
-	sqlite3_stmt *next_held, *followers;
+	sqlite3_stmt *next_held;
+	sqlite3_stmt *by_kind[3]; /* none, of frees and their like, of copies */
 };
 
-static int find_followers(const struct follower_queries *queries, struct instance *instance)
+static int find_followers(const struct follower_queries *queries, sqlite3_stmt *followers,
+	struct instance *instance)
 {
-	sqlite3_stmt *followers = queries->followers;
 	int64_t end = instance->call + FOLLOWER_CALLS;
 	int count = 0, rc = db_bind(queries->next_held, "ii", instance->call, end);
 
@@ -63,7 +79,9 @@ static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 			.also = { sqlite3_column_int64(q, 5) },
 			.change = CHANGE_WAIT,
 		};
-		if ((sqlite3_column_int(q, 6) && find_followers(queries, &instance)) ||
+		sqlite3_stmt *followers = queries->by_kind[sqlite3_column_int(q, 6)];
+
+		if ((followers && find_followers(queries, followers, &instance)) ||
 			findings_add(findings, &instance))
 			return -1;
 	}
@@ -73,15 +91,16 @@ static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql)
 {
 	struct follower_queries queries = { db_prepare(db, next_held_sql),
-		db_prepare(db, followers_sql) };
+		{ NULL, db_prepare(db, followers_sql), db_prepare(db, copies_sql) } };
 	sqlite3_stmt *q = db_prepare(db, sql);
-	int rc = q && queries.next_held && queries.followers
+	int rc = q && queries.next_held && queries.by_kind[1] && queries.by_kind[2]
 			 ? add_all(q, &queries, findings, rule)
 			 : -1;
 
 	sqlite3_finalize(q);
 	sqlite3_finalize(queries.next_held);
-	sqlite3_finalize(queries.followers);
+	sqlite3_finalize(queries.by_kind[1]);
+	sqlite3_finalize(queries.by_kind[2]);
 	return rc;
 }
 
@@ -90,7 +109,8 @@ int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
 {
 	char *sql = sqlite3_mprintf(
 		"SELECT c.process, w.call, o.call, w.waited, w.avoidable, w.partner, "
-		"t.kind NOT IN ('copy', 'copy_async', 'set', 'launch') AND w.kind = 'implicit' "
+		"CASE WHEN t.kind = 'set' OR (t.kind = 'copy' AND NOT " TO_HOST("c") ") THEN 2 "
+		" ELSE t.kind NOT IN ('copy', 'copy_async', 'launch') AND w.kind = 'implicit' END "
 		"FROM wait w "
 		"JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 		"JOIN operation o ON o.id = w.op "

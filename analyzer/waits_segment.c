@@ -32,13 +32,28 @@ static int may_not_wait(const struct walk_call *call)
 	return scope_empties_device(call) && scope_of(call) != SCOPE_NONE;
 }
 
+/*
+ * Synchronous copies to the device in a row are one mistake, and mended together: the second one
+ * would wait in the place of the first.  One to the host waits by intent.
+ */
+static int is_of_row(const struct walk_call *call, const struct judged_wait *wait,
+	const struct segment *segment)
+{
+	return wait->on_default && !wait->to_host && segment->row_count < SEGMENT_ROW &&
+	       (call->kind == KIND_COPY || call->kind == KIND_SET) &&
+	       (call->stream_kind == STREAM_KIND_LEGACY ||
+		       call->stream_kind == STREAM_KIND_THREAD) &&
+	       scope_of(call) != SCOPE_NONE &&
+	       call->direction != COPY_D2H && call->direction != COPY_H2H;
+}
+
 /* 1 if the call would have waited for the operation, had it still been pending. */
 static int covers(struct segments *s, const struct walk_call *call,
-	const struct judged_wait *wait)
+	const struct judged_wait *wait, const struct segment *segment)
 {
 	if (call->result)
 		return 0;
-	if (may_not_wait(call)) {
+	if (may_not_wait(call) || is_of_row(call, wait, segment)) {
 		int held = ask(s->is_held, call->id);
 
 		if (held <= 0)
@@ -82,6 +97,22 @@ static int exists_since(struct segments *s, const struct walk_call *call, int64_
 	return db_bind(s->made, "ii", call->stream, since) ? -1 : !ask_bound(s->made);
 }
 
+/* The copies of the row that do not stand between the operation and the call by their data. */
+static int find_moved(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait, const struct segment *segment, struct segment *moved)
+{
+	moved->row_count = 0;
+	for (size_t i = 0; i < segment->row_count; i++) {
+		int needed = sharing_between(s->sharing, segment->row[i], wait->op_call, call->id);
+
+		if (needed < 0)
+			return -1;
+		if (!needed)
+			moved->row[moved->row_count++] = segment->row[i];
+	}
+	return 0;
+}
+
 /*
  * Whether a later call's work has to come after the operation; -1 after a message.  What a copy
  * in a default stream puts in order need not be, unless it stands between the two by its data.
@@ -89,19 +120,18 @@ static int exists_since(struct segments *s, const struct walk_call *call, int64_
 static int comes_after(struct segments *s, const struct walk_call *call,
 	const struct judged_wait *wait, const struct segment *segment)
 {
-	int needed = 1, after;
+	struct segment moved = { .until = 0 };
+	int after;
 
 	if (call->stream == wait->stream || legacy_orders(segment, call, wait))
 		return 1;
 	/* A result is waited for before what is made for the next one, streams included. */
 	if (wait->to_host && !exists_since(s, call, wait->call))
 		return 1;
-	if (wait->on_default)
-		needed = sharing_between(s->sharing, wait->call, wait->op_call, call->id);
-	if (needed < 0)
+	if (find_moved(s, call, wait, segment, &moved))
 		return -1;
-	after = order_path_exists_moved(s->path, call->id, wait->op_call,
-		needed ? 0 : wait->call);
+	after = order_path_exists_moved(s->path, call->id, wait->op_call, moved.row,
+		moved.row_count);
 	return after ? after : sharing_conflict(s->sharing, wait->op_call, call->id);
 }
 
@@ -122,6 +152,10 @@ static int pass_by(struct segments *s, const struct walk_call *call,
 	if (!walk_submits(call) || call->result)
 		return 0;
 	segment->submits = 1;
+	if (is_of_row(call, wait, segment)) {
+		segment->row[segment->row_count++] = call->id;
+		return 0;
+	}
 	after = comes_after(s, call, wait, segment);
 	if (after < 0)
 		return -1;
@@ -180,7 +214,7 @@ static int belongs_to_copy(struct segments *s, const struct walk_call *call,
 static int take(struct segments *s, const struct walk_call *call, struct judged_wait *wait,
 	struct segment *segment)
 {
-	int found = covers(s, call, wait), belongs;
+	int found = covers(s, call, wait, segment), belongs;
 
 	if (found > 0) {
 		belongs = belongs_to_copy(s, call, wait);
@@ -201,6 +235,8 @@ int segments_measure(struct segments *s, struct judged_wait *wait, struct segmen
 
 	segment->until = wait->exit;
 	segment->last_end = INT64_MIN;
+	if (wait->on_default)
+		segment->row[segment->row_count++] = wait->call;
 	if (walk_thread_seek(s->walk, wait->thread, wait->call))
 		return -1;
 	for (int i = 0; i < SEGMENT_CALLS && !taken; i++) {

@@ -33,6 +33,9 @@ struct judged_wait {
 	int own_device;
 };
 
+/* Copies in a row that are one mistake: the one that was held, and those behind it. */
+#define SEGMENT_ROW 8
+
 /* What lies between a wait and the next that covers its operation. */
 struct segment {
 	struct spans spans;
@@ -40,6 +43,8 @@ struct segment {
 	int64_t last_end;             /* of an operation */
 	int64_t elsewhere, apart;     /* ns in sum */
 	int submits, after, legacy;
+	int64_t row[SEGMENT_ROW];
+	size_t row_count;
 };
 
 /* What it takes to find them: queries and walks of one database. */

@@ -41,6 +41,25 @@ static void a_synchronous_copy_between_streams_is_found(void **state)
 		"cuMemcpyHtoD waited 992 us for kernel '?' on stream 8");
 }
 
+/* The second copy of a round finds the device idle, and would wait in the place of the first. */
+static void copies_in_a_row_are_found(void **state)
+{
+	struct mini *m = *state;
+	int64_t s[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t launched = mini_site(m, "process", 20);
+	int64_t copied[2] = { mini_site(m, "upload", 30), mini_site(m, "upload", 31) };
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1030) {
+		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
+		copy_to_device(m, t + 5, t + 1006, copied[0], t + 1002);
+		copy_to_device(m, t + 1007, t + 1015, copied[1], t + 1011);
+	}
+	finish(m, t, t + 3);
+	assert_string_equal(shown(m), "blocking-copy 5 upload process");
+	assert_int_equal(mini_int(m, "SELECT saving > 3000000 FROM finding"), 1);
+}
+
 /* What each operation of a pipeline is given: calls alternate between launch and copy. */
 static void give(struct mini *m, int64_t launch_offset, int64_t launch_step, int64_t copy_step)
 {
@@ -280,6 +299,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_synchronous_copy_between_streams_is_found),
+		T(copies_in_a_row_are_found),
 		T(chunks_of_one_allocation_are_found),
 		T(a_copy_that_stands_between_by_its_data_is_not),
 		T(kernels_that_may_reach_the_copy_are_not),
