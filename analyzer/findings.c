@@ -26,9 +26,13 @@ struct finding {
 	int64_t count, cost, saving;   /* in sum; saving of the instances with an estimate */
 	int64_t estimates;             /* instances with one */
 	int64_t overlap;               /* cost of those without: overlap lost */
-	struct changed_call *changed;  /* by its instances; NULL: they do not say */
-	size_t changed_count;
+	struct changes {
+		struct changed_call *call;
+		size_t count;
+	} changed;                     /* by its instances; none: they do not say */
+	struct changes with;           /* by theirs, too, if that alone saves too little */
 	int replayed;                  /* replay is its saving */
+	int joined;                    /* ... with the changes of with */
 	struct saving replay;
 	struct instance worst;
 	double share;
@@ -73,7 +77,8 @@ static void free_finding(void *object)
 {
 	struct finding *finding = object;
 
-	free(finding->changed);
+	free(finding->changed.call);
+	free(finding->with.call);
 	free(finding);
 }
 
@@ -114,23 +119,22 @@ static struct finding *new_finding(struct findings *findings, int64_t key)
 	return finding;
 }
 
-static int add_change(struct finding *finding, const struct changed_call *changed)
+static int add_change(struct changes *changes, const struct changed_call *changed)
 {
-	struct changed_call *more =
-		array_room(finding->changed, finding->changed_count, sizeof(*more));
+	struct changed_call *more = array_room(changes->call, changes->count, sizeof(*more));
 
 	if (!more)
 		return -1;
-	finding->changed = more;
-	more[finding->changed_count++] = *changed;
+	changes->call = more;
+	more[changes->count++] = *changed;
 	return 0;
 }
 
-static int note_change(struct finding *finding, const struct instance *instance, int64_t call)
+static int note_change(struct changes *changes, const struct instance *instance, int64_t call)
 {
 	if (!instance->change || !call)
 		return 0;
-	return add_change(finding, &(struct changed_call){ .call = call,
+	return add_change(changes, &(struct changed_call){ .call = call,
 		.still_needs = instance->still_needs, .change = instance->change });
 }
 
@@ -159,10 +163,11 @@ int findings_add(struct findings *findings, const struct instance *instance)
 	} else {
 		finding->overlap += instance->cost;
 	}
-	if (note_change(finding, instance, instance->call))
+	if (note_change(&finding->changed, instance, instance->call))
 		return -1;
 	for (int i = 0; i < FINDING_ALSO; i++)
-		if (note_change(finding, instance, instance->also[i]))
+		if (note_change(&finding->changed, instance, instance->also[i]) ||
+			note_change(&finding->with, instance, instance->with[i]))
 			return -1;
 	return 0;
 }
@@ -329,6 +334,14 @@ static int by_place(const void *a, const void *b)
 	return (x->other_site > y->other_site) - (x->other_site < y->other_site);
 }
 
+static int add_changes(struct changes *changes, const struct changes *more)
+{
+	for (size_t i = 0; i < more->count; i++)
+		if (add_change(changes, &more->call[i]))
+			return -1;
+	return 0;
+}
+
 static int join(struct finding *finding, const struct finding *lesser)
 {
 	finding->count += lesser->count;
@@ -336,10 +349,8 @@ static int join(struct finding *finding, const struct finding *lesser)
 	finding->saving += lesser->saving;
 	finding->estimates += lesser->estimates;
 	finding->overlap += lesser->overlap;
-	for (size_t i = 0; i < lesser->changed_count; i++)
-		if (add_change(finding, &lesser->changed[i]))
-			return -1;
-	return 0;
+	return add_changes(&finding->changed, &lesser->changed) ||
+	       add_changes(&finding->with, &lesser->with) ? -1 : 0;
 }
 
 /*
@@ -432,24 +443,42 @@ static int is_enough(const struct finding *finding)
 	return finding->count >= FINDING_MIN_COUNT || finding->cost >= FINDING_MIN_NS;
 }
 
+static void change(struct savings *savings, const struct finding *finding)
+{
+	savings_change(savings, finding->worst.process, finding->changed.call,
+		finding->changed.count);
+	if (finding->joined)
+		savings_change(savings, finding->worst.process, finding->with.call,
+			finding->with.count);
+}
+
+static int replay_one(struct findings *findings, struct savings *savings, struct finding *finding)
+{
+	change(savings, finding);
+	finding->replayed = savings_estimate(savings, finding->worst.process, &finding->replay);
+	return finding->replayed < 0 || weigh(findings, finding) ? -1 : 0;
+}
+
 /* Of the findings that bounds let through, what a replay without each one saves. */
 static int replay(struct findings *findings, struct savings *savings)
 {
-	int rc = 0;
-
-	for (size_t i = 0, done = 0; i < findings->count && done < REPLAYED_MOST && !rc; i++) {
+	for (size_t i = 0, done = 0; i < findings->count && done < REPLAYED_MOST; i++) {
 		struct finding *finding = findings->finding[i];
-		int64_t process = finding->worst.process;
 
-		if (!finding->changed || !is_enough(finding) || !is_shown(finding))
+		if (!finding->changed.count || !is_enough(finding) || !is_shown(finding))
 			continue;
-		savings_change(savings, process, finding->changed, finding->changed_count);
-		finding->replayed = savings_estimate(savings, process, &finding->replay);
-		if (finding->replayed < 0 || weigh(findings, finding))
+		if (replay_one(findings, savings, finding))
 			return -1;
 		done++;
+		if (is_shown(finding) || !finding->with.count)
+			continue;
+		finding->joined = 1;
+		if (replay_one(findings, savings, finding))
+			return -1;
+		finding->worst.joined = is_shown(finding);
+		done++;
 	}
-	return rc;
+	return 0;
 }
 
 /* The findings of a process together: less than their sum, where one hides another. */
@@ -465,8 +494,7 @@ static int replay_together(struct findings *findings, struct savings *savings, i
 		const struct finding *finding = findings->finding[i];
 
 		if (finding->worst.process == process && finding->replayed && is_shown(finding))
-			savings_change(savings, process, finding->changed,
-				finding->changed_count);
+			change(savings, finding);
 	}
 	rc = savings_estimate(savings, process, &saving);
 	if (rc <= 0)
@@ -484,7 +512,7 @@ static int estimate(struct findings *findings)
 	int rc;
 
 	for (size_t i = 0; i < findings->count; i++)
-		with_changes += findings->finding[i]->changed_count > 0;
+		with_changes += findings->finding[i]->changed.count > 0;
 	if (!with_changes)
 		return 0;
 	savings = savings_open(findings->db);

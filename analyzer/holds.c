@@ -71,14 +71,13 @@ static int64_t later(int64_t time, const struct order_state *state)
 	return state->op && state->end > time ? state->end : time;
 }
 
-/* Submitted, and let go by all that the order knows of besides one kind of reason. */
-static int64_t ready_at(const struct order *order, const struct walk_call *call,
-	enum order_reason besides)
+/* Submitted, and let go by all that the order knows of besides these reasons, a bit each. */
+static int64_t ready_at(const struct order *order, const struct walk_call *call, unsigned besides)
 {
 	int64_t ready = call->enter + LAUNCH_LATENCY_NS;
 
 	for (int i = 0; i < ORDER_REASONS; i++)
-		if (i != (int)besides)
+		if (!(besides & 1u << i))
 			ready = later(ready, &order->needs[i]);
 	return ready;
 }
@@ -124,23 +123,32 @@ static int add_hold(struct holds *holds, const struct walk_call *call,
 		until - ready);
 }
 
-static int see_legacy(struct holds *holds, const struct order *order,
+/*
+ * Work of a legacy stream, or a synchronous copy between devices, which for blocking streams is
+ * the former, too.
+ */
+static int see_barriers(struct holds *holds, const struct order *order,
 	const struct walk_call *call)
 {
-	const struct order_state *legacy = &order->needs[ORDER_LEGACY];
+	const struct order_state *peer = &order->needs[ORDER_PEER];
+	const struct order_state *by = &order->needs[ORDER_LEGACY];
+	int is_peer = peer->op && (!by->op || peer->end >= by->end), own;
 	int64_t ready, until;
 
-	if (!legacy->op)
+	if (is_peer)
+		by = peer;
+	if (!by->op)
 		return 0;
-	ready = ready_at(order, call, ORDER_LEGACY);
-	if (call->op_start - ready < HOLD_MIN_NS || legacy->end <= ready)
+	ready = ready_at(order, call, 1u << ORDER_LEGACY | 1u << ORDER_PEER);
+	if (call->op_start - ready < HOLD_MIN_NS || by->end <= ready)
 		return 0;
-	until = held_until(holds, call, legacy);
+	until = held_until(holds, call, by);
 	if (until - ready < HOLD_MIN_NS)
 		return until < 0 ? -1 : 0;
-	return add_hold(holds, call, legacy,
-		call->stream_kind == STREAM_KIND_LEGACY ? call->id : legacy->call, "legacy", ready,
-		until);
+	own = call->kind == KIND_COPY_PEER ||
+	      (!is_peer && call->stream_kind == STREAM_KIND_LEGACY);
+	return add_hold(holds, call, by, own ? call->id : by->call, is_peer ? "peer" : "legacy",
+		ready, until);
 }
 
 static int add_wait(struct holds *holds, const struct order *order,
@@ -165,7 +173,7 @@ static int add_wait(struct holds *holds, const struct order *order,
 static int see_events(struct holds *holds, const struct order *order,
 	const struct walk_call *call, const struct held_stream *stream)
 {
-	int64_t ready = ready_at(order, call, ORDER_EVENT);
+	int64_t ready = ready_at(order, call, 1u << ORDER_EVENT);
 	const struct event_wait *last = &stream->wait[0];
 
 	for (size_t i = 1; i < stream->count; i++) {
@@ -203,5 +211,5 @@ int holds_see(struct holds *holds, const struct order *order, const struct walk_
 		stream->count = 0;
 	if (call->kind == KIND_COPY && call->direction != COPY_D2D)
 		return 0;
-	return see_legacy(holds, order, call);
+	return see_barriers(holds, order, call);
 }

@@ -4,9 +4,10 @@
  * stream and all else had let go, and that started when an operation of another stream ended.
  * Takes part in the walk over a run, after order_step().  Fills table hold.
  *
- * Reasons are the legacy default stream, in both directions, and waits for events.  Left out: what
- * could not have run at the same time anyway (kernels of which one fills the device, copies in one
- * direction) and, for legacy, synchronous copies, for which the host waits by intent.
+ * Reasons are the legacy default stream, in both directions, synchronous copies between devices,
+ * likewise, and waits for events.  Left out: what could not have run at the same time anyway
+ * (kernels of which one fills the device, copies in one direction) and, for legacy, synchronous
+ * copies, for which the host waits by intent.
  */
 #ifndef CUFENCE_HOLDS_H
 #define CUFENCE_HOLDS_H

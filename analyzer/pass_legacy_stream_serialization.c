@@ -12,8 +12,16 @@
  * count, and of a hold only what lies after the last operation of which the held one may need
  * something: the cost is "as far as cufence sees" and no saving is predicted.  Where the thread
  * itself waits in the held call for that operation, and need not, its wait is the finding.
+ *
+ * A synchronous copy between devices is legacy work that all streams of both wait for, non-blocking
+ * ones included: "serialized with respect to all pending and future work in to the current device,
+ * srcDevice, and dstDevice" (cudaMemcpyPeer).
+ *
+ * Where several pieces of legacy work in a row order the two, as two memsets or the event records
+ * of a timer, mending one saves nothing: they are mended together.
  */
 #include "access.h"
+#include "map.h"
 #include "pass.h"
 
 /* As little is no loss worth a line; order's holds are at least as long. */
@@ -30,22 +38,66 @@ static const char holds_sql[] =
 	"SELECT o.process, h.via, CASE h.via WHEN o.call THEN b.call ELSE o.call END, "
 	"h.ready + h.held - max(h.ready, ifnull((SELECT max(e.end) FROM operation e "
 	" WHERE e.end > h.ready AND e.end <= o.start AND e.process = o.process AND e.id <> o.id "
-	" AND " SHARE("o.call", "e.call") "), h.ready)) "
+	" AND " SHARE("o.call", "e.call") "), h.ready)), "
+	"b.call, o.call "
 	"FROM hold h JOIN operation o ON o.id = h.op JOIN operation b ON b.id = h.behind "
-	"WHERE h.reason = 'legacy' AND NOT " SHARE("o.call", "b.call")
+	"WHERE h.reason IN ('legacy', 'peer') AND NOT " SHARE("o.call", "b.call")
 	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = o.call AND w.op = h.behind "
 	"  AND w.avoidable > 0) ORDER BY h.rowid";
 
-static int run(struct db *db, struct findings *findings)
-{
-	sqlite3_stmt *q;
-	int rc = -1;
+/* So far around the legacy work others are looked for, calls of all threads. */
+#define ROW_CALLS 256
+/* Later instances of a pair of places have the same row. */
+#define ROWS_PER_PAIR 4
 
-	if (access_function_add(db))
+/*
+ * Other legacy work in a row with that of ?1, which held or was held: after the call ?2, up to
+ * where the blocking streams get work again, not before ?3.  One call per place.
+ */
+static const char row_sql[] =
+	"WITH near AS (SELECT c.id, c.site, s.kind AS stream FROM call c "
+	" JOIN call_type t ON t.id = c.type JOIN stream s ON s.id = c.stream "
+	" WHERE c.id > max(?2, ?1 - ?4) AND c.id < ?1 + ?4 AND NOT t.runtime AND c.result = 0 "
+	" AND s.context = (SELECT v.context FROM call w JOIN stream v ON v.id = w.stream "
+	"  WHERE w.id = ?1) "
+	" AND (t.kind IN ('launch', 'graph_launch', 'set', 'copy_async', 'set_async', 'prefetch', "
+	"  'copy_peer', 'event_record', 'stream_wait', 'host_func', 'stream_callback') "
+	"  OR (t.kind = 'copy' AND c.src_memory = 'device' AND c.dst_memory = 'device'))) "
+	"SELECT min(id) FROM near WHERE stream = 'legacy' AND id <> ?1 AND id < ifnull("
+	"(SELECT min(id) FROM near WHERE stream IN ('blocking', 'per-thread') AND id >= ?3), "
+	"?1 + ?4) GROUP BY site LIMIT ?5";
+
+struct rows {
+	sqlite3_stmt *row;
+	struct map seen; /* how often, by pair of places */
+};
+
+static int add_row(struct rows *rows, struct findings *findings, struct instance *instance,
+	int64_t earlier, int64_t later)
+{
+	int64_t at = findings_place(findings, instance->call);
+	int64_t other = findings_place(findings, instance->other_call);
+	uint64_t key = (uint64_t)at << 32 | (uint64_t)other, seen = map_get(&rows->seen, key, 0);
+	int rc = 0, count = 0;
+
+	if (at < 0 || other < 0)
 		return -1;
-	q = db_prepare(db, holds_sql);
-	if (!q)
-		goto out;
+	if (seen >= ROWS_PER_PAIR)
+		return 0;
+	if (map_set(&rows->seen, key, seen + 1) ||
+		db_bind(rows->row, "iiiii", instance->call, earlier, later, (int64_t)ROW_CALLS,
+			(int64_t)FINDING_ALSO))
+		return -1;
+	while (count < FINDING_ALSO && (rc = db_step(rows->row)) > 0)
+		instance->with[count++] = sqlite3_column_int64(rows->row, 0);
+	sqlite3_reset(rows->row);
+	return rc < 0 ? -1 : 0;
+}
+
+static int add_holds(sqlite3_stmt *q, struct rows *rows, struct findings *findings)
+{
+	int rc;
+
 	while ((rc = db_step(q)) > 0) {
 		struct instance instance = {
 			.rule = RULE_legacy_stream_serialization,
@@ -58,11 +110,28 @@ static int run(struct db *db, struct findings *findings)
 		};
 		if (instance.cost < LOST_MIN_NS)
 			continue;
-		rc = findings_add(findings, &instance);
-		if (rc)
-			break;
+		if (add_row(rows, findings, &instance, sqlite3_column_int64(q, 4),
+			    sqlite3_column_int64(q, 5)) ||
+			findings_add(findings, &instance))
+			return -1;
 	}
-out:
+	return rc;
+}
+
+static int run(struct db *db, struct findings *findings)
+{
+	struct rows rows = { .row = NULL };
+	sqlite3_stmt *q;
+	int rc = -1;
+
+	if (access_function_add(db))
+		return -1;
+	q = db_prepare(db, holds_sql);
+	rows.row = q ? db_prepare(db, row_sql) : NULL;
+	if (rows.row)
+		rc = add_holds(q, &rows, findings);
+	sqlite3_finalize(rows.row);
+	map_release(&rows.seen);
 	sqlite3_finalize(q);
 	access_function_drop(db);
 	return rc;
@@ -78,6 +147,8 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	fputs(" did not overlap: ", out);
 	words_time(worst->cost, out);
 	fputs(" lost; as far as cufence sees neither writes what the other uses", out);
+	if (worst->joined)
+		fputs("; other legacy work beside it does the same, and has to go as well", out);
 	return 0;
 }
 

@@ -343,7 +343,7 @@ static int open_cursors(struct loader *loader, struct db *db)
 	       walk_cursor_open(&loader->holds, db,
 		       "SELECT o.call, b.call, h.via FROM hold h JOIN operation o ON o.id = h.op "
 		       "JOIN operation b ON b.id = h.behind WHERE h.reason NOT IN ('legacy', "
-		       "'event') "
+		       "'peer', 'event') "
 		       "ORDER BY o.call") ||
 	       walk_cursor_open(&loader->operands, db,
 		       "SELECT call, address, allocation FROM operand ORDER BY call") ||
@@ -367,7 +367,7 @@ static int read_set(struct map *set, struct db *db, const char *sql)
 static int read_sets(struct loader *loader, struct db *db)
 {
 	return read_set(&loader->via, db,
-		       "SELECT via FROM hold WHERE reason NOT IN ('legacy', 'event')") ||
+		       "SELECT via FROM hold WHERE reason NOT IN ('legacy', 'peer', 'event')") ||
 	       read_set(&loader->holders, db,
 		       "SELECT behind FROM wait WHERE behind NOT NULL") ||
 	       read_set(&loader->makers, db, "SELECT created FROM allocation "

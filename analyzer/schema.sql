@@ -487,7 +487,7 @@ CREATE TABLE hold ( -- derived: an operation that the device held though its str
 	op INTEGER NOT NULL REFERENCES operation(id),
 	behind INTEGER REFERENCES operation(id), -- it started when this one ended, NULL: none did
 	via INTEGER REFERENCES call(id), -- the call that put the two in order, NULL: none is known
-	reason TEXT NOT NULL,           -- legacy or event, by order; load, engine, full, channel,
+	reason TEXT NOT NULL,           -- legacy, peer or event, by order; load, engine, full, channel,
 	                                -- unknown or queue, where nothing orders the two: late.h
 	ready INTEGER NOT NULL,         -- it was submitted and all else let it go, ns
 	held INTEGER NOT NULL           -- from ready on, at most to its start, ns

@@ -126,6 +126,8 @@ static void say_what(sqlite3_stmt *q, FILE *out)
 		fputs("a copy of ", out);
 		say_bytes(sqlite3_column_int64(q, 2), out);
 		fputs(to[direction >= 0 && direction < 4 ? direction : 4], out);
+	} else if (!strcmp(kind, "copy_peer") || !strcmp(kind, "copy_peer_async")) {
+		fputs("a copy between devices", out);
 	} else if (!strcmp(kind, "set") || !strcmp(kind, "set_async")) {
 		fputs("a memset of ", out);
 		say_bytes(sqlite3_column_int64(q, 2), out);

@@ -84,6 +84,36 @@ static void memory_work_in_the_legacy_stream_is_found(void **state)
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 12");
 }
 
+/* Ten rounds of a kernel in each of two streams, and what keeps them apart. */
+static void two_memsets_between(struct mini *m)
+{
+	int64_t a = mini_stream(m, "blocking"), b = mini_stream(m, "blocking");
+	int64_t site = mini_site(m, "advance", 20);
+	int64_t clear[] = { mini_site(m, "clear", 29), mini_site(m, "clear", 30) };
+	double at = 10, t = 10;
+
+	for (int i = 0; i < 10; i++, at += 12, t += 2001) {
+		launch(m, at, a, site, t + 10, t + 1000);
+		for (int k = 0; k < 2; k++)
+			MINI_CALL(m, .type = CALL_cuMemsetD8Async, .at = at + 3 + 3 * k,
+				.stream = MINI_LEGACY, .site = clear[k], .bytes = 4096,
+				.dst = "device", .runs = { t + 1002 + 2 * k, t + 1003 + 2 * k });
+		launch(m, at + 9, b, site, t + 1006, t + 2010);
+	}
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = at, .until = t + 13);
+}
+
+/* Each does what the other one does: to mend one wins nothing, and one is told of. */
+static void legacy_work_in_a_row_is_found(void **state)
+{
+	struct mini *m = *state;
+
+	two_memsets_between(m);
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 10");
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding WHERE shown AND message LIKE "
+		"'%; other legacy work beside it does the same, and has to go as well'"), 1);
+}
+
 /* --- late, though nothing orders it --- */
 
 static int64_t launch_blocks(struct mini *m, double at, int64_t stream, uint64_t blocks,
@@ -209,6 +239,7 @@ int main(void)
 		T(of_a_late_start_after_a_host_function_only_the_sure_part_counts),
 		T(a_late_start_after_an_event_record_is_something_else),
 		T(memory_work_in_the_legacy_stream_is_found),
+		T(legacy_work_in_a_row_is_found),
 		T(a_kernel_that_did_not_fit_waited_for_room),
 		T(a_copy_waited_for_one_in_its_direction),
 		T(streams_beyond_the_connections_share_them),
