@@ -129,6 +129,8 @@ static int is_host_visible(const struct relax *relax, const struct walk_call *ca
 		       (call->dst != MEMORY_DEVICE && call->direction != COPY_H2D &&
 			       call->direction != COPY_D2D);
 	case KIND_LAUNCH:
+	case KIND_COPY_PEER:
+	case KIND_COPY_PEER_ASYNC:
 		return call->host_visible;
 	case KIND_GRAPH_LAUNCH:
 		return call->host_visible || call->content || !relax->graphs_known;

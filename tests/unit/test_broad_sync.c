@@ -188,6 +188,26 @@ static void a_wait_without_results_is_not(void **state)
 	assert_string_equal(found(s), "");
 }
 
+/* What stays on the devices is no result that the host could look at. */
+static void a_wait_behind_a_copy_between_devices_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1230 * i;
+		int64_t copy;
+
+		launch(s, t, s->a, s->at_search, t + 20, t + 320, s->state);
+		copy = MINI_CALL(&s->mini, .type = CALL_cuMemcpyPeerAsync, .at = t + 3,
+			.stream = s->a, .bytes = 4096, .runs = { t + 321, t + 331 });
+		mini_names(&s->mini, copy, "src", s->state);
+		mini_names(&s->mini, copy, "dst", s->sketch);
+		launch(s, t + 6, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+		wait_device(s, t + 10, t + 1028);
+	}
+	assert_string_equal(found(s), "");
+}
+
 static void a_result_of_the_longer_work_is_waited_for(void **state)
 {
 	struct shop *s = *state;
@@ -354,6 +374,7 @@ int main(void)
 		T(one_wait_may_have_it_all),
 		T(a_wait_for_an_event_is_not),
 		T(a_wait_without_results_is_not),
+		T(a_wait_behind_a_copy_between_devices_is_not),
 		T(a_result_of_the_longer_work_is_waited_for),
 		T(memory_that_the_host_sees_is_waited_for),
 		T(what_another_stream_uses_next_is_waited_for),
