@@ -18,6 +18,8 @@
 #define HIGH_SHARE 0.05
 /* A pair of places that costs less than this part of another with the same call is part of it. */
 #define LESSER_PART 2
+/* To mend others with it is worth so many times as much as to mend it alone, or it is not done. */
+#define JOINED_FACTOR 2
 /* A replay takes a fraction of a second for a million calls. */
 #define REPLAYED_MOST 32
 
@@ -459,6 +461,24 @@ static int replay_one(struct findings *findings, struct savings *savings, struct
 	return finding->replayed < 0 || weigh(findings, finding) ? -1 : 0;
 }
 
+/*
+ * Others beside it may do the same: then the finding is theirs together.  More than one line is to
+ * be changed, for which small savings are no reason.
+ */
+static int replay_joined(struct findings *findings, struct savings *savings,
+	struct finding *finding)
+{
+	struct finding alone = *finding;
+
+	finding->joined = finding->worst.joined = 1;
+	if (replay_one(findings, savings, finding))
+		return -1;
+	if (finding->share < HIGH_SHARE ||
+		finding->replay.best <= JOINED_FACTOR * alone.replay.best)
+		*finding = alone;
+	return 0;
+}
+
 /* Of the findings that bounds let through, what a replay without each one saves. */
 static int replay(struct findings *findings, struct savings *savings)
 {
@@ -470,12 +490,10 @@ static int replay(struct findings *findings, struct savings *savings)
 		if (replay_one(findings, savings, finding))
 			return -1;
 		done++;
-		if (is_shown(finding) || !finding->with.count)
+		if (!finding->with.count || !finding->replayed)
 			continue;
-		finding->joined = 1;
-		if (replay_one(findings, savings, finding))
+		if (replay_joined(findings, savings, finding))
 			return -1;
-		finding->worst.joined = is_shown(finding);
 		done++;
 	}
 	return 0;

@@ -48,8 +48,8 @@ struct instance {
 	                      * what stands in for a replay that is not possible */
 	unsigned change;     /* enum change, of call */
 	int64_t also[FINDING_ALSO]; /* calls that are mended with it in the same way, 0: no more */
-	int64_t with[FINDING_ALSO]; /* likewise, but only if it alone would save too little to show:
-				 * others that do the same, so that nothing is won without them */
+	int64_t with[FINDING_ALSO]; /* likewise, but only if that saves much more: others that do
+				 * the same, so that little is won without them */
 	int joined;          /* findings set it: with was needed */
 	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
 };
