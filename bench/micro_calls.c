@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of the stub libraries (stub_cuda.c) in loops: prints "sample NAME NS" per kind of call,
- * of TRIES loops the fastest, because whatever else runs on the machine only adds.
- * Names with a dot are runtime calls, which are two records.  The loops run eight functions deep,
- * as calls of real programs do, because a call site is up to eight return addresses.
+ * Calls of the stub libraries (stub_cuda.c) in loops: for each name that it reads from FOLDER/ask
+ * (micro_calls -s FOLDER) it says "NAME NS NS COUNT" in FOLDER/say, the time per call twice for
+ * crew.py, which binds it to a core by "core N".  Without arguments it prints all names.  Names
+ * with a dot are runtime calls, which are two records.  The loops run eight functions deep, as
+ * calls of real programs do, because a call site is up to eight return addresses.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
-#define COUNT 20000
-#define TRIES 5
+#define COUNT 1000
 #define DEPTH 8
 
 static __typeof__(&cuMemcpyDtoHAsync) copy;
@@ -90,14 +92,14 @@ __attribute__((noinline)) static double deep(int depth, void (*call)(long), long
 	return ns;
 }
 
-int main(void)
+static int find_driver(void)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
 	CUresult (*init)(unsigned int);
 	CUresult (*allocate)(CUdeviceptr *, size_t);
 
 	if (!driver)
-		return 2;
+		return -1;
 	*(void **)&init = dlsym(driver, "cuInit");
 	*(void **)&allocate = dlsym(driver, "cuMemAlloc_v2");
 	*(void **)&copy = dlsym(driver, "cuMemcpyDtoHAsync_v2");
@@ -111,15 +113,64 @@ int main(void)
 		word[i] = i >= 1 && i <= 4 ? memory + i * 4096 : i;
 		values[i] = &word[i];
 	}
+	return 0;
+}
+
+/* After a fourth as many to warm up: others had their turns since. */
+static int answer(const char *name, FILE *say)
+{
 	for (unsigned i = 0; i < sizeof(loops) / sizeof(loops[0]); i++) {
-		double best = deep(DEPTH, loops[i].call, COUNT);
+		double ns;
 
-		for (int n = 1; n < TRIES; n++) {
-			double ns = deep(DEPTH, loops[i].call, COUNT);
-
-			best = ns < best ? ns : best;
-		}
-		printf("sample %s %.2f\n", loops[i].name, best);
+		if (strcmp(loops[i].name, name))
+			continue;
+		deep(DEPTH, loops[i].call, COUNT / 4);
+		ns = deep(DEPTH, loops[i].call, COUNT);
+		fprintf(say, "%s %.2f %.2f %d\n", name, ns, ns, COUNT);
+		return 0;
 	}
+	return -1;
+}
+
+static int bind_to(int core)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(core, &one);
+	return sched_setaffinity(0, sizeof(one), &one);
+}
+
+static int serve(const char *folder)
+{
+	char path[4096], line[64];
+	FILE *ask, *say;
+	int core, failed = 0;
+
+	snprintf(path, sizeof(path), "%s/ask", folder);
+	ask = fopen(path, "r");
+	snprintf(path, sizeof(path), "%s/say", folder);
+	say = fopen(path, "w");
+	if (!ask || !say)
+		return 1;
+	while (!failed && fgets(line, sizeof(line), ask)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "core %d", &core) != 1) {
+			failed = answer(line, say);
+		} else {
+			failed = bind_to(core);
+			fprintf(say, "%s\n", line);
+		}
+		fflush(say);
+	}
+	return failed != 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "-s"))
+		return find_driver() ? 2 : serve(argv[2]);
+	for (unsigned i = 0; i < sizeof(loops) / sizeof(loops[0]); i++)
+		printf("%s\n", loops[i].name);
 	return 0;
 }

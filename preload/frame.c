@@ -172,7 +172,7 @@ static int polls_are_last(const struct thread_state *thread)
 }
 
 /* 1: counted in the record of the poll before.  Reading the clock would double the cost. */
-static HOT NOINLINE int count_poll(const struct call_frame *frame, int result)
+static inline int count_poll(const struct call_frame *frame, int result)
 {
 	struct thread_state *thread = frame->thread;
 	const struct last_poll *last;

@@ -136,12 +136,13 @@ static uint32_t site_intern(struct thread_state *thread, const struct cached_sit
 	}
 }
 
-static int still_holds(const struct cached_site *site)
+static inline int still_holds(const struct cached_site *site)
 {
 	uint64_t differs = 0;
 
-	/* Mostly it does: one branch for all. */
-	for (unsigned i = 0; i < site->count; i++)
+	/* Mostly it does: one branch for all.  There are always as many, see learn(). */
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < SITE_FRAMES; i++)
 		differs |= *(const volatile uintptr_t *)(site->frame + site->offset[i]) ^
 			site->address[i];
 	return !differs;
@@ -161,6 +162,10 @@ static void learn(struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 		cached->address[cached->count++] = caller;
 	}
 	cached->hash = hash_words(0x9e3779b97f4a7c15u, cached->address, cached->count);
+	for (unsigned i = cached->count; i < SITE_FRAMES; i++) {
+		cached->offset[i] = cached->offset[0];
+		cached->address[i] = cached->address[0];
+	}
 	cached->id = SITE_UNASKED;
 	if (!walk.exact)
 		cached->frame = 0;
