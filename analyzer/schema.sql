@@ -253,7 +253,7 @@ CREATE TABLE thread_use ( -- what a thread spent in calls; of calls within a cal
 CREATE TABLE polling ( -- a loop of queries with the same answer is one row of call
 	call INTEGER PRIMARY KEY REFERENCES call(id), -- the first of them
 	count INTEGER NOT NULL,         -- how many, the first included
-	last INTEGER NOT NULL           -- when the last one was entered, ns
+	last INTEGER NOT NULL           -- when the last one was entered, ns; of fast loops one of the last
 );
 
 CREATE TABLE range ( -- a named range or mark of the program's own (NVTX)

@@ -61,6 +61,56 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id)
 	return !thread->busy;
 }
 
+static inline int polls_are_last(const struct thread_state *thread)
+{
+	/* A forked child still has its parent's window mapped. */
+	return thread->generation == shim.generation &&
+	       thread->chunk.written == thread->poll_written;
+}
+
+/* Of the loops of queries with several handles each is to have the clock at times: 13 is prime. */
+#define UNTIMED_POLLS 12
+#define UNTIMED_SHIFT 21 /* of the ticks in a second: half a microsecond from poll to poll */
+
+/* Whether a query does without the clock: as the one around it, if there is one. */
+static HOT NOINLINE int goes_untimed(struct thread_state *thread)
+{
+	struct poll_pace *pace = &thread->tables->pace;
+
+	if (thread->depth > 1)
+		return thread->polled & FRAME_UNTIMED;
+	if (!pace->left || !polls_are_last(thread))
+		return 0;
+	pace->left--;
+	pace->inner = 0;
+	thread->polled = FRAME_UNTIMED;
+	return 1;
+}
+
+/* A poll with the clock was counted: how many after it do without. */
+static NOINLINE void set_pace(struct poll_pace *pace, uint64_t enter)
+{
+	uint64_t ticks = enter - pace->read, polls = pace->batch + 1;
+
+	pace->batch = 0;
+	if (ticks < polls * (shim.calibration_ticks >> UNTIMED_SHIFT)) {
+		pace->gap = ticks / polls;
+		pace->batch = UNTIMED_POLLS;
+	}
+	pace->left = pace->batch;
+	pace->read = enter;
+}
+
+/* It is another answer than before: when it was asked follows from when others were. */
+static uint64_t estimate_enter(struct thread_state *thread, uint64_t now)
+{
+	struct poll_pace *pace = &thread->tables->pace;
+
+	if (pace->inner)
+		return pace->inner - 1;
+	return pace->inner = now - pace->gap;
+}
+
 HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags,
 	void *frame_address)
 {
@@ -91,7 +141,7 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags,
 	/* Meanwhile the device works: later it would wait for this thread. */
 	if (UNLIKELY(flags & FRAME_WAITS) && thread->chunk.used > TRACE_CHUNK_SPACE / 2)
 		thread_empty(thread);
-	frame->enter = clock_read();
+	frame->enter = UNLIKELY(flags & FRAME_QUERY) && goes_untimed(thread) ? 0 : clock_read();
 	if (flags & FRAME_BLOCKS)
 		write_enter(frame);
 	thread->busy = 0;
@@ -164,14 +214,7 @@ static inline struct last_poll *find_poll(struct poll_ring *ring, uint64_t handl
 	return NULL;
 }
 
-static int polls_are_last(const struct thread_state *thread)
-{
-	/* A forked child still has its parent's window mapped. */
-	return thread->generation == shim.generation &&
-	       thread->chunk.written == thread->poll_written;
-}
-
-/* 1: counted in the record of the poll before.  Reading the clock would double the cost. */
+/* 1: counted in the record of the poll before. */
 static inline int count_poll(const struct call_frame *frame, int result)
 {
 	struct thread_state *thread = frame->thread;
@@ -186,7 +229,11 @@ static inline int count_poll(const struct call_frame *frame, int result)
 		(last->record->head.flags & CALL_PER_THREAD) != (frame->flags & CALL_PER_THREAD))
 		return 0;
 	polls = (struct call_polls *)((char *)last->record + last->record->head.words * 8u) - 1;
-	__atomic_store_n(&polls->last, frame->enter, __ATOMIC_RELAXED);
+	if (frame->enter) {
+		__atomic_store_n(&polls->last, frame->enter, __ATOMIC_RELAXED);
+		if (!thread->depth)
+			set_pace(&thread->tables->pace, frame->enter);
+	}
 	__atomic_store_n(&polls->count, polls->count + 1, __ATOMIC_RELAXED);
 	return 1;
 }
@@ -314,15 +361,19 @@ static inline void write_call(const struct call_frame *frame, uint64_t now, int 
 	trace_commit(&frame->thread->chunk);
 }
 
-static NOINLINE void write_poll(const struct call_frame *frame, uint64_t now, int result,
+static NOINLINE void write_poll(struct call_frame *frame, uint64_t now, int result,
 	const uint64_t *field, unsigned count)
 {
 	struct trace_chunk *chunk = &frame->thread->chunk;
-	const struct call_polls polls = { 1, frame->enter };
 	uint32_t used_before = chunk->used; /* less afterwards: the window was emptied */
 	int were_last = polls_are_last(frame->thread);
-	struct call_record *record = write_head(frame, now, result, field, count, sizeof(polls));
+	struct call_polls polls = { .count = 1 };
+	struct call_record *record;
 
+	if (!frame->enter)
+		frame->enter = estimate_enter(frame->thread, now);
+	polls.last = frame->enter;
+	record = write_head(frame, now, result, field, count, sizeof(polls));
 	if (!record)
 		return;
 	record->head.flags |= CALL_POLLS;
@@ -359,7 +410,7 @@ static inline int is_poll(struct thread_state *thread, const struct call_frame *
 		if (thread->polled)
 			thread->poll_handle = field[0];
 	}
-	return thread->polled && (result == 0 || result == RESULT_NOT_READY);
+	return thread->polled && (result == 0 || result == RESULT_NOT_READY || !frame->enter);
 }
 
 HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)

@@ -34,6 +34,12 @@ static void *runtime_real(int major, enum call_id id, int variant, const char *n
 	return real;
 }
 
+/* Its driver call says what is asked: this is for what need not be done then. */
+static inline unsigned query_flag(enum call_id id)
+{
+	return id == CALL_cudaStreamQuery_11 || id == CALL_cudaEventQuery_11 ? FRAME_QUERY : 0;
+}
+
 #define WRAPPER(name, id, variant, major, version, params, args) \
 	cudaError_t shim_##name##_##major params; \
 	__asm__(".symver shim_" #name "_" #major ", " #name version); \
@@ -47,7 +53,7 @@ static void *runtime_real(int major, enum call_id id, int variant, const char *n
 		if (!call_real) \
 			return cudaErrorSharedObjectInitFailed; \
 		if (!frame_begin(&call_frame, id, \
-			(variant ? CALL_PER_THREAD : 0) | FRAME_RUNTIME, \
+			(variant ? CALL_PER_THREAD : 0) | FRAME_RUNTIME | query_flag(id), \
 			__builtin_frame_address(0))) \
 			return call_real args; \
 		call_result = call_real args; \

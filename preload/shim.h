@@ -81,11 +81,23 @@ struct poll_ring {
 };
 
 /*
+ * Reading the clock is a third of what a counted poll costs, so that in a loop that does nothing
+ * else most polls do without.
+ */
+struct poll_pace {
+	uint32_t batch, left;      /* polls without the clock after each one with it, and to come */
+	uint64_t read;             /* when the last one with it was entered */
+	uint64_t gap;              /* ticks from poll to poll, then */
+	uint64_t inner;            /* what was estimated for a call within one without it, 0: none */
+};
+
+/*
  * What only threads that call CUDA have: thread-local storage is taken out of the stack of every
  * thread, which may be as small as 16 KiB.
  */
 struct thread_tables {
 	struct poll_ring polls[POLL_DEPTH];
+	struct poll_pace pace;
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_SETS][SITE_WAYS];
 	unsigned oldest_way;       /* gives way in whichever set is full */
@@ -98,7 +110,8 @@ struct thread_state {
 	struct thread_tables *tables; /* NULL: it has made no call yet */
 	int depth;                 /* wrappers on this thread's stack */
 	int busy; /* within the recorder: calls of a signal handler go by */
-	int polled;                /* the last driver call within the outermost one is a query */
+	int polled;                /* FRAME_QUERY: what the last driver call is within the outermost;
+				      FRAME_UNTIMED: what the outermost is, before that */
 	uint32_t site;             /* of the outermost call */
 	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
 	uint32_t cupti_context;    /* likewise */
@@ -148,6 +161,7 @@ enum frame_flag {
 	FRAME_HOST = 1 << 11,      /* none of CUDA: asks CUDA nothing */
 	FRAME_WAITS = 1 << 12,     /* made in order to wait */
 	FRAME_LAUNCH = 1 << 13,    /* of a kernel, to a stream */
+	FRAME_UNTIMED = 1 << 14,   /* a query of many, that began without a look at the clock */
 };
 #define FRAME_FLAGS(kind, traits) \
 	(((kind) == KIND_STREAM_QUERY || (kind) == KIND_EVENT_QUERY ? FRAME_QUERY : 0) | \
@@ -158,7 +172,7 @@ enum frame_flag {
 /* One call in progress, on its wrapper's stack. */
 struct call_frame {
 	struct thread_state *thread;
-	uint64_t enter;            /* ticks */
+	uint64_t enter;            /* ticks; 0 while FRAME_UNTIMED */
 	uint32_t site;
 	uint32_t outer_correlation;
 	uint16_t call;

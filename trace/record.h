@@ -171,7 +171,7 @@ struct call_record {
  */
 struct call_polls {
 	uint64_t count;            /* calls, the first included */
-	uint64_t last;             /* ticks at the last one's entry */
+	uint64_t last;             /* ticks at the entry of the last one that was timed */
 };
 
 /* Launch attributes that change what is ordered with what; cuda.h, CUlaunchAttributeID. */
