@@ -110,8 +110,8 @@ struct thread_state {
 	struct thread_tables *tables; /* NULL: it has made no call yet */
 	int depth;                 /* wrappers on this thread's stack */
 	int busy; /* within the recorder: calls of a signal handler go by */
-	int polled;                /* FRAME_QUERY: what the last driver call is within the outermost;
-				      FRAME_UNTIMED: what the outermost is, before that */
+	/* FRAME_QUERY: the last driver call of the outermost; FRAME_UNTIMED: itself, before that. */
+	int polled;
 	uint32_t site;             /* of the outermost call */
 	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
 	uint32_t cupti_context;    /* likewise */
