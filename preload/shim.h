@@ -88,7 +88,7 @@ struct poll_pace {
 	uint32_t batch, left;      /* polls without the clock after each one with it, and to come */
 	uint64_t read;             /* when the last one with it was entered */
 	uint64_t gap;              /* ticks from poll to poll, then */
-	uint64_t inner;            /* what was estimated for a call within one without it, 0: none */
+	uint64_t inner;            /* when a call within one without it was entered, 0: none */
 };
 
 /*
