@@ -8,17 +8,28 @@
 #include "report_timeline.h"
 #include "rules.h"
 
-/* The call of either side is named as the user wrote it: its outermost call, or cudart's name. */
+/*
+ * One line is mended once, whomever it is in the way of: findings of one rule at one place are told
+ * together, as "rank" 1, 2, ... of the costliest.  The call of either side is named as the user wrote
+ * it: its outermost call, or cudart's name.
+ */
+#define GRADE "CASE f.severity WHEN 'high' THEN 0 WHEN 'medium' THEN 1 ELSE 2 END"
 static const char finding_sql[] =
 	"WITH RECURSIVE up(call, id, parent) AS ("
 	" SELECT id, id, parent FROM call WHERE id IN (SELECT other_call FROM finding)"
-	" UNION ALL SELECT up.call, call.id, call.parent FROM up JOIN call ON call.id = up.parent)"
+	" UNION ALL SELECT up.call, call.id, call.parent FROM up JOIN call ON call.id = up.parent),"
+	" chosen AS (SELECT f.id, first_value(f.id) OVER same AS first, row_number() OVER same AS rank,"
+	"  first_value(f.share) OVER same AS share, first_value(" GRADE ") OVER same AS grade"
+	"  FROM finding f LEFT JOIN call c ON c.id = f.call WHERE %s AND (?1 = 0 OR f.id = ?1)"
+	"  WINDOW same AS (PARTITION BY f.rule, c.process, coalesce(f.site, -f.id)"
+	"   ORDER BY " GRADE ", f.share DESC, f.id))"
 	" SELECT f.rule, f.message, f.confidence, f.severity, f.count, f.waited, f.saving, "
 	"f.saving_low,"
 	"  f.saving_high, f.share,"
 	"  at.function, at.text, other.function, other.text, kernel.name,"
-	"  coalesce(CASE WHEN t.runtime THEN t.name END, other.api, t.name), f.site, f.other_site"
-	" FROM finding f"
+	"  coalesce(CASE WHEN t.runtime THEN t.name END, other.api, t.name), f.site, f.other_site,"
+	"  chosen.rank"
+	" FROM chosen JOIN finding f ON f.id = chosen.id"
 	" LEFT JOIN site at ON at.id = f.site"
 	" LEFT JOIN site other ON other.id = f.other_site"
 	" LEFT JOIN call c ON c.id = f.other_call"
@@ -26,16 +37,15 @@ static const char finding_sql[] =
 	" LEFT JOIN up ON up.call = f.other_call AND up.parent IS NULL"
 	" LEFT JOIN call o ON o.id = up.id"
 	" LEFT JOIN call_type t ON t.id = o.type"
-	" WHERE %s AND (?1 = 0 OR f.id = ?1)"
-	" ORDER BY CASE f.severity WHEN 'high' THEN 0 WHEN 'medium' THEN 1 ELSE 2 END,"
-	"  f.share DESC, f.id LIMIT ?2";
+	" ORDER BY chosen.grade, chosen.share DESC, chosen.first, chosen.rank";
 
 enum finding_column {
 	COL_RULE, COL_MESSAGE, COL_CONFIDENCE, COL_SEVERITY, COL_COUNT, COL_WAITED, COL_SAVING,
 	COL_SAVING_LOW, COL_SAVING_HIGH, COL_SHARE,
 	COL_FUNCTION, COL_TEXT, COL_OTHER_FUNCTION, COL_OTHER_TEXT, COL_OTHER_KERNEL,
-	COL_OTHER_CALL, COL_SITE, COL_OTHER_SITE
+	COL_OTHER_CALL, COL_SITE, COL_OTHER_SITE, COL_RANK
 };
+#define MOST_FOR 3 /* of findings told together, those whose "for" is printed */
 
 /* Who called the place of a site: the program's frames further out, as far as they have names. */
 static const char callers_sql[] =
@@ -87,6 +97,22 @@ static void print_cost(sqlite3_stmt *row, const struct rule_info *rule, FILE *ou
 	fputc('\n', out);
 }
 
+static void name_other(sqlite3_stmt *row, char *what, size_t size)
+{
+	if (*text(row, COL_OTHER_KERNEL))
+		snprintf(what, size, "launch of %s", text(row, COL_OTHER_KERNEL));
+	else
+		snprintf(what, size, "%s", text(row, COL_OTHER_CALL));
+}
+
+static void print_for(sqlite3_stmt *row, const char *what, int width, FILE *out)
+{
+	if (*what || *text(row, COL_OTHER_TEXT))
+		fprintf(out, "    for  %-*s  %s%s%s\n", width, what, text(row, COL_OTHER_TEXT),
+			*text(row, COL_OTHER_FUNCTION) ? " in " : "",
+			text(row, COL_OTHER_FUNCTION));
+}
+
 static void print_places(sqlite3_stmt *row, FILE *out)
 {
 	char what[400];
@@ -94,10 +120,7 @@ static void print_places(sqlite3_stmt *row, FILE *out)
 
 	if (other > width)
 		width = other;
-	if (*text(row, COL_OTHER_KERNEL))
-		snprintf(what, sizeof(what), "launch of %s", text(row, COL_OTHER_KERNEL));
-	else
-		snprintf(what, sizeof(what), "%s", text(row, COL_OTHER_CALL));
+	name_other(row, what, sizeof(what));
 	if ((int)strlen(what) > width)
 		width = (int)strlen(what);
 	if (*text(row, COL_TEXT))
@@ -106,10 +129,7 @@ static void print_places(sqlite3_stmt *row, FILE *out)
 			text(row, COL_TEXT));
 	else
 		fputs("    at   a place that was not recorded\n", out);
-	if (*what || *text(row, COL_OTHER_TEXT))
-		fprintf(out, "    for  %-*s  %s%s%s\n", width, what, text(row, COL_OTHER_TEXT),
-			*text(row, COL_OTHER_FUNCTION) ? " in " : "",
-			text(row, COL_OTHER_FUNCTION));
+	print_for(row, what, width, out);
 }
 
 static int print_callers(struct db *db, sqlite3_stmt *row, enum finding_column column,
@@ -135,15 +155,11 @@ static int print_callers(struct db *db, sqlite3_stmt *row, enum finding_column c
 	return step;
 }
 
-static void print_finding(sqlite3_stmt *row, const struct report_options *options, FILE *out)
+/* What ends a finding, behind all that it is for. */
+static void print_advice(const struct rule_info *rule, int64_t others, FILE *out)
 {
-	const struct rule_info *rule = rule_find(text(row, COL_RULE));
-
-	fprintf(out, "\n%s%s: %s%s  [%s, %s]\n", options->color ? "\033[1m" : "",
-		text(row, COL_RULE), text(row, COL_MESSAGE), options->color ? "\033[0m" : "",
-		text(row, COL_CONFIDENCE), text(row, COL_SEVERITY));
-	print_cost(row, rule, out);
-	print_places(row, out);
+	if (others > MOST_FOR - 1)
+		fprintf(out, "    for  %lld more\n", (long long)others - (MOST_FOR - 1));
 	if (!rule)
 		return;
 	fprintf(out, "    fix  %s\n", rule->advice);
@@ -151,12 +167,23 @@ static void print_finding(sqlite3_stmt *row, const struct report_options *option
 		fprintf(out, "    see  %s\n", rule->link);
 }
 
+static void print_finding(sqlite3_stmt *row, const struct rule_info *rule,
+	const struct report_options *options, FILE *out)
+{
+	fprintf(out, "\n%s%s: %s%s  [%s, %s]\n", options->color ? "\033[1m" : "",
+		text(row, COL_RULE), text(row, COL_MESSAGE), options->color ? "\033[0m" : "",
+		text(row, COL_CONFIDENCE), text(row, COL_SEVERITY));
+	print_cost(row, rule, out);
+	print_places(row, out);
+}
+
 /* What the findings of each process save together, or why that is not known. */
 static int print_together(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db, "SELECT r.saving, r.saving_low, r.saving_high, "
 		"cast(r.saving AS REAL) / max(r.measured, 1), r.refusal, p.pid, "
-		"(SELECT count(*) FROM process), (SELECT count(*) FROM finding f "
+		"(SELECT count(*) FROM process), (SELECT count(DISTINCT f.rule || "
+		" coalesce(f.site, -f.id)) FROM finding f "
 		" JOIN call c ON c.id = f.call WHERE f.shown AND c.process = p.id) AS shown "
 		"FROM replay r JOIN process p ON p.id = r.process WHERE shown ORDER BY p.id");
 	int step = -1;
@@ -181,9 +208,12 @@ static int print_together(struct db *db, FILE *out)
 	return step;
 }
 
+/* Those that are told together are one. */
 static int64_t count_findings(struct db *db, const char *condition)
 {
-	char *sql = sqlite3_mprintf("SELECT count(*) FROM finding f WHERE %s", condition);
+	char *sql = sqlite3_mprintf("SELECT count(*) FROM (SELECT DISTINCT f.rule, c.process, "
+		"coalesce(f.site, -f.id) FROM finding f LEFT JOIN call c ON c.id = f.call WHERE %s)",
+		condition);
 	int64_t count = sql ? db_int(db, sql, 0) : 0;
 
 	sqlite3_free(sql);
@@ -207,34 +237,69 @@ static void print_rest(struct db *db, const struct report_options *options, int6
 			db->path);
 }
 
+/* What only one finding alone is told with. */
+static int print_details(struct db *db, sqlite3_stmt *row, int64_t finding, FILE *out)
+{
+	return print_callers(db, row, COL_SITE, "at", out) ||
+	       print_callers(db, row, COL_OTHER_SITE, "for", out) ||
+	       report_timeline(db, finding, out) ? -1 : 0;
+}
+
+/* Returns how many were printed, -1 after a message. */
+static int64_t print_findings(struct db *db, sqlite3_stmt *q, const struct report_options *options,
+	FILE *out)
+{
+	const struct rule_info *rule = NULL;
+	int64_t printed = 0, others = 0;
+	char what[400];
+	int step;
+
+	while ((step = db_step(q)) > 0) {
+		if (sqlite3_column_int64(q, COL_RANK) > 1) {
+			name_other(q, what, sizeof(what));
+			if (++others < MOST_FOR)
+				print_for(q, what, 20, out);
+			continue;
+		}
+		if (printed)
+			print_advice(rule, others, out);
+		if (options->top && printed == options->top)
+			return printed;
+		rule = rule_find(text(q, COL_RULE));
+		print_finding(q, rule, options, out);
+		printed++;
+		others = 0;
+		if (options->finding) {
+			print_advice(rule, others, out);
+			return print_details(db, q, options->finding, out) ? -1 : printed;
+		}
+	}
+	if (printed)
+		print_advice(rule, others, out);
+	return step ? -1 : printed;
+}
+
 int report_text(struct db *db, const struct report_options *options, FILE *out)
 {
 	char *sql = sqlite3_mprintf(finding_sql, report_condition(options->level));
 	sqlite3_stmt *q = sql ? db_prepare(db, sql) : NULL;
-	int64_t printed = 0;
-	int step = -1;
+	int64_t printed = -1;
+	int failed = -1;
 
 	sqlite3_free(sql);
-	if (!q || report_summary(db, out) || db_bind(q, "ii", options->finding,
-		    options->top ? (int64_t)options->top : (int64_t)-1))
+	if (!q || report_summary(db, out) || db_bind(q, "i", options->finding))
 		goto out;
-	while ((step = db_step(q)) > 0) {
-		print_finding(q, options, out);
-		if (options->finding && (print_callers(db, q, COL_SITE, "at", out) ||
-			print_callers(db, q, COL_OTHER_SITE, "for", out) ||
-			report_timeline(db, options->finding, out)))
-			goto out;
-		printed++;
-	}
-	if (!step && !options->finding)
-		step = print_together(db, out);
-	if (!step && !options->finding && db_int(db, "SELECT count(*) FROM call", 0))
-		print_rest(db, options, printed, out);
-	if (!step && options->finding && !printed) {
+	printed = print_findings(db, q, options, out);
+	if (printed < 0)
+		goto out;
+	if (options->finding && !printed) {
 		fprintf(stderr, "cufence: there is no finding %lld\n", (long long)options->finding);
-		step = -1;
+		goto out;
 	}
+	failed = options->finding ? 0 : print_together(db, out);
+	if (!failed && !options->finding && db_int(db, "SELECT count(*) FROM call", 0))
+		print_rest(db, options, printed, out);
 out:
 	sqlite3_finalize(q);
-	return step;
+	return failed;
 }

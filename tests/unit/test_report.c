@@ -102,6 +102,8 @@ static struct db database(void)
 	return db;
 }
 
+static const char *more_findings; /* SQL, beside the three of database() */
+
 static char *report(int (*write)(struct db *, const struct report_options *, FILE *),
 	struct report_options options)
 {
@@ -110,6 +112,7 @@ static char *report(int (*write)(struct db *, const struct report_options *, FIL
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
+	assert_int_equal(more_findings ? db_exec(&db, more_findings) : 0, 0);
 	assert_int_equal(write(&db, &options, out), 0);
 	fclose(out);
 	db_close(&db);
@@ -198,6 +201,34 @@ static void json_has_the_same(void **state)
 	free(text);
 }
 
+/* Of one rule at one place: its line is mended once, and what that saves is saved once. */
+static void who_else_is_held_is_told_with_it(void **state)
+{
+	char *text;
+
+	more_findings = "INSERT INTO site VALUES (3,1,3,'load','/src/tiles.cu',70,NULL,'tiles.cu:70');"
+		"INSERT INTO finding VALUES "
+		"(4,'blocking-free','certain','medium',1,5,2000000,1000000,900000,1100000,0.03,"
+		"1,3,2,1,'cudaFree waited 1.2 ms','f4'),"
+		"(5,'blocking-free','certain','medium',1,5,2000000,1000000,900000,1100000,0.04,"
+		"3,2,2,1,'cudaFree waited 1.1 ms','f5');";
+	text = report(report_text, (struct report_options){ .top = 2 });
+	has(text, "    at   free_tile             tiles.cu:88\n"
+		"    for  launch of work        tiles.cu:61 in run\n"
+		"    for  launch of work        tiles.cu:70 in load\n"
+		"    fix  ");
+	hasnt(text, "waited 1.2 ms");
+	has(text, "    at   load                  tiles.cu:70\n"
+		"    for  launch of work        tiles.cu:61 in run\n"
+		"    fix  ");
+	has(text, "1 more: cufence report --top 3 ");
+	free(text);
+	text = report(report_text, (struct report_options){ .finding = 4 });
+	has(text, "waited 1.2 ms");
+	free(text);
+	more_findings = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +239,7 @@ int main(void)
 		cmocka_unit_test(the_summary_comes_first),
 		cmocka_unit_test(levels_choose),
 		cmocka_unit_test(the_top_is_cut_and_said_to_be),
+		cmocka_unit_test(who_else_is_held_is_told_with_it),
 		cmocka_unit_test(json_has_the_same),
 	};
 
