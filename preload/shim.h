@@ -110,7 +110,7 @@ struct thread_state {
 	struct thread_tables *tables; /* NULL: it has made no call yet */
 	int depth;                 /* wrappers on this thread's stack */
 	int busy; /* within the recorder: calls of a signal handler go by */
-	/* FRAME_QUERY: the outermost call's last driver call; FRAME_UNTIMED: itself, before that. */
+	/* FRAME_QUERY: its last driver call; FRAME_UNTIMED: the outermost itself, before that. */
 	int polled;
 	uint32_t site;             /* of the outermost call */
 	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */

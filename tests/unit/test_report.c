@@ -206,7 +206,8 @@ static void who_else_is_held_is_told_with_it(void **state)
 {
 	char *text;
 
-	more_findings = "INSERT INTO site VALUES (3,1,3,'load','/src/tiles.cu',70,NULL,'tiles.cu:70');"
+	more_findings =
+		"INSERT INTO site VALUES (3,1,3,'load','/src/tiles.cu',70,NULL,'tiles.cu:70');"
 		"INSERT INTO finding VALUES "
 		"(4,'blocking-free','certain','medium',1,5,2000000,1000000,900000,1100000,0.03,"
 		"1,3,2,1,'cudaFree waited 1.2 ms','f4'),"
