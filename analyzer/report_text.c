@@ -9,16 +9,17 @@
 #include "rules.h"
 
 /*
- * One line is mended once, whomever it is in the way of: findings of one rule at one place are told
- * together, as "rank" 1, 2, ... of the costliest.  The call of either side is named as the user wrote
- * it: its outermost call, or cudart's name.
+ * One line is mended once, whomever it is in the way of: findings of one rule at one place are
+ * told together, as "rank" 1, 2, ... of the costliest.  The call of either side is named as the
+ * user wrote it: its outermost call, or cudart's name.
  */
 #define GRADE "CASE f.severity WHEN 'high' THEN 0 WHEN 'medium' THEN 1 ELSE 2 END"
 static const char finding_sql[] =
 	"WITH RECURSIVE up(call, id, parent) AS ("
 	" SELECT id, id, parent FROM call WHERE id IN (SELECT other_call FROM finding)"
 	" UNION ALL SELECT up.call, call.id, call.parent FROM up JOIN call ON call.id = up.parent),"
-	" chosen AS (SELECT f.id, first_value(f.id) OVER same AS first, row_number() OVER same AS rank,"
+	" chosen AS (SELECT f.id, first_value(f.id) OVER same AS first,"
+	"  row_number() OVER same AS rank,"
 	"  first_value(f.share) OVER same AS share, first_value(" GRADE ") OVER same AS grade"
 	"  FROM finding f LEFT JOIN call c ON c.id = f.call WHERE %s AND (?1 = 0 OR f.id = ?1)"
 	"  WINDOW same AS (PARTITION BY f.rule, c.process, coalesce(f.site, -f.id)"
@@ -212,8 +213,8 @@ static int print_together(struct db *db, FILE *out)
 static int64_t count_findings(struct db *db, const char *condition)
 {
 	char *sql = sqlite3_mprintf("SELECT count(*) FROM (SELECT DISTINCT f.rule, c.process, "
-		"coalesce(f.site, -f.id) FROM finding f LEFT JOIN call c ON c.id = f.call WHERE %s)",
-		condition);
+		"coalesce(f.site, -f.id) FROM finding f "
+		"LEFT JOIN call c ON c.id = f.call WHERE %s)", condition);
 	int64_t count = sql ? db_int(db, sql, 0) : 0;
 
 	sqlite3_free(sql);
