@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls in a loop from below a script's frames, and from a thread that has none, for
- * bench/python_frames.  Unfinished queries, because they leave next to nothing in the trace.
+ * bench/python_frames.  Unfinished queries, because they leave next to nothing in the trace.  Or
+ * one call after much else has been through the caches.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -9,6 +10,8 @@
 
 double script_calls(long count);
 double other_calls(long count);
+double cold_call(long kilobytes);
+double other_cold_call(long kilobytes);
 
 #define BUSY ((void *)16)  /* the stub's stream that never ends */
 
@@ -35,20 +38,79 @@ double script_calls(long count)
 	return (now_ns() - start) / (double)count;
 }
 
+/* As other work between calls: so much data, and code enough for the first level's cache. */
+static void walk(long kilobytes)
+{
+	static volatile char data[8192][1024];
+	void (*walk_code)(void);
+
+	*(void **)&walk_code = dlsym(RTLD_DEFAULT, "stub_walk_code");
+	for (long i = 0; i < kilobytes && i < 8192; i++)
+		for (int line = 0; line < 1024; line += 64)
+			data[i][line]++;
+	walk_code();
+}
+
+/* ns of one call */
+double cold_call(long kilobytes)
+{
+	int (*record)(void *, void *);
+	double start, end;
+
+	*(void **)&record = dlsym(RTLD_DEFAULT, "cuEventRecord");
+	walk(kilobytes);
+	start = now_ns();
+	record(BUSY, BUSY);
+	end = now_ns();
+	return end - start;
+}
+
+struct elsewhere {
+	double (*run)(long);
+	long argument;
+	double result;
+};
+
 static void *run(void *argument)
 {
-	double *value = argument;
+	struct elsewhere *elsewhere = argument;
 
-	*value = script_calls((long)*value);
+	elsewhere->result = elsewhere->run(elsewhere->argument);
 	return NULL;
+}
+
+static double run_elsewhere(double (*function)(long), long argument)
+{
+	struct elsewhere elsewhere = { function, argument, -1 };
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, run, &elsewhere))
+		pthread_join(thread, NULL);
+	return elsewhere.result;
 }
 
 double other_calls(long count)
 {
-	double value = (double)count;
-	pthread_t thread;
+	return run_elsewhere(script_calls, count);
+}
 
-	if (pthread_create(&thread, NULL, run, &value) || pthread_join(thread, NULL))
-		return -1;
-	return value;
+/* The middle one of nine. */
+static double cold_calls(long kilobytes)
+{
+	double ns[9];
+
+	for (int i = 0; i < 9; i++) {
+		double value = cold_call(kilobytes);
+		int at = i;
+
+		for (; at > 0 && ns[at - 1] > value; at--)
+			ns[at] = ns[at - 1];
+		ns[at] = value;
+	}
+	return ns[4];
+}
+
+double other_cold_call(long kilobytes)
+{
+	return run_elsewhere(cold_calls, kilobytes);
 }

@@ -28,7 +28,7 @@ __attribute__((constructor)) static void start(void)
 
 /* 32 KiB of code, one branch in each line. */
 void stub_walk_code(void);
-__asm__(".text\n.p2align 6\nstub_walk_code:\n"
+__asm__(".text\n.globl stub_walk_code\n.p2align 6\nstub_walk_code:\n"
 	".rept 512\njmp 1f\n.p2align 6\n1:\n.endr\nret\n");
 
 static void walk(void)

@@ -12,6 +12,20 @@
 #define MAX_WALK 64 /* frames looked at */
 #define OWNER_GENERATOR 1
 
+/*
+ * Every call asks for the code objects on its stack, and finds the caches full of other things:
+ * each line that is looked at counts.  So what was seen at an address is kept in a word: a mark
+ * that no other code object has that was or will be there, and these.  The words of a cache line
+ * are a set; the address says which, and where in it a word is looked for first.
+ */
+#define SEEN_ID 0x7fffu
+#define SEEN_OWN 0x8000u
+#define TRACEABLE_SHIFT 16
+#define TRACEABLE_MANY 0xffu /* that, or more */
+#define MARK_SHIFT 24
+#define SEEN_BITS 13
+#define SEEN_WAYS 8
+
 enum python_stage { PYTHON_NONE_HERE, PYTHON_UNCHECKED, PYTHON_ON };
 
 static struct {
@@ -20,11 +34,17 @@ static struct {
 	void *(*thread)(void);     /* PyGILState_GetThisThreadState: reads thread-local storage */
 	int (*is_finalizing)(void); /* reads a word */
 	uintptr_t code, code_end;  /* the interpreter's */
+	_Atomic uint64_t seen[1u << SEEN_BITS] __attribute__((aligned(SEEN_WAYS * 8)));
 } state;
 
 static uintptr_t word_at(uintptr_t base, unsigned offset)
 {
 	return *(const uintptr_t *)(base + offset);
+}
+
+static uint32_t half_at(uintptr_t base, unsigned offset)
+{
+	return *(const uint32_t *)(base + offset);
 }
 
 static void say(struct thread_state *thread, const char *text)
@@ -103,6 +123,13 @@ void python_init(struct thread_state *thread)
 	shim.scripts = 1;
 }
 
+void python_reset(void)
+{
+	for (unsigned i = 0; i < 1u << SEEN_BITS; i++)
+		state.seen[i] = 0;
+	python_code_reset();
+}
+
 int python_holds(const void *address)
 {
 	return (uintptr_t)address >= state.code && (uintptr_t)address < state.code_end;
@@ -153,37 +180,135 @@ static int check(struct thread_state *thread, uintptr_t python_thread)
 	return result;
 }
 
-/* Frames that stand for C code, or are being set up: 0; else *offset in the code's bytes. */
-static int read_frame(const struct python_layout *layout, uintptr_t frame, uintptr_t code,
-	uint32_t *offset)
+/* Its code object, 0: it stands for C code. */
+static uintptr_t code_of(const struct python_layout *layout, uintptr_t frame)
 {
+	if (layout->entry_owner != PYTHON_NONE &&
+		*(const uint8_t *)(frame + layout->owner) == layout->entry_owner)
+		return 0;
+	return word_at(frame, layout->code);
+}
+
+static int is_code(uintptr_t object)
+{
+	return word_at(object, OBJECT_TYPE) == (uintptr_t)state.python.code_type;
+}
+
+static struct python_code parts_of(const struct python_layout *layout, uintptr_t address)
+{
+	return (struct python_code){ address, word_at(address, layout->name),
+		word_at(address, layout->file), word_at(address, layout->table),
+		half_at(address, layout->first_line) };
+}
+
+static unsigned traceable_of(const struct python_layout *layout, uintptr_t code)
+{
+	return layout->traceable == PYTHON_NONE ? 0 : half_at(code, layout->traceable);
+}
+
+/* The first eight bytes, in a line that is looked at anyway. */
+__attribute__((no_sanitize("address")))
+static uint64_t first_bytes(uintptr_t bytes, size_t size)
+{
+	/* Whatever its size, so much is there: an object takes whole words. */
+	uint64_t word = *(const uint64_t *)(bytes + BYTES_DATA);
+
+	return size < sizeof(word) ? word & ((1ull << 8 * size) - 1) : word;
+}
+
+/*
+ * Of a code object without a number: its parts may be made anew where they were, too, so that their
+ * addresses, sizes, the end of the file's name and the lines' start stand for it.  0: it is none.
+ */
+static NOINLINE uint64_t mark_parts(uintptr_t address)
+{
+	const struct python_layout *layout = &state.python.layout;
+	uint64_t last[2] = { 0, 0 }, length, size, hash;
+	struct python_code code;
+
+	if (!is_code(address))
+		return 0;
+	code = parts_of(layout, address);
+	length = word_at(code.file, OBJECT_SIZE);
+	size = word_at(code.table, OBJECT_SIZE);
+	if (length >= sizeof(last))
+		memcpy(last, (const char *)code.file + layout->ascii + length - sizeof(last),
+			sizeof(last));
+	else if (length >= sizeof(last[0]))
+		memcpy(last, (const char *)code.file + layout->ascii + length - sizeof(last[0]),
+			sizeof(last[0]));
+	hash = address * 0x9e3779b97f4a7c15u + code.name * 0xbf58476d1ce4e5b9u +
+		code.file * 0x94d049bb133111ebu + code.table * 0xff51afd7ed558ccdu +
+		((uint64_t)code.first_line << 32 | (uint32_t)size) * 0xc4ceb9fe1a85ec53u +
+		first_bytes(code.table, size) * 0x8ebc6af09c88c6e3u +
+		last[0] * 0xd6e8feb86659fd93u + last[1] * 0xa0761d6478bd642fu +
+		length * 0xe7037ed1a0b428dbu;
+	return (hash ^ hash >> 32) * 0xff51afd7ed558ccdu >> MARK_SHIFT;
+}
+
+/* What was seen is elsewhere in the set; else it is read, and put where there is room. */
+static NOINLINE uint64_t see_anew(struct thread_state *thread, uintptr_t address, uint64_t mark,
+	unsigned place)
+{
+	struct python_code code;
+	unsigned traceable, room = place;
+	uint64_t word;
+	int own;
+
+	if (!is_code(address))
+		return 0;
+	for (unsigned i = 0; i < SEEN_WAYS; i++) {
+		word = atomic_load_explicit(&state.seen[place ^ i], memory_order_relaxed);
+		if (word >> MARK_SHIFT == mark)
+			return word;
+		if (!word && state.seen[room])
+			room = place ^ i;
+	}
+	code = parts_of(&state.python.layout, address);
+	traceable = traceable_of(&state.python.layout, address);
+	word = mark << MARK_SHIFT | python_code_read(thread, &state.python, &code, &own);
+	word |= (traceable < TRACEABLE_MANY ? traceable : TRACEABLE_MANY) << TRACEABLE_SHIFT;
+	word |= own ? SEEN_OWN : 0;
+	atomic_store_explicit(&state.seen[room], word, memory_order_relaxed);
+	return word;
+}
+
+/* The word of a code object, 0: it is none. */
+static inline uint64_t find_seen(struct thread_state *thread, uintptr_t address)
+{
+	const struct python_layout *layout = &state.python.layout;
+	uint64_t hash = address * 0x9e3779b97f4a7c15u, mark, word;
+	unsigned place = hash >> (64 - SEEN_BITS);
+
+	mark = layout->number == PYTHON_NONE ? 0 : half_at(address, layout->number);
+	/* Eight bits more tell a number from what another code object's parts give. */
+	mark = mark ? mark << 8 | (hash >> 20 & 0xff) : mark_parts(address);
+	word = atomic_load_explicit(&state.seen[place], memory_order_relaxed);
+	if (UNLIKELY(word >> MARK_SHIFT != mark || !mark))
+		word = mark ? see_anew(thread, address, mark, place) : 0;
+	return word;
+}
+
+/* Of a frame that is being set up: 0; else *offset in the code's bytes. */
+static inline int read_frame(uintptr_t frame, uintptr_t code, uint64_t word, uint32_t *offset)
+{
+	const struct python_layout *layout = &state.python.layout;
 	uintptr_t start = code + layout->bytes, at;
-	unsigned owner;
+	unsigned traceable = word >> TRACEABLE_SHIFT & TRACEABLE_MANY;
 
 	if (layout->owner == PYTHON_NONE) {
 		int32_t last = *(const int32_t *)(frame + layout->instruction);
 		*offset = last < 0 ? 0 : (uint32_t)last * layout->instruction_size;
 		return 1;
 	}
-	owner = *(const uint8_t *)(frame + layout->owner);
+	if (UNLIKELY(traceable == TRACEABLE_MANY))
+		traceable = traceable_of(layout, code);
 	at = word_at(frame, layout->instruction);
-	if (owner == layout->entry_owner)
-		return 0;
-	if (owner != OWNER_GENERATOR &&
-		at < start + 2u * *(const uint32_t *)(code + layout->traceable))
+	if (at < start + 2u * traceable &&
+		*(const uint8_t *)(frame + layout->owner) != OWNER_GENERATOR)
 		return 0;
 	*offset = at < start ? 0 : (uint32_t)(at - start);
 	return 1;
-}
-
-static uint32_t find_code(struct thread_state *thread, uintptr_t address, int *own)
-{
-	const struct python_layout *layout = &state.python.layout;
-	const struct python_code code = { address, word_at(address, layout->name),
-		word_at(address, layout->file), word_at(address, layout->table),
-		*(const uint32_t *)(address + layout->first_line) };
-
-	return python_code_find(thread, &state.python, &code, own);
 }
 
 static uintptr_t innermost(uintptr_t python_thread)
@@ -195,7 +320,7 @@ static uintptr_t innermost(uintptr_t python_thread)
 							    : frame;
 }
 
-unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRIPT_FRAMES])
+HOT unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRIPT_FRAMES])
 {
 	const struct python_layout *layout = &state.python.layout;
 	int stage = atomic_load_explicit(&state.stage, memory_order_relaxed);
@@ -211,16 +336,13 @@ unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRIPT_F
 		return 0;
 	for (at = innermost(python_thread); at && walked < MAX_WALK && count < SITE_SCRIPT_FRAMES;
 		at = word_at(at, layout->previous), walked++) {
-		uintptr_t code = word_at(at, layout->code);
-		uint32_t offset, id;
-		int own;
+		uintptr_t code = code_of(layout, at);
+		uint64_t word = code ? find_seen(thread, code) : 0;
+		uint32_t offset;
 
-		if (!code || word_at(code, 8) != (uintptr_t)state.python.code_type ||
-			!read_frame(layout, at, code, &offset))
-			continue;
-		id = find_code(thread, code, &own);
-		if (id && (own || count < SCRIPT_FRAMES_ANY))
-			frame[count++] = SCRIPT_FRAME(id, offset);
+		if (word & SEEN_ID && (word & SEEN_OWN || count < SCRIPT_FRAMES_ANY) &&
+			read_frame(at, code, word, &offset))
+			frame[count++] = SCRIPT_FRAME(word & SEEN_ID, offset);
 	}
 	return count;
 }

@@ -27,6 +27,7 @@ struct python_layout {
 	uint16_t entry_owner;      /* that of frames that stand for C code, from 3.12 */
 	uint16_t instruction_size; /* up to 3.10 instruction is an int32_t count of these */
 	uint16_t name, file, table, first_line; /* of a code object */
+	uint16_t number;           /* of a code object: co_version, 0: none, from 3.12 */
 	uint16_t traceable, bytes; /* of a code object: the first instruction that is the */
 	                           /* program's, and the instructions themselves, from 3.11 */
 	uint16_t ascii, compact;   /* of strings: where their characters start */
@@ -38,13 +39,18 @@ const struct python_layout *python_layout_find(unsigned version);
 /* From 3.13 the interpreter says it itself: 0, or why it is not to be read. */
 const char *python_layout_read(const void *runtime, struct python_layout *layout);
 
+/* PyObject, PyVarObject and PyBytesObject are alike in all versions. */
+#define OBJECT_TYPE 8
+#define OBJECT_SIZE 16
+#define BYTES_DATA 32
+
 /* What of the interpreter the rest needs. */
 struct python {
 	struct python_layout layout;
 	const void *code_type, *string_type, *bytes_type;
 };
 
-/* A code object's parts; what a mark is made of. */
+/* A code object's parts. */
 struct python_code {
 	uintptr_t address;
 	uintptr_t name, file, table; /* objects */
@@ -55,7 +61,7 @@ struct python_code {
  * Id of a code object, whose record is written at first sight; 0: it is not as it should be, or
  * there is no room.  *own: its file is one of the program's.
  */
-uint32_t python_code_find(struct thread_state *thread, const struct python *python,
+uint32_t python_code_read(struct thread_state *thread, const struct python *python,
 	const struct python_code *code, int *own);
 void python_code_reset(void);
 
@@ -66,6 +72,9 @@ int python_peek(uintptr_t address, uintptr_t *word);
 
 /* Looks for an interpreter; once, when recording starts. */
 void python_init(struct thread_state *thread);
+
+/* Forgets all code objects: a new process writes them anew. */
+void python_reset(void);
 
 /*
  * SCRIPT_FRAME()s of the calling thread, innermost first: the innermost SCRIPT_FRAMES_ANY, then

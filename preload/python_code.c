@@ -2,10 +2,6 @@
 /*
  * Code objects: each is written to the trace once, with its line table, so that a trace explains
  * itself.  Two with the same names, file and lines are one: what is compiled again and again.
- *
- * Every call asks for those on its stack, so that what was seen at an address is kept.  A code
- * object may be freed and its parts be made anew where they were, for another one: what is kept
- * goes with the parts' addresses, sizes and the end of the file's name.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,30 +17,21 @@
 #define FILE_BYTES 4096
 #define TABLE_BYTES (40 * 1024) /* beyond it lines are not known; a record must fit into a chunk */
 
-/* PyObject, PyVarObject, PyBytesObject and PyASCIIObject begin alike in all versions. */
-#define OBJECT_TYPE 8
-#define OBJECT_SIZE 16
-#define BYTES_DATA 32
+/* The start of PyASCIIObject is alike in all versions. */
 #define STRING_STATE 32
 #define STATE_KIND(state) ((state) >> 2 & 7)
 #define STATE_COMPACT 0x20
 #define STATE_ASCII 0x40
 
-/* In a word of what was seen: the lower bits of its hash, whose upper ones say where it is. */
-#define SEEN_OWN (1u << 15)
-#define SEEN_ID (SEEN_OWN - 1)
-#define SEEN_SHIFT 16
-
 static struct {
 	_Atomic uint64_t hash[CODE_TABLE]; /* id is index + 1; 0: free */
 	_Atomic uint32_t count;
-	_Atomic uint64_t seen[CODE_TABLE];
 } codes;
 
 void python_code_reset(void)
 {
 	for (unsigned i = 0; i < CODE_TABLE; i++)
-		codes.hash[i] = codes.seen[i] = 0;
+		codes.hash[i] = 0;
 	codes.count = 0;
 }
 
@@ -205,9 +192,8 @@ static uint32_t intern(uint64_t hash, int *is_new)
 	}
 }
 
-/* Its id, and SEEN_OWN. */
-static uint32_t read_code(struct thread_state *thread, const struct python *python,
-	const struct python_code *code)
+uint32_t python_code_read(struct thread_state *thread, const struct python *python,
+	const struct python_code *code, int *own)
 {
 	char name[NAME_BYTES], file[FILE_BYTES];
 	struct code_text text = { { name, 0 }, { file, 0 }, { NULL, 0 } };
@@ -215,6 +201,7 @@ static uint32_t read_code(struct thread_state *thread, const struct python *pyth
 	int is_new = 0;
 	uint32_t id;
 
+	*own = 0;
 	if (!python_code_check(python, code))
 		return 0;
 	text.name.length = read_string(&python->layout, code->name, name, sizeof(name));
@@ -227,39 +214,6 @@ static uint32_t read_code(struct thread_state *thread, const struct python *pyth
 	id = intern(hash ? hash : 1, &is_new);
 	if (is_new)
 		write_code(thread, python->layout.version, code->first_line, &text, id);
-	return id | (script_origin(file, text.file.length) == SCRIPT_OWN ? SEEN_OWN : 0);
-}
-
-/* Of a string as it is where it is: its size and its last bytes, if it is of one byte each. */
-static uint64_t glance(const struct python_layout *layout, uintptr_t string)
-{
-	size_t length = *(const size_t *)(string + OBJECT_SIZE);
-	const char *data = (const char *)string + layout->ascii;
-	uint64_t last[2] = { 0, 0 };
-
-	if (length >= sizeof(last))
-		memcpy(last, data + length - sizeof(last), sizeof(last));
-	else if (length >= sizeof(last[0]))
-		memcpy(last, data + length - sizeof(last[0]), sizeof(last[0]));
-	return mix(last[0], last[1]) + length;
-}
-
-uint32_t python_code_find(struct thread_state *thread, const struct python *python,
-	const struct python_code *code, int *own)
-{
-	const uint64_t parts = code->name ^ code->file << 20 ^ code->table << 40 ^
-		code->table >> 24;
-	uint64_t hash = mix(mix(mix(code->address, parts), code->first_line +
-		((uint64_t)*(const uint32_t *)(code->table + OBJECT_SIZE) << 32)),
-		glance(&python->layout, code->file));
-	_Atomic uint64_t *seen = &codes.seen[hash >> (64 - CODE_BITS)];
-	uint64_t word = atomic_load_explicit(seen, memory_order_relaxed);
-	uint32_t found = (uint32_t)word & (SEEN_ID | SEEN_OWN);
-
-	if (word >> SEEN_SHIFT != hash << SEEN_SHIFT >> SEEN_SHIFT || !word) {
-		found = read_code(thread, python, code);
-		atomic_store_explicit(seen, hash << SEEN_SHIFT | found, memory_order_relaxed);
-	}
-	*own = !!(found & SEEN_OWN);
-	return found & SEEN_ID;
+	*own = script_origin(file, text.file.length) == SCRIPT_OWN;
+	return id;
 }

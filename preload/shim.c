@@ -283,7 +283,7 @@ static void become_child(void)
 	spare.count = 0;
 	spare.lock = 0;
 	site_reset();
-	python_code_reset();
+	python_reset();
 	module_reset();
 	function_reset();
 	image_reset();

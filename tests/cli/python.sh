@@ -48,6 +48,8 @@ known() { # VERSION PYTHON
 		"$("$cufence" query "$db" "$places AND s.text NOT LIKE 'made%'" | sort)"
 	same "$name: code in memory that was used before" "200" "$("$cufence" query "$db" \
 		"SELECT count(DISTINCT s.text) FROM site s WHERE s.text LIKE 'made%.py:1'")"
+	same "$name: code in memory that was used before, alike but for the line" "30" "$("$cufence" query "$db" \
+		"SELECT count(DISTINCT s.text) FROM site s WHERE s.text LIKE 'made_alike.py:%'")"
 	same "$name: is said once in each process" "3 3.$number" \
 		"$("$cufence" query "$db" "SELECT count(*) || ' ' || value FROM property WHERE name = 'python.frames' GROUP BY value")"
 	same "$name: recursion keeps the innermost frames" "8" "$("$cufence" query "$db" \

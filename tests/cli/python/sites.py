@@ -92,6 +92,12 @@ def made_anew():
         exec(compile("cuda.cuMemsetD8_v2(device.pointer, 0, 64)", "made%d.py" % i, "exec"))
 
 
+def made_alike():
+    """The same, and nothing but the line tells them apart."""
+    for i in range(1, 31):
+        exec(compile("\n" * i + "cuda.cuMemsetD8_v2(device.pointer, 0, 64)", "made_alike.py", "exec"))
+
+
 def worker(stop):
     cuda.cuCtxSetCurrent(device.context)
     while not stop.is_set():
@@ -151,6 +157,7 @@ def main():
     nested()
     from_c()
     made_anew()
+    made_alike()
     threads()
     processes("spawn")
     # Daemon threads still call when the interpreter ends.
