@@ -186,11 +186,11 @@ static int is_unblocked(const struct walk_call *call, int64_t behind, int64_t du
 /* Behind the end of what it waited for a call that waits first does its own work only. */
 static int note_afterwards(struct waits *waits, const struct wait_candidate *candidate)
 {
-	int64_t took = candidate->exit - candidate->before.end;
-
-	if (!candidate->waits || !candidate->waits_first || !candidate->before.op || took < 0)
+	if (!candidate->waits || !candidate->waits_first || !candidate->before.op ||
+		candidate->before.end > candidate->exit)
 		return 0;
-	return usual_add(&waits->usual, usual_key_afterwards(candidate->key), took);
+	return usual_add(&waits->usual, usual_key_afterwards(candidate->key),
+		candidate->exit - candidate->before.end);
 }
 
 static int judge_later(struct waits *waits, const struct walk_call *call,
