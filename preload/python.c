@@ -16,7 +16,8 @@
  * Every call asks for the code objects on its stack, and finds the caches full of other things:
  * each line that is looked at counts.  So what was seen at an address is kept in a word: a mark
  * that no other code object has that was or will be there, and these.  The words of a cache line
- * are a set; the address says which, and where in it a word is looked for first.
+ * are a set; the address says which, and where in it a word is looked for first.  Those lately
+ * asked for are near: in one page, whose address the processor is more likely to have still.
  */
 #define SEEN_ID 0x7fffu
 #define SEEN_OWN 0x8000u
@@ -25,6 +26,7 @@
 #define MARK_SHIFT 24
 #define SEEN_BITS 13
 #define SEEN_WAYS 8
+#define NEAR_WORDS 512
 
 enum python_stage { PYTHON_NONE_HERE, PYTHON_UNCHECKED, PYTHON_ON };
 
@@ -34,6 +36,7 @@ static struct {
 	void *(*thread)(void);     /* PyGILState_GetThisThreadState: reads thread-local storage */
 	int (*is_finalizing)(void); /* reads a word */
 	uintptr_t code, code_end;  /* the interpreter's */
+	_Atomic uint64_t near[NEAR_WORDS] __attribute__((aligned(4096)));
 	_Atomic uint64_t seen[1u << SEEN_BITS] __attribute__((aligned(SEEN_WAYS * 8)));
 } state;
 
@@ -127,6 +130,8 @@ void python_reset(void)
 {
 	for (unsigned i = 0; i < 1u << SEEN_BITS; i++)
 		state.seen[i] = 0;
+	for (unsigned i = 0; i < NEAR_WORDS; i++)
+		state.near[i] = 0;
 	python_code_reset();
 }
 
@@ -246,30 +251,50 @@ static NOINLINE uint64_t mark_parts(uintptr_t address)
 	return (hash ^ hash >> 32) * 0xff51afd7ed558ccdu >> MARK_SHIFT;
 }
 
-/* What was seen is elsewhere in the set; else it is read, and put where there is room. */
-static NOINLINE uint64_t see_anew(struct thread_state *thread, uintptr_t address, uint64_t mark,
-	unsigned place)
+/* The word with this mark in the set of place; 0: none, and place is where to put it. */
+static uint64_t search(const _Atomic uint64_t *table, unsigned *place, uint64_t mark)
 {
-	struct python_code code;
-	unsigned traceable, room = place;
-	uint64_t word;
-	int own;
+	unsigned room = *place;
 
-	if (!is_code(address))
-		return 0;
 	for (unsigned i = 0; i < SEEN_WAYS; i++) {
-		word = atomic_load_explicit(&state.seen[place ^ i], memory_order_relaxed);
+		uint64_t word = atomic_load_explicit(&table[*place ^ i], memory_order_relaxed);
+
 		if (word >> MARK_SHIFT == mark)
 			return word;
-		if (!word && state.seen[room])
-			room = place ^ i;
+		if (!word && table[room])
+			room = *place ^ i;
 	}
-	code = parts_of(&state.python.layout, address);
-	traceable = traceable_of(&state.python.layout, address);
-	word = mark << MARK_SHIFT | python_code_read(thread, &state.python, &code, &own);
-	word |= (traceable < TRACEABLE_MANY ? traceable : TRACEABLE_MANY) << TRACEABLE_SHIFT;
-	word |= own ? SEEN_OWN : 0;
-	atomic_store_explicit(&state.seen[room], word, memory_order_relaxed);
+	*place = room;
+	return 0;
+}
+
+static uint64_t read_code(struct thread_state *thread, uintptr_t address, uint64_t mark)
+{
+	const struct python_code code = parts_of(&state.python.layout, address);
+	unsigned traceable = traceable_of(&state.python.layout, address);
+	int own;
+	uint32_t id = python_code_read(thread, &state.python, &code, &own);
+
+	if (traceable > TRACEABLE_MANY)
+		traceable = TRACEABLE_MANY;
+	return mark << MARK_SHIFT | traceable << TRACEABLE_SHIFT | (own ? SEEN_OWN : 0) | id;
+}
+
+/* Of what is not where it is looked for first. */
+static NOINLINE uint64_t search_all(struct thread_state *thread, uintptr_t address, uint64_t mark,
+	unsigned place)
+{
+	unsigned near = place % NEAR_WORDS;
+	uint64_t word = search(state.near, &near, mark);
+
+	if (word || !is_code(address))
+		return word;
+	word = search(state.seen, &place, mark);
+	if (!word) {
+		word = read_code(thread, address, mark);
+		atomic_store_explicit(&state.seen[place], word, memory_order_relaxed);
+	}
+	atomic_store_explicit(&state.near[near], word, memory_order_relaxed);
 	return word;
 }
 
@@ -283,9 +308,9 @@ static inline uint64_t find_seen(struct thread_state *thread, uintptr_t address)
 	mark = layout->number == PYTHON_NONE ? 0 : half_at(address, layout->number);
 	/* Eight bits more tell a number from what another code object's parts give. */
 	mark = mark ? mark << 8 | (hash >> 20 & 0xff) : mark_parts(address);
-	word = atomic_load_explicit(&state.seen[place], memory_order_relaxed);
+	word = atomic_load_explicit(&state.near[place % NEAR_WORDS], memory_order_relaxed);
 	if (UNLIKELY(word >> MARK_SHIFT != mark || !mark))
-		word = mark ? see_anew(thread, address, mark, place) : 0;
+		word = mark ? search_all(thread, address, mark, place) : 0;
 	return word;
 }
 

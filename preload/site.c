@@ -18,10 +18,16 @@
 #include "shim.h"
 
 #define SITE_TABLE 32768 /* a power of two */
+#define RECENT_BITS 10
 
 static struct {
 	_Atomic uint64_t hash[SITE_TABLE]; /* id is index + 1; 0: free */
 	_Atomic uint32_t count;
+	/*
+	 * Lately asked for, at the hash's upper bits: its others, and the id.  In two pages: those
+	 * of the large table are rarely ones whose address the processor has still.
+	 */
+	_Atomic uint64_t recent[1u << RECENT_BITS] __attribute__((aligned(64)));
 	_Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void *);
 	_Unwind_Word (*ip)(struct _Unwind_Context *);
 	_Unwind_Word (*cfa)(struct _Unwind_Context *);
@@ -47,6 +53,8 @@ void site_reset(void)
 {
 	for (unsigned i = 0; i < SITE_TABLE; i++)
 		sites.hash[i] = 0;
+	for (unsigned i = 0; i < 1u << RECENT_BITS; i++)
+		sites.recent[i] = 0;
 	sites.count = 0;
 }
 
@@ -112,11 +120,11 @@ static void write_site(struct thread_state *thread, uint32_t id, const struct ca
 }
 
 /* Lock-free: whoever puts the hash into a free place writes the record. */
-static uint32_t site_intern(struct thread_state *thread, const struct cached_site *site,
-	const struct script *script)
+static uint32_t intern_hash(struct thread_state *thread, uint64_t hash,
+	const struct cached_site *site, const struct script *script)
 {
-	uint64_t hash = hash_words(site->hash, script->frame, script->count), found;
 	uint32_t place = (uint32_t)hash & (SITE_TABLE - 1);
+	uint64_t found;
 
 	for (;; place = (place + 1) & (SITE_TABLE - 1)) {
 		found = atomic_load_explicit(&sites.hash[place], memory_order_relaxed);
@@ -134,6 +142,23 @@ static uint32_t site_intern(struct thread_state *thread, const struct cached_sit
 		if (found == hash)
 			return place + 1;
 	}
+}
+
+static uint32_t site_intern(struct thread_state *thread, const struct cached_site *site,
+	const struct script *script)
+{
+	uint64_t hash = hash_words(site->hash, script->frame, script->count);
+	_Atomic uint64_t *recent = &sites.recent[hash >> (64 - RECENT_BITS)];
+	uint64_t word = atomic_load_explicit(recent, memory_order_relaxed);
+	uint32_t id;
+
+	_Static_assert(SITE_TABLE <= 0xffff, "an id takes 16 bits");
+	if (word && !((word ^ hash << 16) >> 16))
+		return word & 0xffff;
+	id = intern_hash(thread, hash, site, script);
+	if (id)
+		atomic_store_explicit(recent, hash << 16 | id, memory_order_relaxed);
+	return id;
 }
 
 static inline int still_holds(const struct cached_site *site)
