@@ -14,6 +14,12 @@
 #include "window.h"
 
 #define FUNCTION_TABLE 16384 /* a power of two */
+/*
+ * The first of a program's kernels find a place in two pages, whose addresses the processor is
+ * likely to have still when a launch comes by.
+ */
+#define NEAR_FUNCTIONS 256
+#define NEAR_TRIES 4
 #define MAX_PARAMETERS 1024
 
 #define ARENA_BYTES (1u << 20)
@@ -23,7 +29,7 @@ static struct known {
 	_Atomic(struct function_layout *) layout;
 	_Atomic uint64_t name;     /* hash */
 	_Atomic uint32_t epoch;    /* when it was last known to be that */
-} known[FUNCTION_TABLE];
+} known[FUNCTION_TABLE] __attribute__((aligned(64)));
 
 /* Counts unloads: after each, a handle may be another kernel's. */
 static _Atomic uint32_t epoch;
@@ -279,13 +285,21 @@ static COLD const struct function_layout *check_again(struct thread_state *threa
 	return layout;
 }
 
+/* Of a handle's places, the first ones are near. */
+static inline uint32_t place_of(uint64_t handle, unsigned tries)
+{
+	uint64_t hash = handle * 0x9e3779b97f4a7c15u;
+	uint32_t first = (uint32_t)(hash >> 32);
+
+	return tries < NEAR_TRIES ? first % NEAR_FUNCTIONS ^ tries
+				  : ((first >> 8) + tries) % FUNCTION_TABLE;
+}
+
 HOT const struct function_layout *function_find(struct thread_state *thread,
 	uint64_t handle)
 {
-	uint32_t place = (uint32_t)((handle >> 4) * 0x9e3779b1u) & (FUNCTION_TABLE - 1);
-
-	for (unsigned tries = 0; tries < 64; tries++, place = (place + 1) & (FUNCTION_TABLE - 1)) {
-		struct known *entry = &known[place];
+	for (unsigned tries = 0; tries < 64; tries++) {
+		struct known *entry = &known[place_of(handle, tries)];
 		uint64_t found = atomic_load_explicit(&entry->handle, memory_order_acquire);
 
 		if (found == handle) {
