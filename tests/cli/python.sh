@@ -45,11 +45,14 @@ known() { # VERSION PYTHON
 	same "$name: every call has its function, file and line" \
 		"$(grep -n '# site' "$here/sites.py" | sed -E "s/^([0-9]+):.*# site (.*)/\2 sites.py:\1/
 			s/^comprehension /$comprehension /" | $whole | sort)" \
-		"$("$cufence" query "$db" "$places AND s.text NOT LIKE 'made%'" | sort)"
+		"$("$cufence" query "$db" "$places AND s.text NOT LIKE 'ma%.py:%'" | sort)"
 	same "$name: code in memory that was used before" "200" "$("$cufence" query "$db" \
 		"SELECT count(DISTINCT s.text) FROM site s WHERE s.text LIKE 'made%.py:1'")"
 	same "$name: code in memory that was used before, alike but for the line" "30" "$("$cufence" query "$db" \
 		"SELECT count(DISTINCT s.text) FROM site s WHERE s.text LIKE 'made_alike.py:%'")"
+	same "$name: thousands of code objects, each with its calls" "3000" "$("$cufence" query "$db" \
+		"SELECT count(*) FROM (SELECT s.text $calls > 0 AND s.text LIKE 'many%.py:1'
+			GROUP BY s.text HAVING count(*) = 2)")"
 	same "$name: is said once in each process" "3 3.$number" \
 		"$("$cufence" query "$db" "SELECT count(*) || ' ' || value FROM property WHERE name = 'python.frames' GROUP BY value")"
 	same "$name: recursion keeps the innermost frames" "8" "$("$cufence" query "$db" \

@@ -98,6 +98,13 @@ def made_alike():
         exec(compile("\n" * i + "cuda.cuMemsetD8_v2(device.pointer, 0, 64)", "made_alike.py", "exec"))
 
 
+def many():
+    """More than are kept near, each called twice."""
+    codes = [compile("cuda.cuMemsetD8_v2(device.pointer, 0, 64)", "many%d.py" % i, "exec") for i in range(3000)]
+    for code in codes + codes:
+        exec(code)
+
+
 def worker(stop):
     cuda.cuCtxSetCurrent(device.context)
     while not stop.is_set():
@@ -158,6 +165,7 @@ def main():
     from_c()
     made_anew()
     made_alike()
+    many()
     threads()
     processes("spawn")
     # Daemon threads still call when the interpreter ends.
