@@ -131,8 +131,7 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 	if (kind == KIND_IPC_OPEN || (kind == KIND_ALLOC_IMPORT && !field[1]))
 		field[1] = bytes_at(field[0]);
 	if (traits & TRAIT_ALLOCATES)
-		allocation_add(field[0], field[1],
-			call_memory_ends(kind) ? context : 0);
+		allocation_add(field[0], field[1], call_memory_ends(kind) ? context : 0);
 	if (kind == KIND_CONTEXT_RETAIN)
 		context_retained(field[0], field[1]);
 	if (kind == KIND_CAPTURE_BEGIN)

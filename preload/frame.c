@@ -401,7 +401,10 @@ static COLD void end_seldom(struct thread_state *thread, uint64_t now, int resul
 	errno = saved;
 }
 
-/* A query that says what it is asked, or the runtime call whose last inner call was one. */
+/*
+ * A query that says what it is asked, or the runtime call whose last inner call was one.  What has
+ * no time goes the way of polls whatever its answer is: only there one is estimated.
+ */
 static inline int is_poll(struct thread_state *thread, const struct call_frame *frame,
 	int result, const uint64_t *field)
 {

@@ -305,6 +305,7 @@ static inline uint64_t find_seen(struct thread_state *thread, uintptr_t address)
 	uint64_t hash = address * 0x9e3779b97f4a7c15u, mark, word;
 	unsigned place = hash >> (64 - SEEN_BITS);
 
+	/* None, the only other object there is in a frame, lies amid the interpreter's own data. */
 	mark = layout->number == PYTHON_NONE ? 0 : half_at(address, layout->number);
 	/* Eight bits more tell a number from what another code object's parts give. */
 	mark = mark ? mark << 8 | (hash >> 20 & 0xff) : mark_parts(address);

@@ -41,6 +41,20 @@ if [ -x "$threads" ]; then
 	done
 fi
 
+# Of most queries in a loop it is estimated when they were asked: within the runtime's call still.
+queries=$build/testapps/polling_query
+if [ -x "$queries" ]; then
+	mkdir "$tmp/queries"
+	LD_LIBRARY_PATH=$sim LD_PRELOAD="$own_asan$lib" CUFENCE_OUT=$tmp/queries timeout 20 "$queries" \
+		>/dev/null 2>&1
+	"$build/bin/cufence" dump "$tmp"/queries/*.cft |
+		sed -n 's/^call \(cu[a-z]*\)EventQuery .*result=0 .*enter=\([0-9]*\) duration=\([0-9]*\) .*/\1 \2 \3/p' |
+		awk '$1 == "cu" { enter = $2; end = $2 + $3; queries++ }
+			$1 == "cuda" && $2 <= enter && $2 + $3 >= end && end > enter { within++ }
+			END { print (queries > 0), (within == queries) }' >"$tmp/within"
+	same "the driver's queries lie within the runtime's" "1 1" "$(cat "$tmp/within")"
+fi
+
 # Another tool that wraps CUDA calls and hooks dlsym keeps its calls, before the recorder and behind it.
 beside() { # PRELOAD... -- PROGRAM...: what the other hook counts; the trace's frees in $tmp/frees
 	local preload=
