@@ -4,6 +4,7 @@ so that a turn costs what it measures and two that are compared run within the s
 same core.  A program reads what it is asked from FOLDER/ask, a line each, and answers each by one
 line in FOLDER/say (bench/workload.cu)."""
 import os
+import random
 import select
 import shutil
 import signal
@@ -29,6 +30,15 @@ class Variant:
         if settings:
             settings = ["env", f"CUFENCE_OUT={out}"] + settings
         return self.prefix + settings + program + self.arguments
+
+
+def orders(names, seed):
+    """Orders of turns, one per round, without end.  Of chance: a turn is quicker or slower after
+    another's turn, by 3 ns a call after one that wrote records, too, and in an order that only
+    rotates each comes after the same one."""
+    chance = random.Random(seed)
+    while True:
+        yield chance.sample(names, len(names))
 
 
 class Worker:
