@@ -147,6 +147,8 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 	EXPORT CUresult name params \
 	{ \
 		CUresult(*call_real) params = (CUresult(*) params)driver_real(id, variant); \
+		const unsigned call_flags = (variant ? CALL_PER_THREAD : 0) | \
+			FRAME_FLAGS(kind, traits); \
 		uint64_t call_field[count + 1] = { 0 }; \
 		struct call_frame call_frame; \
 		CUresult call_result; \
@@ -154,9 +156,7 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 		if (!call_real) \
 			return CUDA_ERROR_SHARED_OBJECT_INIT_FAILED; \
 		before(kind, traits); \
-		if (!frame_begin(&call_frame, id, \
-			(variant ? CALL_PER_THREAD : 0) | FRAME_FLAGS(kind, traits), \
-			__builtin_frame_address(0))) \
+		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0))) \
 			return call_real args; \
 		{ \
 			const int call_stage = 0; \
@@ -175,7 +175,7 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 			(void)call_at; \
 			after(kind, traits, call_field, call_frame.context); \
 		} \
-		frame_end(&call_frame, (int)call_result, call_field, count); \
+		call_end(&call_frame, call_flags, (int)call_result, call_field, count); \
 		return call_result; \
 	}
 

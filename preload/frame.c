@@ -61,54 +61,32 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id)
 	return !thread->busy;
 }
 
-static inline int polls_are_last(const struct thread_state *thread)
+/* What a record takes from the frame, beside what poll_begin() sets. */
+static inline void clear(struct call_frame *frame)
 {
-	/* A forked child still has its parent's window mapped. */
-	return thread->generation == shim.generation &&
-	       thread->chunk.written == thread->poll_written;
+	frame->launch = frame->list_count = 0;
+	frame->entered = 0;
+	frame->layout = NULL;
+	frame->attributes.flags = 0;
 }
 
-/* Of the loops of queries with several handles each is to have the clock at times: 13 is prime. */
-#define UNTIMED_POLLS 12
-#define UNTIMED_SHIFT 21 /* of the ticks in a second: half a microsecond from poll to poll */
-
-/* Whether a query does without the clock: as the one around it, if there is one. */
-static HOT NOINLINE int goes_untimed(struct thread_state *thread)
+/* The thread is ready.  How many wrappers are around this one. */
+static inline int begin(struct thread_state *thread, struct call_frame *frame, enum call_id id,
+	unsigned flags, void *frame_address)
 {
-	struct poll_pace *pace = &thread->tables->pace;
+	int depth = thread->depth++;
 
-	if (thread->depth > 1)
-		return thread->polled & FRAME_UNTIMED;
-	if (!pace->left || !polls_are_last(thread))
-		return 0;
-	pace->left--;
-	pace->inner = 0;
-	thread->polled = FRAME_UNTIMED;
-	return 1;
-}
-
-/* A poll with the clock was counted: how many after it do without. */
-static NOINLINE void set_pace(struct poll_pace *pace, uint64_t enter)
-{
-	uint64_t ticks = enter - pace->read, polls = pace->batch + 1;
-
-	pace->batch = 0;
-	if (ticks < polls * (shim.calibration_ticks >> UNTIMED_SHIFT)) {
-		pace->gap = ticks / polls;
-		pace->batch = UNTIMED_POLLS;
+	frame->thread = thread;
+	frame->call = (uint16_t)id;
+	if (!depth) {
+		thread->polled = 0;
+		thread->site = site_find(thread, frame_address);
 	}
-	pace->left = pace->batch;
-	pace->read = enter;
-}
-
-/* It is another answer than before: when it was asked follows from when others were. */
-static uint64_t estimate_enter(struct thread_state *thread, uint64_t now)
-{
-	struct poll_pace *pace = &thread->tables->pace;
-
-	if (pace->inner)
-		return pace->inner - 1;
-	return pace->inner = now - pace->gap;
+	frame->flags = (uint16_t)(flags | (depth ? CALL_NESTED : 0));
+	frame->site = thread->site;
+	frame->outer_correlation = thread->correlation;
+	thread->correlation = 0;
+	return depth;
 }
 
 HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags,
@@ -119,29 +97,13 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags,
 	if (UNLIKELY(!is_ready(thread)) && !make_ready(thread, id))
 		return 0;
 	thread->busy = 1;
-	frame->thread = thread;
-	frame->call = (uint16_t)id;
-	frame->launch = frame->list_count = 0;
-	frame->layout = NULL;
-	frame->attributes.flags = 0;
-	frame->entered = 0;
-	frame->flags = (uint16_t)(flags | (thread->depth ? CALL_NESTED : 0));
-	if (!thread->depth) {
-		thread->polled = 0;
-		thread->site = site_find(thread, frame_address);
-	}
-	frame->site = thread->site;
-	/* A loop of queries must cost next to nothing: it does without. */
-	frame->context = flags & (FRAME_RUNTIME | FRAME_QUERY | FRAME_HOST)
-		? 0
-		: context_current(thread);
-	frame->outer_correlation = thread->correlation;
-	thread->correlation = 0;
-	thread->depth++;
+	clear(frame);
+	begin(thread, frame, id, flags, frame_address);
+	frame->context = flags & (FRAME_RUNTIME | FRAME_HOST) ? 0 : context_current(thread);
 	/* Meanwhile the device works: later it would wait for this thread. */
 	if (UNLIKELY(flags & FRAME_WAITS) && thread->chunk.used > TRACE_CHUNK_SPACE / 2)
 		thread_empty(thread);
-	frame->enter = UNLIKELY(flags & FRAME_QUERY) && goes_untimed(thread) ? 0 : clock_read();
+	frame->enter = clock_read();
 	if (flags & FRAME_BLOCKS)
 		write_enter(frame);
 	thread->busy = 0;
@@ -193,73 +155,6 @@ void frame_list(struct call_frame *frame, const void *array, uint64_t words)
 static size_t pointer_bytes(const struct launch_arguments *arguments)
 {
 	return (arguments->pointer_count * sizeof(arguments->pointer[0]) + 7) & ~(size_t)7;
-}
-
-static inline struct poll_ring *poll_ring(struct thread_state *thread, int depth)
-{
-	return &thread->tables->polls[depth & (POLL_DEPTH - 1)];
-}
-
-/* Those that are asked in turn lie in that order: it is the last one found or the next. */
-static inline struct last_poll *find_poll(struct poll_ring *ring, uint64_t handle)
-{
-	for (unsigned i = 0; i < POLL_HANDLES; i++) {
-		unsigned at = (ring->found + i) & (POLL_HANDLES - 1);
-
-		if (ring->of[at].record && ring->of[at].handle == handle) {
-			ring->found = at;
-			return &ring->of[at];
-		}
-	}
-	return NULL;
-}
-
-/* 1: counted in the record of the poll before. */
-static inline int count_poll(const struct call_frame *frame, int result)
-{
-	struct thread_state *thread = frame->thread;
-	const struct last_poll *last;
-	struct call_polls *polls;
-
-	if (!polls_are_last(thread))
-		return 0;
-	last = find_poll(poll_ring(thread, thread->depth), thread->poll_handle);
-	if (!last || last->call != frame->call || last->site != frame->site ||
-		last->record->result != result ||
-		(last->record->head.flags & CALL_PER_THREAD) != (frame->flags & CALL_PER_THREAD))
-		return 0;
-	polls = (struct call_polls *)((char *)last->record + last->record->head.words * 8u) - 1;
-	if (frame->enter) {
-		__atomic_store_n(&polls->last, frame->enter, __ATOMIC_RELAXED);
-		if (!thread->depth)
-			set_pace(&thread->tables->pace, frame->enter);
-	}
-	__atomic_store_n(&polls->count, polls->count + 1, __ATOMIC_RELAXED);
-	return 1;
-}
-
-/*
- * The record just committed is a poll: others may follow.  were_last: up to it there were only
- * polls.  The record of a call around it is another one than before: it will be of this one.
- */
-static void note_poll(const struct call_frame *frame, struct call_record *record, int were_last)
-{
-	struct thread_state *thread = frame->thread;
-	struct poll_ring *ring = poll_ring(thread, thread->depth);
-	struct last_poll *poll;
-
-	if (!were_last)
-		memset(thread->tables->polls, 0, sizeof(thread->tables->polls));
-	for (int depth = 0; depth < thread->depth && depth < POLL_DEPTH; depth++) {
-		poll = find_poll(poll_ring(thread, depth), thread->poll_handle);
-		if (poll)
-			poll->record = NULL;
-	}
-	poll = find_poll(ring, thread->poll_handle);
-	if (!poll)
-		poll = &ring->of[ring->oldest++ & (POLL_HANDLES - 1)];
-	*poll = (struct last_poll){ record, thread->poll_handle, frame->site, frame->call };
-	thread->poll_written = thread->chunk.written;
 }
 
 /* What lies behind the fields of a call: polls, lists, a launch that is not recorded whole. */
@@ -319,7 +214,7 @@ static NOINLINE void write_tail(const struct call_frame *frame, struct call_reco
 }
 
 /* Written word by word: a call of memcpy() costs more than the words do. */
-static inline struct call_record *write_head(const struct call_frame *frame, uint64_t now,
+static HOT NOINLINE struct call_record *write_head(const struct call_frame *frame, uint64_t now,
 	int result, const uint64_t *field, unsigned count, size_t tail)
 {
 	struct thread_state *thread = frame->thread;
@@ -361,27 +256,6 @@ static inline void write_call(const struct call_frame *frame, uint64_t now, int 
 	trace_commit(&frame->thread->chunk);
 }
 
-static NOINLINE void write_poll(struct call_frame *frame, uint64_t now, int result,
-	const uint64_t *field, unsigned count)
-{
-	struct trace_chunk *chunk = &frame->thread->chunk;
-	uint32_t used_before = chunk->used; /* less afterwards: the window was emptied */
-	int were_last = polls_are_last(frame->thread);
-	struct call_polls polls = { .count = 1 };
-	struct call_record *record;
-
-	if (!frame->enter)
-		frame->enter = estimate_enter(frame->thread, now);
-	polls.last = frame->enter;
-	record = write_head(frame, now, result, field, count, sizeof(polls));
-	if (!record)
-		return;
-	record->head.flags |= CALL_POLLS;
-	memcpy(record->field + count, &polls, sizeof(polls));
-	trace_commit(chunk);
-	note_poll(frame, record, were_last && chunk->used > used_before);
-}
-
 static uint64_t next_calibration(void)
 {
 	return atomic_load_explicit(&shim.next_calibration, memory_order_relaxed);
@@ -401,42 +275,238 @@ static COLD void end_seldom(struct thread_state *thread, uint64_t now, int resul
 	errno = saved;
 }
 
-/*
- * A query that says what it is asked, or the runtime call whose last inner call was one.  What has
- * no time goes the way of polls whatever its answer is: only there one is estimated.
- */
-static inline int is_poll(struct thread_state *thread, const struct call_frame *frame,
-	int result, const uint64_t *field)
+/* What is left to do when a call is recorded. */
+static inline void end(struct thread_state *thread, const struct call_frame *frame, uint64_t now,
+	int result)
 {
-	if (!(frame->flags & FRAME_RUNTIME)) {
-		thread->polled = frame->flags & FRAME_QUERY;
-		if (thread->polled)
-			thread->poll_handle = field[0];
-	}
-	return thread->polled && (result == 0 || result == RESULT_NOT_READY || !frame->enter);
-}
-
-HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)
-{
-	struct thread_state *thread = frame->thread;
-	int polling = is_poll(thread, frame, result, field);
-	uint64_t now;
-
-	thread->depth--;
-	if (polling && frame->enter < next_calibration() && count_poll(frame, result)) {
-		thread->correlation = frame->outer_correlation;
-		return;
-	}
-	now = clock_read();
-	thread->busy = 1;
-	if (polling)
-		write_poll(frame, now, result, field, count);
-	else
-		write_call(frame, now, result, field, count);
 	if (thread->correlation && frame->context)
 		context_learn(thread, frame->context, thread->cupti_context);
 	thread->correlation = frame->outer_correlation;
 	if (UNLIKELY(now >= next_calibration() || shim.ended == thread))
 		end_seldom(thread, now, result);
+}
+
+HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)
+{
+	struct thread_state *thread = frame->thread;
+	uint64_t now = clock_read();
+
+	thread->depth--;
+	if (!(frame->flags & FRAME_RUNTIME))
+		thread->polled = 0;
+	thread->busy = 1;
+	write_call(frame, now, result, field, count);
+	end(thread, frame, now, result);
 	thread->busy = 0;
+}
+
+/* Of the loops of queries with several handles each is to have the clock at times: 13 is prime. */
+#define UNTIMED_POLLS 12
+#define UNTIMED_SHIFT 21 /* of the ticks in a second: half a microsecond from poll to poll */
+
+static inline int polls_are_last(const struct thread_state *thread)
+{
+	return thread->chunk.written == thread->tables->polls.written;
+}
+
+/* Whether a query does without the clock: as the one around it, if there is one. */
+static inline int goes_untimed(struct thread_state *thread, int depth)
+{
+	struct poll_pace *pace = &thread->tables->polls.pace;
+
+	if (depth)
+		return thread->polled & FRAME_UNTIMED;
+	if (!pace->left || !polls_are_last(thread))
+		return 0;
+	pace->left--;
+	pace->inner = 0;
+	thread->polled = FRAME_UNTIMED;
+	return 1;
+}
+
+HOT int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags,
+	void *frame_address)
+{
+	struct thread_state *thread = thread_state();
+	int depth;
+
+	if (UNLIKELY(!is_ready(thread)) && !make_ready(thread, id))
+		return 0;
+	thread->busy = 1;
+	depth = begin(thread, frame, id, flags, frame_address);
+	frame->enter = goes_untimed(thread, depth) ? 0 : clock_read();
+	thread->busy = 0;
+	return 1;
+}
+
+/* A poll with the clock was counted: how many after it do without. */
+static HOT NOINLINE void set_pace(struct poll_pace *pace, uint64_t enter)
+{
+	uint64_t ticks = enter - pace->read, polls = pace->batch + 1;
+
+	pace->batch = 0;
+	if (ticks < polls * (shim.calibration_ticks >> UNTIMED_SHIFT)) {
+		pace->gap = ticks / polls;
+		pace->batch = UNTIMED_POLLS;
+	}
+	pace->left = pace->batch;
+	pace->read = enter;
+}
+
+/* It is another answer than before: when it was asked follows from when others were. */
+static uint64_t estimate_enter(struct thread_state *thread, uint64_t now)
+{
+	struct poll_pace *pace = &thread->tables->polls.pace;
+
+	if (pace->inner)
+		return pace->inner - 1;
+	return pace->inner = now - pace->gap;
+}
+
+static inline struct poll_ring *poll_ring(struct thread_state *thread, int depth)
+{
+	return &thread->tables->polls.ring[depth & (POLL_DEPTH - 1)];
+}
+
+static NOINLINE struct last_poll *search_poll(struct poll_ring *ring, uint64_t handle)
+{
+	for (unsigned i = 0; i < POLL_HANDLES; i++) {
+		if (ring->of[i].polls && ring->of[i].handle == handle) {
+			ring->after[ring->found] = (uint8_t)i;
+			ring->found = i;
+			return &ring->of[i];
+		}
+	}
+	return NULL;
+}
+
+/* One is asked again and again, or several are asked in turn: it follows from the last one. */
+static inline struct last_poll *find_poll(struct poll_ring *ring, uint64_t handle)
+{
+	unsigned after = ring->after[ring->found];
+
+	if (ring->of[after].handle != handle || !ring->of[after].polls)
+		return search_poll(ring, handle);
+	ring->found = after;
+	return &ring->of[after];
+}
+
+/* Queries of one handle of which this is the same are told as one. */
+static inline uint64_t poll_is(const struct call_frame *frame, int result)
+{
+	_Static_assert(CALL_COUNT <= 1 << 15, "a call takes 15 bits");
+	return (uint64_t)(uint16_t)result << 48 |
+	       (uint64_t)(frame->flags & CALL_PER_THREAD) << 47 |
+	       (uint64_t)frame->call << 32 | frame->site;
+}
+
+/* 1: counted in the record of the poll before. */
+static inline int count_poll(struct thread_state *thread, const struct call_frame *frame,
+	int result)
+{
+	struct thread_polls *all = &thread->tables->polls;
+	const struct last_poll *last;
+
+	if (!polls_are_last(thread))
+		return 0;
+	last = find_poll(poll_ring(thread, thread->depth), all->handle);
+	if (!last || last->is != poll_is(frame, result))
+		return 0;
+	if (frame->enter) {
+		__atomic_store_n(&last->polls->last, frame->enter, __ATOMIC_RELAXED);
+		if (!thread->depth)
+			set_pace(&all->pace, frame->enter);
+	}
+	__atomic_store_n(&last->polls->count, last->polls->count + 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+/*
+ * The record just committed, which ends in polls: others may follow.  were_last: up to it there
+ * were only polls.  The record of a call around it is another one than before: it will be of this
+ * one.
+ */
+static void note_poll(const struct call_frame *frame, int result, struct call_polls *polls,
+	int were_last)
+{
+	struct thread_state *thread = frame->thread;
+	struct thread_polls *all = &thread->tables->polls;
+	struct poll_ring *ring = poll_ring(thread, thread->depth);
+	struct last_poll *poll;
+
+	if (!were_last)
+		memset(all->ring, 0, sizeof(all->ring));
+	for (int depth = 0; depth < thread->depth && depth < POLL_DEPTH; depth++) {
+		poll = find_poll(poll_ring(thread, depth), all->handle);
+		if (poll)
+			poll->polls = NULL;
+	}
+	poll = find_poll(ring, all->handle);
+	if (!poll)
+		poll = &ring->of[ring->oldest++ & (POLL_HANDLES - 1)];
+	*poll = (struct last_poll){ polls, all->handle, poll_is(frame, result) };
+	all->written = thread->chunk.written;
+}
+
+static void write_poll(struct call_frame *frame, uint64_t now, int result,
+	const uint64_t *field, unsigned count)
+{
+	struct trace_chunk *chunk = &frame->thread->chunk;
+	uint32_t used_before = chunk->used; /* less afterwards: the window was emptied */
+	int were_last = polls_are_last(frame->thread);
+	struct call_polls polls = { .count = 1 };
+	struct call_record *record;
+
+	if (!frame->enter)
+		frame->enter = estimate_enter(frame->thread, now);
+	polls.last = frame->enter;
+	record = write_head(frame, now, result, field, count, sizeof(polls));
+	if (!record)
+		return;
+	record->head.flags |= CALL_POLLS;
+	memcpy(record->field + count, &polls, sizeof(polls));
+	trace_commit(chunk);
+	note_poll(frame, result, (struct call_polls *)(record->field + count),
+		were_last && chunk->used > used_before);
+}
+
+static NOINLINE void record_poll(struct call_frame *frame, int result, const uint64_t *field,
+	unsigned count, int polling)
+{
+	struct thread_state *thread = frame->thread;
+	uint64_t now = clock_read();
+
+	thread->busy = 1;
+	clear(frame);
+	/* A query's answer does not depend on it: so it is not asked for. */
+	frame->context = 0;
+	if (polling)
+		write_poll(frame, now, result, field, count);
+	else
+		write_call(frame, now, result, field, count);
+	end(thread, frame, now, result);
+	thread->busy = 0;
+}
+
+/*
+ * A query that says what it is asked, or the runtime call whose last inner call was one, is a poll
+ * if it was answered.  What has no time goes the way of polls whatever its answer is: only there
+ * one is estimated.
+ */
+HOT void poll_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)
+{
+	struct thread_state *thread = frame->thread;
+	int polling;
+
+	thread->depth--;
+	if (!(frame->flags & FRAME_RUNTIME)) {
+		thread->polled = FRAME_QUERY;
+		thread->tables->polls.handle = field[0];
+	}
+	polling = thread->polled &&
+		  (result == 0 || result == RESULT_NOT_READY || !frame->enter);
+	if (polling && frame->enter < next_calibration() && count_poll(thread, frame, result))
+		thread->correlation = frame->outer_correlation;
+	else
+		record_poll(frame, result, field, count, polling);
 }

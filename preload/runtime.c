@@ -47,17 +47,17 @@ static inline unsigned query_flag(enum call_id id)
 	{ \
 		cudaError_t(*call_real) params = (cudaError_t(*) params)runtime_real( \
 			RUNTIME_##major, id, variant, #name); \
+		const unsigned call_flags = (variant ? CALL_PER_THREAD : 0) | FRAME_RUNTIME | \
+			query_flag(id); \
 		struct call_frame call_frame; \
 		cudaError_t call_result; \
 \
 		if (!call_real) \
 			return cudaErrorSharedObjectInitFailed; \
-		if (!frame_begin(&call_frame, id, \
-			(variant ? CALL_PER_THREAD : 0) | FRAME_RUNTIME | query_flag(id), \
-			__builtin_frame_address(0))) \
+		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0))) \
 			return call_real args; \
 		call_result = call_real args; \
-		frame_end(&call_frame, (int)call_result, NULL, 0); \
+		call_end(&call_frame, call_flags, (int)call_result, NULL, 0); \
 		return call_result; \
 	}
 

@@ -68,15 +68,15 @@ struct cached_site {
 
 /* A query, whose record counts the next one like it. */
 struct last_poll {
-	struct call_record *record;
+	struct call_polls *polls;  /* NULL: none */
 	uint64_t handle;           /* stream or event */
-	uint32_t site;
-	uint16_t call;
+	uint64_t is;               /* its site, call and answer */
 };
 #define POLL_HANDLES 8             /* as many are asked in turn, a power of two */
 #define POLL_DEPTH 2               /* a runtime call and the driver call beneath it */
 struct poll_ring {
 	struct last_poll of[POLL_HANDLES];
+	uint8_t after[POLL_HANDLES]; /* where the one that was asked after it is */
 	unsigned found, oldest;    /* where the last one was found, where the next new one goes */
 };
 
@@ -91,39 +91,45 @@ struct poll_pace {
 	uint64_t inner;            /* when a call within one without it was entered, 0: none */
 };
 
+/* Zeros are valid: of a thread that has asked nothing. */
+struct thread_polls {
+	struct poll_pace pace;
+	uint64_t written;          /* the rings are valid as long as chunk.written is this */
+	uint64_t handle;           /* what the last query was about */
+	struct poll_ring ring[POLL_DEPTH];
+};
+
 /*
  * What only threads that call CUDA have: thread-local storage is taken out of the stack of every
  * thread, which may be as small as 16 KiB.
  */
 struct thread_tables {
-	struct poll_ring polls[POLL_DEPTH];
-	struct poll_pace pace;
+	struct thread_polls polls;
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_SETS][SITE_WAYS];
 	unsigned oldest_way;       /* gives way in whichever set is full */
 };
 
 struct thread_state {
-	/* What every call looks at, together. */
+	/* What every call looks at, in one line of the cache. */
 	struct trace_chunk chunk;
-	uint32_t generation;       /* of the shim that chunk belongs to */
 	struct thread_tables *tables; /* NULL: it has made no call yet */
+	uint32_t generation;       /* of the shim that chunk belongs to */
+	uint32_t site;             /* of the outermost call */
+	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
 	int depth;                 /* wrappers on this thread's stack */
 	int busy; /* within the recorder: calls of a signal handler go by */
 	/* FRAME_QUERY: its last driver call; FRAME_UNTIMED: the outermost itself, before that. */
 	int polled;
-	uint32_t site;             /* of the outermost call */
-	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
-	uint32_t cupti_context;    /* likewise */
-	uint64_t context_handle;   /* the last one seen, and its id */
+
+	uint32_t cupti_context;    /* set with correlation */
 	uint16_t context;
+	uint64_t context_handle;   /* the last one seen, whose id context is */
 
 	uint32_t birth;            /* its number among the threads made, 0: not seen */
 	uint32_t bypassing;        /* CUPTI's id of a call without a wrapper, while it lasts */
 	uint32_t passed_by;        /* number of the window before which a call went unrecorded */
-	uint64_t poll_written;     /* poll is valid as long as chunk.written is this */
-	uint64_t poll_handle;      /* what the last query was about */
-};
+} __attribute__((aligned(64)));
 
 /*
  * A driver call leaves little of the recorder in the caches, so that each line of code counts: what
@@ -178,13 +184,13 @@ struct call_frame {
 	uint16_t call;
 	uint16_t context;
 	uint16_t flags;            /* enum call_flag and frame_flag */
-	uint64_t entered;          /* chunk.written behind its enter record, 0: none */
 	uint8_t launch;            /* tables->arguments are this call's */
 	uint8_t list_count;
+	uint64_t entered;          /* chunk.written behind its enter record, 0: none */
 	const struct function_layout *layout; /* of a launch whose parameters are values, or NULL */
 	void *const *values;
-	struct call_list list[CALL_LISTS];
 	struct call_attributes attributes; /* flags 0: none */
+	struct call_list list[CALL_LISTS];
 };
 
 /*
@@ -193,6 +199,30 @@ struct call_frame {
  */
 int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address);
 void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count);
+
+/*
+ * The two around a FRAME_QUERY.  Programs ask in loops: most queries are counted in the record of
+ * one before, and go through as little code and memory as there can be.
+ */
+int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address);
+void poll_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count);
+
+/* Either pair, chosen when a wrapper is compiled. */
+static inline int call_begin(struct call_frame *frame, enum call_id id, unsigned flags,
+	void *frame_address)
+{
+	return flags & FRAME_QUERY ? poll_begin(frame, id, flags, frame_address)
+				   : frame_begin(frame, id, flags, frame_address);
+}
+
+static inline void call_end(struct call_frame *frame, unsigned flags, int result,
+	const uint64_t *field, unsigned count)
+{
+	if (flags & FRAME_QUERY)
+		poll_end(frame, result, field, count);
+	else
+		frame_end(frame, result, field, count);
+}
 
 /*
  * Between the two, for a successful launch (function and stream are its first fields) or a kernel
