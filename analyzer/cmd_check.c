@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,12 +36,12 @@ static int fails(const char *list, const char *rule, const char *severity)
 	return 0;
 }
 
-/* A misspelt rule would make every check pass. */
+/* A misspelt rule, or a variable that is not set, would make every check pass. */
 static int check_list(const char *list)
 {
 	char name[128];
 
-	while (*list) {
+	do {
 		size_t length = strcspn(list, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)length, list);
 		if (!severity_rank(list, length) && !rule_find(name)) {
@@ -49,8 +50,47 @@ static int check_list(const char *list)
 			return -1;
 		}
 		list += length + (list[length] == ',');
-	}
+	} while (*list);
 	return 0;
+}
+
+/* One fingerprint a line; empty lines and what begins with # are left out. */
+static int read_known(struct db *db, const char *path)
+{
+	FILE *file = fopen(path, "r");
+	sqlite3_stmt *q = NULL;
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t length;
+	int rc = -1;
+
+	if (!file) {
+		fprintf(stderr, "cufence check: cannot open '%s': %s\n", path, strerror(errno));
+		return -1;
+	}
+	q = db_prepare(db, "INSERT OR IGNORE INTO temp.known VALUES (?)");
+	rc = q ? 0 : -1;
+	while (!rc && (length = getline(&line, &size, file)) >= 0) {
+		while (length && strchr("\r\n \t", line[length - 1]))
+			line[--length] = '\0';
+		if (length && *line != '#')
+			rc = db_bind(q, "s", line) || db_step(q) < 0 ? -1 : 0;
+	}
+	if (!rc && ferror(file)) {
+		fprintf(stderr, "cufence check: cannot read '%s': %s\n", path, strerror(errno));
+		rc = -1;
+	}
+	free(line);
+	fclose(file);
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int prepare_known(struct db *db, const char *path)
+{
+	if (db_exec(db, "CREATE TEMP TABLE known (fingerprint TEXT PRIMARY KEY)"))
+		return -1;
+	return path ? read_known(db, path) : 0;
 }
 
 static int is_complete(struct db *db, int allow_incomplete)
@@ -70,7 +110,9 @@ static int is_complete(struct db *db, int allow_incomplete)
 static int check(struct db *db, const char *list)
 {
 	sqlite3_stmt *q = db_prepare(db, "SELECT f.rule, f.message, f.severity, s.text "
-		"FROM finding f LEFT JOIN site s ON s.id = f.site WHERE f.shown ORDER BY f.id");
+		"FROM finding f LEFT JOIN site s ON s.id = f.site "
+		"WHERE f.shown AND f.fingerprint NOT IN (SELECT fingerprint FROM temp.known) "
+		"ORDER BY f.id");
 	int step = -1, found = 0;
 
 	while (q && (step = db_step(q)) > 0) {
@@ -96,7 +138,8 @@ int cmd_check(const struct arguments *arguments)
 	list = list ? list : "medium";
 	if (check_list(list) || db_open(&db, database_operand(arguments), 1))
 		return EXIT_TROUBLE;
-	if (is_complete(&db, option(arguments, "--allow-incomplete") != NULL))
+	if (is_complete(&db, option(arguments, "--allow-incomplete") != NULL) &&
+		!prepare_known(&db, option(arguments, "--known")))
 		status = check(&db, list);
 	db_close(&db);
 	return status;

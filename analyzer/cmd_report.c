@@ -6,16 +6,17 @@
 #include "command.h"
 #include "report.h"
 
-/* A decimal number from 0 on: 0, or -1 after a message. */
-static int parse_number(const char *name, const char *value, int64_t *number)
+/* A decimal number: 0, or -1 after a message. */
+static int parse_number(const char *name, const char *value, int64_t least, int64_t *number)
 {
 	char *end;
 
 	errno = 0;
 	*number = strtoll(value, &end, 10);
-	if (!errno && end != value && !*end && *number >= 0 && *number <= 1000000000)
+	if (!errno && end != value && !*end && *number >= least && *number <= 1000000000)
 		return 0;
-	fprintf(stderr, "cufence report: %s is a number, not '%s'\n", name, value);
+	fprintf(stderr, "cufence report: %s is a number%s, not '%s'\n", name,
+		least ? " from 1 on" : "", value);
 	return -1;
 }
 
@@ -41,13 +42,14 @@ static int parse_options(const struct arguments *arguments, struct report_option
 
 	if (parse_level(option(arguments, "--level"), options))
 		return -1;
-	if (option(arguments, "--top") && parse_number("--top", option(arguments, "--top"), &top))
+	if (option(arguments, "--top") &&
+		parse_number("--top", option(arguments, "--top"), 0, &top))
 		return -1;
 	options->top = (int)top;
 	if (!option(arguments, "--finding"))
 		return 0;
 	options->level = REPORT_POSSIBLE; /* who names one wants to see it */
-	return parse_number("--finding", option(arguments, "--finding"), &options->finding);
+	return parse_number("--finding", option(arguments, "--finding"), 1, &options->finding);
 }
 
 int cmd_report(const struct arguments *arguments)

@@ -32,6 +32,7 @@ static const struct command_option report_options[] = {
 
 static const struct command_option check_options[] = {
 	{ "--fail-on", "high|medium|low|RULE,...", "what makes it fail (medium)" },
+	{ "--known", "FILE", "accept the findings whose fingerprints FILE lists, one a line" },
 	{ "--allow-incomplete", NULL, "accept a trace with known gaps" },
 	{ 0 }
 };

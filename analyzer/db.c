@@ -53,18 +53,23 @@ static int open_handle(struct db *db, const char *path, int flags)
 
 int db_open(struct db *db, const char *path, int read_only)
 {
+	int64_t version;
+
 	*db = (struct db){ 0 };
 	if (open_handle(db, path, read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE))
 		return -1;
 	if (db_int(db, "PRAGMA application_id", 0) != DB_APPLICATION_ID) {
-		fprintf(stderr, "cufence: '%s' is not a cufence database\n", path);
+		fprintf(stderr, "cufence: '%s' is %s\n", path, db_recognize(path) ?
+			"damaged: load the traces again" : "not a cufence database");
 		db_close(db);
 		return -1;
 	}
-	if (db_int(db, "PRAGMA user_version", 0) != DB_USER_VERSION) {
-		fprintf(stderr, "cufence: '%s' has schema version %lld, this program has %d: "
-			"load the traces again\n", path,
-			(long long)db_int(db, "PRAGMA user_version", 0), DB_USER_VERSION);
+	version = db_int(db, "PRAGMA user_version", 0);
+	if (version != DB_USER_VERSION) {
+		fprintf(stderr, "cufence: '%s' has schema version %lld, this program has %d: %s\n",
+			path, (long long)version, DB_USER_VERSION,
+			version > DB_USER_VERSION ? "a newer cufence made it" :
+			"load the traces again");
 		db_close(db);
 		return -1;
 	}

@@ -43,6 +43,8 @@ has "its worst instance in time" '^      stream [0-9]+ .*==\]' \
 	"$("$cufence" report --finding 1 cufence.db)"
 "$cufence" report --finding 99 cufence.db >out 2>err
 same "no such finding" 2 "$?"
+"$cufence" report --finding 0 cufence.db >out 2>err
+same "findings count from 1" 2 "$?"
 "$cufence" report -o report.txt cufence.db && same "report to a file" "$report" "$(cat report.txt)"
 "$cufence" report -o /nonexistent/x cufence.db 2>err
 same "report to nowhere" 2 "$?"
@@ -60,8 +62,16 @@ has "check prints them" 'blocking-free' "$findings"
 same "check on another rule passes" "0" "$?$(cat out)"
 "$cufence" check --fail-on blocking-free,pageable-async-copy cufence.db >out
 same "check on this rule" 1 "$?"
-"$cufence" check --fail-on frobnicate cufence.db 2>err
-same "check on an unknown rule" 2 "$?"
+for list in frobnicate , ''; do
+	"$cufence" check --fail-on "$list" cufence.db >out 2>err
+	same "check on what is no rule: '$list'" "2 0 1" "$? $(wc -l <out) $(wc -l <err)"
+done
+{ printf '# accepted\r\n\n' && "$cufence" query cufence.db fingerprints; } >known
+same "check without what is known passes" "0" "$("$cufence" check --known known cufence.db; echo $?)"
+sed 's/stencil/other/' known >others
+same "check fails on what is not known" "$findings" "$("$cufence" check --known others cufence.db)"
+"$cufence" check --known none cufence.db >out 2>err
+same "check with a list that is not there" "2 1" "$? $(grep -c "'none'" err)"
 cp cufence.db before.db
 "$cufence" analyze cufence.db
 ok "analyze" $?
@@ -81,6 +91,15 @@ printf '\0\0' | dd of=damaged.cft bs=1 seek=4128 conv=notrunc 2>/dev/null
 same "a damaged trace" 2 "$?"
 has "is named, with the offset" "damaged.cft.*offset 4128" "$(cat err)"
 same "and nothing is loaded" "" "$(ls | grep damaged.db)"
+head -c 50000 before.db >damaged.db
+"$cufence" check damaged.db 2>err
+same "a damaged database" "2 1" "$? $(grep -c "'damaged.db' is damaged" err)"
+for version in '\0:load the traces again' '\377:a newer cufence made it'; do
+	cp before.db other.db
+	printf "${version%%:*}" | dd of=other.db bs=1 seek=63 conv=notrunc 2>/dev/null # user_version
+	"$cufence" check other.db >out 2>err
+	same "a database of another schema" "2 1" "$? $(grep -c "${version#*:}" err)"
+done
 "$cufence" load none.cft -o cufence.db 2>err
 same "a missing trace" 2 "$?"
 cmp -s before.db cufence.db || "$cufence" check cufence.db >/dev/null
