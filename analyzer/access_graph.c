@@ -57,7 +57,7 @@ static const char content_sql[] =
 	"LEFT JOIN graph_update u ON u.call = "
 	" (SELECT max(call) FROM graph_update WHERE exec = ?1 AND call < ?2) WHERE e.id = ?1";
 
-/* The calls that changed it last before, and next after. */
+/* The calls that changed it last before, 0 without, and next after, ?3 without. */
 static const char change_sql[] =
 	"SELECT max(ifnull((SELECT max(call) FROM graph_update WHERE exec = ?1 AND call < ?2), 0), "
 	"ifnull((SELECT max(call) FROM graph_change WHERE exec = ?1 AND call < ?2), 0)), "
@@ -372,6 +372,7 @@ static int read_version(struct access_reader *reader, int64_t exec, int64_t call
 	}
 	sqlite3_reset(graphs->content);
 	sum->count = 0;
+	sum->reaches = 0;
 	sum->complete = sum->named = rc > 0 && top.graph && !(content & CONTENT_UNNAMED);
 	graphs->part_count = 0;
 	if (rc < 0 || add_part(graphs, top))
@@ -394,13 +395,12 @@ static int read_version(struct access_reader *reader, int64_t exec, int64_t call
 static int find_stretch(
 	struct access_graphs *graphs, int64_t exec, int64_t call, struct version *version)
 {
-	int rc = db_bind(graphs->change, "ii", exec, call) ? -1 : db_step(graphs->change);
+	int rc = db_bind(graphs->change, "iii", exec, call, INT64_MAX) ? -1
+									: db_step(graphs->change);
 
 	if (rc > 0) {
 		version->from = sqlite3_column_int64(graphs->change, 0);
-		version->until = sqlite3_column_type(graphs->change, 1) == SQLITE_NULL
-					 ? INT64_MAX
-					 : sqlite3_column_int64(graphs->change, 1);
+		version->until = sqlite3_column_int64(graphs->change, 1);
 	}
 	sqlite3_reset(graphs->change);
 	return rc < 0 ? -1 : 0;
@@ -424,6 +424,7 @@ static int copy(struct accesses *to, const struct accesses *from)
 	to->count = from->count;
 	to->complete = from->complete;
 	to->named = from->named;
+	to->reaches = from->reaches;
 	return 0;
 }
 

@@ -102,6 +102,21 @@ static enum access_overlap conflict(struct mini *m, int64_t call, int64_t other)
 	return found;
 }
 
+static int meets(struct mini *m, int64_t call, int64_t other)
+{
+	struct access_reader *reader = access_open(&m->db);
+	struct accesses a = { 0 }, b = { 0 };
+	int found;
+
+	assert_int_equal(access_read(reader, call, &a) || access_read(reader, other, &b), 0);
+	found = accesses_meet(&a, &b);
+	assert_int_equal(accesses_meet(&b, &a), found);
+	accesses_release(&a);
+	accesses_release(&b);
+	access_close(reader);
+	return found;
+}
+
 static void test_a_copy_says_what_it_does(void **state)
 {
 	check(*state, copy(*state, 0, 256, 512), "1w 0..512 4, 2r 256..768 4, complete");
@@ -204,6 +219,25 @@ static void test_what_is_not_known_may_conflict(void **state)
 	assert_int_equal(conflict(*state, unknown, copy(*state, 0, 0, 4)), OVERLAP_MAYBE);
 }
 
+/* A launch of a graph of one kernel, which goes by pointers out of memory. */
+static void test_a_graph_reaches_what_its_kernels_do(void **state)
+{
+	struct mini *m = *state;
+	int64_t k = kernel(m, "ptx", 0), node = launch(m, k, 0, 0), call;
+
+	mini_exec(m, "UPDATE kernel_code SET reaches = 3");
+	call = MINI_CALL(m, .type = CALL_cuGraphLaunch, .at = 10, .stream = MINI_LEGACY);
+	mini_exec(m, "INSERT INTO graph VALUES (1, 1, 64, NULL, NULL);"
+		"INSERT INTO graph_node VALUES (1, 1, NULL, 'kernel', %lld, NULL, NULL, NULL, "
+		"NULL);"
+		"INSERT INTO graph_exec VALUES (1, 1, 65, 1, %lld, NULL, NULL);"
+		"INSERT INTO call_object VALUES (%lld, 'exec', 1)",
+		(long long)node, (long long)call, (long long)call);
+	assert_true(meets(m, call, copy(m, 0, 0, 4)));
+	mini_exec(m, "UPDATE kernel_code SET reaches = 0");
+	assert_false(meets(m, call, copy(m, 0, 0, 4)));
+}
+
 static struct memory_access columns(int64_t first, int64_t width, int64_t pitch, int64_t rows)
 {
 	struct memory_access access = {
@@ -298,6 +332,7 @@ int main(void)
 		TEST(test_a_writer_and_a_reader_are_not),
 		TEST(test_atomics_need_no_order_among_themselves),
 		TEST(test_what_is_not_known_may_conflict),
+		TEST(test_a_graph_reaches_what_its_kernels_do),
 		cmocka_unit_test(test_columns_side_by_side_do_not_meet),
 		cmocka_unit_test(test_every_other_element_is_apart_from_the_others),
 		cmocka_unit_test(test_too_many_pieces_may_meet),

@@ -28,6 +28,11 @@ static const char memory[] =
 #define LAUNCH(enter, exec)                                                                        \
 	"call cuGraphLaunch enter=" #enter " duration=1 context=1 | exec=" #exec " stream=0x51\n"
 
+#define SECOND_GRAPH "call cuGraphCreate enter=40 duration=1 context=1 | new_graph=0x71 flags=0x0\n"
+#define UPDATE(enter, exec, graph)                                                                 \
+	"call cuGraphExecUpdate_v2 enter=" #enter " duration=1 context=1 | exec=" #exec            \
+	" graph=" #graph "\n"
+
 static struct db load(const char *body)
 {
 	char text[8192];
@@ -36,7 +41,7 @@ static struct db load(const char *body)
 	return trace_text_load("test_load_graph", text);
 }
 
-/* Of the last call. */
+/* Of the last call, by a reader that was asked about all of them. */
 static void check(const char *body, const char *wanted)
 {
 	struct db db = load(body);
@@ -45,8 +50,8 @@ static void check(const char *body, const char *wanted)
 	char text[1024] = "";
 	size_t used = 0;
 
-	assert_int_equal(
-		access_read(reader, db_int(&db, "SELECT max(id) FROM call", 0), &found), 0);
+	for (int64_t call = 1; call <= db_int(&db, "SELECT max(id) FROM call", 0); call++)
+		assert_int_equal(access_read(reader, call, &found), 0);
 	for (size_t i = 0; i < found.count; i++) {
 		const struct memory_access *access = &found.access[i];
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%c%llx+%lld",
@@ -256,6 +261,17 @@ static void a_node_that_was_set_does_something_else(void **unused)
 		"w4000+16 complete");
 }
 
+static void what_is_set_between_launches_counts_from_then_on(void **unused)
+{
+	check(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70) LAUNCH(33, 0x90)
+			EXEC_SET(35, 0x90, 0x80, 0x4000) LAUNCH(100, 0x90),
+		"w4000+16 complete");
+	check(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70) LAUNCH(33, 0x90)
+			SECOND_GRAPH SET(42, 0x82, 0x71, 0x4000) UPDATE(44, 0x90, 0x71)
+				LAUNCH(100, 0x90),
+		"w4000+16 complete");
+}
+
 static void another_executable_does_not_change(void **unused)
 {
 	check(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70) INSTANTIATE(32, 0x91, 0x70)
@@ -279,11 +295,6 @@ static void a_disabled_node_does_nothing(void **unused)
 						    "type=0x10000 value=0x1\n" LAUNCH(100, 0x90),
 		"w1000+16 complete");
 }
-
-#define SECOND_GRAPH "call cuGraphCreate enter=40 duration=1 context=1 | new_graph=0x71 flags=0x0\n"
-#define UPDATE(enter, exec, graph)                                                                 \
-	"call cuGraphExecUpdate_v2 enter=" #enter " duration=1 context=1 | exec=" #exec            \
-	" graph=" #graph "\n"
 
 static void an_update_replaces_everything(void **unused)
 {
@@ -450,6 +461,7 @@ int main(void)
 		cmocka_unit_test(what_is_added_to_a_child_of_an_unknown_node_may_be_anywhere),
 		cmocka_unit_test(the_bodies_of_a_condition_may_run),
 		cmocka_unit_test(a_node_that_was_set_does_something_else),
+		cmocka_unit_test(what_is_set_between_launches_counts_from_then_on),
 		cmocka_unit_test(another_executable_does_not_change),
 		cmocka_unit_test(a_disabled_node_does_nothing),
 		cmocka_unit_test(an_update_replaces_everything),
