@@ -5,55 +5,45 @@
 
 /*
  * Behind a call that was held, calls that wait as a side effect as well, but were not held any
- * more: they would have waited in its place.  Up to the thread's next call that was held, and
- * within one window: what waited outside is not known.  Frees and their like are followed by all
- * that wait for the whole device, copies by copies to the device that come before the next
- * wait by intent.
+ * more: frees and their like, copies to the device.  They would have waited in its place.  Up to
+ * the thread's next call that was held or is made in order to wait, and within one window: what
+ * waited outside is not known.
  */
 #define FOLLOWER_CALLS 4096 /* that may lie between, of all threads */
 
-static const char next_held_sql[] =
-	"SELECT w.call FROM wait w JOIN call h ON h.id = w.call WHERE w.call > ?1 "
-	"AND w.call < ?2 AND h.thread = (SELECT thread FROM call WHERE id = ?1) "
-	"ORDER BY w.call LIMIT 1";
+#define TO_HOST(c) c ".dst_memory IN ('pageable', 'pinned', 'registered')"
+
+static const char end_sql[] =
+	"SELECT e.id FROM call e JOIN call_type t ON t.id = e.type "
+	"WHERE e.id > ?1 AND e.id < ?2 AND e.thread = (SELECT thread FROM call WHERE id = ?1) "
+	"AND (t.kind IN ('stream_sync', 'event_sync', 'context_sync') "
+	" OR (t.kind = 'copy' AND " TO_HOST("e") ") "
+	" OR EXISTS (SELECT 1 FROM wait w WHERE w.call = e.id)) ORDER BY e.id LIMIT 1";
 
 static const char followers_sql[] =
 	"SELECT n.id FROM call n JOIN call_type t ON t.id = n.type "
 	"WHERE n.thread = (SELECT thread FROM call WHERE id = ?1) AND n.id > ?1 AND n.id < ?2 "
 	"AND NOT EXISTS (SELECT 1 FROM recording r WHERE r.process = n.process "
 	" AND r.start <= n.enter AND r.start > (SELECT enter FROM call WHERE id = ?1)) "
-	"AND NOT t.runtime AND t.kind IN ('free_device', 'free_array', 'free_host', "
-	"'unregister_host', 'module_load', 'module_unload', 'context_limit') ORDER BY n.id";
-
-#define TO_HOST(c) c ".dst_memory IN ('pageable', 'pinned', 'registered')"
-
-static const char copies_sql[] =
-	"SELECT n.id FROM call n JOIN call_type t ON t.id = n.type "
-	"WHERE n.thread = (SELECT thread FROM call WHERE id = ?1) AND n.id > ?1 "
-	"AND n.id < ifnull((SELECT e.id FROM call e JOIN call_type x ON x.id = e.type "
-	" WHERE e.id > ?1 AND e.id < ?2 "
-	" AND e.thread = (SELECT thread FROM call WHERE id = ?1) AND (x.kind IN "
-	" ('stream_sync', 'event_sync', 'context_sync') OR (x.kind = 'copy' AND " TO_HOST("e") ")) "
-	" ORDER BY e.id LIMIT 1), ?2) "
-	"AND NOT t.runtime AND (t.kind = 'copy' OR (t.kind = 'set' AND " TO_HOST("n") ")) "
-	"ORDER BY n.id";
+	"AND NOT t.runtime AND (t.kind IN ('free_device', 'free_array', 'free_host', "
+	" 'unregister_host', 'module_load', 'module_unload', 'context_limit', 'copy') "
+	" OR (t.kind = 'set' AND " TO_HOST("n") ")) ORDER BY n.id";
 
 struct follower_queries {
-	sqlite3_stmt *next_held;
-	sqlite3_stmt *by_kind[3]; /* none, of frees and their like, of copies */
+	sqlite3_stmt *end, *followers;
 };
 
-static int find_followers(const struct follower_queries *queries, sqlite3_stmt *followers,
-	struct instance *instance)
+static int find_followers(const struct follower_queries *queries, struct instance *instance)
 {
+	sqlite3_stmt *followers = queries->followers;
 	int64_t end = instance->call + FOLLOWER_CALLS;
-	int count = 0, rc = db_bind(queries->next_held, "ii", instance->call, end);
+	int count = 0, rc = db_bind(queries->end, "ii", instance->call, end);
 
-	if (rc || (rc = db_step(queries->next_held)) < 0)
+	if (rc || (rc = db_step(queries->end)) < 0)
 		return -1;
 	if (rc)
-		end = sqlite3_column_int64(queries->next_held, 0);
-	sqlite3_reset(queries->next_held);
+		end = sqlite3_column_int64(queries->end, 0);
+	sqlite3_reset(queries->end);
 	rc = db_bind(followers, "ii", instance->call, end);
 	while (!rc && count < FINDING_ALSO && (rc = db_step(followers)) > 0) {
 		instance->also[count++] = sqlite3_column_int64(followers, 0);
@@ -79,9 +69,8 @@ static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 			.also = { sqlite3_column_int64(q, 5) },
 			.change = CHANGE_WAIT,
 		};
-		sqlite3_stmt *followers = queries->by_kind[sqlite3_column_int(q, 6)];
 
-		if ((followers && find_followers(queries, followers, &instance)) ||
+		if ((sqlite3_column_int(q, 6) && find_followers(queries, &instance)) ||
 			findings_add(findings, &instance))
 			return -1;
 	}
@@ -90,17 +79,14 @@ static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 
 int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql)
 {
-	struct follower_queries queries = { db_prepare(db, next_held_sql),
-		{ NULL, db_prepare(db, followers_sql), db_prepare(db, copies_sql) } };
+	struct follower_queries queries = { db_prepare(db, end_sql),
+		db_prepare(db, followers_sql) };
 	sqlite3_stmt *q = db_prepare(db, sql);
-	int rc = q && queries.next_held && queries.by_kind[1] && queries.by_kind[2]
-			 ? add_all(q, &queries, findings, rule)
-			 : -1;
+	int rc = q && queries.end && queries.followers ? add_all(q, &queries, findings, rule) : -1;
 
 	sqlite3_finalize(q);
-	sqlite3_finalize(queries.next_held);
-	sqlite3_finalize(queries.by_kind[1]);
-	sqlite3_finalize(queries.by_kind[2]);
+	sqlite3_finalize(queries.end);
+	sqlite3_finalize(queries.followers);
 	return rc;
 }
 
@@ -109,8 +95,8 @@ int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
 {
 	char *sql = sqlite3_mprintf(
 		"SELECT c.process, w.call, o.call, w.waited, w.avoidable, w.partner, "
-		"CASE WHEN t.kind = 'set' OR (t.kind = 'copy' AND NOT " TO_HOST("c") ") THEN 2 "
-		" ELSE t.kind NOT IN ('copy', 'copy_async', 'launch') AND w.kind = 'implicit' END "
+		"CASE t.kind WHEN 'set' THEN 1 WHEN 'copy' THEN NOT " TO_HOST("c") " "
+		" ELSE t.kind NOT IN ('copy_async', 'launch') AND w.kind = 'implicit' END "
 		"FROM wait w "
 		"JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 		"JOIN operation o ON o.id = w.op "

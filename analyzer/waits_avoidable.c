@@ -52,7 +52,7 @@ static int is_by_intent(struct avoidable *a, const struct judged_wait *wait)
 static int64_t idle_that_counts(const struct judged_wait *wait, const struct segment *segment,
 	int64_t idle)
 {
-	if ((wait->is_copy || wait->staged) && idle < ROUND_TRIP_NS)
+	if ((wait->is_copy || wait->staged || segment->row_count) && idle < ROUND_TRIP_NS)
 		return 0;
 	return !segment->submits && idle < SEGMENT_AT_ONCE_NS ? 0 : idle;
 }

@@ -32,19 +32,33 @@ static int may_not_wait(const struct walk_call *call)
 	return scope_empties_device(call) && scope_of(call) != SCOPE_NONE;
 }
 
+static int is_side_effect(const struct judged_wait *wait)
+{
+	return !wait->is_copy && !wait->is_async && !wait->staged && !wait->explicit_wait;
+}
+
 /*
- * Synchronous copies to the device in a row are one mistake, and mended together: the second one
- * would wait in the place of the first.  One to the host waits by intent.
+ * What waits as a side effect and the synchronous copies to the device behind it are one mistake,
+ * and mended together: the second one would wait in the place of the first.  A copy to the host
+ * waits by intent.
  */
 static int is_of_row(const struct walk_call *call, const struct judged_wait *wait,
 	const struct segment *segment)
 {
-	return wait->on_default && !wait->to_host && segment->row_count < SEGMENT_ROW &&
+	return (wait->on_default ? !wait->to_host : is_side_effect(wait)) &&
+	       segment->row_count < SEGMENT_ROW &&
 	       (call->kind == KIND_COPY || call->kind == KIND_SET) &&
 	       (call->stream_kind == STREAM_KIND_LEGACY ||
 		       call->stream_kind == STREAM_KIND_THREAD) &&
 	       scope_of(call) != SCOPE_NONE &&
 	       call->direction != COPY_D2H && call->direction != COPY_H2H;
+}
+
+int segments_of_script(struct segments *s, int64_t call)
+{
+	int64_t place = places_site(s->places, call);
+
+	return place < 0 ? -1 : place ? ask(s->is_script, place) : 0;
 }
 
 /* 1 if the call would have waited for the operation, had it still been pending. */
@@ -53,6 +67,13 @@ static int covers(struct segments *s, const struct walk_call *call,
 {
 	if (call->result)
 		return 0;
+	/* A result, then the rest: what comes now is the next round. */
+	if (wait->to_host && scope_is_explicit(call)) {
+		int script = segments_of_script(s, wait->call);
+
+		if (script <= 0)
+			return script < 0 ? -1 : 1;
+	}
 	if (may_not_wait(call) || is_of_row(call, wait, segment)) {
 		int held = ask(s->is_held, call->id);
 
@@ -178,13 +199,6 @@ static int has_seen_enough(const struct judged_wait *wait, const struct segment 
 {
 	return (!segment->after && segment->apart >= wait->waited) ||
 	       segment->until - wait->exit - segment->elsewhere >= wait->waited;
-}
-
-int segments_of_script(struct segments *s, int64_t call)
-{
-	int64_t place = places_site(s->places, call);
-
-	return place < 0 ? -1 : place ? ask(s->is_script, place) : 0;
 }
 
 int segments_of_one_line(struct segments *s, int64_t call, int64_t other)

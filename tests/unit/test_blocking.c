@@ -122,6 +122,46 @@ static void two_frees_in_a_row_are_one_mistake(void **state)
 	assert_string_equal(shown(m), "blocking-free 5 tidy process");
 }
 
+/* A free between kernels of two streams and a copy to the device behind it, or before. */
+static const char *free_and_copy(struct mini *m, int copy_first)
+{
+	int64_t s[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t launched = mini_site(m, "process", 20);
+	int64_t freed = mini_site(m, "tidy", 30), copied = mini_site(m, "upload", 31);
+	struct mini_call copy = { .type = CALL_cuMemcpyHtoD_v2, .bytes = 4096, .site = copied,
+		.stream = MINI_LEGACY, .direction = 1 + COPY_H2D, .src = "pinned",
+		.dst = "device" };
+	struct mini_call give = { .type = CALL_cuMemFree_v2, .site = freed, .ptr = 4096 };
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1030) {
+		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
+		give.at = copy_first ? t + 1008 : t + 5;
+		give.until = copy_first ? t + 1011 : t + 1004;
+		copy.at = copy_first ? t + 5 : t + 1005;
+		copy.until = copy_first ? t + 1006 : t + 1015;
+		copy.runs[0] = copy_first ? t + 1002 : t + 1009;
+		copy.runs[1] = copy.runs[0] + 1;
+		mini_call(m, copy_first ? copy : give);
+		mini_call(m, copy_first ? give : copy);
+	}
+	finish(m, t, t + 3);
+	return shown(m);
+}
+
+/* The copy finds the device idle, and would wait in the place of the free. */
+static void a_free_and_the_copy_behind_it_are_one_mistake(void **state)
+{
+	assert_string_equal(free_and_copy(*state, 0), "blocking-free 5 tidy process");
+	assert_int_equal(mini_int(*state, "SELECT saving > 3000000 FROM finding"), 1);
+}
+
+static void a_copy_and_the_free_behind_it_are_one_mistake(void **state)
+{
+	assert_string_equal(free_and_copy(*state, 1), "blocking-copy 5 upload process");
+	assert_int_equal(mini_int(*state, "SELECT saving > 3000000 FROM finding"), 1);
+}
+
 /* At the end: what each free does itself it could not have done beside the last kernel. */
 static void frees_of_idle_memory_at_the_end_are_not(void **state)
 {
@@ -285,6 +325,8 @@ int main(void)
 		T(what_it_often_waits_for_is_another_finding),
 		T(what_a_free_does_behind_its_wait_is_not_saved),
 		T(two_frees_in_a_row_are_one_mistake),
+		T(a_free_and_the_copy_behind_it_are_one_mistake),
+		T(a_copy_and_the_free_behind_it_are_one_mistake),
 		T(frees_of_idle_memory_at_the_end_are_not),
 		T(what_writes_the_same_bytes_cannot_run_beside),
 		T(what_writes_other_bytes_can),

@@ -173,6 +173,27 @@ static void reading_results_between_streams_is_found(void **state)
 	assert_string_equal(shown(*state), "blocking-copy 5 fetch process");
 }
 
+/* Who waits for both streams before going on has not meant them to overlap with the next round. */
+static void a_result_and_a_wait_for_the_rest_are_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t rest = mini_stream(m, "non-blocking"), first = mini_site(m, "prepare", 10);
+	int64_t launched = mini_site(m, "process", 20), copied = mini_site(m, "fetch", 30);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1500) {
+		launch(m, t, rest, first, t + 6, t + 400);
+		launch(m, t + 410, MINI_LEGACY, launched, t + 415, t + 1000);
+		copy_to_host(m, t + 415, t + 1010, copied, t + 1002);
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 1012,
+			.until = t + 1013, .stream = rest);
+	}
+	finish(m, t, t + 3);
+	assert_string_equal(shown(m), "");
+	mini_exec(m, "DELETE FROM call WHERE type = %d", CALL_cuStreamSynchronize);
+	assert_string_equal(shown(m), "blocking-copy 5 fetch process");
+}
+
 /* Jobs one after the other, each with a stream made for it: there was nothing to overlap with. */
 static void a_stream_made_later_was_not_kept_waiting(void **state)
 {
@@ -308,6 +329,7 @@ int main(void)
 		T(a_copy_beside_non_blocking_streams_is_not),
 		T(reading_results_of_one_stream_is_not),
 		T(reading_results_between_streams_is_found),
+		T(a_result_and_a_wait_for_the_rest_are_not),
 		T(a_stream_made_later_was_not_kept_waiting),
 		T(a_copy_hidden_below_a_script_is_found),
 		T(a_pinned_item_is_found),
