@@ -18,6 +18,7 @@
 #include "collector.h"
 #include "python.h"
 #include "resolve.h"
+#include "unwind.h"
 #include "window.h"
 
 struct shim shim;
@@ -260,7 +261,7 @@ static int start(void)
 		return SHIM_OFF;
 	shim.generation++;
 	window_init();
-	site_init();
+	unwind_init();
 	if (!at_end_registered && !pthread_key_create(&thread_key, thread_ended)) {
 		at_end_registered = 1;
 		atexit(at_end);

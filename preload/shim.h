@@ -286,9 +286,6 @@ void clock_calibrate(struct thread_state *thread, unsigned samples);
 /* Id of the site that called the wrapper whose frame this is, 0: unknown.  Keeps errno. */
 uint32_t site_find(struct thread_state *thread, void *frame_address);
 
-/* Finds the unwinder; called once at the start. */
-void site_init(void);
-
 /* Forgets all sites: a new process writes them anew. */
 void site_reset(void);
 

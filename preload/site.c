@@ -7,18 +7,16 @@
  * an interpreter (python.h) are walked at every call: one path through its native code runs any
  * script.
  */
-#include <dlfcn.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unwind.h>
 
 #include "python.h"
-#include "resolve.h"
 #include "shim.h"
+#include "unwind.h"
 
 #define SITE_TABLE 32768 /* a power of two */
 #define RECENT_BITS 10
+#define PAGE_SHIFT 12
 
 static struct {
 	_Atomic uint64_t hash[SITE_TABLE]; /* id is index + 1; 0: free */
@@ -28,26 +26,10 @@ static struct {
 	 * of the large table are rarely ones whose address the processor has still.
 	 */
 	_Atomic uint64_t recent[1u << RECENT_BITS] __attribute__((aligned(64)));
-	_Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void *);
-	_Unwind_Word (*ip)(struct _Unwind_Context *);
-	_Unwind_Word (*cfa)(struct _Unwind_Context *);
 } sites;
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
-
-void site_init(void)
-{
-	/* As glibc's backtrace() does; a link-time dependency would be everybody's. */
-	void *library = dlopen("libgcc_s.so.1", RTLD_LAZY);
-	void *(*find)(void *, const char *) = resolve_real_dlsym();
-
-	if (!library || sites.backtrace)
-		return;
-	*(void **)&sites.ip = find(library, "_Unwind_GetIP");
-	*(void **)&sites.cfa = find(library, "_Unwind_GetCFA");
-	*(void **)&sites.backtrace = find(library, "_Unwind_Backtrace");
-}
 
 void site_reset(void)
 {
@@ -61,30 +43,6 @@ void site_reset(void)
 static int is_own_code(uintptr_t address)
 {
 	return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext;
-}
-
-struct walk {
-	struct cached_site *site;
-	uintptr_t frame;           /* of the wrapper */
-	int exact;                 /* every return address lies where the unwinder says */
-};
-
-static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument)
-{
-	struct walk *walk = argument;
-	struct cached_site *site = walk->site;
-	uintptr_t address = sites.ip(context);
-	const uintptr_t *slot = (const uintptr_t *)(sites.cfa(context) - sizeof(uintptr_t));
-
-	if (!address)
-		return _URC_END_OF_STACK;
-	if (is_own_code(address))
-		return _URC_NO_REASON;
-	walk->exact &= (uintptr_t)slot >= walk->frame && *slot == address &&
-		(uintptr_t)slot - walk->frame <= UINT32_MAX;
-	site->offset[site->count] = (uint32_t)((uintptr_t)slot - walk->frame);
-	site->address[site->count++] = address;
-	return site->count < SITE_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 struct script {
@@ -161,10 +119,25 @@ static uint32_t site_intern(struct thread_state *thread, const struct cached_sit
 	return id;
 }
 
+/*
+ * Outwards from the first, the rest of which are only where they were as long as those before them
+ * hold the same: of another stack at the same address (coroutines) nothing may be mapped there.
+ */
+static NOINLINE int hold_in_turn(const struct cached_site *site)
+{
+	for (unsigned i = 0; i < SITE_FRAMES; i++)
+		if (*(const volatile uintptr_t *)(site->frame + site->offset[i]) !=
+			site->address[i])
+			return 0;
+	return 1;
+}
+
 static inline int still_holds(const struct cached_site *site)
 {
 	uint64_t differs = 0;
 
+	if (UNLIKELY((site->frame ^ (site->frame + site->offset[SITE_FRAMES - 1])) >> PAGE_SHIFT))
+		return hold_in_turn(site);
 	/* Mostly it does: one branch for all.  There are always as many, see learn(). */
 #pragma GCC unroll 8
 	for (unsigned i = 0; i < SITE_FRAMES; i++)
@@ -173,27 +146,42 @@ static inline int still_holds(const struct cached_site *site)
 	return !differs;
 }
 
+/* Where the return addresses lie: 1 if each can be looked at again there. */
+static int walk(struct cached_site *site, uintptr_t frame)
+{
+	struct unwinder at;
+	int exact = 1;
+
+	for (int more = unwind_begin(&at, frame); more; more = unwind_step(&at)) {
+		if (is_own_code(at.address))
+			continue;
+		exact &= at.slot >= frame && at.slot - frame <= UINT32_MAX;
+		site->offset[site->count] = (uint32_t)(at.slot - frame);
+		site->address[site->count++] = at.address;
+		if (site->count == SITE_FRAMES)
+			break;
+	}
+	return exact;
+}
+
 /* Unwinds; what it finds is learned only if every word on the stack can be checked. */
 static void learn(struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 {
-	struct walk walk = { cached, frame, 1 };
+	int exact;
 
 	cached->count = 0;
-	cached->frame = frame;
-	if (sites.backtrace)
-		sites.backtrace(visit, &walk);
+	exact = walk(cached, frame);
 	if (!cached->count) {
-		walk.exact = 0;
+		exact = 0;
 		cached->address[cached->count++] = caller;
 	}
 	cached->hash = hash_words(0x9e3779b97f4a7c15u, cached->address, cached->count);
 	for (unsigned i = cached->count; i < SITE_FRAMES; i++) {
-		cached->offset[i] = cached->offset[0];
-		cached->address[i] = cached->address[0];
+		cached->offset[i] = cached->offset[cached->count - 1];
+		cached->address[i] = cached->address[cached->count - 1];
 	}
 	cached->id = SITE_UNASKED;
-	if (!walk.exact)
-		cached->frame = 0;
+	cached->frame = exact ? frame : 0;
 }
 
 /* The word above the saved frame pointer is the wrapper's return address. */
