@@ -463,12 +463,12 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 {
 	if (words_call(words, worst->call, out))
 		return -1;
-	fputs(" waited ", out);
-	words_time(worst->cost, out);
-	fputs(" longer, for ", out);
+	fputs(" waited for ", out);
 	if (words_operation(words, worst->other_call, out))
 		return -1;
-	fputs(", than for what the host can look at, as far as cufence sees", out);
+	fputs(", ", out);
+	words_time(worst->cost, out);
+	fputs(" longer than for the last result that the host is seen to need", out);
 	return 0;
 }
 

@@ -232,12 +232,12 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 {
 	if (words_call(words, worst->call, out))
 		return -1;
-	fputs(" held its stream for ", out);
+	fputs(" held its stream until the end of ", out);
 	if (words_operation(words, worst->other_call, out))
 		return -1;
 	fputs(", ", out);
 	words_time(worst->cost, out);
-	fputs(" longer than for what they share, as far as cufence sees", out);
+	fputs(" longer than for any memory that they are seen to share", out);
 	return 0;
 }
 

@@ -71,9 +71,9 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 {
 	if (words_call(words, worst->call, out))
 		return -1;
-	fputs(" loaded code, which kept what came next ", out);
+	fputs(" loaded code, which held what came next for ", out);
 	words_time(worst->cost, out);
-	fputs(" behind ", out);
+	fputs(", until the end of ", out);
 	return words_operation(words, worst->other_call, out);
 }
 

@@ -217,11 +217,11 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 {
 	if (words_call(words, worst->call, out))
 		return -1;
-	fputs(" loaded the code of ", out);
+	fputs(" took ", out);
+	words_time(worst->cost, out);
+	fputs(" to load the code of ", out);
 	if (words_operation(words, worst->call, out))
 		return -1;
-	fputs(" for ", out);
-	words_time(worst->cost, out);
 	if (!worst->other_call)
 		return 0;
 	fputs(", and waited for ", out);

@@ -139,16 +139,20 @@ static int run(struct db *db, struct findings *findings)
 
 static int say(struct words *words, const struct instance *worst, FILE *out)
 {
-	if (words_operation(words, worst->call, out))
+	int orders = words_only_orders(words, worst->call);
+
+	if (orders < 0 || words_operation(words, worst->call, out))
 		return -1;
-	fputs(" and ", out);
+	fputs(orders ? " kept " : " and ", out);
 	if (words_operation(words, worst->other_call, out))
 		return -1;
-	fputs(" did not overlap: ", out);
+	fputs(orders ? " for " : " did not overlap: ", out);
 	words_time(worst->cost, out);
-	fputs(" lost; as far as cufence sees neither writes what the other uses", out);
+	fputs(orders ? " behind work with which it is not seen to share memory"
+		     : " lost, though neither is seen to write what the other uses", out);
 	if (worst->joined)
-		fputs("; other legacy work beside it does the same, and has to go as well", out);
+		fputs("; other work of the legacy stream next to it does the same and has to be "
+		      "moved as well", out);
 	return 0;
 }
 

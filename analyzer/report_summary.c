@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
+#include <string.h>
+
 #include "format.h"
 #include "report_parts.h"
 
@@ -9,7 +11,33 @@ static int64_t duration(struct db *db)
 	return db_int(db, "SELECT max(end) - min(start) FROM process", 0);
 }
 
-/* "3 kernel, 2 memcpy" from a query of counts and names. */
+/* How the kinds of operation, stream and wait in the database are called, one and several. */
+static const struct {
+	const char *kind, *one, *many;
+} kinds[] = {
+	{ "kernel", "kernel", "kernels" },
+	{ "memcpy", "copy", "copies" },
+	{ "memset", "memset", "memsets" },
+	{ "peer", "copy between devices", "copies between devices" },
+	{ "graph", "graph", "graphs" },
+	{ "legacy", "legacy default", "legacy default" },
+	{ "per-thread", "per-thread default", "per-thread default" },
+	{ "explicit", "explicit wait", "explicit waits" },
+	{ "implicit", "implicit wait", "implicit waits" },
+	{ "internal", "wait within the driver", "waits within the driver" },
+	{ "behind", "wait behind another thread", "waits behind other threads" },
+	{ "queue", "wait for a full launch queue", "waits for a full launch queue" },
+};
+
+static const char *kind_name(const char *kind, int64_t count)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kind, kinds[i].kind))
+			return count == 1 ? kinds[i].one : kinds[i].many;
+	return kind;
+}
+
+/* "3 kernels, 1 copy" from a query of counts and kinds. */
 static int print_counts(struct db *db, const char *sql, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db, sql);
@@ -17,8 +45,10 @@ static int print_counts(struct db *db, const char *sql, FILE *out)
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0) {
-		fprintf(out, "%s%lld %s", separator, (long long)sqlite3_column_int64(q, 0),
-			(const char *)sqlite3_column_text(q, 1));
+		int64_t count = sqlite3_column_int64(q, 0);
+
+		fprintf(out, "%s%lld %s", separator, (long long)count,
+			kind_name((const char *)sqlite3_column_text(q, 1), count));
 		separator = ", ";
 	}
 	sqlite3_finalize(q);
@@ -47,7 +77,8 @@ static void print_start(struct db *db, FILE *out)
 		"WHERE c.id = (SELECT min(call) FROM operation)", 0);
 
 	if (before > duration(db) / 10)
-		fprintf(out, "    start    %s until the first work; shares are of what follows\n",
+		fprintf(out, "    start    %s until the first work; percentages of findings are "
+			"of what follows\n",
 			format_duration(start, before));
 }
 
@@ -64,8 +95,8 @@ static int print_recording(struct db *db, FILE *out)
 
 	if (step > 0 && sqlite3_column_int64(q, 2)) {
 		long long windows = sqlite3_column_int64(q, 0);
-		fprintf(out, "    recorded %s of %s, in %lld window%s (by %s); shares are of "
-			"that\n",
+		fprintf(out, "    recorded %s of %s, in %lld window%s (by %s); percentages "
+			"are of that\n",
 			format_duration(inside, sqlite3_column_int64(q, 1)),
 			format_duration(whole, sqlite3_column_int64(q, 2)), windows,
 			windows == 1 ? "" : "s", (const char *)sqlite3_column_text(q, 3));
@@ -112,7 +143,7 @@ static int print_devices(struct db *db, FILE *out)
 	while (q && (step = db_step(q)) > 0) {
 		fprintf(out, "    device   %s", (const char *)sqlite3_column_text(q, 0));
 		if (used > 1) {
-			fprintf(out, ", %d of pid %d: ", sqlite3_column_int(q, 1),
+			fprintf(out, ", device %d, pid %d: ", sqlite3_column_int(q, 1),
 				sqlite3_column_int(q, 2));
 			print_busy(sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4),
 				sqlite3_column_int64(q, 5), out);
@@ -170,9 +201,9 @@ static int print_waits(struct db *db, FILE *out)
 	while (q && (step = db_step(q)) > 0) {
 		long long count = sqlite3_column_int64(q, 1);
 
-		fprintf(out, "%s%s in %lld %s wait%s", separator,
+		fprintf(out, "%s%s in %lld %s", separator,
 			format_duration(waited, sqlite3_column_int64(q, 2)), count,
-			(const char *)sqlite3_column_text(q, 0), count == 1 ? "" : "s");
+			kind_name((const char *)sqlite3_column_text(q, 0), count));
 		separator = ", ";
 	}
 	sqlite3_finalize(q);
@@ -190,13 +221,13 @@ static void print_coverage(struct db *db, FILE *out)
 
 	fputs("    coverage ", out);
 	if (operations)
-		fprintf(out, "%lld of %lld operations have their call, ", operations - alone,
+		fprintf(out, "%lld of %lld operations matched to a call, ", operations - alone,
 			operations);
-	fprintf(out, "%lld of %lld calls their place",
+	fprintf(out, "call sites of %lld of %lld calls",
 		(long long)db_int(db, "SELECT sum(placed) FROM thread_use", 0),
 		(long long)db_int(db, "SELECT sum(calls) FROM thread_use", 0));
 	if (kernels)
-		fprintf(out, ", %lld of %lld kernels their parameters",
+		fprintf(out, ", parameters of %lld of %lld kernels",
 			(long long)db_int(db, "SELECT count(parameter_count) FROM kernel"
 				" WHERE handle NOT NULL", 0), kernels);
 	fputc('\n', out);

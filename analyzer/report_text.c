@@ -24,7 +24,7 @@ static const char finding_sql[] =
 	"  FROM finding f LEFT JOIN call c ON c.id = f.call WHERE %s AND (?1 = 0 OR f.id = ?1)"
 	"  WINDOW same AS (PARTITION BY f.rule, c.process, coalesce(f.site, -f.id)"
 	"   ORDER BY " GRADE ", f.share DESC, f.id))"
-	" SELECT f.rule, f.message, f.confidence, f.severity, f.count, f.waited, f.saving, "
+	" SELECT f.id, f.rule, f.message, f.confidence, f.severity, f.count, f.waited, f.saving, "
 	"f.saving_low,"
 	"  f.saving_high, f.share,"
 	"  at.function, at.text, other.function, other.text, kernel.name,"
@@ -41,8 +41,8 @@ static const char finding_sql[] =
 	" ORDER BY chosen.grade, chosen.share DESC, chosen.first, chosen.rank";
 
 enum finding_column {
-	COL_RULE, COL_MESSAGE, COL_CONFIDENCE, COL_SEVERITY, COL_COUNT, COL_WAITED, COL_SAVING,
-	COL_SAVING_LOW, COL_SAVING_HIGH, COL_SHARE,
+	COL_ID, COL_RULE, COL_MESSAGE, COL_CONFIDENCE, COL_SEVERITY, COL_COUNT, COL_WAITED,
+	COL_SAVING, COL_SAVING_LOW, COL_SAVING_HIGH, COL_SHARE,
 	COL_FUNCTION, COL_TEXT, COL_OTHER_FUNCTION, COL_OTHER_TEXT, COL_OTHER_KERNEL,
 	COL_OTHER_CALL, COL_SITE, COL_OTHER_SITE, COL_RANK
 };
@@ -73,7 +73,9 @@ static void print_saving(sqlite3_stmt *row, int saving, double share, FILE *out)
 		return;
 	}
 	fprintf(out, "about %s (%s to %s, %s)", best,
-		format_duration(low, sqlite3_column_int64(row, saving + 1)),
+		sqlite3_column_int64(row, saving + 1) ?
+			format_duration(low, sqlite3_column_int64(row, saving + 1)) :
+			"0",
 		format_duration(high, sqlite3_column_int64(row, saving + 2)), part);
 }
 
@@ -171,9 +173,10 @@ static void print_advice(const struct rule_info *rule, int64_t others, FILE *out
 static void print_finding(sqlite3_stmt *row, const struct rule_info *rule,
 	const struct report_options *options, FILE *out)
 {
-	fprintf(out, "\n%s%s: %s%s  [%s, %s]\n", options->color ? "\033[1m" : "",
+	fprintf(out, "\n%s%s: %s%s  [%s, %s] #%lld\n", options->color ? "\033[1m" : "",
 		text(row, COL_RULE), text(row, COL_MESSAGE), options->color ? "\033[0m" : "",
-		text(row, COL_CONFIDENCE), text(row, COL_SEVERITY));
+		text(row, COL_CONFIDENCE), text(row, COL_SEVERITY),
+		(long long)sqlite3_column_int64(row, COL_ID));
 	print_cost(row, rule, out);
 	print_places(row, out);
 }
@@ -229,6 +232,9 @@ static void print_rest(struct db *db, const struct report_options *options, int6
 
 	if (!printed && !options->finding)
 		fputs("\nno findings\n", out);
+	if (printed)
+		fprintf(out, "\none finding with its timeline: "
+			"cufence report --finding NUMBER %s\n", db->path);
 	if (chosen > printed)
 		fprintf(out, "\n%lld more: cufence report --top %lld %s\n",
 			(long long)(chosen - printed), (long long)chosen, db->path);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format.h"
+
 /* A call chain this deep is damaged. */
 #define MAX_DEPTH 16
 
@@ -114,34 +116,54 @@ static void say_bytes(int64_t bytes, FILE *out)
 	fprintf(out, "%.3g %s", size, units[unit]);
 }
 
+/* What calls of a kind submit; sized: how many bytes is said.  Of others: "an operation". */
+static const struct what {
+	const char *kind, *text;
+	int sized, orders;
+} whats[] = {
+	{ "copy", "a copy", 1, 0 },
+	{ "copy_async", "a copy", 1, 0 },
+	{ "copy_peer", "a copy between devices", 0, 0 },
+	{ "copy_peer_async", "a copy between devices", 0, 0 },
+	{ "copy_batch", "a batch of copies", 0, 0 },
+	{ "set", "a memset", 1, 0 },
+	{ "set_async", "a memset", 1, 0 },
+	{ "graph_launch", "a graph", 0, 0 },
+	{ "prefetch", "a prefetch", 1, 0 },
+	{ "event_record", "an event record", 0, 1 },
+	{ "stream_wait", "a wait for an event", 0, 1 },
+	{ "host_func", "a host function", 0, 1 },
+	{ "stream_callback", "a host function", 0, 1 },
+};
+
+static const struct what *what_of(const char *kind)
+{
+	for (size_t i = 0; i < sizeof(whats) / sizeof(*whats); i++)
+		if (!strcmp(kind, whats[i].kind))
+			return &whats[i];
+	return NULL;
+}
+
 static void say_what(sqlite3_stmt *q, FILE *out)
 {
 	static const char *const to[] = { " between host buffers", " to the device",
-		" to the host", " within the device", "" };
+		" to the host", " within the device" };
 	const char *kind = (const char *)sqlite3_column_text(q, 0);
 	const char *kernel = (const char *)sqlite3_column_text(q, 1);
+	const struct what *what = what_of(kind);
 	int64_t direction = sqlite3_column_int64(q, 3);
 
-	if (!strcmp(kind, "copy") || !strcmp(kind, "copy_async")) {
-		fputs("a copy of ", out);
-		say_bytes(sqlite3_column_int64(q, 2), out);
-		fputs(to[direction >= 0 && direction < 4 ? direction : 4], out);
-	} else if (!strcmp(kind, "copy_peer") || !strcmp(kind, "copy_peer_async")) {
-		fputs("a copy between devices", out);
-	} else if (!strcmp(kind, "set") || !strcmp(kind, "set_async")) {
-		fputs("a memset of ", out);
-		say_bytes(sqlite3_column_int64(q, 2), out);
-	} else if (!strcmp(kind, "launch")) {
-		fprintf(out, "kernel '%s'", kernel ? kernel : "?");
-	} else if (!strcmp(kind, "event_record")) {
-		fputs("an event record", out);
-	} else if (!strcmp(kind, "stream_wait")) {
-		fputs("a wait for an event", out);
-	} else if (!strcmp(kind, "host_func")) {
-		fputs("a host function", out);
-	} else {
-		fputs("an operation", out);
+	if (!strcmp(kind, "launch")) {
+		fprintf(out, kernel ? "kernel '%s'" : "a kernel", kernel);
+		return;
 	}
+	fputs(what ? what->text : "an operation", out);
+	if (what && what->sized) {
+		fputs(" of ", out);
+		say_bytes(sqlite3_column_int64(q, 2), out);
+	}
+	if (!strncmp(kind, "copy", 4) && what->sized && direction >= 0 && direction < 4)
+		fputs(to[direction], out);
 }
 
 static void say_where(sqlite3_stmt *q, FILE *out)
@@ -172,6 +194,20 @@ int words_operation(struct words *words, int64_t call, FILE *out)
 	return rc < 0 ? -1 : 0;
 }
 
+int words_only_orders(struct words *words, int64_t call)
+{
+	sqlite3_stmt *q = words->operation;
+	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
+
+	if (rc > 0) {
+		const struct what *what = what_of((const char *)sqlite3_column_text(q, 0));
+
+		rc = what && what->orders;
+	}
+	sqlite3_reset(q);
+	return rc;
+}
+
 const char *words_kernel(struct words *words, int64_t call)
 {
 	const char *name = NULL;
@@ -183,12 +219,7 @@ const char *words_kernel(struct words *words, int64_t call)
 
 void words_time(int64_t ns, FILE *out)
 {
-	if (ns < 1000)
-		fprintf(out, "%lld ns", (long long)ns);
-	else if (ns < 1000000)
-		fprintf(out, ns < 10000 ? "%.1f us" : "%.0f us", (double)ns / 1e3);
-	else if (ns < 1000000000)
-		fprintf(out, ns < 100000000 ? "%.1f ms" : "%.0f ms", (double)ns / 1e6);
-	else
-		fprintf(out, "%.2f s", (double)ns / 1e9);
+	char text[DURATION_SIZE];
+
+	fputs(format_duration(text, ns), out);
 }

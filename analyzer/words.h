@@ -24,10 +24,14 @@ int words_call(struct words *words, int64_t call, FILE *out);
 /* What a driver call submitted, and where: "kernel 'x' on stream 7". */
 int words_operation(struct words *words, int64_t call, FILE *out);
 
+/* 1 if a driver call gave its stream no work for the device, but put in order what is around it:
+ * an event record, a wait for an event, a host function.  -1 after a message. */
+int words_only_orders(struct words *words, int64_t call);
+
 /* The base name of the kernel a call launched, "" if none; valid until the next use of words. */
 const char *words_kernel(struct words *words, int64_t call);
 
-/* ns with a unit and two or three digits: "940 ns", "3.2 ms". */
+/* As format_duration(). */
 void words_time(int64_t ns, FILE *out);
 
 /* The outermost recorded call that a call was made from, itself if none; -1 after a message. */

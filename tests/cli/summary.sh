@@ -13,7 +13,7 @@ ok "run" $?
 has "what explains a run is named" 'CUDA_LAUNCH_BLOCKING=1: every launch waits' "$report"
 has "so are queues that streams share" 'CUDA_DEVICE_MAX_CONNECTIONS=1: more streams' "$report"
 has "work and overlap" '^    work .* busy .* of it overlapped' "$report"
-has "coverage" '^    coverage 72 of 72 operations .*, ([0-9]+) of \1 calls' "$report"
+has "coverage" '^    coverage 72 of 72 operations .*, call sites of ([0-9]+) of \1 calls' "$report"
 
 query() { "$cufence" query cufence.db "$1"; }
 same "the device's attributes are stored" "concurrent_kernels 1 integrated 0" "$(query \

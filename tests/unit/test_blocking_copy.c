@@ -38,7 +38,7 @@ static void a_synchronous_copy_between_streams_is_found(void **state)
 	pipeline(*state, "blocking");
 	assert_string_equal(shown(*state), "blocking-copy 5 upload process");
 	assert_string_equal(message(*state),
-		"cuMemcpyHtoD waited 992 us for kernel '?' on stream 8");
+		"cuMemcpyHtoD waited 992 us for a kernel on stream 8");
 }
 
 /* The second copy of a round finds the device idle, and would wait in the place of the first. */

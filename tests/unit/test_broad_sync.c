@@ -109,8 +109,8 @@ static void a_wait_for_the_picture_is_found(void **state)
 		round_at(s, 1230 * i);
 	assert_string_equal(found(s), "4 30 21 2776");
 	assert_string_equal(mini_text(&s->mini, "SELECT message FROM finding"),
-		"cuCtxSynchronize waited 694 us longer, for kernel 'touch' on stream 9, than for "
-		"what the host can look at, as far as cufence sees");
+		"cuCtxSynchronize waited for kernel 'touch' on stream 9, 694 us longer than for "
+		"the last result that the host is seen to need");
 }
 
 /* What the next round's kernels were not given they may find by a pointer or a variable. */

@@ -124,8 +124,8 @@ static void a_late_record_is_found(void **state)
 	/* No more than stream b's work, which is all that could overlap. */
 	assert_string_equal(found(s), "5 25 19 2500");
 	assert_string_equal(mini_text(&s->mini, "SELECT message FROM finding"),
-		"cuStreamWaitEvent held its stream for kernel 'touch' on stream 8, 601 us longer "
-		"than for what they share, as far as cufence sees");
+		"cuStreamWaitEvent held its stream until the end of kernel 'touch' on stream 8, "
+		"601 us longer than for any memory that they are seen to share");
 }
 
 /* The plain case of which the following ones are variants. */

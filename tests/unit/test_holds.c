@@ -111,7 +111,8 @@ static void legacy_work_in_a_row_is_found(void **state)
 	two_memsets_between(m);
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 10");
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding WHERE shown AND message LIKE "
-		"'%; other legacy work beside it does the same, and has to go as well'"), 1);
+		"'%; other work of the legacy stream next to it does the same and has to be moved "
+		"as well'"), 1);
 }
 
 /* --- late, though nothing orders it --- */

@@ -57,7 +57,7 @@ static void every_round_of_a_loop_that_loads_a_kernel_is_found(void **state)
 		run_phase(m, &p, i, 200 * i + 10);
 	assert_string_equal(mini_shown(m), "lazy-loading 7");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
-		"cuLaunchKernel loaded the code of kernel 'odd' on stream 8 for 60 us");
+		"cuLaunchKernel took 60 us to load the code of kernel 'odd' on stream 8");
 	assert_string_equal(mini_text(m, "SELECT s.line || ' ' || (other_site IS NULL) "
 		"FROM finding JOIN site s ON s.id = site"), "10 1");
 }
@@ -221,8 +221,8 @@ static void a_load_that_holds_another_streams_kernel_is_found(void **state)
 	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
 		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "30 20");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
-		"cuKernelGetFunction loaded code, which kept what came next 901 us behind "
-		"kernel '?' on stream 8");
+		"cuKernelGetFunction loaded code, which held what came next for 901 us, until "
+		"the end of a kernel on stream 8");
 }
 
 static void a_load_beside_which_streams_overlap_is_none(void **state)

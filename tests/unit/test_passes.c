@@ -238,7 +238,7 @@ static void a_legacy_kernel_between_blocking_streams_is_found(void **state)
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 28");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"), "kernel 'touch' on the "
 		"legacy default stream and kernel 'stencil' on stream 9 did not overlap: 522 us "
-		"lost; as far as cufence sees neither writes what the other uses");
+		"lost, though neither is seen to write what the other uses");
 	assert_string_equal(mini_text(m, "SELECT a.function || ' ' || b.function FROM finding "
 		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "move advance");
 	/* Ten rounds of 905 us; the two stencils of each would go on side by side, 500 us each. */
@@ -439,8 +439,8 @@ static void a_legacy_event_record_is_found(void **state)
 	assert_string_equal(mini_text(m, "SELECT function FROM finding JOIN site s ON s.id = site"),
 		"mark");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"), "an event record on the "
-		"legacy default stream and kernel 'stencil' on stream 9 did not overlap: 972 us "
-		"lost; as far as cufence sees neither writes what the other uses");
+		"legacy default stream kept kernel 'stencil' on stream 9 for 972 us behind work "
+		"with which it is not seen to share memory");
 }
 
 /* A synchronous copy in the legacy stream waits for blocking streams by intent. */

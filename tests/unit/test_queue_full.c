@@ -70,8 +70,8 @@ static void a_launch_that_keeps_another_stream_idle_is_found(void **state)
 	}
 	assert_string_equal(mini_shown(m), "launch-queue-full 3");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
-		"submissions like kernel '?' on stream 8 waited 10.0 ms for room in the launch "
-		"queue, behind kernel '?' on stream 8");
+		"submissions like a kernel on stream 8 waited 10 ms for room in the launch "
+		"queue, behind a kernel on stream 8");
 	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
 		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "20 10");
 	/* What the other stream had to do, not the whole wait. */

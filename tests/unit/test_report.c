@@ -138,7 +138,7 @@ static void a_finding_reads_like_a_compiler_error(void **state)
 {
 	char *text = report(report_text, (struct report_options){ .top = 10 });
 
-	has(text, "\nblocking-free: cudaFree waited 3.2 ms  [certain, high]\n"
+	has(text, "\nblocking-free: cudaFree waited 3.2 ms  [certain, high] #1\n"
 		"    40 times, 128 ms host wait; about 96 ms (80 ms to 110 ms, 11 %) of "
 		"the run would be saved\n"
 		"    at   free_tile             tiles.cu:88\n"
@@ -157,9 +157,9 @@ static void the_summary_comes_first(void **state)
 	assert_int_equal(strncmp(text, "cufence: ./app --n 4\n", 21), 0);
 	has(text, "1.0 s, 1 process, 1 thread, 2 CUDA calls (5.0 ms inside)");
 	/* 0 to 150 without a gap; two at once from 50 to 80 and from 90 to 100. */
-	has(text, "2 kernel, 1 memcpy; busy 150 ns (<0.1 %), 40 ns of it overlapped (27 %)\n");
-	has(text, "coverage 0 of 3 operations have their call, 1 of 2 calls their place, "
-		"1 of 1 kernels their parameters\n");
+	has(text, "2 kernels, 1 copy; busy 150 ns (<0.1 %), 40 ns of it overlapped (27 %)\n");
+	has(text, "coverage 0 of 3 operations matched to a call, call sites of 1 of 2 calls, "
+		"parameters of 1 of 1 kernels\n");
 	has(text, "incomplete: 3 records were not written");
 	hasnt(text, "400");
 	free(text);

@@ -105,9 +105,10 @@ static void work_is_summed_up(void **state)
 	start(&m);
 	expect_line(&m, "work", "     1 kernel; busy 100 us (10 %)");
 	expect_line(&m, "device", "   GPU");
-	expect_line(&m, "coverage", " 1 of 1 operations have their call, 1 of 1 calls their place");
+	expect_line(&m, "coverage",
+		" 1 of 1 operations matched to a call, call sites of 1 of 1 calls");
 	mini_stream(&m, "blocking");
-	expect_line(&m, "streams", "  1 blocking, 1 legacy; work on 1 of them");
+	expect_line(&m, "streams", "  1 blocking, 1 legacy default; work on 1 of them");
 	expect_line(&m, "waits", "");
 	mini_exec(&m, "INSERT INTO wait (call, kind, op, waited, avoidable) VALUES "
 		"(1, 'explicit', 1, 50000, 0), (1, 'implicit', 1, 1000, 0), "
@@ -124,10 +125,10 @@ static void every_device_has_a_line(void **state)
 	mini_exec(&m,
 		"INSERT INTO operation (process, kind, start, end, device, correlation) VALUES"
 		" (1, 'memset', 100000, 300000, 1, 0), (1, 'memset', 250000, 300000, 1, 0)");
-	expect_line(&m, "device   GPU", ", 0 of pid 1: busy 100 us (10 %)");
-	expect_line(&m, "device   ?", ", 1 of pid 1: busy 200 us (20 %), 50 us of it overlapped "
-		"(25 %)");
-	expect_line(&m, "work", "     2 memset, 1 kernel");
+	expect_line(&m, "device   GPU", ", device 0, pid 1: busy 100 us (10 %)");
+	expect_line(&m, "device   ?", ", device 1, pid 1: busy 200 us (20 %), 50 us of it "
+		"overlapped (25 %)");
+	expect_line(&m, "work", "     2 memsets, 1 kernel");
 	mini_release(&m);
 }
 
