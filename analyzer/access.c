@@ -82,6 +82,12 @@ void accesses_release(struct accesses *accesses)
 	*accesses = (struct accesses){0};
 }
 
+int access_some_reach(struct db *db)
+{
+	return db_int(db, "SELECT EXISTS (SELECT 1 FROM kernel_code WHERE reaches) "
+		"OR EXISTS (SELECT 1 FROM shape_code WHERE reaches)", 0) != 0;
+}
+
 static int64_t add_bytes(int64_t address, int64_t bytes)
 {
 	int64_t sum;

@@ -86,6 +86,9 @@ enum access_overlap access_overlap(const struct memory_access *a, const struct m
  */
 enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b);
 
+/* 1 if a kernel of the run uses memory that it was not given. */
+int access_some_reach(struct db *db);
+
 /*
  * 1 if they may have memory in common that was not given to both: one goes by pointers out of
  * memory, or both use variables of their module, and one of them writes.

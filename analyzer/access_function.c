@@ -70,9 +70,7 @@ int access_function_add(struct db *db)
 		destroy(function);
 		return -1;
 	}
-	function->reaches = db_int(db,
-		"SELECT EXISTS (SELECT 1 FROM kernel_code WHERE reaches) "
-		"OR EXISTS (SELECT 1 FROM shape_code WHERE reaches)", 0) != 0;
+	function->reaches = access_some_reach(db);
 	/* SQLite destroys it if this fails. */
 	if (!sqlite3_create_function_v2(db->handle, "may_conflict", 2, SQLITE_UTF8, function,
 		    may_conflict, NULL, NULL, destroy) &&

@@ -60,6 +60,7 @@ int relax_init(struct relax *relax, struct db *db)
 	if (!relax->reader)
 		return -1;
 	relax->graphs_known = (int)db_int(db, graphs_known_sql, 0);
+	relax->reaches = access_some_reach(db);
 	return walk_cursor_open(&relax->operands, db,
 		       "SELECT call, allocation, role FROM operand ORDER BY call") ||
 	       walk_cursor_open(&relax->unknown, db, unknown_sql) ||
@@ -189,11 +190,28 @@ static int add_from(struct relax *relax, struct walk_cursor *cursor, const struc
 	return add_key(relax, sqlite3_column_int64(cursor->rows, 1));
 }
 
-/* 1 if it may be anything that the kernel touches, 0 if not; -1 after a message. */
+/* What the present call does. */
+static int read_one(struct relax *relax, const struct walk_call *call)
+{
+	if (relax->one_call != call->id && access_read(relax->reader, call->id, &relax->one))
+		return -1;
+	relax->one_call = call->id;
+	return 0;
+}
+
+/* 1 if it may be anything that the kernels touch, 0 if not; -1 after a message. */
 static int find_reach(struct relax *relax, const struct walk_call *call)
 {
-	int rc = walk_cursor_at(&relax->unknown, call->id), anything;
+	int rc, anything;
 
+	if (call->kind == KIND_GRAPH_LAUNCH && relax->reaches) {
+		if (read_one(relax, call))
+			return -1;
+		if (relax->one.reaches & PTX_REACH_POINTER)
+			return 1;
+		return relax->one.reaches ? add_key(relax, TOUCHES_VARIABLES) : 0;
+	}
+	rc = walk_cursor_at(&relax->unknown, call->id);
 	if (rc <= 0)
 		return rc;
 	anything = sqlite3_column_int(relax->unknown.rows, 1);
@@ -275,9 +293,8 @@ static int may_conflict(struct relax *relax, const struct walk_call *call, int64
 {
 	if (!is_access(call) || !touch->is_access)
 		return 1;
-	if (relax->one_call != call->id && access_read(relax->reader, call->id, &relax->one))
+	if (read_one(relax, call))
 		return -1;
-	relax->one_call = call->id;
 	if (!relax->one.complete && key != TOUCHES_VARIABLES)
 		return 1;
 	if (access_read(relax->reader, touch->call, &relax->other))

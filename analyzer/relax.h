@@ -47,6 +47,7 @@ struct relax {
 	struct access_reader *reader;
 	struct accesses one, other;      /* of the present call, if it is this one; of another */
 	int64_t one_call;
+	int reaches;                     /* some kernel does what it was not given memory for */
 	int graphs_known;                /* all that graphs do is on the device, and named */
 	int host_slot;                   /* of the last call as one the host may look at, or -1 */
 };

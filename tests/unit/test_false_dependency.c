@@ -9,6 +9,7 @@
 #include "miniature.h"
 
 #include "analyze.h"
+#include "ptx.h"
 
 struct shop {
 	struct mini mini;
@@ -253,6 +254,40 @@ static void an_unknown_kernel_may_need_it(void **state)
 	assert_string_equal(found(s), "");
 }
 
+/* A graph of one kernel that was given the model and goes to other memory by a pointer, a variable or
+ * not at all. */
+static void a_graph_may_need_what_its_kernels_reach(void **state)
+{
+	static const struct { int reaches; const char *found; } cases[] = {
+		{ 0, "5 25 19 2500" }, { PTX_REACH_POINTER, "" },
+		{ PTX_REACH_VARIABLE | PTX_REACH_VARIABLE_STORE, "5 25 19 2500" },
+	};
+	struct shop *s = *state;
+	struct mini *m = &s->mini;
+	int64_t node = MINI_CALL(m, .type = CALL_cuGraphAddKernelNode_v2, .at = 1,
+		.kernel = mini_kernel(m, "gather"));
+	int64_t made = MINI_CALL(m, .type = CALL_cuGraphInstantiateWithFlags, .at = 2);
+
+	mini_exec(m, "UPDATE kernel SET parameter_count = 2");
+	mini_names(m, node, "word", s->model);
+	mini_exec(m, "INSERT INTO graph VALUES (1, 1, 64, NULL, NULL);"
+		"INSERT INTO graph_node VALUES (1, 1, NULL, 'kernel', %lld, NULL, NULL, NULL, "
+		"NULL); INSERT INTO graph_exec VALUES (1, 1, 65, 1, %lld, NULL, NULL)",
+		(long long)node, (long long)made);
+	for (int i = 0; i < 5; i++)
+		round_at(s, 10 + 2000 * i, s->model);
+	end(s, 10010);
+	mini_exec(m, "UPDATE call SET type = %d, kernel = NULL WHERE site = %lld;"
+		"INSERT INTO call_object SELECT id, 'exec', 1 FROM call WHERE site = %lld",
+		CALL_cuGraphLaunch, (long long)s->at_use, (long long)s->at_use);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		mini_exec(m, "DELETE FROM kernel_code; INSERT INTO kernel_code "
+			"SELECT kernel, 'ptx', 0, NULL, %d, NULL FROM call WHERE id = %lld",
+			cases[i].reaches, (long long)node);
+		assert_string_equal(found(s), cases[i].found);
+	}
+}
+
 /* Held by the older part of what it waits for anyway. */
 static void only_what_comes_after_the_shared_part_is_lost(void **state)
 {
@@ -280,6 +315,7 @@ int main(void)
 		T(what_is_submitted_after_a_host_wait_may_need_it),
 		T(what_the_host_sees_may_need_it),
 		T(an_unknown_kernel_may_need_it),
+		T(a_graph_may_need_what_its_kernels_reach),
 		T(only_what_comes_after_the_shared_part_is_lost),
 	};
 
