@@ -194,6 +194,10 @@ static int has_extent(const struct accesses *accesses, size_t first, int directi
 	return 0;
 }
 
+/* A symbol's memory, which is no allocation, is a variable's or a constant's. */
+#define SYMBOL (PTX_REACH_VARIABLE | PTX_REACH_CONSTANT)
+#define SYMBOL_STORE (PTX_REACH_VARIABLE_STORE | PTX_REACH_CONSTANT_STORE)
+
 /* The row of reader->call is a copy or memset. */
 static int read_ends(struct access_reader *reader, int64_t call, struct accesses *accesses)
 {
@@ -219,8 +223,7 @@ static int read_ends(struct access_reader *reader, int64_t call, struct accesses
 	accesses->complete = known && !missing && accesses->named;
 	/* Device memory that nobody allocated. */
 	if (missing)
-		accesses->reaches |= PTX_REACH_VARIABLE |
-				     (missing & 1 ? PTX_REACH_VARIABLE_STORE : 0);
+		accesses->reaches |= missing & 1 ? SYMBOL | SYMBOL_STORE : SYMBOL;
 	return step;
 }
 

@@ -91,7 +91,7 @@ int access_some_reach(struct db *db);
 
 /*
  * 1 if they may have memory in common that was not given to both: one goes by pointers out of
- * memory, or both use variables of their module, and one of them writes.
+ * memory, or both use variables or constants of their module, and one of them writes.
  */
 int accesses_meet(const struct accesses *a, const struct accesses *b);
 

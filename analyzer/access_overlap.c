@@ -123,7 +123,8 @@ static enum access_overlap orders(const struct memory_access *a, const struct me
 	return OVERLAP_SURE;
 }
 
-#define REACH_STORE (PTX_REACH_POINTER_STORE | PTX_REACH_VARIABLE_STORE)
+#define REACH_STORE \
+	(PTX_REACH_POINTER_STORE | PTX_REACH_VARIABLE_STORE | PTX_REACH_CONSTANT_STORE)
 
 static int writes(const struct accesses *accesses)
 {
@@ -141,11 +142,18 @@ static int reaches_other(const struct accesses *a, const struct accesses *b)
 	return a->reaches & PTX_REACH_POINTER_STORE || writes(b);
 }
 
+/* Both use memory of that kind, and one writes it. */
+static int share(const struct accesses *a, const struct accesses *b, unsigned memory,
+	unsigned store)
+{
+	return a->reaches & b->reaches & memory && (a->reaches | b->reaches) & store;
+}
+
 int accesses_meet(const struct accesses *a, const struct accesses *b)
 {
 	return reaches_other(a, b) || reaches_other(b, a) ||
-	       (a->reaches & b->reaches & PTX_REACH_VARIABLE &&
-		       (a->reaches | b->reaches) & PTX_REACH_VARIABLE_STORE);
+	       share(a, b, PTX_REACH_VARIABLE, PTX_REACH_VARIABLE_STORE) ||
+	       share(a, b, PTX_REACH_CONSTANT, PTX_REACH_CONSTANT_STORE);
 }
 
 enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b)

@@ -36,20 +36,22 @@ static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason rea
 	return 0;
 }
 
+/* Constants are written by copies alone, of which it is not known where: they may touch anything. */
 static const char unknown_sql[] =
 	"SELECT c.id, k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches) & 1 "
 	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "
 	"LEFT JOIN kernel_code d ON d.kernel = c.kernel LEFT JOIN launch l ON l.call = c.id "
 	"LEFT JOIN shape_code s ON s.shape = l.shape "
 	"WHERE t.kind = 'launch' AND NOT t.runtime "
-	"AND (k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches)) ORDER BY c.id";
+	"AND (k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches) & 15) ORDER BY c.id";
 
 /* Graphs of nothing but work on the device, by kernels that go only where they were pointed. */
 static const char graphs_known_sql[] =
 	"SELECT NOT EXISTS (SELECT 1 FROM graph_node n "
 	"JOIN call c ON c.id = ifnull(n.origin, n.call) "
 	"LEFT JOIN kernel k ON k.id = c.kernel LEFT JOIN kernel_code d ON d.kernel = c.kernel "
-	"WHERE CASE n.type WHEN 'kernel' THEN k.parameter_count IS NULL OR d.reaches IS NOT 0 "
+	"WHERE CASE n.type WHEN 'kernel' THEN k.parameter_count IS NULL "
+	"OR ifnull(d.reaches, 1) & 15 "
 	"WHEN 'copy' THEN c.src_memory IS NOT 'device' OR c.dst_memory IS NOT 'device' "
 	"ELSE n.type NOT IN ('set', 'empty') END)";
 
@@ -209,7 +211,7 @@ static int find_reach(struct relax *relax, const struct walk_call *call)
 			return -1;
 		if (relax->one.reaches & PTX_REACH_POINTER)
 			return 1;
-		return relax->one.reaches ? add_key(relax, TOUCHES_VARIABLES) : 0;
+		return relax->one.reaches & PTX_REACH_VARIABLE ? add_key(relax, TOUCHES_VARIABLES) : 0;
 	}
 	rc = walk_cursor_at(&relax->unknown, call->id);
 	if (rc <= 0)

@@ -314,7 +314,8 @@ CREATE TABLE kernel_code ( -- what is known of what a kernel does with memory
 	complete INTEGER NOT NULL,      -- 1: every access it may make is in kernel_access
 	why TEXT,                       -- it is not complete
 	reaches INTEGER NOT NULL,       -- besides, in sum: 1: memory by pointers out of memory, 2: and
-	                                -- writes there; 4: variables of its module, 8: and writes them
+	                                -- writes there; 4: variables of its module, 8: and writes them;
+	                                -- 16: constants of its module
 	prints INTEGER                  -- 1: it may call printf; 0: not; NULL: not known
 );
 

@@ -92,6 +92,8 @@ enum ptx_reach {
 	PTX_REACH_POINTER_STORE = 2,
 	PTX_REACH_VARIABLE = 4,    /* variables of the module, constants aside */
 	PTX_REACH_VARIABLE_STORE = 8,
+	PTX_REACH_CONSTANT = 16,
+	PTX_REACH_CONSTANT_STORE = 32, /* no kernel's: a copy to a symbol may be one */
 };
 
 struct ptx_access {

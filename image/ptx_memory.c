@@ -130,8 +130,10 @@ static int touch_global(struct ptx_frame *frame, const struct ptx_state *state,
 {
 	struct ptx_value value = address_at(frame, state, operand);
 
-	if (space == SPACE_CONST)
+	if (space == SPACE_CONST) {
 		ptx_doubt(frame->walk, "it reads constant memory of its module");
+		ptx_reach(frame->walk, PTX_REACH_CONSTANT, PTX_LOAD);
+	}
 	if (space == SPACE_CONST || space == SPACE_SHARED || space == SPACE_LOCAL ||
 	    value.base == BASE_HARMLESS || value.base == BASE_LOCAL)
 		return 0;

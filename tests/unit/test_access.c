@@ -219,6 +219,25 @@ static void test_what_is_not_known_may_conflict(void **state)
 	assert_int_equal(conflict(*state, unknown, copy(*state, 0, 0, 4)), OVERLAP_MAYBE);
 }
 
+/* A copy to a symbol, which is no allocation's memory. */
+static int64_t upload(struct mini *m)
+{
+	return MINI_CALL(m, .type = CALL_cuMemcpyDtoDAsync_v2, .at = 10, .stream = MINI_LEGACY,
+		.bytes = 64, .dst = "device", .src = "pinned");
+}
+
+static void test_constants_are_written_by_copies(void **state)
+{
+	struct mini *m = *state;
+	int64_t call = launch(m, kernel(m, "ptx", 0), 0, 0);
+
+	mini_exec(m, "UPDATE kernel_code SET reaches = %d", PTX_REACH_CONSTANT);
+	assert_true(meets(m, call, upload(m)));
+	assert_false(meets(m, call, call));
+	mini_exec(m, "UPDATE kernel_code SET reaches = 0");
+	assert_false(meets(m, call, upload(m)));
+}
+
 /* A launch of a graph of one kernel, which goes by pointers out of memory. */
 static void test_a_graph_reaches_what_its_kernels_do(void **state)
 {
@@ -332,6 +351,7 @@ int main(void)
 		TEST(test_a_writer_and_a_reader_are_not),
 		TEST(test_atomics_need_no_order_among_themselves),
 		TEST(test_what_is_not_known_may_conflict),
+		TEST(test_constants_are_written_by_copies),
 		TEST(test_a_graph_reaches_what_its_kernels_do),
 		cmocka_unit_test(test_columns_side_by_side_do_not_meet),
 		cmocka_unit_test(test_every_other_element_is_apart_from_the_others),

@@ -345,7 +345,7 @@ static void test_constant_memory_makes_it_incomplete(void **unused)
 	check(HEADER ".const .align 4 .f32 factor;\n.visible .entry k" TWO "\n{\n" REGISTERS
 		POINTERS
 		"ld.const.f32 %f1, [factor]; st.global.f32 [%rd2], %f1;\nret;\n}\n",
-		"8 store 0..4\nincomplete: it reads constant memory of its module\n");
+		"8 store 0..4\nincomplete: it reads constant memory of its module\nreaches 16\n");
 }
 
 static void test_an_endless_loop_ends(void **unused)
