@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long a process's run is, for shares of it, and how much of it can be saved at most. */
+#ifndef CUFENCE_RUN_LENGTH_H
+#define CUFENCE_RUN_LENGTH_H
+
+#include "db.h"
+
+/*
+ * In ns.  The operations of its busiest stream follow each other whatever is mended: of the time
+ * with work under way only the rest can go, and of the time in which the device was at work only
+ * the rest can be overlapped.
+ */
+struct run_length {
+	int64_t whole;                 /* first work to last end; at least 1 */
+	int64_t idle;                  /* first operation to last, less the busiest stream */
+	int64_t serial;                /* device at work, less the busiest stream */
+};
+
+/* Of what was recorded of it; 0, or -1 after a message. */
+int run_length(struct db *db, int64_t process, struct run_length *run);
+
+#endif
