@@ -135,6 +135,12 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 	return db_run(a->update, "iIi", ns, wait->partner ? wait->partner : DB_NULL, wait->id);
 }
 
+/* A copy within host memory, from where nothing on the device ever puts anything. */
+#define COPIES_HOST_DATA \
+	"(c.src_memory IN ('pageable', 'pinned', 'registered') AND NOT EXISTS (" \
+	"SELECT 1 FROM operand WHERE call = w.call AND role = 'src' AND allocation IN (" \
+	"SELECT allocation FROM operand WHERE role <> 'src')))"
+
 /* Waits after which the process submits nothing more are left out: it is ending. */
 static const char waits_sql[] =
 	"WITH last AS (SELECT process, max(call) AS call FROM operation GROUP BY process) "
@@ -142,7 +148,8 @@ static const char waits_sql[] =
 	"s.context, x.device, c.enter, s.kind, w.partner, w.kind = 'explicit', "
 	"t.kind = 'copy_async', t.kind IN ('copy', 'set'), "
 	"ws.kind IN ('legacy', 'per-thread'), "
-	"t.kind = 'copy' AND c.dst_memory IN ('pageable', 'pinned', 'registered'), "
+	"t.kind = 'copy' AND c.dst_memory IN ('pageable', 'pinned', 'registered') "
+	"AND NOT " COPIES_HOST_DATA ", "
 	"(SELECT max(end) FROM operation WHERE call = w.call), "
 	"ws.id, ws.kind, ws.context, wx.device, w.kind = 'staged' "
 	"FROM wait w JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "

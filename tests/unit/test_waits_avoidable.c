@@ -134,6 +134,25 @@ static void the_wait_itself_orders_nothing(void **state)
 	assert_int_equal(avoidable(m, copy), 400);
 }
 
+/* From host memory to host memory nothing comes that the thread could be waiting for, unless the
+ * device writes there. */
+static void a_copy_within_the_host_is_no_result(void **state)
+{
+	struct mini *m = *state;
+	int64_t b = mini_stream(m, "blocking"), pinned = mini_allocation(m, "pinned"), copy;
+
+	launch(m, 10, b, 20, 1000);
+	copy = MINI_CALL(m, .type = CALL_cuMemcpy, .at = 20, .until = 1010, .bytes = 4096,
+		.stream = MINI_LEGACY, .direction = 1 + COPY_H2H, .dst = "pageable",
+		.src = "pinned", .runs = { 1002, 1005 });
+	mini_names(m, copy, "src", pinned);
+	sync_stream(m, 1500, 1502, b);
+	launch(m, 1510, b, 1520, 1600);
+	assert_int_equal(avoidable(m, copy), 490);
+	mini_names(m, copy - 1, "word", pinned);
+	assert_int_equal(avoidable(m, copy), 0);
+}
+
 /* The frees at the end of a program, after its last device work. */
 static void teardown_costs_nothing(void **state)
 {
@@ -267,6 +286,7 @@ int main(void)
 		T(waiting_elsewhere_is_not_using_time),
 		T(a_legacy_wait_covers_blocking_streams),
 		T(the_wait_itself_orders_nothing),
+		T(a_copy_within_the_host_is_no_result),
 		T(teardown_costs_nothing),
 		T(in_one_stream_the_hosts_part_is_avoidable),
 		T(independent_work_behind_a_wait_is_avoidable),
