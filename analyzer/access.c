@@ -220,8 +220,8 @@ static int read_ends(struct access_reader *reader, int64_t call, struct accesses
 			return -1;
 	}
 	accesses->named = !(sqlite3_column_int(reader->call, 10) & CONTENT_UNNAMED);
-	accesses->complete = known && !missing && accesses->named;
-	/* Device memory that nobody allocated. */
+	accesses->complete = known && accesses->named;
+	/* Device memory that nobody allocated is a variable's. */
 	if (missing)
 		accesses->reaches |= missing & 1 ? SYMBOL | SYMBOL_STORE : SYMBOL;
 	return step;

@@ -319,7 +319,7 @@ static int check_ring(struct relax *relax, const struct walk_call *call, int64_t
 
 		if (order_before(&relax->loose, at(ring, last)->loose) == ORDER_GUARANTEED)
 			return 0;
-		conflict = (key > 0 || key == TOUCHES_VARIABLES) && tries < CONFLICT_TRIES
+		conflict = tries < CONFLICT_TRIES
 				   ? may_conflict(relax, call, key, at(ring, last)) : 1;
 		if (conflict)
 			return conflict < 0 ? -1 : relax->lost(relax->arg, call, at(ring, last));

@@ -281,6 +281,32 @@ static void so_is_what_was_done_early(void **state)
 	assert_string_equal(found(s), "");
 }
 
+/* Device memory that nobody allocated is a variable's: who uses none needs no order with it. */
+static void a_copy_to_a_variable_concerns_who_uses_them(void **state)
+{
+	static const struct { int complete, reaches; const char *found; } cases[] = {
+		{ 1, 0, "4 30 21 2776" }, { 1, 4, "" }, { 0, 0, "" },
+	};
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1230 * i;
+
+		MINI_CALL(&s->mini, .type = CALL_cuMemcpyHtoDAsync_v2, .at = t - 4, .stream = s->c,
+			.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable",
+			.bytes = 64, .runs = { t + 2, t + 4 });
+		round_at(s, t);
+	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		mini_exec(&s->mini, "DELETE FROM kernel_code; DELETE FROM kernel_access;"
+			"INSERT INTO kernel_code VALUES (%lld, 'ptx', %d, NULL, %d, NULL);"
+			"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, NULL, "
+			"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)s->kernel,
+			cases[i].complete, cases[i].reaches, (long long)s->kernel);
+		assert_string_equal(found(s), cases[i].found);
+	}
+}
+
 /* Another place's wait is needed: stream a goes on with what stream c did. */
 static void a_needed_wait_elsewhere_does_not_hide_it(void **state)
 {
@@ -382,6 +408,7 @@ int main(void)
 		T(parts_of_a_segment_may_be_the_same_memory),
 		T(parts_known_to_be_apart_are_not),
 		T(so_is_what_was_done_early),
+		T(a_copy_to_a_variable_concerns_who_uses_them),
 		T(a_needed_wait_elsewhere_does_not_hide_it),
 		T(a_wait_that_delays_nothing_is_not),
 		T(a_wait_for_the_rest_of_a_stream_is_found),
