@@ -91,7 +91,7 @@ static const char prepare_sql[] =
 	"DELETE FROM stream_use; DELETE FROM device_use;"
 	"DELETE FROM dependency; DELETE FROM hold;"
 	"DELETE FROM wait; DELETE FROM known_wait;"
-	"DELETE FROM finding; DELETE FROM replay;";
+	"DELETE FROM finding; DELETE FROM finding_also; DELETE FROM replay;";
 
 int analyze(struct db *db)
 {

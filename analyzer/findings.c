@@ -427,6 +427,41 @@ static int estimate(struct findings *findings)
 	return rc;
 }
 
+static void forget(void *object) { }
+
+/* The places of what is changed with the finding's own calls, each once. */
+static int store_places(struct findings *findings, const struct finding *finding,
+	const struct changes *changes, struct idmap *seen, sqlite3_stmt *insert)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < changes->count && !rc; i++) {
+		int64_t call = changes->call[i].call, site = places_site(findings->places, call);
+
+		if (site < 0)
+			return -1;
+		if (!site || site == finding->site || site == finding->other_site ||
+			idmap_get(seen, site))
+			continue;
+		rc = idmap_put(seen, site, findings) ||
+		     db_run(insert, "ii", site, call) ? -1 : 0;
+	}
+	return rc;
+}
+
+/* Of the finding stored last. */
+static int store_also(struct findings *findings, const struct finding *finding,
+	sqlite3_stmt *insert)
+{
+	struct idmap seen = { 0 };
+	int rc = store_places(findings, finding, &finding->changed, &seen, insert);
+
+	if (!rc && finding->joined)
+		rc = store_places(findings, finding, &finding->with, &seen, insert);
+	idmap_release(&seen, forget);
+	return rc;
+}
+
 static int store(struct findings *findings, const struct finding *finding, sqlite3_stmt *insert)
 {
 	const struct rule_info *rule = &rules[finding->worst.rule];
@@ -457,16 +492,18 @@ static int store(struct findings *findings, const struct finding *finding, sqlit
 
 int findings_store(struct findings *findings)
 {
-	sqlite3_stmt *insert;
+	sqlite3_stmt *insert, *also;
 	int rc;
 
 	if (!findings->count)
 		return 0;
+	also = db_prepare(findings->db, "INSERT INTO finding_also (finding, site, call) "
+		"VALUES ((SELECT max(id) FROM finding), ?, ?)");
 	insert = db_prepare(findings->db, "INSERT INTO finding (rule, confidence, severity, shown, "
 		"count, waited, saving, saving_low, saving_high, share, site, other_site, call, "
 		"other_call, message, fingerprint) "
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-	rc = insert ? join_lesser(findings) : -1;
+	rc = insert && also ? join_lesser(findings) : -1;
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		rc = weigh(findings, findings->finding[i]);
 	/* First by what bounds say: those are replayed that can be worth it. */
@@ -478,8 +515,10 @@ int findings_store(struct findings *findings)
 		const struct finding *finding = findings->finding[i];
 
 		if (is_enough(finding))
-			rc = store(findings, finding, insert);
+			rc = store(findings, finding, insert) ||
+			     store_also(findings, finding, also) ? -1 : 0;
 	}
 	sqlite3_finalize(insert);
+	sqlite3_finalize(also);
 	return rc;
 }

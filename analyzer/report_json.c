@@ -62,6 +62,8 @@ static const char json_sql[] =
 	"   'shown', f.shown, 'count', f.count, 'waited_ns', f.waited, 'saving_ns', f.saving,"
 	"   'saving_low_ns', f.saving_low, 'saving_high_ns', f.saving_high,"
 	"   'share', f.share, 'at', json(%s), 'for', json(%s),"
+	"   'also', (SELECT json_group_array(json(%s)) FROM (SELECT s.* FROM finding_also b"
+	"    JOIN site s ON s.id = b.site WHERE b.finding = f.id ORDER BY b.call) s),"
 	"   'advice', rule_text(f.rule, 'advice'), 'link', rule_text(f.rule, 'link'),"
 	"   'fingerprint', f.fingerprint) AS finding"
 	"  FROM finding f LEFT JOIN site a ON a.id = f.site"
@@ -77,8 +79,8 @@ static char *place(const char *alias)
 
 int report_json(struct db *db, const struct report_options *options, FILE *out)
 {
-	char *at = place("a"), *other = place("o");
-	char *sql = sqlite3_mprintf(json_sql, at, other, report_condition(options->level));
+	char *at = place("a"), *other = place("o"), *also = place("s");
+	char *sql = sqlite3_mprintf(json_sql, at, other, also, report_condition(options->level));
 	sqlite3_stmt *q = NULL;
 	int step = -1;
 
@@ -96,5 +98,6 @@ int report_json(struct db *db, const struct report_options *options, FILE *out)
 	sqlite3_free(sql);
 	sqlite3_free(at);
 	sqlite3_free(other);
+	sqlite3_free(also);
 	return step > 0 ? 0 : -1;
 }

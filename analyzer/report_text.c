@@ -48,6 +48,21 @@ enum finding_column {
 };
 #define MOST_FOR 3 /* of findings told together, those whose "for" is printed */
 
+/* Where else to change the program, named as in finding_sql. */
+static const char also_sql[] =
+	"WITH RECURSIVE up(call, id, parent) AS ("
+	" SELECT id, id, parent FROM call WHERE id IN"
+	"  (SELECT call FROM finding_also WHERE finding = ?1)"
+	" UNION ALL SELECT up.call, call.id, call.parent FROM up JOIN call ON call.id = up.parent)"
+	" SELECT coalesce('launch of ' || kernel.name, CASE WHEN t.runtime THEN t.name END, s.api,"
+	"  t.name), s.text, s.function, count(*) OVER () FROM finding_also a"
+	" JOIN finding f ON f.id = a.finding LEFT JOIN site at ON at.id = f.site"
+	" JOIN site s ON s.id = a.site AND s.text IS NOT at.text JOIN call c ON c.id = a.call"
+	" LEFT JOIN kernel ON kernel.id = c.kernel"
+	" JOIN up ON up.call = a.call AND up.parent IS NULL"
+	" JOIN call o ON o.id = up.id JOIN call_type t ON t.id = o.type"
+	" WHERE a.finding = ?1 GROUP BY s.text ORDER BY min(a.call)";
+
 /* Who called the place of a site: the program's frames further out, as far as they have names. */
 static const char callers_sql[] =
 	"SELECT function, file, line FROM frame WHERE site = ?1 AND user = 1"
@@ -158,16 +173,49 @@ static int print_callers(struct db *db, sqlite3_stmt *row, enum finding_column c
 	return step;
 }
 
-/* What ends a finding, behind all that it is for. */
-static void print_advice(const struct rule_info *rule, int64_t others, FILE *out)
+static int print_also(struct db *db, int64_t finding, FILE *out)
 {
-	if (others > MOST_FOR - 1)
-		fprintf(out, "    for  %lld more\n", (long long)others - (MOST_FOR - 1));
-	if (!rule)
-		return;
-	fprintf(out, "    fix  %s\n", rule->advice);
-	if (rule->link && *rule->link)
-		fprintf(out, "    see  %s\n", rule->link);
+	sqlite3_stmt *q = db_prepare(db, also_sql);
+	int step = q ? db_bind(q, "i", finding) : -1;
+
+	for (int printed = 0; !step && printed < MOST_FOR && (step = db_step(q)) > 0; printed++) {
+		const char *function = (const char *)sqlite3_column_text(q, 2);
+
+		step = 0;
+		if (printed == MOST_FOR - 1 && sqlite3_column_int(q, 3) > MOST_FOR) {
+			fprintf(out, "    also %d more\n", sqlite3_column_int(q, 3) - printed);
+			break;
+		}
+		fprintf(out, "    also %-20s  %s%s%s\n", (const char *)sqlite3_column_text(q, 0),
+			(const char *)sqlite3_column_text(q, 1), function ? " in " : "",
+			function ? function : "");
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+/* The finding that is being printed. */
+struct told {
+	int64_t finding;               /* 0: none yet */
+	const struct rule_info *rule;
+	int64_t others;                /* told with it */
+};
+
+/* What ends a finding, behind all that it is for. */
+static int print_end(struct db *db, const struct told *told, FILE *out)
+{
+	if (!told->finding)
+		return 0;
+	if (told->others > MOST_FOR - 1)
+		fprintf(out, "    for  %lld more\n", (long long)told->others - (MOST_FOR - 1));
+	if (print_also(db, told->finding, out))
+		return -1;
+	if (told->rule) {
+		fprintf(out, "    fix  %s\n", told->rule->advice);
+		if (told->rule->link && *told->rule->link)
+			fprintf(out, "    see  %s\n", told->rule->link);
+	}
+	return 0;
 }
 
 static void print_finding(sqlite3_stmt *row, const struct rule_info *rule,
@@ -256,34 +304,31 @@ static int print_details(struct db *db, sqlite3_stmt *row, int64_t finding, FILE
 static int64_t print_findings(struct db *db, sqlite3_stmt *q, const struct report_options *options,
 	FILE *out)
 {
-	const struct rule_info *rule = NULL;
-	int64_t printed = 0, others = 0;
+	struct told told = { 0 };
+	int64_t printed = 0;
 	char what[400];
 	int step;
 
 	while ((step = db_step(q)) > 0) {
 		if (sqlite3_column_int64(q, COL_RANK) > 1) {
 			name_other(q, what, sizeof(what));
-			if (++others < MOST_FOR)
+			if (++told.others < MOST_FOR)
 				print_for(q, what, 20, out);
 			continue;
 		}
-		if (printed)
-			print_advice(rule, others, out);
+		if (print_end(db, &told, out))
+			return -1;
 		if (options->top && printed == options->top)
 			return printed;
-		rule = rule_find(text(q, COL_RULE));
-		print_finding(q, rule, options, out);
+		told = (struct told){ .finding = sqlite3_column_int64(q, COL_ID),
+			.rule = rule_find(text(q, COL_RULE)) };
+		print_finding(q, told.rule, options, out);
 		printed++;
-		others = 0;
-		if (options->finding) {
-			print_advice(rule, others, out);
-			return print_details(db, q, options->finding, out) ? -1 : printed;
-		}
+		if (options->finding)
+			return print_end(db, &told, out) ||
+			       print_details(db, q, options->finding, out) ? -1 : printed;
 	}
-	if (printed)
-		print_advice(rule, others, out);
-	return step ? -1 : printed;
+	return step || print_end(db, &told, out) ? -1 : printed;
 }
 
 int report_text(struct db *db, const struct report_options *options, FILE *out)

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 2; -- raised with every change below
+PRAGMA user_version = 3; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -571,3 +571,10 @@ CREATE TABLE finding ( -- derived: what is wrong, a row per rule and pair of sit
 	message TEXT NOT NULL,          -- the first line, without the rule's name
 	fingerprint TEXT NOT NULL       -- rule, functions and ordinals of both sites, kernel names
 );
+
+CREATE TABLE finding_also ( -- derived: where else to change the program for a finding's saving
+	finding INTEGER NOT NULL REFERENCES finding(id),
+	site INTEGER NOT NULL REFERENCES site(id),
+	call INTEGER NOT NULL REFERENCES call(id), -- the first one there
+	PRIMARY KEY (finding, site)
+) WITHOUT ROWID;

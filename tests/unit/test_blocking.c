@@ -154,6 +154,8 @@ static void a_free_and_the_copy_behind_it_are_one_mistake(void **state)
 {
 	assert_string_equal(free_and_copy(*state, 0), "blocking-free 5 tidy process");
 	assert_int_equal(mini_int(*state, "SELECT saving > 3000000 FROM finding"), 1);
+	assert_string_equal(mini_text(*state, "SELECT group_concat(function) FROM finding_also a "
+		"JOIN site s ON s.id = a.site"), "upload");
 }
 
 static void a_copy_and_the_free_behind_it_are_one_mistake(void **state)

@@ -230,6 +230,38 @@ static void who_else_is_held_is_told_with_it(void **state)
 	more_findings = NULL;
 }
 
+/* Places that are to be changed with it. */
+static void where_else_to_change_is_told(void **state)
+{
+	char *text;
+
+	more_findings =
+		"INSERT INTO site VALUES (3,1,3,'load','/src/tiles.cu',70,NULL,'tiles.cu:70'),"
+		"(4,1,4,'load','/src/tiles.cu',71,NULL,'tiles.cu:71'),"
+		"(5,1,5,NULL,NULL,NULL,NULL,'libtiles.so+0x88');"
+		"INSERT INTO finding_also VALUES (1,3,2),(1,4,2);";
+	text = report(report_text, (struct report_options){ .top = 2 });
+	has(text, "    for  launch of work        tiles.cu:61 in run\n"
+		"    also cudaFree              tiles.cu:70 in load\n"
+		"    also cudaFree              tiles.cu:71 in load\n"
+		"    fix  ");
+	free(text);
+	text = report(report_json, (struct report_options){ .finding = 1 });
+	has(text, "\"also\":[{\"function\":\"load\",\"file\":\"/src/tiles.cu\",\"line\":70");
+	free(text);
+	more_findings = "WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n "
+			" WHERE i < 14) INSERT INTO site "
+			" SELECT i,1,i,NULL,NULL,NULL,NULL,'x.so+' || i FROM n;"
+			"INSERT INTO finding_also SELECT 1,id,2 FROM site WHERE id >= 10;";
+	text = report(report_text, (struct report_options){ .top = 2 });
+	has(text, "    also cudaFree              x.so+10\n"
+		"    also cudaFree              x.so+11\n"
+		"    also 3 more\n"
+		"    fix  ");
+	free(text);
+	more_findings = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +273,7 @@ int main(void)
 		cmocka_unit_test(levels_choose),
 		cmocka_unit_test(the_top_is_cut_and_said_to_be),
 		cmocka_unit_test(who_else_is_held_is_told_with_it),
+		cmocka_unit_test(where_else_to_change_is_told),
 		cmocka_unit_test(json_has_the_same),
 	};
 
