@@ -55,7 +55,8 @@ static int parse_options(const struct arguments *arguments, struct report_option
 int cmd_report(const struct arguments *arguments)
 {
 	const char *format = option(arguments, "--format"), *path = option(arguments, "-o");
-	struct report_options options = { .color = !path && report_color(stdout) };
+	struct report_options options = { .color = !path && report_color(stdout),
+		.width = path ? 0 : report_width(stdout) };
 	int json = format && !strcmp(format, "json"), rc = -1;
 	FILE *out = stdout;
 	struct db db;

@@ -124,7 +124,8 @@ static void explain_nothing(const struct program *program)
 
 static int show_report(const char *database)
 {
-	struct report_options options = { .top = 10, .color = report_color(stderr) };
+	struct report_options options = { .top = 10, .color = report_color(stderr),
+		.width = report_width(stderr) };
 	struct db db;
 	int rc = db_open(&db, database, 1);
 

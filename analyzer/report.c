@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 int report_color(FILE *out)
@@ -11,6 +12,13 @@ int report_color(FILE *out)
 
 	return isatty(fileno(out)) && !(no_color && *no_color) &&
 	       !(terminal && !strcmp(terminal, "dumb"));
+}
+
+int report_width(FILE *out)
+{
+	struct winsize size;
+
+	return isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &size) ? size.ws_col : 0;
 }
 
 const char *report_condition(enum report_level level)

@@ -18,6 +18,7 @@ struct report_options {
 	int top;                   /* at most so many findings, 0: all */
 	int64_t finding;           /* only this one, 0: all */
 	int color;                 /* escape sequences for a terminal */
+	int width;                 /* columns of the terminal, 0: lines as long as they are */
 };
 
 /* Each: 0, or -1 after a message. */
@@ -29,6 +30,9 @@ int report_summary(struct db *db, FILE *out);
 
 /* Whether out is a terminal that shows colors, and nobody asked for none (https://no-color.org). */
 int report_color(FILE *out);
+
+/* Columns of the terminal that out is, 0: it is none. */
+int report_width(FILE *out);
 
 /* A condition on finding f that says whether it is shown; for SQL put together here and there. */
 const char *report_condition(enum report_level level);

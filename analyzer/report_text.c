@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "report_parts.h"
 #include "report_timeline.h"
 #include "rules.h"
 
@@ -66,7 +67,7 @@ static const char also_sql[] =
 /* Who called the place of a site: the program's frames further out, as far as they have names. */
 static const char callers_sql[] =
 	"SELECT function, file, line FROM frame WHERE site = ?1 AND user = 1"
-	" AND function NOT NULL AND depth >"
+	" AND function NOT NULL AND function <> '_start' AND depth >"
 	"  (SELECT min(depth) FROM frame WHERE site = ?1 AND user = 1) ORDER BY depth";
 
 static const char *text(sqlite3_stmt *row, enum finding_column column)
@@ -331,7 +332,7 @@ static int64_t print_findings(struct db *db, sqlite3_stmt *q, const struct repor
 	return step || print_end(db, &told, out) ? -1 : printed;
 }
 
-int report_text(struct db *db, const struct report_options *options, FILE *out)
+static int print_report(struct db *db, const struct report_options *options, FILE *out)
 {
 	char *sql = sqlite3_mprintf(finding_sql, report_condition(options->level));
 	sqlite3_stmt *q = sql ? db_prepare(db, sql) : NULL;
@@ -354,4 +355,21 @@ int report_text(struct db *db, const struct report_options *options, FILE *out)
 out:
 	sqlite3_finalize(q);
 	return failed;
+}
+
+int report_text(struct db *db, const struct report_options *options, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	int rc = memory ? print_report(db, options, memory) : -1;
+
+	if (!memory || fclose(memory)) {
+		fputs("cufence: out of memory\n", stderr);
+		rc = -1;
+	}
+	if (text)
+		report_wrap(text, options->width, out);
+	free(text);
+	return rc;
 }

@@ -12,6 +12,7 @@
 #include "format.h"
 #include "losses.h"
 #include "report.h"
+#include "report_parts.h"
 #include "use.h"
 
 #define DATABASE "test_report.db"
@@ -45,6 +46,34 @@ static void shares_are_readable(void **state)
 	assert_string_equal(format_share(text, 0.0001), "<0.1 %");
 	assert_string_equal(format_share(text, 0), "0.0 %");
 	assert_string_equal(format_share(text, 0.0097), "1 %");
+}
+
+static void expect_wrapped(int width, const char *text, const char *wanted)
+{
+	char *got = NULL;
+	size_t size;
+	FILE *out = open_memstream(&got, &size);
+
+	report_wrap(text, width, out);
+	fclose(out);
+	assert_string_equal(got, wanted);
+	free(got);
+}
+
+static void lines_fit_a_terminal(void **state)
+{
+	expect_wrapped(20, "    fix  do this or that\n", "    fix  do this or\n         that\n");
+	expect_wrapped(24, "    fix  do this or that\n", "    fix  do this or that\n");
+	expect_wrapped(0, "    fix  do this or that\nx", "    fix  do this or that\nx");
+	/* What is too long by itself stays with its label. */
+	expect_wrapped(20, "    see  https://example.org\n\n", "    see  https://example.org\n\n");
+	/* Colors take no room, letters of two bytes take one. */
+	expect_wrapped(16, "\033[1mthe rule: \xc3\xa4 word\033[0m\n",
+		"\033[1mthe rule: \xc3\xa4 word\033[0m\n");
+	expect_wrapped(15, "\033[1mthe rule: \xc3\xa4 word\033[0m\n",
+		"\033[1mthe rule: \xc3\xa4\n         word\033[0m\n");
+	expect_wrapped(20, "      stream 13  [aaaaaaa ]  [b]\n",
+		"      stream 13  [aaaaaaa ]  [b]\n");
 }
 
 static void only_real_gaps_make_a_trace_incomplete(void **state)
@@ -267,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(durations_are_readable),
 		cmocka_unit_test(shares_are_readable),
+		cmocka_unit_test(lines_fit_a_terminal),
 		cmocka_unit_test(only_real_gaps_make_a_trace_incomplete),
 		cmocka_unit_test(a_finding_reads_like_a_compiler_error),
 		cmocka_unit_test(the_summary_comes_first),
