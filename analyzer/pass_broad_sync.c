@@ -3,9 +3,10 @@
  * broad-sync: the host waited for a stream or the device where an event would have done.
  *
  * What the host may use after a wait is what it can look at without another call: copies to the
- * host, sources of copies that it may fill again, mapped and managed memory.  Where work of another
+ * host, sources of copies that it may fill again, mapped and managed memory; or, where there is no
+ * such thing, what it copies to the host before it submits anything else.  Where work of another
  * kind kept the wait going for longer, the run's order is tried with events behind the former
- * instead (relax.h).  Operations that share memory and lose their order needed the wait as it is:
+ * instead (relax.h), or with waits for the streams that made what is copied.  Operations that share memory and lose their order needed the wait as it is:
  * then its place is left alone.  A wait after which the host can look at nothing is for something
  * else (a time, the end, memory to be freed) and never reported.
  *
@@ -55,10 +56,26 @@ struct credit {
 	int64_t usable;                /* the time since, whichever wait it is credited to */
 };
 
+/* A narrowed wait behind which the host could look at nothing: it may be about to copy something. */
+struct fetching {
+	const struct wait *wait;       /* NULL: none */
+	struct place *place;
+	int64_t enter;
+	int64_t needed_end, needed;    /* as of struct search */
+};
+
 struct thread {
 	int64_t last_exit;
+	struct fetching fetching;
 	struct credit *credit;         /* those with time left, the oldest first */
 	size_t count;
+};
+
+/* A stream's last operation, and what a wait for the stream has to name. */
+struct stream {
+	enum stream_kind kind;
+	int64_t context;
+	int64_t last, end;
 };
 
 /* The last of a stream that its thread knew complete before a wait. */
@@ -69,7 +86,7 @@ struct seen {
 struct search {
 	struct relax relax;
 	struct findings *findings;
-	struct idmap places, waits, behind, threads;
+	struct idmap places, waits, behind, threads, streams;
 	const struct place *alone;     /* the only place that is tried, or NULL */
 	struct credit *found;
 	size_t found_count;
@@ -193,22 +210,26 @@ static int follow(struct search *search, const struct walk_call *call, int narro
 	return settle(search, thread, waits ? thread->count : used_up(thread));
 }
 
-static int add_credit(struct search *search, struct place *place, const struct wait *wait,
-	int64_t excess)
+/* What the wait took longer than until the end of what was needed of it, if that is much. */
+static int add_credit(struct search *search, struct thread *thread, const struct fetching *narrow)
 {
-	struct thread *thread = idmap_get(&search->threads, search->call->thread);
+	const struct wait *wait = narrow->wait;
 	const struct behind *behind = idmap_get(&search->behind, wait->behind_call);
+	int64_t from = narrow->needed_end > narrow->enter ? narrow->needed_end : narrow->enter;
+	int64_t excess = wait->behind_end - from;
 	struct credit *more;
 
-	more = thread ? array_room(thread->credit, thread->count, sizeof(*more)) : NULL;
+	if (wait->behind_end <= from || excess < EXCESS_MIN_NS)
+		return 0;
+	more = array_room(thread->credit, thread->count, sizeof(*more));
 	if (!more)
 		return -1;
 	thread->credit = more;
 	thread->credit[thread->count++] = (struct credit){
 		.instance = { .rule = RULE_broad_sync, .process = wait->process,
 			.call = wait->call, .other_call = wait->behind_call, .cost = excess,
-			.change = CHANGE_WAIT, .still_needs = search->needed },
-		.place = place, .behind = behind->loose };
+			.change = CHANGE_WAIT, .still_needs = narrow->needed },
+		.place = narrow->place, .behind = behind->loose };
 	return 0;
 }
 
@@ -281,7 +302,8 @@ static int narrow(struct search *search, const struct walk_call *call, struct pl
 	const struct wait *wait = idmap_get(&search->waits, call->id);
 	struct relax_visitor before = { is_known, note_seen, search };
 	struct relax_visitor after = { is_known, wait_for_news, search };
-	int64_t from;
+	struct fetching narrow = { wait, place, call->enter, INT64_MIN, 0 };
+	struct thread *thread;
 
 	search->call = call;
 	search->seen_count = 0;
@@ -292,12 +314,101 @@ static int narrow(struct search *search, const struct walk_call *call, struct pl
 	search->relax.loose.epoch.seq = 0;
 	if (follow(search, call, 1))
 		return -1;
-	if (!wait || search->needed_end == INT64_MIN)
+	thread = idmap_get(&search->threads, call->thread);
+	thread->fetching.wait = NULL;
+	if (!wait)
 		return 0;
-	from = search->needed_end > call->enter ? search->needed_end : call->enter;
-	if (wait->behind_end <= from || wait->behind_end - from < EXCESS_MIN_NS)
+	if (search->needed_end == INT64_MIN) {
+		thread->fetching = narrow;
 		return 0;
-	return add_credit(search, place, wait, wait->behind_end - from);
+	}
+	narrow.needed_end = search->needed_end;
+	narrow.needed = search->needed;
+	return add_credit(search, thread, &narrow);
+}
+
+/* --- what is copied to the host next --- */
+
+static int always(void *arg, const struct touch *touch)
+{
+	(void)arg, (void)touch;
+	return 1;
+}
+
+static int wait_for_stream(void *arg, const struct touch *touch)
+{
+	struct search *search = arg;
+	struct walk_call step = *search->call;
+	struct fetching *fetching =
+		&((struct thread *)idmap_get(&search->threads, step.thread))->fetching;
+	const struct stream *stream = touch ? idmap_get(&search->streams, touch->stream) : NULL;
+
+	if (!stream) {
+		fetching->needed_end = WALK_NEVER;
+		return 0;
+	}
+	if (order_known(&search->relax.loose, step.thread, touch->loose) == ORDER_GUARANTEED)
+		return 0;
+	if (stream->end > fetching->needed_end) {
+		fetching->needed_end = stream->end;
+		fetching->needed = stream->last;
+	}
+	step.kind = KIND_STREAM_SYNC;
+	step.stream = touch->stream;
+	step.stream_kind = stream->kind;
+	step.stream_context = stream->context;
+	step.op = step.op_busy = 0;
+	step.op_start = step.op_end = WALK_NEVER;
+	step.contested = 0;
+	return order_step(&search->relax.loose, &step);
+}
+
+/* The thread waits for the streams that worked on what it copies. */
+static int fetched(void *arg, const struct walk_call *copy)
+{
+	struct search *search = arg;
+	const struct thread *thread = idmap_get(&search->threads, copy->thread);
+	struct relax_visitor visitor = { always, wait_for_stream, search };
+
+	search->call = copy;
+	return thread && thread->fetching.wait ? relax_visit_named(&search->relax, &visitor) : 0;
+}
+
+/* Called for all that is submitted: what a thread has fetched by then is all it waited for. */
+static int end_fetching(struct search *search, const struct walk_call *call)
+{
+	struct thread *thread = idmap_get(&search->threads, call->thread);
+	struct fetching fetching;
+	const struct behind *behind;
+
+	if (!thread || !thread->fetching.wait || !walk_submits(call) || relax_fetches(call))
+		return 0;
+	fetching = thread->fetching;
+	thread->fetching.wait = NULL;
+	behind = idmap_get(&search->behind, fetching.wait->behind_call);
+	/* It has waited for all of it since. */
+	if (fetching.needed_end == INT64_MIN ||
+		order_known(&search->relax.loose, call->thread, behind->loose) == ORDER_GUARANTEED)
+		return 0;
+	return add_credit(search, thread, &fetching);
+}
+
+static int note_stream(struct search *search, const struct walk_call *call)
+{
+	struct stream *stream;
+
+	if (!search->relax.loose.epoch.seq || !call->stream)
+		return 0;
+	stream = idmap_need(&search->streams, call->stream, sizeof(*stream));
+	if (!stream)
+		return -1;
+	stream->kind = call->stream_kind;
+	stream->context = call->stream_context;
+	if (walk_submits(call)) {
+		stream->last = call->id;
+		stream->end = call->op_end;
+	}
+	return 0;
 }
 
 static int lost(void *arg, const struct walk_call *later, const struct touch *earlier)
@@ -328,7 +439,8 @@ static int see(void *arg, const struct walk_call *call)
 		if (place && place->narrowed)
 			return narrow(search, call, place);
 	}
-	if (relax_both(&search->relax, call) || follow(search, call, 0))
+	if (end_fetching(search, call) || relax_both(&search->relax, call) ||
+		note_stream(search, call) || follow(search, call, 0))
 		return -1;
 	behind = idmap_get(&search->behind, call->id);
 	if (behind)
@@ -375,13 +487,15 @@ static int try(struct db *db, struct search *search)
 {
 	int rc;
 
-	search->relax = (struct relax){ .lost = lost, .arg = search };
+	search->relax = (struct relax){ .lost = lost, .fetched = fetched, .arg = search };
 	search->found_count = 0;
 	rc = relax_init(&search->relax, db) || walk(db, see, search) || settle_all(search) ||
 	     add_found(search) ? -1 : 0;
 	relax_release(&search->relax);
 	idmap_release(&search->threads, free_thread);
 	search->threads = (struct idmap){ 0 };
+	idmap_release(&search->streams, free);
+	search->streams = (struct idmap){ 0 };
 	return rc;
 }
 

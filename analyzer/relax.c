@@ -432,16 +432,28 @@ static int forget(struct relax *relax, const struct walk_call *call)
 	return rc < 0 ? -1 : 0;
 }
 
+int relax_fetches(const struct walk_call *call)
+{
+	return (call->kind == KIND_COPY || call->kind == KIND_COPY_ASYNC) && !call->result &&
+	       call->direction == COPY_D2H;
+}
+
 int relax_both(struct relax *relax, const struct walk_call *call)
 {
-	int all_known;
+	int fetches = relax->fetched && relax_fetches(call), all_known = 0;
 
 	relax->host_slot = -1;
+	if (fetches) {
+		all_known = find_keys(relax, call);
+		if (all_known < 0 || relax->fetched(relax->arg, call))
+			return -1;
+	}
 	if (order_step(&relax->full, call) || order_step(&relax->loose, call))
 		return -1;
 	if (!relax->full.epoch.seq || !relax->loose.epoch.seq)
 		return forget(relax, call);
-	all_known = find_keys(relax, call);
+	if (!fetches)
+		all_known = find_keys(relax, call);
 	if (all_known < 0 || check(relax, call, all_known) || note_all(relax, call, all_known))
 		return -1;
 	return forget(relax, call);
@@ -452,9 +464,9 @@ int relax_full(struct relax *relax, const struct walk_call *call)
 	return order_step(&relax->full, call);
 }
 
-int relax_visit_host(const struct relax *relax, const struct relax_visitor *visitor)
+static int visit(const struct relax *relax, int64_t key, const struct relax_visitor *visitor)
 {
-	const struct touched *touched = idmap_get(&relax->touched, TOUCHES_HOST);
+	const struct touched *touched = idmap_get(&relax->touched, key);
 
 	if (touched && touched->crowded)
 		return visitor->visit(visitor->arg, NULL);
@@ -465,5 +477,18 @@ int relax_visit_host(const struct relax *relax, const struct relax_visitor *visi
 		if (last >= oldest(ring) && visitor->visit(visitor->arg, at(ring, last)))
 			return -1;
 	}
+	return 0;
+}
+
+int relax_visit_host(const struct relax *relax, const struct relax_visitor *visitor)
+{
+	return visit(relax, TOUCHES_HOST, visitor);
+}
+
+int relax_visit_named(const struct relax *relax, const struct relax_visitor *visitor)
+{
+	for (size_t i = 0; i < relax->key_count; i++)
+		if (visit(relax, relax->key[i], visitor))
+			return -1;
 	return 0;
 }

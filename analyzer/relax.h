@@ -39,6 +39,9 @@ struct relax {
 	/* later's operation is ordered after earlier's in full and not in loose; earlier NULL:
 	 * after one that is not remembered, perhaps.  -1 stops. */
 	int (*lost)(void *arg, const struct walk_call *later, const struct touch *earlier);
+	/* NULL, or told of each copy to the host before either order sees it: relax_visit_named()
+	 * visits who touched its memory. */
+	int (*fetched)(void *arg, const struct walk_call *copy);
 	void *arg;
 	struct idmap touched;            /* allocation -> who touched it; see relax.c */
 	struct walk_cursor operands, unknown, allocated, freed;
@@ -73,5 +76,11 @@ struct relax_visitor {
 	void *arg;
 };
 int relax_visit_host(const struct relax *relax, const struct relax_visitor *visitor);
+
+/* The same for the last operations on the memory of the copy that fetched() is told of. */
+int relax_visit_named(const struct relax *relax, const struct relax_visitor *visitor);
+
+/* A copy whose result the host may look at. */
+int relax_fetches(const struct walk_call *call);
 
 #endif

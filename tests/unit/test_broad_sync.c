@@ -188,6 +188,63 @@ static void a_wait_without_results_is_not(void **state)
 	assert_string_equal(found(s), "");
 }
 
+/* It waits for the device, and copies what the search found only then. */
+static void rounds_that_copy_afterwards(struct shop *s, int64_t memory, int64_t launches_first)
+{
+	for (int i = 0; i < 6; i++) {
+		double t = 1250 * i;
+		int64_t copy;
+
+		launch(s, t, s->a, s->at_search, t + 20, t + 320, s->state);
+		MINI_CALL(&s->mini, .type = CALL_cuEventRecord, .at = t + 3, .event = s->event,
+			.stream = s->a);
+		launch(s, t + 6, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+		wait_device(s, t + 10, t + 1028);
+		if (launches_first)
+			launch(s, t + 1029, s->c, s->at_draw, t + 1034, t + 1035, s->sketch);
+		copy = MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoH_v2, .at = t + 1030,
+			.until = t + 1045, .bytes = 4096, .stream = MINI_LEGACY,
+			.site = s->at_search, .direction = 1 + COPY_D2H, .dst = "pageable",
+			.src = "device", .runs = { t + 1036, t + 1040 });
+		mini_names(&s->mini, copy, "src", memory);
+	}
+}
+
+static void a_wait_before_the_result_is_copied_is_found(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_that_copy_afterwards(s, s->state, 0);
+	assert_string_equal(found(s), "4 30 21 2820");
+}
+
+static void a_wait_for_what_is_copied_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_that_copy_afterwards(s, s->picture, 0);
+	assert_string_equal(found(s), "");
+}
+
+static void a_copy_behind_other_work_is_no_reason_to_wait(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_that_copy_afterwards(s, s->state, 1);
+	assert_string_equal(found(s), "");
+}
+
+/* The copy waits for blocking streams itself. */
+static void a_copy_that_waits_for_all_leaves_nothing(void **state)
+{
+	struct shop *s = *state;
+
+	mini_exec(&s->mini, "UPDATE stream SET kind = 'blocking' WHERE id = %lld",
+		(long long)s->b);
+	rounds_that_copy_afterwards(s, s->state, 0);
+	assert_string_equal(found(s), "");
+}
+
 /* What stays on the devices is no result that the host could look at. */
 static void a_wait_behind_a_copy_between_devices_is_not(void **state)
 {
@@ -400,6 +457,10 @@ int main(void)
 		T(one_wait_may_have_it_all),
 		T(a_wait_for_an_event_is_not),
 		T(a_wait_without_results_is_not),
+		T(a_wait_before_the_result_is_copied_is_found),
+		T(a_wait_for_what_is_copied_is_not),
+		T(a_copy_behind_other_work_is_no_reason_to_wait),
+		T(a_copy_that_waits_for_all_leaves_nothing),
 		T(a_wait_behind_a_copy_between_devices_is_not),
 		T(a_result_of_the_longer_work_is_waited_for),
 		T(memory_that_the_host_sees_is_waited_for),
