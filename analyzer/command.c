@@ -36,16 +36,31 @@ int is_same_file(const char *one, const char *other)
 	return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* "-o NAME.db" and how many columns that takes. */
+static int print_option(const struct command_option *option, FILE *out)
+{
+	const char *argument = option->argument ? option->argument : "";
+
+	if (out)
+		fprintf(out, "    %s%s%s", option->name, *argument ? " " : "", argument);
+	return (int)(strlen(option->name) + (*argument ? 1 : 0) + strlen(argument));
+}
+
 void command_help(const struct command *command, FILE *out)
 {
+	int widest = 0;
+
+	for (const struct command_option *o = command->option; o->name; o++)
+		if (print_option(o, NULL) > widest)
+			widest = print_option(o, NULL);
 	fprintf(out, "usage: cufence %s%s %s\n\n    %s\n", command->name,
 		command->option->name ? " [OPTION...]" : "", command->operands, command->summary);
 	if (command->option->name)
 		fputc('\n', out);
 	for (const struct command_option *o = command->option; o->name; o++) {
-		int width = fprintf(out, "    %s%s%s", o->name, o->argument ? " " : "",
-			o->argument ? o->argument : "");
-		fprintf(out, "%*s%s\n", width < 34 ? 34 - width : 2, "", o->summary);
+		int width = print_option(o, out);
+
+		fprintf(out, "%*s%s\n", widest - width + 2, "", o->summary);
 	}
 }
 

@@ -25,7 +25,7 @@ static const struct command_option report_options[] = {
 	{ "--format", "text|json", "text (default) or one JSON object" },
 	{ "--level", "certain|likely|possible", "least confidence shown (likely)" },
 	{ "--top", "N", "show at most N findings (10)" },
-	{ "--finding", "ID", "show only this one" },
+	{ "--finding", "NUMBER", "show only this one, with its callers and timeline" },
 	{ "-o", "FILE", "write to FILE instead of stdout" },
 	{ 0 }
 };

@@ -3,12 +3,13 @@
  * broad-sync: the host waited for a stream or the device where an event would have done.
  *
  * What the host may use after a wait is what it can look at without another call: copies to the
- * host, sources of copies that it may fill again, mapped and managed memory; or, where there is no
- * such thing, what it copies to the host before it submits anything else.  Where work of another
- * kind kept the wait going for longer, the run's order is tried with events behind the former
- * instead (relax.h), or with waits for the streams that made what is copied.  Operations that share memory and lose their order needed the wait as it is:
- * then its place is left alone.  A wait after which the host can look at nothing is for something
- * else (a time, the end, memory to be freed) and never reported.
+ * host, sources of copies that it may fill again, mapped and managed memory; or, where there is
+ * no such thing, what it copies to the host before it submits anything else.  Where work of
+ * another kind kept the wait going for longer, the run's order is tried with events behind the
+ * former instead (relax.h), or with waits for the streams that made what is copied.  Operations
+ * that share memory and lose their order needed the wait as it is: then its place is left alone.
+ * A wait after which the host can look at nothing is for something else (a time, the end, memory
+ * to be freed) and never reported.
  *
  * What is saved is what the thread could have used of the difference: its own time, and work that
  * it then submits and that need not come after what it waited for in excess.
@@ -56,7 +57,7 @@ struct credit {
 	int64_t usable;                /* the time since, whichever wait it is credited to */
 };
 
-/* A narrowed wait behind which the host could look at nothing: it may be about to copy something. */
+/* A narrowed wait behind which the host could look at nothing: it may be about to copy. */
 struct fetching {
 	const struct wait *wait;       /* NULL: none */
 	struct place *place;

@@ -36,7 +36,7 @@ static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason rea
 	return 0;
 }
 
-/* Constants are written by copies alone, of which it is not known where: they may touch anything. */
+/* Constants are written by copies alone, not known where: these may touch anything. */
 static const char unknown_sql[] =
 	"SELECT c.id, k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches) & 1 "
 	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "
@@ -211,7 +211,8 @@ static int find_reach(struct relax *relax, const struct walk_call *call)
 			return -1;
 		if (relax->one.reaches & PTX_REACH_POINTER)
 			return 1;
-		return relax->one.reaches & PTX_REACH_VARIABLE ? add_key(relax, TOUCHES_VARIABLES) : 0;
+		return relax->one.reaches & PTX_REACH_VARIABLE ?
+			add_key(relax, TOUCHES_VARIABLES) : 0;
 	}
 	rc = walk_cursor_at(&relax->unknown, call->id);
 	if (rc <= 0)

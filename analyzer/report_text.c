@@ -126,10 +126,15 @@ static void name_other(sqlite3_stmt *row, char *what, size_t size)
 
 static void print_for(sqlite3_stmt *row, const char *what, int width, FILE *out)
 {
-	if (*what || *text(row, COL_OTHER_TEXT))
-		fprintf(out, "    for  %-*s  %s%s%s\n", width, what, text(row, COL_OTHER_TEXT),
-			*text(row, COL_OTHER_FUNCTION) ? " in " : "",
-			text(row, COL_OTHER_FUNCTION));
+	long long count = sqlite3_column_int64(row, COL_COUNT);
+
+	if (!*what && !*text(row, COL_OTHER_TEXT))
+		return;
+	fprintf(out, "    for  %-*s  %s%s%s", width, what, text(row, COL_OTHER_TEXT),
+		*text(row, COL_OTHER_FUNCTION) ? " in " : "", text(row, COL_OTHER_FUNCTION));
+	if (sqlite3_column_int64(row, COL_RANK) > 1)
+		fprintf(out, " (%lld time%s)", count, count == 1 ? "" : "s");
+	fputc('\n', out);
 }
 
 static void print_places(sqlite3_stmt *row, FILE *out)

@@ -230,7 +230,8 @@ static void restore(struct run *run, uint64_t column)
 /* The frame's address: the register it is counted from, how far. */
 static void set_frame(struct run *run, uint64_t number, int64_t offset)
 {
-	run->rules->frame = (struct rule){ .how = IN, .number = (unsigned)number, .offset = offset };
+	run->rules->frame = (struct rule){ .how = IN, .number = (unsigned)number,
+		.offset = offset };
 }
 
 static void advance(struct run *run, uint64_t units)
@@ -410,7 +411,7 @@ static int find_frame(struct unwinder *unwinder, const struct rule *rule, uint64
 	return 0;
 }
 
-/* The caller's value of a column: 0, or -1 if it is not known.  *slot: where it lies, 0: nowhere. */
+/* The caller's value of a column: 0, -1 if it is not known.  *slot: where it lies, or 0. */
 static int find_value(struct unwinder *unwinder, const struct rule *rule, uint64_t frame,
 	uint64_t *value, uintptr_t *slot)
 {

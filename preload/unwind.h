@@ -13,7 +13,7 @@
 
 #define UNWIND_REGISTERS 16 /* as DWARF numbers x86-64's, without the return address */
 
-/* A place on the stack: a return address and the registers as the function that it is in has them. */
+/* A place on the stack: a return address, and the registers as the function there has them. */
 struct unwinder {
 	uintptr_t address;         /* where the function goes on */
 	uintptr_t slot;            /* the word that held address */

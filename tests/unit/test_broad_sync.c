@@ -357,8 +357,8 @@ static void a_copy_to_a_variable_concerns_who_uses_them(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		mini_exec(&s->mini, "DELETE FROM kernel_code; DELETE FROM kernel_access;"
 			"INSERT INTO kernel_code VALUES (%lld, 'ptx', %d, NULL, %d, NULL);"
-			"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, NULL, "
-			"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)s->kernel,
+			"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, "
+			"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)s->kernel,
 			cases[i].complete, cases[i].reaches, (long long)s->kernel);
 		assert_string_equal(found(s), cases[i].found);
 	}

@@ -254,8 +254,8 @@ static void an_unknown_kernel_may_need_it(void **state)
 	assert_string_equal(found(s), "");
 }
 
-/* A graph of one kernel that was given the model and goes to other memory by a pointer, a variable or
- * not at all. */
+/* A graph of one kernel that was given the model and goes to other memory by a pointer, a variable
+ * or not at all. */
 static void a_graph_may_need_what_its_kernels_reach(void **state)
 {
 	static const struct { int reaches; const char *found; } cases[] = {

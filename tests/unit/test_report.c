@@ -245,7 +245,7 @@ static void who_else_is_held_is_told_with_it(void **state)
 	text = report(report_text, (struct report_options){ .top = 2 });
 	has(text, "    at   free_tile             tiles.cu:88\n"
 		"    for  launch of work        tiles.cu:61 in run\n"
-		"    for  launch of work        tiles.cu:70 in load\n"
+		"    for  launch of work        tiles.cu:70 in load (5 times)\n"
 		"    fix  ");
 	hasnt(text, "waited 1.2 ms");
 	has(text, "    at   load                  tiles.cu:70\n"
