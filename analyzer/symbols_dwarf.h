@@ -19,6 +19,9 @@ Dwarf_Die *dwarf_unit_of(struct symbol_file *file, Dwarf_Addr address, Dwarf_Add
 int dwarf_frames(struct symbol_file *file, Dwarf_Addr address, struct source_frame *frame,
 	int max);
 
+/* The compiled function around an address, less the unit's bias: 0, or -1 if there is none. */
+int dwarf_function_at(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *function);
+
 /* The mangled name, NULL where the source's name is all there is. */
 const char *dwarf_linkage_name(Dwarf_Die *die);
 

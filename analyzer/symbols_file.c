@@ -30,6 +30,8 @@ static int build_id_matches(Dwfl_Module *module, const char *expected)
 	return 1;
 }
 
+#define MAX_DEPTH 64 /* of functions in namespaces and types */
+
 struct symbol_file *symbol_file_open(const char *path, const char *build_id)
 {
 	static char *folders; /* NULL: elfutils' own, ":.debug:/usr/lib/debug" */
@@ -127,16 +129,75 @@ static void call_site(Dwarf_Die *unit, Dwarf_Die *inlined, struct source_frame *
 	frame->line = (int)line;
 }
 
-/* The nest of inlined functions down to the one that was compiled: number of frames. */
-static int inline_frames(Dwarf_Die *unit, Dwarf_Addr address, struct source_frame *frame, int max)
+/* Whose children may be functions; within: of functions too. */
+static int holds_functions(Dwarf_Die *die, int within)
 {
-	Dwarf_Die *scopes = NULL, *nest = NULL;
-	struct source_frame at = frame[0];
-	int used = 0, count = dwarf_getscopes(unit, address, &scopes);
+	switch (dwarf_tag(die)) {
+	case DW_TAG_namespace:
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+		return 1;
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+		return within;
+	default:
+		return 0;
+	}
+}
 
-	/* dwarf_getscopes() leaves the concrete nest at the first inlined function. */
-	if (count > 0)
-		count = dwarf_getscopes_die(&scopes[0], &nest);
+static int search_function(Dwarf_Die *parent, Dwarf_Addr address, int within, int depth,
+	Dwarf_Die *function)
+{
+	Dwarf_Die child;
+
+	if (depth == MAX_DEPTH || dwarf_child(parent, &child))
+		return -1;
+	do {
+		if (dwarf_tag(&child) == DW_TAG_subprogram && dwarf_haspc(&child, address) > 0) {
+			*function = child;
+			return 0;
+		}
+		if (holds_functions(&child, within) &&
+			!search_function(&child, address, within, depth + 1, function))
+			return 0;
+	} while (!dwarf_siblingof(&child, &child));
+	return -1;
+}
+
+int dwarf_function_at(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *function)
+{
+	/* A parallel region is a function of its own, a child of the one it was written in. */
+	return search_function(unit, address, 0, 0, function) &&
+	       search_function(unit, address, 1, 0, function) ? -1 : 0;
+}
+
+/* The innermost scope around an address in a function. */
+static Dwarf_Die innermost_scope(Dwarf_Die function, Dwarf_Addr address)
+{
+	Dwarf_Die scope = function, child;
+	int more = !dwarf_child(&scope, &child);
+
+	while (more) {
+		int tag = dwarf_tag(&child);
+
+		if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
+			dwarf_haspc(&child, address) > 0) {
+			scope = child;
+			more = !dwarf_child(&scope, &child);
+		} else {
+			more = !dwarf_siblingof(&child, &child);
+		}
+	}
+	return scope;
+}
+
+/* The nest of inlined functions from a scope to the one that was compiled: number of frames. */
+static int nest_frames(Dwarf_Die *unit, Dwarf_Die *scope, struct source_frame *frame, int max)
+{
+	Dwarf_Die *nest = NULL;
+	struct source_frame at = frame[0];
+	int used = 0, count = dwarf_getscopes_die(scope, &nest);
+
 	for (int i = 0; i < count && used < max; i++) {
 		int tag = dwarf_tag(&nest[i]);
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
@@ -148,9 +209,24 @@ static int inline_frames(Dwarf_Die *unit, Dwarf_Addr address, struct source_fram
 			break;
 		call_site(unit, &nest[i], &at);
 	}
-	free(scopes);
 	free(nest);
 	return used;
+}
+
+static int inline_frames(Dwarf_Die *unit, Dwarf_Addr address, struct source_frame *frame, int max)
+{
+	Dwarf_Die *scopes = NULL, function, scope;
+	int used = 0;
+
+	/* dwarf_getscopes() leaves the concrete nest at the first inlined function, and does not
+	 * look for a function within another one. */
+	if (dwarf_getscopes(unit, address, &scopes) > 0)
+		used = nest_frames(unit, &scopes[0], frame, max);
+	free(scopes);
+	if (used || dwarf_function_at(unit, address, &function))
+		return used;
+	scope = innermost_scope(function, address);
+	return nest_frames(unit, &scope, frame, max);
 }
 
 int symbol_file_lookup(struct symbol_file *file, uint64_t offset, struct source_frame *frame,

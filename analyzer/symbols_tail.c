@@ -123,28 +123,6 @@ static int is_wanted(Dwarf_Die *site, void *argument)
 	return 1;
 }
 
-/* The compiled function around an address. */
-static int function_at(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *function)
-{
-	Dwarf_Die child;
-
-	/* A namespace's functions are its children: their bodies usually are not. */
-	if (dwarf_child(unit, &child))
-		return -1;
-	do {
-		int tag = dwarf_tag(&child);
-
-		if (tag == DW_TAG_subprogram && dwarf_haspc(&child, address) > 0) {
-			*function = child;
-			return 0;
-		}
-		if ((tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
-			tag == DW_TAG_class_type) && !function_at(&child, address, function))
-			return 0;
-	} while (!dwarf_siblingof(&child, &child));
-	return -1;
-}
-
 static int symbol_address(struct symbol_file *file, const char *name, Dwarf_Addr *address)
 {
 	int count = dwfl_module_getsymtab(file->module);
@@ -205,7 +183,7 @@ static int find_function(struct symbol_file *file, Dwarf_Addr address, struct un
 {
 	unit->file = file;
 	unit->die = dwarf_unit_of(file, address, &unit->bias);
-	return unit->die ? function_at(unit->die, address - unit->bias, function) : -1;
+	return unit->die ? dwarf_function_at(unit->die, address - unit->bias, function) : -1;
 }
 
 /* Fills in how that function was left: 0, or -1 if by no jump that is known. */

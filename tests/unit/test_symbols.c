@@ -138,6 +138,39 @@ static void an_inlined_function_has_a_frame_of_its_own(void **state)
 	symbol_file_close(file);
 }
 
+/* As a parallel region of OpenMP is compiled: a function within another one. */
+#ifndef __clang__
+__attribute__((noinline)) static void holds_function(void)
+{
+	__attribute__((noinline)) void held_function(void)
+	{
+		inlined_part(); call_line = __LINE__;
+		sink++;
+	}
+
+	held_function();
+}
+
+static void a_function_within_another_one_has_inlined_ones(void **state)
+{
+	struct source_frame frame[4];
+	struct symbol_file *file;
+	char path[4096];
+	int count;
+
+	holds_function();
+	file = symbol_file_open((file_offset(inner_address, path), path), NULL);
+	assert_non_null(file);
+	count = symbol_file_lookup(file, file_offset(inner_address, path) - 1, frame, 4);
+	assert_int_equal(count, 2);
+	assert_string_equal(frame[0].name, "inlined_part");
+	assert_int_equal(frame[0].line, inlined_line);
+	assert_string_equal(frame[1].name, "held_function");
+	assert_int_equal(frame[1].line, call_line);
+	symbol_file_close(file);
+}
+#endif
+
 static void a_function_left_by_a_jump_is_found_again(void **state)
 {
 	struct source_frame frame[4];
@@ -386,6 +419,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_return_address_has_function_and_line),
 		cmocka_unit_test(an_inlined_function_has_a_frame_of_its_own),
+#ifndef __clang__
+		cmocka_unit_test(a_function_within_another_one_has_inlined_ones),
+#endif
 		cmocka_unit_test(a_function_left_by_a_jump_is_found_again),
 		cmocka_unit_test(who_jumped_into_a_host_stub_is_found_though_called_by_address),
 		cmocka_unit_test(another_build_is_not_believed),
