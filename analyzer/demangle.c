@@ -165,6 +165,18 @@ static const char *encoding(const char *at, struct component *last)
 	return source_name(at, last);
 }
 
+/* Of "foo<int>" and "foo(int)" as debug information has them: 3. */
+static size_t plain_length(const char *name)
+{
+	size_t length = strncmp(name, "operator", 8) ? 0 : 8;
+
+	if (length && !strncmp(name + length, "()", 2))
+		length += 2;
+	else if (length)
+		length += strspn(name + length, "<=>-");
+	return length + strcspn(name + length, "<(");
+}
+
 void demangle_base(const char *mangled, char *name, size_t size)
 {
 	struct component last = { 0 };
@@ -175,7 +187,7 @@ void demangle_base(const char *mangled, char *name, size_t size)
 			last.name);
 		return;
 	}
-	plain = mangled[0] == '_' && mangled[1] == 'Z' ? strlen(mangled) : strcspn(mangled, "<(");
+	plain = mangled[0] == '_' && mangled[1] == 'Z' ? strlen(mangled) : plain_length(mangled);
 	snprintf(name, size, "%.*s", (int)(plain ? plain : strlen(mangled)), mangled);
 }
 

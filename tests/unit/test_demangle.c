@@ -56,6 +56,11 @@ static void what_is_not_mangled_stays(void **state)
 	expect("main", "main");
 	expect("cudaFree", "cudaFree");
 	expect("make<int>(float)", "make");
+	expect("operator()", "operator()");
+	expect("operator()<int>", "operator()");
+	expect("operator<<", "operator<<");
+	expect("operator->", "operator->");
+	expect("operators(int)", "operators");
 	expect("", "");
 	expect("_Z", "_Z");
 	expect("_Z99short", "_Z99short");
