@@ -228,6 +228,7 @@ $O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(IM
 ifneq ($(cuda),)
 $O/tests/test_decode: $O/obj/cupti/decode.o
 $O/tests/test_arguments: $O/obj/preload/arguments.o
+$O/tests/test_frame_rules: $O/obj/preload/frame_rules.o
 endif
 
 # Small programs and libraries that the test scripts run the recorder with.

@@ -11,9 +11,9 @@
 
 #include <stdint.h>
 
-#define UNWIND_REGISTERS 16 /* as DWARF numbers x86-64's, without the return address */
+#define UNWIND_REGISTERS 16 /* x86-64's, as DWARF numbers them */
 
-/* A place on the stack: a return address, and the registers as the function there has them. */
+/* A place on the stack: a return address, and the registers as the function it is in has them. */
 struct unwinder {
 	uintptr_t address;         /* where the function goes on */
 	uintptr_t slot;            /* the word that held address */
