@@ -36,6 +36,12 @@ static int fails(const char *list, const char *rule, const char *severity)
 	return 0;
 }
 
+/* Findings of low severity are those below the report's threshold. */
+static int asks_for_low(const char *list)
+{
+	return fails(list, "", "low");
+}
+
 /* A misspelt rule, or a variable that is not set, would make every check pass. */
 static int check_list(const char *list)
 {
@@ -111,10 +117,12 @@ static int check(struct db *db, const char *list)
 {
 	sqlite3_stmt *q = db_prepare(db, "SELECT f.rule, f.message, f.severity, s.text "
 		"FROM finding f LEFT JOIN site s ON s.id = f.site "
-		"WHERE f.shown AND f.fingerprint NOT IN (SELECT fingerprint FROM temp.known) "
-		"ORDER BY f.id");
+		"WHERE (f.shown OR ?) AND f.fingerprint NOT IN "
+		"(SELECT fingerprint FROM temp.known) ORDER BY f.id");
 	int step = -1, found = 0;
 
+	if (q && db_bind(q, "i", (int64_t)asks_for_low(list)))
+		goto out;
 	while (q && (step = db_step(q)) > 0) {
 		const char *rule = (const char *)sqlite3_column_text(q, 0);
 		const char *severity = (const char *)sqlite3_column_text(q, 2);
@@ -125,6 +133,7 @@ static int check(struct db *db, const char *list)
 		printf("%s: %s: %s [%s]\n", place ? place : "?", rule,
 			(const char *)sqlite3_column_text(q, 1), severity);
 	}
+out:
 	sqlite3_finalize(q);
 	return step < 0 ? EXIT_TROUBLE : found ? EXIT_FINDINGS : 0;
 }

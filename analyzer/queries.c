@@ -36,8 +36,9 @@ const struct query queries[] = {
 		" coalesce(o.line, 0) END AS expected"
 		" FROM finding f LEFT JOIN site a ON a.id = f.site"
 		" LEFT JOIN site o ON o.id = f.other_site WHERE f.shown ORDER BY expected"},
-	{"fingerprints", "shown findings as check --known reads them",
-		"SELECT fingerprint FROM finding WHERE shown ORDER BY id"},
+	/* Those below the threshold too, as they may be above it in the next run. */
+	{"fingerprints", "all findings as check --known reads them",
+		"SELECT DISTINCT fingerprint FROM finding ORDER BY id"},
 	{"unmatched", "operations without a recorded call",
 		"SELECT o.id, o.kind, coalesce(k.name, '') AS kernel, o.correlation, o.start"
 		" FROM operation o LEFT JOIN kernel k ON k.id = o.kernel"

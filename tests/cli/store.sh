@@ -58,6 +58,7 @@ fi
 findings=$("$cufence" check cufence.db)
 same "check fails on findings" 1 "$?"
 has "check prints them" 'blocking-free' "$findings"
+same "check on its severity fails" "$findings" "$("$cufence" check --fail-on high cufence.db)"
 "$cufence" check --fail-on pageable-async-copy cufence.db >out
 same "check on another rule passes" "0" "$?$(cat out)"
 "$cufence" check --fail-on blocking-free,pageable-async-copy cufence.db >out
@@ -72,6 +73,12 @@ sed 's/stencil/other/' known >others
 same "check fails on what is not known" "$findings" "$("$cufence" check --known others cufence.db)"
 "$cufence" check --known none cufence.db >out 2>err
 same "check with a list that is not there" "2 1" "$? $(grep -c "'none'" err)"
+sed 's/ end=1004302000/ end=1904302000/' "$here/traces/blocking_free.txt" >long.txt
+"$cufence" undump long.txt -o long.cft && "$cufence" load long.cft -o long.db
+same "what is below the threshold passes" "0" "$("$cufence" check long.db; echo $?)"
+has "unless low severity is asked for" '\[low\]$' "$("$cufence" check --fail-on low long.db)"
+same "and is accepted when it is known" "0" \
+	"$("$cufence" query long.db fingerprints >known; "$cufence" check --fail-on low --known known long.db; echo $?)"
 cp cufence.db before.db
 "$cufence" analyze cufence.db
 ok "analyze" $?
