@@ -4,10 +4,11 @@
  *
  * What the host may use after a wait is what it can look at without another call: copies to the
  * host, sources of copies that it may fill again, mapped and managed memory; or, where there is
- * no such thing, what it copies to the host before it submits anything else.  Where work of
- * another kind kept the wait going for longer, the run's order is tried with events behind the
- * former instead (relax.h), or with waits for the streams that made what is copied.  Operations
- * that share memory and lose their order needed the wait as it is: then its place is left alone.
+ * no such thing, what it copies to the host before it submits anything else.  What
+ * another thread takes care of is not among it (owners.h).  Where work of another kind kept the wait
+ * going for longer, the run's order is tried with events behind the former instead (relax.h), or
+ * with waits for the streams that made what is copied.  Operations that share memory and lose their
+ * order needed the wait as it is: then its place is left alone.
  * A wait after which the host can look at nothing is for something else (a time, the end, memory
  * to be freed) and never reported.
  *
@@ -18,6 +19,7 @@
 
 #include "array.h"
 #include "idmap.h"
+#include "owners.h"
 #include "pass.h"
 #include "relax.h"
 #include "waits_scope.h"
@@ -72,13 +74,6 @@ struct thread {
 	size_t count;
 };
 
-/* A stream's last operation, and what a wait for the stream has to name. */
-struct stream {
-	enum stream_kind kind;
-	int64_t context;
-	int64_t last, end;
-};
-
 /* The last of a stream that its thread knew complete before a wait. */
 struct seen {
 	int64_t stream, call;
@@ -87,7 +82,8 @@ struct seen {
 struct search {
 	struct relax relax;
 	struct findings *findings;
-	struct idmap places, waits, behind, threads, streams;
+	struct idmap places, waits, behind, threads;
+	struct owners owners;
 	const struct place *alone;     /* the only place that is tried, or NULL */
 	struct credit *found;
 	size_t found_count;
@@ -289,6 +285,8 @@ static int wait_for_news(void *arg, const struct touch *touch)
 	for (size_t i = 0; i < search->seen_count; i++)
 		if (search->seen[i].call == touch->call)
 			return 0;
+	if (owners_is_others(&search->owners, touch->stream, search->call->thread))
+		return 0;
 	if (touch->end > search->needed_end) {
 		search->needed_end = touch->end;
 		search->needed = touch->call;
@@ -342,7 +340,8 @@ static int wait_for_stream(void *arg, const struct touch *touch)
 	struct walk_call step = *search->call;
 	struct fetching *fetching =
 		&((struct thread *)idmap_get(&search->threads, step.thread))->fetching;
-	const struct stream *stream = touch ? idmap_get(&search->streams, touch->stream) : NULL;
+	const struct owned_stream *stream =
+		touch ? owners_stream(&search->owners, touch->stream) : NULL;
 
 	if (!stream) {
 		fetching->needed_end = WALK_NEVER;
@@ -394,24 +393,6 @@ static int end_fetching(struct search *search, const struct walk_call *call)
 	return add_credit(search, thread, &fetching);
 }
 
-static int note_stream(struct search *search, const struct walk_call *call)
-{
-	struct stream *stream;
-
-	if (!search->relax.loose.epoch.seq || !call->stream)
-		return 0;
-	stream = idmap_need(&search->streams, call->stream, sizeof(*stream));
-	if (!stream)
-		return -1;
-	stream->kind = call->stream_kind;
-	stream->context = call->stream_context;
-	if (walk_submits(call)) {
-		stream->last = call->id;
-		stream->end = call->op_end;
-	}
-	return 0;
-}
-
 static int lost(void *arg, const struct walk_call *later, const struct touch *earlier)
 {
 	struct search *search = arg;
@@ -441,7 +422,7 @@ static int see(void *arg, const struct walk_call *call)
 			return narrow(search, call, place);
 	}
 	if (end_fetching(search, call) || relax_both(&search->relax, call) ||
-		note_stream(search, call) || follow(search, call, 0))
+		owners_note(&search->owners, &search->relax, call) || follow(search, call, 0))
 		return -1;
 	behind = idmap_get(&search->behind, call->id);
 	if (behind)
@@ -495,8 +476,7 @@ static int try(struct db *db, struct search *search)
 	relax_release(&search->relax);
 	idmap_release(&search->threads, free_thread);
 	search->threads = (struct idmap){ 0 };
-	idmap_release(&search->streams, free);
-	search->streams = (struct idmap){ 0 };
+	owners_release(&search->owners);
 	return rc;
 }
 

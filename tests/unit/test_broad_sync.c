@@ -280,6 +280,47 @@ static void a_result_of_the_longer_work_is_waited_for(void **state)
 	assert_string_equal(found(s), "");
 }
 
+/* Another thread has the picture copied to the host, and waits for it or leaves that to us. */
+static void rounds_of_two_threads(struct shop *s, int waits_itself)
+{
+	struct mini *m = &s->mini;
+	int64_t other = mini_thread(m), printed = mini_allocation(m, "pinned");
+
+	for (int i = 0; i < 8; i++) {
+		double t = 1250 * i;
+
+		search(s, t);
+		launch(s, t + 6, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+		mini_exec(m, "UPDATE call SET thread = %lld WHERE id = %lld", (long long)other,
+			(long long)m->calls);
+		download(s, t + 9, s->b, t + 1026, s->picture);
+		mini_exec(m, "UPDATE call SET thread = %lld WHERE id = %lld;"
+			"UPDATE operand SET allocation = %lld WHERE call = %lld AND role = 'dst'",
+			(long long)other, (long long)m->calls, (long long)printed,
+			(long long)m->calls);
+		wait_device(s, t + 12, t + 1039);
+		if (waits_itself)
+			MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 14,
+				.until = t + 1039, .stream = s->b, .thread = other);
+	}
+}
+
+static void what_another_thread_waits_for_is_its_own(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_of_two_threads(s, 1);
+	assert_string_equal(found(s), "4 30 14 2820");
+}
+
+static void what_another_thread_leaves_is_waited_for(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_of_two_threads(s, 0);
+	assert_string_equal(found(s), "");
+}
+
 static void memory_that_the_host_sees_is_waited_for(void **state)
 {
 	struct shop *s = *state;
@@ -463,6 +504,8 @@ int main(void)
 		T(a_copy_that_waits_for_all_leaves_nothing),
 		T(a_wait_behind_a_copy_between_devices_is_not),
 		T(a_result_of_the_longer_work_is_waited_for),
+		T(what_another_thread_waits_for_is_its_own),
+		T(what_another_thread_leaves_is_waited_for),
 		T(memory_that_the_host_sees_is_waited_for),
 		T(what_another_stream_uses_next_is_waited_for),
 		T(what_is_only_read_needs_no_order),
