@@ -60,12 +60,12 @@ static void print_run(struct db *db, FILE *out)
 	char whole[DURATION_SIZE], inside[DURATION_SIZE];
 	long long processes = db_int(db, "SELECT count(*) FROM process", 0);
 	long long threads = db_int(db, "SELECT count(*) FROM thread_use WHERE calls > 0", 0);
+	long long calls = db_int(db, "SELECT sum(calls) FROM thread_use", 0);
 
 	fprintf(out,
-		"    run      %s, %lld process%s, %lld thread%s, %lld CUDA calls (%s inside)\n",
+		"    run      %s, %lld process%s, %lld thread%s, %lld CUDA call%s (%s inside)\n",
 		format_duration(whole, duration(db)), processes, processes == 1 ? "" : "es",
-		threads, threads == 1 ? "" : "s",
-		(long long)db_int(db, "SELECT sum(calls) FROM thread_use", 0),
+		threads, threads == 1 ? "" : "s", calls, calls == 1 ? "" : "s",
 		format_duration(inside, db_int(db, "SELECT sum(inside) FROM thread_use", 0)));
 }
 

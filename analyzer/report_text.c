@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "losses.h"
 #include "report_parts.h"
 #include "report_timeline.h"
 #include "rules.h"
@@ -252,12 +253,13 @@ static int print_together(struct db *db, FILE *out)
 		if (!refusal && (sqlite3_column_type(q, 0) == SQLITE_NULL ||
 					sqlite3_column_int64(q, 7) < 2))
 			continue;
-		fputs(refusal ? "\nno estimate of what would be saved: " : "\ntogether ", out);
-		if (refusal)
-			fputs(refusal, out);
-		else
+		if (refusal) {
+			fprintf(out, "\nno closer estimate of what would be saved: %s", refusal);
+		} else {
+			fputs("\nall findings together: ", out);
 			print_saving(q, 0, sqlite3_column_double(q, 3), out);
-		fputs(refusal ? "" : " of the run would be saved", out);
+			fputs(" of the run would be saved", out);
+		}
 		if (sqlite3_column_int64(q, 6) > 1)
 			fprintf(out, " [pid %lld]", (long long)sqlite3_column_int64(q, 5));
 		fputc('\n', out);
@@ -285,7 +287,8 @@ static void print_rest(struct db *db, const struct report_options *options, int6
 	int64_t all = count_findings(db, "1");
 
 	if (!printed && !options->finding)
-		fputs("\nno findings\n", out);
+		fprintf(out, "\nno findings%s\n", losses_incomplete(db) ?
+			", but the trace is incomplete" : "");
 	if (printed)
 		fprintf(out, "\none finding with its timeline: "
 			"cufence report --finding NUMBER %s\n", db->path);

@@ -27,4 +27,5 @@ same "host calls are recorded all the same" 1 "$("$cufence" query "$tmp/db" "SEL
 same "CUFENCE_CUPTI=off: output" "$want" \
 	"$(CUFENCE_CUPTI=off "$cufence" run --sim -o "$tmp/db" -- "$app" 2>"$tmp/err")"
 has "CUFENCE_CUPTI=off is said" '\(CUPTI off\)' "$(cat "$tmp/err")"
+has "and that no findings prove nothing" '^no findings, but the trace is incomplete$' "$(cat "$tmp/err")"
 finish
