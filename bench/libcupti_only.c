@@ -93,7 +93,7 @@ static void select_same(void)
 	for (unsigned i = 0; i < SELECTED_KINDS; i++)
 		MUST(api.cuptiActivityEnable(selected_kinds[i]));
 	MUST(api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD));
-	if (!selected_graph_nodes())
+	if (!selected_graph_nodes(getenv("CUFENCE_GRAPHS")))
 		MUST(api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE));
 	for (unsigned id = 1; id < SELECTION_CBIDS; id++)
 		if (selected_callback(id))

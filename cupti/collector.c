@@ -9,13 +9,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "cupti_api.h"
 #include "decode.h"
 #include "holder.h"
+#include "origin.h"
 #include "selection.h"
 #include "shim.h"
+#include "system.h"
 #include "window.h"
 
 #define BUFFERS 64
@@ -46,8 +47,7 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
 	for (unsigned i = 0; i < BUFFERS && !found; i++)
 		found = atomic_exchange(&collector.spare[i], NULL);
 	if (!found) {
-		found = mmap(NULL, SELECTION_BUFFER_BYTES, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		found = system_map(SELECTION_BUFFER_BYTES, 0, -1, 0);
 		if (found == MAP_FAILED)
 			found = discard;
 	}
@@ -66,7 +66,7 @@ static void give_back(uint8_t *buffer)
 		if (atomic_compare_exchange_strong(&collector.spare[i], &none, buffer))
 			return;
 	}
-	munmap(buffer, SELECTION_BUFFER_BYTES);
+	system_unmap(buffer, SELECTION_BUFFER_BYTES);
 }
 
 static void write_operation(struct thread_state *thread, const struct decoded *operation)
@@ -120,7 +120,8 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 	size_t size, size_t valid)
 {
 	struct thread_state *thread = thread_state();
-	int saved = errno, was_busy = thread->busy;
+	uintptr_t was_busy = thread->busy;
+	int saved = errno;
 	CUpti_Activity *record = NULL;
 	struct decoded operation;
 	size_t dropped = 0;
@@ -129,7 +130,7 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 		trace_count(&shim.writer, COUNT_DROPPED_DEVICE, 1);
 		return;
 	}
-	thread->busy = 1;
+	thread->busy = STACK_PLACE;
 	while (valid && shim.stage == SHIM_ON && *shim.alive &&
 		collector.api.cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
 		if (decode_activity(record, &operation) && !passed_by(&operation))
@@ -192,7 +193,7 @@ static COLD void seen_alone(struct thread_state *thread, CUpti_CallbackId id,
 			passed_graphs[data->correlationId % PASSED_SLOTS] = data->correlationId;
 		return;
 	}
-	thread->busy = 1;
+	thread->busy = STACK_PLACE;
 	bypassed(thread, id, data);
 	thread->busy = 0;
 	errno = saved;
@@ -240,7 +241,7 @@ static CUptiResult enable_activities(void)
 		return rc;
 	/* Older CUPTIs know neither; the rest is worth having without them. */
 	collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD);
-	if (selected_graph_nodes())
+	if (selected_graph_nodes(origin_setting("CUFENCE_GRAPHS")))
 		shim.writer.header->features |= FEATURE_GRAPH_NODES;
 	else
 		collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
@@ -263,7 +264,7 @@ static uint64_t device_clock(void)
 
 static CUptiResult subscribe(void)
 {
-	const char *period = getenv("CUFENCE_FLUSH_MS");
+	const char *period = origin_setting("CUFENCE_FLUSH_MS");
 	uint32_t milliseconds = period ? (uint32_t)strtoul(period, NULL, 0)
 		: SELECTION_FLUSH_MS;
 	CUptiResult rc = collector.api.cuptiSubscribe(&collector.subscriber, callback, NULL);
@@ -288,7 +289,7 @@ static CUptiResult subscribe(void)
 
 static int is_off(void)
 {
-	const char *cupti = getenv("CUFENCE_CUPTI"), *mode = getenv("CUFENCE_MODE");
+	const char *cupti = origin_setting("CUFENCE_CUPTI"), *mode = origin_setting("CUFENCE_MODE");
 
 	return (cupti && !strcmp(cupti, "off")) || (mode && !strcmp(mode, "host"));
 }
@@ -303,7 +304,7 @@ static void note_holder(struct thread_state *thread)
 
 static void start(struct thread_state *thread)
 {
-	const char *path = getenv("CUFENCE_CUPTI");
+	const char *path = origin_setting("CUFENCE_CUPTI");
 	CUptiResult rc;
 
 	if (is_off()) {
@@ -338,7 +339,7 @@ void collector_start(void)
 
 	if (thread->busy || !shim_start() || atomic_exchange(&collector.started, 1))
 		return;
-	thread->busy = 1;
+	thread->busy = STACK_PLACE;
 	start(thread);
 	thread->busy = 0;
 	errno = saved;
@@ -347,25 +348,27 @@ void collector_start(void)
 void collector_flush(void)
 {
 	struct thread_state *thread = thread_state();
+	uintptr_t was_busy = thread->busy;
 	int saved = errno;
 
 	if (!shim.device_clock || !*shim.alive)
 		return;
-	thread->busy++;
+	thread->busy = STACK_PLACE;
 	collector.api.cuptiActivityFlushAll(0);
 	collector.api.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	thread->busy--;
+	thread->busy = was_busy;
 	errno = saved;
 }
 
 void collector_window(int open)
 {
 	struct thread_state *thread = thread_state();
+	uintptr_t was_busy = thread->busy;
 	int saved = errno;
 
 	if (!shim.device_clock || !*shim.alive || !collector.api.cuptiActivityDisable)
 		return;
-	thread->busy++;
+	thread->busy = STACK_PLACE;
 	if (open) {
 		/* An operation whose call was not announced would belong to nobody. */
 		set_callbacks(1);
@@ -375,7 +378,7 @@ void collector_window(int open)
 		set_callbacks(0);
 		collector.api.cuptiActivityFlushAll(0);
 	}
-	thread->busy--;
+	thread->busy = was_busy;
 	errno = saved;
 }
 

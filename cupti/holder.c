@@ -2,10 +2,10 @@
 #include "holder.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "system.h"
 
 #define LONGEST_MARK 64
 
@@ -57,12 +57,12 @@ static const char *by_injection(void)
 static unsigned marks_mapped(void)
 {
 	char text[4096 + LONGEST_MARK];
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	int fd = system_open("/proc/self/maps", O_RDONLY, 0);
 	unsigned found = 0;
 	size_t kept = 0;
 	ssize_t n;
 
-	while (fd >= 0 && (n = read(fd, text + kept, sizeof(text) - kept)) > 0) {
+	while (fd >= 0 && (n = system_read(fd, text + kept, sizeof(text) - kept)) > 0) {
 		size_t length = kept + (size_t)n;
 
 		for (unsigned i = 0; libraries[i].text; i++)
@@ -72,7 +72,7 @@ static unsigned marks_mapped(void)
 		memmove(text, text + length - kept, kept);
 	}
 	if (fd >= 0)
-		close(fd);
+		system_close(fd);
 	return found;
 }
 

@@ -24,11 +24,9 @@ static const CUpti_ActivityKind selected_kinds[] = {
 };
 #define SELECTED_KINDS (sizeof(selected_kinds) / sizeof(selected_kinds[0]))
 
-/* CUFENCE_GRAPHS=node: each node of a graph, else each launch of one as a whole. */
-static inline int selected_graph_nodes(void)
+/* By CUFENCE_GRAPHS.  node: each node of a graph, else each launch of one as a whole. */
+static inline int selected_graph_nodes(const char *graphs)
 {
-	const char *graphs = getenv("CUFENCE_GRAPHS");
-
 	return graphs && !strcmp(graphs, "node");
 }
 

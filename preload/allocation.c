@@ -3,9 +3,9 @@
 
 #include <sched.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "shim.h"
+#include "system.h"
 
 #define GRANULES (1ull << (ADDRESS_BITS - GRANULE_SHIFT))
 #define SIZES 65536 /* a power of two */
@@ -34,17 +34,15 @@ static int reserve_tables(void)
 			sched_yield();
 		return state == 2 ? 0 : -1;
 	}
-	granules = mmap(NULL, GRANULES * sizeof(uint16_t), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	table = mmap(NULL, SIZES * sizeof(*sizes), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	granules = system_map(GRANULES * sizeof(uint16_t), MAP_NORESERVE, -1, 0);
+	table = system_map(SIZES * sizeof(*sizes), MAP_NORESERVE, -1, 0);
 	if (granules == MAP_FAILED || table == MAP_FAILED) {
 		state = 3;
 		trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
 		return -1;
 	}
 	/* Programs that fork must not pay for copying them, nor find them in core files. */
-	madvise(granules, GRANULES * sizeof(uint16_t), MADV_DONTDUMP);
+	system_advise(granules, GRANULES * sizeof(uint16_t), MADV_DONTDUMP);
 	sizes = table;
 	__atomic_store_n(&allocation_granules, granules, __ATOMIC_RELEASE);
 	state = 2;
@@ -140,6 +138,6 @@ void allocation_reset(void)
 {
 	if (!allocation_granules)
 		return;
-	madvise(allocation_granules, GRANULES * sizeof(uint16_t), MADV_DONTNEED);
-	madvise((void *)sizes, SIZES * sizeof(*sizes), MADV_DONTNEED);
+	system_advise(allocation_granules, GRANULES * sizeof(uint16_t), MADV_DONTNEED);
+	system_advise((void *)sizes, SIZES * sizeof(*sizes), MADV_DONTNEED);
 }

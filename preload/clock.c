@@ -4,13 +4,12 @@
  * it (then it is constant and synchronized), else CLOCK_MONOTONIC; under the simulator its virtual
  * time, so that traces are the same on any machine.
  */
-#include <fcntl.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "resolve.h"
 #include "shim.h"
+#include "system.h"
 #include "window.h"
 
 #define SECOND 1000000000u
@@ -49,11 +48,11 @@ static int kernel_trusts_counter(void)
 	static const char path[] =
 		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
 	char name[8] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
+	int fd = system_open(path, O_RDONLY, 0);
+	ssize_t n = fd < 0 ? -1 : system_read(fd, name, sizeof(name) - 1);
 
 	if (fd >= 0)
-		close(fd);
+		system_close(fd);
 	return n >= 4 && !memcmp(name, "tsc\n", 4);
 }
 

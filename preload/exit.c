@@ -9,13 +9,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "python.h"
 #include "resolve.h"
 #include "shim.h"
+#include "system.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define PATIENCE_MS 2000
@@ -39,15 +38,15 @@ static void *say_last_word(void *thread)
 static void end_in_order(void)
 {
 	struct thread_state *thread = thread_state();
-	int was_busy = thread->busy, rc;
+	uintptr_t was_busy = thread->busy;
+	int rc;
 	pthread_t helper;
 
-	thread->busy = 1;
+	thread->busy = STACK_PLACE;
 	rc = pthread_create(&helper, NULL, say_last_word, thread);
 	thread->busy = was_busy;
 	for (int i = 0; !rc && !done && i < PATIENCE_MS; i++) {
-		struct timespec moment = { 0, 1000000 };
-		nanosleep(&moment, NULL);
+		system_sleep(1000000);
 	}
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens around every recorded call. */
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "shim.h"
+#include "system.h"
 #include "window.h"
 
 #define RESULT_NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
@@ -40,23 +42,74 @@ static inline int is_ready(const struct thread_state *thread)
 	       thread->tables;
 }
 
-/* 1: now it is ready, or would be if a window were open and this call is recorded anyhow. */
-static COLD int make_ready(struct thread_state *thread, enum call_id id)
+static int is_within(const stack_t *stack, uintptr_t address)
+{
+	return address - (uintptr_t)stack->ss_sp < stack->ss_size;
+}
+
+/*
+ * Whether this thread is past what it was doing in a frame at where, which never returned: a
+ * signal's handler, which may have a stack of its own, went on further up the stack.
+ */
+static int was_left(uintptr_t where, uintptr_t now)
+{
+	stack_t handlers;
+
+	if (syscall(SYS_sigaltstack, NULL, &handlers) || handlers.ss_flags & SS_DISABLE ||
+		is_within(&handlers, where) == is_within(&handlers, now))
+		return now >= where;
+	return is_within(&handlers, where);
+}
+
+/* The recorder was left in the middle of a record: what it was working on may be anything. */
+static void recover(struct thread_state *thread)
+{
+	trace_chunk_close(&thread->chunk);
+	trace_count(&shim.writer, COUNT_DROPPED_RECORDS, 1);
+	thread->generation = 0;
+	thread->busy = 0;
+}
+
+/* Further down it may be as well, in a function that was called since: its place holds another. */
+static int is_gone(const struct thread_state *thread)
+{
+	uintptr_t slot = (thread->outermost & ~(uintptr_t)1) + sizeof(slot);
+
+	return !system_readable(slot) || *(const volatile uint32_t *)slot != thread->caller;
+}
+
+COLD int thread_forget(struct thread_state *thread, uintptr_t frame)
 {
 	int saved = errno;
 
+	if (frame < thread->outermost ? is_gone(thread) : was_left(thread->outermost, frame)) {
+		thread->depth = 0;
+		thread->correlation = 0;
+	}
+	errno = saved;
+	return thread->depth;
+}
+
+/* 1: now it is ready, or would be if a window were open and this call is recorded anyhow. */
+static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr_t frame)
+{
+	int saved = errno;
+
+	if (thread->busy && was_left(thread->busy, frame))
+		recover(thread);
+	errno = saved;
 	if (thread->busy || !shim_start())
 		return 0;
 	if (shim.outside && !window_admits(thread, call_types[id].kind))
 		return 0;
 	if (thread->generation != shim.generation) {
-		thread->busy = 1;
+		thread->busy = frame;
 		thread_begin(thread);
 		thread->busy = 0;
 	}
 	/* For good: asking at each call would cost the program more. */
 	if (!thread->tables && thread_equip(thread))
-		thread->busy = 1;
+		thread->busy = UINTPTR_MAX;
 	errno = saved;
 	return !thread->busy;
 }
@@ -74,11 +127,14 @@ static inline void clear(struct call_frame *frame)
 static inline int begin(struct thread_state *thread, struct call_frame *frame, enum call_id id,
 	unsigned flags, void *frame_address)
 {
-	int depth = thread->depth++;
+	int depth = thread_depth(thread, flags, frame_address);
 
+	thread->depth = depth + 1;
 	frame->thread = thread;
 	frame->call = (uint16_t)id;
 	if (!depth) {
+		thread->outermost = (uintptr_t)frame_address + !!(flags & FRAME_RUNTIME);
+		thread->caller = ((const uint32_t *)frame_address)[2];
 		thread->polled = 0;
 		thread->site = site_find(thread, frame_address);
 	}
@@ -94,9 +150,9 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags,
 {
 	struct thread_state *thread = thread_state();
 
-	if (UNLIKELY(!is_ready(thread)) && !make_ready(thread, id))
+	if (UNLIKELY(!is_ready(thread)) && !make_ready(thread, id, (uintptr_t)frame_address))
 		return 0;
-	thread->busy = 1;
+	thread->busy = (uintptr_t)frame_address;
 	clear(frame);
 	begin(thread, frame, id, flags, frame_address);
 	frame->context = flags & (FRAME_RUNTIME | FRAME_HOST) ? 0 : context_current(thread);
@@ -127,7 +183,7 @@ HOT void frame_launch(struct call_frame *frame, const uint64_t *field, uint64_t 
 
 	if (!function)
 		return;
-	thread->busy = 1;
+	thread->busy = (uintptr_t)frame;
 	layout = function_find(thread, function);
 	if (UNLIKELY(layout && !layout->asked) && frame->flags & FRAME_LAUNCH)
 		function_launched(thread, function, layout, field[1]);
@@ -286,15 +342,21 @@ static inline void end(struct thread_state *thread, const struct call_frame *fra
 		end_seldom(thread, now, result);
 }
 
+/* What was left behind within an outermost call ends with it. */
+static inline void leave(struct thread_state *thread, const struct call_frame *frame)
+{
+	thread->depth = frame->flags & CALL_NESTED ? thread->depth - 1 : 0;
+}
+
 HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)
 {
 	struct thread_state *thread = frame->thread;
 	uint64_t now = clock_read();
 
-	thread->depth--;
+	leave(thread, frame);
 	if (!(frame->flags & FRAME_RUNTIME))
 		thread->polled = 0;
-	thread->busy = 1;
+	thread->busy = (uintptr_t)frame;
 	write_call(frame, now, result, field, count);
 	end(thread, frame, now, result);
 	thread->busy = 0;
@@ -330,9 +392,9 @@ HOT int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags,
 	struct thread_state *thread = thread_state();
 	int depth;
 
-	if (UNLIKELY(!is_ready(thread)) && !make_ready(thread, id))
+	if (UNLIKELY(!is_ready(thread)) && !make_ready(thread, id, (uintptr_t)frame_address))
 		return 0;
-	thread->busy = 1;
+	thread->busy = (uintptr_t)frame_address;
 	depth = begin(thread, frame, id, flags, frame_address);
 	frame->enter = goes_untimed(thread, depth) ? 0 : clock_read();
 	thread->busy = 0;
@@ -476,7 +538,7 @@ static NOINLINE void record_poll(struct call_frame *frame, int result, const uin
 	struct thread_state *thread = frame->thread;
 	uint64_t now = clock_read();
 
-	thread->busy = 1;
+	thread->busy = (uintptr_t)frame;
 	clear(frame);
 	/* A query's answer does not depend on it: so it is not asked for. */
 	frame->context = 0;
@@ -498,7 +560,7 @@ HOT void poll_end(struct call_frame *frame, int result, const uint64_t *field, u
 	struct thread_state *thread = frame->thread;
 	int polling;
 
-	thread->depth--;
+	leave(thread, frame);
 	if (!(frame->flags & FRAME_RUNTIME)) {
 		thread->polled = FRAME_QUERY;
 		thread->tables->polls.handle = field[0];

@@ -7,10 +7,10 @@
 #include <cuda.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "resolve.h"
 #include "shim.h"
+#include "system.h"
 #include "window.h"
 
 #define FUNCTION_TABLE 16384 /* a power of two */
@@ -121,8 +121,7 @@ static struct function_layout *new_layout(uint32_t count)
 
 	if (!block || at + bytes > ARENA_BYTES) {
 		/* Two threads here at once waste the rest of a block, no more. */
-		block = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		block = system_map(ARENA_BYTES, 0, -1, 0);
 		if (block == MAP_FAILED)
 			return NULL;
 		arena.block = block;

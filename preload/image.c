@@ -141,7 +141,7 @@ uint64_t image_note(const void *image)
 
 	if (!image || thread->busy)
 		return 0;
-	thread->busy = 1;
+	thread->busy = STACK_PLACE;
 	size = size_of(image);
 	if (size)
 		hash = hash_of(image, size);

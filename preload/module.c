@@ -5,12 +5,11 @@
  */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "shim.h"
+#include "system.h"
 
 #define MODULES 1024
 
@@ -172,7 +171,7 @@ static void scan(int fd, void (*visit)(struct search *, const struct mapping *),
 	size_t held = 0;
 	ssize_t n;
 
-	while ((n = read(fd, buffer + held, sizeof(buffer) - 1 - held)) > 0) {
+	while ((n = system_read(fd, buffer + held, sizeof(buffer) - 1 - held)) > 0) {
 		char *line = buffer, *end;
 
 		held += (size_t)n;
@@ -198,10 +197,10 @@ static int read_maps(void (*visit)(struct search *, const struct mapping *),
 
 	if (atomic_exchange_explicit(&modules.lock, 1, memory_order_acquire))
 		return -1;
-	fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	fd = system_open("/proc/self/maps", O_RDONLY, 0);
 	if (fd >= 0) {
 		scan(fd, visit, search);
-		close(fd);
+		system_close(fd);
 	}
 	atomic_store_explicit(&modules.lock, 0, memory_order_release);
 	return 0;

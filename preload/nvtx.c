@@ -8,10 +8,11 @@
 #include <nvtx3/nvToolsExt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "host.h"
+#include "origin.h"
 #include "shim.h"
+#include "system.h"
 #include "window.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -32,8 +33,7 @@ static const char *keep(const char *text)
 	char *block = arena.block;
 
 	if (!block || at + length + 1 > ARENA_BYTES) {
-		block = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		block = system_map(ARENA_BYTES, 0, -1, 0);
 		if (block == MAP_FAILED)
 			return NULL;
 		arena.block = block;
@@ -95,7 +95,7 @@ static void note(enum call_id id, const char *name, uint64_t value, void *frame_
 
 	if (!host_begin(&frame, id, frame_address))
 		return;
-	frame.thread->busy = 1;
+	frame.thread->busy = STACK_PLACE;
 	if (name)
 		field[0] = string_intern(frame.thread, name);
 	frame.thread->busy = 0;
@@ -110,7 +110,7 @@ static const char *window_name(void)
 	static _Atomic int read;
 
 	if (!read) {
-		cached = getenv("CUFENCE_NVTX");
+		cached = origin_setting("CUFENCE_NVTX");
 		read = 1;
 	}
 	return cached;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings that change what CUDA does or explain a result: stored once per process. */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "shim.h"
+#include "system.h"
 
 static const char *const names[] = {
 	"CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "CUDA_MODULE_DATA_LOADING",
@@ -41,11 +40,11 @@ void property_write(struct thread_state *thread, const char *name, const char *v
 static void write_command_line(struct thread_state *thread)
 {
 	char text[4096];
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+	int fd = system_open("/proc/self/cmdline", O_RDONLY, 0);
+	ssize_t n = fd < 0 ? 0 : system_read(fd, text, sizeof(text));
 
 	if (fd >= 0)
-		close(fd);
+		system_close(fd);
 	while (n > 0 && !text[n - 1])
 		n--;
 	for (ssize_t i = 0; i < n; i++)

@@ -3,21 +3,20 @@
 #include "shim.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "allocation.h"
 #include "collector.h"
+#include "origin.h"
 #include "python.h"
 #include "resolve.h"
+#include "system.h"
 #include "unwind.h"
 #include "window.h"
 
@@ -38,11 +37,11 @@ static pthread_key_t thread_key;
 /* A page whose word is 1 here and 0 in any child, however it was forked. */
 static int mark_alive(void)
 {
-	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *page = system_map(4096, 0, -1, 0);
 
 	if (page == MAP_FAILED)
 		return -1;
-	madvise(page, 4096, MADV_WIPEONFORK);
+	system_advise(page, 4096, MADV_WIPEONFORK);
 	*(volatile uint32_t *)page = 1;
 	shim.alive = page;
 	return 0;
@@ -83,20 +82,22 @@ static void thread_ended(void *state)
 
 	if (thread->generation != shim.generation)
 		return;
-	if (!hand_on(thread))
+	/* Cancelled in the middle of a record: whoever went on there would publish half of it. */
+	if (thread->busy || !hand_on(thread))
 		trace_chunk_close(&thread->chunk);
 	if (thread->tables)
-		munmap(thread->tables, sizeof(*thread->tables));
+		system_unmap(thread->tables, sizeof(*thread->tables));
 	thread->chunk.header = NULL;
 	thread->tables = NULL;
 	thread->generation = 0;
+	thread->busy = 0;
+	thread->depth = 0;
 }
 
 int thread_equip(struct thread_state *thread)
 {
 	int saved = errno;
-	void *tables = mmap(NULL, sizeof(*thread->tables), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *tables = system_map(sizeof(*thread->tables), 0, -1, 0);
 
 	errno = saved;
 	if (tables == MAP_FAILED) {
@@ -141,7 +142,7 @@ void thread_begin(struct thread_state *thread)
 	}
 	/* Of a generation that is over: zeros again. */
 	if (thread->tables)
-		madvise(thread->tables, sizeof(*thread->tables), MADV_DONTNEED);
+		system_advise(thread->tables, sizeof(*thread->tables), MADV_DONTNEED);
 	chunk.thread = (uint32_t)syscall(SYS_gettid);
 	thread->chunk = chunk;
 	pthread_setspecific(thread_key, thread);
@@ -215,7 +216,7 @@ void shim_resume(void)
 
 static int create_file(void)
 {
-	const char *folder = getenv("CUFENCE_OUT");
+	const char *folder = origin_folder();
 	struct trace_start start = {
 		.pid = (uint32_t)getpid(),
 		.parent_pid = (uint32_t)getppid(),
@@ -224,11 +225,9 @@ static int create_file(void)
 			(shim.clock == CLOCK_TICKS_VIRTUAL ? FEATURE_SIMULATED : 0),
 		.realtime_ns = shim.virtual_clock ? shim.virtual_clock() : realtime_ns(),
 	};
-	char path[4096];
+	char path[4096], message[4300];
 	int rc = -EEXIST;
 
-	if (!folder || !*folder)
-		folder = ".";
 	/* After an exec the same process id comes again. */
 	for (unsigned n = 0; rc == -EEXIST && n < 1000; n++) {
 		int length = n ? snprintf(path, sizeof(path), "%s/cufence.%u.%u.cft", folder,
@@ -238,21 +237,23 @@ static int create_file(void)
 		rc = length < 0 || (size_t)length >= sizeof(path) ? -ENAMETOOLONG
 			: trace_create(&shim.writer, path, &start);
 	}
-	if (rc)
-		fprintf(stderr, "cufence: cannot write '%s': %s; this process is not traced\n",
-			path, strerror(-rc));
+	if (!rc)
+		return 0;
+	snprintf(message, sizeof(message),
+		"cufence: cannot write '%s': %s; this process is not traced\n", path, strerror(-rc));
+	origin_say(message);
 	return rc;
 }
 
 static int start(void)
 {
-	const char *disable = getenv("CUFENCE_DISABLE");
+	const char *disable = origin_setting("CUFENCE_DISABLE");
 	static int at_end_registered;
 
 	if (disable && *disable && strcmp(disable, "0"))
 		return SHIM_OFF;
 	if (mark_alive()) {
-		fputs("cufence: no memory for the recorder; this process is not traced\n", stderr);
+		origin_say("cufence: no memory for the recorder; this process is not traced\n");
 		return SHIM_OFF;
 	}
 	clock_init(driver_library());
@@ -277,7 +278,7 @@ static void become_child(void)
 
 	if (!atomic_compare_exchange_strong(&shim.stage, &on, SHIM_STARTING))
 		return;
-	munmap((void *)shim.alive, 4096);
+	system_unmap((void *)shim.alive, 4096);
 	trace_abandon(&shim.writer);
 	collector_child();
 	context_reset();
@@ -327,8 +328,7 @@ int shim_begin(void)
 	}
 	/* Bounded: the starting thread may need a lock that the caller holds. */
 	for (int i = 0; stage == SHIM_STARTING && i < 1000; i++) {
-		struct timespec moment = { 0, 100000 };
-		nanosleep(&moment, NULL);
+		system_sleep(100000);
 		stage = atomic_load_explicit(&shim.stage, memory_order_acquire);
 	}
 	/* A child of a fork in the middle of it would wait at every call; the late still win. */

@@ -61,7 +61,8 @@ struct cached_site {
 	uintptr_t frame;           /* frame address of the wrapper */
 	uint64_t hash;             /* of the addresses */
 	uint32_t id;               /* without a script's frames, or SITE_UNASKED */
-	uint32_t count;
+	uint16_t count;
+	uint16_t spread;           /* the words lie on more than one page */
 	uint32_t offset[SITE_FRAMES]; /* of the words, in bytes from frame */
 	uint64_t address[SITE_FRAMES];
 } __attribute__((aligned(64)));
@@ -118,10 +119,14 @@ struct thread_state {
 	uint32_t site;             /* of the outermost call */
 	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
 	int depth;                 /* wrappers on this thread's stack */
-	int busy; /* within the recorder: calls of a signal handler go by */
+	/* Where on the stack the recorder is at work, 0: nowhere; a handler's calls go by then. */
+	uintptr_t busy;
+
+	/* Frame address of the outermost wrapper, + 1 of a runtime call; its return address's end. */
+	uintptr_t outermost;
+	uint32_t caller;
 	/* FRAME_QUERY: its last driver call; FRAME_UNTIMED: the outermost itself, before that. */
 	int polled;
-
 	uint32_t cupti_context;    /* set with correlation */
 	uint16_t context;
 	uint64_t context_handle;   /* the last one seen, whose id context is */
@@ -147,6 +152,9 @@ static inline struct thread_state *thread_state(void)
 {
 	return &this_thread;
 }
+
+/* A place on the stack, for busy. */
+#define STACK_PLACE ((uintptr_t)__builtin_frame_address(0))
 
 /* Words of the program's that belong to a record: LIST() of calls.def. */
 #define CALL_LISTS 5
@@ -174,6 +182,20 @@ enum frame_flag {
 	 (call_is_wait(kind) ? FRAME_WAITS : 0) | \
 	 ((kind) == KIND_LAUNCH ? FRAME_LAUNCH : 0) | \
 	 ((traits) & TRAIT_BLOCKS ? FRAME_BLOCKS : 0))
+
+/*
+ * How many wrappers are around one of these flags that has this frame address.  Some may never have
+ * returned: a signal's handler left them by siglongjmp().  Only a driver call beneath a runtime call
+ * is not looked at twice, which are almost all that are within another one.
+ */
+int thread_forget(struct thread_state *thread, uintptr_t frame);
+static inline int thread_depth(struct thread_state *thread, unsigned flags, void *frame_address)
+{
+	if (UNLIKELY(thread->depth && ((uintptr_t)frame_address >= thread->outermost ||
+		    flags & FRAME_RUNTIME || !(thread->outermost & 1))))
+		return thread_forget(thread, (uintptr_t)frame_address);
+	return thread->depth;
+}
 
 /* One call in progress, on its wrapper's stack. */
 struct call_frame {

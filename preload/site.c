@@ -136,7 +136,7 @@ static inline int still_holds(const struct cached_site *site)
 {
 	uint64_t differs = 0;
 
-	if (UNLIKELY((site->frame ^ (site->frame + site->offset[SITE_FRAMES - 1])) >> PAGE_SHIFT))
+	if (UNLIKELY(site->spread))
 		return hold_in_turn(site);
 	/* Mostly it does: one branch for all.  There are always as many, see learn(). */
 #pragma GCC unroll 8
@@ -181,6 +181,7 @@ static void learn(struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 		cached->address[i] = cached->address[cached->count - 1];
 	}
 	cached->id = SITE_UNASKED;
+	cached->spread = (frame ^ (frame + cached->offset[SITE_FRAMES - 1])) >> PAGE_SHIFT != 0;
 	cached->frame = exact ? frame : 0;
 }
 

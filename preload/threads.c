@@ -171,7 +171,7 @@ struct making {
 static void making_begin(struct making *making, enum call_id id, void *frame_address,
 	void *function, void *argument)
 {
-	int within = thread_state()->depth;
+	int within = thread_depth(thread_state(), FRAME_HOST, frame_address);
 
 	making->recorded = host_begin(&making->frame, id, frame_address);
 	making->start = within || shim.stage == SHIM_OFF ? NULL : take_start(function, argument);

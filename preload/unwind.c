@@ -2,13 +2,11 @@
 #include "unwind.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "frame_rules.h"
 #include "resolve.h"
 #include "shim.h"
+#include "system.h"
 
 #define FRAME_POINTER 6
 #define STACK_POINTER 7
@@ -29,13 +27,11 @@ void unwind_init(void)
 		*(void **)&find_rules = resolve_real_dlsym()(library, "_Unwind_Find_FDE");
 }
 
-/* The kernel copies the set before it looks at a first argument that is none: EFAULT or EINVAL. */
 static int is_readable(struct unwinder *unwinder, uintptr_t address)
 {
 	if (address / PAGE == unwinder->page)
 		return 1;
-	if (address % sizeof(uint64_t) || !syscall(SYS_rt_sigprocmask, -1, address, NULL, 8) ||
-		errno != EINVAL)
+	if (address % sizeof(uint64_t) || !system_readable(address))
 		return 0;
 	unwinder->page = address / PAGE;
 	return 1;

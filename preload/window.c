@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "collector.h"
+#include "origin.h"
 
 #define BIT(cause) (1u << (cause))
 
@@ -26,7 +27,7 @@ static struct {
 
 static int is_set(const char *name)
 {
-	const char *value = getenv(name);
+	const char *value = origin_setting(name);
 
 	return value && *value;
 }
@@ -34,7 +35,7 @@ static int is_set(const char *name)
 /* Seconds as ticks, 0: none. */
 static uint64_t ticks_of(const char *name)
 {
-	const char *value = getenv(name);
+	const char *value = origin_setting(name);
 	double seconds = value ? strtod(value, NULL) : 0;
 
 	return seconds > 0 && seconds < 1e9
@@ -43,7 +44,7 @@ static uint64_t ticks_of(const char *name)
 
 static uint64_t bytes_of(const char *name)
 {
-	const char *value = getenv(name);
+	const char *value = origin_setting(name);
 	char *unit = NULL;
 	uint64_t bytes = value ? strtoull(value, &unit, 0) : 0;
 	unsigned shift = 0;
@@ -60,7 +61,7 @@ static uint64_t bytes_of(const char *name)
 void window_init(void)
 {
 	uint64_t delay = ticks_of("CUFENCE_DELAY"), now = clock_read();
-	const char *profiler = getenv("CUFENCE_PROFILER");
+	const char *profiler = origin_setting("CUFENCE_PROFILER");
 	uint32_t reasons = 0;
 
 	window.lock = 0;
@@ -254,7 +255,7 @@ int window_admits(struct thread_state *thread, enum call_kind kind)
 {
 	int saved = errno;
 
-	thread->busy = 1;
+	thread->busy = STACK_PLACE;
 	if (window.reasons & BIT(WINDOW_DELAY))
 		window_tick(thread, clock_read());
 	else
@@ -287,7 +288,7 @@ static void decide(enum window_cause cause, int outside)
 	set_reason(cause, outside);
 	if (thread->busy)
 		return;
-	thread->busy = 1;
+	thread->busy = STACK_PLACE;
 	settle(thread);
 	thread->busy = 0;
 	errno = saved;

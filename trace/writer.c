@@ -2,16 +2,13 @@
 #include "writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "calls.h"
+#include "system.h"
 
 static size_t round_up(size_t bytes)
 {
@@ -38,7 +35,7 @@ static int allocate(int fd, uint64_t offset, size_t bytes)
 	int rc = -1;
 
 	for (unsigned tries = 0; tries < 100 && rc; tries++) {
-		rc = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
+		rc = system_allocate(fd, offset, bytes);
 		if (rc && errno != EINTR)
 			break;
 	}
@@ -54,7 +51,7 @@ static int allocate_space(int fd, uint64_t offset, size_t bytes)
 	if (rc != -EOPNOTSUPP && rc != -ENOSYS && rc != -EINTR)
 		return rc;
 	for (size_t done = 0; done < bytes; done += sizeof(zeros)) {
-		ssize_t n = pwrite(fd, zeros, sizeof(zeros), (off_t)(offset + done));
+		ssize_t n = system_write_at(fd, zeros, sizeof(zeros), offset + done);
 		if (n != (ssize_t)sizeof(zeros))
 			return n < 0 ? -errno : -ENOSPC;
 	}
@@ -69,27 +66,21 @@ static int move_up(int fd)
 	static const int from[] = { HIGH_DESCRIPTOR, HIGH_DESCRIPTOR / 10 };
 
 	for (int i = 0; i < 2 && fd >= 0; i++) {
-		int higher = fcntl(fd, F_DUPFD_CLOEXEC, from[i]);
+		int higher = system_duplicate(fd, from[i]);
 
 		if (higher >= 0) {
-			close(fd);
+			system_close(fd);
 			return higher;
 		}
 	}
 	return fd;
 }
 
-/* glibc's fstat() is of 2.33; the kernel's structure is the same on this machine. */
-static int stat_of(int fd, struct stat *file)
-{
-	return (int)syscall(SYS_fstat, fd, file);
-}
-
 static int is_trace(const struct trace_writer *writer, int fd)
 {
 	struct stat file;
 
-	return fd >= 0 && !stat_of(fd, &file) && file.st_ino == writer->inode &&
+	return fd >= 0 && !system_stat(fd, &file) && file.st_ino == writer->inode &&
 	       file.st_dev == writer->device;
 }
 
@@ -100,14 +91,14 @@ static int descriptor(struct trace_writer *writer)
 
 	if (is_trace(writer, fd))
 		return fd;
-	mine = move_up(open(writer->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+	mine = move_up(system_open(writer->path, O_RDWR | O_NOFOLLOW, 0));
 	if (mine < 0)
 		return -errno;
 	/* Of several threads one does it.  The old one is somebody else's. */
 	if (is_trace(writer, mine) && __atomic_compare_exchange_n(&writer->fd, &fd, mine, 0,
 			__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return mine;
-	close(mine);
+	system_close(mine);
 	return is_trace(writer, fd) ? fd : -EBADF;
 }
 
@@ -119,8 +110,7 @@ static int map_space(int fd, uint64_t offset, size_t bytes, void **mapped)
 
 	if (rc)
 		return rc;
-	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
-		(off_t)offset);
+	at = system_map(bytes, MAP_POPULATE, fd, offset);
 	if (at == MAP_FAILED)
 		return -errno;
 	*mapped = at;
@@ -168,8 +158,8 @@ static int open_window(struct trace_writer *writer, struct trace_chunk *chunk)
 static int write_at(int fd, uint64_t offset, const void *bytes, size_t size)
 {
 	for (size_t done = 0; done < size;) {
-		ssize_t n = pwrite(fd, (const char *)bytes + done, size - done,
-			(off_t)(offset + done));
+		ssize_t n = system_write_at(fd, (const char *)bytes + done, size - done,
+			offset + done);
 		if (n > 0)
 			done += (size_t)n;
 		else if (n == 0 || errno != EINTR)
@@ -218,7 +208,7 @@ void trace_chunk_close(struct trace_chunk *chunk)
 {
 	if (!chunk->header)
 		return;
-	munmap(chunk->header, TRACE_CHUNK_SIZE);
+	system_unmap(chunk->header, TRACE_CHUNK_SIZE);
 	chunk->header = NULL;
 	chunk->used = 0;
 }
@@ -293,10 +283,12 @@ static int open_new(struct trace_writer *writer)
 {
 	struct stat file;
 
-	writer->fd = move_up(open(writer->path,
-		O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-	if (writer->fd < 0 || stat_of(writer->fd, &file))
+	writer->fd = move_up(system_open(writer->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+		0600));
+	if (writer->fd < 0 || system_stat(writer->fd, &file))
 		return -errno;
+	/* Whatever the program's umask is, it is opened again by name, and read in the end. */
+	system_set_mode(writer->fd, 0600);
 	writer->device = file.st_dev;
 	writer->inode = file.st_ino;
 	return 0;
@@ -321,7 +313,7 @@ int trace_create(struct trace_writer *writer, const char *path, const struct tra
 
 	if (rc < 0 || (size_t)rc >= sizeof(writer->path))
 		return -ENAMETOOLONG;
-	if (!access(path, F_OK))
+	if (system_exists(path))
 		return -EEXIST;
 	writer->header = NULL;
 	rc = open_new(writer);
@@ -330,16 +322,16 @@ int trace_create(struct trace_writer *writer, const char *path, const struct tra
 	rc = write_header(writer, start);
 	if (!rc)
 		rc = write_call_table(writer);
-	if (!rc && !rename(unfinished, path)) {
+	if (!rc && !system_rename(unfinished, path)) {
 		note_path(writer, path);
 		return 0;
 	}
 	rc = rc ? rc : -errno;
 	if (writer->header)
-		munmap(writer->header, TRACE_HEADER_SIZE);
+		system_unmap(writer->header, TRACE_HEADER_SIZE);
 	writer->header = NULL;
-	close(writer->fd);
-	unlink(unfinished);
+	system_close(writer->fd);
+	system_remove(unfinished);
 	return rc;
 }
 
@@ -361,9 +353,9 @@ void trace_abandon(struct trace_writer *writer)
 {
 	if (!writer->header)
 		return;
-	munmap(writer->header, TRACE_HEADER_SIZE);
+	system_unmap(writer->header, TRACE_HEADER_SIZE);
 	if (is_trace(writer, writer->fd))
-		close(writer->fd);
+		system_close(writer->fd);
 	*writer = (struct trace_writer){ .fd = -1 };
 }
 

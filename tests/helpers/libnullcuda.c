@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A libcuda.so.1 that does nothing and needs nothing, so that what a program lacks under a limit
- * is what the recorder took.  Freeing what was not allocated fails, as it should.
+ * is what the recorder took.  Freeing what was not allocated fails, as it should.  Host functions
+ * are called at once.
  */
 #include <cuda.h>
 
@@ -20,7 +21,6 @@ NULL_CALL(cuCtxSetCurrent, CUcontext current)
 NULL_CALL(cuMemsetD8Async, CUdeviceptr address, unsigned char value, size_t count, CUstream at)
 NULL_CALL(cuStreamQuery, CUstream at)
 NULL_CALL(cuStreamSynchronize, CUstream at)
-NULL_CALL(cuLaunchHostFunc, CUstream at, CUhostFn function, void *argument)
 
 EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *made, CUdevice device)
 {
@@ -48,5 +48,11 @@ EXPORT CUresult cuMemFree(CUdeviceptr address)
 EXPORT CUresult cuStreamCreate(CUstream *made, unsigned int flags)
 {
 	*made = (CUstream)&stream;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuLaunchHostFunc(CUstream at, CUhostFn function, void *argument)
+{
+	function(argument);
 	return CUDA_SUCCESS;
 }

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "origin.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "system.h"
+
+#define PREFIX "CUFENCE_"
+
+static struct {
+	char settings[8192];       /* NAME=VALUE after NAME=VALUE, each with its NUL */
+	size_t used;
+	char folder[4096];         /* empty: not known */
+	struct stat errors;        /* st_nlink 0: there were none */
+} origin;
+
+static void keep(const char *variable)
+{
+	size_t bytes = strlen(variable) + 1;
+
+	if (bytes > sizeof(origin.settings) - origin.used)
+		return;
+	memcpy(origin.settings + origin.used, variable, bytes);
+	origin.used += bytes;
+}
+
+/* For what the process starts, too: in the folder that it will be in, the same name is another. */
+static void make_absolute(const char *folder)
+{
+	char path[sizeof(origin.folder)];
+	int length = snprintf(path, sizeof(path), "%s/%s", origin.folder, folder);
+
+	if (length > 0 && (size_t)length < sizeof(path))
+		setenv(PREFIX "OUT", path, 1);
+}
+
+__attribute__((constructor)) static void note(void)
+{
+	const char *out = getenv(PREFIX "OUT");
+	int saved = errno;
+
+	if (syscall(SYS_getcwd, origin.folder, sizeof(origin.folder)) < 0)
+		origin.folder[0] = '\0';
+	if (out && *out && *out != '/' && origin.folder[0] == '/')
+		make_absolute(out);
+	for (char **variable = environ; variable && *variable; variable++)
+		if (!strncmp(*variable, PREFIX, strlen(PREFIX)))
+			keep(*variable);
+	if (system_stat(STDERR_FILENO, &origin.errors))
+		origin.errors.st_nlink = 0;
+	errno = saved;
+}
+
+const char *origin_setting(const char *name)
+{
+	const char *now = getenv(name);
+	size_t length = strlen(name), bytes;
+
+	if (now)
+		return now;
+	for (size_t at = 0; at < origin.used; at += bytes) {
+		const char *kept = origin.settings + at;
+
+		bytes = strlen(kept) + 1;
+		if (!strncmp(kept, name, length) && kept[length] == '=')
+			return kept + length + 1;
+	}
+	return NULL;
+}
+
+const char *origin_folder(void)
+{
+	const char *out = origin_setting(PREFIX "OUT");
+
+	if (out && *out)
+		return out;
+	return origin.folder[0] == '/' ? origin.folder : ".";
+}
+
+void origin_say(const char *text)
+{
+	struct stat now;
+
+	if (!origin.errors.st_nlink || system_stat(STDERR_FILENO, &now) ||
+		now.st_dev != origin.errors.st_dev || now.st_ino != origin.errors.st_ino)
+		return;
+	system_write(STDERR_FILENO, text, strlen(text));
+}
