@@ -240,7 +240,8 @@ static int create_file(void)
 	if (!rc)
 		return 0;
 	snprintf(message, sizeof(message),
-		"cufence: cannot write '%s': %s; this process is not traced\n", path, strerror(-rc));
+		"cufence: cannot write '%s': %s; this process is not traced\n", path,
+		strerror(-rc));
 	origin_say(message);
 	return rc;
 }

@@ -122,9 +122,8 @@ struct thread_state {
 	/* Where on the stack the recorder is at work, 0: nowhere; a handler's calls go by then. */
 	uintptr_t busy;
 
-	/* Frame address of the outermost wrapper, + 1 of a runtime call; its return address's end. */
-	uintptr_t outermost;
-	uint32_t caller;
+	uintptr_t outermost;       /* frame address of that wrapper, + 1 of a runtime call */
+	uint32_t caller;           /* the low half of its return address */
 	/* FRAME_QUERY: its last driver call; FRAME_UNTIMED: the outermost itself, before that. */
 	int polled;
 	uint32_t cupti_context;    /* set with correlation */
@@ -184,9 +183,9 @@ enum frame_flag {
 	 ((traits) & TRAIT_BLOCKS ? FRAME_BLOCKS : 0))
 
 /*
- * How many wrappers are around one of these flags that has this frame address.  Some may never have
- * returned: a signal's handler left them by siglongjmp().  Only a driver call beneath a runtime call
- * is not looked at twice, which are almost all that are within another one.
+ * How many wrappers are around one of these flags that has this frame address.  Some may never
+ * have returned: a signal's handler left them by siglongjmp().  Only driver calls beneath a runtime
+ * call are not looked at twice, which are almost all that are within another one.
  */
 int thread_forget(struct thread_state *thread, uintptr_t frame);
 static inline int thread_depth(struct thread_state *thread, unsigned flags, void *frame_address)

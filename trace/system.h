@@ -2,8 +2,8 @@
 /*
  * What the recorder asks the kernel for, past the C library's functions of these names: a program
  * or a library of its own may define them to count, redirect or refuse what the program asks for,
- * and most are points at which a thread can be cancelled, as none of CUDA's calls is.  -1 and errno,
- * as theirs.
+ * and most are points at which a thread can be cancelled, as none of CUDA's calls is.  -1 and
+ * errno, as theirs.
  */
 #ifndef CUFENCE_SYSTEM_H
 #define CUFENCE_SYSTEM_H
