@@ -13,6 +13,7 @@
 #define CONTEXT_SHIFT 48
 
 uint16_t *allocation_granules;
+uint64_t allocation_regions[(1u << (ADDRESS_BITS - REGION_SHIFT)) / 64];
 
 /* How long each live allocation is: a free names only its start. */
 static struct {
@@ -53,6 +54,8 @@ static void mark(uint64_t address, uint64_t bytes, int change)
 {
 	uint64_t first = address >> GRANULE_SHIFT, last = (address + bytes - 1) >> GRANULE_SHIFT;
 
+	for (uint64_t i = address >> REGION_SHIFT; i <= (address + bytes - 1) >> REGION_SHIFT; i++)
+		__atomic_fetch_or(&allocation_regions[i / 64], 1ull << i % 64, __ATOMIC_RELEASE);
 	for (uint64_t i = first; i <= last && i < GRANULES; i++) {
 		uint16_t *count = &allocation_granules[i];
 		uint16_t before = __atomic_load_n(count, __ATOMIC_RELAXED);

@@ -13,8 +13,16 @@
 #define GRANULE_SHIFT 21
 #define ADDRESS_BITS 47 /* user space */
 
-/* Live allocations per granule; NULL until the first one, or where memory is too scarce. */
+/* Live allocations per granule; there once a region's bit is set. */
 extern uint16_t *allocation_granules;
+
+/*
+ * Bits of the 4 GiB in which there ever was one.  Most words that look like an address are two
+ * small numbers, whose granules would be all over the table: this tells them in a line or two of
+ * the cache.
+ */
+#define REGION_SHIFT 32
+extern uint64_t allocation_regions[(1u << (ADDRESS_BITS - REGION_SHIFT)) / 64];
 
 /* After the real allocation.  context: it goes with that, 0: with none. */
 void allocation_add(uint64_t address, uint64_t bytes, uint16_t context);
@@ -27,7 +35,11 @@ void allocation_end_context(uint16_t context);
 
 static inline int allocation_maybe(uint64_t word)
 {
-	return word >> ADDRESS_BITS == 0 && allocation_granules &&
+	uint64_t region = word >> REGION_SHIFT;
+
+	return word >> ADDRESS_BITS == 0 &&
+	       __atomic_load_n(&allocation_regions[region / 64], __ATOMIC_ACQUIRE) >> region % 64 &
+		       1 &&
 	       __atomic_load_n(&allocation_granules[word >> GRANULE_SHIFT], __ATOMIC_RELAXED);
 }
 

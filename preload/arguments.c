@@ -19,20 +19,20 @@ struct scan {
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE void add_other(struct scan *scan, uint64_t word)
+INLINE void add_other(struct scan *scan, unsigned lane, uint64_t word)
 {
 	if (scan->others++ < MAX_WORDS)
 		scan->out->word[scan->out->word_count++] = word;
 	else
-		scan->hash[0] = (scan->hash[0] ^ word) * MULTIPLIER;
+		scan->hash[lane] = (scan->hash[lane] ^ word) * MULTIPLIER;
 }
 
-INLINE void add_word(struct scan *scan, uint32_t offset, uint64_t word)
+INLINE void add_word(struct scan *scan, unsigned lane, uint32_t offset, uint64_t word)
 {
 	struct launch_pointer *pointer;
 
 	if (!allocation_maybe(word) || scan->out->pointer_count == MAX_POINTERS) {
-		add_other(scan, word);
+		add_other(scan, lane, word);
 		return;
 	}
 	pointer = &scan->out->pointer[scan->out->pointer_count++];
@@ -58,26 +58,48 @@ static int are_scalars(const uint64_t word[LANES])
 	return low[0] && low[1] && high[0] && high[1];
 }
 
-/* Structures passed by value run to hundreds of words, few of them pointers. */
-static void scan_words(struct scan *scan, uint32_t offset, const char *bytes, uint32_t count)
+INLINE int are_unknown(const uint64_t word[LANES])
 {
-	uint64_t word[LANES];
+	return are_scalars(word) || !(allocation_maybe(word[0]) | allocation_maybe(word[1]) |
+		allocation_maybe(word[2]) | allocation_maybe(word[3]));
+}
+
+/*
+ * How many of the words from the first one on, four at a time, cannot be pointers.  Each lane is
+ * hashed for itself, in a register: no word waits for the one before.
+ */
+static uint32_t hash_others(struct scan *scan, const char *bytes, uint32_t count)
+{
+	uint64_t hash[LANES], word[LANES];
 	uint32_t i = 0;
 
+	memcpy(hash, scan->hash, sizeof(hash));
 	for (; count - i >= LANES; i += LANES) {
 		memcpy(word, bytes + i * sizeof(*word), sizeof(word));
-		if (scan->others >= MAX_WORDS && are_scalars(word)) {
-			for (unsigned lane = 0; lane < LANES; lane++)
-				scan->hash[lane] = (scan->hash[lane] ^ word[lane]) * MULTIPLIER;
-			scan->others += LANES;
-			continue;
-		}
+		if (!are_unknown(word))
+			break;
+#pragma GCC unroll 4
 		for (unsigned lane = 0; lane < LANES; lane++)
-			add_word(scan, offset + (i + lane) * 8, word[lane]);
+			hash[lane] = (hash[lane] ^ word[lane]) * MULTIPLIER;
 	}
-	for (; i < count; i++) {
-		memcpy(word, bytes + i * sizeof(*word), sizeof(*word));
-		add_word(scan, offset + i * 8, *word);
+	memcpy(scan->hash, hash, sizeof(hash));
+	scan->others += i;
+	return i;
+}
+
+/* Structures passed by value run to hundreds of words, most of them no pointers. */
+static void scan_words(struct scan *scan, uint32_t offset, const char *bytes, uint32_t count)
+{
+	uint64_t word;
+	uint32_t i = 0, end;
+
+	while (i < count) {
+		if (scan->others >= MAX_WORDS)
+			i += hash_others(scan, bytes + i * sizeof(word), count - i);
+		for (end = i + LANES; i < end && i < count; i++) {
+			memcpy(&word, bytes + i * sizeof(word), sizeof(word));
+			add_word(scan, i % LANES, offset + i * 8, word);
+		}
 	}
 }
 
@@ -98,9 +120,9 @@ static void scan_bytes(struct scan *scan, uint32_t offset, const char *bytes, ui
 			step = size - at;
 		memcpy(&word, bytes + at, step);
 		if (step == 8)
-			add_word(scan, offset + at, word);
+			add_word(scan, 0, offset + at, word);
 		else
-			add_other(scan, word);
+			add_other(scan, 0, word);
 		at += step;
 	}
 }
@@ -116,7 +138,7 @@ INLINE void scan_parameter(struct scan *scan, const struct function_parameter *p
 		return;
 	}
 	memcpy(&word, value, sizeof(word));
-	add_word(scan, parameter->offset, word);
+	add_word(scan, 0, parameter->offset, word);
 }
 
 static void scan_extra(struct scan *scan, void *const *extra)

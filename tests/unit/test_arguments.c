@@ -17,6 +17,7 @@
 
 /* The index, with one granule in use. */
 uint16_t *allocation_granules;
+uint64_t allocation_regions[(1u << (ADDRESS_BITS - REGION_SHIFT)) / 64];
 
 struct sample {
 	char bytes[BLOCK];
@@ -267,6 +268,7 @@ static int set_up(void **state)
 	allocation_granules = calloc(1ull << (ADDRESS_BITS - GRANULE_SHIFT), sizeof(uint16_t));
 	if (allocation_granules)
 		allocation_granules[KNOWN >> GRANULE_SHIFT] = 1;
+	allocation_regions[(KNOWN >> REGION_SHIFT) / 64] = 1ull << (KNOWN >> REGION_SHIFT) % 64;
 	return allocation_granules ? 0 : -1;
 }
 
