@@ -425,10 +425,12 @@ install: all
 	$(if $(cuda),install $O/lib/libcufence.so $(SIM_LIBS) $O/sim/cufence-probe $(DESTDIR)$(PREFIX)/lib/cufence/)
 	$(if $(cuda),install $O/bin/cufence-probe $(DESTDIR)$(PREFIX)/bin/)
 	install -m 644 doc/cufence.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence
+	install -m 644 doc/RULES.md doc/SCHEMA.md doc/FORMAT.md $(DESTDIR)$(PREFIX)/share/doc/cufence/
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cufence $(DESTDIR)$(PREFIX)/bin/cufence-probe \
 		$(DESTDIR)$(PREFIX)/lib/cufence \
-		$(DESTDIR)$(PREFIX)/share/man/man1/cufence.1
+		$(DESTDIR)$(PREFIX)/share/man/man1/cufence.1 $(DESTDIR)$(PREFIX)/share/doc/cufence
 clean:
 	rm -rf $O
 help:

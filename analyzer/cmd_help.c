@@ -14,8 +14,8 @@ int cmd_help(const struct arguments *arguments)
 		command_help(command, stdout);
 		return 0;
 	}
-	puts("cufence finds the synchronization a CUDA program did not mean to have, and the\n"
-	     "synchronization it forgot.\n\nusage: cufence COMMAND ...\n");
+	puts("cufence finds the synchronization a CUDA program did not mean to have, where it is\n"
+	     "and what it costs.\n\nusage: cufence COMMAND ...\n");
 	for (command = commands; command->name; command++)
 		printf("    %-8s %-18s %s\n", command->name, command->operands, command->summary);
 	puts("\n\"cufence help COMMAND\" tells more.");

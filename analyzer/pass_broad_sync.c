@@ -4,13 +4,12 @@
  *
  * What the host may use after a wait is what it can look at without another call: copies to the
  * host, sources of copies that it may fill again, mapped and managed memory; or, where there is
- * no such thing, what it copies to the host before it submits anything else.  What
- * another thread takes care of is not among it (owners.h).  Where work of another kind kept the wait
- * going for longer, the run's order is tried with events behind the former instead (relax.h), or
- * with waits for the streams that made what is copied.  Operations that share memory and lose their
- * order needed the wait as it is: then its place is left alone.
- * A wait after which the host can look at nothing is for something else (a time, the end, memory
- * to be freed) and never reported.
+ * no such thing, what it copies to the host before it submits anything else.  What another thread
+ * takes care of is not among it (owners.h).  Where work of another kind kept the wait going for
+ * longer, the run's order is tried with events behind the former instead (relax.h), or with waits
+ * for the streams that made what is copied.  Operations that share memory and lose their order
+ * needed the wait as it is: then its place is left alone. A wait after which the host can look at
+ * nothing is for something else (a time, the end, memory to be freed) and never reported.
  *
  * What is saved is what the thread could have used of the difference: its own time, and work that
  * it then submits and that need not come after what it waited for in excess.

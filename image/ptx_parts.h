@@ -147,7 +147,7 @@ struct ptx_block {
  */
 #define PTX_NO_SLOT UINT32_MAX
 struct ptx_register {
-	uint32_t slot;             /* among those of REGISTER_MANY, else PTX_NO_SLOT */
+	uint32_t slot;             /* in the many of a state, else PTX_NO_SLOT */
 	uint8_t relevant;          /* enum ptx_relevance */
 };
 

@@ -80,7 +80,9 @@ static void only_real_gaps_make_a_trace_incomplete(void **state)
 {
 	assert_true(loss_find("not_closed")->incomplete);
 	assert_true(loss_find("host_only")->incomplete);
+	assert_true(loss_find("dropped_sites")->incomplete);
 	assert_false(loss_find("passed_through")->incomplete);
+	assert_false(loss_find("clock_estimated")->incomplete);
 	assert_null(loss_find("of a later version"));
 }
 
