@@ -83,6 +83,7 @@ static void only_real_gaps_make_a_trace_incomplete(void **state)
 	assert_true(loss_find("dropped_sites")->incomplete);
 	assert_false(loss_find("passed_through")->incomplete);
 	assert_false(loss_find("clock_estimated")->incomplete);
+	assert_false(loss_find("bypassed_calls")->incomplete);
 	assert_null(loss_find("of a later version"));
 }
 
@@ -261,6 +262,50 @@ static void who_else_is_held_is_told_with_it(void **state)
 	more_findings = NULL;
 }
 
+#define PENDING "INSERT INTO call (id,process,thread,type,enter,exit,site,per_thread) VALUES " \
+	"(9,1,1,1,6000000,NULL,1,0);"
+
+/* Another thread may be in a call when a process ends in order. */
+static void what_a_killed_process_was_in_is_named(void **state)
+{
+	char *text;
+
+	more_findings = PENDING;
+	text = report(report_text, (struct report_options){ .top = 10 });
+	hasnt(text, "had not returned");
+	free(text);
+	more_findings = PENDING "UPDATE process SET closed = 0;";
+	text = report(report_text, (struct report_options){ .top = 10 });
+	has(text, "    hung     cudaFree had not returned when the process ended: free_tile, "
+		"tiles.cu:88 [pid 7, thread 7]\n");
+	free(text);
+	more_findings = NULL;
+}
+
+#define REPLAY "INSERT INTO replay VALUES (1, 1000000000, 1000000000, NULL, 120000000, 0, " \
+	"130000000);"
+
+static void what_two_findings_save_together_is_told(void **state)
+{
+	struct report_options options = { .top = 10 };
+	char *text;
+
+	more_findings = REPLAY;
+	text = report(report_text, options);
+	has(text, "\nall findings together: about 120 ms (0 to 130 ms, 12 %) of the run would be "
+		"saved\n");
+	free(text);
+	more_findings = REPLAY "UPDATE finding SET shown = 0 WHERE id = 2;";
+	text = report(report_text, options);
+	hasnt(text, "together");
+	free(text);
+	more_findings = REPLAY "UPDATE replay SET saving = NULL, refusal = 'of a reason';";
+	text = report(report_text, options);
+	has(text, "\nno closer estimate of what would be saved: of a reason\n");
+	free(text);
+	more_findings = NULL;
+}
+
 /* Places that are to be changed with it. */
 static void where_else_to_change_is_told(void **state)
 {
@@ -305,6 +350,8 @@ int main(void)
 		cmocka_unit_test(levels_choose),
 		cmocka_unit_test(the_top_is_cut_and_said_to_be),
 		cmocka_unit_test(who_else_is_held_is_told_with_it),
+		cmocka_unit_test(what_a_killed_process_was_in_is_named),
+		cmocka_unit_test(what_two_findings_save_together_is_told),
 		cmocka_unit_test(where_else_to_change_is_told),
 		cmocka_unit_test(json_has_the_same),
 	};
