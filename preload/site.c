@@ -15,6 +15,7 @@
 #include "unwind.h"
 
 #define SITE_TABLE 32768 /* a power of two */
+#define SITE_SEED 0x9e3779b97f4a7c15u
 #define RECENT_BITS 10
 #define PAGE_SHIFT 12
 
@@ -77,20 +78,21 @@ static void write_site(struct thread_state *thread, uint32_t id, const struct ca
 		module_note(thread, site->address[i]);
 }
 
-/* Lock-free: whoever puts the hash into a free place writes the record. */
-static uint32_t intern_hash(struct thread_state *thread, uint64_t hash,
-	const struct cached_site *site, const struct script *script)
+/*
+ * Its number, 0 if it is new and there are as many as limit.  Lock-free: whoever puts the hash into
+ * a free place writes the record.
+ */
+static uint32_t intern_path(struct thread_state *thread, const struct cached_site *site,
+	const struct script *script, uint32_t limit)
 {
+	uint64_t hash = hash_words(site->hash, script->frame, script->count), found;
 	uint32_t place = (uint32_t)hash & (SITE_TABLE - 1);
-	uint64_t found;
 
 	for (;; place = (place + 1) & (SITE_TABLE - 1)) {
 		found = atomic_load_explicit(&sites.hash[place], memory_order_relaxed);
 		if (!found) {
-			if (sites.count >= SITE_TABLE * 7 / 8) {
-				trace_count(&shim.writer, COUNT_DROPPED_SITES, 1);
+			if (sites.count >= limit)
 				return 0;
-			}
 			if (atomic_compare_exchange_strong(&sites.hash[place], &found, hash)) {
 				sites.count++;
 				write_site(thread, place + 1, site, script);
@@ -100,6 +102,39 @@ static uint32_t intern_hash(struct thread_state *thread, uint64_t hash,
 		if (found == hash)
 			return place + 1;
 	}
+}
+
+/* The innermost frames, so many of each kind. */
+static uint32_t intern_part(struct thread_state *thread, const struct cached_site *site,
+	const struct script *script, unsigned frames, uint32_t limit)
+{
+	struct cached_site inner = *site;
+	struct script called = *script;
+
+	if (inner.count > frames)
+		inner.count = (uint16_t)frames;
+	if (called.count > frames)
+		called.count = frames;
+	inner.hash = hash_words(SITE_SEED, inner.address, inner.count);
+	return intern_path(thread, &inner, &called, limit);
+}
+
+/*
+ * Recursive programs have more paths than there is room for: the later ones end sooner, which are
+ * fewer.
+ */
+static uint32_t intern_any(struct thread_state *thread, const struct cached_site *site,
+	const struct script *script)
+{
+	uint32_t limit = SITE_TABLE / 2, id = intern_path(thread, site, script, limit);
+
+	for (unsigned frames = SITE_FRAMES / 2; !id && frames; frames /= 2) {
+		limit += SITE_TABLE / 8;
+		id = intern_part(thread, site, script, frames, limit);
+	}
+	if (!id)
+		trace_count(&shim.writer, COUNT_DROPPED_SITES, 1);
+	return id;
 }
 
 static uint32_t site_intern(struct thread_state *thread, const struct cached_site *site,
@@ -113,7 +148,7 @@ static uint32_t site_intern(struct thread_state *thread, const struct cached_sit
 	_Static_assert(SITE_TABLE <= 0xffff, "an id takes 16 bits");
 	if (word && !((word ^ hash << 16) >> 16))
 		return word & 0xffff;
-	id = intern_hash(thread, hash, site, script);
+	id = intern_any(thread, site, script);
 	if (id)
 		atomic_store_explicit(recent, hash << 16 | id, memory_order_relaxed);
 	return id;
@@ -175,7 +210,7 @@ static void learn(struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 		exact = 0;
 		cached->address[cached->count++] = caller;
 	}
-	cached->hash = hash_words(0x9e3779b97f4a7c15u, cached->address, cached->count);
+	cached->hash = hash_words(SITE_SEED, cached->address, cached->count);
 	for (unsigned i = cached->count; i < SITE_FRAMES; i++) {
 		cached->offset[i] = cached->offset[cached->count - 1];
 		cached->address[i] = cached->address[cached->count - 1];

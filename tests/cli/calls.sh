@@ -58,6 +58,13 @@ if [ -z "$asan" ]; then
 	unwound polls 4 40 # from main(): of fewer functions than a site has room for
 fi
 
+# More paths than are told apart: each call has a place all the same.
+same "recursion" 0 "$(traced 0 "$helpers/recursion")"
+same "recursion: no place is missing" 0 "$(grep -c "^call cuStreamQuery .* site=0 " "$tmp/dump")"
+has "recursion: none was dropped" " dropped_sites=0 " "$(head -n 1 "$tmp/dump")"
+has "recursion: most are told apart by eight addresses" "^[0-9]{5}$" \
+	"$(grep -cE "^site .*(0x[0-9a-f]+[ ,]*){8}" "$tmp/dump")"
+
 # Stacks of the program's own, whose ends are nothing that an unwinder knows.
 same "stacks" "0 0 0" "$(traced 0 "$helpers/stacks")"
 same "stacks: each call has a place, one for each path" 2 \
