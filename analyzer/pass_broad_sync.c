@@ -8,8 +8,9 @@
  * takes care of is not among it (owners.h).  Where work of another kind kept the wait going for
  * longer, the run's order is tried with events behind the former instead (relax.h), or with waits
  * for the streams that made what is copied.  Operations that share memory and lose their order
- * needed the wait as it is: then its place is left alone. A wait after which the host can look at
- * nothing is for something else (a time, the end, memory to be freed) and never reported.
+ * needed the wait as it is, and so did a time that is taken of events: then its place is left
+ * alone.  A wait after which the host can look at nothing is for something else (a time, the end,
+ * memory to be freed) and never reported; nor is one before memory is freed, which waits itself.
  *
  * What is saved is what the thread could have used of the difference: its own time, and work that
  * it then submits and that need not come after what it waited for in excess.
@@ -27,8 +28,6 @@
 #define EXCESS_MIN_NS 20000
 /* A wait at the end of a phase is no pattern. */
 #define PLACE_MIN_COUNT 3
-/* Calls that took so long may have waited. */
-#define AT_ONCE_NS 20000
 /* Places that others may have spoiled are tried alone, so many of them. */
 #define ALONE_LIMIT 4
 
@@ -190,8 +189,7 @@ static int follow(struct search *search, const struct walk_call *call, int narro
 {
 	struct thread *thread = idmap_need(&search->threads, call->thread, sizeof(*thread));
 	int64_t since;
-	int waits = !narrowed && !call->result && scope_of(call) != SCOPE_NONE &&
-		    (scope_is_explicit(call) || call->exit - call->enter > AT_ONCE_NS);
+	int waits = !narrowed && scope_waited(call);
 
 	if (!thread)
 		return -1;
@@ -327,6 +325,11 @@ static int narrow(struct search *search, const struct walk_call *call, struct pl
 
 /* --- what is copied to the host next --- */
 
+static int knows(const struct search *search, int64_t thread, const struct credit *credit)
+{
+	return order_known(&search->relax.loose, thread, credit->behind) == ORDER_GUARANTEED;
+}
+
 static int always(void *arg, const struct touch *touch)
 {
 	(void)arg, (void)touch;
@@ -373,17 +376,20 @@ static int fetched(void *arg, const struct walk_call *copy)
 	return thread && thread->fetching.wait ? relax_visit_named(&search->relax, &visitor) : 0;
 }
 
-/* Called for all that is submitted: what a thread has fetched by then is all it waited for. */
+/* What a thread has fetched before it submits something else, or frees, is all it waited for. */
 static int end_fetching(struct search *search, const struct walk_call *call)
 {
 	struct thread *thread = idmap_get(&search->threads, call->thread);
 	struct fetching fetching;
 	const struct behind *behind;
 
-	if (!thread || !thread->fetching.wait || !walk_submits(call) || relax_fetches(call))
+	if (!thread || !thread->fetching.wait || relax_fetches(call))
 		return 0;
 	fetching = thread->fetching;
-	thread->fetching.wait = NULL;
+	if (walk_submits(call) || (scope_waited(call) && !scope_is_explicit(call)))
+		thread->fetching.wait = NULL;
+	if (!walk_submits(call))
+		return 0;
 	behind = idmap_get(&search->behind, fetching.wait->behind_call);
 	/* It has waited for all of it since. */
 	if (fetching.needed_end == INT64_MIN ||
@@ -406,6 +412,22 @@ static int lost(void *arg, const struct walk_call *later, const struct touch *ea
 	return 0;
 }
 
+/* A time is taken of what is complete: cudaEventElapsedTime would fail without the wait. */
+static int time_event(struct search *search, const struct walk_call *call)
+{
+	struct thread *thread = idmap_get(&search->threads, call->thread);
+	uint64_t open = 0;
+
+	for (size_t i = 0; thread && i < thread->count && i < 64; i++)
+		open |= (uint64_t)!knows(search, call->thread, &thread->credit[i]) << i;
+	if (relax_both(&search->relax, call))
+		return -1;
+	for (size_t i = 0; thread && i < thread->count && i < 64; i++)
+		if (open >> i & 1 && knows(search, call->thread, &thread->credit[i]))
+			thread->credit[i].place->needed = 1;
+	return follow(search, call, 0);
+}
+
 static int see(void *arg, const struct walk_call *call)
 {
 	struct search *search = arg;
@@ -420,6 +442,8 @@ static int see(void *arg, const struct walk_call *call)
 		if (place && place->narrowed)
 			return narrow(search, call, place);
 	}
+	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
+		return time_event(search, call);
 	if (end_fetching(search, call) || relax_both(&search->relax, call) ||
 		owners_note(&search->owners, &search->relax, call) || follow(search, call, 0))
 		return -1;

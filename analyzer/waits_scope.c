@@ -7,6 +7,9 @@
 #include "array.h"
 #include "idmap.h"
 
+/* Copies that took so long may have waited. */
+#define AT_ONCE_NS 20000
+
 /*
  * A launch that empties the device is held by the work of its own stream, too, but behind that its
  * operation had to wait anyway: other streams' work is named if it alone held the launch for all
@@ -109,6 +112,16 @@ int scope_waits_first(const struct walk_call *call)
 int scope_is_explicit(const struct walk_call *call)
 {
 	return call_is_wait(call->kind);
+}
+
+int scope_waited(const struct walk_call *call)
+{
+	enum scope scope = call->result || call->freed_async ? SCOPE_NONE : scope_of(call);
+
+	if (scope == SCOPE_NONE)
+		return 0;
+	return scope_is_explicit(call) || scope >= SCOPE_CONTEXT ||
+	       call->exit - call->enter > AT_ONCE_NS;
 }
 
 int scope_includes_own(const struct walk_call *call)

@@ -47,6 +47,9 @@ int scope_waits_first(const struct walk_call *call);
 /* The call exists in order to wait. */
 int scope_is_explicit(const struct walk_call *call);
 
+/* It waited, or would have had nobody else before: what needs the device idle. */
+int scope_waited(const struct walk_call *call);
+
 /* The call returns only after its own operation; otherwise it has copied the source away. */
 int scope_includes_own(const struct walk_call *call);
 

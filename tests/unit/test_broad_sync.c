@@ -245,6 +245,40 @@ static void a_copy_that_waits_for_all_leaves_nothing(void **state)
 	assert_string_equal(found(s), "");
 }
 
+/* The memory is freed after that: cudaFree would wait for the picture. */
+static void a_wait_before_memory_is_freed_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1250 * i;
+
+		round_at(s, t);
+		MINI_CALL(&s->mini, .type = CALL_cuMemFree_v2, .at = t + 1030, .until = t + 1040,
+			.ptr = 0x10000);
+	}
+	assert_string_equal(found(s), "");
+}
+
+/* Without the wait no time could be taken of the picture. */
+static void a_wait_before_a_time_is_taken_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1230 * i;
+
+		search(s, t);
+		launch(s, t + 6, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+		MINI_CALL(&s->mini, .type = CALL_cuEventRecord, .at = t + 8, .event = s->event,
+			.stream = s->b);
+		wait_device(s, t + 11, t + 1028);
+		MINI_CALL(&s->mini, .type = CALL_cuEventElapsedTime, .at = t + 1030,
+			.event = s->event);
+	}
+	assert_string_equal(found(s), "");
+}
+
 /* What stays on the devices is no result that the host could look at. */
 static void a_wait_behind_a_copy_between_devices_is_not(void **state)
 {
@@ -498,6 +532,8 @@ int main(void)
 		T(one_wait_may_have_it_all),
 		T(a_wait_for_an_event_is_not),
 		T(a_wait_without_results_is_not),
+		T(a_wait_before_memory_is_freed_is_not),
+		T(a_wait_before_a_time_is_taken_is_not),
 		T(a_wait_before_the_result_is_copied_is_found),
 		T(a_wait_for_what_is_copied_is_not),
 		T(a_copy_behind_other_work_is_no_reason_to_wait),
