@@ -137,7 +137,7 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 
 /* A copy within host memory, from where nothing on the device ever puts anything. */
 #define COPIES_HOST_DATA \
-	"(c.src_memory IN ('pageable', 'pinned', 'registered') AND NOT EXISTS (" \
+	"(ifnull(c.src_memory, '') IN ('pageable', 'pinned', 'registered') AND NOT EXISTS (" \
 	"SELECT 1 FROM operand WHERE call = w.call AND role = 'src' AND allocation IN (" \
 	"SELECT allocation FROM operand WHERE role <> 'src')))"
 
