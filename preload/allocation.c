@@ -35,8 +35,8 @@ static int reserve_tables(void)
 			sched_yield();
 		return state == 2 ? 0 : -1;
 	}
-	granules = system_map(GRANULES * sizeof(uint16_t), MAP_NORESERVE, -1, 0);
-	table = system_map(SIZES * sizeof(*sizes), MAP_NORESERVE, -1, 0);
+	granules = system_reserve(GRANULES * sizeof(uint16_t));
+	table = system_reserve(SIZES * sizeof(*sizes));
 	if (granules == MAP_FAILED || table == MAP_FAILED) {
 		state = 3;
 		trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);

@@ -71,6 +71,9 @@ EARLY static int same(const char *a, const char *b)
 #define SLOTS 4096u
 _Static_assert(PLACES < SLOTS / 2, "a table more than half full is slow");
 
+/* What the recorder itself asks the driver has been found, and all that it wraps. */
+static _Atomic int looked_up;
+
 struct place_table {
 	uint16_t slot[SLOTS];
 	int filled;
@@ -160,6 +163,9 @@ EARLY void *dlsym_answer(void *handle, const char *name)
 	if (resolve_next_dlsym() != resolve_real_dlsym() &&
 		resolve_next_dlsym()(handle, name) != found)
 		return NULL;
+	/* Once the driver's are known they stay loaded, so that this is another library's. */
+	if (looked_up && *real && *real != found)
+		return NULL;
 	__atomic_store_n(real, found, __ATOMIC_RELAXED);
 	return wrapper;
 }
@@ -197,8 +203,6 @@ static struct {
 	{ "cuStreamGetCtx", NULL },
 };
 #define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
-static _Atomic int looked_up;
-
 void *driver_symbol(const char *name)
 {
 	for (unsigned i = 0; looked_up && i < QUESTIONS; i++)

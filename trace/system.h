@@ -68,6 +68,25 @@ static inline void *system_map(size_t bytes, int flags, int fd, uint64_t offset)
 		flags | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED), fd, offset);
 }
 
+/*
+ * A large table of which little is used, MAP_FAILED if it is refused: memory is only taken as it is
+ * touched, of a program with mlockall(), too, which would have all of a mapping at once that it
+ * can touch.
+ */
+static inline void *system_reserve(size_t bytes)
+{
+	void *at = (void *)syscall(SYS_mmap, NULL, bytes, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return at;
+	syscall(SYS_munlock, at, bytes);
+	if (!syscall(SYS_mprotect, at, bytes, PROT_READ | PROT_WRITE))
+		return at;
+	syscall(SYS_munmap, at, bytes);
+	return MAP_FAILED;
+}
+
 static inline void system_unmap(void *at, size_t bytes)
 {
 	syscall(SYS_munmap, at, bytes);

@@ -27,6 +27,17 @@ same "by default: where the program began" 1 "$(ls here | grep -c '\.cft$')"
 same "stderr is another file: not written to" "$(LD_PRELOAD=$sanitizer "$helper" errors 2>&1)" "$(traced errors /proc)"
 has "it is still what it was: said" "cannot write '/proc/cufence" "$(traced mask /proc)"
 
+# All that the program maps is to be locked in memory: what the recorder only reserves is not.
+mkdir null
+ln -s "${helper%/*}/libnullcuda.so" null/libcuda.so.1
+want=$(LD_LIBRARY_PATH=null "$helper" memory)
+[ $? -ne 0 ] || sanitized ||
+	same "memory: as much" "$want" "$(mkdir memory; LD_LIBRARY_PATH=null CUFENCE_CUPTI=off traced memory memory)"
+
+mkdir two
+same "another library with calls of these names" "0 1 0" "$(CUFENCE_OUT=two LD_PRELOAD="$sanitizer $recorder" \
+	"${helper%/*}/two_drivers" "${helper%/*}/libnullcuda.so")"
+
 # Whoever defines the C library's functions of these names sees the program's requests alone.
 same "the kernel is asked past the C library" "" "$(nm -D --undefined-only "$recorder" | sed 's/@.*//' |
 	grep -xE ' *U (p?(read|write)(64|v)?|open(at)?(64)?|close|fallocate(64)?|m(un)?map(64)?|madvise|fcntl(64)?|dup[23]?|rename(at2?)?|unlink|access|nanosleep|usleep|f?(printf|puts|write|open|stat)|malloc|calloc|realloc|free)')"

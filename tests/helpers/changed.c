@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that change what they were given before they call CUDA: changed environment|folder|mask|
- * errors.  Prints what the calls returned, and how long a file of its own is. */
+/*
+ * Programs that change what they were given before they call CUDA: changed environment|folder|mask|
+ * errors|memory.  Prints what the calls returned, how long a file of its own is, and whether it
+ * takes more than 64 MiB of memory.
+ */
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,9 +18,23 @@ static int open_file(void)
 	return open("/tmp", O_TMPFILE | O_RDWR, 0600);
 }
 
+/* Pages of memory that are in use. */
+static long resident(void)
+{
+	long all, used = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	if (!file || fscanf(file, "%ld %ld", &all, &used) != 2)
+		used = -1;
+	if (file)
+		fclose(file);
+	return used;
+}
+
 int main(int argc, char **argv)
 {
 	const char *change = argc > 1 ? argv[1] : "";
+	unsigned long long memory;
 	int file = -1, result;
 
 	if (!strcmp(change, "environment")) {
@@ -28,10 +46,13 @@ int main(int argc, char **argv)
 	} else if (!strcmp(change, "errors")) {
 		close(STDERR_FILENO);
 		file = open_file();
+	} else if (!strcmp(change, "memory") && mlockall(MCL_FUTURE)) {
+		return 3;
 	}
 	cuda_find();
-	result = cuda_begin();
-	printf("%d, bad free %d, descriptor %d of %ld bytes\n", result, cuda.release(12345), file,
-		(long)lseek(file, 0, SEEK_END));
+	result = cuda_begin() | cuda.allocate(&memory, 4096);
+	printf("%d, bad free %d, descriptor %d of %ld bytes, %s of memory\n", result,
+		cuda.release(12345), file, (long)lseek(file, 0, SEEK_END),
+		resident() > 16384 ? "much" : "little");
 	return 0;
 }
