@@ -184,6 +184,11 @@ static int add_node(struct access_reader *reader, const struct part *part, struc
 
 	if (!sqlite3_column_int(q, 5))
 		return 0;
+	/* A child set in the executable: of which graph it is a copy now is not recorded. */
+	if (sqlite3_column_type(q, 2) != SQLITE_NULL && sqlite3_column_int64(q, 1) > part->at) {
+		sum->complete = sum->named = 0;
+		return 0;
+	}
 	if (sqlite3_column_type(q, 2) != SQLITE_NULL)
 		return add_part(
 			reader->graphs, (struct part){sqlite3_column_int64(q, 2),

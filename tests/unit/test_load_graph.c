@@ -177,6 +177,16 @@ static void a_child_is_what_it_was_when_it_was_added(void **unused)
 	"depth=0x0 dst_height=0x0 src_height=0x0 " NO_ARRAYS "value=" #value                       \
 	" event=0x0 callback=0x0 handle=" #handle " "
 
+static void a_child_that_was_set_in_the_executable_is_not_known(void **unused)
+{
+	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71)
+			INSTANTIATE(30, 0x90, 0x70) GRAPH(32, 0x72) SET(34, 0x82, 0x72, 0x4000)
+				"call cuGraphExecChildGraphNodeSetParams enter=36 duration=1 "
+				"context=1 | exec=0x90 node=0x81 type=0x4 handle=0x72\n"
+				LAUNCH(100, 0x90),
+		"~?1000+4096 unknown");
+}
+
 static void a_child_that_was_moved_may_change(void **unused)
 {
 	check(GRAPH(18, 0x71) SET(20, 0x83, 0x71, 0x1000)
@@ -456,6 +466,7 @@ int main(void)
 		cmocka_unit_test(nodes_added_later_are_not_in_the_executable),
 		cmocka_unit_test(a_child_is_what_it_was_when_it_was_added),
 		cmocka_unit_test(a_child_that_was_given_out_may_change),
+		cmocka_unit_test(a_child_that_was_set_in_the_executable_is_not_known),
 		cmocka_unit_test(a_child_that_was_moved_may_change),
 		cmocka_unit_test(a_node_of_a_given_child_may_be_set),
 		cmocka_unit_test(what_is_added_to_a_child_of_an_unknown_node_may_be_anywhere),
