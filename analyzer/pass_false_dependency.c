@@ -34,9 +34,17 @@ struct wait {
 	struct order_clock *clock;
 };
 
-struct open_waits {
-	struct wait *wait[OPEN_LIMIT];   /* a ring */
+struct ring {
+	struct wait *wait[OPEN_LIMIT];
 	size_t count;
+};
+
+/*
+ * A stream's waits.  Those that held nothing are free to cover what they do: what comes behind one
+ * of them needs no earlier wait for that.
+ */
+struct open_waits {
+	struct ring held, idle;
 };
 
 struct search {
@@ -112,6 +120,27 @@ static int is_behind(const struct wait *wait, const struct touch *touch)
 	return order_clock_strength(wait->clock, &wait->own, &touch->full) == ORDER_GUARANTEED;
 }
 
+/* The last wait of a stream that the present operation comes after and that covers the earlier. */
+static void find_last(const struct search *search, const struct ring *ring,
+	const struct touch *earlier, struct wait **last)
+{
+	for (size_t k = 0; k < ring->count && k < OPEN_LIMIT; k++) {
+		struct wait *wait = ring->wait[k];
+
+		if ((!*last || wait->call > (*last)->call) && is_behind(wait, earlier) &&
+			order_before(&search->relax.full, wait->epoch) == ORDER_GUARANTEED)
+			*last = wait;
+	}
+}
+
+/* An operation that is not remembered may be behind any of them. */
+static void need_all(const struct search *search, const struct ring *ring)
+{
+	for (size_t k = 0; k < ring->count && k < OPEN_LIMIT; k++)
+		if (order_before(&search->relax.full, ring->wait[k]->epoch) == ORDER_GUARANTEED)
+			need(ring->wait[k], WALK_NEVER);
+}
+
 /* A pair that a wait left out would have kept in order. */
 static int lost(void *arg, const struct walk_call *later, const struct touch *earlier)
 {
@@ -120,16 +149,19 @@ static int lost(void *arg, const struct walk_call *later, const struct touch *ea
 	(void)later;
 	for (size_t i = 0; i < search->open.size; i++) {
 		struct open_waits *open = search->open.slot[i].object;
+		struct wait *last = NULL;
 
-		for (size_t k = 0; open && k < open->count && k < OPEN_LIMIT; k++) {
-			struct wait *wait = open->wait[k];
-
-			if (is_needed(wait))
-				continue;
-			if (order_before(&search->relax.full, wait->epoch) == ORDER_GUARANTEED &&
-				(!earlier || is_behind(wait, earlier)))
-				need(wait, earlier ? earlier->end : WALK_NEVER);
+		if (!open)
+			continue;
+		if (!earlier) {
+			need_all(search, &open->held);
+			continue;
 		}
+		find_last(search, &open->held, earlier, &last);
+		if (!last || is_needed(last))
+			continue;
+		find_last(search, &open->idle, earlier, &last);
+		need(last, earlier->end);
 	}
 	return 0;
 }
@@ -146,24 +178,71 @@ static int host_needs(void *arg, const struct touch *touch)
 }
 
 /* The wait takes part from here on: as if an operation without duration came after it. */
-static int open_wait(struct search *search, const struct walk_call *call, struct wait *wait)
+static int mark(struct search *search, const struct walk_call *call, struct wait *wait)
 {
-	struct open_waits *open = idmap_need(&search->open, call->stream, sizeof(*open));
-	struct relax_visitor visitor = { is_behind_asking, host_needs, search };
-	struct walk_call mark = *call;
+	struct walk_call step = *call;
 
-	mark.kind = KIND_ALLOC_ASYNC;
-	mark.ptr = 0;
-	if (!open || relax_full(&search->relax, &mark))
+	step.kind = KIND_ALLOC_ASYNC;
+	step.ptr = 0;
+	if (relax_full(&search->relax, &step))
 		return -1;
 	wait->epoch = search->relax.full.epoch;
 	wait->own = search->relax.full.now_own;
 	wait->clock = order_clock_ref(search->relax.full.now);
-	if (open->count >= OPEN_LIMIT && settle(search, open->wait[open->count % OPEN_LIMIT]))
+	return 0;
+}
+
+static int open_wait(struct search *search, const struct walk_call *call, struct wait *wait)
+{
+	struct open_waits *open = idmap_need(&search->open, call->stream, sizeof(*open));
+	struct relax_visitor visitor = { is_behind_asking, host_needs, search };
+
+	if (!open || mark(search, call, wait))
 		return -1;
-	open->wait[open->count++ % OPEN_LIMIT] = wait;
+	if (open->held.count >= OPEN_LIMIT &&
+		settle(search, open->held.wait[open->held.count % OPEN_LIMIT]))
+		return -1;
+	open->held.wait[open->held.count++ % OPEN_LIMIT] = wait;
 	search->asking = wait;
 	return relax_visit_host(&search->relax, &visitor);
+}
+
+static void free_wait(void *object)
+{
+	struct wait *wait = object;
+
+	if (wait)
+		order_clock_unref(wait->clock);
+	free(wait);
+}
+
+/* Only where there is a wait that it may relieve. */
+static int open_idle_wait(struct search *search, const struct walk_call *call)
+{
+	struct open_waits *open = idmap_get(&search->open, call->stream);
+	struct wait *wait;
+
+	if (!open || !open->held.count)
+		return 0;
+	wait = calloc(1, sizeof(*wait));
+	if (!wait || mark(search, call, wait)) {
+		free(wait);
+		return -1;
+	}
+	wait->call = call->id;
+	if (open->idle.count >= OPEN_LIMIT)
+		free_wait(open->idle.wait[open->idle.count % OPEN_LIMIT]);
+	open->idle.wait[open->idle.count++ % OPEN_LIMIT] = wait;
+	return 0;
+}
+
+static void free_open(void *object)
+{
+	struct open_waits *open = object;
+
+	for (size_t k = 0; open && k < open->idle.count && k < OPEN_LIMIT; k++)
+		free_wait(open->idle.wait[k]);
+	free(open);
 }
 
 static int see(void *arg, const struct walk_call *call)
@@ -182,7 +261,7 @@ static int see(void *arg, const struct walk_call *call)
 	wait = idmap_get(&search->waits, call->id);
 	if (relax_full(&search->relax, call))
 		return -1;
-	return wait ? open_wait(search, call, wait) : 0;
+	return wait ? open_wait(search, call, wait) : open_idle_wait(search, call);
 }
 
 static int settle_all(struct search *search)
@@ -190,20 +269,11 @@ static int settle_all(struct search *search)
 	for (size_t i = 0; i < search->open.size; i++) {
 		struct open_waits *open = search->open.slot[i].object;
 
-		for (size_t k = 0; open && k < open->count && k < OPEN_LIMIT; k++)
-			if (settle(search, open->wait[k]))
+		for (size_t k = 0; open && k < open->held.count && k < OPEN_LIMIT; k++)
+			if (settle(search, open->held.wait[k]))
 				return -1;
 	}
 	return 0;
-}
-
-static void free_wait(void *object)
-{
-	struct wait *wait = object;
-
-	if (wait)
-		order_clock_unref(wait->clock);
-	free(wait);
 }
 
 static int run(struct db *db, struct findings *findings)
@@ -220,7 +290,7 @@ static int run(struct db *db, struct findings *findings)
 	if (!rc && search->waits.count)
 		rc = relax_init(&search->relax, db) || walk(db, see, search) ||
 		     settle_all(search) ? -1 : 0;
-	idmap_release(&search->open, free);
+	idmap_release(&search->open, free_open);
 	idmap_release(&search->waits, free_wait);
 	idmap_release(&search->places, free);
 	relax_release(&search->relax);

@@ -301,11 +301,45 @@ static void only_what_comes_after_the_shared_part_is_lost(void **state)
 	assert_string_equal(found(s), "");
 }
 
+/* Stream b uses the protocol as well, behind a wait of its own or without one. */
+static void rounds_that_use_both(struct shop *s, int waits_again)
+{
+	double t = 0;
+
+	for (int i = 0; i < 4; i++) {
+		round_at(s, t, s->model);
+		record(s, t + 14, s->answered, s->a);
+		if (waits_again)
+			wait_for(s, t + 16, s->answered, s->b);
+		launch(s, t + 18, s->b, s->at_use, t + 1423, t + 1623, s->protocol, 0);
+		end(s, t + 1700);
+		t += 1720;
+	}
+}
+
+static void a_later_wait_covers_what_comes_behind_it(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_that_use_both(s, 1);
+	assert_string_equal(found(s), "4 25 19 2404");
+}
+
+static void what_comes_behind_no_other_wait_needs_this_one(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_that_use_both(s, 0);
+	assert_string_equal(found(s), "");
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		T(a_later_wait_covers_what_comes_behind_it),
+		T(what_comes_behind_no_other_wait_needs_this_one),
 		T(a_late_record_is_found),
 		T(rounds_apart_are_found),
 		T(a_record_in_time_is_not),
