@@ -295,6 +295,13 @@ static void become_child(void)
 	shim.stage = SHIM_IDLE;
 }
 
+/*
+ * Calls that went by because the trace took too long to create, in other threads, and whether there
+ * may be more of them.
+ */
+static _Atomic uint64_t missed;
+static _Atomic int late;
+
 static void first_records(void)
 {
 	struct thread_state *thread = thread_state();
@@ -304,6 +311,8 @@ static void first_records(void)
 	property_write_all(thread);
 	python_init(thread);
 	resolve_count_early();
+	late = 0;
+	trace_count(&shim.writer, COUNT_DROPPED_RECORDS, atomic_exchange(&missed, 0));
 }
 
 int shim_begin(void)
@@ -333,7 +342,11 @@ int shim_begin(void)
 		stage = atomic_load_explicit(&shim.stage, memory_order_acquire);
 	}
 	/* A child of a fork in the middle of it would wait at every call; the late still win. */
-	if (stage == SHIM_STARTING)
+	if (stage == SHIM_STARTING) {
+		late = 1;
 		atomic_compare_exchange_strong(&shim.stage, &stage, SHIM_OFF);
+	}
+	if (stage != SHIM_ON && late)
+		missed++;
 	return stage == SHIM_ON;
 }

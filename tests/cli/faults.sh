@@ -218,6 +218,16 @@ same "each request refused once" "" "$(cat "$tmp/nth")"
 same "all requests refused from one on" "" "$(cat "$tmp/from")"
 incomplete "no memory in the middle" "$tmp/FAIL_FROM61" 'records were not written'
 
+# --- the trace takes a second to create: another thread does not wait as long, and that is said ---
+mkdir "$tmp/slow"
+same "slow start: output" 200 "$(FAIL_SLOW=1 CUFENCE_OUT=$tmp/slow LD_PRELOAD="$first $preload" \
+	timeout 20 "$helpers/slow_start")"
+"$cufence" dump "$tmp"/slow/*.cft >"$tmp/slow.dump"
+here=$(grep -c '^call cuMemFree_v2 ' "$tmp/slow.dump")
+missing=$(sed -n '1s/.* dropped_records=\([0-9]*\).*/\1/p' "$tmp/slow.dump")
+[ "$missing" -ge $((200 - here)) ]
+ok "slow start: $here of 200 calls are there, $missing are said to be missing" $?
+
 # --- killed at any moment ---
 export KILLS_PRELOAD=$preload
 mkdir "$tmp/kills"

@@ -5,6 +5,7 @@
  *	FAIL_NTH=N          its N-th request, counted from 1
  *	FAIL_FROM=N         that one and all after it
  *	FAIL_BYTES=N        each mmap of so many bytes
+ *	FAIL_SLOW=S         none, but creating a file takes so many seconds
  *	FAIL_REPORT=FILE    gets the number of requests made, when the process ends
  *
  * Requests are mmap, open, fallocate, pwrite and rename from the recorder's code, which makes them
@@ -12,19 +13,21 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
 static _Atomic unsigned long requests;
 
-static unsigned long number(const char *name)
+static unsigned long number_of(const char *name)
 {
 	const char *value = getenv(name);
 
@@ -34,13 +37,13 @@ static unsigned long number(const char *name)
 /* 1 if the caller is the recorder and this request of its is to fail. */
 static int refuse(const void *caller, size_t bytes)
 {
-	unsigned long mine, nth = number("FAIL_NTH"), from = number("FAIL_FROM");
+	unsigned long mine, nth = number_of("FAIL_NTH"), from = number_of("FAIL_FROM");
 	Dl_info info;
 
 	if (!dladdr(caller, &info) || !info.dli_fname || !strstr(info.dli_fname, "libcufence.so"))
 		return 0;
 	mine = ++requests;
-	return mine == nth || (from && mine >= from) || (bytes && bytes == number("FAIL_BYTES"));
+	return mine == nth || (from && mine >= from) || (bytes && bytes == number_of("FAIL_BYTES"));
 }
 
 __attribute__((destructor))
@@ -83,6 +86,14 @@ static long ask_kernel(long number, const long *word)
 	return result;
 }
 
+static void be_slow(long number, long flags)
+{
+	struct timespec time = { (time_t)number_of("FAIL_SLOW"), 0 };
+
+	if (number == SYS_openat && flags & O_CREAT && time.tv_sec)
+		nanosleep(&time, NULL);
+}
+
 EXPORT long syscall(long number, ...)
 {
 	long word[6], result;
@@ -92,6 +103,7 @@ EXPORT long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		word[i] = va_arg(more, long);
 	va_end(more);
+	be_slow(number, word[2]);
 	if (failure(number) &&
 		refuse(__builtin_return_address(0), number == SYS_mmap ? (size_t)word[1] : 0))
 		result = -failure(number);
