@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another library has functions of the driver's names: two_drivers LIBRARY.  Who asks for those gets
- * them, and calls of the driver's own stay what they are.
+ * Another library has functions of the driver's names: two_drivers LIBRARY.  Who asks for those
+ * gets them, and calls of the driver's own stay what they are.
  */
 #include "driver_calls.h"
 
