@@ -88,6 +88,7 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS operation_end ON operation (end);"
 	"CREATE INDEX IF NOT EXISTS operand_call ON operand (call);"
 	"CREATE INDEX IF NOT EXISTS wait_call ON wait (call);"
+	"CREATE INDEX IF NOT EXISTS known_wait_call ON known_wait (call);"
 	"DELETE FROM stream_use; DELETE FROM device_use;"
 	"DELETE FROM dependency; DELETE FROM hold;"
 	"DELETE FROM wait; DELETE FROM known_wait;"

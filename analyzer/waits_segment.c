@@ -61,19 +61,34 @@ int segments_of_script(struct segments *s, int64_t call)
 	return place < 0 ? -1 : place ? ask(s->is_script, place) : 0;
 }
 
+/*
+ * 1 if behind a copy to the host the thread waits for the rest: what comes then is the next round.
+ * Not where it knew the rest complete, as of the events of a ring of buffers.
+ */
+static int ends_round(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait)
+{
+	int other;
+
+	if (!wait->to_host || !scope_is_explicit(call))
+		return 0;
+	other = ask(s->is_known, call->id);
+	if (!other)
+		other = segments_of_script(s, wait->call);
+	return other < 0 ? -1 : !other;
+}
+
 /* 1 if the call would have waited for the operation, had it still been pending. */
 static int covers(struct segments *s, const struct walk_call *call,
 	const struct judged_wait *wait, const struct segment *segment)
 {
+	int found;
+
 	if (call->result)
 		return 0;
-	/* A result, then the rest: what comes now is the next round. */
-	if (wait->to_host && scope_is_explicit(call)) {
-		int script = segments_of_script(s, wait->call);
-
-		if (script <= 0)
-			return script < 0 ? -1 : 1;
-	}
+	found = ends_round(s, call, wait);
+	if (found)
+		return found;
 	if (may_not_wait(call) || is_of_row(call, wait, segment)) {
 		int held = ask(s->is_held, call->id);
 
@@ -272,17 +287,19 @@ int segments_open(struct segments *s, struct db *db)
 	s->words = words_open(db);
 	s->places = s->words ? places_open(db, s->words) : NULL;
 	s->is_held = db_prepare(db, "SELECT 1 FROM wait WHERE call = ?");
+	s->is_known = db_prepare(db, "SELECT 1 FROM known_wait WHERE call = ?");
 	s->is_script =
 		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");
 	s->made = db_prepare(db, "SELECT 1 FROM stream WHERE id = ? AND created > ?");
 	if (!s->walk || !s->path || !s->sharing || !s->places)
 		return -1;
-	return s->is_held && s->is_script && s->made ? 0 : -1;
+	return s->is_held && s->is_known && s->is_script && s->made ? 0 : -1;
 }
 
 void segments_close(struct segments *s)
 {
 	sqlite3_finalize(s->is_held);
+	sqlite3_finalize(s->is_known);
 	sqlite3_finalize(s->is_script);
 	sqlite3_finalize(s->made);
 	places_close(s->places);

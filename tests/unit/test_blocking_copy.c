@@ -194,6 +194,25 @@ static void a_result_and_a_wait_for_the_rest_are_not(void **state)
 	assert_string_equal(shown(m), "blocking-copy 5 fetch process");
 }
 
+/* A ring of buffers, each asked whether it is free: what the copy has shown is no news. */
+static void a_wait_for_what_is_known_is_no_end_of_a_round(void **state)
+{
+	struct mini *m = *state;
+	int64_t s[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t launched = mini_site(m, "process", 20), copied = mini_site(m, "fetch", 30);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1500) {
+		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
+		copy_to_host(m, t + 5, t + 1010, copied, t + 1002);
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 1012,
+			.until = t + 1013, .stream = s[(i + 1) % 2]);
+	}
+	finish(m, t, t + 3);
+	/* Of the first round nothing shows that the other stream was empty. */
+	assert_string_equal(shown(m), "blocking-copy 4 fetch process");
+}
+
 /* Jobs one after the other, each with a stream made for it: there was nothing to overlap with. */
 static void a_stream_made_later_was_not_kept_waiting(void **state)
 {
@@ -330,6 +349,7 @@ int main(void)
 		T(reading_results_of_one_stream_is_not),
 		T(reading_results_between_streams_is_found),
 		T(a_result_and_a_wait_for_the_rest_are_not),
+		T(a_wait_for_what_is_known_is_no_end_of_a_round),
 		T(a_stream_made_later_was_not_kept_waiting),
 		T(a_copy_hidden_below_a_script_is_found),
 		T(a_pinned_item_is_found),
