@@ -164,6 +164,31 @@ static void a_copy_and_the_free_behind_it_are_one_mistake(void **state)
 	assert_int_equal(mini_int(*state, "SELECT saving > 3000000 FROM finding"), 1);
 }
 
+/* What comes behind a wait that is meant would not wait in the place of the free. */
+static void behind_a_wait_that_is_meant_is_another_row(void **state)
+{
+	struct mini *m = *state;
+	int64_t s[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t launched = mini_site(m, "process", 20);
+	int64_t freed = mini_site(m, "tidy", 30), copied = mini_site(m, "upload", 31);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 2030) {
+		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
+		MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = t + 5, .until = t + 1004,
+			.site = freed, .ptr = 4096);
+		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 2004, .until = t + 2005);
+		MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = t + 2006, .until = t + 2016,
+			.bytes = 4096, .site = copied, .stream = MINI_LEGACY,
+			.direction = 1 + COPY_H2D, .src = "pinned", .dst = "device",
+			.runs = { t + 2010, t + 2011 });
+	}
+	finish(m, t, t + 3);
+	shown(m);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding WHERE rule = 'blocking-free'"), 1);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding_also"), 0);
+}
+
 /* At the end: what each free does itself it could not have done beside the last kernel. */
 static void frees_of_idle_memory_at_the_end_are_not(void **state)
 {
@@ -293,6 +318,8 @@ static void a_launch_behind_a_free_is_found(void **state)
 	assert_string_equal(shown(m), "blocked-behind 6 tick tidy, blocking-free 5 tidy train");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding WHERE rule LIKE 'blocked%'"),
 		"cuLaunchKernel waited 921 us because another thread was in cuMemFree");
+	/* What is to be changed for it is what it is for. */
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding_also"), 0);
 }
 
 /* One that goes on for long after the free was held by something else. */
@@ -329,6 +356,7 @@ int main(void)
 		T(two_frees_in_a_row_are_one_mistake),
 		T(a_free_and_the_copy_behind_it_are_one_mistake),
 		T(a_copy_and_the_free_behind_it_are_one_mistake),
+		T(behind_a_wait_that_is_meant_is_another_row),
 		T(frees_of_idle_memory_at_the_end_are_not),
 		T(what_writes_the_same_bytes_cannot_run_beside),
 		T(what_writes_other_bytes_can),

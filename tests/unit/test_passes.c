@@ -517,7 +517,7 @@ static const char *all_rows(struct mini *m)
 			    "avoidable) FROM wait w) "
 			    "|| (SELECT count(*) || total(held) FROM hold) || "
 			    "(SELECT group_concat(id || rule || message || fingerprint || share) "
-			    "FROM finding)");
+			    "FROM finding) || (SELECT count(*) FROM finding_also)");
 }
 
 static void analyzing_twice_gives_the_same_rows(void **state)
