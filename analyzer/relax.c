@@ -36,7 +36,10 @@ static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason rea
 	return 0;
 }
 
-/* Constants are written by copies alone, not known where: these may touch anything. */
+/*
+ * Constants (16 of reaches, PTX_REACH_CONSTANT) are written by copies alone, not known where: these
+ * may touch anything.
+ */
 static const char unknown_sql[] =
 	"SELECT c.id, k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches) & 1 "
 	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "

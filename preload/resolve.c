@@ -203,6 +203,7 @@ static struct {
 	{ "cuStreamGetCtx", NULL },
 };
 #define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
+
 void *driver_symbol(const char *name)
 {
 	for (unsigned i = 0; looked_up && i < QUESTIONS; i++)
