@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "waits.h"
+
 /*
  * Behind a call that was held, calls that wait as a side effect as well, but were not held any
  * more: frees and their like, copies to the device.  They would have waited in its place.  Up to
@@ -18,7 +20,8 @@ static const char end_sql[] =
 	"WHERE e.id > ?1 AND e.id < ?2 AND e.thread = (SELECT thread FROM call WHERE id = ?1) "
 	"AND (t.kind IN ('stream_sync', 'event_sync', 'context_sync') "
 	" OR (t.kind = 'copy' AND " TO_HOST("e") ") "
-	" OR EXISTS (SELECT 1 FROM wait w WHERE w.call = e.id)) ORDER BY e.id LIMIT 1";
+	" OR EXISTS (SELECT 1 FROM wait w WHERE w.call = e.id AND " WAIT_FOR_OTHERS ")) "
+	"ORDER BY e.id LIMIT 1";
 
 static const char followers_sql[] =
 	"SELECT n.id FROM call n JOIN call_type t ON t.id = n.type "

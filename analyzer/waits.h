@@ -15,6 +15,13 @@
 #include "order.h"
 #include "walk.h"
 
+/*
+ * SQL: whether row w of wait was for anything but the call's own operation, with which the device
+ * began late.  A copy held for nothing else would have waited in the place of one before it.
+ */
+#define WAIT_FOR_OTHERS \
+	"NOT EXISTS (SELECT 1 FROM operation own WHERE own.id = w.op AND own.call = w.call)"
+
 struct waits;
 
 /* NULL after a message. */

@@ -4,6 +4,7 @@
 #include "order_path.h"
 #include "places.h"
 #include "sharing.h"
+#include "waits.h"
 #include "waits_scope.h"
 #include "words.h"
 
@@ -286,7 +287,7 @@ int segments_open(struct segments *s, struct db *db)
 	s->sharing = sharing_open(db);
 	s->words = words_open(db);
 	s->places = s->words ? places_open(db, s->words) : NULL;
-	s->is_held = db_prepare(db, "SELECT 1 FROM wait WHERE call = ?");
+	s->is_held = db_prepare(db, "SELECT 1 FROM wait w WHERE w.call = ? AND " WAIT_FOR_OTHERS);
 	s->is_known = db_prepare(db, "SELECT 1 FROM known_wait WHERE call = ?");
 	s->is_script =
 		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");

@@ -60,6 +60,28 @@ static void copies_in_a_row_are_found(void **state)
 	assert_int_equal(mini_int(m, "SELECT saving > 3000000 FROM finding"), 1);
 }
 
+/* With some of the second copies the device begins late, as where other programs share it. */
+static void copies_in_a_row_are_found_though_one_is_late(void **state)
+{
+	struct mini *m = *state;
+	int64_t s[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t launched = mini_site(m, "process", 20);
+	int64_t copied[2] = { mini_site(m, "upload", 30), mini_site(m, "upload", 31) };
+	double t = 10, late;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1030 + late) {
+		late = i == 1 || i == 3 ? 300 : 0;
+		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
+		copy_to_device(m, t + 5, t + 1006, copied[0], t + 1002);
+		copy_to_device(m, t + 1007, t + 1015 + late, copied[1], t + 1011 + late);
+	}
+	finish(m, t, t + 3);
+	assert_string_equal(shown(m), "blocking-copy 5 upload process");
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait w JOIN operation o "
+		"ON o.id = w.op AND o.call = w.call"), 2);
+	assert_int_equal(mini_int(m, "SELECT saving > 3000000 FROM finding"), 1);
+}
+
 /* What would wait in the place of an Async copy is not mended with it: pinned memory is its own. */
 static void an_async_copy_begins_no_row(void **state)
 {
@@ -362,6 +384,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_synchronous_copy_between_streams_is_found),
 		T(copies_in_a_row_are_found),
+		T(copies_in_a_row_are_found_though_one_is_late),
 		T(an_async_copy_begins_no_row),
 		T(chunks_of_one_allocation_are_found),
 		T(a_copy_that_stands_between_by_its_data_is_not),
