@@ -91,7 +91,7 @@ static int covers(struct segments *s, const struct walk_call *call,
 	if (found)
 		return found;
 	if (may_not_wait(call) || is_of_row(call, wait, segment)) {
-		int held = ask(s->is_held, call->id);
+		int held = ask(may_not_wait(call) ? s->is_held : s->is_held_by_others, call->id);
 
 		if (held <= 0)
 			return held;
@@ -287,19 +287,23 @@ int segments_open(struct segments *s, struct db *db)
 	s->sharing = sharing_open(db);
 	s->words = words_open(db);
 	s->places = s->words ? places_open(db, s->words) : NULL;
-	s->is_held = db_prepare(db, "SELECT 1 FROM wait w WHERE w.call = ? AND " WAIT_FOR_OTHERS);
+	s->is_held = db_prepare(db, "SELECT 1 FROM wait WHERE call = ?");
+	s->is_held_by_others =
+		db_prepare(db, "SELECT 1 FROM wait w WHERE w.call = ? AND " WAIT_FOR_OTHERS);
 	s->is_known = db_prepare(db, "SELECT 1 FROM known_wait WHERE call = ?");
 	s->is_script =
 		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");
 	s->made = db_prepare(db, "SELECT 1 FROM stream WHERE id = ? AND created > ?");
 	if (!s->walk || !s->path || !s->sharing || !s->places)
 		return -1;
-	return s->is_held && s->is_known && s->is_script && s->made ? 0 : -1;
+	return s->is_held && s->is_held_by_others && s->is_known && s->is_script && s->made ? 0
+											    : -1;
 }
 
 void segments_close(struct segments *s)
 {
 	sqlite3_finalize(s->is_held);
+	sqlite3_finalize(s->is_held_by_others);
 	sqlite3_finalize(s->is_known);
 	sqlite3_finalize(s->is_script);
 	sqlite3_finalize(s->made);
