@@ -42,7 +42,7 @@ struct search {
 	struct findings *findings;
 	struct loading *loading;
 	size_t count;
-	struct idmap kernels;         /* size_t: of kernels that were loaded, 1 + index */
+	struct idmap kernels;         /* size_t: of kernels, 1 + index of their last loading */
 	struct idmap places;          /* struct place, of those that launched */
 	struct module_wait *module;   /* in order of calls */
 	size_t module_count;
@@ -114,13 +114,13 @@ static int64_t waited_between(const struct search *search, int64_t from, int64_t
 	return ns;
 }
 
-static int note_use(struct search *search, int64_t kernel, const struct place *at)
+/* A kernel is loaded once more where its module is. */
+static void note_use(struct search *search, int64_t kernel, const struct place *at)
 {
 	const size_t *number = idmap_get(&search->kernels, kernel);
 
 	if (number && search->loading[*number - 1].at != at)
 		search->loading[*number - 1].used_elsewhere = 1;
-	return number != NULL;
 }
 
 static int add_loading(struct search *search, const struct loading *loading, int64_t kernel)
@@ -166,7 +166,8 @@ static int take_launch(struct search *search, sqlite3_stmt *q)
 	waited = at->launches++ && end ? waited_between(search, at->last, call) : 0;
 	at->loads += end != 0;
 	at->last = call;
-	if (note_use(search, kernel, at) || at->launches == 1 || !end)
+	note_use(search, kernel, at);
+	if (at->launches == 1 || !end)
 		return 0;
 	if (waited) {
 		loading.in_round = 1;

@@ -62,6 +62,20 @@ static void every_round_of_a_loop_that_loads_a_kernel_is_found(void **state)
 		"FROM finding JOIN site s ON s.id = site"), "10 1");
 }
 
+/* A module that is loaded for each round brings the same kernel, to be loaded each time. */
+static void a_kernel_that_is_loaded_again_is_found_each_time(void **state)
+{
+	struct mini *m = *state;
+	struct phases p = phases(m, 1);
+
+	for (int i = 1; i < 8; i++)
+		p.kernel[i] = p.kernel[0];
+	wait_for(m, p.stream, 1, 3);
+	for (int i = 0; i < 8; i++)
+		run_phase(m, &p, i, 200 * i + 10);
+	assert_string_equal(mini_shown(m), "lazy-loading 7");
+}
+
 static void first_launches_at_lines_of_their_own_are_what_any_program_has(void **state)
 {
 	struct mini *m = *state;
@@ -316,6 +330,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(every_round_of_a_loop_that_loads_a_kernel_is_found),
+		TEST(a_kernel_that_is_loaded_again_is_found_each_time),
 		TEST(first_launches_at_lines_of_their_own_are_what_any_program_has),
 		TEST(up_to_the_first_explicit_wait_a_program_warms_up),
 		TEST(a_kernel_that_is_launched_from_elsewhere_later_was_warmed_up),
