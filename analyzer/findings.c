@@ -132,8 +132,8 @@ static int note_change(struct changes *changes, const struct instance *instance,
 
 int findings_add(struct findings *findings, const struct instance *instance)
 {
-	int64_t site = places_site(findings->places, instance->call);
-	int64_t other_site = places_site(findings->places, instance->other_call);
+	int64_t site = places_line(findings->places, instance->call);
+	int64_t other_site = places_line(findings->places, instance->other_call);
 	int64_t key = key_of(instance->rule, site, other_site);
 	struct finding *finding;
 

@@ -9,9 +9,10 @@
 struct places {
 	struct db *db;
 	struct words *words;
-	sqlite3_stmt *site_of, *frames, *say;
+	sqlite3_stmt *site_of, *frames, *line, *say;
 	struct map by_site;  /* site -> the site that stands for its place */
 	struct map by_text;  /* hash of the frames -> that site */
+	struct map by_line;  /* hash of the line -> the site that stands for it */
 	int has_types;       /* temp.site_type is filled */
 };
 
@@ -20,6 +21,11 @@ static const char frames_sql[] =
 	"SELECT group_concat(text, '|') FROM (SELECT CASE WHEN line IS NULL THEN address "
 	" ELSE ifnull(function, '') || '@' || ifnull(file, '') || ':' || line END AS text "
 	" FROM frame WHERE site = ?1 AND user = 1 ORDER BY depth)";
+
+/* As it is printed: without a line that is an address, which nothing else shares. */
+static const char line_sql[] =
+	"SELECT process || '|' || ifnull(function, '') || '@' || "
+	"CASE WHEN line IS NULL THEN text ELSE file || ':' || line END FROM site WHERE id = ?";
 
 static const char say_sql[] =
 	"SELECT s.function, (SELECT count(DISTINCT s2.line) FROM site s2 "
@@ -39,7 +45,8 @@ struct places *places_open(struct db *db, struct words *words)
 	places->site_of = db_prepare(db, "SELECT s.id, s.process FROM call c "
 		"JOIN site s ON s.id = c.site WHERE c.id = ?");
 	places->frames = db_prepare(db, frames_sql);
-	if (places->site_of && places->frames)
+	places->line = db_prepare(db, line_sql);
+	if (places->site_of && places->frames && places->line)
 		return places;
 	places_close(places);
 	return NULL;
@@ -51,9 +58,11 @@ void places_close(struct places *places)
 		return;
 	sqlite3_finalize(places->site_of);
 	sqlite3_finalize(places->frames);
+	sqlite3_finalize(places->line);
 	sqlite3_finalize(places->say);
 	map_release(&places->by_site);
 	map_release(&places->by_text);
+	map_release(&places->by_line);
 	free(places);
 }
 
@@ -101,6 +110,27 @@ int64_t places_site(struct places *places, int64_t call)
 		sqlite3_reset(places->site_of);
 	}
 	return site ? representative(places, site, process) : 0;
+}
+
+int64_t places_line(struct places *places, int64_t call)
+{
+	int64_t site = places_site(places, call), line = site;
+	const char *text;
+	uint64_t hash;
+
+	if (site <= 0)
+		return site;
+	if (db_bind(places->line, "i", site) || db_step(places->line) < 0)
+		return -1;
+	text = (const char *)sqlite3_column_text(places->line, 0);
+	if (text) {
+		hash = map_hash(text, strlen(text)) | 1;
+		line = (int64_t)map_get(&places->by_line, hash, (uint64_t)site);
+		if (map_set(&places->by_line, hash, (uint64_t)line))
+			line = -1;
+	}
+	sqlite3_reset(places->line);
+	return line;
 }
 
 /* Which kinds of call each site makes: one look at all calls, for the first who asks. */

@@ -49,6 +49,7 @@ enum finding_column {
 	COL_OTHER_CALL, COL_SITE, COL_OTHER_SITE, COL_RANK
 };
 #define MOST_FOR 3 /* of findings told together, those whose "for" is printed */
+#define MOST_FROM 3 /* callers */
 
 /* Where else to change the program, named as in finding_sql. */
 static const char also_sql[] =
@@ -70,6 +71,23 @@ static const char callers_sql[] =
 	"SELECT function, file, line FROM frame WHERE site = ?1 AND user = 1"
 	" AND function NOT NULL AND function <> '_start' AND depth >"
 	"  (SELECT min(depth) FROM frame WHERE site = ?1 AND user = 1) ORDER BY depth";
+
+/*
+ * Who calls the line of a finding where that has several callers, as a destructor or a wrapper:
+ * what to change is there.  Of its own site, and those of its line that are to be changed with it.
+ */
+#define CALLER_DEPTH(site) \
+	"(SELECT depth FROM frame WHERE site = " site " AND user = 1 AND function NOT NULL" \
+	" AND function <> '_start' ORDER BY depth LIMIT 1 OFFSET 1)"
+static const char from_sql[] =
+	"WITH at AS MATERIALIZED (SELECT s.id FROM site s JOIN site own ON own.id = ?1"
+	"  WHERE s.process = own.process AND s.function IS own.function AND s.text IS own.text),"
+	" caller AS MATERIALIZED (SELECT f.* FROM at"
+	"  JOIN frame f ON f.site = at.id AND f.depth = " CALLER_DEPTH("at.id") ")"
+	" SELECT function, file, line, count(*) OVER () FROM caller"
+	" WHERE (site = ?1 OR site IN (SELECT site FROM finding_also WHERE finding = ?2))"
+	" AND (SELECT count(*) FROM (SELECT DISTINCT function, file, line FROM caller)) > 1"
+	" GROUP BY function, file, line ORDER BY min(site)";
 
 static const char *text(sqlite3_stmt *row, enum finding_column column)
 {
@@ -138,7 +156,33 @@ static void print_for(sqlite3_stmt *row, const char *what, int width, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_places(sqlite3_stmt *row, FILE *out)
+static int print_from(struct db *db, sqlite3_stmt *row, int width, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, from_sql);
+	int step = q ? db_bind(q, "ii", sqlite3_column_int64(row, COL_SITE),
+			       sqlite3_column_int64(row, COL_ID)) : -1;
+
+	for (int printed = 0; !step && printed < MOST_FROM && (step = db_step(q)) > 0; printed++) {
+		const char *file = (const char *)sqlite3_column_text(q, 1);
+
+		step = 0;
+		if (printed == MOST_FROM - 1 && sqlite3_column_int(q, 3) > MOST_FROM) {
+			fprintf(out, "    from %d more\n", sqlite3_column_int(q, 3) - printed);
+			break;
+		}
+		if (file)
+			fprintf(out, "    from %-*s  %s:%d\n", width,
+				(const char *)sqlite3_column_text(q, 0),
+				strrchr(file, '/') ? strrchr(file, '/') + 1 : file,
+				sqlite3_column_int(q, 2));
+		else
+			fprintf(out, "    from %s\n", (const char *)sqlite3_column_text(q, 0));
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+static int print_places(struct db *db, sqlite3_stmt *row, FILE *out)
 {
 	char what[400];
 	int width = 20, other = (int)strlen(text(row, COL_FUNCTION));
@@ -154,7 +198,10 @@ static void print_places(sqlite3_stmt *row, FILE *out)
 			text(row, COL_TEXT));
 	else
 		fputs("    at   a place that was not recorded\n", out);
+	if (print_from(db, row, width, out))
+		return -1;
 	print_for(row, what, width, out);
+	return 0;
 }
 
 static int print_callers(struct db *db, sqlite3_stmt *row, enum finding_column column,
@@ -225,7 +272,7 @@ static int print_end(struct db *db, const struct told *told, FILE *out)
 	return 0;
 }
 
-static void print_finding(sqlite3_stmt *row, const struct rule_info *rule,
+static int print_finding(struct db *db, sqlite3_stmt *row, const struct rule_info *rule,
 	const struct report_options *options, FILE *out)
 {
 	fprintf(out, "\n%s%s: %s%s  [%s, %s] #%lld\n", options->color ? "\033[1m" : "",
@@ -233,7 +280,7 @@ static void print_finding(sqlite3_stmt *row, const struct rule_info *rule,
 		text(row, COL_CONFIDENCE), text(row, COL_SEVERITY),
 		(long long)sqlite3_column_int64(row, COL_ID));
 	print_cost(row, rule, out);
-	print_places(row, out);
+	return print_places(db, row, out);
 }
 
 /* What the findings of each process save together, or why that is not known. */
@@ -331,7 +378,8 @@ static int64_t print_findings(struct db *db, sqlite3_stmt *q, const struct repor
 			return printed;
 		told = (struct told){ .finding = sqlite3_column_int64(q, COL_ID),
 			.rule = rule_find(text(q, COL_RULE)) };
-		print_finding(q, told.rule, options, out);
+		if (print_finding(db, q, told.rule, options, out))
+			return -1;
 		printed++;
 		if (options->finding)
 			return print_end(db, &told, out) ||

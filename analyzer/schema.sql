@@ -551,7 +551,7 @@ CREATE TABLE replay ( -- derived: a process's run, replayed to find what mending
 	saving_high INTEGER
 );
 
-CREATE TABLE finding ( -- derived: what is wrong, a row per rule and pair of sites
+CREATE TABLE finding ( -- derived: what is wrong, a row per rule and pair of lines
 	id INTEGER PRIMARY KEY,
 	rule TEXT NOT NULL,
 	confidence TEXT NOT NULL,       -- certain, likely or possible
@@ -564,15 +564,15 @@ CREATE TABLE finding ( -- derived: what is wrong, a row per rule and pair of sit
 	saving_low INTEGER,             -- if what then runs at the same time gets in each other's way
 	saving_high INTEGER,            -- if it does not
 	share REAL NOT NULL,            -- of the run's duration: the saving, or what stands in for it
-	site INTEGER REFERENCES site(id),       -- "at"
-	other_site INTEGER REFERENCES site(id), -- "for"
+	site INTEGER REFERENCES site(id),       -- "at": of the line's sites the first one met
+	other_site INTEGER REFERENCES site(id), -- "for", likewise
 	call INTEGER REFERENCES call(id),       -- the worst instance
 	other_call INTEGER REFERENCES call(id),
 	message TEXT NOT NULL,          -- the first line, without the rule's name
 	fingerprint TEXT NOT NULL       -- rule, functions and ordinals of both sites, kernel names
 );
 
-CREATE TABLE finding_also ( -- derived: where else to change the program for a finding's saving
+CREATE TABLE finding_also ( -- derived: where else to change the program for a finding's saving, or callers
 	finding INTEGER NOT NULL REFERENCES finding(id),
 	site INTEGER NOT NULL REFERENCES site(id),
 	call INTEGER NOT NULL REFERENCES call(id), -- the first one there

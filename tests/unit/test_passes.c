@@ -473,7 +473,10 @@ static void sites_of_one_line_are_one_finding(void **state)
 	mini_exec(m, "INSERT INTO frame SELECT id, 0, 4096 + id, NULL, function, file, line, 1 "
 		"FROM site");
 	assert_string_equal(mini_shown(m), "blocking-free 9");
+	mini_exec(m, "INSERT INTO frame SELECT site, 1, 0, NULL, site, file, 1, 1 FROM frame");
+	assert_string_equal(mini_shown(m), "blocking-free 9");
 	mini_exec(m, "UPDATE frame SET line = 45 WHERE site = %lld", (long long)second);
+	mini_exec(m, "UPDATE site SET line = 45 WHERE id = %lld", (long long)second);
 	assert_string_equal(mini_shown(m), "blocking-free 6, blocking-free 3");
 }
 
