@@ -240,6 +240,44 @@ static int join(struct finding *finding, const struct finding *lesser)
 	       add_changes(&finding->with, &lesser->with) ? -1 : 0;
 }
 
+/* Those of one call that is to be mended together, the costliest first. */
+static int by_other_place(const void *a, const void *b)
+{
+	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
+
+	if (x->worst.rule != y->worst.rule)
+		return x->worst.rule < y->worst.rule ? -1 : 1;
+	if (x->other_site != y->other_site)
+		return x->other_site < y->other_site ? -1 : 1;
+	if (x->cost != y->cost)
+		return x->cost < y->cost ? 1 : -1;
+	return (x->site > y->site) - (x->site < y->site);
+}
+
+/* Whoever is held by another thread's call, that call is what is to be mended. */
+static int join_held(struct findings *findings)
+{
+	struct finding *first = NULL;
+	size_t kept = 0;
+
+	qsort(findings->finding, findings->count, sizeof(struct finding *), by_other_place);
+	for (size_t i = 0; i < findings->count; i++) {
+		struct finding *finding = findings->finding[i];
+
+		if (finding->worst.rule == RULE_blocked_behind && first &&
+			first->worst.rule == finding->worst.rule && finding->other_site &&
+			first->other_site == finding->other_site) {
+			if (join(first, finding))
+				return -1;
+			continue;
+		}
+		first = finding;
+		findings->finding[kept++] = finding;
+	}
+	findings->count = kept;
+	return 0;
+}
+
 /*
  * A call that waits for the whole device is held by whatever ends last, which need not be the same
  * each time: where one place's work is what it mostly waits for, the rest is said with it.
@@ -454,8 +492,12 @@ static int store_also(struct findings *findings, const struct finding *finding,
 	sqlite3_stmt *insert)
 {
 	struct idmap seen = { 0 };
-	int rc = store_places(findings, finding, &finding->changed, &seen, insert);
+	int rc;
 
+	/* What is held is not what is to be changed. */
+	if (finding->worst.rule == RULE_blocked_behind)
+		return 0;
+	rc = store_places(findings, finding, &finding->changed, &seen, insert);
 	if (!rc && finding->joined)
 		rc = store_places(findings, finding, &finding->with, &seen, insert);
 	idmap_release(&seen, forget);
@@ -503,7 +545,7 @@ int findings_store(struct findings *findings)
 		"count, waited, saving, saving_low, saving_high, share, site, other_site, call, "
 		"other_call, message, fingerprint) "
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-	rc = insert && also ? join_lesser(findings) : -1;
+	rc = insert && also && !join_held(findings) && !join_lesser(findings) ? 0 : -1;
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		rc = weigh(findings, findings->finding[i]);
 	/* First by what bounds say: those are replayed that can be worth it. */

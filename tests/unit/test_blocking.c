@@ -322,6 +322,18 @@ static void a_launch_behind_a_free_is_found(void **state)
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding_also"), 0);
 }
 
+static void all_that_one_line_holds_is_one_finding(void **state)
+{
+	struct mini *m = *state;
+	int64_t second = mini_site(m, "tock", 41);
+
+	two_threads(m, 0);
+	mini_exec(m, "UPDATE call SET site = %lld WHERE id > (SELECT max(id) / 2 FROM call) "
+		"AND site = (SELECT id FROM site WHERE function = 'tick')", (long long)second);
+	assert_string_equal(shown(m), "blocked-behind 6 tock tidy, blocking-free 5 tidy train");
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding_also"), 0);
+}
+
 /* One that goes on for long after the free was held by something else. */
 static void a_launch_that_outlasts_the_free_is_not(void **state)
 {
@@ -365,6 +377,7 @@ int main(void)
 		T(warming_up_is_no_resize),
 		T(a_launch_that_leaves_the_device_busy_is_no_resize),
 		T(a_launch_behind_a_free_is_found),
+		T(all_that_one_line_holds_is_one_finding),
 		T(a_launch_that_outlasts_the_free_is_not),
 		T(a_slow_launch_beside_an_explicit_wait_is_not),
 	};
