@@ -26,4 +26,17 @@ static int run(struct db *db, struct findings *findings)
 		"t.kind = 'context_limit' OR (" RESIZED ")");
 }
 
-const struct pass pass_blocking_resize = { .run = run, .say = pass_say_waited };
+static int say(struct words *words, const struct instance *worst, FILE *out)
+{
+	const char *kernel;
+
+	if (pass_say_waited(words, worst, out))
+		return -1;
+	kernel = words_kernel(words, worst->call);
+	if (*kernel)
+		fprintf(out, ": '%s' needs more local memory than any before, or is the first "
+			"that prints", kernel);
+	return 0;
+}
+
+const struct pass pass_blocking_resize = { .run = run, .say = say };

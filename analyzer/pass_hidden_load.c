@@ -69,9 +69,16 @@ static int run(struct db *db, struct findings *findings)
 
 static int say(struct words *words, const struct instance *worst, FILE *out)
 {
+	const char *kernel;
+
 	if (words_call(words, worst->call, out))
 		return -1;
-	fputs(" loaded code, which held what came next for ", out);
+	kernel = words_kernel(words, worst->call);
+	if (*kernel)
+		fprintf(out, " loaded the code of kernel '%s'", kernel);
+	else
+		fputs(" loaded code", out);
+	fputs(", which held what came next for ", out);
 	words_time(worst->cost, out);
 	fputs(", until the end of ", out);
 	return words_operation(words, worst->other_call, out);

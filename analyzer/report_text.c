@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,12 +136,25 @@ static void print_cost(sqlite3_stmt *row, const struct rule_info *rule, FILE *ou
 	fputc('\n', out);
 }
 
+/* cuMemFree_v2 is written cuMemFree. */
+static int written_length(const char *name)
+{
+	int length = (int)strlen(name);
+
+	if (!strncmp(name, "cu", 2) && isupper((unsigned char)name[2]) && length > 3 &&
+		!strncmp(name + length - 3, "_v", 2))
+		length -= 3;
+	return length;
+}
+
 static void name_other(sqlite3_stmt *row, char *what, size_t size)
 {
+	const char *call = text(row, COL_OTHER_CALL);
+
 	if (*text(row, COL_OTHER_KERNEL))
 		snprintf(what, size, "launch of %s", text(row, COL_OTHER_KERNEL));
 	else
-		snprintf(what, size, "%s", text(row, COL_OTHER_CALL));
+		snprintf(what, size, "%.*s", written_length(call), call);
 }
 
 static void print_for(sqlite3_stmt *row, const char *what, int width, FILE *out)
@@ -233,6 +247,7 @@ static int print_also(struct db *db, int64_t finding, FILE *out)
 	int step = q ? db_bind(q, "i", finding) : -1;
 
 	for (int printed = 0; !step && printed < MOST_FOR && (step = db_step(q)) > 0; printed++) {
+		const char *name = (const char *)sqlite3_column_text(q, 0);
 		const char *function = (const char *)sqlite3_column_text(q, 2);
 
 		step = 0;
@@ -240,7 +255,7 @@ static int print_also(struct db *db, int64_t finding, FILE *out)
 			fprintf(out, "    also %d more\n", sqlite3_column_int(q, 3) - printed);
 			break;
 		}
-		fprintf(out, "    also %-20s  %s%s%s\n", (const char *)sqlite3_column_text(q, 0),
+		fprintf(out, "    also %-20.*s  %s%s%s\n", written_length(name), name,
 			(const char *)sqlite3_column_text(q, 1), function ? " in " : "",
 			function ? function : "");
 	}
