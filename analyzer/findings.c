@@ -25,7 +25,7 @@
 #define REPLAYED_MOST 32
 
 struct finding {
-	int64_t site, other_site;      /* 0: unknown */
+	int64_t site, other_site;      /* that stand for the lines; 0: unknown */
 	int64_t count, cost, saving;   /* in sum; saving of the instances with an estimate */
 	int64_t estimates;             /* instances with one */
 	int64_t overlap;               /* cost of those without: overlap lost */
@@ -471,15 +471,18 @@ static void forget(void *object) { }
 static int store_places(struct findings *findings, const struct finding *finding,
 	const struct changes *changes, struct idmap *seen, sqlite3_stmt *insert)
 {
+	int64_t own = places_site(findings->places, finding->worst.call);
+	int64_t other = places_site(findings->places, finding->worst.other_call);
 	int rc = 0;
 
+	if (own < 0 || other < 0)
+		return -1;
 	for (size_t i = 0; i < changes->count && !rc; i++) {
 		int64_t call = changes->call[i].call, site = places_site(findings->places, call);
 
 		if (site < 0)
 			return -1;
-		if (!site || site == finding->site || site == finding->other_site ||
-			idmap_get(seen, site))
+		if (!site || site == own || site == other || idmap_get(seen, site))
 			continue;
 		rc = idmap_put(seen, site, findings) ||
 		     db_run(insert, "ii", site, call) ? -1 : 0;
@@ -510,6 +513,8 @@ static int store(struct findings *findings, const struct finding *finding, sqlit
 	char *message = text_of(findings, finding, say_message);
 	char *fingerprint = text_of(findings, finding, say_fingerprint);
 	int64_t shown = is_shown(finding), saving = DB_NULL, low = DB_NULL, high = DB_NULL;
+	int64_t site = places_site(findings->places, finding->worst.call);
+	int64_t other_site = places_site(findings->places, finding->worst.other_call);
 	int rc = -1;
 
 	if (finding->replayed || finding->estimates)
@@ -519,12 +524,12 @@ static int store(struct findings *findings, const struct finding *finding, sqlit
 		high = finding->replay.high;
 	}
 
-	if (message && fingerprint)
+	if (message && fingerprint && site >= 0 && other_site >= 0)
 		rc = db_run(insert, "sssiiiIIIdIIiIss", rule->id, rule->confidence,
 			severity(finding->share), shown, finding->count, finding->cost, saving,
 			low, high, finding->share,
-			finding->site ? finding->site : DB_NULL,
-			finding->other_site ? finding->other_site : DB_NULL, finding->worst.call,
+			site ? site : DB_NULL, other_site ? other_site : DB_NULL,
+			finding->worst.call,
 			finding->worst.other_call ? finding->worst.other_call : DB_NULL, message,
 			fingerprint);
 	free(message);

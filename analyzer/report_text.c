@@ -16,6 +16,8 @@
  * told together, as "rank" 1, 2, ... of the costliest.  The call of either side is named as the
  * user wrote it: its outermost call, or cudart's name.
  */
+#define LINE_OF(f, s) \
+	"coalesce(" s ".function || ' ' || " s ".text, " s ".text, -" f ".id)"
 #define GRADE "CASE f.severity WHEN 'high' THEN 0 WHEN 'medium' THEN 1 ELSE 2 END"
 static const char finding_sql[] =
 	"WITH RECURSIVE up(call, id, parent) AS ("
@@ -24,8 +26,9 @@ static const char finding_sql[] =
 	" chosen AS (SELECT f.id, first_value(f.id) OVER same AS first,"
 	"  row_number() OVER same AS rank,"
 	"  first_value(f.share) OVER same AS share, first_value(" GRADE ") OVER same AS grade"
-	"  FROM finding f LEFT JOIN call c ON c.id = f.call WHERE %s AND (?1 = 0 OR f.id = ?1)"
-	"  WINDOW same AS (PARTITION BY f.rule, c.process, coalesce(f.site, -f.id)"
+	"  FROM finding f LEFT JOIN call c ON c.id = f.call LEFT JOIN site s ON s.id = f.site"
+	"  WHERE %s AND (?1 = 0 OR f.id = ?1)"
+	"  WINDOW same AS (PARTITION BY f.rule, c.process, " LINE_OF("f", "s")
 	"   ORDER BY " GRADE ", f.share DESC, f.id))"
 	" SELECT f.id, f.rule, f.message, f.confidence, f.severity, f.count, f.waited, f.saving, "
 	"f.saving_low,"
@@ -304,8 +307,9 @@ static int print_together(struct db *db, FILE *out)
 	sqlite3_stmt *q = db_prepare(db, "SELECT r.saving, r.saving_low, r.saving_high, "
 		"cast(r.saving AS REAL) / max(r.measured, 1), r.refusal, p.pid, "
 		"(SELECT count(*) FROM process), (SELECT count(DISTINCT f.rule || "
-		" coalesce(f.site, -f.id)) FROM finding f "
-		" JOIN call c ON c.id = f.call WHERE f.shown AND c.process = p.id) AS shown "
+		LINE_OF("f", "s") ") FROM finding f JOIN call c ON c.id = f.call "
+		" LEFT JOIN site s ON s.id = f.site "
+		" WHERE f.shown AND c.process = p.id) AS shown "
 		"FROM replay r JOIN process p ON p.id = r.process WHERE shown ORDER BY p.id");
 	int step = -1;
 
@@ -334,8 +338,8 @@ static int print_together(struct db *db, FILE *out)
 static int64_t count_findings(struct db *db, const char *condition)
 {
 	char *sql = sqlite3_mprintf("SELECT count(*) FROM (SELECT DISTINCT f.rule, c.process, "
-		"coalesce(f.site, -f.id) FROM finding f "
-		"LEFT JOIN call c ON c.id = f.call WHERE %s)", condition);
+		LINE_OF("f", "s") " FROM finding f LEFT JOIN call c ON c.id = f.call "
+		"LEFT JOIN site s ON s.id = f.site WHERE %s)", condition);
 	int64_t count = sql ? db_int(db, sql, 0) : 0;
 
 	sqlite3_free(sql);

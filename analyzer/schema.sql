@@ -564,7 +564,7 @@ CREATE TABLE finding ( -- derived: what is wrong, a row per rule and pair of lin
 	saving_low INTEGER,             -- if what then runs at the same time gets in each other's way
 	saving_high INTEGER,            -- if it does not
 	share REAL NOT NULL,            -- of the run's duration: the saving, or what stands in for it
-	site INTEGER REFERENCES site(id),       -- "at": of the line's sites the first one met
+	site INTEGER REFERENCES site(id),       -- "at", of the worst instance
 	other_site INTEGER REFERENCES site(id), -- "for", likewise
 	call INTEGER REFERENCES call(id),       -- the worst instance
 	other_call INTEGER REFERENCES call(id),
