@@ -346,7 +346,25 @@ static int64_t count_findings(struct db *db, const char *condition)
 	return count;
 }
 
-static void print_rest(struct db *db, const struct report_options *options, int64_t printed,
+/* Many lines that make one mistake may each be below the threshold. */
+#define SUM_MIN_SHARE 0.05
+static int print_sum(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT f.rule, min(sum(f.share), 1) FROM finding f "
+		"LEFT JOIN call c ON c.id = f.call WHERE NOT f.shown GROUP BY f.rule, c.process "
+		"HAVING count(*) > 1 ORDER BY sum(f.share) DESC LIMIT 1");
+	char share[DURATION_SIZE];
+	int step = q ? db_step(q) : -1;
+
+	if (step > 0 && sqlite3_column_double(q, 1) >= SUM_MIN_SHARE)
+		fprintf(out, "; those of %s %s of the run in sum",
+			(const char *)sqlite3_column_text(q, 0),
+			format_share(share, sqlite3_column_double(q, 1)));
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+static int print_rest(struct db *db, const struct report_options *options, int64_t printed,
 	FILE *out)
 {
 	int64_t chosen = count_findings(db, report_condition(options->level));
@@ -361,10 +379,13 @@ static void print_rest(struct db *db, const struct report_options *options, int6
 	if (chosen > printed)
 		fprintf(out, "\n%lld more: cufence report --top %lld %s\n",
 			(long long)(chosen - printed), (long long)chosen, db->path);
-	if (all > chosen)
-		fprintf(out, "\n%lld below the threshold or less certain: "
-			"cufence report --level possible %s\n", (long long)(all - chosen),
-			db->path);
+	if (all <= chosen)
+		return 0;
+	fprintf(out, "\n%lld below the threshold or less certain", (long long)(all - chosen));
+	if (print_sum(db, out))
+		return -1;
+	fprintf(out, ": cufence report --level possible %s\n", db->path);
+	return 0;
 }
 
 /* What only one finding alone is told with. */
@@ -426,7 +447,7 @@ static int print_report(struct db *db, const struct report_options *options, FIL
 	}
 	failed = options->finding ? 0 : print_together(db, out);
 	if (!failed && !options->finding && db_int(db, "SELECT count(*) FROM call", 0))
-		print_rest(db, options, printed, out);
+		failed = print_rest(db, options, printed, out);
 out:
 	sqlite3_finalize(q);
 	return failed;

@@ -182,6 +182,22 @@ static void a_finding_reads_like_a_compiler_error(void **state)
 	free(text);
 }
 
+/* Many lines may make one mistake. */
+static void what_is_below_the_threshold_is_summed_up(void **state)
+{
+	char *text;
+
+	more_findings = "INSERT INTO finding (rule, confidence, severity, shown, count, waited, "
+		"share, call, message, fingerprint) WITH RECURSIVE n(i) AS "
+		"(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12) "
+		"SELECT 'blocking-free', 'certain', 'low', 0, 3, 1, 0.005, 2, 'm', 'f' FROM n";
+	text = report(report_text, (struct report_options){ .top = 10 });
+	more_findings = NULL;
+	has(text, "13 below the threshold or less certain; those of blocking-free 6 % of the run "
+		"in sum: cufence report");
+	free(text);
+}
+
 static void the_summary_comes_first(void **state)
 {
 	char *text = report(report_text, (struct report_options){ .top = 10 });
@@ -346,6 +362,7 @@ int main(void)
 		cmocka_unit_test(lines_fit_a_terminal),
 		cmocka_unit_test(only_real_gaps_make_a_trace_incomplete),
 		cmocka_unit_test(a_finding_reads_like_a_compiler_error),
+		cmocka_unit_test(what_is_below_the_threshold_is_summed_up),
 		cmocka_unit_test(the_summary_comes_first),
 		cmocka_unit_test(levels_choose),
 		cmocka_unit_test(the_top_is_cut_and_said_to_be),
