@@ -37,7 +37,8 @@
 static const char holds_sql[] =
 	"SELECT o.process, h.via, CASE h.via WHEN o.call THEN b.call ELSE o.call END, "
 	"h.ready + h.held - max(h.ready, ifnull((SELECT max(e.end) FROM operation e "
-	" WHERE e.end > h.ready AND e.end <= o.start AND e.process = o.process AND e.id <> o.id "
+	" WHERE e.end > h.ready AND e.end <= o.start AND e.process = o.process "
+	" AND e.call IS NOT o.call "
 	" AND " SHARE("o.call", "e.call") "), h.ready)), "
 	"b.call, o.call "
 	"FROM hold h JOIN operation o ON o.id = h.op JOIN operation b ON b.id = h.behind "

@@ -45,6 +45,48 @@ static void a_host_function_in_the_legacy_stream_is_found(void **state)
 	assert_int_equal(mini_int(m, "SELECT held / 1000 FROM hold LIMIT 1"), 1031);
 }
 
+/*
+ * Step by step a kernel, a copy to the other device, and what that gets.  The copy has an operation
+ * on each device; that one comes after the other is no need of the work before both.
+ */
+static void a_synchronous_peer_copy_is_found(void **state)
+{
+	struct mini *m = *state;
+	int64_t to = mini_context(m, 1), stream = mini_stream(m, "non-blocking");
+	int64_t other = mini_stream_in(m, to, "non-blocking"), copy;
+	int64_t site = mini_site(m, "advance", 37), sent = mini_site(m, "send", 50);
+
+	for (int i = 0; i < 5; i++) {
+		double t = 3000 * i;
+
+		launch(m, t + 10, stream, site, t + 20, t + 1000);
+		copy = MINI_CALL(m, .type = CALL_cuMemcpyPeer, .at = t + 15, .site = sent,
+			.bytes = 4096, .direction = 1 + COPY_D2D, .stream = MINI_LEGACY,
+			.runs = { t + 1002, t + 1005 });
+		mini_exec(m, "INSERT INTO operation (id, process, call, kind, start, end, device, "
+			"context, correlation, bytes, copy_kind) SELECT id + 1, process, call, "
+			"kind, start + 9000, end + 9000, 1, %lld, correlation, bytes, %d "
+			"FROM operation WHERE id = %lld", (long long)to, COPY_H2D,
+			(long long)m->ops);
+		m->ops++;
+		mini_exec(m, "INSERT INTO call_object VALUES (%lld, 'src_context', 1), "
+			"(%lld, 'dst_context', %lld)", (long long)copy, (long long)copy,
+			(long long)to);
+		mini_names(m, copy, "dst", mini_allocation(m, "device"));
+		MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = t + 18, .context = to,
+			.stream = other, .site = site, .bytes = 1 << 20,
+			.direction = 1 + COPY_H2D, .src = "pinned", .dst = "device",
+			.runs = { t + 1016, t + 2000 });
+		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 22, .until = t + 1009);
+		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 1010, .until = t + 2003,
+			.context = to);
+	}
+	mini_exec(m, "UPDATE operation SET device = 1 WHERE context = %lld", (long long)to);
+	assert_string_equal(mini_shown(m), "legacy-stream-serialization 5");
+	assert_string_equal(mini_text(m, "SELECT function FROM finding JOIN site s ON s.id = site"),
+		"send");
+}
+
 /* What came after a long host function may have had other reasons, too. */
 static void of_a_late_start_after_a_host_function_only_the_sure_part_counts(void **state)
 {
@@ -243,6 +285,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		T(a_host_function_in_the_legacy_stream_is_found),
+		T(a_synchronous_peer_copy_is_found),
 		T(of_a_late_start_after_a_host_function_only_the_sure_part_counts),
 		T(a_late_start_after_an_event_record_is_something_else),
 		T(memory_work_in_the_legacy_stream_is_found),
