@@ -141,3 +141,19 @@ int sharing_conflict(struct sharing *sharing, int64_t call, int64_t other)
 				return 1;
 	return 0;
 }
+
+/* The driver may not have said which parameters a kernel has. */
+static int is_seen(const struct accesses *accesses)
+{
+	return accesses->named && (accesses->complete || accesses->count);
+}
+
+int sharing_nothing(struct sharing *sharing, int64_t call, int64_t other)
+{
+	int conflict = sharing_conflict(sharing, call, other);
+
+	if (conflict)
+		return conflict < 0 ? -1 : 0;
+	return is_seen(&sharing->one) && is_seen(&sharing->other) &&
+	       !accesses_meet(&sharing->one, &sharing->other);
+}

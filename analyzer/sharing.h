@@ -31,4 +31,10 @@ int sharing_between(struct sharing *sharing, int64_t copy, int64_t call, int64_t
  */
 int sharing_conflict(struct sharing *sharing, int64_t call, int64_t other);
 
+/*
+ * 1 if it is known which memory two operations were given, and nothing is seen that makes their
+ * order matter; 0, or -1 after a message.
+ */
+int sharing_nothing(struct sharing *sharing, int64_t call, int64_t other);
+
 #endif

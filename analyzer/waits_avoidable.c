@@ -19,6 +19,9 @@
  * has to come after the one may run beside the other, as the next kernel of the stream whose result
  * a second stream copies.
  *
+ * A synchronous copy to the device could have run beside an operation that has nothing to do with
+ * its memory, as the upload to the other one of two buffers.
+ *
  * A synchronous copy to the host is how programs wait for a result, so only work beside it counts,
  * not the time in which the thread looked at the result; unless the copy is hidden in a library
  * below the line of a script, as in PyTorch's .item().
@@ -109,6 +112,32 @@ static int measure_own(struct avoidable *a, const struct judged_wait *wait, int6
 	return 0;
 }
 
+static int64_t overlap(int64_t a, int64_t b)
+{
+	int64_t less = a < b ? a : b;
+
+	return less < ROUND_TRIP_NS ? 0 : less;
+}
+
+/* Adds that the copy itself came later than it had to: no more than both took. */
+static int add_upload(struct avoidable *a, const struct judged_wait *wait, int64_t *ns)
+{
+	int64_t since = wait->op_start > wait->enter ? wait->op_start : wait->enter;
+	int64_t from = wait->own_start > wait->op_end ? wait->own_start : wait->op_end;
+	int64_t could = overlap(wait->own_end - from, wait->op_end - since);
+	int apart = could ? segments_own_apart(&a->segments, wait) : 0;
+
+	if (apart > 0)
+		*ns = *ns + could < wait->waited ? *ns + could : wait->waited;
+	return apart < 0 ? -1 : 0;
+}
+
+static int is_upload(const struct judged_wait *wait)
+{
+	return wait->is_copy && !wait->to_host && wait->op_call != wait->call &&
+	       wait->own_end > wait->op_end;
+}
+
 /* The copy waited for something else, and then for itself. */
 static int has_own_transfer(const struct judged_wait *wait)
 {
@@ -130,7 +159,8 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 		if (!rc)
 			return db_run(a->update, "iIi", (int64_t)0, DB_NULL, wait->id);
 	}
-	if (measure(a, wait, &ns) || (has_own_transfer(wait) && measure_own(a, &before, &ns)))
+	if (measure(a, wait, &ns) || (has_own_transfer(wait) && measure_own(a, &before, &ns)) ||
+		(is_upload(wait) && add_upload(a, wait, &ns)))
 		return -1;
 	return db_run(a->update, "iIi", ns, wait->partner ? wait->partner : DB_NULL, wait->id);
 }
@@ -151,7 +181,8 @@ static const char waits_sql[] =
 	"t.kind = 'copy' AND c.dst_memory IN ('pageable', 'pinned', 'registered') "
 	"AND NOT " COPIES_HOST_DATA ", "
 	"(SELECT max(end) FROM operation WHERE call = w.call), "
-	"ws.id, ws.kind, ws.context, wx.device, w.kind = 'staged' "
+	"ws.id, ws.kind, ws.context, wx.device, w.kind = 'staged', o.start, "
+	"(SELECT min(start) FROM operation WHERE call = w.call) "
 	"FROM wait w JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 	"JOIN operation o ON o.id = w.op JOIN last ON last.process = c.process "
 	"LEFT JOIN stream ws ON ws.id = c.stream "
@@ -176,6 +207,7 @@ static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
 		.exit = sqlite3_column_int64(q, 4),
 		.waited = sqlite3_column_int64(q, 5),
 		.op_call = sqlite3_column_int64(q, 6),
+		.op_start = sqlite3_column_int64(q, 25),
 		.op_end = sqlite3_column_int64(q, 7),
 		.stream = sqlite3_column_int64(q, 8),
 		.context = sqlite3_column_int64(q, 9),
@@ -196,6 +228,7 @@ static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
 	wait->to_host = sqlite3_column_int(q, 18);
 	wait->own_end = sqlite3_column_type(q, 19) == SQLITE_NULL ? INT64_MIN
 								  : sqlite3_column_int64(q, 19);
+	wait->own_start = sqlite3_column_int64(q, 26);
 }
 
 /* Collected first: a table is not to be changed while it is read. */

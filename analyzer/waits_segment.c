@@ -217,6 +217,11 @@ static int has_seen_enough(const struct judged_wait *wait, const struct segment 
 	       segment->until - wait->exit - segment->elsewhere >= wait->waited;
 }
 
+int segments_own_apart(struct segments *s, const struct judged_wait *wait)
+{
+	return sharing_nothing(s->sharing, wait->op_call, wait->call);
+}
+
 int segments_of_one_line(struct segments *s, int64_t call, int64_t other)
 {
 	int64_t place = places_site(s->places, call);

@@ -16,7 +16,7 @@
 /* A row of wait that may be avoidable. */
 struct judged_wait {
 	int64_t id, call, thread, process, enter, exit, waited;
-	int64_t op_call, op_end;      /* what it waited for */
+	int64_t op_call, op_start, op_end; /* what it waited for */
 	int64_t stream, context;      /* of that */
 	enum stream_kind stream_kind;
 	int device, stretch;
@@ -27,7 +27,7 @@ struct judged_wait {
 	int to_host;                  /* a synchronous copy to the host */
 	int is_copy;                  /* any synchronous copy or memset */
 	int staged;                   /* wait.kind */
-	int64_t own_end;              /* of its own operation, INT64_MIN: none */
+	int64_t own_start, own_end;   /* of its own operation; end INT64_MIN: none */
 	int64_t own_stream, own_context;
 	enum stream_kind own_kind;
 	int own_device;
@@ -69,6 +69,9 @@ int segments_measure(struct segments *segments, struct judged_wait *wait, struct
 
 /* Whether the place of a call is a line of a script; -1 after a message. */
 int segments_of_script(struct segments *segments, int64_t call);
+
+/* Whether the call's own operation could have run beside what it waited for; -1 after a message. */
+int segments_own_apart(struct segments *segments, const struct judged_wait *wait);
 
 /*
  * Whether two calls were made from one line of a script; -1 after a message.  In compiled code who

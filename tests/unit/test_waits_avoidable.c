@@ -153,6 +153,29 @@ static void a_copy_within_the_host_is_no_result(void **state)
 	assert_int_equal(avoidable(m, copy), 0);
 }
 
+/* The upload for the next round goes to the other one of two buffers: it could have come sooner,
+ * beside the kernel; not to the buffer that this uses, or if that is not known. */
+static void an_upload_could_have_run_beside(void **state)
+{
+	struct mini *m = *state;
+	int64_t one = mini_allocation(m, "device"), two = mini_allocation(m, "device");
+	int64_t kernel, copy;
+
+	kernel = launch(m, 10, MINI_LEGACY, 20, 1000);
+	copy = MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = 20, .until = 1410,
+		.bytes = 1 << 20, .stream = MINI_LEGACY, .direction = 1 + COPY_H2D,
+		.src = "pinned", .dst = "device", .runs = { 1002, 1402 });
+	launch(m, 1412, MINI_LEGACY, 1420, 2000);
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 1414, .until = 2003);
+	launch(m, 2010, MINI_LEGACY, 2020, 2100);
+	mini_names(m, copy, "dst", two);
+	assert_int_equal(avoidable(m, copy), 0);
+	mini_names(m, kernel, "word", one);
+	assert_int_equal(avoidable(m, copy), 400);
+	mini_exec(m, "UPDATE operand SET allocation = %lld WHERE role = 'word'", (long long)two);
+	assert_int_equal(avoidable(m, copy), 0);
+}
+
 /* The frees at the end of a program, after its last device work. */
 static void teardown_costs_nothing(void **state)
 {
@@ -287,6 +310,7 @@ int main(void)
 		T(a_legacy_wait_covers_blocking_streams),
 		T(the_wait_itself_orders_nothing),
 		T(a_copy_within_the_host_is_no_result),
+		T(an_upload_could_have_run_beside),
 		T(teardown_costs_nothing),
 		T(in_one_stream_the_hosts_part_is_avoidable),
 		T(independent_work_behind_a_wait_is_avoidable),
