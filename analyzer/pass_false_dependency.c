@@ -5,8 +5,9 @@
  * that comes late covers work that nobody behind the wait looks at.
  *
  * What a wait is needed for is tried out: the run's order without the waits at the places in
- * question.  Whatever then shares memory and is unordered (relax.h) needed one of them; the last of
- * it to end, and what the host may look at, is when a narrower event would have let go.  A wait for
+ * question.  Whatever then shares memory and is unordered (relax.h) needed one of them, and so did
+ * what the host may look at once it knows the wait over, if it would not know by other waits that
+ * this is complete; the last of it to end is when a narrower event would have let go.  A wait for
  * which nothing is found is not reported: what it is for may be what cufence cannot see.
  */
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "idmap.h"
 #include "pass.h"
 #include "relax.h"
+#include "waits_scope.h"
 #include "walk.h"
 
 /* As little is no loss worth a line; order's holds are at least as long. */
@@ -32,6 +34,10 @@ struct wait {
 	/* The wait as a point of its stream, and what that was after. */
 	struct order_epoch epoch, own;
 	struct order_clock *clock;
+	/* What it covers that the host may look at: the last of each stream. */
+	struct touch *host;
+	size_t host_count;
+	int untold, settled;             /* what the host, and what operations need is yet to see */
 };
 
 struct ring {
@@ -45,6 +51,8 @@ struct ring {
  */
 struct open_waits {
 	struct ring held, idle;
+	struct wait **untold;            /* in order; those before told are not any more */
+	size_t untold_count, told;
 };
 
 struct search {
@@ -98,7 +106,7 @@ static int is_needed(const struct wait *wait)
 	return wait->needed > wait->behind_end - LOST_MIN_NS;
 }
 
-static int settle(struct search *search, struct wait *wait)
+static int report(struct search *search, const struct wait *wait)
 {
 	struct instance instance = {
 		.rule = RULE_false_dependency, .process = wait->process, .call = wait->call,
@@ -107,12 +115,18 @@ static int settle(struct search *search, struct wait *wait)
 	};
 	int64_t from = wait->needed > wait->ready ? wait->needed : wait->ready;
 
-	order_clock_unref(wait->clock);
-	wait->clock = NULL;
 	instance.cost = wait->behind_end - from;
 	if (!wait->needed || is_needed(wait) || instance.cost < LOST_MIN_NS)
 		return 0;
 	return findings_add(search->findings, &instance);
+}
+
+static int settle(struct search *search, struct wait *wait)
+{
+	order_clock_unref(wait->clock);
+	wait->clock = NULL;
+	wait->settled = 1;
+	return wait->untold ? 0 : report(search, wait);
 }
 
 static int is_behind(const struct wait *wait, const struct touch *touch)
@@ -171,10 +185,99 @@ static int is_behind_asking(void *arg, const struct touch *touch)
 	return is_behind(((struct search *)arg)->asking, touch);
 }
 
-static int host_needs(void *arg, const struct touch *touch)
+static int note_host(void *arg, const struct touch *touch)
 {
-	need(((struct search *)arg)->asking, touch ? touch->end : WALK_NEVER);
+	struct wait *wait = ((struct search *)arg)->asking;
+	struct touch *more;
+
+	if (!touch) {
+		need(wait, WALK_NEVER);
+		return 0;
+	}
+	more = array_room(wait->host, wait->host_count, sizeof(*more));
+	if (!more)
+		return -1;
+	wait->host = more;
+	wait->host[wait->host_count++] = *touch;
 	return 0;
+}
+
+/* --- what the host looks at --- */
+
+/* A host function, or a kernel that can tell the host something by memory. */
+static int is_signal(const struct relax *relax, const struct walk_call *call)
+{
+	return relax->full.epoch.seq && relax->host_slot >= 0 && call->kind != KIND_COPY &&
+	       call->kind != KIND_COPY_ASYNC && call->kind != KIND_SET &&
+	       call->kind != KIND_SET_ASYNC;
+}
+
+static int may_learn(const struct walk_call *call)
+{
+	return call->kind == KIND_STREAM_QUERY || call->kind == KIND_EVENT_QUERY ||
+	       scope_of(call) != SCOPE_NONE;
+}
+
+/* By the last call a thread, or what runs in a stream, knows an operation complete. */
+static int knows(const struct order *order, const struct walk_call *call, int signal,
+	struct order_epoch epoch)
+{
+	return (signal ? order_before(order, epoch) : order_known(order, call->thread, epoch)) ==
+	       ORDER_GUARANTEED;
+}
+
+static int tell(struct search *search, const struct walk_call *call, int signal,
+	struct wait *wait)
+{
+	for (size_t i = 0; i < wait->host_count; i++)
+		if (!knows(&search->relax.loose, call, signal, wait->host[i].loose))
+			need(wait, wait->host[i].end);
+	wait->untold = 0;
+	return wait->settled ? report(search, wait) : 0;
+}
+
+/* Who knows that a wait is over knows it of those before it in its stream. */
+static int tell_host(struct search *search, const struct walk_call *call)
+{
+	int signal = is_signal(&search->relax, call);
+
+	if (!signal && !may_learn(call))
+		return 0;
+	for (size_t i = 0; i < search->open.size; i++) {
+		struct open_waits *open = search->open.slot[i].object;
+
+		while (open && open->told < open->untold_count &&
+			knows(&search->relax.full, call, signal, open->untold[open->told]->epoch))
+			if (tell(search, call, signal, open->untold[open->told++]))
+				return -1;
+	}
+	return 0;
+}
+
+static int keep_untold(struct open_waits *open, struct wait *wait)
+{
+	struct wait **more = array_room(open->untold, open->untold_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	open->untold = more;
+	open->untold[open->untold_count++] = wait;
+	wait->untold = 1;
+	return 0;
+}
+
+/* Where recording paused the host may have learned anything. */
+static int open_to_host(struct search *search, const struct walk_call *call,
+	struct open_waits *open, struct wait *wait)
+{
+	struct relax_visitor visitor = { is_behind_asking, note_host, search };
+
+	search->asking = wait;
+	if (relax_visit_host(&search->relax, &visitor))
+		return -1;
+	for (size_t i = 0; i < wait->host_count && call->stretch; i++)
+		need(wait, wait->host[i].end);
+	return wait->host_count && !call->stretch ? keep_untold(open, wait) : 0;
 }
 
 /* The wait takes part from here on: as if an operation without duration came after it. */
@@ -195,7 +298,6 @@ static int mark(struct search *search, const struct walk_call *call, struct wait
 static int open_wait(struct search *search, const struct walk_call *call, struct wait *wait)
 {
 	struct open_waits *open = idmap_need(&search->open, call->stream, sizeof(*open));
-	struct relax_visitor visitor = { is_behind_asking, host_needs, search };
 
 	if (!open || mark(search, call, wait))
 		return -1;
@@ -203,16 +305,17 @@ static int open_wait(struct search *search, const struct walk_call *call, struct
 		settle(search, open->held.wait[open->held.count % OPEN_LIMIT]))
 		return -1;
 	open->held.wait[open->held.count++ % OPEN_LIMIT] = wait;
-	search->asking = wait;
-	return relax_visit_host(&search->relax, &visitor);
+	return open_to_host(search, call, open, wait);
 }
 
 static void free_wait(void *object)
 {
 	struct wait *wait = object;
 
-	if (wait)
+	if (wait) {
 		order_clock_unref(wait->clock);
+		free(wait->host);
+	}
 	free(wait);
 }
 
@@ -242,6 +345,8 @@ static void free_open(void *object)
 
 	for (size_t k = 0; open && k < open->idle.count && k < OPEN_LIMIT; k++)
 		free_wait(open->idle.wait[k]);
+	if (open)
+		free(open->untold);
 	free(open);
 }
 
@@ -252,7 +357,7 @@ static int see(void *arg, const struct walk_call *call)
 	int64_t place;
 
 	if (call->kind != KIND_STREAM_WAIT)
-		return relax_both(&search->relax, call);
+		return relax_both(&search->relax, call) ? -1 : tell_host(search, call);
 	place = findings_place(search->findings, call->id);
 	if (place < 0)
 		return -1;
@@ -271,6 +376,9 @@ static int settle_all(struct search *search)
 
 		for (size_t k = 0; open && k < open->held.count && k < OPEN_LIMIT; k++)
 			if (settle(search, open->held.wait[k]))
+				return -1;
+		while (open && open->told < open->untold_count)
+			if (report(search, open->untold[open->told++]))
 				return -1;
 	}
 	return 0;

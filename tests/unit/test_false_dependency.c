@@ -216,11 +216,15 @@ static void what_is_submitted_after_a_host_wait_may_need_it(void **state)
 	assert_string_equal(found(s), "");
 }
 
-/* The thread that waits for stream b may look at what was copied in stream a. */
-static void what_the_host_sees_may_need_it(void **state)
+static void sync_with(struct shop *s, double at, double until, int64_t stream)
 {
-	struct shop *s = *state;
+	MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = at, .until = until,
+		.stream = stream);
+}
 
+/* Rounds with a copy to the host in place of the protocol; each: a stream to wait for in each. */
+static void rounds_with_a_copy(struct shop *s, int64_t each)
+{
 	for (int i = 0; i < 5; i++) {
 		double t = 2000 * i;
 
@@ -229,12 +233,55 @@ static void what_the_host_sees_may_need_it(void **state)
 			MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 3,
 			.stream = s->a, .site = s->at_protocol, .bytes = 4096,
 			.direction = 1 + COPY_D2H, .dst = "pinned", .src = "device",
-			.runs = { t + 321, t + 921 }), "word", s->protocol);
+			.runs = { t + 321, t + 921 }), "src", s->protocol);
 		record(s, t + 6, s->refined, s->a);
 		wait_for(s, t + 9, s->refined, s->b);
 		launch(s, t + 12, s->b, s->at_use, t + 922, t + 1422, s->model, s->answer);
+		if (each)
+			sync_with(s, t + 15, t + 1425, each);
 	}
+}
+
+/* The thread that waits for stream b may look at what was copied in stream a. */
+static void what_the_host_sees_may_need_it(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_with_a_copy(s, s->b);
 	end(s, 10000);
+	assert_string_equal(found(s), "");
+}
+
+/* It submits all rounds, and looks when it has waited for b. */
+static void what_the_host_sees_later_may_need_it(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_with_a_copy(s, 0);
+	sync_with(s, 9500, 9502, s->b);
+	end(s, 10000);
+	assert_string_equal(found(s), "");
+}
+
+static void what_the_host_waits_for_itself_does_not(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_with_a_copy(s, 0);
+	sync_with(s, 9400, 9402, s->a);
+	sync_with(s, 9500, 9502, s->b);
+	end(s, 10000);
+	assert_string_equal(found(s), "5 25 19 2500");
+}
+
+/* A function that runs behind the wait may look at it as well. */
+static void what_a_host_function_sees_may_need_it(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_with_a_copy(s, 0);
+	MINI_CALL(&s->mini, .type = CALL_cuLaunchHostFunc, .at = 9500, .stream = s->b);
+	end(s, 11000);
 	assert_string_equal(found(s), "");
 }
 
@@ -348,6 +395,9 @@ int main(void)
 		T(what_another_stream_does_may_need_it),
 		T(what_is_submitted_after_a_host_wait_may_need_it),
 		T(what_the_host_sees_may_need_it),
+		T(what_the_host_sees_later_may_need_it),
+		T(what_the_host_waits_for_itself_does_not),
+		T(what_a_host_function_sees_may_need_it),
 		T(an_unknown_kernel_may_need_it),
 		T(a_graph_may_need_what_its_kernels_reach),
 		T(only_what_comes_after_the_shared_part_is_lost),
