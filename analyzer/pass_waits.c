@@ -23,22 +23,34 @@ static const char end_sql[] =
 	" OR EXISTS (SELECT 1 FROM wait w WHERE w.call = e.id AND " WAIT_FOR_OTHERS ")) "
 	"ORDER BY e.id LIMIT 1";
 
-static const char followers_sql[] =
-	"SELECT n.id FROM call n JOIN call_type t ON t.id = n.type "
-	"WHERE n.thread = (SELECT thread FROM call WHERE id = ?1) AND n.id > ?1 AND n.id < ?2 "
-	"AND NOT EXISTS (SELECT 1 FROM recording r WHERE r.process = n.process "
-	" AND r.start <= n.enter AND r.start > (SELECT enter FROM call WHERE id = ?1)) "
-	"AND NOT t.runtime AND (t.kind IN ('free_device', 'free_array', 'free_host', "
+#define FOLLOWERS(which) \
+	"SELECT n.id FROM call n JOIN call_type t ON t.id = n.type " \
+	"WHERE n.thread = (SELECT thread FROM call WHERE id = ?1) AND n.id > ?1 AND n.id < ?2 " \
+	"AND NOT EXISTS (SELECT 1 FROM recording r WHERE r.process = n.process " \
+	" AND r.start <= n.enter AND r.start > (SELECT enter FROM call WHERE id = ?1)) " \
+	"AND NOT t.runtime AND (" which ") ORDER BY n.id"
+
+static const char followers_sql[] = FOLLOWERS(
+	"t.kind IN ('free_device', 'free_array', 'free_host', "
 	" 'unregister_host', 'module_load', 'module_unload', 'context_limit', 'copy') "
-	" OR (t.kind = 'set' AND " TO_HOST("n") ")) ORDER BY n.id";
+	" OR (t.kind = 'set' AND " TO_HOST("n") ")");
+
+/* Behind a pageable Async copy those of its stream. */
+static const char async_followers_sql[] = FOLLOWERS("t.kind = 'copy_async' "
+	"AND n.stream = (SELECT stream FROM call WHERE id = ?1) "
+	"AND (n.src_memory = 'pageable' OR n.dst_memory = 'pageable')");
+
+enum followers { FOLLOWERS_NONE, FOLLOWERS_WAITING, FOLLOWERS_ASYNC };
 
 struct follower_queries {
-	sqlite3_stmt *end, *followers;
+	sqlite3_stmt *end, *followers, *async_followers;
 };
 
-static int find_followers(const struct follower_queries *queries, struct instance *instance)
+static int find_followers(const struct follower_queries *queries, enum followers kind,
+	struct instance *instance)
 {
-	sqlite3_stmt *followers = queries->followers;
+	sqlite3_stmt *followers =
+		kind == FOLLOWERS_ASYNC ? queries->async_followers : queries->followers;
 	int64_t end = instance->call + FOLLOWER_CALLS;
 	int count = 0, rc = db_bind(queries->end, "ii", instance->call, end);
 
@@ -73,7 +85,9 @@ static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 			.change = CHANGE_WAIT,
 		};
 
-		if ((sqlite3_column_int(q, 6) && find_followers(queries, &instance)) ||
+		enum followers kind = (enum followers)sqlite3_column_int(q, 6);
+
+		if ((kind && find_followers(queries, kind, &instance)) ||
 			findings_add(findings, &instance))
 			return -1;
 	}
@@ -83,13 +97,15 @@ static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql)
 {
 	struct follower_queries queries = { db_prepare(db, end_sql),
-		db_prepare(db, followers_sql) };
+		db_prepare(db, followers_sql), db_prepare(db, async_followers_sql) };
 	sqlite3_stmt *q = db_prepare(db, sql);
-	int rc = q && queries.end && queries.followers ? add_all(q, &queries, findings, rule) : -1;
+	int rc = q && queries.end && queries.followers && queries.async_followers
+			 ? add_all(q, &queries, findings, rule) : -1;
 
 	sqlite3_finalize(q);
 	sqlite3_finalize(queries.end);
 	sqlite3_finalize(queries.followers);
+	sqlite3_finalize(queries.async_followers);
 	return rc;
 }
 
@@ -99,7 +115,8 @@ int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
 	char *sql = sqlite3_mprintf(
 		"SELECT c.process, w.call, o.call, w.waited, w.avoidable, w.partner, "
 		"CASE t.kind WHEN 'set' THEN 1 WHEN 'copy' THEN NOT " TO_HOST("c") " "
-		" ELSE t.kind NOT IN ('copy_async', 'launch') AND w.kind = 'implicit' END "
+		" WHEN 'copy_async' THEN CASE w.kind WHEN 'implicit' THEN 2 ELSE 0 END "
+		" ELSE t.kind <> 'launch' AND w.kind = 'implicit' END "
 		"FROM wait w "
 		"JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 		"JOIN operation o ON o.id = w.op "

@@ -55,7 +55,9 @@ static int is_by_intent(struct avoidable *a, const struct judged_wait *wait)
 static int64_t idle_that_counts(const struct judged_wait *wait, const struct segment *segment,
 	int64_t idle)
 {
-	if ((wait->is_copy || wait->staged || segment->row_count) && idle < ROUND_TRIP_NS)
+	int copy = wait->is_copy || (wait->is_async && !wait->partner);
+
+	if ((copy || segment->row_count) && idle < ROUND_TRIP_NS)
 		return 0;
 	return !segment->submits && idle < SEGMENT_AT_ONCE_NS ? 0 : idle;
 }

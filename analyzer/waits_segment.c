@@ -55,6 +55,18 @@ static int is_of_row(const struct walk_call *call, const struct judged_wait *wai
 	       call->direction != COPY_D2H && call->direction != COPY_H2H;
 }
 
+/*
+ * Likewise of an Async copy the pageable ones behind it in its stream: who pins the memory of one
+ * result pins that of the next.
+ */
+static int is_of_async_row(const struct walk_call *call, const struct judged_wait *wait,
+	const struct segment *segment)
+{
+	return wait->is_async && !wait->staged && !wait->explicit_wait &&
+	       segment->async_count < SEGMENT_ROW && call->kind == KIND_COPY_ASYNC &&
+	       call->stream == wait->own_stream && scope_of(call) != SCOPE_NONE;
+}
+
 int segments_of_script(struct segments *s, int64_t call)
 {
 	int64_t place = places_site(s->places, call);
@@ -90,8 +102,10 @@ static int covers(struct segments *s, const struct walk_call *call,
 	found = ends_round(s, call, wait);
 	if (found)
 		return found;
-	if (may_not_wait(call) || is_of_row(call, wait, segment)) {
-		int held = ask(may_not_wait(call) ? s->is_held : s->is_held_by_others, call->id);
+	if (may_not_wait(call) || is_of_row(call, wait, segment) ||
+		is_of_async_row(call, wait, segment)) {
+		int any = may_not_wait(call) && !is_of_async_row(call, wait, segment);
+		int held = ask(any ? s->is_held : s->is_held_by_others, call->id);
 
 		if (held <= 0)
 			return held;
@@ -193,6 +207,8 @@ static int pass_by(struct segments *s, const struct walk_call *call,
 		segment->row[segment->row_count++] = call->id;
 		return 0;
 	}
+	if (is_of_async_row(call, wait, segment))
+		segment->async_count++;
 	after = comes_after(s, call, wait, segment);
 	if (after < 0)
 		return -1;

@@ -45,6 +45,7 @@ struct segment {
 	int submits, after, legacy;
 	int64_t row[SEGMENT_ROW];
 	size_t row_count;
+	size_t async_count;           /* Async copies of the row, which keep their order */
 };
 
 /* What it takes to find them: queries and walks of one database. */

@@ -278,13 +278,41 @@ static void work_beside_a_copys_own_transfer_is_avoidable(void **state)
 	assert_int_equal(avoidable(m, copied_behind(m, n, o)), 410);
 }
 
-/* In one stream it comes after the transfer, too: the device idled, and that is all. */
+/* In one stream it comes after the transfer, too: the device idled, no longer than behind any copy
+ * that is waited for. */
 static void work_behind_a_copys_own_transfer_is_not(void **state)
 {
 	struct mini *m = *state;
 	int64_t n = mini_stream(m, "non-blocking");
 
-	assert_int_equal(avoidable(m, copied_behind(m, n, n)), 30);
+	assert_int_equal(avoidable(m, copied_behind(m, n, n)), 0);
+}
+
+/* Two results for each kernel: the second copy would wait in the place of the first. */
+static void copies_of_one_stream_are_one_mistake(void **state)
+{
+	struct mini *m = *state;
+	int64_t s[2] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
+	int64_t line[2] = { mini_site(m, "fetch", 1), mini_site(m, "fetch", 2) };
+	int64_t first[4], second[4];
+
+	for (int i = 0; i < 4; i++) {
+		double t = 1000 * i;
+
+		launch(m, t + 10, s[i % 2], t + 20, t + 900);
+		first[i] = copy_back(m, t + 14, t + 920, s[i % 2], "pageable", t + 902, t + 915);
+		second[i] = copy_back(m, t + 922, t + 940, s[i % 2], "pageable", t + 924, t + 936);
+		mini_exec(m, "UPDATE call SET site = CASE id WHEN %lld THEN %lld ELSE %lld END "
+			"WHERE id IN (%lld, %lld)", (long long)first[i], (long long)line[0],
+			(long long)line[1], (long long)first[i], (long long)second[i]);
+	}
+	sync_stream(m, 4000, 4002, s[0]);
+	sync_stream(m, 4003, 4005, s[1]);
+	assert_in_range(avoidable(m, first[0]), 830, 906);
+	assert_int_equal(avoidable(m, second[0]), -1);
+	assert_int_equal(db_int(&m->db, "SELECT count(*) FROM finding WHERE "
+		"rule = 'pageable-async-copy' AND saving > 1500000", -1), 1);
+	assert_int_equal(db_int(&m->db, "SELECT count(*) FROM finding_also", -1), 1);
 }
 
 static void explicit_waits_are_never_avoidable_here(void **state)
@@ -318,6 +346,7 @@ int main(void)
 		T(a_pageable_pipeline_could_overlap),
 		T(work_beside_a_copys_own_transfer_is_avoidable),
 		T(work_behind_a_copys_own_transfer_is_not),
+		T(copies_of_one_stream_are_one_mistake),
 		T(explicit_waits_are_never_avoidable_here),
 	};
 
