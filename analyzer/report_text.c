@@ -77,20 +77,23 @@ static const char callers_sql[] =
 	"  (SELECT min(depth) FROM frame WHERE site = ?1 AND user = 1) ORDER BY depth";
 
 /*
- * Who calls the line of a finding where that has several callers, as a destructor or a wrapper:
- * what to change is there.  Of its own site, and those of its line that are to be changed with it.
+ * Who calls the line of a finding where that has several callers, as a wrapper has, or is none to
+ * change: in a destructor, in a library without lines.  Of its own site, and those of its line that
+ * are to be changed with it.
  */
-#define CALLER_DEPTH(site) \
-	"(SELECT depth FROM frame WHERE site = " site " AND user = 1 AND function NOT NULL" \
-	" AND function <> '_start' ORDER BY depth LIMIT 1 OFFSET 1)"
 static const char from_sql[] =
-	"WITH at AS MATERIALIZED (SELECT s.id FROM site s JOIN site own ON own.id = ?1"
-	"  WHERE s.process = own.process AND s.function IS own.function AND s.text IS own.text),"
-	" caller AS MATERIALIZED (SELECT f.* FROM at"
-	"  JOIN frame f ON f.site = at.id AND f.depth = " CALLER_DEPTH("at.id") ")"
+	"WITH own AS (SELECT * FROM site WHERE id = ?1),"
+	" at AS MATERIALIZED (SELECT s.id, own.line AS line FROM site s JOIN own"
+	"  ON s.process = own.process AND s.function IS own.function AND s.text IS own.text),"
+	" caller AS MATERIALIZED (SELECT f.* FROM at JOIN frame f ON f.site = at.id AND f.depth ="
+	"  (SELECT c.depth FROM frame c WHERE c.site = at.id AND c.user = 1"
+	"   AND c.function <> '_start' AND (at.line NOT NULL OR c.line NOT NULL) AND c.depth >"
+	"    (SELECT min(depth) FROM frame WHERE site = at.id AND user = 1)"
+	"   ORDER BY c.depth LIMIT 1))"
 	" SELECT function, file, line, count(*) OVER () FROM caller"
 	" WHERE (site = ?1 OR site IN (SELECT site FROM finding_also WHERE finding = ?2))"
-	" AND (SELECT count(*) FROM (SELECT DISTINCT function, file, line FROM caller)) > 1"
+	" AND ((SELECT count(*) FROM (SELECT DISTINCT function, file, line FROM caller)) > 1"
+	"  OR (SELECT line IS NULL OR function LIKE '~%' FROM own))"
 	" GROUP BY function, file, line ORDER BY min(site)";
 
 static const char *text(sqlite3_stmt *row, enum finding_column column)

@@ -182,6 +182,38 @@ static void a_finding_reads_like_a_compiler_error(void **state)
 	free(text);
 }
 
+/* What to change is not in a wrapper, a destructor or a library without lines. */
+static void callers_of_a_line_are_named(void **state)
+{
+	static const char *const frames =
+		"INSERT INTO frame (site, depth, address, function, file, line, user) VALUES "
+		"(1, 0, 1, 'free_tile', '/src/tiles.cu', 88, 1), (1, 1, 2, 'blur', '/src/a.cu', 5, 1);";
+	char *text, more[1000];
+
+	more_findings = frames;
+	text = report(report_text, (struct report_options){ .top = 10 });
+	hasnt(text, "    from ");
+	free(text);
+	snprintf(more, sizeof(more), "%s UPDATE site SET function = '~Tile' WHERE id = 1", frames);
+	more_findings = more;
+	text = report(report_text, (struct report_options){ .top = 10 });
+	has(text, "tiles.cu:88\n    from blur                  a.cu:5\n    for ");
+	free(text);
+	snprintf(more, sizeof(more), "%s INSERT INTO site SELECT 3, 1, 3, function, file, line, "
+		"api, text FROM site WHERE id = 1; INSERT INTO frame (site, depth, address, "
+		"function, file, line, user) SELECT 3, depth, address, "
+		"iif(depth, 'sum', function), file, line, 1 FROM frame", frames);
+	text = report(report_text, (struct report_options){ .top = 10 });
+	has(text, "    from blur                  a.cu:5\n    for ");
+	hasnt(text, "sum");
+	free(text);
+	strcat(more, "; INSERT INTO finding_also VALUES (1, 3, 2)");
+	text = report(report_text, (struct report_options){ .top = 10 });
+	has(text, "    from blur                  a.cu:5\n    from sum                   a.cu:5\n");
+	free(text);
+	more_findings = NULL;
+}
+
 /* Many lines may make one mistake. */
 static void what_is_below_the_threshold_is_summed_up(void **state)
 {
@@ -362,6 +394,7 @@ int main(void)
 		cmocka_unit_test(lines_fit_a_terminal),
 		cmocka_unit_test(only_real_gaps_make_a_trace_incomplete),
 		cmocka_unit_test(a_finding_reads_like_a_compiler_error),
+		cmocka_unit_test(callers_of_a_line_are_named),
 		cmocka_unit_test(what_is_below_the_threshold_is_summed_up),
 		cmocka_unit_test(the_summary_comes_first),
 		cmocka_unit_test(levels_choose),
