@@ -187,7 +187,8 @@ static void callers_of_a_line_are_named(void **state)
 {
 	static const char *const frames =
 		"INSERT INTO frame (site, depth, address, function, file, line, user) VALUES "
-		"(1, 0, 1, 'free_tile', '/src/tiles.cu', 88, 1), (1, 1, 2, 'blur', '/src/a.cu', 5, 1);";
+		"(1, 0, 1, 'free_tile', '/src/tiles.cu', 88, 1), "
+		"(1, 1, 2, 'blur', '/src/a.cu', 5, 1);";
 	char *text, more[1000];
 
 	more_findings = frames;
