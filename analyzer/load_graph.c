@@ -141,9 +141,10 @@ const uint64_t *loader_list_words(
 	const struct call_record *record = (const struct call_record *)call->record;
 	const struct call_type_record *type = call->type->record;
 	size_t words = record->head.words - sizeof(*record) / TRACE_ALIGN;
-	struct call_buffer buffer = call_buffer(record, type->field_count);
-	size_t fields = type->field_count + (record->head.flags & CALL_BUFFER
-		? call_buffer_size(&buffer) : (record->pointer_count * (size_t)12 + 7) / 8);
+	size_t fields =
+		type->field_count + (record->head.flags & CALL_BUFFER
+						    ? record->pointer_count
+						    : (record->pointer_count * (size_t)12 + 7) / 8);
 
 	if (count > 4096 || more > 65536 || words < fields + count * lists + more)
 		return NULL;

@@ -91,23 +91,17 @@ static int add_word(const struct operands *operands, uint32_t offset, uint64_t v
 	return found < 0 ? -1 : 0;
 }
 
-static int add_buffer(const struct operands *operands, struct call_buffer buffer)
-{
-	for (unsigned i = 0; i < buffer.words; i++) {
-		if (add_word(operands, i * 8, call_buffer_word(&buffer, i)))
-			return -1;
-	}
-	return 0;
-}
-
 static int add_words(
 	const struct operands *operands, const struct call_record *record, unsigned field_count)
 {
 	const char *at = (const char *)&record->field[field_count];
+	int buffer = record->head.flags & CALL_BUFFER;
 
-	if (record->head.flags & CALL_BUFFER)
-		return add_buffer(operands, call_buffer(record, field_count));
-	for (unsigned i = 0; i < record->pointer_count; i++) {
+	for (unsigned i = 0; buffer && i < record->pointer_count; i++) {
+		if (add_word(operands, i * 8, record->field[field_count + i]))
+			return -1;
+	}
+	for (unsigned i = 0; !buffer && i < record->pointer_count; i++) {
 		struct launch_pointer word;
 
 		memcpy(&word, at + i * sizeof(word), sizeof(word));

@@ -17,7 +17,6 @@ struct scan {
 	unsigned others;           /* words that are no pointers */
 };
 
-#define NOINLINE __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void add_other(struct scan *scan, unsigned lane, uint64_t word)
@@ -207,57 +206,4 @@ __attribute__((hot)) void arguments_copy(void *to, const struct function_layout 
 		else
 			memcpy(at, values[i], parameter->size);
 	}
-}
-
-/* A parameter that is not a whole word or half of one. */
-static NOINLINE uint32_t compare_bytes(const char *with, uint32_t offset, const char *value,
-	uint32_t size)
-{
-	uint32_t changed = 0, step;
-
-	for (uint32_t at = 0; at < size; at += step) {
-		step = 8 - (offset + at) % 8;
-		if (step > size - at)
-			step = size - at;
-		changed |= (uint32_t)!!memcmp(with + at, value + at, step) << (offset + at) / 8;
-	}
-	return changed;
-}
-
-__attribute__((hot)) uint32_t arguments_compare(const uint64_t *with,
-	const struct function_layout *layout, void *const *values)
-{
-	uint32_t changed = 0;
-
-	for (uint32_t i = 0; i < layout->count; i++) {
-		const struct function_parameter *parameter = &layout->parameter[i];
-		const char *old = (const char *)with + parameter->offset;
-		uint64_t words[2] = { 0, 0 };
-
-		if (parameter->size == 8 && parameter->offset % 8 == 0) {
-			memcpy(&words[0], old, 8);
-			memcpy(&words[1], values[i], 8);
-		} else if (parameter->size == 4 && parameter->offset % 4 == 0) {
-			memcpy(&words[0], old, 4);
-			memcpy(&words[1], values[i], 4);
-		} else {
-			changed |= compare_bytes(old, parameter->offset, values[i],
-				parameter->size);
-			continue;
-		}
-		changed |= (uint32_t)(words[0] != words[1]) << parameter->offset / 8;
-	}
-	return changed;
-}
-
-__attribute__((hot)) void arguments_copy_changed(uint64_t *to, uint32_t changed,
-	const struct function_layout *layout, void *const *values)
-{
-	uint64_t whole[BUFFER_WORDS];
-
-	if (!changed)
-		return;
-	arguments_copy(whole, layout, values);
-	for (; changed; changed &= changed - 1)
-		*to++ = whole[__builtin_ctz(changed)];
 }

@@ -14,7 +14,6 @@
 #define MAX_POINTERS 128
 #define MAX_WORDS 8
 #define BUFFER_WORDS 24            /* of a buffer that is recorded whole, at most */
-_Static_assert(BUFFER_WORDS <= 32, "struct call_changes");
 
 /* Of one launch; lives on the wrapper's stack until the record is written. */
 struct launch_arguments {
@@ -47,13 +46,5 @@ void arguments_measure(struct function_layout *layout);
 
 /* Writes layout->words words, not 0: the whole buffer. */
 void arguments_copy(void *to, const struct function_layout *layout, void *const *values);
-
-/* Which words of the buffer are others than those of one written like that: a bit each. */
-uint32_t arguments_compare(const uint64_t *with, const struct function_layout *layout,
-	void *const *values);
-
-/* Writes those words of the buffer, the others' places are left out. */
-void arguments_copy_changed(uint64_t *to, uint32_t changed, const struct function_layout *layout,
-	void *const *values);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "shim.h"
 #include "system.h"
-#include "tail.h"
 #include "window.h"
 
 #define RESULT_NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
@@ -191,12 +190,83 @@ HOT void frame_launch(struct call_frame *frame, const uint64_t *field, uint64_t 
 	if (values && layout && layout->words) {
 		frame->layout = layout;
 		frame->values = values;
-		frame->function = function;
 	} else {
 		arguments_scan(&thread->tables->arguments, layout, values, extra);
 		frame->launch = 1;
 	}
 	thread->busy = 0;
+}
+
+void frame_list(struct call_frame *frame, const void *array, uint64_t words)
+{
+	uint32_t room = CALL_LIST_WORDS;
+
+	for (unsigned i = 0; i < frame->list_count; i++)
+		room -= frame->list[i].words;
+	if (frame->list_count < CALL_LISTS)
+		frame->list[frame->list_count++] = (struct call_list){
+			array, words < room ? (uint32_t)words : room };
+}
+
+static size_t pointer_bytes(const struct launch_arguments *arguments)
+{
+	return (arguments->pointer_count * sizeof(arguments->pointer[0]) + 7) & ~(size_t)7;
+}
+
+/* What lies behind the fields of a call: polls, lists, a launch that is not recorded whole. */
+static NOINLINE size_t tail_bytes(const struct call_frame *frame)
+{
+	const struct launch_arguments *arguments = &frame->thread->tables->arguments;
+	size_t bytes = frame->attributes.flags ? sizeof(frame->attributes) : 0;
+
+	if (frame->layout)
+		bytes += frame->layout->words * sizeof(uint64_t);
+	else if (frame->launch)
+		bytes += pointer_bytes(arguments) + arguments->word_count * sizeof(uint64_t);
+	for (unsigned i = 0; i < frame->list_count; i++)
+		bytes += frame->list[i].words * sizeof(uint64_t);
+	return bytes;
+}
+
+static inline void write_buffer(const struct call_frame *frame, struct call_record *record,
+	void *at)
+{
+	record->head.flags |= CALL_BUFFER;
+	record->pointer_count = frame->layout->words;
+	arguments_copy(at, frame->layout, frame->values);
+}
+
+static NOINLINE void write_tail(const struct call_frame *frame, struct call_record *record,
+	char *at)
+{
+	const struct launch_arguments *arguments = &frame->thread->tables->arguments;
+
+	if (frame->layout) {
+		write_buffer(frame, record, at);
+		at += frame->layout->words * sizeof(uint64_t);
+	} else if (frame->launch) {
+		record->pointer_count = (uint16_t)arguments->pointer_count;
+		memcpy(at, arguments->pointer,
+			arguments->pointer_count * sizeof(arguments->pointer[0]));
+		at += pointer_bytes(arguments);
+		if (arguments->extra)
+			record->head.flags |= CALL_EXTRA;
+		memcpy(at, arguments->word, arguments->word_count * sizeof(uint64_t));
+		at += arguments->word_count * sizeof(uint64_t);
+	}
+	for (unsigned i = 0; i < frame->list_count; i++) {
+		size_t bytes = frame->list[i].words * sizeof(uint64_t);
+
+		if (frame->list[i].array)
+			memcpy(at, frame->list[i].array, bytes);
+		else
+			memset(at, 0, bytes);
+		at += bytes;
+	}
+	if (frame->attributes.flags) {
+		record->head.flags |= CALL_ATTRIBUTES;
+		memcpy(at, &frame->attributes, sizeof(frame->attributes));
+	}
 }
 
 /* Written word by word: a call of memcpy() costs more than the words do. */
@@ -224,82 +294,21 @@ static HOT NOINLINE struct call_record *write_head(const struct call_frame *fram
 	return record;
 }
 
-static inline struct whole_launch *whole_launch(const struct call_frame *frame)
-{
-	uint64_t hash = frame->function * 0x9e3779b97f4a7c15u;
-
-	return &frame->thread->tables->wholes[(hash >> 32) % WHOLE_LAUNCHES];
-}
-
-/* Its record, if it is still in the window and will be behind bytes more; NULL: none. */
-static inline const struct call_record *recorded_whole(const struct call_frame *frame,
-	const struct whole_launch *whole, size_t bytes)
-{
-	const struct trace_chunk *chunk = &frame->thread->chunk;
-	uint64_t back = chunk->written - whole->written;
-	const struct call_record *record;
-
-	if (whole->function != frame->function || !chunk->header || back > chunk->used ||
-		chunk->used + bytes > TRACE_CHUNK_SPACE)
-		return NULL;
-	record = (const void *)((const char *)(chunk->header + 1) + (chunk->used - back));
-	return record->call == frame->call && record->pointer_count == frame->layout->words
-		? record : NULL;
-}
-
-/*
- * A launch with values for its parameters: most repeat one of the same kernel but for a word or
- * two, and what is written costs the program more than what is compared.
- */
-static inline void write_launch(const struct call_frame *frame, uint64_t now, int result,
-	const uint64_t *field, unsigned count)
-{
-	const struct function_layout *layout = frame->layout;
-	struct trace_chunk *chunk = &frame->thread->chunk;
-	struct whole_launch *whole = whole_launch(frame);
-	size_t size = sizeof(struct call_record) + (count + layout->words) * sizeof(*field);
-	const struct call_record *like = recorded_whole(frame, whole, size);
-	uint32_t mask = like ? arguments_compare(like->field + count, layout, frame->values) : 0;
-	unsigned words = 1 + (unsigned)__builtin_popcount(mask);
-	struct call_record *record;
-	struct call_changes *changes;
-
-	if (!like || words > layout->words / 2) {
-		record = write_head(frame, now, result, field, count, layout->words * 8u);
-		if (UNLIKELY(!record))
-			return;
-		tail_write_buffer(frame, record, record->field + count);
-		*whole = (struct whole_launch){ frame->function, chunk->written - size };
-	} else {
-		record = write_head(frame, now, result, field, count, words * 8u);
-		if (UNLIKELY(!record))
-			return;
-		changes = (struct call_changes *)(record->field + count);
-		record->head.flags |= CALL_CHANGES;
-		record->pointer_count = layout->words;
-		changes->mask = mask;
-		changes->back = (uint32_t)((const char *)record - (const char *)like) / TRACE_ALIGN;
-		arguments_copy_changed(changes->word, mask, layout, frame->values);
-	}
-	trace_commit(chunk);
-}
-
 static inline void write_call(const struct call_frame *frame, uint64_t now, int result,
 	const uint64_t *field, unsigned count)
 {
+	const struct function_layout *layout = frame->layout;
 	int rest = frame->launch | frame->list_count | (frame->attributes.flags != 0);
-	struct call_record *record;
+	size_t tail = UNLIKELY(rest) ? tail_bytes(frame) : layout ? layout->words * 8u : 0;
+	struct call_record *record = write_head(frame, now, result, field, count, tail);
 
-	if (frame->layout && !rest) {
-		write_launch(frame, now, result, field, count);
-		return;
-	}
-	record = write_head(frame, now, result, field, count,
-		UNLIKELY(rest) ? tail_bytes(frame) : 0);
 	if (UNLIKELY(!record))
 		return;
-	if (UNLIKELY(rest))
-		tail_write(frame, record, (char *)(record->field + count));
+	if (UNLIKELY(rest)) {
+		write_tail(frame, record, (char *)(record->field + count));
+	} else if (layout) {
+		write_buffer(frame, record, record->field + count);
+	}
 	trace_commit(&frame->thread->chunk);
 }
 

@@ -101,23 +101,12 @@ struct thread_polls {
 };
 
 /*
- * A launch whose record has the whole parameter buffer, in the part of the window that is in use
- * while chunk.written is no further from written than chunk.used: others are compared with it.
- */
-struct whole_launch {
-	uint64_t function;
-	uint64_t written;          /* chunk.written before its record */
-};
-#define WHOLE_LAUNCHES 64          /* by function, a power of two */
-
-/*
  * What only threads that call CUDA have: thread-local storage is taken out of the stack of every
  * thread, which may be as small as 16 KiB.
  */
 struct thread_tables {
 	struct thread_polls polls;
 	struct launch_arguments arguments; /* of the launch in progress */
-	struct whole_launch wholes[WHOLE_LAUNCHES];
 	struct cached_site sites[SITE_SETS][SITE_WAYS];
 	unsigned oldest_way;       /* gives way in whichever set is full */
 };
@@ -221,7 +210,6 @@ struct call_frame {
 	uint64_t entered;          /* chunk.written behind its enter record, 0: none */
 	const struct function_layout *layout; /* of a launch whose parameters are values, or NULL */
 	void *const *values;
-	uint64_t function;         /* of that launch */
 	struct call_attributes attributes; /* flags 0: none */
 	struct call_list list[CALL_LISTS];
 };

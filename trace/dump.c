@@ -120,23 +120,6 @@ static const char *put_pointers(FILE *out, const char *at, unsigned count)
 	return at;
 }
 
-/* The same. */
-static const char *put_buffer(FILE *out, const struct call_record *call, unsigned fields)
-{
-	struct call_buffer buffer = call_buffer(call, fields);
-	const char *at = (const char *)&call->field[fields];
-	size_t words = call_buffer_size(&buffer);
-
-	if (buffer.changes) {
-		fprintf(out, " changes=%u,%u,0x%x", buffer.words, buffer.changes->back,
-			buffer.changes->mask);
-		put_words(out, ",", at + sizeof(*buffer.changes), words - 1);
-	} else {
-		put_words(out, " buffer=", at, words);
-	}
-	return at + words * sizeof(uint64_t);
-}
-
 static void put_call_fields(FILE *out, const struct call_names *names,
 	const struct call_record *call)
 {
@@ -150,7 +133,8 @@ static void put_call_fields(FILE *out, const struct call_names *names,
 		fprintf(out, " %s=0x%" PRIx64, name ? name : "field", call->field[i]);
 	}
 	if (call->head.flags & CALL_BUFFER) {
-		at = put_buffer(out, call, type->field_count);
+		put_words(out, " buffer=", at, call->pointer_count);
+		at += call->pointer_count * sizeof(uint64_t);
 	} else {
 		at = put_pointers(out, at, call->pointer_count);
 	}

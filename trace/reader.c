@@ -30,8 +30,8 @@ static int check_header(struct trace_reader *reader)
 
 	if (reader->size < sizeof(*header) || memcmp(header->magic, TRACE_MAGIC, 8))
 		return damaged(reader, "not a cufence trace");
-	if (!header->version_major || header->version_major > TRACE_VERSION_MAJOR)
-		return damaged(reader, "trace format %u.%u; this program reads 1.x to %u.x",
+	if (header->version_major != TRACE_VERSION_MAJOR)
+		return damaged(reader, "trace format %u.%u; this program reads %u.x",
 			header->version_major, header->version_minor, TRACE_VERSION_MAJOR);
 	if (header->header_size < sizeof(*header) || header->header_size % TRACE_ALIGN ||
 		header->header_size > reader->size)
@@ -199,29 +199,6 @@ static int holds(size_t bytes, size_t fixed, uint64_t count, size_t size)
 	return bytes >= fixed && count <= (bytes - fixed) / size;
 }
 
-/* What is behind fixed bytes, and the record it refers to, of which nothing else is known. */
-static int changes_are_whole(const struct trace_reader *reader, const struct call_record *call,
-	size_t bytes, size_t fixed)
-{
-	const struct call_changes *changes = (const void *)((const char *)call + fixed);
-	size_t before = reader->position - reader->chunk - sizeof(struct chunk_header), back;
-	const struct call_record *base;
-
-	if (bytes < fixed + sizeof(*changes) || call->pointer_count > 32 ||
-		(uint64_t)changes->mask >> call->pointer_count ||
-		!holds(bytes, fixed + sizeof(*changes),
-			(unsigned)__builtin_popcount(changes->mask), sizeof(uint64_t)))
-		return 0;
-	back = (size_t)changes->back * TRACE_ALIGN;
-	if (back > before || back < fixed)
-		return 0;
-	base = (const struct call_record *)((const char *)call - back);
-	return base->head.type == RECORD_CALL && base->call == call->call &&
-	       (base->head.flags & CALL_CHANGES) == CALL_BUFFER &&
-	       base->pointer_count == call->pointer_count &&
-	       holds(back, fixed, call->pointer_count, sizeof(uint64_t));
-}
-
 static int call_is_whole(const struct trace_reader *reader, const struct call_record *call,
 	size_t bytes)
 {
@@ -232,8 +209,6 @@ static int call_is_whole(const struct trace_reader *reader, const struct call_re
 		return 0;
 	fields = reader->call_fields[call->call] - 1u;
 	fixed = sizeof(*call) + fields * sizeof(uint64_t);
-	if ((call->head.flags & CALL_CHANGES) == CALL_CHANGES)
-		return changes_are_whole(reader, call, bytes, fixed);
 	return holds(bytes, fixed, call->pointer_count, call->head.flags & CALL_BUFFER
 		? sizeof(uint64_t) : sizeof(struct launch_pointer));
 }

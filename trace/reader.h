@@ -62,41 +62,6 @@ static inline uint64_t call_duration(const struct call_record *call)
 	return (uint64_t)call->duration * (call->head.flags & CALL_LONG ? CALL_LONG_UNIT : 1);
 }
 
-/* The parameter buffer of a call with CALL_BUFFER, which has fields of them. */
-struct call_buffer {
-	const uint64_t *whole;    /* this call's, or that of the launch which it is compared with */
-	const struct call_changes *changes; /* NULL: none */
-	unsigned words;
-};
-
-static inline struct call_buffer call_buffer(const struct call_record *call, unsigned fields)
-{
-	struct call_buffer buffer = { &call->field[fields], NULL, call->pointer_count };
-
-	if ((call->head.flags & CALL_CHANGES) == CALL_CHANGES) {
-		buffer.changes = (const struct call_changes *)buffer.whole;
-		buffer.whole -= (size_t)buffer.changes->back * TRACE_ALIGN / sizeof(uint64_t);
-	}
-	return buffer;
-}
-
-/* Word i of it, below words. */
-static inline uint64_t call_buffer_word(const struct call_buffer *buffer, unsigned i)
-{
-	uint32_t mask = buffer->changes ? buffer->changes->mask : 0, bit = UINT32_C(1) << i % 32;
-
-	if (!(mask & bit))
-		return buffer->whole[i];
-	return buffer->changes->word[__builtin_popcount(mask & (bit - 1))];
-}
-
-/* Words of the tail that it takes. */
-static inline size_t call_buffer_size(const struct call_buffer *buffer)
-{
-	return buffer->changes ? 1 + (size_t)__builtin_popcount(buffer->changes->mask)
-			       : buffer->words;
-}
-
 /* Number of addresses in a site record. */
 static inline unsigned site_frames(const struct site_record *site)
 {

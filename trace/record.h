@@ -14,8 +14,8 @@
  * from and whose round is the window's then, and is used again.  What a window holds counts only
  * while there is no copy of its round.  A thread's copies come before its window.
  *
- * Everything is little-endian and aligned.  Layouts only grow: a reader accepts any minor version
- * of its major one and of those before, and skips record types it does not know (doc/FORMAT.md).
+ * Everything is little-endian and aligned.  Layouts only grow: a reader accepts any
+ * minor version and skips record types it does not know (doc/FORMAT.md).
  *
  * Two time scales occur.  Call records carry ticks of the recorder's clock (file_header.clock);
  * device records carry CUPTI's nanoseconds.  RECORD_CALIBRATION pairs both with CLOCK_REALTIME.
@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC "CUFENCE\n"
-#define TRACE_VERSION_MAJOR 2      /* 1 had no CALL_CHANGES */
+#define TRACE_VERSION_MAJOR 1
 #define TRACE_VERSION_MINOR 0
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_CHUNK_MAGIC 0x4b484346u /* "FCHK" */
@@ -140,8 +140,6 @@ enum call_flag {
 	CALL_ATTRIBUTES = 1 << 5,  /* struct call_attributes is the last of the tail */
 	CALL_BUFFER = 1 << 6,      /* the tail begins with the launch's whole parameter buffer */
 	CALL_EXTRA = 1 << 7,       /* a launch's words are those of one buffer, whatever is in it */
-	/* Both: struct call_changes instead, by which another launch's buffer becomes it. */
-	CALL_CHANGES = CALL_BUFFER | CALL_EXTRA,
 };
 #define CALL_LONG_UNIT 4096
 
@@ -164,18 +162,6 @@ struct call_record {
 	uint16_t context;          /* RECORD_CONTEXT id current at entry, 0: none */
 	uint16_t pointer_count;
 	uint64_t field[];
-};
-
-/*
- * Begins the tail of a launch whose parameter buffer is, but for a few words, that of a launch
- * before it: the record of the same call with a whole buffer of as many words, which begins back
- * times 8 bytes before this one in the same chunk.  A word follows for each bit of mask, from
- * the lowest on.
- */
-struct call_changes {
-	uint32_t mask;             /* of the buffer's words, of which there are at most 32 */
-	uint32_t back;
-	uint64_t word[];
 };
 
 /*

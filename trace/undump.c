@@ -283,38 +283,12 @@ static int append_pairs(struct building *building, struct undump *undump, const 
 	return 0;
 }
 
-/* Words of the buffer, how far back, mask, then the words that are others: those are left. */
-static int append_changes(struct building *building, struct undump *undump, const char **text,
-	unsigned *words)
-{
-	struct call_changes changes;
-	uint64_t number[3];
-	char *end;
-
-	for (unsigned i = 0; i < 3; i++, *text = *end ? end + 1 : end)
-		if (parse_number(*text, &end, &number[i]) || (*end && *end != ',') ||
-			number[i] > UINT32_MAX)
-			return -1;
-	*words = (unsigned)number[0];
-	changes.back = (uint32_t)number[1];
-	changes.mask = (uint32_t)number[2];
-	return append(building, undump, &changes, sizeof(changes));
-}
-
 static int call_word(struct building *building, struct undump *undump, struct line *line)
 {
 	struct call_record *call = (struct call_record *)undump->record;
-	const char *text = line->value;
-	unsigned count, words;
+	unsigned count;
 	int rc;
 
-	if (!strcmp(line->key, "changes")) {
-		if (append_changes(building, undump, &text, &words) ||
-			append_words(building, undump, text, &count))
-			return -1;
-		call->pointer_count = (uint16_t)words;
-		return 0;
-	}
 	if (!strcmp(line->key, "pointers"))
 		rc = append_pairs(building, undump, line->value, ':', &count);
 	else

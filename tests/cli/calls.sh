@@ -41,25 +41,6 @@ counted=$(sed -n 's/^call cuStreamQuery .* enter=\([0-9]*\) .* words=\(0x[0-9a-f
 same "polls: counted" 104400 "$counted"
 same "polls: those behind another call are others" 400 "$apart"
 
-# What a launch passes is told whole, though most records hold only what is new since another one.
-if [ -e "$build/bench/stub/libcuda.so.1" ]; then
-	rm -rf "$tmp/out" && mkdir "$tmp/out"
-	LD_LIBRARY_PATH=$build/bench/stub LD_PRELOAD="$asan$lib" CUFENCE_OUT=$tmp/out CUFENCE_CUPTI=off \
-		timeout 20 "$helpers/launches" >"$tmp/passed"
-	"$build/bin/cufence" load "$tmp"/out/*.cft -o "$tmp/launches.db"
-	"$build/bin/cufence" query "$tmp/launches.db" \
-		"SELECT hex(words) FROM launch JOIN shape s ON s.id = shape ORDER BY call" >"$tmp/told"
-	cmp "$tmp/passed" "$tmp/told"
-	ok "launches: $(wc -l <"$tmp/told") with what they pass" $?
-	"$build/bin/cufence" dump "$tmp"/out/*.cft >"$tmp/dump"
-	part=$(grep -c ' changes=16,' "$tmp/dump") whole=$(grep -c ' buffer=' "$tmp/dump")
-	[ "$part" -gt 1000 ] && [ "$whole" -gt 500 ] && [ $((part + whole)) -eq 4000 ]
-	ok "launches: $part in part, $whole whole" $?
-	"$build/bin/cufence" undump "$tmp/dump" -o "$tmp/again.cft"
-	same "launches: the text of its text" "$(cksum <"$tmp/dump")" \
-		"$("$build/bin/cufence" dump "$tmp/again.cft" | cksum)"
-fi
-
 # Each of 400 paths is unwound once, however many there are and whatever they have in common; some
 # are forgotten in between.
 same "paths" 0 "$(traced 0 "$helpers/paths")"

@@ -263,54 +263,6 @@ static void a_small_buffer_is_copied_whole(void **state)
 	assert_true(copied > 500);
 }
 
-/* Changes bytes of some parameters; returns which words of the buffer are others by it. */
-static uint32_t change_some(struct sample *sample, unsigned *seed)
-{
-	const struct function_layout *layout = sample->layout;
-	uint32_t changed = 0;
-
-	for (uint32_t i = 0; i < layout->count; i++) {
-		uint32_t size = layout->parameter[i].size, at;
-
-		if (!size || rand_r(seed) % 4)
-			continue;
-		at = (unsigned)rand_r(seed) % size;
-		((char *)sample->values[i])[at] ^= (char)(1 + rand_r(seed) % 255);
-		changed |= 1u << (layout->parameter[i].offset + at) / 8;
-	}
-	return changed;
-}
-
-static void words_that_changed_are_told(void **state)
-{
-	static struct sample sample;
-	uint64_t before[BUFFER_WORDS], after[BUFFER_WORDS], words[BUFFER_WORDS + 1];
-	unsigned seed = 3, compared = 0;
-
-	for (int i = 0; i < 5000; i++) {
-		uint32_t changed, count = 0;
-
-		make_sample(&sample, &seed);
-		arguments_measure(sample.layout);
-		if (sample.layout->words) {
-			arguments_copy(before, sample.layout, sample.values);
-			changed = change_some(&sample, &seed);
-			assert_int_equal(arguments_compare(before, sample.layout, sample.values),
-				changed);
-			arguments_copy(after, sample.layout, sample.values);
-			memset(words, 0xee, sizeof(words));
-			arguments_copy_changed(words, changed, sample.layout, sample.values);
-			for (uint32_t j = 0; j < sample.layout->words; j++)
-				assert_int_equal(changed >> j & 1 ? words[count++] : before[j],
-					after[j]);
-			assert_int_equal(words[count], 0xeeeeeeeeeeeeeeee);
-			compared += changed != 0;
-		}
-		free(sample.layout);
-	}
-	assert_true(compared > 500);
-}
-
 static int set_up(void **state)
 {
 	allocation_granules = calloc(1ull << (ADDRESS_BITS - GRANULE_SHIFT), sizeof(uint16_t));
@@ -329,7 +281,6 @@ int main(void)
 		cmocka_unit_test(the_hash_tells_any_scalar_beyond_the_eighth),
 		cmocka_unit_test(a_whole_buffer_is_read_without_a_layout),
 		cmocka_unit_test(a_small_buffer_is_copied_whole),
-		cmocka_unit_test(words_that_changed_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -134,31 +134,6 @@ static void add_launch_with_buffer(struct trace_writer *writer, struct trace_chu
 	trace_commit(chunk);
 }
 
-/* As the one before but for its second word; back: where that begins, in words of 8 bytes. */
-static struct call_record *add_launch_with_changes(struct trace_writer *writer,
-	struct trace_chunk *chunk, uint32_t back)
-{
-	unsigned fields = call_types[CALL_cuLaunchKernel].field_count;
-	struct call_record *call = trace_reserve(writer, chunk,
-		sizeof(*call) + fields * 8 + sizeof(struct call_changes) + 8, RECORD_CALL);
-	struct call_changes *changes = (struct call_changes *)&call->field[fields];
-
-	call->call = CALL_cuLaunchKernel;
-	call->head.flags = CALL_CHANGES;
-	call->pointer_count = 2;
-	changes->mask = 1 << 1;
-	changes->back = back;
-	changes->word[0] = 43;
-	trace_commit(chunk);
-	return call;
-}
-
-static uint32_t whole_launch_words(void)
-{
-	return (uint32_t)sizeof(struct call_record) / 8 +
-	       call_types[CALL_cuLaunchKernel].field_count + 2;
-}
-
 static void write_sample(const char *path)
 {
 	struct trace_writer writer = { 0 };
@@ -170,7 +145,6 @@ static void write_sample(const char *path)
 	add_call(&writer, &chunk, 3, CALL_cuEventRecordWithFlags);
 	add_launch(&writer, &chunk);
 	add_launch_with_buffer(&writer, &chunk);
-	add_launch_with_changes(&writer, &chunk, whole_launch_words());
 	add_one_of_each(&writer, &chunk);
 	trace_count(&writer, COUNT_DROPPED_SITES, 3);
 	trace_finish(&writer);
@@ -202,114 +176,10 @@ static void records_come_back_as_written(void **state)
 	}
 	assert_int_equal(rc, 0);
 	assert_int_equal(seen[RECORD_CALL_TYPE], CALL_COUNT);
-	assert_int_equal(seen[RECORD_CALL], 6);
+	assert_int_equal(seen[RECORD_CALL], 5);
 	for (unsigned type = RECORD_ENTER; type < RECORD_TYPE_COUNT; type++)
 		assert_int_equal(seen[type], 1);
 	trace_close(&reader);
-}
-
-/* Those of the launch before it, but for the second. */
-static void a_launch_has_its_words_though_another_one_holds_them(void **state)
-{
-	struct files *files = *state;
-	unsigned fields = call_types[CALL_cuLaunchKernel].field_count, seen = 0;
-	struct trace_reader reader;
-	const struct record *record;
-
-	write_sample(files->trace);
-	assert_int_equal(trace_open(&reader, files->trace), 0);
-	while (trace_next(&reader, &record) > 0) {
-		const struct call_record *call = (const struct call_record *)record;
-		struct call_buffer buffer;
-
-		if (record->type != RECORD_CALL || !(record->flags & CALL_BUFFER))
-			continue;
-		buffer = call_buffer(call, fields);
-		assert_int_equal(buffer.words, 2);
-		assert_int_equal(call_buffer_size(&buffer), 2);
-		assert_int_equal(call_buffer_word(&buffer, 0), 0x7f0000001000);
-		assert_int_equal(call_buffer_word(&buffer, 1), buffer.changes ? 43 : 42);
-		seen += buffer.changes ? 10 : 1;
-	}
-	assert_int_equal(seen, 11);
-	trace_close(&reader);
-}
-
-/* What is wrong with one of two launches. */
-enum wrong { NOTHING, BACK, MASK, WORDS, TYPE, CALL, WHOLE, COUNT, WRONGS };
-
-static int reads(const char *path)
-{
-	struct trace_reader reader;
-	const struct record *record;
-	int rc;
-
-	assert_int_equal(trace_open(&reader, path), 0);
-	while ((rc = trace_next(&reader, &record)) > 0)
-		;
-	trace_close(&reader);
-	return !rc;
-}
-
-static int reads_with(const char *path, enum wrong wrong, uint32_t back)
-{
-	unsigned fields = call_types[CALL_cuLaunchKernel].field_count;
-	struct trace_writer writer = { 0 };
-	struct trace_chunk chunk = { .thread = 11 };
-	struct call_record *first, *second;
-	struct call_changes *changes;
-
-	assert_int_equal(trace_create(&writer, path, &start), 0);
-	add_call(&writer, &chunk, 1, CALL_cuMemFree_v2);
-	add_launch_with_buffer(&writer, &chunk);
-	first = (struct call_record *)((char *)(chunk.header + 1) + chunk.used -
-		whole_launch_words() * 8);
-	second = add_launch_with_changes(&writer, &chunk, back);
-	changes = (struct call_changes *)&second->field[fields];
-	switch (wrong) {
-	case MASK:
-		changes->mask = 1 << 2;
-		break;
-	case WORDS:
-		changes->mask = 3;
-		break;
-	case TYPE:
-		first->head.type = RECORD_ENTER;
-		break;
-	case CALL:
-		first->call = CALL_cuMemFree_v2;
-		break;
-	case WHOLE:
-		first->head.flags = 0;
-		break;
-	case COUNT:
-		first->pointer_count = 1;
-		break;
-	default:
-		break;
-	}
-	trace_finish(&writer);
-	trace_chunk_close(&chunk);
-	trace_abandon(&writer);
-	return reads(path);
-}
-
-static void changes_of_no_launch_are_refused(void **state)
-{
-	struct files *files = *state;
-	uint32_t back = whole_launch_words();
-
-	assert_true(reads_with(files->trace, NOTHING, back));
-	for (enum wrong wrong = MASK; wrong < WRONGS; wrong++) {
-		unlink(files->trace);
-		assert_false(reads_with(files->trace, wrong, back));
-	}
-	for (uint32_t other = 0; other < 3 * back; other++) {
-		unlink(files->trace);
-		assert_int_equal(reads_with(files->trace, BACK, other), other == back);
-	}
-	unlink(files->trace);
-	assert_false(reads_with(files->trace, BACK, UINT32_MAX));
 }
 
 static void *read_all(const char *path, size_t *size)
@@ -577,10 +447,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_files, remove_files)
-		TEST(records_come_back_as_written),
-		TEST(a_launch_has_its_words_though_another_one_holds_them),
-		TEST(changes_of_no_launch_are_refused),
-		TEST(undump_of_a_dump_is_the_same_file),
+		TEST(records_come_back_as_written), TEST(undump_of_a_dump_is_the_same_file),
 		TEST(damage_is_refused), TEST(threads_write_without_losing_a_record),
 		TEST(no_space_is_counted),
 		TEST(a_superseded_record_is_taken_back), TEST(a_window_can_be_emptied_early),
