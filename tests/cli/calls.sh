@@ -41,6 +41,18 @@ counted=$(sed -n 's/^call cuStreamQuery .* enter=\([0-9]*\) .* words=\(0x[0-9a-f
 same "polls: counted" 104400 "$counted"
 same "polls: those behind another call are others" 400 "$apart"
 
+# What launches pass, as column words has it.
+if [ -e "$build/bench/stub/libcuda.so.1" ]; then
+	rm -rf "$tmp/out" && mkdir "$tmp/out"
+	LD_LIBRARY_PATH=$build/bench/stub LD_PRELOAD="$asan$lib" CUFENCE_OUT=$tmp/out CUFENCE_CUPTI=off \
+		timeout 20 "$helpers/launches" >"$tmp/passed"
+	"$build/bin/cufence" load "$tmp"/out/*.cft -o "$tmp/launches.db"
+	"$build/bin/cufence" query "$tmp/launches.db" \
+		"SELECT hex(words) FROM launch JOIN shape s ON s.id = shape ORDER BY call" >"$tmp/told"
+	[ "$(wc -l <"$tmp/passed")" -eq 4000 ] && cmp "$tmp/passed" "$tmp/told"
+	ok "launches: $(wc -l <"$tmp/told") with what they pass" $?
+fi
+
 # Each of 400 paths is unwound once, however many there are and whatever they have in common; some
 # are forgotten in between.
 same "paths" 0 "$(traced 0 "$helpers/paths")"
