@@ -19,7 +19,7 @@ static const char end_sql[] =
 	"SELECT e.id FROM call e JOIN call_type t ON t.id = e.type "
 	"WHERE e.id > ?1 AND e.id < ?2 AND e.thread = (SELECT thread FROM call WHERE id = ?1) "
 	"AND (t.kind IN ('stream_sync', 'event_sync', 'context_sync') "
-	" OR (t.kind = 'copy' AND " TO_HOST("e") ") "
+	" OR (?3 AND t.kind = 'copy' AND " TO_HOST("e") ") "
 	" OR EXISTS (SELECT 1 FROM wait w WHERE w.call = e.id AND " WAIT_FOR_OTHERS ")) "
 	"ORDER BY e.id LIMIT 1";
 
@@ -40,7 +40,8 @@ static const char async_followers_sql[] = FOLLOWERS("t.kind = 'copy_async' "
 	"AND n.stream = (SELECT stream FROM call WHERE id = ?1) "
 	"AND (n.src_memory = 'pageable' OR n.dst_memory = 'pageable')");
 
-enum followers { FOLLOWERS_NONE, FOLLOWERS_WAITING, FOLLOWERS_ASYNC };
+/* Behind a copy to the host: others to the host, too. */
+enum followers { FOLLOWERS_NONE, FOLLOWERS_WAITING, FOLLOWERS_ASYNC, FOLLOWERS_OF_RESULT };
 
 struct follower_queries {
 	sqlite3_stmt *end, *followers, *async_followers;
@@ -52,7 +53,8 @@ static int find_followers(const struct follower_queries *queries, enum followers
 	sqlite3_stmt *followers =
 		kind == FOLLOWERS_ASYNC ? queries->async_followers : queries->followers;
 	int64_t end = instance->call + FOLLOWER_CALLS;
-	int count = 0, rc = db_bind(queries->end, "ii", instance->call, end);
+	int count = 0, rc = db_bind(queries->end, "iii", instance->call, end,
+		(int64_t)(kind != FOLLOWERS_OF_RESULT));
 
 	if (rc || (rc = db_step(queries->end)) < 0)
 		return -1;
@@ -114,7 +116,8 @@ int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
 {
 	char *sql = sqlite3_mprintf(
 		"SELECT c.process, w.call, o.call, w.waited, w.avoidable, w.partner, "
-		"CASE t.kind WHEN 'set' THEN 1 WHEN 'copy' THEN NOT " TO_HOST("c") " "
+		"CASE t.kind WHEN 'set' THEN 1 "
+		" WHEN 'copy' THEN CASE WHEN " TO_HOST("c") " THEN 3 ELSE 1 END "
 		" WHEN 'copy_async' THEN CASE w.kind WHEN 'implicit' THEN 2 ELSE 0 END "
 		" ELSE t.kind <> 'launch' AND w.kind = 'implicit' END "
 		"FROM wait w "

@@ -8,7 +8,7 @@
 #include "pass.h"
 
 /* An instance for each row: process, call, other call, cost, saving, a call that is mended too, not
- * 0 if so are those that would wait in its place, 2: Async copies. */
+ * 0 if so are those that would wait in its place: 2 Async copies, 3 copies to the host, too. */
 int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql);
 
 /* An instance for each avoidable wait, but those behind another thread, that fulfils condition, an

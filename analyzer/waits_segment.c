@@ -41,18 +41,18 @@ static int is_side_effect(const struct judged_wait *wait)
 /*
  * What waits as a side effect and the synchronous copies to the device behind it are one mistake,
  * and mended together: the second one would wait in the place of the first.  A copy to the host
- * waits by intent.
+ * waits by intent, and begins a row of its own: the results of a round, fetched one by one.
  */
 static int is_of_row(const struct walk_call *call, const struct judged_wait *wait,
 	const struct segment *segment)
 {
-	return (wait->on_default ? !wait->to_host : is_side_effect(wait)) &&
+	return (wait->on_default || is_side_effect(wait)) &&
 	       segment->row_count < SEGMENT_ROW &&
 	       (call->kind == KIND_COPY || call->kind == KIND_SET) &&
 	       (call->stream_kind == STREAM_KIND_LEGACY ||
 		       call->stream_kind == STREAM_KIND_THREAD) &&
-	       scope_of(call) != SCOPE_NONE &&
-	       call->direction != COPY_D2H && call->direction != COPY_H2H;
+	       scope_of(call) != SCOPE_NONE && call->direction != COPY_H2H &&
+	       (wait->to_host || call->direction != COPY_D2H);
 }
 
 /*

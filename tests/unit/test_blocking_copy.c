@@ -217,6 +217,25 @@ static void reading_results_between_streams_is_found(void **state)
 	assert_string_equal(shown(*state), "blocking-copy 5 fetch process");
 }
 
+/* Two results of a kernel: the second copy would wait in the place of the first. */
+static void results_fetched_one_by_one_are_found(void **state)
+{
+	struct mini *m = *state;
+	int64_t s[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t launched = mini_site(m, "process", 20);
+	int64_t copied[2] = { mini_site(m, "fetch", 30), mini_site(m, "fetch", 31) };
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1500) {
+		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
+		copy_to_host(m, t + 5, t + 1010, copied[0], t + 1002);
+		copy_to_host(m, t + 1011, t + 1021, copied[1], t + 1015);
+	}
+	finish(m, t, t + 3);
+	assert_string_equal(shown(m), "blocking-copy 5 fetch process");
+	assert_int_equal(mini_int(m, "SELECT saving > 3000000 FROM finding"), 1);
+}
+
 /* Who waits for both streams before going on has not meant them to overlap with the next round. */
 static void a_result_and_a_wait_for_the_rest_are_not(void **state)
 {
@@ -394,6 +413,7 @@ int main(void)
 		T(a_copy_beside_non_blocking_streams_is_not),
 		T(reading_results_of_one_stream_is_not),
 		T(reading_results_between_streams_is_found),
+		T(results_fetched_one_by_one_are_found),
 		T(a_result_and_a_wait_for_the_rest_are_not),
 		T(a_wait_for_what_is_known_is_no_end_of_a_round),
 		T(a_stream_made_later_was_not_kept_waiting),
