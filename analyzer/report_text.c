@@ -96,6 +96,13 @@ static const char from_sql[] =
 	"  OR (SELECT line IS NULL OR function LIKE '~%' FROM own))"
 	" GROUP BY function, file, line ORDER BY min(site)";
 
+/* A stream's number is CUPTI's and stands nowhere in the program: where that made it. */
+static const char streams_sql[] =
+	"SELECT DISTINCT t.cupti_id, t.kind, s.text, s.function FROM finding f"
+	" JOIN call c ON c.id IN (f.call, f.other_call) JOIN stream t ON t.id = c.stream"
+	" JOIN call m ON m.id = t.created JOIN site s ON s.id = m.site"
+	" WHERE f.id = ? AND t.cupti_id NOT NULL ORDER BY t.cupti_id";
+
 static const char *text(sqlite3_stmt *row, enum finding_column column)
 {
 	const char *value = (const char *)sqlite3_column_text(row, column);
@@ -242,6 +249,25 @@ static int print_callers(struct db *db, sqlite3_stmt *row, enum finding_column c
 			else
 				fprintf(out, "%s\n", name);
 			title = "";
+		}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int print_streams(struct db *db, int64_t finding, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, streams_sql);
+	int step = -1;
+
+	if (q && !db_bind(q, "i", finding))
+		while ((step = db_step(q)) > 0) {
+			const char *function = (const char *)sqlite3_column_text(q, 3);
+
+			fprintf(out, "    stream %lld (%s) made at %s%s%s\n",
+				(long long)sqlite3_column_int64(q, 0),
+				(const char *)sqlite3_column_text(q, 1),
+				(const char *)sqlite3_column_text(q, 2), function ? " in " : "",
+				function ? function : "");
 		}
 	sqlite3_finalize(q);
 	return step;
@@ -396,6 +422,7 @@ static int print_details(struct db *db, sqlite3_stmt *row, int64_t finding, FILE
 {
 	return print_callers(db, row, COL_SITE, "at", out) ||
 	       print_callers(db, row, COL_OTHER_SITE, "for", out) ||
+	       print_streams(db, finding, out) ||
 	       report_timeline(db, finding, out) ? -1 : 0;
 }
 

@@ -215,6 +215,19 @@ static void callers_of_a_line_are_named(void **state)
 	more_findings = NULL;
 }
 
+static void where_a_stream_was_made_is_told(void **state)
+{
+	char *text;
+
+	more_findings = "INSERT INTO stream (id, process, handle, kind, created, cupti_id) VALUES "
+		"(1, 1, 64, 'blocking', 2, 14); UPDATE call SET stream = 1 WHERE id = 1; "
+		"UPDATE call SET site = 2 WHERE id = 2";
+	text = report(report_text, (struct report_options){ .finding = 1 });
+	has(text, "    stream 14 (blocking) made at tiles.cu:61 in run\n");
+	free(text);
+	more_findings = NULL;
+}
+
 /* Many lines may make one mistake. */
 static void what_is_below_the_threshold_is_summed_up(void **state)
 {
@@ -396,6 +409,7 @@ int main(void)
 		cmocka_unit_test(only_real_gaps_make_a_trace_incomplete),
 		cmocka_unit_test(a_finding_reads_like_a_compiler_error),
 		cmocka_unit_test(callers_of_a_line_are_named),
+		cmocka_unit_test(where_a_stream_was_made_is_told),
 		cmocka_unit_test(what_is_below_the_threshold_is_summed_up),
 		cmocka_unit_test(the_summary_comes_first),
 		cmocka_unit_test(levels_choose),
