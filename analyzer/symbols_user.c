@@ -135,7 +135,8 @@ int frame_is_cuda(const struct source_frame *frame)
 	const char *symbol = frame->symbol ? frame->symbol : frame->name;
 	const char *file = frame->file ? base_of(frame->file) : NULL;
 
-	if (file && (starts_with_any(file, headers) || strstr(file, ".cudafe1.")))
+	if (file && (starts_with_any(file, headers) || strstr(file, ".cudafe1.") ||
+			strstr(frame->file, "/include/c++/")))
 		return 1;
 	if (symbol && !file && !strncmp(symbol, "cu", 2) && isupper((unsigned char)symbol[2]))
 		return 1;

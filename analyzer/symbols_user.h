@@ -15,7 +15,10 @@ int module_is_system(const char *path);
 /* The cudart function that this frame is, NULL if it is none: a static cudart's entry points. */
 const char *frame_runtime_name(const struct source_frame *frame);
 
-/* CUDA's own code inside a user's module: header inlines, host stubs, cudart's internals. */
+/*
+ * CUDA's own code inside a user's module: header inlines, host stubs, cudart's internals.  And the
+ * C++ library's headers, as where a shared_ptr calls the cudaFree that it was given.
+ */
 int frame_is_cuda(const struct source_frame *frame);
 
 #endif
