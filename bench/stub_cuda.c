@@ -2,8 +2,9 @@
 /*
  * A libcuda.so.1 (and with CUDART defined a libcudart.so.13) whose calls do nothing, and that for
  * STUB_NS nanoseconds: what a call lasts longer under the recorder is the recorder.  With
- * STUB_COLD=1 they go through as much code and data as a real driver's, which leaves the first
- * level's caches and the branch predictors without anything of the recorder's.  For bench/micro.
+ * STUB_COLD=N they go through N lines of code, with a branch in each, and as many of data, as a
+ * real driver does, which leaves the first level's caches and the branch predictors without
+ * anything of the recorder's.  For bench/micro.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -13,9 +14,11 @@
 
 #ifndef CUDART
 
+#define LINES 8192 /* as in the .rept below */
+
 static int context, words = 16;
 static long pace; /* ns */
-static int cold;
+static int cold; /* lines */
 
 __attribute__((constructor)) static void start(void)
 {
@@ -23,20 +26,22 @@ __attribute__((constructor)) static void start(void)
 
 	pace = text ? atol(text) : 0;
 	text = getenv("STUB_COLD");
-	cold = text && *text == '1';
+	cold = text ? atoi(text) : 0;
+	if (cold < 0 || cold > LINES)
+		cold = LINES;
 }
 
-/* 32 KiB of code, one branch in each line. */
-void stub_walk_code(void);
+/* One branch in each line. */
+extern char stub_walk_code[];
 __asm__(".text\n.globl stub_walk_code\n.p2align 6\nstub_walk_code:\n"
-	".rept 512\njmp 1f\n.p2align 6\n1:\n.endr\nret\n");
+	".rept 8192\njmp 1f\n.p2align 6\n1:\n.endr\nret\n");
 
 static void walk(void)
 {
-	static volatile char data[512][64];
+	static volatile char data[LINES][64];
 
-	stub_walk_code();
-	for (unsigned i = 0; i < 512; i++)
+	((void (*)(void))(stub_walk_code + (LINES - cold) * 64))();
+	for (int i = 0; i < cold; i++)
 		data[i][0]++;
 }
 
@@ -115,6 +120,7 @@ CUresult cuStreamQuery(CUstream stream)
 {
 	return done(stream == (CUstream)16 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
+CUresult cuStreamSynchronize(CUstream stream) { return CUDA_SUCCESS; }
 CUresult cuLaunchKernel(CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
 	unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
 	void **values, void **extra)

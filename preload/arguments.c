@@ -186,16 +186,26 @@ void arguments_measure(struct function_layout *layout)
 			end = behind;
 	}
 	end = (end + 7) & ~7u;
-	layout->words = (uint16_t)(end <= BUFFER_WORDS * 8 ? end / 8 : 0);
+	layout->words = (uint8_t)(end <= BUFFER_WORDS * 8 ? end / 8 : 0);
+	layout->leading = 0;
+	while (layout->leading < layout->count && layout->leading < BUFFER_WORDS &&
+		layout->parameter[layout->leading].size == 8 &&
+		layout->parameter[layout->leading].offset == layout->leading * 8)
+		layout->leading++;
 	layout->padded = used != end;
 }
 
 __attribute__((hot)) void arguments_copy(void *to, const struct function_layout *layout,
 	void *const *values)
 {
+	uint32_t i = 0, leading = layout->leading, count = layout->count;
+
 	if (layout->padded)
 		memset(to, 0, layout->words * sizeof(uint64_t));
-	for (uint32_t i = 0; i < layout->count; i++) {
+	/* Pointers come first in most kernels: without a look at the table. */
+	for (; i < leading; i++)
+		memcpy((char *)to + i * 8, values[i], 8);
+	for (; i < count; i++) {
 		const struct function_parameter *parameter = &layout->parameter[i];
 		char *at = (char *)to + parameter->offset;
 

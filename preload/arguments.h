@@ -27,7 +27,8 @@ struct launch_arguments {
 /* A kernel's parameters; data follows in the same arena. */
 struct function_layout {
 	uint32_t count;
-	uint16_t words;                /* of the whole buffer, 0: more than BUFFER_WORDS */
+	uint8_t words;                 /* of the whole buffer, 0: more than BUFFER_WORDS */
+	uint8_t leading;               /* parameters that are the first words, one each */
 	uint8_t padded;                /* 1: there are bytes that belong to no parameter */
 	uint8_t asked;                 /* 1: for what only a function that is loaded tells */
 	struct function_parameter parameter[];

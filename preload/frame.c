@@ -175,28 +175,6 @@ static inline void set_duration(struct call_record *record, uint64_t ticks)
 	record->duration = ticks >> 32 ? UINT32_MAX : (uint32_t)ticks;
 }
 
-HOT void frame_launch(struct call_frame *frame, const uint64_t *field, uint64_t function,
-	void *const *values, void *const *extra)
-{
-	struct thread_state *thread = frame->thread;
-	const struct function_layout *layout;
-
-	if (!function)
-		return;
-	thread->busy = (uintptr_t)frame;
-	layout = function_find(thread, function);
-	if (UNLIKELY(layout && !layout->asked) && frame->flags & FRAME_LAUNCH)
-		function_launched(thread, function, layout, field[1]);
-	if (values && layout && layout->words) {
-		frame->layout = layout;
-		frame->values = values;
-	} else {
-		arguments_scan(&thread->tables->arguments, layout, values, extra);
-		frame->launch = 1;
-	}
-	thread->busy = 0;
-}
-
 void frame_list(struct call_frame *frame, const void *array, uint64_t words)
 {
 	uint32_t room = CALL_LIST_WORDS;

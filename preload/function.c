@@ -207,7 +207,11 @@ static int is_of_current(uint64_t stream)
 	       current == other;
 }
 
-void function_launched(struct thread_state *thread, uint64_t handle,
+/*
+ * After a launch that succeeded, where layout->asked is 0: writes how much local memory the kernel
+ * needs, once.  Not sooner: the question loads a kernel that is not loaded.  Keeps errno.
+ */
+static COLD void ask_local(struct thread_state *thread, uint64_t handle,
 	const struct function_layout *layout, uint64_t stream)
 {
 	int saved = errno;
@@ -294,8 +298,8 @@ static inline uint32_t place_of(uint64_t handle, unsigned tries)
 				  : ((first >> 8) + tries) % FUNCTION_TABLE;
 }
 
-HOT const struct function_layout *function_find(struct thread_state *thread,
-	uint64_t handle)
+/* Not cold: several kernels may have one first place. */
+static NOINLINE const struct function_layout *search(struct thread_state *thread, uint64_t handle)
 {
 	for (unsigned tries = 0; tries < 64; tries++) {
 		struct known *entry = &known[place_of(handle, tries)];
@@ -318,4 +322,40 @@ HOT const struct function_layout *function_find(struct thread_state *thread,
 	}
 	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
 	return NULL;
+}
+
+/*
+ * Parameter layout of a kernel, whose name and parameters are written to the trace at first
+ * sight; NULL where the driver would not say.
+ */
+static inline const struct function_layout *find(struct thread_state *thread, uint64_t handle)
+{
+	const struct known *entry = &known[place_of(handle, 0)];
+	uint64_t found = atomic_load_explicit(&entry->handle, memory_order_acquire);
+	const struct function_layout *layout = entry->layout;
+
+	return UNLIKELY(found != handle || !layout || entry->epoch != epoch)
+		? search(thread, handle) : layout;
+}
+
+HOT void frame_launch(struct call_frame *frame, const uint64_t *field, uint64_t function,
+	void *const *values, void *const *extra)
+{
+	struct thread_state *thread = frame->thread;
+	const struct function_layout *layout;
+
+	if (!function)
+		return;
+	thread->busy = (uintptr_t)frame;
+	layout = find(thread, function);
+	if (UNLIKELY(layout && !layout->asked) && frame->flags & FRAME_LAUNCH)
+		ask_local(thread, function, layout, field[1]);
+	if (values && layout && layout->words) {
+		frame->layout = layout;
+		frame->values = values;
+	} else {
+		arguments_scan(&thread->tables->arguments, layout, values, extra);
+		frame->launch = 1;
+	}
+	thread->busy = 0;
 }

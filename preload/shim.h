@@ -355,18 +355,6 @@ static inline void context_learn(struct thread_state *thread, uint16_t id, uint3
 		context_write_id(thread, id, cupti_id);
 }
 
-/*
- * Parameter layout of a kernel, whose name and parameters are written to the trace at first
- * sight; NULL where the driver would not say.
- */
-const struct function_layout *function_find(struct thread_state *thread, uint64_t handle);
-
-/*
- * After a launch that succeeded, where layout->asked is 0: writes how much local memory the kernel
- * needs, once.  Not sooner: the question loads a kernel that is not loaded.  Keeps errno.
- */
-void function_launched(struct thread_state *thread, uint64_t handle,
-	const struct function_layout *layout, uint64_t stream);
 /* Code goes: handles may be reused, each is checked when it comes by next. */
 void function_doubt(void);
 /* Forgets all: in a forked child. */
