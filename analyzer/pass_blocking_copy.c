@@ -13,7 +13,8 @@
 static int run(struct db *db, struct findings *findings)
 {
 	return pass_add_waits(db, findings, RULE_blocking_copy,
-		"(t.kind IN ('copy', 'set') OR w.partner NOT NULL) "
+		"(t.kind IN ('copy', 'set') "
+		" OR (w.partner NOT NULL AND (t.kind = 'copy_async' OR w.kind = 'explicit'))) "
 		"AND o.call NOT IN (w.call, ifnull(w.partner, w.call))");
 }
 

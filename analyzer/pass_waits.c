@@ -40,7 +40,7 @@ static const char async_followers_sql[] = FOLLOWERS("t.kind = 'copy_async' "
 	"AND n.stream = (SELECT stream FROM call WHERE id = ?1) "
 	"AND (n.src_memory = 'pageable' OR n.dst_memory = 'pageable')");
 
-/* Behind a copy to the host: others to the host, too. */
+/* Behind a copy to the host, or what is mended with one: others to the host, too. */
 enum followers { FOLLOWERS_NONE, FOLLOWERS_WAITING, FOLLOWERS_ASYNC, FOLLOWERS_OF_RESULT };
 
 struct follower_queries {
@@ -119,7 +119,8 @@ int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
 		"CASE t.kind WHEN 'set' THEN 1 "
 		" WHEN 'copy' THEN CASE WHEN " TO_HOST("c") " THEN 3 ELSE 1 END "
 		" WHEN 'copy_async' THEN CASE w.kind WHEN 'implicit' THEN 2 ELSE 0 END "
-		" ELSE t.kind <> 'launch' AND w.kind = 'implicit' END "
+		" ELSE CASE WHEN w.partner NOT NULL THEN 3 "
+		"  ELSE t.kind <> 'launch' AND w.kind = 'implicit' END END "
 		"FROM wait w "
 		"JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 		"JOIN operation o ON o.id = w.op "

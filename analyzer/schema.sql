@@ -528,7 +528,8 @@ CREATE TABLE wait ( -- derived: a call that the device held
 	avoidable INTEGER NOT NULL,     -- ns of it that the thread or the device could have used; 0:
 	                                -- explicit wait without partner
 	partner INTEGER REFERENCES call(id), -- an Async copy to the host and the wait for it come from
-	                                -- one line of a script: the other one of the two; kind
+	                                -- one line of a script: the other one of the two; implicit:
+	                                -- the copy to the host that is to be mended with it; kind
 	                                -- queue: the one that stands for all until the thread
 	                                -- waits for the stream
 	behind INTEGER REFERENCES call(id) -- kind behind: the other thread's call

@@ -49,7 +49,7 @@ static int is_by_intent(struct avoidable *a, const struct judged_wait *wait)
 {
 	int script = wait->to_host ? segments_of_script(&a->segments, wait->call) : 1;
 
-	return script < 0 ? -1 : !script;
+	return script < 0 ? -1 : !script || wait->past_results;
 }
 
 static int64_t idle_that_counts(const struct judged_wait *wait, const struct segment *segment,
@@ -147,6 +147,22 @@ static int has_own_transfer(const struct judged_wait *wait)
 	       wait->own_end > wait->op_end && wait->own_end <= wait->exit;
 }
 
+/* What is lost together with the copy to the host behind it, if that is more. */
+static int measure_past(struct avoidable *a, struct judged_wait *wait, int64_t *ns)
+{
+	struct judged_wait both = *wait;
+	int64_t more = 0;
+
+	both.past_results = 1;
+	if (measure(a, &both, &more))
+		return -1;
+	if (more > *ns) {
+		*ns = more;
+		wait->partner = wait->result;
+	}
+	return 0;
+}
+
 static int judge(struct avoidable *a, struct judged_wait *wait)
 {
 	struct judged_wait before = *wait;
@@ -162,7 +178,8 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 			return db_run(a->update, "iIi", (int64_t)0, DB_NULL, wait->id);
 	}
 	if (measure(a, wait, &ns) || (has_own_transfer(wait) && measure_own(a, &before, &ns)) ||
-		(is_upload(wait) && add_upload(a, wait, &ns)))
+		(is_upload(wait) && add_upload(a, wait, &ns)) ||
+		(wait->result && measure_past(a, wait, &ns)))
 		return -1;
 	return db_run(a->update, "iIi", ns, wait->partner ? wait->partner : DB_NULL, wait->id);
 }

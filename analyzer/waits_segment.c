@@ -41,8 +41,14 @@ static int is_side_effect(const struct judged_wait *wait)
 /*
  * What waits as a side effect and the synchronous copies to the device behind it are one mistake,
  * and mended together: the second one would wait in the place of the first.  A copy to the host
- * waits by intent, and begins a row of its own: the results of a round, fetched one by one.
+ * waits by intent, and begins a row of its own: the results of a round, fetched one by one.  Behind
+ * a side effect both are looked at: what that alone has cost, and what they cost together.
  */
+static int is_about_results(const struct judged_wait *wait)
+{
+	return wait->to_host || wait->past_results;
+}
+
 static int is_of_row(const struct walk_call *call, const struct judged_wait *wait,
 	const struct segment *segment)
 {
@@ -52,7 +58,7 @@ static int is_of_row(const struct walk_call *call, const struct judged_wait *wai
 	       (call->stream_kind == STREAM_KIND_LEGACY ||
 		       call->stream_kind == STREAM_KIND_THREAD) &&
 	       scope_of(call) != SCOPE_NONE && call->direction != COPY_H2H &&
-	       (wait->to_host || call->direction != COPY_D2H);
+	       (is_about_results(wait) || call->direction != COPY_D2H);
 }
 
 /*
@@ -83,7 +89,7 @@ static int ends_round(struct segments *s, const struct walk_call *call,
 {
 	int other;
 
-	if (!wait->to_host || !scope_is_explicit(call))
+	if (!is_about_results(wait) || !scope_is_explicit(call))
 		return 0;
 	other = ask(s->is_known, call->id);
 	if (!other)
@@ -177,7 +183,7 @@ static int comes_after(struct segments *s, const struct walk_call *call,
 	if (call->stream == wait->stream || legacy_orders(segment, call, wait))
 		return 1;
 	/* A result is waited for before what is made for the next one, streams included. */
-	if (wait->to_host && !exists_since(s, call, wait->call))
+	if (is_about_results(wait) && !exists_since(s, call, wait->call))
 		return 1;
 	if (find_moved(s, call, wait, segment, &moved))
 		return -1;
@@ -261,6 +267,19 @@ static int belongs_to_copy(struct segments *s, const struct walk_call *call,
 	return rc;
 }
 
+/* 1 if this copy, which covers the operation, would wait only if the side effect did not. */
+static int is_result_behind(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait)
+{
+	int held;
+
+	if (!is_side_effect(wait) || wait->past_results || call->kind != KIND_COPY ||
+		call->direction != COPY_D2H)
+		return 0;
+	held = ask(s->is_held_by_others, call->id);
+	return held < 0 ? -1 : !held;
+}
+
 /* 1 and *segment is closed, 0: look at the next call; -1 after a message. */
 static int take(struct segments *s, const struct walk_call *call, struct judged_wait *wait,
 	struct segment *segment)
@@ -271,6 +290,10 @@ static int take(struct segments *s, const struct walk_call *call, struct judged_
 		belongs = belongs_to_copy(s, call, wait);
 		if (belongs)
 			return belongs < 0 ? -1 : 0;
+		belongs = is_result_behind(s, call, wait);
+		if (belongs < 0)
+			return -1;
+		wait->result = belongs ? call->id : 0;
 		segment->until = call->enter;
 		return 1;
 	}

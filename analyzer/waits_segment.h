@@ -27,6 +27,9 @@ struct judged_wait {
 	int to_host;                  /* a synchronous copy to the host */
 	int is_copy;                  /* any synchronous copy or memset */
 	int staged;                   /* wait.kind */
+	int64_t result;               /* of segments_measure(): a copy to the host that closed the
+	                                 segment and would have waited in its place, 0: none */
+	int past_results;             /* those copies are mended with it */
 	int64_t own_start, own_end;   /* of its own operation; end INT64_MIN: none */
 	int64_t own_stream, own_context;
 	enum stream_kind own_kind;
