@@ -263,6 +263,25 @@ static void a_small_buffer_is_copied_whole(void **state)
 	assert_true(copied > 500);
 }
 
+/* A structure of one word may be aligned to two. */
+static void words_apart_are_copied_to_their_places(void **state)
+{
+	_Alignas(8) char buffer[sizeof(struct function_layout) +
+		2 * sizeof(struct function_parameter)] = { 0 };
+	struct function_layout *layout = (struct function_layout *)(void *)buffer;
+	uint64_t first = 1, second = 2, got[3] = { 7, 7, 7 };
+	void *values[] = { &first, &second };
+
+	layout->count = 2;
+	layout->parameter[0] = (struct function_parameter){ 0, 8 };
+	layout->parameter[1] = (struct function_parameter){ 16, 8 };
+	arguments_measure(layout);
+	arguments_copy(got, layout, values);
+	assert_int_equal(got[0], 1);
+	assert_int_equal(got[1], 0);
+	assert_int_equal(got[2], 2);
+}
+
 static int set_up(void **state)
 {
 	allocation_granules = calloc(1ull << (ADDRESS_BITS - GRANULE_SHIFT), sizeof(uint16_t));
@@ -281,6 +300,7 @@ int main(void)
 		cmocka_unit_test(the_hash_tells_any_scalar_beyond_the_eighth),
 		cmocka_unit_test(a_whole_buffer_is_read_without_a_layout),
 		cmocka_unit_test(a_small_buffer_is_copied_whole),
+		cmocka_unit_test(words_apart_are_copied_to_their_places),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
