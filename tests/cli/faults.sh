@@ -80,10 +80,14 @@ else
 fi
 
 # --- the trace's descriptor is closed, and the number another file's ---
-(cd "$tmp" && traced closed close_all 20000 >closed.out)
-same "descriptors closed: output and status" "$(bare close_all 20000)" "$(cat "$tmp/closed.out")"
-has "descriptors closed: no file of the program's was written" '^0 of 20 files' "$(cat "$tmp/closed.out")"
-has "descriptors closed: complete" '^check 0$' "$(report "$tmp/closed")"
+# NVIDIA's driver goes on with the numbers of its own, whosever they are by then.
+if [ -z "${ON_GPU:-}" ]; then
+	(cd "$tmp" && traced closed close_all 20000 >closed.out)
+	same "descriptors closed: output and status" "$(bare close_all 20000)" "$(cat "$tmp/closed.out")"
+	has "descriptors closed: no file of the program's was written" '^0 of 20 files' \
+		"$(cat "$tmp/closed.out")"
+	has "descriptors closed: complete" '^check 0$' "$(report "$tmp/closed")"
+fi
 
 # --- a thread with a stack of 16 KiB ---
 if [ -z "$sanitizer" ]; then
