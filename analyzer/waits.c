@@ -211,6 +211,7 @@ static int judge_later(struct waits *waits, const struct walk_call *call,
 		.expected = usual_expected(call), .explicit_wait = scope_is_explicit(call),
 		.kind = kind_of(call), .works_after = scope_empties_device(call),
 		.waits = waits_by_itself, .may_be_behind = !waits_by_itself,
+		.holds_others = scope_holds_others(call),
 		.is_quick = is_quick(call),
 		/* Loading a kernel empties the device, too. */
 		.waits_first = scope_waits_first(call) ||
@@ -326,7 +327,7 @@ static int decide(struct waits *waits, struct wait_candidate *candidate, sqlite3
 	behind = by.end - candidate->enter + timing->usually_late;
 	if (candidate->works_after && excess > behind)
 		excess = behind;
-	if (!candidate->may_be_behind && !candidate->explicit_wait &&
+	if (!candidate->may_be_behind && candidate->holds_others &&
 		note_held(waits, candidate, by.op))
 		return -1;
 	return db_run(insert, "isiiiII", candidate->call, candidate->kind, by.op, excess,

@@ -30,6 +30,7 @@ struct wait_candidate {
 	int waits_first;               /* and it is certain that it needs that */
 	int waits_never;               /* it is certain that it does not */
 	int waits;                     /* for what is pending, in any case */
+	int holds_others;              /* while it waits, calls of other threads */
 	int may_be_behind;             /* if anything, another thread's call held it */
 	int is_quick;                  /* if so: it takes microseconds by itself */
 };

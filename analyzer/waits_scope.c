@@ -114,6 +114,11 @@ int scope_is_explicit(const struct walk_call *call)
 	return call_is_wait(call->kind);
 }
 
+int scope_holds_others(const struct walk_call *call)
+{
+	return !scope_is_explicit(call) && scope_of(call) > SCOPE_STREAM;
+}
+
 int scope_waited(const struct walk_call *call)
 {
 	enum scope scope = call->result || call->freed_async ? SCOPE_NONE : scope_of(call);

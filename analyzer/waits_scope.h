@@ -5,8 +5,9 @@
  * device that owns the memory, so do loading and unloading code and a new limit; freeing or
  * unregistering host memory waits for all devices, synchronous copies for the legacy stream and
  * the blocking streams, pageable asynchronous copies for what the copy itself is ordered after;
- * copies within a device and cudaFree of memory from
- * cudaMallocAsync do not wait.
+ * copies within a device and cudaFree of memory from cudaMallocAsync do not wait.  Other threads'
+ * launches are held meanwhile by cudaFree and by synchronous copies to the host in the legacy
+ * stream, not by those in a per-thread one, Async copies and explicit waits.
  */
 #ifndef CUFENCE_WAITS_SCOPE_H
 #define CUFENCE_WAITS_SCOPE_H
@@ -46,6 +47,9 @@ int scope_waits_first(const struct walk_call *call);
 
 /* The call exists in order to wait. */
 int scope_is_explicit(const struct walk_call *call);
+
+/* Other threads' launches wait until it returns: not where it waits for one stream. */
+int scope_holds_others(const struct walk_call *call);
 
 /* It waited, or would have had nobody else before: what needs the device idle. */
 int scope_waited(const struct walk_call *call);

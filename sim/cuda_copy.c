@@ -303,7 +303,8 @@ static void copy_wait(struct op *op, const struct copy *copy)
 {
 	if (on_device(copy) || (copy->async && !pageable(copy)))
 		return;
-	if (!copy->async && !copy->dst.device && copy->src.device && pageable(copy)) {
+	/* Other threads' launches wait as well, whatever memory it is. */
+	if (!copy->async && !copy->dst.device && copy->src.device && op->stream->legacy) {
 		device_wait(copy->src.device, op);
 		return;
 	}

@@ -323,8 +323,8 @@ static void a_launch_that_leaves_the_device_busy_is_no_resize(void **state)
 	assert_string_equal(shown(m), "");
 }
 
-/* One thread frees behind its kernels; another, with a stream of its own, is held by that. */
-static void two_threads(struct mini *m, double late)
+/* One thread makes a call behind its kernels; another, on a stream of its own, is held by it. */
+static void two_threads_with(struct mini *m, double late, struct mini_call call)
 {
 	int64_t s = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking");
 	int64_t other = mini_thread(m), launched = mini_site(m, "train", 20);
@@ -333,8 +333,15 @@ static void two_threads(struct mini *m, double late)
 
 	for (int i = 0; i < ROUNDS; i++, t += 1520) {
 		launch(m, t, s, launched, t + 8, t + 1000);
-		MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = t + 5, .until = t + 1004,
-			.site = freed, .ptr = 4096);
+		call.at = t + 5;
+		call.until = t + 1004;
+		call.site = freed;
+		if (call.bytes) {
+			call.stream = s;
+			call.runs[0] = t + 1001;
+			call.runs[1] = t + 1002;
+		}
+		mini_call(m, call);
 		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t + 80, .until = t + 1006 + late,
 			.thread = other, .stream = o, .site = ticked,
 			.runs = { t + 1012 + late, t + 1022 + late });
@@ -342,6 +349,11 @@ static void two_threads(struct mini *m, double late)
 	/* It is the other thread that the run waits for in the end. */
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t + 6000, .thread = other, .stream = o,
 		.site = ticked, .runs = { t + 6010, t + 6020 });
+}
+
+static void two_threads(struct mini *m, double late)
+{
+	two_threads_with(m, late, (struct mini_call){ .type = CALL_cuMemFree_v2, .ptr = 4096 });
 }
 
 static void a_launch_behind_a_free_is_found(void **state)
@@ -354,6 +366,18 @@ static void a_launch_behind_a_free_is_found(void **state)
 		"cuLaunchKernel waited 921 us because another thread was in cuMemFree");
 	/* What is to be changed for it is what it is for. */
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding_also"), 0);
+}
+
+/* Who waits for one stream holds nobody, however long the other's call took. */
+static void a_launch_behind_an_async_copy_is_held_by_something_else(void **state)
+{
+	struct mini *m = *state;
+
+	two_threads_with(m, 0, (struct mini_call){ .type = CALL_cuMemcpyDtoHAsync_v2, .bytes = 4096,
+		.direction = 1 + COPY_D2H, .src = "device", .dst = "pageable" });
+	shown(m);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'implicit'"), ROUNDS);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'behind'"), 0);
 }
 
 static void all_that_one_line_holds_is_one_finding(void **state)
@@ -413,6 +437,7 @@ int main(void)
 		T(warming_up_is_no_resize),
 		T(a_launch_that_leaves_the_device_busy_is_no_resize),
 		T(a_launch_behind_a_free_is_found),
+		T(a_launch_behind_an_async_copy_is_held_by_something_else),
 		T(all_that_one_line_holds_is_one_finding),
 		T(a_launch_that_outlasts_the_free_is_not),
 		T(a_slow_launch_beside_an_explicit_wait_is_not),

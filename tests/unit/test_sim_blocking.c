@@ -170,38 +170,68 @@ static void first_launch_of_a_kernel_serializes_other_streams_but_not_the_host(v
 	assert_waited(drv.cuStreamSynchronize(other_non_blocking), 1);
 }
 
-static _Atomic int freeing;
+static _Atomic int waiting;
+static CUcontext context;
 
-static void *free_in_thread(void *context)
+static void *free_in_thread(void *unused)
 {
 	CUdeviceptr ptr;
 
 	drv.cuCtxSetCurrent(context);
 	drv.cuMemAlloc_v2(&ptr, SMALL);
-	freeing = 1;
+	waiting = 1;
 	return (void *)(uintptr_t)drv.cuMemFree_v2(ptr);
+}
+
+static void *copy_in_thread(void *to)
+{
+	drv.cuCtxSetCurrent(context);
+	waiting = 1;
+	return (void *)(uintptr_t)drv.cuMemcpyDtoH_v2(to, device, SMALL);
+}
+
+static void *copy_async_in_thread(void *to)
+{
+	drv.cuCtxSetCurrent(context);
+	waiting = 1;
+	return (void *)(uintptr_t)drv.cuMemcpyDtoHAsync_v2(to, device, SMALL, blocking);
+}
+
+/* ms of the longest launch of this thread while another one is in a call that waits for 400 ms. */
+static double launches_beside(void *(*call)(void *), void *argument)
+{
+	pthread_t thread;
+	void *result;
+	double ms = 0, took;
+
+	waiting = 0;
+	drv.cuDevicePrimaryCtxRetain(&context, 0);
+	spin(blocking, 400 * MS);
+	pthread_create(&thread, NULL, call, argument);
+	/* Computing, this thread holds time until the other one is inside the call. */
+	while (!waiting)
+		sched_yield();
+	for (uint64_t start = drv.cufence_sim_clock(); ms < 1 &&
+		drv.cufence_sim_clock() - start < 50 * MS;) {
+		took = TOOK(spin(non_blocking, 10));
+		ms = took > ms ? took : ms;
+	}
+	pthread_join(thread, &result);
+	assert_null(result);
+	return ms;
 }
 
 static void launches_of_other_threads_wait_while_one_frees(void **state)
 {
-	CUcontext context;
-	pthread_t thread;
-	void *result;
-	double ms = 0;
+	assert_true(launches_beside(free_in_thread, NULL) > 300);
+}
 
-	freeing = 0;
-	drv.cuDevicePrimaryCtxRetain(&context, 0);
-	spin(blocking, 400 * MS);
-	pthread_create(&thread, NULL, free_in_thread, context);
-	/* Computing, this thread holds time until the other one is inside cuMemFree. */
-	while (!freeing)
-		sched_yield();
-	for (uint64_t start = drv.cufence_sim_clock(); ms < 1 &&
-		drv.cufence_sim_clock() - start < 50 * MS;)
-		ms += TOOK(spin(non_blocking, 10));
-	assert_true(ms > 300);
-	pthread_join(thread, &result);
-	assert_null(result);
+/* Whatever memory it is; an Async copy that waits holds nobody. */
+static void they_wait_while_one_copies_to_the_host(void **state)
+{
+	assert_true(launches_beside(copy_in_thread, pageable) > 300);
+	assert_true(launches_beside(copy_in_thread, pinned) > 300);
+	assert_true(launches_beside(copy_async_in_thread, pageable) < 1);
 }
 
 static void wrong_handles_and_values_are_refused(void **state)
@@ -225,6 +255,7 @@ int main(void)
 		TEST(full_launch_queue_blocks_the_1023rd_launch_of_its_stream_only),
 		TEST(first_launch_of_a_kernel_serializes_other_streams_but_not_the_host),
 		TEST(launches_of_other_threads_wait_while_one_frees),
+		TEST(they_wait_while_one_copies_to_the_host),
 		TEST(wrong_handles_and_values_are_refused),
 	};
 
