@@ -412,6 +412,13 @@ $O/bench/%: $(CUDA_O)/obj/bench/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -lcudart_static -lrt -ldl -lpthread
 
+# What tests/gpu and bench need, for a machine with a GPU and without compilers or libdw.
+.PHONY: pack
+pack: DW_LIBS := -l:libdw.a -l:libelf.a -lz -llzma -lbz2
+pack: all tests bench gpu-programs
+	$(call say,TAR,$O.tar.xz)
+	$Qtar -cf - --exclude='*/obj' --exclude='*/gen' --exclude='*_simstatic' $O | xz -T0 -3 > $O.tar.xz
+
 # --- the rest -------------------------------------------------------------------------------
 features:
 	@echo "cufence $(VERSION) in $O: cuda $(or $(cuda),no (set CUDA_HOME: without it no recorder, simulator or test apps))"
@@ -441,6 +448,7 @@ help:
 	@echo 'make check-repeat  N=20 times, beside LOAD=2 processes that compute'
 	@echo 'make bench      build the benchmarks; make bench-load: what loading a trace takes'
 	@echo 'make fuzz       fuzz what reads traces and images, FUZZ_SECONDS each (60)'
+	@echo 'make pack       $$(O).tar.xz for a machine with a GPU and without compilers (CONTRIBUTING.md)'
 	@echo 'make lint fmt install uninstall clean'
 	@echo 'variables       O= V=1 DEBUG=1 SAN=address,undefined COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX='
 	@echo '                CUDA_O= (another build whose compiled .cu files are used)'
