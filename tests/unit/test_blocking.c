@@ -122,22 +122,25 @@ static void two_frees_in_a_row_are_one_mistake(void **state)
 	assert_string_equal(shown(m), "blocking-free 5 tidy process");
 }
 
-/* A free behind kernels of two streams in turn, or of one, and the result of the round. */
-static const char *free_and_result(struct mini *m, int streams)
+/* A free behind kernels of two streams in turn, or of one, and the results of the round. */
+static const char *free_and_results(struct mini *m, int streams, int results, double pause)
 {
 	int64_t s[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
 	int64_t launched = mini_site(m, "process", 20);
-	int64_t freed = mini_site(m, "tidy", 30), fetched = mini_site(m, "fetch", 31);
-	double t = 10;
+	int64_t freed = mini_site(m, "tidy", 30);
+	int64_t fetched[] = { mini_site(m, "fetch", 31), mini_site(m, "fetch", 32) };
+	double t = 10, copied;
 
-	for (int i = 0; i < ROUNDS; i++, t += 1030) {
+	for (int i = 0; i < ROUNDS; i++, t = copied + pause) {
 		launch(m, t, s[i % streams], launched, t + 8, t + 1000);
 		MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = t + 5, .until = t + 1004,
 			.site = freed, .ptr = 4096);
-		MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = t + 1006, .until = t + 1016,
-			.bytes = 4096, .stream = MINI_LEGACY, .site = fetched,
-			.direction = 1 + COPY_D2H, .src = "device", .dst = "pageable",
-			.runs = { t + 1010, t + 1011 });
+		copied = t + 1006;
+		for (int j = 0; j < results; j++, copied += 12)
+			MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = copied,
+				.until = copied + 10, .bytes = 4096, .stream = MINI_LEGACY,
+				.site = fetched[j], .direction = 1 + COPY_D2H, .src = "device",
+				.dst = "pageable", .runs = { copied + 4, copied + 5 });
 	}
 	finish(m, t, t + 3);
 	return shown(m);
@@ -146,14 +149,27 @@ static const char *free_and_result(struct mini *m, int streams)
 /* The copy finds the device idle, and would wait in the place of the free. */
 static void a_free_and_the_copy_of_a_result_are_one_mistake(void **state)
 {
-	assert_string_equal(free_and_result(*state, 2), "blocking-free 5 tidy process");
+	assert_string_equal(free_and_results(*state, 2, 1, 10), "blocking-free 5 tidy process");
 	assert_int_equal(mini_int(*state, "SELECT saving > 2000000 FROM finding"), 1);
 	assert_int_equal(mini_int(*state, "SELECT count(*) FROM finding_also"), 1);
 }
 
+static void a_free_and_the_copies_of_results_are_one_mistake(void **state)
+{
+	assert_string_equal(free_and_results(*state, 2, 2, 10), "blocking-free 5 tidy process");
+	assert_int_equal(mini_int(*state, "SELECT saving > 2000000 FROM finding"), 1);
+	assert_int_equal(mini_int(*state, "SELECT count(*) FROM finding_also"), 2);
+}
+
 static void the_copy_of_a_result_in_one_stream_is_none(void **state)
 {
-	assert_string_equal(free_and_result(*state, 1), "");
+	assert_string_equal(free_and_results(*state, 1, 1, 10), "");
+}
+
+/* The thread looks at the result; what it submits then comes after that. */
+static void time_for_a_result_behind_a_free_is_not_lost(void **state)
+{
+	assert_string_equal(free_and_results(*state, 1, 1, 500), "");
 }
 
 /* A free between kernels of two streams and a copy to the device behind it, or before. */
@@ -425,7 +441,9 @@ int main(void)
 		T(what_a_free_does_behind_its_wait_is_not_saved),
 		T(two_frees_in_a_row_are_one_mistake),
 		T(a_free_and_the_copy_of_a_result_are_one_mistake),
+		T(a_free_and_the_copies_of_results_are_one_mistake),
 		T(the_copy_of_a_result_in_one_stream_is_none),
+		T(time_for_a_result_behind_a_free_is_not_lost),
 		T(a_free_and_the_copy_behind_it_are_one_mistake),
 		T(a_copy_and_the_free_behind_it_are_one_mistake),
 		T(behind_a_wait_that_is_meant_is_another_row),
