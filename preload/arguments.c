@@ -195,17 +195,12 @@ void arguments_measure(struct function_layout *layout)
 	layout->padded = used != end;
 }
 
-__attribute__((hot)) void arguments_copy(void *to, const struct function_layout *layout,
-	void *const *values)
+void arguments_copy_from(void *to, const struct function_layout *layout, void *const *values,
+	uint32_t first)
 {
-	uint32_t i = 0, leading = layout->leading, count = layout->count;
-
 	if (layout->padded)
-		memset(to, 0, layout->words * sizeof(uint64_t));
-	/* Pointers come first in most kernels: without a look at the table. */
-	for (; i < leading; i++)
-		memcpy((char *)to + i * 8, values[i], 8);
-	for (; i < count; i++) {
+		memset((char *)to + first * 8u, 0, (layout->words - first) * 8u);
+	for (uint32_t i = first; i < layout->count; i++) {
 		const struct function_parameter *parameter = &layout->parameter[i];
 		char *at = (char *)to + parameter->offset;
 

@@ -8,6 +8,7 @@
 #define CUFENCE_ARGUMENTS_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "record.h"
 
@@ -45,7 +46,21 @@ void arguments_scan(struct launch_arguments *arguments, const struct function_la
 /* Sets words and padded of a layout whose parameters are there. */
 void arguments_measure(struct function_layout *layout);
 
+/* From parameter first on; those before it are words, and copied. */
+void arguments_copy_from(void *to, const struct function_layout *layout, void *const *values,
+	uint32_t first);
+
 /* Writes layout->words words, not 0: the whole buffer. */
-void arguments_copy(void *to, const struct function_layout *layout, void *const *values);
+static inline void arguments_copy(void *to, const struct function_layout *layout,
+	void *const *values)
+{
+	uint32_t leading = layout->leading, count = layout->count;
+
+	/* Pointers come first in most kernels: without a look at the table. */
+	for (uint32_t i = 0; i < leading; i++)
+		memcpy((char *)to + i * 8u, values[i], 8);
+	if (leading < count)
+		arguments_copy_from(to, layout, values, leading);
+}
 
 #endif

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "allocation.h"
+#include "hot.h"
 #include "resolve.h"
-#include "shim.h"
 
 #define DEVICES 64
 
@@ -152,27 +152,13 @@ static uint16_t context_intern(struct thread_state *thread, uint64_t handle)
 	return (uint16_t)(mine + 1);
 }
 
-static COLD uint16_t changed(struct thread_state *thread, uint64_t handle)
+COLD uint16_t context_changed(struct thread_state *thread, uint64_t handle)
 {
 	int saved = errno;
 
 	thread->context = context_intern(thread, handle);
 	thread->context_handle = handle;
 	errno = saved;
-	return thread->context;
-}
-
-HOT uint16_t context_current(struct thread_state *thread)
-{
-	static CUresult (*get_current)(CUcontext *);
-	CUcontext context = NULL;
-
-	if (UNLIKELY(!get_current))
-		*(void **)&get_current = driver_symbol("cuCtxGetCurrent");
-	if (UNLIKELY(!get_current || get_current(&context) != CUDA_SUCCESS || !context))
-		return 0;
-	if (UNLIKELY((uint64_t)(uintptr_t)context != thread->context_handle))
-		return changed(thread, (uint64_t)(uintptr_t)context);
 	return thread->context;
 }
 

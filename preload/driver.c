@@ -49,8 +49,7 @@ enum {
 		frame_list(&call_frame, array, words);
 #define ARGS(function, values, extra) \
 	if (call_stage == 1) \
-		frame_launch(&call_frame, call_field, (uint64_t)(uintptr_t)(function), values, \
-			extra);
+		frame_launch(&call_frame, (uint64_t)(uintptr_t)(function), values, extra);
 #define ATTRIBUTES(config) \
 	if (call_stage == 1) \
 		read_attributes(&call_frame, config);
@@ -60,6 +59,7 @@ static void read_attributes(struct call_frame *frame, const CUlaunchConfig *conf
 {
 	struct call_attributes *out = &frame->attributes;
 
+	frame_rest(frame);
 	out->event = out->completion_event = 0;
 	for (unsigned i = 0; config && i < config->numAttrs; i++) {
 		const CUlaunchAttributeValue *value = &config->attrs[i].value;
@@ -139,8 +139,8 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 }
 
 /*
- * Its own names start with call_: parameters have the plain ones.  call_field has a place more
- * than the row has fields: there are rows without any.
+ * Its own names start with call_: parameters have the plain ones.  call_field has a place
+ * where the row has no field.
  */
 #define WRAPPER(name, id, variant, count, params, args, fields, kind, traits) \
 	CUresult name params; \
@@ -149,7 +149,6 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 		CUresult(*call_real) params = (CUresult(*) params)driver_real(id, variant); \
 		const unsigned call_flags = (variant ? CALL_PER_THREAD : 0) | \
 			FRAME_FLAGS(kind, traits); \
-		uint64_t call_field[count + 1] = { 0 }; \
 		struct call_frame call_frame; \
 		CUresult call_result; \
 \
@@ -158,6 +157,7 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 		before(kind, traits); \
 		if (!call_begin(&call_frame, id, call_flags, __builtin_frame_address(0))) \
 			return call_real args; \
+		uint64_t call_field[count ? count : 1] = { 0 }; /* each set once, here */ \
 		{ \
 			const int call_stage = 0; \
 			uint64_t *call_at = call_field; \

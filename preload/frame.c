@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "shim.h"
+#include "hot.h"
 #include "system.h"
 #include "window.h"
 
@@ -37,9 +37,8 @@ static inline void write_enter(struct call_frame *frame)
 
 static inline int is_ready(const struct thread_state *thread)
 {
-	return atomic_load_explicit(&shim.stage, memory_order_acquire) == SHIM_ON && *shim.alive &&
-	       !thread->busy && !shim.outside && thread->generation == shim.generation &&
-	       thread->tables;
+	return __atomic_load_n(&shim.alive[1], __ATOMIC_ACQUIRE) == ~thread->ready &&
+	       !thread->busy;
 }
 
 static int is_within(const stack_t *stack, uintptr_t address)
@@ -66,7 +65,7 @@ static void recover(struct thread_state *thread)
 {
 	trace_chunk_close(&thread->chunk);
 	trace_count(&shim.writer, COUNT_DROPPED_RECORDS, 1);
-	thread->generation = 0;
+	thread->generation = thread->ready = 0;
 	thread->busy = 0;
 }
 
@@ -110,6 +109,8 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 	/* For good: asking at each call would cost the program more. */
 	if (!thread->tables && thread_equip(thread))
 		thread->busy = UINTPTR_MAX;
+	if (!thread->busy)
+		thread->ready = thread->generation;
 	errno = saved;
 	return !thread->busy;
 }
@@ -117,10 +118,9 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 /* What a record takes from the frame, beside what poll_begin() sets. */
 static inline void clear(struct call_frame *frame)
 {
-	frame->launch = frame->list_count = 0;
+	frame->rest = 0;
 	frame->entered = 0;
-	frame->layout = NULL;
-	frame->attributes.flags = 0;
+	frame->function = 0;
 }
 
 /* The thread is ready.  How many wrappers are around this one. */
@@ -179,6 +179,7 @@ void frame_list(struct call_frame *frame, const void *array, uint64_t words)
 {
 	uint32_t room = CALL_LIST_WORDS;
 
+	frame_rest(frame);
 	for (unsigned i = 0; i < frame->list_count; i++)
 		room -= frame->list[i].words;
 	if (frame->list_count < CALL_LISTS)
@@ -191,14 +192,15 @@ static size_t pointer_bytes(const struct launch_arguments *arguments)
 	return (arguments->pointer_count * sizeof(arguments->pointer[0]) + 7) & ~(size_t)7;
 }
 
-/* What lies behind the fields of a call: polls, lists, a launch that is not recorded whole. */
-static NOINLINE size_t tail_bytes(const struct call_frame *frame)
+/* What lies behind the fields of a call that has lists, or a launch that is not recorded whole. */
+static NOINLINE size_t tail_bytes(const struct call_frame *frame,
+	const struct function_layout *layout)
 {
 	const struct launch_arguments *arguments = &frame->thread->tables->arguments;
 	size_t bytes = frame->attributes.flags ? sizeof(frame->attributes) : 0;
 
-	if (frame->layout)
-		bytes += frame->layout->words * sizeof(uint64_t);
+	if (layout)
+		bytes += layout->words * sizeof(uint64_t);
 	else if (frame->launch)
 		bytes += pointer_bytes(arguments) + arguments->word_count * sizeof(uint64_t);
 	for (unsigned i = 0; i < frame->list_count; i++)
@@ -206,22 +208,22 @@ static NOINLINE size_t tail_bytes(const struct call_frame *frame)
 	return bytes;
 }
 
-static inline void write_buffer(const struct call_frame *frame, struct call_record *record,
-	void *at)
+static inline void write_buffer(const struct call_frame *frame,
+	const struct function_layout *layout, struct call_record *record, void *at)
 {
 	record->head.flags |= CALL_BUFFER;
-	record->pointer_count = frame->layout->words;
-	arguments_copy(at, frame->layout, frame->values);
+	record->pointer_count = layout->words;
+	arguments_copy(at, layout, frame->values);
 }
 
-static NOINLINE void write_tail(const struct call_frame *frame, struct call_record *record,
-	char *at)
+static NOINLINE void write_tail(const struct call_frame *frame,
+	const struct function_layout *layout, struct call_record *record, char *at)
 {
 	const struct launch_arguments *arguments = &frame->thread->tables->arguments;
 
-	if (frame->layout) {
-		write_buffer(frame, record, at);
-		at += frame->layout->words * sizeof(uint64_t);
+	if (layout) {
+		write_buffer(frame, layout, record, at);
+		at += layout->words * sizeof(uint64_t);
 	} else if (frame->launch) {
 		record->pointer_count = (uint16_t)arguments->pointer_count;
 		memcpy(at, arguments->pointer,
@@ -248,10 +250,10 @@ static NOINLINE void write_tail(const struct call_frame *frame, struct call_reco
 }
 
 /* Written word by word: a call of memcpy() costs more than the words do. */
-static HOT NOINLINE struct call_record *write_head(const struct call_frame *frame, uint64_t now,
-	int result, const uint64_t *field, unsigned count, size_t tail)
+static ALWAYS_INLINE struct call_record *write_head(struct thread_state *thread,
+	const struct call_frame *frame, uint64_t now, int result, const uint64_t *field,
+	unsigned count, size_t tail)
 {
-	struct thread_state *thread = frame->thread;
 	struct call_record *record;
 
 	if (frame->entered)
@@ -272,22 +274,23 @@ static HOT NOINLINE struct call_record *write_head(const struct call_frame *fram
 	return record;
 }
 
-static inline void write_call(const struct call_frame *frame, uint64_t now, int result,
-	const uint64_t *field, unsigned count)
+static ALWAYS_INLINE void write_call(struct thread_state *thread, struct call_frame *frame,
+	uint64_t now, int result, const uint64_t *field, unsigned count)
 {
-	const struct function_layout *layout = frame->layout;
-	int rest = frame->launch | frame->list_count | (frame->attributes.flags != 0);
-	size_t tail = UNLIKELY(rest) ? tail_bytes(frame) : layout ? layout->words * 8u : 0;
-	struct call_record *record = write_head(frame, now, result, field, count, tail);
+	const struct function_layout *layout =
+		frame->function ? launch_layout(frame, field) : NULL;
+	int rest = frame->rest;
+	size_t tail = UNLIKELY(rest) ? tail_bytes(frame, layout) : layout ? layout->words * 8u : 0;
+	struct call_record *record =
+		write_head(thread, frame, now, result, field, count, tail);
 
 	if (UNLIKELY(!record))
 		return;
-	if (UNLIKELY(rest)) {
-		write_tail(frame, record, (char *)(record->field + count));
-	} else if (layout) {
-		write_buffer(frame, record, record->field + count);
-	}
-	trace_commit(&frame->thread->chunk);
+	if (UNLIKELY(rest))
+		write_tail(frame, layout, record, (char *)(record->field + count));
+	else if (layout)
+		write_buffer(frame, layout, record, record->field + count);
+	trace_commit(&thread->chunk);
 }
 
 static uint64_t next_calibration(void)
@@ -335,7 +338,7 @@ HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, 
 	if (!(frame->flags & FRAME_RUNTIME))
 		thread->polled = 0;
 	thread->busy = (uintptr_t)frame;
-	write_call(frame, now, result, field, count);
+	write_call(thread, frame, now, result, field, count);
 	end(thread, frame, now, result);
 	thread->busy = 0;
 }
@@ -500,7 +503,7 @@ static void write_poll(struct call_frame *frame, uint64_t now, int result,
 	if (!frame->enter)
 		frame->enter = estimate_enter(frame->thread, now);
 	polls.last = frame->enter;
-	record = write_head(frame, now, result, field, count, sizeof(polls));
+	record = write_head(frame->thread, frame, now, result, field, count, sizeof(polls));
 	if (!record)
 		return;
 	record->head.flags |= CALL_POLLS;
@@ -523,7 +526,7 @@ static NOINLINE void record_poll(struct call_frame *frame, int result, const uin
 	if (polling)
 		write_poll(frame, now, result, field, count);
 	else
-		write_call(frame, now, result, field, count);
+		write_call(thread, frame, now, result, field, count);
 	end(thread, frame, now, result);
 	thread->busy = 0;
 }

@@ -8,31 +8,18 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hot.h"
 #include "resolve.h"
-#include "shim.h"
 #include "system.h"
 #include "window.h"
 
-#define FUNCTION_TABLE 16384 /* a power of two */
-/*
- * The first of a program's kernels find a place in two pages, whose addresses the processor is
- * likely to have still when a launch comes by.
- */
-#define NEAR_FUNCTIONS 256
-#define NEAR_TRIES 4
 #define MAX_PARAMETERS 1024
 
 #define ARENA_BYTES (1u << 20)
 
-static struct known {
-	_Atomic uint64_t handle;
-	_Atomic(struct function_layout *) layout;
-	_Atomic uint64_t name;     /* hash */
-	_Atomic uint32_t epoch;    /* when it was last known to be that */
-} known[FUNCTION_TABLE] __attribute__((aligned(64)));
+struct known_function functions[FUNCTION_TABLE] __attribute__((aligned(64)));
 
-/* Counts unloads: after each, a handle may be another kernel's. */
-static _Atomic uint32_t epoch;
+_Atomic uint32_t function_epoch;
 
 /* Layouts are never freed: handles come back after an unload, a launch may still read one. */
 static struct {
@@ -56,14 +43,14 @@ static struct {
 
 void function_doubt(void)
 {
-	epoch++;
+	function_epoch++;
 }
 
 void function_reset(void)
 {
 	for (unsigned i = 0; i < FUNCTION_TABLE; i++) {
-		known[i].layout = NULL;
-		known[i].handle = 0;
+		functions[i].layout = NULL;
+		functions[i].handle = 0;
 	}
 }
 
@@ -242,10 +229,10 @@ static const struct function_layout *layout_being_read(uint64_t handle)
 	return layout;
 }
 
-static const struct function_layout *learn(struct thread_state *thread, struct known *entry,
-	uint64_t handle)
+static const struct function_layout *learn(struct thread_state *thread,
+	struct known_function *entry, uint64_t handle)
 {
-	uint32_t now = epoch;
+	uint32_t now = function_epoch;
 	int saved = errno;
 	const char *name;
 
@@ -273,10 +260,10 @@ static int has_layout(uint64_t handle, const struct function_layout *layout)
 
 /* Asking for every parameter again, of every kernel after each unload, would take too long. */
 static COLD const struct function_layout *check_again(struct thread_state *thread,
-	struct known *entry, uint64_t handle)
+	struct known_function *entry, uint64_t handle)
 {
 	const struct function_layout *layout = entry->layout;
-	uint32_t now = epoch;
+	uint32_t now = function_epoch;
 	int saved = errno, same = 0;
 
 	if (layout && layout->count < MAX_PARAMETERS)
@@ -288,21 +275,11 @@ static COLD const struct function_layout *check_again(struct thread_state *threa
 	return layout;
 }
 
-/* Of a handle's places, the first ones are near. */
-static inline uint32_t place_of(uint64_t handle, unsigned tries)
-{
-	uint64_t hash = handle * 0x9e3779b97f4a7c15u;
-	uint32_t first = (uint32_t)(hash >> 32);
-
-	return tries < NEAR_TRIES ? first % NEAR_FUNCTIONS ^ tries
-				  : ((first >> 8) + tries) % FUNCTION_TABLE;
-}
-
 /* Not cold: several kernels may have one first place. */
 static NOINLINE const struct function_layout *search(struct thread_state *thread, uint64_t handle)
 {
 	for (unsigned tries = 0; tries < 64; tries++) {
-		struct known *entry = &known[place_of(handle, tries)];
+		struct known_function *entry = &functions[function_place(handle, tries)];
 		uint64_t found = atomic_load_explicit(&entry->handle, memory_order_acquire);
 
 		if (found == handle) {
@@ -310,8 +287,8 @@ static NOINLINE const struct function_layout *search(struct thread_state *thread
 
 			if (UNLIKELY(!layout))
 				return layout_being_read(handle);
-			return UNLIKELY(entry->epoch != epoch) ? check_again(thread, entry, handle)
-							       : layout;
+			return UNLIKELY(entry->epoch != function_epoch)
+				? check_again(thread, entry, handle) : layout;
 		}
 		if (found)
 			continue;
@@ -324,38 +301,17 @@ static NOINLINE const struct function_layout *search(struct thread_state *thread
 	return NULL;
 }
 
-/*
- * Parameter layout of a kernel, whose name and parameters are written to the trace at first
- * sight; NULL where the driver would not say.
- */
-static inline const struct function_layout *find(struct thread_state *thread, uint64_t handle)
-{
-	const struct known *entry = &known[place_of(handle, 0)];
-	uint64_t found = atomic_load_explicit(&entry->handle, memory_order_acquire);
-	const struct function_layout *layout = entry->layout;
-
-	return UNLIKELY(found != handle || !layout || entry->epoch != epoch)
-		? search(thread, handle) : layout;
-}
-
-HOT void frame_launch(struct call_frame *frame, const uint64_t *field, uint64_t function,
-	void *const *values, void *const *extra)
+const struct function_layout *launch_other(struct call_frame *frame, const uint64_t *field)
 {
 	struct thread_state *thread = frame->thread;
-	const struct function_layout *layout;
+	const struct function_layout *layout = search(thread, frame->function);
 
-	if (!function)
-		return;
-	thread->busy = (uintptr_t)frame;
-	layout = find(thread, function);
-	if (UNLIKELY(layout && !layout->asked) && frame->flags & FRAME_LAUNCH)
-		ask_local(thread, function, layout, field[1]);
-	if (values && layout && layout->words) {
-		frame->layout = layout;
-		frame->values = values;
-	} else {
-		arguments_scan(&thread->tables->arguments, layout, values, extra);
-		frame->launch = 1;
-	}
-	thread->busy = 0;
+	if (layout && !layout->asked && frame->flags & FRAME_LAUNCH)
+		ask_local(thread, frame->function, layout, field[1]);
+	if (frame->values && layout && layout->words)
+		return layout;
+	arguments_scan(&thread->tables->arguments, layout, frame->values, frame->extra);
+	frame_rest(frame);
+	frame->launch = 1;
+	return NULL;
 }

@@ -20,7 +20,9 @@
 #include "unwind.h"
 #include "window.h"
 
-struct shim shim;
+static uint32_t nobody[2];
+
+struct shim shim = { .alive = nobody };
 
 __thread struct thread_state this_thread;
 
@@ -34,17 +36,35 @@ static struct {
 
 static pthread_key_t thread_key;
 
-/* A page whose word is 1 here and 0 in any child, however it was forked. */
+/* A page whose word is 1 here and 0 in any child, however it was forked; a child keeps the page. */
 static int mark_alive(void)
 {
-	void *page = system_map(4096, 0, -1, 0);
+	if (shim.alive == nobody) {
+		void *page = system_map(4096, 0, -1, 0);
 
-	if (page == MAP_FAILED)
-		return -1;
-	system_advise(page, 4096, MADV_WIPEONFORK);
-	*(volatile uint32_t *)page = 1;
-	shim.alive = page;
+		if (page == MAP_FAILED)
+			return -1;
+		system_advise(page, 4096, MADV_WIPEONFORK);
+		shim.alive = page;
+	}
+	shim.alive[0] = 1;
 	return 0;
+}
+
+static uint32_t admitted(void)
+{
+	return shim.stage == SHIM_ON && !shim.outside ? ~shim.generation : 0;
+}
+
+void shim_admit(void)
+{
+	uint32_t now;
+
+	/* Again if it has changed meanwhile: who changed it may have been quicker. */
+	do {
+		now = admitted();
+		shim.alive[1] = now;
+	} while (now != admitted());
 }
 
 /* Another thread may be in the middle of this for ever in a forked child: never wait. */
@@ -89,7 +109,7 @@ static void thread_ended(void *state)
 		system_unmap(thread->tables, sizeof(*thread->tables));
 	thread->chunk.header = NULL;
 	thread->tables = NULL;
-	thread->generation = 0;
+	thread->generation = thread->ready = 0;
 	thread->busy = 0;
 	thread->depth = 0;
 }
@@ -259,6 +279,7 @@ static int start(void)
 	}
 	clock_init(driver_library());
 	driver_look_up();
+	*(void **)&shim.current_context = driver_symbol("cuCtxGetCurrent");
 	if (create_file())
 		return SHIM_OFF;
 	shim.generation++;
@@ -279,7 +300,6 @@ static void become_child(void)
 
 	if (!atomic_compare_exchange_strong(&shim.stage, &on, SHIM_STARTING))
 		return;
-	system_unmap((void *)shim.alive, 4096);
 	trace_abandon(&shim.writer);
 	collector_child();
 	context_reset();
@@ -331,6 +351,7 @@ int shim_begin(void)
 			stage = start();
 			/* Set before the first records: writing them asks again. */
 			atomic_store_explicit(&shim.stage, stage, memory_order_release);
+			shim_admit();
 			if (stage == SHIM_ON)
 				first_records();
 		}

@@ -33,23 +33,29 @@ struct shim_context {
 };
 
 struct shim {
+	/* What every call looks at, in one line of the cache. */
 	_Atomic int stage;         /* enum shim_stage */
 	_Atomic int outside;       /* 1: no window is open (window.h) */
 	_Atomic int scripts;       /* 1: sites have frames of an interpreter (python.h) */
-	/* In a page that a fork wipes: 1 where the recorder was started, 0 in a child. */
+	uint32_t clock;            /* enum trace_clock */
+	_Atomic uint32_t generation; /* counts processes: 1, +1 in a child that starts anew */
+	/*
+	 * A page that a fork wipes.  Its first word: 1 where the recorder was started, 0 in a
+	 * child; its second: ~generation while calls are recorded (shim_admit()), else 0.
+	 */
 	volatile uint32_t *alive;
 	/* The thread that wrote the last word, until it makes another call. */
 	struct thread_state *volatile ended;
-	_Atomic uint32_t generation; /* counts processes: 1, +1 in a child that starts anew */
-	uint32_t clock;            /* enum trace_clock */
-	uint64_t (*virtual_clock)(void);
 	_Atomic uint64_t next_calibration; /* ticks */
+	int (*current_context)(void **); /* cuCtxGetCurrent; NULL: of no driver */
+
+	uint64_t (*virtual_clock)(void);
 	uint64_t calibration_ticks; /* between two */
 	uint64_t (*device_clock)(void); /* CUPTI's, ns; NULL while CUPTI is off */
 	_Atomic uint32_t context_count;
 	struct shim_context context[SHIM_CONTEXTS]; /* id is index + 1 */
 	struct trace_writer writer;
-};
+} __attribute__((aligned(64)));
 
 extern struct shim shim;
 
@@ -133,23 +139,28 @@ struct thread_state {
 	uint32_t birth;            /* its number among the threads made, 0: not seen */
 	uint32_t bypassing;        /* CUPTI's id of a call without a wrapper, while it lasts */
 	uint32_t passed_by;        /* number of the window before which a call went unrecorded */
+	uint32_t ready;            /* generation, once chunk and tables are there; else 0 */
 } __attribute__((aligned(64)));
 
 /*
  * A driver call leaves little of the recorder in the caches, so that each line of code counts: what
- * almost every call runs through is HOT, lies together and calls nothing; the rest is COLD.
+ * almost every call runs through is HOT, lies together and calls nothing (hot.h); the rest is COLD.
  */
 #define HOT __attribute__((hot))
 #define NOINLINE __attribute__((noinline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 #define COLD __attribute__((cold)) NOINLINE
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 extern __thread struct thread_state this_thread __attribute__((visibility("hidden")));
 
-/* This thread's state. */
+/* This thread's state.  By a pointer: each look through %fs takes more bytes of code. */
 static inline struct thread_state *thread_state(void)
 {
-	return &this_thread;
+	struct thread_state *thread = &this_thread;
+
+	__asm__("" : "+r"(thread));
+	return thread;
 }
 
 /* A place on the stack, for busy. */
@@ -205,14 +216,27 @@ struct call_frame {
 	uint16_t call;
 	uint16_t context;
 	uint16_t flags;            /* enum call_flag and frame_flag */
-	uint8_t launch;            /* tables->arguments are this call's */
-	uint8_t list_count;
+	uint16_t rest;             /* 1: there is what lies behind it */
 	uint64_t entered;          /* chunk.written behind its enter record, 0: none */
-	const struct function_layout *layout; /* of a launch whose parameters are values, or NULL */
-	void *const *values;
+	uint64_t function;         /* launched with these parameters; 0: none */
+	void *const *values, *const *extra;
+	/* Of few calls, frame_rest(): */
+	int launch;                /* tables->arguments are this call's */
+	unsigned list_count;
 	struct call_attributes attributes; /* flags 0: none */
 	struct call_list list[CALL_LISTS];
 };
+
+/* Before anything is written behind it. */
+static inline void frame_rest(struct call_frame *frame)
+{
+	if (frame->rest)
+		return;
+	frame->rest = 1;
+	frame->launch = 0;
+	frame->list_count = 0;
+	frame->attributes.flags = 0;
+}
 
 /*
  * Around every recorded call.  frame_begin() returns 0 when nothing is to be recorded (disabled,
@@ -247,10 +271,15 @@ static inline void call_end(struct call_frame *frame, unsigned flags, int result
 
 /*
  * Between the two, for a successful launch (function and stream are its first fields) or a kernel
- * node: reads its parameters (arguments.h).
+ * node: frame_end() reads its parameters (arguments.h).
  */
-void frame_launch(struct call_frame *frame, const uint64_t *field, uint64_t function,
-	void *const *values, void *const *extra);
+static inline void frame_launch(struct call_frame *frame, uint64_t function, void *const *values,
+	void *const *extra)
+{
+	frame->function = function;
+	frame->values = values;
+	frame->extra = extra;
+}
 
 /* Likewise: notes a list, which frame_end() copies from the program. */
 void frame_list(struct call_frame *frame, const void *array, uint64_t words);
@@ -262,6 +291,9 @@ static inline int shim_start(void)
 	return (atomic_load_explicit(&shim.stage, memory_order_acquire) == SHIM_ON &&
 		*shim.alive) || shim_begin();
 }
+
+/* To be called when stage or outside has changed. */
+void shim_admit(void);
 
 /* Writes the last word, in the name of a thread that does nothing else meanwhile. */
 void shim_end(struct thread_state *thread);
@@ -304,9 +336,6 @@ void clock_init(void *libcuda);
 /* Writes a calibration record from samples brackets; thread may be any recording thread. */
 void clock_calibrate(struct thread_state *thread, unsigned samples);
 
-/* Id of the site that called the wrapper whose frame this is, 0: unknown.  Keeps errno. */
-uint32_t site_find(struct thread_state *thread, void *frame_address);
-
 /* Forgets all sites: a new process writes them anew. */
 void site_reset(void);
 
@@ -325,12 +354,6 @@ void module_bounds(uintptr_t address, uintptr_t *start, uintptr_t *end);
  */
 uint64_t image_note(const void *image);
 void image_reset(void);
-
-/*
- * Id of the current context, 0: none; writes it and its device to the trace at first sight.  Keeps
- * errno.
- */
-uint16_t context_current(struct thread_state *thread);
 
 /* A device's primary context has one more user. */
 void context_retained(uint64_t context, uint64_t device);

@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hot.h"
 #include "python.h"
-#include "shim.h"
 #include "unwind.h"
 
 #define SITE_TABLE 32768 /* a power of two */
@@ -154,31 +154,13 @@ static uint32_t site_intern(struct thread_state *thread, const struct cached_sit
 	return id;
 }
 
-/*
- * Outwards from the first, the rest of which are only where they were as long as those before them
- * hold the same: of another stack at the same address (coroutines) nothing may be mapped there.
- */
-static NOINLINE int hold_in_turn(const struct cached_site *site)
+int site_holds_in_turn(const struct cached_site *site)
 {
 	for (unsigned i = 0; i < SITE_FRAMES; i++)
-		if (*(const volatile uintptr_t *)(site->frame + site->offset[i]) !=
+		if (*(const volatile stack_word *)(site->frame + site->offset[i]) !=
 			site->address[i])
 			return 0;
 	return 1;
-}
-
-static inline int still_holds(const struct cached_site *site)
-{
-	uint64_t differs = 0;
-
-	if (UNLIKELY(site->spread))
-		return hold_in_turn(site);
-	/* Mostly it does: one branch for all.  There are always as many, see learn(). */
-#pragma GCC unroll 8
-	for (unsigned i = 0; i < SITE_FRAMES; i++)
-		differs |= *(const volatile uintptr_t *)(site->frame + site->offset[i]) ^
-			site->address[i];
-	return !differs;
 }
 
 /* Where the return addresses lie: 1 if each can be looked at again there. */
@@ -220,17 +202,11 @@ static void learn(struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 	cached->frame = exact ? frame : 0;
 }
 
-/* The word above the saved frame pointer is the wrapper's return address. */
-static uintptr_t caller_of(void *frame_address)
-{
-	return ((const uintptr_t *)frame_address)[1];
-}
-
 static inline int is_of(const struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 {
 	/* A cudart that ends in a jump to the driver leaves its wrapper as the caller. */
 	return cached->frame == frame &&
-	       (cached->address[0] == caller || is_own_code(caller)) && still_holds(cached);
+	       (cached->address[0] == caller || is_own_code(caller)) && site_holds(cached);
 }
 
 /*
@@ -255,8 +231,8 @@ static struct cached_site *find_path(struct thread_state *thread, struct cached_
 }
 
 /* Not cold: below an interpreter it is the way of every call. */
-static NOINLINE uint32_t find_anew(struct thread_state *thread, struct cached_site *set,
-	unsigned first, uintptr_t frame, uintptr_t caller)
+uint32_t site_find_anew(struct thread_state *thread, struct cached_site *set, unsigned first,
+	uintptr_t frame, uintptr_t caller)
 {
 	struct cached_site *cached;
 	struct script script;
@@ -273,18 +249,4 @@ static NOINLINE uint32_t find_anew(struct thread_state *thread, struct cached_si
 		id = cached->id;
 	errno = saved;
 	return id;
-}
-
-HOT uint32_t site_find(struct thread_state *thread, void *frame_address)
-{
-	uintptr_t frame = (uintptr_t)frame_address, caller = caller_of(frame_address);
-	uint64_t hash = (frame ^ caller << 16) * 0x9e3779b97f4a7c15u;
-	struct cached_site *set = thread->tables->sites[(hash >> 32) % SITE_SETS];
-	unsigned first = (unsigned)(hash >> 48) % SITE_WAYS;
-	const struct cached_site *cached = &set[first];
-
-	if (UNLIKELY(cached->frame != frame || cached->address[0] != caller ||
-		    cached->id == SITE_UNASKED || shim.scripts || !still_holds(cached)))
-		return find_anew(thread, set, first, frame, caller);
-	return cached->id;
 }

@@ -132,9 +132,11 @@ static void change(struct thread_state *thread, int outside)
 		collector_window(0);
 		clock_calibrate(thread, 20);
 		shim.outside = 1;
+		shim_admit();
 	} else {
 		window.opened++;
 		shim.outside = 0;
+		shim_admit();
 		collector_window(1);
 		begin_duration();
 		clock_calibrate(thread, 20);

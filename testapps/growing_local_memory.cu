@@ -43,10 +43,9 @@ static const void *const solvers[SIZES] = {
 	(const void *)cufence::solve_1536,
 };
 
-/* Longer than both of a problem's kernels: the resize waits for it, not for them. */
 static NOINLINE void run_long_job(float *data, cudaStream_t stream)
 {
-	cufence::touch<<<8, 256, 0, stream>>>(15 * MILLISECOND, data, SIZE);
+	cufence::touch<<<8, 256, 0, stream>>>(15 * MILLISECOND, data, SIZE); /* ends last */
 	CHECK(cudaGetLastError());
 }
 

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What almost every call runs through of sites, contexts and kernels: preload/frame.c makes one
+ * piece of it with its own.  The rest is in site.c, context.c and function.c.
+ */
+#ifndef CUFENCE_HOT_H
+#define CUFENCE_HOT_H
+
+#include "shim.h"
+
+/* Words of the stack: of whatever type they were written. */
+typedef uintptr_t __attribute__((may_alias)) stack_word;
+
+/* The word above the saved frame pointer is the wrapper's return address. */
+static inline uintptr_t caller_of(void *frame_address)
+{
+	return ((const stack_word *)frame_address)[1];
+}
+
+/*
+ * Outwards from the first, the rest of which are only where they were as long as those before them
+ * hold the same: of another stack at the same address (coroutines) nothing may be mapped there.
+ */
+int site_holds_in_turn(const struct cached_site *site);
+
+/* Whether the stack has the site's return addresses where they were. */
+static inline int site_holds(const struct cached_site *site)
+{
+	const char *frame = (const char *)site->frame;
+	uint64_t differs = 0;
+
+	if (UNLIKELY(site->spread))
+		return site_holds_in_turn(site);
+	/* Mostly it does: one branch for all.  There are always as many, see learn() in site.c. */
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < SITE_FRAMES; i++)
+		differs |= *(const stack_word *)(frame + site->offset[i]) ^ site->address[i];
+	return !differs;
+}
+
+/* As site_find(), of a path that is not where it is looked for first. */
+uint32_t site_find_anew(struct thread_state *thread, struct cached_site *set, unsigned first,
+	uintptr_t frame, uintptr_t caller);
+
+/* Id of the site that called the wrapper whose frame this is, 0: unknown.  Keeps errno. */
+static inline uint32_t site_find(struct thread_state *thread, void *frame_address)
+{
+	uintptr_t frame = (uintptr_t)frame_address, caller = caller_of(frame_address);
+	uint64_t hash = (frame ^ caller << 16) * 0x9e3779b97f4a7c15u;
+	struct cached_site *set = thread->tables->sites[(hash >> 32) % SITE_SETS];
+	unsigned first = (unsigned)(hash >> 48) % SITE_WAYS;
+	const struct cached_site *cached = &set[first];
+
+	if (UNLIKELY(cached->frame != frame || cached->address[0] != caller ||
+		    cached->id == SITE_UNASKED || shim.scripts || !site_holds(cached)))
+		return site_find_anew(thread, set, first, frame, caller);
+	return cached->id;
+}
+
+/* Another context than the last one: its id. */
+uint16_t context_changed(struct thread_state *thread, uint64_t handle);
+
+/*
+ * Id of the current context, 0: none; writes it and its device to the trace at first sight.  Keeps
+ * errno.
+ */
+static inline uint16_t context_current(struct thread_state *thread)
+{
+	void *context = NULL;
+
+	if (UNLIKELY(!shim.current_context || shim.current_context(&context) || !context))
+		return 0;
+	if (UNLIKELY((uint64_t)(uintptr_t)context != thread->context_handle))
+		return context_changed(thread, (uint64_t)(uintptr_t)context);
+	return thread->context;
+}
+
+#define FUNCTION_TABLE 16384 /* a power of two */
+/*
+ * The first of a program's kernels find a place in two pages, whose addresses the processor is
+ * likely to have still when a launch comes by.
+ */
+#define NEAR_FUNCTIONS 256
+#define NEAR_TRIES 4
+
+/* Kernels by handle. */
+struct known_function {
+	_Atomic uint64_t handle;
+	_Atomic(struct function_layout *) layout;
+	_Atomic uint64_t name;     /* hash */
+	_Atomic uint32_t epoch;    /* when it was last known to be that */
+};
+extern struct known_function functions[FUNCTION_TABLE] __attribute__((visibility("hidden")));
+
+/* Counts unloads: after each, a handle may be another kernel's. */
+extern _Atomic uint32_t function_epoch __attribute__((visibility("hidden")));
+
+/* Of a handle's places, the first ones are near. */
+static inline uint32_t function_place(uint64_t handle, unsigned tries)
+{
+	uint64_t hash = handle * 0x9e3779b97f4a7c15u;
+	uint32_t first = (uint32_t)(hash >> 32);
+
+	return tries < NEAR_TRIES ? first % NEAR_FUNCTIONS ^ tries
+				  : ((first >> 8) + tries) % FUNCTION_TABLE;
+}
+
+/* As launch_layout(), of a kernel that is not as almost all are. */
+const struct function_layout *launch_other(struct call_frame *frame, const uint64_t *field);
+
+/*
+ * Of the launch in frame, whose fields begin with the kernel and the stream: the layout of its
+ * parameters, if they are to be copied as they are, or NULL, where they are in tables->arguments.
+ * The kernel's name and layout are written to the trace at first sight.  Keeps errno.
+ */
+static inline const struct function_layout *launch_layout(struct call_frame *frame,
+	const uint64_t *field)
+{
+	const struct known_function *entry = &functions[function_place(frame->function, 0)];
+	uint64_t found = atomic_load_explicit(&entry->handle, memory_order_acquire);
+	const struct function_layout *layout = entry->layout;
+
+	if (UNLIKELY(found != frame->function || !layout || entry->epoch != function_epoch ||
+		    !layout->asked || !layout->words || !frame->values))
+		return launch_other(frame, field);
+	return layout;
+}
+
+#endif
