@@ -6,49 +6,20 @@
 #include <string.h>
 
 #include "array.h"
-#include "idmap.h"
+#include "findings_parts.h"
 #include "pass.h"
 #include "places.h"
 #include "run_length.h"
-#include "savings.h"
 
 #define FINDING_MIN_COUNT 3
 #define FINDING_MIN_NS 1000000
 #define SHOWN_MIN_SHARE 0.01
 #define SHOWN_MIN_NS 50000
 #define HIGH_SHARE 0.05
-/* A pair of places that costs less than this part of another with the same call is part of it. */
-#define LESSER_PART 2
 /* To mend others with it is worth so many times as much as to mend it alone, or it is not done. */
 #define JOINED_FACTOR 2
 /* A replay takes a fraction of a second for a million calls. */
 #define REPLAYED_MOST 32
-
-struct finding {
-	int64_t site, other_site;      /* that stand for the lines; 0: unknown */
-	int64_t count, cost, saving;   /* in sum; saving of the instances with an estimate */
-	int64_t estimates;             /* instances with one */
-	int64_t overlap;               /* cost of those without: overlap lost */
-	struct changes {
-		struct changed_call *call;
-		size_t count;
-	} changed;                     /* by its instances; none: they do not say */
-	struct changes with;           /* by theirs, too, if that alone saves too little */
-	int replayed;                  /* replay is its saving */
-	int joined;                    /* ... with the changes of with */
-	struct saving replay;
-	struct instance worst;
-	double share;
-};
-
-struct findings {
-	struct db *db;
-	struct words *words;
-	struct places *places;
-	struct finding **finding;
-	size_t count;
-	struct idmap by_key, runs; /* run_length.h: of a process */
-};
 
 struct findings *findings_new(struct db *db, struct words *words)
 {
@@ -111,22 +82,11 @@ static struct finding *new_finding(struct findings *findings, int64_t key)
 	return finding;
 }
 
-static int add_change(struct changes *changes, const struct changed_call *changed)
-{
-	struct changed_call *more = array_room(changes->call, changes->count, sizeof(*more));
-
-	if (!more)
-		return -1;
-	changes->call = more;
-	more[changes->count++] = *changed;
-	return 0;
-}
-
 static int note_change(struct changes *changes, const struct instance *instance, int64_t call)
 {
 	if (!instance->change || !call)
 		return 0;
-	return add_change(changes, &(struct changed_call){ .call = call,
+	return findings_add_change(changes, &(struct changed_call){ .call = call,
 		.still_needs = instance->still_needs, .change = instance->change });
 }
 
@@ -200,112 +160,6 @@ static int by_share(const void *a, const void *b)
 	if (x->site != y->site)
 		return x->site < y->site ? -1 : 1;
 	return (x->other_site > y->other_site) - (x->other_site < y->other_site);
-}
-
-static int is_blocking(const struct finding *finding)
-{
-	return !strcmp(rules[finding->worst.rule].group, "blocking");
-}
-
-/* Those of a rule at one place together, the costliest first. */
-static int by_place(const void *a, const void *b)
-{
-	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
-
-	if (x->worst.rule != y->worst.rule)
-		return x->worst.rule < y->worst.rule ? -1 : 1;
-	if (x->site != y->site)
-		return x->site < y->site ? -1 : 1;
-	if (x->cost != y->cost)
-		return x->cost < y->cost ? 1 : -1;
-	return (x->other_site > y->other_site) - (x->other_site < y->other_site);
-}
-
-static int add_changes(struct changes *changes, const struct changes *more)
-{
-	for (size_t i = 0; i < more->count; i++)
-		if (add_change(changes, &more->call[i]))
-			return -1;
-	return 0;
-}
-
-static int join(struct finding *finding, const struct finding *lesser)
-{
-	finding->count += lesser->count;
-	finding->cost += lesser->cost;
-	finding->saving += lesser->saving;
-	finding->estimates += lesser->estimates;
-	finding->overlap += lesser->overlap;
-	return add_changes(&finding->changed, &lesser->changed) ||
-	       add_changes(&finding->with, &lesser->with) ? -1 : 0;
-}
-
-/* Those of one call that is to be mended together, the costliest first. */
-static int by_other_place(const void *a, const void *b)
-{
-	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
-
-	if (x->worst.rule != y->worst.rule)
-		return x->worst.rule < y->worst.rule ? -1 : 1;
-	if (x->other_site != y->other_site)
-		return x->other_site < y->other_site ? -1 : 1;
-	if (x->cost != y->cost)
-		return x->cost < y->cost ? 1 : -1;
-	return (x->site > y->site) - (x->site < y->site);
-}
-
-/* Whoever is held by another thread's call, that call is what is to be mended. */
-static int join_held(struct findings *findings)
-{
-	struct finding *first = NULL;
-	size_t kept = 0;
-
-	qsort(findings->finding, findings->count, sizeof(struct finding *), by_other_place);
-	for (size_t i = 0; i < findings->count; i++) {
-		struct finding *finding = findings->finding[i];
-
-		if (finding->worst.rule == RULE_blocked_behind && first &&
-			first->worst.rule == finding->worst.rule && finding->other_site &&
-			first->other_site == finding->other_site) {
-			if (join(first, finding))
-				return -1;
-			continue;
-		}
-		first = finding;
-		findings->finding[kept++] = finding;
-	}
-	findings->count = kept;
-	return 0;
-}
-
-/*
- * A call that waits for the whole device is held by whatever ends last, which need not be the same
- * each time: where one place's work is what it mostly waits for, the rest is said with it.
- */
-static int join_lesser(struct findings *findings)
-{
-	struct finding *first = NULL; /* of its place */
-	int64_t most = 0;
-	size_t kept = 0;
-
-	qsort(findings->finding, findings->count, sizeof(struct finding *), by_place);
-	for (size_t i = 0; i < findings->count; i++) {
-		struct finding *finding = findings->finding[i];
-
-		if (!first || first->worst.rule != finding->worst.rule ||
-			first->site != finding->site) {
-			first = finding;
-			most = finding->cost;
-		} else if (first->site && is_blocking(finding) &&
-			finding->cost < most / LESSER_PART) {
-			if (join(first, finding))
-				return -1;
-			continue;
-		}
-		findings->finding[kept++] = finding;
-	}
-	findings->count = kept;
-	return 0;
 }
 
 static const char *severity(double share)
@@ -550,13 +404,15 @@ int findings_store(struct findings *findings)
 		"count, waited, saving, saving_low, saving_high, share, site, other_site, call, "
 		"other_call, message, fingerprint) "
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-	rc = insert && also && !join_held(findings) && !join_lesser(findings) ? 0 : -1;
+	rc = insert && also && !findings_join(findings) ? 0 : -1;
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		rc = weigh(findings, findings->finding[i]);
 	/* First by what bounds say: those are replayed that can be worth it. */
 	qsort(findings->finding, findings->count, sizeof(struct finding *), by_share);
 	if (!rc)
-		rc = estimate(findings);
+		rc = estimate(findings) || findings_join_mended(findings) ? -1 : 0;
+	for (size_t i = 0; i < findings->count && !rc; i++)
+		rc = weigh(findings, findings->finding[i]);
 	qsort(findings->finding, findings->count, sizeof(struct finding *), by_share);
 	for (size_t i = 0; i < findings->count && !rc; i++) {
 		const struct finding *finding = findings->finding[i];
