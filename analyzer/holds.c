@@ -109,16 +109,24 @@ static int64_t held_until(struct holds *holds, const struct walk_call *call,
 	return gap <= HOST_FUNCTION_NS ? call->op_start : legacy->end;
 }
 
-static int add_hold(struct holds *holds, const struct walk_call *call,
-	const struct order_state *by, int64_t via, const char *reason, int64_t ready, int64_t until)
+static int can_overlap(struct holds *holds, const struct walk_call *call,
+	const struct order_state *by)
 {
 	struct shape held, behind;
 
 	if (shape_read(&holds->shapes, call->op, &held) ||
 		shape_read(&holds->shapes, by->op, &behind))
 		return -1;
-	if (!shape_can_overlap(&held, &behind))
-		return 0;
+	return shape_can_overlap(&held, &behind);
+}
+
+static int add_hold(struct holds *holds, const struct walk_call *call,
+	const struct order_state *by, int64_t via, const char *reason, int64_t ready, int64_t until)
+{
+	int apart = can_overlap(holds, call, by);
+
+	if (apart <= 0)
+		return apart;
 	return db_run(holds->insert, "iiisii", call->op, by->op, via, reason, ready,
 		until - ready);
 }
@@ -169,27 +177,39 @@ static int add_wait(struct holds *holds, const struct order *order,
 	return 0;
 }
 
-/* The wait that let the operation go last counts, from when the last but one did. */
+/* Each wait for an event that held the operation for long has a row, if the last let it go. */
 static int see_events(struct holds *holds, const struct order *order,
 	const struct walk_call *call, const struct held_stream *stream)
 {
-	int64_t ready = ready_at(order, call, 1u << ORDER_EVENT);
-	const struct event_wait *last = &stream->wait[0];
+	int64_t ready = ready_at(order, call, 1u << ORDER_EVENT), first = ready, last = INT64_MIN;
+	int apart, rc = 0;
 
-	for (size_t i = 1; i < stream->count; i++) {
-		const struct event_wait *wait = &stream->wait[i];
-
-		if (wait->state.end > last->state.end) {
-			ready = later(ready, &last->state);
-			last = wait;
-		} else {
-			ready = later(ready, &wait->state);
-		}
-	}
-	if (call->op_start - ready < HOLD_MIN_NS || last->state.end <= ready ||
-		llabs(call->op_start - last->state.end) > HANDOVER_NS)
+	for (size_t i = 0; i < stream->count; i++)
+		if (stream->wait[i].state.end > last)
+			last = stream->wait[i].state.end;
+	if (call->op_start - ready < HOLD_MIN_NS || last <= ready ||
+		llabs(call->op_start - last) > HANDOVER_NS)
 		return 0;
-	return add_hold(holds, call, &last->state, last->call, "event", ready, call->op_start);
+	/* From when all that cannot be for nothing had let it go. */
+	for (size_t i = 0; i < stream->count; i++) {
+		const struct order_state *state = &stream->wait[i].state;
+
+		if (state->end <= ready)
+			continue;
+		apart = state->end - first < HOLD_MIN_NS ? 0 : can_overlap(holds, call, state);
+		if (apart < 0)
+			return -1;
+		if (!apart)
+			ready = state->end;
+	}
+	for (size_t i = 0; i < stream->count && !rc; i++) {
+		const struct event_wait *wait = &stream->wait[i];
+		int64_t until = wait->state.end == last ? call->op_start : wait->state.end;
+
+		if (until - ready >= HOLD_MIN_NS)
+			rc = add_hold(holds, call, &wait->state, wait->call, "event", ready, until);
+	}
+	return rc;
 }
 
 int holds_see(struct holds *holds, const struct order *order, const struct walk_call *call)

@@ -9,6 +9,9 @@
  * what the host may look at once it knows the wait over, if it would not know by other waits that
  * this is complete; the last of it to end is when a narrower event would have let go.  A wait for
  * which nothing is found is not reported: what it is for may be what cufence cannot see.
+ *
+ * Of several waits in a row that come too late, mending one leaves the work to the next: they are
+ * looked at together, and the others are mended with the one that held the work for the longest.
  */
 #include <stdlib.h>
 
@@ -31,13 +34,16 @@ struct wait {
 	int64_t ready;
 	int64_t needed;                  /* when the last of what it is needed for ended, 0: nothing
 	                                  * found; ns */
-	/* The wait as a point of its stream, and what that was after. */
+	/* The wait as a point of its stream, and what its event stands for. */
 	struct order_epoch epoch, own;
 	struct order_clock *clock;
 	/* What it covers that the host may look at: the last of each stream. */
 	struct touch *host;
 	size_t host_count;
 	int untold, settled;             /* what the host, and what operations need is yet to see */
+	/* Those that held the same operation: first is the one that held it for the longest. */
+	struct wait *first, *beside[FINDING_ALSO];
+	size_t beside_count, open;       /* of the first; how many of all are not done with */
 };
 
 struct ring {
@@ -64,31 +70,69 @@ struct search {
 	struct wait *asking;
 };
 
-/* Holds by an operation with which the held one itself shares nothing. */
+/* Of an operation the wait that held it for the longest comes first. */
 static const char holds_sql[] =
-	"SELECT h.via, o.process, b.call, b.end, h.ready FROM hold h "
-	"JOIN operation o ON o.id = h.op JOIN operation b ON b.id = h.behind "
-	"WHERE h.reason = 'event' AND NOT EXISTS (SELECT 1 FROM operand x JOIN operand y "
-	" ON y.allocation = x.allocation WHERE x.call = o.call AND y.call = b.call)";
+	"SELECT h.via, o.process, b.call, b.end, h.ready, h.op, EXISTS (SELECT 1 FROM operand x "
+	" JOIN operand y ON y.allocation = x.allocation WHERE x.call = o.call AND y.call = b.call) "
+	"FROM hold h JOIN operation o ON o.id = h.op JOIN operation b ON b.id = h.behind "
+	"WHERE h.reason = 'event' ORDER BY h.op, b.end DESC, h.via DESC";
+
+/* A wait that is looked at; NULL in *found if it is already. */
+static int note_wait(struct search *search, sqlite3_stmt *q, struct wait **found)
+{
+	int64_t call = sqlite3_column_int64(q, 0), place;
+	struct wait *wait = idmap_need(&search->waits, call, sizeof(*wait));
+
+	place = findings_place(search->findings, call);
+	*found = NULL;
+	if (!wait || place < 0 || !idmap_need(&search->places, place, 1))
+		return -1;
+	if (wait->call)
+		return 0;
+	*wait = (struct wait){ .call = call, .process = sqlite3_column_int64(q, 1),
+		.behind_call = sqlite3_column_int64(q, 2),
+		.behind_end = sqlite3_column_int64(q, 3),
+		.ready = sqlite3_column_int64(q, 4), .first = wait, .open = 1 };
+	*found = wait;
+	return 0;
+}
+
+/* One that held the same operation as first; what is not looked at is needed as it is. */
+static int add_beside(struct search *search, sqlite3_stmt *q, int shares, struct wait *first)
+{
+	struct wait *wait = NULL;
+
+	if (!shares && first->beside_count < FINDING_ALSO && note_wait(search, q, &wait))
+		return -1;
+	if (wait) {
+		wait->first = first;
+		first->beside[first->beside_count++] = wait;
+		first->open++;
+	} else if (sqlite3_column_int64(q, 3) > first->ready) {
+		first->ready = sqlite3_column_int64(q, 3);
+	}
+	return 0;
+}
 
 static int find_waits(struct db *db, struct search *search)
 {
 	sqlite3_stmt *q = db_prepare(db, holds_sql);
+	struct wait *first = NULL;
+	int64_t op = 0;
 	int rc = q ? 0 : -1;
 
 	while (!rc && (rc = db_step(q)) > 0) {
-		int64_t call = sqlite3_column_int64(q, 0), place;
-		struct wait *wait = idmap_need(&search->waits, call, sizeof(*wait));
+		int shares = sqlite3_column_int(q, 6);
 
-		place = findings_place(search->findings, call);
-		rc = !wait || place < 0 || !idmap_need(&search->places, place, 1) ? -1 : 0;
-		/* Of several streams' operations the first one held is what the wait costs. */
-		if (rc || wait->call)
-			continue;
-		*wait = (struct wait){ .call = call, .process = sqlite3_column_int64(q, 1),
-			.behind_call = sqlite3_column_int64(q, 2),
-			.behind_end = sqlite3_column_int64(q, 3),
-			.ready = sqlite3_column_int64(q, 4) };
+		rc = 0;
+		if (sqlite3_column_int64(q, 5) != op) {
+			op = sqlite3_column_int64(q, 5);
+			first = NULL;
+			if (!shares)
+				rc = note_wait(search, q, &first);
+		} else if (first) {
+			rc = add_beside(search, q, shares, first);
+		}
 	}
 	sqlite3_finalize(q);
 	return rc;
@@ -106,18 +150,32 @@ static int is_needed(const struct wait *wait)
 	return wait->needed > wait->behind_end - LOST_MIN_NS;
 }
 
-static int report(struct search *search, const struct wait *wait)
+/* A wait is done with; once all of a row are, what is known of them together. */
+static int report(struct search *search, const struct wait *done)
 {
+	struct wait *wait = done->first;
 	struct instance instance = {
 		.rule = RULE_false_dependency, .process = wait->process, .call = wait->call,
 		.other_call = wait->behind_call, .saving = FINDING_NO_ESTIMATE,
 		.change = CHANGE_ORDER,
 	};
 	int64_t from = wait->needed > wait->ready ? wait->needed : wait->ready;
+	int count = 0;
 
+	if (--wait->open)
+		return 0;
+	for (size_t i = 0; i < wait->beside_count; i++) {
+		const struct wait *beside = wait->beside[i];
+		int64_t until = beside->needed ? beside->needed : beside->behind_end;
+
+		from = until > from ? until : from;
+	}
 	instance.cost = wait->behind_end - from;
 	if (!wait->needed || is_needed(wait) || instance.cost < LOST_MIN_NS)
 		return 0;
+	for (size_t i = 0; i < wait->beside_count; i++)
+		if (wait->beside[i]->behind_end > from)
+			instance.with[count++] = wait->beside[i]->call;
 	return findings_add(search->findings, &instance);
 }
 
@@ -283,15 +341,16 @@ static int open_to_host(struct search *search, const struct walk_call *call,
 /* The wait takes part from here on: as if an operation without duration came after it. */
 static int mark(struct search *search, const struct walk_call *call, struct wait *wait)
 {
+	struct order *full = &search->relax.full;
 	struct walk_call step = *call;
 
+	wait->own = order_of_event(full, call).own;
+	wait->clock = order_clock_ref(order_clock_of_event(full, call));
 	step.kind = KIND_ALLOC_ASYNC;
 	step.ptr = 0;
 	if (relax_full(&search->relax, &step))
 		return -1;
-	wait->epoch = search->relax.full.epoch;
-	wait->own = search->relax.full.now_own;
-	wait->clock = order_clock_ref(search->relax.full.now);
+	wait->epoch = full->epoch;
 	return 0;
 }
 
@@ -416,6 +475,9 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	fputs(", ", out);
 	words_time(worst->cost, out);
 	fputs(" longer than for any memory that they are seen to share", out);
+	if (worst->joined)
+		fputs("; another wait before the same work comes as late and has to be mended as "
+		      "well", out);
 	return 0;
 }
 

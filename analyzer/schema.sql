@@ -486,7 +486,8 @@ CREATE TABLE dependency ( -- derived: direct edges of the order, between driver 
 
 CREATE TABLE hold ( -- derived: an operation that the device held though its stream let it go
 	op INTEGER NOT NULL REFERENCES operation(id),
-	behind INTEGER REFERENCES operation(id), -- it started when this one ended, NULL: none did
+	behind INTEGER REFERENCES operation(id), -- it started when this one ended, or the one of
+	                                -- another wait for an event that held it; NULL: none did
 	via INTEGER REFERENCES call(id), -- the call that put the two in order, NULL: none is known
 	reason TEXT NOT NULL,           -- legacy, peer or event, by order; load, engine, full, channel,
 	                                -- unknown or queue, where nothing orders the two: late.h

@@ -140,6 +140,107 @@ static void rounds_apart_are_found(void **state)
 	assert_string_equal(found(s), "5 25 19 2500");
 }
 
+static void sync_with(struct shop *s, double at, double until, int64_t stream)
+{
+	MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = at, .until = until,
+		.stream = stream);
+}
+
+/*
+ * Rounds in which streams a and c each refine something (300 us) and write a protocol of it, until
+ * a_end and c_end; stream b waits for both and uses one and two.
+ */
+static void rows(struct shop *s, const double (*ends)[2], int64_t one, int64_t two)
+{
+	int64_t drawn = mini_event(&s->mini), at_other = mini_site(&s->mini, "wait_drawn", 26);
+	int64_t notes = mini_allocation(&s->mini, "device");
+
+	for (int i = 0; i < 5; i++) {
+		double t = 2000 * i, a_end = t + ends[i % 2][0], c_end = t + ends[i % 2][1];
+
+		launch(s, t, s->a, s->at_refine, t + 20, t + 320, s->model, 0);
+		launch(s, t + 3, s->a, s->at_protocol, t + 321, a_end, s->protocol, 0);
+		record(s, t + 6, s->refined, s->a);
+		launch(s, t + 9, s->c, s->at_refine, t + 20, t + 320, s->other, 0);
+		launch(s, t + 12, s->c, s->at_protocol, t + 321, c_end, notes, 0);
+		record(s, t + 15, drawn, s->c);
+		wait_for(s, t + 18, s->refined, s->b);
+		MINI_CALL(&s->mini, .type = CALL_cuStreamWaitEvent, .at = t + 21, .event = drawn,
+			.stream = s->b, .site = at_other);
+		a_end = a_end > c_end ? a_end : c_end;
+		launch(s, t + 24, s->b, s->at_use, a_end + 1, a_end + 501, one, two ? two : notes);
+		sync_with(s, t + 27, a_end + 504, s->b);
+	}
+	end(s, 10000);
+}
+
+/* Each alone saves next to nothing, both what each of them is late. */
+static void two_late_records_in_a_row_are_found(void **state)
+{
+	static const double ends[2][2] = { { 920, 921 }, { 920, 921 } };
+	struct shop *s = *state;
+
+	rows(s, ends, s->model, s->other);
+	assert_string_equal(found(s), "5 26 19 2500");
+	assert_true(mini_int(&s->mini, "SELECT saving / 1000 FROM finding") > 2400);
+	assert_string_equal(mini_text(&s->mini, "SELECT substr(message, "
+		"instr(message, ';')) FROM finding"), "; another wait before the same work comes "
+		"as late and has to be mended as well");
+	assert_string_equal(mini_text(&s->mini, "SELECT group_concat(line) FROM finding_also "
+		"JOIN site ON site.id = site"), "25");
+}
+
+/* Whichever is the last one to let go. */
+static void two_in_turn_are_one_finding(void **state)
+{
+	static const double ends[2][2] = { { 920, 921 }, { 922, 900 } };
+	struct shop *s = *state;
+
+	rows(s, ends, s->model, s->other);
+	assert_string_equal(found(s), "5 26 19 2503");
+}
+
+static void of_a_row_the_longer_one_is_told(void **state)
+{
+	static const double ends[2][2] = { { 920, 720 }, { 920, 720 } };
+	struct shop *s = *state;
+
+	rows(s, ends, s->model, s->other);
+	assert_string_equal(found(s), "5 25 19 2500");
+	assert_string_equal(mini_text(&s->mini, "SELECT group_concat(line) FROM finding_also "
+		"JOIN site ON site.id = site"), "26");
+}
+
+/* Nothing is won before the one that is needed is over. */
+static void a_needed_wait_in_the_row_remains(void **state)
+{
+	static const double same[2][2] = { { 920, 921 }, { 920, 921 } };
+	struct shop *s = *state;
+
+	rows(s, same, s->model, 0);
+	assert_string_equal(found(s), "");
+}
+
+static void what_outlasts_the_needed_one_is_found(void **state)
+{
+	static const double ends[2][2] = { { 920, 720 }, { 920, 720 } };
+	struct shop *s = *state;
+
+	rows(s, ends, s->model, 0);
+	assert_string_equal(found(s), "5 25 19 1000");
+	assert_int_equal(mini_int(&s->mini, "SELECT count(*) FROM finding_also"), 0);
+}
+
+/* What a wait of the row is for, if nothing behind it shares memory, cannot be seen. */
+static void a_wait_between_strangers_in_the_row_remains(void **state)
+{
+	static const double same[2][2] = { { 920, 921 }, { 920, 921 } };
+	struct shop *s = *state;
+
+	rows(s, same, s->model, s->answer);
+	assert_string_equal(found(s), "");
+}
+
 static void a_record_in_time_is_not(void **state)
 {
 	struct shop *s = *state;
@@ -214,12 +315,6 @@ static void what_is_submitted_after_a_host_wait_may_need_it(void **state)
 	}
 	end(s, 10000);
 	assert_string_equal(found(s), "");
-}
-
-static void sync_with(struct shop *s, double at, double until, int64_t stream)
-{
-	MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = at, .until = until,
-		.stream = stream);
 }
 
 /* Rounds with a copy to the host in place of the protocol; each: a stream to wait for in each. */
@@ -389,6 +484,12 @@ int main(void)
 		T(what_comes_behind_no_other_wait_needs_this_one),
 		T(a_late_record_is_found),
 		T(rounds_apart_are_found),
+		T(two_late_records_in_a_row_are_found),
+		T(two_in_turn_are_one_finding),
+		T(of_a_row_the_longer_one_is_told),
+		T(a_needed_wait_in_the_row_remains),
+		T(what_outlasts_the_needed_one_is_found),
+		T(a_wait_between_strangers_in_the_row_remains),
 		T(a_record_in_time_is_not),
 		T(a_wait_between_strangers_is_not),
 		T(what_comes_later_in_the_stream_may_need_it),
