@@ -14,10 +14,16 @@
  *
  * What is saved is what the thread could have used of the difference: its own time, and work that
  * it then submits and that need not come after what it waited for in excess.
+ *
+ * A second wait behind such a one, before anything is submitted, returns at once and hides it: it
+ * would have waited in its place.  Where one covers the same the two are tried together.
  */
 #include <stdlib.h>
 
 #include "array.h"
+#include "broad_credit.h"
+#include "broad_places.h"
+#include "broad_waits.h"
 #include "idmap.h"
 #include "owners.h"
 #include "pass.h"
@@ -25,51 +31,25 @@
 #include "waits_scope.h"
 #include "walk.h"
 
-#define EXCESS_MIN_NS 20000
-/* A wait at the end of a phase is no pattern. */
-#define PLACE_MIN_COUNT 3
 /* Places that others may have spoiled are tried alone, so many of them. */
 #define ALONE_LIMIT 4
 
-struct place {
-	int64_t id;
-	int64_t waits;                 /* in table wait */
-	int64_t broad;                 /* longer than for what the host uses, at a cost */
-	int narrowed, needed;          /* tried now; some order was lost */
-};
-
-/* A wait in table wait, and the operation that ended last of those it waited for. */
-struct wait {
-	int64_t call, process;
-	int64_t behind_call, behind_end;
-};
-
-/* The last operation that a wait was for. */
-struct behind {
-	struct order_epoch loose;
-};
-
-/* A broad wait and what its thread has made of the time since. */
-struct credit {
-	struct instance instance;
-	struct place *place;
-	struct order_epoch behind;
-	int64_t usable;                /* the time since, whichever wait it is credited to */
-};
-
 /* A narrowed wait behind which the host could look at nothing: it may be about to copy. */
 struct fetching {
-	const struct wait *wait;       /* NULL: none */
-	struct place *place;
+	const struct broad_wait *wait;       /* NULL: none */
+	struct broad_place *place;
 	int64_t enter;
 	int64_t needed_end, needed;    /* as of struct search */
 };
 
 struct thread {
 	int64_t last_exit;
+	int64_t submissions;
+	int64_t also[FINDING_ALSO];    /* narrowed waits since the last submission, at once */
+	size_t also_count;
 	struct fetching fetching;
-	struct credit *credit;         /* those with time left, the oldest first */
-	size_t count;
+	struct broad_place *hidden;    /* since then, by a wait that is not narrowed */
+	struct credits credits;        /* those with time left */
 };
 
 /* The last of a stream that its thread knew complete before a wait. */
@@ -80,11 +60,11 @@ struct seen {
 struct search {
 	struct relax relax;
 	struct findings *findings;
-	struct idmap places, waits, behind, threads;
+	struct broad_places places;
+	struct broad_waits waits;
+	struct idmap threads;
 	struct owners owners;
-	const struct place *alone;     /* the only place that is tried, or NULL */
-	struct credit *found;
-	size_t found_count;
+	struct credits found, kept;    /* by this try; alone, where others are to be tried with */
 	/* The wait at hand. */
 	const struct walk_call *call;
 	struct seen *seen;
@@ -93,138 +73,54 @@ struct search {
 	int64_t needed;                /* the call whose operation that is */
 };
 
-static const char waits_sql[] =
-	"SELECT w.call, o.process, o.call, o.end FROM wait w JOIN call c ON c.id = w.call "
-	"JOIN call_type t ON t.id = c.type JOIN operation o ON o.id = w.op "
-	"WHERE w.kind = 'explicit' AND w.waited >= ? AND o.call NOT NULL "
-	"AND t.kind IN ('stream_sync', 'context_sync')";
-
-static struct place *place_of(struct search *search, int64_t call)
-{
-	int64_t id = findings_place(search->findings, call);
-	struct place *place = id > 0 ? idmap_need(&search->places, id, sizeof(*place)) : NULL;
-
-	if (place)
-		place->id = id;
-	return place;
-}
-
-static int find_waits(struct db *db, struct search *search)
-{
-	sqlite3_stmt *q = db_prepare(db, waits_sql);
-	int rc = q ? db_bind(q, "i", (int64_t)EXCESS_MIN_NS) : -1;
-
-	while (!rc && (rc = db_step(q)) > 0) {
-		int64_t call = sqlite3_column_int64(q, 0);
-		struct place *place = place_of(search, call);
-		struct wait *wait = place ? idmap_need(&search->waits, call, sizeof(*wait)) : NULL;
-
-		rc = 0;
-		if (!wait)
-			continue;
-		place->waits++;
-		*wait = (struct wait){ call, sqlite3_column_int64(q, 1),
-			sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3) };
-		if (!idmap_need(&search->behind, wait->behind_call, sizeof(struct behind)))
-			rc = -1;
-	}
-	sqlite3_finalize(q);
-	return rc;
-}
-
 /* --- what became of the time --- */
 
-static int settle(struct search *search, struct thread *thread, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct credit *more;
-
-		thread->credit[i].place->broad += thread->credit[i].usable >= EXCESS_MIN_NS;
-		if (thread->credit[i].instance.saving < EXCESS_MIN_NS)
-			continue;
-		more = array_room(search->found, search->found_count, sizeof(*more));
-		if (!more)
-			return -1;
-		search->found = more;
-		search->found[search->found_count++] = thread->credit[i];
-	}
-	for (size_t i = count; i < thread->count; i++)
-		thread->credit[i - count] = thread->credit[i];
-	thread->count -= count;
-	return 0;
-}
-
-/*
- * The thread had ns of its own or, with an order, of the device for the last stepped operation:
- * the oldest wait that could have left it them comes first.
- */
-static void use(struct thread *thread, int64_t ns, const struct order *order)
-{
-	int64_t rest = ns;
-
-	for (size_t i = 0; i < thread->count && ns > 0; i++) {
-		struct instance *instance = &thread->credit[i].instance;
-		int64_t left = instance->cost - instance->saving;
-		int64_t used = rest < left ? rest : left;
-
-		if (order && order_before(order, thread->credit[i].behind) == ORDER_GUARANTEED)
-			continue;
-		thread->credit[i].usable += ns;
-		instance->saving += used;
-		rest -= used;
-	}
-}
-
-static size_t used_up(const struct thread *thread)
-{
-	size_t count = 0;
-
-	while (count < thread->count &&
-		thread->credit[count].instance.saving >= thread->credit[count].instance.cost)
-		count++;
-	return count;
-}
-
-static int follow(struct search *search, const struct walk_call *call, int narrowed)
+static int follow(struct search *search, const struct walk_call *call, int goes_on)
 {
 	struct thread *thread = idmap_need(&search->threads, call->thread, sizeof(*thread));
+	struct credits *credits;
 	int64_t since;
-	int waits = !narrowed && scope_waited(call);
+	int waits = !goes_on && scope_waited(call);
 
 	if (!thread)
 		return -1;
+	credits = &thread->credits;
 	since = thread->last_exit;
 	if (call->exit > thread->last_exit)
 		thread->last_exit = call->exit;
-	if (!thread->count)
+	if (walk_submits(call)) {
+		thread->submissions++;
+		thread->also_count = 0;
+		thread->hidden = NULL;
+	}
+	if (!credits->count)
 		return 0;
-	use(thread, call->enter - since, NULL);
+	credits_use(credits, call->enter - since, NULL);
 	if (walk_submits(call) && search->relax.loose.epoch.seq)
-		use(thread, call->op_busy, &search->relax.loose);
-	return settle(search, thread, waits ? thread->count : used_up(thread));
+		credits_use(credits, call->op_busy, &search->relax.loose);
+	return credits_settle(credits, waits ? credits->count : credits_used_up(credits),
+		&search->found);
 }
 
 /* What the wait took longer than until the end of what was needed of it, if that is much. */
 static int add_credit(struct search *search, struct thread *thread, const struct fetching *narrow)
 {
-	const struct wait *wait = narrow->wait;
-	const struct behind *behind = idmap_get(&search->behind, wait->behind_call);
+	const struct broad_wait *wait = narrow->wait;
+	const struct broad_behind *behind = idmap_get(&search->waits.behind, wait->behind_call);
 	int64_t from = narrow->needed_end > narrow->enter ? narrow->needed_end : narrow->enter;
 	int64_t excess = wait->behind_end - from;
-	struct credit *more;
-
-	if (wait->behind_end <= from || excess < EXCESS_MIN_NS)
-		return 0;
-	more = array_room(thread->credit, thread->count, sizeof(*more));
-	if (!more)
-		return -1;
-	thread->credit = more;
-	thread->credit[thread->count++] = (struct credit){
+	struct credit credit = {
 		.instance = { .rule = RULE_broad_sync, .process = wait->process,
 			.call = wait->call, .other_call = wait->behind_call, .cost = excess,
 			.change = CHANGE_WAIT, .still_needs = narrow->needed },
-		.place = narrow->place, .behind = behind->loose };
-	return 0;
+		.place = narrow->place, .behind = behind->loose,
+		.submissions = thread->submissions };
+
+	if (wait->behind_end <= from || excess < EXCESS_MIN_NS)
+		return 0;
+	for (size_t i = 0; i < thread->also_count; i++)
+		credit.instance.also[i] = thread->also[i];
+	return credits_add(&thread->credits, &credit);
 }
 
 /* --- waiting for less --- */
@@ -292,10 +188,77 @@ static int wait_for_news(void *arg, const struct touch *touch)
 		event_of(touch->stream, touch->slot));
 }
 
-/* The wait as it was for the one order, and for what the host may look at for the other. */
-static int narrow(struct search *search, const struct walk_call *call, struct place *place)
+/* Lets an agent that does nothing else wait as the call does: covers() asks what that is for. */
+static int64_t prober_of(const struct walk_call *call)
 {
-	const struct wait *wait = idmap_get(&search->waits, call->id);
+	return -call->thread;
+}
+
+static int probe(struct search *search, const struct walk_call *call)
+{
+	struct walk_call step = *call;
+
+	step.thread = prober_of(call);
+	return order_step(&search->relax.loose, &step);
+}
+
+static int covers(const struct search *search, const struct walk_call *call,
+	const struct order_epoch *behind)
+{
+	return order_known(&search->relax.loose, prober_of(call), *behind) == ORDER_GUARANTEED;
+}
+
+/* The call, which returned at once, would have waited for what a credit of this row is for. */
+static int covers_credit(const struct search *search, const struct walk_call *call,
+	const struct thread *thread, const struct credit *credit)
+{
+	return credit->submissions == thread->submissions && covers(search, call, &credit->behind);
+}
+
+static int covers_fetching(const struct search *search, const struct walk_call *call,
+	const struct thread *thread)
+{
+	const struct broad_wait *wait = thread->fetching.wait;
+	const struct broad_behind *behind =
+		wait ? idmap_get(&search->waits.behind, wait->behind_call) : NULL;
+
+	return behind && covers(search, call, &behind->loose);
+}
+
+/* A narrowed wait that did not hold its thread: mended with the one before it that it covers. */
+static int add_second(struct search *search, struct thread *thread, const struct walk_call *call)
+{
+	int fetching, covered;
+	size_t at = thread->also_count;
+
+	if (probe(search, call))
+		return -1;
+	covered = fetching = covers_fetching(search, call, thread);
+	for (size_t i = 0; i < thread->credits.count && at < FINDING_ALSO; i++) {
+		struct credit *credit = &thread->credits.credit[i];
+
+		if (!covers_credit(search, call, thread, credit))
+			continue;
+		credit->instance.also[at] = call->id;
+		covered = 1;
+	}
+	if (covered && at < FINDING_ALSO)
+		thread->also[thread->also_count++] = call->id;
+	if (fetching && search->needed_end == INT64_MIN)
+		return 0;
+	/* What the host may look at it knows by this one only. */
+	thread->fetching.needed_end = search->needed_end;
+	thread->fetching.needed = search->needed;
+	if (fetching && add_credit(search, thread, &thread->fetching))
+		return -1;
+	thread->fetching.wait = NULL;
+	return 0;
+}
+
+/* The wait as it was for the one order, and for what the host may look at for the other. */
+static int narrow(struct search *search, const struct walk_call *call, struct broad_place *place)
+{
+	const struct broad_wait *wait = idmap_get(&search->waits.map, call->id);
 	struct relax_visitor before = { is_known, note_seen, search };
 	struct relax_visitor after = { is_known, wait_for_news, search };
 	struct fetching narrow = { wait, place, call->enter, INT64_MIN, 0 };
@@ -311,9 +274,10 @@ static int narrow(struct search *search, const struct walk_call *call, struct pl
 	if (follow(search, call, 1))
 		return -1;
 	thread = idmap_get(&search->threads, call->thread);
-	thread->fetching.wait = NULL;
 	if (!wait)
-		return 0;
+		return add_second(search, thread, call);
+	thread->also_count = 0;
+	thread->fetching.wait = NULL;
 	if (search->needed_end == INT64_MIN) {
 		thread->fetching = narrow;
 		return 0;
@@ -381,7 +345,7 @@ static int end_fetching(struct search *search, const struct walk_call *call)
 {
 	struct thread *thread = idmap_get(&search->threads, call->thread);
 	struct fetching fetching;
-	const struct behind *behind;
+	const struct broad_behind *behind;
 
 	if (!thread || !thread->fetching.wait || relax_fetches(call))
 		return 0;
@@ -390,7 +354,7 @@ static int end_fetching(struct search *search, const struct walk_call *call)
 		thread->fetching.wait = NULL;
 	if (!walk_submits(call))
 		return 0;
-	behind = idmap_get(&search->behind, fetching.wait->behind_call);
+	behind = idmap_get(&search->waits.behind, fetching.wait->behind_call);
 	/* It has waited for all of it since. */
 	if (fetching.needed_end == INT64_MIN ||
 		order_known(&search->relax.loose, call->thread, behind->loose) == ORDER_GUARANTEED)
@@ -403,51 +367,95 @@ static int lost(void *arg, const struct walk_call *later, const struct touch *ea
 	struct search *search = arg;
 
 	(void)later, (void)earlier;
-	for (size_t i = 0; i < search->places.size; i++) {
-		struct place *place = search->places.slot[i].object;
-
-		if (place && place->narrowed)
-			place->needed = 1;
-	}
+	broad_places_spoil(&search->places);
 	return 0;
+}
+
+/* Of the waits that are open to credit, those whose excess the thread does not know complete. */
+static uint64_t open_credits(const struct search *search, const struct thread *thread, int64_t id)
+{
+	uint64_t open = 0;
+
+	for (size_t i = 0; thread && i < thread->credits.count && i < 64; i++)
+		open |= (uint64_t)!knows(search, id, &thread->credits.credit[i]) << i;
+	return open;
 }
 
 /* A time is taken of what is complete: cudaEventElapsedTime would fail without the wait. */
 static int time_event(struct search *search, const struct walk_call *call)
 {
 	struct thread *thread = idmap_get(&search->threads, call->thread);
-	uint64_t open = 0;
+	uint64_t open = open_credits(search, thread, call->thread);
 
-	for (size_t i = 0; thread && i < thread->count && i < 64; i++)
-		open |= (uint64_t)!knows(search, call->thread, &thread->credit[i]) << i;
 	if (relax_both(&search->relax, call))
 		return -1;
-	for (size_t i = 0; thread && i < thread->count && i < 64; i++)
-		if (open >> i & 1 && knows(search, call->thread, &thread->credit[i]))
-			thread->credit[i].place->needed = 1;
+	open &= ~open_credits(search, thread, call->thread);
+	for (size_t i = 0; open >> i; i++)
+		if (open >> i & 1)
+			thread->credits.credit[i].place->needed = 1;
 	return follow(search, call, 0);
+}
+
+/*
+ * A wait that returned at once behind one that is narrowed, before anything is submitted.  If it
+ * covers what that is too broad for, the two are to be tried together; else it makes no difference.
+ */
+static int see_second(struct search *search, const struct walk_call *call, struct thread *thread)
+{
+	struct broad_place *place;
+	int rc;
+
+	if (probe(search, call))
+		return -1;
+	for (size_t i = 0; i < thread->credits.count; i++)
+		if (covers_credit(search, call, thread, &thread->credits.credit[i]))
+			thread->hidden = thread->credits.credit[i].place;
+	if (covers_fetching(search, call, thread))
+		thread->hidden = thread->fetching.place;
+	rc = relax_both(&search->relax, call) ||
+	     owners_note(&search->owners, &search->relax, call);
+	if (rc || !thread->hidden)
+		return rc ? -1 : follow(search, call, 1);
+	place = broad_place_need(&search->places, search->findings, call->id);
+	if (place)
+		broad_place_add_second(thread->hidden, place);
+	return follow(search, call, 0);
+}
+
+static int is_second(const struct thread *thread, const struct walk_call *call)
+{
+	const struct credits *credits = thread ? &thread->credits : NULL;
+
+	return thread && (thread->hidden || thread->fetching.wait ||
+		(credits->count && credits->credit[credits->count - 1].submissions ==
+					   thread->submissions)) &&
+	       !call->result && scope_is_explicit(call) &&
+	       call->exit - call->enter < EXCESS_MIN_NS;
 }
 
 static int see(void *arg, const struct walk_call *call)
 {
 	struct search *search = arg;
-	struct behind *behind;
+	struct thread *thread = idmap_get(&search->threads, call->thread);
+	struct broad_behind *behind;
 
-	if (search->alone && search->alone->needed)
+	if (search->places.alone && search->places.alone->needed)
 		return 0;
-	if ((call->kind == KIND_STREAM_SYNC || call->kind == KIND_CONTEXT_SYNC) && !call->result) {
-		int64_t id = findings_place(search->findings, call->id);
-		struct place *place = id > 0 ? idmap_get(&search->places, id) : NULL;
+	if (scope_is_explicit(call) && !call->result) {
+		struct broad_place *place =
+			broad_place_get(&search->places, search->findings, call->id);
 
 		if (place && place->narrowed)
 			return narrow(search, call, place);
 	}
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
 		return time_event(search, call);
+	if (is_second(thread, call))
+		return see_second(search, call, thread);
 	if (end_fetching(search, call) || relax_both(&search->relax, call) ||
 		owners_note(&search->owners, &search->relax, call) || follow(search, call, 0))
 		return -1;
-	behind = idmap_get(&search->behind, call->id);
+	behind = idmap_get(&search->waits.behind, call->id);
 	if (behind)
 		behind->loose = search->relax.loose.epoch;
 	return search->relax.host_slot < 0 ? 0
@@ -460,7 +468,7 @@ static void free_thread(void *object)
 	struct thread *thread = object;
 
 	if (thread)
-		free(thread->credit);
+		credits_release(&thread->credits);
 	free(thread);
 }
 
@@ -469,21 +477,36 @@ static int settle_all(struct search *search)
 	for (size_t i = 0; i < search->threads.size; i++) {
 		struct thread *thread = search->threads.slot[i].object;
 
-		if (thread && settle(search, thread, thread->count))
+		if (thread && credits_settle(&thread->credits, thread->credits.count,
+				      &search->found))
 			return -1;
 	}
 	return 0;
 }
 
+/* What is found of waits alone is kept until they were tried with those behind them. */
 static int add_found(struct search *search)
 {
-	for (size_t i = 0; i < search->found_count; i++) {
-		const struct credit *credit = &search->found[i];
+	for (size_t i = 0; i < search->found.count; i++) {
+		struct credit *credit = &search->found.credit[i];
+		int keeps = !search->places.with_seconds && credit->place->second_count;
 
-		if (!credit->place->needed && credit->place->broad >= PLACE_MIN_COUNT &&
-			findings_add(search->findings, &credit->instance))
+		if (!broad_place_is_found(credit->place))
+			continue;
+		credit->place->told |= !keeps;
+		if (keeps ? credits_add(&search->kept, credit)
+			  : findings_add(search->findings, &credit->instance))
 			return -1;
 	}
+	return 0;
+}
+
+static int add_kept(struct search *search)
+{
+	for (size_t i = 0; i < search->kept.count; i++)
+		if (!search->kept.credit[i].place->told &&
+			findings_add(search->findings, &search->kept.credit[i].instance))
+			return -1;
 	return 0;
 }
 
@@ -493,7 +516,7 @@ static int try(struct db *db, struct search *search)
 	int rc;
 
 	search->relax = (struct relax){ .lost = lost, .fetched = fetched, .arg = search };
-	search->found_count = 0;
+	search->found.count = 0;
 	rc = relax_init(&search->relax, db) || walk(db, see, search) || settle_all(search) ||
 	     add_found(search) ? -1 : 0;
 	relax_release(&search->relax);
@@ -503,56 +526,21 @@ static int try(struct db *db, struct search *search)
 	return rc;
 }
 
-/* Chooses places to be tried: those not hopeless, or only the nth of those that may have been
- * spoiled by another one.  Their number. */
-static int choose(struct search *search, int alone)
-{
-	int count = 0, number = 0;
-
-	search->alone = NULL;
-	for (size_t i = 0; i < search->places.size; i++) {
-		struct place *place = search->places.slot[i].object;
-
-		if (!place)
-			continue;
-		place->narrowed = alone < 0 ? place->waits >= PLACE_MIN_COUNT
-			: place->needed && place->broad >= PLACE_MIN_COUNT && number++ == alone;
-		count += place->narrowed;
-		if (place->narrowed && alone >= 0)
-			search->alone = place;
-	}
-	return count;
-}
-
-static void forget(struct search *search)
-{
-	for (size_t i = 0; i < search->places.size; i++) {
-		struct place *place = search->places.slot[i].object;
-
-		if (place && place->narrowed)
-			place->needed = place->broad = 0;
-	}
-}
-
 static int try_all(struct db *db, struct search *search)
 {
-	int together = choose(search, -1), rc;
+	struct broad_places *places = &search->places;
+	int together = broad_places_choose(places, -1), rc;
 
 	if (!together)
 		return 0;
 	rc = try(db, search);
 	/* One that turns out fine is no longer among those to be tried: the next one moves up. */
 	for (int i = 0, at = 0; i < ALONE_LIMIT && together > 1 && !rc; i++) {
-		if (!choose(search, at))
+		if (!broad_places_choose(places, at))
 			break;
-		forget(search);
+		broad_places_forget(places);
 		rc = try(db, search);
-		for (size_t k = 0; k < search->places.size; k++) {
-			const struct place *place = search->places.slot[k].object;
-
-			at += place && place->narrowed && place->needed &&
-			      place->broad >= PLACE_MIN_COUNT;
-		}
+		at += !broad_place_is_found(places->alone);
 	}
 	return rc;
 }
@@ -565,13 +553,17 @@ static int run(struct db *db, struct findings *findings)
 	if (!search)
 		return -1;
 	search->findings = findings;
-	rc = find_waits(db, search);
+	rc = broad_waits_find(&search->waits, db, &search->places, findings);
 	if (!rc)
 		rc = try_all(db, search);
-	idmap_release(&search->places, free);
-	idmap_release(&search->waits, free);
-	idmap_release(&search->behind, free);
-	free(search->found);
+	if (!rc && broad_places_take_seconds(&search->places))
+		rc = try_all(db, search);
+	if (!rc)
+		rc = add_kept(search);
+	broad_places_release(&search->places);
+	broad_waits_release(&search->waits);
+	credits_release(&search->found);
+	credits_release(&search->kept);
 	free(search->seen);
 	free(search);
 	return rc;
@@ -587,6 +579,9 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	fputs(", ", out);
 	words_time(worst->cost, out);
 	fputs(" longer than for the last result that the host is seen to need", out);
+	if (worst->also[0])
+		fputs("; the wait behind it would take its place and has to be mended as well",
+			out);
 	return 0;
 }
 

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broad-sync: a second wait behind one that is too broad, which hides it or does not.
+ */
+#include "broad.h"
+
+static void wait_again(struct shop *s, double at, int type, int64_t stream, int64_t site)
+{
+	MINI_CALL(&s->mini, .type = type, .at = at, .until = at + 2, .stream = stream,
+		.event = type == CALL_cuEventSynchronize ? s->event : 0,
+		.site = site);
+}
+
+static const char *also(struct shop *s)
+{
+	return mini_text(&s->mini, "SELECT ifnull(group_concat(line), '') FROM finding_also a "
+		"JOIN site ON site.id = a.site JOIN finding f ON f.id = a.finding "
+		"WHERE rule = 'broad-sync'");
+}
+
+/* The second one would take the place of the first, the third that of the second. */
+static void of_waits_in_a_row_all_are_mended(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		round_at(s, 1230 * i);
+		wait_again(s, 1230 * i + 1029, CALL_cuCtxSynchronize, 0, s->at_again);
+		wait_again(s, 1230 * i + 1032, CALL_cuStreamSynchronize, s->b, s->at_more);
+	}
+	assert_string_equal(found(s), "4 30 21 2776");
+	assert_string_equal(also(s), "31,32");
+	/* No more than the picture leaves of a round. */
+	assert_int_equal(mini_int(&s->mini, "SELECT saving / 1000 FROM finding "
+		"WHERE rule = 'broad-sync'"), 1151);
+	assert_string_equal(mini_text(&s->mini, "SELECT substr(message, instr(message, ';')) "
+		"FROM finding WHERE rule = 'broad-sync'"), "; the wait behind it would take its "
+		"place and has to be mended as well");
+}
+
+/* What the host may look at it knows by the second, which covers the first. */
+static void a_wait_for_the_rest_with_one_for_all_is_found(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1230 * i;
+
+		search(s, t);
+		launch(s, t + 6, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+		MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = t + 10,
+			.until = t + 1028, .stream = s->b, .site = s->at_wait);
+		wait_again(s, t + 1029, CALL_cuCtxSynchronize, 0, s->at_again);
+	}
+	assert_string_equal(found(s), "4 30 21 2776");
+	assert_string_equal(also(s), "31");
+}
+
+/* Who waits for the picture and then for the result has asked for both. */
+static void a_wait_for_each_stream_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1230 * i;
+
+		search(s, t);
+		launch(s, t + 6, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+		MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = t + 10,
+			.until = t + 1028, .stream = s->b, .site = s->at_wait);
+		wait_again(s, t + 1029, CALL_cuStreamSynchronize, s->a, s->at_again);
+	}
+	assert_string_equal(found(s), "");
+}
+
+/* A wait for less is none for the picture. */
+static void a_second_wait_for_the_result_hides_nothing(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1230 * i;
+
+		search(s, t);
+		MINI_CALL(&s->mini, .type = CALL_cuEventRecord, .at = t + 4.5, .event = s->event,
+			.stream = s->a);
+		launch(s, t + 6, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+		wait_device(s, t + 10, t + 1028);
+		wait_again(s, t + 1029, CALL_cuEventSynchronize, 0, s->at_again);
+	}
+	assert_string_equal(found(s), "4 30 21 2776");
+	assert_string_equal(also(s), "");
+}
+
+/* Without both nothing keeps the next kernel from the picture; the first alone saves nothing. */
+static void a_second_wait_that_is_needed_stays(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1430 * i;
+
+		round_at(s, t);
+		wait_again(s, t + 1029, CALL_cuCtxSynchronize, 0, s->at_again);
+		launch(s, t + 1033, s->c, s->at_draw, t + 1040, t + 1140, s->picture);
+	}
+	assert_string_equal(found(s), "");
+}
+
+/* What the thread does before it waits once more the first wait keeps from it, alone. */
+static void time_until_a_needed_second_wait_is_found(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1630 * i;
+
+		round_at(s, t);
+		wait_again(s, t + 1329, CALL_cuCtxSynchronize, 0, s->at_again);
+		launch(s, t + 1333, s->c, s->at_draw, t + 1340, t + 1440, s->picture);
+	}
+	assert_string_equal(found(s), "6 30 21 4164");
+	assert_string_equal(also(s), "");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(of_waits_in_a_row_all_are_mended),
+		T(a_wait_for_the_rest_with_one_for_all_is_found),
+		T(a_wait_for_each_stream_is_not),
+		T(a_second_wait_for_the_result_hides_nothing),
+		T(a_second_wait_that_is_needed_stays),
+		T(time_until_a_needed_second_wait_is_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
