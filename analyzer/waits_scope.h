@@ -6,8 +6,9 @@
  * unregistering host memory waits for all devices, synchronous copies for the legacy stream and
  * the blocking streams, pageable asynchronous copies for what the copy itself is ordered after;
  * copies within a device and cudaFree of memory from cudaMallocAsync do not wait.  Other threads'
- * launches are held meanwhile by cudaFree and by synchronous copies to the host in the legacy
- * stream, not by those in a per-thread one, Async copies and explicit waits.
+ * launches are held meanwhile by cudaFree, cudaFreeHost, unregistering, loading and synchronous
+ * copies between host and legacy stream, not by those in a per-thread one, Async copies and
+ * explicit waits.
  */
 #ifndef CUFENCE_WAITS_SCOPE_H
 #define CUFENCE_WAITS_SCOPE_H

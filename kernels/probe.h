@@ -67,6 +67,9 @@ uint64_t probe_wall(void);
 struct probe_row;
 typedef cudaError_t probe_step(struct bench *bench, const struct probe_row *row);
 
+/* Steps that two files need: code for bench->pointer, and without it. */
+probe_step probe_load_module, probe_unload_module;
+
 /* One call of the matrix.  Steps that are NULL do nothing. */
 struct probe_row {
 	const char *name;

@@ -207,7 +207,7 @@ STEP(destroy_both)
 static const char image[] = ".version 6.0\n.target sm_52\n.address_size 64\n"
 			    ".visible .entry probe_module()\n{\nret;\n}\n";
 
-STEP(load_module)
+cudaError_t probe_load_module(struct bench *bench, const struct probe_row *row)
 {
 	__typeof__(&cuModuleLoadData) load = PROBE_DRIVER(cuModuleLoadData);
 
@@ -215,7 +215,7 @@ STEP(load_module)
 		: cudaErrorNotSupported;
 }
 
-STEP(unload_module)
+cudaError_t probe_unload_module(struct bench *bench, const struct probe_row *row)
 {
 	__typeof__(&cuModuleUnload) unload = PROBE_DRIVER(cuModuleUnload);
 
@@ -270,8 +270,8 @@ static const struct probe_row rows[] = {
 		.cleanup = destroy_both, ON(LEGACY) },
 	{ "cudaGraphExecDestroy", .prepare = create_exec, .call = destroy_exec,
 		.cleanup = destroy_graph, ON(NONBLOCKING) },
-	{ "cuModuleLoadData", .call = load_module, .cleanup = unload_module },
-	{ "cuModuleUnload", .prepare = load_module, .call = unload_module },
+	{ "cuModuleLoadData", .call = probe_load_module, .cleanup = probe_unload_module },
+	{ "cuModuleUnload", .prepare = probe_load_module, .call = probe_unload_module },
 };
 
 const struct probe_group probe_call_group = { .name = "calls", .rows = rows,

@@ -66,7 +66,9 @@ static void measure_depth(struct bench *bench, const struct probe_item *item)
 struct waiter {
 	struct bench *bench;
 	cudaError_t (*wait)(struct waiter *waiter);
-	void *memory;
+	void *memory, *host;       /* of the device, pinned */
+	void *registered;          /* pageable memory, while it is */
+	cudaEvent_t event;         /* behind what runs */
 	atomic_bool entered, done;
 	cudaError_t error;
 };
@@ -83,11 +85,51 @@ static cudaError_t wait_in_synchronize(struct waiter *waiter)
 	return cudaDeviceSynchronize();
 }
 
+static cudaError_t wait_in_event(struct waiter *waiter)
+{
+	atomic_store(&waiter->entered, true);
+	return cudaEventSynchronize(waiter->event);
+}
+
 static cudaError_t wait_in_copy(struct waiter *waiter)
 {
 	atomic_store(&waiter->entered, true);
 	return cudaMemcpy(waiter->bench->memory[PROBE_PAGEABLE][0],
 		waiter->bench->memory[PROBE_DEVICE][0], PROBE_KIB, cudaMemcpyDeviceToHost);
+}
+
+static cudaError_t wait_in_upload(struct waiter *waiter)
+{
+	atomic_store(&waiter->entered, true);
+	return cudaMemcpy(waiter->bench->memory[PROBE_DEVICE][0],
+		waiter->bench->memory[PROBE_PAGEABLE][0], PROBE_KIB, cudaMemcpyHostToDevice);
+}
+
+static cudaError_t wait_in_pinned_upload(struct waiter *waiter)
+{
+	atomic_store(&waiter->entered, true);
+	return cudaMemcpy(waiter->bench->memory[PROBE_DEVICE][0], waiter->host, PROBE_KIB,
+		cudaMemcpyHostToDevice);
+}
+
+static cudaError_t wait_in_free_host(struct waiter *waiter)
+{
+	atomic_store(&waiter->entered, true);
+	return cudaFreeHost(waiter->host);
+}
+
+static cudaError_t wait_in_unregister(struct waiter *waiter)
+{
+	atomic_store(&waiter->entered, true);
+	return cudaHostUnregister(waiter->registered);
+}
+
+static cudaError_t wait_in_load(struct waiter *waiter)
+{
+	cudaError_t error = cudaSetDevice(0); /* the driver asks for a current context */
+
+	atomic_store(&waiter->entered, true);
+	return error == cudaSuccess ? probe_load_module(waiter->bench, NULL) : error;
 }
 
 /* Says that it entered when it is about to fill the queue: that takes a while. */
@@ -156,32 +198,61 @@ static const struct beside {
 	{ wait_in_free, launch_beside }, { wait_in_free, record_beside },
 	{ wait_in_free, allocate_beside }, { wait_in_synchronize, launch_beside },
 	{ wait_in_copy, launch_beside }, { wait_in_queue, launch_beside },
-	{ wait_in_queue, record_beside },
+	{ wait_in_queue, record_beside }, { wait_in_event, launch_beside },
+	{ wait_in_upload, launch_beside }, { wait_in_pinned_upload, launch_beside },
+	{ wait_in_free_host, launch_beside }, { wait_in_unregister, launch_beside },
+	{ wait_in_load, launch_beside },
 };
+
+/* What the waiter needs, and what runs meanwhile. */
+static cudaError_t prepare(struct waiter *waiter)
+{
+	struct bench *bench = waiter->bench;
+	cudaError_t error = cudaMalloc(&waiter->memory, PROBE_MIB);
+
+	if (error == cudaSuccess)
+		error = cudaMallocHost(&waiter->host, PROBE_MIB);
+	if (error == cudaSuccess && waiter->wait == wait_in_unregister) {
+		waiter->registered = bench->memory[PROBE_PAGEABLE][0];
+		error = cudaHostRegister(waiter->registered, PROBE_KIB, cudaHostRegisterDefault);
+	}
+	if (error == cudaSuccess)
+		error = cudaEventCreate(&waiter->event);
+	if (error == cudaSuccess && waiter->wait != wait_in_queue)
+		error = probe_spin(bench->busy[PROBE_BLOCKING], FILL_NS);
+	return error == cudaSuccess ? cudaEventRecord(waiter->event, bench->busy[PROBE_BLOCKING])
+				    : error;
+}
+
+static void clean_up(struct waiter *waiter)
+{
+	if (waiter->wait != wait_in_free)
+		cudaFree(waiter->memory);
+	if (waiter->wait != wait_in_free_host)
+		cudaFreeHost(waiter->host);
+	if (waiter->wait == wait_in_load && waiter->error == cudaSuccess)
+		probe_unload_module(waiter->bench, NULL);
+	cudaEventDestroy(waiter->event);
+}
 
 static cudaError_t run_beside(struct bench *bench, const struct beside *pair, uint64_t *ns,
 	bool *late)
 {
 	struct waiter waiter = { .bench = bench, .wait = pair->wait };
-	bool queue = pair->wait == wait_in_queue;
-	cudaError_t error;
+	cudaError_t error = prepare(&waiter);
 	pthread_t thread;
 
-	error = cudaMalloc(&waiter.memory, PROBE_MIB);
-	if (error == cudaSuccess && !queue)
-		error = probe_spin(bench->busy[PROBE_BLOCKING], FILL_NS);
 	if (error != cudaSuccess)
 		return error;
 	if (pthread_create(&thread, NULL, waiter_main, &waiter))
 		return cudaErrorOperatingSystem;
 	while (!atomic_load(&waiter.entered))
 		;
-	pause_ms(queue ? 30 : 10);
+	pause_ms(pair->wait == wait_in_queue ? 30 : 10);
 	*late = atomic_load(&waiter.done);
 	error = pair->call(bench, ns);
 	pthread_join(thread, NULL);
-	if (pair->wait != wait_in_free)
-		cudaFree(waiter.memory);
+	clean_up(&waiter);
 	return error == cudaSuccess ? waiter.error : error;
 }
 
@@ -224,6 +295,12 @@ static const struct probe_item items[] = {
 	{ "launch while another thread is in cudaMemcpy D2H", measure_beside, 4 },
 	{ "launch while another thread is on a full launch queue", measure_beside, 5 },
 	{ "cudaEventRecord while another thread is on a full launch queue", measure_beside, 6 },
+	{ "launch while another thread is in cudaEventSynchronize", measure_beside, 7 },
+	{ "launch while another thread is in cudaMemcpy H2D", measure_beside, 8 },
+	{ "launch while another thread is in cudaMemcpy H2D pinned", measure_beside, 9 },
+	{ "launch while another thread is in cudaFreeHost", measure_beside, 10 },
+	{ "launch while another thread is in cudaHostUnregister", measure_beside, 11 },
+	{ "launch while another thread is in cuModuleLoadData", measure_beside, 12 },
 };
 
 const struct probe_group probe_queue_group = { .name = "queue and threads", .items = items,

@@ -299,21 +299,27 @@ static void stage(struct op *op, const struct copy *copy)
 	box->src_slice = box->width * box->height;
 }
 
+/* Other threads' launches wait as well, whatever memory it is, if the stream is the legacy one. */
+static void wait_in_call(struct op *op, const struct copy *copy, bool (*wait)(struct op *))
+{
+	struct device *device = copy->dst.device ? copy->dst.device : copy->src.device;
+
+	if (!copy->async && device && op->stream->legacy)
+		device_wait(device, op, wait);
+	else
+		wait(op);
+}
+
 static void copy_wait(struct op *op, const struct copy *copy)
 {
 	if (on_device(copy) || (copy->async && !pageable(copy)))
 		return;
-	/* Other threads' launches wait as well, whatever memory it is. */
-	if (!copy->async && !copy->dst.device && copy->src.device && op->stream->legacy) {
-		device_wait(copy->src.device, op);
-		return;
-	}
 	if (!copy->dst.device || !pageable(copy)) {
-		op_wait(op);
+		wait_in_call(op, copy, op_wait);
 		return;
 	}
 	if (!copy->async || copy->bytes > STAGED_MAX)
-		op_wait_ready(op);
+		wait_in_call(op, copy, op_wait_ready);
 	stage(op, copy);
 }
 

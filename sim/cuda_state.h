@@ -153,7 +153,7 @@ void stream_reserve(struct stream *stream);
 void device_gate(struct device *device);
 
 /* Waits for op and meanwhile holds what other threads give the device, as a free does. */
-void device_wait(struct device *device, struct op *op);
+void device_wait(struct device *device, struct op *op, bool (*wait)(struct op *));
 
 /* Wait for all work of a device; with hold, other threads' submissions wait meanwhile. */
 void device_drain(struct device *device, bool hold);

@@ -294,10 +294,10 @@ static void wait_held(struct op *join, struct device *device, bool hold)
 		thread_changed();
 }
 
-void device_wait(struct device *device, struct op *op)
+void device_wait(struct device *device, struct op *op, bool (*wait)(struct op *))
 {
 	device->exclusive++;
-	op_wait(op);
+	wait(op);
 	device->exclusive--;
 	thread_changed();
 }
