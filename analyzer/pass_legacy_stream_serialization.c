@@ -40,7 +40,7 @@ static const char holds_sql[] =
 	" WHERE e.end > h.ready AND e.end <= o.start AND e.process = o.process "
 	" AND e.call IS NOT o.call "
 	" AND " SHARE("o.call", "e.call") "), h.ready)), "
-	"b.call, o.call "
+	"b.call, o.call, h.ready "
 	"FROM hold h JOIN operation o ON o.id = h.op JOIN operation b ON b.id = h.behind "
 	"WHERE h.reason IN ('legacy', 'peer') AND NOT " SHARE("o.call", "b.call")
 	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = o.call AND w.op = h.behind "
@@ -52,8 +52,9 @@ static const char holds_sql[] =
 #define ROWS_PER_PAIR 4
 
 /*
- * Other legacy work in a row with that of ?1, which held or was held: after the call ?2, up to
- * where the blocking streams get work again, not before ?3.  One call per place.
+ * Other legacy work in a row with that of ?1, which held or was held: after the call ?2 (0: after
+ * the last work of the blocking streams before ?1), up to where these get work again, not before
+ * ?3.  What had ended by ?6 held nothing.  One call per place.
  */
 static const char row_sql[] =
 	"WITH near AS (SELECT c.id, c.site, s.kind AS stream FROM call c "
@@ -64,7 +65,10 @@ static const char row_sql[] =
 	" AND (t.kind IN ('launch', 'graph_launch', 'set', 'copy_async', 'set_async', 'prefetch', "
 	"  'copy_peer', 'event_record', 'stream_wait', 'host_func', 'stream_callback') "
 	"  OR (t.kind = 'copy' AND c.src_memory = 'device' AND c.dst_memory = 'device'))) "
-	"SELECT min(id) FROM near WHERE stream = 'legacy' AND id <> ?1 AND id < ifnull("
+	"SELECT min(id) FROM near WHERE stream = 'legacy' AND id <> ?1 AND (?2 OR id > ifnull("
+	"(SELECT max(id) FROM near WHERE stream IN ('blocking', 'per-thread') AND id < ?1), 0)) "
+	"AND NOT EXISTS (SELECT 1 FROM operation WHERE call = near.id AND end <= ?6) "
+	"AND id < ifnull("
 	"(SELECT min(id) FROM near WHERE stream IN ('blocking', 'per-thread') AND id >= ?3), "
 	"?1 + ?4) GROUP BY site LIMIT ?5";
 
@@ -74,7 +78,7 @@ struct rows {
 };
 
 static int add_row(struct rows *rows, struct findings *findings, struct instance *instance,
-	int64_t earlier, int64_t later)
+	int64_t earlier, int64_t later, int64_t ready)
 {
 	int64_t at = findings_place(findings, instance->call);
 	int64_t other = findings_place(findings, instance->other_call);
@@ -86,8 +90,8 @@ static int add_row(struct rows *rows, struct findings *findings, struct instance
 	if (seen >= ROWS_PER_PAIR)
 		return 0;
 	if (map_set(&rows->seen, key, seen + 1) ||
-		db_bind(rows->row, "iiiii", instance->call, earlier, later, (int64_t)ROW_CALLS,
-			(int64_t)FINDING_ALSO))
+		db_bind(rows->row, "iiiiii", instance->call, earlier, later, (int64_t)ROW_CALLS,
+			(int64_t)FINDING_ALSO, ready))
 		return -1;
 	while (count < FINDING_ALSO && (rc = db_step(rows->row)) > 0)
 		instance->with[count++] = sqlite3_column_int64(rows->row, 0);
@@ -109,10 +113,12 @@ static int add_holds(sqlite3_stmt *q, struct rows *rows, struct findings *findin
 			.saving = FINDING_NO_ESTIMATE,
 			.change = CHANGE_ORDER,
 		};
+		int64_t behind = sqlite3_column_int64(q, 4);
+
 		if (instance.cost < LOST_MIN_NS)
 			continue;
-		if (add_row(rows, findings, &instance, sqlite3_column_int64(q, 4),
-			    sqlite3_column_int64(q, 5)) ||
+		if (add_row(rows, findings, &instance, behind == instance.call ? 0 : behind,
+			    sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6)) ||
 			findings_add(findings, &instance))
 			return -1;
 	}
