@@ -16,7 +16,7 @@ static const char schema[] =
 static const char unshared[] = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF";
 
 #define DB_APPLICATION_ID 0x63756665
-#define DB_USER_VERSION 3 /* of schema.sql */
+#define DB_USER_VERSION 4 /* of schema.sql */
 
 static int fail(sqlite3 *handle, const char *what)
 {

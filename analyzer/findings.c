@@ -82,12 +82,13 @@ static struct finding *new_finding(struct findings *findings, int64_t key)
 	return finding;
 }
 
-static int note_change(struct changes *changes, const struct instance *instance, int64_t call)
+static int note_change(struct changes *changes, const struct instance *instance, int64_t call,
+	unsigned change)
 {
-	if (!instance->change || !call)
+	if (!change || !call)
 		return 0;
 	return findings_add_change(changes, &(struct changed_call){ .call = call,
-		.still_needs = instance->still_needs, .change = instance->change });
+		.still_needs = instance->still_needs, .change = change });
 }
 
 int findings_add(struct findings *findings, const struct instance *instance)
@@ -95,6 +96,7 @@ int findings_add(struct findings *findings, const struct instance *instance)
 	int64_t site = places_line(findings->places, instance->call);
 	int64_t other_site = places_line(findings->places, instance->other_call);
 	int64_t key = key_of(instance->rule, site, other_site);
+	unsigned with_change = instance->with_change ? instance->with_change : instance->change;
 	struct finding *finding;
 
 	if (site < 0 || other_site < 0)
@@ -115,11 +117,11 @@ int findings_add(struct findings *findings, const struct instance *instance)
 	} else {
 		finding->overlap += instance->cost;
 	}
-	if (note_change(&finding->changed, instance, instance->call))
+	if (note_change(&finding->changed, instance, instance->call, instance->change))
 		return -1;
 	for (int i = 0; i < FINDING_ALSO; i++)
-		if (note_change(&finding->changed, instance, instance->also[i]) ||
-			note_change(&finding->with, instance, instance->with[i]))
+		if (note_change(&finding->changed, instance, instance->also[i], instance->change) ||
+			note_change(&finding->with, instance, instance->with[i], with_change))
 			return -1;
 	return 0;
 }
@@ -238,20 +240,42 @@ static int replay_one(struct findings *findings, struct savings *savings, struct
 	return finding->replayed < 0 || weigh(findings, finding) ? -1 : 0;
 }
 
+/* What only the more saves that its with calls are changed by, if another finding says so. */
+static int replay_more(struct findings *findings, struct savings *savings,
+	const struct finding *finding, struct saving *saving)
+{
+	unsigned more = finding->worst.with_change & ~finding->worst.change;
+	const struct finding *other = NULL;
+
+	for (size_t i = 0; i < findings->count && more && !other; i++)
+		if (findings->finding[i]->site == finding->site &&
+			findings->finding[i]->worst.change == more &&
+			is_enough(findings->finding[i]))
+			other = findings->finding[i];
+	if (!other)
+		return 0;
+	savings_change(savings, other->worst.process, other->changed.call, other->changed.count);
+	return savings_estimate(savings, finding->worst.process, saving);
+}
+
 /*
  * Others beside it may do the same: then the finding is theirs together.  More than one line is to
- * be changed, for which small savings are no reason.
+ * be changed, for which small savings are no reason.  Or there is more to mend about its own calls:
+ * if that by itself does not do it, and has its own finding.
  */
 static int replay_joined(struct findings *findings, struct savings *savings,
 	struct finding *finding)
 {
+	double least = finding->worst.with_change ? SHOWN_MIN_SHARE : HIGH_SHARE;
 	struct finding alone = *finding;
+	struct saving more = { 0 };
 
 	finding->joined = finding->worst.joined = 1;
-	if (replay_one(findings, savings, finding))
+	if (replay_one(findings, savings, finding) ||
+		replay_more(findings, savings, finding, &more) < 0)
 		return -1;
-	if (finding->share < HIGH_SHARE ||
-		finding->replay.best <= JOINED_FACTOR * alone.replay.best)
+	if (finding->share < least || finding->replay.best <= JOINED_FACTOR * alone.replay.best ||
+		finding->replay.best <= JOINED_FACTOR * more.best)
 		*finding = alone;
 	return 0;
 }

@@ -49,7 +49,9 @@ struct instance {
 	unsigned change;     /* enum change, of call */
 	int64_t also[FINDING_ALSO]; /* calls that are mended with it in the same way, 0: no more */
 	int64_t with[FINDING_ALSO]; /* likewise, but only if that saves much more: others that do
-				 * the same, so that little is won without them */
+				 * the same, so that little is won without them; or the call
+				 * itself, that does more than what change mends */
+	unsigned with_change;       /* of those; 0: as change */
 	int joined;          /* findings set it: with was needed */
 	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
 };

@@ -15,4 +15,14 @@ static int run(struct db *db, struct findings *findings)
 		"AND (c.src_memory = 'pageable' OR c.dst_memory = 'pageable')");
 }
 
-const struct pass pass_pageable_async_copy = { .run = run, .say = pass_say_waited };
+static int say(struct words *words, const struct instance *worst, FILE *out)
+{
+	if (pass_say_waited(words, worst, out))
+		return -1;
+	if (worst->joined)
+		fputs("; from the legacy default stream, where it keeps other streams' work "
+		      "waiting, it has to be moved as well", out);
+	return 0;
+}
+
+const struct pass pass_pageable_async_copy = { .run = run, .say = say };

@@ -40,11 +40,17 @@ static const char async_followers_sql[] = FOLLOWERS("t.kind = 'copy_async' "
 	"AND n.stream = (SELECT stream FROM call WHERE id = ?1) "
 	"AND (n.src_memory = 'pageable' OR n.dst_memory = 'pageable')");
 
+/* What else the legacy default stream had to do when a copy in it waited, one call per place. */
+static const char before_sql[] =
+	"SELECT max(o.call) FROM call c JOIN operation o ON o.call < c.id AND o.call > c.id - ?2 "
+	"AND o.stream = c.stream AND o.end > c.enter JOIN call b ON b.id = o.call "
+	"WHERE c.id = ?1 GROUP BY b.site LIMIT ?3";
+
 /* Behind a copy to the host, or what is mended with one: others to the host, too. */
 enum followers { FOLLOWERS_NONE, FOLLOWERS_WAITING, FOLLOWERS_ASYNC, FOLLOWERS_OF_RESULT };
 
 struct follower_queries {
-	sqlite3_stmt *end, *followers, *async_followers;
+	sqlite3_stmt *end, *followers, *async_followers, *before;
 };
 
 static int find_followers(const struct follower_queries *queries, enum followers kind,
@@ -70,6 +76,26 @@ static int find_followers(const struct follower_queries *queries, enum followers
 	return rc;
 }
 
+/* The stream that it leaves it leaves with what is mended with it and what it comes after there. */
+static int add_leaving(const struct follower_queries *queries, struct instance *instance)
+{
+	int64_t room = FINDING_ALSO;
+	int count = 0, rc;
+
+	instance->with_change = CHANGE_WAIT | CHANGE_ORDER;
+	instance->with[count++] = instance->call;
+	for (int i = 0; i < FINDING_ALSO && instance->also[i] && count < FINDING_ALSO; i++)
+		instance->with[count++] = instance->also[i];
+	rc = db_bind(queries->before, "iii", instance->call, (int64_t)FOLLOWER_CALLS,
+		room - count);
+	while (!rc && (rc = db_step(queries->before)) > 0) {
+		instance->with[count++] = sqlite3_column_int64(queries->before, 0);
+		rc = 0;
+	}
+	sqlite3_reset(queries->before);
+	return rc;
+}
+
 static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 	struct findings *findings, enum rule rule)
 {
@@ -90,6 +116,7 @@ static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 		enum followers kind = (enum followers)sqlite3_column_int(q, 6);
 
 		if ((kind && find_followers(queries, kind, &instance)) ||
+			(sqlite3_column_int(q, 7) && add_leaving(queries, &instance)) ||
 			findings_add(findings, &instance))
 			return -1;
 	}
@@ -99,15 +126,17 @@ static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql)
 {
 	struct follower_queries queries = { db_prepare(db, end_sql),
-		db_prepare(db, followers_sql), db_prepare(db, async_followers_sql) };
+		db_prepare(db, followers_sql), db_prepare(db, async_followers_sql),
+		db_prepare(db, before_sql) };
 	sqlite3_stmt *q = db_prepare(db, sql);
-	int rc = q && queries.end && queries.followers && queries.async_followers
+	int rc = q && queries.end && queries.followers && queries.async_followers && queries.before
 			 ? add_all(q, &queries, findings, rule) : -1;
 
 	sqlite3_finalize(q);
 	sqlite3_finalize(queries.end);
 	sqlite3_finalize(queries.followers);
 	sqlite3_finalize(queries.async_followers);
+	sqlite3_finalize(queries.before);
 	return rc;
 }
 
@@ -115,16 +144,17 @@ int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
 	const char *condition)
 {
 	char *sql = sqlite3_mprintf(
-		"SELECT c.process, w.call, o.call, w.waited, w.avoidable, w.partner, "
+		"SELECT c.process, w.call, o.call, w.waited, max(w.avoidable, w.apart), w.partner, "
 		"CASE t.kind WHEN 'set' THEN 1 "
 		" WHEN 'copy' THEN CASE WHEN " TO_HOST("c") " THEN 3 ELSE 1 END "
 		" WHEN 'copy_async' THEN CASE w.kind WHEN 'implicit' THEN 2 ELSE 0 END "
 		" ELSE CASE WHEN w.partner NOT NULL THEN 3 "
-		"  ELSE t.kind <> 'launch' AND w.kind = 'implicit' END END "
+		"  ELSE t.kind <> 'launch' AND w.kind = 'implicit' END END, w.apart > 0 "
 		"FROM wait w "
 		"JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 		"JOIN operation o ON o.id = w.op "
-		"WHERE w.kind NOT IN ('behind', 'queue') AND w.avoidable > 0 AND (%s) "
+		"WHERE w.kind NOT IN ('behind', 'queue') AND max(w.avoidable, w.apart) > 0 "
+		"AND (%s) "
 		"ORDER BY w.id", condition);
 	int rc = sql ? pass_add_rows(db, findings, rule, sql) : -1;
 

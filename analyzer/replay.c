@@ -280,13 +280,18 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry,
 /* --- the host --- */
 
 /* What the call waits for is complete; REPLAY_LONG_AGO: it waits for nothing. */
-static int64_t target_of(const struct replay *replay, uint32_t number)
+static int64_t target_of(const struct replay *replay, uint32_t number,
+	enum replay_contention contention)
 {
 	const struct replay_step *step = &replay->step[number];
 	const struct replay_change *change = change_of(replay, number);
 
 	if (change->bits & CHANGE_WAIT && change->still_needs != REPLAY_NONE)
 		return replay->end[change->still_needs];
+	/* A copy that leaves its stream waits for what it is ordered after in the other one. */
+	if (change->bits & CHANGE_ORDER && !(change->bits & CHANGE_WAIT) &&
+		step->act & STEP_SUBMITS && step->act & STEP_WAITS && step->scope != SCOPE_NONE)
+		return ready_of(replay, step, 1, step->act & STEP_BECOMES_ASYNC, contention);
 	if (change->bits & CHANGE_WAIT)
 		return change->only_stream == REPLAY_NONE
 			       ? REPLAY_LONG_AGO : replay->stream[change->only_stream].tail;
@@ -371,7 +376,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 		replay->end[number] = *now;
 		return;
 	}
-	target = target_of(replay, number);
+	target = target_of(replay, number, contention);
 	if (!(change->bits & CHANGE_WAIT))
 		entry = later(entry, let_go(replay, step, entry) + step->after_holder - step->own);
 	if (step->act & STEP_WAITS_FIRST)

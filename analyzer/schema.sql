@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 3; -- raised with every change below
+PRAGMA user_version = 4; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -528,6 +528,8 @@ CREATE TABLE wait ( -- derived: a call that the device held
 	waited INTEGER NOT NULL,        -- ns, beyond the call's own unblocked duration
 	avoidable INTEGER NOT NULL,     -- ns of it that the thread or the device could have used; 0:
 	                                -- explicit wait without partner
+	apart INTEGER NOT NULL DEFAULT 0, -- the same if its Async copy leaves the legacy default
+	                                -- stream as well; 0: it is in another one
 	partner INTEGER REFERENCES call(id), -- an Async copy to the host and the wait for it come from
 	                                -- one line of a script: the other one of the two; implicit:
 	                                -- the copy to the host that is to be mended with it; kind

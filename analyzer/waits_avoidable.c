@@ -163,10 +163,24 @@ static int measure_past(struct avoidable *a, struct judged_wait *wait, int64_t *
 	return 0;
 }
 
+/*
+ * A pageable copy in the legacy default stream that only gets pinned memory still keeps the
+ * thread's next work waiting: on the device, now.
+ */
+static int measure_apart(struct avoidable *a, const struct judged_wait *wait, int64_t *ns)
+{
+	struct judged_wait apart = *wait;
+
+	if (!wait->is_async || wait->own_kind != STREAM_KIND_LEGACY)
+		return 0;
+	apart.leaves = 1;
+	return measure(a, &apart, ns);
+}
+
 static int judge(struct avoidable *a, struct judged_wait *wait)
 {
 	struct judged_wait before = *wait;
-	int64_t ns = 0;
+	int64_t ns = 0, apart = 0;
 	int rc = 0;
 
 	/* An explicit wait is avoidable only together with the copy in the same line. */
@@ -175,13 +189,15 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 		if (rc < 0)
 			return -1;
 		if (!rc)
-			return db_run(a->update, "iIi", (int64_t)0, DB_NULL, wait->id);
+			return db_run(a->update, "iiIi", (int64_t)0, (int64_t)0, DB_NULL, wait->id);
 	}
 	if (measure(a, wait, &ns) || (has_own_transfer(wait) && measure_own(a, &before, &ns)) ||
 		(is_upload(wait) && add_upload(a, wait, &ns)) ||
-		(wait->result && measure_past(a, wait, &ns)))
+		(wait->result && measure_past(a, wait, &ns)) ||
+		measure_apart(a, &before, &apart))
 		return -1;
-	return db_run(a->update, "iIi", ns, wait->partner ? wait->partner : DB_NULL, wait->id);
+	return db_run(a->update, "iiIi", ns, apart, wait->partner ? wait->partner : DB_NULL,
+		wait->id);
 }
 
 /* A copy within host memory, from where nothing on the device ever puts anything. */
@@ -280,7 +296,8 @@ int waits_find_avoidable(struct db *db)
 	size_t count = 0;
 	int rc;
 
-	a.update = db_prepare(db, "UPDATE wait SET avoidable = ?, partner = ? WHERE id = ?");
+	a.update = db_prepare(db, "UPDATE wait SET avoidable = ?, apart = ?, partner = ? "
+		"WHERE id = ?");
 	rc = !a.update || segments_open(&a.segments, db) || collect(db, &waits, &count) ? -1 : 0;
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = judge(&a, &waits[i]);

@@ -196,7 +196,7 @@ static int comes_after(struct segments *s, const struct walk_call *call,
 static int pass_by(struct segments *s, const struct walk_call *call,
 	const struct judged_wait *wait, struct segment *segment)
 {
-	int after;
+	int after, leaves;
 
 	segment->until = call->exit;
 	/* What empties the device does its own work only then: never beside the operation. */
@@ -213,12 +213,15 @@ static int pass_by(struct segments *s, const struct walk_call *call,
 		segment->row[segment->row_count++] = call->id;
 		return 0;
 	}
+	leaves = wait->leaves && is_of_async_row(call, wait, segment);
 	if (is_of_async_row(call, wait, segment))
 		segment->async_count++;
 	after = comes_after(s, call, wait, segment);
 	if (after < 0)
 		return -1;
-	if (call->stream_kind == STREAM_KIND_LEGACY)
+	if (leaves && segment->row_count < SEGMENT_ROW)
+		segment->row[segment->row_count++] = call->id;
+	else if (call->stream_kind == STREAM_KIND_LEGACY)
 		segment->legacy = 1;
 	if (call->op_start == WALK_NEVER || call->op_end == WALK_NEVER)
 		return 0;
@@ -309,7 +312,7 @@ int segments_measure(struct segments *s, struct judged_wait *wait, struct segmen
 
 	segment->until = wait->exit;
 	segment->last_end = INT64_MIN;
-	if (wait->on_default)
+	if (wait->on_default || wait->leaves)
 		segment->row[segment->row_count++] = wait->call;
 	if (walk_thread_seek(s->walk, wait->thread, wait->call))
 		return -1;

@@ -27,6 +27,7 @@ struct judged_wait {
 	int to_host;                  /* a synchronous copy to the host */
 	int is_copy;                  /* any synchronous copy or memset */
 	int staged;                   /* wait.kind */
+	int leaves;                   /* mended, this Async copy leaves the legacy default stream */
 	int64_t result;               /* of segments_measure(): a copy to the host that closed the
 	                                 segment and would have waited in its place, 0: none */
 	int past_results;             /* those copies are mended with it */
