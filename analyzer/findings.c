@@ -240,22 +240,40 @@ static int replay_one(struct findings *findings, struct savings *savings, struct
 	return finding->replayed < 0 || weigh(findings, finding) ? -1 : 0;
 }
 
-/* What only the more saves that its with calls are changed by, if another finding says so. */
+/* Another finding at a line that is mended with this one. */
+static int is_about_with(struct findings *findings, const struct finding *other,
+	const struct instance *worst)
+{
+	int64_t line;
+
+	for (int i = 0; i < FINDING_ALSO && worst->with[i]; i++) {
+		line = places_line(findings->places, worst->with[i]);
+		if (line < 0 || line == other->site)
+			return line < 0 ? -1 : 1;
+	}
+	return 0;
+}
+
+/* What the more saves that its with calls are changed by, as far as other findings may say so. */
 static int replay_more(struct findings *findings, struct savings *savings,
 	const struct finding *finding, struct saving *saving)
 {
 	unsigned more = finding->worst.with_change & ~finding->worst.change;
-	const struct finding *other = NULL;
+	int rc = 0;
 
-	for (size_t i = 0; i < findings->count && more && !other; i++)
-		if (findings->finding[i]->site == finding->site &&
-			findings->finding[i]->worst.change == more &&
-			is_enough(findings->finding[i]))
-			other = findings->finding[i];
-	if (!other)
-		return 0;
-	savings_change(savings, other->worst.process, other->changed.call, other->changed.count);
-	return savings_estimate(savings, finding->worst.process, saving);
+	for (size_t i = 0; i < findings->count && more && rc >= 0; i++) {
+		const struct finding *other = findings->finding[i];
+
+		if (other->worst.change != more || !is_enough(other))
+			continue;
+		rc = is_about_with(findings, other, &finding->worst);
+		if (rc <= 0)
+			continue;
+		savings_change(savings, other->worst.process, other->changed.call,
+			other->changed.count);
+		savings_change(savings, other->worst.process, other->with.call, other->with.count);
+	}
+	return rc < 0 || savings_estimate(savings, finding->worst.process, saving) < 0 ? -1 : 0;
 }
 
 /*
@@ -272,7 +290,7 @@ static int replay_joined(struct findings *findings, struct savings *savings,
 
 	finding->joined = finding->worst.joined = 1;
 	if (replay_one(findings, savings, finding) ||
-		replay_more(findings, savings, finding, &more) < 0)
+		replay_more(findings, savings, finding, &more))
 		return -1;
 	if (finding->share < least || finding->replay.best <= JOINED_FACTOR * alone.replay.best ||
 		finding->replay.best <= JOINED_FACTOR * more.best)

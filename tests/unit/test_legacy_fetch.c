@@ -90,6 +90,29 @@ static void of_a_fetch_of_something_else_the_stream_is_told(void **state)
 	assert_in_range(saving(*state), 58, 63);
 }
 
+/* A kernel before it there, held by one of stream a (2000 us): to move that saves most of it. */
+static void behind_a_held_kernel_that_is_told(void **state)
+{
+	struct job job = job_of(*state);
+	int64_t prepare = mini_site(job.m, "prepare", 5), data = mini_allocation(job.m, "device");
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double t = 5100 * i;
+
+		kernel(&job, t, job.a, prepare, data, t + 20, t + 2020);
+		kernel(&job, t + 3, MINI_LEGACY, job.compute, job.state, t + 2021, t + 3021);
+		mini_names(job.m, MINI_CALL(job.m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 6,
+			.until = t + 3030, .stream = MINI_LEGACY, .site = job.fetch, .bytes = 4096,
+			.direction = 1 + COPY_D2H, .src = "device", .dst = "pageable",
+			.runs = { t + 3023, t + 3026 }), "src", job.state);
+		kernel(&job, t + 3033, job.b, job.draw, job.picture, t + 3040, t + 5040);
+		MINI_CALL(job.m, .type = CALL_cuCtxSynchronize, .at = t + 3036, .until = t + 5043);
+	}
+	finish(job.m, 5100 * ROUNDS, 5100 * ROUNDS + 3);
+	assert_string_equal(shown(*state), "legacy-stream-serialization 6 compute prepare");
+	assert_in_range(saving(*state), 115, 125);
+}
+
 static void what_needs_the_result_comes_after_it(void **state)
 {
 	struct job job = job_of(*state);
@@ -126,6 +149,7 @@ int main(void)
 		T(a_fetch_in_the_legacy_stream_is_found),
 		T(so_is_one_behind_a_kernel_of_the_legacy_stream),
 		T(of_a_fetch_of_something_else_the_stream_is_told),
+		T(behind_a_held_kernel_that_is_told),
 		T(what_needs_the_result_comes_after_it),
 		T(what_comes_in_the_same_stream_does_so_too),
 		T(non_blocking_streams_are_not_kept_waiting),
