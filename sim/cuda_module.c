@@ -9,7 +9,6 @@
 #include "cuda_calls.h"
 #include "cuda_module.h"
 #include "cuda_state.h"
-#include "image.h"
 
 #define LOAD_TIME 50000 /* ns, of a function at its first use */
 #define SIM_ARCH 90
@@ -58,7 +57,7 @@ static bool name_spins(const char *name)
 	return *p == 'E' && p[1] && strchr("ymxl", p[1]);
 }
 
-struct function *module_add_function(struct module *module, const char *name, size_t length)
+static struct function *add_function(struct module *module, const char *name, size_t length)
 {
 	struct function *function = object_new(OBJECT_FUNCTION, sizeof(*function));
 
@@ -72,9 +71,10 @@ struct function *module_add_function(struct module *module, const char *name, si
 	return function;
 }
 
-static void add_kernel(struct module *module, const struct image_kernel *kernel)
+void module_add_kernel(struct module *module, const struct image_kernel *kernel, const char *name,
+	size_t length)
 {
-	struct function *function = module_add_function(module, kernel->name, strlen(kernel->name));
+	struct function *function = add_function(module, name, length);
 
 	if (!function)
 		return;
@@ -135,7 +135,8 @@ static struct module *module_load(const void *data)
 	code = module ? choose_code(&image) : NULL;
 	if (code && code->kind == IMAGE_CUBIN) {
 		for (size_t i = code->kernel_count; i-- > 0;)
-			add_kernel(module, &code->kernel[i]);
+			module_add_kernel(module, &code->kernel[i], code->kernel[i].name,
+				strlen(code->kernel[i].name));
 		module->variables = cubin_variables(code->data, code->size);
 	} else if (code) {
 		ptx_functions(module, code->data, code->size);

@@ -4,6 +4,7 @@
 #define CUFENCE_SIM_MODULE_H
 
 #include "cuda_state.h"
+#include "image.h"
 
 struct module_variable;
 
@@ -13,8 +14,9 @@ struct module {
 	struct module_variable *variables;
 };
 
-/* A function of that mangled name, parameters unknown; NULL when the arena is full. */
-struct function *module_add_function(struct module *module, const char *name, size_t length);
+/* A function of that mangled name, the kernel's own left aside.  None when the arena is full. */
+void module_add_kernel(struct module *module, const struct image_kernel *kernel, const char *name,
+	size_t length);
 
 /* The variables of a cubin, with their initial values; NULL if there are none. */
 struct module_variable *cubin_variables(const void *cubin, size_t size);

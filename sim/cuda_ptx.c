@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules given as PTX text only (NVRTC, Triton): the names of their entry points. */
+/* Modules given as PTX text only (NVRTC, Triton): their entry points, and what these declare. */
 #include <string.h>
 
 #include "cuda_module.h"
+#include "ptx.h"
+
+/* CUDA's own limit is 4 KiB, 32764 bytes from 12.1 on: more words than this do not occur. */
+#define PARAMETERS 1024
 
 static bool is_name(char c)
 {
@@ -10,9 +14,29 @@ static bool is_name(char c)
 		c == '_' || c == '$';
 }
 
+static void describe(struct module *module, struct ptx_module *ptx, const char *name, size_t length)
+{
+	struct image_parameter parameter[PARAMETERS];
+	long number = ptx ? ptx_find(ptx, name, length) : -1;
+	int count = number < 0 ? -1 : ptx_parameters(ptx, (size_t)number, parameter, PARAMETERS);
+	struct image_kernel kernel = { .parameter = parameter };
+
+	if (count < 0 || count > PARAMETERS)
+		count = 0;
+	if (count)
+		kernel.parameter_bytes = parameter[count - 1].offset + parameter[count - 1].size;
+	kernel.parameter_count = (uint32_t)count;
+	kernel.described = count > 0;
+	kernel.prints = number < 0 ? 0 : ptx_prints(ptx, (size_t)number);
+	module_add_kernel(module, &kernel, name, length);
+}
+
+/* Text that the reader does not understand has its names at least. */
 void ptx_functions(struct module *module, const char *text, size_t size)
 {
 	static const char keyword[] = ".entry";
+	char error[IMAGE_ERROR_SIZE];
+	struct ptx_module *ptx = ptx_open(text, size, error);
 	const char *end = text + size, *p = text;
 
 	while ((p = memmem(p, (size_t)(end - p), keyword, sizeof(keyword) - 1))) {
@@ -23,6 +47,7 @@ void ptx_functions(struct module *module, const char *text, size_t size)
 		for (name = p; p < end && is_name(*p); p++)
 			;
 		if (p > name)
-			module_add_function(module, name, (size_t)(p - name));
+			describe(module, ptx, name, (size_t)(p - name));
 	}
+	ptx_close(ptx);
 }

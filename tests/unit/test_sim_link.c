@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulator's linker. */
+/* The simulator's linker, and modules of PTX text. */
 #include <unistd.h>
 
 #include "sim_driver.h"
 
 static const char other_ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
-	".visible .entry other(.param .u64 a) { ret; }\n";
+	".visible .entry other(.param .u64 a, .param .u32 b, .param .u64 c) { ret; }\n";
 
 static CUlinkState linker(void)
 {
@@ -33,6 +33,26 @@ static void ptx_of_several_inputs_is_one_module(void **state)
 	assert_ok(drv.cuLinkDestroy(link));
 	assert_ok(drv.cuModuleGetFunction(&function, module, "_Z5plainPf"));
 	assert_ok(drv.cuModuleGetFunction(&function, module, "other"));
+	assert_ok(drv.cuModuleUnload(module));
+}
+
+/* Else nobody would know what kernels of a runtime compiler are given. */
+static void ptx_tells_parameters(void **state)
+{
+	static const size_t offsets[] = { 0, 8, 16 }, sizes[] = { 8, 4, 8 };
+	size_t offset, size;
+	CUfunction function;
+	CUmodule module;
+
+	assert_ok(drv.cuModuleLoadData(&module, other_ptx));
+	assert_ok(drv.cuModuleGetFunction(&function, module, "other"));
+	for (size_t i = 0; i < 3; i++) {
+		assert_ok(drv.cuFuncGetParamInfo(function, i, &offset, &size));
+		assert_int_equal(offset, offsets[i]);
+		assert_int_equal(size, sizes[i]);
+	}
+	assert_int_equal(drv.cuFuncGetParamInfo(function, 3, &offset, &size),
+		CUDA_ERROR_INVALID_VALUE);
 	assert_ok(drv.cuModuleUnload(module));
 }
 
@@ -71,6 +91,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, sim_quiet)
 	const struct CMUnitTest tests[] = {
 		TEST(ptx_of_several_inputs_is_one_module),
+		TEST(ptx_tells_parameters),
 		TEST(files_are_inputs_too),
 		TEST(linking_nothing_and_ended_linkers_fail),
 	};
