@@ -237,7 +237,8 @@ HELPERS := $(patsubst tests/helpers/%.c,$O/tests/helpers/%,$(filter-out tests/he
 	$O/tests/helpers/liblink_a.so $O/tests/helpers/liblink_b.so $O/tests/helpers/libfail.so \
 	$O/tests/helpers/libthreads.so $O/tests/helpers/libhook.so $O/tests/helpers/libslow.so \
 	$(if $(cuda),$O/tests/helpers/libplug.so $O/tests/helpers/libturn.so) \
-	$(if $(cuda),$O/tests/helpers/separate $O/tests/helpers/separate_simstatic) \
+	$(if $(cuda),$O/tests/helpers/separate $O/tests/helpers/separate_simstatic \
+		$O/tests/helpers/last_act) \
 	$(if $(cuda),$O/tests/helpers/libcupti_bad.so $O/tests/helpers/libnullcuda.so $O/tests/helpers/unwinds/libgcc_s.so.1 $O/tests/helpers/every/libcuda.so.1)
 tests: $(HELPERS)
 $O/tests/helpers/ranges: HELPER_FLAGS := $(CUDA_CPP)
@@ -284,6 +285,13 @@ $O/tests/helpers/separate: $(SEPARATE_OBJ)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 $O/tests/helpers/separate_simstatic: $(SEPARATE_OBJ) $O/sim/libcudart_sim.a
 	$Q$(LINK_APP) -ldl -lpthread
+
+$(CUDA_O)/obj/tests/last_act.o: tests/helpers/last_act.cu Makefile
+	$(call say,NVCC,$<)
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
+$O/tests/helpers/last_act: $(CUDA_O)/obj/tests/last_act.o
+	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 
 # Programs of other shapes, for tests/gpu/coverage on real hardware.
 GPU_PROGRAMS := driver_api driver_errors order_cases threads threads_ptds loader cublas libplugin.so libplugin_static.so

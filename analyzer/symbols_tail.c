@@ -308,16 +308,18 @@ struct jumpers {
 static int is_kernel_of(const char *stub, Dwarf_Die *function)
 {
 	const char *mangled = strstr(stub, "__device_stub_"), *name = dwarf_linkage_name(function);
-	char base[256];
+	char base[256], own[256];
 
 	if (!mangled)
 		return 0;
 	mangled += strlen("__device_stub_");
 	if (name)
 		return strstr(mangled, name) != NULL;
-	demangle_base(mangled, base, sizeof(base));
+	/* Of an instance of a template the name says its arguments, too. */
 	name = dwarf_diename(function);
-	return name && !strcmp(name, base);
+	demangle_base(mangled, base, sizeof(base));
+	demangle_base(name ? name : "", own, sizeof(own));
+	return !strcmp(own, base);
 }
 
 static int note_jumper(Dwarf_Die *site, void *argument)

@@ -32,6 +32,15 @@ same "and those it was inlined into" "take make_room work main" "$(query "SELECT
 	AND site = (SELECT site FROM call JOIN call_type t ON t.id = type
 		WHERE t.name = 'cuMemAlloc_v2') ORDER BY depth)")"
 
+# A function that ends with a launch left by a jump into the kernel's host stub, which the kernel's
+# own name on the host does as well.
+if [ -x "$build/tests/helpers/last_act" ]; then
+	trace "$build/tests/helpers/last_act"
+	line=$(grep -n 'fill<7><<<' "${helper%/*}/last_act.cu" | cut -d: -f1)
+	same "a launch as the last act of what is called by address" "launch last_act.cu:$line" \
+		"$(places __cudaLaunchKernel)"
+fi
+
 # The lines may be in a file of their own, beside the program or in .debug.
 cp "$apps/double_buffer" whole
 trace ./whole
