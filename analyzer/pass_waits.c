@@ -40,6 +40,9 @@ static const char async_followers_sql[] = FOLLOWERS("t.kind = 'copy_async' "
 	"AND n.stream = (SELECT stream FROM call WHERE id = ?1) "
 	"AND (n.src_memory = 'pageable' OR n.dst_memory = 'pageable')");
 
+/* Of all threads, that lie between. */
+#define BEFORE_CALLS 256
+
 /* What else the legacy default stream had to do when a copy in it waited, one call per place. */
 static const char before_sql[] =
 	"SELECT max(o.call) FROM call c JOIN operation o ON o.call < c.id AND o.call > c.id - ?2 "
@@ -86,7 +89,7 @@ static int add_leaving(const struct follower_queries *queries, struct instance *
 	instance->with[count++] = instance->call;
 	for (int i = 0; i < FINDING_ALSO && instance->also[i] && count < FINDING_ALSO; i++)
 		instance->with[count++] = instance->also[i];
-	rc = db_bind(queries->before, "iii", instance->call, (int64_t)FOLLOWER_CALLS,
+	rc = db_bind(queries->before, "iii", instance->call, (int64_t)BEFORE_CALLS,
 		room - count);
 	while (!rc && (rc = db_step(queries->before)) > 0) {
 		instance->with[count++] = sqlite3_column_int64(queries->before, 0);
