@@ -46,7 +46,8 @@ uint32_t site_find_anew(struct thread_state *thread, struct cached_site *set, un
 static inline uint32_t site_find(struct thread_state *thread, void *frame_address)
 {
 	uintptr_t frame = (uintptr_t)frame_address, caller = caller_of(frame_address);
-	uint64_t hash = (frame ^ caller << 16) * 0x9e3779b97f4a7c15u;
+	/* A sum: the frames of a recursion then fall evenly on the sets, wherever its stack is. */
+	uint64_t hash = (frame + (caller << 16)) * 0x9e3779b97f4a7c15u;
 	struct cached_site *set = thread->tables->sites[(hash >> 32) % SITE_SETS];
 	unsigned first = (unsigned)(hash >> 48) % SITE_WAYS;
 	const struct cached_site *cached = &set[first];
