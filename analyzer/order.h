@@ -31,7 +31,7 @@
 	X(WAIT, "wait", ORDER_GUARANTEED)      /* a host wait after what it waited for */ \
 	X(HOST, "host", ORDER_GUARANTEED)      /* submitted when its thread had waited for it */ \
 	X(THREAD, "thread", ORDER_GUARANTEED)  /* what a thread knew when it made or joined one */ \
-	X(PEER, "peer", ORDER_GUARANTEED)      /* a synchronous copy between devices */ \
+	X(PEER, "peer", ORDER_INCIDENTAL)      /* a synchronous copy between devices */ \
 	X(GRAPH, "graph", ORDER_GUARANTEED)    /* the same executable graph, launched before */ \
 	X(INCIDENT, "incident", ORDER_INCIDENTAL) /* a call that waited, undocumented */ \
 	X(REUSE, "reuse", ORDER_INCIDENTAL)    /* it was given memory that was freed there */ \

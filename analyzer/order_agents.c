@@ -68,7 +68,7 @@ struct order_context *order_need_context(struct order *order, int64_t id,
 		context->id = id;
 		context->process = call->process;
 		context->device = -1;
-		context->barrier = ORDER_NOTHING;
+		context->barrier = context->peer = ORDER_NOTHING;
 		context->key = order_new_key(order, 2);
 		if (!context->key)
 			return NULL;
@@ -371,6 +371,7 @@ void order_free_context(void *object)
 	order_clock_unref(context->gone);
 	order_clock_unref(context->gone_blocking);
 	order_drop(&context->barrier);
+	order_drop(&context->peer);
 	free(context->orphan);
 	free(context);
 }

@@ -62,6 +62,7 @@ struct order_stream {
 	size_t pending_count;
 	int64_t legacy_seen;          /* the legacy node its last node is after */
 	int64_t barrier_seen;         /* likewise of context->barrier */
+	int64_t peer_seen;            /* likewise of context->peer */
 	int64_t joined, joined_by;    /* node and thread that waited for it last */
 	int64_t last_exit, last_thread; /* of the last node's call */
 	uint32_t changed;             /* sequence number of its last change */
@@ -87,7 +88,8 @@ struct order_context {
 	struct order_orphan *orphan;
 	size_t orphan_count;
 	struct order_clock *gone, *gone_blocking; /* what destroyed streams were after */
-	struct order_state barrier;   /* all later work is after it */
+	struct order_state barrier;   /* an event that all later work is after */
+	struct order_state peer;      /* likewise a copy between devices, incidentally */
 };
 
 /* A node of an executable graph that acts on an event, or on what is not known. */

@@ -47,6 +47,7 @@ static void forget_context(struct order *order, struct order_context *context)
 	order_clock_forget(context->gone, is_gone, &order->keys);
 	order_clock_forget(context->gone_blocking, is_gone, &order->keys);
 	forget_state(order, &context->barrier);
+	forget_state(order, &context->peer);
 	for (size_t i = 0; i < context->orphan_count; i++)
 		forget_state(order, &context->orphan[i].state);
 }

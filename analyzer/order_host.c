@@ -290,7 +290,8 @@ static int join_all(struct order *order, const struct walk_call *call,
 			blocking_only ? context->gone_blocking : context->gone,
 			order_reason_strength[reason]))
 		return -1;
-	return context->barrier.call ? join(order, call, &context->barrier, reason) : 0;
+	return (context->barrier.call && join(order, call, &context->barrier, reason)) ||
+	       (context->peer.call && join(order, call, &context->peer, ORDER_PEER)) ? -1 : 0;
 }
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two devices each advance a field of their own; each step, a border that the first one has made
-// goes to the second one by cudaMemcpyPeer. The call returns at once, but the copy comes after all
-// that either device has to do, in non-blocking streams too, and all they get later after the copy.
+// goes to the second one by cudaMemcpyPeer. The call returns at once, but the copy, as documented,
+// comes after all that either device has to do, in any stream, and what they get later after it.
 // The fix copies by cudaMemcpyPeerAsync in the stream that makes the border, with events.
 #include "app.h"
 

@@ -97,18 +97,23 @@ static int is_barrier_of(const struct walk_call *c, int64_t context)
 	return c->kind == KIND_CONTEXT_WAIT && c->context == context;
 }
 
-static int is_of_context(const struct program *p, int j, int64_t context)
+/* Of a copy between devices that is documented, but not kept to. */
+static enum order_strength barrier_strength(const struct walk_call *c, enum order_strength most)
 {
-	return (in_stream(p, j) && p->call[j].stream_context == context) ||
-	       is_barrier_of(&p->call[j], context);
+	return c->kind == KIND_COPY_PEER && most > ORDER_INCIDENTAL ? ORDER_INCIDENTAL : most;
 }
 
 static void draw_contexts(struct reference *r, int i, int to, int64_t context,
 	enum order_strength strength)
 {
-	for (int j = 0; j < i; j++)
-		if (is_of_context(r->p, j, context))
+	for (int j = 0; j < i; j++) {
+		const struct walk_call *c = &r->p->call[j];
+
+		if (in_stream(r->p, j) && c->stream_context == context)
 			draw(r, E(j), to, strength);
+		if (is_barrier_of(c, context))
+			draw(r, E(j), to, barrier_strength(c, strength));
+	}
 }
 
 /* "Overlaps with the previous kernel in the stream": that one, or -1. */
@@ -146,7 +151,7 @@ static void draw_stream(struct reference *r, int i)
 			e->stream_kind == STREAM_KIND_LEGACY && acts(r->p, j))
 			draw(r, E(j), S(i), ORDER_GUARANTEED);
 		if (is_barrier_of(e, c->stream_context))
-			draw(r, E(j), S(i), ORDER_GUARANTEED);
+			draw(r, E(j), S(i), barrier_strength(e, ORDER_GUARANTEED));
 	}
 }
 
@@ -197,9 +202,9 @@ static void draw_special(struct reference *r, int i)
 	if (c->kind == KIND_STREAM_VALUE_WAIT)
 		draw_all(r, i);
 	if (c->kind == KIND_COPY_PEER) {
-		draw_contexts(r, i, S(i), c->stream_context, ORDER_GUARANTEED);
-		draw_contexts(r, i, S(i), c->dst_context, ORDER_GUARANTEED);
-		draw_contexts(r, i, S(i), c->src_context, ORDER_GUARANTEED);
+		draw_contexts(r, i, S(i), c->stream_context, ORDER_INCIDENTAL);
+		draw_contexts(r, i, S(i), c->dst_context, ORDER_INCIDENTAL);
+		draw_contexts(r, i, S(i), c->src_context, ORDER_INCIDENTAL);
 	}
 }
 
@@ -236,9 +241,10 @@ static void draw_wait(struct reference *r, int i)
 
 			if ((in_stream(r->p, j) && e->stream == c->stream) ||
 				(legacy && e->stream_context == c->stream_context &&
-					is_blocking(e) && in_stream(r->p, j)) ||
-				(legacy && is_barrier_of(e, c->stream_context)))
+					is_blocking(e) && in_stream(r->p, j)))
 				draw(r, E(j), H(i), ORDER_GUARANTEED);
+			if (legacy && is_barrier_of(e, c->stream_context))
+				draw(r, E(j), H(i), barrier_strength(e, ORDER_GUARANTEED));
 		}
 		break;
 	case KIND_CONTEXT_SYNC:
@@ -276,7 +282,8 @@ static void draw_events(struct reference *r, int i)
 			draw(r, E(j), S(i), ORDER_GUARANTEED);
 		for (j = 0; j < i; j++)
 			if (is_barrier_of(&r->p->call[j], c->context))
-				draw(r, E(j), S(i), ORDER_GUARANTEED);
+				draw(r, E(j), S(i),
+					barrier_strength(&r->p->call[j], ORDER_GUARANTEED));
 	}
 }
 
