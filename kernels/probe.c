@@ -16,7 +16,8 @@
 
 static const struct probe_group *const groups[] = { &probe_memory_group, &probe_copy_group,
 	&probe_call_group, &probe_own_group, &probe_first_group, &probe_order_group,
-	&probe_queue_group, &probe_hazard_group, &probe_wake_group, &probe_cost_group };
+	&probe_queue_group, &probe_hazard_group, &probe_wake_group, &probe_cost_group,
+	&probe_peer_group };
 #define GROUPS (sizeof(groups) / sizeof(*groups))
 
 /* How long a process may be silent, or a sixth of the limit: the first item makes the context. */

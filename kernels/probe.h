@@ -101,7 +101,7 @@ struct probe_group {
 
 extern const struct probe_group probe_memory_group, probe_copy_group, probe_call_group,
 	probe_first_group, probe_own_group, probe_order_group, probe_queue_group,
-	probe_hazard_group, probe_wake_group, probe_cost_group;
+	probe_hazard_group, probe_wake_group, probe_cost_group, probe_peer_group;
 
 /* Measures a row against every background and reports it. */
 void probe_matrix(struct bench *bench, const struct probe_row *row);
