@@ -43,7 +43,7 @@ struct function_layout {
 void arguments_scan(struct launch_arguments *arguments, const struct function_layout *layout,
 	void *const *values, void *const *extra);
 
-/* Sets words and padded of a layout whose parameters are there. */
+/* Sets words, leading and padded of a layout whose parameters are there. */
 void arguments_measure(struct function_layout *layout);
 
 /* From parameter first on; those before it are words, and copied. */

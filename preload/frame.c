@@ -279,7 +279,7 @@ static ALWAYS_INLINE void write_call(struct thread_state *thread, struct call_fr
 {
 	const struct function_layout *layout =
 		frame->function ? launch_layout(frame, field) : NULL;
-	int rest = frame->rest;
+	int rest = frame->rest; /* after launch_layout(), which may set it */
 	size_t tail = UNLIKELY(rest) ? tail_bytes(frame, layout) : layout ? layout->words * 8u : 0;
 	struct call_record *record =
 		write_head(thread, frame, now, result, field, count, tail);

@@ -35,7 +35,6 @@ static struct {
 	CUresult (*kernel_parameter)(CUkernel, size_t, size_t *, size_t *);
 	CUresult (*function_parameter)(CUfunction, size_t, size_t *, size_t *);
 	CUresult (*device)(CUdevice *);
-	CUresult (*context)(CUcontext *);
 	CUresult (*stream_context)(CUstream, CUcontext *);
 	CUresult (*kernel_attribute)(int *, CUfunction_attribute, CUkernel, CUdevice);
 	CUresult (*function_attribute)(int *, CUfunction_attribute, CUfunction);
@@ -63,7 +62,6 @@ static void look_up_driver(void)
 	*(void **)&driver.kernel_parameter = driver_symbol("cuKernelGetParamInfo");
 	*(void **)&driver.function_parameter = driver_symbol("cuFuncGetParamInfo");
 	*(void **)&driver.device = driver_symbol("cuCtxGetDevice");
-	*(void **)&driver.context = driver_symbol("cuCtxGetCurrent");
 	*(void **)&driver.stream_context = driver_symbol("cuStreamGetCtx");
 	*(void **)&driver.kernel_attribute = driver_symbol("cuKernelGetAttribute");
 	*(void **)&driver.function_attribute = driver_symbol("cuFuncGetAttribute");
@@ -183,13 +181,13 @@ static uint32_t read_local(uint64_t handle)
 /* Asked of the current context, a kernel launched in another one would be loaded here too. */
 static int is_of_current(uint64_t stream)
 {
-	CUcontext current, other;
+	CUcontext other;
+	void *current;
 
 	/* Default streams are of the current context. */
 	if (stream <= (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD)
 		return 1;
-	return driver.context && driver.stream_context &&
-	       driver.context(&current) == CUDA_SUCCESS &&
+	return shim.current_context && driver.stream_context && !shim.current_context(&current) &&
 	       driver.stream_context((CUstream)(uintptr_t)stream, &other) == CUDA_SUCCESS &&
 	       current == other;
 }

@@ -53,7 +53,7 @@ static int mark_alive(void)
 
 static uint32_t admitted(void)
 {
-	return shim.stage == SHIM_ON && !shim.outside ? ~shim.generation : 0;
+	return shim.stage == SHIM_ON && shim.alive[0] && !shim.outside ? ~shim.generation : 0;
 }
 
 void shim_admit(void)
