@@ -135,7 +135,6 @@ static const char *const reasons[ORDER_REASONS] = {
 	[ORDER_WAIT] = "which waited for it on the host",
 	[ORDER_HOST] = "which was called when its thread had waited for it",
 	[ORDER_THREAD] = "which waited for the thread that knew it complete",
-	[ORDER_PEER] = "which comes after it because one of the two is a copy between devices",
 	[ORDER_GRAPH] = "which launches the same executable graph again",
 	[ORDER_INCIDENT] = "which waited for it in this run, though nothing says that it must",
 	[ORDER_REUSE] = "which was given memory that was freed there",

@@ -131,32 +131,23 @@ static int add_hold(struct holds *holds, const struct walk_call *call,
 		until - ready);
 }
 
-/*
- * Work of a legacy stream, or a synchronous copy between devices, which for blocking streams is
- * the former, too.
- */
-static int see_barriers(struct holds *holds, const struct order *order,
+static int see_legacy(struct holds *holds, const struct order *order,
 	const struct walk_call *call)
 {
-	const struct order_state *peer = &order->needs[ORDER_PEER];
 	const struct order_state *by = &order->needs[ORDER_LEGACY];
-	int is_peer = peer->op && (!by->op || peer->end >= by->end), own;
 	int64_t ready, until;
 
-	if (is_peer)
-		by = peer;
 	if (!by->op)
 		return 0;
-	ready = ready_at(order, call, 1u << ORDER_LEGACY | 1u << ORDER_PEER);
+	ready = ready_at(order, call, 1u << ORDER_LEGACY);
 	if (call->op_start - ready < HOLD_MIN_NS || by->end <= ready)
 		return 0;
 	until = held_until(holds, call, by);
 	if (until - ready < HOLD_MIN_NS)
 		return until < 0 ? -1 : 0;
-	own = call->kind == KIND_COPY_PEER ||
-	      (!is_peer && call->stream_kind == STREAM_KIND_LEGACY);
-	return add_hold(holds, call, by, own ? call->id : by->call, is_peer ? "peer" : "legacy",
-		ready, until);
+	return add_hold(holds, call, by,
+		call->stream_kind == STREAM_KIND_LEGACY ? call->id : by->call, "legacy", ready,
+		until);
 }
 
 static int add_wait(struct holds *holds, const struct order *order,
@@ -231,5 +222,5 @@ int holds_see(struct holds *holds, const struct order *order, const struct walk_
 		stream->count = 0;
 	if (call->kind == KIND_COPY && call->direction != COPY_D2D)
 		return 0;
-	return see_barriers(holds, order, call);
+	return see_legacy(holds, order, call);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that a call names besides its stream and event, as far as they order: contexts of peer
- * copies, events of launch attributes (table call_object).
+ * Objects that a call names besides its stream and event, as far as they order: contexts of
+ * copies between devices, events of launch attributes (table call_object).
  */
 #include "loader.h"
 
@@ -47,6 +47,41 @@ static int write_context(struct loader *loader, const struct loaded_call *call, 
 	if (!found)
 		return 0;
 	return loader_write_object(loader, call, role, loader->p.context[found - 1].row);
+}
+
+static const struct loaded_context *context_with_row(const struct loaded_process *p, uint32_t row)
+{
+	for (size_t i = 0; row && i < p->context_count; i++)
+		if (p->context[i].row == row)
+			return &p->context[i];
+	return NULL;
+}
+
+/* In which the memory at an address was made, NULL: not device memory, or not known. */
+static const struct loaded_context *context_of_memory(const struct loaded_process *p,
+	uint64_t address)
+{
+	uint32_t number = ranges_find(&p->live_memory, address);
+	const struct life *life = number ? &p->allocations.life[number - 1] : NULL;
+
+	if (!life || loader_allocation_kind(life)->made_by != KIND_ALLOC_DEVICE)
+		return NULL;
+	return context_with_row(p, life->context);
+}
+
+/* A copy that says no contexts may be one between devices, too. */
+static int write_contexts_of_memory(struct loader *loader, const struct loaded_call *call)
+{
+	const struct loaded_process *p = &loader->p;
+	const struct loaded_context *to =
+		context_of_memory(p, call->fields.value[FIELD_dst]);
+	const struct loaded_context *from =
+		context_of_memory(p, call->fields.value[FIELD_src]);
+
+	if (!to || !from || to->record.device == from->record.device)
+		return 0;
+	return loader_write_object(loader, call, "dst_context", to->row) ||
+	       loader_write_object(loader, call, "src_context", from->row) ? -1 : 0;
 }
 
 static int write_attributes(struct loader *loader, const struct loaded_call *call)
@@ -98,6 +133,9 @@ int loader_write_objects(struct loader *loader, const struct loaded_call *call)
 			       call->fields.value[FIELD_dst_context]) ||
 		       write_context(loader, call, "src_context",
 			       call->fields.value[FIELD_src_context]) ? -1 : 0;
+	case KIND_COPY:
+	case KIND_COPY_ASYNC:
+		return write_contexts_of_memory(loader, call);
 	case KIND_EVENT_ELAPSED:
 		return write_first_event(loader, call);
 	case KIND_LAUNCH:

@@ -129,7 +129,7 @@ static int step_context_destroy(struct order *order, const struct walk_call *cal
 static int (*const steps[KIND_COUNT])(struct order *order, const struct walk_call *call) = {
 	[KIND_COPY] = order_step_submit,
 	[KIND_COPY_ASYNC] = order_step_submit,
-	[KIND_COPY_PEER] = order_step_peer,
+	[KIND_COPY_PEER] = order_step_submit,
 	[KIND_COPY_PEER_ASYNC] = order_step_submit,
 	[KIND_COPY_BATCH] = order_step_submit,
 	[KIND_SET] = order_step_submit,

@@ -27,11 +27,11 @@
 #define ORDER_REASON_LIST(X) \
 	X(STREAM, "stream", ORDER_GUARANTEED)  /* same stream */ \
 	X(EVENT, "event", ORDER_GUARANTEED)    /* a wait for an event recorded after it */ \
-	X(LEGACY, "legacy", ORDER_GUARANTEED)  /* the legacy stream and its blocking streams */ \
+	X(LEGACY, "legacy", ORDER_GUARANTEED)  /* the legacy stream and its blocking streams, of \
+						  both devices for a copy between them */ \
 	X(WAIT, "wait", ORDER_GUARANTEED)      /* a host wait after what it waited for */ \
 	X(HOST, "host", ORDER_GUARANTEED)      /* submitted when its thread had waited for it */ \
 	X(THREAD, "thread", ORDER_GUARANTEED)  /* what a thread knew when it made or joined one */ \
-	X(PEER, "peer", ORDER_INCIDENTAL)      /* a synchronous copy between devices */ \
 	X(GRAPH, "graph", ORDER_GUARANTEED)    /* the same executable graph, launched before */ \
 	X(INCIDENT, "incident", ORDER_INCIDENTAL) /* a call that waited, undocumented */ \
 	X(REUSE, "reuse", ORDER_INCIDENTAL)    /* it was given memory that was freed there */ \

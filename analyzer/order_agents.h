@@ -89,7 +89,7 @@ struct order_context {
 	size_t orphan_count;
 	struct order_clock *gone, *gone_blocking; /* what destroyed streams were after */
 	struct order_state barrier;   /* an event that all later work is after */
-	struct order_state peer;      /* likewise a copy between devices, incidentally */
+	struct order_state peer;      /* other contexts' work that is legacy work here, too */
 };
 
 /* A node of an executable graph that acts on an event, or on what is not known. */

@@ -46,7 +46,7 @@ static void drop_pending(struct order_stream *stream)
 	stream->pending_count = 0;
 }
 
-static int need_pending(struct order *order, const struct walk_call *call,
+int order_need_pending(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream, enum order_reason as)
 {
 	int rc = 0;
@@ -55,57 +55,6 @@ static int need_pending(struct order *order, const struct walk_call *call,
 		rc = order_need(order, call, &stream->pending[i].state,
 			as == ORDER_REASONS ? stream->pending[i].reason : as);
 	return rc;
-}
-
-/*
- * "When an action is taken in the legacy stream such as a kernel launch or cudaStreamWaitEvent(),
- * the legacy stream first waits on all blocking streams, the action is queued in the legacy
- * stream, and then all blocking streams wait on the legacy stream" (CUDA runtime API, "Stream
- * synchronization behavior").  Those without news since its last action it is after already.
- */
-static int need_blocking_streams(struct order *order, const struct walk_call *call,
-	const struct order_stream *legacy)
-{
-	struct order_context *context = legacy->context;
-	int rc = 0;
-
-	for (const struct order_stream *s = context->newest_blocking;
-		s && s->changed > legacy->last.own.seq && !rc; s = s->older_blocking)
-		rc = order_need(order, call, &s->last, ORDER_LEGACY) ||
-		     need_pending(order, call, s, ORDER_LEGACY);
-	for (size_t i = 0; i < context->orphan_count && !rc; i++) {
-		if (context->orphan[i].blocking)
-			rc = order_need(order, call, &context->orphan[i].state, ORDER_LEGACY);
-		context->orphan[i].blocking = 0;
-	}
-	return rc || order_clock_join(&order->joiner, &order->now, &order->now_own,
-			     context->gone_blocking, ORDER_GUARANTEED) ? -1 : 0;
-}
-
-static int take_in_blocking_streams(struct order *order, const struct walk_call *call,
-	const struct order_stream *legacy, int overlap)
-{
-	int rc;
-
-	/* The legacy stream's own key stands for them. */
-	if (!overlap)
-		order->joiner.implied = legacy->context->key | ORDER_BLOCKING;
-	rc = need_blocking_streams(order, call, legacy);
-	order->joiner.implied = 0;
-	if (!overlap)
-		order->now_own.seq = order->last_seq;
-	return rc;
-}
-
-/* The legacy work a blocking stream's next operation is after and its last is not. */
-static const struct order_state *legacy_news(const struct order_stream *stream)
-{
-	const struct order_stream *legacy = stream->context->legacy;
-
-	if (!stream_is_blocking(stream->kind) || !legacy || !legacy->last.call ||
-		legacy->last.call == stream->legacy_seen)
-		return NULL;
-	return &legacy->last;
 }
 
 /* Of its context's barriers, if its last node is not after it. */
@@ -131,26 +80,17 @@ static int need_news(struct order *order, struct order_stream *stream,
 {
 	const struct order_state *host = host_news(order, stream, call->thread);
 	const struct order_state *barrier = unseen(&stream->context->barrier, stream->barrier_seen);
-	const struct order_state *peer = unseen(&stream->context->peer, stream->peer_seen);
-	const struct order_state *legacy = legacy_news(stream);
 
 	if (overlap && order_learn(order, &order->now, &order->now_own, &stream->last,
 			       ORDER_UNKNOWN))
 		return -1;
-	if (need_pending(order, call, stream, ORDER_REASONS) ||
-		(legacy && order_need(order, call, legacy, ORDER_LEGACY)) ||
-		(stream->kind == STREAM_KIND_LEGACY &&
-			take_in_blocking_streams(order, call, stream, overlap)) ||
+	if (order_need_pending(order, call, stream, ORDER_REASONS) ||
+		order_need_legacy(order, call, stream, overlap) ||
 		(barrier && order_need(order, call, barrier, ORDER_EVENT)) ||
-		(peer && order_need(order, call, peer, ORDER_PEER)) ||
 		(host && order_need(order, call, host, ORDER_HOST)))
 		return -1;
-	if (legacy)
-		stream->legacy_seen = legacy->call;
 	if (barrier)
 		stream->barrier_seen = barrier->call;
-	if (peer)
-		stream->peer_seen = peer->call;
 	return call->contested & CONTESTED_STREAM ? order_doubt(order, &order->now) : 0;
 }
 
@@ -187,6 +127,7 @@ int order_submit(struct order *order, struct order_stream *stream, const struct 
 	rc = come_after_both(order, call, stream, overlap, &state);
 	order_keep(&stream->before, before);
 	order_keep(&stream->last, state);
+	order_keep_legacy(order, call, stream);
 	order_clock_unref(state.clock);
 	if (rc || !state.own.seq)
 		return -1;
@@ -404,9 +345,8 @@ int order_step_record(struct order *order, const struct walk_call *call)
 		return -1;
 	contested = order_is_contested(stream, call);
 	if (stream->kind == STREAM_KIND_LEGACY || stream->pending_count || contested ||
-		call->contested & CONTESTED_STREAM || legacy_news(stream) ||
+		call->contested & CONTESTED_STREAM || order_has_legacy_news(stream) ||
 		unseen(&stream->context->barrier, stream->barrier_seen) ||
-		unseen(&stream->context->peer, stream->peer_seen) ||
 		host_news(order, stream, call->thread)) {
 		if (order_submit(order, stream, call, contested))
 			return -1;
@@ -477,14 +417,14 @@ static int need_context(struct order *order, const struct walk_call *call,
 	int rc = 0;
 
 	if (order_need(order, call, &context->barrier, reason) ||
-		order_need(order, call, &context->peer, ORDER_PEER))
+		order_need(order, call, &context->peer, reason))
 		return -1;
 	seen = order_clock_reach(order->now, context->key, ORDER_GUARANTEED);
 	order->joiner.implied = context->key;
 	for (const struct order_stream *s = context->newest; s && s->changed > seen && !rc;
 		s = s->older)
 		rc = order_need(order, call, &s->last, reason) ||
-		     need_pending(order, call, s, reason);
+		     order_need_pending(order, call, s, reason);
 	for (size_t i = 0; i < context->orphan_count && !rc; i++)
 		if (context->orphan[i].changed > seen)
 			rc = order_need(order, call, &context->orphan[i].state, reason);
@@ -528,7 +468,6 @@ static int hold_context(struct order *order, const struct walk_call *call,
 {
 	order_begin(order, &ORDER_NOTHING);
 	if (order_need(order, call, &context->barrier, ORDER_STREAM) ||
-		order_need(order, call, &context->peer, ORDER_PEER) ||
 		(is_obscure(call) ? order_doubt(order, &order->now)
 				  : order_need(order, call, &event->state, ORDER_EVENT)))
 		return -1;
@@ -557,41 +496,4 @@ int order_step_context_wait(struct order *order, const struct walk_call *call)
 			rc = hold_context(order, call, other, event);
 	}
 	return rc;
-}
-
-/*
- * cudaMemcpyPeer "is serialized with respect to all pending and future work in to the current
- * device, srcDevice, and dstDevice".  Nobody may rely on it: on two H200s (driver 580.159, no peer
- * access) one of 4 KiB ran beside kernels of non-blocking streams of both, before it and after it.
- * The host does not wait.
- */
-int order_step_peer(struct order *order, const struct walk_call *call)
-{
-	struct order_stream *stream = order_need_stream(order, call);
-	int64_t ids[] = { call->stream_context, call->dst_context, call->src_context };
-	struct order_context *context;
-	struct order_state all = ORDER_NOTHING;
-
-	if (!stream)
-		return call->stream ? -1 : 0;
-	order_begin(order, &ORDER_NOTHING);
-	for (int i = 0; i < 3; i++) {
-		context = ids[i] ? order_need_context(order, ids[i], call) : NULL;
-		if (context && need_context(order, call, context, ORDER_PEER))
-			return -1;
-	}
-	order_keep(&all, (struct order_state){ .clock = order->now, .end = INT64_MIN });
-	if (order_add_pending(order, stream, all, ORDER_PEER) ||
-		order_submit(order, stream, call, 0)) {
-		order_drop(&all);
-		return -1;
-	}
-	order_drop(&all);
-	for (int i = 0; i < 3; i++) {
-		context = ids[i] ? order_need_context(order, ids[i], call) : NULL;
-		if (context)
-			order_keep(&context->peer, stream->last);
-	}
-	stream->peer_seen = call->id;
-	return 0;
 }

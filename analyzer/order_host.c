@@ -291,7 +291,7 @@ static int join_all(struct order *order, const struct walk_call *call,
 			order_reason_strength[reason]))
 		return -1;
 	return (context->barrier.call && join(order, call, &context->barrier, reason)) ||
-	       (context->peer.call && join(order, call, &context->peer, ORDER_PEER)) ? -1 : 0;
+	       (context->peer.call && join(order, call, &context->peer, reason)) ? -1 : 0;
 }
 
 /*
@@ -442,7 +442,7 @@ static int has_waited(const struct order_context *context, const struct walk_cal
 	for (const struct order_stream *s = context->newest; s && s->changed > seen; s = s->older)
 		if (s->last.op && s->last.end > call->exit + CLOCK_ERROR_NS)
 			return 0;
-	return 1;
+	return !context->peer.op || context->peer.end <= call->exit + CLOCK_ERROR_NS;
 }
 
 int order_step_incident(struct order *order, const struct walk_call *call)
@@ -454,6 +454,9 @@ int order_step_incident(struct order *order, const struct walk_call *call)
 		return -1;
 	if (frees_nothing(call) || call->exit == WALK_NEVER)
 		return 0;
+	/* So that its device is known. */
+	if (call->context && !order_need_context(order, call->context, call))
+		return -1;
 	order_begin(order, &thread->last);
 	for (size_t i = 0; i < order->contexts.size && !rc; i++) {
 		struct order_context *context = order->contexts.slot[i].object;

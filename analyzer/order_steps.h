@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the parts of the order engine work together: order.c decides what a call means,
- * order_device.c does what it means for streams and events, order_host.c for threads,
- * order_graph.c for executable graphs.  Each function: 0, or -1 after a message.
+ * order_device.c does what it means for streams and events, order_legacy.c for what the legacy
+ * stream adds, order_host.c for threads, order_graph.c for executable graphs.  Each function: 0, or
+ * -1 after a message.
  */
 #ifndef CUFENCE_ORDER_STEPS_H
 #define CUFENCE_ORDER_STEPS_H
@@ -40,6 +41,21 @@ int order_submit(struct order *order, struct order_stream *stream, const struct 
 int order_add_pending(struct order *order, struct order_stream *stream, struct order_state state,
 	enum order_reason reason);
 
+/* What the stream's next node comes after: each as its own reason, or all as one. */
+int order_need_pending(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream, enum order_reason as);
+
+/* What the legacy stream's rule has the stream's next node come after. */
+int order_need_legacy(struct order *order, const struct walk_call *call,
+	struct order_stream *stream, int overlap);
+
+/* Whether that is more than what its last node came after, for a blocking stream. */
+int order_has_legacy_news(const struct order_stream *stream);
+
+/* The stream's last node is legacy work of other contexts, too, if it copies from or to them. */
+void order_keep_legacy(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream);
+
 /* A call by another thread entered before the stream's last one had returned. */
 int order_is_contested(const struct order_stream *stream, const struct walk_call *call);
 
@@ -52,7 +68,6 @@ int order_step_record(struct order *order, const struct walk_call *call);
 int order_step_wait(struct order *order, const struct walk_call *call);
 int order_step_context_record(struct order *order, const struct walk_call *call);
 int order_step_context_wait(struct order *order, const struct walk_call *call);
-int order_step_peer(struct order *order, const struct walk_call *call);
 int order_step_alloc(struct order *order, const struct walk_call *call);
 int order_step_free(struct order *order, const struct walk_call *call);
 

@@ -13,9 +13,7 @@
  * something: the cost is "as far as cufence sees" and no saving is predicted.  Where the thread
  * itself waits in the held call for that operation, and need not, its wait is the finding.
  *
- * A synchronous copy between devices is legacy work that all streams of both wait for, non-blocking
- * ones included: "serialized with respect to all pending and future work in to the current device,
- * srcDevice, and dstDevice" (cudaMemcpyPeer).
+ * A copy between devices in the legacy stream is legacy work of both (order_legacy.c).
  *
  * Where several pieces of legacy work in a row order the two, as two memsets or the event records
  * of a timer, mending one saves nothing: they are mended together.
@@ -42,7 +40,7 @@ static const char holds_sql[] =
 	" AND " SHARE("o.call", "e.call") "), h.ready)), "
 	"b.call, o.call, h.ready "
 	"FROM hold h JOIN operation o ON o.id = h.op JOIN operation b ON b.id = h.behind "
-	"WHERE h.reason IN ('legacy', 'peer') AND NOT " SHARE("o.call", "b.call")
+	"WHERE h.reason = 'legacy' AND NOT " SHARE("o.call", "b.call")
 	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = o.call AND w.op = h.behind "
 	"  AND w.avoidable > 0) ORDER BY h.rowid";
 

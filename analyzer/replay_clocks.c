@@ -28,7 +28,7 @@ void replay_begin(struct replay *replay)
 		replay->exec[i] = REPLAY_LONG_AGO;
 	for (size_t i = 0; i < replay->contexts.count; i++)
 		replay->context[i] = (struct replay_context){ REPLAY_LONG_AGO, REPLAY_LONG_AGO,
-			REPLAY_LONG_AGO, REPLAY_LONG_AGO, replay->context[i].device };
+			REPLAY_LONG_AGO, replay->context[i].device };
 	for (size_t i = 0; i < replay->memories.count; i++)
 		replay->memory[i] = replay->memory_all[i] = REPLAY_LONG_AGO;
 	replay->holder = (struct replay_holder){ REPLAY_NONE, REPLAY_LONG_AGO, REPLAY_LONG_AGO };
@@ -36,10 +36,20 @@ void replay_begin(struct replay *replay)
 		replay->booking[i].count = 0;
 }
 
+static struct replay_context *context_of(const struct replay *replay, uint32_t number)
+{
+	return number == REPLAY_NONE ? NULL : &replay->context[number];
+}
+
+/* What the legacy stream of the context, which may be NULL, comes after. */
+static int64_t legacy_of(const struct replay_context *context)
+{
+	return context ? later(context->legacy, context->blocking) : REPLAY_LONG_AGO;
+}
+
 int64_t replay_ready(const struct replay *replay, const struct replay_step *step)
 {
-	const struct replay_context *context =
-		step->context == REPLAY_NONE ? NULL : &replay->context[step->context];
+	const struct replay_context *context = context_of(replay, step->context);
 	int64_t ready = REPLAY_LONG_AGO;
 
 	if (step->stream != REPLAY_NONE)
@@ -48,16 +58,11 @@ int64_t replay_ready(const struct replay *replay, const struct replay_step *step
 		ready = later(ready, replay->exec[step->exec]);
 	if (!context)
 		return ready;
-	ready = later(ready, context->barrier);
 	if (step->stream_kind == STREAM_KIND_LEGACY)
-		ready = later(ready, later(context->legacy, context->blocking));
+		ready = later(ready, later(legacy_of(context),
+			legacy_of(context_of(replay, step->other_context))));
 	else if (stream_is_blocking(step->stream_kind))
 		ready = later(ready, context->legacy);
-	if (step->act & STEP_PEER) {
-		ready = later(ready, context->all);
-		if (step->other_context != REPLAY_NONE)
-			ready = later(ready, replay->context[step->other_context].all);
-	}
 	return ready;
 }
 
@@ -86,7 +91,7 @@ int64_t replay_scope(const struct replay *replay, const struct replay_step *step
 	case SCOPE_STREAM:
 		return replay_ready(replay, step);
 	case SCOPE_LEGACY:
-		return context ? later(context->legacy, context->blocking) : REPLAY_LONG_AGO;
+		return legacy_of(context);
 	case SCOPE_CONTEXT:
 		return context ? context->all : REPLAY_LONG_AGO;
 	case SCOPE_DEVICE:
@@ -122,8 +127,8 @@ void replay_note_holder(struct replay *replay, const struct replay_step *step, i
 
 void replay_note(struct replay *replay, const struct replay_step *step, int64_t end)
 {
-	struct replay_context *context =
-		step->context == REPLAY_NONE ? NULL : &replay->context[step->context];
+	struct replay_context *context = context_of(replay, step->context);
+	struct replay_context *other = context_of(replay, step->other_context);
 
 	if (step->act & STEP_AWAITS)
 		end = later(end, replay->event[step->event]);
@@ -142,11 +147,8 @@ void replay_note(struct replay *replay, const struct replay_step *step, int64_t 
 		raise_to(&context->legacy, end);
 	else if (stream_is_blocking(step->stream_kind))
 		raise_to(&context->blocking, end);
-	if (step->act & STEP_PEER) {
-		raise_to(&context->barrier, end);
-		if (step->other_context != REPLAY_NONE) {
-			raise_to(&replay->context[step->other_context].barrier, end);
-			raise_to(&replay->context[step->other_context].all, end);
-		}
+	if (other && step->stream_kind == STREAM_KIND_LEGACY) {
+		raise_to(&other->all, end);
+		raise_to(&other->legacy, end);
 	}
 }

@@ -53,7 +53,7 @@ static unsigned acts_of(const struct walk_call *call)
 	case KIND_THREAD_JOIN:
 		return call->other_thread ? STEP_JOINS_THREAD : 0;
 	case KIND_COPY_PEER:
-		return STEP_SUBMITS | STEP_PEER;
+		return STEP_SUBMITS;
 	/* CUPTI has no record of what these do, and yet they have their place in a stream. */
 	case KIND_PREFETCH:
 	case KIND_DISCARD:
@@ -343,7 +343,7 @@ static int open_cursors(struct loader *loader, struct db *db)
 	       walk_cursor_open(&loader->holds, db,
 		       "SELECT o.call, b.call, h.via FROM hold h JOIN operation o ON o.id = h.op "
 		       "JOIN operation b ON b.id = h.behind WHERE h.reason NOT IN ('legacy', "
-		       "'peer', 'event') "
+		       "'event') "
 		       "ORDER BY o.call") ||
 	       walk_cursor_open(&loader->operands, db,
 		       "SELECT call, address, allocation FROM operand ORDER BY call") ||
@@ -367,7 +367,7 @@ static int read_set(struct map *set, struct db *db, const char *sql)
 static int read_sets(struct loader *loader, struct db *db)
 {
 	return read_set(&loader->via, db,
-		       "SELECT via FROM hold WHERE reason NOT IN ('legacy', 'peer', 'event')") ||
+		       "SELECT via FROM hold WHERE reason NOT IN ('legacy', 'event')") ||
 	       read_set(&loader->holders, db,
 		       "SELECT behind FROM wait WHERE behind NOT NULL") ||
 	       read_set(&loader->makers, db, "SELECT created FROM allocation "

@@ -30,16 +30,15 @@ enum step_act {
 	STEP_EXPLICIT = 1 << 6,     /* it exists in order to wait */
 	STEP_MAKES_THREAD = 1 << 7,
 	STEP_JOINS_THREAD = 1 << 8,
-	STEP_PEER = 1 << 9,         /* comes before and after all work of two contexts */
-	STEP_HOST_WORK = 1 << 10,   /* its operation runs on the host: how long is not recorded */
-	STEP_HAS_OP = 1 << 11,      /* times of its operation are known */
-	STEP_BECOMES_ASYNC = 1 << 12, /* a synchronous copy or memset */
-	STEP_MEASURED = 1 << 13,    /* it is in table wait */
-	STEP_HOLDS_OTHERS = 1 << 14, /* meanwhile no other thread can submit to the device */
-	STEP_CAN_BE_HELD = 1 << 15, /* by such a call */
-	STEP_STAGED = 1 << 16,      /* the host copies, as the memory is pageable */
-	STEP_ONCE = 1 << 17,        /* mending it means to do so once, not every time */
-	STEP_FIRST = 1 << 18,       /* of its place, at its address or in its context */
+	STEP_HOST_WORK = 1 << 9,   /* its operation runs on the host: how long is not recorded */
+	STEP_HAS_OP = 1 << 10,      /* times of its operation are known */
+	STEP_BECOMES_ASYNC = 1 << 11, /* a synchronous copy or memset */
+	STEP_MEASURED = 1 << 12,    /* it is in table wait */
+	STEP_HOLDS_OTHERS = 1 << 13, /* meanwhile no other thread can submit to the device */
+	STEP_CAN_BE_HELD = 1 << 14, /* by such a call */
+	STEP_STAGED = 1 << 15,      /* the host copies, as the memory is pageable */
+	STEP_ONCE = 1 << 16,        /* mending it means to do so once, not every time */
+	STEP_FIRST = 1 << 17,       /* of its place, at its address or in its context */
 };
 
 enum step_engine { ENGINE_NONE, ENGINE_KERNEL, ENGINE_H2D, ENGINE_D2H, ENGINE_COUNT };
@@ -88,7 +87,7 @@ struct replay_change {
 
 /* The end of the work so far. */
 struct replay_context {
-	int64_t legacy, blocking, all, barrier;
+	int64_t legacy, blocking, all;
 	int device;
 };
 

@@ -476,11 +476,10 @@ CREATE TABLE dependency ( -- derived: direct edges of the order, between driver 
 	needs INTEGER NOT NULL REFERENCES call(id), -- the earlier one
 	reason TEXT NOT NULL,           -- stream, event, legacy, wait (a host wait and what it waited
 	                                -- for), host (submitted after a host wait returned), thread
-	                                -- (pthread_join), peer (a synchronous copy between devices),
-	                                -- graph (launched before), incident (a call that waited,
-	                                -- undocumented), reuse (of memory freed there), start (after
-	                                -- what the other is after, not after itself), afterwards (not
-	                                -- the call itself but what comes after it)
+	                                -- (pthread_join), graph (launched before), incident (a call that
+	                                -- waited, undocumented), reuse (of memory freed there), start
+	                                -- (after what the other is after, not after itself), afterwards
+	                                -- (not the call itself but what comes after it)
 	PRIMARY KEY (call, needs, reason)
 ) WITHOUT ROWID;
 
@@ -489,8 +488,8 @@ CREATE TABLE hold ( -- derived: an operation that the device held though its str
 	behind INTEGER REFERENCES operation(id), -- it started when this one ended, or the one of
 	                                -- another wait for an event that held it; NULL: none did
 	via INTEGER REFERENCES call(id), -- the call that put the two in order, NULL: none is known
-	reason TEXT NOT NULL,           -- legacy, peer or event, by order; load, engine, full, channel,
-	                                -- unknown or queue, where nothing orders the two: late.h
+	reason TEXT NOT NULL,           -- legacy or event, by order; load, engine, full, channel, unknown
+	                                -- or queue, where nothing orders the two: late.h
 	ready INTEGER NOT NULL,         -- it was submitted and all else let it go, ns
 	held INTEGER NOT NULL           -- from ready on, at most to its start, ns
 );

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a synchronous copy between devices is ordered with: documented is everything on both, not
- * seen everywhere.  Nothing is measured where there are not two devices.
+ * What a synchronous copy between devices is ordered with: documented is everything on both, seen
+ * what the legacy streams of both are ordered with.  Nothing is measured where there are not two
+ * devices.
  */
 #include <stdio.h>
 
@@ -16,7 +17,8 @@
 static struct pair {
 	bool open;
 	cudaStream_t busy[2][2];   /* by device and whether it is non-blocking */
-	cudaStream_t watch[2];     /* non-blocking, idle */
+	cudaStream_t watch;        /* non-blocking and idle, of the destination */
+	cudaStream_t later[2];     /* blocking and idle, by device */
 	unsigned char *memory[2], *seen;
 	unsigned char value;       /* of the last copy */
 } pair;
@@ -29,13 +31,15 @@ static cudaError_t open_device(int device)
 		error = cudaStreamCreateWithFlags(&pair.busy[device][i],
 			i ? cudaStreamNonBlocking : cudaStreamDefault);
 	if (error == cudaSuccess)
-		error = cudaStreamCreateWithFlags(&pair.watch[device], cudaStreamNonBlocking);
+		error = cudaStreamCreate(&pair.later[device]);
+	if (error == cudaSuccess && device)
+		error = cudaStreamCreateWithFlags(&pair.watch, cudaStreamNonBlocking);
 	if (error == cudaSuccess)
 		error = cudaMalloc((void **)&pair.memory[device], MOST_BYTES);
 	if (error == cudaSuccess)
 		error = cudaMemset(pair.memory[device], 0, MOST_BYTES);
 	if (error == cudaSuccess)
-		error = probe_spin(pair.watch[device], 0);
+		error = probe_spin(pair.later[device], 0);
 	return error == cudaSuccess ? cudaDeviceSynchronize() : error;
 }
 
@@ -91,23 +95,23 @@ static cudaError_t until_there(size_t bytes, uint64_t start, uint64_t *ns)
 	do {
 		if (error == cudaSuccess)
 			error = cudaMemcpyAsync(pair.seen, pair.memory[1] + bytes - 1, 1,
-				cudaMemcpyDeviceToHost, pair.watch[1]);
+				cudaMemcpyDeviceToHost, pair.watch);
 		if (error == cudaSuccess)
-			error = cudaStreamSynchronize(pair.watch[1]);
+			error = cudaStreamSynchronize(pair.watch);
 		*ns = probe_now() - start;
 	} while (error == cudaSuccess && *pair.seen != pair.value && *ns < PATIENCE_NS);
 	return error;
 }
 
-/* Until what is launched next on an idle stream of the device has run. */
+/* Until what is launched next on an idle blocking stream of the device has run. */
 static cudaError_t until_later_work(int device, uint64_t start, uint64_t *ns)
 {
 	cudaError_t error = cudaSetDevice(device);
 
 	if (error == cudaSuccess)
-		error = probe_spin(pair.watch[device], 0);
+		error = probe_spin(pair.later[device], 0);
 	if (error == cudaSuccess)
-		error = cudaStreamSynchronize(pair.watch[device]);
+		error = cudaStreamSynchronize(pair.later[device]);
 	*ns = probe_now() - start;
 	return error;
 }
@@ -152,7 +156,8 @@ static void measure_size(size_t bytes, const char *copy)
 		error = begin(bytes, device, backgrounds[i].nonblocking, &start);
 		if (error == cudaSuccess)
 			error = until_later_work(1 - device, start, &ns);
-		report("work of the other device after ", copy, backgrounds[i].name, ns, error);
+		report("blocking stream of the other device after ", copy, backgrounds[i].name, ns,
+			error);
 		finish();
 	}
 }

@@ -273,6 +273,10 @@ struct op *copy_op(const struct work *work, struct stream *stream)
 	};
 	op->effect = copy_effect;
 	copy_record(op, &copy, stream);
+	if (between_devices(&copy)) {
+		op->from = copy.src.device;
+		op->to = copy.dst.device;
+	}
 	if (through_host(&copy))
 		split(op, &copy);
 	return op;
@@ -350,31 +354,4 @@ CUresult copy_call(const CUDA_MEMCPY3D *shape, CUstream handle, bool async)
 		copy_wait(op, &copy);
 	op_put(op);
 	return result;
-}
-
-CUresult copy_call_peer(const CUDA_MEMCPY3D *shape)
-{
-	struct work work = { .params = { .type = CU_GRAPH_NODE_TYPE_MEMCPY,
-		.memcpy = { .copyParams = *shape } } };
-	struct stream *stream;
-	struct copy copy;
-	struct op *op;
-	CUresult result = stream_find(NULL, &stream);
-
-	if (!result)
-		result = copy_resolve(&copy, shape, false);
-	if (result || !copy.bytes)
-		return result;
-	if (!on_device(&copy))
-		return copy_call(shape, NULL, false);
-	stream_reserve(stream);
-	op = copy_op(&work, stream);
-	join_device(op, copy.src.device);
-	join_device(op, copy.dst.device);
-	op_submit(op);
-	device_barrier(stream->context->device, op);
-	device_barrier(copy.src.device, op);
-	device_barrier(copy.dst.device, op);
-	op_put(op);
-	return CUDA_SUCCESS;
 }

@@ -15,7 +15,4 @@ CUDA_MEMCPY3D copy_linear(uintptr_t dst, CUmemorytype to, uintptr_t src, CUmemor
  */
 CUresult copy_call(const CUDA_MEMCPY3D *shape, CUstream stream, bool async);
 
-/* The same, serialized with everything on the devices concerned. */
-CUresult copy_call_peer(const CUDA_MEMCPY3D *shape);
-
 #endif

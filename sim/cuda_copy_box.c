@@ -74,7 +74,7 @@ CUresult do_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *p)
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
 	shape = from_peer(p);
-	return copy_call_peer(&shape);
+	return copy_call(&shape, NULL, false);
 }
 
 CUresult do_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *p, CUstream stream)

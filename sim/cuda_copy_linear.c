@@ -63,11 +63,9 @@ static bool contexts_valid(CUcontext dst, CUcontext src)
 CUresult do_cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,
 	CUcontext src_context, size_t bytes)
 {
-	CUDA_MEMCPY3D shape = copy_linear(dst, DEVICE, src, DEVICE, bytes);
-
 	if (!contexts_valid(dst_context, src_context))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	return copy_call_peer(&shape);
+	return copy(dst, DEVICE, src, DEVICE, bytes, NULL, false);
 }
 
 CUresult do_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src,

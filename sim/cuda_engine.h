@@ -17,6 +17,7 @@
 
 #include "sim.h"
 
+struct device;
 struct stream;
 struct op;
 
@@ -76,6 +77,7 @@ struct op {
 	struct op *engine_next;
 	void (*effect)(struct op *op); /* at completion */
 	struct sim_record record;
+	struct device *from, *to;   /* a copy between devices, NULL: any other op */
 	struct second_half *half;   /* NULL: none, or it has begun; freed with the op */
 	struct box box;
 	void *staging;              /* freed with the op */

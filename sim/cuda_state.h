@@ -42,12 +42,13 @@ bool object_check(const void *object, enum object_kind kind);
 void object_each(enum object_kind kind, void (*visit)(void *object, void *arg), void *arg);
 
 /*
- * What the next op of every stream comes after, whatever stream that is: lazy loading holds
- * kernels and graphs only, a peer copy that is not asynchronous everything.
+ * What the next op of streams comes after, whatever stream that is in: lazy loading holds kernels
+ * and graphs of all streams, a copy of another context's legacy stream from or to this device all
+ * ops of the legacy and the blocking ones.
  */
 enum barrier_kind {
 	BARRIER_KERNELS,
-	BARRIER_ALL,
+	BARRIER_LEGACY,
 	BARRIERS
 };
 
@@ -171,9 +172,6 @@ void join_device(struct op *join, struct device *device);
 
 /* Order the next op of every stream of the context after op. */
 void context_barrier(struct context *context, enum barrier_kind kind, struct op *op);
-
-/* Order everything later on this device after op. */
-void device_barrier(struct device *device, struct op *op);
 
 /* May code of this context touch memory of that device? */
 bool context_reaches(const struct context *context, const struct device *device);

@@ -18,8 +18,7 @@ struct stream *stream_new(struct context *context, unsigned int flags, int prior
 	stream->flags = flags;
 	stream->priority = priority;
 	stream->blocking = !(flags & CU_STREAM_NON_BLOCKING);
-	for (int i = 0; i < BARRIERS; i++)
-		stream->seen[i] = context->barrier[i].number;
+	stream->seen[BARRIER_KERNELS] = context->barrier[BARRIER_KERNELS].number;
 	stream->next = context->streams;
 	stream->link = &context->streams;
 	if (stream->next)
@@ -125,6 +124,13 @@ static bool takes_entry(const struct op *op)
 	return !op->loose && (op->kind == OP_KERNEL || op->kind == OP_COPY || op->kind == OP_SET);
 }
 
+static bool holds(enum barrier_kind kind, const struct stream *stream, const struct op *op)
+{
+	if (kind == BARRIER_LEGACY)
+		return stream->legacy || stream->blocking;
+	return op->kind == OP_KERNEL || op->graph;
+}
+
 /* Lazy loading serializes the device: the next kernel of each stream comes after everything. */
 static void after_barriers(struct stream *stream, struct op *op)
 {
@@ -133,10 +139,34 @@ static void after_barriers(struct stream *stream, struct op *op)
 	for (int i = 0; i < BARRIERS; i++) {
 		if (stream->seen[i] == barriers[i].number)
 			continue;
-		if (i == BARRIER_KERNELS && op->kind != OP_KERNEL && !op->graph)
+		if (!holds((enum barrier_kind)i, stream, op))
 			continue;
 		stream->seen[i] = barriers[i].number;
 		op_after(op, barriers[i].op);
+	}
+}
+
+static void after_blocking(struct op *op, const struct context *context)
+{
+	for (struct stream *s = context->streams; s; s = s->next) {
+		if (s->blocking && !s->legacy)
+			op_after(op, s->tail);
+	}
+}
+
+/*
+ * A copy between devices is work of the legacy streams of both (two H200s): whatever the API, size
+ * and access.
+ */
+static void cross(const struct stream *stream, struct op *op, const struct device *device)
+{
+	for (struct context *c = device ? device->contexts : NULL; c; c = c->next) {
+		if (c == stream->context)
+			continue;
+		op_after(op, c->legacy->tail);
+		op_after(op, c->barrier[BARRIER_LEGACY].op);
+		after_blocking(op, c);
+		context_barrier(c, BARRIER_LEGACY, op);
 	}
 }
 
@@ -149,10 +179,9 @@ static void after_others(struct stream *stream, struct op *op)
 	struct context *context = stream->context;
 
 	if (stream->legacy) {
-		for (struct stream *s = context->streams; s; s = s->next) {
-			if (s->blocking && s != stream)
-				op_after(op, s->tail);
-		}
+		after_blocking(op, context);
+		cross(stream, op, op->from);
+		cross(stream, op, op->to);
 	} else if (stream->blocking) {
 		op_after(op, context->legacy->tail);
 	}
@@ -270,12 +299,6 @@ void context_barrier(struct context *context, enum barrier_kind kind, struct op 
 	barrier->number++;
 }
 
-void device_barrier(struct device *device, struct op *op)
-{
-	for (struct context *c = device->contexts; c; c = c->next)
-		context_barrier(c, BARRIER_ALL, op);
-}
-
 static void wait_held(struct op *join, struct device *device, bool hold)
 {
 	int first = device ? device->ordinal : 0;
@@ -333,9 +356,9 @@ static struct op *stream_join(struct stream *stream)
 	struct op *join = join_new();
 
 	op_after(join, stream->tail);
-	for (struct stream *s = stream->context->streams; stream->legacy && s; s = s->next) {
-		if (s->blocking && s != stream)
-			op_after(join, s->tail);
+	if (stream->legacy) {
+		op_after(join, stream->context->barrier[BARRIER_LEGACY].op);
+		after_blocking(join, stream->context);
 	}
 	op_submit(join);
 	return join;
@@ -414,7 +437,8 @@ CUresult do_cuStreamQuery(CUstream handle)
 
 	if (result)
 		return result;
-	if (op_pending(stream->tail))
+	if (op_pending(stream->tail) ||
+		(stream->legacy && op_pending(stream->context->barrier[BARRIER_LEGACY].op)))
 		return CUDA_ERROR_NOT_READY;
 	for (struct stream *s = stream->context->streams; stream->legacy && s; s = s->next) {
 		if (s->blocking && op_pending(s->tail))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two devices each advance a field of their own; each step, a border that the first one has made
-// goes to the second one by cudaMemcpyPeer. The call returns at once, but the copy, as documented,
-// comes after all that either device has to do, in any stream, and what they get later after it.
-// The fix copies by cudaMemcpyPeerAsync in the stream that makes the border, with events.
+// goes to the second one by cudaMemcpyPeer. The call returns at once, but the copy is work of the
+// legacy streams of both devices: it comes after all that their blocking streams have to do, and
+// what these get later after it. The fix copies by cudaMemcpyPeerAsync in the stream that makes the
+// border, with events.
 #include "app.h"
 
 static const int STEPS = 10;
@@ -52,8 +53,8 @@ int main()
 	for (int i = 0; i < 2; i++) {
 		CHECK(cudaSetDevice(i));
 		load_kernels();
-		device[i].work = new_stream();
-		device[i].borders = new_stream();
+		device[i].work = new_stream(cudaStreamDefault);
+		device[i].borders = new_stream(cudaStreamDefault);
 		device[i].field = device_floats(SIZE, 0);
 		device[i].border = device_floats(BORDER, 0);
 		device[i].ready = new_event();

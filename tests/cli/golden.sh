@@ -3,8 +3,8 @@
 # The traces in tests/golden, recorded on an H200 by tests/gpu/golden, give the findings of the
 # apps' .expect files, those of no app's name none.  That of growing_local_memory is of a host where
 # the growing took 15 to 180 ms, older than the record's local memory, which was added by hand.
-# peer_copy_small is peer_copy_per_step where its copies of 4 KiB came after nothing.  With --update
-# as second argument, NAME.report is rewritten from them.
+# peer_copy_apart is peer_copy_per_step with non-blocking streams, for which copies between devices
+# come after nothing.  With --update as second argument, NAME.report is rewritten from them.
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cufence=$build/bin/cufence

@@ -32,7 +32,9 @@ ok "agrees with the H200 in at least 180 rows (${agrees:-0})" $?
 same "one device: no copies between two" 0 "$(grep -c 'cudaMemcpyPeer' sim.json)"
 peers=$(CUFENCE_SIM_DEVICES=2 "$cufence" probe --sim --json 2>/dev/null | grep 'cudaMemcpyPeer')
 same "two devices: three sizes, with and without access, four streams" 48 "$(grep -c . <<<"$peers")"
-same "two devices: all is ordered behind everything" 48 "$(grep -c '"class":"waits"' <<<"$peers")"
+same "two devices: behind blocking streams" 24 "$(grep -c ' a blocking.*"class":"waits"' <<<"$peers")"
+same "two devices: not behind the others" 24 \
+	"$(grep -c ' non-blocking.*"class":"does not wait"' <<<"$peers")"
 
 # Comparing: with itself, and with one that says something else of one call.
 has "agrees with itself" "differs in 0 rows, [0-9]+ not compared$" \

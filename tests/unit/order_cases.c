@@ -187,6 +187,7 @@ static const struct verb {
 	{ "set_async", CALL_cuMemsetD8Async, "s", NULL },
 	{ "copy", CALL_cuMemcpy, "s", NULL },
 	{ "copy_async", CALL_cuMemcpyAsync, "s", NULL },
+	{ "copy_peers", CALL_cuMemcpyAsync, "sdf", NULL },
 	{ "copy_batch", CALL_cuMemcpyBatchAsync, "s", NULL },
 	{ "peer", CALL_cuMemcpyPeer, "sdf", NULL },
 	{ "peer_async", CALL_cuMemcpyPeerAsync, "s", NULL },

@@ -145,16 +145,17 @@ static void make_wait(const struct program *p, struct walk_call *call)
 static void make_context_call(const struct program *p, struct walk_call *call)
 {
 	static const enum call_kind kinds[] = { KIND_CONTEXT_RECORD, KIND_CONTEXT_WAIT,
-		KIND_COPY_PEER };
+		KIND_COPY_PEER, KIND_COPY_PEER_ASYNC, KIND_COPY_ASYNC };
+	unsigned kind = pick(sizeof(kinds) / sizeof(*kinds));
 
-	call->kind = kinds[pick(3)];
+	call->kind = kinds[kind];
 	name_stream(p, call, (int)pick(2)); /* a legacy stream */
-	call->event = call->kind == KIND_COPY_PEER ? 0 : 1 + pick(EVENTS);
-	if (call->kind == KIND_COPY_PEER) {
+	call->event = kind < 2 ? 1 + pick(EVENTS) : 0;
+	if (kind < 2) {
+		call->stream = call->stream_context = 0;
+	} else {
 		call->dst_context = 1 + pick(2);
 		call->src_context = 1 + pick(2);
-	} else {
-		call->stream = call->stream_context = 0;
 	}
 }
 

@@ -91,16 +91,29 @@ static int is_barrier_of(const struct walk_call *c, int64_t context)
 {
 	if (c->result)
 		return 0;
-	if (c->kind == KIND_COPY_PEER)
-		return c->stream_context == context || c->dst_context == context ||
-		       c->src_context == context;
 	return c->kind == KIND_CONTEXT_WAIT && c->context == context;
 }
 
-/* Of a copy between devices that is documented, but not kept to. */
-static enum order_strength barrier_strength(const struct walk_call *c, enum order_strength most)
+/* Legacy work of a context that is not its stream's: a copy from or to it. */
+static int crosses_to(const struct walk_call *c, int64_t context)
 {
-	return c->kind == KIND_COPY_PEER && most > ORDER_INCIDENTAL ? ORDER_INCIDENTAL : most;
+	return !c->result && c->stream_kind == STREAM_KIND_LEGACY && context &&
+	       c->stream_context != context &&
+	       (c->dst_context == context || c->src_context == context);
+}
+
+static int is_of_legacy_rule(const struct walk_call *c)
+{
+	return is_blocking(c) || c->stream_kind == STREAM_KIND_LEGACY;
+}
+
+/* Both are legacy work of some context, or one is and the other a blocking stream's. */
+static int is_crossed(const struct walk_call *a, const struct walk_call *b)
+{
+	return (crosses_to(a, b->stream_context) && is_of_legacy_rule(b)) ||
+	       (crosses_to(b, a->stream_context) && is_of_legacy_rule(a)) ||
+	       (crosses_to(a, a->dst_context) && crosses_to(b, a->dst_context)) ||
+	       (crosses_to(a, a->src_context) && crosses_to(b, a->src_context));
 }
 
 static void draw_contexts(struct reference *r, int i, int to, int64_t context,
@@ -111,8 +124,8 @@ static void draw_contexts(struct reference *r, int i, int to, int64_t context,
 
 		if (in_stream(r->p, j) && c->stream_context == context)
 			draw(r, E(j), to, strength);
-		if (is_barrier_of(c, context))
-			draw(r, E(j), to, barrier_strength(c, strength));
+		if (is_barrier_of(c, context) || crosses_to(c, context))
+			draw(r, E(j), to, strength);
 	}
 }
 
@@ -150,8 +163,8 @@ static void draw_stream(struct reference *r, int i)
 		if (e->stream_context == c->stream_context && is_blocking(c) &&
 			e->stream_kind == STREAM_KIND_LEGACY && acts(r->p, j))
 			draw(r, E(j), S(i), ORDER_GUARANTEED);
-		if (is_barrier_of(e, c->stream_context))
-			draw(r, E(j), S(i), barrier_strength(e, ORDER_GUARANTEED));
+		if (is_barrier_of(e, c->stream_context) || (in_stream(r->p, j) && is_crossed(e, c)))
+			draw(r, E(j), S(i), ORDER_GUARANTEED);
 	}
 }
 
@@ -201,11 +214,6 @@ static void draw_special(struct reference *r, int i)
 	}
 	if (c->kind == KIND_STREAM_VALUE_WAIT)
 		draw_all(r, i);
-	if (c->kind == KIND_COPY_PEER) {
-		draw_contexts(r, i, S(i), c->stream_context, ORDER_INCIDENTAL);
-		draw_contexts(r, i, S(i), c->dst_context, ORDER_INCIDENTAL);
-		draw_contexts(r, i, S(i), c->src_context, ORDER_INCIDENTAL);
-	}
 }
 
 /* What the thread of a submitting call knows afterwards. */
@@ -243,8 +251,9 @@ static void draw_wait(struct reference *r, int i)
 				(legacy && e->stream_context == c->stream_context &&
 					is_blocking(e) && in_stream(r->p, j)))
 				draw(r, E(j), H(i), ORDER_GUARANTEED);
-			if (legacy && is_barrier_of(e, c->stream_context))
-				draw(r, E(j), H(i), barrier_strength(e, ORDER_GUARANTEED));
+			if (legacy && (is_barrier_of(e, c->stream_context) ||
+					      crosses_to(e, c->stream_context)))
+				draw(r, E(j), H(i), ORDER_GUARANTEED);
 		}
 		break;
 	case KIND_CONTEXT_SYNC:
@@ -282,8 +291,7 @@ static void draw_events(struct reference *r, int i)
 			draw(r, E(j), S(i), ORDER_GUARANTEED);
 		for (j = 0; j < i; j++)
 			if (is_barrier_of(&r->p->call[j], c->context))
-				draw(r, E(j), S(i),
-					barrier_strength(&r->p->call[j], ORDER_GUARANTEED));
+				draw(r, E(j), S(i), ORDER_GUARANTEED);
 	}
 }
 

@@ -52,8 +52,8 @@ static void a_host_function_in_the_legacy_stream_is_found(void **state)
 static void a_synchronous_peer_copy_is_found(void **state)
 {
 	struct mini *m = *state;
-	int64_t to = mini_context(m, 1), stream = mini_stream(m, "non-blocking");
-	int64_t other = mini_stream_in(m, to, "non-blocking"), copy;
+	int64_t to = mini_context(m, 1), stream = mini_stream(m, "blocking");
+	int64_t other = mini_stream_in(m, to, "blocking"), copy;
 	int64_t site = mini_site(m, "advance", 37), sent = mini_site(m, "send", 50);
 
 	for (int i = 0; i < 5; i++) {

@@ -341,6 +341,26 @@ static void a_stream_has_the_number_it_has_in_its_own_context(void **state)
 	finish(&db);
 }
 
+/* By whose memory is at either end: of none, on one device, that nobody was seen to allocate. */
+static void a_copy_that_names_no_contexts_may_be_between_devices(void **state)
+{
+	struct db db = load(
+		"context id=1 cupti_id=3 handle=0x30 device=1 flags=0\n"
+		"context id=2 cupti_id=4 handle=0x40 device=0 flags=0\n"
+		"call cuMemAlloc_v2 enter=100 duration=1 context=1 | ptr=0x1000 bytes=0x100\n"
+		"call cuMemAlloc_v2 enter=110 duration=1 context=2 | ptr=0x2000 bytes=0x100\n"
+		"call cuMemAlloc_v2 enter=120 duration=1 context=2 | ptr=0x3000 bytes=0x100\n"
+		"call cuMemcpy enter=130 duration=1 context=2 | dst=0x1000 src=0x2010 bytes=0x10\n"
+		"call cuMemcpy enter=140 duration=1 context=2 | dst=0x3000 src=0x2000 bytes=0x10\n"
+		"call cuMemcpy enter=150 duration=1 context=2 | dst=0x1000 src=0x9000 bytes=0x10\n"
+		"call cuMemcpyAsync enter=160 duration=1 context=2 | dst=0x20ff src=0x1000 "
+		"bytes=0x1 stream=0x0\n");
+
+	expect(&db, "SELECT call || role || object FROM call_object ORDER BY call, role",
+		"4dst_context1 4src_context2 7dst_context2 7src_context1");
+	finish(&db);
+}
+
 static void what_is_missing_is_counted(void **state)
 {
 	static char text[] =
@@ -402,6 +422,7 @@ int main(void)
 		cmocka_unit_test(a_function_is_what_its_handle_stood_for),
 		cmocka_unit_test(operations_find_their_calls),
 		cmocka_unit_test(a_stream_has_the_number_it_has_in_its_own_context),
+		cmocka_unit_test(a_copy_that_names_no_contexts_may_be_between_devices),
 		cmocka_unit_test(what_is_missing_is_counted),
 		cmocka_unit_test(a_damaged_trace_loads_nothing),
 	};

@@ -3,7 +3,7 @@
 #include "sim_driver.h"
 
 static CUcontext context[2];
-static CUstream stream[2];
+static CUstream stream[2], blocking[2]; /* the former are non-blocking */
 static CUdeviceptr memory[2];
 
 static int setup(void **state)
@@ -14,6 +14,7 @@ static int setup(void **state)
 		assert_ok(drv.cuDevicePrimaryCtxRetain(&context[i], i));
 		drv.cuCtxSetCurrent(context[i]);
 		stream[i] = stream_create(CU_STREAM_NON_BLOCKING);
+		blocking[i] = stream_create(CU_STREAM_DEFAULT);
 		drv.cuMemAlloc_v2(&memory[i], 1 << 20);
 	}
 	return drv.cuCtxSetCurrent(context[0]);
@@ -73,13 +74,31 @@ static void events_are_recorded_on_their_own_device_and_waited_for_anywhere(void
 	assert_waited(drv.cuStreamSynchronize(stream[1]), 40);
 }
 
-static void peer_copy_is_serialized_with_everything_but_does_not_wait(void **state)
+static void copy_in_the_legacy_stream(int async)
 {
-	spin(stream[0], 20 * MS);
-	spin(stream[1], 40 * MS);
-	assert_at_once(drv.cuMemcpyPeer(memory[1], context[1], memory[0], context[0], 4096));
-	spin(stream[0], 10 * MS);
-	assert_waited(drv.cuStreamSynchronize(stream[0]), 50);
+	CUdeviceptr to = memory[1], from = memory[0];
+
+	assert_at_once(async ? drv.cuMemcpyAsync(to, from, 4096, NULL)
+			     : drv.cuMemcpyPeer(to, context[1], from, context[0], 4096));
+}
+
+static void copy_between_devices_is_legacy_work_of_both_and_does_not_wait(void **state)
+{
+	for (int async = 0; async < 2; async++) {
+		spin(stream[0], 100 * MS);
+		spin(blocking[0], 20 * MS);
+		spin(blocking[1], 40 * MS);
+		copy_in_the_legacy_stream(async);
+		spin(blocking[0], 10 * MS);
+		assert_waited(drv.cuStreamSynchronize(blocking[0]), 50);
+		quiet(state);
+		spin(blocking[0], 40 * MS);
+		copy_in_the_legacy_stream(async);
+		spin(blocking[1], 10 * MS);
+		spin(stream[1], 5 * MS);
+		assert_waited(drv.cuStreamSynchronize(stream[1]), 5);
+		assert_waited(drv.cuStreamSynchronize(blocking[1]), 45);
+	}
 	spin(stream[1], 40 * MS);
 	assert_at_once(drv.cuMemcpyPeerAsync(memory[1], context[1], memory[0], context[0], 4096,
 		stream[0]));
@@ -185,7 +204,7 @@ int main(void)
 		TEST(freeing_host_memory_waits_for_both),
 		TEST(streams_run_on_their_own_device),
 		TEST(events_are_recorded_on_their_own_device_and_waited_for_anywhere),
-		TEST(peer_copy_is_serialized_with_everything_but_does_not_wait),
+		TEST(copy_between_devices_is_legacy_work_of_both_and_does_not_wait),
 		TEST(other_devices_memory_needs_peer_access),
 		TEST(contexts_are_pushed_and_destroyed),
 		TEST(stack_limit_waits_for_everything),
