@@ -23,6 +23,7 @@ struct order_path {
 	struct reached *list;        /* in the order in which they were reached */
 	size_t count;
 	struct idmap seen;           /* call * 2 + complete */
+	int64_t unreached;           /* none of them leads there, 0: not known */
 };
 
 struct order_path *order_path_open(struct db *db)
@@ -50,6 +51,17 @@ static void forget(struct order_path *path)
 	free(path->list);
 	path->list = NULL;
 	path->count = 0;
+	path->unreached = 0;
+}
+
+/* What was reached since then may lead to the earlier call. */
+static void forget_since(struct order_path *path, size_t count)
+{
+	while (path->count > count) {
+		const struct reached *last = &path->list[--path->count];
+
+		idmap_take(&path->seen, 2 * last->call + last->complete);
+	}
 }
 
 void order_path_close(struct order_path *path)
@@ -130,22 +142,25 @@ static int go_on(struct order_path *path, const struct terms *terms, size_t from
 	return rc;
 }
 
-/* Index of the earlier call in the list, found: SIZE_MAX if not. */
+/*
+ * Index of the earlier call in the list, found: SIZE_MAX if not.  What is in the list already does
+ * not lead there.
+ */
 static int search(struct order_path *path, int64_t call, const struct terms *terms, size_t *found)
 {
-	struct reached first = { .call = call };
+	struct reached first = { .call = call, .from = path->count };
+	size_t begun = path->count;
 
-	forget(path);
 	*found = SIZE_MAX;
 	if (reach(path, &first))
 		return -1;
-	for (size_t i = 0; i < path->count; i++) {
+	for (size_t i = begun; i < path->count; i++) {
 		if (path->list[i].call == terms->earlier && path->list[i].complete) {
 			*found = i;
 			return 0;
 		}
-		if (terms->steps && path->count > terms->steps) {
-			*found = 0;
+		if (terms->steps && path->count - begun > terms->steps) {
+			*found = begun;
 			return 0;
 		}
 		if (go_on(path, terms, i))
@@ -156,7 +171,23 @@ static int search(struct order_path *path, int64_t call, const struct terms *ter
 
 int order_path_exists(struct order_path *path, int64_t call, int64_t earlier)
 {
-	return order_path_exists_moved(path, call, earlier, NULL, 0);
+	struct terms terms = { .earlier = earlier, .strength = ORDER_GUARANTEED,
+		.steps = PATH_STEPS };
+	size_t found, before;
+
+	if (call == earlier)
+		return 1;
+	if (path->unreached != earlier)
+		forget(path);
+	before = path->count;
+	if (search(path, call, &terms, &found)) {
+		forget(path);
+		return -1;
+	}
+	if (found != SIZE_MAX)
+		forget_since(path, before);
+	path->unreached = earlier;
+	return found != SIZE_MAX;
 }
 
 int order_path_exists_moved(struct order_path *path, int64_t call, int64_t earlier,
@@ -168,6 +199,7 @@ int order_path_exists_moved(struct order_path *path, int64_t call, int64_t earli
 
 	if (call == earlier)
 		return 1;
+	forget(path);
 	return search(path, call, &terms, &found) ? -1 : found != SIZE_MAX;
 }
 
@@ -179,6 +211,7 @@ int order_path_find(struct order_path *path, int64_t call, int64_t earlier,
 
 	*link = NULL;
 	*count = 0;
+	forget(path);
 	if (search(path, call, &terms, &at))
 		return -1;
 	if (at == SIZE_MAX)

@@ -23,7 +23,8 @@ void order_path_close(struct order_path *path);
 /*
  * Whether the device or a host wait itself orders call after earlier: by streams, events and
  * legacy work, not because some thread had waited in between.  1 or 0; 1 too where the answer
- * would take more than a few thousand steps; -1 after a message.
+ * would take more than a few thousand steps; -1 after a message.  What one answer of 0 has seen the
+ * next one about the same earlier call does not go through again.
  */
 int order_path_exists(struct order_path *path, int64_t call, int64_t earlier);
 

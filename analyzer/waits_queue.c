@@ -25,6 +25,8 @@ struct full {
 	int64_t start, end;           /* of the hold, ns */
 	int64_t before;               /* ns of all holds of the thread before it */
 	int64_t op, op_call;          /* what it waited for, 0: not seen */
+	const struct full *worst;     /* of the segment it cost the most in, NULL: of none */
+	int64_t avoidable;            /* there, ns */
 	int device;
 };
 
@@ -48,6 +50,7 @@ struct segment {
 	struct spans spans;
 	int64_t end;                  /* of the stream's work so far */
 	int64_t apart_end;            /* of other streams' work */
+	struct order_path *path;      /* from calls to what the first one waited for */
 	int64_t idle;                 /* ns of the holds in which such a stream had nothing to do */
 };
 
@@ -65,7 +68,6 @@ struct given {
 
 struct search {
 	struct walk_thread *walk;
-	struct order_path *path;
 	struct idmap streams;         /* struct given, as of the call at hand */
 	int64_t orders;               /* calls so far that may put streams in order */
 	struct segment segment[SEGMENTS];
@@ -194,17 +196,27 @@ static struct full *find_worst(const struct segment *segment)
 	return most.longest;
 }
 
-static int store_one(struct search *search, struct full *full, const struct full *worst,
-	int64_t avoidable)
+/* A hold may be in the segments of several streams. */
+static void note(struct full *full, const struct full *worst, int64_t avoidable)
 {
+	if (full->worst && full->avoidable >= avoidable)
+		return;
+	full->worst = worst;
+	full->avoidable = avoidable;
+}
+
+static int store(struct search *search, struct full *full)
+{
+	if (!full->worst)
+		return 0;
 	if (find_room(search, full))
 		return -1;
 	return db_run(search->insert, "iIiii", full->call, full->op ? full->op : DB_NULL,
-		length(full), avoidable, worst->call);
+		length(full), full->avoidable, full->worst->call);
 }
 
 /* The last holds are the ones that what came after them was kept back by. */
-static int store(struct search *search, const struct segment *segment, int64_t lost)
+static int note_all(const struct segment *segment, int64_t lost)
 {
 	struct full *worst;
 
@@ -214,20 +226,21 @@ static int store(struct search *search, const struct segment *segment, int64_t l
 	if (!worst)
 		return -1;
 	/* Who runs far ahead is held in every launch: one row will do. */
-	if (lost <= 0)
-		return store_one(search, worst, worst, 0);
+	if (lost <= 0) {
+		note(worst, worst, 0);
+		return 0;
+	}
 	for (struct full *full = segment->last; full >= segment->first; full--) {
 		int64_t avoidable = at_most(lost, length(full));
 
-		if (store_one(search, full, worst, avoidable))
-			return -1;
+		note(full, worst, avoidable);
 		lost -= avoidable;
 	}
 	return 0;
 }
 
 /* The thread waits for the stream, or the run ends: ns, from when. */
-static int close_segment(struct search *search, struct segment *segment, int64_t until)
+static int close_segment(struct segment *segment, int64_t until)
 {
 	struct span_sums sums;
 	int64_t lost, from;
@@ -242,10 +255,10 @@ static int close_segment(struct search *search, struct segment *segment, int64_t
 	lost = at_most(sums.apart, segment->idle);
 	if (sums.idle >= DRY_MIN_NS)
 		lost += sums.idle;
-	if (store(search, segment, lost))
+	if (note_all(segment, lost))
 		return -1;
 	spans_release(&segment->spans);
-	*segment = (struct segment){ 0 };
+	*segment = (struct segment){ .path = segment->path };
 	return 0;
 }
 
@@ -262,7 +275,7 @@ static struct segment *segment_of(struct search *search, const struct full *full
 		if (found->first && (!segment->first || segment->first < found->first))
 			found = segment;
 	}
-	return close_segment(search, found, full->start) ? NULL : found;
+	return close_segment(found, full->start) ? NULL : found;
 }
 
 static int open_segment(struct search *search, struct full *full)
@@ -303,9 +316,11 @@ static int comes_after(struct search *search, const struct segment *segment,
 {
 	size_t i = (size_t)(segment - search->segment);
 
-	if (given->by[i].asked != segment->first || given->by[i].orders != search->orders)
+	/* What comes after it once does so for good, by the stream's own order. */
+	if (given->by[i].asked != segment->first ||
+		(!given->by[i].after && given->by[i].orders != search->orders))
 		given->by[i].after =
-			order_path_exists(search->path, call->id, segment->first->op_call);
+			order_path_exists(segment->path, call->id, segment->first->op_call);
 	given->by[i].asked = segment->first;
 	given->by[i].orders = search->orders;
 	return given->by[i].after;
@@ -395,7 +410,7 @@ static int covers(struct search *search, const struct segment *segment,
 	case SCOPE_LEGACY:
 		break;
 	}
-	return order_path_exists(search->path, call->id, full->op_call);
+	return order_path_exists(segment->path, call->id, full->op_call);
 }
 
 static int follow_wait(struct search *search, const struct walk_call *call)
@@ -406,7 +421,7 @@ static int follow_wait(struct search *search, const struct walk_call *call)
 		struct segment *segment = &search->segment[i];
 		int found = segment->first ? covers(search, segment, call) : 0;
 
-		if (found < 0 || (found && close_segment(search, segment, call->enter)))
+		if (found < 0 || (found && close_segment(segment, call->enter)))
 			return -1;
 		if (segment->first && scope_of(call) != SCOPE_NONE &&
 			spans_add(&segment->spans, SPAN_ELSEWHERE, call->enter, call->exit))
@@ -418,7 +433,7 @@ static int follow_wait(struct search *search, const struct walk_call *call)
 static int close_all(struct search *search, int64_t until)
 {
 	for (int i = 0; i < SEGMENTS; i++)
-		if (close_segment(search, &search->segment[i], until))
+		if (close_segment(&search->segment[i], until))
 			return -1;
 	return 0;
 }
@@ -445,27 +460,34 @@ static int follow_thread(struct search *search, size_t *next)
 	search->streams = (struct idmap){ 0 };
 	while (full < end && full->thread == thread)
 		full++;
-	*next = (size_t)(full - search->fulls.full);
-	return rc < 0 ? -1 : close_all(search, last);
+	rc = rc < 0 ? -1 : close_all(search, last);
+	for (; *next < (size_t)(full - search->fulls.full) && !rc; (*next)++)
+		rc = store(search, &search->fulls.full[*next]);
+	return rc;
 }
 
 static int open_search(struct search *search, struct db *db)
 {
 	search->walk = walk_thread_open(db);
-	search->path = order_path_open(db);
 	search->room = db_prepare(db, room_sql);
 	search->insert = db_prepare(db, insert_sql);
-	return search->walk && search->path && search->room && search->insert ? 0 : -1;
+	for (int i = 0; i < SEGMENTS; i++) {
+		search->segment[i].path = order_path_open(db);
+		if (!search->segment[i].path)
+			return -1;
+	}
+	return search->walk && search->room && search->insert ? 0 : -1;
 }
 
 static void close_search(struct search *search)
 {
 	walk_thread_close(search->walk);
-	order_path_close(search->path);
 	sqlite3_finalize(search->room);
 	sqlite3_finalize(search->insert);
-	for (int i = 0; i < SEGMENTS; i++)
+	for (int i = 0; i < SEGMENTS; i++) {
+		order_path_close(search->segment[i].path);
 		spans_release(&search->segment[i].spans);
+	}
 	idmap_release(&search->streams, free);
 	free(search->fulls.full);
 }

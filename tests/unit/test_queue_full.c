@@ -5,7 +5,6 @@
  */
 #include "miniature.h"
 
-
 static int64_t launch(struct mini *m, double at, int64_t stream, int64_t site, double start,
 	double end)
 {
@@ -238,6 +237,30 @@ static void a_second_full_stream_does_not_hide_the_first(void **state)
 	assert_in_range(mini_int(m, "SELECT saving FROM finding"), 2300000, 2400000);
 }
 
+/* The thread is held by both in turn, and what comes late was kept back by each hold once. */
+static void holds_of_two_streams_in_turn_count_once(void **state)
+{
+	struct mini *m = *state;
+	struct frames f = frames(m), g = f;
+	int64_t third = mini_stream(m, "non-blocking");
+
+	g.drawing = f.sounding;
+	launch(m, 2, f.drawing, f.background, 15, 29);
+	launch(m, 5, g.drawing, f.background, 15, 29);
+	for (int i = 0; i < 300; i++)
+		launch_held(m, 20 + 10 * i, 30 + 10 * i, i % 2 ? f.drawing : g.drawing, f.sprite,
+			30 + 10 * i, 49 + 10 * i);
+	launch(m, 3025, third, f.sound, 3030, 8030);
+	wait_for(m, f.drawing, 3030, 3052);
+	wait_for(m, g.drawing, 3055, 3058);
+	wait_for(m, third, 3060, 8035);
+	assert_string_equal(mini_shown(m), "launch-queue-full 2");
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'queue'"), 300);
+	assert_int_equal(mini_int(m, "SELECT waited FROM finding"), 300 * 8000);
+	assert_in_range(mini_int(m, "SELECT sum(avoidable) FROM wait WHERE kind = 'queue'"),
+		2300000, 2400000);
+}
+
 /* However much the other stream is given before, by calls that may wait for it. */
 static void what_comes_late_in_another_stream_is_lost_as_well(void **state)
 {
@@ -275,6 +298,7 @@ int main(void)
 		TEST(many_short_holds_are_one_wait),
 		TEST(running_ahead_in_small_steps_loses_nothing),
 		TEST(a_second_full_stream_does_not_hide_the_first),
+		TEST(holds_of_two_streams_in_turn_count_once),
 		TEST(what_comes_late_in_another_stream_is_lost_as_well),
 	};
 
