@@ -121,6 +121,7 @@ CUresult capture_add(struct stream *stream, const struct work *work)
 	free(edges);
 	if (result)
 		return result;
+	node->context = stream->context;
 	free(stream->tips);
 	stream->tips = edges_new(&(CUgraphNode){ (CUgraphNode)node }, NULL, 1);
 	return CUDA_SUCCESS;

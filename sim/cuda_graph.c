@@ -283,6 +283,7 @@ static CUresult clone_nodes(struct graph *clone, const struct graph *graph)
 		if (result)
 			return result;
 		node->twin = copy;
+		copy->context = node->context;
 		copy->original = node->id;
 		copy->disabled = node->disabled;
 	}

@@ -27,6 +27,7 @@ struct node {
 	uint64_t original;        /* of a copy: id of the node it is a copy of, else its own */
 	struct edges *edges;      /* what it comes after */
 	struct work work;
+	struct context *context;  /* that of its stream, or current when it was added */
 	void *storage;            /* what work points to: kernel parameters, memory operations */
 	struct graph **child;     /* child graph, or the bodies of a conditional node */
 	unsigned int child_count;

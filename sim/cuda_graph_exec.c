@@ -13,13 +13,22 @@ struct exec *exec_get(CUgraphExec handle)
 	return object_check(handle, OBJECT_EXEC) ? (struct exec *)handle : NULL;
 }
 
+/* A graph may have nodes of several devices, as when a capture forks to another one's stream. */
+static struct context *context_of(const struct node *node, struct context *launched)
+{
+	struct context *context = context_check((CUcontext)node->context);
+
+	return context ? context : launched;
+}
+
 /* Code is loaded before the first launch.  The rest is about what instantiating costs a node. */
 static void load_nodes(const struct graph *graph, struct context *context)
 {
 	for (const struct node *node = graph->nodes; node; node = node->next) {
 		thread_self()->overhead += 1500;
 		if (node->work.params.type == CU_GRAPH_NODE_TYPE_KERNEL)
-			function_load((struct function *)node->work.params.kernel.func, context);
+			function_load((struct function *)node->work.params.kernel.func,
+				context_of(node, context));
 		for (unsigned int i = 0; i < node->child_count; i++)
 			load_nodes(node->child[i], context);
 	}
@@ -214,9 +223,18 @@ static void after_edge(struct op *op, const struct edge *edge)
 		op_after(op, op_started(last));
 }
 
+/* In order by the graph's edges: of another device any stream does. */
+static struct stream *stream_for(const struct launch *launch, const struct node *node)
+{
+	struct context *context = context_of(node, launch->stream->context);
+
+	return context == launch->stream->context ? launch->stream : context->legacy;
+}
+
 static void expand_node(const struct launch *launch, struct node *node, struct op *begin)
 {
-	struct op *op = is_inner(node) ? join_new() : work_op(&node->work, launch->stream);
+	struct op *op = is_inner(node) ? join_new()
+				       : work_op(&node->work, stream_for(launch, node));
 
 	op_after(op, begin);
 	for (size_t i = 0; i < node->edges->count; i++)
@@ -272,7 +290,7 @@ static CUresult check_nodes(const struct exec *exec, struct graph *graph, struct
 {
 	for (struct node *node = graph->nodes; node; node = node->next) {
 		CUresult result = node->disabled ? CUDA_SUCCESS :
-			work_check(&node->work, context);
+			work_check(&node->work, context_of(node, context));
 
 		for (unsigned int i = 0; !result && i < node->child_count; i++)
 			result = check_nodes(exec, node->child[i], context);

@@ -42,9 +42,11 @@ static CUresult add(CUgraphNode *handle, CUgraph graph_handle, const CUgraphNode
 	result = edge_data_valid(edges, work->params.type) ?
 		node_add(graph, edges, work, &node) : CUDA_ERROR_INVALID_VALUE;
 	free(edges);
-	if (!result)
-		*handle = (CUgraphNode)node;
-	return result;
+	if (result)
+		return result;
+	node->context = context;
+	*handle = (CUgraphNode)node;
+	return CUDA_SUCCESS;
 }
 
 /* With the names that all these functions use for their first parameters. */

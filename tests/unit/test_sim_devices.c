@@ -186,6 +186,43 @@ static void callback(CUstream in, CUresult result, void *data)
 	*(_Atomic int *)data = result == CUDA_SUCCESS && in == stream[0];
 }
 
+/* On the other device the memory would be out of reach. */
+static void launch_with_memory(int device)
+{
+	CUmodule module;
+	CUfunction touch;
+	void *values[] = { &(uint64_t){ 20 * MS }, &memory[device], &(uint64_t){ 1 } };
+
+	assert_ok(drv.cuModuleLoadData(&module, sim_ptx));
+	assert_ok(drv.cuModuleGetFunction(&touch, module, "_ZN7cufence5touchEyPfm"));
+	assert_ok(drv.cuLaunchKernel(touch, 1, 1, 1, 32, 1, 1, 0, stream[device], values, NULL));
+}
+
+static void captured_work_runs_on_its_own_device(void **state)
+{
+	CUevent fork, join;
+	CUgraph graph;
+	CUgraphExec exec;
+
+	drv.cuEventCreate(&fork, 0);
+	assert_ok(drv.cuStreamBeginCapture_v2(stream[0], CU_STREAM_CAPTURE_MODE_RELAXED));
+	drv.cuEventRecord(fork, stream[0]);
+	drv.cuStreamWaitEvent(stream[1], fork, 0);
+	drv.cuCtxSetCurrent(context[1]);
+	drv.cuEventCreate(&join, 0);
+	launch_with_memory(1);
+	drv.cuEventRecord(join, stream[1]);
+	drv.cuCtxSetCurrent(context[0]);
+	launch_with_memory(0);
+	assert_ok(drv.cuStreamWaitEvent(stream[0], join, 0));
+	assert_ok(drv.cuStreamEndCapture(stream[0], &graph));
+	assert_ok(drv.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	assert_ok(drv.cuGraphLaunch(exec, stream[0]));
+	assert_waited(drv.cuStreamSynchronize(stream[0]), 20);
+	assert_ok(drv.cuGraphExecDestroy(exec));
+	assert_ok(drv.cuGraphDestroy(graph));
+}
+
 static void callbacks_get_their_stream_and_hold_it(void **state)
 {
 	static _Atomic int called;
@@ -210,6 +247,7 @@ int main(void)
 		TEST(stack_limit_waits_for_everything),
 		TEST(programmatic_launches_overlap_and_what_follows_waits_for_both),
 		TEST(launch_completion_event_comes_when_the_kernel_starts),
+		TEST(captured_work_runs_on_its_own_device),
 		TEST(callbacks_get_their_stream_and_hold_it),
 	};
 
