@@ -138,12 +138,14 @@ CUresult do_cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
 CUresult do_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction handle)
 {
 	const struct function *function = function_get(handle);
+	const struct context *context = context_current();
 
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!state)
 		return CUDA_ERROR_INVALID_VALUE;
-	*state = function->loaded ? CU_FUNCTION_LOADING_STATE_LOADED :
+	*state = function->loaded >> (context ? context->device->ordinal : 0) & 1 ?
+		CU_FUNCTION_LOADING_STATE_LOADED :
 		CU_FUNCTION_LOADING_STATE_UNLOADED;
 	return CUDA_SUCCESS;
 }

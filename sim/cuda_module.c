@@ -174,10 +174,11 @@ void function_load(struct function *function, struct context *context)
 		.thread = (uint32_t)thread->tid, .device = (uint32_t)context->device->ordinal,
 		.context = context->id,
 	};
+	uint32_t device = 1u << context->device->ordinal;
 
-	if (function->loaded)
+	if (function->loaded & device)
 		return;
-	function->loaded = true;
+	function->loaded |= device;
 	if (loads_eagerly())
 		return;
 	serialize_kernels(context);

@@ -281,7 +281,7 @@ struct function {
 	unsigned int parameter_count, parameter_bytes;
 	bool spins;                /* its first parameter is its duration, ns */
 	bool prints;               /* calls printf */
-	bool loaded;
+	uint32_t loaded;           /* devices on which it was used, a bit each */
 	uint32_t local_bytes, shared_bytes;
 	int shared_limit;
 };

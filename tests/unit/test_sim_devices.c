@@ -187,15 +187,34 @@ static void callback(CUstream in, CUresult result, void *data)
 }
 
 /* On the other device the memory would be out of reach. */
-static void launch_with_memory(int device)
+static void launch_with_memory(CUfunction touch, int device)
+{
+	void *values[] = { &(uint64_t){ 20 * MS }, &memory[device], &(uint64_t){ 1 } };
+
+	assert_ok(drv.cuLaunchKernel(touch, 1, 1, 1, 32, 1, 1, 0, stream[device], values, NULL));
+}
+
+static CUfunction new_touch(void)
 {
 	CUmodule module;
 	CUfunction touch;
-	void *values[] = { &(uint64_t){ 20 * MS }, &memory[device], &(uint64_t){ 1 } };
 
 	assert_ok(drv.cuModuleLoadData(&module, sim_ptx));
 	assert_ok(drv.cuModuleGetFunction(&touch, module, "_ZN7cufence5touchEyPfm"));
-	assert_ok(drv.cuLaunchKernel(touch, 1, 1, 1, 32, 1, 1, 0, stream[device], values, NULL));
+	return touch;
+}
+
+static void each_device_loads_a_kernel_at_its_first_use(void **state)
+{
+	CUfunction touch = new_touch();
+
+	launch_with_memory(touch, 0);
+	spin(blocking[1], 40 * MS);
+	launch_with_memory(touch, 1);
+	assert_waited(drv.cuStreamSynchronize(stream[1]), 60);
+	spin(blocking[1], 40 * MS);
+	launch_with_memory(touch, 1);
+	assert_waited(drv.cuStreamSynchronize(stream[1]), 20);
 }
 
 static void captured_work_runs_on_its_own_device(void **state)
@@ -203,6 +222,7 @@ static void captured_work_runs_on_its_own_device(void **state)
 	CUevent fork, join;
 	CUgraph graph;
 	CUgraphExec exec;
+	CUfunction touch = new_touch();
 
 	drv.cuEventCreate(&fork, 0);
 	assert_ok(drv.cuStreamBeginCapture_v2(stream[0], CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -210,10 +230,10 @@ static void captured_work_runs_on_its_own_device(void **state)
 	drv.cuStreamWaitEvent(stream[1], fork, 0);
 	drv.cuCtxSetCurrent(context[1]);
 	drv.cuEventCreate(&join, 0);
-	launch_with_memory(1);
+	launch_with_memory(touch, 1);
 	drv.cuEventRecord(join, stream[1]);
 	drv.cuCtxSetCurrent(context[0]);
-	launch_with_memory(0);
+	launch_with_memory(touch, 0);
 	assert_ok(drv.cuStreamWaitEvent(stream[0], join, 0));
 	assert_ok(drv.cuStreamEndCapture(stream[0], &graph));
 	assert_ok(drv.cuGraphInstantiateWithFlags(&exec, graph, 0));
@@ -247,6 +267,7 @@ int main(void)
 		TEST(stack_limit_waits_for_everything),
 		TEST(programmatic_launches_overlap_and_what_follows_waits_for_both),
 		TEST(launch_completion_event_comes_when_the_kernel_starts),
+		TEST(each_device_loads_a_kernel_at_its_first_use),
 		TEST(captured_work_runs_on_its_own_device),
 		TEST(callbacks_get_their_stream_and_hold_it),
 	};
