@@ -23,7 +23,8 @@
  * its memory, as the upload to the other one of two buffers.
  *
  * A synchronous copy to the host is how programs wait for a result, so only work beside it counts,
- * not the time in which the thread looked at the result; unless the copy is hidden in a library
+ * not the time in which the thread looked at the result, nor where it fetches the results of
+ * several devices in turn before it goes on; unless the copy is hidden in a library
  * below the line of a script, as in PyTorch's .item().
  *
  * This bounds each wait alone, from above; it does not replay the run.

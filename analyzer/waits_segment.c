@@ -80,6 +80,14 @@ int segments_of_script(struct segments *s, int64_t call)
 	return place < 0 ? -1 : place ? ask(s->is_script, place) : 0;
 }
 
+/* An explicit wait, or as good as one: the result of another device. */
+static int is_for_the_rest(const struct walk_call *call, const struct judged_wait *wait)
+{
+	return scope_is_explicit(call) ||
+	       (call->kind == KIND_COPY && call->direction == COPY_D2H &&
+		       call->stream_context != wait->context);
+}
+
 /*
  * 1 if behind a copy to the host the thread waits for the rest: what comes then is the next round.
  * Not where it knew the rest complete, as of the events of a ring of buffers.
@@ -89,7 +97,7 @@ static int ends_round(struct segments *s, const struct walk_call *call,
 {
 	int other;
 
-	if (!is_about_results(wait) || !scope_is_explicit(call))
+	if (!is_about_results(wait) || !is_for_the_rest(call, wait))
 		return 0;
 	other = ask(s->is_known, call->id);
 	if (!other)
@@ -305,15 +313,34 @@ static int take(struct segments *s, const struct walk_call *call, struct judged_
 	return has_seen_enough(wait, segment);
 }
 
+/*
+ * 1 if the copy brought the last of several devices' results, fetched one by one: the next round
+ * begins behind it, on the devices that were done before as well.
+ */
+static int ends_fetching(struct segments *s, const struct judged_wait *wait)
+{
+	int rc = wait->to_host ? segments_of_script(s, wait->call) : 1;
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	rc = db_bind(s->fetched, "iii", wait->thread, wait->call, wait->context);
+	rc = rc ? -1 : ask_bound(s->fetched);
+	if (rc <= 0)
+		return rc;
+	rc = segments_own_apart(s, wait);
+	return rc < 0 ? -1 : !rc;
+}
+
 int segments_measure(struct segments *s, struct judged_wait *wait, struct segment *segment)
 {
 	struct walk_call call;
-	int rc = 0, taken = 0;
+	int rc = 0, taken;
 
 	segment->until = wait->exit;
 	segment->last_end = INT64_MIN;
 	if (wait->on_default || wait->leaves)
 		segment->row[segment->row_count++] = wait->call;
+	taken = ends_fetching(s, wait);
 	if (walk_thread_seek(s->walk, wait->thread, wait->call))
 		return -1;
 	for (int i = 0; i < SEGMENT_CALLS && !taken; i++) {
@@ -326,6 +353,14 @@ int segments_measure(struct segments *s, struct judged_wait *wait, struct segmen
 	}
 	return rc < 0 || taken < 0 ? -1 : 0;
 }
+
+/* The thread's last work before a call was to fetch another device's result. */
+static const char fetched_sql[] =
+	"SELECT 1 FROM (SELECT t.kind, c.dst_memory, s.context FROM call c "
+	" JOIN call_type t ON t.id = c.type JOIN stream s ON s.id = c.stream "
+	" WHERE c.thread = ?1 AND c.id < ?2 AND NOT t.runtime ORDER BY c.id DESC LIMIT 1) "
+	"WHERE kind = 'copy' AND dst_memory IN ('pageable', 'pinned', 'registered') "
+	"AND context <> ?3";
 
 int segments_open(struct segments *s, struct db *db)
 {
@@ -340,11 +375,12 @@ int segments_open(struct segments *s, struct db *db)
 	s->is_known = db_prepare(db, "SELECT 1 FROM known_wait WHERE call = ?");
 	s->is_script =
 		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");
+	s->fetched = db_prepare(db, fetched_sql);
 	s->made = db_prepare(db, "SELECT 1 FROM stream WHERE id = ? AND created > ?");
 	if (!s->walk || !s->path || !s->sharing || !s->places)
 		return -1;
-	return s->is_held && s->is_held_by_others && s->is_known && s->is_script && s->made ? 0
-											    : -1;
+	return s->is_held && s->is_held_by_others && s->is_known && s->is_script && s->fetched &&
+			       s->made ? 0 : -1;
 }
 
 void segments_close(struct segments *s)
@@ -353,6 +389,7 @@ void segments_close(struct segments *s)
 	sqlite3_finalize(s->is_held_by_others);
 	sqlite3_finalize(s->is_known);
 	sqlite3_finalize(s->is_script);
+	sqlite3_finalize(s->fetched);
 	sqlite3_finalize(s->made);
 	places_close(s->places);
 	words_close(s->words);

@@ -59,7 +59,7 @@ struct segments {
 	struct sharing *sharing;
 	struct words *words;
 	struct places *places;
-	sqlite3_stmt *is_held, *is_held_by_others, *is_known, *is_script, *made;
+	sqlite3_stmt *is_held, *is_held_by_others, *is_known, *is_script, *fetched, *made;
 };
 
 /* 0, or -1 after a message; segments_close() in both cases. */

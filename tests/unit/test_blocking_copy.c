@@ -257,6 +257,35 @@ static void a_result_and_a_wait_for_the_rest_are_not(void **state)
 	assert_string_equal(shown(m), "blocking-copy 5 fetch process");
 }
 
+/* Two devices at work, whose results are fetched one by one; the second one's takes longer. */
+static void results_of_several_devices_are_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t second = mini_context(m, 1), b = mini_stream(m, "blocking"), last;
+	int64_t c = mini_stream_in(m, second, "blocking");
+	int64_t legacy = mini_stream_in(m, second, "legacy");
+	int64_t launched = mini_site(m, "process", 20), copied = mini_site(m, "fetch", 30);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1500) {
+		launch(m, t, b, launched, t + 8, t + 1000);
+		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t + 3, .stream = c,
+			.context = second, .site = launched, .runs = { t + 11, t + 1300 });
+		copy_to_host(m, t + 5, t + 1010, copied, t + 1002);
+		last = MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = t + 1011,
+			.until = t + 1310, .bytes = 4096, .stream = legacy, .context = second,
+			.site = copied, .direction = 1 + COPY_D2H, .src = "device",
+			.dst = "pageable", .runs = { t + 1302, t + 1303 });
+	}
+	finish(m, t, t + 3);
+	assert_string_equal(shown(m), "");
+	mini_exec(m, "DELETE FROM operation WHERE call IN (SELECT id FROM call WHERE stream = "
+		"(SELECT stream FROM call WHERE id = %lld))", (long long)last);
+	mini_exec(m, "DELETE FROM call WHERE stream = (SELECT stream FROM call WHERE id = %lld)",
+		(long long)last);
+	assert_string_equal(shown(m), "blocking-copy 5 fetch process");
+}
+
 /* A ring of buffers, each asked whether it is free: what the copy has shown is no news. */
 static void a_wait_for_what_is_known_is_no_end_of_a_round(void **state)
 {
@@ -415,6 +444,7 @@ int main(void)
 		T(reading_results_between_streams_is_found),
 		T(results_fetched_one_by_one_are_found),
 		T(a_result_and_a_wait_for_the_rest_are_not),
+		T(results_of_several_devices_are_not),
 		T(a_wait_for_what_is_known_is_no_end_of_a_round),
 		T(a_stream_made_later_was_not_kept_waiting),
 		T(a_copy_hidden_below_a_script_is_found),
