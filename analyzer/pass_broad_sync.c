@@ -16,13 +16,15 @@
  * it then submits and that need not come after what it waited for in excess.
  *
  * A second wait behind such a one, before anything is submitted, returns at once and hides it: it
- * would have waited in its place.  Where one covers the same the two are tried together.
+ * would have waited in its place.  Where one covers the same the two are tried together.  Waits of
+ * one place in a row, as for each device in turn, are one wait for all of them (broad_row.h).
  */
 #include <stdlib.h>
 
 #include "array.h"
 #include "broad_credit.h"
 #include "broad_places.h"
+#include "broad_row.h"
 #include "broad_waits.h"
 #include "idmap.h"
 #include "owners.h"
@@ -34,20 +36,13 @@
 /* Places that others may have spoiled are tried alone, so many of them. */
 #define ALONE_LIMIT 4
 
-/* A narrowed wait behind which the host could look at nothing: it may be about to copy. */
-struct fetching {
-	const struct broad_wait *wait;       /* NULL: none */
-	struct broad_place *place;
-	int64_t enter;
-	int64_t needed_end, needed;    /* as of struct search */
-};
-
 struct thread {
 	int64_t last_exit;
 	int64_t submissions;
 	int64_t also[FINDING_ALSO];    /* narrowed waits since the last submission, at once */
 	size_t also_count;
 	struct fetching fetching;
+	struct broad_row row;
 	struct broad_place *hidden;    /* since then, by a wait that is not narrowed */
 	struct credits credits;        /* those with time left */
 };
@@ -125,25 +120,6 @@ static int add_credit(struct search *search, struct thread *thread, const struct
 
 /* --- waiting for less --- */
 
-/* An event for each operation that the host may look at and that is remembered. */
-static int64_t event_of(int64_t stream, int slot)
-{
-	return -(stream * RELAX_DEPTH + slot + 1);
-}
-
-static int step_event(struct search *search, const struct walk_call *call, enum call_kind kind,
-	int64_t event)
-{
-	struct walk_call step = *call;
-
-	step.kind = kind;
-	step.event = event;
-	step.op = step.op_busy = 0;
-	step.op_start = step.op_end = WALK_NEVER;
-	step.contested = 0;
-	return order_step(&search->relax.loose, &step);
-}
-
 static int is_known(void *arg, const struct touch *touch)
 {
 	const struct search *search = arg;
@@ -184,8 +160,8 @@ static int wait_for_news(void *arg, const struct touch *touch)
 		search->needed_end = touch->end;
 		search->needed = touch->call;
 	}
-	return step_event(search, search->call, KIND_EVENT_SYNC,
-		event_of(touch->stream, touch->slot));
+	return relax_event(&search->relax, search->call, KIND_EVENT_SYNC, touch->stream,
+		touch->slot);
 }
 
 /* Lets an agent that does nothing else wait as the call does: covers() asks what that is for. */
@@ -261,7 +237,7 @@ static int narrow(struct search *search, const struct walk_call *call, struct br
 	const struct broad_wait *wait = idmap_get(&search->waits.map, call->id);
 	struct relax_visitor before = { is_known, note_seen, search };
 	struct relax_visitor after = { is_known, wait_for_news, search };
-	struct fetching narrow = { wait, place, call->enter, INT64_MIN, 0 };
+	struct fetching narrow = { wait, place, call->enter, 0, 0 };
 	struct thread *thread;
 
 	search->call = call;
@@ -274,17 +250,17 @@ static int narrow(struct search *search, const struct walk_call *call, struct br
 	if (follow(search, call, 1))
 		return -1;
 	thread = idmap_get(&search->threads, call->thread);
+	narrow.needed_end = search->needed_end;
+	narrow.needed = search->needed;
+	broad_row_add(&thread->row, thread->submissions, &narrow);
 	if (!wait)
 		return add_second(search, thread, call);
 	thread->also_count = 0;
 	thread->fetching.wait = NULL;
-	if (search->needed_end == INT64_MIN) {
-		thread->fetching = narrow;
-		return 0;
-	}
-	narrow.needed_end = search->needed_end;
-	narrow.needed = search->needed;
-	return add_credit(search, thread, &narrow);
+	if (search->needed_end != INT64_MIN)
+		return add_credit(search, thread, &narrow);
+	thread->fetching = narrow;
+	return 0;
 }
 
 /* --- what is copied to the host next --- */
@@ -340,26 +316,51 @@ static int fetched(void *arg, const struct walk_call *copy)
 	return thread && thread->fetching.wait ? relax_visit_named(&search->relax, &visitor) : 0;
 }
 
+/* Nothing was needed of it but this.  Not if the thread has waited for all of it since. */
+static int credit_fetching(struct search *search, struct thread *thread, int64_t id,
+	const struct fetching *fetching)
+{
+	const struct broad_behind *behind =
+		idmap_get(&search->waits.behind, fetching->wait->behind_call);
+
+	if (order_known(&search->relax.loose, id, behind->loose) == ORDER_GUARANTEED)
+		return 0;
+	return add_credit(search, thread, fetching);
+}
+
+/* Of a row the waits behind which there was nothing to look at, if there was behind others. */
+static int credit_row(struct search *search, struct thread *thread, int64_t id)
+{
+	struct broad_row *row = &thread->row;
+	int rc = 0;
+
+	for (size_t i = 0; i < row->count && row->needed_end != INT64_MIN && !rc; i++) {
+		row->fetching[i].needed_end = row->needed_end;
+		row->fetching[i].needed = row->needed;
+		rc = credit_fetching(search, thread, id, &row->fetching[i]);
+	}
+	return rc;
+}
+
 /* What a thread has fetched before it submits something else, or frees, is all it waited for. */
 static int end_fetching(struct search *search, const struct walk_call *call)
 {
 	struct thread *thread = idmap_get(&search->threads, call->thread);
 	struct fetching fetching;
-	const struct broad_behind *behind;
+	int rc = 0;
 
-	if (!thread || !thread->fetching.wait || relax_fetches(call))
+	if (!thread || relax_fetches(call) ||
+		!(walk_submits(call) || (scope_waited(call) && !scope_is_explicit(call))))
 		return 0;
 	fetching = thread->fetching;
-	if (walk_submits(call) || (scope_waited(call) && !scope_is_explicit(call)))
-		thread->fetching.wait = NULL;
-	if (!walk_submits(call))
-		return 0;
-	behind = idmap_get(&search->waits.behind, fetching.wait->behind_call);
-	/* It has waited for all of it since. */
-	if (fetching.needed_end == INT64_MIN ||
-		order_known(&search->relax.loose, call->thread, behind->loose) == ORDER_GUARANTEED)
-		return 0;
-	return add_credit(search, thread, &fetching);
+	thread->fetching.wait = NULL;
+	if (walk_submits(call))
+		rc = fetching.wait && fetching.needed_end != INT64_MIN
+			? credit_fetching(search, thread, call->thread, &fetching)
+			: credit_row(search, thread, call->thread);
+	thread->row.place = NULL;
+	thread->row.count = 0;
+	return rc;
 }
 
 static int lost(void *arg, const struct walk_call *later, const struct touch *earlier)
@@ -459,8 +460,8 @@ static int see(void *arg, const struct walk_call *call)
 	if (behind)
 		behind->loose = search->relax.loose.epoch;
 	return search->relax.host_slot < 0 ? 0
-		: step_event(search, call, KIND_EVENT_RECORD,
-			  event_of(call->stream, search->relax.host_slot));
+		: relax_event(&search->relax, call, KIND_EVENT_RECORD, call->stream,
+			  search->relax.host_slot);
 }
 
 static void free_thread(void *object)

@@ -468,6 +468,19 @@ int relax_full(struct relax *relax, const struct walk_call *call)
 	return order_step(&relax->full, call);
 }
 
+int relax_event(struct relax *relax, const struct walk_call *call, enum call_kind kind,
+	int64_t stream, int slot)
+{
+	struct walk_call step = *call;
+
+	step.kind = kind;
+	step.event = -(stream * RELAX_DEPTH + slot + 1);
+	step.op = step.op_busy = 0;
+	step.op_start = step.op_end = WALK_NEVER;
+	step.contested = 0;
+	return order_step(&relax->loose, &step);
+}
+
 static int visit(const struct relax *relax, int64_t key, const struct relax_visitor *visitor)
 {
 	const struct touched *touched = idmap_get(&relax->touched, key);

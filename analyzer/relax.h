@@ -66,6 +66,13 @@ int relax_both(struct relax *relax, const struct walk_call *call);
 int relax_full(struct relax *relax, const struct walk_call *call);
 
 /*
+ * In place of a call, the loose order sees an event of the operation that is remembered there: its
+ * record behind it, or a wait.
+ */
+int relax_event(struct relax *relax, const struct walk_call *call, enum call_kind kind,
+	int64_t stream, int slot);
+
+/*
  * Calls visit, which may stop by -1, for the last operation in each stream that the host may look
  * at and for which before() is true; before() is monotone: true of all earlier ones, then.  NULL
  * stands for operations of too many streams to remember.

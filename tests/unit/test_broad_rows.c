@@ -73,6 +73,73 @@ static void a_wait_for_each_stream_is_not(void **state)
 	assert_string_equal(found(s), "");
 }
 
+/* A loop over all streams, as over all devices, is as wide as one wait for all. */
+static void loop_at(struct shop *s, double t, int picture_first)
+{
+	search(s, t);
+	launch(s, t + 6, s->b, s->at_draw, t + 25, t + 1025, s->picture);
+	if (picture_first) {
+		MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = t + 10,
+			.until = t + 1028, .stream = s->b, .site = s->at_wait);
+		wait_again(s, t + 1029, CALL_cuStreamSynchronize, s->a, s->at_wait);
+		return;
+	}
+	MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = t + 10, .until = t + 334,
+		.stream = s->a, .site = s->at_wait);
+	MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = t + 335, .until = t + 1028,
+		.stream = s->b, .site = s->at_wait);
+}
+
+static void a_loop_over_streams_for_one_result_is_found(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++)
+		loop_at(s, 1230 * i, 0);
+	assert_string_equal(found(s), "4 30 21 2760");
+}
+
+static void a_loop_that_ends_with_the_result_is_found(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++)
+		loop_at(s, 1230 * i, 1);
+	assert_string_equal(found(s), "4 30 21 2776");
+}
+
+/* The next round begins with what the picture is for. */
+static void a_loop_that_orders_the_next_round_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		loop_at(s, 1430 * i, i % 2);
+		launch(s, 1430 * i + 1033, s->c, s->at_draw, 1430 * i + 1040, 1430 * i + 1140,
+			s->picture);
+	}
+	assert_string_equal(found(s), "");
+}
+
+/* It then copies what was drawn: nothing says that it did not need to wait. */
+static void a_loop_before_a_copy_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 6; i++) {
+		double t = 1230 * i;
+		int64_t copy;
+
+		loop_at(s, t, i % 2);
+		copy = MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoH_v2, .at = t + 1032,
+			.until = t + 1042, .stream = MINI_LEGACY, .bytes = 4096,
+			.direction = 1 + COPY_D2H, .src = "device", .dst = "pageable",
+			.runs = { t + 1036, t + 1038 });
+		mini_names(&s->mini, copy, "src", s->picture);
+	}
+	assert_string_equal(found(s), "");
+}
+
 /* A wait for less is none for the picture. */
 static void a_second_wait_for_the_result_hides_nothing(void **state)
 {
@@ -129,6 +196,10 @@ int main(void)
 		T(of_waits_in_a_row_all_are_mended),
 		T(a_wait_for_the_rest_with_one_for_all_is_found),
 		T(a_wait_for_each_stream_is_not),
+		T(a_loop_over_streams_for_one_result_is_found),
+		T(a_loop_that_ends_with_the_result_is_found),
+		T(a_loop_that_orders_the_next_round_is_not),
+		T(a_loop_before_a_copy_is_not),
 		T(a_second_wait_for_the_result_hides_nothing),
 		T(a_second_wait_that_is_needed_stays),
 		T(time_until_a_needed_second_wait_is_found),
