@@ -22,7 +22,7 @@ struct held_stream {
 };
 
 struct holds {
-	sqlite3_stmt *insert, *host_function;
+	sqlite3_stmt *insert, *host_function, *elsewhere;
 	struct shapes shapes;
 	struct idmap streams;          /* struct held_stream */
 	struct late *late;
@@ -37,8 +37,10 @@ struct holds *holds_new(struct db *db)
 	holds->insert = db_prepare(db, "INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?)");
 	holds->host_function = db_prepare(db, "SELECT 1 FROM call c JOIN call_type t "
 		"ON t.id = c.type WHERE c.id = ? AND t.kind IN ('host_func', 'stream_callback')");
+	holds->elsewhere = db_prepare(db, "SELECT 1 FROM call c JOIN stream s ON s.id = c.stream "
+		"WHERE c.id = ? AND s.context <> ?");
 	holds->late = late_new(db);
-	if (holds->insert && holds->host_function && holds->late &&
+	if (holds->insert && holds->host_function && holds->elsewhere && holds->late &&
 		!shapes_open(&holds->shapes, db))
 		return holds;
 	holds_free(holds);
@@ -63,6 +65,7 @@ void holds_free(struct holds *holds)
 	shapes_close(&holds->shapes);
 	late_free(holds->late);
 	sqlite3_finalize(holds->host_function);
+	sqlite3_finalize(holds->elsewhere);
 	free(holds);
 }
 
@@ -131,11 +134,36 @@ static int add_hold(struct holds *holds, const struct walk_call *call,
 		until - ready);
 }
 
+static int is_foreign(int64_t context, const struct walk_call *call)
+{
+	return context && context != call->stream_context;
+}
+
+/*
+ * Whose being legacy work it is: the one of the two that is, or of two the copy between devices,
+ * which the legacy streams of both have in common.  0, or -1 after a message.
+ */
+static int find_via(struct holds *holds, const struct walk_call *call,
+	const struct order_state *by, int64_t *via)
+{
+	int rc = 0;
+
+	if (call->stream_kind != STREAM_KIND_LEGACY) {
+		rc = 1;
+	} else if (!is_foreign(call->dst_context, call) && !is_foreign(call->src_context, call)) {
+		rc = db_bind(holds->elsewhere, "ii", by->call, call->stream_context)
+			? -1 : db_step(holds->elsewhere);
+		sqlite3_reset(holds->elsewhere);
+	}
+	*via = rc > 0 ? by->call : call->id;
+	return rc < 0 ? -1 : 0;
+}
+
 static int see_legacy(struct holds *holds, const struct order *order,
 	const struct walk_call *call)
 {
 	const struct order_state *by = &order->needs[ORDER_LEGACY];
-	int64_t ready, until;
+	int64_t ready, until, via;
 
 	if (!by->op)
 		return 0;
@@ -145,9 +173,9 @@ static int see_legacy(struct holds *holds, const struct order *order,
 	until = held_until(holds, call, by);
 	if (until - ready < HOLD_MIN_NS)
 		return until < 0 ? -1 : 0;
-	return add_hold(holds, call, by,
-		call->stream_kind == STREAM_KIND_LEGACY ? call->id : by->call, "legacy", ready,
-		until);
+	if (find_via(holds, call, by, &via))
+		return -1;
+	return add_hold(holds, call, by, via, "legacy", ready, until);
 }
 
 static int add_wait(struct holds *holds, const struct order *order,

@@ -13,7 +13,8 @@
  * something: the cost is "as far as cufence sees" and no saving is predicted.  Where the thread
  * itself waits in the held call for that operation, and need not, its wait is the finding.
  *
- * A copy between devices in the legacy stream is legacy work of both (order_legacy.c).
+ * A copy between devices in the legacy stream is legacy work of both (order_legacy.c): the finding
+ * is at the copy where what it held is legacy work, too.
  *
  * Where several pieces of legacy work in a row order the two, as two memsets or the event records
  * of a timer, mending one saves nothing: they are mended together.

@@ -49,11 +49,11 @@ static void a_host_function_in_the_legacy_stream_is_found(void **state)
  * Step by step a kernel, a copy to the other device, and what that gets.  The copy has an operation
  * on each device; that one comes after the other is no need of the work before both.
  */
-static void a_synchronous_peer_copy_is_found(void **state)
+static void peer_copy_between(struct mini *m, const char *kind)
 {
-	struct mini *m = *state;
-	int64_t to = mini_context(m, 1), stream = mini_stream(m, "blocking");
-	int64_t other = mini_stream_in(m, to, "blocking"), copy;
+	int legacy = !strcmp(kind, "legacy");
+	int64_t to = mini_context(m, 1), stream = legacy ? MINI_LEGACY : mini_stream(m, kind);
+	int64_t other = mini_stream_in(m, to, kind), copy;
 	int64_t site = mini_site(m, "advance", 37), sent = mini_site(m, "send", 50);
 
 	for (int i = 0; i < 5; i++) {
@@ -73,10 +73,10 @@ static void a_synchronous_peer_copy_is_found(void **state)
 			"(%lld, 'dst_context', %lld)", (long long)copy, (long long)copy,
 			(long long)to);
 		mini_names(m, copy, "dst", mini_allocation(m, "device"));
-		MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = t + 18, .context = to,
-			.stream = other, .site = site, .bytes = 1 << 20,
-			.direction = 1 + COPY_H2D, .src = "pinned", .dst = "device",
-			.runs = { t + 1016, t + 2000 });
+		MINI_CALL(m, .type = legacy ? CALL_cuLaunchKernel : CALL_cuMemcpyHtoDAsync_v2,
+			.at = t + 18, .context = to, .stream = other, .site = site,
+			.bytes = 1 << 20, .direction = 1 + COPY_H2D, .src = "pinned",
+			.dst = "device", .runs = { t + 1016, t + 2000 });
 		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 22, .until = t + 1009);
 		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t + 1010, .until = t + 2003,
 			.context = to);
@@ -85,6 +85,16 @@ static void a_synchronous_peer_copy_is_found(void **state)
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 5");
 	assert_string_equal(mini_text(m, "SELECT function FROM finding JOIN site s ON s.id = site"),
 		"send");
+}
+
+static void a_synchronous_peer_copy_is_found(void **state)
+{
+	peer_copy_between(*state, "blocking");
+}
+
+static void a_peer_copy_that_ties_two_default_streams_is_found(void **state)
+{
+	peer_copy_between(*state, "legacy");
 }
 
 /* What came after a long host function may have had other reasons, too. */
@@ -286,6 +296,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		T(a_host_function_in_the_legacy_stream_is_found),
 		T(a_synchronous_peer_copy_is_found),
+		T(a_peer_copy_that_ties_two_default_streams_is_found),
 		T(of_a_late_start_after_a_host_function_only_the_sure_part_counts),
 		T(a_late_start_after_an_event_record_is_something_else),
 		T(memory_work_in_the_legacy_stream_is_found),
