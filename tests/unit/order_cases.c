@@ -9,9 +9,10 @@
  *
  * ! marks a call that failed, + how long it takes (2), = how long its operation runs after the
  * entry of the call (else no operation was seen).  Streams: L legacy, b1 blocking, n1
- * non-blocking, p1 per-thread; with ' of the second device's context.  Events: e1, and f1, whose
- * creation was not recorded.  Expectations are pairs of labels: a<b guaranteed, a~b incidental,
- * a-b assumed, a?b unknown, a|b unordered; LABEL.NODE is a node of the graph that it launched.
+ * non-blocking, p1 per-thread; with ' of the second device's context, with '' of the third's.
+ * Events: e1, and f1, whose creation was not recorded.  Expectations are pairs of labels: a<b
+ * guaranteed, a~b incidental, a-b assumed, a?b unknown, a|b unordered; LABEL.NODE is a node of the
+ * graph that it launched.
  *
  * HW marks cases that a GPU can decide: a guaranteed order is kept, unordered kernels overlap.
  */
@@ -50,7 +51,7 @@ struct run {
 	struct name names[NAMES];
 	int name_count;
 	double now;
-	int64_t other;               /* the second context */
+	int64_t context[3];
 	int64_t threads[8], execs;
 	struct label {
 		char text[8];
@@ -90,14 +91,12 @@ static int64_t name_it(struct run *r, const char *text, int64_t id)
 	return id;
 }
 
-static int is_second(const char *text)
-{
-	return strchr(text, '\'') != NULL;
-}
-
+/* The second device's with ', the third's with ''. */
 static int64_t context_of(const struct run *r, const char *text)
 {
-	return is_second(text) ? r->other : 1;
+	const char *primes = strchr(text, '\'');
+
+	return r->context[primes ? strlen(primes) : 0];
 }
 
 static int64_t stream(struct run *r, const char *text)
@@ -550,7 +549,9 @@ static void run_case(void **state)
 
 	assert_non_null(r);
 	mini_init(&r->m);
-	r->other = mini_context(&r->m, 1);
+	r->context[0] = 1;
+	for (int i = 1; i < 3; i++)
+		r->context[i] = mini_context(&r->m, i);
 	r->expect = c->expect;
 	r->now = 10;
 	for (statement = strtok_r(program, ";", &rest); statement;

@@ -341,23 +341,32 @@ static void a_stream_has_the_number_it_has_in_its_own_context(void **state)
 	finish(&db);
 }
 
-/* By whose memory is at either end: of none, on one device, that nobody was seen to allocate. */
+/*
+ * By whose memory is at either end: not within a device, from the host, or where nobody was seen
+ * to allocate it.
+ */
 static void a_copy_that_names_no_contexts_may_be_between_devices(void **state)
 {
 	struct db db = load(
 		"context id=1 cupti_id=3 handle=0x30 device=1 flags=0\n"
 		"context id=2 cupti_id=4 handle=0x40 device=0 flags=0\n"
+		"context id=3 cupti_id=5 handle=0x50 device=0 flags=0\n"
+		"call cuMemAlloc_v2 enter=90 duration=1 context=3 | ptr=0x4000 bytes=0x100\n"
+		"call cuMemHostAlloc enter=95 duration=1 context=1 | ptr=0x5000 bytes=0x100 "
+		"flags=0x0\n"
 		"call cuMemAlloc_v2 enter=100 duration=1 context=1 | ptr=0x1000 bytes=0x100\n"
 		"call cuMemAlloc_v2 enter=110 duration=1 context=2 | ptr=0x2000 bytes=0x100\n"
 		"call cuMemAlloc_v2 enter=120 duration=1 context=2 | ptr=0x3000 bytes=0x100\n"
 		"call cuMemcpy enter=130 duration=1 context=2 | dst=0x1000 src=0x2010 bytes=0x10\n"
 		"call cuMemcpy enter=140 duration=1 context=2 | dst=0x3000 src=0x2000 bytes=0x10\n"
 		"call cuMemcpy enter=150 duration=1 context=2 | dst=0x1000 src=0x9000 bytes=0x10\n"
+		"call cuMemcpy enter=152 duration=1 context=2 | dst=0x4000 src=0x2000 bytes=0x10\n"
+		"call cuMemcpy enter=154 duration=1 context=2 | dst=0x2000 src=0x5000 bytes=0x10\n"
 		"call cuMemcpyAsync enter=160 duration=1 context=2 | dst=0x20ff src=0x1000 "
 		"bytes=0x1 stream=0x0\n");
 
 	expect(&db, "SELECT call || role || object FROM call_object ORDER BY call, role",
-		"4dst_context1 4src_context2 7dst_context2 7src_context1");
+		"6dst_context1 6src_context2 11dst_context2 11src_context1");
 	finish(&db);
 }
 

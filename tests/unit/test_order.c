@@ -5,6 +5,7 @@
 #include "miniature.h"
 
 #include "analyze.h"
+#include "order_path.h"
 
 static double now;
 
@@ -522,6 +523,39 @@ static void edges_grow_with_work_not_with_streams(void **state)
 	assert_in_range(mini_int(m, "SELECT count(*) FROM dependency"), 500, 1100);
 }
 
+/* Whatever was asked before, of the same earlier call or of another. */
+static void a_way_is_found_after_one_that_was_not(void **state)
+{
+	struct mini *m = *state;
+	int64_t first = mini_stream(m, "non-blocking"), second = mini_stream(m, "non-blocking");
+	int64_t event = mini_event(m), call[6];
+	struct order_path *path;
+
+	call[0] = launch(m, first);
+	call[1] = launch(m, first);
+	call[2] = launch(m, first);
+	call[3] = launch(m, second);
+	record(m, event, first);
+	wait_for(m, event, second);
+	call[4] = launch(m, second);
+	call[5] = launch(m, second);
+	assert_int_equal(analyze(&m->db), 0);
+	path = order_path_open(&m->db);
+	assert_non_null(path);
+	for (int twice = 0; twice < 2; twice++) {
+		assert_int_equal(order_path_exists(path, call[3], call[0]), 0);
+		assert_int_equal(order_path_exists(path, call[1], call[0]), 1);
+		assert_int_equal(order_path_exists(path, call[2], call[0]), 1);
+		assert_int_equal(order_path_exists(path, call[3], call[0]), 0);
+		assert_int_equal(order_path_exists(path, call[4], call[0]), 1);
+		assert_int_equal(order_path_exists(path, call[5], call[0]), 1);
+		assert_int_equal(order_path_exists(path, call[4], call[3]), 1);
+		assert_int_equal(order_path_exists(path, call[2], call[3]), 0);
+		assert_int_equal(order_path_exists(path, call[5], call[3]), 1);
+	}
+	order_path_close(path);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -554,6 +588,7 @@ int main(void)
 		T(synchronizing_legacy_covers_blocking_streams),
 		T(a_copy_to_the_host_is_a_wait),
 		T(edges_grow_with_work_not_with_streams),
+		T(a_way_is_found_after_one_that_was_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,8 @@ static void copy_in_the_legacy_stream(int async)
 
 static void copy_between_devices_is_legacy_work_of_both_and_does_not_wait(void **state)
 {
+	CUstream late;
+
 	for (int async = 0; async < 2; async++) {
 		spin(stream[0], 100 * MS);
 		spin(blocking[0], 20 * MS);
@@ -98,6 +100,14 @@ static void copy_between_devices_is_legacy_work_of_both_and_does_not_wait(void *
 		spin(stream[1], 5 * MS);
 		assert_waited(drv.cuStreamSynchronize(stream[1]), 5);
 		assert_waited(drv.cuStreamSynchronize(blocking[1]), 45);
+		/* One that is made later is a blocking stream like any other. */
+		spin(blocking[0], 40 * MS);
+		copy_in_the_legacy_stream(async);
+		drv.cuCtxSetCurrent(context[1]);
+		late = stream_create(CU_STREAM_DEFAULT);
+		spin(late, 5 * MS);
+		assert_waited(drv.cuStreamSynchronize(late), 45);
+		drv.cuCtxSetCurrent(context[0]);
 	}
 	spin(stream[1], 40 * MS);
 	assert_at_once(drv.cuMemcpyPeerAsync(memory[1], context[1], memory[0], context[0], 4096,
