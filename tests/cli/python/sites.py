@@ -142,10 +142,14 @@ def late():
     cuda.cuMemsetD8_v2(device.pointer, 0, 64)  # site late
 
 
+begun = threading.Event()
+
+
 def endless():
     cuda.cuCtxSetCurrent(device.context)
     while True:
         cuda.cuMemsetD8_v2(device.pointer, 0, 64)  # site endless
+        begun.set()
 
 
 def main():
@@ -171,6 +175,7 @@ def main():
     # Daemon threads still call when the interpreter ends.
     for i in range(3):
         threading.Thread(target=endless, daemon=True).start()
+    begun.wait()
     cuda.cuMemsetD8_v2(device.pointer, 0, 64)  # site main
     print("done", os.getpid())
 
