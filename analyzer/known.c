@@ -191,6 +191,29 @@ static int add_work(struct known *known, const struct walk_call *call)
 	return 0;
 }
 
+/*
+ * A wait for either device is one for a copy between them, too: measured on two H200s for those in
+ * the legacy stream, and taken to be so for others.
+ */
+static int add_elsewhere(struct known *known, const struct walk_call *call)
+{
+	const int64_t ids[] = { call->dst_context, call->src_context };
+
+	for (int i = 0; i < 2; i++) {
+		struct known_context *context;
+
+		if (!ids[i] || ids[i] == call->stream_context)
+			continue;
+		context = context_of(known, call, ids[i]);
+		if (!context)
+			return -1;
+		context->unknown = known->point;
+		if (call->exit > context->last_exit)
+			context->last_exit = call->exit;
+	}
+	return 0;
+}
+
 /* Something that may be work of any stream of the process. */
 static void add_unknown(struct known *known, int64_t process)
 {
@@ -368,7 +391,6 @@ static int is_passive(enum call_kind kind)
 static int is_work_anywhere(const struct walk_call *call)
 {
 	switch (call->kind) {
-	case KIND_COPY_PEER:
 	case KIND_CONTEXT_WAIT:
 	case KIND_CONTEXT_RECORD:
 	case KIND_CONTEXT_DESTROY:
@@ -389,7 +411,8 @@ static int see_work(struct known *known, const struct walk_call *call)
 	}
 	if (!call->stream || is_passive(call->kind))
 		return 0;
-	if (add_work(known, call) || (call->kind == KIND_EVENT_RECORD && record(known, call)))
+	if (add_work(known, call) || add_elsewhere(known, call) ||
+		(call->kind == KIND_EVENT_RECORD && record(known, call)))
 		return -1;
 	if (call->kind == KIND_COPY &&
 		(call->direction == COPY_D2H || call->direction == COPY_H2H))

@@ -13,7 +13,7 @@
  */
 #define FOLLOWER_CALLS 4096 /* that may lie between, of all threads */
 
-#define TO_HOST(c) c ".dst_memory IN ('pageable', 'pinned', 'registered')"
+#define TO_HOST(c) c ".dst_memory IN " IN_HOST_MEMORY
 
 static const char end_sql[] =
 	"SELECT e.id FROM call e JOIN call_type t ON t.id = e.type "

@@ -15,6 +15,9 @@
 #include "order.h"
 #include "walk.h"
 
+/* SQL: what call.src_memory or dst_memory is one of. */
+#define IN_HOST_MEMORY "('pageable', 'pinned')"
+
 /*
  * SQL: whether row w of wait was for anything but the call's own operation, with which the device
  * began late.  A copy held for nothing else would have waited in the place of one before it.

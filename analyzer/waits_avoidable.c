@@ -203,7 +203,7 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 
 /* A copy within host memory, from where nothing on the device ever puts anything. */
 #define COPIES_HOST_DATA \
-	"(ifnull(c.src_memory, '') IN ('pageable', 'pinned', 'registered') AND NOT EXISTS (" \
+	"(ifnull(c.src_memory, '') IN " IN_HOST_MEMORY " AND NOT EXISTS (" \
 	"SELECT 1 FROM operand WHERE call = w.call AND role = 'src' AND allocation IN (" \
 	"SELECT allocation FROM operand WHERE role <> 'src')))"
 
@@ -214,7 +214,7 @@ static const char waits_sql[] =
 	"s.context, x.device, c.enter, s.kind, w.partner, w.kind = 'explicit', "
 	"t.kind = 'copy_async', t.kind IN ('copy', 'set'), "
 	"ws.kind IN ('legacy', 'per-thread'), "
-	"t.kind = 'copy' AND c.dst_memory IN ('pageable', 'pinned', 'registered') "
+	"t.kind = 'copy' AND c.dst_memory IN " IN_HOST_MEMORY " "
 	"AND NOT " COPIES_HOST_DATA ", "
 	"(SELECT max(end) FROM operation WHERE call = w.call), "
 	"ws.id, ws.kind, ws.context, wx.device, w.kind = 'staged', o.start, "

@@ -359,7 +359,7 @@ static const char fetched_sql[] =
 	"SELECT 1 FROM (SELECT t.kind, c.dst_memory, s.context FROM call c "
 	" JOIN call_type t ON t.id = c.type JOIN stream s ON s.id = c.stream "
 	" WHERE c.thread = ?1 AND c.id < ?2 AND NOT t.runtime ORDER BY c.id DESC LIMIT 1) "
-	"WHERE kind = 'copy' AND dst_memory IN ('pageable', 'pinned', 'registered') "
+	"WHERE kind = 'copy' AND dst_memory IN " IN_HOST_MEMORY " "
 	"AND context <> ?3";
 
 int segments_open(struct segments *s, struct db *db)

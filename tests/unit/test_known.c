@@ -43,6 +43,26 @@ static void a_second_wait_is_known(void **state)
 	assert_string_equal(known(m), "3:2 4:2 5:2");
 }
 
+/* A wait for either device is one for a copy between them, one for another stream is not. */
+static void a_copy_between_devices_is_work_of_both(void **state)
+{
+	struct mini *m = *state;
+	int64_t other = mini_context(m, 1), s = mini_stream_in(m, other, "blocking"), copy;
+
+	launch(m, 10, s);                                                           /* 1 */
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 50, .context = other);    /* 2 */
+	copy = MINI_CALL(m, .type = CALL_cuMemcpyAsync, .at = 60, .bytes = 4096,
+		.direction = 1 + COPY_D2D, .stream = MINI_LEGACY, .runs = { 65, 70 });
+	mini_exec(m, "INSERT INTO call_object VALUES (%lld, 'dst_context', %lld), "
+		"(%lld, 'src_context', 1)", (long long)copy, (long long)other, (long long)copy);
+	sync_stream(m, 80, s);                                                      /* 4 */
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 90, .context = other);    /* 5 */
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 100, .context = other);   /* 6 */
+	sync_context(m, 110);                                                       /* 7 */
+	sync_context(m, 120);                                                       /* 8 */
+	assert_string_equal(known(m), "4:2 6:5 8:7");
+}
+
 /* Everything was done, but the thread could not know. */
 static void a_wait_that_found_all_done_is_not(void **state)
 {
@@ -249,6 +269,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		T(a_second_wait_is_known),
+		T(a_copy_between_devices_is_work_of_both),
 		T(a_wait_that_found_all_done_is_not),
 		T(a_wait_for_one_stream_says_nothing_of_another),
 		T(two_waits_for_a_stream_each_are_one_for_both),
