@@ -60,21 +60,43 @@ endif
 
 # The dependency rule of doc/INTERNALS.md: a folder sees the headers of those it may use.
 SEES_trace :=
-SEES_preload := trace
-SEES_cupti := trace preload
+SEES_preload := trace preload/sites
+SEES_preload/sites := trace preload
+SEES_cupti := trace preload preload/sites
 SEES_image :=
-SEES_sim := trace image
-SEES_analyzer := trace image
-SEES_tests := trace image preload cupti analyzer
-SEES_bench := trace cupti analyzer
-includes = $(addprefix -I,$1 $(SEES_$1))
+# The simulated device: a folder for each of its libraries; that of libcuda has four.
+SIM_CUDA := $(addprefix sim/cuda/,device memory graph code)
+$(foreach room,$(SIM_CUDA),$(eval SEES_$(room) := trace image sim sim/cuda))
+SEES_sim/cudart := trace sim
+SEES_sim/cupti := trace sim
+SEES_probe := kernels
+# The rooms of the analyzer, lower ones first.  Each names those it may use.
+ROOMS := store names load order access evidence whatif rules passes report cli
+rooms = $(addprefix analyzer/,$1)
+SEES_analyzer/store := trace
+SEES_analyzer/names := trace image $(call rooms,store)
+SEES_analyzer/load := trace image $(call rooms,store names)
+SEES_analyzer/order := trace $(call rooms,store load)
+SEES_analyzer/access := trace image $(call rooms,store names load order)
+SEES_analyzer/evidence := trace image $(call rooms,store names load order access)
+SEES_analyzer/whatif := trace image $(call rooms,store load order access evidence)
+SEES_analyzer/rules := trace $(call rooms,store names load order evidence whatif)
+SEES_analyzer/passes := trace image $(call rooms,store names load order access evidence whatif rules)
+SEES_analyzer/report := trace image $(call rooms,store names order access evidence whatif rules)
+SEES_analyzer/cli := trace image $(call rooms,store names load order access evidence whatif rules report)
+SEES_tests := trace image preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
+SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
+# Of a source file: the folder it is in, and those that folder sees.
+room = $(patsubst %/,%,$(dir $1))
+area = $(firstword $(subst /, ,$1))
+includes = $(addprefix -I,$(call room,$1) $(SEES_$(or $(if $(SEES_$(call room,$1)),$(call room,$1)),$(call area,$1))))
 CUDA_CPP := $(if $(CUDA_INC),-isystem $(dir $(CUDA_INC)))
 CPP_preload := -D__CUDA_API_VERSION_INTERNAL $(CUDA_CPP)
 CPP_cupti := $(CUDA_CPP)
 CPP_sim := $(CUDA_CPP)
 CPP_tests := $(CUDA_CPP)
 CPP_bench := $(CUDA_CPP)
-CPP_kernels := $(CUDA_CPP)
+CPP_probe := $(CUDA_CPP)
 # Exported functions are marked one by one; thread-local state of the shim is in the static block.
 EXTRA_trace := -fvisibility=hidden
 EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec -include preload/glibc.h
@@ -88,8 +110,8 @@ objects = $(patsubst %,$O/obj/%.o,$(basename $(wildcard $(addsuffix /*.c,$1) $(a
 $O/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$Q$(CC) $(OURS) $(call includes,$(firstword $(subst /, ,$<))) $(CPP_$(firstword $(subst /, ,$<))) \
-		$(EXTRA_$(firstword $(subst /, ,$<))) $(CFLAGS) $(SANFLAGS) -c $< -o $@
+	$Q$(CC) $(OURS) $(call includes,$<) $(CPP_$(call area,$<)) $(EXTRA_$(call area,$<)) \
+		$(CFLAGS) $(SANFLAGS) -c $< -o $@
 $O/obj/%.o: %.S Makefile
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
@@ -109,25 +131,25 @@ IMAGE_LIBS := -lelf -llz4 -lzstd
 DW_LIBS ?= -ldw
 
 # The program.  Its schema and the probe's stored result are compiled in.
-ANALYZER_OBJ := $(call objects,analyzer)
+ANALYZER_OBJ := $(call objects,$(addprefix analyzer/,$(ROOMS)))
 cufence: $O/bin/cufence
 $O/bin/cufence: $(ANALYZER_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
 as_string = sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/'
-$O/gen/%.inc: analyzer/%.sql
+$O/gen/%.inc: analyzer/store/%.sql
 	@mkdir -p $(@D)
 	$Q$(as_string) $< > $@
 $O/gen/%.inc: probe/%.json
 	@mkdir -p $(@D)
 	$Q$(as_string) $< > $@
-$O/obj/analyzer/db.o: $O/gen/schema.inc $O/gen/nsys.inc
-$O/obj/analyzer/probe_result.o: $O/gen/h200-580.159.inc
+$O/obj/analyzer/store/db.o: $O/gen/schema.inc $O/gen/nsys.inc
+$O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 CPP_analyzer := -I$O/gen
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
-SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload) $(call objects,cupti)
+SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites) $(call objects,cupti)
 shim: $O/lib/libcufence.so
 $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 	$(call say,LD,$@)
@@ -136,20 +158,19 @@ $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 		-Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
-# The simulated device: sim/cuda_*.c, sim/cudart_*.c, sim/cupti_*.c, each with its export map.
+# The simulated device, each library with its export map.
 SIM_LIBS := $O/sim/libcuda.so.1 $O/sim/libcudart.so.13 $O/sim/libcupti.so.13
 simulator: $(SIM_LIBS) $O/sim/libcudart_sim.a
-sim_objects = $(patsubst %.c,$O/obj/%.o,$(wildcard sim/$1_*.c))
-$O/sim/libcuda.so.1: $(call sim_objects,cuda) $(TRACE_OBJ) $(IMAGE_OBJ)
-$O/sim/libcudart.so.13: $(call sim_objects,cudart)
-$O/sim/libcupti.so.13: $(call sim_objects,cupti)
-$O/sim/lib%: $(wildcard sim/*.map)
+$O/sim/libcuda.so.1: $(call objects,$(SIM_CUDA)) $(TRACE_OBJ) $(IMAGE_OBJ)
+$O/sim/libcudart.so.13: $(call objects,sim/cudart)
+$O/sim/libcupti.so.13: $(call objects,sim/cupti)
+$O/sim/lib%: $(wildcard sim/*/*.map)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic \
-		-Wl,--version-script=sim/$(firstword $(subst ., ,$(@F))).map $(filter %.o,$^) -o $@ \
+		-Wl,--version-script=$(wildcard sim/*/$(firstword $(subst ., ,$(@F))).map) $(filter %.o,$^) -o $@ \
 		$(if $(findstring libcuda.so,$@),$(IMAGE_LIBS)) -lpthread
-$O/sim/libcudart_sim.a: $(call sim_objects,cudart)
+$O/sim/libcudart_sim.a: $(call objects,sim/cudart)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
 	$Qrm -f $@ && ar rcs $@ $^
@@ -157,7 +178,7 @@ $O/sim/libcudart_sim.a: $(call sim_objects,cudart)
 # Device code and the test apps.  sm_75 and its PTX run anywhere; sm_90 spares the H200 the JIT.
 GENCODE ?= -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90
 NVCCFLAGS := -std=c++17 -O2 -g $(GENCODE) -ccbin $(CXX) -Ikernels -Itestapps
-KERNEL_OBJ := $(patsubst %.cu,$(CUDA_O)/obj/%.o,$(filter-out kernels/probe%,$(wildcard kernels/*.cu)))
+KERNEL_OBJ := $(patsubst %.cu,$(CUDA_O)/obj/%.o,$(wildcard kernels/*.cu))
 APPS := $(basename $(notdir $(wildcard testapps/*.cu)))
 TWINS := $(basename $(notdir $(shell grep -l '\bFIXED\b' testapps/*.cu 2>/dev/null)))
 PTDS := $(basename $(notdir $(shell grep -l 'per-thread variant' testapps/*.cu 2>/dev/null)))
@@ -165,6 +186,10 @@ PROGRAMS := $(APPS) $(addsuffix _fixed,$(TWINS)) $(addsuffix _ptds,$(PTDS))
 apps: $(foreach p,$(PROGRAMS),$O/testapps/$p $O/testapps/$(p)_simstatic $(if $(SAN),,$O/testapps/$(p)_static))
 
 $(CUDA_O)/obj/kernels/%.o: kernels/%.cu $(wildcard kernels/*.h) Makefile
+	$(call say,NVCC,$<)
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
+$(CUDA_O)/obj/probe/%.o: probe/%.cu $(wildcard kernels/*.h probe/*.h) Makefile
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) -c $< -o $@
@@ -192,11 +217,16 @@ $O/testapps/%_static: $(CUDA_O)/obj/testapps/%.o $(KERNEL_OBJ)
 $O/testapps/%: $(CUDA_O)/obj/testapps/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
+# "make demo" compiles no kernels but those of its program.
+DEMO := free_in_loop
+$O/testapps/$(DEMO): $(addprefix $(CUDA_O)/obj/,testapps/$(DEMO).o kernels/stencil.o kernels/accumulate.o)
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 .SECONDARY:
 
 # The probe: with NVIDIA's cudart for devices, with a shared one for the simulated device.
-PROBE_OBJ := $(patsubst %.c,$O/obj/%.o,$(wildcard kernels/probe*.c)) \
-	$(patsubst %.cu,$(CUDA_O)/obj/%.o,$(wildcard kernels/probe*.cu) kernels/spin.cu)
+PROBE_OBJ := $(patsubst %.c,$O/obj/%.o,$(wildcard probe/*.c)) \
+	$(patsubst %.cu,$(CUDA_O)/obj/%.o,$(wildcard probe/*.cu) kernels/spin.cu)
 probe: $O/sim/cufence-probe $(if $(SAN),,$O/bin/cufence-probe)
 $O/bin/cufence-probe: $(PROBE_OBJ)
 	$(call say,LD,$@)
@@ -210,7 +240,7 @@ $O/sim/cufence-probe: $(PROBE_OBJ)
 # Those of CUDA's side need its headers.
 CUDA_UNITS := tests/unit/test_arguments.c tests/unit/test_decode.c $(wildcard tests/unit/test_sim_*.c)
 UNITS := $(patsubst tests/unit/%.c,$O/tests/%,$(filter-out $(if $(cuda),,$(CUDA_UNITS)),$(wildcard tests/unit/*.c)))
-PROGRAM_OBJ := $(filter-out $O/obj/analyzer/main.o,$(ANALYZER_OBJ))
+PROGRAM_OBJ := $(filter-out $O/obj/analyzer/cli/main.o,$(ANALYZER_OBJ))
 .PHONY: tests
 tests: $(UNITS)
 $O/tests/%: $O/obj/tests/unit/%.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
@@ -228,7 +258,7 @@ $O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(IM
 ifneq ($(cuda),)
 $O/tests/test_decode: $O/obj/cupti/decode.o
 $O/tests/test_arguments: $O/obj/preload/arguments.o
-$O/tests/test_frame_rules: $O/obj/preload/frame_rules.o
+$O/tests/test_frame_rules: $O/obj/preload/sites/frame_rules.o
 endif
 
 # Small programs and libraries that the test scripts run the recorder with.
@@ -335,29 +365,32 @@ FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$O/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_OBJ := $(patsubst $O/obj/%,$O/fuzz/obj/%,$(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)) \
-	$O/fuzz/obj/tests/fuzz/input.o
+	$O/fuzz/obj/tests/fuzz/input.o $O/fuzz/obj/tests/fuzz/trace_mutations.o
 FUZZ_LIBS := $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
 .PHONY: fuzz fuzz-programs fuzz-libfuzzer
 fuzz: fuzz-programs
 	$Qtests/fuzz/run $O $(FUZZ_SECONDS)
-fuzz-programs: $(FUZZ_TARGETS)
+fuzz-programs: $(FUZZ_TARGETS) $O/fuzz/database
 fuzz-libfuzzer: $(patsubst %,%_libfuzzer,$(FUZZ_TARGETS))
-$O/fuzz/obj/tests/fuzz/driver.o: FUZZ_COVERAGE :=
+$O/fuzz/obj/tests/fuzz/driver.o $O/fuzz/obj/tests/fuzz/database.o: FUZZ_COVERAGE :=
 $O/fuzz/obj/%.o: FUZZ_COVERAGE = $(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link,-fsanitize-coverage=trace-pc)
 $O/fuzz/obj/%.o: %.c Makefile
 	$(call say,FUZZ,$<)
 	@mkdir -p $(@D)
-	$Q$(CC) $(OURS) $(call includes,$(firstword $(subst /, ,$<))) $(CPP_$(firstword $(subst /, ,$<))) \
-		$(CFLAGS) $(FUZZ_FLAGS) $(FUZZ_COVERAGE) -c $< -o $@
-$O/fuzz/obj/analyzer/db.o: $O/gen/schema.inc $O/gen/nsys.inc
-$O/fuzz/obj/analyzer/probe_result.o: $O/gen/h200-580.159.inc
+	$Q$(CC) $(OURS) $(call includes,$<) $(CPP_$(call area,$<)) $(CFLAGS) $(FUZZ_FLAGS) $(FUZZ_COVERAGE) -c $< -o $@
+$O/fuzz/obj/analyzer/store/db.o: $O/gen/schema.inc $O/gen/nsys.inc
+$O/fuzz/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/fuzz/%_libfuzzer: $O/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJ)
 	$(call say,LD,$@)
 	$Q$(CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ -o $@ $(FUZZ_LIBS)
+# Its own driver: databases are damaged by SQL, and a command has a process to itself.
+$O/fuzz/database: $O/fuzz/obj/tests/fuzz/database.o $O/fuzz/obj/tests/fuzz/database_damage.o $(FUZZ_OBJ)
+	$(call say,LD,$@)
+	$Q$(CC) $(FUZZ_FLAGS) $^ -o $@ $(FUZZ_LIBS)
 $O/fuzz/%: $O/fuzz/obj/tests/fuzz/%.o $O/fuzz/obj/tests/fuzz/driver.o $(FUZZ_OBJ)
 	$(call say,LD,$@)
 	$Q$(CC) $(FUZZ_FLAGS) $^ -o $@ $(FUZZ_LIBS)
-demo: all
+demo: cufence $(if $(cuda),shim simulator $O/testapps/$(DEMO))
 	$Qtests/demo $O
 
 # bench/*.cu with NVIDIA's cudart as archive and (_shared) as library, which runs on the simulator.
@@ -441,7 +474,8 @@ install: all
 	$(if $(cuda),install $O/bin/cufence-probe $(DESTDIR)$(PREFIX)/bin/)
 	install -m 644 doc/cufence.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence
-	install -m 644 doc/RULES.md doc/SCHEMA.md doc/FORMAT.md $(DESTDIR)$(PREFIX)/share/doc/cufence/
+	install -m 644 doc/RULES.md doc/SCHEMA.md doc/FORMAT.md doc/report.schema.json \
+		$(DESTDIR)$(PREFIX)/share/doc/cufence/
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/cufence $(DESTDIR)$(PREFIX)/bin/cufence-probe \
 		$(DESTDIR)$(PREFIX)/lib/cufence \

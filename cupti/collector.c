@@ -7,14 +7,15 @@
 #include "collector.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cupti_api.h"
 #include "decode.h"
 #include "holder.h"
+#include "join.h"
 #include "origin.h"
 #include "selection.h"
+#include "settings.h"
 #include "shim.h"
 #include "system.h"
 #include "window.h"
@@ -265,7 +266,7 @@ static uint64_t device_clock(void)
 static CUptiResult subscribe(void)
 {
 	const char *period = origin_setting("CUFENCE_FLUSH_MS");
-	uint32_t milliseconds = period ? (uint32_t)strtoul(period, NULL, 0)
+	uint64_t chosen, milliseconds = period && setting_number(period, &chosen) ? chosen
 		: SELECTION_FLUSH_MS;
 	CUptiResult rc = collector.api.cuptiSubscribe(&collector.subscriber, callback, NULL);
 
@@ -281,7 +282,7 @@ static CUptiResult subscribe(void)
 		return rc;
 	}
 	if (collector.api.cuptiActivityFlushPeriod && milliseconds)
-		collector.api.cuptiActivityFlushPeriod(milliseconds);
+		collector.api.cuptiActivityFlushPeriod((uint32_t)milliseconds);
 	if (collector.api.cuptiGetVersion)
 		collector.api.cuptiGetVersion(&shim.writer.header->cupti_version);
 	return rc;
@@ -302,6 +303,18 @@ static void note_holder(struct thread_state *thread)
 		property_write(thread, "cupti.holder", holder, strlen(holder));
 }
 
+/* One that was chosen; that none was found is told by the report alone. */
+static void say_not_loaded(const char *path)
+{
+	static char text[4200];    /* of the one thread that starts CUPTI */
+	struct joined joined = { text, sizeof(text), 0 };
+
+	join(&joined, "cufence: cannot load CUFENCE_CUPTI=");
+	join(&joined, path);
+	join(&joined, ": device operations are not recorded\n");
+	origin_say(text);
+}
+
 static void start(struct thread_state *thread)
 {
 	const char *path = origin_setting("CUFENCE_CUPTI");
@@ -313,6 +326,8 @@ static void start(struct thread_state *thread)
 	}
 	if (cupti_api_open(&collector.api, path && *path ? path : NULL)) {
 		set_state(CUPTI_STATE_ABSENT, 0);
+		if (path && *path)
+			say_not_loaded(path);
 		return;
 	}
 	rc = subscribe();

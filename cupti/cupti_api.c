@@ -3,10 +3,10 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "join.h"
 #include "resolve.h"
 #include "shim.h"
 
@@ -29,12 +29,17 @@ static void *open_loaded(void)
 
 static void *open_in(const char *folder, const char *below)
 {
-	char path[4096];
+	static char path[4096]; /* of the one thread that starts CUPTI */
 	void *library = NULL;
 
 	for (unsigned i = 0; i < SONAMES && !library; i++) {
-		int length = snprintf(path, sizeof(path), "%s/%s%s", folder, below, sonames[i]);
-		if (length > 0 && (size_t)length < sizeof(path))
+		struct joined joined = { path, sizeof(path), 0 };
+
+		join(&joined, folder);
+		join(&joined, "/");
+		join(&joined, below);
+		join(&joined, sonames[i]);
+		if (joined_whole(&joined))
 			library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	}
 	return library;
@@ -45,7 +50,7 @@ static void *open_beside(const char *soname, const char *const *below)
 {
 	void *neighbour = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD), *library = NULL;
 	struct link_map *map = NULL;
-	char folder[4096];
+	static char folder[4096]; /* of the same */
 	char *slash;
 
 	if (!neighbour)

@@ -56,7 +56,7 @@ static const char *by_injection(void)
 /* Which marks occur in what is mapped; bit by index. */
 static unsigned marks_mapped(void)
 {
-	char text[4096 + LONGEST_MARK];
+	static char text[4096 + LONGEST_MARK]; /* of the one thread that starts CUPTI */
 	int fd = system_open("/proc/self/maps", O_RDONLY, 0);
 	unsigned found = 0;
 	size_t kept = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# awk -f doc/schema.awk analyzer/schema.sql >doc/SCHEMA.md: the schema's comments as a page.
+# awk -f doc/schema.awk analyzer/store/schema.sql >doc/SCHEMA.md: the schema's comments as a page.
 function flush_row() {
 	if (column != "")
 		printf "| `%s` | %s | %s |\n", column, type, note
@@ -7,7 +7,7 @@ function flush_row() {
 }
 BEGIN {
 	print "# The database\n"
-	print "Made from analyzer/schema.sql by doc/schema.awk; do not edit.\n"
+	print "Made from analyzer/store/schema.sql by doc/schema.awk; do not edit.\n"
 	print "SQLite, one database per run. Raw tables hold what was recorded; the tables under"
 	print "\"Derived\" hold what the analyzer concluded, and `cufence analyze` rebuilds them."
 	print "All times are integer nanoseconds since `run.start_unix_ns`."

@@ -11,18 +11,33 @@
 
 #include "parts.h"
 
-static int map_file(struct image_file *file, const char *path, char error[IMAGE_ERROR_SIZE])
+int image_open(const char *path, uint64_t *size, char error[IMAGE_ERROR_SIZE])
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat status;
+	int descriptor;
 
+	/* To open a device may do something, and to open a pipe may wait. */
+	if (!stat(path, &status) && !S_ISREG(status.st_mode))
+		return image_fail(error, "'%s' is no regular file", path);
+	descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (descriptor < 0)
 		return image_fail(error, "cannot open '%s': %s", path, strerror(errno));
 	if (fstat(descriptor, &status) || !S_ISREG(status.st_mode) || status.st_size == 0) {
 		close(descriptor);
 		return image_fail(error, "'%s' is no file with anything in it", path);
 	}
-	file->size = (size_t)status.st_size;
+	*size = (uint64_t)status.st_size;
+	return descriptor;
+}
+
+static int map_file(struct image_file *file, const char *path, char error[IMAGE_ERROR_SIZE])
+{
+	uint64_t size;
+	int descriptor = image_open(path, &size, error);
+
+	if (descriptor < 0)
+		return -1;
+	file->size = (size_t)size;
 	file->base = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, descriptor, 0);
 	close(descriptor);
 	if (file->base != MAP_FAILED)

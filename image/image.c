@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <elf.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "parts.h"
 
@@ -40,48 +42,158 @@ static int is_ptx(const void *data, size_t size)
 		memchr(first, *(const char *)data, sizeof(first) - 1) != NULL;
 }
 
-static int read_single(enum image_kind kind, const void *data, size_t size, struct image *image,
+int image_copy(const struct image_bytes *bytes, uint64_t at, void *to, size_t size)
+{
+	if (at > bytes->size || size > bytes->size - at)
+		return -1;
+	if (bytes->file < 0) {
+		memcpy(to, (const char *)bytes->data + at, size);
+		return 0;
+	}
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pread(bytes->file, (char *)to + done, size - done,
+			(off_t)(bytes->offset + at + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int image_add_entry(struct image_entry **list, long *count, const struct image_entry *entry,
 	char error[IMAGE_ERROR_SIZE])
 {
+	struct image_entry *grown = realloc(*list, ((size_t)*count + 1) * sizeof(*grown));
+
+	if (!grown)
+		return image_fail(error, "out of memory");
+	*list = grown;
+	grown[(*count)++] = *entry;
+	return 0;
+}
+
+static int list_kinds(const struct image_bytes *bytes, struct image_entry **list, long *count,
+	char error[IMAGE_ERROR_SIZE])
+{
+	struct image_entry entry = { .kind = IMAGE_CUBIN, .size = bytes->size,
+		.unpacked = bytes->size };
+	char first[SELFMAG] = "";
+
+	image_copy(bytes, 0, first, bytes->size < SELFMAG ? (size_t)bytes->size : SELFMAG);
+	if (has_magic(first, sizeof(first), FATBIN_CONTAINER_MAGIC))
+		return fatbin_list(bytes, list, count, error);
+	if (!is_elf(first, sizeof(first))) {
+		if (bytes->file >= 0 || !is_ptx(bytes->data, bytes->size))
+			return image_fail(error, "neither a fat binary nor a cubin nor PTX");
+		entry.kind = IMAGE_PTX;
+	}
+	return image_add_entry(list, count, &entry, error);
+}
+
+long image_list(const struct image_bytes *bytes, struct image_entry **list,
+	char error[IMAGE_ERROR_SIZE])
+{
+	long count = 0;
+
+	*list = NULL;
+	if (!list_kinds(bytes, list, &count, error))
+		return count;
+	free(*list);
+	*list = NULL;
+	return -1;
+}
+
+static int spend(struct image_budget *budget, uint64_t bytes, char error[IMAGE_ERROR_SIZE])
+{
+	if (bytes <= budget->left && bytes <= budget->most) {
+		budget->left -= bytes;
+		return 0;
+	}
+	budget->reached = 1;
+	return image_fail(error, "an entry of %llu bytes is more than may be read",
+		(unsigned long long)bytes);
+}
+
+/* data: the entry's bytes as they are. */
+static int read_code(const struct image_entry *entry, const void *data, struct image_code *code,
+	char error[IMAGE_ERROR_SIZE])
+{
+	code->kind = entry->kind;
+	code->arch = entry->arch;
+	code->data = data;
+	code->size = entry->size;
+	if (entry->packing && fatbin_unpack(entry, data, code, error))
+		return -1;
+	if (code->kind == IMAGE_CUBIN)
+		return cubin_read(code, error);
+	code->size = strnlen(code->data, code->size);
+	return 0;
+}
+
+/* What lies in a file is copied; of that, too, code->unpacked is the owner. */
+static int read_copy(const struct image_bytes *bytes, const struct image_entry *entry,
+	struct image_code *code, char error[IMAGE_ERROR_SIZE])
+{
+	void *copy = malloc(entry->size ? entry->size : 1);
+	int rc;
+
+	if (!copy)
+		return image_fail(error, "out of memory for %llu bytes",
+			(unsigned long long)entry->size);
+	rc = image_copy(bytes, entry->offset, copy, entry->size)
+		? image_fail(error, "cannot read an entry")
+		: read_code(entry, copy, code, error);
+	if (code->unpacked || rc)
+		free(copy);
+	else
+		code->unpacked = copy;
+	return rc;
+}
+
+int image_read_entry(const struct image_bytes *bytes, const struct image_entry *entry,
+	struct image_budget *budget, struct image *image, char error[IMAGE_ERROR_SIZE])
+{
+	int rc;
+
+	memset(image, 0, sizeof(*image));
+	if (spend(budget, entry->unpacked, error))
+		return -1;
 	image->code = calloc(1, sizeof(*image->code));
 	if (!image->code)
 		return image_fail(error, "out of memory");
 	image->count = 1;
-	image->code->kind = kind;
-	image->code->data = data;
-	image->code->size = kind == IMAGE_PTX ? strnlen(data, size) : size;
-	return kind == IMAGE_CUBIN ? cubin_read(image->code, error) : 0;
-}
-
-static int read_kinds(const void *data, size_t size, struct image *image, int only_ptx,
-	char error[IMAGE_ERROR_SIZE])
-{
-	int result;
-
-	memset(image, 0, sizeof(*image));
-	if (has_magic(data, size, FATBIN_CONTAINER_MAGIC))
-		result = fatbin_read(data, size, image, only_ptx, error);
-	else if (is_elf(data, size) && only_ptx)
-		result = 0;
-	else if (is_elf(data, size))
-		result = read_single(IMAGE_CUBIN, data, size, image, error);
-	else if (is_ptx(data, size))
-		result = read_single(IMAGE_PTX, data, size, image, error);
-	else
-		result = image_fail(error, "neither a fat binary nor a cubin nor PTX");
-	if (result)
+	rc = bytes->file >= 0 ? read_copy(bytes, entry, image->code, error)
+		: read_code(entry, (const char *)bytes->data + entry->offset, image->code, error);
+	if (rc)
 		image_release(image);
-	return result;
+	return rc;
 }
 
 int image_read(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_SIZE])
 {
-	return read_kinds(data, size, image, 0, error);
-}
+	struct image_bytes bytes = { .data = data, .file = -1, .size = size };
+	struct image_entry *list;
+	long count = image_list(&bytes, &list, error);
+	int rc = count < 0 ? -1 : 0;
 
-int image_read_ptx(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_SIZE])
-{
-	return read_kinds(data, size, image, 1, error);
+	memset(image, 0, sizeof(*image));
+	if (count > 0) {
+		image->code = calloc((size_t)count, sizeof(*image->code));
+		if (!image->code)
+			rc = image_fail(error, "out of memory");
+	}
+	for (long i = 0; i < count && !rc; i++) {
+		image->count++;
+		rc = read_code(&list[i], (const char *)data + list[i].offset, &image->code[i],
+			error);
+	}
+	free(list);
+	if (rc)
+		image_release(image);
+	return rc;
 }
 
 /* Bytes up to the last thing that an ELF header and its section headers name. */

@@ -57,12 +57,45 @@ struct image {
 	size_t count;
 };
 
-/* Reads a fat binary container, a bare cubin or PTX text of the given size. */
-int image_read(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_SIZE]);
+/* Where an image is: at data, or in an open file from offset on. */
+struct image_bytes {
+	const void *data;
+	int file;                     /* -1: at data */
+	uint64_t offset, size;
+};
 
-/* The same without cubins: most of a library is these, and unpacking them takes long. */
-int image_read_ptx(const void *data, size_t size, struct image *image,
+/* Opens a regular file that is not empty, for image_bytes.file: a descriptor, or -1. */
+int image_open(const char *path, uint64_t *size, char error[IMAGE_ERROR_SIZE]);
+
+/* What an image has, before anything is unpacked. */
+struct image_entry {
+	enum image_kind kind;
+	uint32_t arch;                /* 0: not known */
+	uint32_t packing;             /* 0: none */
+	uint64_t offset, size;        /* of the bytes as they are, from the image's first on */
+	uint64_t unpacked;            /* bytes; size where nothing is packed */
+};
+
+/* A few bytes may unpack to very many. */
+struct image_budget {
+	uint64_t left;                /* bytes that may still be unpacked or read from files */
+	uint64_t most;                /* of one entry */
+	int reached;                  /* 1: something was refused */
+};
+
+/*
+ * The entries of a fat binary container, a bare cubin or PTX text (not of a file): their number, or
+ * -1.  The list is the caller's to free, NULL if there is none.
+ */
+long image_list(const struct image_bytes *bytes, struct image_entry **list,
 	char error[IMAGE_ERROR_SIZE]);
+
+/* Reads one of them, within a budget: it is image->code[0]. */
+int image_read_entry(const struct image_bytes *bytes, const struct image_entry *entry,
+	struct image_budget *budget, struct image *image, char error[IMAGE_ERROR_SIZE]);
+
+/* Reads all of them, at data. */
+int image_read(const void *data, size_t size, struct image *image, char error[IMAGE_ERROR_SIZE]);
 
 /*
  * The same for what cuModuleLoadData or __cudaRegisterFatBinary are given: a pointer without a

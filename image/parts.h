@@ -24,8 +24,19 @@ int image_fail(char error[IMAGE_ERROR_SIZE], const char *format, ...)
 /* Checks a container's header and gives the bytes it covers, itself included; 0 or -1. */
 int fatbin_size(const void *data, size_t size, size_t *total, char error[IMAGE_ERROR_SIZE]);
 
-/* Adds a code for every PTX of a container and, unless only_ptx, cubin; on -1 some remain. */
-int fatbin_read(const void *data, size_t size, struct image *image, int only_ptx,
+/* Copies bytes of an image: 0, or -1 where it does not have them. */
+int image_copy(const struct image_bytes *bytes, uint64_t at, void *to, size_t size);
+
+/* Adds an entry to a list of so many: 0 or -1. */
+int image_add_entry(struct image_entry **list, long *count, const struct image_entry *entry,
+	char error[IMAGE_ERROR_SIZE]);
+
+/* As image_list(), of a container; on -1 a list may remain. */
+int fatbin_list(const struct image_bytes *bytes, struct image_entry **list, long *count,
+	char error[IMAGE_ERROR_SIZE]);
+
+/* The bytes of an entry, unpacked: sets code->data, size and unpacked, also on -1. */
+int fatbin_unpack(const struct image_entry *entry, const void *packed, struct image_code *code,
 	char error[IMAGE_ERROR_SIZE]);
 
 /* Fills kernel[] and, where it is 0, arch from code->data; on -1 some kernels remain. */

@@ -52,6 +52,9 @@ struct ptx_type ptx_type(const char *text, size_t length)
 	return (struct ptx_type){ CLASS_BITS, 0 };
 }
 
+/* Functions, and variables, of a module: a function takes 400 bytes, but a few of the text. */
+#define DECLARED_LIMIT (1u << 18)
+
 /* ".shared::cta" and the like are parts of their space. */
 int ptx_space(const char *text, size_t length)
 {
@@ -133,7 +136,8 @@ static int add_function(struct ptx_module *module, struct ptx_lexer *lexer, int 
 	struct ptx_token token;
 	uint32_t number;
 
-	if (PTX_ROOM(module->function, module->function_room, module->function_count))
+	if (module->function_count == DECLARED_LIMIT ||
+		PTX_ROOM(module->function, module->function_room, module->function_count))
 		return -1;
 	/* What a .func returns stands in parentheses before its name. */
 	if (!is_kernel && ptx_take(lexer, '('))
@@ -181,7 +185,7 @@ static int add_variable(struct ptx_module *module, struct ptx_lexer *lexer, int 
 			!memcmp(name.text, library, sizeof(library) - 1) ? VARIABLE_TABLE
 									: VARIABLE_MODULE;
 	number = ptx_names_add(&module->variables, name.text, name.length, 0);
-	if (number == PTX_NO_NAME ||
+	if (number == PTX_NO_NAME || number == DECLARED_LIMIT ||
 	    PTX_ROOM(module->variable, module->variable_room, number))
 		return -1;
 	module->variable[number] = variable;
@@ -235,7 +239,7 @@ struct ptx_module *ptx_open(const char *text, size_t size, char error[IMAGE_ERRO
 
 	if (module && !scan(module, text, size))
 		return module;
-	image_fail(error, "out of memory");
+	image_fail(error, "out of memory, or too many functions or variables");
 	ptx_close(module);
 	return NULL;
 }

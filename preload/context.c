@@ -6,11 +6,11 @@
  */
 #include <cuda.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "allocation.h"
 #include "hot.h"
+#include "join.h"
 #include "resolve.h"
 
 #define DEVICES 64
@@ -47,15 +47,21 @@ static void write_attributes(struct thread_state *thread, CUdevice device)
 	};
 #undef NAMED
 	char name[96], value[16];
+	struct joined joined;
 
 	for (unsigned i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
 		int known = attribute(device, attributes[i].which, -1);
 
 		if (known < 0)
 			continue;
-		snprintf(name, sizeof(name), "device.%d.%s", (int)device, attributes[i].name);
-		property_write(thread, name, value,
-			(size_t)snprintf(value, sizeof(value), "%d", known));
+		joined = (struct joined){ name, sizeof(name), 0 };
+		join(&joined, "device.");
+		join_number(&joined, (unsigned)device);
+		join(&joined, ".");
+		join(&joined, attributes[i].name);
+		joined = (struct joined){ value, sizeof(value), 0 };
+		join_number(&joined, (unsigned)known);
+		property_write(thread, name, value, joined.length);
 	}
 }
 

@@ -63,7 +63,7 @@ static int was_left(uintptr_t where, uintptr_t now)
 /* The recorder was left in the middle of a record: what it was working on may be anything. */
 static void recover(struct thread_state *thread)
 {
-	trace_chunk_close(&thread->chunk);
+	trace_chunk_close(&shim.writer, &thread->chunk);
 	trace_count(&shim.writer, COUNT_DROPPED_RECORDS, 1);
 	thread->generation = thread->ready = 0;
 	thread->busy = 0;

@@ -116,12 +116,13 @@ static struct function_layout *new_layout(uint32_t count)
 	return (struct function_layout *)(block + at);
 }
 
-static struct function_layout *read_layout(uint64_t handle)
+static struct function_layout *read_layout(struct thread_state *thread, uint64_t handle)
 {
-	struct function_parameter parameter[MAX_PARAMETERS];
+	struct function_parameter *parameter = (void *)thread->tables->scratch;
 	struct function_layout *layout;
 	uint32_t count = 0;
 
+	_Static_assert(MAX_PARAMETERS * sizeof(*parameter) <= THREAD_SCRATCH, "they have room");
 	if (!driver.kernel_parameter && !driver.function_parameter)
 		return NULL;
 	while (count < MAX_PARAMETERS && !parameter_at(handle, count, &parameter[count]))
@@ -216,13 +217,14 @@ static COLD void ask_local(struct thread_state *thread, uint64_t handle,
  * Another thread is reading it for the table, or the driver says nothing of parameters: a launch
  * goes by a layout of its own, in the first case only.
  */
-static const struct function_layout *layout_being_read(uint64_t handle)
+static const struct function_layout *layout_being_read(struct thread_state *thread,
+	uint64_t handle)
 {
 	const struct function_layout *layout;
 	int saved = errno;
 
 	look_up_driver();
-	layout = read_layout(handle);
+	layout = read_layout(thread, handle);
 	errno = saved;
 	return layout;
 }
@@ -236,7 +238,7 @@ static const struct function_layout *learn(struct thread_state *thread,
 
 	look_up_driver();
 	name = name_of(handle);
-	entry->layout = read_layout(handle);
+	entry->layout = read_layout(thread, handle);
 	entry->name = hash_of(name);
 	entry->epoch = now;
 	write_function(thread, handle, name, entry->layout, 0);
@@ -284,7 +286,7 @@ static NOINLINE const struct function_layout *search(struct thread_state *thread
 			const struct function_layout *layout = entry->layout;
 
 			if (UNLIKELY(!layout))
-				return layout_being_read(handle);
+				return layout_being_read(thread, handle);
 			return UNLIKELY(entry->epoch != function_epoch)
 				? check_again(thread, entry, handle) : layout;
 		}
@@ -293,7 +295,7 @@ static NOINLINE const struct function_layout *search(struct thread_state *thread
 		if (atomic_compare_exchange_strong(&entry->handle, &found, handle))
 			return learn(thread, entry, handle);
 		if (found == handle)
-			return layout_being_read(handle);
+			return layout_being_read(thread, handle);
 	}
 	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
 	return NULL;

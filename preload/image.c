@@ -1,26 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code images that programs make in memory: what NVRTC, Triton or XLA compile exists nowhere
- * else, and the analyzer reads from it what kernels do with their parameters.
+ * Code images: the analyzer reads from them what kernels do with their parameters.  What lies in a
+ * file is named; what NVRTC, Triton or XLA compile in memory exists nowhere else and is stored.
  */
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
 
+#include "image_hash.h"
 #include "shim.h"
 
-#define MAX_IMAGE (8u << 20)
+#define MAX_IMAGE IMAGE_MOST_BYTES
 #define MAX_ALL (256u << 20) /* a program may compile without end */
 #define IMAGES 4096          /* a power of two */
 #define PIECE (60u << 10)
 
-/* Undocumented, what nvcc 11 to 13 write.  (The wrapper that nvcc's programs pass instead points
- * into their file.) */
+/* Undocumented, what nvcc 11 to 13 write. */
 #define CONTAINER_MAGIC 0xba55ed50u
 struct container_header {
 	uint32_t magic;
 	uint16_t version, header_size;
 	uint64_t size;             /* of what follows the header */
+};
+
+/*
+ * The wrapper that nvcc's programs pass: __fatBinC_Wrapper_t of fatbinary_section.h.  Linked from
+ * relocatable code it has a list of what it was linked from, too, up to a NULL (crt/link.stub).
+ */
+#define WRAPPER_MAGIC 0x466243b1u
+#define WRAPPER_LINKED 2
+#define LINKED 4096
+struct wrapper {
+	uint32_t magic, version;
+	const char *container;
+	const char *const *linked;
 };
 
 static struct {
@@ -33,6 +46,7 @@ void image_reset(void)
 	for (unsigned i = 0; i < IMAGES; i++)
 		seen.hash[i] = 0;
 	seen.bytes = 0;
+	image_store_reset();
 }
 
 /* End of the section header table or of the last section. */
@@ -63,38 +77,19 @@ static int is_text(const char *image)
 	       *image == '\n' || *image == '\r';
 }
 
-/* Bytes of an image that the analyzer could not find in a file, 0: it can, or it is none. */
+/* Bytes of an image, 0: it is none. */
 static uint64_t size_of(const char *image)
 {
 	struct container_header header;
-	uint64_t size = 0;
 
-	if (is_text(image)) {
-		size = strnlen(image, MAX_IMAGE + 1);
-	} else {
-		memcpy(&header.magic, image, sizeof(header.magic));
-		/* nvcc's lie in a section of a file, where the analyzer finds them. */
-		if (header.magic == CONTAINER_MAGIC && !module_is_file((uintptr_t)image)) {
-			memcpy(&header, image, sizeof(header));
-			size = header.header_size + header.size;
-		} else if (!memcmp(image, ELFMAG, SELFMAG)) {
-			size = elf_size(image);
-		}
+	if (is_text(image))
+		return strnlen(image, MAX_IMAGE + 1);
+	memcpy(&header.magic, image, sizeof(header.magic));
+	if (header.magic == CONTAINER_MAGIC) {
+		memcpy(&header, image, sizeof(header));
+		return header.header_size + header.size;
 	}
-	return size <= MAX_IMAGE ? size : 0;
-}
-
-static uint64_t hash_of(const char *bytes, uint64_t size)
-{
-	uint64_t hash = size, word;
-
-	for (uint64_t at = 0; at < size; at += sizeof(word)) {
-		word = 0;
-		memcpy(&word, bytes + at, size - at < sizeof(word) ? size - at : sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 29;
-	}
-	return hash ? hash : 1;
+	return memcmp(image, ELFMAG, SELFMAG) ? 0 : elf_size(image);
 }
 
 /* 1 the first time. */
@@ -114,43 +109,143 @@ static int is_new(uint64_t hash)
 	return 0;
 }
 
+static int write_piece(struct thread_state *thread, const struct image_record *piece,
+	const char *bytes)
+{
+	struct image_record *record =
+		thread_reserve(thread, sizeof(*record) + piece->length, RECORD_IMAGE);
+
+	if (!record)
+		return -1;
+	record->length = piece->length;
+	record->hash = piece->hash;
+	record->offset = piece->offset;
+	record->total = piece->total;
+	if (bytes)
+		memcpy(record->data, bytes, piece->length);
+	trace_commit(&thread->chunk);
+	return 0;
+}
+
 static void write_pieces(struct thread_state *thread, uint64_t hash, const char *bytes,
 	uint64_t size)
 {
 	for (uint64_t at = 0; at < size; at += PIECE) {
 		uint32_t length = size - at < PIECE ? (uint32_t)(size - at) : PIECE;
-		struct image_record *record =
-			thread_reserve(thread, sizeof(*record) + length, RECORD_IMAGE);
 
-		if (!record)
+		if (write_piece(thread, &(struct image_record){ .length = length, .hash = hash,
+				.offset = at, .total = size }, bytes + at))
 			return;
-		record->length = length;
-		record->hash = hash;
-		record->offset = at;
-		record->total = size;
-		memcpy(record->data, bytes + at, length);
-		trace_commit(&thread->chunk);
 	}
+}
+
+/* In the trace the first time. */
+static uint64_t note_content(struct thread_state *thread, const char *image)
+{
+	uint64_t size = size_of(image), hash;
+
+	if (!size || size > MAX_IMAGE)
+		return 0;
+	hash = image_hash(image, size);
+	if (!is_new(hash))
+		return hash;
+	if (atomic_fetch_add(&seen.bytes, size) + size > MAX_ALL)
+		trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+	else if (image_store(hash, image, size))
+		write_piece(thread, &(struct image_record){ .hash = hash, .total = size }, NULL);
+	else
+		write_pieces(thread, hash, image, size);
+	return hash;
+}
+
+static void write_file(struct thread_state *thread, const struct image_file_record *head,
+	const struct module_place *place)
+{
+	size_t length = strlen(place->path);
+	struct image_file_record *record =
+		thread_reserve(thread, sizeof(*record) + length, RECORD_IMAGE_FILE);
+
+	if (!record)
+		return;
+	record->path_length = (uint32_t)length;
+	record->hash = head->hash;
+	record->offset = head->offset;
+	record->bytes = head->bytes;
+	record->start = head->start;
+	memcpy(record->build_id, place->build_id, sizeof(record->build_id));
+	memcpy(record->path, place->path, length);
+	trace_commit(&thread->chunk);
+}
+
+/*
+ * A container of a file, of the image of that hash, which it has the first one give.  0, or -1: it
+ * lies in no file.
+ */
+static int note_file(struct thread_state *thread, const char *container, uint64_t *hash)
+{
+	const struct module_place *place = module_take_place((uintptr_t)container);
+	struct image_file_record record;
+	int write = *hash != 0;
+
+	if (!place)
+		return -1;
+	record.offset = place->offset + ((uintptr_t)container - place->start);
+	record.bytes = size_of(container);
+	record.start = image_hash(container,
+		record.bytes < IMAGE_START_BYTES ? record.bytes : IMAGE_START_BYTES);
+	if (!*hash) {
+		uint64_t what[] = { image_hash(place->path, strlen(place->path)), record.offset,
+			record.bytes, record.start };
+
+		*hash = image_hash(what, sizeof(what));
+		write = is_new(*hash);
+	}
+	record.hash = *hash;
+	if (write)
+		write_file(thread, &record, place);
+	module_give_place();
+	return write ? 1 : 0;
+}
+
+static int is_container(const char *image)
+{
+	uint32_t magic;
+
+	memcpy(&magic, image, sizeof(magic));
+	return magic == CONTAINER_MAGIC;
+}
+
+/* nvcc's lie in a section of a file: reading them here would take longer than loading them. */
+static uint64_t note(struct thread_state *thread, const char *image)
+{
+	struct wrapper wrapper = { .container = image };
+	uint64_t hash = 0;
+	int written;
+
+	if (!memcmp(image, &(uint32_t){ WRAPPER_MAGIC }, sizeof(uint32_t)))
+		memcpy(&wrapper, image, sizeof(wrapper));
+	if (!wrapper.container)
+		return 0;
+	written = is_container(wrapper.container)
+		? note_file(thread, wrapper.container, &hash) : -1;
+	if (written < 0)
+		return note_content(thread, wrapper.container);
+	for (unsigned i = 0; written && wrapper.version == WRAPPER_LINKED && wrapper.linked &&
+		i < LINKED && wrapper.linked[i] && is_container(wrapper.linked[i]); i++)
+		note_file(thread, wrapper.linked[i], &hash);
+	return hash;
 }
 
 uint64_t image_note(const void *image)
 {
 	struct thread_state *thread = thread_state();
-	uint64_t size, hash = 0;
 	int saved = errno;
+	uint64_t hash;
 
 	if (!image || thread->busy)
 		return 0;
 	thread->busy = STACK_PLACE;
-	size = size_of(image);
-	if (size)
-		hash = hash_of(image, size);
-	if (size && is_new(hash)) {
-		if (atomic_fetch_add(&seen.bytes, size) + size <= MAX_ALL)
-			write_pieces(thread, hash, image, size);
-		else
-			trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
-	}
+	hash = note(thread, image);
 	thread->busy = 0;
 	errno = saved;
 	return hash;

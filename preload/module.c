@@ -20,11 +20,23 @@ static struct {
 	struct { uintptr_t start, end; } range[MODULES];
 } modules;
 
+/*
+ * Mappings that images lay in last: a large program has thousands of mappings, and reading their
+ * list for each image would take milliseconds.  What is remembered of a library that was unloaded
+ * is harmless: a reader compares what the file has with what the image began with.
+ */
+#define PLACES 16
+static struct {
+	unsigned next;
+	struct module_place place[PLACES];
+} places; /* under the lock of modules */
+
 void module_reset(void)
 {
 	modules.count = 0;
 	modules.lock = 0;
 	modules.misses = 0;
+	memset(&places, 0, sizeof(places));
 }
 
 static int is_known(uintptr_t address)
@@ -40,7 +52,7 @@ static int is_known(uintptr_t address)
 struct mapping {
 	uintptr_t start, end;
 	uint64_t offset;
-	int executable, readable;
+	int executable, readable, writable;
 	const char *path;
 };
 
@@ -56,6 +68,7 @@ static int parse_mapping(char *line, struct mapping *map)
 	if (*at++ != ' ' || strlen(at) < 5)
 		return -1;
 	map->readable = at[0] == 'r';
+	map->writable = at[1] == 'w';
 	map->executable = at[2] == 'x';
 	map->offset = strtoull(at + 5, &at, 16);
 	map->path = strchr(at, '/');
@@ -135,12 +148,12 @@ struct search {
 	struct thread_state *thread;
 	struct mapping head;       /* of the file that the mappings now seen are of */
 	uintptr_t address;
-	int found;                 /* address is of a mapped file, from start to end */
-	uintptr_t start, end;
+	uintptr_t start, end;      /* of the mapping of a file that address lies in; 0: none */
+	struct module_place *place; /* NULL, or where to write what is known of it */
 };
 
-/* Writes the executable mappings that are new. */
-static void note_mapping(struct search *search, const struct mapping *map)
+/* The first mapping of the file that map is of, zeros if it has none. */
+static struct mapping find_head(struct search *search, const struct mapping *map)
 {
 	static char head_path[4096]; /* under the lock */
 
@@ -148,18 +161,42 @@ static void note_mapping(struct search *search, const struct mapping *map)
 		strcpy(head_path, map->path);
 		search->head = *map;
 	}
+	return strcmp(head_path, map->path) ? (struct mapping){ 0 } : search->head;
+}
+
+/* Writes the executable mappings that are new. */
+static void note_mapping(struct search *search, const struct mapping *map)
+{
+	struct mapping head = find_head(search, map);
+
 	if (map->executable)
-		add_mapping(search->thread, map, strcmp(head_path, map->path)
-			? &(struct mapping){ 0 } : &search->head);
+		add_mapping(search->thread, map, &head);
 }
 
 static void find_mapping(struct search *search, const struct mapping *map)
 {
 	if (search->address < map->start || search->address >= map->end)
 		return;
-	search->found = 1;
 	search->start = map->start;
 	search->end = map->end;
+}
+
+/* What the program may write to need not be what the file has. */
+static void find_place(struct search *search, const struct mapping *map)
+{
+	struct mapping head = find_head(search, map);
+	struct module_place *place = search->place;
+
+	if (search->address < map->start || search->address >= map->end || map->writable ||
+		!map->readable || strlen(map->path) >= sizeof(place->path))
+		return;
+	memset(place, 0, sizeof(*place));
+	place->start = map->start;
+	place->end = map->end;
+	place->offset = map->offset;
+	strcpy(place->path, map->path);
+	if (head.start)
+		find_build_id(&head, place->build_id);
 }
 
 /* Calls visit for each mapping of a file. */
@@ -189,20 +226,36 @@ static void scan(int fd, void (*visit)(struct search *, const struct mapping *),
 	}
 }
 
+/* 1: another thread is reading the list. */
+static int take_lock(void)
+{
+	return atomic_exchange_explicit(&modules.lock, 1, memory_order_acquire);
+}
+
+static void give_lock(void)
+{
+	atomic_store_explicit(&modules.lock, 0, memory_order_release);
+}
+
+static void scan_maps(void (*visit)(struct search *, const struct mapping *),
+	struct search *search)
+{
+	int fd = system_open("/proc/self/maps", O_RDONLY, 0);
+
+	if (fd < 0)
+		return;
+	scan(fd, visit, search);
+	system_close(fd);
+}
+
 /* -1: another thread is reading the list. */
 static int read_maps(void (*visit)(struct search *, const struct mapping *),
 	struct search *search)
 {
-	int fd;
-
-	if (atomic_exchange_explicit(&modules.lock, 1, memory_order_acquire))
+	if (take_lock())
 		return -1;
-	fd = system_open("/proc/self/maps", O_RDONLY, 0);
-	if (fd >= 0) {
-		scan(fd, visit, search);
-		system_close(fd);
-	}
-	atomic_store_explicit(&modules.lock, 0, memory_order_release);
+	scan_maps(visit, search);
+	give_lock();
 	return 0;
 }
 
@@ -216,11 +269,44 @@ void module_note(struct thread_state *thread, uintptr_t address)
 		modules.misses++;
 }
 
-int module_is_file(uintptr_t address)
+static const struct module_place *look_up_place(uintptr_t address)
 {
 	struct search search = { .address = address };
 
-	return is_known(address) || read_maps(find_mapping, &search) || search.found;
+	for (unsigned i = 0; i < PLACES; i++)
+		if (address >= places.place[i].start && address < places.place[i].end)
+			return &places.place[i];
+	search.place = &places.place[places.next];
+	search.place->start = search.place->end = 0;
+	scan_maps(find_place, &search);
+	if (!search.place->end)
+		return NULL;
+	places.next = (places.next + 1) % PLACES;
+	return search.place;
+}
+
+const struct module_place *module_take_place(uintptr_t address)
+{
+	const struct module_place *place = NULL;
+	int saved = errno;
+
+	/* Bounded: in a forked child nobody may be left to unlock it. */
+	for (int i = 0; i < 100; i++) {
+		if (!take_lock()) {
+			place = look_up_place(address);
+			if (!place)
+				give_lock();
+			break;
+		}
+		system_sleep(100000);
+	}
+	errno = saved;
+	return place;
+}
+
+void module_give_place(void)
+{
+	give_lock();
 }
 
 void module_bounds(uintptr_t address, uintptr_t *start, uintptr_t *end)

@@ -72,19 +72,28 @@ static const char *narrow(const wchar_t *from, char *to)
 	return to;
 }
 
-static const char *message_of(const nvtxEventAttributes_t *event, char *buffer)
+/* What is done with a range's name, by the call of this frame address; gives its range's id, 0. */
+typedef uint64_t (*name_user)(const char *name, void *frame_address);
+
+/* Apart, so that only wide names take so much of the program's stack. */
+static NOINLINE uint64_t use_wide(const wchar_t *text, name_user use, void *frame_address)
+{
+	char buffer[LONGEST];
+
+	return use(narrow(text, buffer), frame_address);
+}
+
+static uint64_t use_message(const nvtxEventAttributes_t *event, name_user use, void *frame_address)
 {
 	const char *text = NULL;
 
-	if (!event)
-		return "";
-	if (event->messageType == NVTX_MESSAGE_TYPE_ASCII)
+	if (event && event->messageType == NVTX_MESSAGE_TYPE_UNICODE)
+		return use_wide(event->message.unicode, use, frame_address);
+	if (event && event->messageType == NVTX_MESSAGE_TYPE_ASCII)
 		text = event->message.ascii;
-	else if (event->messageType == NVTX_MESSAGE_TYPE_REGISTERED)
+	else if (event && event->messageType == NVTX_MESSAGE_TYPE_REGISTERED)
 		text = (const char *)event->message.registered;
-	else if (event->messageType == NVTX_MESSAGE_TYPE_UNICODE)
-		text = narrow(event->message.unicode, buffer);
-	return text ? text : "";
+	return use(text ? text : "", frame_address);
 }
 
 /* One record; name NULL: of a range that has an id instead. */
@@ -154,14 +163,14 @@ static int was_started(uint64_t id)
 	return 0;
 }
 
-static int push(const char *name, void *frame_address)
+static uint64_t push(const char *name, void *frame_address)
 {
 	pushed = pushed << 1 | (uint64_t)opens_window(name);
 	note(CALL_nvtxRangePush, name, 0, frame_address);
-	return NVTX_NO_PUSH_POP_TRACKING;
+	return 0;
 }
 
-static nvtxRangeId_t start(const char *name, void *frame_address)
+static uint64_t start(const char *name, void *frame_address)
 {
 	uint64_t id = atomic_fetch_add(&range_ids, 1) + 1;
 
@@ -171,32 +180,36 @@ static nvtxRangeId_t start(const char *name, void *frame_address)
 	return id;
 }
 
+static uint64_t mark(const char *name, void *frame_address)
+{
+	note(CALL_nvtxMark, name, 0, frame_address);
+	return 0;
+}
+
 #define HERE __builtin_frame_address(0)
 
 static int NVTX_API push_ascii(const char *text)
 {
-	return push(text ? text : "", HERE);
+	push(text ? text : "", HERE);
+	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int NVTX_API push_wide(const wchar_t *text)
 {
-	char buffer[LONGEST];
-
-	return push(narrow(text, buffer), HERE);
+	use_wide(text, push, HERE);
+	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int NVTX_API push_event(const nvtxEventAttributes_t *event)
 {
-	char buffer[LONGEST];
-
-	return push(message_of(event, buffer), HERE);
+	use_message(event, push, HERE);
+	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int NVTX_API push_in_domain(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
 {
-	char buffer[LONGEST];
-
-	return push(message_of(event, buffer), HERE);
+	use_message(event, push, HERE);
+	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
 static int NVTX_API pop(void)
@@ -220,24 +233,18 @@ static nvtxRangeId_t NVTX_API start_ascii(const char *text)
 
 static nvtxRangeId_t NVTX_API start_wide(const wchar_t *text)
 {
-	char buffer[LONGEST];
-
-	return start(narrow(text, buffer), HERE);
+	return use_wide(text, start, HERE);
 }
 
 static nvtxRangeId_t NVTX_API start_event(const nvtxEventAttributes_t *event)
 {
-	char buffer[LONGEST];
-
-	return start(message_of(event, buffer), HERE);
+	return use_message(event, start, HERE);
 }
 
 static nvtxRangeId_t NVTX_API start_in_domain(nvtxDomainHandle_t domain,
 	const nvtxEventAttributes_t *event)
 {
-	char buffer[LONGEST];
-
-	return start(message_of(event, buffer), HERE);
+	return use_message(event, start, HERE);
 }
 
 static void NVTX_API end(nvtxRangeId_t id)
@@ -254,28 +261,27 @@ static void NVTX_API end_in_domain(nvtxDomainHandle_t domain, nvtxRangeId_t id)
 
 static void NVTX_API mark_ascii(const char *text)
 {
-	note(CALL_nvtxMark, text ? text : "", 0, HERE);
+	mark(text ? text : "", HERE);
 }
 
 static void NVTX_API mark_wide(const wchar_t *text)
 {
-	char buffer[LONGEST];
-
-	note(CALL_nvtxMark, narrow(text, buffer), 0, HERE);
+	use_wide(text, mark, HERE);
 }
 
 static void NVTX_API mark_event(const nvtxEventAttributes_t *event)
 {
-	char buffer[LONGEST];
-
-	note(CALL_nvtxMark, message_of(event, buffer), 0, HERE);
+	use_message(event, mark, HERE);
 }
 
 static void NVTX_API mark_in_domain(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
 {
-	char buffer[LONGEST];
+	use_message(event, mark, HERE);
+}
 
-	note(CALL_nvtxMark, message_of(event, buffer), 0, HERE);
+static uint64_t keep_name(const char *name, void *frame_address)
+{
+	return (uint64_t)(uintptr_t)keep(name);
 }
 
 static nvtxStringHandle_t NVTX_API register_ascii(nvtxDomainHandle_t domain, const char *text)
@@ -285,9 +291,7 @@ static nvtxStringHandle_t NVTX_API register_ascii(nvtxDomainHandle_t domain, con
 
 static nvtxStringHandle_t NVTX_API register_wide(nvtxDomainHandle_t domain, const wchar_t *text)
 {
-	char buffer[LONGEST];
-
-	return (nvtxStringHandle_t)keep(narrow(text, buffer));
+	return (nvtxStringHandle_t)(uintptr_t)use_wide(text, keep_name, HERE);
 }
 
 struct slot {

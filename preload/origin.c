@@ -2,13 +2,15 @@
 #include "origin.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "join.h"
+#include "settings.h"
 #include "system.h"
 
 #define PREFIX "CUFENCE_"
+#define LONGEST_SAID 256 /* bytes of a value in a message */
 
 static struct {
 	char settings[8192];       /* NAME=VALUE after NAME=VALUE, each with its NUL */
@@ -30,10 +32,13 @@ static void keep(const char *variable)
 /* For what the process starts, too: in the folder that it will be in, the same name is another. */
 static void make_absolute(const char *folder)
 {
-	char path[sizeof(origin.folder)];
-	int length = snprintf(path, sizeof(path), "%s/%s", origin.folder, folder);
+	static char path[sizeof(origin.folder)];
+	struct joined joined = { path, sizeof(path), 0 };
 
-	if (length > 0 && (size_t)length < sizeof(path))
+	join(&joined, origin.folder);
+	join(&joined, "/");
+	join(&joined, folder);
+	if (joined_whole(&joined))
 		setenv(PREFIX "OUT", path, 1);
 }
 
@@ -69,6 +74,31 @@ const char *origin_setting(const char *name)
 			return kept + length + 1;
 	}
 	return NULL;
+}
+
+static void check(const char *name, int (*is_valid)(const char *), const char *wanted)
+{
+	static char text[LONGEST_SAID + 200]; /* of the one thread that starts the recorder */
+	struct joined joined = { text, sizeof(text), 0 };
+	const char *value = origin_setting(name);
+
+	if (!value || !*value || is_valid(value))
+		return;
+	join(&joined, "cufence: ignoring ");
+	join(&joined, name);
+	join(&joined, "=");
+	join_bytes(&joined, value, strnlen(value, LONGEST_SAID));
+	join(&joined, ": it must be ");
+	join(&joined, wanted);
+	join(&joined, "\n");
+	origin_say(text);
+}
+
+void origin_check_settings(void)
+{
+#define X(variable, option, is_valid, wanted) check(PREFIX variable, is_valid, wanted);
+	SETTINGS(X)
+#undef X
 }
 
 const char *origin_folder(void)

@@ -9,6 +9,9 @@
 /* A CUFENCE_ variable: as the program set it itself, else as it was then; NULL: neither. */
 const char *origin_setting(const char *name);
 
+/* Says which settings have values that mean nothing, and are ignored. */
+void origin_check_settings(void);
+
 /* The folder for traces: CUFENCE_OUT seen from where the process began, or that folder. */
 const char *origin_folder(void);
 

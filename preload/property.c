@@ -39,7 +39,7 @@ void property_write(struct thread_state *thread, const char *name, const char *v
 /* Arguments separated by NUL in /proc become separated by spaces. */
 static void write_command_line(struct thread_state *thread)
 {
-	char text[4096];
+	static char text[4096]; /* of the one thread that starts the recorder */
 	int fd = system_open("/proc/self/cmdline", O_RDONLY, 0);
 	ssize_t n = fd < 0 ? 0 : system_read(fd, text, sizeof(text));
 

@@ -5,14 +5,15 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "allocation.h"
+#include "bus_error.h"
 #include "collector.h"
+#include "join.h"
 #include "origin.h"
 #include "python.h"
 #include "resolve.h"
@@ -104,7 +105,7 @@ static void thread_ended(void *state)
 		return;
 	/* Cancelled in the middle of a record: whoever went on there would publish half of it. */
 	if (thread->busy || !hand_on(thread))
-		trace_chunk_close(&thread->chunk);
+		trace_chunk_close(&shim.writer, &thread->chunk);
 	if (thread->tables)
 		system_unmap(thread->tables, sizeof(*thread->tables));
 	thread->chunk.header = NULL;
@@ -234,9 +235,24 @@ void shim_resume(void)
 	atexit(at_end);
 }
 
+/* 0: it does not fit. */
+static int name_file(char *path, size_t size, uint32_t pid, unsigned n)
+{
+	struct joined joined = { path, size, 0 };
+
+	join(&joined, origin_folder());
+	join(&joined, "/cufence.");
+	join_number(&joined, pid);
+	if (n) {
+		join(&joined, ".");
+		join_number(&joined, n);
+	}
+	join(&joined, ".cft");
+	return joined_whole(&joined);
+}
+
 static int create_file(void)
 {
-	const char *folder = origin_folder();
 	struct trace_start start = {
 		.pid = (uint32_t)getpid(),
 		.parent_pid = (uint32_t)getppid(),
@@ -245,23 +261,21 @@ static int create_file(void)
 			(shim.clock == CLOCK_TICKS_VIRTUAL ? FEATURE_SIMULATED : 0),
 		.realtime_ns = shim.virtual_clock ? shim.virtual_clock() : realtime_ns(),
 	};
-	char path[4096], message[4300];
+	static char path[4096], message[4300]; /* of the one thread that starts the recorder */
+	struct joined joined = { message, sizeof(message), 0 };
 	int rc = -EEXIST;
 
 	/* After an exec the same process id comes again. */
-	for (unsigned n = 0; rc == -EEXIST && n < 1000; n++) {
-		int length = n ? snprintf(path, sizeof(path), "%s/cufence.%u.%u.cft", folder,
-					 start.pid, n)
-			       : snprintf(path, sizeof(path), "%s/cufence.%u.cft", folder,
-					 start.pid);
-		rc = length < 0 || (size_t)length >= sizeof(path) ? -ENAMETOOLONG
-			: trace_create(&shim.writer, path, &start);
-	}
+	for (unsigned n = 0; rc == -EEXIST && n < 1000; n++)
+		rc = name_file(path, sizeof(path), start.pid, n)
+			? trace_create(&shim.writer, path, &start) : -ENAMETOOLONG;
 	if (!rc)
 		return 0;
-	snprintf(message, sizeof(message),
-		"cufence: cannot write '%s': %s; this process is not traced\n", path,
-		strerror(-rc));
+	join(&joined, "cufence: cannot write '");
+	join(&joined, path);
+	join(&joined, "': ");
+	join(&joined, strerror(-rc));
+	join(&joined, "; this process is not traced\n");
 	origin_say(message);
 	return rc;
 }
@@ -277,11 +291,15 @@ static int start(void)
 		origin_say("cufence: no memory for the recorder; this process is not traced\n");
 		return SHIM_OFF;
 	}
+	origin_check_settings();
 	clock_init(driver_library());
 	driver_look_up();
 	*(void **)&shim.current_context = driver_symbol("cuCtxGetCurrent");
-	if (create_file())
+	bus_error_watch();
+	if (create_file()) {
+		bus_error_leave();
 		return SHIM_OFF;
+	}
 	shim.generation++;
 	window_init();
 	unwind_init();

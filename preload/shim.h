@@ -106,6 +106,8 @@ struct thread_polls {
 	struct poll_ring ring[POLL_DEPTH];
 };
 
+#define THREAD_SCRATCH 5120
+
 /*
  * What only threads that call CUDA have: thread-local storage is taken out of the stack of every
  * thread, which may be as small as 16 KiB.
@@ -115,6 +117,8 @@ struct thread_tables {
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_SETS][SITE_WAYS];
 	unsigned oldest_way;       /* gives way in whichever set is full */
+	/* What is too large for a stack, of one function at a time, which calls no other one. */
+	uint64_t scratch[THREAD_SCRATCH / sizeof(uint64_t)];
 };
 
 struct thread_state {
@@ -342,18 +346,35 @@ void site_reset(void);
 /* Makes sure that the trace names the file mapped at address. */
 void module_note(struct thread_state *thread, uintptr_t address);
 void module_reset(void);
-/* 1 if a file is mapped at address, or if that cannot be told now. */
-int module_is_file(uintptr_t address);
+/* A mapping of a file, which the program cannot write to. */
+struct module_place {
+	uintptr_t start, end;
+	uint64_t offset;           /* of start, in the file */
+	uint8_t build_id[20];      /* zeros: none */
+	char path[1024];
+};
+/*
+ * The one at address, for the caller alone until module_give_place(), with no call in between that
+ * asks for another.  NULL: there is none, its path is longer, or that cannot be told now; nothing
+ * is to be given back then.  Keeps errno.
+ */
+const struct module_place *module_take_place(uintptr_t address);
+void module_give_place(void);
 /* The mapping of a file that address lies in; *end 0: not known.  Keeps errno. */
 void module_bounds(uintptr_t address, uintptr_t *start, uintptr_t *end);
 
 /*
- * Writes a code image that was made in memory (NVRTC, Triton, XLA) to the trace, each once, and
- * gives its hash; 0 for a file's fat binaries, what is not recognized or is too large.  Only after
- * the driver has accepted it: the sizes its headers name are believed.
+ * Writes to the trace, once, where a file has a code image, or that it lies beside the trace, if it
+ * was made in memory (NVRTC, Triton, XLA); where nothing can be put there, the image itself.  Gives
+ * its hash; 0 for what is not recognized or is too large.  Only after the driver has accepted it:
+ * the sizes its headers name are believed.
  */
 uint64_t image_note(const void *image);
 void image_reset(void);
+
+/* 1 if an image of that image_hash() lies beside the trace, now or already.  Changes errno. */
+int image_store(uint64_t hash, const void *image, uint64_t bytes);
+void image_store_reset(void);
 
 /* A device's primary context has one more user. */
 void context_retained(uint64_t context, uint64_t device);

@@ -2,10 +2,10 @@
 #include "window.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "collector.h"
 #include "origin.h"
+#include "settings.h"
 
 #define BIT(cause) (1u << (cause))
 
@@ -36,26 +36,18 @@ static int is_set(const char *name)
 static uint64_t ticks_of(const char *name)
 {
 	const char *value = origin_setting(name);
-	double seconds = value ? strtod(value, NULL) : 0;
+	uint64_t ns;
 
-	return seconds > 0 && seconds < 1e9
-		       ? (uint64_t)(seconds * (double)shim.calibration_ticks) : 0;
+	return value && setting_seconds(value, &ns)
+		       ? (uint64_t)((double)ns * 1e-9 * (double)shim.calibration_ticks) : 0;
 }
 
 static uint64_t bytes_of(const char *name)
 {
 	const char *value = origin_setting(name);
-	char *unit = NULL;
-	uint64_t bytes = value ? strtoull(value, &unit, 0) : 0;
-	unsigned shift = 0;
+	uint64_t bytes;
 
-	if (unit && (*unit | 32) == 'k')
-		shift = 10;
-	else if (unit && (*unit | 32) == 'm')
-		shift = 20;
-	else if (unit && (*unit | 32) == 'g')
-		shift = 30;
-	return bytes << shift;
+	return value && setting_size(value, &bytes) ? bytes : 0;
 }
 
 void window_init(void)
@@ -205,54 +197,6 @@ void window_grown(void)
 	atomic_store(&shim.next_calibration, 0);
 }
 
-/*
- * The program's work: what it submits, waits for or asks about.  A kind that is not here is
- * recorded everywhere, so that a new one errs on the side of too much.
- */
-static int is_work(enum call_kind kind)
-{
-	switch (kind) {
-	case KIND_OTHER:
-	case KIND_RUNTIME:
-	case KIND_COPY:
-	case KIND_COPY_ASYNC:
-	case KIND_COPY_PEER:
-	case KIND_COPY_PEER_ASYNC:
-	case KIND_COPY_BATCH:
-	case KIND_SET:
-	case KIND_SET_ASYNC:
-	case KIND_STREAM_SYNC:
-	case KIND_STREAM_QUERY:
-	case KIND_STREAM_WAIT:
-	case KIND_STREAM_CALLBACK:
-	case KIND_STREAM_VALUE_WAIT:
-	case KIND_STREAM_VALUE_WRITE:
-	case KIND_STREAM_MEMOP:
-	case KIND_EVENT_SYNC:
-	case KIND_EVENT_QUERY:
-	case KIND_EVENT_ELAPSED:
-	case KIND_LAUNCH:
-	case KIND_LAUNCH_MULTI:
-	case KIND_HOST_FUNC:
-	case KIND_CONTEXT_SYNC:
-	case KIND_CONTEXT_WAIT:
-	case KIND_CAPTURE_INFO:
-	case KIND_CAPTURE_MODE:
-	case KIND_EXTERNAL_SIGNAL:
-	case KIND_EXTERNAL_WAIT:
-	case KIND_GRAPH_LAUNCH:
-	case KIND_GRAPH_UPLOAD:
-	case KIND_PREFETCH:
-	case KIND_DISCARD:
-	case KIND_ADVISE:
-	case KIND_DECOMPRESS:
-	case KIND_FUNCTION_QUERY:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
 int window_admits(struct thread_state *thread, enum call_kind kind)
 {
 	int saved = errno;
@@ -264,7 +208,7 @@ int window_admits(struct thread_state *thread, enum call_kind kind)
 		settle(thread);
 	thread->busy = 0;
 	errno = saved;
-	if (!shim.outside || window.captures > 0 || !is_work(kind))
+	if (!shim.outside || window.captures > 0 || !kind_has(kind, K_WINDOWED))
 		return 1;
 	thread->passed_by = window.opened + 1;
 	return 0;

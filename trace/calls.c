@@ -37,7 +37,18 @@ const char *const field_names[FIELD_KIND_COUNT] = {
 };
 
 const char *const call_kind_names[KIND_COUNT] = {
-#define X(kind, name) #name,
-	CALL_KINDS(X)
+#define KIND(symbol, name, family, waits, traits) #name,
+#include "kinds.def"
+};
+
+const char *const kind_family_names[FAMILY_COUNT] = {
+#define X(family) #family,
+	KIND_FAMILIES(X)
+#undef X
+};
+
+const char *const kind_waits_names[] = {
+#define X(symbol, name) #name,
+	KIND_WAITS(X)
 #undef X
 };

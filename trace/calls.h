@@ -9,139 +9,144 @@
 
 #include <stdint.h>
 
-/*
- * What a call does, as far as ordering, memory and waiting are concerned: the analyzer decides
- * by kind and fields, never by name.
- */
-#define CALL_KINDS(X) \
-	X(OTHER, other) \
-	X(RUNTIME, runtime)              /* a cudart call: names the driver calls beneath it */ \
-	X(INIT, init) \
-	X(CONTEXT, context) \
-	X(ALLOC_DEVICE, alloc_device)    /* ptr, bytes */ \
-	X(ALLOC_HOST, alloc_host)        /* ptr, bytes, flags */ \
-	X(ALLOC_MANAGED, alloc_managed)  /* ptr, bytes, flags */ \
-	X(ALLOC_ASYNC, alloc_async)      /* ptr, bytes, stream */ \
-	X(REGISTER_HOST, register_host)  /* ptr, bytes, flags */ \
-	X(FREE_DEVICE, free_device)      /* ptr */ \
-	X(FREE_HOST, free_host)          /* ptr */ \
-	X(FREE_ASYNC, free_async)        /* ptr, stream */ \
-	X(UNREGISTER_HOST, unregister_host) /* ptr */ \
-	X(COPY, copy)                    /* dst, src, bytes; default stream; rows: pitches... */ \
-	X(COPY_ASYNC, copy_async)        /* dst, src, bytes, stream */ \
-	X(SET, set)                      /* dst, bytes; default stream */ \
-	X(SET_ASYNC, set_async)          /* dst, bytes, stream */ \
-	X(STREAM_CREATE, stream_create)  /* new_stream, flags (1: non-blocking), priority */ \
-	X(STREAM_DESTROY, stream_destroy) /* stream */ \
-	X(STREAM_SYNC, stream_sync)      /* stream */ \
-	X(STREAM_QUERY, stream_query)    /* stream */ \
-	X(STREAM_WAIT, stream_wait)      /* stream, event */ \
-	X(EVENT_CREATE, event_create)    /* new_event, flags */ \
-	X(EVENT_DESTROY, event_destroy)  /* event */ \
-	X(EVENT_RECORD, event_record)    /* event, stream */ \
-	X(EVENT_SYNC, event_sync)        /* event */ \
-	X(EVENT_QUERY, event_query)      /* event */ \
-	X(EVENT_ELAPSED, event_elapsed)  /* event, event */ \
-	X(LAUNCH, launch)                /* function, stream, grid, block */ \
-	X(HOST_FUNC, host_func)          /* stream, callback */ \
-	X(CONTEXT_SYNC, context_sync)    /* context or none: the current one */ \
-	X(MODULE_LOAD, module_load)      /* module */ \
-	X(MODULE_UNLOAD, module_unload)  /* module */ \
-	X(THREAD_CREATE, thread_create)  /* birth; if it used CUDA its RECORD_THREAD has it too */ \
-	X(THREAD_JOIN, thread_join)      /* birth of the thread that ended */ \
-	X(RANGE_PUSH, range_push)        /* string */ \
-	X(RANGE_POP, range_pop)          /* ends the thread's innermost pushed range */ \
-	X(RANGE_START, range_start)      /* string, value: its id */ \
-	X(RANGE_END, range_end)          /* value */ \
-	X(MARK, mark)                    /* string */ \
-	X(CONTEXT_CREATE, context_create) /* context, device */ \
-	X(CONTEXT_DESTROY, context_destroy) /* context, or device: its primary one */ \
-	X(CONTEXT_LIMIT, context_limit)  /* type: CUlimit, value; may wait for the device */ \
-	X(CONTEXT_RECORD, context_record) /* context, event: all work of a context */ \
-	X(CONTEXT_WAIT, context_wait)    /* context, event: all work to come of a context */ \
-	X(PEER_ACCESS, peer_access)      /* context, flags 1: allowed from here on, 0: no more */ \
-	X(ALLOC_ARRAY, alloc_array)      /* array, width and height in elements, depth, type */ \
-	X(FREE_ARRAY, free_array)        /* array */ \
-	X(TEXTURE_CREATE, texture_create) /* value: the object; ptr and bytes, or array */ \
-	X(TEXTURE_DESTROY, texture_destroy) /* value */ \
-	X(POOL_CREATE, pool_create)      /* pool, device */ \
-	X(POOL_DESTROY, pool_destroy)    /* pool */ \
-	X(POOL, pool)                    /* pool: trimmed, or its attributes set */ \
-	X(MEM_CREATE, mem_create)        /* handle, bytes: physical memory */ \
-	X(MEM_RELEASE, mem_release)      /* handle */ \
-	X(MEM_RESERVE, mem_reserve)      /* ptr, bytes: addresses without memory */ \
-	X(MEM_UNRESERVE, mem_unreserve)  /* ptr, bytes */ \
-	X(MEM_MAP, mem_map)              /* ptr, bytes, handle */ \
-	X(MEM_UNMAP, mem_unmap)          /* ptr, bytes */ \
-	X(MEM_ACCESS, mem_access)        /* ptr, bytes */ \
-	X(ALLOC_IMPORT, alloc_import)    /* ptr, bytes: another API's or process's; freed alike */ \
-	X(IPC_OPEN, ipc_open)            /* ptr, bytes (0: unknown): of another process */ \
-	X(IPC_CLOSE, ipc_close)          /* ptr */ \
-	X(IPC_EXPORT, ipc_export)        /* ptr, event or pool that others may now use */ \
-	X(IPC_EVENT, ipc_event)          /* new_event: of another process */ \
-	X(COPY_PEER, copy_peer)          /* as copy; dst_context, src_context */ \
-	X(COPY_PEER_ASYNC, copy_peer_async) /* as copy_async; dst_context, src_context */ \
-	X(COPY_BATCH, copy_batch)        /* stream, count, more; lists of count: dst, src, bytes; \
-					    of more words in all: CUmemcpyAttributes, the first \
-					    copy of each.  count 0: CUDA_MEMCPY3D_BATCH_OP */ \
-	X(PREFETCH, prefetch)            /* ptr, bytes, device, stream; in a batch as discard */ \
-	X(DISCARD, discard)              /* stream, count; lists: ptr, bytes; of more words in \
-					    all: CUmemLocation, the first item of each */ \
-	X(ADVISE, advise)                /* ptr, bytes, type: CUmem_advise, device */ \
-	X(ATTACH, attach)                /* stream, ptr, bytes, flags */ \
-	X(STREAM_VALUE_WAIT, stream_value_wait) /* stream, ptr, value, flags */ \
-	X(STREAM_VALUE_WRITE, stream_value_write) /* stream, ptr, value, flags */ \
-	X(STREAM_MEMOP, stream_memop)    /* stream, count; list: CUstreamBatchMemOpParams */ \
-	X(STREAM_ATTRIBUTE, stream_attribute) /* stream, type: CUstreamAttrID */ \
-	X(STREAM_CALLBACK, stream_callback) /* stream, callback: later work waits for it */ \
-	X(CAPTURE_BEGIN, capture_begin)  /* stream, type: mode; graph, count; nodes, edges */ \
-	X(CAPTURE_END, capture_end)      /* stream, new_graph */ \
-	X(CAPTURE_UPDATE, capture_update) /* stream, type: flags, count; lists: nodes, edges */ \
-	X(CAPTURE_INFO, capture_info)    /* stream, type: status, graph, count; list: nodes */ \
-	X(CAPTURE_MODE, capture_mode)    /* type: the mode before */ \
-	X(EXTERNAL_IMPORT, external_import) /* handle: memory or semaphore of another API */ \
-	X(EXTERNAL_RELEASE, external_release) /* handle */ \
-	X(EXTERNAL_SIGNAL, external_signal) /* stream, count; list: what is signalled */ \
-	X(EXTERNAL_WAIT, external_wait)  /* stream, count; list: what is waited for */ \
-	X(GRAPH_CREATE, graph_create)    /* new_graph */ \
-	X(GRAPH_DESTROY, graph_destroy)  /* graph */ \
-	X(GRAPH_CLONE, graph_clone)      /* new_graph, graph */ \
-	X(GRAPH_ADD_NODE, graph_add_node) /* new_node, graph, type: CUgraphNodeType, count, ...; \
-					    lists: the nodes it depends on, edges, bodies */ \
-	X(GRAPH_ADD_EDGES, graph_add_edges) /* graph, count; lists: from, to, edges */ \
-	X(GRAPH_REMOVE_EDGES, graph_remove_edges) /* as add */ \
-	X(GRAPH_NODE_SET, graph_node_set) /* node, type, its parameters */ \
-	X(GRAPH_NODE_DESTROY, graph_node_destroy) /* node */ \
-	X(GRAPH_QUERY, graph_query)      /* graph or node, count; lists: handles given out */ \
-	X(GRAPH_INSTANTIATE, graph_instantiate) /* new_exec, graph, flags */ \
-	X(GRAPH_CONDITIONAL, graph_conditional) /* handle, graph */ \
-	X(EXEC_UPDATE, exec_update)      /* exec, graph */ \
-	X(EXEC_SET, exec_set)            /* exec, node, type, its parameters */ \
-	X(EXEC_DESTROY, exec_destroy)    /* exec */ \
-	X(GRAPH_UPLOAD, graph_upload)    /* exec, stream */ \
-	X(GRAPH_LAUNCH, graph_launch)    /* exec, stream */ \
-	X(FUNCTION_QUERY, function_query) /* function or module; may load code */ \
-	X(FUNCTION_SET, function_set)    /* function, type: attribute; may load code */ \
-	X(PROFILER_START, profiler_start) \
-	X(PROFILER_STOP, profiler_stop) \
-	X(MODULE_GLOBAL, module_global)  /* ptr, bytes, module: a variable */ \
-	X(ARRAY_LEVEL, array_level)      /* array: a part of handle, depth: which */ \
-	X(DECOMPRESS, decompress)        /* stream, count; list: CUmemDecompressParams */ \
-	X(LAUNCH_MULTI, launch_multi)    /* count; list: CUDA_LAUNCH_PARAMS, one per device */ \
-	X(CONTEXT_RETAIN, context_retain) /* context, device: its primary one, of one more user */ \
-	X(CONTEXT_RELEASE, context_release) /* device, or context: gone with its last user */
-
+/* What a call does: the rows of kinds.def, which see for all that depends on the kind. */
 enum call_kind {
-#define X(kind, name) KIND_##kind,
-	CALL_KINDS(X)
-#undef X
+#define KIND(symbol, name, family, waits, traits) KIND_##symbol,
+#include "kinds.def"
 	KIND_COUNT
 };
+
+/* Kinds that do the same in different ways. */
+#define KIND_FAMILIES(X) \
+	X(other) \
+	X(runtime)         /* names the driver calls beneath it */ \
+	X(context) \
+	X(limit)           /* how much of the device a context sets aside */ \
+	X(allocation) \
+	X(free)            /* of device memory; waits for the device */ \
+	X(host_memory)     /* freed or unregistered; waits for the device */ \
+	X(stream_free)     /* in stream order */ \
+	X(copy) \
+	X(set) \
+	X(stream) \
+	X(event) \
+	X(wait)            /* made in order to wait */ \
+	X(query)           /* success says that work is complete */ \
+	X(launch) \
+	X(callback)        /* a function of the host in stream order */ \
+	X(module) \
+	X(code) \
+	X(thread)          /* no CUDA call */ \
+	X(range)           /* NVTX, no CUDA call */ \
+	X(object) \
+	X(pool) \
+	X(mapping)         /* physical memory and addresses apart */ \
+	X(interprocess) \
+	X(placement)       /* where managed memory lies */ \
+	X(memory_value)    /* streams that wait for values in memory, or write them */ \
+	X(capture) \
+	X(external)        /* memory and semaphores of other programming interfaces */ \
+	X(graph) \
+	X(graph_launch) \
+	X(profiler) \
+	X(decompress)
+
+enum kind_family {
+#define X(family) FAMILY_##family,
+	KIND_FAMILIES(X)
+#undef X
+	FAMILY_COUNT
+};
+
+/* What the host waits for in a call; a narrower range before a wider one. */
+#define KIND_WAITS(X) \
+	X(NOTHING, nothing) \
+	X(EVENT, event) \
+	X(STREAM, stream)        /* the legacy stream: also all blocking streams */ \
+	X(BY_MEMORY, by_memory)  /* by direction, and by the kind of memory at either end */ \
+	X(CONTEXT, context) \
+	X(DEVICE, device)        /* the one that owns what the call is about */ \
+	X(PROCESS, process)      /* all devices */
+
+enum kind_waits {
+#define X(symbol, name) WAITS_##symbol,
+	KIND_WAITS(X)
+#undef X
+};
+
+#define KIND_TRAITS(X) \
+	X(WORK, work, 0)         /* puts work into a stream, of the device or of the host */ \
+	X(ACCESSES, accesses, 1) /* that work reads or writes memory of the device */ \
+	X(SILENT, silent, 2)     /* has a place in a stream, and no record of CUPTI */ \
+	X(OUTSIDE, outside, 3)   /* ordered by values in memory or semaphores, too */ \
+	X(TELLS_HOST, tells_host, 4) /* the host may act on it without a CUDA call */ \
+	X(DEFAULT_STREAM, default_stream, 5) /* names no stream: the default one */ \
+	X(ANY_STREAM, any_stream, 6) /* may give work to streams that it does not name */ \
+	X(IDLE, idle, 7)         /* names a stream or an event, and gives it no work */ \
+	X(RESOURCE, resource, 8) /* waits as a side effect of getting or giving back */ \
+	X(ONCE, once, 9)         /* the fixed program does it once, outside the loop */ \
+	X(RELEASES, releases, 10) /* ends the life of the memory that its ptr names */ \
+	X(QUICK, quick, 11)      /* takes less than 50 us by itself (H200) */ \
+	X(LOADS_CODE, loads_code, 12) /* loads a kernel at its first use (lazy loading) */ \
+	X(UNTIMED, untimed, 13)  /* records of CUPTI need not cover all of its work */ \
+	X(WINDOWED, windowed, 14) /* recorded only within a recording window, where there is one */
+
+enum kind_trait {
+	K_NONE = 0,
+#define X(symbol, name, bit) K_##symbol = 1 << bit,
+	KIND_TRAITS(X)
+#undef X
+};
+
+/* The three columns of a kind's row.  Constants where the kind is one. */
+static inline unsigned kind_traits(enum call_kind kind)
+{
+	switch (kind) {
+#define KIND(symbol, name, family, waits, traits) \
+	case KIND_##symbol: \
+		return traits;
+#include "kinds.def"
+	case KIND_COUNT:
+		break;
+	}
+	return K_NONE;
+}
+
+static inline enum kind_family kind_family(enum call_kind kind)
+{
+	switch (kind) {
+#define KIND(symbol, name, family, waits, traits) \
+	case KIND_##symbol: \
+		return FAMILY_##family;
+#include "kinds.def"
+	case KIND_COUNT:
+		break;
+	}
+	return FAMILY_other;
+}
+
+static inline enum kind_waits kind_waits(enum call_kind kind)
+{
+	switch (kind) {
+#define KIND(symbol, name, family, waits, traits) \
+	case KIND_##symbol: \
+		return WAITS_##waits;
+#include "kinds.def"
+	case KIND_COUNT:
+		break;
+	}
+	return WAITS_NOTHING;
+}
+
+static inline int kind_has(enum call_kind kind, unsigned traits)
+{
+	return (kind_traits(kind) & traits) != 0;
+}
 
 /* Calls that are made in order to wait for the device. */
 static inline int call_is_wait(enum call_kind kind)
 {
-	return kind == KIND_STREAM_SYNC || kind == KIND_EVENT_SYNC || kind == KIND_CONTEXT_SYNC;
+	return kind_family(kind) == FAMILY_wait;
 }
 
 /*
@@ -221,7 +226,7 @@ enum call_trait {
 	X(exec)            /* CUgraphExec */ \
 	X(new_exec) \
 	X(birth)           /* number of a thread in its process, as they were made */ \
-	X(image)           /* hash of a RECORD_IMAGE; 0: the code is in a file */
+	X(image)           /* hash of RECORD_IMAGE or RECORD_IMAGE_FILE; 0: not recorded */
 
 enum field_kind {
 #define X(field) FIELD_##field,
@@ -294,5 +299,7 @@ struct call_type {
 extern const struct call_type call_types[CALL_COUNT];
 extern const char *const field_names[FIELD_KIND_COUNT];
 extern const char *const call_kind_names[KIND_COUNT];
+extern const char *const kind_family_names[FAMILY_COUNT];
+extern const char *const kind_waits_names[];
 
 #endif

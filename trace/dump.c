@@ -238,8 +238,10 @@ static void put_header(FILE *out, const struct file_header *header)
 		header->version_minor, header->chunk_size);
 	for (const struct column *column = header_columns; column->name; column++)
 		put_column(out, column, header);
-	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+	for (unsigned i = 0; i < (header->version_minor ? COUNTER_COUNT : COUNTERS_OF_1_0); i++)
 		fprintf(out, " %s=%" PRIu64, counter_names[i], header->counter[i]);
+	if (header->version_minor >= 1)
+		fprintf(out, " written=%" PRIu64, header->written);
 	putc('\n', out);
 }
 
@@ -248,11 +250,11 @@ int text_dump(struct trace_reader *reader, FILE *out)
 	struct call_names names = { 0 };
 	const struct record *record;
 	size_t chunk = 0;
-	int rc;
+	int rc = 0;
 
 	put_header(out, reader->header);
 	trace_rewind(reader);
-	while ((rc = trace_next(reader, &record)) > 0) {
+	while (!rc && trace_next(reader, &record)) {
 		if (reader->chunk != chunk) {
 			const struct chunk_header *header =
 				(const struct chunk_header *)(reader->base + reader->chunk);
@@ -262,9 +264,8 @@ int text_dump(struct trace_reader *reader, FILE *out)
 		if (put_record(out, &names, record)) {
 			snprintf(reader->error, sizeof(reader->error), "out of memory");
 			rc = -1;
-			break;
 		}
 	}
 	free(names.type);
-	return rc;
+	return rc || !trace_is_whole(reader) ? -1 : 0;
 }

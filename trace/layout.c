@@ -83,6 +83,11 @@ const struct record_layout record_layouts[RECORD_TYPE_COUNT] = {
 		.length_offset = offsetof(struct image_record, length),
 		.column = { H(image_record, hash), D(image_record, offset),
 			D(image_record, total) } },
+	[RECORD_IMAGE_FILE] = { LAYOUT(image_file_record, "imagefile"), .tail = TAIL_TEXT,
+		.length_offset = offsetof(struct image_file_record, path_length),
+		.column = { H(image_file_record, hash), D(image_file_record, offset),
+			D(image_file_record, bytes), H(image_file_record, start),
+			B(image_file_record, build_id) } },
 };
 
 const struct column head_columns[] = {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "reader_chunks.h"
+
 #define CALL_NUMBERS 65536
 
 __attribute__((format(printf, 2, 3)))
-static int damaged(struct trace_reader *reader, const char *format, ...)
+static int refuse(struct trace_reader *reader, const char *format, ...)
 {
 	va_list values;
 
@@ -24,105 +27,145 @@ static int damaged(struct trace_reader *reader, const char *format, ...)
 	return -1;
 }
 
-static int check_header(struct trace_reader *reader)
+/* What is behind the members that the file's version has is zeros. */
+static int read_header(struct trace_reader *reader)
 {
-	const struct file_header *header = (const struct file_header *)reader->base;
+	static const size_t of_version_0 = offsetof(struct file_header, written);
+	struct file_header *header = &reader->start;
+	ssize_t known = sizeof(*header);
 
-	if (reader->size < sizeof(*header) || memcmp(header->magic, TRACE_MAGIC, 8))
-		return damaged(reader, "not a cufence trace");
+	if (reader->fd >= 0) {
+		known = pread(reader->fd, header, sizeof(*header), 0);
+	} else {
+		known = reader->size < sizeof(*header) ? (ssize_t)reader->size : known;
+		memcpy(header, reader->base, (size_t)known);
+	}
+	if (known < 0)
+		return refuse(reader, "cannot read: %s", strerror(errno));
+	if (!known)
+		return refuse(reader, "empty or not a regular file");
+	if (known < (ssize_t)of_version_0)
+		return refuse(reader, "not a cufence trace, or cut within its header");
+	if (memcmp(header->magic, TRACE_MAGIC, 8))
+		return refuse(reader, "not a cufence trace");
 	if (header->version_major != TRACE_VERSION_MAJOR)
-		return damaged(reader, "trace format %u.%u; this program reads %u.x",
+		return refuse(reader, "trace format %u.%u; this program reads %u.x",
 			header->version_major, header->version_minor, TRACE_VERSION_MAJOR);
-	if (header->header_size < sizeof(*header) || header->header_size % TRACE_ALIGN ||
-		header->header_size > reader->size)
-		return damaged(reader, "offset 12: header size %u", header->header_size);
-	if (header->chunk_size <= sizeof(struct chunk_header) || header->chunk_size % TRACE_ALIGN)
-		return damaged(reader, "offset 16: chunk size %u", header->chunk_size);
+	if (header->header_size < of_version_0 || header->header_size % TRACE_ALIGN ||
+		header->header_size > TRACE_CHUNK_MOST)
+		return refuse(reader, "offset 12: header size %u", header->header_size);
+	if (header->chunk_size < TRACE_CHUNK_LEAST || header->chunk_size > TRACE_CHUNK_MOST ||
+		header->chunk_size % TRACE_ALIGN)
+		return refuse(reader, "offset 16: chunk size %u", header->chunk_size);
+	if (header->version_minor < 1 || header->header_size < sizeof(*header) ||
+		known < (ssize_t)sizeof(*header))
+		memset((char *)header + of_version_0, 0, sizeof(*header) - of_version_0);
 	reader->header = header;
 	return 0;
 }
 
-static const struct chunk_header *chunk_at(const struct trace_reader *reader, size_t offset)
+static int read_chunks(struct trace_reader *reader)
 {
-	return (const struct chunk_header *)(reader->base + offset);
-}
-
-void trace_forget(const struct trace_reader *reader)
-{
-	if (reader->mapped)
-		madvise((void *)reader->base, reader->size, MADV_DONTNEED);
-}
-
-/* Instead of a number of rounds: this chunk is no window and need not be looked at for one. */
-#define IS_COPY UINT64_MAX
-
-/* Which windows have been copied up to which round: what a copy holds is not read again. */
-static int find_copies(struct trace_reader *reader)
-{
-	size_t first = reader->header->header_size, size = reader->header->chunk_size;
-
-	reader->chunk_count = (reader->size - first) / size +
-		((reader->size - first) % size >= sizeof(struct chunk_header));
-	reader->copied = calloc(reader->chunk_count + 1, sizeof(*reader->copied));
-	if (!reader->copied)
-		return damaged(reader, "out of memory");
-	for (size_t i = 0; i < reader->chunk_count; i++) {
-		const struct chunk_header *chunk = chunk_at(reader, first + i * size);
-
-		/* The kernel maps what is around each of them, too. */
-		if (i % 256 == 0)
-			trace_forget(reader);
-		if (chunk->magic != TRACE_CHUNK_MAGIC || !chunk->home ||
-			chunk->home > reader->chunk_count)
-			continue;
-		if (chunk->round >= reader->copied[chunk->home - 1])
-			reader->copied[chunk->home - 1] = chunk->round + 1;
-		reader->copied[i] = IS_COPY;
-	}
-	return 0;
-}
-
-static int open_bytes(struct trace_reader *reader)
-{
+	if (reader->header->header_size > reader->size)
+		return refuse(reader, "cut within its header");
 	reader->call_fields = calloc(CALL_NUMBERS, 1);
 	if (!reader->call_fields)
-		return damaged(reader, "out of memory");
-	return check_header(reader) || find_copies(reader) ? -1 : 0;
+		return refuse(reader, "out of memory");
+	return reader_find_chunks(reader);
 }
 
 int trace_open_memory(struct trace_reader *reader, const void *bytes, size_t size)
 {
-	*reader = (struct trace_reader){ .base = bytes, .size = size };
-	return open_bytes(reader);
+	*reader = (struct trace_reader){ .base = (uint8_t *)(uintptr_t)bytes, .size = size,
+		.fd = -1 };
+	return read_header(reader) || read_chunks(reader) ? -1 : 0;
+}
+
+/* Private: windows are copied into the mapping itself. */
+static int map_file(struct trace_reader *reader)
+{
+	struct stat file;
+	void *at;
+
+	if (fstat(reader->fd, &file) || !file.st_size)
+		return refuse(reader, "empty or not a regular file");
+	reader->device = file.st_dev;
+	reader->inode = file.st_ino;
+	reader->size = (uint64_t)file.st_size < TRACE_MOST_BYTES ? (size_t)file.st_size
+								 : (size_t)TRACE_MOST_BYTES;
+	at = mmap(NULL, reader->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+		reader->fd, 0);
+	if (at == MAP_FAILED)
+		return refuse(reader, "cannot map %zu bytes: %s", reader->size, strerror(errno));
+	reader->base = at;
+	reader->mapped = reader->size;
+	lost_pages_watch(&reader->pages, at, reader->mapped);
+	return 0;
 }
 
 int trace_open(struct trace_reader *reader, const char *path)
 {
-	struct stat st;
-	void *at = MAP_FAILED;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat file;
+	int rc = -1;
 
-	*reader = (struct trace_reader){ 0 };
-	if (fd < 0)
-		return damaged(reader, "cannot open: %s", strerror(errno));
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (at == MAP_FAILED)
-		return damaged(reader, "empty or not a regular file");
-	reader->base = at;
-	reader->size = (size_t)st.st_size;
-	reader->mapped = 1;
-	return open_bytes(reader);
+	*reader = (struct trace_reader){ .fd = -1 };
+	/* To open a device may do something, and to open a pipe may wait. */
+	if (!stat(path, &file) && !S_ISREG(file.st_mode))
+		return refuse(reader, "empty or not a regular file");
+	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (reader->fd < 0)
+		return refuse(reader, "cannot open: %s", strerror(errno));
+	/* The header first: what it counts is in the file by the time its size is asked for. */
+	if (fstat(reader->fd, &file) || !S_ISREG(file.st_mode))
+		refuse(reader, "empty or not a regular file");
+	else
+		rc = read_header(reader) || map_file(reader) || read_chunks(reader) ? -1 : 0;
+	close(reader->fd);
+	reader->fd = -1;
+	return rc;
+}
+
+static size_t offset_of(const struct trace_reader *reader, uint32_t number)
+{
+	return reader->header->header_size + (size_t)number * reader->header->chunk_size;
+}
+
+/* Whole pages of [from, to) only: what is next to it may be our own. */
+static void forget(const struct trace_reader *reader, size_t from, size_t to)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	from = (from + page - 1) / page * page;
+	to = to / page * page;
+	if (from < to)
+		madvise(reader->base + from, to - from, MADV_DONTNEED);
+}
+
+void trace_forget(const struct trace_reader *reader)
+{
+	size_t from = 0;
+
+	if (!reader->mapped)
+		return;
+	for (size_t i = 0; i < reader->window_count; i++) {
+		size_t window = offset_of(reader, reader->window[i]);
+
+		forget(reader, from, window);
+		from = window + reader->header->chunk_size;
+	}
+	if (from < reader->size)
+		forget(reader, from, reader->size);
 }
 
 void trace_close(struct trace_reader *reader)
 {
+	lost_pages_unwatch(&reader->pages);
 	if (reader->mapped)
-		munmap((void *)reader->base, reader->size);
+		munmap(reader->base, reader->mapped);
 	free(reader->call_fields);
-	free(reader->copied);
-	reader->copied = NULL;
+	free(reader->order);
+	free(reader->window);
+	reader->order = reader->window = NULL;
 	reader->base = NULL;
 	reader->header = NULL;
 	reader->call_fields = NULL;
@@ -132,65 +175,32 @@ void trace_close(struct trace_reader *reader)
 void trace_rewind(struct trace_reader *reader)
 {
 	reader->chunk = reader->position = reader->limit = 0;
-	reader->in_windows = 0;
+	reader->next = 0;
 	reader->thread = 0;
+	reader->damaged = reader->damaged_chunks;
 	/* Records are judged by what comes before them, as in the first round. */
 	memset(reader->call_fields, 0, CALL_NUMBERS);
 }
 
-static size_t chunk_number(const struct trace_reader *reader)
+int trace_is_whole(const struct trace_reader *reader)
 {
-	return (reader->chunk - reader->header->header_size) / reader->header->chunk_size;
+	return !reader->missing && !reader->damaged && !reader->pages.lost;
 }
 
-/* Is this chunk's turn now?  The first, with the call table, comes before all others. */
-static int is_due(const struct trace_reader *reader, const struct chunk_header *chunk)
-{
-	size_t number = chunk_number(reader);
-
-	if (number == 0)
-		return !reader->in_windows;
-	if (chunk->home)
-		return !reader->in_windows;
-	return reader->in_windows && chunk->round >= reader->copied[number];
-}
-
-/* Moves to the next used chunk: 1, or 0 when there is none, or -1. */
+/* Moves to the next chunk: 1, or 0 when there is none. */
 static int next_chunk(struct trace_reader *reader)
 {
-	const struct file_header *header = reader->header;
+	const struct chunk_header *chunk;
 
-	for (;;) {
-		const struct chunk_header *chunk;
-		uint64_t committed;
-
-		reader->chunk = reader->chunk ? reader->chunk + header->chunk_size
-					      : header->header_size;
-		if (reader->chunk > reader->size ||
-			reader->size - reader->chunk < sizeof(*chunk)) {
-			if (reader->in_windows)
-				return 0;
-			reader->in_windows = 1;
-			reader->chunk = 0;
-			continue;
-		}
-		if (reader->in_windows && reader->copied[chunk_number(reader)] == IS_COPY)
-			continue;
-		chunk = chunk_at(reader, reader->chunk);
-		committed = __atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE);
-		if ((chunk->magic == 0 && committed == 0) || !is_due(reader, chunk))
-			continue;
-		if (chunk->magic != TRACE_CHUNK_MAGIC)
-			return damaged(reader, "offset %zu: no chunk here", reader->chunk);
-		if (committed > header->chunk_size - sizeof(*chunk) || committed % TRACE_ALIGN ||
-			committed > reader->size - reader->chunk - sizeof(*chunk))
-			return damaged(reader, "offset %zu: chunk claims %llu bytes of records",
-				reader->chunk, (unsigned long long)committed);
-		reader->position = reader->chunk + sizeof(*chunk);
-		reader->limit = reader->position + (size_t)committed;
-		reader->thread = chunk->thread;
-		return 1;
-	}
+	if (reader->next == reader->order_count)
+		return 0;
+	reader->chunk = offset_of(reader, reader->order[reader->next++]);
+	chunk = (const struct chunk_header *)(reader->base + reader->chunk);
+	reader->position = reader->chunk + sizeof(*chunk);
+	reader->limit = reader->position + reader_records(reader, reader->chunk,
+		__atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE));
+	reader->thread = chunk->thread;
+	return 1;
 }
 
 /* Does a record of this size hold a fixed part and count elements of size each? */
@@ -270,6 +280,8 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 		return FITS(thread_record, AS(thread_record)->name_length, 1);
 	case RECORD_IMAGE:
 		return FITS(image_record, AS(image_record)->length, 1);
+	case RECORD_IMAGE_FILE:
+		return FITS(image_file_record, AS(image_file_record)->path_length, 1);
 	case RECORD_SYMBOL:
 		return FITS(symbol_record, (uint64_t)AS(symbol_record)->function_length +
 			AS(symbol_record)->file_length, 1);
@@ -285,6 +297,16 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 #undef AS
 }
 
+/* What the file says it has may be missing in the end only: then that is what is wrong with it. */
+static void describe_missing(struct trace_reader *reader)
+{
+	if (reader->pages.lost)
+		refuse(reader, "became shorter while it was read");
+	else if (reader->missing && !reader->error[0])
+		refuse(reader, "%llu bytes of what was written are missing",
+			(unsigned long long)reader->missing);
+}
+
 int trace_next(struct trace_reader *reader, const struct record **record)
 {
 	for (;;) {
@@ -293,21 +315,25 @@ int trace_next(struct trace_reader *reader, const struct record **record)
 		int rc;
 
 		if (reader->position == reader->limit) {
-			rc = next_chunk(reader);
-			if (rc <= 0)
-				return rc;
-			continue;
+			if (next_chunk(reader))
+				continue;
+			describe_missing(reader);
+			return 0;
 		}
 		at = (const struct record *)(reader->base + offset);
 		bytes = record_bytes(at);
-		if (bytes == 0 || bytes > reader->limit - offset)
-			return damaged(reader, "offset %zu: record of %zu bytes", offset, bytes);
+		if (bytes == 0 || bytes > reader->limit - offset) {
+			reader_note(reader, "offset %zu: record of %zu bytes where %zu are left",
+				offset, bytes, reader->limit - offset);
+			reader->position = reader->limit;
+			continue;
+		}
+		reader->position += bytes;
 		rc = record_is_whole(reader, at, bytes);
 		if (!rc)
-			return damaged(reader, "offset %zu: damaged record of type %u", offset,
+			reader_note(reader, "offset %zu: damaged record of type %u", offset,
 				at->type);
-		reader->position += bytes;
-		if (rc < 0)
+		if (rc <= 0)
 			continue;
 		if (at->type == RECORD_THREAD)
 			reader->thread = ((const struct thread_record *)at)->thread;

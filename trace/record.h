@@ -17,6 +17,9 @@
  * Everything is little-endian and aligned.  Layouts only grow: a reader accepts any
  * minor version and skips record types it does not know (doc/FORMAT.md).
  *
+ * The closing word says how much there is: file_header.written and .chunks.  A file in which less
+ * is found was cut or damaged.
+ *
  * Two time scales occur.  Call records carry ticks of the recorder's clock (file_header.clock);
  * device records carry CUPTI's nanoseconds.  RECORD_CALIBRATION pairs both with CLOCK_REALTIME.
  */
@@ -27,11 +30,16 @@
 
 #define TRACE_MAGIC "CUFENCE\n"
 #define TRACE_VERSION_MAJOR 1
-#define TRACE_VERSION_MINOR 0
+#define TRACE_VERSION_MINOR 1
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_CHUNK_MAGIC 0x4b484346u /* "FCHK" */
 #define TRACE_CHUNK_SIZE (64 * 1024)
 #define TRACE_ALIGN 8
+
+/* What a reader accepts: a record fits into the smallest, and a chunk takes little memory. */
+#define TRACE_CHUNK_LEAST 4096
+#define TRACE_CHUNK_MOST (1024 * 1024)
+#define TRACE_MOST_BYTES (UINT64_C(32) << 30)
 
 /* file_header.features: what the recorder was able to do. */
 enum trace_feature {
@@ -65,14 +73,18 @@ enum trace_cupti_state {
 	X(DROPPED_SITES, dropped_sites)      /* the site table was full */ \
 	X(DROPPED_ENTRIES, dropped_entries)  /* the function, context or string table was full */ \
 	X(PASSED_THROUGH, passed_through)    /* driver entry points without a wrapper */ \
-	X(BYPASSED_CALLS, bypassed_calls)    /* calls that only a CUPTI callback saw */
+	X(BYPASSED_CALLS, bypassed_calls)    /* calls that only a CUPTI callback saw */ \
+	X(CUT, cut)                          /* the file was cut while it was written */
 
 enum trace_counter {
 #define X(counter, name) COUNT_##counter,
 	TRACE_COUNTERS(X)
 #undef X
-	COUNTER_COUNT
+	COUNTER_COUNT,
+	COUNTERS_OF_1_0 = COUNT_CUT
 };
+
+#define TRACE_COUNTER_ROOM 16 /* counters may be added without moving what is behind them */
 
 struct file_header {
 	char magic[8];
@@ -89,7 +101,13 @@ struct file_header {
 	uint32_t cupti_version;    /* cuptiGetVersion() */
 	uint32_t driver_version;   /* cuDriverGetVersion() */
 	uint32_t chunk_count;      /* chunks handed out so far */
-	uint64_t counter[COUNTER_COUNT];
+	uint64_t counter[TRACE_COUNTER_ROOM];
+	/* Since 1.1; a file of version 1.0 has zeros here, and does not say how much there is. */
+	uint64_t written;          /* bytes of records, as of when it was closed; more may follow */
+	uint64_t copied;           /* of them, in copies; grows behind each one */
+	uint64_t identity;         /* CLOCK_REALTIME ns at creation, by virtual clocks too */
+	uint32_t chunks;           /* chunks begun; grows behind each one's header */
+	uint32_t last_window;      /* 1 + number of the window opened last, 0: none */
 };
 
 struct chunk_header {
@@ -97,7 +115,7 @@ struct chunk_header {
 	uint32_t thread;           /* kernel thread id of the first writer; 0: the file's own */
 	uint64_t committed;        /* bytes of complete records after this header */
 	uint32_t home;             /* copy: 1 + number of the window; 0: a window */
-	uint32_t reserved;
+	uint32_t before;           /* window: 1 + number of the one opened before it, 0: none */
 	uint64_t round;            /* how often the window had been emptied before */
 };
 
@@ -119,6 +137,7 @@ enum record_type {
 	RECORD_SYMBOL,
 	RECORD_CODE,
 	RECORD_WINDOW,
+	RECORD_IMAGE_FILE,
 	RECORD_TYPE_COUNT
 };
 
@@ -340,13 +359,31 @@ struct thread_record {
 	char name[];
 };
 
-/* A code image that was loaded from memory, in pieces of at most RECORD_MAX_BYTES. */
+/*
+ * A code image that was loaded from memory, in pieces of at most RECORD_MAX_BYTES.  One piece
+ * without bytes: it lies beside the trace (image_hash.h).
+ */
 struct image_record {
 	struct record head;
 	uint32_t length;           /* of this piece */
 	uint64_t hash;             /* of the whole image */
 	uint64_t offset, total;
 	uint8_t data[];
+};
+
+/*
+ * A code image that was loaded from where a file is mapped: there it still lies.  Of relocatable
+ * code there is a record for each of its fat binaries, with the same hash.
+ */
+struct image_file_record {
+	struct record head;
+	uint32_t path_length;
+	uint64_t hash;             /* by which calls name the image */
+	uint64_t offset, bytes;    /* in the file */
+	uint64_t start;            /* image_hash() of its first IMAGE_START_BYTES, or all it has */
+	uint8_t build_id[20];      /* zeros: none */
+	uint32_t reserved;
+	char path[];               /* not NUL-terminated */
 };
 
 /*
@@ -408,6 +445,7 @@ struct call_type_record {
 };
 
 _Static_assert(sizeof(struct file_header) <= TRACE_HEADER_SIZE, "file header");
+_Static_assert(COUNTER_COUNT <= TRACE_COUNTER_ROOM, "counters");
 _Static_assert(sizeof(struct chunk_header) == 32, "chunk header");
 _Static_assert(sizeof(struct record) == 4, "record");
 _Static_assert(sizeof(struct call_record) == 32, "call record");

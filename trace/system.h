@@ -24,6 +24,17 @@ static inline int system_open(const char *path, int flags, unsigned mode)
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
 }
 
+/* The same in a folder that is open. */
+static inline int system_open_in(int folder, const char *name, int flags, unsigned mode)
+{
+	return (int)syscall(SYS_openat, folder, name, flags | O_CLOEXEC, mode);
+}
+
+static inline int system_make_folder(const char *path, unsigned mode)
+{
+	return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+
 static inline int system_close(int fd)
 {
 	return (int)syscall(SYS_close, fd);
@@ -42,6 +53,11 @@ static inline ssize_t system_write(int fd, const void *bytes, size_t size)
 static inline ssize_t system_write_at(int fd, const void *bytes, size_t size, uint64_t offset)
 {
 	return syscall(SYS_pwrite64, fd, bytes, size, offset);
+}
+
+static inline ssize_t system_read_at(int fd, void *bytes, size_t size, uint64_t offset)
+{
+	return syscall(SYS_pread64, fd, bytes, size, offset);
 }
 
 static inline int system_allocate(int fd, uint64_t offset, uint64_t bytes)
@@ -66,6 +82,13 @@ static inline void *system_map(size_t bytes, int flags, int fd, uint64_t offset)
 {
 	return (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 		flags | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED), fd, offset);
+}
+
+/* Memory of this process's own in the place of what is mapped there: 0 or -1. */
+static inline int system_map_over(void *at, size_t bytes)
+{
+	return (void *)syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -1 : 0;
 }
 
 /*
@@ -115,6 +138,27 @@ static inline int system_rename(const char *from, const char *to)
 	if (rc && (errno == EINVAL || errno == ENOSYS))
 		rc = (int)syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
 	return rc;
+}
+
+static inline int system_exists_in(int folder, const char *name)
+{
+	return !syscall(SYS_faccessat, folder, name, F_OK);
+}
+
+static inline void system_remove_in(int folder, const char *name)
+{
+	syscall(SYS_unlinkat, folder, name, 0);
+}
+
+/* In place of what has the new name. */
+static inline int system_rename_in(int folder, const char *from, const char *to)
+{
+	return (int)syscall(SYS_renameat, folder, from, folder, to);
+}
+
+static inline unsigned system_user(void)
+{
+	return (unsigned)syscall(SYS_geteuid);
 }
 
 static inline int system_set_mode(int fd, unsigned mode)

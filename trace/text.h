@@ -11,7 +11,7 @@
 
 #include "reader.h"
 
-/* Writes all of the trace; 0, or -1 with reader->error set. */
+/* Writes all of the trace that is whole; 0, or -1 with reader->error: not all of it was. */
 int text_dump(struct trace_reader *reader, FILE *out);
 
 /* Reads text and creates path from it; 0, or -1 after a message on stderr naming the line. */

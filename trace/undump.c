@@ -4,10 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "calls.h"
 #include "layout.h"
-#include "record.h"
+#include "print.h"
 
 /* One line, cut into words in place. */
 struct line {
@@ -20,6 +21,9 @@ struct undump {
 	const char *in_name;
 	unsigned line_number;
 	FILE *out;
+	char page[TRACE_HEADER_SIZE] __attribute__((aligned(8))); /* struct file_header first */
+	uint64_t bytes;          /* of the file so far */
+	int seeks;               /* a regular file: holes for what is unused; removed on failure */
 	size_t chunk_size;
 	char *chunk;             /* being filled; struct chunk_header first */
 	size_t used;             /* bytes of it; 0: no chunk begun */
@@ -30,7 +34,7 @@ struct undump {
 
 static int complain(const struct undump *undump, const char *what, const char *subject)
 {
-	fprintf(stderr, "cufence: %s:%u: %s '%s'\n", undump->in_name, undump->line_number, what,
+	print(stderr, "cufence: %s:%u: %s '%s'\n", undump->in_name, undump->line_number, what,
 		subject);
 	return -1;
 }
@@ -136,18 +140,50 @@ static int set_column(const struct column *columns, const struct line *line, voi
 	return 0;
 }
 
+/* What a chunk does not use becomes a hole of the file where it can. */
+static int write_chunk(struct undump *undump)
+{
+	size_t unused = undump->chunk_size - undump->used;
+
+	if (undump->bytes + undump->chunk_size > TRACE_MOST_BYTES)
+		return complain(undump, "too large", "trace");
+	if (!undump->seeks)
+		return fwrite(undump->chunk, 1, undump->chunk_size, undump->out) ==
+		       undump->chunk_size ? 0 : -1;
+	return fwrite(undump->chunk, 1, undump->used, undump->out) != undump->used ||
+	       fseeko(undump->out, (off_t)unused, SEEK_CUR) ? -1 : 0;
+}
+
 static int flush_chunk(struct undump *undump)
 {
-	size_t written;
-
 	if (!undump->used)
 		return 0;
 	((struct chunk_header *)undump->chunk)->committed =
 		undump->used - sizeof(struct chunk_header);
-	written = fwrite(undump->chunk, 1, undump->chunk_size, undump->out);
-	memset(undump->chunk, 0, undump->chunk_size);
+	if (write_chunk(undump))
+		return complain(undump, "cannot write", "chunk");
+	undump->bytes += undump->chunk_size;
+	memset(undump->chunk, 0, undump->used);
 	undump->used = 0;
-	return written == undump->chunk_size ? 0 : complain(undump, "cannot write chunk", "");
+	((struct file_header *)undump->page)->chunk_count++;
+	return 0;
+}
+
+/* Once it is known how many chunks there are. */
+static int finish(struct undump *undump)
+{
+	struct file_header *header = (struct file_header *)undump->page;
+
+	if (flush_chunk(undump))
+		return -1;
+	if (header->version_minor >= 1)
+		header->chunks = header->chunk_count;
+	if (undump->seeks && (fflush(undump->out) ||
+		ftruncate(fileno(undump->out), (off_t)undump->bytes) ||
+		fseeko(undump->out, 0, SEEK_SET) ||
+		fwrite(undump->page, sizeof(undump->page), 1, undump->out) != 1))
+		return complain(undump, "cannot write", "header");
+	return 0;
 }
 
 static int begin_chunk(struct undump *undump, struct line *line)
@@ -187,10 +223,14 @@ static int set_header(struct undump *undump, struct file_header *header, const s
 		return 1;
 	}
 	if (!strcmp(line->key, "chunk_size")) {
-		if (value <= sizeof(struct chunk_header) || value > 1u << 30 || value % TRACE_ALIGN)
+		if (value < TRACE_CHUNK_LEAST || value > TRACE_CHUNK_MOST || value % TRACE_ALIGN)
 			return -1;
 		header->chunk_size = (uint32_t)value;
 		undump->chunk_size = value;
+		return 1;
+	}
+	if (!strcmp(line->key, "written")) {
+		header->written = value;
 		return 1;
 	}
 	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
@@ -204,10 +244,10 @@ static int set_header(struct undump *undump, struct file_header *header, const s
 
 static int read_header(struct undump *undump, struct line *line)
 {
-	char page[TRACE_HEADER_SIZE] __attribute__((aligned(8))) = TRACE_MAGIC;
-	struct file_header *header = (struct file_header *)page;
+	struct file_header *header = (struct file_header *)undump->page;
 	int rc;
 
+	memcpy(header->magic, TRACE_MAGIC, sizeof(header->magic));
 	header->header_size = TRACE_HEADER_SIZE;
 	while ((rc = next_word(line)) > 0)
 		if (set_header(undump, header, line) != 1)
@@ -217,7 +257,8 @@ static int read_header(struct undump *undump, struct line *line)
 	undump->chunk = calloc(1, undump->chunk_size);
 	if (!undump->chunk)
 		return complain(undump, "out of memory for", "chunk");
-	return fwrite(page, sizeof(page), 1, undump->out) == 1 ? 0
+	undump->bytes = sizeof(undump->page);
+	return fwrite(undump->page, sizeof(undump->page), 1, undump->out) == 1 ? 0
 		: complain(undump, "cannot write", "header");
 }
 
@@ -527,9 +568,10 @@ int text_undump(FILE *in, const char *in_name, const char *path)
 	undump->in_name = in_name;
 	undump->out = fopen(path, "wb");
 	if (!undump->out) {
-		fprintf(stderr, "cufence: cannot create '%s': %s\n", path, strerror(errno));
+		print(stderr, "cufence: cannot create '%s': %s\n", path, strerror(errno));
 		goto out;
 	}
+	undump->seeks = !ftruncate(fileno(undump->out), 0);
 	for (rc = 0; !rc && getline(&text, &capacity, in) >= 0;) {
 		undump->line_number++;
 		rc = read_line(undump, text);
@@ -539,10 +581,10 @@ int text_undump(FILE *in, const char *in_name, const char *path)
 	if (!rc && !undump->chunk)
 		rc = complain(undump, "no trace in", in_name);
 	if (!rc)
-		rc = flush_chunk(undump);
+		rc = finish(undump);
 	if (fclose(undump->out) && !rc)
 		rc = complain(undump, "cannot write", path);
-	if (rc)
+	if (rc && undump->seeks && readlink(path, (char[1]){ 0 }, 1) < 0) /* no link */
 		remove(path);
 out:
 	for (size_t i = 0; undump && i < undump->call_count; i++)

@@ -2,12 +2,13 @@
 #include "writer.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "calls.h"
+#include "join.h"
 #include "system.h"
 
 static size_t round_up(size_t bytes)
@@ -76,12 +77,34 @@ static int move_up(int fd)
 	return fd;
 }
 
-static int is_trace(const struct trace_writer *writer, int fd)
+/* A lost window ends all recording: it is not known what else is lost. */
+static void note_cut(struct trace_writer *writer)
 {
+	__atomic_store_n(&writer->cut, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&writer->full, EIO, __ATOMIC_RELAXED);
+}
+
+static void note_extent(struct trace_writer *writer, uint64_t end)
+{
+	uint64_t extent = __atomic_load_n(&writer->extent, __ATOMIC_RELAXED);
+
+	while (extent < end && !__atomic_compare_exchange_n(&writer->extent, &extent, end, 0,
+			__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
+static int is_trace(struct trace_writer *writer, int fd)
+{
+	/* Before the question: other threads make the file longer. */
+	uint64_t extent = __atomic_load_n(&writer->extent, __ATOMIC_ACQUIRE);
 	struct stat file;
 
-	return fd >= 0 && !system_stat(fd, &file) && file.st_ino == writer->inode &&
-	       file.st_dev == writer->device;
+	if (fd < 0 || system_stat(fd, &file) || file.st_ino != writer->inode ||
+		file.st_dev != writer->device)
+		return 0;
+	if ((uint64_t)file.st_size < extent)
+		note_cut(writer);
+	return 1;
 }
 
 /* A descriptor of the file, or -errno. */
@@ -90,7 +113,7 @@ static int descriptor(struct trace_writer *writer)
 	int fd = __atomic_load_n(&writer->fd, __ATOMIC_ACQUIRE), mine;
 
 	if (is_trace(writer, fd))
-		return fd;
+		return writer->cut ? -EIO : fd;
 	mine = move_up(system_open(writer->path, O_RDWR | O_NOFOLLOW, 0));
 	if (mine < 0)
 		return -errno;
@@ -123,6 +146,9 @@ static int take_chunk(struct trace_writer *writer, uint32_t *number)
 	if (!writer->header || __atomic_load_n(&writer->full, __ATOMIC_RELAXED))
 		return -ENOSPC;
 	*number = __atomic_fetch_add(&writer->header->chunk_count, 1, __ATOMIC_RELAXED);
+	/* The header may have been lost at that. */
+	if (__atomic_load_n(&writer->cut, __ATOMIC_ACQUIRE))
+		return -EIO;
 	return writer->max_bytes && offset_of(*number + 1) > writer->max_bytes ? -EFBIG : 0;
 }
 
@@ -136,6 +162,34 @@ static int give_up(struct trace_writer *writer, int rc)
 	return -1;
 }
 
+/* For trace_lose(), before anything is stored there. */
+static uint32_t note_window(struct trace_writer *writer, uintptr_t window)
+{
+	for (unsigned i = 0; i < TRACE_WINDOWS; i++) {
+		uintptr_t none = 0;
+
+		if (writer->window[i] || !__atomic_compare_exchange_n(&writer->window[i], &none,
+				window, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		while (writer->windows <= i)
+			__atomic_fetch_add(&writer->windows, 1, __ATOMIC_RELEASE);
+		return i + 1;
+	}
+	return 0;
+}
+
+/* Windows are a list, by which their records are counted when the file is closed. */
+static void list_window(struct trace_writer *writer, struct trace_chunk *chunk)
+{
+	uint32_t *last = &writer->header->last_window;
+	uint32_t before = __atomic_load_n(last, __ATOMIC_RELAXED);
+
+	do {
+		chunk->header->before = before;
+	} while (!__atomic_compare_exchange_n(last, &before, chunk->number + 1, 0,
+		__ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
 static int open_window(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	uint32_t number;
@@ -145,12 +199,16 @@ static int open_window(struct trace_writer *writer, struct trace_chunk *chunk)
 	rc = fd < 0 ? fd : map_space(fd, offset_of(number), TRACE_CHUNK_SIZE, &at);
 	if (rc)
 		return give_up(writer, rc);
+	note_extent(writer, offset_of(number + 1));
+	chunk->place = note_window(writer, (uintptr_t)at);
 	chunk->header = at;
 	chunk->number = number;
 	chunk->used = 0;
 	chunk->written = 0;
 	chunk->header->thread = chunk->thread;
 	__atomic_store_n(&chunk->header->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
+	list_window(writer, chunk);
+	__atomic_fetch_add(&writer->header->chunks, 1, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -183,15 +241,19 @@ static int empty_window(struct trace_writer *writer, struct trace_chunk *chunk)
 		return give_up(writer, fd);
 	offset = offset_of(number);
 	copy.home = chunk->number + 1;
+	copy.before = 0;
 	copy.committed = chunk->used;
 	rc = write_at(fd, offset + sizeof(copy), window + 1, chunk->used);
 	if (!rc)
 		rc = write_at(fd, offset, &copy, sizeof(copy));
 	if (rc)
 		return give_up(writer, rc);
+	note_extent(writer, offset + sizeof(copy) + chunk->used);
 	/* In this order: killed in between, the window's records are there once, as the copy. */
 	__atomic_store_n(&window->committed, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&window->round, copy.round + 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&writer->header->copied, chunk->used, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&writer->header->chunks, 1, __ATOMIC_RELEASE);
 	window->thread = chunk->thread;
 	memset(window + 1, 0, chunk->used);
 	chunk->used = 0;
@@ -204,10 +266,22 @@ void trace_empty(struct trace_writer *writer, struct trace_chunk *chunk)
 		empty_window(writer, chunk);
 }
 
-void trace_chunk_close(struct trace_chunk *chunk)
+/* In a forked child the place may be another window's. */
+static void forget_window(struct trace_writer *writer, struct trace_chunk *chunk)
+{
+	uintptr_t own = (uintptr_t)chunk->header;
+
+	if (chunk->place)
+		__atomic_compare_exchange_n(&writer->window[chunk->place - 1], &own, 0, 0,
+			__ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	chunk->place = 0;
+}
+
+void trace_chunk_close(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	if (!chunk->header)
 		return;
+	forget_window(writer, chunk);
 	system_unmap(chunk->header, TRACE_CHUNK_SIZE);
 	chunk->header = NULL;
 	chunk->used = 0;
@@ -250,19 +324,20 @@ static int write_call_table(struct trace_writer *writer)
 		memcpy(record->data + type->field_count, type->name, name_length);
 	}
 	trace_commit(&chunk);
-	trace_chunk_close(&chunk);
+	trace_chunk_close(writer, &chunk);
 	return 0;
 }
 
-static int write_header(struct trace_writer *writer, const struct trace_start *start)
+static uint64_t now_ns(void)
 {
-	struct file_header *header;
-	void *at;
-	int rc = map_space(writer->fd, 0, TRACE_HEADER_SIZE, &at);
+	struct timespec now;
 
-	if (rc)
-		return rc;
-	header = at;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void fill_header(struct file_header *header, const struct trace_start *start)
+{
 	header->version_major = TRACE_VERSION_MAJOR;
 	header->version_minor = TRACE_VERSION_MINOR;
 	header->header_size = TRACE_HEADER_SIZE;
@@ -272,9 +347,64 @@ static int write_header(struct trace_writer *writer, const struct trace_start *s
 	header->pid = start->pid;
 	header->parent_pid = start->parent_pid;
 	header->start_ns = start->realtime_ns;
+	header->identity = now_ns();
 	memcpy(header->magic, TRACE_MAGIC, sizeof(header->magic));
-	writer->header = header;
-	writer->full = 0;
+}
+
+static int write_header(struct trace_writer *writer, const struct trace_start *start)
+{
+	void *at;
+	int rc = map_space(writer->fd, 0, TRACE_HEADER_SIZE, &at);
+
+	if (rc)
+		return rc;
+	writer->start = *start;
+	writer->extent = TRACE_HEADER_SIZE;
+	writer->cut = writer->header_lost = writer->full = 0;
+	writer->header = at;
+	fill_header(writer->header, start);
+	return 0;
+}
+
+/* Of what the trace was, so much stays: that there was one, and that it was cut. */
+static void save_header(struct trace_writer *writer)
+{
+	int fd = __atomic_load_n(&writer->fd, __ATOMIC_ACQUIRE);
+
+	if (is_trace(writer, fd))
+		write_at(fd, 0, writer->header, TRACE_HEADER_SIZE);
+}
+
+static int lose_header(struct trace_writer *writer)
+{
+	if (system_map_over(writer->header, TRACE_HEADER_SIZE))
+		return 0;
+	writer->header_lost = 1;
+	fill_header(writer->header, &writer->start);
+	writer->header->counter[COUNT_CUT] = 1;
+	save_header(writer);
+	return 1;
+}
+
+int trace_lose(struct trace_writer *writer, uintptr_t address)
+{
+	uintptr_t header = (uintptr_t)writer->header;
+	unsigned count = __atomic_load_n(&writer->windows, __ATOMIC_ACQUIRE);
+
+	if (!header)
+		return 0;
+	if (address - header < TRACE_HEADER_SIZE) {
+		note_cut(writer);
+		return lose_header(writer);
+	}
+	for (unsigned i = 0; i < count && i < TRACE_WINDOWS; i++) {
+		uintptr_t window = __atomic_load_n(&writer->window[i], __ATOMIC_ACQUIRE);
+
+		if (!window || address - window >= TRACE_CHUNK_SIZE)
+			continue;
+		note_cut(writer);
+		return !system_map_over((void *)window, TRACE_CHUNK_SIZE);
+	}
 	return 0;
 }
 
@@ -297,21 +427,25 @@ static int open_new(struct trace_writer *writer)
 /* By which it is found again, in whatever folder the program will be. */
 static void note_path(struct trace_writer *writer, const char *path)
 {
-	size_t length = 0;
+	struct joined joined = { writer->path, sizeof(writer->path), 0 };
 
-	if (*path != '/' && getcwd(writer->path, sizeof(writer->path)))
-		length = strlen(writer->path);
-	snprintf(writer->path + length, sizeof(writer->path) - length, "%s%s", length ? "/" : "",
-		path);
+	if (*path != '/' && getcwd(writer->path, sizeof(writer->path))) {
+		joined.length = strlen(writer->path);
+		join(&joined, "/");
+	}
+	join(&joined, path);
 }
 
 /* Its name is taken only once it reads as a trace, so that no kill leaves one that does not. */
 int trace_create(struct trace_writer *writer, const char *path, const struct trace_start *start)
 {
 	char *unfinished = writer->path;
-	int rc = snprintf(unfinished, sizeof(writer->path), "%s" TRACE_UNFINISHED, path);
+	struct joined joined = { unfinished, sizeof(writer->path), 0 };
+	int rc;
 
-	if (rc < 0 || (size_t)rc >= sizeof(writer->path))
+	join(&joined, path);
+	join(&joined, TRACE_UNFINISHED);
+	if (!joined_whole(&joined))
 		return -ENAMETOOLONG;
 	if (system_exists(path))
 		return -EEXIST;
@@ -335,12 +469,42 @@ int trace_create(struct trace_writer *writer, const char *path, const struct tra
 	return rc;
 }
 
+/*
+ * Bytes of records in the file.  Threads may still be writing: what a window holds is looked at
+ * after what has been copied, so that nothing is counted twice, and the file has no less.
+ */
+static uint64_t count_written(struct trace_writer *writer)
+{
+	uint64_t written = __atomic_load_n(&writer->header->copied, __ATOMIC_ACQUIRE);
+	uint32_t next = __atomic_load_n(&writer->header->last_window, __ATOMIC_ACQUIRE);
+	uint32_t left = __atomic_load_n(&writer->header->chunk_count, __ATOMIC_RELAXED);
+	int fd = descriptor(writer);
+
+	for (; fd >= 0 && next && left; left--) {
+		struct chunk_header window;
+
+		if (system_read_at(fd, &window, sizeof(window), offset_of(next - 1)) !=
+			(ssize_t)sizeof(window))
+			break;
+		written += window.committed;
+		next = window.before;
+	}
+	return written;
+}
+
 void trace_finish(struct trace_writer *writer)
 {
 	if (!writer->header)
 		return;
+	/* Looks whether it was cut. */
+	descriptor(writer);
+	if (writer->cut)
+		__atomic_store_n(&writer->header->counter[COUNT_CUT], 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&writer->header->written, count_written(writer), __ATOMIC_RELAXED);
 	/* Threads may still be writing: the header stays mapped, the descriptor is theirs. */
 	__atomic_store_n(&writer->header->closed, 1, __ATOMIC_RELEASE);
+	if (writer->header_lost)
+		save_header(writer);
 }
 
 void trace_reopen(struct trace_writer *writer)
@@ -356,7 +520,11 @@ void trace_abandon(struct trace_writer *writer)
 	system_unmap(writer->header, TRACE_HEADER_SIZE);
 	if (is_trace(writer, writer->fd))
 		system_close(writer->fd);
-	*writer = (struct trace_writer){ .fd = -1 };
+	writer->header = NULL;
+	writer->fd = -1;
+	/* Not the whole table: a child would copy pages of it that it does not use. */
+	memset(writer->window, 0, writer->windows * sizeof(writer->window[0]));
+	writer->windows = 0;
 }
 
 void trace_count(struct trace_writer *writer, enum trace_counter counter, uint64_t n)

@@ -5,6 +5,8 @@
  * window is copied to the file's end by write(2): fresh pages of a mapping cost twice as much as
  * the copy, and the window stays in the cache.  Space is allocated on disk before a window is
  * mapped, so that a full disk shows as a refused window (a counted drop) and never as SIGBUS.
+ * That is what a thread gets whose window somebody else cuts off the file: whoever handles it calls
+ * trace_lose().
  *
  * It lives in somebody else's process: needs libc only, never allocates from the heap, never
  * prints, leaves errno to the caller to save.
@@ -17,8 +19,19 @@
 
 #include "record.h"
 
+/* Threads that write at a time and survive that the file is cut. */
+#define TRACE_WINDOWS 8192
+
 /* For records, in one chunk. */
 #define TRACE_CHUNK_SPACE (TRACE_CHUNK_SIZE - (uint32_t)sizeof(struct chunk_header))
+
+/* What the creator knows of the process. */
+struct trace_start {
+	uint32_t pid, parent_pid;
+	uint32_t clock;              /* enum trace_clock */
+	uint64_t features;           /* enum trace_feature */
+	uint64_t realtime_ns;
+};
 
 /*
  * One per process; zero-initialized is "not open".  The descriptor is one among the program's,
@@ -32,6 +45,11 @@ struct trace_writer {
 	struct file_header *header; /* mapped; NULL while not open */
 	uint64_t max_bytes;         /* of the file, 0: no limit */
 	int full;                   /* errno: no more chunks, records are dropped; 0: not yet */
+	uint64_t extent;            /* bytes that the file had: with less, it was cut */
+	int cut, header_lost;       /* it was; the header is no longer the file's */
+	struct trace_start start;
+	uintptr_t window[TRACE_WINDOWS]; /* mapped, 0: none; without those that were too many */
+	unsigned windows;           /* places in use, at most */
 };
 
 /* One per thread; zero-initialized is "no chunk yet". */
@@ -40,15 +58,8 @@ struct trace_chunk {
 	uint32_t used;               /* bytes of records written, committed or not */
 	uint32_t thread;             /* kernel thread id */
 	uint32_t number;             /* of the window in the file */
+	uint32_t place;              /* 1 + its place in trace_writer.window, 0: none */
 	uint64_t written;            /* bytes of records since the window was opened */
-};
-
-/* What the creator knows of the process. */
-struct trace_start {
-	uint32_t pid, parent_pid;
-	uint32_t clock;              /* enum trace_clock */
-	uint64_t features;           /* enum trace_feature */
-	uint64_t realtime_ns;
 };
 
 /* What a file's name ends with until its call table is there. */
@@ -60,7 +71,10 @@ struct trace_start {
  */
 int trace_create(struct trace_writer *writer, const char *path, const struct trace_start *start);
 
-/* Marks the file closed in order.  Everything stays mapped: other threads may still be writing. */
+/*
+ * Says how much was written and marks the file closed in order.  Everything stays mapped: other
+ * threads may still be writing.
+ */
 void trace_finish(struct trace_writer *writer);
 
 /* Takes that back: more is being written. */
@@ -123,7 +137,13 @@ static inline void trace_take_back(struct trace_chunk *chunk, size_t bytes, uint
 void trace_empty(struct trace_writer *writer, struct trace_chunk *chunk);
 
 /* Unmaps the window: its records stay, the rest of its space is unused. */
-void trace_chunk_close(struct trace_chunk *chunk);
+void trace_chunk_close(struct trace_writer *writer, struct trace_chunk *chunk);
+
+/*
+ * For a handler of SIGBUS: 1 if the address is in a mapping of the file, which is memory of the
+ * process's own from here on; nothing is written to the file any more but that it was cut.
+ */
+int trace_lose(struct trace_writer *writer, uintptr_t address);
 
 /* Adds to one of the file's counters; does nothing while not open. */
 void trace_count(struct trace_writer *writer, enum trace_counter counter, uint64_t n);

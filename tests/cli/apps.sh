@@ -9,7 +9,7 @@
 . "$(dirname "$0")/expect.sh"
 shift
 cufence=$build/bin/cufence
-needs "$cufence" "$build/sim/libcuda.so.1"
+needs "$cufence" "$build/sim/libcuda.so.1" "$build/tests/helpers/conforms"
 
 check_app() { # NAME EXPECT-FILE|/dev/null
 	local program=$build/testapps/$1 db=$tmp/$1.db bare traced status
@@ -37,6 +37,9 @@ check_app() { # NAME EXPECT-FILE|/dev/null
 	"$cufence" check "$db" >/dev/null 2>"$tmp/$1.check"
 	status=$?
 	same "$1: exit status of check" "$(check_status "$2")" "$status"
+	"$cufence" report --level possible --format json "$db" >"$tmp/$1.json" &&
+		"$build/tests/helpers/conforms" "$apps/../doc/report.schema.json" "$tmp/$1.json"
+	ok "$1: its JSON conforms to the schema" $?
 	same "$1: every operation has its call" "" "$("$cufence" query "$db" unmatched)"
 	same "$1: foreign keys hold" "" "$("$cufence" query "$db" 'PRAGMA foreign_key_check')"
 	rm -f "$db"* "$tmp/$1".*

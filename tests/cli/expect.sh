@@ -5,7 +5,7 @@
 #	# devices: N		how many the app needs
 #	# bites: WHEN		a race on a GPU: never, often (unless said otherwise) or always
 apps=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../testapps" && pwd)
-rules=$(sed -n 's/^RULE([a-z_]*, "\([^"]*\)".*/\1/p' "$apps/../analyzer/rules.def")
+rules=$(sed -n 's/^RULE([a-z_]*, "\([^"]*\)".*/\1/p' "$apps/../analyzer/rules/rules.def")
 
 base_of() { # NAME, of any variant: the source it is made of
 	local name=$1 suffix

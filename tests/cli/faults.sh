@@ -89,10 +89,36 @@ if [ -z "${ON_GPU:-}" ]; then
 	has "descriptors closed: complete" '^check 0$' "$(report "$tmp/closed")"
 fi
 
+# --- somebody cuts the trace while it is written: SIGBUS stays the program's ---
+if [ -z "$sanitizer" ]; then
+	helper=$helpers/bus_error
+	for CUT_BYTES in 0 5000 half; do
+		for mode in work threads before after reset sent fault vfork fork; do
+			name=cut_${CUT_BYTES}_$mode
+			export CUT_BYTES CUT_FOLDER=$tmp/$name
+			mkdir "$tmp/$name"
+			same "$name: output and status" "$(bare $mode 2>&1)" "$(traced "$tmp/$name" $mode 2>&1)"
+			same "$name: nothing said" 0 "$(messages "$tmp/$name")"
+			# What is killed says no last word.
+			has "$name: the trace says so" ' (closed=0|.* cut=1)' \
+				"$("$cufence" dump "$tmp/$name"/*.cft 2>/dev/null | head -n 1)"
+		done
+		incomplete "cut to $CUT_BYTES" "$tmp/cut_${CUT_BYTES}_work" 'was cut while it was written'
+		incomplete "cut to $CUT_BYTES, threads" "$tmp/cut_${CUT_BYTES}_threads" 'was cut while it was written'
+		incomplete "cut to $CUT_BYTES, killed" "$tmp/cut_${CUT_BYTES}_sent" '(cut|did not end in order)'
+	done
+	helper=$helpers/faults
+fi
+
 # --- a thread with a stack of 16 KiB ---
 if [ -z "$sanitizer" ]; then
 	same "small stack: output and status" "$(bare small_stack 10)" "$(traced "$tmp/small" small_stack 10)"
 	has "small stack: there was a thread" '^thread: 0$' "$(bare small_stack 10)"
+	helper=$helpers/stack_use
+	same "small stack: the first call" "$(bare least)" "$(traced "$tmp/least" least)"
+	# A real driver needs more than 16 KiB by itself.
+	[ -n "${ON_GPU:-}" ] || has "small stack: it was made" '^status 0$' "$(bare least)"
+	helper=$helpers/faults
 fi
 
 # --- another thread loads a library, which takes for ever: CUDA does not wait for it ---
@@ -197,6 +223,16 @@ refuse() { # VARIABLE STEP: prints what went wrong
 mkdir "$tmp/null"
 ln -s "$helpers/libnullcuda.so" "$tmp/null/libcuda.so.1"
 export LD_LIBRARY_PATH=$tmp/null CUFENCE_CUPTI=off
+
+# --- stack: what the recorder takes of it, over a driver that takes none ---
+if [ -z "$sanitizer" ]; then
+	uses=$(CUFENCE_OUT=$tmp LD_PRELOAD=$preload "$helpers/stack_use")
+	for limit in first:6500 thread:1800 handler:1800; do
+		[ "$(sed -n "s/^${limit%:*} //p" <<<"$uses")" -lt "${limit#*:}" ]
+		ok "stack: ${limit%:*} under ${limit#*:} bytes of $(paste -sd' ' <<<"$uses")" $?
+	done
+fi
+
 if [ -z "$sanitizer" ]; then # which reserves terabytes
 	want=$(bare work)
 	limit_memory 1 >"$tmp/limits1" &

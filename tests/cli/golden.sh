@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cufence=$build/bin/cufence
-needs "$cufence"
+needs "$cufence" "$build/tests/helpers/conforms"
 for text in "$root"/tests/golden/*.txt; do
 	[ -e "$text" ] || continue
 	name=$(basename "$text" .txt)
@@ -22,6 +22,9 @@ for text in "$root"/tests/golden/*.txt; do
 	same "$name: every operation has its call" "" "$("$cufence" query "$tmp/golden.db" unmatched)"
 	same "$name: foreign keys hold" "" \
 		"$("$cufence" query "$tmp/golden.db" 'PRAGMA foreign_key_check')"
+	"$cufence" report --level possible --format json "$tmp/golden.db" >"$tmp/golden.json" &&
+		"$build/tests/helpers/conforms" "$root/doc/report.schema.json" "$tmp/golden.json"
+	ok "$name: its JSON conforms to the schema" $?
 	"$cufence" dump --symbols "$tmp/golden.cft" >"$tmp/again"
 	same "$name: dump gives the text back" "$(md5sum <"$text")" "$(md5sum <"$tmp/again")"
 	"$cufence" report "$tmp/golden.db" 2>&1 | sed "s|$tmp/||g" >"$tmp/report"

@@ -9,7 +9,11 @@ cd "$tmp" || exit 1
 "$cufence" undump "$here/../golden/double_buffer.txt" -o one.cft
 ok "undump" $?
 many=100 traces=()
-for ((i = 0; i < many; i++)); do traces+=(one.cft); done
+for ((i = 0; i < many; i++)); do # each another process
+	sed "1s/ pid=[0-9]*/ pid=$((i + 2))/" "$here/../golden/double_buffer.txt" |
+		"$cufence" undump - -o "$i.cft"
+	traces+=("$i.cft")
+done
 microseconds() { echo $(($(date +%s%N) / 1000)); }
 # The shortest of three: beside other work one may take several times as long as those to be stopped.
 took=0
@@ -48,6 +52,32 @@ for ((i = 1; i <= 15; i++)); do
 	[ "$signal" = KILL ] && "$cufence" load one.cft # removes what it finds
 	same "$signal at $i/14: nothing is left" "" "$(ls | grep tmp-)"
 done
+# Wherever it is, in a library that does not return as well: here libelf, reading a program's symbols.
+cat >stuck.c <<'END'
+#include <unistd.h>
+void *elf_begin(void) { write(1, "stuck\n", 6); for (;;) pause(); }
+END
+# Nothing says that the file is another one than that which was traced: it is older than the trace.
+cp "$cufence" program && touch -d 2020-01-01 program
+sed "/^symbol/d; s|^\(module.*\) build_id=.*text=\"build/.*|\1 text=\"$PWD/program\"|" \
+	"$here/../golden/double_buffer.txt" >stuck.txt
+if ldd "$cufence" | grep -q libelf && ! sanitized && "$cufence" undump stuck.txt -o stuck.cft &&
+	${CC:-gcc} -w -shared -fPIC stuck.c -o stuck.so; then
+	mkfifo out
+	for signal in INT TERM HUP; do
+		# timeout(1) takes back that a shell's background ignores SIGINT.
+		LD_PRELOAD=$PWD/stuck.so timeout -s KILL 20 "$cufence" load stuck.cft -o stuck.db >out 2>err &
+		read -r word <out
+		same "$signal: stuck in a library" stuck "$word"
+		kill -"$signal" $! # which it passes on
+		wait $! 2>/dev/null
+		status=$?
+		same "$signal stops it" "$((128 + $(kill -l $signal)))" $status
+		same "$signal: it says so" "cufence: interrupted" "$(grep -v Killed err)"
+		same "$signal: nothing is left" "" "$(ls | grep stuck.db)"
+	done
+fi
+
 [ "$stopped" -ge 4 ]
 ok "$stopped loads were stopped, $replaced were not" $?
 finish

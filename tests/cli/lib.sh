@@ -6,6 +6,8 @@ build=$(cd "${1:?usage: $0 BUILD}" && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 passed=0 failed=0
+# No test uses or fills the user's cache.
+export XDG_CACHE_HOME=$tmp/.cache
 # Traced programs are not ours to check for leaks, nor is the order of libraries.
 export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0
 

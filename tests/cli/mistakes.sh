@@ -39,8 +39,8 @@ mkdir folder
 cp free.cft twin.cft
 mkfifo pipe
 for path in notes folder free.cft pipe; do
-	refuses "load over $path" 2 "is no cufence database" "$cufence" load free.cft -o "$path"
-	refuses "run over $path" 125 "is no cufence database" "$cufence" run -o "$path" -- touch ran
+	refuses "load over $path" 2 "is not a cufence database" "$cufence" load free.cft -o "$path"
+	refuses "run over $path" 125 "is not a cufence database" "$cufence" run -o "$path" -- touch ran
 done
 [ ! -e ran ] && [ -d folder ] && cmp -s free.cft twin.cft && [ ! -e notes.old ] && [ "$(cat notes)" = mine ]
 ok "nothing was replaced or run" $?

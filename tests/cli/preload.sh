@@ -122,8 +122,23 @@ image=$(printf '%s\n' "$text" | sed -n 's/^image hash=\(0x[0-9a-f]*\) offset=0 .
 has "its image is stored once" '^0x[0-9a-f]+$' "$image"
 same "its loads name the image" 3 "$(printf '%s\n' "$text" |
 	grep -c "^call cuModuleLoadData .* image=$image\$")"
-same "the image is the text" "$(printf '.visible .entry from_memory' | od -An -tx1 | tr -d ' \n')" \
-	"$(printf '%s\n' "$text" | sed -n 's/^image .* bytes=//p' | grep -o 2e76697369626c65202e656e7472792066726f6d5f6d656d6f7279)"
+beside=$tmp/images/cufence.images
+same "it lies beside the trace, by its hash" "${image#0x}" "$(ls "$beside")"
+same "for its owner alone" "700 600" "$(stat -c %a "$beside" "$beside/${image#0x}" | xargs)"
+same "it is the text" 1 "$(grep -c '^.visible .entry from_memory' "$beside/${image#0x}")"
+
+# Into a folder that is not the user's own nothing is written: the trace has the image.
+for folder in link open; do
+	mkdir -p "$tmp/$folder" "$tmp/elsewhere"
+	[ "$folder" = open ] || ln -s "$tmp/elsewhere" "$tmp/$folder/cufence.images"
+	[ "$folder" = link ] || mkdir -m 777 "$tmp/$folder/cufence.images"
+	LD_LIBRARY_PATH=$sim LD_PRELOAD="$own_asan$lib" CUFENCE_OUT=$tmp/$folder timeout 10 \
+		"$helpers/images" >/dev/null 2>&1
+	same "$folder: no image is written there" "" "$(ls "$tmp/$folder/cufence.images/")"
+	same "$folder: the image is the text" "$(printf '.visible .entry from_memory' | od -An -tx1 |
+		tr -d ' \n')" "$("$build/bin/cufence" dump "$tmp/$folder"/*.cft | sed -n 's/^image .* bytes=//p' |
+		grep -o 2e76697369626c65202e656e7472792066726f6d5f6d656d6f7279)"
+done
 
 # The recorder runs on any glibc from 2.31.
 newest=$(objdump -T "$lib" | grep 'UND' | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)

@@ -112,10 +112,10 @@ if [ -z "$asan" ]; then
 	"$cufence" run --sim --keep-trace -o run.db -- "$newest" "$here/wait.py" >out 2>err
 	same "cufence run has the program's status" 0 "$?"
 	has "a finding names the line" '^    at   hold_up  *wait.py:[0-9]+$' "$(cat err)"
-	has "and the work's" 'wait.py:[0-9]+ in submit$' "$(cat err)"
+	has "and the work's" 'wait.py:[0-9]+ in submit  \([0-9]+ times, ' "$(cat err)"
 	has "asked for one, who called it" '^    at   called from submit  .*/wait.py:[0-9]+$' \
 		"$("$cufence" report --finding 1 run.db)"
-	has "in JSON too" '"frames":\[.*\{"function":"submit","file":"[^"]*wait.py","line":[0-9]+,"user":1\}' \
+	has "in JSON too" '"frames":\[.*\{"function":"submit","file":"[^"]*wait.py","line":[0-9]+,"user":true\}' \
 		"$("$cufence" report --format json run.db)"
 	"$cufence" dump --symbols run.db.traces-*/*.cft >run.txt &&
 		"$cufence" undump run.txt -o again.cft && "$cufence" load again.cft -o again.db 2>err

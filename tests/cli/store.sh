@@ -50,10 +50,7 @@ same "findings count from 1" 2 "$?"
 same "report to nowhere" 2 "$?"
 json=$("$cufence" report --format json cufence.db)
 has "JSON" '"rule":"blocking-free".*"waited_ns":[0-9]' "$json"
-if command -v python3 >/dev/null; then
-	python3 -c 'import json,sys; d = json.load(sys.stdin); assert d["run"]["calls"] == 9' <<<"$json"
-	ok "JSON is JSON" $?
-fi
+has "JSON counts calls" '"calls":9,' "$json"
 
 findings=$("$cufence" check cufence.db)
 same "check fails on findings" 1 "$?"
@@ -84,7 +81,7 @@ cp cufence.db before.db
 ok "analyze" $?
 same "analyze gives the same findings" "$findings" "$("$cufence" check cufence.db)"
 
-sed 's/closed=1/closed=0/' "$here/traces/blocking_free.txt" >killed.txt
+sed 's/closed=1/closed=0/; s/ pid=/ pid=9/' "$here/traces/blocking_free.txt" >killed.txt
 "$cufence" undump killed.txt -o killed.cft && "$cufence" load killed.cft -o killed.db
 "$cufence" check killed.db >out 2>err
 same "check of an incomplete trace" 2 "$?"
@@ -94,10 +91,11 @@ same "check --allow-incomplete" 1 "$?"
 
 cp free.cft damaged.cft
 printf '\0\0' | dd of=damaged.cft bs=1 seek=4128 conv=notrunc 2>/dev/null
-"$cufence" load free.cft damaged.cft -o damaged.db 2>err
-same "a damaged trace" 2 "$?"
-has "is named, with the offset" "damaged.cft.*offset 4128" "$(cat err)"
-same "and nothing is loaded" "" "$(ls | grep damaged.db)"
+"$cufence" load damaged.cft -o damaged.db 2>err
+same "a damaged trace is loaded as far as it is whole" 0 "$?"
+has "the damage is named, with the offset" "damaged.cft.*offset 4128" "$(cat err)"
+"$cufence" check damaged.db 2>err
+same "and is not clean" 2 "$?"
 head -c 50000 before.db >damaged.db
 "$cufence" check damaged.db 2>err
 same "a damaged database" "2 1" "$? $(grep -c "'damaged.db' is damaged" err)"

@@ -41,6 +41,50 @@ if [ -x "$build/tests/helpers/last_act" ]; then
 		"$(places __cudaLaunchKernel)"
 fi
 
+# Lambdas are named after the function that they were written in; a toolkit's headers, wherever that
+# is and whatever is in them, are no place of the program.
+mkdir -p kit/include/thrust
+cat >kit/include/cuda_runtime.h <<'END'
+extern "C" int cuInit(unsigned), cuDevicePrimaryCtxRetain(void **, int), cuCtxSetCurrent(void *);
+extern "C" int cuMemAlloc_v2(unsigned long long *, unsigned long), cuMemFree_v2(unsigned long long);
+static inline void start() { void *c; cuInit(0); cuDevicePrimaryCtxRetain(&c, 0); cuCtxSetCurrent(c); }
+END
+cat >kit/include/thrust/work.h <<'END'
+static unsigned long long p;
+static inline void reduce(int n) { cuMemAlloc_v2(&p, 64 + n); }
+END
+cat >lambdas.cpp <<'END'
+#include <cuda_runtime.h>
+#include <thrust/work.h>
+struct worker { void step(); };
+void worker::step()
+{
+	auto inner = [](auto n) { auto within = [n] { cuMemAlloc_v2(&p, n); }; within(); };
+	inner(64);
+}
+static void apply(void (*f)(int)) { f(2); }
+int main()
+{
+	start();
+	worker().step();
+	reduce(1);
+	apply([](int n) { cuMemFree_v2(p); });
+}
+END
+if command -v "${CXX:-g++}" >/dev/null; then
+	for flags in "-O0 -g" "-O2 -g" "-O0"; do
+		${CXX:-g++} $flags -std=c++17 -Ikit/include lambdas.cpp -o lambdas "$build/sim/libcuda.so.1"
+		LD_LIBRARY_PATH=$build/sim trace ./lambdas
+		case $flags in
+		*-g) same "$flags: a lambda in a lambda, a header" \
+			"step::{lambda} lambdas.cpp:6 main lambdas.cpp:14" "$(places cuMemAlloc_v2 | xargs)"
+			same "$flags: a lambda" "main::{lambda} lambdas.cpp:15" "$(places cuMemFree_v2)" ;;
+		*) has "$flags: a lambda in a lambda" '^step::\{lambda\} lambdas\+' "$(places cuMemAlloc_v2)"
+			has "$flags: a lambda" '^main::\{lambda\} lambdas\+' "$(places cuMemFree_v2)" ;;
+		esac
+	done
+fi
+
 # The lines may be in a file of their own, beside the program or in .debug.
 cp "$apps/double_buffer" whole
 trace ./whole

@@ -77,5 +77,12 @@ refuses() { # TEXT PATTERN ARGUMENT...
 refuses "not a number" "'x' is no operation" free_in_loop.db 1 x
 refuses "no such operation" 'there is no operation 1000000' free_in_loop.db 1000000 1
 refuses "no database" 'nothing.db' nothing.db 1 2
-has "one call" 'parts of one call' "$(why free_in_loop 1 1)"
+refuses "no number at all" "'' is no operation" free_in_loop.db 1 ''
+refuses "nothing" "'0' is no operation" free_in_loop.db 0 1
+refuses "the same one twice" '^cufence why: both are operation 1: name two different ones$' free_in_loop.db 1 1
+"$cufence" undump "$golden/peer_copy_apart.txt" -o peer.cft && "$cufence" load peer.cft -o peer.db
+pair=$("$cufence" query peer.db "SELECT a.id || ' ' || b.id FROM operation a JOIN operation b
+	ON a.call = b.call AND a.id < b.id LIMIT 1")
+# shellcheck disable=SC2086
+has "one call" 'parts of one call' "$(why peer $pair)"
 finish

@@ -37,6 +37,7 @@ holds "profiler" 4
 same "profiler: stretches" "0 profiler|1 profiler|0 profiler" \
 	"$(query "SELECT work || ' ' || cause FROM recording ORDER BY start" | paste -sd'|')"
 has "profiler: said" '^ *recorded 4[0-9](\.[0-9]+)? ms of 1[0-9][0-9](\.[0-9]+)? ms, in 1 window \(by profiler\)' "$(cat "$tmp/err")"
+same "profiler: percentages are of one thing" 1 "$(grep -c 'percentages' "$tmp/err")"
 "$cufence" check "$tmp/db" >/dev/null 2>&1
 same "profiler: what was asked for is complete" 0 $?
 
@@ -100,6 +101,10 @@ for bad in "--max-size 10" "--max-size 5x" "--delay -1" "--duration soon"; do
 	"$cufence" run $bad -- true >/dev/null 2>&1
 	same "run $bad" 125 $?
 done
+for good in .5 0.25 1. 30; do
+	"$cufence" run -o "$tmp/db" --delay $good -- true >/dev/null 2>&1
+	same "run --delay $good" 0 $?
+done
 
 # Without the wrapper; and as text and back.
 mkdir "$tmp/out"
@@ -109,6 +114,19 @@ CUFENCE_PROFILER=1 CUFENCE_OUT=$tmp/out LD_LIBRARY_PATH=$build/sim LD_PRELOAD=$p
 "$cufence" dump "$tmp"/out/*.cft >"$tmp/text"
 same "by environment: windows as text" "open=0 cause=3|open=1 cause=3|open=0 cause=3" \
 	"$(sed -n 's/^window \(open=. cause=.\) ticks=.*/\1/p' "$tmp/text" | paste -sd'|')"
+
+# Without the wrapper a bad value is said, and the program runs and is traced without it.
+for variable in MODE=half GRAPHS=both DELAY=abc DURATION=-1 MAX_SIZE=5x FLUSH_MS=soon SIM_DEVICES=two; do
+	rm -rf "$tmp"/out/*
+	env "CUFENCE_$variable" CUFENCE_OUT="$tmp/out" LD_LIBRARY_PATH="$build/sim" LD_PRELOAD="$preload" \
+		"$helper" >"$tmp/output" 2>"$tmp/err"
+	same "by environment: $variable: output" 0 "$(cat "$tmp/output")"
+	has "by environment: $variable is ignored" "^cufence: ignoring CUFENCE_$variable: it must be " "$(cat "$tmp/err")"
+	same "by environment: $variable: in one line" 1 "$(wc -l <"$tmp/err")"
+	same "by environment: $variable: all is traced" 13 "$("$cufence" dump "$tmp"/out/*.cft | grep -c '^call cuLaunchKernel ')"
+done
+CUFENCE_CUPTI=/none CUFENCE_OUT=$tmp LD_LIBRARY_PATH=$build/sim LD_PRELOAD=$preload "$helper" >/dev/null 2>"$tmp/err"
+has "by environment: a CUPTI that is not there" 'cannot load CUFENCE_CUPTI=/none' "$(cat "$tmp/err")"
 "$cufence" undump "$tmp/text" -o "$tmp/again.cft"
 same "and back" "$(md5sum <"$tmp/text")" "$("$cufence" dump "$tmp/again.cft" | md5sum)"
 finish

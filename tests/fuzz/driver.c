@@ -3,10 +3,13 @@
  * A fuzzer that needs gcc only: mutates inputs with a fixed random seed, and keeps those that
  * reach code none did before (-fsanitize-coverage=trace-pc tells).  Sanitizers find the mistakes.
  *
- *	fuzz_NAME [-s SECONDS] [-n EXECUTIONS] [-r SEED] [-w FOLDER] SEED_FILE...
+ *	fuzz_NAME [-s SECONDS] [-n EXECUTIONS] [-r SEED] [-k CRASHES] [-w FOLDER] SEED_FILE...
  *	fuzz_NAME -1 INPUT       runs one input, to reproduce a crash
  *
- * -w writes the seeds for libFuzzer and ends.  A crash leaves its input in ./crash-fuzz_NAME.
+ * -w writes the seeds for libFuzzer and ends.  Inputs are run by a child process, in memory that it
+ * shares with this one: whatever ends it, an input that stops it, takes longer than HANG_SECONDS
+ * or more memory than MOST_MEMORY is left in ./crash-fuzz_NAME.  With -k that many are, with a
+ * number, before it gives up.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,30 +17,35 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "trace_mutations.h"
 
-#define MAX_INPUT 16384
+#define MAX_INPUT (256 * 1024)
 #define MAX_KEPT 20000
+#define MAX_KEPT_BYTES (64 << 20)
 #define MAP_SIZE 65536
-#define HANG_SECONDS 30
+#define HANG_SECONDS 5
+#define MOST_MEMORY "512" /* MiB, the inputs that are kept included */
 
 void __sanitizer_cov_trace_pc(void);
-void __sanitizer_set_death_callback(void (*callback)(void));
 const char *__asan_default_options(void);
 const char *__ubsan_default_options(void);
 extern const char __executable_start; /* the linker's */
 
 static struct {
 	struct fuzz_input kept[MAX_KEPT];
-	unsigned count;
+	unsigned count, seeds;
+	size_t kept_bytes;
+	/* Shared with the child. */
 	uint8_t *current;          /* MAX_INPUT bytes, aligned like a mapped file */
-	size_t size;
-	uint64_t random, executions;
-	char crash[64];
+	struct shared { size_t size; uint64_t random, executions; } *now;
+	char name[64];
 } fuzz;
 
 /* Edges of this execution, each once, and those ever seen. */
@@ -50,8 +58,9 @@ static struct {
 
 const char *__asan_default_options(void)
 {
-	return "allocator_may_return_null=1:max_allocation_size_mb=64:hard_rss_limit_mb=3000:"
-	       "quarantine_size_mb=16:handle_abort=1";
+	return "allocator_may_return_null=1:max_allocation_size_mb=64:hard_rss_limit_mb="
+	       MOST_MEMORY ":quarantine_size_mb=16:handle_abort=1:malloc_context_size=5:"
+	       "max_malloc_fill_size=0";
 }
 
 const char *__ubsan_default_options(void)
@@ -90,29 +99,33 @@ static unsigned take_coverage(void)
 	return found;
 }
 
-static void save_current(void)
+static void save_current(unsigned number)
 {
-	int fd = open(fuzz.crash, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	char path[96];
+	int fd;
 
-	if (fd < 0 || write(fd, fuzz.current, fuzz.size) != (ssize_t)fuzz.size)
+	snprintf(path, sizeof(path), number ? "crash-%s-%u" : "crash-%s", fuzz.name, number);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, fuzz.current, fuzz.now->size) != (ssize_t)fuzz.now->size)
 		dprintf(2, "cannot save the input\n");
 	else
-		dprintf(2, "the input is in %s\n", fuzz.crash);
+		dprintf(2, "the input is in %s\n", path);
+	if (fd >= 0)
+		close(fd);
 }
 
 static void hangs(int signal)
 {
 	dprintf(2, "no end after %d s\n", HANG_SECONDS);
-	save_current();
 	_exit(3);
 }
 
 static uint64_t next_random(void)
 {
-	fuzz.random ^= fuzz.random << 13;
-	fuzz.random ^= fuzz.random >> 7;
-	fuzz.random ^= fuzz.random << 17;
-	return fuzz.random;
+	fuzz.now->random ^= fuzz.now->random << 13;
+	fuzz.now->random ^= fuzz.now->random >> 7;
+	fuzz.now->random ^= fuzz.now->random << 17;
+	return fuzz.now->random;
 }
 
 static size_t below(size_t limit)
@@ -126,10 +139,10 @@ static void mutate_word(void)
 	static const uint64_t interesting[] = { 0, 1, 2, 7, 8, 16, 31, 32, 33, 63, 64, 127, 128,
 		255, 256, 4095, 4096, 32767, 32768, 65535, 65536, 0x7fffffff, 0x80000000,
 		0xffffffff, 0x100000000, INT64_MAX, UINT64_MAX - 7, UINT64_MAX };
-	size_t width = (size_t)1 << below(4), at = below(fuzz.size / width) * width;
+	size_t width = (size_t)1 << below(4), at = below(fuzz.now->size / width) * width;
 	uint64_t value = 0;
 
-	if (at + width > fuzz.size)
+	if (at + width > fuzz.now->size)
 		return;
 	memcpy(&value, fuzz.current + at, width);
 	switch (below(3)) {
@@ -153,17 +166,17 @@ static void mutate_number(void)
 		"9223372036854775800", "9223372036854775807", "9223372036854775808",
 		"9223372036854775815", "18446744073709551608", "18446744073709551615" };
 	const char *number = interesting[below(sizeof(interesting) / sizeof(interesting[0]))];
-	size_t at = below(fuzz.size), end, length = strlen(number);
+	size_t size = fuzz.now->size, at = below(size), end, length = strlen(number);
 
-	while (at < fuzz.size && (fuzz.current[at] < '0' || fuzz.current[at] > '9'))
+	while (at < size && (fuzz.current[at] < '0' || fuzz.current[at] > '9'))
 		at++;
-	for (end = at; end < fuzz.size && fuzz.current[end] >= '0' && fuzz.current[end] <= '9';)
+	for (end = at; end < size && fuzz.current[end] >= '0' && fuzz.current[end] <= '9';)
 		end++;
-	if (end == at || fuzz.size - (end - at) + length > MAX_INPUT)
+	if (end == at || fuzz.now->size - (end - at) + length > MAX_INPUT)
 		return;
-	memmove(fuzz.current + at + length, fuzz.current + end, fuzz.size - end);
+	memmove(fuzz.current + at + length, fuzz.current + end, fuzz.now->size - end);
 	memcpy(fuzz.current + at, number, length);
-	fuzz.size += length - (end - at);
+	fuzz.now->size += length - (end - at);
 }
 
 static size_t aligned(size_t value)
@@ -174,30 +187,30 @@ static size_t aligned(size_t value)
 /* Moves, repeats, removes or inserts a block, most often in words of the format. */
 static void mutate_block(void)
 {
-	size_t from = aligned(below(fuzz.size)), to = aligned(below(fuzz.size));
-	size_t length = aligned(below(fuzz.size - from < 512 ? fuzz.size - from : 512) + 8);
+	size_t from = aligned(below(fuzz.now->size)), to = aligned(below(fuzz.now->size));
+	size_t left = fuzz.now->size - from, length = aligned(below(left < 512 ? left : 512) + 8);
 
-	if (length > fuzz.size - from)
-		length = fuzz.size - from;
+	if (length > left)
+		length = left;
 	switch (below(4)) {
 	case 0:
-		if (length <= fuzz.size - to)
+		if (length <= fuzz.now->size - to)
 			memmove(fuzz.current + to, fuzz.current + from, length);
 		break;
 	case 1:
 		memmove(fuzz.current + from, fuzz.current + from + length,
-			fuzz.size - from - length);
-		fuzz.size -= length;
+			fuzz.now->size - from - length);
+		fuzz.now->size -= length;
 		break;
 	case 2:
-		if (fuzz.size + length > MAX_INPUT)
+		if (fuzz.now->size + length > MAX_INPUT)
 			break;
-		memmove(fuzz.current + from + length, fuzz.current + from, fuzz.size - from);
-		fuzz.size += length;
+		memmove(fuzz.current + from + length, fuzz.current + from, fuzz.now->size - from);
+		fuzz.now->size += length;
 		break;
 	default:
 		if (!below(8))
-			fuzz.size = to;
+			fuzz.now->size = to;
 	}
 }
 
@@ -205,40 +218,66 @@ static void mutate_block(void)
 static void mix(void)
 {
 	const struct fuzz_input *other = &fuzz.kept[below(fuzz.count)];
-	size_t shorter = other->size < fuzz.size ? other->size : fuzz.size;
+	size_t shorter = other->size < fuzz.now->size ? other->size : fuzz.now->size;
 	size_t at = aligned(below(shorter)), length = aligned(below(shorter - at) + 1);
 
 	memcpy(fuzz.current + at, other->data + at, length);
 }
 
-static void mutate(void)
+static void start_from(const struct fuzz_input *base)
 {
-	const struct fuzz_input *base = &fuzz.kept[below(fuzz.count)];
+	memcpy(fuzz.current, base->data, base->size);
+	fuzz.now->size = base->size;
+}
+
+static int is_trace(void)
+{
+	return &fuzz_is_trace && fuzz_is_trace;
+}
+
+static void change(void)
+{
+	size_t which = below(8);
+
+	if (is_trace() && below(8))
+		trace_mutate(fuzz.current, &fuzz.now->size, MAX_INPUT,
+			&fuzz.kept[below(fuzz.count)], next_random);
+	else if (which < 4)
+		mutate_word();
+	else if (which < 5)
+		mutate_number();
+	else if (which < 7)
+		mutate_block();
+	else
+		mix();
+}
+
+/* 1 if the input may be kept: what has been damaged on purpose is no base for another. */
+static int mutate(void)
+{
 	size_t changes = 1 + below(below(2) ? 2 : 8);
 
-	memcpy(fuzz.current, base->data, base->size);
-	fuzz.size = base->size;
-	while (changes-- && fuzz.size) {
-		size_t which = below(8);
-		if (which < 4)
-			mutate_word();
-		else if (which < 5)
-			mutate_number();
-		else if (which < 7)
-			mutate_block();
-		else
-			mix();
+	if (is_trace() && !below(4)) {
+		start_from(&fuzz.kept[below(fuzz.seeds)]);
+		if (trace_damage(fuzz.current, &fuzz.now->size, MAX_INPUT, next_random))
+			return 0;
 	}
+	start_from(&fuzz.kept[below(fuzz.count)]);
+	while (changes-- && fuzz.now->size)
+		change();
+	return 1;
 }
 
 static void keep(const uint8_t *data, size_t size)
 {
 	struct fuzz_input *kept = &fuzz.kept[fuzz.count];
 
-	if (fuzz.count == MAX_KEPT || !(kept->data = malloc(size + 1)))
+	if (fuzz.count == MAX_KEPT || fuzz.kept_bytes + size > MAX_KEPT_BYTES ||
+		!(kept->data = malloc(size + 1)))
 		return;
 	memcpy(kept->data, data, size);
 	kept->size = size;
+	fuzz.kept_bytes += size;
 	fuzz.count++;
 }
 
@@ -251,21 +290,20 @@ static void watch_for_hangs(void)
 	alarm(10 * HANG_SECONDS);
 }
 
-static void execute(void)
+static void execute(int may_keep)
 {
 	/* A copy that ends where it ends: a byte too far is the sanitizer's. */
-	uint8_t *copy = malloc(fuzz.size ? fuzz.size : 1);
+	uint8_t *copy = malloc(fuzz.now->size ? fuzz.now->size : 1);
 
 	if (!copy)
 		return;
-	memcpy(copy, fuzz.current, fuzz.size);
-	/* Seldom, for those that take microseconds; of those that take long 64 are soon done. */
-	if (fuzz.executions++ % 64 == 0)
-		watch_for_hangs();
-	LLVMFuzzerTestOneInput(copy, fuzz.size);
+	memcpy(copy, fuzz.current, fuzz.now->size);
+	fuzz.now->executions++;
+	watch_for_hangs();
+	LLVMFuzzerTestOneInput(copy, fuzz.now->size);
 	free(copy);
-	if (take_coverage())
-		keep(fuzz.current, fuzz.size);
+	if (take_coverage() && may_keep)
+		keep(fuzz.current, fuzz.now->size);
 }
 
 static double now(void)
@@ -278,8 +316,8 @@ static double now(void)
 
 static void load(const struct fuzz_input *input)
 {
-	fuzz.size = input->size < MAX_INPUT ? input->size : MAX_INPUT;
-	memcpy(fuzz.current, input->data, fuzz.size);
+	fuzz.now->size = input->size < MAX_INPUT ? input->size : MAX_INPUT;
+	memcpy(fuzz.current, input->data, fuzz.now->size);
 }
 
 static int write_seed(const char *folder, unsigned n, const struct fuzz_input *seed)
@@ -296,7 +334,8 @@ static int write_seed(const char *folder, unsigned n, const struct fuzz_input *s
 	return 0;
 }
 
-static int run_seeds(char *const *path, unsigned count, const char *folder)
+/* Seeds are kept whatever they reach. */
+static int read_seeds(char *const *path, unsigned count, const char *folder)
 {
 	struct fuzz_input seed;
 	unsigned n;
@@ -307,9 +346,9 @@ static int run_seeds(char *const *path, unsigned count, const char *folder)
 			return -1;
 		load(&seed);
 		free(seed.data);
-		if (!folder)
-			execute();
+		keep(fuzz.current, fuzz.now->size);
 	}
+	fuzz.seeds = fuzz.count;
 	if (rc || !n)
 		dprintf(2, "cannot make seed %u\n", n);
 	return rc || !n ? -1 : 0;
@@ -325,7 +364,7 @@ static int run_one(const char *path)
 	}
 	load(&input);
 	free(input.data);
-	execute();
+	execute(0);
 	printf("no crash\n");
 	return 0;
 }
@@ -341,28 +380,88 @@ static int silence(void)
 	if (!nowhere)
 		return -1;
 	stderr = nowhere;
-	__sanitizer_set_death_callback(save_current);
 	signal(SIGALRM, hangs);
 	signal(SIGPROF, hangs);
 	return 0;
+}
+
+/* What is to be done. */
+struct work {
+	double start, seconds;
+	uint64_t limit;
+};
+
+/* The child: what one finds out is gone with it, and another goes on from the seeds. */
+static int run(const struct work *work)
+{
+	for (unsigned i = 0; i < fuzz.seeds && fuzz.now->executions <= i; i++) {
+		start_from(&fuzz.kept[i]);
+		execute(0);
+	}
+	while (fuzz.now->executions < work->limit ||
+		(fuzz.now->executions % 64 ? work->seconds > 0
+					   : now() - work->start < work->seconds))
+		execute(mutate());
+	printf("%s: %llu executions in %.0f s (%.0f a second), %u inputs, %u edges\n", fuzz.name,
+		(unsigned long long)fuzz.now->executions, now() - work->start,
+		(double)fuzz.now->executions / (now() - work->start + 1e-9), fuzz.count,
+		coverage.total);
+	return 0;
+}
+
+/* 0 if nothing stopped it; up to crashes inputs that did are saved. */
+static int supervise(const struct work *work, unsigned crashes)
+{
+	for (unsigned crash = 1;; crash++) {
+		pid_t child;
+		int status;
+
+		fflush(stdout);
+		child = fork();
+		if (!child)
+			exit(run(work));
+		if (child < 0 || waitpid(child, &status, 0) != child)
+			return 2;
+		if (!status) {
+			printf("%s: %u crashes\n", fuzz.name, crash - 1);
+			return crash > 1;
+		}
+		save_current(crashes ? crash : 0);
+		if (crash >= crashes)
+			return 1;
+	}
+}
+
+static void *share(size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
 }
 
 int main(int argc, char **argv)
 {
 	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 	const char *folder = NULL, *single = NULL;
-	double seconds = 0, start;
-	uint64_t limit = 0;
+	struct work work = { 0 };
+	unsigned crashes = 0;
 	int option;
 
-	fuzz.random = 0x2545f4914f6cdd1d;
-	while ((option = getopt(argc, argv, "s:n:r:w:1:")) != -1) {
+	fuzz.now = share(sizeof(*fuzz.now));
+	fuzz.current = share(MAX_INPUT + 1);
+	snprintf(fuzz.name, sizeof(fuzz.name), "%s", name);
+	if (!fuzz.current || !fuzz.now || silence())
+		return 2;
+	fuzz.now->random = 0x2545f4914f6cdd1d;
+	while ((option = getopt(argc, argv, "s:n:r:k:w:1:")) != -1) {
 		if (option == 's')
-			seconds = atof(optarg);
+			work.seconds = atof(optarg);
 		else if (option == 'n')
-			limit = strtoull(optarg, NULL, 0);
+			work.limit = strtoull(optarg, NULL, 0);
 		else if (option == 'r')
-			fuzz.random ^= strtoull(optarg, NULL, 0) << 1;
+			fuzz.now->random ^= strtoull(optarg, NULL, 0) << 1;
+		else if (option == 'k')
+			crashes = (unsigned)atoi(optarg);
 		else if (option == 'w')
 			folder = optarg;
 		else if (option == '1')
@@ -370,25 +469,12 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	fuzz.current = calloc(1, MAX_INPUT + 1);
-	snprintf(fuzz.crash, sizeof(fuzz.crash), "crash-%s", name);
-	if (!fuzz.current || silence())
-		return 2;
 	if (single)
 		return run_one(single);
-	if (run_seeds(argv + optind, (unsigned)(argc - optind), folder))
+	if (read_seeds(argv + optind, (unsigned)(argc - optind), folder))
 		return 2;
 	if (folder)
 		return 0;
-	start = now();
-	while (fuzz.executions < limit ||
-		(fuzz.executions % 64 ? seconds > 0 : now() - start < seconds)) {
-		mutate();
-		execute();
-	}
-	seconds = now() - start;
-	printf("%s: %llu executions in %.0f s (%.0f a second), %u inputs, %u edges, no crash\n",
-		name, (unsigned long long)fuzz.executions, seconds,
-		(double)fuzz.executions / (seconds > 0 ? seconds : 1), fuzz.count, coverage.total);
-	return 0;
+	work.start = now();
+	return supervise(&work, crashes);
 }

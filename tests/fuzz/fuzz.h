@@ -28,6 +28,9 @@ int fuzz_read(const char *path, struct fuzz_input *input);
 /* A trace in its text form as a trace without unused space: 0 or -1. */
 int fuzz_read_trace(const char *path, struct fuzz_input *input);
 
+/* Of a target that reads traces: driver.c knows how they are made.  Others have none. */
+extern const int fuzz_is_trace __attribute__((weak));
+
 /* A file in memory, with its name; never closed.  Exits when there is none. */
 int fuzz_memory_file(char name[32]);
 

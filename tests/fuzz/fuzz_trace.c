@@ -5,17 +5,21 @@
 #include "fuzz.h"
 #include "reader.h"
 #include "text.h"
+#include "trace_mutations.h"
+
+const int fuzz_is_trace = 1;
 
 static void use(struct trace_reader *reader, FILE *nowhere)
 {
 	const struct record *record;
-	int rc, whole = !text_dump(reader, nowhere);
+	int whole = !text_dump(reader, nowhere);
+	uint64_t damaged = reader->damaged;
 
 	trace_rewind(reader);
-	while ((rc = trace_next(reader, &record)) > 0)
+	while (trace_next(reader, &record))
 		;
 	/* The second round must end as the first did. */
-	if (whole != !rc)
+	if (whole != trace_is_whole(reader) || damaged != reader->damaged)
 		abort();
 }
 
@@ -26,6 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!nowhere && !(nowhere = fopen("/dev/null", "w")))
 		exit(2);
+	trace_is_damaged(data, &size);
 	if (!trace_open_memory(&reader, data, size))
 		use(&reader, nowhere);
 	trace_close(&reader);

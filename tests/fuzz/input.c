@@ -38,17 +38,33 @@ int fuzz_read(const char *path, struct fuzz_input *input)
 	return input->data && input->size == (size_t)size ? 0 : -1;
 }
 
-/* The header's page and the last chunk are mostly zeros, where mutations would be wasted. */
+/* A trace of version 1.1, whole: of a closed one it says how much is written. */
+static void close_trace(struct file_header *header, const uint8_t *chunk, uint32_t count)
+{
+	header->version_minor = 1;
+	header->chunks = count;
+	header->written = 0;
+	for (uint32_t i = 0; header->closed && i < count; i++, chunk += header->chunk_size)
+		header->written += ((const struct chunk_header *)chunk)->committed;
+}
+
+/*
+ * The header's page and the last chunk are mostly zeros, where mutations would be wasted.  Only a
+ * copy may end with its records.
+ */
 static int compact(struct fuzz_input *trace)
 {
 	struct file_header *header = (struct file_header *)trace->data;
-	const struct chunk_header *last;
+	struct chunk_header *last;
 	size_t header_size, unused;
 
 	if (trace->size <= TRACE_HEADER_SIZE || !header->chunk_size ||
 		(trace->size - TRACE_HEADER_SIZE) % header->chunk_size)
 		return -1;
-	last = (const struct chunk_header *)(trace->data + trace->size - header->chunk_size);
+	close_trace(header, trace->data + header->header_size,
+		(uint32_t)((trace->size - header->header_size) / header->chunk_size));
+	last = (struct chunk_header *)(trace->data + trace->size - header->chunk_size);
+	last->home = header->chunks > 1;
 	unused = header->chunk_size - sizeof(*last) - last->committed;
 	header_size = (sizeof(*header) + TRACE_ALIGN - 1) & ~(size_t)(TRACE_ALIGN - 1);
 	memmove(trace->data + header_size, trace->data + header->header_size,

@@ -99,8 +99,8 @@ static int count_calls(uint64_t count[THREADS])
 	struct trace_reader reader;
 	int rc, release = -1;
 
-	rc = trace_open(&reader, test.trace_path) ? -1 : 1;
-	while (rc > 0 && (rc = trace_next(&reader, &record)) > 0) {
+	rc = trace_open(&reader, test.trace_path);
+	while (!rc && trace_next(&reader, &record)) {
 		const struct call_type_record *type = (const void *)record;
 
 		test.records++;
@@ -111,8 +111,8 @@ static int count_calls(uint64_t count[THREADS])
 			count[i] += reader.thread == account[i].thread &&
 				    ((const struct call_record *)record)->call == release;
 	}
-	if (rc)
-		fail(reader.error);
+	if (rc || !trace_is_whole(&reader))
+		rc = fail(reader.error);
 	trace_close(&reader);
 	return rc;
 }

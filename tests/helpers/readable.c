@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exits 0 if all traces named can be read to their ends: "cufence dump" without the printing. */
+/* Exits 0 if all traces named are whole: "cufence dump" without the printing. */
 #include <stdio.h>
 
 #include "reader.h"
@@ -12,8 +12,9 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i < argc && !rc; i++) {
 		rc = trace_open(&reader, argv[i]);
-		while (!rc && (rc = trace_next(&reader, &record)) > 0)
-			rc = 0;
+		while (!rc && trace_next(&reader, &record))
+			;
+		rc = rc || !trace_is_whole(&reader);
 		if (rc)
 			fprintf(stderr, "%s: %s\n", argv[i], reader.error);
 		trace_close(&reader);

@@ -117,6 +117,75 @@ static int meets(struct mini *m, int64_t call, int64_t other)
 	return found;
 }
 
+/* A call in a stream, without operands. */
+static int64_t call_of(struct mini *m, int type)
+{
+	return MINI_CALL(m, .type = type, .at = 10, .stream = MINI_LEGACY);
+}
+
+static int64_t value(struct mini *m, int type, const char *role, int at, int bytes)
+{
+	int64_t call = call_of(m, type);
+
+	mini_exec(m, "INSERT INTO operand VALUES (%lld, '%s', 0, %d, 1); INSERT INTO extent "
+		"(call, role, item, address, allocation, bytes, pitch, rows, slice, slices) "
+		"VALUES (%lld, '%s', 0, %d, 1, %d, 0, 1, 0, 1)", (long long)call, role, BASE + at,
+		(long long)call, role, BASE + at, bytes);
+	return call;
+}
+
+static void test_a_value_write_writes_its_value(void **state)
+{
+	check(*state, value(*state, CALL_cuStreamWriteValue32, "dst", 64, 4),
+		"1w 64..68 4, complete");
+	check(*state, value(*state, CALL_cuStreamWriteValue64_v2, "dst", 64, 8),
+		"1w 64..72 4, complete");
+}
+
+static void test_a_value_wait_reads_its_value(void **state)
+{
+	check(*state, value(*state, CALL_cuStreamWaitValue32_v2, "src", 64, 4),
+		"1r 64..68 4, complete");
+}
+
+/* A write of one thread's flag and the wait for it matter to each other, of another flag not. */
+static void test_values_conflict_by_their_bytes(void **state)
+{
+	int64_t write = value(*state, CALL_cuStreamWriteValue32, "dst", 64, 4);
+
+	assert_int_equal(conflict(*state, write,
+		value(*state, CALL_cuStreamWaitValue32, "src", 64, 4)), OVERLAP_SURE);
+	assert_int_equal(conflict(*state, write,
+		value(*state, CALL_cuStreamWaitValue32, "src", 68, 4)), OVERLAP_NONE);
+}
+
+/* Of a batch some of what it does may not be known. */
+static void test_a_batch_of_values_is_as_complete_as_its_list(void **state)
+{
+	int64_t call = value(*state, CALL_cuStreamBatchMemOp, "dst", 0, 8);
+
+	check(*state, call, "1w 0..8 4, complete");
+	mini_exec(*state, "INSERT INTO call_object VALUES (%lld, 'content', 1)", (long long)call);
+	check(*state, call, "1w 0..8 4, more");
+}
+
+static void test_a_function_of_the_host_may_touch_more(void **state)
+{
+	check(*state, call_of(*state, CALL_cuStreamAddCallback), "more");
+	check(*state, call_of(*state, CALL_cuLaunchHostFunc), "more");
+}
+
+static void test_what_moves_memory_or_orders_streams_touches_nothing(void **state)
+{
+	static const int types[] = { CALL_cuMemPrefetchAsync, CALL_cuMemAdvise,
+		CALL_cuStreamAttachMemAsync, CALL_cuEventRecord, CALL_cuStreamWaitEvent,
+		CALL_cuStreamSynchronize };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		check(*state, call_of(*state, types[i]), "complete");
+	check(*state, call_of(*state, CALL_cuMemDiscardBatchAsync), "more");
+}
+
 static void test_a_copy_says_what_it_does(void **state)
 {
 	check(*state, copy(*state, 0, 256, 512), "1w 0..512 4, 2r 256..768 4, complete");
@@ -339,6 +408,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(test_a_value_write_writes_its_value),
+		TEST(test_a_value_wait_reads_its_value),
+		TEST(test_values_conflict_by_their_bytes),
+		TEST(test_a_batch_of_values_is_as_complete_as_its_list),
+		TEST(test_a_function_of_the_host_may_touch_more),
+		TEST(test_what_moves_memory_or_orders_streams_touches_nothing),
 		TEST(test_a_copy_says_what_it_does),
 		TEST(test_a_copy_ends_where_its_memory_does),
 		TEST(test_a_kernel_does_what_its_code_says),

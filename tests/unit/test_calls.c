@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "calls.h"
+#include "db.h"
 
 enum { PER_THREAD = 2 }; /* flags of cuGetProcAddress */
 
@@ -154,6 +155,56 @@ static void memory_comes_first(void **state)
 	}
 }
 
+/* What one column of kinds.def says of a kind agrees with what the others do. */
+static void traits_agree(void **state)
+{
+	for (enum call_kind kind = 0; kind < KIND_COUNT; kind++) {
+		enum kind_family family = kind_family(kind);
+		enum kind_waits waits = kind_waits(kind);
+
+		if ((kind_has(kind, K_ACCESSES) && !kind_has(kind, K_WORK)) ||
+			(kind_has(kind, K_IDLE) && kind_has(kind, K_WORK | K_SILENT)) ||
+			(kind_has(kind, K_ONCE) && !kind_has(kind, K_RESOURCE)) ||
+			(kind_has(kind, K_RESOURCE) && waits < WAITS_DEVICE) ||
+			(kind_has(kind, K_OUTSIDE) && !kind_has(kind, K_SILENT)) ||
+			((family == FAMILY_copy || family == FAMILY_set) !=
+				(kind_has(kind, K_ACCESSES) && family != FAMILY_launch &&
+					family != FAMILY_graph_launch)) ||
+			(family == FAMILY_wait && waits == WAITS_NOTHING) ||
+			(waits == WAITS_BY_MEMORY && !kind_has(kind, K_ACCESSES)))
+			fail_msg("%s contradicts itself", call_kind_names[kind]);
+	}
+}
+
+/* The table of the database says what kinds.def says, column for column. */
+static void the_database_has_the_traits(void **state)
+{
+	static const char *const names[] = {
+#define X(symbol, name, bit) #name,
+		KIND_TRAITS(X)
+#undef X
+	};
+	enum { FIRST = 3 }; /* behind name, family and waits */
+	struct db db;
+	sqlite3_stmt *q;
+
+	assert_int_equal(db_create(&db, ":memory:"), 0);
+	q = db_prepare(&db, "SELECT * FROM call_kind ORDER BY rowid");
+	assert_int_equal(sqlite3_column_count(q), FIRST + COUNT(names));
+	for (enum call_kind kind = 0; kind < KIND_COUNT; kind++) {
+		assert_int_equal(db_step(q), 1);
+		assert_string_equal(sqlite3_column_text(q, 0), call_kind_names[kind]);
+		for (unsigned i = 0; i < COUNT(names); i++) {
+			assert_string_equal(sqlite3_column_name(q, FIRST + (int)i), names[i]);
+			assert_int_equal(sqlite3_column_int(q, FIRST + (int)i),
+				kind_has(kind, 1u << i));
+		}
+	}
+	assert_int_equal(db_step(q), 0);
+	sqlite3_finalize(q);
+	db_close(&db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +214,8 @@ int main(void)
 		cmocka_unit_test(fields_fit),
 		cmocka_unit_test(frequent_records_are_small),
 		cmocka_unit_test(memory_comes_first),
+		cmocka_unit_test(traits_agree),
+		cmocka_unit_test(the_database_has_the_traits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,10 +19,9 @@ static struct calibration_record pairs[] = {
 static struct clock clock_of(uint32_t kind, size_t count, uint64_t first_tick)
 {
 	const struct calibration_record *list[] = { &pairs[2], &pairs[0], &pairs[1] };
-	struct file_header header = { .clock = kind, .start_ns = ORIGIN + 100 };
 	struct clock clock;
 
-	assert_int_equal(clock_init(&clock, &header, ORIGIN, list, count, first_tick), 0);
+	assert_int_equal(clock_init(&clock, kind, ORIGIN, 100, list, count, first_tick), 0);
 	return clock;
 }
 
@@ -98,12 +97,27 @@ static void a_clock_set_back_keeps_time_monotonic(void **state)
 {
 	struct calibration_record back = { .ticks = 4000, .realtime_ns = ORIGIN + 900 };
 	const struct calibration_record *list[] = { &pairs[0], &pairs[1], &back, &pairs[2] };
-	struct file_header header = { .clock = CLOCK_TICKS_TSC };
 	struct clock clock;
 
-	assert_int_equal(clock_init(&clock, &header, ORIGIN, list, 4, 0), 0);
+	assert_int_equal(clock_init(&clock, CLOCK_TICKS_TSC, ORIGIN, 0, list, 4, 0), 0);
 	for (uint64_t tick = 0; tick < 6000; tick += 100)
 		assert_true(clock_host(&clock, tick) < clock_host(&clock, tick + 100));
+	clock_release(&clock);
+}
+
+/* Two years from the run, a calibration or a tick is none. */
+static void what_cannot_be_is_no_time(void **state)
+{
+	struct calibration_record far = { .ticks = 9000, .realtime_ns = ORIGIN + 2 * CLOCK_MOST };
+	const struct calibration_record *list[] = { &pairs[0], &pairs[1], &pairs[2], &far };
+	struct clock clock;
+
+	assert_int_equal(clock_init(&clock, CLOCK_TICKS_TSC, ORIGIN, 0, list, 4, 0), 0);
+	assert_int_equal(clock.refused, 1);
+	assert_int_equal(clock_host(&clock, 9000), 2700 + 2200);
+	assert_true(clock_host(&clock, UINT64_MAX) == CLOCK_NONE);
+	assert_true(clock_host(&clock, (uint64_t)1 << 57) == CLOCK_NONE);
+	assert_true(clock_device(&clock, 0) == CLOCK_NONE);
 	clock_release(&clock);
 }
 
@@ -117,6 +131,7 @@ int main(void)
 		cmocka_unit_test(without_any_pair_the_first_tick_is_the_start),
 		cmocka_unit_test(virtual_time_runs_at_rate_one_from_the_start),
 		cmocka_unit_test(a_clock_set_back_keeps_time_monotonic),
+		cmocka_unit_test(what_cannot_be_is_no_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

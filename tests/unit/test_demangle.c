@@ -29,7 +29,7 @@ static void plain_and_nested_names(void **state)
 	expect("_ZN3fooC1Ev", "foo");
 	expect("_ZN3fooD2Ev", "~foo");
 	expect("_ZN2ns6BufferIfLi4EED0Ev", "~Buffer");
-	expect("_ZZN3fooD1EvENKUlvE_clEv", "operator()");
+	expect("_ZZN3fooD1EvENKUlvE_clEv", "foo::{lambda}");
 }
 
 static void template_arguments_are_skipped(void **state)
@@ -47,7 +47,14 @@ static void template_arguments_are_skipped(void **state)
 
 static void local_names_and_closures(void **state)
 {
-	expect("_ZZ4mainENKUlvE_clEv", "operator()");
+	expect("_ZZ4mainENKUlvE_clEv", "main::{lambda}");
+	expect("_ZZ4mainENKUlT_E_clIiEEDaS_", "main::{lambda}");
+	expect("_ZZ4mainENUliE0_4_FUNEi", "main::{lambda}");
+	expect("_ZZN3app6worker4stepEvENKUliE_clEi", "step::{lambda}");
+	expect("_ZZZ4mainENKUlvE_clEvENKUlvE0_clEv", "main::{lambda}");
+	expect("_ZNKUlvE_clEv", "operator()"); /* in no function */
+	expect("_ZNK7functorclEv", "operator()");
+	expect("_Z4mainv.constprop.0", "main");
 	expect("_ZZN3foo3barEvE1x", "x");
 }
 

@@ -127,7 +127,7 @@ static void compare_row(Dwarf_Frame *frame, const struct frame_rules *rules)
 static int compare_entry(const struct library *library, Dwarf_Off offset, const uint8_t *addresses)
 {
 	const uint8_t *base = library->entries->d_buf;
-	struct frame_rules rules;
+	struct frame_rules_space space;
 	Dwarf_Addr start, at, from, end;
 	Dwarf_Frame *frame;
 	uint32_t bytes;
@@ -143,9 +143,9 @@ static int compare_entry(const struct library *library, Dwarf_Off offset, const 
 		if (dwarf_cfi_addrframe(library->cfi, at, &frame))
 			return rows;
 		assert_true(dwarf_frame_info(frame, &from, &end, &is_signal) >= 0);
-		assert_int_equal(frame_rules_find(&rules, base + offset, at - start), 0);
-		assert_int_equal(rules.is_signal, is_signal);
-		compare_row(frame, &rules);
+		assert_int_equal(frame_rules_find(&space, base + offset, at - start), 0);
+		assert_int_equal(space.rules.is_signal, is_signal);
+		compare_row(frame, &space.rules);
 		free(frame);
 	}
 	return rows;
@@ -185,13 +185,13 @@ static void what_is_not_understood_is_said(void **state)
 		16, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x3e, 0, 0, 0,
 		20, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0,
 	};
-	struct frame_rules rules;
+	struct frame_rules_space space;
 
-	assert_int_equal(frame_rules_find(&rules, unknown + 20, 0), -1);
-	assert_int_equal(frame_rules_find(&rules, instruction + 20, 0), -1);
+	assert_int_equal(frame_rules_find(&space, unknown + 20, 0), -1);
+	assert_int_equal(frame_rules_find(&space, instruction + 20, 0), -1);
 	instruction[16] = 0; /* nop */
-	assert_int_equal(frame_rules_find(&rules, instruction + 20, 0), 0);
-	assert_int_equal(rules.frame.offset, 8);
+	assert_int_equal(frame_rules_find(&space, instruction + 20, 0), 0);
+	assert_int_equal(space.rules.frame.offset, 8);
 }
 
 int main(void)

@@ -101,6 +101,23 @@ static void a_batch_is_its_copies(void **unused)
 		"w1000+16 unknown");
 }
 
+static void a_stream_touches_the_values_it_writes_and_waits_for(void **unused)
+{
+	check("call cuStreamWriteValue32_v2 enter=50 duration=1 context=1 | stream=0x51 ptr=0x1040 "
+	      "value=0x1 flags=0x0 bytes=0x4\n", "w1040+4 complete");
+	check("call cuStreamWaitValue64_v2 enter=50 duration=1 context=1 | stream=0x51 ptr=0x1040 "
+	      "value=0x1 flags=0x0 bytes=0x8\n", "r1040+8 complete");
+	/* Memory that nobody is known to have allocated may be anybody's. */
+	check("call cuStreamWriteValue32_v2 enter=50 duration=1 context=1 | stream=0x51 "
+	      "ptr=0x900000 value=0x1 flags=0x0 bytes=0x4\n", "unknown");
+	/* A wait of 32 bits, a write of 64, a barrier; then a reduction, which is not decoded. */
+	check("call cuStreamBatchMemOp_v2 enter=50 duration=1 context=1 | stream=0x51 count=0x3 "
+	      "flags=0x0 words=0x1,0x1040,0x1,0x0,0x0,0x0,0x5,0x4000,0x1,0x0,0x0,0x0,"
+	      "0x6,0x0,0x0,0x0,0x0,0x0\n", "w4000+8 r1040+4 complete");
+	check("call cuStreamBatchMemOp_v2 enter=50 duration=1 context=1 | stream=0x51 count=0x1 "
+	      "flags=0x0 words=0x8,0x0,0x1040,0x1,0x0,0x0\n", "unknown");
+}
+
 static void a_batch_of_boxes_is_their_rows(void **unused)
 {
 	/* src: pointer, row length 0; dst: pointer, rows of 64, layers of 4; 16 by 2 by 2. */
@@ -460,6 +477,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_of_rows_leaves_out_what_is_between),
 		cmocka_unit_test(a_batch_is_its_copies),
+		cmocka_unit_test(a_stream_touches_the_values_it_writes_and_waits_for),
 		cmocka_unit_test(a_batch_of_boxes_is_their_rows),
 		cmocka_unit_test(a_launch_does_what_its_nodes_do),
 		cmocka_unit_test(a_launch_does_what_was_captured),

@@ -193,7 +193,7 @@ static void what_is_loaded_because_a_module_is_new_is_one_cause(void **state)
 static void loading_that_takes_longer_than_the_module_waited_is_found(void **state)
 {
 	module_rounds(*state, 500, 900);
-	assert_string_equal(mini_shown(*state), "lazy-loading 7, blocking-module 7");
+	assert_string_equal(mini_shown(*state), "blocking-module 7, lazy-loading 7");
 }
 
 /* --- hidden-load --- */
@@ -235,7 +235,7 @@ static void a_load_that_holds_another_streams_kernel_is_found(void **state)
 	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
 		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "30 20");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
-		"cuKernelGetFunction loaded code, which held what came next for 901 us, until "
+		"cuKernelGetFunction loaded code, which delayed what came next by 901 us, until "
 		"the end of a kernel on stream 8");
 }
 

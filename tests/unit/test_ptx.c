@@ -443,6 +443,27 @@ static void test_steps_are_counted(void **unused)
 	ptx_close(module);
 }
 
+/* A few bytes of text must not take hundreds of memory, without end. */
+static void test_too_many_functions_are_refused(void **unused)
+{
+	static const char one[] = ".entry k%06x(){}\n";
+	char error[IMAGE_ERROR_SIZE], *text = NULL;
+	size_t size, counts[] = { 1u << 17, (1u << 18) + 1 };
+	struct ptx_module *module;
+
+	for (int i = 0; i < 2; i++) {
+		FILE *out = open_memstream(&text, &size);
+
+		for (size_t n = 0; n < counts[i]; n++)
+			fprintf(out, one, (unsigned)n);
+		fclose(out);
+		module = ptx_open(text, size, error);
+		assert_int_equal(module != NULL, i == 0);
+		ptx_close(module);
+		free(text);
+	}
+}
+
 /* ptx_prints() of kernel k. */
 static int prints(const char *text)
 {
@@ -540,6 +561,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_text_is_refused),
 		cmocka_unit_test(test_every_beginning_of_a_text_is_survived),
 		cmocka_unit_test(test_steps_are_counted),
+		cmocka_unit_test(test_too_many_functions_are_refused),
 		cmocka_unit_test(test_who_calls_printf_prints),
 		cmocka_unit_test(test_who_calls_what_is_not_known_may_print),
 		cmocka_unit_test(test_parameters_lie_where_their_alignment_puts_them),

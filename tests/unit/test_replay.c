@@ -1,120 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Replays of runs so small that what mending saves is known by hand.  Between calls the host takes
- * 2 us, a launch 2, an operation starts 6 us after its launch or 1 us after what it comes after,
- * and a wait returns 3 us after what it waited for.
- */
-#include "miniature.h"
-
-#include "analyze.h"
-#include "replay_parts.h"
-#include "savings.h"
-
-#define LAUNCH_US 6
-#define HANDOVER_US 1
-#define WAKE_US 3
-/* What a cudaFree takes by itself. */
-#define FREE_US 40
-
-struct run {
-	struct mini mini;
-	double now, last;            /* us: the host's time, the end of all work */
-	double tail[8];              /* by stream */
-	int64_t site, kernel;
-};
-
-static int setup(void **state)
-{
-	struct run *run = calloc(1, sizeof(*run));
-
-	mini_init(&run->mini);
-	run->now = 10;
-	run->kernel = mini_kernel(&run->mini, "work");
-	*state = run;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct run *run = *state;
-
-	mini_release(&run->mini);
-	free(run);
-	return 0;
-}
-
-static double later(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-/* An operation in a stream, after what else it comes after. */
-static int64_t submit(struct run *run, int type, int64_t stream, double length, double after,
-	int64_t site)
-{
-	double start = later(later(run->tail[stream], after) + HANDOVER_US, run->now + LAUNCH_US);
-	int64_t call = MINI_CALL(&run->mini, .type = type, .at = run->now, .stream = stream,
-		.site = site, .kernel = type == CALL_cuLaunchKernel ? run->kernel : 0,
-		.direction = type == CALL_cuMemcpyHtoDAsync_v2 ? 1 + COPY_H2D : 0,
-		.src = type == CALL_cuMemcpyHtoDAsync_v2 ? "pinned" : NULL,
-		.dst = type == CALL_cuMemcpyHtoDAsync_v2 ? "device" : NULL, .bytes = 4096,
-		.grid = CALL_GRID(8, 1, 1), .block = CALL_BLOCK(256, 1, 1, 0),
-		.runs = { start, start + length });
-
-	run->tail[stream] = start + length;
-	run->last = later(run->last, start + length);
-	run->now += 4;
-	return call;
-}
-
-static int64_t launch(struct run *run, int64_t stream, double length)
-{
-	return submit(run, CALL_cuLaunchKernel, stream, length, 0, 0);
-}
-
-/* Returns once everything is complete. */
-static int64_t wait_all(struct run *run, int type, int64_t site)
-{
-	double own = type == CALL_cuMemFree_v2 ? FREE_US : 2;
-	double until = run->last > run->now + own ? run->last + WAKE_US : run->now + own;
-	int64_t call;
-
-	if (type == CALL_cuMemFree_v2 && run->last > run->now)
-		until = later(until, run->last + FREE_US);
-	call = MINI_CALL(&run->mini, .type = type, .at = run->now, .until = until, .site = site,
-		.ptr = 0x10000);
-	run->now = until + 2;
-	return call;
-}
-
-/* us that a change of a call saves, rounded. */
-static int saved(struct run *run, int64_t call, unsigned change, int64_t still_needs,
-	enum replay_contention contention)
-{
-	struct replays *replays;
-	struct replay *replay;
-	int64_t before, after;
-
-	assert_int_equal(analyze(&run->mini.db), 0);
-	replays = replays_open(&run->mini.db);
-	assert_non_null(replays);
-	replay = replays_of(replays, 1);
-	assert_null(replay_refusal(replay));
-	before = replay_run(replay, contention);
-	assert_in_range(before, replay_measured(replay) - 2000, replay_measured(replay) + 2000);
-	replay_change(replay, call, change, still_needs);
-	after = replay_run(replay, contention);
-	replay_restore(replay);
-	assert_int_equal(replay_run(replay, contention), before);
-	replays_close(replays);
-	return (int)((before - after + (before > after ? 500 : -500)) / 1000);
-}
-
-static void near(int us, int expected, int slack)
-{
-	if (us < expected - slack || us > expected + slack)
-		fail_msg("%d us are saved and not about %d", us, expected);
-}
+/* Replays of runs so small that what mending saves is known by hand. */
+#include "replay_run.h"
 
 /* Rounds of a kernel in one of two streams and a free that waits for it. */
 static int64_t rounds_with_frees(struct run *run, int count, double length)
@@ -234,6 +120,91 @@ static void legacy_work_goes_on_in_a_stream_of_its_own(void **state)
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 20 * 201, 10);
 }
 
+/* A memset in the legacy stream and a kernel of so many us in a blocking one, on one allocation. */
+static int64_t clear_and_count(struct run *run, int64_t stream, double length, int64_t allocation,
+	int64_t site)
+{
+	double last = 0;
+	int64_t clear, count;
+
+	for (size_t i = 0; i < 8; i++)
+		last = later(last, run->tail[i]);
+	clear = submit(run, CALL_cuMemsetD8Async, MINI_LEGACY, 2, last, site);
+	count = submit(run, CALL_cuLaunchKernel, stream, length, run->tail[MINI_LEGACY], 0);
+	mini_names(&run->mini, clear, "dst", allocation);
+	mini_names(&run->mini, count, "word", allocation);
+	return clear;
+}
+
+/* What the first thread cleared, and what ran behind that, is nothing to the second. */
+static void threads_do_not_share_the_stream_that_their_legacy_work_moves_to(void **state)
+{
+	struct run *run = *state;
+	struct mini *m = &run->mini;
+	int64_t site = mini_site(m, "clear", 9), call = 0;
+
+	for (int k = 0; k < 2; k++) {
+		int64_t stream = mini_stream(m, "blocking");
+		int64_t allocation = mini_allocation(m, "device");
+
+		run->thread = k ? mini_thread(m) : MINI_MAIN;
+		for (int i = 0; i < 10; i++)
+			call = clear_and_count(run, stream, 1000, allocation, site);
+	}
+	run->thread = 0;
+	wait_all(run, CALL_cuCtxSynchronize, 0);
+	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 10 * 1004, 100);
+}
+
+/* Each memset goes where its kernel is, so that the short kernels of one stream do not wait for
+ * the long ones of the other: twice 10 ms at a time instead of 40. */
+static void legacy_work_moves_to_the_stream_that_uses_its_memory(void **state)
+{
+	struct run *run = *state;
+	struct mini *m = &run->mini;
+	int64_t stream[] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t memory[] = { mini_allocation(m, "device"), mini_allocation(m, "device") };
+	int64_t site = mini_site(m, "clear", 9), call = 0;
+
+	for (int i = 0; i < 20; i++)
+		call = clear_and_count(run, stream[i % 2], (i + i / 2) % 2 ? 1000 : 3000,
+			memory[i % 2], site);
+	wait_all(run, CALL_cuCtxSynchronize, 0);
+	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 20000, 200);
+}
+
+/*
+ * A thread enters its call first, and another one submits ten rounds before the driver comes to
+ * it: what ran last was submitted last.
+ */
+static void what_threads_submit_at_the_same_time_is_in_the_order_of_the_device(void **state)
+{
+	struct run *run = *state;
+	struct mini *m = &run->mini;
+	int64_t stream[] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t memory[] = { mini_allocation(m, "device"), mini_allocation(m, "device") };
+	int64_t site = mini_site(m, "clear", 9), thread = mini_thread(m), held, call = 0;
+	double start;
+
+	held = MINI_CALL(m, .type = CALL_cuMemsetD8Async, .at = run->now, .stream = MINI_LEGACY,
+		.thread = thread, .site = site, .bytes = 4096, .runs = { 1, 2 });
+	mini_names(m, held, "dst", memory[1]);
+	for (int i = 0; i < 10; i++)
+		call = clear_and_count(run, stream[0], 1000, memory[0], site);
+	start = run->last + HANDOVER_US;
+	mini_exec(m, "UPDATE call SET exit = %lld WHERE id = %lld",
+		(long long)mini_ns(run->now), (long long)held);
+	mini_exec(m, "UPDATE operation SET start = %lld, end = %lld WHERE call = %lld",
+		(long long)mini_ns(start), (long long)mini_ns(start + 2), (long long)held);
+	run->tail[MINI_LEGACY] = start + 2;
+	run->thread = thread;
+	mini_names(m, submit(run, CALL_cuLaunchKernel, stream[1], 1000, start + 2, 0), "word",
+		memory[1]);
+	run->thread = 0;
+	wait_all(run, CALL_cuCtxSynchronize, 0);
+	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 1000, 100);
+}
+
 /* No record tells that the function took 200 us: the next kernel in the order does. */
 static void a_host_function_goes_on_behind_the_work_before_it(void **state)
 {
@@ -289,6 +260,24 @@ static void who_shares_memory_stays_in_order(void **state)
 	mini_exec(&run->mini, "UPDATE operand SET address = 4096 + call % 2 * 4096");
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 20 * 201, 10);
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_MOST), 0, 1);
+}
+
+/* Of one buffer, which nobody writes. */
+static void who_only_reads_shared_memory_needs_no_order(void **state)
+{
+	struct run *run = *state;
+	int64_t call;
+
+	legacy_rounds(run, &call);
+	mini_exec(&run->mini, "INSERT INTO allocation VALUES (900, 1, 4096, 8192, 'device', NULL, "
+		"NULL); INSERT INTO operand SELECT call, 'word', 0, 4096, 900 FROM operation");
+	mini_exec(&run->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL)",
+		(long long)run->kernel);
+	mini_exec(&run->mini, "INSERT INTO kernel_access VALUES (%lld, NULL, 0, 'load', 1, 0, 64, "
+		"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)run->kernel);
+	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 20 * 201, 10);
+	mini_exec(&run->mini, "UPDATE kernel_access SET direction = 'store'");
+	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 0, 1);
 }
 
 /* Kernels that fill the device gain nothing from running at the same time. */
@@ -458,8 +447,8 @@ static void a_run_that_is_not_understood_is_not_estimated(void **state)
 	assert_string_equal(refusal(run), "a replay of the run as it was takes 33 % less");
 }
 
-/* Either finding alone saves little, as the other holds the thread; both together do. */
-static void findings_together_are_not_their_sum(void **state)
+/* Either line alone saves little, as the other blocks the thread; both together do. */
+static void lines_together_are_not_their_sum(void **state)
 {
 	struct run *run = *state;
 	int64_t stream[] = { mini_stream(&run->mini, "non-blocking"),
@@ -472,8 +461,8 @@ static void findings_together_are_not_their_sum(void **state)
 	}
 	wait_all(run, CALL_cuCtxSynchronize, 0);
 	assert_int_equal(analyze(&run->mini.db), 0);
-	assert_int_equal(mini_int(&run->mini, "SELECT count(*) FROM finding WHERE shown "
-		"AND saving BETWEEN 4500000 AND 5500000"), 2);
+	assert_int_equal(mini_int(&run->mini, "SELECT count(*) FROM finding_place "
+		"WHERE saving BETWEEN 4500000 AND 5500000"), 2);
 	near((int)(mini_int(&run->mini, "SELECT saving FROM replay") / 1000),
 		20 * 1046 - 10 * 1001 - 46, 100);
 }
@@ -488,9 +477,13 @@ int main(void)
 		TEST(the_work_of_an_unload_remains),
 		TEST(the_first_limit_remains),
 		TEST(legacy_work_goes_on_in_a_stream_of_its_own),
+		TEST(threads_do_not_share_the_stream_that_their_legacy_work_moves_to),
+		TEST(legacy_work_moves_to_the_stream_that_uses_its_memory),
+		TEST(what_threads_submit_at_the_same_time_is_in_the_order_of_the_device),
 		TEST(a_host_function_goes_on_behind_the_work_before_it),
 		TEST(a_prefetch_in_the_legacy_stream_has_its_place),
 		TEST(who_shares_memory_stays_in_order),
+		TEST(who_only_reads_shared_memory_needs_no_order),
 		TEST(large_kernels_get_in_each_others_way),
 		TEST(copies_in_one_direction_take_turns),
 		TEST(a_narrower_wait_waits_for_less),
@@ -500,7 +493,7 @@ int main(void)
 		TEST(engines_give_gaps_away),
 		TEST(what_would_be_a_guess_is_not_estimated),
 		TEST(a_run_that_is_not_understood_is_not_estimated),
-		TEST(findings_together_are_not_their_sum),
+		TEST(lines_together_are_not_their_sum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include "losses.h"
 #include "report.h"
 #include "report_parts.h"
-#include "use.h"
+#include "device_use.h"
 
 #define DATABASE "test_report.db"
 
@@ -117,18 +117,15 @@ static struct db database(void)
 			"3);"
 			"INSERT INTO loss VALUES (1,'passed_through',400),(1,'dropped_records',3);"
 			"INSERT INTO finding VALUES "
-			" (1,'blocking-free','certain','high',1,40,128000000,96000000,80000000,"
-			"110000000,"
-			"  0.11,1,2,2,1,"
-			"  'cudaFree waited 3.2 ms','f1'),"
-			" (2,'pageable-async-copy','likely','medium',1,4,28000000,NULL,NULL,NULL,"
-			"0.02,2,NULL,"
-			"2,NULL,"
-			"  'copy waited','f2'),"
-			" (3,'pageable-async-copy','possible','low',0,4,28000,NULL,NULL,NULL,0.001,"
-			"NULL,NULL,"
-			"2,NULL,"
-			"  'copy waited a bit','f3');"),
+			" (1,1,'blocking-free','certain','high',1,40,128000000,0,96000000,80000000,"
+			"110000000,0.11,1,2,2,1,'cudaFree waited 3.2 ms','f1'),"
+			" (2,1,'pageable-async-copy','likely','medium',1,4,28000000,7000000,"
+			"20000000,NULL,NULL,0.02,2,NULL,2,NULL,'copy waited','f2'),"
+			" (3,1,'pageable-async-copy','possible','low',0,4,28000,0,1000000,NULL,"
+			"NULL,0.001,NULL,NULL,2,NULL,'copy waited a bit','f3');"
+			"INSERT INTO finding_place SELECT id, id, 1, count, waited, delayed, NULL, "
+			"share, site, other_site, call, other_call, message, fingerprint "
+			"FROM finding;"),
 		0);
 	assert_int_equal(use_measure(&db), 0);
 	return db;
@@ -176,9 +173,10 @@ static void a_finding_reads_like_a_compiler_error(void **state)
 		"    at   free_tile             tiles.cu:88\n"
 		"    for  launch of work        tiles.cu:61 in run\n"
 		"    fix  ");
-	has(text, "    4 times, 28 ms host wait (2 % of the run)\n");
+	has(text, "    4 times, 28 ms host wait, 7.0 ms device delay; at most 20 ms (2 %) of the "
+		"run would be saved\n");
 	hasnt(text, "a bit");
-	has(text, "1 below the threshold or less certain");
+	has(text, "1 below the threshold or less certain: cufence report --level");
 	free(text);
 }
 
@@ -228,22 +226,6 @@ static void where_a_stream_was_made_is_told(void **state)
 	more_findings = NULL;
 }
 
-/* Many lines may make one mistake. */
-static void what_is_below_the_threshold_is_summed_up(void **state)
-{
-	char *text;
-
-	more_findings = "INSERT INTO finding (rule, confidence, severity, shown, count, waited, "
-		"share, call, message, fingerprint) WITH RECURSIVE n(i) AS "
-		"(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12) "
-		"SELECT 'blocking-free', 'certain', 'low', 0, 3, 1, 0.005, 2, 'm', 'f' FROM n";
-	text = report(report_text, (struct report_options){ .top = 10 });
-	more_findings = NULL;
-	has(text, "13 below the threshold or less certain; those of blocking-free 6 % of the run "
-		"in sum: cufence report");
-	free(text);
-}
-
 static void the_summary_comes_first(void **state)
 {
 	char *text = report(report_text, (struct report_options){ .top = 10 });
@@ -288,38 +270,55 @@ static void json_has_the_same(void **state)
 	has(text, "\"calls\":2");
 	has(text, "\"rule\":\"blocking-free\"");
 	has(text, "\"at\":{\"function\":\"free_tile\",\"file\":\"/src/tiles.cu\",\"line\":88");
-	has(text, "\"saving_ns\":null");
+	has(text, "\"saving_ns\":20000000,\"saving_low_ns\":null");
 	has(text, "\"for\":null");
 	has(text, "\"advice\":\"");
-	has(text, "{\"process\":1,\"reason\":\"passed_through\",\"count\":400,\"incomplete\":0}");
+	has(text, "\"reason\":\"passed_through\",\"count\":400,\"incomplete\":false,"
+		"\"text\":null}");
+	has(text, "\"total\":3,\"left_out\":0");
 	free(text);
 }
 
-/* Of one rule at one place: its line is mended once, and what that saves is saved once. */
-static void who_else_is_held_is_told_with_it(void **state)
+#define PLACES "INSERT INTO site VALUES " \
+	"(3,1,3,'load','/src/tiles.cu',70,NULL,'tiles.cu:70')," \
+	"(4,1,4,'draw','/src/tiles.cu',90,NULL,'tiles.cu:90');" \
+	"UPDATE finding_place SET count = 5, waited = 64000000, saving = 50000000 WHERE id = 1;" \
+	"INSERT INTO finding_place VALUES " \
+	"(4,1,1,5,32000000,0,50000000,0.01,1,3,2,1,'cudaFree waited 1.2 ms','f4')," \
+	"(5,1,1,30,32000000,0,NULL,0.01,4,2,2,1,'cudaFree waited 1.1 ms','f5')"
+
+/* Several pairs of lines: of a place its part, of a line what it saves alone. */
+static void a_finding_has_several_places(void **state)
 {
 	char *text;
 
-	more_findings =
-		"INSERT INTO site VALUES (3,1,3,'load','/src/tiles.cu',70,NULL,'tiles.cu:70');"
-		"INSERT INTO finding VALUES "
-		"(4,'blocking-free','certain','medium',1,5,2000000,1000000,900000,1100000,0.03,"
-		"1,3,2,1,'cudaFree waited 1.2 ms','f4'),"
-		"(5,'blocking-free','certain','medium',1,5,2000000,1000000,900000,1100000,0.04,"
-		"3,2,2,1,'cudaFree waited 1.1 ms','f5');";
+	more_findings = PLACES;
 	text = report(report_text, (struct report_options){ .top = 2 });
-	has(text, "    at   free_tile             tiles.cu:88\n"
-		"    for  launch of work        tiles.cu:61 in run\n"
-		"    for  launch of work        tiles.cu:70 in load (5 times)\n"
+	has(text, "    40 times, 128 ms host wait; about 96 ms (80 ms to 110 ms, 11 %) of the run "
+		"would be saved, if all 2 lines are changed\n"
+		"    at   free_tile             tiles.cu:88  (alone about 50 ms)\n"
+		"    for  launch of work        tiles.cu:61 in run  (5 times, 64 ms host wait)\n"
+		"    for  launch of work        tiles.cu:70 in load  (5 times, 32 ms host wait)\n"
+		"    at   draw                  tiles.cu:90\n"
+		"    for  launch of work        tiles.cu:61 in run  (30 times, 32 ms host wait)\n"
 		"    fix  ");
-	hasnt(text, "waited 1.2 ms");
-	has(text, "    at   load                  tiles.cu:70\n"
-		"    for  launch of work        tiles.cu:61 in run\n"
-		"    fix  ");
-	has(text, "1 more: cufence report --top 3 ");
 	free(text);
-	text = report(report_text, (struct report_options){ .finding = 4 });
-	has(text, "waited 1.2 ms");
+	more_findings = PLACES ", (6,1,1,1,1,0,NULL,0.01,3,2,2,1,'m','f6'), "
+		"(7,1,1,1,1,0,NULL,0.01,2,2,2,1,'m','f7')";
+	text = report(report_text, (struct report_options){ .top = 2 });
+	has(text, ", if all 4 lines are changed\n");
+	has(text, "(30 times, 32 ms host wait)\n"
+		"    and  2 more places: cufence report --finding 1 test_report.db\n    fix  ");
+	free(text);
+	text = report(report_text, (struct report_options){ .finding = 1 });
+	has(text, "    at   run                   tiles.cu:61\n"
+		"    for  launch of work        tiles.cu:61 in run  (1 time, 1 ns host wait)\n"
+		"    fix  ");
+	free(text);
+	text = report(report_json, (struct report_options){ .finding = 1 });
+	has(text, "\"message\":\"cudaFree waited 1.1 ms\",\"shown\":true,\"count\":30,"
+		"\"waited_ns\":32000000,\"delayed_ns\":0,\"saving_ns\":null,\"share\":0.01,"
+		"\"fingerprint\":\"f5\"}");
 	free(text);
 	more_findings = NULL;
 }
@@ -345,7 +344,7 @@ static void what_a_killed_process_was_in_is_named(void **state)
 }
 
 #define REPLAY "INSERT INTO replay VALUES (1, 1000000000, 1000000000, NULL, 120000000, 0, " \
-	"130000000);"
+	"130000000, 0.12);"
 
 static void what_two_findings_save_together_is_told(void **state)
 {
@@ -361,9 +360,10 @@ static void what_two_findings_save_together_is_told(void **state)
 	text = report(report_text, options);
 	hasnt(text, "together");
 	free(text);
-	more_findings = REPLAY "UPDATE replay SET saving = NULL, refusal = 'of a reason';";
+	more_findings = REPLAY "UPDATE replay SET saving_low = NULL, refusal = 'of a reason';";
 	text = report(report_text, options);
-	has(text, "\nno closer estimate of what would be saved: of a reason\n");
+	has(text, "\nall findings together: at most 120 ms (12 %) of the run would be saved\n"
+		"\nno closer estimate of what would be saved: of a reason\n");
 	free(text);
 	more_findings = NULL;
 }
@@ -410,11 +410,10 @@ int main(void)
 		cmocka_unit_test(a_finding_reads_like_a_compiler_error),
 		cmocka_unit_test(callers_of_a_line_are_named),
 		cmocka_unit_test(where_a_stream_was_made_is_told),
-		cmocka_unit_test(what_is_below_the_threshold_is_summed_up),
 		cmocka_unit_test(the_summary_comes_first),
 		cmocka_unit_test(levels_choose),
 		cmocka_unit_test(the_top_is_cut_and_said_to_be),
-		cmocka_unit_test(who_else_is_held_is_told_with_it),
+		cmocka_unit_test(a_finding_has_several_places),
 		cmocka_unit_test(what_a_killed_process_was_in_is_named),
 		cmocka_unit_test(what_two_findings_save_together_is_told),
 		cmocka_unit_test(where_else_to_change_is_told),

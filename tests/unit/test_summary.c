@@ -3,7 +3,7 @@
 #include "miniature.h"
 
 #include "report.h"
-#include "use.h"
+#include "device_use.h"
 
 /* Compares the summary's line of that title, "" if there is none. */
 static void expect_line(struct mini *m, const char *title, const char *wanted)

@@ -174,6 +174,7 @@ static void a_function_within_another_one_has_inlined_ones(void **state)
 static void a_function_left_by_a_jump_is_found_again(void **state)
 {
 	struct source_frame frame[4];
+	struct tail_frame tail[4];
 	struct symbol_file *file;
 	char path[4096];
 	uint64_t offset;
@@ -186,10 +187,10 @@ static void a_function_left_by_a_jump_is_found_again(void **state)
 		symbol_file_close(file);
 		skip(); /* built so that it made a call */
 	}
-	assert_int_equal(symbol_file_tail_calls(file, offset, "note_return", frame, 4), 1);
-	assert_string_equal(frame[0].name, "leaves_by_jump");
-	assert_int_equal(frame[0].line, jump_line);
-	assert_int_equal(symbol_file_tail_calls(file, offset, "leaves_by_jump", frame, 4), 0);
+	assert_int_equal(symbol_file_tail_calls(file, offset, tail, 4), 1);
+	assert_string_equal(tail[0].callee, "leaves_by_jump");
+	assert_string_equal(tail[0].source.name, "leaves_by_jump");
+	assert_int_equal(tail[0].source.line, jump_line);
 	symbol_file_close(file);
 }
 
@@ -197,6 +198,7 @@ static void who_jumped_into_a_host_stub_is_found_though_called_by_address(void *
 {
 	void (*volatile function)(void) = launches_at_last;
 	struct source_frame frame[4];
+	struct tail_frame tail[4];
 	struct symbol_file *file;
 	char path[4096];
 	uint64_t outer, inner;
@@ -210,7 +212,7 @@ static void who_jumped_into_a_host_stub_is_found_though_called_by_address(void *
 		symbol_file_close(file);
 		skip(); /* built so that it made a call */
 	}
-	assert_int_equal(symbol_file_tail_calls(file, outer, NULL, frame, 4), 0);
+	assert_int_equal(symbol_file_tail_calls(file, outer, tail, 4), 0);
 	assert_int_equal(symbol_file_calls_stub(file, outer), 0);
 	assert_int_equal(symbol_file_calls_stub(file, inner), 0);
 	assert_int_equal(symbol_file_jump_into(file, inner, frame, 4), 1);
@@ -231,9 +233,9 @@ static void another_build_is_not_believed(void **state)
 
 static void expect_cuda(int wanted, const char *symbol, const char *name, const char *file)
 {
-	struct source_frame frame = { symbol, name, file, 1 };
+	struct source_frame frame = { symbol, name, file, 1, 0 };
 
-	assert_int_equal(frame_is_cuda(&frame), wanted);
+	assert_int_equal(frame_is_library(&frame), wanted);
 }
 
 static void cuda_frames_are_told_from_the_users(void **state)
@@ -267,6 +269,26 @@ static void cuda_frames_are_told_from_the_users(void **state)
 	expect_cuda(0, NULL, NULL, NULL);
 }
 
+/* CUDA's C++ libraries and the standard one lie anywhere: pip, conda, the program's own sources. */
+static void frames_of_libraries_of_templates_are_no_user_s(void **state)
+{
+	const char *file = "/home/me/env/include/anywhere.h";
+
+	expect_cuda(1, "_ZN6thrust23THRUST_300000_SM_900_NS6reduceIPKfEEvT_", "reduce", file);
+	expect_cuda(1, "_ZNK6thrust8cuda_cub8launcher14triple_chevron11doit_hostIPFvvEEE", NULL,
+		file);
+	expect_cuda(1, "_ZZN3cub17CUB_300000_SM_9006DeviceEvENKUlvE_clEv", "operator()", file);
+	expect_cuda(1, "_ZN4cuda3std3__48for_eachEv", "for_each", file);
+	expect_cuda(1, "_ZSt8for_eachIPiZ4mainEUliE_ET0_T_S3_S2_", "for_each", file);
+	expect_cuda(1, "_ZNSt17_Function_handlerIFvvEZ4mainEUlvE2_E9_M_invokeERKSt9_Any_data",
+		NULL, NULL);
+	expect_cuda(1, "_ZNSaIcEC1Ev", "allocator", file);
+	expect_cuda(0, "_ZN4cuda6launchEv", "launch", "/home/me/include/cuda/launch.h");
+	expect_cuda(0, "_ZN2me6thrustEv", "thrust", "/home/me/thrust/main.cu");
+	expect_cuda(0, "_ZZ4mainENKUlvE_clEv", "main::{lambda}", "/home/me/main.cu");
+	expect_cuda(0, "_ZN5cubic4stepEv", "step", "/home/me/main.cu");
+}
+
 static void system_libraries_are_known_by_name(void **state)
 {
 	assert_true(module_is_system("/usr/lib/x86_64-linux-gnu/libcuda.so.1"));
@@ -295,7 +317,8 @@ static void text_of(struct db *db, const char *sql, const char *wanted)
 	sqlite3_finalize(q);
 }
 
-static struct db database_with_site(uintptr_t address, const char *kernel)
+/* ended: ns since 1970, when the recording did. */
+static struct db recorded_site(uintptr_t address, const char *kernel, int64_t ended)
 {
 	char path[4096], sql[8192];
 	uint64_t offset = file_offset(address, path);
@@ -303,16 +326,34 @@ static struct db database_with_site(uintptr_t address, const char *kernel)
 
 	unlink(DATABASE);
 	assert_int_equal(db_create(&db, DATABASE), 0);
-	snprintf(sql, sizeof(sql),
+	snprintf(sql, sizeof(sql), "INSERT INTO run VALUES (%lld,'','');"
 		"INSERT INTO process VALUES (1,1,1,0,0,1,0,'tsc',0,'on',0,0,0,'');"
 		"INSERT INTO module VALUES (1,1,0x10000,0x7fffffff,0,'%s',NULL);"
 		"INSERT INTO site (id, process, number) VALUES (1,1,1);"
 		"INSERT INTO frame (site, depth, address, user) VALUES (1,0,%llu,1),(1,1,5,1);"
-		"INSERT INTO kernel VALUES (1,1,1,'%s','k',0,NULL);", path,
+		"INSERT INTO kernel VALUES (1,1,1,'%s','k',0,NULL);", (long long)ended, path,
 		(unsigned long long)(0x10000 + offset), kernel);
 	assert_int_equal(db_exec(&db, sql), 0);
 	assert_int_equal(symbols_resolve(&db), 0);
 	return db;
+}
+
+static struct db database_with_site(uintptr_t address, const char *kernel)
+{
+	return recorded_site(address, kernel, INT64_MAX);
+}
+
+/* It may have been built anew. */
+static void a_file_without_a_build_id_that_changed_later_is_not_believed(void **state)
+{
+	struct db db;
+
+	user_function();
+	db = recorded_site(outer_address, "other", 1000000000);
+	text_of(&db, "SELECT ifnull(function, '?') FROM site", "?");
+	text_of(&db, "SELECT text LIKE 'test_symbols+0x%' FROM site", "1");
+	db_close(&db);
+	unlink(DATABASE);
 }
 
 static void a_site_is_named_after_its_first_user_frame(void **state)
@@ -427,7 +468,9 @@ int main(void)
 		cmocka_unit_test(who_jumped_into_a_host_stub_is_found_though_called_by_address),
 		cmocka_unit_test(another_build_is_not_believed),
 		cmocka_unit_test(cuda_frames_are_told_from_the_users),
+		cmocka_unit_test(frames_of_libraries_of_templates_are_no_user_s),
 		cmocka_unit_test(system_libraries_are_known_by_name),
+		cmocka_unit_test(a_file_without_a_build_id_that_changed_later_is_not_believed),
 		cmocka_unit_test(a_site_is_named_after_its_first_user_frame),
 		cmocka_unit_test(a_host_stub_is_no_user_frame),
 		cmocka_unit_test(what_is_no_regular_file_is_not_opened),
@@ -436,5 +479,7 @@ int main(void)
 		cmocka_unit_test(a_script_s_line_or_code_may_be_missing),
 	};
 
+	/* None. */
+	setenv("XDG_CACHE_HOME", "/dev/null", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

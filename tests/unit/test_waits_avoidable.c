@@ -326,6 +326,44 @@ static void explicit_waits_are_never_avoidable_here(void **state)
 	assert_int_equal(avoidable(m, call), 0);
 }
 
+static int count_steps(void *steps)
+{
+	(*(int64_t *)steps)++;
+	return 0;
+}
+
+/* Thousands of SQLite's steps that an analysis of so many copies that were held takes. */
+static int64_t steps_of(int copies)
+{
+	struct mini m;
+	int64_t stream, steps = 0;
+
+	mini_init(&m);
+	stream = mini_stream(&m, "non-blocking");
+	for (int i = 0; i < copies; i++) {
+		launch(&m, 2000 * i + 10, stream, 2000 * i + 20, 2000 * i + 1000);
+		copy_back(&m, 2000 * i + 20, 2000 * i + 1110, stream, "pageable", 2000 * i + 1002,
+			2000 * i + 1100);
+	}
+	assert_int_equal(analyze(&m.db), 0);
+	/* As if most calls had thousands of operations. */
+	mini_exec(&m, "ANALYZE");
+	mini_exec(&m, "UPDATE sqlite_stat1 SET stat = '100000 ' || CASE idx WHEN 'operation_call' "
+		"THEN 20000 ELSE 1 END WHERE tbl = 'operation'");
+	mini_exec(&m, "ANALYZE sqlite_schema");
+	sqlite3_progress_handler(m.db.handle, 1000, count_steps, &steps);
+	assert_int_equal(analyze(&m.db), 0);
+	assert_true(db_int(&m.db, "SELECT count(*) FROM wait", 0) > copies / 2);
+	mini_release(&m);
+	return steps;
+}
+
+static void statistics_do_not_make_it_quadratic(void **unused)
+{
+	(void)unused;
+	assert_in_range(steps_of(800), 0, 5 * steps_of(200));
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
@@ -348,6 +386,7 @@ int main(void)
 		T(work_behind_a_copys_own_transfer_is_not),
 		T(copies_of_one_stream_are_one_mistake),
 		T(explicit_waits_are_never_avoidable_here),
+		cmocka_unit_test(statistics_do_not_make_it_quadratic),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

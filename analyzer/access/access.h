@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the operation of a call reads and writes: memory by allocation and bytes, each with what it
+ * is known from.  Copies and memsets say it themselves, so do values that streams write and wait
+ * for; of kernels it is worked out when a run is loaded (directions.h).
+ *
+ *	struct access_reader *reader = access_open(db);
+ *	struct accesses one = { 0 }, other = { 0 };
+ *	if (access_read(reader, call, &one) || access_read(reader, other_call, &other))
+ *		...
+ *	switch (accesses_conflict(&one, &other)) ...
+ *
+ * Addresses here are only compared within an allocation, of which each row is one life.
+ */
+#ifndef CUFENCE_ACCESS_H
+#define CUFENCE_ACCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "db.h"
+#include "ptx.h"
+
+enum access_direction {
+	ACCESS_READ,
+	ACCESS_WRITE,
+	ACCESS_ATOMIC,	/* read and written, in any order with other atomics */
+	ACCESS_UNKNOWN, /* the memory was named; what became of it is not known */
+};
+
+/* From the weakest on. */
+enum access_evidence {
+	EVIDENCE_NONE,
+	EVIDENCE_CONVENTION,
+	EVIDENCE_CONST,
+	EVIDENCE_PTX,
+	EVIDENCE_EXACT,
+};
+
+#define ACCESS_STRIDES 3
+
+struct memory_access {
+	int64_t allocation; /* row */
+	int64_t low, high;  /* addresses, high excluded; within the allocation */
+	/* Pieces of run bytes from start on, at each stride so often; without: all of it. */
+	int64_t start, run;
+	struct access_stride {
+		int64_t bytes, count;
+	} stride[ACCESS_STRIDES];
+	uint8_t stride_count;
+	uint8_t direction, evidence;
+	uint8_t sure;  /* 0: this allocation or another one, not known which */
+	uint8_t exact; /* 0: some of these bytes, at most */
+};
+
+struct accesses {
+	struct memory_access *access;
+	size_t count, room;
+	int complete; /* 1: there are no others to memory of table allocation */
+	unsigned reaches; /* known to be besides: enum ptx_reach (image/ptx.h) */
+	int named;    /* 1: none to allocations that none of these is in, as far as the
+		       * words of launches say; 0: that is not known */
+};
+
+struct access_reader;
+
+/* NULL after a message. */
+struct access_reader *access_open(struct db *db);
+void access_close(struct access_reader *reader);
+
+/*
+ * The accesses of one call's operation; what the list held before is gone.  Those of a graph are
+ * its nodes'.  A host function has none and is not complete.  0, or -1 after a message.
+ */
+int access_read(struct access_reader *reader, int64_t call, struct accesses *accesses);
+void accesses_release(struct accesses *accesses);
+
+enum access_overlap { OVERLAP_NONE, OVERLAP_MAYBE, OVERLAP_SURE };
+
+/* Whether they have a byte in common. */
+enum access_overlap access_overlap(const struct memory_access *a, const struct memory_access *b);
+
+/*
+ * Whether the order of the two operations matters: they have memory in common that one of them
+ * writes.  OVERLAP_NONE is certain only if both are complete.
+ */
+enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b);
+
+/* 1 if a kernel of the run uses memory that it was not given. */
+int access_some_reach(struct db *db);
+
+/*
+ * 1 if they may have memory in common that was not given to both: one goes by pointers out of
+ * memory, or both use variables or constants of their module, and one of them writes.
+ */
+int accesses_meet(const struct accesses *a, const struct accesses *b);
+
+/*
+ * The same in SQL: may_conflict(call, other) is 0 where the order of the two operations is known
+ * not to matter, and 1 where all of the memory of one is not even named; may_meet(call, other).
+ * They are there until dropped.  0, or -1 after a message.
+ */
+int access_function_add(struct db *db);
+void access_function_drop(struct db *db);
+
+#endif

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the launch of an executable graph reads and writes: what its nodes do, as the graph was when
+ * it was instantiated or updated, and as they were set in the executable since.
+ *
+ * Launches of one executable do the same until it changes or memory of it is freed; they are read
+ * once.  Where it is not known which node was changed, each may do what it did or what was set.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access_parts.h"
+#include "array.h"
+#include "unnamed_memory.h"
+#include "graph_child.h"
+
+/* More accesses than these are seen as whole spans of their allocations. */
+#define ACCESS_LIMIT 64
+
+/*
+ * Reading a node takes some 20 microseconds, and passes follow a run several times: a reader looks
+ * into so many versions of an executable (programs that update it for each launch have thousands)
+ * and into so many nodes.  Of other launches it says what they name.
+ */
+#define VERSION_LIMIT 16
+#define NODE_LIMIT 20000
+
+/* A graph at the time of a call; top: the executable's own, where nodes can be set. */
+struct part {
+	int64_t graph, at;
+	int top, maybe; /* maybe: it runs or not */
+};
+
+/* An executable as it was for the launches from one call to another. */
+struct version {
+	int64_t from, until;
+	unsigned reads;
+	struct accesses accesses;
+};
+
+struct access_graphs {
+	sqlite3_stmt *exec, *content, *change, *nodes, *bodies, *strays, *freed, *operand, *named;
+	struct idmap versions; /* executable -> struct version, the last that was read */
+	struct part *part;
+	size_t part_count;
+	size_t node_count;           /* that were read */
+};
+
+static const char exec_sql[] =
+	"SELECT x.object, ifnull((SELECT object FROM call_object WHERE call = ?1 "
+	"AND role = 'content'), 0) FROM call_object x WHERE x.call = ?1 AND x.role = 'exec'";
+
+/* The graph and the call as of which it counts. */
+static const char content_sql[] =
+	"SELECT ifnull(u.graph, e.graph), ifnull(u.call, e.as_of) FROM graph_exec e "
+	"LEFT JOIN graph_update u ON u.call = "
+	" (SELECT max(call) FROM graph_update WHERE exec = ?1 AND call < ?2) WHERE e.id = ?1";
+
+/* The calls that changed it last before, 0 without, and next after, ?3 without. */
+static const char change_sql[] =
+	"SELECT max(ifnull((SELECT max(call) FROM graph_update WHERE exec = ?1 AND call < ?2), 0), "
+	"ifnull((SELECT max(call) FROM graph_change WHERE exec = ?1 AND call < ?2), 0)), "
+	"min(ifnull((SELECT min(call) FROM graph_update WHERE exec = ?1 AND call > ?2), ?3), "
+	"ifnull((SELECT min(call) FROM graph_change WHERE exec = ?1 AND call > ?2), ?3))";
+
+/* Nodes of graph ?1 at call ?2, in the executable ?3 at call ?4: type, call, child, enabled. */
+static const char nodes_sql[] =
+	"SELECT n.type, coalesce("
+	"(SELECT max(c.call) FROM graph_change c WHERE c.node = n.id AND c.exec = ?3 "
+	" AND c.call > ?2 AND c.call < ?4 AND c.enabled IS NULL), "
+	"(SELECT max(c.call) FROM graph_change c WHERE c.node = n.id AND c.exec IS NULL "
+	" AND c.call < ?2), n.origin, n.call), n.child, " CHILD_AS_OF("?2") ", n.id, "
+	"ifnull((SELECT c.enabled FROM graph_change c WHERE c.node = n.id AND c.exec = ?3 "
+	" AND c.call > ?2 AND c.call < ?4 AND c.enabled NOT NULL ORDER BY c.call DESC LIMIT 1), 1) "
+	"FROM graph_node n WHERE n.graph = ?1 AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2";
+
+/* Changes of graph ?1 until ?2 and of the executable ?3 until ?4, of no node that is known. */
+static const char strays_sql[] =
+	"SELECT c.call, c.type FROM graph_change c WHERE c.graph = ?1 AND c.node IS NULL "
+	"AND c.exec IS NULL AND c.call < ?2 UNION ALL "
+	"SELECT c.call, c.type FROM graph_change c WHERE c.exec = ?3 AND c.call > ?2 "
+	"AND c.call < ?4 AND (c.node IS NULL OR NOT EXISTS "
+	" (SELECT 1 FROM graph_node n WHERE n.id = c.node AND n.graph = ?1))";
+
+/* What a launch names now where an address was another allocation's. */
+static const char operand_sql[] =
+	"SELECT a.id, a.address, a.bytes FROM operand o JOIN allocation a ON a.id = o.allocation "
+	"WHERE o.call = ?1 AND o.role = 'node' AND a.address <= ?2 AND a.address + a.bytes > ?2";
+
+static const char named_sql[] =
+	"SELECT a.id, a.address, a.bytes FROM operand o JOIN allocation a ON a.id = o.allocation "
+	"WHERE o.call = ? AND o.role = 'node'";
+
+struct access_graphs *access_graphs_open(struct db *db)
+{
+	struct access_graphs *graphs = calloc(1, sizeof(*graphs));
+
+	if (!graphs) {
+		fputs("cufence: out of memory\n", stderr);
+		return NULL;
+	}
+	graphs->exec = db_prepare(db, exec_sql);
+	graphs->content = db_prepare(db, content_sql);
+	graphs->change = db_prepare(db, change_sql);
+	graphs->nodes = db_prepare(db, nodes_sql);
+	graphs->bodies = db_prepare(db, "SELECT graph FROM graph_body WHERE node = ?");
+	graphs->strays = db_prepare(db, strays_sql);
+	graphs->freed = db_prepare(db, "SELECT created, freed FROM allocation WHERE id = ?");
+	graphs->operand = db_prepare(db, operand_sql);
+	graphs->named = db_prepare(db, named_sql);
+	if (graphs->exec && graphs->content && graphs->change && graphs->nodes && graphs->bodies &&
+		graphs->strays && graphs->freed && graphs->operand && graphs->named)
+		return graphs;
+	access_graphs_close(graphs);
+	return NULL;
+}
+
+static void free_version(void *object)
+{
+	struct version *version = object;
+
+	accesses_release(&version->accesses);
+	free(version);
+}
+
+void access_graphs_close(struct access_graphs *graphs)
+{
+	sqlite3_stmt **all[] = {&graphs->exec, &graphs->content, &graphs->change, &graphs->nodes,
+		&graphs->bodies, &graphs->strays, &graphs->freed, &graphs->operand, &graphs->named};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		sqlite3_finalize(*all[i]);
+	idmap_release(&graphs->versions, free_version);
+	free(graphs->part);
+	free(graphs);
+}
+
+/* --- nodes --- */
+
+static int add_part(struct access_graphs *graphs, struct part part)
+{
+	struct part *more;
+
+	if (graphs->part_count == NODE_LIMIT)
+		return 0;
+	more = array_room(graphs->part, graphs->part_count, sizeof(*more));
+	if (!more)
+		return -1;
+	graphs->part = more;
+	more[graphs->part_count++] = part;
+	return 0;
+}
+
+static int add_bodies(struct access_graphs *graphs, int64_t node, int64_t at)
+{
+	int step;
+
+	if (db_bind(graphs->bodies, "i", node))
+		return -1;
+	while ((step = db_step(graphs->bodies)) > 0)
+		if (add_part(graphs,
+			    (struct part){sqlite3_column_int64(graphs->bodies, 0), at, .maybe = 1}))
+			return -1;
+	return step;
+}
+
+/* Adds what one call describes; all of sum is complete only if every part is. */
+static int add_operation(
+	struct access_reader *reader, int64_t call, const char *type, struct accesses *sum)
+{
+	int complete = sum->complete, named = sum->named;
+
+	if (access_add_operation(reader, call, type, sum))
+		return -1;
+	sum->complete &= complete;
+	sum->named &= named;
+	return 0;
+}
+
+/* The node of the row of graphs->nodes. */
+static int add_node(struct access_reader *reader, const struct part *part, struct accesses *sum)
+{
+	sqlite3_stmt *q = reader->graphs->nodes;
+	const char *type = (const char *)sqlite3_column_text(q, 0);
+	size_t first = sum->count;
+
+	if (!sqlite3_column_int(q, 5))
+		return 0;
+	/* A child set in the executable: of which graph it is a copy now is not recorded. */
+	if (sqlite3_column_type(q, 2) != SQLITE_NULL && sqlite3_column_int64(q, 1) > part->at) {
+		sum->complete = sum->named = 0;
+		return 0;
+	}
+	if (sqlite3_column_type(q, 2) != SQLITE_NULL)
+		return add_part(
+			reader->graphs, (struct part){sqlite3_column_int64(q, 2),
+						sqlite3_column_int64(q, 3), .maybe = part->maybe});
+	if (!strcmp(type, "conditional"))
+		return add_bodies(reader->graphs, sqlite3_column_int64(q, 4), part->at);
+	if (add_operation(reader, sqlite3_column_int64(q, 1), type, sum))
+		return -1;
+	for (size_t i = first; i < sum->count && part->maybe; i++)
+		sum->access[i].exact = 0;
+	return 0;
+}
+
+static int add_nodes(struct access_reader *reader, const struct part *part, int64_t exec,
+	int64_t call, struct accesses *sum)
+{
+	sqlite3_stmt *q = reader->graphs->nodes;
+	int step;
+
+	if (db_bind(q, "iiIi", part->graph, part->at, part->top ? exec : DB_NULL, call))
+		return -1;
+	while ((step = db_step(q)) > 0) {
+		reader->graphs->node_count++;
+		if (add_node(reader, part, sum))
+			return -1;
+	}
+	return step;
+}
+
+/* One of the nodes does what each of these calls says, and not what it did. */
+static int add_strays(struct access_reader *reader, const struct part *part, int64_t exec,
+	int64_t call, struct accesses *sum)
+{
+	sqlite3_stmt *q = reader->graphs->strays;
+	int step, any = 0;
+
+	if (db_bind(q, "iiii", part->graph, part->at, exec, call))
+		return -1;
+	while ((step = db_step(q)) > 0) {
+		any = 1;
+		if (add_operation(reader, sqlite3_column_int64(q, 0),
+			    (const char *)sqlite3_column_text(q, 1), sum))
+			return -1;
+	}
+	for (size_t i = 0; i < sum->count && any; i++)
+		sum->access[i].sure = 0;
+	return step;
+}
+
+/* --- as of one launch --- */
+
+/* 1: it is there, 0: it was freed before; the version lasts from a change of that to the next. */
+static int is_alive(
+	struct access_graphs *graphs, int64_t allocation, int64_t call, struct version *version)
+{
+	int64_t made = 0, freed = INT64_MAX;
+	int rc = db_bind(graphs->freed, "i", allocation) ? -1 : db_step(graphs->freed);
+
+	if (rc > 0) {
+		made = sqlite3_column_int64(graphs->freed, 0);
+		if (sqlite3_column_type(graphs->freed, 1) != SQLITE_NULL)
+			freed = sqlite3_column_int64(graphs->freed, 1);
+	}
+	sqlite3_reset(graphs->freed);
+	if (freed <= call)
+		made = freed;
+	else if (freed < version->until)
+		version->until = freed;
+	if (made > version->from)
+		version->from = made;
+	return rc < 0 ? -1 : freed > call;
+}
+
+/* The memory at its addresses is another allocation by now, or none. */
+static int move(struct access_graphs *graphs, int64_t call, struct memory_access *access)
+{
+	int rc = db_bind(graphs->operand, "ii", call, access->low) ? -1 : db_step(graphs->operand);
+	int64_t end;
+
+	if (rc > 0) {
+		access->allocation = sqlite3_column_int64(graphs->operand, 0);
+		end = sqlite3_column_int64(graphs->operand, 1) +
+		      sqlite3_column_int64(graphs->operand, 2);
+		if (access->high > end)
+			access->high = end;
+	}
+	sqlite3_reset(graphs->operand);
+	return rc;
+}
+
+/* Accesses to memory that is gone are to what lies there now. */
+static int update_memory(struct access_graphs *graphs, int64_t call, struct version *version)
+{
+	struct accesses *sum = &version->accesses;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < sum->count; i++) {
+		int rc = is_alive(graphs, sum->access[i].allocation, call, version);
+
+		if (!rc && (rc = move(graphs, call, &sum->access[i])) > 0)
+			rc = is_alive(graphs, sum->access[i].allocation, call, version);
+		if (rc < 0)
+			return -1;
+		if (rc)
+			sum->access[kept++] = sum->access[i];
+	}
+	sum->count = kept;
+	return 0;
+}
+
+/* What is named besides, of which nothing else is known. */
+static int add_named(struct access_graphs *graphs, int64_t call, struct accesses *sum)
+{
+	int step;
+
+	if (db_bind(graphs->named, "i", call))
+		return -1;
+	while ((step = db_step(graphs->named)) > 0) {
+		struct memory_access access = {
+			.allocation = sqlite3_column_int64(graphs->named, 0),
+			.low = INT64_MIN,
+			.high = INT64_MAX,
+			.direction = ACCESS_UNKNOWN,
+			.evidence = EVIDENCE_NONE,
+		};
+		size_t i = 0;
+
+		while (i < sum->count && sum->access[i].allocation != access.allocation)
+			i++;
+		if (i == sum->count &&
+			access_add(sum, &access, sqlite3_column_int64(graphs->named, 1),
+				sqlite3_column_int64(graphs->named, 2)))
+			return -1;
+	}
+	return step;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct memory_access *x = a, *y = b;
+
+	if (x->allocation != y->allocation)
+		return x->allocation < y->allocation ? -1 : 1;
+	return x->direction - y->direction;
+}
+
+/* One span for each allocation and direction. */
+static void shorten(struct accesses *sum)
+{
+	struct memory_access *last = NULL;
+	size_t kept = 0;
+
+	qsort(sum->access, sum->count, sizeof(*sum->access), compare);
+	for (size_t i = 0; i < sum->count; i++) {
+		struct memory_access *access = &sum->access[i];
+
+		if (last && !compare(last, access)) {
+			last->low = access->low < last->low ? access->low : last->low;
+			last->high = access->high > last->high ? access->high : last->high;
+			if (access->evidence < last->evidence)
+				last->evidence = access->evidence;
+			last->sure &= access->sure;
+		} else {
+			last = &sum->access[kept++];
+			*last = *access;
+		}
+		last->start = last->low;
+		last->run = last->high - last->low;
+		last->stride_count = 0;
+		last->exact = 0;
+	}
+	sum->count = kept;
+}
+
+static int read_version(struct access_reader *reader, int64_t exec, int64_t call, unsigned content,
+	struct version *version)
+{
+	struct access_graphs *graphs = reader->graphs;
+	struct accesses *sum = &version->accesses;
+	struct part top = {.top = 1};
+	int rc = db_bind(graphs->content, "ii", exec, call) ? -1 : db_step(graphs->content);
+
+	if (rc > 0) {
+		top.graph = sqlite3_column_int64(graphs->content, 0);
+		top.at = sqlite3_column_int64(graphs->content, 1);
+	}
+	sqlite3_reset(graphs->content);
+	sum->count = 0;
+	sum->reaches = 0;
+	sum->complete = sum->named = rc > 0 && top.graph && !(content & CONTENT_UNNAMED);
+	graphs->part_count = 0;
+	if (rc < 0 || add_part(graphs, top))
+		return -1;
+	for (size_t i = 0; i < graphs->part_count; i++) {
+		struct part part = graphs->part[i];
+
+		if (add_nodes(reader, &part, exec, call, sum) ||
+			add_strays(reader, &part, part.top ? exec : 0, call, sum))
+			return -1;
+		/* Graphs whose bodies are each other, or many of them: it is not looked further. */
+		if (graphs->part_count == NODE_LIMIT || graphs->node_count > 2 * NODE_LIMIT) {
+			sum->complete = sum->named = 0;
+			break;
+		}
+	}
+	if (update_memory(graphs, call, version) ||
+		(!sum->complete && add_named(graphs, call, sum)))
+		return -1;
+	if (sum->count > ACCESS_LIMIT)
+		shorten(sum);
+	return 0;
+}
+
+static int find_stretch(
+	struct access_graphs *graphs, int64_t exec, int64_t call, struct version *version)
+{
+	int rc = db_bind(graphs->change, "iii", exec, call, INT64_MAX) ? -1
+									: db_step(graphs->change);
+
+	if (rc > 0) {
+		version->from = sqlite3_column_int64(graphs->change, 0);
+		version->until = sqlite3_column_int64(graphs->change, 1);
+	}
+	sqlite3_reset(graphs->change);
+	return rc < 0 ? -1 : 0;
+}
+
+static int copy(struct accesses *to, const struct accesses *from)
+{
+	struct memory_access *more = to->access;
+
+	if (from->count > to->room) {
+		more = realloc(to->access, from->count * sizeof(*more));
+		if (!more) {
+			fputs("cufence: out of memory\n", stderr);
+			return -1;
+		}
+		to->room = from->count;
+	}
+	to->access = more;
+	if (from->count)
+		memcpy(to->access, from->access, from->count * sizeof(*to->access));
+	to->count = from->count;
+	to->complete = from->complete;
+	to->named = from->named;
+	to->reaches = from->reaches;
+	return 0;
+}
+
+int access_read_graph(struct access_reader *reader, int64_t call, struct accesses *accesses)
+{
+	struct access_graphs *graphs = reader->graphs;
+	int64_t exec = 0;
+	unsigned content = 0;
+	struct version *version;
+	int rc = db_bind(graphs->exec, "i", call) ? -1 : db_step(graphs->exec);
+
+	if (rc > 0) {
+		exec = sqlite3_column_int64(graphs->exec, 0);
+		content = (unsigned)sqlite3_column_int(graphs->exec, 1);
+	}
+	sqlite3_reset(graphs->exec);
+	if (rc <= 0)
+		return rc;
+	version = idmap_need(&graphs->versions, exec, sizeof(*version));
+	if (!version)
+		return -1;
+	if (call < version->from || call >= version->until) {
+		if (version->reads == VERSION_LIMIT || graphs->node_count > NODE_LIMIT) {
+			accesses->named = !(content & CONTENT_UNNAMED);
+			return add_named(graphs, call, accesses);
+		}
+		version->reads++;
+		version->until = 0;
+		if (find_stretch(graphs, exec, call, version) ||
+			read_version(reader, exec, call, content, version)) {
+			version->until = 0;
+			return -1;
+		}
+	}
+	return copy(accesses, &version->accesses);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "code_part.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache.h"
+
+/* Parsing takes a multiple of a text; the longest of NVIDIA's libraries have 38 MiB. */
+#define TEXT_LIMIT (48u << 20)
+
+void code_part_init(struct code_part *part, const struct image_bytes *bytes, char *key)
+{
+	char error[IMAGE_ERROR_SIZE];
+
+	memset(part, 0, sizeof(*part));
+	part->bytes = *bytes;
+	part->key = key;
+	part->count = image_list(bytes, &part->entry, error);
+}
+
+void code_part_release(struct code_part *part)
+{
+	ptx_close(part->module);
+	image_release(&part->text);
+	free(part->entry);
+	free(part->key);
+	memset(part, 0, sizeof(*part));
+}
+
+static const struct image_entry *newest_text(const struct code_part *part, uint32_t arch)
+{
+	const struct image_entry *best = NULL;
+
+	for (long i = 0; i < part->count; i++) {
+		const struct image_entry *entry = &part->entry[i];
+
+		if (entry->kind == IMAGE_PTX && (!arch || entry->arch <= arch) &&
+			(!best || entry->arch > best->arch))
+			best = entry;
+	}
+	return best;
+}
+
+struct ptx_module *code_part_ptx(struct code_part *part, const struct code_limits *limits)
+{
+	const struct image_entry *entry = part->read_text ? NULL : newest_text(part, limits->arch);
+	char error[IMAGE_ERROR_SIZE];
+
+	part->read_text = 1;
+	if (!entry)
+		return part->module;
+	if (entry->unpacked > TEXT_LIMIT)
+		limits->budget->reached = 1;
+	else if (!image_read_entry(&part->bytes, entry, limits->budget, &part->text, error))
+		part->module = ptx_open(part->text.code->data, part->text.code->size, error);
+	return part->module;
+}
+
+/* The driver takes a cubin of the device's major architecture and the highest minor up to its. */
+static uint32_t chosen_arch(const struct code_part *part, uint32_t arch)
+{
+	uint32_t best = 0;
+
+	for (long i = 0; i < part->count; i++) {
+		const struct image_entry *entry = &part->entry[i];
+
+		if (entry->kind == IMAGE_CUBIN && entry->arch > best &&
+			(!arch || (entry->arch <= arch && entry->arch / 10 == arch / 10)))
+			best = entry->arch;
+	}
+	return best;
+}
+
+static int note(struct map *prints, uint64_t name, uint64_t said)
+{
+	uint64_t before = map_get(prints, name, said);
+
+	return map_set(prints, name, before == said ? said : 1 + CODE_UNSURE);
+}
+
+/* Reads those of that architecture. */
+static int read_prints(struct code_part *part, const struct code_limits *limits, uint32_t arch,
+	struct map *prints)
+{
+	char error[IMAGE_ERROR_SIZE];
+	int rc = 0;
+
+	for (long i = 0; i < part->count && !rc; i++) {
+		const struct image_entry *entry = &part->entry[i];
+		struct image image;
+
+		/* A bare cubin's is 0. */
+		if (entry->kind != IMAGE_CUBIN || entry->arch != arch ||
+			image_read_entry(&part->bytes, entry, limits->budget, &image, error))
+			continue;
+		for (size_t k = 0; k < image.code->kernel_count && !rc; k++) {
+			const struct image_kernel *kernel = &image.code->kernel[k];
+
+			rc = note(prints, map_hash(kernel->name, strlen(kernel->name)),
+				1 + (kernel->prints < 0 ? CODE_UNSURE
+					: kernel->prints ? CODE_PRINTS : CODE_SILENT));
+		}
+		image_release(&image);
+	}
+	return rc;
+}
+
+static uint64_t cubin_bytes(const struct code_part *part, uint32_t arch)
+{
+	uint64_t bytes = 0;
+
+	for (long i = 0; i < part->count; i++)
+		if (part->entry[i].kind == IMAGE_CUBIN && part->entry[i].arch == arch)
+			bytes += part->entry[i].unpacked;
+	return bytes;
+}
+
+/* Pairs of a name's hash and what is said of it. */
+static int take_kept(const char *key, struct map *prints)
+{
+	size_t size;
+	uint64_t *pair = cache_get("prints", key, &size);
+	int rc = pair ? 0 : -1;
+
+	for (size_t i = 0; pair && !rc && i + 2 <= size / sizeof(*pair); i += 2)
+		rc = note(prints, pair[i], pair[i + 1]);
+	free(pair);
+	return rc;
+}
+
+static void keep(const char *key, const struct map *prints)
+{
+	uint64_t *pair = calloc(prints->count + 1, 2 * sizeof(*pair));
+	size_t count = 0;
+
+	for (size_t i = 0; pair && i < prints->size; i++)
+		if (prints->entry[i].used) {
+			pair[count++] = prints->entry[i].key;
+			pair[count++] = prints->entry[i].value;
+		}
+	if (pair)
+		cache_put("prints", key, pair, count * sizeof(*pair));
+	free(pair);
+}
+
+/* Bytes of cubins from which on they are not read again: NCCL's 128 MiB take 0.2 s. */
+#define KEPT_FROM (4u << 20)
+
+/* From the cache, or as it will be there. */
+static int recall_prints(struct code_part *part, const struct code_limits *limits, uint32_t arch,
+	struct map *prints)
+{
+	int refused = limits->budget->reached, rc = -1;
+	char *key;
+
+	if (asprintf(&key, "%s\n%u", part->key, (unsigned)arch) < 0)
+		return -1;
+	if (take_kept(key, prints)) {
+		limits->budget->reached = 0;
+		rc = read_prints(part, limits, arch, prints);
+		if (!rc && !limits->budget->reached)
+			keep(key, prints);
+		limits->budget->reached |= refused;
+	} else {
+		rc = 0;
+	}
+	free(key);
+	return rc;
+}
+
+int code_part_prints(struct code_part *part, const struct code_limits *limits, struct map *prints)
+{
+	uint32_t arch = chosen_arch(part, limits->arch);
+	struct map own = { 0 };
+	int rc;
+
+	if (!part->key || cubin_bytes(part, arch) < KEPT_FROM)
+		return read_prints(part, limits, arch, prints);
+	rc = recall_prints(part, limits, arch, &own);
+	for (size_t i = 0; i < own.size && !rc; i++)
+		if (own.entry[i].used)
+			rc = note(prints, own.entry[i].key, own.entry[i].value);
+	map_release(&own);
+	return rc;
+}
+
+int code_prints(const struct map *prints, const char *mangled)
+{
+	uint64_t said = map_get(prints, map_hash(mangled, strlen(mangled)), 1 + CODE_UNSURE);
+
+	return said == 1 + CODE_PRINTS ? 1 : said == 1 + CODE_SILENT ? 0 : -1;
+}

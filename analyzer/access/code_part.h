@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One fat binary, cubin or PTX text, of which no more is unpacked than is asked for: the PTX that
+ * the device can run, of that the newest architecture's, and the cubins that the driver chooses
+ * from.  PTX for a newer architecture says nothing: kernels are written for some architectures and
+ * left empty for the others.
+ */
+#ifndef CUFENCE_CODE_PART_H
+#define CUFENCE_CODE_PART_H
+
+#include "image.h"
+#include "map.h"
+#include "ptx.h"
+
+/* What may be read for one load. */
+struct code_limits {
+	uint32_t arch;             /* of the device, 90 for 9.0; 0: not known */
+	struct image_budget *budget;
+};
+
+struct code_part {
+	struct image_bytes bytes;  /* the descriptor, if any, and the data are the owner's */
+	struct image_entry *entry;
+	long count;
+	struct image text;         /* that module is of */
+	struct ptx_module *module;
+	int read_text;             /* it was looked for */
+	char *key;                 /* names its bytes in the user's cache; NULL: not kept there */
+};
+
+/* What is no image has no entries.  Takes key, which was allocated. */
+void code_part_init(struct code_part *part, const struct image_bytes *bytes, char *key);
+void code_part_release(struct code_part *part);
+
+/* NULL: it has no PTX that is of use, or that could be read. */
+struct ptx_module *code_part_ptx(struct code_part *part, const struct code_limits *limits);
+
+/*
+ * Whether kernels may call printf, by its cubins: prints has them by map_hash() of their mangled
+ * names, 1 + enum code_said.  0, or -1 when out of memory.
+ */
+enum code_said { CODE_UNSURE, CODE_SILENT, CODE_PRINTS };
+int code_part_prints(struct code_part *part, const struct code_limits *limits,
+	struct map *prints);
+
+/* As of ptx_prints(): 1, 0, or -1: not known. */
+int code_prints(const struct map *prints, const char *mangled);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "code_search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "code_pieces.h"
+#include "print.h"
+
+/* A file is kept mapped as long as its parts. */
+struct searched_file {
+	char *path;
+	struct image_file file;
+	int is_open;
+};
+
+struct code_search {
+	const struct code_limits *limits;
+	struct code_part *part;    /* those that have PTX */
+	size_t part_count;
+	char **image;              /* that parts are of */
+	size_t image_count;
+	struct searched_file *file;
+	size_t file_count, next_file;
+	struct map prints;
+	int read_cubins;           /* of the files */
+};
+
+static int no_memory(void)
+{
+	print(stderr, "cufence: out of memory\n");
+	return -1;
+}
+
+/* Of an image in memory, whose cubins are looked at as well, or of a container of a file. */
+static int add_part(struct code_search *search, const void *data, size_t size, int cubins)
+{
+	struct code_part *more = array_room(search->part, search->part_count, sizeof(*more));
+	struct code_part *part = more ? &more[search->part_count] : NULL;
+	int rc = 0;
+
+	if (!part)
+		return -1;
+	search->part = more;
+	code_part_init(part, &(struct image_bytes){ .data = data, .file = -1, .size = size },
+		NULL);
+	if (cubins)
+		rc = code_part_prints(part, search->limits, &search->prints);
+	if (!rc && code_part_ptx(part, search->limits))
+		search->part_count++;
+	else
+		code_part_release(part);
+	return rc;
+}
+
+static int read_images(struct code_search *search, struct db *db, int64_t process)
+{
+	struct code_pieces pieces;
+	int rc = code_pieces_open(&pieces, db, process, 0) ? -1 : 1;
+	size_t size;
+	char *image;
+
+	while (rc > 0 && (rc = code_pieces_next(&pieces, &image, &size)) > 0) {
+		char **more = array_room(search->image, search->image_count, sizeof(*more));
+
+		if (!more) {
+			free(image);
+			rc = -1;
+			break;
+		}
+		search->image = more;
+		more[search->image_count++] = image;
+		if (add_part(search, image, size, 1))
+			rc = -1;
+	}
+	code_pieces_close(&pieces);
+	return rc;
+}
+
+static int read_paths(struct code_search *search, struct db *db, int64_t process)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT DISTINCT path FROM module WHERE process = ? "
+		"AND path LIKE '/%' ORDER BY rowid");
+	int step = -1;
+
+	if (q && !db_bind(q, "i", process))
+		while ((step = db_step(q)) > 0) {
+			struct searched_file *more =
+				array_room(search->file, search->file_count, sizeof(*more));
+
+			step = -1;
+			if (!more)
+				break;
+			search->file = more;
+			more[search->file_count] = (struct searched_file){
+				.path = strdup((const char *)sqlite3_column_text(q, 0)) };
+			if (!more[search->file_count++].path && no_memory())
+				break;
+		}
+	sqlite3_finalize(q);
+	return step;
+}
+
+struct code_search *code_search_open(struct db *db, int64_t process,
+	const struct code_limits *limits)
+{
+	struct code_search *search = calloc(1, sizeof(*search));
+
+	if (!search) {
+		no_memory();
+		return NULL;
+	}
+	search->limits = limits;
+	if (!read_images(search, db, process) && !read_paths(search, db, process))
+		return search;
+	code_search_close(search);
+	return NULL;
+}
+
+void code_search_close(struct code_search *search)
+{
+	if (!search)
+		return;
+	for (size_t i = 0; i < search->part_count; i++)
+		code_part_release(&search->part[i]);
+	for (size_t i = 0; i < search->image_count; i++)
+		free(search->image[i]);
+	for (size_t i = 0; i < search->file_count; i++) {
+		image_file_close(&search->file[i].file);
+		free(search->file[i].path);
+	}
+	free(search->part);
+	free(search->image);
+	free(search->file);
+	map_release(&search->prints);
+	free(search);
+}
+
+/* 1: it is mapped. */
+static int open_file(struct searched_file *file)
+{
+	char error[IMAGE_ERROR_SIZE];
+
+	if (!file->is_open && image_file_open(&file->file, file->path, error))
+		memset(&file->file, 0, sizeof(file->file));
+	file->is_open = 1;
+	return file->file.count > 0;
+}
+
+static int read_file(struct code_search *search, struct searched_file *file)
+{
+	int rc = 0;
+
+	for (size_t i = 0; open_file(file) && i < file->file.count && !rc; i++)
+		rc = add_part(search, file->file.container[i].data,
+			file->file.container[i].size, 0);
+	return rc;
+}
+
+static int read_cubins(struct code_search *search)
+{
+	int rc = 0;
+
+	search->read_cubins = 1;
+	for (size_t i = 0; i < search->file_count; i++) {
+		struct searched_file *file = &search->file[i];
+
+		for (size_t k = 0; open_file(file) && k < file->file.count && !rc; k++) {
+			struct code_part part;
+
+			code_part_init(&part, &(struct image_bytes){ .file = -1,
+				.data = file->file.container[k].data,
+				.size = file->file.container[k].size }, NULL);
+			rc = code_part_prints(&part, search->limits, &search->prints);
+			code_part_release(&part);
+		}
+	}
+	return rc;
+}
+
+int code_search_prints(struct code_search *search, const char *mangled)
+{
+	int prints = code_prints(&search->prints, mangled);
+
+	if (prints >= 0 || search->read_cubins || read_cubins(search))
+		return prints;
+	return code_prints(&search->prints, mangled);
+}
+
+struct ptx_module *code_search_find(struct code_search *search, const char *mangled,
+	size_t *kernel)
+{
+	size_t length = strlen(mangled);
+
+	for (size_t i = 0;; i++) {
+		long found;
+
+		while (i == search->part_count) {
+			if (search->next_file == search->file_count ||
+				read_file(search, &search->file[search->next_file++]))
+				return NULL;
+		}
+		found = ptx_find(search->part[i].module, mangled, length);
+		if (found >= 0) {
+			*kernel = (size_t)found;
+			return search->part[i].module;
+		}
+	}
+}

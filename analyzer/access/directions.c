@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "directions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "device_code.h"
+#include "directions_name.h"
+#include "launch_words.h"
+
+/*
+ * Instructions interpreted per run, after which shapes are only known by what their kernels do in
+ * any launch: some seconds.  And per kernel: loops that count in a parameter make many shapes.
+ */
+#define RUN_STEPS 10000000ul
+#define KERNEL_STEPS 2000000ul
+
+#define PARAMETERS 512
+
+struct directions {
+	struct db *db;
+	struct code *code;
+	unsigned long steps;       /* left */
+	uint32_t size;             /* of the kernel's parameter buffer */
+	uint8_t value[PTX_PARAMETER_LIMIT], state[PTX_PARAMETER_LIMIT];
+	uint8_t piece[PTX_PARAMETER_LIMIT]; /* where one begins, its bytes */
+	sqlite3_stmt *access, *kernel, *prints, *shape, *shapes, *loss;
+};
+
+static int64_t or_null(int64_t bound, int64_t none)
+{
+	return bound == none ? DB_NULL : bound;
+}
+
+/* shape: DB_NULL for any. */
+static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
+	const struct ptx_access *access)
+{
+	static const char *const names[] = {
+		[PTX_LOAD] = "load", [PTX_STORE] = "store", [PTX_ATOMIC] = "atomic",
+	};
+
+	for (size_t i = 0; i < access->count; i++) {
+		const struct ptx_claim *claim = &access->claim[i];
+		int64_t stride[PTX_STRIDES][2];
+
+		for (unsigned s = 0; s < PTX_STRIDES; s++) {
+			int has = s < claim->stride_count;
+
+			stride[s][0] = has ? claim->stride[s].bytes : DB_NULL;
+			stride[s][1] = has ? claim->stride[s].count : DB_NULL;
+		}
+		if (db_run(d->access, "iIisiIIIIIIIIIii", kernel, shape, (int64_t)claim->offset,
+			    names[claim->direction], (int64_t)claim->sure,
+			    or_null(claim->low, PTX_NO_LOW), or_null(claim->high, PTX_NO_HIGH),
+			    claim->stride_count ? claim->run : DB_NULL,
+			    stride[0][0], stride[0][1], stride[1][0], stride[1][1],
+			    stride[2][0], stride[2][1], (int64_t)claim->exact,
+			    (int64_t)claim->loaded))
+			return -1;
+	}
+	return 0;
+}
+
+static void put(struct directions *d, uint32_t offset, uint64_t value, uint32_t bytes, int state)
+{
+	if (offset > sizeof(d->value) - 8)
+		return;
+	memcpy(d->value + offset, &value, bytes);
+	memset(d->state + offset, state, bytes);
+}
+
+/* What the shape's launches pass: its words by value, but those that are pointers. */
+static void unpack_parameters(struct directions *d, const void *words, size_t bytes,
+	const void *pointers, size_t pointer_bytes)
+{
+	memset(d->state, PTX_UNKNOWN, sizeof(d->state));
+	for (uint32_t i = 0; i < d->size; i += d->piece[i] ? d->piece[i] : 1) {
+		uint64_t value;
+
+		if (d->piece[i] && launch_words_find(words, bytes, i, d->piece[i], &value))
+			put(d, i, value, d->piece[i], PTX_KNOWN);
+	}
+	for (size_t at = 0; at + sizeof(uint32_t) <= pointer_bytes; at += sizeof(uint32_t)) {
+		uint32_t offset;
+
+		memcpy(&offset, (const char *)pointers + at, sizeof(offset));
+		put(d, offset, 0, 8, PTX_POINTER);
+	}
+}
+
+/* Of the row of shapes. */
+static int take_shape(struct directions *d, int64_t kernel, struct ptx_module *module,
+	size_t number, unsigned long *steps)
+{
+	struct ptx_launch launch = { .size = d->size, .value = d->value, .state = d->state };
+	uint64_t grid = (uint64_t)sqlite3_column_int64(d->shapes, 1);
+	uint64_t block = (uint64_t)sqlite3_column_int64(d->shapes, 2);
+	int64_t shape = sqlite3_column_int64(d->shapes, 0);
+	struct ptx_access access;
+	int rc = 0;
+
+	launch.grid[0] = GRID_X(grid);
+	launch.grid[1] = GRID_Y(grid);
+	launch.grid[2] = GRID_Z(grid);
+	launch.block[0] = BLOCK_X(block);
+	launch.block[1] = BLOCK_Y(block);
+	launch.block[2] = BLOCK_Z(block);
+	unpack_parameters(d, sqlite3_column_blob(d->shapes, 3),
+		(size_t)sqlite3_column_bytes(d->shapes, 3), sqlite3_column_blob(d->shapes, 4),
+		(size_t)sqlite3_column_bytes(d->shapes, 4));
+	if (!ptx_interpret(module, number, &launch, *steps, &access))
+		rc = write_claims(d, kernel, shape, &access) ||
+		     db_run(d->shape, "iisi", shape, (int64_t)access.complete, access.why,
+			     (int64_t)access.reaches);
+	*steps -= access.steps < *steps ? access.steps : *steps;
+	ptx_access_release(&access);
+	return rc ? -1 : 0;
+}
+
+/* Where scalars may stand: pieces of the parameters that do not cross a multiple of 8. */
+static void lay_out(struct directions *d, struct ptx_module *module, size_t number)
+{
+	struct image_parameter parameter[PARAMETERS];
+	int count = ptx_parameters(module, number, parameter, PARAMETERS);
+
+	memset(d->piece, 0, sizeof(d->piece));
+	d->size = 0;
+	for (int i = 0; i < count && i < PARAMETERS; i++) {
+		uint32_t at = parameter[i].offset, end = at + parameter[i].size;
+
+		while (at < end && at <= sizeof(d->piece) - 8) {
+			uint32_t step = 8 - at % 8 < end - at ? 8 - at % 8 : end - at;
+
+			d->piece[at] = (uint8_t)step;
+			at += step;
+		}
+		d->size = at > d->size ? at : d->size;
+	}
+}
+
+static int take_shapes(struct directions *d, int64_t kernel, struct ptx_module *module,
+	size_t number)
+{
+	unsigned long steps = d->steps < KERNEL_STEPS ? d->steps : KERNEL_STEPS, given = steps;
+	int step = 0;
+
+	lay_out(d, module, number);
+	if (db_bind(d->shapes, "i", kernel))
+		return -1;
+	while (steps && (step = db_step(d->shapes)) > 0)
+		if (take_shape(d, kernel, module, number, &steps))
+			return -1;
+	d->steps -= given - steps;
+	return step < 0 ? -1 : 0;
+}
+
+/* prints: as of ptx_prints(). */
+static int note_prints(struct directions *d, int64_t kernel, int prints)
+{
+	return prints < 0 ? 0 : db_run(d->prints, "ii", (int64_t)prints, kernel);
+}
+
+static int take_code(struct directions *d, int64_t kernel, const struct code_kernel *found)
+{
+	struct ptx_launch anything = { .size = 0 };
+	struct ptx_access access;
+	int rc, prints = ptx_prints(found->module, found->number);
+
+	prints = prints < 0 ? found->prints : prints;
+	if (ptx_interpret(found->module, found->number, &anything, KERNEL_STEPS, &access)) {
+		const char *why = access.why;
+
+		rc = db_run(d->kernel, "isisi", kernel, "none", (int64_t)0, why, (int64_t)0) ||
+		     note_prints(d, kernel, prints);
+		return rc ? -1 : 0;
+	}
+	rc = db_run(d->kernel, "isisi", kernel, "ptx", (int64_t)access.complete, access.why,
+		     (int64_t)access.reaches) ||
+	     note_prints(d, kernel, prints) ||
+	     write_claims(d, kernel, DB_NULL, &access);
+	ptx_access_release(&access);
+	return rc ? -1 : take_shapes(d, kernel, found->module, found->number);
+}
+
+static int take_kernel(struct directions *d, int64_t process, int64_t kernel, const char *mangled)
+{
+	struct code_kernel found;
+
+	if (code_find(d->code, process, kernel, mangled, &found))
+		return -1;
+	if (found.module)
+		return take_code(d, kernel, &found);
+	return directions_from_name(d->db, d->kernel, d->access, kernel, mangled, found.why) ||
+	       note_prints(d, kernel, found.prints) ? -1 : 0;
+}
+
+static int take_kernels(struct directions *d)
+{
+	sqlite3_stmt *q = db_prepare(d->db, "SELECT k.process, k.id, k.mangled FROM kernel k "
+		"LEFT JOIN kernel_image i ON i.kernel = k.id GROUP BY k.id "
+		"ORDER BY i.hash IS NULL, i.hash, k.process, k.id");
+	int step = -1;
+
+	if (q)
+		while ((step = db_step(q)) > 0)
+			if (take_kernel(d, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
+				    (const char *)sqlite3_column_text(q, 2))) {
+				step = -1;
+				break;
+			}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int note_losses(struct directions *d)
+{
+	int64_t missing, refused;
+
+	code_count(d->code, &missing, &refused);
+	return (missing && db_run(d->loss, "si", "code_missing", missing)) ||
+	       (refused && db_run(d->loss, "si", "code_refused", refused)) ? -1 : 0;
+}
+
+int directions_resolve(struct db *db)
+{
+	struct directions *d = calloc(1, sizeof(*d));
+	int rc = -1;
+
+	if (!d) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	d->db = db;
+	d->steps = RUN_STEPS;
+	d->code = code_open(db);
+	if (!d->code || db_exec(db, "BEGIN"))
+		goto out;
+	d->access = db_prepare(db, "INSERT INTO kernel_access VALUES "
+		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?,?,NULL)");
+	d->prints = db_prepare(db, "UPDATE kernel_code SET prints = ? WHERE kernel = ?");
+	d->shape = db_prepare(db, "INSERT INTO shape_code VALUES (?,?,?,?)");
+	d->shapes = db_prepare(db, "SELECT id, grid, block, words, pointers FROM shape "
+		"WHERE kernel = ?");
+	d->loss = db_prepare(db, "INSERT INTO loss SELECT min(id), ?, ? FROM process");
+	if (d->access && d->kernel && d->prints && d->shape && d->shapes && d->loss)
+		rc = take_kernels(d) || note_losses(d) ? -1 : 0;
+	sqlite3_finalize(d->access);
+	sqlite3_finalize(d->kernel);
+	sqlite3_finalize(d->prints);
+	sqlite3_finalize(d->shape);
+	sqlite3_finalize(d->shapes);
+	sqlite3_finalize(d->loss);
+	if (!rc)
+		rc = db_exec(db, "COMMIT; CREATE INDEX IF NOT EXISTS kernel_access_shape "
+			"ON kernel_access (shape)");
+	if (rc && !sqlite3_get_autocommit(db->handle))
+		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+out:
+	code_close(d->code);
+	free(d);
+	return rc;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "directions_name.h"
+
+#include <string.h>
+
+#include "mangled.h"
+
+#define PARAMETERS 64
+
+/*
+ * Kernels that take their tensors as one array of pointers, the results first: PyTorch's
+ * TensorIterator (aten/src/ATen/native/cuda/CUDALoops.cuh).  One result is what nearly all have;
+ * those with several have other names.
+ */
+static const char *const tensor_arrays[] = {
+	"vectorized_elementwise_kernel", "unrolled_elementwise_kernel",
+	"vectorized_templated_elementwise_kernel",
+};
+
+static int takes_tensors(const char *mangled)
+{
+	for (size_t i = 0; i < sizeof(tensor_arrays) / sizeof(*tensor_arrays); i++)
+		if (strstr(mangled, tensor_arrays[i]) && strstr(mangled, "N2at6native"))
+			return 1;
+	return 0;
+}
+
+/* Which bytes is not known. */
+static int add(sqlite3_stmt *access, int64_t kernel, int64_t offset, const char *direction)
+{
+	return db_run(access, "iIisiIIIIIIIIIii", kernel, DB_NULL, offset, direction, (int64_t)1,
+		DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL,
+		(int64_t)0, (int64_t)0);
+}
+
+/* The row of q is a parameter.  Its accesses, or -1; *evidence is set if there are any. */
+static int take_parameter(sqlite3_stmt *q, sqlite3_stmt *access, int64_t kernel,
+	const struct mangled_type *type, int tensors, const char **evidence)
+{
+	int64_t offset = sqlite3_column_int64(q, 1), bytes = sqlite3_column_int64(q, 2);
+
+	if (type->kind == MANGLED_CONST_POINTER && bytes == 8) {
+		*evidence = *evidence ? *evidence : "const";
+		return add(access, kernel, offset, "load");
+	}
+	if (!tensors || type->kind != MANGLED_ARRAY || bytes != (int64_t)type->count * 8)
+		return 0;
+	*evidence = "convention";
+	for (unsigned i = 0; i < type->count; i++)
+		if (add(access, kernel, offset + i * 8, i ? "load" : "store"))
+			return -1;
+	return 0;
+}
+
+int directions_from_name(struct db *db, sqlite3_stmt *code, sqlite3_stmt *access, int64_t kernel,
+	const char *mangled, const char *why)
+{
+	struct mangled_type type[PARAMETERS];
+	int count = mangled_parameters(mangled, type, PARAMETERS), step = -1;
+	sqlite3_stmt *q = db_prepare(db, "SELECT ordinal, offset, size FROM parameter "
+		"WHERE kernel = ? ORDER BY ordinal");
+	const char *evidence = NULL;
+
+	if (q && !db_bind(q, "i", kernel))
+		while ((step = db_step(q)) > 0) {
+			int64_t position = sqlite3_column_int64(q, 0);
+
+			if (position < count && position < PARAMETERS &&
+				take_parameter(q, access, kernel, &type[position],
+					takes_tensors(mangled), &evidence)) {
+				step = -1;
+				break;
+			}
+		}
+	sqlite3_finalize(q);
+	if (step < 0)
+		return -1;
+	return db_run(code, "isisi", kernel, evidence ? evidence : "none", (int64_t)0,
+		why, (int64_t)0);
+}

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "relax.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "unnamed_memory.h"
+
+/* Besides allocations, whose ids are positive: */
+#define TOUCHES_HOST (-1)      /* what the host may look at */
+#define TOUCHES_UNKNOWN (-2)   /* it is not known what */
+#define TOUCHES_ANY (-3)       /* every operation */
+#define TOUCHES_VARIABLES (-4) /* variables of modules */
+
+/* So many pairs of a stream are looked at for what they do. */
+#define CONFLICT_TRIES 16
+/* So many streams with one allocation are not told apart. */
+#define STREAM_LIMIT 256
+
+/* The last operations of a stream on something, a ring. */
+struct ring {
+	int64_t stream;
+	int64_t count;                 /* of all there were */
+	struct touch *touch;
+};
+
+struct touched {
+	struct ring *ring;             /* by stream */
+	size_t count;
+	int crowded;
+};
+
+static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
+{
+	(void)arg, (void)call, (void)needs, (void)reason;
+	return 0;
+}
+
+/*
+ * Constants (16 of reaches, PTX_REACH_CONSTANT) are written by copies alone, not known where: these
+ * may touch anything.
+ */
+static const char unknown_sql[] =
+	"SELECT c.id, k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches) & 1 "
+	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "
+	"LEFT JOIN kernel_code d ON d.kernel = c.kernel LEFT JOIN launch l ON l.call = c.id "
+	"LEFT JOIN shape_code s ON s.shape = l.shape "
+	"WHERE t.kind = 'launch' AND NOT t.runtime "
+	"AND (k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches) & 15) ORDER BY c.id";
+
+/* Graphs of nothing but work on the device, by kernels that go only where they were pointed. */
+static const char graphs_known_sql[] =
+	"SELECT NOT EXISTS (SELECT 1 FROM graph_node n "
+	"JOIN call c ON c.id = ifnull(n.origin, n.call) "
+	"LEFT JOIN kernel k ON k.id = c.kernel LEFT JOIN kernel_code d ON d.kernel = c.kernel "
+	"WHERE CASE n.type WHEN 'kernel' THEN k.parameter_count IS NULL "
+	"OR ifnull(d.reaches, 1) & 15 "
+	"WHEN 'copy' THEN c.src_memory IS NOT 'device' OR c.dst_memory IS NOT 'device' "
+	"ELSE n.type NOT IN ('set', 'empty') END)";
+
+int relax_init(struct relax *relax, struct db *db)
+{
+	relax->full = relax->loose = (struct order){ .edge = no_edge, .db = db };
+	relax->reader = access_open(db);
+	if (!relax->reader)
+		return -1;
+	relax->graphs_known = (int)db_int(db, graphs_known_sql, 0);
+	relax->reaches = access_some_reach(db);
+	return walk_cursor_open(&relax->operands, db,
+		       "SELECT call, allocation, role FROM operand ORDER BY call") ||
+	       walk_cursor_open(&relax->unknown, db, unknown_sql) ||
+	       walk_cursor_open(&relax->allocated, db, "SELECT created, id FROM allocation "
+		       "WHERE created NOT NULL AND memory = 'async' ORDER BY created") ||
+	       walk_cursor_open(&relax->freed, db, "SELECT freed, id FROM allocation "
+		       "WHERE freed NOT NULL ORDER BY freed") ? -1 : 0;
+}
+
+static void free_touched(void *object)
+{
+	struct touched *touched = object;
+
+	for (size_t i = 0; touched && i < touched->count; i++)
+		free(touched->ring[i].touch);
+	if (touched)
+		free(touched->ring);
+	free(touched);
+}
+
+int64_t relax_given_up(const struct relax *relax)
+{
+	return relax->full.given_up ? relax->full.given_up : relax->loose.given_up;
+}
+
+void relax_release(struct relax *relax)
+{
+	order_release(&relax->full);
+	order_release(&relax->loose);
+	idmap_release(&relax->touched, free_touched);
+	walk_cursor_close(&relax->operands);
+	walk_cursor_close(&relax->unknown);
+	walk_cursor_close(&relax->allocated);
+	walk_cursor_close(&relax->freed);
+	access_close(relax->reader);
+	relax->reader = NULL;
+	accesses_release(&relax->one);
+	accesses_release(&relax->other);
+	free(relax->key);
+	relax->key = NULL;
+}
+
+/* --- what a call touches --- */
+
+static int add_key(struct relax *relax, int64_t key)
+{
+	int64_t *more;
+
+	for (size_t i = 0; i < relax->key_count; i++)
+		if (relax->key[i] == key)
+			return 0;
+	/* The array is kept from call to call; it grows by the same steps again. */
+	more = array_room(relax->key, relax->key_count, sizeof(*more));
+	if (!more)
+		return -1;
+	relax->key = more;
+	relax->key[relax->key_count++] = key;
+	return 0;
+}
+
+/* Whether the host may look at what the operation of a call does, or write to what it reads. */
+static int is_host_visible(const struct relax *relax, const struct walk_call *call)
+{
+	switch (call->kind) {
+	case KIND_COPY:
+	case KIND_COPY_ASYNC:
+	case KIND_SET:
+	case KIND_SET_ASYNC:
+		/* A pageable source is read during the call. */
+		return call->host_visible || call->src == MEMORY_PINNED ||
+		       call->src == MEMORY_MANAGED ||
+		       (call->dst != MEMORY_DEVICE && call->direction != COPY_H2D &&
+			       call->direction != COPY_D2D);
+	case KIND_LAUNCH:
+	case KIND_COPY_PEER:
+	case KIND_COPY_PEER_ASYNC:
+		return call->host_visible;
+	case KIND_GRAPH_LAUNCH:
+		return call->host_visible || call->content || !relax->graphs_known;
+	case KIND_ALLOC_ASYNC:
+	case KIND_FREE_ASYNC:
+	case KIND_EVENT_RECORD:
+	case KIND_STREAM_WAIT:
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+/* The memory of copies and memsets on the device, as far as it is an allocation's. */
+static int is_device_side(enum memory_kind memory)
+{
+	return memory == MEMORY_DEVICE || memory == MEMORY_UNKNOWN;
+}
+
+static int is_all_known(const struct walk_call *call, int sources, int destinations)
+{
+	switch (call->kind) {
+	case KIND_COPY:
+	case KIND_COPY_ASYNC:
+	case KIND_COPY_PEER:
+	case KIND_COPY_PEER_ASYNC:
+		return (sources || call->direction == COPY_H2D || !is_device_side(call->src)) &&
+		       (destinations || call->direction == COPY_D2H ||
+			       !is_device_side(call->dst));
+	case KIND_SET:
+	case KIND_SET_ASYNC:
+		return destinations > 0;
+	case KIND_LAUNCH:
+	case KIND_HOST_FUNC:
+	case KIND_STREAM_CALLBACK:
+	case KIND_ALLOC_ASYNC:
+	case KIND_FREE_ASYNC:
+	case KIND_EVENT_RECORD:
+	case KIND_STREAM_WAIT:
+		return 1;
+	case KIND_GRAPH_LAUNCH:
+	case KIND_COPY_BATCH:
+		return !(call->content & CONTENT_UNNAMED);
+	default:
+		return 0;
+	}
+}
+
+/* The allocation that the call makes or ends. */
+static int add_from(struct relax *relax, struct walk_cursor *cursor, const struct walk_call *call)
+{
+	int rc = walk_cursor_at(cursor, call->id);
+
+	if (rc <= 0)
+		return rc;
+	return add_key(relax, sqlite3_column_int64(cursor->rows, 1));
+}
+
+/* What the present call does. */
+static int read_one(struct relax *relax, const struct walk_call *call)
+{
+	if (relax->one_call != call->id && access_read(relax->reader, call->id, &relax->one))
+		return -1;
+	relax->one_call = call->id;
+	return 0;
+}
+
+/* 1 if it may be anything that the kernels touch, 0 if not; -1 after a message. */
+static int find_reach(struct relax *relax, const struct walk_call *call)
+{
+	int rc, anything;
+
+	if (call->kind == KIND_GRAPH_LAUNCH && relax->reaches) {
+		if (read_one(relax, call))
+			return -1;
+		if (relax->one.reaches & PTX_REACH_POINTER)
+			return 1;
+		return relax->one.reaches & PTX_REACH_VARIABLE ?
+			add_key(relax, TOUCHES_VARIABLES) : 0;
+	}
+	rc = walk_cursor_at(&relax->unknown, call->id);
+	if (rc <= 0)
+		return rc;
+	anything = sqlite3_column_int(relax->unknown.rows, 1);
+	return anything ? 1 : add_key(relax, TOUCHES_VARIABLES);
+}
+
+/* Fills relax->key; 1 if that is all that the call touches, 0 if not, -1 after a message. */
+static int find_keys(struct relax *relax, const struct walk_call *call)
+{
+	int sources = 0, destinations = 0, unknown, rc;
+
+	relax->key_count = 0;
+	while ((rc = walk_cursor_at(&relax->operands, call->id)) > 0) {
+		const char *role = (const char *)sqlite3_column_text(relax->operands.rows, 2);
+
+		sources += role[0] == 's';
+		destinations += role[0] == 'd';
+		if (add_key(relax, sqlite3_column_int64(relax->operands.rows, 1)) ||
+			walk_cursor_step(&relax->operands))
+			return -1;
+	}
+	unknown = find_reach(relax, call);
+	if (rc < 0 || unknown < 0)
+		return -1;
+	if ((call->kind == KIND_ALLOC_ASYNC && add_from(relax, &relax->allocated, call)) ||
+		(call->kind == KIND_FREE_ASYNC && add_from(relax, &relax->freed, call)))
+		return -1;
+	return !unknown && is_all_known(call, sources, destinations);
+}
+
+/* --- who touched it before --- */
+
+static const struct touch *at(const struct ring *ring, int64_t number)
+{
+	return &ring->touch[number % RELAX_DEPTH];
+}
+
+static int64_t oldest(const struct ring *ring)
+{
+	return ring->count > RELAX_DEPTH ? ring->count - RELAX_DEPTH : 0;
+}
+
+/* The number of the last one for which before() is true, oldest - 1 without one: an operation of a
+ * stream is not before something that the one before it is not. */
+static int64_t find_last(const struct ring *ring, const struct relax_visitor *visitor)
+{
+	int64_t low = oldest(ring) - 1, high = ring->count - 1;
+
+	while (low < high) {
+		int64_t middle = low + (high - low + 1) / 2;
+
+		if (visitor->before(visitor->arg, at(ring, middle)))
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+static int is_before_in_full(void *arg, const struct touch *touch)
+{
+	const struct relax *relax = arg;
+
+	return order_before(&relax->full, touch->full) == ORDER_GUARANTEED;
+}
+
+/* Launches, copies, memsets, graphs of them; that memory is allocated or freed matters to all. */
+static int is_access(const struct walk_call *call)
+{
+	return kind_has(call->kind, K_ACCESSES);
+}
+
+/* 0 only if it is known that they need no order; -1 after a message. */
+static int may_conflict(struct relax *relax, const struct walk_call *call, int64_t key,
+	const struct touch *touch)
+{
+	if (!is_access(call) || !touch->is_access)
+		return 1;
+	if (read_one(relax, call))
+		return -1;
+	if (!relax->one.complete && key != TOUCHES_VARIABLES)
+		return 1;
+	if (access_read(relax->reader, touch->call, &relax->other))
+		return -1;
+	if (key == TOUCHES_VARIABLES)
+		return accesses_meet(&relax->one, &relax->other);
+	return !relax->other.complete ||
+	       accesses_conflict(&relax->one, &relax->other) != OVERLAP_NONE;
+}
+
+/* The last that loses its order and may need it; those before it may, too. */
+static int check_ring(struct relax *relax, const struct walk_call *call, int64_t key,
+	const struct ring *ring)
+{
+	struct relax_visitor visitor = { .before = is_before_in_full, .arg = relax };
+	int64_t last = find_last(ring, &visitor);
+
+	for (int tries = 0; last >= oldest(ring); last--, tries++) {
+		int conflict;
+
+		if (order_before(&relax->loose, at(ring, last)->loose) == ORDER_GUARANTEED)
+			return 0;
+		conflict = tries < CONFLICT_TRIES
+				   ? may_conflict(relax, call, key, at(ring, last)) : 1;
+		if (conflict)
+			return conflict < 0 ? -1 : relax->lost(relax->arg, call, at(ring, last));
+	}
+	return ring->count > RELAX_DEPTH ? relax->lost(relax->arg, call, NULL) : 0;
+}
+
+static int check_key(struct relax *relax, const struct walk_call *call, int64_t key)
+{
+	const struct touched *touched = idmap_get(&relax->touched, key);
+
+	if (touched && touched->crowded)
+		return relax->lost(relax->arg, call, NULL);
+	for (size_t i = 0; touched && i < touched->count; i++)
+		if (touched->ring[i].stream != call->stream &&
+			check_ring(relax, call, key, &touched->ring[i]))
+			return -1;
+	return 0;
+}
+
+static int check(struct relax *relax, const struct walk_call *call, int all_known)
+{
+	if (!all_known)
+		return check_key(relax, call, TOUCHES_ANY);
+	for (size_t i = 0; i < relax->key_count; i++)
+		if (check_key(relax, call, relax->key[i]))
+			return -1;
+	return relax->key_count ? check_key(relax, call, TOUCHES_UNKNOWN) : 0;
+}
+
+static struct ring *ring_of(struct touched *touched, int64_t stream)
+{
+	struct ring *more;
+
+	for (size_t i = 0; i < touched->count; i++)
+		if (touched->ring[i].stream == stream)
+			return &touched->ring[i];
+	more = array_room(touched->ring, touched->count, sizeof(*more));
+	if (!more)
+		return NULL;
+	touched->ring = more;
+	touched->ring[touched->count] = (struct ring){ .stream = stream };
+	return &touched->ring[touched->count++];
+}
+
+static int note(struct relax *relax, int64_t key, struct touch touch)
+{
+	struct touched *touched = idmap_need(&relax->touched, key, sizeof(*touched));
+	struct touch *more;
+	struct ring *ring;
+
+	if (!touched || touched->crowded)
+		return touched ? 0 : -1;
+	if (touched->count >= STREAM_LIMIT) {
+		touched->crowded = 1;
+		return 0;
+	}
+	ring = ring_of(touched, touch.stream);
+	if (!ring)
+		return -1;
+	if (ring->count < RELAX_DEPTH) {
+		more = array_room(ring->touch, (size_t)ring->count, sizeof(*more));
+		if (!more)
+			return -1;
+		ring->touch = more;
+	}
+	touch.slot = (int)(ring->count % RELAX_DEPTH);
+	if (key == TOUCHES_HOST)
+		relax->host_slot = touch.slot;
+	ring->touch[ring->count++ % RELAX_DEPTH] = touch;
+	return 0;
+}
+
+static int64_t end_of(const struct relax *relax, const struct walk_call *call)
+{
+	int64_t end = INT64_MIN;
+
+	if (call->kind != KIND_ALLOC_ASYNC && call->kind != KIND_FREE_ASYNC)
+		return call->op_end;
+	for (int i = 0; i < ORDER_REASONS; i++)
+		if (relax->full.needs[i].op && relax->full.needs[i].end > end)
+			end = relax->full.needs[i].end;
+	return end;
+}
+
+static int note_all(struct relax *relax, const struct walk_call *call, int all_known)
+{
+	struct touch touch = { .call = call->id, .stream = call->stream,
+		.end = end_of(relax, call), .is_access = is_access(call),
+		.full = relax->full.epoch, .loose = relax->loose.epoch };
+
+	for (size_t i = 0; i < relax->key_count; i++)
+		if (note(relax, relax->key[i], touch))
+			return -1;
+	if (is_host_visible(relax, call) && note(relax, TOUCHES_HOST, touch))
+		return -1;
+	if (!all_known && note(relax, TOUCHES_UNKNOWN, touch))
+		return -1;
+	return note(relax, TOUCHES_ANY, touch);
+}
+
+/* Nobody touches an allocation after its end. */
+static int forget(struct relax *relax, const struct walk_call *call)
+{
+	int rc = walk_cursor_at(&relax->freed, call->id);
+
+	if (rc > 0)
+		free_touched(idmap_take(&relax->touched,
+			sqlite3_column_int64(relax->freed.rows, 1)));
+	return rc < 0 ? -1 : 0;
+}
+
+int relax_fetches(const struct walk_call *call)
+{
+	return (call->kind == KIND_COPY || call->kind == KIND_COPY_ASYNC) && !call->result &&
+	       call->direction == COPY_D2H;
+}
+
+int relax_both(struct relax *relax, const struct walk_call *call)
+{
+	int fetches = relax->fetched && relax_fetches(call), all_known = 0;
+
+	relax->host_slot = -1;
+	if (fetches) {
+		all_known = find_keys(relax, call);
+		if (all_known < 0 || relax->fetched(relax->arg, call))
+			return -1;
+	}
+	if (order_step(&relax->full, call) || order_step(&relax->loose, call))
+		return -1;
+	if (!relax->full.epoch.seq || !relax->loose.epoch.seq)
+		return forget(relax, call);
+	if (!fetches)
+		all_known = find_keys(relax, call);
+	if (all_known < 0 || check(relax, call, all_known) || note_all(relax, call, all_known))
+		return -1;
+	return forget(relax, call);
+}
+
+int relax_full(struct relax *relax, const struct walk_call *call)
+{
+	return order_step(&relax->full, call);
+}
+
+int relax_event(struct relax *relax, const struct walk_call *call, enum call_kind kind,
+	int64_t stream, int slot)
+{
+	struct walk_call step = *call;
+
+	step.kind = kind;
+	step.event = -(stream * RELAX_DEPTH + slot + 1);
+	step.op = step.op_busy = 0;
+	step.op_start = step.op_end = WALK_NEVER;
+	step.contested = 0;
+	return order_step(&relax->loose, &step);
+}
+
+static int visit(const struct relax *relax, int64_t key, const struct relax_visitor *visitor)
+{
+	const struct touched *touched = idmap_get(&relax->touched, key);
+
+	if (touched && touched->crowded)
+		return visitor->visit(visitor->arg, NULL);
+	for (size_t i = 0; touched && i < touched->count; i++) {
+		const struct ring *ring = &touched->ring[i];
+		int64_t last = find_last(ring, visitor);
+
+		if (last >= oldest(ring) && visitor->visit(visitor->arg, at(ring, last)))
+			return -1;
+	}
+	return 0;
+}
+
+int relax_visit_host(const struct relax *relax, const struct relax_visitor *visitor)
+{
+	return visit(relax, TOUCHES_HOST, visitor);
+}
+
+int relax_visit_named(const struct relax *relax, const struct relax_visitor *visitor)
+{
+	for (size_t i = 0; i < relax->key_count; i++)
+		if (visit(relax, relax->key[i], visitor))
+			return -1;
+	return 0;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "image_beside.h"
+#include "print.h"
+#include "symbols_space.h"
+#include "text.h"
+
+#define MAX_INLINED 16
+
+static int add_module(struct symbol_space *space, const struct module_record *module)
+{
+	struct mapping mapping = {
+		.start = module->start, .end = module->end, .file_offset = module->file_offset,
+		.path = strndup(module->path, module->path_length),
+	};
+	char build_id[2 * sizeof(module->build_id) + 1];
+	int known = 0, rc;
+
+	for (size_t i = 0; i < sizeof(module->build_id); i++) {
+		known |= module->build_id[i];
+		snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
+	}
+	mapping.build_id = known ? build_id : NULL;
+	rc = mapping.path ? symbol_space_map(space, &mapping) : -1;
+	free(mapping.path);
+	return rc;
+}
+
+/* A string as dump and undump write it. */
+static void put_text(const char *text, FILE *out)
+{
+	fputc('"', out);
+	for (; text && *text; text++) {
+		unsigned char c = (unsigned char)*text;
+		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+			fprintf(out, "\\x%02x", c);
+		else
+			fputc(c, out);
+	}
+	fputc('"', out);
+}
+
+/* Bytes the lines of an address will take as records; chunks have a size. */
+static size_t put_symbols(uint64_t address, const struct source_frame *frame, int count, FILE *out)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; i < count; i++) {
+		const char *name = frame[i].symbol ? frame[i].symbol : frame[i].name;
+		fprintf(out, "symbol address=0x%llx depth=%d line=%d function=",
+			(unsigned long long)address, i, frame[i].line);
+		put_text(name, out);
+		fputs(" file=", out);
+		put_text(frame[i].file, out);
+		fputc('\n', out);
+		bytes += sizeof(struct symbol_record) + 8 + (name ? strlen(name) : 0) +
+			 (frame[i].file ? strlen(frame[i].file) : 0);
+	}
+	return bytes;
+}
+
+/* Mappings, and the addresses the trace already explains, into space and done. */
+static int read_tables(struct trace_reader *reader, struct symbol_space *space, struct map *done)
+{
+	const struct record *record;
+	int rc = 0;
+
+	trace_rewind(reader);
+	while (!rc && trace_next(reader, &record)) {
+		if (record->type == RECORD_MODULE)
+			rc = add_module(space, (const struct module_record *)record);
+		else if (record->type == RECORD_SYMBOL)
+			rc = map_set(done, ((const struct symbol_record *)record)->address, 1);
+	}
+	return rc;
+}
+
+/* A chunk of symbol lines after the trace's own, for addresses it does not explain yet. */
+static int dump_symbols(struct trace_reader *reader, FILE *out)
+{
+	struct source_frame frame[MAX_INLINED];
+	struct known_files files = { 0 };
+	struct symbol_space space = { .files = &files };
+	struct map done = { 0 };
+	const struct record *record;
+	size_t room = 0, chunk = reader->header->chunk_size / 2;
+	int rc = read_tables(reader, &space, &done);
+
+	trace_rewind(reader);
+	while (!rc && trace_next(reader, &record)) {
+		const struct site_record *site = (const struct site_record *)record;
+
+		for (unsigned i = 0; record->type == RECORD_SITE && i < site_frames(site); i++) {
+			int count;
+			size_t bytes;
+			if (map_get(&done, site->address[i], 0))
+				continue;
+			map_set(&done, site->address[i], 1);
+			count = symbol_space_lookup(&space, site->address[i], frame, MAX_INLINED);
+			if (count && !room)
+				fputs("chunk thread=0\n", out);
+			if (count && !room)
+				room = chunk;
+			bytes = put_symbols(site->address[i], frame, count, out);
+			room = bytes < room ? room - bytes : 0;
+		}
+	}
+	symbol_space_release(&space);
+	known_files_release(&files);
+	map_release(&done);
+	return rc;
+}
+
+/* Each piece in a chunk of its own: a line has as many bytes as fit. */
+static void put_image(const struct trace_reader *reader, const struct image_record *image,
+	const char *bytes, FILE *out)
+{
+	size_t piece = reader->header->chunk_size / 2;
+
+	piece = piece < RECORD_MAX_BYTES / 2 ? piece : RECORD_MAX_BYTES / 2;
+	for (uint64_t at = 0; at < image->total; at += piece) {
+		fprintf(out, "chunk thread=0\nimage hash=0x%llx offset=%llu total=%llu bytes=",
+			(unsigned long long)image->hash, (unsigned long long)at,
+			(unsigned long long)image->total);
+		for (uint64_t i = at; i < at + piece && i < image->total; i++)
+			fprintf(out, "%02x", (unsigned char)bytes[i]);
+		fputc('\n', out);
+	}
+}
+
+/* Images that lie beside the trace. */
+static void dump_images(struct trace_reader *reader, const char *path, FILE *out)
+{
+	const struct record *record;
+
+	trace_rewind(reader);
+	while (trace_next(reader, &record)) {
+		const struct image_record *image = (const struct image_record *)record;
+		char *bytes = NULL;
+
+		if (record->type == RECORD_IMAGE && image_is_beside(image))
+			bytes = image_read_beside(path, image);
+		if (bytes)
+			put_image(reader, image, bytes, out);
+		free(bytes);
+	}
+}
+
+/* What can be read is printed before what is wrong is said: rc of the dump itself. */
+static int dump(struct trace_reader *reader, const char *path, int symbols)
+{
+	int rc = text_dump(reader, stdout), readable = !rc || !trace_is_whole(reader);
+
+	if (symbols && readable && dump_symbols(reader, stdout))
+		rc = -1;
+	if (symbols && readable)
+		dump_images(reader, path, stdout);
+	fflush(stdout);
+	return rc;
+}
+
+int cmd_dump(const struct arguments *arguments)
+{
+	const char *path = arguments->operand[0];
+	struct trace_reader reader;
+	int rc = trace_open(&reader, path);
+
+	if (rc)
+		print(stderr, "cufence: cannot read '%s': %s\n", path, reader.error);
+	else if ((rc = dump(&reader, path, option(arguments, "--symbols") != NULL)))
+		print(stderr, "cufence: '%s' is damaged: %s; what is whole was printed\n",
+			path, reader.error);
+	trace_close(&reader);
+	return rc ? EXIT_TROUBLE : 0;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "interrupt.h"
+#include "print.h"
+#include "report.h"
+#include "run.h"
+#include "run_folder.h"
+#include "run_settings.h"
+#include "store.h"
+
+static char *command_line(char **argv)
+{
+	char *line = NULL, *longer;
+
+	for (; *argv; argv++) {
+		if (asprintf(&longer, "%s%s%s", line ? line : "", line ? " " : "", *argv) < 0)
+			longer = NULL;
+		free(line);
+		line = longer;
+		if (!line)
+			return NULL;
+	}
+	return line;
+}
+
+/* What is not known here is not said: a process that could not write its trace has said so. */
+static const char *why_nothing(const struct program *program, int simulated)
+{
+	if (run_is_disabled())
+		return "CUFENCE_DISABLE is set";
+	if (program->is_static)
+		return "it is linked statically, and nothing that it started called CUDA";
+	if (!simulated && !run_finds_driver())
+		return "there is no CUDA driver (libcuda.so.1 was not found), so that CUDA fails "
+		       "wherever it is used; --sim runs programs on a simulated device";
+	return "it never called CUDA, did so only in processes that cleared LD_PRELOAD, or could "
+	       "not write a trace, which it has said then";
+}
+
+static int show_report(const char *database)
+{
+	struct report_options options = { .top = REPORT_TOP, .color = report_color(stderr),
+		.width = report_width(stderr) };
+	struct db db;
+	int rc = db_open(&db, database, DB_READ);
+
+	if (rc)
+		return rc;
+	rc = report_text(&db, &options, stderr);
+	db_close(&db);
+	return rc;
+}
+
+static int finish(const struct arguments *arguments, const char *database,
+	struct run_folder *folder, const struct program *program)
+{
+	char *line;
+	int rc;
+
+	if (run_folder_list(folder))
+		return -1;
+	if (!folder->count && folder->running)
+		print(stderr, "cufence: nothing was traced so far\n");
+	else if (!folder->count)
+		print(stderr, "cufence: nothing was traced: %s\n",
+			why_nothing(program, option(arguments, "--sim") != NULL));
+	line = command_line(arguments->operand);
+	/* Without traces too: an older database must not pass for this run's. */
+	interrupt_note(folder->count ? folder->note : NULL);
+	rc = store_build(database, folder->trace, folder->count, line);
+	interrupt_note(NULL);
+	free(line);
+	if (rc)
+		return rc;
+	if (!folder->count)
+		return store_say_kept(database);
+	print(stderr, "cufence: wrote %s\n", database);
+	return show_report(database);
+}
+
+static int check_options(const struct arguments *arguments, const struct program *program)
+{
+	if (run_check_settings(arguments))
+		return -1;
+	if (program->obstacle) {
+		print(stderr, "cufence: '%s' cannot be traced: %s: %s\n", program->path,
+			program->obstacle, program->hint);
+		return -1;
+	}
+	if (program->is_static)
+		print(stderr, "cufence: '%s' is linked statically: only what it starts can be "
+			"traced\n", program->path);
+	if (option(arguments, "--sim") && program->has_static_cudart) {
+		print(stderr, "cufence: '%s' has NVIDIA's cudart linked in, which runs on a real "
+			"device only: build it with -cudart shared for --sim\n", program->path);
+		return -1;
+	}
+	return 0;
+}
+
+int cmd_run(const struct arguments *arguments)
+{
+	const char *database = option(arguments, "-o") ? option(arguments, "-o") : "cufence.db";
+	struct run_environment environment = { 0 };
+	struct run_setting settings[RUN_SETTINGS + 1];
+	struct run_folder folder = { 0 };
+	struct program program;
+	int status = RUN_FAILED, started = 0, keep = option(arguments, "--keep-trace") != NULL;
+
+	run_warn_environment();
+	program_inspect(&program, arguments->operand[0]);
+	if (check_options(arguments, &program) || store_check(database) ||
+		run_environment_init(&environment, option(arguments, "--sim") != NULL) ||
+		run_folder_create(&folder, database))
+		goto out;
+	environment.out = folder.path;
+	environment.sanitizer = program.sanitizer;
+	run_settings(arguments, settings);
+	environment.setting = settings;
+	status = run_program(arguments->operand, &environment, &started);
+	/* Whoever reads the messages may be gone: what is to be done is done all the same. */
+	signal(SIGPIPE, SIG_IGN);
+	if (started && finish(arguments, database, &folder, &program)) {
+		keep = 1;
+		/* The program's own failure says more than ours. */
+		status = status ? status : RUN_FAILED;
+	}
+out:
+	run_folder_release(&folder, keep);
+	run_environment_release(&environment);
+	program_release(&program);
+	return status;
+}

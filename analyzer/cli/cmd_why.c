@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cufence why: what orders two operations, in words.  How surely they are ordered is asked of the
+ * order engine, which follows the run once more; the chain is a way through table dependency.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "order.h"
+#include "order_path.h"
+#include "print.h"
+#include "why_memory.h"
+#include "words.h"
+
+/* One of the two operations. */
+struct end {
+	int64_t op;
+	int64_t call;
+	int64_t start, finish;       /* ns, INT64_MIN: not known */
+};
+
+struct why {
+	struct db db;
+	struct words *words;
+	struct order order;
+	struct end earlier, later;
+	struct order_epoch epoch;    /* of the earlier one */
+	enum order_strength strength;
+	int done;
+};
+
+static int read_number(const char *text, int64_t *number)
+{
+	char *end;
+
+	*number = strtoll(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && *number > 0 ? 0 : -1;
+}
+
+static int find_end(struct why *why, const char *text, struct end *end)
+{
+	sqlite3_stmt *q;
+	int rc = -1;
+
+	if (read_number(text, &end->op)) {
+		print(stderr, "cufence why: '%s' is no operation: give two ids of table "
+			"operation (cufence query DB 'SELECT id, kind, start FROM operation')\n",
+			text);
+		return -1;
+	}
+	q = db_prepare(&why->db, "SELECT ifnull(call, 0), start, end FROM operation WHERE id = ?");
+	if (q && !db_bind(q, "i", end->op))
+		rc = db_step(q);
+	if (rc > 0) {
+		end->call = sqlite3_column_int64(q, 0);
+		end->start = sqlite3_column_type(q, 1) == SQLITE_NULL ? INT64_MIN
+								     : sqlite3_column_int64(q, 1);
+		end->finish = sqlite3_column_type(q, 2) == SQLITE_NULL
+				      ? INT64_MIN : sqlite3_column_int64(q, 2);
+	}
+	sqlite3_finalize(q);
+	if (!rc)
+		print(stderr, "cufence why: there is no operation %s: '%s' has %lld\n", text,
+			why->db.path,
+			(long long)db_int(&why->db, "SELECT max(id) FROM operation", 0));
+	else if (rc > 0 && !end->call)
+		print(stderr, "cufence why: the call of operation %s was not recorded\n", text);
+	return rc > 0 && end->call ? 0 : -1;
+}
+
+static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
+{
+	(void)arg;
+	(void)call;
+	(void)needs;
+	(void)reason;
+	return 0;
+}
+
+static int follow(void *arg, const struct walk_call *call)
+{
+	struct why *why = arg;
+
+	if (order_step(&why->order, call))
+		return -1;
+	if (call->id == why->earlier.call)
+		why->epoch = why->order.epoch;
+	if (call->id != why->later.call)
+		return 0;
+	why->strength = order_before(&why->order, why->epoch);
+	why->done = 1;
+	return -1; /* the rest of the run does not matter */
+}
+
+static void say_call(struct why *why, int64_t call)
+{
+	const char *place = NULL;
+	sqlite3_stmt *q = db_prepare(&why->db, "SELECT s.text FROM call c "
+		"JOIN site s ON s.id = c.site WHERE c.id = ?");
+	int64_t outermost = words_outermost(why->words, call);
+
+	if (q && !db_bind(q, "i", outermost) && db_step(q) > 0)
+		place = (const char *)sqlite3_column_text(q, 0);
+	if (place)
+		print(stdout, ", %s", place);
+	print(stdout, " (call %lld)", (long long)call);
+	sqlite3_finalize(q);
+}
+
+static int say_operation(struct why *why, int64_t call)
+{
+	if (words_operation(why->words, call, stdout))
+		return -1;
+	say_call(why, call);
+	return 0;
+}
+
+/* What is no operation is named as it is written: a host wait, a record. */
+static int say_node(struct why *why, int64_t call)
+{
+	char sql[96];
+
+	snprintf(sql, sizeof(sql), "SELECT 1 FROM operation WHERE call = %lld LIMIT 1",
+		(long long)call);
+	if (db_int(&why->db, sql, 0))
+		return say_operation(why, call);
+	if (words_call(why->words, call, stdout))
+		return -1;
+	say_call(why, call);
+	return 0;
+}
+
+static const char *const reasons[ORDER_REASONS] = {
+	[ORDER_STREAM] = "which comes after it in its stream",
+	[ORDER_EVENT] = "which comes after a wait for an event recorded after it",
+	[ORDER_LEGACY] = "which comes after it by the rule of the legacy default stream",
+	[ORDER_WAIT] = "which waited for it on the host",
+	[ORDER_HOST] = "which was called when its thread had waited for it",
+	[ORDER_THREAD] = "which waited for the thread that knew it complete",
+	[ORDER_GRAPH] = "which launches the same executable graph again",
+	[ORDER_INCIDENT] = "which waited for it in this run, though nothing says that it must",
+	[ORDER_REUSE] = "which was given memory that was freed there",
+	[ORDER_START] = "which comes after what that call itself had to come after",
+	[ORDER_AFTERWARDS] = "behind which all comes after it, too",
+};
+
+static int say_chain(struct why *why, const struct order_link *link, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		print(stdout, "    then ");
+		if (say_node(why, link[i].call))
+			return -1;
+		print(stdout, ", %s\n", reasons[link[i].reason]);
+	}
+	return 0;
+}
+
+static const char *const verdicts[] = {
+	[ORDER_UNORDERED] = "nothing orders them",
+	[ORDER_UNKNOWN] = "what may order them is not known: calls that cufence does not model, "
+		"that "
+			  "overlap, or that were not recorded, or the order was not followed "
+			  "so far (cufence report)",
+	[ORDER_ASSUMED] = "ordered only if threads told each other: one knew it complete before "
+		"the "
+			  "other went on",
+	[ORDER_INCIDENTAL] = "ordered in this run, by what CUDA does not promise",
+	[ORDER_GUARANTEED] = "ordered, guaranteed",
+};
+
+static int explain(struct why *why)
+{
+	struct order_path *path;
+	struct order_link *link = NULL;
+	size_t count = 0;
+	int rc = 0;
+
+	print(stdout, "%s\n", verdicts[why->strength]);
+	fputs("    first ", stdout);
+	if (say_operation(why, why->earlier.call))
+		return -1;
+	putchar('\n');
+	if (why->strength >= ORDER_INCIDENTAL) {
+		path = order_path_open(&why->db);
+		rc = path ? order_path_find(path, why->later.call, why->earlier.call,
+				    why->strength, &link, &count) : -1;
+		order_path_close(path);
+	}
+	if (rc > 0)
+		rc = say_chain(why, link, count);
+	else if (!rc) {
+		fputs("    and ", stdout);
+		rc = say_operation(why, why->later.call);
+		putchar('\n');
+	}
+	free(link);
+	return rc;
+}
+
+static void say_times(const struct why *why)
+{
+	int64_t apart;
+
+	if (why->earlier.finish == INT64_MIN || why->later.start == INT64_MIN)
+		return;
+	apart = why->later.start - why->earlier.finish;
+	fputs("    in this run the second one started ", stdout);
+	words_time(llabs(apart), stdout);
+	puts(apart < 0 ? " before the first one ended" : " after the first one had ended");
+}
+
+static int find_ends(struct why *why, char *const *operand)
+{
+	if (find_end(why, operand[0], &why->earlier) || find_end(why, operand[1], &why->later))
+		return -1;
+	if (why->earlier.op != why->later.op)
+		return 0;
+	print(stderr, "cufence why: both are operation %lld: name two different ones\n",
+		(long long)why->earlier.op);
+	return -1;
+}
+
+static int answer(struct why *why)
+{
+	struct end swapped;
+
+	if (why->earlier.call == why->later.call) {
+		puts("both are parts of one call: a graph's edges or the call itself decide");
+		return 0;
+	}
+	if (why->earlier.call > why->later.call) {
+		swapped = why->earlier;
+		why->earlier = why->later;
+		why->later = swapped;
+	}
+	why->order = (struct order){ .edge = no_edge, .db = &why->db };
+	if (walk(&why->db, follow, why) && !why->done)
+		return -1;
+	if (!why->epoch.seq || !why->done) {
+		puts("at least one of them is not in the order: its stream is not known, or it was "
+		     "captured");
+		return 0;
+	}
+	if (explain(why))
+		return -1;
+	say_times(why);
+	return why_memory(&why->db, why->earlier.call, why->later.call);
+}
+
+int cmd_why(const struct arguments *arguments)
+{
+	struct why why = { .done = 0 };
+	int rc;
+
+	if (db_open(&why.db, arguments->operand[0], DB_FOLLOW))
+		return EXIT_TROUBLE;
+	why.words = words_open(&why.db);
+	rc = !why.words || find_ends(&why, arguments->operand + 1) || answer(&why);
+	order_release(&why.order);
+	words_close(why.words);
+	db_close(&why.db);
+	return rc ? EXIT_TROUBLE : 0;
+}

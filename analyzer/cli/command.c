@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "print.h"
+
+const struct command *command_find(const char *name)
+{
+	for (const struct command *command = commands; command->name; command++)
+		if (!strcmp(command->name, name))
+			return command;
+	return NULL;
+}
+
+const char *option(const struct arguments *arguments, const char *name)
+{
+	const struct command_option *options = arguments->command->option;
+
+	for (int i = 0; options[i].name; i++)
+		if (!strcmp(options[i].name, name))
+			return arguments->value[i];
+	assert(!"option declared");
+	return NULL;
+}
+
+const char *database_operand(const struct arguments *arguments)
+{
+	return arguments->count ? arguments->operand[0] : "cufence.db";
+}
+
+int is_same_file(const char *one, const char *other)
+{
+	struct stat a, b;
+
+	return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* "-o NAME.db" and how many columns that takes. */
+static int print_option(const struct command_option *option, FILE *out)
+{
+	const char *argument = option->argument ? option->argument : "";
+
+	if (out)
+		print(out, "    %s%s%s", option->name, *argument ? " " : "", argument);
+	return (int)(strlen(option->name) + (*argument ? 1 : 0) + strlen(argument));
+}
+
+void command_help(const struct command *command, FILE *out)
+{
+	int widest = 0;
+
+	for (const struct command_option *o = command->option; o->name; o++)
+		if (print_option(o, NULL) > widest)
+			widest = print_option(o, NULL);
+	print(out, "usage: cufence %s%s %s\n\n    %s\n", command->name,
+		command->option->name ? " [OPTION...]" : "", command->operands, command->summary);
+	if (command->option->name)
+		fputc('\n', out);
+	for (const struct command_option *o = command->option; o->name; o++) {
+		int width = print_option(o, out);
+
+		print(out, "%*s%s\n", widest - width + 2, "", o->summary);
+	}
+}
+
+static int usage(const struct command *command, const char *what, const char *which)
+{
+	print(stderr, "cufence %s: %s%s%s%s (see \"cufence help %s\")\n", command->name, what,
+		which ? " '" : "", which ? which : "", which ? "'" : "", command->name);
+	return -1;
+}
+
+/* Takes "--name value", "--name=value" or "--name" from argv: the number of words, or -1. */
+static int take_option(struct arguments *arguments, char **argv)
+{
+	const struct command_option *options = arguments->command->option;
+	size_t length = strcspn(argv[0], "=");
+	const char *joined = argv[0][length] ? argv[0] + length + 1 : NULL;
+
+	for (int i = 0; options[i].name; i++) {
+		if (strlen(options[i].name) != length || strncmp(options[i].name, argv[0], length))
+			continue;
+		if (!options[i].argument && joined)
+			return usage(arguments->command, "no argument goes with", options[i].name);
+		arguments->value[i] = joined ? joined : options[i].argument ? argv[1] : "";
+		if (!arguments->value[i])
+			return usage(arguments->command, "an argument is missing after", argv[0]);
+		return options[i].argument && !joined ? 2 : 1;
+	}
+	return usage(arguments->command, "unknown option", argv[0]);
+}
+
+/* Operands are moved to the front of argv. */
+static int parse(struct arguments *arguments, char **argv)
+{
+	const struct command *command = arguments->command;
+	int literal = 0;
+
+	arguments->operand = argv;
+	while (*argv) {
+		int words = 1;
+		if (!literal && !strcmp(*argv, "--"))
+			literal = 1;
+		else if (!literal && argv[0][0] == '-' && argv[0][1])
+			words = take_option(arguments, argv);
+		else
+			arguments->operand[arguments->count++] = *argv;
+		if (words < 0)
+			return -1;
+		argv += words;
+		if (command->stops && (literal || arguments->count))
+			literal = 1;
+	}
+	arguments->operand[arguments->count] = NULL;
+	if (arguments->count < command->min_operands)
+		return usage(command, "operand missing:", command->operands);
+	if (command->max_operands >= 0 && arguments->count > command->max_operands)
+		return usage(command, "unexpected operand",
+			arguments->operand[command->max_operands]);
+	return 0;
+}
+
+int command_run(int argc, char **argv)
+{
+	struct arguments arguments = { .command = command_find(argv[0]) };
+
+	if (!arguments.command) {
+		print(stderr, "cufence: unknown command '%s' (see \"cufence help\")\n", argv[0]);
+		return EXIT_TROUBLE;
+	}
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		command_help(arguments.command, stdout);
+		return 0;
+	}
+	if (parse(&arguments, argv + 1))
+		return arguments.command->failure;
+	return arguments.command->run(&arguments);
+}

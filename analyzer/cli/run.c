@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "print.h"
+
+char *run_beside(const char *first, const char *second)
+{
+	const char *const places[] = { first, second };
+	char self[PATH_MAX], *path, *found = NULL, *slash;
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (length < 0)
+		return NULL;
+	self[length] = 0;
+	slash = strrchr(self, '/');
+	if (slash)
+		*slash = 0;
+	for (int i = 0; i < 2 && places[i] && !found; i++) {
+		if (asprintf(&path, "%s/../%s", self, places[i]) < 0)
+			return NULL;
+		found = realpath(path, NULL);
+		free(path);
+	}
+	return found;
+}
+
+int run_environment_init(struct run_environment *environment, int simulated)
+{
+	const char *chosen = getenv("CUFENCE_LIB");
+
+	*environment = (struct run_environment){ 0 };
+	environment->library = chosen && *chosen ? realpath(chosen, NULL)
+		: run_beside("lib/libcufence.so", "lib/cufence/libcufence.so");
+	if (!environment->library) {
+		print(stderr, "cufence: cannot find the recorder%s%s%s (set CUFENCE_LIB to the "
+			"path of libcufence.so)\n", chosen ? " '" : "", chosen ? chosen : "",
+			chosen ? "'" : "");
+		return -1;
+	}
+	if (strpbrk(environment->library, ": ")) {
+		print(stderr, "cufence: '%s' cannot be preloaded: LD_PRELOAD knows no way to "
+			"write a path with a space or a colon\n", environment->library);
+		return -1;
+	}
+	if (!simulated)
+		return 0;
+	environment->simulator = run_beside("sim/libcuda.so.1", "lib/cufence/libcuda.so.1");
+	if (!environment->simulator) {
+		fputs("cufence: the simulated device is not installed beside this program\n",
+			stderr);
+		return -1;
+	}
+	*strrchr(environment->simulator, '/') = 0;
+	return 0;
+}
+
+void run_environment_release(struct run_environment *environment)
+{
+	free(environment->library);
+	free(environment->simulator);
+}
+
+/* Puts value before what the variable holds. */
+static int prepend(const char *name, const char *value)
+{
+	const char *old = getenv(name);
+	char *both;
+	int rc;
+
+	if (!old || !*old)
+		return setenv(name, value, 1);
+	if (asprintf(&both, "%s:%s", value, old) < 0)
+		return -1;
+	rc = setenv(name, both, 1);
+	free(both);
+	return rc;
+}
+
+/*
+ * The recorder goes behind the user's preloads: those that wrap CUDA calls hand them on to the next
+ * library, and would be skipped behind one that reaches CUDA itself.  A sanitizer's runtime must be
+ * the first.  LD_PRELOAD separates its entries by colons or spaces.
+ */
+static int set_preload(const struct run_environment *environment)
+{
+	const char *old = getenv("LD_PRELOAD");
+	size_t first = old ? strcspn(old, ": ") : 0;
+	const char *slash = first ? memrchr(old, '/', first) : NULL;
+	int has_sanitizer = first && run_is_sanitizer(slash ? slash + 1 : old);
+	const char *sanitizer = has_sanitizer ? NULL : environment->sanitizer;
+	char *list;
+	int rc;
+
+	rc = asprintf(&list, "%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "",
+		old ? old : "", old && *old ? ":" : "", environment->library);
+	if (rc < 0)
+		return -1;
+	rc = setenv("LD_PRELOAD", list, 1);
+	free(list);
+	return rc;
+}
+
+/* A CUPTI installed with the toolkit would be found first, and needs a device. */
+int run_use_simulator(const char *folder)
+{
+	char *cupti;
+	int rc;
+
+	if (asprintf(&cupti, "%s/libcupti.so.13", folder) < 0)
+		return -1;
+	rc = setenv("CUFENCE_CUPTI", cupti, 0);
+	free(cupti);
+	return rc ? rc : prepend("LD_LIBRARY_PATH", folder);
+}
+
+static int set_environment(const struct run_environment *environment)
+{
+	if (set_preload(environment) || setenv("CUFENCE_OUT", environment->out, 1))
+		return -1;
+	for (const struct run_setting *setting = environment->setting; setting && setting->name;
+		setting++)
+		if (setting->value && setenv(setting->name, setting->value, 1))
+			return -1;
+	return environment->simulator ? run_use_simulator(environment->simulator) : 0;
+}
+
+static volatile sig_atomic_t running; /* the program's process, for pass_on() */
+
+static void pass_on(int signal)
+{
+	if (running > 0)
+		kill((pid_t)running, signal);
+}
+
+static const int handled[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
+#define HANDLED_COUNT (sizeof(handled) / sizeof(*handled))
+
+/* Ctrl-C reaches the program through the terminal; a second one from us would kill it twice. */
+static void catch_signals(struct sigaction old[HANDLED_COUNT])
+{
+	for (size_t i = 0; i < HANDLED_COUNT; i++) {
+		struct sigaction action = { .sa_flags = SA_RESTART };
+		int passed = handled[i] == SIGTERM || handled[i] == SIGHUP;
+		action.sa_handler = passed ? pass_on : SIG_IGN;
+		sigemptyset(&action.sa_mask);
+		sigaction(handled[i], &action, &old[i]);
+	}
+}
+
+/* Until it is known to whom they are passed on. */
+static void hold_signals(sigset_t *before)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < HANDLED_COUNT; i++)
+		sigaddset(&set, handled[i]);
+	sigprocmask(SIG_BLOCK, &set, before);
+}
+
+static void restore_signals(const struct sigaction old[HANDLED_COUNT])
+{
+	for (size_t i = 0; i < HANDLED_COUNT; i++)
+		sigaction(handled[i], &old[i], NULL);
+}
+
+__attribute__((noreturn))
+static void become(char **argv, const struct run_environment *environment, int report)
+{
+	int error;
+
+	if (!set_environment(environment))
+		execvp(argv[0], argv);
+	error = errno;
+	if (write(report, &error, sizeof(error)) < 0)
+		_exit(RUN_FAILED);
+	_exit(RUN_NOT_FOUND);
+}
+
+static int wait_for(pid_t child)
+{
+	int status;
+
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return RUN_FAILED;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int run_program(char **argv, const struct run_environment *environment, int *started)
+{
+	struct sigaction old[HANDLED_COUNT];
+	int report[2], error = 0, status;
+	sigset_t before;
+	ssize_t got;
+	pid_t child;
+
+	*started = 0;
+	if (pipe2(report, O_CLOEXEC)) {
+		print(stderr, "cufence: cannot run '%s': %s\n", argv[0], strerror(errno));
+		return RUN_FAILED;
+	}
+	fflush(NULL);
+	running = 0;
+	hold_signals(&before);
+	catch_signals(old);
+	child = fork();
+	if (!child) {
+		restore_signals(old);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		become(argv, environment, report[1]);
+	}
+	running = child;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(report[1]);
+	got = child < 0 ? 0 : read(report[0], &error, sizeof(error));
+	close(report[0]);
+	if (child < 0)
+		error = errno;
+	status = child < 0 ? RUN_FAILED : wait_for(child);
+	running = 0;
+	restore_signals(old);
+	if (got == (ssize_t)sizeof(error))
+		status = error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
+	*started = !error;
+	if (error)
+		print(stderr, "cufence: cannot run '%s': %s%s\n", argv[0], strerror(error),
+			error == ENOENT && strchr(argv[0], '/') && !access(argv[0], F_OK)
+				? " (what is to interpret it)"
+				: "");
+	return status;
+}

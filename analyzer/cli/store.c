@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze.h"
+#include "db.h"
+#include "directions.h"
+#include "interrupt.h"
+#include "kernel_names.h"
+#include "load.h"
+#include "output.h"
+#include "print.h"
+#include "symbols.h"
+
+static int fill(const char *path, char *const *trace, size_t count, const char *command)
+{
+	struct db db;
+	int rc = db_create(&db, path);
+
+	if (rc)
+		return -1;
+	rc = load_traces(&db, trace, count, command) || symbols_resolve(&db) ||
+	     kernel_names_resolve(&db) ||
+	     directions_resolve(&db) || analyze(&db);
+	db_close(&db);
+	return rc ? -1 : 0;
+}
+
+static int rename_file(const char *from, const char *to)
+{
+	if (!rename(from, to))
+		return 0;
+	print(stderr, "cufence: cannot rename '%s' to '%s': %s\n", from, to, strerror(errno));
+	return -1;
+}
+
+/* A database of which it is certain that it has no call. */
+static int is_without_calls(const char *path)
+{
+	sqlite3 *handle = NULL;
+	sqlite3_stmt *q = NULL;
+	int none = !sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, NULL) &&
+		   !sqlite3_prepare_v2(handle, "SELECT 1 FROM call", -1, &q, NULL) &&
+		   sqlite3_step(q) == SQLITE_DONE;
+
+	sqlite3_finalize(q);
+	sqlite3_close(handle);
+	return none;
+}
+
+/*
+ * At no time is there no database: the old one has two names before it loses one.  What is empty is
+ * not worth the one before it.
+ */
+static int put_in_place(const char *temporary, const char *path, const char *old)
+{
+	if (db_recognize(path) && !is_without_calls(path)) {
+		unlink(old);
+		if (link(path, old) && rename_file(path, old))
+			return -1;
+	}
+	return rename_file(temporary, path);
+}
+
+/*
+ * A database says of a program what its trace does, which is its owner's alone, too.
+ * The file is locked while it is made: a process id alone says nothing about what is made in
+ * another container.  The file's descriptor, or -1 after a message.
+ */
+static int create_temporary(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		print(stderr, "cufence: cannot create '%s': %s\n", path, strerror(errno));
+	else
+		flock(fd, LOCK_EX | LOCK_NB);
+	return fd;
+}
+
+/* Whether it is prefix and the id of a process that is gone, or of this one, which has none yet. */
+static int is_abandoned(int folder, const char *name, const char *prefix)
+{
+	size_t length = strlen(prefix);
+	char *end;
+	long pid;
+	int fd, rc;
+
+	if (strncmp(name, prefix, length))
+		return 0;
+	pid = strtol(name + length, &end, 10);
+	if (end == name + length || *end || pid <= 0 ||
+		(pid != getpid() && (!kill((pid_t)pid, 0) || errno != ESRCH)))
+		return 0;
+	fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	rc = !flock(fd, LOCK_EX | LOCK_NB);
+	close(fd);
+	return rc;
+}
+
+/* Removes what processes left that were killed while they made a database of this name. */
+static void remove_abandoned(const char *path)
+{
+	char *copy = strdup(path), *again = strdup(path), *prefix = NULL;
+	DIR *folder = copy ? opendir(dirname(copy)) : NULL;
+	const struct dirent *entry;
+
+	if (folder && again && asprintf(&prefix, "%s.tmp-", basename(again)) > 0)
+		while ((entry = readdir(folder)))
+			if (is_abandoned(dirfd(folder), entry->d_name, prefix))
+				unlinkat(dirfd(folder), entry->d_name, 0);
+	if (folder)
+		closedir(folder);
+	free(prefix);
+	free(again);
+	free(copy);
+}
+
+static char *name_old(const char *path)
+{
+	char *old = NULL;
+
+	if (asprintf(&old, "%s.old", path) >= 0)
+		return old;
+	fputs("cufence: out of memory\n", stderr);
+	return NULL;
+}
+
+/* Whether a file of ours, or nothing, is at path. */
+static int may_replace(const char *path, const char *wanted)
+{
+	struct stat there;
+
+	if (lstat(path, &there) ? errno == ENOENT
+				: S_ISREG(there.st_mode) && (!there.st_size || db_recognize(path)))
+		return 1;
+	print(stderr, "cufence: '%s' exists but is not a cufence database%s; use -o to write "
+		"elsewhere\n", path, wanted);
+	return 0;
+}
+
+/* The same of a path that is no link. */
+static int check_target(const char *path)
+{
+	char *old;
+	int rc;
+
+	if (!may_replace(path, ""))
+		return -1;
+	if (!db_recognize(path))
+		return 0;
+	old = name_old(path);
+	rc = old && may_replace(old, ", which the previous one would replace") ? 0 : -1;
+	free(old);
+	return rc;
+}
+
+int store_check(const char *path)
+{
+	char *target = output_target(path);
+	int rc = target ? check_target(target) : -1;
+
+	free(target);
+	return rc;
+}
+
+int store_say_kept(const char *path)
+{
+	char *target = output_target(path), *old = target ? name_old(target) : NULL;
+
+	if (old && db_recognize(old))
+		print(stderr, "cufence: the database before this run's is %s\n", old);
+	free(target);
+	free(old);
+	return 0;
+}
+
+static int build(const char *path, const char *temporary, const char *old, char *const *trace,
+	size_t count, const char *command)
+{
+	sigset_t before;
+	int fd, rc;
+
+	remove_abandoned(path);
+	interrupt_hold(&before);
+	fd = create_temporary(temporary);
+	if (fd >= 0)
+		interrupt_guard(temporary);
+	interrupt_restore(&before);
+	if (fd < 0)
+		return -1;
+	rc = fill(temporary, trace, count, command);
+	interrupt_hold(&before);
+	if (!rc)
+		rc = put_in_place(temporary, path, old);
+	if (rc)
+		unlink(temporary);
+	interrupt_unguard();
+	interrupt_restore(&before);
+	close(fd);
+	return rc;
+}
+
+int store_build(const char *path, char *const *trace, size_t count, const char *command)
+{
+	/* A link stays one: what it leads to is replaced. */
+	char *target = output_target(path), *temporary = NULL, *old = NULL;
+	int rc = -1;
+
+	if (!target || check_target(target) || !(old = name_old(target)))
+		goto out;
+	if (asprintf(&temporary, "%s.tmp-%ld", target, (long)getpid()) < 0) {
+		fputs("cufence: out of memory\n", stderr);
+		goto out;
+	}
+	rc = build(target, temporary, old, trace, count, command);
+out:
+	free(target);
+	free(temporary);
+	free(old);
+	return rc;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device_use.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "map.h"
+
+/* A device of a process.  Operations come by their end, the last one first. */
+struct device_use {
+	int64_t process, device;
+	int64_t *start;            /* of those that run at the time: a heap, the latest on top */
+	size_t count;
+	int64_t now, first, last;  /* ns */
+	int64_t busy, overlapped;  /* ns */
+};
+
+/* Operations of one kind in a stream. */
+struct stream_use {
+	int64_t process, stream, device; /* stream: DB_NULL if not known */
+	char kind[16];
+	int64_t operations, unmatched, busy;
+};
+
+struct use {
+	struct device_use *device;
+	size_t device_count, last_device;
+	struct stream_use *stream;
+	size_t stream_count;
+	struct map streams;        /* what makes one -> index + 1 */
+};
+
+static void swap(int64_t *a, int64_t *b)
+{
+	int64_t kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+static int push_start(struct device_use *use, int64_t start)
+{
+	int64_t *more = array_room(use->start, use->count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	use->start = more;
+	more[use->count] = start;
+	for (size_t at = use->count++; at && more[(at - 1) / 2] < more[at]; at = (at - 1) / 2)
+		swap(&more[at], &more[(at - 1) / 2]);
+	return 0;
+}
+
+static void pop_start(struct device_use *use)
+{
+	int64_t *heap = use->start;
+	size_t at = 0, child;
+
+	heap[0] = heap[--use->count];
+	while ((child = 2 * at + 1) < use->count) {
+		if (child + 1 < use->count && heap[child + 1] > heap[child])
+			child++;
+		if (heap[at] >= heap[child])
+			return;
+		swap(&heap[at], &heap[child]);
+		at = child;
+	}
+}
+
+static void go_back(struct device_use *use, int64_t to)
+{
+	if (use->count > 0)
+		use->busy += use->now - to;
+	if (use->count > 1)
+		use->overlapped += use->now - to;
+	use->now = to;
+}
+
+/* Back to a time at which something ended, past the starts behind it. */
+static void go_back_to(struct device_use *use, int64_t to)
+{
+	while (use->count && use->start[0] >= to) {
+		go_back(use, use->start[0]);
+		pop_start(use);
+	}
+	go_back(use, to);
+}
+
+static struct device_use *device_of(struct use *use, int64_t process, int64_t device, int64_t end)
+{
+	struct device_use *more;
+
+	for (size_t i = 0; i < use->device_count; i++) {
+		size_t at = (use->last_device + i) % use->device_count;
+
+		if (use->device[at].process == process && use->device[at].device == device) {
+			use->last_device = at;
+			return &use->device[at];
+		}
+	}
+	more = array_room(use->device, use->device_count, sizeof(*more));
+	if (!more)
+		return NULL;
+	use->device = more;
+	more += use->last_device = use->device_count++;
+	*more = (struct device_use){ .process = process, .device = device, .now = end,
+		.first = INT64_MAX, .last = end };
+	return more;
+}
+
+static struct stream_use *stream_of(struct use *use, const struct stream_use *wanted)
+{
+	uint64_t key = map_hash((const char *)wanted, offsetof(struct stream_use, operations));
+	uint64_t known = map_get(&use->streams, key, 0);
+	struct stream_use *more;
+
+	if (known)
+		return &use->stream[known - 1];
+	more = array_room(use->stream, use->stream_count, sizeof(*more));
+	if (!more)
+		return NULL;
+	use->stream = more;
+	more[use->stream_count] = *wanted;
+	return map_set(&use->streams, key, ++use->stream_count)
+		? NULL : &more[use->stream_count - 1];
+}
+
+static const char operations_sql[] =
+	"SELECT process, device, stream, kind, call IS NULL, start, end FROM operation"
+	" ORDER BY end DESC";
+
+static int add_operation(struct use *use, sqlite3_stmt *row)
+{
+	struct stream_use wanted = { .process = sqlite3_column_int64(row, 0),
+		.device = sqlite3_column_int64(row, 1), .stream = DB_NULL };
+	int64_t start = sqlite3_column_int64(row, 5), end = sqlite3_column_int64(row, 6);
+	struct stream_use *stream;
+	struct device_use *device;
+
+	if (sqlite3_column_type(row, 2) != SQLITE_NULL)
+		wanted.stream = sqlite3_column_int64(row, 2);
+	strncpy(wanted.kind, (const char *)sqlite3_column_text(row, 3), sizeof(wanted.kind) - 1);
+	stream = stream_of(use, &wanted);
+	if (!stream)
+		return -1;
+	stream->operations++;
+	stream->unmatched += sqlite3_column_int64(row, 4);
+	if (sqlite3_column_type(row, 5) == SQLITE_NULL ||
+		sqlite3_column_type(row, 6) == SQLITE_NULL || end < start)
+		return 0;
+	stream->busy += end - start;
+	device = device_of(use, wanted.process, wanted.device, end);
+	if (!device)
+		return -1;
+	go_back_to(device, end);
+	if (start < device->first)
+		device->first = start;
+	return push_start(device, start);
+}
+
+static int store_streams(struct db *db, const struct use *use)
+{
+	sqlite3_stmt *insert = db_prepare(db, "INSERT INTO stream_use VALUES (?,?,?,?,?,?,?)");
+	int rc = insert ? 0 : -1;
+
+	for (size_t i = 0; i < use->stream_count && !rc; i++) {
+		const struct stream_use *stream = &use->stream[i];
+
+		rc = db_run(insert, "iIisiii", stream->process, stream->stream, stream->device,
+			stream->kind, stream->operations, stream->unmatched, stream->busy);
+	}
+	sqlite3_finalize(insert);
+	return rc;
+}
+
+static int store_devices(struct db *db, struct use *use)
+{
+	sqlite3_stmt *insert = db_prepare(db, "INSERT INTO device_use VALUES (?,?,?,?,?,?)");
+	int rc = insert ? 0 : -1;
+
+	for (size_t i = 0; i < use->device_count && !rc; i++) {
+		struct device_use *device = &use->device[i];
+
+		go_back_to(device, device->first);
+		rc = db_run(insert, "iiiiii", device->process, device->device, device->first,
+			device->last, device->busy, device->overlapped);
+	}
+	sqlite3_finalize(insert);
+	return rc;
+}
+
+int use_measure(struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, operations_sql);
+	struct use use = { 0 };
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		if (add_operation(&use, q)) {
+			step = -1;
+			break;
+		}
+	sqlite3_finalize(q);
+	if (!step && (store_streams(db, &use) || store_devices(db, &use)))
+		step = -1;
+	for (size_t i = 0; i < use.device_count; i++)
+		free(use.device[i].start);
+	free(use.device);
+	free(use.stream);
+	map_release(&use.streams);
+	return step;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "holds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "constants.h"
+#include "kinds.h"
+#include "late_start.h"
+#include "legacy_before.h"
+#include "concurrency.h"
+
+/* Waits for events that the next operation of a stream comes after. */
+struct held_stream {
+	struct event_wait {
+		int64_t call;
+		struct order_state state;
+	} *wait;
+	size_t count;
+};
+
+struct holds {
+	sqlite3_stmt *insert, *host_function, *elsewhere;
+	struct shapes shapes;
+	struct idmap streams;          /* struct held_stream */
+	struct legacy_before before;
+	struct late *late;
+};
+
+struct holds *holds_new(struct db *db)
+{
+	struct holds *holds = calloc(1, sizeof(*holds));
+
+	if (!holds)
+		return NULL;
+	holds->insert = db_prepare(db, "INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?)");
+	holds->host_function = db_prepare(db, "SELECT 1 FROM call c JOIN call_type t "
+		"ON t.id = c.type WHERE c.id = ? AND " IS_OF_FAMILY("t", "callback"));
+	holds->elsewhere = db_prepare(db, "SELECT 1 FROM call c JOIN stream s ON s.id = c.stream "
+		"WHERE c.id = ? AND s.context <> ?");
+	holds->late = late_new(db);
+	if (holds->insert && holds->host_function && holds->elsewhere && holds->late &&
+		!shapes_open(&holds->shapes, db) && !legacy_before_find(db, &holds->before))
+		return holds;
+	holds_free(holds);
+	return NULL;
+}
+
+static void free_stream(void *object)
+{
+	struct held_stream *stream = object;
+
+	if (stream)
+		free(stream->wait);
+	free(stream);
+}
+
+void holds_free(struct holds *holds)
+{
+	if (!holds)
+		return;
+	idmap_release(&holds->streams, free_stream);
+	legacy_before_release(&holds->before);
+	sqlite3_finalize(holds->insert);
+	shapes_close(&holds->shapes);
+	late_free(holds->late);
+	sqlite3_finalize(holds->host_function);
+	sqlite3_finalize(holds->elsewhere);
+	free(holds);
+}
+
+/* What had long to run when the operation started did not come first, as calls of several threads
+ * may have it. */
+static int64_t later(int64_t time, const struct order_state *state, const struct walk_call *call)
+{
+	return state->op && state->end > time && state->end - HANDOVER_MAX_NS <= call->op_start
+		       ? state->end : time;
+}
+
+/* Submitted, and let go by all that the order knows of besides these reasons, a bit each. */
+static int64_t ready_at(const struct order *order, const struct walk_call *call, unsigned besides)
+{
+	int64_t ready = call->enter + LAUNCH_MAX_NS;
+
+	for (int i = 0; i < ORDER_REASONS; i++)
+		if (!(besides & 1u << i))
+			ready = later(ready, &order->needs[i], call);
+	return ready;
+}
+
+static int is_host_function(struct holds *holds, int64_t call)
+{
+	int rc = db_bind(holds->host_function, "i", call) ? -1 : db_step(holds->host_function);
+
+	sqlite3_reset(holds->host_function);
+	return rc;
+}
+
+/*
+ * Until when a legacy operation held the call's, 0: it did not, -1 after a message.  CUDA orders
+ * the two, so that what the other one's end and the start have in between is the question: the
+ * hand-over, a host function, or something else.
+ */
+static int64_t held_until(struct holds *holds, const struct walk_call *call,
+	const struct order_state *legacy)
+{
+	int64_t gap = call->op_start - legacy->end;
+	int between;
+
+	if (llabs(gap) <= HANDOVER_MAX_NS)
+		return call->op_start;
+	between = gap > 0 ? is_host_function(holds, legacy->call) : 0;
+	if (between <= 0)
+		return between;
+	return gap <= HOST_FUNCTION_MAX_NS ? call->op_start : legacy->end;
+}
+
+static int can_overlap(struct holds *holds, const struct walk_call *call,
+	const struct order_state *by)
+{
+	struct shape held, behind;
+
+	if (shape_read(&holds->shapes, call->op, &held) ||
+		shape_read(&holds->shapes, by->op, &behind))
+		return -1;
+	return shape_can_overlap(&held, &behind);
+}
+
+static int add_hold(struct holds *holds, const struct walk_call *call,
+	const struct order_state *by, int64_t via, const char *reason, int64_t ready, int64_t until)
+{
+	int apart = can_overlap(holds, call, by);
+
+	if (apart <= 0)
+		return apart;
+	return db_run(holds->insert, "iiisii", call->op, by->op, via, reason, ready,
+		until - ready);
+}
+
+static int is_foreign(int64_t context, const struct walk_call *call)
+{
+	return context && context != call->stream_context;
+}
+
+/*
+ * Whose being legacy work it is: the one of the two that is, or of two the copy between devices,
+ * which the legacy streams of both have in common.  0, or -1 after a message.
+ */
+static int find_via(struct holds *holds, const struct walk_call *call,
+	const struct order_state *by, int64_t *via)
+{
+	int rc = 0;
+
+	if (call->stream_kind != STREAM_KIND_LEGACY) {
+		rc = 1;
+	} else if (!is_foreign(call->dst_context, call) && !is_foreign(call->src_context, call)) {
+		rc = db_bind(holds->elsewhere, "ii", by->call, call->stream_context)
+			? -1 : db_step(holds->elsewhere);
+		sqlite3_reset(holds->elsewhere);
+	}
+	*via = rc > 0 ? by->call : call->id;
+	return rc < 0 ? -1 : 0;
+}
+
+/*
+ * When all but the other kind of work had let the operation go.  The legacy stream is one for all
+ * threads: a thread's work comes after its own there by intent, after that of others as after any
+ * legacy work.
+ */
+static int64_t ready_for_legacy(const struct order *order, const struct walk_call *call,
+	const struct legacy_pair *pair)
+{
+	unsigned besides = 1u << ORDER_LEGACY;
+	int64_t ready;
+
+	if (pair && call->stream_kind == STREAM_KIND_LEGACY)
+		besides |= 1u << ORDER_STREAM;
+	ready = ready_at(order, call, besides);
+	return pair && pair->own_end > ready ? pair->own_end : ready;
+}
+
+static int see_legacy(struct holds *holds, const struct order *order,
+	const struct walk_call *call, const struct order_state *by,
+	const struct legacy_pair *pair)
+{
+	int64_t ready, until, via;
+
+	if (!by->op)
+		return 0;
+	ready = ready_for_legacy(order, call, pair);
+	if (call->op_start - ready < BLOCKED_MIN_NS || by->end <= ready)
+		return 0;
+	until = held_until(holds, call, by);
+	if (until - ready < BLOCKED_MIN_NS)
+		return until < 0 ? -1 : 0;
+	if (find_via(holds, call, by, &via))
+		return -1;
+	return add_hold(holds, call, by, via, "legacy", ready, until);
+}
+
+static int add_wait(struct holds *holds, const struct order *order,
+	const struct walk_call *call)
+{
+	struct event_wait wait = { .call = call->id, .state = order_of_event(order, call) };
+	struct held_stream *stream;
+	struct event_wait *more;
+
+	if (!wait.state.op || call->result || call->captured || !call->stream)
+		return 0;
+	stream = idmap_need(&holds->streams, call->stream, sizeof(*stream));
+	more = stream ? array_room(stream->wait, stream->count, sizeof(*more)) : NULL;
+	if (!more)
+		return -1;
+	stream->wait = more;
+	stream->wait[stream->count++] = wait;
+	return 0;
+}
+
+/* Each wait for an event that held the operation for long has a row, if the last let it go. */
+static int see_events(struct holds *holds, const struct order *order,
+	const struct walk_call *call, const struct held_stream *stream)
+{
+	int64_t ready = ready_at(order, call, 1u << ORDER_EVENT), first = ready, last = INT64_MIN;
+	int apart, rc = 0;
+
+	for (size_t i = 0; i < stream->count; i++)
+		if (stream->wait[i].state.end > last)
+			last = stream->wait[i].state.end;
+	if (call->op_start - ready < BLOCKED_MIN_NS || last <= ready ||
+		llabs(call->op_start - last) > HANDOVER_MAX_NS)
+		return 0;
+	/* From when all that cannot be for nothing had let it go. */
+	for (size_t i = 0; i < stream->count; i++) {
+		const struct order_state *state = &stream->wait[i].state;
+
+		if (state->end <= ready)
+			continue;
+		apart = state->end - first < BLOCKED_MIN_NS ? 0 : can_overlap(holds, call, state);
+		if (apart < 0)
+			return -1;
+		if (!apart)
+			ready = state->end;
+	}
+	for (size_t i = 0; i < stream->count && !rc; i++) {
+		const struct event_wait *wait = &stream->wait[i];
+		int64_t until = wait->state.end == last ? call->op_start : wait->state.end;
+
+		if (until - ready >= BLOCKED_MIN_NS)
+			rc = add_hold(holds, call, &wait->state, wait->call, "event", ready, until);
+	}
+	return rc;
+}
+
+/*
+ * What legacy work, or work of blocking streams, the operation of the call came after last: by the
+ * order of the calls, or by the device where that does not agree.
+ */
+static struct order_state came_after(const struct order *order, const struct walk_call *call,
+	const struct legacy_pair *pair)
+{
+	struct order_state state = order->needs[ORDER_LEGACY];
+
+	if (pair && (!state.op || llabs(call->op_start - state.end) > HANDOVER_MAX_NS))
+		state = (struct order_state){ .call = pair->by_call, .op = pair->by_op,
+			.end = pair->by_end };
+	return state;
+}
+
+int holds_see(struct holds *holds, const struct order *order, const struct walk_call *call)
+{
+	const struct legacy_pair *pair = legacy_before_of(&holds->before, call->id);
+	struct order_state legacy = came_after(order, call, pair);
+	struct held_stream *stream;
+
+	if (call->kind == KIND_STREAM_WAIT)
+		return add_wait(holds, order, call);
+	if (call->kind == KIND_STREAM_DESTROY)
+		free_stream(idmap_take(&holds->streams, call->stream));
+	if (late_see(holds->late, order, call, legacy.op ? legacy.end : INT64_MIN))
+		return -1;
+	if (!call->op || call->op_start == WALK_NEVER)
+		return 0;
+	stream = idmap_get(&holds->streams, call->stream);
+	if (stream && stream->count && see_events(holds, order, call, stream))
+		return -1;
+	if (stream)
+		stream->count = 0;
+	if (call->kind == KIND_COPY && call->direction != COPY_D2D)
+		return 0;
+	return see_legacy(holds, order, call, &legacy, pair);
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "known_complete.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "idmap.h"
+#include "order.h"
+#include "stretches.h"
+
+/* As far does a thread know a stream, or a context's streams, to be complete. */
+struct knowledge {
+	int64_t thread;
+	int64_t point;
+	int64_t by;                    /* the call that told it */
+};
+
+struct knowers {
+	struct knowledge *list;        /* one per thread */
+	size_t count;
+};
+
+struct known_stream {
+	int64_t id;
+	enum stream_kind kind;
+	struct known_context *context;
+	int64_t point;                 /* of its last work */
+	int64_t last_exit;             /* of calls that gave it work, ns */
+	struct knowers knowers;
+	struct known_stream *newer, *older; /* of the context, by point */
+};
+
+struct known_context {
+	int64_t process;
+	struct known_stream *newest;
+	int64_t unknown;               /* point of the last work that is no living stream's */
+	int64_t last_exit;
+	struct knowers knowers;        /* of all its streams */
+	struct knowers blocking;       /* of its legacy and blocking ones */
+};
+
+struct known_event {
+	int64_t stream, point;         /* what it stands for; stream 0: nothing is known of that */
+	int64_t exit;                  /* of the record */
+};
+
+struct known_process {
+	int stretch;
+};
+
+struct known {
+	struct idmap streams, contexts, events, processes;
+	sqlite3_stmt *insert;
+	int64_t point;                 /* of the last work of all; each gets the next number */
+};
+
+struct known *known_new(struct db *db)
+{
+	struct known *known = calloc(1, sizeof(*known));
+
+	if (!known)
+		return NULL;
+	known->insert = db_prepare(db, "INSERT INTO known_wait VALUES (?, ?)");
+	if (known->insert)
+		return known;
+	known_free(known);
+	return NULL;
+}
+
+static void free_stream(void *object)
+{
+	struct known_stream *stream = object;
+
+	free(stream->knowers.list);
+	free(stream);
+}
+
+static void free_context(void *object)
+{
+	struct known_context *context = object;
+
+	free(context->knowers.list);
+	free(context->blocking.list);
+	free(context);
+}
+
+void known_free(struct known *known)
+{
+	if (!known)
+		return;
+	sqlite3_finalize(known->insert);
+	idmap_release(&known->streams, free_stream);
+	idmap_release(&known->contexts, free_context);
+	idmap_release(&known->events, free);
+	idmap_release(&known->processes, free);
+	free(known);
+}
+
+/* --- who knows what --- */
+
+static const struct knowledge *find(const struct knowers *knowers, int64_t thread)
+{
+	for (size_t i = 0; i < knowers->count; i++)
+		if (knowers->list[i].thread == thread)
+			return &knowers->list[i];
+	return NULL;
+}
+
+/* What a thread knew already, it knows by the earlier call. */
+static int learn(struct knowers *knowers, int64_t thread, int64_t point, int64_t by)
+{
+	struct knowledge *known = (struct knowledge *)find(knowers, thread);
+	struct knowledge *more;
+
+	if (!known) {
+		more = array_room(knowers->list, knowers->count, sizeof(*more));
+		if (!more)
+			return -1;
+		knowers->list = more;
+		known = &more[knowers->count++];
+		*known = (struct knowledge){ .thread = thread };
+	}
+	if (point > known->point)
+		*known = (struct knowledge){ thread, point, by };
+	return 0;
+}
+
+static int takes_part(const struct known_stream *stream, int blocking_only)
+{
+	return !blocking_only || stream->kind == STREAM_KIND_LEGACY ||
+	       stream->kind == STREAM_KIND_BLOCKING || stream->kind == STREAM_KIND_THREAD;
+}
+
+static int64_t earliest(const struct knowledge *known, int64_t point, int64_t by)
+{
+	return known && known->point >= point && (!by || known->by < by) ? known->by : by;
+}
+
+/* The call by which a thread knows a stream up to a point, 0 if it does not. */
+static int64_t knows(const struct known_stream *stream, int64_t thread, int64_t point)
+{
+	const struct known_context *context = stream->context;
+	int64_t by = earliest(find(&stream->knowers, thread), point, 0);
+
+	by = earliest(find(&context->knowers, thread), point, by);
+	return takes_part(stream, 1) ? earliest(find(&context->blocking, thread), point, by) : by;
+}
+
+/* --- work --- */
+
+static struct known_context *context_of(struct known *known, const struct walk_call *call,
+	int64_t id)
+{
+	struct known_context *context = idmap_need(&known->contexts, id, sizeof(*context));
+
+	if (context)
+		context->process = call->process;
+	return context;
+}
+
+static struct known_stream *stream_of(struct known *known, const struct walk_call *call)
+{
+	struct known_stream *stream = idmap_need(&known->streams, call->stream, sizeof(*stream));
+
+	if (!stream || stream->id)
+		return stream;
+	stream->context = context_of(known, call, call->stream_context);
+	if (!stream->context)
+		return NULL;
+	stream->id = call->stream;
+	stream->kind = call->stream_kind;
+	return stream;
+}
+
+static void unlink_stream(struct known_stream *stream)
+{
+	if (stream->newer)
+		stream->newer->older = stream->older;
+	else if (stream->context->newest == stream)
+		stream->context->newest = stream->older;
+	if (stream->older)
+		stream->older->newer = stream->newer;
+	stream->newer = stream->older = NULL;
+}
+
+static int add_work(struct known *known, const struct walk_call *call)
+{
+	struct known_stream *stream = stream_of(known, call);
+
+	if (!stream)
+		return -1;
+	stream->point = ++known->point;
+	if (call->exit > stream->last_exit)
+		stream->last_exit = call->exit;
+	if (call->exit > stream->context->last_exit)
+		stream->context->last_exit = call->exit;
+	unlink_stream(stream);
+	stream->older = stream->context->newest;
+	if (stream->older)
+		stream->older->newer = stream;
+	stream->context->newest = stream;
+	return 0;
+}
+
+/*
+ * A wait for either device is one for a copy between them, too: measured on two H200s for those in
+ * the legacy stream, and taken to be so for others.
+ */
+static int add_elsewhere(struct known *known, const struct walk_call *call)
+{
+	const int64_t ids[] = { call->dst_context, call->src_context };
+
+	for (int i = 0; i < 2; i++) {
+		struct known_context *context;
+
+		if (!ids[i] || ids[i] == call->stream_context)
+			continue;
+		context = context_of(known, call, ids[i]);
+		if (!context)
+			return -1;
+		context->unknown = known->point;
+		if (call->exit > context->last_exit)
+			context->last_exit = call->exit;
+	}
+	return 0;
+}
+
+/* Something that may be work of any stream of the process. */
+static void add_unknown(struct known *known, int64_t process)
+{
+	known->point++;
+	for (size_t i = 0; i < known->contexts.size; i++) {
+		struct known_context *context = known->contexts.slot[i].object;
+
+		if (context && context->process == process)
+			context->unknown = known->point;
+	}
+	for (size_t i = 0; i < known->streams.size; i++) {
+		struct known_stream *stream = known->streams.slot[i].object;
+
+		if (stream && stream->context->process == process)
+			stream->point = known->point;
+	}
+}
+
+/* Its work may go on. */
+static void destroy_stream(struct known *known, int64_t id)
+{
+	struct known_stream *stream = idmap_take(&known->streams, id);
+
+	if (!stream)
+		return;
+	if (stream->point > stream->context->unknown)
+		stream->context->unknown = stream->point;
+	unlink_stream(stream);
+	free_stream(stream);
+}
+
+static int record(struct known *known, const struct walk_call *call)
+{
+	struct known_event *event;
+
+	if (!call->event)
+		return 0;
+	event = idmap_need(&known->events, call->event, sizeof(*event));
+	if (!event)
+		return -1;
+	event->stream = call->contested ? 0 : call->stream;
+	event->point = known->point;
+	event->exit = call->exit;
+	return 0;
+}
+
+/* --- waits --- */
+
+static int say(struct known *known, const struct walk_call *call, int64_t since)
+{
+	return since ? db_run(known->insert, "ii", call->id, since) : 0;
+}
+
+static int wait_stream(struct known *known, const struct walk_call *call)
+{
+	struct known_stream *stream = idmap_get(&known->streams, call->stream);
+	int64_t since;
+
+	if (!stream || stream->last_exit > call->enter)
+		return 0;
+	since = knows(stream, call->thread, stream->point);
+	if (since)
+		return say(known, call, since);
+	return learn(&stream->knowers, call->thread, stream->point, call->id);
+}
+
+/*
+ * A synchronous copy has its own operation in the stream: learned from when it has returned.  In
+ * the legacy stream that comes after all work that blocking streams had been given.
+ */
+static int learn_copy(struct known *known, const struct walk_call *call)
+{
+	struct known_stream *stream = idmap_get(&known->streams, call->stream);
+
+	if (!stream || call->contested || stream->last_exit > call->exit)
+		return 0;
+	if (learn(&stream->knowers, call->thread, stream->point, call->id))
+		return -1;
+	if (stream->kind != STREAM_KIND_LEGACY)
+		return 0;
+	for (struct known_stream *s = stream->older; s; s = s->older) {
+		if (!stream_is_blocking(s->kind) || s->last_exit > call->enter)
+			continue;
+		if (knows(s, call->thread, s->point))
+			break; /* so are those before it */
+		if (learn(&s->knowers, call->thread, s->point, call->id))
+			return -1;
+	}
+	return 0;
+}
+
+static int wait_event(struct known *known, const struct walk_call *call)
+{
+	const struct known_event *event = idmap_get(&known->events, call->event);
+	struct known_stream *stream =
+		event && event->stream ? idmap_get(&known->streams, event->stream) : NULL;
+	int64_t since;
+
+	if (!stream || call->contested || event->exit > call->enter)
+		return 0;
+	since = knows(stream, call->thread, event->point);
+	if (since)
+		return say(known, call, since);
+	return learn(&stream->knowers, call->thread, event->point, call->id);
+}
+
+/*
+ * A wait for a context: all of its streams, or the legacy and the blocking ones.  Only those are
+ * looked at that were given work since the thread knew all of them.
+ */
+static int wait_context(struct known *known, const struct walk_call *call,
+	struct known_context *context, int blocking_only)
+{
+	const struct knowledge *all = context ? find(&context->knowers, call->thread) : NULL;
+	int64_t seen = all ? all->point : 0, since = all ? all->by : 0;
+	int known_all = !!context && context->unknown <= seen;
+	const struct knowledge *blocking;
+	struct knowers *knowers;
+
+	if (!context || context->last_exit > call->enter)
+		return 0;
+	knowers = blocking_only ? &context->blocking : &context->knowers;
+	blocking = blocking_only ? find(knowers, call->thread) : NULL;
+	if (blocking && blocking->point > seen) {
+		seen = blocking->point;
+		since = blocking->by > since ? blocking->by : since;
+	}
+	for (struct known_stream *s = context->newest; s && s->point > seen; s = s->older) {
+		int64_t by = knows(s, call->thread, s->point);
+
+		if (!takes_part(s, blocking_only))
+			continue;
+		known_all = known_all && by;
+		since = by > since ? by : since;
+	}
+	if (!known_all)
+		return learn(knowers, call->thread, known->point, call->id);
+	if (!since)
+		return 0;
+	return say(known, call, since) ||
+	       learn(knowers, call->thread, known->point, since) ? -1 : 0;
+}
+
+static int see_wait(struct known *known, const struct walk_call *call)
+{
+	switch (call->kind) {
+	case KIND_EVENT_SYNC:
+		return wait_event(known, call);
+	case KIND_CONTEXT_SYNC:
+		return wait_context(known, call, idmap_get(&known->contexts, call->context), 0);
+	default:
+		if (call->stream_kind == STREAM_KIND_LEGACY)
+			return wait_context(known, call,
+				idmap_get(&known->contexts, call->stream_context), 1);
+		return wait_stream(known, call);
+	}
+}
+
+/* Work whose stream the call does not say. */
+static int is_work_anywhere(const struct walk_call *call)
+{
+	return kind_has(call->kind, K_ANY_STREAM) || (walk_submits(call) && !call->stream);
+}
+
+static int see_work(struct known *known, const struct walk_call *call)
+{
+	if (is_work_anywhere(call)) {
+		add_unknown(known, call->process);
+		return 0;
+	}
+	if (!call->stream || kind_has(call->kind, K_IDLE))
+		return 0;
+	if (add_work(known, call) || add_elsewhere(known, call) ||
+		(call->kind == KIND_EVENT_RECORD && record(known, call)))
+		return -1;
+	if (call->kind == KIND_COPY &&
+		(call->direction == COPY_D2H || call->direction == COPY_H2H))
+		return learn_copy(known, call);
+	return 0;
+}
+
+/* Between stretches work went unrecorded. */
+static int note_stretch(struct known *known, const struct walk_call *call)
+{
+	struct known_process *process =
+		idmap_need(&known->processes, call->process, sizeof(*process));
+
+	if (!process)
+		return -1;
+	if (process->stretch != call->stretch)
+		add_unknown(known, call->process);
+	process->stretch = call->stretch;
+	return 0;
+}
+
+int known_see(struct known *known, const struct walk_call *call)
+{
+	if (note_stretch(known, call))
+		return -1;
+	if (call->captured)
+		return 0;
+	switch (call->kind) {
+	case KIND_STREAM_SYNC:
+	case KIND_EVENT_SYNC:
+	case KIND_CONTEXT_SYNC:
+		return call->result || call->exit == WALK_NEVER || call->stretch == STRETCH_NONE
+			       ? 0 : see_wait(known, call);
+	case KIND_STREAM_DESTROY:
+		destroy_stream(known, call->stream);
+		return 0;
+	case KIND_EVENT_DESTROY:
+		free(idmap_take(&known->events, call->event));
+		return 0;
+	default:
+		return see_work(known, call);
+	}
+}

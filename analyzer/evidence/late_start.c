@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "late_start.h"
+
+#include <stdlib.h>
+
+#include "constants.h"
+#include "idmap.h"
+#include "kinds.h"
+#include "concurrency.h"
+
+/* Operations and loads that are remembered, of a device and of a process. */
+#define RECENT 128
+#define LOADS 16
+
+struct recent {
+	int64_t op, call, stream;
+	int64_t start, end;
+};
+
+/* A device as one process sees it. */
+struct late_device {
+	struct recent recent[RECENT];  /* a ring */
+	size_t count;
+	int64_t last_end;              /* of all operations so far */
+	struct idmap streams;          /* that had any */
+};
+
+struct load {
+	int64_t call, enter;
+};
+
+struct late_process {
+	struct load load[LOADS];       /* a ring */
+	size_t count;
+	int64_t connections;
+};
+
+struct late {
+	struct idmap devices, processes;
+	struct shapes shapes;
+	sqlite3_stmt *insert, *loads, *silent, *connections;
+};
+
+/* Calls that put something into a stream of whose end nothing is recorded. */
+static const char silent_sql[] =
+	"SELECT 1 FROM call c JOIN call_type t ON t.id = c.type WHERE c.id = ? AND "
+	KIND_WHERE("t", "silent OR untimed");
+
+struct late *late_new(struct db *db)
+{
+	struct late *late = calloc(1, sizeof(*late));
+
+	if (!late)
+		return NULL;
+	late->insert = db_prepare(db, "INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?)");
+	late->loads = db_prepare(db, "SELECT 1 FROM overhead WHERE call = ? "
+		"AND kind = 'lazy_loading'");
+	late->silent = db_prepare(db, silent_sql);
+	late->connections = db_prepare(db, "SELECT CAST(value AS INTEGER) FROM property "
+		"WHERE process = ? AND name = 'CUDA_DEVICE_MAX_CONNECTIONS'");
+	if (late->insert && late->loads && late->silent && late->connections &&
+		!shapes_open(&late->shapes, db))
+		return late;
+	late_free(late);
+	return NULL;
+}
+
+static void free_device(void *object)
+{
+	struct late_device *device = object;
+
+	/* The objects are marks, not pointers. */
+	for (size_t i = 0; device && i < device->streams.size; i++)
+		device->streams.slot[i].object = NULL;
+	if (device)
+		idmap_release(&device->streams, free);
+	free(device);
+}
+
+void late_free(struct late *late)
+{
+	if (!late)
+		return;
+	idmap_release(&late->devices, free_device);
+	idmap_release(&late->processes, free);
+	shapes_close(&late->shapes);
+	sqlite3_finalize(late->insert);
+	sqlite3_finalize(late->loads);
+	sqlite3_finalize(late->silent);
+	sqlite3_finalize(late->connections);
+	free(late);
+}
+
+/* 1 if the statement has a row for the call, -1 after a message. */
+static int has_row(sqlite3_stmt *q, int64_t call)
+{
+	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
+
+	sqlite3_reset(q);
+	return rc;
+}
+
+static struct late_process *process_of(struct late *late, int64_t id)
+{
+	struct late_process *process = idmap_need(&late->processes, id, sizeof(*process));
+
+	if (!process || process->connections)
+		return process;
+	process->connections = CONNECTIONS_DEFAULT;
+	if (db_bind(late->connections, "i", id))
+		return NULL;
+	if (db_step(late->connections) > 0 && sqlite3_column_int64(late->connections, 0) > 0)
+		process->connections = sqlite3_column_int64(late->connections, 0);
+	sqlite3_reset(late->connections);
+	return process;
+}
+
+static int note_load(struct late *late, struct late_process *process,
+	const struct walk_call *call)
+{
+	int rc = call->overhead ? has_row(late->loads, call->id) : call->kind == KIND_MODULE_LOAD;
+
+	if (rc > 0)
+		process->load[process->count++ % LOADS] =
+			(struct load){ .call = call->id, .enter = call->enter };
+	return rc < 0 ? -1 : 0;
+}
+
+/* --- why --- */
+
+/* What ended just before the operation started, the last; NULL without one. */
+static const struct recent *just_ended(const struct late_device *device,
+	const struct walk_call *call, int64_t ready)
+{
+	const struct recent *found = NULL;
+
+	for (size_t i = 0; i < device->count && i < RECENT; i++) {
+		const struct recent *recent = &device->recent[i];
+
+		if (recent->stream == call->stream || recent->end <= ready ||
+			recent->start >= call->op_start ||
+			llabs(call->op_start - recent->end) > HANDOVER_MAX_NS)
+			continue;
+		if (!found || recent->end > found->end)
+			found = recent;
+	}
+	return found;
+}
+
+static int ran_at_load(const struct load *load, const struct recent *recent)
+{
+	return recent->call < load->call && recent->end > load->enter;
+}
+
+/* The code load that put the two in order; 0: none. */
+static int64_t loaded_between(const struct late_process *process, const struct recent *recent,
+	const struct walk_call *call)
+{
+	int64_t found = 0;
+
+	for (size_t i = 0; i < process->count && i < LOADS; i++)
+		if (process->load[i].call <= call->id && ran_at_load(&process->load[i], recent))
+			found = process->load[i].call;
+	return found;
+}
+
+/* How much of the device was taken just before an operation ended; -1 after a message. */
+static double taken_beside(struct late *late, const struct late_device *device,
+	const struct recent *last)
+{
+	double taken = 0;
+	struct shape shape;
+
+	for (size_t i = 0; i < device->count && i < RECENT; i++) {
+		const struct recent *recent = &device->recent[i];
+
+		if (recent->start >= last->end || recent->end < last->end)
+			continue;
+		if (shape_read(&late->shapes, recent->op, &shape))
+			return -1;
+		taken += shape.part;
+	}
+	return taken;
+}
+
+/* "engine", "full" or what is left; NULL after a message. */
+static const char *why_behind(struct late *late, const struct late_device *device,
+	const struct late_process *process, const struct walk_call *call,
+	const struct recent *behind)
+{
+	struct shape held, other;
+	double taken;
+
+	if (shape_read(&late->shapes, call->op, &held) ||
+		shape_read(&late->shapes, behind->op, &other))
+		return NULL;
+	if (held.kind == 'c' && other.kind == 'c' && held.copy_kind == other.copy_kind)
+		return "engine";
+	if (held.kind == 'k' && other.kind == 'k') {
+		taken = taken_beside(late, device, behind);
+		if (taken < 0)
+			return NULL;
+		if (taken + held.part > 1)
+			return "full";
+	}
+	return (int64_t)device->streams.count > process->connections ? "channel" : "unknown";
+}
+
+static int explain(struct late *late, const struct late_device *device,
+	const struct late_process *process, const struct walk_call *call, int64_t ready)
+{
+	const struct recent *behind = just_ended(device, call, ready);
+	int64_t via = behind ? loaded_between(process, behind, call) : 0;
+	const char *why = via ? "load"
+			: behind ? why_behind(late, device, process, call, behind)
+			: device->last_end > ready ? "unknown" : "queue";
+
+	if (!why)
+		return -1;
+	return db_run(late->insert, "iIIsii", call->op, behind ? behind->op : DB_NULL,
+		via ? via : DB_NULL, why, ready, call->op_start - ready);
+}
+
+/* --- who --- */
+
+/* When all that orders it had let the operation go; WALK_NEVER: that is not known. */
+static int64_t ready_at(struct late *late, const struct order *order,
+	const struct walk_call *call, int64_t legacy_end)
+{
+	int64_t ready = call->enter + LAUNCH_MAX_NS;
+
+	/* Calls that take long submit when they have done what took so long. */
+	if (call->exit > ready)
+		ready = call->exit;
+	if (legacy_end > ready)
+		ready = legacy_end;
+	for (int i = 0; i < ORDER_REASONS; i++)
+		if (order->needs[i].op && order->needs[i].end > ready)
+			ready = order->needs[i].end;
+	if (ready == WALK_NEVER || call->op_start - ready < BLOCKED_MIN_NS)
+		return WALK_NEVER;
+	for (int i = 0; i < ORDER_REASONS; i++) {
+		int rc = order->needs[i].call ? has_row(late->silent, order->needs[i].call) : 0;
+
+		if (rc)
+			return rc < 0 ? -1 : WALK_NEVER;
+	}
+	return ready;
+}
+
+/* The host itself may be what such a copy waits for. */
+static int is_staged(const struct walk_call *call)
+{
+	return call->kind == KIND_COPY || call->kind == KIND_COPY_PEER ||
+	       call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE ||
+	       call->kind == KIND_GRAPH_LAUNCH;
+}
+
+/* A process has few devices. */
+static int64_t device_id(const struct walk_call *call)
+{
+	return call->process << 16 | (call->device & 0xffff);
+}
+
+static struct late_device *device_of(struct late *late, const struct walk_call *call)
+{
+	static char mark;
+	struct late_device *device =
+		idmap_need(&late->devices, device_id(call), sizeof(*device));
+
+	if (device && call->stream && !idmap_get(&device->streams, call->stream) &&
+		idmap_put(&device->streams, call->stream, &mark))
+		return NULL;
+	return device;
+}
+
+int late_see(struct late *late, const struct order *order, const struct walk_call *call,
+	int64_t legacy_end)
+{
+	struct late_process *process = process_of(late, call->process);
+	struct late_device *device;
+	int64_t ready;
+
+	if (!process || ((call->overhead || call->kind == KIND_MODULE_LOAD) &&
+				note_load(late, process, call)))
+		return -1;
+	if (call->kind == KIND_STREAM_DESTROY) {
+		device = idmap_get(&late->devices, device_id(call));
+		if (device)
+			idmap_take(&device->streams, call->stream);
+		return 0;
+	}
+	if (!call->op || call->op_start == WALK_NEVER || call->op_end == WALK_NEVER)
+		return 0;
+	device = device_of(late, call);
+	ready = is_staged(call) ? WALK_NEVER : ready_at(late, order, call, legacy_end);
+	if (!device || ready < 0 ||
+		(ready != WALK_NEVER && explain(late, device, process, call, ready)))
+		return -1;
+	device->recent[device->count++ % RECENT] = (struct recent){ .op = call->op,
+		.call = call->id, .stream = call->stream, .start = call->op_start,
+		.end = call->op_end };
+	if (call->op_end > device->last_end)
+		device->last_end = call->op_end;
+	return 0;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "waits.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "constants.h"
+#include "idmap.h"
+#include "resizes.h"
+#include "stretches.h"
+#include "waits_behind.h"
+#include "waits_judge.h"
+#include "waits_scope.h"
+#include "waits_usual.h"
+
+/* The last Async copy to the host of a thread: what the wait for it really waits for. */
+struct copy_back {
+	int64_t call;
+	struct order_state before, own;
+};
+
+struct waits {
+	struct db *db;
+	struct pending *pending;
+	struct usual usual;
+	struct idmap processes;        /* struct wait_timing */
+	struct idmap copies;           /* struct copy_back, by thread */
+	struct held_calls held;
+	struct resizes *resizes;
+	sqlite3_stmt *timing;
+	struct wait_candidate *candidate;
+	size_t candidate_count;
+};
+
+struct waits *waits_new(struct db *db)
+{
+	struct waits *waits = calloc(1, sizeof(*waits));
+
+	if (!waits)
+		return NULL;
+	waits->db = db;
+	waits->pending = pending_new(db);
+	waits->resizes = resizes_new(db);
+	/* CU_CTX_SCHED_MASK and CU_CTX_SCHED_BLOCKING_SYNC, of cuda.h. */
+	waits->timing = db_prepare(db, "SELECT clock_error, EXISTS (SELECT 1 FROM context "
+		"WHERE process = p.id AND flags & 7 = 4) FROM process p WHERE id = ?");
+	if (waits->pending && waits->resizes && waits->timing)
+		return waits;
+	waits_free(waits);
+	return NULL;
+}
+
+static void free_timing(void *object)
+{
+	struct wait_timing *timing = object;
+
+	sample_release(&timing->latency);
+	free(timing);
+}
+
+void waits_free(struct waits *waits)
+{
+	if (!waits)
+		return;
+	pending_free(waits->pending);
+	resizes_free(waits->resizes);
+	sqlite3_finalize(waits->timing);
+	usual_release(&waits->usual);
+	idmap_release(&waits->processes, free_timing);
+	idmap_release(&waits->copies, free);
+	held_calls_release(&waits->held);
+	free(waits->candidate);
+	free(waits);
+}
+
+static struct wait_timing *timing_of(struct waits *waits, int64_t process)
+{
+	struct wait_timing *timing = idmap_need(&waits->processes, process, sizeof(*timing));
+
+	if (!timing || timing->clock_error)
+		return timing;
+	timing->clock_error = 1;
+	if (db_bind(waits->timing, "i", process))
+		return NULL;
+	if (db_step(waits->timing) > 0) {
+		if (sqlite3_column_int64(waits->timing, 0) > 0)
+			timing->clock_error = sqlite3_column_int64(waits->timing, 0);
+		timing->blocking = sqlite3_column_int(waits->timing, 1);
+	}
+	sqlite3_reset(waits->timing);
+	return timing;
+}
+
+static int note_latency(struct waits *waits, const struct walk_call *call,
+	struct order_state state)
+{
+	struct wait_timing *timing = timing_of(waits, call->process);
+
+	return timing ? wait_timing_add(timing, call->exit - state.end) : -1;
+}
+
+static int add_candidate(struct waits *waits, const struct wait_candidate *candidate)
+{
+	struct wait_candidate *more =
+		array_room(waits->candidate, waits->candidate_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	waits->candidate = more;
+	waits->candidate[waits->candidate_count++] = *candidate;
+	return 0;
+}
+
+static const char *kind_of(const struct walk_call *call)
+{
+	if (scope_is_explicit(call))
+		return "explicit";
+	return scope_of(call) == SCOPE_NONE ? "internal" : "implicit";
+}
+
+/* A lock is handed over in 50 microseconds or more: those who take less anyway may take longer. */
+static int is_quick(const struct walk_call *call)
+{
+	return kind_has(call->kind, K_QUICK);
+}
+
+/* A query of a kernel's attributes, at its first use. */
+static int loads_code(const struct walk_call *call)
+{
+	return call->kind == KIND_FUNCTION_QUERY && call->overhead;
+}
+
+static struct order_state operation_of(const struct walk_call *call)
+{
+	return (struct order_state){ .call = call->id, .op = call->op, .end = call->op_end };
+}
+
+static int note_copy_back(struct waits *waits, const struct order *order,
+	const struct walk_call *call)
+{
+	struct copy_back *copy;
+
+	if (call->kind != KIND_COPY_ASYNC || call->direction != COPY_D2H || call->result ||
+		!call->op || call->op_end == WALK_NEVER)
+		return 0;
+	copy = idmap_need(&waits->copies, call->thread, sizeof(*copy));
+	if (!copy)
+		return -1;
+	*copy = (struct copy_back){ .call = call->id, .own = operation_of(call),
+		.before = order_of_stream(order, call, 1) };
+	return 0;
+}
+
+/* A wait for a copy that this thread has issued waits for what the copy comes after, above all. */
+static void look_behind_copy(struct waits *waits, struct wait_candidate *candidate)
+{
+	const struct copy_back *copy = idmap_get(&waits->copies, candidate->thread);
+
+	if (!copy || !candidate->explicit_wait || candidate->before.op != copy->own.op)
+		return;
+	candidate->partner = copy->call;
+	candidate->own = copy->own;
+	candidate->before = ORDER_NOTHING;
+	if (copy->before.op && copy->before.end > candidate->enter)
+		candidate->before = copy->before;
+}
+
+static int is_copy(const struct walk_call *call)
+{
+	return call->kind == KIND_COPY || call->kind == KIND_COPY_ASYNC;
+}
+
+/*
+ * What was pending for a small part of a copy only is no reason for the rest.  Other calls have
+ * waited for it, and may have slept on.
+ */
+static int is_unblocked(const struct walk_call *call, int64_t behind, int64_t duration)
+{
+	return behind < duration / UNBLOCKED_PART && (is_copy(call) || behind < BLOCKED_MIN_NS);
+}
+
+/* Behind the end of what it waited for a call that waits first does its own work only. */
+static int note_afterwards(struct waits *waits, const struct wait_candidate *candidate)
+{
+	if (!candidate->waits || !candidate->waits_first || !candidate->before.op ||
+		candidate->before.end > candidate->exit)
+		return 0;
+	return usual_add(&waits->usual, usual_key_afterwards(candidate->key),
+		candidate->exit - candidate->before.end);
+}
+
+static int judge_later(struct waits *waits, const struct walk_call *call,
+	struct order_state before, enum resize resize)
+{
+	int64_t duration = call->exit - call->enter - call->overhead;
+	int pending = before.op && before.end > call->enter;
+	int64_t behind = pending ? before.end - call->enter : 0;
+	int waits_by_itself = scope_of(call) != SCOPE_NONE;
+	int own = waits_by_itself && scope_includes_own(call) && call->op &&
+		  call->op_end != WALK_NEVER;
+	struct wait_candidate candidate = {
+		.call = call->id, .process = call->process, .thread = call->thread,
+		.key = usual_key(call),
+		.enter = call->enter, .exit = call->exit, .overhead = call->overhead,
+		.transfer = is_copy(call) ? call->op_start : WALK_NEVER,
+		.transferred = call->op_end,
+		.expected = usual_expected(call), .explicit_wait = scope_is_explicit(call),
+		.kind = kind_of(call), .works_after = scope_empties_device(call),
+		.waits = waits_by_itself, .may_be_behind = !waits_by_itself,
+		.holds_others = scope_holds_others(call),
+		.is_quick = is_quick(call),
+		/* Loading a kernel empties the device, too. */
+		.waits_first = scope_waits_first(call) ||
+			       (resize == RESIZE_YES && !call->overhead),
+		.waits_never = resize == RESIZE_NO && !call->overhead,
+		.before = pending ? before : ORDER_NOTHING,
+		.own = own ? operation_of(call) : ORDER_NOTHING,
+	};
+
+	if (candidate.explicit_wait && pending && note_latency(waits, call, before))
+		return -1;
+	if (waits_by_itself && is_unblocked(call, behind, duration) &&
+		usual_add(&waits->usual, own ? usual_key_with_own(candidate.key) : candidate.key,
+			duration - behind))
+		return -1;
+	if (note_afterwards(waits, &candidate))
+		return -1;
+	look_behind_copy(waits, &candidate);
+	if ((waits_by_itself && !pending && !own) || duration < BLOCKED_MIN_NS)
+		return 0;
+	return add_candidate(waits, &candidate);
+}
+
+/*
+ * Calls that wait, as short ones say what is usual; of the others those that take little time by
+ * themselves and that another thread's call was seen to hold, if they lasted.
+ */
+static int is_of_interest(const struct walk_call *call)
+{
+	if (call->result || call->exit == WALK_NEVER)
+		return 0;
+	/* What it waited for was not recorded, so that it would pass for its own duration. */
+	if (call->stretch == STRETCH_NONE)
+		return 0;
+	if (scope_of(call) != SCOPE_NONE)
+		return 1;
+	return (is_quick(call) || call->kind == KIND_ALLOC_DEVICE || loads_code(call)) &&
+	       call->exit - call->enter - call->overhead >= BLOCKED_MIN_NS;
+}
+
+int waits_see(struct waits *waits, const struct order *order, const struct walk_call *call)
+{
+	enum scope scope = scope_within(call);
+	struct order_state before;
+	enum resize resize;
+
+	if (resizes_see(waits->resizes, call, &resize))
+		return -1;
+	if (is_of_interest(call)) {
+		if (pending_find(waits->pending, order, call, &scope, &before))
+			return -1;
+		/* Memory of a pool: nothing was waited for, nor does it say what is usual. */
+		if ((scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE) &&
+			judge_later(waits, call, before, resize))
+			return -1;
+	}
+	return note_copy_back(waits, order, call) || pending_add(waits->pending, call) ? -1 : 0;
+}
+
+static struct wait_timing *settled_timing(struct waits *waits, int64_t process)
+{
+	struct wait_timing *timing = timing_of(waits, process);
+
+	if (timing && !timing->settled)
+		wait_timing_settle(timing);
+	return timing;
+}
+
+static const char insert_sql[] =
+	"INSERT INTO wait (call, kind, op, waited, avoidable, partner, behind) "
+	"VALUES (?, ?, ?, ?, ?, ?, ?)";
+
+static int note_held(struct waits *waits, const struct wait_candidate *candidate, int64_t op)
+{
+	return held_calls_add(&waits->held, &(struct held_call){ .call = candidate->call,
+		.process = candidate->process, .thread = candidate->thread,
+		.enter = candidate->enter, .exit = candidate->exit, .op = op });
+}
+
+/*
+ * What a call does behind its wait may be less than is expected: on an H200 cudaFree of 128 KiB
+ * took 30 us and more, of 4 KiB beside other small memory 5 to 11.
+ */
+static struct wait_usual usual_of(struct waits *waits, const struct wait_candidate *candidate)
+{
+	int64_t key = candidate->key, expected = candidate->expected;
+	int64_t afterwards = usual_duration(&waits->usual, usual_key_afterwards(key), expected);
+
+	return (struct wait_usual){
+		.alone = usual_duration(&waits->usual, key, expected),
+		.with_own = usual_duration(&waits->usual, usual_key_with_own(key), 0),
+		.afterwards = usual_duration(&waits->usual, key,
+			afterwards < expected ? afterwards : expected),
+	};
+}
+
+static int decide(struct waits *waits, struct wait_candidate *candidate, sqlite3_stmt *insert)
+{
+	struct wait_timing *timing = settled_timing(waits, candidate->process);
+	struct wait_usual usual = usual_of(waits, candidate);
+	int64_t excess, behind;
+	struct order_state by;
+
+	if (!timing)
+		return -1;
+	by = wait_judge(candidate, timing, &usual, &excess);
+	if (!by.op) {
+		/* Such calls go one at a time, and not in turn: an H200's driver let one thread
+		 * free twelve times while two others waited to, for 35 ms. */
+		candidate->may_be_behind |= candidate->works_after && candidate->waits;
+		return 0;
+	}
+	behind = by.end - candidate->enter + timing->usually_late;
+	if (candidate->works_after && excess > behind)
+		excess = behind;
+	if (!candidate->may_be_behind && candidate->holds_others &&
+		note_held(waits, candidate, by.op))
+		return -1;
+	return db_run(insert, "isiiiII", candidate->call, candidate->kind, by.op, excess,
+		(int64_t)0, candidate->partner ? candidate->partner : DB_NULL, DB_NULL);
+}
+
+/* Once all calls that were held themselves are known. */
+static int decide_behind(struct waits *waits, struct wait_candidate *candidate,
+	sqlite3_stmt *insert)
+{
+	struct wait_timing *timing = settled_timing(waits, candidate->process);
+	struct held_call self = { .call = candidate->call, .process = candidate->process,
+		.thread = candidate->thread, .enter = candidate->enter, .exit = candidate->exit };
+	const struct held_call *held = NULL;
+	int64_t excess = candidate->exit - candidate->enter - candidate->overhead -
+			 candidate->expected;
+	int64_t latency;
+
+	if (!timing)
+		return -1;
+	latency = timing->wake_up + candidate->expected;
+	if (candidate->is_quick && latency < excess / QUICK_AFTER_PART)
+		latency = excess / QUICK_AFTER_PART;
+	if (!wait_is_short(timing, excess))
+		held = held_calls_before(&waits->held, &self, latency, timing->error);
+	if (!held)
+		return candidate->waits_never ? 0 : decide(waits, candidate, insert);
+	/* A call that empties the device itself waited for what the others did. */
+	if (candidate->waits)
+		return db_run(insert, "isiiiII", candidate->call, candidate->kind, held->op,
+			excess, (int64_t)0, DB_NULL, DB_NULL);
+	/* The call has nothing to wait for: all of it is lost. */
+	return db_run(insert, "isiiiII", candidate->call, "behind", held->op, excess, excess,
+		DB_NULL, held->call);
+}
+
+int waits_finish(struct waits *waits)
+{
+	sqlite3_stmt *insert = db_prepare(waits->db, insert_sql);
+	int rc = insert ? 0 : -1;
+
+	for (int behind = 0; behind < 2; behind++)
+		for (size_t i = 0; i < waits->candidate_count && !rc; i++) {
+			struct wait_candidate *candidate = &waits->candidate[i];
+
+			if (candidate->may_be_behind == behind)
+				rc = behind ? decide_behind(waits, candidate, insert)
+					    : decide(waits, candidate, insert);
+		}
+	sqlite3_finalize(insert);
+	return rc || waits_add_staged(waits->db) ? -1 : waits_find_avoidable(waits->db);
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "waits_queue.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "constants.h"
+#include "idmap.h"
+#include "order_path.h"
+#include "spans.h"
+#include "walk.h"
+#include "waits_scope.h"
+
+/* So many streams of a thread are full at once that it is followed what that keeps back. */
+#define SEGMENTS 8
+
+/* A submission that was held. */
+struct full {
+	int64_t call, thread, stream, context, site;
+	int64_t start, end;           /* of the hold, ns */
+	int64_t before;               /* ns of all holds of the thread before it */
+	int64_t op, op_call;          /* what it waited for, 0: not seen */
+	const struct full *worst;     /* of the segment it cost the most in, NULL: of none */
+	int64_t avoidable;            /* there, ns */
+	int device;
+};
+
+struct fulls {
+	struct full *full;
+	size_t count;
+};
+
+/* The holds of a segment at one place of the program. */
+struct place {
+	int64_t ns;
+	struct full *longest;
+};
+
+/*
+ * The holds in one stream until its thread waits for that stream, and what filled the time from the
+ * first of them on.
+ */
+struct segment {
+	struct full *first, *last;    /* first NULL: there is none */
+	struct spans spans;
+	int64_t end;                  /* of the stream's work so far */
+	int64_t apart_end;            /* of other streams' work */
+	struct order_path *path;      /* from calls to what the first one waited for */
+	int64_t idle;                 /* ns of the holds in which such a stream had nothing to do */
+};
+
+/* What a stream was given by the thread so far. */
+struct given {
+	int64_t end;                  /* of the last to end, ns */
+	struct {
+		const struct full *asked; /* of which segment, by its first hold, and */
+		int64_t orders;       /* search.orders as of the answer: */
+		int after;            /* its work comes after that of the segment's stream */
+		const struct full *since;
+		int64_t idle;         /* ns of the holds until that one it had nothing to do */
+	} by[SEGMENTS];
+};
+
+struct search {
+	struct walk_thread *walk;
+	struct idmap streams;         /* struct given, as of the call at hand */
+	int64_t orders;               /* calls so far that may put streams in order */
+	struct segment segment[SEGMENTS];
+	struct fulls fulls;
+	sqlite3_stmt *room, *insert;
+};
+
+static const char fulls_sql[] =
+	"SELECT v.call, c.thread, c.stream, s.context, x.device, v.start, v.end, c.site "
+	"FROM overhead v "
+	"JOIN call c ON c.id = v.call JOIN stream s ON s.id = c.stream "
+	"LEFT JOIN context x ON x.id = s.context "
+	"WHERE v.kind = 'queue_full' AND v.end > v.start ORDER BY c.thread, v.call, v.start";
+
+/* It ran for most of the hold, most likely in the stream itself. */
+static const char room_sql[] =
+	"SELECT o.id, o.call FROM work o WHERE o.end > ?1 AND o.end < ?2 + ?3 "
+	"AND o.start < ?2 AND o.context IS (SELECT context FROM work WHERE call = ?4) "
+	"AND o.call < ?4 ORDER BY o.stream IS ?5 DESC, min(o.end, ?2) - max(o.start, ?1) DESC "
+	"LIMIT 1";
+static const char insert_sql[] =
+	"INSERT INTO wait (call, kind, op, waited, avoidable, partner) "
+	"VALUES (?, 'queue', ?, ?, ?, ?)";
+
+static int find_room(struct search *search, struct full *full)
+{
+	sqlite3_stmt *q = search->room;
+	int rc;
+
+	if (full->op)
+		return 0;
+	rc = db_bind(q, "iiiii", full->start, full->end, (int64_t)QUEUE_ROOM_NS, full->call,
+		     full->stream) ? -1 : db_step(q);
+	if (rc > 0) {
+		full->op = sqlite3_column_int64(q, 0);
+		full->op_call = sqlite3_column_int64(q, 1);
+	}
+	sqlite3_reset(q);
+	return rc < 0 ? -1 : 0;
+}
+
+static int64_t length(const struct full *full)
+{
+	return full->end - full->start;
+}
+
+static int collect(struct db *db, struct fulls *fulls)
+{
+	sqlite3_stmt *q = db_prepare(db, fulls_sql);
+	struct full *more, *last;
+	int rc = q ? 0 : -1;
+
+	while (!rc && (rc = db_step(q)) > 0) {
+		more = array_room(fulls->full, fulls->count, sizeof(*more));
+		if (!more) {
+			rc = -1;
+			break;
+		}
+		fulls->full = more;
+		last = fulls->count ? more + fulls->count - 1 : NULL;
+		more += fulls->count++;
+		*more = (struct full){
+			.call = sqlite3_column_int64(q, 0), .thread = sqlite3_column_int64(q, 1),
+			.stream = sqlite3_column_int64(q, 2),
+			.context = sqlite3_column_int64(q, 3), .device = sqlite3_column_int(q, 4),
+			.start = sqlite3_column_int64(q, 5), .end = sqlite3_column_int64(q, 6),
+			.site = sqlite3_column_int64(q, 7),
+		};
+		if (last && last->thread == more->thread)
+			more->before = last->before + length(last);
+		rc = 0;
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int64_t held(const struct segment *segment)
+{
+	return segment->last->before + length(segment->last) - segment->first->before;
+}
+
+/* How long a stream had nothing to do while the thread was held. */
+static int64_t idle_beside(const struct segment *segment, int64_t stream_end)
+{
+	const struct full *low = segment->first, *high = segment->last;
+
+	if (high->end <= stream_end)
+		return 0;
+	while (low < high) {
+		const struct full *middle = low + (high - low) / 2;
+
+		if (middle->end > stream_end)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return segment->last->before + length(segment->last) - low->before -
+	       (stream_end > low->start ? stream_end - low->start : 0);
+}
+
+static int64_t at_most(int64_t value, int64_t limit)
+{
+	return value < limit ? value : limit;
+}
+
+/* The longest hold, of the place where most of the time went. */
+static struct full *find_worst(const struct segment *segment)
+{
+	struct idmap places = { 0 };
+	struct place most = { -1, NULL };
+
+	for (struct full *full = segment->first; full <= segment->last; full++) {
+		struct place *place = idmap_need(&places, full->site + 1, sizeof(*place));
+
+		if (!place) {
+			most.longest = NULL;
+			break;
+		}
+		place->ns += length(full);
+		if (!place->longest || length(full) > length(place->longest))
+			place->longest = full;
+		if (place->ns > most.ns)
+			most = *place;
+	}
+	idmap_release(&places, free);
+	return most.longest;
+}
+
+/* A hold may be in the segments of several streams. */
+static void note(struct full *full, const struct full *worst, int64_t avoidable)
+{
+	if (full->worst && full->avoidable >= avoidable)
+		return;
+	full->worst = worst;
+	full->avoidable = avoidable;
+}
+
+static int store(struct search *search, struct full *full)
+{
+	if (!full->worst)
+		return 0;
+	if (find_room(search, full))
+		return -1;
+	return db_run(search->insert, "iIiii", full->call, full->op ? full->op : DB_NULL,
+		length(full), full->avoidable, full->worst->call);
+}
+
+/* The last holds are the ones that what came after them was kept back by. */
+static int note_all(const struct segment *segment, int64_t lost)
+{
+	struct full *worst;
+
+	if (held(segment) < BLOCKED_MIN_NS)
+		return 0;
+	worst = find_worst(segment);
+	if (!worst)
+		return -1;
+	/* Who runs far ahead is held in every launch: one row will do. */
+	if (lost <= 0) {
+		note(worst, worst, 0);
+		return 0;
+	}
+	for (struct full *full = segment->last; full >= segment->first; full--) {
+		int64_t avoidable = at_most(lost, length(full));
+
+		note(full, worst, avoidable);
+		lost -= avoidable;
+	}
+	return 0;
+}
+
+/* The thread waits for the stream, or the run ends: ns, from when. */
+static int close_segment(struct segment *segment, int64_t until)
+{
+	struct span_sums sums;
+	int64_t lost, from;
+
+	if (!segment->first)
+		return 0;
+	from = segment->first->end;
+	if (segment->apart_end > until)
+		until = segment->apart_end;
+	if (spans_sum(&segment->spans, from, until, &sums))
+		return -1;
+	lost = at_most(sums.apart, segment->idle);
+	if (sums.idle >= BLOCKED_MIN_NS)
+		lost += sums.idle;
+	if (note_all(segment, lost))
+		return -1;
+	spans_release(&segment->spans);
+	*segment = (struct segment){ .path = segment->path };
+	return 0;
+}
+
+/* That of a stream; else a free one, which may have to be the oldest; NULL after a message. */
+static struct segment *segment_of(struct search *search, const struct full *full)
+{
+	struct segment *found = &search->segment[0];
+
+	for (int i = 0; i < SEGMENTS; i++) {
+		struct segment *segment = &search->segment[i];
+
+		if (segment->first && segment->first->stream == full->stream)
+			return segment;
+		if (found->first && (!segment->first || segment->first < found->first))
+			found = segment;
+	}
+	return close_segment(found, full->start) ? NULL : found;
+}
+
+static int open_segment(struct search *search, struct full *full)
+{
+	struct segment *segment = segment_of(search, full);
+	const struct given *given = idmap_get(&search->streams, full->stream);
+
+	if (!segment)
+		return -1;
+	if (segment->first) {
+		segment->last = full;
+		return 0;
+	}
+	if (find_room(search, full))
+		return -1;
+	if (!full->op)
+		return 0;
+	segment->first = segment->last = full;
+	segment->end = given ? given->end : full->end;
+	return spans_add(&segment->spans, SPAN_AFTER, full->start, segment->end);
+}
+
+/* Without a moment's pause that is no more than the handing over from one to the next. */
+static int follow_stream(struct segment *segment, const struct walk_call *call)
+{
+	int64_t from = call->op_start;
+
+	if (from > segment->end && from - segment->end < BLOCKED_MIN_NS)
+		from = segment->end;
+	if (call->op_end > segment->end)
+		segment->end = call->op_end;
+	return spans_add(&segment->spans, SPAN_AFTER, from, call->op_end);
+}
+
+/* 1 or 0, -1 after a message; asked again once something may have put streams in order. */
+static int comes_after(struct search *search, const struct segment *segment,
+	const struct walk_call *call, struct given *given)
+{
+	size_t i = (size_t)(segment - search->segment);
+
+	/* What comes after it once does so for good, by the stream's own order. */
+	if (given->by[i].asked != segment->first ||
+		(!given->by[i].after && given->by[i].orders != search->orders))
+		given->by[i].after =
+			order_path_exists(segment->path, call->id, segment->first->op_call);
+	given->by[i].asked = segment->first;
+	given->by[i].orders = search->orders;
+	return given->by[i].after;
+}
+
+static int follow_other(struct search *search, struct segment *segment,
+	const struct walk_call *call, struct given *given)
+{
+	size_t i = (size_t)(segment - search->segment);
+	int after = comes_after(search, segment, call, given);
+	int64_t idle;
+
+	if (after)
+		return after < 0 ? -1
+				 : spans_add(&segment->spans, SPAN_AFTER, call->op_start,
+					   call->op_end);
+	/* All that comes after a hold was kept back by it, not only what comes first. */
+	if (given->by[i].since != segment->last)
+		given->by[i].idle = idle_beside(segment, given->end);
+	given->by[i].since = segment->last;
+	idle = given->by[i].idle;
+	if (idle < BLOCKED_MIN_NS)
+		return spans_add(&segment->spans, SPAN_ELSEWHERE, call->op_start, call->op_end);
+	if (idle > segment->idle)
+		segment->idle = idle;
+	if (call->op_end > segment->apart_end)
+		segment->apart_end = call->op_end;
+	return spans_add(&segment->spans, SPAN_APART, call->op_start, call->op_end);
+}
+
+static int follow_work(struct search *search, const struct walk_call *call)
+{
+	struct given *given;
+
+	if (call->kind == KIND_STREAM_WAIT || call->kind == KIND_GRAPH_LAUNCH ||
+		call->stream_kind == STREAM_KIND_LEGACY)
+		search->orders++;
+	if (!walk_submits(call) || call->result || call->op_start == WALK_NEVER ||
+		call->op_end == WALK_NEVER)
+		return 0;
+	given = idmap_need(&search->streams, call->stream, sizeof(*given));
+	if (!given)
+		return -1;
+	for (int i = 0; i < SEGMENTS; i++) {
+		struct segment *segment = &search->segment[i];
+
+		if (segment->first &&
+			(call->stream == segment->first->stream
+					? follow_stream(segment, call)
+					: follow_other(search, segment, call, given)))
+			return -1;
+	}
+	if (call->op_end > given->end)
+		given->end = call->op_end;
+	return 0;
+}
+
+/* 1 if the call waits for what the holds were about, or asks whether it is done; -1: failed. */
+static int covers(struct search *search, const struct segment *segment,
+	const struct walk_call *call)
+{
+	const struct full *full = segment->first;
+	struct given *given;
+
+	switch (call->kind == KIND_STREAM_QUERY ? SCOPE_OWN : scope_of(call)) {
+	case SCOPE_NONE:
+		if (call->kind != KIND_EVENT_QUERY)
+			return 0;
+		break;
+	case SCOPE_PROCESS:
+		return 1;
+	case SCOPE_DEVICE:
+		return call->device == full->device;
+	case SCOPE_CONTEXT:
+		return call->context == full->context;
+	case SCOPE_STREAM:
+		/* The host copies a small pageable source and goes on before it is transferred. */
+		if (call->op_start > call->exit && call->op_start != WALK_NEVER)
+			return 0;
+		/* fall through */
+	case SCOPE_OWN:
+		if (call->stream == full->stream)
+			return 1;
+		given = idmap_need(&search->streams, call->stream, sizeof(*given));
+		return given ? comes_after(search, segment, call, given) : -1;
+	case SCOPE_EVENT:
+	case SCOPE_LEGACY:
+		break;
+	}
+	return order_path_exists(segment->path, call->id, full->op_call);
+}
+
+static int follow_wait(struct search *search, const struct walk_call *call)
+{
+	if (call->result || call->exit == WALK_NEVER)
+		return 0;
+	for (int i = 0; i < SEGMENTS; i++) {
+		struct segment *segment = &search->segment[i];
+		int found = segment->first ? covers(search, segment, call) : 0;
+
+		if (found < 0 || (found && close_segment(segment, call->enter)))
+			return -1;
+		if (segment->first && scope_of(call) != SCOPE_NONE &&
+			spans_add(&segment->spans, SPAN_ELSEWHERE, call->enter, call->exit))
+			return -1;
+	}
+	return 0;
+}
+
+static int close_all(struct search *search, int64_t until)
+{
+	for (int i = 0; i < SEGMENTS; i++)
+		if (close_segment(&search->segment[i], until))
+			return -1;
+	return 0;
+}
+
+/* All calls of the thread of the holds from *next on; *next becomes the first of another one. */
+static int follow_thread(struct search *search, size_t *next)
+{
+	struct full *full = &search->fulls.full[*next];
+	const struct full *end = search->fulls.full + search->fulls.count;
+	int64_t thread = full->thread, last = 0;
+	struct walk_call call;
+	int rc = walk_thread_seek(search->walk, thread, 0);
+
+	while (!rc && (rc = walk_thread_next(search->walk, &call)) > 0) {
+		rc = follow_wait(search, &call) || follow_work(search, &call) ? -1 : 0;
+		while (!rc && full < end && full->thread == thread && full->call == call.id) {
+			rc = open_segment(search, full);
+			full++;
+		}
+		if (call.exit != WALK_NEVER)
+			last = call.exit;
+	}
+	idmap_release(&search->streams, free);
+	search->streams = (struct idmap){ 0 };
+	while (full < end && full->thread == thread)
+		full++;
+	rc = rc < 0 ? -1 : close_all(search, last);
+	for (; *next < (size_t)(full - search->fulls.full) && !rc; (*next)++)
+		rc = store(search, &search->fulls.full[*next]);
+	return rc;
+}
+
+static int open_search(struct search *search, struct db *db)
+{
+	search->walk = walk_thread_open(db);
+	search->room = db_prepare(db, room_sql);
+	search->insert = db_prepare(db, insert_sql);
+	for (int i = 0; i < SEGMENTS; i++) {
+		search->segment[i].path = order_path_open(db);
+		if (!search->segment[i].path)
+			return -1;
+	}
+	return search->walk && search->room && search->insert ? 0 : -1;
+}
+
+static void close_search(struct search *search)
+{
+	walk_thread_close(search->walk);
+	sqlite3_finalize(search->room);
+	sqlite3_finalize(search->insert);
+	for (int i = 0; i < SEGMENTS; i++) {
+		order_path_close(search->segment[i].path);
+		spans_release(&search->segment[i].spans);
+	}
+	idmap_release(&search->streams, free);
+	free(search->fulls.full);
+}
+
+int waits_find_queue(struct db *db)
+{
+	struct search search = { 0 };
+	int rc;
+
+	if (!db_int(db, "SELECT EXISTS (SELECT 1 FROM overhead WHERE kind = 'queue_full')", 0))
+		return 0;
+	/* Few runs have such holds; those that do may have one for every launch. */
+	rc = db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)")
+		     ? -1
+		     : collect(db, &search.fulls);
+	if (!rc && search.fulls.count) {
+		rc = open_search(&search, db);
+		for (size_t i = 0; i < search.fulls.count && !rc;)
+			rc = follow_thread(&search, &i);
+	}
+	close_search(&search);
+	return rc;
+}

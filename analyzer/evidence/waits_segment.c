@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "waits_segment.h"
+
+#include "constants.h"
+#include "order_path.h"
+#include "places.h"
+#include "sharing.h"
+#include "waits.h"
+#include "waits_scope.h"
+#include "words.h"
+
+/* Who has gone on for so many calls has overlapped whatever there was. */
+#define SEGMENT_CALLS 4096
+
+/* 1 if a query has a row, 0, or -1 after a message. */
+static int ask_bound(sqlite3_stmt *q)
+{
+	int rc = db_step(q);
+
+	sqlite3_reset(q);
+	return rc;
+}
+
+static int ask(sqlite3_stmt *q, int64_t id)
+{
+	return db_bind(q, "i", id) ? -1 : ask_bound(q);
+}
+
+/* What waits as a side effect, or not: a pageable source is staged, and if small, only that. */
+static int may_not_wait(const struct walk_call *call)
+{
+	if (scope_of(call) == SCOPE_STREAM)
+		return call->kind == KIND_COPY_ASYNC && !scope_includes_own(call);
+	return scope_empties_device(call) && scope_of(call) != SCOPE_NONE;
+}
+
+static int is_side_effect(const struct judged_wait *wait)
+{
+	return !wait->is_copy && !wait->is_async && !wait->staged && !wait->explicit_wait;
+}
+
+/*
+ * What waits as a side effect and the synchronous copies to the device behind it are one mistake,
+ * and mended together: the second one would wait in the place of the first.  A copy to the host
+ * waits by intent, and begins a row of its own: the results of a round, fetched one by one.  Behind
+ * a side effect both are looked at: what that alone has cost, and what they cost together.
+ */
+static int is_about_results(const struct judged_wait *wait)
+{
+	return wait->to_host || wait->past_results;
+}
+
+static int is_of_row(const struct walk_call *call, const struct judged_wait *wait,
+	const struct segment *segment)
+{
+	return (wait->on_default || is_side_effect(wait)) &&
+	       segment->row_count < SEGMENT_ROW &&
+	       (call->kind == KIND_COPY || call->kind == KIND_SET) &&
+	       (call->stream_kind == STREAM_KIND_LEGACY ||
+		       call->stream_kind == STREAM_KIND_THREAD) &&
+	       scope_of(call) != SCOPE_NONE && call->direction != COPY_H2H &&
+	       (is_about_results(wait) || call->direction != COPY_D2H);
+}
+
+/*
+ * Likewise of an Async copy the pageable ones behind it in its stream: who pins the memory of one
+ * result pins that of the next.
+ */
+static int is_of_async_row(const struct walk_call *call, const struct judged_wait *wait,
+	const struct segment *segment)
+{
+	return wait->is_async && !wait->staged && !wait->explicit_wait &&
+	       segment->async_count < SEGMENT_ROW && call->kind == KIND_COPY_ASYNC &&
+	       call->stream == wait->own_stream && scope_of(call) != SCOPE_NONE;
+}
+
+int segments_of_script(struct segments *s, int64_t call)
+{
+	int64_t place = places_site(s->places, call);
+
+	return place < 0 ? -1 : place ? ask(s->is_script, place) : 0;
+}
+
+/* An explicit wait, or as good as one: the result of another device. */
+static int is_for_the_rest(const struct walk_call *call, const struct judged_wait *wait)
+{
+	return scope_is_explicit(call) ||
+	       (call->kind == KIND_COPY && call->direction == COPY_D2H &&
+		       call->stream_context != wait->context);
+}
+
+/*
+ * 1 if behind a copy to the host the thread waits for the rest: what comes then is the next round.
+ * Not where it knew the rest complete, as of the events of a ring of buffers.
+ */
+static int ends_round(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait)
+{
+	int other;
+
+	if (!is_about_results(wait) || !is_for_the_rest(call, wait))
+		return 0;
+	other = ask(s->is_known, call->id);
+	if (!other)
+		other = segments_of_script(s, wait->call);
+	return other < 0 ? -1 : !other;
+}
+
+/* 1 if the call would have waited for the operation, had it still been pending. */
+static int covers(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait, const struct segment *segment)
+{
+	int found;
+
+	if (call->result)
+		return 0;
+	found = ends_round(s, call, wait);
+	if (found)
+		return found;
+	if (may_not_wait(call) || is_of_row(call, wait, segment) ||
+		is_of_async_row(call, wait, segment)) {
+		int any = may_not_wait(call) && !is_of_async_row(call, wait, segment);
+		int held = ask(any ? s->is_held : s->is_held_by_others, call->id);
+
+		if (held <= 0)
+			return held;
+	}
+	switch (call->kind == KIND_STREAM_QUERY ? SCOPE_OWN : scope_of(call)) {
+	case SCOPE_NONE:
+		return call->kind == KIND_EVENT_QUERY &&
+		       order_path_exists(s->path, call->id, wait->op_call);
+	case SCOPE_PROCESS:
+		return 1;
+	case SCOPE_DEVICE:
+		return call->device == wait->device;
+	case SCOPE_CONTEXT:
+		return call->context == wait->context;
+	case SCOPE_LEGACY:
+		break;
+	case SCOPE_STREAM:
+	case SCOPE_OWN:
+	case SCOPE_EVENT:
+		if (call->stream == wait->stream && call->kind != KIND_EVENT_SYNC)
+			return 1;
+		break;
+	}
+	return order_path_exists(s->path, call->id, wait->op_call);
+}
+
+/* Legacy work and the work of blocking streams come one after the other. */
+static int legacy_orders(const struct segment *segment, const struct walk_call *call,
+	const struct judged_wait *wait)
+{
+	if (call->stream_kind == STREAM_KIND_LEGACY)
+		return stream_is_blocking(wait->stream_kind);
+	return segment->legacy && stream_is_blocking(call->stream_kind) &&
+	       (stream_is_blocking(wait->stream_kind) || wait->stream_kind == STREAM_KIND_LEGACY);
+}
+
+/* The call's stream was there when another call was made; default streams always are. */
+static int exists_since(struct segments *s, const struct walk_call *call, int64_t since)
+{
+	return db_bind(s->made, "ii", call->stream, since) ? -1 : !ask_bound(s->made);
+}
+
+/* The copies of the row that do not stand between the operation and the call by their data. */
+static int find_moved(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait, const struct segment *segment, struct segment *moved)
+{
+	moved->row_count = 0;
+	for (size_t i = 0; i < segment->row_count; i++) {
+		int needed = sharing_between(s->sharing, segment->row[i], wait->op_call, call->id);
+
+		if (needed < 0)
+			return -1;
+		if (!needed)
+			moved->row[moved->row_count++] = segment->row[i];
+	}
+	return 0;
+}
+
+/*
+ * Whether a later call's work has to come after the operation; -1 after a message.  What a copy
+ * in a default stream puts in order need not be, unless it stands between the two by its data.
+ */
+static int comes_after(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait, const struct segment *segment)
+{
+	struct segment moved = { .until = 0 };
+	int after;
+
+	if (call->stream == wait->stream || legacy_orders(segment, call, wait))
+		return 1;
+	/* A result is waited for before what is made for the next one, streams included. */
+	if (is_about_results(wait) && !exists_since(s, call, wait->call))
+		return 1;
+	if (find_moved(s, call, wait, segment, &moved))
+		return -1;
+	after = order_path_exists_moved(s->path, call->id, wait->op_call, moved.row,
+		moved.row_count);
+	return after ? after : sharing_conflict(s->sharing, wait->op_call, call->id);
+}
+
+/* Adds a call that does not cover the operation. */
+static int pass_by(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait, struct segment *segment)
+{
+	int after, leaves;
+
+	segment->until = call->exit;
+	/* What empties the device does its own work only then: never beside the operation. */
+	if (scope_of(call) != SCOPE_NONE &&
+		(scope_empties_device(call) || call->exit - call->enter > BLOCKED_MIN_NS)) {
+		segment->elsewhere += call->exit - call->enter;
+		if (spans_add(&segment->spans, SPAN_ELSEWHERE, call->enter, call->exit))
+			return -1;
+	}
+	if (!walk_submits(call) || call->result)
+		return 0;
+	segment->submits = 1;
+	if (is_of_row(call, wait, segment)) {
+		segment->row[segment->row_count++] = call->id;
+		return 0;
+	}
+	leaves = wait->leaves && is_of_async_row(call, wait, segment);
+	if (is_of_async_row(call, wait, segment))
+		segment->async_count++;
+	after = comes_after(s, call, wait, segment);
+	if (after < 0)
+		return -1;
+	if (leaves && segment->row_count < SEGMENT_ROW)
+		segment->row[segment->row_count++] = call->id;
+	else if (call->stream_kind == STREAM_KIND_LEGACY)
+		segment->legacy = 1;
+	if (call->op_start == WALK_NEVER || call->op_end == WALK_NEVER)
+		return 0;
+	if (after)
+		segment->after = 1;
+	else
+		segment->apart += call->op_end - call->op_start;
+	if (call->op_end > segment->last_end)
+		segment->last_end = call->op_end;
+	return spans_add(&segment->spans, after ? SPAN_AFTER : SPAN_APART, call->op_start,
+		call->op_end);
+}
+
+/* More cannot be lost than was waited. */
+static int has_seen_enough(const struct judged_wait *wait, const struct segment *segment)
+{
+	return (!segment->after && segment->apart >= wait->waited) ||
+	       segment->until - wait->exit - segment->elsewhere >= wait->waited;
+}
+
+int segments_own_apart(struct segments *s, const struct judged_wait *wait)
+{
+	return sharing_nothing(s->sharing, wait->op_call, wait->call);
+}
+
+int segments_of_one_line(struct segments *s, int64_t call, int64_t other)
+{
+	int64_t place = places_site(s->places, call);
+
+	if (place <= 0 || places_site(s->places, other) != place)
+		return place < 0 ? -1 : 0;
+	return ask(s->is_script, place);
+}
+
+/* The wait that the program wrote in the line of an Async copy is no other wait. */
+static int belongs_to_copy(struct segments *s, const struct walk_call *call,
+	struct judged_wait *wait)
+{
+	int rc;
+
+	if (!wait->is_async || wait->partner || !scope_is_explicit(call))
+		return 0;
+	rc = segments_of_one_line(s, wait->call, call->id);
+	if (rc > 0)
+		wait->partner = call->id;
+	return rc;
+}
+
+/* 1 if this copy, which covers the operation, would wait only if the side effect did not. */
+static int is_result_behind(struct segments *s, const struct walk_call *call,
+	const struct judged_wait *wait)
+{
+	int held;
+
+	if (!is_side_effect(wait) || wait->past_results || call->kind != KIND_COPY ||
+		call->direction != COPY_D2H)
+		return 0;
+	held = ask(s->is_held_by_others, call->id);
+	return held < 0 ? -1 : !held;
+}
+
+/* 1 and *segment is closed, 0: look at the next call; -1 after a message. */
+static int take(struct segments *s, const struct walk_call *call, struct judged_wait *wait,
+	struct segment *segment)
+{
+	int found = covers(s, call, wait, segment), belongs;
+
+	if (found > 0) {
+		belongs = belongs_to_copy(s, call, wait);
+		if (belongs)
+			return belongs < 0 ? -1 : 0;
+		belongs = is_result_behind(s, call, wait);
+		if (belongs < 0)
+			return -1;
+		wait->result = belongs ? call->id : 0;
+		segment->until = call->enter;
+		return 1;
+	}
+	if (found < 0 || pass_by(s, call, wait, segment))
+		return -1;
+	return has_seen_enough(wait, segment);
+}
+
+/*
+ * 1 if the copy brought the last of several devices' results, fetched one by one: the next round
+ * begins behind it, on the devices that were done before as well.
+ */
+static int ends_fetching(struct segments *s, const struct judged_wait *wait)
+{
+	int rc = wait->to_host ? segments_of_script(s, wait->call) : 1;
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	rc = db_bind(s->fetched, "iii", wait->thread, wait->call, wait->context);
+	rc = rc ? -1 : ask_bound(s->fetched);
+	if (rc <= 0)
+		return rc;
+	rc = segments_own_apart(s, wait);
+	return rc < 0 ? -1 : !rc;
+}
+
+int segments_measure(struct segments *s, struct judged_wait *wait, struct segment *segment)
+{
+	struct walk_call call;
+	int rc = 0, taken;
+
+	segment->until = wait->exit;
+	segment->last_end = INT64_MIN;
+	if (wait->on_default || wait->leaves)
+		segment->row[segment->row_count++] = wait->call;
+	taken = ends_fetching(s, wait);
+	if (walk_thread_seek(s->walk, wait->thread, wait->call))
+		return -1;
+	for (int i = 0; i < SEGMENT_CALLS && !taken; i++) {
+		rc = walk_thread_next(s->walk, &call);
+		/* What came once recording had stopped may have waited at once. */
+		if (rc <= 0 || call.exit == WALK_NEVER || call.stretch != wait->stretch)
+			break;
+		if (call.exit > wait->exit) /* else made from within the wait */
+			taken = take(s, &call, wait, segment);
+	}
+	return rc < 0 || taken < 0 ? -1 : 0;
+}
+
+/* The thread's last work before a call was to fetch another device's result. */
+static const char fetched_sql[] =
+	"SELECT 1 FROM (SELECT t.kind, c.dst_memory, s.context FROM call c "
+	" JOIN call_type t ON t.id = c.type JOIN stream s ON s.id = c.stream "
+	" WHERE c.thread = ?1 AND c.id < ?2 AND NOT t.runtime ORDER BY c.id DESC LIMIT 1) "
+	"WHERE kind = 'copy' AND dst_memory IN " IN_HOST_MEMORY " "
+	"AND context <> ?3";
+
+int segments_open(struct segments *s, struct db *db)
+{
+	s->walk = walk_thread_open(db);
+	s->path = order_path_open(db);
+	s->sharing = sharing_open(db);
+	s->words = words_open(db);
+	s->places = s->words ? places_open(db, s->words) : NULL;
+	s->is_held = db_prepare(db, "SELECT 1 FROM wait WHERE call = ?");
+	s->is_held_by_others =
+		db_prepare(db, "SELECT 1 FROM wait w WHERE w.call = ? AND " WAIT_FOR_OTHERS);
+	s->is_known = db_prepare(db, "SELECT 1 FROM known_wait WHERE call = ?");
+	s->is_script =
+		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");
+	s->fetched = db_prepare(db, fetched_sql);
+	s->made = db_prepare(db, "SELECT 1 FROM stream WHERE id = ? AND created > ?");
+	if (!s->walk || !s->path || !s->sharing || !s->places)
+		return -1;
+	return s->is_held && s->is_held_by_others && s->is_known && s->is_script && s->fetched &&
+			       s->made ? 0 : -1;
+}
+
+void segments_close(struct segments *s)
+{
+	sqlite3_finalize(s->is_held);
+	sqlite3_finalize(s->is_held_by_others);
+	sqlite3_finalize(s->is_known);
+	sqlite3_finalize(s->is_script);
+	sqlite3_finalize(s->fetched);
+	sqlite3_finalize(s->made);
+	places_close(s->places);
+	words_close(s->words);
+	sharing_close(s->sharing);
+	order_path_close(s->path);
+	walk_thread_close(s->walk);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layout.h"
+#include "loader.h"
+#include "print.h"
+
+static const char *const insert_sql[INSERT_COUNT] = {
+	[INSERT_PROCESS] = "INSERT INTO process VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_LOSS] = "INSERT INTO loss VALUES (?,?,?)",
+	[INSERT_PROPERTY] = "INSERT INTO property VALUES (?,?,?)",
+	[INSERT_THREAD] = "INSERT INTO thread VALUES (?,?,?,?,?,?)",
+	[INSERT_DEVICE] = "INSERT OR IGNORE INTO device VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_CONTEXT] = "INSERT INTO context "
+		"(id, process, number, handle, cupti_id, device, flags) VALUES (?,?,?,?,?,?,?)",
+	[INSERT_STREAM] = "INSERT INTO stream VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_EVENT] = "INSERT INTO event VALUES (?,?,?,?,?,?)",
+	[INSERT_ALLOCATION] = "INSERT INTO allocation VALUES (?,?,?,?,?,?,?)",
+	[INSERT_KERNEL] = "INSERT INTO kernel VALUES (?,?,?,?,?,?,NULL)",
+	[UPDATE_KERNEL] = "UPDATE kernel SET local_bytes = ? WHERE id = ?",
+	[INSERT_MODULE] = "INSERT INTO module (process, start, end, file_offset, path, build_id) "
+		"VALUES (?,?,?,?,?,?)",
+	[INSERT_SITE] = "INSERT INTO site (id, process, number) VALUES (?,?,?)",
+	[INSERT_FRAME] = "INSERT INTO frame (site, depth, address, user) VALUES (?,?,?,1)",
+	[INSERT_CALL_TYPE] = "INSERT INTO call_type (name, kind, runtime) VALUES (?,?,?)",
+	[INSERT_RANGE] = "INSERT INTO range VALUES (?,?,?,?,?)",
+	[INSERT_POLLING] = "INSERT INTO polling VALUES (?,?,?)",
+	[INSERT_OVERHEAD] = "INSERT INTO overhead VALUES (?,?,?,?,?)",
+	[INSERT_SYMBOL] = "INSERT INTO symbol VALUES (?,?,?,?,?,?)",
+	[INSERT_CODE] = "INSERT OR IGNORE INTO code VALUES (?,?,?,?,?,?,?)",
+	[INSERT_THREAD_USE] = "INSERT INTO thread_use VALUES (?,?,?,?)",
+	[INSERT_DEVICE_ATTRIBUTE] = "INSERT OR IGNORE INTO device_attribute VALUES (?,?,?,?)",
+	[INSERT_PARAMETER] = "INSERT INTO parameter VALUES (?,?,?,?)",
+	[INSERT_IMAGE_PIECE] = "INSERT OR IGNORE INTO image_piece VALUES (?,?,?,?,?)",
+	[INSERT_IMAGE_FILE] = "INSERT INTO image_file VALUES (?,?,?,?,?,?,?)",
+	[INSERT_KERNEL_IMAGE] = "INSERT OR IGNORE INTO kernel_image VALUES (?,?)",
+	[INSERT_RECORDING] = "INSERT INTO recording VALUES (?,?,?,?,?)",
+	[INSERT_OBJECT] = "INSERT OR IGNORE INTO call_object VALUES (?,?,?)",
+	[INSERT_GRAPH] = "INSERT INTO graph (id, process, handle, created) VALUES (?,?,?,?)",
+	[INSERT_GRAPH_NODE] = "INSERT INTO graph_node (id, graph, handle, type, call, event, "
+		"child) VALUES (?,?,?,?,?,?,?)",
+	[INSERT_GRAPH_EDGE] = "INSERT INTO graph_edge (graph, from_node, to_node, added, "
+		"programmatic) VALUES (?,?,?,?,?)",
+	[INSERT_GRAPH_EXEC] = "INSERT INTO graph_exec (id, process, handle, graph, as_of, created) "
+		"VALUES (?,?,?,?,?,?)",
+	[INSERT_GRAPH_BODY] = "INSERT INTO graph_body VALUES (?,?)",
+	[INSERT_GRAPH_UPDATE] = "INSERT INTO graph_update VALUES (?,?,?)",
+	[INSERT_GRAPH_CHANGE] = "INSERT INTO graph_change VALUES (?,?,?,?,?,?,?)",
+	[INSERT_EXTENT] = "INSERT INTO extent VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_SHAPE] = "INSERT INTO shape VALUES (?,?,?,?,?,?)",
+	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
+};
+
+/* Those whose keys come in order, filled as rows are. */
+static const char early_indexes[] =
+	"CREATE INDEX call_thread ON call (thread);"
+	"CREATE INDEX operation_call ON operation (call) WHERE call IS NOT NULL;"
+	"CREATE INDEX operand_call ON operand (call);";
+
+/*
+ * The indexes that analysis and reports use: each costs as much as the rows it is for.  Statistics
+ * come from a sample.
+ */
+static const char indexes[] =
+	"PRAGMA cache_size = -32768;"
+	"CREATE INDEX operation_end ON operation (end);"
+	"CREATE INDEX overhead_call ON overhead (call);"
+	"CREATE INDEX shape_kernel ON shape (kernel);"
+	"PRAGMA analysis_limit = 400; ANALYZE; PRAGMA cache_size = -16384;";
+
+static const char *clock_name(uint32_t clock)
+{
+	static const char *const names[] = {
+		[CLOCK_TICKS_TSC] = "tsc", [CLOCK_TICKS_MONOTONIC] = "monotonic",
+		[CLOCK_TICKS_VIRTUAL] = "virtual",
+	};
+
+	return clock < sizeof(names) / sizeof(*names) && names[clock] ? names[clock] : "unknown";
+}
+
+static const char *cupti_name(uint32_t state)
+{
+	static const char *const names[] = {
+		[CUPTI_STATE_NEVER] = "never", [CUPTI_STATE_ON] = "on", [CUPTI_STATE_OFF] = "off",
+		[CUPTI_STATE_ABSENT] = "absent", [CUPTI_STATE_BUSY] = "busy",
+		[CUPTI_STATE_FAILED] = "failed",
+	};
+
+	return state < sizeof(names) / sizeof(*names) ? names[state] : "unknown";
+}
+
+static int insert_process(struct loader *loader)
+{
+	const struct file_header *header = loader->p.reader.header;
+	int simulated = header->features & FEATURE_SIMULATED ? 1 : 0;
+	int64_t start = loader->p.start;
+
+	return db_run(loader->insert[INSERT_PROCESS], "iiiiiiisisiiis", loader->process,
+		(int64_t)header->pid, (int64_t)header->parent_pid, start,
+		loader->p.end > start ? loader->p.end : start, (int64_t)!!header->closed,
+		(int64_t)simulated, clock_name(header->clock), loader->p.clock.error,
+		cupti_name(header->cupti_state), (int64_t)header->cupti_error,
+		(int64_t)header->cupti_version, (int64_t)header->driver_version, loader->path);
+}
+
+int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count)
+{
+	if (!count)
+		return 0;
+	return db_run(loader->insert[INSERT_LOSS], "isi", loader->process, reason, (int64_t)count);
+}
+
+/* What the reader found missing or not whole, and why there may be no last word. */
+static int insert_damage(struct loader *loader)
+{
+	const struct trace_reader *reader = &loader->p.reader;
+	uint64_t missing = reader->missing ? reader->missing : (uint64_t)reader->pages.lost;
+	int running = !reader->header->closed && loader_is_running(loader);
+
+	return loader_insert_loss(loader, "truncated", missing) ||
+	       loader_insert_loss(loader, "damaged",
+		       reader->damaged + loader->p.refused + loader->p.clock.refused) ||
+	       loader_insert_loss(loader, "still_running", running) ||
+	       loader_insert_loss(loader, "not_closed", !reader->header->closed && !running);
+}
+
+static int insert_losses(struct loader *loader)
+{
+	const struct file_header *header = loader->p.reader.header;
+	int unusable = loader->p.call_count && (loader->p.init == INIT_FAILED ||
+		(header->cupti_state == CUPTI_STATE_NEVER && !loader->p.context_count));
+	int host_only = header->cupti_state != CUPTI_STATE_ON && loader->p.call_count && !unusable;
+
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		if (loader_insert_loss(loader, counter_names[i], header->counter[i]))
+			return -1;
+	return insert_damage(loader) ||
+	       loader_insert_loss(loader, "unusable", unusable) ||
+	       loader_insert_loss(loader, "host_only", host_only) ||
+	       loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated);
+}
+
+static int insert_contexts(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+
+	for (size_t i = 0; i < p->context_count; i++) {
+		const struct context_record *context = &p->context[i].record;
+		p->context[i].row = (uint32_t)++loader->context;
+		if (db_run(loader->insert[INSERT_CONTEXT], "iiiiiii", loader->context,
+			    loader->process, (int64_t)context->id, (int64_t)context->handle,
+			    (int64_t)context->cupti_id, (int64_t)context->device,
+			    (int64_t)context->flags))
+			return -1;
+	}
+	return 0;
+}
+
+static void release_process(struct loaded_process *p)
+{
+	struct map *maps[] = {
+		&p->context_numbers, &p->context_handles, &p->context_cupti_ids, &p->threads,
+		&p->births, &p->primaries,
+		&p->sites, &p->latest_functions, &p->kernels, &p->layouts, &p->shapes, &p->strings,
+		&p->thread_lanes,
+		&p->default_streams, &p->cupti_streams,
+	};
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		map_release(maps[i]);
+	lives_release(&p->streams);
+	lives_release(&p->events);
+	lives_release(&p->allocations);
+	lives_release(&p->functions);
+	free(p->unplaced);
+	ranges_release(&p->live_memory);
+	clock_release(&p->clock);
+	free(p->type);
+	for (size_t i = 0; i < p->lane_count; i++)
+		lane_release(&p->lane[i]);
+	free(p->lane);
+	free(p->heap);
+	slots_release(&p->device);
+	free(p->more_device);
+	free(p->taken);
+	free(p->calibration);
+	free(p->window);
+	free(p->context);
+	for (size_t i = 0; i < p->thread_count; i++)
+		free(p->thread[i].call);
+	free(p->thread);
+	free(p->stream);
+	free(p->open_range);
+	loader_release_graphs(p);
+	loader_release_images(p);
+	free(p->named);
+	trace_close(&p->reader);
+	*p = (struct loaded_process){ 0 };
+}
+
+void loader_look_up(struct loader *loader)
+{
+	enum { STEP = 16 << 20 }; /* bytes of the trace that may be in memory */
+
+	loader->progress.next = loader->progress.done + STEP;
+	trace_forget(&loader->p.reader);
+	progress_show(&loader->progress, "loading");
+}
+
+static int load_call(struct loader *loader, struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+	const struct call_record *record = (const struct call_record *)call->record;
+	uint32_t correlation = call->returned ? record->correlation : 0;
+
+	p->taken_count = 0;
+	if (correlation && loader_take_devices(loader, correlation))
+		return -1;
+	if (loader_resolve(loader, call) || loader_match_devices(loader, call) ||
+		loader_write_operands(loader, call) || loader_write_launch(loader, call) ||
+		loader_write_call(loader, call))
+		return -1;
+	for (size_t i = 0; i < p->taken_count; i++)
+		if (loader_write_device(loader, p->taken[i], call))
+			return -1;
+	return loader_take_host(loader, call) || loader_write_objects(loader, call) ||
+	       loader_take_graphs(loader, call) || loader_take_images(loader, call) ||
+	       lives_retire(&p->events, call->enter) ||
+	       lives_retire(&p->allocations, call->enter) ? -1 : 0;
+}
+
+static int load_calls(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+	struct loaded_call call;
+	int rc;
+
+	p->events.retire = loader_write_event;
+	p->allocations.retire = loader_write_allocation;
+	p->events.arg = p->allocations.arg = loader;
+	if (loader_start_calls(loader))
+		return -1;
+	while ((rc = loader_next_call(loader, &call)) > 0) {
+		loader_step(loader, record_bytes(call.record));
+		if (load_call(loader, &call))
+			return -1;
+	}
+	return rc || loader_write_images(loader) || loader_write_rest(loader) ? -1 : 0;
+}
+
+/* One that cannot be is as little known as the first. */
+static int64_t start_of(struct loader *loader)
+{
+	uint64_t start = loader->p.reader.header->start_ns;
+
+	if (start >= (uint64_t)loader->origin &&
+		start - (uint64_t)loader->origin <= (uint64_t)CLOCK_MOST)
+		return (int64_t)(start - (uint64_t)loader->origin);
+	loader->p.refused++;
+	return 0;
+}
+
+static int load_process(struct loader *loader, const char *path)
+{
+	struct loaded_process *p = &loader->p;
+	int rc = -1;
+
+	loader->path = path;
+	loader->process++;
+	if (trace_open(&p->reader, path)) {
+		print(stderr, "cufence: cannot load '%s': %s\n", path, p->reader.error);
+		goto out;
+	}
+	if (loader_scan(loader))
+		goto out;
+	p->start = start_of(loader);
+	if (clock_init(&p->clock, p->reader.header->clock, loader->origin, p->start,
+		    p->calibration, p->calibration_count,
+		    p->first_tick == UINT64_MAX ? 0 : p->first_tick))
+		goto out;
+	loader_sort_devices(loader);
+	if (insert_contexts(loader) || load_calls(loader))
+		goto out;
+	rc = insert_process(loader) || loader_write_recording(loader) || insert_losses(loader)
+		? -1 : 0;
+	if (p->reader.error[0])
+		print(stderr, "cufence: '%s' is damaged: %s; loaded what is whole\n", path,
+			p->reader.error);
+out:
+	release_process(p);
+	return rc;
+}
+
+static int insert_run(struct loader *loader, const char *command)
+{
+	sqlite3_stmt *stmt = db_prepare(loader->db, "INSERT INTO run VALUES (?,?,?)");
+	int rc = stmt ? db_run(stmt, "iss", loader->origin, CUFENCE_VERSION, command) : -1;
+
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
+static int prepare(struct loader *loader)
+{
+	for (int i = 0; i < INSERT_COUNT; i++) {
+		loader->insert[i] = db_prepare(loader->db, insert_sql[i]);
+		if (!loader->insert[i])
+			return -1;
+	}
+	loader->calls = bulk_open(loader->db, "call");
+	loader->operations = bulk_open(loader->db, "operation");
+	loader->operands = bulk_open(loader->db, "operand");
+	loader->launches = bulk_open(loader->db, "launch");
+	loader->call_thread = bulk_open_index(loader->db, "call_thread");
+	loader->operation_call = bulk_open_index(loader->db, "operation_call");
+	loader->operand_call = bulk_open_index(loader->db, "operand_call");
+	return loader->calls && loader->operations && loader->operands && loader->launches &&
+	       loader->call_thread && loader->operation_call && loader->operand_call ? 0 : -1;
+}
+
+static void release(struct loader *loader)
+{
+	for (int i = 0; i < INSERT_COUNT; i++)
+		sqlite3_finalize(loader->insert[i]);
+	map_release(&loader->images);
+	bulk_free(loader->calls);
+	bulk_free(loader->operations);
+	bulk_free(loader->operands);
+	bulk_free(loader->launches);
+	bulk_free(loader->call_thread);
+	bulk_free(loader->operation_call);
+	bulk_free(loader->operand_call);
+	progress_end(&loader->progress);
+}
+
+static int finish(struct loader *loader)
+{
+	progress_show(&loader->progress, "making indexes");
+	return db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
+	       bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
+	       bulk_finish(loader->launches) ||
+	       bulk_finish(loader->call_thread) || bulk_finish(loader->operation_call) ||
+	       bulk_finish(loader->operand_call) ||
+	       db_exec(loader->db, indexes) ? -1 : 0;
+}
+
+int load_traces(struct db *db, char *const *path, size_t count, const char *command)
+{
+	struct loader loader = { .db = db };
+	char *load = malloc(count + 1);
+	int rc = -1;
+
+	if (!load || loader_choose_files(&loader, path, count, load) ||
+		db_exec(db, early_indexes) || db_exec(db, "BEGIN")) {
+		free(load);
+		return -1;
+	}
+	if (prepare(&loader) || insert_run(&loader, command))
+		goto out;
+	for (size_t i = 0; i < count; i++)
+		if (load[i] && load_process(&loader, path[i]))
+			goto out;
+	rc = finish(&loader);
+out:
+	free(load);
+	if (rc && !sqlite3_get_autocommit(db->handle))
+		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+	release(&loader);
+	return rc;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From records, which are written as calls return, to calls in order of entry: first within a
+ * lane, then among the lanes.
+ */
+#include "load_accept.h"
+#include "print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void read_fields(const struct loader *loader, struct loaded_call *call)
+{
+	const struct call_record *record = (const struct call_record *)call->record;
+	const struct call_type_record *type = call->type->record;
+	struct call_fields *fields = &call->fields;
+
+	call->returned = record->head.type == RECORD_CALL;
+	call->failed = !call->returned || record->result != 0;
+	call->kind = type->kind < KIND_COUNT ? type->kind : (unsigned)KIND_OTHER;
+	if (!call->returned)
+		return;
+	for (unsigned i = 0; i < type->field_count; i++) {
+		unsigned kind = (uint8_t)type->data[i];
+		if (kind >= FIELD_KIND_COUNT)
+			continue;
+		fields->value[kind] = load_is_size(kind) && record->field[i] > SIZE_MOST
+			? SIZE_MOST : record->field[i];
+		fields->present |= 1ull << kind;
+	}
+	/* Which thread that was; nobody else needs to know of births. */
+	if (fields->present & 1ull << FIELD_birth) {
+		uint64_t number = map_get(&loader->p.births, fields->value[FIELD_birth], 0);
+
+		fields->value[FIELD_thread] = number ? loader->p.thread[number - 1].tid : 0;
+		fields->present |= 1ull << FIELD_thread;
+	}
+	/* A copy has a field for its direction only where its call does not say it. */
+	if (fields->present & 1ull << FIELD_src && !(fields->present & 1ull << FIELD_direction)) {
+		fields->value[FIELD_direction] = TRAITS_DIRECTION(type->traits);
+		fields->present |= 1ull << FIELD_direction;
+	}
+}
+
+static unsigned number_of(const struct record *record)
+{
+	return record->type == RECORD_CALL ? ((const struct call_record *)record)->call
+					   : ((const struct enter_record *)record)->call;
+}
+
+static int is_nested(const struct lane_call *call)
+{
+	return call->record->flags & CALL_NESTED;
+}
+
+/*
+ * Drops enter records whose call returned.  Announced calls that are still open are a stack, in
+ * order of entry; a return closes what was entered after it, which never returned itself.
+ */
+static void drop_announced(struct lane *lane, uint32_t *open)
+{
+	enum { SAME_TICK = 8 }; /* calls entered at one tick, one within the other */
+	size_t depth = 0;
+
+	for (size_t i = 0; i < lane->count; i++) {
+		const struct lane_call *call = &lane->call[i];
+
+		if (call->exit == UINT64_MAX) {
+			open[depth++] = (uint32_t)i;
+			continue;
+		}
+		while (depth && lane->call[open[depth - 1]].enter > call->enter)
+			depth--;
+		for (size_t d = depth; d-- > 0 && depth - d <= SAME_TICK;) {
+			struct lane_call *entered = &lane->call[open[d]];
+
+			if (entered->enter != call->enter)
+				break;
+			if (number_of(entered->record) != number_of(call->record))
+				continue;
+			entered->record = NULL;
+			memmove(open + d, open + d + 1, (--depth - d) * sizeof(*open));
+			break;
+		}
+	}
+}
+
+/* Those that returned in order of return, then those that never did, the innermost first. */
+static void sort_by_return(struct lane *lane, struct lane_call *spare)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < lane->count; i++)
+		if (lane->call[i].exit != UINT64_MAX)
+			spare[count++] = lane->call[i];
+	for (size_t i = lane->count; i-- > 0;)
+		if (lane->call[i].exit == UINT64_MAX && lane->call[i].record)
+			spare[count++] = lane->call[i];
+	memcpy(lane->call, spare, count * sizeof(*spare));
+	lane->count = count;
+}
+
+/*
+ * In order of return children come before their parent, so the calls still without one are a
+ * stack.  Virtual time makes ties, which the recorder's flag decides.  A call that never returned
+ * can hold later calls only if they all were made from within it; a top-level call after it says
+ * that its return was lost.  Parents are indices + 1.
+ */
+static void find_parents(struct lane *lane, uint32_t *stack)
+{
+	uint64_t latest_top = 0;
+	size_t depth = 0;
+
+	for (size_t i = 0; i < lane->count; i++) {
+		const struct lane_call *call = &lane->call[i];
+		int holds = call->exit != UINT64_MAX || call->enter >= latest_top;
+
+		while (depth && holds) {
+			struct lane_call *top = &lane->call[stack[depth - 1]];
+
+			if (top->enter < call->enter ||
+				(top->enter == call->enter && !is_nested(top)))
+				break;
+			top->parent = (uint32_t)i + 1;
+			depth--;
+		}
+		stack[depth++] = (uint32_t)i;
+		if (!is_nested(call) && call->enter > latest_top)
+			latest_top = call->enter;
+	}
+}
+
+/*
+ * Places by a walk of the trees, parents before children and siblings as they returned: in order
+ * of entry, whatever the clock's ticks.  Children have lower indices than their parent: one pass
+ * up sums the sizes of subtrees, one pass down hands each child the last free places of its
+ * parent's share.
+ */
+static void sort_by_entry(struct lane *lane, struct lane_call *sorted, uint32_t *size,
+	uint32_t *end)
+{
+	memset(size, 0, lane->count * sizeof(*size));
+	for (size_t i = 0; i < lane->count; i++) {
+		size[i]++;
+		if (lane->call[i].parent)
+			size[lane->call[i].parent - 1] += size[i];
+	}
+	end[0] = (uint32_t)lane->count; /* of those without a parent */
+	for (size_t i = lane->count; i-- > 0;) {
+		struct lane_call *call = &lane->call[i];
+		uint32_t last = end[call->parent];
+
+		end[i + 1] = last;
+		end[call->parent] = last - size[i];
+		size[i] = last - size[i]; /* no child of it is still to come: now its place */
+	}
+	for (size_t i = 0; i < lane->count; i++) {
+		struct lane_call *call = &lane->call[i];
+
+		sorted[size[i]] = *call;
+		if (call->parent)
+			sorted[size[i]].parent = size[call->parent - 1] + 1;
+	}
+	memcpy(lane->call, sorted, lane->count * sizeof(*sorted));
+}
+
+int lane_order(struct lane *lane)
+{
+	struct lane_call *spare = malloc(lane->count * sizeof(*spare));
+	uint32_t *numbers = malloc((2 * lane->count + 1) * sizeof(*numbers));
+	int rc = spare && numbers ? 0 : -1;
+
+	if (!rc) {
+		drop_announced(lane, numbers);
+		sort_by_return(lane, spare);
+		find_parents(lane, numbers);
+		sort_by_entry(lane, spare, numbers, numbers + lane->count);
+	} else {
+		fputs("cufence: out of memory\n", stderr);
+	}
+	free(spare);
+	free(numbers);
+	return rc;
+}
+
+/* Lanes whose next call is known are a heap: the one entered first on top. */
+static int comes_before(const struct lane *a, const struct lane *b)
+{
+	uint64_t x = a->call[a->next].enter, y = b->call[b->next].enter;
+
+	return x != y ? x < y : a->thread < b->thread;
+}
+
+static void sink(struct loaded_process *p, size_t at)
+{
+	for (;;) {
+		size_t first = 2 * at + 1;
+		uint32_t lane = p->heap[at];
+
+		if (first >= p->heap_count)
+			return;
+		if (first + 1 < p->heap_count &&
+			comes_before(&p->lane[p->heap[first + 1]], &p->lane[p->heap[first]]))
+			first++;
+		if (!comes_before(&p->lane[p->heap[first]], &p->lane[lane]))
+			return;
+		p->heap[at] = p->heap[first];
+		p->heap[first] = lane;
+		at = first;
+	}
+}
+
+int loader_start_calls(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+
+	p->heap = malloc((p->lane_count + 1) * sizeof(*p->heap));
+	if (!p->heap) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (size_t i = 0; i < p->lane_count; i++) {
+		if (lane_fill(loader, &p->lane[i]))
+			return -1;
+		if (p->lane[i].count)
+			p->heap[p->heap_count++] = (uint32_t)i;
+	}
+	for (size_t i = p->heap_count / 2; i-- > 0;)
+		sink(p, i);
+	return 0;
+}
+
+/* The top lane goes on behind the call it gave last. */
+static int advance(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+	struct lane *lane = &p->lane[p->heap[0]];
+
+	if (++lane->next == lane->count && lane_fill(loader, lane))
+		return -1;
+	if (!lane->count)
+		p->heap[0] = p->heap[--p->heap_count];
+	sink(p, 0);
+	return 0;
+}
+
+int loader_next_call(struct loader *loader, struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+	struct lane_call *next;
+	struct lane *lane;
+
+	if (p->call_count && p->heap_count && advance(loader))
+		return -1;
+	if (!p->heap_count)
+		return 0;
+	if (p->call_count == UINT32_MAX) {
+		print(stderr, "cufence: '%s' has too many calls\n", loader->path);
+		return -1;
+	}
+	lane = &p->lane[p->heap[0]];
+	next = &lane->call[lane->next];
+	next->number = ++p->call_count;
+	*call = (struct loaded_call){
+		.record = next->record, .enter = next->enter, .exit = next->exit,
+		.number = next->number, .thread = lane->thread,
+		.parent = next->parent ? lane->call[next->parent - 1].number : 0,
+		.type = &p->type[number_of(next->record)],
+	};
+	read_fields(loader, call);
+	return 1;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load_clock.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+
+/* ns per tick of this machine's time stamp counter, over 20 ms. */
+static double tsc_rate(void)
+{
+	struct timespec begin, end, pause = { .tv_nsec = 20 * 1000 * 1000 };
+	uint64_t ticks;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	ticks = __rdtsc();
+	nanosleep(&pause, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	ticks = __rdtsc() - ticks;
+	return ((double)(end.tv_sec - begin.tv_sec) * 1e9 +
+		(double)(end.tv_nsec - begin.tv_nsec)) / (double)ticks;
+}
+#else
+static double tsc_rate(void)
+{
+	return 1;
+}
+#endif
+
+static int compare_points(const void *a, const void *b)
+{
+	const struct clock_point *p = a, *q = b;
+
+	return p->x < q->x ? -1 : p->x > q->x;
+}
+
+static int scale_add(struct clock_scale *scale, uint64_t x, int64_t y)
+{
+	struct clock_point *more = realloc(scale->point, (scale->count + 1) * sizeof(*more));
+
+	if (!more)
+		return -1;
+	scale->point = more;
+	scale->point[scale->count++] = (struct clock_point){ x, y };
+	return 0;
+}
+
+/* Sorts, drops points that do not grow, and takes the mean rate where there are two. */
+static void scale_finish(struct clock_scale *scale)
+{
+	struct clock_point *point = scale->point;
+	size_t kept = 0;
+
+	if (scale->count)
+		qsort(point, scale->count, sizeof(*point), compare_points);
+	for (size_t i = 0; i < scale->count; i++)
+		if (!kept || (point[i].x > point[kept - 1].x && point[i].y >= point[kept - 1].y))
+			point[kept++] = point[i];
+	scale->count = kept;
+	if (kept >= 2)
+		scale->rate = ((double)point[kept - 1].y - (double)point[0].y) /
+			      ((double)point[kept - 1].x - (double)point[0].x);
+}
+
+static int64_t time_or_none(__int128 value)
+{
+	return value > CLOCK_MOST || value < -CLOCK_MOST ? CLOCK_NONE : (int64_t)value;
+}
+
+static int64_t beyond(const struct clock_scale *scale, const struct clock_point *end, uint64_t x)
+{
+	__int128 distance = (__int128)x - end->x;
+	double length = (double)distance * scale->rate;
+
+	if (!(length < 2.0 * (double)CLOCK_MOST && length > -2.0 * (double)CLOCK_MOST))
+		return CLOCK_NONE;
+	/* In whole units where the rate is one, so that no bit is lost in the double. */
+	if (scale->rate != 1)
+		distance = (__int128)length;
+	return time_or_none(end->y + distance);
+}
+
+static int64_t scale_map(const struct clock_scale *scale, uint64_t x)
+{
+	const struct clock_point *point = scale->point;
+	size_t low = 0, high = scale->count - 1;
+
+	if (!scale->count)
+		return 0;
+	if (x <= point[0].x)
+		return beyond(scale, &point[0], x);
+	if (x >= point[high].x)
+		return beyond(scale, &point[high], x);
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+		if (point[middle].x <= x)
+			low = middle;
+		else
+			high = middle;
+	}
+	return time_or_none(point[low].y + ((__int128)x - point[low].x) *
+		((__int128)point[high].y - point[low].y) /
+		((__int128)point[high].x - point[low].x));
+}
+
+/* Widest bracket in ns, once the rate is known. */
+static int64_t widest_gap(const struct clock *clock,
+	const struct calibration_record *const *calibration, size_t count)
+{
+	uint64_t widest = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (calibration[i]->gap_ticks > widest)
+			widest = calibration[i]->gap_ticks;
+	if ((double)widest * clock->ticks.rate >= (double)CLOCK_MOST)
+		return CLOCK_MOST;
+	return (int64_t)((double)widest * clock->ticks.rate);
+}
+
+/* Virtual time starts with the process, and CUPTI's time is the same one. */
+static int init_virtual(struct clock *clock, int64_t start,
+	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick)
+{
+	const struct calibration_record *pair = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (calibration[i]->ticks < first_tick)
+			first_tick = calibration[i]->ticks;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (calibration[i]->ticks - first_tick > (uint64_t)CLOCK_MOST)
+			clock->refused++;
+		else if (calibration[i]->cupti_ns && !pair)
+			pair = calibration[i];
+	}
+	if (scale_add(&clock->ticks, first_tick, start))
+		return -1;
+	if (!pair)
+		return scale_add(&clock->device, first_tick, start);
+	return scale_add(&clock->device, pair->cupti_ns,
+		start + (int64_t)(pair->ticks - first_tick));
+}
+
+/* What has no place within the run is passed over. */
+static int init_real(struct clock *clock, int64_t origin,
+	const struct calibration_record *const *calibration, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct calibration_record *c = calibration[i];
+		int64_t now = time_or_none((__int128)c->realtime_ns - origin);
+
+		if (now == CLOCK_NONE)
+			clock->refused++;
+		else if (scale_add(&clock->ticks, c->ticks, now) ||
+			(c->cupti_ns && scale_add(&clock->device, c->cupti_ns, now)))
+			return -1;
+	}
+	/* CUPTI's time is CLOCK_REALTIME where nothing else is known. */
+	return clock->device.count ? 0 : scale_add(&clock->device, (uint64_t)origin, 0);
+}
+
+int clock_init(struct clock *clock, uint32_t kind, int64_t origin, int64_t start,
+	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick)
+{
+	*clock = (struct clock){ .ticks.rate = 1, .device.rate = 1 };
+	if (kind == CLOCK_TICKS_VIRTUAL)
+		return init_virtual(clock, start, calibration, count, first_tick);
+	if (init_real(clock, origin, calibration, count) ||
+		(!clock->ticks.count && scale_add(&clock->ticks, first_tick, start)))
+		return -1;
+	scale_finish(&clock->ticks);
+	scale_finish(&clock->device);
+	clock->estimated = clock->ticks.count < 2 && kind == CLOCK_TICKS_TSC;
+	if (clock->estimated)
+		clock->ticks.rate = tsc_rate();
+	clock->error = widest_gap(clock, calibration, count);
+	return 0;
+}
+
+int64_t clock_host(const struct clock *clock, uint64_t ticks)
+{
+	return scale_map(&clock->ticks, ticks);
+}
+
+int64_t clock_device(const struct clock *clock, uint64_t cupti_ns)
+{
+	return scale_map(&clock->device, cupti_ns);
+}
+
+void clock_release(struct clock *clock)
+{
+	free(clock->ticks.point);
+	free(clock->device.point);
+	*clock = (struct clock){ 0 };
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operations of the device meet the calls that submitted them: by correlation id, which CUPTI
+ * announces to the recorder before the call and repeats in every record.
+ *
+ * A record is filed as its place in the file, in words of 8 bytes.  The first one of an id has a
+ * slot; others (graphs node by node, the driver's own work) are in a list sorted by id and place.
+ */
+#include "loader.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "load_accept.h"
+
+int loader_file_device(struct loader *loader, const struct device_record *device)
+{
+	struct loaded_process *p = &loader->p;
+	size_t place = (size_t)((const uint8_t *)device - p->reader.base) / TRACE_ALIGN;
+	uint32_t *slot = slots_at(&p->device, device->correlation);
+	uint64_t *more;
+
+	if (!slot)
+		return -1;
+	if (!*slot) {
+		*slot = (uint32_t)place;
+		return 0;
+	}
+	more = array_room(p->more_device, p->more_device_count, sizeof(*more));
+	if (!more)
+		return -1;
+	p->more_device = more;
+	more[p->more_device_count++] = (uint64_t)device->correlation << 32 | place;
+	return 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+void loader_sort_devices(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+
+	if (p->more_device_count)
+		qsort(p->more_device, p->more_device_count, sizeof(*p->more_device),
+			compare_numbers);
+}
+
+static int compare_start(const void *a, const void *b)
+{
+	const struct device_record *p = *(const struct device_record *const *)a;
+	const struct device_record *q = *(const struct device_record *const *)b;
+
+	if (p->start != q->start)
+		return p->start < q->start ? -1 : 1;
+	return p < q ? -1 : p > q;
+}
+
+static int take(struct loader *loader, uint32_t place)
+{
+	struct loaded_process *p = &loader->p;
+	const struct device_record **more = array_room(p->taken, p->taken_count, sizeof(*more));
+	const struct device_record *device = (const struct device_record *)
+		(p->reader.base + (size_t)place * TRACE_ALIGN);
+
+	if (!more)
+		return -1;
+	p->taken = more;
+	if (!loader_accept_device(loader, device))
+		return 0;
+	more[p->taken_count++] = device;
+	return 0;
+}
+
+/* Index of the first in the list with that id. */
+static size_t first_more(const struct loaded_process *p, uint32_t correlation)
+{
+	size_t low = 0, high = p->more_device_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (p->more_device[middle] >> 32 < correlation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int loader_take_devices(struct loader *loader, uint32_t correlation)
+{
+	struct loaded_process *p = &loader->p;
+	uint32_t *slot = slots_find(&p->device, correlation);
+
+	p->taken_count = 0;
+	if (!slot)
+		return 0;
+	if (take(loader, *slot))
+		return -1;
+	*slot = 0;
+	for (size_t i = first_more(p, correlation);
+		i < p->more_device_count && p->more_device[i] >> 32 == correlation; i++)
+		if (take(loader, (uint32_t)p->more_device[i]))
+			return -1;
+	if (p->taken_count > 1)
+		qsort(p->taken, p->taken_count, sizeof(*p->taken), compare_start);
+	return 0;
+}
+
+static uint64_t cupti_stream(const struct device_record *device)
+{
+	return (uint64_t)device->context << 32 | device->stream;
+}
+
+/* Operations inside a graph run on the executor's streams, not on the one it was launched on, and
+ * say nothing of the launch. */
+static int is_graph_node(const struct device_record *device, const struct loaded_call *call)
+{
+	return (device->kind == DEVICE_KERNEL && device->value) ||
+	       (call->kind == KIND_GRAPH_LAUNCH && device->kind != DEVICE_GRAPH);
+}
+
+/*
+ * Between devices without peer access a copy goes by way of the host, and the half on the other
+ * device runs in a stream of the driver's own.
+ */
+static int is_elsewhere(const struct loaded_process *p, const struct device_record *device,
+	const struct loaded_stream *stream)
+{
+	uint64_t context = map_get(&p->context_cupti_ids, device->context, 0);
+
+	return device->kind == DEVICE_MEMCPY && context && stream->context &&
+	       p->context[context - 1].row != stream->context;
+}
+
+/* The call learns what only the device knew; the stream learns its CUPTI id. */
+static int tell_call(struct loader *loader, const struct device_record *device,
+	struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+	struct loaded_stream *stream = call->stream ? &p->stream[call->stream - 1] : NULL;
+
+	if (is_graph_node(device, call))
+		return 0;
+	if (device->kind == DEVICE_MEMCPY && device->src)
+		call->src_memory = device->src;
+	if (device->kind == DEVICE_MEMCPY && device->dst)
+		call->dst_memory = device->dst;
+	if (!stream || is_elsewhere(p, device, stream))
+		return 0;
+	if (stream->cupti_id < 0)
+		stream->cupti_id = device->stream;
+	return map_set(&p->cupti_streams, cupti_stream(device), call->stream);
+}
+
+/* An operation whose call was not recorded may run on a stream that nothing else names. */
+static int know_stream(struct loader *loader, const struct device_record *device)
+{
+	struct loaded_process *p = &loader->p;
+	uint64_t context = map_get(&p->context_cupti_ids, device->context, 0);
+	struct loaded_stream stream = {
+		.context = context ? p->context[context - 1].row : 0,
+		.kind = STREAM_KIND_UNKNOWN, .cupti_id = device->stream,
+	};
+	uint32_t known;
+
+	if (map_get(&p->cupti_streams, cupti_stream(device), 0))
+		return 0;
+	known = loader_add_stream(loader, KEY_DEVICE_STREAM | cupti_stream(device), 0, &stream);
+	return known ? map_set(&p->cupti_streams, cupti_stream(device), known) : -1;
+}
+
+/* The kernel's name as CUPTI reports it, for calls whose function was not recorded. */
+static int name_kernel(struct loader *loader, const struct device_record *device,
+	struct loaded_call *call)
+{
+	const struct string_record *name = (const struct string_record *)(uintptr_t)
+		map_get(&loader->p.strings, device->name, 0);
+	uint32_t kernel;
+
+	if (device->kind != DEVICE_KERNEL || !name || (call && call->kernel))
+		return 0;
+	kernel = loader_kernel(loader, name->text, name->length);
+	if (call && !is_graph_node(device, call))
+		call->kernel = kernel;
+	return kernel ? 0 : -1;
+}
+
+int loader_match_devices(struct loader *loader, struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+
+	for (size_t i = 0; i < p->taken_count; i++) {
+		const struct device_record *device = p->taken[i];
+
+		if (device->kind != DEVICE_OVERHEAD && (name_kernel(loader, device, call) ||
+			    tell_call(loader, device, call)))
+			return -1;
+	}
+	return 0;
+}
+
+int loader_write_unmatched(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+	uint64_t next = 0;
+
+	while ((next = slots_next(&p->device, next)) != UINT64_MAX) {
+		if (loader_take_devices(loader, (uint32_t)next))
+			return -1;
+		for (size_t i = 0; i < p->taken_count; i++) {
+			const struct device_record *device = p->taken[i];
+
+			if (device->kind != DEVICE_OVERHEAD && (name_kernel(loader, device, NULL) ||
+				    know_stream(loader, device)))
+				return -1;
+			if (loader_write_device(loader, device, NULL))
+				return -1;
+		}
+	}
+	return 0;
+}

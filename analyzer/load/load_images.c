@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The code that the kernels of a process came from: a module or library is loaded from an image,
+ * functions are asked of it.  Of images that lie in no file only those are kept whose kernels were
+ * launched.
+ */
+#include "loader.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "image_beside.h"
+#include "print.h"
+
+/* Of all images of a process: as much as the recorder stores. */
+#define MOST_BYTES (256u << 20)
+
+struct images {
+	const struct image_record **piece;
+	size_t piece_count;
+	uint64_t bytes;              /* written */
+	struct map modules;          /* handle -> hash of its image, 0: not known */
+	struct map functions;        /* handle -> function, index + 1 */
+	struct image_function { uint64_t image; uint32_t kernel; } *function;
+	size_t function_count;
+	struct map launched;         /* hash -> 1: a kernel of it was launched */
+	int unplaced;                /* a kernel was launched whose image is not known */
+};
+
+static struct images *images_of(struct loaded_process *p)
+{
+	if (!p->images)
+		p->images = calloc(1, sizeof(*p->images));
+	if (!p->images)
+		print(stderr, "cufence: out of memory\n");
+	return p->images;
+}
+
+void loader_release_images(struct loaded_process *p)
+{
+	if (!p->images)
+		return;
+	free(p->images->piece);
+	free(p->images->function);
+	map_release(&p->images->modules);
+	map_release(&p->images->functions);
+	map_release(&p->images->launched);
+	free(p->images);
+	p->images = NULL;
+}
+
+int loader_note_image(struct loader *loader, const struct image_record *image)
+{
+	struct images *images = images_of(&loader->p);
+	const struct image_record **more = images
+		? array_room(images->piece, images->piece_count, sizeof(*more)) : NULL;
+
+	if (!more)
+		return -1;
+	images->piece = more;
+	more[images->piece_count++] = image;
+	return 0;
+}
+
+int loader_insert_image_file(struct loader *loader, const struct image_file_record *file)
+{
+	char build_id[2 * sizeof(file->build_id) + 1];
+
+	return db_run(loader->insert[INSERT_IMAGE_FILE], "iitsiii", loader->process,
+		(int64_t)file->hash, file->path, (size_t)file->path_length,
+		loader_build_id(file->build_id, build_id), (int64_t)file->offset,
+		(int64_t)file->bytes, (int64_t)file->start);
+}
+
+/* From now on the function is one of that image. */
+static int place_function(struct images *images, uint64_t handle, uint64_t image)
+{
+	uint64_t known = map_get(&images->functions, handle, 0);
+	struct image_function *more;
+
+	if (!handle)
+		return 0;
+	if (!known) {
+		more = array_room(images->function, images->function_count, sizeof(*more));
+		if (!more)
+			return -1;
+		images->function = more;
+		known = ++images->function_count;
+		if (map_set(&images->functions, handle, known))
+			return -1;
+		more[known - 1] = (struct image_function){ .image = image };
+	}
+	if (images->function[known - 1].image != image)
+		images->function[known - 1] = (struct image_function){ .image = image };
+	return 0;
+}
+
+static uint64_t image_of_function(const struct images *images, uint64_t handle)
+{
+	uint64_t known = map_get(&images->functions, handle, 0);
+
+	return known ? images->function[known - 1].image : 0;
+}
+
+#define HAS(kind) (call->fields.present & 1ull << FIELD_##kind)
+#define VALUE(kind) (call->fields.value[FIELD_##kind])
+
+static int take_query(struct images *images, const struct loaded_call *call)
+{
+	uint64_t image = HAS(module) ? map_get(&images->modules, VALUE(module), 0) : 0;
+	const uint64_t *word;
+
+	if (HAS(function) && HAS(module))
+		return place_function(images, VALUE(function), image);
+	if (HAS(function) && HAS(handle)) /* cuKernelGetFunction */
+		return place_function(images, VALUE(function),
+			image_of_function(images, VALUE(handle)));
+	if (HAS(module) && HAS(handle)) /* cuLibraryGetModule */
+		return map_set(&images->modules, VALUE(module),
+			map_get(&images->modules, VALUE(handle), 0));
+	if (!HAS(module) || !HAS(count)) /* cuModuleEnumerateFunctions */
+		return 0;
+	word = loader_list_words(call, VALUE(count), 1, 0);
+	for (uint64_t i = 0; word && i < VALUE(count); i++)
+		if (place_function(images, word[i], image))
+			return -1;
+	return 0;
+}
+
+static int take_launch(struct loader *loader, struct images *images,
+	const struct loaded_call *call)
+{
+	uint64_t known = map_get(&images->functions, VALUE(function), 0);
+	struct image_function *function = known ? &images->function[known - 1] : NULL;
+
+	if (!function || !function->image) {
+		images->unplaced = 1;
+		return 0;
+	}
+	if (function->kernel == call->kernel)
+		return 0;
+	function->kernel = call->kernel;
+	return map_set(&images->launched, function->image, 1) ||
+	       db_run(loader->insert[INSERT_KERNEL_IMAGE], "ii", (int64_t)call->kernel,
+		       (int64_t)function->image) ? -1 : 0;
+}
+
+int loader_take_images(struct loader *loader, const struct loaded_call *call)
+{
+	int launch = call->kernel && HAS(function);
+	struct images *images;
+
+	if (!launch && call->kind != KIND_MODULE_LOAD && call->kind != KIND_FUNCTION_QUERY)
+		return 0;
+	images = images_of(&loader->p);
+	if (!images)
+		return -1;
+	if (call->kind == KIND_MODULE_LOAD && HAS(module) && !call->failed &&
+		map_set(&images->modules, VALUE(module), HAS(image) ? VALUE(image) : 0))
+		return -1;
+	if (call->kind == KIND_FUNCTION_QUERY && !call->failed && take_query(images, call))
+		return -1;
+	return launch ? take_launch(loader, images, call) : 0;
+}
+
+static int insert_piece(struct loader *loader, const struct image_record *piece, const void *bytes,
+	size_t size)
+{
+	struct images *images = loader->p.images;
+
+	if (size > MOST_BYTES - images->bytes)
+		return 0;
+	images->bytes += size;
+	return db_run(loader->insert[INSERT_IMAGE_PIECE], "iiiib", loader->process,
+		(int64_t)piece->hash, (int64_t)piece->offset, (int64_t)piece->total,
+		(const char *)bytes, size);
+}
+
+static int write_piece(struct loader *loader, const struct image_record *piece)
+{
+	char *bytes;
+	int rc;
+
+	if (!image_is_beside(piece))
+		return insert_piece(loader, piece, piece->data, piece->length);
+	bytes = image_read_beside(loader->path, piece);
+	rc = bytes ? insert_piece(loader, piece, bytes, piece->total) : 0;
+	free(bytes);
+	return rc;
+}
+
+/* Processes of a run load the same: what another one's kernels came from is there already. */
+static int is_wanted(const struct loader *loader, uint64_t hash)
+{
+	const struct images *images = loader->p.images;
+
+	return images->unplaced || (map_get(&images->launched, hash, 0) &&
+					   !map_get(&loader->images, hash, 0));
+}
+
+int loader_write_images(struct loader *loader)
+{
+	struct images *images = loader->p.images;
+
+	for (size_t i = 0; images && i < images->piece_count; i++)
+		if (is_wanted(loader, images->piece[i]->hash) &&
+			write_piece(loader, images->piece[i]))
+			return -1;
+	for (size_t i = 0; images && i < images->piece_count; i++)
+		if (map_get(&images->launched, images->piece[i]->hash, 0) &&
+			map_set(&loader->images, images->piece[i]->hash, 1))
+			return -1;
+	return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A lane is what one thread recorded, in the order in which its calls returned: where in the file
+ * that is, which the first pass finds, and its calls in order of entry, a few at a time.
+ */
+#include "loader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "array.h"
+#include "load_accept.h"
+
+static uint64_t time_of(const struct record *record)
+{
+	const struct call_record *call = (const struct call_record *)record;
+
+	if (record->type == RECORD_ENTER)
+		return ((const struct enter_record *)record)->enter;
+	return call->enter + call_duration(call);
+}
+
+static struct lane *new_lane(struct loader *loader, uint32_t thread)
+{
+	struct loaded_process *p = &loader->p;
+	struct lane *more = array_room(p->lane, p->lane_count, sizeof(*more));
+
+	if (!more)
+		return NULL;
+	p->lane = more;
+	more[p->lane_count] = (struct lane){ .thread = thread };
+	if (map_set(&p->thread_lanes, thread, ++p->lane_count))
+		return NULL;
+	return &more[p->lane_count - 1];
+}
+
+/*
+ * The thread's lane.  A thread id that comes again may come first in the file: where the next
+ * chunk goes back in time another lane begins.
+ */
+static struct lane *lane_of(struct loader *loader, uint32_t thread, const struct record *record)
+{
+	struct loaded_process *p = &loader->p;
+	uint64_t known = map_get(&p->thread_lanes, thread, 0);
+	struct lane *lane = known ? &p->lane[known - 1] : NULL;
+
+	if (!lane || (lane->chunk != p->reader.chunk && time_of(record) < lane->last))
+		lane = new_lane(loader, thread);
+	return lane;
+}
+
+static int begin_segment(struct lane *lane, const struct trace_reader *reader, const char *start)
+{
+	struct segment *more = array_room(lane->segment, lane->segment_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	lane->segment = more;
+	more[lane->segment_count++] = (struct segment){ start, start };
+	lane->chunk = reader->chunk;
+	lane->damaged = reader->damaged;
+	return 0;
+}
+
+int lane_file(struct loader *loader, uint32_t thread, const struct record *record)
+{
+	struct loaded_process *p = &loader->p;
+	struct lane *lane = lane_of(loader, thread, record);
+
+	if (!lane || ((lane->chunk != p->reader.chunk || lane->damaged != p->reader.damaged ||
+			      p->last_lane != (size_t)(lane - p->lane)) &&
+		begin_segment(lane, &p->reader, (const char *)record)))
+		return -1;
+	lane->segment[lane->segment_count - 1].end =
+		(const char *)record + record_bytes(record);
+	lane->last = time_of(record);
+	p->last_lane = (size_t)(lane - p->lane);
+	return 0;
+}
+
+/* The next record of a call, NULL at the end.  They all were found whole before. */
+static const struct record *read_record(struct lane *lane)
+{
+	while (lane->segment_next < lane->segment_count || lane->position < lane->end) {
+		const struct record *record;
+
+		if (lane->position >= lane->end) {
+			lane->position = lane->segment[lane->segment_next].start;
+			lane->end = lane->segment[lane->segment_next++].end;
+		}
+		record = (const struct record *)lane->position;
+		/* A file that is still being written may change under us. */
+		if (!record->words)
+			lane->position = lane->end;
+		else
+			lane->position += record_bytes(record);
+		if (lane->position <= lane->end && record->words &&
+			(record->type == RECORD_CALL || record->type == RECORD_ENTER))
+			return record;
+	}
+	return NULL;
+}
+
+static int add_call(struct lane *lane, const struct record *record)
+{
+	int returned = record->type == RECORD_CALL;
+
+	if (lane->count == lane->room) {
+		size_t room = lane->room ? 2 * lane->room : 4;
+		struct lane_call *more = realloc(lane->call, room * sizeof(*more));
+
+		if (!more) {
+			fputs("cufence: out of memory\n", stderr);
+			return -1;
+		}
+		lane->call = more;
+		lane->room = room;
+	}
+	lane->call[lane->count++] = (struct lane_call){
+		.record = record,
+		.enter = returned ? ((const struct call_record *)record)->enter
+				  : ((const struct enter_record *)record)->enter,
+		.exit = returned ? time_of(record) : UINT64_MAX,
+	};
+	return 0;
+}
+
+/* Up to the end of a call that was made from within no other, everything within it is known. */
+int lane_fill(struct loader *loader, struct lane *lane)
+{
+	const struct record *record;
+
+	lane->count = lane->next = 0;
+	while ((record = read_record(lane))) {
+		if (!loader_accept_call(loader, record))
+			continue;
+		if (add_call(lane, record))
+			return -1;
+		if (record->type == RECORD_CALL && !(record->flags & CALL_NESTED))
+			break;
+	}
+	return lane->count > 1 ? lane_order(lane) : 0;
+}
+
+void lane_release(struct lane *lane)
+{
+	free(lane->segment);
+	free(lane->call);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which allocations a submitting call names: the ends of copies and memsets, and the parameter
+ * words of launches that point into one.  The recorder keeps words generously; a word counts
+ * here only if an allocation that was alive at the call contains it.
+ */
+#include "loader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unnamed_memory.h"
+
+#define HAS(fields, kind) ((fields)->present & 1ull << FIELD_##kind)
+
+struct operands {
+	struct loader *loader;
+	int64_t call; /* row */
+};
+
+/* One end of a copy: pieces of bytes in rows, of which some make a slice. */
+struct extent {
+	const char *role;
+	int64_t item;
+	uint64_t address, bytes, pitch, rows, slice, slices;
+};
+
+/* Row of the allocation that contains an address, 0: none. */
+static int64_t allocation_at(struct loader *loader, uint64_t address)
+{
+	uint32_t life = ranges_find(&loader->p.live_memory, address);
+
+	return life ? loader->allocation + loader->p.allocations.life[life - 1].row : 0;
+}
+
+static int add_row(const struct operands *operands, const char *role, int64_t offset,
+	uint64_t address, int64_t allocation)
+{
+	struct loader *loader = operands->loader;
+
+	return bulk_add(loader->operands, "isIii", operands->call, role, offset, (int64_t)address,
+		       allocation) ||
+			       bulk_add_key(loader->operand_call, operands->call,
+				       bulk_last(loader->operands))
+		       ? -1
+		       : 0;
+}
+
+static int note_named(struct loaded_process *p, uint64_t address)
+{
+	size_t room = p->named_room ? 2 * p->named_room : 64;
+	uint64_t *more;
+
+	if (p->named_count == p->named_room) {
+		more = realloc(p->named, room * sizeof(*more));
+		if (!more) {
+			fputs("cufence: out of memory\n", stderr);
+			return -1;
+		}
+		p->named = more;
+		p->named_room = room;
+	}
+	p->named[p->named_count++] = address;
+	return 0;
+}
+
+/* offset: DB_NULL for a copy's or memset's own end.  1: in an allocation, 0: in none. */
+static int add(const struct operands *operands, const char *role, int64_t offset, uint64_t address)
+{
+	int64_t allocation = allocation_at(operands->loader, address);
+
+	if (!allocation)
+		return 0;
+	return add_row(operands, role, offset, address, allocation) ||
+			       note_named(&operands->loader->p, address)
+		       ? -1
+		       : 1;
+}
+
+/* A word of a launch's parameters: in an allocation, or one that is none's. */
+static int add_word(const struct operands *operands, uint32_t offset, uint64_t value)
+{
+	struct loaded_process *p = &operands->loader->p;
+	int found = add(operands, "word", offset, value);
+
+	if (found > 0 && p->pointed_count < sizeof(p->pointed) / sizeof(*p->pointed))
+		p->pointed[p->pointed_count++] = offset;
+	if (!found && p->stray_count < LAUNCH_WORDS_MAX)
+		p->stray[p->stray_count++] = (struct launch_word){offset, value};
+	return found < 0 ? -1 : 0;
+}
+
+static int add_words(
+	const struct operands *operands, const struct call_record *record, unsigned field_count)
+{
+	const char *at = (const char *)&record->field[field_count];
+	int buffer = record->head.flags & CALL_BUFFER;
+
+	for (unsigned i = 0; buffer && i < record->pointer_count; i++) {
+		if (add_word(operands, i * 8, record->field[field_count + i]))
+			return -1;
+	}
+	for (unsigned i = 0; !buffer && i < record->pointer_count; i++) {
+		struct launch_pointer word;
+
+		memcpy(&word, at + i * sizeof(word), sizeof(word));
+		if (add_word(operands, word.offset,
+			    word.pointer[0] | (uint64_t)word.pointer[1] << 32))
+			return -1;
+	}
+	return 0;
+}
+
+/* --- rows, slices and batches --- */
+
+/* Rows that follow each other are one piece, and so are slices. */
+static void join_pieces(struct extent *extent)
+{
+	if (extent->pitch < extent->bytes)
+		extent->pitch = extent->bytes;
+	if (extent->slice < extent->pitch * extent->rows)
+		extent->slice = extent->pitch * extent->rows;
+	if (extent->rows <= 1 || extent->pitch == extent->bytes) {
+		extent->bytes *= extent->rows;
+		extent->rows = 1;
+		extent->pitch = 0;
+	}
+	if (extent->slices <= 1)
+		extent->slice = 0;
+	if (extent->rows == 1 && extent->slices > 1 && extent->slice == extent->bytes) {
+		extent->bytes *= extent->slices;
+		extent->slices = 1;
+		extent->slice = 0;
+	}
+}
+
+static int add_extent(const struct operands *operands, const struct extent *extent)
+{
+	int64_t allocation = allocation_at(operands->loader, extent->address);
+
+	return db_run(operands->loader->insert[INSERT_EXTENT], "isiiIiiiii", operands->call,
+		extent->role, extent->item, (int64_t)extent->address,
+		allocation ? allocation : DB_NULL, (int64_t)extent->bytes, (int64_t)extent->pitch,
+		(int64_t)extent->rows, (int64_t)extent->slice, (int64_t)extent->slices);
+}
+
+/* The end of a copy or memset, and its shape where the call says one. */
+static int add_end(const struct operands *operands, const char *role,
+	const struct call_fields *fields, enum field_kind pitch, enum field_kind height)
+{
+	int is_dst = pitch == FIELD_dst_pitch;
+	struct extent extent = {
+		.role = role,
+		.address = fields->value[is_dst ? FIELD_dst : FIELD_src],
+		.bytes = fields->value[FIELD_width],
+		.pitch = fields->value[pitch],
+		.rows = fields->value[FIELD_height],
+		.slices = fields->value[FIELD_depth],
+	};
+	int found = add(operands, role, DB_NULL, extent.address);
+
+	if (found <= 0 || !extent.bytes || !extent.rows)
+		return found < 0 ? -1 : 0;
+	if (!HAS(fields, depth) || !extent.slices)
+		extent.slices = 1;
+	extent.slice = extent.pitch * fields->value[height];
+	join_pieces(&extent);
+	return extent.rows > 1 || extent.slices > 1 ? add_extent(operands, &extent) : 0;
+}
+
+/* An end of one copy of a batch; where there is an array the size of its elements is not known. */
+static int add_item(const struct operands *operands, struct extent *extent)
+{
+	int found = add(operands, extent->role, extent->item, extent->address);
+
+	if (!found)
+		operands->loader->p.unnamed = 1;
+	join_pieces(extent);
+	return found < 0 || add_extent(operands, extent) ? -1 : 0;
+}
+
+static int add_boxes(const struct operands *operands, const uint64_t *word, size_t count)
+{
+	for (size_t i = 0; i < count; i++, word += BATCH_OP_WORDS) {
+		const uint64_t *box = &word[BATCH_OP_EXTENT];
+
+		for (int end = 0; end < 2; end++) {
+			const uint64_t *operand = &word[end ? BATCH_OP_DST : BATCH_OP_SRC];
+			const uint64_t *other = &word[end ? BATCH_OP_SRC : BATCH_OP_DST];
+			struct extent extent = {.role = end ? "dst" : "src",
+				.item = (int64_t)i,
+				.address = operand[1],
+				.bytes = box[0],
+				.rows = box[1],
+				.slices = box[2]};
+
+			if ((uint32_t)operand[0] != BATCH_OPERAND_POINTER ||
+				(uint32_t)other[0] != BATCH_OPERAND_POINTER) {
+				operands->loader->p.unnamed = 1;
+				continue;
+			}
+			extent.pitch = operand[2] ? operand[2] : box[0];
+			extent.slice = extent.pitch * (operand[3] ? operand[3] : box[1]);
+			if (add_item(operands, &extent))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int add_batch(const struct operands *operands, const struct loaded_call *call)
+{
+	size_t count = call->fields.value[FIELD_count], more = call->fields.value[FIELD_more];
+	const uint64_t *word = loader_list_words(call, count, 3, more);
+
+	if (!word)
+		operands->loader->p.unnamed = 1;
+	if (word && !count && add_boxes(operands, word, more / BATCH_OP_WORDS))
+		return -1;
+	for (size_t i = 0; word && i < count; i++) {
+		for (int end = 0; end < 2; end++) {
+			struct extent extent = {.role = end ? "src" : "dst",
+				.item = (int64_t)i,
+				.address = word[(size_t)end * count + i],
+				.bytes = word[2 * count + i],
+				.rows = 1,
+				.slices = 1};
+
+			if (add_item(operands, &extent))
+				return -1;
+		}
+	}
+	return operands->loader->p.unnamed
+		       ? loader_write_object(operands->loader, call, "content", CONTENT_UNNAMED)
+		       : 0;
+}
+
+/* --- values that streams write and wait for --- */
+
+/* cuda.h, CUstreamBatchMemOpParams: words of an operation, and what it may be. */
+#define MEMOP_WORDS 6
+enum { MEMOP_TYPE, MEMOP_ADDRESS };
+enum {
+	MEMOP_WAIT_32 = 1,
+	MEMOP_WRITE_32 = 2,
+	MEMOP_FLUSH = 3,
+	MEMOP_WAIT_64 = 4,
+	MEMOP_WRITE_64 = 5,
+	MEMOP_BARRIER = 6,
+};
+
+static int add_value(const struct operands *operands, int writes, uint64_t address, uint64_t bytes,
+	int64_t item)
+{
+	struct extent extent = { .role = writes ? "dst" : "src", .item = item, .address = address,
+		.bytes = bytes, .rows = 1, .slices = 1 };
+
+	return add_item(operands, &extent);
+}
+
+/* Barriers touch nothing; what is not known here (a reduction) may touch anything. */
+static int add_memop(const struct operands *operands, const uint64_t *word, int64_t item)
+{
+	uint32_t type = (uint32_t)word[MEMOP_TYPE];
+	int writes = type == MEMOP_WRITE_32 || type == MEMOP_WRITE_64;
+
+	switch (type) {
+	case MEMOP_WAIT_32:
+	case MEMOP_WRITE_32:
+		return add_value(operands, writes, word[MEMOP_ADDRESS], 4, item);
+	case MEMOP_WAIT_64:
+	case MEMOP_WRITE_64:
+		return add_value(operands, writes, word[MEMOP_ADDRESS], 8, item);
+	case MEMOP_FLUSH:
+	case MEMOP_BARRIER:
+		return 0;
+	default:
+		operands->loader->p.unnamed = 1;
+		return 0;
+	}
+}
+
+static int add_values(const struct operands *operands, const struct loaded_call *call)
+{
+	const struct call_fields *fields = &call->fields;
+	size_t count = HAS(fields, count) ? fields->value[FIELD_count] : 0;
+	const uint64_t *word = NULL;
+	int rc = 0;
+
+	if (call->kind == KIND_STREAM_MEMOP)
+		word = loader_list_words(call, count, MEMOP_WORDS, 0);
+	else
+		rc = add_value(operands, call->kind == KIND_STREAM_VALUE_WRITE,
+			fields->value[FIELD_ptr], fields->value[FIELD_bytes], 0);
+	if (call->kind == KIND_STREAM_MEMOP && count && !word)
+		operands->loader->p.unnamed = 1;
+	for (size_t i = 0; word && i < count && !rc; i++)
+		rc = add_memop(operands, word + i * MEMOP_WORDS, (int64_t)i);
+	return rc || !operands->loader->p.unnamed ? rc : loader_write_object(operands->loader,
+		call, "content", CONTENT_UNNAMED);
+}
+
+int loader_write_operands(struct loader *loader, const struct loaded_call *call)
+{
+	struct operands operands = {.loader = loader, .call = loader->call + call->number};
+	const struct call_fields *fields = &call->fields;
+
+	loader->p.stray_count = loader->p.pointed_count = loader->p.named_count = 0;
+	loader->p.unnamed = 0;
+	if (call->failed)
+		return 0;
+	if (call->kind == KIND_COPY_BATCH)
+		return add_batch(&operands, call);
+	if (kind_family((enum call_kind)call->kind) == FAMILY_memory_value)
+		return add_values(&operands, call);
+	if ((HAS(fields, dst) &&
+		    add_end(&operands, "dst", fields, FIELD_dst_pitch, FIELD_dst_height)) ||
+		(HAS(fields, src) &&
+			add_end(&operands, "src", fields, FIELD_src_pitch, FIELD_src_height)))
+		return -1;
+	return add_words(&operands, (const struct call_record *)call->record,
+		call->type->record->field_count);
+}
+
+int loader_write_graph_operands(struct loader *loader, const struct loaded_call *call,
+	const uint64_t *address, size_t count)
+{
+	struct operands operands = {.loader = loader, .call = loader->call + call->number};
+	int64_t last = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t allocation = allocation_at(loader, address[i]);
+
+		if (allocation && allocation != last &&
+			add_row(&operands, "node", DB_NULL, address[i], allocation))
+			return -1;
+		if (allocation)
+			last = allocation;
+	}
+	return 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the handles and addresses of each call meant when it was entered.
+ */
+#include "loader.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+
+#define HAS(fields, kind) ((fields)->present & 1ull << FIELD_##kind)
+
+struct resolving {
+	struct loader *loader;
+	struct loaded_process *p;
+	struct loaded_call *call;
+};
+
+uint32_t loader_add_stream(struct loader *loader, uint64_t key, uint64_t begin,
+	const struct loaded_stream *stream)
+{
+	struct loaded_process *p = &loader->p;
+	struct loaded_stream *more = array_room(p->stream, p->streams.count, sizeof(*more));
+
+	if (!more)
+		return 0;
+	p->stream = more;
+	more[p->streams.count] = *stream;
+	return lives_begin(&p->streams, key, begin, 0);
+}
+
+/*
+ * "Stream 0" is the legacy default stream of the current context, or the per-thread one where a
+ * _ptsz or _ptds entry point was called; handles 1 and 2 name them whatever the entry point
+ * (CUDA driver API, "Stream synchronization behavior").
+ */
+static uint32_t default_stream(struct resolving *r, int per_thread)
+{
+	struct loaded_stream stream = {
+		.handle = per_thread ? STREAM_PER_THREAD : STREAM_LEGACY,
+		.context = r->call->context, .thread = per_thread ? r->call->thread : 0,
+		.kind = per_thread ? STREAM_KIND_PER_THREAD : STREAM_KIND_LEGACY, .cupti_id = -1,
+	};
+	uint64_t owner = (uint64_t)stream.context << 32 | stream.thread;
+	uint32_t known = (uint32_t)map_get(&r->p->default_streams, owner, 0);
+
+	if (!known) {
+		known = loader_add_stream(r->loader, KEY_DEFAULT_STREAM | owner, 0, &stream);
+		if (known && map_set(&r->p->default_streams, owner, known))
+			return 0;
+	}
+	return known;
+}
+
+static uint32_t stream_of(struct resolving *r, uint64_t handle)
+{
+	struct loaded_stream unknown = {
+		.handle = handle, .context = r->call->context, .kind = STREAM_KIND_UNKNOWN,
+		.cupti_id = -1,
+	};
+	uint32_t known;
+
+	if (handle == STREAM_NULL)
+		return default_stream(r, r->call->record->flags & CALL_PER_THREAD);
+	if (handle == STREAM_LEGACY || handle == STREAM_PER_THREAD)
+		return default_stream(r, handle == STREAM_PER_THREAD);
+	known = lives_find(&r->p->streams, handle, r->call->enter);
+	return known ? known : loader_add_stream(r->loader, handle, r->call->enter, &unknown);
+}
+
+static int create_stream(struct resolving *r)
+{
+	struct loaded_process *p = r->p;
+	uint64_t handle = r->call->fields.value[FIELD_new_stream];
+	struct loaded_stream *more;
+
+	if (r->call->failed || !handle)
+		return 0;
+	more = array_room(p->stream, p->streams.count, sizeof(*more));
+	if (!more)
+		return -1;
+	p->stream = more;
+	/* CU_STREAM_NON_BLOCKING is 1. */
+	more[p->streams.count] = (struct loaded_stream){
+		.handle = handle, .context = r->call->context,
+		.kind = r->call->fields.value[FIELD_flags] & 1 ? STREAM_KIND_NON_BLOCKING
+							 : STREAM_KIND_BLOCKING,
+		.priority = (int32_t)r->call->fields.value[FIELD_priority], .cupti_id = -1,
+	};
+	r->call->stream = lives_begin(&p->streams, handle, r->call->exit, r->call->number);
+	if (!r->call->stream)
+		return -1;
+	p->streams.life[r->call->stream - 1].context = r->call->context;
+	return 0;
+}
+
+static uint32_t add_event(struct resolving *r, uint64_t handle, uint64_t begin, uint32_t created)
+{
+	uint32_t life = lives_begin(&r->p->events, handle, begin, created);
+
+	if (life && created) {
+		r->p->events.life[life - 1].value = r->call->fields.value[FIELD_flags];
+		r->p->events.life[life - 1].context = r->call->context;
+	}
+	return life;
+}
+
+/* The event that is made, or that the call names; 0: none. */
+static int find_event(struct resolving *r, uint32_t *life)
+{
+	uint64_t handle = r->call->fields.value[FIELD_event];
+
+	*life = 0;
+	if (r->call->kind == KIND_EVENT_CREATE || r->call->kind == KIND_IPC_EVENT) {
+		handle = r->call->fields.value[FIELD_new_event];
+		if (r->call->failed || !handle)
+			return 0;
+		*life = add_event(r, handle, r->call->exit, r->call->number);
+	} else {
+		if (!HAS(&r->call->fields, event) || !handle)
+			return 0;
+		*life = lives_find(&r->p->events, handle, r->call->enter);
+		if (!*life)
+			*life = add_event(r, handle, r->call->enter, 0);
+	}
+	return *life ? 0 : -1;
+}
+
+static int resolve_event(struct resolving *r)
+{
+	uint32_t life;
+
+	if (find_event(r, &life))
+		return -1;
+	if (!life)
+		return 0;
+	r->call->event = r->loader->event + r->p->events.life[life - 1].row;
+	if (r->call->kind == KIND_EVENT_DESTROY && !r->call->failed)
+		return lives_end(&r->p->events, life, r->call->exit, r->call->number);
+	return 0;
+}
+
+static int resolve_stream(struct resolving *r)
+{
+	int implied = kind_has(r->call->kind, K_DEFAULT_STREAM);
+
+	if (r->call->kind == KIND_STREAM_CREATE)
+		return create_stream(r);
+	if (!implied && !HAS(&r->call->fields, stream))
+		return 0;
+	r->call->stream = stream_of(r, implied ? STREAM_NULL : r->call->fields.value[FIELD_stream]);
+	if (!r->call->stream)
+		return -1;
+	if (r->call->kind == KIND_STREAM_DESTROY && !r->call->failed)
+		return lives_end(&r->p->streams, r->call->stream, r->call->exit,
+			r->call->number);
+	return 0;
+}
+
+/* CU_GRAPH_NODE_TYPE_MEM_ALLOC */
+#define NODE_ALLOC 10
+
+static const struct allocation_kind allocation_kinds[] = {
+	{ KIND_ALLOC_DEVICE, "device", MEMORY_DEVICE },
+	{ KIND_ALLOC_HOST, "pinned", MEMORY_PINNED },
+	{ KIND_ALLOC_MANAGED, "managed", MEMORY_MANAGED },
+	{ KIND_ALLOC_ASYNC, "async", MEMORY_DEVICE },
+	{ KIND_REGISTER_HOST, "registered", MEMORY_PINNED },
+	{ KIND_MEM_MAP, "mapped", MEMORY_DEVICE },
+	{ KIND_ALLOC_IMPORT, "imported", MEMORY_DEVICE },
+	{ KIND_IPC_OPEN, "imported", MEMORY_DEVICE },
+	{ KIND_GRAPH_ADD_NODE, "graph", MEMORY_DEVICE },
+};
+
+const struct allocation_kind *loader_allocation_kind(const struct life *life)
+{
+	return &allocation_kinds[life->kind];
+}
+
+static int allocate(struct resolving *r, size_t kind)
+{
+	struct loaded_process *p = r->p;
+	uint64_t address = r->call->fields.value[FIELD_ptr];
+	uint64_t bytes = r->call->fields.value[FIELD_bytes];
+	uint32_t life;
+
+	if (r->call->failed || !address)
+		return 0;
+	if (r->call->kind == KIND_GRAPH_ADD_NODE && r->call->fields.value[FIELD_type] != NODE_ALLOC)
+		return 0;
+	life = lives_begin(&p->allocations, address, r->call->exit, r->call->number);
+	if (!life)
+		return -1;
+	p->allocations.life[life - 1].value = bytes;
+	p->allocations.life[life - 1].kind = (uint8_t)kind;
+	p->allocations.life[life - 1].context = r->call->context;
+	return ranges_add(&p->live_memory, address, bytes, r->call->exit, life);
+}
+
+static int release(struct resolving *r)
+{
+	struct loaded_process *p = r->p;
+	uint64_t address = r->call->fields.value[FIELD_ptr];
+	uint32_t life = lives_find(&p->allocations, address, r->call->enter);
+
+	if (r->call->failed || !life)
+		return 0;
+	/* A graph's memory has its address again at the next launch. */
+	if (allocation_kinds[p->allocations.life[life - 1].kind].made_by == KIND_GRAPH_ADD_NODE)
+		return 0;
+	ranges_remove(&p->live_memory, address, life);
+	return lives_end(&p->allocations, life, r->call->exit, r->call->number);
+}
+
+static int resolve_memory(struct resolving *r)
+{
+	for (size_t i = 0; i < sizeof(allocation_kinds) / sizeof(*allocation_kinds); i++)
+		if (allocation_kinds[i].made_by == r->call->kind)
+			return allocate(r, i);
+	return kind_has(r->call->kind, K_RELEASES) ? release(r) : 0;
+}
+
+/* What the address of a copy points into: an allocation, else what the direction implies. */
+static enum memory_kind memory_at(const struct resolving *r, uint64_t address, int host, int device)
+{
+	uint32_t life = ranges_find(&r->p->live_memory, address);
+
+	if (life)
+		return loader_allocation_kind(&r->p->allocations.life[life - 1])->kind;
+	if (host)
+		return MEMORY_PAGEABLE;
+	return device ? MEMORY_DEVICE : MEMORY_UNKNOWN;
+}
+
+static void resolve_copy(struct resolving *r)
+{
+	uint64_t direction = HAS(&r->call->fields, direction)
+				     ? r->call->fields.value[FIELD_direction]
+				     : (uint64_t)COPY_DEFAULT;
+
+	if (HAS(&r->call->fields, dst))
+		r->call->dst_memory = (uint8_t)memory_at(r, r->call->fields.value[FIELD_dst],
+			direction == COPY_H2H || direction == COPY_D2H,
+			direction == COPY_H2D || direction == COPY_D2D);
+	if (HAS(&r->call->fields, src))
+		r->call->src_memory = (uint8_t)memory_at(r, r->call->fields.value[FIELD_src],
+			direction == COPY_H2H || direction == COPY_H2D,
+			direction == COPY_D2H || direction == COPY_D2D);
+}
+
+/* Another thread may have called before the one that wrote what the handle stands for. */
+static uint32_t function_of(const struct resolving *r, uint64_t handle)
+{
+	const struct lives *functions = &r->p->functions;
+	uint32_t life = (uint32_t)map_get(&functions->latest, handle, 0);
+
+	if (!life)
+		return 0;
+	while (functions->life[life - 1].begin > r->call->enter &&
+		functions->life[life - 1].previous)
+		life = functions->life[life - 1].previous;
+	return (uint32_t)functions->life[life - 1].value;
+}
+
+int loader_resolve(struct loader *loader, struct loaded_call *call)
+{
+	struct resolving r = { .loader = loader, .p = &loader->p, .call = call };
+
+	if (loader_resolve_context(loader, call))
+		return -1;
+	if (ranges_reach(&r.p->live_memory, call->enter))
+		return -1;
+	if (resolve_stream(&r) || resolve_event(&r) || resolve_memory(&r))
+		return -1;
+	resolve_copy(&r);
+	if (HAS(&call->fields, function))
+		call->kernel = function_of(&r, call->fields.value[FIELD_function]);
+	return loader_end_context(loader, call);
+}

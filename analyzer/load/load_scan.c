@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "demangle.h"
+#include "print.h"
+
+static int insert_site(struct loader *loader, const struct site_record *site)
+{
+	struct loaded_process *p = &loader->p;
+	int64_t row = loader->site + 1;
+
+	if (map_get(&p->sites, site->id, 0))
+		return 0;
+	if (map_set(&p->sites, site->id, (uint64_t)row) ||
+		db_run(loader->insert[INSERT_SITE], "iii", row, loader->process,
+			(int64_t)site->id))
+		return -1;
+	loader->site++;
+	for (unsigned i = 0; i < site_frames(site); i++)
+		if (db_run(loader->insert[INSERT_FRAME], "iii", row, (int64_t)i,
+			    (int64_t)site->address[i]))
+			return -1;
+	return 0;
+}
+
+const char *loader_build_id(const uint8_t id[20], char text[41])
+{
+	int known = 0;
+
+	for (size_t i = 0; i < 20; i++) {
+		known |= id[i];
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+	}
+	return known ? text : NULL;
+}
+
+static int insert_module(struct loader *loader, const struct module_record *module)
+{
+	char build_id[41];
+
+	return db_run(loader->insert[INSERT_MODULE], "iiiits", loader->process,
+		(int64_t)module->start, (int64_t)module->end, (int64_t)module->file_offset,
+		module->path, (size_t)module->path_length,
+		loader_build_id(module->build_id, build_id));
+}
+
+static uint32_t insert_kernel(struct loader *loader, int64_t handle, const char *mangled,
+	size_t length, int64_t parameters)
+{
+	char base[256], *whole = strndup(mangled, length);
+	int64_t row = loader->kernel + 1;
+	int rc = -1;
+
+	if (whole) {
+		demangle_base(whole, base, sizeof(base));
+		rc = db_run(loader->insert[INSERT_KERNEL], "iiIssI", row, loader->process, handle,
+			whole, base, parameters);
+	}
+	free(whole);
+	if (rc || map_set(&loader->p.kernels, map_hash(mangled, length), (uint64_t)row))
+		return 0;
+	loader->kernel++;
+	return (uint32_t)row;
+}
+
+uint32_t loader_kernel(struct loader *loader, const char *mangled, size_t length)
+{
+	uint64_t row = map_get(&loader->p.kernels, map_hash(mangled, length), 0);
+
+	return row ? (uint32_t)row : insert_kernel(loader, DB_NULL, mangled, length, DB_NULL);
+}
+
+static int insert_parameters(struct loader *loader, uint32_t kernel,
+	const struct function_record *function)
+{
+	for (uint32_t i = 0; i < function->parameter_count; i++) {
+		struct function_parameter parameter;
+
+		memcpy(&parameter, function->data + i * sizeof(parameter), sizeof(parameter));
+		if (db_run(loader->insert[INSERT_PARAMETER], "iiii", (int64_t)kernel, (int64_t)i,
+			    (int64_t)parameter.offset, (int64_t)parameter.size))
+			return -1;
+	}
+	return map_set(&loader->p.layouts, kernel, (uint64_t)(uintptr_t)function);
+}
+
+static int set_local_bytes(struct loader *loader, int64_t kernel,
+	const struct function_record *function)
+{
+	return !function->local ? 0
+		: db_run(loader->insert[UPDATE_KERNEL], "ii", (int64_t)function->local - 1, kernel);
+}
+
+struct unplaced_function {
+	uint64_t handle;
+	uint32_t kernel, thread;     /* thread: kernel thread id */
+};
+
+/* Who names a handle first writes what it stands for right before that call. */
+static int place_later(struct loaded_process *p, uint64_t handle, uint32_t kernel)
+{
+	struct unplaced_function *more =
+		array_room(p->unplaced, p->unplaced_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	p->unplaced = more;
+	more[p->unplaced_count++] =
+		(struct unplaced_function){ handle, kernel, p->reader.thread };
+	return map_set(&p->latest_functions, handle, kernel);
+}
+
+/* From begin on (ticks) the handles that this thread wrote about stand for those kernels. */
+static int place_functions(struct loaded_process *p, uint32_t thread, uint64_t begin)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < p->unplaced_count; i++) {
+		struct unplaced_function function = p->unplaced[i];
+		uint32_t life;
+
+		if (function.thread != thread) {
+			p->unplaced[left++] = function;
+			continue;
+		}
+		life = lives_begin(&p->functions, function.handle, begin, 0);
+		if (!life)
+			return -1;
+		p->functions.life[life - 1].value = function.kernel;
+	}
+	p->unplaced_count = left;
+	return 0;
+}
+
+static int add_function(struct loader *loader, const struct function_record *function)
+{
+	int known = function->parameter_count != FUNCTION_NO_PARAMETERS;
+	const char *name = function->data +
+		(known ? function->parameter_count * sizeof(struct function_parameter) : 0);
+	uint64_t same = map_get(&loader->p.kernels, map_hash(name, function->name_length), 0);
+	uint32_t row;
+
+	if (same && map_get(&loader->p.latest_functions, function->handle, 0) == same)
+		return set_local_bytes(loader, (int64_t)same, function);
+	row = insert_kernel(loader, (int64_t)function->handle, name, function->name_length,
+		known ? (int64_t)function->parameter_count : DB_NULL);
+	if (!row || place_later(&loader->p, function->handle, row) ||
+		set_local_bytes(loader, row, function))
+		return -1;
+	return known ? insert_parameters(loader, row, function) : 0;
+}
+
+static int add_call_type(struct loader *loader, const struct call_type_record *type)
+{
+	static const char find[] =
+		"SELECT id FROM call_type WHERE name = ? AND kind = ? AND runtime = ?";
+	const char *name = type->data + type->field_count;
+	unsigned kind = type->kind < KIND_COUNT ? type->kind : KIND_OTHER;
+	sqlite3_stmt *stmt = db_prepare(loader->db, find);
+	struct file_call_type *slot = &loader->p.type[type->call];
+	int rc;
+
+	if (!stmt || db_bind(stmt, "tsi", name, (size_t)type->name_length, call_kind_names[kind],
+			     (int64_t)type->runtime)) {
+		sqlite3_finalize(stmt);
+		return -1;
+	}
+	rc = db_step(stmt);
+	slot->record = type;
+	if (rc > 0)
+		slot->id = sqlite3_column_int64(stmt, 0);
+	else if (!rc)
+		rc = db_run(loader->insert[INSERT_CALL_TYPE], "tsi", name,
+			(size_t)type->name_length, call_kind_names[kind], (int64_t)type->runtime);
+	if (!slot->id)
+		slot->id = sqlite3_last_insert_rowid(loader->db->handle);
+	sqlite3_finalize(stmt);
+	return rc < 0 ? -1 : 0;
+}
+
+static int add_context(struct loaded_process *p, const struct context_record *context)
+{
+	uint64_t known = map_get(&p->context_numbers, context->id, 0);
+	struct loaded_context *more;
+
+	/* Two threads that met it at the same time gave it a number each. */
+	if (!known)
+		known = map_get(&p->context_handles, context->handle, 0);
+	if (!known) {
+		more = array_room(p->context, p->context_count, sizeof(*more));
+		if (!more)
+			return -1;
+		p->context = more;
+		more[p->context_count] = (struct loaded_context){ .record = *context };
+		known = ++p->context_count;
+	} else if (context->cupti_id || !p->context[known - 1].record.cupti_id) {
+		uint32_t number = p->context[known - 1].record.id;
+
+		p->context[known - 1].record = *context;
+		p->context[known - 1].record.id = (uint16_t)number;
+	}
+	if (map_set(&p->context_numbers, context->id, known))
+		return -1;
+	if (context->cupti_id && map_set(&p->context_cupti_ids, context->cupti_id, known))
+		return -1;
+	return map_set(&p->context_handles, context->handle, known);
+}
+
+/* Row of a kernel thread id, 0 when out of memory. */
+static uint32_t thread_row(struct loader *loader, uint32_t tid)
+{
+	struct loaded_process *p = &loader->p;
+	uint64_t row = map_get(&p->threads, tid, 0);
+	struct loaded_thread *more;
+
+	if (row)
+		return (uint32_t)row;
+	more = array_room(p->thread, p->thread_count, sizeof(*more));
+	if (!more)
+		return 0;
+	p->thread = more;
+	more[p->thread_count++] = (struct loaded_thread){ .tid = tid, .stuck = DB_NULL };
+	row = (uint64_t)loader->thread + p->thread_count;
+	return map_set(&p->threads, tid, row) ? 0 : (uint32_t)row;
+}
+
+static int add_thread(struct loader *loader, const struct thread_record *thread)
+{
+	uint32_t row = thread_row(loader, thread->thread);
+
+	if (!row)
+		return -1;
+	row -= (uint32_t)loader->thread;
+	if (thread->name_length)
+		loader->p.thread[row - 1].name = thread;
+	return thread->birth ? map_set(&loader->p.births, thread->birth, row) : 0;
+}
+
+static int add_call(struct loader *loader, const struct record *record)
+{
+	struct loaded_process *p = &loader->p;
+	uint64_t enter = record->type == RECORD_CALL
+				 ? ((const struct call_record *)record)->enter
+				 : ((const struct enter_record *)record)->enter;
+	uint32_t thread = thread_row(loader, p->reader.thread);
+
+	if (enter < p->first_tick)
+		p->first_tick = enter;
+	if (p->unplaced_count && place_functions(p, p->reader.thread, enter))
+		return -1;
+	return thread ? lane_file(loader, thread, record) : -1;
+}
+
+static int add_calibration(struct loader *loader, const struct calibration_record *calibration)
+{
+	struct loaded_process *p = &loader->p;
+	const struct calibration_record **more =
+		array_room(p->calibration, p->calibration_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	p->calibration = more;
+	more[p->calibration_count++] = calibration;
+	return db_run(loader->insert[INSERT_CALIBRATION], "iiiii", loader->process,
+		(int64_t)calibration->ticks, (int64_t)calibration->realtime_ns,
+		(int64_t)calibration->cupti_ns, (int64_t)calibration->gap_ticks);
+}
+
+static int add_window(struct loaded_process *p, const struct window_record *window)
+{
+	const struct window_record **more =
+		array_room(p->window, p->window_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	p->window = more;
+	more[p->window_count++] = window;
+	return 0;
+}
+
+static int insert_device(struct loader *loader, const struct device_info_record *device)
+{
+	return db_run(loader->insert[INSERT_DEVICE], "iitiiiiiii", loader->process,
+		(int64_t)device->device, device->name, (size_t)device->name_length,
+		(int64_t)device->sm_count, (int64_t)device->threads_per_sm,
+		(int64_t)device->blocks_per_sm, (int64_t)device->compute_major,
+		(int64_t)device->compute_minor, (int64_t)device->async_engines,
+		(int64_t)device->memory_bytes);
+}
+
+static int insert_symbol(struct loader *loader, const struct symbol_record *symbol)
+{
+	const char *file = symbol->file_length ? symbol->data + symbol->function_length : NULL;
+
+	return db_run(loader->insert[INSERT_SYMBOL], "iiittI", loader->process,
+		(int64_t)symbol->address, (int64_t)symbol->depth,
+		symbol->function_length ? symbol->data : NULL, (size_t)symbol->function_length,
+		file, (size_t)symbol->file_length, symbol->line ? (int64_t)symbol->line : DB_NULL);
+}
+
+static int insert_code(struct loader *loader, const struct code_record *code)
+{
+	const char *file = code->data + code->name_length;
+
+	return db_run(loader->insert[INSERT_CODE], "iiiittb", loader->process, (int64_t)code->id,
+		(int64_t)code->version, (int64_t)code->first_line, code->data,
+		(size_t)code->name_length, file, (size_t)code->file_length,
+		file + code->file_length, (size_t)code->table_length);
+}
+
+/* "device.ORDINAL.NAME" is an attribute of that device. */
+static int insert_property(struct loader *loader, const struct property_record *property)
+{
+	const char *value = property->data + property->name_length;
+	char name[64], text[24];
+	int ordinal, at = 0;
+
+	snprintf(name, sizeof(name), "%.*s", (int)property->name_length, property->data);
+	snprintf(text, sizeof(text), "%.*s", (int)property->value_length, value);
+	if (sscanf(name, "device.%d.%n", &ordinal, &at) == 1 && at && name[at])
+		return db_run(loader->insert[INSERT_DEVICE_ATTRIBUTE], "iisi", loader->process,
+			(int64_t)ordinal, name + at, (int64_t)strtoll(text, NULL, 10));
+	return db_run(loader->insert[INSERT_PROPERTY], "itt", loader->process, property->data,
+		(size_t)property->name_length, value, (size_t)property->value_length);
+}
+
+static int scan_record(struct loader *loader, const struct record *record)
+{
+	switch (record->type) {
+	case RECORD_CALL_TYPE:
+		return add_call_type(loader, (const struct call_type_record *)record);
+	case RECORD_CALL:
+	case RECORD_ENTER:
+		return add_call(loader, record);
+	case RECORD_DEVICE:
+		return loader_file_device(loader, (const struct device_record *)record);
+	case RECORD_SITE:
+		return insert_site(loader, (const struct site_record *)record);
+	case RECORD_MODULE:
+		return insert_module(loader, (const struct module_record *)record);
+	case RECORD_FUNCTION:
+		return add_function(loader, (const struct function_record *)record);
+	case RECORD_STRING:
+		return map_set(&loader->p.strings, ((const struct string_record *)record)->id,
+			(uint64_t)(uintptr_t)record);
+	case RECORD_CONTEXT:
+		return add_context(&loader->p, (const struct context_record *)record);
+	case RECORD_DEVICE_INFO:
+		return insert_device(loader, (const struct device_info_record *)record);
+	case RECORD_CALIBRATION:
+		return add_calibration(loader, (const struct calibration_record *)record);
+	case RECORD_WINDOW:
+		return add_window(&loader->p, (const struct window_record *)record);
+	case RECORD_PROPERTY:
+		return insert_property(loader, (const struct property_record *)record);
+	case RECORD_IMAGE:
+		return loader_note_image(loader, (const struct image_record *)record);
+	case RECORD_IMAGE_FILE:
+		return loader_insert_image_file(loader, (const struct image_file_record *)record);
+	case RECORD_SYMBOL:
+		return insert_symbol(loader, (const struct symbol_record *)record);
+	case RECORD_CODE:
+		return insert_code(loader, (const struct code_record *)record);
+	case RECORD_THREAD:
+		return add_thread(loader, (const struct thread_record *)record);
+	default:
+		return 0;
+	}
+}
+
+int loader_scan(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+	const struct record *record;
+
+	p->first_tick = UINT64_MAX;
+	p->type = calloc(UINT16_MAX + 1, sizeof(*p->type));
+	if (!p->type) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	while (trace_next(&p->reader, &record)) {
+		loader_step(loader, record_bytes(record));
+		if (scan_record(loader, record))
+			return -1;
+	}
+	/* Killed before the call. */
+	while (p->unplaced_count)
+		if (place_functions(p, p->unplaced[0].thread, UINT64_MAX))
+			return -1;
+	return 0;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of calls and of what they are about. */
+#include "loader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "load_accept.h"
+
+static const char *const memory_names[] = {
+	[MEMORY_UNKNOWN] = NULL, [MEMORY_PAGEABLE] = "pageable", [MEMORY_PINNED] = "pinned",
+	[MEMORY_DEVICE] = "device", [MEMORY_ARRAY] = "device", [MEMORY_MANAGED] = "managed",
+	[MEMORY_DEVICE_STATIC] = "device", [MEMORY_MANAGED_STATIC] = "managed",
+};
+
+static const char *const stream_kinds[] = {
+	[STREAM_KIND_UNKNOWN] = "unknown", [STREAM_KIND_LEGACY] = "legacy",
+	[STREAM_KIND_PER_THREAD] = "per-thread", [STREAM_KIND_BLOCKING] = "blocking",
+	[STREAM_KIND_NON_BLOCKING] = "non-blocking",
+};
+
+static const char *memory_name(unsigned kind)
+{
+	return kind < sizeof(memory_names) / sizeof(*memory_names) ? memory_names[kind] : NULL;
+}
+
+/* Row of an index + 1 among rows that start after before; NULL for none. */
+static int64_t row_of(int64_t before, uint32_t number)
+{
+	return number ? before + number : DB_NULL;
+}
+
+static int64_t or_null(uint64_t row)
+{
+	return row ? (int64_t)row : DB_NULL;
+}
+
+static int64_t field(const struct call_fields *fields, enum field_kind kind)
+{
+	return fields->present & 1ull << kind ? (int64_t)fields->value[kind] : DB_NULL;
+}
+
+static void seen(struct loaded_process *p, int64_t at)
+{
+	if (at > p->end)
+		p->end = at;
+}
+
+static int64_t host_time(struct loaded_process *p, uint64_t ticks)
+{
+	int64_t at = clock_host(&p->clock, ticks);
+
+	seen(p, at);
+	return at;
+}
+
+static int write_polling(struct loader *loader, int64_t call, const struct call_record *record)
+{
+	struct call_polls polls;
+
+	if (!loader_polls(record, &polls))
+		return 0;
+	return db_run(loader->insert[INSERT_POLLING], "iii", call, (int64_t)polls.count,
+		host_time(&loader->p, polls.last));
+}
+
+static int note_thread_call(struct loader *loader, const struct loaded_call *call)
+{
+	struct loaded_thread *thread = &loader->p.thread[call->thread - loader->thread - 1];
+	uint32_t *more = array_room(thread->call, thread->call_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	thread->call = more;
+	more[thread->call_count++] = call->number;
+	return 0;
+}
+
+/* exit: DB_NULL if it never returned. */
+static void note_use(struct loader *loader, const struct loaded_call *call, int64_t enter,
+	int64_t exit, uint64_t site)
+{
+	struct loaded_thread *thread = &loader->p.thread[call->thread - loader->thread - 1];
+
+	if (call->parent)
+		return;
+	thread->outermost++;
+	thread->placed += site != 0;
+	thread->stuck = exit == DB_NULL ? enter : DB_NULL;
+	if (exit != DB_NULL)
+		thread->inside += exit - enter;
+}
+
+/* CU_LIMIT_STACK_SIZE of cuda.h. */
+#define LIMIT_STACK 0
+
+/* NULL where the call names none. */
+static int64_t bytes_of(const struct loaded_call *call)
+{
+	const struct call_fields *fields = &call->fields;
+
+	if (call->kind == KIND_CONTEXT_LIMIT && fields->value[FIELD_type] == LIMIT_STACK &&
+		fields->value[FIELD_value] <= SIZE_MOST)
+		return field(fields, FIELD_value);
+	return field(fields, FIELD_bytes);
+}
+
+int loader_write_call(struct loader *loader, const struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+	const struct call_record *record = (const struct call_record *)call->record;
+	const struct call_fields *fields = &call->fields;
+	uint64_t site = map_get(&p->sites, call->returned
+		? record->site : ((const struct enter_record *)call->record)->site, 0);
+	int64_t row = loader->call + call->number, enter = host_time(p, call->enter);
+	int64_t exit = call->returned ? host_time(p, call->exit) : DB_NULL;
+	int rc = bulk_add(loader->calls, "kiiIiiIIIIIIIIiIIIIIIIIss", row, loader->process,
+		(int64_t)call->thread, row_of(loader->call, call->parent), call->type->id,
+		enter, exit, call->returned ? (int64_t)record->result : DB_NULL,
+		or_null(call->context), row_of(loader->stream, call->stream),
+		or_null((uint64_t)call->event),
+		or_null(call->kernel), or_null(site),
+		call->returned ? or_null(record->correlation) : DB_NULL,
+		(int64_t)!!(call->record->flags & CALL_PER_THREAD),
+		field(fields, FIELD_ptr), field(fields, FIELD_dst), field(fields, FIELD_src),
+		bytes_of(call), field(fields, FIELD_direction),
+		field(fields, FIELD_flags), field(fields, FIELD_grid), field(fields, FIELD_block),
+		memory_name(call->dst_memory), memory_name(call->src_memory));
+
+	if (rc || note_thread_call(loader, call))
+		return -1;
+	if (call->kind == KIND_INIT && call->returned && p->init != INIT_DONE)
+		p->init = call->failed ? INIT_FAILED : INIT_DONE;
+	note_use(loader, call, enter, exit, site);
+	return call->returned ? write_polling(loader, row, record) : 0;
+}
+
+static int64_t device_time(struct loaded_process *p, const struct device_record *device,
+	uint64_t cupti_ns)
+{
+	int64_t at;
+
+	if (!cupti_ns || device->head.flags & DEVICE_INVALID)
+		return DB_NULL;
+	at = clock_device(&p->clock, cupti_ns);
+	seen(p, at);
+	return at;
+}
+
+static int write_overhead(struct loader *loader, const struct device_record *device,
+	const struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+	int64_t start = device_time(p, device, device->start);
+	int64_t end = device_time(p, device, device->end);
+	char number[16];
+	const char *kind = number;
+
+	if (start == DB_NULL || end == DB_NULL)
+		return 0;
+	if (device->detail == OVERHEAD_LAZY_LOADING)
+		kind = "lazy_loading";
+	else if (device->detail == OVERHEAD_QUEUE_FULL)
+		kind = "queue_full";
+	else
+		snprintf(number, sizeof(number), "%u", device->detail);
+	return db_run(loader->insert[INSERT_OVERHEAD], "iIsii", loader->process,
+		call ? loader->call + call->number : DB_NULL, kind, start, end);
+}
+
+static const char *operation_kind(const struct device_record *device)
+{
+	static const char *const kinds[] = {
+		[DEVICE_KERNEL] = "kernel", [DEVICE_MEMCPY] = "memcpy", [DEVICE_MEMSET] = "memset",
+		[DEVICE_PEER] = "peer", [DEVICE_GRAPH] = "graph",
+	};
+
+	if (device->kind < sizeof(kinds) / sizeof(*kinds) && kinds[device->kind])
+		return kinds[device->kind];
+	return "other";
+}
+
+static int64_t operation_kernel(struct loader *loader, const struct device_record *device,
+	const struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+	const struct string_record *name = (const struct string_record *)(uintptr_t)
+		map_get(&p->strings, device->name, 0);
+
+	if (device->kind != DEVICE_KERNEL)
+		return DB_NULL;
+	if (call && call->kernel && !device->value)
+		return call->kernel;
+	return name ? or_null(map_get(&p->kernels, map_hash(name->text, name->length), 0))
+		    : DB_NULL;
+}
+
+static int write_operation(struct loader *loader, const struct device_record *device,
+	const struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+	uint64_t context = map_get(&p->context_cupti_ids, device->context, 0);
+	uint64_t stream = map_get(&p->cupti_streams,
+		(uint64_t)device->context << 32 | device->stream, 0);
+	int copy = device->kind == DEVICE_MEMCPY, peer = device->kind == DEVICE_PEER;
+	int bytes = copy || peer || device->kind == DEVICE_MEMSET;
+
+	if (call && call->stream)
+		stream = call->stream;
+	if (context)
+		context = p->context[context - 1].row;
+	else if (call)
+		context = call->context;
+	loader->operation++;
+	if (call && bulk_add_key(loader->operation_call, loader->call + call->number,
+			    loader->operation))
+		return -1;
+	return bulk_add(loader->operations, "kiIsIIiIIiIIIssI", loader->operation,
+		loader->process, call ? loader->call + call->number : DB_NULL,
+		operation_kind(device),
+		device_time(p, device, device->start), device_time(p, device, device->end),
+		(int64_t)device->device, or_null(context),
+		row_of(loader->stream, (uint32_t)stream), (int64_t)device->correlation,
+		operation_kernel(loader, device, call),
+		bytes ? (int64_t)device->value : DB_NULL,
+		copy ? (int64_t)device->detail : DB_NULL,
+		copy ? memory_name(device->src) : peer ? "device" : NULL,
+		copy ? memory_name(device->dst) : peer ? "device" : NULL,
+		device->kind == DEVICE_KERNEL ? or_null(device->value) : DB_NULL);
+}
+
+int loader_write_device(struct loader *loader, const struct device_record *device,
+	const struct loaded_call *call)
+{
+	return device->kind == DEVICE_OVERHEAD ? write_overhead(loader, device, call)
+					       : write_operation(loader, device, call);
+}
+
+static int write_streams(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+
+	for (size_t i = 0; i < p->streams.count; i++) {
+		const struct loaded_stream *stream = &p->stream[i];
+		const struct life *life = &p->streams.life[i];
+		if (db_run(loader->insert[INSERT_STREAM], "iiIisIiIII",
+			    loader->stream + (int64_t)i + 1, loader->process,
+			    or_null(stream->context), (int64_t)stream->handle,
+			    stream_kinds[stream->kind], or_null(stream->thread),
+			    (int64_t)stream->priority, row_of(loader->call, life->created),
+			    row_of(loader->call, life->destroyed),
+			    stream->cupti_id < 0 ? DB_NULL : stream->cupti_id))
+			return -1;
+	}
+	return 0;
+}
+
+int loader_write_event(void *arg, const struct life *life)
+{
+	struct loader *loader = arg;
+
+	return db_run(loader->insert[INSERT_EVENT], "iiiiII", loader->event + life->row,
+		loader->process, (int64_t)life->handle, (int64_t)life->value,
+		row_of(loader->call, life->created), row_of(loader->call, life->destroyed));
+}
+
+int loader_write_allocation(void *arg, const struct life *life)
+{
+	struct loader *loader = arg;
+
+	return db_run(loader->insert[INSERT_ALLOCATION], "iiiisII",
+		loader->allocation + life->row, loader->process, (int64_t)life->handle,
+		(int64_t)life->value, loader_allocation_kind(life)->memory,
+		row_of(loader->call, life->created), row_of(loader->call, life->destroyed));
+}
+
+/* The index of calls by thread. */
+static int write_thread_calls(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+
+	for (size_t i = 0; i < p->thread_count; i++)
+		for (size_t j = 0; j < p->thread[i].call_count; j++)
+			if (bulk_add_key(loader->call_thread, loader->thread + (int64_t)i + 1,
+				    loader->call + p->thread[i].call[j]))
+				return -1;
+	return 0;
+}
+
+static int write_threads(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+
+	for (size_t i = 0; i < p->thread_count; i++) {
+		const struct loaded_thread *thread = &p->thread[i];
+		const struct thread_record *named = thread->name;
+		int64_t row = loader->thread + (int64_t)i + 1, inside = thread->inside;
+
+		if (thread->stuck != DB_NULL)
+			inside += p->end - thread->stuck;
+		if (db_run(loader->insert[INSERT_THREAD], "iiitII", row, loader->process,
+			    (int64_t)thread->tid, named ? named->name : NULL,
+			    (size_t)(named ? named->name_length : 0),
+			    row_of(loader->call, thread->made_by),
+			    row_of(loader->call, thread->joined_by)) ||
+			db_run(loader->insert[INSERT_THREAD_USE], "iiii", row, thread->outermost,
+				thread->placed, inside))
+			return -1;
+	}
+	return 0;
+}
+
+int loader_write_rest(struct loader *loader)
+{
+	struct loaded_process *p = &loader->p;
+
+	if (loader_write_host(loader) || loader_write_unmatched(loader) || write_streams(loader) ||
+		lives_retire_all(&p->events) || lives_retire_all(&p->allocations) ||
+		write_threads(loader) || write_thread_calls(loader))
+		return -1;
+	loader->call += p->call_count;
+	loader->stream += p->streams.begun;
+	loader->event += p->events.begun;
+	loader->allocation += p->allocations.begun;
+	loader->thread += (int64_t)p->thread_count;
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranges of addresses that lie within each other or apart, as functions and the scopes in them do,
+ * to be asked which is the innermost around an address.  All are added, then sorted, then asked.
+ * Zero-initialized is empty; the owner releases it.
+ */
+#ifndef CUFENCE_INTERVALS_H
+#define CUFENCE_INTERVALS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct interval {
+	uint64_t low, high;        /* without high */
+	uint32_t value;            /* the caller's */
+	uint32_t outer;            /* index + 1 of the one around it, 0: none */
+};
+
+struct intervals {
+	struct interval *list;
+	size_t count;
+};
+
+/* Of two that are the same the one with the greater value is inside.  0, or -1 after a message. */
+int intervals_add(struct intervals *intervals, uint64_t low, uint64_t high, uint32_t value);
+
+void intervals_sort(struct intervals *intervals);
+
+/* The value of the innermost one around an address, -1: there is none. */
+int64_t intervals_find(const struct intervals *intervals, uint64_t address);
+
+void intervals_release(struct intervals *intervals);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "map.h"
+#include "print.h"
+
+struct places {
+	struct db *db;
+	struct words *words;
+	sqlite3_stmt *site_of, *frames, *line, *say;
+	struct map by_site;  /* site -> the site that stands for its place */
+	struct map by_text;  /* hash of the frames -> that site */
+	struct map by_line;  /* hash of the line -> the site that stands for it */
+	int has_types;       /* temp.site_type is filled */
+};
+
+/* Frames with a line by their line; the others by address. */
+static const char frames_sql[] =
+	"SELECT group_concat(text, '|') FROM (SELECT CASE WHEN line IS NULL THEN address "
+	" ELSE ifnull(function, '') || '@' || ifnull(file, '') || ':' || line END AS text "
+	" FROM frame WHERE site = ?1 AND user = 1 ORDER BY depth)";
+
+/* As it is printed: without a line that is an address, which nothing else shares. */
+static const char line_sql[] =
+	"SELECT process || '|' || ifnull(function, '') || '@' || "
+	"CASE WHEN line IS NULL THEN text ELSE file || ':' || line END FROM site WHERE id = ?";
+
+/* The frame that a site is called after, and where it lies in its file. */
+#define FRAME_OF(site) \
+	"(SELECT f.rowid FROM frame f WHERE f.site = " site " ORDER BY f.user DESC," \
+	" CASE WHEN f.user THEN f.depth ELSE -f.depth END LIMIT 1)"
+#define OFFSET_OF(frame, module) \
+	frame ".address - ifnull(" module ".start - " module ".file_offset, 0)"
+
+/* Lines of a function are counted, and without lines its calls in the order of their addresses. */
+static const char say_sql[] =
+	"SELECT s.function, (SELECT count(DISTINCT p2.place) FROM site s2 "
+	" JOIN temp.site_type t2 ON t2.site = s2.id JOIN temp.site_place p2 ON p2.site = s2.id"
+	" WHERE s2.process = s.process AND s2.function = s.function"
+	" AND (s2.line IS NULL) = (s.line IS NULL)"
+	" AND p2.place < p.place AND t2.type = c.type) + 1,"
+	" m.path, substr(m.build_id, 1, 12), " OFFSET_OF("f", "m") " "
+	"FROM site s JOIN call c ON c.id = ? LEFT JOIN temp.site_place p ON p.site = s.id "
+	"LEFT JOIN frame f ON f.rowid = " FRAME_OF("s.id") " LEFT JOIN module m ON m.id = f.module "
+	"WHERE s.id = ?";
+
+struct places *places_open(struct db *db, struct words *words)
+{
+	struct places *places = calloc(1, sizeof(*places));
+
+	if (!places)
+		return NULL;
+	places->db = db;
+	places->words = words;
+	places->site_of = db_prepare(db, "SELECT s.id, s.process FROM call c "
+		"JOIN site s ON s.id = c.site WHERE c.id = ?");
+	places->frames = db_prepare(db, frames_sql);
+	places->line = db_prepare(db, line_sql);
+	if (places->site_of && places->frames && places->line)
+		return places;
+	places_close(places);
+	return NULL;
+}
+
+void places_close(struct places *places)
+{
+	if (!places)
+		return;
+	sqlite3_finalize(places->site_of);
+	sqlite3_finalize(places->frames);
+	sqlite3_finalize(places->line);
+	sqlite3_finalize(places->say);
+	map_release(&places->by_site);
+	map_release(&places->by_text);
+	map_release(&places->by_line);
+	free(places);
+}
+
+/* 0 if the site has no frames. */
+static int hash_frames(struct places *places, int64_t site, int64_t process, uint64_t *hash)
+{
+	const char *text;
+	int rc = db_bind(places->frames, "i", site) ? -1 : db_step(places->frames);
+
+	*hash = 0;
+	text = rc > 0 ? (const char *)sqlite3_column_text(places->frames, 0) : NULL;
+	if (text)
+		*hash = (map_hash(text, strlen(text)) ^ (uint64_t)process << 48) | 1;
+	sqlite3_reset(places->frames);
+	return rc < 0 ? -1 : 0;
+}
+
+static int64_t representative(struct places *places, int64_t site, int64_t process)
+{
+	int64_t place = (int64_t)map_get(&places->by_site, (uint64_t)site, 0);
+	uint64_t hash;
+
+	if (place)
+		return place;
+	if (hash_frames(places, site, process, &hash))
+		return -1;
+	place = hash ? (int64_t)map_get(&places->by_text, hash, (uint64_t)site) : site;
+	if ((hash && map_set(&places->by_text, hash, (uint64_t)place)) ||
+		map_set(&places->by_site, (uint64_t)site, (uint64_t)place))
+		return -1;
+	return place;
+}
+
+int64_t places_site(struct places *places, int64_t call)
+{
+	int64_t from[2] = { words_outermost(places->words, call), call };
+	int64_t site = 0, process = 0;
+
+	for (int i = 0; i < 2 && !site; i++) {
+		if (from[i] < 0 || db_bind(places->site_of, "i", from[i]) ||
+			db_step(places->site_of) < 0)
+			return -1;
+		site = sqlite3_column_int64(places->site_of, 0);
+		process = sqlite3_column_int64(places->site_of, 1);
+		sqlite3_reset(places->site_of);
+	}
+	return site ? representative(places, site, process) : 0;
+}
+
+int64_t places_line(struct places *places, int64_t call)
+{
+	int64_t site = places_site(places, call), line = site;
+	const char *text;
+	uint64_t hash;
+
+	if (site <= 0)
+		return site;
+	if (db_bind(places->line, "i", site) || db_step(places->line) < 0)
+		return -1;
+	text = (const char *)sqlite3_column_text(places->line, 0);
+	if (text) {
+		hash = map_hash(text, strlen(text)) | 1;
+		line = (int64_t)map_get(&places->by_line, hash, (uint64_t)site);
+		if (map_set(&places->by_line, hash, (uint64_t)line))
+			line = -1;
+	}
+	sqlite3_reset(places->line);
+	return line;
+}
+
+/* Which kinds of call each site makes, and where: one look at all calls, for the first who asks. */
+static int need_types(struct places *places)
+{
+	if (places->has_types)
+		return 0;
+	if (db_exec(places->db, "CREATE TEMP TABLE IF NOT EXISTS site_type (site, type);"
+		"DELETE FROM temp.site_type;"
+		"INSERT INTO temp.site_type SELECT DISTINCT site, type FROM call "
+		"WHERE parent IS NULL AND site IS NOT NULL;"
+		"CREATE TEMP TABLE IF NOT EXISTS site_place (site INTEGER PRIMARY KEY, place);"
+		"DELETE FROM temp.site_place;"
+		"INSERT INTO temp.site_place SELECT s.id, coalesce(s.line, (SELECT "
+		OFFSET_OF("f", "m") " FROM frame f LEFT JOIN module m ON m.id = f.module "
+		"WHERE f.rowid = " FRAME_OF("s.id") ")) FROM site s"))
+		return -1;
+	places->say = db_prepare(places->db, say_sql);
+	if (!places->say)
+		return -1;
+	places->has_types = 1;
+	return 0;
+}
+
+/* What stands for a function without a name: " file@build-id+0xoffset". */
+static void say_offset(sqlite3_stmt *q, FILE *out)
+{
+	const char *path = (const char *)sqlite3_column_text(q, 2);
+	const char *id = (const char *)sqlite3_column_text(q, 3);
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (path)
+		print(out, " %s%s%s+0x%llx", slash ? slash + 1 : path, id ? "@" : "", id ? id : "",
+			(unsigned long long)sqlite3_column_int64(q, 4));
+	else
+		fputs(" ?", out);
+}
+
+int places_say(struct places *places, int64_t call, int64_t site, FILE *out)
+{
+	int64_t outermost = words_outermost(places->words, call);
+	int rc;
+
+	if (need_types(places) || outermost < 0 || db_bind(places->say, "ii", outermost, site))
+		return -1;
+	rc = db_step(places->say);
+	if (rc > 0 && sqlite3_column_type(places->say, 0) != SQLITE_NULL)
+		print(out, " %s#%lld", (const char *)sqlite3_column_text(places->say, 0),
+			(long long)sqlite3_column_int64(places->say, 1));
+	else
+		say_offset(places->say, out);
+	sqlite3_reset(places->say);
+	return rc < 0 ? -1 : 0;
+}

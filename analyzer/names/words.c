@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+#include "kernel_names.h"
+#include "print.h"
+#include "work.h"
+
+/* A call chain this deep is damaged. */
+#define MAX_DEPTH 16
+
+struct words {
+	sqlite3_stmt *parent, *name, *operation, *kernel;
+};
+
+static const char name_sql[] =
+	"SELECT t.name, t.runtime, s.api FROM call c JOIN call_type t ON t.id = c.type "
+	"LEFT JOIN site s ON s.id = c.site WHERE c.id = ?";
+
+static const char operation_sql[] =
+	"SELECT t.kind, ifnull(" KERNEL_LABEL("k") ", (SELECT " KERNEL_LABEL("k2")
+	" FROM work o JOIN kernel k2 "
+	" ON k2.id = o.kernel WHERE o.call = c.id)), c.bytes, c.direction, s.kind, s.id, "
+	"s.cupti_id "
+	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "
+	"LEFT JOIN stream s ON s.id = c.stream WHERE c.id = ?";
+
+struct words *words_open(struct db *db)
+{
+	struct words *words = calloc(1, sizeof(*words));
+
+	if (!words || work_need(db)) {
+		free(words);
+		return NULL;
+	}
+	words->parent = db_prepare(db, "SELECT parent FROM call WHERE id = ?");
+	words->name = db_prepare(db, name_sql);
+	words->operation = db_prepare(db, operation_sql);
+	words->kernel = db_prepare(db, "SELECT ifnull(k.name, ko.name) FROM call c "
+		"LEFT JOIN kernel k ON k.id = c.kernel LEFT JOIN work o ON o.call = c.id "
+		"LEFT JOIN kernel ko ON ko.id = o.kernel WHERE c.id = ?");
+	if (words->parent && words->name && words->operation && words->kernel)
+		return words;
+	words_close(words);
+	return NULL;
+}
+
+void words_close(struct words *words)
+{
+	if (!words)
+		return;
+	sqlite3_finalize(words->parent);
+	sqlite3_finalize(words->name);
+	sqlite3_finalize(words->operation);
+	sqlite3_finalize(words->kernel);
+	free(words);
+}
+
+int64_t words_outermost(struct words *words, int64_t call)
+{
+	for (int depth = 0; depth < MAX_DEPTH; depth++) {
+		int64_t parent;
+
+		if (db_bind(words->parent, "i", call) || db_step(words->parent) < 0)
+			return -1;
+		parent = sqlite3_column_int64(words->parent, 0);
+		sqlite3_reset(words->parent);
+		if (!parent)
+			break;
+		call = parent;
+	}
+	return call;
+}
+
+/* cuMemFree_v2 is written cuMemFree, and the launch syntax has no name. */
+static void say_name(const char *name, int runtime, FILE *out)
+{
+	size_t length = strlen(name);
+
+	if (!strcmp(name, "__cudaLaunchKernel")) {
+		fputs("a launch", out);
+		return;
+	}
+	if (!runtime && length > 3 && name[length - 3] == '_' && name[length - 2] == 'v')
+		length -= 3;
+	print(out, "%.*s", (int)length, name);
+}
+
+int words_call(struct words *words, int64_t call, FILE *out)
+{
+	int64_t outermost = words_outermost(words, call);
+	sqlite3_stmt *q = words->name;
+	int rc;
+
+	if (outermost < 0 || db_bind(q, "i", outermost))
+		return -1;
+	rc = db_step(q);
+	if (rc > 0) {
+		const char *api = (const char *)sqlite3_column_text(q, 2);
+		int runtime = sqlite3_column_int(q, 1);
+
+		if (api && !runtime)
+			say_name(api, 1, out);
+		else
+			say_name((const char *)sqlite3_column_text(q, 0), runtime, out);
+	}
+	sqlite3_reset(q);
+	return rc < 0 ? -1 : 0;
+}
+
+static void say_bytes(int64_t bytes, FILE *out)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
+	double size = (double)bytes;
+	int unit = 0;
+
+	for (; size >= 1024 && unit < 3; unit++)
+		size /= 1024;
+	print(out, "%.3g %s", size, units[unit]);
+}
+
+/* What calls of a kind submit; sized: how many bytes is said.  Of others: "an operation". */
+static const struct what {
+	const char *kind, *text;
+	int sized, orders;
+} whats[] = {
+	{ "copy", "a copy", 1, 0 },
+	{ "copy_async", "a copy", 1, 0 },
+	{ "copy_peer", "a copy between devices", 0, 0 },
+	{ "copy_peer_async", "a copy between devices", 0, 0 },
+	{ "copy_batch", "a batch of copies", 0, 0 },
+	{ "set", "a memset", 1, 0 },
+	{ "set_async", "a memset", 1, 0 },
+	{ "graph_launch", "a graph", 0, 0 },
+	{ "prefetch", "a prefetch", 1, 0 },
+	{ "event_record", "an event record", 0, 1 },
+	{ "stream_wait", "a wait for an event", 0, 1 },
+	{ "host_func", "a host function", 0, 1 },
+	{ "stream_callback", "a host function", 0, 1 },
+};
+
+static const struct what *what_of(const char *kind)
+{
+	for (size_t i = 0; i < sizeof(whats) / sizeof(*whats); i++)
+		if (!strcmp(kind, whats[i].kind))
+			return &whats[i];
+	return NULL;
+}
+
+static void say_what(sqlite3_stmt *q, FILE *out)
+{
+	static const char *const to[] = { " between host buffers", " to the device",
+		" to the host", " within the device" };
+	const char *kind = (const char *)sqlite3_column_text(q, 0);
+	const char *kernel = (const char *)sqlite3_column_text(q, 1);
+	const struct what *what = what_of(kind);
+	int64_t direction = sqlite3_column_int64(q, 3);
+
+	if (!strcmp(kind, "launch")) {
+		print(out, kernel ? "kernel '%s'" : "a kernel", kernel);
+		return;
+	}
+	fputs(what ? what->text : "an operation", out);
+	if (what && what->sized) {
+		fputs(" of ", out);
+		say_bytes(sqlite3_column_int64(q, 2), out);
+	}
+	if (!strncmp(kind, "copy", 4) && what->sized && direction >= 0 && direction < 4)
+		fputs(to[direction], out);
+}
+
+static void say_where(sqlite3_stmt *q, FILE *out)
+{
+	const char *kind = (const char *)sqlite3_column_text(q, 4);
+	int number = sqlite3_column_type(q, 6) == SQLITE_NULL ? 5 : 6;
+
+	if (!kind)
+		return;
+	if (!strcmp(kind, "legacy"))
+		fputs(" on the legacy default stream", out);
+	else if (!strcmp(kind, "per-thread"))
+		fputs(" on the per-thread default stream", out);
+	else
+		print(out, " on stream %lld", (long long)sqlite3_column_int64(q, number));
+}
+
+int words_operation(struct words *words, int64_t call, FILE *out)
+{
+	sqlite3_stmt *q = words->operation;
+	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
+
+	if (rc > 0) {
+		say_what(q, out);
+		say_where(q, out);
+	}
+	sqlite3_reset(q);
+	return rc < 0 ? -1 : 0;
+}
+
+int words_only_orders(struct words *words, int64_t call)
+{
+	sqlite3_stmt *q = words->operation;
+	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
+
+	if (rc > 0) {
+		const struct what *what = what_of((const char *)sqlite3_column_text(q, 0));
+
+		rc = what && what->orders;
+	}
+	sqlite3_reset(q);
+	return rc;
+}
+
+const char *words_kernel(struct words *words, int64_t call)
+{
+	const char *name = NULL;
+
+	if (!db_bind(words->kernel, "i", call) && db_step(words->kernel) > 0)
+		name = (const char *)sqlite3_column_text(words->kernel, 0);
+	return name ? name : "";
+}
+
+void words_time(int64_t ns, FILE *out)
+{
+	char text[DURATION_SIZE];
+
+	fputs(format_duration(text, ns), out);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "order.h"
+
+#include <stdlib.h>
+
+#include "order_steps.h"
+
+const char *const order_reason_names[ORDER_REASONS] = {
+#define X(reason, name, strength) [ORDER_##reason] = name,
+	ORDER_REASON_LIST(X)
+#undef X
+};
+
+const enum order_strength order_reason_strength[ORDER_REASONS] = {
+#define X(reason, name, strength) [ORDER_##reason] = strength,
+	ORDER_REASON_LIST(X)
+#undef X
+};
+
+const char *const order_strength_names[ORDER_GUARANTEED + 1] = {
+	[ORDER_UNORDERED] = "unordered", [ORDER_UNKNOWN] = "unknown", [ORDER_ASSUMED] = "assumed",
+	[ORDER_INCIDENTAL] = "incidental", [ORDER_GUARANTEED] = "guaranteed",
+};
+
+struct order_state order_later(struct order_state a, struct order_state b)
+{
+	return b.op && (!a.op || b.end > a.end) ? b : a;
+}
+
+void order_begin(struct order *order, const struct order_state *state)
+{
+	order_clock_ref(state->clock);
+	order_clock_unref(order->now);
+	order->now = state->clock;
+	order->now_own = state->own;
+}
+
+int order_learn(struct order *order, struct order_clock **clock, const struct order_epoch *own,
+	const struct order_state *state, enum order_strength cap)
+{
+	/* Who knows a point in the life of an agent knows all that this was after. */
+	if (state->own.seq && order_clock_strength(*clock, own, &state->own) >= cap)
+		return 0;
+	return order_clock_join(&order->joiner, clock, own, state->clock, cap) ||
+	       order_clock_add(&order->joiner, clock, own, &state->own, cap) ? -1 : 0;
+}
+
+int order_edge(struct order *order, const struct walk_call *call, const struct order_state *state,
+	enum order_reason reason)
+{
+	if (!state->call || state->call == call->id)
+		return 0;
+	order->needs[reason] = order_later(order->needs[reason], *state);
+	return order->edge(order->arg, call->id, state->call, state->start ? ORDER_START : reason);
+}
+
+int order_need(struct order *order, const struct walk_call *call, const struct order_state *state,
+	enum order_reason reason)
+{
+	if (order_edge(order, call, state, reason))
+		return -1;
+	return order_learn(order, &order->now, &order->now_own, state,
+		order_reason_strength[reason]);
+}
+
+int order_doubt(struct order *order, struct order_clock **clock)
+{
+	struct order_epoch all = { .key = ORDER_ALL_KEY, .seq = order->last_seq };
+
+	return order_clock_add(&order->joiner, clock, NULL, &all, ORDER_UNKNOWN);
+}
+
+struct order_state order_node(struct order *order, const struct walk_call *call)
+{
+	struct order_state state = ORDER_NOTHING;
+
+	if (call->op && call->op_end != WALK_NEVER)
+		state = (struct order_state){ .op = call->op, .end = call->op_end };
+	for (int i = 0; i < ORDER_REASONS; i++)
+		state = order_later(state, order->needs[i]);
+	order->node = 1;
+	return (struct order_state){ .call = call->id, .op = state.op, .end = state.end,
+		.clock = order->now };
+}
+
+static int step_create(struct order *order, const struct walk_call *call)
+{
+	struct order_event *event;
+
+	if (!call->event)
+		return 0;
+	event = order_need_event(order, call->event);
+	if (event)
+		event->foreign = call->kind == KIND_IPC_EVENT;
+	return event ? 0 : -1;
+}
+
+/* Others may record an event that was exported. */
+static int step_export(struct order *order, const struct walk_call *call)
+{
+	struct order_event *event = idmap_get(&order->events, call->event);
+
+	if (event)
+		event->foreign = 1;
+	return 0;
+}
+
+static int step_stream_destroy(struct order *order, const struct walk_call *call)
+{
+	return order_drop_stream(order, call->stream, idmap_get(&order->threads, call->thread));
+}
+
+static int step_event_destroy(struct order *order, const struct walk_call *call)
+{
+	order_drop_event(order, call->event);
+	return 0;
+}
+
+static int step_context_destroy(struct order *order, const struct walk_call *call)
+{
+	if (!call->context) /* it has other users */
+		return 0;
+	return order_step_incident(order, call) ||
+	       order_drop_context(order, call->context,
+		       idmap_get(&order->threads, call->thread)) ? -1 : 0;
+}
+
+/* What calls do, by kind; the others do nothing that orders. */
+static int (*const steps[KIND_COUNT])(struct order *order, const struct walk_call *call) = {
+	[KIND_COPY] = order_step_submit,
+	[KIND_COPY_ASYNC] = order_step_submit,
+	[KIND_COPY_PEER] = order_step_submit,
+	[KIND_COPY_PEER_ASYNC] = order_step_submit,
+	[KIND_COPY_BATCH] = order_step_submit,
+	[KIND_SET] = order_step_submit,
+	[KIND_SET_ASYNC] = order_step_submit,
+	[KIND_LAUNCH] = order_step_submit,
+	[KIND_HOST_FUNC] = order_step_submit,
+	[KIND_STREAM_CALLBACK] = order_step_submit,
+	[KIND_PREFETCH] = order_step_submit,
+	[KIND_DISCARD] = order_step_submit,
+	[KIND_DECOMPRESS] = order_step_submit,
+	[KIND_ATTACH] = order_step_submit,
+	[KIND_STREAM_VALUE_WAIT] = order_step_submit,
+	[KIND_STREAM_VALUE_WRITE] = order_step_submit,
+	[KIND_STREAM_MEMOP] = order_step_submit,
+	[KIND_EXTERNAL_SIGNAL] = order_step_submit,
+	[KIND_EXTERNAL_WAIT] = order_step_submit,
+	[KIND_ALLOC_ASYNC] = order_step_alloc,
+	[KIND_FREE_ASYNC] = order_step_free,
+	[KIND_GRAPH_LAUNCH] = order_step_graph,
+	[KIND_GRAPH_UPLOAD] = order_step_graph,
+	[KIND_EXEC_DESTROY] = order_step_graph,
+	[KIND_EXEC_UPDATE] = order_step_graph,
+	[KIND_EXEC_SET] = order_step_graph,
+	[KIND_EVENT_CREATE] = step_create,
+	[KIND_IPC_EVENT] = step_create,
+	[KIND_IPC_EXPORT] = step_export,
+	[KIND_EVENT_RECORD] = order_step_record,
+	[KIND_EVENT_DESTROY] = step_event_destroy,
+	[KIND_STREAM_WAIT] = order_step_wait,
+	[KIND_STREAM_DESTROY] = step_stream_destroy,
+	[KIND_CONTEXT_RECORD] = order_step_context_record,
+	[KIND_CONTEXT_WAIT] = order_step_context_wait,
+	[KIND_CONTEXT_DESTROY] = step_context_destroy,
+	[KIND_CONTEXT_RELEASE] = step_context_destroy,
+	[KIND_STREAM_SYNC] = order_step_join,
+	[KIND_STREAM_QUERY] = order_step_join,
+	[KIND_EVENT_SYNC] = order_step_join,
+	[KIND_EVENT_QUERY] = order_step_join,
+	[KIND_EVENT_ELAPSED] = order_step_join,
+	[KIND_CONTEXT_SYNC] = order_step_join,
+	[KIND_FREE_DEVICE] = order_step_incident,
+	[KIND_FREE_HOST] = order_step_incident,
+	[KIND_FREE_ARRAY] = order_step_incident,
+	[KIND_UNREGISTER_HOST] = order_step_incident,
+	[KIND_MODULE_LOAD] = order_step_incident,
+	[KIND_MODULE_UNLOAD] = order_step_incident,
+	[KIND_CONTEXT_LIMIT] = order_step_incident,
+	[KIND_THREAD_CREATE] = order_step_thread,
+	[KIND_THREAD_JOIN] = order_step_thread,
+};
+
+/* Calls went unrecorded here: they may have ordered anything. */
+static int doubt_all(struct order *order)
+{
+	for (size_t i = 0; i < order->streams.size; i++) {
+		struct order_stream *stream = order->streams.slot[i].object;
+		if (stream && order_doubt(order, &stream->last.clock))
+			return -1;
+	}
+	for (size_t i = 0; i < order->threads.size; i++) {
+		struct order_thread *thread = order->threads.slot[i].object;
+		if (!thread)
+			continue;
+		thread->last.own.seq = order_next(order);
+		if (!thread->last.own.seq || order_doubt(order, &thread->last.clock))
+			return -1;
+	}
+	return 0;
+}
+
+/* Between stretches calls went unrecorded. */
+static int note_stretch(struct order *order, const struct walk_call *call)
+{
+	struct order_process *process = order_need_process(order, call->process);
+
+	if (!process)
+		return -1;
+	if (process->stretch == call->stretch)
+		return 0;
+	process->stretch = call->stretch;
+	return doubt_all(order);
+}
+
+static int take_step(struct order *order, const struct walk_call *call)
+{
+	/* A captured call becomes a part of a graph: "operations are not enqueued for execution"
+	 * (programming guide, "Creating a Graph Using Stream Capture"). */
+	if (note_stretch(order, call))
+		return -1;
+	if (call->result || call->captured || !steps[call->kind])
+		return 0;
+	if (order_hear(order, call) || steps[call->kind](order, call))
+		return -1;
+	return order->keys.count > order->forget_at || order->joiner.bytes > order->forget_bytes
+		       ? order_forget(order) : 0;
+}
+
+static void begin_step(struct order *order)
+{
+	for (int i = 0; i < ORDER_REASONS; i++)
+		order->needs[i] = ORDER_NOTHING;
+	order->node = order->overlaps = 0;
+	order->epoch = (struct order_epoch){ 0 };
+	order->exec = 0;
+}
+
+/* A clock lacks something: what it says from now on would be wrong. */
+static void give_up(struct order *order, const struct walk_call *call)
+{
+	order_release(order);
+	begin_step(order);
+	order->given_up = call->id;
+}
+
+static void set_limit(struct order *order)
+{
+	order->joiner.limit =
+		order->db && order->db->order_limit ? order->db->order_limit : ORDER_LIMIT;
+	order->joiner.work_limit = ORDER_WORK_LIMIT;
+	order->forget_bytes = order->joiner.limit / 2;
+}
+
+int order_step(struct order *order, const struct walk_call *call)
+{
+	begin_step(order);
+	if (order->given_up)
+		return 0;
+	if (!order->joiner.limit)
+		set_limit(order);
+	if (take_step(order, call))
+		return -1;
+	if (order->joiner.full)
+		give_up(order, call);
+	return 0;
+}
+
+static int is_forgotten(const struct order *order, uint32_t key)
+{
+	return key && !idmap_get(&order->keys, key);
+}
+
+enum order_strength order_before(const struct order *order, struct order_epoch earlier)
+{
+	enum order_strength strength =
+		order_clock_strength(order->now, &order->now_own, &earlier);
+
+	if (order->given_up)
+		return ORDER_UNKNOWN;
+	if (!earlier.seq || !order->epoch.seq)
+		return ORDER_UNORDERED;
+	/* Two threads at once: which came first is not known, but one did. */
+	if (strength < ORDER_GUARANTEED && earlier.key == order->epoch.key && !order->overlaps)
+		return ORDER_GUARANTEED;
+	if (strength < ORDER_GUARANTEED && is_forgotten(order, earlier.key))
+		return ORDER_GUARANTEED;
+	return strength;
+}
+
+enum order_strength order_known(const struct order *order, int64_t thread,
+	struct order_epoch earlier)
+{
+	const struct order_thread *known = idmap_get(&order->threads, thread);
+
+	if (order->given_up)
+		return ORDER_UNKNOWN;
+	if (!earlier.seq || !known)
+		return ORDER_UNORDERED;
+	if (is_forgotten(order, earlier.key))
+		return ORDER_GUARANTEED;
+	return order_clock_strength(known->last.clock, NULL, &earlier);
+}
+
+/* For those outside, who keep it without the clock. */
+static struct order_state plain(struct order_state state)
+{
+	state.clock = NULL;
+	return state;
+}
+
+struct order_state order_of_stream(const struct order *order, const struct walk_call *call,
+	int legacy)
+{
+	const struct order_stream *stream = idmap_get(&order->streams, call->stream), *other;
+	const struct order_context *context = idmap_get(&order->contexts, call->stream_context);
+	struct order_state state = stream ? stream->last : ORDER_NOTHING;
+	uint32_t seen = 0;
+
+	for (size_t i = 0; stream && i < stream->pending_count; i++)
+		state = order_later(state, stream->pending[i].state);
+	if (!context || !legacy)
+		return plain(state);
+	if (context->legacy)
+		seen = context->legacy->last.own.seq;
+	if (stream_is_blocking(call->stream_kind) && context->legacy)
+		state = order_later(state, context->legacy->last);
+	other = call->stream_kind == STREAM_KIND_LEGACY ? context->newest_blocking : NULL;
+	for (; other && other->changed > seen; other = other->older_blocking)
+		state = order_later(state, other->last);
+	return plain(state);
+}
+
+struct order_state order_of_event(const struct order *order, const struct walk_call *call)
+{
+	const struct order_event *event = idmap_get(&order->events, call->event);
+
+	return event ? plain(event->state) : ORDER_NOTHING;
+}
+
+struct order_clock *order_clock_of_event(const struct order *order, const struct walk_call *call)
+{
+	const struct order_event *event = idmap_get(&order->events, call->event);
+
+	return event ? event->state.clock : NULL;
+}
+
+void order_release(struct order *order)
+{
+	idmap_release(&order->streams, order_free_stream);
+	idmap_release(&order->events, order_free_event);
+	idmap_release(&order->contexts, order_free_context);
+	idmap_release(&order->threads, order_free_thread);
+	idmap_release(&order->processes, order_free_process);
+	idmap_release(&order->execs, order_free_exec);
+	idmap_release(&order->freed, order_free_event);
+	idmap_release(&order->keys, free);
+	order_clock_unref(order->now);
+	order->now = NULL;
+	free(order->joiner.scratch);
+	order->joiner = (struct order_joiner){ 0 };
+}

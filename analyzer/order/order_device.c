@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams and events.
+ */
+#include <stdlib.h>
+
+#include "array.h"
+#include "unnamed_memory.h"
+#include "order_steps.h"
+
+/* A stream that only ever waits becomes a node now and then, so that its list stays short. */
+#define ORDER_MAX_PENDING 64
+
+int order_is_contested(const struct order_stream *stream, const struct walk_call *call)
+{
+	return stream->last.call && stream->last_thread != call->thread &&
+	       stream->last_exit > call->enter;
+}
+
+int order_add_pending(struct order *order, struct order_stream *stream,
+	struct order_state state, enum order_reason reason)
+{
+	struct order_pending *more;
+	uint32_t seq;
+
+	for (size_t i = 0; state.call && i < stream->pending_count; i++)
+		if (stream->pending[i].state.call == state.call &&
+			stream->pending[i].reason == reason)
+			return 0;
+	more = array_room(stream->pending, stream->pending_count, sizeof(*more));
+	seq = order_next(order);
+	if (!more || !seq)
+		return -1;
+	stream->pending = more;
+	more[stream->pending_count] =
+		(struct order_pending){ .state = ORDER_NOTHING, .reason = reason };
+	order_keep(&more[stream->pending_count++].state, state);
+	order_note_change(stream, seq);
+	return 0;
+}
+
+static void drop_pending(struct order_stream *stream)
+{
+	for (size_t i = 0; i < stream->pending_count; i++)
+		order_drop(&stream->pending[i].state);
+	stream->pending_count = 0;
+}
+
+int order_need_pending(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream, enum order_reason as)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < stream->pending_count && !rc; i++)
+		rc = order_need(order, call, &stream->pending[i].state,
+			as == ORDER_REASONS ? stream->pending[i].reason : as);
+	return rc;
+}
+
+/* Of its context's barriers, if its last node is not after it. */
+static const struct order_state *unseen(const struct order_state *barrier, int64_t seen)
+{
+	return barrier->call && barrier->call != seen ? barrier : NULL;
+}
+
+static const struct order_state *host_news(const struct order *order,
+	const struct order_stream *stream, int64_t thread)
+{
+	const struct order_thread *t = idmap_get(&order->threads, thread);
+
+	if (!t || !t->last.own.seq ||
+		order_clock_strength(stream->last.clock, &stream->last.own, &t->last.own) ==
+			ORDER_GUARANTEED)
+		return NULL;
+	return &t->last;
+}
+
+static int need_news(struct order *order, struct order_stream *stream,
+	const struct walk_call *call, int overlap)
+{
+	const struct order_state *host = host_news(order, stream, call->thread);
+	const struct order_state *barrier = unseen(&stream->context->barrier, stream->barrier_seen);
+
+	if (overlap && order_learn(order, &order->now, &order->now_own, &stream->last,
+			       ORDER_UNKNOWN))
+		return -1;
+	if (order_need_pending(order, call, stream, ORDER_REASONS) ||
+		order_need_legacy(order, call, stream, overlap) ||
+		(barrier && order_need(order, call, barrier, ORDER_EVENT)) ||
+		(host && order_need(order, call, host, ORDER_HOST)))
+		return -1;
+	if (barrier)
+		stream->barrier_seen = barrier->call;
+	return call->contested & CONTESTED_STREAM ? order_doubt(order, &order->now) : 0;
+}
+
+/* What comes next is after the last node too, if the call overlaps it.  Adds a reference. */
+static int come_after_both(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream, int overlap, struct order_state *state)
+{
+	struct order_state later = order_later(*state, stream->last);
+
+	order_clock_ref(state->clock);
+	if (!overlap)
+		return 0;
+	state->op = later.op;
+	state->end = later.end;
+	return order_edge(order, call, &stream->last, ORDER_AFTERWARDS) ||
+	       order_learn(order, &state->clock, NULL, &stream->last, ORDER_GUARANTEED) ? -1 : 0;
+}
+
+int order_submit(struct order *order, struct order_stream *stream, const struct walk_call *call,
+	int overlap)
+{
+	struct order_state from = overlap ? stream->before : stream->last, before, state;
+	int rc;
+
+	order_begin(order, &from);
+	if (order_need(order, call, &from, ORDER_STREAM) || need_news(order, stream, call, overlap))
+		return -1;
+	drop_pending(stream);
+	state = before = order_node(order, call);
+	before.own = order->now_own;
+	before.start = 1;
+	state.own = stream->last.own;
+	state.own.seq = order_next(order);
+	rc = come_after_both(order, call, stream, overlap, &state);
+	order_keep(&stream->before, before);
+	order_keep(&stream->last, state);
+	order_keep_legacy(order, call, stream);
+	order_clock_unref(state.clock);
+	if (rc || !state.own.seq)
+		return -1;
+	order->epoch = state.own;
+	order->overlaps = overlap;
+	stream->last_exit = call->exit;
+	stream->last_thread = call->thread;
+	stream->last_is_kernel = call->kind == KIND_LAUNCH;
+	order_note_change(stream, state.own.seq);
+	return 0;
+}
+
+/*
+ * How much a synchronous copy or memset tells its thread (CUDA runtime API, "API synchronization
+ * behavior").  To the host: "returns only once the copy has completed".  Pinned to device:
+ * "synchronous with respect to the host"; between host memory: "fully synchronous".  Pageable to
+ * device: "a stream sync is performed before the copy is initiated ... but the DMA to final
+ * destination may not have completed".  Device to device: "no host-side synchronization".
+ * Memsets: "asynchronous with respect to the host, except when the target is pinned host memory or
+ * a Unified Memory region".
+ */
+static int let_know_of_copy(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream)
+{
+	struct order_state start = stream->before;
+
+	switch (call->direction) {
+	case COPY_D2H:
+	case COPY_H2H:
+		return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
+	case COPY_H2D:
+		if (call->src == MEMORY_PINNED)
+			return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
+		return call->src == MEMORY_PAGEABLE
+			       ? order_let_know(order, call, &start, ORDER_GUARANTEED)
+			       : order_let_know(order, call, &stream->last, ORDER_UNKNOWN);
+	case COPY_D2D:
+		return 0;
+	default:
+		return order_let_know(order, call, &stream->last, ORDER_UNKNOWN);
+	}
+}
+
+/*
+ * "For transfers between device memory and pageable host memory, the function might be
+ * synchronous with respect to host": where it was.
+ */
+static int let_know_of_async_copy(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream)
+{
+	if (call->src != MEMORY_PAGEABLE && call->dst != MEMORY_PAGEABLE)
+		return 0;
+	if (!call->op || call->op_end == WALK_NEVER || call->exit == WALK_NEVER ||
+		call->op_end > call->exit)
+		return 0;
+	return order_let_know(order, call, &stream->last, ORDER_INCIDENTAL);
+}
+
+static int let_know(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream)
+{
+	switch (call->kind) {
+	case KIND_COPY:
+		return let_know_of_copy(order, call, stream);
+	case KIND_COPY_ASYNC:
+		return let_know_of_async_copy(order, call, stream);
+	case KIND_SET:
+		if (call->dst == MEMORY_PINNED || call->dst == MEMORY_MANAGED)
+			return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Host threads may act on what the device tells them without a call: a host function, a value
+ * written, memory that both see.
+ */
+static int tells_the_host(const struct walk_call *call)
+{
+	return kind_has(call->kind, K_TELLS_HOST) || call->host_visible ||
+	       call->content & CONTENT_HOST;
+}
+
+int order_tell_host(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream)
+{
+	if (!tells_the_host(call))
+		return 0;
+	return order_tell(order, call, call->op_end == WALK_NEVER ? call->enter : call->op_end,
+		&stream->last);
+}
+
+/* What is waited for lies outside of CUDA's own order: it may stand for anything. */
+static int waits_for_others(const struct walk_call *call)
+{
+	return kind_has(call->kind, K_OUTSIDE);
+}
+
+/*
+ * A kernel launched with programmatic stream serialization may begin before the kernel before it
+ * in its stream has ended (cuda.h, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: the
+ * launch "opportunistically" overlaps); what is not a kernel completes first.
+ */
+static int overlaps_last(const struct order_stream *stream, const struct walk_call *call)
+{
+	return (call->attributes & LAUNCH_PROGRAMMATIC && stream->last_is_kernel) ||
+	       order_is_contested(stream, call);
+}
+
+/* Events of launch attributes are recorded when blocks begin or say so: no completion. */
+static int record_early(struct order *order, const struct walk_call *call, int64_t id,
+	const struct order_stream *stream)
+{
+	struct order_event *event = id ? order_need_event(order, id) : NULL;
+
+	if (!id)
+		return 0;
+	if (!event)
+		return -1;
+	event->recorded = 1;
+	event->stream = 0;
+	order_keep(&event->state, stream->before);
+	return order_learn(order, &event->state.clock, &event->state.own, &stream->last,
+		ORDER_UNKNOWN);
+}
+
+int order_step_submit(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream = order_need_stream(order, call);
+
+	if (!stream)
+		return call->stream ? -1 : 0;
+	if (waits_for_others(call)) {
+		struct order_state others = ORDER_NOTHING;
+		int rc = order_doubt(order, &others.clock) ||
+			 order_add_pending(order, stream, others, ORDER_EVENT);
+		order_clock_unref(others.clock);
+		if (rc)
+			return -1;
+	}
+	if (order_submit(order, stream, call, overlaps_last(stream, call)))
+		return -1;
+	if (call->attributes &&
+		(record_early(order, call, call->launch_event, stream) ||
+			record_early(order, call, call->completion_event, stream)))
+		return -1;
+	if (order_tell_host(order, call, stream))
+		return -1;
+	return let_know(order, call, stream);
+}
+
+/* Addresses have 48 bits at most on the hosts there are. */
+static int64_t freed_id(const struct walk_call *call)
+{
+	return (int64_t)((uint64_t)call->process << 48 ^ (uint64_t)call->ptr);
+}
+
+/*
+ * "Inserts an allocation operation into hStream"; "the allocator may refer to internal stream
+ * ordering as well as inter-stream dependencies ... may also insert inter-stream dependencies":
+ * whoever is given memory again comes after its free, but may as well be given other memory.
+ */
+int order_step_alloc(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream = order_need_stream(order, call);
+	struct order_event *freed = idmap_take(&order->freed, freed_id(call));
+	int rc = 0;
+
+	if (stream && freed && freed->stream != stream->id)
+		rc = order_add_pending(order, stream, freed->state, ORDER_REUSE);
+	if (freed)
+		order_free_event(freed);
+	if (!stream)
+		return call->stream ? -1 : 0;
+	return rc ? rc : order_submit(order, stream, call, order_is_contested(stream, call));
+}
+
+int order_step_free(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream = order_need_stream(order, call);
+	struct order_event *freed;
+
+	if (!stream)
+		return call->stream ? -1 : 0;
+	if (order_submit(order, stream, call, order_is_contested(stream, call)))
+		return -1;
+	if (!call->ptr)
+		return 0;
+	freed = idmap_need(&order->freed, freed_id(call), sizeof(*freed));
+	if (!freed)
+		return -1;
+	freed->stream = stream->id;
+	order_keep(&freed->state, stream->last);
+	return 0;
+}
+
+/* "Captures in hEvent the contents of hStream at the time of this call" (cuEventRecord); where
+ * that is one node, the event is that node. */
+int order_step_record(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream = order_need_stream(order, call);
+	struct order_event *event;
+	int contested;
+
+	if (!call->event || !call->stream)
+		return 0;
+	event = order_need_event(order, call->event);
+	if (!stream || !event)
+		return -1;
+	contested = order_is_contested(stream, call);
+	if (stream->kind == STREAM_KIND_LEGACY || stream->pending_count || contested ||
+		call->contested & CONTESTED_STREAM || order_has_legacy_news(stream) ||
+		unseen(&stream->context->barrier, stream->barrier_seen) ||
+		host_news(order, stream, call->thread)) {
+		if (order_submit(order, stream, call, contested))
+			return -1;
+	}
+	stream->last_is_kernel = 0;
+	event->recorded = 1;
+	event->stream = stream->id;
+	order_keep(&event->state, contested ? stream->before : stream->last);
+	return 0;
+}
+
+/* An event that others record may stand for anything. */
+static int add_foreign(struct order *order, struct order_stream *stream)
+{
+	struct order_state others = ORDER_NOTHING;
+	int rc = order_doubt(order, &others.clock) ||
+		 order_add_pending(order, stream, others, ORDER_EVENT);
+
+	order_clock_unref(others.clock);
+	return rc ? -1 : 0;
+}
+
+/* Another thread or process may have recorded the event meanwhile: the wait saw one record or the
+ * other. */
+static int add_uncertain(struct order *order, struct order_stream *stream,
+	const struct order_event *event)
+{
+	struct order_state state = ORDER_NOTHING;
+	int rc = order_learn(order, &state.clock, NULL, &event->state, ORDER_UNKNOWN) ||
+		 order_doubt(order, &state.clock) ||
+		 order_add_pending(order, stream, state, ORDER_EVENT);
+
+	order_clock_unref(state.clock);
+	return rc ? -1 : 0;
+}
+
+/* "Before the first call to cuEventRecord(), an event represents an empty set of work"
+ * (cuda.h, cuEventRecord). */
+int order_step_wait(struct order *order, const struct walk_call *call)
+{
+	const struct order_event *event = idmap_get(&order->events, call->event);
+	struct order_stream *stream = order_need_stream(order, call);
+	int rc = 0;
+
+	if (!stream)
+		return call->stream ? -1 : 0;
+	stream->last_is_kernel = 0;
+	if (event && event->recorded && (event->foreign || call->contested & CONTESTED_EVENT))
+		rc = add_uncertain(order, stream, event);
+	else if (event && event->state.call && event->stream != stream->id)
+		rc = order_add_pending(order, stream, event->state, ORDER_EVENT);
+	if (!rc && call->event && (!event || (event->foreign && !event->recorded)))
+		rc = add_foreign(order, stream);
+	if (rc || !event || !event->recorded)
+		return rc;
+	if (stream->kind == STREAM_KIND_LEGACY || stream->pending_count > ORDER_MAX_PENDING)
+		return order_submit(order, stream, call, order_is_contested(stream, call));
+	return 0;
+}
+
+/* "Captures in hEvent all the activities of the context hCtx at the time of this call"
+ * (cuCtxRecordEvent). */
+static int need_context(struct order *order, const struct walk_call *call,
+	struct order_context *context, enum order_reason reason)
+{
+	struct order_epoch all = { context->key, context->key, order->last_seq };
+	uint32_t seen;
+	int rc = 0;
+
+	if (order_need(order, call, &context->barrier, reason) ||
+		order_need(order, call, &context->peer, reason))
+		return -1;
+	seen = order_clock_reach(order->now, context->key, ORDER_GUARANTEED);
+	order->joiner.implied = context->key;
+	for (const struct order_stream *s = context->newest; s && s->changed > seen && !rc;
+		s = s->older)
+		rc = order_need(order, call, &s->last, reason) ||
+		     order_need_pending(order, call, s, reason);
+	for (size_t i = 0; i < context->orphan_count && !rc; i++)
+		if (context->orphan[i].changed > seen)
+			rc = order_need(order, call, &context->orphan[i].state, reason);
+	if (!rc)
+		rc = order_clock_join(&order->joiner, &order->now, &order->now_own, context->gone,
+			ORDER_GUARANTEED);
+	order->joiner.implied = 0;
+	return rc || order_clock_add(&order->joiner, &order->now, &order->now_own, &all,
+			     ORDER_GUARANTEED) ? -1 : 0;
+}
+
+/*
+ * Which streams a green context has is not known; nor which context a call names that was never
+ * current.
+ */
+static int is_obscure(const struct walk_call *call)
+{
+	return !call->context || call->green;
+}
+
+int order_step_context_record(struct order *order, const struct walk_call *call)
+{
+	struct order_context *context = idmap_get(&order->contexts, call->context);
+	struct order_event *event = call->event ? order_need_event(order, call->event) : NULL;
+
+	if (!event)
+		return call->event ? -1 : 0;
+	order_begin(order, &ORDER_NOTHING);
+	if ((context && need_context(order, call, context, ORDER_STREAM)) ||
+		(is_obscure(call) && order_doubt(order, &order->now)))
+		return -1;
+	event->recorded = 1;
+	event->stream = 0;
+	order_keep(&event->state, order_node(order, call));
+	return 0;
+}
+
+/* What is submitted to the context from here on is after the event, for all that is known. */
+static int hold_context(struct order *order, const struct walk_call *call,
+	struct order_context *context, const struct order_event *event)
+{
+	order_begin(order, &ORDER_NOTHING);
+	if (order_need(order, call, &context->barrier, ORDER_STREAM) ||
+		(is_obscure(call) ? order_doubt(order, &order->now)
+				  : order_need(order, call, &event->state, ORDER_EVENT)))
+		return -1;
+	order_keep(&context->barrier, order_node(order, call));
+	return 0;
+}
+
+/* "Makes all future work submitted to context hCtx wait for all work captured in hEvent." */
+int order_step_context_wait(struct order *order, const struct walk_call *call)
+{
+	struct order_context *context =
+		call->context ? order_need_context(order, call->context, call) : NULL;
+	const struct order_event *event = idmap_get(&order->events, call->event);
+	int rc = 0;
+
+	if (call->context && !context)
+		return -1;
+	if (!event || !event->state.call)
+		return 0;
+	if (!is_obscure(call))
+		return hold_context(order, call, context, event);
+	for (size_t i = 0; i < order->contexts.size && !rc; i++) {
+		struct order_context *other = order->contexts.slot[i].object;
+
+		if (other && other->process == call->process)
+			rc = hold_context(order, call, other, event);
+	}
+	return rc;
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads: what they wait for, and what they learn from each other.
+ */
+#include <stdlib.h>
+
+#include "array.h"
+#include "constants.h"
+#include "order_steps.h"
+
+/* --- what threads learn from each other --- */
+
+static void sink(struct order_process *process, size_t at)
+{
+	struct order_news *news = process->news, moved = news[at];
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+		if (child >= process->news_count)
+			break;
+		if (child + 1 < process->news_count && news[child + 1].at < news[child].at)
+			child++;
+		if (news[child].at >= moved.at)
+			break;
+		news[at] = news[child];
+		at = child;
+	}
+	news[at] = moved;
+}
+
+static int add_news(struct order_process *process, int64_t at, const struct order_state *state)
+{
+	struct order_news *more =
+		array_room(process->news, process->news_count, sizeof(*more));
+	struct order_news news = { .at = at, .state = ORDER_NOTHING };
+	size_t i;
+
+	if (!more)
+		return -1;
+	process->news = more;
+	order_keep(&news.state, *state);
+	for (i = process->news_count++; i && more[(i - 1) / 2].at > at; i = (i - 1) / 2)
+		more[i] = more[(i - 1) / 2];
+	more[i] = news;
+	return 0;
+}
+
+int order_tell(struct order *order, const struct walk_call *call, int64_t at,
+	const struct order_state *state)
+{
+	struct order_process *process = order_need_process(order, call->process);
+
+	return process ? add_news(process, at, state) : -1;
+}
+
+/* What had happened by the time of a call, the process has been told. */
+static int tell_until(struct order *order, struct order_process *process, int64_t now)
+{
+	int rc = 0;
+
+	while (process->news_count && process->news[0].at <= now && !rc) {
+		struct order_state state = process->news[0].state;
+
+		process->news[0] = process->news[--process->news_count];
+		if (process->news_count)
+			sink(process, 0);
+		rc = order_learn(order, &process->told.clock, NULL, &state, ORDER_ASSUMED);
+		process->told_count++;
+		order_drop(&state);
+	}
+	return rc;
+}
+
+/* A second thread comes up: from now on it matters what the others knew. */
+static int meet(struct order_process *process)
+{
+	process->met = 1;
+	for (size_t i = 0; i + 1 < process->thread_count; i++) {
+		const struct order_thread *thread = process->thread[i];
+		if (thread->last.own.seq &&
+			add_news(process, thread->last_exit, &thread->last))
+			return -1;
+	}
+	return 0;
+}
+
+static struct order_thread *thread_of(struct order *order, int64_t id, int64_t process_id)
+{
+	struct order_thread *thread = idmap_get(&order->threads, id);
+	struct order_process *process;
+
+	if (thread)
+		return thread;
+	thread = order_need_thread(order, id, process_id);
+	process = thread ? order_need_process(order, process_id) : NULL;
+	if (!process || (process->thread_count == 2 && !process->met && meet(process)))
+		return NULL;
+	return thread;
+}
+
+/* The thread's clock changes without a call that waited. */
+static int take_note(struct order *order, struct order_thread *thread,
+	const struct order_state *state, enum order_strength cap)
+{
+	if (order_learn(order, &thread->last.clock, NULL, state, cap))
+		return -1;
+	thread->last.own.seq = order_next(order);
+	return thread->last.own.seq ? 0 : -1;
+}
+
+/* pthread_join: "waits for the thread specified by thread to terminate"; it is over with the
+ * joining thread's next call. */
+static int finish_join(struct order *order, struct order_thread *thread)
+{
+	struct order_thread *other = idmap_get(&order->threads, thread->joining);
+	struct walk_call call = { .id = thread->join_call, .op_end = WALK_NEVER };
+	struct order_state state;
+	int rc = 0;
+
+	thread->joining = 0;
+	if (!other)
+		return 0;
+	/* Its own last call may have been a join. */
+	if (other->joining && finish_join(order, other))
+		return -1;
+	if (other->last.own.seq) {
+		order_begin(order, &thread->last);
+		rc = order_need(order, &call, &thread->last, ORDER_HOST) ||
+		     order_need(order, &call, &other->last, ORDER_THREAD);
+		state = order_node(order, &call);
+		state.own = thread->last.own;
+		state.own.seq = order_next(order);
+		order_keep(&thread->last, state);
+		for (int i = 0; i < ORDER_REASONS; i++)
+			order->needs[i] = ORDER_NOTHING;
+		order->node = 0;
+	}
+	order_end_thread(order, other);
+	return rc;
+}
+
+int order_hear(struct order *order, const struct walk_call *call)
+{
+	struct order_thread *thread = thread_of(order, call->thread, call->process);
+	struct order_process *process =
+		thread ? order_need_process(order, call->process) : NULL;
+
+	if (!process || (thread->joining && finish_join(order, thread)))
+		return -1;
+	if (process->news_count && tell_until(order, process, call->enter))
+		return -1;
+	if (thread->told_count == process->told_count)
+		return 0;
+	thread->told_count = process->told_count;
+	return take_note(order, thread, &process->told, ORDER_ASSUMED);
+}
+
+/* What a thread knows, others may act on once the call has returned. */
+static int let_others_know(struct order *order, const struct walk_call *call,
+	struct order_thread *thread)
+{
+	const struct order_process *process = idmap_get(&order->processes, call->process);
+
+	thread->last_exit = call->exit;
+	if (!process || !process->met || call->exit == WALK_NEVER)
+		return 0;
+	return order_tell(order, call, call->exit, &thread->last);
+}
+
+int order_let_know(struct order *order, const struct walk_call *call,
+	const struct order_state *state, enum order_strength cap)
+{
+	struct order_thread *thread = thread_of(order, call->thread, call->process);
+	struct order_state known = *state;
+
+	if (!thread)
+		return -1;
+	if (cap < ORDER_GUARANTEED) {
+		if (take_note(order, thread, state, cap))
+			return -1;
+		return let_others_know(order, call, thread);
+	}
+	order_clock_ref(known.clock);
+	known.own = thread->last.own;
+	known.own.seq = order_next(order);
+	if (!known.own.seq ||
+		order_clock_add(&order->joiner, &known.clock, NULL, &state->own, cap)) {
+		order_clock_unref(known.clock);
+		return -1;
+	}
+	order_keep(&thread->last, known);
+	order_clock_unref(known.clock);
+	return let_others_know(order, call, thread);
+}
+
+/* --- waiting --- */
+
+/* A host wait becomes a node once it waits for something the thread did not know complete. */
+static int join(struct order *order, const struct walk_call *call,
+	const struct order_state *state, enum order_reason reason)
+{
+	const struct order_thread *thread = idmap_get(&order->threads, call->thread);
+
+	if (!state->call && !state->clock)
+		return 0;
+	if (!order->node) {
+		order->node = 1;
+		if (order_edge(order, call, &thread->last, ORDER_HOST))
+			return -1;
+	}
+	return order_need(order, call, state, reason);
+}
+
+static int join_pending(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream, enum order_reason reason)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < stream->pending_count && !rc; i++)
+		rc = join(order, call, &stream->pending[i].state, reason);
+	return rc;
+}
+
+/* Another thread was submitting to the stream meanwhile: the wait may cover that or not. */
+static int join_in_part(struct order *order, const struct walk_call *call,
+	struct order_stream *stream, enum order_reason reason)
+{
+	return join(order, call, &stream->before, reason) ||
+	       order_learn(order, &order->now, &order->now_own, &stream->last, ORDER_UNKNOWN)
+		       ? -1 : 0;
+}
+
+static int join_stream(struct order *order, const struct walk_call *call,
+	struct order_stream *stream, enum order_reason reason)
+{
+	int surely = order_reason_strength[reason] == ORDER_GUARANTEED;
+
+	if (surely && !stream->pending_count && stream->joined == stream->last.call &&
+		stream->joined_by == call->thread)
+		return 0;
+	if (order_is_contested(stream, call))
+		return join_in_part(order, call, stream, reason);
+	if (join(order, call, &stream->last, reason) ||
+		join_pending(order, call, stream, reason))
+		return -1;
+	if (surely) {
+		stream->joined = stream->last.call;
+		stream->joined_by = call->thread;
+	}
+	return 0;
+}
+
+static int join_orphans(struct order *order, const struct walk_call *call,
+	struct order_context *context, int blocking_only, enum order_reason reason, uint32_t seen)
+{
+	int surely = order_reason_strength[reason] == ORDER_GUARANTEED;
+
+	for (size_t i = 0; i < context->orphan_count; i++) {
+		const struct order_orphan *orphan = &context->orphan[i];
+
+		if (orphan->changed > seen && (!blocking_only || orphan->blocking) &&
+			join(order, call, &orphan->state, reason))
+			return -1;
+	}
+	if (blocking_only || !surely)
+		return 0;
+	for (size_t i = 0; i < context->orphan_count; i++)
+		order_drop(&context->orphan[i].state);
+	context->orphan_count = 0;
+	return 0;
+}
+
+static int join_all(struct order *order, const struct walk_call *call,
+	struct order_context *context, int blocking_only, enum order_reason reason, uint32_t seen)
+{
+	struct order_stream *stream =
+		blocking_only ? context->newest_blocking : context->newest;
+	struct order_stream *legacy = blocking_only ? context->legacy : NULL;
+
+	if (legacy && legacy->changed > seen && join_stream(order, call, legacy, reason))
+		return -1;
+	for (; stream && stream->changed > seen;
+		stream = blocking_only ? stream->older_blocking : stream->older)
+		if (join_stream(order, call, stream, reason))
+			return -1;
+	if (join_orphans(order, call, context, blocking_only, reason, seen) ||
+		order_clock_join(&order->joiner, &order->now, &order->now_own,
+			blocking_only ? context->gone_blocking : context->gone,
+			order_reason_strength[reason]))
+		return -1;
+	return (context->barrier.call && join(order, call, &context->barrier, reason)) ||
+	       (context->peer.call && join(order, call, &context->peer, reason)) ? -1 : 0;
+}
+
+/*
+ * All work of a context, or that of its legacy and blocking streams: cuCtxSynchronize "blocks
+ * until the current context has completed all preceding requested tasks"; waiting for the legacy
+ * stream includes the blocking ones (H200).
+ */
+static int join_context(struct order *order, const struct walk_call *call,
+	struct order_context *context, int blocking_only, enum order_reason reason)
+{
+	enum order_strength cap = order_reason_strength[reason];
+	uint32_t seen = order_clock_reach(order->now, context->key, cap);
+	uint32_t legacy = order_clock_reach(order->now, context->key + 1, cap);
+	struct order_epoch all = { context->key + (blocking_only ? 1 : 0), context->key,
+		order->last_seq };
+	int rc;
+
+	if (blocking_only && legacy > seen)
+		seen = legacy;
+	order->joiner.implied = context->key | (blocking_only ? ORDER_BLOCKING : 0);
+	rc = join_all(order, call, context, blocking_only, reason, seen);
+	order->joiner.implied = 0;
+	/* What streams did that are gone is known with the key alone. */
+	if (!rc && context->changed > seen)
+		order->node |= 2;
+	if (rc || !order->node)
+		return rc;
+	return order_clock_add(&order->joiner, &order->now, &order->now_own, &all, cap);
+}
+
+static int join_event(struct order *order, const struct walk_call *call, int64_t id)
+{
+	struct order_event *event = idmap_get(&order->events, id);
+
+	if (!id)
+		return 0;
+	if (!event || event->foreign) {
+		order->node |= 2;
+		if (order_doubt(order, &order->now))
+			return -1;
+	}
+	if (!event || (event->joined == event->state.call && event->joined_by == call->thread))
+		return 0;
+	if (event->foreign || call->contested & CONTESTED_EVENT) {
+		order->node |= 2;
+		return order_learn(order, &order->now, &order->now_own, &event->state,
+			ORDER_UNKNOWN);
+	}
+	event->joined = event->state.call;
+	event->joined_by = call->thread;
+	return join(order, call, &event->state, ORDER_WAIT);
+}
+
+static int join_what_it_names(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream;
+	struct order_context *context;
+
+	switch (call->kind) {
+	case KIND_STREAM_SYNC:
+	case KIND_STREAM_QUERY:
+		stream = order_need_stream(order, call);
+		if (!stream)
+			return call->stream ? -1 : 0;
+		if (stream->kind == STREAM_KIND_LEGACY)
+			return join_context(order, call, stream->context, 1, ORDER_WAIT);
+		return join_stream(order, call, stream, ORDER_WAIT);
+	case KIND_CONTEXT_SYNC:
+		context = idmap_get(&order->contexts, call->context);
+		if (!call->context || call->green) /* of which streams is not known */
+			order->node |= 2;
+		if (order->node & 2 && order_doubt(order, &order->now))
+			return -1;
+		return context ? join_context(order, call, context, 0, ORDER_WAIT) : 0;
+	default:
+		return join_event(order, call, call->event2) || join_event(order, call, call->event)
+			       ? -1 : 0;
+	}
+}
+
+/* The thread is after what the call waited for. */
+static int returned(struct order *order, const struct walk_call *call,
+	struct order_thread *thread)
+{
+	struct order_state state;
+
+	if (!order->node)
+		return 0;
+	state = thread->last;
+	/* Waits of which nothing is sure are no nodes. */
+	if (order->node & 1)
+		state = order_node(order, call);
+	else
+		order->node = 0;
+	state.clock = order->now;
+	state.own = thread->last.own;
+	state.own.seq = order_next(order);
+	if (!state.own.seq)
+		return -1;
+	order_keep(&thread->last, state);
+	return let_others_know(order, call, thread);
+}
+
+int order_step_join(struct order *order, const struct walk_call *call)
+{
+	struct order_thread *thread = thread_of(order, call->thread, call->process);
+
+	if (!thread)
+		return -1;
+	/* A call that has not returned has told its thread nothing. */
+	if (call->exit == WALK_NEVER)
+		return 0;
+	order_begin(order, &thread->last);
+	if (join_what_it_names(order, call))
+		return -1;
+	return returned(order, call, thread);
+}
+
+/*
+ * cudaFree and its like wait for the device, by measurement and not by documentation ("may perform
+ * implicit synchronization"): cudaFree for the one that owns the memory, cudaFreeHost and
+ * cudaHostUnregister for all, loading code and new limits for the current one (H200).  Only what
+ * did wait, by its times, counts.
+ */
+static int device_of_incident(const struct walk_call *call)
+{
+	if (kind_waits(call->kind) == WAITS_PROCESS)
+		return -1;
+	return call->kind == KIND_FREE_DEVICE && call->owner_device >= 0 ? call->owner_device
+									 : call->device;
+}
+
+static int frees_nothing(const struct walk_call *call)
+{
+	if (call->kind == KIND_FREE_DEVICE)
+		return !call->ptr || call->freed_async;
+	return (call->kind == KIND_FREE_HOST || call->kind == KIND_UNREGISTER_HOST) && !call->ptr;
+}
+
+static int has_waited(const struct order_context *context, const struct walk_call *call,
+	uint32_t seen)
+{
+	for (const struct order_stream *s = context->newest; s && s->changed > seen; s = s->older)
+		if (s->last.op && s->last.end > call->exit + CLOCK_APART_NS)
+			return 0;
+	return !context->peer.op || context->peer.end <= call->exit + CLOCK_APART_NS;
+}
+
+int order_step_incident(struct order *order, const struct walk_call *call)
+{
+	struct order_thread *thread = thread_of(order, call->thread, call->process);
+	int device = device_of_incident(call), rc = 0;
+
+	if (!thread)
+		return -1;
+	if (frees_nothing(call) || call->exit == WALK_NEVER)
+		return 0;
+	/* So that its device is known. */
+	if (call->context && !order_need_context(order, call->context, call))
+		return -1;
+	order_begin(order, &thread->last);
+	for (size_t i = 0; i < order->contexts.size && !rc; i++) {
+		struct order_context *context = order->contexts.slot[i].object;
+
+		if (context && context->process == call->process &&
+			(device < 0 || context->device == device) &&
+			has_waited(context, call, order_clock_reach(order->now, context->key,
+							  ORDER_INCIDENTAL)))
+			rc = join_context(order, call, context, 0, ORDER_INCIDENT);
+	}
+	return rc ? -1 : returned(order, call, thread);
+}
+
+/* pthread_create: what the maker knew, the new thread knows. */
+int order_step_thread(struct order *order, const struct walk_call *call)
+{
+	struct order_thread *thread = thread_of(order, call->thread, call->process), *other;
+	struct order_state known;
+
+	if (!thread)
+		return -1;
+	if (!call->other_thread)
+		return 0;
+	if (call->kind == KIND_THREAD_JOIN) {
+		thread->joining = call->other_thread;
+		thread->join_call = call->id;
+		return 0;
+	}
+	other = thread_of(order, call->other_thread, call->process);
+	if (!other || !thread->last.own.seq)
+		return other ? 0 : -1;
+	known = thread->last;
+	known.own = other->last.own;
+	known.own.seq = order_next(order);
+	if (!known.own.seq)
+		return -1;
+	order_keep(&other->last, known);
+	other->last_exit = call->enter;
+	return order_clock_add(&order->joiner, &other->last.clock, NULL, &thread->last.own,
+		ORDER_GUARANTEED);
+}

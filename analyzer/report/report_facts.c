@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report_facts.h"
+
+#include <string.h>
+
+#include "losses.h"
+#include "report_parts.h"
+#include "rules.h"
+#include "print.h"
+
+/* In the order of enum report_run_column.  The parts of one process that recorded no work are no
+ * part of what busy times are shares of. */
+static const char run_sql[] =
+	"SELECT coalesce(w.whole, 0) AS duration_ns,"
+	" coalesce(w.whole, 0) - (SELECT coalesce(sum(end - start), 0) FROM recording"
+	"  WHERE NOT work AND w.processes = 1) AS recorded_ns,"
+	" coalesce((SELECT c.enter - (SELECT min(enter) FROM call) FROM call c"
+	"  WHERE c.id = (SELECT min(call) FROM operation)), 0) AS start_ns,"
+	" w.processes, u.threads, u.calls, u.inside AS inside_ns,"
+	" (SELECT count(*) FROM stream) AS streams,"
+	" (SELECT count(DISTINCT stream) FROM stream_use) AS streams_used,"
+	" (SELECT count(*) FROM device_use) AS devices_used,"
+	" EXISTS (SELECT 1 FROM loss WHERE loss_is_incomplete(reason)) AS \"incomplete?\","
+	" (SELECT command FROM run) AS command, (SELECT tool_version FROM run) AS version"
+	" FROM (SELECT max(end) - min(start) AS whole, count(*) AS processes FROM process) w,"
+	" (SELECT count(*) FILTER (WHERE calls > 0) AS threads, coalesce(sum(calls), 0) AS calls,"
+	"   coalesce(sum(inside), 0) AS inside FROM thread_use) u";
+
+/* Which part of the run was recorded, and what decided it; without a row: all of it. */
+static const char recording_sql[] =
+	"SELECT coalesce(sum(work), 0) AS windows,"
+	" coalesce(sum((end - start) * work), 0) AS inside_ns, sum(end - start) AS whole_ns,"
+	" replace(group_concat(DISTINCT cause) FILTER (WHERE cause <> 'start'), ',', ', ')"
+	"  AS causes"
+	" FROM recording WHERE EXISTS (SELECT 1 FROM recording WHERE NOT work)"
+	" HAVING sum(end - start) > 0";
+
+static const char processes_sql[] =
+	"SELECT id AS process, pid, parent_pid, start AS start_ns, end AS end_ns,"
+	" closed AS \"ended_in_order?\", simulated AS \"simulated?\" FROM process ORDER BY id";
+
+static const char windows_sql[] =
+	"SELECT process, start AS start_ns, end AS end_ns, cause FROM recording WHERE work"
+	" ORDER BY process, start";
+
+/* Each that a process has or used; one that was only used has no name. */
+static const char devices_sql[] =
+	"SELECT p.id AS process, p.pid, i.device, d.name, p.simulated AS \"simulated?\","
+	" coalesce(u.busy, 0) AS busy_ns, coalesce(u.overlapped, 0) AS overlapped_ns,"
+	" p.end - p.start AS process_ns, u.process NOT NULL AS \"used?\""
+	" FROM (SELECT process, ordinal AS device FROM device UNION"
+	"  SELECT process, device FROM device_use) i JOIN process p ON p.id = i.process"
+	" LEFT JOIN device d ON d.process = i.process AND d.ordinal = i.device"
+	" LEFT JOIN device_use u ON u.process = i.process AND u.device = i.device"
+	" ORDER BY i.process, i.device";
+
+static const char operations_sql[] =
+	"SELECT kind, sum(operations) AS count, sum(busy) AS busy_ns FROM stream_use"
+	" GROUP BY kind ORDER BY 2 DESC, kind";
+
+static const char streams_sql[] =
+	"SELECT kind, count(*) AS count FROM stream GROUP BY kind ORDER BY kind";
+
+/* A wait for an own transfer is no loss. */
+static const char waits_sql[] =
+	"SELECT kind, count(*) AS count, sum(waited) AS waited_ns FROM wait"
+	" WHERE kind != 'staged' GROUP BY kind ORDER BY kind";
+
+/* In the order of enum report_coverage_column. */
+static const char coverage_sql[] =
+	"SELECT s.operations, s.operations - s.unmatched AS operations_matched,"
+	" u.calls, u.placed AS calls_placed,"
+	" k.kernels, k.known AS kernels_with_parameters"
+	" FROM (SELECT coalesce(sum(operations), 0) AS operations,"
+	"   coalesce(sum(unmatched), 0) AS unmatched FROM stream_use) s,"
+	" (SELECT coalesce(sum(calls), 0) AS calls, coalesce(sum(placed), 0) AS placed"
+	"   FROM thread_use) u,"
+	" (SELECT count(*) AS kernels, count(parameter_count) AS known FROM kernel"
+	"   WHERE handle NOT NULL) k";
+
+static const char settings_sql[] =
+	"SELECT DISTINCT name, value, setting_meaning(name, value) AS meaning FROM property"
+	" WHERE name GLOB '[A-Z]*' ORDER BY name";
+
+/* The last call of a thread that never returned from it, as the user wrote it. */
+static const char hung_sql[] =
+	"SELECT coalesce(CASE WHEN t.runtime THEN t.name END, s.api, t.name) AS call,"
+	"  s.function, s.text AS place, p.pid, h.tid FROM call c JOIN call_type t ON t.id = c.type"
+	" JOIN process p ON p.id = c.process JOIN thread h ON h.id = c.thread"
+	" LEFT JOIN site s ON s.id = c.site"
+	" WHERE c.exit IS NULL AND c.parent IS NULL AND NOT p.closed AND NOT EXISTS ("
+	"  SELECT 1 FROM call l WHERE l.thread = c.thread AND l.parent IS NULL AND l.id > c.id)"
+	" ORDER BY c.id";
+
+static const char losses_sql[] =
+	"SELECT l.process, p.pid, l.reason, l.count, loss_is_incomplete(l.reason) AS"
+	" \"incomplete?\", loss_text(l.reason, l.count, p.cupti, p.cupti_error, (SELECT value"
+	"  FROM property WHERE property.process = p.id AND name = 'cupti.holder')) AS text"
+	" FROM loss l JOIN process p ON p.id = l.process ORDER BY l.process, l.reason";
+
+const struct report_fact_info report_facts[FACT_COUNT] = {
+	[FACT_RUN] = { "run", FACT_OBJECT, run_sql },
+	[FACT_RECORDING] = { "recording", FACT_OBJECT, recording_sql },
+	[FACT_PROCESSES] = { "processes", FACT_ROWS, processes_sql },
+	[FACT_WINDOWS] = { "windows", FACT_ROWS, windows_sql },
+	[FACT_DEVICES] = { "devices", FACT_ROWS, devices_sql },
+	[FACT_OPERATIONS] = { "operations", FACT_ROWS, operations_sql },
+	[FACT_STREAMS] = { "streams", FACT_ROWS, streams_sql },
+	[FACT_WAITS] = { "waits", FACT_ROWS, waits_sql },
+	[FACT_COVERAGE] = { "coverage", FACT_OBJECT, coverage_sql },
+	[FACT_SETTINGS] = { "settings", FACT_ROWS, settings_sql },
+	[FACT_NOTES] = { "notes", FACT_VALUES, report_notes_sql },
+	[FACT_HUNG] = { "hung", FACT_ROWS, hung_sql },
+	[FACT_LOSSES] = { "losses", FACT_ROWS, losses_sql },
+};
+
+/* Arguments of SQL functions are NULL where a value of the database is. */
+static const char *text(sqlite3_value *value)
+{
+	const char *text = (const char *)sqlite3_value_text(value);
+
+	return text ? text : "";
+}
+
+/* rule_text(rule, 'advice') and so on, so that rules.def stays the only list. */
+static void rule_text(sqlite3_context *context, int count, sqlite3_value **value)
+{
+	const struct rule_info *rule = rule_find(text(value[0]));
+	const char *what = text(value[1]), *found = NULL;
+
+	if (rule && !strcmp(what, "title"))
+		found = rule->title;
+	else if (rule && !strcmp(what, "advice"))
+		found = rule->advice;
+	else if (rule && !strcmp(what, "link"))
+		found = rule->link;
+	if (found)
+		sqlite3_result_text(context, found, -1, SQLITE_STATIC);
+}
+
+static void loss_is_incomplete(sqlite3_context *context, int count, sqlite3_value **value)
+{
+	const struct loss *loss = loss_find(text(value[0]));
+
+	sqlite3_result_int(context, !loss || loss->incomplete);
+}
+
+/* loss_text(reason, count, CUPTI's state, its error, who holds it): NULL where nothing is said. */
+static void loss_text(sqlite3_context *context, int count, sqlite3_value **value)
+{
+	const char *reason = text(value[0]);
+	const struct loss *loss = loss_find(reason);
+	char *said = loss && !loss->text ? NULL :
+		report_loss_text(loss ? loss->text : reason, sqlite3_value_int64(value[1]));
+
+	if (said && !strcmp(reason, "host_only"))
+		said = report_cupti_text(said, text(value[2]), sqlite3_value_int(value[3]),
+			(const char *)sqlite3_value_text(value[4]));
+	if (said)
+		sqlite3_result_text(context, said, -1, sqlite3_free);
+}
+
+static void setting_meaning(sqlite3_context *context, int count, sqlite3_value **value)
+{
+	const char *meaning = report_setting_meaning(sqlite3_user_data(context), text(value[0]),
+		text(value[1]));
+
+	if (meaning)
+		sqlite3_result_text(context, meaning, -1, SQLITE_STATIC);
+}
+
+int report_functions(struct db *db)
+{
+	static const struct {
+		const char *name;
+		int arguments;
+		void (*function)(sqlite3_context *, int, sqlite3_value **);
+	} functions[] = {
+		{ "rule_text", 2, rule_text },
+		{ "loss_is_incomplete", 1, loss_is_incomplete },
+		{ "loss_text", 5, loss_text },
+		{ "setting_meaning", 2, setting_meaning },
+	};
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		if (sqlite3_create_function(db->handle, functions[i].name, functions[i].arguments,
+			    SQLITE_UTF8 | SQLITE_DIRECTONLY, db, functions[i].function, NULL,
+			    NULL) != SQLITE_OK) {
+			print(stderr, "cufence: SQLite: %s\n", sqlite3_errmsg(db->handle));
+			return -1;
+		}
+	return 0;
+}
+
+sqlite3_stmt *report_fact(struct db *db, enum report_fact fact)
+{
+	return db_prepare(db, report_facts[fact].sql);
+}

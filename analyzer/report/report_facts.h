@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a report says of a run besides its findings, as queries.  The text and the JSON take their
+ * numbers from the same rows.  A column has its name in JSON, the unit at its end; one that ends
+ * with '?' is a boolean.
+ */
+#ifndef CUFENCE_REPORT_FACTS_H
+#define CUFENCE_REPORT_FACTS_H
+
+#include "db.h"
+
+/* The columns of those that the text needs by number stand in report_facts.c in this order. */
+enum report_fact {
+	FACT_RUN, FACT_RECORDING, FACT_PROCESSES, FACT_WINDOWS, FACT_DEVICES, FACT_OPERATIONS,
+	FACT_STREAMS, FACT_WAITS, FACT_COVERAGE, FACT_SETTINGS, FACT_NOTES, FACT_HUNG, FACT_LOSSES,
+	FACT_COUNT
+};
+
+enum report_run_column {
+	RUN_DURATION, RUN_RECORDED, RUN_START, RUN_PROCESSES, RUN_THREADS, RUN_CALLS, RUN_INSIDE,
+	RUN_STREAMS, RUN_STREAMS_USED, RUN_DEVICES_USED
+};
+
+enum report_coverage_column {
+	COVERAGE_OPERATIONS, COVERAGE_MATCHED, COVERAGE_CALLS, COVERAGE_PLACED, COVERAGE_KERNELS,
+	COVERAGE_PARAMETERS
+};
+
+enum report_fact_shape {
+	FACT_OBJECT,               /* one row */
+	FACT_ROWS,
+	FACT_VALUES                /* rows of one column */
+};
+
+extern const struct report_fact_info {
+	const char *name;          /* in JSON */
+	enum report_fact_shape shape;
+	const char *sql;
+} report_facts[FACT_COUNT];
+
+/* Adds the SQL functions that facts and findings use: once for a database, before any of them is
+ * prepared.  0, or -1 after a message. */
+int report_functions(struct db *db);
+
+/* The rows of a fact, NULL after a message; sqlite3_finalize() frees it. */
+sqlite3_stmt *report_fact(struct db *db, enum report_fact fact);
+
+#endif

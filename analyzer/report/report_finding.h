@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A finding as text.  All its numbers are columns of its row in table finding, or of the rows of
+ * its places in finding_place, as those of the JSON and of "check" are.
+ */
+#ifndef CUFENCE_REPORT_FINDING_H
+#define CUFENCE_REPORT_FINDING_H
+
+#include <stdio.h>
+
+#include "db.h"
+#include "report.h"
+
+/* Columns of finding f, in the order in which report_print_cost() takes them. */
+#define REPORT_COST_COLUMNS \
+	"f.count, f.waited, f.delayed, f.saving, f.saving_low, f.saving_high, f.share"
+
+/* "29 times, 86 ms host wait; about 46 ms (42 ms to 50 ms, 50 %) of the run would be saved" of the
+ * columns from one on. */
+void report_print_cost(sqlite3_stmt *row, int column, FILE *out);
+
+/* "about 96 ms (80 ms to 110 ms, 11 %)" of a saving, its ends and its share, or "at most 96 ms
+ * (11 %)" where these are NULL. */
+void report_print_saving(sqlite3_stmt *row, int column, FILE *out);
+
+/*
+ * Prints the findings of the level in their order, of the one asked for alone also who called it,
+ * its streams and its timeline.  Returns how many were printed, -1 after a message.
+ */
+int64_t report_print_findings(struct db *db, const struct report_options *options, FILE *out);
+
+#endif

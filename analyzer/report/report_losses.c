@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report_parts.h"
+
+#include <string.h>
+
+#include "report_facts.h"
+#include "print.h"
+
+/* More calls than these would hide the findings. */
+#define MOST_HUNG 20
+
+char *report_loss_text(const char *text, int64_t count)
+{
+	const char *mark = strstr(text, "%lld");
+
+	return mark ? sqlite3_mprintf("%.*s%lld%s", (int)(mark - text), text, count, mark + 4)
+		    : sqlite3_mprintf("%s", text);
+}
+
+char *report_cupti_text(char *text, const char *state, int error, const char *holder)
+{
+	if (!strcmp(state, "busy"))
+		return sqlite3_mprintf("%z (CUPTI busy: it serves one tool at a time, here %s)",
+			text, holder ? holder : "another profiler");
+	if (!strcmp(state, "failed"))
+		return sqlite3_mprintf("%z (CUPTI failed, error %d)", text, error);
+	return sqlite3_mprintf("%z (CUPTI %s)", text, state);
+}
+
+enum { LOSS_PID = 1, LOSS_INCOMPLETE = 4, LOSS_TEXT };
+
+int report_losses(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_LOSSES);
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		if (sqlite3_column_text(q, LOSS_TEXT))
+			print(out, "    %s %s [pid %lld]\n",
+				sqlite3_column_int(q, LOSS_INCOMPLETE) ? "incomplete:" : "note:",
+				(const char *)sqlite3_column_text(q, LOSS_TEXT),
+				(long long)sqlite3_column_int64(q, LOSS_PID));
+	sqlite3_finalize(q);
+	return step;
+}
+
+int report_hung(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_HUNG);
+	int step = q ? 0 : -1;
+
+	for (int i = 0; !step && i < MOST_HUNG && (step = db_step(q)) > 0; i++) {
+		const char *function = (const char *)sqlite3_column_text(q, 1);
+		const char *place = (const char *)sqlite3_column_text(q, 2);
+
+		step = 0;
+		print(out, "    hung     %s had not returned when the process ended: %s, %s "
+			"[pid %lld, thread %lld]\n", (const char *)sqlite3_column_text(q, 0),
+			function ? function : "?", place ? place : "?",
+			(long long)sqlite3_column_int64(q, 3),
+			(long long)sqlite3_column_int64(q, 4));
+	}
+	sqlite3_finalize(q);
+	return step;
+}

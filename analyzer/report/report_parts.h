@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of a report that have their own file.  Each that returns: 0, or -1 after a message. */
+#ifndef CUFENCE_REPORT_PARTS_H
+#define CUFENCE_REPORT_PARTS_H
+
+#include <stdio.h>
+
+#include "db.h"
+
+/* Prints text with lines of at most width columns (0: as they are), broken at blanks; what goes on
+ * stands below the text of a finding's line.  Says nothing. */
+void report_wrap(const char *text, int width, FILE *out);
+
+/* The environment, and what explains a result that looks odd. */
+int report_settings(struct db *db, FILE *out);
+
+/* Calls in which a process ended. */
+int report_hung(struct db *db, FILE *out);
+
+/* What is known to be missing. */
+int report_losses(struct db *db, FILE *out);
+
+/* What a setting of the environment means for what is reported, NULL: nothing here. */
+const char *report_setting_meaning(struct db *db, const char *name, const char *value);
+
+/* What else explains a result that looks odd, a text in each row. */
+extern const char report_notes_sql[];
+
+/* The text of a loss with its count in place of "%lld"; to be freed by sqlite3_free(). */
+char *report_loss_text(const char *text, int64_t count);
+
+/* The same, and why there is no device side: CUPTI's state and error as in table process; holder:
+ * another tool, NULL: not known.  Takes text, which may be NULL, and gives a new one. */
+char *report_cupti_text(char *text, const char *state, int error, const char *holder);
+
+#endif

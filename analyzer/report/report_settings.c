@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report_parts.h"
+
+#include "report_facts.h"
+#include "print.h"
+
+/*
+ * What a setting means for what is reported.  value: a pattern as of GLOB; only_if: a query that
+ * gives 1 where it matters, ?1 being the value; NULL: always.
+ */
+static const struct {
+	const char *name, *value, *only_if, *meaning;
+} settings[] = {
+	/* "CUDA Environment Variables", CUDA C++ Programming Guide. */
+	{ "CUDA_LAUNCH_BLOCKING", "[^0]*", NULL,
+		"every launch waits for its kernel, so nothing overlaps" },
+	{ "CUDA_MODULE_LOADING", "EAGER", NULL, "kernels are loaded at the start" },
+	{ "CUDA_DEVICE_MAX_CONNECTIONS", "*",
+		"SELECT count(DISTINCT stream) > CAST(?1 AS INTEGER) FROM stream_use",
+		"more streams than that share queues, and can wait for each other there" },
+	{ "CUDA_FORCE_PTX_JIT", "[^0]*", NULL, "kernels are compiled when they are loaded" },
+	{ "CUDA_CACHE_DISABLE", "[^0]*", NULL, "what is compiled at run time is not kept" },
+	{ "PYTORCH_NO_CUDA_MEMORY_CACHING", "1", NULL,
+		"every tensor is a cudaMalloc and a cudaFree" },
+	{ "PYTORCH_CUDA_ALLOC_CONF", "*backend:cudaMallocAsync*", NULL,
+		"tensors are allocated and freed in stream order" },
+	{ "PYTORCH_ALLOC_CONF", "*backend:cudaMallocAsync*", NULL,
+		"tensors are allocated and freed in stream order" },
+};
+
+const char report_notes_sql[] =
+	/* cuCtxGetFlags; CU_CTX_SCHED_BLOCKING_SYNC is 4 of the mask 7. */
+	"SELECT DISTINCT 'waits sleep (blocking-sync scheduling), and end tens of microseconds'"
+	" || ' after what they wait for' FROM context WHERE flags & 7 = 4 UNION ALL "
+	"SELECT DISTINCT 'device ' || ordinal || ' is shared by MPS: others'' work may hold this'"
+	" || ' program''s' FROM device_attribute WHERE name = 'mps_enabled' AND value = 1"
+	" UNION ALL "
+	"SELECT DISTINCT 'device ' || ordinal || ' is a part of a GPU (MIG)' FROM device"
+	" WHERE name LIKE '% MIG %' UNION ALL "
+	"SELECT DISTINCT 'device ' || ordinal || ' shares the host''s memory: copies move nothing'"
+	" || ' far' FROM device_attribute WHERE name = 'integrated' AND value = 1 UNION ALL "
+	/* "API synchronization behavior", CUDA Runtime API: address translation services. */
+	"SELECT DISTINCT 'device ' || ordinal || ' uses the host''s page tables: copies to'"
+	" || ' pageable memory may return before they are done' FROM device_attribute"
+	" WHERE name = 'pageable_memory_access_uses_host_page_tables' AND value = 1 UNION ALL "
+	/* Why the lines of a script are missing, if they are. */
+	"SELECT DISTINCT 'no lines of scripts are shown: ' || substr(value, 7) FROM property"
+	" WHERE name = 'python.frames' AND value GLOB 'none: *'";
+
+static int applies(struct db *db, const char *only_if, const char *value)
+{
+	sqlite3_stmt *q = only_if ? db_prepare(db, only_if) : NULL;
+	int yes = !only_if;
+
+	if (q && !db_bind(q, "s", value) && db_step(q) > 0)
+		yes = sqlite3_column_int(q, 0);
+	sqlite3_finalize(q);
+	return yes;
+}
+
+const char *report_setting_meaning(struct db *db, const char *name, const char *value)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+		if (!sqlite3_stricmp(name, settings[i].name) &&
+			!sqlite3_strglob(settings[i].value, value) &&
+			applies(db, settings[i].only_if, value))
+			return settings[i].meaning;
+	return NULL;
+}
+
+static int print_environment(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_SETTINGS);
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		const char *meaning = (const char *)sqlite3_column_text(q, 2);
+
+		print(out, "    set      %s=%s%s%s\n", (const char *)sqlite3_column_text(q, 0),
+			(const char *)sqlite3_column_text(q, 1), meaning ? ": " : "",
+			meaning ? meaning : "");
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+int report_settings(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = NULL;
+	int step = -1;
+
+	if (print_environment(db, out))
+		return -1;
+	q = report_fact(db, FACT_NOTES);
+	while (q && (step = db_step(q)) > 0)
+		print(out, "    note: %s\n", (const char *)sqlite3_column_text(q, 0));
+	sqlite3_finalize(q);
+	return step;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+#include "report_facts.h"
+#include "report_parts.h"
+#include "print.h"
+
+/* How the kinds of operation, stream and wait in the database are called, one and several. */
+static const struct {
+	const char *kind, *one, *many;
+} kinds[] = {
+	{ "kernel", "kernel", "kernels" },
+	{ "memcpy", "copy", "copies" },
+	{ "memset", "memset", "memsets" },
+	{ "peer", "copy between devices", "copies between devices" },
+	{ "graph", "graph", "graphs" },
+	{ "legacy", "legacy default", "legacy default" },
+	{ "per-thread", "per-thread default", "per-thread default" },
+	{ "explicit", "explicit wait", "explicit waits" },
+	{ "implicit", "implicit wait", "implicit waits" },
+	{ "internal", "wait within the driver", "waits within the driver" },
+	{ "behind", "wait behind another thread", "waits behind other threads" },
+	{ "queue", "wait for a full launch queue", "waits for a full launch queue" },
+};
+
+static const char *kind_name(const char *kind, int64_t count)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kind, kinds[i].kind))
+			return count == 1 ? kinds[i].one : kinds[i].many;
+	return kind;
+}
+
+/* "3 kernels, 1 copy" of a fact's kinds and counts. */
+static int print_counts(struct db *db, enum report_fact fact, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, fact);
+	const char *separator = "";
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		int64_t count = sqlite3_column_int64(q, 1);
+
+		print(out, "%s%lld %s", separator, (long long)count,
+			kind_name(db_text(q, 0), count));
+		separator = ", ";
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static void print_run(const int64_t run[], FILE *out)
+{
+	char whole[DURATION_SIZE], inside[DURATION_SIZE];
+
+	print(out,
+		"    run      %s, %lld process%s, %lld thread%s, %lld CUDA call%s (%s inside)\n",
+		format_duration(whole, run[RUN_DURATION]), (long long)run[RUN_PROCESSES],
+		run[RUN_PROCESSES] == 1 ? "" : "es", (long long)run[RUN_THREADS],
+		run[RUN_THREADS] == 1 ? "" : "s", (long long)run[RUN_CALLS],
+		run[RUN_CALLS] == 1 ? "" : "s", format_duration(inside, run[RUN_INSIDE]));
+}
+
+/* What findings' shares are not of: until then there was nothing to wait for. */
+static void print_start(const int64_t run[], FILE *out)
+{
+	char start[DURATION_SIZE];
+
+	if (run[RUN_START] > run[RUN_DURATION] / 10)
+		print(out, "    start    %s until the first work; percentages of findings are "
+			"of what follows\n",
+			format_duration(start, run[RUN_START]));
+}
+
+/*
+ * Which part of the run was recorded, and what decided it; of a whole run, when it began.  What
+ * percentages are of is said once: where a part was recorded, of that, without a start in it.
+ */
+static int print_recording(struct db *db, const int64_t run[], FILE *out)
+{
+	char inside[DURATION_SIZE], whole[DURATION_SIZE];
+	sqlite3_stmt *q = report_fact(db, FACT_RECORDING);
+	int step = q ? db_step(q) : -1;
+
+	if (!step)
+		print_start(run, out);
+	if (step > 0) {
+		long long windows = sqlite3_column_int64(q, 0);
+
+		print(out, "    recorded %s of %s, in %lld window%s (by %s); percentages of "
+			"findings are of that, from the first work on\n",
+			format_duration(inside, sqlite3_column_int64(q, 1)),
+			format_duration(whole, sqlite3_column_int64(q, 2)), windows,
+			windows == 1 ? "" : "s", (const char *)sqlite3_column_text(q, 3));
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+/* Busy, and how much of that with more than one operation at a time. */
+static void print_busy(int64_t busy, int64_t overlapped, int64_t whole, FILE *out)
+{
+	char used[DURATION_SIZE], share[DURATION_SIZE], both[DURATION_SIZE], part[DURATION_SIZE];
+
+	print(out, "busy %s (%s)", format_duration(used, busy),
+		format_share(share, whole > 0 ? (double)busy / (double)whole : 0));
+	if (overlapped)
+		print(out, ", %s of it overlapped (%s)", format_duration(both, overlapped),
+			format_share(part, (double)overlapped / (double)busy));
+}
+
+/* The columns of FACT_DEVICES. */
+enum { DEVICE_PID = 1, DEVICE_ORDINAL, DEVICE_NAME, DEVICE_SIMULATED, DEVICE_BUSY,
+	DEVICE_OVERLAPPED, DEVICE_PROCESS, DEVICE_USED };
+
+static void print_device_name(sqlite3_stmt *q, FILE *out)
+{
+	const char *name = (const char *)sqlite3_column_text(q, DEVICE_NAME);
+
+	print(out, "    device   %s%s", name ? name : "?", name &&
+		sqlite3_column_int(q, DEVICE_SIMULATED) && !strcasestr(name, "simulated") ?
+		" (simulated)" : "");
+}
+
+/* One device that did work is a name, and so are those that all are alike; of several that worked
+ * each has a line. */
+static int print_devices(struct db *db, int64_t used, FILE *out)
+{
+	enum { MOST = 16 };
+	sqlite3_stmt *q = report_fact(db, FACT_DEVICES);
+	char *last = NULL;
+	int printed = 0, step = -1;
+
+	while (q && (step = db_step(q)) > 0 && printed < MOST) {
+		const char *name = (const char *)sqlite3_column_text(q, DEVICE_NAME);
+
+		if (used > 1 ? !sqlite3_column_int(q, DEVICE_USED)
+			     : !name || (last && !strcmp(name, last)))
+			continue;
+		print_device_name(q, out);
+		if (used > 1) {
+			print(out, ", device %d, pid %d: ", sqlite3_column_int(q, DEVICE_ORDINAL),
+				sqlite3_column_int(q, DEVICE_PID));
+			print_busy(sqlite3_column_int64(q, DEVICE_BUSY),
+				sqlite3_column_int64(q, DEVICE_OVERLAPPED),
+				sqlite3_column_int64(q, DEVICE_PROCESS), out);
+		}
+		fputc('\n', out);
+		printed++;
+		free(last);
+		last = name ? strdup(name) : NULL;
+	}
+	free(last);
+	sqlite3_finalize(q);
+	if (step >= 0 && used > MOST)
+		print(out, "    device   and %lld more\n", (long long)used - MOST);
+	return step < 0 ? -1 : 0;
+}
+
+/* How long the one device that did work was busy. */
+static int print_busy_device(struct db *db, int64_t whole, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_DEVICES);
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0 && !sqlite3_column_int(q, DEVICE_USED))
+		;
+	if (step > 0) {
+		fputs("; ", out);
+		print_busy(sqlite3_column_int64(q, DEVICE_BUSY),
+			sqlite3_column_int64(q, DEVICE_OVERLAPPED), whole, out);
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+static int print_work(struct db *db, const int64_t run[], FILE *out)
+{
+	if (!db_int(db, "SELECT count(*) FROM stream_use", 0))
+		return 0;
+	fputs("    work     ", out);
+	if (print_counts(db, FACT_OPERATIONS, out) ||
+		(run[RUN_DEVICES_USED] == 1 && print_busy_device(db, run[RUN_RECORDED], out)))
+		return -1;
+	fputc('\n', out);
+	return 0;
+}
+
+static int print_streams(struct db *db, const int64_t run[], FILE *out)
+{
+	if (!run[RUN_STREAMS])
+		return 0;
+	fputs("    streams  ", out);
+	if (print_counts(db, FACT_STREAMS, out))
+		return -1;
+	if (run[RUN_STREAMS_USED] && run[RUN_STREAMS_USED] < run[RUN_STREAMS])
+		print(out, "; work on %lld of them", (long long)run[RUN_STREAMS_USED]);
+	fputc('\n', out);
+	return 0;
+}
+
+static int print_waits(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_WAITS);
+	const char *separator = "    waits    ";
+	char waited[DURATION_SIZE];
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		long long count = sqlite3_column_int64(q, 1);
+
+		print(out, "%s%s in %lld %s", separator,
+			format_duration(waited, sqlite3_column_int64(q, 2)), count,
+			kind_name(db_text(q, 0), count));
+		separator = ", ";
+	}
+	sqlite3_finalize(q);
+	if (*separator == ',')
+		fputc('\n', out);
+	return step;
+}
+
+/* The numbers of a fact that is one row: 0, or -1 after a message. */
+static int read_numbers(struct db *db, enum report_fact fact, int64_t number[], int count)
+{
+	sqlite3_stmt *q = report_fact(db, fact);
+	int step = q ? db_step(q) : -1;
+
+	for (int i = 0; i < count; i++)
+		number[i] = step > 0 ? sqlite3_column_int64(q, i) : 0;
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+/* How much of what happened is known; without a device side that is said below. */
+static int print_coverage(struct db *db, FILE *out)
+{
+	int64_t known[COVERAGE_PARAMETERS + 1];
+
+	if (read_numbers(db, FACT_COVERAGE, known, COVERAGE_PARAMETERS + 1))
+		return -1;
+	fputs("    coverage ", out);
+	if (known[COVERAGE_OPERATIONS])
+		print(out, "%lld of %lld operations matched to a call, ",
+			(long long)known[COVERAGE_MATCHED], (long long)known[COVERAGE_OPERATIONS]);
+	print(out, "call sites of %lld of %lld calls", (long long)known[COVERAGE_PLACED],
+		(long long)known[COVERAGE_CALLS]);
+	if (known[COVERAGE_KERNELS])
+		print(out, ", parameters of %lld of %lld kernels",
+			(long long)known[COVERAGE_PARAMETERS], (long long)known[COVERAGE_KERNELS]);
+	fputc('\n', out);
+	return 0;
+}
+
+int report_summary(struct db *db, FILE *out)
+{
+	int64_t run[RUN_DEVICES_USED + 1];
+	sqlite3_stmt *q = db_prepare(db, "SELECT coalesce(command, '') FROM run");
+
+	if (q && db_step(q) > 0 && *db_text(q, 0))
+		print(out, "cufence: %s\n", db_text(q, 0));
+	sqlite3_finalize(q);
+	if (report_functions(db) || read_numbers(db, FACT_RUN, run, RUN_DEVICES_USED + 1))
+		return -1;
+	if (!db_int(db, "SELECT max(id) FROM call", 0)) {
+		fputs("    nothing was traced: no CUDA call was recorded\n", out);
+		return report_losses(db, out);
+	}
+	print_run(run, out);
+	if (print_recording(db, run, out) || print_devices(db, run[RUN_DEVICES_USED], out) ||
+		print_work(db, run, out) || print_streams(db, run, out) || print_waits(db, out) ||
+		print_coverage(db, out))
+		return -1;
+	return report_settings(db, out) || report_hung(db, out) || report_losses(db, out) ? -1 : 0;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "losses.h"
+#include "report_finding.h"
+#include "report_parts.h"
+#include "print.h"
+#include "shell.h"
+
+/* What the findings of each process save together, and why that is not known better. */
+static int print_together(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT r.saving, r.saving_low, r.saving_high, r.share, "
+		"r.refusal, "
+		"(SELECT count(*) FROM finding WHERE shown AND process = p.id) AS shown, "
+		"CASE WHEN (SELECT count(*) FROM process) > 1 "
+		" THEN printf(' [pid %d]', p.pid) ELSE '' END "
+		"FROM replay r JOIN process p ON p.id = r.process WHERE shown ORDER BY p.id");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		const char *refusal = (const char *)sqlite3_column_text(q, 4);
+		const char *process = (const char *)sqlite3_column_text(q, 6);
+
+		if (sqlite3_column_int64(q, 5) > 1) {
+			fputs("\nall findings together: ", out);
+			report_print_saving(q, 0, out);
+			print(out, " of the run would be saved%s\n", process);
+		}
+		if (refusal)
+			print(out, "\nno closer estimate of what would be saved: %s%s\n",
+				refusal, process);
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int64_t count_findings(struct db *db, enum report_level level)
+{
+	char *sql = sqlite3_mprintf("SELECT count(*) FROM finding f WHERE %s",
+		report_condition(level));
+	int64_t count = sql ? db_int(db, sql, 0) : 0;
+
+	sqlite3_free(sql);
+	return count;
+}
+
+/* The command for another report of this database: with a choice in place of its own. */
+static int print_command(struct db *db, const struct report_options *options, const char *choice,
+	FILE *out)
+{
+	static const char *const levels[] = { [REPORT_LIKELY] = "", [REPORT_CERTAIN] = "certain",
+		[REPORT_POSSIBLE] = "possible" };
+	char *name = shell_word(db->path);
+
+	if (!name)
+		return -1;
+	print(out, "cufence report %s", choice);
+	if (strncmp(choice, "--level", 7) && options->level != REPORT_LIKELY)
+		print(out, " --level %s", levels[options->level]);
+	if (strncmp(choice, "--top", 5) && options->top != REPORT_TOP)
+		print(out, " --top %d", options->top);
+	print(out, " %s\n", name);
+	free(name);
+	return 0;
+}
+
+static int print_rest(struct db *db, const struct report_options *options, int64_t printed,
+	FILE *out)
+{
+	int64_t chosen = count_findings(db, options->level);
+	int64_t all = count_findings(db, REPORT_POSSIBLE);
+
+	if (!printed)
+		print(out, "\nno findings%s\n", losses_incomplete(db) ?
+			", but the trace is incomplete" : "");
+	if (printed) {
+		struct report_options one = { .top = REPORT_TOP };
+
+		fputs("\none finding with its timeline: ", out);
+		if (print_command(db, &one, "--finding NUMBER", out))
+			return -1;
+	}
+	if (chosen > printed) {
+		char top[40];
+
+		snprintf(top, sizeof(top), "--top %lld", (long long)chosen);
+		print(out, "\n%lld more: ", (long long)(chosen - printed));
+		if (print_command(db, options, top, out))
+			return -1;
+	}
+	if (all <= chosen)
+		return 0;
+	print(out, "\n%lld below the threshold or less certain: ", (long long)(all - chosen));
+	return print_command(db, options, "--level possible", out);
+}
+
+static int print_report(struct db *db, const struct report_options *options, FILE *out)
+{
+	int64_t printed;
+
+	if (report_summary(db, out))
+		return -1;
+	printed = report_print_findings(db, options, out);
+	if (options->finding && !printed)
+		print(stderr, "cufence: there is no finding %lld\n",
+			(long long)options->finding);
+	if (options->finding || printed < 0)
+		return printed > 0 ? 0 : -1;
+	if (print_together(db, out))
+		return -1;
+	if (!db_int(db, "SELECT max(id) FROM call", 0))
+		return 0;
+	return print_rest(db, options, printed, out);
+}
+
+int report_text(struct db *db, const struct report_options *options, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	int rc = memory ? print_report(db, options, memory) : -1;
+
+	if (!memory || fclose(memory)) {
+		fputs("cufence: out of memory\n", stderr);
+		rc = -1;
+	}
+	if (text)
+		report_wrap(text, options->width, out);
+	free(text);
+	return rc;
+}

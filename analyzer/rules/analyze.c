@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze.h"
+
+#include <stdlib.h>
+
+#include "findings.h"
+#include "holds.h"
+#include "known_complete.h"
+#include "loads_late.h"
+#include "order.h"
+#include "order_loss.h"
+#include "pass.h"
+#include "rules.h"
+#include "device_use.h"
+#include "waits.h"
+#include "waits_queue.h"
+#include "walk.h"
+#include "words.h"
+#include "work.h"
+
+/* What takes part in the walk over the run. */
+struct analysis {
+	struct order order;
+	struct waits *waits;
+	struct holds *holds;
+	struct known *known;
+	sqlite3_stmt *edge;
+};
+
+static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
+{
+	struct analysis *analysis = arg;
+
+	return db_run(analysis->edge, "iis", call, needs, order_reason_names[reason]);
+}
+
+static int see(void *arg, const struct walk_call *call)
+{
+	struct analysis *analysis = arg;
+
+	/* waits looks at what was pending before the call, holds at what the call came after. */
+	if (!analysis->order.given_up && (waits_see(analysis->waits, &analysis->order, call) ||
+						 order_step(&analysis->order, call)))
+		return -1;
+	if (!analysis->order.given_up && holds_see(analysis->holds, &analysis->order, call))
+		return -1;
+	return known_see(analysis->known, call);
+}
+
+static int follow_the_run(struct db *db)
+{
+	struct analysis analysis = { .order = { .edge = add_edge, .db = db } };
+	int rc = -1;
+
+	analysis.order.arg = &analysis;
+	analysis.waits = waits_new(db);
+	analysis.holds = holds_new(db);
+	analysis.known = known_new(db);
+	/* Two reasons may meet in one pair of calls, and a reason twice. */
+	analysis.edge = db_prepare(db, "INSERT OR IGNORE INTO dependency VALUES (?, ?, ?)");
+	if (analysis.waits && analysis.holds && analysis.known && analysis.edge)
+		rc = walk(db, see, &analysis) || waits_finish(analysis.waits) ||
+			     waits_find_queue(db) ||
+			     order_loss_add(db, analysis.order.given_up) ? -1 : 0;
+	sqlite3_finalize(analysis.edge);
+	waits_free(analysis.waits);
+	holds_free(analysis.holds);
+	known_free(analysis.known);
+	order_release(&analysis.order);
+	return rc;
+}
+
+static int find(struct db *db)
+{
+	struct words *words = words_open(db);
+	struct findings *findings = words ? findings_new(db, words) : NULL;
+	int rc = findings ? db_exec(db, LOADS_LATE_PREPARE) : -1;
+
+	for (int i = 0; i < RULE_COUNT && !rc; i++)
+		rc = rules[i].pass->run(db, findings);
+	if (!rc)
+		rc = findings_store(findings);
+	findings_free(findings);
+	words_close(words);
+	return rc;
+}
+
+/* Left behind by loading; made here for databases that were filled otherwise. */
+static const char prepare_sql[] =
+	"CREATE INDEX IF NOT EXISTS call_thread ON call (thread, id);"
+	"CREATE INDEX IF NOT EXISTS operation_call ON operation (call);"
+	"CREATE INDEX IF NOT EXISTS overhead_call ON overhead (call);"
+	"CREATE INDEX IF NOT EXISTS allocation_freed ON allocation (freed);"
+	"CREATE INDEX IF NOT EXISTS operation_end ON operation (end);"
+	"CREATE INDEX IF NOT EXISTS operand_call ON operand (call);"
+	"CREATE INDEX IF NOT EXISTS wait_call ON wait (call);"
+	"CREATE INDEX IF NOT EXISTS known_wait_call ON known_wait (call);"
+	"DELETE FROM stream_use; DELETE FROM device_use;"
+	"DELETE FROM dependency; DELETE FROM hold;"
+	"DELETE FROM wait; DELETE FROM known_wait;"
+	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
+	"DELETE FROM loss WHERE reason = '" ORDER_LOSS "';"
+	"DELETE FROM replay;";
+
+int analyze(struct db *db)
+{
+	if (db_exec(db, "BEGIN IMMEDIATE"))
+		return -1;
+	if (!db_exec(db, prepare_sql) && !work_make(db) && !use_measure(db) &&
+		!follow_the_run(db) && !find(db) && !db_exec(db, "COMMIT"))
+		return 0;
+	db_exec(db, "ROLLBACK");
+	return -1;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "findings.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "constants.h"
+#include "findings_parts.h"
+#include "places.h"
+
+struct findings *findings_new(struct db *db, struct words *words)
+{
+	struct findings *findings = calloc(1, sizeof(*findings));
+
+	if (!findings)
+		return NULL;
+	findings->db = db;
+	findings->words = words;
+	findings->places = places_open(db, words);
+	if (findings->places)
+		return findings;
+	findings_free(findings);
+	return NULL;
+}
+
+static void free_place(void *object)
+{
+	struct finding_place *place = object;
+
+	free(place->changed.call);
+	free(place->with.call);
+	free(place);
+}
+
+static void free_finding(void *object)
+{
+	struct finding *finding = object;
+
+	idmap_release(&finding->by_lines, free_place);
+	free(finding->place);
+	free(finding);
+}
+
+void findings_free(struct findings *findings)
+{
+	if (!findings)
+		return;
+	places_close(findings->places);
+	idmap_release(&findings->by_key, free_finding);
+	idmap_release(&findings->runs, free);
+	free(findings->finding);
+	free(findings);
+}
+
+int64_t findings_place(struct findings *findings, int64_t call)
+{
+	return places_site(findings->places, call);
+}
+
+/* --- from instances to findings --- */
+
+static struct finding *need_finding(struct findings *findings, enum rule rule, int64_t process)
+{
+	int64_t key = process << 8 | rule;
+	struct finding *finding = idmap_get(&findings->by_key, key);
+	struct finding **more;
+
+	if (finding)
+		return finding;
+	more = array_room(findings->finding, findings->count, sizeof(struct finding *));
+	if (!more)
+		return NULL;
+	findings->finding = more;
+	finding = idmap_need(&findings->by_key, key, sizeof(*finding));
+	if (!finding)
+		return NULL;
+	finding->rule = rule;
+	finding->process = process;
+	findings->finding[findings->count++] = finding;
+	return finding;
+}
+
+/* Who is blocked by another thread's call is not what is to be changed. */
+static int64_t line_to_change(enum rule rule, int64_t site, int64_t other_site)
+{
+	return rule == RULE_blocked_behind ? other_site : site;
+}
+
+/* Row ids of sites are far below 2^31. */
+static struct finding_place *need_place(struct finding *finding, int64_t site, int64_t other_site)
+{
+	int64_t key = site << 31 | other_site;
+	struct finding_place *place = idmap_get(&finding->by_lines, key);
+	struct finding_place **more;
+
+	if (place)
+		return place;
+	more = array_room(finding->place, finding->count, sizeof(struct finding_place *));
+	if (!more)
+		return NULL;
+	finding->place = more;
+	place = idmap_need(&finding->by_lines, key, sizeof(*place));
+	if (!place)
+		return NULL;
+	place->site = site;
+	place->other_site = other_site;
+	place->line = line_to_change(finding->rule, site, other_site);
+	finding->place[finding->count++] = place;
+	return place;
+}
+
+static void add_cost(struct cost *cost, const struct instance *instance)
+{
+	cost->count++;
+	if (instance->saving == FINDING_DELAY) {
+		cost->delayed += instance->cost;
+	} else {
+		cost->waited += instance->cost;
+		cost->avoidable += instance->saving;
+	}
+}
+
+static int note_change(struct changes *changes, const struct instance *instance, int64_t call,
+	unsigned change)
+{
+	struct changed_call *more;
+
+	if (!change || !call)
+		return 0;
+	more = array_room(changes->call, changes->count, sizeof(*more));
+	if (!more)
+		return -1;
+	changes->call = more;
+	more[changes->count++] = (struct changed_call){ .call = call,
+		.still_needs = instance->still_needs, .change = change };
+	return 0;
+}
+
+static int note_changes(struct finding_place *place, const struct instance *instance)
+{
+	unsigned with_change = instance->with_change ? instance->with_change : instance->change;
+
+	if (note_change(&place->changed, instance, instance->call, instance->change))
+		return -1;
+	for (int i = 0; i < FINDING_ALSO; i++)
+		if (note_change(&place->changed, instance, instance->also[i], instance->change) ||
+			note_change(&place->with, instance, instance->with[i], with_change))
+			return -1;
+	return 0;
+}
+
+int findings_add(struct findings *findings, const struct instance *instance)
+{
+	int64_t site = places_line(findings->places, instance->call);
+	int64_t other_site = places_line(findings->places, instance->other_call);
+	struct finding *finding;
+	struct finding_place *place;
+
+	if (site < 0 || other_site < 0)
+		return -1;
+	finding = need_finding(findings, instance->rule, instance->process);
+	place = finding ? need_place(finding, site, other_site) : NULL;
+	if (!place)
+		return -1;
+	if (!place->cost.count || instance->cost > place->worst.cost)
+		place->worst = *instance;
+	add_cost(&place->cost, instance);
+	return note_changes(place, instance);
+}
+
+/* --- what they are worth --- */
+
+int64_t cost_of(const struct cost *cost)
+{
+	return cost->waited + cost->delayed;
+}
+
+static int64_t at_most(int64_t value, int64_t most)
+{
+	return value < most ? value : most;
+}
+
+const struct run_length *findings_run(struct findings *findings, int64_t process)
+{
+	struct run_length *run = idmap_need(&findings->runs, process, sizeof(*run));
+
+	if (!run || (!run->whole && run_length(findings->db, process, run)))
+		return NULL;
+	return run;
+}
+
+int finding_weigh(struct findings *findings, struct finding *finding)
+{
+	const struct run_length *run = findings_run(findings, finding->process);
+
+	if (!run)
+		return -1;
+	/* Several operations that are delayed at once count several times, but gain no more. */
+	if (!finding->replayed)
+		finding->saving.best = at_most(finding->cost.avoidable, run->idle) +
+				       at_most(finding->cost.delayed, run->serial);
+	finding->share = (double)finding->saving.best / (double)run->whole;
+	return 0;
+}
+
+int finding_is_shown(const struct finding *finding)
+{
+	return finding->share >= FINDING_MIN_SHARE && finding->saving.best >= SHOWN_MIN_NS;
+}
+
+static int keep_enough(struct findings *findings)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		struct finding *finding = findings->finding[i];
+
+		finding_take_lines(finding);
+		if (!finding->count)
+			continue;
+		findings->finding[kept++] = finding;
+		if (finding_weigh(findings, finding))
+			return -1;
+	}
+	findings->count = kept;
+	return 0;
+}
+
+/* A bound may be far above what is saved, so that none stands above what was replayed. */
+static int by_worth(const void *a, const void *b)
+{
+	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
+
+	if (x->replayed != y->replayed)
+		return x->replayed < y->replayed ? 1 : -1;
+	if (x->share != y->share)
+		return x->share < y->share ? 1 : -1;
+	if (x->rule != y->rule)
+		return x->rule < y->rule ? -1 : 1;
+	return (x->process > y->process) - (x->process < y->process);
+}
+
+/* Fills tables finding, finding_place, finding_also and replay. */
+static int store(struct findings *findings)
+{
+	struct finding_rows *rows = finding_rows_open(findings);
+	int rc = rows ? 0 : -1;
+
+	for (size_t i = 0; i < findings->count && !rc; i++)
+		rc = finding_rows_write(rows, findings->finding[i]);
+	finding_rows_close(rows);
+	return rc;
+}
+
+int findings_store(struct findings *findings)
+{
+	struct savings *savings = NULL;
+	int rc = keep_enough(findings) || findings_replay(findings, &savings) ? -1 : 0;
+
+	if (!rc && savings)
+		rc = findings_replay_together(findings, savings);
+	savings_close(savings);
+	if (rc)
+		return rc;
+	if (findings->count)
+		qsort(findings->finding, findings->count, sizeof(struct finding *), by_worth);
+	return store(findings);
+}

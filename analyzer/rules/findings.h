@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From instances to findings: one row per process and rule, that is per behaviour of CUDA that the
+ * program did not mean, with what it costs in sum, and its places: pairs of lines, as many as there
+ * are.  So a finding is the same whether one line makes the mistake or 200 do.
+ *
+ * A finding needs 3 instances or 1 ms.  Its share is the predicted saving over the process's run,
+ * from its first work to the last end before it gives its code and contexts back.  Where the run
+ * cannot be replayed the saving is a bound: what the host could have used of its waits, and what
+ * work was delayed, neither more than the device's time beyond the work of its busiest stream,
+ * which would remain.
+ */
+#ifndef CUFENCE_FINDINGS_H
+#define CUFENCE_FINDINGS_H
+
+#include <stdint.h>
+
+#include "change.h"
+#include "db.h"
+#include "rules.h"
+
+struct words;
+
+#define FINDING_ALSO 8
+
+/* One occurrence of a rule. */
+struct instance {
+	enum rule rule;
+	int64_t process;
+	int64_t call;        /* driver call at fault: "at" */
+	int64_t other_call;  /* the one that submitted what it is about: "for"; 0: none */
+	int64_t cost;        /* ns that the host waited, or that work on the device was delayed */
+	int64_t saving;      /* of a wait, ns of it that the run would save at most;
+	                      * FINDING_DELAY: it is a delay */
+	unsigned change;     /* enum change, of call */
+	int64_t also[FINDING_ALSO]; /* calls that are mended with it in the same way, 0: no more */
+	int64_t with[FINDING_ALSO]; /* likewise, but only if that saves much more: others that do
+				 * the same, so that little is won without them; or the call
+				 * itself, that does more than what change mends */
+	unsigned with_change;       /* of those; 0: as change */
+	int joined;          /* findings set it: with was needed */
+	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
+};
+#define FINDING_DELAY (-1)
+
+/* Of the run, for a finding to be shown. */
+#define FINDING_MIN_SHARE 0.01
+
+struct findings;
+
+/* NULL after a message; words stay the caller's. */
+struct findings *findings_new(struct db *db, struct words *words);
+void findings_free(struct findings *findings);
+
+int findings_add(struct findings *findings, const struct instance *instance);
+
+/* The place of a call as findings see it: 0 if it is not known, -1 after a message. */
+int64_t findings_place(struct findings *findings, int64_t call);
+
+/* Fills the tables finding, finding_place, finding_also and replay. */
+int findings_store(struct findings *findings);
+
+/* "high", "medium" or "low", by a share of the run. */
+const char *finding_severity(double share);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lines of a finding: the places that one change of the source concerns.  A line is part of a
+ * finding if it would be one by itself, as what happens once at many lines is no pattern; and it is
+ * shown with it unless it costs little beside the costliest one.
+ */
+#include <stdlib.h>
+
+#include "constants.h"
+#include "findings_parts.h"
+
+/* Those of a line together, the costliest first. */
+static int by_line(const void *a, const void *b)
+{
+	const struct finding_place *x = *(struct finding_place *const *)a;
+	const struct finding_place *y = *(struct finding_place *const *)b;
+	int64_t cost = cost_of(&x->cost), other = cost_of(&y->cost);
+
+	if (x->line_cost != y->line_cost)
+		return x->line_cost < y->line_cost ? 1 : -1;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	if (cost != other)
+		return cost < other ? 1 : -1;
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
+	return (x->other_site > y->other_site) - (x->other_site < y->other_site);
+}
+
+static int by_worth(const void *a, const void *b)
+{
+	const struct finding_place *x = *(struct finding_place *const *)a;
+	const struct finding_place *y = *(struct finding_place *const *)b;
+
+	if (x->replayed != y->replayed)
+		return x->replayed < y->replayed ? 1 : -1;
+	if (x->replayed && x->alone != y->alone)
+		return x->alone < y->alone ? 1 : -1;
+	return by_line(a, b);
+}
+
+static void sort(struct finding *finding, int (*compare)(const void *, const void *))
+{
+	qsort(finding->place, finding->count, sizeof(struct finding_place *), compare);
+}
+
+void finding_sort_by_worth(struct finding *finding)
+{
+	sort(finding, by_worth);
+}
+
+int finding_next_line(const struct finding *finding, struct finding_line *line)
+{
+	size_t from = line->place ? (size_t)(line->place - finding->place) + line->count : 0;
+
+	line->place = finding->place + from;
+	line->count = 0;
+	while (from + line->count < finding->count &&
+		line->place[line->count]->line == line->place[0]->line)
+		line->count++;
+	return line->count > 0;
+}
+
+static void add(struct cost *sum, const struct cost *cost)
+{
+	sum->count += cost->count;
+	sum->waited += cost->waited;
+	sum->delayed += cost->delayed;
+	sum->avoidable += cost->avoidable;
+}
+
+static int is_enough(const struct cost *cost)
+{
+	return cost->count >= FINDING_MIN_COUNT || cost_of(cost) >= FINDING_MIN_NS;
+}
+
+/* The finding keeps a line's places, from number to on. */
+static size_t keep(struct finding *finding, size_t to, const struct finding_line *line,
+	const struct cost *cost)
+{
+	for (size_t i = 0; i < line->count; i++) {
+		line->place[i]->line_cost = cost_of(cost);
+		finding->place[to++] = line->place[i];
+	}
+	add(&finding->cost, cost);
+	return to;
+}
+
+void finding_take_lines(struct finding *finding)
+{
+	struct finding_line line = { NULL, 0 };
+	size_t kept = 0;
+
+	/* No place has a line_cost yet: this puts those of a line together. */
+	sort(finding, by_line);
+	finding->cost = (struct cost){ 0 };
+	while (finding_next_line(finding, &line)) {
+		struct cost cost = { 0 };
+
+		for (size_t i = 0; i < line.count; i++)
+			add(&cost, &line.place[i]->cost);
+		if (is_enough(&cost))
+			kept = keep(finding, kept, &line, &cost);
+	}
+	finding->count = kept;
+	sort(finding, by_line);
+	for (size_t i = 0; i < kept; i++)
+		finding->place[i]->shown = finding->place[i]->line_cost >=
+					   finding->place[0]->line_cost / LESSER_LINE_PART;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What findings save, by replays of the run: each finding with all its places changed, each line of
+ * those with several by itself, and all findings shown together.  Every finding is replayed; the
+ * lines by themselves as far as savings_has_room() says, those that cost the most first.
+ */
+#include <stdlib.h>
+
+#include "constants.h"
+#include "findings_parts.h"
+#include "places.h"
+
+#define JOINED_MIN_SHARE FINDING_MIN_SHARE
+/* More than one line is to be changed, for which small savings are no reason. */
+#define JOINED_LINES_MIN_SHARE 0.05
+/* To change others with it is worth so many times as much as to change it alone, or it is not
+ * done. */
+#define JOINED_FACTOR 2
+
+static void change_place(struct savings *savings, int64_t process,
+	const struct finding_place *place)
+{
+	savings_change(savings, process, place->changed.call, place->changed.count);
+	if (place->joined)
+		savings_change(savings, process, place->with.call, place->with.count);
+}
+
+static void change_finding(struct savings *savings, const struct finding *finding)
+{
+	for (size_t i = 0; i < finding->count; i++)
+		change_place(savings, finding->process, finding->place[i]);
+}
+
+/* --- lines --- */
+
+static int replay_line(struct savings *savings, int64_t process, const struct finding_line *line)
+{
+	int64_t saving;
+	int replayed;
+
+	for (size_t i = 0; i < line->count; i++)
+		change_place(savings, process, line->place[i]);
+	replayed = savings_estimate_best(savings, process, &saving);
+	for (size_t i = 0; i < line->count && replayed > 0; i++) {
+		line->place[i]->alone = saving;
+		line->place[i]->replayed = 1;
+	}
+	return replayed < 0 ? -1 : 0;
+}
+
+/* --- what is changed with a line --- */
+
+static int is_changed_with(struct findings *findings, const struct finding_place *other,
+	const struct instance *worst)
+{
+	int64_t line;
+
+	for (int i = 0; i < FINDING_ALSO && worst->with[i]; i++) {
+		line = places_line(findings->places, worst->with[i]);
+		if (line < 0 || line == other->site)
+			return line < 0 ? -1 : 1;
+	}
+	return 0;
+}
+
+static int change_more(struct findings *findings, struct savings *savings,
+	const struct finding *other, const struct instance *worst)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < other->count && rc >= 0; i++) {
+		const struct finding_place *place = other->place[i];
+
+		rc = is_changed_with(findings, place, worst);
+		if (rc <= 0)
+			continue;
+		savings_change(savings, other->process, place->changed.call,
+			place->changed.count);
+		savings_change(savings, other->process, place->with.call, place->with.count);
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+/* What the more saves that its with calls are changed by, as far as other findings may say so. */
+static int replay_more(struct findings *findings, struct savings *savings,
+	const struct finding *finding, const struct instance *worst, int64_t *saving)
+{
+	unsigned more = worst->with_change & ~worst->change;
+
+	for (size_t i = 0; i < findings->count && more; i++) {
+		const struct finding *other = findings->finding[i];
+
+		if (other->process == finding->process && other->place[0]->worst.change == more &&
+			change_more(findings, savings, other, worst))
+			return -1;
+	}
+	return savings_estimate_best(savings, finding->process, saving) < 0 ? -1 : 0;
+}
+
+static void set_joined(const struct finding_line *line, int joined, int64_t saving)
+{
+	for (size_t i = 0; i < line->count; i++) {
+		line->place[i]->joined = line->place[i]->worst.joined = joined;
+		line->place[i]->alone = saving;
+	}
+}
+
+/*
+ * Others beside it may do the same: then they are changed with it.  Or there is more to change
+ * about its own calls: if that by itself does not do it, and has its own finding.
+ */
+static int join_line(struct findings *findings, struct savings *savings,
+	const struct finding *finding, const struct finding_line *line)
+{
+	const struct run_length *run = findings_run(findings, finding->process);
+	const struct instance *worst = &line->place[0]->worst;
+	double least = worst->with_change ? JOINED_MIN_SHARE : JOINED_LINES_MIN_SHARE;
+	int64_t alone, joined, more = 0;
+
+	if (!run || replay_line(savings, finding->process, line))
+		return -1;
+	alone = line->place[0]->alone;
+	if (!line->place[0]->replayed)
+		return 0;
+	set_joined(line, 1, alone);
+	if (replay_line(savings, finding->process, line) ||
+		replay_more(findings, savings, finding, worst, &more))
+		return -1;
+	joined = line->place[0]->alone;
+	if ((double)joined < least * (double)run->whole || joined <= JOINED_FACTOR * alone ||
+		joined <= JOINED_FACTOR * more)
+		set_joined(line, 0, alone);
+	return 0;
+}
+
+static int has_with(const struct finding_line *line)
+{
+	for (size_t i = 0; i < line->count; i++)
+		if (line->place[i]->with.count)
+			return 1;
+	return 0;
+}
+
+static int join_lines(struct findings *findings, struct savings *savings, struct finding *finding)
+{
+	struct finding_line line = { NULL, 0 };
+
+	while (finding_next_line(finding, &line) && savings_has_room(savings, finding->process))
+		if (has_with(&line) && join_line(findings, savings, finding, &line))
+			return -1;
+	return 0;
+}
+
+/* --- findings --- */
+
+/*
+ * Whether the changes of a finding, with those that would join them, remove the loss of its worst
+ * instance in a replay.  If they do and the run ends no earlier, an estimate of zero is true: the
+ * program waits elsewhere.  If they do not, the replay keeps what the finding is about.
+ */
+static int removes_loss(struct savings *savings, const struct finding *finding)
+{
+	const struct instance *worst = &finding->place[0]->worst;
+	int64_t loss = worst->saving == FINDING_DELAY ? worst->cost : worst->saving, gained = 0;
+
+	change_finding(savings, finding);
+	for (size_t i = 0; i < finding->count; i++)
+		savings_change(savings, finding->process, finding->place[i]->with.call,
+			finding->place[i]->with.count);
+	return savings_most_gained(savings, finding->process, &gained) &&
+	       gained >= loss / REMOVED_PART;
+}
+
+/* Its saving is that of bounds. */
+static int take_back(struct findings *findings, struct finding *finding)
+{
+	finding->replayed = 0;
+	for (size_t i = 0; i < finding->count; i++)
+		finding->place[i]->replayed = 0;
+	return finding_weigh(findings, finding);
+}
+
+static int replay_finding(struct findings *findings, struct savings *savings,
+	struct finding *finding)
+{
+	struct finding_line line = { NULL, 0 };
+
+	finding_next_line(finding, &line);
+	change_finding(savings, finding);
+	finding->replayed = savings_estimate(savings, finding->process, &finding->saving);
+	if (finding->replayed < 0)
+		return -1;
+	for (size_t i = 0; i < line.count && line.count == finding->count; i++) {
+		line.place[i]->alone = finding->saving.best;
+		line.place[i]->replayed = finding->replayed;
+	}
+	if (finding_weigh(findings, finding))
+		return -1;
+	/* An estimate hides a finding only if its replay is one without the finding. */
+	if (finding->replayed && !finding_is_shown(finding) && !removes_loss(savings, finding))
+		return take_back(findings, finding);
+	return 0;
+}
+
+static int replay_lines(struct savings *savings, struct finding *finding)
+{
+	struct finding_line line = { NULL, 0 };
+
+	while (finding_next_line(finding, &line) && savings_has_room(savings, finding->process))
+		if (!line.place[0]->replayed && replay_line(savings, finding->process, &line))
+			return -1;
+	finding_sort_by_worth(finding);
+	return 0;
+}
+
+/* Of the findings that bounds let through. */
+int findings_replay(struct findings *findings, struct savings **savings)
+{
+	int wanted = 0, rc;
+
+	/* Reading a run for its replay takes as long as following it: not for what is not shown. */
+	for (size_t i = 0; i < findings->count; i++)
+		wanted |= finding_is_shown(findings->finding[i]);
+	*savings = wanted ? savings_open(findings->db) : NULL;
+	rc = wanted && (!*savings || savings_store(*savings)) ? -1 : 0;
+	for (size_t i = 0; i < findings->count && !rc; i++) {
+		struct finding *finding = findings->finding[i];
+
+		if (finding_is_shown(finding))
+			rc = join_lines(findings, *savings, finding) ||
+			     replay_finding(findings, *savings, finding) ? -1 : 0;
+	}
+	for (size_t i = 0; i < findings->count && !rc; i++)
+		if (findings->finding[i]->replayed && finding_is_shown(findings->finding[i]))
+			rc = replay_lines(*savings, findings->finding[i]);
+	return rc;
+}
+
+/* --- all findings of a process --- */
+
+/* Of the findings of a process that are shown those that were not replayed: at most. */
+static int64_t bound_of_others(const struct findings *findings, int64_t process,
+	const struct run_length *run)
+{
+	int64_t avoidable = 0, delayed = 0;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = findings->finding[i];
+
+		if (finding->process != process || finding->replayed || !finding_is_shown(finding))
+			continue;
+		avoidable += finding->cost.avoidable;
+		delayed += finding->cost.delayed;
+	}
+	return (avoidable < run->idle ? avoidable : run->idle) +
+	       (delayed < run->serial ? delayed : run->serial);
+}
+
+static int replay_process(struct findings *findings, struct savings *savings, int64_t process,
+	const struct run_length *run, sqlite3_stmt *update)
+{
+	int64_t bound = bound_of_others(findings, process, run);
+	struct saving saving = { 0 };
+	int replayed;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = findings->finding[i];
+
+		if (finding->process == process && finding->replayed && finding_is_shown(finding))
+			change_finding(savings, finding);
+	}
+	replayed = savings_estimate(savings, process, &saving);
+	if (replayed < 0 || (!replayed && !bound))
+		return replayed;
+	if (!replayed)
+		saving.best = bound;
+	return db_run(update, "iIIdi", saving.best, replayed ? saving.low : DB_NULL,
+		replayed ? saving.high + bound : DB_NULL,
+		(double)saving.best / (double)run->whole, process);
+}
+
+int findings_replay_together(struct findings *findings, struct savings *savings)
+{
+	sqlite3_stmt *update = db_prepare(findings->db, "UPDATE replay SET saving = ?, "
+		"saving_low = ?, saving_high = ?, share = ? WHERE process = ?");
+	int rc = update ? 0 : -1;
+
+	for (size_t i = 0; i < findings->runs.size && !rc; i++)
+		if (findings->runs.slot[i].object)
+			rc = replay_process(findings, savings, findings->runs.slot[i].id,
+				findings->runs.slot[i].object, update);
+	sqlite3_finalize(update);
+	return rc;
+}

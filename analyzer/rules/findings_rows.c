@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings as rows of the tables finding, finding_place and finding_also. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "findings_parts.h"
+#include "pass.h"
+#include "places.h"
+#include "print.h"
+
+#define HIGH_SHARE 0.05
+
+struct finding_rows {
+	struct findings *findings;
+	sqlite3_stmt *finding, *place, *also;
+};
+
+static const char finding_sql[] =
+	"INSERT INTO finding (process, rule, confidence, severity, shown, count, waited, delayed, "
+	" saving, saving_low, saving_high, share, site, other_site, call, other_call, message, "
+	" fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+static const char place_sql[] =
+	"INSERT INTO finding_place (finding, shown, count, waited, delayed, saving, share, site, "
+	" other_site, call, other_call, message, fingerprint) "
+	"VALUES ((SELECT max(id) FROM finding), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+static const char also_sql[] =
+	"INSERT INTO finding_also (finding, site, call) "
+	"VALUES ((SELECT max(id) FROM finding), ?, ?)";
+
+void finding_rows_close(struct finding_rows *rows)
+{
+	if (!rows)
+		return;
+	sqlite3_finalize(rows->finding);
+	sqlite3_finalize(rows->place);
+	sqlite3_finalize(rows->also);
+	free(rows);
+}
+
+struct finding_rows *finding_rows_open(struct findings *findings)
+{
+	struct finding_rows *rows = calloc(1, sizeof(*rows));
+
+	if (!rows)
+		return NULL;
+	rows->findings = findings;
+	rows->finding = db_prepare(findings->db, finding_sql);
+	rows->place = db_prepare(findings->db, place_sql);
+	rows->also = db_prepare(findings->db, also_sql);
+	if (rows->finding && rows->place && rows->also)
+		return rows;
+	finding_rows_close(rows);
+	return NULL;
+}
+
+const char *finding_severity(double share)
+{
+	return share >= HIGH_SHARE ? "high" : share >= FINDING_MIN_SHARE ? "medium" : "low";
+}
+
+static int say_message(struct findings *findings, const struct finding_place *place, FILE *out)
+{
+	return rules[place->worst.rule].pass->say(findings->words, &place->worst, out);
+}
+
+static int say_fingerprint(struct findings *findings, const struct finding_place *place, FILE *out)
+{
+	const struct instance *worst = &place->worst;
+	const char *kernel;
+
+	fputs(rules[worst->rule].id, out);
+	if (places_say(findings->places, worst->call, place->site, out) ||
+		(worst->other_call &&
+		 places_say(findings->places, worst->other_call, place->other_site, out)))
+		return -1;
+	kernel = words_kernel(findings->words, worst->call);
+	if (*kernel)
+		print(out, " %s", kernel);
+	kernel = worst->other_call ? words_kernel(findings->words, worst->other_call) : "";
+	if (*kernel)
+		print(out, " %s", kernel);
+	return 0;
+}
+
+/* What say writes, NULL after a message; to be freed. */
+static char *text_of(struct findings *findings, const struct finding_place *place,
+	int (*say)(struct findings *, const struct finding_place *, FILE *))
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int rc = -1;
+
+	if (out)
+		rc = say(findings, place, out);
+	if (out && fclose(out))
+		rc = -1;
+	if (rc) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+/* What names a place. */
+struct place_name {
+	int64_t site, other_site;      /* of its worst instance; DB_NULL: unknown */
+	int64_t call, other_call;
+	char *message, *fingerprint;
+};
+
+static int name_place(struct findings *findings, const struct finding_place *place,
+	struct place_name *name)
+{
+	int64_t site = places_site(findings->places, place->worst.call);
+	int64_t other_site = places_site(findings->places, place->worst.other_call);
+
+	*name = (struct place_name){
+		.site = site ? site : DB_NULL, .other_site = other_site ? other_site : DB_NULL,
+		.call = place->worst.call,
+		.other_call = place->worst.other_call ? place->worst.other_call : DB_NULL,
+		.message = text_of(findings, place, say_message),
+		.fingerprint = text_of(findings, place, say_fingerprint),
+	};
+	return site < 0 || other_site < 0 || !name->message || !name->fingerprint ? -1 : 0;
+}
+
+static void release_name(struct place_name *name)
+{
+	free(name->message);
+	free(name->fingerprint);
+}
+
+static int write_finding(const struct finding_rows *rows, const struct finding *finding)
+{
+	const struct rule_info *rule = &rules[finding->rule];
+	const struct cost *cost = &finding->cost;
+	struct place_name name;
+	int rc = name_place(rows->findings, finding->place[0], &name);
+
+	if (!rc)
+		rc = db_run(rows->finding, "isssiiiiiIIdIIIIss", finding->process, rule->id,
+			rule->confidence, finding_severity(finding->share),
+			(int64_t)finding_is_shown(finding), cost->count, cost->waited,
+			cost->delayed, finding->saving.best,
+			finding->replayed ? finding->saving.low : DB_NULL,
+			finding->replayed ? finding->saving.high : DB_NULL, finding->share,
+			name.site, name.other_site, name.call, name.other_call, name.message,
+			name.fingerprint);
+	release_name(&name);
+	return rc;
+}
+
+/* A place has the part of the finding's share that it has of its cost. */
+static double share_of(const struct finding *finding, const struct finding_place *place)
+{
+	int64_t all = cost_of(&finding->cost);
+
+	return all ? finding->share * (double)cost_of(&place->cost) / (double)all : 0;
+}
+
+static int write_place(const struct finding_rows *rows, const struct finding *finding,
+	const struct finding_place *place)
+{
+	const struct cost *cost = &place->cost;
+	struct place_name name;
+	int rc = name_place(rows->findings, place, &name);
+
+	if (!rc)
+		rc = db_run(rows->place, "iiiiIdIIIIss", (int64_t)place->shown, cost->count,
+			cost->waited, cost->delayed, place->replayed ? place->alone : DB_NULL,
+			share_of(finding, place), name.site, name.other_site, name.call,
+			name.other_call, name.message, name.fingerprint);
+	release_name(&name);
+	return rc;
+}
+
+/* --- where else to change the program --- */
+
+static void forget(void *object) { }
+
+static int note_own_sites(struct findings *findings, const struct finding *finding,
+	struct idmap *seen)
+{
+	for (size_t i = 0; i < finding->count; i++) {
+		const struct instance *worst = &finding->place[i]->worst;
+		int64_t site[] = { places_site(findings->places, worst->call),
+			places_site(findings->places, worst->other_call) };
+
+		for (int k = 0; k < 2; k++)
+			if (site[k] < 0 || (site[k] && !idmap_get(seen, site[k]) &&
+						   idmap_put(seen, site[k], findings)))
+				return -1;
+	}
+	return 0;
+}
+
+/* The places of what is changed with the finding's own calls, each once. */
+static int write_sites(const struct finding_rows *rows, const struct changes *changes,
+	struct idmap *seen)
+{
+	struct findings *findings = rows->findings;
+	int rc = 0;
+
+	for (size_t i = 0; i < changes->count && !rc; i++) {
+		int64_t call = changes->call[i].call, site = places_site(findings->places, call);
+
+		if (site < 0)
+			return -1;
+		if (!site || idmap_get(seen, site))
+			continue;
+		rc = idmap_put(seen, site, findings) || db_run(rows->also, "ii", site, call)
+			     ? -1 : 0;
+	}
+	return rc;
+}
+
+static int write_also(const struct finding_rows *rows, const struct finding *finding)
+{
+	struct idmap seen = { 0 };
+	int rc;
+
+	/* Who is blocked is not what is to be changed. */
+	if (finding->rule == RULE_blocked_behind)
+		return 0;
+	rc = note_own_sites(rows->findings, finding, &seen);
+	for (size_t i = 0; i < finding->count && !rc; i++) {
+		rc = write_sites(rows, &finding->place[i]->changed, &seen);
+		if (!rc && finding->place[i]->joined)
+			rc = write_sites(rows, &finding->place[i]->with, &seen);
+	}
+	idmap_release(&seen, forget);
+	return rc;
+}
+
+int finding_rows_write(struct finding_rows *rows, const struct finding *finding)
+{
+	int rc = write_finding(rows, finding);
+
+	for (size_t i = 0; i < finding->count && !rc; i++)
+		rc = write_place(rows, finding, finding->place[i]);
+	return rc ? rc : write_also(rows, finding);
+}

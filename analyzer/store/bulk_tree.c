@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bulk_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "interrupt.h"
+#include "print.h"
+
+enum {
+	LEAF_HEADER = 8, INTERIOR_HEADER = 12,
+	FANOUT = 140,              /* children of an interior page: 140 * 29 bytes fit any page */
+	BLOCK = 64,                /* pages written at once */
+};
+#define LOCK_BYTE 0x40000000u /* the page that holds it is never used */
+
+/* The first byte of a page. */
+static uint8_t leaf_type(const struct bulk_tree *tree)
+{
+	return tree->kind == BULK_TABLE ? 13 : 10;
+}
+
+static uint8_t interior_type(const struct bulk_tree *tree)
+{
+	return tree->kind == BULK_TABLE ? 5 : 2;
+}
+
+static int fail(const char *what)
+{
+	print(stderr, "cufence: cannot write the database: %s: %s\n", what, strerror(errno));
+	return -1;
+}
+
+static void put16(uint8_t *at, unsigned value)
+{
+	at[0] = (uint8_t)(value >> 8);
+	at[1] = (uint8_t)value;
+}
+
+static void put32(uint8_t *at, uint32_t value)
+{
+	put16(at, value >> 16);
+	put16(at + 2, value & 0xffff);
+}
+
+static uint32_t get32(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static unsigned get16(const uint8_t *at)
+{
+	return (unsigned)at[0] << 8 | at[1];
+}
+
+unsigned bulk_varint(uint8_t *at, uint64_t value)
+{
+	uint8_t reversed[9];
+	unsigned size = 0;
+
+	if (value >> 56) {
+		at[8] = (uint8_t)value;
+		value >>= 8;
+		for (int i = 7; i >= 0; i--, value >>= 7)
+			at[i] = (uint8_t)(value & 0x7f) | 0x80;
+		return 9;
+	}
+	do
+		reversed[size++] = (uint8_t)(value & 0x7f) | 0x80;
+	while (value >>= 7);
+	reversed[0] &= 0x7f;
+	for (unsigned i = 0; i < size; i++)
+		at[i] = reversed[size - 1 - i];
+	return size;
+}
+
+static uint8_t *current_page(const struct bulk_tree *tree)
+{
+	return tree->block + (size_t)tree->full * tree->page_size;
+}
+
+static int write_all(int file, const uint8_t *from, size_t size, off_t at)
+{
+	while (size) {
+		ssize_t written = pwrite(file, from, size, at);
+
+		if (written < 0)
+			return fail("pwrite");
+		from += written;
+		size -= (size_t)written;
+		at += written;
+	}
+	return 0;
+}
+
+static int write_block(struct bulk_tree *tree)
+{
+	off_t at = (off_t)(tree->leaf_count - tree->full) * tree->page_size;
+	int rc = write_all(tree->file, tree->block, (size_t)tree->full * tree->page_size, at);
+
+	memset(tree->block, 0, (size_t)BLOCK * tree->page_size);
+	tree->full = 0;
+	return rc;
+}
+
+/* An index has each key once: the page's last one goes up to where its separator is. */
+static void lift_last_key(struct bulk_tree *tree, struct bulk_child *child)
+{
+	uint8_t *page = current_page(tree);
+	uint32_t start = tree->free_end;
+	uint32_t end = tree->cells > 1 ? get16(page + LEAF_HEADER + 2 * (tree->cells - 2))
+				       : tree->page_size;
+
+	child->size = (uint8_t)(end - start);
+	memcpy(child->separator, page + start, child->size);
+	memset(page + start, 0, child->size);
+	put16(page + LEAF_HEADER + 2 * --tree->cells, 0);
+	tree->free_end = end;
+}
+
+/* more: another page follows. */
+static int finish_page(struct bulk_tree *tree, int more)
+{
+	struct bulk_child *child = array_room(tree->leaf, tree->leaf_count + 1, sizeof(*child));
+	uint8_t *page = current_page(tree);
+
+	if (!child)
+		return -1;
+	tree->leaf = child;
+	child += tree->leaf_count++;
+	child[1].size = 0;
+	if (more && tree->kind == BULK_INDEX)
+		lift_last_key(tree, child);
+	page[0] = leaf_type(tree);
+	put16(page + 3, tree->cells);
+	put16(page + 5, tree->free_end & 0xffff);
+	tree->cells = 0;
+	tree->free_end = tree->page_size;
+	return ++tree->full == BLOCK ? write_block(tree) : 0;
+}
+
+int bulk_tree_add(struct bulk_tree *tree, const uint8_t *cell, unsigned size,
+	const uint8_t *separator, unsigned separator_size)
+{
+	uint8_t *page;
+
+	if (tree->free_end - LEAF_HEADER - 2 * tree->cells < size + 2 && finish_page(tree, 1))
+		return -1;
+	page = current_page(tree);
+	tree->free_end -= size;
+	memcpy(page + tree->free_end, cell, size);
+	put16(page + LEAF_HEADER + 2 * tree->cells++, tree->free_end);
+	if (tree->kind == BULK_TABLE) {
+		/* The page's place in the list is made with its first cell. */
+		struct bulk_child *child = &tree->leaf[tree->leaf_count];
+
+		child->size = (uint8_t)separator_size;
+		memcpy(child->separator, separator, separator_size);
+	}
+	return 0;
+}
+
+/* Where a run of pages goes that is to begin at first: around the page that is never used. */
+static uint32_t page_after(const struct bulk_tree *tree, uint32_t page)
+{
+	return page + 1 == LOCK_BYTE / tree->page_size + 1 ? page + 2 : page + 1;
+}
+
+static off_t place_of(const struct bulk_tree *tree, uint32_t page)
+{
+	return (off_t)(page - 1) * tree->page_size;
+}
+
+/* A block of leaves, the first of which is that leaf, to behind page, which becomes its last. */
+static int append_block(struct bulk_tree *tree, int database, size_t first, size_t count,
+	uint32_t *page)
+{
+	for (size_t i = 0, start = 0; i < count; i++) {
+		uint32_t last = *page;
+
+		*page = tree->leaf[first + i].page = page_after(tree, last);
+		if (i + 1 < count && page_after(tree, *page) == *page + 1)
+			continue;
+		if (write_all(database, tree->block + start * tree->page_size,
+			    (i + 1 - start) * tree->page_size,
+			    place_of(tree, tree->leaf[first + start].page)))
+			return -1;
+		start = i + 1;
+	}
+	return 0;
+}
+
+/*
+ * Copies the leaves behind what the database has; page: its last one, then ours.  What was copied
+ * is given back at once: half the disk, and its memory serves for the copy.
+ */
+static int append_leaves(struct bulk_tree *tree, int database, uint32_t *page)
+{
+	for (size_t i = 0; i < tree->leaf_count; i += BLOCK) {
+		size_t left = tree->leaf_count - i, count = left < BLOCK ? left : BLOCK;
+		off_t at = (off_t)i * tree->page_size, bytes = (off_t)count * tree->page_size;
+
+		if (pread(tree->file, tree->block, (size_t)bytes, at) != (ssize_t)bytes)
+			return fail("pread");
+		(void)fallocate(tree->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, bytes);
+		if (append_block(tree, database, i, count, page))
+			return -1;
+	}
+	return 0;
+}
+
+static int write_interior(struct bulk_tree *tree, int database, const struct bulk_child *child,
+	size_t count, uint32_t page)
+{
+	uint8_t *at = tree->block, cell[4 + sizeof(child->separator)];
+	uint32_t end = tree->page_size;
+
+	memset(at, 0, tree->page_size);
+	for (size_t i = 0; i + 1 < count; i++) {
+		unsigned size = 4 + child[i].size;
+
+		put32(cell, child[i].page);
+		memcpy(cell + 4, child[i].separator, child[i].size);
+		end -= size;
+		memcpy(at + end, cell, size);
+		put16(at + INTERIOR_HEADER + 2 * i, end);
+	}
+	at[0] = interior_type(tree);
+	put16(at + 3, (unsigned)count - 1);
+	put16(at + 5, end & 0xffff);
+	put32(at + 8, child[count - 1].page);
+	return write_all(database, at, tree->page_size, place_of(tree, page));
+}
+
+/* Links the leaves, level by level, until one page is left: the root, whose number is given. */
+static int link_pages(struct bulk_tree *tree, int database, uint32_t *page)
+{
+	struct bulk_child *child = tree->leaf;
+	size_t count = tree->leaf_count;
+
+	while (count > 1) {
+		size_t groups = (count + FANOUT - 1) / FANOUT, first = 0;
+
+		for (size_t i = 0; i < groups; i++) {
+			size_t end = count * (i + 1) / groups;
+			uint32_t to = tree->root;
+
+			if (groups > 1)
+				to = *page = page_after(tree, *page);
+			if (write_interior(tree, database, child + first, end - first, to))
+				return -1;
+			child[i] = child[end - 1];
+			child[i].page = to;
+			first = end;
+		}
+		count = groups;
+	}
+	return 0;
+}
+
+/* The database has grown: readers are to know, SQLite's own cache included. */
+static int write_header(const struct bulk_tree *tree, int database, uint32_t pages)
+{
+	uint8_t header[100];
+
+	if (pread(database, header, sizeof(header), 0) != (ssize_t)sizeof(header))
+		return fail("pread");
+	put32(header + 24, get32(header + 24) + 1);
+	put32(header + 28, pages);
+	put32(header + 92, get32(header + 24));
+	return write_all(database, header, sizeof(header), 0);
+}
+
+static int link_cells(struct bulk_tree *tree, int database)
+{
+	off_t size = lseek(database, 0, SEEK_END);
+	uint32_t page = (uint32_t)(size / tree->page_size);
+
+	if (tree->leaf_count == 1) {
+		if (pread(tree->file, tree->block, tree->page_size, 0) <= 0)
+			return fail("pread");
+		return write_all(database, tree->block, tree->page_size,
+			       place_of(tree, tree->root)) ||
+		       write_header(tree, database, page) ? -1 : 0;
+	}
+	return append_leaves(tree, database, &page) || link_pages(tree, database, &page) ||
+	       write_header(tree, database, page) ? -1 : 0;
+}
+
+int bulk_tree_finish(struct bulk_tree *tree)
+{
+	int database, rc;
+
+	if ((tree->cells && finish_page(tree, 0)) || write_block(tree))
+		return -1;
+	if (!tree->leaf_count)
+		return 0;
+	database = open(tree->db->path, O_RDWR | O_CLOEXEC);
+	if (database < 0)
+		return fail(tree->db->path);
+	rc = link_cells(tree, database);
+	close(database);
+	tree->leaf_count = 0;
+	return rc;
+}
+
+int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
+	enum bulk_tree_kind kind)
+{
+	char sql[200], *beside = NULL;
+	sigset_t before;
+
+	snprintf(sql, sizeof(sql), "SELECT rootpage FROM sqlite_schema WHERE name = '%.60s'", name);
+	*tree = (struct bulk_tree){
+		.db = db, .kind = kind, .file = -1, .root = (uint32_t)db_int(db, sql, 0),
+		.page_size = (uint32_t)db_int(db, "PRAGMA page_size", 0),
+	};
+	tree->free_end = tree->page_size;
+	if (!tree->root || tree->page_size < 4096) {
+		print(stderr, "cufence: there is no table '%s' to fill\n", name);
+		return -1;
+	}
+	tree->block = calloc(BLOCK, tree->page_size);
+	tree->leaf = calloc(1, sizeof(*tree->leaf));
+	if (!tree->block || !tree->leaf || asprintf(&beside, "%s.%s", db->path, name) < 0) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	interrupt_hold(&before);
+	tree->file = open(beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (tree->file >= 0)
+		unlink(beside);
+	else
+		fail(beside);
+	interrupt_restore(&before);
+	free(beside);
+	return tree->file < 0 ? -1 : 0;
+}
+
+void bulk_tree_release(struct bulk_tree *tree)
+{
+	if (tree->file >= 0)
+		close(tree->file);
+	free(tree->block);
+	free(tree->leaf);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sparse_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LOW_BITS = 10, MIDDLE_BITS = 11, TOP_BITS = 11 };
+enum { LOW = 1 << LOW_BITS, MIDDLE = 1 << MIDDLE_BITS, TOP = 1 << TOP_BITS };
+
+static unsigned top_of(uint32_t number)
+{
+	return number >> (LOW_BITS + MIDDLE_BITS);
+}
+
+static unsigned middle_of(uint32_t number)
+{
+	return number >> LOW_BITS & (MIDDLE - 1);
+}
+
+/* The level below, made if need be. */
+static void *below(void *slot, size_t count, size_t size)
+{
+	void **at = slot;
+
+	if (!*at)
+		*at = calloc(count, size);
+	if (!*at)
+		fputs("cufence: out of memory\n", stderr);
+	return *at;
+}
+
+uint32_t *slots_at(struct slots *slots, uint32_t number)
+{
+	uint32_t ***top = below(&slots->top, TOP, sizeof(*top));
+	uint32_t **middle = top ? below(&top[top_of(number)], MIDDLE, sizeof(*middle)) : NULL;
+	uint32_t *low = middle ? below(&middle[middle_of(number)], LOW, sizeof(*low)) : NULL;
+
+	return low ? &low[number & (LOW - 1)] : NULL;
+}
+
+static uint32_t **middle_at(const struct slots *slots, uint32_t number)
+{
+	return slots->top ? slots->top[top_of(number)] : NULL;
+}
+
+uint32_t *slots_find(const struct slots *slots, uint32_t number)
+{
+	uint32_t **middle = middle_at(slots, number);
+	uint32_t *low = middle ? middle[middle_of(number)] : NULL;
+
+	return low && low[number & (LOW - 1)] ? &low[number & (LOW - 1)] : NULL;
+}
+
+uint64_t slots_next(const struct slots *slots, uint64_t number)
+{
+	while (slots->top && number <= UINT32_MAX) {
+		uint32_t **middle = middle_at(slots, (uint32_t)number), *low;
+
+		if (!middle) {
+			number = (number >> (LOW_BITS + MIDDLE_BITS)) + 1;
+			number <<= LOW_BITS + MIDDLE_BITS;
+			continue;
+		}
+		low = middle[middle_of((uint32_t)number)];
+		if (!low) {
+			number = ((number >> LOW_BITS) + 1) << LOW_BITS;
+			continue;
+		}
+		if (low[number & (LOW - 1)])
+			return number;
+		number++;
+	}
+	return UINT64_MAX;
+}
+
+void slots_release(struct slots *slots)
+{
+	for (unsigned i = 0; slots->top && i < TOP; i++) {
+		for (unsigned j = 0; slots->top[i] && j < MIDDLE; j++)
+			free(slots->top[i][j]);
+		free(slots->top[i]);
+	}
+	free(slots->top);
+	*slots = (struct slots){ 0 };
+}

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "constants.h"
+#include "replay_parts.h"
+#include "walk.h"
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The step at a place in the order of calls. */
+static uint32_t by_call(const struct replay *replay, size_t place)
+{
+	return replay->by_call ? replay->by_call[place] : (uint32_t)place;
+}
+
+uint32_t replay_step_of(const struct replay *replay, int64_t call)
+{
+	size_t low = 0, high = replay->step_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (replay->step[by_call(replay, middle)].call < call)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == replay->step_count)
+		return REPLAY_NONE;
+	return replay->step[by_call(replay, low)].call == call ? by_call(replay, low)
+								: REPLAY_NONE;
+}
+
+/* --- what is changed --- */
+
+static uint64_t place_of(const struct replay_step *step)
+{
+	return (uint64_t)step->site << 8 | step->kind;
+}
+
+int replay_place_was_held(const struct replay *replay, const struct replay_step *step)
+{
+	return map_get(&replay->held_places, place_of(step), 0) != 0;
+}
+
+/*
+ * Pinned memory is kept and used again and limits are set before the work: after the first time of
+ * a place neither the call nor what it undoes takes time again.  Memory of the device may as well
+ * be freed later, or in stream order, and code has to be loaded (or compiled) some time, and may be
+ * unloaded at the end, so that of these only the wait is sure to go.
+ */
+static void do_once(struct replay *replay, uint32_t number)
+{
+	const struct replay_step *step = &replay->step[number];
+
+	if (!kind_has(step->kind, K_ONCE) || step->act & STEP_FIRST)
+		return;
+	replay->change[number].once = 1;
+	if (step->maker != REPLAY_NONE)
+		replay->change[step->maker].once = 1;
+}
+
+/* All calls of the same kind from the place of a step. */
+static void change_place(struct replay *replay, uint32_t number, struct replay_change change)
+{
+	uint32_t at = (uint32_t)map_get(&replay->places, place_of(&replay->step[number]), number);
+
+	for (; at != REPLAY_NONE; at = replay->same_place[at]) {
+		unsigned bits = replay->change[at].bits;
+
+		if (change.bits & CHANGE_WAIT && replay->step[at].act & STEP_ONCE)
+			do_once(replay, at);
+
+		if (replay->change[at].still_needs == REPLAY_NONE) {
+			change.once = replay->change[at].once;
+			replay->change[at] = change;
+		}
+		replay->change[at].bits |= (uint8_t)bits;
+	}
+}
+
+void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t still_needs)
+{
+	uint32_t number = replay_step_of(replay, call);
+	struct replay_change change = { (uint8_t)bits, 0, REPLAY_NONE, REPLAY_NONE };
+	uint32_t needed = still_needs ? replay_step_of(replay, still_needs) : REPLAY_NONE;
+
+	if (number == REPLAY_NONE || !bits)
+		return;
+	replay->changed = 1;
+	if (bits & CHANGE_ORDER || replay->step[number].act & STEP_BECOMES_ASYNC)
+		replay->orders = 1;
+	if (needed != REPLAY_NONE)
+		change.only_stream = replay->step[needed].stream;
+	/* Once for a place. */
+	if (!(bits & CHANGE_CALL) && replay->step[number].site &&
+		((replay->change[number].bits & bits) != bits ||
+			replay->change[number].only_stream != change.only_stream))
+		change_place(replay, number, change);
+	replay->change[number].bits |= (uint8_t)bits;
+	if (needed != REPLAY_NONE)
+		replay->change[number].still_needs = needed;
+}
+
+static void forget_changes(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->step_count; i++)
+		replay->change[i] = (struct replay_change){ 0, 0, REPLAY_NONE, REPLAY_NONE };
+}
+
+void replay_restore(struct replay *replay)
+{
+	if (replay->changed)
+		forget_changes(replay);
+	replay->changed = replay->orders = 0;
+}
+
+static const struct replay_change *change_of(const struct replay *replay, uint32_t number)
+{
+	return &replay->change[number];
+}
+
+/* The operation, record or wait for an event keeps no other stream waiting. */
+static int is_apart(const struct replay_step *step, const struct replay_change *change)
+{
+	return change->bits & CHANGE_ORDER ||
+	       (change->bits & CHANGE_WAIT && step->act & STEP_BECOMES_ASYNC);
+}
+
+/* --- operations --- */
+
+static uint32_t memory_of(const struct replay *replay, const struct replay_step *step, uint32_t i,
+	enum replay_contention contention)
+{
+	const struct replay_operand *operand = &replay->operand[step->operands + i];
+
+	return contention == REPLAY_MOST ? operand->allocation : operand->exact;
+}
+
+/* Of the work that uses the same memory, all of it or only what was changed: readers come after
+ * who writes, and who writes after all. */
+static int64_t ready_by_memory(const struct replay *replay, const struct replay_step *step,
+	const struct memory_use *memory, enum replay_contention contention)
+{
+	int64_t ready = REPLAY_LONG_AGO;
+
+	for (uint32_t i = 0; replay->orders && i < step->operand_count; i++) {
+		const struct memory_use *use = &memory[memory_of(replay, step, i, contention)];
+
+		ready = later(ready, replay->operand[step->operands + i].reads ? use->written
+										: use->used);
+	}
+	return ready;
+}
+
+static void note_use(struct memory_use *use, int64_t end, int reads)
+{
+	use->used = later(use->used, end);
+	if (!reads)
+		use->written = later(use->written, end);
+}
+
+static void note_memory(struct replay *replay, const struct replay_step *step, int64_t end,
+	int apart, enum replay_contention contention)
+{
+	for (uint32_t i = 0; replay->orders && i < step->operand_count; i++) {
+		uint32_t memory = memory_of(replay, step, i, contention);
+		int reads = replay->operand[step->operands + i].reads;
+
+		note_use(&replay->memory_all[memory], end, reads);
+		if (apart)
+			note_use(&replay->memory[memory], end, reads);
+	}
+}
+
+/* The work goes into the stream of work that uses the same memory. */
+static int has_company(const struct replay *replay, const struct replay_step *step,
+	enum replay_contention contention)
+{
+	for (uint32_t i = 0; i < step->operand_count; i++)
+		if (replay->outside[memory_of(replay, step, i, contention)])
+			return 1;
+	return 0;
+}
+
+static int64_t ready_of(const struct replay *replay, const struct replay_step *step, int apart,
+	int copies, enum replay_contention contention)
+{
+	int loose = step->stream != REPLAY_NONE && replay->stream[step->stream].loose;
+	int64_t ready;
+
+	if (!apart)
+		return later(replay_ready(replay, step),
+			ready_by_memory(replay, step,
+				loose ? replay->memory_all : replay->memory, contention));
+	ready = ready_by_memory(replay, step, replay->memory_all, contention);
+	/*
+	 * Work that moves goes where its memory is used, and where nobody else uses that, into one
+	 * stream of its thread's own.  What threads have in common by the legacy stream is gone.
+	 */
+	if (!copies && step->apart != REPLAY_NONE && !has_company(replay, step, contention))
+		ready = later(ready, replay->apart[step->apart]);
+	return ready;
+}
+
+static int is_held_behind(const struct replay *replay, const struct replay_step *step)
+{
+	return step->behind != REPLAY_NONE &&
+	       !(step->behind_via != REPLAY_NONE &&
+		       replay->change[step->behind_via].bits & CHANGE_ORDER);
+}
+
+static int takes_engine(const struct replay_step *step, enum replay_contention contention)
+{
+	if (step->device < 0 || step->engine == ENGINE_NONE)
+		return 0;
+	if (step->engine != ENGINE_KERNEL)
+		return 1;
+	if (contention == REPLAY_LEAST || step->shares_device)
+		return 0;
+	return step->share >= (contention == REPLAY_MOST ? 0.5F : 1.0F);
+}
+
+/* What a staged copy would take with pinned memory, 0: not known. */
+static int64_t pinned_length(const struct replay *replay, const struct replay_step *step,
+	enum replay_contention contention)
+{
+	double rate = replay->pinned_ns_per_byte;
+
+	if (!rate && contention != REPLAY_MOST)
+		rate = replay->bus_ns_per_byte;
+	return (int64_t)(rate * (double)step->bytes);
+}
+
+/* The end of the step's operation, submitted at entry; unstaged: from or to pinned memory now. */
+static int64_t run_operation(struct replay *replay, const struct replay_step *step, int64_t entry,
+	int64_t ready, int unstaged, enum replay_contention contention)
+{
+	int64_t start, length = step->end - step->start, pinned = pinned_length(replay, step,
+		contention);
+
+	if (!(step->act & STEP_HAS_OP))
+		return later(entry, ready);
+	if (unstaged && pinned && pinned < length)
+		length = pinned;
+	start = entry + step->launch;
+	if (ready != REPLAY_LONG_AGO)
+		start = later(start, ready + step->handover);
+	if (is_held_behind(replay, step))
+		start = later(start, replay->end[step->behind]);
+	if (takes_engine(step, contention))
+		start = booking_take(&replay->booking[step->device * ENGINE_COUNT + step->engine],
+			start, length);
+	return start + length;
+}
+
+/*
+ * A host function that is moved goes where it is called: into the stream of the work before it.
+ * REPLAY_LEAST takes it for one that nobody waits for, in a stream of its own.
+ */
+static int64_t run_moved_function(struct replay *replay, const struct replay_step *step,
+	int64_t entry, enum replay_contention contention)
+{
+	const struct replay_step *followed = &replay->step[step->follows];
+	struct replay_step moved = *step;
+	int64_t end;
+
+	moved.stream = followed->stream;
+	moved.stream_kind = followed->stream_kind;
+	end = run_operation(replay, &moved, entry, replay_ready(replay, &moved), 0, contention);
+	replay_note(replay, &moved, end);
+	return end;
+}
+
+static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry,
+	enum replay_contention contention)
+{
+	const struct replay_step *step = &replay->step[number];
+	int apart = is_apart(step, change_of(replay, number));
+	int copies = step->act & STEP_BECOMES_ASYNC;
+	int64_t ready = ready_of(replay, step, apart, copies, contention), end = ready;
+	struct replay_context *context =
+		step->context == REPLAY_NONE ? NULL : &replay->context[step->context];
+
+	if (step->act & STEP_SUBMITS)
+		end = run_operation(replay, step, entry, ready,
+			step->act & STEP_STAGED && change_of(replay, number)->bits & CHANGE_WAIT,
+			contention);
+	if (apart && step->follows != REPLAY_NONE && contention != REPLAY_LEAST)
+		return run_moved_function(replay, step, entry, contention);
+	note_memory(replay, step, end, apart, contention);
+	if (!apart) {
+		replay_note(replay, step, end);
+		return end;
+	}
+	if (step->act & STEP_RECORDS)
+		replay->event[step->event] = end;
+	if (step->act & STEP_AWAITS)
+		replay->stream[step->stream].loose = 1;
+	if (step->act & STEP_SUBMITS && !copies && step->apart != REPLAY_NONE)
+		replay->apart[step->apart] = later(replay->apart[step->apart], end);
+	if (context)
+		context->all = later(context->all, end);
+	return end;
+}
+
+/* --- the host --- */
+
+/* What the call waits for is complete; REPLAY_LONG_AGO: it waits for nothing. */
+static int64_t target_of(const struct replay *replay, uint32_t number,
+	enum replay_contention contention)
+{
+	const struct replay_step *step = &replay->step[number];
+	const struct replay_change *change = change_of(replay, number);
+
+	if (change->bits & CHANGE_WAIT && change->still_needs != REPLAY_NONE)
+		return replay->end[change->still_needs];
+	/* A copy that leaves its stream waits for what it is ordered after in the other one. */
+	if (change->bits & CHANGE_ORDER && !(change->bits & CHANGE_WAIT) &&
+		step->act & STEP_SUBMITS && step->act & STEP_WAITS && step->scope != SCOPE_NONE)
+		return ready_of(replay, step, 1, step->act & STEP_BECOMES_ASYNC, contention);
+	if (change->bits & CHANGE_WAIT)
+		return change->only_stream == REPLAY_NONE
+			       ? REPLAY_LONG_AGO : replay->stream[change->only_stream].tail;
+	if (!(step->act & STEP_WAITS))
+		return REPLAY_LONG_AGO;
+	if (step->scope == SCOPE_NONE)
+		return replay->end[step->held_for];
+	return replay_scope(replay, step);
+}
+
+/* When another thread's call lets the step go. */
+static int64_t let_go(const struct replay *replay, const struct replay_step *step, int64_t entry)
+{
+	if (step->held_by != REPLAY_NONE &&
+		!(replay->change[step->held_by].bits & CHANGE_WAIT))
+		return replay->end[step->held_by];
+	return replay_held_until(replay, step, entry);
+}
+
+static int64_t return_of(const struct replay_step *step, const struct replay_change *change,
+	int64_t entry, int64_t target)
+{
+	int64_t own = step->own;
+
+	/* Copies that do not wait are from and to pinned memory. */
+	if (change->bits & CHANGE_WAIT && step->act & STEP_STAGED && own > SUBMIT_NS)
+		own = SUBMIT_NS;
+	if (change->once)
+		own = 0;
+
+	return target == REPLAY_LONG_AGO ? entry + own : later(entry + own, target + step->lag);
+}
+
+/* The other thread has made its last call by the time this one goes on. */
+static void finish_join(struct replay *replay, struct replay_thread *thread)
+{
+	const struct replay_step *step = &replay->step[thread->join];
+
+	thread->join = REPLAY_NONE;
+	if (step->lag)
+		thread->now = later(thread->now,
+			replay->thread[step->other_thread].now + step->lag);
+}
+
+/* Of threads that make no call behind it; who is waited for may wait for another one. */
+static int64_t finish_last_join(struct replay *replay, struct replay_thread *thread)
+{
+	uint32_t join = thread->join;
+
+	if (join == REPLAY_NONE)
+		return thread->now;
+	thread->join = REPLAY_NONE;
+	finish_last_join(replay, &replay->thread[replay->step[join].other_thread]);
+	thread->join = join;
+	finish_join(replay, thread);
+	return thread->now;
+}
+
+/* What the host saves, beside its own time, if the call is not made: not what was recorded. */
+static int64_t saved_without(const struct replay *replay, const struct replay_step *step)
+{
+	int64_t recording = replay->recording * (step->around ? 2 : 1);
+
+	return step->around - (step->around + step->own > recording ? recording : 0);
+}
+
+static void run_step(struct replay *replay, uint32_t number, enum replay_contention contention)
+{
+	const struct replay_step *step = &replay->step[number];
+	const struct replay_change *change = change_of(replay, number);
+	struct replay_thread *thread = &replay->thread[step->thread];
+	int64_t *now = &thread->now, entry, target, end = REPLAY_LONG_AGO;
+
+	if (thread->join != REPLAY_NONE)
+		finish_join(replay, thread);
+	if (*now == REPLAY_LONG_AGO)
+		*now = replay->first;
+	*now += step->gap;
+	entry = *now;
+	if (change->bits & CHANGE_CALL) {
+		*now -= saved_without(replay, step);
+		replay->end[number] = *now;
+		return;
+	}
+	target = target_of(replay, number, contention);
+	if (!(change->bits & CHANGE_WAIT))
+		entry = later(entry, let_go(replay, step, entry) + step->after_holder - step->own);
+	if (step->act & STEP_WAITS_FIRST)
+		entry = return_of(step, change, entry, target) - step->own;
+	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
+		end = run_device(replay, number, entry, contention);
+	if (step->act & STEP_WAITS_OWN && !(change->bits & CHANGE_WAIT))
+		target = later(target, end);
+	if (step->act & STEP_MAKES_THREAD)
+		replay->thread[step->other_thread].now = entry;
+	if (step->act & STEP_JOINS_THREAD)
+		thread->join = number;
+	*now = return_of(step, change, entry, target);
+	replay_note_holder(replay, step, entry, *now);
+	replay->end[number] = step->act & STEP_SUBMITS ? end : *now;
+}
+
+int64_t replay_run(struct replay *replay, enum replay_contention contention)
+{
+	int64_t last = replay->first;
+
+	replay_begin(replay);
+	for (size_t i = 0; i < replay->step_count; i++) {
+		struct replay_times *times = &replay->times[i];
+
+		run_step(replay, (uint32_t)i, contention);
+		times->end = replay->end[i];
+		times->back = replay->thread[replay->step[i].thread].now;
+		last = later(last, later(times->end, times->back));
+	}
+	for (size_t i = 0; i < replay->threads.count; i++)
+		last = later(last, finish_last_join(replay, &replay->thread[i]));
+	return last - replay->first;
+}
+
+/* --- the whole --- */
+
+static int link_places(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->step_count; i++) {
+		uint64_t place = place_of(&replay->step[i]);
+
+		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
+		if (map_set(&replay->places, place, i) ||
+			(replay->step[i].act & STEP_MEASURED &&
+				map_set(&replay->held_places, place, 1)))
+			return -1;
+	}
+	return 0;
+}
+
+static void note_outside(struct replay *replay, const struct replay_step *step)
+{
+	for (uint32_t i = 0; i < step->operand_count; i++) {
+		const struct replay_operand *operand = &replay->operand[step->operands + i];
+
+		replay->outside[operand->exact] = replay->outside[operand->allocation] = 1;
+	}
+}
+
+static void measure(struct replay *replay)
+{
+	int64_t last = INT64_MIN;
+
+	replay->first = INT64_MAX;
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+
+		if (step->enter < replay->first)
+			replay->first = step->enter;
+		last = later(last, step->exit);
+		if (step->act & STEP_HAS_OP)
+			last = later(last, step->end);
+		if (step->device >= replay->device_count)
+			replay->device_count = step->device + 1;
+		if (step->stream_kind != STREAM_KIND_LEGACY)
+			note_outside(replay, step);
+		if (step->context != REPLAY_NONE && step->device >= 0)
+			replay->context[step->context].device = step->device;
+	}
+	replay->measured = replay->step_count ? last - replay->first : 0;
+}
+
+static int prepare(struct replay *replay)
+{
+#define ROOM(pointer, count) \
+	(((pointer) = calloc((size_t)(count) + 1, sizeof(*(pointer)))) != NULL)
+	if (!ROOM(replay->same_place, replay->step_count) ||
+		!ROOM(replay->change, replay->step_count) ||
+		!ROOM(replay->end, replay->step_count) ||
+		!ROOM(replay->times, replay->step_count) ||
+		!ROOM(replay->other_times, replay->step_count) ||
+		!ROOM(replay->thread, replay->threads.count) ||
+		!ROOM(replay->stream, replay->streams.count) ||
+		!ROOM(replay->event, replay->events.count) ||
+		!ROOM(replay->exec, replay->execs.count) ||
+		!ROOM(replay->context, replay->contexts.count) ||
+		!ROOM(replay->memory, replay->memories.count) ||
+		!ROOM(replay->memory_all, replay->memories.count) ||
+		!ROOM(replay->outside, replay->memories.count) ||
+		!ROOM(replay->apart, replay->aparts.count))
+		return -1;
+	if (replay_sort(replay))
+		return -1;
+	measure(replay);
+	forget_changes(replay);
+	if (!ROOM(replay->booking, replay->device_count * ENGINE_COUNT))
+		return -1;
+#undef ROOM
+	if (link_places(replay) || replay_find_host_work(replay))
+		return -1;
+	return replay_learn(replay);
+}
+
+static void free_replay(void *object)
+{
+	struct replay *replay = object;
+
+	map_release(&replay->threads);
+	map_release(&replay->streams);
+	map_release(&replay->events);
+	map_release(&replay->contexts);
+	map_release(&replay->execs);
+	map_release(&replay->memories);
+	map_release(&replay->aparts);
+	map_release(&replay->places);
+	map_release(&replay->held_places);
+	free(replay->step);
+	free(replay->by_call);
+	free(replay->operand);
+	free(replay->same_place);
+	free(replay->change);
+	free(replay->end);
+	free(replay->times);
+	free(replay->other_times);
+	free(replay->thread);
+	free(replay->stream);
+	free(replay->event);
+	free(replay->exec);
+	free(replay->context);
+	free(replay->memory);
+	free(replay->memory_all);
+	free(replay->outside);
+	free(replay->apart);
+	free(replay->booking);
+	free(replay);
+}
+
+struct replays *replays_open(struct db *db)
+{
+	struct replays *replays = calloc(1, sizeof(*replays));
+	int rc = replays ? replay_load(replays, db) || replay_refuse(replays, db) : -1;
+
+	for (size_t i = 0; !rc && i < replays->processes.size; i++)
+		if (replays->processes.slot[i].object)
+			rc = prepare(replays->processes.slot[i].object);
+	if (!rc)
+		return replays;
+	replays_close(replays);
+	return NULL;
+}
+
+void replays_close(struct replays *replays)
+{
+	if (!replays)
+		return;
+	idmap_release(&replays->processes, free_replay);
+	free(replays);
+}
+
+struct replay *replays_of(const struct replays *replays, int64_t process)
+{
+	return idmap_get(&replays->processes, process);
+}
+
+const char *replay_refusal(const struct replay *replay)
+{
+	return replay->refusal;
+}
+
+size_t replay_size(const struct replay *replay)
+{
+	return replay->step_count;
+}
+
+int64_t replay_measured(const struct replay *replay)
+{
+	return replay->measured;
+}

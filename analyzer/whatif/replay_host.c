@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long host functions took in their streams: nothing records it.  What comes next in the order,
+ * an operation that had been submitted before or a thread that waited, says until when.
+ */
+#include <stdlib.h>
+
+#include "constants.h"
+#include "replay_parts.h"
+
+/*
+ * The run is followed with functions that take one nanosecond: whoever is ready at such an end has
+ * waited for that function.
+ */
+struct follower {
+	struct replay *replay;
+	struct map ends;            /* that end -> step + 1 */
+	int64_t *until;             /* by step: when what it waited for was over, 0: not seen */
+	int found;
+};
+
+static void observe(struct follower *follower, int64_t ready, int64_t from, int64_t until)
+{
+	uint64_t function = map_get(&follower->ends, (uint64_t)ready, 0);
+	int64_t *known;
+
+	if (!function || until - from < STAYED_NS || until <= ready)
+		return;
+	known = &follower->until[function - 1];
+	if (!*known || until < *known)
+		*known = until;
+	follower->found = 1;
+}
+
+static int follow_step(struct follower *follower, uint32_t number)
+{
+	struct replay *replay = follower->replay;
+	const struct replay_step *step = &replay->step[number];
+	int64_t ready = replay_ready(replay, step), end = ready;
+
+	if (step->act & STEP_HAS_OP)
+		observe(follower, ready, step->enter, step->start);
+	else if (step->act & STEP_EXPLICIT)
+		observe(follower, replay_scope(replay, step), step->enter, step->exit);
+	if (step->act & STEP_HOST_WORK) {
+		end = (ready > step->exit ? ready : step->exit) + 1;
+		if (map_set(&follower->ends, (uint64_t)end, number + UINT64_C(1)))
+			return -1;
+	} else if (step->act & STEP_HAS_OP) {
+		end = step->end;
+	}
+	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
+		replay_note(replay, step, end);
+	return 0;
+}
+
+/* The function becomes an operation that no engine runs. */
+static void become_operation(struct replay *replay, struct replay_step *step, int64_t until)
+{
+	int64_t ready = replay_ready(replay, step);
+
+	step->start = ready > step->exit ? ready : step->exit;
+	until -= HOST_FUNCTION_HANDOVER_NS;
+	step->end = until > step->start ? until : step->start;
+	step->act |= STEP_HAS_OP;
+}
+
+/* The operation in another stream that its thread submitted before: what it tells about, likely. */
+static int find_followed(struct replay *replay)
+{
+	uint32_t *last = malloc((replay->threads.count + 1) * sizeof(*last));
+
+	if (!last)
+		return -1;
+	for (size_t i = 0; i < replay->threads.count; i++)
+		last[i] = REPLAY_NONE;
+	for (uint32_t i = 0; i < replay->step_count; i++) {
+		struct replay_step *step = &replay->step[i];
+
+		if (step->act & STEP_HOST_WORK)
+			step->follows = last[step->thread];
+		else if (step->act & STEP_HAS_OP && step->stream_kind != STREAM_KIND_LEGACY)
+			last[step->thread] = i;
+	}
+	free(last);
+	return 0;
+}
+
+int replay_find_host_work(struct replay *replay)
+{
+	struct follower follower = { .replay = replay };
+	int rc = 0;
+
+	if (find_followed(replay))
+		return -1;
+	follower.until = calloc(replay->step_count + 1, sizeof(*follower.until));
+	if (!follower.until)
+		return -1;
+	replay_begin(replay);
+	for (uint32_t i = 0; i < replay->step_count; i++)
+		if ((rc = follow_step(&follower, i)))
+			break;
+	map_release(&follower.ends);
+	replay_begin(replay);
+	for (uint32_t i = 0; !rc && follower.found && i < replay->step_count; i++) {
+		struct replay_step *step = &replay->step[i];
+
+		if (follower.until[i])
+			become_operation(replay, step, follower.until[i]);
+		if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
+			replay_note(replay, step,
+				step->act & STEP_HAS_OP ? step->end : replay_ready(replay, step));
+	}
+	free(follower.until);
+	return rc;
+}

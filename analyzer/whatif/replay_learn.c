@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each call and each operation of a run takes by itself: the run is followed as it was
+ * measured, and of every time what the order of the device explains is taken away.
+ */
+#include <stdlib.h>
+
+#include "constants.h"
+#include "replay_parts.h"
+#include "walk.h"
+
+/* A kernel that takes so much of the device gets in the way of another one. */
+#define LARGE_SHARE 0.5F
+
+/* Steps with operations, in order of their ends. */
+struct ends {
+	const struct replay *replay;
+	uint32_t *step;
+	size_t count;
+};
+
+static int by_end(const void *a, const void *b, void *arg)
+{
+	const struct replay *replay = arg;
+	int64_t x = replay->step[*(const uint32_t *)a].end;
+	int64_t y = replay->step[*(const uint32_t *)b].end;
+
+	return (x > y) - (x < y);
+}
+
+static int by_start(const void *a, const void *b, void *arg)
+{
+	const struct replay *replay = arg;
+	int64_t x = replay->step[*(const uint32_t *)a].start;
+	int64_t y = replay->step[*(const uint32_t *)b].start;
+
+	return (x > y) - (x < y);
+}
+
+static int collect_ends(const struct replay *replay, struct ends *ends)
+{
+	*ends = (struct ends){ .replay = replay };
+	ends->step = malloc((replay->step_count + 1) * sizeof(*ends->step));
+	if (!ends->step)
+		return -1;
+	for (size_t i = 0; i < replay->step_count; i++)
+		if (replay->step[i].act & STEP_HAS_OP)
+			ends->step[ends->count++] = (uint32_t)i;
+	return 0;
+}
+
+/* Large kernels that did run at the same time can do so again. */
+static void find_sharers(struct replay *replay, struct ends *ends)
+{
+	struct replay_step *last = NULL;
+
+	qsort_r(ends->step, ends->count, sizeof(*ends->step), by_start, replay);
+	for (size_t i = 0; i < ends->count; i++) {
+		struct replay_step *step = &replay->step[ends->step[i]];
+
+		if (step->engine != ENGINE_KERNEL || step->share < LARGE_SHARE)
+			continue;
+		if (last && last->device == step->device && step->start < last->end - LAUNCH_NS)
+			last->shares_device = step->shares_device = 1;
+		if (!last || step->end > last->end)
+			last = step;
+	}
+}
+
+/* The operation of another stream that ended just before one started; REPLAY_NONE without one. */
+static uint32_t ended_before(const struct ends *ends, uint32_t of)
+{
+	const struct replay_step *steps = ends->replay->step, *step = &steps[of];
+	size_t low = 0, high = ends->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (steps[ends->step[middle]].end <= step->start + HANDOVER_NS)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low--) {
+		const struct replay_step *other = &steps[ends->step[low]];
+
+		if (other->end < step->start - BLOCKED_MIN_NS)
+			break;
+		if (ends->step[low] < of && other->stream != step->stream &&
+			other->device == step->device)
+			return ends->step[low];
+	}
+	return REPLAY_NONE;
+}
+
+static int32_t clamp(int64_t value, int64_t low, int64_t high)
+{
+	return (int32_t)(value < low ? low : value > high ? high : value);
+}
+
+/* The host function before it may have taken most of the time. */
+static int follows_host_work(const struct replay *replay, const struct replay_step *step)
+{
+	return step->stream != REPLAY_NONE && replay->stream[step->stream].host_work;
+}
+
+static void learn_operation(struct replay *replay, const struct ends *ends, uint32_t number)
+{
+	struct replay_step *step = &replay->step[number];
+	int64_t ready = replay_ready(replay, step), entry = step->enter;
+	int64_t after, late = BLOCKED_MIN_NS;
+
+	if (step->act & STEP_WAITS_FIRST)
+		entry = step->exit - step->own;
+	after = ready == REPLAY_LONG_AGO ? INT32_MAX : step->start - ready;
+	step->launch = clamp(step->start - entry, 0, LAUNCH_NS);
+	step->handover = clamp(after, INT32_MIN, HANDOVER_NS);
+	/* What the call itself does before, the host copying or loading code, it does again. */
+	if (step->exit + BLOCKED_MIN_NS - step->start >= 0 || follows_host_work(replay, step))
+		late = INT32_MAX;
+	if (after < step->start - entry - LAUNCH_NS + HANDOVER_NS)
+		step->handover = clamp(after, INT32_MIN, late);
+	else
+		step->launch = clamp(step->start - entry, 0, late);
+	if (step->behind == REPLAY_NONE && step->start - entry > late && after > late)
+		step->behind = ended_before(ends, number);
+}
+
+/*
+ * The thread waited until target.  What a call that needs the device idle did after that it does
+ * all the same; how long it waited was measured by what others of its kind take.
+ */
+static void learn_held(struct replay_step *step, int64_t target)
+{
+	int64_t length = step->exit - step->enter;
+
+	step->lag = step->exit - target;
+	if (step->act & STEP_MEASURED)
+		step->own = length > step->waited ? length - step->waited : 0;
+	if (step->act & STEP_MEASURED && step->act & STEP_ONCE && step->lag > WAKE_UP_NS &&
+		step->own < step->lag)
+		step->own = step->lag;
+	if (step->act & STEP_MEASURED)
+		return;
+	if (step->act & (STEP_EXPLICIT | STEP_WAITS_OWN))
+		step->own = length < ASK_NS ? length : ASK_NS;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void learn_wait(const struct replay *replay, struct replay_step *step)
+{
+	int64_t target = replay_scope(replay, step);
+	int own = step->act & STEP_WAITS_OWN && step->act & STEP_HAS_OP;
+
+	/* Two frees in a row are one mistake: what no call of the place has waited for is not for
+	 * the second one to wait for when the first one no longer does. */
+	if (step->act & STEP_HOLDS_OTHERS && !replay_place_was_held(replay, step))
+		step->act &= ~(unsigned)STEP_WAITS;
+	if (!(step->act & STEP_WAITS))
+		return;
+	if (own)
+		target = later(target, step->end);
+	/* Its scope is wider than what it did wait for: that alone counts. */
+	if (target > step->exit + CLOCK_ERROR_MAX_NS || target == REPLAY_LONG_AGO)
+		step->scope = SCOPE_NONE;
+	if (step->scope == SCOPE_NONE && step->held_for != REPLAY_NONE)
+		target = replay->step[step->held_for].end;
+	if (step->scope == SCOPE_NONE && step->held_for == REPLAY_NONE) {
+		step->act &= ~(unsigned)(STEP_WAITS | STEP_WAITS_OWN);
+		if (step->act & STEP_MEASURED)
+			step->own = step->exit - step->enter;
+		return;
+	}
+	if (target > step->enter && target <= step->exit + CLOCK_ERROR_MAX_NS)
+		learn_held(step, target);
+	else if (step->act & STEP_EXPLICIT)
+		step->lag = step->own < ASK_NS ? step->own : ASK_NS;
+	else
+		step->lag = step->own;
+}
+
+/* Held by another thread's call: what is left is the call's own. */
+static void learn_holder(const struct replay *replay, struct replay_step *step)
+{
+	int64_t until = replay_held_until(replay, step, step->enter), late = BLOCKED_MIN_NS;
+
+	if (step->held_by != REPLAY_NONE) {
+		until = replay->step[step->held_by].exit;
+		late = INT32_MAX;
+	}
+	if (until == REPLAY_LONG_AGO || until > step->exit + CLOCK_ERROR_MAX_NS)
+		return;
+	step->after_holder = clamp(step->exit - until, 0, late);
+	if (step->after_holder < step->own)
+		step->own = step->after_holder;
+	step->act |= STEP_WAITS_FIRST;
+}
+
+/* The other thread has made its last call by the time this one goes on. */
+static void learn_join(const struct replay *replay, struct replay_thread *thread)
+{
+	struct replay_step *step = &replay->step[thread->join];
+	int64_t ended = replay->thread[step->other_thread].now;
+
+	thread->join = REPLAY_NONE;
+	if (ended == REPLAY_LONG_AGO || ended <= step->enter)
+		return;
+	step->lag = step->exit - ended;
+	step->own = ASK_NS < step->own ? ASK_NS : step->own;
+}
+
+/* The fastest of the large copies that were not staged: what the bus can do. */
+static void learn_bus(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->step_count; i++) {
+		const struct replay_step *step = &replay->step[i];
+		double rate;
+
+		if (!(step->act & STEP_HAS_OP) || step->act & STEP_STAGED ||
+			step->bytes < LARGE_COPY_BYTES ||
+			(step->engine != ENGINE_H2D && step->engine != ENGINE_D2H))
+			continue;
+		rate = (double)(step->end - step->start) / (double)step->bytes;
+		if (rate > 0 && (!replay->pinned_ns_per_byte || rate < replay->pinned_ns_per_byte))
+			replay->pinned_ns_per_byte = rate;
+	}
+}
+
+static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
+{
+	struct replay_step *step = &replay->step[number];
+	struct replay_thread *thread = &replay->thread[step->thread];
+	int64_t *now = &thread->now;
+
+	if (thread->join != REPLAY_NONE)
+		learn_join(replay, thread);
+	/* Made from within the call before it. */
+	if (*now != REPLAY_LONG_AGO && step->exit <= *now)
+		step->enter = step->exit = *now;
+	if (*now == REPLAY_LONG_AGO)
+		*now = replay->first;
+	step->gap = step->enter > *now ? step->enter - *now : 0;
+	step->own = step->exit - step->enter;
+	if (step->act & STEP_WAITS)
+		learn_wait(replay, step);
+	learn_holder(replay, step);
+	if (step->act & STEP_HAS_OP)
+		learn_operation(replay, ends, number);
+	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
+		replay_note(replay, step,
+			step->act & STEP_HAS_OP ? step->end : replay_ready(replay, step));
+	if (step->act & STEP_MAKES_THREAD)
+		replay->thread[step->other_thread].now = step->enter;
+	if (step->act & STEP_JOINS_THREAD)
+		thread->join = number;
+	replay_note_holder(replay, step, step->enter, step->exit);
+	*now = step->exit;
+}
+
+int replay_learn(struct replay *replay)
+{
+	struct ends ends;
+
+	if (collect_ends(replay, &ends))
+		return -1;
+	find_sharers(replay, &ends);
+	learn_bus(replay);
+	qsort_r(ends.step, ends.count, sizeof(*ends.step), by_end, replay);
+	replay_begin(replay);
+	for (size_t i = 0; i < replay->step_count; i++)
+		learn_step(replay, &ends, (uint32_t)i);
+	/* A thread's last call. */
+	for (size_t i = 0; i < replay->threads.count; i++)
+		if (replay->thread[i].join != REPLAY_NONE)
+			learn_join(replay, &replay->thread[i]);
+	free(ends.step);
+	return 0;
+}

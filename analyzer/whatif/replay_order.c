@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order in which threads submitted what they submitted at the same time.  A call submits at
+ * some moment between its entry and its return.  Operations of one stream run in the order in
+ * which they were submitted, and so do those of a legacy stream and of the blocking streams of its
+ * context: what ran first was submitted first.
+ */
+#include <stdlib.h>
+
+#include "order.h"
+#include "replay_parts.h"
+
+struct submission {
+	int64_t at;                 /* the earliest moment that agrees with what the device did */
+	uint32_t step;
+};
+
+struct sweep {
+	struct replay *replay;
+	struct submission *submission;      /* by step */
+	int64_t *stream, *legacy, *any;     /* the latest so far: by stream; by context */
+};
+
+static int by_start(const void *a, const void *b, void *arg)
+{
+	const struct replay *replay = arg;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	int64_t x = replay->step[i].start, y = replay->step[k].start;
+
+	return x != y ? (x > y) - (x < y) : (i > k) - (i < k);
+}
+
+static int by_submission(const void *a, const void *b)
+{
+	const struct submission *x = a, *y = b;
+
+	return x->at != y->at ? (x->at > y->at) - (x->at < y->at)
+			      : (x->step > y->step) - (x->step < y->step);
+}
+
+static void raise_to(int64_t *time, int64_t to)
+{
+	if (*time < to)
+		*time = to;
+}
+
+/* The next operation in order of starts. */
+static void place(struct sweep *sweep, uint32_t number)
+{
+	const struct replay_step *step = &sweep->replay->step[number];
+	int legacy = step->stream_kind == STREAM_KIND_LEGACY, has_context;
+	int64_t *at = &sweep->submission[number].at;
+
+	has_context = step->context != REPLAY_NONE &&
+		      (legacy || stream_is_blocking(step->stream_kind));
+	if (step->stream != REPLAY_NONE)
+		raise_to(at, sweep->stream[step->stream] + 1);
+	if (has_context)
+		raise_to(at, (legacy ? sweep->any : sweep->legacy)[step->context] + 1);
+	if (*at > step->exit)
+		*at = step->exit;
+	if (step->stream != REPLAY_NONE)
+		raise_to(&sweep->stream[step->stream], *at);
+	if (has_context)
+		raise_to(&sweep->any[step->context], *at);
+	if (has_context && legacy)
+		raise_to(&sweep->legacy[step->context], *at);
+}
+
+static int find_submissions(struct sweep *sweep)
+{
+	struct replay *replay = sweep->replay;
+	uint32_t *started = malloc((replay->step_count + 1) * sizeof(*started));
+	size_t count = 0;
+
+	sweep->stream = calloc(replay->streams.count + 1, sizeof(int64_t));
+	sweep->legacy = calloc(replay->contexts.count + 1, sizeof(int64_t));
+	sweep->any = calloc(replay->contexts.count + 1, sizeof(int64_t));
+	if (!started || !sweep->stream || !sweep->legacy || !sweep->any) {
+		free(started);
+		return -1;
+	}
+	for (uint32_t i = 0; i < replay->step_count; i++)
+		if (replay->step[i].act & STEP_HAS_OP)
+			started[count++] = i;
+	qsort_r(started, count, sizeof(*started), by_start, replay);
+	for (size_t i = 0; i < count; i++)
+		place(sweep, started[i]);
+	free(started);
+	return 0;
+}
+
+static uint32_t moved(const struct replay *replay, uint32_t number)
+{
+	return number == REPLAY_NONE ? REPLAY_NONE : replay->by_call[number];
+}
+
+/* Puts the steps in the order of submission; by_call leads from the place in the run to theirs. */
+static int move_steps(struct replay *replay, const struct submission *submission)
+{
+	struct replay_step *steps = malloc((replay->step_count + 1) * sizeof(*steps));
+
+	replay->by_call = malloc((replay->step_count + 1) * sizeof(*replay->by_call));
+	if (!steps || !replay->by_call) {
+		free(steps);
+		return -1;
+	}
+	for (uint32_t i = 0; i < replay->step_count; i++)
+		replay->by_call[submission[i].step] = i;
+	for (uint32_t i = 0; i < replay->step_count; i++) {
+		struct replay_step *step = &steps[i];
+
+		*step = replay->step[submission[i].step];
+		step->held_for = moved(replay, step->held_for);
+		step->held_by = moved(replay, step->held_by);
+		step->maker = moved(replay, step->maker);
+		step->behind = moved(replay, step->behind);
+		step->behind_via = moved(replay, step->behind_via);
+	}
+	free(replay->step);
+	replay->step = steps;
+	return 0;
+}
+
+int replay_sort(struct replay *replay)
+{
+	struct sweep sweep = { .replay = replay };
+	int rc = 0, sorted = 1;
+
+	/* One thread's calls follow each other. */
+	if (replay->threads.count < 2)
+		return 0;
+	sweep.submission = malloc((replay->step_count + 1) * sizeof(*sweep.submission));
+	if (!sweep.submission)
+		return -1;
+	for (uint32_t i = 0; i < replay->step_count; i++)
+		sweep.submission[i] = (struct submission){ replay->step[i].enter, i };
+	rc = find_submissions(&sweep);
+	for (size_t i = 1; !rc && i < replay->step_count; i++)
+		sorted &= by_submission(&sweep.submission[i - 1], &sweep.submission[i]) < 0;
+	if (!rc && !sorted) {
+		qsort(sweep.submission, replay->step_count, sizeof(*sweep.submission),
+			by_submission);
+		rc = move_steps(replay, sweep.submission);
+	}
+	free(sweep.submission);
+	free(sweep.stream);
+	free(sweep.legacy);
+	free(sweep.any);
+	return rc;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "savings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "idmap.h"
+#include "replay.h"
+
+/* Steps replayed for a process until estimates that can be left out are: 0.6 s at 60 ns a step
+ * (x86-64 VM). */
+#define ROOM_STEPS 10000000
+
+/* A call returns, and an operation starts, a little sooner or later than before. */
+#define CHANGE_ERROR_NS 1000
+/* No model is better than this: of 31 pairs of programs on an H200, 28 were within it. */
+#define LEAST_ERROR 0.08
+
+struct process_savings {
+	int64_t process;
+	struct replay *replay;
+	int64_t as_it_was[REPLAY_CONTENTIONS];
+	int64_t changes;               /* how many, since the last estimate */
+	int64_t steps;                 /* replayed so far */
+	double error;                  /* of the replay as it was, of the run */
+	char refusal[120];
+};
+
+struct savings {
+	struct db *db;
+	struct replays *replays;
+	struct idmap processes;        /* struct process_savings */
+};
+
+static double off_by(int64_t replayed, int64_t measured)
+{
+	return measured > 0 ? (double)llabs(replayed - measured) / (double)measured : 1;
+}
+
+/* The run as it was: what others are compared with, and how far it can be trusted. */
+static void check(struct process_savings *process)
+{
+	const char *refusal = replay_refusal(process->replay);
+	int64_t measured = replay_measured(process->replay);
+
+	if (refusal) {
+		snprintf(process->refusal, sizeof(process->refusal), "%s", refusal);
+		return;
+	}
+	for (int i = 0; i < REPLAY_CONTENTIONS; i++)
+		process->as_it_was[i] = replay_run(process->replay, (enum replay_contention)i);
+	process->error = off_by(process->as_it_was[REPLAY_LIKELY], measured);
+	if (process->error > SAVINGS_MAX_ERROR)
+		snprintf(process->refusal, sizeof(process->refusal),
+			"a replay of the run as it was takes %.0f %% %s", 100 * process->error,
+			process->as_it_was[REPLAY_LIKELY] > measured ? "more" : "less");
+}
+
+static int add_processes(struct savings *savings)
+{
+	sqlite3_stmt *q = db_prepare(savings->db, "SELECT id FROM process ORDER BY id");
+	int rc = q ? 0 : -1;
+
+	while (!rc && (rc = db_step(q)) > 0) {
+		int64_t id = sqlite3_column_int64(q, 0);
+		struct replay *replay = replays_of(savings->replays, id);
+		struct process_savings *process;
+
+		rc = 0;
+		if (!replay)
+			continue;
+		process = idmap_need(&savings->processes, id, sizeof(*process));
+		rc = process ? 0 : -1;
+		if (!process)
+			break;
+		process->process = id;
+		process->replay = replay;
+		check(process);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+struct savings *savings_open(struct db *db)
+{
+	struct savings *savings = calloc(1, sizeof(*savings));
+
+	if (!savings)
+		return NULL;
+	savings->db = db;
+	savings->replays = replays_open(db);
+	if (savings->replays && !add_processes(savings))
+		return savings;
+	savings_close(savings);
+	return NULL;
+}
+
+void savings_close(struct savings *savings)
+{
+	if (!savings)
+		return;
+	replays_close(savings->replays);
+	idmap_release(&savings->processes, free);
+	free(savings);
+}
+
+void savings_change(struct savings *savings, int64_t id, const struct changed_call *changed,
+	size_t count)
+{
+	struct process_savings *process = idmap_get(&savings->processes, id);
+
+	if (!process || *process->refusal)
+		return;
+	for (size_t i = 0; i < count; i++)
+		replay_change(process->replay, changed[i].call, changed[i].change,
+			changed[i].still_needs);
+	process->changes += (int64_t)count;
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+int savings_has_room(const struct savings *savings, int64_t id)
+{
+	const struct process_savings *process = idmap_get(&savings->processes, id);
+
+	return process && !*process->refusal && process->steps < ROOM_STEPS;
+}
+
+static int64_t saved(struct process_savings *process, enum replay_contention contention)
+{
+	process->steps += (int64_t)replay_size(process->replay);
+	return process->as_it_was[contention] - replay_run(process->replay, contention);
+}
+
+static int64_t saved_best(struct process_savings *process)
+{
+	return clamp(saved(process, REPLAY_LIKELY), 0, replay_measured(process->replay));
+}
+
+static void restore(struct process_savings *process)
+{
+	replay_restore(process->replay);
+	process->changes = 0;
+}
+
+int savings_estimate_best(struct savings *savings, int64_t id, int64_t *best)
+{
+	struct process_savings *process = idmap_get(&savings->processes, id);
+
+	if (!process || *process->refusal || !process->changes)
+		return 0;
+	*best = saved_best(process);
+	restore(process);
+	return 1;
+}
+
+int savings_most_gained(struct savings *savings, int64_t id, int64_t *gained)
+{
+	struct process_savings *process = idmap_get(&savings->processes, id);
+
+	if (!process || *process->refusal || !process->changes)
+		return 0;
+	process->steps += 2 * (int64_t)replay_size(process->replay);
+	*gained = replay_most_gained(process->replay);
+	restore(process);
+	return 1;
+}
+
+int savings_estimate(struct savings *savings, int64_t id, struct saving *saving)
+{
+	struct process_savings *process = idmap_get(&savings->processes, id);
+	int64_t error, measured;
+	double share;
+
+	if (!process || *process->refusal || !process->changes)
+		return 0;
+	measured = replay_measured(process->replay);
+	share = process->error > LEAST_ERROR ? process->error : LEAST_ERROR;
+	saving->best = saved_best(process);
+	error = (int64_t)(share * (double)saving->best) + CHANGE_ERROR_NS * process->changes;
+	if (error > saving->best / 2)
+		error = saving->best / 2;
+	saving->low = clamp(saved(process, REPLAY_MOST), 0, saving->best) - error;
+	saving->low = clamp(saving->low, 0, saving->best);
+	saving->high = clamp(saved(process, REPLAY_LEAST), saving->best, measured) + error;
+	restore(process);
+	return 1;
+}
+
+int savings_store(struct savings *savings)
+{
+	sqlite3_stmt *insert = db_prepare(savings->db,
+		"INSERT INTO replay (process, measured, replayed, refusal) VALUES (?, ?, ?, ?)");
+	int rc = insert ? 0 : -1;
+
+	for (size_t i = 0; i < savings->processes.size && !rc; i++) {
+		const struct process_savings *process = savings->processes.slot[i].object;
+
+		if (process)
+			rc = db_run(insert, "iiIs", process->process,
+				replay_measured(process->replay),
+				replay_refusal(process->replay) ? DB_NULL
+					: process->as_it_was[REPLAY_LIKELY],
+				*process->refusal ? process->refusal : NULL);
+	}
+	sqlite3_finalize(insert);
+	return rc;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Images beside the trace, a file for each hash: the processes of a run share them.  A file has its
+ * name once it is whole.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "image_hash.h"
+#include "join.h"
+#include "shim.h"
+#include "system.h"
+
+static struct {
+	_Atomic int lock;
+	char path[sizeof(shim.writer.path)]; /* of the folder */
+} store;
+
+void image_store_reset(void)
+{
+	store.lock = 0;
+}
+
+/* A descriptor of the folder, made if need be, which must be ours alone; or -1. */
+static int open_folder(void)
+{
+	const char *slash = strrchr(shim.writer.path, '/');
+	size_t length = slash ? (size_t)(slash + 1 - shim.writer.path) : 0;
+	struct stat folder;
+	int fd;
+
+	if (length + sizeof(IMAGE_FOLDER) > sizeof(store.path))
+		return -1;
+	memcpy(store.path, shim.writer.path, length);
+	strcpy(store.path + length, IMAGE_FOLDER);
+	system_make_folder(store.path, 0700);
+	fd = system_open(store.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return -1;
+	if (!system_stat(fd, &folder) && folder.st_uid == system_user() &&
+		!(folder.st_mode & 077))
+		return fd;
+	system_close(fd);
+	return -1;
+}
+
+static int write_all(int fd, const char *image, uint64_t bytes)
+{
+	for (uint64_t done = 0; done < bytes;) {
+		ssize_t n = system_write_at(fd, image + done, bytes - done, done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		done += (uint64_t)n;
+	}
+	return 0;
+}
+
+/*
+ * Until it is whole it has a name of ours alone; one that is there already is of a thread that was
+ * killed, or of one with the same id in another container.
+ */
+static int create(int folder, const char *name, const char *image, uint64_t bytes)
+{
+	char temporary[48];
+	struct joined joined = { temporary, sizeof(temporary), 0 };
+	int fd, rc;
+
+	join(&joined, name);
+	join(&joined, ".");
+	join_number(&joined, (uint64_t)syscall(SYS_gettid));
+	fd = system_open_in(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return 0;
+	rc = write_all(fd, image, bytes);
+	system_close(fd);
+	if (!rc && !system_rename_in(folder, temporary, name))
+		return 1;
+	system_remove_in(folder, temporary);
+	return 0;
+}
+
+static int store_in(int folder, uint64_t hash, const void *image, uint64_t bytes)
+{
+	char name[IMAGE_NAME_SIZE];
+
+	image_name(hash, name);
+	return system_exists_in(folder, name) || create(folder, name, image, bytes);
+}
+
+/* Beyond the limit on file sizes the kernel would not only refuse but send SIGXFSZ. */
+static int is_within_limits(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	return !shim.writer.max_bytes && !getrlimit(RLIMIT_FSIZE, &limit) &&
+	       (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
+int image_store(uint64_t hash, const void *image, uint64_t bytes)
+{
+	int folder, rc = 0;
+
+	/* The trace itself has a limit then, which counts all that is written. */
+	if (!is_within_limits(bytes))
+		return 0;
+	/* Bounded: a thread may have been cancelled in the middle of it. */
+	for (int i = 0; atomic_exchange_explicit(&store.lock, 1, memory_order_acquire); i++) {
+		if (i == 100)
+			return 0;
+		system_sleep(100000);
+	}
+	folder = open_folder();
+	if (folder >= 0) {
+		rc = store_in(folder, hash, image, bytes);
+		system_close(folder);
+	}
+	atomic_store_explicit(&store.lock, 0, memory_order_release);
+	return rc;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call sites.  A site is up to eight return addresses, because in static cudart, PyTorch or CuPy
+ * the innermost one is the same for all callers.  Unwinding costs as much as a launch, so it is
+ * done once per wrapper frame address and path: the unwinder says where on the stack each return
+ * address lay, and as long as those words hold the same addresses the site is the same.  Frames of
+ * an interpreter (python.h) are walked at every call: one path through its native code runs any
+ * script.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "hot.h"
+#include "python.h"
+#include "unwind.h"
+
+#define SITE_TABLE 32768 /* a power of two */
+#define SITE_SEED 0x9e3779b97f4a7c15u
+#define RECENT_BITS 10
+#define PAGE_SHIFT 12
+
+static struct {
+	_Atomic uint64_t hash[SITE_TABLE]; /* id is index + 1; 0: free */
+	_Atomic uint32_t count;
+	/*
+	 * Lately asked for, at the hash's upper bits: its others, and the id.  In two pages: those
+	 * of the large table are rarely ones whose address the processor has still.
+	 */
+	_Atomic uint64_t recent[1u << RECENT_BITS] __attribute__((aligned(64)));
+} sites;
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+
+void site_reset(void)
+{
+	for (unsigned i = 0; i < SITE_TABLE; i++)
+		sites.hash[i] = 0;
+	for (unsigned i = 0; i < 1u << RECENT_BITS; i++)
+		sites.recent[i] = 0;
+	sites.count = 0;
+}
+
+static int is_own_code(uintptr_t address)
+{
+	return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext;
+}
+
+struct script {
+	unsigned count;
+	uint64_t frame[SITE_SCRIPT_FRAMES];
+};
+
+static uint64_t hash_words(uint64_t hash, const uint64_t *word, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		hash ^= word[i];
+		hash *= 0xff51afd7ed558ccdu;
+		hash ^= hash >> 32;
+	}
+	return hash ? hash : 1;
+}
+
+static void write_site(struct thread_state *thread, uint32_t id, const struct cached_site *site,
+	const struct script *script)
+{
+	struct site_record *record = thread_reserve(thread, sizeof(*record) +
+		(site->count + script->count) * sizeof(record->address[0]), RECORD_SITE);
+
+	if (!record)
+		return;
+	record->id = id;
+	memcpy(record->address, site->address, site->count * sizeof(record->address[0]));
+	memcpy(record->address + site->count, script->frame,
+		script->count * sizeof(record->address[0]));
+	trace_commit(&thread->chunk);
+	for (unsigned i = 0; i < site->count; i++)
+		module_note(thread, site->address[i]);
+}
+
+/*
+ * Its number, 0 if it is new and there are as many as limit.  Lock-free: whoever puts the hash into
+ * a free place writes the record.
+ */
+static uint32_t intern_path(struct thread_state *thread, const struct cached_site *site,
+	const struct script *script, uint32_t limit)
+{
+	uint64_t hash = hash_words(site->hash, script->frame, script->count), found;
+	uint32_t place = (uint32_t)hash & (SITE_TABLE - 1);
+
+	for (;; place = (place + 1) & (SITE_TABLE - 1)) {
+		found = atomic_load_explicit(&sites.hash[place], memory_order_relaxed);
+		if (!found) {
+			if (sites.count >= limit)
+				return 0;
+			if (atomic_compare_exchange_strong(&sites.hash[place], &found, hash)) {
+				sites.count++;
+				write_site(thread, place + 1, site, script);
+				return place + 1;
+			}
+		}
+		if (found == hash)
+			return place + 1;
+	}
+}
+
+/* The innermost frames, so many of each kind. */
+static uint32_t intern_part(struct thread_state *thread, const struct cached_site *site,
+	const struct script *script, unsigned frames, uint32_t limit)
+{
+	struct cached_site inner = *site;
+	struct script called = *script;
+
+	if (inner.count > frames)
+		inner.count = (uint16_t)frames;
+	if (called.count > frames)
+		called.count = frames;
+	inner.hash = hash_words(SITE_SEED, inner.address, inner.count);
+	return intern_path(thread, &inner, &called, limit);
+}
+
+/*
+ * Recursive programs have more paths than there is room for: the later ones end sooner, which are
+ * fewer.
+ */
+static uint32_t intern_any(struct thread_state *thread, const struct cached_site *site,
+	const struct script *script)
+{
+	uint32_t limit = SITE_TABLE / 2, id = intern_path(thread, site, script, limit);
+
+	for (unsigned frames = SITE_FRAMES / 2; !id && frames; frames /= 2) {
+		limit += SITE_TABLE / 8;
+		id = intern_part(thread, site, script, frames, limit);
+	}
+	if (!id)
+		trace_count(&shim.writer, COUNT_DROPPED_SITES, 1);
+	return id;
+}
+
+static uint32_t site_intern(struct thread_state *thread, const struct cached_site *site,
+	const struct script *script)
+{
+	uint64_t hash = hash_words(site->hash, script->frame, script->count);
+	_Atomic uint64_t *recent = &sites.recent[hash >> (64 - RECENT_BITS)];
+	uint64_t word = atomic_load_explicit(recent, memory_order_relaxed);
+	uint32_t id;
+
+	_Static_assert(SITE_TABLE <= 0xffff, "an id takes 16 bits");
+	if (word && !((word ^ hash << 16) >> 16))
+		return word & 0xffff;
+	id = intern_any(thread, site, script);
+	if (id)
+		atomic_store_explicit(recent, hash << 16 | id, memory_order_relaxed);
+	return id;
+}
+
+int site_holds_in_turn(const struct cached_site *site)
+{
+	for (unsigned i = 0; i < SITE_FRAMES; i++)
+		if (*(const volatile stack_word *)(site->frame + site->offset[i]) !=
+			site->address[i])
+			return 0;
+	return 1;
+}
+
+/* Where the return addresses lie: 1 if each can be looked at again there. */
+static int walk(struct thread_state *thread, struct cached_site *site, uintptr_t frame)
+{
+	struct frame_rules_space *space = (void *)thread->tables->scratch;
+	struct unwinder at;
+	int exact = 1;
+
+	_Static_assert(sizeof(*space) <= THREAD_SCRATCH, "it has room");
+	for (int more = unwind_begin(&at, frame, space); more; more = unwind_step(&at)) {
+		if (is_own_code(at.address))
+			continue;
+		exact &= at.slot >= frame && at.slot - frame <= UINT32_MAX;
+		site->offset[site->count] = (uint32_t)(at.slot - frame);
+		site->address[site->count++] = at.address;
+		if (site->count == SITE_FRAMES)
+			break;
+	}
+	return exact;
+}
+
+/* Unwinds; what it finds is learned only if every word on the stack can be checked. */
+static void learn(struct thread_state *thread, struct cached_site *cached, uintptr_t frame,
+	uintptr_t caller)
+{
+	int exact;
+
+	cached->count = 0;
+	exact = walk(thread, cached, frame);
+	if (!cached->count) {
+		exact = 0;
+		cached->address[cached->count++] = caller;
+	}
+	cached->hash = hash_words(SITE_SEED, cached->address, cached->count);
+	for (unsigned i = cached->count; i < SITE_FRAMES; i++) {
+		cached->offset[i] = cached->offset[cached->count - 1];
+		cached->address[i] = cached->address[cached->count - 1];
+	}
+	cached->id = SITE_UNASKED;
+	cached->spread = (frame ^ (frame + cached->offset[SITE_FRAMES - 1])) >> PAGE_SHIFT != 0;
+	cached->frame = exact ? frame : 0;
+}
+
+static inline int is_of(const struct cached_site *cached, uintptr_t frame, uintptr_t caller)
+{
+	/* A cudart that ends in a jump to the driver leaves its wrapper as the caller. */
+	return cached->frame == frame &&
+	       (cached->address[0] == caller || is_own_code(caller)) && site_holds(cached);
+}
+
+/*
+ * The path as learned, or learned now in the place of one that is as good as forgotten: unwinding
+ * costs a launch or two, looking at another way of the set a cache line.
+ */
+static struct cached_site *find_path(struct thread_state *thread, struct cached_site *set,
+	unsigned first, uintptr_t frame, uintptr_t caller)
+{
+	struct cached_site *free = NULL, *way;
+
+	for (unsigned i = 0; i < SITE_WAYS; i++) {
+		way = &set[(first + i) % SITE_WAYS];
+		if (is_of(way, frame, caller))
+			return way;
+		if (!way->frame && !free)
+			free = way;
+	}
+	way = free ? free : &set[thread->tables->oldest_way++ % SITE_WAYS];
+	learn(thread, way, frame, caller);
+	return way;
+}
+
+/* Not cold: below an interpreter it is the way of every call. */
+uint32_t site_find_anew(struct thread_state *thread, struct cached_site *set, unsigned first,
+	uintptr_t frame, uintptr_t caller)
+{
+	struct cached_site *cached;
+	struct script script;
+	int saved = errno;
+	uint32_t id;
+
+	script.count = python_frames(thread, script.frame);
+	cached = find_path(thread, set, first, frame, caller);
+	if (script.count)
+		id = site_intern(thread, cached, &script);
+	else if (cached->id == SITE_UNASKED)
+		id = cached->id = site_intern(thread, cached, &script);
+	else
+		id = cached->id;
+	errno = saved;
+	return id;
+}

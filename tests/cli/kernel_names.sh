@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Kernels that are instances of one template are told apart by their arguments in what people read;
+# the database and its views for Nsight's queries have their whole names.
+. "$(dirname "$0")/lib.sh" "$@"
+here=$(cd "$(dirname "$0")" && pwd)
+cufence=$build/bin/cufence
+needs "$cufence"
+cd "$tmp" || exit 1
+
+load() { # NAME OTHER...: the kernel of a program that waits for it, and others that it knows
+	local name=$1 handle=1
+	shift
+	for other in "$@"; do
+		echo "function handle=0x$((handle++)) parameters=0+8 name=\"$other\""
+	done >others
+	sed "s/name=\"_ZN7cufence5scale[^\"]*\"/name=\"$name\"/; /^function/ { r others
+		}" "$here/../golden/copy_in_pipeline.txt" >names.txt
+	"$cufence" undump names.txt -o names.cft && "$cufence" load names.cft -o names.db
+	ok "load with $name" $?
+}
+waits_for() { "$cufence" report names.db | sed -n "s/.* waited .* for kernel '\(.*\)' on stream.*/\1/p"; }
+labels() { "$cufence" query names.db "SELECT label FROM kernel_name ORDER BY label"; }
+
+load _Z5scaleIfEvPT_
+same "an instance alone" scale "$(waits_for)"
+same "its whole name" 'void scale<float>(float*)' "$("$cufence" query names.db \
+	"SELECT DISTINCT s.value FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.demangledName")"
+same "its short name" 'scale' "$("$cufence" query names.db \
+	"SELECT DISTINCT s.value FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.shortName")"
+known=$("$cufence" query names.db fingerprints)
+
+load _Z5scaleIfEvPT_ _Z5scaleIdEvPT_
+same "one of two" "scale<float>" "$(waits_for)"
+same "fingerprints are as before" "$known" "$("$cufence" query names.db fingerprints)"
+
+many=N4someI4manyIiiEEE5names6nested2in9functions
+load "_Z5scaleI${many}IiELi3E6secondLb1EEvPT_" "_Z5scaleI${many}IiELi3E5firstLb1EEvPT_"
+same "long ones, from where they differ" "scale<..., first, true>
+scale<..., second, true>" "$(labels)"
+finish

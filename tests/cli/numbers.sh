@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every number that a text report prints of findings is the one in the JSON report, and "check" prints
+# the same: of the golden traces, and of apps whose findings have several places or hide each other.
+# The parts of a finding that fall to its places add up.
+. "$(dirname "$0")/lib.sh" "$@"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cufence=$build/bin/cufence
+needs "$cufence"
+command -v python3 >/dev/null || { echo "not run: no python3"; finish; }
+cd "$tmp" || exit 1
+
+compare() { # NAME
+	"$cufence" report --level possible --top 0 "$1.db" >"$1.text" &&
+		"$cufence" report --level possible --format json "$1.db" >"$1.json"
+	"$cufence" check --allow-incomplete --fail-on low "$1.db" >"$1.check"
+	for number in $(grep -o '#[0-9]*$' "$1.text" | tr -d '#'); do
+		"$cufence" report --level possible --finding "$number" "$1.db" >"$1.$number"
+	done
+	python3 "$root/tests/helpers/numbers.py" "$1" 2>&1
+	ok "$1: text, JSON and check have the same numbers" $?
+}
+
+for report in "$root"/tests/golden/*.report; do
+	grep -q '#1$' "$report" || continue
+	name=$(basename "$report" .report)
+	"$cufence" undump "${report%.report}.txt" -o "$name.cft" && "$cufence" load "$name.cft" -o "$name.db" 2>/dev/null
+	compare "$name"
+done
+for name in repeated_sync uploads_per_step scratch_per_step launches_behind_free two_device_syncs \
+	lazy_kernels_in_loop late_events_in_row; do
+	[ -x "$build/testapps/$name" ] && [ -e "$build/sim/libcuda.so.1" ] || continue
+	"$cufence" run --sim -o "$name.db" -- "$build/testapps/$name" >/dev/null 2>&1
+	compare "$name"
+done
+
+# --- of a finding with two places one is known: the other one is judged by its part ---
+if [ -e repeated_sync.db ]; then
+	"$cufence" query repeated_sync.db "SELECT fingerprint FROM finding_place WHERE id = 1" | tail -n 1 >known
+	got=$("$cufence" check --known known repeated_sync.db)
+	same "a new place fails" 1 $?
+	has "as a medium finding of its own" ':22: redundant-sync: .*, at 2 places, 1 of them new \[medium\]$' "$got"
+	"$cufence" check --fail-on high --known known repeated_sync.db >/dev/null
+	same "which is not a high one" 0 $?
+	"$cufence" query repeated_sync.db fingerprints >known
+	"$cufence" check --known known repeated_sync.db >/dev/null
+	same "known places do not" 0 $?
+fi
+finish

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An order whose clocks reach their limit is given up: from there on nothing is claimed, and the
+ * database says so.
+ */
+#include "miniature.h"
+
+#include "analyze.h"
+#include "losses.h"
+#include "order.h"
+
+enum { CHAIN = 60, CALLS = 4 * CHAIN - 1 };
+
+/* Each stream waits for the one before it: what each knows grows with their number. */
+static void chain(struct mini *m)
+{
+	int64_t last = 0;
+	double now = 0;
+
+	for (int i = 0; i < CHAIN; i++) {
+		int64_t stream = mini_stream(m, "non-blocking"), event = mini_event(m);
+
+		MINI_CALL(m, .type = CALL_cuEventCreate, .at = now += 10, .event = event);
+		if (last)
+			MINI_CALL(m, .type = CALL_cuStreamWaitEvent, .at = now += 10,
+				.event = last, .stream = stream);
+		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = now += 10, .stream = stream);
+		MINI_CALL(m, .type = CALL_cuEventRecord, .at = now += 10, .event = event,
+			.stream = stream);
+		last = event;
+	}
+}
+
+struct asked {
+	struct order order;
+	struct order_epoch first;
+	int guaranteed, unknown, other;
+	int threads_unknown;
+};
+
+static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
+{
+	const struct asked *asked = arg;
+
+	(void)needs, (void)reason;
+	/* The call at which it was given up may have added some before. */
+	return asked->order.given_up && call > asked->order.given_up ? -1 : 0;
+}
+
+/* Whether the first launch is before each later one. */
+static int ask(void *arg, const struct walk_call *call)
+{
+	struct asked *asked = arg;
+	enum order_strength is;
+
+	if (order_step(&asked->order, call))
+		return -1;
+	if (call->kind != KIND_LAUNCH)
+		return 0;
+	if (!asked->first.seq) {
+		asked->first = asked->order.epoch;
+		return 0;
+	}
+	is = order_before(&asked->order, asked->first);
+	asked->guaranteed += is == ORDER_GUARANTEED;
+	asked->unknown += is == ORDER_UNKNOWN;
+	asked->other += is != ORDER_GUARANTEED && is != ORDER_UNKNOWN;
+	asked->threads_unknown +=
+		order_known(&asked->order, call->thread, asked->first) == ORDER_UNKNOWN;
+	return 0;
+}
+
+static struct asked ask_all(struct mini *m, size_t limit, uint64_t work)
+{
+	struct asked asked = { .order = { .edge = no_edge, .db = &m->db } };
+
+	m->db.order_limit = limit;
+	asked.order.arg = &asked;
+	asked.order.joiner.work = work;
+	assert_int_equal(walk(&m->db, ask, &asked), 0);
+	order_release(&asked.order);
+	return asked;
+}
+
+static void beyond_the_limit_order_is_unknown(void **state)
+{
+	struct mini *m = *state;
+	struct asked asked;
+
+	chain(m);
+	asked = ask_all(m, 0, 0);
+	assert_int_equal(asked.order.given_up, 0);
+	assert_int_equal(asked.guaranteed, CHAIN - 1);
+	asked = ask_all(m, 16384, 0);
+	assert_in_range(asked.order.given_up, 40, CALLS - 40);
+	assert_in_range(asked.guaranteed, 10, CHAIN - 11);
+	assert_int_equal(asked.unknown, CHAIN - 1 - asked.guaranteed);
+	assert_int_equal(asked.other, 0);
+	/* The next launch is asked of at the call itself or after it. */
+	assert_int_equal(asked.threads_unknown, asked.unknown);
+}
+
+static void too_much_work_is_given_up_as_well(void **state)
+{
+	struct mini *m = *state;
+	struct asked asked;
+
+	chain(m);
+	asked = ask_all(m, 0, ORDER_WORK_LIMIT - 200);
+	assert_true(asked.order.given_up > 0);
+	assert_true(asked.guaranteed > 0 && asked.unknown > 0);
+	assert_int_equal(asked.other, 0);
+}
+
+static void the_database_says_how_far_it_went(void **state)
+{
+	struct mini *m = *state;
+	int64_t count;
+
+	chain(m);
+	m->db.order_limit = 16384;
+	assert_int_equal(analyze(&m->db), 0);
+	count = mini_int(m, "SELECT count FROM loss WHERE reason = 'order_given_up'");
+	assert_in_range(count, 40, CALLS - 40);
+	assert_true(mini_int(m, "SELECT max(call) FROM dependency") >= count - 4);
+	assert_true(mini_int(m, "SELECT max(call) FROM dependency") <= count + 1);
+	assert_int_equal(losses_incomplete(&m->db), 1);
+	assert_non_null(strstr(loss_find("order_given_up")->text, "first %lld calls only"));
+	/* Analyzed again with room for all, nothing is lost. */
+	m->db.order_limit = 0;
+	assert_int_equal(analyze(&m->db), 0);
+	assert_int_equal(losses_incomplete(&m->db), 0);
+	assert_int_equal(mini_int(m, "SELECT max(call) FROM dependency"), CALLS - 1);
+}
+
+static int step(struct order *order, enum call_kind kind, int64_t id, int64_t stream)
+{
+	struct walk_call call = { .id = id, .process = 1, .thread = 1, .context = 1,
+		.enter = id * 1000, .exit = id * 1000 + 500, .op_start = WALK_NEVER,
+		.op_end = WALK_NEVER, .owner_device = -1, .direction = COPY_DEFAULT,
+		.kind = kind, .stream = stream, .stream_context = 1,
+		.stream_kind = STREAM_KIND_BLOCKING };
+
+	return order_step(order, &call);
+}
+
+static int ignore_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
+{
+	(void)arg, (void)call, (void)needs, (void)reason;
+	return 0;
+}
+
+/* Streams that come and go cost nothing once they are gone. */
+static void streams_in_turn_keep_memory_flat(void **state)
+{
+	struct order order = { .edge = ignore_edge };
+	size_t most_bytes = 0, most_keys = 0;
+	int64_t id = 0;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		assert_int_equal(step(&order, KIND_LAUNCH, ++id, 2 + i), 0);
+		assert_int_equal(step(&order, KIND_STREAM_SYNC, ++id, 2 + i), 0);
+		assert_int_equal(step(&order, KIND_STREAM_DESTROY, ++id, 2 + i), 0);
+		if (order.joiner.bytes > most_bytes)
+			most_bytes = order.joiner.bytes;
+		if (order.keys.count > most_keys)
+			most_keys = order.keys.count;
+	}
+	assert_int_equal(order.given_up, 0);
+	assert_true(most_bytes < 1 << 20);
+	assert_true(most_keys < 4096);
+	order_release(&order);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, mini_setup, mini_teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(beyond_the_limit_order_is_unknown),
+		T(too_much_work_is_given_up_as_well),
+		T(the_database_says_how_far_it_went),
+		cmocka_unit_test(streams_in_turn_keep_memory_flat),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

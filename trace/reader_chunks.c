@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reader_chunks.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A traced program has a window per thread at a time; a file that is all windows is read, too. */
+#define WINDOWS_MOST_BYTES (256u << 20)
+/* A thread that fills its window while it is copied needs a millisecond for it. */
+#define COPY_TRIES 16
+
+struct window {
+	uint64_t round, copied;    /* the round it is in, and the first that was not copied */
+	uint32_t number;
+	uint32_t copies;
+};
+
+struct finding {
+	struct trace_reader *reader;
+	struct window *window;
+	size_t window_count, window_room;
+	uint32_t *copy;
+	size_t copy_count, copy_room;
+	size_t copied_bytes;       /* of windows */
+	uint64_t records;          /* bytes */
+	uint64_t chunks;           /* with a header */
+	uint64_t end;              /* of the file, at least, if all of these chunks are whole */
+	uint64_t gaps;             /* chunks that others say there were */
+	int changing;              /* a window was written to while it was copied */
+};
+
+void reader_note(struct trace_reader *reader, const char *format, ...)
+{
+	va_list values;
+
+	if (reader->damaged++ || reader->error[0])
+		return;
+	va_start(values, format);
+	vsnprintf(reader->error, sizeof(reader->error), format, values);
+	va_end(values);
+}
+
+static int out_of_memory(struct trace_reader *reader)
+{
+	snprintf(reader->error, sizeof(reader->error), "out of memory");
+	return -1;
+}
+
+static size_t offset_of(const struct trace_reader *reader, uint64_t number)
+{
+	return reader->header->header_size + (size_t)number * reader->header->chunk_size;
+}
+
+size_t reader_records(const struct trace_reader *reader, size_t offset, uint64_t committed)
+{
+	size_t room = reader->header->chunk_size, left = reader->size - offset;
+
+	room = (left < room ? left : room) - sizeof(struct chunk_header);
+	return (committed < room ? (size_t)committed : room) & ~(size_t)(TRACE_ALIGN - 1);
+}
+
+/* What the file has there now, 0 bytes behind its end. */
+static size_t read_at(const struct trace_reader *reader, size_t offset, void *to, size_t size)
+{
+	ssize_t n;
+
+	if (reader->fd < 0) {
+		memcpy(to, reader->base + offset, size);
+		return size;
+	}
+	n = pread(reader->fd, to, size, (off_t)offset);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* The first chunk from number on that is not a hole of the file; the count if there is none. */
+static uint64_t skip_hole(const struct trace_reader *reader, uint64_t number, uint64_t count)
+{
+	size_t offset = offset_of(reader, number);
+	off_t data = reader->fd < 0 ? -1 : lseek(reader->fd, (off_t)offset, SEEK_DATA);
+
+	if (data < 0)
+		return reader->fd >= 0 && errno == ENXIO ? count : number;
+	return (size_t)data <= offset ? number
+		: number + ((size_t)data - offset) / reader->header->chunk_size;
+}
+
+/* How many chunks have room for a header. */
+static uint64_t chunk_count(const struct trace_reader *reader)
+{
+	size_t first = reader->header->header_size, size = reader->header->chunk_size;
+
+	return (reader->size - first) / size +
+	       ((reader->size - first) % size >= sizeof(struct chunk_header));
+}
+
+/* Calls use for each chunk with something in it: 0, or -1 when that fails. */
+static int for_each_chunk(struct finding *finding,
+	int (*use)(struct finding *finding, uint32_t number, const struct chunk_header *chunk))
+{
+	const struct trace_reader *reader = finding->reader;
+	uint64_t count = chunk_count(reader), data = 0;
+
+	for (uint64_t number = 0; number < count; number++) {
+		struct chunk_header chunk;
+
+		/* One question to the file system for many chunks, where they are all there. */
+		if (number >= data) {
+			number = skip_hole(reader, number, count);
+			data = number + 1;
+			if (number == count)
+				break;
+		}
+		if (read_at(reader, offset_of(reader, number), &chunk, sizeof(chunk)) <
+			sizeof(chunk))
+			break;
+		if (chunk.magic)
+			data = number + 64;
+		if ((chunk.magic || chunk.committed) && use(finding, (uint32_t)number, &chunk))
+			return -1;
+	}
+	return 0;
+}
+
+/* Bytes of whole records at the window's start, of those that may have changed while copied. */
+static uint64_t trim(const struct chunk_header *window, uint64_t bytes)
+{
+	const char *first = (const char *)(window + 1);
+	uint64_t at = 0, last = 0;
+
+	while (at < bytes) {
+		const struct record *record = (const struct record *)(first + at);
+
+		if (!record->words || record->words * (uint64_t)TRACE_ALIGN > bytes - at)
+			return at;
+		last = at;
+		at += record->words * (uint64_t)TRACE_ALIGN;
+	}
+	/* Only an enter record is ever taken back, and another one may come in its place. */
+	return at && ((const struct record *)(first + last))->type == RECORD_ENTER ? last : at;
+}
+
+/*
+ * Copies what a window holds to our own pages, from which its thread's writing is no longer seen:
+ * 0 if nothing of it can be told.
+ */
+static uint64_t copy_window(struct finding *finding, size_t offset,
+	const struct chunk_header *found)
+{
+	struct trace_reader *reader = finding->reader;
+	struct chunk_header *window = (struct chunk_header *)(reader->base + offset);
+	struct chunk_header header = *found, after;
+
+	for (unsigned tries = 0; tries < COPY_TRIES; tries++, header = after) {
+		size_t records = reader_records(reader, offset, header.committed);
+		size_t bytes = sizeof(header) + records;
+
+		if (read_at(reader, offset, window, bytes) < bytes ||
+			read_at(reader, offset, &after, sizeof(after)) < sizeof(after))
+			break;
+		*window = header;
+		if (after.round == header.round && after.committed == header.committed)
+			return window->committed;
+		finding->changing = 1;
+		if (after.round != header.round)
+			continue;
+		window->committed = trim(window, after.committed < records
+				? reader_records(reader, offset, after.committed) : records);
+		return window->committed;
+	}
+	memset(window, 0, sizeof(*window));
+	return 0;
+}
+
+/* Of a closed trace nothing changes any more, or next to nothing. */
+static int must_copy(const struct trace_reader *reader, size_t copied)
+{
+	return reader->fd >= 0 && (copied < WINDOWS_MOST_BYTES || !reader->header->closed);
+}
+
+static int find_window(struct finding *finding, uint32_t number, const struct chunk_header *chunk)
+{
+	struct trace_reader *reader = finding->reader;
+	size_t offset = offset_of(reader, number);
+
+	if (chunk->magic != TRACE_CHUNK_MAGIC || chunk->home)
+		return 0;
+	if (must_copy(reader, finding->copied_bytes)) {
+		if (finding->copied_bytes >= WINDOWS_MOST_BYTES) {
+			reader_note(reader, "offset %zu: not read, as more than %u MiB are still "
+				"being written", offset, WINDOWS_MOST_BYTES >> 20);
+			return 0;
+		}
+		finding->copied_bytes += sizeof(*chunk) +
+			(size_t)copy_window(finding, offset, chunk);
+		chunk = (const struct chunk_header *)(reader->base + offset);
+	}
+	if (finding->window_count == finding->window_room) {
+		size_t room = finding->window_room ? 2 * finding->window_room : 64;
+		struct window *more = realloc(finding->window, room * sizeof(*more));
+
+		if (!more)
+			return out_of_memory(reader);
+		finding->window = more;
+		finding->window_room = room;
+	}
+	finding->window[finding->window_count++] = (struct window){
+		.number = number, .round = chunk->round,
+	};
+	return 0;
+}
+
+static struct window *window_numbered(const struct finding *finding, uint32_t number)
+{
+	size_t low = 0, high = finding->window_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (finding->window[middle].number == number)
+			return &finding->window[middle];
+		if (finding->window[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* One that was opened after the windows were looked at. */
+static int is_window(const struct trace_reader *reader, uint32_t number)
+{
+	struct chunk_header chunk;
+
+	return number < chunk_count(reader) &&
+	       read_at(reader, offset_of(reader, number), &chunk, sizeof(chunk)) == sizeof(chunk) &&
+	       chunk.magic == TRACE_CHUNK_MAGIC && !chunk.home;
+}
+
+/* How far the file must reach: all of a window is allocated, of a copy what it holds. */
+static void note_chunk(struct finding *finding, size_t offset, const struct chunk_header *chunk)
+{
+	struct trace_reader *reader = finding->reader;
+	size_t room = reader->header->chunk_size - sizeof(*chunk);
+	uint64_t end = offset + sizeof(*chunk) + room;
+
+	finding->chunks++;
+	if (chunk->committed > room || chunk->committed % TRACE_ALIGN)
+		reader_note(reader, "offset %zu: chunk claims %llu bytes of records", offset,
+			(unsigned long long)chunk->committed);
+	else if (chunk->home)
+		end = offset + sizeof(*chunk) + chunk->committed;
+	if (end > finding->end)
+		finding->end = end;
+}
+
+/* A copy that was made since the file was asked for its size is of no concern. */
+static int has_grown(const struct finding *finding, uint64_t end)
+{
+	const struct trace_reader *reader = finding->reader;
+	struct stat now;
+
+	return end > reader->size && reader->fd >= 0 && !fstat(reader->fd, &now) &&
+	       (uint64_t)now.st_size > reader->size && reader->size < TRACE_MOST_BYTES;
+}
+
+static int find_copy(struct finding *finding, uint32_t number, const struct chunk_header *chunk)
+{
+	struct trace_reader *reader = finding->reader;
+	size_t offset = offset_of(reader, number);
+	struct window *home;
+
+	if (chunk->magic != TRACE_CHUNK_MAGIC) {
+		reader_note(reader, "offset %zu: no chunk here", offset);
+		return 0;
+	}
+	if (has_grown(finding, offset + sizeof(*chunk) + chunk->committed))
+		return 0;
+	note_chunk(finding, offset, chunk);
+	/* A window, or one that was opened since. */
+	if (!chunk->home || window_numbered(finding, number))
+		return 0;
+	home = window_numbered(finding, chunk->home - 1);
+	if (!home && !is_window(reader, chunk->home - 1)) {
+		reader_note(reader, "offset %zu: copy of chunk %u, which is no window", offset,
+			chunk->home - 1);
+	} else if (home) {
+		home->copies++;
+		if (chunk->round >= home->copied)
+			home->copied = chunk->round + 1;
+	}
+	if (finding->copy_count == finding->copy_room) {
+		size_t room = finding->copy_room ? 2 * finding->copy_room : 64;
+		uint32_t *more = realloc(finding->copy, room * sizeof(*more));
+
+		if (!more)
+			return out_of_memory(reader);
+		finding->copy = more;
+		finding->copy_room = room;
+	}
+	finding->copy[finding->copy_count++] = number;
+	finding->records += reader_records(reader, offset, chunk->committed);
+	return 0;
+}
+
+/* The file may have grown: a copy made since the windows were looked at is needed. */
+static int grow(struct trace_reader *reader)
+{
+	struct stat now;
+	size_t size;
+	void *at;
+
+	if (reader->fd < 0 || fstat(reader->fd, &now) || (uint64_t)now.st_size <= reader->size)
+		return 0;
+	size = (uint64_t)now.st_size < TRACE_MOST_BYTES ? (size_t)now.st_size
+							: (size_t)TRACE_MOST_BYTES;
+	lost_pages_unwatch(&reader->pages);
+	at = mremap(reader->base, reader->mapped, size, MREMAP_MAYMOVE);
+	if (at == MAP_FAILED) {
+		lost_pages_watch(&reader->pages, reader->base, reader->mapped);
+		return 0;
+	}
+	reader->base = at;
+	reader->size = reader->mapped = size;
+	lost_pages_watch(&reader->pages, at, size);
+	return 0;
+}
+
+/* The first chunk, with the call table; then copies; then windows without those copied since. */
+static int put_in_order(struct finding *finding)
+{
+	struct trace_reader *reader = finding->reader;
+	size_t count = 0;
+
+	reader->order = calloc(finding->window_count + finding->copy_count + 1,
+		sizeof(*reader->order));
+	reader->window = calloc(finding->window_count + 1, sizeof(*reader->window));
+	if (!reader->order || !reader->window)
+		return out_of_memory(reader);
+	if (finding->window_count && !finding->window[0].number)
+		reader->order[count++] = 0;
+	for (size_t i = 0; i < finding->copy_count; i++)
+		reader->order[count++] = finding->copy[i];
+	for (size_t i = 0; i < finding->window_count; i++) {
+		const struct window *window = &finding->window[i];
+		size_t offset = offset_of(reader, window->number);
+		const struct chunk_header *chunk =
+			(const struct chunk_header *)(reader->base + offset);
+
+		reader->window[reader->window_count++] = window->number;
+		if (window->number && window->round >= window->copied)
+			reader->order[count++] = window->number;
+		if (!window->number || window->round >= window->copied)
+			finding->records += reader_records(reader, offset, chunk->committed);
+		if (window->round > window->copies)
+			finding->gaps += window->round - window->copies;
+	}
+	reader->order_count = count;
+	return 0;
+}
+
+static void count_missing(struct finding *finding)
+{
+	struct trace_reader *reader = finding->reader;
+	const struct file_header *header = reader->header;
+	uint64_t missing = 0, gaps = header->chunks > finding->chunks
+		? header->chunks - finding->chunks : 0;
+
+	if (finding->gaps > gaps)
+		gaps = finding->gaps < UINT32_MAX ? finding->gaps : UINT32_MAX;
+	missing = gaps * header->chunk_size;
+	if (header->closed && !finding->changing && header->written > finding->records &&
+		header->written - finding->records > missing)
+		missing = header->written - finding->records;
+	if (finding->end > reader->size && finding->end - reader->size > missing)
+		missing = finding->end - reader->size;
+	reader->missing = missing < INT64_MAX ? missing : INT64_MAX;
+	if (header->closed && header->version_minor >= 1 && !header->written)
+		reader_note(reader, "offset 0: closed without a word on how much was written");
+}
+
+int reader_find_chunks(struct trace_reader *reader)
+{
+	struct finding finding = { .reader = reader };
+	int rc = for_each_chunk(&finding, find_window) || grow(reader) ||
+		 for_each_chunk(&finding, find_copy) || put_in_order(&finding) ? -1 : 0;
+
+	if (!rc)
+		count_missing(&finding);
+	reader->damaged_chunks = reader->damaged;
+	free(finding.window);
+	free(finding.copy);
+	return rc;
+}
