@@ -13,14 +13,22 @@ static struct {
 	const char *volatile path; /* NULL: none is guarded */
 	const char *volatile note; /* NULL: none */
 	volatile pid_t owner;
+	volatile sig_atomic_t stopping;
 	struct sigaction before[SIGNAL_COUNT];
 } guarded;
 
-/* Calls only what signal-safety(7) lists, and isatty(). */
+/*
+ * Calls only what signal-safety(7) lists, and isatty().  Who stops a process may send the signal
+ * twice, as timeout(1) does, to it and to its group: the second one must not end it before the first
+ * has been answered.
+ */
 static void stop(int number)
 {
 	static const char text[] = "cufence: interrupted\n", erase[] = "\r\033[K";
 
+	if (guarded.stopping)
+		return;
+	guarded.stopping = 1;
 	if (guarded.path && guarded.owner == getpid()) {
 		unlink(guarded.path);
 		/* Nothing can be done about what cannot be written. */
@@ -29,15 +37,18 @@ static void stop(int number)
 				write(STDERR_FILENO, guarded.note, strlen(guarded.note)) < 0))
 			guarded.path = NULL;
 	}
-	/* The handler is gone (SA_RESETHAND), and the signal is not blocked (SA_NODEFER). */
+	signal(number, SIG_DFL);
+	/* It is blocked until this handler returns, and ends the process then. */
 	raise(number);
 }
 
 void interrupt_guard(const char *path)
 {
-	struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESETHAND | SA_NODEFER };
+	struct sigaction action = { .sa_handler = stop };
 
 	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < SIGNAL_COUNT; i++)
+		sigaddset(&action.sa_mask, signals[i]);
 	guarded.owner = getpid();
 	guarded.path = path;
 	for (size_t i = 0; i < SIGNAL_COUNT; i++) {
