@@ -17,13 +17,12 @@ static uint64_t first;
 
 static uint64_t now(void)
 {
-	uint64_t (*simulated)(void) =
-		(uint64_t (*)(void))dlsym(RTLD_DEFAULT, "cufence_sim_clock");
+	uint64_t (*simulated)(void) = (uint64_t(*)(void))dlsym(RTLD_DEFAULT, "cufence_sim_clock");
 	void *driver = simulated ? NULL : dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	struct timespec time;
 
 	if (driver)
-		simulated = (uint64_t (*)(void))dlsym(driver, "cufence_sim_clock");
+		simulated = (uint64_t(*)(void))dlsym(driver, "cufence_sim_clock");
 	if (simulated)
 		return simulated();
 	clock_gettime(CLOCK_MONOTONIC, &time);

@@ -13,7 +13,7 @@ double other_calls(long count);
 double cold_call(long kilobytes);
 double other_cold_call(long kilobytes);
 
-#define BUSY ((void *)16)  /* the stub's stream that never ends */
+#define BUSY ((void *)16) /* the stub's stream that never ends */
 
 static double now_ns(void)
 {

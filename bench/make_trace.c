@@ -135,7 +135,8 @@ static void call(struct thread *thread, unsigned number, enum device_kind kind, 
 	pointer[1] = pointer[0] + (1 << 26);
 	for (unsigned i = 0; i < type->field_count; i++)
 		field[i] = type->field[i] == FIELD_ptr
-			? memory : field_value(thread, stream, type->field[i]);
+			? memory
+			: field_value(thread, stream, type->field[i]);
 	correlation = put_call(thread, number, field, pointer, type->kind == KIND_LAUNCH ? 2 : 0);
 	if (kind)
 		put_operation(thread, stream, kind, correlation);
@@ -143,8 +144,8 @@ static void call(struct thread *thread, unsigned number, enum device_kind kind, 
 
 static void next_call(struct thread *thread)
 {
-	uint64_t block = POOL + ((uint64_t)thread->index << 32) +
-		(thread->calls / ROUND % 1024 << 20);
+	uint64_t block =
+		POOL + ((uint64_t)thread->index << 32) + (thread->calls / ROUND % 1024 << 20);
 
 	switch (thread->calls % ROUND) {
 	case 0:
@@ -167,8 +168,9 @@ static void next_call(struct thread *thread)
 		call(thread, CALL_cuMemFreeAsync, 0, block);
 		break;
 	case 15:
-		call(thread, thread->calls % 64 == 63 ? CALL_cuStreamSynchronize
-						      : CALL_cuStreamQuery, 0, 0);
+		call(thread,
+			thread->calls % 64 == 63 ? CALL_cuStreamSynchronize : CALL_cuStreamQuery, 0,
+			0);
 		break;
 	default:
 		call(thread, CALL_cuLaunchKernel, DEVICE_KERNEL, 0);
@@ -188,8 +190,7 @@ static void put_calibration(void)
 static void put_name(const char *name)
 {
 	size_t length = strlen(name);
-	struct string_record *string =
-		reserve(&maker.own, sizeof(*string) + length, RECORD_STRING);
+	struct string_record *string = reserve(&maker.own, sizeof(*string) + length, RECORD_STRING);
 
 	string->id = 1;
 	string->length = (uint32_t)length;
@@ -210,7 +211,9 @@ static void put_tables(void)
 {
 	struct context_record *context = reserve(&maker.own, sizeof(*context), RECORD_CONTEXT);
 
-	*context = (struct context_record){ .head = context->head, .id = 1, .cupti_id = 1,
+	*context = (struct context_record){ .head = context->head,
+		.id = 1,
+		.cupti_id = 1,
 		.handle = 0xc0 };
 	for (uint32_t i = 1; i <= SITES; i++) {
 		struct site_record *site =
@@ -243,7 +246,8 @@ static void start_thread(struct thread *thread, unsigned index)
 
 		for (unsigned j = 0; j < type->field_count; j++)
 			field[j] = type->field[j] == FIELD_ptr
-				? BUFFER + ((uint64_t)index << 27) + (i << 26) : 1 << 26;
+				? BUFFER + ((uint64_t)index << 27) + (i << 26)
+				: 1 << 26;
 		put_call(thread, CALL_cuMemAlloc_v2, field, NULL, 0);
 	}
 	thread->calls = 0;
@@ -252,8 +256,11 @@ static void start_thread(struct thread *thread, unsigned index)
 int main(int argc, char **argv)
 {
 	const struct trace_start start = {
-		.pid = 100, .parent_pid = 1, .clock = CLOCK_TICKS_MONOTONIC,
-		.features = FEATURE_CALLS | FEATURE_DEVICE, .realtime_ns = 1000000000,
+		.pid = 100,
+		.parent_pid = 1,
+		.clock = CLOCK_TICKS_MONOTONIC,
+		.features = FEATURE_CALLS | FEATURE_DEVICE,
+		.realtime_ns = 1000000000,
 	};
 	uint64_t count = argc == 3 ? strtoull(argv[1], NULL, 10) : 0;
 

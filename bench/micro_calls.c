@@ -38,11 +38,26 @@ static void launches(long i)
 {
 	launch((CUfunction)&function, 1, 1, 1, 32, 1, 1, 0, STREAM(i), values, NULL);
 }
-static void copies(long i) { copy(word, memory, 128, STREAM(i)); }
-static void records(long i) { record(EVENT, STREAM(i)); }
-static void waits(long i) { wait(STREAM(i), EVENT, 0); }
-static void queries(long i) { query(STREAM(i)); }
-static void polls(long i) { query(BUSY); }
+static void copies(long i)
+{
+	copy(word, memory, 128, STREAM(i));
+}
+static void records(long i)
+{
+	record(EVENT, STREAM(i));
+}
+static void waits(long i)
+{
+	wait(STREAM(i), EVENT, 0);
+}
+static void queries(long i)
+{
+	query(STREAM(i));
+}
+static void polls(long i)
+{
+	query(BUSY);
+}
 static void runtime_launches(long i)
 {
 	const dim3 grid = { 1, 1, 1 }, block = { 32, 1, 1 };
@@ -53,19 +68,38 @@ static void runtime_copies(long i)
 {
 	cudaMemcpyAsync(word, (void *)memory, 128, cudaMemcpyDeviceToHost, STREAM(i));
 }
-static void runtime_records(long i) { cudaEventRecord(EVENT, STREAM(i)); }
-static void runtime_waits(long i) { cudaStreamWaitEvent(STREAM(i), EVENT, 0); }
-static void runtime_queries(long i) { cudaStreamQuery(STREAM(i)); }
-static void runtime_polls(long i) { cudaStreamQuery(BUSY); }
+static void runtime_records(long i)
+{
+	cudaEventRecord(EVENT, STREAM(i));
+}
+static void runtime_waits(long i)
+{
+	cudaStreamWaitEvent(STREAM(i), EVENT, 0);
+}
+static void runtime_queries(long i)
+{
+	cudaStreamQuery(STREAM(i));
+}
+static void runtime_polls(long i)
+{
+	cudaStreamQuery(BUSY);
+}
 
 static const struct loop {
 	const char *name;
 	void (*call)(long i);
 } loops[] = {
-	{ "launch", launches }, { "copy", copies }, { "record", records }, { "wait", waits },
-	{ "query", queries }, { "poll", polls }, { "rt.launch", runtime_launches },
-	{ "rt.copy", runtime_copies }, { "rt.record", runtime_records },
-	{ "rt.wait", runtime_waits }, { "rt.query", runtime_queries },
+	{ "launch", launches },
+	{ "copy", copies },
+	{ "record", records },
+	{ "wait", waits },
+	{ "query", queries },
+	{ "poll", polls },
+	{ "rt.launch", runtime_launches },
+	{ "rt.copy", runtime_copies },
+	{ "rt.record", runtime_records },
+	{ "rt.wait", runtime_waits },
+	{ "rt.query", runtime_queries },
 	{ "rt.poll", runtime_polls },
 };
 

@@ -17,11 +17,11 @@ enum { ASKED = 1024 };
 struct mix {
 	const char *name;
 	int streams, blocking;
-	int events;        /* every so many calls one stream waits for another; 0: never */
-	int legacy;        /* every so many calls one is in the legacy stream */
-	int syncs;         /* every so many calls the thread waits for a stream */
-	int device_syncs;  /* ... for the device */
-	double bar;        /* calls a second */
+	int events;       /* every so many calls one stream waits for another; 0: never */
+	int legacy;       /* every so many calls one is in the legacy stream */
+	int syncs;        /* every so many calls the thread waits for a stream */
+	int device_syncs; /* ... for the device */
+	double bar;       /* calls a second */
 };
 
 static const struct mix mixes[] = {
@@ -51,9 +51,16 @@ static int count_edge(void *arg, int64_t call, int64_t needs, enum order_reason 
 
 static struct walk_call make_call(int64_t id)
 {
-	return (struct walk_call){ .id = id, .process = 1, .thread = 1, .context = 1,
-		.enter = id * 1000, .exit = id * 1000 + 500, .op_start = WALK_NEVER,
-		.op_end = WALK_NEVER, .owner_device = -1, .direction = COPY_DEFAULT };
+	return (struct walk_call){ .id = id,
+		.process = 1,
+		.thread = 1,
+		.context = 1,
+		.enter = id * 1000,
+		.exit = id * 1000 + 500,
+		.op_start = WALK_NEVER,
+		.op_end = WALK_NEVER,
+		.owner_device = -1,
+		.direction = COPY_DEFAULT };
 }
 
 static void on_stream(const struct mix *mix, struct walk_call *call, int stream)

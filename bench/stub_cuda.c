@@ -18,7 +18,7 @@
 
 static int context, words = 16;
 static long pace; /* ns */
-static int cold; /* lines */
+static int cold;  /* lines */
 
 __attribute__((constructor)) static void start(void)
 {
@@ -64,8 +64,15 @@ static CUresult done(CUresult result)
 	return result;
 }
 
-CUresult cuInit(unsigned int flags) { return CUDA_SUCCESS; }
-CUresult cuDriverGetVersion(int *version) { *version = 13000; return CUDA_SUCCESS; }
+CUresult cuInit(unsigned int flags)
+{
+	return CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int *version)
+{
+	*version = 13000;
+	return CUDA_SUCCESS;
+}
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	*value = 1;
@@ -76,14 +83,26 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice device)
 	strncpy(name, "stub", (size_t)length);
 	return CUDA_SUCCESS;
 }
-CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) { *bytes = 1 << 30; return CUDA_SUCCESS; }
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
+{
+	*bytes = 1 << 30;
+	return CUDA_SUCCESS;
+}
 CUresult cuCtxGetCurrent(CUcontext *current)
 {
 	*current = (CUcontext)&context;
 	return CUDA_SUCCESS;
 }
-CUresult cuCtxGetDevice(CUdevice *device) { *device = 0; return CUDA_SUCCESS; }
-CUresult cuCtxGetFlags(unsigned int *flags) { *flags = 0; return CUDA_SUCCESS; }
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+	*device = 0;
+	return CUDA_SUCCESS;
+}
+CUresult cuCtxGetFlags(unsigned int *flags)
+{
+	*flags = 0;
+	return CUDA_SUCCESS;
+}
 CUresult cuKernelGetName(const char **name, CUkernel kernel)
 {
 	*name = "stub";
@@ -102,7 +121,10 @@ CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes)
 	*address = 0x7f0000000000ull;
 	return CUDA_SUCCESS;
 }
-CUresult cuMemFree(CUdeviceptr address) { return CUDA_SUCCESS; }
+CUresult cuMemFree(CUdeviceptr address)
+{
+	return CUDA_SUCCESS;
+}
 CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)
 {
 	return done(CUDA_SUCCESS);
@@ -120,7 +142,10 @@ CUresult cuStreamQuery(CUstream stream)
 {
 	return done(stream == (CUstream)16 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
-CUresult cuStreamSynchronize(CUstream stream) { return CUDA_SUCCESS; }
+CUresult cuStreamSynchronize(CUstream stream)
+{
+	return CUDA_SUCCESS;
+}
 CUresult cuLaunchKernel(CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
 	unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
 	void **values, void **extra)
@@ -162,7 +187,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 {
 	return (cudaError_t)wait(stream, event, flags);
 }
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return (cudaError_t)query(stream); }
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+	return (cudaError_t)query(stream);
+}
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
 	size_t shared, cudaStream_t stream)
 {

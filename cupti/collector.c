@@ -114,7 +114,7 @@ static int launches_graph(CUpti_CallbackId id)
 static int passed_by(const struct decoded *operation)
 {
 	return operation->kind == DEVICE_GRAPH && operation->correlation &&
-	       passed_graphs[operation->correlation % PASSED_SLOTS] == operation->correlation;
+		passed_graphs[operation->correlation % PASSED_SLOTS] == operation->correlation;
 }
 
 static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
@@ -138,7 +138,8 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 			write_operation(thread, &operation);
 	if (collector.api.cuptiActivityGetNumDroppedRecords &&
 		collector.api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
-			CUPTI_SUCCESS && dropped)
+			CUPTI_SUCCESS &&
+		dropped)
 		trace_count(&shim.writer, COUNT_DROPPED_DEVICE, dropped);
 	window_grown();
 	give_back(buffer);
@@ -175,7 +176,7 @@ static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
 	record->enter = *enter;
 	record->duration = now - *enter > UINT32_MAX ? UINT32_MAX : (uint32_t)(now - *enter);
 	if (data->functionReturnValue)
-		record->result = (int16_t)*(const CUresult *)data->functionReturnValue;
+		record->result = (int16_t) * (const CUresult *)data->functionReturnValue;
 	trace_commit(&thread->chunk);
 }
 
@@ -266,8 +267,9 @@ static uint64_t device_clock(void)
 static CUptiResult subscribe(void)
 {
 	const char *period = origin_setting("CUFENCE_FLUSH_MS");
-	uint64_t chosen, milliseconds = period && setting_number(period, &chosen) ? chosen
-		: SELECTION_FLUSH_MS;
+	uint64_t chosen,
+		milliseconds =
+			period && setting_number(period, &chosen) ? chosen : SELECTION_FLUSH_MS;
 	CUptiResult rc = collector.api.cuptiSubscribe(&collector.subscriber, callback, NULL);
 
 	if (rc != CUPTI_SUCCESS)
@@ -306,7 +308,7 @@ static void note_holder(struct thread_state *thread)
 /* One that was chosen; that none was found is told by the report alone. */
 static void say_not_loaded(const char *path)
 {
-	static char text[4200];    /* of the one thread that starts CUPTI */
+	static char text[4200]; /* of the one thread that starts CUPTI */
 	struct joined joined = { text, sizeof(text), 0 };
 
 	join(&joined, "cufence: cannot load CUFENCE_CUPTI=");
@@ -333,7 +335,8 @@ static void start(struct thread_state *thread)
 	rc = subscribe();
 	if (rc != CUPTI_SUCCESS) {
 		set_state(rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ? CUPTI_STATE_BUSY
-			: CUPTI_STATE_FAILED, (uint32_t)rc);
+									       : CUPTI_STATE_FAILED,
+			(uint32_t)rc);
 		if (rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 			note_holder(thread);
 		return;

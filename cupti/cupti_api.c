@@ -11,8 +11,14 @@
 #include "shim.h"
 
 static const char *const sonames[] = {
-	"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7",
-	"libcupti.so.11.6", "libcupti.so.11.5", "libcupti.so.11.4", "libcupti.so.11.3",
+	"libcupti.so.13",
+	"libcupti.so.12",
+	"libcupti.so.11.8",
+	"libcupti.so.11.7",
+	"libcupti.so.11.6",
+	"libcupti.so.11.5",
+	"libcupti.so.11.4",
+	"libcupti.so.11.3",
 	"libcupti.so",
 };
 #define SONAMES (sizeof(sonames) / sizeof(sonames[0]))
@@ -72,8 +78,8 @@ static void *open_beside(const char *soname, const char *const *below)
 static void *open_sibling(void)
 {
 	static const char *const here[] = { "", NULL };
-	static const char *const near[] = { "", "../extras/CUPTI/lib64/",
-		"../../cuda_cupti/lib/", "../../cu13/lib/", NULL };
+	static const char *const near[] = { "", "../extras/CUPTI/lib64/", "../../cuda_cupti/lib/",
+		"../../cu13/lib/", NULL };
 	static const char *const cudart[] = { "libcudart.so.13", "libcudart.so.12",
 		"libcudart.so.11.0" };
 	void *library = NULL;

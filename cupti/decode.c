@@ -7,8 +7,8 @@
 
 /* Where a kind of record keeps what; 0: it has no such member (offset 0 is the kind itself). */
 struct offsets {
-	uint32_t activity;         /* CUpti_ActivityKind */
-	uint8_t kind;              /* enum device_kind */
+	uint32_t activity; /* CUpti_ActivityKind */
+	uint8_t kind;      /* enum device_kind */
 	uint8_t start, end, device, context, stream, correlation;
 	uint8_t value, value_size;
 	uint8_t name, graph;
@@ -76,8 +76,8 @@ static const struct offsets layouts[] = {
 	{ CUPTI_ACTIVITY_KIND_MEMSET, DEVICE_MEMSET, .start = 16, .end = 24, .device = 32,
 		.context = 36, .stream = 40, .correlation = 44, .value = 8, .value_size = 8,
 		.dst = 50, .end_size = 1 },
-	{ CUPTI_ACTIVITY_KIND_OVERHEAD, DEVICE_OVERHEAD, .start = 24, .end = 32,
-		.correlation = 40, .detail = 4, .detail_size = 4, .detail_shift = 16 },
+	{ CUPTI_ACTIVITY_KIND_OVERHEAD, DEVICE_OVERHEAD, .start = 24, .end = 32, .correlation = 40,
+		.detail = 4, .detail_size = 4, .detail_shift = 16 },
 	{ CUPTI_ACTIVITY_KIND_GRAPH_TRACE, DEVICE_GRAPH, .start = 8, .end = 16, .device = 24,
 		.context = 32, .stream = 36, .correlation = 4, .graph = 28 },
 };

@@ -14,21 +14,15 @@ struct mark {
 	const char *tool;
 };
 
-static const struct mark variables[] = {
-	{ "NSYS_", "Nsight Systems" },
-	{ "NV_COMPUTE_PROFILER_", "Nsight Compute" },
-	{ "NV_SANITIZER_", "compute-sanitizer" },
-	{ NULL, NULL }
-};
+static const struct mark variables[] = { { "NSYS_", "Nsight Systems" },
+	{ "NV_COMPUTE_PROFILER_", "Nsight Compute" }, { "NV_SANITIZER_", "compute-sanitizer" },
+	{ NULL, NULL } };
 
-static const struct mark libraries[] = {
-	{ "/libToolsInjection", "Nsight Systems" },
+static const struct mark libraries[] = { { "/libToolsInjection", "Nsight Systems" },
 	{ "/libsanitizer-collection", "compute-sanitizer" },
 	{ "/libkineto", "PyTorch's profiler (kineto)" },
 	/* Weak: it is in every PyTorch program. */
-	{ "/libtorch_cpu", "PyTorch's profiler, perhaps" },
-	{ NULL, NULL }
-};
+	{ "/libtorch_cpu", "PyTorch's profiler, perhaps" }, { NULL, NULL } };
 
 static const char *by_variable(void)
 {

@@ -19,8 +19,10 @@
 
 /* Required.  Never KIND_KERNEL: it serializes kernels. */
 static const CUpti_ActivityKind selected_kinds[] = {
-	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-	CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+	CUPTI_ACTIVITY_KIND_MEMCPY,
+	CUPTI_ACTIVITY_KIND_MEMCPY2,
+	CUPTI_ACTIVITY_KIND_MEMSET,
 };
 #define SELECTED_KINDS (sizeof(selected_kinds) / sizeof(selected_kinds[0]))
 
@@ -48,7 +50,7 @@ static const struct selected_call {
 static inline int selected_callback(unsigned cbid)
 {
 	return selected_calls[cbid].call &&
-	       selected_calls[cbid].traits & (TRAIT_SUBMITS | TRAIT_BLOCKS);
+		selected_calls[cbid].traits & (TRAIT_SUBMITS | TRAIT_BLOCKS);
 }
 
 #endif

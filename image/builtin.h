@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 enum builtin {
-	BUILTIN_NONE,              /* the program's own, or not known */
-	BUILTIN_PRINTF,            /* what becomes of printf */
+	BUILTIN_NONE,   /* the program's own, or not known */
+	BUILTIN_PRINTF, /* what becomes of printf */
 	BUILTIN_ASSERT,
-	BUILTIN_HEAP,              /* malloc and free */
+	BUILTIN_HEAP, /* malloc and free */
 };
 
 enum builtin builtin_of(const char *name, size_t length);

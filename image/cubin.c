@@ -32,8 +32,8 @@ enum info_attribute {
 
 struct info_record {
 	uint8_t attribute;
-	uint16_t value;                   /* FORMAT_BYTE, FORMAT_HALF */
-	const uint8_t *data;              /* FORMAT_SIZED, else NULL */
+	uint16_t value;      /* FORMAT_BYTE, FORMAT_HALF */
+	const uint8_t *data; /* FORMAT_SIZED, else NULL */
 	uint16_t size;
 };
 
@@ -78,7 +78,7 @@ static int next_info(const Elf_Data *section, size_t *position, struct info_reco
 	if (left < 4)
 		return -1;
 	bytes += *position;
-	*record = (struct info_record){.attribute = bytes[1]};
+	*record = (struct info_record){ .attribute = bytes[1] };
 	memcpy(&record->value, bytes + 2, sizeof(record->value));
 	*position += 4;
 	if (bytes[0] != FORMAT_SIZED)
@@ -99,13 +99,13 @@ static int get_parameter(const struct info_record *record, unsigned *ordinal,
 
 	if ((record->attribute != ATTRIBUTE_PARAMETER &&
 		    record->attribute != ATTRIBUTE_PARAMETER_V2) ||
-	    record->size != sizeof(payload))
+		record->size != sizeof(payload))
 		return 0;
 	memcpy(&payload, record->data, sizeof(payload));
 	*ordinal = payload.ordinal;
 	parameter->offset = payload.offset;
-	parameter->size = record->attribute == ATTRIBUTE_PARAMETER ? payload.size >> 18
-								   : payload.size;
+	parameter->size =
+		record->attribute == ATTRIBUTE_PARAMETER ? payload.size >> 18 : payload.size;
 	return 1;
 }
 
@@ -139,8 +139,8 @@ static int place_parameters(const Elf_Data *section, struct image_kernel *kernel
 		if (!get_parameter(&record, &ordinal, &parameter))
 			continue;
 		if (ordinal >= kernel->parameter_count || kernel->parameter[ordinal].size ||
-		    parameter.size == 0 || parameter.offset > kernel->parameter_bytes ||
-		    parameter.size > kernel->parameter_bytes - parameter.offset)
+			parameter.size == 0 || parameter.offset > kernel->parameter_bytes ||
+			parameter.size > kernel->parameter_bytes - parameter.offset)
 			return -1;
 		kernel->parameter[ordinal] = parameter;
 	}
@@ -164,8 +164,7 @@ static int describe_kernel(const Elf_Data *section, struct image_kernel *kernel,
 }
 
 /* Stack frames are listed by symbol in the section without a function's name. */
-static int read_frames(const struct cubin *cubin, const Elf_Data *section,
-	struct image_code *code)
+static int read_frames(const struct cubin *cubin, const Elf_Data *section, struct image_code *code)
 {
 	struct info_record record;
 	size_t position = 0;
@@ -181,7 +180,7 @@ static int read_frames(const struct cubin *cubin, const Elf_Data *section,
 			continue;
 		memcpy(frame, record.data, sizeof(frame));
 		if (frame[0] >= cubin->symbol_count ||
-		    !gelf_getsym(cubin->symbols, (int)frame[0], &symbol))
+			!gelf_getsym(cubin->symbols, (int)frame[0], &symbol))
 			return -1;
 		name = elf_strptr(cubin->elf, cubin->symbol_names, symbol.st_name);
 		kernel = name ? cubin_find(code, name) : NULL;
@@ -273,8 +272,7 @@ static int read_entry_points(const struct cubin *cubin, struct image_code *code,
 
 		if (!gelf_getsym(cubin->symbols, (int)i, &symbol))
 			return image_fail(error, "symbol %zu: %s", i, elf_errmsg(-1));
-		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
-		    !(symbol.st_other & STO_CUDA_ENTRY))
+		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & STO_CUDA_ENTRY))
 			continue;
 		name = elf_strptr(cubin->elf, cubin->symbol_names, symbol.st_name);
 		if (!name)
@@ -300,11 +298,11 @@ static int read_elf(struct cubin *cubin, struct image_code *code, char error[IMA
 	GElf_Ehdr header;
 
 	if (!gelf_getehdr(cubin->elf, &header) || gelf_getclass(cubin->elf) != ELFCLASS64 ||
-	    header.e_machine != EM_CUDA)
+		header.e_machine != EM_CUDA)
 		return image_fail(error, "an ELF file, but not a cubin");
 	/* libelf takes a section table beyond the end for none at all. */
 	if (header.e_shoff > code->size ||
-	    header.e_shnum > (code->size - header.e_shoff) / sizeof(Elf64_Shdr))
+		header.e_shnum > (code->size - header.e_shoff) / sizeof(Elf64_Shdr))
 		return image_fail(error, "a cubin cut short");
 	if (code->arch == 0)
 		code->arch = flags_arch(&header);
@@ -318,7 +316,7 @@ static int read_elf(struct cubin *cubin, struct image_code *code, char error[IMA
 
 int cubin_read(struct image_code *code, char error[IMAGE_ERROR_SIZE])
 {
-	struct cubin cubin = {0};
+	struct cubin cubin = { 0 };
 	int result;
 
 	elf_version(EV_CURRENT);

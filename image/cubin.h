@@ -9,9 +9,9 @@
 
 struct cubin {
 	Elf *elf;
-	size_t names;                     /* section of section names */
+	size_t names; /* section of section names */
 	Elf_Data *symbols;
-	size_t symbol_names;              /* section */
+	size_t symbol_names; /* section */
 	size_t symbol_count;
 };
 

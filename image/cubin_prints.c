@@ -21,8 +21,8 @@ enum says { SAYS_NOTHING, MAY_SAY, SAYS };
 static const char *name_of(const struct cubin *cubin, size_t i, GElf_Sym *symbol)
 {
 	const char *name = gelf_getsym(cubin->symbols, (int)i, symbol)
-				   ? elf_strptr(cubin->elf, cubin->symbol_names, symbol->st_name)
-				   : NULL;
+		? elf_strptr(cubin->elf, cubin->symbol_names, symbol->st_name)
+		: NULL;
 
 	return name ? name : "";
 }
@@ -42,8 +42,8 @@ static Elf_Data *find_calls(const struct cubin *cubin)
 
 	while ((section = elf_nextscn(cubin->elf, section)) != NULL) {
 		const char *name = gelf_getshdr(section, &header)
-					   ? elf_strptr(cubin->elf, cubin->names, header.sh_name)
-					   : NULL;
+			? elf_strptr(cubin->elf, cubin->names, header.sh_name)
+			: NULL;
 
 		if (name && !strcmp(name, CALLGRAPH) && header.sh_type != SHT_NOBITS)
 			return elf_rawdata(section, NULL);

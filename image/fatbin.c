@@ -15,11 +15,11 @@ enum entry_flag {
 };
 
 struct entry_header {
-	uint16_t kind;             /* enum image_kind */
+	uint16_t kind; /* enum image_kind */
 	uint16_t version;
-	uint32_t header_size;      /* offset of the payload */
-	uint64_t size;             /* of the payload, padding included */
-	uint32_t packed_size;      /* without the padding; 0 when not compressed */
+	uint32_t header_size; /* offset of the payload */
+	uint64_t size;        /* of the payload, padding included */
+	uint32_t packed_size; /* without the padding; 0 when not compressed */
 	uint32_t options;
 	uint16_t minor, major;
 	uint32_t arch;
@@ -40,7 +40,7 @@ static int check(const struct fatbin_header *header, uint64_t size, size_t *tota
 	char error[IMAGE_ERROR_SIZE])
 {
 	if (header->magic != FATBIN_CONTAINER_MAGIC || header->version != 1 ||
-	    header->header_size < sizeof(*header) || header->header_size > size)
+		header->header_size < sizeof(*header) || header->header_size > size)
 		return image_fail(error, "not a container of version 1");
 	if (header->size > size - header->header_size)
 		return image_fail(error, "container cut short: has %llu of %llu bytes",
@@ -89,9 +89,12 @@ static int add(const struct entry_header *header, uint64_t payload, struct image
 	long *count, char error[IMAGE_ERROR_SIZE])
 {
 	struct image_entry entry = {
-		.kind = header->kind, .arch = header->arch, .offset = payload,
+		.kind = header->kind,
+		.arch = header->arch,
+		.offset = payload,
 		.packing = (uint32_t)header->flags & (ENTRY_LZ4 | ENTRY_ZSTD),
-		.size = header->size, .unpacked = header->size,
+		.size = header->size,
+		.unpacked = header->size,
 	};
 
 	if (header->kind != IMAGE_PTX && header->kind != IMAGE_CUBIN)
@@ -124,7 +127,7 @@ int fatbin_list(const struct image_bytes *bytes, struct image_entry **list, long
 		if (left < sizeof(entry) || image_copy(bytes, at, &entry, sizeof(entry)))
 			return image_fail(error, "%zu bytes left where an entry begins", left);
 		if (entry.header_size < sizeof(entry) || entry.header_size > left ||
-		    entry.size > left - entry.header_size)
+			entry.size > left - entry.header_size)
 			return image_fail(error, "an entry reaches beyond its container");
 		if (add(&entry, at + entry.header_size, list, count, error))
 			return -1;

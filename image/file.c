@@ -54,7 +54,7 @@ static int add_container(struct image_file *file, const void *data, size_t size)
 	if (!grown)
 		return -1;
 	file->container = grown;
-	grown[file->count++] = (struct image_span){data, size};
+	grown[file->count++] = (struct image_span){ data, size };
 	return 0;
 }
 
@@ -96,7 +96,7 @@ static int scan_elf(struct image_file *file, Elf *elf, char error[IMAGE_ERROR_SI
 		if (!gelf_getshdr(section, &header))
 			return image_fail(error, "section header: %s", elf_errmsg(-1));
 		if (header.sh_type == SHT_NOBITS ||
-		    !is_fatbin_section(elf_strptr(elf, names, header.sh_name)))
+			!is_fatbin_section(elf_strptr(elf, names, header.sh_name)))
 			continue;
 		if (header.sh_offset > file->size || header.sh_size > file->size - header.sh_offset)
 			return image_fail(error, "a section reaches beyond the file");

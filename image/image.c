@@ -78,7 +78,8 @@ int image_add_entry(struct image_entry **list, long *count, const struct image_e
 static int list_kinds(const struct image_bytes *bytes, struct image_entry **list, long *count,
 	char error[IMAGE_ERROR_SIZE])
 {
-	struct image_entry entry = { .kind = IMAGE_CUBIN, .size = bytes->size,
+	struct image_entry entry = { .kind = IMAGE_CUBIN,
+		.size = bytes->size,
 		.unpacked = bytes->size };
 	char first[SELFMAG] = "";
 
@@ -165,7 +166,8 @@ int image_read_entry(const struct image_bytes *bytes, const struct image_entry *
 	if (!image->code)
 		return image_fail(error, "out of memory");
 	image->count = 1;
-	rc = bytes->file >= 0 ? read_copy(bytes, entry, image->code, error)
+	rc = bytes->file >= 0
+		? read_copy(bytes, entry, image->code, error)
 		: read_code(entry, (const char *)bytes->data + entry->offset, image->code, error);
 	if (rc)
 		image_release(image);

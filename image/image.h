@@ -29,11 +29,11 @@ struct image_kernel {
 	char *name;                        /* mangled */
 	struct image_parameter *parameter; /* in the order of the declaration */
 	uint32_t parameter_count;
-	uint32_t parameter_bytes;          /* of the whole buffer */
-	uint32_t shared_bytes;             /* static; from sm_90 with the 1024 that CUDA reserves */
-	uint32_t local_bytes;              /* stack frame of a thread */
-	int prints;                        /* 1: it may call printf; 0: not; -1: not known */
-	int described;                     /* 0: no .nv.info, parameters are unknown */
+	uint32_t parameter_bytes; /* of the whole buffer */
+	uint32_t shared_bytes;    /* static; from sm_90 with the 1024 that CUDA reserves */
+	uint32_t local_bytes;     /* stack frame of a thread */
+	int prints;               /* 1: it may call printf; 0: not; -1: not known */
+	int described;            /* 0: no .nv.info, parameters are unknown */
 };
 
 enum image_kind {
@@ -44,11 +44,11 @@ enum image_kind {
 /* One entry, decompressed. */
 struct image_code {
 	enum image_kind kind;
-	uint32_t arch;                /* 90 for sm_90, 0: not known */
-	const void *data;             /* PTX is not NUL-terminated */
+	uint32_t arch;    /* 90 for sm_90, 0: not known */
+	const void *data; /* PTX is not NUL-terminated */
 	size_t size;
-	void *unpacked;               /* data, when it is ours */
-	struct image_kernel *kernel;  /* of a cubin, sorted by name */
+	void *unpacked;              /* data, when it is ours */
+	struct image_kernel *kernel; /* of a cubin, sorted by name */
 	size_t kernel_count;
 };
 
@@ -60,7 +60,7 @@ struct image {
 /* Where an image is: at data, or in an open file from offset on. */
 struct image_bytes {
 	const void *data;
-	int file;                     /* -1: at data */
+	int file; /* -1: at data */
 	uint64_t offset, size;
 };
 
@@ -70,17 +70,17 @@ int image_open(const char *path, uint64_t *size, char error[IMAGE_ERROR_SIZE]);
 /* What an image has, before anything is unpacked. */
 struct image_entry {
 	enum image_kind kind;
-	uint32_t arch;                /* 0: not known */
-	uint32_t packing;             /* 0: none */
-	uint64_t offset, size;        /* of the bytes as they are, from the image's first on */
-	uint64_t unpacked;            /* bytes; size where nothing is packed */
+	uint32_t arch;         /* 0: not known */
+	uint32_t packing;      /* 0: none */
+	uint64_t offset, size; /* of the bytes as they are, from the image's first on */
+	uint64_t unpacked;     /* bytes; size where nothing is packed */
 };
 
 /* A few bytes may unpack to very many. */
 struct image_budget {
-	uint64_t left;                /* bytes that may still be unpacked or read from files */
-	uint64_t most;                /* of one entry */
-	int reached;                  /* 1: something was refused */
+	uint64_t left; /* bytes that may still be unpacked or read from files */
+	uint64_t most; /* of one entry */
+	int reached;   /* 1: something was refused */
 };
 
 /*
@@ -112,13 +112,13 @@ void image_release(struct image *image);
 
 /* The fat binaries of an executable or shared library, each to be given to image_read(). */
 struct image_file {
-	void *base;                   /* the mapped file */
+	void *base; /* the mapped file */
 	size_t size;
 	struct image_span {
 		const void *data;
 		size_t size;
-	} *container;
-	size_t count;                 /* 0: a host program without device code */
+	} * container;
+	size_t count; /* 0: a host program without device code */
 };
 
 int image_file_open(struct image_file *file, const char *path, char error[IMAGE_ERROR_SIZE]);

@@ -14,7 +14,7 @@ struct fatbin_header {
 	uint32_t magic;
 	uint16_t version;
 	uint16_t header_size;
-	uint64_t size;             /* of the entries after this header */
+	uint64_t size; /* of the entries after this header */
 };
 
 /* Always -1, so that a check and its message are one statement. */

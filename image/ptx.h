@@ -49,17 +49,17 @@ int ptx_parameters(struct ptx_module *module, size_t kernel, struct image_parame
 int ptx_prints(struct ptx_module *module, size_t kernel);
 
 enum ptx_byte {
-	PTX_UNKNOWN = 0,           /* not recorded; of a word: a pointer or not */
-	PTX_KNOWN,                 /* the byte's value is that */
-	PTX_POINTER,               /* all eight of a word: it points into known memory */
+	PTX_UNKNOWN = 0, /* not recorded; of a word: a pointer or not */
+	PTX_KNOWN,       /* the byte's value is that */
+	PTX_POINTER,     /* all eight of a word: it points into known memory */
 };
 
 /* What is known of a launch; zeros: nothing. */
 struct ptx_launch {
 	uint32_t grid[3], block[3]; /* 0: not known */
-	uint32_t size;             /* of the two arrays */
-	const uint8_t *value;      /* the parameter buffer */
-	const uint8_t *state;      /* enum ptx_byte for each */
+	uint32_t size;              /* of the two arrays */
+	const uint8_t *value;       /* the parameter buffer */
+	const uint8_t *state;       /* enum ptx_byte for each */
 };
 
 enum ptx_direction { PTX_LOAD, PTX_STORE, PTX_ATOMIC, PTX_DIRECTIONS };
@@ -75,36 +75,38 @@ enum ptx_direction { PTX_LOAD, PTX_STORE, PTX_ATOMIC, PTX_DIRECTIONS };
  */
 #define PTX_STRIDES 3
 struct ptx_claim {
-	uint32_t offset;           /* of the word in the parameter buffer */
-	uint8_t direction;         /* enum ptx_direction */
-	uint8_t sure;              /* 0: this word or others, which could not be told apart */
-	uint8_t exact;             /* 0: at most these bytes */
-	uint8_t loaded;            /* which ones depends on what lies in memory */
+	uint32_t offset;   /* of the word in the parameter buffer */
+	uint8_t direction; /* enum ptx_direction */
+	uint8_t sure;      /* 0: this word or others, which could not be told apart */
+	uint8_t exact;     /* 0: at most these bytes */
+	uint8_t loaded;    /* which ones depends on what lies in memory */
 	uint8_t stride_count;
 	int64_t low, high;
-	int64_t run;               /* bytes; high - low without strides */
-	struct ptx_stride { int64_t bytes, count; } stride[PTX_STRIDES]; /* longest first */
+	int64_t run; /* bytes; high - low without strides */
+	struct ptx_stride {
+		int64_t bytes, count;
+	} stride[PTX_STRIDES]; /* longest first */
 };
 
 /* Memory that no parameter points to: bits. */
 enum ptx_reach {
-	PTX_REACH_POINTER = 1,     /* at addresses out of memory, textures, surfaces */
+	PTX_REACH_POINTER = 1, /* at addresses out of memory, textures, surfaces */
 	PTX_REACH_POINTER_STORE = 2,
-	PTX_REACH_VARIABLE = 4,    /* variables of the module, constants aside */
+	PTX_REACH_VARIABLE = 4, /* variables of the module, constants aside */
 	PTX_REACH_VARIABLE_STORE = 8,
 	PTX_REACH_CONSTANT = 16,
 	PTX_REACH_CONSTANT_STORE = 32, /* no kernel's: a copy to a symbol may be one */
 };
 
 struct ptx_access {
-	struct ptx_claim *claim;   /* by offset, then direction */
+	struct ptx_claim *claim; /* by offset, then direction */
 	size_t count;
 	int complete;
-	const char *why;           /* it is not complete, a constant string; NULL: it is */
-	unsigned reaches;          /* enum ptx_reach, as far as it is seen */
-	uint8_t *scalar;           /* per parameter byte: 1 if claims may depend on its value */
+	const char *why;  /* it is not complete, a constant string; NULL: it is */
+	unsigned reaches; /* enum ptx_reach, as far as it is seen */
+	uint8_t *scalar;  /* per parameter byte: 1 if claims may depend on its value */
 	uint32_t scalar_count;
-	unsigned long steps;       /* instructions interpreted */
+	unsigned long steps; /* instructions interpreted */
 };
 
 /* The default for ptx_interpret: a second, about. */

@@ -82,7 +82,7 @@ static struct ptx_value wrap(const struct operation *op, struct ptx_value value,
 	range = bounds(op, &value);
 	limit = INT64_C(1) << bytes * 8;
 	if ((range.low == INT64_MIN || range.low >= -limit / 2) &&
-	    (range.high == INT64_MAX || range.high < limit))
+		(range.high == INT64_MAX || range.high < limit))
 		return value;
 	return opaque(op, (struct ptx_range){ -limit / 2, limit - 1 }, 1);
 }
@@ -132,7 +132,7 @@ static struct ptx_value difference(const struct operation *op, struct ptx_value 
 	struct ptx_value total = a;
 
 	if (is_pointer(&a) && a.base == b.base && a.id == b.id && a.base != BASE_UNKNOWN &&
-	    a.base != BASE_WORDS)
+		a.base != BASE_WORDS)
 		total.base = a.base = b.base = BASE_NUMBER;
 	b = ptx_number_of(op->frame, op->state, b);
 	if (!ptx_add_terms(&total, &b, -1))
@@ -290,7 +290,7 @@ static struct ptx_value shift_right(const struct operation *op)
 		a = as_unsigned(op, a, op->in->type.bytes, 0);
 	range = bounds(op, &a);
 	if (ptx_is_constant(&b) && b.low >= 0 && b.low <= 62 &&
-	    (range.low >= 0 || op->in->type.class == CLASS_SIGNED))
+		(range.low >= 0 || op->in->type.class == CLASS_SIGNED))
 		return quotient(op, a, INT64_C(1) << b.low, 0);
 	if (range.low >= 0)
 		return opaque(op, (struct ptx_range){ 0, range.high }, a.loaded || b.loaded);
@@ -333,8 +333,9 @@ static struct ptx_value bit_and(const struct operation *op)
 		mask = b.low;
 		if (mask == mask_over(mask) && x.low >= 0 && x.high <= mask)
 			return a;
-		return opaque(op, (struct ptx_range){ 0,
-			x.low >= 0 && x.high < mask ? x.high : mask }, a.loaded);
+		return opaque(op,
+			(struct ptx_range){ 0, x.low >= 0 && x.high < mask ? x.high : mask },
+			a.loaded);
 	}
 	if (ptx_is_constant(&b) && x.low >= 0)
 		return opaque(op, (struct ptx_range){ 0, x.high }, a.loaded);
@@ -347,7 +348,7 @@ static struct ptx_value bit_and(const struct operation *op)
 static int are_apart(const struct ptx_value *high, struct ptx_range low)
 {
 	return low.low >= 0 && low.high < INT64_C(1) << 32 &&
-	       is_multiple(high, mask_over(low.high) + 1);
+		is_multiple(high, mask_over(low.high) + 1);
 }
 
 static struct ptx_value bit_or(const struct operation *op)
@@ -362,7 +363,7 @@ static struct ptx_value bit_or(const struct operation *op)
 	if (op->in->opcode == OP_OR && !is_pointer(&a) && are_apart(&b, x))
 		return sum(op, b, a);
 	if (is_pointer(&a) || is_pointer(&b) || x.low < 0 || y.low < 0 || x.high == INT64_MAX ||
-	    y.high == INT64_MAX)
+		y.high == INT64_MAX)
 		return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
 	return opaque(op, (struct ptx_range){ 0, mask_over(x.high | y.high) },
 		a.loaded || b.loaded);
@@ -432,7 +433,7 @@ static struct ptx_value convert(const struct operation *op)
 	range = bounds(op, &a);
 	limits = of_type(to.bytes < from.bytes ? to : from);
 	if ((range.low == INT64_MIN || range.low >= limits.low) &&
-	    (range.high == INT64_MAX || range.high <= limits.high))
+		(range.high == INT64_MAX || range.high <= limits.high))
 		return a;
 	return opaque(op, limits, a.loaded);
 }
@@ -442,7 +443,7 @@ static struct ptx_value extract(const struct operation *op)
 	struct ptx_value length = source(op, 2);
 
 	if (ptx_is_constant(&length) && length.low >= 0 && length.low < 63 &&
-	    op->in->type.class == CLASS_UNSIGNED)
+		op->in->type.class == CLASS_UNSIGNED)
 		return opaque(op, (struct ptx_range){ 0, (INT64_C(1) << length.low) - 1 }, 0);
 	return opaque(op, of_type(op->in->type), 0);
 }
@@ -461,13 +462,18 @@ struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 {
 	const struct ptx_instruction *in = &frame->function->instruction[instruction];
 	struct operation op = {
-		frame, state, instruction, in, &frame->function->operand[in->operand],
+		frame,
+		state,
+		instruction,
+		in,
+		&frame->function->operand[in->operand],
 	};
 
 	if (in->type.class == CLASS_FLOAT && in->opcode != OP_CVT)
 		return opaque(&op, any, 1);
 	switch (in->opcode) {
-	case OP_MOV: case OP_CVTA:
+	case OP_MOV:
+	case OP_CVTA:
 		return move(&op);
 	case OP_ADD:
 		return wrap(&op, sum(&op, source(&op, 0), source(&op, 1)), in->type.bytes);
@@ -492,9 +498,11 @@ struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 		return shift_right(&op);
 	case OP_AND:
 		return bit_and(&op);
-	case OP_OR: case OP_XOR:
+	case OP_OR:
+	case OP_XOR:
 		return bit_or(&op);
-	case OP_MIN: case OP_MAX:
+	case OP_MIN:
+	case OP_MAX:
 		return smaller_or_larger(&op);
 	case OP_SELP:
 		return select_one(&op);
@@ -502,7 +510,8 @@ struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 		return convert(&op);
 	case OP_BFE:
 		return extract(&op);
-	case OP_POPC: case OP_CLZ:
+	case OP_POPC:
+	case OP_CLZ:
 		return opaque(&op, (struct ptx_range){ 0, 64 }, 0);
 	default:
 		break;

@@ -15,7 +15,7 @@ static uint32_t path_of(struct ptx_walk *walk, uint32_t from, uint32_t instructi
 		if (walk->path[i].from == from && walk->path[i].instruction == instruction)
 			return i;
 	if (walk->path_count >= PATH_LIMIT ||
-	    PTX_ROOM(walk->path, walk->path_room, walk->path_count))
+		PTX_ROOM(walk->path, walk->path_room, walk->path_count))
 		return 0;
 	walk->path[walk->path_count] = (struct ptx_path){ from, instruction };
 	return walk->path_count++;
@@ -30,7 +30,7 @@ static int is_harmless(const struct ptx_function *function)
 }
 
 struct call {
-	struct ptx_function *function;   /* NULL: not known */
+	struct ptx_function *function;               /* NULL: not known */
 	const struct ptx_operand *result, *argument; /* vectors, or NULL */
 };
 
@@ -56,7 +56,7 @@ static uint32_t register_of(const struct ptx_function *function, uint32_t variab
 {
 	for (uint32_t i = 0; i < function->argument_count; i++)
 		if (function->argument[i].variable == variable &&
-		    function->argument[i].offset == offset)
+			function->argument[i].offset == offset)
 			return function->argument[i].reg;
 	return UINT32_MAX;
 }
@@ -73,15 +73,15 @@ static struct ptx_value argument(struct ptx_frame *frame, const struct ptx_state
 	while (at < function->formal_count && function->formal[at] != variable)
 		at++;
 	if (at == function->formal_count || !call->argument || at >= call->argument->number ||
-	    call->argument[1 + at].kind != OPERAND_VARIABLE ||
-	    !(call->argument[1 + at].number & PTX_OWN))
+		call->argument[1 + at].kind != OPERAND_VARIABLE ||
+		!(call->argument[1 + at].number & PTX_OWN))
 		return value;
 	reg = register_of(frame->function, call->argument[1 + at].number & ~PTX_OWN, offset);
 	return reg == UINT32_MAX ? value : ptx_read_register(frame, state, reg);
 }
 
-static void give_results(struct ptx_frame *frame, struct ptx_state *state,
-	struct ptx_frame *callee, const struct call *call)
+static void give_results(struct ptx_frame *frame, struct ptx_state *state, struct ptx_frame *callee,
+	const struct call *call)
 {
 	const struct ptx_function *function = frame->function;
 
@@ -167,7 +167,7 @@ int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruct
 	}
 	path = path_of(frame->walk, frame->path, instruction);
 	if (!path || frame->depth >= DEPTH_LIMIT ||
-	    ptx_parse_function(frame->walk->module, call.function)) {
+		ptx_parse_function(frame->walk->module, call.function)) {
 		ptx_doubt(frame->walk, "it calls a function that is not understood");
 		give_results(frame, state, NULL, &call);
 		return 0;

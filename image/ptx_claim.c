@@ -33,8 +33,9 @@ static void set_shape(struct ptx_claim *claim, struct ptx_stride *stride, uint32
 		if (!kept && stride[i].bytes <= claim->run) {
 			claim->run = ptx_add_bound(length_of(&stride[i]), claim->run);
 		} else if (kept && stride[kept - 1].count != INT64_MAX &&
-			   stride[i].bytes == ptx_multiply_bound(stride[kept - 1].bytes,
-						      stride[kept - 1].count)) {
+			stride[i].bytes ==
+				ptx_multiply_bound(stride[kept - 1].bytes,
+					stride[kept - 1].count)) {
 			stride[kept - 1].count =
 				ptx_multiply_bound(stride[kept - 1].count, stride[i].count);
 		} else if (kept < PTX_STRIDES) {
@@ -59,7 +60,7 @@ static void set_run(struct ptx_claim *claim)
 	if (claim->stride_count)
 		return;
 	if (claim->low == INT64_MIN || claim->high == INT64_MAX ||
-	    __builtin_sub_overflow(claim->high, claim->low, &claim->run))
+		__builtin_sub_overflow(claim->high, claim->low, &claim->run))
 		claim->run = INT64_MAX;
 }
 
@@ -82,8 +83,9 @@ static void shape(struct ptx_claim *claim, const struct ptx_value *address,
 
 		stride[i].bytes = factor < 0 ? ptx_multiply_bound(factor, -1) : factor;
 		stride[i].count = of->low == INT64_MIN || of->high == INT64_MAX
-			? INT64_MAX : ptx_add_bound(ptx_add_bound(of->high, 1),
-				ptx_multiply_bound(of->low, -1));
+			? INT64_MAX
+			: ptx_add_bound(ptx_add_bound(of->high, 1),
+				  ptx_multiply_bound(of->low, -1));
 	}
 	if (claim->exact)
 		set_shape(claim, stride, address->count);
@@ -96,7 +98,7 @@ static int same_strides(const struct ptx_claim *a, const struct ptx_claim *b)
 		return 0;
 	for (unsigned i = 0; i < a->stride_count; i++)
 		if (a->stride[i].bytes != b->stride[i].bytes ||
-		    a->stride[i].count != b->stride[i].count)
+			a->stride[i].count != b->stride[i].count)
 			return 0;
 	return 1;
 }
@@ -135,13 +137,13 @@ static int unite(struct ptx_claim *into, const struct ptx_claim *other)
 	int touch = other->low <= into->high && into->low <= other->high;
 
 	if (into->offset != other->offset || into->direction != other->direction ||
-	    into->sure != other->sure || into->exact != other->exact)
+		into->sure != other->sure || into->exact != other->exact)
 		return 0;
 	if (into->stride_count && same_strides(into, other)) {
 		int64_t apart, run;
 
-		if (__builtin_sub_overflow(other->low, into->low, &apart) ||
-		    apart < -other->run || apart > into->run)
+		if (__builtin_sub_overflow(other->low, into->low, &apart) || apart < -other->run ||
+			apart > into->run)
 			return 0;
 		if (apart < 0) {
 			run = ptx_add_bound(into->run, -apart);
@@ -192,8 +194,8 @@ static int add(struct ptx_walk *walk, const struct ptx_claim *claim)
 	return 0;
 }
 
-int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address,
-	const struct ptx_state *state, uint32_t bytes, int direction)
+int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address, const struct ptx_state *state,
+	uint32_t bytes, int direction)
 {
 	struct ptx_claim claim = { .direction = (uint8_t)direction, .sure = 1 };
 

@@ -12,7 +12,7 @@ struct parser {
 	struct ptx_function *function;
 	struct ptx_lexer lexer;
 	uint32_t argument_room, table_room, target_room;
-	unsigned depth;            /* of braces */
+	unsigned depth; /* of braces */
 };
 
 static int add_operand(struct parser *parser, uint32_t kind, uint32_t number, int64_t value)
@@ -28,21 +28,45 @@ static int add_operand(struct parser *parser, uint32_t kind, uint32_t number, in
 static int special_of(const struct ptx_token *token)
 {
 	static const char *const names[] = {
-		[SPECIAL_TID_X] = "%tid.x", [SPECIAL_TID_Y] = "%tid.y", [SPECIAL_TID_Z] = "%tid.z",
-		[SPECIAL_NTID_X] = "%ntid.x", [SPECIAL_NTID_Y] = "%ntid.y",
-		[SPECIAL_NTID_Z] = "%ntid.z", [SPECIAL_CTAID_X] = "%ctaid.x",
-		[SPECIAL_CTAID_Y] = "%ctaid.y", [SPECIAL_CTAID_Z] = "%ctaid.z",
-		[SPECIAL_NCTAID_X] = "%nctaid.x", [SPECIAL_NCTAID_Y] = "%nctaid.y",
-		[SPECIAL_NCTAID_Z] = "%nctaid.z", [SPECIAL_LANEID] = "%laneid",
-		[SPECIAL_WARPID] = "%warpid", [SPECIAL_NWARPID] = "%nwarpid",
+		[SPECIAL_TID_X] = "%tid.x",
+		[SPECIAL_TID_Y] = "%tid.y",
+		[SPECIAL_TID_Z] = "%tid.z",
+		[SPECIAL_NTID_X] = "%ntid.x",
+		[SPECIAL_NTID_Y] = "%ntid.y",
+		[SPECIAL_NTID_Z] = "%ntid.z",
+		[SPECIAL_CTAID_X] = "%ctaid.x",
+		[SPECIAL_CTAID_Y] = "%ctaid.y",
+		[SPECIAL_CTAID_Z] = "%ctaid.z",
+		[SPECIAL_NCTAID_X] = "%nctaid.x",
+		[SPECIAL_NCTAID_Y] = "%nctaid.y",
+		[SPECIAL_NCTAID_Z] = "%nctaid.z",
+		[SPECIAL_LANEID] = "%laneid",
+		[SPECIAL_WARPID] = "%warpid",
+		[SPECIAL_NWARPID] = "%nwarpid",
 	};
 	static const char *const others[] = {
-		"%clock", "%clock64", "%clock_hi", "%globaltimer", "%globaltimer_lo",
-		"%globaltimer_hi", "%smid", "%nsmid", "%gridid", "%total_smem_size",
-		"%dynamic_smem_size", "%aggr_smem_size", "%is_explicit_cluster", "%lanemask_eq",
-		"%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt",
-		"%reserved_smem_offset_begin", "%reserved_smem_offset_end",
-		"%reserved_smem_offset_cap", "%current_graph_exec",
+		"%clock",
+		"%clock64",
+		"%clock_hi",
+		"%globaltimer",
+		"%globaltimer_lo",
+		"%globaltimer_hi",
+		"%smid",
+		"%nsmid",
+		"%gridid",
+		"%total_smem_size",
+		"%dynamic_smem_size",
+		"%aggr_smem_size",
+		"%is_explicit_cluster",
+		"%lanemask_eq",
+		"%lanemask_le",
+		"%lanemask_lt",
+		"%lanemask_ge",
+		"%lanemask_gt",
+		"%reserved_smem_offset_begin",
+		"%reserved_smem_offset_end",
+		"%reserved_smem_offset_cap",
+		"%current_graph_exec",
 	};
 
 	for (int i = 0; i < SPECIAL_OTHER; i++)
@@ -92,8 +116,8 @@ static int add_name(struct parser *parser, const struct ptx_token *token)
 	if (number != PTX_NO_NAME)
 		return add_operand(parser, OPERAND_FUNCTION, number, 0);
 	if (is_label(function, token))
-		return add_operand(parser, OPERAND_LABEL, ptx_names_find(&function->labels,
-			token->text, token->length, 0), 0);
+		return add_operand(parser, OPERAND_LABEL,
+			ptx_names_find(&function->labels, token->text, token->length, 0), 0);
 	number = ptx_names_add(&function->registers, token->text, token->length, -1);
 	if (number == PTX_NO_NAME)
 		return ptx_refuse(function, "out of memory");
@@ -177,10 +201,9 @@ static int add_pair(struct parser *parser, uint32_t at)
 	struct ptx_function *function = parser->function;
 
 	if (function->operand_count - at != 1 || add_simple(parser) ||
-	    add_operand(parser, OPERAND_SINK, 0, 0))
+		add_operand(parser, OPERAND_SINK, 0, 0))
 		return ptx_refuse(function, "an operand that is not understood");
-	memmove(&function->operand[at + 1], &function->operand[at],
-		2 * sizeof(*function->operand));
+	memmove(&function->operand[at + 1], &function->operand[at], 2 * sizeof(*function->operand));
 	function->operand[at] = (struct ptx_operand){ OPERAND_VECTOR, 2, 0 };
 	return 0;
 }
@@ -201,19 +224,33 @@ static int add_any(struct parser *parser)
 	return !rc && ptx_take(&parser->lexer, '|') ? add_pair(parser, at) : rc;
 }
 
-static const struct { const char *name; uint16_t bit; } modifier_names[] = {
-	{ "wide", MODIFIER_WIDE }, { "hi", MODIFIER_HIGH }, { "to", MODIFIER_TO },
-	{ "async", MODIFIER_ASYNC }, { "bulk", MODIFIER_BULK }, { "tensor", MODIFIER_TENSOR },
-	{ "reduce", MODIFIER_REDUCE }, { "store", MODIFIER_STORE }, { "load", MODIFIER_LOAD },
-	{ "prefetch", MODIFIER_PREFETCH }, { "commit_group", MODIFIER_WAIT },
-	{ "wait_group", MODIFIER_WAIT }, { "wait_all", MODIFIER_WAIT },
+static const struct {
+	const char *name;
+	uint16_t bit;
+} modifier_names[] = {
+	{ "wide", MODIFIER_WIDE },
+	{ "hi", MODIFIER_HIGH },
+	{ "to", MODIFIER_TO },
+	{ "async", MODIFIER_ASYNC },
+	{ "bulk", MODIFIER_BULK },
+	{ "tensor", MODIFIER_TENSOR },
+	{ "reduce", MODIFIER_REDUCE },
+	{ "store", MODIFIER_STORE },
+	{ "load", MODIFIER_LOAD },
+	{ "prefetch", MODIFIER_PREFETCH },
+	{ "commit_group", MODIFIER_WAIT },
+	{ "wait_group", MODIFIER_WAIT },
+	{ "wait_all", MODIFIER_WAIT },
 	{ "mbarrier", MODIFIER_WAIT },
 };
 
 static const char *const compare_names[][4] = {
-	[COMPARE_EQ] = { "eq", "equ" }, [COMPARE_NE] = { "ne", "neu" },
-	[COMPARE_LT] = { "lt", "ltu", "lo" }, [COMPARE_LE] = { "le", "leu", "ls" },
-	[COMPARE_GT] = { "gt", "gtu", "hi" }, [COMPARE_GE] = { "ge", "geu", "hs" },
+	[COMPARE_EQ] = { "eq", "equ" },
+	[COMPARE_NE] = { "ne", "neu" },
+	[COMPARE_LT] = { "lt", "ltu", "lo" },
+	[COMPARE_LE] = { "le", "leu", "ls" },
+	[COMPARE_GT] = { "gt", "gtu", "hi" },
+	[COMPARE_GE] = { "ge", "geu", "hs" },
 };
 
 static int is_part(const char *part, size_t length, const char *name)
@@ -228,7 +265,7 @@ static void take_compare(struct ptx_instruction *in, const char *part, size_t le
 			if (is_part(part, length, compare_names[c][i]))
 				in->compare = c;
 	if (is_part(part, length, "and") || is_part(part, length, "or") ||
-	    is_part(part, length, "xor"))
+		is_part(part, length, "xor"))
 		in->modifiers |= MODIFIER_COMBINED;
 }
 
@@ -313,13 +350,13 @@ static int rewrite_argument(struct parser *parser, struct ptx_instruction *in)
 		return 0;
 	address = in->opcode == OP_ST ? 0 : ptx_operand_end(operand, 0);
 	if (address + 1 >= in->count || operand[address].kind != OPERAND_ADDRESS ||
-	    operand[address + 1].kind != OPERAND_VARIABLE ||
-	    !(operand[address + 1].number & PTX_OWN))
+		operand[address + 1].kind != OPERAND_VARIABLE ||
+		!(operand[address + 1].number & PTX_OWN))
 		return 0;
 	variable = operand[address + 1].number & ~PTX_OWN;
 	offset = operand[address + 1].value;
 	if (function->variable[variable].kind != VARIABLE_ARGUMENT &&
-	    function->variable[variable].kind != VARIABLE_FORMAL)
+		function->variable[variable].kind != VARIABLE_FORMAL)
 		return 0;
 	if (operand[data].kind == OPERAND_VECTOR)
 		count = operand[data++].number;
@@ -356,7 +393,9 @@ static int parse_instruction(struct parser *parser, const struct ptx_token *opco
 {
 	struct ptx_function *function = parser->function;
 	struct ptx_instruction in = {
-		.guard = guard, .negated = negated != 0, .vector = 1,
+		.guard = guard,
+		.negated = negated != 0,
+		.vector = 1,
 		.operand = function->operand_count,
 	};
 
@@ -370,11 +409,11 @@ static int parse_instruction(struct parser *parser, const struct ptx_token *opco
 			return ptx_refuse(function, "an instruction that is not understood");
 	}
 	if (function->operand_count - in.operand > UINT16_MAX ||
-	    function->instruction_count >= INSTRUCTION_LIMIT)
+		function->instruction_count >= INSTRUCTION_LIMIT)
 		return ptx_refuse(function, "too large");
 	in.count = (uint16_t)(function->operand_count - in.operand);
 	if ((in.opcode == OP_LD || in.opcode == OP_ST) && in.space == SPACE_PARAM &&
-	    rewrite_argument(parser, &in))
+		rewrite_argument(parser, &in))
 		return -1;
 	if (PTX_ROOM(function->instruction, function->instruction_room,
 		    function->instruction_count))
@@ -413,12 +452,13 @@ static int parse_targets(struct parser *parser, uint32_t label)
 		uint32_t target = ptx_names_find(&function->labels, token.text, token.length, 0);
 
 		if (target == PTX_NO_NAME ||
-		    PTX_ROOM(function->target, parser->target_room, function->target_count))
+			PTX_ROOM(function->target, parser->target_room, function->target_count))
 			return ptx_refuse(function, "a branch that is not understood");
 		function->target[function->target_count++] = target;
 		table->count++;
 	} while (ptx_take(&parser->lexer, ','));
-	return ptx_take(&parser->lexer, ';') ? 0
+	return ptx_take(&parser->lexer, ';')
+		? 0
 		: ptx_refuse(function, "a branch that is not understood");
 }
 
@@ -491,8 +531,8 @@ static int find_labels(struct ptx_function *function)
 
 	while ((token = ptx_next(&lexer)).kind != TOKEN_END) {
 		if (ptx_is_character(&token, ':') && before.kind == TOKEN_WORD &&
-		    ptx_names_add(&function->labels, before.text, before.length, 0) ==
-			    PTX_NO_NAME)
+			ptx_names_add(&function->labels, before.text, before.length, 0) ==
+				PTX_NO_NAME)
 			return ptx_refuse(function, "out of memory");
 		before = token;
 	}
@@ -507,13 +547,15 @@ static int find_labels(struct ptx_function *function)
 int ptx_parse_code(struct ptx_module *module, struct ptx_function *function)
 {
 	struct parser parser = {
-		.module = module, .function = function, .depth = 1,
+		.module = module,
+		.function = function,
+		.depth = 1,
 		.lexer = { function->body, function->end },
 	};
 	struct ptx_token token;
 
 	if (find_labels(function) ||
-	    PTX_ROOM(function->operand, function->operand_room, function->operand_count))
+		PTX_ROOM(function->operand, function->operand_room, function->operand_count))
 		return -1;
 	while (parser.depth && (token = ptx_next(&parser.lexer)).kind != TOKEN_END)
 		if (parse_statement(&parser, &token))

@@ -29,7 +29,7 @@ static void compare(struct ptx_frame *frame, struct ptx_condition *condition,
 	condition->a = ptx_operand(frame, state, &operand[first]);
 	condition->b = ptx_operand(frame, state, &operand[first + 1]);
 	if (condition->a.base != condition->b.base || condition->a.id != condition->b.id ||
-	    condition->a.base == BASE_UNKNOWN || condition->a.base == BASE_WORDS)
+		condition->a.base == BASE_UNKNOWN || condition->a.base == BASE_WORDS)
 		return;
 	condition->difference = condition->a;
 	if (ptx_add_terms(&condition->difference, &condition->b, -1))
@@ -59,13 +59,12 @@ void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in
 	if (in->opcode == OP_SETP && !(in->modifiers & MODIFIER_COMBINED)) {
 		compare(frame, condition, in, state);
 	} else if (in->count == 3 && operand[1].kind == OPERAND_REGISTER &&
-		   operand[2].kind == OPERAND_REGISTER &&
-		   (in->opcode == OP_AND || in->opcode == OP_OR)) {
+		operand[2].kind == OPERAND_REGISTER &&
+		(in->opcode == OP_AND || in->opcode == OP_OR)) {
 		condition->kind = in->opcode == OP_AND ? CONDITION_AND : CONDITION_OR;
 		condition->first = operand[1].number;
 		condition->second = operand[2].number;
-	} else if (in->count == 2 && operand[1].kind == OPERAND_REGISTER &&
-		   in->opcode == OP_NOT) {
+	} else if (in->count == 2 && operand[1].kind == OPERAND_REGISTER && in->opcode == OP_NOT) {
 		condition->kind = CONDITION_NOT;
 		condition->first = operand[1].number;
 	}
@@ -136,7 +135,7 @@ static void apply(struct ptx_frame *frame, struct ptx_state *state, const struct
 	if (compare == COMPARE_GT)
 		range.low = ptx_add_bound(range.low, 1);
 	if ((range.high != INT64_MAX && bounds.low > (compare == COMPARE_LT ? -1 : 0)) ||
-	    (range.low != INT64_MIN && bounds.high < (compare == COMPARE_GT)))
+		(range.low != INT64_MIN && bounds.high < (compare == COMPARE_GT)))
 		state->possible = 0;
 	else
 		ptx_constrain(state, x->term, x->count, range);
@@ -145,8 +144,12 @@ static void apply(struct ptx_frame *frame, struct ptx_state *state, const struct
 static int opposite(int compare)
 {
 	static const uint8_t of[] = {
-		[COMPARE_EQ] = COMPARE_NE, [COMPARE_NE] = COMPARE_EQ, [COMPARE_LT] = COMPARE_GE,
-		[COMPARE_LE] = COMPARE_GT, [COMPARE_GT] = COMPARE_LE, [COMPARE_GE] = COMPARE_LT,
+		[COMPARE_EQ] = COMPARE_NE,
+		[COMPARE_NE] = COMPARE_EQ,
+		[COMPARE_LT] = COMPARE_GE,
+		[COMPARE_LE] = COMPARE_GT,
+		[COMPARE_GT] = COMPARE_LE,
+		[COMPARE_GE] = COMPARE_LT,
 	};
 
 	return of[compare];
@@ -177,7 +180,7 @@ void ptx_assume(struct ptx_frame *frame, struct ptx_state *state, uint32_t predi
 	const struct ptx_condition *condition;
 
 	if (!frame->condition_of[predicate] || depth > DEPTH_LIMIT ||
-	    frame->function->reg[predicate].slot != PTX_NO_SLOT)
+		frame->function->reg[predicate].slot != PTX_NO_SLOT)
 		return;
 	condition = &frame->condition[frame->condition_of[predicate] - 1];
 	switch (condition->kind) {

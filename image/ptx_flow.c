@@ -7,7 +7,7 @@
 static int ends_block(const struct ptx_instruction *in)
 {
 	return in->opcode == OP_BRA || in->opcode == OP_BRX || in->opcode == OP_RET ||
-	       in->opcode == OP_EXIT || in->opcode == OP_TRAP;
+		in->opcode == OP_EXIT || in->opcode == OP_TRAP;
 }
 
 /* Blocks by their first instructions; starts: 1 where one begins. */
@@ -106,8 +106,8 @@ static int connect(struct ptx_function *function)
 				return -1;
 		}
 		if ((!leaves || guarded) &&
-		    add_edge(function, &room, i, block->end,
-			    leaves && guarded ? last->negated : -1))
+			add_edge(function, &room, i, block->end,
+				leaves && guarded ? last->negated : -1))
 			return -1;
 	}
 	return 0;
@@ -181,7 +181,8 @@ static void find_dominators(struct ptx_function *function)
 			for (uint32_t e = 0; e < block[from].edge_count; e++) {
 				uint32_t to = function->edges[block[from].edge + e].block, found;
 
-				found = block[to].dominator == UINT32_MAX ? from
+				found = block[to].dominator == UINT32_MAX
+					? from
 					: common_dominator(block, block[to].dominator, from);
 				changed |= found != block[to].dominator;
 				block[to].dominator = found;

@@ -35,7 +35,7 @@ static int parse_list(struct ptx_lexer *lexer, struct ptx_function *function, ui
 		if (!ptx_is(&token, ".param"))
 			return ptx_refuse(function, "parameters in registers");
 		if (ptx_parse_variable(lexer, &name, &variable, &align) ||
-		    (function->is_kernel && place(function, &variable, align)))
+			(function->is_kernel && place(function, &variable, align)))
 			return ptx_refuse(function, "a parameter that is not understood");
 		number = ptx_add_variable(function, &name, variable);
 		if (number == PTX_NO_NAME || ptx_grow(list, &room, *count, sizeof(**list)))
@@ -54,7 +54,7 @@ static int parse_header(struct ptx_function *function)
 
 	ptx_next(&lexer);
 	if (!function->is_kernel && ptx_take(&lexer, '(') &&
-	    parse_list(&lexer, function, &function->result, &function->result_count))
+		parse_list(&lexer, function, &function->result, &function->result_count))
 		return -1;
 	ptx_next(&lexer);
 	if (ptx_take(&lexer, '('))
@@ -69,7 +69,7 @@ int ptx_parse_function(struct ptx_module *module, struct ptx_function *function)
 	if (function->parsed)
 		return function->parsed > 0 ? 0 : -1;
 	ok = !parse_header(function) && !ptx_parse_code(module, function) &&
-	     !ptx_make_flow(function);
+		!ptx_make_flow(function);
 	function->parsed = ok ? 1 : -1;
 	function->variable_base = module->variable_total;
 	module->variable_total += function->variable_count;
@@ -102,7 +102,9 @@ int ptx_parameters(struct ptx_module *module, size_t kernel, struct image_parame
 {
 	struct ptx_function *function = &module->function[module->kernel[kernel]];
 	struct ptx_function header = {
-		.name = function->name, .text = function->text, .body = function->body,
+		.name = function->name,
+		.text = function->text,
+		.body = function->body,
 		.is_kernel = 1,
 	};
 	int count = parse_header(&header) ? -1 : (int)header.formal_count;

@@ -10,11 +10,16 @@ static const struct ptx_range nothing = { 1, 0 };
 static void set_fixed(struct ptx_state *state, const struct ptx_launch *launch)
 {
 	static const int64_t most[4][3] = {
-		{ 1024, 1024, 64 }, { 1024, 1024, 64 },
-		{ INT32_MAX, 65535, 65535 }, { INT32_MAX, 65535, 65535 },
+		{ 1024, 1024, 64 },
+		{ 1024, 1024, 64 },
+		{ INT32_MAX, 65535, 65535 },
+		{ INT32_MAX, 65535, 65535 },
 	};
 	const uint32_t *const known[4] = {
-		launch->block, launch->block, launch->grid, launch->grid,
+		launch->block,
+		launch->block,
+		launch->grid,
+		launch->grid,
 	};
 
 	for (int kind = 0; kind < 4; kind++)
@@ -63,8 +68,14 @@ int ptx_interpret(struct ptx_module *module, size_t kernel, const struct ptx_lau
 {
 	struct ptx_function *function = &module->function[module->kernel[kernel]];
 	struct ptx_walk walk = {
-		.module = module, .launch = launch, .kernel = function, .access = access,
-		.symbol_count = PTX_FIXED_SYMBOLS, .path_count = 1, .steps = steps, .collects = 1,
+		.module = module,
+		.launch = launch,
+		.kernel = function,
+		.access = access,
+		.symbol_count = PTX_FIXED_SYMBOLS,
+		.path_count = 1,
+		.steps = steps,
+		.collects = 1,
 	};
 	int rc;
 

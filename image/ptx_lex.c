@@ -12,7 +12,7 @@ static int is_space(char c)
 static int is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '$' || c == '%' || c == '.';
+		c == '_' || c == '$' || c == '%' || c == '.';
 }
 
 static const char *line_end(const char *at, const char *end)
@@ -112,7 +112,7 @@ int ptx_take(struct ptx_lexer *lexer, char character)
 int ptx_is(const struct ptx_token *token, const char *word)
 {
 	return token->kind == TOKEN_WORD && token->length == strlen(word) &&
-	       !memcmp(token->text, word, token->length);
+		!memcmp(token->text, word, token->length);
 }
 
 static int digit(char c)
@@ -199,7 +199,7 @@ static uint32_t find_slot(const struct ptx_names *names, const char *text, size_
 		const struct ptx_name *name = &names->name[names->slot[at] - 1];
 
 		if (name->length == length && name->extra == extra &&
-		    !memcmp(name->text, text, length))
+			!memcmp(name->text, text, length))
 			break;
 	}
 	return at;
@@ -237,7 +237,7 @@ uint32_t ptx_names_add(struct ptx_names *names, const char *text, size_t length,
 	if (known != PTX_NO_NAME)
 		return known;
 	if (length > INT32_MAX || names->count >= 1u << 30 ||
-	    (names->count == names->room && grow(names)))
+		(names->count == names->room && grow(names)))
 		return PTX_NO_NAME;
 	names->name[names->count] = (struct ptx_name){ text, (uint32_t)length, extra };
 	names->slot[find_slot(names, text, length, extra)] = ++names->count;

@@ -13,7 +13,7 @@ enum ptx_token_kind { TOKEN_END, TOKEN_WORD, TOKEN_STRING, TOKEN_CHARACTER };
 
 struct ptx_token {
 	enum ptx_token_kind kind;
-	char character;            /* of TOKEN_CHARACTER */
+	char character; /* of TOKEN_CHARACTER */
 	const char *text;
 	size_t length;
 };
@@ -44,8 +44,12 @@ void ptx_skip_statement(struct ptx_lexer *lexer);
 
 /* Names to numbers, from 0 in order of their first appearance; extra is part of a name. */
 struct ptx_names {
-	struct ptx_name { const char *text; uint32_t length; int32_t extra; } *name;
-	uint32_t *slot;            /* name + 1 */
+	struct ptx_name {
+		const char *text;
+		uint32_t length;
+		int32_t extra;
+	} * name;
+	uint32_t *slot; /* name + 1 */
 	uint32_t count, room, slots;
 };
 #define PTX_NO_NAME UINT32_MAX

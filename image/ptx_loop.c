@@ -27,8 +27,7 @@ static void fold(struct ptx_value *value, const struct ptx_state *state, uint32_
 	while (value->term[at].symbol != symbol)
 		at++;
 	value->count--;
-	memmove(&value->term[at], &value->term[at + 1],
-		(value->count - at) * sizeof(*value->term));
+	memmove(&value->term[at], &value->term[at + 1], (value->count - at) * sizeof(*value->term));
 	value->low = range.low;
 	value->high = range.high;
 }
@@ -104,8 +103,7 @@ static void find_rounds(struct ptx_head *head, struct ptx_state *state, uint32_t
 }
 
 /* What comes back is what the register was expected to be. */
-static int is_even(const struct ptx_value *back, const struct ptx_value *expected,
-	uint32_t rounds)
+static int is_even(const struct ptx_value *back, const struct ptx_value *expected, uint32_t rounds)
 {
 	struct ptx_value earlier = *back;
 	struct ptx_value round = ptx_constant(1);
@@ -132,10 +130,9 @@ static int64_t find_step(const struct ptx_value *entry, const struct ptx_value *
 	int64_t step, step_high;
 
 	if (entry->base != back->base || entry->id != back->id || !ptx_same_terms(entry, back) ||
-	    entry->low == INT64_MIN || entry->high == INT64_MAX || back->low == INT64_MIN ||
-	    back->high == INT64_MAX ||
-	    __builtin_sub_overflow(back->low, entry->low, &step) ||
-	    __builtin_sub_overflow(back->high, entry->high, &step_high) || step != step_high)
+		entry->low == INT64_MIN || entry->high == INT64_MAX || back->low == INT64_MIN ||
+		back->high == INT64_MAX || __builtin_sub_overflow(back->low, entry->low, &step) ||
+		__builtin_sub_overflow(back->high, entry->high, &step_high) || step != step_high)
 		return 0;
 	return step;
 }
@@ -185,8 +182,9 @@ static void bound_evenly(struct ptx_frame *frame, struct ptx_head *head, uint32_
 	reg->bounded = 1;
 	found = widen(reg, found);
 	frame->changed |= found.low != before.low || found.high != before.high;
-	found = ptx_add_range(found, (struct ptx_range){ ptx_multiply_bound(entry->low, -1),
-					     ptx_multiply_bound(entry->low, -1) });
+	found = ptx_add_range(found,
+		(struct ptx_range){ ptx_multiply_bound(entry->low, -1),
+			ptx_multiply_bound(entry->low, -1) });
 	ptx_constrain(state, value->term, value->count, found);
 }
 

@@ -23,8 +23,7 @@ static struct ptx_value timeless(const struct ptx_value *value, const struct ptx
 	return kept;
 }
 
-static void add_to_cell(struct ptx_walk *walk, struct ptx_cell *cell,
-	const struct ptx_value *value)
+static void add_to_cell(struct ptx_walk *walk, struct ptx_cell *cell, const struct ptx_value *value)
 {
 	struct ptx_value joined = cell->value;
 	struct ptx_range both;
@@ -71,7 +70,7 @@ static int store_local(struct ptx_walk *walk, const struct ptx_value *address,
 		}
 	}
 	if (walk->cell_count == CELL_LIMIT ||
-	    PTX_ROOM(walk->cell, walk->cell_room, walk->cell_count))
+		PTX_ROOM(walk->cell, walk->cell_room, walk->cell_count))
 		return ptx_fail(walk, "too much local memory");
 	walk->cell[walk->cell_count++] =
 		(struct ptx_cell){ .variable = address->id, .offset = offset, .value = kept };
@@ -90,12 +89,12 @@ static struct ptx_value load_local(struct ptx_walk *walk, const struct ptx_value
 		const struct ptx_cell *cell = &walk->cell[i];
 
 		if (cell->variable != address->id ||
-		    (cell->offset != INT64_MIN &&
-			    (cell->offset <= ptx_add_bound(where.low, -8) ||
-				    cell->offset > where.high)))
+			(cell->offset != INT64_MIN &&
+				(cell->offset <= ptx_add_bound(where.low, -8) ||
+					cell->offset > where.high)))
 			continue;
 		if (cell->offset != INT64_MIN && where.low == where.high &&
-		    cell->offset != where.low) {
+			cell->offset != where.low) {
 			/* A piece of it. */
 			any_found = 0;
 			break;
@@ -135,7 +134,7 @@ static int touch_global(struct ptx_frame *frame, const struct ptx_state *state,
 		ptx_reach(frame->walk, PTX_REACH_CONSTANT, PTX_LOAD);
 	}
 	if (space == SPACE_CONST || space == SPACE_SHARED || space == SPACE_LOCAL ||
-	    value.base == BASE_HARMLESS || value.base == BASE_LOCAL)
+		value.base == BASE_HARMLESS || value.base == BASE_LOCAL)
 		return 0;
 	if (value.base == BASE_PARAMETER && direction != PTX_LOAD)
 		ptx_doubt(frame->walk, "it writes to its parameters");
@@ -179,7 +178,7 @@ static int copy(struct ptx_frame *frame, const struct ptx_state *state,
 	uint32_t from, bytes = 0;
 
 	if (in->count < 4 || operand->kind != OPERAND_ADDRESS ||
-	    operand[2].kind != OPERAND_ADDRESS) {
+		operand[2].kind != OPERAND_ADDRESS) {
 		if (in->count && !(in->modifiers & (MODIFIER_WAIT | MODIFIER_PREFETCH)))
 			ptx_doubt(frame->walk, "a copy that is not understood");
 		return 0;
@@ -215,7 +214,7 @@ static void touch_unknown(struct ptx_frame *frame, const struct ptx_state *state
 		struct ptx_value value;
 
 		if (operand[i].kind != OPERAND_ADDRESS || in->space == SPACE_SHARED ||
-		    in->modifiers & MODIFIER_WAIT)
+			in->modifiers & MODIFIER_WAIT)
 			continue;
 		value = address_at(frame, state, &operand[i]);
 		if (value.base != BASE_HARMLESS && value.base != BASE_LOCAL)
@@ -230,12 +229,17 @@ int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruc
 	const struct ptx_operand *address = first_address(in, operand);
 
 	switch (in->opcode) {
-	case OP_TEX: case OP_TLD4: case OP_SULD: case OP_SUST: case OP_SURED:
+	case OP_TEX:
+	case OP_TLD4:
+	case OP_SULD:
+	case OP_SUST:
+	case OP_SURED:
 		ptx_doubt(frame->walk, "it uses textures or surfaces");
 		ptx_reach(frame->walk, PTX_REACH_POINTER,
 			in->opcode == OP_SUST || in->opcode == OP_SURED ? PTX_STORE : PTX_LOAD);
 		return 0;
-	case OP_MULTIMEM: case OP_DISCARD:
+	case OP_MULTIMEM:
+	case OP_DISCARD:
 		ptx_doubt(frame->walk, "an instruction that is not understood");
 		return 0;
 	case OP_PREFETCH:
@@ -252,12 +256,14 @@ int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruc
 	switch (in->opcode) {
 	case OP_ST:
 		return store(frame, state, in, operand);
-	case OP_LD: case OP_LDU:
+	case OP_LD:
+	case OP_LDU:
 		return touch_global(frame, state, address, in->space,
 			vector_of(in, operand) * in->type.bytes, PTX_LOAD);
-	case OP_ATOM: case OP_RED:
-		return touch_global(frame, state, address, in->space,
-			in->vector * in->type.bytes, PTX_ATOMIC);
+	case OP_ATOM:
+	case OP_RED:
+		return touch_global(frame, state, address, in->space, in->vector * in->type.bytes,
+			PTX_ATOMIC);
 	default: /* wmma */
 		return touch_global(frame, state, address, in->space, 0,
 			in->modifiers & MODIFIER_STORE ? PTX_STORE : PTX_LOAD);
@@ -275,8 +281,8 @@ static struct ptx_value parameter(struct ptx_walk *walk, struct ptx_state *state
 	unsigned shift = 64u - type.bytes * 8u;
 
 	if (offset < 0 || offset > walk->kernel->parameter_bytes ||
-	    offset + type.bytes > walk->kernel->parameter_bytes || !type.bytes || type.bytes > 8 ||
-	    type.class == CLASS_FLOAT)
+		offset + type.bytes > walk->kernel->parameter_bytes || !type.bytes ||
+		type.bytes > 8 || type.class == CLASS_FLOAT)
 		return value;
 	for (unsigned i = 0; i < type.bytes && at + i < launch->size; i++)
 		known += launch->state[at + i] == PTX_KNOWN;
@@ -358,8 +364,8 @@ int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t i
 		return 0;
 	}
 	for (uint32_t i = 0; i < count && i < 8; i++) {
-		const struct ptx_operand *to = operand->kind == OPERAND_VECTOR ? &operand[1 + i]
-									       : operand;
+		const struct ptx_operand *to =
+			operand->kind == OPERAND_VECTOR ? &operand[1 + i] : operand;
 		struct ptx_value value;
 
 		if (to->kind == OPERAND_REGISTER && frame->function->reg[to->number].relevant) {

@@ -31,14 +31,28 @@ int ptx_refuse(struct ptx_function *function, const char *why)
 
 struct ptx_type ptx_type(const char *text, size_t length)
 {
-	static const struct { const char name[5]; uint8_t class, bytes; } types[] = {
-		{ "b8", CLASS_BITS, 1 }, { "b16", CLASS_BITS, 2 }, { "b32", CLASS_BITS, 4 },
-		{ "b64", CLASS_BITS, 8 }, { "b128", CLASS_BITS, 16 }, { "s8", CLASS_SIGNED, 1 },
-		{ "s16", CLASS_SIGNED, 2 }, { "s32", CLASS_SIGNED, 4 }, { "s64", CLASS_SIGNED, 8 },
-		{ "u8", CLASS_UNSIGNED, 1 }, { "u16", CLASS_UNSIGNED, 2 },
-		{ "u32", CLASS_UNSIGNED, 4 }, { "u64", CLASS_UNSIGNED, 8 },
-		{ "f16", CLASS_FLOAT, 2 }, { "bf16", CLASS_FLOAT, 2 }, { "f32", CLASS_FLOAT, 4 },
-		{ "tf32", CLASS_FLOAT, 4 }, { "f64", CLASS_FLOAT, 8 },
+	static const struct {
+		const char name[5];
+		uint8_t class, bytes;
+	} types[] = {
+		{ "b8", CLASS_BITS, 1 },
+		{ "b16", CLASS_BITS, 2 },
+		{ "b32", CLASS_BITS, 4 },
+		{ "b64", CLASS_BITS, 8 },
+		{ "b128", CLASS_BITS, 16 },
+		{ "s8", CLASS_SIGNED, 1 },
+		{ "s16", CLASS_SIGNED, 2 },
+		{ "s32", CLASS_SIGNED, 4 },
+		{ "s64", CLASS_SIGNED, 8 },
+		{ "u8", CLASS_UNSIGNED, 1 },
+		{ "u16", CLASS_UNSIGNED, 2 },
+		{ "u32", CLASS_UNSIGNED, 4 },
+		{ "u64", CLASS_UNSIGNED, 8 },
+		{ "f16", CLASS_FLOAT, 2 },
+		{ "bf16", CLASS_FLOAT, 2 },
+		{ "f32", CLASS_FLOAT, 4 },
+		{ "tf32", CLASS_FLOAT, 4 },
+		{ "f64", CLASS_FLOAT, 8 },
 		{ "pred", CLASS_PREDICATE, 1 },
 	};
 
@@ -59,8 +73,12 @@ struct ptx_type ptx_type(const char *text, size_t length)
 int ptx_space(const char *text, size_t length)
 {
 	static const char *const names[] = {
-		[SPACE_GENERIC] = "generic", [SPACE_GLOBAL] = "global", [SPACE_SHARED] = "shared",
-		[SPACE_LOCAL] = "local", [SPACE_CONST] = "const", [SPACE_PARAM] = "param",
+		[SPACE_GENERIC] = "generic",
+		[SPACE_GLOBAL] = "global",
+		[SPACE_SHARED] = "shared",
+		[SPACE_LOCAL] = "local",
+		[SPACE_CONST] = "const",
+		[SPACE_PARAM] = "param",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -149,13 +167,15 @@ static int add_function(struct ptx_module *module, struct ptx_lexer *lexer, int 
 		return 0;
 	function = &module->function[module->function_count];
 	*function = (struct ptx_function){
-		.name = token.text, .length = token.length, .text = text,
+		.name = token.text,
+		.length = token.length,
+		.text = text,
 		.is_kernel = is_kernel != 0,
 	};
 	do
 		token = ptx_next(lexer);
 	while (token.kind != TOKEN_END && !ptx_is_character(&token, '{') &&
-	       !ptx_is_character(&token, ';'));
+		!ptx_is_character(&token, ';'));
 	function->body = lexer->at;
 	function->has_body = ptx_is_character(&token, '{');
 	if (function->has_body && ptx_skip_braces(lexer))
@@ -182,11 +202,12 @@ static int add_variable(struct ptx_module *module, struct ptx_lexer *lexer, int 
 		return 0;
 	if (space == SPACE_GLOBAL)
 		variable.kind = name.length > sizeof(library) &&
-			!memcmp(name.text, library, sizeof(library) - 1) ? VARIABLE_TABLE
-									: VARIABLE_MODULE;
+				!memcmp(name.text, library, sizeof(library) - 1)
+			? VARIABLE_TABLE
+			: VARIABLE_MODULE;
 	number = ptx_names_add(&module->variables, name.text, name.length, 0);
 	if (number == PTX_NO_NAME || number == DECLARED_LIMIT ||
-	    PTX_ROOM(module->variable, module->variable_room, number))
+		PTX_ROOM(module->variable, module->variable_room, number))
 		return -1;
 	module->variable[number] = variable;
 	return 0;

@@ -19,6 +19,7 @@
 #include "ptx.h"
 #include "ptx_lex.h"
 
+/* clang-format off */
 #define PTX_OPCODES(X) \
 	X(ABS, "abs") X(ADD, "add") X(ADDC, "addc") X(AND, "and") X(ATOM, "atom") X(BFE, "bfe") \
 	X(BFI, "bfi") X(BFIND, "bfind") X(BRA, "bra") X(BRX, "brx") X(CALL, "call") \
@@ -33,6 +34,7 @@
 	X(WMMA, "wmma") X(XOR, "xor") \
 	/* Of the rest only what it writes matters. */ \
 	X(OTHER, NULL)
+/* clang-format on */
 
 enum ptx_opcode {
 #define X(opcode, name) OP_##opcode,
@@ -41,46 +43,57 @@ enum ptx_opcode {
 };
 
 enum ptx_space {
-	SPACE_GENERIC, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_CONST, SPACE_PARAM,
+	SPACE_GENERIC,
+	SPACE_GLOBAL,
+	SPACE_SHARED,
+	SPACE_LOCAL,
+	SPACE_CONST,
+	SPACE_PARAM,
 };
 
 /* What an instruction's type makes of its operands. */
 enum ptx_class { CLASS_BITS, CLASS_SIGNED, CLASS_UNSIGNED, CLASS_FLOAT, CLASS_PREDICATE };
 
 struct ptx_type {
-	uint8_t class;             /* enum ptx_class */
-	uint8_t bytes;             /* 0: none given */
+	uint8_t class; /* enum ptx_class */
+	uint8_t bytes; /* 0: none given */
 };
 
 enum ptx_compare {
-	COMPARE_NONE, COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE,
+	COMPARE_NONE,
+	COMPARE_EQ,
+	COMPARE_NE,
+	COMPARE_LT,
+	COMPARE_LE,
+	COMPARE_GT,
+	COMPARE_GE,
 };
 
 enum ptx_modifier {
 	MODIFIER_WIDE = 1 << 0,
 	MODIFIER_HIGH = 1 << 1,
-	MODIFIER_TO = 1 << 2,      /* cvta.to */
+	MODIFIER_TO = 1 << 2, /* cvta.to */
 	MODIFIER_ASYNC = 1 << 3,
 	MODIFIER_BULK = 1 << 4,
 	MODIFIER_TENSOR = 1 << 5,
 	MODIFIER_REDUCE = 1 << 6,
-	MODIFIER_STORE = 1 << 7,   /* wmma.store */
+	MODIFIER_STORE = 1 << 7, /* wmma.store */
 	MODIFIER_LOAD = 1 << 8,
 	MODIFIER_PREFETCH = 1 << 9,
 	MODIFIER_COMBINED = 1 << 10, /* setp.lt.and */
-	MODIFIER_WAIT = 1 << 11,   /* commit and wait groups, mbarrier */
+	MODIFIER_WAIT = 1 << 11,     /* commit and wait groups, mbarrier */
 };
 
 enum ptx_operand_kind {
-	OPERAND_REGISTER,          /* number */
-	OPERAND_NUMBER,            /* value */
-	OPERAND_VARIABLE,          /* number: the module's, or PTX_OWN and ours; value: offset */
-	OPERAND_FUNCTION,          /* number */
-	OPERAND_LABEL,             /* number */
-	OPERAND_SPECIAL,           /* number: enum ptx_special */
-	OPERAND_VECTOR,            /* number: how many of the next are in it */
-	OPERAND_ADDRESS,           /* the next one, plus value */
-	OPERAND_SINK,              /* _ */
+	OPERAND_REGISTER, /* number */
+	OPERAND_NUMBER,   /* value */
+	OPERAND_VARIABLE, /* number: the module's, or PTX_OWN and ours; value: offset */
+	OPERAND_FUNCTION, /* number */
+	OPERAND_LABEL,    /* number */
+	OPERAND_SPECIAL,  /* number: enum ptx_special */
+	OPERAND_VECTOR,   /* number: how many of the next are in it */
+	OPERAND_ADDRESS,  /* the next one, plus value */
+	OPERAND_SINK,     /* _ */
 	OPERAND_UNKNOWN,
 };
 
@@ -92,35 +105,47 @@ struct ptx_operand {
 };
 
 enum ptx_special {
-	SPECIAL_TID_X, SPECIAL_TID_Y, SPECIAL_TID_Z, SPECIAL_NTID_X, SPECIAL_NTID_Y,
-	SPECIAL_NTID_Z, SPECIAL_CTAID_X, SPECIAL_CTAID_Y, SPECIAL_CTAID_Z, SPECIAL_NCTAID_X,
-	SPECIAL_NCTAID_Y, SPECIAL_NCTAID_Z, SPECIAL_LANEID, SPECIAL_WARPID, SPECIAL_NWARPID,
+	SPECIAL_TID_X,
+	SPECIAL_TID_Y,
+	SPECIAL_TID_Z,
+	SPECIAL_NTID_X,
+	SPECIAL_NTID_Y,
+	SPECIAL_NTID_Z,
+	SPECIAL_CTAID_X,
+	SPECIAL_CTAID_Y,
+	SPECIAL_CTAID_Z,
+	SPECIAL_NCTAID_X,
+	SPECIAL_NCTAID_Y,
+	SPECIAL_NCTAID_Z,
+	SPECIAL_LANEID,
+	SPECIAL_WARPID,
+	SPECIAL_NWARPID,
 	SPECIAL_OTHER,
 };
 
 struct ptx_instruction {
 	uint8_t opcode, space;
-	uint8_t source_space;      /* cp: of the second one named */
-	uint8_t spaces;            /* how many were named */
-	uint8_t vector;            /* elements; 1 */
+	uint8_t source_space; /* cp: of the second one named */
+	uint8_t spaces;       /* how many were named */
+	uint8_t vector;       /* elements; 1 */
 	uint8_t compare;
-	uint8_t negated;           /* the guard is */
+	uint8_t negated;              /* the guard is */
 	struct ptx_type type, source; /* source: cvt's second */
 	uint16_t modifiers;
-	uint16_t count;            /* of operands, nested ones included */
-	int32_t guard;             /* predicate register, -1: always */
-	uint32_t operand;          /* the first */
+	uint16_t count;   /* of operands, nested ones included */
+	int32_t guard;    /* predicate register, -1: always */
+	uint32_t operand; /* the first */
 };
 
 /* A variable of the module or of a function. */
 enum ptx_variable_kind {
-	VARIABLE_MODULE,           /* .global */
-	VARIABLE_TABLE,            /* .global, of CUDA's own library: never written */
-	VARIABLE_SHARED,           /* or anything that is not global memory */
+	VARIABLE_MODULE, /* .global */
+	VARIABLE_TABLE,  /* .global, of CUDA's own library: never written */
+	VARIABLE_SHARED, /* or anything that is not global memory */
 	VARIABLE_LOCAL,
-	VARIABLE_PARAMETER,        /* of a kernel: offset is its place in the buffer */
-	VARIABLE_FORMAL,           /* parameter of a .func, or what it returns */
-	VARIABLE_ARGUMENT,         /* .param inside a body: of a call */
+	VARIABLE_PARAMETER, /* of a kernel: offset is its place in the buffer */
+	VARIABLE_FORMAL,    /* parameter of a .func, or what it returns */
+	VARIABLE_ARGUMENT,  /* .param inside a body: of a call */
 };
 
 struct ptx_variable {
@@ -130,7 +155,7 @@ struct ptx_variable {
 
 struct ptx_edge {
 	uint32_t block;
-	int8_t taken;              /* the last instruction's guard here: 1, 0; -1: either */
+	int8_t taken; /* the last instruction's guard here: 1, 0; -1: either */
 };
 
 struct ptx_block {
@@ -147,15 +172,15 @@ struct ptx_block {
  */
 #define PTX_NO_SLOT UINT32_MAX
 struct ptx_register {
-	uint32_t slot;             /* in the many of a state, else PTX_NO_SLOT */
-	uint8_t relevant;          /* enum ptx_relevance */
+	uint32_t slot;    /* in the many of a state, else PTX_NO_SLOT */
+	uint8_t relevant; /* enum ptx_relevance */
 };
 
 /* What becomes of a value. */
 enum ptx_relevance {
 	RELEVANT_NOT,
-	RELEVANT_BRANCH,           /* a branch may depend on it */
-	RELEVANT_ADDRESS,          /* an address may */
+	RELEVANT_BRANCH,  /* a branch may depend on it */
+	RELEVANT_ADDRESS, /* an address may */
 };
 
 struct ptx_function {
@@ -163,24 +188,29 @@ struct ptx_function {
 	size_t length;
 	const char *text, *body, *end; /* from .entry or .func; behind "{", behind "}" or ";" */
 	uint8_t is_kernel, has_body;
-	int8_t parsed;             /* 1: yes, -1: not understood */
+	int8_t parsed; /* 1: yes, -1: not understood */
 	const char *why;
-	uint32_t parameter_bytes;  /* of a kernel */
-	uint32_t variable_base;    /* the module-wide number of variable[0] */
+	uint32_t parameter_bytes; /* of a kernel */
+	uint32_t variable_base;   /* the module-wide number of variable[0] */
 
 	struct ptx_variable *variable;
 	uint32_t variable_count, variable_room;
 	uint32_t *formal, *result; /* variables, in order */
 	uint32_t formal_count, result_count;
 	struct ptx_names variables, registers, labels;
-	uint32_t *label;           /* instruction, by label */
+	uint32_t *label; /* instruction, by label */
 	uint32_t label_room;
-	struct ptx_table { uint32_t label, first, count; } *table; /* .branchtargets */
+	struct ptx_table {
+		uint32_t label, first, count;
+	} * table; /* .branchtargets */
 	uint32_t table_count;
 	uint32_t *target;
 	uint32_t target_count;
 	/* Registers that stand for (argument variable, offset). */
-	struct ptx_argument { uint32_t variable, reg; int32_t offset; } *argument;
+	struct ptx_argument {
+		uint32_t variable, reg;
+		int32_t offset;
+	} * argument;
 	uint32_t argument_count;
 
 	struct ptx_instruction *instruction;
@@ -192,22 +222,22 @@ struct ptx_function {
 	uint32_t block_count;
 	struct ptx_edge *edges;
 	uint32_t edge_count;
-	uint32_t *order;           /* blocks, each after those that dominate it */
+	uint32_t *order; /* blocks, each after those that dominate it */
 	uint32_t order_count;
-	struct ptx_register *reg;  /* by number */
-	uint32_t *slot_reg;        /* by slot */
+	struct ptx_register *reg; /* by number */
+	uint32_t *slot_reg;       /* by slot */
 	uint32_t slot_count;
 };
 
 struct ptx_module {
 	struct ptx_function *function;
 	uint32_t function_count, function_room;
-	uint32_t *kernel;          /* functions */
+	uint32_t *kernel; /* functions */
 	uint32_t kernel_count;
 	struct ptx_names functions, variables;
 	struct ptx_variable *variable;
 	uint32_t variable_room;
-	uint32_t variable_total;   /* numbers given out */
+	uint32_t variable_total; /* numbers given out */
 };
 
 /* realloc for one more than count, doubling: 0 or -1. */

@@ -10,8 +10,8 @@ struct reach {
 	struct ptx_module *module;
 	uint32_t *function;
 	uint32_t count;
-	uint8_t *seen;             /* by function */
-	int doubt;                 /* a call leads who knows where */
+	uint8_t *seen; /* by function */
+	int doubt;     /* a call leads who knows where */
 };
 
 static void reach(struct reach *reach, uint32_t number)
@@ -26,8 +26,8 @@ static void follow_call(struct reach *all, const struct ptx_function *function,
 	const struct ptx_instruction *in)
 {
 	const struct ptx_operand *operand = &function->operand[in->operand];
-	uint32_t at = in->count && operand[0].kind == OPERAND_VECTOR ? ptx_operand_end(operand, 0)
-								    : 0;
+	uint32_t at =
+		in->count && operand[0].kind == OPERAND_VECTOR ? ptx_operand_end(operand, 0) : 0;
 
 	if (at < in->count && operand[at].kind == OPERAND_FUNCTION)
 		reach(all, operand[at].number);

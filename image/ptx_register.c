@@ -5,15 +5,17 @@
 #include <stdlib.h>
 
 /* A place where a register is written or read, in a list per register. */
-struct place { uint32_t instruction, next; };
+struct place {
+	uint32_t instruction, next;
+};
 
 struct registers {
 	struct ptx_function *function;
 	struct place *place;
 	uint32_t place_count, place_room;
-	uint32_t *writes;          /* by register: its first place + 1 */
+	uint32_t *writes; /* by register: its first place + 1 */
 	uint32_t *work, work_count;
-	uint32_t *block;           /* by instruction */
+	uint32_t *block; /* by instruction */
 	uint8_t *queued;
 	int failed;
 };
@@ -23,8 +25,17 @@ uint32_t ptx_written(const struct ptx_function *function, const struct ptx_instr
 	const struct ptx_operand *operand = &function->operand[in->operand];
 
 	switch (in->opcode) {
-	case OP_ST: case OP_RED: case OP_BRA: case OP_BRX: case OP_RET: case OP_EXIT:
-	case OP_PREFETCH: case OP_CP: case OP_DISCARD: case OP_SUST: case OP_SURED:
+	case OP_ST:
+	case OP_RED:
+	case OP_BRA:
+	case OP_BRX:
+	case OP_RET:
+	case OP_EXIT:
+	case OP_PREFETCH:
+	case OP_CP:
+	case OP_DISCARD:
+	case OP_SUST:
+	case OP_SURED:
 	case OP_TRAP:
 		return 0;
 	case OP_CALL:
@@ -63,7 +74,7 @@ static void visit_operands(struct registers *all, uint32_t instruction, uint32_t
 		if (operand->kind == OPERAND_REGISTER)
 			visit(all, instruction, operand->number);
 		else if (in->opcode == OP_CALL && operand->kind == OPERAND_VARIABLE &&
-			 operand->number & PTX_OWN)
+			operand->number & PTX_OWN)
 			visit_variable(all, instruction, operand->number & ~PTX_OWN, visit);
 	}
 }
@@ -102,7 +113,7 @@ static int is_formal(const struct ptx_function *function, uint32_t reg)
 	for (uint32_t i = 0; i < function->argument_count; i++)
 		if (function->argument[i].reg == reg)
 			return function->variable[function->argument[i].variable].kind ==
-			       VARIABLE_FORMAL;
+				VARIABLE_FORMAL;
 	return 0;
 }
 
@@ -183,11 +194,11 @@ static void want_roots(struct registers *all, uint32_t instruction)
 		visit_written(all, instruction, want_for_address);
 	for (uint32_t i = 0; i + 1 < in->count; i++)
 		if (operand[i].kind == OPERAND_ADDRESS && operand[i + 1].kind == OPERAND_REGISTER &&
-		    (in->space != SPACE_SHARED || in->opcode == OP_CP))
+			(in->space != SPACE_SHARED || in->opcode == OP_CP))
 			want(all, operand[i + 1].number, RELEVANT_ADDRESS);
 	/* A pointer may be kept in local memory. */
 	if (in->opcode == OP_ST && in->type.bytes == 8 && in->type.class != CLASS_FLOAT &&
-	    (in->space == SPACE_LOCAL || in->space == SPACE_GENERIC))
+		(in->space == SPACE_LOCAL || in->space == SPACE_GENERIC))
 		visit_operands(all, instruction, 2, in->count, want_for_address);
 }
 

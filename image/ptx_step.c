@@ -44,13 +44,12 @@ static struct ptx_value special(const struct ptx_operand *operand, const struct 
 	return ptx_interval(INT64_MIN, INT64_MAX);
 }
 
-static struct ptx_value address_of(const struct ptx_frame *frame,
-	const struct ptx_operand *operand)
+static struct ptx_value address_of(const struct ptx_frame *frame, const struct ptx_operand *operand)
 {
 	uint32_t number = operand->number & ~PTX_OWN;
 	int own = (operand->number & PTX_OWN) != 0;
-	const struct ptx_variable *variable = own ? &frame->function->variable[number]
-						  : &frame->walk->module->variable[number];
+	const struct ptx_variable *variable =
+		own ? &frame->function->variable[number] : &frame->walk->module->variable[number];
 	struct ptx_value value = ptx_constant(operand->value);
 
 	switch (variable->kind) {
@@ -121,7 +120,7 @@ struct ptx_value ptx_opaque(struct ptx_frame *frame, struct ptx_state *state, ui
 
 	/* A vector's registers are not looked at one by one: they are given symbols too. */
 	if (range.low < range.high &&
-	    (reg < 0 || frame->function->reg[reg].relevant == RELEVANT_ADDRESS))
+		(reg < 0 || frame->function->reg[reg].relevant == RELEVANT_ADDRESS))
 		symbol = ptx_symbol(frame->walk, frame->path, instruction, which);
 	if (symbol != PTX_NO_SYMBOL) {
 		ptx_redefine(state, symbol, range);
@@ -140,7 +139,8 @@ struct ptx_value ptx_number_of(struct ptx_frame *frame, struct ptx_state *state,
 	if (value.base == BASE_NUMBER)
 		return value;
 	symbol = value.base == BASE_WORD && !value.pointer
-		? ptx_symbol(frame->walk, 0, value.id, WHICH_PARAMETER + 8) : PTX_NO_SYMBOL;
+		? ptx_symbol(frame->walk, 0, value.id, WHICH_PARAMETER + 8)
+		: PTX_NO_SYMBOL;
 	if (symbol != PTX_NO_SYMBOL) {
 		struct ptx_value number = ptx_symbol_value(symbol);
 
@@ -180,8 +180,8 @@ static void move_vectors(struct ptx_frame *frame, struct ptx_state *state, uint3
 			value[i].base = BASE_UNKNOWN;
 	}
 	for (uint32_t i = 0; i < count && i < 16; i++) {
-		const struct ptx_operand *to = operand->kind == OPERAND_VECTOR ? &operand[1 + i]
-									       : operand;
+		const struct ptx_operand *to =
+			operand->kind == OPERAND_VECTOR ? &operand[1 + i] : operand;
 
 		if (to->kind == OPERAND_REGISTER)
 			ptx_write_register(frame, state, to->number, &value[i]);
@@ -235,8 +235,9 @@ static int calculate(struct ptx_frame *frame, struct ptx_state *state, uint32_t 
 
 	if (!ptx_written(function, in))
 		return 0;
-	if (is_move(in) && (operand->kind == OPERAND_VECTOR ||
-			    (in->count > 1 && operand[1].kind == OPERAND_VECTOR))) {
+	if (is_move(in) &&
+		(operand->kind == OPERAND_VECTOR ||
+			(in->count > 1 && operand[1].kind == OPERAND_VECTOR))) {
 		move_vectors(frame, state, instruction);
 		return 0;
 	}
@@ -260,9 +261,22 @@ static int calculate(struct ptx_frame *frame, struct ptx_state *state, uint32_t 
 static int touches(const struct ptx_instruction *in)
 {
 	switch (in->opcode) {
-	case OP_LD: case OP_LDU: case OP_ST: case OP_ATOM: case OP_RED: case OP_CP: case OP_TEX:
-	case OP_TLD4: case OP_SULD: case OP_SUST: case OP_SURED: case OP_WMMA: case OP_MULTIMEM:
-	case OP_PREFETCH: case OP_DISCARD: case OP_OTHER:
+	case OP_LD:
+	case OP_LDU:
+	case OP_ST:
+	case OP_ATOM:
+	case OP_RED:
+	case OP_CP:
+	case OP_TEX:
+	case OP_TLD4:
+	case OP_SULD:
+	case OP_SUST:
+	case OP_SURED:
+	case OP_WMMA:
+	case OP_MULTIMEM:
+	case OP_PREFETCH:
+	case OP_DISCARD:
+	case OP_OTHER:
 		return 1;
 	default:
 		return 0;

@@ -26,7 +26,7 @@ int64_t ptx_multiply_bound(int64_t a, int64_t b)
 	if (!a || !b)
 		return 0;
 	if (a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX ||
-	    __builtin_mul_overflow(a, b, &product))
+		__builtin_mul_overflow(a, b, &product))
 		return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
 	return product;
 }
@@ -46,7 +46,8 @@ struct ptx_range ptx_add_range(struct ptx_range a, struct ptx_range b)
 struct ptx_range ptx_scale_range(struct ptx_range a, int64_t factor)
 {
 	struct ptx_range scaled = {
-		ptx_multiply_bound(a.low, factor), ptx_multiply_bound(a.high, factor),
+		ptx_multiply_bound(a.low, factor),
+		ptx_multiply_bound(a.high, factor),
 	};
 
 	if (factor >= 0)
@@ -91,7 +92,7 @@ int ptx_same_terms(const struct ptx_value *a, const struct ptx_value *b)
 		return 0;
 	for (unsigned i = 0; i < a->count; i++)
 		if (a->term[i].symbol != b->term[i].symbol ||
-		    a->term[i].factor != b->term[i].factor)
+			a->term[i].factor != b->term[i].factor)
 			return 0;
 	return 1;
 }
@@ -99,7 +100,7 @@ int ptx_same_terms(const struct ptx_value *a, const struct ptx_value *b)
 int ptx_same(const struct ptx_value *a, const struct ptx_value *b)
 {
 	return a->base == b->base && a->id == b->id && a->low == b->low && a->high == b->high &&
-	       a->pointer == b->pointer && a->loaded == b->loaded && ptx_same_terms(a, b);
+		a->pointer == b->pointer && a->loaded == b->loaded && ptx_same_terms(a, b);
 }
 
 int64_t ptx_factor(const struct ptx_value *value, uint32_t symbol)
@@ -121,7 +122,8 @@ static int add_term(struct ptx_value *value, uint32_t symbol, int64_t factor)
 		return -1;
 	if (at < value->count && value->term[at].symbol == symbol) {
 		if (__builtin_add_overflow(value->term[at].factor, factor,
-			    &value->term[at].factor) || value->term[at].factor == INT64_MIN)
+			    &value->term[at].factor) ||
+			value->term[at].factor == INT64_MIN)
 			return -1;
 		if (!value->term[at].factor) {
 			value->count--;
@@ -132,8 +134,7 @@ static int add_term(struct ptx_value *value, uint32_t symbol, int64_t factor)
 	}
 	if (value->count == PTX_TERMS)
 		return -1;
-	memmove(&value->term[at + 1], &value->term[at],
-		(value->count - at) * sizeof(*value->term));
+	memmove(&value->term[at + 1], &value->term[at], (value->count - at) * sizeof(*value->term));
 	value->term[at] = (struct ptx_term){ symbol, factor };
 	value->count++;
 	return 0;
@@ -148,7 +149,7 @@ int ptx_add_terms(struct ptx_value *into, const struct ptx_value *other, int64_t
 		int64_t scaled;
 
 		if (__builtin_mul_overflow(other->term[i].factor, factor, &scaled) ||
-		    add_term(into, other->term[i].symbol, scaled))
+			add_term(into, other->term[i].symbol, scaled))
 			return -1;
 	}
 	into->low = sum.low;
@@ -214,7 +215,7 @@ static struct ptx_range with_fact(const struct ptx_value *value, const struct pt
 		int64_t part;
 
 		if (__builtin_mul_overflow(fact->term[i].factor, -ratio, &part) ||
-		    add_term(&rest, fact->term[i].symbol, part))
+			add_term(&rest, fact->term[i].symbol, part))
 			return all;
 	}
 	if (rest.count + fact->count != value->count)

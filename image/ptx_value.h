@@ -22,30 +22,32 @@
 
 enum ptx_base {
 	BASE_NUMBER,
-	BASE_WORD,                 /* id: of the parameter buffer; a number too, unless pointer */
-	BASE_WORDS,                /* id: of a set of words: points where one of them does */
-	BASE_LOCAL,                /* id: module-wide number of the variable */
-	BASE_PARAMETER,            /* an address of the parameter buffer itself */
-	BASE_MODULE,               /* memory that the module declares */
-	BASE_HARMLESS,             /* shared memory, and tables that are never written */
+	BASE_WORD,      /* id: of the parameter buffer; a number too, unless pointer */
+	BASE_WORDS,     /* id: of a set of words: points where one of them does */
+	BASE_LOCAL,     /* id: module-wide number of the variable */
+	BASE_PARAMETER, /* an address of the parameter buffer itself */
+	BASE_MODULE,    /* memory that the module declares */
+	BASE_HARMLESS,  /* shared memory, and tables that are never written */
 	BASE_UNKNOWN,
 };
 
 struct ptx_term {
 	uint32_t symbol;
-	int64_t factor;            /* neither 0 nor INT64_MIN */
+	int64_t factor; /* neither 0 nor INT64_MIN */
 };
 
 struct ptx_value {
 	uint8_t base, count;
-	uint8_t pointer;           /* of BASE_WORD: it was used as an address */
-	uint8_t loaded;            /* it depends on what lies in memory, or wraps */
+	uint8_t pointer; /* of BASE_WORD: it was used as an address */
+	uint8_t loaded;  /* it depends on what lies in memory, or wraps */
 	uint32_t id;
 	int64_t low, high;
 	struct ptx_term term[PTX_TERMS]; /* by symbol */
 };
 
-struct ptx_range { int64_t low, high; }; /* low > high: nothing */
+struct ptx_range {
+	int64_t low, high;
+}; /* low > high: nothing */
 
 struct ptx_fact {
 	struct ptx_term term[PTX_TERMS];
@@ -55,10 +57,10 @@ struct ptx_fact {
 
 struct ptx_state {
 	uint32_t fact_count;
-	int possible;              /* 0: no thread comes here */
+	int possible; /* 0: no thread comes here */
 	struct ptx_fact fact[PTX_FACTS];
 	struct ptx_range range[PTX_SYMBOLS];
-	struct ptx_value many[];   /* by slot */
+	struct ptx_value many[]; /* by slot */
 };
 
 /* Of ends of ranges: INT64_MIN and INT64_MAX are open, and what does not fit becomes one. */

@@ -32,7 +32,7 @@ uint32_t ptx_known_symbol(const struct ptx_walk *walk, uint32_t path, uint32_t p
 {
 	for (uint32_t i = PTX_FIXED_SYMBOLS; i < walk->symbol_count; i++)
 		if (walk->symbol[i].place == place && walk->symbol[i].which == which &&
-		    walk->symbol[i].path == path)
+			walk->symbol[i].path == path)
 			return i;
 	return PTX_NO_SYMBOL;
 }
@@ -59,7 +59,7 @@ static void join_facts(struct ptx_state *into, const struct ptx_state *from)
 		uint32_t j = 0;
 
 		while (j < from->fact_count &&
-		       memcmp(fact->term, from->fact[j].term, sizeof(fact->term)))
+			memcmp(fact->term, from->fact[j].term, sizeof(fact->term)))
 			j++;
 		if (j == from->fact_count) {
 			*fact = into->fact[--into->fact_count];
@@ -84,8 +84,8 @@ static void join_state(struct ptx_frame *frame, uint32_t block, struct ptx_state
 			continue;
 		if (is_wanted(function, i))
 			symbol = ptx_symbol(frame->walk, frame->path, block, WHICH_JOIN + i);
-		into->many[i] = ptx_join(frame, &into->many[i], into, &from->many[i], from, symbol,
-			&range);
+		into->many[i] =
+			ptx_join(frame, &into->many[i], into, &from->many[i], from, symbol, &range);
 		if (range.low > range.high)
 			continue;
 		ptx_redefine(into, symbol, range);
@@ -119,8 +119,7 @@ static int leave(struct ptx_frame *frame, struct ptx_state *state, uint32_t bloc
 	const struct ptx_edge *edge)
 {
 	const struct ptx_function *function = frame->function;
-	const struct ptx_instruction *last =
-		&function->instruction[function->block[block].end - 1];
+	const struct ptx_instruction *last = &function->instruction[function->block[block].end - 1];
 	struct ptx_state *way = state, **into = &frame->entry[edge->block];
 
 	if (edge->taken >= 0) {
@@ -219,7 +218,10 @@ int ptx_frame_init(struct ptx_frame *frame, struct ptx_walk *walk, struct ptx_fu
 	uint32_t heads = 0;
 
 	*frame = (struct ptx_frame){
-		.walk = walk, .function = function, .path = path, .depth = depth,
+		.walk = walk,
+		.function = function,
+		.path = path,
+		.depth = depth,
 		.single = calloc(function->registers.count + 1, sizeof(*frame->single)),
 		.condition_of = calloc(function->registers.count + 1, sizeof(uint32_t)),
 		.entry = calloc(function->block_count + 1, sizeof(*frame->entry)),
@@ -227,7 +229,7 @@ int ptx_frame_init(struct ptx_frame *frame, struct ptx_walk *walk, struct ptx_fu
 		.spare = calloc(1, ptx_state_size(function)),
 	};
 	if (!frame->single || !frame->condition_of || !frame->entry || !frame->head ||
-	    !frame->spare)
+		!frame->spare)
 		return ptx_fail(walk, "out of memory");
 	for (uint32_t i = 0; i < function->block_count; i++) {
 		if (!function->block[i].is_head)

@@ -18,25 +18,31 @@
 #define PTX_FIXED_SYMBOLS 12
 
 /* What gave a symbol its name: an instruction, a block or a parameter, and a number. */
-struct ptx_symbol { uint32_t path, place, which; };
+struct ptx_symbol {
+	uint32_t path, place, which;
+};
 enum ptx_which {
-	WHICH_RESULT = 0,          /* and the next ones: of an instruction */
-	WHICH_OLD = 100,           /* a guarded instruction's result or what was there before */
-	WHICH_ROUNDS,              /* of a loop, by block */
-	WHICH_PARAMETER,           /* + bytes */
-	WHICH_JOIN = 200,          /* + slot, by block */
+	WHICH_RESULT = 0, /* and the next ones: of an instruction */
+	WHICH_OLD = 100,  /* a guarded instruction's result or what was there before */
+	WHICH_ROUNDS,     /* of a loop, by block */
+	WHICH_PARAMETER,  /* + bytes */
+	WHICH_JOIN = 200, /* + slot, by block */
 };
 
-struct ptx_set { uint32_t count, word[64]; };
+struct ptx_set {
+	uint32_t count, word[64];
+};
 
 /* Local memory, 8 bytes; of all threads and times together. */
 struct ptx_cell {
 	uint32_t variable, changes;
-	int64_t offset;            /* INT64_MIN: somewhere in it */
+	int64_t offset; /* INT64_MIN: somewhere in it */
 	struct ptx_value value;
 };
 
-struct ptx_path { uint32_t from, instruction; };
+struct ptx_path {
+	uint32_t from, instruction;
+};
 
 struct ptx_walk {
 	struct ptx_module *module;
@@ -52,31 +58,36 @@ struct ptx_walk {
 	uint32_t cell_count, cell_room;
 	struct ptx_path *path;
 	uint32_t path_count, path_room;
-	unsigned long steps;       /* left */
+	unsigned long steps; /* left */
 	int cells_changed, collects;
-	const char *failure;       /* the walk is over: claims are worth nothing */
+	const char *failure; /* the walk is over: claims are worth nothing */
 };
 
-enum ptx_condition_kind { CONDITION_UNKNOWN, CONDITION_COMPARE, CONDITION_AND, CONDITION_OR,
-	CONDITION_NOT };
+enum ptx_condition_kind {
+	CONDITION_UNKNOWN,
+	CONDITION_COMPARE,
+	CONDITION_AND,
+	CONDITION_OR,
+	CONDITION_NOT
+};
 struct ptx_condition {
 	uint8_t kind, compare, is_unsigned;
-	uint32_t first, second;    /* registers, of AND, OR, NOT */
+	uint32_t first, second; /* registers, of AND, OR, NOT */
 	struct ptx_value a, b, difference;
 };
 
 /* A register at a loop's head. */
 struct ptx_loop_register {
-	uint8_t failed;            /* it does not grow evenly */
+	uint8_t failed; /* it does not grow evenly */
 	uint8_t grown, shrunk, resets, has_entry, bounded;
-	int64_t step;              /* 0: none found yet */
-	struct ptx_value entry;    /* as it was used */
+	int64_t step;           /* 0: none found yet */
+	struct ptx_value entry; /* as it was used */
 	struct ptx_range range;
 };
 
 struct ptx_head {
 	struct ptx_state *back, *next; /* what came back in the last pass, in this one */
-	struct ptx_state *last;    /* the state found last time */
+	struct ptx_state *last;        /* the state found last time */
 	struct ptx_loop_register rounds;
 	struct ptx_loop_register *reg; /* by slot */
 };
@@ -87,14 +98,14 @@ struct ptx_frame {
 	uint32_t path;
 	unsigned depth;
 	int changed;
-	struct ptx_value *single;  /* by register */
-	uint32_t *condition_of;    /* by register: condition + 1 */
+	struct ptx_value *single; /* by register */
+	uint32_t *condition_of;   /* by register: condition + 1 */
 	struct ptx_condition *condition;
 	uint32_t condition_count, condition_room;
-	struct ptx_state **entry;  /* by block */
-	struct ptx_head **head;    /* by block */
-	struct ptx_state *spare;   /* for an instruction under a guard, an edge */
-	struct ptx_state *leave;   /* what returns; NULL: nothing does */
+	struct ptx_state **entry;   /* by block */
+	struct ptx_head **head;     /* by block */
+	struct ptx_state *spare;    /* for an instruction under a guard, an edge */
+	struct ptx_state *leave;    /* what returns; NULL: nothing does */
 	uint8_t fresh[PTX_SYMBOLS]; /* symbols that a join has just made */
 };
 
@@ -157,8 +168,8 @@ int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t i
 int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
 /* The instruction accesses bytes at a value. */
-int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address,
-	const struct ptx_state *state, uint32_t bytes, int direction);
+int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address, const struct ptx_state *state,
+	uint32_t bytes, int direction);
 /* Claims in order, those that touch made one. */
 void ptx_claims_finish(struct ptx_access *access);
 

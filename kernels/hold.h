@@ -5,7 +5,8 @@
 
 #include "kernels.h"
 
-namespace cufence {
+namespace cufence
+{
 
 /* Real time, as clock64() is not: the SM's frequency changes.  PTX leaves its step open. */
 __device__ inline unsigned long long device_ns()

@@ -13,7 +13,8 @@
 
 #include <stddef.h>
 
-namespace cufence {
+namespace cufence
+{
 
 /* Touches no memory. */
 __global__ void spin(unsigned long long spin_ns);
@@ -34,8 +35,8 @@ __global__ void accumulate(unsigned long long spin_ns, const float *in, float *s
 __global__ void stencil(unsigned long long spin_ns, const float *in, float *out, size_t n);
 
 /* data[offset + i] *= factor */
-__global__ void scale_slice(
-	unsigned long long spin_ns, float *data, size_t offset, size_t n, float factor);
+__global__ void scale_slice(unsigned long long spin_ns, float *data, size_t offset, size_t n,
+	float factor);
 
 /* Adds to *counter, atomically, how many in[i] are above limit. */
 __global__ void count_above(unsigned long long spin_ns, const float *in, size_t n, float limit,

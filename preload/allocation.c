@@ -18,8 +18,8 @@ uint64_t allocation_regions[(1u << (ADDRESS_BITS - REGION_SHIFT)) / 64];
 /* How long each live allocation is: a free names only its start. */
 static struct {
 	_Atomic uint64_t address;
-	_Atomic uint64_t bytes;    /* context above CONTEXT_SHIFT; 0: no entry */
-} *sizes;
+	_Atomic uint64_t bytes; /* context above CONTEXT_SHIFT; 0: no entry */
+} * sizes;
 
 /* Reserved, not used: pages come as they are touched.  0, or -1 where even that is refused. */
 static int reserve_tables(void)

@@ -38,9 +38,9 @@ static inline int allocation_maybe(uint64_t word)
 	uint64_t region = word >> REGION_SHIFT;
 
 	return word >> ADDRESS_BITS == 0 &&
-	       __atomic_load_n(&allocation_regions[region / 64], __ATOMIC_ACQUIRE) >> region % 64 &
-		       1 &&
-	       __atomic_load_n(&allocation_granules[word >> GRANULE_SHIFT], __ATOMIC_RELAXED);
+		__atomic_load_n(&allocation_regions[region / 64], __ATOMIC_ACQUIRE) >> region % 64 &
+		1 &&
+		__atomic_load_n(&allocation_granules[word >> GRANULE_SHIFT], __ATOMIC_RELAXED);
 }
 
 /* In a forked child, whose parent's CUDA memory it does not have. */

@@ -14,7 +14,7 @@ enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
 struct scan {
 	struct launch_arguments *out;
 	uint64_t hash[LANES];
-	unsigned others;           /* words that are no pointers */
+	unsigned others; /* words that are no pointers */
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -60,8 +60,9 @@ static int are_scalars(const uint64_t word[LANES])
 
 INLINE int are_unknown(const uint64_t word[LANES])
 {
-	return are_scalars(word) || !(allocation_maybe(word[0]) | allocation_maybe(word[1]) |
-		allocation_maybe(word[2]) | allocation_maybe(word[3]));
+	return are_scalars(word) ||
+		!(allocation_maybe(word[0]) | allocation_maybe(word[1]) |
+			allocation_maybe(word[2]) | allocation_maybe(word[3]));
 }
 
 /*
@@ -170,8 +171,8 @@ void arguments_scan(struct launch_arguments *arguments, const struct function_la
 		scan_extra(&scan, extra);
 	}
 	if (scan.others > MAX_WORDS)
-		arguments->word[arguments->word_count++] = scan.hash[0] ^
-			scan.hash[1] * 3 ^ scan.hash[2] * 5 ^ scan.hash[3] * 7;
+		arguments->word[arguments->word_count++] =
+			scan.hash[0] ^ scan.hash[1] * 3 ^ scan.hash[2] * 5 ^ scan.hash[3] * 7;
 }
 
 void arguments_measure(struct function_layout *layout)

@@ -14,13 +14,13 @@
 
 #define MAX_POINTERS 128
 #define MAX_WORDS 8
-#define BUFFER_WORDS 24            /* of a buffer that is recorded whole, at most */
+#define BUFFER_WORDS 24 /* of a buffer that is recorded whole, at most */
 
 /* Of one launch; lives on the wrapper's stack until the record is written. */
 struct launch_arguments {
 	unsigned pointer_count;
-	int extra;                     /* they came as one buffer, read in whole words */
-	unsigned word_count;           /* in word[]; the hash, if any, is one of them */
+	int extra;           /* they came as one buffer, read in whole words */
+	unsigned word_count; /* in word[]; the hash, if any, is one of them */
 	uint64_t word[MAX_WORDS + 1];
 	struct launch_pointer pointer[MAX_POINTERS];
 };
@@ -28,10 +28,10 @@ struct launch_arguments {
 /* A kernel's parameters; data follows in the same arena. */
 struct function_layout {
 	uint32_t count;
-	uint8_t words;                 /* of the whole buffer, 0: more than BUFFER_WORDS */
-	uint8_t leading;               /* parameters that are the first words, one each */
-	uint8_t padded;                /* 1: there are bytes that belong to no parameter */
-	uint8_t asked;                 /* 1: for what only a function that is loaded tells */
+	uint8_t words;   /* of the whole buffer, 0: more than BUFFER_WORDS */
+	uint8_t leading; /* parameters that are the first words, one each */
+	uint8_t padded;  /* 1: there are bytes that belong to no parameter */
+	uint8_t asked;   /* 1: for what only a function that is loaded tells */
 	struct function_parameter parameter[];
 };
 

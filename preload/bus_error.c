@@ -23,9 +23,9 @@ typedef simple_handler (*signal_function)(int, simple_handler);
  * need not be kept here, and the kernel obeys them.
  */
 static struct {
-	_Atomic uint64_t program;  /* its handler or SIG_DFL, and WANTS_INFO */
-	_Atomic int process;       /* in which it is so, 0: none */
-	sigaction_function real;   /* NULL: not yet known */
+	_Atomic uint64_t program; /* its handler or SIG_DFL, and WANTS_INFO */
+	_Atomic int process;      /* in which it is so, 0: none */
+	sigaction_function real;  /* NULL: not yet known */
 } watch;
 
 /* --- the real functions ---------------------------------------------------------------------- */
@@ -34,14 +34,16 @@ static struct {
 extern int __sigaction(int number, const struct sigaction *wanted, struct sigaction *before);
 
 /* Those that take a handler alone, and the flags they set. */
+/* clang-format off */
 #define SIGNALS(X) \
 	X(signal, SA_RESTART) X(ssignal, SA_RESTART) X(bsd_signal, SA_RESTART) \
 	X(sysv_signal, SA_RESETHAND | SA_NODEFER) X(__sysv_signal, SA_RESETHAND | SA_NODEFER)
+/* clang-format on */
 enum real {
 #define X(name, flags) REAL_##name,
 	SIGNALS(X)
 #undef X
-	REAL_sigaction,
+		REAL_sigaction,
 	REAL_COUNT
 };
 
@@ -52,7 +54,7 @@ static void *real_function(enum real which)
 #define X(name, flags) #name,
 		SIGNALS(X)
 #undef X
-		"sigaction",
+			"sigaction",
 	};
 	void *found = __atomic_load_n(&reals[which], __ATOMIC_RELAXED);
 
@@ -142,7 +144,7 @@ static int is_ours(const struct sigaction *action)
 static uint64_t take_over(struct sigaction *action)
 {
 	uint64_t program = (uint64_t)(uintptr_t)action->sa_handler |
-			   (action->sa_flags & SA_SIGINFO ? WANTS_INFO : 0);
+		(action->sa_flags & SA_SIGINFO ? WANTS_INFO : 0);
 
 	action->sa_sigaction = on_bus_error;
 	action->sa_flags |= SA_SIGINFO;

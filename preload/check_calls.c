@@ -37,8 +37,8 @@ typedef __typeof__(&cuGreenCtxWaitEvent) PFN_cuGreenCtxWaitEvent_v12040;
 #define CHECK_12_13(check) check
 #define CHECK_13_13(check) check
 #define RUNTIME(symbol, first, last, params, args) \
-	CHECK_##first##_##last(_Static_assert(SAME_TYPE(__typeof__(&symbol), \
-		cudaError_t(*) params), #symbol);)
+	CHECK_##first##_##last( \
+		_Static_assert(SAME_TYPE(__typeof__(&symbol), cudaError_t(*) params), #symbol);)
 #define RUNTIME_PT(symbol, suffix, first, last, params, args) \
 	RUNTIME(symbol, first, last, params, args)
 

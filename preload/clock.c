@@ -69,8 +69,9 @@ static uint64_t counter_rate(void)
 
 void clock_init(void *libcuda)
 {
-	shim.virtual_clock = libcuda ? (uint64_t(*)(void))resolve_real_dlsym()(libcuda,
-		"cufence_sim_clock") : NULL;
+	shim.virtual_clock = libcuda
+		? (uint64_t(*)(void))resolve_real_dlsym()(libcuda, "cufence_sim_clock")
+		: NULL;
 	shim.calibration_ticks = SECOND;
 	if (shim.virtual_clock) {
 		shim.clock = CLOCK_TICKS_VIRTUAL;

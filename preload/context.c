@@ -29,8 +29,14 @@ static int attribute(CUdevice device, CUdevice_attribute which, int otherwise)
 /* What changes how calls behave, as properties "device.ORDINAL.NAME". */
 static void write_attributes(struct thread_state *thread, CUdevice device)
 {
-#define NAMED(which, name) { CU_DEVICE_ATTRIBUTE_##which, name }
-	static const struct { CUdevice_attribute which; const char *name; } attributes[] = {
+#define NAMED(which, name) \
+	{ \
+		CU_DEVICE_ATTRIBUTE_##which, name \
+	}
+	static const struct {
+		CUdevice_attribute which;
+		const char *name;
+	} attributes[] = {
 		NAMED(COMPUTE_MODE, "compute_mode"),
 		NAMED(CONCURRENT_KERNELS, "concurrent_kernels"),
 		NAMED(INTEGRATED, "integrated"),

@@ -147,8 +147,8 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 	EXPORT CUresult name params \
 	{ \
 		CUresult(*call_real) params = (CUresult(*) params)driver_real(id, variant); \
-		const unsigned call_flags = (variant ? CALL_PER_THREAD : 0) | \
-			FRAME_FLAGS(kind, traits); \
+		const unsigned call_flags = \
+			(variant ? CALL_PER_THREAD : 0) | FRAME_FLAGS(kind, traits); \
 		struct call_frame call_frame; \
 		CUresult call_result; \
 \
@@ -161,8 +161,7 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 		{ \
 			const int call_stage = 0; \
 			uint64_t *call_at = call_field; \
-			fields \
-			(void)call_stage; \
+			fields(void) call_stage; \
 			(void)call_at; \
 		} \
 		ready(kind, traits, call_field); \
@@ -170,8 +169,7 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 		if (call_result == CUDA_SUCCESS) { \
 			const int call_stage = 1; \
 			uint64_t *call_at = call_field; \
-			fields \
-			(void)call_stage; \
+			fields(void) call_stage; \
 			(void)call_at; \
 			after(kind, traits, call_field, call_frame.context); \
 		} \

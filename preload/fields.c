@@ -11,18 +11,27 @@ struct side {
 	const void *host;
 	CUdeviceptr device;
 	CUarray array;
-	uint64_t x, y, z;          /* x in bytes */
-	uint64_t pitch, height;    /* 0: array */
+	uint64_t x, y, z;       /* x in bytes */
+	uint64_t pitch, height; /* 0: array */
 };
 
 #define SIDE_2D(c, end) \
-	((struct side){ .type = (c)->end##MemoryType, .host = (c)->end##Host, \
-		.device = (c)->end##Device, .array = (c)->end##Array, .x = (c)->end##XInBytes, \
-		.y = (c)->end##Y, .pitch = (c)->end##Pitch })
+	((struct side){ .type = (c)->end##MemoryType, \
+		.host = (c)->end##Host, \
+		.device = (c)->end##Device, \
+		.array = (c)->end##Array, \
+		.x = (c)->end##XInBytes, \
+		.y = (c)->end##Y, \
+		.pitch = (c)->end##Pitch })
 #define SIDE_3D(c, end) \
-	((struct side){ .type = (c)->end##MemoryType, .host = (c)->end##Host, \
-		.device = (c)->end##Device, .array = (c)->end##Array, .x = (c)->end##XInBytes, \
-		.y = (c)->end##Y, .z = (c)->end##Z, .pitch = (c)->end##Pitch, \
+	((struct side){ .type = (c)->end##MemoryType, \
+		.host = (c)->end##Host, \
+		.device = (c)->end##Device, \
+		.array = (c)->end##Array, \
+		.x = (c)->end##XInBytes, \
+		.y = (c)->end##Y, \
+		.z = (c)->end##Z, \
+		.pitch = (c)->end##Pitch, \
 		.height = (c)->end##Height })
 
 static int is_array(const struct side *side)
@@ -158,23 +167,26 @@ static uint64_t kernel_field(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel, enum fiel
 
 /* What calls.def's PEER_3D() takes for granted. */
 _Static_assert(sizeof(CUDA_MEMCPY3D) == sizeof(CUDA_MEMCPY3D_PEER) &&
-	offsetof(CUDA_MEMCPY3D, srcPitch) == offsetof(CUDA_MEMCPY3D_PEER, srcPitch) &&
-	offsetof(CUDA_MEMCPY3D, dstDevice) == offsetof(CUDA_MEMCPY3D_PEER, dstDevice) &&
-	offsetof(CUDA_MEMCPY3D, Depth) == offsetof(CUDA_MEMCPY3D_PEER, Depth), "peer copies");
+		offsetof(CUDA_MEMCPY3D, srcPitch) == offsetof(CUDA_MEMCPY3D_PEER, srcPitch) &&
+		offsetof(CUDA_MEMCPY3D, dstDevice) == offsetof(CUDA_MEMCPY3D_PEER, dstDevice) &&
+		offsetof(CUDA_MEMCPY3D, Depth) == offsetof(CUDA_MEMCPY3D_PEER, Depth),
+	"peer copies");
 
 /* What trace/calls.h says of the copies of a batch. */
 _Static_assert(sizeof(CUDA_MEMCPY3D_BATCH_OP) == 8 * BATCH_OP_WORDS &&
-	offsetof(CUDA_MEMCPY3D_BATCH_OP, src) == 8 * BATCH_OP_SRC &&
-	offsetof(CUDA_MEMCPY3D_BATCH_OP, dst) == 8 * BATCH_OP_DST &&
-	offsetof(CUDA_MEMCPY3D_BATCH_OP, extent) == 8 * BATCH_OP_EXTENT &&
-	offsetof(CUmemcpy3DOperand, op.ptr.ptr) == 8 &&
-	offsetof(CUmemcpy3DOperand, op.ptr.rowLength) == 16 &&
-	offsetof(CUmemcpy3DOperand, op.ptr.layerHeight) == 24 &&
-	(int)CU_MEMCPY_OPERAND_TYPE_POINTER == BATCH_OPERAND_POINTER, "copies of a batch");
+		offsetof(CUDA_MEMCPY3D_BATCH_OP, src) == 8 * BATCH_OP_SRC &&
+		offsetof(CUDA_MEMCPY3D_BATCH_OP, dst) == 8 * BATCH_OP_DST &&
+		offsetof(CUDA_MEMCPY3D_BATCH_OP, extent) == 8 * BATCH_OP_EXTENT &&
+		offsetof(CUmemcpy3DOperand, op.ptr.ptr) == 8 &&
+		offsetof(CUmemcpy3DOperand, op.ptr.rowLength) == 16 &&
+		offsetof(CUmemcpy3DOperand, op.ptr.layerHeight) == 24 &&
+		(int)CU_MEMCPY_OPERAND_TYPE_POINTER == BATCH_OPERAND_POINTER,
+	"copies of a batch");
 
 /* The two memset structures begin alike. */
 _Static_assert(offsetof(CUDA_MEMSET_NODE_PARAMS_v2, height) ==
-	offsetof(CUDA_MEMSET_NODE_PARAMS, height), "memset nodes");
+		offsetof(CUDA_MEMSET_NODE_PARAMS, height),
+	"memset nodes");
 
 /* What is but one member of its structure. */
 static uint64_t single_field(const CUgraphNodeParams *node, enum field_kind field)

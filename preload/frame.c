@@ -37,8 +37,7 @@ static inline void write_enter(struct call_frame *frame)
 
 static inline int is_ready(const struct thread_state *thread)
 {
-	return __atomic_load_n(&shim.alive[1], __ATOMIC_ACQUIRE) == ~thread->ready &&
-	       !thread->busy;
+	return __atomic_load_n(&shim.alive[1], __ATOMIC_ACQUIRE) == ~thread->ready && !thread->busy;
 }
 
 static int is_within(const stack_t *stack, uintptr_t address)
@@ -145,8 +144,7 @@ static inline int begin(struct thread_state *thread, struct call_frame *frame, e
 	return depth;
 }
 
-HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags,
-	void *frame_address)
+HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address)
 {
 	struct thread_state *thread = thread_state();
 
@@ -183,8 +181,8 @@ void frame_list(struct call_frame *frame, const void *array, uint64_t words)
 	for (unsigned i = 0; i < frame->list_count; i++)
 		room -= frame->list[i].words;
 	if (frame->list_count < CALL_LISTS)
-		frame->list[frame->list_count++] = (struct call_list){
-			array, words < room ? (uint32_t)words : room };
+		frame->list[frame->list_count++] =
+			(struct call_list){ array, words < room ? (uint32_t)words : room };
 }
 
 static size_t pointer_bytes(const struct launch_arguments *arguments)
@@ -277,12 +275,10 @@ static ALWAYS_INLINE struct call_record *write_head(struct thread_state *thread,
 static ALWAYS_INLINE void write_call(struct thread_state *thread, struct call_frame *frame,
 	uint64_t now, int result, const uint64_t *field, unsigned count)
 {
-	const struct function_layout *layout =
-		frame->function ? launch_layout(frame, field) : NULL;
+	const struct function_layout *layout = frame->function ? launch_layout(frame, field) : NULL;
 	int rest = frame->rest; /* after launch_layout(), which may set it */
 	size_t tail = UNLIKELY(rest) ? tail_bytes(frame, layout) : layout ? layout->words * 8u : 0;
-	struct call_record *record =
-		write_head(thread, frame, now, result, field, count, tail);
+	struct call_record *record = write_head(thread, frame, now, result, field, count, tail);
 
 	if (UNLIKELY(!record))
 		return;
@@ -367,8 +363,7 @@ static inline int goes_untimed(struct thread_state *thread, int depth)
 	return 1;
 }
 
-HOT int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags,
-	void *frame_address)
+HOT int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address)
 {
 	struct thread_state *thread = thread_state();
 	int depth;
@@ -438,9 +433,8 @@ static inline struct last_poll *find_poll(struct poll_ring *ring, uint64_t handl
 static inline uint64_t poll_is(const struct call_frame *frame, int result)
 {
 	_Static_assert(CALL_COUNT <= 1 << 15, "a call takes 15 bits");
-	return (uint64_t)(uint16_t)result << 48 |
-	       (uint64_t)(frame->flags & CALL_PER_THREAD) << 47 |
-	       (uint64_t)frame->call << 32 | frame->site;
+	return (uint64_t)(uint16_t)result << 48 | (uint64_t)(frame->flags & CALL_PER_THREAD) << 47 |
+		(uint64_t)frame->call << 32 | frame->site;
 }
 
 /* 1: counted in the record of the poll before. */
@@ -491,8 +485,8 @@ static void note_poll(const struct call_frame *frame, int result, struct call_po
 	all->written = thread->chunk.written;
 }
 
-static void write_poll(struct call_frame *frame, uint64_t now, int result,
-	const uint64_t *field, unsigned count)
+static void write_poll(struct call_frame *frame, uint64_t now, int result, const uint64_t *field,
+	unsigned count)
 {
 	struct trace_chunk *chunk = &frame->thread->chunk;
 	uint32_t used_before = chunk->used; /* less afterwards: the window was emptied */
@@ -546,8 +540,7 @@ HOT void poll_end(struct call_frame *frame, int result, const uint64_t *field, u
 		thread->polled = FRAME_QUERY;
 		thread->tables->polls.handle = field[0];
 	}
-	polling = thread->polled &&
-		  (result == 0 || result == RESULT_NOT_READY || !frame->enter);
+	polling = thread->polled && (result == 0 || result == RESULT_NOT_READY || !frame->enter);
 	if (polling && frame->enter < next_calibration() && count_poll(thread, frame, result))
 		thread->correlation = frame->outer_correlation;
 	else

@@ -99,8 +99,9 @@ static int parameter_at(uint64_t handle, size_t index, struct function_parameter
 
 static struct function_layout *new_layout(uint32_t count)
 {
-	size_t bytes = (sizeof(struct function_layout) +
-		count * sizeof(struct function_parameter) + 7) & ~(size_t)7;
+	size_t bytes =
+		(sizeof(struct function_layout) + count * sizeof(struct function_parameter) + 7) &
+		~(size_t)7;
 	size_t at = atomic_fetch_add(&arena.used, bytes);
 	char *block = arena.block;
 
@@ -189,8 +190,8 @@ static int is_of_current(uint64_t stream)
 	if (stream <= (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD)
 		return 1;
 	return shim.current_context && driver.stream_context && !shim.current_context(&current) &&
-	       driver.stream_context((CUstream)(uintptr_t)stream, &other) == CUDA_SUCCESS &&
-	       current == other;
+		driver.stream_context((CUstream)(uintptr_t)stream, &other) == CUDA_SUCCESS &&
+		current == other;
 }
 
 /*
@@ -217,8 +218,7 @@ static COLD void ask_local(struct thread_state *thread, uint64_t handle,
  * Another thread is reading it for the table, or the driver says nothing of parameters: a launch
  * goes by a layout of its own, in the first case only.
  */
-static const struct function_layout *layout_being_read(struct thread_state *thread,
-	uint64_t handle)
+static const struct function_layout *layout_being_read(struct thread_state *thread, uint64_t handle)
 {
 	const struct function_layout *layout;
 	int saved = errno;
@@ -252,8 +252,9 @@ static int has_layout(uint64_t handle, const struct function_layout *layout)
 	struct function_parameter last, none;
 	const struct function_parameter *was = layout->parameter + layout->count - 1;
 
-	if (layout->count && (parameter_at(handle, layout->count - 1, &last) ||
-				     last.offset != was->offset || last.size != was->size))
+	if (layout->count &&
+		(parameter_at(handle, layout->count - 1, &last) || last.offset != was->offset ||
+			last.size != was->size))
 		return 0;
 	return parameter_at(handle, layout->count, &none) != 0;
 }
@@ -288,7 +289,8 @@ static NOINLINE const struct function_layout *search(struct thread_state *thread
 			if (UNLIKELY(!layout))
 				return layout_being_read(thread, handle);
 			return UNLIKELY(entry->epoch != function_epoch)
-				? check_again(thread, entry, handle) : layout;
+				? check_again(thread, entry, handle)
+				: layout;
 		}
 		if (found)
 			continue;

@@ -15,8 +15,8 @@
 static inline int host_begin(struct call_frame *frame, enum call_id id, void *frame_address)
 {
 	return shim.stage == SHIM_ON && *shim.alive &&
-	       !thread_depth(thread_state(), FRAME_HOST, frame_address) &&
-	       frame_begin(frame, id, FRAME_HOST, frame_address);
+		!thread_depth(thread_state(), FRAME_HOST, frame_address) &&
+		frame_begin(frame, id, FRAME_HOST, frame_address);
 }
 
 #endif

@@ -31,7 +31,7 @@ static inline int site_holds(const struct cached_site *site)
 
 	if (UNLIKELY(site->spread))
 		return site_holds_in_turn(site);
-	/* Mostly it does: one branch for all.  There are always as many, see learn() in site.c. */
+		/* Mostly it does: one branch for all.  Always as many: learn() in site.c. */
 #pragma GCC unroll 8
 	for (unsigned i = 0; i < SITE_FRAMES; i++)
 		differs |= *(const stack_word *)(frame + site->offset[i]) ^ site->address[i];
@@ -88,8 +88,8 @@ static inline uint16_t context_current(struct thread_state *thread)
 struct known_function {
 	_Atomic uint64_t handle;
 	_Atomic(struct function_layout *) layout;
-	_Atomic uint64_t name;     /* hash */
-	_Atomic uint32_t epoch;    /* when it was last known to be that */
+	_Atomic uint64_t name;  /* hash */
+	_Atomic uint32_t epoch; /* when it was last known to be that */
 };
 extern struct known_function functions[FUNCTION_TABLE] __attribute__((visibility("hidden")));
 

@@ -20,7 +20,7 @@
 struct container_header {
 	uint32_t magic;
 	uint16_t version, header_size;
-	uint64_t size;             /* of what follows the header */
+	uint64_t size; /* of what follows the header */
 };
 
 /*
@@ -74,7 +74,7 @@ static uint64_t elf_size(const char *image)
 static int is_text(const char *image)
 {
 	return *image == '/' || *image == '.' || *image == ' ' || *image == '\t' ||
-	       *image == '\n' || *image == '\r';
+		*image == '\n' || *image == '\r';
 }
 
 /* Bytes of an image, 0: it is none. */
@@ -133,8 +133,12 @@ static void write_pieces(struct thread_state *thread, uint64_t hash, const char 
 	for (uint64_t at = 0; at < size; at += PIECE) {
 		uint32_t length = size - at < PIECE ? (uint32_t)(size - at) : PIECE;
 
-		if (write_piece(thread, &(struct image_record){ .length = length, .hash = hash,
-				.offset = at, .total = size }, bytes + at))
+		if (write_piece(thread,
+			    &(struct image_record){ .length = length,
+				    .hash = hash,
+				    .offset = at,
+				    .total = size },
+			    bytes + at))
 			return;
 	}
 }
@@ -226,12 +230,13 @@ static uint64_t note(struct thread_state *thread, const char *image)
 		memcpy(&wrapper, image, sizeof(wrapper));
 	if (!wrapper.container)
 		return 0;
-	written = is_container(wrapper.container)
-		? note_file(thread, wrapper.container, &hash) : -1;
+	written =
+		is_container(wrapper.container) ? note_file(thread, wrapper.container, &hash) : -1;
 	if (written < 0)
 		return note_content(thread, wrapper.container);
 	for (unsigned i = 0; written && wrapper.version == WRAPPER_LINKED && wrapper.linked &&
-		i < LINKED && wrapper.linked[i] && is_container(wrapper.linked[i]); i++)
+		i < LINKED && wrapper.linked[i] && is_container(wrapper.linked[i]);
+		i++)
 		note_file(thread, wrapper.linked[i], &hash);
 	return hash;
 }

@@ -39,8 +39,7 @@ static int open_folder(void)
 	fd = system_open(store.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return -1;
-	if (!system_stat(fd, &folder) && folder.st_uid == system_user() &&
-		!(folder.st_mode & 077))
+	if (!system_stat(fd, &folder) && folder.st_uid == system_user() && !(folder.st_mode & 077))
 		return fd;
 	system_close(fd);
 	return -1;
@@ -98,7 +97,7 @@ static int is_within_limits(uint64_t bytes)
 	struct rlimit limit;
 
 	return !shim.writer.max_bytes && !getrlimit(RLIMIT_FSIZE, &limit) &&
-	       (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+		(limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 
 int image_store(uint64_t hash, const void *image, uint64_t bytes)

@@ -16,8 +16,10 @@
 static struct {
 	_Atomic int lock;
 	_Atomic unsigned count;
-	unsigned misses;           /* rescans that found nothing: JIT code */
-	struct { uintptr_t start, end; } range[MODULES];
+	unsigned misses; /* rescans that found nothing: JIT code */
+	struct {
+		uintptr_t start, end;
+	} range[MODULES];
 } modules;
 
 /*
@@ -104,8 +106,8 @@ static void find_build_id(const struct mapping *head, uint8_t id[20])
 
 			if (length > end - at)
 				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= 20 &&
-				name == 4 && !memcmp(note + 1, "GNU", 4))
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= 20 && name == 4 &&
+				!memcmp(note + 1, "GNU", 4))
 				memcpy(id, (const char *)(note + 1) + name, note->n_descsz);
 			at += length;
 		}
@@ -146,9 +148,9 @@ static void add_mapping(struct thread_state *thread, const struct mapping *map,
 
 struct search {
 	struct thread_state *thread;
-	struct mapping head;       /* of the file that the mappings now seen are of */
+	struct mapping head; /* of the file that the mappings now seen are of */
 	uintptr_t address;
-	uintptr_t start, end;      /* of the mapping of a file that address lies in; 0: none */
+	uintptr_t start, end;       /* of the mapping of a file that address lies in; 0: none */
 	struct module_place *place; /* NULL, or where to write what is known of it */
 };
 
@@ -237,8 +239,7 @@ static void give_lock(void)
 	atomic_store_explicit(&modules.lock, 0, memory_order_release);
 }
 
-static void scan_maps(void (*visit)(struct search *, const struct mapping *),
-	struct search *search)
+static void scan_maps(void (*visit)(struct search *, const struct mapping *), struct search *search)
 {
 	int fd = system_open("/proc/self/maps", O_RDONLY, 0);
 
@@ -249,8 +250,7 @@ static void scan_maps(void (*visit)(struct search *, const struct mapping *),
 }
 
 /* -1: another thread is reading the list. */
-static int read_maps(void (*visit)(struct search *, const struct mapping *),
-	struct search *search)
+static int read_maps(void (*visit)(struct search *, const struct mapping *), struct search *search)
 {
 	if (take_lock())
 		return -1;

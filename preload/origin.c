@@ -13,10 +13,10 @@
 #define LONGEST_SAID 256 /* bytes of a value in a message */
 
 static struct {
-	char settings[8192];       /* NAME=VALUE after NAME=VALUE, each with its NUL */
+	char settings[8192]; /* NAME=VALUE after NAME=VALUE, each with its NUL */
 	size_t used;
-	char folder[4096];         /* empty: not known */
-	struct stat errors;        /* st_nlink 0: there were none */
+	char folder[4096];  /* empty: not known */
+	struct stat errors; /* st_nlink 0: there were none */
 } origin;
 
 static void keep(const char *variable)

@@ -6,6 +6,7 @@
 #include "shim.h"
 #include "system.h"
 
+/* clang-format off */
 static const char *const names[] = {
 	"CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "CUDA_MODULE_DATA_LOADING",
 	"CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_DEVICE_MAX_COPY_CONNECTIONS", "CUDA_VISIBLE_DEVICES",
@@ -16,6 +17,7 @@ static const char *const names[] = {
 	"NCCL_P2P_DISABLE", "XLA_FLAGS", "XLA_PYTHON_CLIENT_ALLOCATOR",
 	"XLA_PYTHON_CLIENT_PREALLOCATE",
 };
+/* clang-format on */
 
 void property_write(struct thread_state *thread, const char *name, const char *value,
 	size_t value_length)

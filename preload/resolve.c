@@ -194,12 +194,20 @@ static struct {
 	const char *name;
 	void *found;
 } questions[] = {
-	{ "cuCtxGetCurrent", NULL }, { "cuCtxGetDevice", NULL }, { "cuCtxGetFlags", NULL },
-	{ "cuDeviceGetAttribute", NULL }, { "cuDeviceGetName", NULL },
-	{ "cuDeviceTotalMem_v2", NULL }, { "cuDriverGetVersion", NULL },
-	{ "cuFuncGetAttribute", NULL }, { "cuFuncGetName", NULL }, { "cuFuncGetParamInfo", NULL },
-	{ "cuKernelGetAttribute", NULL }, { "cuKernelGetName", NULL },
-	{ "cuKernelGetParamInfo", NULL }, { "cuMemGetAddressRange_v2", NULL },
+	{ "cuCtxGetCurrent", NULL },
+	{ "cuCtxGetDevice", NULL },
+	{ "cuCtxGetFlags", NULL },
+	{ "cuDeviceGetAttribute", NULL },
+	{ "cuDeviceGetName", NULL },
+	{ "cuDeviceTotalMem_v2", NULL },
+	{ "cuDriverGetVersion", NULL },
+	{ "cuFuncGetAttribute", NULL },
+	{ "cuFuncGetName", NULL },
+	{ "cuFuncGetParamInfo", NULL },
+	{ "cuKernelGetAttribute", NULL },
+	{ "cuKernelGetName", NULL },
+	{ "cuKernelGetParamInfo", NULL },
+	{ "cuMemGetAddressRange_v2", NULL },
 	{ "cuStreamGetCtx", NULL },
 };
 #define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
@@ -236,9 +244,8 @@ static int is_of_another_tool(const void *function)
 
 void *runtime_resolve(int major, const char *name)
 {
-	static const char *const soname[RUNTIME_COUNT] = {
-		"libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13"
-	};
+	static const char *const soname[RUNTIME_COUNT] = { "libcudart.so.11.0", "libcudart.so.12",
+		"libcudart.so.13" };
 	void *next = resolve_real_dlsym()(RTLD_NEXT, name), *library, *real = NULL;
 
 	if (is_of_another_tool(next))
@@ -337,8 +344,7 @@ static void *get_proc_real(void **real, const char *name)
 	return found;
 }
 
-EXPORT CUresult cuGetProcAddress(const char *symbol, void **function, int version,
-	cuuint64_t flags)
+EXPORT CUresult cuGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags)
 {
 	get_proc_function real =
 		(get_proc_function)get_proc_real(&real_get_proc, "cuGetProcAddress");

@@ -16,7 +16,7 @@ enum { VARIANT_LEGACY, VARIANT_PER_THREAD, VARIANT_COUNT };
 enum { RUNTIME_11, RUNTIME_12, RUNTIME_13, RUNTIME_COUNT };
 
 struct driver_entry {
-	const char *name;      /* exported symbol, NULL: no such variant */
+	const char *name; /* exported symbol, NULL: no such variant */
 	void *wrapper;
 };
 

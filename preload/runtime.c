@@ -45,10 +45,10 @@ static inline unsigned query_flag(enum call_id id)
 	__asm__(".symver shim_" #name "_" #major ", " #name version); \
 	__attribute__((visibility("default"))) cudaError_t shim_##name##_##major params \
 	{ \
-		cudaError_t(*call_real) params = (cudaError_t(*) params)runtime_real( \
-			RUNTIME_##major, id, variant, #name); \
-		const unsigned call_flags = (variant ? CALL_PER_THREAD : 0) | FRAME_RUNTIME | \
-			query_flag(id); \
+		cudaError_t(*call_real) params = \
+			(cudaError_t(*) params)runtime_real(RUNTIME_##major, id, variant, #name); \
+		const unsigned call_flags = \
+			(variant ? CALL_PER_THREAD : 0) | FRAME_RUNTIME | query_flag(id); \
 		struct call_frame call_frame; \
 		cudaError_t call_result; \
 \
@@ -84,10 +84,10 @@ static inline unsigned query_flag(enum call_id id)
 #define ALL_MAJORS(name, id, variant, first, last, params, args) \
 	IN_##first##_##last##_11( \
 		WRAPPER(name, id, variant, 11, "@libcudart.so.11.0", params, args)) \
-	IN_##first##_##last##_12( \
-		WRAPPER(name, id, variant, 12, "@libcudart.so.12", params, args)) \
-	IN_##first##_##last##_13( \
-		WRAPPER(name, id, variant, 13, "@@libcudart.so.13", params, args))
+		IN_##first##_##last##_12( \
+			WRAPPER(name, id, variant, 12, "@libcudart.so.12", params, args)) \
+			IN_##first##_##last##_13( \
+				WRAPPER(name, id, variant, 13, "@@libcudart.so.13", params, args))
 
 #define ROW(symbol, first, last, params, args) \
 	ALL_MAJORS(symbol, CALL_##symbol##_##first, VARIANT_LEGACY, first, last, params, args)

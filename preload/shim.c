@@ -257,8 +257,8 @@ static int create_file(void)
 		.pid = (uint32_t)getpid(),
 		.parent_pid = (uint32_t)getppid(),
 		.clock = shim.clock,
-		.features = FEATURE_CALLS |
-			(shim.clock == CLOCK_TICKS_VIRTUAL ? FEATURE_SIMULATED : 0),
+		.features =
+			FEATURE_CALLS | (shim.clock == CLOCK_TICKS_VIRTUAL ? FEATURE_SIMULATED : 0),
 		.realtime_ns = shim.virtual_clock ? shim.virtual_clock() : realtime_ns(),
 	};
 	static char path[4096], message[4300]; /* of the one thread that starts the recorder */
@@ -268,7 +268,8 @@ static int create_file(void)
 	/* After an exec the same process id comes again. */
 	for (unsigned n = 0; rc == -EEXIST && n < 1000; n++)
 		rc = name_file(path, sizeof(path), start.pid, n)
-			? trace_create(&shim.writer, path, &start) : -ENAMETOOLONG;
+			? trace_create(&shim.writer, path, &start)
+			: -ENAMETOOLONG;
 	if (!rc)
 		return 0;
 	join(&joined, "cufence: cannot write '");

@@ -19,10 +19,10 @@
 #include "writer.h"
 
 enum shim_stage {
-	SHIM_IDLE = 0,             /* no CUDA call yet: no file, no clock */
+	SHIM_IDLE = 0, /* no CUDA call yet: no file, no clock */
 	SHIM_STARTING,
 	SHIM_ON,
-	SHIM_OFF,                  /* CUFENCE_DISABLE, or the file could not be created */
+	SHIM_OFF, /* CUFENCE_DISABLE, or the file could not be created */
 };
 
 #define SHIM_CONTEXTS 64
@@ -34,10 +34,10 @@ struct shim_context {
 
 struct shim {
 	/* What every call looks at, in one line of the cache. */
-	_Atomic int stage;         /* enum shim_stage */
-	_Atomic int outside;       /* 1: no window is open (window.h) */
-	_Atomic int scripts;       /* 1: sites have frames of an interpreter (python.h) */
-	uint32_t clock;            /* enum trace_clock */
+	_Atomic int stage;           /* enum shim_stage */
+	_Atomic int outside;         /* 1: no window is open (window.h) */
+	_Atomic int scripts;         /* 1: sites have frames of an interpreter (python.h) */
+	uint32_t clock;              /* enum trace_clock */
 	_Atomic uint32_t generation; /* counts processes: 1, +1 in a child that starts anew */
 	/*
 	 * A page that a fork wipes.  Its first word: 1 where the recorder was started, 0 in a
@@ -47,10 +47,10 @@ struct shim {
 	/* The thread that wrote the last word, until it makes another call. */
 	struct thread_state *volatile ended;
 	_Atomic uint64_t next_calibration; /* ticks */
-	int (*current_context)(void **); /* cuCtxGetCurrent; NULL: of no driver */
+	int (*current_context)(void **);   /* cuCtxGetCurrent; NULL: of no driver */
 
 	uint64_t (*virtual_clock)(void);
-	uint64_t calibration_ticks; /* between two */
+	uint64_t calibration_ticks;     /* between two */
 	uint64_t (*device_clock)(void); /* CUPTI's, ns; NULL while CUPTI is off */
 	_Atomic uint32_t context_count;
 	struct shim_context context[SHIM_CONTEXTS]; /* id is index + 1 */
@@ -64,27 +64,27 @@ extern struct shim shim;
 #define SITE_WAYS 8 /* a power of two: paths that share a set, or a frame and a caller */
 #define SITE_UNASKED UINT32_MAX
 struct cached_site {
-	uintptr_t frame;           /* frame address of the wrapper */
-	uint64_t hash;             /* of the addresses */
-	uint32_t id;               /* without a script's frames, or SITE_UNASKED */
+	uintptr_t frame; /* frame address of the wrapper */
+	uint64_t hash;   /* of the addresses */
+	uint32_t id;     /* without a script's frames, or SITE_UNASKED */
 	uint16_t count;
-	uint16_t spread;           /* the words lie on more than one page */
+	uint16_t spread;              /* the words lie on more than one page */
 	uint32_t offset[SITE_FRAMES]; /* of the words, in bytes from frame */
 	uint64_t address[SITE_FRAMES];
 } __attribute__((aligned(64)));
 
 /* A query, whose record counts the next one like it. */
 struct last_poll {
-	struct call_polls *polls;  /* NULL: none */
-	uint64_t handle;           /* stream or event */
-	uint64_t is;               /* its site, call and answer */
+	struct call_polls *polls; /* NULL: none */
+	uint64_t handle;          /* stream or event */
+	uint64_t is;              /* its site, call and answer */
 };
-#define POLL_HANDLES 8             /* as many are asked in turn, a power of two */
-#define POLL_DEPTH 2               /* a runtime call and the driver call beneath it */
+#define POLL_HANDLES 8 /* as many are asked in turn, a power of two */
+#define POLL_DEPTH 2   /* a runtime call and the driver call beneath it */
 struct poll_ring {
 	struct last_poll of[POLL_HANDLES];
 	uint8_t after[POLL_HANDLES]; /* where the one that was asked after it is */
-	unsigned found, oldest;    /* where the last one was found, where the next new one goes */
+	unsigned found, oldest;      /* where the last one was found, where the next new one goes */
 };
 
 /*
@@ -92,17 +92,17 @@ struct poll_ring {
  * else most polls do without.
  */
 struct poll_pace {
-	uint32_t batch, left;      /* polls without the clock after each one with it, and to come */
-	uint64_t read;             /* when the last one with it was entered */
-	uint64_t gap;              /* ticks from poll to poll, then */
-	uint64_t inner;            /* when a call within one without it was entered, 0: none */
+	uint32_t batch, left; /* polls without the clock after each one with it, and to come */
+	uint64_t read;        /* when the last one with it was entered */
+	uint64_t gap;         /* ticks from poll to poll, then */
+	uint64_t inner;       /* when a call within one without it was entered, 0: none */
 };
 
 /* Zeros are valid: of a thread that has asked nothing. */
 struct thread_polls {
 	struct poll_pace pace;
-	uint64_t written;          /* the rings are valid as long as chunk.written is this */
-	uint64_t handle;           /* what the last query was about */
+	uint64_t written; /* the rings are valid as long as chunk.written is this */
+	uint64_t handle;  /* what the last query was about */
 	struct poll_ring ring[POLL_DEPTH];
 };
 
@@ -116,7 +116,7 @@ struct thread_tables {
 	struct thread_polls polls;
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_SETS][SITE_WAYS];
-	unsigned oldest_way;       /* gives way in whichever set is full */
+	unsigned oldest_way; /* gives way in whichever set is full */
 	/* What is too large for a stack, of one function at a time, which calls no other one. */
 	uint64_t scratch[THREAD_SCRATCH / sizeof(uint64_t)];
 };
@@ -125,25 +125,25 @@ struct thread_state {
 	/* What every call looks at, in one line of the cache. */
 	struct trace_chunk chunk;
 	struct thread_tables *tables; /* NULL: it has made no call yet */
-	uint32_t generation;       /* of the shim that chunk belongs to */
-	uint32_t site;             /* of the outermost call */
-	uint32_t correlation;      /* set by the CUPTI callback inside the current driver call */
-	int depth;                 /* wrappers on this thread's stack */
+	uint32_t generation;          /* of the shim that chunk belongs to */
+	uint32_t site;                /* of the outermost call */
+	uint32_t correlation;         /* set by the CUPTI callback inside the current driver call */
+	int depth;                    /* wrappers on this thread's stack */
 	/* Where on the stack the recorder is at work, 0: nowhere; a handler's calls go by then. */
 	uintptr_t busy;
 
-	uintptr_t outermost;       /* frame address of that wrapper, + 1 of a runtime call */
-	uint32_t caller;           /* the low half of its return address */
+	uintptr_t outermost; /* frame address of that wrapper, + 1 of a runtime call */
+	uint32_t caller;     /* the low half of its return address */
 	/* FRAME_QUERY: its last driver call; FRAME_UNTIMED: the outermost itself, before that. */
 	int polled;
-	uint32_t cupti_context;    /* set with correlation */
+	uint32_t cupti_context; /* set with correlation */
 	uint16_t context;
-	uint64_t context_handle;   /* the last one seen, whose id context is */
+	uint64_t context_handle; /* the last one seen, whose id context is */
 
-	uint32_t birth;            /* its number among the threads made, 0: not seen */
-	uint32_t bypassing;        /* CUPTI's id of a call without a wrapper, while it lasts */
-	uint32_t passed_by;        /* number of the window before which a call went unrecorded */
-	uint32_t ready;            /* generation, once chunk and tables are there; else 0 */
+	uint32_t birth;     /* its number among the threads made, 0: not seen */
+	uint32_t bypassing; /* CUPTI's id of a call without a wrapper, while it lasts */
+	uint32_t passed_by; /* number of the window before which a call went unrecorded */
+	uint32_t ready;     /* generation, once chunk and tables are there; else 0 */
 } __attribute__((aligned(64)));
 
 /*
@@ -172,9 +172,9 @@ static inline struct thread_state *thread_state(void)
 
 /* Words of the program's that belong to a record: LIST() of calls.def. */
 #define CALL_LISTS 5
-#define CALL_LIST_WORDS 4096       /* in one record, all lists together; more are left out */
+#define CALL_LIST_WORDS 4096 /* in one record, all lists together; more are left out */
 struct call_list {
-	const void *array;         /* NULL: zeros */
+	const void *array; /* NULL: zeros */
 	uint32_t words;
 };
 
@@ -183,19 +183,19 @@ struct call_list {
  * cache when a launch comes by.
  */
 enum frame_flag {
-	FRAME_RUNTIME = 1 << 8,    /* a cudart call */
-	FRAME_QUERY = 1 << 9,      /* of a stream or event */
-	FRAME_BLOCKS = 1 << 10,    /* may wait: an enter record first */
-	FRAME_HOST = 1 << 11,      /* none of CUDA: asks CUDA nothing */
-	FRAME_WAITS = 1 << 12,     /* made in order to wait */
-	FRAME_LAUNCH = 1 << 13,    /* of a kernel, to a stream */
-	FRAME_UNTIMED = 1 << 14,   /* a query of many, that began without a look at the clock */
+	FRAME_RUNTIME = 1 << 8,  /* a cudart call */
+	FRAME_QUERY = 1 << 9,    /* of a stream or event */
+	FRAME_BLOCKS = 1 << 10,  /* may wait: an enter record first */
+	FRAME_HOST = 1 << 11,    /* none of CUDA: asks CUDA nothing */
+	FRAME_WAITS = 1 << 12,   /* made in order to wait */
+	FRAME_LAUNCH = 1 << 13,  /* of a kernel, to a stream */
+	FRAME_UNTIMED = 1 << 14, /* a query of many, that began without a look at the clock */
 };
 #define FRAME_FLAGS(kind, traits) \
 	(((kind) == KIND_STREAM_QUERY || (kind) == KIND_EVENT_QUERY ? FRAME_QUERY : 0) | \
-	 (call_is_wait(kind) ? FRAME_WAITS : 0) | \
-	 ((kind) == KIND_LAUNCH ? FRAME_LAUNCH : 0) | \
-	 ((traits) & TRAIT_BLOCKS ? FRAME_BLOCKS : 0))
+		(call_is_wait(kind) ? FRAME_WAITS : 0) | \
+		((kind) == KIND_LAUNCH ? FRAME_LAUNCH : 0) | \
+		((traits)&TRAIT_BLOCKS ? FRAME_BLOCKS : 0))
 
 /*
  * How many wrappers are around one of these flags that has this frame address.  Some may never
@@ -205,8 +205,9 @@ enum frame_flag {
 int thread_forget(struct thread_state *thread, uintptr_t frame);
 static inline int thread_depth(struct thread_state *thread, unsigned flags, void *frame_address)
 {
-	if (UNLIKELY(thread->depth && ((uintptr_t)frame_address >= thread->outermost ||
-		    flags & FRAME_RUNTIME || !(thread->outermost & 1))))
+	if (UNLIKELY(thread->depth &&
+		    ((uintptr_t)frame_address >= thread->outermost || flags & FRAME_RUNTIME ||
+			    !(thread->outermost & 1))))
 		return thread_forget(thread, (uintptr_t)frame_address);
 	return thread->depth;
 }
@@ -214,18 +215,18 @@ static inline int thread_depth(struct thread_state *thread, unsigned flags, void
 /* One call in progress, on its wrapper's stack. */
 struct call_frame {
 	struct thread_state *thread;
-	uint64_t enter;            /* ticks; 0 while FRAME_UNTIMED */
+	uint64_t enter; /* ticks; 0 while FRAME_UNTIMED */
 	uint32_t site;
 	uint32_t outer_correlation;
 	uint16_t call;
 	uint16_t context;
-	uint16_t flags;            /* enum call_flag and frame_flag */
-	uint16_t rest;             /* 1: there is what lies behind it */
-	uint64_t entered;          /* chunk.written behind its enter record, 0: none */
-	uint64_t function;         /* launched with these parameters; 0: none */
+	uint16_t flags;    /* enum call_flag and frame_flag */
+	uint16_t rest;     /* 1: there is what lies behind it */
+	uint64_t entered;  /* chunk.written behind its enter record, 0: none */
+	uint64_t function; /* launched with these parameters; 0: none */
 	void *const *values, *const *extra;
 	/* Of few calls, frame_rest(): */
-	int launch;                /* tables->arguments are this call's */
+	int launch; /* tables->arguments are this call's */
 	unsigned list_count;
 	struct call_attributes attributes; /* flags 0: none */
 	struct call_list list[CALL_LISTS];
@@ -293,7 +294,8 @@ int shim_begin(void);
 static inline int shim_start(void)
 {
 	return (atomic_load_explicit(&shim.stage, memory_order_acquire) == SHIM_ON &&
-		*shim.alive) || shim_begin();
+		       *shim.alive) ||
+		shim_begin();
 }
 
 /* To be called when stage or outside has changed. */
@@ -349,8 +351,8 @@ void module_reset(void);
 /* A mapping of a file, which the program cannot write to. */
 struct module_place {
 	uintptr_t start, end;
-	uint64_t offset;           /* of start, in the file */
-	uint8_t build_id[20];      /* zeros: none */
+	uint64_t offset;      /* of start, in the file */
+	uint8_t build_id[20]; /* zeros: none */
 	char path[1024];
 };
 /*
@@ -392,8 +394,7 @@ void context_reset(void);
 void context_write_id(struct thread_state *thread, uint16_t id, uint32_t cupti_id);
 static inline void context_learn(struct thread_state *thread, uint16_t id, uint32_t cupti_id)
 {
-	uint16_t known = atomic_load_explicit(&shim.context[id - 1].cupti_id,
-		memory_order_relaxed);
+	uint16_t known = atomic_load_explicit(&shim.context[id - 1].cupti_id, memory_order_relaxed);
 
 	if (UNLIKELY(known != (uint16_t)cupti_id))
 		context_write_id(thread, id, cupti_id);

@@ -24,7 +24,7 @@ typedef void *(*start_function)(void *);
 static struct start {
 	_Atomic int taken;
 	uint32_t birth;
-	void *function;            /* a start_function, or C11's thrd_start_t */
+	void *function; /* a start_function, or C11's thrd_start_t */
 	void *argument;
 } starts[STARTS];
 
@@ -36,14 +36,16 @@ static struct {
 
 static _Atomic uint32_t births;
 
+/* clang-format off */
 #define WRAPPED(X) \
 	X(pthread_create) X(pthread_join) X(pthread_tryjoin_np) X(pthread_timedjoin_np) \
 	X(pthread_clockjoin_np) X(thrd_create) X(thrd_join)
+/* clang-format on */
 enum wrapped {
 #define X(name) REAL_##name,
 	WRAPPED(X)
 #undef X
-	WRAPPED_COUNT
+		WRAPPED_COUNT
 };
 
 static void *real_function(enum wrapped which)
@@ -120,7 +122,8 @@ static void remember(uint64_t thread, uint32_t birth)
 /* The thread has begun: its start is somebody else's from here on. */
 static struct start arrive(struct start *start)
 {
-	struct start own = { .birth = start->birth, .function = start->function,
+	struct start own = { .birth = start->birth,
+		.function = start->function,
 		.argument = start->argument };
 
 	/* Here, not by the creator: where the program keeps its pthread_t may be gone by then. */
@@ -163,7 +166,7 @@ static uint32_t birth_of(uint64_t thread)
 struct making {
 	struct call_frame frame;
 	int recorded;
-	struct start *start;       /* NULL: without a number */
+	struct start *start; /* NULL: without a number */
 	uint64_t birth;
 };
 
@@ -233,8 +236,8 @@ static void joining_begin(struct joining *joining, enum call_id id, void *frame_
 	uint64_t thread)
 {
 	/* Who asks again and again is recorded when there is an answer. */
-	joining->recorded = id != CALL_pthread_tryjoin_np &&
-			    host_begin(&joining->frame, id, frame_address);
+	joining->recorded =
+		id != CALL_pthread_tryjoin_np && host_begin(&joining->frame, id, frame_address);
 	joining->thread = thread;
 	joining->made = atomic_load(&births);
 	joining->birth = birth_of(thread);
@@ -256,7 +259,7 @@ static void joining_end(struct joining *joining, enum call_id id, void *frame_ad
 #define JOIN(name, missing, params, args) \
 	EXPORT int name params \
 	{ \
-		int (*real) params; \
+		int(*real) params; \
 		struct joining joining; \
 		int rc; \
 \
@@ -272,8 +275,8 @@ static void joining_end(struct joining *joining, enum call_id id, void *frame_ad
 
 JOIN(pthread_join, ESRCH, (pthread_t thread, void **result), (thread, result))
 JOIN(pthread_tryjoin_np, ESRCH, (pthread_t thread, void **result), (thread, result))
-JOIN(pthread_timedjoin_np, ESRCH,
-	(pthread_t thread, void **result, const struct timespec *until), (thread, result, until))
+JOIN(pthread_timedjoin_np, ESRCH, (pthread_t thread, void **result, const struct timespec *until),
+	(thread, result, until))
 JOIN(pthread_clockjoin_np, ESRCH,
 	(pthread_t thread, void **result, clockid_t clock, const struct timespec *until),
 	(thread, result, clock, until))

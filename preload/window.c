@@ -10,19 +10,19 @@
 #define BIT(cause) (1u << (cause))
 
 static struct {
-	_Atomic uint32_t reasons;      /* BIT() of each that keeps it outside; 0: inside */
-	_Atomic int cause;             /* of the last change */
-	_Atomic int lock;              /* somebody is making shim.outside agree with reasons */
-	_Atomic int profiler;          /* between cuProfilerStart and Stop */
-	_Atomic int ranges;            /* open ones of CUFENCE_NVTX */
-	_Atomic int captures;          /* in progress */
-	_Atomic uint32_t opened;       /* windows so far */
-	int by_profiler, by_range;     /* settings */
-	int limited;                   /* any setting at all */
-	uint64_t opens;                /* ticks: the delay has passed; 0: none */
-	_Atomic uint64_t until;        /* ticks: the duration has passed; 0: not begun */
-	uint64_t duration;             /* ticks, 0: no limit */
-	uint64_t soft_limit;           /* bytes of the trace, 0: none */
+	_Atomic uint32_t reasons;  /* BIT() of each that keeps it outside; 0: inside */
+	_Atomic int cause;         /* of the last change */
+	_Atomic int lock;          /* somebody is making shim.outside agree with reasons */
+	_Atomic int profiler;      /* between cuProfilerStart and Stop */
+	_Atomic int ranges;        /* open ones of CUFENCE_NVTX */
+	_Atomic int captures;      /* in progress */
+	_Atomic uint32_t opened;   /* windows so far */
+	int by_profiler, by_range; /* settings */
+	int limited;               /* any setting at all */
+	uint64_t opens;            /* ticks: the delay has passed; 0: none */
+	_Atomic uint64_t until;    /* ticks: the duration has passed; 0: not begun */
+	uint64_t duration;         /* ticks, 0: no limit */
+	uint64_t soft_limit;       /* bytes of the trace, 0: none */
 } window;
 
 static int is_set(const char *name)
@@ -39,7 +39,8 @@ static uint64_t ticks_of(const char *name)
 	uint64_t ns;
 
 	return value && setting_seconds(value, &ns)
-		       ? (uint64_t)((double)ns * 1e-9 * (double)shim.calibration_ticks) : 0;
+		? (uint64_t)((double)ns * 1e-9 * (double)shim.calibration_ticks)
+		: 0;
 }
 
 static uint64_t bytes_of(const char *name)
@@ -80,7 +81,7 @@ void window_init(void)
 	}
 	window.reasons = reasons;
 	window.limited = reasons || window.by_profiler || window.by_range || window.duration ||
-			 window.soft_limit;
+		window.soft_limit;
 	shim.outside = reasons != 0;
 }
 

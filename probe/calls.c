@@ -57,7 +57,7 @@ STEP(wait_behind)
 	cudaError_t error = cudaEventRecord(bench->event, bench->behind);
 
 	return error == cudaSuccess ? cudaStreamWaitEvent(bench->call[row->stream], bench->event, 0)
-		: error;
+				    : error;
 }
 
 STEP(synchronize)
@@ -204,15 +204,16 @@ STEP(destroy_both)
 	return error == cudaSuccess ? destroy_graph(bench, row) : error;
 }
 
-static const char image[] = ".version 6.0\n.target sm_52\n.address_size 64\n"
-			    ".visible .entry probe_module()\n{\nret;\n}\n";
+static const char image[] =
+	".version 6.0\n.target sm_52\n.address_size 64\n"
+	".visible .entry probe_module()\n{\nret;\n}\n";
 
 cudaError_t probe_load_module(struct bench *bench, const struct probe_row *row)
 {
 	__typeof__(&cuModuleLoadData) load = PROBE_DRIVER(cuModuleLoadData);
 
 	return load ? probe_driver_error(load((CUmodule *)&bench->pointer, image))
-		: cudaErrorNotSupported;
+		    : cudaErrorNotSupported;
 }
 
 cudaError_t probe_unload_module(struct bench *bench, const struct probe_row *row)
@@ -274,8 +275,10 @@ static const struct probe_row rows[] = {
 	{ "cuModuleUnload", .prepare = probe_load_module, .call = probe_unload_module },
 };
 
-const struct probe_group probe_call_group = { .name = "calls", .rows = rows,
-	.count = sizeof(rows) / sizeof(*rows), .memory = true };
+const struct probe_group probe_call_group = { .name = "calls",
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.memory = true };
 
 STEP(limit_stack)
 {
@@ -300,5 +303,7 @@ static const struct probe_row first[] = {
 		.once = true, .backgrounds = 1u << PROBE_BLOCKING },
 };
 
-const struct probe_group probe_first_group = { .name = "first times", .rows = first,
-	.count = sizeof(first) / sizeof(*first), .single = true };
+const struct probe_group probe_first_group = { .name = "first times",
+	.rows = first,
+	.count = sizeof(first) / sizeof(*first),
+	.single = true };

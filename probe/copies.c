@@ -82,15 +82,12 @@ STEP(set_async)
 	ASYNCS("D2H pinned", DEVICE, PINNED, size, n)
 
 static const struct probe_row rows[] = {
-	UNPINNED("1 KiB", PROBE_KIB)
-	PINNED("1 KiB", PROBE_KIB)
-	UNPINNED("64 KiB", 64 * PROBE_KIB)
-	PINNED("64 KiB", 64 * PROBE_KIB)
-	UNPINNED("1 MiB", PROBE_MIB)
-	PINNED("1 MiB", PROBE_MIB)
-	UNPINNED("64 MiB", 64 * PROBE_MIB)
-	ASYNC("H2H", PAGEABLE, PAGEABLE, "1 MiB", PROBE_MIB, NONBLOCKING, "non-blocking")
-	{ "cudaMemset device 1 MiB", .call = set, .bytes = PROBE_MIB, .to = PROBE_DEVICE },
+	UNPINNED("1 KiB", PROBE_KIB) PINNED("1 KiB", PROBE_KIB) UNPINNED("64 KiB", 64 * PROBE_KIB)
+		PINNED("64 KiB", 64 * PROBE_KIB) UNPINNED("1 MiB", PROBE_MIB)
+			PINNED("1 MiB", PROBE_MIB) UNPINNED("64 MiB", 64 * PROBE_MIB)
+				ASYNC("H2H", PAGEABLE, PAGEABLE, "1 MiB", PROBE_MIB, NONBLOCKING,
+					"non-blocking"){ "cudaMemset device 1 MiB", .call = set,
+					.bytes = PROBE_MIB, .to = PROBE_DEVICE },
 	{ "cudaMemset pinned 1 MiB", .call = set, .bytes = PROBE_MIB, .to = PROBE_PINNED },
 	{ "cudaMemsetAsync, non-blocking stream", .call = set_async, .bytes = PROBE_MIB,
 		.to = PROBE_DEVICE, .stream = PROBE_NONBLOCKING },
@@ -103,8 +100,10 @@ static const struct probe_row rows[] = {
 		.stream = PROBE_NONBLOCKING },
 };
 
-const struct probe_group probe_copy_group = { .name = "copies", .rows = rows,
-	.count = sizeof(rows) / sizeof(*rows), .memory = true };
+const struct probe_group probe_copy_group = { .name = "copies",
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.memory = true };
 
 STEP(synchronize)
 {
@@ -144,19 +143,20 @@ STEP(release_async)
 		.own = true },
 
 static const struct probe_row own[] = {
-	OWN("D2H pageable", DEVICE, PAGEABLE, "1 KiB", PROBE_KIB, NONBLOCKING, "non-blocking")
-	OWN("D2H pageable", DEVICE, PAGEABLE, "1 KiB", PROBE_KIB, BLOCKING, "blocking")
-	OWN("D2H pinned", DEVICE, PINNED, "1 MiB", PROBE_MIB, NONBLOCKING, "non-blocking")
-	OWN("H2D pinned", PINNED, DEVICE, "1 MiB", PROBE_MIB, NONBLOCKING, "non-blocking")
-	OWN("H2D pageable", PAGEABLE, DEVICE, "4 KiB", 4 * PROBE_KIB, NONBLOCKING, "non-blocking")
-	OWN("H2D pageable", PAGEABLE, DEVICE, "1 MiB", PROBE_MIB, NONBLOCKING, "non-blocking")
-	OWN("H2D pageable", PAGEABLE, DEVICE, "1 MiB", PROBE_MIB, BLOCKING, "blocking")
-	OWN("H2D pageable", PAGEABLE, DEVICE, "2 MiB", 2 * PROBE_MIB, NONBLOCKING, "non-blocking")
-	OWN("H2D pageable", PAGEABLE, DEVICE, "8 MiB", 8 * PROBE_MIB, NONBLOCKING, "non-blocking")
-	OWN("H2D pageable", PAGEABLE, DEVICE, "64 MiB", 64 * PROBE_MIB, NONBLOCKING, "non-blocking")
-	OWN("H2H", PAGEABLE, PAGEABLE, "1 MiB", PROBE_MIB, NONBLOCKING, "non-blocking")
-	{ "cudaStreamSynchronize, busy non-blocking stream", .call = synchronize,
-		.stream = PROBE_NONBLOCKING, .own = true },
+	OWN("D2H pageable", DEVICE, PAGEABLE, "1 KiB", PROBE_KIB, NONBLOCKING,
+		"non-blocking") OWN("D2H pageable", DEVICE, PAGEABLE, "1 KiB", PROBE_KIB, BLOCKING,
+		"blocking") OWN("D2H pinned", DEVICE, PINNED, "1 MiB", PROBE_MIB, NONBLOCKING,
+		"non-blocking") OWN("H2D pinned", PINNED, DEVICE, "1 MiB", PROBE_MIB, NONBLOCKING,
+		"non-blocking") OWN("H2D pageable", PAGEABLE, DEVICE, "4 KiB", 4 * PROBE_KIB,
+		NONBLOCKING, "non-blocking") OWN("H2D pageable", PAGEABLE, DEVICE, "1 MiB",
+		PROBE_MIB, NONBLOCKING, "non-blocking") OWN("H2D pageable", PAGEABLE, DEVICE,
+		"1 MiB", PROBE_MIB, BLOCKING, "blocking") OWN("H2D pageable", PAGEABLE, DEVICE,
+		"2 MiB", 2 * PROBE_MIB, NONBLOCKING, "non-blocking") OWN("H2D pageable", PAGEABLE,
+		DEVICE, "8 MiB", 8 * PROBE_MIB, NONBLOCKING, "non-blocking") OWN("H2D pageable",
+		PAGEABLE, DEVICE, "64 MiB", 64 * PROBE_MIB, NONBLOCKING, "non-blocking")
+		OWN("H2H", PAGEABLE, PAGEABLE, "1 MiB", PROBE_MIB, NONBLOCKING,
+			"non-blocking"){ "cudaStreamSynchronize, busy non-blocking stream",
+			.call = synchronize, .stream = PROBE_NONBLOCKING, .own = true },
 	{ "cudaStreamSynchronize, busy per-thread stream", .call = synchronize,
 		.stream = PROBE_PER_THREAD, .own = true },
 	{ "cudaEventSynchronize, busy non-blocking stream", .prepare = create_event,
@@ -170,5 +170,7 @@ static const struct probe_row own[] = {
 		.own = true },
 };
 
-const struct probe_group probe_own_group = { .name = "own streams", .rows = own,
-	.count = sizeof(own) / sizeof(*own), .memory = true };
+const struct probe_group probe_own_group = { .name = "own streams",
+	.rows = own,
+	.count = sizeof(own) / sizeof(*own),
+	.memory = true };

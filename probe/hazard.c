@@ -104,8 +104,10 @@ static void measure_hazard(struct bench *bench, const struct probe_item *item)
 	else if (!computes)
 		probe_failed(item->name, "not supported: kernels compute nothing");
 	else /* in between, chance decides: no class, and systems are not compared by it */
-		probe_value(item->name, stale, "of 200", stale > TRIES / 2 ? "mostly stale"
-			: stale < TRIES / 10 ? "rarely or never stale" : NULL);
+		probe_value(item->name, stale, "of 200",
+			stale > TRIES / 2            ? "mostly stale"
+				: stale < TRIES / 10 ? "rarely or never stale"
+						     : NULL);
 	cudaFree(bench->pointer);
 }
 
@@ -139,8 +141,8 @@ static void measure_pool(struct bench *bench, const struct probe_item *item)
 	if (error != cudaSuccess)
 		probe_error(item->name, error);
 	else
-		probe_value(item->name, ms, "ms", first == second ? "same address" :
-			"another address");
+		probe_value(item->name, ms, "ms",
+			first == second ? "same address" : "another address");
 }
 
 static const struct probe_item items[] = {
@@ -153,5 +155,7 @@ static const struct probe_item items[] = {
 	{ "cudaMallocAsync, cudaFreeAsync in another stream done", measure_pool, 0 },
 };
 
-const struct probe_group probe_hazard_group = { .name = "hazards", .items = items,
-	.count = sizeof(items) / sizeof(*items), .memory = true };
+const struct probe_group probe_hazard_group = { .name = "hazards",
+	.items = items,
+	.count = sizeof(items) / sizeof(*items),
+	.memory = true };

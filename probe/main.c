@@ -40,8 +40,8 @@ static void measure_entry(const struct probe_group *group, struct bench *bench, 
 }
 
 /* Measures from the entry on, until the end or until the context is broken. */
-__attribute__((noreturn))
-static void measure_group(const struct probe_group *group, size_t from, bool first)
+__attribute__((noreturn)) static void measure_group(const struct probe_group *group, size_t from,
+	bool first)
 {
 	size_t last = group->single ? from + 1 : group->count;
 	struct bench bench;
@@ -70,18 +70,18 @@ static void measure_group(const struct probe_group *group, size_t from, bool fir
 /* --- the parent ------------------------------------------------------------------------------ */
 
 struct report {
-	FILE *lines[3];            /* rows, measured, errors: JSON objects with commas between */
+	FILE *lines[3]; /* rows, measured, errors: JSON objects with commas between */
 	char *text[3];
 	size_t size[3];
-	char *system;              /* JSON object; NULL: none yet */
-	char *fatal;               /* why the first process could not begin */
+	char *system; /* JSON object; NULL: none yet */
+	char *fatal;  /* why the first process could not begin */
 	struct timespec deadline;
-	long silence;              /* seconds */
+	long silence; /* seconds */
 };
 
 /* What is known of a running group. */
 struct progress {
-	size_t entry;              /* being measured */
+	size_t entry; /* being measured */
 	bool fatal;
 };
 
@@ -216,8 +216,8 @@ static void run_group(struct report *report, const struct probe_group *group)
 			continue;
 		}
 		for (; next < group->count; next++)
-			add_error(report, entry_name(group, next), patience(report) && report->fatal
-				? report->fatal : "out of time");
+			add_error(report, entry_name(group, next),
+				patience(report) && report->fatal ? report->fatal : "out of time");
 	}
 }
 
@@ -285,7 +285,8 @@ static int usage(void)
 {
 	fputs("usage: cufence-probe [--limit SECONDS] [--group NAME]\n"
 	      "Measures how CUDA synchronizes here; prints a JSON object: see \"cufence probe\".\n"
-	      "groups:", stderr);
+	      "groups:",
+		stderr);
 	for (size_t i = 0; i < GROUPS; i++)
 		fprintf(stderr, "%s '%s'", i ? "," : "", groups[i]->name);
 	fputc('\n', stderr);

@@ -73,7 +73,8 @@ static cudaError_t measure_once(struct bench *bench, const struct probe_row *row
 	cudaError_t error, after;
 
 	bench->behind = background == NO_BACKGROUND ? bench->watch[PROBE_NONBLOCKING]
-		: row->own ? bench->call[background] : bench->busy[background];
+		: row->own                          ? bench->call[background]
+						    : bench->busy[background];
 	error = step(row->prepare, bench, row);
 	if (error == cudaSuccess)
 		error = cudaDeviceSynchronize();
@@ -161,7 +162,7 @@ void probe_matrix(struct bench *bench, const struct probe_row *row)
 	class = classify(row, times, measured);
 	for (int i = 0; i <= NO_BACKGROUND; i++)
 		if (i == NO_BACKGROUND ? !row->once : (measured & 1u << i) != 0)
-			probe_result(row->name, row->own && i != NO_BACKGROUND ? "own"
-				: background_names[i], times[i].host, times[i].nonblocking,
-				times[i].blocking, class);
+			probe_result(row->name,
+				row->own && i != NO_BACKGROUND ? "own" : background_names[i],
+				times[i].host, times[i].nonblocking, times[i].blocking, class);
 }

@@ -142,8 +142,9 @@ STEP(unmap)
 {
 	__typeof__(&cuMemUnmap) memory_unmap = PROBE_DRIVER(cuMemUnmap);
 
-	return memory_unmap ? probe_driver_error(memory_unmap((CUdeviceptr)bench->pointer,
-		bench->size)) : cudaErrorNotSupported;
+	return memory_unmap
+		? probe_driver_error(memory_unmap((CUdeviceptr)bench->pointer, bench->size))
+		: cudaErrorNotSupported;
 }
 
 STEP(unreserve)
@@ -207,16 +208,16 @@ STEP(pointer_attributes)
 
 #define SIZED(size, n) \
 	{ "cudaMalloc " size, .call = allocate, .cleanup = release, .bytes = n }, \
-	{ "cudaFree " size, .prepare = allocate, .call = release, .bytes = n }, \
-	{ "cudaMallocManaged " size, .call = allocate_managed, .cleanup = release, .bytes = n }, \
-	{ "cudaFree managed " size, .prepare = allocate_managed, .call = release, .bytes = n },
+		{ "cudaFree " size, .prepare = allocate, .call = release, .bytes = n }, \
+		{ "cudaMallocManaged " size, .call = allocate_managed, .cleanup = release, \
+			.bytes = n }, \
+		{ "cudaFree managed " size, .prepare = allocate_managed, .call = release, \
+			.bytes = n },
 
 static const struct probe_row rows[] = {
-	SIZED("4 KiB", 4 * PROBE_KIB)
-	SIZED("1 MiB", PROBE_MIB)
-	SIZED("64 MiB", 64 * PROBE_MIB)
-	{ "cudaMallocHost 4 KiB", .call = allocate_host, .cleanup = release_host,
-		.bytes = 4 * PROBE_KIB },
+	SIZED("4 KiB", 4 * PROBE_KIB) SIZED("1 MiB", PROBE_MIB)
+		SIZED("64 MiB", 64 * PROBE_MIB){ "cudaMallocHost 4 KiB", .call = allocate_host,
+			.cleanup = release_host, .bytes = 4 * PROBE_KIB },
 	{ "cudaFreeHost 4 KiB", .prepare = allocate_host, .call = release_host,
 		.bytes = 4 * PROBE_KIB },
 	{ "cudaHostRegister 4 KiB", .prepare = allocate_pageable, .call = host_register,
@@ -246,5 +247,7 @@ static const struct probe_row rows[] = {
 	{ "cudaPointerGetAttributes", .call = pointer_attributes },
 };
 
-const struct probe_group probe_memory_group = { .name = "memory", .rows = rows,
-	.count = sizeof(rows) / sizeof(*rows), .memory = true };
+const struct probe_group probe_memory_group = { .name = "memory",
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.memory = true };

@@ -78,11 +78,26 @@ static cudaError_t query_legacy(struct bench *bench)
 #define L PROBE_LEGACY
 #define P PROBE_PER_THREAD
 static const struct pair pairs[] = {
-	{ B, B, NULL }, { B, L, NULL }, { L, B, NULL }, { N, L, NULL }, { L, N, NULL },
-	{ P, L, NULL }, { L, P, NULL }, { B, P, NULL }, { N, P, NULL }, { N, N, NULL },
-	{ B, B, launch_legacy }, { B, B, record_legacy }, { B, B, wait_legacy },
-	{ B, B, set_legacy }, { B, B, copy_legacy }, { B, B, host_legacy }, { B, B, copy_out },
-	{ B, B, query_legacy }, { N, N, wait_unrecorded }, { N, N, launch_legacy },
+	{ B, B, NULL },
+	{ B, L, NULL },
+	{ L, B, NULL },
+	{ N, L, NULL },
+	{ L, N, NULL },
+	{ P, L, NULL },
+	{ L, P, NULL },
+	{ B, P, NULL },
+	{ N, P, NULL },
+	{ N, N, NULL },
+	{ B, B, launch_legacy },
+	{ B, B, record_legacy },
+	{ B, B, wait_legacy },
+	{ B, B, set_legacy },
+	{ B, B, copy_legacy },
+	{ B, B, host_legacy },
+	{ B, B, copy_out },
+	{ B, B, query_legacy },
+	{ N, N, wait_unrecorded },
+	{ N, N, launch_legacy },
 };
 
 /* Reports how long both took together, from an idle device. */
@@ -211,5 +226,7 @@ static const struct probe_item items[] = {
 	{ "query of legacy, legacy busy", measure_query, 5 },
 };
 
-const struct probe_group probe_order_group = { .name = "order", .items = items,
-	.count = sizeof(items) / sizeof(*items), .memory = true };
+const struct probe_group probe_order_group = { .name = "order",
+	.items = items,
+	.count = sizeof(items) / sizeof(*items),
+	.memory = true };

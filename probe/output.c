@@ -18,8 +18,7 @@ void probe_output(int fd)
 }
 
 /* One write per line: a process that is killed leaves no half of one. */
-__attribute__((format(printf, 1, 2)))
-static void line(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void line(const char *format, ...)
 {
 	va_list arguments;
 	char *text;
@@ -102,8 +101,8 @@ void probe_failed(const char *name, const char *why)
 void probe_error(const char *name, cudaError_t error)
 {
 	cudaGetLastError(); /* a later call must not report it again */
-	probe_failed(name, error == cudaErrorNotSupported ? "not supported"
-		: cudaGetErrorString(error));
+	probe_failed(name,
+		error == cudaErrorNotSupported ? "not supported" : cudaGetErrorString(error));
 }
 
 void probe_result(const char *name, const char *background, double host_ms, double nonblocking_ms,
@@ -112,8 +111,9 @@ void probe_result(const char *name, const char *background, double host_ms, doub
 	char *name_text = probe_quote(name), *class_text = class_member(class);
 
 	line("R{\"name\":%s,\"background\":\"%s\",\"host_ms\":%s,\"nonblocking_ms\":%s,"
-		"\"blocking_ms\":%s%s}\n", name_text, background, number(host_ms).text,
-		number(nonblocking_ms).text, number(blocking_ms).text, class_text);
+	     "\"blocking_ms\":%s%s}\n",
+		name_text, background, number(host_ms).text, number(nonblocking_ms).text,
+		number(blocking_ms).text, class_text);
 	free(name_text);
 	free(class_text);
 }
@@ -184,9 +184,9 @@ void probe_system(void)
 	name = probe_quote(properties.name);
 	version_text = probe_quote(version);
 	line("S{\"device\":%s,\"driver\":%s,\"cuda\":\"%d.%d\",\"runtime\":\"%d.%d\","
-		"\"compute_capability\":\"%d.%d\",\"busy_ms\":%g}\n", name, version_text,
-		driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, major,
-		minor, (double)PROBE_BUSY_NS / (double)PROBE_MS);
+	     "\"compute_capability\":\"%d.%d\",\"busy_ms\":%g}\n",
+		name, version_text, driver / 1000, driver % 1000 / 10, runtime / 1000,
+		runtime % 1000 / 10, major, minor, (double)PROBE_BUSY_NS / (double)PROBE_MS);
 	free(name);
 	free(version_text);
 }

@@ -16,11 +16,11 @@
 /* Device 0 is the source and the current device of the copy, 1 the destination. */
 static struct pair {
 	bool open;
-	cudaStream_t busy[2][2];   /* by device and whether it is non-blocking */
-	cudaStream_t watch;        /* non-blocking and idle, of the destination */
-	cudaStream_t later[2];     /* blocking and idle, by device */
+	cudaStream_t busy[2][2]; /* by device and whether it is non-blocking */
+	cudaStream_t watch;      /* non-blocking and idle, of the destination */
+	cudaStream_t later[2];   /* blocking and idle, by device */
 	unsigned char *memory[2], *seen;
-	unsigned char value;       /* of the last copy */
+	unsigned char value; /* of the last copy */
 } pair;
 
 static cudaError_t open_device(int device)
@@ -83,8 +83,8 @@ static cudaError_t begin(size_t bytes, int device, bool nonblocking, uint64_t *s
 	if (error == cudaSuccess)
 		error = cudaSetDevice(0);
 	*start = probe_now();
-	return error == cudaSuccess
-		? cudaMemcpyPeer(pair.memory[1], 1, pair.memory[0], 0, bytes) : error;
+	return error == cudaSuccess ? cudaMemcpyPeer(pair.memory[1], 1, pair.memory[0], 0, bytes)
+				    : error;
 }
 
 /* Until its last byte is there, whatever it is ordered with. */
@@ -175,8 +175,13 @@ static cudaError_t allow_access(void)
 
 static void measure_pair(struct bench *bench, const struct probe_item *item)
 {
-	static const struct { size_t bytes; const char *name; } sizes[] = {
-		{ 4 * PROBE_KIB, "4 KiB" }, { PROBE_MIB, "1 MiB" }, { MOST_BYTES, "16 MiB" },
+	static const struct {
+		size_t bytes;
+		const char *name;
+	} sizes[] = {
+		{ 4 * PROBE_KIB, "4 KiB" },
+		{ PROBE_MIB, "1 MiB" },
+		{ MOST_BYTES, "16 MiB" },
 	};
 	int devices = 0;
 	cudaError_t error = cudaGetDeviceCount(&devices);
@@ -207,5 +212,7 @@ static const struct probe_item items[] = {
 	{ "cudaMemcpyPeer with peer access", measure_pair, 1 },
 };
 
-const struct probe_group probe_peer_group = { .name = "two devices", .items = items,
-	.count = sizeof(items) / sizeof(*items), .bare = true };
+const struct probe_group probe_peer_group = { .name = "two devices",
+	.items = items,
+	.count = sizeof(items) / sizeof(*items),
+	.bare = true };

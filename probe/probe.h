@@ -39,22 +39,22 @@ enum probe_memory { PROBE_PAGEABLE, PROBE_PINNED, PROBE_DEVICE };
 
 /* What a process of a group works with.  Its streams and memory live as long as the process. */
 struct bench {
-	cudaStream_t busy[PROBE_STREAMS]; /* where background kernels run */
-	cudaStream_t call[PROBE_STREAMS]; /* where the measured call goes: other streams */
+	cudaStream_t busy[PROBE_STREAMS];  /* where background kernels run */
+	cudaStream_t call[PROBE_STREAMS];  /* where the measured call goes: other streams */
 	cudaStream_t watch[PROBE_STREAMS]; /* idle ones, to see what a call serializes */
-	void *memory[3][2];        /* by kind: source and destination, PROBE_BYTES each */
+	void *memory[3][2];                /* by kind: source and destination, PROBE_BYTES each */
 	/* What a row's prepare leaves for its call and cleanup. */
-	cudaStream_t behind;       /* the background's stream, a watched one if there is none */
+	cudaStream_t behind; /* the background's stream, a watched one if there is none */
 	cudaStream_t stream;
 	cudaEvent_t event;
 	void *pointer;
 	uint64_t handle, size;
 	cudaGraph_t graph;
 	cudaGraphExec_t exec;
-	unsigned fresh;            /* the next kernel that was never used */
+	unsigned fresh; /* the next kernel that was never used */
 };
 
-#define PROBE_BYTES (64 * PROBE_MIB)   /* of pageable and device memory */
+#define PROBE_BYTES (64 * PROBE_MIB) /* of pageable and device memory */
 #define PROBE_PINNED_BYTES PROBE_MIB
 
 /* All but the memory without, which takes a while: 0, or the error that the device gave. */
@@ -75,11 +75,11 @@ struct probe_row {
 	const char *name;
 	probe_step *prepare, *call, *cleanup; /* only call is timed; the device idles before */
 	size_t bytes;
-	enum probe_stream stream;  /* of the call */
+	enum probe_stream stream; /* of the call */
 	enum probe_memory from, to;
-	bool own;                  /* the background runs on the call's own stream */
-	bool once;                 /* an effect of the first time in a process: no repetition */
-	unsigned backgrounds;      /* a bit for each of enum probe_stream; 0: all but per-thread */
+	bool own;             /* the background runs on the call's own stream */
+	bool once;            /* an effect of the first time in a process: no repetition */
+	unsigned backgrounds; /* a bit for each of enum probe_stream; 0: all but per-thread */
 };
 
 /* Anything else: reports its own results.  bench is NULL in groups that are bare. */
@@ -94,9 +94,9 @@ struct probe_group {
 	const struct probe_row *rows; /* or */
 	const struct probe_item *items;
 	size_t count;
-	bool memory;               /* the bench needs its memory */
-	bool single;               /* a process for each entry */
-	bool bare;                 /* entries open their device themselves */
+	bool memory; /* the bench needs its memory */
+	bool single; /* a process for each entry */
+	bool bare;   /* entries open their device themselves */
 };
 
 extern const struct probe_group probe_memory_group, probe_copy_group, probe_call_group,
@@ -113,8 +113,8 @@ void probe_system(void);
 void probe_fatal(const char *why);
 void probe_failed(const char *name, const char *why);
 void probe_error(const char *name, cudaError_t error);
-void probe_result(const char *name, const char *background, double host_ms,
-	double nonblocking_ms, double blocking_ms, const char *class);
+void probe_result(const char *name, const char *background, double host_ms, double nonblocking_ms,
+	double blocking_ms, const char *class);
 
 /* class, which is what is compared between systems, may be NULL; values of unit. */
 void probe_value(const char *name, double value, const char *unit, const char *class);

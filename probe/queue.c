@@ -9,7 +9,7 @@
 
 /* How long a stream stays busy while its queue is filled, and what was never seen full. */
 #define FILL_NS (60 * PROBE_MS)
-#define HELD_MS 10                 /* a call that lasts longer was held */
+#define HELD_MS 10 /* a call that lasts longer was held */
 #define TRIES 3
 #define MOST_PENDING 8192
 
@@ -18,7 +18,7 @@ static cudaError_t submit(struct bench *bench, bool set)
 	cudaStream_t stream = bench->busy[PROBE_NONBLOCKING];
 
 	return set ? cudaMemsetAsync(bench->memory[PROBE_DEVICE][0], 0, 4, stream)
-		: probe_spin(stream, 0);
+		   : probe_spin(stream, 0);
 }
 
 /*
@@ -67,9 +67,9 @@ static void measure_depth(struct bench *bench, const struct probe_item *item)
 struct waiter {
 	struct bench *bench;
 	cudaError_t (*wait)(struct waiter *waiter);
-	void *memory, *host;       /* of the device, pinned */
-	void *registered;          /* pageable memory, while it is */
-	cudaEvent_t event;         /* behind what runs */
+	void *memory, *host; /* of the device, pinned */
+	void *registered;    /* pageable memory, while it is */
+	cudaEvent_t event;   /* behind what runs */
 	atomic_bool entered, done;
 	cudaError_t error;
 };
@@ -196,12 +196,18 @@ static const struct beside {
 	cudaError_t (*wait)(struct waiter *waiter);
 	cudaError_t (*call)(struct bench *bench, uint64_t *ns);
 } pairs[] = {
-	{ wait_in_free, launch_beside }, { wait_in_free, record_beside },
-	{ wait_in_free, allocate_beside }, { wait_in_synchronize, launch_beside },
-	{ wait_in_copy, launch_beside }, { wait_in_queue, launch_beside },
-	{ wait_in_queue, record_beside }, { wait_in_event, launch_beside },
-	{ wait_in_upload, launch_beside }, { wait_in_pinned_upload, launch_beside },
-	{ wait_in_free_host, launch_beside }, { wait_in_unregister, launch_beside },
+	{ wait_in_free, launch_beside },
+	{ wait_in_free, record_beside },
+	{ wait_in_free, allocate_beside },
+	{ wait_in_synchronize, launch_beside },
+	{ wait_in_copy, launch_beside },
+	{ wait_in_queue, launch_beside },
+	{ wait_in_queue, record_beside },
+	{ wait_in_event, launch_beside },
+	{ wait_in_upload, launch_beside },
+	{ wait_in_pinned_upload, launch_beside },
+	{ wait_in_free_host, launch_beside },
+	{ wait_in_unregister, launch_beside },
 	{ wait_in_load, launch_beside },
 };
 
@@ -306,5 +312,7 @@ static const struct probe_item items[] = {
 	{ "launch while another thread is in cuModuleLoadData", measure_beside, 12 },
 };
 
-const struct probe_group probe_queue_group = { .name = "queue and threads", .items = items,
-	.count = sizeof(items) / sizeof(*items), .memory = true };
+const struct probe_group probe_queue_group = { .name = "queue and threads",
+	.items = items,
+	.count = sizeof(items) / sizeof(*items),
+	.memory = true };

@@ -58,7 +58,7 @@ static cudaError_t wait_copy(struct waking *waking)
 static const struct {
 	const char *name;
 	waking_call *wait;
-	bool copies;               /* what it waits for is the copy, not the kernel */
+	bool copies; /* what it waits for is the copy, not the kernel */
 } calls[] = {
 	{ "cudaStreamSynchronize", wait_stream, false },
 	{ "cudaEventSynchronize", wait_event, false },
@@ -84,8 +84,10 @@ static cudaError_t open_waking(struct waking *waking, unsigned flag)
 	if (error == cudaSuccess)
 		error = cudaStreamCreate(&waking->stream);
 	if (error == cudaSuccess)
-		error = cudaEventCreateWithFlags(&waking->event, cudaEventDisableTiming |
-			(flag == cudaDeviceScheduleBlockingSync ? cudaEventBlockingSync : 0));
+		error = cudaEventCreateWithFlags(&waking->event,
+			cudaEventDisableTiming |
+				(flag == cudaDeviceScheduleBlockingSync ? cudaEventBlockingSync
+									: 0));
 	if (error == cudaSuccess)
 		error = cudaMalloc(&waking->device, PROBE_KIB);
 	if (error == cudaSuccess)
@@ -124,8 +126,8 @@ static void measure_waking(struct bench *bench, const struct probe_item *item)
 {
 	static struct waking waking;
 	const char *why = probe_cupti_start(true);
-	cudaError_t error = why ? cudaSuccess : open_waking(&waking,
-		schedules[item->argument].flag);
+	cudaError_t error =
+		why ? cudaSuccess : open_waking(&waking, schedules[item->argument].flag);
 	double us[SAMPLES];
 	char name[128];
 
@@ -202,8 +204,11 @@ static const struct probe_item wake_items[] = {
 	{ "clock", measure_clock, 0 },
 };
 
-const struct probe_group probe_wake_group = { .name = "wake-up", .items = wake_items,
-	.count = sizeof(wake_items) / sizeof(*wake_items), .single = true, .bare = true };
+const struct probe_group probe_wake_group = { .name = "wake-up",
+	.items = wake_items,
+	.count = sizeof(wake_items) / sizeof(*wake_items),
+	.single = true,
+	.bare = true };
 
 #define ROUNDS 9
 #define LAUNCHES 2000
@@ -248,5 +253,8 @@ static const struct probe_item cost_items[] = {
 	{ "launch of a tiny kernel, CUPTI recording kernels", measure_launches, 1 },
 };
 
-const struct probe_group probe_cost_group = { .name = "cost", .items = cost_items,
-	.count = sizeof(cost_items) / sizeof(*cost_items), .single = true, .bare = true };
+const struct probe_group probe_cost_group = { .name = "cost",
+	.items = cost_items,
+	.count = sizeof(cost_items) / sizeof(*cost_items),
+	.single = true,
+	.bare = true };

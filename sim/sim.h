@@ -20,12 +20,12 @@ uint64_t cufence_sim_clock(void);
 
 /* A driver call on its way in or out.  Lives on the caller's stack for the length of the call. */
 struct sim_call {
-	int number;              /* enum call_id of calls.def; -1: a call without a row */
-	bool per_thread;         /* the _ptsz or _ptds entry point */
-	const char *name;        /* exported symbol */
-	const void *params;      /* NVIDIA's <symbol>_params structure */
-	CUresult result;         /* valid on the way out */
-	CUcontext context;       /* current one */
+	int number;         /* enum call_id of calls.def; -1: a call without a row */
+	bool per_thread;    /* the _ptsz or _ptds entry point */
+	const char *name;   /* exported symbol */
+	const void *params; /* NVIDIA's <symbol>_params structure */
+	CUresult result;    /* valid on the way out */
+	CUcontext context;  /* current one */
 	uint32_t context_id;
 	uint32_t correlation;
 	uint64_t correlation_data; /* the tool's, kept from enter to exit */
@@ -51,12 +51,12 @@ struct sim_record {
 	const char *name; /* mangled, valid for the life of the process */
 	uint32_t grid[3], block[3], shared;
 	uint64_t bytes;
-	uint32_t value;      /* memset */
+	uint32_t value; /* memset */
 	uint8_t copy_kind, src_kind, dst_kind;
 	bool async;
 	uint32_t src_device, dst_device; /* peer copies */
-	uint32_t thread;     /* overhead */
-	uint32_t graph;      /* executable graph; 0: not of one */
+	uint32_t thread;                 /* overhead */
+	uint32_t graph;                  /* executable graph; 0: not of one */
 	uint64_t node;
 };
 

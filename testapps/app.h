@@ -45,9 +45,12 @@ static inline double checksum(const float *data, size_t n)
 static inline void load_kernels()
 {
 	const void *kernels[] = {
-		(const void *)cufence::spin, (const void *)cufence::fill,
-		(const void *)cufence::touch, (const void *)cufence::scale,
-		(const void *)cufence::accumulate, (const void *)cufence::stencil,
+		(const void *)cufence::spin,
+		(const void *)cufence::fill,
+		(const void *)cufence::touch,
+		(const void *)cufence::scale,
+		(const void *)cufence::accumulate,
+		(const void *)cufence::stencil,
 	};
 	struct cudaFuncAttributes attributes;
 

@@ -13,19 +13,27 @@
 
 const struct call_type call_types[CALL_COUNT] = {
 #define DRIVER(symbol, base, since, params, args, fields, call_kind, call_traits) \
-	[CALL_##symbol] = { .name = #symbol, .kind = call_kind, .traits = call_traits, \
-		.field_count = COUNT(fields), .field = { fields } },
-#define DRIVER_PT(symbol, base, since, pt, pt_since, params, args, fields, call_kind, \
-	call_traits) \
-	[CALL_##symbol] = { .name = #symbol, .suffix = #pt, .kind = call_kind, \
-		.traits = call_traits, .field_count = COUNT(fields), .field = { fields } },
+	[CALL_##symbol] = { .name = #symbol, \
+		.kind = call_kind, \
+		.traits = call_traits, \
+		.field_count = COUNT(fields), \
+		.field = { fields } },
+#define DRIVER_PT(symbol, base, since, pt, pt_since, params, args, fields, call_kind, call_traits) \
+	[CALL_##symbol] = { .name = #symbol, \
+		.suffix = #pt, \
+		.kind = call_kind, \
+		.traits = call_traits, \
+		.field_count = COUNT(fields), \
+		.field = { fields } },
 #define RUNTIME(symbol, first, last, params, args) \
 	[CALL_##symbol##_##first] = { .name = #symbol, .kind = KIND_RUNTIME, .runtime = 1 },
 #define RUNTIME_PT(symbol, pt, first, last, params, args) \
-	[CALL_##symbol##_##first] = { .name = #symbol, .suffix = #pt, .kind = KIND_RUNTIME, \
-		.runtime = 1 },
+	[CALL_##symbol##_## \
+		first] = { .name = #symbol, .suffix = #pt, .kind = KIND_RUNTIME, .runtime = 1 },
 #define HOST(symbol, fields, call_kind) \
-	[CALL_##symbol] = { .name = #symbol, .kind = call_kind, .field_count = COUNT(fields), \
+	[CALL_##symbol] = { .name = #symbol, \
+		.kind = call_kind, \
+		.field_count = COUNT(fields), \
 		.field = { fields } },
 #include "calls.def"
 };

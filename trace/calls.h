@@ -19,33 +19,33 @@ enum call_kind {
 /* Kinds that do the same in different ways. */
 #define KIND_FAMILIES(X) \
 	X(other) \
-	X(runtime)         /* names the driver calls beneath it */ \
+	X(runtime) /* names the driver calls beneath it */ \
 	X(context) \
-	X(limit)           /* how much of the device a context sets aside */ \
+	X(limit) /* how much of the device a context sets aside */ \
 	X(allocation) \
-	X(free)            /* of device memory; waits for the device */ \
-	X(host_memory)     /* freed or unregistered; waits for the device */ \
-	X(stream_free)     /* in stream order */ \
+	X(free)        /* of device memory; waits for the device */ \
+	X(host_memory) /* freed or unregistered; waits for the device */ \
+	X(stream_free) /* in stream order */ \
 	X(copy) \
 	X(set) \
 	X(stream) \
 	X(event) \
-	X(wait)            /* made in order to wait */ \
-	X(query)           /* success says that work is complete */ \
+	X(wait)  /* made in order to wait */ \
+	X(query) /* success says that work is complete */ \
 	X(launch) \
-	X(callback)        /* a function of the host in stream order */ \
+	X(callback) /* a function of the host in stream order */ \
 	X(module) \
 	X(code) \
-	X(thread)          /* no CUDA call */ \
-	X(range)           /* NVTX, no CUDA call */ \
+	X(thread) /* no CUDA call */ \
+	X(range)  /* NVTX, no CUDA call */ \
 	X(object) \
 	X(pool) \
-	X(mapping)         /* physical memory and addresses apart */ \
+	X(mapping) /* physical memory and addresses apart */ \
 	X(interprocess) \
-	X(placement)       /* where managed memory lies */ \
-	X(memory_value)    /* streams that wait for values in memory, or write them */ \
+	X(placement)    /* where managed memory lies */ \
+	X(memory_value) /* streams that wait for values in memory, or write them */ \
 	X(capture) \
-	X(external)        /* memory and semaphores of other programming interfaces */ \
+	X(external) /* memory and semaphores of other programming interfaces */ \
 	X(graph) \
 	X(graph_launch) \
 	X(profiler) \
@@ -55,18 +55,18 @@ enum kind_family {
 #define X(family) FAMILY_##family,
 	KIND_FAMILIES(X)
 #undef X
-	FAMILY_COUNT
+		FAMILY_COUNT
 };
 
 /* What the host waits for in a call; a narrower range before a wider one. */
 #define KIND_WAITS(X) \
 	X(NOTHING, nothing) \
 	X(EVENT, event) \
-	X(STREAM, stream)        /* the legacy stream: also all blocking streams */ \
-	X(BY_MEMORY, by_memory)  /* by direction, and by the kind of memory at either end */ \
+	X(STREAM, stream)       /* the legacy stream: also all blocking streams */ \
+	X(BY_MEMORY, by_memory) /* by direction, and by the kind of memory at either end */ \
 	X(CONTEXT, context) \
-	X(DEVICE, device)        /* the one that owns what the call is about */ \
-	X(PROCESS, process)      /* all devices */
+	X(DEVICE, device)   /* the one that owns what the call is about */ \
+	X(PROCESS, process) /* all devices */
 
 enum kind_waits {
 #define X(symbol, name) WAITS_##symbol,
@@ -75,20 +75,20 @@ enum kind_waits {
 };
 
 #define KIND_TRAITS(X) \
-	X(WORK, work, 0)         /* puts work into a stream, of the device or of the host */ \
-	X(ACCESSES, accesses, 1) /* that work reads or writes memory of the device */ \
-	X(SILENT, silent, 2)     /* has a place in a stream, and no record of CUPTI */ \
-	X(OUTSIDE, outside, 3)   /* ordered by values in memory or semaphores, too */ \
+	X(WORK, work, 0)             /* puts work into a stream, of the device or of the host */ \
+	X(ACCESSES, accesses, 1)     /* that work reads or writes memory of the device */ \
+	X(SILENT, silent, 2)         /* has a place in a stream, and no record of CUPTI */ \
+	X(OUTSIDE, outside, 3)       /* ordered by values in memory or semaphores, too */ \
 	X(TELLS_HOST, tells_host, 4) /* the host may act on it without a CUDA call */ \
 	X(DEFAULT_STREAM, default_stream, 5) /* names no stream: the default one */ \
-	X(ANY_STREAM, any_stream, 6) /* may give work to streams that it does not name */ \
-	X(IDLE, idle, 7)         /* names a stream or an event, and gives it no work */ \
-	X(RESOURCE, resource, 8) /* waits as a side effect of getting or giving back */ \
-	X(ONCE, once, 9)         /* the fixed program does it once, outside the loop */ \
-	X(RELEASES, releases, 10) /* ends the life of the memory that its ptr names */ \
-	X(QUICK, quick, 11)      /* takes less than 50 us by itself (H200) */ \
+	X(ANY_STREAM, any_stream, 6)         /* may give work to streams that it does not name */ \
+	X(IDLE, idle, 7)              /* names a stream or an event, and gives it no work */ \
+	X(RESOURCE, resource, 8)      /* waits as a side effect of getting or giving back */ \
+	X(ONCE, once, 9)              /* the fixed program does it once, outside the loop */ \
+	X(RELEASES, releases, 10)     /* ends the life of the memory that its ptr names */ \
+	X(QUICK, quick, 11)           /* takes less than 50 us by itself (H200) */ \
 	X(LOADS_CODE, loads_code, 12) /* loads a kernel at its first use (lazy loading) */ \
-	X(UNTIMED, untimed, 13)  /* records of CUPTI need not cover all of its work */ \
+	X(UNTIMED, untimed, 13)       /* records of CUPTI need not cover all of its work */ \
 	X(WINDOWED, windowed, 14) /* recorded only within a recording window, where there is one */
 
 enum kind_trait {
@@ -161,78 +161,80 @@ static inline int call_memory_ends(enum call_kind kind)
 
 enum call_trait {
 	TRAIT_NONE = 0,
-	TRAIT_BLOCKS = 1 << 0, /* may wait for the device: RECORD_ENTER first */
+	TRAIT_BLOCKS = 1 << 0,  /* may wait for the device: RECORD_ENTER first */
 	TRAIT_SUBMITS = 1 << 1, /* puts an operation on a stream: CUPTI gives it a correlation id */
 	/* Of a copy without a field for it: none of them is COPY_DEFAULT. */
 	TRAIT_H2D = 1 << 2,
 	TRAIT_D2H = 1 << 3,
 	TRAIT_D2D = 1 << 4,
 	TRAIT_ALLOCATES = 1 << 5, /* fields 0 and 1 are address and bytes of memory it gave */
-	TRAIT_FREES = 1 << 6,  /* field 0 is the address of memory it takes */
+	TRAIT_FREES = 1 << 6,     /* field 0 is the address of memory it takes */
 };
 
 /* The direction that traits say. */
 #define TRAITS_DIRECTION(traits) \
-	((traits) & TRAIT_H2D ? COPY_H2D : (traits) & TRAIT_D2H ? COPY_D2H : \
-	 (traits) & TRAIT_D2D ? COPY_D2D : COPY_DEFAULT)
+	((traits)&TRAIT_H2D                  ? COPY_H2D \
+			: (traits)&TRAIT_D2H ? COPY_D2H \
+			: (traits)&TRAIT_D2D ? COPY_D2D \
+					     : COPY_DEFAULT)
 
 /* What a field of a record holds.  Times never are fields. */
 #define FIELD_KINDS(X) \
 	X(none) \
-	X(ptr)             /* address of an allocation, device or host */ \
+	X(ptr) /* address of an allocation, device or host */ \
 	X(bytes) \
-	X(dst)             /* address */ \
-	X(src)             /* address */ \
-	X(direction)       /* enum copy_direction */ \
-	X(stream)          /* CUstream as passed: 0, 1 and 2 are the default streams */ \
+	X(dst)       /* address */ \
+	X(src)       /* address */ \
+	X(direction) /* enum copy_direction */ \
+	X(stream)    /* CUstream as passed: 0, 1 and 2 are the default streams */ \
 	X(new_stream) \
 	X(event) \
 	X(new_event) \
 	X(flags) \
 	X(priority) \
 	X(value) \
-	X(function)        /* CUfunction or CUkernel */ \
-	X(grid)            /* CALL_GRID() */ \
-	X(block)           /* CALL_BLOCK() */ \
-	X(callback)        /* address of a host function */ \
-	X(context)         /* CUcontext */ \
-	X(device)          /* ordinal */ \
-	X(module)          /* CUmodule or CUlibrary */ \
-	X(dst_pitch)       /* bytes */ \
-	X(src_pitch)       /* bytes */ \
-	X(width)           /* bytes */ \
-	X(height)          /* rows */ \
-	X(thread)          /* kernel thread id */ \
-	X(string)          /* RECORD_STRING id */ \
-	X(depth)           /* slices */ \
-	X(dst_height)      /* rows from one slice to the next */ \
-	X(src_height)      /* likewise */ \
-	X(dst_array)       /* CUarray, 0: dst is memory */ \
-	X(src_array)       /* likewise */ \
-	X(dst_position)    /* CALL_GRID(x in bytes, y, z) in dst_array */ \
-	X(src_position)    /* likewise */ \
-	X(dst_context)     /* CUcontext, 0: of the current device */ \
-	X(src_context)     /* likewise */ \
-	X(array)           /* CUarray or CUmipmappedArray */ \
-	X(pool)            /* CUmemoryPool, 0: the current device's */ \
-	X(handle)          /* what no other field is for: opaque */ \
-	X(type)            /* an enumerator of cuda.h; the kind says of which type */ \
-	X(count)           /* items of the lists behind the fields */ \
-	X(more)            /* words of a further list behind those */ \
-	X(graph)           /* CUgraph */ \
+	X(function)     /* CUfunction or CUkernel */ \
+	X(grid)         /* CALL_GRID() */ \
+	X(block)        /* CALL_BLOCK() */ \
+	X(callback)     /* address of a host function */ \
+	X(context)      /* CUcontext */ \
+	X(device)       /* ordinal */ \
+	X(module)       /* CUmodule or CUlibrary */ \
+	X(dst_pitch)    /* bytes */ \
+	X(src_pitch)    /* bytes */ \
+	X(width)        /* bytes */ \
+	X(height)       /* rows */ \
+	X(thread)       /* kernel thread id */ \
+	X(string)       /* RECORD_STRING id */ \
+	X(depth)        /* slices */ \
+	X(dst_height)   /* rows from one slice to the next */ \
+	X(src_height)   /* likewise */ \
+	X(dst_array)    /* CUarray, 0: dst is memory */ \
+	X(src_array)    /* likewise */ \
+	X(dst_position) /* CALL_GRID(x in bytes, y, z) in dst_array */ \
+	X(src_position) /* likewise */ \
+	X(dst_context)  /* CUcontext, 0: of the current device */ \
+	X(src_context)  /* likewise */ \
+	X(array)        /* CUarray or CUmipmappedArray */ \
+	X(pool)         /* CUmemoryPool, 0: the current device's */ \
+	X(handle)       /* what no other field is for: opaque */ \
+	X(type)         /* an enumerator of cuda.h; the kind says of which type */ \
+	X(count)        /* items of the lists behind the fields */ \
+	X(more)         /* words of a further list behind those */ \
+	X(graph)        /* CUgraph */ \
 	X(new_graph) \
-	X(node)            /* CUgraphNode */ \
+	X(node) /* CUgraphNode */ \
 	X(new_node) \
-	X(exec)            /* CUgraphExec */ \
+	X(exec) /* CUgraphExec */ \
 	X(new_exec) \
-	X(birth)           /* number of a thread in its process, as they were made */ \
-	X(image)           /* hash of RECORD_IMAGE or RECORD_IMAGE_FILE; 0: not recorded */
+	X(birth) /* number of a thread in its process, as they were made */ \
+	X(image) /* hash of RECORD_IMAGE or RECORD_IMAGE_FILE; 0: not recorded */
 
 enum field_kind {
 #define X(field) FIELD_##field,
 	FIELD_KINDS(X)
 #undef X
-	FIELD_KIND_COUNT
+		FIELD_KIND_COUNT
 };
 
 _Static_assert(FIELD_KIND_COUNT <= 64, "readers keep a bit per field kind");
@@ -260,9 +262,9 @@ enum copy_direction { COPY_H2H = 0, COPY_H2D, COPY_D2H, COPY_D2D, COPY_DEFAULT }
 
 /* FIELD_block: x, y in 12 bits each, z in 8, dynamic shared memory bytes in the upper 32. */
 #define CALL_BLOCK(x, y, z, shared) \
-	((uint64_t)((x) & 0xfff) | (uint64_t)((y) & 0xfff) << 12 | \
-	 (uint64_t)((z) & 0xff) << 24 | (uint64_t)(uint32_t)(shared) << 32)
-#define BLOCK_X(block) ((uint32_t)((block) & 0xfff))
+	((uint64_t)((x)&0xfff) | (uint64_t)((y)&0xfff) << 12 | (uint64_t)((z)&0xff) << 24 | \
+		(uint64_t)(uint32_t)(shared) << 32)
+#define BLOCK_X(block) ((uint32_t)((block)&0xfff))
 #define BLOCK_Y(block) ((uint32_t)((block) >> 12 & 0xfff))
 #define BLOCK_Z(block) ((uint32_t)((block) >> 24 & 0xff))
 #define BLOCK_SHARED(block) ((uint32_t)((block) >> 32))
@@ -287,11 +289,11 @@ enum call_id {
 #define CALL_MAX_FIELDS 28
 
 struct call_type {
-	const char *name;      /* the exported symbol, without _ptsz or _ptds */
-	const char *suffix;    /* of the per-thread entry point, NULL: none */
-	uint8_t kind;          /* enum call_kind */
-	uint8_t traits;        /* enum call_trait */
-	uint8_t runtime;       /* a cudart call */
+	const char *name;   /* the exported symbol, without _ptsz or _ptds */
+	const char *suffix; /* of the per-thread entry point, NULL: none */
+	uint8_t kind;       /* enum call_kind */
+	uint8_t traits;     /* enum call_trait */
+	uint8_t runtime;    /* a cudart call */
 	uint8_t field_count;
 	uint8_t field[CALL_MAX_FIELDS]; /* enum field_kind */
 };

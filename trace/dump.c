@@ -57,8 +57,7 @@ static int remember_call(struct call_names *names, const struct call_type_record
 {
 	if (type->call >= names->count) {
 		size_t count = type->call + 64u;
-		const struct call_type_record **more =
-			realloc(names->type, count * sizeof(*more));
+		const struct call_type_record **more = realloc(names->type, count * sizeof(*more));
 
 		if (!more)
 			return -1;

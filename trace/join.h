@@ -13,8 +13,8 @@
 /* The text in array ends with NUL after each function, cut where size bytes are too few. */
 struct joined {
 	char *array;
-	size_t size;               /* of array, 1 or more */
-	size_t length;             /* of the whole text: size or more if it was cut */
+	size_t size;   /* of array, 1 or more */
+	size_t length; /* of the whole text: size or more if it was cut */
 };
 
 static inline void join_bytes(struct joined *joined, const char *bytes, size_t count)

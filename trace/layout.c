@@ -7,7 +7,9 @@
 #include "record.h"
 
 #define COLUMN(type, member, how) \
-	{ #member, offsetof(struct type, member), sizeof(((struct type *)0)->member), how }
+	{ \
+#member, offsetof(struct type, member), sizeof(((struct type *)0)->member), how \
+	}
 #define D(type, member) COLUMN(type, member, COLUMN_DECIMAL)
 #define S(type, member) COLUMN(type, member, COLUMN_SIGNED)
 #define H(type, member) COLUMN(type, member, COLUMN_HEX)
@@ -24,14 +26,13 @@ const struct record_layout record_layouts[RECORD_TYPE_COUNT] = {
 			D(call_record, correlation), D(call_record, enter),
 			D(call_record, duration), D(call_record, context) } },
 	[RECORD_ENTER] = { LAYOUT(enter_record, "enter"),
-		.column = { D(enter_record, call), D(enter_record, context),
-			D(enter_record, site), D(enter_record, enter) } },
+		.column = { D(enter_record, call), D(enter_record, context), D(enter_record, site),
+			D(enter_record, enter) } },
 	[RECORD_DEVICE] = { LAYOUT(device_record, "device"),
-		.column = { D(device_record, kind), D(device_record, detail),
-			D(device_record, src), D(device_record, dst), D(device_record, start),
-			D(device_record, end), D(device_record, correlation),
-			D(device_record, context), D(device_record, device),
-			D(device_record, stream), D(device_record, name),
+		.column = { D(device_record, kind), D(device_record, detail), D(device_record, src),
+			D(device_record, dst), D(device_record, start), D(device_record, end),
+			D(device_record, correlation), D(device_record, context),
+			D(device_record, device), D(device_record, stream), D(device_record, name),
 			D(device_record, value) } },
 	[RECORD_SITE] = { LAYOUT(site_record, "site"), .tail = TAIL_ADDRESSES,
 		.column = { D(site_record, id) } },
@@ -51,10 +52,8 @@ const struct record_layout record_layouts[RECORD_TYPE_COUNT] = {
 	[RECORD_DEVICE_INFO] = { LAYOUT(device_info_record, "deviceinfo"), .tail = TAIL_TEXT,
 		.length_offset = offsetof(struct device_info_record, name_length),
 		.column = { D(device_info_record, device), D(device_info_record, sm_count),
-			D(device_info_record, threads_per_sm),
-			D(device_info_record, blocks_per_sm),
-			D(device_info_record, compute_major),
-			D(device_info_record, compute_minor),
+			D(device_info_record, threads_per_sm), D(device_info_record, blocks_per_sm),
+			D(device_info_record, compute_major), D(device_info_record, compute_minor),
 			D(device_info_record, async_engines),
 			D(device_info_record, memory_bytes) } },
 	[RECORD_CALIBRATION] = { LAYOUT(calibration_record, "calibration"),
@@ -94,12 +93,10 @@ const struct column head_columns[] = {
 	{ "record_flags", offsetof(struct record, flags), 1, COLUMN_DECIMAL }, { 0 }
 };
 
-const struct column header_columns[] = {
-	D(file_header, clock), H(file_header, features), D(file_header, pid),
-	D(file_header, parent_pid), D(file_header, start_ns), D(file_header, closed),
-	D(file_header, cupti_state), D(file_header, cupti_error), D(file_header, cupti_version),
-	D(file_header, driver_version), { 0 }
-};
+const struct column header_columns[] = { D(file_header, clock), H(file_header, features),
+	D(file_header, pid), D(file_header, parent_pid), D(file_header, start_ns),
+	D(file_header, closed), D(file_header, cupti_state), D(file_header, cupti_error),
+	D(file_header, cupti_version), D(file_header, driver_version), { 0 } };
 
 const char *const counter_names[COUNTER_COUNT] = {
 #define X(counter, name) #name,

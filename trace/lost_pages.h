@@ -14,7 +14,7 @@
 struct lost_pages {
 	uint8_t *base;
 	size_t size;
-	volatile int lost;         /* 1: part of it is zeros now */
+	volatile int lost; /* 1: part of it is zeros now */
 	struct lost_pages *next;
 };
 

@@ -7,10 +7,20 @@
 #include <string.h>
 
 /* Characters that are not shown: control and format characters (Unicode's Cc, Cf), line ends. */
-static const struct { uint32_t first, last; } hidden[] = {
-	{ 0x00, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x61c, 0x61c }, { 0x180e, 0x180e },
-	{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff },
-	{ 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+static const struct {
+	uint32_t first, last;
+} hidden[] = {
+	{ 0x00, 0x1f },
+	{ 0x7f, 0x9f },
+	{ 0xad, 0xad },
+	{ 0x61c, 0x61c },
+	{ 0x180e, 0x180e },
+	{ 0x200b, 0x200f },
+	{ 0x2028, 0x202e },
+	{ 0x2060, 0x206f },
+	{ 0xfeff, 0xfeff },
+	{ 0xfff9, 0xfffb },
+	{ 0xe0000, 0xe007f },
 };
 
 static int is_hidden(uint32_t character)
@@ -28,8 +38,12 @@ static int is_hidden(uint32_t character)
 static size_t decode(const unsigned char *text, size_t length, uint32_t *character)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t bytes = *text < 0x80 ? 1 : *text < 0xc0 ? 0 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3
-		       : *text < 0xf8 ? 4 : 0;
+	size_t bytes = *text < 0x80 ? 1
+		: *text < 0xc0      ? 0
+		: *text < 0xe0      ? 2
+		: *text < 0xf0      ? 3
+		: *text < 0xf8      ? 4
+				    : 0;
 
 	if (!bytes || bytes > length)
 		return 0;
@@ -40,7 +54,9 @@ static size_t decode(const unsigned char *text, size_t length, uint32_t *charact
 		*character = *character << 6 | (text[i] & 0x3f);
 	}
 	return *character < least[bytes] || *character > 0x10ffff ||
-		       (*character >= 0xd800 && *character <= 0xdfff) ? 0 : bytes;
+			(*character >= 0xd800 && *character <= 0xdfff)
+		? 0
+		: bytes;
 }
 
 /* Columns that the text takes; to out, if there is one. */
@@ -67,10 +83,10 @@ static int show(FILE *out, const char *text, size_t length)
 
 /* A conversion of a format: "%-*.3s". */
 struct conversion {
-	char text[32];                 /* with numbers in place of stars */
-	int width, precision;          /* precision -1: none */
+	char text[32];        /* with numbers in place of stars */
+	int width, precision; /* precision -1: none */
 	int left;
-	char size;                     /* l, z, q for ll, or 0 */
+	char size; /* l, z, q for ll, or 0 */
 	char kind;
 };
 
@@ -111,7 +127,11 @@ static const char *parse(const char *format, va_list *values, struct conversion 
 		snprintf(c->text + strlen(c->text), sizeof(c->text) - strlen(c->text), ".%d",
 			c->precision);
 	snprintf(c->text + strlen(c->text), sizeof(c->text) - strlen(c->text), "%s%c",
-		c->size == 'q' ? "ll" : c->size == 'l' ? "l" : c->size == 'z' ? "z" : "", c->kind);
+		c->size == 'q'           ? "ll"
+			: c->size == 'l' ? "l"
+			: c->size == 'z' ? "z"
+					 : "",
+		c->kind);
 	return c->kind ? format + 1 : format;
 }
 
@@ -138,7 +158,9 @@ static void print_value(FILE *out, const struct conversion *c, va_list *values)
 	case 's':
 		print_string(out, c, va_arg(*values, const char *));
 		break;
-	case 'f': case 'g': case 'e':
+	case 'f':
+	case 'g':
+	case 'e':
 		fprintf(out, c->text, va_arg(*values, double));
 		break;
 	case 'p':

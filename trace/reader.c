@@ -16,8 +16,8 @@
 
 #define CALL_NUMBERS 65536
 
-__attribute__((format(printf, 2, 3)))
-static int refuse(struct trace_reader *reader, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int refuse(struct trace_reader *reader,
+	const char *format, ...)
 {
 	va_list values;
 
@@ -76,7 +76,8 @@ static int read_chunks(struct trace_reader *reader)
 
 int trace_open_memory(struct trace_reader *reader, const void *bytes, size_t size)
 {
-	*reader = (struct trace_reader){ .base = (uint8_t *)(uintptr_t)bytes, .size = size,
+	*reader = (struct trace_reader){ .base = (uint8_t *)(uintptr_t)bytes,
+		.size = size,
 		.fd = -1 };
 	return read_header(reader) || read_chunks(reader) ? -1 : 0;
 }
@@ -197,8 +198,9 @@ static int next_chunk(struct trace_reader *reader)
 	reader->chunk = offset_of(reader, reader->order[reader->next++]);
 	chunk = (const struct chunk_header *)(reader->base + reader->chunk);
 	reader->position = reader->chunk + sizeof(*chunk);
-	reader->limit = reader->position + reader_records(reader, reader->chunk,
-		__atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE));
+	reader->limit = reader->position +
+		reader_records(reader, reader->chunk,
+			__atomic_load_n(&chunk->committed, __ATOMIC_ACQUIRE));
 	reader->thread = chunk->thread;
 	return 1;
 }
@@ -219,8 +221,8 @@ static int call_is_whole(const struct trace_reader *reader, const struct call_re
 		return 0;
 	fields = reader->call_fields[call->call] - 1u;
 	fixed = sizeof(*call) + fields * sizeof(uint64_t);
-	return holds(bytes, fixed, call->pointer_count, call->head.flags & CALL_BUFFER
-		? sizeof(uint64_t) : sizeof(struct launch_pointer));
+	return holds(bytes, fixed, call->pointer_count,
+		call->head.flags & CALL_BUFFER ? sizeof(uint64_t) : sizeof(struct launch_pointer));
 }
 
 static int call_type_is_whole(struct trace_reader *reader, const struct call_type_record *type,
@@ -250,7 +252,7 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 		return call_is_whole(reader, AS(call_record), bytes);
 	case RECORD_ENTER:
 		return bytes >= sizeof(struct enter_record) &&
-		       reader->call_fields[AS(enter_record)->call];
+			reader->call_fields[AS(enter_record)->call];
 	case RECORD_DEVICE:
 		return bytes >= sizeof(struct device_record);
 	case RECORD_SITE:
@@ -262,8 +264,8 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 			return 0;
 		if (AS(function_record)->parameter_count == FUNCTION_NO_PARAMETERS)
 			return 1;
-		return holds(bytes, sizeof(struct function_record) +
-				AS(function_record)->name_length,
+		return holds(bytes,
+			sizeof(struct function_record) + AS(function_record)->name_length,
 			AS(function_record)->parameter_count, sizeof(struct function_parameter));
 	case RECORD_STRING:
 		return FITS(string_record, AS(string_record)->length, 1);
@@ -274,8 +276,10 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 	case RECORD_CALIBRATION:
 		return bytes >= sizeof(struct calibration_record);
 	case RECORD_PROPERTY:
-		return FITS(property_record, (uint64_t)AS(property_record)->name_length +
-			AS(property_record)->value_length, 1);
+		return FITS(property_record,
+			(uint64_t)AS(property_record)->name_length +
+				AS(property_record)->value_length,
+			1);
 	case RECORD_THREAD:
 		return FITS(thread_record, AS(thread_record)->name_length, 1);
 	case RECORD_IMAGE:
@@ -283,11 +287,15 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 	case RECORD_IMAGE_FILE:
 		return FITS(image_file_record, AS(image_file_record)->path_length, 1);
 	case RECORD_SYMBOL:
-		return FITS(symbol_record, (uint64_t)AS(symbol_record)->function_length +
-			AS(symbol_record)->file_length, 1);
+		return FITS(symbol_record,
+			(uint64_t)AS(symbol_record)->function_length +
+				AS(symbol_record)->file_length,
+			1);
 	case RECORD_CODE:
-		return FITS(code_record, (uint64_t)AS(code_record)->name_length +
-			AS(code_record)->file_length + AS(code_record)->table_length, 1);
+		return FITS(code_record,
+			(uint64_t)AS(code_record)->name_length + AS(code_record)->file_length +
+				AS(code_record)->table_length,
+			1);
 	case RECORD_WINDOW:
 		return bytes >= sizeof(struct window_record);
 	default:

@@ -21,27 +21,27 @@
 #include "record.h"
 
 struct trace_reader {
-	uint8_t *base;            /* the mapped file */
+	uint8_t *base; /* the mapped file */
 	size_t size;
-	size_t mapped;            /* bytes of base that are ours to unmap */
+	size_t mapped; /* bytes of base that are ours to unmap */
 	struct lost_pages pages;
-	int fd;                   /* while it is opened; -1: bytes in memory */
-	uint64_t device, inode;   /* of the file, 0 of bytes in memory */
-	struct file_header start; /* as it was when the file was opened */
+	int fd;                           /* while it is opened; -1: bytes in memory */
+	uint64_t device, inode;           /* of the file, 0 of bytes in memory */
+	struct file_header start;         /* as it was when the file was opened */
 	const struct file_header *header; /* start; NULL: not opened */
-	uint32_t *order;          /* numbers of chunks in the order in which they are read */
+	uint32_t *order; /* numbers of chunks in the order in which they are read */
 	size_t order_count, next;
-	uint32_t *window;         /* numbers of windows, in ascending order */
+	uint32_t *window; /* numbers of windows, in ascending order */
 	size_t window_count;
-	size_t chunk;             /* offset of the current chunk, 0 before the first */
-	size_t position, limit;   /* in the file; between them the current chunk's records */
-	uint32_t thread;          /* kernel thread id of the current chunk's writer */
-	uint8_t *call_fields;     /* by call number: 1 + field count, 0: call unknown */
+	size_t chunk;           /* offset of the current chunk, 0 before the first */
+	size_t position, limit; /* in the file; between them the current chunk's records */
+	uint32_t thread;        /* kernel thread id of the current chunk's writer */
+	uint8_t *call_fields;   /* by call number: 1 + field count, 0: call unknown */
 	/* What is wrong with it, of all when trace_next() has returned 0. */
-	uint64_t missing;         /* bytes, at least: it says it has more than there is */
-	uint64_t damaged;         /* records and chunks that were passed over */
-	uint64_t damaged_chunks;  /* of them, those found when it was opened */
-	char error[256];          /* the first of these, or why it cannot be opened; "": none */
+	uint64_t missing;        /* bytes, at least: it says it has more than there is */
+	uint64_t damaged;        /* records and chunks that were passed over */
+	uint64_t damaged_chunks; /* of them, those found when it was opened */
+	char error[256];         /* the first of these, or why it cannot be opened; "": none */
 };
 
 /*

@@ -16,7 +16,7 @@
 #define COPY_TRIES 16
 
 struct window {
-	uint64_t round, copied;    /* the round it is in, and the first that was not copied */
+	uint64_t round, copied; /* the round it is in, and the first that was not copied */
 	uint32_t number;
 	uint32_t copies;
 };
@@ -27,12 +27,12 @@ struct finding {
 	size_t window_count, window_room;
 	uint32_t *copy;
 	size_t copy_count, copy_room;
-	size_t copied_bytes;       /* of windows */
-	uint64_t records;          /* bytes */
-	uint64_t chunks;           /* with a header */
-	uint64_t end;              /* of the file, at least, if all of these chunks are whole */
-	uint64_t gaps;             /* chunks that others say there were */
-	int changing;              /* a window was written to while it was copied */
+	size_t copied_bytes; /* of windows */
+	uint64_t records;    /* bytes */
+	uint64_t chunks;     /* with a header */
+	uint64_t end;        /* of the file, at least, if all of these chunks are whole */
+	uint64_t gaps;       /* chunks that others say there were */
+	int changing;        /* a window was written to while it was copied */
 };
 
 void reader_note(struct trace_reader *reader, const char *format, ...)
@@ -86,7 +86,8 @@ static uint64_t skip_hole(const struct trace_reader *reader, uint64_t number, ui
 
 	if (data < 0)
 		return reader->fd >= 0 && errno == ENXIO ? count : number;
-	return (size_t)data <= offset ? number
+	return (size_t)data <= offset
+		? number
 		: number + ((size_t)data - offset) / reader->header->chunk_size;
 }
 
@@ -96,7 +97,7 @@ static uint64_t chunk_count(const struct trace_reader *reader)
 	size_t first = reader->header->header_size, size = reader->header->chunk_size;
 
 	return (reader->size - first) / size +
-	       ((reader->size - first) % size >= sizeof(struct chunk_header));
+		((reader->size - first) % size >= sizeof(struct chunk_header));
 }
 
 /* Calls use for each chunk with something in it: 0, or -1 when that fails. */
@@ -169,8 +170,9 @@ static uint64_t copy_window(struct finding *finding, size_t offset,
 		finding->changing = 1;
 		if (after.round != header.round)
 			continue;
-		window->committed = trim(window, after.committed < records
-				? reader_records(reader, offset, after.committed) : records);
+		window->committed = trim(window,
+			after.committed < records ? reader_records(reader, offset, after.committed)
+						  : records);
 		return window->committed;
 	}
 	memset(window, 0, sizeof(*window));
@@ -192,12 +194,14 @@ static int find_window(struct finding *finding, uint32_t number, const struct ch
 		return 0;
 	if (must_copy(reader, finding->copied_bytes)) {
 		if (finding->copied_bytes >= WINDOWS_MOST_BYTES) {
-			reader_note(reader, "offset %zu: not read, as more than %u MiB are still "
-				"being written", offset, WINDOWS_MOST_BYTES >> 20);
+			reader_note(reader,
+				"offset %zu: not read, as more than %u MiB are still "
+				"being written",
+				offset, WINDOWS_MOST_BYTES >> 20);
 			return 0;
 		}
-		finding->copied_bytes += sizeof(*chunk) +
-			(size_t)copy_window(finding, offset, chunk);
+		finding->copied_bytes +=
+			sizeof(*chunk) + (size_t)copy_window(finding, offset, chunk);
 		chunk = (const struct chunk_header *)(reader->base + offset);
 	}
 	if (finding->window_count == finding->window_room) {
@@ -210,7 +214,8 @@ static int find_window(struct finding *finding, uint32_t number, const struct ch
 		finding->window_room = room;
 	}
 	finding->window[finding->window_count++] = (struct window){
-		.number = number, .round = chunk->round,
+		.number = number,
+		.round = chunk->round,
 	};
 	return 0;
 }
@@ -238,8 +243,9 @@ static int is_window(const struct trace_reader *reader, uint32_t number)
 	struct chunk_header chunk;
 
 	return number < chunk_count(reader) &&
-	       read_at(reader, offset_of(reader, number), &chunk, sizeof(chunk)) == sizeof(chunk) &&
-	       chunk.magic == TRACE_CHUNK_MAGIC && !chunk.home;
+		read_at(reader, offset_of(reader, number), &chunk, sizeof(chunk)) ==
+		sizeof(chunk) &&
+		chunk.magic == TRACE_CHUNK_MAGIC && !chunk.home;
 }
 
 /* How far the file must reach: all of a window is allocated, of a copy what it holds. */
@@ -266,7 +272,7 @@ static int has_grown(const struct finding *finding, uint64_t end)
 	struct stat now;
 
 	return end > reader->size && reader->fd >= 0 && !fstat(reader->fd, &now) &&
-	       (uint64_t)now.st_size > reader->size && reader->size < TRACE_MOST_BYTES;
+		(uint64_t)now.st_size > reader->size && reader->size < TRACE_MOST_BYTES;
 }
 
 static int find_copy(struct finding *finding, uint32_t number, const struct chunk_header *chunk)
@@ -337,8 +343,8 @@ static int put_in_order(struct finding *finding)
 	struct trace_reader *reader = finding->reader;
 	size_t count = 0;
 
-	reader->order = calloc(finding->window_count + finding->copy_count + 1,
-		sizeof(*reader->order));
+	reader->order =
+		calloc(finding->window_count + finding->copy_count + 1, sizeof(*reader->order));
 	reader->window = calloc(finding->window_count + 1, sizeof(*reader->window));
 	if (!reader->order || !reader->window)
 		return out_of_memory(reader);
@@ -368,8 +374,8 @@ static void count_missing(struct finding *finding)
 {
 	struct trace_reader *reader = finding->reader;
 	const struct file_header *header = reader->header;
-	uint64_t missing = 0, gaps = header->chunks > finding->chunks
-		? header->chunks - finding->chunks : 0;
+	uint64_t missing = 0,
+		 gaps = header->chunks > finding->chunks ? header->chunks - finding->chunks : 0;
 
 	if (finding->gaps > gaps)
 		gaps = finding->gaps < UINT32_MAX ? finding->gaps : UINT32_MAX;
@@ -388,7 +394,9 @@ int reader_find_chunks(struct trace_reader *reader)
 {
 	struct finding finding = { .reader = reader };
 	int rc = for_each_chunk(&finding, find_window) || grow(reader) ||
-		 for_each_chunk(&finding, find_copy) || put_in_order(&finding) ? -1 : 0;
+			for_each_chunk(&finding, find_copy) || put_in_order(&finding)
+		? -1
+		: 0;
 
 	if (!rc)
 		count_missing(&finding);

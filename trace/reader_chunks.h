@@ -12,8 +12,8 @@
 int reader_find_chunks(struct trace_reader *reader);
 
 /* Counts one more thing that is not whole; the first is described. */
-__attribute__((format(printf, 2, 3)))
-void reader_note(struct trace_reader *reader, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void reader_note(struct trace_reader *reader,
+	const char *format, ...);
 
 /* Bytes of records to be read of a chunk: what it claims, as far as it and the file have room. */
 size_t reader_records(const struct trace_reader *reader, size_t offset, uint64_t committed);

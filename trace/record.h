@@ -43,10 +43,10 @@
 
 /* file_header.features: what the recorder was able to do. */
 enum trace_feature {
-	FEATURE_CALLS = 1 << 0,    /* host calls were recorded */
-	FEATURE_DEVICE = 1 << 1,   /* CUPTI device operations were recorded */
+	FEATURE_CALLS = 1 << 0,       /* host calls were recorded */
+	FEATURE_DEVICE = 1 << 1,      /* CUPTI device operations were recorded */
 	FEATURE_GRAPH_NODES = 1 << 2, /* graphs at node level */
-	FEATURE_SIMULATED = 1 << 3, /* the simulated device, virtual time */
+	FEATURE_SIMULATED = 1 << 3,   /* the simulated device, virtual time */
 };
 
 enum trace_clock {
@@ -57,30 +57,30 @@ enum trace_clock {
 
 /* Why there is no device side; file_header.cupti_state. */
 enum trace_cupti_state {
-	CUPTI_STATE_NEVER = 0,     /* the process never initialized CUDA */
+	CUPTI_STATE_NEVER = 0, /* the process never initialized CUDA */
 	CUPTI_STATE_ON = 1,
-	CUPTI_STATE_OFF = 2,       /* CUFENCE_CUPTI=off or CUFENCE_MODE=host */
-	CUPTI_STATE_ABSENT = 3,    /* no libcupti found */
-	CUPTI_STATE_BUSY = 4,      /* another subscriber holds the slot (error 39) */
-	CUPTI_STATE_FAILED = 5,    /* cupti_error says how */
+	CUPTI_STATE_OFF = 2,    /* CUFENCE_CUPTI=off or CUFENCE_MODE=host */
+	CUPTI_STATE_ABSENT = 3, /* no libcupti found */
+	CUPTI_STATE_BUSY = 4,   /* another subscriber holds the slot (error 39) */
+	CUPTI_STATE_FAILED = 5, /* cupti_error says how */
 };
 
 /* Counters that the recorder adds to while it runs; relaxed atomics in the mapped header. */
 #define TRACE_COUNTERS(X) \
-	X(DROPPED_RECORDS, dropped_records)  /* no space, no memory: records not written */ \
-	X(DROPPED_DEVICE, dropped_device)    /* records CUPTI itself reports as dropped */ \
-	X(INVALID_DEVICE, invalid_device)    /* device records with impossible time stamps */ \
-	X(DROPPED_SITES, dropped_sites)      /* the site table was full */ \
-	X(DROPPED_ENTRIES, dropped_entries)  /* the function, context or string table was full */ \
-	X(PASSED_THROUGH, passed_through)    /* driver entry points without a wrapper */ \
-	X(BYPASSED_CALLS, bypassed_calls)    /* calls that only a CUPTI callback saw */ \
-	X(CUT, cut)                          /* the file was cut while it was written */
+	X(DROPPED_RECORDS, dropped_records) /* no space, no memory: records not written */ \
+	X(DROPPED_DEVICE, dropped_device)   /* records CUPTI itself reports as dropped */ \
+	X(INVALID_DEVICE, invalid_device)   /* device records with impossible time stamps */ \
+	X(DROPPED_SITES, dropped_sites)     /* the site table was full */ \
+	X(DROPPED_ENTRIES, dropped_entries) /* the function, context or string table was full */ \
+	X(PASSED_THROUGH, passed_through)   /* driver entry points without a wrapper */ \
+	X(BYPASSED_CALLS, bypassed_calls)   /* calls that only a CUPTI callback saw */ \
+	X(CUT, cut)                         /* the file was cut while it was written */
 
 enum trace_counter {
 #define X(counter, name) COUNT_##counter,
 	TRACE_COUNTERS(X)
 #undef X
-	COUNTER_COUNT,
+		COUNTER_COUNT,
 	COUNTERS_OF_1_0 = COUNT_CUT
 };
 
@@ -91,32 +91,32 @@ struct file_header {
 	uint16_t version_major, version_minor;
 	uint32_t header_size;
 	uint32_t chunk_size;
-	uint32_t clock;            /* enum trace_clock */
-	uint64_t features;         /* enum trace_feature */
+	uint32_t clock;    /* enum trace_clock */
+	uint64_t features; /* enum trace_feature */
 	uint32_t pid, parent_pid;
-	uint64_t start_ns;         /* CLOCK_REALTIME at creation, ns */
-	uint32_t closed;           /* 1 once the process ended in order */
-	uint32_t cupti_state;      /* enum trace_cupti_state */
-	uint32_t cupti_error;      /* CUptiResult, when failed */
-	uint32_t cupti_version;    /* cuptiGetVersion() */
-	uint32_t driver_version;   /* cuDriverGetVersion() */
-	uint32_t chunk_count;      /* chunks handed out so far */
+	uint64_t start_ns;       /* CLOCK_REALTIME at creation, ns */
+	uint32_t closed;         /* 1 once the process ended in order */
+	uint32_t cupti_state;    /* enum trace_cupti_state */
+	uint32_t cupti_error;    /* CUptiResult, when failed */
+	uint32_t cupti_version;  /* cuptiGetVersion() */
+	uint32_t driver_version; /* cuDriverGetVersion() */
+	uint32_t chunk_count;    /* chunks handed out so far */
 	uint64_t counter[TRACE_COUNTER_ROOM];
 	/* Since 1.1; a file of version 1.0 has zeros here, and does not say how much there is. */
-	uint64_t written;          /* bytes of records, as of when it was closed; more may follow */
-	uint64_t copied;           /* of them, in copies; grows behind each one */
-	uint64_t identity;         /* CLOCK_REALTIME ns at creation, by virtual clocks too */
-	uint32_t chunks;           /* chunks begun; grows behind each one's header */
-	uint32_t last_window;      /* 1 + number of the window opened last, 0: none */
+	uint64_t written;     /* bytes of records, as of when it was closed; more may follow */
+	uint64_t copied;      /* of them, in copies; grows behind each one */
+	uint64_t identity;    /* CLOCK_REALTIME ns at creation, by virtual clocks too */
+	uint32_t chunks;      /* chunks begun; grows behind each one's header */
+	uint32_t last_window; /* 1 + number of the window opened last, 0: none */
 };
 
 struct chunk_header {
 	uint32_t magic;
-	uint32_t thread;           /* kernel thread id of the first writer; 0: the file's own */
-	uint64_t committed;        /* bytes of complete records after this header */
-	uint32_t home;             /* copy: 1 + number of the window; 0: a window */
-	uint32_t before;           /* window: 1 + number of the one opened before it, 0: none */
-	uint64_t round;            /* how often the window had been emptied before */
+	uint32_t thread;    /* kernel thread id of the first writer; 0: the file's own */
+	uint64_t committed; /* bytes of complete records after this header */
+	uint32_t home;      /* copy: 1 + number of the window; 0: a window */
+	uint32_t before;    /* window: 1 + number of the one opened before it, 0: none */
+	uint64_t round;     /* how often the window had been emptied before */
 };
 
 enum record_type {
@@ -143,22 +143,22 @@ enum record_type {
 
 /* Every record starts with this. */
 struct record {
-	uint16_t words;            /* size of the whole record in 8-byte words, padding included */
-	uint8_t type;              /* enum record_type */
-	uint8_t flags;             /* by type */
+	uint16_t words; /* size of the whole record in 8-byte words, padding included */
+	uint8_t type;   /* enum record_type */
+	uint8_t flags;  /* by type */
 };
 #define RECORD_MAX_BYTES (0xffffu * TRACE_ALIGN)
 
 /* record.flags of RECORD_CALL and RECORD_ENTER */
 enum call_flag {
-	CALL_PER_THREAD = 1 << 0,  /* the _ptsz or _ptds entry point: stream 0 is per-thread */
-	CALL_NESTED = 1 << 1,      /* made from within another recorded call of this thread */
-	CALL_LONG = 1 << 2,        /* duration is in units of CALL_LONG_UNIT ticks */
+	CALL_PER_THREAD = 1 << 0,    /* the _ptsz or _ptds entry point: stream 0 is per-thread */
+	CALL_NESTED = 1 << 1,        /* made from within another recorded call of this thread */
+	CALL_LONG = 1 << 2,          /* duration is in units of CALL_LONG_UNIT ticks */
 	CALL_FROM_CALLBACK = 1 << 3, /* it bypassed the wrappers; times are the callback's */
-	CALL_POLLS = 1 << 4,       /* stands for several: struct call_polls is the tail */
-	CALL_ATTRIBUTES = 1 << 5,  /* struct call_attributes is the last of the tail */
-	CALL_BUFFER = 1 << 6,      /* the tail begins with the launch's whole parameter buffer */
-	CALL_EXTRA = 1 << 7,       /* a launch's words are those of one buffer, whatever is in it */
+	CALL_POLLS = 1 << 4,         /* stands for several: struct call_polls is the tail */
+	CALL_ATTRIBUTES = 1 << 5,    /* struct call_attributes is the last of the tail */
+	CALL_BUFFER = 1 << 6,        /* the tail begins with the launch's whole parameter buffer */
+	CALL_EXTRA = 1 << 7, /* a launch's words are those of one buffer, whatever is in it */
 };
 #define CALL_LONG_UNIT 4096
 
@@ -172,13 +172,13 @@ enum call_flag {
  */
 struct call_record {
 	struct record head;
-	uint16_t call;             /* number of the RECORD_CALL_TYPE */
-	int16_t result;            /* CUresult or cudaError_t */
-	uint32_t site;             /* RECORD_SITE id, 0: unknown */
-	uint32_t correlation;      /* CUPTI correlation id, 0: none */
-	uint64_t enter;            /* ticks */
-	uint32_t duration;         /* ticks, see CALL_LONG */
-	uint16_t context;          /* RECORD_CONTEXT id current at entry, 0: none */
+	uint16_t call;        /* number of the RECORD_CALL_TYPE */
+	int16_t result;       /* CUresult or cudaError_t */
+	uint32_t site;        /* RECORD_SITE id, 0: unknown */
+	uint32_t correlation; /* CUPTI correlation id, 0: none */
+	uint64_t enter;       /* ticks */
+	uint32_t duration;    /* ticks, see CALL_LONG */
+	uint16_t context;     /* RECORD_CONTEXT id current at entry, 0: none */
 	uint16_t pointer_count;
 	uint64_t field[];
 };
@@ -189,19 +189,19 @@ struct call_record {
  * words are stored into the committed record as the loop goes on.
  */
 struct call_polls {
-	uint64_t count;            /* calls, the first included */
-	uint64_t last;             /* ticks at the entry of the last one that was timed */
+	uint64_t count; /* calls, the first included */
+	uint64_t last;  /* ticks at the entry of the last one that was timed */
 };
 
 /* Launch attributes that change what is ordered with what; cuda.h, CUlaunchAttributeID. */
 enum launch_attribute {
 	LAUNCH_COOPERATIVE = 1 << 0,
 	LAUNCH_PROGRAMMATIC = 1 << 1, /* may start before the one before it in its stream ends */
-	LAUNCH_EVENT = 1 << 2,     /* records event when its blocks say so */
+	LAUNCH_EVENT = 1 << 2,        /* records event when its blocks say so */
 	LAUNCH_COMPLETION_EVENT = 1 << 3, /* records completion_event when all blocks began */
 };
 struct call_attributes {
-	uint64_t flags;            /* enum launch_attribute */
+	uint64_t flags; /* enum launch_attribute */
 	uint64_t event, completion_event;
 };
 
@@ -212,13 +212,13 @@ struct enter_record {
 	uint16_t context;
 	uint32_t site;
 	uint32_t reserved;
-	uint64_t enter;            /* ticks */
+	uint64_t enter; /* ticks */
 };
 
 /* A parameter word of a launch that points into a known allocation; 12 bytes, packed. */
 struct launch_pointer {
-	uint32_t offset;           /* byte offset in the parameter buffer */
-	uint32_t pointer[2];       /* low word, high word */
+	uint32_t offset;     /* byte offset in the parameter buffer */
+	uint32_t pointer[2]; /* low word, high word */
 };
 
 /* What a device operation is; device_record.kind. */
@@ -226,35 +226,42 @@ enum device_kind {
 	DEVICE_KERNEL = 1,
 	DEVICE_MEMCPY,
 	DEVICE_MEMSET,
-	DEVICE_PEER,               /* memcpy between devices */
-	DEVICE_GRAPH,              /* a whole graph launch */
-	DEVICE_OVERHEAD,           /* not an operation: the driver's own work */
+	DEVICE_PEER,     /* memcpy between devices */
+	DEVICE_GRAPH,    /* a whole graph launch */
+	DEVICE_OVERHEAD, /* not an operation: the driver's own work */
 };
 
 /* device_record.src, .dst and the memory kinds of the analyzer; numbers are CUPTI's. */
 enum memory_kind {
-	MEMORY_UNKNOWN = 0, MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_DEVICE = 3,
-	MEMORY_ARRAY = 4, MEMORY_MANAGED = 5, MEMORY_DEVICE_STATIC = 6, MEMORY_MANAGED_STATIC = 7,
+	MEMORY_UNKNOWN = 0,
+	MEMORY_PAGEABLE = 1,
+	MEMORY_PINNED = 2,
+	MEMORY_DEVICE = 3,
+	MEMORY_ARRAY = 4,
+	MEMORY_MANAGED = 5,
+	MEMORY_DEVICE_STATIC = 6,
+	MEMORY_MANAGED_STATIC = 7,
 };
 
 /* device_record.detail of DEVICE_OVERHEAD; numbers are CUPTI's (kind << 16 apart). */
 enum overhead_kind {
-	OVERHEAD_LAZY_LOADING = 5, OVERHEAD_QUEUE_FULL = 6,
+	OVERHEAD_LAZY_LOADING = 5,
+	OVERHEAD_QUEUE_FULL = 6,
 };
 
 /* One operation on the device, or one OVERHEAD interval.  head.flags: DEVICE_INVALID. */
 struct device_record {
 	struct record head;
-	uint8_t kind;              /* enum device_kind */
-	uint8_t detail;            /* memcpy: copyKind; overhead: enum overhead_kind */
-	uint8_t src, dst;          /* memcpy: enum memory_kind; peer: device numbers */
-	uint64_t start, end;       /* CUPTI ns; end 0: had not ended when the trace closed */
+	uint8_t kind;        /* enum device_kind */
+	uint8_t detail;      /* memcpy: copyKind; overhead: enum overhead_kind */
+	uint8_t src, dst;    /* memcpy: enum memory_kind; peer: device numbers */
+	uint64_t start, end; /* CUPTI ns; end 0: had not ended when the trace closed */
 	uint32_t correlation;
-	uint16_t context;          /* CUPTI context id: context_record.cupti_id */
+	uint16_t context; /* CUPTI context id: context_record.cupti_id */
 	uint16_t device;
-	uint32_t stream;           /* CUPTI stream id, unique within the context */
-	uint32_t name;             /* kernel: string_record.id; graph: graph id */
-	uint64_t value;            /* memcpy, memset: bytes; kernel: graph node id, 0 outside */
+	uint32_t stream; /* CUPTI stream id, unique within the context */
+	uint32_t name;   /* kernel: string_record.id; graph: graph id */
+	uint64_t value;  /* memcpy, memset: bytes; kernel: graph node id, 0 outside */
 };
 enum { DEVICE_INVALID = 1 << 0 }; /* impossible times: kept, never used for timing */
 
@@ -280,11 +287,11 @@ struct site_record {
 struct module_record {
 	struct record head;
 	uint32_t path_length;
-	uint64_t start, end;       /* addresses */
-	uint64_t file_offset;      /* of start */
-	uint8_t build_id[20];      /* zeros: none */
+	uint64_t start, end;  /* addresses */
+	uint64_t file_offset; /* of start */
+	uint8_t build_id[20]; /* zeros: none */
 	uint32_t reserved;
-	char path[];               /* not NUL-terminated */
+	char path[]; /* not NUL-terminated */
 };
 
 /* A CUfunction or CUkernel, at its first launch, and again once its local memory is known. */
@@ -292,13 +299,15 @@ struct function_record {
 	struct record head;
 	uint32_t name_length;
 	uint64_t handle;
-	uint32_t parameter_count;  /* FUNCTION_NO_PARAMETERS: the driver would not say */
-	uint32_t local;            /* 1 + bytes of local memory per thread; 0: not known */
+	uint32_t parameter_count; /* FUNCTION_NO_PARAMETERS: the driver would not say */
+	uint32_t local;           /* 1 + bytes of local memory per thread; 0: not known */
 	/* parameter_count times struct function_parameter, then the mangled name */
 	char data[];
 };
 #define FUNCTION_NO_PARAMETERS 0xffffffffu
-struct function_parameter { uint16_t offset, size; };
+struct function_parameter {
+	uint16_t offset, size;
+};
 
 /* A kernel name as CUPTI reports it (mangled); ids from 1. */
 struct string_record {
@@ -312,16 +321,16 @@ struct string_record {
 /* A CUcontext at the first call made in it, and again once its CUPTI id is known. */
 struct context_record {
 	struct record head;
-	uint16_t id;               /* ours, 1.. */
-	uint16_t cupti_id;         /* 0: not known */
-	uint64_t handle;           /* CUcontext */
-	int32_t device;            /* ordinal, -1: not known */
-	uint32_t flags;            /* cuCtxGetFlags: schedule policy */
+	uint16_t id;       /* ours, 1.. */
+	uint16_t cupti_id; /* 0: not known */
+	uint64_t handle;   /* CUcontext */
+	int32_t device;    /* ordinal, -1: not known */
+	uint32_t flags;    /* cuCtxGetFlags: schedule policy */
 };
 
 struct device_info_record {
 	struct record head;
-	uint32_t device;           /* ordinal */
+	uint32_t device; /* ordinal */
 	uint32_t sm_count;
 	uint32_t threads_per_sm;
 	uint32_t blocks_per_sm;
@@ -337,9 +346,9 @@ struct device_info_record {
 struct calibration_record {
 	struct record head;
 	uint32_t reserved;
-	uint64_t ticks;            /* middle of the bracket */
+	uint64_t ticks; /* middle of the bracket */
 	uint64_t realtime_ns;
-	uint64_t cupti_ns;         /* 0: CUPTI was off */
+	uint64_t cupti_ns; /* 0: CUPTI was off */
 	uint64_t gap_ticks;
 };
 
@@ -347,15 +356,15 @@ struct calibration_record {
 struct property_record {
 	struct record head;
 	uint16_t name_length, value_length;
-	char data[];               /* name, then value */
+	char data[]; /* name, then value */
 };
 
 /* The records behind it in the chunk are of this thread: chunks of ended threads are reused. */
 struct thread_record {
 	struct record head;
-	uint32_t thread;           /* kernel thread id */
+	uint32_t thread; /* kernel thread id */
 	uint32_t name_length;
-	uint32_t birth;            /* FIELD_birth of the call that made it, 0: not recorded */
+	uint32_t birth; /* FIELD_birth of the call that made it, 0: not recorded */
 	char name[];
 };
 
@@ -365,8 +374,8 @@ struct thread_record {
  */
 struct image_record {
 	struct record head;
-	uint32_t length;           /* of this piece */
-	uint64_t hash;             /* of the whole image */
+	uint32_t length; /* of this piece */
+	uint64_t hash;   /* of the whole image */
 	uint64_t offset, total;
 	uint8_t data[];
 };
@@ -378,12 +387,12 @@ struct image_record {
 struct image_file_record {
 	struct record head;
 	uint32_t path_length;
-	uint64_t hash;             /* by which calls name the image */
-	uint64_t offset, bytes;    /* in the file */
-	uint64_t start;            /* image_hash() of its first IMAGE_START_BYTES, or all it has */
-	uint8_t build_id[20];      /* zeros: none */
+	uint64_t hash;          /* by which calls name the image */
+	uint64_t offset, bytes; /* in the file */
+	uint64_t start;         /* image_hash() of its first IMAGE_START_BYTES, or all it has */
+	uint8_t build_id[20];   /* zeros: none */
 	uint32_t reserved;
-	char path[];               /* not NUL-terminated */
+	char path[]; /* not NUL-terminated */
 };
 
 /*
@@ -393,11 +402,11 @@ struct image_file_record {
  */
 struct symbol_record {
 	struct record head;
-	uint32_t line;             /* 0: not known */
-	uint64_t address;          /* as in site_record */
+	uint32_t line;    /* 0: not known */
+	uint64_t address; /* as in site_record */
 	uint32_t depth;
 	uint16_t function_length, file_length;
-	char data[];               /* function, then file */
+	char data[]; /* function, then file */
 };
 
 /*
@@ -407,8 +416,8 @@ struct symbol_record {
  */
 struct code_record {
 	struct record head;
-	uint32_t id;               /* from 1 */
-	uint16_t version;          /* of CPython: major << 8 | minor */
+	uint32_t id;      /* from 1 */
+	uint16_t version; /* of CPython: major << 8 | minor */
 	uint16_t name_length, file_length, table_length;
 	uint32_t first_line;
 	uint32_t reserved;
@@ -421,23 +430,27 @@ struct code_record {
  * Without any such record everything is.
  */
 enum window_cause {
-	WINDOW_START = 0, WINDOW_DELAY = 1, WINDOW_DURATION = 2, WINDOW_PROFILER = 3,
-	WINDOW_RANGE = 4, WINDOW_SIZE = 5,
+	WINDOW_START = 0,
+	WINDOW_DELAY = 1,
+	WINDOW_DURATION = 2,
+	WINDOW_PROFILER = 3,
+	WINDOW_RANGE = 4,
+	WINDOW_SIZE = 5,
 };
 struct window_record {
 	struct record head;
-	uint16_t open;             /* 1: recording from here on, 0: not */
-	uint16_t cause;            /* enum window_cause */
+	uint16_t open;  /* 1: recording from here on, 0: not */
+	uint16_t cause; /* enum window_cause */
 	uint64_t ticks;
 };
 
 /* A row of calls.def, so that a file explains itself. */
 struct call_type_record {
 	struct record head;
-	uint16_t call;             /* the number other records use */
-	uint8_t kind;              /* enum call_kind */
-	uint8_t traits;            /* enum call_trait */
-	uint8_t runtime;           /* 1: a cudart call, 0: a driver call */
+	uint16_t call;   /* the number other records use */
+	uint8_t kind;    /* enum call_kind */
+	uint8_t traits;  /* enum call_trait */
+	uint8_t runtime; /* 1: a cudart call, 0: a driver call */
 	uint8_t field_count;
 	uint16_t name_length;
 	/* field_count times uint8_t enum field_kind, then the name */

@@ -22,8 +22,12 @@ enum script_origin script_origin(const char *name, size_t length)
 {
 	/* Where packages write what they generate: torch.compile, Triton; torch.fx and attrs. */
 	static const char *const generated[] = {
-		"/torchinductor_", "/.triton/", "<eval_with_key>", "<attrs generated ",
-		"<__array_function__ internals>", "<@beartype(",
+		"/torchinductor_",
+		"/.triton/",
+		"<eval_with_key>",
+		"<attrs generated ",
+		"<__array_function__ internals>",
+		"<@beartype(",
 	};
 
 	if (holds(name, length, "/site-packages/") || holds(name, length, "/dist-packages/"))

@@ -88,7 +88,9 @@ static inline void *system_map(size_t bytes, int flags, int fd, uint64_t offset)
 static inline int system_map_over(void *at, size_t bytes)
 {
 	return (void *)syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -1 : 0;
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED
+		? -1
+		: 0;
 }
 
 /*
@@ -172,8 +174,7 @@ static inline int system_set_mode(int fd, unsigned mode)
  */
 static inline int system_readable(uintptr_t address)
 {
-	return syscall(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) &&
-	       errno == EINVAL;
+	return syscall(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) && errno == EINVAL;
 }
 
 static inline void system_sleep(long ns)

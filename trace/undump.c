@@ -12,9 +12,9 @@
 
 /* One line, cut into words in place. */
 struct line {
-	char *words;             /* the rest of it */
-	char *key, *value;       /* the current word; value NULL: it has no '=' */
-	size_t length;           /* of value: quoted text may hold NULs */
+	char *words;       /* the rest of it */
+	char *key, *value; /* the current word; value NULL: it has no '=' */
+	size_t length;     /* of value: quoted text may hold NULs */
 };
 
 struct undump {
@@ -22,13 +22,13 @@ struct undump {
 	unsigned line_number;
 	FILE *out;
 	char page[TRACE_HEADER_SIZE] __attribute__((aligned(8))); /* struct file_header first */
-	uint64_t bytes;          /* of the file so far */
-	int seeks;               /* a regular file: holes for what is unused; removed on failure */
+	uint64_t bytes;                                           /* of the file so far */
+	int seeks; /* a regular file: holes for what is unused; removed on failure */
 	size_t chunk_size;
-	char *chunk;             /* being filled; struct chunk_header first */
-	size_t used;             /* bytes of it; 0: no chunk begun */
-	char *record;            /* scratch of RECORD_MAX_BYTES */
-	char **call_name;        /* by number; NULL: not defined */
+	char *chunk;      /* being filled; struct chunk_header first */
+	size_t used;      /* bytes of it; 0: no chunk begun */
+	char *record;     /* scratch of RECORD_MAX_BYTES */
+	char **call_name; /* by number; NULL: not defined */
 	size_t call_count;
 };
 
@@ -144,14 +144,13 @@ static int set_column(const struct column *columns, const struct line *line, voi
 static int write_chunk(struct undump *undump)
 {
 	size_t unused = undump->chunk_size - undump->used;
+	size_t size = undump->seeks ? undump->used : undump->chunk_size;
 
 	if (undump->bytes + undump->chunk_size > TRACE_MOST_BYTES)
 		return complain(undump, "too large", "trace");
-	if (!undump->seeks)
-		return fwrite(undump->chunk, 1, undump->chunk_size, undump->out) ==
-		       undump->chunk_size ? 0 : -1;
-	return fwrite(undump->chunk, 1, undump->used, undump->out) != undump->used ||
-	       fseeko(undump->out, (off_t)unused, SEEK_CUR) ? -1 : 0;
+	if (fwrite(undump->chunk, 1, size, undump->out) != size)
+		return -1;
+	return undump->seeks ? fseeko(undump->out, (off_t)unused, SEEK_CUR) : 0;
 }
 
 static int flush_chunk(struct undump *undump)
@@ -178,10 +177,10 @@ static int finish(struct undump *undump)
 		return -1;
 	if (header->version_minor >= 1)
 		header->chunks = header->chunk_count;
-	if (undump->seeks && (fflush(undump->out) ||
-		ftruncate(fileno(undump->out), (off_t)undump->bytes) ||
-		fseeko(undump->out, 0, SEEK_SET) ||
-		fwrite(undump->page, sizeof(undump->page), 1, undump->out) != 1))
+	if (undump->seeks &&
+		(fflush(undump->out) || ftruncate(fileno(undump->out), (off_t)undump->bytes) ||
+			fseeko(undump->out, 0, SEEK_SET) ||
+			fwrite(undump->page, sizeof(undump->page), 1, undump->out) != 1))
 		return complain(undump, "cannot write", "header");
 	return 0;
 }
@@ -258,7 +257,8 @@ static int read_header(struct undump *undump, struct line *line)
 	if (!undump->chunk)
 		return complain(undump, "out of memory for", "chunk");
 	undump->bytes = sizeof(undump->page);
-	return fwrite(undump->page, sizeof(undump->page), 1, undump->out) == 1 ? 0
+	return fwrite(undump->page, sizeof(undump->page), 1, undump->out) == 1
+		? 0
 		: complain(undump, "cannot write", "header");
 }
 
@@ -371,8 +371,7 @@ static int name_call(struct undump *undump, unsigned number, const char *name, s
 
 		if (!more)
 			return -1;
-		memset(more + undump->call_count, 0,
-			(count - undump->call_count) * sizeof(*more));
+		memset(more + undump->call_count, 0, (count - undump->call_count) * sizeof(*more));
 		undump->call_name = more;
 		undump->call_count = count;
 	}
@@ -461,9 +460,8 @@ static int tail_word(struct building *building, struct undump *undump, struct li
 	case TAIL_FIELDS:
 		return call_word(building, undump, line);
 	case TAIL_FIELD_KINDS:
-		return strcmp(line->key, "name")
-			       ? append_field_kinds(building, undump, line->value)
-			       : call_type_name(building, undump, line);
+		return strcmp(line->key, "name") ? append_field_kinds(building, undump, line->value)
+						 : call_type_name(building, undump, line);
 	case TAIL_ADDRESSES:
 		return append_words(building, undump, line->value, &count);
 	case TAIL_PARAMETERS:
@@ -519,8 +517,9 @@ static int read_record(struct undump *undump, struct line *line, unsigned type)
 
 	memset(undump->record, 0, building.size);
 	record->type = (uint8_t)type;
-	if (type == RECORD_CALL && (next_word(line) != 1 || call_number(undump, line->key,
-		&((struct call_record *)record)->call)))
+	if (type == RECORD_CALL &&
+		(next_word(line) != 1 ||
+			call_number(undump, line->key, &((struct call_record *)record)->call)))
 		return complain(undump, "unknown call", line->key);
 	while ((rc = next_word(line)) > 0) {
 		if (!strcmp(line->key, "|")) {

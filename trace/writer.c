@@ -27,7 +27,7 @@ static int is_within_limit(uint64_t end)
 	struct rlimit limit;
 
 	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
-	       end <= limit.rlim_cur;
+		end <= limit.rlim_cur;
 }
 
 /* A program with a timer is interrupted often, and each attempt starts anew: not for ever. */
@@ -88,8 +88,9 @@ static void note_extent(struct trace_writer *writer, uint64_t end)
 {
 	uint64_t extent = __atomic_load_n(&writer->extent, __ATOMIC_RELAXED);
 
-	while (extent < end && !__atomic_compare_exchange_n(&writer->extent, &extent, end, 0,
-			__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+	while (extent < end &&
+		!__atomic_compare_exchange_n(&writer->extent, &extent, end, 0, __ATOMIC_RELEASE,
+			__ATOMIC_RELAXED))
 		;
 }
 
@@ -118,8 +119,9 @@ static int descriptor(struct trace_writer *writer)
 	if (mine < 0)
 		return -errno;
 	/* Of several threads one does it.  The old one is somebody else's. */
-	if (is_trace(writer, mine) && __atomic_compare_exchange_n(&writer->fd, &fd, mine, 0,
-			__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	if (is_trace(writer, mine) &&
+		__atomic_compare_exchange_n(&writer->fd, &fd, mine, 0, __ATOMIC_ACQ_REL,
+			__ATOMIC_ACQUIRE))
 		return mine;
 	system_close(mine);
 	return is_trace(writer, fd) ? fd : -EBADF;
@@ -168,8 +170,9 @@ static uint32_t note_window(struct trace_writer *writer, uintptr_t window)
 	for (unsigned i = 0; i < TRACE_WINDOWS; i++) {
 		uintptr_t none = 0;
 
-		if (writer->window[i] || !__atomic_compare_exchange_n(&writer->window[i], &none,
-				window, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (writer->window[i] ||
+			!__atomic_compare_exchange_n(&writer->window[i], &none, window, 0,
+				__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		while (writer->windows <= i)
 			__atomic_fetch_add(&writer->windows, 1, __ATOMIC_RELEASE);
@@ -186,8 +189,8 @@ static void list_window(struct trace_writer *writer, struct trace_chunk *chunk)
 
 	do {
 		chunk->header->before = before;
-	} while (!__atomic_compare_exchange_n(last, &before, chunk->number + 1, 0,
-		__ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(last, &before, chunk->number + 1, 0, __ATOMIC_RELEASE,
+		__ATOMIC_RELAXED));
 }
 
 static int open_window(struct trace_writer *writer, struct trace_chunk *chunk)
@@ -216,8 +219,8 @@ static int open_window(struct trace_writer *writer, struct trace_chunk *chunk)
 static int write_at(int fd, uint64_t offset, const void *bytes, size_t size)
 {
 	for (size_t done = 0; done < size;) {
-		ssize_t n = system_write_at(fd, (const char *)bytes + done, size - done,
-			offset + done);
+		ssize_t n =
+			system_write_at(fd, (const char *)bytes + done, size - done, offset + done);
 		if (n > 0)
 			done += (size_t)n;
 		else if (n == 0 || errno != EINTR)
@@ -413,8 +416,8 @@ static int open_new(struct trace_writer *writer)
 {
 	struct stat file;
 
-	writer->fd = move_up(system_open(writer->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
-		0600));
+	writer->fd =
+		move_up(system_open(writer->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
 	if (writer->fd < 0 || system_stat(writer->fd, &file))
 		return -errno;
 	/* Whatever the program's umask is, it is opened again by name, and read in the end. */

@@ -28,8 +28,8 @@
 /* What the creator knows of the process. */
 struct trace_start {
 	uint32_t pid, parent_pid;
-	uint32_t clock;              /* enum trace_clock */
-	uint64_t features;           /* enum trace_feature */
+	uint32_t clock;    /* enum trace_clock */
+	uint64_t features; /* enum trace_feature */
 	uint64_t realtime_ns;
 };
 
@@ -40,7 +40,7 @@ struct trace_start {
  */
 struct trace_writer {
 	int fd;
-	uint64_t device, inode;     /* of the file */
+	uint64_t device, inode; /* of the file */
 	char path[4096];
 	struct file_header *header; /* mapped; NULL while not open */
 	uint64_t max_bytes;         /* of the file, 0: no limit */
@@ -49,7 +49,7 @@ struct trace_writer {
 	int cut, header_lost;       /* it was; the header is no longer the file's */
 	struct trace_start start;
 	uintptr_t window[TRACE_WINDOWS]; /* mapped, 0: none; without those that were too many */
-	unsigned windows;           /* places in use, at most */
+	unsigned windows;                /* places in use, at most */
 };
 
 /* One per thread; zero-initialized is "no chunk yet". */

@@ -80,13 +80,15 @@ void access_close(struct access_reader *reader)
 void accesses_release(struct accesses *accesses)
 {
 	free(accesses->access);
-	*accesses = (struct accesses){0};
+	*accesses = (struct accesses){ 0 };
 }
 
 int access_some_reach(struct db *db)
 {
-	return db_int(db, "SELECT EXISTS (SELECT 1 FROM kernel_code WHERE reaches) "
-		"OR EXISTS (SELECT 1 FROM shape_code WHERE reaches)", 0) != 0;
+	return db_int(db,
+		       "SELECT EXISTS (SELECT 1 FROM kernel_code WHERE reaches) "
+		       "OR EXISTS (SELECT 1 FROM shape_code WHERE reaches)",
+		       0) != 0;
 }
 
 static int64_t add_bytes(int64_t address, int64_t bytes)
@@ -98,8 +100,8 @@ static int64_t add_bytes(int64_t address, int64_t bytes)
 	return sum;
 }
 
-int access_add(
-	struct accesses *accesses, const struct memory_access *access, int64_t start, int64_t bytes)
+int access_add(struct accesses *accesses, const struct memory_access *access, int64_t start,
+	int64_t bytes)
 {
 	struct memory_access *slot;
 	int64_t end = add_bytes(start, bytes);
@@ -167,10 +169,10 @@ static int add_extent(struct accesses *accesses, sqlite3_stmt *q)
 	for (int column = 8; column >= 6; column -= 2)
 		if (sqlite3_column_int64(q, column + 1) > 1)
 			access.stride[access.stride_count++] =
-				(struct access_stride){sqlite3_column_int64(q, column),
-					sqlite3_column_int64(q, column + 1)};
-	return access_add(
-		accesses, &access, sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4));
+				(struct access_stride){ sqlite3_column_int64(q, column),
+					sqlite3_column_int64(q, column + 1) };
+	return access_add(accesses, &access, sqlite3_column_int64(q, 3),
+		sqlite3_column_int64(q, 4));
 }
 
 /* 1: all of them are in allocations that are known. */
@@ -233,9 +235,9 @@ static int read_ends(struct access_reader *reader, int64_t call, struct accesses
 
 static int direction_of(const char *name)
 {
-	return !strcmp(name, "load")	? ACCESS_READ
-	       : !strcmp(name, "store") ? ACCESS_WRITE
-					: ACCESS_ATOMIC;
+	return !strcmp(name, "load")     ? ACCESS_READ
+		: !strcmp(name, "store") ? ACCESS_WRITE
+					 : ACCESS_ATOMIC;
 }
 
 static int64_t bound(sqlite3_stmt *q, int column, int64_t address, int64_t none)
@@ -269,8 +271,8 @@ static int add_claim(struct accesses *accesses, sqlite3_stmt *q, int evidence)
 			sqlite3_column_int64(q, column + 1),
 		};
 	}
-	return access_add(
-		accesses, &access, sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4));
+	return access_add(accesses, &access, sqlite3_column_int64(q, 3),
+		sqlite3_column_int64(q, 4));
 }
 
 static int add_word(struct accesses *accesses, sqlite3_stmt *q)
@@ -283,25 +285,25 @@ static int add_word(struct accesses *accesses, sqlite3_stmt *q)
 		.evidence = EVIDENCE_NONE,
 	};
 
-	return access_add(
-		accesses, &access, sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4));
+	return access_add(accesses, &access, sqlite3_column_int64(q, 3),
+		sqlite3_column_int64(q, 4));
 }
 
 static int evidence_of(const char *name)
 {
 	if (!name || !strcmp(name, "none"))
 		return EVIDENCE_NONE;
-	return !strcmp(name, "ptx")	? EVIDENCE_PTX
-	       : !strcmp(name, "const") ? EVIDENCE_CONST
-					: EVIDENCE_CONVENTION;
+	return !strcmp(name, "ptx")      ? EVIDENCE_PTX
+		: !strcmp(name, "const") ? EVIDENCE_CONST
+					 : EVIDENCE_CONVENTION;
 }
 
 /* The row of reader->call is a launch, of a kernel that may not be known. */
 static int read_kernel(struct access_reader *reader, int64_t call, struct accesses *accesses)
 {
 	int64_t kernel = sqlite3_column_type(reader->call, 4) != SQLITE_NULL
-				 ? sqlite3_column_int64(reader->call, 4)
-				 : DB_NULL;
+		? sqlite3_column_int64(reader->call, 4)
+		: DB_NULL;
 	int64_t shape = sqlite3_column_int(reader->call, 7) ? sqlite3_column_int64(reader->call, 3)
 							    : DB_NULL;
 	int evidence = evidence_of((const char *)sqlite3_column_text(reader->call, 6)), step;
@@ -328,8 +330,8 @@ static int read_kernel(struct access_reader *reader, int64_t call, struct access
 
 enum touches {
 	TOUCHES_NOTHING,
-	TOUCHES_ENDS,     /* its operands, to the byte */
-	TOUCHES_WORDS,    /* a kernel, or what was given memory like one: perhaps more, too */
+	TOUCHES_ENDS,  /* its operands, to the byte */
+	TOUCHES_WORDS, /* a kernel, or what was given memory like one: perhaps more, too */
 };
 
 /* By kind or family of kinds (trace/kinds.def), the first that fits; else TOUCHES_WORDS. */
@@ -362,11 +364,11 @@ static enum touches touches_of(const char *kind, const char *family)
 static int node_touches_nothing(const char *type)
 {
 	return !strcmp(type, "empty") || !strcmp(type, "wait") || !strcmp(type, "record") ||
-	       !strcmp(type, "alloc") || !strcmp(type, "free");
+		!strcmp(type, "alloc") || !strcmp(type, "free");
 }
 
-static int add_node(
-	struct access_reader *reader, int64_t call, const char *type, struct accesses *accesses)
+static int add_node(struct access_reader *reader, int64_t call, const char *type,
+	struct accesses *accesses)
 {
 	accesses->named = 1;
 	accesses->complete = 0;

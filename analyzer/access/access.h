@@ -24,7 +24,7 @@
 enum access_direction {
 	ACCESS_READ,
 	ACCESS_WRITE,
-	ACCESS_ATOMIC,	/* read and written, in any order with other atomics */
+	ACCESS_ATOMIC,  /* read and written, in any order with other atomics */
 	ACCESS_UNKNOWN, /* the memory was named; what became of it is not known */
 };
 
@@ -56,9 +56,9 @@ struct memory_access {
 struct accesses {
 	struct memory_access *access;
 	size_t count, room;
-	int complete; /* 1: there are no others to memory of table allocation */
+	int complete;     /* 1: there are no others to memory of table allocation */
 	unsigned reaches; /* known to be besides: enum ptx_reach (image/ptx.h) */
-	int named;    /* 1: none to allocations that none of these is in, as far as the
+	int named;        /* 1: none to allocations that none of these is in, as far as the
 		       * words of launches say; 0: that is not known */
 };
 

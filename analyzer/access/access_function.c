@@ -84,8 +84,8 @@ int access_function_add(struct db *db)
 
 void access_function_drop(struct db *db)
 {
-	sqlite3_create_function_v2(
-		db->handle, "may_meet", 2, SQLITE_UTF8, NULL, NULL, NULL, NULL, NULL);
-	sqlite3_create_function_v2(
-		db->handle, "may_conflict", 2, SQLITE_UTF8, NULL, NULL, NULL, NULL, NULL);
+	sqlite3_create_function_v2(db->handle, "may_meet", 2, SQLITE_UTF8, NULL, NULL, NULL, NULL,
+		NULL);
+	sqlite3_create_function_v2(db->handle, "may_conflict", 2, SQLITE_UTF8, NULL, NULL, NULL,
+		NULL, NULL);
 }

@@ -44,7 +44,7 @@ struct access_graphs {
 	struct idmap versions; /* executable -> struct version, the last that was read */
 	struct part *part;
 	size_t part_count;
-	size_t node_count;           /* that were read */
+	size_t node_count; /* that were read */
 };
 
 static const char exec_sql[] =
@@ -126,8 +126,9 @@ static void free_version(void *object)
 
 void access_graphs_close(struct access_graphs *graphs)
 {
-	sqlite3_stmt **all[] = {&graphs->exec, &graphs->content, &graphs->change, &graphs->nodes,
-		&graphs->bodies, &graphs->strays, &graphs->freed, &graphs->operand, &graphs->named};
+	sqlite3_stmt **all[] = { &graphs->exec, &graphs->content, &graphs->change, &graphs->nodes,
+		&graphs->bodies, &graphs->strays, &graphs->freed, &graphs->operand,
+		&graphs->named };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		sqlite3_finalize(*all[i]);
@@ -160,14 +161,15 @@ static int add_bodies(struct access_graphs *graphs, int64_t node, int64_t at)
 		return -1;
 	while ((step = db_step(graphs->bodies)) > 0)
 		if (add_part(graphs,
-			    (struct part){sqlite3_column_int64(graphs->bodies, 0), at, .maybe = 1}))
+			    (struct part){ sqlite3_column_int64(graphs->bodies, 0), at,
+				    .maybe = 1 }))
 			return -1;
 	return step;
 }
 
 /* Adds what one call describes; all of sum is complete only if every part is. */
-static int add_operation(
-	struct access_reader *reader, int64_t call, const char *type, struct accesses *sum)
+static int add_operation(struct access_reader *reader, int64_t call, const char *type,
+	struct accesses *sum)
 {
 	int complete = sum->complete, named = sum->named;
 
@@ -193,9 +195,9 @@ static int add_node(struct access_reader *reader, const struct part *part, struc
 		return 0;
 	}
 	if (sqlite3_column_type(q, 2) != SQLITE_NULL)
-		return add_part(
-			reader->graphs, (struct part){sqlite3_column_int64(q, 2),
-						sqlite3_column_int64(q, 3), .maybe = part->maybe});
+		return add_part(reader->graphs,
+			(struct part){ sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3),
+				.maybe = part->maybe });
 	if (!strcmp(type, "conditional"))
 		return add_bodies(reader->graphs, sqlite3_column_int64(q, 4), part->at);
 	if (add_operation(reader, sqlite3_column_int64(q, 1), type, sum))
@@ -244,8 +246,8 @@ static int add_strays(struct access_reader *reader, const struct part *part, int
 /* --- as of one launch --- */
 
 /* 1: it is there, 0: it was freed before; the version lasts from a change of that to the next. */
-static int is_alive(
-	struct access_graphs *graphs, int64_t allocation, int64_t call, struct version *version)
+static int is_alive(struct access_graphs *graphs, int64_t allocation, int64_t call,
+	struct version *version)
 {
 	int64_t made = 0, freed = INT64_MAX;
 	int rc = db_bind(graphs->freed, "i", allocation) ? -1 : db_step(graphs->freed);
@@ -274,7 +276,7 @@ static int move(struct access_graphs *graphs, int64_t call, struct memory_access
 	if (rc > 0) {
 		access->allocation = sqlite3_column_int64(graphs->operand, 0);
 		end = sqlite3_column_int64(graphs->operand, 1) +
-		      sqlite3_column_int64(graphs->operand, 2);
+			sqlite3_column_int64(graphs->operand, 2);
 		if (access->high > end)
 			access->high = end;
 	}
@@ -371,7 +373,7 @@ static int read_version(struct access_reader *reader, int64_t exec, int64_t call
 {
 	struct access_graphs *graphs = reader->graphs;
 	struct accesses *sum = &version->accesses;
-	struct part top = {.top = 1};
+	struct part top = { .top = 1 };
 	int rc = db_bind(graphs->content, "ii", exec, call) ? -1 : db_step(graphs->content);
 
 	if (rc > 0) {
@@ -405,11 +407,11 @@ static int read_version(struct access_reader *reader, int64_t exec, int64_t call
 	return 0;
 }
 
-static int find_stretch(
-	struct access_graphs *graphs, int64_t exec, int64_t call, struct version *version)
+static int find_stretch(struct access_graphs *graphs, int64_t exec, int64_t call,
+	struct version *version)
 {
 	int rc = db_bind(graphs->change, "iii", exec, call, INT64_MAX) ? -1
-									: db_step(graphs->change);
+								       : db_step(graphs->change);
 
 	if (rc > 0) {
 		version->from = sqlite3_column_int64(graphs->change, 0);

@@ -44,7 +44,7 @@ static int64_t end_of(const struct rest *rest)
 
 static struct piece bounds_of(const struct rest *rest)
 {
-	struct piece piece = {rest->start, end_of(rest)};
+	struct piece piece = { rest->start, end_of(rest) };
 
 	if (piece.low < rest->access->low)
 		piece.low = rest->access->low;
@@ -58,7 +58,7 @@ static enum access_overlap split(const struct rest *a, const struct rest *b, uns
 {
 	const struct access_stride *stride = &a->access->stride[a->level];
 	struct piece wanted = bounds_of(b);
-	struct rest first = {a->access, a->level + 1, a->start};
+	struct rest first = { a->access, a->level + 1, a->start };
 	int64_t length = add(end_of(&first), -a->start), index = 0;
 
 	if (stride->bytes <= 0)
@@ -101,7 +101,7 @@ static enum access_overlap compare(const struct rest *a, const struct rest *b, u
 
 enum access_overlap access_overlap(const struct memory_access *a, const struct memory_access *b)
 {
-	struct rest x = {a, 0, a->start}, y = {b, 0, b->start};
+	struct rest x = { a, 0, a->start }, y = { b, 0, b->start };
 	unsigned left = PIECE_LIMIT;
 	enum access_overlap found;
 
@@ -123,8 +123,7 @@ static enum access_overlap orders(const struct memory_access *a, const struct me
 	return OVERLAP_SURE;
 }
 
-#define REACH_STORE \
-	(PTX_REACH_POINTER_STORE | PTX_REACH_VARIABLE_STORE | PTX_REACH_CONSTANT_STORE)
+#define REACH_STORE (PTX_REACH_POINTER_STORE | PTX_REACH_VARIABLE_STORE | PTX_REACH_CONSTANT_STORE)
 
 static int writes(const struct accesses *accesses)
 {
@@ -152,8 +151,8 @@ static int share(const struct accesses *a, const struct accesses *b, unsigned me
 int accesses_meet(const struct accesses *a, const struct accesses *b)
 {
 	return reaches_other(a, b) || reaches_other(b, a) ||
-	       share(a, b, PTX_REACH_VARIABLE, PTX_REACH_VARIABLE_STORE) ||
-	       share(a, b, PTX_REACH_CONSTANT, PTX_REACH_CONSTANT_STORE);
+		share(a, b, PTX_REACH_VARIABLE, PTX_REACH_VARIABLE_STORE) ||
+		share(a, b, PTX_REACH_CONSTANT, PTX_REACH_CONSTANT_STORE);
 }
 
 enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b)

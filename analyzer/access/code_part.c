@@ -99,8 +99,10 @@ static int read_prints(struct code_part *part, const struct code_limits *limits,
 			const struct image_kernel *kernel = &image.code->kernel[k];
 
 			rc = note(prints, map_hash(kernel->name, strlen(kernel->name)),
-				1 + (kernel->prints < 0 ? CODE_UNSURE
-					: kernel->prints ? CODE_PRINTS : CODE_SILENT));
+				1 +
+					(kernel->prints < 0              ? CODE_UNSURE
+							: kernel->prints ? CODE_PRINTS
+									 : CODE_SILENT));
 		}
 		image_release(&image);
 	}

@@ -14,18 +14,18 @@
 
 /* What may be read for one load. */
 struct code_limits {
-	uint32_t arch;             /* of the device, 90 for 9.0; 0: not known */
+	uint32_t arch; /* of the device, 90 for 9.0; 0: not known */
 	struct image_budget *budget;
 };
 
 struct code_part {
-	struct image_bytes bytes;  /* the descriptor, if any, and the data are the owner's */
+	struct image_bytes bytes; /* the descriptor, if any, and the data are the owner's */
 	struct image_entry *entry;
 	long count;
-	struct image text;         /* that module is of */
+	struct image text; /* that module is of */
 	struct ptx_module *module;
-	int read_text;             /* it was looked for */
-	char *key;                 /* names its bytes in the user's cache; NULL: not kept there */
+	int read_text; /* it was looked for */
+	char *key;     /* names its bytes in the user's cache; NULL: not kept there */
 };
 
 /* What is no image has no entries.  Takes key, which was allocated. */
@@ -40,8 +40,7 @@ struct ptx_module *code_part_ptx(struct code_part *part, const struct code_limit
  * names, 1 + enum code_said.  0, or -1 when out of memory.
  */
 enum code_said { CODE_UNSURE, CODE_SILENT, CODE_PRINTS };
-int code_part_prints(struct code_part *part, const struct code_limits *limits,
-	struct map *prints);
+int code_part_prints(struct code_part *part, const struct code_limits *limits, struct map *prints);
 
 /* As of ptx_prints(): 1, 0, or -1: not known. */
 int code_prints(const struct map *prints, const char *mangled);

@@ -13,12 +13,14 @@ enum { PIECE_HASH, PIECE_OFFSET, PIECE_TOTAL, PIECE_DATA };
 
 int code_pieces_open(struct code_pieces *pieces, struct db *db, int64_t process, int64_t hash)
 {
-	pieces->rows = db_prepare(db, hash
-		? "SELECT hash, offset, total, data FROM image_piece WHERE hash = ? ORDER BY offset"
-		: "SELECT hash, offset, total, data FROM image_piece WHERE process = ? "
-		  "ORDER BY hash, offset");
+	pieces->rows = db_prepare(db,
+		hash ? "SELECT hash, offset, total, data FROM image_piece WHERE hash = ? "
+		       "ORDER BY offset"
+		     : "SELECT hash, offset, total, data FROM image_piece WHERE process = ? "
+		       "ORDER BY hash, offset");
 	pieces->step = pieces->rows && !db_bind(pieces->rows, "i", hash ? hash : process)
-		? db_step(pieces->rows) : -1;
+		? db_step(pieces->rows)
+		: -1;
 	return pieces->step < 0 ? -1 : 0;
 }
 

@@ -9,7 +9,7 @@
 
 struct code_pieces {
 	sqlite3_stmt *rows;
-	int step;                  /* 1: on a row that was not looked at yet; 0: at the end */
+	int step; /* 1: on a row that was not looked at yet; 0: at the end */
 };
 
 /* Those of a process, or with hash != 0 that one, whoever loaded it.  0, or -1 after a message. */

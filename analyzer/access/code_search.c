@@ -17,14 +17,14 @@ struct searched_file {
 
 struct code_search {
 	const struct code_limits *limits;
-	struct code_part *part;    /* those that have PTX */
+	struct code_part *part; /* those that have PTX */
 	size_t part_count;
-	char **image;              /* that parts are of */
+	char **image; /* that parts are of */
 	size_t image_count;
 	struct searched_file *file;
 	size_t file_count, next_file;
 	struct map prints;
-	int read_cubins;           /* of the files */
+	int read_cubins; /* of the files */
 };
 
 static int no_memory(void)
@@ -43,8 +43,7 @@ static int add_part(struct code_search *search, const void *data, size_t size, i
 	if (!part)
 		return -1;
 	search->part = more;
-	code_part_init(part, &(struct image_bytes){ .data = data, .file = -1, .size = size },
-		NULL);
+	code_part_init(part, &(struct image_bytes){ .data = data, .file = -1, .size = size }, NULL);
 	if (cubins)
 		rc = code_part_prints(part, search->limits, &search->prints);
 	if (!rc && code_part_ptx(part, search->limits))
@@ -80,7 +79,8 @@ static int read_images(struct code_search *search, struct db *db, int64_t proces
 
 static int read_paths(struct code_search *search, struct db *db, int64_t process)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT DISTINCT path FROM module WHERE process = ? "
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT DISTINCT path FROM module WHERE process = ? "
 		"AND path LIKE '/%' ORDER BY rowid");
 	int step = -1;
 
@@ -94,7 +94,8 @@ static int read_paths(struct code_search *search, struct db *db, int64_t process
 				break;
 			search->file = more;
 			more[search->file_count] = (struct searched_file){
-				.path = strdup((const char *)sqlite3_column_text(q, 0)) };
+				.path = strdup((const char *)sqlite3_column_text(q, 0))
+			};
 			if (!more[search->file_count++].path && no_memory())
 				break;
 		}
@@ -153,8 +154,8 @@ static int read_file(struct code_search *search, struct searched_file *file)
 	int rc = 0;
 
 	for (size_t i = 0; open_file(file) && i < file->file.count && !rc; i++)
-		rc = add_part(search, file->file.container[i].data,
-			file->file.container[i].size, 0);
+		rc = add_part(search, file->file.container[i].data, file->file.container[i].size,
+			0);
 	return rc;
 }
 
@@ -169,9 +170,11 @@ static int read_cubins(struct code_search *search)
 		for (size_t k = 0; open_file(file) && k < file->file.count && !rc; k++) {
 			struct code_part part;
 
-			code_part_init(&part, &(struct image_bytes){ .file = -1,
-				.data = file->file.container[k].data,
-				.size = file->file.container[k].size }, NULL);
+			code_part_init(&part,
+				&(struct image_bytes){ .file = -1,
+					.data = file->file.container[k].data,
+					.size = file->file.container[k].size },
+				NULL);
 			rc = code_part_prints(&part, search->limits, &search->prints);
 			code_part_release(&part);
 		}
@@ -188,8 +191,7 @@ int code_search_prints(struct code_search *search, const char *mangled)
 	return code_prints(&search->prints, mangled);
 }
 
-struct ptx_module *code_search_find(struct code_search *search, const char *mangled,
-	size_t *kernel)
+struct ptx_module *code_search_find(struct code_search *search, const char *mangled, size_t *kernel)
 {
 	size_t length = strlen(mangled);
 

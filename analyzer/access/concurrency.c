@@ -7,7 +7,8 @@
 
 int shapes_open(struct shapes *shapes, struct db *db)
 {
-	shapes->rows = db_prepare(db, "SELECT o.kind, o.copy_kind, c.grid, c.block, "
+	shapes->rows = db_prepare(db,
+		"SELECT o.kind, o.copy_kind, c.grid, c.block, "
 		"d.sm_count, d.threads_per_sm, d.blocks_per_sm FROM work o "
 		"LEFT JOIN call c ON c.id = o.call "
 		"LEFT JOIN device d ON d.process = o.process AND d.ordinal = o.device "
@@ -25,8 +26,8 @@ static double part(uint64_t grid, uint64_t block, int64_t sms, int64_t threads_p
 	int64_t blocks_per_sm)
 {
 	double blocks = (double)GRID_X(grid) * (double)GRID_Y(grid) * (double)GRID_Z(grid);
-	double threads = blocks * (double)BLOCK_X(block) * (double)BLOCK_Y(block) *
-			 (double)BLOCK_Z(block);
+	double threads =
+		blocks * (double)BLOCK_X(block) * (double)BLOCK_Y(block) * (double)BLOCK_Z(block);
 	double by_threads, by_blocks;
 
 	if (sms <= 0 || threads_per_sm <= 0)
@@ -45,8 +46,10 @@ int shape_read(struct shapes *shapes, int64_t op, struct shape *shape)
 	*shape = (struct shape){ .kind = 'o' };
 	if (rc > 0) {
 		kind = (const char *)sqlite3_column_text(q, 0);
-		shape->kind = !strcmp(kind, "kernel") ? 'k' : !strcmp(kind, "memcpy") ? 'c'
-			    : !strcmp(kind, "memset") ? 's' : 'o';
+		shape->kind = !strcmp(kind, "kernel") ? 'k'
+			: !strcmp(kind, "memcpy")     ? 'c'
+			: !strcmp(kind, "memset")     ? 's'
+						      : 'o';
 		shape->copy_kind = sqlite3_column_int64(q, 1);
 		if (shape->kind == 'k')
 			shape->part = part((uint64_t)sqlite3_column_int64(q, 2),

@@ -8,9 +8,9 @@
 #include "db.h"
 
 struct shape {
-	char kind;        /* k: kernel, c: copy, s: set, o: other */
+	char kind; /* k: kernel, c: copy, s: set, o: other */
 	int64_t copy_kind;
-	double part;      /* of the device that a kernel takes at least, 1 and more: all of it.  By
+	double part; /* of the device that a kernel takes at least, 1 and more: all of it.  By
 			   * its threads and blocks: registers may let in fewer. */
 };
 

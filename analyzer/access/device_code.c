@@ -25,7 +25,7 @@ static const char too_much[] = "reading its code takes too much memory";
 /* The image that is open: the kernels of one are asked for together, those of all processes. */
 struct opened {
 	int64_t hash;
-	uint32_t arch;             /* of the device that it was chosen for */
+	uint32_t arch; /* of the device that it was chosen for */
 	struct code_part *part;
 	size_t part_count;
 	struct map prints;
@@ -58,10 +58,12 @@ struct code *code_open(struct db *db)
 	code->limits.budget = &code->budget;
 	code->search_limits.budget = &code->search_budget;
 	code->images = db_prepare(db, "SELECT hash FROM kernel_image WHERE kernel = ?");
-	code->files = db_prepare(db, "SELECT path, offset, bytes, start FROM image_file "
+	code->files = db_prepare(db,
+		"SELECT path, offset, bytes, start FROM image_file "
 		"WHERE process = ? AND hash = ? ORDER BY rowid");
 	/* Code that all of them can run. */
-	code->device = db_prepare(db, "SELECT min(compute_major * 10 + compute_minor) "
+	code->device = db_prepare(db,
+		"SELECT min(compute_major * 10 + compute_minor) "
 		"FROM device WHERE process = ?");
 	if (code->images && code->files && code->device)
 		return code;
@@ -122,8 +124,8 @@ static int add_pieces(struct code *code, int64_t process)
 	if (!rc)
 		rc = code_pieces_next(&pieces, &data, &size);
 	if (rc > 0) {
-		rc = add_part(image, &(struct image_bytes){ .data = data, .file = -1,
-			.size = size }, NULL);
+		rc = add_part(image,
+			&(struct image_bytes){ .data = data, .file = -1, .size = size }, NULL);
 		if (rc)
 			free(data);
 	}

@@ -22,8 +22,8 @@
 struct directions {
 	struct db *db;
 	struct code *code;
-	unsigned long steps;       /* left */
-	uint32_t size;             /* of the kernel's parameter buffer */
+	unsigned long steps; /* left */
+	uint32_t size;       /* of the kernel's parameter buffer */
 	uint8_t value[PTX_PARAMETER_LIMIT], state[PTX_PARAMETER_LIMIT];
 	uint8_t piece[PTX_PARAMETER_LIMIT]; /* where one begins, its bytes */
 	sqlite3_stmt *access, *kernel, *prints, *shape, *shapes, *loss;
@@ -39,7 +39,9 @@ static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
 	const struct ptx_access *access)
 {
 	static const char *const names[] = {
-		[PTX_LOAD] = "load", [PTX_STORE] = "store", [PTX_ATOMIC] = "atomic",
+		[PTX_LOAD] = "load",
+		[PTX_STORE] = "store",
+		[PTX_ATOMIC] = "atomic",
 	};
 
 	for (size_t i = 0; i < access->count; i++) {
@@ -55,10 +57,9 @@ static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
 		if (db_run(d->access, "iIisiIIIIIIIIIii", kernel, shape, (int64_t)claim->offset,
 			    names[claim->direction], (int64_t)claim->sure,
 			    or_null(claim->low, PTX_NO_LOW), or_null(claim->high, PTX_NO_HIGH),
-			    claim->stride_count ? claim->run : DB_NULL,
-			    stride[0][0], stride[0][1], stride[1][0], stride[1][1],
-			    stride[2][0], stride[2][1], (int64_t)claim->exact,
-			    (int64_t)claim->loaded))
+			    claim->stride_count ? claim->run : DB_NULL, stride[0][0], stride[0][1],
+			    stride[1][0], stride[1][1], stride[2][0], stride[2][1],
+			    (int64_t)claim->exact, (int64_t)claim->loaded))
 			return -1;
 	}
 	return 0;
@@ -113,8 +114,8 @@ static int take_shape(struct directions *d, int64_t kernel, struct ptx_module *m
 		(size_t)sqlite3_column_bytes(d->shapes, 4));
 	if (!ptx_interpret(module, number, &launch, *steps, &access))
 		rc = write_claims(d, kernel, shape, &access) ||
-		     db_run(d->shape, "iisi", shape, (int64_t)access.complete, access.why,
-			     (int64_t)access.reaches);
+			db_run(d->shape, "iisi", shape, (int64_t)access.complete, access.why,
+				(int64_t)access.reaches);
 	*steps -= access.steps < *steps ? access.steps : *steps;
 	ptx_access_release(&access);
 	return rc ? -1 : 0;
@@ -174,13 +175,12 @@ static int take_code(struct directions *d, int64_t kernel, const struct code_ker
 		const char *why = access.why;
 
 		rc = db_run(d->kernel, "isisi", kernel, "none", (int64_t)0, why, (int64_t)0) ||
-		     note_prints(d, kernel, prints);
+			note_prints(d, kernel, prints);
 		return rc ? -1 : 0;
 	}
 	rc = db_run(d->kernel, "isisi", kernel, "ptx", (int64_t)access.complete, access.why,
 		     (int64_t)access.reaches) ||
-	     note_prints(d, kernel, prints) ||
-	     write_claims(d, kernel, DB_NULL, &access);
+		note_prints(d, kernel, prints) || write_claims(d, kernel, DB_NULL, &access);
 	ptx_access_release(&access);
 	return rc ? -1 : take_shapes(d, kernel, found->module, found->number);
 }
@@ -194,12 +194,15 @@ static int take_kernel(struct directions *d, int64_t process, int64_t kernel, co
 	if (found.module)
 		return take_code(d, kernel, &found);
 	return directions_from_name(d->db, d->kernel, d->access, kernel, mangled, found.why) ||
-	       note_prints(d, kernel, found.prints) ? -1 : 0;
+			note_prints(d, kernel, found.prints)
+		? -1
+		: 0;
 }
 
 static int take_kernels(struct directions *d)
 {
-	sqlite3_stmt *q = db_prepare(d->db, "SELECT k.process, k.id, k.mangled FROM kernel k "
+	sqlite3_stmt *q = db_prepare(d->db,
+		"SELECT k.process, k.id, k.mangled FROM kernel k "
 		"LEFT JOIN kernel_image i ON i.kernel = k.id GROUP BY k.id "
 		"ORDER BY i.hash IS NULL, i.hash, k.process, k.id");
 	int step = -1;
@@ -221,7 +224,9 @@ static int note_losses(struct directions *d)
 
 	code_count(d->code, &missing, &refused);
 	return (missing && db_run(d->loss, "si", "code_missing", missing)) ||
-	       (refused && db_run(d->loss, "si", "code_refused", refused)) ? -1 : 0;
+			(refused && db_run(d->loss, "si", "code_refused", refused))
+		? -1
+		: 0;
 }
 
 int directions_resolve(struct db *db)
@@ -238,12 +243,14 @@ int directions_resolve(struct db *db)
 	d->code = code_open(db);
 	if (!d->code || db_exec(db, "BEGIN"))
 		goto out;
-	d->access = db_prepare(db, "INSERT INTO kernel_access VALUES "
+	d->access = db_prepare(db,
+		"INSERT INTO kernel_access VALUES "
 		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
 	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?,?,NULL)");
 	d->prints = db_prepare(db, "UPDATE kernel_code SET prints = ? WHERE kernel = ?");
 	d->shape = db_prepare(db, "INSERT INTO shape_code VALUES (?,?,?,?)");
-	d->shapes = db_prepare(db, "SELECT id, grid, block, words, pointers FROM shape "
+	d->shapes = db_prepare(db,
+		"SELECT id, grid, block, words, pointers FROM shape "
 		"WHERE kernel = ?");
 	d->loss = db_prepare(db, "INSERT INTO loss SELECT min(id), ?, ? FROM process");
 	if (d->access && d->kernel && d->prints && d->shape && d->shapes && d->loss)
@@ -255,7 +262,8 @@ int directions_resolve(struct db *db)
 	sqlite3_finalize(d->shapes);
 	sqlite3_finalize(d->loss);
 	if (!rc)
-		rc = db_exec(db, "COMMIT; CREATE INDEX IF NOT EXISTS kernel_access_shape "
+		rc = db_exec(db,
+			"COMMIT; CREATE INDEX IF NOT EXISTS kernel_access_shape "
 			"ON kernel_access (shape)");
 	if (rc && !sqlite3_get_autocommit(db->handle))
 		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);

@@ -13,7 +13,8 @@
  * those with several have other names.
  */
 static const char *const tensor_arrays[] = {
-	"vectorized_elementwise_kernel", "unrolled_elementwise_kernel",
+	"vectorized_elementwise_kernel",
+	"unrolled_elementwise_kernel",
 	"vectorized_templated_elementwise_kernel",
 };
 
@@ -57,7 +58,8 @@ int directions_from_name(struct db *db, sqlite3_stmt *code, sqlite3_stmt *access
 {
 	struct mangled_type type[PARAMETERS];
 	int count = mangled_parameters(mangled, type, PARAMETERS), step = -1;
-	sqlite3_stmt *q = db_prepare(db, "SELECT ordinal, offset, size FROM parameter "
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT ordinal, offset, size FROM parameter "
 		"WHERE kernel = ? ORDER BY ordinal");
 	const char *evidence = NULL;
 
@@ -75,6 +77,6 @@ int directions_from_name(struct db *db, sqlite3_stmt *code, sqlite3_stmt *access
 	sqlite3_finalize(q);
 	if (step < 0)
 		return -1;
-	return db_run(code, "isisi", kernel, evidence ? evidence : "none", (int64_t)0,
-		why, (int64_t)0);
+	return db_run(code, "isisi", kernel, evidence ? evidence : "none", (int64_t)0, why,
+		(int64_t)0);
 }

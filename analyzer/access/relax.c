@@ -20,12 +20,12 @@
 /* The last operations of a stream on something, a ring. */
 struct ring {
 	int64_t stream;
-	int64_t count;                 /* of all there were */
+	int64_t count; /* of all there were */
 	struct touch *touch;
 };
 
 struct touched {
-	struct ring *ring;             /* by stream */
+	struct ring *ring; /* by stream */
 	size_t count;
 	int crowded;
 };
@@ -68,11 +68,15 @@ int relax_init(struct relax *relax, struct db *db)
 	relax->reaches = access_some_reach(db);
 	return walk_cursor_open(&relax->operands, db,
 		       "SELECT call, allocation, role FROM operand ORDER BY call") ||
-	       walk_cursor_open(&relax->unknown, db, unknown_sql) ||
-	       walk_cursor_open(&relax->allocated, db, "SELECT created, id FROM allocation "
-		       "WHERE created NOT NULL AND memory = 'async' ORDER BY created") ||
-	       walk_cursor_open(&relax->freed, db, "SELECT freed, id FROM allocation "
-		       "WHERE freed NOT NULL ORDER BY freed") ? -1 : 0;
+			walk_cursor_open(&relax->unknown, db, unknown_sql) ||
+			walk_cursor_open(&relax->allocated, db,
+				"SELECT created, id FROM allocation "
+				"WHERE created NOT NULL AND memory = 'async' ORDER BY created") ||
+			walk_cursor_open(&relax->freed, db,
+				"SELECT freed, id FROM allocation "
+				"WHERE freed NOT NULL ORDER BY freed")
+		? -1
+		: 0;
 }
 
 static void free_touched(void *object)
@@ -136,9 +140,9 @@ static int is_host_visible(const struct relax *relax, const struct walk_call *ca
 	case KIND_SET_ASYNC:
 		/* A pageable source is read during the call. */
 		return call->host_visible || call->src == MEMORY_PINNED ||
-		       call->src == MEMORY_MANAGED ||
-		       (call->dst != MEMORY_DEVICE && call->direction != COPY_H2D &&
-			       call->direction != COPY_D2D);
+			call->src == MEMORY_MANAGED ||
+			(call->dst != MEMORY_DEVICE && call->direction != COPY_H2D &&
+				call->direction != COPY_D2D);
 	case KIND_LAUNCH:
 	case KIND_COPY_PEER:
 	case KIND_COPY_PEER_ASYNC:
@@ -169,8 +173,7 @@ static int is_all_known(const struct walk_call *call, int sources, int destinati
 	case KIND_COPY_PEER:
 	case KIND_COPY_PEER_ASYNC:
 		return (sources || call->direction == COPY_H2D || !is_device_side(call->src)) &&
-		       (destinations || call->direction == COPY_D2H ||
-			       !is_device_side(call->dst));
+			(destinations || call->direction == COPY_D2H || !is_device_side(call->dst));
 	case KIND_SET:
 	case KIND_SET_ASYNC:
 		return destinations > 0;
@@ -219,8 +222,8 @@ static int find_reach(struct relax *relax, const struct walk_call *call)
 			return -1;
 		if (relax->one.reaches & PTX_REACH_POINTER)
 			return 1;
-		return relax->one.reaches & PTX_REACH_VARIABLE ?
-			add_key(relax, TOUCHES_VARIABLES) : 0;
+		return relax->one.reaches & PTX_REACH_VARIABLE ? add_key(relax, TOUCHES_VARIABLES)
+							       : 0;
 	}
 	rc = walk_cursor_at(&relax->unknown, call->id);
 	if (rc <= 0)
@@ -310,7 +313,7 @@ static int may_conflict(struct relax *relax, const struct walk_call *call, int64
 	if (key == TOUCHES_VARIABLES)
 		return accesses_meet(&relax->one, &relax->other);
 	return !relax->other.complete ||
-	       accesses_conflict(&relax->one, &relax->other) != OVERLAP_NONE;
+		accesses_conflict(&relax->one, &relax->other) != OVERLAP_NONE;
 }
 
 /* The last that loses its order and may need it; those before it may, too. */
@@ -325,8 +328,8 @@ static int check_ring(struct relax *relax, const struct walk_call *call, int64_t
 
 		if (order_before(&relax->loose, at(ring, last)->loose) == ORDER_GUARANTEED)
 			return 0;
-		conflict = tries < CONFLICT_TRIES
-				   ? may_conflict(relax, call, key, at(ring, last)) : 1;
+		conflict =
+			tries < CONFLICT_TRIES ? may_conflict(relax, call, key, at(ring, last)) : 1;
 		if (conflict)
 			return conflict < 0 ? -1 : relax->lost(relax->arg, call, at(ring, last));
 	}
@@ -413,9 +416,12 @@ static int64_t end_of(const struct relax *relax, const struct walk_call *call)
 
 static int note_all(struct relax *relax, const struct walk_call *call, int all_known)
 {
-	struct touch touch = { .call = call->id, .stream = call->stream,
-		.end = end_of(relax, call), .is_access = is_access(call),
-		.full = relax->full.epoch, .loose = relax->loose.epoch };
+	struct touch touch = { .call = call->id,
+		.stream = call->stream,
+		.end = end_of(relax, call),
+		.is_access = is_access(call),
+		.full = relax->full.epoch,
+		.loose = relax->loose.epoch };
 
 	for (size_t i = 0; i < relax->key_count; i++)
 		if (note(relax, relax->key[i], touch))
@@ -433,15 +439,15 @@ static int forget(struct relax *relax, const struct walk_call *call)
 	int rc = walk_cursor_at(&relax->freed, call->id);
 
 	if (rc > 0)
-		free_touched(idmap_take(&relax->touched,
-			sqlite3_column_int64(relax->freed.rows, 1)));
+		free_touched(
+			idmap_take(&relax->touched, sqlite3_column_int64(relax->freed.rows, 1)));
 	return rc < 0 ? -1 : 0;
 }
 
 int relax_fetches(const struct walk_call *call)
 {
 	return (call->kind == KIND_COPY || call->kind == KIND_COPY_ASYNC) && !call->result &&
-	       call->direction == COPY_D2H;
+		call->direction == COPY_D2H;
 }
 
 int relax_both(struct relax *relax, const struct walk_call *call)

@@ -27,11 +27,11 @@
 /* An operation that touched something. */
 struct touch {
 	int64_t call, stream;
-	int64_t end;                     /* ns, WALK_NEVER: unknown; of what takes no time itself
+	int64_t end;                    /* ns, WALK_NEVER: unknown; of what takes no time itself
 	                                  * (an allocation) the end of what it comes after */
-	struct order_epoch full, loose;  /* for order_before() of each order */
-	int is_access;                   /* access.h knows what it is, if anybody does */
-	int slot;                        /* its place among the last RELAX_DEPTH of its stream */
+	struct order_epoch full, loose; /* for order_before() of each order */
+	int is_access;                  /* access.h knows what it is, if anybody does */
+	int slot;                       /* its place among the last RELAX_DEPTH of its stream */
 };
 
 struct relax {
@@ -43,16 +43,16 @@ struct relax {
 	 * visits who touched its memory. */
 	int (*fetched)(void *arg, const struct walk_call *copy);
 	void *arg;
-	struct idmap touched;            /* allocation -> who touched it; see relax.c */
+	struct idmap touched; /* allocation -> who touched it; see relax.c */
 	struct walk_cursor operands, unknown, allocated, freed;
-	int64_t *key;                    /* what the present call touches */
+	int64_t *key; /* what the present call touches */
 	size_t key_count;
 	struct access_reader *reader;
-	struct accesses one, other;      /* of the present call, if it is this one; of another */
+	struct accesses one, other; /* of the present call, if it is this one; of another */
 	int64_t one_call;
-	int reaches;                     /* some kernel does what it was not given memory for */
-	int graphs_known;                /* all that graphs do is on the device, and named */
-	int host_slot;                   /* of the last call as one the host may look at, or -1 */
+	int reaches;      /* some kernel does what it was not given memory for */
+	int graphs_known; /* all that graphs do is on the device, and named */
+	int host_slot;    /* of the last call as one the host may look at, or -1 */
 };
 
 /* 0, or -1 after a message; relax_release() in both cases. */

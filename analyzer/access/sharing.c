@@ -14,12 +14,15 @@ struct sharing {
 
 enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY, TOUCH_GRAPH };
 
-#define LENGTH(operand, call)                                                                      \
-	"ifnull((SELECT x.span FROM extent x WHERE x.call = " operand ".call "                     \
-	"AND x.role = " operand ".role AND x.item = ifnull(" operand ".offset, 0)), " call         \
+/* clang-format off */
+#define LENGTH(operand, call) \
+	"ifnull((SELECT x.span FROM extent x WHERE x.call = " operand ".call " \
+	"AND x.role = " operand ".role AND x.item = ifnull(" operand ".offset, 0)), " call \
 	".bytes)"
+/* clang-format on */
 
 /* The pointer of a launch lies within the bytes, or before them; a copy's bytes overlap or not. */
+/* clang-format off */
 static const char touch_sql[] =
 	"SELECT CASE o.role WHEN 'word' THEN"
 	"  CASE WHEN o.address < a.address THEN 1"
@@ -33,6 +36,7 @@ static const char touch_sql[] =
 				    "JOIN operand o ON o.allocation = a.allocation JOIN call oc ON "
 				    "oc.id = o.call "
 				    "WHERE a.call = ? AND o.call = ? ORDER BY touch DESC LIMIT 1";
+/* clang-format on */
 
 struct sharing *sharing_open(struct db *db)
 {
@@ -84,9 +88,9 @@ static int touch_of_graph(struct sharing *sharing, int64_t copy, int64_t call)
 
 			most = found > most ? found : most;
 		}
-	return most == OVERLAP_SURE    ? TOUCH_SURELY
-	       : most == OVERLAP_MAYBE ? TOUCH_MAYBE
-				       : TOUCH_NONE;
+	return most == OVERLAP_SURE     ? TOUCH_SURELY
+		: most == OVERLAP_MAYBE ? TOUCH_MAYBE
+					: TOUCH_NONE;
 }
 
 static int touch_of(struct sharing *sharing, int64_t copy, int64_t call)
@@ -155,5 +159,5 @@ int sharing_nothing(struct sharing *sharing, int64_t call, int64_t other)
 	if (conflict)
 		return conflict < 0 ? -1 : 0;
 	return is_seen(&sharing->one) && is_seen(&sharing->other) &&
-	       !accesses_meet(&sharing->one, &sharing->other);
+		!accesses_meet(&sharing->one, &sharing->other);
 }

@@ -111,8 +111,10 @@ static int is_complete(struct db *db, int allow_incomplete)
 	}
 	if (allow_incomplete || !losses_incomplete(db))
 		return 1;
-	print(stderr, "cufence: '%s': the trace is incomplete (--allow-incomplete accepts "
-		"it):\n", db->path);
+	print(stderr,
+		"cufence: '%s': the trace is incomplete (--allow-incomplete accepts "
+		"it):\n",
+		db->path);
 	report_summary(db, stderr);
 	return 0;
 }
@@ -132,7 +134,14 @@ static const char new_sql[] =
 	" JOIN finding f ON f.id = n.finding JOIN finding_place p ON p.id = n.first"
 	" LEFT JOIN site s ON s.id = p.site ORDER BY f.id";
 enum new_column {
-	NEW_RULE, NEW_MESSAGE, NEW_PLACE, NEW_SHARE, NEW_COUNT, NEW_OF, NEW_SHOWN, NEW_COST
+	NEW_RULE,
+	NEW_MESSAGE,
+	NEW_PLACE,
+	NEW_SHARE,
+	NEW_COUNT,
+	NEW_OF,
+	NEW_SHOWN,
+	NEW_COST
 };
 
 static void print_new(sqlite3_stmt *row, const char *severity)
@@ -140,8 +149,7 @@ static void print_new(sqlite3_stmt *row, const char *severity)
 	const char *place = (const char *)sqlite3_column_text(row, NEW_PLACE);
 	int count = sqlite3_column_int(row, NEW_COUNT), of = sqlite3_column_int(row, NEW_OF);
 
-	print(stdout, "%s: %s: %s: ", place ? place : "?",
-		db_text(row, NEW_RULE),
+	print(stdout, "%s: %s: %s: ", place ? place : "?", db_text(row, NEW_RULE),
 		db_text(row, NEW_MESSAGE));
 	report_print_cost(row, NEW_COST, stdout);
 	if (of > 1)

@@ -13,7 +13,9 @@
 static int add_module(struct symbol_space *space, const struct module_record *module)
 {
 	struct mapping mapping = {
-		.start = module->start, .end = module->end, .file_offset = module->file_offset,
+		.start = module->start,
+		.end = module->end,
+		.file_offset = module->file_offset,
 		.path = strndup(module->path, module->path_length),
 	};
 	char build_id[2 * sizeof(module->build_id) + 1];
@@ -57,7 +59,7 @@ static size_t put_symbols(uint64_t address, const struct source_frame *frame, in
 		put_text(frame[i].file, out);
 		fputc('\n', out);
 		bytes += sizeof(struct symbol_record) + 8 + (name ? strlen(name) : 0) +
-			 (frame[i].file ? strlen(frame[i].file) : 0);
+			(frame[i].file ? strlen(frame[i].file) : 0);
 	}
 	return bytes;
 }
@@ -171,8 +173,8 @@ int cmd_dump(const struct arguments *arguments)
 	if (rc)
 		print(stderr, "cufence: cannot read '%s': %s\n", path, reader.error);
 	else if ((rc = dump(&reader, path, option(arguments, "--symbols") != NULL)))
-		print(stderr, "cufence: '%s' is damaged: %s; what is whole was printed\n",
-			path, reader.error);
+		print(stderr, "cufence: '%s' is damaged: %s; what is whole was printed\n", path,
+			reader.error);
 	trace_close(&reader);
 	return rc ? EXIT_TROUBLE : 0;
 }

@@ -43,8 +43,7 @@ static char *read_file(const char *path)
 	return text;
 }
 
-__attribute__((noreturn))
-static void become_probe(const char *path, int simulated, int out)
+__attribute__((noreturn)) static void become_probe(const char *path, int simulated, int out)
 {
 	char *folder = simulated ? strdup(path) : NULL;
 
@@ -84,8 +83,8 @@ static char *run_probe(const char *path, int simulated)
 	if (child > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
 		return text;
 	if (child < 0 || WIFSIGNALED(status))
-		print(stderr, "cufence: '%s' %s\n", path, child < 0 ? strerror(errno)
-			: strsignal(WTERMSIG(status)));
+		print(stderr, "cufence: '%s' %s\n", path,
+			child < 0 ? strerror(errno) : strsignal(WTERMSIG(status)));
 	free(text);
 	return NULL;
 }
@@ -93,7 +92,7 @@ static char *run_probe(const char *path, int simulated)
 static char *measure(int simulated)
 {
 	char *path = simulated ? run_beside("sim/cufence-probe", "lib/cufence/cufence-probe")
-		: run_beside("bin/cufence-probe", NULL);
+			       : run_beside("bin/cufence-probe", NULL);
 	char *text;
 
 	if (!path) {
@@ -130,7 +129,7 @@ int cmd_probe(const struct arguments *arguments)
 
 	if (other)
 		json = arguments->count ? read_file(arguments->operand[0])
-			: measure(option(arguments, "--sim") != NULL);
+					: measure(option(arguments, "--sim") != NULL);
 	if (json && option(arguments, "--json"))
 		rc = fputs(json, stdout) < 0 ? -1 : 0;
 	else if (json)

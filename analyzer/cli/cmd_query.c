@@ -91,8 +91,10 @@ static int complain(struct db *db, const char *sql)
 	if (sqlite3_errcode(db->handle) == SQLITE_AUTH)
 		fputs("cufence query: queries only read\n", stderr);
 	else if (!sql[strcspn(sql, " \t\n;")])
-		print(stderr, "cufence query: there is no query '%s' (see \"cufence query "
-			"--list\")\n", sql);
+		print(stderr,
+			"cufence query: there is no query '%s' (see \"cufence query "
+			"--list\")\n",
+			sql);
 	else
 		print(stderr, "cufence query: %s\n", sqlite3_errmsg(db->handle));
 	return -1;

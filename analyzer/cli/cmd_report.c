@@ -31,8 +31,10 @@ static int parse_level(const char *level, struct report_options *options)
 	else if (!strcmp(level, "possible"))
 		options->level = REPORT_POSSIBLE;
 	else {
-		print(stderr, "cufence report: --level is certain, likely or possible, not "
-			"'%s'\n", level);
+		print(stderr,
+			"cufence report: --level is certain, likely or possible, not "
+			"'%s'\n",
+			level);
 		return -1;
 	}
 	return 0;

@@ -43,7 +43,8 @@ static const char *why_nothing(const struct program *program, int simulated)
 
 static int show_report(const char *database)
 {
-	struct report_options options = { .top = REPORT_TOP, .color = report_color(stderr),
+	struct report_options options = { .top = REPORT_TOP,
+		.color = report_color(stderr),
 		.width = report_width(stderr) };
 	struct db db;
 	int rc = db_open(&db, database, DB_READ);
@@ -92,11 +93,15 @@ static int check_options(const struct arguments *arguments, const struct program
 		return -1;
 	}
 	if (program->is_static)
-		print(stderr, "cufence: '%s' is linked statically: only what it starts can be "
-			"traced\n", program->path);
+		print(stderr,
+			"cufence: '%s' is linked statically: only what it starts can be "
+			"traced\n",
+			program->path);
 	if (option(arguments, "--sim") && program->has_static_cudart) {
-		print(stderr, "cufence: '%s' has NVIDIA's cudart linked in, which runs on a real "
-			"device only: build it with -cudart shared for --sim\n", program->path);
+		print(stderr,
+			"cufence: '%s' has NVIDIA's cudart linked in, which runs on a real "
+			"device only: build it with -cudart shared for --sim\n",
+			program->path);
 		return -1;
 	}
 	return 0;

@@ -18,7 +18,7 @@
 struct end {
 	int64_t op;
 	int64_t call;
-	int64_t start, finish;       /* ns, INT64_MIN: not known */
+	int64_t start, finish; /* ns, INT64_MIN: not known */
 };
 
 struct why {
@@ -26,7 +26,7 @@ struct why {
 	struct words *words;
 	struct order order;
 	struct end earlier, later;
-	struct order_epoch epoch;    /* of the earlier one */
+	struct order_epoch epoch; /* of the earlier one */
 	enum order_strength strength;
 	int done;
 };
@@ -45,7 +45,8 @@ static int find_end(struct why *why, const char *text, struct end *end)
 	int rc = -1;
 
 	if (read_number(text, &end->op)) {
-		print(stderr, "cufence why: '%s' is no operation: give two ids of table "
+		print(stderr,
+			"cufence why: '%s' is no operation: give two ids of table "
 			"operation (cufence query DB 'SELECT id, kind, start FROM operation')\n",
 			text);
 		return -1;
@@ -56,9 +57,9 @@ static int find_end(struct why *why, const char *text, struct end *end)
 	if (rc > 0) {
 		end->call = sqlite3_column_int64(q, 0);
 		end->start = sqlite3_column_type(q, 1) == SQLITE_NULL ? INT64_MIN
-								     : sqlite3_column_int64(q, 1);
-		end->finish = sqlite3_column_type(q, 2) == SQLITE_NULL
-				      ? INT64_MIN : sqlite3_column_int64(q, 2);
+								      : sqlite3_column_int64(q, 1);
+		end->finish = sqlite3_column_type(q, 2) == SQLITE_NULL ? INT64_MIN
+								       : sqlite3_column_int64(q, 2);
 	}
 	sqlite3_finalize(q);
 	if (!rc)
@@ -97,7 +98,8 @@ static int follow(void *arg, const struct walk_call *call)
 static void say_call(struct why *why, int64_t call)
 {
 	const char *place = NULL;
-	sqlite3_stmt *q = db_prepare(&why->db, "SELECT s.text FROM call c "
+	sqlite3_stmt *q = db_prepare(&why->db,
+		"SELECT s.text FROM call c "
 		"JOIN site s ON s.id = c.site WHERE c.id = ?");
 	int64_t outermost = words_outermost(why->words, call);
 
@@ -159,13 +161,15 @@ static int say_chain(struct why *why, const struct order_link *link, size_t coun
 
 static const char *const verdicts[] = {
 	[ORDER_UNORDERED] = "nothing orders them",
-	[ORDER_UNKNOWN] = "what may order them is not known: calls that cufence does not model, "
+	[ORDER_UNKNOWN] =
+		"what may order them is not known: calls that cufence does not model, "
 		"that "
-			  "overlap, or that were not recorded, or the order was not followed "
-			  "so far (cufence report)",
-	[ORDER_ASSUMED] = "ordered only if threads told each other: one knew it complete before "
+		"overlap, or that were not recorded, or the order was not followed "
+		"so far (cufence report)",
+	[ORDER_ASSUMED] =
+		"ordered only if threads told each other: one knew it complete before "
 		"the "
-			  "other went on",
+		"other went on",
 	[ORDER_INCIDENTAL] = "ordered in this run, by what CUDA does not promise",
 	[ORDER_GUARANTEED] = "ordered, guaranteed",
 };
@@ -184,8 +188,9 @@ static int explain(struct why *why)
 	putchar('\n');
 	if (why->strength >= ORDER_INCIDENTAL) {
 		path = order_path_open(&why->db);
-		rc = path ? order_path_find(path, why->later.call, why->earlier.call,
-				    why->strength, &link, &count) : -1;
+		rc = path ? order_path_find(path, why->later.call, why->earlier.call, why->strength,
+				    &link, &count)
+			  : -1;
 		order_path_close(path);
 	}
 	if (rc > 0)

@@ -12,8 +12,8 @@
 #define COMMAND_MAX_OPTIONS 16
 
 struct command_option {
-	const char *name;          /* "-o" or "--top" */
-	const char *argument;      /* what it is followed by, NULL: nothing */
+	const char *name;     /* "-o" or "--top" */
+	const char *argument; /* what it is followed by, NULL: nothing */
 	const char *summary;
 };
 
@@ -21,19 +21,19 @@ struct command_option {
 struct arguments {
 	const struct command *command;
 	const char *value[COMMAND_MAX_OPTIONS]; /* beside command->option; NULL: not given */
-	int count;                 /* operands */
-	char **operand;            /* ends with NULL */
+	int count;                              /* operands */
+	char **operand;                         /* ends with NULL */
 };
 
 struct command {
 	const char *name;
-	const char *operands;      /* as shown by help */
+	const char *operands; /* as shown by help */
 	const char *summary;
-	const struct command_option *option; /* ends with name NULL */
+	const struct command_option *option;           /* ends with name NULL */
 	int (*run)(const struct arguments *arguments); /* the exit status */
-	int failure;               /* exit status of a usage error */
-	int min_operands, max_operands; /* max -1: any number */
-	int stops;                 /* the first operand ends the options: the rest is a command */
+	int failure;                                   /* exit status of a usage error */
+	int min_operands, max_operands;                /* max -1: any number */
+	int stops; /* the first operand ends the options: the rest is a command */
 };
 
 /* Ends with name NULL. */

@@ -4,67 +4,59 @@
 #include "run.h"
 
 static const struct command_option run_options[] = {
-	{"-o", "NAME.db",
-		"the database to write (cufence.db; the previous one becomes NAME.db.old)"},
-	{"--sim", NULL, "run on the simulated device"},
-	{"--mode", "full|host", "full: calls and device operations; host: calls only"},
-	{"--graphs", "graph|node", "record CUDA graphs as a whole (default) or node by node"},
-	{"--delay", "S", "record work only from S seconds after a process's first CUDA call on"},
-	{"--duration", "S", "record S seconds of work at most, from when it first is recorded"},
-	{"--profiler", NULL, "record work between cudaProfilerStart and cudaProfilerStop only"},
-	{"--nvtx", "RANGE", "record work within NVTX ranges of that name only"},
-	{"--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)"},
-	{"--keep-trace", NULL, "keep the trace files beside the database"}, {0}};
+	{ "-o", "NAME.db",
+		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
+	{ "--sim", NULL, "run on the simulated device" },
+	{ "--mode", "full|host", "full: calls and device operations; host: calls only" },
+	{ "--graphs", "graph|node", "record CUDA graphs as a whole (default) or node by node" },
+	{ "--delay", "S", "record work only from S seconds after a process's first CUDA call on" },
+	{ "--duration", "S", "record S seconds of work at most, from when it first is recorded" },
+	{ "--profiler", NULL, "record work between cudaProfilerStart and cudaProfilerStop only" },
+	{ "--nvtx", "RANGE", "record work within NVTX ranges of that name only" },
+	{ "--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)" },
+	{ "--keep-trace", NULL, "keep the trace files beside the database" }, { 0 }
+};
 
 static const struct command_option load_options[] = {
-	{"-o", "NAME.db",
-		"the database to write (cufence.db; the previous one becomes NAME.db.old)"},
-	{0}};
+	{ "-o", "NAME.db",
+		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
+	{ 0 }
+};
 
 static const struct command_option report_options[] = {
 	{ "--format", "text|json", "text (default) or one JSON object" },
 	{ "--level", "certain|likely|possible", "least confidence shown (likely)" },
 	{ "--top", "N", "show at most N findings (text: 10, JSON: all)" },
 	{ "--finding", "NUMBER", "show only this one, with its callers and timeline" },
-	{ "-o", "FILE", "write to FILE instead of stdout" },
-	{ 0 }
+	{ "-o", "FILE", "write to FILE instead of stdout" }, { 0 }
 };
 
-static const struct command_option check_options[] = {
-	{ "--fail-on", "high|medium|low|RULE,...", "what makes it fail (medium)" },
+static const struct command_option check_options[] = { { "--fail-on", "high|medium|low|RULE,...",
+							       "what makes it fail (medium)" },
 	{ "--known", "FILE", "accept the findings whose fingerprints FILE lists, one a line" },
-	{ "--allow-incomplete", NULL, "accept a trace with known gaps" },
-	{ 0 }
-};
+	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, { 0 } };
 
-static const struct command_option query_options[] = {
-	{ "--list", NULL, "list the named queries" },
-	{ "--header", NULL, "name the columns in a first line" },
-	{ 0 }
-};
+static const struct command_option query_options[] = { { "--list", NULL, "list the named queries" },
+	{ "--header", NULL, "name the columns in a first line" }, { 0 } };
 
 static const struct command_option dump_options[] = {
-	{ "--symbols", NULL, "add what this machine's files say about call sites" },
-	{ 0 }
+	{ "--symbols", NULL, "add what this machine's files say about call sites" }, { 0 }
 };
 
 static const struct command_option undump_options[] = {
-	{ "-o", "TRACE", "the trace file to write" },
-	{ 0 }
+	{ "-o", "TRACE", "the trace file to write" }, { 0 }
 };
 
 static const struct command_option probe_options[] = {
 	{ "--json", NULL, "print the result as JSON, to be kept or compared" },
 	{ "--compare", "RESULT.json", "compare with this one, not with an NVIDIA H200" },
-	{ "--sim", NULL, "measure the simulated device" },
-	{ 0 }
+	{ "--sim", NULL, "measure the simulated device" }, { 0 }
 };
 
 static const struct command_option no_options[] = { { 0 } };
 
-const struct command commands[] = {
-	{ "run", "-- CMD...", "trace a program, analyze and report", run_options, cmd_run,
-		RUN_FAILED, 1, -1, 1 },
+const struct command commands[] = { { "run", "-- CMD...", "trace a program, analyze and report",
+					    run_options, cmd_run, RUN_FAILED, 1, -1, 1 },
 	{ "load", "TRACE...", "load and analyze traces recorded without \"run\"", load_options,
 		cmd_load, EXIT_TROUBLE, 1, -1, 0 },
 	{ "analyze", "[NAME.db]", "rebuild everything derived", no_options, cmd_analyze,
@@ -80,9 +72,8 @@ const struct command commands[] = {
 	{ "dump", "TRACE", "print a trace as text", dump_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },
 	{ "undump", "TEXT", "make a trace from text (\"-\": stdin)", undump_options, cmd_undump,
 		EXIT_TROUBLE, 1, 1, 0 },
-	{ "probe", "[RESULT.json]", "how CUDA synchronizes on this system, measured",
-		probe_options, cmd_probe, EXIT_TROUBLE, 0, 1, 0 },
+	{ "probe", "[RESULT.json]", "how CUDA synchronizes on this system, measured", probe_options,
+		cmd_probe, EXIT_TROUBLE, 0, 1, 0 },
 	{ "help", "[COMMAND]", "this text, or that of a command", no_options, cmd_help,
 		EXIT_TROUBLE, 0, 1, 0 },
-	{ 0 }
-};
+	{ 0 } };

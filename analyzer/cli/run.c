@@ -39,17 +39,21 @@ int run_environment_init(struct run_environment *environment, int simulated)
 	const char *chosen = getenv("CUFENCE_LIB");
 
 	*environment = (struct run_environment){ 0 };
-	environment->library = chosen && *chosen ? realpath(chosen, NULL)
+	environment->library = chosen && *chosen
+		? realpath(chosen, NULL)
 		: run_beside("lib/libcufence.so", "lib/cufence/libcufence.so");
 	if (!environment->library) {
-		print(stderr, "cufence: cannot find the recorder%s%s%s (set CUFENCE_LIB to the "
-			"path of libcufence.so)\n", chosen ? " '" : "", chosen ? chosen : "",
-			chosen ? "'" : "");
+		print(stderr,
+			"cufence: cannot find the recorder%s%s%s (set CUFENCE_LIB to the "
+			"path of libcufence.so)\n",
+			chosen ? " '" : "", chosen ? chosen : "", chosen ? "'" : "");
 		return -1;
 	}
 	if (strpbrk(environment->library, ": ")) {
-		print(stderr, "cufence: '%s' cannot be preloaded: LD_PRELOAD knows no way to "
-			"write a path with a space or a colon\n", environment->library);
+		print(stderr,
+			"cufence: '%s' cannot be preloaded: LD_PRELOAD knows no way to "
+			"write a path with a space or a colon\n",
+			environment->library);
 		return -1;
 	}
 	if (!simulated)
@@ -174,8 +178,8 @@ static void restore_signals(const struct sigaction old[HANDLED_COUNT])
 		sigaction(handled[i], &old[i], NULL);
 }
 
-__attribute__((noreturn))
-static void become(char **argv, const struct run_environment *environment, int report)
+__attribute__((noreturn)) static void become(char **argv, const struct run_environment *environment,
+	int report)
 {
 	int error;
 

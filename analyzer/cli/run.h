@@ -14,14 +14,14 @@
 
 /* What is known of a program before it runs; of a script: of what runs it. */
 struct program {
-	char *path;                /* as found through PATH; NULL: not found */
+	char *path; /* as found through PATH; NULL: not found */
 	int is_elf;
-	int is_static;             /* no loader: LD_PRELOAD reaches only what it starts */
-	int is_library;            /* it has a soname, as the loader itself has */
-	int has_static_cudart;     /* NVIDIA's cudart is linked in */
-	char *sanitizer;           /* the runtime it needs that must be loaded first, or NULL */
-	const char *obstacle;      /* why it can never be traced, NULL: nothing known */
-	const char *hint;          /* what to do about that */
+	int is_static;         /* no loader: LD_PRELOAD reaches only what it starts */
+	int is_library;        /* it has a soname, as the loader itself has */
+	int has_static_cudart; /* NVIDIA's cudart is linked in */
+	char *sanitizer;       /* the runtime it needs that must be loaded first, or NULL */
+	const char *obstacle;  /* why it can never be traced, NULL: nothing known */
+	const char *hint;      /* what to do about that */
 };
 
 /* Looks at the program that name would run. */
@@ -53,10 +53,10 @@ struct run_setting {
 
 /* What the program's environment gets; NULL: unset or left alone. */
 struct run_environment {
-	char *library;             /* libcufence.so, before the user's own preloads */
-	const char *sanitizer;     /* before everything else */
-	const char *out;           /* CUFENCE_OUT: an existing folder, absolute */
-	char *simulator;           /* folder before the user's LD_LIBRARY_PATH */
+	char *library;                     /* libcufence.so, before the user's own preloads */
+	const char *sanitizer;             /* before everything else */
+	const char *out;                   /* CUFENCE_OUT: an existing folder, absolute */
+	char *simulator;                   /* folder before the user's LD_LIBRARY_PATH */
 	const struct run_setting *setting; /* ends with name NULL; values NULL: left alone */
 };
 

@@ -73,7 +73,8 @@ static void judge_loader(struct program *program, const char *loader, int uses_c
 	} else if (!loader && !program->is_library) {
 		program->is_static = 1;
 		if (uses_cuda) {
-			program->obstacle = "it is linked statically, so that nothing can be "
+			program->obstacle =
+				"it is linked statically, so that nothing can be "
 				"preloaded "
 				"into it";
 			program->hint = "link it dynamically (without -static or -static-pie)";

@@ -21,8 +21,8 @@ static char *load_command(const char *path, const char *database)
 {
 	char *folder = shell_word(path), *word = shell_word(database), *command = NULL;
 
-	if (folder && word && asprintf(&command, "cufence load %s/*" TRACE_SUFFIX " -o %s",
-			folder, word) < 0)
+	if (folder && word &&
+		asprintf(&command, "cufence load %s/*" TRACE_SUFFIX " -o %s", folder, word) < 0)
 		command = NULL;
 	free(folder);
 	free(word);
@@ -43,8 +43,8 @@ int run_folder_create(struct run_folder *folder, const char *database)
 	free(template);
 	if (folder->path)
 		folder->load = load_command(folder->path, database);
-	if (folder->load && asprintf(&folder->note, "cufence: the traces are kept: %s\n",
-			folder->load) >= 0)
+	if (folder->load &&
+		asprintf(&folder->note, "cufence: the traces are kept: %s\n", folder->load) >= 0)
 		return 0;
 	folder->note = NULL;
 	return -1;
@@ -125,8 +125,9 @@ int run_folder_list(struct run_folder *folder)
 		char **more = array_room(folder->trace, folder->count, sizeof(*more));
 		if (more)
 			folder->trace = more;
-		if (!more || asprintf(&more[folder->count], "%s/%s", folder->path,
-				     entries[i]->d_name) < 0)
+		if (!more ||
+			asprintf(&more[folder->count], "%s/%s", folder->path, entries[i]->d_name) <
+				0)
 			rc = -1;
 		else
 			folder->count++;
@@ -170,12 +171,15 @@ static void remove_images(const struct run_folder *folder)
 static void name_it(const struct run_folder *folder)
 {
 	if (folder->running == 1)
-		print(stderr, "cufence: process %ld is still running; its trace will be in %s; "
-			"when it has ended: %s\n", folder->running_pid, folder->path, folder->load);
-	else if (folder->running)
-		print(stderr, "cufence: %zu processes are still running, %ld among them; their "
-			"traces will be in %s; when they have ended: %s\n", folder->running,
+		print(stderr,
+			"cufence: process %ld is still running; its trace will be in %s; "
+			"when it has ended: %s\n",
 			folder->running_pid, folder->path, folder->load);
+	else if (folder->running)
+		print(stderr,
+			"cufence: %zu processes are still running, %ld among them; their "
+			"traces will be in %s; when they have ended: %s\n",
+			folder->running, folder->running_pid, folder->path, folder->load);
 	else
 		print(stderr, "cufence: the traces are in %s: %s\n", folder->path, folder->load);
 }

@@ -10,13 +10,13 @@
 #include <stddef.h>
 
 struct run_folder {
-	char *path;                /* absolute */
-	char *load;                /* the command that loads what is in it into the database */
-	char *note;                /* a line that says so, should this end sooner */
+	char *path; /* absolute */
+	char *load; /* the command that loads what is in it into the database */
+	char *note; /* a line that says so, should this end sooner */
 	char **trace;
 	size_t count;
-	size_t running;            /* processes that may still write there */
-	long running_pid;          /* one of them */
+	size_t running;   /* processes that may still write there */
+	long running_pid; /* one of them */
 };
 
 /* For a run that makes this database: 0, or -1 after a message. */

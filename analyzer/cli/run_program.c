@@ -80,7 +80,8 @@ static char *inspect_file(struct program *program, const char *path)
 		}
 		/* Scripts never gain any. */
 		if (!interpreter && !program->obstacle && gains_rights(fd, &st)) {
-			program->obstacle = "it gains rights when it starts (set-user-id, "
+			program->obstacle =
+				"it gains rights when it starts (set-user-id, "
 				"set-group-id or capabilities), and LD_PRELOAD is ignored then";
 			program->hint = "run cufence as the user whose rights it gains";
 		}
@@ -108,7 +109,8 @@ static int is_in(const char *folder, size_t length)
 	char path[PATH_MAX];
 
 	return snprintf(path, sizeof(path), "%.*s/" DRIVER, (int)length, folder) <
-		       (int)sizeof(path) && !access(path, F_OK);
+		(int)sizeof(path) &&
+		!access(path, F_OK);
 }
 
 /* ld.so(8)'s cache of what the system's folders hold. */
@@ -120,8 +122,8 @@ static int is_cached(void)
 
 	if (fd < 0)
 		return 0;
-	at = fstat(fd, &st) ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
-		fd, 0);
+	at = fstat(fd, &st) ? MAP_FAILED
+			    : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at != MAP_FAILED) {
 		found = memmem(at, (size_t)st.st_size, DRIVER, sizeof(DRIVER)) != NULL;
 		munmap(at, (size_t)st.st_size);

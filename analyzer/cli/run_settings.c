@@ -49,8 +49,8 @@ void run_settings(const struct arguments *arguments, struct run_setting setting[
 		const char *value = given(arguments, i);
 
 		/* An option without an argument has "". */
-		setting[i] = (struct run_setting){ known[i].variable,
-			value && !*value ? "1" : value };
+		setting[i] =
+			(struct run_setting){ known[i].variable, value && !*value ? "1" : value };
 	}
 	setting[RUN_SETTINGS] = (struct run_setting){ 0 };
 }
@@ -65,7 +65,12 @@ int run_is_disabled(void)
 static int is_known(const char *name, size_t length)
 {
 	static const char *const others[] = {
-		"OUT", "GUARD_HOST", "CUPTI", "DISABLE", "DEBUGINFO_PATH", "LIB",
+		"OUT",
+		"GUARD_HOST",
+		"CUPTI",
+		"DISABLE",
+		"DEBUGINFO_PATH",
+		"LIB",
 	};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
@@ -89,7 +94,7 @@ void run_warn_environment(void)
 
 		if (!strncmp(*variable, prefix, sizeof(prefix) - 1) &&
 			!is_known(name, strcspn(name, "=")))
-			print(stderr, "cufence: ignoring unknown variable %s%.*s\n",
-				prefix, (int)strcspn(name, "="), name);
+			print(stderr, "cufence: ignoring unknown variable %s%.*s\n", prefix,
+				(int)strcspn(name, "="), name);
 	}
 }

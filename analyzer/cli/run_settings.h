@@ -8,7 +8,7 @@
 #include "settings.h"
 
 enum {
-#define X(variable, option, is_valid, wanted) + 1
+#define X(variable, option, is_valid, wanted) +1
 	RUN_SETTINGS = 0 SETTINGS(X)
 #undef X
 };

@@ -31,8 +31,7 @@ static int fill(const char *path, char *const *trace, size_t count, const char *
 	if (rc)
 		return -1;
 	rc = load_traces(&db, trace, count, command) || symbols_resolve(&db) ||
-	     kernel_names_resolve(&db) ||
-	     directions_resolve(&db) || analyze(&db);
+		kernel_names_resolve(&db) || directions_resolve(&db) || analyze(&db);
 	db_close(&db);
 	return rc ? -1 : 0;
 }
@@ -51,8 +50,8 @@ static int is_without_calls(const char *path)
 	sqlite3 *handle = NULL;
 	sqlite3_stmt *q = NULL;
 	int none = !sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, NULL) &&
-		   !sqlite3_prepare_v2(handle, "SELECT 1 FROM call", -1, &q, NULL) &&
-		   sqlite3_step(q) == SQLITE_DONE;
+		!sqlite3_prepare_v2(handle, "SELECT 1 FROM call", -1, &q, NULL) &&
+		sqlite3_step(q) == SQLITE_DONE;
 
 	sqlite3_finalize(q);
 	sqlite3_close(handle);
@@ -147,8 +146,10 @@ static int may_replace(const char *path, const char *wanted)
 	if (lstat(path, &there) ? errno == ENOENT
 				: S_ISREG(there.st_mode) && (!there.st_size || db_recognize(path)))
 		return 1;
-	print(stderr, "cufence: '%s' exists but is not a cufence database%s; use -o to write "
-		"elsewhere\n", path, wanted);
+	print(stderr,
+		"cufence: '%s' exists but is not a cufence database%s; use -o to write "
+		"elsewhere\n",
+		path, wanted);
 	return 0;
 }
 

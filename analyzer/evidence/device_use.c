@@ -11,10 +11,10 @@
 /* A device of a process.  Operations come by their end, the last one first. */
 struct device_use {
 	int64_t process, device;
-	int64_t *start;            /* of those that run at the time: a heap, the latest on top */
+	int64_t *start; /* of those that run at the time: a heap, the latest on top */
 	size_t count;
-	int64_t now, first, last;  /* ns */
-	int64_t busy, overlapped;  /* ns */
+	int64_t now, first, last; /* ns */
+	int64_t busy, overlapped; /* ns */
 };
 
 /* Operations of one kind in a stream. */
@@ -29,7 +29,7 @@ struct use {
 	size_t device_count, last_device;
 	struct stream_use *stream;
 	size_t stream_count;
-	struct map streams;        /* what makes one -> index + 1 */
+	struct map streams; /* what makes one -> index + 1 */
 };
 
 static void swap(int64_t *a, int64_t *b)
@@ -105,8 +105,11 @@ static struct device_use *device_of(struct use *use, int64_t process, int64_t de
 		return NULL;
 	use->device = more;
 	more += use->last_device = use->device_count++;
-	*more = (struct device_use){ .process = process, .device = device, .now = end,
-		.first = INT64_MAX, .last = end };
+	*more = (struct device_use){ .process = process,
+		.device = device,
+		.now = end,
+		.first = INT64_MAX,
+		.last = end };
 	return more;
 }
 
@@ -123,8 +126,8 @@ static struct stream_use *stream_of(struct use *use, const struct stream_use *wa
 		return NULL;
 	use->stream = more;
 	more[use->stream_count] = *wanted;
-	return map_set(&use->streams, key, ++use->stream_count)
-		? NULL : &more[use->stream_count - 1];
+	return map_set(&use->streams, key, ++use->stream_count) ? NULL
+								: &more[use->stream_count - 1];
 }
 
 static const char operations_sql[] =
@@ -134,7 +137,8 @@ static const char operations_sql[] =
 static int add_operation(struct use *use, sqlite3_stmt *row)
 {
 	struct stream_use wanted = { .process = sqlite3_column_int64(row, 0),
-		.device = sqlite3_column_int64(row, 1), .stream = DB_NULL };
+		.device = sqlite3_column_int64(row, 1),
+		.stream = DB_NULL };
 	int64_t start = sqlite3_column_int64(row, 5), end = sqlite3_column_int64(row, 6);
 	struct stream_use *stream;
 	struct device_use *device;

@@ -16,14 +16,14 @@ struct held_stream {
 	struct event_wait {
 		int64_t call;
 		struct order_state state;
-	} *wait;
+	} * wait;
 	size_t count;
 };
 
 struct holds {
 	sqlite3_stmt *insert, *host_function, *elsewhere;
 	struct shapes shapes;
-	struct idmap streams;          /* struct held_stream */
+	struct idmap streams; /* struct held_stream */
 	struct legacy_before before;
 	struct late *late;
 };
@@ -35,9 +35,11 @@ struct holds *holds_new(struct db *db)
 	if (!holds)
 		return NULL;
 	holds->insert = db_prepare(db, "INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?)");
-	holds->host_function = db_prepare(db, "SELECT 1 FROM call c JOIN call_type t "
+	holds->host_function = db_prepare(db,
+		"SELECT 1 FROM call c JOIN call_type t "
 		"ON t.id = c.type WHERE c.id = ? AND " IS_OF_FAMILY("t", "callback"));
-	holds->elsewhere = db_prepare(db, "SELECT 1 FROM call c JOIN stream s ON s.id = c.stream "
+	holds->elsewhere = db_prepare(db,
+		"SELECT 1 FROM call c JOIN stream s ON s.id = c.stream "
 		"WHERE c.id = ? AND s.context <> ?");
 	holds->late = late_new(db);
 	if (holds->insert && holds->host_function && holds->elsewhere && holds->late &&
@@ -75,7 +77,8 @@ void holds_free(struct holds *holds)
 static int64_t later(int64_t time, const struct order_state *state, const struct walk_call *call)
 {
 	return state->op && state->end > time && state->end - HANDOVER_MAX_NS <= call->op_start
-		       ? state->end : time;
+		? state->end
+		: time;
 }
 
 /* Submitted, and let go by all that the order knows of besides these reasons, a bit each. */
@@ -127,15 +130,14 @@ static int can_overlap(struct holds *holds, const struct walk_call *call,
 	return shape_can_overlap(&held, &behind);
 }
 
-static int add_hold(struct holds *holds, const struct walk_call *call,
-	const struct order_state *by, int64_t via, const char *reason, int64_t ready, int64_t until)
+static int add_hold(struct holds *holds, const struct walk_call *call, const struct order_state *by,
+	int64_t via, const char *reason, int64_t ready, int64_t until)
 {
 	int apart = can_overlap(holds, call, by);
 
 	if (apart <= 0)
 		return apart;
-	return db_run(holds->insert, "iiisii", call->op, by->op, via, reason, ready,
-		until - ready);
+	return db_run(holds->insert, "iiisii", call->op, by->op, via, reason, ready, until - ready);
 }
 
 static int is_foreign(int64_t context, const struct walk_call *call)
@@ -147,8 +149,8 @@ static int is_foreign(int64_t context, const struct walk_call *call)
  * Whose being legacy work it is: the one of the two that is, or of two the copy between devices,
  * which the legacy streams of both have in common.  0, or -1 after a message.
  */
-static int find_via(struct holds *holds, const struct walk_call *call,
-	const struct order_state *by, int64_t *via)
+static int find_via(struct holds *holds, const struct walk_call *call, const struct order_state *by,
+	int64_t *via)
 {
 	int rc = 0;
 
@@ -156,7 +158,8 @@ static int find_via(struct holds *holds, const struct walk_call *call,
 		rc = 1;
 	} else if (!is_foreign(call->dst_context, call) && !is_foreign(call->src_context, call)) {
 		rc = db_bind(holds->elsewhere, "ii", by->call, call->stream_context)
-			? -1 : db_step(holds->elsewhere);
+			? -1
+			: db_step(holds->elsewhere);
 		sqlite3_reset(holds->elsewhere);
 	}
 	*via = rc > 0 ? by->call : call->id;
@@ -180,9 +183,8 @@ static int64_t ready_for_legacy(const struct order *order, const struct walk_cal
 	return pair && pair->own_end > ready ? pair->own_end : ready;
 }
 
-static int see_legacy(struct holds *holds, const struct order *order,
-	const struct walk_call *call, const struct order_state *by,
-	const struct legacy_pair *pair)
+static int see_legacy(struct holds *holds, const struct order *order, const struct walk_call *call,
+	const struct order_state *by, const struct legacy_pair *pair)
 {
 	int64_t ready, until, via;
 
@@ -199,8 +201,7 @@ static int see_legacy(struct holds *holds, const struct order *order,
 	return add_hold(holds, call, by, via, "legacy", ready, until);
 }
 
-static int add_wait(struct holds *holds, const struct order *order,
-	const struct walk_call *call)
+static int add_wait(struct holds *holds, const struct order *order, const struct walk_call *call)
 {
 	struct event_wait wait = { .call = call->id, .state = order_of_event(order, call) };
 	struct held_stream *stream;
@@ -218,8 +219,8 @@ static int add_wait(struct holds *holds, const struct order *order,
 }
 
 /* Each wait for an event that held the operation for long has a row, if the last let it go. */
-static int see_events(struct holds *holds, const struct order *order,
-	const struct walk_call *call, const struct held_stream *stream)
+static int see_events(struct holds *holds, const struct order *order, const struct walk_call *call,
+	const struct held_stream *stream)
 {
 	int64_t ready = ready_at(order, call, 1u << ORDER_EVENT), first = ready, last = INT64_MIN;
 	int apart, rc = 0;
@@ -262,7 +263,8 @@ static struct order_state came_after(const struct order *order, const struct wal
 	struct order_state state = order->needs[ORDER_LEGACY];
 
 	if (pair && (!state.op || llabs(call->op_start - state.end) > HANDOVER_MAX_NS))
-		state = (struct order_state){ .call = pair->by_call, .op = pair->by_op,
+		state = (struct order_state){ .call = pair->by_call,
+			.op = pair->by_op,
 			.end = pair->by_end };
 	return state;
 }

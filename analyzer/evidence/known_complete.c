@@ -12,11 +12,11 @@
 struct knowledge {
 	int64_t thread;
 	int64_t point;
-	int64_t by;                    /* the call that told it */
+	int64_t by; /* the call that told it */
 };
 
 struct knowers {
-	struct knowledge *list;        /* one per thread */
+	struct knowledge *list; /* one per thread */
 	size_t count;
 };
 
@@ -24,8 +24,8 @@ struct known_stream {
 	int64_t id;
 	enum stream_kind kind;
 	struct known_context *context;
-	int64_t point;                 /* of its last work */
-	int64_t last_exit;             /* of calls that gave it work, ns */
+	int64_t point;     /* of its last work */
+	int64_t last_exit; /* of calls that gave it work, ns */
 	struct knowers knowers;
 	struct known_stream *newer, *older; /* of the context, by point */
 };
@@ -33,15 +33,15 @@ struct known_stream {
 struct known_context {
 	int64_t process;
 	struct known_stream *newest;
-	int64_t unknown;               /* point of the last work that is no living stream's */
+	int64_t unknown; /* point of the last work that is no living stream's */
 	int64_t last_exit;
-	struct knowers knowers;        /* of all its streams */
-	struct knowers blocking;       /* of its legacy and blocking ones */
+	struct knowers knowers;  /* of all its streams */
+	struct knowers blocking; /* of its legacy and blocking ones */
 };
 
 struct known_event {
-	int64_t stream, point;         /* what it stands for; stream 0: nothing is known of that */
-	int64_t exit;                  /* of the record */
+	int64_t stream, point; /* what it stands for; stream 0: nothing is known of that */
+	int64_t exit;          /* of the record */
 };
 
 struct known_process {
@@ -51,7 +51,7 @@ struct known_process {
 struct known {
 	struct idmap streams, contexts, events, processes;
 	sqlite3_stmt *insert;
-	int64_t point;                 /* of the last work of all; each gets the next number */
+	int64_t point; /* of the last work of all; each gets the next number */
 };
 
 struct known *known_new(struct db *db)
@@ -128,7 +128,7 @@ static int learn(struct knowers *knowers, int64_t thread, int64_t point, int64_t
 static int takes_part(const struct known_stream *stream, int blocking_only)
 {
 	return !blocking_only || stream->kind == STREAM_KIND_LEGACY ||
-	       stream->kind == STREAM_KIND_BLOCKING || stream->kind == STREAM_KIND_THREAD;
+		stream->kind == STREAM_KIND_BLOCKING || stream->kind == STREAM_KIND_THREAD;
 }
 
 static int64_t earliest(const struct knowledge *known, int64_t point, int64_t by)
@@ -364,8 +364,8 @@ static int wait_context(struct known *known, const struct walk_call *call,
 		return learn(knowers, call->thread, known->point, call->id);
 	if (!since)
 		return 0;
-	return say(known, call, since) ||
-	       learn(knowers, call->thread, known->point, since) ? -1 : 0;
+	return say(known, call, since) || learn(knowers, call->thread, known->point, since) ? -1
+											    : 0;
 }
 
 static int see_wait(struct known *known, const struct walk_call *call)
@@ -400,8 +400,7 @@ static int see_work(struct known *known, const struct walk_call *call)
 	if (add_work(known, call) || add_elsewhere(known, call) ||
 		(call->kind == KIND_EVENT_RECORD && record(known, call)))
 		return -1;
-	if (call->kind == KIND_COPY &&
-		(call->direction == COPY_D2H || call->direction == COPY_H2H))
+	if (call->kind == KIND_COPY && (call->direction == COPY_D2H || call->direction == COPY_H2H))
 		return learn_copy(known, call);
 	return 0;
 }
@@ -431,7 +430,8 @@ int known_see(struct known *known, const struct walk_call *call)
 	case KIND_EVENT_SYNC:
 	case KIND_CONTEXT_SYNC:
 		return call->result || call->exit == WALK_NEVER || call->stretch == STRETCH_NONE
-			       ? 0 : see_wait(known, call);
+			? 0
+			: see_wait(known, call);
 	case KIND_STREAM_DESTROY:
 		destroy_stream(known, call->stream);
 		return 0;

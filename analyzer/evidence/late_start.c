@@ -19,10 +19,10 @@ struct recent {
 
 /* A device as one process sees it. */
 struct late_device {
-	struct recent recent[RECENT];  /* a ring */
+	struct recent recent[RECENT]; /* a ring */
 	size_t count;
-	int64_t last_end;              /* of all operations so far */
-	struct idmap streams;          /* that had any */
+	int64_t last_end;     /* of all operations so far */
+	struct idmap streams; /* that had any */
 };
 
 struct load {
@@ -30,7 +30,7 @@ struct load {
 };
 
 struct late_process {
-	struct load load[LOADS];       /* a ring */
+	struct load load[LOADS]; /* a ring */
 	size_t count;
 	int64_t connections;
 };
@@ -42,9 +42,11 @@ struct late {
 };
 
 /* Calls that put something into a stream of whose end nothing is recorded. */
+/* clang-format off */
 static const char silent_sql[] =
 	"SELECT 1 FROM call c JOIN call_type t ON t.id = c.type WHERE c.id = ? AND "
 	KIND_WHERE("t", "silent OR untimed");
+/* clang-format on */
 
 struct late *late_new(struct db *db)
 {
@@ -53,10 +55,12 @@ struct late *late_new(struct db *db)
 	if (!late)
 		return NULL;
 	late->insert = db_prepare(db, "INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?)");
-	late->loads = db_prepare(db, "SELECT 1 FROM overhead WHERE call = ? "
+	late->loads = db_prepare(db,
+		"SELECT 1 FROM overhead WHERE call = ? "
 		"AND kind = 'lazy_loading'");
 	late->silent = db_prepare(db, silent_sql);
-	late->connections = db_prepare(db, "SELECT CAST(value AS INTEGER) FROM property "
+	late->connections = db_prepare(db,
+		"SELECT CAST(value AS INTEGER) FROM property "
 		"WHERE process = ? AND name = 'CUDA_DEVICE_MAX_CONNECTIONS'");
 	if (late->insert && late->loads && late->silent && late->connections &&
 		!shapes_open(&late->shapes, db))
@@ -115,8 +119,7 @@ static struct late_process *process_of(struct late *late, int64_t id)
 	return process;
 }
 
-static int note_load(struct late *late, struct late_process *process,
-	const struct walk_call *call)
+static int note_load(struct late *late, struct late_process *process, const struct walk_call *call)
 {
 	int rc = call->overhead ? has_row(late->loads, call->id) : call->kind == KIND_MODULE_LOAD;
 
@@ -211,9 +214,10 @@ static int explain(struct late *late, const struct late_device *device,
 {
 	const struct recent *behind = just_ended(device, call, ready);
 	int64_t via = behind ? loaded_between(process, behind, call) : 0;
-	const char *why = via ? "load"
-			: behind ? why_behind(late, device, process, call, behind)
-			: device->last_end > ready ? "unknown" : "queue";
+	const char *why = via              ? "load"
+		: behind                   ? why_behind(late, device, process, call, behind)
+		: device->last_end > ready ? "unknown"
+					   : "queue";
 
 	if (!why)
 		return -1;
@@ -224,8 +228,8 @@ static int explain(struct late *late, const struct late_device *device,
 /* --- who --- */
 
 /* When all that orders it had let the operation go; WALK_NEVER: that is not known. */
-static int64_t ready_at(struct late *late, const struct order *order,
-	const struct walk_call *call, int64_t legacy_end)
+static int64_t ready_at(struct late *late, const struct order *order, const struct walk_call *call,
+	int64_t legacy_end)
 {
 	int64_t ready = call->enter + LAUNCH_MAX_NS;
 
@@ -252,8 +256,8 @@ static int64_t ready_at(struct late *late, const struct order *order,
 static int is_staged(const struct walk_call *call)
 {
 	return call->kind == KIND_COPY || call->kind == KIND_COPY_PEER ||
-	       call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE ||
-	       call->kind == KIND_GRAPH_LAUNCH;
+		call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE ||
+		call->kind == KIND_GRAPH_LAUNCH;
 }
 
 /* A process has few devices. */
@@ -265,8 +269,7 @@ static int64_t device_id(const struct walk_call *call)
 static struct late_device *device_of(struct late *late, const struct walk_call *call)
 {
 	static char mark;
-	struct late_device *device =
-		idmap_need(&late->devices, device_id(call), sizeof(*device));
+	struct late_device *device = idmap_need(&late->devices, device_id(call), sizeof(*device));
 
 	if (device && call->stream && !idmap_get(&device->streams, call->stream) &&
 		idmap_put(&device->streams, call->stream, &mark))
@@ -281,8 +284,9 @@ int late_see(struct late *late, const struct order *order, const struct walk_cal
 	struct late_device *device;
 	int64_t ready;
 
-	if (!process || ((call->overhead || call->kind == KIND_MODULE_LOAD) &&
-				note_load(late, process, call)))
+	if (!process ||
+		((call->overhead || call->kind == KIND_MODULE_LOAD) &&
+			note_load(late, process, call)))
 		return -1;
 	if (call->kind == KIND_STREAM_DESTROY) {
 		device = idmap_get(&late->devices, device_id(call));
@@ -298,7 +302,9 @@ int late_see(struct late *late, const struct order *order, const struct walk_cal
 		(ready != WALK_NEVER && explain(late, device, process, call, ready)))
 		return -1;
 	device->recent[device->count++ % RECENT] = (struct recent){ .op = call->op,
-		.call = call->id, .stream = call->stream, .start = call->op_start,
+		.call = call->id,
+		.stream = call->stream,
+		.start = call->op_start,
 		.end = call->op_end };
 	if (call->op_end > device->last_end)
 		device->last_end = call->op_end;

@@ -74,11 +74,15 @@ static int read_work(struct db *db, struct list *list)
 	int rc = q ? 0 : -1;
 
 	while (!rc && (rc = db_step(q)) > 0)
-		rc = add_operation(list, &(struct work){ .call = sqlite3_column_int64(q, 0),
-			.op = sqlite3_column_int64(q, 1), .context = sqlite3_column_int64(q, 2),
-			.enter = sqlite3_column_int64(q, 3), .start = sqlite3_column_int64(q, 4),
-			.end = sqlite3_column_int64(q, 5), .legacy = sqlite3_column_int(q, 6),
-			.owner = sqlite3_column_int64(q, 7) });
+		rc = add_operation(list,
+			&(struct work){ .call = sqlite3_column_int64(q, 0),
+				.op = sqlite3_column_int64(q, 1),
+				.context = sqlite3_column_int64(q, 2),
+				.enter = sqlite3_column_int64(q, 3),
+				.start = sqlite3_column_int64(q, 4),
+				.end = sqlite3_column_int64(q, 5),
+				.legacy = sqlite3_column_int(q, 6),
+				.owner = sqlite3_column_int64(q, 7) });
 	sqlite3_finalize(q);
 	return rc;
 }
@@ -110,8 +114,11 @@ static int add_pair(struct legacy_before *before, const struct work *work, const
 	if (!more)
 		return -1;
 	before->pair = more;
-	more[before->count++] = (struct legacy_pair){ .call = work->call, .by_call = by->call,
-		.by_op = by->op, .by_end = by->end, .own_end = own ? own->end : INT64_MIN };
+	more[before->count++] = (struct legacy_pair){ .call = work->call,
+		.by_call = by->call,
+		.by_op = by->op,
+		.by_end = by->end,
+		.own_end = own ? own->end : INT64_MIN };
 	return 0;
 }
 

@@ -23,7 +23,7 @@ struct legacy_before {
 		int64_t by_end;         /* ns */
 		int64_t own_end;        /* of what came before it in its stream, in a legacy stream
 					 * of its thread's; INT64_MIN: nothing */
-	} *pair;
+	} * pair;
 	size_t count, at;
 };
 

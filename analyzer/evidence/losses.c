@@ -4,37 +4,48 @@
 #include <string.h>
 
 static const struct loss losses[] = {
-	{ "dropped_records", 1, "%lld records were not written: disk full, memory, --max-size, or "
+	{ "dropped_records", 1,
+		"%lld records were not written: disk full, memory, --max-size, or "
 		"the trace was cut" },
-	{ "cut", 1, "the trace file was cut while it was written: what it held and all that "
+	{ "cut", 1,
+		"the trace file was cut while it was written: what it held and all that "
 		"followed is missing" },
 	{ "dropped_device", 1, "CUPTI dropped %lld device records" },
 	{ "invalid_device", 1, "%lld device records had impossible times and were left out" },
 	{ "dropped_sites", 1, "%lld call sites were not recorded" },
 	{ "dropped_entries", 1, "%lld names of functions, contexts or kernels were not recorded" },
-	{ "not_closed", 1, "the process did not end in order: its last device operations may be "
+	{ "not_closed", 1,
+		"the process did not end in order: its last device operations may be "
 		"missing" },
-	{ "still_running", 1, "the process was still running when its trace was read: what it did "
+	{ "still_running", 1,
+		"the process was still running when its trace was read: what it did "
 		"later is missing" },
-	{ "truncated", 1, "the trace was cut or damaged: at least %lld bytes of what was written "
+	{ "truncated", 1,
+		"the trace was cut or damaged: at least %lld bytes of what was written "
 		"are missing" },
 	{ "damaged", 1, "%lld records or chunks of the trace are damaged and were left out" },
-	{ "unusable", 1, "CUDA could not be used: there is no device, or the process was forked "
+	{ "unusable", 1,
+		"CUDA could not be used: there is no device, or the process was forked "
 		"from one that uses CUDA" },
 	{ "host_only", 1, "no device operations were recorded" },
-	{ "clock_estimated", 0, "the process ended before its clock could be calibrated twice: "
+	{ "clock_estimated", 0,
+		"the process ended before its clock could be calibrated twice: "
 		"times rest on this machine's clock rate" },
 	{ "size_reached", 1, "work was no longer recorded once the trace had reached --max-size" },
 	{ "ended_before_delay", 1, "no work was recorded: the process ended within --delay" },
-	{ "no_profiler_start", 1, "no work was recorded: the process never called "
+	{ "no_profiler_start", 1,
+		"no work was recorded: the process never called "
 		"cudaProfilerStart" },
 	{ "no_range", 1, "no work was recorded: no NVTX range of that name ever began" },
-	{ "code_missing", 0, "the code of %lld kernels is not at hand: what they read and write is "
+	{ "code_missing", 0,
+		"the code of %lld kernels is not at hand: what they read and write is "
 		"known if the trace is loaded where the program ran, with the folder "
 		"cufence.images beside it" },
-	{ "code_refused", 0, "the code of %lld kernels was not read, which would take too much "
+	{ "code_refused", 0,
+		"the code of %lld kernels was not read, which would take too much "
 		"memory: what they read and write is not known" },
-	{ "order_given_up", 1, "order was followed for the first %lld calls only: what streams and "
+	{ "order_given_up", 1,
+		"order was followed for the first %lld calls only: what streams and "
 		"threads know of each other takes more than 512 MiB, or too long; no finding rests "
 		"on what came later" },
 	{ "passed_through", 0, NULL },

@@ -6,9 +6,9 @@
 #include "db.h"
 
 struct loss {
-	const char *reason;        /* loss.reason */
-	int incomplete;            /* 1: findings may be missing or wrong because of it */
-	const char *text;          /* "%lld" stands for the count */
+	const char *reason; /* loss.reason */
+	int incomplete;     /* 1: findings may be missing or wrong because of it */
+	const char *text;   /* "%lld" stands for the count */
 };
 
 /* NULL for a reason of a later version, which is to be taken as incomplete. */

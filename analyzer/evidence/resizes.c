@@ -14,27 +14,28 @@
 
 /* What a kernel needs; NOT_KNOWN each. */
 struct kernel_needs {
-	int64_t local;             /* bytes */
+	int64_t local; /* bytes */
 	int prints;
 };
 
 struct sized_context {
-	int64_t local;             /* at least so much there is room for, bytes */
+	int64_t local; /* at least so much there is room for, bytes */
 	int has_printed;
-	int local_unsure;          /* there may be more: what ran is not all known */
+	int local_unsure; /* there may be more: what ran is not all known */
 	int print_unsure;
 };
 
 struct resizes {
 	struct kernel_needs *needs; /* by kernel row */
 	size_t count;
-	struct idmap contexts;      /* struct sized_context */
-	struct map launched;        /* context and kernel */
+	struct idmap contexts; /* struct sized_context */
+	struct map launched;   /* context and kernel */
 };
 
 static int read_needs(struct resizes *resizes, struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT k.id, ifnull(k.local_bytes, -1), "
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT k.id, ifnull(k.local_bytes, -1), "
 		"ifnull(c.prints, -1) FROM kernel k LEFT JOIN kernel_code c ON c.kernel = k.id "
 		"WHERE k.id > 0");
 	int rc = -1;
@@ -44,8 +45,9 @@ static int read_needs(struct resizes *resizes, struct db *db)
 	if (!resizes->needs)
 		fputs("cufence: out of memory\n", stderr);
 	while (q && resizes->needs && (rc = db_step(q)) > 0)
-		resizes->needs[sqlite3_column_int64(q, 0)] = (struct kernel_needs){
-			sqlite3_column_int64(q, 1), sqlite3_column_int(q, 2) };
+		resizes->needs[sqlite3_column_int64(q, 0)] =
+			(struct kernel_needs){ sqlite3_column_int64(q, 1),
+				sqlite3_column_int(q, 2) };
 	sqlite3_finalize(q);
 	return rc;
 }

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 enum span_kind {
-	SPAN_AFTER,    /* the device ran what is ordered after X */
-	SPAN_APART,    /* ... what is not */
+	SPAN_AFTER,     /* the device ran what is ordered after X */
+	SPAN_APART,     /* ... what is not */
 	SPAN_ELSEWHERE, /* the thread waited for something else */
 	SPAN_KINDS
 };
@@ -21,7 +21,7 @@ struct spans {
 	struct span {
 		enum span_kind kind;
 		int64_t start, end; /* ns */
-	} *span;
+	} * span;
 	size_t count;
 };
 

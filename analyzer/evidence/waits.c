@@ -23,8 +23,8 @@ struct waits {
 	struct db *db;
 	struct pending *pending;
 	struct usual usual;
-	struct idmap processes;        /* struct wait_timing */
-	struct idmap copies;           /* struct copy_back, by thread */
+	struct idmap processes; /* struct wait_timing */
+	struct idmap copies;    /* struct copy_back, by thread */
 	struct held_calls held;
 	struct resizes *resizes;
 	sqlite3_stmt *timing;
@@ -42,7 +42,8 @@ struct waits *waits_new(struct db *db)
 	waits->pending = pending_new(db);
 	waits->resizes = resizes_new(db);
 	/* CU_CTX_SCHED_MASK and CU_CTX_SCHED_BLOCKING_SYNC, of cuda.h. */
-	waits->timing = db_prepare(db, "SELECT clock_error, EXISTS (SELECT 1 FROM context "
+	waits->timing = db_prepare(db,
+		"SELECT clock_error, EXISTS (SELECT 1 FROM context "
 		"WHERE process = p.id AND flags & 7 = 4) FROM process p WHERE id = ?");
 	if (waits->pending && waits->resizes && waits->timing)
 		return waits;
@@ -91,8 +92,7 @@ static struct wait_timing *timing_of(struct waits *waits, int64_t process)
 	return timing;
 }
 
-static int note_latency(struct waits *waits, const struct walk_call *call,
-	struct order_state state)
+static int note_latency(struct waits *waits, const struct walk_call *call, struct order_state state)
 {
 	struct wait_timing *timing = timing_of(waits, call->process);
 
@@ -146,7 +146,8 @@ static int note_copy_back(struct waits *waits, const struct order *order,
 	copy = idmap_need(&waits->copies, call->thread, sizeof(*copy));
 	if (!copy)
 		return -1;
-	*copy = (struct copy_back){ .call = call->id, .own = operation_of(call),
+	*copy = (struct copy_back){ .call = call->id,
+		.own = operation_of(call),
 		.before = order_of_stream(order, call, 1) };
 	return 0;
 }
@@ -189,29 +190,35 @@ static int note_afterwards(struct waits *waits, const struct wait_candidate *can
 		candidate->exit - candidate->before.end);
 }
 
-static int judge_later(struct waits *waits, const struct walk_call *call,
-	struct order_state before, enum resize resize)
+static int judge_later(struct waits *waits, const struct walk_call *call, struct order_state before,
+	enum resize resize)
 {
 	int64_t duration = call->exit - call->enter - call->overhead;
 	int pending = before.op && before.end > call->enter;
 	int64_t behind = pending ? before.end - call->enter : 0;
 	int waits_by_itself = scope_of(call) != SCOPE_NONE;
 	int own = waits_by_itself && scope_includes_own(call) && call->op &&
-		  call->op_end != WALK_NEVER;
+		call->op_end != WALK_NEVER;
 	struct wait_candidate candidate = {
-		.call = call->id, .process = call->process, .thread = call->thread,
+		.call = call->id,
+		.process = call->process,
+		.thread = call->thread,
 		.key = usual_key(call),
-		.enter = call->enter, .exit = call->exit, .overhead = call->overhead,
+		.enter = call->enter,
+		.exit = call->exit,
+		.overhead = call->overhead,
 		.transfer = is_copy(call) ? call->op_start : WALK_NEVER,
 		.transferred = call->op_end,
-		.expected = usual_expected(call), .explicit_wait = scope_is_explicit(call),
-		.kind = kind_of(call), .works_after = scope_empties_device(call),
-		.waits = waits_by_itself, .may_be_behind = !waits_by_itself,
+		.expected = usual_expected(call),
+		.explicit_wait = scope_is_explicit(call),
+		.kind = kind_of(call),
+		.works_after = scope_empties_device(call),
+		.waits = waits_by_itself,
+		.may_be_behind = !waits_by_itself,
 		.holds_others = scope_holds_others(call),
 		.is_quick = is_quick(call),
 		/* Loading a kernel empties the device, too. */
-		.waits_first = scope_waits_first(call) ||
-			       (resize == RESIZE_YES && !call->overhead),
+		.waits_first = scope_waits_first(call) || (resize == RESIZE_YES && !call->overhead),
 		.waits_never = resize == RESIZE_NO && !call->overhead,
 		.before = pending ? before : ORDER_NOTHING,
 		.own = own ? operation_of(call) : ORDER_NOTHING,
@@ -245,7 +252,7 @@ static int is_of_interest(const struct walk_call *call)
 	if (scope_of(call) != SCOPE_NONE)
 		return 1;
 	return (is_quick(call) || call->kind == KIND_ALLOC_DEVICE || loads_code(call)) &&
-	       call->exit - call->enter - call->overhead >= BLOCKED_MIN_NS;
+		call->exit - call->enter - call->overhead >= BLOCKED_MIN_NS;
 }
 
 int waits_see(struct waits *waits, const struct order *order, const struct walk_call *call)
@@ -282,9 +289,13 @@ static const char insert_sql[] =
 
 static int note_held(struct waits *waits, const struct wait_candidate *candidate, int64_t op)
 {
-	return held_calls_add(&waits->held, &(struct held_call){ .call = candidate->call,
-		.process = candidate->process, .thread = candidate->thread,
-		.enter = candidate->enter, .exit = candidate->exit, .op = op });
+	return held_calls_add(&waits->held,
+		&(struct held_call){ .call = candidate->call,
+			.process = candidate->process,
+			.thread = candidate->thread,
+			.enter = candidate->enter,
+			.exit = candidate->exit,
+			.op = op });
 }
 
 /*
@@ -335,11 +346,14 @@ static int decide_behind(struct waits *waits, struct wait_candidate *candidate,
 	sqlite3_stmt *insert)
 {
 	struct wait_timing *timing = settled_timing(waits, candidate->process);
-	struct held_call self = { .call = candidate->call, .process = candidate->process,
-		.thread = candidate->thread, .enter = candidate->enter, .exit = candidate->exit };
+	struct held_call self = { .call = candidate->call,
+		.process = candidate->process,
+		.thread = candidate->thread,
+		.enter = candidate->enter,
+		.exit = candidate->exit };
 	const struct held_call *held = NULL;
-	int64_t excess = candidate->exit - candidate->enter - candidate->overhead -
-			 candidate->expected;
+	int64_t excess =
+		candidate->exit - candidate->enter - candidate->overhead - candidate->expected;
 	int64_t latency;
 
 	if (!timing)
@@ -353,8 +367,8 @@ static int decide_behind(struct waits *waits, struct wait_candidate *candidate,
 		return candidate->waits_never ? 0 : decide(waits, candidate, insert);
 	/* A call that empties the device itself waited for what the others did. */
 	if (candidate->waits)
-		return db_run(insert, "isiiiII", candidate->call, candidate->kind, held->op,
-			excess, (int64_t)0, DB_NULL, DB_NULL);
+		return db_run(insert, "isiiiII", candidate->call, candidate->kind, held->op, excess,
+			(int64_t)0, DB_NULL, DB_NULL);
 	/* The call has nothing to wait for: all of it is lost. */
 	return db_run(insert, "isiiiII", candidate->call, "behind", held->op, excess, excess,
 		DB_NULL, held->call);

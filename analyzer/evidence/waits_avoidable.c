@@ -136,14 +136,14 @@ static int add_upload(struct avoidable *a, const struct judged_wait *wait, int64
 static int is_upload(const struct judged_wait *wait)
 {
 	return wait->is_copy && !wait->to_host && wait->op_call != wait->call &&
-	       wait->own_end > wait->op_end;
+		wait->own_end > wait->op_end;
 }
 
 /* The copy waited for something else, and then for itself. */
 static int has_own_transfer(const struct judged_wait *wait)
 {
 	return wait->is_async && !wait->explicit_wait && wait->op_call != wait->call &&
-	       wait->own_end > wait->op_end && wait->own_end <= wait->exit;
+		wait->own_end > wait->op_end && wait->own_end <= wait->exit;
 }
 
 /* What is lost together with the copy to the host behind it, if that is more. */
@@ -192,24 +192,26 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 	}
 	if (measure(a, wait, &ns) || (has_own_transfer(wait) && measure_own(a, &before, &ns)) ||
 		(is_upload(wait) && add_upload(a, wait, &ns)) ||
-		(wait->result && measure_past(a, wait, &ns)) ||
-		measure_apart(a, &before, &apart))
+		(wait->result && measure_past(a, wait, &ns)) || measure_apart(a, &before, &apart))
 		return -1;
 	return db_run(a->update, "iiIi", ns, apart, wait->partner ? wait->partner : DB_NULL,
 		wait->id);
 }
 
 /* A copy within host memory, from where nothing on the device ever puts anything. */
+/* clang-format off */
 #define COPIES_HOST_DATA \
 	"(ifnull(c.src_memory, '') IN " IN_HOST_MEMORY " AND NOT EXISTS (" \
 	"SELECT 1 FROM operand WHERE call = w.call AND role = 'src' AND allocation IN (" \
 	"SELECT allocation FROM operand WHERE role <> 'src')))"
+/* clang-format on */
 
 /*
  * Waits after which the process submits nothing more are left out: it is ending.  The order of the
  * tables is fixed, and the last end of a call's work is looked for by its call and not among all
  * ends: what statistics said of a run with many graphs made this quadratic.
  */
+/* clang-format off */
 static const char waits_sql[] =
 	"WITH last AS (SELECT process, max(call) AS call FROM work GROUP BY process) "
 	"SELECT w.id, w.call, c.thread, c.process, c.exit, w.waited, o.call, o.end, s.id, "
@@ -229,6 +231,7 @@ static const char waits_sql[] =
 	"LEFT JOIN context wx ON wx.id = ws.context "
 	"WHERE (w.kind IN ('implicit', 'internal', 'staged') OR w.partner NOT NULL) "
 	"AND w.call < last.call ORDER BY w.id";
+/* clang-format on */
 
 static int device_at(sqlite3_stmt *q, int column)
 {
@@ -264,8 +267,8 @@ static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
 	};
 	wait->on_default = wait->is_copy && sqlite3_column_int(q, 17);
 	wait->to_host = sqlite3_column_int(q, 18);
-	wait->own_end = sqlite3_column_type(q, 19) == SQLITE_NULL ? INT64_MIN
-								  : sqlite3_column_int64(q, 19);
+	wait->own_end =
+		sqlite3_column_type(q, 19) == SQLITE_NULL ? INT64_MIN : sqlite3_column_int64(q, 19);
 	wait->own_start = sqlite3_column_int64(q, 26);
 }
 
@@ -299,7 +302,8 @@ int waits_find_avoidable(struct db *db)
 	size_t count = 0;
 	int rc;
 
-	a.update = db_prepare(db, "UPDATE wait SET avoidable = ?, apart = ?, partner = ? "
+	a.update = db_prepare(db,
+		"UPDATE wait SET avoidable = ?, apart = ?, partner = ? "
 		"WHERE id = ?");
 	rc = !a.update || segments_open(&a.segments, db) || collect(db, &waits, &count) ? -1 : 0;
 	for (size_t i = 0; i < count && !rc; i++)

@@ -52,7 +52,7 @@ static struct order_state held_by(const struct wait_candidate *candidate, int64_
 		int64_t behind = before.op ? before.end - candidate->enter : 0;
 
 		return behind >= (candidate->exit - candidate->enter) / UNBLOCKED_PART ? before
-										: own;
+										       : own;
 	}
 	if (before.op && before.end >= earliest && before.end <= latest)
 		return before;
@@ -68,7 +68,8 @@ static struct order_state judge(const struct wait_candidate *candidate,
 {
 	int64_t duration = candidate->exit - candidate->enter, slack;
 	int64_t behind = candidate->before.op
-		? candidate->before.end - candidate->enter - candidate->overhead : 0;
+		? candidate->before.end - candidate->enter - candidate->overhead
+		: 0;
 
 	*excess = duration - candidate->overhead - usual;
 	/* It did its usual work after the wait, in less than the usual time. */
@@ -118,8 +119,8 @@ static struct order_state judge_by_transfer(const struct wait_candidate *candida
 {
 	struct order_state before = candidate->before;
 	int64_t duration = candidate->exit - candidate->enter - candidate->overhead;
-	int64_t until = candidate->transferred < candidate->exit ? candidate->transferred
-								 : candidate->exit;
+	int64_t until =
+		candidate->transferred < candidate->exit ? candidate->transferred : candidate->exit;
 
 	if (!candidate->waits || !before.op || candidate->transfer == WALK_NEVER ||
 		candidate->transfer < before.end - timing->error ||
@@ -150,4 +151,3 @@ struct order_state wait_judge(const struct wait_candidate *candidate,
 		by = judge_by_rule(candidate, timing, usual->afterwards, waited);
 	return by;
 }
-

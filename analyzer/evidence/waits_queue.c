@@ -17,11 +17,11 @@
 /* A submission that was held. */
 struct full {
 	int64_t call, thread, stream, context, site;
-	int64_t start, end;           /* of the hold, ns */
-	int64_t before;               /* ns of all holds of the thread before it */
-	int64_t op, op_call;          /* what it waited for, 0: not seen */
-	const struct full *worst;     /* of the segment it cost the most in, NULL: of none */
-	int64_t avoidable;            /* there, ns */
+	int64_t start, end;       /* of the hold, ns */
+	int64_t before;           /* ns of all holds of the thread before it */
+	int64_t op, op_call;      /* what it waited for, 0: not seen */
+	const struct full *worst; /* of the segment it cost the most in, NULL: of none */
+	int64_t avoidable;        /* there, ns */
 	int device;
 };
 
@@ -41,30 +41,30 @@ struct place {
  * first of them on.
  */
 struct segment {
-	struct full *first, *last;    /* first NULL: there is none */
+	struct full *first, *last; /* first NULL: there is none */
 	struct spans spans;
-	int64_t end;                  /* of the stream's work so far */
-	int64_t apart_end;            /* of other streams' work */
-	struct order_path *path;      /* from calls to what the first one waited for */
-	int64_t idle;                 /* ns of the holds in which such a stream had nothing to do */
+	int64_t end;             /* of the stream's work so far */
+	int64_t apart_end;       /* of other streams' work */
+	struct order_path *path; /* from calls to what the first one waited for */
+	int64_t idle;            /* ns of the holds in which such a stream had nothing to do */
 };
 
 /* What a stream was given by the thread so far. */
 struct given {
-	int64_t end;                  /* of the last to end, ns */
+	int64_t end; /* of the last to end, ns */
 	struct {
 		const struct full *asked; /* of which segment, by its first hold, and */
-		int64_t orders;       /* search.orders as of the answer: */
-		int after;            /* its work comes after that of the segment's stream */
+		int64_t orders;           /* search.orders as of the answer: */
+		int after;                /* its work comes after that of the segment's stream */
 		const struct full *since;
-		int64_t idle;         /* ns of the holds until that one it had nothing to do */
+		int64_t idle; /* ns of the holds until that one it had nothing to do */
 	} by[SEGMENTS];
 };
 
 struct search {
 	struct walk_thread *walk;
-	struct idmap streams;         /* struct given, as of the call at hand */
-	int64_t orders;               /* calls so far that may put streams in order */
+	struct idmap streams; /* struct given, as of the call at hand */
+	int64_t orders;       /* calls so far that may put streams in order */
 	struct segment segment[SEGMENTS];
 	struct fulls fulls;
 	sqlite3_stmt *room, *insert;
@@ -95,7 +95,9 @@ static int find_room(struct search *search, struct full *full)
 	if (full->op)
 		return 0;
 	rc = db_bind(q, "iiiii", full->start, full->end, (int64_t)QUEUE_ROOM_NS, full->call,
-		     full->stream) ? -1 : db_step(q);
+		     full->stream)
+		? -1
+		: db_step(q);
 	if (rc > 0) {
 		full->op = sqlite3_column_int64(q, 0);
 		full->op_call = sqlite3_column_int64(q, 1);
@@ -125,10 +127,13 @@ static int collect(struct db *db, struct fulls *fulls)
 		last = fulls->count ? more + fulls->count - 1 : NULL;
 		more += fulls->count++;
 		*more = (struct full){
-			.call = sqlite3_column_int64(q, 0), .thread = sqlite3_column_int64(q, 1),
+			.call = sqlite3_column_int64(q, 0),
+			.thread = sqlite3_column_int64(q, 1),
 			.stream = sqlite3_column_int64(q, 2),
-			.context = sqlite3_column_int64(q, 3), .device = sqlite3_column_int(q, 4),
-			.start = sqlite3_column_int64(q, 5), .end = sqlite3_column_int64(q, 6),
+			.context = sqlite3_column_int64(q, 3),
+			.device = sqlite3_column_int(q, 4),
+			.start = sqlite3_column_int64(q, 5),
+			.end = sqlite3_column_int64(q, 6),
 			.site = sqlite3_column_int64(q, 7),
 		};
 		if (last && last->thread == more->thread)
@@ -160,7 +165,7 @@ static int64_t idle_beside(const struct segment *segment, int64_t stream_end)
 			low = middle + 1;
 	}
 	return segment->last->before + length(segment->last) - low->before -
-	       (stream_end > low->start ? stream_end - low->start : 0);
+		(stream_end > low->start ? stream_end - low->start : 0);
 }
 
 static int64_t at_most(int64_t value, int64_t limit)
@@ -329,9 +334,9 @@ static int follow_other(struct search *search, struct segment *segment,
 	int64_t idle;
 
 	if (after)
-		return after < 0 ? -1
-				 : spans_add(&segment->spans, SPAN_AFTER, call->op_start,
-					   call->op_end);
+		return after < 0
+			? -1
+			: spans_add(&segment->spans, SPAN_AFTER, call->op_start, call->op_end);
 	/* All that comes after a hold was kept back by it, not only what comes first. */
 	if (given->by[i].since != segment->last)
 		given->by[i].idle = idle_beside(segment, given->end);
@@ -496,8 +501,8 @@ int waits_find_queue(struct db *db)
 		return 0;
 	/* Few runs have such holds; those that do may have one for every launch. */
 	rc = db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)")
-		     ? -1
-		     : collect(db, &search.fulls);
+		? -1
+		: collect(db, &search.fulls);
 	if (!rc && search.fulls.count) {
 		rc = open_search(&search, db);
 		for (size_t i = 0; i < search.fulls.count && !rc;)

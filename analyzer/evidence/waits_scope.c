@@ -30,7 +30,7 @@ struct pending {
 	struct idmap contexts;
 	struct in_flight *flight; /* submissions that may not have returned yet */
 	size_t flight_count;
-	int64_t first_exit;       /* the earliest of them */
+	int64_t first_exit; /* the earliest of them */
 };
 
 static int is_host(enum memory_kind memory)
@@ -98,7 +98,7 @@ int scope_empties_device(const struct walk_call *call)
 int scope_waits_first(const struct walk_call *call)
 {
 	return scope_of(call) != SCOPE_NONE && scope_empties_device(call) &&
-	       call->kind != KIND_MODULE_LOAD;
+		call->kind != KIND_MODULE_LOAD;
 }
 
 int scope_is_explicit(const struct walk_call *call)
@@ -118,7 +118,7 @@ int scope_waited(const struct walk_call *call)
 	if (scope == SCOPE_NONE)
 		return 0;
 	return scope_is_explicit(call) || scope >= SCOPE_CONTEXT ||
-	       call->exit - call->enter > BLOCKED_MIN_NS;
+		call->exit - call->enter > BLOCKED_MIN_NS;
 }
 
 int scope_includes_own(const struct walk_call *call)
@@ -128,7 +128,7 @@ int scope_includes_own(const struct walk_call *call)
 	if (call->kind != KIND_COPY && call->kind != KIND_COPY_ASYNC)
 		return 0;
 	return call->direction == COPY_D2H || call->direction == COPY_H2H ||
-	       (call->kind == KIND_COPY && call->src == MEMORY_PINNED);
+		(call->kind == KIND_COPY && call->src == MEMORY_PINNED);
 }
 
 struct pending *pending_new(struct db *db)
@@ -138,7 +138,8 @@ struct pending *pending_new(struct db *db)
 	if (!pending)
 		return NULL;
 	pending->first_exit = WALK_NEVER;
-	pending->freed = db_prepare(db, "SELECT a.memory, x.process, x.device FROM allocation a "
+	pending->freed = db_prepare(db,
+		"SELECT a.memory, x.process, x.device FROM allocation a "
 		"LEFT JOIN call c ON c.id = a.created LEFT JOIN context x ON x.id = c.context "
 		"WHERE a.freed = ?");
 	if (pending->freed)
@@ -177,7 +178,7 @@ int pending_add(struct pending *pending, const struct walk_call *call)
 		.context = context,
 		.stream = call->stream,
 		.blocking = stream_is_blocking(call->stream_kind) ||
-			    call->stream_kind == STREAM_KIND_LEGACY,
+			call->stream_kind == STREAM_KIND_LEGACY,
 		.state = { .call = call->id, .op = call->op, .end = call->op_end },
 	};
 	if (call->exit < pending->first_exit)
@@ -299,9 +300,8 @@ int pending_find(struct pending *pending, const struct order *order, const struc
 			*state = context->all;
 		break;
 	case SCOPE_DEVICE:
-		*state = call->kind == KIND_LAUNCH
-			? of_launch(pending, call)
-			: of_device(pending, call->process, device, 0);
+		*state = call->kind == KIND_LAUNCH ? of_launch(pending, call)
+						   : of_device(pending, call->process, device, 0);
 		break;
 	case SCOPE_PROCESS:
 		*state = of_device(pending, call->process, -1, 0);

@@ -18,11 +18,11 @@
 #include "walk.h"
 
 enum scope {
-	SCOPE_NONE,    /* the call does not wait for operations */
-	SCOPE_EVENT,   /* what its event stands for */
-	SCOPE_OWN,     /* its stream, and the stream's waits for events */
-	SCOPE_STREAM,  /* what an operation submitted there comes after: legacy work too */
-	SCOPE_LEGACY,  /* the legacy and the blocking streams of the context */
+	SCOPE_NONE,   /* the call does not wait for operations */
+	SCOPE_EVENT,  /* what its event stands for */
+	SCOPE_OWN,    /* its stream, and the stream's waits for events */
+	SCOPE_STREAM, /* what an operation submitted there comes after: legacy work too */
+	SCOPE_LEGACY, /* the legacy and the blocking streams of the context */
 	SCOPE_CONTEXT,
 	SCOPE_DEVICE,
 	SCOPE_PROCESS,

@@ -53,13 +53,12 @@ static int is_about_results(const struct judged_wait *wait)
 static int is_of_row(const struct walk_call *call, const struct judged_wait *wait,
 	const struct segment *segment)
 {
-	return (wait->on_default || is_side_effect(wait)) &&
-	       segment->row_count < SEGMENT_ROW &&
-	       (call->kind == KIND_COPY || call->kind == KIND_SET) &&
-	       (call->stream_kind == STREAM_KIND_LEGACY ||
-		       call->stream_kind == STREAM_KIND_THREAD) &&
-	       scope_of(call) != SCOPE_NONE && call->direction != COPY_H2H &&
-	       (is_about_results(wait) || call->direction != COPY_D2H);
+	return (wait->on_default || is_side_effect(wait)) && segment->row_count < SEGMENT_ROW &&
+		(call->kind == KIND_COPY || call->kind == KIND_SET) &&
+		(call->stream_kind == STREAM_KIND_LEGACY ||
+			call->stream_kind == STREAM_KIND_THREAD) &&
+		scope_of(call) != SCOPE_NONE && call->direction != COPY_H2H &&
+		(is_about_results(wait) || call->direction != COPY_D2H);
 }
 
 /*
@@ -70,8 +69,8 @@ static int is_of_async_row(const struct walk_call *call, const struct judged_wai
 	const struct segment *segment)
 {
 	return wait->is_async && !wait->staged && !wait->explicit_wait &&
-	       segment->async_count < SEGMENT_ROW && call->kind == KIND_COPY_ASYNC &&
-	       call->stream == wait->own_stream && scope_of(call) != SCOPE_NONE;
+		segment->async_count < SEGMENT_ROW && call->kind == KIND_COPY_ASYNC &&
+		call->stream == wait->own_stream && scope_of(call) != SCOPE_NONE;
 }
 
 int segments_of_script(struct segments *s, int64_t call)
@@ -85,8 +84,8 @@ int segments_of_script(struct segments *s, int64_t call)
 static int is_for_the_rest(const struct walk_call *call, const struct judged_wait *wait)
 {
 	return scope_is_explicit(call) ||
-	       (call->kind == KIND_COPY && call->direction == COPY_D2H &&
-		       call->stream_context != wait->context);
+		(call->kind == KIND_COPY && call->direction == COPY_D2H &&
+			call->stream_context != wait->context);
 }
 
 /*
@@ -107,8 +106,8 @@ static int ends_round(struct segments *s, const struct walk_call *call,
 }
 
 /* 1 if the call would have waited for the operation, had it still been pending. */
-static int covers(struct segments *s, const struct walk_call *call,
-	const struct judged_wait *wait, const struct segment *segment)
+static int covers(struct segments *s, const struct walk_call *call, const struct judged_wait *wait,
+	const struct segment *segment)
 {
 	int found;
 
@@ -128,7 +127,7 @@ static int covers(struct segments *s, const struct walk_call *call,
 	switch (call->kind == KIND_STREAM_QUERY ? SCOPE_OWN : scope_of(call)) {
 	case SCOPE_NONE:
 		return call->kind == KIND_EVENT_QUERY &&
-		       order_path_exists(s->path, call->id, wait->op_call);
+			order_path_exists(s->path, call->id, wait->op_call);
 	case SCOPE_PROCESS:
 		return 1;
 	case SCOPE_DEVICE:
@@ -154,7 +153,7 @@ static int legacy_orders(const struct segment *segment, const struct walk_call *
 	if (call->stream_kind == STREAM_KIND_LEGACY)
 		return stream_is_blocking(wait->stream_kind);
 	return segment->legacy && stream_is_blocking(call->stream_kind) &&
-	       (stream_is_blocking(wait->stream_kind) || wait->stream_kind == STREAM_KIND_LEGACY);
+		(stream_is_blocking(wait->stream_kind) || wait->stream_kind == STREAM_KIND_LEGACY);
 }
 
 /* The call's stream was there when another call was made; default streams always are. */
@@ -202,8 +201,8 @@ static int comes_after(struct segments *s, const struct walk_call *call,
 }
 
 /* Adds a call that does not cover the operation. */
-static int pass_by(struct segments *s, const struct walk_call *call,
-	const struct judged_wait *wait, struct segment *segment)
+static int pass_by(struct segments *s, const struct walk_call *call, const struct judged_wait *wait,
+	struct segment *segment)
 {
 	int after, leaves;
 
@@ -248,7 +247,7 @@ static int pass_by(struct segments *s, const struct walk_call *call,
 static int has_seen_enough(const struct judged_wait *wait, const struct segment *segment)
 {
 	return (!segment->after && segment->apart >= wait->waited) ||
-	       segment->until - wait->exit - segment->elsewhere >= wait->waited;
+		segment->until - wait->exit - segment->elsewhere >= wait->waited;
 }
 
 int segments_own_apart(struct segments *s, const struct judged_wait *wait)
@@ -356,12 +355,14 @@ int segments_measure(struct segments *s, struct judged_wait *wait, struct segmen
 }
 
 /* The thread's last work before a call was to fetch another device's result. */
+/* clang-format off */
 static const char fetched_sql[] =
 	"SELECT 1 FROM (SELECT t.kind, c.dst_memory, s.context FROM call c "
 	" JOIN call_type t ON t.id = c.type JOIN stream s ON s.id = c.stream "
 	" WHERE c.thread = ?1 AND c.id < ?2 AND NOT t.runtime ORDER BY c.id DESC LIMIT 1) "
 	"WHERE kind = 'copy' AND dst_memory IN " IN_HOST_MEMORY " "
 	"AND context <> ?3";
+/* clang-format on */
 
 int segments_open(struct segments *s, struct db *db)
 {
@@ -381,7 +382,9 @@ int segments_open(struct segments *s, struct db *db)
 	if (!s->walk || !s->path || !s->sharing || !s->places)
 		return -1;
 	return s->is_held && s->is_held_by_others && s->is_known && s->is_script && s->fetched &&
-			       s->made ? 0 : -1;
+			s->made
+		? 0
+		: -1;
 }
 
 void segments_close(struct segments *s)

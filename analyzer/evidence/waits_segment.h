@@ -14,21 +14,21 @@
 struct judged_wait {
 	int64_t id, call, thread, process, enter, exit, waited;
 	int64_t op_call, op_start, op_end; /* what it waited for */
-	int64_t stream, context;      /* of that */
+	int64_t stream, context;           /* of that */
 	enum stream_kind stream_kind;
 	int device, stretch;
-	int64_t partner;              /* as wait.partner, if it is of the same line; 0: none */
+	int64_t partner; /* as wait.partner, if it is of the same line; 0: none */
 	int explicit_wait;
-	int is_async;                 /* an Async copy */
-	int on_default;               /* a copy or memset in a default stream */
-	int to_host;                  /* a synchronous copy to the host */
-	int is_copy;                  /* any synchronous copy or memset */
-	int staged;                   /* wait.kind */
-	int leaves;                   /* mended, this Async copy leaves the legacy default stream */
-	int64_t result;               /* of segments_measure(): a copy to the host that closed the
+	int is_async;               /* an Async copy */
+	int on_default;             /* a copy or memset in a default stream */
+	int to_host;                /* a synchronous copy to the host */
+	int is_copy;                /* any synchronous copy or memset */
+	int staged;                 /* wait.kind */
+	int leaves;                 /* mended, this Async copy leaves the legacy default stream */
+	int64_t result;             /* of segments_measure(): a copy to the host that closed the
 	                                 segment and would have waited in its place, 0: none */
-	int past_results;             /* those copies are mended with it */
-	int64_t own_start, own_end;   /* of its own operation; end INT64_MIN: none */
+	int past_results;           /* those copies are mended with it */
+	int64_t own_start, own_end; /* of its own operation; end INT64_MIN: none */
 	int64_t own_stream, own_context;
 	enum stream_kind own_kind;
 	int own_device;
@@ -40,13 +40,13 @@ struct judged_wait {
 /* What lies between a wait and the next that covers its operation. */
 struct segment {
 	struct spans spans;
-	int64_t until;                /* it covers, or the last of the thread's calls returned */
-	int64_t last_end;             /* of an operation */
-	int64_t elsewhere, apart;     /* ns in sum */
+	int64_t until;            /* it covers, or the last of the thread's calls returned */
+	int64_t last_end;         /* of an operation */
+	int64_t elsewhere, apart; /* ns in sum */
 	int submits, after, legacy;
 	int64_t row[SEGMENT_ROW];
 	size_t row_count;
-	size_t async_count;           /* Async copies of the row, which keep their order */
+	size_t async_count; /* Async copies of the row, which keep their order */
 };
 
 /* What it takes to find them: queries and walks of one database. */

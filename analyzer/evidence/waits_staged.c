@@ -31,8 +31,8 @@ static const char insert_sql[] =
 int waits_add_staged(struct db *db)
 {
 	sqlite3_stmt *insert = db_prepare(db, insert_sql);
-	int rc = !insert ? -1 : db_run(insert, "ii", (int64_t)SUBMIT_COPY_NS,
-		(int64_t)BLOCKED_MIN_NS);
+	int rc = !insert ? -1
+			 : db_run(insert, "ii", (int64_t)SUBMIT_COPY_NS, (int64_t)BLOCKED_MIN_NS);
 
 	sqlite3_finalize(insert);
 	return rc;

@@ -62,7 +62,7 @@ static int64_t size_class(int64_t bytes)
 	int64_t class = 0;
 
 	for (; bytes > 4096; bytes >>= 1)
-		class++;
+		class ++;
 	return class;
 }
 
@@ -73,7 +73,7 @@ int64_t usual_key(const struct walk_call *call)
 	if (call->kind != KIND_COPY && call->kind != KIND_COPY_ASYNC)
 		return key << 16;
 	return key << 16 | size_class(call->bytes) << 8 | (int64_t)call->direction << 4 |
-	       (int64_t)host_memory(call);
+		(int64_t)host_memory(call);
 }
 
 int usual_add(struct usual *usual, int64_t key, int64_t duration)

@@ -31,7 +31,7 @@ struct footprint_exec {
 static void release(struct footprint *footprint)
 {
 	free(footprint->address);
-	*footprint = (struct footprint){0};
+	*footprint = (struct footprint){ 0 };
 }
 
 static int add(struct footprint *to, const struct footprint *from)
@@ -92,7 +92,7 @@ static struct footprint_graph *need_graph(struct footprints *all, int64_t row)
 	if (!more)
 		return NULL;
 	all->graph = more;
-	more[all->graph_count++] = (struct footprint_graph){.row = row};
+	more[all->graph_count++] = (struct footprint_graph){ .row = row };
 	return map_set(&all->graphs, (uint64_t)row, all->graph_count) ? NULL
 								      : &more[all->graph_count - 1];
 }
@@ -121,7 +121,7 @@ static struct footprint_node *need_node(struct footprints *all, int64_t graph_ro
 	if (!more)
 		return NULL;
 	all->node = more;
-	more[all->node_count++] = (struct footprint_node){.row = row, .graph = graph_row};
+	more[all->node_count++] = (struct footprint_node){ .row = row, .graph = graph_row };
 	if (map_set(&all->nodes, (uint64_t)row, all->node_count))
 		return NULL;
 	rows[graph->count++] = row;
@@ -150,8 +150,8 @@ static int sum_up(const struct footprints *all, int64_t row, struct footprint *s
 	return 0;
 }
 
-int footprint_set_node(
-	struct footprints *all, int64_t graph, int64_t row, const struct footprint *names)
+int footprint_set_node(struct footprints *all, int64_t graph, int64_t row,
+	const struct footprint *names)
 {
 	struct footprint_node *node = need_node(all, graph, row);
 
@@ -171,7 +171,7 @@ int footprint_add_to_graph(struct footprints *all, int64_t row, const struct foo
 
 int footprint_set_child(struct footprints *all, int64_t graph, int64_t node, int64_t child)
 {
-	struct footprint sum = {.count = 0};
+	struct footprint sum = { .count = 0 };
 	int rc = sum_up(all, child, &sum, 0);
 
 	sort(&sum);
@@ -245,7 +245,7 @@ void footprint_remove_node(struct footprints *all, int64_t row)
 
 int footprint_clone(struct footprints *all, int64_t from, int64_t to, int64_t first)
 {
-	struct footprint sum = {.count = 0};
+	struct footprint sum = { .count = 0 };
 	size_t count = graph_of(all, from) ? graph_of(all, from)->count : 0;
 	int rc = graph_of(all, from) ? add(&sum, &graph_of(all, from)->more) : 0;
 
@@ -315,7 +315,7 @@ static struct footprint_exec *need_exec(struct footprints *all, int64_t row)
 		return NULL;
 	all->exec = more;
 	exec = &more[all->exec_count++];
-	*exec = (struct footprint_exec){.row = row};
+	*exec = (struct footprint_exec){ .row = row };
 	return map_set(&all->execs, (uint64_t)row, all->exec_count) ? NULL : exec;
 }
 
@@ -385,5 +385,5 @@ void footprints_release(struct footprints *all)
 	map_release(&all->nodes);
 	map_release(&all->graphs);
 	map_release(&all->execs);
-	*all = (struct footprints){.doubt = 0};
+	*all = (struct footprints){ .doubt = 0 };
 }

@@ -35,8 +35,8 @@ struct footprints {
 };
 
 /* A node of a graph names these, and nothing else from now on; what points to is copied. */
-int footprint_set_node(
-	struct footprints *all, int64_t graph, int64_t node, const struct footprint *names);
+int footprint_set_node(struct footprints *all, int64_t graph, int64_t node,
+	const struct footprint *names);
 /* A graph has more, though not known in which node. */
 int footprint_add_to_graph(struct footprints *all, int64_t graph, const struct footprint *more);
 /* A node is what a graph is at that time, or will be when it is instantiated. */

@@ -7,8 +7,8 @@
 #define CUFENCE_GRAPH_CHILD_H
 
 /* SQL: the call as of which n.child counts, of a graph_node n as of the call at. */
-#define CHILD_AS_OF(at)                                                                     \
-	"CASE WHEN EXISTS (SELECT 1 FROM graph_body b WHERE b.node = n.id "                 \
+#define CHILD_AS_OF(at) \
+	"CASE WHEN EXISTS (SELECT 1 FROM graph_body b WHERE b.node = n.id " \
 	"AND b.graph = n.child) THEN " at " ELSE n.call END"
 
 #endif

@@ -17,8 +17,8 @@ static int open_beside(const char *trace, uint64_t hash)
 	char name[IMAGE_NAME_SIZE], *path;
 	int folder = -1, file;
 
-	if (asprintf(&path, "%.*s" IMAGE_FOLDER, slash ? (int)(slash + 1 - trace) : 0,
-		    trace) >= 0) {
+	if (asprintf(&path, "%.*s" IMAGE_FOLDER, slash ? (int)(slash + 1 - trace) : 0, trace) >=
+		0) {
 		folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		free(path);
 	}
@@ -36,8 +36,8 @@ static char *read_image(int file, const struct image_record *piece)
 	char *bytes;
 	ssize_t n = -1;
 
-	if (fstat(file, &status) || !S_ISREG(status.st_mode) ||
-		piece->total > IMAGE_MOST_BYTES || (uint64_t)status.st_size != piece->total)
+	if (fstat(file, &status) || !S_ISREG(status.st_mode) || piece->total > IMAGE_MOST_BYTES ||
+		(uint64_t)status.st_size != piece->total)
 		return NULL;
 	bytes = malloc(piece->total + 1);
 	if (bytes)

@@ -5,14 +5,14 @@
 
 enum {
 	WORD = 8,
-	MOST_PLACES = 32768,       /* bytes that a launch can pass, and then some */
+	MOST_PLACES = 32768, /* bytes that a launch can pass, and then some */
 };
 
 /* Places of words that are no pointers, in the recorder's order (preload/arguments.c). */
 struct places {
 	const struct launch_pointer *pointer; /* what is left of the list, in the same order */
 	size_t pointer_count;
-	size_t count;              /* of all, of which the first few are kept */
+	size_t count; /* of all, of which the first few are kept */
 	uint32_t offset[LAUNCH_WORDS_KEPT];
 };
 
@@ -71,10 +71,11 @@ void launch_words_place(struct launch_word *word, const struct launch_values *va
 	const struct function_record *layout)
 {
 	struct places places = {
-		.pointer = values->pointer, .pointer_count = values->pointer_count,
+		.pointer = values->pointer,
+		.pointer_count = values->pointer_count,
 	};
 	int found = values->extra ? place_buffer(&places, values->count)
-				   : place_each(&places, values->count, layout);
+				  : place_each(&places, values->count, layout);
 
 	for (size_t i = 0; i < values->count; i++) {
 		word[i] = (struct launch_word){ LAUNCH_WORD_UNPLACED, values->value[i] };

@@ -17,14 +17,14 @@
 #include "record.h"
 
 struct launch_word {
-	uint32_t offset;           /* bytes into the parameter buffer, or one of these: */
-	uint64_t value;            /* the bytes from there on, up to 8 or to the next offset */
+	uint32_t offset; /* bytes into the parameter buffer, or one of these: */
+	uint64_t value;  /* the bytes from there on, up to 8 or to the next offset */
 };
-#define LAUNCH_WORD_HASH UINT32_MAX            /* of all words that are not listed */
-#define LAUNCH_WORD_UNPLACED (UINT32_MAX - 1)  /* it is not known where it stands */
+#define LAUNCH_WORD_HASH UINT32_MAX           /* of all words that are not listed */
+#define LAUNCH_WORD_UNPLACED (UINT32_MAX - 1) /* it is not known where it stands */
 
 enum {
-	LAUNCH_WORDS_KEPT = 8,     /* by the recorder; a ninth is the hash */
+	LAUNCH_WORDS_KEPT = 8, /* by the recorder; a ninth is the hash */
 	LAUNCH_WORDS_MAX = 64,
 	LAUNCH_WORD_BYTES = 12,
 };
@@ -35,7 +35,7 @@ struct launch_values {
 	size_t count;
 	const struct launch_pointer *pointer;
 	size_t pointer_count;
-	int extra;                 /* CALL_EXTRA */
+	int extra; /* CALL_EXTRA */
 };
 
 /* Fills word, as many as values has; layout: NULL if it is not known. */

@@ -32,8 +32,12 @@ uint32_t lives_begin(struct lives *lives, uint64_t handle, uint64_t begin, uint3
 		previous = lives->life[previous - 1].previous;
 	}
 	lives->life[number - 1] = (struct life){
-		.handle = handle, .begin = begin, .end = UINT64_MAX, .created = created,
-		.row = ++lives->begun, .previous = previous,
+		.handle = handle,
+		.begin = begin,
+		.end = UINT64_MAX,
+		.created = created,
+		.row = ++lives->begun,
+		.previous = previous,
 	};
 	if (later)
 		lives->life[later - 1].previous = number;
@@ -184,8 +188,7 @@ static int put(struct ranges *ranges, const struct range *range)
 	size_t at = first_after(ranges, range->start), overlapped = 0;
 	struct range *more;
 
-	while (at + overlapped < ranges->count &&
-		ranges->range[at + overlapped].start < range->end)
+	while (at + overlapped < ranges->count && ranges->range[at + overlapped].start < range->end)
 		overlapped++;
 	if (overlapped)
 		cut(ranges, at, overlapped);
@@ -199,8 +202,7 @@ static int put(struct ranges *ranges, const struct range *range)
 	return 0;
 }
 
-int ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint64_t begin,
-	uint32_t life)
+int ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint64_t begin, uint32_t life)
 {
 	struct range *more = array_room(ranges->later, ranges->later_count, sizeof(*more));
 	size_t at = ranges->later_count;

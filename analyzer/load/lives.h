@@ -24,24 +24,24 @@
 
 struct life {
 	uint64_t handle;
-	uint64_t begin, end;       /* ticks; 0: before the trace; UINT64_MAX: not ended */
-	int64_t row;               /* counted from 1 as lives_begin() was called */
-	uint64_t value;            /* the owner's */
+	uint64_t begin, end;         /* ticks; 0: before the trace; UINT64_MAX: not ended */
+	int64_t row;                 /* counted from 1 as lives_begin() was called */
+	uint64_t value;              /* the owner's */
 	uint32_t created, destroyed; /* call number, 0: not seen */
-	uint32_t previous;         /* life of the same handle before this one, 0: none */
-	uint8_t kind;              /* the owner's */
-	uint32_t context;          /* row of the context that it ends with, 0: none */
+	uint32_t previous;           /* life of the same handle before this one, 0: none */
+	uint8_t kind;                /* the owner's */
+	uint32_t context;            /* row of the context that it ends with, 0: none */
 };
 
 /* Zero-initialized is empty, but for retire. */
 struct lives {
-	struct life *life;         /* by number - 1 */
-	size_t count;              /* numbers given out, those of retired lives included */
-	int64_t begun;             /* rows so far */
-	struct map latest;         /* handle -> number of the life that begins last */
-	uint32_t *ended;           /* a queue: ended_count from ended_first on, in a ring */
+	struct life *life; /* by number - 1 */
+	size_t count;      /* numbers given out, those of retired lives included */
+	int64_t begun;     /* rows so far */
+	struct map latest; /* handle -> number of the life that begins last */
+	uint32_t *ended;   /* a queue: ended_count from ended_first on, in a ring */
 	size_t ended_first, ended_count, ended_size;
-	uint32_t *unused;          /* numbers of retired lives */
+	uint32_t *unused; /* numbers of retired lives */
 	size_t unused_count;
 	/* Called for each life that is retired; NULL: none ever is.  0, or -1 after a message. */
 	int (*retire)(void *arg, const struct life *life);
@@ -81,9 +81,12 @@ void lives_release(struct lives *lives);
  * their way out in another thread.
  */
 struct ranges {
-	struct range { uint64_t start, end, begin; uint32_t life; } *range;
+	struct range {
+		uint64_t start, end, begin;
+		uint32_t life;
+	} * range;
 	size_t count;
-	struct range *later;       /* to begin: the last one first */
+	struct range *later; /* to begin: the last one first */
 	size_t later_count;
 };
 

@@ -15,14 +15,16 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_PROPERTY] = "INSERT INTO property VALUES (?,?,?)",
 	[INSERT_THREAD] = "INSERT INTO thread VALUES (?,?,?,?,?,?)",
 	[INSERT_DEVICE] = "INSERT OR IGNORE INTO device VALUES (?,?,?,?,?,?,?,?,?,?)",
-	[INSERT_CONTEXT] = "INSERT INTO context "
+	[INSERT_CONTEXT] =
+		"INSERT INTO context "
 		"(id, process, number, handle, cupti_id, device, flags) VALUES (?,?,?,?,?,?,?)",
 	[INSERT_STREAM] = "INSERT INTO stream VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_EVENT] = "INSERT INTO event VALUES (?,?,?,?,?,?)",
 	[INSERT_ALLOCATION] = "INSERT INTO allocation VALUES (?,?,?,?,?,?,?)",
 	[INSERT_KERNEL] = "INSERT INTO kernel VALUES (?,?,?,?,?,?,NULL)",
 	[UPDATE_KERNEL] = "UPDATE kernel SET local_bytes = ? WHERE id = ?",
-	[INSERT_MODULE] = "INSERT INTO module (process, start, end, file_offset, path, build_id) "
+	[INSERT_MODULE] =
+		"INSERT INTO module (process, start, end, file_offset, path, build_id) "
 		"VALUES (?,?,?,?,?,?)",
 	[INSERT_SITE] = "INSERT INTO site (id, process, number) VALUES (?,?,?)",
 	[INSERT_FRAME] = "INSERT INTO frame (site, depth, address, user) VALUES (?,?,?,1)",
@@ -41,11 +43,14 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_RECORDING] = "INSERT INTO recording VALUES (?,?,?,?,?)",
 	[INSERT_OBJECT] = "INSERT OR IGNORE INTO call_object VALUES (?,?,?)",
 	[INSERT_GRAPH] = "INSERT INTO graph (id, process, handle, created) VALUES (?,?,?,?)",
-	[INSERT_GRAPH_NODE] = "INSERT INTO graph_node (id, graph, handle, type, call, event, "
+	[INSERT_GRAPH_NODE] =
+		"INSERT INTO graph_node (id, graph, handle, type, call, event, "
 		"child) VALUES (?,?,?,?,?,?,?)",
-	[INSERT_GRAPH_EDGE] = "INSERT INTO graph_edge (graph, from_node, to_node, added, "
+	[INSERT_GRAPH_EDGE] =
+		"INSERT INTO graph_edge (graph, from_node, to_node, added, "
 		"programmatic) VALUES (?,?,?,?,?)",
-	[INSERT_GRAPH_EXEC] = "INSERT INTO graph_exec (id, process, handle, graph, as_of, created) "
+	[INSERT_GRAPH_EXEC] =
+		"INSERT INTO graph_exec (id, process, handle, graph, as_of, created) "
 		"VALUES (?,?,?,?,?,?)",
 	[INSERT_GRAPH_BODY] = "INSERT INTO graph_body VALUES (?,?)",
 	[INSERT_GRAPH_UPDATE] = "INSERT INTO graph_update VALUES (?,?,?)",
@@ -75,7 +80,8 @@ static const char indexes[] =
 static const char *clock_name(uint32_t clock)
 {
 	static const char *const names[] = {
-		[CLOCK_TICKS_TSC] = "tsc", [CLOCK_TICKS_MONOTONIC] = "monotonic",
+		[CLOCK_TICKS_TSC] = "tsc",
+		[CLOCK_TICKS_MONOTONIC] = "monotonic",
 		[CLOCK_TICKS_VIRTUAL] = "virtual",
 	};
 
@@ -85,8 +91,11 @@ static const char *clock_name(uint32_t clock)
 static const char *cupti_name(uint32_t state)
 {
 	static const char *const names[] = {
-		[CUPTI_STATE_NEVER] = "never", [CUPTI_STATE_ON] = "on", [CUPTI_STATE_OFF] = "off",
-		[CUPTI_STATE_ABSENT] = "absent", [CUPTI_STATE_BUSY] = "busy",
+		[CUPTI_STATE_NEVER] = "never",
+		[CUPTI_STATE_ON] = "on",
+		[CUPTI_STATE_OFF] = "off",
+		[CUPTI_STATE_ABSENT] = "absent",
+		[CUPTI_STATE_BUSY] = "busy",
 		[CUPTI_STATE_FAILED] = "failed",
 	};
 
@@ -101,7 +110,7 @@ static int insert_process(struct loader *loader)
 
 	return db_run(loader->insert[INSERT_PROCESS], "iiiiiiisisiiis", loader->process,
 		(int64_t)header->pid, (int64_t)header->parent_pid, start,
-		loader->p.end > start ? loader->p.end : start, (int64_t)!!header->closed,
+		loader->p.end > start ? loader->p.end : start, (int64_t) !!header->closed,
 		(int64_t)simulated, clock_name(header->clock), loader->p.clock.error,
 		cupti_name(header->cupti_state), (int64_t)header->cupti_error,
 		(int64_t)header->cupti_version, (int64_t)header->driver_version, loader->path);
@@ -122,26 +131,26 @@ static int insert_damage(struct loader *loader)
 	int running = !reader->header->closed && loader_is_running(loader);
 
 	return loader_insert_loss(loader, "truncated", missing) ||
-	       loader_insert_loss(loader, "damaged",
-		       reader->damaged + loader->p.refused + loader->p.clock.refused) ||
-	       loader_insert_loss(loader, "still_running", running) ||
-	       loader_insert_loss(loader, "not_closed", !reader->header->closed && !running);
+		loader_insert_loss(loader, "damaged",
+			reader->damaged + loader->p.refused + loader->p.clock.refused) ||
+		loader_insert_loss(loader, "still_running", running) ||
+		loader_insert_loss(loader, "not_closed", !reader->header->closed && !running);
 }
 
 static int insert_losses(struct loader *loader)
 {
 	const struct file_header *header = loader->p.reader.header;
-	int unusable = loader->p.call_count && (loader->p.init == INIT_FAILED ||
-		(header->cupti_state == CUPTI_STATE_NEVER && !loader->p.context_count));
+	int unusable = loader->p.call_count &&
+		(loader->p.init == INIT_FAILED ||
+			(header->cupti_state == CUPTI_STATE_NEVER && !loader->p.context_count));
 	int host_only = header->cupti_state != CUPTI_STATE_ON && loader->p.call_count && !unusable;
 
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		if (loader_insert_loss(loader, counter_names[i], header->counter[i]))
 			return -1;
-	return insert_damage(loader) ||
-	       loader_insert_loss(loader, "unusable", unusable) ||
-	       loader_insert_loss(loader, "host_only", host_only) ||
-	       loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated);
+	return insert_damage(loader) || loader_insert_loss(loader, "unusable", unusable) ||
+		loader_insert_loss(loader, "host_only", host_only) ||
+		loader_insert_loss(loader, "clock_estimated", loader->p.clock.estimated);
 }
 
 static int insert_contexts(struct loader *loader)
@@ -163,11 +172,21 @@ static int insert_contexts(struct loader *loader)
 static void release_process(struct loaded_process *p)
 {
 	struct map *maps[] = {
-		&p->context_numbers, &p->context_handles, &p->context_cupti_ids, &p->threads,
-		&p->births, &p->primaries,
-		&p->sites, &p->latest_functions, &p->kernels, &p->layouts, &p->shapes, &p->strings,
+		&p->context_numbers,
+		&p->context_handles,
+		&p->context_cupti_ids,
+		&p->threads,
+		&p->births,
+		&p->primaries,
+		&p->sites,
+		&p->latest_functions,
+		&p->kernels,
+		&p->layouts,
+		&p->shapes,
+		&p->strings,
 		&p->thread_lanes,
-		&p->default_streams, &p->cupti_streams,
+		&p->default_streams,
+		&p->cupti_streams,
 	};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
@@ -228,9 +247,11 @@ static int load_call(struct loader *loader, struct loaded_call *call)
 		if (loader_write_device(loader, p->taken[i], call))
 			return -1;
 	return loader_take_host(loader, call) || loader_write_objects(loader, call) ||
-	       loader_take_graphs(loader, call) || loader_take_images(loader, call) ||
-	       lives_retire(&p->events, call->enter) ||
-	       lives_retire(&p->allocations, call->enter) ? -1 : 0;
+			loader_take_graphs(loader, call) || loader_take_images(loader, call) ||
+			lives_retire(&p->events, call->enter) ||
+			lives_retire(&p->allocations, call->enter)
+		? -1
+		: 0;
 }
 
 static int load_calls(struct loader *loader)
@@ -278,15 +299,14 @@ static int load_process(struct loader *loader, const char *path)
 	if (loader_scan(loader))
 		goto out;
 	p->start = start_of(loader);
-	if (clock_init(&p->clock, p->reader.header->clock, loader->origin, p->start,
-		    p->calibration, p->calibration_count,
-		    p->first_tick == UINT64_MAX ? 0 : p->first_tick))
+	if (clock_init(&p->clock, p->reader.header->clock, loader->origin, p->start, p->calibration,
+		    p->calibration_count, p->first_tick == UINT64_MAX ? 0 : p->first_tick))
 		goto out;
 	loader_sort_devices(loader);
 	if (insert_contexts(loader) || load_calls(loader))
 		goto out;
-	rc = insert_process(loader) || loader_write_recording(loader) || insert_losses(loader)
-		? -1 : 0;
+	rc = insert_process(loader) || loader_write_recording(loader) || insert_losses(loader) ? -1
+											       : 0;
 	if (p->reader.error[0])
 		print(stderr, "cufence: '%s' is damaged: %s; loaded what is whole\n", path,
 			p->reader.error);
@@ -319,7 +339,9 @@ static int prepare(struct loader *loader)
 	loader->operation_call = bulk_open_index(loader->db, "operation_call");
 	loader->operand_call = bulk_open_index(loader->db, "operand_call");
 	return loader->calls && loader->operations && loader->operands && loader->launches &&
-	       loader->call_thread && loader->operation_call && loader->operand_call ? 0 : -1;
+			loader->call_thread && loader->operation_call && loader->operand_call
+		? 0
+		: -1;
 }
 
 static void release(struct loader *loader)
@@ -341,11 +363,12 @@ static int finish(struct loader *loader)
 {
 	progress_show(&loader->progress, "making indexes");
 	return db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
-	       bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
-	       bulk_finish(loader->launches) ||
-	       bulk_finish(loader->call_thread) || bulk_finish(loader->operation_call) ||
-	       bulk_finish(loader->operand_call) ||
-	       db_exec(loader->db, indexes) ? -1 : 0;
+			bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
+			bulk_finish(loader->launches) || bulk_finish(loader->call_thread) ||
+			bulk_finish(loader->operation_call) || bulk_finish(loader->operand_call) ||
+			db_exec(loader->db, indexes)
+		? -1
+		: 0;
 }
 
 int load_traces(struct db *db, char *const *path, size_t count, const char *command)

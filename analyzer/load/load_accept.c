@@ -52,7 +52,7 @@ int load_is_size(unsigned kind)
 static int is_address(unsigned kind, uint64_t value)
 {
 	return (kind != FIELD_ptr && kind != FIELD_dst && kind != FIELD_src) ||
-	       value - ((uint64_t)INT64_MAX - SIZE_MOST) > SIZE_MOST;
+		value - ((uint64_t)INT64_MAX - SIZE_MOST) > SIZE_MOST;
 }
 
 /* The largest value of a call's fields of these two kinds. */
@@ -80,8 +80,8 @@ static int accept_extent(const struct call_type_record *type, const struct call_
 	if (depth > 1)
 		height |= larger(type, call, FIELD_dst_height, FIELD_src_height);
 	return row <= SIZE_MOST && height <= SIZE_MOST && depth <= SIZE_MOST &&
-	       row * (height + !height) <= SIZE_MOST &&
-	       row * (height + !height) * (depth + !depth) <= SIZE_MOST;
+		row * (height + !height) <= SIZE_MOST &&
+		row * (height + !height) * (depth + !depth) <= SIZE_MOST;
 }
 
 /* Of what failed nothing is moved or made: it may have asked for anything. */
@@ -95,7 +95,7 @@ static int accept_sizes(const struct loader *loader, const struct call_record *c
 		if (!is_address((uint8_t)type->data[i], call->field[i]))
 			return 0;
 	return larger(type, call, FIELD_bytes, FIELD_bytes) <= SIZE_MOST &&
-	       accept_extent(type, call);
+		accept_extent(type, call);
 }
 
 static int accept_polls(const struct clock *clock, const struct call_record *call)
@@ -105,7 +105,7 @@ static int accept_polls(const struct clock *clock, const struct call_record *cal
 	if (!loader_polls(call, &polls))
 		return 1;
 	return polls.count && polls.count <= POLLS_MOST && polls.last >= call->enter &&
-	       clock_host(clock, polls.last) != CLOCK_NONE;
+		clock_host(clock, polls.last) != CLOCK_NONE;
 }
 
 int loader_accept_call(struct loader *loader, const struct record *record)
@@ -116,7 +116,8 @@ int loader_accept_call(struct loader *loader, const struct record *record)
 
 	if (record->type == RECORD_ENTER)
 		return clock_host(clock, ((const struct enter_record *)record)->enter) !=
-			CLOCK_NONE || refuse(loader);
+			CLOCK_NONE ||
+			refuse(loader);
 	lasts = call_duration(call);
 	if (call->enter > UINT64_MAX - lasts || !accept_polls(clock, call) ||
 		!accept_sizes(loader, call) ||
@@ -138,7 +139,7 @@ int loader_accept_device(struct loader *loader, const struct device_record *devi
 		return 1;
 	if (!device->start || !device->end)
 		return clock_device(clock, device->start | device->end) != CLOCK_NONE ||
-		       refuse(loader);
+			refuse(loader);
 	return accept_interval(loader, start, clock_device(clock, device->end)) || refuse(loader);
 }
 

@@ -26,7 +26,8 @@ static void read_fields(const struct loader *loader, struct loaded_call *call)
 		if (kind >= FIELD_KIND_COUNT)
 			continue;
 		fields->value[kind] = load_is_size(kind) && record->field[i] > SIZE_MOST
-			? SIZE_MOST : record->field[i];
+			? SIZE_MOST
+			: record->field[i];
 		fields->present |= 1ull << kind;
 	}
 	/* Which thread that was; nobody else needs to know of births. */
@@ -263,8 +264,11 @@ int loader_next_call(struct loader *loader, struct loaded_call *call)
 	next = &lane->call[lane->next];
 	next->number = ++p->call_count;
 	*call = (struct loaded_call){
-		.record = next->record, .enter = next->enter, .exit = next->exit,
-		.number = next->number, .thread = lane->thread,
+		.record = next->record,
+		.enter = next->enter,
+		.exit = next->exit,
+		.number = next->number,
+		.thread = lane->thread,
 		.parent = next->parent ? lane->call[next->parent - 1].number : 0,
 		.type = &p->type[number_of(next->record)],
 	};

@@ -21,7 +21,7 @@ static struct front *front_of(struct graphs *graphs, struct map *map, uint64_t k
 	if (!more)
 		return NULL;
 	graphs->front = more;
-	more[graphs->front_count++] = (struct front){.capture = 0};
+	more[graphs->front_count++] = (struct front){ .capture = 0 };
 	return map_set(map, key, graphs->front_count) ? NULL : &more[graphs->front_count - 1];
 }
 
@@ -58,7 +58,7 @@ int capture_begin(struct loader *loader, const struct loaded_call *call)
 	graphs->capture = more;
 	graph = VALUE(call, graph) ? graph_of(loader, call, VALUE(call, graph))
 				   : graph_add(loader, call, 0, 0);
-	more[graphs->capture_count++] = (struct capture){.graph = graph, .active = 1};
+	more[graphs->capture_count++] = (struct capture){ .graph = graph, .active = 1 };
 	front->capture = (uint32_t)graphs->capture_count;
 	front->count = 0;
 	for (size_t i = 0; lists.word && i < lists.count; i++) {
@@ -84,15 +84,15 @@ int capture_end(struct loader *loader, const struct loaded_call *call)
 	if (!handle)
 		return 0;
 	return handle_begin(&graphs->graph, handle, call->exit, graph) ||
-			       loader_run(loader, "UPDATE graph SET handle = ? WHERE id = ?",
-				       (int64_t)handle, graph, 0, 0)
-		       ? -1
-		       : 0;
+			loader_run(loader, "UPDATE graph SET handle = ? WHERE id = ?",
+				(int64_t)handle, graph, 0, 0)
+		? -1
+		: 0;
 }
 
 /* cuStreamUpdateCaptureDependencies: flag 1 sets them instead of adding to them. */
-static int update_capture(
-	struct loader *loader, const struct loaded_call *call, struct front *front)
+static int update_capture(struct loader *loader, const struct loaded_call *call,
+	struct front *front)
 {
 	struct lists lists = lists_of(call, 1);
 
@@ -114,10 +114,10 @@ static int name_node(struct loader *loader, const struct loaded_call *call, stru
 	if (!lists.word || lists.count != 1 || front->count != 1 || !lists.word[0])
 		return 0;
 	return handle_begin(&loader->p.graphs->node, lists.word[0], call->exit, front->node[0]) ||
-			       loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
-				       (int64_t)lists.word[0], front->node[0], 0, 0)
-		       ? -1
-		       : 0;
+			loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
+				(int64_t)lists.word[0], front->node[0], 0, 0)
+		? -1
+		: 0;
 }
 
 static const char *captured_type(unsigned kind)
@@ -126,24 +126,24 @@ static const char *captured_type(unsigned kind)
 		unsigned kind;
 		const char *type;
 	} types[] = {
-		{KIND_LAUNCH, "kernel"},
-		{KIND_COPY_ASYNC, "copy"},
-		{KIND_COPY_BATCH, "copy"},
-		{KIND_COPY_PEER_ASYNC, "copy"},
-		{KIND_SET_ASYNC, "set"},
-		{KIND_HOST_FUNC, "host"},
-		{KIND_STREAM_CALLBACK, "host"},
-		{KIND_ALLOC_ASYNC, "alloc"},
-		{KIND_FREE_ASYNC, "free"},
-		{KIND_STREAM_VALUE_WAIT, "memop"},
-		{KIND_STREAM_VALUE_WRITE, "memop"},
-		{KIND_STREAM_MEMOP, "memop"},
-		{KIND_EXTERNAL_SIGNAL, "signal"},
-		{KIND_EXTERNAL_WAIT, "external_wait"},
-		{KIND_GRAPH_LAUNCH, "graph"},
-		{KIND_PREFETCH, "other"},
-		{KIND_DISCARD, "other"},
-		{KIND_DECOMPRESS, "other"},
+		{ KIND_LAUNCH, "kernel" },
+		{ KIND_COPY_ASYNC, "copy" },
+		{ KIND_COPY_BATCH, "copy" },
+		{ KIND_COPY_PEER_ASYNC, "copy" },
+		{ KIND_SET_ASYNC, "set" },
+		{ KIND_HOST_FUNC, "host" },
+		{ KIND_STREAM_CALLBACK, "host" },
+		{ KIND_ALLOC_ASYNC, "alloc" },
+		{ KIND_FREE_ASYNC, "free" },
+		{ KIND_STREAM_VALUE_WAIT, "memop" },
+		{ KIND_STREAM_VALUE_WRITE, "memop" },
+		{ KIND_STREAM_MEMOP, "memop" },
+		{ KIND_EXTERNAL_SIGNAL, "signal" },
+		{ KIND_EXTERNAL_WAIT, "external_wait" },
+		{ KIND_GRAPH_LAUNCH, "graph" },
+		{ KIND_PREFETCH, "other" },
+		{ KIND_DISCARD, "other" },
+		{ KIND_DECOMPRESS, "other" },
 	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
@@ -165,10 +165,10 @@ static int capture_node(struct loader *loader, const struct loaded_call *call, s
 			return -1;
 	front->count = 0;
 	return node < 0 || graph_note_memory(loader, call, graph, node, type) ||
-			       add_to_front(front, node) ||
-			       loader_write_object(loader, call, "captured", graph)
-		       ? -1
-		       : 0;
+			add_to_front(front, node) ||
+			loader_write_object(loader, call, "captured", graph)
+		? -1
+		: 0;
 }
 
 /* A captured event is the front of its stream, not work; with flag 1 (external) it is a node. */
@@ -188,8 +188,8 @@ static int capture_record(struct loader *loader, const struct loaded_call *call,
 	for (size_t i = 0; i < front->count; i++)
 		if (add_to_front(event, front->node[i]))
 			return -1;
-	return loader_write_object(
-		loader, call, "captured", graphs->capture[front->capture - 1].graph);
+	return loader_write_object(loader, call, "captured",
+		graphs->capture[front->capture - 1].graph);
 }
 
 /* A stream that waits for a captured event becomes a part of that capture. */
@@ -215,8 +215,8 @@ static int capture_wait(struct loader *loader, const struct loaded_call *call)
 	for (size_t i = 0; i < event->count; i++)
 		if (add_to_front(stream, event->node[i]))
 			return -1;
-	return loader_write_object(
-		loader, call, "captured", graphs->capture[event->capture - 1].graph);
+	return loader_write_object(loader, call, "captured",
+		graphs->capture[event->capture - 1].graph);
 }
 
 int capture_take(struct loader *loader, const struct loaded_call *call)
@@ -230,8 +230,8 @@ int capture_take(struct loader *loader, const struct loaded_call *call)
 	if (!is_captured(graphs, front)) {
 		/* A record outside of a capture ends what the event stood for. */
 		front = call->kind == KIND_EVENT_RECORD
-				? front_of(graphs, &graphs->events, (uint64_t)call->event, 0)
-				: NULL;
+			? front_of(graphs, &graphs->events, (uint64_t)call->event, 0)
+			: NULL;
 		if (front)
 			front->capture = 0;
 		return 0;

@@ -18,8 +18,8 @@ static double tsc_rate(void)
 	nanosleep(&pause, NULL);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	ticks = __rdtsc() - ticks;
-	return ((double)(end.tv_sec - begin.tv_sec) * 1e9 +
-		(double)(end.tv_nsec - begin.tv_nsec)) / (double)ticks;
+	return ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
+		(double)ticks;
 }
 #else
 static double tsc_rate(void)
@@ -60,7 +60,7 @@ static void scale_finish(struct clock_scale *scale)
 	scale->count = kept;
 	if (kept >= 2)
 		scale->rate = ((double)point[kept - 1].y - (double)point[0].y) /
-			      ((double)point[kept - 1].x - (double)point[0].x);
+			((double)point[kept - 1].x - (double)point[0].x);
 }
 
 static int64_t time_or_none(__int128 value)
@@ -99,9 +99,9 @@ static int64_t scale_map(const struct clock_scale *scale, uint64_t x)
 		else
 			high = middle;
 	}
-	return time_or_none(point[low].y + ((__int128)x - point[low].x) *
-		((__int128)point[high].y - point[low].y) /
-		((__int128)point[high].x - point[low].x));
+	return time_or_none(point[low].y +
+		((__int128)x - point[low].x) * ((__int128)point[high].y - point[low].y) /
+			((__int128)point[high].x - point[low].x));
 }
 
 /* Widest bracket in ns, once the rate is known. */

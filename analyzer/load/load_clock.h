@@ -21,9 +21,12 @@
 
 /* A piecewise linear function: points with strictly growing x. */
 struct clock_scale {
-	struct clock_point { uint64_t x; int64_t y; } *point;
+	struct clock_point {
+		uint64_t x;
+		int64_t y;
+	} * point;
 	size_t count;
-	double rate;              /* ns per unit of x beyond the ends */
+	double rate; /* ns per unit of x beyond the ends */
 };
 
 /*

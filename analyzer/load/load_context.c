@@ -15,8 +15,8 @@
 static uint64_t current(const struct loaded_process *p, const struct loaded_call *call)
 {
 	unsigned number = call->record->type == RECORD_CALL
-				  ? ((const struct call_record *)call->record)->context
-				  : ((const struct enter_record *)call->record)->context;
+		? ((const struct call_record *)call->record)->context
+		: ((const struct enter_record *)call->record)->context;
 
 	return map_get(&p->context_numbers, number, 0);
 }
@@ -24,7 +24,7 @@ static uint64_t current(const struct loaded_process *p, const struct loaded_call
 static int names_context(unsigned kind)
 {
 	return kind == KIND_CONTEXT_SYNC || kind == KIND_CONTEXT_RECORD ||
-	       kind == KIND_CONTEXT_WAIT;
+		kind == KIND_CONTEXT_WAIT;
 }
 
 /* Its primary one, else the current one if it is of that device. */
@@ -36,7 +36,7 @@ static uint64_t of_device(const struct loaded_process *p, const struct loaded_ca
 		return found;
 	found = current(p, call);
 	return found && p->context[found - 1].record.device == (int32_t)VALUE(call, device) ? found
-											     : 0;
+											    : 0;
 }
 
 /* The one that is gone with this call. */
@@ -48,7 +48,8 @@ static uint64_t ended(struct loaded_process *p, const struct loaded_call *call)
 		return 0;
 	if (!HAS(call, device))
 		return call->kind == KIND_CONTEXT_DESTROY
-			? map_get(&p->context_handles, VALUE(call, context), 0) : 0;
+			? map_get(&p->context_handles, VALUE(call, context), 0)
+			: 0;
 	found = of_device(p, call);
 	if (!found || call->kind == KIND_CONTEXT_DESTROY)
 		return found;
@@ -104,6 +105,9 @@ int loader_end_context(struct loader *loader, const struct loaded_call *call)
 		return 0;
 	return lives_end_context(&p->streams, call->context, call->enter, call->exit,
 		       call->number) ||
-	       lives_end_context(&p->events, call->context, call->enter, call->exit,
-		       call->number) || end_memory(p, call) ? -1 : 0;
+			lives_end_context(&p->events, call->context, call->enter, call->exit,
+				call->number) ||
+			end_memory(p, call)
+		? -1
+		: 0;
 }

@@ -64,8 +64,8 @@ static int take(struct loader *loader, uint32_t place)
 {
 	struct loaded_process *p = &loader->p;
 	const struct device_record **more = array_room(p->taken, p->taken_count, sizeof(*more));
-	const struct device_record *device = (const struct device_record *)
-		(p->reader.base + (size_t)place * TRACE_ALIGN);
+	const struct device_record *device =
+		(const struct device_record *)(p->reader.base + (size_t)place * TRACE_ALIGN);
 
 	if (!more)
 		return -1;
@@ -122,7 +122,7 @@ static uint64_t cupti_stream(const struct device_record *device)
 static int is_graph_node(const struct device_record *device, const struct loaded_call *call)
 {
 	return (device->kind == DEVICE_KERNEL && device->value) ||
-	       (call->kind == KIND_GRAPH_LAUNCH && device->kind != DEVICE_GRAPH);
+		(call->kind == KIND_GRAPH_LAUNCH && device->kind != DEVICE_GRAPH);
 }
 
 /*
@@ -135,7 +135,7 @@ static int is_elsewhere(const struct loaded_process *p, const struct device_reco
 	uint64_t context = map_get(&p->context_cupti_ids, device->context, 0);
 
 	return device->kind == DEVICE_MEMCPY && context && stream->context &&
-	       p->context[context - 1].row != stream->context;
+		p->context[context - 1].row != stream->context;
 }
 
 /* The call learns what only the device knew; the stream learns its CUPTI id. */
@@ -165,7 +165,8 @@ static int know_stream(struct loader *loader, const struct device_record *device
 	uint64_t context = map_get(&p->context_cupti_ids, device->context, 0);
 	struct loaded_stream stream = {
 		.context = context ? p->context[context - 1].row : 0,
-		.kind = STREAM_KIND_UNKNOWN, .cupti_id = device->stream,
+		.kind = STREAM_KIND_UNKNOWN,
+		.cupti_id = device->stream,
 	};
 	uint32_t known;
 
@@ -179,8 +180,9 @@ static int know_stream(struct loader *loader, const struct device_record *device
 static int name_kernel(struct loader *loader, const struct device_record *device,
 	struct loaded_call *call)
 {
-	const struct string_record *name = (const struct string_record *)(uintptr_t)
-		map_get(&loader->p.strings, device->name, 0);
+	const struct string_record *name =
+		(const struct string_record *)(uintptr_t)map_get(&loader->p.strings, device->name,
+			0);
 	uint32_t kernel;
 
 	if (device->kind != DEVICE_KERNEL || !name || (call && call->kernel))
@@ -198,8 +200,8 @@ int loader_match_devices(struct loader *loader, struct loaded_call *call)
 	for (size_t i = 0; i < p->taken_count; i++) {
 		const struct device_record *device = p->taken[i];
 
-		if (device->kind != DEVICE_OVERHEAD && (name_kernel(loader, device, call) ||
-			    tell_call(loader, device, call)))
+		if (device->kind != DEVICE_OVERHEAD &&
+			(name_kernel(loader, device, call) || tell_call(loader, device, call)))
 			return -1;
 	}
 	return 0;
@@ -216,8 +218,8 @@ int loader_write_unmatched(struct loader *loader)
 		for (size_t i = 0; i < p->taken_count; i++) {
 			const struct device_record *device = p->taken[i];
 
-			if (device->kind != DEVICE_OVERHEAD && (name_kernel(loader, device, NULL) ||
-				    know_stream(loader, device)))
+			if (device->kind != DEVICE_OVERHEAD &&
+				(name_kernel(loader, device, NULL) || know_stream(loader, device)))
 				return -1;
 			if (loader_write_device(loader, device, NULL))
 				return -1;

@@ -13,10 +13,10 @@
 
 /* Which process a trace is of. */
 struct identity {
-	uint64_t device, inode;    /* of the file */
-	uint64_t created, start;   /* CLOCK_REALTIME ns, 0: not known; start_ns */
+	uint64_t device, inode;  /* of the file */
+	uint64_t created, start; /* CLOCK_REALTIME ns, 0: not known; start_ns */
 	uint32_t pid, parent;
-	int64_t real;              /* start is of CLOCK_REALTIME */
+	int64_t real; /* start is of CLOCK_REALTIME */
 };
 
 /* Under a virtual clock processes may start at the same time and, one by exec, with the same id. */
@@ -25,7 +25,7 @@ static int is_same(const struct identity *a, const struct identity *b)
 	if (a->device == b->device && a->inode == b->inode)
 		return 1;
 	return a->pid == b->pid && a->parent == b->parent && a->start == b->start &&
-	       a->created == b->created && (a->created || a->real);
+		a->created == b->created && (a->created || a->real);
 }
 
 static struct identity identity_of(const struct trace_reader *reader)
@@ -33,8 +33,12 @@ static struct identity identity_of(const struct trace_reader *reader)
 	const struct file_header *header = reader->header;
 
 	return (struct identity){
-		.device = reader->device, .inode = reader->inode, .created = header->identity,
-		.start = header->start_ns, .pid = header->pid, .parent = header->parent_pid,
+		.device = reader->device,
+		.inode = reader->inode,
+		.created = header->identity,
+		.start = header->start_ns,
+		.pid = header->pid,
+		.parent = header->parent_pid,
 		.real = header->clock != CLOCK_TICKS_VIRTUAL && header->start_ns,
 	};
 }
@@ -53,8 +57,10 @@ static int look_at(struct loader *loader, char *const *path, size_t number,
 		for (size_t i = 0; i < number && rc; i++)
 			rc = !is_same(&identity[i], &identity[number]);
 		if (!rc)
-			print(stderr, "cufence: '%s' is a process that was given before; it is "
-				"loaded once\n", path[number]);
+			print(stderr,
+				"cufence: '%s' is a process that was given before; it is "
+				"loaded once\n",
+				path[number]);
 		if (reader.header->start_ns < (uint64_t)loader->origin)
 			loader->origin = (int64_t)reader.header->start_ns;
 		*bytes += rc ? reader.size : 0;

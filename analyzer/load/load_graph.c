@@ -67,7 +67,8 @@ int handle_begin(struct lives *lives, uint64_t handle, uint64_t begin, int64_t r
 	/* A node goes with its graph, and a body with its node: no call says so. */
 	previous = lives->life[life - 1].previous;
 	return previous && lives->life[previous - 1].end == UINT64_MAX
-		       ? lives_end(lives, previous, begin, 0) : 0;
+		? lives_end(lives, previous, begin, 0)
+		: 0;
 }
 
 int handle_end(struct lives *lives, const struct loaded_call *call, uint64_t handle)
@@ -80,7 +81,9 @@ int handle_end(struct lives *lives, const struct loaded_call *call, uint64_t han
 static int retire_handles(struct graphs *graphs, uint64_t now)
 {
 	return lives_retire(&graphs->graph, now) || lives_retire(&graphs->node, now) ||
-	       lives_retire(&graphs->exec, now) ? -1 : 0;
+			lives_retire(&graphs->exec, now)
+		? -1
+		: 0;
 }
 
 /* --- rows --- */
@@ -100,7 +103,7 @@ int64_t graph_add(struct loader *loader, const struct loaded_call *call, uint64_
 int64_t graph_of(struct loader *loader, const struct loaded_call *call, uint64_t handle)
 {
 	int64_t row = handle_row(&loader->p.graphs->graph, call, handle);
-	struct footprint unknown = {.content = CONTENT_UNNAMED};
+	struct footprint unknown = { .content = CONTENT_UNNAMED };
 
 	if (row)
 		return row;
@@ -135,16 +138,15 @@ int graph_add_edge(struct loader *loader, const struct loaded_call *call, int64_
 
 /* --- lists --- */
 
-const uint64_t *loader_list_words(
-	const struct loaded_call *call, size_t count, size_t lists, size_t more)
+const uint64_t *loader_list_words(const struct loaded_call *call, size_t count, size_t lists,
+	size_t more)
 {
 	const struct call_record *record = (const struct call_record *)call->record;
 	const struct call_type_record *type = call->type->record;
 	size_t words = record->head.words - sizeof(*record) / TRACE_ALIGN;
-	size_t fields =
-		type->field_count + (record->head.flags & CALL_BUFFER
-						    ? record->pointer_count
-						    : (record->pointer_count * (size_t)12 + 7) / 8);
+	size_t fields = type->field_count +
+		(record->head.flags & CALL_BUFFER ? record->pointer_count
+						  : (record->pointer_count * (size_t)12 + 7) / 8);
 
 	if (count > 4096 || more > 65536 || words < fields + count * lists + more)
 		return NULL;
@@ -156,7 +158,7 @@ struct lists lists_of(const struct loaded_call *call, size_t lists)
 	size_t count = HAS(call, count) ? VALUE(call, count) : 0;
 	size_t more = HAS(call, more) ? VALUE(call, more) : 0;
 
-	return (struct lists){loader_list_words(call, count, lists, more), count, lists, more};
+	return (struct lists){ loader_list_words(call, count, lists, more), count, lists, more };
 }
 
 /* struct CUgraphEdgeData: from_port, to_port, type; all 0 is a full dependency. */
@@ -173,8 +175,8 @@ int64_t node_at(const struct loader *loader, const struct loaded_call *call,
 
 /* --- calls that make graphs --- */
 
-static const char *const node_types[] = {"kernel", "copy", "set", "host", "graph", "empty", "wait",
-	"record", "signal", "external_wait", "alloc", "free", "memop", "conditional"};
+static const char *const node_types[] = { "kernel", "copy", "set", "host", "graph", "empty", "wait",
+	"record", "signal", "external_wait", "alloc", "free", "memop", "conditional" };
 
 const char *graph_node_type(uint64_t type)
 {
@@ -187,16 +189,16 @@ struct footprint graph_named(const struct loader *loader, const char *type)
 		const char *type;
 		unsigned content;
 	} contents[] = {
-		{"host", CONTENT_HOST},
-		{"signal", CONTENT_HOST | CONTENT_UNNAMED},
-		{"memop", CONTENT_HOST | CONTENT_UNNAMED},
-		{"external_wait", CONTENT_UNNAMED},
-		{"other", CONTENT_UNNAMED},
-		{"graph", CONTENT_UNNAMED},
+		{ "host", CONTENT_HOST },
+		{ "signal", CONTENT_HOST | CONTENT_UNNAMED },
+		{ "memop", CONTENT_HOST | CONTENT_UNNAMED },
+		{ "external_wait", CONTENT_UNNAMED },
+		{ "other", CONTENT_UNNAMED },
+		{ "graph", CONTENT_UNNAMED },
 	};
-	struct footprint names = {.address = loader->p.named,
+	struct footprint names = { .address = loader->p.named,
 		.count = loader->p.named_count,
-		.content = loader->p.unnamed ? CONTENT_UNNAMED : 0};
+		.content = loader->p.unnamed ? CONTENT_UNNAMED : 0 };
 
 	for (size_t i = 0; i < sizeof(contents) / sizeof(*contents); i++)
 		if (!strcmp(type, contents[i].type))
@@ -213,8 +215,8 @@ int graph_note_memory(struct loader *loader, const struct loaded_call *call, int
 
 	/* A captured launch of another graph. */
 	if (call->kind == KIND_GRAPH_LAUNCH)
-		launched = footprint_of_exec(
-			&graphs->memory, handle_row(&graphs->exec, call, VALUE(call, exec)));
+		launched = footprint_of_exec(&graphs->memory,
+			handle_row(&graphs->exec, call, VALUE(call, exec)));
 	return footprint_set_node(&graphs->memory, graph, node, launched ? launched : &names);
 }
 
@@ -248,9 +250,9 @@ static int take_node(struct loader *loader, const struct loaded_call *call)
 	if (type == 4)
 		child = graph_of(loader, call, VALUE(call, handle));
 	node = graph < 0 || child < 0
-		       ? -1
-		       : graph_add_node(loader, call, graph, name, VALUE(call, new_node),
-				 type == 6 || type == 7 ? call->event : 0, child);
+		? -1
+		: graph_add_node(loader, call, graph, name, VALUE(call, new_node),
+			  type == 6 || type == 7 ? call->event : 0, child);
 	for (size_t i = 0; lists.word && i < lists.count && node > 0; i++)
 		if (graph_add_edge(loader, call, graph, node_at(loader, call, &lists, 0, i), node,
 			    is_programmatic(&lists, 1, i)))
@@ -260,14 +262,15 @@ static int take_node(struct loader *loader, const struct loaded_call *call)
 	if (!child)
 		return graph_note_memory(loader, call, graph, node, name);
 	return VALUE(call, value) == OWNERSHIP_MOVE
-		       ? graph_add_body(loader, graph, node, child)
-		       : footprint_set_child(&loader->p.graphs->memory, graph, node, child);
+		? graph_add_body(loader, graph, node, child)
+		: footprint_set_child(&loader->p.graphs->memory, graph, node, child);
 }
 
 static int take_edges(struct loader *loader, const struct loaded_call *call)
 {
-	static const char remove[] = "UPDATE graph_edge SET removed = ? "
-				     "WHERE from_node = ? AND to_node = ? AND removed IS NULL";
+	static const char remove[] =
+		"UPDATE graph_edge SET removed = ? "
+		"WHERE from_node = ? AND to_node = ? AND removed IS NULL";
 	int64_t graph = graph_of(loader, call, VALUE(call, graph));
 	const struct call_type_record *type = call->type->record;
 	size_t words = call->record->words - sizeof(struct call_record) / TRACE_ALIGN;
@@ -307,10 +310,10 @@ static int take_graph_destroy(struct loader *loader, const struct loaded_call *c
 		return 0;
 	footprint_drop_graph(&loader->p.graphs->memory, graph);
 	return handle_end(&loader->p.graphs->graph, call, VALUE(call, graph)) ||
-			       loader_run(loader, "UPDATE graph SET destroyed = ? WHERE id = ?",
-				       row_of(loader, call), graph, 0, 0)
-		       ? -1
-		       : 0;
+			loader_run(loader, "UPDATE graph SET destroyed = ? WHERE id = ?",
+				row_of(loader, call), graph, 0, 0)
+		? -1
+		: 0;
 }
 
 static int (*taker(unsigned kind))(struct loader *, const struct loaded_call *)

@@ -32,7 +32,7 @@ struct capture {
 
 struct graphs {
 	struct lives graph, node, exec; /* value: row */
-	struct map streams, events;   /* stream life, event row -> front, index + 1 */
+	struct map streams, events;     /* stream life, event row -> front, index + 1 */
 	struct front *front;
 	size_t front_count;
 	struct capture *capture;

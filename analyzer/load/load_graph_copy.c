@@ -29,9 +29,10 @@ static const char edges[] =
 /* 0, or -1 after a message; the new nodes are numbered from loader->node + 1 on. */
 static int copy_rows(struct loader *loader, int64_t from, int64_t to, int64_t as_of)
 {
-	static const char strays[] = "SELECT EXISTS (SELECT 1 FROM graph_change WHERE graph = %lld "
-				     "AND node IS NULL AND exec IS NULL)";
-	static const struct footprint unknown = {.content = CONTENT_UNNAMED};
+	static const char strays[] =
+		"SELECT EXISTS (SELECT 1 FROM graph_change WHERE graph = %lld "
+		"AND node IS NULL AND exec IS NULL)";
+	static const struct footprint unknown = { .content = CONTENT_UNNAMED };
 	char sql[160];
 
 	/* Which node of it was changed is not known, so neither is which of the copy is another. */
@@ -40,9 +41,9 @@ static int copy_rows(struct loader *loader, int64_t from, int64_t to, int64_t as
 		footprint_add_to_graph(&loader->p.graphs->memory, to, &unknown))
 		return -1;
 	return loader_run(loader, nodes, loader->node, to, as_of, from) ||
-			       loader_run(loader, edges, loader->node, to, as_of, from)
-		       ? -1
-		       : 0;
+			loader_run(loader, edges, loader->node, to, as_of, from)
+		? -1
+		: 0;
 }
 
 static int64_t last_node(struct loader *loader)
@@ -65,7 +66,7 @@ int graph_clone(struct loader *loader, const struct loaded_call *call)
 
 struct child_node {
 	int64_t graph, child, call;
-	int given_out;               /* before this call */
+	int given_out; /* before this call */
 };
 
 /* 1: it is a node of a known graph, 0: not. */
@@ -79,9 +80,9 @@ static int read_child(struct loader *loader, int64_t node, struct child_node *ch
 	int rc = !q || db_bind(q, "i", node) ? -1 : db_step(q);
 
 	if (rc > 0)
-		*child = (struct child_node){
-			sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
-			sqlite3_column_int64(q, 2), sqlite3_column_int(q, 3)};
+		*child =
+			(struct child_node){ sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
+				sqlite3_column_int64(q, 2), sqlite3_column_int(q, 3) };
 	sqlite3_finalize(q);
 	return rc;
 }
@@ -89,16 +90,16 @@ static int read_child(struct loader *loader, int64_t node, struct child_node *ch
 int graph_add_body(struct loader *loader, int64_t graph, int64_t node, int64_t body)
 {
 	return db_run(loader->insert[INSERT_GRAPH_BODY], "ii", node, body) ||
-			       footprint_add_body(&loader->p.graphs->memory, graph, node, body)
-		       ? -1
-		       : 0;
+			footprint_add_body(&loader->p.graphs->memory, graph, node, body)
+		? -1
+		: 0;
 }
 
 /* The body's nodes name nothing until they are changed: what they name is the child node's. */
 static int make_body(struct loader *loader, int64_t node, const struct child_node *child,
 	int64_t body)
 {
-	static const struct footprint nothing = {.count = 0};
+	static const struct footprint nothing = { .count = 0 };
 	int64_t first = loader->node + 1;
 
 	if (copy_rows(loader, child->child, body, child->call))
@@ -109,9 +110,9 @@ static int make_body(struct loader *loader, int64_t node, const struct child_nod
 			return -1;
 	return loader_run(loader, "UPDATE graph_node SET child = ? WHERE id = ?", body, node, 0,
 		       0) ||
-			       graph_add_body(loader, child->graph, node, body)
-		       ? -1
-		       : 0;
+			graph_add_body(loader, child->graph, node, body)
+		? -1
+		: 0;
 }
 
 int graph_give_child(struct loader *loader, const struct loaded_call *call)

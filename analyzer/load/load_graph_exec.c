@@ -10,8 +10,8 @@
 #include "unnamed_memory.h"
 
 /* graph: row, 0 for an executable that was made before the trace. */
-static int64_t add_exec(
-	struct loader *loader, const struct loaded_call *call, uint64_t handle, int64_t graph)
+static int64_t add_exec(struct loader *loader, const struct loaded_call *call, uint64_t handle,
+	int64_t graph)
 {
 	uint64_t begin = graph ? call->exit : call->enter;
 	int64_t row = ++loader->exec, made = graph ? row_of(loader, call) : DB_NULL;
@@ -32,7 +32,7 @@ static int64_t exec_of(struct loader *loader, const struct loaded_call *call)
 
 static int write_launch(struct loader *loader, const struct loaded_call *call, int64_t exec)
 {
-	static const struct footprint unknown = {.content = CONTENT_UNNAMED};
+	static const struct footprint unknown = { .content = CONTENT_UNNAMED };
 	const struct footprint *names = footprint_of_exec(&loader->p.graphs->memory, exec);
 
 	if (!names)
@@ -73,11 +73,11 @@ int exec_update(struct loader *loader, const struct loaded_call *call)
 	int64_t exec = graph < 0 ? -1 : exec_of(loader, call);
 
 	return exec < 0 || loader_write_object(loader, call, "exec", exec) ||
-			       db_run(loader->insert[INSERT_GRAPH_UPDATE], "iii",
-				       row_of(loader, call), exec, graph) ||
-			       footprint_instantiate(&loader->p.graphs->memory, exec, graph)
-		       ? -1
-		       : 0;
+			db_run(loader->insert[INSERT_GRAPH_UPDATE], "iii", row_of(loader, call),
+				exec, graph) ||
+			footprint_instantiate(&loader->p.graphs->memory, exec, graph)
+		? -1
+		: 0;
 }
 
 /* --- nodes --- */
@@ -86,12 +86,12 @@ int exec_update(struct loader *loader, const struct loaded_call *call)
 static int says_what(const struct loaded_call *call)
 {
 	return HAS(call, function) || HAS(call, dst) || HAS(call, event) || HAS(call, callback) ||
-	       HAS(call, more) || (HAS(call, handle) && HAS(call, exec)) ||
-	       VALUE(call, type) == NODE_ENABLED;
+		HAS(call, more) || (HAS(call, handle) && HAS(call, exec)) ||
+		VALUE(call, type) == NODE_ENABLED;
 }
 
-static int add_names(
-	struct loader *loader, const char *type, int64_t exec, int64_t graph, int64_t node)
+static int add_names(struct loader *loader, const char *type, int64_t exec, int64_t graph,
+	int64_t node)
 {
 	struct footprints *memory = &loader->p.graphs->memory;
 	struct footprint names = graph_named(loader, type);
@@ -135,10 +135,10 @@ static int name_node(struct loader *loader, const struct loaded_call *call, uint
 	int64_t node)
 {
 	return handle_begin(&loader->p.graphs->node, handle, call->exit, node) ||
-			       loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
-				       (int64_t)handle, node, 0, 0)
-		       ? -1
-		       : 0;
+			loader_run(loader, "UPDATE graph_node SET handle = ? WHERE id = ?",
+				(int64_t)handle, node, 0, 0)
+		? -1
+		: 0;
 }
 
 /* cuGraphNodeFindInClone: the copy of a node. */

@@ -8,25 +8,26 @@
 #include "array.h"
 
 struct open_range {
-	uint32_t thread;             /* of a pushed one; 0: started */
-	uint32_t opened_by;          /* thread */
-	uint64_t id;                 /* of a started one */
-	uint64_t name;               /* string */
-	int64_t start;               /* ns */
+	uint32_t thread;    /* of a pushed one; 0: started */
+	uint32_t opened_by; /* thread */
+	uint64_t id;        /* of a started one */
+	uint64_t name;      /* string */
+	int64_t start;      /* ns */
 };
 
 /* end: DB_NULL if nothing closed it. */
 static int write_range(struct loader *loader, const struct open_range *range, int64_t end)
 {
-	const struct string_record *text = (const struct string_record *)(uintptr_t)map_get(
-		&loader->p.strings, range->name, 0);
+	const struct string_record *text =
+		(const struct string_record *)(uintptr_t)map_get(&loader->p.strings, range->name,
+			0);
 
 	/* Threads' calls come in order of entry, but for those that another one was made from. */
 	if (end != DB_NULL && end < range->start)
 		end = range->start;
 	return db_run(loader->insert[INSERT_RANGE], "iitiI", loader->process,
-		(int64_t)range->opened_by, text ? text->text : "",
-		text ? (size_t)text->length : 0, range->start, end);
+		(int64_t)range->opened_by, text ? text->text : "", text ? (size_t)text->length : 0,
+		range->start, end);
 }
 
 static int64_t time_of(const struct loader *loader, const struct loaded_call *call)
@@ -37,7 +38,8 @@ static int64_t time_of(const struct loader *loader, const struct loaded_call *ca
 static struct open_range range_of(const struct loader *loader, const struct loaded_call *call)
 {
 	return (struct open_range){
-		.opened_by = call->thread, .name = call->fields.value[FIELD_string],
+		.opened_by = call->thread,
+		.name = call->fields.value[FIELD_string],
 		.start = time_of(loader, call),
 	};
 }

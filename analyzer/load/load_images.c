@@ -18,13 +18,16 @@
 struct images {
 	const struct image_record **piece;
 	size_t piece_count;
-	uint64_t bytes;              /* written */
-	struct map modules;          /* handle -> hash of its image, 0: not known */
-	struct map functions;        /* handle -> function, index + 1 */
-	struct image_function { uint64_t image; uint32_t kernel; } *function;
+	uint64_t bytes;       /* written */
+	struct map modules;   /* handle -> hash of its image, 0: not known */
+	struct map functions; /* handle -> function, index + 1 */
+	struct image_function {
+		uint64_t image;
+		uint32_t kernel;
+	} * function;
 	size_t function_count;
-	struct map launched;         /* hash -> 1: a kernel of it was launched */
-	int unplaced;                /* a kernel was launched whose image is not known */
+	struct map launched; /* hash -> 1: a kernel of it was launched */
+	int unplaced;        /* a kernel was launched whose image is not known */
 };
 
 static struct images *images_of(struct loaded_process *p)
@@ -52,8 +55,8 @@ void loader_release_images(struct loaded_process *p)
 int loader_note_image(struct loader *loader, const struct image_record *image)
 {
 	struct images *images = images_of(&loader->p);
-	const struct image_record **more = images
-		? array_room(images->piece, images->piece_count, sizeof(*more)) : NULL;
+	const struct image_record **more =
+		images ? array_room(images->piece, images->piece_count, sizeof(*more)) : NULL;
 
 	if (!more)
 		return -1;
@@ -127,8 +130,7 @@ static int take_query(struct images *images, const struct loaded_call *call)
 	return 0;
 }
 
-static int take_launch(struct loader *loader, struct images *images,
-	const struct loaded_call *call)
+static int take_launch(struct loader *loader, struct images *images, const struct loaded_call *call)
 {
 	uint64_t known = map_get(&images->functions, VALUE(function), 0);
 	struct image_function *function = known ? &images->function[known - 1] : NULL;
@@ -141,8 +143,10 @@ static int take_launch(struct loader *loader, struct images *images,
 		return 0;
 	function->kernel = call->kernel;
 	return map_set(&images->launched, function->image, 1) ||
-	       db_run(loader->insert[INSERT_KERNEL_IMAGE], "ii", (int64_t)call->kernel,
-		       (int64_t)function->image) ? -1 : 0;
+			db_run(loader->insert[INSERT_KERNEL_IMAGE], "ii", (int64_t)call->kernel,
+				(int64_t)function->image)
+		? -1
+		: 0;
 }
 
 int loader_take_images(struct loader *loader, const struct loaded_call *call)
@@ -194,8 +198,8 @@ static int is_wanted(const struct loader *loader, uint64_t hash)
 {
 	const struct images *images = loader->p.images;
 
-	return images->unplaced || (map_get(&images->launched, hash, 0) &&
-					   !map_get(&loader->images, hash, 0));
+	return images->unplaced ||
+		(map_get(&images->launched, hash, 0) && !map_get(&loader->images, hash, 0));
 }
 
 int loader_write_images(struct loader *loader)

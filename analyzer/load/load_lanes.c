@@ -67,12 +67,12 @@ int lane_file(struct loader *loader, uint32_t thread, const struct record *recor
 	struct loaded_process *p = &loader->p;
 	struct lane *lane = lane_of(loader, thread, record);
 
-	if (!lane || ((lane->chunk != p->reader.chunk || lane->damaged != p->reader.damaged ||
-			      p->last_lane != (size_t)(lane - p->lane)) &&
-		begin_segment(lane, &p->reader, (const char *)record)))
+	if (!lane ||
+		((lane->chunk != p->reader.chunk || lane->damaged != p->reader.damaged ||
+			 p->last_lane != (size_t)(lane - p->lane)) &&
+			begin_segment(lane, &p->reader, (const char *)record)))
 		return -1;
-	lane->segment[lane->segment_count - 1].end =
-		(const char *)record + record_bytes(record);
+	lane->segment[lane->segment_count - 1].end = (const char *)record + record_bytes(record);
 	lane->last = time_of(record);
 	p->last_lane = (size_t)(lane - p->lane);
 	return 0;

@@ -41,8 +41,9 @@ static size_t words_of(struct loader *loader, const struct loaded_call *call, ch
 	struct launch_values values = values_of(call);
 	size_t count = values.count;
 
-	launch_words_place(word, &values, (const struct function_record *)(uintptr_t)map_get(
-		&loader->p.layouts, call->kernel, 0));
+	launch_words_place(word, &values,
+		(const struct function_record *)(uintptr_t)map_get(&loader->p.layouts, call->kernel,
+			0));
 	for (size_t i = 0; i < loader->p.stray_count && count < LAUNCH_WORDS_MAX; i++)
 		word[count++] = loader->p.stray[i];
 	for (size_t i = 0; i < count; i++)
@@ -57,7 +58,9 @@ static int64_t shape_of(struct loader *loader, const struct loaded_call *call)
 	size_t bytes = words_of(loader, call, blob);
 	struct loaded_process *p = &loader->p;
 	const uint64_t what[] = {
-		call->kernel, call->fields.value[FIELD_grid], call->fields.value[FIELD_block],
+		call->kernel,
+		call->fields.value[FIELD_grid],
+		call->fields.value[FIELD_block],
 		map_hash(blob, bytes),
 		map_hash((const char *)p->pointed, p->pointed_count * sizeof(*p->pointed)),
 	};

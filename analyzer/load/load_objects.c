@@ -14,9 +14,9 @@ int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t se
 	int wanted = q ? sqlite3_bind_parameter_count(q) : 0, rc = -1;
 
 	if (q)
-		rc = wanted == 2   ? db_run(q, "ii", first, second)
-		     : wanted == 3 ? db_run(q, "iii", first, second, third)
-				   : db_run(q, "iiii", first, second, third, fourth);
+		rc = wanted == 2      ? db_run(q, "ii", first, second)
+			: wanted == 3 ? db_run(q, "iii", first, second, third)
+				      : db_run(q, "iiii", first, second, third, fourth);
 	sqlite3_finalize(q);
 	return rc;
 }
@@ -73,15 +73,15 @@ static const struct loaded_context *context_of_memory(const struct loaded_proces
 static int write_contexts_of_memory(struct loader *loader, const struct loaded_call *call)
 {
 	const struct loaded_process *p = &loader->p;
-	const struct loaded_context *to =
-		context_of_memory(p, call->fields.value[FIELD_dst]);
-	const struct loaded_context *from =
-		context_of_memory(p, call->fields.value[FIELD_src]);
+	const struct loaded_context *to = context_of_memory(p, call->fields.value[FIELD_dst]);
+	const struct loaded_context *from = context_of_memory(p, call->fields.value[FIELD_src]);
 
 	if (!to || !from || to->record.device == from->record.device)
 		return 0;
 	return loader_write_object(loader, call, "dst_context", to->row) ||
-	       loader_write_object(loader, call, "src_context", from->row) ? -1 : 0;
+			loader_write_object(loader, call, "src_context", from->row)
+		? -1
+		: 0;
 }
 
 static int write_attributes(struct loader *loader, const struct loaded_call *call)
@@ -90,13 +90,14 @@ static int write_attributes(struct loader *loader, const struct loaded_call *cal
 	size_t bytes = record->head.words * (size_t)TRACE_ALIGN;
 	struct call_attributes attributes;
 
-	if (!(record->head.flags & CALL_ATTRIBUTES) ||
-		bytes < sizeof(*record) + sizeof(attributes))
+	if (!(record->head.flags & CALL_ATTRIBUTES) || bytes < sizeof(*record) + sizeof(attributes))
 		return 0;
 	memcpy(&attributes, (const char *)record + bytes - sizeof(attributes), sizeof(attributes));
 	return loader_write_object(loader, call, "attributes", (int64_t)attributes.flags) ||
-	       write_event(loader, call, "launch_event", attributes.event) ||
-	       write_event(loader, call, "completion_event", attributes.completion_event) ? -1 : 0;
+			write_event(loader, call, "launch_event", attributes.event) ||
+			write_event(loader, call, "completion_event", attributes.completion_event)
+		? -1
+		: 0;
 }
 
 /* cuEventElapsedTime names two events; the call has the second one. */
@@ -131,8 +132,10 @@ int loader_write_objects(struct loader *loader, const struct loaded_call *call)
 	case KIND_COPY_PEER_ASYNC:
 		return write_context(loader, call, "dst_context",
 			       call->fields.value[FIELD_dst_context]) ||
-		       write_context(loader, call, "src_context",
-			       call->fields.value[FIELD_src_context]) ? -1 : 0;
+				write_context(loader, call, "src_context",
+					call->fields.value[FIELD_src_context])
+			? -1
+			: 0;
 	case KIND_COPY:
 	case KIND_COPY_ASYNC:
 		return write_contexts_of_memory(loader, call);

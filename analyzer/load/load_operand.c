@@ -41,10 +41,10 @@ static int add_row(const struct operands *operands, const char *role, int64_t of
 
 	return bulk_add(loader->operands, "isIii", operands->call, role, offset, (int64_t)address,
 		       allocation) ||
-			       bulk_add_key(loader->operand_call, operands->call,
-				       bulk_last(loader->operands))
-		       ? -1
-		       : 0;
+			bulk_add_key(loader->operand_call, operands->call,
+				bulk_last(loader->operands))
+		? -1
+		: 0;
 }
 
 static int note_named(struct loaded_process *p, uint64_t address)
@@ -73,9 +73,9 @@ static int add(const struct operands *operands, const char *role, int64_t offset
 	if (!allocation)
 		return 0;
 	return add_row(operands, role, offset, address, allocation) ||
-			       note_named(&operands->loader->p, address)
-		       ? -1
-		       : 1;
+			note_named(&operands->loader->p, address)
+		? -1
+		: 1;
 }
 
 /* A word of a launch's parameters: in an allocation, or one that is none's. */
@@ -87,12 +87,12 @@ static int add_word(const struct operands *operands, uint32_t offset, uint64_t v
 	if (found > 0 && p->pointed_count < sizeof(p->pointed) / sizeof(*p->pointed))
 		p->pointed[p->pointed_count++] = offset;
 	if (!found && p->stray_count < LAUNCH_WORDS_MAX)
-		p->stray[p->stray_count++] = (struct launch_word){offset, value};
+		p->stray[p->stray_count++] = (struct launch_word){ offset, value };
 	return found < 0 ? -1 : 0;
 }
 
-static int add_words(
-	const struct operands *operands, const struct call_record *record, unsigned field_count)
+static int add_words(const struct operands *operands, const struct call_record *record,
+	unsigned field_count)
 {
 	const char *at = (const char *)&record->field[field_count];
 	int buffer = record->head.flags & CALL_BUFFER;
@@ -188,12 +188,12 @@ static int add_boxes(const struct operands *operands, const uint64_t *word, size
 		for (int end = 0; end < 2; end++) {
 			const uint64_t *operand = &word[end ? BATCH_OP_DST : BATCH_OP_SRC];
 			const uint64_t *other = &word[end ? BATCH_OP_SRC : BATCH_OP_DST];
-			struct extent extent = {.role = end ? "dst" : "src",
+			struct extent extent = { .role = end ? "dst" : "src",
 				.item = (int64_t)i,
 				.address = operand[1],
 				.bytes = box[0],
 				.rows = box[1],
-				.slices = box[2]};
+				.slices = box[2] };
 
 			if ((uint32_t)operand[0] != BATCH_OPERAND_POINTER ||
 				(uint32_t)other[0] != BATCH_OPERAND_POINTER) {
@@ -220,20 +220,20 @@ static int add_batch(const struct operands *operands, const struct loaded_call *
 		return -1;
 	for (size_t i = 0; word && i < count; i++) {
 		for (int end = 0; end < 2; end++) {
-			struct extent extent = {.role = end ? "src" : "dst",
+			struct extent extent = { .role = end ? "src" : "dst",
 				.item = (int64_t)i,
 				.address = word[(size_t)end * count + i],
 				.bytes = word[2 * count + i],
 				.rows = 1,
-				.slices = 1};
+				.slices = 1 };
 
 			if (add_item(operands, &extent))
 				return -1;
 		}
 	}
 	return operands->loader->p.unnamed
-		       ? loader_write_object(operands->loader, call, "content", CONTENT_UNNAMED)
-		       : 0;
+		? loader_write_object(operands->loader, call, "content", CONTENT_UNNAMED)
+		: 0;
 }
 
 /* --- values that streams write and wait for --- */
@@ -253,8 +253,12 @@ enum {
 static int add_value(const struct operands *operands, int writes, uint64_t address, uint64_t bytes,
 	int64_t item)
 {
-	struct extent extent = { .role = writes ? "dst" : "src", .item = item, .address = address,
-		.bytes = bytes, .rows = 1, .slices = 1 };
+	struct extent extent = { .role = writes ? "dst" : "src",
+		.item = item,
+		.address = address,
+		.bytes = bytes,
+		.rows = 1,
+		.slices = 1 };
 
 	return add_item(operands, &extent);
 }
@@ -297,13 +301,14 @@ static int add_values(const struct operands *operands, const struct loaded_call 
 		operands->loader->p.unnamed = 1;
 	for (size_t i = 0; word && i < count && !rc; i++)
 		rc = add_memop(operands, word + i * MEMOP_WORDS, (int64_t)i);
-	return rc || !operands->loader->p.unnamed ? rc : loader_write_object(operands->loader,
-		call, "content", CONTENT_UNNAMED);
+	return rc || !operands->loader->p.unnamed
+		? rc
+		: loader_write_object(operands->loader, call, "content", CONTENT_UNNAMED);
 }
 
 int loader_write_operands(struct loader *loader, const struct loaded_call *call)
 {
-	struct operands operands = {.loader = loader, .call = loader->call + call->number};
+	struct operands operands = { .loader = loader, .call = loader->call + call->number };
 	const struct call_fields *fields = &call->fields;
 
 	loader->p.stray_count = loader->p.pointed_count = loader->p.named_count = 0;
@@ -326,7 +331,7 @@ int loader_write_operands(struct loader *loader, const struct loaded_call *call)
 int loader_write_graph_operands(struct loader *loader, const struct loaded_call *call,
 	const uint64_t *address, size_t count)
 {
-	struct operands operands = {.loader = loader, .call = loader->call + call->number};
+	struct operands operands = { .loader = loader, .call = loader->call + call->number };
 	int64_t last = 0;
 
 	for (size_t i = 0; i < count; i++) {

@@ -5,8 +5,12 @@
 #include <stdlib.h>
 
 static const char *const causes[] = {
-	[WINDOW_START] = "start", [WINDOW_DELAY] = "delay", [WINDOW_DURATION] = "duration",
-	[WINDOW_PROFILER] = "profiler", [WINDOW_RANGE] = "range", [WINDOW_SIZE] = "size",
+	[WINDOW_START] = "start",
+	[WINDOW_DELAY] = "delay",
+	[WINDOW_DURATION] = "duration",
+	[WINDOW_PROFILER] = "profiler",
+	[WINDOW_RANGE] = "range",
+	[WINDOW_SIZE] = "size",
 };
 
 static const char *cause_name(unsigned cause)
@@ -54,10 +58,11 @@ int loader_write_recording(struct loader *loader)
 		const struct window_record *window = p->window[i];
 		int64_t start = clock_host(&p->clock, window->ticks);
 		int64_t end = i + 1 < p->window_count
-			? clock_host(&p->clock, p->window[i + 1]->ticks) : p->end;
+			? clock_host(&p->clock, p->window[i + 1]->ticks)
+			: p->end;
 
 		if (db_run(loader->insert[INSERT_RECORDING], "iiiis", loader->process, start,
-			    end > start ? end : start, (int64_t)!!window->open,
+			    end > start ? end : start, (int64_t) !!window->open,
 			    cause_name(window->cause)))
 			return -1;
 		opened |= window->open;

@@ -38,8 +38,10 @@ static uint32_t default_stream(struct resolving *r, int per_thread)
 {
 	struct loaded_stream stream = {
 		.handle = per_thread ? STREAM_PER_THREAD : STREAM_LEGACY,
-		.context = r->call->context, .thread = per_thread ? r->call->thread : 0,
-		.kind = per_thread ? STREAM_KIND_PER_THREAD : STREAM_KIND_LEGACY, .cupti_id = -1,
+		.context = r->call->context,
+		.thread = per_thread ? r->call->thread : 0,
+		.kind = per_thread ? STREAM_KIND_PER_THREAD : STREAM_KIND_LEGACY,
+		.cupti_id = -1,
 	};
 	uint64_t owner = (uint64_t)stream.context << 32 | stream.thread;
 	uint32_t known = (uint32_t)map_get(&r->p->default_streams, owner, 0);
@@ -55,7 +57,9 @@ static uint32_t default_stream(struct resolving *r, int per_thread)
 static uint32_t stream_of(struct resolving *r, uint64_t handle)
 {
 	struct loaded_stream unknown = {
-		.handle = handle, .context = r->call->context, .kind = STREAM_KIND_UNKNOWN,
+		.handle = handle,
+		.context = r->call->context,
+		.kind = STREAM_KIND_UNKNOWN,
 		.cupti_id = -1,
 	};
 	uint32_t known;
@@ -82,10 +86,12 @@ static int create_stream(struct resolving *r)
 	p->stream = more;
 	/* CU_STREAM_NON_BLOCKING is 1. */
 	more[p->streams.count] = (struct loaded_stream){
-		.handle = handle, .context = r->call->context,
+		.handle = handle,
+		.context = r->call->context,
 		.kind = r->call->fields.value[FIELD_flags] & 1 ? STREAM_KIND_NON_BLOCKING
-							 : STREAM_KIND_BLOCKING,
-		.priority = (int32_t)r->call->fields.value[FIELD_priority], .cupti_id = -1,
+							       : STREAM_KIND_BLOCKING,
+		.priority = (int32_t)r->call->fields.value[FIELD_priority],
+		.cupti_id = -1,
 	};
 	r->call->stream = lives_begin(&p->streams, handle, r->call->exit, r->call->number);
 	if (!r->call->stream)
@@ -152,8 +158,7 @@ static int resolve_stream(struct resolving *r)
 	if (!r->call->stream)
 		return -1;
 	if (r->call->kind == KIND_STREAM_DESTROY && !r->call->failed)
-		return lives_end(&r->p->streams, r->call->stream, r->call->exit,
-			r->call->number);
+		return lives_end(&r->p->streams, r->call->stream, r->call->exit, r->call->number);
 	return 0;
 }
 
@@ -235,8 +240,8 @@ static enum memory_kind memory_at(const struct resolving *r, uint64_t address, i
 static void resolve_copy(struct resolving *r)
 {
 	uint64_t direction = HAS(&r->call->fields, direction)
-				     ? r->call->fields.value[FIELD_direction]
-				     : (uint64_t)COPY_DEFAULT;
+		? r->call->fields.value[FIELD_direction]
+		: (uint64_t)COPY_DEFAULT;
 
 	if (HAS(&r->call->fields, dst))
 		r->call->dst_memory = (uint8_t)memory_at(r, r->call->fields.value[FIELD_dst],

@@ -16,8 +16,7 @@ static int insert_site(struct loader *loader, const struct site_record *site)
 	if (map_get(&p->sites, site->id, 0))
 		return 0;
 	if (map_set(&p->sites, site->id, (uint64_t)row) ||
-		db_run(loader->insert[INSERT_SITE], "iii", row, loader->process,
-			(int64_t)site->id))
+		db_run(loader->insert[INSERT_SITE], "iii", row, loader->process, (int64_t)site->id))
 		return -1;
 	loader->site++;
 	for (unsigned i = 0; i < site_frames(site); i++)
@@ -91,26 +90,25 @@ static int insert_parameters(struct loader *loader, uint32_t kernel,
 static int set_local_bytes(struct loader *loader, int64_t kernel,
 	const struct function_record *function)
 {
-	return !function->local ? 0
+	return !function->local
+		? 0
 		: db_run(loader->insert[UPDATE_KERNEL], "ii", (int64_t)function->local - 1, kernel);
 }
 
 struct unplaced_function {
 	uint64_t handle;
-	uint32_t kernel, thread;     /* thread: kernel thread id */
+	uint32_t kernel, thread; /* thread: kernel thread id */
 };
 
 /* Who names a handle first writes what it stands for right before that call. */
 static int place_later(struct loaded_process *p, uint64_t handle, uint32_t kernel)
 {
-	struct unplaced_function *more =
-		array_room(p->unplaced, p->unplaced_count, sizeof(*more));
+	struct unplaced_function *more = array_room(p->unplaced, p->unplaced_count, sizeof(*more));
 
 	if (!more)
 		return -1;
 	p->unplaced = more;
-	more[p->unplaced_count++] =
-		(struct unplaced_function){ handle, kernel, p->reader.thread };
+	more[p->unplaced_count++] = (struct unplaced_function){ handle, kernel, p->reader.thread };
 	return map_set(&p->latest_functions, handle, kernel);
 }
 
@@ -164,8 +162,9 @@ static int add_call_type(struct loader *loader, const struct call_type_record *t
 	struct file_call_type *slot = &loader->p.type[type->call];
 	int rc;
 
-	if (!stmt || db_bind(stmt, "tsi", name, (size_t)type->name_length, call_kind_names[kind],
-			     (int64_t)type->runtime)) {
+	if (!stmt ||
+		db_bind(stmt, "tsi", name, (size_t)type->name_length, call_kind_names[kind],
+			(int64_t)type->runtime)) {
 		sqlite3_finalize(stmt);
 		return -1;
 	}
@@ -243,9 +242,8 @@ static int add_thread(struct loader *loader, const struct thread_record *thread)
 static int add_call(struct loader *loader, const struct record *record)
 {
 	struct loaded_process *p = &loader->p;
-	uint64_t enter = record->type == RECORD_CALL
-				 ? ((const struct call_record *)record)->enter
-				 : ((const struct enter_record *)record)->enter;
+	uint64_t enter = record->type == RECORD_CALL ? ((const struct call_record *)record)->enter
+						     : ((const struct enter_record *)record)->enter;
 	uint32_t thread = thread_row(loader, p->reader.thread);
 
 	if (enter < p->first_tick)
@@ -272,8 +270,7 @@ static int add_calibration(struct loader *loader, const struct calibration_recor
 
 static int add_window(struct loaded_process *p, const struct window_record *window)
 {
-	const struct window_record **more =
-		array_room(p->window, p->window_count, sizeof(*more));
+	const struct window_record **more = array_room(p->window, p->window_count, sizeof(*more));
 
 	if (!more)
 		return -1;

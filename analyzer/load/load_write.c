@@ -10,14 +10,21 @@
 #include "load_accept.h"
 
 static const char *const memory_names[] = {
-	[MEMORY_UNKNOWN] = NULL, [MEMORY_PAGEABLE] = "pageable", [MEMORY_PINNED] = "pinned",
-	[MEMORY_DEVICE] = "device", [MEMORY_ARRAY] = "device", [MEMORY_MANAGED] = "managed",
-	[MEMORY_DEVICE_STATIC] = "device", [MEMORY_MANAGED_STATIC] = "managed",
+	[MEMORY_UNKNOWN] = NULL,
+	[MEMORY_PAGEABLE] = "pageable",
+	[MEMORY_PINNED] = "pinned",
+	[MEMORY_DEVICE] = "device",
+	[MEMORY_ARRAY] = "device",
+	[MEMORY_MANAGED] = "managed",
+	[MEMORY_DEVICE_STATIC] = "device",
+	[MEMORY_MANAGED_STATIC] = "managed",
 };
 
 static const char *const stream_kinds[] = {
-	[STREAM_KIND_UNKNOWN] = "unknown", [STREAM_KIND_LEGACY] = "legacy",
-	[STREAM_KIND_PER_THREAD] = "per-thread", [STREAM_KIND_BLOCKING] = "blocking",
+	[STREAM_KIND_UNKNOWN] = "unknown",
+	[STREAM_KIND_LEGACY] = "legacy",
+	[STREAM_KIND_PER_THREAD] = "per-thread",
+	[STREAM_KIND_BLOCKING] = "blocking",
 	[STREAM_KIND_NON_BLOCKING] = "non-blocking",
 };
 
@@ -112,21 +119,21 @@ int loader_write_call(struct loader *loader, const struct loaded_call *call)
 	struct loaded_process *p = &loader->p;
 	const struct call_record *record = (const struct call_record *)call->record;
 	const struct call_fields *fields = &call->fields;
-	uint64_t site = map_get(&p->sites, call->returned
-		? record->site : ((const struct enter_record *)call->record)->site, 0);
+	uint64_t site = map_get(&p->sites,
+		call->returned ? record->site : ((const struct enter_record *)call->record)->site,
+		0);
 	int64_t row = loader->call + call->number, enter = host_time(p, call->enter);
 	int64_t exit = call->returned ? host_time(p, call->exit) : DB_NULL;
 	int rc = bulk_add(loader->calls, "kiiIiiIIIIIIIIiIIIIIIIIss", row, loader->process,
-		(int64_t)call->thread, row_of(loader->call, call->parent), call->type->id,
-		enter, exit, call->returned ? (int64_t)record->result : DB_NULL,
-		or_null(call->context), row_of(loader->stream, call->stream),
-		or_null((uint64_t)call->event),
+		(int64_t)call->thread, row_of(loader->call, call->parent), call->type->id, enter,
+		exit, call->returned ? (int64_t)record->result : DB_NULL, or_null(call->context),
+		row_of(loader->stream, call->stream), or_null((uint64_t)call->event),
 		or_null(call->kernel), or_null(site),
 		call->returned ? or_null(record->correlation) : DB_NULL,
-		(int64_t)!!(call->record->flags & CALL_PER_THREAD),
-		field(fields, FIELD_ptr), field(fields, FIELD_dst), field(fields, FIELD_src),
-		bytes_of(call), field(fields, FIELD_direction),
-		field(fields, FIELD_flags), field(fields, FIELD_grid), field(fields, FIELD_block),
+		(int64_t) !!(call->record->flags & CALL_PER_THREAD), field(fields, FIELD_ptr),
+		field(fields, FIELD_dst), field(fields, FIELD_src), bytes_of(call),
+		field(fields, FIELD_direction), field(fields, FIELD_flags),
+		field(fields, FIELD_grid), field(fields, FIELD_block),
 		memory_name(call->dst_memory), memory_name(call->src_memory));
 
 	if (rc || note_thread_call(loader, call))
@@ -173,8 +180,11 @@ static int write_overhead(struct loader *loader, const struct device_record *dev
 static const char *operation_kind(const struct device_record *device)
 {
 	static const char *const kinds[] = {
-		[DEVICE_KERNEL] = "kernel", [DEVICE_MEMCPY] = "memcpy", [DEVICE_MEMSET] = "memset",
-		[DEVICE_PEER] = "peer", [DEVICE_GRAPH] = "graph",
+		[DEVICE_KERNEL] = "kernel",
+		[DEVICE_MEMCPY] = "memcpy",
+		[DEVICE_MEMSET] = "memset",
+		[DEVICE_PEER] = "peer",
+		[DEVICE_GRAPH] = "graph",
 	};
 
 	if (device->kind < sizeof(kinds) / sizeof(*kinds) && kinds[device->kind])
@@ -186,8 +196,8 @@ static int64_t operation_kernel(struct loader *loader, const struct device_recor
 	const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
-	const struct string_record *name = (const struct string_record *)(uintptr_t)
-		map_get(&p->strings, device->name, 0);
+	const struct string_record *name =
+		(const struct string_record *)(uintptr_t)map_get(&p->strings, device->name, 0);
 
 	if (device->kind != DEVICE_KERNEL)
 		return DB_NULL;
@@ -202,8 +212,8 @@ static int write_operation(struct loader *loader, const struct device_record *de
 {
 	struct loaded_process *p = &loader->p;
 	uint64_t context = map_get(&p->context_cupti_ids, device->context, 0);
-	uint64_t stream = map_get(&p->cupti_streams,
-		(uint64_t)device->context << 32 | device->stream, 0);
+	uint64_t stream =
+		map_get(&p->cupti_streams, (uint64_t)device->context << 32 | device->stream, 0);
 	int copy = device->kind == DEVICE_MEMCPY, peer = device->kind == DEVICE_PEER;
 	int bytes = copy || peer || device->kind == DEVICE_MEMSET;
 
@@ -214,20 +224,22 @@ static int write_operation(struct loader *loader, const struct device_record *de
 	else if (call)
 		context = call->context;
 	loader->operation++;
-	if (call && bulk_add_key(loader->operation_call, loader->call + call->number,
-			    loader->operation))
+	if (call &&
+		bulk_add_key(loader->operation_call, loader->call + call->number,
+			loader->operation))
 		return -1;
-	return bulk_add(loader->operations, "kiIsIIiIIiIIIssI", loader->operation,
-		loader->process, call ? loader->call + call->number : DB_NULL,
-		operation_kind(device),
+	return bulk_add(loader->operations, "kiIsIIiIIiIIIssI", loader->operation, loader->process,
+		call ? loader->call + call->number : DB_NULL, operation_kind(device),
 		device_time(p, device, device->start), device_time(p, device, device->end),
-		(int64_t)device->device, or_null(context),
-		row_of(loader->stream, (uint32_t)stream), (int64_t)device->correlation,
-		operation_kernel(loader, device, call),
-		bytes ? (int64_t)device->value : DB_NULL,
-		copy ? (int64_t)device->detail : DB_NULL,
-		copy ? memory_name(device->src) : peer ? "device" : NULL,
-		copy ? memory_name(device->dst) : peer ? "device" : NULL,
+		(int64_t)device->device, or_null(context), row_of(loader->stream, (uint32_t)stream),
+		(int64_t)device->correlation, operation_kernel(loader, device, call),
+		bytes ? (int64_t)device->value : DB_NULL, copy ? (int64_t)device->detail : DB_NULL,
+		copy           ? memory_name(device->src)
+			: peer ? "device"
+			       : NULL,
+		copy           ? memory_name(device->dst)
+			: peer ? "device"
+			       : NULL,
 		device->kind == DEVICE_KERNEL ? or_null(device->value) : DB_NULL);
 }
 
@@ -270,10 +282,10 @@ int loader_write_allocation(void *arg, const struct life *life)
 {
 	struct loader *loader = arg;
 
-	return db_run(loader->insert[INSERT_ALLOCATION], "iiiisII",
-		loader->allocation + life->row, loader->process, (int64_t)life->handle,
-		(int64_t)life->value, loader_allocation_kind(life)->memory,
-		row_of(loader->call, life->created), row_of(loader->call, life->destroyed));
+	return db_run(loader->insert[INSERT_ALLOCATION], "iiiisII", loader->allocation + life->row,
+		loader->process, (int64_t)life->handle, (int64_t)life->value,
+		loader_allocation_kind(life)->memory, row_of(loader->call, life->created),
+		row_of(loader->call, life->destroyed));
 }
 
 /* The index of calls by thread. */

@@ -25,14 +25,14 @@
 #include "sparse_words.h"
 
 struct file_call_type {
-	int64_t id;                  /* row; 0: not defined by this file */
+	int64_t id; /* row; 0: not defined by this file */
 	const struct call_type_record *record;
 };
 
 /* What a call's fields say, by enum field_kind. */
 struct call_fields {
 	uint64_t value[FIELD_KIND_COUNT];
-	uint64_t present;            /* bit per field kind */
+	uint64_t present; /* bit per field kind */
 };
 _Static_assert(FIELD_KIND_COUNT <= 64, "a bit per field kind");
 
@@ -43,16 +43,16 @@ _Static_assert(FIELD_KIND_COUNT <= 64, "a bit per field kind");
 struct loaded_call {
 	const struct record *record; /* struct call_record, or enter_record if it never returned */
 	const struct file_call_type *type;
-	struct call_fields fields;   /* none if it never returned */
-	uint64_t enter, exit;        /* ticks; exit UINT64_MAX: it never returned */
+	struct call_fields fields; /* none if it never returned */
+	uint64_t enter, exit;      /* ticks; exit UINT64_MAX: it never returned */
 	uint32_t number, parent;
-	uint32_t thread;             /* row */
-	uint32_t context;            /* row */
-	uint32_t kernel;             /* row */
-	uint32_t stream;             /* life */
-	int64_t event;               /* row */
-	unsigned kind;               /* enum call_kind */
-	int returned, failed;        /* failed: or did not return */
+	uint32_t thread;                /* row */
+	uint32_t context;               /* row */
+	uint32_t kernel;                /* row */
+	uint32_t stream;                /* life */
+	int64_t event;                  /* row */
+	unsigned kind;                  /* enum call_kind */
+	int returned, failed;           /* failed: or did not return */
 	uint8_t dst_memory, src_memory; /* enum memory_kind */
 };
 
@@ -65,34 +65,39 @@ struct lane_call {
 
 /* What a thread recorded: load_lanes.c. */
 struct lane {
-	uint32_t thread;             /* row */
-	struct segment { const char *start, *end; } *segment; /* of the mapped file */
+	uint32_t thread; /* row */
+	struct segment {
+		const char *start, *end;
+	} * segment; /* of the mapped file */
 	size_t segment_count, segment_next;
-	const char *position, *end;  /* in the segment before segment_next */
-	size_t chunk;                /* of the last segment, offset */
-	uint64_t damaged;            /* reader.damaged then: damaged records are between segments */
-	uint64_t last;               /* ticks, when the last one filed returned */
-	struct lane_call *call;      /* in order of entry, of which next comes next */
+	const char *position, *end; /* in the segment before segment_next */
+	size_t chunk;               /* of the last segment, offset */
+	uint64_t damaged;           /* reader.damaged then: damaged records are between segments */
+	uint64_t last;              /* ticks, when the last one filed returned */
+	struct lane_call *call;     /* in order of entry, of which next comes next */
 	size_t count, next, room;
 };
 
 enum stream_kind {
-	STREAM_KIND_UNKNOWN, STREAM_KIND_LEGACY, STREAM_KIND_PER_THREAD, STREAM_KIND_BLOCKING,
+	STREAM_KIND_UNKNOWN,
+	STREAM_KIND_LEGACY,
+	STREAM_KIND_PER_THREAD,
+	STREAM_KIND_BLOCKING,
 	STREAM_KIND_NON_BLOCKING,
 };
 
 /* Beside the life of the same index. */
 struct loaded_stream {
 	uint64_t handle;
-	uint32_t context, thread;    /* rows, 0: none */
+	uint32_t context, thread; /* rows, 0: none */
 	enum stream_kind kind;
 	int32_t priority;
-	int64_t cupti_id;            /* -1: no operation seen */
+	int64_t cupti_id; /* -1: no operation seen */
 };
 
 /* What life.kind of an allocation stands for. */
 struct allocation_kind {
-	unsigned made_by;            /* enum call_kind */
+	unsigned made_by; /* enum call_kind */
 	const char *memory;
 	enum memory_kind kind;
 };
@@ -106,34 +111,62 @@ struct unplaced_function;
 struct loaded_context {
 	struct context_record record; /* the last word on it */
 	uint32_t row;
-	uint32_t users;              /* of a primary one: retained and not released */
+	uint32_t users; /* of a primary one: retained and not released */
 };
 
 struct loaded_thread {
 	uint32_t tid;
 	const struct thread_record *name; /* NULL: not known */
-	uint32_t made_by, joined_by; /* numbers of calls */
-	uint32_t *call;              /* numbers of those it made */
+	uint32_t made_by, joined_by;      /* numbers of calls */
+	uint32_t *call;                   /* numbers of those it made */
 	size_t call_count;
-	int64_t outermost, placed;   /* those not made within another one; those with a site */
-	int64_t inside;              /* ns in them */
-	int64_t stuck;               /* when it entered the one that never returned, or DB_NULL */
+	int64_t outermost, placed; /* those not made within another one; those with a site */
+	int64_t inside;            /* ns in them */
+	int64_t stuck;             /* when it entered the one that never returned, or DB_NULL */
 };
 
 /* The recorder keeps as many (preload/arguments.h). */
 #define MAX_POINTED 128
 
 enum loader_insert {
-	INSERT_PROCESS, INSERT_LOSS, INSERT_PROPERTY, INSERT_THREAD, INSERT_DEVICE, INSERT_CONTEXT,
-	INSERT_STREAM, INSERT_EVENT, INSERT_ALLOCATION, INSERT_KERNEL, INSERT_MODULE, INSERT_SITE,
-	INSERT_FRAME, INSERT_CALL_TYPE, INSERT_OVERHEAD, INSERT_CALIBRATION, INSERT_SYMBOL,
-	INSERT_POLLING, INSERT_RANGE, INSERT_CODE,
-	INSERT_RECORDING, INSERT_THREAD_USE, INSERT_DEVICE_ATTRIBUTE, INSERT_PARAMETER,
+	INSERT_PROCESS,
+	INSERT_LOSS,
+	INSERT_PROPERTY,
+	INSERT_THREAD,
+	INSERT_DEVICE,
+	INSERT_CONTEXT,
+	INSERT_STREAM,
+	INSERT_EVENT,
+	INSERT_ALLOCATION,
+	INSERT_KERNEL,
+	INSERT_MODULE,
+	INSERT_SITE,
+	INSERT_FRAME,
+	INSERT_CALL_TYPE,
+	INSERT_OVERHEAD,
+	INSERT_CALIBRATION,
+	INSERT_SYMBOL,
+	INSERT_POLLING,
+	INSERT_RANGE,
+	INSERT_CODE,
+	INSERT_RECORDING,
+	INSERT_THREAD_USE,
+	INSERT_DEVICE_ATTRIBUTE,
+	INSERT_PARAMETER,
 	UPDATE_KERNEL,
-	INSERT_IMAGE_PIECE, INSERT_IMAGE_FILE, INSERT_KERNEL_IMAGE, INSERT_OBJECT,
-	INSERT_GRAPH, INSERT_GRAPH_NODE, INSERT_GRAPH_EDGE,
-	INSERT_GRAPH_EXEC, INSERT_GRAPH_BODY, INSERT_GRAPH_UPDATE, INSERT_GRAPH_CHANGE,
-	INSERT_EXTENT, INSERT_SHAPE,
+	INSERT_IMAGE_PIECE,
+	INSERT_IMAGE_FILE,
+	INSERT_KERNEL_IMAGE,
+	INSERT_OBJECT,
+	INSERT_GRAPH,
+	INSERT_GRAPH_NODE,
+	INSERT_GRAPH_EDGE,
+	INSERT_GRAPH_EXEC,
+	INSERT_GRAPH_BODY,
+	INSERT_GRAPH_UPDATE,
+	INSERT_GRAPH_CHANGE,
+	INSERT_EXTENT,
+	INSERT_SHAPE,
 	INSERT_COUNT
 };
 
@@ -144,20 +177,20 @@ struct loaded_process {
 	struct file_call_type *type; /* by call number */
 	struct lane *lane;
 	size_t lane_count, last_lane;
-	uint32_t *heap;              /* lanes by their next call */
+	uint32_t *heap; /* lanes by their next call */
 	size_t heap_count;
-	uint32_t call_count;         /* calls seen so far */
+	uint32_t call_count;                                /* calls seen so far */
 	enum { INIT_UNKNOWN, INIT_FAILED, INIT_DONE } init; /* what calls of cuInit came to */
-	struct slots device;         /* operations by correlation: load_device.c */
+	struct slots device; /* operations by correlation: load_device.c */
 	uint64_t *more_device;
 	size_t more_device_count;
 	const struct device_record **taken; /* those of the call that is looked at */
 	size_t taken_count;
 	struct launch_word stray[LAUNCH_WORDS_MAX]; /* its words that look like addresses only */
 	size_t stray_count;
-	uint64_t *named;             /* addresses in allocations that it names */
+	uint64_t *named; /* addresses in allocations that it names */
 	size_t named_count, named_room;
-	int unnamed;                 /* it names others, too, in a batch */
+	int unnamed;                   /* it names others, too, in a batch */
 	uint32_t pointed[MAX_POINTED]; /* offsets of its words that point into an allocation */
 	size_t pointed_count;
 	const struct calibration_record **calibration;
@@ -169,31 +202,31 @@ struct loaded_process {
 	struct loaded_thread *thread; /* row - threads before this process - 1 */
 	size_t thread_count;
 	struct map context_numbers, context_handles, context_cupti_ids; /* -> index + 1 */
-	struct map primaries;        /* device -> context, index + 1 */
-	struct map threads;          /* tid -> row */
-	struct map thread_lanes;     /* row -> lane, index + 1 */
-	struct map births;           /* number of the pthread_create -> thread, index + 1 */
-	struct map sites;            /* number -> row */
-	struct lives functions;      /* value: kernel row */
-	struct map latest_functions; /* during the scan: handle -> kernel row */
+	struct map primaries;               /* device -> context, index + 1 */
+	struct map threads;                 /* tid -> row */
+	struct map thread_lanes;            /* row -> lane, index + 1 */
+	struct map births;                  /* number of the pthread_create -> thread, index + 1 */
+	struct map sites;                   /* number -> row */
+	struct lives functions;             /* value: kernel row */
+	struct map latest_functions;        /* during the scan: handle -> kernel row */
 	struct unplaced_function *unplaced; /* load_scan.c */
 	size_t unplaced_count;
-	struct map layouts;          /* kernel row -> address of the function_record */
-	struct map kernels;          /* hash of the mangled name -> kernel row */
-	struct map shapes;           /* hash -> row */
-	struct map strings;          /* id -> address of the string_record */
-	struct map default_streams;  /* context and thread -> stream */
-	struct map cupti_streams;    /* CUPTI context and stream -> stream */
+	struct map layouts;         /* kernel row -> address of the function_record */
+	struct map kernels;         /* hash of the mangled name -> kernel row */
+	struct map shapes;          /* hash -> row */
+	struct map strings;         /* id -> address of the string_record */
+	struct map default_streams; /* context and thread -> stream */
+	struct map cupti_streams;   /* CUPTI context and stream -> stream */
 	struct lives streams, events, allocations;
 	struct loaded_stream *stream; /* beside streams.life */
-	struct ranges live_memory;   /* of the lives of allocations */
-	struct graphs *graphs;       /* load_graph.c; NULL: none yet */
-	struct images *images;       /* load_images.c; NULL: none yet */
+	struct ranges live_memory;    /* of the lives of allocations */
+	struct graphs *graphs;        /* load_graph.c; NULL: none yet */
+	struct images *images;        /* load_images.c; NULL: none yet */
 	struct open_range *open_range;
 	size_t open_range_count;
 	uint64_t first_tick;
-	int64_t start, end;          /* ns: when it began, and the last thing seen */
-	uint64_t refused;            /* records that load_accept.c left out */
+	int64_t start, end; /* ns: when it began, and the last thing seen */
+	uint64_t refused;   /* records that load_accept.c left out */
 };
 
 struct loader {
@@ -202,13 +235,13 @@ struct loader {
 	/* Tables and indexes too large for INSERT. */
 	struct bulk *calls, *operations, *operands, *launches;
 	struct bulk *call_thread, *operation_call, *operand_call;
-	struct progress progress;    /* bytes of all traces, each of which is read twice */
-	int64_t origin;              /* CLOCK_REALTIME ns of time 0 */
-	int64_t lasted;              /* ns, the sum of all durations; up to CLOCK_MOST_SUM */
+	struct progress progress; /* bytes of all traces, each of which is read twice */
+	int64_t origin;           /* CLOCK_REALTIME ns of time 0 */
+	int64_t lasted;           /* ns, the sum of all durations; up to CLOCK_MOST_SUM */
 	/* Rows written so far, so that ids are known before rows are. */
 	int64_t process, call, operation, thread, context, stream, event, allocation, kernel, site;
 	int64_t graph, node, exec, shape;
-	struct map images;           /* hash -> 1: its pieces were written */
+	struct map images; /* hash -> 1: its pieces were written */
 	const char *path;
 	struct loaded_process p;
 };
@@ -251,8 +284,8 @@ int loader_take_host(struct loader *loader, const struct loaded_call *call);
 /* What else a call names: rows of call_object. */
 int loader_write_objects(struct loader *loader, const struct loaded_call *call);
 /* One rare statement with its numbers, two to four. */
-int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t second,
-	int64_t third, int64_t fourth);
+int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t second, int64_t third,
+	int64_t fourth);
 int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
 	int64_t object);
 /* Graphs, nodes and captures: what that call says of them. */

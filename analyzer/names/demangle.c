@@ -10,9 +10,9 @@
 struct component {
 	const char *name;
 	size_t length;
-	int destructor;            /* of the class that name is */
-	int closure;               /* a lambda, which name is a member of */
-	const char *function;      /* that a lambda was written in, NULL: in none */
+	int destructor;       /* of the class that name is */
+	int closure;          /* a lambda, which name is a member of */
+	const char *function; /* that a lambda was written in, NULL: in none */
 	size_t function_length;
 };
 
@@ -90,7 +90,11 @@ static const char *skip_piece(const char *at, int depth)
 	if (isdigit((unsigned char)*at))
 		return source_name(at, &ignored);
 	switch (*at) {
-	case 'I': case 'J': case 'N': case 'X': case 'F':
+	case 'I':
+	case 'J':
+	case 'N':
+	case 'X':
+	case 'F':
 		return skip_until_e(at + 1, depth + 1, &ignored);
 	case 'Z':
 		return skip_until_e(at + 1, depth + 1, &ignored);

@@ -6,24 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARTS_MAX 256     /* substitutions, and template arguments */
+#define PARTS_MAX 256 /* substitutions, and template arguments */
 #define DEPTH_MAX 64
-#define ROOM (1u << 20)   /* bytes of all texts of a name, those of its parts included */
+#define ROOM (1u << 20) /* bytes of all texts of a name, those of its parts included */
 
 /* A type as it is written around a declarator: "void (*" and ")(int)". */
 struct type {
 	const char *left, *right;
-	int wraps;                 /* a pointer to it needs parentheses: functions, arrays */
+	int wraps; /* a pointer to it needs parentheses: functions, arrays */
 };
 
 struct whole {
 	const char *at;
-	char *room;                /* ROOM bytes that texts lie in */
+	char *room; /* ROOM bytes that texts lie in */
 	size_t used;
 	struct type known[PARTS_MAX];
 	const char *argument[PARTS_MAX]; /* of the function's template */
 	int known_count, argument_count;
-	const char *arguments;     /* the last list of them, without <> */
+	const char *arguments; /* the last list of them, without <> */
 	int depth, failed, in_lambda;
 };
 
@@ -35,8 +35,8 @@ static const char *fail(struct whole *w)
 	return "";
 }
 
-__attribute__((format(printf, 2, 3)))
-static const char *text(struct whole *w, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static const char *text(struct whole *w, const char *format,
+	...)
 {
 	char *at = w->room + w->used;
 	size_t room = ROOM - w->used;
@@ -147,8 +147,14 @@ static const char *type_text(struct whole *w)
 /* Behind 'L': a value of a type, as (type)value, a bool, or the address of something. */
 static const char *literal(struct whole *w)
 {
-	static const struct { const char *code, *suffix; } suffixes[] = {
-		{ "j", "u" }, { "l", "l" }, { "m", "ul" }, { "x", "ll" }, { "y", "ull" },
+	static const struct {
+		const char *code, *suffix;
+	} suffixes[] = {
+		{ "j", "u" },
+		{ "l", "l" },
+		{ "m", "ul" },
+		{ "x", "ll" },
+		{ "y", "ull" },
 		{ "i", "" },
 	};
 	const char *type, *value, *sign = "", *start = w->at;
@@ -210,9 +216,16 @@ static const char *arguments(struct whole *w, int own)
 
 static struct type substitution(struct whole *w)
 {
-	static const struct { char code; const char *name; } names[] = {
-		{ 't', "std" }, { 'a', "std::allocator" }, { 'b', "std::basic_string" },
-		{ 's', "std::string" }, { 'i', "std::istream" }, { 'o', "std::ostream" },
+	static const struct {
+		char code;
+		const char *name;
+	} names[] = {
+		{ 't', "std" },
+		{ 'a', "std::allocator" },
+		{ 'b', "std::basic_string" },
+		{ 's', "std::string" },
+		{ 'i', "std::istream" },
+		{ 'o', "std::ostream" },
 		{ 'd', "std::iostream" },
 	};
 	int number;
@@ -380,8 +393,9 @@ static struct type function(struct whole *w)
 	take(w, "Y");
 	returned = parse_type(w);
 	parameters = list(w, type_text);
-	returned = (struct type){ returned.left, text(w, "(%s)%s",
-		strcmp(parameters, "void") ? parameters : "", returned.right), 1 };
+	returned = (struct type){ returned.left,
+		text(w, "(%s)%s", strcmp(parameters, "void") ? parameters : "", returned.right),
+		1 };
 	remember(w, returned);
 	return returned;
 }
@@ -420,15 +434,36 @@ static struct type parameter(struct whole *w)
 
 static const char *builtin(struct whole *w)
 {
-	static const struct { const char *code, *name; } names[] = {
-		{ "v", "void" }, { "w", "wchar_t" }, { "b", "bool" }, { "c", "char" },
-		{ "a", "signed char" }, { "h", "unsigned char" }, { "s", "short" },
-		{ "t", "unsigned short" }, { "i", "int" }, { "j", "unsigned int" }, { "l", "long" },
-		{ "m", "unsigned long" }, { "x", "long long" }, { "y", "unsigned long long" },
-		{ "n", "__int128" }, { "o", "unsigned __int128" }, { "f", "float" },
-		{ "d", "double" }, { "e", "long double" }, { "g", "__float128" }, { "z", "..." },
-		{ "Dh", "half" }, { "DF16_", "_Float16" }, { "DF16b", "__bf16" },
-		{ "Di", "char32_t" }, { "Ds", "char16_t" }, { "Du", "char8_t" },
+	static const struct {
+		const char *code, *name;
+	} names[] = {
+		{ "v", "void" },
+		{ "w", "wchar_t" },
+		{ "b", "bool" },
+		{ "c", "char" },
+		{ "a", "signed char" },
+		{ "h", "unsigned char" },
+		{ "s", "short" },
+		{ "t", "unsigned short" },
+		{ "i", "int" },
+		{ "j", "unsigned int" },
+		{ "l", "long" },
+		{ "m", "unsigned long" },
+		{ "x", "long long" },
+		{ "y", "unsigned long long" },
+		{ "n", "__int128" },
+		{ "o", "unsigned __int128" },
+		{ "f", "float" },
+		{ "d", "double" },
+		{ "e", "long double" },
+		{ "g", "__float128" },
+		{ "z", "..." },
+		{ "Dh", "half" },
+		{ "DF16_", "_Float16" },
+		{ "DF16b", "__bf16" },
+		{ "Di", "char32_t" },
+		{ "Ds", "char16_t" },
+		{ "Du", "char8_t" },
 		{ "Dn", "decltype(nullptr)" },
 	};
 

@@ -14,8 +14,8 @@
 
 struct whole_name {
 	char text[DEMANGLE_WHOLE_MAX];
-	size_t arguments;          /* where in text its last template arguments begin, behind '<' */
-	size_t arguments_length;   /* without '>'; 0: it has none */
+	size_t arguments;        /* where in text its last template arguments begin, behind '<' */
+	size_t arguments_length; /* without '>'; 0: it has none */
 };
 
 /* 0, or -1 if it is not mangled, too long, or has parts that are not understood. */

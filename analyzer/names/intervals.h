@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 struct interval {
-	uint64_t low, high;        /* without high */
-	uint32_t value;            /* the caller's */
-	uint32_t outer;            /* index + 1 of the one around it, 0: none */
+	uint64_t low, high; /* without high */
+	uint32_t value;     /* the caller's */
+	uint32_t outer;     /* index + 1 of the one around it, 0: none */
 };
 
 struct intervals {

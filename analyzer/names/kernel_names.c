@@ -41,12 +41,14 @@ static int add(struct kernels *kernels, sqlite3_stmt *row, struct whole_name *wh
 		return -1;
 	kernels->list = more;
 	more += kernels->count++;
-	*more = (struct kernel){ .id = sqlite3_column_int64(row, 0), .name = strdup(name),
+	*more = (struct kernel){ .id = sqlite3_column_int64(row, 0),
+		.name = strdup(name),
 		.whole = strdup(whole->text) };
 	if (whole->arguments_length)
 		more->arguments = strndup(whole->text + whole->arguments, whole->arguments_length);
 	return more->name && more->whole && (more->arguments || !whole->arguments_length)
-		       ? 0 : no_memory();
+		? 0
+		: no_memory();
 }
 
 static int read_kernels(struct kernels *kernels, struct db *db)

@@ -9,9 +9,11 @@
 #include "db.h"
 
 /* The text for a kernel, by the table's name or alias in a query. */
+/* clang-format off */
 #define KERNEL_LABEL(kernel) \
 	"ifnull((SELECT kn.label FROM kernel_name kn WHERE kn.kernel = " kernel ".id), " \
 	kernel ".name)"
+/* clang-format on */
 
 /* Fills kernel_name, in one transaction.  0, or -1 after a message. */
 int kernel_names_resolve(struct db *db);

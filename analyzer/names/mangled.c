@@ -14,7 +14,7 @@ struct parser {
 	struct mangled_type argument[TEMPLATE_ARGUMENTS]; /* of the function's own template */
 	int known_count, argument_count;
 	int failed, depth;
-	unsigned last_number;      /* the last number and type among template arguments */
+	unsigned last_number; /* the last number and type among template arguments */
 	struct mangled_type last_type;
 };
 
@@ -53,8 +53,8 @@ static int is_digit(char c)
 static int parse_source_name(struct parser *parser)
 {
 	unsigned long length = strtoul(parser->at, (char **)(void *)&parser->at, 10);
-	int is_array = length == 5 && (!strncmp(parser->at, "array", 5) ||
-					      !strncmp(parser->at, "Array", 5));
+	int is_array = length == 5 &&
+		(!strncmp(parser->at, "array", 5) || !strncmp(parser->at, "Array", 5));
 
 	if (!length || strnlen(parser->at, length) < length) {
 		parser->failed = 1;
@@ -159,8 +159,7 @@ static struct mangled_type parse_substitution(struct parser *parser)
 }
 
 /* Behind 'N': names and template arguments up to 'E'; has_arguments: whether it ends with these. */
-static struct mangled_type parse_nested(struct parser *parser, int is_function,
-	int *has_arguments)
+static struct mangled_type parse_nested(struct parser *parser, int is_function, int *has_arguments)
 {
 	struct mangled_type other = { MANGLED_OTHER, 0 }, type = other;
 	int is_array = 0;

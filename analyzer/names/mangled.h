@@ -10,13 +10,13 @@ enum mangled_kind {
 	MANGLED_OTHER,
 	MANGLED_CONST,
 	MANGLED_POINTER,
-	MANGLED_CONST_POINTER,     /* points to what is const */
-	MANGLED_ARRAY,             /* std::array<char *, count> and the like */
+	MANGLED_CONST_POINTER, /* points to what is const */
+	MANGLED_ARRAY,         /* std::array<char *, count> and the like */
 };
 
 struct mangled_type {
 	enum mangled_kind kind;
-	unsigned count;            /* of MANGLED_ARRAY */
+	unsigned count; /* of MANGLED_ARRAY */
 };
 
 /* Their number, of which at most room are stored; -1: not mangled, or not understood. */

@@ -11,10 +11,10 @@ struct places {
 	struct db *db;
 	struct words *words;
 	sqlite3_stmt *site_of, *frames, *line, *say;
-	struct map by_site;  /* site -> the site that stands for its place */
-	struct map by_text;  /* hash of the frames -> that site */
-	struct map by_line;  /* hash of the line -> the site that stands for it */
-	int has_types;       /* temp.site_type is filled */
+	struct map by_site; /* site -> the site that stands for its place */
+	struct map by_text; /* hash of the frames -> that site */
+	struct map by_line; /* hash of the line -> the site that stands for it */
+	int has_types;      /* temp.site_type is filled */
 };
 
 /* Frames with a line by their line; the others by address. */
@@ -29,9 +29,11 @@ static const char line_sql[] =
 	"CASE WHEN line IS NULL THEN text ELSE file || ':' || line END FROM site WHERE id = ?";
 
 /* The frame that a site is called after, and where it lies in its file. */
+/* clang-format off */
 #define FRAME_OF(site) \
 	"(SELECT f.rowid FROM frame f WHERE f.site = " site " ORDER BY f.user DESC," \
 	" CASE WHEN f.user THEN f.depth ELSE -f.depth END LIMIT 1)"
+/* clang-format on */
 #define OFFSET_OF(frame, module) \
 	frame ".address - ifnull(" module ".start - " module ".file_offset, 0)"
 
@@ -55,7 +57,8 @@ struct places *places_open(struct db *db, struct words *words)
 		return NULL;
 	places->db = db;
 	places->words = words;
-	places->site_of = db_prepare(db, "SELECT s.id, s.process FROM call c "
+	places->site_of = db_prepare(db,
+		"SELECT s.id, s.process FROM call c "
 		"JOIN site s ON s.id = c.site WHERE c.id = ?");
 	places->frames = db_prepare(db, frames_sql);
 	places->line = db_prepare(db, line_sql);
@@ -151,15 +154,16 @@ static int need_types(struct places *places)
 {
 	if (places->has_types)
 		return 0;
-	if (db_exec(places->db, "CREATE TEMP TABLE IF NOT EXISTS site_type (site, type);"
-		"DELETE FROM temp.site_type;"
-		"INSERT INTO temp.site_type SELECT DISTINCT site, type FROM call "
-		"WHERE parent IS NULL AND site IS NOT NULL;"
-		"CREATE TEMP TABLE IF NOT EXISTS site_place (site INTEGER PRIMARY KEY, place);"
-		"DELETE FROM temp.site_place;"
-		"INSERT INTO temp.site_place SELECT s.id, coalesce(s.line, (SELECT "
-		OFFSET_OF("f", "m") " FROM frame f LEFT JOIN module m ON m.id = f.module "
-		"WHERE f.rowid = " FRAME_OF("s.id") ")) FROM site s"))
+	if (db_exec(places->db,
+		    "CREATE TEMP TABLE IF NOT EXISTS site_type (site, type);"
+		    "DELETE FROM temp.site_type;"
+		    "INSERT INTO temp.site_type SELECT DISTINCT site, type FROM call "
+		    "WHERE parent IS NULL AND site IS NOT NULL;"
+		    "CREATE TEMP TABLE IF NOT EXISTS site_place (site INTEGER PRIMARY KEY, place);"
+		    "DELETE FROM temp.site_place;"
+		    "INSERT INTO temp.site_place SELECT s.id, coalesce(s.line, (SELECT " OFFSET_OF(
+			    "f", "m") " FROM frame f LEFT JOIN module m ON m.id = f.module "
+				      "WHERE f.rowid = " FRAME_OF("s.id") ")) FROM site s"))
 		return -1;
 	places->say = db_prepare(places->db, say_sql);
 	if (!places->say)

@@ -36,8 +36,12 @@ static int64_t line_of_ranges(int64_t line, const uint8_t *table, size_t length,
 }
 
 /* From 3.11: entries start with a byte whose top bit is set. */
-enum location_kind { LOCATION_ONE_LINE_0 = 10, LOCATION_NO_COLUMNS = 13, LOCATION_LONG = 14,
-	LOCATION_NONE = 15 };
+enum location_kind {
+	LOCATION_ONE_LINE_0 = 10,
+	LOCATION_NO_COLUMNS = 13,
+	LOCATION_LONG = 14,
+	LOCATION_NONE = 15
+};
 #define INSTRUCTION_BYTES 2
 
 /* Six bits a byte, the lowest first; the lowest of all is the sign. */

@@ -21,7 +21,7 @@ struct resolved_frame {
 	uint64_t address;
 	const struct mapping *mapping; /* NULL: in none that is known */
 	struct source_frame source;
-	char name[256];            /* "": not known */
+	char name[256]; /* "": not known */
 	int user;
 };
 
@@ -29,9 +29,9 @@ struct symbols {
 	struct db *db;
 	int64_t process;
 	struct symbol_space space;
-	struct known_files files;  /* of all processes */
+	struct known_files files; /* of all processes */
 	struct script_space scripts;
-	struct map kernels;        /* hashes of mangled names: host stubs have the same */
+	struct map kernels; /* hashes of mangled names: host stubs have the same */
 	struct resolved_frame frame[MAX_FRAMES];
 	int frame_count;
 	sqlite3_stmt *read, *drop, *insert, *update;
@@ -39,7 +39,8 @@ struct symbols {
 
 static int read_mappings(struct symbols *s)
 {
-	sqlite3_stmt *q = db_prepare(s->db, "SELECT id, start, end, file_offset, path, build_id "
+	sqlite3_stmt *q = db_prepare(s->db,
+		"SELECT id, start, end, file_offset, path, build_id "
 		"FROM module WHERE process = ?");
 	int step = -1;
 
@@ -67,7 +68,8 @@ out:
 /* What the trace itself says about its addresses. */
 static int read_recorded(struct symbols *s)
 {
-	sqlite3_stmt *q = db_prepare(s->db, "SELECT address, function, file, line FROM symbol "
+	sqlite3_stmt *q = db_prepare(s->db,
+		"SELECT address, function, file, line FROM symbol "
 		"WHERE process = ? ORDER BY address, depth");
 	int step = -1;
 
@@ -166,7 +168,8 @@ static void push(struct symbols *s, uint64_t address, const struct source_frame 
 	if (s->frame_count == MAX_FRAMES)
 		return;
 	frame = &s->frame[s->frame_count++];
-	*frame = (struct resolved_frame){ .address = address, .source = *source,
+	*frame = (struct resolved_frame){ .address = address,
+		.source = *source,
 		.mapping = symbol_space_find(&s->space, address) };
 	name_frame(s, frame);
 	if (frame->user && is_inlined_kernel(s, frame))
@@ -195,9 +198,8 @@ static int find_jumper(struct symbols *s, uint64_t address, struct source_frame 
 	inner = &s->frame[s->frame_count - 1];
 	name = inner->source.symbol ? inner->source.symbol : inner->source.name;
 	return name && strstr(name, "__device_stub_")
-		       ? symbol_space_jump_into(&s->space, inner->address, address, source,
-				 MAX_INLINED)
-		       : 0;
+		? symbol_space_jump_into(&s->space, inner->address, address, source, MAX_INLINED)
+		: 0;
 }
 
 /*
@@ -338,9 +340,8 @@ static int resolve_site(struct symbols *s, int64_t site)
 	if (!frame) /* CUDA's own doing: the outermost frame is the best there is */
 		frame = &s->frame[s->frame_count - 1];
 	describe(frame, text, sizeof(text));
-	return db_run(s->update, "ssIssi", frame->name[0] ? frame->name : NULL,
-		frame->source.file, frame->source.line ? (int64_t)frame->source.line : DB_NULL,
-		api, text, site);
+	return db_run(s->update, "ssIssi", frame->name[0] ? frame->name : NULL, frame->source.file,
+		frame->source.line ? (int64_t)frame->source.line : DB_NULL, api, text, site);
 }
 
 static int resolve_process(struct symbols *s, sqlite3_stmt *sites)
@@ -360,7 +361,8 @@ static int resolve_process(struct symbols *s, sqlite3_stmt *sites)
 static int resolve_all(struct symbols *s)
 {
 	/* A simulated device has a time of its own. */
-	sqlite3_stmt *processes = db_prepare(s->db, "SELECT id, CASE WHEN NOT simulated "
+	sqlite3_stmt *processes = db_prepare(s->db,
+		"SELECT id, CASE WHEN NOT simulated "
 		"THEN end + (SELECT start_unix_ns FROM run) END FROM process");
 	sqlite3_stmt *sites = db_prepare(s->db, "SELECT id FROM site WHERE process = ?");
 	int step = -1;
@@ -368,7 +370,8 @@ static int resolve_all(struct symbols *s)
 	s->read = db_prepare(s->db, "SELECT address FROM frame WHERE site = ? ORDER BY depth");
 	s->drop = db_prepare(s->db, "DELETE FROM frame WHERE site = ?");
 	s->insert = db_prepare(s->db, "INSERT INTO frame VALUES (?,?,?,?,?,?,?,?)");
-	s->update = db_prepare(s->db, "UPDATE site SET function = ?, file = ?, line = ?, api = ?, "
+	s->update = db_prepare(s->db,
+		"UPDATE site SET function = ?, file = ?, line = ?, api = ?, "
 		"text = ? WHERE id = ?");
 	while (processes && sites && s->read && s->drop && s->insert && s->update &&
 		(step = db_step(processes)) > 0) {

@@ -14,15 +14,15 @@
 #define MAX_FRAMES 16
 
 struct known_file {
-	char *path, *build_id;     /* build_id NULL: none was recorded */
+	char *path, *build_id; /* build_id NULL: none was recorded */
 	struct symbol_file *file;
-	struct debug_link link;    /* where the debug information was looked for */
+	struct debug_link link; /* where the debug information was looked for */
 	struct symbol_answer **answer;
-	size_t count, cached;      /* cached: so many came from the cache */
-	struct map by_offset;      /* index + 1 */
-	char *text;                /* the cache's, which its answers point into */
-	int is_asked;              /* the cache was */
-	int is_opened;             /* the file was tried: a NULL file is final */
+	size_t count, cached; /* cached: so many came from the cache */
+	struct map by_offset; /* index + 1 */
+	char *text;           /* the cache's, which its answers point into */
+	int is_asked;         /* the cache was */
+	int is_opened;        /* the file was tried: a NULL file is final */
 };
 
 static void *no_memory(void)
@@ -187,8 +187,8 @@ static struct symbol_answer *ask_file(struct known_file *file, uint64_t offset)
 	if (!outermost && answer->frame_count)
 		outermost = found.frame[answer->frame_count - 1].name;
 	if (outermost && strstr(outermost, "__device_stub_"))
-		answer->jumper_count = symbol_file_jump_into(file->file, offset, found.jumper,
-			MAX_FRAMES);
+		answer->jumper_count =
+			symbol_file_jump_into(file->file, offset, found.jumper, MAX_FRAMES);
 	return add_answer(file, &found);
 }
 
@@ -279,7 +279,7 @@ struct known_file *known_files_need(struct known_files *files, const char *path,
 	const char *build_id)
 {
 	uint64_t name = map_hash(path, strlen(path)) * 31 +
-			(build_id ? map_hash(build_id, strlen(build_id)) : 0);
+		(build_id ? map_hash(build_id, strlen(build_id)) : 0);
 	uint64_t known = map_get(&files->by_name, name, 0);
 	struct known_file **more, *file;
 
@@ -306,7 +306,7 @@ int known_file_is_newer(struct known_file *file, int64_t time)
 	struct stat st;
 
 	return !file->build_id && !stat(file->path, &st) &&
-	       st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec > time;
+		st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec > time;
 }
 
 const struct symbol_answer *known_file_ask(struct known_file *file, uint64_t offset)

@@ -14,11 +14,11 @@
 
 /* About one offset. */
 struct symbol_answer {
-	struct source_frame *frame; /* symbol_file_lookup() */
-	struct tail_frame *tail;   /* symbol_file_tail_calls() */
+	struct source_frame *frame;  /* symbol_file_lookup() */
+	struct tail_frame *tail;     /* symbol_file_tail_calls() */
 	struct source_frame *jumper; /* symbol_file_jump_into(), in a host stub */
 	int frame_count, tail_count, jumper_count;
-	int calls_stub;            /* symbol_file_calls_stub() */
+	int calls_stub; /* symbol_file_calls_stub() */
 	uint64_t offset;
 };
 
@@ -28,7 +28,7 @@ struct known_file;
 struct known_files {
 	struct known_file **file;
 	size_t count;
-	struct map by_name;        /* path and build id -> index + 1 */
+	struct map by_name; /* path and build id -> index + 1 */
 };
 
 /* The file at path with that build id (NULL: none was recorded); NULL after a message. */

@@ -18,24 +18,24 @@
 /* A lexical block or inlined function in a compiled one. */
 struct dwarf_scope {
 	Dwarf_Die die;
-	int outer;                 /* index of the one around it, -1: the function */
+	int outer; /* index of the one around it, -1: the function */
 };
 
 struct dwarf_call {
-	uint64_t returns;          /* behind the call instruction */
+	uint64_t returns; /* behind the call instruction */
 	Dwarf_Die site;
 };
 
 /* What a call leads to. */
 struct callee {
-	const char *name;          /* its symbol, NULL: called by address */
-	uint64_t address;          /* 0: in another unit */
+	const char *name; /* its symbol, NULL: called by address */
+	uint64_t address; /* 0: in another unit */
 };
 
 /* How a function leaves by a jump; count 1: there is one such place for that kind of callee. */
 struct jump {
 	struct callee callee;
-	uint64_t at;               /* behind the jump */
+	uint64_t at; /* behind the jump */
 	int into_cuda, count;
 };
 
@@ -45,11 +45,11 @@ struct dwarf_function {
 	Dwarf_Die die;
 	struct dwarf_scope *scope;
 	size_t scope_count;
-	struct intervals spans;    /* of scopes */
-	struct dwarf_call *call;   /* by address */
+	struct intervals spans;  /* of scopes */
+	struct dwarf_call *call; /* by address */
 	size_t call_count;
 	struct jump jump;
-	struct map launch_lines;   /* those that configure a launch */
+	struct map launch_lines; /* those that configure a launch */
 	int has_scopes, has_jump, has_launch_lines;
 };
 
@@ -62,8 +62,8 @@ struct function_table {
 
 /* A place that jumps into a host stub. */
 struct jumper {
-	uint64_t at;               /* behind the jump */
-	uint32_t count;            /* of such places */
+	uint64_t at;    /* behind the jump */
+	uint32_t count; /* of such places */
 };
 
 struct dwarf_unit {
@@ -71,11 +71,11 @@ struct dwarf_unit {
 	Dwarf_Die die;
 	/* Functions in scopes that are no functions; all, only for where those are none. */
 	struct function_table functions[2];
-	struct map closures;       /* offset of a lambda's operator() -> its name */
-	const char *toolkit;       /* folder of the CUDA toolkit's headers */
-	size_t toolkit_length;     /* 0: the unit has none of them */
+	struct map closures;   /* offset of a lambda's operator() -> its name */
+	const char *toolkit;   /* folder of the CUDA toolkit's headers */
+	size_t toolkit_length; /* 0: the unit has none of them */
 	int has_closures, has_toolkit;
-	struct map jumpers;        /* address or name of a stub -> index + 1 */
+	struct map jumpers; /* address or name of a stub -> index + 1 */
 	struct jumper *jumper;
 	size_t jumper_count;
 	int has_jumpers;
@@ -84,23 +84,23 @@ struct dwarf_unit {
 struct symbol {
 	uint64_t address, end;
 	uint32_t name;
-	uint8_t rank;              /* of several at one place the highest counts */
-	uint8_t sized;             /* 0: end is that of the section */
+	uint8_t rank;  /* of several at one place the highest counts */
+	uint8_t sized; /* 0: end is that of the section */
 };
 
 struct symbol_file {
 	struct elf_file main, debug, shared;
 	struct debug_link link;
 	Dwarf *dwarf, *shared_dwarf; /* NULL: none */
-	struct map units;          /* offset of a unit's DIE -> index + 1 */
+	struct map units;            /* offset of a unit's DIE -> index + 1 */
 	struct dwarf_unit **unit;
 	size_t unit_count;
 	struct intervals unit_spans; /* of units that .debug_aranges leaves out, by number */
-	Dwarf_Off *unit_offset;    /* by that number */
+	Dwarf_Off *unit_offset;      /* by that number */
 	size_t unit_offset_count;
 	struct symbol *symbol;
 	size_t symbol_count, symbol_names;
-	Elf *symbol_elf;           /* whose section symbol_names has the names */
+	Elf *symbol_elf; /* whose section symbol_names has the names */
 	struct intervals symbol_spans;
 	struct map symbol_addresses; /* hash of the name -> address */
 	int has_unit_spans, has_symbols, has_symbol_addresses;

@@ -12,17 +12,17 @@ struct debug_link;
 
 /* One function at an address: the code's own, or one inlined there.  Strings are the file's. */
 struct source_frame {
-	const char *symbol;        /* linkage name; NULL: not known */
-	const char *name;          /* as in the source, without parameters; NULL: only symbol */
-	const char *file;          /* NULL: no line information */
+	const char *symbol; /* linkage name; NULL: not known */
+	const char *name;   /* as in the source, without parameters; NULL: only symbol */
+	const char *file;   /* NULL: no line information */
 	int line;
-	int toolkit;               /* 1: file is a header of the CUDA toolkit */
+	int toolkit; /* 1: file is a header of the CUDA toolkit */
 };
 
 /* A function that is on no stack, as it left by a jump. */
 struct tail_frame {
 	struct source_frame source;
-	const char *callee;        /* the symbol of the compiled function that it is part of */
+	const char *callee; /* the symbol of the compiled function that it is part of */
 };
 
 /*

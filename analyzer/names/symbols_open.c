@@ -107,8 +107,9 @@ static void read_build_id(const struct elf_file *file, char hex[BUILD_ID_SIZE])
 	for (size_t i = 0; i < count; i++)
 		if (gelf_getphdr(file->elf, (int)i, &segment) && segment.p_type == PT_NOTE &&
 			find_build_id(elf_getdata_rawchunk(file->elf, (int64_t)segment.p_offset,
-				segment.p_filesz, segment.p_align == 8 ? ELF_T_NHDR8
-								       : ELF_T_NHDR), hex))
+					      segment.p_filesz,
+					      segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
+				hex))
 			return;
 }
 
@@ -148,13 +149,14 @@ static int each_candidate(const char *path, const struct debug_link *link,
 
 		next = folder[size] ? folder + size + 1 : NULL;
 		if (*folder == '/' && strlen(id) > 2 &&
-			asprintf(&at[0], "%.*s/.build-id/%.2s/%s.debug", size, folder, id,
-				id + 2) < 0)
+			asprintf(&at[0], "%.*s/.build-id/%.2s/%s.debug", size, folder, id, id + 2) <
+				0)
 			at[0] = NULL;
-		if (link->name[0] && (*folder == '/'
-			? asprintf(&at[1], "%.*s%.*s/%s", size, folder, length, path, link->name)
-			: asprintf(&at[1], "%.*s/%.*s/%s", length, path, size, folder,
-				  link->name)) < 0)
+		if (link->name[0] &&
+			(*folder == '/' ? asprintf(&at[1], "%.*s%.*s/%s", size, folder, length,
+						  path, link->name)
+					: asprintf(&at[1], "%.*s/%.*s/%s", length, path, size,
+						  folder, link->name)) < 0)
 			at[1] = NULL;
 		if (link->name[0] && *folder == '/' &&
 			asprintf(&at[2], "%.*s/%s", size, folder, link->name) < 0)
@@ -227,7 +229,9 @@ int shared_debug_open(struct elf_file *file, const struct elf_file *debug, const
 	else if (asprintf(&path, "%.*s/%s", (int)(slash - debug->path), debug->path, name) < 0)
 		path = NULL;
 	rc = path && link.build_id[0] &&
-	     (opens(path, &search) || each_candidate("", &link, opens, &search)) ? 0 : -1;
+			(opens(path, &search) || each_candidate("", &link, opens, &search))
+		? 0
+		: -1;
 	free(path);
 	return rc;
 }

@@ -14,7 +14,7 @@
 struct elf_file {
 	int descriptor;
 	Elf *elf;
-	uint64_t size;             /* bytes */
+	uint64_t size; /* bytes */
 	char *path;
 };
 
@@ -23,8 +23,8 @@ struct elf_file {
 /* Where the debug information of a file is to be found. */
 struct debug_link {
 	char build_id[BUILD_ID_SIZE]; /* "": the file has none */
-	char name[256];            /* of the debug file, "": only by the build id */
-	uint32_t crc;              /* of that file; counts where there is no build id */
+	char name[256];               /* of the debug file, "": only by the build id */
+	uint32_t crc;                 /* of that file; counts where there is no build id */
 };
 
 /* 0, or -1 if it is no ELF file that can be read; then there is nothing to close. */

@@ -47,7 +47,9 @@ static int add(struct script_space *space, sqlite3_stmt *row)
 		.number = (uint32_t)sqlite3_column_int64(row, 0),
 		.version = (unsigned)sqlite3_column_int(row, 1),
 		.first_line = (unsigned)sqlite3_column_int(row, 2),
-		.name = column(row, 3), .file = column(row, 4), .table = column(row, 5),
+		.name = column(row, 3),
+		.file = column(row, 4),
+		.table = column(row, 5),
 		.table_length = (size_t)sqlite3_column_bytes(row, 5),
 	};
 	if (more->name && more->file && more->table)
@@ -58,7 +60,8 @@ static int add(struct script_space *space, sqlite3_stmt *row)
 
 int script_space_read(struct script_space *space, struct db *db, int64_t process)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT number, version, first_line, name, file, "
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT number, version, first_line, name, file, "
 		"line_table FROM code WHERE process = ? ORDER BY number");
 	int step = -1;
 
@@ -83,14 +86,16 @@ int script_space_lookup(const struct script_space *space, uint64_t address,
 	struct source_frame *frame)
 {
 	uint32_t number = SCRIPT_CODE(address);
-	const struct script_code *code = space->count ? bsearch(&number, space->code, space->count,
-		sizeof(*code), compare_number) : NULL;
+	const struct script_code *code = space->count
+		? bsearch(&number, space->code, space->count, sizeof(*code), compare_number)
+		: NULL;
 
 	*frame = (struct source_frame){ 0 };
 	if (!code)
 		return -1;
 	*frame = (struct source_frame){
-		.name = code->name, .file = code->file,
+		.name = code->name,
+		.file = code->file,
 		.line = script_line(code->version, code->first_line, code->table,
 			code->table_length, SCRIPT_OFFSET(address)),
 	};

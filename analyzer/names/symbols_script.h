@@ -14,7 +14,7 @@ struct script_code;
 
 /* The code objects of one process; zero-initialized is empty. */
 struct script_space {
-	struct script_code *code;  /* by number */
+	struct script_code *code; /* by number */
 	size_t count;
 };
 

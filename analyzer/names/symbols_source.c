@@ -90,7 +90,10 @@ const char *dwarf_closure_name(struct dwarf_unit *unit, Dwarf_Die *function)
 static size_t toolkit_length(const char *file)
 {
 	static const char *const headers[] = {
-		"/cuda_runtime.h", "/cuda_runtime_api.h", "/driver_types.h", "/crt/host_runtime.h",
+		"/cuda_runtime.h",
+		"/cuda_runtime_api.h",
+		"/driver_types.h",
+		"/crt/host_runtime.h",
 	};
 	size_t length = strlen(file);
 
@@ -109,12 +112,13 @@ int dwarf_is_toolkit(struct dwarf_unit *unit, const char *file)
 	size_t count;
 
 	for (size_t i = 0; !unit->has_toolkit && !dwarf_getsrcfiles(&unit->die, &files, &count) &&
-		i < count && !unit->toolkit_length; i++) {
+		i < count && !unit->toolkit_length;
+		i++) {
 		unit->toolkit = dwarf_filesrc(files, i, NULL, NULL);
 		unit->toolkit_length = unit->toolkit ? toolkit_length(unit->toolkit) : 0;
 	}
 	unit->has_toolkit = 1;
 	return file && unit->toolkit_length &&
-	       !strncmp(file, unit->toolkit, unit->toolkit_length) &&
-	       file[unit->toolkit_length] == '/';
+		!strncmp(file, unit->toolkit, unit->toolkit_length) &&
+		file[unit->toolkit_length] == '/';
 }

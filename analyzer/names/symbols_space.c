@@ -43,7 +43,9 @@ int symbol_space_record(struct symbol_space *space, uint64_t address,
 		return -1;
 	space->recorded = more;
 	more[space->recorded_count++] = (struct recorded_frame){
-		.address = address, .function = copy(frame->symbol), .file = copy(frame->file),
+		.address = address,
+		.function = copy(frame->symbol),
+		.file = copy(frame->file),
 		.line = frame->line,
 	};
 	if (map_get(&space->recorded_first, address, 0))
@@ -80,7 +82,8 @@ static int lookup_recorded(const struct symbol_space *space, size_t first,
 		if (recorded->address != address)
 			break;
 		frame[count] = (struct source_frame){
-			.symbol = recorded->function, .file = recorded->file,
+			.symbol = recorded->function,
+			.file = recorded->file,
 			.line = recorded->line,
 		};
 	}

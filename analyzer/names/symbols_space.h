@@ -12,13 +12,13 @@
 #include "symbols_answer.h"
 
 struct mapping {
-	int64_t id;                /* the caller's */
-	uint64_t start, end;       /* addresses */
-	uint64_t file_offset;      /* of start */
-	char *path, *build_id;     /* build_id NULL: not recorded */
-	int system;                /* CUDA's or the system's: never opened */
-	struct known_file *file;   /* NULL: not asked for yet, or not believed */
-	int is_judged;             /* file is what it stays */
+	int64_t id;              /* the caller's */
+	uint64_t start, end;     /* addresses */
+	uint64_t file_offset;    /* of start */
+	char *path, *build_id;   /* build_id NULL: not recorded */
+	int system;              /* CUDA's or the system's: never opened */
+	struct known_file *file; /* NULL: not asked for yet, or not believed */
+	int is_judged;           /* file is what it stays */
 };
 
 struct recorded_frame {

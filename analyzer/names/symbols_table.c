@@ -30,7 +30,9 @@ static int add_symbol(struct symbol_file *file, const GElf_Sym *symbol, uint64_t
 		return -1;
 	file->symbol = more;
 	more[file->symbol_count++] = (struct symbol){
-		.address = symbol->st_value, .end = end, .name = symbol->st_name,
+		.address = symbol->st_value,
+		.end = end,
+		.name = symbol->st_name,
 		.rank = bind < sizeof(ranks) / sizeof(*ranks) ? ranks[bind] : 0,
 		.sized = symbol->st_size > 0,
 	};
@@ -42,14 +44,14 @@ static int is_place(const GElf_Sym *symbol)
 	int type = GELF_ST_TYPE(symbol->st_info);
 
 	return symbol->st_shndx != SHN_UNDEF && symbol->st_value && symbol->st_name &&
-	       (type == STT_FUNC || type == STT_NOTYPE || type == STT_GNU_IFUNC);
+		(type == STT_FUNC || type == STT_NOTYPE || type == STT_GNU_IFUNC);
 }
 
 static void read_table(struct symbol_file *file, Elf_Scn *section)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
-	size_t count = data ? data->d_size / gelf_fsize(file->symbol_elf, ELF_T_SYM, 1, EV_CURRENT)
-			    : 0;
+	size_t count =
+		data ? data->d_size / gelf_fsize(file->symbol_elf, ELF_T_SYM, 1, EV_CURRENT) : 0;
 	GElf_Sym symbol;
 
 	for (size_t i = 1; i < count && i < MAX_SYMBOLS; i++) {
@@ -131,19 +133,21 @@ const char *symbol_table_name(struct symbol_file *file, uint64_t address)
 
 	need_symbols(file);
 	found = intervals_find(&file->symbol_spans, address);
-	return found < 0 ? NULL : elf_strptr(file->symbol_elf, file->symbol_names,
-		file->symbol[found].name);
+	return found < 0
+		? NULL
+		: elf_strptr(file->symbol_elf, file->symbol_names, file->symbol[found].name);
 }
 
 uint64_t symbol_table_address(struct symbol_file *file, const char *name)
 {
 	need_symbols(file);
 	for (size_t i = 0; i < file->symbol_count && !file->has_symbol_addresses; i++) {
-		const char *at = elf_strptr(file->symbol_elf, file->symbol_names,
-			file->symbol[i].name);
+		const char *at =
+			elf_strptr(file->symbol_elf, file->symbol_names, file->symbol[i].name);
 
-		if (at && map_set(&file->symbol_addresses, map_hash(at, strlen(at)),
-			file->symbol[i].address))
+		if (at &&
+			map_set(&file->symbol_addresses, map_hash(at, strlen(at)),
+				file->symbol[i].address))
 			break;
 	}
 	file->has_symbol_addresses = 1;

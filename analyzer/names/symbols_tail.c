@@ -15,7 +15,7 @@
 #include "symbols_dwarf.h"
 #include "symbols_user.h"
 
-#define MAX_NEST 32  /* of functions inlined into each other */
+#define MAX_NEST 32 /* of functions inlined into each other */
 
 static const char stub_mark[] = "__device_stub_";
 
@@ -163,8 +163,8 @@ static void need_launch_lines(struct dwarf_function *function)
 
 		if (!callee.name || strcmp(callee.name, "__cudaPushCallConfiguration"))
 			continue;
-		if (map_set(&function->launch_lines, (uint64_t)dwarf_line_of(function->unit,
-				call->returns - 1, NULL), 1))
+		if (map_set(&function->launch_lines,
+			    (uint64_t)dwarf_line_of(function->unit, call->returns - 1, NULL), 1))
 			break;
 	}
 	function->has_launch_lines = 1;
@@ -264,8 +264,9 @@ static void note_jumpers(Dwarf_Die *die, void *argument)
 			callee = callee_of(function.unit->file, &call->site);
 		if (callee.name && strstr(callee.name, stub_mark) &&
 			!is_kernel_of(callee.name, die))
-			note_jumper(function.unit, callee.address ? callee.address
-				: key_of(callee.name), call->returns);
+			note_jumper(function.unit,
+				callee.address ? callee.address : key_of(callee.name),
+				call->returns);
 	}
 	dwarf_function_release(&function);
 }

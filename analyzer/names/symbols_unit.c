@@ -214,8 +214,9 @@ static int read_scopes(struct dwarf_function *function, Dwarf_Die *parent, int o
 		if (tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site)
 			rc = add_call(function, &child);
 		else if (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine)
-			rc = add_scope(function, &child, outer) || read_scopes(function, &child,
-				(int)function->scope_count - 1, depth + 1);
+			rc = add_scope(function, &child, outer) ||
+				read_scopes(function, &child, (int)function->scope_count - 1,
+					depth + 1);
 	} while (!rc && !dwarf_siblingof(&child, &child));
 	return rc;
 }
@@ -243,8 +244,9 @@ Dwarf_Die *dwarf_call_before(struct dwarf_function *function, uint64_t address)
 	struct dwarf_call key = { .returns = address }, *found;
 
 	dwarf_read_scopes(function);
-	found = function->call_count ? bsearch(&key, function->call, function->call_count,
-		sizeof(key), by_address) : NULL;
+	found = function->call_count
+		? bsearch(&key, function->call, function->call_count, sizeof(key), by_address)
+		: NULL;
 	return found ? &found->site : NULL;
 }
 

@@ -33,16 +33,14 @@ static int is_interpreter(const char *base)
 
 int module_is_system(const char *path)
 {
-	static const char *const libraries[] = {
-		"libcuda.", "libcudart.", "libcupti.", "libcufence.", "libcublas", "libcudnn",
-		"libcufft", "libcusparse", "libcusolver", "libcurand", "libcutensor", "libnccl",
-		"libnvrtc", "libnvJitLink", "libnvToolsExt", "libnpp", "libnvjpeg", "libnvidia-",
-		"libcufile", "libcudss", "libcudla", "libcustatevec", "libnvblas", "libnvcomp",
-		"libnvfatbin", "libnvinfer", "libnvptxcompiler", "libnvshmem", "libnvvm.",
-		"libpython", "libffi.", "_ctypes.",
+	static const char *const libraries[] = { "libcuda.", "libcudart.", "libcupti.",
+		"libcufence.", "libcublas", "libcudnn", "libcufft", "libcusparse", "libcusolver",
+		"libcurand", "libcutensor", "libnccl", "libnvrtc", "libnvJitLink", "libnvToolsExt",
+		"libnpp", "libnvjpeg", "libnvidia-", "libcufile", "libcudss", "libcudla",
+		"libcustatevec", "libnvblas", "libnvcomp", "libnvfatbin", "libnvinfer",
+		"libnvptxcompiler", "libnvshmem", "libnvvm.", "libpython", "libffi.", "_ctypes.",
 		"libc.so", "libc-", "ld-linux", "ld-", "libpthread", "libdl.", "libdl-", "librt.",
-		"libm.so", "libstdc++", "libgcc_s", "linux-vdso", "[vdso]", NULL
-	};
+		"libm.so", "libstdc++", "libgcc_s", "linux-vdso", "[vdso]", NULL };
 
 	return starts_with_any(base_of(path), libraries) || is_interpreter(base_of(path));
 }
@@ -63,9 +61,8 @@ static int is_call_of_table(const char *symbol)
 /* What the table leaves out, as it neither waits nor submits by itself, but may load code. */
 static int is_runtime_call(const char *symbol)
 {
-	static const char *const beyond_the_table[] = {
-		"cudaGetSymbol", "cudaLaunchKernelEx", "cudaOccupancy", NULL
-	};
+	static const char *const beyond_the_table[] = { "cudaGetSymbol", "cudaLaunchKernelEx",
+		"cudaOccupancy", NULL };
 
 	return is_call_of_table(symbol) || starts_with_any(symbol, beyond_the_table);
 }
@@ -86,10 +83,8 @@ const char *frame_runtime_name(const struct source_frame *frame)
 
 static int is_internal_name(const char *symbol)
 {
-	static const char *const prefixes[] = {
-		"__cuda", "__sti____cuda", "cudart::", "_ZN6cudart", "libcudart_static_", "__nv_",
-		NULL
-	};
+	static const char *const prefixes[] = { "__cuda", "__sti____cuda", "cudart::", "_ZN6cudart",
+		"libcudart_static_", "__nv_", NULL };
 	const char *plain = symbol;
 
 	/*
@@ -142,9 +137,8 @@ static int is_library_header(const char *file)
  */
 static int is_library_symbol(const char *symbol)
 {
-	static const char *const names[] = {
-		"6thrust", "3cub", "4cuda3std", "4cuda3__", "4cuda4__", "9__gnu_cxx", "St", NULL
-	};
+	static const char *const names[] = { "6thrust", "3cub", "4cuda3std", "4cuda3__", "4cuda4__",
+		"9__gnu_cxx", "St", NULL };
 	const char *at = symbol;
 
 	if (strncmp(at, "_Z", 2))
@@ -161,9 +155,8 @@ static int is_library_symbol(const char *symbol)
 
 static int is_cuda(const struct source_frame *frame)
 {
-	static const char *const headers[] = {
-		"cuda_runtime", "cuda_device_runtime", "host_runtime.h", "device_functions", NULL
-	};
+	static const char *const headers[] = { "cuda_runtime", "cuda_device_runtime",
+		"host_runtime.h", "device_functions", NULL };
 	const char *symbol = frame->symbol ? frame->symbol : frame->name;
 	const char *file = frame->file ? base_of(frame->file) : NULL;
 
@@ -173,9 +166,9 @@ static int is_cuda(const struct source_frame *frame)
 		return 1;
 	if (symbol && !file && is_header_wrapper(symbol))
 		return 1;
-	return symbol && (is_internal_name(symbol) ||
-			 (frame->name && is_internal_name(frame->name)) ||
-			 frame_runtime_name(frame));
+	return symbol &&
+		(is_internal_name(symbol) || (frame->name && is_internal_name(frame->name)) ||
+			frame_runtime_name(frame));
 }
 
 int symbol_is_cuda(const char *symbol)
@@ -186,5 +179,5 @@ int symbol_is_cuda(const char *symbol)
 int frame_is_library(const struct source_frame *frame)
 {
 	return frame->toolkit || (frame->file && is_library_header(frame->file)) ||
-	       (frame->symbol && is_library_symbol(frame->symbol)) || is_cuda(frame);
+		(frame->symbol && is_library_symbol(frame->symbol)) || is_cuda(frame);
 }

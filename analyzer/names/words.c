@@ -39,7 +39,8 @@ struct words *words_open(struct db *db)
 	words->parent = db_prepare(db, "SELECT parent FROM call WHERE id = ?");
 	words->name = db_prepare(db, name_sql);
 	words->operation = db_prepare(db, operation_sql);
-	words->kernel = db_prepare(db, "SELECT ifnull(k.name, ko.name) FROM call c "
+	words->kernel = db_prepare(db,
+		"SELECT ifnull(k.name, ko.name) FROM call c "
 		"LEFT JOIN kernel k ON k.id = c.kernel LEFT JOIN work o ON o.call = c.id "
 		"LEFT JOIN kernel ko ON ko.id = o.kernel WHERE c.id = ?");
 	if (words->parent && words->name && words->operation && words->kernel)
@@ -152,8 +153,8 @@ static const struct what *what_of(const char *kind)
 
 static void say_what(sqlite3_stmt *q, FILE *out)
 {
-	static const char *const to[] = { " between host buffers", " to the device",
-		" to the host", " within the device" };
+	static const char *const to[] = { " between host buffers", " to the device", " to the host",
+		" within the device" };
 	const char *kind = (const char *)sqlite3_column_text(q, 0);
 	const char *kernel = (const char *)sqlite3_column_text(q, 1);
 	const struct what *what = what_of(kind);

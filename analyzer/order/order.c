@@ -18,8 +18,11 @@ const enum order_strength order_reason_strength[ORDER_REASONS] = {
 };
 
 const char *const order_strength_names[ORDER_GUARANTEED + 1] = {
-	[ORDER_UNORDERED] = "unordered", [ORDER_UNKNOWN] = "unknown", [ORDER_ASSUMED] = "assumed",
-	[ORDER_INCIDENTAL] = "incidental", [ORDER_GUARANTEED] = "guaranteed",
+	[ORDER_UNORDERED] = "unordered",
+	[ORDER_UNKNOWN] = "unknown",
+	[ORDER_ASSUMED] = "assumed",
+	[ORDER_INCIDENTAL] = "incidental",
+	[ORDER_GUARANTEED] = "guaranteed",
 };
 
 struct order_state order_later(struct order_state a, struct order_state b)
@@ -42,7 +45,9 @@ int order_learn(struct order *order, struct order_clock **clock, const struct or
 	if (state->own.seq && order_clock_strength(*clock, own, &state->own) >= cap)
 		return 0;
 	return order_clock_join(&order->joiner, clock, own, state->clock, cap) ||
-	       order_clock_add(&order->joiner, clock, own, &state->own, cap) ? -1 : 0;
+			order_clock_add(&order->joiner, clock, own, &state->own, cap)
+		? -1
+		: 0;
 }
 
 int order_edge(struct order *order, const struct walk_call *call, const struct order_state *state,
@@ -79,7 +84,9 @@ struct order_state order_node(struct order *order, const struct walk_call *call)
 	for (int i = 0; i < ORDER_REASONS; i++)
 		state = order_later(state, order->needs[i]);
 	order->node = 1;
-	return (struct order_state){ .call = call->id, .op = state.op, .end = state.end,
+	return (struct order_state){ .call = call->id,
+		.op = state.op,
+		.end = state.end,
 		.clock = order->now };
 }
 
@@ -121,8 +128,10 @@ static int step_context_destroy(struct order *order, const struct walk_call *cal
 	if (!call->context) /* it has other users */
 		return 0;
 	return order_step_incident(order, call) ||
-	       order_drop_context(order, call->context,
-		       idmap_get(&order->threads, call->thread)) ? -1 : 0;
+			order_drop_context(order, call->context,
+				idmap_get(&order->threads, call->thread))
+		? -1
+		: 0;
 }
 
 /* What calls do, by kind; the others do nothing that orders. */
@@ -224,7 +233,8 @@ static int take_step(struct order *order, const struct walk_call *call)
 	if (order_hear(order, call) || steps[call->kind](order, call))
 		return -1;
 	return order->keys.count > order->forget_at || order->joiner.bytes > order->forget_bytes
-		       ? order_forget(order) : 0;
+		? order_forget(order)
+		: 0;
 }
 
 static void begin_step(struct order *order)
@@ -273,8 +283,7 @@ static int is_forgotten(const struct order *order, uint32_t key)
 
 enum order_strength order_before(const struct order *order, struct order_epoch earlier)
 {
-	enum order_strength strength =
-		order_clock_strength(order->now, &order->now_own, &earlier);
+	enum order_strength strength = order_clock_strength(order->now, &order->now_own, &earlier);
 
 	if (order->given_up)
 		return ORDER_UNKNOWN;

@@ -28,6 +28,7 @@
 #include "walk.h"
 
 /* Why a call is ordered after another; the name in table dependency, how sure that is. */
+/* clang-format off */
 #define ORDER_REASON_LIST(X) \
 	X(STREAM, "stream", ORDER_GUARANTEED)  /* same stream */ \
 	X(EVENT, "event", ORDER_GUARANTEED)    /* a wait for an event recorded after it */ \
@@ -44,12 +45,13 @@
 	X(AFTERWARDS, "afterwards", ORDER_GUARANTEED) /* what comes after the later call is after \
 						  the earlier one; its own operation is not, or \
 						  a part of it only */
+/* clang-format on */
 
 enum order_reason {
 #define X(reason, name, strength) ORDER_##reason,
 	ORDER_REASON_LIST(X)
 #undef X
-	ORDER_REASONS
+		ORDER_REASONS
 };
 extern const char *const order_reason_names[ORDER_REASONS];
 extern const enum order_strength order_reason_strength[ORDER_REASONS];
@@ -57,12 +59,12 @@ extern const char *const order_strength_names[ORDER_GUARANTEED + 1];
 
 /* What an agent is ordered after.  Those that functions return are valid until the next step. */
 struct order_state {
-	int64_t call;  /* the node, 0: nothing */
-	int64_t op;    /* of the operations up to it the one that ended last, 0: none known */
-	int64_t end;   /* when, ns; INT64_MIN without one */
+	int64_t call; /* the node, 0: nothing */
+	int64_t op;   /* of the operations up to it the one that ended last, 0: none known */
+	int64_t end;  /* when, ns; INT64_MIN without one */
 	struct order_clock *clock;
 	struct order_epoch own; /* the agent itself, as far as that */
-	int start;     /* up to the start of the node's operation, without it */
+	int start;              /* up to the start of the node's operation, without it */
 };
 #define ORDER_NOTHING ((struct order_state){ .end = INT64_MIN })
 
@@ -72,7 +74,7 @@ struct order {
 	void *arg;
 	struct db *db; /* what graphs are made of; NULL: there are none */
 	struct idmap streams, events, contexts, threads, processes, execs, keys;
-	struct idmap freed;  /* stream-ordered memory that was freed, by address */
+	struct idmap freed; /* stream-ordered memory that was freed, by address */
 	struct order_joiner joiner;
 	uint32_t last_seq, last_key;
 	uint32_t forget_at;  /* number of keys at which dead ones are looked for ... */
@@ -80,12 +82,12 @@ struct order {
 	int64_t given_up;    /* the call from which on the order is not followed; 0: none */
 	/* The last stepped call: by reason, what it is ordered after that ended last. */
 	struct order_state needs[ORDER_REASONS];
-	int node;      /* the last stepped call became a node of the graph */
-	struct order_epoch epoch; /* its operation; seq 0: it submitted none */
-	struct order_clock *now;  /* what that is ordered after ... */
+	int node;                   /* the last stepped call became a node of the graph */
+	struct order_epoch epoch;   /* its operation; seq 0: it submitted none */
+	struct order_clock *now;    /* what that is ordered after ... */
 	struct order_epoch now_own; /* ... and how far its own stream had come */
-	int overlaps;  /* it may start before the operation before it in its stream ends */
-	int64_t exec;  /* the graph it launched, 0: none */
+	int overlaps; /* it may start before the operation before it in its stream ends */
+	int64_t exec; /* the graph it launched, 0: none */
 };
 
 /*

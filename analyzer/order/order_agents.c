@@ -118,8 +118,8 @@ void order_note_change(struct order_stream *stream, uint32_t seq)
 		stream->changed = seq;
 	if (seq > context->changed)
 		context->changed = seq;
-	if (context->newest == stream && (context->newest_blocking == stream ||
-						 !stream_is_blocking(stream->kind)))
+	if (context->newest == stream &&
+		(context->newest_blocking == stream || !stream_is_blocking(stream->kind)))
 		return;
 	take_out(stream, context);
 	put_first(stream, context);
@@ -229,7 +229,8 @@ static int add_orphan(const struct order_stream *stream, struct order_state stat
 		return -1;
 	context->orphan = more;
 	more[context->orphan_count] = (struct order_orphan){ .state = ORDER_NOTHING,
-		.changed = stream->changed, .blocking = blocking };
+		.changed = stream->changed,
+		.blocking = blocking };
 	/* What it was after bequeath() keeps, once for all. */
 	state.clock = NULL;
 	order_keep(&more[context->orphan_count++].state, state);
@@ -265,16 +266,17 @@ int order_drop_stream(struct order *order, int64_t id, const struct order_thread
 		return 0;
 	context = stream->context;
 	legacy_waits = stream_is_blocking(stream->kind) &&
-		       (!context->legacy || context->legacy->last.own.seq < stream->changed);
-	if (stream->last.call && (legacy_waits || !by ||
-					 order_clock_strength(by->last.clock, NULL,
-						 &stream->last.own) < ORDER_GUARANTEED))
+		(!context->legacy || context->legacy->last.own.seq < stream->changed);
+	if (stream->last.call &&
+		(legacy_waits || !by ||
+			order_clock_strength(by->last.clock, NULL, &stream->last.own) <
+				ORDER_GUARANTEED))
 		rc = add_orphan(stream, stream->last, legacy_waits);
 	if (!rc)
 		rc = bequeath(order, stream, stream->last, 0);
 	for (size_t i = 0; i < stream->pending_count && !rc; i++)
 		rc = add_orphan(stream, stream->pending[i].state, legacy_waits) ||
-		     bequeath(order, stream, stream->pending[i].state, 1);
+			bequeath(order, stream, stream->pending[i].state, 1);
 	take_out(stream, context);
 	if (context->legacy == stream)
 		context->legacy = NULL;

@@ -14,36 +14,36 @@ void order_drop(struct order_state *slot);
 
 /* Host knowledge that others may act on once a time has come. */
 struct order_news {
-	int64_t at;                   /* ns */
+	int64_t at; /* ns */
 	struct order_state state;
 };
 
 struct order_process {
 	struct order_thread **thread; /* those that are not known to have ended */
 	size_t thread_count;
-	struct order_news *news;      /* a heap, the earliest first */
+	struct order_news *news; /* a heap, the earliest first */
 	size_t news_count;
-	struct order_state told;      /* all that has come */
+	struct order_state told; /* all that has come */
 	uint32_t told_count;
-	int met;                      /* it has had two threads at once */
-	int stretch;                  /* of its last call */
+	int met;     /* it has had two threads at once */
+	int stretch; /* of its last call */
 };
 
 struct order_thread {
 	int64_t id, process;
-	struct order_state last;      /* the thread's last host wait */
-	uint32_t told_count;          /* what it has heard of what the process was told */
-	int64_t joining, join_call;   /* the thread that its last call joined, 0: none */
-	int64_t last_exit;            /* its last host wait returned, ns */
-	size_t place;                 /* in process->thread */
+	struct order_state last;    /* the thread's last host wait */
+	uint32_t told_count;        /* what it has heard of what the process was told */
+	int64_t joining, join_call; /* the thread that its last call joined, 0: none */
+	int64_t last_exit;          /* its last host wait returned, ns */
+	size_t place;               /* in process->thread */
 };
 
 struct order_event {
-	struct order_state state;     /* as of the last record */
-	int64_t stream;               /* recorded in */
-	int64_t joined, joined_by;    /* node and thread that waited for it last */
+	struct order_state state;  /* as of the last record */
+	int64_t stream;            /* recorded in */
+	int64_t joined, joined_by; /* node and thread that waited for it last */
 	int recorded;
-	int foreign;                  /* recorded by somebody else, or before the trace */
+	int foreign; /* recorded by somebody else, or before the trace */
 };
 
 /* Something that the next operation of a stream comes after besides the last one. */
@@ -56,65 +56,65 @@ struct order_stream {
 	int64_t id;
 	enum stream_kind kind;
 	struct order_context *context;
-	struct order_state last;      /* its last node */
-	struct order_state before;    /* what the last node was after, if that may overlap it */
+	struct order_state last;       /* its last node */
+	struct order_state before;     /* what the last node was after, if that may overlap it */
 	struct order_pending *pending; /* since */
 	size_t pending_count;
-	int64_t legacy_seen;          /* the legacy node its last node is after */
-	int64_t barrier_seen;         /* likewise of context->barrier */
-	int64_t peer_seen;            /* likewise of context->peer */
-	int64_t joined, joined_by;    /* node and thread that waited for it last */
+	int64_t legacy_seen;            /* the legacy node its last node is after */
+	int64_t barrier_seen;           /* likewise of context->barrier */
+	int64_t peer_seen;              /* likewise of context->peer */
+	int64_t joined, joined_by;      /* node and thread that waited for it last */
 	int64_t last_exit, last_thread; /* of the last node's call */
-	uint32_t changed;             /* sequence number of its last change */
+	uint32_t changed;               /* sequence number of its last change */
 	int last_is_kernel;
-	struct order_stream *newer, *older;     /* of the context, by last change */
+	struct order_stream *newer, *older; /* of the context, by last change */
 	struct order_stream *newer_blocking, *older_blocking;
 };
 
 /* The last work of a destroyed stream, until a host wait for the context has covered it. */
 struct order_orphan {
 	struct order_state state;
-	uint32_t changed;             /* the stream's */
-	int blocking;                 /* legacy work has to come after it still */
+	uint32_t changed; /* the stream's */
+	int blocking;     /* legacy work has to come after it still */
 };
 
 struct order_context {
 	int64_t id, process;
-	int device;                   /* -1: unknown */
-	uint32_t changed;             /* sequence number of its streams' last change */
-	uint32_t key;                 /* of all its streams; key + 1 is the legacy stream's */
-	struct order_stream *legacy;  /* NULL before its first use */
+	int device;                  /* -1: unknown */
+	uint32_t changed;            /* sequence number of its streams' last change */
+	uint32_t key;                /* of all its streams; key + 1 is the legacy stream's */
+	struct order_stream *legacy; /* NULL before its first use */
 	struct order_stream *newest, *newest_blocking;
 	struct order_orphan *orphan;
 	size_t orphan_count;
 	struct order_clock *gone, *gone_blocking; /* what destroyed streams were after */
-	struct order_state barrier;   /* an event that all later work is after */
-	struct order_state peer;      /* other contexts' work that is legacy work here, too */
+	struct order_state barrier;               /* an event that all later work is after */
+	struct order_state peer; /* other contexts' work that is legacy work here, too */
 };
 
 /* A node of an executable graph that acts on an event, or on what is not known. */
 struct order_graph_node {
-	int64_t node;                 /* row of graph_node */
+	int64_t node; /* row of graph_node */
 	int64_t event;
 	enum { GRAPH_RECORDS, GRAPH_WAITS, GRAPH_EXTERNAL } act;
-	uint32_t key;                 /* stands for what precedes a record */
-	struct order_state state;     /* of a wait, at the last launch */
+	uint32_t key;             /* stands for what precedes a record */
+	struct order_state state; /* of a wait, at the last launch */
 };
 
 struct order_exec {
 	int64_t id;
-	int64_t graph, created;       /* the graph as of that call */
-	struct order_state last;      /* its last launch */
+	int64_t graph, created;  /* the graph as of that call */
+	struct order_state last; /* its last launch */
 	struct order_graph_node *node;
 	size_t node_count;
-	int64_t (*arc)[2];            /* all edges, once they were asked for */
+	int64_t (*arc)[2]; /* all edges, once they were asked for */
 	size_t arc_count;
 	int arcs_known;
 };
 
 /* An agent's key, as long as somebody may ask for it. */
 struct order_key {
-	struct order_epoch last;      /* dead: how far it had come */
+	struct order_epoch last; /* dead: how far it had come */
 	int64_t process;
 	int dead;
 };

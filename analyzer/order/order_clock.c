@@ -76,8 +76,7 @@ static int own_covers(const struct order_epoch *own, uint32_t key, uint32_t set,
 {
 	if (!own || own->seq < seq)
 		return 0;
-	return own->key == key ||
-	       (set & ORDER_BLOCKING && own->key == set_key(set) + 1);
+	return own->key == key || (set & ORDER_BLOCKING && own->key == set_key(set) + 1);
 }
 
 static enum order_strength better(enum order_strength a, enum order_strength b)
@@ -116,7 +115,7 @@ static int is_implied(uint32_t implied, const struct order_entry *entry)
 	if (!implied || entry->key == set_key(implied) || set_key(entry->set) != set_key(implied))
 		return 0;
 	return !(implied & ORDER_BLOCKING) || entry->set & ORDER_BLOCKING ||
-	       entry->key == set_key(implied) + 1;
+		entry->key == set_key(implied) + 1;
 }
 
 static int below(const struct order_entry *entry, const struct order_entry *by, int cap)
@@ -320,8 +319,8 @@ int order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
 	if (!epoch->seq || is_implied(joiner->implied, &entry) ||
 		order_clock_strength(*clock, own, epoch) >= cap)
 		return 0;
-	known = *clock && (*clock)->refs == 1
-			? find((*clock)->entry, (*clock)->count, epoch->key) : NULL;
+	known = *clock && (*clock)->refs == 1 ? find((*clock)->entry, (*clock)->count, epoch->key)
+					      : NULL;
 	/* A key that stands for many may make others needless. */
 	if (!known || set_key(epoch->set) == epoch->key || !epoch->set ||
 		epoch->key == set_key(epoch->set) + 1)
@@ -342,8 +341,7 @@ static void shrink(struct order_clock **clock)
 	*clock = less;
 }
 
-void order_clock_forget(struct order_clock **clock, int (*gone)(void *arg, uint32_t key),
-	void *arg)
+void order_clock_forget(struct order_clock **clock, int (*gone)(void *arg, uint32_t key), void *arg)
 {
 	struct order_clock *from = *clock;
 	uint32_t kept = 0;

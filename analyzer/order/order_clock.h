@@ -23,20 +23,20 @@
 /* How sure an order is; of a chain, its weakest link, and of several chains the best. */
 enum order_strength {
 	ORDER_UNORDERED,
-	ORDER_UNKNOWN,     /* something that is not modelled may order them, or they may overlap */
-	ORDER_ASSUMED,     /* by host time: one thread knew before another one went on */
-	ORDER_INCIDENTAL,  /* it happened in this run; CUDA does not promise it */
-	ORDER_GUARANTEED,  /* documented */
+	ORDER_UNKNOWN,    /* something that is not modelled may order them, or they may overlap */
+	ORDER_ASSUMED,    /* by host time: one thread knew before another one went on */
+	ORDER_INCIDENTAL, /* it happened in this run; CUDA does not promise it */
+	ORDER_GUARANTEED, /* documented */
 };
 #define ORDER_LEVELS ORDER_GUARANTEED
 
-#define ORDER_ALL_KEY 0u              /* stands for every agent */
-#define ORDER_BLOCKING 0x80000000u    /* in set: legacy work orders it */
+#define ORDER_ALL_KEY 0u           /* stands for every agent */
+#define ORDER_BLOCKING 0x80000000u /* in set: legacy work orders it */
 
 /* A point in the life of an agent.  Zero: none. */
 struct order_epoch {
 	uint32_t key;
-	uint32_t set;      /* key of the context it belongs to (0: none), with ORDER_BLOCKING */
+	uint32_t set; /* key of the context it belongs to (0: none), with ORDER_BLOCKING */
 	uint32_t seq;
 };
 
@@ -47,8 +47,8 @@ struct order_entry {
 
 struct order_clock {
 	uint32_t refs, count;
-	uint32_t size;              /* room for entries */
-	size_t *bytes;              /* of the joiner that made it */
+	uint32_t size; /* room for entries */
+	size_t *bytes; /* of the joiner that made it */
 	struct order_entry entry[];
 };
 
@@ -74,11 +74,11 @@ struct order_joiner {
 	struct order_entry *scratch;
 	size_t size;
 	uint32_t implied;
-	size_t bytes;      /* of all clocks that this made */
-	size_t limit;      /* of bytes; 0: none */
-	uint64_t work;     /* entries that were merged */
+	size_t bytes;        /* of all clocks that this made */
+	size_t limit;        /* of bytes; 0: none */
+	uint64_t work;       /* entries that were merged */
 	uint64_t work_limit; /* of these; 0: none */
-	int full;          /* a limit was reached: a clock lacks what was to be added to it */
+	int full;            /* a limit was reached: a clock lacks what was to be added to it */
 };
 
 /*

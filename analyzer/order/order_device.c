@@ -14,11 +14,11 @@
 int order_is_contested(const struct order_stream *stream, const struct walk_call *call)
 {
 	return stream->last.call && stream->last_thread != call->thread &&
-	       stream->last_exit > call->enter;
+		stream->last_exit > call->enter;
 }
 
-int order_add_pending(struct order *order, struct order_stream *stream,
-	struct order_state state, enum order_reason reason)
+int order_add_pending(struct order *order, struct order_stream *stream, struct order_state state,
+	enum order_reason reason)
 {
 	struct order_pending *more;
 	uint32_t seq;
@@ -75,14 +75,14 @@ static const struct order_state *host_news(const struct order *order,
 	return &t->last;
 }
 
-static int need_news(struct order *order, struct order_stream *stream,
-	const struct walk_call *call, int overlap)
+static int need_news(struct order *order, struct order_stream *stream, const struct walk_call *call,
+	int overlap)
 {
 	const struct order_state *host = host_news(order, stream, call->thread);
 	const struct order_state *barrier = unseen(&stream->context->barrier, stream->barrier_seen);
 
-	if (overlap && order_learn(order, &order->now, &order->now_own, &stream->last,
-			       ORDER_UNKNOWN))
+	if (overlap &&
+		order_learn(order, &order->now, &order->now_own, &stream->last, ORDER_UNKNOWN))
 		return -1;
 	if (order_need_pending(order, call, stream, ORDER_REASONS) ||
 		order_need_legacy(order, call, stream, overlap) ||
@@ -106,7 +106,9 @@ static int come_after_both(struct order *order, const struct walk_call *call,
 	state->op = later.op;
 	state->end = later.end;
 	return order_edge(order, call, &stream->last, ORDER_AFTERWARDS) ||
-	       order_learn(order, &state->clock, NULL, &stream->last, ORDER_GUARANTEED) ? -1 : 0;
+			order_learn(order, &state->clock, NULL, &stream->last, ORDER_GUARANTEED)
+		? -1
+		: 0;
 }
 
 int order_submit(struct order *order, struct order_stream *stream, const struct walk_call *call,
@@ -162,8 +164,8 @@ static int let_know_of_copy(struct order *order, const struct walk_call *call,
 		if (call->src == MEMORY_PINNED)
 			return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
 		return call->src == MEMORY_PAGEABLE
-			       ? order_let_know(order, call, &start, ORDER_GUARANTEED)
-			       : order_let_know(order, call, &stream->last, ORDER_UNKNOWN);
+			? order_let_know(order, call, &start, ORDER_GUARANTEED)
+			: order_let_know(order, call, &stream->last, ORDER_UNKNOWN);
 	case COPY_D2D:
 		return 0;
 	default:
@@ -210,7 +212,7 @@ static int let_know(struct order *order, const struct walk_call *call,
 static int tells_the_host(const struct walk_call *call)
 {
 	return kind_has(call->kind, K_TELLS_HOST) || call->host_visible ||
-	       call->content & CONTENT_HOST;
+		call->content & CONTENT_HOST;
 }
 
 int order_tell_host(struct order *order, const struct walk_call *call,
@@ -236,7 +238,7 @@ static int waits_for_others(const struct walk_call *call)
 static int overlaps_last(const struct order_stream *stream, const struct walk_call *call)
 {
 	return (call->attributes & LAUNCH_PROGRAMMATIC && stream->last_is_kernel) ||
-	       order_is_contested(stream, call);
+		order_is_contested(stream, call);
 }
 
 /* Events of launch attributes are recorded when blocks begin or say so: no completion. */
@@ -265,7 +267,7 @@ int order_step_submit(struct order *order, const struct walk_call *call)
 	if (waits_for_others(call)) {
 		struct order_state others = ORDER_NOTHING;
 		int rc = order_doubt(order, &others.clock) ||
-			 order_add_pending(order, stream, others, ORDER_EVENT);
+			order_add_pending(order, stream, others, ORDER_EVENT);
 		order_clock_unref(others.clock);
 		if (rc)
 			return -1;
@@ -359,7 +361,7 @@ static int add_foreign(struct order *order, struct order_stream *stream)
 {
 	struct order_state others = ORDER_NOTHING;
 	int rc = order_doubt(order, &others.clock) ||
-		 order_add_pending(order, stream, others, ORDER_EVENT);
+		order_add_pending(order, stream, others, ORDER_EVENT);
 
 	order_clock_unref(others.clock);
 	return rc ? -1 : 0;
@@ -372,8 +374,8 @@ static int add_uncertain(struct order *order, struct order_stream *stream,
 {
 	struct order_state state = ORDER_NOTHING;
 	int rc = order_learn(order, &state.clock, NULL, &event->state, ORDER_UNKNOWN) ||
-		 order_doubt(order, &state.clock) ||
-		 order_add_pending(order, stream, state, ORDER_EVENT);
+		order_doubt(order, &state.clock) ||
+		order_add_pending(order, stream, state, ORDER_EVENT);
 
 	order_clock_unref(state.clock);
 	return rc ? -1 : 0;
@@ -420,7 +422,7 @@ static int need_context(struct order *order, const struct walk_call *call,
 	for (const struct order_stream *s = context->newest; s && s->changed > seen && !rc;
 		s = s->older)
 		rc = order_need(order, call, &s->last, reason) ||
-		     order_need_pending(order, call, s, reason);
+			order_need_pending(order, call, s, reason);
 	for (size_t i = 0; i < context->orphan_count && !rc; i++)
 		if (context->orphan[i].changed > seen)
 			rc = order_need(order, call, &context->orphan[i].state, reason);
@@ -428,8 +430,11 @@ static int need_context(struct order *order, const struct walk_call *call,
 		rc = order_clock_join(&order->joiner, &order->now, &order->now_own, context->gone,
 			ORDER_GUARANTEED);
 	order->joiner.implied = 0;
-	return rc || order_clock_add(&order->joiner, &order->now, &order->now_own, &all,
-			     ORDER_GUARANTEED) ? -1 : 0;
+	return rc ||
+			order_clock_add(&order->joiner, &order->now, &order->now_own, &all,
+				ORDER_GUARANTEED)
+		? -1
+		: 0;
 }
 
 /*

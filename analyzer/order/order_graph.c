@@ -18,10 +18,10 @@ static const char content_sql[] =
 	" (SELECT max(call) FROM graph_update WHERE exec = ?1 AND call <= ?2) WHERE e.id = ?1";
 
 /* The event that a node was given last: in the executable ?3, from ?4 to ?5, else in its graph. */
-#define EVENT(until)                                                                               \
-	"coalesce((SELECT c.event FROM graph_change c WHERE c.node = n.id AND c.exec = ?3 "        \
-	" AND c.call > ?4 AND c.call <= ?5 AND c.event NOT NULL ORDER BY c.call DESC LIMIT 1), "   \
-	"(SELECT c.event FROM graph_change c WHERE c.node = n.id AND c.exec IS NULL "              \
+#define EVENT(until) \
+	"coalesce((SELECT c.event FROM graph_change c WHERE c.node = n.id AND c.exec = ?3 " \
+	" AND c.call > ?4 AND c.call <= ?5 AND c.event NOT NULL ORDER BY c.call DESC LIMIT 1), " \
+	"(SELECT c.event FROM graph_change c WHERE c.node = n.id AND c.exec IS NULL " \
 	" AND c.call < " until " AND c.event NOT NULL ORDER BY c.call DESC LIMIT 1), n.event)"
 
 /* Nodes that act on more than their graph.  Those of a child graph act where it stands. */
@@ -55,8 +55,8 @@ static void keep_node(struct order_graph_node *node, struct order_graph_node *ol
 	}
 }
 
-static int add_node(
-	struct order *order, struct order_exec *exec, struct order_exec *old, sqlite3_stmt *q)
+static int add_node(struct order *order, struct order_exec *exec, struct order_exec *old,
+	sqlite3_stmt *q)
 {
 	const char *type = (const char *)sqlite3_column_text(q, 1);
 	struct order_graph_node *more = array_room(exec->node, exec->node_count, sizeof(*more)),
@@ -66,10 +66,10 @@ static int add_node(
 		return -1;
 	exec->node = more;
 	node = &more[exec->node_count++];
-	*node = (struct order_graph_node){.node = sqlite3_column_int64(q, 0),
+	*node = (struct order_graph_node){ .node = sqlite3_column_int64(q, 0),
 		.event = sqlite3_column_int64(q, 2),
 		.state = ORDER_NOTHING,
-		.act = GRAPH_EXTERNAL};
+		.act = GRAPH_EXTERNAL };
 	if (type && type[0] == 'r' && node->event)
 		node->act = GRAPH_RECORDS;
 	else if (type && type[0] == 'w' && node->event)
@@ -107,8 +107,8 @@ static int read_exec(struct order *order, struct order_exec *exec, int64_t call)
 	if (!rc && exec->graph) {
 		q = db_prepare(order->db, nodes_sql);
 		rc = !q || db_bind(q, "iiiii", exec->graph, exec->created, exec->id, since, call)
-			     ? -1
-			     : 0;
+			? -1
+			: 0;
 		while (!rc && (rc = db_step(q)) > 0)
 			rc = add_node(order, exec, &old, q);
 		sqlite3_finalize(q);
@@ -204,7 +204,7 @@ static void release_nothing(void *object)
 int order_path_in_graph(struct order *order, int64_t exec_id, int64_t from, int64_t to)
 {
 	struct order_exec *exec = idmap_get(&order->execs, exec_id);
-	struct search search = {.todo = NULL};
+	struct search search = { .todo = NULL };
 	int found = 0, rc;
 
 	if (!exec || (!exec->arcs_known && read_arcs(order, exec)))
@@ -238,20 +238,22 @@ static int record(struct order *order, const struct walk_call *call, struct orde
 		return -1;
 	state.call = call->id;
 	state.start = 1;
-	state.own = (struct order_epoch){.key = node->key, .seq = order->epoch.seq};
+	state.own = (struct order_epoch){ .key = node->key, .seq = order->epoch.seq };
 	order_clock_ref(state.clock);
-	rc = order_clock_add(
-		&order->joiner, &state.clock, NULL, &stream->before.own, ORDER_GUARANTEED);
+	rc = order_clock_add(&order->joiner, &state.clock, NULL, &stream->before.own,
+		ORDER_GUARANTEED);
 	for (size_t i = 0; i < exec->node_count && !rc; i++) {
 		struct order_graph_node *wait = &exec->node[i];
 
 		path = wait->act == GRAPH_WAITS
-			       ? order_path_in_graph(order, exec->id, wait->node, node->node)
-			       : 0;
-		rc = path < 0 || (path && order_learn(order, &state.clock, NULL, &wait->state,
-						  ORDER_GUARANTEED))
-			     ? -1
-			     : 0;
+			? order_path_in_graph(order, exec->id, wait->node, node->node)
+			: 0;
+		rc = path < 0 ||
+				(path &&
+					order_learn(order, &state.clock, NULL, &wait->state,
+						ORDER_GUARANTEED))
+			? -1
+			: 0;
 	}
 	event->recorded = 1;
 	event->stream = 0;
@@ -269,16 +271,16 @@ static int wait_inside(struct order *order, const struct walk_call *call,
 	order_drop(&node->state);
 	if (!event || event->foreign)
 		return order_doubt(order, &stream->last.clock) || order_doubt(order, &order->now)
-			       ? -1
-			       : 0;
+			? -1
+			: 0;
 	if (!event->recorded)
 		return 0;
 	order_keep(&node->state, event->state);
 	return order_edge(order, call, &event->state, ORDER_AFTERWARDS) ||
-			       order_learn(order, &stream->last.clock, NULL, &event->state,
-				       ORDER_GUARANTEED)
-		       ? -1
-		       : 0;
+			order_learn(order, &stream->last.clock, NULL, &event->state,
+				ORDER_GUARANTEED)
+		? -1
+		: 0;
 }
 
 static int act(struct order *order, const struct walk_call *call, struct order_exec *exec,
@@ -291,7 +293,7 @@ static int act(struct order *order, const struct walk_call *call, struct order_e
 			rc = wait_inside(order, call, stream, &exec->node[i]);
 		else if (exec->node[i].act == GRAPH_EXTERNAL)
 			rc = order_doubt(order, &stream->last.clock) ||
-			     order_doubt(order, &order->now);
+				order_doubt(order, &order->now);
 	}
 	for (size_t i = 0; i < exec->node_count && !rc; i++)
 		if (exec->node[i].act == GRAPH_RECORDS)
@@ -341,7 +343,7 @@ static int through_records(struct order *order, struct order_epoch earlier,
 	int path;
 
 	for (size_t i = 0; i < from->node_count && *best < ORDER_GUARANTEED; i++) {
-		struct order_epoch key = {.key = from->node[i].key, .seq = earlier.seq};
+		struct order_epoch key = { .key = from->node[i].key, .seq = earlier.seq };
 		enum order_strength strength =
 			key.key ? order_clock_strength(clock, own, &key) : ORDER_UNORDERED;
 
@@ -363,8 +365,9 @@ enum order_strength order_before_node(struct order *order, struct order_epoch ea
 	struct order_exec *from = earlier_node ? idmap_get(&order->execs, earlier_exec) : NULL;
 	struct order_exec *to = node ? idmap_get(&order->execs, order->exec) : NULL;
 
-	if (from && through_records(
-			    order, earlier, from, earlier_node, order->now, &order->now_own, &best))
+	if (from &&
+		through_records(order, earlier, from, earlier_node, order->now, &order->now_own,
+			&best))
 		return ORDER_UNKNOWN;
 	for (size_t i = 0; to && i < to->node_count && best < ORDER_GUARANTEED; i++) {
 		const struct order_state *state = &to->node[i].state;
@@ -380,8 +383,9 @@ enum order_strength order_before_node(struct order *order, struct order_epoch ea
 		strength = order_clock_strength(state->clock, &state->own, &earlier);
 		if (strength > best)
 			best = strength;
-		if (from && through_records(order, earlier, from, earlier_node, state->clock,
-				    &state->own, &best))
+		if (from &&
+			through_records(order, earlier, from, earlier_node, state->clock,
+				&state->own, &best))
 			return ORDER_UNKNOWN;
 	}
 	return best;

@@ -30,8 +30,7 @@ static void sink(struct order_process *process, size_t at)
 
 static int add_news(struct order_process *process, int64_t at, const struct order_state *state)
 {
-	struct order_news *more =
-		array_room(process->news, process->news_count, sizeof(*more));
+	struct order_news *more = array_room(process->news, process->news_count, sizeof(*more));
 	struct order_news news = { .at = at, .state = ORDER_NOTHING };
 	size_t i;
 
@@ -77,8 +76,7 @@ static int meet(struct order_process *process)
 	process->met = 1;
 	for (size_t i = 0; i + 1 < process->thread_count; i++) {
 		const struct order_thread *thread = process->thread[i];
-		if (thread->last.own.seq &&
-			add_news(process, thread->last_exit, &thread->last))
+		if (thread->last.own.seq && add_news(process, thread->last_exit, &thread->last))
 			return -1;
 	}
 	return 0;
@@ -126,7 +124,7 @@ static int finish_join(struct order *order, struct order_thread *thread)
 	if (other->last.own.seq) {
 		order_begin(order, &thread->last);
 		rc = order_need(order, &call, &thread->last, ORDER_HOST) ||
-		     order_need(order, &call, &other->last, ORDER_THREAD);
+			order_need(order, &call, &other->last, ORDER_THREAD);
 		state = order_node(order, &call);
 		state.own = thread->last.own;
 		state.own.seq = order_next(order);
@@ -142,8 +140,7 @@ static int finish_join(struct order *order, struct order_thread *thread)
 int order_hear(struct order *order, const struct walk_call *call)
 {
 	struct order_thread *thread = thread_of(order, call->thread, call->process);
-	struct order_process *process =
-		thread ? order_need_process(order, call->process) : NULL;
+	struct order_process *process = thread ? order_need_process(order, call->process) : NULL;
 
 	if (!process || (thread->joining && finish_join(order, thread)))
 		return -1;
@@ -196,8 +193,8 @@ int order_let_know(struct order *order, const struct walk_call *call,
 /* --- waiting --- */
 
 /* A host wait becomes a node once it waits for something the thread did not know complete. */
-static int join(struct order *order, const struct walk_call *call,
-	const struct order_state *state, enum order_reason reason)
+static int join(struct order *order, const struct walk_call *call, const struct order_state *state,
+	enum order_reason reason)
 {
 	const struct order_thread *thread = idmap_get(&order->threads, call->thread);
 
@@ -226,8 +223,10 @@ static int join_in_part(struct order *order, const struct walk_call *call,
 	struct order_stream *stream, enum order_reason reason)
 {
 	return join(order, call, &stream->before, reason) ||
-	       order_learn(order, &order->now, &order->now_own, &stream->last, ORDER_UNKNOWN)
-		       ? -1 : 0;
+			order_learn(order, &order->now, &order->now_own, &stream->last,
+				ORDER_UNKNOWN)
+		? -1
+		: 0;
 }
 
 static int join_stream(struct order *order, const struct walk_call *call,
@@ -240,8 +239,7 @@ static int join_stream(struct order *order, const struct walk_call *call,
 		return 0;
 	if (order_is_contested(stream, call))
 		return join_in_part(order, call, stream, reason);
-	if (join(order, call, &stream->last, reason) ||
-		join_pending(order, call, stream, reason))
+	if (join(order, call, &stream->last, reason) || join_pending(order, call, stream, reason))
 		return -1;
 	if (surely) {
 		stream->joined = stream->last.call;
@@ -273,8 +271,7 @@ static int join_orphans(struct order *order, const struct walk_call *call,
 static int join_all(struct order *order, const struct walk_call *call,
 	struct order_context *context, int blocking_only, enum order_reason reason, uint32_t seen)
 {
-	struct order_stream *stream =
-		blocking_only ? context->newest_blocking : context->newest;
+	struct order_stream *stream = blocking_only ? context->newest_blocking : context->newest;
 	struct order_stream *legacy = blocking_only ? context->legacy : NULL;
 
 	if (legacy && legacy->changed > seen && join_stream(order, call, legacy, reason))
@@ -289,7 +286,9 @@ static int join_all(struct order *order, const struct walk_call *call,
 			order_reason_strength[reason]))
 		return -1;
 	return (context->barrier.call && join(order, call, &context->barrier, reason)) ||
-	       (context->peer.call && join(order, call, &context->peer, reason)) ? -1 : 0;
+			(context->peer.call && join(order, call, &context->peer, reason))
+		? -1
+		: 0;
 }
 
 /*
@@ -366,13 +365,13 @@ static int join_what_it_names(struct order *order, const struct walk_call *call)
 		return context ? join_context(order, call, context, 0, ORDER_WAIT) : 0;
 	default:
 		return join_event(order, call, call->event2) || join_event(order, call, call->event)
-			       ? -1 : 0;
+			? -1
+			: 0;
 	}
 }
 
 /* The thread is after what the call waited for. */
-static int returned(struct order *order, const struct walk_call *call,
-	struct order_thread *thread)
+static int returned(struct order *order, const struct walk_call *call, struct order_thread *thread)
 {
 	struct order_state state;
 
@@ -456,8 +455,8 @@ int order_step_incident(struct order *order, const struct walk_call *call)
 
 		if (context && context->process == call->process &&
 			(device < 0 || context->device == device) &&
-			has_waited(context, call, order_clock_reach(order->now, context->key,
-							  ORDER_INCIDENTAL)))
+			has_waited(context, call,
+				order_clock_reach(order->now, context->key, ORDER_INCIDENTAL)))
 			rc = join_context(order, call, context, 0, ORDER_INCIDENT);
 	}
 	return rc ? -1 : returned(order, call, thread);

@@ -27,12 +27,15 @@ static int need_blocking_streams(struct order *order, const struct walk_call *ca
 	for (const struct order_stream *s = context->newest_blocking;
 		s && s->changed > after && !rc; s = s->older_blocking)
 		rc = order_need(order, call, &s->last, ORDER_LEGACY) ||
-		     order_need_pending(order, call, s, ORDER_LEGACY);
+			order_need_pending(order, call, s, ORDER_LEGACY);
 	for (size_t i = 0; i < context->orphan_count && !rc; i++)
 		if (context->orphan[i].blocking && context->orphan[i].changed > after)
 			rc = order_need(order, call, &context->orphan[i].state, ORDER_LEGACY);
-	return rc || order_clock_join(&order->joiner, &order->now, &order->now_own,
-			     context->gone_blocking, ORDER_GUARANTEED) ? -1 : 0;
+	return rc ||
+			order_clock_join(&order->joiner, &order->now, &order->now_own,
+				context->gone_blocking, ORDER_GUARANTEED)
+		? -1
+		: 0;
 }
 
 /* Those without news since the legacy stream's last action it is after already. */
@@ -104,7 +107,7 @@ static int need_crossed(struct order *order, const struct walk_call *call,
 	rc = order_need(order, call, &context->peer, ORDER_LEGACY);
 	if (!rc && context->legacy && context->legacy->changed > seen)
 		rc = order_need(order, call, &context->legacy->last, ORDER_LEGACY) ||
-		     order_need_pending(order, call, context->legacy, ORDER_LEGACY);
+			order_need_pending(order, call, context->legacy, ORDER_LEGACY);
 	if (!rc)
 		rc = need_blocking_streams(order, call, context, seen);
 	order->joiner.implied = 0;

@@ -2,11 +2,13 @@
 #include "order_loss.h"
 
 /* The processes that go on after it, and how many calls of each came before it. */
+/* clang-format off */
 static const char add_sql[] =
 	"INSERT INTO loss SELECT c.process, '" ORDER_LOSS "', sum(c.id < ?1) FROM call c "
 	"JOIN call_type t ON t.id = c.type WHERE NOT t.runtime GROUP BY c.process "
 	"HAVING max(c.id) >= ?1 AND NOT EXISTS "
 	"(SELECT 1 FROM loss l WHERE l.process = c.process AND l.reason = '" ORDER_LOSS "')";
+/* clang-format on */
 
 int order_loss_add(struct db *db, int64_t call)
 {

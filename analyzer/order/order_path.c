@@ -14,16 +14,16 @@
 struct reached {
 	int64_t call;
 	int complete;
-	size_t from;                 /* the later one: index */
+	size_t from; /* the later one: index */
 	enum order_reason reason;
 };
 
 struct order_path {
 	sqlite3_stmt *needs;
-	struct reached *list;        /* in the order in which they were reached */
+	struct reached *list; /* in the order in which they were reached */
 	size_t count;
-	struct idmap seen;           /* call * 2 + complete */
-	int64_t unreached;           /* none of them leads there, 0: not known */
+	struct idmap seen; /* call * 2 + complete */
+	int64_t unreached; /* none of them leads there, 0: not known */
 };
 
 struct order_path *order_path_open(struct db *db)
@@ -32,7 +32,8 @@ struct order_path *order_path_open(struct db *db)
 
 	if (!path)
 		return NULL;
-	path->needs = db_prepare(db, "SELECT needs, reason FROM dependency "
+	path->needs = db_prepare(db,
+		"SELECT needs, reason FROM dependency "
 		"WHERE call = ? AND needs >= ? ORDER BY needs DESC");
 	if (path->needs)
 		return path;
@@ -100,10 +101,10 @@ static int reach(struct order_path *path, const struct reached *reached)
 struct terms {
 	int64_t earlier;
 	enum order_strength strength;
-	int by_host;                 /* by what threads had waited for */
-	const int64_t *moved;        /* calls in streams of their own */
+	int by_host;          /* by what threads had waited for */
+	const int64_t *moved; /* calls in streams of their own */
 	size_t moved_count;
-	size_t steps;                /* at most; 0: any number */
+	size_t steps; /* at most; 0: any number */
 };
 
 static int is_moved(const struct terms *terms, int64_t call)
@@ -171,7 +172,8 @@ static int search(struct order_path *path, int64_t call, const struct terms *ter
 
 int order_path_exists(struct order_path *path, int64_t call, int64_t earlier)
 {
-	struct terms terms = { .earlier = earlier, .strength = ORDER_GUARANTEED,
+	struct terms terms = { .earlier = earlier,
+		.strength = ORDER_GUARANTEED,
 		.steps = PATH_STEPS };
 	size_t found, before;
 
@@ -193,8 +195,11 @@ int order_path_exists(struct order_path *path, int64_t call, int64_t earlier)
 int order_path_exists_moved(struct order_path *path, int64_t call, int64_t earlier,
 	const int64_t *moved, size_t count)
 {
-	struct terms terms = { .earlier = earlier, .strength = ORDER_GUARANTEED, .moved = moved,
-		.moved_count = count, .steps = PATH_STEPS };
+	struct terms terms = { .earlier = earlier,
+		.strength = ORDER_GUARANTEED,
+		.moved = moved,
+		.moved_count = count,
+		.steps = PATH_STEPS };
 	size_t found;
 
 	if (call == earlier)
@@ -224,7 +229,8 @@ int order_path_find(struct order_path *path, int64_t call, int64_t earlier,
 			return -1;
 		*link = more;
 		more[(*count)++] = (struct order_link){ .call = path->list[reached->from].call,
-			.needs = reached->call, .reason = reached->reason };
+			.needs = reached->call,
+			.reason = reached->reason };
 	}
 	return 1;
 }

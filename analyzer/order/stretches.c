@@ -33,7 +33,8 @@ static int add_limited(struct stretches *stretches, int64_t process)
 
 int stretches_load(struct stretches *stretches, struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT process, start, end, work FROM recording "
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT process, start, end, work FROM recording "
 		"ORDER BY process, start");
 	int rc = -1;
 
@@ -64,8 +65,9 @@ int stretches_find(const struct stretches *stretches, int64_t process, int64_t a
 	size_t low = 0, high = stretches->count;
 	const struct stretch *found;
 
-	if (!stretches->limited_count || !bsearch(&process, stretches->limited,
-			stretches->limited_count, sizeof(process), by_number))
+	if (!stretches->limited_count ||
+		!bsearch(&process, stretches->limited, stretches->limited_count, sizeof(process),
+			by_number))
 		return 0;
 	/* The last that does not start after it. */
 	while (low < high) {

@@ -12,9 +12,9 @@ struct stretch {
 };
 
 struct stretches {
-	struct stretch *stretch;     /* by process and start */
+	struct stretch *stretch; /* by process and start */
 	size_t count;
-	int64_t *limited;            /* processes that did not record everything always, in order */
+	int64_t *limited; /* processes that did not record everything always, in order */
 	size_t limited_count;
 };
 

@@ -62,10 +62,16 @@ static int64_t column(sqlite3_stmt *q, int i, int64_t otherwise)
 
 static enum memory_kind memory_of(const unsigned char *name)
 {
-	static const struct { const char *name; enum memory_kind kind; } names[] = {
-		{ "pageable", MEMORY_PAGEABLE }, { "pinned", MEMORY_PINNED },
-		{ "registered", MEMORY_PINNED }, { "device", MEMORY_DEVICE },
-		{ "async", MEMORY_DEVICE }, { "managed", MEMORY_MANAGED },
+	static const struct {
+		const char *name;
+		enum memory_kind kind;
+	} names[] = {
+		{ "pageable", MEMORY_PAGEABLE },
+		{ "pinned", MEMORY_PINNED },
+		{ "registered", MEMORY_PINNED },
+		{ "device", MEMORY_DEVICE },
+		{ "async", MEMORY_DEVICE },
+		{ "managed", MEMORY_MANAGED },
 	};
 
 	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++) {
@@ -204,9 +210,11 @@ static int prepare(struct db *db, struct walk *walk)
 	if (work_need(db))
 		return -1;
 	walk->calls = db_prepare(db, CALLS_SQL "ORDER BY c.id");
-	walk->ops = db_prepare(db, "SELECT call, id, start, end FROM work "
+	walk->ops = db_prepare(db,
+		"SELECT call, id, start, end FROM work "
 		"WHERE call IS NOT NULL ORDER BY call, id");
-	walk->overhead = db_prepare(db, "SELECT call, start, end FROM overhead "
+	walk->overhead = db_prepare(db,
+		"SELECT call, start, end FROM overhead "
 		"WHERE call IS NOT NULL ORDER BY call, start");
 	if (!walk->calls || !walk->ops || !walk->overhead || read_kinds(db, &walk->kinds) ||
 		stretches_load(&walk->stretches, db) ||
@@ -230,7 +238,7 @@ int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), v
 			continue;
 		call.stretch = stretches_find(&w.stretches, call.process, call.enter);
 		rc = read_ops(&w, &call) || read_overhead(&w, &call) ||
-		     walk_order_fill(&w.order, &call) || visit(arg, &call);
+			walk_order_fill(&w.order, &call) || visit(arg, &call);
 	}
 	sqlite3_finalize(w.calls);
 	sqlite3_finalize(w.ops);

@@ -17,8 +17,8 @@
 
 enum stream_kind {
 	STREAM_KIND_UNKNOWN,
-	STREAM_KIND_LEGACY,       /* the legacy default stream of a context */
-	STREAM_KIND_THREAD,       /* a per-thread default stream: towards legacy a blocking one */
+	STREAM_KIND_LEGACY, /* the legacy default stream of a context */
+	STREAM_KIND_THREAD, /* a per-thread default stream: towards legacy a blocking one */
 	STREAM_KIND_BLOCKING,
 	STREAM_KIND_NON_BLOCKING,
 };
@@ -28,18 +28,18 @@ enum stream_kind {
 
 /* walk_call.contested: a call of another thread overlapped it in time ... */
 enum {
-	CONTESTED_STREAM = 1 << 0,   /* ... and used the same stream */
-	CONTESTED_EVENT = 1 << 1,    /* ... and one of the two recorded the same event */
+	CONTESTED_STREAM = 1 << 0, /* ... and used the same stream */
+	CONTESTED_EVENT = 1 << 1,  /* ... and one of the two recorded the same event */
 };
 
 struct walk_call {
 	int64_t id, process, thread;
-	int64_t enter, exit;      /* ns; exit WALK_NEVER: it did not return */
-	int64_t result;           /* 0: succeeded, or did not return */
+	int64_t enter, exit; /* ns; exit WALK_NEVER: it did not return */
+	int64_t result;      /* 0: succeeded, or did not return */
 	int64_t context, stream, event;
-	int64_t kernel;           /* of a launch */
+	int64_t kernel; /* of a launch */
 	int64_t ptr, bytes;
-	int64_t type;             /* call_type.id */
+	int64_t type; /* call_type.id */
 	enum call_kind kind;
 	enum copy_direction direction; /* COPY_DEFAULT: unknown */
 	enum memory_kind src, dst;
@@ -57,18 +57,18 @@ struct walk_call {
 	 */
 	int stretch;
 	/* What matters for the order alone, filled in by walk(); rows again, 0: none. */
-	int captured;             /* it became a part of a graph */
-	unsigned contested;       /* CONTESTED_ */
-	unsigned attributes;      /* enum launch_attribute */
+	int captured;                           /* it became a part of a graph */
+	unsigned contested;                     /* CONTESTED_ */
+	unsigned attributes;                    /* enum launch_attribute */
 	int64_t launch_event, completion_event; /* of those */
-	int64_t event2;           /* the first event of cuEventElapsedTime */
-	int64_t dst_context, src_context; /* of a copy between devices */
-	int64_t exec;             /* executable graph */
-	unsigned content;         /* content.h */
-	int64_t other_thread;     /* that it made or joined */
-	int owner_device;         /* of the memory it freed, -1: unknown */
-	int freed_async;          /* that memory was allocated in stream order */
-	int host_visible;         /* it names memory that the host may look at meanwhile */
+	int64_t event2;                         /* the first event of cuEventElapsedTime */
+	int64_t dst_context, src_context;       /* of a copy between devices */
+	int64_t exec;                           /* executable graph */
+	unsigned content;                       /* content.h */
+	int64_t other_thread;                   /* that it made or joined */
+	int owner_device;                       /* of the memory it freed, -1: unknown */
+	int freed_async;                        /* that memory was allocated in stream order */
+	int host_visible; /* it names memory that the host may look at meanwhile */
 };
 
 /* Calls visit for each; stops and returns -1 if that fails, 0 at the end. */

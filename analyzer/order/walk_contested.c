@@ -10,8 +10,8 @@
 struct shared {
 	struct last_call {
 		int64_t call, thread, exit;
-		int changes;       /* what the stream or event stands for */
-	} *last;
+		int changes; /* what the stream or event stands for */
+	} * last;
 	size_t count;
 };
 
@@ -22,8 +22,7 @@ struct finder {
 
 static int note(struct contested *contested, int64_t call, unsigned by)
 {
-	struct contested_call *more =
-		array_room(contested->list, contested->count, sizeof(*more));
+	struct contested_call *more = array_room(contested->list, contested->count, sizeof(*more));
 
 	if (!more)
 		return -1;
@@ -36,8 +35,8 @@ static int note(struct contested *contested, int64_t call, unsigned by)
 static int changes_stream(enum call_kind kind)
 {
 	return kind != KIND_STREAM_SYNC && kind != KIND_STREAM_QUERY &&
-	       kind != KIND_STREAM_CREATE && kind != KIND_STREAM_ATTRIBUTE &&
-	       kind != KIND_CAPTURE_INFO;
+		kind != KIND_STREAM_CREATE && kind != KIND_STREAM_ATTRIBUTE &&
+		kind != KIND_CAPTURE_INFO;
 }
 
 static int keep_last(struct shared *shared, const struct last_call *last)
@@ -140,7 +139,8 @@ int contested_find(struct db *db, const enum call_kind *kind, size_t kind_count,
 	if (db_int(db, "SELECT max(n) FROM (SELECT count(*) AS n FROM thread GROUP BY process)",
 		    0) < 2)
 		return 0;
-	q = db_prepare(db, "SELECT id, thread, stream, event, enter, exit, type FROM call "
+	q = db_prepare(db,
+		"SELECT id, thread, stream, event, enter, exit, type FROM call "
 		"WHERE (stream NOT NULL OR event NOT NULL) AND ifnull(result, 0) = 0 ORDER BY id");
 	if (!q)
 		return -1;
@@ -155,8 +155,7 @@ int contested_find(struct db *db, const enum call_kind *kind, size_t kind_count,
 
 unsigned contested_of(struct contested *contested, int64_t call)
 {
-	while (contested->at < contested->count &&
-		contested->list[contested->at].call < call)
+	while (contested->at < contested->count && contested->list[contested->at].call < call)
 		contested->at++;
 	if (contested->at < contested->count && contested->list[contested->at].call == call)
 		return contested->list[contested->at].by;

@@ -14,10 +14,10 @@
 struct contested {
 	struct contested_call {
 		int64_t call;
-		unsigned by;       /* CONTESTED_ */
-	} *list;                   /* in order of call, each once */
+		unsigned by; /* CONTESTED_ */
+	} * list;            /* in order of call, each once */
 	size_t count;
-	size_t at;                 /* for contested_of() */
+	size_t at; /* for contested_of() */
 };
 
 /* kind[id]: the kind of call_type id.  0, or -1 after a message. */

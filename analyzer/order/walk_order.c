@@ -31,9 +31,14 @@ void walk_cursor_close(struct walk_cursor *cursor)
 
 static void take_object(struct walk_call *call, const char *role, int64_t object)
 {
-	const struct { const char *role; int64_t *to; } roles[] = {
-		{ "exec", &call->exec }, { "event", &call->event2 },
-		{ "dst_context", &call->dst_context }, { "src_context", &call->src_context },
+	const struct {
+		const char *role;
+		int64_t *to;
+	} roles[] = {
+		{ "exec", &call->exec },
+		{ "event", &call->event2 },
+		{ "dst_context", &call->dst_context },
+		{ "src_context", &call->src_context },
 		{ "launch_event", &call->launch_event },
 		{ "completion_event", &call->completion_event },
 	};
@@ -85,7 +90,9 @@ int walk_order_fill(struct walk_order *order, struct walk_call *call)
 		call->other_thread = sqlite3_column_int64(order->threads.rows, 1);
 	call->contested = contested_of(&order->contested, call->id);
 	return visible < 0 || thread < 0 || fill_objects(&order->objects, call) ||
-	       fill_freed(&order->freed, call) ? -1 : 0;
+			fill_freed(&order->freed, call)
+		? -1
+		: 0;
 }
 
 int walk_order_open(struct walk_order *order, struct db *db, const enum call_kind *kind,
@@ -94,21 +101,25 @@ int walk_order_open(struct walk_order *order, struct db *db, const enum call_kin
 	*order = (struct walk_order){ .contested = { 0 } };
 	return walk_cursor_open(&order->objects, db,
 		       "SELECT call, role, object FROM call_object ORDER BY call") ||
-	       walk_cursor_open(&order->freed, db,
-		       "SELECT a.freed, a.memory = 'async', x.device FROM allocation a "
-		"LEFT JOIN call c ON c.id = a.created "
-		"LEFT JOIN context x ON x.id = c.context "
-		       "WHERE a.freed NOT NULL ORDER BY a.freed") ||
-	       /* Mapped host memory that a kernel was given, managed memory that was written. */
-	       walk_cursor_open(&order->visible, db,
-		       "SELECT o.call FROM operand o JOIN allocation a ON a.id = o.allocation "
-		"WHERE (o.role IN ('word', 'node') "
-		"AND a.memory IN ('pinned', 'registered', 'managed')) "
-		       "OR (o.role = 'dst' AND a.memory = 'managed') ORDER BY o.call") ||
-	       walk_cursor_open(&order->threads, db,
-		       "SELECT made_by, id FROM thread WHERE made_by NOT NULL UNION ALL "
-		       "SELECT joined_by, id FROM thread WHERE joined_by NOT NULL ORDER BY 1") ||
-	       contested_find(db, kind, kind_count, &order->contested) ? -1 : 0;
+			walk_cursor_open(&order->freed, db,
+				"SELECT a.freed, a.memory = 'async', x.device FROM allocation a "
+				"LEFT JOIN call c ON c.id = a.created "
+				"LEFT JOIN context x ON x.id = c.context "
+				"WHERE a.freed NOT NULL ORDER BY a.freed") ||
+			/* Mapped host memory that a kernel was given, managed memory written. */
+			walk_cursor_open(&order->visible, db,
+				"SELECT o.call FROM operand o "
+				"JOIN allocation a ON a.id = o.allocation "
+				"WHERE (o.role IN ('word', 'node') "
+				"AND a.memory IN ('pinned', 'registered', 'managed')) "
+				"OR (o.role = 'dst' AND a.memory = 'managed') ORDER BY o.call") ||
+			walk_cursor_open(&order->threads, db,
+				"SELECT made_by, id FROM thread WHERE made_by NOT NULL UNION ALL "
+				"SELECT joined_by, id FROM thread WHERE joined_by NOT NULL "
+				"ORDER BY 1") ||
+			contested_find(db, kind, kind_count, &order->contested)
+		? -1
+		: 0;
 }
 
 void walk_order_close(struct walk_order *order)

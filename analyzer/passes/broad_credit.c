@@ -39,8 +39,8 @@ size_t credits_used_up(const struct credits *credits)
 {
 	size_t count = 0;
 
-	while (count < credits->count && credits->credit[count].instance.saving >=
-						 credits->credit[count].instance.cost)
+	while (count < credits->count &&
+		credits->credit[count].instance.saving >= credits->credit[count].instance.cost)
 		count++;
 	return count;
 }

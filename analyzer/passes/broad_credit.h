@@ -10,11 +10,11 @@
 #include "order.h"
 
 struct credit {
-	struct instance instance;      /* cost: what the wait is too long, saving: used of that */
+	struct instance instance; /* cost: what the wait is too long, saving: used of that */
 	struct broad_place *place;
-	struct order_epoch behind;     /* what it was too long for */
-	int64_t usable;                /* the time since, whichever wait it is credited to */
-	int64_t submissions;           /* of its thread, until it */
+	struct order_epoch behind; /* what it was too long for */
+	int64_t usable;            /* the time since, whichever wait it is credited to */
+	int64_t submissions;       /* of its thread, until it */
 };
 
 /* The oldest first; zero-initialized is empty. */

@@ -73,8 +73,8 @@ int broad_places_choose(struct broad_places *places, int alone)
 
 		if (!place || !is_candidate(places, place))
 			continue;
-		if (alone >= 0 && (!place->needed || place->broad < PLACE_MIN_COUNT ||
-			number++ != alone))
+		if (alone >= 0 &&
+			(!place->needed || place->broad < PLACE_MIN_COUNT || number++ != alone))
 			continue;
 		narrow(places, place);
 		count++;

@@ -16,18 +16,18 @@
 #define BROAD_SECONDS 4
 
 struct broad_place {
-	int64_t waits;                 /* in table wait */
-	int64_t broad;                 /* longer than for what the host uses, at a cost */
-	int narrowed, needed;          /* tried now; some order was lost */
-	int told;                      /* there are findings */
+	int64_t waits;        /* in table wait */
+	int64_t broad;        /* longer than for what the host uses, at a cost */
+	int narrowed, needed; /* tried now; some order was lost */
+	int told;             /* there are findings */
 	struct broad_place *second[BROAD_SECONDS];
 	size_t second_count;
 };
 
 /* Zero-initialized is empty. */
 struct broad_places {
-	struct idmap map;              /* struct broad_place, by findings_place() */
-	int with_seconds;              /* those that have some are tried with them */
+	struct idmap map;                /* struct broad_place, by findings_place() */
+	int with_seconds;                /* those that have some are tried with them */
 	const struct broad_place *alone; /* the only place that is tried, or NULL */
 };
 

@@ -4,7 +4,8 @@
 void broad_row_add(struct broad_row *row, int64_t submissions, const struct fetching *narrow)
 {
 	if (row->place != narrow->place || row->submissions != submissions)
-		*row = (struct broad_row){ .place = narrow->place, .submissions = submissions,
+		*row = (struct broad_row){ .place = narrow->place,
+			.submissions = submissions,
 			.needed_end = INT64_MIN };
 	if (narrow->needed_end > row->needed_end) {
 		row->needed_end = narrow->needed_end;

@@ -16,14 +16,14 @@ struct fetching {
 	const struct broad_wait *wait; /* NULL: none */
 	struct broad_place *place;
 	int64_t enter;
-	int64_t needed_end, needed;    /* as of struct search */
+	int64_t needed_end, needed; /* as of struct search */
 };
 
 /* Of a thread; zero-initialized is none. */
 struct broad_row {
 	const struct broad_place *place;
-	int64_t submissions;           /* of the thread, until it */
-	int64_t needed_end, needed;    /* of all its waits; place NULL: nothing */
+	int64_t submissions;                 /* of the thread, until it */
+	int64_t needed_end, needed;          /* of all its waits; place NULL: nothing */
 	struct fetching fetching[BROAD_ROW]; /* those that were held, with nothing to look at */
 	size_t count;
 };

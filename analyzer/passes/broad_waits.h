@@ -22,8 +22,8 @@ struct broad_behind {
 
 /* Zero-initialized is empty. */
 struct broad_waits {
-	struct idmap map;              /* struct broad_wait, by call */
-	struct idmap behind;           /* struct broad_behind, by behind_call */
+	struct idmap map;    /* struct broad_wait, by call */
+	struct idmap behind; /* struct broad_behind, by behind_call */
 };
 
 /* Reads them, and makes their places; 0, or -1 after a message. */

@@ -9,8 +9,7 @@
 
 static int run(struct db *db, struct findings *findings)
 {
-	return pass_add_waits(db, findings, RULE_blocking_free,
-		IS_OF_FAMILY("t", "free"));
+	return pass_add_waits(db, findings, RULE_blocking_free, IS_OF_FAMILY("t", "free"));
 }
 
 const struct pass pass_blocking_free = { .run = run, .say = pass_say_waited };

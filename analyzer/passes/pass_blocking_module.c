@@ -9,8 +9,7 @@
 
 static int run(struct db *db, struct findings *findings)
 {
-	return pass_add_waits(db, findings, RULE_blocking_module,
-		IS_OF_FAMILY("t", "module"));
+	return pass_add_waits(db, findings, RULE_blocking_module, IS_OF_FAMILY("t", "module"));
 }
 
 const struct pass pass_blocking_module = { .run = run, .say = pass_say_waited };

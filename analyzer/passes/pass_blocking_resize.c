@@ -36,8 +36,10 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 		return -1;
 	kernel = words_kernel(words, worst->call);
 	if (*kernel)
-		print(out, ": '%s' needs more local memory than any before, or is the first "
-			"that prints", kernel);
+		print(out,
+			": '%s' needs more local memory than any before, or is the first "
+			"that prints",
+			kernel);
 	return 0;
 }
 

@@ -41,12 +41,12 @@
 struct thread {
 	int64_t last_exit;
 	int64_t submissions;
-	int64_t also[FINDING_ALSO];    /* narrowed waits since the last submission, at once */
+	int64_t also[FINDING_ALSO]; /* narrowed waits since the last submission, at once */
 	size_t also_count;
 	struct fetching fetching;
 	struct broad_row row;
-	struct broad_place *hidden;    /* since then, by a wait that is not narrowed */
-	struct credits credits;        /* those with time left */
+	struct broad_place *hidden; /* since then, by a wait that is not narrowed */
+	struct credits credits;     /* those with time left */
 };
 
 /* The last of a stream that its thread knew complete before a wait. */
@@ -61,14 +61,14 @@ struct search {
 	struct broad_waits waits;
 	struct idmap threads;
 	struct owners owners;
-	int given_up;                  /* a try could not follow the run to its end */
-	struct credits found, kept;    /* by this try; alone, where others are to be tried with */
+	int given_up;               /* a try could not follow the run to its end */
+	struct credits found, kept; /* by this try; alone, where others are to be tried with */
 	/* The wait at hand. */
 	const struct walk_call *call;
 	struct seen *seen;
 	size_t seen_count;
-	int64_t needed_end;            /* INT64_MIN: the host can look at nothing */
-	int64_t needed;                /* the call whose operation that is */
+	int64_t needed_end; /* INT64_MIN: the host can look at nothing */
+	int64_t needed;     /* the call whose operation that is */
 };
 
 /* --- what became of the time --- */
@@ -107,12 +107,16 @@ static int add_credit(struct search *search, struct thread *thread, const struct
 	const struct broad_behind *behind = idmap_get(&search->waits.behind, wait->behind_call);
 	int64_t from = narrow->needed_end > narrow->enter ? narrow->needed_end : narrow->enter;
 	int64_t excess = wait->behind_end - from;
-	struct credit credit = {
-		.instance = { .rule = RULE_broad_sync, .process = wait->process,
-			.call = wait->call, .other_call = wait->behind_call, .cost = excess,
-			.change = CHANGE_WAIT, .still_needs = narrow->needed },
-		.place = narrow->place, .behind = behind->loose,
-		.submissions = thread->submissions };
+	struct instance instance = { .rule = RULE_broad_sync,
+		.process = wait->process,
+		.call = wait->call,
+		.other_call = wait->behind_call,
+		.cost = excess,
+		.change = CHANGE_WAIT,
+		.still_needs = narrow->needed };
+	struct credit credit = { .instance = instance,
+		.place = narrow->place,
+		.behind = behind->loose };
 
 	if (wait->behind_end <= from || excess < BLOCKED_MIN_NS)
 		return 0;
@@ -128,7 +132,7 @@ static int is_known(void *arg, const struct touch *touch)
 	const struct search *search = arg;
 
 	return order_known(&search->relax.full, search->call->thread, touch->full) ==
-	       ORDER_GUARANTEED;
+		ORDER_GUARANTEED;
 }
 
 static int note_seen(void *arg, const struct touch *touch)
@@ -416,8 +420,7 @@ static int see_second(struct search *search, const struct walk_call *call, struc
 			thread->hidden = thread->credits.credit[i].place;
 	if (covers_fetching(search, call, thread))
 		thread->hidden = thread->fetching.place;
-	rc = relax_both(&search->relax, call) ||
-	     owners_note(&search->owners, &search->relax, call);
+	rc = relax_both(&search->relax, call) || owners_note(&search->owners, &search->relax, call);
 	if (rc || !thread->hidden)
 		return rc ? -1 : follow(search, call, 1);
 	place = broad_place_need(&search->places, search->findings, call->id);
@@ -430,11 +433,13 @@ static int is_second(const struct thread *thread, const struct walk_call *call)
 {
 	const struct credits *credits = thread ? &thread->credits : NULL;
 
-	return thread && (thread->hidden || thread->fetching.wait ||
-		(credits->count && credits->credit[credits->count - 1].submissions ==
-					   thread->submissions)) &&
-	       !call->result && scope_is_explicit(call) &&
-	       call->exit - call->enter < BLOCKED_MIN_NS;
+	return thread &&
+		(thread->hidden || thread->fetching.wait ||
+			(credits->count &&
+				credits->credit[credits->count - 1].submissions ==
+					thread->submissions)) &&
+		!call->result && scope_is_explicit(call) &&
+		call->exit - call->enter < BLOCKED_MIN_NS;
 }
 
 static int see(void *arg, const struct walk_call *call)
@@ -464,8 +469,8 @@ static int see(void *arg, const struct walk_call *call)
 	if (behind)
 		behind->loose = search->relax.loose.epoch;
 	return search->relax.host_slot < 0 ? 0
-		: relax_event(&search->relax, call, KIND_EVENT_RECORD, call->stream,
-			  search->relax.host_slot);
+					   : relax_event(&search->relax, call, KIND_EVENT_RECORD,
+						     call->stream, search->relax.host_slot);
 }
 
 static void free_thread(void *object)
@@ -482,8 +487,8 @@ static int settle_all(struct search *search)
 	for (size_t i = 0; i < search->threads.size; i++) {
 		struct thread *thread = search->threads.slot[i].object;
 
-		if (thread && credits_settle(&thread->credits, thread->credits.count,
-				      &search->found))
+		if (thread &&
+			credits_settle(&thread->credits, thread->credits.count, &search->found))
 			return -1;
 	}
 	return 0;
@@ -525,14 +530,13 @@ static int try(struct db *db, struct search *search)
 	search->relax = (struct relax){ .lost = lost, .fetched = fetched, .arg = search };
 	search->found.count = 0;
 	rc = relax_init(&search->relax, db) || walk(db, see, search) || settle_all(search) ||
-	     add_found(search) ||
-	     order_loss_add(db, relax_given_up(&search->relax)) ? -1 : 0;
+		add_found(search) || order_loss_add(db, relax_given_up(&search->relax));
 	search->given_up |= relax_given_up(&search->relax) != 0;
 	relax_release(&search->relax);
 	idmap_release(&search->threads, free_thread);
 	search->threads = (struct idmap){ 0 };
 	owners_release(&search->owners);
-	return rc;
+	return rc ? -1 : 0;
 }
 
 static int try_all(struct db *db, struct search *search)
@@ -562,9 +566,7 @@ static int run(struct db *db, struct findings *findings)
 	if (!search)
 		return -1;
 	search->findings = findings;
-	rc = broad_waits_find(&search->waits, db, &search->places, findings);
-	if (!rc)
-		rc = try_all(db, search);
+	rc = broad_waits_find(&search->waits, db, &search->places, findings) || try_all(db, search);
 	if (!rc && broad_places_take_seconds(&search->places))
 		rc = try_all(db, search);
 	if (!rc)
@@ -575,7 +577,7 @@ static int run(struct db *db, struct findings *findings)
 	credits_release(&search->kept);
 	free(search->seen);
 	free(search);
-	return rc;
+	return rc ? -1 : 0;
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)

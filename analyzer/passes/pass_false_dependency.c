@@ -32,7 +32,7 @@ struct wait {
 	int64_t call, process;
 	int64_t behind_call, behind_end; /* the operation that let go last */
 	int64_t ready;
-	int64_t needed;                  /* when the last of what it is needed for ended, 0: nothing
+	int64_t needed; /* when the last of what it is needed for ended, 0: nothing
 	                                  * found; ns */
 	/* The wait as a point of its stream, and what its event stands for. */
 	struct order_epoch epoch, own;
@@ -40,10 +40,10 @@ struct wait {
 	/* What it covers that the host may look at: the last of each stream. */
 	struct touch *host;
 	size_t host_count;
-	int untold, settled;             /* what the host, and what operations need is yet to see */
+	int untold, settled; /* what the host, and what operations need is yet to see */
 	/* Those that held the same operation: first is the one that held it for the longest. */
 	struct wait *first, *beside[FINDING_ALSO];
-	size_t beside_count, open;       /* of the first; how many of all are not done with */
+	size_t beside_count, open; /* of the first; how many of all are not done with */
 };
 
 struct ring {
@@ -57,16 +57,16 @@ struct ring {
  */
 struct open_waits {
 	struct ring held, idle;
-	struct wait **untold;            /* in order; those before told are not any more */
+	struct wait **untold; /* in order; those before told are not any more */
 	size_t untold_count, told;
 };
 
 struct search {
 	struct relax relax;
 	struct findings *findings;
-	struct idmap places;             /* whose waits are left out */
-	struct idmap waits;              /* call -> struct wait: those that held something */
-	struct idmap open;               /* stream -> struct open_waits */
+	struct idmap places; /* whose waits are left out */
+	struct idmap waits;  /* call -> struct wait: those that held something */
+	struct idmap open;   /* stream -> struct open_waits */
 	struct wait *asking;
 };
 
@@ -89,10 +89,13 @@ static int note_wait(struct search *search, sqlite3_stmt *q, struct wait **found
 		return -1;
 	if (wait->call)
 		return 0;
-	*wait = (struct wait){ .call = call, .process = sqlite3_column_int64(q, 1),
+	*wait = (struct wait){ .call = call,
+		.process = sqlite3_column_int64(q, 1),
 		.behind_call = sqlite3_column_int64(q, 2),
 		.behind_end = sqlite3_column_int64(q, 3),
-		.ready = sqlite3_column_int64(q, 4), .first = wait, .open = 1 };
+		.ready = sqlite3_column_int64(q, 4),
+		.first = wait,
+		.open = 1 };
 	*found = wait;
 	return 0;
 }
@@ -155,8 +158,11 @@ static int report(struct search *search, const struct wait *done)
 {
 	struct wait *wait = done->first;
 	struct instance instance = {
-		.rule = RULE_false_dependency, .process = wait->process, .call = wait->call,
-		.other_call = wait->behind_call, .saving = FINDING_DELAY,
+		.rule = RULE_false_dependency,
+		.process = wait->process,
+		.call = wait->call,
+		.other_call = wait->behind_call,
+		.saving = FINDING_DELAY,
 		.change = CHANGE_ORDER,
 	};
 	int64_t from = wait->needed > wait->ready ? wait->needed : wait->ready;
@@ -266,13 +272,13 @@ static int note_host(void *arg, const struct touch *touch)
 static int is_signal(const struct relax *relax, const struct walk_call *call)
 {
 	return relax->full.epoch.seq && relax->host_slot >= 0 &&
-	       kind_family(call->kind) != FAMILY_copy && kind_family(call->kind) != FAMILY_set;
+		kind_family(call->kind) != FAMILY_copy && kind_family(call->kind) != FAMILY_set;
 }
 
 static int may_learn(const struct walk_call *call)
 {
 	return call->kind == KIND_STREAM_QUERY || call->kind == KIND_EVENT_QUERY ||
-	       scope_of(call) != SCOPE_NONE;
+		scope_of(call) != SCOPE_NONE;
 }
 
 /* By the last call a thread, or what runs in a stream, knows an operation complete. */
@@ -280,11 +286,10 @@ static int knows(const struct order *order, const struct walk_call *call, int si
 	struct order_epoch epoch)
 {
 	return (signal ? order_before(order, epoch) : order_known(order, call->thread, epoch)) ==
-	       ORDER_GUARANTEED;
+		ORDER_GUARANTEED;
 }
 
-static int tell(struct search *search, const struct walk_call *call, int signal,
-	struct wait *wait)
+static int tell(struct search *search, const struct walk_call *call, int signal, struct wait *wait)
 {
 	for (size_t i = 0; i < wait->host_count; i++)
 		if (!knows(&search->relax.loose, call, signal, wait->host[i].loose))
@@ -460,8 +465,10 @@ static int run(struct db *db, struct findings *findings)
 	rc = find_waits(db, search);
 	if (!rc && search->waits.count)
 		rc = relax_init(&search->relax, db) || walk(db, see, search) ||
-		     settle_all(search) ||
-		     order_loss_add(db, relax_given_up(&search->relax)) ? -1 : 0;
+				settle_all(search) ||
+				order_loss_add(db, relax_given_up(&search->relax))
+			? -1
+			: 0;
 	idmap_release(&search->open, free_open);
 	idmap_release(&search->waits, free_wait);
 	idmap_release(&search->places, free);
@@ -482,7 +489,8 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	fputs(" longer than any memory that they are seen to share requires", out);
 	if (worst->joined)
 		fputs("; another wait before the same work comes as late and has to be mended as "
-		      "well", out);
+		      "well",
+			out);
 	return 0;
 }
 

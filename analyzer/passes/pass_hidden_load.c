@@ -18,12 +18,14 @@
 #include "print.h"
 #include "concurrency.h"
 
+/* clang-format off */
 static const char holds_sql[] =
 	"SELECT o.process, h.via, b.call, h.held, h.op, h.behind FROM hold h "
 	"JOIN work o ON o.id = h.op JOIN work b ON b.id = h.behind "
 	"JOIN call c ON c.id = h.via JOIN call_type t ON t.id = c.type "
 	"WHERE h.reason = 'load' AND o.kind = 'kernel' AND " LOADS_LATE("c")
 	" AND (t.kind <> 'launch' OR c.site IN " LOADING_PLACES ") ORDER BY h.rowid";
+/* clang-format on */
 
 static const char waited_sql[] = "t.kind = 'function_query' AND " LOADS_LATE("c");
 

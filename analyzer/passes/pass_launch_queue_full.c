@@ -34,7 +34,8 @@ static int add_all(sqlite3_stmt *q, struct findings *findings)
 				return -1;
 			places = 0;
 			instance = (struct instance){
-				.rule = RULE_launch_queue_full, .call = call,
+				.rule = RULE_launch_queue_full,
+				.call = call,
 				.process = sqlite3_column_int64(q, 0),
 				.other_call = sqlite3_column_int64(q, 2),
 				.change = CHANGE_WAIT,

@@ -23,8 +23,8 @@
 
 struct place {
 	int64_t launches, loads;
-	int64_t last;                 /* launch */
-	int64_t in_rounds, waited;    /* ns loaded in rounds that waited for a module, and that */
+	int64_t last;              /* launch */
+	int64_t in_rounds, waited; /* ns loaded in rounds that waited for a module, and that */
 };
 
 /* Where a module's load or unload waited. */
@@ -43,16 +43,18 @@ struct search {
 	struct findings *findings;
 	struct loading *loading;
 	size_t count;
-	struct idmap kernels;         /* size_t: of kernels, 1 + index of their last loading */
-	struct idmap places;          /* struct place, of those that launched */
-	struct module_wait *module;   /* in order of calls */
+	struct idmap kernels;       /* size_t: of kernels, 1 + index of their last loading */
+	struct idmap places;        /* struct place, of those that launched */
+	struct module_wait *module; /* in order of calls */
 	size_t module_count;
-	int64_t last_end;             /* of the kernels launched so far */
+	int64_t last_end; /* of the kernels launched so far */
 };
 
+/* clang-format off */
 static const char waited_sql[] =
 	"w.kind = 'internal' AND t.kind = 'launch' AND " LOADS_LATE("c")
 	" AND c.site IN " LOADING_PLACES;
+/* clang-format on */
 
 static const char any_sql[] =
 	"SELECT EXISTS (SELECT 1 FROM overhead v JOIN call c ON c.id = v.call "
@@ -89,8 +91,8 @@ static int read_modules(struct search *search, struct db *db)
 		if (!more)
 			break;
 		search->module = more;
-		more[search->module_count++] = (struct module_wait){
-			sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1) };
+		more[search->module_count++] = (struct module_wait){ sqlite3_column_int64(q, 0),
+			sqlite3_column_int64(q, 1) };
 	}
 	sqlite3_finalize(q);
 	return rc;
@@ -154,7 +156,9 @@ static int take_launch(struct search *search, sqlite3_stmt *q)
 	int64_t place = findings_place(search->findings, call);
 	struct place *at = place < 0 ? NULL : idmap_need(&search->places, place, sizeof(*at));
 	struct loading loading = {
-		.instance = { .rule = RULE_lazy_loading, .call = call, .cost = end - start,
+		.instance = { .rule = RULE_lazy_loading,
+			.call = call,
+			.cost = end - start,
 			.process = sqlite3_column_int64(q, 1),
 			.saving = idle_part(search, start, end) },
 		.at = at,
@@ -183,8 +187,8 @@ static int counts(const struct loading *loading)
 	const struct place *at = loading->at;
 
 	return !loading->used_elsewhere && loading->instance.saving > 0 &&
-	       !(loading->in_round && at->waited > at->in_rounds) &&
-	       at->loads >= at->launches / LOADS_PART;
+		!(loading->in_round && at->waited > at->in_rounds) &&
+		at->loads >= at->launches / LOADS_PART;
 }
 
 static int find_in_loops(struct db *db, struct findings *findings)

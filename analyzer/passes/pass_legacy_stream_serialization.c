@@ -25,11 +25,13 @@
 #include "pass.h"
 
 /* What a graph touches may not even be named. */
+/* clang-format off */
 #define SHARE(call, other) \
 	"(((EXISTS (SELECT 1 FROM operand x JOIN operand y ON y.allocation = x.allocation " \
 	"WHERE x.call = " call " AND y.call = " other ") OR EXISTS (SELECT 1 FROM call_object x " \
 	"WHERE x.call IN (" call ", " other ") AND x.role = 'content' AND x.object & 1)) " \
 	"AND may_conflict(" call ", " other ")) OR may_meet(" call ", " other "))"
+/* clang-format on */
 
 static const char holds_sql[] =
 	"SELECT o.process, h.via, CASE h.via WHEN o.call THEN b.call ELSE o.call END, "
@@ -153,10 +155,12 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	fputs(orders ? " by " : " did not overlap: the later one was delayed by ", out);
 	words_time(worst->cost, out);
 	fputs(orders ? ", until work with which it is not seen to share memory had ended"
-		     : ", though neither is seen to write what the other uses", out);
+		     : ", though neither is seen to write what the other uses",
+		out);
 	if (worst->joined)
 		fputs("; other work of the legacy stream next to it does the same and has to be "
-		      "moved as well", out);
+		      "moved as well",
+			out);
 	return 0;
 }
 

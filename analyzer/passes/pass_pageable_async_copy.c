@@ -21,7 +21,8 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 		return -1;
 	if (worst->joined)
 		fputs("; from the legacy default stream, where it keeps other streams' work "
-		      "waiting, it has to be moved as well", out);
+		      "waiting, it has to be moved as well",
+			out);
 	return 0;
 }
 

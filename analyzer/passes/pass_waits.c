@@ -35,9 +35,11 @@ static const char followers_sql[] = FOLLOWERS(
 	KIND_WHERE("t", "resource") " OR t.kind = 'copy' OR (t.kind = 'set' AND " TO_HOST("n") ")");
 
 /* Behind a pageable Async copy those of its stream. */
+/* clang-format off */
 static const char async_followers_sql[] = FOLLOWERS("t.kind = 'copy_async' "
 	"AND n.stream = (SELECT stream FROM call WHERE id = ?1) "
 	"AND (n.src_memory = 'pageable' OR n.dst_memory = 'pageable')");
+/* clang-format on */
 
 /* Of all threads, that lie between. */
 #define BEFORE_CALLS 256
@@ -61,8 +63,9 @@ static int find_followers(const struct follower_queries *queries, enum followers
 	sqlite3_stmt *followers =
 		kind == FOLLOWERS_ASYNC ? queries->async_followers : queries->followers;
 	int64_t end = instance->call + FOLLOWER_CALLS;
-	int count = 0, rc = db_bind(queries->end, "iii", instance->call, end,
-		(int64_t)(kind != FOLLOWERS_OF_RESULT));
+	int count = 0,
+	    rc = db_bind(queries->end, "iii", instance->call, end,
+		    (int64_t)(kind != FOLLOWERS_OF_RESULT));
 
 	if (rc || (rc = db_step(queries->end)) < 0)
 		return -1;
@@ -88,8 +91,7 @@ static int add_leaving(const struct follower_queries *queries, struct instance *
 	instance->with[count++] = instance->call;
 	for (int i = 0; i < FINDING_ALSO && instance->also[i] && count < FINDING_ALSO; i++)
 		instance->with[count++] = instance->also[i];
-	rc = db_bind(queries->before, "iii", instance->call, (int64_t)BEFORE_CALLS,
-		room - count);
+	rc = db_bind(queries->before, "iii", instance->call, (int64_t)BEFORE_CALLS, room - count);
 	while (!rc && (rc = db_step(queries->before)) > 0) {
 		instance->with[count++] = sqlite3_column_int64(queries->before, 0);
 		rc = 0;
@@ -127,12 +129,12 @@ static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 
 int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql)
 {
-	struct follower_queries queries = { db_prepare(db, end_sql),
-		db_prepare(db, followers_sql), db_prepare(db, async_followers_sql),
-		db_prepare(db, before_sql) };
+	struct follower_queries queries = { db_prepare(db, end_sql), db_prepare(db, followers_sql),
+		db_prepare(db, async_followers_sql), db_prepare(db, before_sql) };
 	sqlite3_stmt *q = db_prepare(db, sql);
 	int rc = q && queries.end && queries.followers && queries.async_followers && queries.before
-			 ? add_all(q, &queries, findings, rule) : -1;
+		? add_all(q, &queries, findings, rule)
+		: -1;
 
 	sqlite3_finalize(q);
 	sqlite3_finalize(queries.end);
@@ -142,8 +144,7 @@ int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, cons
 	return rc;
 }
 
-int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
-	const char *condition)
+int pass_add_waits(struct db *db, struct findings *findings, enum rule rule, const char *condition)
 {
 	char *sql = sqlite3_mprintf(
 		"SELECT c.process, w.call, o.call, w.waited, max(w.avoidable, w.apart), w.partner, "

@@ -13,8 +13,7 @@ int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, cons
 
 /* An instance for each avoidable wait, but those behind another thread, that fulfils condition, an
  * SQL expression over wait w, its call c, call_type t, and operation o that it waited for. */
-int pass_add_waits(struct db *db, struct findings *findings, enum rule rule,
-	const char *condition);
+int pass_add_waits(struct db *db, struct findings *findings, enum rule rule, const char *condition);
 
 /* "cudaFree waited 3.2 ms for kernel 'stencil' on stream 14" */
 int pass_say_waited(struct words *words, const struct instance *worst, FILE *out);

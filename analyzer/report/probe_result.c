@@ -181,8 +181,10 @@ static int print_errors(struct db *db, FILE *out)
 static int print_comparison(struct db *db, FILE *out)
 {
 	sqlite3_stmt *stmt = db_prepare(db,
-		"SELECT title, (SELECT count(*) FROM " BOTH " WHERE here = there), "
-		"	(SELECT count(*) FROM " BOTH " WHERE here <> there), "
+		"SELECT title, (SELECT count(*) FROM " BOTH
+		" WHERE here = there), "
+		"	(SELECT count(*) FROM " BOTH
+		" WHERE here <> there), "
 		"	(SELECT count(DISTINCT name) FROM result WHERE NOT other) - "
 		"	(SELECT count(*) FROM " BOTH ") FROM system WHERE other");
 	int step = stmt ? db_step(stmt) : -1;
@@ -200,8 +202,8 @@ static int print_comparison(struct db *db, FILE *out)
 
 static int print_differences(struct db *db, FILE *out)
 {
-	sqlite3_stmt *stmt = db_prepare(db, "SELECT name, here, there FROM " BOTH
-		" WHERE here <> there ORDER BY position");
+	sqlite3_stmt *stmt = db_prepare(db,
+		"SELECT name, here, there FROM " BOTH " WHERE here <> there ORDER BY position");
 	int step = -1;
 
 	while (stmt && (step = db_step(stmt)) > 0)

@@ -11,7 +11,7 @@ int report_color(FILE *out)
 	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
 
 	return isatty(fileno(out)) && !(no_color && *no_color) &&
-	       !(terminal && !strcmp(terminal, "dumb"));
+		!(terminal && !strcmp(terminal, "dumb"));
 }
 
 int report_width(FILE *out)

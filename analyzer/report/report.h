@@ -13,14 +13,14 @@
 /* The findings shown: at least as confident as asked for; "possible" ignores the threshold too. */
 enum report_level { REPORT_LIKELY, REPORT_CERTAIN, REPORT_POSSIBLE };
 
-#define REPORT_TOP 10              /* unless another number is asked for */
+#define REPORT_TOP 10 /* unless another number is asked for */
 
 struct report_options {
 	enum report_level level;
-	int top;                   /* at most so many findings, 0: all */
-	int64_t finding;           /* only this one, 0: all */
-	int color;                 /* escape sequences for a terminal */
-	int width;                 /* columns of the terminal, 0: lines as long as they are */
+	int top;         /* at most so many findings, 0: all */
+	int64_t finding; /* only this one, 0: all */
+	int color;       /* escape sequences for a terminal */
+	int width;       /* columns of the terminal, 0: lines as long as they are */
 };
 
 /* Each: 0, or -1 after a message. */

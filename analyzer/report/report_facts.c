@@ -150,8 +150,9 @@ static void loss_text(sqlite3_context *context, int count, sqlite3_value **value
 {
 	const char *reason = text(value[0]);
 	const struct loss *loss = loss_find(reason);
-	char *said = loss && !loss->text ? NULL :
-		report_loss_text(loss ? loss->text : reason, sqlite3_value_int64(value[1]));
+	char *said = loss && !loss->text
+		? NULL
+		: report_loss_text(loss ? loss->text : reason, sqlite3_value_int64(value[1]));
 
 	if (said && !strcmp(reason, "host_only"))
 		said = report_cupti_text(said, text(value[2]), sqlite3_value_int(value[3]),
@@ -162,8 +163,8 @@ static void loss_text(sqlite3_context *context, int count, sqlite3_value **value
 
 static void setting_meaning(sqlite3_context *context, int count, sqlite3_value **value)
 {
-	const char *meaning = report_setting_meaning(sqlite3_user_data(context), text(value[0]),
-		text(value[1]));
+	const char *meaning =
+		report_setting_meaning(sqlite3_user_data(context), text(value[0]), text(value[1]));
 
 	if (meaning)
 		sqlite3_result_text(context, meaning, -1, SQLITE_STATIC);

@@ -11,29 +11,52 @@
 
 /* The columns of those that the text needs by number stand in report_facts.c in this order. */
 enum report_fact {
-	FACT_RUN, FACT_RECORDING, FACT_PROCESSES, FACT_WINDOWS, FACT_DEVICES, FACT_OPERATIONS,
-	FACT_STREAMS, FACT_WAITS, FACT_COVERAGE, FACT_SETTINGS, FACT_NOTES, FACT_HUNG, FACT_LOSSES,
+	FACT_RUN,
+	FACT_RECORDING,
+	FACT_PROCESSES,
+	FACT_WINDOWS,
+	FACT_DEVICES,
+	FACT_OPERATIONS,
+	FACT_STREAMS,
+	FACT_WAITS,
+	FACT_COVERAGE,
+	FACT_SETTINGS,
+	FACT_NOTES,
+	FACT_HUNG,
+	FACT_LOSSES,
 	FACT_COUNT
 };
 
 enum report_run_column {
-	RUN_DURATION, RUN_RECORDED, RUN_START, RUN_PROCESSES, RUN_THREADS, RUN_CALLS, RUN_INSIDE,
-	RUN_STREAMS, RUN_STREAMS_USED, RUN_DEVICES_USED
+	RUN_DURATION,
+	RUN_RECORDED,
+	RUN_START,
+	RUN_PROCESSES,
+	RUN_THREADS,
+	RUN_CALLS,
+	RUN_INSIDE,
+	RUN_STREAMS,
+	RUN_STREAMS_USED,
+	RUN_DEVICES_USED
 };
 
 enum report_coverage_column {
-	COVERAGE_OPERATIONS, COVERAGE_MATCHED, COVERAGE_CALLS, COVERAGE_PLACED, COVERAGE_KERNELS,
+	COVERAGE_OPERATIONS,
+	COVERAGE_MATCHED,
+	COVERAGE_CALLS,
+	COVERAGE_PLACED,
+	COVERAGE_KERNELS,
 	COVERAGE_PARAMETERS
 };
 
 enum report_fact_shape {
-	FACT_OBJECT,               /* one row */
+	FACT_OBJECT, /* one row */
 	FACT_ROWS,
-	FACT_VALUES                /* rows of one column */
+	FACT_VALUES /* rows of one column */
 };
 
 extern const struct report_fact_info {
-	const char *name;          /* in JSON */
+	const char *name; /* in JSON */
 	enum report_fact_shape shape;
 	const char *sql;
 } report_facts[FACT_COUNT];

@@ -19,16 +19,26 @@
 /* Of a place p at a site s: what it is printed at. */
 #define LINE_OF_PLACE "coalesce(s.function || ' ' || s.text, s.text, -p.id)"
 
+/* clang-format off */
 static const char finding_sql[] =
 	"SELECT f.id, f.rule, f.message, f.confidence, f.severity, f.site, f.other_site, "
 	REPORT_COST_COLUMNS ", count(*), count(DISTINCT " LINE_OF_PLACE ")"
 	" FROM finding f JOIN finding_place p ON p.finding = f.id"
 	" LEFT JOIN site s ON s.id = p.site"
 	" WHERE %s AND (?1 = 0 OR f.id = ?1) GROUP BY f.id ORDER BY f.id";
+/* clang-format on */
 
 enum finding_column {
-	COL_ID, COL_RULE, COL_MESSAGE, COL_CONFIDENCE, COL_SEVERITY, COL_SITE, COL_OTHER_SITE,
-	COL_COST, COL_PLACES = COL_COST + 7, COL_LINES
+	COL_ID,
+	COL_RULE,
+	COL_MESSAGE,
+	COL_CONFIDENCE,
+	COL_SEVERITY,
+	COL_SITE,
+	COL_OTHER_SITE,
+	COL_COST,
+	COL_PLACES = COL_COST + 7,
+	COL_LINES
 };
 
 /* The call of either side is named as the user wrote it: its outermost call, or cudart's name. */
@@ -50,8 +60,16 @@ static const char place_sql[] =
 	" WHERE p.finding = ?1 AND (p.shown OR ?2) ORDER BY p.id";
 
 enum place_column {
-	PLACE_TIMES, PLACE_SAVING = PLACE_TIMES + 3, PLACE_SITE, PLACE_FUNCTION, PLACE_TEXT,
-	PLACE_OTHER_FUNCTION, PLACE_OTHER_TEXT, PLACE_OTHER_KERNEL, PLACE_OTHER_CALL, PLACE_LINE
+	PLACE_TIMES,
+	PLACE_SAVING = PLACE_TIMES + 3,
+	PLACE_SITE,
+	PLACE_FUNCTION,
+	PLACE_TEXT,
+	PLACE_OTHER_FUNCTION,
+	PLACE_OTHER_TEXT,
+	PLACE_OTHER_KERNEL,
+	PLACE_OTHER_CALL,
+	PLACE_LINE
 };
 
 /* Where else to change the program, named as in place_sql. */
@@ -123,8 +141,9 @@ void report_print_saving(sqlite3_stmt *row, int column, FILE *out)
 		print(out, "at most %s (%s)", best, share);
 	else
 		print(out, "about %s (%s to %s, %s)", best,
-			sqlite3_column_int64(row, column + 1) ?
-				format_duration(low, sqlite3_column_int64(row, column + 1)) : "0",
+			sqlite3_column_int64(row, column + 1)
+				? format_duration(low, sqlite3_column_int64(row, column + 1))
+				: "0",
 			format_duration(high, sqlite3_column_int64(row, column + 2)), share);
 }
 
@@ -177,8 +196,7 @@ static void name_other(sqlite3_stmt *row, char *what, size_t size)
 static int print_from(struct db *db, sqlite3_stmt *row, int64_t finding, int width, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db, from_sql);
-	int step = q ? db_bind(q, "ii", sqlite3_column_int64(row, PLACE_SITE),
-			       finding) : -1;
+	int step = q ? db_bind(q, "ii", sqlite3_column_int64(row, PLACE_SITE), finding) : -1;
 
 	for (int printed = 0; !step && printed < MOST_FROM && (step = db_step(q)) > 0; printed++) {
 		const char *file = (const char *)sqlite3_column_text(q, 1);
@@ -189,8 +207,7 @@ static int print_from(struct db *db, sqlite3_stmt *row, int64_t finding, int wid
 			break;
 		}
 		if (file)
-			print(out, "    from %-*s  %s:%d\n", width,
-				db_text(q, 0),
+			print(out, "    from %-*s  %s:%d\n", width, db_text(q, 0),
 				strrchr(file, '/') ? strrchr(file, '/') + 1 : file,
 				sqlite3_column_int(q, 2));
 		else
@@ -203,9 +220,9 @@ static int print_from(struct db *db, sqlite3_stmt *row, int64_t finding, int wid
 /* How the places of a finding are printed. */
 struct place_layout {
 	int64_t finding;
-	int lines, places;             /* it has */
-	int width;                     /* of what stands before the place */
-	char line[512];                /* printed last */
+	int lines, places; /* it has */
+	int width;         /* of what stands before the place */
+	char line[512];    /* printed last */
 };
 
 static int has_other(sqlite3_stmt *row)
@@ -288,7 +305,8 @@ static int print_places(struct db *db, sqlite3_stmt *finding, int most, FILE *ou
 {
 	struct place_layout layout = { .finding = sqlite3_column_int64(finding, COL_ID),
 		.places = sqlite3_column_int(finding, COL_PLACES),
-		.lines = sqlite3_column_int(finding, COL_LINES), .width = 20 };
+		.lines = sqlite3_column_int(finding, COL_LINES),
+		.width = 20 };
 	sqlite3_stmt *q = db_prepare(db, place_sql);
 	int step = q ? db_bind(q, "ii", layout.finding, (int64_t)!most) : -1, printed = 0;
 
@@ -314,8 +332,7 @@ static int print_callers(struct db *db, int64_t site, const char *title, FILE *o
 
 			print(out, "    %-4s called from ", title);
 			if (file)
-				print(out, "%-20s  %s:%d\n", name, file,
-					sqlite3_column_int(q, 2));
+				print(out, "%-20s  %s:%d\n", name, file, sqlite3_column_int(q, 2));
 			else
 				print(out, "%s\n", name);
 			title = "";
@@ -398,9 +415,10 @@ static int print_details(struct db *db, sqlite3_stmt *row, FILE *out)
 	int64_t finding = sqlite3_column_int64(row, COL_ID);
 
 	return print_callers(db, sqlite3_column_int64(row, COL_SITE), "at", out) ||
-	       print_callers(db, sqlite3_column_int64(row, COL_OTHER_SITE), "for", out) ||
-	       print_streams(db, finding, out) ||
-	       report_timeline(db, finding, out) ? -1 : 0;
+			print_callers(db, sqlite3_column_int64(row, COL_OTHER_SITE), "for", out) ||
+			print_streams(db, finding, out) || report_timeline(db, finding, out)
+		? -1
+		: 0;
 }
 
 int64_t report_print_findings(struct db *db, const struct report_options *options, FILE *out)

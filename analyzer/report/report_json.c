@@ -62,8 +62,11 @@ static sqlite3_stmt *prepare_object(struct db *db, sqlite3_stmt *q)
 		int length = (int)strcspn(name, "?}");
 
 		sqlite3_str_appendf(sql, "%s'%.*q', ", i ? ", " : "", length, name);
-		sqlite3_str_appendf(sql, name[length] == '?' ? BOOLEAN("?%d") :
-			name[length] == '}' ? "json(?%d)" : "?%d", i + 1);
+		sqlite3_str_appendf(sql,
+			name[length] == '?'           ? BOOLEAN("?%d")
+				: name[length] == '}' ? "json(?%d)"
+						      : "?%d",
+			i + 1);
 	}
 	sqlite3_str_appendall(sql, ")");
 	text = sqlite3_str_finish(sql);
@@ -81,8 +84,8 @@ static int put_object(sqlite3_stmt *object, sqlite3_stmt *q, FILE *out)
 		sqlite3_bind_value(object, i + 1, sqlite3_column_value(q, i));
 	step = db_step(object);
 	if (step > 0)
-		fwrite(sqlite3_column_text(object, 0), 1,
-			(size_t)sqlite3_column_bytes(object, 0), out);
+		fwrite(sqlite3_column_text(object, 0), 1, (size_t)sqlite3_column_bytes(object, 0),
+			out);
 	sqlite3_reset(object);
 	return step > 0 ? 0 : -1;
 }
@@ -90,8 +93,9 @@ static int put_object(sqlite3_stmt *object, sqlite3_stmt *q, FILE *out)
 /* The rows of q, which is freed: how many, -1 after a message. */
 static int64_t put_rows(struct db *db, sqlite3_stmt *q, enum report_fact_shape shape, FILE *out)
 {
-	sqlite3_stmt *object = !q ? NULL : shape != FACT_VALUES ? prepare_object(db, q) :
-		db_prepare(db, "SELECT json_quote(?1)");
+	sqlite3_stmt *object = !q      ? NULL
+		: shape != FACT_VALUES ? prepare_object(db, q)
+				       : db_prepare(db, "SELECT json_quote(?1)");
 	int step = -1;
 	int64_t rows = 0;
 
@@ -130,7 +134,8 @@ static int put_summary(struct db *db, FILE *out)
 /* How many findings there are at a level, and besides. */
 static int put_totals(struct db *db, const struct report_options *options, FILE *out)
 {
-	char *sql = sqlite3_mprintf("SELECT count(*) FILTER (WHERE %s AND (?1 = 0 OR f.id = ?1)),"
+	char *sql = sqlite3_mprintf(
+		"SELECT count(*) FILTER (WHERE %s AND (?1 = 0 OR f.id = ?1)),"
 		" count(*) FILTER (WHERE NOT (%s)) FROM finding f",
 		report_condition(options->level), report_condition(options->level));
 	sqlite3_stmt *q = sql ? db_prepare(db, sql) : NULL;
@@ -166,8 +171,9 @@ static int put_findings(struct db *db, const struct report_options *options, FIL
 	sqlite3_free(place_for);
 	sqlite3_free(also);
 	fputs("\"findings\":", out);
-	if (!q || db_bind(q, "ii", options->finding,
-			  options->top ? (int64_t)options->top : (int64_t)-1))
+	if (!q ||
+		db_bind(q, "ii", options->finding,
+			options->top ? (int64_t)options->top : (int64_t)-1))
 		sqlite3_finalize(q);
 	else
 		rows = put_rows(db, q, FACT_ROWS, out);

@@ -54,10 +54,11 @@ int report_hung(struct db *db, FILE *out)
 		const char *place = (const char *)sqlite3_column_text(q, 2);
 
 		step = 0;
-		print(out, "    hung     %s had not returned when the process ended: %s, %s "
-			"[pid %lld, thread %lld]\n", (const char *)sqlite3_column_text(q, 0),
-			function ? function : "?", place ? place : "?",
-			(long long)sqlite3_column_int64(q, 3),
+		print(out,
+			"    hung     %s had not returned when the process ended: %s, %s "
+			"[pid %lld, thread %lld]\n",
+			(const char *)sqlite3_column_text(q, 0), function ? function : "?",
+			place ? place : "?", (long long)sqlite3_column_int64(q, 3),
 			(long long)sqlite3_column_int64(q, 4));
 	}
 	sqlite3_finalize(q);

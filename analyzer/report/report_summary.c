@@ -57,8 +57,7 @@ static void print_run(const int64_t run[], FILE *out)
 {
 	char whole[DURATION_SIZE], inside[DURATION_SIZE];
 
-	print(out,
-		"    run      %s, %lld process%s, %lld thread%s, %lld CUDA call%s (%s inside)\n",
+	print(out, "    run      %s, %lld process%s, %lld thread%s, %lld CUDA call%s (%s inside)\n",
 		format_duration(whole, run[RUN_DURATION]), (long long)run[RUN_PROCESSES],
 		run[RUN_PROCESSES] == 1 ? "" : "es", (long long)run[RUN_THREADS],
 		run[RUN_THREADS] == 1 ? "" : "s", (long long)run[RUN_CALLS],
@@ -71,7 +70,8 @@ static void print_start(const int64_t run[], FILE *out)
 	char start[DURATION_SIZE];
 
 	if (run[RUN_START] > run[RUN_DURATION] / 10)
-		print(out, "    start    %s until the first work; percentages of findings are "
+		print(out,
+			"    start    %s until the first work; percentages of findings are "
 			"of what follows\n",
 			format_duration(start, run[RUN_START]));
 }
@@ -91,7 +91,8 @@ static int print_recording(struct db *db, const int64_t run[], FILE *out)
 	if (step > 0) {
 		long long windows = sqlite3_column_int64(q, 0);
 
-		print(out, "    recorded %s of %s, in %lld window%s (by %s); percentages of "
+		print(out,
+			"    recorded %s of %s, in %lld window%s (by %s); percentages of "
 			"findings are of that, from the first work on\n",
 			format_duration(inside, sqlite3_column_int64(q, 1)),
 			format_duration(whole, sqlite3_column_int64(q, 2)), windows,
@@ -114,16 +115,25 @@ static void print_busy(int64_t busy, int64_t overlapped, int64_t whole, FILE *ou
 }
 
 /* The columns of FACT_DEVICES. */
-enum { DEVICE_PID = 1, DEVICE_ORDINAL, DEVICE_NAME, DEVICE_SIMULATED, DEVICE_BUSY,
-	DEVICE_OVERLAPPED, DEVICE_PROCESS, DEVICE_USED };
+enum {
+	DEVICE_PID = 1,
+	DEVICE_ORDINAL,
+	DEVICE_NAME,
+	DEVICE_SIMULATED,
+	DEVICE_BUSY,
+	DEVICE_OVERLAPPED,
+	DEVICE_PROCESS,
+	DEVICE_USED
+};
 
 static void print_device_name(sqlite3_stmt *q, FILE *out)
 {
 	const char *name = (const char *)sqlite3_column_text(q, DEVICE_NAME);
 
-	print(out, "    device   %s%s", name ? name : "?", name &&
-		sqlite3_column_int(q, DEVICE_SIMULATED) && !strcasestr(name, "simulated") ?
-		" (simulated)" : "");
+	print(out, "    device   %s%s", name ? name : "?",
+		name && sqlite3_column_int(q, DEVICE_SIMULATED) && !strcasestr(name, "simulated")
+			? " (simulated)"
+			: "");
 }
 
 /* One device that did work is a name, and so are those that all are alike; of several that worked

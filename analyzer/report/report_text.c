@@ -13,7 +13,8 @@
 /* What the findings of each process save together, and why that is not known better. */
 static int print_together(struct db *db, FILE *out)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT r.saving, r.saving_low, r.saving_high, r.share, "
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT r.saving, r.saving_low, r.saving_high, r.share, "
 		"r.refusal, "
 		"(SELECT count(*) FROM finding WHERE shown AND process = p.id) AS shown, "
 		"CASE WHEN (SELECT count(*) FROM process) > 1 "
@@ -31,8 +32,8 @@ static int print_together(struct db *db, FILE *out)
 			print(out, " of the run would be saved%s\n", process);
 		}
 		if (refusal)
-			print(out, "\nno closer estimate of what would be saved: %s%s\n",
-				refusal, process);
+			print(out, "\nno closer estimate of what would be saved: %s%s\n", refusal,
+				process);
 	}
 	sqlite3_finalize(q);
 	return step;
@@ -40,8 +41,8 @@ static int print_together(struct db *db, FILE *out)
 
 static int64_t count_findings(struct db *db, enum report_level level)
 {
-	char *sql = sqlite3_mprintf("SELECT count(*) FROM finding f WHERE %s",
-		report_condition(level));
+	char *sql =
+		sqlite3_mprintf("SELECT count(*) FROM finding f WHERE %s", report_condition(level));
 	int64_t count = sql ? db_int(db, sql, 0) : 0;
 
 	sqlite3_free(sql);
@@ -52,7 +53,8 @@ static int64_t count_findings(struct db *db, enum report_level level)
 static int print_command(struct db *db, const struct report_options *options, const char *choice,
 	FILE *out)
 {
-	static const char *const levels[] = { [REPORT_LIKELY] = "", [REPORT_CERTAIN] = "certain",
+	static const char *const levels[] = { [REPORT_LIKELY] = "",
+		[REPORT_CERTAIN] = "certain",
 		[REPORT_POSSIBLE] = "possible" };
 	char *name = shell_word(db->path);
 
@@ -75,8 +77,8 @@ static int print_rest(struct db *db, const struct report_options *options, int64
 	int64_t all = count_findings(db, REPORT_POSSIBLE);
 
 	if (!printed)
-		print(out, "\nno findings%s\n", losses_incomplete(db) ?
-			", but the trace is incomplete" : "");
+		print(out, "\nno findings%s\n",
+			losses_incomplete(db) ? ", but the trace is incomplete" : "");
 	if (printed) {
 		struct report_options one = { .top = REPORT_TOP };
 
@@ -106,8 +108,7 @@ static int print_report(struct db *db, const struct report_options *options, FIL
 		return -1;
 	printed = report_print_findings(db, options, out);
 	if (options->finding && !printed)
-		print(stderr, "cufence: there is no finding %lld\n",
-			(long long)options->finding);
+		print(stderr, "cufence: there is no finding %lld\n", (long long)options->finding);
 	if (options->finding || printed < 0)
 		return printed > 0 ? 0 : -1;
 	if (print_together(db, out))

@@ -16,9 +16,9 @@ struct timeline {
 	struct db *db;
 	FILE *out;
 	int64_t finding;
-	int64_t start, end;            /* ns, of all columns */
+	int64_t start, end; /* ns, of all columns */
 	char row[COLUMNS + 1];
-	int any;                       /* the row is not empty */
+	int any; /* the row is not empty */
 };
 
 /* What an instance is about: the two calls' operations, and where the one put the other in order
@@ -32,6 +32,7 @@ struct timeline {
 	" SELECT o.* FROM operation o, h WHERE o.id IN (h.op, h.behind)) "
 
 /* A wait is shown as long as it lasted; a call that submits may lie far ahead of its work. */
+/* clang-format off */
 static const char span_sql[] =
 	OPS_SQL "SELECT min(t), max(t) FROM ("
 	"SELECT start AS t FROM ops UNION ALL SELECT end FROM ops UNION ALL "
@@ -40,6 +41,7 @@ static const char span_sql[] =
 	"SELECT c.exit FROM call c, f WHERE c.id = f.call AND (EXISTS (SELECT 1 FROM wait w "
 	" WHERE w.call = c.id) OR f.rule = 'redundant-sync') UNION ALL "
 	"SELECT c.enter FROM call c, f WHERE c.id = f.other_call AND f.rule = 'redundant-sync')";
+/* clang-format on */
 
 static const char threads_sql[] =
 	"SELECT DISTINCT t.id, ifnull(t.name, 'thread ' || t.tid) FROM finding f "
@@ -56,12 +58,14 @@ static const char calls_sql[] =
 	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN site s ON s.id = c.site "
 	"WHERE c.thread = ?2 AND c.parent IS NULL AND c.enter <= ?4 AND c.exit >= ?3 ORDER BY c.id";
 
+/* clang-format off */
 static const char streams_sql[] =
 	OPS_SQL "SELECT s.id, CASE s.kind WHEN 'legacy' THEN 'legacy stream' "
 	" WHEN 'per-thread' THEN 'per-thread' ELSE 'stream ' || ifnull(s.cupti_id, s.id) END "
 	"FROM operation o JOIN stream s ON s.id = o.stream "
 	"WHERE o.process = (SELECT process FROM ops LIMIT 1) AND o.start <= ?3 AND o.end >= ?2 "
 	"GROUP BY s.id ORDER BY s.id IN (SELECT stream FROM ops) DESC, s.id";
+/* clang-format on */
 
 static const char operations_sql[] =
 	OPS_SQL "SELECT o.start, o.end, CASE o.kind WHEN 'kernel' THEN " KERNEL_LABEL("k")
@@ -76,8 +80,7 @@ static int column(const struct timeline *timeline, int64_t time)
 	return part <= 0 ? 0 : part >= 1 ? COLUMNS - 1 : (int)(part * COLUMNS);
 }
 
-static void draw(struct timeline *timeline, int64_t start, int64_t end, const char *name,
-	int named)
+static void draw(struct timeline *timeline, int64_t start, int64_t end, const char *name, int named)
 {
 	int from = column(timeline, start), to = column(timeline, end);
 	char *row = timeline->row;
@@ -104,8 +107,8 @@ static void print_row(struct timeline *timeline, const char *label)
 	while (width && timeline->row[width - 1] == ' ')
 		width--;
 	if (timeline->any)
-		print(timeline->out, "      %-*.*s  %.*s\n", LABEL_WIDTH, LABEL_WIDTH, label,
-			width, timeline->row);
+		print(timeline->out, "      %-*.*s  %.*s\n", LABEL_WIDTH, LABEL_WIDTH, label, width,
+			timeline->row);
 }
 
 /* A row of what q says: start, end, name, whether the finding is about it. */

@@ -72,7 +72,7 @@ static int say_pair(struct memory *memory, const struct memory_access *earlier,
 /* One access alone, to ask whether it conflicts. */
 static struct accesses only(struct memory_access *access)
 {
-	return (struct accesses){.access = access, .count = 1};
+	return (struct accesses){ .access = access, .count = 1 };
 }
 
 static int say_conflicts(struct memory *memory, int *lines)
@@ -109,8 +109,8 @@ static int say(struct memory *memory)
 
 int why_memory(struct db *db, int64_t earlier, int64_t later)
 {
-	struct memory memory = {
-		.reader = access_open(db), .allocation = db_prepare(db, allocation_sql)};
+	struct memory memory = { .reader = access_open(db),
+		.allocation = db_prepare(db, allocation_sql) };
 	int rc = -1;
 
 	if (memory.reader && memory.allocation &&

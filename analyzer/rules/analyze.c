@@ -39,8 +39,9 @@ static int see(void *arg, const struct walk_call *call)
 	struct analysis *analysis = arg;
 
 	/* waits looks at what was pending before the call, holds at what the call came after. */
-	if (!analysis->order.given_up && (waits_see(analysis->waits, &analysis->order, call) ||
-						 order_step(&analysis->order, call)))
+	if (!analysis->order.given_up &&
+		(waits_see(analysis->waits, &analysis->order, call) ||
+			order_step(&analysis->order, call)))
 		return -1;
 	if (!analysis->order.given_up && holds_see(analysis->holds, &analysis->order, call))
 		return -1;
@@ -60,8 +61,9 @@ static int follow_the_run(struct db *db)
 	analysis.edge = db_prepare(db, "INSERT OR IGNORE INTO dependency VALUES (?, ?, ?)");
 	if (analysis.waits && analysis.holds && analysis.known && analysis.edge)
 		rc = walk(db, see, &analysis) || waits_finish(analysis.waits) ||
-			     waits_find_queue(db) ||
-			     order_loss_add(db, analysis.order.given_up) ? -1 : 0;
+				waits_find_queue(db) || order_loss_add(db, analysis.order.given_up)
+			? -1
+			: 0;
 	sqlite3_finalize(analysis.edge);
 	waits_free(analysis.waits);
 	holds_free(analysis.holds);
@@ -86,6 +88,7 @@ static int find(struct db *db)
 }
 
 /* Left behind by loading; made here for databases that were filled otherwise. */
+/* clang-format off */
 static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS call_thread ON call (thread, id);"
 	"CREATE INDEX IF NOT EXISTS operation_call ON operation (call);"
@@ -101,6 +104,7 @@ static const char prepare_sql[] =
 	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
 	"DELETE FROM loss WHERE reason = '" ORDER_LOSS "';"
 	"DELETE FROM replay;";
+/* clang-format on */
 
 int analyze(struct db *db)
 {

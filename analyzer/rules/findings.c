@@ -132,7 +132,8 @@ static int note_change(struct changes *changes, const struct instance *instance,
 		return -1;
 	changes->call = more;
 	more[changes->count++] = (struct changed_call){ .call = call,
-		.still_needs = instance->still_needs, .change = change };
+		.still_needs = instance->still_needs,
+		.change = change };
 	return 0;
 }
 
@@ -198,7 +199,7 @@ int finding_weigh(struct findings *findings, struct finding *finding)
 	/* Several operations that are delayed at once count several times, but gain no more. */
 	if (!finding->replayed)
 		finding->saving.best = at_most(finding->cost.avoidable, run->idle) +
-				       at_most(finding->cost.delayed, run->serial);
+			at_most(finding->cost.delayed, run->serial);
 	finding->share = (double)finding->saving.best / (double)run->whole;
 	return 0;
 }

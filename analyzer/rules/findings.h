@@ -27,18 +27,18 @@ struct words;
 struct instance {
 	enum rule rule;
 	int64_t process;
-	int64_t call;        /* driver call at fault: "at" */
-	int64_t other_call;  /* the one that submitted what it is about: "for"; 0: none */
-	int64_t cost;        /* ns that the host waited, or that work on the device was delayed */
-	int64_t saving;      /* of a wait, ns of it that the run would save at most;
+	int64_t call;       /* driver call at fault: "at" */
+	int64_t other_call; /* the one that submitted what it is about: "for"; 0: none */
+	int64_t cost;       /* ns that the host waited, or that work on the device was delayed */
+	int64_t saving;     /* of a wait, ns of it that the run would save at most;
 	                      * FINDING_DELAY: it is a delay */
-	unsigned change;     /* enum change, of call */
+	unsigned change;    /* enum change, of call */
 	int64_t also[FINDING_ALSO]; /* calls that are mended with it in the same way, 0: no more */
 	int64_t with[FINDING_ALSO]; /* likewise, but only if that saves much more: others that do
 				 * the same, so that little is won without them; or the call
 				 * itself, that does more than what change mends */
 	unsigned with_change;       /* of those; 0: as change */
-	int joined;          /* findings set it: with was needed */
+	int joined;                 /* findings set it: with was needed */
 	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
 };
 #define FINDING_DELAY (-1)

@@ -106,5 +106,5 @@ void finding_take_lines(struct finding *finding)
 	sort(finding, by_line);
 	for (size_t i = 0; i < kept; i++)
 		finding->place[i]->shown = finding->place[i]->line_cost >=
-					   finding->place[0]->line_cost / LESSER_LINE_PART;
+			finding->place[0]->line_cost / LESSER_LINE_PART;
 }

@@ -15,9 +15,9 @@
 /* Sums over instances, ns. */
 struct cost {
 	int64_t count;
-	int64_t waited;                /* the host, in the calls */
-	int64_t delayed;               /* work on the device */
-	int64_t avoidable;             /* of waited: what the run would save at most */
+	int64_t waited;    /* the host, in the calls */
+	int64_t delayed;   /* work on the device */
+	int64_t avoidable; /* of waited: what the run would save at most */
 };
 
 struct changes {
@@ -27,16 +27,16 @@ struct changes {
 
 /* The instances of a finding at one pair of lines. */
 struct finding_place {
-	int64_t site, other_site;      /* that stand for the lines; 0: unknown */
-	int64_t line;                  /* of these the one to be changed */
+	int64_t site, other_site; /* that stand for the lines; 0: unknown */
+	int64_t line;             /* of these the one to be changed */
 	struct cost cost;
-	int64_t line_cost;             /* waited and delayed of all places with this line */
-	struct changes changed;        /* by its instances; none: they do not say */
-	struct changes with;           /* by theirs, too, if that alone saves too little */
-	int joined;                    /* it does: with is changed as well */
-	int shown;                     /* with its finding */
-	int replayed;                  /* alone is known */
-	int64_t alone;                 /* ns saved if of the finding's lines only this is changed */
+	int64_t line_cost;      /* waited and delayed of all places with this line */
+	struct changes changed; /* by its instances; none: they do not say */
+	struct changes with;    /* by theirs, too, if that alone saves too little */
+	int joined;             /* it does: with is changed as well */
+	int shown;              /* with its finding */
+	int replayed;           /* alone is known */
+	int64_t alone;          /* ns saved if of the finding's lines only this is changed */
 	struct instance worst;
 };
 
@@ -44,12 +44,12 @@ struct finding {
 	enum rule rule;
 	int64_t process;
 	struct cost cost;
-	struct finding_place **place;  /* first those of a line, then the lines in order of worth */
+	struct finding_place **place; /* first those of a line, then the lines in order of worth */
 	size_t count;
 	struct idmap by_lines;
-	int replayed;                  /* saving is of a replay, else of bounds: only best */
+	int replayed; /* saving is of a replay, else of bounds: only best */
 	struct saving saving;
-	double share;                  /* of the run */
+	double share; /* of the run */
 };
 
 struct findings {
@@ -58,7 +58,7 @@ struct findings {
 	struct places *places;
 	struct finding **finding;
 	size_t count;
-	struct idmap by_key, runs;     /* struct run_length of a process */
+	struct idmap by_key, runs; /* struct run_length of a process */
 };
 
 /* The places of a finding with one line to change; from { NULL, 0 } on, the next one: 0 if none. */

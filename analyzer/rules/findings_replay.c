@@ -74,8 +74,7 @@ static int change_more(struct findings *findings, struct savings *savings,
 		rc = is_changed_with(findings, place, worst);
 		if (rc <= 0)
 			continue;
-		savings_change(savings, other->process, place->changed.call,
-			place->changed.count);
+		savings_change(savings, other->process, place->changed.call, place->changed.count);
 		savings_change(savings, other->process, place->with.call, place->with.count);
 	}
 	return rc < 0 ? -1 : 0;
@@ -168,7 +167,7 @@ static int removes_loss(struct savings *savings, const struct finding *finding)
 		savings_change(savings, finding->process, finding->place[i]->with.call,
 			finding->place[i]->with.count);
 	return savings_most_gained(savings, finding->process, &gained) &&
-	       gained >= loss / REMOVED_PART;
+		gained >= loss / REMOVED_PART;
 }
 
 /* Its saving is that of bounds. */
@@ -228,7 +227,9 @@ int findings_replay(struct findings *findings, struct savings **savings)
 
 		if (finding_is_shown(finding))
 			rc = join_lines(findings, *savings, finding) ||
-			     replay_finding(findings, *savings, finding) ? -1 : 0;
+					replay_finding(findings, *savings, finding)
+				? -1
+				: 0;
 	}
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		if (findings->finding[i]->replayed && finding_is_shown(findings->finding[i]))
@@ -253,7 +254,7 @@ static int64_t bound_of_others(const struct findings *findings, int64_t process,
 		delayed += finding->cost.delayed;
 	}
 	return (avoidable < run->idle ? avoidable : run->idle) +
-	       (delayed < run->serial ? delayed : run->serial);
+		(delayed < run->serial ? delayed : run->serial);
 }
 
 static int replay_process(struct findings *findings, struct savings *savings, int64_t process,
@@ -275,13 +276,14 @@ static int replay_process(struct findings *findings, struct savings *savings, in
 	if (!replayed)
 		saving.best = bound;
 	return db_run(update, "iIIdi", saving.best, replayed ? saving.low : DB_NULL,
-		replayed ? saving.high + bound : DB_NULL,
-		(double)saving.best / (double)run->whole, process);
+		replayed ? saving.high + bound : DB_NULL, (double)saving.best / (double)run->whole,
+		process);
 }
 
 int findings_replay_together(struct findings *findings, struct savings *savings)
 {
-	sqlite3_stmt *update = db_prepare(findings->db, "UPDATE replay SET saving = ?, "
+	sqlite3_stmt *update = db_prepare(findings->db,
+		"UPDATE replay SET saving = ?, "
 		"saving_low = ?, saving_high = ?, share = ? WHERE process = ?");
 	int rc = update ? 0 : -1;
 

@@ -71,7 +71,7 @@ static int say_fingerprint(struct findings *findings, const struct finding_place
 	fputs(rules[worst->rule].id, out);
 	if (places_say(findings->places, worst->call, place->site, out) ||
 		(worst->other_call &&
-		 places_say(findings->places, worst->other_call, place->other_site, out)))
+			places_say(findings->places, worst->other_call, place->other_site, out)))
 		return -1;
 	kernel = words_kernel(findings->words, worst->call);
 	if (*kernel)
@@ -104,7 +104,7 @@ static char *text_of(struct findings *findings, const struct finding_place *plac
 
 /* What names a place. */
 struct place_name {
-	int64_t site, other_site;      /* of its worst instance; DB_NULL: unknown */
+	int64_t site, other_site; /* of its worst instance; DB_NULL: unknown */
 	int64_t call, other_call;
 	char *message, *fingerprint;
 };
@@ -116,7 +116,8 @@ static int name_place(struct findings *findings, const struct finding_place *pla
 	int64_t other_site = places_site(findings->places, place->worst.other_call);
 
 	*name = (struct place_name){
-		.site = site ? site : DB_NULL, .other_site = other_site ? other_site : DB_NULL,
+		.site = site ? site : DB_NULL,
+		.other_site = other_site ? other_site : DB_NULL,
 		.call = place->worst.call,
 		.other_call = place->worst.other_call ? place->worst.other_call : DB_NULL,
 		.message = text_of(findings, place, say_message),
@@ -177,7 +178,9 @@ static int write_place(const struct finding_rows *rows, const struct finding *fi
 
 /* --- where else to change the program --- */
 
-static void forget(void *object) { }
+static void forget(void *object)
+{
+}
 
 static int note_own_sites(struct findings *findings, const struct finding *finding,
 	struct idmap *seen)
@@ -188,8 +191,9 @@ static int note_own_sites(struct findings *findings, const struct finding *findi
 			places_site(findings->places, worst->other_call) };
 
 		for (int k = 0; k < 2; k++)
-			if (site[k] < 0 || (site[k] && !idmap_get(seen, site[k]) &&
-						   idmap_put(seen, site[k], findings)))
+			if (site[k] < 0 ||
+				(site[k] && !idmap_get(seen, site[k]) &&
+					idmap_put(seen, site[k], findings)))
 				return -1;
 	}
 	return 0;
@@ -209,8 +213,8 @@ static int write_sites(const struct finding_rows *rows, const struct changes *ch
 			return -1;
 		if (!site || idmap_get(seen, site))
 			continue;
-		rc = idmap_put(seen, site, findings) || db_run(rows->also, "ii", site, call)
-			     ? -1 : 0;
+		rc = idmap_put(seen, site, findings) || db_run(rows->also, "ii", site, call) ? -1
+											     : 0;
 	}
 	return rc;
 }

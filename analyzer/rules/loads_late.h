@@ -14,13 +14,16 @@
  * The call, an alias of table call, loaded code after its context's first explicit wait: until
  * then a program warms up, on purpose or not.
  */
+/* clang-format off */
 #define LOADS_LATE(c) \
 	"EXISTS (SELECT 1 FROM overhead lv WHERE lv.call = " c ".id " \
 	" AND lv.kind = 'lazy_loading') " \
 	"AND " c ".id > (SELECT first FROM temp.first_wait lf WHERE lf.process = " c ".process " \
 	" AND lf.context = ifnull(" c ".context, 0))"
+/* clang-format on */
 
 /* What LOADS_LATE() asks: the first explicit wait of each context, once, and not for each call. */
+/* clang-format off */
 #define LOADS_LATE_PREPARE \
 	"DROP TABLE IF EXISTS temp.first_wait;" \
 	"CREATE TEMP TABLE first_wait (process INTEGER NOT NULL, context INTEGER NOT NULL," \
@@ -28,6 +31,7 @@
 	"INSERT INTO temp.first_wait SELECT le.process, ifnull(le.context, 0), min(le.id)" \
 	" FROM call le JOIN call_type lt ON lt.id = le.type WHERE NOT lt.runtime AND " \
 	IS_EXPLICIT_WAIT("lt") " GROUP BY 1, 2"
+/* clang-format on */
 
 /* The places whose launches load code in many of their rounds: a subquery. */
 #define LOADING_PLACES \

@@ -14,9 +14,9 @@ enum rule {
 struct pass;
 
 struct rule_info {
-	const char *id;          /* as printed and stored in finding.rule */
-	const char *group;       /* serialization, blocking or fences */
-	const char *confidence;  /* certain, likely or possible */
+	const char *id;         /* as printed and stored in finding.rule */
+	const char *group;      /* serialization, blocking or fences */
+	const char *confidence; /* certain, likely or possible */
 	const char *title;
 	const char *advice;
 	const char *link;

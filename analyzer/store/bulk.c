@@ -9,16 +9,16 @@
 #include "bulk_tree.h"
 
 enum {
-	MAX_ROW = 900,             /* bytes; longer ones would need overflow pages */
+	MAX_ROW = 900, /* bytes; longer ones would need overflow pages */
 	MAX_COLUMNS = 64,
 };
 
 struct bulk {
 	struct db *db;
-	sqlite3_stmt *insert;      /* database in memory: instead of pages */
+	sqlite3_stmt *insert; /* database in memory: instead of pages */
 	int in_memory;
 	struct bulk_tree tree;
-	int64_t last;              /* row id */
+	int64_t last; /* row id */
 };
 
 /* A number in the fewest bytes: its serial type, and size of what was put at. */
@@ -30,8 +30,9 @@ static unsigned put_number(uint8_t *at, int64_t value, unsigned *size)
 	*size = 0;
 	if (value == 0 || value == 1)
 		return value ? 9 : 8;
-	while (type < 5 && (value < -(INT64_C(1) << (8 * sizes[type] - 1)) ||
-			   value >= INT64_C(1) << (8 * sizes[type] - 1)))
+	while (type < 5 &&
+		(value < -(INT64_C(1) << (8 * sizes[type] - 1)) ||
+			value >= INT64_C(1) << (8 * sizes[type] - 1)))
 		type++;
 	*size = sizes[type];
 	for (unsigned i = *size; i-- > 0; value >>= 8)
@@ -57,8 +58,8 @@ static int add_bytes(struct row *row, unsigned kind, const char *text, size_t le
 		fputs("cufence: a row is too long\n", stderr);
 		return -1;
 	}
-	row->header_size += bulk_varint(row->header + row->header_size,
-		kind + 2 * (uint64_t)length);
+	row->header_size +=
+		bulk_varint(row->header + row->header_size, kind + 2 * (uint64_t)length);
 	memcpy(row->body + row->body_size, text, length);
 	row->body_size += (unsigned)length;
 	return 0;
@@ -219,8 +220,9 @@ struct bulk *bulk_open(struct db *db, const char *table)
 {
 	struct bulk *bulk = new_bulk(db);
 
-	if (bulk && (bulk->in_memory ? prepare_insert(bulk, table)
-				     : bulk_tree_open(&bulk->tree, db, table, BULK_TABLE))) {
+	if (bulk &&
+		(bulk->in_memory ? prepare_insert(bulk, table)
+				 : bulk_tree_open(&bulk->tree, db, table, BULK_TABLE))) {
 		bulk_free(bulk);
 		return NULL;
 	}

@@ -13,9 +13,10 @@
 #include "print.h"
 
 enum {
-	LEAF_HEADER = 8, INTERIOR_HEADER = 12,
-	FANOUT = 140,              /* children of an interior page: 140 * 29 bytes fit any page */
-	BLOCK = 64,                /* pages written at once */
+	LEAF_HEADER = 8,
+	INTERIOR_HEADER = 12,
+	FANOUT = 140, /* children of an interior page: 140 * 29 bytes fit any page */
+	BLOCK = 64,   /* pages written at once */
 };
 #define LOCK_BYTE 0x40000000u /* the page that holds it is never used */
 
@@ -286,10 +287,14 @@ static int link_cells(struct bulk_tree *tree, int database)
 			return fail("pread");
 		return write_all(database, tree->block, tree->page_size,
 			       place_of(tree, tree->root)) ||
-		       write_header(tree, database, page) ? -1 : 0;
+				write_header(tree, database, page)
+			? -1
+			: 0;
 	}
 	return append_leaves(tree, database, &page) || link_pages(tree, database, &page) ||
-	       write_header(tree, database, page) ? -1 : 0;
+			write_header(tree, database, page)
+		? -1
+		: 0;
 }
 
 int bulk_tree_finish(struct bulk_tree *tree)
@@ -317,7 +322,10 @@ int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
 
 	snprintf(sql, sizeof(sql), "SELECT rootpage FROM sqlite_schema WHERE name = '%.60s'", name);
 	*tree = (struct bulk_tree){
-		.db = db, .kind = kind, .file = -1, .root = (uint32_t)db_int(db, sql, 0),
+		.db = db,
+		.kind = kind,
+		.file = -1,
+		.root = (uint32_t)db_int(db, sql, 0),
 		.page_size = (uint32_t)db_int(db, "PRAGMA page_size", 0),
 	};
 	tree->free_end = tree->page_size;

@@ -17,8 +17,8 @@ enum bulk_tree_kind { BULK_TABLE, BULK_INDEX };
 /* What is known of a page: its number, and what stands between it and the next one. */
 struct bulk_child {
 	uint32_t page;
-	uint8_t size;              /* of separator */
-	uint8_t separator[23];     /* table: the last row's id; index: a key that no leaf has */
+	uint8_t size;          /* of separator */
+	uint8_t separator[23]; /* table: the last row's id; index: a key that no leaf has */
 };
 
 struct bulk_tree {
@@ -26,9 +26,9 @@ struct bulk_tree {
 	enum bulk_tree_kind kind;
 	int file;
 	uint32_t root, page_size;
-	uint8_t *block;            /* pages, of which full are full and the next is being filled */
-	unsigned full, cells;      /* pages; cells in the page being filled */
-	uint32_t free_end;         /* of that page: cells grow down from here */
+	uint8_t *block;       /* pages, of which full are full and the next is being filled */
+	unsigned full, cells; /* pages; cells in the page being filled */
+	uint32_t free_end;    /* of that page: cells grow down from here */
 	struct bulk_child *leaf;
 	size_t leaf_count;
 };

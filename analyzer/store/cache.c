@@ -18,9 +18,9 @@
 
 /* A file: this, the key, the value. */
 struct cache_header {
-	uint64_t magic, tool;      /* tool: the build that wrote it */
-	uint64_t key_size, size;   /* bytes */
-	uint64_t checksum;         /* of key and value */
+	uint64_t magic, tool;    /* tool: the build that wrote it */
+	uint64_t key_size, size; /* bytes */
+	uint64_t checksum;       /* of key and value */
 };
 
 /* The folder at path, which this user owns: made if need be; -1: none. */
@@ -31,8 +31,8 @@ static int open_folder(int at, const char *path, mode_t others)
 
 	if (mkdirat(at, path, 0700) && errno != EEXIST)
 		return -1;
-	fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
-		(at == AT_FDCWD ? 0 : O_NOFOLLOW));
+	fd = openat(at, path,
+		O_RDONLY | O_DIRECTORY | O_CLOEXEC | (at == AT_FDCWD ? 0 : O_NOFOLLOW));
 	if (fd < 0)
 		return -1;
 	if (!fstat(fd, &st) && st.st_uid == geteuid() && !(st.st_mode & others))
@@ -163,7 +163,7 @@ void *cache_get(const char *kind, const char *key, size_t *size)
 
 struct cache_file {
 	char name[NAME_SIZE];
-	uint64_t size;             /* bytes */
+	uint64_t size; /* bytes */
 	struct timespec used;
 };
 
@@ -242,7 +242,7 @@ void cache_put(const char *kind, const char *key, const void *value, size_t size
 	snprintf(temporary, sizeof(temporary), "tmp-%ld", (long)getpid());
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	rc = fd < 0 || write_all(fd, &header, sizeof(header)) || write_all(fd, key, key_size) ||
-	     write_all(fd, value, size);
+		write_all(fd, value, size);
 	if (fd >= 0)
 		close(fd);
 	if (rc || renameat(folder, temporary, folder, name))

@@ -59,9 +59,13 @@ int db_damaged(struct db *db, const char *format, ...)
  */
 static int harden(struct db *db)
 {
-	static const struct { int option, value; } settings[] = {
-		{ SQLITE_DBCONFIG_DEFENSIVE, 1 }, { SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
-		{ SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 }, { SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
+	static const struct {
+		int option, value;
+	} settings[] = {
+		{ SQLITE_DBCONFIG_DEFENSIVE, 1 },
+		{ SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
 		{ SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0 },
 	};
 
@@ -90,8 +94,10 @@ static int check_version(struct db *db)
 
 	if (read_pragma(db, "PRAGMA application_id") != DB_APPLICATION_ID) {
 		if (sqlite3_extended_errcode(db->handle) == SQLITE_READONLY_ROLLBACK) {
-			print(stderr, "cufence: '%s' is half changed by a command that was killed; "
-				"run \"cufence analyze\" again\n", db->path);
+			print(stderr,
+				"cufence: '%s' is half changed by a command that was killed; "
+				"run \"cufence analyze\" again\n",
+				db->path);
 			return -1;
 		}
 		if (db_recognize(db->path))
@@ -102,8 +108,8 @@ static int check_version(struct db *db)
 	version = read_pragma(db, "PRAGMA user_version");
 	if (version == DB_USER_VERSION)
 		return 0;
-	print(stderr, "cufence: '%s' has schema version %lld, this program has %d: %s\n",
-		db->path, (long long)version, DB_USER_VERSION,
+	print(stderr, "cufence: '%s' has schema version %lld, this program has %d: %s\n", db->path,
+		(long long)version, DB_USER_VERSION,
 		version > DB_USER_VERSION ? "a newer cufence made it" : "load the traces again");
 	return -1;
 }
@@ -131,8 +137,8 @@ int db_open(struct db *db, const char *path, enum db_access access)
 		print(stderr, "cufence: cannot open '%s': name a file\n", path);
 		return -1;
 	}
-	if (db_file_open(db, path, access == DB_WRITE ? SQLITE_OPEN_READWRITE
-						      : SQLITE_OPEN_READONLY))
+	if (db_file_open(db, path,
+		    access == DB_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY))
 		return -1;
 	/* What is read later is what was checked: a transaction lasts until it is closed. */
 	if (!harden(db) && !check_version(db) && (access == DB_WRITE || !db_exec(db, "BEGIN")) &&

@@ -26,14 +26,14 @@ struct db {
 	sqlite3 *handle;
 	char *path;
 	size_t order_limit; /* bytes, of an order's clocks; 0: ORDER_LIMIT (order.h) */
-	int failed; /* a value could not be read or is damaged, after a message */
+	int failed;         /* a value could not be read or is damaged, after a message */
 };
 
 /* What a database is opened for. */
 enum db_access {
-	DB_WRITE,   /* also to change it */
-	DB_READ,    /* to print what is in its rows */
-	DB_FOLLOW,  /* to conclude from all of it */
+	DB_WRITE,  /* also to change it */
+	DB_READ,   /* to print what is in its rows */
+	DB_FOLLOW, /* to conclude from all of it */
 };
 
 /*

@@ -43,22 +43,22 @@ static const struct rule {
 	{ "hold", TIME("ready") " AND " DURATION("held"), "held" },
 	{ "stream_use", COUNT("operations") " AND " COUNT("unmatched") " AND " DURATION("busy"),
 		"busy" },
-	{ "device_use", INTERVAL("first", "last") " AND " DURATION("busy")
-		" AND " DURATION("overlapped"), "busy" },
+	{ "device_use",
+		INTERVAL("first", "last") " AND " DURATION("busy") " AND " DURATION("overlapped"),
+		"busy" },
 	{ "wait", DURATION("waited") " AND " DURATION("avoidable") " AND " DURATION("apart"),
 		"waited" },
 	{ "finding", DURATION("waited") " AND " DURATION("delayed"), "waited + delayed" },
-	{ "finding_place", DURATION("waited") " AND " DURATION("delayed"),
-		"waited + delayed" },
+	{ "finding_place", DURATION("waited") " AND " DURATION("delayed"), "waited + delayed" },
 };
 
 /* A column as schema.sql declares it. */
 struct column {
 	char name[32];
-	int type;                    /* SQLITE_INTEGER, ... */
+	int type; /* SQLITE_INTEGER, ... */
 	int may_be_null;
-	int is_id;                   /* rows count from 1 on */
-	int64_t rows;                /* of the table it refers to; INT64_MAX: to none */
+	int is_id;    /* rows count from 1 on */
+	int64_t rows; /* of the table it refers to; INT64_MAX: to none */
 };
 
 struct table {
@@ -68,7 +68,7 @@ struct table {
 	struct column *column;
 	size_t count;
 	int64_t row;
-	int64_t length;              /* the sum of rule->length, ns */
+	int64_t length; /* the sum of rule->length, ns */
 };
 
 static int type_of(const char *declared)
@@ -96,7 +96,8 @@ static int add_column(struct table *table, sqlite3_stmt *declared)
 	column = &more[table->count++];
 	*column = (struct column){ .type = type_of(db_text(declared, 1)),
 		.may_be_null = !sqlite3_column_int(declared, 2) && !sqlite3_column_int(declared, 3),
-		.is_id = !strcmp(name, "id"), .rows = INT64_MAX };
+		.is_id = !strcmp(name, "id"),
+		.rows = INT64_MAX };
 	snprintf(column->name, sizeof(column->name), "%s", name);
 	if (!*target)
 		return 0;
@@ -127,8 +128,7 @@ static int wrong(const struct table *table, const char *column)
 		(long long)table->row, table->name, column);
 }
 
-static int check_value(
-	const struct table *table, const struct column *column, sqlite3_value *cell)
+static int check_value(const struct table *table, const struct column *column, sqlite3_value *cell)
 {
 	int type = sqlite3_value_type(cell);
 	int64_t value;
@@ -136,8 +136,7 @@ static int check_value(
 	if (type == SQLITE_NULL)
 		return column->may_be_null ? 0 : wrong(table, column->name);
 	/* JSON has no infinity; SQLite stores what is no number as NULL. */
-	if (type != column->type ||
-		(type == SQLITE_FLOAT && !isfinite(sqlite3_value_double(cell))))
+	if (type != column->type || (type == SQLITE_FLOAT && !isfinite(sqlite3_value_double(cell))))
 		return wrong(table, column->name);
 	if (column->rows == INT64_MAX && !column->is_id)
 		return 0;
@@ -225,7 +224,8 @@ int db_check_rows(struct db *db, struct db *made, int64_t most)
 
 	if (most == INT64_MAX && check_pages(db))
 		return -1;
-	tables = db_prepare(made, "SELECT name FROM sqlite_master "
+	tables = db_prepare(made,
+		"SELECT name FROM sqlite_master "
 		"WHERE type = 'table' AND name NOT LIKE 'sqlite%'");
 	rc = tables ? 0 : -1;
 	while (!rc && (step = db_step(tables)) > 0)

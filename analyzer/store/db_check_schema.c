@@ -44,8 +44,9 @@ static int check_declared(struct db *db, sqlite3_stmt *wanted, sqlite3_stmt *the
 int db_check_schema(struct db *db, struct db *made)
 {
 	sqlite3_stmt *there = db_prepare(db, "SELECT sql FROM sqlite_master WHERE name = ?"),
-		     *wanted = db_prepare(made, "SELECT name, sql FROM sqlite_master "
-			"WHERE type <> 'view' AND sql NOT NULL");
+		     *wanted = db_prepare(made,
+			     "SELECT name, sql FROM sqlite_master "
+			     "WHERE type <> 'view' AND sql NOT NULL");
 	int rc = there && wanted ? 0 : -1, step = 0;
 
 	while (!rc && (step = db_step(wanted)) > 0)

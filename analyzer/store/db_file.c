@@ -79,8 +79,8 @@ int db_recognize(const char *path)
 	} header;
 	FILE *file = is_regular(path) ? fopen(path, "re") : NULL;
 	int rc = file && fread(&header, sizeof(header), 1, file) == 1 &&
-		 !memcmp(header.magic, "SQLite format 3", sizeof(header.magic)) &&
-		 be32toh(header.application_id) == DB_APPLICATION_ID;
+		!memcmp(header.magic, "SQLite format 3", sizeof(header.magic)) &&
+		be32toh(header.application_id) == DB_APPLICATION_ID;
 
 	if (file)
 		fclose(file);

@@ -5,8 +5,13 @@
 
 char *format_duration(char text[DURATION_SIZE], int64_t ns)
 {
-	static const struct { double ns; const char *name; } units[] = {
-		{ 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" },
+	static const struct {
+		double ns;
+		const char *name;
+	} units[] = {
+		{ 1e9, "s" },
+		{ 1e6, "ms" },
+		{ 1e3, "us" },
 	};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {

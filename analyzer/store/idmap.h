@@ -14,7 +14,7 @@ struct idmap {
 	struct idmap_slot {
 		int64_t id;
 		void *object; /* NULL: free */
-	} *slot;
+	} * slot;
 	size_t size, count; /* size: a power of two, 0 before the first object */
 };
 

@@ -19,8 +19,8 @@ static struct {
 
 /*
  * Calls only what signal-safety(7) lists, and isatty().  Who stops a process may send the signal
- * twice, as timeout(1) does, to it and to its group: the second one must not end it before the first
- * has been answered.
+ * twice, to it and to its group, as timeout(1) does: the second one must not end it before the
+ * first has been answered.
  */
 static void stop(int number)
 {
@@ -33,7 +33,8 @@ static void stop(int number)
 		unlink(guarded.path);
 		/* Nothing can be done about what cannot be written. */
 		if ((isatty(STDERR_FILENO) && write(STDERR_FILENO, erase, strlen(erase)) < 0) ||
-			write(STDERR_FILENO, text, strlen(text)) < 0 || (guarded.note &&
+			write(STDERR_FILENO, text, strlen(text)) < 0 ||
+			(guarded.note &&
 				write(STDERR_FILENO, guarded.note, strlen(guarded.note)) < 0))
 			guarded.path = NULL;
 	}

@@ -29,7 +29,7 @@ static int is_trusted(const char *folder, uid_t owner)
 	if (stat(folder, &there))
 		return 0;
 	return !(there.st_mode & S_ISVTX) || !(there.st_mode & S_IWOTH) || owner == geteuid() ||
-	       owner == there.st_uid;
+		owner == there.st_uid;
 }
 
 /* What a link holds, seen from where we are: malloc'ed, NULL: it cannot be read. */
@@ -64,8 +64,10 @@ char *output_target(const char *path)
 	}
 	if (at && trusted)
 		return at;
-	print(stderr, "cufence: '%s' is another user's symbolic link, in a folder that all may "
-		"write to; use -o to write elsewhere\n", path);
+	print(stderr,
+		"cufence: '%s' is another user's symbolic link, in a folder that all may "
+		"write to; use -o to write elsewhere\n",
+		path);
 	free(at);
 	return NULL;
 }

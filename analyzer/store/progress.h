@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 struct progress {
-	uint64_t total, done;      /* in any unit */
-	uint64_t next;             /* done, when something is to be shown */
-	int shown;                 /* a line is on the terminal */
+	uint64_t total, done; /* in any unit */
+	uint64_t next;        /* done, when something is to be shown */
+	int shown;            /* a line is on the terminal */
 };
 
 void progress_start(struct progress *progress, uint64_t total);

@@ -4,34 +4,34 @@
 #include <stddef.h>
 
 const struct query queries[] = {
-	{"calls", "time inside calls, by name",
+	{ "calls", "time inside calls, by name",
 		"SELECT t.name, count(*) AS calls, sum(c.exit - c.enter) AS total_ns,"
 		" max(c.exit - c.enter) AS longest_ns, sum(c.result IS NOT 0) AS failed"
 		" FROM call c JOIN call_type t ON t.id = c.type GROUP BY t.name"
-		" ORDER BY total_ns DESC, t.name"},
-	{"streams", "streams and what ran on them",
+		" ORDER BY total_ns DESC, t.name" },
+	{ "streams", "streams and what ran on them",
 		"SELECT s.id, s.kind, s.context, s.cupti_id, count(o.id) AS operations,"
 		" coalesce(sum(o.end - o.start), 0) AS busy_ns"
 		" FROM stream s LEFT JOIN operation o ON o.stream = s.id GROUP BY s.id ORDER BY "
-		"s.id"},
-	{"operations", "operations per kind and kernel",
+		"s.id" },
+	{ "operations", "operations per kind and kernel",
 		"SELECT o.kind, coalesce(k.name, '') AS kernel, count(*) AS operations,"
 		" sum(o.end - o.start) AS busy_ns, sum(o.bytes) AS bytes"
 		" FROM operation o LEFT JOIN kernel k ON k.id = o.kernel"
-		" GROUP BY o.kind, k.name ORDER BY busy_ns DESC, kernel"},
-	{"sites", "call sites, the busiest first",
+		" GROUP BY o.kind, k.name ORDER BY busy_ns DESC, kernel" },
+	{ "sites", "call sites, the busiest first",
 		"SELECT s.text, s.function, t.name, count(*) AS calls, sum(c.exit - c.enter) AS "
 		"total_ns"
 		" FROM call c JOIN call_type t ON t.id = c.type JOIN site s ON s.id = c.site"
-		" GROUP BY s.id, t.id ORDER BY total_ns DESC"},
-	{"waits", "calls that the device held",
+		" GROUP BY s.id, t.id ORDER BY total_ns DESC" },
+	{ "waits", "calls that the device held",
 		"SELECT w.kind, t.name, s.text, count(*) AS times, sum(w.waited) AS waited_ns"
 		" FROM wait w JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type"
 		" LEFT JOIN site s ON s.id = c.site"
-		" GROUP BY w.kind, t.id, s.id ORDER BY waited_ns DESC"},
+		" GROUP BY w.kind, t.id, s.id ORDER BY waited_ns DESC" },
 	/* Of one line's places those that cost at least half as much as its costliest: what else it
 	 * may wait for differs from run to run. */
-	{"expect", "shown findings in a form that tests compare",
+	{ "expect", "shown findings in a form that tests compare",
 		"SELECT DISTINCT expected FROM (SELECT f.rule || ' ' || f.confidence || ' ' ||"
 		" coalesce(a.function, '?') || ':' || coalesce(a.line, 0) ||"
 		" CASE WHEN o.id IS NULL THEN '' ELSE ' -> ' || coalesce(o.function, '?') || ':' ||"
@@ -39,30 +39,31 @@ const struct query queries[] = {
 		" max(p.waited + p.delayed) OVER (PARTITION BY f.id, a.function, a.line) AS most"
 		" FROM finding f JOIN finding_place p ON p.finding = f.id"
 		" LEFT JOIN site a ON a.id = p.site LEFT JOIN site o ON o.id = p.other_site"
-		" WHERE f.shown AND p.shown) WHERE cost * 2 >= most ORDER BY expected"},
+		" WHERE f.shown AND p.shown) WHERE cost * 2 >= most ORDER BY expected" },
 	/* Those below the threshold too, as they may be above it in the next run. */
-	{"fingerprints", "all findings as check --known reads them",
-		"SELECT fingerprint FROM finding_place GROUP BY fingerprint ORDER BY min(id)"},
-	{"unmatched", "operations without a recorded call",
+	{ "fingerprints", "all findings as check --known reads them",
+		"SELECT fingerprint FROM finding_place GROUP BY fingerprint ORDER BY min(id)" },
+	{ "unmatched", "operations without a recorded call",
 		"SELECT o.id, o.kind, coalesce(k.name, '') AS kernel, o.correlation, o.start"
 		" FROM operation o LEFT JOIN kernel k ON k.id = o.kernel"
-		" WHERE o.call IS NULL AND o.kind IN ('kernel', 'memcpy', 'memset') ORDER BY o.id"},
-	{"occupancy", "how long each stream was busy, and when",
+		" WHERE o.call IS NULL AND o.kind IN ('kernel', 'memcpy', 'memset')"
+		" ORDER BY o.id" },
+	{ "occupancy", "how long each stream was busy, and when",
 		"SELECT s.id, s.kind, o.device, count(*) AS operations,"
 		" sum(o.end - o.start) AS busy_ns, min(o.start) AS first_ns, max(o.end) AS last_ns,"
 		" round(100.0 * sum(o.end - o.start) / max(1, max(o.end) - min(o.start)), 1)"
 		"  AS busy_percent"
 		" FROM operation o JOIN stream s ON s.id = o.stream WHERE o.end >= o.start"
-		" GROUP BY s.id, o.device ORDER BY busy_ns DESC, s.id"},
+		" GROUP BY s.id, o.device ORDER BY busy_ns DESC, s.id" },
 	/* Whoever overlaps ends no later than the longest operation after the other's end. */
-	{"overlap", "for each pair of streams, how long both were running something",
+	{ "overlap", "for each pair of streams, how long both were running something",
 		"SELECT a.stream, b.stream AS other, count(*) AS pairs,"
 		" sum(min(a.end, b.end) - max(a.start, b.start)) AS overlap_ns"
 		" FROM operation a JOIN operation b ON b.stream > a.stream AND b.end > a.start"
 		"  AND b.end <= a.end + (SELECT max(end - start) FROM operation)"
 		"  AND b.start < a.end AND b.device = a.device AND b.process = a.process"
-		" GROUP BY a.stream, b.stream ORDER BY overlap_ns DESC, a.stream, b.stream"},
-	{"copies", "copies by kind of memory",
+		" GROUP BY a.stream, b.stream ORDER BY overlap_ns DESC, a.stream, b.stream" },
+	{ "copies", "copies by kind of memory",
 		"SELECT CASE WHEN copy_kind = 1 AND src_memory = 'device' THEN 'staging' ELSE"
 		"  coalesce(src_memory, '?') END AS src,"
 		" CASE WHEN copy_kind = 2 AND dst_memory = 'device' THEN 'staging' ELSE"
@@ -70,8 +71,8 @@ const struct query queries[] = {
 		" kind, count(*) AS copies, sum(bytes) AS bytes, sum(end - start) AS busy_ns,"
 		" round(1.0 * sum(bytes) / max(1, sum(end - start)), 2) AS gb_per_s"
 		" FROM operation WHERE kind IN ('memcpy', 'peer') GROUP BY src, dst, kind"
-		" ORDER BY busy_ns DESC, src, dst"},
-	{"gaps", "the longest stretches without work on a device, and what ended them",
+		" ORDER BY busy_ns DESC, src, dst" },
+	{ "gaps", "the longest stretches without work on a device, and what ended them",
 		"SELECT g.device, g.since AS from_ns, g.start - g.since AS idle_ns, g.kind,"
 		" coalesce(k.name, '') AS kernel, t.name AS call, s.text AS site,"
 		" max(0, min(c.enter, g.start) - g.since) AS until_submitted_ns"
@@ -81,14 +82,14 @@ const struct query queries[] = {
 		"  FROM operation WHERE end >= start) g"
 		" LEFT JOIN kernel k ON k.id = g.kernel LEFT JOIN call c ON c.id = g.call"
 		" LEFT JOIN call_type t ON t.id = c.type LEFT JOIN site s ON s.id = c.site"
-		" WHERE g.start > g.since ORDER BY idle_ns DESC, g.id LIMIT 20"},
-	{"allocations", "the life of every piece of memory, in order of time",
+		" WHERE g.start > g.since ORDER BY idle_ns DESC, g.id LIMIT 20" },
+	{ "allocations", "the life of every piece of memory, in order of time",
 		"SELECT a.id, a.memory, a.bytes, c.exit AS made_ns, f.enter AS freed_ns,"
 		" s.text AS made_at, z.text AS freed_at"
 		" FROM allocation a LEFT JOIN call c ON c.id = a.created"
 		" LEFT JOIN call f ON f.id = a.freed LEFT JOIN site s ON s.id = c.site"
-		" LEFT JOIN site z ON z.id = f.site ORDER BY a.id"},
-	{"growth", "when the memory of each kind reached a new height",
+		" LEFT JOIN site z ON z.id = f.site ORDER BY a.id" },
+	{ "growth", "when the memory of each kind reached a new height",
 		"SELECT memory, at_ns, live_bytes FROM (SELECT *, max(live_bytes) OVER"
 		"  (PARTITION BY process, memory ORDER BY at_ns, id"
 		"   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM ("
@@ -99,43 +100,44 @@ const struct query queries[] = {
 		"    FROM allocation a LEFT JOIN call c ON c.id = a.created"
 		"   UNION ALL SELECT a.process, a.memory, a.id, -a.bytes, f.enter"
 		"    FROM allocation a JOIN call f ON f.id = a.freed)))"
-		" WHERE live_bytes > coalesce(before, 0) ORDER BY memory, at_ns"},
-	{"kernels", "kernels, those that took longest first",
+		" WHERE live_bytes > coalesce(before, 0) ORDER BY memory, at_ns" },
+	{ "kernels", "kernels, those that took longest first",
 		"SELECT k.name, count(*) AS launches, sum(o.end - o.start) AS busy_ns,"
 		" sum(o.end - o.start) / count(*) AS mean_ns, min(o.end - o.start) AS least_ns,"
 		" max(o.end - o.start) AS most_ns FROM operation o JOIN kernel k ON k.id = o.kernel"
-		" WHERE o.end >= o.start GROUP BY k.name ORDER BY busy_ns DESC, k.name"},
-	{"latency", "from the call that submitted an operation to its start",
+		" WHERE o.end >= o.start GROUP BY k.name ORDER BY busy_ns DESC, k.name" },
+	{ "latency", "from the call that submitted an operation to its start",
 		"SELECT o.kind, coalesce(k.name, '') AS kernel, count(*) AS operations,"
 		" min(o.start - c.enter) AS least_ns, sum(o.start - c.enter) / count(*) AS mean_ns,"
 		" max(o.start - c.enter) AS most_ns FROM operation o JOIN call c ON c.id = o.call"
 		" LEFT JOIN kernel k ON k.id = o.kernel WHERE o.start IS NOT NULL"
-		" GROUP BY o.kind, k.name ORDER BY most_ns DESC, kernel"},
-	{"threads", "what each thread spent in calls",
+		" GROUP BY o.kind, k.name ORDER BY most_ns DESC, kernel" },
+	{ "threads", "what each thread spent in calls",
 		"SELECT p.pid, h.tid, coalesce(h.name, '') AS name, count(c.id) AS calls,"
 		" sum(c.exit - c.enter) AS inside_ns, min(c.enter) AS first_ns,"
 		" max(c.exit) AS last_ns"
 		" FROM thread h JOIN process p ON p.id = h.process"
 		" JOIN call c ON c.thread = h.id AND c.parent IS NULL"
-		" GROUP BY h.id ORDER BY inside_ns DESC, h.id"},
-	{"overhead", "the driver's own work, by kind and call",
+		" GROUP BY h.id ORDER BY inside_ns DESC, h.id" },
+	{ "overhead", "the driver's own work, by kind and call",
 		"SELECT o.kind, t.name AS call, count(*) AS times, sum(o.end - o.start) AS total_ns"
 		" FROM overhead o LEFT JOIN call c ON c.id = o.call"
 		" LEFT JOIN call_type t ON t.id = c.type GROUP BY o.kind, t.name"
-		" ORDER BY total_ns DESC, o.kind"},
-	{"ranges", "the program's own ranges, by name",
+		" ORDER BY total_ns DESC, o.kind" },
+	{ "ranges", "the program's own ranges, by name",
 		"SELECT name, count(*) AS times, sum(end - start) AS total_ns,"
 		" max(end - start) AS longest_ns FROM range WHERE end > start GROUP BY name"
-		" ORDER BY total_ns DESC, name"},
-	{"polling", "loops of queries with the same answer",
+		" ORDER BY total_ns DESC, name" },
+	{ "polling", "loops of queries with the same answer",
 		"SELECT t.name, s.text, count(*) AS loops, sum(p.count) AS queries,"
 		" sum(p.last - c.enter) AS total_ns FROM polling p JOIN call c ON c.id = p.call"
 		" JOIN call_type t ON t.id = c.type LEFT JOIN site s ON s.id = c.site"
-		" GROUP BY t.id, s.id ORDER BY total_ns DESC"},
-	{"settings", "what was set, and what each process was",
+		" GROUP BY t.id, s.id ORDER BY total_ns DESC" },
+	{ "settings", "what was set, and what each process was",
 		"SELECT pid, name, value FROM property JOIN process ON id = process"
-		" ORDER BY pid, name"},
-	{"missing", "what is known to be missing",
+		" ORDER BY pid, name" },
+	{ "missing", "what is known to be missing",
 		"SELECT pid, reason, count FROM loss JOIN process ON id = process"
-		" ORDER BY pid, reason"},
-	{NULL, NULL, NULL}};
+		" ORDER BY pid, reason" },
+	{ NULL, NULL, NULL }
+};

@@ -10,8 +10,10 @@
 
 static int is_plain(const char *name)
 {
-	return *name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-		"0123456789_./+:@%,=-")];
+	return *name &&
+		!name[strspn(name,
+			"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+			"0123456789_./+:@%,=-")];
 }
 
 static int has_control(const char *name)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct slots {
-	uint32_t ***top;           /* by the highest bits, the middle ones, the lowest */
+	uint32_t ***top; /* by the highest bits, the middle ones, the lowest */
 };
 
 /* The word of that number, which may be written; NULL when out of memory, after a message. */

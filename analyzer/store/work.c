@@ -17,6 +17,7 @@ static const char drop_sql[] =
 static const char all_sql[] = "CREATE TEMP VIEW work AS SELECT * FROM main.operation;";
 
 /* Columns without an aggregate are those of the row with the greatest end. */
+/* clang-format off */
 static const char joined_sql[] =
 	"CREATE TEMP TABLE work_of_nodes (id INTEGER PRIMARY KEY, process INTEGER, call INTEGER, "
 	" kind TEXT, start INTEGER, end INTEGER, device INTEGER, context INTEGER, stream INTEGER, "
@@ -31,13 +32,15 @@ static const char joined_sql[] =
 	"CREATE INDEX temp.work_of_nodes_call ON work_of_nodes (call);"
 	"CREATE INDEX temp.work_of_nodes_end ON work_of_nodes (end);"
 	"CREATE TEMP VIEW work AS SELECT * FROM temp.work_of_nodes;";
+/* clang-format on */
 
 int work_make(struct db *db)
 {
 	int64_t by_node = db_int(db, by_node_sql, -1);
 
-	return by_node < 0 || db_exec(db, drop_sql) ||
-	       db_exec(db, by_node ? joined_sql : all_sql) ? -1 : 0;
+	return by_node < 0 || db_exec(db, drop_sql) || db_exec(db, by_node ? joined_sql : all_sql)
+		? -1
+		: 0;
 }
 
 int work_need(struct db *db)

@@ -30,8 +30,7 @@ uint32_t replay_step_of(const struct replay *replay, int64_t call)
 	}
 	if (low == replay->step_count)
 		return REPLAY_NONE;
-	return replay->step[by_call(replay, low)].call == call ? by_call(replay, low)
-								: REPLAY_NONE;
+	return replay->step[by_call(replay, low)].call == call ? by_call(replay, low) : REPLAY_NONE;
 }
 
 /* --- what is changed --- */
@@ -127,7 +126,7 @@ static const struct replay_change *change_of(const struct replay *replay, uint32
 static int is_apart(const struct replay_step *step, const struct replay_change *change)
 {
 	return change->bits & CHANGE_ORDER ||
-	       (change->bits & CHANGE_WAIT && step->act & STEP_BECOMES_ASYNC);
+		(change->bits & CHANGE_WAIT && step->act & STEP_BECOMES_ASYNC);
 }
 
 /* --- operations --- */
@@ -150,8 +149,8 @@ static int64_t ready_by_memory(const struct replay *replay, const struct replay_
 	for (uint32_t i = 0; replay->orders && i < step->operand_count; i++) {
 		const struct memory_use *use = &memory[memory_of(replay, step, i, contention)];
 
-		ready = later(ready, replay->operand[step->operands + i].reads ? use->written
-										: use->used);
+		ready = later(ready,
+			replay->operand[step->operands + i].reads ? use->written : use->used);
 	}
 	return ready;
 }
@@ -194,8 +193,8 @@ static int64_t ready_of(const struct replay *replay, const struct replay_step *s
 
 	if (!apart)
 		return later(replay_ready(replay, step),
-			ready_by_memory(replay, step,
-				loose ? replay->memory_all : replay->memory, contention));
+			ready_by_memory(replay, step, loose ? replay->memory_all : replay->memory,
+				contention));
 	ready = ready_by_memory(replay, step, replay->memory_all, contention);
 	/*
 	 * Work that moves goes where its memory is used, and where nobody else uses that, into one
@@ -209,8 +208,8 @@ static int64_t ready_of(const struct replay *replay, const struct replay_step *s
 static int is_held_behind(const struct replay *replay, const struct replay_step *step)
 {
 	return step->behind != REPLAY_NONE &&
-	       !(step->behind_via != REPLAY_NONE &&
-		       replay->change[step->behind_via].bits & CHANGE_ORDER);
+		!(step->behind_via != REPLAY_NONE &&
+			replay->change[step->behind_via].bits & CHANGE_ORDER);
 }
 
 static int takes_engine(const struct replay_step *step, enum replay_contention contention)
@@ -239,8 +238,8 @@ static int64_t pinned_length(const struct replay *replay, const struct replay_st
 static int64_t run_operation(struct replay *replay, const struct replay_step *step, int64_t entry,
 	int64_t ready, int unstaged, enum replay_contention contention)
 {
-	int64_t start, length = step->end - step->start, pinned = pinned_length(replay, step,
-		contention);
+	int64_t start, length = step->end - step->start,
+		       pinned = pinned_length(replay, step, contention);
 
 	if (!(step->act & STEP_HAS_OP))
 		return later(entry, ready);
@@ -324,7 +323,8 @@ static int64_t target_of(const struct replay *replay, uint32_t number,
 		return ready_of(replay, step, 1, step->act & STEP_BECOMES_ASYNC, contention);
 	if (change->bits & CHANGE_WAIT)
 		return change->only_stream == REPLAY_NONE
-			       ? REPLAY_LONG_AGO : replay->stream[change->only_stream].tail;
+			? REPLAY_LONG_AGO
+			: replay->stream[change->only_stream].tail;
 	if (!(step->act & STEP_WAITS))
 		return REPLAY_LONG_AGO;
 	if (step->scope == SCOPE_NONE)
@@ -335,8 +335,7 @@ static int64_t target_of(const struct replay *replay, uint32_t number,
 /* When another thread's call lets the step go. */
 static int64_t let_go(const struct replay *replay, const struct replay_step *step, int64_t entry)
 {
-	if (step->held_by != REPLAY_NONE &&
-		!(replay->change[step->held_by].bits & CHANGE_WAIT))
+	if (step->held_by != REPLAY_NONE && !(replay->change[step->held_by].bits & CHANGE_WAIT))
 		return replay->end[step->held_by];
 	return replay_held_until(replay, step, entry);
 }
@@ -362,8 +361,8 @@ static void finish_join(struct replay *replay, struct replay_thread *thread)
 
 	thread->join = REPLAY_NONE;
 	if (step->lag)
-		thread->now = later(thread->now,
-			replay->thread[step->other_thread].now + step->lag);
+		thread->now =
+			later(thread->now, replay->thread[step->other_thread].now + step->lag);
 }
 
 /* Of threads that make no call behind it; who is waited for may wait for another one. */
@@ -492,8 +491,7 @@ static void measure(struct replay *replay)
 
 static int prepare(struct replay *replay)
 {
-#define ROOM(pointer, count) \
-	(((pointer) = calloc((size_t)(count) + 1, sizeof(*(pointer)))) != NULL)
+#define ROOM(pointer, count) (((pointer) = calloc((size_t)(count) + 1, sizeof(*(pointer)))) != NULL)
 	if (!ROOM(replay->same_place, replay->step_count) ||
 		!ROOM(replay->change, replay->step_count) ||
 		!ROOM(replay->end, replay->step_count) ||

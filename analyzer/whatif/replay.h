@@ -25,9 +25,9 @@
 
 /* How operations that come to run at the same time get on. */
 enum replay_contention {
-	REPLAY_LIKELY,  /* kernels that fill the device run one after the other */
-	REPLAY_LEAST,   /* kernels never get in each other's way */
-	REPLAY_MOST,    /* kernels that take half of the device or more run one after the other,
+	REPLAY_LIKELY, /* kernels that fill the device run one after the other */
+	REPLAY_LEAST,  /* kernels never get in each other's way */
+	REPLAY_MOST,   /* kernels that take half of the device or more run one after the other,
 			   and whoever uses the same allocation waits for the other */
 	REPLAY_CONTENTIONS
 };

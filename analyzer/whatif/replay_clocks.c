@@ -61,8 +61,9 @@ int64_t replay_ready(const struct replay *replay, const struct replay_step *step
 	if (!context)
 		return ready;
 	if (step->stream_kind == STREAM_KIND_LEGACY)
-		ready = later(ready, later(legacy_of(context),
-			legacy_of(context_of(replay, step->other_context))));
+		ready = later(ready,
+			later(legacy_of(context),
+				legacy_of(context_of(replay, step->other_context))));
 	else if (stream_is_blocking(step->stream_kind))
 		ready = later(ready, context->legacy);
 	return ready;

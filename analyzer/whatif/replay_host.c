@@ -14,8 +14,8 @@
  */
 struct follower {
 	struct replay *replay;
-	struct map ends;            /* that end -> step + 1 */
-	int64_t *until;             /* by step: when what it waited for was over, 0: not seen */
+	struct map ends; /* that end -> step + 1 */
+	int64_t *until;  /* by step: when what it waited for was over, 0: not seen */
 	int found;
 };
 

@@ -20,9 +20,9 @@ struct loader {
 	 * events.
 	 */
 	struct map via;
-	struct map holders;         /* calls that held those of other threads */
-	struct map makers;          /* calls that made what others freed, waiting for the device */
-	struct map firsts;          /* is_first() */
+	struct map holders; /* calls that held those of other threads */
+	struct map makers;  /* calls that made what others freed, waiting for the device */
+	struct map firsts;  /* is_first() */
 };
 
 /* Numbers from 0 on, in order of appearance; REPLAY_NONE for row 0 or when out of memory. */
@@ -72,16 +72,16 @@ static unsigned waits_of(const struct walk_call *call)
 	if (scope_of(call) == SCOPE_NONE || (call->kind == KIND_FREE_DEVICE && call->freed_async))
 		return 0;
 	return STEP_WAITS | (scope_is_explicit(call) ? STEP_EXPLICIT : 0) |
-	       (scope_of(call) >= SCOPE_DEVICE ? STEP_HOLDS_OTHERS : 0) |
-	       (scope_includes_own(call) ? STEP_WAITS_OWN : 0);
+		(scope_of(call) >= SCOPE_DEVICE ? STEP_HOLDS_OTHERS : 0) |
+		(scope_includes_own(call) ? STEP_WAITS_OWN : 0);
 }
 
 /* What becomes of it when it is mended. */
 static unsigned mends_of(const struct walk_call *call)
 {
 	int staged = kind_waits(call->kind) == WAITS_BY_MEMORY &&
-		     kind_family(call->kind) == FAMILY_copy &&
-		     (call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE);
+		kind_family(call->kind) == FAMILY_copy &&
+		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE);
 
 	return (staged ? STEP_STAGED : 0) | (kind_has(call->kind, K_RESOURCE) ? STEP_ONCE : 0);
 }
@@ -158,8 +158,9 @@ static int read_shape(struct loader *loader, struct replay_step *step)
 	if (!strcmp(kind, "memcpy")) {
 		int64_t copy = sqlite3_column_int64(row, 2);
 		/* CUpti_ActivityMemcpyKind: 1 to the device, 2 from it. */
-		step->engine = copy == COPY_H2D ? ENGINE_H2D : copy == COPY_D2H ? ENGINE_D2H
-									      : ENGINE_NONE;
+		step->engine = copy == COPY_H2D ? ENGINE_H2D
+			: copy == COPY_D2H      ? ENGINE_D2H
+						: ENGINE_NONE;
 	} else if (!strcmp(kind, "kernel")) {
 		step->engine = ENGINE_KERNEL;
 		step->share = kernel_share((uint64_t)sqlite3_column_int64(row, 4),
@@ -203,8 +204,8 @@ static int read_hold(struct loader *loader, struct replay *replay, struct replay
 	via = sqlite3_column_int64(loader->holds.rows, 2);
 	step->behind = replay_step_of(replay, sqlite3_column_int64(loader->holds.rows, 1));
 	/* A launch that loads its kernel is held by itself: this step, not added yet. */
-	step->behind_via = via == step->call ? (uint32_t)replay->step_count
-					     : replay_step_of(replay, via);
+	step->behind_via =
+		via == step->call ? (uint32_t)replay->step_count : replay_step_of(replay, via);
 	return 0;
 }
 
@@ -243,7 +244,8 @@ static void name_objects(struct replay *replay, const struct walk_call *call,
 	step->thread = number(&replay->threads, call->thread);
 	step->other_thread = number(&replay->threads, call->other_thread);
 	step->stream = number(&replay->streams, call->stream);
-	step->apart = !call->stream ? REPLAY_NONE
+	step->apart = !call->stream
+		? REPLAY_NONE
 		: number(&replay->aparts, call->stream << 32 | (call->thread & UINT32_MAX));
 	step->event = number(&replay->events, call->event);
 	step->context = number(&replay->contexts, context);
@@ -279,12 +281,22 @@ static int read_step(void *arg, const struct walk_call *call)
 	struct loader *loader = arg;
 	struct replay *replay =
 		idmap_need(&loader->replays->processes, call->process, sizeof(*replay));
-	struct replay_step step = { .call = call->id, .enter = call->enter, .exit = call->exit,
-		.start = call->op_start, .end = call->op_end, .kind = (uint8_t)call->kind,
-		.scope = (uint8_t)scope_of(call), .stream_kind = (uint8_t)call->stream_kind,
-		.held_for = REPLAY_NONE, .held_by = REPLAY_NONE, .maker = REPLAY_NONE,
-		.behind = REPLAY_NONE, .behind_via = REPLAY_NONE, .follows = REPLAY_NONE,
-		.bytes = call->bytes, .device = (int16_t)call->device };
+	struct replay_step step = { .call = call->id,
+		.enter = call->enter,
+		.exit = call->exit,
+		.start = call->op_start,
+		.end = call->op_end,
+		.kind = (uint8_t)call->kind,
+		.scope = (uint8_t)scope_of(call),
+		.stream_kind = (uint8_t)call->stream_kind,
+		.held_for = REPLAY_NONE,
+		.held_by = REPLAY_NONE,
+		.maker = REPLAY_NONE,
+		.behind = REPLAY_NONE,
+		.behind_via = REPLAY_NONE,
+		.follows = REPLAY_NONE,
+		.bytes = call->bytes,
+		.device = (int16_t)call->device };
 
 	if (!replay)
 		return -1;
@@ -331,25 +343,26 @@ static int open_cursors(struct loader *loader, struct db *db)
 		       "min(ifnull(p.exit - p.enter - (c.exit - c.enter), 0), 1000000), g.last "
 		       "FROM call c LEFT JOIN call p ON p.id = c.parent "
 		       "LEFT JOIN polling g ON g.call = c.id ORDER BY c.id") ||
-	       walk_cursor_open(&loader->shapes, db,
-		       "SELECT o.call, o.kind, o.copy_kind, o.device, c.grid, c.block, d.sm_count, "
-		       "d.threads_per_sm, d.blocks_per_sm FROM work o "
-		       "JOIN call c ON c.id = o.call LEFT JOIN device d ON d.process = o.process "
-		       "AND d.ordinal = o.device ORDER BY o.call, o.id") ||
-	       walk_cursor_open(&loader->waits, db,
-		       "SELECT w.call, w.waited, o.call, w.behind FROM wait w "
-		       "LEFT JOIN work o ON o.id = w.op "
-		       "WHERE w.kind != 'staged' ORDER BY w.call") ||
-	       walk_cursor_open(&loader->holds, db,
-		       "SELECT o.call, b.call, h.via FROM hold h JOIN work o ON o.id = h.op "
-		       "JOIN work b ON b.id = h.behind WHERE h.reason NOT IN ('legacy', "
-		       "'event') "
-		       "ORDER BY o.call") ||
-	       walk_cursor_open(&loader->operands, db,
-		       operands_sql) ||
-	       walk_cursor_open(&loader->freed, db, "SELECT freed, created, address FROM "
-	       	"allocation "
-		       "WHERE freed NOT NULL AND created NOT NULL ORDER BY freed");
+		walk_cursor_open(&loader->shapes, db,
+			"SELECT o.call, o.kind, o.copy_kind, o.device, c.grid, c.block, "
+			"d.sm_count, "
+			"d.threads_per_sm, d.blocks_per_sm FROM work o "
+			"JOIN call c ON c.id = o.call LEFT JOIN device d ON d.process = o.process "
+			"AND d.ordinal = o.device ORDER BY o.call, o.id") ||
+		walk_cursor_open(&loader->waits, db,
+			"SELECT w.call, w.waited, o.call, w.behind FROM wait w "
+			"LEFT JOIN work o ON o.id = w.op "
+			"WHERE w.kind != 'staged' ORDER BY w.call") ||
+		walk_cursor_open(&loader->holds, db,
+			"SELECT o.call, b.call, h.via FROM hold h JOIN work o ON o.id = h.op "
+			"JOIN work b ON b.id = h.behind WHERE h.reason NOT IN ('legacy', "
+			"'event') "
+			"ORDER BY o.call") ||
+		walk_cursor_open(&loader->operands, db, operands_sql) ||
+		walk_cursor_open(&loader->freed, db,
+			"SELECT freed, created, address FROM "
+			"allocation "
+			"WHERE freed NOT NULL AND created NOT NULL ORDER BY freed");
 }
 
 static int read_set(struct map *set, struct db *db, const char *sql)
@@ -368,10 +381,10 @@ static int read_sets(struct loader *loader, struct db *db)
 {
 	return read_set(&loader->via, db,
 		       "SELECT via FROM hold WHERE reason NOT IN ('legacy', 'event')") ||
-	       read_set(&loader->holders, db,
-		       "SELECT behind FROM wait WHERE behind NOT NULL") ||
-	       read_set(&loader->makers, db, "SELECT created FROM allocation "
-		       "WHERE freed IN (SELECT call FROM wait) AND created NOT NULL");
+		read_set(&loader->holders, db, "SELECT behind FROM wait WHERE behind NOT NULL") ||
+		read_set(&loader->makers, db,
+			"SELECT created FROM allocation "
+			"WHERE freed IN (SELECT call FROM wait) AND created NOT NULL");
 }
 
 /* What a large copy from or to pinned memory takes at least: PCIe 5 from Hopper on, 4 before. */
@@ -382,7 +395,8 @@ static double bus_of(int compute_major)
 
 static int read_machines(struct replays *replays, struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT p.id, p.clock = 'virtual', "
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT p.id, p.clock = 'virtual', "
 		"coalesce(max(d.compute_major), 0) FROM process p "
 		"LEFT JOIN device d ON d.process = p.id GROUP BY p.id");
 	int rc = q ? 0 : -1;

@@ -11,14 +11,14 @@
 #include "replay_parts.h"
 
 struct submission {
-	int64_t at;                 /* the earliest moment that agrees with what the device did */
+	int64_t at; /* the earliest moment that agrees with what the device did */
 	uint32_t step;
 };
 
 struct sweep {
 	struct replay *replay;
-	struct submission *submission;      /* by step */
-	int64_t *stream, *legacy, *any;     /* the latest so far: by stream; by context */
+	struct submission *submission;  /* by step */
+	int64_t *stream, *legacy, *any; /* the latest so far: by stream; by context */
 };
 
 static int by_start(const void *a, const void *b, void *arg)
@@ -51,8 +51,8 @@ static void place(struct sweep *sweep, uint32_t number)
 	int legacy = step->stream_kind == STREAM_KIND_LEGACY, has_context;
 	int64_t *at = &sweep->submission[number].at;
 
-	has_context = step->context != REPLAY_NONE &&
-		      (legacy || stream_is_blocking(step->stream_kind));
+	has_context =
+		step->context != REPLAY_NONE && (legacy || stream_is_blocking(step->stream_kind));
 	if (step->stream != REPLAY_NONE)
 		raise_to(at, sweep->stream[step->stream] + 1);
 	if (has_context)

@@ -22,70 +22,70 @@
 
 /* What a call does in a replay; several may be true. */
 enum step_act {
-	STEP_SUBMITS = 1 << 0,      /* gives its stream an operation, of any length */
-	STEP_RECORDS = 1 << 1,      /* an event */
-	STEP_AWAITS = 1 << 2,       /* its stream waits for an event */
-	STEP_WAITS = 1 << 3,        /* the host waits for what is in scope */
-	STEP_WAITS_OWN = 1 << 4,    /* ... and for the call's own operation */
-	STEP_WAITS_FIRST = 1 << 5,  /* ... before it submits */
-	STEP_EXPLICIT = 1 << 6,     /* it exists in order to wait */
+	STEP_SUBMITS = 1 << 0,     /* gives its stream an operation, of any length */
+	STEP_RECORDS = 1 << 1,     /* an event */
+	STEP_AWAITS = 1 << 2,      /* its stream waits for an event */
+	STEP_WAITS = 1 << 3,       /* the host waits for what is in scope */
+	STEP_WAITS_OWN = 1 << 4,   /* ... and for the call's own operation */
+	STEP_WAITS_FIRST = 1 << 5, /* ... before it submits */
+	STEP_EXPLICIT = 1 << 6,    /* it exists in order to wait */
 	STEP_MAKES_THREAD = 1 << 7,
 	STEP_JOINS_THREAD = 1 << 8,
-	STEP_HOST_WORK = 1 << 9,   /* its operation runs on the host: how long is not recorded */
-	STEP_HAS_OP = 1 << 10,      /* times of its operation are known */
+	STEP_HOST_WORK = 1 << 9,      /* its operation runs on the host: how long is not recorded */
+	STEP_HAS_OP = 1 << 10,        /* times of its operation are known */
 	STEP_BECOMES_ASYNC = 1 << 11, /* a synchronous copy or memset */
-	STEP_MEASURED = 1 << 12,    /* it is in table wait */
-	STEP_HOLDS_OTHERS = 1 << 13, /* meanwhile no other thread can submit to the device */
-	STEP_CAN_BE_HELD = 1 << 14, /* by such a call */
-	STEP_STAGED = 1 << 15,      /* the host copies, as the memory is pageable */
-	STEP_ONCE = 1 << 16,        /* mending it means to do so once, not every time */
-	STEP_FIRST = 1 << 17,       /* of its place, at its address or in its context */
+	STEP_MEASURED = 1 << 12,      /* it is in table wait */
+	STEP_HOLDS_OTHERS = 1 << 13,  /* meanwhile no other thread can submit to the device */
+	STEP_CAN_BE_HELD = 1 << 14,   /* by such a call */
+	STEP_STAGED = 1 << 15,        /* the host copies, as the memory is pageable */
+	STEP_ONCE = 1 << 16,          /* mending it means to do so once, not every time */
+	STEP_FIRST = 1 << 17,         /* of its place, at its address or in its context */
 };
 
 enum step_engine { ENGINE_NONE, ENGINE_KERNEL, ENGINE_H2D, ENGINE_D2H, ENGINE_COUNT };
 
 struct replay_step {
 	int64_t call;
-	int64_t enter, exit;        /* as measured, ns */
-	int64_t start, end;         /* of its operations, as measured */
-	int64_t gap;                /* host time since the thread's last step */
-	int64_t own;                /* what the call takes that is not held */
-	int64_t waited;             /* table wait: beyond that */
-	int64_t lag;                /* from the end of what it waited for to its return */
-	int32_t launch;             /* from its entry to the start of the operation */
-	int32_t handover;           /* from the end of what that comes after to its start */
-	int32_t around;             /* ns of the runtime call around it */
-	int32_t after_holder;       /* from the end of a call of another thread that held it */
-	int64_t bytes;              /* of a staged copy */
-	float share;                /* of the device's threads that a kernel takes */
+	int64_t enter, exit;  /* as measured, ns */
+	int64_t start, end;   /* of its operations, as measured */
+	int64_t gap;          /* host time since the thread's last step */
+	int64_t own;          /* what the call takes that is not held */
+	int64_t waited;       /* table wait: beyond that */
+	int64_t lag;          /* from the end of what it waited for to its return */
+	int32_t launch;       /* from its entry to the start of the operation */
+	int32_t handover;     /* from the end of what that comes after to its start */
+	int32_t around;       /* ns of the runtime call around it */
+	int32_t after_holder; /* from the end of a call of another thread that held it */
+	int64_t bytes;        /* of a staged copy */
+	float share;          /* of the device's threads that a kernel takes */
 	uint32_t thread, other_thread, stream, event, context, other_context, exec;
-	uint32_t apart;             /* where its stream's changed work of its thread goes */
-	uint32_t site;              /* row of the outermost call's site, 0: unknown */
-	uint32_t held_for;          /* step whose end the host waited for, by table wait */
-	uint32_t held_by;           /* another thread's step that it was held by, by table wait */
-	uint32_t maker;             /* step that allocated or pinned what it frees */
-	uint32_t behind;            /* step whose end the operation waited for on the device */
-	uint32_t behind_via;        /* step that made it */
-	uint32_t follows;           /* host function: its thread's operation before it */
+	uint32_t apart;      /* where its stream's changed work of its thread goes */
+	uint32_t site;       /* row of the outermost call's site, 0: unknown */
+	uint32_t held_for;   /* step whose end the host waited for, by table wait */
+	uint32_t held_by;    /* another thread's step that it was held by, by table wait */
+	uint32_t maker;      /* step that allocated or pinned what it frees */
+	uint32_t behind;     /* step whose end the operation waited for on the device */
+	uint32_t behind_via; /* step that made it */
+	uint32_t follows;    /* host function: its thread's operation before it */
 	uint32_t operands, operand_count; /* in replay.operand */
 	uint32_t act;
 	uint8_t scope, stream_kind, kind, engine;
-	int16_t device;             /* -1: unknown */
-	uint8_t shares_device;      /* it overlapped with another such kernel as it was */
+	int16_t device;        /* -1: unknown */
+	uint8_t shares_device; /* it overlapped with another such kernel as it was */
 };
 
 /* Memory that an operation uses: numbers of struct memory. */
 struct replay_operand {
 	uint32_t exact, allocation;
-	int reads;                  /* it is known that the operation does not write there */
+	int reads; /* it is known that the operation does not write there */
 };
 
 /* What the fix of a call changes, by step. */
 struct replay_change {
 	uint8_t bits;
-	uint8_t once;               /* takes no time: it was done before */
-	uint32_t still_needs;       /* step */
-	uint32_t only_stream;       /* the host waits for this one alone */
+	uint8_t once;         /* takes no time: it was done before */
+	uint32_t still_needs; /* step */
+	uint32_t only_stream; /* the host waits for this one alone */
 };
 
 /* The end of the work so far. */
@@ -102,14 +102,16 @@ struct replay_thread {
 
 struct replay_stream {
 	int64_t tail;
-	int host_work;              /* the last operation ran on the host */
-	int loose;                  /* a wait for an event is gone: only memory counts */
+	int host_work; /* the last operation ran on the host */
+	int loose;     /* a wait for an event is gone: only memory counts */
 };
 
 /* Intervals in which an engine is taken, in order. */
 #define BOOKINGS 128
 struct booking {
-	struct { int64_t start, end; } taken[BOOKINGS];
+	struct {
+		int64_t start, end;
+	} taken[BOOKINGS];
 	size_t count;
 };
 
@@ -117,26 +119,26 @@ struct replay {
 	int64_t process;
 	const char *refusal;
 	int64_t first, measured;
-	double pinned_ns_per_byte;  /* of large copies with pinned memory, 0: there are none */
-	double bus_ns_per_byte;     /* what the device's bus can do: if there are none */
-	int64_t recording;          /* ns that a recorded call would not take otherwise */
+	double pinned_ns_per_byte; /* of large copies with pinned memory, 0: there are none */
+	double bus_ns_per_byte;    /* what the device's bus can do: if there are none */
+	int64_t recording;         /* ns that a recorded call would not take otherwise */
 	struct replay_step *step;
 	size_t step_count;
-	uint32_t *by_call;          /* by place in the run: the step; NULL: the same */
+	uint32_t *by_call; /* by place in the run: the step; NULL: the same */
 	struct replay_operand *operand;
 	size_t operand_count;
 	struct map threads, streams, events, contexts, execs, memories; /* row -> number */
-	struct map aparts;          /* stream and thread -> number */
-	struct map places;          /* site and kind -> the last step of them */
+	struct map aparts; /* stream and thread -> number */
+	struct map places; /* site and kind -> the last step of them */
 	struct map held_places;
-	uint32_t *same_place;       /* by step: the one before it */
+	uint32_t *same_place; /* by step: the one before it */
 	struct replay_change *change;
 	int changed;
 	/* As the replay goes. */
-	int64_t *end;               /* by step: of its operation, or of the call that waited */
+	int64_t *end; /* by step: of its operation, or of the call that waited */
 	struct replay_times {
-		int64_t end, back;  /* of the operation; of the call */
-	} *times, *other_times;     /* by step, of the last run; of another to compare with */
+		int64_t end, back; /* of the operation; of the call */
+	} * times, *other_times;   /* by step, of the last run; of another to compare with */
 	struct replay_thread *thread;
 	struct replay_stream *stream;
 	int64_t *event, *exec;
@@ -144,19 +146,19 @@ struct replay {
 	struct replay_holder {
 		uint32_t thread;
 		int64_t from, until;
-	} holder;                   /* the last call that held others */
-	int64_t *apart;             /* by number: the end of the changed work there */
-	int orders;                 /* an order is changed: memory counts */
+	} holder;       /* the last call that held others */
+	int64_t *apart; /* by number: the end of the changed work there */
+	int orders;     /* an order is changed: memory counts */
 	struct memory_use {
 		int64_t used, written; /* the end of work that uses it, of such that may write */
-	} *memory, *memory_all;     /* by number: of changed work, of all work */
-	unsigned char *outside;     /* work outside of legacy streams uses it */
-	struct booking *booking;    /* by device and engine */
+	} * memory, *memory_all;       /* by number: of changed work, of all work */
+	unsigned char *outside;        /* work outside of legacy streams uses it */
+	struct booking *booking;       /* by device and engine */
 	int device_count;
 };
 
 struct replays {
-	struct idmap processes;     /* struct replay */
+	struct idmap processes; /* struct replay */
 };
 
 /* More steps are too much memory, about 300 bytes each with their maps. */

@@ -15,7 +15,8 @@ static int64_t query_int(struct db *db, const char *sql, int64_t process)
 /* Time in which at least one operation ran. */
 static int64_t device_busy(struct db *db, int64_t process)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT start, end FROM work "
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT start, end FROM work "
 		"WHERE process = ? AND end IS NOT NULL AND stream IS NOT NULL ORDER BY start");
 	int64_t busy = 0, until = INT64_MIN;
 	int step = -1;
@@ -50,7 +51,8 @@ static int64_t unrecorded(struct db *db, int64_t process, const char *stretch)
 {
 	char *sql = sqlite3_mprintf(
 		"SELECT coalesce(sum(max(0, min(r.end, s.last) - max(r.start, s.first))), 0) "
-		"FROM recording r, (%s) s WHERE r.process = ?1 AND NOT r.work", stretch);
+		"FROM recording r, (%s) s WHERE r.process = ?1 AND NOT r.work",
+		stretch);
 	int64_t ns = sql ? query_int(db, sql, process) : -1;
 
 	sqlite3_free(sql);
@@ -89,7 +91,8 @@ int run_length(struct db *db, int64_t process, struct run_length *run)
 	int64_t active = length_of(db, process, active_sql), busy = device_busy(db, process);
 	int64_t busiest = query_int(db,
 		"SELECT ifnull(max(busy), 0) FROM (SELECT sum(end - start) AS busy FROM work "
-		" WHERE process = ? AND stream IS NOT NULL GROUP BY stream)", process);
+		" WHERE process = ? AND stream IS NOT NULL GROUP BY stream)",
+		process);
 
 	run->whole = length_of(db, process, whole_sql);
 	if (run->whole < 0 || active < 0 || busiest < 0 || busy < 0)

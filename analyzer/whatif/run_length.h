@@ -11,9 +11,9 @@
  * the rest can be overlapped.
  */
 struct run_length {
-	int64_t whole;                 /* first work to last end; at least 1 */
-	int64_t idle;                  /* first operation to last, less the busiest stream */
-	int64_t serial;                /* device at work, less the busiest stream */
+	int64_t whole;  /* first work to last end; at least 1 */
+	int64_t idle;   /* first operation to last, less the busiest stream */
+	int64_t serial; /* device at work, less the busiest stream */
 };
 
 /* Of what was recorded of it; 0, or -1 after a message. */

@@ -20,16 +20,16 @@ struct process_savings {
 	int64_t process;
 	struct replay *replay;
 	int64_t as_it_was[REPLAY_CONTENTIONS];
-	int64_t changes;               /* how many, since the last estimate */
-	int64_t steps;                 /* replayed so far */
-	double error;                  /* of the replay as it was, of the run */
+	int64_t changes; /* how many, since the last estimate */
+	int64_t steps;   /* replayed so far */
+	double error;    /* of the replay as it was, of the run */
 	char refusal[120];
 };
 
 struct savings {
 	struct db *db;
 	struct replays *replays;
-	struct idmap processes;        /* struct process_savings */
+	struct idmap processes; /* struct process_savings */
 };
 
 static double off_by(int64_t replayed, int64_t measured)
@@ -203,7 +203,7 @@ int savings_store(struct savings *savings)
 			rc = db_run(insert, "iiIs", process->process,
 				replay_measured(process->replay),
 				replay_refusal(process->replay) ? DB_NULL
-					: process->as_it_was[REPLAY_LIKELY],
+								: process->as_it_was[REPLAY_LIKELY],
 				*process->refusal ? process->refusal : NULL);
 	}
 	sqlite3_finalize(insert);

@@ -34,8 +34,8 @@ struct savings *savings_open(struct db *db);
 void savings_close(struct savings *savings);
 
 /* Changes calls of a process for the next estimate of it. */
-void savings_change(struct savings *savings, int64_t process,
-	const struct changed_call *changed, size_t count);
+void savings_change(struct savings *savings, int64_t process, const struct changed_call *changed,
+	size_t count);
 
 /* What the changes save; takes them back.  1, 0: no estimate, or -1 after a message. */
 int savings_estimate(struct savings *savings, int64_t process, struct saving *saving);

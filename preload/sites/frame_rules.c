@@ -10,7 +10,7 @@ struct description {
 	struct cursor common, own; /* instructions */
 	uint64_t code_unit;
 	int64_t data_unit;
-	uint8_t encoding;          /* of addresses */
+	uint8_t encoding; /* of addresses */
 	int sized, is_signal;
 };
 
@@ -103,7 +103,7 @@ static int read_description(struct description *description, const void *entry)
 struct run {
 	const struct description *description;
 	struct cursor code;
-	uint64_t at, until;        /* in the function */
+	uint64_t at, until; /* in the function */
 	struct frame_rules_space *space;
 };
 
@@ -115,8 +115,8 @@ static void set_rule(struct run *run, uint64_t column, struct rule rule)
 
 static void set_offset(struct run *run, uint64_t column, int64_t units, int how)
 {
-	set_rule(run, column, (struct rule){ .how = how,
-		.offset = units * run->description->data_unit });
+	set_rule(run, column,
+		(struct rule){ .how = how, .offset = units * run->description->data_unit });
 }
 
 static void set_expression(struct run *run, uint64_t column, int how)
@@ -134,8 +134,8 @@ static void restore(struct run *run, uint64_t column)
 /* The frame's address: the register it is counted from, how far. */
 static void set_frame(struct run *run, uint64_t number, int64_t offset)
 {
-	run->space->rules.frame = (struct rule){ .how = IN, .number = (unsigned)number,
-		.offset = offset };
+	run->space->rules.frame =
+		(struct rule){ .how = IN, .number = (unsigned)number, .offset = offset };
 }
 
 static void advance(struct run *run, uint64_t units)
@@ -151,7 +151,8 @@ static int run_frame(struct run *run, unsigned instruction)
 	uint64_t number;
 
 	switch (instruction) {
-	case 0x02: case 0x03: /* advance_loc1, 2 */
+	case 0x02:
+	case 0x03: /* advance_loc1, 2 */
 		advance(run, read_bytes(code, instruction - 1));
 		return 0;
 	case 0x04: /* advance_loc4 */
@@ -190,20 +191,44 @@ static int run_register(struct run *run, unsigned instruction)
 	uint64_t column = read_unsigned(code);
 
 	switch (instruction) {
-	case 0x05: set_offset(run, column, (int64_t)read_unsigned(code), AT); return 0;
-	case 0x11: set_offset(run, column, read_signed(code), AT); return 0;
-	case 0x2f: set_offset(run, column, -(int64_t)read_unsigned(code), AT); return 0;
-	case 0x14: set_offset(run, column, (int64_t)read_unsigned(code), IS); return 0;
-	case 0x15: set_offset(run, column, read_signed(code), IS); return 0;
-	case 0x06: restore(run, column); return 0;
-	case 0x07: set_rule(run, column, (struct rule){ .how = UNDEFINED }); return 0;
-	case 0x08: set_rule(run, column, (struct rule){ .how = SAME }); return 0;
-	case 0x09: set_rule(run, column, (struct rule){ .how = IN,
-		.number = (unsigned)read_unsigned(code) }); return 0;
-	case 0x10: set_expression(run, column, AT_EXPRESSION); return 0;
-	case 0x16: set_expression(run, column, IS_EXPRESSION); return 0;
-	case 0x2e: return 0; /* GNU_args_size: of code that throws */
-	default: return -1;
+	case 0x05:
+		set_offset(run, column, (int64_t)read_unsigned(code), AT);
+		return 0;
+	case 0x11:
+		set_offset(run, column, read_signed(code), AT);
+		return 0;
+	case 0x2f:
+		set_offset(run, column, -(int64_t)read_unsigned(code), AT);
+		return 0;
+	case 0x14:
+		set_offset(run, column, (int64_t)read_unsigned(code), IS);
+		return 0;
+	case 0x15:
+		set_offset(run, column, read_signed(code), IS);
+		return 0;
+	case 0x06:
+		restore(run, column);
+		return 0;
+	case 0x07:
+		set_rule(run, column, (struct rule){ .how = UNDEFINED });
+		return 0;
+	case 0x08:
+		set_rule(run, column, (struct rule){ .how = SAME });
+		return 0;
+	case 0x09:
+		set_rule(run, column,
+			(struct rule){ .how = IN, .number = (unsigned)read_unsigned(code) });
+		return 0;
+	case 0x10:
+		set_expression(run, column, AT_EXPRESSION);
+		return 0;
+	case 0x16:
+		set_expression(run, column, IS_EXPRESSION);
+		return 0;
+	case 0x2e:
+		return 0; /* GNU_args_size: of code that throws */
+	default:
+		return -1;
 	}
 }
 
@@ -213,9 +238,15 @@ static int run_one(struct run *run)
 	unsigned instruction = (unsigned)read_bytes(&run->code, 1), low = instruction & 0x3f;
 
 	switch (instruction >> 6) {
-	case 1: advance(run, low); return 0;
-	case 2: set_offset(run, low, (int64_t)read_unsigned(&run->code), AT); return 0;
-	case 3: restore(run, low); return 0;
+	case 1:
+		advance(run, low);
+		return 0;
+	case 2:
+		set_offset(run, low, (int64_t)read_unsigned(&run->code), AT);
+		return 0;
+	case 3:
+		restore(run, low);
+		return 0;
 	}
 	if (!low)
 		return 0; /* nop */

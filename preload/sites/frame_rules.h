@@ -15,7 +15,7 @@
 /* Where a register of the caller is. */
 struct rule {
 	enum rule_kind { SAME, UNDEFINED, AT, IS, IN, AT_EXPRESSION, IS_EXPRESSION } how;
-	unsigned number;           /* IN: the register; of the frame: the one it is counted from */
+	unsigned number; /* IN: the register; of the frame: the one it is counted from */
 	union {
 		int64_t offset;            /* from the frame's address */
 		const uint8_t *expression; /* _EXPRESSION: its length, then that many bytes */
@@ -23,9 +23,9 @@ struct rule {
 };
 
 struct frame_rules {
-	struct rule frame;         /* the frame's address (CFA): IN or IS_EXPRESSION */
+	struct rule frame; /* the frame's address (CFA): IN or IS_EXPRESSION */
 	struct rule of[RULES_COLUMNS];
-	int is_signal;             /* the function is the one below a signal's handler */
+	int is_signal; /* the function is the one below a signal's handler */
 };
 
 /* What is found, and what finding it takes: too large for the stacks of some programs. */
@@ -40,7 +40,9 @@ struct frame_rules_space {
 int frame_rules_find(struct frame_rules_space *space, const void *entry, uint64_t where);
 
 /* Reading of such data; past the end there are zeros. */
-struct cursor { const uint8_t *at, *end; };
+struct cursor {
+	const uint8_t *at, *end;
+};
 
 static inline uint64_t read_bytes(struct cursor *cursor, unsigned bytes)
 {

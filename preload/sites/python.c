@@ -33,9 +33,9 @@ enum python_stage { PYTHON_NONE_HERE, PYTHON_UNCHECKED, PYTHON_ON };
 static struct {
 	_Atomic int stage;
 	struct python python;
-	void *(*thread)(void);     /* PyGILState_GetThisThreadState: reads thread-local storage */
+	void *(*thread)(void);      /* PyGILState_GetThisThreadState: reads thread-local storage */
 	int (*is_finalizing)(void); /* reads a word */
-	uintptr_t code, code_end;  /* the interpreter's */
+	uintptr_t code, code_end;   /* the interpreter's */
 	_Atomic uint64_t near[NEAR_WORDS] __attribute__((aligned(4096)));
 	_Atomic uint64_t seen[1u << SEEN_BITS] __attribute__((aligned(SEEN_WAYS * 8)));
 } state;
@@ -108,8 +108,8 @@ static const char *find_all(unsigned version)
 	python->code_type = find("PyCode_Type");
 	python->string_type = find("PyUnicode_Type");
 	python->bytes_type = find("PyBytes_Type");
-	*(void **)&state.is_finalizing = find(version < 0x030d ? "_Py_IsFinalizing"
-							       : "Py_IsFinalizing");
+	*(void **)&state.is_finalizing =
+		find(version < 0x030d ? "_Py_IsFinalizing" : "Py_IsFinalizing");
 	if (!python->code_type || !python->string_type || !python->bytes_type ||
 		!state.is_finalizing)
 		return "symbols are missing";
@@ -160,7 +160,7 @@ static int check_first(uintptr_t python_thread)
 
 	if (python_peek(python_thread + layout->thread_frame, &frame) ||
 		(layout->holder_frame != PYTHON_NONE &&
-		python_peek(frame + layout->holder_frame, &frame)))
+			python_peek(frame + layout->holder_frame, &frame)))
 		return 0;
 	if (!frame)
 		return -1;
@@ -185,8 +185,9 @@ static int check(struct thread_state *thread, uintptr_t python_thread)
 	char text[16];
 	struct joined joined = { text, sizeof(text), 0 };
 
-	if (result < 0 || !atomic_compare_exchange_strong(&state.stage, &unchecked,
-				result ? PYTHON_ON : PYTHON_NONE_HERE))
+	if (result < 0 ||
+		!atomic_compare_exchange_strong(&state.stage, &unchecked,
+			result ? PYTHON_ON : PYTHON_NONE_HERE))
 		return result > 0;
 	join_version(&joined, version);
 	shim.scripts = result;
@@ -224,8 +225,7 @@ static unsigned traceable_of(const struct python_layout *layout, uintptr_t code)
 }
 
 /* The first eight bytes, in a line that is looked at anyway. */
-__attribute__((no_sanitize("address")))
-static uint64_t first_bytes(uintptr_t bytes, size_t size)
+__attribute__((no_sanitize("address"))) static uint64_t first_bytes(uintptr_t bytes, size_t size)
 {
 	/* Whatever its size, so much is there: an object takes whole words. */
 	uint64_t word = *(const uint64_t *)(bytes + BYTES_DATA);

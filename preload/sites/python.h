@@ -19,17 +19,17 @@
 /* Where members lie, in bytes.  NONE: there is no such member. */
 #define PYTHON_NONE 0xffff
 struct python_layout {
-	uint16_t version;          /* major << 8 | minor */
-	uint16_t thread_frame;     /* of the thread's state: its frame, or what holds it: */
-	uint16_t holder_frame;     /* of that (3.11, 3.12) */
+	uint16_t version;      /* major << 8 | minor */
+	uint16_t thread_frame; /* of the thread's state: its frame, or what holds it: */
+	uint16_t holder_frame; /* of that (3.11, 3.12) */
 	uint16_t previous, code, instruction; /* of a frame */
-	uint16_t owner;            /* of a frame: who it belongs to, from 3.11 */
-	uint16_t entry_owner;      /* that of frames that stand for C code, from 3.12 */
+	uint16_t owner;                       /* of a frame: who it belongs to, from 3.11 */
+	uint16_t entry_owner;                 /* that of frames that stand for C code, from 3.12 */
 	uint16_t instruction_size; /* up to 3.10 instruction is an int32_t count of these */
 	uint16_t name, file, table, first_line; /* of a code object */
 	uint16_t number;           /* of a code object: co_version, 0: none, from 3.12 */
 	uint16_t traceable, bytes; /* of a code object: the first instruction that is the */
-	                           /* program's, and the instructions themselves, from 3.11 */
+				   /* program's, and the instructions themselves, from 3.11 */
 	uint16_t ascii, compact;   /* of strings: where their characters start */
 };
 

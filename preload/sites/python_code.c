@@ -58,7 +58,7 @@ static int is_of(uintptr_t object, const void *type, uintptr_t *size)
 	uintptr_t found;
 
 	return !python_peek(object + OBJECT_TYPE, &found) && found == (uintptr_t)type &&
-	       !python_peek(object + OBJECT_SIZE, size);
+		!python_peek(object + OBJECT_SIZE, size);
 }
 
 int python_code_check(const struct python *python, const struct python_code *code)
@@ -66,10 +66,10 @@ int python_code_check(const struct python *python, const struct python_code *cod
 	uintptr_t size, last;
 
 	return is_of(code->address, python->code_type, &size) && code->first_line < 1u << 24 &&
-	       is_of(code->name, python->string_type, &size) && size < 1u << 20 &&
-	       is_of(code->file, python->string_type, &size) && size < 1u << 20 &&
-	       is_of(code->table, python->bytes_type, &size) && size < 1u << 28 &&
-	       !python_peek((code->table + BYTES_DATA + size - 7) & ~(uintptr_t)7, &last);
+		is_of(code->name, python->string_type, &size) && size < 1u << 20 &&
+		is_of(code->file, python->string_type, &size) && size < 1u << 20 &&
+		is_of(code->table, python->bytes_type, &size) && size < 1u << 28 &&
+		!python_peek((code->table + BYTES_DATA + size - 7) & ~(uintptr_t)7, &last);
 }
 
 /* Bytes of a character as UTF-8. */
@@ -105,8 +105,8 @@ static size_t read_string(const struct python_layout *layout, uintptr_t object, 
 	uint32_t state = *(const uint32_t *)(object + STRING_STATE);
 	size_t length = *(const size_t *)(object + OBJECT_SIZE), used = 0;
 	unsigned kind = STATE_KIND(state);
-	const char *data = (const char *)object +
-		(state & STATE_ASCII ? layout->ascii : layout->compact);
+	const char *data =
+		(const char *)object + (state & STATE_ASCII ? layout->ascii : layout->compact);
 
 	/* Strings of another form do not occur in code objects. */
 	if (!(state & STATE_COMPACT) || (kind != 1 && kind != 2 && kind != 4))
@@ -131,8 +131,9 @@ struct code_text {
 static void write_code(struct thread_state *thread, unsigned version, uint32_t first_line,
 	const struct code_text *text, uint32_t id)
 {
-	struct code_record *record = thread_reserve(thread, sizeof(*record) + text->name.length +
-		text->file.length + text->table.length, RECORD_CODE);
+	struct code_record *record = thread_reserve(thread,
+		sizeof(*record) + text->name.length + text->file.length + text->table.length,
+		RECORD_CODE);
 	char *at;
 
 	if (!record)

@@ -12,27 +12,94 @@
 
 static const struct python_layout layouts[] = {
 	/* Frames are objects: PyThreadState.frame, PyFrameObject. */
-	{ .version = 0x0309, .thread_frame = 24, .holder_frame = NONE,
-	  .previous = 24, .code = 32, .instruction = 104, .owner = NONE, .entry_owner = NONE,
-	  .instruction_size = 1, .name = 112, .file = 104, .table = 120, .first_line = 40,
-	  .number = NONE, .traceable = NONE, .bytes = NONE, .ascii = 48, .compact = 72 },
-	{ .version = 0x030a, .thread_frame = 24, .holder_frame = NONE,
-	  .previous = 24, .code = 32, .instruction = 96, .owner = NONE, .entry_owner = NONE,
-	  .instruction_size = 2, .name = 112, .file = 104, .table = 120, .first_line = 40,
-	  .number = NONE, .traceable = NONE, .bytes = NONE, .ascii = 48, .compact = 72 },
+	{ .version = 0x0309,
+		.thread_frame = 24,
+		.holder_frame = NONE,
+		.previous = 24,
+		.code = 32,
+		.instruction = 104,
+		.owner = NONE,
+		.entry_owner = NONE,
+		.instruction_size = 1,
+		.name = 112,
+		.file = 104,
+		.table = 120,
+		.first_line = 40,
+		.number = NONE,
+		.traceable = NONE,
+		.bytes = NONE,
+		.ascii = 48,
+		.compact = 72 },
+	{ .version = 0x030a,
+		.thread_frame = 24,
+		.holder_frame = NONE,
+		.previous = 24,
+		.code = 32,
+		.instruction = 96,
+		.owner = NONE,
+		.entry_owner = NONE,
+		.instruction_size = 2,
+		.name = 112,
+		.file = 104,
+		.table = 120,
+		.first_line = 40,
+		.number = NONE,
+		.traceable = NONE,
+		.bytes = NONE,
+		.ascii = 48,
+		.compact = 72 },
 	/* struct _PyInterpreterFrame, by way of _PyCFrame. */
-	{ .version = 0x030b, .thread_frame = 56, .holder_frame = 8,
-	  .previous = 48, .code = 32, .instruction = 56, .owner = 69, .entry_owner = NONE,
-	  .name = 128, .file = 112, .table = 136, .first_line = 72,
-	  .number = NONE, .traceable = 168, .bytes = 184, .ascii = 48, .compact = 72 },
-	{ .version = 0x030c, .thread_frame = 56, .holder_frame = 0,
-	  .previous = 8, .code = 0, .instruction = 56, .owner = 70, .entry_owner = 3,
-	  .name = 128, .file = 112, .table = 136, .first_line = 68,
-	  .number = 92, .traceable = 176, .bytes = 192, .ascii = 40, .compact = 56 },
-	{ .version = 0x030d, .thread_frame = 72, .holder_frame = NONE,
-	  .previous = 8, .code = 0, .instruction = 56, .owner = 70, .entry_owner = 3,
-	  .name = 128, .file = 112, .table = 136, .first_line = 68,
-	  .number = 92, .traceable = 184, .bytes = 200, .ascii = 40, .compact = 56 },
+	{ .version = 0x030b,
+		.thread_frame = 56,
+		.holder_frame = 8,
+		.previous = 48,
+		.code = 32,
+		.instruction = 56,
+		.owner = 69,
+		.entry_owner = NONE,
+		.name = 128,
+		.file = 112,
+		.table = 136,
+		.first_line = 72,
+		.number = NONE,
+		.traceable = 168,
+		.bytes = 184,
+		.ascii = 48,
+		.compact = 72 },
+	{ .version = 0x030c,
+		.thread_frame = 56,
+		.holder_frame = 0,
+		.previous = 8,
+		.code = 0,
+		.instruction = 56,
+		.owner = 70,
+		.entry_owner = 3,
+		.name = 128,
+		.file = 112,
+		.table = 136,
+		.first_line = 68,
+		.number = 92,
+		.traceable = 176,
+		.bytes = 192,
+		.ascii = 40,
+		.compact = 56 },
+	{ .version = 0x030d,
+		.thread_frame = 72,
+		.holder_frame = NONE,
+		.previous = 8,
+		.code = 0,
+		.instruction = 56,
+		.owner = 70,
+		.entry_owner = 3,
+		.name = 128,
+		.file = 112,
+		.table = 136,
+		.first_line = 68,
+		.number = 92,
+		.traceable = 184,
+		.bytes = 200,
+		.ascii = 40,
+		.compact = 56 },
 };
 
 const struct python_layout *python_layout_find(unsigned version)
@@ -48,11 +115,17 @@ struct debug_offsets {
 	char cookie[8];
 	uint64_t version, free_threaded;
 	uint64_t runtime[3], interpreter[13];
-	struct { uint64_t size, prev, next, interp, current_frame; } thread;
+	struct {
+		uint64_t size, prev, next, interp, current_frame;
+	} thread;
 	uint64_t thread_rest[4];
-	struct { uint64_t size, previous, executable, instruction, locals, owner; } frame;
-	struct { uint64_t size, filename, name, qualname, linetable, firstlineno, argcount,
-		localsplusnames, localspluskinds, bytes; } code;
+	struct {
+		uint64_t size, previous, executable, instruction, locals, owner;
+	} frame;
+	struct {
+		uint64_t size, filename, name, qualname, linetable, firstlineno, argcount,
+			localsplusnames, localspluskinds, bytes;
+	} code;
 };
 
 const char *python_layout_read(const void *runtime, struct python_layout *layout)

@@ -64,8 +64,9 @@ static uint64_t hash_words(uint64_t hash, const uint64_t *word, unsigned count)
 static void write_site(struct thread_state *thread, uint32_t id, const struct cached_site *site,
 	const struct script *script)
 {
-	struct site_record *record = thread_reserve(thread, sizeof(*record) +
-		(site->count + script->count) * sizeof(record->address[0]), RECORD_SITE);
+	struct site_record *record = thread_reserve(thread,
+		sizeof(*record) + (site->count + script->count) * sizeof(record->address[0]),
+		RECORD_SITE);
 
 	if (!record)
 		return;
@@ -208,8 +209,8 @@ static void learn(struct thread_state *thread, struct cached_site *cached, uintp
 static inline int is_of(const struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 {
 	/* A cudart that ends in a jump to the driver leaves its wrapper as the caller. */
-	return cached->frame == frame &&
-	       (cached->address[0] == caller || is_own_code(caller)) && site_holds(cached);
+	return cached->frame == frame && (cached->address[0] == caller || is_own_code(caller)) &&
+		site_holds(cached);
 }
 
 /*

@@ -15,7 +15,9 @@
 #define PAGE 4096u
 
 /* As libgcc declares it for its own use. */
-struct bases { void *text, *data, *function; };
+struct bases {
+	void *text, *data, *function;
+};
 static const void *(*find_rules)(void *, struct bases *);
 
 void unwind_init(void)
@@ -127,7 +129,8 @@ int unwind_begin(struct unwinder *unwinder, uintptr_t frame, struct frame_rules_
 {
 	const uint64_t *word = (const uint64_t *)frame;
 
-	*unwinder = (struct unwinder){ .page = frame / PAGE, .space = space,
+	*unwinder = (struct unwinder){ .page = frame / PAGE,
+		.space = space,
 		.known = BIT(FRAME_POINTER) | BIT(STACK_POINTER) };
 	unwinder->value[FRAME_POINTER] = word[0];
 	unwinder->value[STACK_POINTER] = frame + 2 * sizeof(*word);

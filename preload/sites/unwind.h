@@ -17,14 +17,14 @@
 
 /* A place on the stack: a return address, and the registers as the function it is in has them. */
 struct unwinder {
-	uintptr_t address;         /* where the function goes on */
-	uintptr_t slot;            /* the word that held address */
+	uintptr_t address; /* where the function goes on */
+	uintptr_t slot;    /* the word that held address */
 	uint64_t value[UNWIND_REGISTERS];
-	uint32_t known;            /* bit of each whose value that is */
-	int exact;                 /* address was interrupted, not returned to */
-	const void *rules;         /* frame description of address, NULL: none */
-	uintptr_t start;           /* of the function, if there is one */
-	uintptr_t page;            /* that can be read */
+	uint32_t known;                  /* bit of each whose value that is */
+	int exact;                       /* address was interrupted, not returned to */
+	const void *rules;               /* frame description of address, NULL: none */
+	uintptr_t start;                 /* of the function, if there is one */
+	uintptr_t page;                  /* that can be read */
 	struct frame_rules_space *space; /* the caller's */
 };
 

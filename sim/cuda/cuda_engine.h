@@ -26,8 +26,8 @@ enum op_kind {
 	OP_KERNEL,
 	OP_COPY,
 	OP_SET,
-	OP_HOST,   /* a host function */
-	OP_VALUE,  /* waits until memory holds a value */
+	OP_HOST,  /* a host function */
+	OP_VALUE, /* waits until memory holds a value */
 };
 
 enum op_state {
@@ -48,7 +48,7 @@ struct box {
 	char *dst;
 	const char *src;
 	size_t dst_pitch, dst_slice, src_pitch, src_slice; /* bytes */
-	size_t width, height, depth; /* bytes, rows, slices */
+	size_t width, height, depth;                       /* bytes, rows, slices */
 };
 
 /* What an op goes on with when it has run, on another engine of the device or of another one. */
@@ -62,28 +62,28 @@ struct op {
 	enum op_kind kind;
 	enum op_state state;
 	unsigned int references;
-	struct stream *stream;      /* NULL: a join, outside every stream */
-	bool loose;                 /* of that stream, but not in its order: a graph's */
-	bool graph;                 /* begins or ends the launch of a graph */
-	bool programmatic;          /* may start once the kernel before it in the stream has */
-	struct op *started;         /* completes when this one starts, NULL: nobody asked */
+	struct stream *stream; /* NULL: a join, outside every stream */
+	bool loose;            /* of that stream, but not in its order: a graph's */
+	bool graph;            /* begins or ends the launch of a graph */
+	bool programmatic;     /* may start once the kernel before it in the stream has */
+	struct op *started;    /* completes when this one starts, NULL: nobody asked */
 	struct op **dependents;
 	unsigned int dependent_count, blockers;
-	bool crossed;               /* what it waited for last was in another stream */
+	bool crossed;                        /* what it waited for last was in another stream */
 	uint64_t submitted, start, duration; /* virtual ns */
-	uint64_t visit;             /* op_reaches() was here */
-	uint64_t due, order;        /* timer: when, and the order of submission breaks ties */
+	uint64_t visit;                      /* op_reaches() was here */
+	uint64_t due, order; /* timer: when, and the order of submission breaks ties */
 	struct copy_engine *engine;
 	struct op *engine_next;
 	void (*effect)(struct op *op); /* at completion */
 	struct sim_record record;
-	struct device *from, *to;   /* a copy between devices, NULL: any other op */
-	struct second_half *half;   /* NULL: none, or it has begun; freed with the op */
+	struct device *from, *to; /* a copy between devices, NULL: any other op */
+	struct second_half *half; /* NULL: none, or it has begun; freed with the op */
 	struct box box;
-	void *staging;              /* freed with the op */
-	uint64_t value;             /* memset, value to wait for or to write */
-	uint32_t element;           /* its size in bytes */
-	unsigned int flags;         /* OP_VALUE: CUstreamWaitValue_flags */
+	void *staging;      /* freed with the op */
+	uint64_t value;     /* memset, value to wait for or to write */
+	uint32_t element;   /* its size in bytes */
+	unsigned int flags; /* OP_VALUE: CUstreamWaitValue_flags */
 	CUhostFn function;
 	void *data;
 };

@@ -22,53 +22,53 @@ struct edges {
 
 struct node {
 	struct graph *graph;
-	struct node *next;        /* in order of creation */
-	uint64_t id;              /* unique, copies have their own */
-	uint64_t original;        /* of a copy: id of the node it is a copy of, else its own */
-	struct edges *edges;      /* what it comes after */
+	struct node *next;   /* in order of creation */
+	uint64_t id;         /* unique, copies have their own */
+	uint64_t original;   /* of a copy: id of the node it is a copy of, else its own */
+	struct edges *edges; /* what it comes after */
 	struct work work;
-	struct context *context;  /* that of its stream, or current when it was added */
-	void *storage;            /* what work points to: kernel parameters, memory operations */
-	struct graph **child;     /* child graph, or the bodies of a conditional node */
+	struct context *context; /* that of its stream, or current when it was added */
+	void *storage;           /* what work points to: kernel parameters, memory operations */
+	struct graph **child;    /* child graph, or the bodies of a conditional node */
 	unsigned int child_count;
 	struct attribute *attributes;
-	bool disabled;            /* of an executable graph */
-	struct node *twin;        /* the copy that graph_clone() makes */
-	bool marked;              /* for whoever walks the graph */
+	bool disabled;     /* of an executable graph */
+	struct node *twin; /* the copy that graph_clone() makes */
+	bool marked;       /* for whoever walks the graph */
 	unsigned int waiting;
-	struct op *first, *last;  /* of the launch that is being submitted */
+	struct op *first, *last; /* of the launch that is being submitted */
 };
 
 struct graph {
 	struct node *nodes, **end;
-	struct node *owner;       /* the node it belongs to, NULL: a graph of its own */
-	struct graph *original;   /* of a clone: the graph that was cloned; only compared */
+	struct node *owner;     /* the node it belongs to, NULL: a graph of its own */
+	struct graph *original; /* of a clone: the graph that was cloned; only compared */
 	struct user_use *users;
-	uint32_t id;              /* CUPTI's */
-	bool capturing;           /* a capture adds to it */
+	uint32_t id;    /* CUPTI's */
+	bool capturing; /* a capture adds to it */
 };
 
 struct exec {
-	struct graph *graph;      /* its own copy */
+	struct graph *graph; /* its own copy */
 	struct context *context;
 	cuuint64_t flags;
-	struct op *last;          /* end of the last launch */
-	uint32_t id;              /* CUPTI's */
-	uint32_t stream_id;       /* under which CUPTI sees its nodes */
+	struct op *last;    /* end of the last launch */
+	uint32_t id;        /* CUPTI's */
+	uint32_t stream_id; /* under which CUPTI sees its nodes */
 };
 
 struct capture {
 	struct capture *next;
 	struct graph *graph;
 	struct stream *origin, *streams;
-	struct edges *left;       /* last nodes of streams that were destroyed meanwhile */
+	struct edges *left; /* last nodes of streams that were destroyed meanwhile */
 	CUstreamCaptureMode mode;
-	struct thread *thread;    /* that began it */
+	struct thread *thread; /* that began it */
 	uint64_t id;
-	unsigned int events;      /* that were recorded in it */
+	unsigned int events; /* that were recorded in it */
 	bool invalid;
-	bool ended;               /* kept while events refer to it */
-	bool given;               /* the graph is the program's */
+	bool ended; /* kept while events refer to it */
+	bool given; /* the graph is the program's */
 };
 
 /* Graphs and nodes: cuda_graph.c.  NULL for an invalid handle or a full arena. */

@@ -46,11 +46,7 @@ void object_each(enum object_kind kind, void (*visit)(void *object, void *arg), 
  * and graphs of all streams, a copy of another context's legacy stream from or to this device all
  * ops of the legacy and the blocking ones.
  */
-enum barrier_kind {
-	BARRIER_KERNELS,
-	BARRIER_LEGACY,
-	BARRIERS
-};
+enum barrier_kind { BARRIER_KERNELS, BARRIER_LEGACY, BARRIERS };
 
 struct barrier {
 	struct op *op;
@@ -75,7 +71,7 @@ struct stream {
 	uint32_t id;                 /* CUPTI's */
 	unsigned int flags;
 	int priority;
-	bool blocking;               /* ordered with the legacy stream */
+	bool blocking; /* ordered with the legacy stream */
 	bool legacy, destroyed;
 	struct op *tail;             /* when it is done, so is all before it */
 	struct op *last;             /* last op submitted */
@@ -91,7 +87,7 @@ struct stream {
 };
 
 struct context {
-	struct context *next;   /* of the device */
+	struct context *next; /* of the device */
 	struct device *device;
 	uint32_t id; /* CUPTI's */
 	unsigned int flags;
@@ -100,8 +96,8 @@ struct context {
 	struct stream *legacy;
 	uint32_t next_stream_id;
 	struct barrier barrier[BARRIERS];
-	unsigned int peers;     /* bit per device whose memory its kernels may use */
-	CUresult broken;        /* what every call gives after a fatal error */
+	unsigned int peers; /* bit per device whose memory its kernels may use */
+	CUresult broken;    /* what every call gives after a fatal error */
 };
 
 struct device {
@@ -112,8 +108,8 @@ struct device {
 	unsigned int exclusive; /* calls in progress that hold all submissions */
 	size_t used;            /* bytes allocated */
 	size_t limits[CU_LIMIT_MAX];
-	uint32_t local_bytes;   /* stack of a thread that the device has room for */
-	bool prints;            /* a kernel that prints was launched */
+	uint32_t local_bytes; /* stack of a thread that the device has room for */
+	bool prints;          /* a kernel that prints was launched */
 	struct pool *pool, *default_pool;
 };
 
@@ -193,17 +189,17 @@ enum memory_place {
 
 struct memory {
 	uintptr_t start;
-	size_t bytes;        /* as asked for */
-	size_t room;         /* as reserved */
+	size_t bytes; /* as asked for */
+	size_t room;  /* as reserved */
 	enum memory_place place;
-	struct device *device; /* NULL: host */
+	struct device *device;   /* NULL: host */
 	struct context *context; /* it goes with that, NULL: with none */
 	unsigned int flags;
-	bool registered;     /* the program's own memory */
-	struct pool *pool;   /* NULL: not stream-ordered */
-	bool graph;          /* of a graph's allocation node, which owns the address */
-	bool live;           /* graph memory: allocated at the moment, as far as is submitted */
-	bool reserved;       /* address range without memory */
+	bool registered;   /* the program's own memory */
+	struct pool *pool; /* NULL: not stream-ordered */
+	bool graph;        /* of a graph's allocation node, which owns the address */
+	bool live;         /* graph memory: allocated at the moment, as far as is submitted */
+	bool reserved;     /* address range without memory */
 	struct physical *physical; /* mapped there */
 };
 
@@ -235,12 +231,12 @@ CUresult graph_memory_free(struct memory *memory);
 
 /* Pools: cuda_pool.c. */
 struct pool {
-	struct device *device;       /* NULL: host memory */
-	struct pool *next;           /* of the device */
+	struct device *device; /* NULL: host memory */
+	struct pool *next;     /* of the device */
 	CUmemPoolProps props;
-	bool owned;                  /* by the device: cannot be destroyed */
-	bool destroyed;              /* goes when its last allocation does */
-	int reuse[3];                /* event dependencies, opportunistic, internal dependencies */
+	bool owned;     /* by the device: cannot be destroyed */
+	bool destroyed; /* goes when its last allocation does */
+	int reuse[3];   /* event dependencies, opportunistic, internal dependencies */
 	uint64_t threshold, reserved, reserved_high, used, used_high;
 };
 
@@ -274,14 +270,14 @@ struct parameter {
 };
 
 struct function {
-	struct function *next;     /* of the module */
+	struct function *next; /* of the module */
 	struct module *module;
-	const char *name;          /* mangled, never freed */
+	const char *name; /* mangled, never freed */
 	struct parameter *parameters;
 	unsigned int parameter_count, parameter_bytes;
-	bool spins;                /* its first parameter is its duration, ns */
-	bool prints;               /* calls printf */
-	uint32_t loaded;           /* devices on which it was used, a bit each */
+	bool spins;      /* its first parameter is its duration, ns */
+	bool prints;     /* calls printf */
+	uint32_t loaded; /* devices on which it was used, a bit each */
 	uint32_t local_bytes, shared_bytes;
 	int shared_limit;
 };

@@ -27,13 +27,13 @@ struct thread {
 	_Atomic int in_call;          /* set before the lock is asked for */
 	bool (*held)(void *argument); /* non-NULL while it waits in a call */
 	void *argument;
-	bool waited;                  /* this call was held */
-	bool per_thread;              /* this call came by a per-thread entry point */
-	uint32_t correlation;         /* of this call */
-	uint64_t overhead;            /* ns to add to the cost of this call */
-	struct context *context[8];   /* stack of current contexts */
+	bool waited;                /* this call was held */
+	bool per_thread;            /* this call came by a per-thread entry point */
+	uint32_t correlation;       /* of this call */
+	uint64_t overhead;          /* ns to add to the cost of this call */
+	struct context *context[8]; /* stack of current contexts */
 	unsigned int depth;
-	int capture_mode;             /* CUstreamCaptureMode of its unsafe calls */
+	int capture_mode; /* CUstreamCaptureMode of its unsafe calls */
 };
 
 /* The calling thread's, registered at first use; no lock needed. */

@@ -5,10 +5,11 @@
 bool simrt_format(const struct cudaChannelFormatDesc *d, CUarray_format *format,
 	unsigned int *channels)
 {
-	static const CUarray_format formats[3][3] = { /* 8, 16, 32 bits */
+	static const CUarray_format formats[3][3] = {
+		/* 8, 16, 32 bits */
 		{ CU_AD_FORMAT_SIGNED_INT8, CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_SIGNED_INT32 },
 		{ CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT16,
-		  CU_AD_FORMAT_UNSIGNED_INT32 },
+			CU_AD_FORMAT_UNSIGNED_INT32 },
 		{ 0, CU_AD_FORMAT_HALF, CU_AD_FORMAT_FLOAT },
 	};
 	int width = d->x == 8 ? 0 : d->x == 16 ? 1 : d->x == 32 ? 2 : -1;
@@ -24,14 +25,19 @@ static struct cudaChannelFormatDesc describe(const CUDA_ARRAY3D_DESCRIPTOR *shap
 {
 	bool real = shape->Format == CU_AD_FORMAT_HALF || shape->Format == CU_AD_FORMAT_FLOAT;
 	bool is_signed = shape->Format >= CU_AD_FORMAT_SIGNED_INT8;
-	int bits = shape->Format == CU_AD_FORMAT_FLOAT ? 32 : real ? 16 :
-		8 << ((shape->Format - 1) % 7 % 3);
+	int bits = shape->Format == CU_AD_FORMAT_FLOAT ? 32
+		: real                                 ? 16
+						       : 8 << ((shape->Format - 1) % 7 % 3);
 	unsigned int n = shape->NumChannels;
 
 	return (struct cudaChannelFormatDesc){
-		bits, n > 1 ? bits : 0, n > 2 ? bits : 0, n > 2 ? bits : 0,
-		real ? cudaChannelFormatKindFloat : is_signed ? cudaChannelFormatKindSigned :
-			cudaChannelFormatKindUnsigned,
+		bits,
+		n > 1 ? bits : 0,
+		n > 2 ? bits : 0,
+		n > 2 ? bits : 0,
+		real                ? cudaChannelFormatKindFloat
+			: is_signed ? cudaChannelFormatKindSigned
+				    : cudaChannelFormatKindUnsigned,
 	};
 }
 
@@ -44,8 +50,10 @@ struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
 static bool shape_of(CUDA_ARRAY3D_DESCRIPTOR *shape, const struct cudaChannelFormatDesc *desc,
 	struct cudaExtent extent, unsigned int flags)
 {
-	*shape = (CUDA_ARRAY3D_DESCRIPTOR){ .Width = extent.width, .Height = extent.height,
-		.Depth = extent.depth, .Flags = flags };
+	*shape = (CUDA_ARRAY3D_DESCRIPTOR){ .Width = extent.width,
+		.Height = extent.height,
+		.Depth = extent.depth,
+		.Flags = flags };
 	return desc && simrt_format(desc, &shape->Format, &shape->NumChannels);
 }
 
@@ -83,8 +91,8 @@ cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExte
 	cudaError_t error = simrt_context();
 
 	if (!error)
-		error = simrt_result(simrt_driver.cuArray3DGetDescriptor_v2(&shape,
-			(CUarray)array));
+		error = simrt_result(
+			simrt_driver.cuArray3DGetDescriptor_v2(&shape, (CUarray)array));
 	if (error)
 		return error;
 	if (desc)

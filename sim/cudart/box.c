@@ -7,24 +7,32 @@ CUmemorytype simrt_source(enum cudaMemcpyKind kind)
 {
 	if (kind == cudaMemcpyDefault)
 		return CU_MEMORYTYPE_UNIFIED;
-	return kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice ?
-		CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+	return kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice
+		? CU_MEMORYTYPE_HOST
+		: CU_MEMORYTYPE_DEVICE;
 }
 
 CUmemorytype simrt_target(enum cudaMemcpyKind kind)
 {
 	if (kind == cudaMemcpyDefault)
 		return CU_MEMORYTYPE_UNIFIED;
-	return kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost ?
-		CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+	return kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost
+		? CU_MEMORYTYPE_HOST
+		: CU_MEMORYTYPE_DEVICE;
 }
 
 CUDA_MEMCPY3D simrt_shape_1d(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind)
 {
 	return (CUDA_MEMCPY3D){
-		.dstMemoryType = simrt_target(kind), .dstHost = dst, .dstDevice = (CUdeviceptr)dst,
-		.srcMemoryType = simrt_source(kind), .srcHost = src, .srcDevice = (CUdeviceptr)src,
-		.WidthInBytes = bytes, .Height = 1, .Depth = 1,
+		.dstMemoryType = simrt_target(kind),
+		.dstHost = dst,
+		.dstDevice = (CUdeviceptr)dst,
+		.srcMemoryType = simrt_source(kind),
+		.srcHost = src,
+		.srcDevice = (CUdeviceptr)src,
+		.WidthInBytes = bytes,
+		.Height = 1,
+		.Depth = 1,
 	};
 }
 
@@ -76,10 +84,12 @@ static void shape_dst(CUDA_MEMCPY3D *shape, const struct cudaMemcpy3DParms *p, s
 /* With an array the width is in its elements, else in bytes (cudaMemcpy3DParms). */
 CUDA_MEMCPY3D simrt_shape_3d(const struct cudaMemcpy3DParms *p)
 {
-	size_t element = p->srcArray ? element_bytes(p->srcArray) :
-		p->dstArray ? element_bytes(p->dstArray) : 1;
+	size_t element = p->srcArray ? element_bytes(p->srcArray)
+		: p->dstArray        ? element_bytes(p->dstArray)
+				     : 1;
 	CUDA_MEMCPY3D shape = { .WidthInBytes = p->extent.width * element,
-		.Height = p->extent.height, .Depth = p->extent.depth };
+		.Height = p->extent.height,
+		.Depth = p->extent.depth };
 
 	shape_src(&shape, p, element);
 	shape_dst(&shape, p, element);
@@ -118,11 +128,20 @@ static cudaError_t copy_2d(struct plane dst, struct plane src, size_t width, siz
 {
 	cudaError_t error = simrt_context();
 	CUDA_MEMCPY2D shape = {
-		.dstXInBytes = dst.x, .dstY = dst.y, .dstHost = (void *)dst.ptr,
-		.dstDevice = (CUdeviceptr)dst.ptr, .dstArray = (CUarray)dst.array,
-		.dstPitch = dst.pitch, .srcXInBytes = src.x, .srcY = src.y, .srcHost = src.ptr,
-		.srcDevice = (CUdeviceptr)src.ptr, .srcArray = (CUarray)src.array,
-		.srcPitch = src.pitch, .WidthInBytes = width, .Height = height,
+		.dstXInBytes = dst.x,
+		.dstY = dst.y,
+		.dstHost = (void *)dst.ptr,
+		.dstDevice = (CUdeviceptr)dst.ptr,
+		.dstArray = (CUarray)dst.array,
+		.dstPitch = dst.pitch,
+		.srcXInBytes = src.x,
+		.srcY = src.y,
+		.srcHost = src.ptr,
+		.srcDevice = (CUdeviceptr)src.ptr,
+		.srcArray = (CUarray)src.array,
+		.srcPitch = src.pitch,
+		.WidthInBytes = width,
+		.Height = height,
 	};
 
 	if (error)
@@ -138,52 +157,68 @@ static cudaError_t copy_2d(struct plane dst, struct plane src, size_t width, siz
 	return simrt_result(PICK(per_thread, cuMemcpy2DUnaligned_v2, _ptds)(&shape));
 }
 
-#define PLANE(pointer, stride) (struct plane){ .ptr = pointer, .pitch = stride }
-#define ARRAY(handle, column, row) (struct plane){ .array = handle, .x = column, .y = row }
+#define PLANE(pointer, stride) \
+	(struct plane) \
+	{ \
+		.ptr = pointer, .pitch = stride \
+	}
+#define ARRAY(handle, column, row) \
+	(struct plane) \
+	{ \
+		.array = handle, .x = column, .y = row \
+	}
 
-RUNTIME_ENTRIES(cudaMemcpy2D, (void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
-	size_t width, size_t height, enum cudaMemcpyKind kind), copy_2d,
-	(PLANE(dst, dst_pitch), PLANE(src, src_pitch), width, height, kind, NULL, false))
-RUNTIME_ENTRIES_ASYNC(cudaMemcpy2DAsync, (void *dst, size_t dst_pitch, const void *src,
-	size_t src_pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-	cudaStream_t stream), copy_2d,
-	(PLANE(dst, dst_pitch), PLANE(src, src_pitch), width, height, kind, stream, true))
-RUNTIME_ENTRIES(cudaMemcpy2DToArray, (cudaArray_t dst, size_t x, size_t y, const void *src,
-	size_t src_pitch, size_t width, size_t height, enum cudaMemcpyKind kind), copy_2d,
-	(ARRAY(dst, x, y), PLANE(src, src_pitch), width, height, kind, NULL, false))
-RUNTIME_ENTRIES_ASYNC(cudaMemcpy2DToArrayAsync, (cudaArray_t dst, size_t x, size_t y,
-	const void *src, size_t src_pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-	cudaStream_t stream), copy_2d,
-	(ARRAY(dst, x, y), PLANE(src, src_pitch), width, height, kind, stream, true))
-RUNTIME_ENTRIES(cudaMemcpy2DFromArray, (void *dst, size_t dst_pitch, cudaArray_const_t src,
-	size_t x, size_t y, size_t width, size_t height, enum cudaMemcpyKind kind), copy_2d,
-	(PLANE(dst, dst_pitch), ARRAY(src, x, y), width, height, kind, NULL, false))
-RUNTIME_ENTRIES_ASYNC(cudaMemcpy2DFromArrayAsync, (void *dst, size_t dst_pitch,
-	cudaArray_const_t src, size_t x, size_t y, size_t width, size_t height,
-	enum cudaMemcpyKind kind, cudaStream_t stream), copy_2d,
-	(PLANE(dst, dst_pitch), ARRAY(src, x, y), width, height, kind, stream, true))
-RUNTIME_ENTRIES(cudaMemcpy2DArrayToArray, (cudaArray_t dst, size_t dst_x, size_t dst_y,
-	cudaArray_const_t src, size_t src_x, size_t src_y, size_t width, size_t height,
-	enum cudaMemcpyKind kind), copy_2d,
+RUNTIME_ENTRIES(cudaMemcpy2D,
+	(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width,
+		size_t height, enum cudaMemcpyKind kind),
+	copy_2d, (PLANE(dst, dst_pitch), PLANE(src, src_pitch), width, height, kind, NULL, false))
+RUNTIME_ENTRIES_ASYNC(cudaMemcpy2DAsync,
+	(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width,
+		size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
+	copy_2d, (PLANE(dst, dst_pitch), PLANE(src, src_pitch), width, height, kind, stream, true))
+RUNTIME_ENTRIES(cudaMemcpy2DToArray,
+	(cudaArray_t dst, size_t x, size_t y, const void *src, size_t src_pitch, size_t width,
+		size_t height, enum cudaMemcpyKind kind),
+	copy_2d, (ARRAY(dst, x, y), PLANE(src, src_pitch), width, height, kind, NULL, false))
+RUNTIME_ENTRIES_ASYNC(cudaMemcpy2DToArrayAsync,
+	(cudaArray_t dst, size_t x, size_t y, const void *src, size_t src_pitch, size_t width,
+		size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
+	copy_2d, (ARRAY(dst, x, y), PLANE(src, src_pitch), width, height, kind, stream, true))
+RUNTIME_ENTRIES(cudaMemcpy2DFromArray,
+	(void *dst, size_t dst_pitch, cudaArray_const_t src, size_t x, size_t y, size_t width,
+		size_t height, enum cudaMemcpyKind kind),
+	copy_2d, (PLANE(dst, dst_pitch), ARRAY(src, x, y), width, height, kind, NULL, false))
+RUNTIME_ENTRIES_ASYNC(cudaMemcpy2DFromArrayAsync,
+	(void *dst, size_t dst_pitch, cudaArray_const_t src, size_t x, size_t y, size_t width,
+		size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
+	copy_2d, (PLANE(dst, dst_pitch), ARRAY(src, x, y), width, height, kind, stream, true))
+RUNTIME_ENTRIES(cudaMemcpy2DArrayToArray,
+	(cudaArray_t dst, size_t dst_x, size_t dst_y, cudaArray_const_t src, size_t src_x,
+		size_t src_y, size_t width, size_t height, enum cudaMemcpyKind kind),
+	copy_2d,
 	(ARRAY(dst, dst_x, dst_y), ARRAY(src, src_x, src_y), width, height, kind, NULL, false))
 
 /* Rows of an array that is one row high, or whole rows: what programs use these for. */
-RUNTIME_ENTRIES(cudaMemcpyToArray, (cudaArray_t dst, size_t x, size_t y, const void *src,
-	size_t bytes, enum cudaMemcpyKind kind), copy_2d,
-	(ARRAY(dst, x, y), PLANE(src, bytes), bytes, 1, kind, NULL, false))
-RUNTIME_ENTRIES(cudaMemcpyFromArray, (void *dst, cudaArray_const_t src, size_t x, size_t y,
-	size_t bytes, enum cudaMemcpyKind kind), copy_2d,
-	(PLANE(dst, bytes), ARRAY(src, x, y), bytes, 1, kind, NULL, false))
-RUNTIME_ENTRIES(cudaMemcpyArrayToArray, (cudaArray_t dst, size_t dst_x, size_t dst_y,
-	cudaArray_const_t src, size_t src_x, size_t src_y, size_t bytes,
-	enum cudaMemcpyKind kind), copy_2d,
-	(ARRAY(dst, dst_x, dst_y), ARRAY(src, src_x, src_y), bytes, 1, kind, NULL, false))
-RUNTIME_ENTRIES_ASYNC(cudaMemcpyToArrayAsync, (cudaArray_t dst, size_t x, size_t y,
-	const void *src, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream), copy_2d,
-	(ARRAY(dst, x, y), PLANE(src, bytes), bytes, 1, kind, stream, true))
-RUNTIME_ENTRIES_ASYNC(cudaMemcpyFromArrayAsync, (void *dst, cudaArray_const_t src, size_t x,
-	size_t y, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream), copy_2d,
-	(PLANE(dst, bytes), ARRAY(src, x, y), bytes, 1, kind, stream, true))
+RUNTIME_ENTRIES(cudaMemcpyToArray,
+	(cudaArray_t dst, size_t x, size_t y, const void *src, size_t bytes,
+		enum cudaMemcpyKind kind),
+	copy_2d, (ARRAY(dst, x, y), PLANE(src, bytes), bytes, 1, kind, NULL, false))
+RUNTIME_ENTRIES(cudaMemcpyFromArray,
+	(void *dst, cudaArray_const_t src, size_t x, size_t y, size_t bytes,
+		enum cudaMemcpyKind kind),
+	copy_2d, (PLANE(dst, bytes), ARRAY(src, x, y), bytes, 1, kind, NULL, false))
+RUNTIME_ENTRIES(cudaMemcpyArrayToArray,
+	(cudaArray_t dst, size_t dst_x, size_t dst_y, cudaArray_const_t src, size_t src_x,
+		size_t src_y, size_t bytes, enum cudaMemcpyKind kind),
+	copy_2d, (ARRAY(dst, dst_x, dst_y), ARRAY(src, src_x, src_y), bytes, 1, kind, NULL, false))
+RUNTIME_ENTRIES_ASYNC(cudaMemcpyToArrayAsync,
+	(cudaArray_t dst, size_t x, size_t y, const void *src, size_t bytes,
+		enum cudaMemcpyKind kind, cudaStream_t stream),
+	copy_2d, (ARRAY(dst, x, y), PLANE(src, bytes), bytes, 1, kind, stream, true))
+RUNTIME_ENTRIES_ASYNC(cudaMemcpyFromArrayAsync,
+	(void *dst, cudaArray_const_t src, size_t x, size_t y, size_t bytes,
+		enum cudaMemcpyKind kind, cudaStream_t stream),
+	copy_2d, (PLANE(dst, bytes), ARRAY(src, x, y), bytes, 1, kind, stream, true))
 
 static cudaError_t set_2d(void *dst, size_t pitch, int value, size_t width, size_t height,
 	cudaStream_t stream, bool async, bool per_thread)
@@ -197,8 +232,8 @@ static cudaError_t set_2d(void *dst, size_t pitch, int value, size_t width, size
 	if (async)
 		return simrt_result(PICK(per_thread, cuMemsetD2D8Async, _ptsz)(ptr, pitch, byte,
 			width, height, stream));
-	return simrt_result(PICK(per_thread, cuMemsetD2D8_v2, _ptds)(ptr, pitch, byte, width,
-		height));
+	return simrt_result(
+		PICK(per_thread, cuMemsetD2D8_v2, _ptds)(ptr, pitch, byte, width, height));
 }
 
 /* Slices without rows between them are rows of one plane; NVIDIA's runtime makes it one memset. */
@@ -211,20 +246,21 @@ static cudaError_t set_3d(struct cudaPitchedPtr p, int value, struct cudaExtent 
 		return set_2d(p.ptr, p.pitch, value, extent.width, extent.height * extent.depth,
 			stream, async, per_thread);
 	for (size_t z = 0; z < extent.depth && !error; z++)
-		error = set_2d((char *)p.ptr + z * p.pitch * p.ysize, p.pitch, value,
-			extent.width, extent.height, stream, async, per_thread);
+		error = set_2d((char *)p.ptr + z * p.pitch * p.ysize, p.pitch, value, extent.width,
+			extent.height, stream, async, per_thread);
 	return error;
 }
 
 RUNTIME_ENTRIES(cudaMemset2D, (void *dst, size_t pitch, int value, size_t width, size_t height),
 	set_2d, (dst, pitch, value, width, height, NULL, false))
-RUNTIME_ENTRIES_ASYNC(cudaMemset2DAsync, (void *dst, size_t pitch, int value, size_t width,
-	size_t height, cudaStream_t stream), set_2d,
-	(dst, pitch, value, width, height, stream, true))
+RUNTIME_ENTRIES_ASYNC(cudaMemset2DAsync,
+	(void *dst, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
+	set_2d, (dst, pitch, value, width, height, stream, true))
 RUNTIME_ENTRIES(cudaMemset3D, (struct cudaPitchedPtr p, int value, struct cudaExtent extent),
 	set_3d, (p, value, extent, NULL, false))
-RUNTIME_ENTRIES_ASYNC(cudaMemset3DAsync, (struct cudaPitchedPtr p, int value,
-	struct cudaExtent extent, cudaStream_t stream), set_3d, (p, value, extent, stream, true))
+RUNTIME_ENTRIES_ASYNC(cudaMemset3DAsync,
+	(struct cudaPitchedPtr p, int value, struct cudaExtent extent, cudaStream_t stream), set_3d,
+	(p, value, extent, stream, true))
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *p, struct cudaExtent extent)
 {
@@ -240,8 +276,7 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *p, struct cudaExtent extent)
 	return error;
 }
 
-cudaError_t cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_device,
-	size_t bytes)
+cudaError_t cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_device, size_t bytes)
 {
 	CUcontext to = simrt_primary(dst_device), from = simrt_primary(src_device);
 
@@ -266,9 +301,14 @@ cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int 
 static bool shape_peer(CUDA_MEMCPY3D_PEER *out, const struct cudaMemcpy3DPeerParms *p)
 {
 	const struct cudaMemcpy3DParms parms = {
-		.srcArray = p->srcArray, .srcPos = p->srcPos, .srcPtr = p->srcPtr,
-		.dstArray = p->dstArray, .dstPos = p->dstPos, .dstPtr = p->dstPtr,
-		.extent = p->extent, .kind = cudaMemcpyDefault,
+		.srcArray = p->srcArray,
+		.srcPos = p->srcPos,
+		.srcPtr = p->srcPtr,
+		.dstArray = p->dstArray,
+		.dstPos = p->dstPos,
+		.dstPtr = p->dstPtr,
+		.extent = p->extent,
+		.kind = cudaMemcpyDefault,
 	};
 	CUcontext to = simrt_primary(p->dstDevice), from = simrt_primary(p->srcDevice);
 	CUDA_MEMCPY3D s;
@@ -277,13 +317,27 @@ static bool shape_peer(CUDA_MEMCPY3D_PEER *out, const struct cudaMemcpy3DPeerPar
 		return false;
 	s = simrt_shape_3d(&parms);
 	*out = (CUDA_MEMCPY3D_PEER){
-		.srcXInBytes = s.srcXInBytes, .srcY = s.srcY, .srcZ = s.srcZ,
-		.srcMemoryType = s.srcMemoryType, .srcDevice = s.srcDevice, .srcArray = s.srcArray,
-		.srcContext = from, .srcPitch = s.srcPitch, .srcHeight = s.srcHeight,
-		.dstXInBytes = s.dstXInBytes, .dstY = s.dstY, .dstZ = s.dstZ,
-		.dstMemoryType = s.dstMemoryType, .dstDevice = s.dstDevice, .dstArray = s.dstArray,
-		.dstContext = to, .dstPitch = s.dstPitch, .dstHeight = s.dstHeight,
-		.WidthInBytes = s.WidthInBytes, .Height = s.Height, .Depth = s.Depth,
+		.srcXInBytes = s.srcXInBytes,
+		.srcY = s.srcY,
+		.srcZ = s.srcZ,
+		.srcMemoryType = s.srcMemoryType,
+		.srcDevice = s.srcDevice,
+		.srcArray = s.srcArray,
+		.srcContext = from,
+		.srcPitch = s.srcPitch,
+		.srcHeight = s.srcHeight,
+		.dstXInBytes = s.dstXInBytes,
+		.dstY = s.dstY,
+		.dstZ = s.dstZ,
+		.dstMemoryType = s.dstMemoryType,
+		.dstDevice = s.dstDevice,
+		.dstArray = s.dstArray,
+		.dstContext = to,
+		.dstPitch = s.dstPitch,
+		.dstHeight = s.dstHeight,
+		.WidthInBytes = s.WidthInBytes,
+		.Height = s.Height,
+		.Depth = s.Depth,
 	};
 	return true;
 }
@@ -304,5 +358,5 @@ static cudaError_t peer_3d(const struct cudaMemcpy3DPeerParms *p, cudaStream_t s
 
 RUNTIME_ENTRIES(cudaMemcpy3DPeer, (const struct cudaMemcpy3DPeerParms *p), peer_3d,
 	(p, NULL, false))
-RUNTIME_ENTRIES_ASYNC(cudaMemcpy3DPeerAsync, (const struct cudaMemcpy3DPeerParms *p,
-	cudaStream_t stream), peer_3d, (p, stream, true))
+RUNTIME_ENTRIES_ASYNC(cudaMemcpy3DPeerAsync,
+	(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream), peer_3d, (p, stream, true))

@@ -64,8 +64,8 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaM
 	return copy_async(dst, src, bytes, kind, stream, false);
 }
 
-cudaError_t cudaMemcpyAsync_ptsz(void *dst, const void *src, size_t bytes,
-	enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t cudaMemcpyAsync_ptsz(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind,
+	cudaStream_t stream)
 {
 	return copy_async(dst, src, bytes, kind, stream, true);
 }

@@ -36,8 +36,7 @@ struct simrt_driver {
 #define DECLARE_11(symbol, params)
 #define DECLARE_12(symbol, params)
 #define DECLARE_13(symbol, params) cudaError_t symbol params;
-#define RUNTIME_PT(symbol, suffix, first, last, params, args) \
-	DECLARE_##last(symbol##suffix, params)
+#define RUNTIME_PT(symbol, suffix, first, last, params, args) DECLARE_##last(symbol##suffix, params)
 #include "calls.def"
 
 /* Valid after simrt_init() succeeded. */

@@ -16,8 +16,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 {
 	cudaError_t error = simrt_init();
 
-	return error ? error : simrt_result(simrt_driver.cuDeviceGetAttribute(value,
-		(CUdevice_attribute)attribute, device));
+	return error ? error
+		     : simrt_result(simrt_driver.cuDeviceGetAttribute(value,
+			       (CUdevice_attribute)attribute, device));
 }
 
 static int get(CUdevice_attribute attribute, int device)
@@ -95,8 +96,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
 	if (!properties)
 		return simrt_error(cudaErrorInvalidValue);
 	memset(properties, 0, sizeof(*properties));
-	error = simrt_result(simrt_driver.cuDeviceGetName(properties->name,
-		sizeof(properties->name), device));
+	error = simrt_result(
+		simrt_driver.cuDeviceGetName(properties->name, sizeof(properties->name), device));
 	if (error)
 		return error;
 	simrt_driver.cuDeviceGetUuid_v2((CUuuid *)&properties->uuid, device);
@@ -123,8 +124,8 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags)
 	int device;
 	cudaError_t error = cudaGetDevice(&device);
 
-	return error ? error : simrt_result(simrt_driver.cuDevicePrimaryCtxSetFlags_v2(device,
-		flags));
+	return error ? error
+		     : simrt_result(simrt_driver.cuDevicePrimaryCtxSetFlags_v2(device, flags));
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)

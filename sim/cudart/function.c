@@ -46,8 +46,8 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
 
 cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute attribute, int value)
 {
-	WITH_KERNEL(host, simrt_driver.cuFuncSetAttribute(function,
-		(CUfunction_attribute)attribute, value));
+	WITH_KERNEL(host,
+		simrt_driver.cuFuncSetAttribute(function, (CUfunction_attribute)attribute, value));
 }
 
 cudaError_t cudaFuncSetCacheConfig(const void *host, enum cudaFuncCache config)
@@ -57,8 +57,7 @@ cudaError_t cudaFuncSetCacheConfig(const void *host, enum cudaFuncCache config)
 
 cudaError_t cudaFuncSetSharedMemConfig(const void *host, enum cudaSharedMemConfig config)
 {
-	WITH_KERNEL(host, simrt_driver.cuFuncSetSharedMemConfig(function,
-		(CUsharedconfig)config));
+	WITH_KERNEL(host, simrt_driver.cuFuncSetSharedMemConfig(function, (CUsharedconfig)config));
 }
 
 cudaError_t cudaFuncGetName(const char **name, const void *host)
@@ -84,15 +83,17 @@ cudaError_t cudaGetKernel(cudaKernel_t *handle, const void *host)
 cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attribute,
 	int value, int device)
 {
-	WITH_KERNEL(kernel, simrt_driver.cuKernelSetAttribute((CUfunction_attribute)attribute,
-		value, (CUkernel)function, device));
+	WITH_KERNEL(kernel,
+		simrt_driver.cuKernelSetAttribute((CUfunction_attribute)attribute, value,
+			(CUkernel)function, device));
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *host,
 	int block_size, size_t dynamic, unsigned int flags)
 {
-	WITH_KERNEL(host, simrt_driver.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks,
-		function, block_size, dynamic, flags));
+	WITH_KERNEL(host,
+		simrt_driver.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function,
+			block_size, dynamic, flags));
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host,
@@ -105,8 +106,9 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *host, int blocks,
 	int block_size)
 {
-	WITH_KERNEL(host, simrt_driver.cuOccupancyAvailableDynamicSMemPerBlock(bytes, function,
-		blocks, block_size));
+	WITH_KERNEL(host,
+		simrt_driver.cuOccupancyAvailableDynamicSMemPerBlock(bytes, function, blocks,
+			block_size));
 }
 
 static const CUlaunchConfig no_config;
@@ -114,13 +116,15 @@ static const CUlaunchConfig no_config;
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *host,
 	const cudaLaunchConfig_t *config)
 {
-	WITH_KERNEL(host, simrt_driver.cuOccupancyMaxPotentialClusterSize(size, function,
-		config ? &no_config : NULL));
+	WITH_KERNEL(host,
+		simrt_driver.cuOccupancyMaxPotentialClusterSize(size, function,
+			config ? &no_config : NULL));
 }
 
 cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *host,
 	const cudaLaunchConfig_t *config)
 {
-	WITH_KERNEL(host, simrt_driver.cuOccupancyMaxActiveClusters(clusters, function,
-		config ? &no_config : NULL));
+	WITH_KERNEL(host,
+		simrt_driver.cuOccupancyMaxActiveClusters(clusters, function,
+			config ? &no_config : NULL));
 }

@@ -25,10 +25,16 @@ static cudaError_t kernel_params(CUDA_KERNEL_NODE_PARAMS_v2 *out,
 	if (error)
 		return error;
 	*out = (CUDA_KERNEL_NODE_PARAMS_v2){
-		.func = function, .gridDimX = p->gridDim.x, .gridDimY = p->gridDim.y,
-		.gridDimZ = p->gridDim.z, .blockDimX = p->blockDim.x, .blockDimY = p->blockDim.y,
-		.blockDimZ = p->blockDim.z, .sharedMemBytes = p->sharedMemBytes,
-		.kernelParams = p->kernelParams, .extra = p->extra,
+		.func = function,
+		.gridDimX = p->gridDim.x,
+		.gridDimY = p->gridDim.y,
+		.gridDimZ = p->gridDim.z,
+		.blockDimX = p->blockDim.x,
+		.blockDimY = p->blockDim.y,
+		.blockDimZ = p->blockDim.z,
+		.sharedMemBytes = p->sharedMemBytes,
+		.kernelParams = p->kernelParams,
+		.extra = p->extra,
 	};
 	return cudaSuccess;
 }
@@ -39,18 +45,18 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
 	CUDA_KERNEL_NODE_PARAMS_v2 params;
 	cudaError_t error = kernel_params(&params, p);
 
-	return error ? error : simrt_result(simrt_driver.cuGraphAddKernelNode_v2(node, graph,
-		after, count, &params));
+	return error ? error
+		     : simrt_result(simrt_driver.cuGraphAddKernelNode_v2(node, graph, after, count,
+			       &params));
 }
 
-cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
-	const struct cudaKernelNodeParams *p)
+cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const struct cudaKernelNodeParams *p)
 {
 	CUDA_KERNEL_NODE_PARAMS_v2 params;
 	cudaError_t error = kernel_params(&params, p);
 
-	return error ? error : simrt_result(simrt_driver.cuGraphKernelNodeSetParams_v2(node,
-		&params));
+	return error ? error
+		     : simrt_result(simrt_driver.cuGraphKernelNodeSetParams_v2(node, &params));
 }
 
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
@@ -59,8 +65,9 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
 	CUDA_KERNEL_NODE_PARAMS_v2 params;
 	cudaError_t error = kernel_params(&params, p);
 
-	return error ? error : simrt_result(simrt_driver.cuGraphExecKernelNodeSetParams_v2(exec,
-		node, &params));
+	return error
+		? error
+		: simrt_result(simrt_driver.cuGraphExecKernelNodeSetParams_v2(exec, node, &params));
 }
 
 /* The function comes back as a handle, which all calls that take a kernel take too. */
@@ -74,9 +81,11 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
 	if (error)
 		return error;
 	*p = (struct cudaKernelNodeParams){
-		.func = k.func, .gridDim = { k.gridDimX, k.gridDimY, k.gridDimZ },
+		.func = k.func,
+		.gridDim = { k.gridDimX, k.gridDimY, k.gridDimZ },
 		.blockDim = { k.blockDimX, k.blockDimY, k.blockDimZ },
-		.sharedMemBytes = k.sharedMemBytes, .kernelParams = k.kernelParams,
+		.sharedMemBytes = k.sharedMemBytes,
+		.kernelParams = k.kernelParams,
 		.extra = k.extra,
 	};
 	return cudaSuccess;
@@ -88,8 +97,7 @@ static cudaError_t add_copy(cudaGraphNode_t *node, cudaGraph_t graph, const cuda
 	CALL(simrt_driver.cuGraphAddMemcpyNode(node, graph, after, count, shape, current()));
 }
 
-static cudaError_t exec_copy(cudaGraphExec_t exec, cudaGraphNode_t node,
-	const CUDA_MEMCPY3D *shape)
+static cudaError_t exec_copy(cudaGraphExec_t exec, cudaGraphNode_t node, const CUDA_MEMCPY3D *shape)
 {
 	CALL(simrt_driver.cuGraphExecMemcpyNodeSetParams(exec, node, shape, current()));
 }
@@ -154,18 +162,21 @@ static cudaError_t shape_symbol(CUDA_MEMCPY3D *shape, const void *symbol, bool t
 	if (offset > size || bytes > size - offset)
 		return simrt_error(cudaErrorInvalidValue);
 	ptr = (void *)(start + offset);
-	*shape = to ? simrt_shape_1d(ptr, other, bytes, kind) :
-		      simrt_shape_1d((void *)other, ptr, bytes, kind);
+	*shape = to ? simrt_shape_1d(ptr, other, bytes, kind)
+		    : simrt_shape_1d((void *)other, ptr, bytes, kind);
 	return cudaSuccess;
 }
 
 COPY_NODES(, (const struct cudaMemcpy3DParms *p), (&shape_, p), shape_3d)
 COPY_NODES(1D, (void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind),
 	(&shape_, dst, src, bytes, kind), shape_1d)
-COPY_NODES(ToSymbol, (const void *symbol, const void *src, size_t bytes, size_t offset,
-	enum cudaMemcpyKind kind), (&shape_, symbol, true, src, bytes, offset, kind), shape_symbol)
-COPY_NODES(FromSymbol, (void *dst, const void *symbol, size_t bytes, size_t offset,
-	enum cudaMemcpyKind kind), (&shape_, symbol, false, dst, bytes, offset, kind), shape_symbol)
+COPY_NODES(ToSymbol,
+	(const void *symbol, const void *src, size_t bytes, size_t offset,
+		enum cudaMemcpyKind kind),
+	(&shape_, symbol, true, src, bytes, offset, kind), shape_symbol)
+COPY_NODES(FromSymbol,
+	(void *dst, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind),
+	(&shape_, symbol, false, dst, bytes, offset, kind), shape_symbol)
 
 static CUDA_MEMSET_NODE_PARAMS set_params(const struct cudaMemsetParams *p)
 {
@@ -224,10 +235,12 @@ cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy
 	src = s.srcMemoryType == CU_MEMORYTYPE_HOST ? (void *)s.srcHost : (void *)s.srcDevice;
 	dst = s.dstMemoryType == CU_MEMORYTYPE_HOST ? s.dstHost : (void *)s.dstDevice;
 	*p = (struct cudaMemcpy3DParms){
-		.srcArray = (cudaArray_t)s.srcArray, .dstArray = (cudaArray_t)s.dstArray,
+		.srcArray = (cudaArray_t)s.srcArray,
+		.dstArray = (cudaArray_t)s.dstArray,
 		.srcPtr = { src, s.srcPitch, s.WidthInBytes, s.srcHeight },
 		.dstPtr = { dst, s.dstPitch, s.WidthInBytes, s.dstHeight },
-		.extent = { s.WidthInBytes, s.Height, s.Depth }, .kind = cudaMemcpyDefault,
+		.extent = { s.WidthInBytes, s.Height, s.Depth },
+		.kind = cudaMemcpyDefault,
 	};
 	return cudaSuccess;
 }
@@ -260,9 +273,8 @@ static cudaError_t node_params(CUgraphNodeParams *out, const struct cudaGraphNod
 	return cudaSuccess;
 }
 
-cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
-	const cudaGraphNode_t *after, const cudaGraphEdgeData *data, size_t count,
-	struct cudaGraphNodeParams *p)
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
+	const cudaGraphEdgeData *data, size_t count, struct cudaGraphNodeParams *p)
 {
 	CUgraphNodeParams params;
 	cudaError_t error = node_params(&params, p);
@@ -291,13 +303,13 @@ cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t nod
 	CUgraphNodeParams params;
 	cudaError_t error = node_params(&params, p);
 
-	return error ? error : simrt_result(simrt_driver.cuGraphExecNodeSetParams(exec, node,
-		&params));
+	return error ? error
+		     : simrt_result(simrt_driver.cuGraphExecNodeSetParams(exec, node, &params));
 }
 
-cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle,
-	cudaGraph_t graph, unsigned int value, unsigned int flags)
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph,
+	unsigned int value, unsigned int flags)
 {
-	CALL(simrt_driver.cuGraphConditionalHandleCreate(
-		(CUgraphConditionalHandle *)handle, graph, current(), value, flags));
+	CALL(simrt_driver.cuGraphConditionalHandleCreate((CUgraphConditionalHandle *)handle, graph,
+		current(), value, flags));
 }

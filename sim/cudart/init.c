@@ -25,12 +25,12 @@ static const struct entry entries[] = {
 	{ &simrt_driver.symbol, #base, since, 0 },
 #define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
 	{ &simrt_driver.symbol, #base, since, 0 }, \
-	{ &simrt_driver.symbol##suffix, #base, pt_since, 2 },
+		{ &simrt_driver.symbol##suffix, #base, pt_since, 2 },
 #include "calls.def"
 #define MORE(symbol, base, since, params, args) { &simrt_driver.symbol, #base, since, 0 },
 #define MORE_PT(symbol, base, since, suffix, pt_since, params, args) \
 	{ &simrt_driver.symbol, #base, since, 0 }, \
-	{ &simrt_driver.symbol##suffix, #base, pt_since, 2 },
+		{ &simrt_driver.symbol##suffix, #base, pt_since, 2 },
 #include "cuda_more.def"
 	{ &simrt_driver.cuDriverGetVersion, "cuDriverGetVersion", 2020, 0 },
 	{ &simrt_driver.cuGetProcAddress_v2, "cuGetProcAddress", 12000, 0 },
@@ -41,7 +41,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cudaError_t init_error;
 static CUcontext (*primary_context)(int device);
 static CUcontext primary[DEVICES];
-static _Thread_local bool bound; /* a context is current */
+static _Thread_local bool bound;  /* a context is current */
 static _Thread_local int current; /* device */
 
 static cudaError_t load_driver(void)
@@ -106,8 +106,8 @@ CUcontext simrt_primary(int device)
 	cudaError_t error = simrt_context();
 
 	if (!error)
-		error = device >= 0 && device < DEVICES ? simrt_result(retain(device)) :
-			simrt_error(cudaErrorInvalidDevice);
+		error = device >= 0 && device < DEVICES ? simrt_result(retain(device))
+							: simrt_error(cudaErrorInvalidDevice);
 	return error ? NULL : primary[device];
 }
 

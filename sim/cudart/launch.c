@@ -72,16 +72,20 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *host,
 	if (!config)
 		return simrt_error(cudaErrorInvalidValue);
 	driver_config = (CUlaunchConfig){
-		.gridDimX = config->gridDim.x, .gridDimY = config->gridDim.y,
-		.gridDimZ = config->gridDim.z, .blockDimX = config->blockDim.x,
-		.blockDimY = config->blockDim.y, .blockDimZ = config->blockDim.z,
+		.gridDimX = config->gridDim.x,
+		.gridDimY = config->gridDim.y,
+		.gridDimZ = config->gridDim.z,
+		.blockDimX = config->blockDim.x,
+		.blockDimY = config->blockDim.y,
+		.blockDimZ = config->blockDim.z,
 		.sharedMemBytes = (unsigned int)config->dynamicSmemBytes,
-		.hStream = config->stream, .numAttrs = config->numAttrs,
+		.hStream = config->stream,
+		.numAttrs = config->numAttrs,
 		/* The same structure under another name. */
 		.attrs = (CUlaunchAttribute *)config->attrs,
 	};
-	return simrt_result(PICK(per_thread, cuLaunchKernelEx, _ptsz)(&driver_config, function,
-		args, NULL));
+	return simrt_result(
+		PICK(per_thread, cuLaunchKernelEx, _ptsz)(&driver_config, function, args, NULL));
 }
 
 cudaError_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared,
@@ -124,8 +128,11 @@ static cudaError_t launch_cooperative(const void *f, dim3 grid, dim3 block, void
 {
 	cudaLaunchAttribute cooperative = { .id = cudaLaunchAttributeCooperative,
 		.val = { .cooperative = 1 } };
-	const cudaLaunchConfig_t config = { .gridDim = grid, .blockDim = block,
-		.dynamicSmemBytes = shared, .stream = stream, .attrs = &cooperative,
+	const cudaLaunchConfig_t config = { .gridDim = grid,
+		.blockDim = block,
+		.dynamicSmemBytes = shared,
+		.stream = stream,
+		.attrs = &cooperative,
 		.numAttrs = 1 };
 
 	return launch_ex(&config, f, args, per_thread);

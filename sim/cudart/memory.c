@@ -46,8 +46,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 	cudaError_t error = simrt_context();
 
 	if (!error)
-		error = simrt_result(simrt_driver.cuPointerGetAttributes(3, wanted, values,
-			(CUdeviceptr)ptr));
+		error = simrt_result(
+			simrt_driver.cuPointerGetAttributes(3, wanted, values, (CUdeviceptr)ptr));
 	if (error)
 		return error;
 	*attributes = (struct cudaPointerAttributes){

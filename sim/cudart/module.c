@@ -25,7 +25,7 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
 struct binary {
 	struct binary *next;
 	const void *wrapper;
-	CUlibrary library;      /* NULL until first used */
+	CUlibrary library; /* NULL until first used */
 	bool failed;
 };
 
@@ -212,8 +212,9 @@ cudaError_t simrt_kernel(const void *host, CUfunction *function)
 
 	/* A handle of the driver's serves as well. */
 	if (!symbol)
-		return simrt_driver.cuKernelGetFunction(function, (CUkernel)host) ?
-			simrt_error(cudaErrorInvalidDeviceFunction) : cudaSuccess;
+		return simrt_driver.cuKernelGetFunction(function, (CUkernel)host)
+			? simrt_error(cudaErrorInvalidDeviceFunction)
+			: cudaSuccess;
 	if (!symbol->kernel) {
 		result = load(symbol->binary);
 		if (!result)

@@ -72,9 +72,12 @@ static CUDA_TEXTURE_DESC sampling_of(const struct cudaTextureDesc *from)
 static CUDA_RESOURCE_VIEW_DESC view_of(const struct cudaResourceViewDesc *from)
 {
 	return (CUDA_RESOURCE_VIEW_DESC){ .format = (CUresourceViewFormat)from->format,
-		.width = from->width, .height = from->height, .depth = from->depth,
+		.width = from->width,
+		.height = from->height,
+		.depth = from->depth,
 		.firstMipmapLevel = from->firstMipmapLevel,
-		.lastMipmapLevel = from->lastMipmapLevel, .firstLayer = from->firstLayer,
+		.lastMipmapLevel = from->lastMipmapLevel,
+		.firstLayer = from->firstLayer,
 		.lastLayer = from->lastLayer };
 }
 

@@ -60,10 +60,14 @@ static void notify(struct sim_call *call, CUpti_ApiCallbackSite site)
 {
 	CUpti_CallbackId cbid = cbids[call->number][call->per_thread];
 	CUpti_CallbackData data = {
-		.callbackSite = site, .functionName = call->name, .functionParams = call->params,
+		.callbackSite = site,
+		.functionName = call->name,
+		.functionParams = call->params,
 		.functionReturnValue = site == CUPTI_API_EXIT ? &call->result : NULL,
-		.context = call->context, .contextUid = call->context_id,
-		.correlationData = &call->correlation_data, .correlationId = call->correlation,
+		.context = call->context,
+		.contextUid = call->context_id,
+		.correlationData = &call->correlation_data,
+		.correlationId = call->correlation,
 	};
 
 	if (cbid < CBIDS && subscriber.enabled[cbid] && subscriber.callback)
@@ -189,8 +193,7 @@ CUptiResult cuptiGetContextId(CUcontext context, uint32_t *id)
 	return *id ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_CONTEXT;
 }
 
-CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread,
-	uint32_t *id)
+CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t *id)
 {
 	if (!id)
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -234,7 +237,7 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
 		{ CUPTI_ERROR_INVALID_STREAM, "CUPTI_ERROR_INVALID_STREAM" },
 		{ CUPTI_ERROR_NOT_SUPPORTED, "CUPTI_ERROR_NOT_SUPPORTED" },
 		{ CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
-		  "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" },
+			"CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" },
 		{ CUPTI_ERROR_UNKNOWN, "CUPTI_ERROR_UNKNOWN" },
 	};
 

@@ -44,13 +44,24 @@ size_t simtool_size(CUpti_ActivityKind kind)
 static void encode_kernel(const struct sim_record *r, CUpti_ActivityKernel10 *k)
 {
 	*k = (CUpti_ActivityKernel10){
-		.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, .registersPerThread = 32,
-		.start = r->start, .end = r->end, .deviceId = r->device, .contextId = r->context,
-		.streamId = r->stream, .gridX = (int32_t)r->grid[0], .gridY = (int32_t)r->grid[1],
-		.gridZ = (int32_t)r->grid[2], .blockX = (int32_t)r->block[0],
-		.blockY = (int32_t)r->block[1], .blockZ = (int32_t)r->block[2],
-		.dynamicSharedMemory = (int32_t)r->shared, .correlationId = r->correlation,
-		.gridId = r->correlation, .name = r->name, .graphId = r->graph,
+		.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		.registersPerThread = 32,
+		.start = r->start,
+		.end = r->end,
+		.deviceId = r->device,
+		.contextId = r->context,
+		.streamId = r->stream,
+		.gridX = (int32_t)r->grid[0],
+		.gridY = (int32_t)r->grid[1],
+		.gridZ = (int32_t)r->grid[2],
+		.blockX = (int32_t)r->block[0],
+		.blockY = (int32_t)r->block[1],
+		.blockZ = (int32_t)r->block[2],
+		.dynamicSharedMemory = (int32_t)r->shared,
+		.correlationId = r->correlation,
+		.gridId = r->correlation,
+		.name = r->name,
+		.graphId = r->graph,
 		.graphNodeId = r->node,
 	};
 }
@@ -58,35 +69,62 @@ static void encode_kernel(const struct sim_record *r, CUpti_ActivityKernel10 *k)
 static void encode_copy(const struct sim_record *r, CUpti_ActivityMemcpy6 *m)
 {
 	*m = (CUpti_ActivityMemcpy6){
-		.kind = CUPTI_ACTIVITY_KIND_MEMCPY, .copyKind = r->copy_kind,
-		.srcKind = r->src_kind, .dstKind = r->dst_kind,
-		.flags = r->async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0, .bytes = r->bytes,
-		.start = r->start, .end = r->end, .deviceId = r->device, .contextId = r->context,
-		.streamId = r->stream, .correlationId = r->correlation, .copyCount = 1,
-		.graphId = r->graph, .graphNodeId = r->node,
+		.kind = CUPTI_ACTIVITY_KIND_MEMCPY,
+		.copyKind = r->copy_kind,
+		.srcKind = r->src_kind,
+		.dstKind = r->dst_kind,
+		.flags = r->async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0,
+		.bytes = r->bytes,
+		.start = r->start,
+		.end = r->end,
+		.deviceId = r->device,
+		.contextId = r->context,
+		.streamId = r->stream,
+		.correlationId = r->correlation,
+		.copyCount = 1,
+		.graphId = r->graph,
+		.graphNodeId = r->node,
 	};
 }
 
 static void encode_peer(const struct sim_record *r, CUpti_ActivityMemcpyPtoP4 *m)
 {
 	*m = (CUpti_ActivityMemcpyPtoP4){
-		.kind = CUPTI_ACTIVITY_KIND_MEMCPY2, .copyKind = r->copy_kind,
-		.srcKind = r->src_kind, .dstKind = r->dst_kind,
-		.flags = r->async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0, .bytes = r->bytes,
-		.start = r->start, .end = r->end, .deviceId = r->device, .contextId = r->context,
-		.streamId = r->stream, .srcDeviceId = r->src_device, .dstDeviceId = r->dst_device,
-		.correlationId = r->correlation, .graphId = r->graph, .graphNodeId = r->node,
+		.kind = CUPTI_ACTIVITY_KIND_MEMCPY2,
+		.copyKind = r->copy_kind,
+		.srcKind = r->src_kind,
+		.dstKind = r->dst_kind,
+		.flags = r->async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0,
+		.bytes = r->bytes,
+		.start = r->start,
+		.end = r->end,
+		.deviceId = r->device,
+		.contextId = r->context,
+		.streamId = r->stream,
+		.srcDeviceId = r->src_device,
+		.dstDeviceId = r->dst_device,
+		.correlationId = r->correlation,
+		.graphId = r->graph,
+		.graphNodeId = r->node,
 	};
 }
 
 static void encode_set(const struct sim_record *r, CUpti_ActivityMemset4 *m)
 {
 	*m = (CUpti_ActivityMemset4){
-		.kind = CUPTI_ACTIVITY_KIND_MEMSET, .value = r->value, .bytes = r->bytes,
-		.start = r->start, .end = r->end, .deviceId = r->device, .contextId = r->context,
-		.streamId = r->stream, .correlationId = r->correlation,
+		.kind = CUPTI_ACTIVITY_KIND_MEMSET,
+		.value = r->value,
+		.bytes = r->bytes,
+		.start = r->start,
+		.end = r->end,
+		.deviceId = r->device,
+		.contextId = r->context,
+		.streamId = r->stream,
+		.correlationId = r->correlation,
 		.flags = r->async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0,
-		.memoryKind = r->dst_kind, .graphId = r->graph, .graphNodeId = r->node,
+		.memoryKind = r->dst_kind,
+		.graphId = r->graph,
+		.graphNodeId = r->node,
 	};
 }
 
@@ -94,21 +132,29 @@ static void encode_overhead(const struct sim_record *r, CUpti_ActivityOverhead3 
 {
 	*o = (CUpti_ActivityOverhead3){
 		.kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
-		.overheadKind = r->kind == SIM_QUEUE_FULL ?
-			CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL :
-			CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING,
+		.overheadKind = r->kind == SIM_QUEUE_FULL
+			? CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL
+			: CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING,
 		.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD,
 		.objectId = { .pt = { (uint32_t)getpid(), r->thread } },
-		.start = r->start, .end = r->end, .correlationId = r->correlation,
+		.start = r->start,
+		.end = r->end,
+		.correlationId = r->correlation,
 	};
 }
 
 static void encode_graph(const struct sim_record *r, CUpti_ActivityGraphTrace2 *g)
 {
 	*g = (CUpti_ActivityGraphTrace2){
-		.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE, .correlationId = r->correlation,
-		.start = r->start, .end = r->end, .deviceId = r->device, .graphId = r->graph,
-		.contextId = r->context, .streamId = r->stream, .endDeviceId = r->device,
+		.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
+		.correlationId = r->correlation,
+		.start = r->start,
+		.end = r->end,
+		.deviceId = r->device,
+		.graphId = r->graph,
+		.contextId = r->context,
+		.streamId = r->stream,
+		.endDeviceId = r->device,
 		.endContextId = r->context,
 	};
 }

@@ -50,8 +50,7 @@ const char *__ubsan_default_options(void)
 }
 
 /* Compiled in for the other targets; nothing here is guided by it. */
-__attribute__((no_sanitize("address", "undefined")))
-void __sanitizer_cov_trace_pc(void)
+__attribute__((no_sanitize("address", "undefined"))) void __sanitizer_cov_trace_pc(void)
 {
 }
 

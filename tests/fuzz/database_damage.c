@@ -72,8 +72,10 @@ static int64_t count_rows(struct damager *damager, const char *table)
 static void choose_table(struct damager *damager, char table[NAME])
 {
 	char sql[160];
+/* clang-format off */
 #define TABLES "FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' " \
 	"AND name <> 'declared'"
+	/* clang-format on */
 	size_t count = (size_t)ask(damager, "SELECT count(*) " TABLES, NULL);
 
 	for (int i = 0; i < 8; i++) {
@@ -89,8 +91,10 @@ static void choose_column(struct damager *damager, const char *table, char colum
 {
 	char sql[160];
 
-	snprintf(sql, sizeof(sql), "SELECT name FROM pragma_table_info('%s') ORDER BY "
-		"(cid + 1) * %zu %% 101 LIMIT 1", table, 1 + below(damager, 100));
+	snprintf(sql, sizeof(sql),
+		"SELECT name FROM pragma_table_info('%s') ORDER BY "
+		"(cid + 1) * %zu %% 101 LIMIT 1",
+		table, 1 + below(damager, 100));
 	ask(damager, sql, column);
 }
 
@@ -104,11 +108,13 @@ static char *choose_row(struct damager *damager, const char *table)
 		(long long)row);
 }
 
+/* clang-format off */
 static const char *const values[] = { "NULL", "'text'", "''", "x'00ff'", "-1", "0", "1", "2", "3",
 	"9223372036854775807", "-9223372036854775808", "9223372036854775806", "4294967296",
 	"2147483648", "1e300", "1152921504606846976", "'9'", "zeroblob(100000)",
 	"'%s%n%s'", "(SELECT max(id) FROM call)", "(SELECT max(id) + 1 FROM call)",
 	"100000000000" };
+/* clang-format on */
 
 static const char *value(struct damager *damager)
 {
@@ -138,7 +144,7 @@ static void column(struct damager *damager)
 	choose_table(damager, table);
 	choose_column(damager, table, column);
 	formula = below(damager, 2) ? sqlite3_mprintf("%s", value(damager))
-		: sqlite3_mprintf(formulas[below(damager, 7)], column);
+				    : sqlite3_mprintf(formulas[below(damager, 7)], column);
 	change(damager, "UPDATE OR IGNORE \"%s\" SET \"%s\" = %s", table, column, formula);
 	sqlite3_free(formula);
 }
@@ -178,9 +184,10 @@ static void reference(struct damager *damager)
 	const char *const *which = columns[below(damager, sizeof(columns) / sizeof(*columns))];
 	int step = 1 + (int)below(damager, 7), first = (int)below(damager, 100);
 
-	change(damager, "UPDATE OR IGNORE %s SET %s = 1 + abs(rowid * %d + %d) %% "
-		"(SELECT max(id) FROM %s) WHERE rowid %% %d = 0", which[0], which[1], step, first,
-		which[2], 1 + (int)below(damager, 3));
+	change(damager,
+		"UPDATE OR IGNORE %s SET %s = 1 + abs(rowid * %d + %d) %% "
+		"(SELECT max(id) FROM %s) WHERE rowid %% %d = 0",
+		which[0], which[1], step, first, which[2], 1 + (int)below(damager, 3));
 }
 
 static void more_rows(struct damager *damager)
@@ -205,16 +212,20 @@ static void shape(struct damager *damager)
 		break;
 	case 1:
 		change(damager, "DROP TABLE \"%s\"", table);
-		changed = change(damager, "CREATE VIEW \"%s\" AS WITH RECURSIVE n(id) AS "
-			"(SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT * FROM n", table);
+		changed = change(damager,
+			"CREATE VIEW \"%s\" AS WITH RECURSIVE n(id) AS "
+			"(SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT * FROM n",
+			table);
 		break;
 	case 2:
 		change(damager, "ALTER TABLE \"%s\" RENAME TO other", table);
 		changed = change(damager, "CREATE VIEW \"%s\" AS SELECT * FROM other", table);
 		break;
 	case 3:
-		changed = change(damager, "CREATE TRIGGER t AFTER DELETE ON \"%s\" "
-			"BEGIN DELETE FROM call; END", table);
+		changed = change(damager,
+			"CREATE TRIGGER t AFTER DELETE ON \"%s\" "
+			"BEGIN DELETE FROM call; END",
+			table);
 		break;
 	case 4:
 		changed = change(damager, "ALTER TABLE \"%s\" ADD COLUMN more", table);
@@ -229,13 +240,15 @@ static void shape(struct damager *damager)
 /* Two tables or indexes have the same pages, or each other's. */
 static void roots(struct damager *damager)
 {
-	size_t count = (size_t)ask(damager, "SELECT count(*) FROM sqlite_schema WHERE rootpage",
-		NULL);
+	size_t count =
+		(size_t)ask(damager, "SELECT count(*) FROM sqlite_schema WHERE rootpage", NULL);
 	int one = (int)below(damager, count), other = (int)below(damager, count);
 
-	change(damager, "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema "
+	change(damager,
+		"UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema "
 		"WHERE rootpage LIMIT 1 OFFSET %d) WHERE name = (SELECT name FROM sqlite_schema "
-		"WHERE rootpage LIMIT 1 OFFSET %d)", one, other);
+		"WHERE rootpage LIMIT 1 OFFSET %d)",
+		one, other);
 }
 
 /* The more often a kind stands here, the more often it is done. */
@@ -243,9 +256,16 @@ static const struct {
 	void (*apply)(struct damager *damager);
 	const char *name;
 } by_sql[] = {
-	{ cell, "cell" }, { cell, "cell" }, { cell, "cell" }, { column, "column" },
-	{ column, "column" }, { missing_row, "missing row" }, { reference, "reference" },
-	{ reference, "reference" }, { more_rows, "more rows" }, { shape, "shape" },
+	{ cell, "cell" },
+	{ cell, "cell" },
+	{ cell, "cell" },
+	{ column, "column" },
+	{ column, "column" },
+	{ missing_row, "missing row" },
+	{ reference, "reference" },
+	{ reference, "reference" },
+	{ more_rows, "more rows" },
+	{ shape, "shape" },
 	{ roots, "roots" },
 };
 
@@ -293,7 +313,8 @@ static void (*const by_bytes[])(struct damager *) = { pages, pages, bytes, bytes
 /* Indexes are forgotten and come back as they were: they say what was. */
 static void hide_indexes(struct damager *damager)
 {
-	change(damager, "CREATE TEMP TABLE hidden AS SELECT * FROM sqlite_schema "
+	change(damager,
+		"CREATE TEMP TABLE hidden AS SELECT * FROM sqlite_schema "
 		"WHERE type = 'index' AND sql NOT NULL; "
 		"DELETE FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL");
 }
@@ -326,9 +347,11 @@ int damage_base_init(struct damage_base *base, sqlite3 *whole)
 		return -1;
 	damager.db = open_copy(data, size);
 	sqlite3_free(data);
-	change(&damager, "CREATE TABLE declared AS SELECT name, sql FROM sqlite_schema "
+	change(&damager,
+		"CREATE TABLE declared AS SELECT name, sql FROM sqlite_schema "
 		"WHERE type = 'table' AND sql NOT NULL");
-	change(&damager, "UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '') "
+	change(&damager,
+		"UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '') "
 		"WHERE type = 'table' AND sql NOT LIKE '%%WITHOUT ROWID%%'");
 	base->data = sqlite3_serialize(damager.db, "main", &base->size, 0);
 	sqlite3_close(damager.db);
@@ -338,7 +361,8 @@ int damage_base_init(struct damage_base *base, sqlite3 *whole)
 /* What was loose is declared as ever, where it is still there; nothing of ours is left behind. */
 static void restore(struct damager *damager, int hidden)
 {
-	change(damager, "UPDATE sqlite_master SET sql = (SELECT d.sql FROM declared d "
+	change(damager,
+		"UPDATE sqlite_master SET sql = (SELECT d.sql FROM declared d "
 		"WHERE d.name = sqlite_master.name) WHERE type = 'table' AND name IN "
 		"(SELECT name FROM declared) AND sql NOT LIKE '%%, more%%' "
 		"AND sql NOT LIKE '%%(id, process, call)%%'");
@@ -353,9 +377,11 @@ static int is_certain(struct damager *damager)
 	char answer[NAME];
 
 	return ask(damager, "SELECT count(*) FROM pragma_foreign_key_check", NULL) ||
-	       (ask(damager, "PRAGMA integrity_check", answer), strcmp(answer, "ok") != 0) ||
-	       ask(damager, "SELECT count(*) FROM call WHERE parent >= id OR typeof(enter) <> "
-		"'integer' OR typeof(bytes) NOT IN ('integer', 'null')", NULL);
+		(ask(damager, "PRAGMA integrity_check", answer), strcmp(answer, "ok") != 0) ||
+		ask(damager,
+			"SELECT count(*) FROM call WHERE parent >= id OR typeof(enter) <> "
+			"'integer' OR typeof(bytes) NOT IN ('integer', 'null')",
+			NULL);
 }
 
 static void note(struct damage *damage, const char *kind)
@@ -367,7 +393,8 @@ static void note(struct damage *damage, const char *kind)
 
 int damage_init(struct damage *damage, const struct damage_base *base, uint64_t number)
 {
-	struct damager damager = { .damage = damage, .db = open_copy(base->data, base->size),
+	struct damager damager = { .damage = damage,
+		.db = open_copy(base->data, base->size),
 		.random = number * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1d };
 	size_t changes, hidden;
 

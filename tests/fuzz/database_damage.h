@@ -13,7 +13,7 @@
 #include <sqlite3.h>
 
 struct damage_base {
-	unsigned char *data;         /* with loose declarations */
+	unsigned char *data; /* with loose declarations */
 	sqlite3_int64 size;
 };
 
@@ -21,8 +21,8 @@ struct damage {
 	uint64_t number;
 	unsigned char *data;
 	sqlite3_int64 size;
-	int is_certain;              /* who looks at it cannot take it for whole */
-	char what[200];              /* the kinds of damage */
+	int is_certain; /* who looks at it cannot take it for whole */
+	char what[200]; /* the kinds of damage */
 };
 
 /* 0 or -1; nothing releases it. */

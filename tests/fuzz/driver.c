@@ -43,8 +43,11 @@ static struct {
 	unsigned count, seeds;
 	size_t kept_bytes;
 	/* Shared with the child. */
-	uint8_t *current;          /* MAX_INPUT bytes, aligned like a mapped file */
-	struct shared { size_t size; uint64_t random, executions; } *now;
+	uint8_t *current; /* MAX_INPUT bytes, aligned like a mapped file */
+	struct shared {
+		size_t size;
+		uint64_t random, executions;
+	} * now;
 	char name[64];
 } fuzz;
 
@@ -58,8 +61,9 @@ static struct {
 
 const char *__asan_default_options(void)
 {
-	return "allocator_may_return_null=1:max_allocation_size_mb=64:hard_rss_limit_mb="
-	       MOST_MEMORY ":quarantine_size_mb=16:handle_abort=1:malloc_context_size=5:"
+	return "allocator_may_return_null=1:max_allocation_size_mb=64:"
+	       "hard_rss_limit_mb=" MOST_MEMORY
+	       ":quarantine_size_mb=16:handle_abort=1:malloc_context_size=5:"
 	       "max_malloc_fill_size=0";
 }
 
@@ -68,8 +72,7 @@ const char *__ubsan_default_options(void)
 	return "halt_on_error=1:print_stacktrace=1";
 }
 
-__attribute__((no_sanitize("address", "undefined")))
-void __sanitizer_cov_trace_pc(void)
+__attribute__((no_sanitize("address", "undefined"))) void __sanitizer_cov_trace_pc(void)
 {
 	/* Wherever the program was loaded: the same inputs are kept in every run. */
 	uintptr_t here = (uintptr_t)__builtin_return_address(0) - (uintptr_t)&__executable_start;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 struct fuzz_input {
-	uint8_t *data;             /* malloc'ed */
+	uint8_t *data; /* malloc'ed */
 	size_t size;
 };
 

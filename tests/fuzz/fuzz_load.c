@@ -71,7 +71,14 @@ static void end(void *unused)
 }
 
 static const sqlite3_mem_methods unchecked = {
-	allocate, release, reallocate, size_of, round_up, start, end, NULL,
+	allocate,
+	release,
+	reallocate,
+	size_of,
+	round_up,
+	start,
+	end,
+	NULL,
 };
 
 static void check_rows(struct db *db)

@@ -43,8 +43,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct ptx_launch any;
 	uint8_t value[64] = { 7, [8] = 100, [24] = 3 }, state[64];
 	struct ptx_launch launch = {
-		.grid = { 4, 2, 1 }, .block = { 128, 1, 1 },
-		.size = sizeof(value), .value = value, .state = state,
+		.grid = { 4, 2, 1 },
+		.block = { 128, 1, 1 },
+		.size = sizeof(value),
+		.value = value,
+		.state = state,
 	};
 	char error[IMAGE_ERROR_SIZE], *text = malloc(size + 1);
 	struct ptx_module *module;
@@ -66,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #define HEADER ".version 8.0\n.target sm_90\n.address_size 64\n"
+/* clang-format off */
 static const char *const seeds[] = {
 	HEADER ".global .align 4 .b8 table[16] = {1, 2};\n"
 	".func (.param .b64 out) next(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
@@ -95,6 +99,7 @@ static const char *const seeds[] = {
 	"C:\ncp.async.cg.shared.global [%r1], [%rd1], 16; cvt.s64.s32 %rd7, %r1;\n"
 	"neg.s64 %rd8, %rd7; ld.v4.u32 {%r1, %r2, %r3, %r4}, [%rd8]; exit;\n}\n",
 };
+/* clang-format on */
 
 int fuzz_seed(unsigned n, char *const *path, unsigned count, struct fuzz_input *seed)
 {

@@ -16,7 +16,9 @@ struct trace {
 };
 
 /* A record by its place; bytes 0: none. */
-struct place { size_t chunk, offset, bytes; };
+struct place {
+	size_t chunk, offset, bytes;
+};
 
 static size_t below(const struct trace *trace, size_t limit)
 {
@@ -32,15 +34,14 @@ static int trace_init(struct trace *trace, uint8_t *data, size_t size, size_t ro
 		return 0;
 	memcpy(&header, data, sizeof(header));
 	*trace = (struct trace){ data, size, room, header.header_size, header.chunk_size, random };
-	return trace->first >= sizeof(header) && trace->first <= size &&
-	       trace->first % 8 == 0 && trace->chunk_size >= TRACE_CHUNK_LEAST &&
-	       trace->chunk_size % 8 == 0;
+	return trace->first >= sizeof(header) && trace->first <= size && trace->first % 8 == 0 &&
+		trace->chunk_size >= TRACE_CHUNK_LEAST && trace->chunk_size % 8 == 0;
 }
 
 static size_t chunk_count(const struct trace *trace)
 {
 	return (trace->size - trace->first + trace->chunk_size - sizeof(struct chunk_header)) /
-	       trace->chunk_size;
+		trace->chunk_size;
 }
 
 static struct chunk_header *chunk_at(const struct trace *trace, size_t number)
@@ -190,8 +191,7 @@ static void exchange(struct trace *trace)
 	if (!place.bytes || next + 8 > records_end(trace, place.chunk))
 		return;
 	bytes = bytes_of(trace, next);
-	if (!bytes || bytes > records_end(trace, place.chunk) - next ||
-		place.bytes > sizeof(copy))
+	if (!bytes || bytes > records_end(trace, place.chunk) - next || place.bytes > sizeof(copy))
 		return;
 	memcpy(copy, trace->data + place.offset, place.bytes);
 	memmove(trace->data + place.offset, trace->data + next, bytes);
@@ -345,8 +345,8 @@ int trace_damage(uint8_t *data, size_t *size, size_t room, uint64_t (*random)(vo
 	const struct file_header *header = (const struct file_header *)data;
 	struct trace trace;
 
-	if (!trace_init(&trace, data, *size, room, random) || !header->closed ||
-		!header->written || !damage(&trace) || trace.size + sizeof(mark) > room)
+	if (!trace_init(&trace, data, *size, room, random) || !header->closed || !header->written ||
+		!damage(&trace) || trace.size + sizeof(mark) > room)
 		return 0;
 	memcpy(data + trace.size, mark, sizeof(mark));
 	*size = trace.size + sizeof(mark);

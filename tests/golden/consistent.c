@@ -28,17 +28,19 @@ struct op {
 struct check {
 	struct db db;
 	struct order order;
-	struct walk_cursor rows;     /* call, operation, start, end, in its stream */
-	int64_t *soonest;            /* the least start of this row and all later ones */
+	struct walk_cursor rows; /* call, operation, start, end, in its stream */
+	int64_t *soonest;        /* the least start of this row and all later ones */
 	size_t row_count, row;
-	struct op *open;             /* some later operation started before these had ended */
+	struct op *open; /* some later operation started before these had ended */
 	size_t open_count;
 	size_t judged, exempt, pairs, violations;
 };
 
+/* clang-format off */
 #define ROWS "SELECT o.call, o.id, o.start, o.end, o.stream IS c.stream, " \
 	"t.name = 'cuMemcpy2DUnaligned_v2' FROM operation o JOIN call c ON c.id = o.call " \
 	"JOIN call_type t ON t.id = c.type ORDER BY o.call, o.id"
+/* clang-format on */
 
 static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
 {
@@ -61,8 +63,8 @@ static int read_starts(struct check *check)
 		if (!more)
 			break;
 		check->soonest = more;
-		more[check->row_count++] = sqlite3_column_int64(q, 2) > 0
-						   ? sqlite3_column_int64(q, 2) : WALK_NEVER;
+		more[check->row_count++] =
+			sqlite3_column_int64(q, 2) > 0 ? sqlite3_column_int64(q, 2) : WALK_NEVER;
 	}
 	sqlite3_finalize(q);
 	for (size_t i = check->row_count; i-- > 1;)
@@ -94,8 +96,8 @@ static void judge(struct check *check, int64_t id, int64_t start, const struct w
 			continue;
 		check->violations++;
 		printf("    operation %lld started %lld ns before operation %lld ended, which is "
-		       "ordered before it\n", (long long)id, (long long)(earlier->end - start),
-			(long long)earlier->id);
+		       "ordered before it\n",
+			(long long)id, (long long)(earlier->end - start), (long long)earlier->id);
 	}
 }
 
@@ -119,7 +121,9 @@ static int take_row(struct check *check, const struct walk_call *call)
 		return -1;
 	check->open = more;
 	more[check->open_count++] = (struct op){ .id = sqlite3_column_int64(q, 1),
-		.call = call->id, .end = end, .epoch = check->order.epoch };
+		.call = call->id,
+		.end = end,
+		.epoch = check->order.epoch };
 	return 0;
 }
 
@@ -146,7 +150,7 @@ static int check_database(const char *path)
 		return -1;
 	check.order = (struct order){ .edge = no_edge, .db = &check.db };
 	rc = read_starts(&check) || walk_cursor_open(&check.rows, &check.db, ROWS) ||
-	     walk(&check.db, visit, &check);
+		walk(&check.db, visit, &check);
 	if (!rc)
 		printf("%s: %zu operations, %zu exempt, %zu pairs at once, %zu violations\n", path,
 			check.judged, check.exempt, check.pairs, check.violations);

@@ -286,10 +286,19 @@ static void forked(void)
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; void (*run)(void); } modes[] = {
-		{ "work", just_work }, { "threads", threads }, { "before", set_before },
-		{ "after", set_after }, { "reset", reset_once }, { "sent", sent },
-		{ "fault", own_fault }, { "vfork", vforked }, { "fork", forked },
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} modes[] = {
+		{ "work", just_work },
+		{ "threads", threads },
+		{ "before", set_before },
+		{ "after", set_after },
+		{ "reset", reset_once },
+		{ "sent", sent },
+		{ "fault", own_fault },
+		{ "vfork", vforked },
+		{ "fork", forked },
 	};
 
 	cuda_find();

@@ -15,7 +15,7 @@
 struct check {
 	const struct json *schema; /* the whole */
 	const char *file;
-	char path[1000];           /* in the document or schema */
+	char path[1000]; /* in the document or schema */
 	int faults;
 };
 
@@ -118,8 +118,8 @@ static void check_schema(struct check *check, const struct json *schema)
 	for (size_t i = 0; i < schema->count; i++) {
 		const struct json *value = &schema->child[i];
 		size_t back = step_into(check, schema->key[i], 0);
-		int many = !strcmp(schema->key[i], "properties") ||
-			   !strcmp(schema->key[i], "$defs");
+		int many =
+			!strcmp(schema->key[i], "properties") || !strcmp(schema->key[i], "$defs");
 
 		if (!is_keyword(check, schema, schema->key[i], value))
 			fault(check, "a keyword or a value that is not known");
@@ -154,8 +154,9 @@ static int has_type(const struct json *value, const struct json *type)
 
 static int is_equal(const struct json *one, const struct json *other)
 {
-	return one->type == other->type && (one->type == JSON_STRING
-		? !strcmp(one->text, other->text) : one->number == other->number);
+	return one->type == other->type &&
+		(one->type == JSON_STRING ? !strcmp(one->text, other->text)
+					  : one->number == other->number);
 }
 
 static int is_among(const struct json *value, const struct json *list)

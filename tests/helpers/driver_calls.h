@@ -27,12 +27,20 @@ static struct {
 static inline void cuda_find(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-	const struct { void *pointer; const char *name; } calls[] = {
-		{ &cuda.init, "cuInit" }, { &cuda.retain, "cuDevicePrimaryCtxRetain" },
-		{ &cuda.set_current, "cuCtxSetCurrent" }, { &cuda.allocate, "cuMemAlloc_v2" },
-		{ &cuda.release, "cuMemFree_v2" }, { &cuda.set, "cuMemsetD8Async" },
-		{ &cuda.new_stream, "cuStreamCreate" }, { &cuda.query, "cuStreamQuery" },
-		{ &cuda.wait, "cuStreamSynchronize" }, { &cuda.call_host, "cuLaunchHostFunc" },
+	const struct {
+		void *pointer;
+		const char *name;
+	} calls[] = {
+		{ &cuda.init, "cuInit" },
+		{ &cuda.retain, "cuDevicePrimaryCtxRetain" },
+		{ &cuda.set_current, "cuCtxSetCurrent" },
+		{ &cuda.allocate, "cuMemAlloc_v2" },
+		{ &cuda.release, "cuMemFree_v2" },
+		{ &cuda.set, "cuMemsetD8Async" },
+		{ &cuda.new_stream, "cuStreamCreate" },
+		{ &cuda.query, "cuStreamQuery" },
+		{ &cuda.wait, "cuStreamSynchronize" },
+		{ &cuda.call_host, "cuLaunchHostFunc" },
 	};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {

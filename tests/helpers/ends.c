@@ -27,14 +27,21 @@ static struct {
 static void find_more(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-	const struct { void *pointer; const char *name; } calls[] = {
-		{ &more.create, "cuCtxCreate_v2" }, { &more.destroy, "cuCtxDestroy_v2" },
+	const struct {
+		void *pointer;
+		const char *name;
+	} calls[] = {
+		{ &more.create, "cuCtxCreate_v2" },
+		{ &more.destroy, "cuCtxDestroy_v2" },
 		{ &more.reset, "cuDevicePrimaryCtxReset_v2" },
 		{ &more.let_go, "cuDevicePrimaryCtxRelease_v2" },
-		{ &more.host, "cuMemHostAlloc" }, { &more.load, "cuModuleLoadData" },
+		{ &more.host, "cuMemHostAlloc" },
+		{ &more.load, "cuModuleLoadData" },
 		{ &more.unload, "cuModuleUnload" },
-		{ &more.find, "cuModuleGetFunction" }, { &more.launch, "cuLaunchKernel" },
-		{ &more.new_event, "cuEventCreate" }, { &more.record, "cuEventRecord" },
+		{ &more.find, "cuModuleGetFunction" },
+		{ &more.launch, "cuLaunchKernel" },
+		{ &more.new_event, "cuEventCreate" },
+		{ &more.record, "cuEventRecord" },
 		{ &more.follow, "cuStreamWaitEvent" },
 	};
 

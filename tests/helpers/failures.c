@@ -18,7 +18,7 @@
 static const char *const names[] = {
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) #symbol,
 #define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
-	#symbol, #symbol #suffix,
+#symbol, #symbol #suffix,
 #include "calls.def"
 };
 
@@ -58,8 +58,7 @@ static void try_apart(const char *name, int with_context)
 		try_call(name, with_context);
 	if (waitpid(child, &status, 0) < 0 || status)
 		printf("%s %s: ended with %#x\n", name,
-			with_context ? "in a context" : "without one",
-			status);
+			with_context ? "in a context" : "without one", status);
 	fflush(stdout);
 }
 

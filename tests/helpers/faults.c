@@ -93,8 +93,7 @@ static void registered_after(void)
 	work_and_say("handler registered after CUDA", 10);
 }
 
-__attribute__((destructor))
-static void destructor(void)
+__attribute__((destructor)) static void destructor(void)
 {
 	if (destructing)
 		work_and_say("destructor", 10);
@@ -183,8 +182,7 @@ static void sleep_for_ever(void *unused)
 		pause();
 }
 
-__attribute__((noinline))
-static int wait_for_ever(void *stream)
+__attribute__((noinline)) static int wait_for_ever(void *stream)
 {
 	return cuda.wait(stream) + 1;
 }
@@ -272,12 +270,22 @@ static void just_work(int rounds)
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; void (*run)(int); } modes[] = {
-		{ "work", just_work }, { "abort", end_abort }, { "quick_exit", end_quick },
-		{ "thread_exit", end_in_thread }, { "main_exit", end_of_main },
-		{ "destructors", end_destructors }, { "lose_folder", lose_folder },
-		{ "full_memory", fill_memory }, { "hang", hang }, { "close_all", close_all },
-		{ "small_stack", small_stack }, { "while_loading", while_loading },
+	static const struct {
+		const char *name;
+		void (*run)(int);
+	} modes[] = {
+		{ "work", just_work },
+		{ "abort", end_abort },
+		{ "quick_exit", end_quick },
+		{ "thread_exit", end_in_thread },
+		{ "main_exit", end_of_main },
+		{ "destructors", end_destructors },
+		{ "lose_folder", lose_folder },
+		{ "full_memory", fill_memory },
+		{ "hang", hang },
+		{ "close_all", close_all },
+		{ "small_stack", small_stack },
+		{ "while_loading", while_loading },
 	};
 	const char *mode = argc > 1 ? argv[1] : "";
 	int number = argc > 2 ? atoi(argv[2]) : 10;

@@ -18,9 +18,9 @@
 
 static struct account {
 	_Atomic uint64_t returned;
-	uint64_t thread;           /* its id */
-	uint64_t unused[6];        /* a cache line each */
-} *account;
+	uint64_t thread;    /* its id */
+	uint64_t unused[6]; /* a cache line each */
+} * account;
 static unsigned threads, calls;
 static pthread_barrier_t all;
 static void *context;

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+static const char ptx[] =
+	".version 7.0\n.target sm_75\n.address_size 64\n"
 	".visible .entry from_memory(.param .u64 p)\n{\nret;\n}\n";
 
 static void *libcuda;

@@ -12,16 +12,16 @@ enum json_type { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON_ARRAY, 
 
 struct json {
 	enum json_type type;
-	double number;             /* of a boolean: 0 or 1 */
-	int integer;               /* the number has neither fraction nor exponent */
-	char *text;                /* of a string, as it is written, without quotes */
-	char **key;                /* of an object */
-	struct json *child;        /* of an object or an array */
+	double number;      /* of a boolean: 0 or 1 */
+	int integer;        /* the number has neither fraction nor exponent */
+	char *text;         /* of a string, as it is written, without quotes */
+	char **key;         /* of an object */
+	struct json *child; /* of an object or an array */
 	size_t count;
 };
 
 struct json_input {
-	const char *at, *error;    /* error NULL: none yet */
+	const char *at, *error; /* error NULL: none yet */
 	int depth;
 };
 
@@ -41,8 +41,12 @@ static void json_blank(struct json_input *in)
 static size_t json_character(const unsigned char *text)
 {
 	unsigned least = 0x80, most = 0xbf;
-	size_t bytes = *text < 0x80 ? 1 : *text < 0xc2 ? 0 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3
-		       : *text < 0xf5 ? 4 : 0;
+	size_t bytes = *text < 0x80 ? 1
+		: *text < 0xc2      ? 0
+		: *text < 0xe0      ? 2
+		: *text < 0xf0      ? 3
+		: *text < 0xf5      ? 4
+				    : 0;
 
 	if (*text == 0xe0)
 		least = 0xa0;

@@ -28,12 +28,12 @@ enum { BEGUN = 1, DONE = 2 };
 static struct account {
 	_Atomic uint64_t returned;
 	uint64_t thread, unused[6];
-} *account;
+} * account;
 
 static struct {
 	const char *calls, *folder, *flood;
 	char account_path[4096], trace_path[4096];
-	double startup, writing;   /* seconds, as the first run took them */
+	double startup, writing; /* seconds, as the first run took them */
 	unsigned killed_writing;
 	uint64_t records, random;
 } test;
@@ -109,7 +109,7 @@ static int count_calls(uint64_t count[THREADS])
 			release = type->call;
 		for (unsigned i = 0; record->type == RECORD_CALL && i < THREADS; i++)
 			count[i] += reader.thread == account[i].thread &&
-				    ((const struct call_record *)record)->call == release;
+				((const struct call_record *)record)->call == release;
 	}
 	if (rc || !trace_is_whole(&reader))
 		rc = fail(reader.error);

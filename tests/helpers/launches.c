@@ -32,8 +32,9 @@ int main(void)
 	static const unsigned changes[] = { 0, 0, 1, 2, 6, 9, WORDS };
 	static uint64_t word[KERNELS][WORDS];
 	void *library = dlopen("libcuda.so.1", RTLD_NOW), *values[WORDS];
-	int (*begin)(unsigned), (*launch)(const void *, unsigned, unsigned, unsigned, unsigned,
-		unsigned, unsigned, unsigned, void *, void **, void **);
+	int (*begin)(unsigned),
+		(*launch)(const void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+			unsigned, void *, void **, void **);
 
 	if (!library)
 		return 1;

@@ -127,8 +127,13 @@ static void cancel_later(void)
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; void (*run)(void); } modes[] = {
-		{ "calls", leave_calls }, { "anywhere", leave_anywhere }, { "cancel", cancel },
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} modes[] = {
+		{ "calls", leave_calls },
+		{ "anywhere", leave_anywhere },
+		{ "cancel", cancel },
 		{ "cancel_later", cancel_later },
 	};
 	pthread_t thread;

@@ -92,7 +92,7 @@ static void fill(union slot *slot)
 {
 	memset(slot, 0, BAD_RECORDS * sizeof(*slot));
 	slot[0].kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL; /* no times, no name */
-	slot[1].copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY; /* ends before it starts */
+	slot[1].copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY;              /* ends before it starts */
 	slot[1].copy.start = 2000;
 	slot[1].copy.end = 1000;
 	slot[2].set.kind = CUPTI_ACTIVITY_KIND_MEMSET; /* of no context, stream or call */

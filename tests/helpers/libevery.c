@@ -16,9 +16,18 @@ static CUresult result(void)
 }
 
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
-	CUresult symbol params { return result(); }
+	CUresult symbol params \
+	{ \
+		return result(); \
+	}
 #define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
-	CUresult symbol params { return result(); } \
+	CUresult symbol params \
+	{ \
+		return result(); \
+	} \
 	CUresult symbol##suffix params; \
-	CUresult symbol##suffix params { return result(); }
+	CUresult symbol##suffix params \
+	{ \
+		return result(); \
+	}
 #include "calls.def"

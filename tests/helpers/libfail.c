@@ -46,8 +46,7 @@ static int refuse(const void *caller, size_t bytes)
 	return mine == nth || (from && mine >= from) || (bytes && bytes == number_of("FAIL_BYTES"));
 }
 
-__attribute__((destructor))
-static void report(void)
+__attribute__((destructor)) static void report(void)
 {
 	const char *path = getenv("FAIL_REPORT");
 	FILE *out = path && requests ? fopen(path, "w") : NULL;
@@ -62,13 +61,18 @@ static void report(void)
 static int failure(long number)
 {
 	switch (number) {
-	case SYS_mmap: return ENOMEM;
-	case SYS_openat: return EMFILE;
+	case SYS_mmap:
+		return ENOMEM;
+	case SYS_openat:
+		return EMFILE;
 	case SYS_fallocate:
-	case SYS_pwrite64: return ENOSPC;
+	case SYS_pwrite64:
+		return ENOSPC;
 	case SYS_renameat2:
-	case SYS_renameat: return EIO;
-	default: return 0;
+	case SYS_renameat:
+		return EIO;
+	default:
+		return 0;
 	}
 }
 
@@ -79,10 +83,11 @@ static long ask_kernel(long number, const long *word)
 	register long sixth __asm__("r9") = word[5];
 	long result;
 
-	__asm__ volatile("syscall" : "=a"(result)
-		: "a"(number), "D"(word[0]), "S"(word[1]), "d"(word[2]), "r"(fourth), "r"(fifth),
-		"r"(sixth)
-		: "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(word[0]), "S"(word[1]), "d"(word[2]), "r"(fourth),
+			 "r"(fifth), "r"(sixth)
+			 : "rcx", "r11", "memory");
 	return result;
 }
 

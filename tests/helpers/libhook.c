@@ -24,8 +24,7 @@ EXPORT int cudaFree(void *memory)
 	return real(memory);
 }
 
-__attribute__((visibility("hidden")))
-int cuMemFree_v2(unsigned long long memory)
+__attribute__((visibility("hidden"))) int cuMemFree_v2(unsigned long long memory)
 {
 	driver_calls++;
 	return real_driver(memory);
@@ -41,8 +40,7 @@ EXPORT void *dlsym(void *handle, const char *name)
 	return real_driver ? (void *)cuMemFree_v2 : NULL;
 }
 
-__attribute__((destructor))
-static void say(void)
+__attribute__((destructor)) static void say(void)
 {
 	if (runtime_calls || driver_calls)
 		fprintf(stderr, "%d cudaFree, %d cuMemFree_v2\n", runtime_calls, driver_calls);

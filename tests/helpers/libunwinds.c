@@ -16,8 +16,8 @@ const void *_Unwind_Find_FDE(void *address, void *bases)
 	static const void *(*next)(void *, void *);
 
 	if (!next)
-		*(void **)&next = dlsym(dlopen(getenv("REAL_LIBGCC"), RTLD_NOW),
-			"_Unwind_Find_FDE");
+		*(void **)&next =
+			dlsym(dlopen(getenv("REAL_LIBGCC"), RTLD_NOW), "_Unwind_Find_FDE");
 	count++;
 	return next(address, bases);
 }

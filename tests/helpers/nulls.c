@@ -13,7 +13,7 @@ typedef int (*any_call)(long, long, long, long, long, long, long, long, long, lo
 static const char *const names[] = {
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) #symbol,
 #define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
-	#symbol, #symbol #suffix,
+#symbol, #symbol #suffix,
 #include "calls.def"
 };
 

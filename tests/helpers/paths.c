@@ -31,8 +31,8 @@ PATH(fourth)
 
 __attribute__((noinline)) static int deeper(int depth, int more)
 {
-	volatile int below = depth ? deeper(depth - 1, more) : first(more) | second(more) |
-		third(more) | fourth(more);
+	volatile int below = depth ? deeper(depth - 1, more)
+				   : first(more) | second(more) | third(more) | fourth(more);
 
 	return below;
 }

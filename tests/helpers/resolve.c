@@ -65,10 +65,10 @@ static void check_exports(void)
 	for (int i = 0; i < 3; i++)
 		expect(version[i], dlvsym(RTLD_DEFAULT, "cudaMalloc", version[i]), "wrapper");
 	/* A prototype that only one major has is exported for that one alone. */
-	expect("12 __cudaLaunchKernel", dlvsym(RTLD_DEFAULT, "__cudaLaunchKernel",
-		"libcudart.so.12"), "none");
-	expect("13 __cudaLaunchKernel", dlvsym(RTLD_DEFAULT, "__cudaLaunchKernel",
-		"libcudart.so.13"), "wrapper");
+	expect("12 __cudaLaunchKernel",
+		dlvsym(RTLD_DEFAULT, "__cudaLaunchKernel", "libcudart.so.12"), "none");
+	expect("13 __cudaLaunchKernel",
+		dlvsym(RTLD_DEFAULT, "__cudaLaunchKernel", "libcudart.so.13"), "wrapper");
 	expect("linked cuInit", dlsym(RTLD_DEFAULT, "cuInit"), "wrapper");
 	(void)self;
 }

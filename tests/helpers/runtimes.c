@@ -37,7 +37,7 @@ static long run(char **argv, const char *library)
 	if (wait4(child, &status, 0, &use) != child || status)
 		exit(2);
 	return (use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000 + use.ru_utime.tv_usec +
-	       use.ru_stime.tv_usec;
+		use.ru_stime.tv_usec;
 }
 
 int main(int argc, char **argv)

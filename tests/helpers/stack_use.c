@@ -48,7 +48,7 @@ static void *work(void *unused)
 	unsigned long long memory;
 
 	result |= cuda.new_stream(&stream, 0) | cuda.allocate(&memory, 4096) |
-		  cuda.set(memory, 0, 64, stream) | cuda.wait(stream) | cuda.release(memory);
+		cuda.set(memory, 0, 64, stream) | cuda.wait(stream) | cuda.release(memory);
 	return unused;
 }
 

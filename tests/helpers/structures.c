@@ -26,14 +26,31 @@ static void *library;
 
 static void copies(void)
 {
-	CUDA_MEMCPY2D plane = { .srcXInBytes = 3, .srcY = 2, .srcMemoryType = CU_MEMORYTYPE_HOST,
-		.srcHost = (void *)0x10000, .srcPitch = 0x100, .dstXInBytes = 5, .dstY = 4,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = 0x200000, .dstPitch = 0x80,
-		.WidthInBytes = 0x40, .Height = 8 };
-	CUDA_MEMCPY3D box = { .srcZ = 1, .srcMemoryType = CU_MEMORYTYPE_DEVICE,
-		.srcDevice = 0x300000, .srcPitch = 0x100, .srcHeight = 16, .dstXInBytes = 7,
-		.dstY = 6, .dstZ = 5, .dstMemoryType = CU_MEMORYTYPE_ARRAY,
-		.dstArray = HANDLE(CUarray, 0xa1), .WidthInBytes = 0x20, .Height = 4, .Depth = 2 };
+	CUDA_MEMCPY2D plane = { .srcXInBytes = 3,
+		.srcY = 2,
+		.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = (void *)0x10000,
+		.srcPitch = 0x100,
+		.dstXInBytes = 5,
+		.dstY = 4,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = 0x200000,
+		.dstPitch = 0x80,
+		.WidthInBytes = 0x40,
+		.Height = 8 };
+	CUDA_MEMCPY3D box = { .srcZ = 1,
+		.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.srcDevice = 0x300000,
+		.srcPitch = 0x100,
+		.srcHeight = 16,
+		.dstXInBytes = 7,
+		.dstY = 6,
+		.dstZ = 5,
+		.dstMemoryType = CU_MEMORYTYPE_ARRAY,
+		.dstArray = HANDLE(CUarray, 0xa1),
+		.WidthInBytes = 0x20,
+		.Height = 4,
+		.Depth = 2 };
 
 	CALL(cuMemcpy2D_v2, &plane);
 	CALL(cuMemcpy3DAsync_v2, &box, HANDLE(CUstream, 0x51));
@@ -44,8 +61,8 @@ static void batches(void)
 {
 	CUdeviceptr dst[] = { 0xd1, 0xd2 }, src[] = { 0x51, 0x52 };
 	size_t bytes[] = { 0xb1, 0xb2 }, first[] = { 0 };
-	CUmemcpyAttributes attributes[] = { {
-		.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, .flags = 9 } };
+	CUmemcpyAttributes attributes[] = { { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
+		.flags = 9 } };
 
 	CALL(cuMemcpyBatchAsync_v2, dst, src, bytes, 2, attributes, first, 1,
 		HANDLE(CUstream, 0x51));
@@ -57,11 +74,18 @@ static void nodes(void)
 	const CUgraphNode to[] = { HANDLE(CUgraphNode, 0x71), HANDLE(CUgraphNode, 0x72) };
 	CUgraphEdgeData edge[2] = { { .from_port = 1, .to_port = 2, .type = 1 } };
 	CUgraph body[2] = { HANDLE(CUgraph, 0xb1), HANDLE(CUgraph, 0xb2) };
-	CUgraphNodeParams set = { .type = CU_GRAPH_NODE_TYPE_MEMSET, .memset = {
-		.dst = 0x200000, .value = 3, .elementSize = 4, .width = 5, .height = 6,
-		.pitch = 0x40 } };
-	CUgraphNodeParams either = { .type = CU_GRAPH_NODE_TYPE_CONDITIONAL, .conditional = {
-		.handle = 0xc1, .type = CU_GRAPH_COND_TYPE_IF, .size = 2, .phGraph_out = body } };
+	CUgraphNodeParams set = { .type = CU_GRAPH_NODE_TYPE_MEMSET,
+		.memset = { .dst = 0x200000,
+			.value = 3,
+			.elementSize = 4,
+			.width = 5,
+			.height = 6,
+			.pitch = 0x40 } };
+	CUgraphNodeParams either = { .type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+		.conditional = { .handle = 0xc1,
+			.type = CU_GRAPH_COND_TYPE_IF,
+			.size = 2,
+			.phGraph_out = body } };
 	CUgraphNode node = HANDLE(CUgraphNode, 0x91);
 
 	CALL(cuGraphAddNode_v2, &node, HANDLE(CUgraph, 0x61), from, edge, 2, &set);
@@ -77,9 +101,15 @@ static void launch(void)
 		{ .id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT,
 			.value.launchCompletionEvent.event = HANDLE(CUevent, 0xe1) },
 	};
-	CUlaunchConfig config = { .gridDimX = 2, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32,
-		.blockDimY = 1, .blockDimZ = 1, .hStream = HANDLE(CUstream, 0x51),
-		.attrs = attribute, .numAttrs = 2 };
+	CUlaunchConfig config = { .gridDimX = 2,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 32,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.hStream = HANDLE(CUstream, 0x51),
+		.attrs = attribute,
+		.numAttrs = 2 };
 
 	CALL(cuLaunchKernelEx, &config, HANDLE(CUfunction, 0x81), NULL, NULL);
 	config.numAttrs = 0;

@@ -19,7 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+static const char ptx[] =
+	".version 7.0\n.target sm_75\n.address_size 64\n"
 	".visible .entry _ZN7cufence4spinEy(.param .u64 ns)\n{\nret;\n}\n";
 
 static _Atomic int bad;
@@ -55,8 +56,7 @@ static CUgraphExec capture(CUstream stream)
 	return exec;
 }
 
-static void round_of_work(CUstream stream, CUgraphExec exec, CUevent event,
-	unsigned long long ns)
+static void round_of_work(CUstream stream, CUgraphExec exec, CUevent event, unsigned long long ns)
 {
 	CUdeviceptr memory;
 

@@ -13,7 +13,8 @@ enum { ROUNDS = 6 };
 static inline const char *shown(struct mini *m)
 {
 	assert_int_equal(analyze(&m->db), 0);
-	return mini_text(m, "SELECT ifnull(group_concat(t, ', '), '') FROM (SELECT f.rule "
+	return mini_text(m,
+		"SELECT ifnull(group_concat(t, ', '), '') FROM (SELECT f.rule "
 		"|| ' ' || f.count || ' ' || a.function || ' ' || b.function AS t FROM finding f "
 		"JOIN site a ON a.id = f.site JOIN site b ON b.id = f.other_site WHERE f.shown "
 		"ORDER BY t)");

@@ -65,9 +65,8 @@ static inline void launch(struct shop *s, double at, int64_t stream, int64_t sit
 static inline void download(struct shop *s, double at, int64_t stream, double start, int64_t memory)
 {
 	int64_t call = MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoHAsync_v2, .at = at,
-		.stream = stream, .site = s->at_search, .bytes = 4096,
-		.direction = 1 + COPY_D2H, .dst = "pinned", .src = "device",
-		.runs = { start, start + 10 });
+		.stream = stream, .site = s->at_search, .bytes = 4096, .direction = 1 + COPY_D2H,
+		.dst = "pinned", .src = "device", .runs = { start, start + 10 });
 
 	mini_names(&s->mini, call, "src", memory);
 	mini_names(&s->mini, call, "dst", s->result);
@@ -97,7 +96,8 @@ static inline void round_at(struct shop *s, double t)
 static inline const char *found(struct shop *s)
 {
 	assert_int_equal(analyze(&s->mini.db), 0);
-	return mini_text(&s->mini, "SELECT ifnull(group_concat(count || ' ' || a.line || ' ' || "
+	return mini_text(&s->mini,
+		"SELECT ifnull(group_concat(count || ' ' || a.line || ' ' || "
 		"b.line || ' ' || (waited / 1000), ', '), '') "
 		"FROM finding JOIN site a ON a.id = site JOIN site b ON b.id = other_site "
 		"WHERE rule = 'broad-sync'");

@@ -48,12 +48,11 @@ static inline void align8(struct bytes *bytes)
 
 enum sample_section { STRINGS = 1, SYMBOLS, INFO, KERNEL_INFO, SHARED, CALLS, SECTIONS };
 
-static const char *const sample_section_names[SECTIONS] = {
-	"", ".strtab", ".symtab", ".nv.info",
-	".nv.info." SAMPLE_KERNEL, ".nv.shared." SAMPLE_KERNEL, ".nv.callgraph"};
+static const char *const sample_section_names[SECTIONS] = { "", ".strtab", ".symtab", ".nv.info",
+	".nv.info." SAMPLE_KERNEL, ".nv.shared." SAMPLE_KERNEL, ".nv.callgraph" };
 
 /* The kernel calls the second, which calls the third, which is not in the cubin. */
-static const char *const sample_functions[] = {SAMPLE_KERNEL, "report", "vprintf"};
+static const char *const sample_functions[] = { SAMPLE_KERNEL, "report", "vprintf" };
 
 static inline uint32_t info_word(unsigned format, unsigned attribute, unsigned value)
 {
@@ -101,7 +100,7 @@ static inline void append_strings(struct bytes *bytes, Elf64_Shdr *section, Elf6
 /* Pairs of symbols, then one that is none. */
 static inline void append_calls(struct bytes *bytes, Elf64_Shdr *section)
 {
-	static const uint32_t pairs[] = {0, UINT32_MAX, 1, 2, 2, 3, 0, UINT32_MAX - 1};
+	static const uint32_t pairs[] = { 0, UINT32_MAX, 1, 2, 2, 3, 0, UINT32_MAX - 1 };
 
 	section[CALLS].sh_offset = append(bytes, pairs, sizeof(pairs));
 	section[CALLS].sh_size = sizeof(pairs);
@@ -110,8 +109,8 @@ static inline void append_calls(struct bytes *bytes, Elf64_Shdr *section)
 static inline void append_contents(struct bytes *bytes, Elf64_Shdr *section)
 {
 	const unsigned char function = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
-	Elf64_Sym symbol[4] = {{0}, {.st_info = function, .st_other = 0x10, .st_shndx = 1},
-		{.st_info = function, .st_shndx = 1}, {.st_info = function}};
+	Elf64_Sym symbol[4] = { { 0 }, { .st_info = function, .st_other = 0x10, .st_shndx = 1 },
+		{ .st_info = function, .st_shndx = 1 }, { .st_info = function } };
 
 	append_strings(bytes, section, &symbol[1]);
 	section[SYMBOLS].sh_offset = append(bytes, symbol, sizeof(symbol));
@@ -130,19 +129,25 @@ static inline void append_contents(struct bytes *bytes, Elf64_Shdr *section)
 static inline void make_cubin(struct bytes *bytes)
 {
 	Elf64_Shdr section[SECTIONS] = {
-		[STRINGS] = {.sh_type = SHT_STRTAB},
-		[SYMBOLS] = {.sh_type = SHT_SYMTAB, .sh_link = STRINGS,
-			.sh_entsize = sizeof(Elf64_Sym)},
-		[INFO] = {.sh_type = SHT_LOPROC},
-		[KERNEL_INFO] = {.sh_type = SHT_LOPROC},
-		[SHARED] = {.sh_type = SHT_NOBITS, .sh_size = 512},
-		[CALLS] = {.sh_type = SHT_LOPROC},
+		[STRINGS] = { .sh_type = SHT_STRTAB },
+		[SYMBOLS] = { .sh_type = SHT_SYMTAB,
+			.sh_link = STRINGS,
+			.sh_entsize = sizeof(Elf64_Sym) },
+		[INFO] = { .sh_type = SHT_LOPROC },
+		[KERNEL_INFO] = { .sh_type = SHT_LOPROC },
+		[SHARED] = { .sh_type = SHT_NOBITS, .sh_size = 512 },
+		[CALLS] = { .sh_type = SHT_LOPROC },
 	};
-	Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT,
-				     0x41, 8},
-		.e_type = ET_EXEC, .e_machine = 190, .e_version = EV_CURRENT,
-		.e_flags = 0x6005a04, .e_ehsize = sizeof(header), .e_shnum = SECTIONS,
-		.e_shentsize = sizeof(Elf64_Shdr), .e_shstrndx = STRINGS};
+	Elf64_Ehdr header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT,
+				      0x41, 8 },
+		.e_type = ET_EXEC,
+		.e_machine = 190,
+		.e_version = EV_CURRENT,
+		.e_flags = 0x6005a04,
+		.e_ehsize = sizeof(header),
+		.e_shnum = SECTIONS,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shstrndx = STRINGS };
 
 	memset(bytes, 0, sizeof(*bytes));
 	append(bytes, &header, sizeof(header));
@@ -165,7 +170,7 @@ static inline void begin_container(struct bytes *bytes)
 	memset(bytes, 0, sizeof(*bytes));
 	append_u32(bytes, 0xba55ed50);
 	append_u32(bytes, 1 | 16 << 16);
-	append(bytes, &(uint64_t){0}, 8);
+	append(bytes, &(uint64_t){ 0 }, 8);
 }
 
 static inline void end_container(struct bytes *bytes)
@@ -195,7 +200,7 @@ static inline size_t pack(enum sample_packing packing, const void *data, size_t 
 static inline size_t append_entry(struct bytes *bytes, unsigned kind, enum sample_packing packing,
 	const void *data, size_t size)
 {
-	uint8_t payload[4096] = {0};
+	uint8_t payload[4096] = { 0 };
 	size_t packed = pack(packing, data, size, payload, sizeof(payload));
 	uint64_t padded = (packed + 7) / 8 * 8;
 	size_t at = append_u32(bytes, kind | 0x101 << 16);
@@ -206,10 +211,10 @@ static inline size_t append_entry(struct bytes *bytes, unsigned kind, enum sampl
 	append_u32(bytes, 0);
 	append_u32(bytes, 0x10008); /* version of the format */
 	append_u32(bytes, 75);      /* architecture */
-	append(bytes, &(uint64_t){0}, 8);
-	append(bytes, &(uint64_t){packing}, 8);
-	append(bytes, &(uint64_t){0}, 8);
-	append(bytes, &(uint64_t){packing == RAW ? 0 : size}, 8);
+	append(bytes, &(uint64_t){ 0 }, 8);
+	append(bytes, &(uint64_t){ packing }, 8);
+	append(bytes, &(uint64_t){ 0 }, 8);
+	append(bytes, &(uint64_t){ packing == RAW ? 0 : size }, 8);
 	append(bytes, payload, padded);
 	return at;
 }

@@ -37,15 +37,15 @@ struct mini {
 
 struct mini_call {
 	int type;
-	double at, until;     /* entry, exit; until 0: 2 us after entry */
-	int64_t thread;       /* 0: MINI_MAIN */
-	int64_t context;      /* 0: the first */
+	double at, until; /* entry, exit; until 0: 2 us after entry */
+	int64_t thread;   /* 0: MINI_MAIN */
+	int64_t context;  /* 0: the first */
 	int64_t stream, event, parent, site, kernel, ptr, bytes;
 	int result, never_returned;
-	int direction;        /* 1 + enum copy_direction, 0: NULL */
+	int direction; /* 1 + enum copy_direction, 0: NULL */
 	const char *dst, *src;
 	uint64_t grid, block;
-	double runs[2];       /* its operation, { 0, 0 }: none */
+	double runs[2]; /* its operation, { 0, 0 }: none */
 };
 
 static inline int64_t mini_ns(double us)
@@ -92,9 +92,11 @@ static inline int64_t mini_thread(struct mini *m)
 static inline int64_t mini_stream_in(struct mini *m, int64_t context, const char *kind)
 {
 	m->streams++;
-	mini_exec(m, "INSERT INTO stream (id, process, context, handle, kind, cupti_id) "
-		"VALUES (%lld, 1, %lld, %lld, '%s', %lld)", (long long)m->streams,
-		(long long)context, 0x1000LL + m->streams, kind, 6LL + m->streams);
+	mini_exec(m,
+		"INSERT INTO stream (id, process, context, handle, kind, cupti_id) "
+		"VALUES (%lld, 1, %lld, %lld, '%s', %lld)",
+		(long long)m->streams, (long long)context, 0x1000LL + m->streams, kind,
+		6LL + m->streams);
 	return m->streams;
 }
 
@@ -105,10 +107,14 @@ static inline int64_t mini_stream(struct mini *m, const char *kind)
 
 static inline int64_t mini_context(struct mini *m, int device)
 {
-	mini_exec(m, "INSERT OR IGNORE INTO device VALUES (1, %d, 'GPU', 132, 2048, 32, 9, 0, 3, "
-		"1 << 30)", device);
-	mini_exec(m, "INSERT INTO context (process, number, handle, cupti_id, device, flags) "
-		"VALUES (1, 1, 1, 1, %d, 0)", device);
+	mini_exec(m,
+		"INSERT OR IGNORE INTO device VALUES (1, %d, 'GPU', 132, 2048, 32, 9, 0, 3, "
+		"1 << 30)",
+		device);
+	mini_exec(m,
+		"INSERT INTO context (process, number, handle, cupti_id, device, flags) "
+		"VALUES (1, 1, 1, 1, %d, 0)",
+		device);
 	return sqlite3_last_insert_rowid(m->db.handle);
 }
 
@@ -130,8 +136,10 @@ static inline int64_t mini_kernel(struct mini *m, const char *name)
 /* All of them at one address: what lies where plays no part. */
 static inline int64_t mini_allocation(struct mini *m, const char *memory)
 {
-	mini_exec(m, "INSERT INTO allocation (process, address, bytes, memory) "
-		"VALUES (1, 4096, 4096, '%s')", memory);
+	mini_exec(m,
+		"INSERT INTO allocation (process, address, bytes, memory) "
+		"VALUES (1, 4096, 4096, '%s')",
+		memory);
 	return sqlite3_last_insert_rowid(m->db.handle);
 }
 
@@ -145,9 +153,10 @@ static inline void mini_names(struct mini *m, int64_t call, const char *role, in
 static inline int64_t mini_site(struct mini *m, const char *function, int line)
 {
 	m->sites++;
-	mini_exec(m, "INSERT INTO site (id, process, number, function, file, line, text) "
-		"VALUES (%lld, 1, %lld, '%s', 'mini.cu', %d, 'mini.cu:%d')", (long long)m->sites,
-		(long long)m->sites, function, line, line);
+	mini_exec(m,
+		"INSERT INTO site (id, process, number, function, file, line, text) "
+		"VALUES (%lld, 1, %lld, '%s', 'mini.cu', %d, 'mini.cu:%d')",
+		(long long)m->sites, (long long)m->sites, function, line, line);
 	return m->sites;
 }
 
@@ -156,7 +165,8 @@ static inline void mini_init(struct mini *m)
 	*m = (struct mini){ 0 };
 	assert_int_equal(db_create(&m->db, ":memory:"), 0);
 	mini_exec(m, "INSERT INTO run (start_unix_ns, tool_version) VALUES (0, 'test')");
-	mini_exec(m, "INSERT INTO process VALUES (1, 1, 0, 0, 0, 1, 0, 'tsc', 100, 'on', 0, 26, "
+	mini_exec(m,
+		"INSERT INTO process VALUES (1, 1, 0, 0, 0, 1, 0, 'tsc', 100, 'on', 0, 26, "
 		"13000, 'mini')");
 	mini_thread(m);
 	mini_context(m, 0);
@@ -179,7 +189,8 @@ static inline int64_t mini_or_null(int64_t id)
 
 static inline void mini_operation(struct mini *m, const struct mini_call *c)
 {
-	static const char sql[] = "INSERT INTO operation (id, process, call, kind, start, end, "
+	static const char sql[] =
+		"INSERT INTO operation (id, process, call, kind, start, end, "
 		"device, context, stream, correlation, kernel, bytes, copy_kind) "
 		"VALUES (?, 1, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)";
 	sqlite3_stmt *q = db_prepare(&m->db, sql);
@@ -187,9 +198,9 @@ static inline void mini_operation(struct mini *m, const struct mini_call *c)
 
 	assert_non_null(q);
 	assert_int_equal(db_run(q, "iisiiiIiIII", ++m->ops, m->calls,
-				 kind == KIND_LAUNCH			      ? "kernel"
-				 : kind == KIND_SET || kind == KIND_SET_ASYNC ? "memset"
-									      : "memcpy",
+				 kind == KIND_LAUNCH                                  ? "kernel"
+					 : kind == KIND_SET || kind == KIND_SET_ASYNC ? "memset"
+										      : "memcpy",
 				 mini_ns(c->runs[0]), mini_ns(c->runs[1]),
 				 c->context ? c->context : (int64_t)1, mini_or_null(c->stream),
 				 m->calls, mini_or_null(c->kernel), mini_or_null(c->bytes),
@@ -209,13 +220,16 @@ static inline int64_t mini_call(struct mini *m, struct mini_call c)
 
 	assert_non_null(q);
 	assert_int_equal(db_run(q, "iiIiiIIiIIIIIIIiiss", ++m->calls,
-		c.thread ? c.thread : (int64_t)MINI_MAIN, mini_or_null(c.parent), (int64_t)c.type,
-		mini_ns(c.at), c.never_returned ? DB_NULL : mini_ns(c.until ? c.until : c.at + 2),
-		c.never_returned ? DB_NULL : (int64_t)c.result, c.context ? c.context : (int64_t)1,
-		mini_or_null(c.stream), mini_or_null(c.event), mini_or_null(c.kernel),
-		mini_or_null(c.site), mini_or_null(c.ptr), mini_or_null(c.bytes),
-		c.direction ? (int64_t)c.direction - 1 : DB_NULL, (int64_t)c.grid,
-		(int64_t)c.block, c.dst, c.src), 0);
+				 c.thread ? c.thread : (int64_t)MINI_MAIN, mini_or_null(c.parent),
+				 (int64_t)c.type, mini_ns(c.at),
+				 c.never_returned ? DB_NULL : mini_ns(c.until ? c.until : c.at + 2),
+				 c.never_returned ? DB_NULL : (int64_t)c.result,
+				 c.context ? c.context : (int64_t)1, mini_or_null(c.stream),
+				 mini_or_null(c.event), mini_or_null(c.kernel),
+				 mini_or_null(c.site), mini_or_null(c.ptr), mini_or_null(c.bytes),
+				 c.direction ? (int64_t)c.direction - 1 : DB_NULL, (int64_t)c.grid,
+				 (int64_t)c.block, c.dst, c.src),
+		0);
 	sqlite3_finalize(q);
 	if (c.runs[1] > 0)
 		mini_operation(m, &c);
@@ -256,7 +270,8 @@ static inline int mini_teardown(void **state)
 static inline const char *mini_shown(struct mini *m)
 {
 	assert_int_equal(analyze(&m->db), 0);
-	return mini_text(m, "SELECT ifnull(group_concat(rule || ' ' || count, ', '), '') "
+	return mini_text(m,
+		"SELECT ifnull(group_concat(rule || ' ' || count, ', '), '') "
 		"FROM finding WHERE shown");
 }
 

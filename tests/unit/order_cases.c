@@ -101,14 +101,18 @@ static int64_t context_of(const struct run *r, const char *text)
 
 static int64_t stream(struct run *r, const char *text)
 {
-	static const char *const kinds[] = { ['L'] = "legacy", ['b'] = "blocking",
-		['n'] = "non-blocking", ['p'] = "per-thread" };
+	static const char *const kinds[] = { ['L'] = "legacy",
+		['b'] = "blocking",
+		['n'] = "non-blocking",
+		['p'] = "per-thread" };
 	int64_t id = known(r, text);
 
 	if (!strcmp(text, "L"))
 		return MINI_LEGACY;
-	return id ? id : name_it(r, text, mini_stream_in(&r->m, context_of(r, text),
-				 kinds[(unsigned char)text[0]]));
+	return id ? id
+		  : name_it(r, text,
+			    mini_stream_in(&r->m, context_of(r, text),
+				    kinds[(unsigned char)text[0]]));
 }
 
 static int64_t event(struct run *r, const char *text)
@@ -132,8 +136,8 @@ static int64_t thread(struct run *r, int number)
 
 static void object(struct run *r, const char *role, int64_t id)
 {
-	mini_exec(&r->m, "INSERT INTO call_object VALUES (%lld, '%s', %lld)",
-		(long long)r->m.calls, role, (long long)id);
+	mini_exec(&r->m, "INSERT INTO call_object VALUES (%lld, '%s', %lld)", (long long)r->m.calls,
+		role, (long long)id);
 }
 
 static int64_t exec(struct run *r, const char *text)
@@ -145,9 +149,10 @@ static int64_t exec(struct run *r, const char *text)
 	id = name_it(r, text, ++r->execs);
 	mini_exec(&r->m, "INSERT INTO graph (id, process, handle) VALUES (%lld, 1, %lld)",
 		(long long)id, (long long)id);
-	mini_exec(&r->m, "INSERT INTO graph_exec (id, process, handle, graph, as_of) "
-		"VALUES (%lld, 1, %lld, %lld, 1 << 40)", (long long)id, (long long)id,
-		(long long)id);
+	mini_exec(&r->m,
+		"INSERT INTO graph_exec (id, process, handle, graph, as_of) "
+		"VALUES (%lld, 1, %lld, %lld, 1 << 40)",
+		(long long)id, (long long)id, (long long)id);
 	return id;
 }
 
@@ -162,8 +167,10 @@ static void add_node(struct run *r, const struct statement *s)
 		else if (s->arg[i][0] == 'e')
 			acts_on = event(r, s->arg[i]);
 	}
-	mini_exec(&r->m, "INSERT INTO graph_node (graph, type, call, event) VALUES (%lld, '%s', "
-		"1, nullif(%lld, 0))", (long long)graph, s->arg[2], (long long)acts_on);
+	mini_exec(&r->m,
+		"INSERT INTO graph_node (graph, type, call, event) VALUES (%lld, '%s', "
+		"1, nullif(%lld, 0))",
+		(long long)graph, s->arg[2], (long long)acts_on);
 	node = name_it(r, s->arg[1], sqlite3_last_insert_rowid(r->m.db.handle));
 	if (after)
 		mini_exec(&r->m, "INSERT INTO graph_edge VALUES (%lld, %lld, %lld, 1, NULL, 0)",
@@ -174,9 +181,9 @@ static void add_node(struct run *r, const struct statement *s)
 static const struct verb {
 	const char *name;
 	int type;
-	const char *args;            /* s stream, e event, E second event, x graph, c context,
+	const char *args; /* s stream, e event, E second event, x graph, c context,
 					d and f: contexts of a peer copy, t thread, n a node */
-	const char *more;            /* a row of call_object: role=number; green: of its
+	const char *more; /* a row of call_object: role=number; green: of its
 					context */
 } verbs[] = {
 	{ "launch", CALL_cuLaunchKernel, "s", NULL },
@@ -324,8 +331,10 @@ static void finish_call(struct run *r, const struct verb *verb, const struct sta
 		mini_exec(&r->m, "UPDATE context SET green = 1 WHERE id = %lld",
 			(long long)s->call.context);
 	else if (more)
-		object(r, strstr(more, "captured") ? "captured"
-			: strstr(more, "content") ? "content" : "attributes",
+		object(r,
+			strstr(more, "captured")          ? "captured"
+				: strstr(more, "content") ? "content"
+							  : "attributes",
 			atoi(strchr(more, '=') + 1));
 	if (verb->type == CALL_cuLaunchKernelEx && strchr(verb->args, 'e')) {
 		mini_exec(&r->m, "UPDATE call SET event = NULL WHERE id = %lld",
@@ -337,16 +346,21 @@ static void finish_call(struct run *r, const struct verb *verb, const struct sta
 			(long long)r->m.calls, (long long)exec(r, s->arg[0]),
 			(long long)exec(r, s->arg[1]));
 	if (strstr(s->verb, "_event") && verb->args[0] == 'x')
-		mini_exec(&r->m, "INSERT INTO graph_change VALUES (%lld, NULL, %lld, 'record', %s, "
-			"%lld, NULL)", (long long)r->m.calls, (long long)known(r, s->arg[1]),
-			s->verb[0] == 'e' ? s->arg[0] + 1 : "NULL",
-			(long long)event(r, s->arg[2]));
+		mini_exec(&r->m,
+			"INSERT INTO graph_change VALUES (%lld, NULL, %lld, 'record', %s, "
+			"%lld, NULL)",
+			(long long)r->m.calls, (long long)known(r, s->arg[1]),
+			s->verb[0] == 'e' ? s->arg[0] + 1 : "NULL", (long long)event(r, s->arg[2]));
 	if (!strcmp(s->verb, "free_of"))
-		mini_exec(&r->m, "INSERT INTO allocation (process, address, bytes, memory, freed) "
-			"VALUES (1, 1, 1, '%s', %lld)", s->arg[0], (long long)r->m.calls);
+		mini_exec(&r->m,
+			"INSERT INTO allocation (process, address, bytes, memory, freed) "
+			"VALUES (1, 1, 1, '%s', %lld)",
+			s->arg[0], (long long)r->m.calls);
 	if (!strcmp(s->verb, "launch") && s->args > 1) { /* launch STREAM MEMORY */
-		mini_exec(&r->m, "INSERT INTO allocation (process, address, bytes, memory) "
-			"VALUES (1, 1, 1, '%s')", s->arg[1]);
+		mini_exec(&r->m,
+			"INSERT INTO allocation (process, address, bytes, memory) "
+			"VALUES (1, 1, 1, '%s')",
+			s->arg[1]);
 		mini_exec(&r->m, "INSERT INTO operand VALUES (%lld, 'word', 0, 1, %lld)",
 			(long long)r->m.calls,
 			(long long)sqlite3_last_insert_rowid(r->m.db.handle));
@@ -464,9 +478,9 @@ static void check_pair(struct run *r, struct order *order, const struct pair *pa
 
 	if (is != pair->strength)
 		print_message("%s%s%s before %s%s%s: %s, not %s\n", pair->a,
-			*pair->a_node ? "." : "",
-			pair->a_node, pair->b, *pair->b_node ? "." : "", pair->b_node,
-			order_strength_names[is], order_strength_names[pair->strength]);
+			*pair->a_node ? "." : "", pair->a_node, pair->b, *pair->b_node ? "." : "",
+			pair->b_node, order_strength_names[is],
+			order_strength_names[pair->strength]);
 	assert_int_equal(is, pair->strength);
 	r->checked++;
 }
@@ -517,8 +531,8 @@ static void check_edges(struct run *r)
 	while (next_pair(&text, &pair)) {
 		struct order_link *link = NULL;
 		size_t count;
-		int found = order_path_find(path, label(r, pair.b)->call,
-			label(r, pair.a)->call, ORDER_GUARANTEED, &link, &count);
+		int found = order_path_find(path, label(r, pair.b)->call, label(r, pair.a)->call,
+			ORDER_GUARANTEED, &link, &count);
 
 		free(link);
 		if (*pair.a_node || *pair.b_node)

@@ -12,8 +12,14 @@
 #include "walk.h"
 
 enum {
-	CALLS = 64, STREAMS = 40, EVENTS = 6, EXECS = 2, THREADS = 4, POINTERS = 2,
-	NODES = 3 * CALLS, WORDS = NODES / 64,
+	CALLS = 64,
+	STREAMS = 40,
+	EVENTS = 6,
+	EXECS = 2,
+	THREADS = 4,
+	POINTERS = 2,
+	NODES = 3 * CALLS,
+	WORDS = NODES / 64,
 };
 
 /* Ids of streams: the legacy streams of both contexts come first. */
@@ -23,7 +29,7 @@ struct program {
 	enum stream_kind kind[STREAMS];
 	int context[STREAMS], dead[STREAMS];
 	int streams;
-	int created[EVENTS];      /* by a recorded call */
+	int created[EVENTS]; /* by a recorded call */
 	int thread_made[THREADS], thread_ended[THREADS];
 };
 
@@ -77,9 +83,11 @@ static void make_copy(struct walk_call *call)
 
 	call->direction = (enum copy_direction)pick(5);
 	call->src = call->direction == COPY_H2D || call->direction == COPY_H2H ? host[pick(2)]
-		  : call->direction == COPY_DEFAULT ? MEMORY_UNKNOWN : MEMORY_DEVICE;
+		: call->direction == COPY_DEFAULT                              ? MEMORY_UNKNOWN
+									       : MEMORY_DEVICE;
 	call->dst = call->direction == COPY_D2H || call->direction == COPY_H2H ? host[pick(2)]
-		  : call->direction == COPY_DEFAULT ? MEMORY_UNKNOWN : MEMORY_DEVICE;
+		: call->direction == COPY_DEFAULT                              ? MEMORY_UNKNOWN
+									       : MEMORY_DEVICE;
 	if (call->kind == KIND_COPY_ASYNC && pick(2)) {
 		call->op = call->id;
 		call->op_end = call->exit - 1;
@@ -121,9 +129,8 @@ static void make_submission(const struct program *p, struct walk_call *call)
 static void make_wait(const struct program *p, struct walk_call *call)
 {
 	static const enum call_kind kinds[] = { KIND_STREAM_SYNC, KIND_STREAM_QUERY,
-			KIND_EVENT_SYNC,
-		KIND_EVENT_QUERY, KIND_EVENT_ELAPSED, KIND_CONTEXT_SYNC, KIND_FREE_DEVICE,
-		KIND_FREE_HOST };
+		KIND_EVENT_SYNC, KIND_EVENT_QUERY, KIND_EVENT_ELAPSED, KIND_CONTEXT_SYNC,
+		KIND_FREE_DEVICE, KIND_FREE_HOST };
 
 	name_stream(p, call, pick_stream(p));
 	call->kind = kinds[pick(sizeof(kinds) / sizeof(*kinds))];
@@ -227,7 +234,7 @@ static void make_call(struct program *p, struct walk_call *call)
 		make_thread_call(p, call);
 	}
 	call->result = pick(25) == 0 && call->kind != KIND_STREAM_DESTROY &&
-		       call->kind != KIND_THREAD_CREATE && call->kind != KIND_THREAD_JOIN;
+		call->kind != KIND_THREAD_CREATE && call->kind != KIND_THREAD_JOIN;
 }
 
 /* Threads take turns; a thread whose last call lasts waits for it. */
@@ -235,9 +242,15 @@ static struct walk_call *next_call(struct program *p, int t, int64_t now)
 {
 	struct walk_call *call = &p->call[p->count++];
 
-	*call = (struct walk_call){ .id = p->count, .process = 1, .thread = t + 1,
-		.enter = now, .exit = now + 4, .kind = KIND_OTHER,
-		.direction = COPY_DEFAULT, .op_start = WALK_NEVER, .op_end = WALK_NEVER,
+	*call = (struct walk_call){ .id = p->count,
+		.process = 1,
+		.thread = t + 1,
+		.enter = now,
+		.exit = now + 4,
+		.kind = KIND_OTHER,
+		.direction = COPY_DEFAULT,
+		.op_start = WALK_NEVER,
+		.op_end = WALK_NEVER,
 		.owner_device = -1 };
 	return call;
 }

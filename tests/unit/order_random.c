@@ -18,7 +18,10 @@
 #include "order_reference.h"
 
 struct edges {
-	struct { int64_t call, needs; enum order_reason reason; } list[40 * CALLS * CALLS];
+	struct {
+		int64_t call, needs;
+		enum order_reason reason;
+	} list[40 * CALLS * CALLS];
 	size_t count;
 };
 
@@ -69,13 +72,15 @@ static void show(const struct program *p, int i)
 {
 	const struct walk_call *c = &p->call[i];
 
-	fprintf(stderr, "%3d thread %d [%d, %d] %s%s stream %d (%s, context %d) event %d,%d "
+	fprintf(stderr,
+		"%3d thread %d [%d, %d] %s%s stream %d (%s, context %d) event %d,%d "
 		"direction %d src %d dst %d exec %d ptr %x op_end %d attributes %u other %d "
-		"contexts %d %d\n", i,
-		(int)c->thread, (int)c->enter, (int)c->exit, call_kind_names[c->kind],
+		"contexts %d %d\n",
+		i, (int)c->thread, (int)c->enter, (int)c->exit, call_kind_names[c->kind],
 		c->result ? " failed" : "", (int)c->stream,
-		c->stream_kind == STREAM_KIND_LEGACY ? "legacy"
-		: c->stream_kind == STREAM_KIND_BLOCKING ? "blocking" : "other",
+		c->stream_kind == STREAM_KIND_LEGACY             ? "legacy"
+			: c->stream_kind == STREAM_KIND_BLOCKING ? "blocking"
+								 : "other",
 		(int)c->context, (int)c->event, (int)c->event2, c->direction, c->src, c->dst,
 		(int)c->exec, (unsigned)c->ptr, c->op ? (int)c->op_end : -1, c->attributes,
 		(int)c->other_thread, (int)c->dst_context, (int)c->src_context);
@@ -90,8 +95,8 @@ struct run {
 	uint64_t ways, without_way; /* guaranteed pairs that edges explain, or not */
 };
 
-static int differ(struct run *run, int a, int b, enum order_strength is,
-	enum order_strength should, const char *what)
+static int differ(struct run *run, int a, int b, enum order_strength is, enum order_strength should,
+	const char *what)
 {
 	fprintf(stderr, "%s: call %d before call %d is %s, not %s:\n", what, a, b,
 		order_strength_names[is], order_strength_names[should]);

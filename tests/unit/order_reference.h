@@ -32,10 +32,21 @@ static void draw(struct reference *r, int from, int to, enum order_strength stre
 static int works(const struct walk_call *c)
 {
 	switch (c->kind) {
-	case KIND_LAUNCH: case KIND_COPY: case KIND_COPY_ASYNC: case KIND_SET: case KIND_SET_ASYNC:
-	case KIND_HOST_FUNC: case KIND_PREFETCH: case KIND_ALLOC_ASYNC: case KIND_FREE_ASYNC:
-	case KIND_GRAPH_LAUNCH: case KIND_GRAPH_UPLOAD: case KIND_STREAM_VALUE_WAIT:
-	case KIND_COPY_BATCH: case KIND_COPY_PEER_ASYNC: case KIND_COPY_PEER:
+	case KIND_LAUNCH:
+	case KIND_COPY:
+	case KIND_COPY_ASYNC:
+	case KIND_SET:
+	case KIND_SET_ASYNC:
+	case KIND_HOST_FUNC:
+	case KIND_PREFETCH:
+	case KIND_ALLOC_ASYNC:
+	case KIND_FREE_ASYNC:
+	case KIND_GRAPH_LAUNCH:
+	case KIND_GRAPH_UPLOAD:
+	case KIND_STREAM_VALUE_WAIT:
+	case KIND_COPY_BATCH:
+	case KIND_COPY_PEER_ASYNC:
+	case KIND_COPY_PEER:
 		return !c->result;
 	default:
 		return 0;
@@ -98,8 +109,8 @@ static int is_barrier_of(const struct walk_call *c, int64_t context)
 static int crosses_to(const struct walk_call *c, int64_t context)
 {
 	return !c->result && c->stream_kind == STREAM_KIND_LEGACY && context &&
-	       c->stream_context != context &&
-	       (c->dst_context == context || c->src_context == context);
+		c->stream_context != context &&
+		(c->dst_context == context || c->src_context == context);
 }
 
 static int is_of_legacy_rule(const struct walk_call *c)
@@ -111,9 +122,9 @@ static int is_of_legacy_rule(const struct walk_call *c)
 static int is_crossed(const struct walk_call *a, const struct walk_call *b)
 {
 	return (crosses_to(a, b->stream_context) && is_of_legacy_rule(b)) ||
-	       (crosses_to(b, a->stream_context) && is_of_legacy_rule(a)) ||
-	       (crosses_to(a, a->dst_context) && crosses_to(b, a->dst_context)) ||
-	       (crosses_to(a, a->src_context) && crosses_to(b, a->src_context));
+		(crosses_to(b, a->stream_context) && is_of_legacy_rule(a)) ||
+		(crosses_to(a, a->dst_context) && crosses_to(b, a->dst_context)) ||
+		(crosses_to(a, a->src_context) && crosses_to(b, a->src_context));
 }
 
 static void draw_contexts(struct reference *r, int i, int to, int64_t context,
@@ -168,8 +179,8 @@ static void draw_stream(struct reference *r, int i)
 	}
 }
 
-static int last_of(const struct program *p, int i, enum call_kind a, enum call_kind b,
-	int64_t ptr, int64_t exec)
+static int last_of(const struct program *p, int i, enum call_kind a, enum call_kind b, int64_t ptr,
+	int64_t exec)
 {
 	for (int j = i - 1; j >= 0; j--) {
 		const struct walk_call *c = &p->call[j];
@@ -243,7 +254,8 @@ static void draw_wait(struct reference *r, int i)
 	int legacy = c->stream_kind == STREAM_KIND_LEGACY;
 
 	switch (c->kind) {
-	case KIND_STREAM_SYNC: case KIND_STREAM_QUERY:
+	case KIND_STREAM_SYNC:
+	case KIND_STREAM_QUERY:
 		for (int j = 0; j < i; j++) {
 			const struct walk_call *e = &r->p->call[j];
 
@@ -251,8 +263,9 @@ static void draw_wait(struct reference *r, int i)
 				(legacy && e->stream_context == c->stream_context &&
 					is_blocking(e) && in_stream(r->p, j)))
 				draw(r, E(j), H(i), ORDER_GUARANTEED);
-			if (legacy && (is_barrier_of(e, c->stream_context) ||
-					      crosses_to(e, c->stream_context)))
+			if (legacy &&
+				(is_barrier_of(e, c->stream_context) ||
+					crosses_to(e, c->stream_context)))
 				draw(r, E(j), H(i), ORDER_GUARANTEED);
 		}
 		break;
@@ -266,7 +279,9 @@ static void draw_wait(struct reference *r, int i)
 		draw_contexts(r, i, H(i), 1, ORDER_INCIDENTAL);
 		draw_contexts(r, i, H(i), 2, ORDER_INCIDENTAL);
 		break;
-	case KIND_EVENT_SYNC: case KIND_EVENT_QUERY: case KIND_EVENT_ELAPSED:
+	case KIND_EVENT_SYNC:
+	case KIND_EVENT_QUERY:
+	case KIND_EVENT_ELAPSED:
 		draw_event(r, i, c->event, H(i));
 		if (c->event2)
 			draw_event(r, i, c->event2, H(i));
@@ -317,8 +332,9 @@ static void draw_threads(struct reference *r, int i)
 		if (e->kind == KIND_THREAD_CREATE && e->other_thread == c->thread)
 			draw_knowledge(r, H(j), i, ORDER_GUARANTEED);
 		if (c->kind == KIND_THREAD_JOIN && !e->result &&
-			(e->thread == c->other_thread || (e->kind == KIND_THREAD_CREATE &&
-				e->other_thread == c->other_thread)))
+			(e->thread == c->other_thread ||
+				(e->kind == KIND_THREAD_CREATE &&
+					e->other_thread == c->other_thread)))
 			draw(r, H(j), H(i), ORDER_GUARANTEED);
 		if (e->kind == KIND_HOST_FUNC && !e->result &&
 			(e->op ? e->op_end : e->enter) <= c->enter)

@@ -21,10 +21,10 @@
 
 struct run {
 	struct mini mini;
-	double now, last;            /* us: the host's time, the end of all work */
-	double tail[8];              /* by stream */
+	double now, last; /* us: the host's time, the end of all work */
+	double tail[8];   /* by stream */
 	int64_t site, kernel;
-	int64_t thread;              /* that submits; 0: the first */
+	int64_t thread; /* that submits; 0: the first */
 };
 
 static int setup(void **state)

@@ -11,8 +11,10 @@ static int setup(void **state)
 	struct mini *m = malloc(sizeof(*m));
 
 	mini_init(m);
-	mini_exec(m, "INSERT INTO allocation VALUES (1, 1, %d, 4096, 'device', NULL, NULL), "
-		"(2, 1, %d, 4096, 'device', NULL, NULL)", BASE, 2 * BASE);
+	mini_exec(m,
+		"INSERT INTO allocation VALUES (1, 1, %d, 4096, 'device', NULL, NULL), "
+		"(2, 1, %d, 4096, 'device', NULL, NULL)",
+		BASE, 2 * BASE);
 	*state = m;
 	return 0;
 }
@@ -30,9 +32,10 @@ static int64_t launch(struct mini *m, int64_t kernel, int first, int second)
 	int64_t call = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 10, .stream = MINI_LEGACY,
 		.kernel = kernel);
 
-	mini_exec(m, "INSERT INTO operand VALUES (%lld, 'word', 0, %d, 1), "
-		"(%lld, 'word', 8, %d, 2)", (long long)call, BASE + first, (long long)call,
-		2 * BASE + second);
+	mini_exec(m,
+		"INSERT INTO operand VALUES (%lld, 'word', 0, %d, 1), "
+		"(%lld, 'word', 8, %d, 2)",
+		(long long)call, BASE + first, (long long)call, 2 * BASE + second);
 	return call;
 }
 
@@ -41,9 +44,10 @@ static int64_t copy(struct mini *m, int to, int from, int bytes)
 	int64_t call = MINI_CALL(m, .type = CALL_cuMemcpyDtoDAsync_v2, .at = 10,
 		.stream = MINI_LEGACY, .bytes = bytes, .dst = "device", .src = "device");
 
-	mini_exec(m, "INSERT INTO operand VALUES (%lld, 'dst', NULL, %d, 1), "
-		"(%lld, 'src', NULL, %d, 2)", (long long)call, BASE + to, (long long)call,
-		2 * BASE + from);
+	mini_exec(m,
+		"INSERT INTO operand VALUES (%lld, 'dst', NULL, %d, 1), "
+		"(%lld, 'src', NULL, %d, 2)",
+		(long long)call, BASE + to, (long long)call, 2 * BASE + from);
 	return call;
 }
 
@@ -58,8 +62,10 @@ static int64_t kernel(struct mini *m, const char *evidence, int complete)
 
 static void claim(struct mini *m, int64_t row, int offset, const char *direction, const char *bytes)
 {
-	mini_exec(m, "INSERT INTO kernel_access VALUES (%lld, NULL, %d, '%s', 1, %s, NULL, NULL, "
-		"NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)row, offset, direction, bytes);
+	mini_exec(m,
+		"INSERT INTO kernel_access VALUES (%lld, NULL, %d, '%s', 1, %s, NULL, NULL, "
+		"NULL, NULL, NULL, NULL, NULL, 1, 0)",
+		(long long)row, offset, direction, bytes);
 }
 
 /* "allocation direction low..high evidence", with '~' before what is not exact. */
@@ -78,8 +84,8 @@ static void check(struct mini *m, int64_t call, const char *expected)
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
 			"%s%lld%c %lld..%lld %d, ", access->exact ? "" : "~",
 			(long long)access->allocation, directions[access->direction],
-			(long long)(access->low % BASE),
-			(long long)(access->high % BASE), access->evidence);
+			(long long)(access->low % BASE), (long long)(access->high % BASE),
+			access->evidence);
 	}
 	snprintf(text + used, sizeof(text) - used, "%s", found.complete ? "complete" : "more");
 	assert_string_equal(text, expected);
@@ -127,10 +133,11 @@ static int64_t value(struct mini *m, int type, const char *role, int at, int byt
 {
 	int64_t call = call_of(m, type);
 
-	mini_exec(m, "INSERT INTO operand VALUES (%lld, '%s', 0, %d, 1); INSERT INTO extent "
+	mini_exec(m,
+		"INSERT INTO operand VALUES (%lld, '%s', 0, %d, 1); INSERT INTO extent "
 		"(call, role, item, address, allocation, bytes, pitch, rows, slice, slices) "
-		"VALUES (%lld, '%s', 0, %d, 1, %d, 0, 1, 0, 1)", (long long)call, role, BASE + at,
-		(long long)call, role, BASE + at, bytes);
+		"VALUES (%lld, '%s', 0, %d, 1, %d, 0, 1, 0, 1)",
+		(long long)call, role, BASE + at, (long long)call, role, BASE + at, bytes);
 	return call;
 }
 
@@ -154,9 +161,11 @@ static void test_values_conflict_by_their_bytes(void **state)
 	int64_t write = value(*state, CALL_cuStreamWriteValue32, "dst", 64, 4);
 
 	assert_int_equal(conflict(*state, write,
-		value(*state, CALL_cuStreamWaitValue32, "src", 64, 4)), OVERLAP_SURE);
+				 value(*state, CALL_cuStreamWaitValue32, "src", 64, 4)),
+		OVERLAP_SURE);
 	assert_int_equal(conflict(*state, write,
-		value(*state, CALL_cuStreamWaitValue32, "src", 68, 4)), OVERLAP_NONE);
+				 value(*state, CALL_cuStreamWaitValue32, "src", 68, 4)),
+		OVERLAP_NONE);
 }
 
 /* Of a batch some of what it does may not be known. */
@@ -202,8 +211,7 @@ static void test_a_kernel_does_what_its_code_says(void **state)
 
 	claim(*state, k, 0, "load", "0, 1024");
 	claim(*state, k, 8, "store", "-64, 64");
-	check(*state, launch(*state, k, 128, 256),
-		"1r 128..1152 3, 2w 192..320 3, complete");
+	check(*state, launch(*state, k, 128, 256), "1r 128..1152 3, 2w 192..320 3, complete");
 }
 
 static void test_a_word_without_claims_is_not_touched_by_a_complete_kernel(void **state)
@@ -243,8 +251,10 @@ static void test_a_shape_is_better_than_its_kernel(void **state)
 	claim(*state, k, 0, "load", "NULL, NULL");
 	mini_exec(*state, "INSERT INTO shape VALUES (1, %lld, 1, 1, x'', x'')", (long long)k);
 	mini_exec(*state, "INSERT INTO shape_code VALUES (1, 1, NULL, 0)");
-	mini_exec(*state, "INSERT INTO kernel_access VALUES (%lld, 1, 0, 'load', 1, 0, 64, NULL, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)k);
+	mini_exec(*state,
+		"INSERT INTO kernel_access VALUES (%lld, 1, 0, 'load', 1, 0, 64, NULL, "
+		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)",
+		(long long)k);
 	call = launch(*state, k, 0, 0);
 	mini_exec(*state, "INSERT INTO launch VALUES (%lld, 1)", (long long)call);
 	check(*state, call, "1r 0..64 3, complete");
@@ -315,7 +325,8 @@ static void test_a_graph_reaches_what_its_kernels_do(void **state)
 
 	mini_exec(m, "UPDATE kernel_code SET reaches = 3");
 	call = MINI_CALL(m, .type = CALL_cuGraphLaunch, .at = 10, .stream = MINI_LEGACY);
-	mini_exec(m, "INSERT INTO graph VALUES (1, 1, 64, NULL, NULL);"
+	mini_exec(m,
+		"INSERT INTO graph VALUES (1, 1, 64, NULL, NULL);"
 		"INSERT INTO graph_node VALUES (1, 1, NULL, 'kernel', %lld, NULL, NULL, NULL, "
 		"NULL);"
 		"INSERT INTO graph_exec VALUES (1, 1, 65, 1, %lld, NULL, NULL);"
@@ -329,9 +340,16 @@ static void test_a_graph_reaches_what_its_kernels_do(void **state)
 static struct memory_access columns(int64_t first, int64_t width, int64_t pitch, int64_t rows)
 {
 	struct memory_access access = {
-		.allocation = 1, .low = first, .high = first + (rows - 1) * pitch + width,
-		.start = first, .run = width, .stride = { { pitch, rows } }, .stride_count = 1,
-		.direction = ACCESS_WRITE, .sure = 1, .exact = 1,
+		.allocation = 1,
+		.low = first,
+		.high = first + (rows - 1) * pitch + width,
+		.start = first,
+		.run = width,
+		.stride = { { pitch, rows } },
+		.stride_count = 1,
+		.direction = ACCESS_WRITE,
+		.sure = 1,
+		.exact = 1,
 	};
 
 	return access;
@@ -386,10 +404,10 @@ static void test_strides_are_the_bytes_they_stand_for(void **unused)
 			}
 			set[s] = columns(number[0], 1 + number[1] % 16, 0, 1);
 			set[s].stride_count = 2;
-			set[s].stride[0] = (struct access_stride){ 60 + number[2],
-				1 + number[3] % 6 };
-			set[s].stride[1] = (struct access_stride){ 17 + number[4] % 8,
-				1 + number[5] % 3 };
+			set[s].stride[0] =
+				(struct access_stride){ 60 + number[2], 1 + number[3] % 6 };
+			set[s].stride[1] =
+				(struct access_stride){ 17 + number[4] % 8, 1 + number[5] % 3 };
 			set[s].high = 4096;
 			for (int i = 0; i < set[s].stride[0].count; i++)
 				for (int j = 0; j < set[s].stride[1].count; j++)

@@ -46,8 +46,8 @@ static void make_sample(struct sample *sample, unsigned *seed)
 	unsigned count = 1 + (unsigned)rand_r(seed) % 16;
 	uint32_t at = 0;
 
-	sample->layout = malloc(sizeof(*sample->layout) +
-		count * sizeof(sample->layout->parameter[0]));
+	sample->layout =
+		malloc(sizeof(*sample->layout) + count * sizeof(sample->layout->parameter[0]));
 	sample->layout->count = 0;
 	for (size_t i = 0; i < BLOCK; i += 8) {
 		uint64_t word = random_word(seed);
@@ -104,11 +104,13 @@ static void check(const struct sample *sample, const struct launch_arguments *go
 /* The analyzer finds the places of the words again. */
 static void check_places(const struct sample *sample, const struct launch_arguments *got)
 {
-	_Alignas(8) static char buffer[sizeof(struct function_record) +
-		64 * sizeof(struct function_parameter)];
+	_Alignas(8) static char
+		buffer[sizeof(struct function_record) + 64 * sizeof(struct function_parameter)];
 	struct function_record *layout = (struct function_record *)(void *)buffer;
-	struct launch_values values = { .count = got->word_count, .pointer = got->pointer,
-		.pointer_count = got->pointer_count, .extra = got->extra };
+	struct launch_values values = { .count = got->word_count,
+		.pointer = got->pointer,
+		.pointer_count = got->pointer_count,
+		.extra = got->extra };
 	struct launch_word word[LAUNCH_WORDS_KEPT + 1];
 
 	layout->parameter_count = sample->layout->count;
@@ -195,8 +197,8 @@ static void every_word_is_a_pointer_or_a_scalar(void **state)
 static void the_hash_tells_any_scalar_beyond_the_eighth(void **state)
 {
 	static struct launch_arguments before, after;
-	_Alignas(8) char buffer[sizeof(struct function_layout) +
-		sizeof(struct function_parameter)] = { 0 };
+	_Alignas(8) char
+		buffer[sizeof(struct function_layout) + sizeof(struct function_parameter)] = { 0 };
 	struct function_layout *one = (struct function_layout *)(void *)buffer;
 	uint64_t words[50] = { 0 };
 	void *values[1] = { words };

@@ -27,7 +27,8 @@ static void giving_up_pinned_memory_in_the_loop_is_found(void **state)
 	between_kernels(*state,
 		(struct mini_call){ .type = CALL_cuMemHostUnregister, .ptr = 4096 });
 	assert_string_equal(shown(*state), "blocking-unregister 5 tidy process");
-	assert_string_equal(message(*state), "cuMemHostUnregister waited 955 us for a kernel "
+	assert_string_equal(message(*state),
+		"cuMemHostUnregister waited 955 us for a kernel "
 		"on stream 8");
 }
 
@@ -68,8 +69,10 @@ static const char *frees_of_two_places(struct mini *m, int others)
 	int64_t other = mini_site(m, "rest", 50);
 
 	between_kernels(m, (struct mini_call){ .type = CALL_cuMemFree_v2, .ptr = 4096 });
-	mini_exec(m, "UPDATE call SET site = %lld WHERE id IN (SELECT call FROM operation "
-		"ORDER BY id LIMIT %d)", (long long)other, others);
+	mini_exec(m,
+		"UPDATE call SET site = %lld WHERE id IN (SELECT call FROM operation "
+		"ORDER BY id LIMIT %d)",
+		(long long)other, others);
 	return shown(m);
 }
 
@@ -80,10 +83,11 @@ static void what_a_call_mostly_waits_for_names_it(void **state)
 
 static void what_it_often_waits_for_is_another_place(void **state)
 {
-	assert_string_equal(frees_of_two_places(*state, 2),
-		"blocking-free 5 tidy process");
-	assert_string_equal(mini_text(*state, "SELECT group_concat(count || ' ' || function, ', ') "
-		"FROM finding_place p JOIN site o ON o.id = p.other_site"), "3 process, 2 rest");
+	assert_string_equal(frees_of_two_places(*state, 2), "blocking-free 5 tidy process");
+	assert_string_equal(mini_text(*state,
+				    "SELECT group_concat(count || ' ' || function, ', ') "
+				    "FROM finding_place p JOIN site o ON o.id = p.other_site"),
+		"3 process, 2 rest");
 }
 
 /* 5 ms of work behind waits of 1 ms: freed where nothing is pending, it still takes that. */
@@ -180,8 +184,12 @@ static const char *free_and_copy(struct mini *m, int copy_first)
 	int64_t s[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
 	int64_t launched = mini_site(m, "process", 20);
 	int64_t freed = mini_site(m, "tidy", 30), copied = mini_site(m, "upload", 31);
-	struct mini_call copy = { .type = CALL_cuMemcpyHtoD_v2, .bytes = 4096, .site = copied,
-		.stream = MINI_LEGACY, .direction = 1 + COPY_H2D, .src = "pinned",
+	struct mini_call copy = { .type = CALL_cuMemcpyHtoD_v2,
+		.bytes = 4096,
+		.site = copied,
+		.stream = MINI_LEGACY,
+		.direction = 1 + COPY_H2D,
+		.src = "pinned",
 		.dst = "device" };
 	struct mini_call give = { .type = CALL_cuMemFree_v2, .site = freed, .ptr = 4096 };
 	double t = 10;
@@ -206,8 +214,10 @@ static void a_free_and_the_copy_behind_it_are_one_mistake(void **state)
 {
 	assert_string_equal(free_and_copy(*state, 0), "blocking-free 5 tidy process");
 	assert_int_equal(mini_int(*state, "SELECT saving > 3000000 FROM finding"), 1);
-	assert_string_equal(mini_text(*state, "SELECT group_concat(function) FROM finding_also a "
-		"JOIN site s ON s.id = a.site"), "upload");
+	assert_string_equal(mini_text(*state,
+				    "SELECT group_concat(function) FROM finding_also a "
+				    "JOIN site s ON s.id = a.site"),
+		"upload");
 }
 
 static void a_copy_and_the_free_behind_it_are_one_mistake(void **state)
@@ -265,8 +275,10 @@ static void clearing(struct mini *m, int step)
 	mini_exec(m, "UPDATE call SET type = %d, bytes = 4096 WHERE site = 1",
 		CALL_cuMemsetD8Async);
 	mini_exec(m, "INSERT INTO allocation VALUES (1, 1, 65536, 1 << 20, 'device', NULL, NULL)");
-	mini_exec(m, "INSERT INTO operand SELECT id, 'dst', NULL, 65536 + id * %d, 1 FROM call "
-		"WHERE site = 1", step);
+	mini_exec(m,
+		"INSERT INTO operand SELECT id, 'dst', NULL, 65536 + id * %d, 1 FROM call "
+		"WHERE site = 1",
+		step);
 }
 
 static void what_writes_the_same_bytes_cannot_run_beside(void **state)
@@ -311,7 +323,8 @@ static void a_launch_that_loads_its_kernel_is_no_resize(void **state)
 	struct mini *m = *state;
 
 	growing(m);
-	mini_exec(m, "INSERT INTO overhead SELECT 1, id, 'lazy_loading', enter + 1, enter + 8000 "
+	mini_exec(m,
+		"INSERT INTO overhead SELECT 1, id, 'lazy_loading', enter + 1, enter + 8000 "
 		"FROM call WHERE site = 2");
 	assert_string_equal(shown(m), "lazy-loading 6 solve work");
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'internal'"), 6);
@@ -334,7 +347,8 @@ static void a_launch_that_leaves_the_device_busy_is_no_resize(void **state)
 
 	growing(m);
 	launch(m, 20, s, 1, 30, 14000);
-	mini_exec(m, "UPDATE operation SET call = -call; UPDATE call SET id = id + 1000; "
+	mini_exec(m,
+		"UPDATE operation SET call = -call; UPDATE call SET id = id + 1000; "
 		"UPDATE operation SET call = 1000 - call; "
 		"UPDATE call SET id = 1 WHERE enter = 20000; "
 		"UPDATE operation SET call = 1 WHERE end = 14000000");
@@ -391,8 +405,12 @@ static void a_launch_behind_an_async_copy_is_held_by_something_else(void **state
 {
 	struct mini *m = *state;
 
-	two_threads_with(m, 0, (struct mini_call){ .type = CALL_cuMemcpyDtoHAsync_v2, .bytes = 4096,
-		.direction = 1 + COPY_D2H, .src = "device", .dst = "pageable" });
+	two_threads_with(m, 0,
+		(struct mini_call){ .type = CALL_cuMemcpyDtoHAsync_v2,
+			.bytes = 4096,
+			.direction = 1 + COPY_D2H,
+			.src = "device",
+			.dst = "pageable" });
 	shown(m);
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'implicit'"), ROUNDS);
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'behind'"), 0);
@@ -404,8 +422,10 @@ static void all_that_one_line_holds_is_one_finding(void **state)
 	int64_t second = mini_site(m, "tock", 41);
 
 	two_threads(m, 0);
-	mini_exec(m, "UPDATE call SET site = %lld WHERE id > (SELECT max(id) / 2 FROM call) "
-		"AND site = (SELECT id FROM site WHERE function = 'tick')", (long long)second);
+	mini_exec(m,
+		"UPDATE call SET site = %lld WHERE id > (SELECT max(id) / 2 FROM call) "
+		"AND site = (SELECT id FROM site WHERE function = 'tick')",
+		(long long)second);
 	assert_string_equal(shown(m), "blocked-behind 6 tock tidy, blocking-free 5 tidy train");
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding_also"), 0);
 }

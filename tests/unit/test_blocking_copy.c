@@ -37,8 +37,7 @@ static void a_synchronous_copy_between_streams_is_found(void **state)
 {
 	pipeline(*state, "blocking");
 	assert_string_equal(shown(*state), "blocking-copy 5 upload process");
-	assert_string_equal(message(*state),
-		"cuMemcpyHtoD waited 992 us for a kernel on stream 8");
+	assert_string_equal(message(*state), "cuMemcpyHtoD waited 992 us for a kernel on stream 8");
 }
 
 /* The second copy of a round finds the device idle, and would wait in the place of the first. */
@@ -77,8 +76,10 @@ static void copies_in_a_row_are_found_though_one_is_late(void **state)
 	}
 	finish(m, t, t + 3);
 	assert_string_equal(shown(m), "blocking-copy 5 upload process");
-	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait w JOIN operation o "
-		"ON o.id = w.op AND o.call = w.call"), 2);
+	assert_int_equal(mini_int(m,
+				 "SELECT count(*) FROM wait w JOIN operation o "
+				 "ON o.id = w.op AND o.call = w.call"),
+		2);
 	assert_int_equal(mini_int(m, "SELECT saving > 3000000 FROM finding"), 1);
 }
 
@@ -108,10 +109,14 @@ static void an_async_copy_begins_no_row(void **state)
 static void give(struct mini *m, int64_t launch_offset, int64_t launch_step, int64_t copy_step)
 {
 	mini_exec(m, "INSERT INTO allocation VALUES (1, 1, 65536, 1 << 20, 'device', NULL, NULL)");
-	mini_exec(m, "INSERT INTO operand SELECT id, 'word', 0, 65536 + %lld + id / 2 * %lld, 1 "
-		"FROM call WHERE site = 1", (long long)launch_offset, (long long)launch_step);
-	mini_exec(m, "INSERT INTO operand SELECT id, 'dst', NULL, 65536 + id / 2 * %lld, 1 "
-		"FROM call WHERE site = 2", (long long)copy_step);
+	mini_exec(m,
+		"INSERT INTO operand SELECT id, 'word', 0, 65536 + %lld + id / 2 * %lld, 1 "
+		"FROM call WHERE site = 1",
+		(long long)launch_offset, (long long)launch_step);
+	mini_exec(m,
+		"INSERT INTO operand SELECT id, 'dst', NULL, 65536 + id / 2 * %lld, 1 "
+		"FROM call WHERE site = 2",
+		(long long)copy_step);
 }
 
 /* Each chunk has bytes of its own. */
@@ -248,8 +253,8 @@ static void a_result_and_a_wait_for_the_rest_are_not(void **state)
 		launch(m, t, rest, first, t + 6, t + 400);
 		launch(m, t + 410, MINI_LEGACY, launched, t + 415, t + 1000);
 		copy_to_host(m, t + 415, t + 1010, copied, t + 1002);
-		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 1012,
-			.until = t + 1013, .stream = rest);
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 1012, .until = t + 1013,
+			.stream = rest);
 	}
 	finish(m, t, t + 3);
 	assert_string_equal(shown(m), "");
@@ -272,15 +277,17 @@ static void results_of_several_devices_are_not(void **state)
 		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t + 3, .stream = c,
 			.context = second, .site = launched, .runs = { t + 11, t + 1300 });
 		copy_to_host(m, t + 5, t + 1010, copied, t + 1002);
-		last = MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = t + 1011,
-			.until = t + 1310, .bytes = 4096, .stream = legacy, .context = second,
-			.site = copied, .direction = 1 + COPY_D2H, .src = "device",
-			.dst = "pageable", .runs = { t + 1302, t + 1303 });
+		last = MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = t + 1011, .until = t + 1310,
+			.bytes = 4096, .stream = legacy, .context = second, .site = copied,
+			.direction = 1 + COPY_D2H, .src = "device", .dst = "pageable",
+			.runs = { t + 1302, t + 1303 });
 	}
 	finish(m, t, t + 3);
 	assert_string_equal(shown(m), "");
-	mini_exec(m, "DELETE FROM operation WHERE call IN (SELECT id FROM call WHERE stream = "
-		"(SELECT stream FROM call WHERE id = %lld))", (long long)last);
+	mini_exec(m,
+		"DELETE FROM operation WHERE call IN (SELECT id FROM call WHERE stream = "
+		"(SELECT stream FROM call WHERE id = %lld))",
+		(long long)last);
 	mini_exec(m, "DELETE FROM call WHERE stream = (SELECT stream FROM call WHERE id = %lld)",
 		(long long)last);
 	assert_string_equal(shown(m), "blocking-copy 5 fetch process");
@@ -297,8 +304,8 @@ static void a_wait_for_what_is_known_is_no_end_of_a_round(void **state)
 	for (int i = 0; i < ROUNDS; i++, t += 1500) {
 		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
 		copy_to_host(m, t + 5, t + 1010, copied, t + 1002);
-		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 1012,
-			.until = t + 1013, .stream = s[(i + 1) % 2]);
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 1012, .until = t + 1013,
+			.stream = s[(i + 1) % 2]);
 	}
 	finish(m, t, t + 3);
 	/* Of the first round nothing shows that the other stream was empty. */
@@ -328,9 +335,11 @@ static void a_stream_made_later_was_not_kept_waiting(void **state)
 
 static void make_script(struct mini *m, int64_t site)
 {
-	mini_exec(m, "INSERT INTO frame (site, depth, address, function, file, line, user) "
+	mini_exec(m,
+		"INSERT INTO frame (site, depth, address, function, file, line, user) "
 		"SELECT id, 0, (1 << 63) | (7 << 32) | line, function, 'train.py', line, 1 "
-		"FROM site WHERE id = %lld", (long long)site);
+		"FROM site WHERE id = %lld",
+		(long long)site);
 }
 
 /* Below a line of a script nobody sees the copy: the idle device counts. */
@@ -418,8 +427,10 @@ static void clearing_pinned_memory_between_streams_is_found(void **state)
 	struct mini *m = *state;
 
 	pipeline(m, "blocking");
-	mini_exec(m, "UPDATE call SET type = %d, dst_memory = 'pinned', src_memory = NULL "
-		"WHERE site = 2", CALL_cuMemsetD8_v2);
+	mini_exec(m,
+		"UPDATE call SET type = %d, dst_memory = 'pinned', src_memory = NULL "
+		"WHERE site = 2",
+		CALL_cuMemsetD8_v2);
 	assert_string_equal(shown(m), "blocking-copy 5 upload process");
 	/* That the memsets themselves were held, too, is no other mistake. */
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM hold WHERE reason = 'legacy'"), ROUNDS);

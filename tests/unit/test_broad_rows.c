@@ -7,13 +7,13 @@
 static void wait_again(struct shop *s, double at, int type, int64_t stream, int64_t site)
 {
 	MINI_CALL(&s->mini, .type = type, .at = at, .until = at + 2, .stream = stream,
-		.event = type == CALL_cuEventSynchronize ? s->event : 0,
-		.site = site);
+		.event = type == CALL_cuEventSynchronize ? s->event : 0, .site = site);
 }
 
 static const char *also(struct shop *s)
 {
-	return mini_text(&s->mini, "SELECT ifnull(group_concat(line), '') FROM finding_also a "
+	return mini_text(&s->mini,
+		"SELECT ifnull(group_concat(line), '') FROM finding_also a "
 		"JOIN site ON site.id = a.site JOIN finding f ON f.id = a.finding "
 		"WHERE rule = 'broad-sync'");
 }
@@ -31,10 +31,14 @@ static void of_waits_in_a_row_all_are_mended(void **state)
 	assert_string_equal(found(s), "4 30 21 2776");
 	assert_string_equal(also(s), "31,32");
 	/* No more than the picture leaves of a round. */
-	assert_int_equal(mini_int(&s->mini, "SELECT saving / 1000 FROM finding "
-		"WHERE rule = 'broad-sync'"), 1151);
-	assert_string_equal(mini_text(&s->mini, "SELECT substr(message, instr(message, ';')) "
-		"FROM finding WHERE rule = 'broad-sync'"), "; the wait behind it would take its "
+	assert_int_equal(mini_int(&s->mini,
+				 "SELECT saving / 1000 FROM finding "
+				 "WHERE rule = 'broad-sync'"),
+		1151);
+	assert_string_equal(mini_text(&s->mini,
+				    "SELECT substr(message, instr(message, ';')) "
+				    "FROM finding WHERE rule = 'broad-sync'"),
+		"; the wait behind it would take its "
 		"place and has to be mended as well");
 }
 

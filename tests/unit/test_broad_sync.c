@@ -21,15 +21,21 @@ static void a_wait_for_the_picture_is_found(void **state)
 /* What the next round's kernels were not given they may find by a pointer or a variable. */
 static void who_reaches_further_may_need_the_picture(void **state)
 {
-	static const struct { int reaches; const char *found; } cases[] = {
-		{ 1, "" }, { 4, "4 30 21 2776" }, { 4 + 8, "" },
+	static const struct {
+		int reaches;
+		const char *found;
+	} cases[] = {
+		{ 1, "" },
+		{ 4, "4 30 21 2776" },
+		{ 4 + 8, "" },
 	};
 	struct shop *s = *state;
 
 	for (int i = 0; i < 6; i++)
 		round_at(s, 1230 * i);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		mini_exec(&s->mini, "DELETE FROM kernel_code;"
+		mini_exec(&s->mini,
+			"DELETE FROM kernel_code;"
 			"INSERT INTO kernel_code VALUES (%lld, 'ptx', 0, NULL, %d, NULL)",
 			(long long)s->kernel, cases[i].reaches);
 		assert_string_equal(found(s), cases[i].found);
@@ -72,8 +78,8 @@ static void a_wait_for_an_event_is_not(void **state)
 		MINI_CALL(&s->mini, .type = CALL_cuEventRecord, .at = t + 5, .event = s->event,
 			.stream = s->a);
 		launch(s, t + 8, s->b, s->at_draw, t + 25, t + 1025, s->picture);
-		MINI_CALL(&s->mini, .type = CALL_cuEventSynchronize, .at = t + 12,
-			.until = t + 334, .event = s->event, .site = s->at_wait);
+		MINI_CALL(&s->mini, .type = CALL_cuEventSynchronize, .at = t + 12, .until = t + 334,
+			.event = s->event, .site = s->at_wait);
 	}
 	assert_string_equal(found(s), "");
 }
@@ -144,8 +150,7 @@ static void a_copy_that_waits_for_all_leaves_nothing(void **state)
 {
 	struct shop *s = *state;
 
-	mini_exec(&s->mini, "UPDATE stream SET kind = 'blocking' WHERE id = %lld",
-		(long long)s->b);
+	mini_exec(&s->mini, "UPDATE stream SET kind = 'blocking' WHERE id = %lld", (long long)s->b);
 	rounds_that_copy_afterwards(s, s->state, 0);
 	assert_string_equal(found(s), "");
 }
@@ -233,7 +238,8 @@ static void rounds_of_two_threads(struct shop *s, int waits_itself)
 		mini_exec(m, "UPDATE call SET thread = %lld WHERE id = %lld", (long long)other,
 			(long long)m->calls);
 		download(s, t + 9, s->b, t + 1026, s->picture);
-		mini_exec(m, "UPDATE call SET thread = %lld WHERE id = %lld;"
+		mini_exec(m,
+			"UPDATE call SET thread = %lld WHERE id = %lld;"
 			"UPDATE operand SET allocation = %lld WHERE call = %lld AND role = 'dst'",
 			(long long)other, (long long)m->calls, (long long)printed,
 			(long long)m->calls);
@@ -296,10 +302,11 @@ static void what_is_only_read_needs_no_order(void **state)
 	struct shop *s = *state;
 
 	rounds_and_another_stream(s);
-	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
+	mini_exec(&s->mini,
+		"INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'load', 1, NULL, NULL, NULL, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)", (long long)s->kernel,
-		(long long)s->kernel);
+		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)",
+		(long long)s->kernel, (long long)s->kernel);
 	assert_string_equal(found(s), "5 30 21 3470");
 }
 
@@ -321,8 +328,13 @@ static void so_is_what_was_done_early(void **state)
 /* Device memory that nobody allocated is a variable's: who uses none needs no order with it. */
 static void a_copy_to_a_variable_concerns_who_uses_them(void **state)
 {
-	static const struct { int complete, reaches; const char *found; } cases[] = {
-		{ 1, 0, "4 30 21 2776" }, { 1, 4, "" }, { 0, 0, "" },
+	static const struct {
+		int complete, reaches;
+		const char *found;
+	} cases[] = {
+		{ 1, 0, "4 30 21 2776" },
+		{ 1, 4, "" },
+		{ 0, 0, "" },
 	};
 	struct shop *s = *state;
 
@@ -330,16 +342,18 @@ static void a_copy_to_a_variable_concerns_who_uses_them(void **state)
 		double t = 1230 * i;
 
 		MINI_CALL(&s->mini, .type = CALL_cuMemcpyHtoDAsync_v2, .at = t - 4, .stream = s->c,
-			.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable",
-			.bytes = 64, .runs = { t + 2, t + 4 });
+			.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable", .bytes = 64,
+			.runs = { t + 2, t + 4 });
 		round_at(s, t);
 	}
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		mini_exec(&s->mini, "DELETE FROM kernel_code; DELETE FROM kernel_access;"
+		mini_exec(&s->mini,
+			"DELETE FROM kernel_code; DELETE FROM kernel_access;"
 			"INSERT INTO kernel_code VALUES (%lld, 'ptx', %d, NULL, %d, NULL);"
 			"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, "
-			"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)s->kernel,
-			cases[i].complete, cases[i].reaches, (long long)s->kernel);
+			"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)",
+			(long long)s->kernel, cases[i].complete, cases[i].reaches,
+			(long long)s->kernel);
 		assert_string_equal(found(s), cases[i].found);
 	}
 }
@@ -403,7 +417,8 @@ static void rounds_in_one_segment(struct shop *s)
 {
 	for (int i = 0; i < 6; i++)
 		round_at(s, 1230 * i);
-	mini_exec(&s->mini, "UPDATE allocation SET bytes = 8192 WHERE id = %lld;"
+	mini_exec(&s->mini,
+		"UPDATE allocation SET bytes = 8192 WHERE id = %lld;"
 		"UPDATE operand SET allocation = %lld, address = 8192 WHERE allocation = %lld",
 		(long long)s->state, (long long)s->state, (long long)s->picture);
 }
@@ -419,10 +434,11 @@ static void parts_known_to_be_apart_are_not(void **state)
 	struct shop *s = *state;
 
 	rounds_in_one_segment(s);
-	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
+	mini_exec(&s->mini,
+		"INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, NULL, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)s->kernel,
-		(long long)s->kernel);
+		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)",
+		(long long)s->kernel, (long long)s->kernel);
 	assert_string_equal(found(s), "4 30 21 2776");
 }
 

@@ -78,8 +78,8 @@ static void every_entry_point_is_wrapped_or_passed_through_for_a_reason(void **s
 		wrapped = is_row(&wanted);
 		reason = passed_as(name);
 		if (wrapped == !!reason) {
-			printf("%s %d/%d: %s\n", name, wanted.since, wanted.flags, wrapped
-				? "a row, and in passed.def" : "no row, not in passed.def");
+			printf("%s %d/%d: %s\n", name, wanted.since, wanted.flags,
+				wrapped ? "a row, and in passed.def" : "no row, not in passed.def");
 			wrong++;
 		}
 		if (strcmp(name, last))

@@ -26,7 +26,10 @@
 #define CALLS 3000 /* of each: its window is emptied twice */
 
 static const struct trace_start start = {
-	.pid = 7, .parent_pid = 3, .clock = CLOCK_TICKS_VIRTUAL, .features = FEATURE_CALLS,
+	.pid = 7,
+	.parent_pid = 3,
+	.clock = CLOCK_TICKS_VIRTUAL,
+	.features = FEATURE_CALLS,
 	.realtime_ns = 1000,
 };
 
@@ -57,7 +60,7 @@ struct sample {
 	uint8_t *bytes;
 	size_t size;
 	unsigned records;
-	size_t *end;               /* of each record in the file */
+	size_t *end; /* of each record in the file */
 };
 
 static void write_trace(const char *path, int closed)
@@ -112,8 +115,8 @@ static struct sample make_sample(int closed)
 	sample.end = calloc(sample.records, sizeof(*sample.end));
 	trace_rewind(&reader);
 	for (unsigned i = 0; trace_next(&reader, &record); i++)
-		sample.end[i] = (size_t)((const uint8_t *)record - sample.bytes) +
-			record_bytes(record);
+		sample.end[i] =
+			(size_t)((const uint8_t *)record - sample.bytes) + record_bytes(record);
 	trace_close(&reader);
 	return sample;
 }

@@ -12,8 +12,14 @@
 static void kernels_keep_times_ids_and_name(void **state)
 {
 	CUpti_ActivityKernel10 kernel = { .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-		.start = 100, .end = 250, .deviceId = 1, .contextId = 2, .streamId = 14,
-		.correlationId = 77, .name = "_Z4spiny", .graphNodeId = 9 };
+		.start = 100,
+		.end = 250,
+		.deviceId = 1,
+		.contextId = 2,
+		.streamId = 14,
+		.correlationId = 77,
+		.name = "_Z4spiny",
+		.graphNodeId = 9 };
 	struct decoded out;
 
 	assert_int_equal(decode_activity(&kernel, &out), 1);
@@ -34,11 +40,24 @@ static void copies_keep_direction_and_memory_kinds(void **state)
 	CUpti_ActivityMemcpy6 copy = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
 		.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_DTOH,
 		.srcKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
-		.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE, .bytes = 1ull << 33, .start = 5,
-		.end = 6, .deviceId = 3, .contextId = 4, .streamId = 7, .correlationId = 8 };
-	CUpti_ActivityMemcpyPtoP4 peer = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY2, .bytes = 12,
-		.start = 5, .end = 6, .deviceId = 0, .srcDeviceId = 1, .dstDeviceId = 2,
-		.correlationId = 99, .streamId = 3, .contextId = 1 };
+		.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE,
+		.bytes = 1ull << 33,
+		.start = 5,
+		.end = 6,
+		.deviceId = 3,
+		.contextId = 4,
+		.streamId = 7,
+		.correlationId = 8 };
+	CUpti_ActivityMemcpyPtoP4 peer = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY2,
+		.bytes = 12,
+		.start = 5,
+		.end = 6,
+		.deviceId = 0,
+		.srcDeviceId = 1,
+		.dstDeviceId = 2,
+		.correlationId = 99,
+		.streamId = 3,
+		.contextId = 1 };
 	struct decoded out;
 
 	assert_int_equal(decode_activity(&copy, &out), 1);
@@ -57,15 +76,26 @@ static void copies_keep_direction_and_memory_kinds(void **state)
 
 static void memsets_overheads_and_graphs(void **state)
 {
-	CUpti_ActivityMemset4 set = { .kind = CUPTI_ACTIVITY_KIND_MEMSET, .bytes = 4096,
-		.start = 1, .end = 2, .streamId = 7, .correlationId = 3,
+	CUpti_ActivityMemset4 set = { .kind = CUPTI_ACTIVITY_KIND_MEMSET,
+		.bytes = 4096,
+		.start = 1,
+		.end = 2,
+		.streamId = 7,
+		.correlationId = 3,
 		.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_PINNED };
 	CUpti_ActivityOverhead3 overhead = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
-		.overheadKind = (CUpti_ActivityOverheadKind)(6 << 16), .start = 10, .end = 20,
+		.overheadKind = (CUpti_ActivityOverheadKind)(6 << 16),
+		.start = 10,
+		.end = 20,
 		.correlationId = 4 };
 	CUpti_ActivityGraphTrace2 graph = { .kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
-		.correlationId = 5, .start = 30, .end = 40, .deviceId = 1, .graphId = 6,
-		.contextId = 2, .streamId = 13 };
+		.correlationId = 5,
+		.start = 30,
+		.end = 40,
+		.deviceId = 1,
+		.graphId = 6,
+		.contextId = 2,
+		.streamId = 13 };
 	struct decoded out;
 
 	assert_int_equal(decode_activity(&set, &out), 1);

@@ -36,7 +36,8 @@ static void template_arguments_are_skipped(void **state)
 {
 	expect("_Z4copyIfLi2EEvPT_", "copy");
 	expect("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5array"
-	       "IPcLm1EEEEviT0_T1_", "vectorized_elementwise_kernel");
+	       "IPcLm1EEEEviT0_T1_",
+		"vectorized_elementwise_kernel");
 	/* The digits of a literal's value are no name's length. */
 	expect("_Z1kIL4Kind12EEvv", "k");
 	expect("_Z1kILN2ns4EnumE3EEvv", "k");
@@ -86,7 +87,8 @@ static void a_long_name_is_cut(void **state)
 /* Every prefix of a real name: nothing may be read beyond its end (run under a sanitizer). */
 static void prefixes_are_harmless(void **state)
 {
-	static const char whole[] = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11Fill"
+	static const char whole[] =
+		"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11Fill"
 		"FunctorIfEESt5arrayIPcLm1EEXadL_Z3foovEELN2ns1EE3EEEviT0_T1_";
 	char part[sizeof(whole)], name[256];
 

@@ -30,8 +30,8 @@ static void names_are_written_whole(void **state)
 	expect("_Z4copyIfLi2EEvPT_", "void copy<float, 2>(float*)", "float, 2");
 	expect("_Z4copyIdLb1EEvPT_m", "void copy<double, true>(double*, unsigned long)",
 		"double, true");
-	expect("_ZN12_GLOBAL__N_14fillILi7EEEvPf",
-		"void (anonymous namespace)::fill<7>(float*)", "7");
+	expect("_ZN12_GLOBAL__N_14fillILi7EEEvPf", "void (anonymous namespace)::fill<7>(float*)",
+		"7");
 	expect("_Z5applyIZ4mainEUlvE_EvT_", "void apply<main::{lambda()#1}>(main::{lambda()#1})",
 		"main::{lambda()#1}");
 	expect("_Z3runIJifEEvDpT_", "void run<int, float>(int, float)", "int, float");

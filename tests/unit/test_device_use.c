@@ -7,8 +7,8 @@ static void operation(struct mini *m, int device, int64_t stream, int64_t start,
 {
 	mini_exec(m,
 		"INSERT INTO operation (process, kind, start, end, device, stream, correlation)"
-		" VALUES (1, 'kernel', %lld, %lld, %d, %lld, 0)", (long long)start, (long long)end,
-		device, (long long)stream);
+		" VALUES (1, 'kernel', %lld, %lld, %d, %lld, 0)",
+		(long long)start, (long long)end, device, (long long)stream);
 }
 
 static void expect_use(struct mini *m, int device, const char *wanted)
@@ -17,7 +17,8 @@ static void expect_use(struct mini *m, int device, const char *wanted)
 
 	snprintf(sql, sizeof(sql),
 		"SELECT first || ' ' || last || ' ' || busy || ' ' || overlapped "
-		"FROM device_use WHERE device = %d", device);
+		"FROM device_use WHERE device = %d",
+		device);
 	assert_string_equal(mini_text(m, sql), wanted);
 }
 
@@ -46,13 +47,16 @@ static void what_has_no_times_is_only_counted(void **state)
 	struct mini m;
 
 	mini_init(&m);
-	mini_exec(&m, "INSERT INTO operation (process, kind, device, correlation) VALUES "
+	mini_exec(&m,
+		"INSERT INTO operation (process, kind, device, correlation) VALUES "
 		"(1, 'kernel', 0, 1), (1, 'kernel', 0, 2)");
 	MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = 1, .stream = 1);
 	mini_exec(&m, "UPDATE operation SET call = 1 WHERE correlation = 2");
 	assert_int_equal(use_measure(&m.db), 0);
-	assert_string_equal(mini_text(&m, "SELECT count(*) || ' ' || operations || ' ' || unmatched"
-		" || ' ' || busy || ' ' || (stream IS NULL) FROM stream_use"), "1 2 1 0 1");
+	assert_string_equal(mini_text(&m,
+				    "SELECT count(*) || ' ' || operations || ' ' || unmatched"
+				    " || ' ' || busy || ' ' || (stream IS NULL) FROM stream_use"),
+		"1 2 1 0 1");
 	assert_int_equal(mini_int(&m, "SELECT count(*) FROM device_use"), 0);
 	mini_release(&m);
 }

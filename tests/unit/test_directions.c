@@ -41,10 +41,12 @@ static unsigned long steps_for(unsigned kernels)
 	for (unsigned i = 0; i < kernels; i++) {
 		if (i % 200 == 0)
 			fputs("chunk thread=7\n", out);
-		fprintf(out, "function handle=0x%x parameters=0+8 name=\"k%u\"\n"
+		fprintf(out,
+			"function handle=0x%x parameters=0+8 name=\"k%u\"\n"
 			"call cuLaunchKernel result=0 site=0 correlation=0 enter=%u duration=10 "
 			"context=1 | function=0x%x grid=0x100010001 block=0x1001020 stream=0x0 "
-			"words=0x5\n", 0x1000 + i, i, 1000 + 100 * i, 0x1000 + i);
+			"words=0x5\n",
+			0x1000 + i, i, 1000 + 100 * i, 0x1000 + i);
 	}
 	fclose(out);
 	db = trace_text_load("test_directions", body);
@@ -66,19 +68,28 @@ static void time_grows_as_the_number_of_kernels(void **state)
 }
 
 /* A kernel that stores through its only parameter. */
+/* clang-format off */
 #define STORES(name) ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry " name \
 	"(.param .u64 p)\n{\n.reg .b64 %rd<3>;\n.reg .b32 %r<2>;\nld.param.u64 %rd1, [p];\n" \
 	"cvta.to.global.u64 %rd2, %rd1;\nst.global.u32 [%rd2], %r1;\nret;\n}\n"
+/* clang-format on */
+/* clang-format off */
 #define LOADS(name) ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry " name \
 	"(.param .u64 p)\n{\n.reg .b64 %rd<3>;\n.reg .b32 %r<2>;\nld.param.u64 %rd1, [p];\n" \
 	"cvta.to.global.u64 %rd2, %rd1;\nld.global.u32 %r1, [%rd2];\nret;\n}\n"
+/* clang-format on */
 
+/* clang-format off */
 #define DEVICE "deviceinfo device=0 sm_count=132 threads_per_sm=2048 blocks_per_sm=32 " \
 	"compute_major=9 compute_minor=0 async_engines=3 memory_bytes=1 text=\"H200\"\n"
+/* clang-format on */
+/* clang-format off */
 #define CALL(name, enter, fields) "call " name " result=0 site=0 correlation=0 enter=" enter \
 	" duration=10 context=1 | " fields "\n"
-#define LAUNCH(enter, function) CALL("cuLaunchKernel", enter, "function=" function \
-	" grid=0x100010001 block=0x1001020 stream=0x0 words=0x5")
+/* clang-format on */
+#define LAUNCH(enter, function) \
+	CALL("cuLaunchKernel", enter, \
+		"function=" function " grid=0x100010001 block=0x1001020 stream=0x0 words=0x5")
 #define FUNCTION(handle, name) "function handle=" handle " parameters=0+8 name=\"" name "\"\n"
 
 static void put_hex(FILE *out, const void *data, size_t size)
@@ -109,9 +120,11 @@ static struct db resolve(const char *name, const char *body)
 	return db;
 }
 
+/* clang-format off */
 #define ACCESS "SELECT k.mangled || ':' || ifnull(group_concat(a.direction), c.why) " \
 	"FROM kernel k JOIN kernel_code c ON c.kernel = k.id LEFT JOIN kernel_access a " \
 	"ON a.kernel = k.id AND a.shape IS NULL GROUP BY k.id ORDER BY k.id"
+/* clang-format on */
 
 /* Two images have a kernel of one name: each launch's is the one its module was loaded from. */
 static void a_kernel_is_of_its_own_image(void **state)
@@ -121,17 +134,18 @@ static void a_kernel_is_of_its_own_image(void **state)
 	char *body;
 	struct db db;
 
-	assert_true(asprintf(&body, DEVICE "%s%s"
-		CALL("cuModuleLoadData", "1000", "module=0xa0 image=0x11")
-		CALL("cuModuleGetFunction", "1100", "function=0xf0 module=0xa0")
-		CALL("cuLibraryLoadData", "1200", "module=0xb0 image=0x22")
-		CALL("cuLibraryGetKernel", "1300", "function=0xf1 module=0xb0")
-		CALL("cuKernelGetFunction", "1400", "function=0xf2 handle=0xf1")
-		CALL("cuLibraryGetModule", "1500", "module=0xb1 handle=0xb0")
-		CALL("cuModuleGetFunction", "1600", "function=0xf3 module=0xb1")
-		FUNCTION("0xf2", "k") LAUNCH("2000", "0xf2")
-		FUNCTION("0xf0", "k") LAUNCH("2100", "0xf0")
-		FUNCTION("0xf3", "k") LAUNCH("2200", "0xf3"), first, second) > 0);
+	assert_true(asprintf(&body,
+			    DEVICE "%s%s" CALL("cuModuleLoadData", "1000",
+				    "module=0xa0 image=0x11") CALL("cuModuleGetFunction", "1100",
+				    "function=0xf0 module=0xa0") CALL("cuLibraryLoadData", "1200",
+				    "module=0xb0 image=0x22") CALL("cuLibraryGetKernel", "1300",
+				    "function=0xf1 module=0xb0") CALL("cuKernelGetFunction", "1400",
+				    "function=0xf2 handle=0xf1") CALL("cuLibraryGetModule", "1500",
+				    "module=0xb1 handle=0xb0") CALL("cuModuleGetFunction", "1600",
+				    "function=0xf3 module=0xb1") FUNCTION("0xf2", "k")
+				    LAUNCH("2000", "0xf2") FUNCTION("0xf0", "k") LAUNCH("2100",
+					    "0xf0") FUNCTION("0xf3", "k") LAUNCH("2200", "0xf3"),
+			    first, second) > 0);
 	db = resolve("test_directions_own", body);
 	trace_text_expect(&db, ACCESS, "k:store k:load k:store");
 	trace_text_finish(&db, "test_directions_own");
@@ -148,12 +162,14 @@ static void only_what_was_launched_is_kept(void **state)
 	char *body;
 	struct db db;
 
-	assert_true(asprintf(&body, DEVICE "%s%s"
-		CALL("cuModuleLoadData", "1000", "module=0xa0 image=0x11")
-		CALL("cuModuleLoadData", "1100", "module=0xb0 image=0x22")
-		CALL("cuModuleGetFunction", "1200", "function=0xf0 module=0xa0")
-		CALL("cuModuleGetFunction", "1300", "function=0xf1 module=0xb0")
-		FUNCTION("0xf0", "k") LAUNCH("2000", "0xf0"), first, second) > 0);
+	assert_true(asprintf(&body,
+			    DEVICE "%s%s" CALL("cuModuleLoadData", "1000",
+				    "module=0xa0 image=0x11") CALL("cuModuleLoadData", "1100",
+				    "module=0xb0 image=0x22") CALL("cuModuleGetFunction", "1200",
+				    "function=0xf0 module=0xa0")
+				    CALL("cuModuleGetFunction", "1300", "function=0xf1 module=0xb0")
+					    FUNCTION("0xf0", "k") LAUNCH("2000", "0xf0"),
+			    first, second) > 0);
 	db = resolve("test_directions_kept", body);
 	trace_text_expect(&db, ACCESS, "k:load");
 	trace_text_expect(&db, "SELECT DISTINCT hash FROM image_piece", "17");
@@ -171,14 +187,16 @@ static void code_that_was_replaced_is_not_known(void **state)
 	char *body;
 	struct db db;
 
-	assert_true(asprintf(&body, DEVICE "%s%s"
-		CALL("cuModuleLoadData", "1000", "module=0xa0 image=0x11")
-		CALL("cuModuleGetFunction", "1100", "function=0xf0 module=0xa0")
-		FUNCTION("0xf0", "k") LAUNCH("1200", "0xf0")
-		CALL("cuModuleUnload", "1300", "module=0xa0")
-		CALL("cuModuleLoadData", "1400", "module=0xa0 image=0x22")
-		CALL("cuModuleGetFunction", "1500", "function=0xf0 module=0xa0")
-		LAUNCH("1600", "0xf0"), first, second) > 0);
+	assert_true(
+		asprintf(&body,
+			DEVICE "%s%s" CALL("cuModuleLoadData", "1000",
+				"module=0xa0 image=0x11") CALL("cuModuleGetFunction", "1100",
+				"function=0xf0 module=0xa0") FUNCTION("0xf0", "k") LAUNCH("1200",
+				"0xf0") CALL("cuModuleUnload", "1300", "module=0xa0")
+				CALL("cuModuleLoadData", "1400", "module=0xa0 image=0x22")
+					CALL("cuModuleGetFunction", "1500",
+						"function=0xf0 module=0xa0") LAUNCH("1600", "0xf0"),
+			first, second) > 0);
 	db = resolve("test_directions_replaced", body);
 	trace_text_expect(&db, ACCESS, "k:different code of that name was loaded");
 	trace_text_finish(&db, "test_directions_replaced");
@@ -205,13 +223,14 @@ static struct db resolve_file(const char *name, const struct bytes *start)
 	size_t compared = start->size < IMAGE_START_BYTES ? start->size : IMAGE_START_BYTES;
 	struct db db;
 
-	assert_true(asprintf(&body, DEVICE "imagefile hash=0x11 offset=8192 bytes=%zu start=0x%llx "
-		"build_id=%040d text=\"%s\"\n"
-		CALL("cuLibraryLoadData", "1000", "module=0xa0 image=0x11")
-		CALL("cuLibraryGetKernel", "1100", "function=0xf0 module=0xa0")
-		FUNCTION("0xf0", "k") LAUNCH("1200", "0xf0"), start->size,
-		(unsigned long long)image_hash(start->data, compared), 0,
-		path ? path : "/nonexistent/code") > 0);
+	assert_true(asprintf(&body,
+			    DEVICE "imagefile hash=0x11 offset=8192 bytes=%zu start=0x%llx "
+				   "build_id=%040d text=\"%s\"\n" CALL("cuLibraryLoadData", "1000",
+					   "module=0xa0 image=0x11") CALL("cuLibraryGetKernel",
+					   "1100", "function=0xf0 module=0xa0")
+					   FUNCTION("0xf0", "k") LAUNCH("1200", "0xf0"),
+			    start->size, (unsigned long long)image_hash(start->data, compared), 0,
+			    path ? path : "/nonexistent/code") > 0);
 	db = resolve(name, body);
 	free(body);
 	free(path);
@@ -298,8 +317,10 @@ static size_t make_large(uint8_t *data, size_t room)
 	memcpy(data + at, data + 16, ENTRY_HEADER);
 	memcpy(data + at, &(uint16_t){ 2 }, 2);
 	memcpy(data + at + ENTRY_SIZE_AT, &(uint64_t){ packed }, 8);
-	memcpy(data + at + ENTRY_PACKED_AT, &(uint32_t){ (uint32_t)ZSTD_findFrameCompressedSize(
-		data + at + ENTRY_HEADER, packed) }, 4);
+	memcpy(data + at + ENTRY_PACKED_AT,
+		&(uint32_t){
+			(uint32_t)ZSTD_findFrameCompressedSize(data + at + ENTRY_HEADER, packed) },
+		4);
 	memcpy(data + at + 28, &(uint32_t){ 90 }, 4);
 	memcpy(data + at + 40, &(uint64_t){ ZSTD }, 8);
 	memcpy(data + at + ENTRY_UNPACKED_AT, &(uint64_t){ LARGE }, 8);
@@ -326,12 +347,14 @@ static void expect_prints(const uint8_t *data, size_t size, const char *wanted)
 	char *body, *path = realpath(CODE_FILE, NULL);
 	struct db db;
 
-	assert_true(asprintf(&body, DEVICE "imagefile hash=0x11 offset=0 bytes=%zu start=0x%llx "
-		"build_id=%040d text=\"%s\"\n"
-		CALL("cuLibraryLoadData", "1000", "module=0xa0 image=0x11")
-		CALL("cuLibraryGetKernel", "1100", "function=0xf0 module=0xa0")
-		FUNCTION("0xf0", SAMPLE_KERNEL) LAUNCH("1200", "0xf0"), size,
-		(unsigned long long)image_hash(data, IMAGE_START_BYTES), 0, path) > 0);
+	assert_true(asprintf(&body,
+			    DEVICE "imagefile hash=0x11 offset=0 bytes=%zu start=0x%llx "
+				   "build_id=%040d text=\"%s\"\n" CALL("cuLibraryLoadData", "1000",
+					   "module=0xa0 image=0x11") CALL("cuLibraryGetKernel",
+					   "1100", "function=0xf0 module=0xa0")
+					   FUNCTION("0xf0", SAMPLE_KERNEL) LAUNCH("1200", "0xf0"),
+			    size, (unsigned long long)image_hash(data, IMAGE_START_BYTES), 0,
+			    path) > 0);
 	db = resolve("test_directions_large", body);
 	trace_text_expect(&db, "SELECT prints FROM kernel_code", wanted);
 	trace_text_finish(&db, "test_directions_large");
@@ -385,19 +408,24 @@ static void a_load_unpacks_only_so_much(void **state)
 	end_container(&bytes);
 	fputs(DEVICE, text);
 	for (unsigned i = 0; i < IMAGES; i++) {
-		fprintf(text, "chunk thread=7\nimage hash=0x%x offset=0 total=%zu bytes=",
-			0x100 + i, bytes.size);
+		fprintf(text,
+			"chunk thread=7\nimage hash=0x%x offset=0 total=%zu bytes=", 0x100 + i,
+			bytes.size);
 		put_hex(text, bytes.data, bytes.size);
+		/* clang-format off */
 		fprintf(text, "\n" CALL("cuModuleLoadData", "%u", "module=0x%x image=0x%x")
 			CALL("cuModuleGetFunction", "%u", "function=0x%x module=0x%x")
 			"function handle=0x%x parameters=0+8 name=\"k%u\"\n" LAUNCH("%u", "0x%x"),
 			1000 + 100 * i, 0x2000 + i, 0x100 + i, 1020 + 100 * i, 0x3000 + i,
 			0x2000 + i, 0x3000 + i, i, 1040 + 100 * i, 0x3000 + i);
+		/* clang-format on */
 	}
 	fclose(text);
 	db = resolve("test_directions_bomb", body);
-	trace_text_expect(&db, "SELECT count(*) FROM kernel_code WHERE "
-		"why = 'reading its code takes too much memory'", "8");
+	trace_text_expect(&db,
+		"SELECT count(*) FROM kernel_code WHERE "
+		"why = 'reading its code takes too much memory'",
+		"8");
 	trace_text_expect(&db, "SELECT reason || count FROM loss WHERE reason LIKE 'code%'",
 		"code_refused8");
 	trace_text_finish(&db, "test_directions_bomb");

@@ -97,7 +97,8 @@ static void end(struct shop *s, double t)
 static const char *found(struct shop *s)
 {
 	assert_int_equal(analyze(&s->mini.db), 0);
-	return mini_text(&s->mini, "SELECT ifnull(group_concat(count || ' ' || a.line || ' ' || "
+	return mini_text(&s->mini,
+		"SELECT ifnull(group_concat(count || ' ' || a.line || ' ' || "
 		"b.line || ' ' || (delayed / 1000), ', '), '') FROM finding "
 		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site "
 		"WHERE rule = 'false-dependency'");
@@ -138,7 +139,8 @@ static void nothing_is_found_where_the_order_is_given_up(void **state)
 	s->mini.db.order_limit = 256;
 	assert_string_equal(found(s), "");
 	assert_int_equal(mini_int(&s->mini,
-		"SELECT count(*) FROM loss WHERE reason = 'order_given_up'"), 1);
+				 "SELECT count(*) FROM loss WHERE reason = 'order_given_up'"),
+		1);
 }
 
 /* The plain case of which the following ones are variants. */
@@ -195,11 +197,15 @@ static void two_late_records_in_a_row_are_found(void **state)
 	rows(s, ends, s->model, s->other);
 	assert_string_equal(found(s), "5 26 19 3005");
 	assert_true(mini_int(&s->mini, "SELECT saving / 1000 FROM finding") > 2400);
-	assert_string_equal(mini_text(&s->mini, "SELECT substr(message, "
-		"instr(message, ';')) FROM finding"), "; another wait before the same work comes "
+	assert_string_equal(mini_text(&s->mini,
+				    "SELECT substr(message, "
+				    "instr(message, ';')) FROM finding"),
+		"; another wait before the same work comes "
 		"as late and has to be mended as well");
-	assert_string_equal(mini_text(&s->mini, "SELECT group_concat(line) FROM finding_also "
-		"JOIN site ON site.id = site"), "25");
+	assert_string_equal(mini_text(&s->mini,
+				    "SELECT group_concat(line) FROM finding_also "
+				    "JOIN site ON site.id = site"),
+		"25");
 }
 
 /* Whichever is the last one to let go. */
@@ -219,8 +225,10 @@ static void of_a_row_the_longer_one_is_told(void **state)
 
 	rows(s, ends, s->model, s->other);
 	assert_string_equal(found(s), "5 25 19 3000");
-	assert_string_equal(mini_text(&s->mini, "SELECT group_concat(line) FROM finding_also "
-		"JOIN site ON site.id = site"), "26");
+	assert_string_equal(mini_text(&s->mini,
+				    "SELECT group_concat(line) FROM finding_also "
+				    "JOIN site ON site.id = site"),
+		"26");
 }
 
 /* Nothing is won before the one that is needed is over. */
@@ -268,8 +276,7 @@ static void a_record_in_time_is_not(void **state)
 	}
 	end(s, 10000);
 	assert_string_equal(found(s), "");
-	assert_int_equal(mini_int(&s->mini, "SELECT count(*) FROM hold WHERE reason = 'event'"),
-		5);
+	assert_int_equal(mini_int(&s->mini, "SELECT count(*) FROM hold WHERE reason = 'event'"), 5);
 }
 
 /* What a wait is for may lie in memory that no parameter points to. */
@@ -338,9 +345,10 @@ static void rounds_with_a_copy(struct shop *s, int64_t each)
 		launch(s, t, s->a, s->at_refine, t + 20, t + 320, s->model, 0);
 		mini_names(&s->mini,
 			MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 3,
-			.stream = s->a, .site = s->at_protocol, .bytes = 4096,
-			.direction = 1 + COPY_D2H, .dst = "pinned", .src = "device",
-			.runs = { t + 321, t + 921 }), "src", s->protocol);
+				.stream = s->a, .site = s->at_protocol, .bytes = 4096,
+				.direction = 1 + COPY_D2H, .dst = "pinned", .src = "device",
+				.runs = { t + 321, t + 921 }),
+			"src", s->protocol);
 		record(s, t + 6, s->refined, s->a);
 		wait_for(s, t + 9, s->refined, s->b);
 		launch(s, t + 12, s->b, s->at_use, t + 922, t + 1422, s->model, s->answer);
@@ -412,8 +420,12 @@ static void an_unknown_kernel_may_need_it(void **state)
  * or not at all. */
 static void a_graph_may_need_what_its_kernels_reach(void **state)
 {
-	static const struct { int reaches; const char *found; } cases[] = {
-		{ 0, "5 25 19 3005" }, { PTX_REACH_POINTER, "" },
+	static const struct {
+		int reaches;
+		const char *found;
+	} cases[] = {
+		{ 0, "5 25 19 3005" },
+		{ PTX_REACH_POINTER, "" },
 		{ PTX_REACH_VARIABLE | PTX_REACH_VARIABLE_STORE, "5 25 19 3005" },
 	};
 	struct shop *s = *state;
@@ -424,18 +436,21 @@ static void a_graph_may_need_what_its_kernels_reach(void **state)
 
 	mini_exec(m, "UPDATE kernel SET parameter_count = 2");
 	mini_names(m, node, "word", s->model);
-	mini_exec(m, "INSERT INTO graph VALUES (1, 1, 64, NULL, NULL);"
+	mini_exec(m,
+		"INSERT INTO graph VALUES (1, 1, 64, NULL, NULL);"
 		"INSERT INTO graph_node VALUES (1, 1, NULL, 'kernel', %lld, NULL, NULL, NULL, "
 		"NULL); INSERT INTO graph_exec VALUES (1, 1, 65, 1, %lld, NULL, NULL)",
 		(long long)node, (long long)made);
 	for (int i = 0; i < 5; i++)
 		round_at(s, 10 + 2000 * i, s->model);
 	end(s, 10010);
-	mini_exec(m, "UPDATE call SET type = %d, kernel = NULL WHERE site = %lld;"
+	mini_exec(m,
+		"UPDATE call SET type = %d, kernel = NULL WHERE site = %lld;"
 		"INSERT INTO call_object SELECT id, 'exec', 1 FROM call WHERE site = %lld",
 		CALL_cuGraphLaunch, (long long)s->at_use, (long long)s->at_use);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		mini_exec(m, "DELETE FROM kernel_code; INSERT INTO kernel_code "
+		mini_exec(m,
+			"DELETE FROM kernel_code; INSERT INTO kernel_code "
 			"SELECT kernel, 'ptx', 0, NULL, %d, NULL FROM call WHERE id = %lld",
 			cases[i].reaches, (long long)node);
 		assert_string_equal(found(s), cases[i].found);
@@ -448,10 +463,14 @@ static void only_what_comes_after_the_shared_part_is_lost(void **state)
 	struct shop *s = *state;
 
 	rounds(s);
-	mini_exec(&s->mini, "UPDATE operation SET end = start + 899000 WHERE call IN "
-		"(SELECT id FROM call WHERE site = %lld)", (long long)s->at_refine);
-	mini_exec(&s->mini, "UPDATE operation SET start = start + 599000 WHERE call IN "
-		"(SELECT id FROM call WHERE site = %lld)", (long long)s->at_protocol);
+	mini_exec(&s->mini,
+		"UPDATE operation SET end = start + 899000 WHERE call IN "
+		"(SELECT id FROM call WHERE site = %lld)",
+		(long long)s->at_refine);
+	mini_exec(&s->mini,
+		"UPDATE operation SET start = start + 599000 WHERE call IN "
+		"(SELECT id FROM call WHERE site = %lld)",
+		(long long)s->at_protocol);
 	assert_string_equal(found(s), "");
 }
 

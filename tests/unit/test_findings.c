@@ -75,8 +75,10 @@ static int64_t duration_of_fixed(int functions)
 }
 
 /* Which instance is the worst is all that may differ. */
+/* clang-format off */
 #define WORDS "SELECT group_concat(rule || confidence || severity || substr(message, 1, 50) || " \
 	"(saving_low IS NULL), '; ') FROM finding WHERE shown"
+/* clang-format on */
 
 static void is_one_finding(int functions)
 {
@@ -86,21 +88,30 @@ static void is_one_finding(int functions)
 	mini_init(&m);
 	saved += program(&m, functions, 0);
 	assert_int_equal(analyze(&m.db), 0);
-	assert_string_equal(mini_text(&m, WORDS), "blocking-freecertainhighcudaFree waited 364 us "
+	assert_string_equal(mini_text(&m, WORDS),
+		"blocking-freecertainhighcudaFree waited 364 us "
 		"for kernel 'work' on stream0");
 	/* Behind the last one nothing is left to do. */
 	assert_int_equal(mini_int(&m, "SELECT count FROM finding"), functions * ROUNDS - 1);
 	expect_near(mini_int(&m, "SELECT saving FROM finding"), saved, 0.05);
-	assert_int_equal(mini_int(&m, "SELECT replay.saving = finding.saving AND replay.share = "
-		"finding.share FROM replay, finding"), 1);
+	assert_int_equal(mini_int(&m,
+				 "SELECT replay.saving = finding.saving AND replay.share = "
+				 "finding.share FROM replay, finding"),
+		1);
 	/* Each line is there, by what it saves alone; together they save no more than their sum. */
 	assert_int_equal(mini_int(&m, "SELECT count(saving) FROM finding_place"), functions);
-	assert_int_equal(mini_int(&m, "SELECT count(*) FROM (SELECT saving > "
-		"lag(saving) OVER (ORDER BY id) AS more FROM finding_place) WHERE more"), 0);
-	assert_int_equal(mini_int(&m, "SELECT finding.saving <= sum(p.saving) "
-		"AND sum(p.count) = finding.count AND sum(p.waited) = finding.waited "
-		"AND abs(sum(p.share) - finding.share) < 1e-9 "
-		"FROM finding, finding_place p"), 1);
+	assert_int_equal(
+		mini_int(&m,
+			"SELECT count(*) FROM (SELECT saving > "
+			"lag(saving) OVER (ORDER BY id) AS more FROM finding_place) WHERE more"),
+		0);
+	assert_int_equal(
+		mini_int(&m,
+			"SELECT finding.saving <= sum(p.saving) "
+			"AND sum(p.count) = finding.count AND sum(p.waited) = finding.waited "
+			"AND abs(sum(p.share) - finding.share) < 1e-9 "
+			"FROM finding, finding_place p"),
+		1);
 	mini_release(&m);
 }
 
@@ -150,9 +161,13 @@ static void a_lesser_line_is_not_listed(void **state)
 		t = call_function(&m, t, stream, launched[i % 15 == 0], freed[i % 15 == 0], 0);
 	MINI_CALL(&m, .type = CALL_cuCtxSynchronize, .at = t, .until = t + 5);
 	assert_int_equal(analyze(&m.db), 0);
-	assert_string_equal(mini_text(&m, "SELECT group_concat(s.line || ' ' || p.shown || ' ' || "
-		"p.count, ', ') FROM (SELECT * FROM finding_place ORDER BY id) p JOIN site s "
-		"ON s.id = p.site"), "2 1 41, 12 0 3");
+	assert_string_equal(
+		mini_text(&m,
+			"SELECT group_concat(s.line || ' ' || p.shown || ' ' || "
+			"p.count, ', ') FROM (SELECT * FROM finding_place ORDER BY id) p "
+			"JOIN site s "
+			"ON s.id = p.site"),
+		"2 1 41, 12 0 3");
 	assert_int_equal(mini_int(&m, "SELECT count FROM finding"), 44);
 	mini_release(&m);
 }
@@ -196,11 +211,15 @@ static void expect_estimate(int lines, int waits, const char *expected)
 	rounds_with_records(&m, lines, waits);
 	assert_int_equal(analyze(&m.db), 0);
 	assert_int_equal(mini_int(&m, "SELECT delayed > 4500000 FROM finding"), 1);
-	assert_string_equal(mini_text(&m, "SELECT printf('%s %.1f %s', rule, saving / 1e6, "
-		"iif(saving_low IS NULL, 'at most', 'replayed')) FROM finding WHERE shown"),
+	assert_string_equal(
+		mini_text(&m,
+			"SELECT printf('%s %.1f %s', rule, saving / 1e6, "
+			"iif(saving_low IS NULL, 'at most', 'replayed')) FROM finding WHERE shown"),
 		expected);
-	assert_int_equal(mini_int(&m, "SELECT count(saving_low) = count(p.saving) FROM finding f "
-		"JOIN finding_place p ON p.finding = f.id"), 1);
+	assert_int_equal(mini_int(&m,
+				 "SELECT count(saving_low) = count(p.saving) FROM finding f "
+				 "JOIN finding_place p ON p.finding = f.id"),
+		1);
 	mini_release(&m);
 }
 

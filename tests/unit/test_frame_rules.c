@@ -23,8 +23,8 @@
 struct library {
 	Elf *elf;
 	Dwarf_CFI *cfi;
-	Elf_Data *entries;             /* .eh_frame */
-	GElf_Addr address;             /* of that */
+	Elf_Data *entries; /* .eh_frame */
+	GElf_Addr address; /* of that */
 	unsigned char ident[EI_NIDENT];
 	int descriptor;
 };
@@ -79,10 +79,10 @@ static int is_counted_from(const Dwarf_Op *op, const struct rule *rule)
 {
 	if (op->atom == DW_OP_bregx)
 		return rule->how == IN && rule->number == op->number &&
-		       rule->offset == (int64_t)op->number2;
+			rule->offset == (int64_t)op->number2;
 	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31)
 		return rule->how == IN && rule->number == op->atom - (unsigned)DW_OP_breg0 &&
-		       rule->offset == (int64_t)op->number;
+			rule->offset == (int64_t)op->number;
 	return rule->how == IS_EXPRESSION;
 }
 
@@ -178,12 +178,88 @@ static void rows_are_what_libdw_reads(void **state)
 static void what_is_not_understood_is_said(void **state)
 {
 	static const uint8_t unknown[] __attribute__((aligned(8))) = {
-		16, 0, 0, 0, 0, 0, 0, 0, 1, 'q', 0, 1, 0x78, 16, 0x0c, 7, 8, 0, 0, 0,
-		12, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0,
+		16,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		1,
+		'q',
+		0,
+		1,
+		0x78,
+		16,
+		0x0c,
+		7,
+		8,
+		0,
+		0,
+		0,
+		12,
+		0,
+		0,
+		0,
+		24,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		16,
+		0,
+		0,
+		0,
 	};
 	static uint8_t instruction[] __attribute__((aligned(8))) = {
-		16, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x3e, 0, 0, 0,
-		20, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0,
+		16,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		1,
+		0,
+		1,
+		0x78,
+		16,
+		0x0c,
+		7,
+		8,
+		0x3e,
+		0,
+		0,
+		0,
+		20,
+		0,
+		0,
+		0,
+		24,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		16,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
 	};
 	struct frame_rules_space space;
 

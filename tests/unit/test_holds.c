@@ -40,8 +40,10 @@ static void a_host_function_in_the_legacy_stream_is_found(void **state)
 
 	legacy_call_between(m, CALL_cuLaunchHostFunc, 60);
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 5");
-	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
-		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "29 20");
+	assert_string_equal(mini_text(m,
+				    "SELECT a.line || ' ' || b.line FROM finding "
+				    "JOIN site a ON a.id = site JOIN site b ON b.id = other_site"),
+		"29 20");
 	assert_int_equal(mini_int(m, "SELECT held / 1000 FROM hold LIMIT 1"), 1031);
 }
 
@@ -63,15 +65,17 @@ static void peer_copy_between(struct mini *m, const char *kind)
 		copy = MINI_CALL(m, .type = CALL_cuMemcpyPeer, .at = t + 15, .site = sent,
 			.bytes = 4096, .direction = 1 + COPY_D2D, .stream = MINI_LEGACY,
 			.runs = { t + 1002, t + 1005 });
-		mini_exec(m, "INSERT INTO operation (id, process, call, kind, start, end, device, "
+		mini_exec(m,
+			"INSERT INTO operation (id, process, call, kind, start, end, device, "
 			"context, correlation, bytes, copy_kind) SELECT id + 1, process, call, "
 			"kind, start + 9000, end + 9000, 1, %lld, correlation, bytes, %d "
-			"FROM operation WHERE id = %lld", (long long)to, COPY_H2D,
-			(long long)m->ops);
+			"FROM operation WHERE id = %lld",
+			(long long)to, COPY_H2D, (long long)m->ops);
 		m->ops++;
-		mini_exec(m, "INSERT INTO call_object VALUES (%lld, 'src_context', 1), "
-			"(%lld, 'dst_context', %lld)", (long long)copy, (long long)copy,
-			(long long)to);
+		mini_exec(m,
+			"INSERT INTO call_object VALUES (%lld, 'src_context', 1), "
+			"(%lld, 'dst_context', %lld)",
+			(long long)copy, (long long)copy, (long long)to);
 		mini_names(m, copy, "dst", mini_allocation(m, "device"));
 		MINI_CALL(m, .type = legacy ? CALL_cuLaunchKernel : CALL_cuMemcpyHtoDAsync_v2,
 			.at = t + 18, .context = to, .stream = other, .site = site,
@@ -162,11 +166,18 @@ static void legacy_work_in_a_row_is_found(void **state)
 
 	two_memsets_between(m);
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 20");
-	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding WHERE shown AND message LIKE "
-		"'%; other work of the legacy stream next to it does the same and has to be moved "
-		"as well'"), 1);
-	assert_string_equal(mini_text(m, "SELECT group_concat(line) FROM (SELECT DISTINCT line "
-		"FROM finding_place p JOIN site s ON s.id = p.site ORDER BY line)"), "29,30");
+	assert_int_equal(
+		mini_int(m,
+			"SELECT count(*) FROM finding WHERE shown AND message LIKE "
+			"'%; other work of the legacy stream next to it does the same and has "
+			"to be moved "
+			"as well'"),
+		1);
+	assert_string_equal(
+		mini_text(m,
+			"SELECT group_concat(line) FROM (SELECT DISTINCT line "
+			"FROM finding_place p JOIN site s ON s.id = p.site ORDER BY line)"),
+		"29,30");
 	/* Analyzed again, nothing of before is left. */
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 20");
 }
@@ -212,8 +223,10 @@ static void what_ran_before_legacy_work_of_a_call_that_took_long_held_it(void **
 	clear(m, MINI_MAIN, 13, 0, 1002);
 	launch(m, 16, a, 0, 1006, 3000);
 	assert_int_equal(analyze(&m->db), 0);
-	assert_string_equal(mini_text(m, "SELECT group_concat(op || ':' || behind || ' ' || "
-		"reason || ' ' || via, ', ') FROM hold"), "1:4 legacy 1, 3:2 legacy 3");
+	assert_string_equal(mini_text(m,
+				    "SELECT group_concat(op || ':' || behind || ' ' || "
+				    "reason || ' ' || via, ', ') FROM hold"),
+		"1:4 legacy 1, 3:2 legacy 3");
 }
 
 /* --- late, though nothing orders it --- */
@@ -230,7 +243,8 @@ static int64_t launch_blocks(struct mini *m, double at, int64_t stream, uint64_t
 static const char *holds(struct mini *m)
 {
 	assert_int_equal(analyze(&m->db), 0);
-	return mini_text(m, "SELECT ifnull(group_concat(op || ':' || ifnull(behind, '-') || ' ' "
+	return mini_text(m,
+		"SELECT ifnull(group_concat(op || ':' || ifnull(behind, '-') || ' ' "
 		"|| reason, ', '), '') FROM hold");
 }
 

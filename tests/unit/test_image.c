@@ -28,7 +28,8 @@ static int read_checked(const void *data, size_t size, struct image *image)
 
 static void assert_sample_kernel(const struct image *image)
 {
-	static const struct image_parameter expected[] = {{0, 8}, {8, 8}, {16, 8}, {24, 4}};
+	static const struct image_parameter expected[] = { { 0, 8 }, { 8, 8 }, { 16, 8 },
+		{ 24, 4 } };
 	const struct image_kernel *kernel = image_find_kernel(image, SAMPLE_KERNEL);
 
 	assert_non_null(kernel);
@@ -58,7 +59,7 @@ static void a_bare_cubin_gives_its_kernel(void **state)
 
 static void every_packing_gives_the_same(void **state)
 {
-	static const enum sample_packing packings[] = {RAW, LZ4, ZSTD};
+	static const enum sample_packing packings[] = { RAW, LZ4, ZSTD };
 	struct bytes container;
 	struct image image;
 
@@ -125,7 +126,7 @@ static void loaded_data_is_measured_by_its_headers(void **state)
 		uint32_t magic, version;
 		const void *container;
 		void *more;
-	} wrapper = {0x466243b1, 1, container.data, NULL};
+	} wrapper = { 0x466243b1, 1, container.data, NULL };
 
 	make_container(&container, ZSTD);
 	make_cubin(&cubin);
@@ -163,7 +164,7 @@ static void what_is_no_device_code_is_refused(void **state)
 /* Containers name their size, and the section headers of a cubin are its end: nothing is spare. */
 static void every_truncation_is_an_error(void **state)
 {
-	static const enum sample_packing packings[] = {RAW, LZ4, ZSTD};
+	static const enum sample_packing packings[] = { RAW, LZ4, ZSTD };
 	struct guarded guarded;
 	struct bytes bytes;
 	struct image image;
@@ -172,21 +173,22 @@ static void every_truncation_is_an_error(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		make_container(&bytes, packings[i]);
 		for (size_t size = 0; size < bytes.size; size++)
-			assert_int_equal(
-				read_checked(guarded_put(&guarded, bytes.data, size), size, &image),
+			assert_int_equal(read_checked(guarded_put(&guarded, bytes.data, size), size,
+						 &image),
 				-1);
 	}
 	make_cubin(&bytes);
 	for (size_t size = 0; size < bytes.size; size++)
-		assert_int_equal(
-			read_checked(guarded_put(&guarded, bytes.data, size), size, &image), -1);
+		assert_int_equal(read_checked(guarded_put(&guarded, bytes.data, size), size,
+					 &image),
+			-1);
 	guarded_release(&guarded);
 }
 
 /* Each byte in turn gets values that make sizes huge, zero or slightly wrong. */
 static void damage_everywhere(const struct bytes *bytes, struct guarded *guarded)
 {
-	static const uint8_t flips[] = {0xff, 0x01, 0x80, 0x10, 0x04};
+	static const uint8_t flips[] = { 0xff, 0x01, 0x80, 0x10, 0x04 };
 	uint8_t *data = guarded_put(guarded, bytes->data, bytes->size);
 	struct image image;
 
@@ -204,7 +206,7 @@ static void damage_everywhere(const struct bytes *bytes, struct guarded *guarded
 
 static void damaged_bytes_are_never_followed_out_of_bounds(void **state)
 {
-	static const enum sample_packing packings[] = {RAW, LZ4, ZSTD};
+	static const enum sample_packing packings[] = { RAW, LZ4, ZSTD };
 	struct guarded guarded;
 	struct bytes bytes;
 
@@ -232,11 +234,11 @@ static void impossible_sizes_are_refused(void **state)
 	struct bytes container;
 
 	make_container(&container, ZSTD);
-	refuse_with(&container, 6, 8, 2);                        /* the container's header */
+	refuse_with(&container, 6, 8, 2); /* the container's header */
 	refuse_with(&container, 6, UINT16_MAX, 2);
-	refuse_with(&container, 8, UINT64_MAX, 8);               /* its size */
+	refuse_with(&container, 8, UINT64_MAX, 8); /* its size */
 	refuse_with(&container, 8, UINT64_MAX - 15, 8);
-	refuse_with(&container, 16 + 4, 0, 4);                   /* the first entry's header */
+	refuse_with(&container, 16 + 4, 0, 4); /* the first entry's header */
 	refuse_with(&container, 16 + 4, UINT32_MAX, 4);
 	refuse_with(&container, 16 + ENTRY_SIZE_AT, UINT64_MAX, 8);
 	refuse_with(&container, 16 + ENTRY_SIZE_AT, UINT64_MAX - 63, 8);
@@ -269,10 +271,10 @@ static void impossible_parameters_are_refused(void **state)
 	make_cubin(&cubin);
 	last = find_u32(&cubin, 3 | 24 << 16);
 	bytes_at = find_u32(&cubin, info_word(3, 0x19, 28));
-	refuse_with(&cubin, last, 4 | 24 << 16, 4);              /* ordinal too high */
-	refuse_with(&cubin, last, 0 | 24 << 16, 4);              /* one twice, one missing */
-	refuse_with(&cubin, last, 3 | 25 << 16, 4);              /* beyond the buffer's end */
-	refuse_with(&cubin, last + 4, 0, 4);                     /* no size */
+	refuse_with(&cubin, last, 4 | 24 << 16, 4); /* ordinal too high */
+	refuse_with(&cubin, last, 0 | 24 << 16, 4); /* one twice, one missing */
+	refuse_with(&cubin, last, 3 | 25 << 16, 4); /* beyond the buffer's end */
+	refuse_with(&cubin, last + 4, 0, 4);        /* no size */
 	refuse_with(&cubin, bytes_at, info_word(3, 0x19, 27), 4);
 	refuse_with(&cubin, bytes_at, info_word(9, 0x19, 28), 4); /* no such format */
 	refuse_with(&cubin, bytes_at, info_word(4, 0x19, 28), 4); /* longer than the section */
@@ -302,7 +304,7 @@ static void attributes_cut_short_are_refused(void **state)
 	}
 	/* The same with the section at the very end of the bytes. */
 	make_cubin(&cubin);
-	end = append(&cubin, (uint8_t[]){3, 0x19}, 2);
+	end = append(&cubin, (uint8_t[]){ 3, 0x19 }, 2);
 	section_header(&cubin, KERNEL_INFO)->sh_offset = end;
 	section_header(&cubin, KERNEL_INFO)->sh_size = 2;
 	data = guarded_put(&guarded, cubin.data, cubin.size);

@@ -75,7 +75,8 @@ static void app_path(char *path, size_t size)
 /* Its two kernels and all of kernels/ are linked in; every container must read whole. */
 static void a_test_app_has_its_kernels(void **state)
 {
-	static const struct image_parameter expected[] = {{0, 8}, {8, 8}, {16, 8}, {24, 8}};
+	static const struct image_parameter expected[] = { { 0, 8 }, { 8, 8 }, { 16, 8 },
+		{ 24, 8 } };
 	const struct image_kernel *found = NULL;
 	struct image_file file;
 	struct image image;

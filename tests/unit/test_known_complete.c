@@ -10,7 +10,8 @@
 static const char *known(struct mini *m)
 {
 	assert_int_equal(analyze(&m->db), 0);
-	return mini_text(m, "SELECT ifnull(group_concat(call || ':' || since, ' '), '') "
+	return mini_text(m,
+		"SELECT ifnull(group_concat(call || ':' || since, ' '), '') "
 		"FROM known_wait");
 }
 
@@ -35,11 +36,11 @@ static void a_second_wait_is_known(void **state)
 	struct mini *m = *state;
 	int64_t s = mini_stream(m, "non-blocking");
 
-	launch(m, 10, s);          /* 1 */
-	sync_stream(m, 50, s);     /* 2 */
-	sync_stream(m, 60, s);     /* 3 */
-	sync_context(m, 70);       /* 4 */
-	sync_context(m, 80);       /* 5 */
+	launch(m, 10, s);      /* 1 */
+	sync_stream(m, 50, s); /* 2 */
+	sync_stream(m, 60, s); /* 3 */
+	sync_context(m, 70);   /* 4 */
+	sync_context(m, 80);   /* 5 */
 	assert_string_equal(known(m), "3:2 4:2 5:2");
 }
 
@@ -49,17 +50,19 @@ static void a_copy_between_devices_is_work_of_both(void **state)
 	struct mini *m = *state;
 	int64_t other = mini_context(m, 1), s = mini_stream_in(m, other, "blocking"), copy;
 
-	launch(m, 10, s);                                                           /* 1 */
-	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 50, .context = other);    /* 2 */
+	launch(m, 10, s);                                                        /* 1 */
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 50, .context = other); /* 2 */
 	copy = MINI_CALL(m, .type = CALL_cuMemcpyAsync, .at = 60, .bytes = 4096,
 		.direction = 1 + COPY_D2D, .stream = MINI_LEGACY, .runs = { 65, 70 });
-	mini_exec(m, "INSERT INTO call_object VALUES (%lld, 'dst_context', %lld), "
-		"(%lld, 'src_context', 1)", (long long)copy, (long long)other, (long long)copy);
-	sync_stream(m, 80, s);                                                      /* 4 */
-	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 90, .context = other);    /* 5 */
-	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 100, .context = other);   /* 6 */
-	sync_context(m, 110);                                                       /* 7 */
-	sync_context(m, 120);                                                       /* 8 */
+	mini_exec(m,
+		"INSERT INTO call_object VALUES (%lld, 'dst_context', %lld), "
+		"(%lld, 'src_context', 1)",
+		(long long)copy, (long long)other, (long long)copy);
+	sync_stream(m, 80, s);                                                    /* 4 */
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 90, .context = other);  /* 5 */
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 100, .context = other); /* 6 */
+	sync_context(m, 110);                                                     /* 7 */
+	sync_context(m, 120);                                                     /* 8 */
 	assert_string_equal(known(m), "4:2 6:5 8:7");
 }
 
@@ -83,12 +86,12 @@ static void a_wait_for_one_stream_says_nothing_of_another(void **state)
 	struct mini *m = *state;
 	int64_t a = mini_stream(m, "non-blocking"), b = mini_stream(m, "non-blocking");
 
-	launch(m, 10, a);          /* 1 */
-	launch(m, 20, b);          /* 2 */
-	sync_stream(m, 50, a);     /* 3 */
-	sync_context(m, 60);       /* 4 */
-	sync_stream(m, 70, a);     /* 5 */
-	sync_stream(m, 80, b);     /* 6 */
+	launch(m, 10, a);      /* 1 */
+	launch(m, 20, b);      /* 2 */
+	sync_stream(m, 50, a); /* 3 */
+	sync_context(m, 60);   /* 4 */
+	sync_stream(m, 70, a); /* 5 */
+	sync_stream(m, 80, b); /* 6 */
 	assert_string_equal(known(m), "5:3 6:4");
 }
 
@@ -99,9 +102,9 @@ static void two_waits_for_a_stream_each_are_one_for_both(void **state)
 
 	launch(m, 10, a);
 	launch(m, 20, b);
-	sync_stream(m, 50, a);     /* 3 */
-	sync_stream(m, 60, b);     /* 4 */
-	sync_context(m, 70);       /* 5 */
+	sync_stream(m, 50, a); /* 3 */
+	sync_stream(m, 60, b); /* 4 */
+	sync_context(m, 70);   /* 5 */
 	assert_string_equal(known(m), "5:4");
 }
 
@@ -146,8 +149,8 @@ static void a_submission_at_the_same_time_leaves_it_open(void **state)
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 48, .until = 52, .stream = s,
 		.thread = other, .runs = { 65, 80 });
 	sync_stream(m, 50, s);
-	sync_stream(m, 60, s);     /* 4: the first to know */
-	sync_stream(m, 70, s);     /* 5 */
+	sync_stream(m, 60, s); /* 4: the first to know */
+	sync_stream(m, 70, s); /* 5 */
 	assert_string_equal(known(m), "5:4");
 }
 
@@ -167,12 +170,12 @@ static void an_event_is_known_with_its_stream(void **state)
 	struct mini *m = *state;
 	int64_t s = mini_stream(m, "non-blocking"), e = mini_event(m);
 
-	launch(m, 10, s);                                                                /* 1 */
-	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 15, .stream = s, .event = e);     /* 2 */
-	launch(m, 20, s);                                                                /* 3 */
-	MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 60, .event = e);             /* 4 */
-	MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 70, .event = e);             /* 5 */
-	sync_stream(m, 80, s);                                                           /* 6 */
+	launch(m, 10, s);                                                            /* 1 */
+	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 15, .stream = s, .event = e); /* 2 */
+	launch(m, 20, s);                                                            /* 3 */
+	MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 60, .event = e);         /* 4 */
+	MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 70, .event = e);         /* 5 */
+	sync_stream(m, 80, s);                                                       /* 6 */
 	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 90, .stream = s, .event = e);
 	MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 95, .event = e);
 	assert_string_equal(known(m), "5:4");
@@ -186,11 +189,10 @@ static void a_synchronous_copy_to_the_host_is_a_wait(void **state)
 	launch(m, 10, MINI_LEGACY);
 	MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = 30, .until = 60, .stream = MINI_LEGACY,
 		.direction = 1 + COPY_D2H, .dst = "pageable", .src = "device",
-		.runs = { 35, 58 });                   /* 2 */
-	sync_context(m, 70);                           /* 3 */
+		.runs = { 35, 58 }); /* 2 */
+	sync_context(m, 70);         /* 3 */
 	MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = 80, .until = 90, .stream = MINI_LEGACY,
-		.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable",
-		.runs = { 85, 120 });
+		.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable", .runs = { 85, 120 });
 	sync_context(m, 130);
 	assert_string_equal(known(m), "3:2");
 }
@@ -201,14 +203,14 @@ static void a_copy_in_the_legacy_stream_waits_for_blocking_streams(void **state)
 	struct mini *m = *state;
 	int64_t blocking = mini_stream(m, "blocking"), other = mini_stream(m, "non-blocking");
 
-	launch(m, 10, blocking);                       /* 1 */
-	launch(m, 20, other);                          /* 2 */
+	launch(m, 10, blocking); /* 1 */
+	launch(m, 20, other);    /* 2 */
 	MINI_CALL(m, .type = CALL_cuMemcpyDtoH_v2, .at = 30, .until = 60, .stream = MINI_LEGACY,
 		.direction = 1 + COPY_D2H, .dst = "pageable", .src = "device",
-		.runs = { 35, 58 });                   /* 3 */
-	sync_stream(m, 70, blocking);                  /* 4 */
-	sync_stream(m, 80, other);                     /* 5 */
-	sync_context(m, 90);                           /* 6 */
+		.runs = { 35, 58 });  /* 3 */
+	sync_stream(m, 70, blocking); /* 4 */
+	sync_stream(m, 80, other);    /* 5 */
+	sync_context(m, 90);          /* 6 */
 	assert_string_equal(known(m), "4:3 6:5");
 }
 
@@ -236,10 +238,14 @@ static void a_wait_never_needed_is_found(void **state)
 
 	steps(m, 0);
 	assert_int_equal(analyze(&m->db), 0);
-	assert_string_equal(mini_text(m, "SELECT rule || ' ' || count || ' ' || a.line || ' ' || "
-		"b.line || ' ' || (saving / 1000) FROM finding JOIN site a ON a.id = site "
-		"JOIN site b ON b.id = other_site WHERE shown"), "redundant-sync 100 22 16 187");
-	assert_string_equal(mini_text(m, "SELECT message FROM finding"), "cuStreamSynchronize had "
+	assert_string_equal(
+		mini_text(m,
+			"SELECT rule || ' ' || count || ' ' || a.line || ' ' || "
+			"b.line || ' ' || (saving / 1000) FROM finding JOIN site a ON a.id = site "
+			"JOIN site b ON b.id = other_site WHERE shown"),
+		"redundant-sync 100 22 16 187");
+	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
+		"cuStreamSynchronize had "
 		"nothing to wait for: nothing was submitted since cuStreamSynchronize");
 }
 

@@ -7,9 +7,9 @@
 
 struct job {
 	struct mini *m;
-	int64_t a, b;                    /* blocking streams */
-	int64_t compute, fetch, draw;    /* places */
-	int64_t state, picture;          /* memory */
+	int64_t a, b;                 /* blocking streams */
+	int64_t compute, fetch, draw; /* places */
+	int64_t state, picture;       /* memory */
 };
 
 static struct job job_of(struct mini *m)
@@ -37,10 +37,12 @@ static void rounds(struct job *job, int64_t stream, int64_t copied, int64_t draw
 		double t = 3100 * i;
 
 		kernel(job, t, stream, job->compute, job->state, t + 20, t + 1020);
-		mini_names(job->m, MINI_CALL(job->m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 3,
-			.until = t + 1030, .stream = MINI_LEGACY, .site = job->fetch, .bytes = 4096,
-			.direction = 1 + COPY_D2H, .src = "device", .dst = "pageable",
-			.runs = { t + 1022, t + 1025 }), "src", copied);
+		mini_names(job->m,
+			MINI_CALL(job->m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 3,
+				.until = t + 1030, .stream = MINI_LEGACY, .site = job->fetch,
+				.bytes = 4096, .direction = 1 + COPY_D2H, .src = "device",
+				.dst = "pageable", .runs = { t + 1022, t + 1025 }),
+			"src", copied);
 		kernel(job, t + 1033, job->b, job->draw, drawn, t + 1040, t + 3040);
 		MINI_CALL(job->m, .type = CALL_cuCtxSynchronize, .at = t + 1036, .until = t + 3043);
 	}
@@ -65,7 +67,8 @@ static void a_fetch_in_the_legacy_stream_is_found(void **state)
 
 	rounds(&job, job.a, job.state, job.picture);
 	assert_string_equal(shown(*state), "pageable-async-copy 6 fetch compute");
-	assert_string_equal(tail(*state), "; from the legacy default stream, where it keeps other "
+	assert_string_equal(tail(*state),
+		"; from the legacy default stream, where it keeps other "
 		"streams' work waiting, it has to be moved as well");
 	assert_in_range(saving(*state), 58, 63);
 }
@@ -101,10 +104,12 @@ static void behind_a_held_kernel_that_is_told(void **state)
 
 		kernel(&job, t, job.a, prepare, data, t + 20, t + 2020);
 		kernel(&job, t + 3, MINI_LEGACY, job.compute, job.state, t + 2021, t + 3021);
-		mini_names(job.m, MINI_CALL(job.m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 6,
-			.until = t + 3030, .stream = MINI_LEGACY, .site = job.fetch, .bytes = 4096,
-			.direction = 1 + COPY_D2H, .src = "device", .dst = "pageable",
-			.runs = { t + 3023, t + 3026 }), "src", job.state);
+		mini_names(job.m,
+			MINI_CALL(job.m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 6,
+				.until = t + 3030, .stream = MINI_LEGACY, .site = job.fetch,
+				.bytes = 4096, .direction = 1 + COPY_D2H, .src = "device",
+				.dst = "pageable", .runs = { t + 3023, t + 3026 }),
+			"src", job.state);
 		kernel(&job, t + 3033, job.b, job.draw, job.picture, t + 3040, t + 5040);
 		MINI_CALL(job.m, .type = CALL_cuCtxSynchronize, .at = t + 3036, .until = t + 5043);
 	}
@@ -137,8 +142,10 @@ static void non_blocking_streams_are_not_kept_waiting(void **state)
 		(long long)job.b);
 	rounds(&job, MINI_LEGACY, job.state, job.picture);
 	assert_string_equal(shown(*state), "pageable-async-copy 6 fetch compute");
-	assert_int_equal(mini_int(*state, "SELECT count(*) FROM finding "
-		"WHERE message LIKE '%moved%'"), 0);
+	assert_int_equal(mini_int(*state,
+				 "SELECT count(*) FROM finding "
+				 "WHERE message LIKE '%moved%'"),
+		0);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)

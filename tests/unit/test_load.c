@@ -42,11 +42,11 @@ static void calls_are_in_order_of_entry_with_parents(void **state)
 static void equal_times_are_decided_by_the_nested_flag(void **state)
 {
 	/* Virtual time: a call that costs nothing, then another, then one inside a third. */
-	struct db db = load(
-		"call cuInit enter=100 duration=0 | flags=0x1\n"
-		"call cuInit enter=100 duration=0 | flags=0x2\n"
-		"call cuInit record_flags=2 enter=100 duration=0 | flags=0x3\n"
-		"call cudaMalloc enter=100 duration=0\n");
+	struct db db =
+		load("call cuInit enter=100 duration=0 | flags=0x1\n"
+		     "call cuInit enter=100 duration=0 | flags=0x2\n"
+		     "call cuInit record_flags=2 enter=100 duration=0 | flags=0x3\n"
+		     "call cudaMalloc enter=100 duration=0\n");
 
 	expect(&db, "SELECT coalesce(flags, 'runtime') FROM call ORDER BY id", "1 2 runtime 3");
 	expect(&db, "SELECT parent FROM call ORDER BY id", "NULL NULL NULL 3");
@@ -61,8 +61,8 @@ static void an_enter_record_without_its_call_never_returned(void **state)
 	snprintf(body, sizeof(body),
 		"enter call=%u context=1 site=0 enter=100\n"
 		"call cuMemFree_v2 enter=100 duration=10 context=1 | ptr=0x0\n"
-		"enter call=%u context=1 site=0 enter=300\n", CALL_cuMemFree_v2,
-		CALL_cuCtxSynchronize);
+		"enter call=%u context=1 site=0 enter=300\n",
+		CALL_cuMemFree_v2, CALL_cuCtxSynchronize);
 	db = load(body);
 	expect(&db, "SELECT coalesce(exit, 'never') FROM call ORDER BY id", "110 never");
 	expect(&db,
@@ -73,17 +73,18 @@ static void an_enter_record_without_its_call_never_returned(void **state)
 
 static void default_streams_follow_the_entry_point(void **state)
 {
-	struct db db = load("call cuStreamSynchronize enter=100 duration=1 context=1 | stream=0x0\n"
-			    "call cuStreamSynchronize record_flags=1 enter=110 duration=1 "
-			    "context=1 | stream=0x0\n"
-			    "call cuStreamSynchronize enter=120 duration=1 context=1 | stream=0x2\n"
-			    "call cuStreamSynchronize record_flags=1 enter=130 duration=1 "
-			    "context=1 | stream=0x1\n"
-			    "call cuMemcpyHtoD_v2 enter=140 duration=1 context=1 | "
-			    "dst=0x1 src=0x2 bytes=0x3 direction=0x1\n"
-			    "chunk thread=8\n"
-			    "call cuStreamSynchronize record_flags=1 enter=150 duration=1 "
-			    "context=1 | stream=0x0\n");
+	struct db db =
+		load("call cuStreamSynchronize enter=100 duration=1 context=1 | stream=0x0\n"
+		     "call cuStreamSynchronize record_flags=1 enter=110 duration=1 "
+		     "context=1 | stream=0x0\n"
+		     "call cuStreamSynchronize enter=120 duration=1 context=1 | stream=0x2\n"
+		     "call cuStreamSynchronize record_flags=1 enter=130 duration=1 "
+		     "context=1 | stream=0x1\n"
+		     "call cuMemcpyHtoD_v2 enter=140 duration=1 context=1 | "
+		     "dst=0x1 src=0x2 bytes=0x3 direction=0x1\n"
+		     "chunk thread=8\n"
+		     "call cuStreamSynchronize record_flags=1 enter=150 duration=1 "
+		     "context=1 | stream=0x0\n");
 
 	expect(&db, "SELECT s.kind FROM call c JOIN stream s ON s.id = c.stream ORDER BY c.id",
 		"legacy per-thread per-thread legacy legacy per-thread");
@@ -113,8 +114,10 @@ static void streams_and_events_have_lives(void **state)
 
 	expect(&db, "SELECT kind FROM stream ORDER BY id", "non-blocking blocking unknown");
 	expect(&db, "SELECT priority FROM stream ORDER BY id", "-1 0 0");
-	expect(&db, "SELECT coalesce(created, 'no') || '-' || coalesce(destroyed, 'no') "
-		"FROM stream ORDER BY id", "1-4 5-no no-no");
+	expect(&db,
+		"SELECT coalesce(created, 'no') || '-' || coalesce(destroyed, 'no') "
+		"FROM stream ORDER BY id",
+		"1-4 5-no no-no");
 	expect(&db, "SELECT stream || ':' || event FROM call WHERE event AND stream ORDER BY id",
 		"1:1 2:1 3:2");
 	expect(&db, "SELECT flags FROM event ORDER BY id", "2 0");
@@ -138,8 +141,10 @@ static void an_address_belongs_to_who_was_given_it(void **state)
 		"dst=0x1020 bytes=0x1 height=0x1 value=0x0 stream=0x0\n"
 		"call cuMemFree_v2 enter=200 duration=400 context=1 | ptr=0x1000\n");
 
-	expect(&db, "SELECT id || ':' || created || '-' || ifnull(freed, 'never') FROM allocation "
-		"ORDER BY id", "1:1-6 2:2-4");
+	expect(&db,
+		"SELECT id || ':' || created || '-' || ifnull(freed, 'never') FROM allocation "
+		"ORDER BY id",
+		"1:1-6 2:2-4");
 	expect(&db, "SELECT call || ':' || allocation FROM operand ORDER BY call", "3:2 5:1");
 	finish(&db);
 }
@@ -147,25 +152,28 @@ static void an_address_belongs_to_who_was_given_it(void **state)
 /* Thread 8 is in its cuMemAlloc already while 7 still works with the memory that 8 is given. */
 static void memory_is_not_yet_who_asks_for_it(void **state)
 {
-	struct db db = load(
-		"call cuMemAlloc_v2 enter=100 duration=10 context=1 | ptr=0x1000 bytes=0x100\n"
-		"call cuMemsetD8Async enter=210 duration=1 context=1 | "
-		"dst=0x1010 bytes=0x1 height=0x1 value=0x0 stream=0x0\n"
-		"call cuMemFree_v2 enter=220 duration=10 context=1 | ptr=0x1000\n"
-		"chunk thread=8\n"
-		"call cuMemAlloc_v2 enter=200 duration=50 context=1 | ptr=0x1000 bytes=0x100\n"
-		"call cuMemsetD8Async enter=260 duration=1 context=1 | "
-		"dst=0x1020 bytes=0x1 height=0x1 value=0x0 stream=0x0\n");
+	struct db db =
+		load("call cuMemAlloc_v2 enter=100 duration=10 context=1 | ptr=0x1000 bytes=0x100\n"
+		     "call cuMemsetD8Async enter=210 duration=1 context=1 | "
+		     "dst=0x1010 bytes=0x1 height=0x1 value=0x0 stream=0x0\n"
+		     "call cuMemFree_v2 enter=220 duration=10 context=1 | ptr=0x1000\n"
+		     "chunk thread=8\n"
+		     "call cuMemAlloc_v2 enter=200 duration=50 context=1 | ptr=0x1000 bytes=0x100\n"
+		     "call cuMemsetD8Async enter=260 duration=1 context=1 | "
+		     "dst=0x1020 bytes=0x1 height=0x1 value=0x0 stream=0x0\n");
 
-	expect(&db, "SELECT id || ':' || created || '-' || ifnull(freed, 'never') FROM allocation "
-		"ORDER BY id", "1:1-4 2:2-never");
+	expect(&db,
+		"SELECT id || ':' || created || '-' || ifnull(freed, 'never') FROM allocation "
+		"ORDER BY id",
+		"1:1-4 2:2-never");
 	expect(&db, "SELECT call || ':' || allocation FROM operand ORDER BY call", "3:1 5:2");
 	finish(&db);
 }
 
 static void copies_know_their_memory(void **state)
 {
-	static const char sql[] = "SELECT coalesce(src_memory, '?') || '>' || "
+	static const char sql[] =
+		"SELECT coalesce(src_memory, '?') || '>' || "
 		"coalesce(dst_memory, '?') FROM call WHERE bytes AND src ORDER BY id";
 	struct db db = load(
 		"call cuMemAlloc_v2 enter=100 duration=1 context=1 | ptr=0x1000 bytes=0x100\n"
@@ -217,22 +225,25 @@ static void a_reset_ends_the_primary_context(void **state)
 	struct db db = load(
 		"context id=2 cupti_id=4 handle=0xd0 device=1 flags=0\n"
 		"call cuDevicePrimaryCtxRetain enter=90 duration=1 context=0 | "
-		"context=0xc0 device=0x0\n"
-		MADE_IN_CONTEXT
+		"context=0xc0 device=0x0\n" MADE_IN_CONTEXT
 		"call cuMemAlloc_v2 enter=140 duration=1 context=2 | ptr=0x5000 bytes=0x100\n"
 		"call cuDevicePrimaryCtxReset_v2 enter=200 duration=50 context=2 | device=0x0\n");
 
 	expect(&db, WHAT_ENDED, "7 7 7 NULL NULL");
-	expect(&db, "SELECT x.handle FROM call c JOIN context x ON x.id = c.context "
-		"ORDER BY c.id DESC LIMIT 1", "192");
+	expect(&db,
+		"SELECT x.handle FROM call c JOIN context x ON x.id = c.context "
+		"ORDER BY c.id DESC LIMIT 1",
+		"192");
 	finish(&db);
 }
 
 static void a_context_ends_with_its_last_user(void **state)
 {
-	static const char retain[] = "call cuDevicePrimaryCtxRetain enter=%d duration=1 context=0 "
+	static const char retain[] =
+		"call cuDevicePrimaryCtxRetain enter=%d duration=1 context=0 "
 		"| context=0xc0 device=0x0\n";
-	static const char release[] = "call cuDevicePrimaryCtxRelease_v2 enter=%d duration=1 "
+	static const char release[] =
+		"call cuDevicePrimaryCtxRelease_v2 enter=%d duration=1 "
 		"context=1 | device=0x0\n";
 	char body[2048], *at = body;
 	struct db db;
@@ -247,18 +258,20 @@ static void a_context_ends_with_its_last_user(void **state)
 	sprintf(at, release, 250);
 	db = load(body);
 	expect(&db, WHAT_ENDED, "9 9 9 NULL");
-	expect(&db, "SELECT ifnull(c.context, 'none') FROM call c JOIN call_type t ON t.id = c.type"
-		" WHERE t.kind = 'context_release' ORDER BY c.id", "none none 1 none");
+	expect(&db,
+		"SELECT ifnull(c.context, 'none') FROM call c JOIN call_type t ON t.id = c.type"
+		" WHERE t.kind = 'context_release' ORDER BY c.id",
+		"none none 1 none");
 	finish(&db);
 }
 
 /* Threads that met it at the same time. */
 static void a_context_with_two_numbers_is_one(void **state)
 {
-	struct db db = load(
-		"context id=2 cupti_id=0 handle=0xc0 device=0 flags=0\n"
-		"call cuStreamSynchronize enter=100 duration=1 context=1 | stream=0x0\n"
-		"call cuStreamSynchronize enter=110 duration=1 context=2 | stream=0x0\n");
+	struct db db =
+		load("context id=2 cupti_id=0 handle=0xc0 device=0 flags=0\n"
+		     "call cuStreamSynchronize enter=100 duration=1 context=1 | stream=0x0\n"
+		     "call cuStreamSynchronize enter=110 duration=1 context=2 | stream=0x0\n");
 
 	expect(&db, "SELECT context || ':' || stream FROM call ORDER BY id", "1:1 1:1");
 	expect(&db, "SELECT number || ':' || cupti_id FROM context", "1:3");
@@ -268,19 +281,19 @@ static void a_context_with_two_numbers_is_one(void **state)
 /* A handle is written before the call that names it first; another thread may have been faster. */
 static void a_function_is_what_its_handle_stood_for(void **state)
 {
-	struct db db = load(
-		"function handle=0xf0 parameters=0+8 name=\"_Z5firstPf\"\n"
-		"call cuLaunchKernel enter=100 duration=9 context=1 | "
-		"function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
-		"call cuModuleUnload enter=120 duration=9 context=1 | module=0xe0\n"
-		"function handle=0xf0 parameters=0+8 name=\"_Z6secondPf\"\n"
-		"call cuLaunchKernel enter=140 duration=9 context=1 | "
-		"function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
-		"chunk thread=8\n"
-		"call cuLaunchKernel enter=95 duration=9 context=1 | "
-		"function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
-		"call cuLaunchKernel enter=110 duration=9 context=1 | "
-		"function=0xf0 stream=0x0 grid=0x1 block=0x1\n");
+	struct db db =
+		load("function handle=0xf0 parameters=0+8 name=\"_Z5firstPf\"\n"
+		     "call cuLaunchKernel enter=100 duration=9 context=1 | "
+		     "function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
+		     "call cuModuleUnload enter=120 duration=9 context=1 | module=0xe0\n"
+		     "function handle=0xf0 parameters=0+8 name=\"_Z6secondPf\"\n"
+		     "call cuLaunchKernel enter=140 duration=9 context=1 | "
+		     "function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
+		     "chunk thread=8\n"
+		     "call cuLaunchKernel enter=95 duration=9 context=1 | "
+		     "function=0xf0 stream=0x0 grid=0x1 block=0x1\n"
+		     "call cuLaunchKernel enter=110 duration=9 context=1 | "
+		     "function=0xf0 stream=0x0 grid=0x1 block=0x1\n");
 
 	expect(&db, "SELECT k.name FROM call c JOIN kernel k ON k.id = c.kernel ORDER BY c.id",
 		"first first first second");
@@ -400,9 +413,11 @@ static void a_damaged_call_is_not_read_again(void **state)
 	FILE *file;
 	long second = TRACE_HEADER_SIZE + 65536 + (long)sizeof(struct chunk_header) + 120;
 
-	trace_text_make("call cuCtxSynchronize enter=1 duration=1 | \n"
+	trace_text_make(
+		"call cuCtxSynchronize enter=1 duration=1 | \n"
 		"call cuCtxSynchronize enter=3 duration=1 | \n"
-		"call cuCtxSynchronize enter=5 duration=1 | \n", TRACE);
+		"call cuCtxSynchronize enter=5 duration=1 | \n",
+		TRACE);
 	file = fopen(TRACE, "r+");
 	fseek(file, second, SEEK_SET);
 	assert_int_equal(fgetc(file), sizeof(struct call_record) / TRACE_ALIGN);
@@ -422,9 +437,11 @@ static void what_is_whole_of_a_damaged_trace_is_loaded(void **state)
 	struct db db;
 	FILE *file;
 
-	trace_text_make("call cuInit enter=1 duration=1 | flags=0x0\n"
+	trace_text_make(
+		"call cuInit enter=1 duration=1 | flags=0x0\n"
 		"chunk thread=8\n"
-		"call cuCtxSynchronize enter=9 duration=1 | \n", TRACE);
+		"call cuCtxSynchronize enter=9 duration=1 | \n",
+		TRACE);
 	file = fopen(TRACE, "r+");
 	/* The first record of the second chunk claims no bytes. */
 	fseek(file, TRACE_HEADER_SIZE + 65536 + (long)sizeof(struct chunk_header), SEEK_SET);
@@ -465,12 +482,12 @@ static void what_cannot_be_is_left_out(void **state)
 /* A size that no memory has is damage, unless the call failed for it. */
 static void a_size_that_cannot_be_is_left_out(void **state)
 {
-	struct db db = load(
-		"call cuMemAlloc_v2 enter=1 duration=1 | ptr=0x1000 bytes=0x100\n"
-		"call cuMemAlloc_v2 enter=3 duration=1 | ptr=0x2000 bytes=0xffffffffffffff00\n"
-		"call cuMemAlloc_v2 enter=5 duration=1 | ptr=0x7fffffffffffffff bytes=0x100\n"
-		"call cuMemAlloc_v2 result=2 enter=7 duration=1 | ptr=0x0 "
-		"bytes=0xffffffffffffff00\n");
+	struct db db =
+		load("call cuMemAlloc_v2 enter=1 duration=1 | ptr=0x1000 bytes=0x100\n"
+		     "call cuMemAlloc_v2 enter=3 duration=1 | ptr=0x2000 bytes=0xffffffffffffff00\n"
+		     "call cuMemAlloc_v2 enter=5 duration=1 | ptr=0x7fffffffffffffff bytes=0x100\n"
+		     "call cuMemAlloc_v2 result=2 enter=7 duration=1 | ptr=0x0 "
+		     "bytes=0xffffffffffffff00\n");
 
 	expect(&db, "SELECT enter || ':' || bytes FROM call ORDER BY id",
 		"1:256 7:281474976710656");

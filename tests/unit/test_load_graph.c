@@ -18,19 +18,20 @@ static const char memory[] =
 
 /* A memset of 16 bytes is a node of the graph, and its executable is launched at 100. */
 #define NO_ARRAYS "dst_array=0x0 src_array=0x0 dst_position=0x0 src_position=0x0 "
-#define SET(enter, node, graph, dst)                                                               \
-	"call cuGraphAddMemsetNode enter=" #enter " duration=1 context=1 | new_node=" #node        \
-	" graph=" #graph " type=0x2 count=0x0 dst=" #dst " value=0x0 bytes=0x10 dst_pitch=0x0 "    \
+#define SET(enter, node, graph, dst) \
+	"call cuGraphAddMemsetNode enter=" #enter " duration=1 context=1 | new_node=" #node \
+	" graph=" #graph " type=0x2 count=0x0 dst=" #dst \
+	" value=0x0 bytes=0x10 dst_pitch=0x0 " \
 	"width=0x10 height=0x1\n"
-#define INSTANTIATE(enter, exec, graph)                                                            \
+#define INSTANTIATE(enter, exec, graph) \
 	"call cuGraphInstantiateWithFlags enter=" #enter " duration=1 context=1 | new_exec=" #exec \
 	" graph=" #graph " flags=0x0\n"
-#define LAUNCH(enter, exec)                                                                        \
+#define LAUNCH(enter, exec) \
 	"call cuGraphLaunch enter=" #enter " duration=1 context=1 | exec=" #exec " stream=0x51\n"
 
 #define SECOND_GRAPH "call cuGraphCreate enter=40 duration=1 context=1 | new_graph=0x71 flags=0x0\n"
-#define UPDATE(enter, exec, graph)                                                                 \
-	"call cuGraphExecUpdate_v2 enter=" #enter " duration=1 context=1 | exec=" #exec            \
+#define UPDATE(enter, exec, graph) \
+	"call cuGraphExecUpdate_v2 enter=" #enter " duration=1 context=1 | exec=" #exec \
 	" graph=" #graph "\n"
 
 static struct db load(const char *body)
@@ -46,7 +47,7 @@ static void check(const char *body, const char *wanted)
 {
 	struct db db = load(body);
 	struct access_reader *reader = access_open(&db);
-	struct accesses found = {0};
+	struct accesses found = { 0 };
 	char text[1024] = "";
 	size_t used = 0;
 
@@ -58,8 +59,8 @@ static void check(const char *body, const char *wanted)
 			access->exact && access->sure ? "" : "~", "rwa?"[access->direction],
 			(long long)access -> low, (long long)(access->high - access->low));
 		if (access->stride_count)
-			used += (size_t)snprintf(
-				text + used, sizeof(text) - used, "/%lld", (long long)access->run);
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "/%lld",
+				(long long)access->run);
 		for (int s = 0; s < access->stride_count; s++)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "*%lld@%lld",
 				(long long)access->stride[s].count,
@@ -67,9 +68,9 @@ static void check(const char *body, const char *wanted)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, " ");
 	}
 	snprintf(text + used, sizeof(text) - used, "%s",
-		found.complete ? "complete"
-		: found.named  ? "named"
-			       : "unknown");
+		found.complete        ? "complete"
+			: found.named ? "named"
+				      : "unknown");
 	assert_string_equal(text, wanted);
 	accesses_release(&found);
 	access_close(reader);
@@ -104,18 +105,23 @@ static void a_batch_is_its_copies(void **unused)
 static void a_stream_touches_the_values_it_writes_and_waits_for(void **unused)
 {
 	check("call cuStreamWriteValue32_v2 enter=50 duration=1 context=1 | stream=0x51 ptr=0x1040 "
-	      "value=0x1 flags=0x0 bytes=0x4\n", "w1040+4 complete");
+	      "value=0x1 flags=0x0 bytes=0x4\n",
+		"w1040+4 complete");
 	check("call cuStreamWaitValue64_v2 enter=50 duration=1 context=1 | stream=0x51 ptr=0x1040 "
-	      "value=0x1 flags=0x0 bytes=0x8\n", "r1040+8 complete");
+	      "value=0x1 flags=0x0 bytes=0x8\n",
+		"r1040+8 complete");
 	/* Memory that nobody is known to have allocated may be anybody's. */
 	check("call cuStreamWriteValue32_v2 enter=50 duration=1 context=1 | stream=0x51 "
-	      "ptr=0x900000 value=0x1 flags=0x0 bytes=0x4\n", "unknown");
+	      "ptr=0x900000 value=0x1 flags=0x0 bytes=0x4\n",
+		"unknown");
 	/* A wait of 32 bits, a write of 64, a barrier; then a reduction, which is not decoded. */
 	check("call cuStreamBatchMemOp_v2 enter=50 duration=1 context=1 | stream=0x51 count=0x3 "
 	      "flags=0x0 words=0x1,0x1040,0x1,0x0,0x0,0x0,0x5,0x4000,0x1,0x0,0x0,0x0,"
-	      "0x6,0x0,0x0,0x0,0x0,0x0\n", "w4000+8 r1040+4 complete");
+	      "0x6,0x0,0x0,0x0,0x0,0x0\n",
+		"w4000+8 r1040+4 complete");
 	check("call cuStreamBatchMemOp_v2 enter=50 duration=1 context=1 | stream=0x51 count=0x1 "
-	      "flags=0x0 words=0x8,0x0,0x1040,0x1,0x0,0x0\n", "unknown");
+	      "flags=0x0 words=0x8,0x0,0x1040,0x1,0x0,0x0\n",
+		"unknown");
 }
 
 static void a_batch_of_boxes_is_their_rows(void **unused)
@@ -171,28 +177,30 @@ static void a_child_is_what_it_was_when_it_was_added(void **unused)
 		"w1000+16 complete");
 }
 
-#define NODE_SET(enter, node, dst)                                                                 \
-	"call cuGraphMemsetNodeSetParams enter=" #enter " duration=1 context=1 | node=" #node      \
+#define NODE_SET(enter, node, dst) \
+	"call cuGraphMemsetNodeSetParams enter=" #enter " duration=1 context=1 | node=" #node \
 	" type=0x2 dst=" #dst " value=0x0 bytes=0x10 dst_pitch=0x0 width=0x10 height=0x1\n"
-#define CHILD(enter, node, graph, child)                                                           \
-	"call cuGraphAddChildGraphNode enter=" #enter " duration=1 context=1 | new_node=" #node    \
+#define CHILD(enter, node, graph, child) \
+	"call cuGraphAddChildGraphNode enter=" #enter " duration=1 context=1 | new_node=" #node \
 	" graph=" #graph " type=0x4 count=0x0 handle=" #child "\n"
-#define GIVE_CHILD(enter, node, graph)                                                             \
-	"call cuGraphChildGraphNodeGetGraph enter=" #enter " duration=1 context=1 | node=" #node   \
+#define GIVE_CHILD(enter, node, graph) \
+	"call cuGraphChildGraphNodeGetGraph enter=" #enter " duration=1 context=1 | node=" #node \
 	" new_graph=" #graph "\n"
-#define GRAPH(enter, graph)                                                                        \
-	"call cuGraphCreate enter=" #enter " duration=1 context=1 | new_graph=" #graph             \
+#define GRAPH(enter, graph) \
+	"call cuGraphCreate enter=" #enter " duration=1 context=1 | new_graph=" #graph \
 	" flags=0x0\n"
-#define NODES(enter, graph, node)                                                                  \
-	"call cuGraphGetNodes enter=" #enter " duration=1 context=1 | graph=" #graph               \
+#define NODES(enter, graph, node) \
+	"call cuGraphGetNodes enter=" #enter " duration=1 context=1 | graph=" #graph \
 	" count=0x1 words=" #node "\n"
 
-#define ADD_NODE(enter, type, value, handle)                                                       \
-	"call cuGraphAddNode_v2 enter=" #enter " duration=1 context=1 | ptr=0x0 bytes=0x0 "        \
-	"new_node=0x80 graph=0x70 type=" #type " count=0x0 function=0x0 grid=0x0 block=0x0 "       \
-	"dst=0x0 src=0x0 direction=0x0 dst_pitch=0x0 src_pitch=0x0 width=0x0 height=0x0 "          \
-	"depth=0x0 dst_height=0x0 src_height=0x0 " NO_ARRAYS "value=" #value                       \
+/* clang-format off */
+#define ADD_NODE(enter, type, value, handle) \
+	"call cuGraphAddNode_v2 enter=" #enter " duration=1 context=1 | ptr=0x0 bytes=0x0 " \
+	"new_node=0x80 graph=0x70 type=" #type " count=0x0 function=0x0 grid=0x0 block=0x0 " \
+	"dst=0x0 src=0x0 direction=0x0 dst_pitch=0x0 src_pitch=0x0 width=0x0 height=0x0 " \
+	"depth=0x0 dst_height=0x0 src_height=0x0 " NO_ARRAYS "value=" #value \
 	" event=0x0 callback=0x0 handle=" #handle " "
+/* clang-format on */
 
 static void a_child_that_was_set_in_the_executable_is_not_known(void **unused)
 {
@@ -208,40 +216,38 @@ static void a_child_that_was_moved_may_change(void **unused)
 {
 	check(GRAPH(18, 0x71) SET(20, 0x83, 0x71, 0x1000)
 			ADD_NODE(22, 0x4, 0x1, 0x71) "more=0x0\n" SET(24, 0x82, 0x71, 0x4000)
-			INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
+				INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
 		"w1000+16 w4000+16 complete");
 	check(GRAPH(18, 0x71) SET(20, 0x83, 0x71, 0x1000)
 			ADD_NODE(22, 0x4, 0x0, 0x71) "more=0x0\n" SET(24, 0x82, 0x71, 0x4000)
-			INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
+				INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
 		"w1000+16 complete");
 }
 
 /* The node's own, which the program was given, not the one that it was made from. */
 static void a_child_that_was_given_out_may_change(void **unused)
 {
-	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71)
-			SET(23, 0x83, 0x71, 0x4200) GIVE_CHILD(24, 0x81, 0x72)
-			SET(26, 0x82, 0x72, 0x4000) INSTANTIATE(30, 0x90, 0x70)
-			SET(40, 0x84, 0x72, 0x4100) LAUNCH(100, 0x90),
+	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71) SET(23, 0x83,
+		      0x71, 0x4200) GIVE_CHILD(24, 0x81, 0x72) SET(26, 0x82, 0x72, 0x4000)
+			INSTANTIATE(30, 0x90, 0x70) SET(40, 0x84, 0x72, 0x4100) LAUNCH(100, 0x90),
 		"w1000+16 w4000+16 complete");
 	/* An executable that was made before is as it was. */
 	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71)
 			INSTANTIATE(23, 0x90, 0x70) GIVE_CHILD(24, 0x81, 0x72)
-			SET(26, 0x82, 0x72, 0x4000) LAUNCH(100, 0x90),
+				SET(26, 0x82, 0x72, 0x4000) LAUNCH(100, 0x90),
 		"w1000+16 complete");
 	/* Asked for twice it is the same one. */
-	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71)
-			GIVE_CHILD(24, 0x81, 0x72) SET(26, 0x82, 0x72, 0x4000)
-			GIVE_CHILD(28, 0x81, 0x72) SET(29, 0x85, 0x72, 0x4200)
-			INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
+	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71) GIVE_CHILD(24,
+		      0x81, 0x72) SET(26, 0x82, 0x72, 0x4000) GIVE_CHILD(28, 0x81, 0x72)
+			SET(29, 0x85, 0x72, 0x4200) INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
 		"w1000+16 w4000+16 w4200+16 complete");
 }
 
 static void a_node_of_a_given_child_may_be_set(void **unused)
 {
 	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71)
-			GIVE_CHILD(24, 0x81, 0x72) NODES(25, 0x72, 0x8a)
-			NODE_SET(26, 0x8a, 0x4000) INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
+			GIVE_CHILD(24, 0x81, 0x72) NODES(25, 0x72, 0x8a) NODE_SET(26, 0x8a, 0x4000)
+				INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
 		"w4000+16 complete");
 	/* A copy of the parent keeps what the child was then. */
 	check(GRAPH(18, 0x71) SET(20, 0x80, 0x71, 0x1000) CHILD(22, 0x81, 0x70, 0x71)
@@ -264,15 +270,15 @@ static void what_is_added_to_a_child_of_an_unknown_node_may_be_anywhere(void **u
 
 static void the_bodies_of_a_condition_may_run(void **unused)
 {
-	check(ADD_NODE(20, 0xd, 0x0, 0x5) "more=0x1 words=0x71\n"
-			SET(24, 0x81, 0x71, 0x4000) INSTANTIATE(30, 0x90, 0x70)
-			LAUNCH(100, 0x90),
+	check(ADD_NODE(20, 0xd, 0x0, 0x5) "more=0x1 words=0x71\n" SET(24, 0x81, 0x71, 0x4000)
+			INSTANTIATE(30, 0x90, 0x70) LAUNCH(100, 0x90),
 		"~w4000+16 complete");
 }
 
-#define EXEC_SET(enter, exec, node, dst)                                                           \
-	"call cuGraphExecMemsetNodeSetParams enter=" #enter " duration=1 context=1 | exec=" #exec  \
-	" node=" #node " type=0x2 dst=" #dst " value=0x0 bytes=0x10 dst_pitch=0x0 width=0x10 "     \
+#define EXEC_SET(enter, exec, node, dst) \
+	"call cuGraphExecMemsetNodeSetParams enter=" #enter " duration=1 context=1 | exec=" #exec \
+	" node=" #node " type=0x2 dst=" #dst \
+	" value=0x0 bytes=0x10 dst_pitch=0x0 width=0x10 " \
 	"height=0x1\n"
 
 static void a_node_that_was_set_does_something_else(void **unused)
@@ -378,6 +384,7 @@ static void a_single_captured_node_gets_its_handle(void **unused)
 		"w4000+16 complete");
 }
 
+/* clang-format off */
 static void an_address_is_what_lies_there_at_the_launch(void **unused)
 {
 	static const char body[] = SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(
@@ -394,6 +401,8 @@ static void an_address_is_what_lies_there_at_the_launch(void **unused)
 	check(body, "w1000+16 complete");
 }
 
+/* clang-format on */
+/* clang-format off */
 static void what_is_not_known_of_a_graph_is_said(void **unused)
 {
 	/* Made before the trace. */
@@ -410,6 +419,7 @@ static void what_is_not_known_of_a_graph_is_said(void **unused)
 		"unknown");
 }
 
+/* clang-format on */
 static void a_graph_names_an_allocation_once(void **unused)
 {
 	struct db db = load(SET(20, 0x80, 0x70, 0x1000) SET(21, 0x81, 0x70, 0x1100) SET(22, 0x82,
@@ -444,12 +454,12 @@ static void a_handle_is_not_yet_whose_call_will_get_it(void **unused)
 		"11 never");
 	trace_text_finish(&db, "test_load_graph");
 
-	db = load(SET(60, 0x80, 0x70, 0x1000) INSTANTIATE(70, 0x90, 0x70)
-		  "call cuGraphDestroy enter=80 duration=1 context=1 | graph=0x70\n"
-		  "chunk thread=8\n"
-		  "call cuGraphCreate enter=50 duration=50 context=1 | new_graph=0x70 "
-		  "flags=0x0\n" SET(110, 0x80, 0x70, 0x4000) INSTANTIATE(120, 0x91, 0x70)
-		  LAUNCH(130, 0x91) LAUNCH(140, 0x90));
+	db = load(SET(60, 0x80, 0x70, 0x1000) INSTANTIATE(70, 0x90,
+		0x70) "call cuGraphDestroy enter=80 duration=1 context=1 | graph=0x70\n"
+		      "chunk thread=8\n"
+		      "call cuGraphCreate enter=50 duration=50 context=1 | new_graph=0x70 "
+		      "flags=0x0\n" SET(110, 0x80, 0x70, 0x4000) INSTANTIATE(120, 0x91, 0x70)
+			      LAUNCH(130, 0x91) LAUNCH(140, 0x90));
 	trace_text_expect(&db, launched, "11:4000 12:1000");
 	trace_text_expect(&db, "SELECT ifnull(destroyed, 'never') FROM graph ORDER BY id",
 		"8 never");

@@ -4,7 +4,6 @@
  */
 #include "miniature.h"
 
-
 static void loads(struct mini *m, int64_t call, double from, double until)
 {
 	mini_exec(m, "INSERT INTO overhead VALUES (1, %lld, 'lazy_loading', %lld, %lld)",
@@ -58,8 +57,10 @@ static void every_round_of_a_loop_that_loads_a_kernel_is_found(void **state)
 	assert_string_equal(mini_shown(m), "lazy-loading 7");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
 		"cuLaunchKernel took 60 us to load the code of kernel 'odd' on stream 8");
-	assert_string_equal(mini_text(m, "SELECT s.line || ' ' || (other_site IS NULL) "
-		"FROM finding JOIN site s ON s.id = site"), "10 1");
+	assert_string_equal(mini_text(m,
+				    "SELECT s.line || ' ' || (other_site IS NULL) "
+				    "FROM finding JOIN site s ON s.id = site"),
+		"10 1");
 }
 
 /* A module that is loaded for each round brings the same kernel, to be loaded each time. */
@@ -232,8 +233,10 @@ static void a_load_that_holds_another_streams_kernel_is_found(void **state)
 
 	jobs(m, 8, 1, 1);
 	assert_string_equal(mini_shown(m), "hidden-load 5");
-	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
-		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "30 20");
+	assert_string_equal(mini_text(m,
+				    "SELECT a.line || ' ' || b.line FROM finding "
+				    "JOIN site a ON a.id = site JOIN site b ON b.id = other_site"),
+		"30 20");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
 		"cuKernelGetFunction loaded code, which delayed what came next by 901 us, until "
 		"the end of a kernel on stream 8");
@@ -296,8 +299,10 @@ static void a_query_that_waited_is_found(void **state)
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 2070, .stream = b, .runs = { 2080, 4080 });
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 2080, .until = 4083);
 	assert_string_equal(mini_shown(m), "hidden-load 1");
-	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
-		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "30 20");
+	assert_string_equal(mini_text(m,
+				    "SELECT a.line || ' ' || b.line FROM finding "
+				    "JOIN site a ON a.id = site JOIN site b ON b.id = other_site"),
+		"30 20");
 }
 
 /* What the one kind of loss is worth says nothing about the other. */
@@ -314,8 +319,8 @@ static void what_a_query_waited_and_what_it_held_are_one_loss(void **state)
 		/* In the first round the query takes until the job is done, which is soon. */
 		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = t, .stream = a, .site = job,
 			.runs = { t + 10, i ? t + 1010 : t + 240 });
-		load = MINI_CALL(m, .type = CALL_cuKernelGetFunction, .at = t + 20,
-			.until = asked, .site = query);
+		load = MINI_CALL(m, .type = CALL_cuKernelGetFunction, .at = t + 20, .until = asked,
+			.site = query);
 		loads(m, load, asked - 61, asked - 1);
 		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = asked + 10, .stream = b,
 			.runs = { i ? start : t + 270, start + 1000 });

@@ -29,8 +29,8 @@ static void check(const char *name, const char *expected)
 
 static void test_const_is_seen_through_one_pointer(void **unused)
 {
-	check("_Z4copyPKfPfm", "cp-"); /* copy(float const*, float*, unsigned long) */
-	check("_Z4copyPKPfS_", "cp"); /* copy(float* const*, float*) */
+	check("_Z4copyPKfPfm", "cp-");      /* copy(float const*, float*, unsigned long) */
+	check("_Z4copyPKPfS_", "cp");       /* copy(float* const*, float*) */
 	check("_Z4copyPfS_PKfS1_", "ppcc"); /* (float*, float*, float const*, float const*) */
 	check("_ZN7cufence7stencilEyPKfPfm", "-cp-");
 	check("_Z3nonv", "");
@@ -45,8 +45,8 @@ static void test_classes_and_namespaces_count_as_substitutions(void **unused)
 
 static void test_templates_have_a_return_type(void **unused)
 {
-	check("_Z1kIfEvPKT_PS0_", "cp");         /* void k<float>(float const*, float*) */
-	check("_Z1kIKfEvPT_", "c");              /* void k<float const>(float const*) */
+	check("_Z1kIfEvPKT_PS0_", "cp"); /* void k<float>(float const*, float*) */
+	check("_Z1kIKfEvPT_", "c");      /* void k<float const>(float const*) */
 	check("_Z1kILi4EfEvPKT0_Pf", "cp");
 	check("_ZN2ns1kIJfdEEEvPKfPd", "cp");
 }
@@ -54,15 +54,24 @@ static void test_templates_have_a_return_type(void **unused)
 static void test_tensor_arrays_are_arrays(void **unused)
 {
 	check("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEE"
-	      "St5arrayIPcLm3EEEEviT0_T1_", "--3");
+	      "St5arrayIPcLm3EEEEviT0_T1_",
+		"--3");
 	check("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEE"
-	      "NS_6detail5ArrayIPcLi2EEEEEviT0_T1_", "--2");
+	      "NS_6detail5ArrayIPcLi2EEEEEviT0_T1_",
+		"--2");
 }
 
 static void test_what_is_not_understood_says_so(void **unused)
 {
 	static const char *const names[] = {
-		"main", "_Z", "_Z1kPFvvE", "_Z1kX", "_Z99k", "_Z1kS_", "_Z1kT9999999999_", "_ZN1k",
+		"main",
+		"_Z",
+		"_Z1kPFvvE",
+		"_Z1kX",
+		"_Z99k",
+		"_Z1kS_",
+		"_Z1kT9999999999_",
+		"_ZN1k",
 		"_Z1kIXaaLb1ELb1EEEvv",
 		("_Z1kPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPP"
 		 "PPPPPPPPPPPPPPPPPPPPf"),

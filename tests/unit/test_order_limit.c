@@ -22,8 +22,8 @@ static void chain(struct mini *m)
 
 		MINI_CALL(m, .type = CALL_cuEventCreate, .at = now += 10, .event = event);
 		if (last)
-			MINI_CALL(m, .type = CALL_cuStreamWaitEvent, .at = now += 10,
-				.event = last, .stream = stream);
+			MINI_CALL(m, .type = CALL_cuStreamWaitEvent, .at = now += 10, .event = last,
+				.stream = stream);
 		MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = now += 10, .stream = stream);
 		MINI_CALL(m, .type = CALL_cuEventRecord, .at = now += 10, .event = event,
 			.stream = stream);
@@ -135,10 +135,19 @@ static void the_database_says_how_far_it_went(void **state)
 
 static int step(struct order *order, enum call_kind kind, int64_t id, int64_t stream)
 {
-	struct walk_call call = { .id = id, .process = 1, .thread = 1, .context = 1,
-		.enter = id * 1000, .exit = id * 1000 + 500, .op_start = WALK_NEVER,
-		.op_end = WALK_NEVER, .owner_device = -1, .direction = COPY_DEFAULT,
-		.kind = kind, .stream = stream, .stream_context = 1,
+	struct walk_call call = { .id = id,
+		.process = 1,
+		.thread = 1,
+		.context = 1,
+		.enter = id * 1000,
+		.exit = id * 1000 + 500,
+		.op_start = WALK_NEVER,
+		.op_end = WALK_NEVER,
+		.owner_device = -1,
+		.direction = COPY_DEFAULT,
+		.kind = kind,
+		.stream = stream,
+		.stream_context = 1,
 		.stream_kind = STREAM_KIND_BLOCKING };
 
 	return order_step(order, &call);

@@ -23,8 +23,8 @@ static int64_t launch(struct mini *m, double at, int64_t stream, int64_t site, i
 
 static void free_memory(struct mini *m, double at, double until, int64_t site)
 {
-	int64_t user = MINI_CALL(m, .type = CALL_cudaFree_11, .at = at, .until = until + 1,
-		.site = site);
+	int64_t user =
+		MINI_CALL(m, .type = CALL_cudaFree_11, .at = at, .until = until + 1, .site = site);
 
 	MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = at + 0.5, .until = until, .parent = user,
 		.ptr = 0x10000);
@@ -61,8 +61,10 @@ static void a_free_in_the_loop_is_found(void **state)
 		"cudaFree waited 968 us for kernel 'stencil' on stream 8");
 	assert_string_equal(mini_text(m, "SELECT fingerprint FROM finding"),
 		"blocking-free smooth#1 smooth#1 stencil");
-	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
-		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "44 40");
+	assert_string_equal(mini_text(m,
+				    "SELECT a.line || ' ' || b.line FROM finding "
+				    "JOIN site a ON a.id = site JOIN site b ON b.id = other_site"),
+		"44 40");
 	assert_string_equal(mini_text(m, "SELECT severity || ' ' || confidence FROM finding"),
 		"high certain");
 }
@@ -166,10 +168,10 @@ static void uploads(struct mini *m, int buffers, int streams)
 		mini_exec(m, "UPDATE call SET src = %lld WHERE id = %lld",
 			0x10000000LL * (1 + i % buffers), (long long)copy);
 		launch(m, t + 6102, work, launched, kernel, t + 6110, t + 9110);
-		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 6106,
-			.until = t + 6108, .stream = up);
-		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 6110,
-			.until = t + 9113, .stream = work);
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 6106, .until = t + 6108,
+			.stream = up);
+		MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = t + 6110, .until = t + 9113,
+			.stream = work);
 	}
 }
 
@@ -223,9 +225,10 @@ static void rounds(struct mini *m, const char *kind, uint64_t blocks, int third)
 		at += serial ? 905 : 503;
 	}
 	if (blocks)
-		mini_exec(m, "UPDATE call SET grid = %llu, block = 1024 | (1 << 12) | (1 << 24) "
-			"WHERE kernel = %lld", (unsigned long long)CALL_GRID(blocks, 1, 1),
-			(long long)touch);
+		mini_exec(m,
+			"UPDATE call SET grid = %llu, block = 1024 | (1 << 12) | (1 << 24) "
+			"WHERE kernel = %lld",
+			(unsigned long long)CALL_GRID(blocks, 1, 1), (long long)touch);
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = t, .until = at + 3);
 }
 
@@ -236,15 +239,20 @@ static void a_legacy_kernel_between_blocking_streams_is_found(void **state)
 	rounds(m, "blocking", 0, MINI_LEGACY);
 	/* 10 legacy kernels held by one of the two, and 2 of each later round held by it. */
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 28");
-	assert_string_equal(mini_text(m, "SELECT substr(message, 1, 126) FROM finding"), "kernel "
+	assert_string_equal(mini_text(m, "SELECT substr(message, 1, 126) FROM finding"),
+		"kernel "
 		"'touch' on the legacy default stream and kernel 'stencil' on stream 9 did not "
 		"overlap: the later one was delayed by 522");
-	assert_string_equal(mini_text(m, "SELECT a.function || ' ' || b.function FROM finding "
-		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "move advance");
+	assert_string_equal(mini_text(m,
+				    "SELECT a.function || ' ' || b.function FROM finding "
+				    "JOIN site a ON a.id = site JOIN site b ON b.id = other_site"),
+		"move advance");
 	/* Ten rounds of 905 us; the two stencils of each would go on side by side, 500 us each. */
 	assert_in_range(mini_int(m, "SELECT saving / 1000 FROM finding"), 3950, 4060);
-	assert_int_equal(mini_int(m, "SELECT saving BETWEEN saving_low AND saving_high "
-		"FROM finding"), 1);
+	assert_int_equal(mini_int(m,
+				 "SELECT saving BETWEEN saving_low AND saving_high "
+				 "FROM finding"),
+		1);
 }
 
 /*
@@ -277,7 +285,8 @@ static void operations_that_share_an_allocation_are_not(void **state)
 	struct mini *m = *state;
 
 	rounds(m, "blocking", 0, MINI_LEGACY);
-	mini_exec(m, "INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL);"
+	mini_exec(m,
+		"INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL);"
 		"INSERT INTO operand SELECT call, 'word', 0, 4096, 900 FROM operation");
 	assert_string_equal(mini_shown(m), "");
 	assert_true(mini_int(m, "SELECT count(*) FROM hold") > 0);
@@ -300,9 +309,11 @@ static void only_what_lies_behind_the_shared_work_is_lost(void **state)
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 10, .until = 8014);
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 1");
 	assert_int_equal(mini_int(m, "SELECT held / 1000000 FROM hold"), 4);
-	mini_exec(m, "INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL);"
+	mini_exec(m,
+		"INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL);"
 		"INSERT INTO operand VALUES (%lld, 'word', 0, 4096, 900), "
-		"(%lld, 'word', 0, 4096, 900)", (long long)first, (long long)last);
+		"(%lld, 'word', 0, 4096, 900)",
+		(long long)first, (long long)last);
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 1");
 	assert_int_equal(mini_int(m, "SELECT delayed / 1000 FROM finding"), 2002);
 }
@@ -318,14 +329,18 @@ static void readers_of_one_buffer_may_overlap(void **state)
 	last = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 7, .until = 9, .kernel = kernel,
 		.stream = own, .runs = { 3012, 8012 });
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 10, .until = 8014);
-	mini_exec(m, "INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL);"
+	mini_exec(m,
+		"INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL);"
 		"INSERT INTO operand VALUES (%lld, 'word', 0, 4096, 900), "
-		"(%lld, 'word', 0, 4096, 900)", (long long)first, (long long)last);
+		"(%lld, 'word', 0, 4096, 900)",
+		(long long)first, (long long)last);
 	assert_int_equal(analyze(&m->db), 0);
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM finding"), 0);
-	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
+	mini_exec(m,
+		"INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, 'load', 1, NULL, NULL, NULL, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)", (long long)kernel, (long long)kernel);
+		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0)",
+		(long long)kernel, (long long)kernel);
 	assert_int_equal(analyze(&m->db), 0);
 	assert_string_equal(mini_text(m, "SELECT rule FROM finding"),
 		"legacy-stream-serialization");
@@ -345,13 +360,14 @@ static void a_graph_shares_what_its_nodes_name(void **state)
 	last = MINI_CALL(m, .type = CALL_cuGraphLaunch, .at = 7, .until = 9, .stream = own,
 		.runs = { 3012, 8012 });
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 10, .until = 8014);
-	mini_exec(m, "INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL), "
+	mini_exec(m,
+		"INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL), "
 		"(901, 1, 65536, 4096, 'device', NULL, NULL);"
 		"INSERT INTO graph_exec (id, process, handle) VALUES (1, 1, 1);"
 		"INSERT INTO call_object VALUES (%lld, 'exec', 1);"
 		"INSERT INTO operand VALUES (%lld, 'word', 0, 4096, 900), "
-		"(%lld, 'node', NULL, 4096, 900)", (long long)last, (long long)first,
-		(long long)last);
+		"(%lld, 'node', NULL, 4096, 900)",
+		(long long)last, (long long)first, (long long)last);
 	assert_string_equal(mini_shown(m), "");
 	mini_exec(m, "UPDATE operand SET address = 65536, allocation = 901 WHERE role = 'node'");
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 1");
@@ -361,8 +377,10 @@ static void a_graph_shares_what_its_nodes_name(void **state)
 
 static void reaching(struct mini *m, int reaches)
 {
-	mini_exec(m, "DELETE FROM kernel_code;"
-		"INSERT INTO kernel_code VALUES (1, 'ptx', 0, NULL, %d, NULL)", reaches);
+	mini_exec(m,
+		"DELETE FROM kernel_code;"
+		"INSERT INTO kernel_code VALUES (1, 'ptx', 0, NULL, %d, NULL)",
+		reaches);
 }
 
 /* What it was not given, it may find by a pointer or a variable. */
@@ -376,10 +394,12 @@ static void kernels_that_reach_further_may_share_all_the_same(void **state)
 	last = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 7, .until = 9, .kernel = kernel,
 		.stream = own, .runs = { 3012, 8012 });
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 10, .until = 8014);
-	mini_exec(m, "INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL), "
+	mini_exec(m,
+		"INSERT INTO allocation VALUES (900, 1, 4096, 4096, 'device', NULL, NULL), "
 		"(901, 1, 8192, 4096, 'device', NULL, NULL);"
 		"INSERT INTO operand VALUES (%lld, 'word', 0, 4096, 900), "
-		"(%lld, 'word', 0, 8192, 901)", (long long)first, (long long)last);
+		"(%lld, 'word', 0, 8192, 901)",
+		(long long)first, (long long)last);
 	reaching(m, 0);
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 1");
 	reaching(m, 1);
@@ -438,7 +458,8 @@ static void a_legacy_event_record_is_found(void **state)
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 5");
 	assert_string_equal(mini_text(m, "SELECT function FROM finding JOIN site s ON s.id = site"),
 		"mark");
-	assert_string_equal(mini_text(m, "SELECT message FROM finding"), "an event record on the "
+	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
+		"an event record on the "
 		"legacy default stream delayed kernel 'stencil' on stream 9 by 972 us, until "
 		"work with which it is not seen to share memory had ended");
 }
@@ -468,7 +489,8 @@ static void sites_of_one_line_are_one_place(void **state)
 
 	tiles(m, 1);
 	second = mini_site(m, "smooth", 44);
-	mini_exec(m, "UPDATE call SET site = %lld WHERE type = %d AND id %% 3; INSERT INTO frame "
+	mini_exec(m,
+		"UPDATE call SET site = %lld WHERE type = %d AND id %% 3; INSERT INTO frame "
 		"SELECT id, 0, 4096 + id, NULL, function, file, line, 1 FROM site",
 		(long long)second, CALL_cudaFree_11);
 	mini_exec(m, "INSERT INTO frame SELECT site, 1, 0, NULL, site, file, 1, 1 FROM frame");
@@ -476,8 +498,10 @@ static void sites_of_one_line_are_one_place(void **state)
 	mini_exec(m, "UPDATE frame SET line = 45 WHERE site = %lld", (long long)second);
 	mini_exec(m, "UPDATE site SET line = 45 WHERE id = %lld", (long long)second);
 	assert_string_equal(mini_shown(m), "blocking-free 9");
-	assert_string_equal(mini_text(m, "SELECT group_concat(count || ' at ' || line) "
-		"FROM finding_place p JOIN site s ON s.id = p.site"), "6 at 45,3 at 44");
+	assert_string_equal(mini_text(m,
+				    "SELECT group_concat(count || ' at ' || line) "
+				    "FROM finding_place p JOIN site s ON s.id = p.site"),
+		"6 at 45,3 at 44");
 }
 
 /* Static cudart: no runtime call is seen, its name comes from the stack. */
@@ -515,12 +539,13 @@ static void little_in_a_long_run_is_not_shown(void **state)
 
 static const char *all_rows(struct mini *m)
 {
-	return mini_text(m, "SELECT (SELECT count(*) || total(call * needs) FROM dependency) || "
-			    "(SELECT group_concat(w.id || call || kind || op || waited || "
-			    "avoidable) FROM wait w) "
-			    "|| (SELECT count(*) || total(held) FROM hold) || "
-			    "(SELECT group_concat(id || message || fingerprint || share) FROM "
-			    "finding_place) || (SELECT count(*) FROM finding_also)");
+	return mini_text(m,
+		"SELECT (SELECT count(*) || total(call * needs) FROM dependency) || "
+		"(SELECT group_concat(w.id || call || kind || op || waited || "
+		"avoidable) FROM wait w) "
+		"|| (SELECT count(*) || total(held) FROM hold) || "
+		"(SELECT group_concat(id || message || fingerprint || share) FROM "
+		"finding_place) || (SELECT count(*) FROM finding_also)");
 }
 
 static void analyzing_twice_gives_the_same_rows(void **state)
@@ -545,7 +570,8 @@ static void a_failed_analysis_leaves_the_old_rows(void **state)
 	tiles(m, 1);
 	analyze(&m->db);
 	snprintf(first, sizeof(first), "%s", all_rows(m));
-	mini_exec(m, "CREATE TRIGGER no_findings BEFORE INSERT ON finding "
+	mini_exec(m,
+		"CREATE TRIGGER no_findings BEFORE INSERT ON finding "
 		"BEGIN SELECT RAISE(ABORT, 'as the test wants it'); END");
 	fprintf(stderr, "(the next message is expected) ");
 	assert_int_equal(analyze(&m->db), -1);

@@ -64,8 +64,9 @@ static void without_symbols_the_file_and_its_offset_name_a_place(void **state)
 	struct db db;
 
 	database(&db, "");
-	expect(&db, (const char *const[]){ " app@0123456789ab+0x3100",
-		" app@0123456789ab+0x3200", " lib.so+0x30" });
+	expect(&db,
+		(const char *const[]){ " app@0123456789ab+0x3100", " app@0123456789ab+0x3200",
+			" lib.so+0x30" });
 	db_close(&db);
 	unlink(DATABASE);
 }

@@ -11,15 +11,16 @@
 #include "print.h"
 
 /* What print() makes of the arguments is wanted. */
-#define EXPECT(wanted, ...) do { \
-	char *got = NULL; \
-	size_t size; \
-	FILE *out = open_memstream(&got, &size); \
-	print(out, __VA_ARGS__); \
-	fclose(out); \
-	assert_string_equal(got, wanted); \
-	free(got); \
-} while (0)
+#define EXPECT(wanted, ...) \
+	do { \
+		char *got = NULL; \
+		size_t size; \
+		FILE *out = open_memstream(&got, &size); \
+		print(out, __VA_ARGS__); \
+		fclose(out); \
+		assert_string_equal(got, wanted); \
+		free(got); \
+	} while (0)
 
 static void formats_are_those_of_printf(void **state)
 {
@@ -34,7 +35,9 @@ static void controls_in_arguments_are_escaped(void **state)
 {
 	EXPECT("a\\x0ab\n", "%s\n", "a\nb");
 	EXPECT("\\x1b[31m\\x0d\\x09\\x7f", "%s", "\033[31m\r\t\177");
-	EXPECT("\\xc2\\x9b31m", "%s", "\xc2\x9b" "31m"); /* U+009B, "control sequence introducer" */
+	EXPECT("\\xc2\\x9b31m", "%s",
+		"\xc2\x9b"
+		"31m"); /* U+009B, "control sequence introducer" */
 	EXPECT("\033[1m", "\033[1m");
 	EXPECT("\\x1b", "%s", "\\x1b"); /* shown once more it stays the same */
 }
@@ -42,18 +45,21 @@ static void controls_in_arguments_are_escaped(void **state)
 static void marks_of_direction_are_escaped(void **state)
 {
 	EXPECT("\\xe2\\x80\\xaex", "%s", "\xe2\x80\xaex"); /* U+202E, right-to-left override */
-	EXPECT("\\xe2\\x81\\xa6", "%s", "\xe2\x81\xa6"); /* U+2066 */
+	EXPECT("\\xe2\\x81\\xa6", "%s", "\xe2\x81\xa6");   /* U+2066 */
 	EXPECT("\\xe2\\x80\\x8e\\xe2\\x80\\x8b\\xd8\\x9c", "%s",
 		"\xe2\x80\x8e\xe2\x80\x8b\xd8\x9c");
 }
 
 static void what_is_no_utf8_is_escaped(void **state)
 {
-	EXPECT("gr\xc3\xb6\xc3\x9f" "e \xf0\x9f\x9a\x80", "%s",
-		"gr\xc3\xb6\xc3\x9f" "e \xf0\x9f\x9a\x80");
+	EXPECT("gr\xc3\xb6\xc3\x9f"
+	       "e \xf0\x9f\x9a\x80",
+		"%s",
+		"gr\xc3\xb6\xc3\x9f"
+		"e \xf0\x9f\x9a\x80");
 	EXPECT("\\xff\\xc3", "%s", "\xff\xc3");
-	EXPECT("\\xc0\\x8a", "%s", "\xc0\x8a");                 /* overlong newline */
-	EXPECT("\\xed\\xa0\\x80", "%s", "\xed\xa0\x80");         /* a surrogate */
+	EXPECT("\\xc0\\x8a", "%s", "\xc0\x8a");                   /* overlong newline */
+	EXPECT("\\xed\\xa0\\x80", "%s", "\xed\xa0\x80");          /* a surrogate */
 	EXPECT("\\xf4\\x90\\x80\\x80", "%s", "\xf4\x90\x80\x80"); /* past the last character */
 	EXPECT("\\xe2\\x82\xc3\xa4", "%s", "\xe2\x82\xc3\xa4");   /* cut short */
 }
@@ -79,8 +85,11 @@ static void expect_json(const char *json, const char *wanted)
 
 static void json_is_utf8_of_the_same_meaning(void **state)
 {
-	expect_json("{\"a\":\"gr\xc3\xb6\xc3\x9f" "e\\n\"}",
-		"{\"a\":\"gr\xc3\xb6\xc3\x9f" "e\\n\"}");
+	expect_json(
+		"{\"a\":\"gr\xc3\xb6\xc3\x9f"
+		"e\\n\"}",
+		"{\"a\":\"gr\xc3\xb6\xc3\x9f"
+		"e\\n\"}");
 	expect_json("\"\xff\xe2\x82\"", "\"\\ufffd\\ufffd\\ufffd\"");
 	expect_json("\"\xed\xa0\x80\"", "\"\\ufffd\\ufffd\\ufffd\"");
 	expect_json("\"\xc2\x9b\x7f\xe2\x80\xae\"", "\"\\u009b\\u007f\\u202e\"");

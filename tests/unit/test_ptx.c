@@ -26,7 +26,7 @@
 
 struct setting {
 	uint32_t grid, block;
-	int64_t n;                 /* p2, at 16; 0: not known */
+	int64_t n; /* p2, at 16; 0: not known */
 };
 
 static void print(FILE *out, const struct ptx_access *access)
@@ -41,14 +41,14 @@ static void print(FILE *out, const struct ptx_access *access)
 		if (claim->low == PTX_NO_LOW || claim->high == PTX_NO_HIGH)
 			fputs(" any", out);
 		else
-			fprintf(out, " %lld..%lld", (long long)claim->low,
-				(long long)claim->high);
+			fprintf(out, " %lld..%lld", (long long)claim->low, (long long)claim->high);
 		for (unsigned s = 0; s < claim->stride_count; s++)
 			fprintf(out, " %lldx%lld", (long long)claim->stride[s].count,
 				(long long)claim->stride[s].bytes);
 		fprintf(out, "%s%s\n", claim->loaded ? " loaded" : "",
 			claim->exact || claim->low == PTX_NO_LOW || claim->high == PTX_NO_HIGH
-				? "" : " at most");
+				? ""
+				: " at most");
 	}
 	if (!access->complete)
 		fprintf(out, "incomplete: %s\n", access->why);
@@ -60,8 +60,11 @@ static void check_launch(const char *text, struct setting setting, const char *e
 {
 	uint8_t value[64] = { 0 }, state[64] = { 0 };
 	struct ptx_launch launch = {
-		.grid = { setting.grid, 1, 1 }, .block = { setting.block, 1, 1 },
-		.size = sizeof(value), .value = value, .state = state,
+		.grid = { setting.grid, 1, 1 },
+		.block = { setting.block, 1, 1 },
+		.size = sizeof(value),
+		.value = value,
+		.state = state,
 	};
 	char error[IMAGE_ERROR_SIZE], *found;
 	struct ptx_module *module = ptx_open(text, strlen(text), error);
@@ -94,73 +97,72 @@ static void check(const char *text, const char *expected)
 }
 
 #define ADDRESS "mul.wide.s32 %rd3, %r4, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;\n"
-#define BELOW_N \
-	"ld.param.u32 %r5, [p2]; setp.ge.s32 %p1, %r4, %r5; @%p1 bra DONE;\n"
+#define BELOW_N "ld.param.u32 %r5, [p2]; setp.ge.s32 %p1, %r4, %r5; @%p1 bra DONE;\n"
 
 static void test_a_guard_bounds_what_is_read_and_written(void **unused)
 {
 	check(KERNEL(BELOW_N ADDRESS
-		"ld.global.f32 %f1, [%rd4]; st.global.f32 [%rd5], %f1;\nDONE:\n"),
+		      "ld.global.f32 %f1, [%rd4]; st.global.f32 [%rd5], %f1;\nDONE:\n"),
 		"0 load 0..4000\n8 store 0..4000\n");
 }
 
 static void test_an_address_from_before_the_guard_is_bounded_too(void **unused)
 {
-	check(KERNEL(ADDRESS BELOW_N "st.global.f32 [%rd5+4], %f1;\nDONE:\n"),
-		"8 store 4..4004\n");
+	check(KERNEL(ADDRESS BELOW_N "st.global.f32 [%rd5+4], %f1;\nDONE:\n"), "8 store 4..4004\n");
 }
 
 static void test_without_a_launch_only_directions_are_known(void **unused)
 {
 	check_launch(KERNEL(BELOW_N ADDRESS
-		"ld.global.f32 %f1, [%rd4]; red.global.add.f32 [%rd5], %f1;\nDONE:\n"),
-		(struct setting){ 0, 0, 0 }, "0 load -8589934592..17179869184 loaded at most\n"
+			     "ld.global.f32 %f1, [%rd4]; red.global.add.f32 [%rd5], %f1;\nDONE:\n"),
+		(struct setting){ 0, 0, 0 },
+		"0 load -8589934592..17179869184 loaded at most\n"
 		"8 atomic -8589934592..17179869184 loaded at most\n");
 }
 
 static void test_a_grid_stride_loop_covers_everything_below_n(void **unused)
 {
 	check(KERNEL(BELOW_N
-		"mov.u32 %r6, %nctaid.x; mul.lo.s32 %r7, %r6, %r2;\n"
-		"LOOP:\n" ADDRESS
-		"ld.global.f32 %f1, [%rd4]; st.global.f32 [%rd5], %f1;\n"
-		"add.s32 %r4, %r4, %r7; setp.lt.s32 %p2, %r4, %r5; @%p2 bra LOOP;\nDONE:\n"),
+		      "mov.u32 %r6, %nctaid.x; mul.lo.s32 %r7, %r6, %r2;\n"
+		      "LOOP:\n" ADDRESS "ld.global.f32 %f1, [%rd4]; st.global.f32 [%rd5], %f1;\n"
+		      "add.s32 %r4, %r4, %r7; setp.lt.s32 %p2, %r4, %r5; @%p2 bra LOOP;\nDONE:\n"),
 		"0 load 0..4000\n8 store 0..4000\n");
 }
 
 static void test_a_pointer_that_walks_ends_where_its_counter_does(void **unused)
 {
 	check(KERNEL("ld.param.u32 %r8, [p2]; mov.u64 %rd9, %rd2;\n"
-		"LOOP:\nst.global.f32 [%rd9], %f1;\n"
-		"add.s64 %rd9, %rd9, 8; add.s32 %r8, %r8, -4; setp.ne.s32 %p2, %r8, 0;\n"
-		"@%p2 bra LOOP;\n"),
+		     "LOOP:\nst.global.f32 [%rd9], %f1;\n"
+		     "add.s64 %rd9, %rd9, 8; add.s32 %r8, %r8, -4; setp.ne.s32 %p2, %r8, 0;\n"
+		     "@%p2 bra LOOP;\n"),
 		"8 store 0..1996 250x8\n");
 }
 
 static void test_nested_loops_keep_their_strides(void **unused)
 {
 	check(KERNEL("mov.u32 %r8, 0;\n"
-		"OUTER:\nmul.wide.s32 %rd9, %r8, 4096; add.s64 %rd10, %rd2, %rd9; mov.u32 %r9, 0;\n"
-		"INNER:\nst.global.f32 [%rd10], %f1; add.s64 %rd10, %rd10, 4; "
-		"add.s32 %r9, %r9, 1;\n"
-		"setp.lt.s32 %p2, %r9, 16; @%p2 bra INNER;\n"
-		"add.s32 %r8, %r8, 1; setp.lt.s32 %p3, %r8, 10; @%p3 bra OUTER;\n"),
+		     "OUTER:\nmul.wide.s32 %rd9, %r8, 4096; add.s64 %rd10, %rd2, %rd9; "
+		     "mov.u32 %r9, 0;\n"
+		     "INNER:\nst.global.f32 [%rd10], %f1; add.s64 %rd10, %rd10, 4; "
+		     "add.s32 %r9, %r9, 1;\n"
+		     "setp.lt.s32 %p2, %r9, 16; @%p2 bra INNER;\n"
+		     "add.s32 %r8, %r8, 1; setp.lt.s32 %p3, %r8, 10; @%p3 bra OUTER;\n"),
 		"8 store 0..36928 10x4096\n");
 }
 
 static void test_every_other_element_is_a_stride(void **unused)
 {
 	check(KERNEL("shl.b32 %r5, %r4, 1; mul.wide.s32 %rd3, %r5, 4; add.s64 %rd5, %rd2, %rd3;\n"
-		"st.global.f32 [%rd5], %f1;\n"),
+		     "st.global.f32 [%rd5], %f1;\n"),
 		"8 store 0..8188 1024x8\n");
 }
 
 static void test_vectors_are_as_wide_as_all_their_elements(void **unused)
 {
 	check(KERNEL("mul.wide.s32 %rd3, %r4, 16; add.s64 %rd4, %rd1, %rd3;\n"
-		"add.s64 %rd5, %rd2, %rd3;\n"
-		"ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];\n"
-		"st.global.v2.f32 [%rd5], {%f1, %f2};\n"),
+		     "add.s64 %rd5, %rd2, %rd3;\n"
+		     "ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];\n"
+		     "st.global.v2.f32 [%rd5], {%f1, %f2};\n"),
 		"0 load 0..16384\n8 store 0..16376 1024x16\n");
 }
 
@@ -173,38 +175,39 @@ static void test_atomics_are_no_stores(void **unused)
 static void test_a_choice_of_pointers_is_either(void **unused)
 {
 	check(KERNEL("setp.eq.s32 %p1, %r3, 7; selp.b64 %rd3, %rd1, %rd2, %p1;\n"
-		"st.global.f32 [%rd3], %f1;\n"),
+		     "st.global.f32 [%rd3], %f1;\n"),
 		"0? store 0..4\n8? store 0..4\n");
 }
 
 static void test_a_choice_that_the_launch_decides_is_one(void **unused)
 {
 	check(KERNEL("ld.param.u32 %r5, [p2]; setp.eq.s32 %p1, %r5, 1000;\n"
-		"selp.b64 %rd3, %rd1, %rd2, %p1; st.global.f32 [%rd3], %f1;\n"),
+		     "selp.b64 %rd3, %rd1, %rd2, %p1; st.global.f32 [%rd3], %f1;\n"),
 		"0 store 0..4\n");
 }
 
 static void test_ways_that_meet_keep_both_pointers(void **unused)
 {
 	check(KERNEL("setp.eq.s32 %p1, %r3, 7; @%p1 bra OTHER;\n"
-		"mov.u64 %rd3, %rd1; bra.uni JOIN;\nOTHER:\nmov.u64 %rd3, %rd2;\n"
-		"JOIN:\nld.global.f32 %f1, [%rd3];\n"),
+		     "mov.u64 %rd3, %rd1; bra.uni JOIN;\nOTHER:\nmov.u64 %rd3, %rd2;\n"
+		     "JOIN:\nld.global.f32 %f1, [%rd3];\n"),
 		"0? load 0..4\n8? load 0..4\n");
 }
 
 static void test_a_loaded_index_may_be_anywhere(void **unused)
 {
 	check(KERNEL("ld.global.u32 %r5, [%rd1]; mul.wide.s32 %rd3, %r5, 4;\n"
-		"add.s64 %rd4, %rd2, %rd3;\n"
-		"st.global.f32 [%rd4], %f1;\n"),
+		     "add.s64 %rd4, %rd2, %rd3;\n"
+		     "st.global.f32 [%rd4], %f1;\n"),
 		"0 load 0..4\n8 store any loaded\n");
 }
 
 static void test_a_loaded_index_is_bounded_by_a_comparison(void **unused)
 {
 	check(KERNEL("ld.global.u32 %r5, [%rd1]; setp.gt.u32 %p1, %r5, 9; @%p1 bra DONE;\n"
-		"mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd2, %rd3; st.global.f32 [%rd4], %f1;\n"
-		"DONE:\n"),
+		     "mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd2, %rd3; "
+		     "st.global.f32 [%rd4], %f1;\n"
+		     "DONE:\n"),
 		"0 load 0..4\n8 store 0..40 loaded at most\n");
 }
 
@@ -218,27 +221,30 @@ static void test_a_loaded_pointer_is_not_known(void **unused)
 
 static void test_structures_are_told_by_offset(void **unused)
 {
-	check(ENTRY(STRUCTURE, "ld.param.u64 %rd1, [p0+8]; ld.param.u64 %rd2, [p0+24];\n"
-		"ld.f32 %f1, [%rd1+16]; st.f32 [%rd2], %f1;\n"),
+	check(ENTRY(STRUCTURE,
+		      "ld.param.u64 %rd1, [p0+8]; ld.param.u64 %rd2, [p0+24];\n"
+		      "ld.f32 %f1, [%rd1+16]; st.f32 [%rd2], %f1;\n"),
 		"8 load 16..20\n24 store 0..4\n");
 }
 
 static void test_a_pointer_kept_in_local_memory_is_found_again(void **unused)
 {
-	check(ENTRY(STRUCTURE, ".local .align 8 .b8 depot[32];\n"
-		"mov.u64 %rd9, depot; cvta.local.u64 %rd8, %rd9;\n"
-		"ld.param.u64 %rd1, [p0+8]; ld.param.u64 %rd2, [p0+24];\n"
-		"st.local.u64 [%rd9], %rd1; st.u64 [%rd8+8], %rd2;\n"
-		"ld.local.u64 %rd3, [%rd9+8]; st.f32 [%rd3], %f1;\n"),
+	check(ENTRY(STRUCTURE,
+		      ".local .align 8 .b8 depot[32];\n"
+		      "mov.u64 %rd9, depot; cvta.local.u64 %rd8, %rd9;\n"
+		      "ld.param.u64 %rd1, [p0+8]; ld.param.u64 %rd2, [p0+24];\n"
+		      "st.local.u64 [%rd9], %rd1; st.u64 [%rd8+8], %rd2;\n"
+		      "ld.local.u64 %rd3, [%rd9+8]; st.f32 [%rd3], %f1;\n"),
 		"24 store 0..4\n");
 }
 
 static void test_an_array_of_pointers_may_be_any_of_them(void **unused)
 {
-	check(ENTRY(STRUCTURE, "mov.b64 %rd1, p0; mov.u32 %r1, %tid.y; mov.u32 %r2, %ctaid.x;\n"
-		"mul.wide.u32 %rd2, %r2, 8; add.s64 %rd3, %rd1, %rd2; "
-		"ld.param.u64 %rd4, [%rd3+8];\n"
-		"ld.f32 %f1, [%rd4];\n"),
+	check(ENTRY(STRUCTURE,
+		      "mov.b64 %rd1, p0; mov.u32 %r1, %tid.y; mov.u32 %r2, %ctaid.x;\n"
+		      "mul.wide.u32 %rd2, %r2, 8; add.s64 %rd3, %rd1, %rd2; "
+		      "ld.param.u64 %rd4, [%rd3+8];\n"
+		      "ld.f32 %f1, [%rd4];\n"),
 		"8? load 0..4\n16? load 0..4\n24? load 0..4\n32? load 0..4\n");
 }
 
@@ -249,7 +255,8 @@ static void test_an_array_of_pointers_may_be_any_of_them(void **unused)
 
 static void test_calls_are_followed(void **unused)
 {
-	check(HEADER PUT ".visible .entry k" TWO "\n{\n" REGISTERS POINTERS INDEX
+	check(HEADER PUT
+		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS INDEX
 		"{ .param .b64 a; st.param.b64 [a], %rd2; .param .b32 b; st.param.b32 [b], %r4;\n"
 		"call.uni put, (a, b); }\nret;\n}\n",
 		"8 store 0..4096\n");
@@ -257,7 +264,8 @@ static void test_calls_are_followed(void **unused)
 
 static void test_what_a_call_returns_is_followed(void **unused)
 {
-	check(HEADER ".func (.param .b64 out) next(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
+	check(HEADER
+		".func (.param .b64 out) next(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
 		"ld.param.u64 %rd1, [in]; add.s64 %rd2, %rd1, 64; "
 		"st.param.b64 [out], %rd2; ret;\n}\n"
 		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS
@@ -269,7 +277,8 @@ static void test_what_a_call_returns_is_followed(void **unused)
 
 static void test_recursion_ends(void **unused)
 {
-	check(HEADER ".func again(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
+	check(HEADER
+		".func again(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
 		"ld.param.u64 %rd1, [in]; { .param .b64 a; st.param.b64 [a], %rd1; "
 		"call again, (a); }\n"
 		"ret;\n}\n"
@@ -280,7 +289,8 @@ static void test_recursion_ends(void **unused)
 
 static void test_unknown_functions_are_not_believed(void **unused)
 {
-	check(HEADER ".extern .func what(.param .b64 in);\n"
+	check(HEADER
+		".extern .func what(.param .b64 in);\n"
 		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS
 		"{ .param .b64 a; st.param.b64 [a], %rd2; call what, (a); }\nret;\n}\n",
 		"incomplete: it calls a function that is not known\n");
@@ -289,38 +299,39 @@ static void test_unknown_functions_are_not_believed(void **unused)
 static void test_a_guarded_access_is_bounded_by_its_guard(void **unused)
 {
 	check(KERNEL(ADDRESS "setp.lt.u32 %p1, %r4, 10; @%p1 st.global.f32 [%rd5], %f1;\n"
-		"@!%p1 ld.global.f32 %f1, [%rd4];\n"),
+			     "@!%p1 ld.global.f32 %f1, [%rd4];\n"),
 		"0 load 40..4096\n8 store 0..40\n");
 }
 
 static void test_asynchronous_copies_read_what_they_copy(void **unused)
 {
 	check(KERNEL(".shared .align 16 .b8 tile[4096]; mov.u32 %r8, tile;\n"
-		"mul.wide.s32 %rd3, %r4, 16; add.s64 %rd4, %rd1, %rd3;\n"
-		"cp.async.cg.shared.global [%r8], [%rd4], 16; cp.async.commit_group;\n"
-		"cp.async.wait_group 0;\n"),
+		     "mul.wide.s32 %rd3, %r4, 16; add.s64 %rd4, %rd1, %rd3;\n"
+		     "cp.async.cg.shared.global [%r8], [%rd4], 16; cp.async.commit_group;\n"
+		     "cp.async.wait_group 0;\n"),
 		"0 load 0..16384\n");
 }
 
 static void test_shared_memory_is_nobody_elses(void **unused)
 {
 	check(KERNEL(".shared .align 4 .b8 tile[4096]; mov.u64 %rd8, tile;\n"
-		"cvta.shared.u64 %rd9, %rd8;\n"
-		"st.shared.f32 [%rd8], %f1; st.f32 [%rd9+4], %f1; ld.shared.f32 %f2, [tile+8];\n"),
+		     "cvta.shared.u64 %rd9, %rd8;\n"
+		     "st.shared.f32 [%rd8], %f1; st.f32 [%rd9+4], %f1; "
+		     "ld.shared.f32 %f2, [tile+8];\n"),
 		"");
 }
 
 static void test_a_difference_of_pointers_is_a_number(void **unused)
 {
 	check(KERNEL("add.s64 %rd3, %rd1, 64; sub.s64 %rd4, %rd3, %rd1; add.s64 %rd5, %rd2, %rd4;\n"
-		"st.global.f32 [%rd5], %f1;\n"),
+		     "st.global.f32 [%rd5], %f1;\n"),
 		"8 store 64..68\n");
 }
 
 static void test_backwards_is_the_same_range(void **unused)
 {
 	check(KERNEL(BELOW_N "not.b32 %r6, %r4; add.s32 %r7, %r5, %r6; mul.wide.s32 %rd3, %r7, 4;\n"
-		"add.s64 %rd4, %rd2, %rd3; st.global.f32 [%rd4], %f1;\nDONE:\n"),
+			     "add.s64 %rd4, %rd2, %rd3; st.global.f32 [%rd4], %f1;\nDONE:\n"),
 		"8 store 0..4000\n");
 }
 
@@ -333,7 +344,7 @@ static void test_textures_are_not_followed(void **unused)
 static void test_variables_of_the_module_make_it_incomplete(void **unused)
 {
 	check(HEADER ".global .align 4 .b8 table[64];\n.visible .entry k" TWO "\n{\n" REGISTERS
-		"mov.u64 %rd1, table; st.global.f32 [%rd1], %f1;\nret;\n}\n",
+		     "mov.u64 %rd1, table; st.global.f32 [%rd1], %f1;\nret;\n}\n",
 		"incomplete: it uses variables of its module\nreaches 12\n");
 	/* A launch that is given a variable's address: it points into no memory that is known. */
 	check(KERNEL("mov.u64 %rd3, 4096; st.global.f32 [%rd3], %f1;\n"),
@@ -342,20 +353,21 @@ static void test_variables_of_the_module_make_it_incomplete(void **unused)
 
 static void test_constant_memory_makes_it_incomplete(void **unused)
 {
-	check(HEADER ".const .align 4 .f32 factor;\n.visible .entry k" TWO "\n{\n" REGISTERS
-		POINTERS
-		"ld.const.f32 %f1, [factor]; st.global.f32 [%rd2], %f1;\nret;\n}\n",
+	check(HEADER ".const .align 4 .f32 factor;\n.visible .entry k" TWO
+		     "\n{\n" REGISTERS POINTERS
+		     "ld.const.f32 %f1, [factor]; st.global.f32 [%rd2], %f1;\nret;\n}\n",
 		"8 store 0..4\nincomplete: it reads constant memory of its module\nreaches 16\n");
 }
 
 static void test_an_endless_loop_ends(void **unused)
 {
 	check(KERNEL("mov.u64 %rd9, %rd2; mov.u64 %rd8, 4;\nLOOP:\nst.global.f32 [%rd9], %f1;\n"
-		"add.s64 %rd9, %rd9, %rd8; mul.lo.s64 %rd8, %rd8, 3; bra.uni LOOP;\n"),
+		     "add.s64 %rd9, %rd9, %rd8; mul.lo.s64 %rd8, %rd8, 3; bra.uni LOOP;\n"),
 		"8 store any\n");
 }
 
 /* What does not fit into 64 bits is any number; the sanitizers' build tells what overflows. */
+/* clang-format off */
 #define FAR(number) \
 	".local .align 8 .b8 depot[32];\nld.param.u64 %rd3, [p0+" number "];\n" \
 	"mov.u64 %rd9, depot; st.local.u64 [%rd9], %rd1; ld.local.u64 %rd4, [%rd9+" number "];\n" \
@@ -365,6 +377,7 @@ static void test_an_endless_loop_ends(void **unused)
 	"mov.u64 %rd8, 7;\nLOOP:\nadd.s64 %rd8, %rd8, " number ";\n" \
 	"setp.ne.s64 %p2, %rd8, 9; @%p2 bra LOOP;\nadd.s64 %rd10, %rd1, %rd8;\n" \
 	"st.global.f32 [%rd10], %f1;\n"
+/* clang-format on */
 
 static void test_numbers_at_the_ends_of_their_type_are_survived(void **unused)
 {
@@ -377,9 +390,13 @@ static void test_numbers_at_the_ends_of_their_type_are_survived(void **unused)
 static void test_hostile_text_is_refused(void **unused)
 {
 	static const char *const texts[] = {
-		ENTRY(TWO, "bra NOWHERE;\n"), ENTRY(TWO, "add.s32 %r1,\n"),
-		ENTRY(TWO, "@ bra;\n"), ENTRY(TWO, "ld.param.u64 %rd1, [p0+];\n"),
-		ENTRY(TWO, "}}}}\n"), ENTRY("(.param .u64)", ""), ENTRY("(.reg .u64 a)", ""),
+		ENTRY(TWO, "bra NOWHERE;\n"),
+		ENTRY(TWO, "add.s32 %r1,\n"),
+		ENTRY(TWO, "@ bra;\n"),
+		ENTRY(TWO, "ld.param.u64 %rd1, [p0+];\n"),
+		ENTRY(TWO, "}}}}\n"),
+		ENTRY("(.param .u64)", ""),
+		ENTRY("(.reg .u64 a)", ""),
 		HEADER ".visible .entry k" TWO "\n{\n",
 	};
 	char error[IMAGE_ERROR_SIZE];
@@ -402,8 +419,9 @@ static void test_hostile_text_is_refused(void **unused)
 
 static void test_every_beginning_of_a_text_is_survived(void **unused)
 {
-	const char *text = HEADER PUT ".visible .entry k" TWO "\n{\n" REGISTERS POINTERS INDEX
-		BELOW_N "LOOP:\n" ADDRESS "ld.global.v2.f32 {%f1, %f2}, [%rd4];\n"
+	const char *text = HEADER PUT
+		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS INDEX BELOW_N "LOOP:\n" ADDRESS
+		"ld.global.v2.f32 {%f1, %f2}, [%rd4];\n"
 		"{ .param .b64 a; st.param.b64 [a], %rd2; .param .b32 b; st.param.b32 [b], %r4;\n"
 		"call.uni put, (a, b); }\nadd.s32 %r4, %r4, 1; @%p1 bra LOOP;\nDONE:\nret;\n}\n";
 	char error[IMAGE_ERROR_SIZE];
@@ -430,8 +448,8 @@ static void test_every_beginning_of_a_text_is_survived(void **unused)
 
 static void test_steps_are_counted(void **unused)
 {
-	const char *text = KERNEL(
-		"LOOP:\nadd.s32 %r4, %r4, 1; setp.lt.s32 %p1, %r4, 9; @%p1 bra LOOP;\n");
+	const char *text =
+		KERNEL("LOOP:\nadd.s32 %r4, %r4, 1; setp.lt.s32 %p1, %r4, 9; @%p1 bra LOOP;\n");
 	char error[IMAGE_ERROR_SIZE];
 	struct ptx_module *module = ptx_open(text, strlen(text), error);
 	struct ptx_access access;
@@ -477,8 +495,7 @@ static int prints(const char *text)
 	return found;
 }
 
-#define VPRINTF \
-	".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
+#define VPRINTF ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
 #define CALL_VPRINTF \
 	"{ .param .b64 p0; .param .b64 p1; .param .b32 v; call.uni (v), vprintf, (p0, p1); }\n"
 #define TALK ".func talk (.param .b64 a)\n{\n" REGISTERS CALL_VPRINTF "ret;\n}\n"
@@ -498,10 +515,10 @@ static void test_who_calls_printf_prints(void **unused)
 /* Linked from elsewhere, or called by a pointer. */
 static void test_who_calls_what_is_not_known_may_print(void **unused)
 {
-	static const char extern_talk[] = PRINTING(".extern .func talk (.param .b64 a);\n",
-		CALL_TALK);
-	static const char pointer[] = PRINTING(".func q () ;\n",
-		"p: .callprototype ()_ ();\ncall (), %rd1, (), p;\n");
+	static const char extern_talk[] =
+		PRINTING(".extern .func talk (.param .b64 a);\n", CALL_TALK);
+	static const char pointer[] =
+		PRINTING(".func q () ;\n", "p: .callprototype ()_ ();\ncall (), %rd1, (), p;\n");
 
 	assert_int_equal(prints(extern_talk), -1);
 	assert_int_equal(prints(pointer), -1);
@@ -509,10 +526,16 @@ static void test_who_calls_what_is_not_known_may_print(void **unused)
 
 static void test_parameters_lie_where_their_alignment_puts_them(void **unused)
 {
-	const char *text = ENTRY("(.param .u32 a, .param .u64 b, .param .align 16 .b8 c[20], "
-				 ".param .u8 d, .param .u64 .ptr .global .align 4 e)", "");
+	const char *text =
+		ENTRY("(.param .u32 a, .param .u64 b, .param .align 16 .b8 c[20], "
+		      ".param .u8 d, .param .u64 .ptr .global .align 4 e)",
+			"");
 	static const struct image_parameter expected[] = {
-		{ 0, 4 }, { 8, 8 }, { 16, 20 }, { 36, 1 }, { 40, 8 },
+		{ 0, 4 },
+		{ 8, 8 },
+		{ 16, 20 },
+		{ 36, 1 },
+		{ 40, 8 },
 	};
 	char error[IMAGE_ERROR_SIZE];
 	struct ptx_module *module = ptx_open(text, strlen(text), error);

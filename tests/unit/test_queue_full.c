@@ -17,15 +17,15 @@ static void launch_held(struct mini *m, double at, double until, int64_t stream,
 	double start, double end)
 {
 	int64_t call = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at, .until = until,
-		.stream = stream, .site = site, .runs = { start, end },
-		.grid = CALL_GRID(8, 1, 1), .block = CALL_BLOCK(256, 1, 1, 0));
+		.stream = stream, .site = site, .runs = { start, end }, .grid = CALL_GRID(8, 1, 1),
+		.block = CALL_BLOCK(256, 1, 1, 0));
 
 	mini_exec(m, "INSERT INTO overhead VALUES (1, %lld, 'queue_full', %lld, %lld)",
 		(long long)call, (long long)mini_ns(at + 1), (long long)mini_ns(until - 1));
 }
 
 struct frames {
-	int64_t drawing, sounding;     /* streams */
+	int64_t drawing, sounding;         /* streams */
 	int64_t background, sprite, sound; /* sites */
 };
 
@@ -71,8 +71,10 @@ static void a_launch_that_keeps_another_stream_idle_is_found(void **state)
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
 		"submissions like a kernel on stream 8 waited 10 ms for room in the launch "
 		"queue, behind a kernel on stream 8");
-	assert_string_equal(mini_text(m, "SELECT a.line || ' ' || b.line FROM finding "
-		"JOIN site a ON a.id = site JOIN site b ON b.id = other_site"), "20 10");
+	assert_string_equal(mini_text(m,
+				    "SELECT a.line || ' ' || b.line FROM finding "
+				    "JOIN site a ON a.id = site JOIN site b ON b.id = other_site"),
+		"20 10");
 	/* What the other stream had to do, not the whole wait. */
 	assert_in_range(mini_int(m, "SELECT sum(avoidable) FROM wait WHERE kind = 'queue'"),
 		3 * 7900000, 3 * 8000000);

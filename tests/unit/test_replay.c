@@ -192,8 +192,8 @@ static void what_threads_submit_at_the_same_time_is_in_the_order_of_the_device(v
 	for (int i = 0; i < 10; i++)
 		call = clear_and_count(run, stream[0], 1000, memory[0], site);
 	start = run->last + HANDOVER_US;
-	mini_exec(m, "UPDATE call SET exit = %lld WHERE id = %lld",
-		(long long)mini_ns(run->now), (long long)held);
+	mini_exec(m, "UPDATE call SET exit = %lld WHERE id = %lld", (long long)mini_ns(run->now),
+		(long long)held);
 	mini_exec(m, "UPDATE operation SET start = %lld, end = %lld WHERE call = %lld",
 		(long long)mini_ns(start), (long long)mini_ns(start + 2), (long long)held);
 	run->tail[MINI_LEGACY] = start + 2;
@@ -253,7 +253,8 @@ static void who_shares_memory_stays_in_order(void **state)
 	int64_t call;
 
 	legacy_rounds(run, &call);
-	mini_exec(&run->mini, "INSERT INTO allocation VALUES (900, 1, 4096, 8192, 'device', NULL, "
+	mini_exec(&run->mini,
+		"INSERT INTO allocation VALUES (900, 1, 4096, 8192, 'device', NULL, "
 		"NULL); INSERT INTO operand SELECT call, 'word', 0, 4096, 900 FROM operation");
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 0, 1);
 	/* Other places of one allocation may be the same memory, or not. */
@@ -269,12 +270,15 @@ static void who_only_reads_shared_memory_needs_no_order(void **state)
 	int64_t call;
 
 	legacy_rounds(run, &call);
-	mini_exec(&run->mini, "INSERT INTO allocation VALUES (900, 1, 4096, 8192, 'device', NULL, "
+	mini_exec(&run->mini,
+		"INSERT INTO allocation VALUES (900, 1, 4096, 8192, 'device', NULL, "
 		"NULL); INSERT INTO operand SELECT call, 'word', 0, 4096, 900 FROM operation");
 	mini_exec(&run->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL)",
 		(long long)run->kernel);
-	mini_exec(&run->mini, "INSERT INTO kernel_access VALUES (%lld, NULL, 0, 'load', 1, 0, 64, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)", (long long)run->kernel);
+	mini_exec(&run->mini,
+		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, 'load', 1, 0, 64, "
+		"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)",
+		(long long)run->kernel);
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 20 * 201, 10);
 	mini_exec(&run->mini, "UPDATE kernel_access SET direction = 'store'");
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 0, 1);
@@ -287,8 +291,10 @@ static void large_kernels_get_in_each_others_way(void **state)
 	int64_t call;
 
 	legacy_rounds(run, &call);
-	mini_exec(&run->mini, "UPDATE call SET grid = %llu, block = 1024 | (1 << 12) | (1 << 24) "
-		"WHERE kernel NOT NULL", (unsigned long long)CALL_GRID(132 * 2, 1, 1));
+	mini_exec(&run->mini,
+		"UPDATE call SET grid = %llu, block = 1024 | (1 << 12) | (1 << 24) "
+		"WHERE kernel NOT NULL",
+		(unsigned long long)CALL_GRID(132 * 2, 1, 1));
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LEAST), 20 * 201, 10);
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 20, 40);
 	/* Half of the device each: perhaps. */
@@ -391,8 +397,8 @@ static void a_thread_whose_last_call_is_a_join_ends_with_the_other(void **state)
 		.runs = { 16, 2016 });
 	freed = MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = 14, .until = 2056, .thread = other,
 		.ptr = 0x10000);
-	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 2058, .thread = other,
-		.stream = stream[1], .runs = { 2064, 4064 });
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 2058, .thread = other, .stream = stream[1],
+		.runs = { 2064, 4064 });
 	MINI_CALL(m, .type = CALL_cuStreamSynchronize, .at = 2062, .until = 4067, .thread = other,
 		.stream = stream[1]);
 	mini_exec(m, "UPDATE thread SET made_by = %lld, joined_by = %lld WHERE id = %lld",
@@ -427,12 +433,15 @@ static void what_would_be_a_guess_is_not_estimated(void **state)
 
 	rounds_with_frees(run, 10, 1000);
 	assert_string_equal(refusal(run), "");
-	assert_int_equal(mini_int(&run->mini, "SELECT saving BETWEEN saving_low AND saving_high "
-		"AND saving = (SELECT saving FROM finding) FROM replay"), 1);
+	assert_int_equal(mini_int(&run->mini,
+				 "SELECT saving BETWEEN saving_low AND saving_high "
+				 "AND saving = (SELECT saving FROM finding) FROM replay"),
+		1);
 	mini_exec(&run->mini, "UPDATE kernel SET name = 'ncclDevKernel_AllReduce'");
 	assert_string_equal(refusal(run), "kernels wait for other devices");
 	assert_int_equal(mini_int(&run->mini, "SELECT saving_low IS NULL FROM finding"), 1);
-	mini_exec(&run->mini, "UPDATE kernel SET name = 'work'; "
+	mini_exec(&run->mini,
+		"UPDATE kernel SET name = 'work'; "
 		"INSERT INTO loss VALUES (1, 'dropped_records', 3)");
 	assert_string_equal(refusal(run), "a part of the run was not recorded");
 }
@@ -461,8 +470,10 @@ static void lines_together_are_not_their_sum(void **state)
 	}
 	wait_all(run, CALL_cuCtxSynchronize, 0);
 	assert_int_equal(analyze(&run->mini.db), 0);
-	assert_int_equal(mini_int(&run->mini, "SELECT count(*) FROM finding_place "
-		"WHERE saving BETWEEN 4500000 AND 5500000"), 2);
+	assert_int_equal(mini_int(&run->mini,
+				 "SELECT count(*) FROM finding_place "
+				 "WHERE saving BETWEEN 4500000 AND 5500000"),
+		2);
 	near((int)(mini_int(&run->mini, "SELECT saving FROM replay") / 1000),
 		20 * 1046 - 10 * 1001 - 46, 100);
 }

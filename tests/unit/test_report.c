@@ -167,13 +167,15 @@ static void a_finding_reads_like_a_compiler_error(void **state)
 {
 	char *text = report(report_text, (struct report_options){ .top = 10 });
 
-	has(text, "\nblocking-free: cudaFree waited 3.2 ms  [certain, high] #1\n"
+	has(text,
+		"\nblocking-free: cudaFree waited 3.2 ms  [certain, high] #1\n"
 		"    40 times, 128 ms host wait; about 96 ms (80 ms to 110 ms, 11 %) of "
 		"the run would be saved\n"
 		"    at   free_tile             tiles.cu:88\n"
 		"    for  launch of work        tiles.cu:61 in run\n"
 		"    fix  ");
-	has(text, "    4 times, 28 ms host wait, 7.0 ms device delay; at most 20 ms (2 %) of the "
+	has(text,
+		"    4 times, 28 ms host wait, 7.0 ms device delay; at most 20 ms (2 %) of the "
 		"run would be saved\n");
 	hasnt(text, "a bit");
 	has(text, "1 below the threshold or less certain: cufence report --level");
@@ -198,10 +200,12 @@ static void callers_of_a_line_are_named(void **state)
 	text = report(report_text, (struct report_options){ .top = 10 });
 	has(text, "tiles.cu:88\n    from blur                  a.cu:5\n    for ");
 	free(text);
-	snprintf(more, sizeof(more), "%s INSERT INTO site SELECT 3, 1, 3, function, file, line, "
+	snprintf(more, sizeof(more),
+		"%s INSERT INTO site SELECT 3, 1, 3, function, file, line, "
 		"api, text FROM site WHERE id = 1; INSERT INTO frame (site, depth, address, "
 		"function, file, line, user) SELECT 3, depth, address, "
-		"iif(depth, 'sum', function), file, line, 1 FROM frame", frames);
+		"iif(depth, 'sum', function), file, line, 1 FROM frame",
+		frames);
 	text = report(report_text, (struct report_options){ .top = 10 });
 	has(text, "    from blur                  a.cu:5\n    for ");
 	hasnt(text, "sum");
@@ -217,7 +221,8 @@ static void where_a_stream_was_made_is_told(void **state)
 {
 	char *text;
 
-	more_findings = "INSERT INTO stream (id, process, handle, kind, created, cupti_id) VALUES "
+	more_findings =
+		"INSERT INTO stream (id, process, handle, kind, created, cupti_id) VALUES "
 		"(1, 1, 64, 'blocking', 2, 14); UPDATE call SET stream = 1 WHERE id = 1; "
 		"UPDATE call SET site = 2 WHERE id = 2";
 	text = report(report_text, (struct report_options){ .finding = 1 });
@@ -234,7 +239,8 @@ static void the_summary_comes_first(void **state)
 	has(text, "1.0 s, 1 process, 1 thread, 2 CUDA calls (5.0 ms inside)");
 	/* 0 to 150 without a gap; two at once from 50 to 80 and from 90 to 100. */
 	has(text, "2 kernels, 1 copy; busy 150 ns (<0.1 %), 40 ns of it overlapped (27 %)\n");
-	has(text, "coverage 0 of 3 operations matched to a call, call sites of 1 of 2 calls, "
+	has(text,
+		"coverage 0 of 3 operations matched to a call, call sites of 1 of 2 calls, "
 		"parameters of 1 of 1 kernels\n");
 	has(text, "incomplete: 3 records were not written");
 	hasnt(text, "400");
@@ -273,12 +279,14 @@ static void json_has_the_same(void **state)
 	has(text, "\"saving_ns\":20000000,\"saving_low_ns\":null");
 	has(text, "\"for\":null");
 	has(text, "\"advice\":\"");
-	has(text, "\"reason\":\"passed_through\",\"count\":400,\"incomplete\":false,"
+	has(text,
+		"\"reason\":\"passed_through\",\"count\":400,\"incomplete\":false,"
 		"\"text\":null}");
 	has(text, "\"total\":3,\"left_out\":0");
 	free(text);
 }
 
+/* clang-format off */
 #define PLACES "INSERT INTO site VALUES " \
 	"(3,1,3,'load','/src/tiles.cu',70,NULL,'tiles.cu:70')," \
 	"(4,1,4,'draw','/src/tiles.cu',90,NULL,'tiles.cu:90');" \
@@ -286,6 +294,7 @@ static void json_has_the_same(void **state)
 	"INSERT INTO finding_place VALUES " \
 	"(4,1,1,5,32000000,0,50000000,0.01,1,3,2,1,'cudaFree waited 1.2 ms','f4')," \
 	"(5,1,1,30,32000000,0,NULL,0.01,4,2,2,1,'cudaFree waited 1.1 ms','f5')"
+/* clang-format on */
 
 /* Several pairs of lines: of a place its part, of a line what it saves alone. */
 static void a_finding_has_several_places(void **state)
@@ -294,7 +303,8 @@ static void a_finding_has_several_places(void **state)
 
 	more_findings = PLACES;
 	text = report(report_text, (struct report_options){ .top = 2 });
-	has(text, "    40 times, 128 ms host wait; about 96 ms (80 ms to 110 ms, 11 %) of the run "
+	has(text,
+		"    40 times, 128 ms host wait; about 96 ms (80 ms to 110 ms, 11 %) of the run "
 		"would be saved, if all 2 lines are changed\n"
 		"    at   free_tile             tiles.cu:88  (alone about 50 ms)\n"
 		"    for  launch of work        tiles.cu:61 in run  (5 times, 64 ms host wait)\n"
@@ -303,28 +313,34 @@ static void a_finding_has_several_places(void **state)
 		"    for  launch of work        tiles.cu:61 in run  (30 times, 32 ms host wait)\n"
 		"    fix  ");
 	free(text);
-	more_findings = PLACES ", (6,1,1,1,1,0,NULL,0.01,3,2,2,1,'m','f6'), "
+	more_findings = PLACES
+		", (6,1,1,1,1,0,NULL,0.01,3,2,2,1,'m','f6'), "
 		"(7,1,1,1,1,0,NULL,0.01,2,2,2,1,'m','f7')";
 	text = report(report_text, (struct report_options){ .top = 2 });
 	has(text, ", if all 4 lines are changed\n");
-	has(text, "(30 times, 32 ms host wait)\n"
+	has(text,
+		"(30 times, 32 ms host wait)\n"
 		"    and  2 more places: cufence report --finding 1 test_report.db\n    fix  ");
 	free(text);
 	text = report(report_text, (struct report_options){ .finding = 1 });
-	has(text, "    at   run                   tiles.cu:61\n"
+	has(text,
+		"    at   run                   tiles.cu:61\n"
 		"    for  launch of work        tiles.cu:61 in run  (1 time, 1 ns host wait)\n"
 		"    fix  ");
 	free(text);
 	text = report(report_json, (struct report_options){ .finding = 1 });
-	has(text, "\"message\":\"cudaFree waited 1.1 ms\",\"shown\":true,\"count\":30,"
+	has(text,
+		"\"message\":\"cudaFree waited 1.1 ms\",\"shown\":true,\"count\":30,"
 		"\"waited_ns\":32000000,\"delayed_ns\":0,\"saving_ns\":null,\"share\":0.01,"
 		"\"fingerprint\":\"f5\"}");
 	free(text);
 	more_findings = NULL;
 }
 
+/* clang-format off */
 #define PENDING "INSERT INTO call (id,process,thread,type,enter,exit,site,per_thread) VALUES " \
 	"(9,1,1,1,6000000,NULL,1,0);"
+/* clang-format on */
 
 /* Another thread may be in a call when a process ends in order. */
 static void what_a_killed_process_was_in_is_named(void **state)
@@ -337,14 +353,17 @@ static void what_a_killed_process_was_in_is_named(void **state)
 	free(text);
 	more_findings = PENDING "UPDATE process SET closed = 0;";
 	text = report(report_text, (struct report_options){ .top = 10 });
-	has(text, "    hung     cudaFree had not returned when the process ended: free_tile, "
+	has(text,
+		"    hung     cudaFree had not returned when the process ended: free_tile, "
 		"tiles.cu:88 [pid 7, thread 7]\n");
 	free(text);
 	more_findings = NULL;
 }
 
+/* clang-format off */
 #define REPLAY "INSERT INTO replay VALUES (1, 1000000000, 1000000000, NULL, 120000000, 0, " \
 	"130000000, 0.12);"
+/* clang-format on */
 
 static void what_two_findings_save_together_is_told(void **state)
 {
@@ -353,7 +372,8 @@ static void what_two_findings_save_together_is_told(void **state)
 
 	more_findings = REPLAY;
 	text = report(report_text, options);
-	has(text, "\nall findings together: about 120 ms (0 to 130 ms, 12 %) of the run would be "
+	has(text,
+		"\nall findings together: about 120 ms (0 to 130 ms, 12 %) of the run would be "
 		"saved\n");
 	free(text);
 	more_findings = REPLAY "UPDATE finding SET shown = 0 WHERE id = 2;";
@@ -362,7 +382,8 @@ static void what_two_findings_save_together_is_told(void **state)
 	free(text);
 	more_findings = REPLAY "UPDATE replay SET saving_low = NULL, refusal = 'of a reason';";
 	text = report(report_text, options);
-	has(text, "\nall findings together: at most 120 ms (12 %) of the run would be saved\n"
+	has(text,
+		"\nall findings together: at most 120 ms (12 %) of the run would be saved\n"
 		"\nno closer estimate of what would be saved: of a reason\n");
 	free(text);
 	more_findings = NULL;
@@ -379,7 +400,8 @@ static void where_else_to_change_is_told(void **state)
 		"(5,1,5,NULL,NULL,NULL,NULL,'libtiles.so+0x88');"
 		"INSERT INTO finding_also VALUES (1,3,2),(1,4,2);";
 	text = report(report_text, (struct report_options){ .top = 2 });
-	has(text, "    for  launch of work        tiles.cu:61 in run\n"
+	has(text,
+		"    for  launch of work        tiles.cu:61 in run\n"
 		"    also cudaFree              tiles.cu:70 in load\n"
 		"    also cudaFree              tiles.cu:71 in load\n"
 		"    fix  ");
@@ -387,12 +409,14 @@ static void where_else_to_change_is_told(void **state)
 	text = report(report_json, (struct report_options){ .finding = 1 });
 	has(text, "\"also\":[{\"function\":\"load\",\"file\":\"/src/tiles.cu\",\"line\":70");
 	free(text);
-	more_findings = "WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n "
-			" WHERE i < 14) INSERT INTO site "
-			" SELECT i,1,i,NULL,NULL,NULL,NULL,'x.so+' || i FROM n;"
-			"INSERT INTO finding_also SELECT 1,id,2 FROM site WHERE id >= 10;";
+	more_findings =
+		"WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n "
+		" WHERE i < 14) INSERT INTO site "
+		" SELECT i,1,i,NULL,NULL,NULL,NULL,'x.so+' || i FROM n;"
+		"INSERT INTO finding_also SELECT 1,id,2 FROM site WHERE id >= 10;";
 	text = report(report_text, (struct report_options){ .top = 2 });
-	has(text, "    also cudaFree              x.so+10\n"
+	has(text,
+		"    also cudaFree              x.so+10\n"
 		"    also cudaFree              x.so+11\n"
 		"    also 3 more\n"
 		"    fix  ");

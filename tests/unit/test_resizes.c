@@ -8,8 +8,10 @@ static const char *held(struct mini *m, int64_t call)
 	char sql[200];
 
 	assert_int_equal(analyze(&m->db), 0);
-	snprintf(sql, sizeof(sql), "SELECT kind || ':' || op || ':' || (waited / 1000) FROM wait "
-		"WHERE call = %lld", (long long)call);
+	snprintf(sql, sizeof(sql),
+		"SELECT kind || ':' || op || ':' || (waited / 1000) FROM wait "
+		"WHERE call = %lld",
+		(long long)call);
 	return mini_text(m, sql);
 }
 

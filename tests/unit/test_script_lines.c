@@ -17,7 +17,10 @@ struct sample {
 	unsigned version, first_line;
 	size_t length, count;
 	uint8_t table[1400];
-	struct range { uint32_t start, end; int line; } range[48];
+	struct range {
+		uint32_t start, end;
+		int line;
+	} range[48];
 };
 
 static const struct sample samples[] = {
@@ -61,7 +64,7 @@ static void cut_and_damaged_tables_are_survived(void **state)
 			uint8_t *cut = malloc(length ? length : 1);
 			memcpy(cut, sample->table, length);
 			assert_true(script_line(sample->version, sample->first_line, cut, length,
-				UINT32_MAX) >= 0);
+					    UINT32_MAX) >= 0);
 			free(cut);
 		}
 		srand(1);
@@ -69,8 +72,8 @@ static void cut_and_damaged_tables_are_survived(void **state)
 			memcpy(table, sample->table, sample->length);
 			for (unsigned n = 0; sample->length && n < 4; n++)
 				table[(size_t)rand() % sample->length] = (uint8_t)rand();
-			assert_true(script_line(sample->version, UINT32_MAX, table,
-				sample->length, (uint32_t)rand()) >= 0);
+			assert_true(script_line(sample->version, UINT32_MAX, table, sample->length,
+					    (uint32_t)rand()) >= 0);
 		}
 		free(table);
 	}

@@ -12,9 +12,19 @@
 #include "shell.h"
 
 static const char *const names[] = {
-	"cufence.db", "../a-b/c_1.db", "two words.db", "it's.db", 
-	"$HOME `x` \"y\" \\n.db", "*.db", "~",
-	"tab\there", "new\nline's \\ end", "größe.db", "", "a&b;c|d<e>f#g!h(i)", "\x01\x7f",
+	"cufence.db",
+	"../a-b/c_1.db",
+	"two words.db",
+	"it's.db",
+	"$HOME `x` \"y\" \\n.db",
+	"*.db",
+	"~",
+	"tab\there",
+	"new\nline's \\ end",
+	"größe.db",
+	"",
+	"a&b;c|d<e>f#g!h(i)",
+	"\x01\x7f",
 };
 
 static void a_shell_reads_the_name(void **state)

@@ -104,8 +104,7 @@ static CUresult free_host_new(void)
 
 static CUresult unregister_new(void)
 {
-	return drv.cuMemHostRegister_v2(pageable, SMALL, 0) ? 1 :
-		drv.cuMemHostUnregister(pageable);
+	return drv.cuMemHostRegister_v2(pageable, SMALL, 0) ? 1 : drv.cuMemHostUnregister(pageable);
 }
 
 static CUresult load_new(void)
@@ -117,8 +116,8 @@ static CUresult load_new(void)
 
 static CUresult free_pool_new(void)
 {
-	return drv.cuMemAllocAsync(&scratch, SMALL, other_non_blocking) ? 1 :
-		drv.cuMemFree_v2(scratch);
+	return drv.cuMemAllocAsync(&scratch, SMALL, other_non_blocking) ? 1
+									: drv.cuMemFree_v2(scratch);
 }
 
 #define X(name, waits, expression) \
@@ -211,8 +210,8 @@ static double launches_beside(void *(*call)(void *), void *argument)
 	/* Computing, this thread holds time until the other one is inside the call. */
 	while (!waiting)
 		sched_yield();
-	for (uint64_t start = drv.cufence_sim_clock(); ms < 1 &&
-		drv.cufence_sim_clock() - start < 50 * MS;) {
+	for (uint64_t start = drv.cufence_sim_clock();
+		ms < 1 && drv.cufence_sim_clock() - start < 50 * MS;) {
 		took = TOOK(spin(non_blocking, 10));
 		ms = took > ms ? took : ms;
 	}
@@ -244,7 +243,8 @@ static void wrong_handles_and_values_are_refused(void **state)
 	assert_int_equal(drv.cuMemHostUnregister(pageable), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 	assert_int_equal(drv.cuMemAlloc_v2(&scratch, 1ul << 40), CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(drv.cuLaunchKernel(spin_function, 1, 1, 1, 2000, 1, 1, 0, NULL,
-		(void *[]){ &scratch }, NULL), CUDA_ERROR_INVALID_VALUE);
+				 (void *[]){ &scratch }, NULL),
+		CUDA_ERROR_INVALID_VALUE);
 }
 
 int main(void)

@@ -33,9 +33,9 @@ static void runtime_exports_every_row_under_its_version(void **state)
 #define NAMES_12(...)
 #define NAMES_13(...) __VA_ARGS__
 	static const char *const names[] = {
-#define RUNTIME(symbol, first, last, params, args) NAMES_##last(#symbol,)
+#define RUNTIME(symbol, first, last, params, args) NAMES_##last(#symbol, )
 #define RUNTIME_PT(symbol, suffix, first, last, params, args) \
-	NAMES_##last(#symbol, #symbol #suffix,)
+	NAMES_##last(#symbol, #symbol #suffix, )
 #include "calls.def"
 	};
 	void *library = sim_open("libcudart.so.13");
@@ -50,7 +50,7 @@ static void driver_has_every_row_that_is_not_listed_as_missing(void **state)
 	static const char *const rows[] = {
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) #symbol,
 #define DRIVER_PT(symbol, base, since, suffix, pt_since, params, args, fields, kind, traits) \
-	#symbol,
+#symbol,
 #include "calls.def"
 	};
 	static const char missing[] =
@@ -68,8 +68,9 @@ static void driver_has_every_row_that_is_not_listed_as_missing(void **state)
 		lacking += !supports(rows[i]);
 		if (supports(rows[i]) != !!strstr(missing, word))
 			continue;
-		fprintf(stderr, "%s is %s\n", rows[i], supports(rows[i]) ?
-			"supported and listed as missing" : "neither supported nor listed");
+		fprintf(stderr, "%s is %s\n", rows[i],
+			supports(rows[i]) ? "supported and listed as missing"
+					  : "neither supported nor listed");
 		wrong++;
 	}
 	printf("%zu rows, %u of them not supported\n", sizeof(rows) / sizeof(*rows), lacking);

@@ -101,14 +101,12 @@ static int setup(void **state)
 	*(void **)&cupti.subscribe = sim_symbol(library, "cuptiSubscribe");
 	*(void **)&cupti.unsubscribe = sim_symbol(library, "cuptiUnsubscribe");
 	*(void **)&cupti.enable_callback = sim_symbol(library, "cuptiEnableCallback");
-	*(void **)&cupti.register_callbacks =
-		sim_symbol(library, "cuptiActivityRegisterCallbacks");
+	*(void **)&cupti.register_callbacks = sim_symbol(library, "cuptiActivityRegisterCallbacks");
 	*(void **)&cupti.enable = sim_symbol(library, "cuptiActivityEnable");
 	*(void **)&cupti.disable = sim_symbol(library, "cuptiActivityDisable");
 	*(void **)&cupti.flush = sim_symbol(library, "cuptiActivityFlushAll");
 	*(void **)&cupti.next = sim_symbol(library, "cuptiActivityGetNextRecord");
-	*(void **)&cupti.number_dropped =
-		sim_symbol(library, "cuptiActivityGetNumDroppedRecords");
+	*(void **)&cupti.number_dropped = sim_symbol(library, "cuptiActivityGetNumDroppedRecords");
 	*(void **)&cupti.timestamp = sim_symbol(library, "cuptiGetTimestamp");
 	*(void **)&cupti.context_id = sim_symbol(library, "cuptiGetContextId");
 	*(void **)&cupti.stream_id = sim_symbol(library, "cuptiGetStreamIdEx");
@@ -119,8 +117,8 @@ static int setup(void **state)
 static int fresh(void **state)
 {
 	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-		CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_OVERHEAD };
+		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+		CUPTI_ACTIVITY_KIND_OVERHEAD };
 
 	sim_quiet(state);
 	cupti.flush(0);
@@ -333,8 +331,13 @@ static void small_buffers_are_filled_one_after_the_other(void **state)
 static CUgraphExec two_kernels(void)
 {
 	uint64_t ns = 1 * MS;
-	CUDA_KERNEL_NODE_PARAMS_v2 params = { .func = spin_function, .gridDimX = 1, .gridDimY = 1,
-		.gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1,
+	CUDA_KERNEL_NODE_PARAMS_v2 params = { .func = spin_function,
+		.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 1,
+		.blockDimY = 1,
+		.blockDimZ = 1,
 		.kernelParams = (void *[]){ &ns } };
 	CUgraphExec exec;
 	CUgraphNode node;

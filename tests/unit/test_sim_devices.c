@@ -159,8 +159,14 @@ static void stack_limit_waits_for_everything(void **state)
 
 static CUresult launch_with(CUlaunchAttribute attribute, uint64_t ns)
 {
-	CUlaunchConfig config = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1,
-		.blockDimY = 1, .blockDimZ = 1, .hStream = stream[0], .attrs = &attribute,
+	CUlaunchConfig config = { .gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 1,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.hStream = stream[0],
+		.attrs = &attribute,
 		.numAttrs = 1 };
 
 	return drv.cuLaunchKernelEx(&config, spin_function, (void *[]){ &ns }, NULL);
@@ -168,8 +174,7 @@ static CUresult launch_with(CUlaunchAttribute attribute, uint64_t ns)
 
 static void programmatic_launches_overlap_and_what_follows_waits_for_both(void **state)
 {
-	CUlaunchAttribute attribute = {
-		.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+	CUlaunchAttribute attribute = { .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
 		.value = { .programmaticStreamSerializationAllowed = 1 } };
 
 	spin(stream[0], 40 * MS);

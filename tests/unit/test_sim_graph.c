@@ -25,8 +25,13 @@ static CUgraph graph_new(void)
 
 static CUgraphNode add_spin(CUgraph graph, const CUgraphNode *after, size_t count, uint64_t ns)
 {
-	CUDA_KERNEL_NODE_PARAMS_v2 params = { .func = spin_function, .gridDimX = 1, .gridDimY = 1,
-		.gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1,
+	CUDA_KERNEL_NODE_PARAMS_v2 params = { .func = spin_function,
+		.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 1,
+		.blockDimY = 1,
+		.blockDimZ = 1,
 		.kernelParams = (void *[]){ &ns } };
 	CUgraphNode node;
 
@@ -92,8 +97,11 @@ static void executables_may_go_while_they_run(void **state)
 static void copies_and_sets_move_data(void **state)
 {
 	CUDA_MEMSET_NODE_PARAMS set = { .value = 7, .elementSize = 1, .width = 64, .height = 1 };
-	CUDA_MEMCPY3D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .WidthInBytes = 64,
-		.dstMemoryType = CU_MEMORYTYPE_HOST, .Height = 1, .Depth = 1 };
+	CUDA_MEMCPY3D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.WidthInBytes = 64,
+		.dstMemoryType = CU_MEMORYTYPE_HOST,
+		.Height = 1,
+		.Depth = 1 };
 	CUgraph graph = graph_new();
 	CUgraphNode node;
 	unsigned char *host;
@@ -168,9 +176,9 @@ static void child_graphs_run_in_their_place(void **state)
 
 static void allocations_keep_their_address_and_must_be_freed(void **state)
 {
-	CUDA_MEM_ALLOC_NODE_PARAMS alloc = { .bytesize = 4096, .poolProps = {
-		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } } };
+	CUDA_MEM_ALLOC_NODE_PARAMS alloc = { .bytesize = 4096,
+		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+			.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } } };
 	CUgraph graph = graph_new();
 	CUgraphNode node;
 	CUgraphExec exec;

@@ -4,7 +4,8 @@
 
 #include "sim_driver.h"
 
-static const char other_ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+static const char other_ptx[] =
+	".version 8.0\n.target sm_90\n.address_size 64\n"
 	".visible .entry other(.param .u64 a, .param .u32 b, .param .u64 c) { ret; }\n";
 
 static CUlinkState linker(void)
@@ -23,10 +24,10 @@ static void ptx_of_several_inputs_is_one_module(void **state)
 	void *code;
 	size_t size;
 
-	assert_ok(drv.cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, (void *)sim_ptx, sizeof(sim_ptx),
+	assert_ok(drv.cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, (void *)sim_ptx, sizeof(sim_ptx), "",
+		0, NULL, NULL));
+	assert_ok(drv.cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, (void *)other_ptx, sizeof(other_ptx),
 		"", 0, NULL, NULL));
-	assert_ok(drv.cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, (void *)other_ptx,
-		sizeof(other_ptx), "", 0, NULL, NULL));
 	assert_ok(drv.cuLinkComplete(link, &code, &size));
 	assert_int_equal(size, sizeof(sim_ptx) + sizeof(other_ptx) - 1);
 	assert_ok(drv.cuModuleLoadData(&module, code));

@@ -76,9 +76,14 @@ static void own_pools_are_apart_and_counted(void **state)
 
 static void boxes_leave_what_is_beside_them(void **state)
 {
-	CUDA_MEMCPY2D out = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcPitch = 10, .srcHost = host,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstXInBytes = 2, .dstY = 1,
-		.WidthInBytes = 10, .Height = 4 };
+	CUDA_MEMCPY2D out = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcPitch = 10,
+		.srcHost = host,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstXInBytes = 2,
+		.dstY = 1,
+		.WidthInBytes = 10,
+		.Height = 4 };
 	CUdeviceptr device;
 
 	assert_ok(drv.cuMemAllocPitch_v2(&device, &out.dstPitch, 64, 8, 4));
@@ -96,9 +101,13 @@ static void boxes_leave_what_is_beside_them(void **state)
 
 static void box_copies_wait_as_plain_ones_do(void **state)
 {
-	CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcPitch = 512,
-		.dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = host, .dstPitch = 512,
-		.WidthInBytes = 100, .Height = 4 };
+	CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.srcPitch = 512,
+		.dstMemoryType = CU_MEMORYTYPE_HOST,
+		.dstHost = host,
+		.dstPitch = 512,
+		.WidthInBytes = 100,
+		.Height = 4 };
 	unsigned char pageable[4 * 512];
 
 	assert_ok(drv.cuMemAlloc_v2(&copy.srcDevice, 4096));
@@ -113,10 +122,15 @@ static void box_copies_wait_as_plain_ones_do(void **state)
 
 static void arrays_hold_what_was_copied_and_wait_when_they_go(void **state)
 {
-	CUDA_ARRAY_DESCRIPTOR shape = { .Width = 16, .Height = 4, .NumChannels = 1,
+	CUDA_ARRAY_DESCRIPTOR shape = { .Width = 16,
+		.Height = 4,
+		.NumChannels = 1,
 		.Format = CU_AD_FORMAT_FLOAT };
-	CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host,
-		.srcPitch = 64, .dstMemoryType = CU_MEMORYTYPE_ARRAY, .WidthInBytes = 64,
+	CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = host,
+		.srcPitch = 64,
+		.dstMemoryType = CU_MEMORYTYPE_ARRAY,
+		.WidthInBytes = 64,
 		.Height = 4 };
 	unsigned char back[256];
 
@@ -149,13 +163,14 @@ static void batches_are_unordered_inside_and_ordered_outside(void **state)
 	}
 	memset(host, 5, 100);
 	spin(stream, 40 * MS);
-	assert_at_once(drv.cuMemcpyBatchAsync_v2(dsts, srcs, sizes, 2, &attributes, &first, 1,
-		stream));
+	assert_at_once(
+		drv.cuMemcpyBatchAsync_v2(dsts, srcs, sizes, 2, &attributes, &first, 1, stream));
 	drv.cuMemcpyDtoHAsync_v2(host + 1000, device, 200, stream);
 	assert_waited(drv.cuStreamSynchronize(stream), 40);
 	assert_int_equal(host[1199], 5);
 	assert_int_equal(drv.cuMemcpyBatchAsync_v2(dsts, srcs, sizes, 2, &attributes, &first, 1,
-		NULL), CUDA_ERROR_INVALID_VALUE);
+				 NULL),
+		CUDA_ERROR_INVALID_VALUE);
 }
 
 static void memory_mapped_twice_is_the_same(void **state)

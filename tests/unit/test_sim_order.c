@@ -57,7 +57,8 @@ static void per_thread_stream_is_a_blocking_stream(void **state)
 	void *values[] = { &ns };
 
 	assert_int_equal(drv.cuLaunchKernel_ptsz(spin_function, 1, 1, 1, 1, 1, 1, 0, NULL, values,
-		NULL), 0);
+				 NULL),
+		0);
 	spin(CU_STREAM_LEGACY, 40 * MS);
 	assert_waited(drv.cuStreamSynchronize_ptsz(NULL), 40);
 	assert_waited(drv.cuStreamSynchronize(NULL), 40);

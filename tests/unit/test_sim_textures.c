@@ -8,15 +8,15 @@ static struct runtime {
 	cudaError_t (*malloc_mipmap)(cudaMipmappedArray_t *mipmap,
 		const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
 		unsigned int levels, unsigned int flags);
-	cudaError_t (*level)(cudaArray_t *array, cudaMipmappedArray_const_t mipmap,
-		unsigned int level);
+	cudaError_t (
+		*level)(cudaArray_t *array, cudaMipmappedArray_const_t mipmap, unsigned int level);
 	cudaError_t (*info)(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
 		unsigned int *flags, cudaArray_t array);
 	cudaError_t (*texture)(cudaTextureObject_t *texture,
 		const struct cudaResourceDesc *resource, const struct cudaTextureDesc *sampling,
 		const struct cudaResourceViewDesc *view);
-	cudaError_t (*surface)(cudaSurfaceObject_t *surface,
-		const struct cudaResourceDesc *resource);
+	cudaError_t (
+		*surface)(cudaSurfaceObject_t *surface, const struct cudaResourceDesc *resource);
 	cudaError_t (*end_texture)(cudaTextureObject_t texture);
 	cudaError_t (*end_surface)(cudaSurfaceObject_t surface);
 } rt;
@@ -41,7 +41,9 @@ static int setup(void **state)
 
 static void levels_are_arrays_of_half_the_size_that_go_with_the_whole(void **state)
 {
-	CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 64, .Height = 4, .NumChannels = 1,
+	CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 64,
+		.Height = 4,
+		.NumChannels = 1,
 		.Format = CU_AD_FORMAT_FLOAT };
 	CUDA_ARRAY3D_DESCRIPTOR level;
 	CUmipmappedArray mipmap;
@@ -55,8 +57,7 @@ static void levels_are_arrays_of_half_the_size_that_go_with_the_whole(void **sta
 	assert_int_equal(level.Width, 1);
 	assert_int_equal(level.Height, 1);
 	assert_int_equal(level.Depth, 0);
-	assert_int_equal(drv.cuMipmappedArrayGetLevel(&array, mipmap, 7),
-		CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(drv.cuMipmappedArrayGetLevel(&array, mipmap, 7), CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(drv.cuArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
 	spin(stream, 40 * MS);
 	assert_waited(drv.cuMipmappedArrayDestroy(mipmap), 40);
@@ -66,8 +67,12 @@ static void levels_are_arrays_of_half_the_size_that_go_with_the_whole(void **sta
 
 static void layers_are_not_halved(void **state)
 {
-	CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 64, .Height = 64, .Depth = 5, .NumChannels = 4,
-		.Format = CU_AD_FORMAT_UNSIGNED_INT8, .Flags = CUDA_ARRAY3D_LAYERED };
+	CUDA_ARRAY3D_DESCRIPTOR shape = { .Width = 64,
+		.Height = 64,
+		.Depth = 5,
+		.NumChannels = 4,
+		.Format = CU_AD_FORMAT_UNSIGNED_INT8,
+		.Flags = CUDA_ARRAY3D_LAYERED };
 	CUDA_ARRAY3D_DESCRIPTOR level;
 	CUmipmappedArray mipmap;
 	CUarray array;
@@ -83,8 +88,11 @@ static void layers_are_not_halved(void **state)
 static void textures_of_memory_must_lie_in_it(void **state)
 {
 	CUDA_RESOURCE_DESC resource = { .resType = CU_RESOURCE_TYPE_PITCH2D,
-		.res.pitch2D = { .format = CU_AD_FORMAT_FLOAT, .numChannels = 1, .width = 100,
-			.height = 4, .pitchInBytes = 512 } };
+		.res.pitch2D = { .format = CU_AD_FORMAT_FLOAT,
+			.numChannels = 1,
+			.width = 100,
+			.height = 4,
+			.pitchInBytes = 512 } };
 	CUDA_TEXTURE_DESC sampling = { 0 };
 	CUdeviceptr device;
 	CUtexObject texture;
@@ -113,7 +121,8 @@ static void surfaces_are_of_arrays_made_for_them(void **state)
 	assert_int_equal(rt.malloc_array(&resource.res.array.array, &desc, 64, 64, 0), 0);
 	assert_int_equal(rt.surface(&surface, &resource), cudaErrorInvalidValue);
 	assert_int_equal(rt.malloc_array(&resource.res.array.array, &desc, 64, 64,
-		cudaArraySurfaceLoadStore), 0);
+				 cudaArraySurfaceLoadStore),
+		0);
 	assert_int_equal(rt.surface(&surface, &resource), 0);
 	assert_int_equal(rt.end_texture(surface), cudaErrorInvalidValue);
 	assert_int_equal(rt.end_surface(surface), 0);
@@ -140,8 +149,7 @@ static void the_runtime_describes_resources_to_the_driver(void **state)
 	assert_ok(drv.cuMemAlloc_v2(&device, 4096));
 	resource = (struct cudaResourceDesc){ .resType = cudaResourceTypeLinear,
 		.res.linear = { (void *)device, desc, 4096 } };
-	assert_int_equal(rt.texture(&texture, &resource, &sampling, &view),
-		cudaErrorInvalidValue);
+	assert_int_equal(rt.texture(&texture, &resource, &sampling, &view), cudaErrorInvalidValue);
 	assert_int_equal(rt.texture(&texture, &resource, &sampling, NULL), 0);
 	resource.res.linear.sizeInBytes = 4097;
 	assert_int_equal(rt.texture(&texture, &resource, &sampling, NULL), cudaErrorInvalidValue);

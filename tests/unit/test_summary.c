@@ -55,7 +55,8 @@ static void settings_say_what_they_explain(void **state)
 	set(&m, "CUDA_MODULE_LOADING", "EAGER");
 	expect_line(&m, "set ", "     CUDA_MODULE_LOADING=EAGER: kernels are loaded at the start");
 	set(&m, "PYTORCH_CUDA_ALLOC_CONF", "a:1,backend:cudaMallocAsync");
-	expect_line(&m, "set ", "     PYTORCH_CUDA_ALLOC_CONF=a:1,backend:cudaMallocAsync: tensors "
+	expect_line(&m, "set ",
+		"     PYTORCH_CUDA_ALLOC_CONF=a:1,backend:cudaMallocAsync: tensors "
 		"are allocated and freed in stream order");
 	mini_release(&m);
 }
@@ -70,7 +71,8 @@ static void connections_matter_to_more_streams(void **state)
 	expect_line(&m, "set ", "     CUDA_DEVICE_MAX_CONNECTIONS=1");
 	MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = 9, .runs = { 50, 60 },
 		.stream = mini_stream(&m, "blocking"));
-	expect_line(&m, "set ", "     CUDA_DEVICE_MAX_CONNECTIONS=1: more streams than that share "
+	expect_line(&m, "set ",
+		"     CUDA_DEVICE_MAX_CONNECTIONS=1: more streams than that share "
 		"queues, and can wait for each other there");
 	mini_release(&m);
 }
@@ -84,7 +86,8 @@ static void the_device_explains_itself(void **state)
 	mini_exec(&m, "UPDATE context SET flags = 8 + 2"); /* yield, mapped memory */
 	expect_line(&m, "note", "");
 	mini_exec(&m, "UPDATE context SET flags = 8 + 4");
-	expect_line(&m, "note", ": waits sleep (blocking-sync scheduling), and end tens of "
+	expect_line(&m, "note",
+		": waits sleep (blocking-sync scheduling), and end tens of "
 		"microseconds after what they wait for");
 	mini_exec(&m, "UPDATE context SET flags = 0");
 	mini_exec(&m, "INSERT INTO device_attribute VALUES (1, 0, 'mps_enabled', 0)");
@@ -110,7 +113,8 @@ static void work_is_summed_up(void **state)
 	mini_stream(&m, "blocking");
 	expect_line(&m, "streams", "  1 blocking, 1 legacy default; work on 1 of them");
 	expect_line(&m, "waits", "");
-	mini_exec(&m, "INSERT INTO wait (call, kind, op, waited, avoidable) VALUES "
+	mini_exec(&m,
+		"INSERT INTO wait (call, kind, op, waited, avoidable) VALUES "
 		"(1, 'explicit', 1, 50000, 0), (1, 'implicit', 1, 1000, 0), "
 		"(1, 'implicit', 1, 2000, 0)");
 	expect_line(&m, "waits", "    50 us in 1 explicit wait, 3.0 us in 2 implicit waits");
@@ -126,7 +130,8 @@ static void every_device_has_a_line(void **state)
 		"INSERT INTO operation (process, kind, start, end, device, correlation) VALUES"
 		" (1, 'memset', 100000, 300000, 1, 0), (1, 'memset', 250000, 300000, 1, 0)");
 	expect_line(&m, "device   GPU", ", device 0, pid 1: busy 100 us (10 %)");
-	expect_line(&m, "device   ?", ", device 1, pid 1: busy 200 us (20 %), 50 us of it "
+	expect_line(&m, "device   ?",
+		", device 1, pid 1: busy 200 us (20 %), 50 us of it "
 		"overlapped (25 %)");
 	expect_line(&m, "work", "     2 memsets, 1 kernel");
 	mini_release(&m);

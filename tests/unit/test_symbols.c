@@ -30,7 +30,8 @@ static inline __attribute__((always_inline)) void inlined_part(void)
 {
 	uintptr_t next;
 
-	__asm__ volatile("lea 0(%%rip), %0" : "=r"(next)); inlined_line = __LINE__;
+	__asm__ volatile("lea 0(%%rip), %0" : "=r"(next));
+	inlined_line = __LINE__;
 	inner_address = next;
 	sink++;
 }
@@ -43,7 +44,8 @@ __attribute__((noinline)) static void note_return(void)
 
 __attribute__((noinline)) static void user_function(void)
 {
-	note_return(); call_line = __LINE__;
+	note_return();
+	call_line = __LINE__;
 	inlined_part();
 	sink++;
 }
@@ -57,7 +59,8 @@ __attribute__((noinline)) static void leaves_by_jump(void)
 
 __attribute__((noinline)) static void calls_what_leaves(void)
 {
-	leaves_by_jump(); call_line = __LINE__;
+	leaves_by_jump();
+	call_line = __LINE__;
 	sink++;
 }
 
@@ -91,7 +94,8 @@ static uint64_t file_offset(uintptr_t address, char path[4096])
 
 	while (fgets(line, sizeof(line), maps)) {
 		if (sscanf(line, "%llx-%llx %*s %llx %*s %*s %4095s", &start, &end, &offset,
-			    path) == 4 && address >= start && address < end) {
+			    path) == 4 &&
+			address >= start && address < end) {
 			found = address - start + offset;
 			break;
 		}
@@ -144,7 +148,8 @@ __attribute__((noinline)) static void holds_function(void)
 {
 	__attribute__((noinline)) void held_function(void)
 	{
-		inlined_part(); call_line = __LINE__;
+		inlined_part();
+		call_line = __LINE__;
 		sink++;
 	}
 
@@ -255,12 +260,16 @@ static void cuda_frames_are_told_from_the_users(void **state)
 	expect_cuda(0, "_Z9cudaCheck9cudaError", "cudaCheck", "tiles.cu");
 	expect_cuda(0, "cudaCheckOrDie", "cudaCheckOrDie", "tiles.c");
 	/* Without lines the name has to do, which a function of a class may have as well. */
-	expect_cuda(1, "_ZL20cudaMemcpyFromSymbolIjE9cudaErrorPvRKT_mm14cudaMemcpyKind",
+	expect_cuda(1, "_ZL20cudaMemcpyFromSymbolIjE9cudaErrorPvRKT_mm14cudaMemcpyKind", NULL,
+		NULL);
+	expect_cuda(1,
+		"_ZL45cudaOccupancyMaxActiveBlocksPerMultiprocessorIPFvyPfEE"
+		"9cudaErrorPiT_im",
 		NULL, NULL);
-	expect_cuda(1, "_ZL45cudaOccupancyMaxActiveBlocksPerMultiprocessorIPFvyPfEE"
-		"9cudaErrorPiT_im", NULL, NULL);
-	expect_cuda(1, "_ZZL18cudaLaunchKernelExIJyPfEJRyRS0_EE9cudaErrorPK18cudaLaunchConfig_st"
-		"PFvDpT_EDpOT0_ENKUlS1_E_clIJyS0_EEEDaS1_", NULL, NULL);
+	expect_cuda(1,
+		"_ZZL18cudaLaunchKernelExIJyPfEJRyRS0_EE9cudaErrorPK18cudaLaunchConfig_st"
+		"PFvDpT_EDpOT0_ENKUlS1_E_clIJyS0_EEEDaS1_",
+		NULL, NULL);
 	expect_cuda(0, "_ZZL18cudaLaunch", NULL, NULL);
 	expect_cuda(0, "_ZN5Array10cudaMemcpyEPv", NULL, NULL);
 	expect_cuda(0, "_Z11cudaMyAllocIfE9cudaErrorPPT_m", NULL, NULL);
@@ -280,8 +289,8 @@ static void frames_of_libraries_of_templates_are_no_user_s(void **state)
 	expect_cuda(1, "_ZZN3cub17CUB_300000_SM_9006DeviceEvENKUlvE_clEv", "operator()", file);
 	expect_cuda(1, "_ZN4cuda3std3__48for_eachEv", "for_each", file);
 	expect_cuda(1, "_ZSt8for_eachIPiZ4mainEUliE_ET0_T_S3_S2_", "for_each", file);
-	expect_cuda(1, "_ZNSt17_Function_handlerIFvvEZ4mainEUlvE2_E9_M_invokeERKSt9_Any_data",
-		NULL, NULL);
+	expect_cuda(1, "_ZNSt17_Function_handlerIFvvEZ4mainEUlvE2_E9_M_invokeERKSt9_Any_data", NULL,
+		NULL);
 	expect_cuda(1, "_ZNSaIcEC1Ev", "allocator", file);
 	expect_cuda(0, "_ZN4cuda6launchEv", "launch", "/home/me/include/cuda/launch.h");
 	expect_cuda(0, "_ZN2me6thrustEv", "thrust", "/home/me/thrust/main.cu");
@@ -301,8 +310,8 @@ static void system_libraries_are_known_by_name(void **state)
 	assert_true(module_is_system("/opt/conda/bin/python"));
 	assert_true(module_is_system("/opt/conda/lib/libpython3.12.so.1.0"));
 	assert_false(module_is_system("/home/me/python_app"));
-	assert_false(module_is_system(
-		"/home/me/site-packages/pack/_C.cpython-312-x86_64-linux-gnu.so"));
+	assert_false(
+		module_is_system("/home/me/site-packages/pack/_C.cpython-312-x86_64-linux-gnu.so"));
 }
 
 static void text_of(struct db *db, const char *sql, const char *wanted)
@@ -326,13 +335,14 @@ static struct db recorded_site(uintptr_t address, const char *kernel, int64_t en
 
 	unlink(DATABASE);
 	assert_int_equal(db_create(&db, DATABASE), 0);
-	snprintf(sql, sizeof(sql), "INSERT INTO run VALUES (%lld,'','');"
+	snprintf(sql, sizeof(sql),
+		"INSERT INTO run VALUES (%lld,'','');"
 		"INSERT INTO process VALUES (1,1,1,0,0,1,0,'tsc',0,'on',0,0,0,'');"
 		"INSERT INTO module VALUES (1,1,0x10000,0x7fffffff,0,'%s',NULL);"
 		"INSERT INTO site (id, process, number) VALUES (1,1,1);"
 		"INSERT INTO frame (site, depth, address, user) VALUES (1,0,%llu,1),(1,1,5,1);"
-		"INSERT INTO kernel VALUES (1,1,1,'%s','k',0,NULL);", (long long)ended, path,
-		(unsigned long long)(0x10000 + offset), kernel);
+		"INSERT INTO kernel VALUES (1,1,1,'%s','k',0,NULL);",
+		(long long)ended, path, (unsigned long long)(0x10000 + offset), kernel);
 	assert_int_equal(db_exec(&db, sql), 0);
 	assert_int_equal(symbols_resolve(&db), 0);
 	return db;
@@ -402,14 +412,17 @@ static void script_site(const char *frames, const char *wanted, const char *user
 		"INSERT INTO code VALUES (1,2,780,1,'call','/x/site-packages/p.py',x'eb01');"
 		"INSERT INTO code VALUES (1,3,777,5,'run','/usr/lib/python3.9/queue.py',x'0001');"
 		"INSERT INTO code VALUES (1,4,780,5,'lost','lost.py',x'');"
-		"INSERT INTO frame (site, depth, address, user) VALUES (1,0,5,1),%s;", frames);
+		"INSERT INTO frame (site, depth, address, user) VALUES (1,0,5,1),%s;",
+		frames);
 	assert_int_equal(db_exec(&db, sql), 0);
 	/* Again: what was derived is derived anew. */
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(symbols_resolve(&db), 0);
 		text_of(&db, "SELECT ifnull(function, '?') || ' ' || text FROM site", wanted);
-		text_of(&db, "SELECT group_concat(user, '') FROM (SELECT user FROM frame "
-			"ORDER BY depth)", users);
+		text_of(&db,
+			"SELECT group_concat(user, '') FROM (SELECT user FROM frame "
+			"ORDER BY depth)",
+			users);
 	}
 	db_close(&db);
 	unlink(DATABASE);

@@ -49,7 +49,10 @@ static int remove_files(void **state)
 }
 
 static const struct trace_start start = {
-	.pid = 7, .parent_pid = 3, .clock = CLOCK_TICKS_VIRTUAL, .features = FEATURE_CALLS,
+	.pid = 7,
+	.parent_pid = 3,
+	.clock = CLOCK_TICKS_VIRTUAL,
+	.features = FEATURE_CALLS,
 	.realtime_ns = 1000,
 };
 
@@ -77,8 +80,8 @@ static void add_one_of_each(struct trace_writer *writer, struct trace_chunk *chu
 	for (unsigned type = RECORD_ENTER; type < RECORD_TYPE_COUNT; type++) {
 		const struct record_layout *layout = &record_layouts[type];
 		uint32_t length = layout->tail == TAIL_ADDRESSES ? 16 : 11;
-		char *at = trace_reserve(writer, chunk,
-			layout->size + (layout->tail ? length : 0), type);
+		char *at = trace_reserve(writer, chunk, layout->size + (layout->tail ? length : 0),
+			type);
 
 		assert_non_null(at);
 		for (const struct column *c = layout->column; c->name; c++)
@@ -86,8 +89,7 @@ static void add_one_of_each(struct trace_writer *writer, struct trace_chunk *chu
 				column_set(c, at, 1);
 		if (layout->tail == TAIL_TEXTS) {
 			uint16_t lengths[MAX_TEXTS] = { 4, 7 };
-			memcpy(at + layout->length_offset, lengths,
-				layout->text[2] ? 6 : 4);
+			memcpy(at + layout->length_offset, lengths, layout->text[2] ? 6 : 4);
 			memcpy(at + layout->size, tail, length);
 		} else if (layout->length_offset) {
 			memcpy(at + layout->length_offset, &length, 4);
@@ -108,8 +110,8 @@ static void add_launch(struct trace_writer *writer, struct trace_chunk *chunk)
 	unsigned fields = call_types[CALL_cuLaunchKernel].field_count;
 	struct launch_pointer pointer = { 8, { 0x1000, 0x7f } };
 	uint64_t word = 42;
-	struct call_record *call = trace_reserve(writer, chunk,
-		sizeof(*call) + fields * 8 + 16 + 8, RECORD_CALL);
+	struct call_record *call =
+		trace_reserve(writer, chunk, sizeof(*call) + fields * 8 + 16 + 8, RECORD_CALL);
 	char *tail = (char *)&call->field[fields];
 
 	call->call = CALL_cuLaunchKernel;
@@ -124,8 +126,8 @@ static void add_launch(struct trace_writer *writer, struct trace_chunk *chunk)
 static void add_launch_with_buffer(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	unsigned fields = call_types[CALL_cuLaunchKernel].field_count;
-	struct call_record *call = trace_reserve(writer, chunk,
-		sizeof(*call) + fields * 8 + 2 * 8, RECORD_CALL);
+	struct call_record *call =
+		trace_reserve(writer, chunk, sizeof(*call) + fields * 8 + 2 * 8, RECORD_CALL);
 
 	call->call = CALL_cuLaunchKernel;
 	call->head.flags = CALL_BUFFER;
@@ -318,8 +320,8 @@ static void no_space_is_counted(void **state)
 	limit.rlim_cur = TRACE_HEADER_SIZE + 4 * TRACE_CHUNK_SIZE;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	for (int i = 0; i < 20000; i++) {
-		struct call_record *call = trace_reserve(&writer, &chunk, sizeof(*call) + 8,
-			RECORD_CALL);
+		struct call_record *call =
+			trace_reserve(&writer, &chunk, sizeof(*call) + 8, RECORD_CALL);
 		if (!call)
 			continue;
 		call->call = CALL_cuMemFree_v2;
@@ -502,11 +504,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_files, remove_files)
-		TEST(records_come_back_as_written), TEST(undump_of_a_dump_is_the_same_file),
-		TEST(damage_is_passed_over), TEST(threads_write_without_losing_a_record),
+		TEST(records_come_back_as_written),
+		TEST(undump_of_a_dump_is_the_same_file),
+		TEST(damage_is_passed_over),
+		TEST(threads_write_without_losing_a_record),
 		TEST(no_space_is_counted),
-		TEST(a_superseded_record_is_taken_back), TEST(a_window_can_be_emptied_early),
-		TEST(a_cut_file_is_noticed), TEST(lost_mappings_are_replaced),
+		TEST(a_superseded_record_is_taken_back),
+		TEST(a_window_can_be_emptied_early),
+		TEST(a_cut_file_is_noticed),
+		TEST(lost_mappings_are_replaced),
 		TEST(undump_names_the_bad_line),
 	};
 	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);

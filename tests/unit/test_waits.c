@@ -10,8 +10,10 @@ static const char *held(struct mini *m, int64_t call)
 	char sql[200];
 
 	assert_int_equal(analyze(&m->db), 0);
-	snprintf(sql, sizeof(sql), "SELECT kind || ':' || op || ':' || (waited / 1000) FROM wait "
-		"WHERE call = %lld", (long long)call);
+	snprintf(sql, sizeof(sql),
+		"SELECT kind || ':' || op || ':' || (waited / 1000) FROM wait "
+		"WHERE call = %lld",
+		(long long)call);
 	return mini_text(m, sql);
 }
 
@@ -342,8 +344,8 @@ static int64_t upload_behind(struct mini *m, double kernel_end)
 {
 	launch(m, 10, mini_stream(m, "blocking"), 20, kernel_end);
 	return MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = 20, .until = 1110,
-		.stream = MINI_LEGACY, .bytes = 1 << 20, .direction = 1 + COPY_H2D,
-		.src = "pinned", .dst = "device", .runs = { kernel_end + 2, 1100 });
+		.stream = MINI_LEGACY, .bytes = 1 << 20, .direction = 1 + COPY_H2D, .src = "pinned",
+		.dst = "device", .runs = { kernel_end + 2, 1100 });
 }
 
 /* The rest is what the copy takes wherever it is made. */
@@ -437,8 +439,8 @@ static void explicit_waits_name_their_operation(void **state)
 	MINI_CALL(m, .type = CALL_cuEventRecord, .at = 13, .stream = a, .event = e);
 	launch(m, 16, a, 1001, 2000);
 	launch(m, 19, b, 30, 3000);
-	by_event = MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 25, .until = 1002,
-		.event = e);
+	by_event =
+		MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = 25, .until = 1002, .event = e);
 	by_stream = sync_stream(m, 1010, 2002, a);
 	by_context = MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 2010, .until = 3002);
 	assert_string_equal(held(m, by_event), "explicit:1:974");
@@ -510,7 +512,8 @@ int main(void)
 		T(a_copy_behind_work_for_a_moment_is_held_by_itself),
 		T(a_copy_that_returns_before_its_transfer_is_not_held),
 		T(a_pinned_copy_is_not_held),
-		T(staging_is_not_waiting), T(a_slow_transfer_does_not_hide_the_wait),
+		T(staging_is_not_waiting),
+		T(a_slow_transfer_does_not_hide_the_wait),
 		T(a_transfer_that_began_before_waited_for_nothing),
 		T(explicit_waits_name_their_operation),
 		T(wake_up_latency_is_the_runs_own),

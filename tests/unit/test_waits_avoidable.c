@@ -75,10 +75,9 @@ static void waiting_elsewhere_is_not_using_time(void **state)
 /* Of 1 ms, from memory that was copied before. */
 static int64_t upload(struct mini *m, double at, int64_t stream)
 {
-	int64_t copy = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = at,
-		.until = at + 1000, .stream = stream, .bytes = 10 << 20,
-		.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable",
-		.runs = { at + 5, at + 999 });
+	int64_t copy = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = at, .until = at + 1000,
+		.stream = stream, .bytes = 10 << 20, .direction = 1 + COPY_H2D, .dst = "device",
+		.src = "pageable", .runs = { at + 5, at + 999 });
 
 	mini_exec(m, "UPDATE call SET src = 4096 WHERE id = %lld", (long long)copy);
 	return copy;
@@ -162,9 +161,9 @@ static void an_upload_could_have_run_beside(void **state)
 	int64_t kernel, copy;
 
 	kernel = launch(m, 10, MINI_LEGACY, 20, 1000);
-	copy = MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = 20, .until = 1410,
-		.bytes = 1 << 20, .stream = MINI_LEGACY, .direction = 1 + COPY_H2D,
-		.src = "pinned", .dst = "device", .runs = { 1002, 1402 });
+	copy = MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = 20, .until = 1410, .bytes = 1 << 20,
+		.stream = MINI_LEGACY, .direction = 1 + COPY_H2D, .src = "pinned", .dst = "device",
+		.runs = { 1002, 1402 });
 	launch(m, 1412, MINI_LEGACY, 1420, 2000);
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 1414, .until = 2003);
 	launch(m, 2010, MINI_LEGACY, 2020, 2100);
@@ -302,16 +301,21 @@ static void copies_of_one_stream_are_one_mistake(void **state)
 		launch(m, t + 10, s[i % 2], t + 20, t + 900);
 		first[i] = copy_back(m, t + 14, t + 920, s[i % 2], "pageable", t + 902, t + 915);
 		second[i] = copy_back(m, t + 922, t + 940, s[i % 2], "pageable", t + 924, t + 936);
-		mini_exec(m, "UPDATE call SET site = CASE id WHEN %lld THEN %lld ELSE %lld END "
-			"WHERE id IN (%lld, %lld)", (long long)first[i], (long long)line[0],
-			(long long)line[1], (long long)first[i], (long long)second[i]);
+		mini_exec(m,
+			"UPDATE call SET site = CASE id WHEN %lld THEN %lld ELSE %lld END "
+			"WHERE id IN (%lld, %lld)",
+			(long long)first[i], (long long)line[0], (long long)line[1],
+			(long long)first[i], (long long)second[i]);
 	}
 	sync_stream(m, 4000, 4002, s[0]);
 	sync_stream(m, 4003, 4005, s[1]);
 	assert_in_range(avoidable(m, first[0]), 830, 906);
 	assert_int_equal(avoidable(m, second[0]), -1);
-	assert_int_equal(db_int(&m->db, "SELECT count(*) FROM finding WHERE "
-		"rule = 'pageable-async-copy' AND saving > 1500000", -1), 1);
+	assert_int_equal(db_int(&m->db,
+				 "SELECT count(*) FROM finding WHERE "
+				 "rule = 'pageable-async-copy' AND saving > 1500000",
+				 -1),
+		1);
 	assert_int_equal(db_int(&m->db, "SELECT count(*) FROM finding_also", -1), 1);
 }
 
@@ -348,7 +352,8 @@ static int64_t steps_of(int copies)
 	assert_int_equal(analyze(&m.db), 0);
 	/* As if most calls had thousands of operations. */
 	mini_exec(&m, "ANALYZE");
-	mini_exec(&m, "UPDATE sqlite_stat1 SET stat = '100000 ' || CASE idx WHEN 'operation_call' "
+	mini_exec(&m,
+		"UPDATE sqlite_stat1 SET stat = '100000 ' || CASE idx WHEN 'operation_call' "
 		"THEN 20000 ELSE 1 END WHERE tbl = 'operation'");
 	mini_exec(&m, "ANALYZE sqlite_schema");
 	sqlite3_progress_handler(m.db.handle, 1000, count_steps, &steps);

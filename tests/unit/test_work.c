@@ -12,17 +12,18 @@ static void launch_graphs(struct mini *m, int by_node)
 
 	for (int i = 0; i < 2; i++) {
 		double t = 2000 * i;
-		int64_t call = MINI_CALL(m, .type = CALL_cuGraphLaunch, .at = t + 10,
-			.stream = stream);
+		int64_t call =
+			MINI_CALL(m, .type = CALL_cuGraphLaunch, .at = t + 10, .stream = stream);
 		const char *kind = by_node ? "kernel" : "graph";
 
 		for (int k = 0; k < (by_node ? 2 : 1); k++)
-			mini_exec(m, "INSERT INTO operation (process, call, kind, start, end, "
+			mini_exec(m,
+				"INSERT INTO operation (process, call, kind, start, end, "
 				"device, context, stream, correlation, graph_node) "
 				"VALUES (1, %lld, '%s', %d, %d, 0, 1, %lld, 1, %s)",
 				(long long)call, kind, (int)mini_ns(t + 20 + 10 * k),
-				(int)mini_ns(by_node && k ? t + 900 : t + 1000),
-				(long long)stream, by_node ? "7" : "NULL");
+				(int)mini_ns(by_node && k ? t + 900 : t + 1000), (long long)stream,
+				by_node ? "7" : "NULL");
 		m->ops += by_node ? 2 : 1;
 	}
 	stream = mini_stream(m, "blocking");
@@ -36,8 +37,10 @@ static void nodes_are_one_unit_from_first_to_last(void **state)
 	struct mini *m = *state;
 
 	launch_graphs(m, 1);
-	assert_string_equal(mini_text(m, "SELECT group_concat(call || ' ' || kind || ' ' || stream "
-		"|| ' ' || start || ' ' || end || ' ' || id, ', ') FROM work WHERE kind = 'graph'"),
+	assert_string_equal(mini_text(m,
+				    "SELECT group_concat(call || ' ' || kind || ' ' || stream "
+				    "|| ' ' || start || ' ' || end || ' ' || id, ', ') "
+				    "FROM work WHERE kind = 'graph'"),
 		"1 graph 2 20000 1000000 1, 2 graph 2 2020000 3000000 3");
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM operation"), 5);
 }

@@ -64,7 +64,7 @@ static inline void trace_text_make(const char *body, const char *path)
 /* name: of the files, which nobody else may use. */
 static inline struct db trace_text_load(const char *name, const char *body)
 {
-	char trace[64], database[64], *paths[] = {trace};
+	char trace[64], database[64], *paths[] = { trace };
 	struct db db;
 
 	snprintf(trace, sizeof(trace), "%s.cft", name);

@@ -98,7 +98,7 @@ CUresult do_cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute
 	if (!function)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (attribute < CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ||
-	    attribute >= CU_FUNC_ATTRIBUTE_MAX)
+		attribute >= CU_FUNC_ATTRIBUTE_MAX)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
 		return CUDA_SUCCESS;

@@ -6,7 +6,7 @@
 #include "cuda_graph.h"
 #include "settings.h"
 
-#define KERNEL_LEAST 2000 /* ns, even of one that says 0 */
+#define KERNEL_LEAST 2000     /* ns, even of one that says 0 */
 #define BLOCKS_MAX (132 * 32) /* resident at once, for cooperative launches */
 
 static uint64_t kernel_time = 10000; /* ns, of a kernel that does not say how long it lasts */
@@ -76,8 +76,8 @@ CUresult kernel_check(const struct work *work, struct context *context)
 
 	if (!object_check(kernel->func, OBJECT_FUNCTION))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return dimensions_valid(kernel) && shared_valid(kernel) ? CUDA_SUCCESS :
-		CUDA_ERROR_INVALID_VALUE;
+	return dimensions_valid(kernel) && shared_valid(kernel) ? CUDA_SUCCESS
+								: CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Does a parameter point into memory that code on this device cannot touch? */
@@ -95,7 +95,7 @@ static bool out_of_reach(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel, const struct 
 		memcpy(&word, value, sizeof(word));
 		memory = memory_find(word);
 		if (memory && memory->device && memory->place != PLACE_MANAGED && !memory->pool &&
-		    !context_reaches(context, memory->device))
+			!context_reaches(context, memory->device))
 			return true;
 	}
 	return false;
@@ -157,7 +157,7 @@ static CUresult read_attributes(struct work *work, const CUlaunchConfig *config)
 			break;
 		case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
 			if (value->cooperative &&
-			    (uint64_t)k->gridDimX * k->gridDimY * k->gridDimZ > BLOCKS_MAX)
+				(uint64_t)k->gridDimX * k->gridDimY * k->gridDimZ > BLOCKS_MAX)
 				return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 			break;
 		case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
@@ -179,10 +179,16 @@ CUresult do_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **
 	if (!config || (config->numAttrs && !config->attrs))
 		return CUDA_ERROR_INVALID_VALUE;
 	work.params.kernel = (CUDA_KERNEL_NODE_PARAMS_v3){
-		.func = f, .gridDimX = config->gridDimX, .gridDimY = config->gridDimY,
-		.gridDimZ = config->gridDimZ, .blockDimX = config->blockDimX,
-		.blockDimY = config->blockDimY, .blockDimZ = config->blockDimZ,
-		.sharedMemBytes = config->sharedMemBytes, .kernelParams = values, .extra = extra,
+		.func = f,
+		.gridDimX = config->gridDimX,
+		.gridDimY = config->gridDimY,
+		.gridDimZ = config->gridDimZ,
+		.blockDimX = config->blockDimX,
+		.blockDimY = config->blockDimY,
+		.blockDimZ = config->blockDimZ,
+		.sharedMemBytes = config->sharedMemBytes,
+		.kernelParams = values,
+		.extra = extra,
 	};
 	result = read_attributes(&work, config);
 	return result ? result : work_submit(&work, config->hStream, NULL);
@@ -193,8 +199,14 @@ CUresult do_cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsig
 	void **values, void **extra)
 {
 	const CUlaunchConfig config = {
-		.gridDimX = gx, .gridDimY = gy, .gridDimZ = gz, .blockDimX = bx, .blockDimY = by,
-		.blockDimZ = bz, .sharedMemBytes = shared, .hStream = stream,
+		.gridDimX = gx,
+		.gridDimY = gy,
+		.gridDimZ = gz,
+		.blockDimX = bx,
+		.blockDimY = by,
+		.blockDimZ = bz,
+		.sharedMemBytes = shared,
+		.hStream = stream,
 	};
 
 	return do_cuLaunchKernelEx(&config, f, values, extra);
@@ -207,9 +219,16 @@ CUresult do_cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, unsigned in
 	CUlaunchAttribute cooperative = { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
 		.value = { .cooperative = 1 } };
 	const CUlaunchConfig config = {
-		.gridDimX = gx, .gridDimY = gy, .gridDimZ = gz, .blockDimX = bx, .blockDimY = by,
-		.blockDimZ = bz, .sharedMemBytes = shared, .hStream = stream,
-		.attrs = &cooperative, .numAttrs = 1,
+		.gridDimX = gx,
+		.gridDimY = gy,
+		.gridDimZ = gz,
+		.blockDimX = bx,
+		.blockDimY = by,
+		.blockDimZ = bz,
+		.sharedMemBytes = shared,
+		.hStream = stream,
+		.attrs = &cooperative,
+		.numAttrs = 1,
 	};
 
 	return do_cuLaunchKernelEx(&config, f, values, NULL);
@@ -218,7 +237,7 @@ CUresult do_cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, unsigned in
 CUresult do_cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 {
 	struct work work = { .params = { .type = CU_GRAPH_NODE_TYPE_HOST,
-		.host = { function, data } } };
+				     .host = { function, data } } };
 
 	return work_submit(&work, stream, NULL);
 }

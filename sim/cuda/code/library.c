@@ -144,9 +144,9 @@ CUresult do_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction handle)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!state)
 		return CUDA_ERROR_INVALID_VALUE;
-	*state = function->loaded >> (context ? context->device->ordinal : 0) & 1 ?
-		CU_FUNCTION_LOADING_STATE_LOADED :
-		CU_FUNCTION_LOADING_STATE_UNLOADED;
+	*state = function->loaded >> (context ? context->device->ordinal : 0) & 1
+		? CU_FUNCTION_LOADING_STATE_LOADED
+		: CU_FUNCTION_LOADING_STATE_UNLOADED;
 	return CUDA_SUCCESS;
 }
 

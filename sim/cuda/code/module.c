@@ -20,7 +20,7 @@ static const char *keep_name(const char *name, size_t length)
 		struct name *next;
 		size_t length;
 		char text[];
-	} *names;
+	} * names;
 	struct name *n;
 
 	for (n = names; n; n = n->next) {
@@ -84,8 +84,8 @@ void module_add_kernel(struct module *module, const struct image_kernel *kernel,
 	function->parameter_bytes = kernel->parameter_bytes;
 	if (!kernel->described || !kernel->parameter_count)
 		return;
-	function->parameters = must_realloc(NULL,
-		kernel->parameter_count * sizeof(*function->parameters));
+	function->parameters =
+		must_realloc(NULL, kernel->parameter_count * sizeof(*function->parameters));
 	function->parameter_count = kernel->parameter_count;
 	for (uint32_t i = 0; i < kernel->parameter_count; i++) {
 		function->parameters[i].offset = (uint16_t)kernel->parameter[i].offset;
@@ -170,8 +170,11 @@ void function_load(struct function *function, struct context *context)
 {
 	struct thread *thread = thread_self();
 	struct sim_record record = {
-		.kind = SIM_LAZY_LOADING, .correlation = thread->correlation, .start = time_now(),
-		.thread = (uint32_t)thread->tid, .device = (uint32_t)context->device->ordinal,
+		.kind = SIM_LAZY_LOADING,
+		.correlation = thread->correlation,
+		.start = time_now(),
+		.thread = (uint32_t)thread->tid,
+		.device = (uint32_t)context->device->ordinal,
 		.context = context->id,
 	};
 	uint32_t device = 1u << context->device->ordinal;
@@ -318,8 +321,7 @@ CUresult do_cuLibraryGetModule(CUmodule *module, CUlibrary library)
 	return CUDA_SUCCESS;
 }
 
-static CUresult find_variable(CUdeviceptr *ptr, size_t *bytes, const void *handle,
-	const char *name)
+static CUresult find_variable(CUdeviceptr *ptr, size_t *bytes, const void *handle, const char *name)
 {
 	const struct module *module = module_get(handle);
 	struct context *context = context_current();
@@ -333,14 +335,12 @@ static CUresult find_variable(CUdeviceptr *ptr, size_t *bytes, const void *handl
 	return variable_find(module->variables, context->device, PLACE_DEVICE, name, ptr, bytes);
 }
 
-CUresult do_cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes, CUmodule module,
-	const char *name)
+CUresult do_cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes, CUmodule module, const char *name)
 {
 	return find_variable(ptr, bytes, module, name);
 }
 
-CUresult do_cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary library,
-	const char *name)
+CUresult do_cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary library, const char *name)
 {
 	return find_variable(ptr, bytes, library, name);
 }

@@ -44,8 +44,8 @@ CUresult do_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CU
 CUresult do_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function,
 	int block_size, size_t dynamic)
 {
-	return do_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function,
-		block_size, dynamic, 0);
+	return do_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block_size,
+		dynamic, 0);
 }
 
 CUresult do_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction handle,

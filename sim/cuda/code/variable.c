@@ -11,7 +11,7 @@ struct module_variable {
 	struct module_variable *next;
 	char *name;
 	size_t bytes;
-	void *value; /* initial, NULL: zeros */
+	void *value;         /* initial, NULL: zeros */
 	CUdeviceptr address; /* 0: not looked at yet */
 };
 
@@ -22,7 +22,7 @@ static void *initial_value(Elf *elf, const GElf_Sym *symbol)
 	void *value;
 
 	if (!data || !data->d_buf || symbol->st_value > data->d_size ||
-	    symbol->st_size > data->d_size - symbol->st_value)
+		symbol->st_size > data->d_size - symbol->st_value)
 		return NULL;
 	value = must_realloc(NULL, symbol->st_size);
 	return memcpy(value, (char *)data->d_buf + symbol->st_value, symbol->st_size);
@@ -49,7 +49,7 @@ static struct module_variable *read_symbols(Elf *elf, Elf_Scn *section, size_t n
 		struct module_variable *variable;
 
 		if (GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || !symbol.st_size || !name ||
-		    symbol.st_shndx == SHN_UNDEF || symbol.st_size > 1ull << 30)
+			symbol.st_shndx == SHN_UNDEF || symbol.st_size > 1ull << 30)
 			continue;
 		variable = variable_new(elf, &symbol, name);
 		variable->next = variables;

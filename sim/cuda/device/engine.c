@@ -10,12 +10,12 @@
 
 /* Latencies of an H200 as measured with CUPTI, ns: see doc/INTERNALS.md. */
 enum {
-	START_LATENCY = 5900,     /* launch to start on an idle device */
+	START_LATENCY = 5900, /* launch to start on an idle device */
 	MARKER_LATENCY = 4000,
 	SAME_STREAM_GAP = 1000,
 	CROSS_STREAM_GAP = 1300,
-	COPY_GAP = 2000,          /* after a kernel */
-	COPY_ENGINE_GAP = 800,    /* from one copy to the next on an engine */
+	COPY_GAP = 2000,       /* after a kernel */
+	COPY_ENGINE_GAP = 800, /* from one copy to the next on an engine */
 	HOST_FUNCTION_TIME = 1000,
 };
 

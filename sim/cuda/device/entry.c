@@ -18,13 +18,28 @@
 
 /* Host time of a call that does not wait, ns; the rest is CALL_TIME. */
 static const uint16_t call_time[KIND_COUNT] = {
-	[KIND_LAUNCH] = 2000, [KIND_COPY] = 3500, [KIND_COPY_ASYNC] = 2000, [KIND_SET] = 2500,
-	[KIND_SET_ASYNC] = 2000, [KIND_HOST_FUNC] = 2000, [KIND_EVENT_RECORD] = 1000,
-	[KIND_STREAM_WAIT] = 800, [KIND_STREAM_QUERY] = 300, [KIND_EVENT_QUERY] = 300,
-	[KIND_STREAM_SYNC] = 700, [KIND_EVENT_SYNC] = 700, [KIND_CONTEXT_SYNC] = 1000,
-	[KIND_ALLOC_DEVICE] = 40000, [KIND_ALLOC_HOST] = 20000, [KIND_ALLOC_MANAGED] = 20000,
-	[KIND_FREE_DEVICE] = 10000, [KIND_FREE_HOST] = 20000, [KIND_STREAM_CREATE] = 8000,
-	[KIND_STREAM_DESTROY] = 4000, [KIND_MODULE_LOAD] = 60000, [KIND_MODULE_UNLOAD] = 20000,
+	[KIND_LAUNCH] = 2000,
+	[KIND_COPY] = 3500,
+	[KIND_COPY_ASYNC] = 2000,
+	[KIND_SET] = 2500,
+	[KIND_SET_ASYNC] = 2000,
+	[KIND_HOST_FUNC] = 2000,
+	[KIND_EVENT_RECORD] = 1000,
+	[KIND_STREAM_WAIT] = 800,
+	[KIND_STREAM_QUERY] = 300,
+	[KIND_EVENT_QUERY] = 300,
+	[KIND_STREAM_SYNC] = 700,
+	[KIND_EVENT_SYNC] = 700,
+	[KIND_CONTEXT_SYNC] = 1000,
+	[KIND_ALLOC_DEVICE] = 40000,
+	[KIND_ALLOC_HOST] = 20000,
+	[KIND_ALLOC_MANAGED] = 20000,
+	[KIND_FREE_DEVICE] = 10000,
+	[KIND_FREE_HOST] = 20000,
+	[KIND_STREAM_CREATE] = 8000,
+	[KIND_STREAM_DESTROY] = 4000,
+	[KIND_MODULE_LOAD] = 60000,
+	[KIND_MODULE_UNLOAD] = 20000,
 };
 enum {
 	CALL_TIME = 1000,
@@ -173,15 +188,17 @@ typedef struct {
 #define UNWRAP(...) __VA_ARGS__
 #define ENTRY(entry, symbol, row, pt, pointer, arguments) \
 	{ \
-		struct sim_call call = { .number = row, .per_thread = pt, .name = #entry, \
+		struct sim_call call = { .number = row, \
+			.per_thread = pt, \
+			.name = #entry, \
 			.params = pointer }; \
 		struct thread *thread; \
 		if (driver_forked()) \
 			return CUDA_ERROR_NOT_INITIALIZED; \
 		thread = call_begin(&call); \
 		if (!call.result) \
-			call.result = do_##symbol ? do_##symbol arguments : \
-						    sim_unsupported(#symbol); \
+			call.result = \
+				do_##symbol ? do_##symbol arguments : sim_unsupported(#symbol); \
 		return call_end(&call, thread); \
 	}
 #define ROW(entry, symbol, pt, parameters, arguments) \

@@ -72,8 +72,8 @@ void event_set(struct event *event, struct op *op)
 
 static CUevent node_event(const struct work *work)
 {
-	return work->params.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ?
-		work->params.eventRecord.event : work->params.eventWait.event;
+	return work->params.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ? work->params.eventRecord.event
+								    : work->params.eventWait.event;
 }
 
 CUresult event_check(const struct work *work, struct context *context)
@@ -97,8 +97,10 @@ struct op *event_op(const struct work *work, struct stream *stream)
 }
 
 /* Record and wait by the parameters of their nodes. */
-#define EVENT_WORK(node, member) { .params = { .type = CU_GRAPH_NODE_TYPE_##node, \
-	.member = { handle } } }
+#define EVENT_WORK(node, member) \
+	{ \
+		.params = {.type = CU_GRAPH_NODE_TYPE_##node, .member = { handle } } \
+	}
 
 CUresult do_cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned int flags)
 {
@@ -117,8 +119,8 @@ CUresult do_cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsig
 	if (stream->context != event->context)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!stream->capture || flags & CU_EVENT_RECORD_EXTERNAL)
-		return stream->capture || !flags ? work_submit(&work, stream_handle, NULL) :
-			CUDA_ERROR_ILLEGAL_STATE;
+		return stream->capture || !flags ? work_submit(&work, stream_handle, NULL)
+						 : CUDA_ERROR_ILLEGAL_STATE;
 	if (stream->capture->invalid)
 		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 	captured_record(&event->captured, stream);
@@ -145,8 +147,8 @@ CUresult do_cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned i
 	if (result)
 		return result;
 	if (flags & CU_EVENT_WAIT_EXTERNAL)
-		return stream->capture ? work_submit(&work, stream_handle, NULL) :
-			CUDA_ERROR_ILLEGAL_STATE;
+		return stream->capture ? work_submit(&work, stream_handle, NULL)
+				       : CUDA_ERROR_ILLEGAL_STATE;
 	if (!event->captured.capture && !event->record)
 		return CUDA_SUCCESS; /* never recorded */
 	if (stream->capture || event->captured.capture)

@@ -96,8 +96,9 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, c
 		entry = newest(symbol, version, true, &known);
 	if (!entry)
 		entry = newest(symbol, version, false, &known);
-	*status = entry ? CU_GET_PROC_ADDRESS_SUCCESS : known ?
-		CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	*status = entry ? CU_GET_PROC_ADDRESS_SUCCESS
+		: known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+			: CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	if (!entry)
 		return CUDA_ERROR_NOT_FOUND;
 	*function = entry->address;

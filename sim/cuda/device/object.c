@@ -80,7 +80,7 @@ bool object_check(const void *object, enum object_kind kind)
 	uintptr_t address = (uintptr_t)object, base = (uintptr_t)arena;
 
 	if (!arena || address < base || address >= base + used ||
-	    (address - base) % SLOT != sizeof(struct slot))
+		(address - base) % SLOT != sizeof(struct slot))
 		return false;
 	return ((const struct slot *)object - 1)->kind == (uint32_t)kind;
 }

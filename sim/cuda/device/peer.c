@@ -20,7 +20,7 @@ CUresult do_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute,
 	CUdevice peer)
 {
 	if (!value || attribute < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ||
-	    attribute > CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED)
+		attribute > CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!device_get(device) || !device_get(peer) || device == peer)
 		return CUDA_ERROR_INVALID_DEVICE;

@@ -259,8 +259,8 @@ static void *keeper(void *unused)
 			asleep = 0;
 			continue;
 		}
-		while (computing() || (asleep >= KEEPER_PAUSES && seen == atomic_load(&calls) &&
-				others_idle())) {
+		while (computing() ||
+			(asleep >= KEEPER_PAUSES && seen == atomic_load(&calls) && others_idle())) {
 			if (time_step())
 				continue;
 			keeper_idle = true;

@@ -117,14 +117,13 @@ CUresult do_cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject handle, u
 	return use_add(graph, user, count);
 }
 
-CUresult do_cuGraphReleaseUserObject(CUgraph graph_handle, CUuserObject handle,
-	unsigned int count)
+CUresult do_cuGraphReleaseUserObject(CUgraph graph_handle, CUuserObject handle, unsigned int count)
 {
 	struct graph *graph = graph_get(graph_handle);
 	struct user *user = user_get(handle);
 
 	for (struct user_use **link = graph ? &graph->users : NULL; link && *link;
-	     link = &(*link)->next) {
+		link = &(*link)->next) {
 		struct user_use *use = *link;
 
 		if (use->user != user || use->references < count)

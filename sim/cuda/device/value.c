@@ -21,7 +21,9 @@ static bool is_write(const CUstreamBatchMemOpParams *p)
 static uint32_t value_bytes(const CUstreamBatchMemOpParams *p)
 {
 	return p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
-		p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64 ? 8 : 4;
+			p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64
+		? 8
+		: 4;
 }
 
 CUresult value_check(const struct work *work, struct context *context)
@@ -32,12 +34,12 @@ CUresult value_check(const struct work *work, struct context *context)
 
 		if (!is_wait(p) && !is_write(p)) {
 			if (p->operation != CU_STREAM_MEM_OP_BARRIER &&
-			    p->operation != CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES)
+				p->operation != CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES)
 				return CUDA_ERROR_INVALID_VALUE;
 			continue;
 		}
 		if (!memory || p->waitValue.address % value_bytes(p) ||
-		    !memory_fits(memory, p->waitValue.address, value_bytes(p)))
+			!memory_fits(memory, p->waitValue.address, value_bytes(p)))
 			return CUDA_ERROR_INVALID_VALUE;
 	}
 	return work->params.memOp.count > 256 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
@@ -67,7 +69,7 @@ CUresult do_cuStreamBatchMemOp_v2(CUstream handle, unsigned int count,
 	CUstreamBatchMemOpParams *params, unsigned int flags)
 {
 	struct work work = { .params = { .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
-		.memOp = { NULL, count, params, flags } } };
+				     .memOp = { NULL, count, params, flags } } };
 	struct stream *stream;
 	CUresult result = stream_find(handle, &stream);
 

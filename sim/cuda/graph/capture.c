@@ -142,8 +142,12 @@ static CUresult begin(CUstream handle, struct graph *graph, struct edges *tips,
 	if (stream->capture)
 		return CUDA_ERROR_ILLEGAL_STATE;
 	capture = must_realloc(NULL, sizeof(*capture));
-	*capture = (struct capture){ .next = captures, .graph = graph ? graph : graph_new(),
-		.origin = stream, .mode = mode, .thread = thread_self(), .id = ++last_id,
+	*capture = (struct capture){ .next = captures,
+		.graph = graph ? graph : graph_new(),
+		.origin = stream,
+		.mode = mode,
+		.thread = thread_self(),
+		.id = ++last_id,
 		.given = graph };
 	if (!capture->graph) {
 		free(capture);
@@ -285,8 +289,9 @@ CUresult do_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (stream->legacy && capture_of_context(stream->context))
 		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-	*status = !stream->capture ? CU_STREAM_CAPTURE_STATUS_NONE : stream->capture->invalid ?
-		CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+	*status = !stream->capture         ? CU_STREAM_CAPTURE_STATUS_NONE
+		: stream->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+					   : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 	return CUDA_SUCCESS;
 }
 

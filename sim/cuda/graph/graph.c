@@ -126,8 +126,8 @@ static void *kernel_storage(CUDA_KERNEL_NODE_PARAMS_v3 *kernel)
 
 	if (!count && function->spins)
 		count = 1;
-	pointers = calloc(1, (count + 1) * (sizeof(void *) + sizeof(uint64_t)) +
-		function->parameter_bytes);
+	pointers = calloc(1,
+		(count + 1) * (sizeof(void *) + sizeof(uint64_t)) + function->parameter_bytes);
 	values = (char *)(pointers + count + 1);
 	for (unsigned int i = 0; pointers && i < count; i++) {
 		const void *value = kernel_parameter(kernel, i);

@@ -177,8 +177,7 @@ static void expand_condition(const struct launch *launch, struct node *node)
 {
 	const CUDA_CONDITIONAL_NODE_PARAMS *params = &node->work.params.conditional;
 	const struct condition *condition = (const struct condition *)(uintptr_t)params->handle;
-	unsigned int value = condition->flags & CU_GRAPH_COND_ASSIGN_DEFAULT ?
-		condition->value : 0;
+	unsigned int value = condition->flags & CU_GRAPH_COND_ASSIGN_DEFAULT ? condition->value : 0;
 	unsigned int body = 0;
 
 	if (params->type == CU_GRAPH_COND_TYPE_SWITCH)
@@ -233,8 +232,8 @@ static struct stream *stream_for(const struct launch *launch, const struct node 
 
 static void expand_node(const struct launch *launch, struct node *node, struct op *begin)
 {
-	struct op *op = is_inner(node) ? join_new()
-				       : work_op(&node->work, stream_for(launch, node));
+	struct op *op =
+		is_inner(node) ? join_new() : work_op(&node->work, stream_for(launch, node));
 
 	op_after(op, begin);
 	for (size_t i = 0; i < node->edges->count; i++)
@@ -289,8 +288,9 @@ static void expand(const struct launch *launch, struct graph *graph, struct op *
 static CUresult check_nodes(const struct exec *exec, struct graph *graph, struct context *context)
 {
 	for (struct node *node = graph->nodes; node; node = node->next) {
-		CUresult result = node->disabled ? CUDA_SUCCESS :
-			work_check(&node->work, context_of(node, context));
+		CUresult result = node->disabled
+			? CUDA_SUCCESS
+			: work_check(&node->work, context_of(node, context));
 
 		for (unsigned int i = 0; !result && i < node->child_count; i++)
 			result = check_nodes(exec, node->child[i], context);
@@ -397,7 +397,7 @@ static CUresult update_graph(struct graph *graph, struct graph *with,
 	if (node || other)
 		return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 	for (node = graph->nodes, other = with->nodes; node;
-	     node = node->next, other = other->next) {
+		node = node->next, other = other->next) {
 		CUresult result = update_node(node, other, &info->result);
 
 		if (result) {

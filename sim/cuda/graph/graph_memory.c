@@ -36,8 +36,9 @@ CUresult graph_memory_capture(struct stream *stream, size_t bytes, CUdeviceptr *
 
 static struct memory *node_memory(const struct work *work)
 {
-	return memory_exact(work->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ?
-		work->params.alloc.dptr : work->params.free.dptr);
+	return memory_exact(work->params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC
+			? work->params.alloc.dptr
+			: work->params.free.dptr);
 }
 
 CUresult graph_memory_check(const struct work *work, struct context *context)

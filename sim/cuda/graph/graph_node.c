@@ -16,7 +16,7 @@ static bool edge_data_valid(const struct edges *edges, CUgraphNodeType type)
 		if (edge->from->work.params.type != CU_GRAPH_NODE_TYPE_KERNEL)
 			return false;
 		if (edge->data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC &&
-		    type != CU_GRAPH_NODE_TYPE_KERNEL)
+			type != CU_GRAPH_NODE_TYPE_KERNEL)
 			return false;
 	}
 	return true;
@@ -39,8 +39,8 @@ static CUresult add(CUgraphNode *handle, CUgraph graph_handle, const CUgraphNode
 	edges = edges_new(after, data, count);
 	if (!edges)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = edge_data_valid(edges, work->params.type) ?
-		node_add(graph, edges, work, &node) : CUDA_ERROR_INVALID_VALUE;
+	result = edge_data_valid(edges, work->params.type) ? node_add(graph, edges, work, &node)
+							   : CUDA_ERROR_INVALID_VALUE;
 	free(edges);
 	if (result)
 		return result;
@@ -146,7 +146,8 @@ CUresult do_cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgra
 	if (result)
 		return result;
 	work.params.alloc = (CUDA_MEM_ALLOC_NODE_PARAMS_v2){ .poolProps = p->poolProps,
-		.bytesize = p->bytesize, .dptr = p->dptr };
+		.bytesize = p->bytesize,
+		.dptr = p->dptr };
 	return add(node, graph, after, NULL, count, &work);
 }
 
@@ -207,8 +208,8 @@ CUresult do_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNod
 	return result;
 }
 
-CUresult do_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
-	size_t count, CUgraphNodeParams *params)
+CUresult do_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+	CUgraphNodeParams *params)
 {
 	return do_cuGraphAddNode_v2(node, graph, after, NULL, count, params);
 }

@@ -8,21 +8,34 @@
 CUDA_KERNEL_NODE_PARAMS_v2 kernel_params_v2(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
 	return (CUDA_KERNEL_NODE_PARAMS_v2){
-		.func = p->func, .gridDimX = p->gridDimX, .gridDimY = p->gridDimY,
-		.gridDimZ = p->gridDimZ, .blockDimX = p->blockDimX, .blockDimY = p->blockDimY,
-		.blockDimZ = p->blockDimZ, .sharedMemBytes = p->sharedMemBytes,
-		.kernelParams = p->kernelParams, .extra = p->extra,
+		.func = p->func,
+		.gridDimX = p->gridDimX,
+		.gridDimY = p->gridDimY,
+		.gridDimZ = p->gridDimZ,
+		.blockDimX = p->blockDimX,
+		.blockDimY = p->blockDimY,
+		.blockDimZ = p->blockDimZ,
+		.sharedMemBytes = p->sharedMemBytes,
+		.kernelParams = p->kernelParams,
+		.extra = p->extra,
 	};
 }
 
 CUDA_KERNEL_NODE_PARAMS_v3 kernel_params_v3(const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
 	return (CUDA_KERNEL_NODE_PARAMS_v3){
-		.func = p->func ? p->func : (CUfunction)p->kern, .gridDimX = p->gridDimX,
-		.gridDimY = p->gridDimY, .gridDimZ = p->gridDimZ, .blockDimX = p->blockDimX,
-		.blockDimY = p->blockDimY, .blockDimZ = p->blockDimZ,
-		.sharedMemBytes = p->sharedMemBytes, .kernelParams = p->kernelParams,
-		.extra = p->extra, .kern = p->kern, .ctx = p->ctx,
+		.func = p->func ? p->func : (CUfunction)p->kern,
+		.gridDimX = p->gridDimX,
+		.gridDimY = p->gridDimY,
+		.gridDimZ = p->gridDimZ,
+		.blockDimX = p->blockDimX,
+		.blockDimY = p->blockDimY,
+		.blockDimZ = p->blockDimZ,
+		.sharedMemBytes = p->sharedMemBytes,
+		.kernelParams = p->kernelParams,
+		.extra = p->extra,
+		.kern = p->kern,
+		.ctx = p->ctx,
 	};
 }
 
@@ -73,10 +86,18 @@ CUresult do_cuGraphKernelNodeGetParams_v2(CUgraphNode handle, CUDA_KERNEL_NODE_P
 		return CUDA_ERROR_INVALID_VALUE;
 	k = &node->work.params.kernel;
 	*p = (CUDA_KERNEL_NODE_PARAMS_v2){
-		.func = k->func, .gridDimX = k->gridDimX, .gridDimY = k->gridDimY,
-		.gridDimZ = k->gridDimZ, .blockDimX = k->blockDimX, .blockDimY = k->blockDimY,
-		.blockDimZ = k->blockDimZ, .sharedMemBytes = k->sharedMemBytes,
-		.kernelParams = k->kernelParams, .extra = k->extra, .kern = k->kern, .ctx = k->ctx,
+		.func = k->func,
+		.gridDimX = k->gridDimX,
+		.gridDimY = k->gridDimY,
+		.gridDimZ = k->gridDimZ,
+		.blockDimX = k->blockDimX,
+		.blockDimY = k->blockDimY,
+		.blockDimZ = k->blockDimZ,
+		.sharedMemBytes = k->sharedMemBytes,
+		.kernelParams = k->kernelParams,
+		.extra = k->extra,
+		.kern = k->kern,
+		.ctx = k->ctx,
 	};
 	return CUDA_SUCCESS;
 }
@@ -156,8 +177,7 @@ CUresult do_cuGraphMemsetNodeGetParams(CUgraphNode handle, CUDA_MEMSET_NODE_PARA
 
 CUresult do_cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *p)
 {
-	SET(node_get(node), .type = CU_GRAPH_NODE_TYPE_MEMSET,
-		.memset = memset_params_v2(p, NULL));
+	SET(node_get(node), .type = CU_GRAPH_NODE_TYPE_MEMSET, .memset = memset_params_v2(p, NULL));
 }
 
 CUresult do_cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
@@ -186,8 +206,7 @@ CUresult do_cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARA
 CUresult do_cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
 	const CUDA_HOST_NODE_PARAMS *p)
 {
-	SET(exec_node(exec, node), .type = CU_GRAPH_NODE_TYPE_HOST,
-		.host = { p->fn, p->userData });
+	SET(exec_node(exec, node), .type = CU_GRAPH_NODE_TYPE_HOST, .host = { p->fn, p->userData });
 }
 
 CUresult do_cuGraphChildGraphNodeGetGraph(CUgraphNode handle, CUgraph *graph)
@@ -260,8 +279,7 @@ CUresult do_cuGraphBatchMemOpNodeGetParams(CUgraphNode handle, CUDA_BATCH_MEM_OP
 	return CUDA_SUCCESS;
 }
 
-CUresult do_cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
-	const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+CUresult do_cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
 {
 	SET(node_get(node), .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
 		.memOp = { p->ctx, p->count, p->paramArray, p->flags });
@@ -301,7 +319,7 @@ static CUresult set_any(struct node *node, const CUgraphNodeParams *p)
 	CUgraphNodeParams params;
 
 	if (!p || p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL ||
-	    p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || p->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+		p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || p->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
 		return CUDA_ERROR_INVALID_VALUE;
 	params = *p;
 	if (p->type == CU_GRAPH_NODE_TYPE_KERNEL && !p->kernel.func)

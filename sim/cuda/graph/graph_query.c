@@ -151,7 +151,7 @@ static bool changeable(const struct graph *graph)
 	for (const struct node *node = graph->nodes; node; node = node->next) {
 		/* Allocations tie the edges down. */
 		if (node->work.params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
-		    node->work.params.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+			node->work.params.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
 			return false;
 	}
 	return true;
@@ -218,8 +218,8 @@ CUresult do_cuGraphRemoveDependencies_v2(CUgraph handle, const CUgraphNode *from
 	return CUDA_SUCCESS;
 }
 
-CUresult do_cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from,
-	const CUgraphNode *to, size_t count)
+CUresult do_cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+	size_t count)
 {
 	return do_cuGraphRemoveDependencies_v2(graph, from, to, NULL, count);
 }

@@ -49,8 +49,8 @@ CUresult do_cuArray3DCreate_v2(CUarray *handle, const CUDA_ARRAY3D_DESCRIPTOR *s
 	array->pitch = (shape->Width * element + PITCH - 1) / PITCH * PITCH;
 	array->rows = shape->Height ? shape->Height : 1;
 	depth = shape->Depth ? shape->Depth : 1;
-	array->start = memory_reserve(context->device, PLACE_ARRAY,
-		array->pitch * array->rows * depth);
+	array->start =
+		memory_reserve(context->device, PLACE_ARRAY, array->pitch * array->rows * depth);
 	if (!array->start) {
 		object_free(array);
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -66,8 +66,10 @@ CUresult do_cuArrayCreate_v2(CUarray *handle, const CUDA_ARRAY_DESCRIPTOR *p)
 
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
-	shape = (CUDA_ARRAY3D_DESCRIPTOR){ .Width = p->Width, .Height = p->Height,
-		.Format = p->Format, .NumChannels = p->NumChannels };
+	shape = (CUDA_ARRAY3D_DESCRIPTOR){ .Width = p->Width,
+		.Height = p->Height,
+		.Format = p->Format,
+		.NumChannels = p->NumChannels };
 	return do_cuArray3DCreate_v2(handle, &shape);
 }
 
@@ -118,7 +120,7 @@ CUresult do_cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *p, CUarray handle)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
-	*p = (CUDA_ARRAY_DESCRIPTOR){ array->shape.Width, array->shape.Height,
-		array->shape.Format, array->shape.NumChannels };
+	*p = (CUDA_ARRAY_DESCRIPTOR){ array->shape.Width, array->shape.Height, array->shape.Format,
+		array->shape.NumChannels };
 	return CUDA_SUCCESS;
 }

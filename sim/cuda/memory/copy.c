@@ -79,8 +79,8 @@ static CUresult resolve(struct side *side, struct description d, const struct co
 		return CUDA_ERROR_INVALID_VALUE;
 	side->pitch = d.pitch ? d.pitch : d.x + copy->width;
 	side->slice = side->pitch * (d.height ? d.height : d.y + copy->height);
-	side->start = (d.type == CU_MEMORYTYPE_HOST ? d.host : d.device) + d.x +
-		d.y * side->pitch + d.z * side->slice;
+	side->start = (d.type == CU_MEMORYTYPE_HOST ? d.host : d.device) + d.x + d.y * side->pitch +
+		d.z * side->slice;
 	side->memory = memory_find(side->start);
 	side->place = side->memory ? side->memory->place : PLACE_PAGEABLE;
 	side->device = side->memory ? side->memory->device : NULL;
@@ -88,8 +88,9 @@ static CUresult resolve(struct side *side, struct description d, const struct co
 		return CUDA_SUCCESS;
 	if (!kind_valid(d.type, side->memory) || side->pitch < d.x + copy->width)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!memory_fits(side->memory, side->start, (copy->depth - 1) * side->slice +
-		(copy->height - 1) * side->pitch + copy->width))
+	if (!memory_fits(side->memory, side->start,
+		    (copy->depth - 1) * side->slice + (copy->height - 1) * side->pitch +
+			    copy->width))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
@@ -192,13 +193,14 @@ static void copy_from_device(struct op *op)
 /* H, D, A: host, device memory, array. */
 static uint8_t copy_kind(const struct copy *copy)
 {
-	static const uint8_t kinds[3][3] = { /* from, to */
+	static const uint8_t kinds[3][3] = {
+		/* from, to */
 		{ CUPTI_ACTIVITY_MEMCPY_KIND_HTOH, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD,
-		  CUPTI_ACTIVITY_MEMCPY_KIND_HTOA },
+			CUPTI_ACTIVITY_MEMCPY_KIND_HTOA },
 		{ CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, CUPTI_ACTIVITY_MEMCPY_KIND_DTOD,
-		  CUPTI_ACTIVITY_MEMCPY_KIND_DTOA },
+			CUPTI_ACTIVITY_MEMCPY_KIND_DTOA },
 		{ CUPTI_ACTIVITY_MEMCPY_KIND_ATOH, CUPTI_ACTIVITY_MEMCPY_KIND_ATOD,
-		  CUPTI_ACTIVITY_MEMCPY_KIND_ATOA },
+			CUPTI_ACTIVITY_MEMCPY_KIND_ATOA },
 	};
 	int from = copy->src.place == PLACE_ARRAY ? 2 : copy->src.device ? 1 : 0;
 	int to = copy->dst.place == PLACE_ARRAY ? 2 : copy->dst.device ? 1 : 0;
@@ -267,8 +269,14 @@ struct op *copy_op(const struct work *work, struct stream *stream)
 	op = op_new(OP_COPY, stream, copy_duration(&copy));
 	op->engine = copy_engine(&copy, stream->context->device);
 	op->box = (struct box){
-		(char *)copy.dst.start, (const char *)copy.src.start, copy.dst.pitch,
-		copy.dst.slice, copy.src.pitch, copy.src.slice, copy.width, copy.height,
+		(char *)copy.dst.start,
+		(const char *)copy.src.start,
+		copy.dst.pitch,
+		copy.dst.slice,
+		copy.src.pitch,
+		copy.src.slice,
+		copy.width,
+		copy.height,
 		copy.depth,
 	};
 	op->effect = copy_effect;
@@ -288,15 +296,14 @@ static void stage(struct op *op, const struct copy *copy)
 	struct box *box = &op->box;
 	char *row;
 
-	thread_self()->overhead += copy->bytes /
-		(copy->async && copy->bytes <= STAGED_MAX ? 18 : 11);
+	thread_self()->overhead +=
+		copy->bytes / (copy->async && copy->bytes <= STAGED_MAX ? 18 : 11);
 	if (op->state == OP_DONE)
 		return;
 	op->staging = row = must_realloc(NULL, copy->bytes);
 	for (size_t z = 0; z < box->depth; z++) {
 		for (size_t y = 0; y < box->height; y++, row += box->width)
-			memcpy(row, box->src + z * box->src_slice + y * box->src_pitch,
-				box->width);
+			memcpy(row, box->src + z * box->src_slice + y * box->src_pitch, box->width);
 	}
 	box->src = op->staging;
 	box->src_pitch = box->width;
@@ -331,16 +338,23 @@ CUDA_MEMCPY3D copy_linear(uintptr_t dst, CUmemorytype to, uintptr_t src, CUmemor
 	size_t bytes)
 {
 	return (CUDA_MEMCPY3D){
-		.dstMemoryType = to, .dstHost = (void *)dst, .dstDevice = dst,
-		.srcMemoryType = from, .srcHost = (const void *)src, .srcDevice = src,
-		.WidthInBytes = bytes, .Height = 1, .Depth = 1,
+		.dstMemoryType = to,
+		.dstHost = (void *)dst,
+		.dstDevice = dst,
+		.srcMemoryType = from,
+		.srcHost = (const void *)src,
+		.srcDevice = src,
+		.WidthInBytes = bytes,
+		.Height = 1,
+		.Depth = 1,
 	};
 }
 
 CUresult copy_call(const CUDA_MEMCPY3D *shape, CUstream handle, bool async)
 {
-	struct work work = { .async = async, .params = { .type = CU_GRAPH_NODE_TYPE_MEMCPY,
-		.memcpy = { .copyParams = *shape } } };
+	struct work work = { .async = async,
+		.params = { .type = CU_GRAPH_NODE_TYPE_MEMCPY,
+			.memcpy = { .copyParams = *shape } } };
 	struct copy copy;
 	struct op *op;
 	CUresult result = copy_resolve(&copy, shape, async);

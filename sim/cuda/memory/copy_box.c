@@ -8,12 +8,23 @@
 static CUDA_MEMCPY3D from_2d(const CUDA_MEMCPY2D *p)
 {
 	return (CUDA_MEMCPY3D){
-		.srcXInBytes = p->srcXInBytes, .srcY = p->srcY, .srcMemoryType = p->srcMemoryType,
-		.srcHost = p->srcHost, .srcDevice = p->srcDevice, .srcArray = p->srcArray,
-		.srcPitch = p->srcPitch, .dstXInBytes = p->dstXInBytes, .dstY = p->dstY,
-		.dstMemoryType = p->dstMemoryType, .dstHost = p->dstHost,
-		.dstDevice = p->dstDevice, .dstArray = p->dstArray, .dstPitch = p->dstPitch,
-		.WidthInBytes = p->WidthInBytes, .Height = p->Height, .Depth = 1,
+		.srcXInBytes = p->srcXInBytes,
+		.srcY = p->srcY,
+		.srcMemoryType = p->srcMemoryType,
+		.srcHost = p->srcHost,
+		.srcDevice = p->srcDevice,
+		.srcArray = p->srcArray,
+		.srcPitch = p->srcPitch,
+		.dstXInBytes = p->dstXInBytes,
+		.dstY = p->dstY,
+		.dstMemoryType = p->dstMemoryType,
+		.dstHost = p->dstHost,
+		.dstDevice = p->dstDevice,
+		.dstArray = p->dstArray,
+		.dstPitch = p->dstPitch,
+		.WidthInBytes = p->WidthInBytes,
+		.Height = p->Height,
+		.Depth = 1,
 	};
 }
 
@@ -21,13 +32,26 @@ static CUDA_MEMCPY3D from_2d(const CUDA_MEMCPY2D *p)
 static CUDA_MEMCPY3D from_peer(const CUDA_MEMCPY3D_PEER *p)
 {
 	return (CUDA_MEMCPY3D){
-		.srcXInBytes = p->srcXInBytes, .srcY = p->srcY, .srcZ = p->srcZ,
-		.srcMemoryType = p->srcMemoryType, .srcHost = p->srcHost,
-		.srcDevice = p->srcDevice, .srcArray = p->srcArray, .srcPitch = p->srcPitch,
-		.srcHeight = p->srcHeight, .dstXInBytes = p->dstXInBytes, .dstY = p->dstY,
-		.dstZ = p->dstZ, .dstMemoryType = p->dstMemoryType, .dstHost = p->dstHost,
-		.dstDevice = p->dstDevice, .dstArray = p->dstArray, .dstPitch = p->dstPitch,
-		.dstHeight = p->dstHeight, .WidthInBytes = p->WidthInBytes, .Height = p->Height,
+		.srcXInBytes = p->srcXInBytes,
+		.srcY = p->srcY,
+		.srcZ = p->srcZ,
+		.srcMemoryType = p->srcMemoryType,
+		.srcHost = p->srcHost,
+		.srcDevice = p->srcDevice,
+		.srcArray = p->srcArray,
+		.srcPitch = p->srcPitch,
+		.srcHeight = p->srcHeight,
+		.dstXInBytes = p->dstXInBytes,
+		.dstY = p->dstY,
+		.dstZ = p->dstZ,
+		.dstMemoryType = p->dstMemoryType,
+		.dstHost = p->dstHost,
+		.dstDevice = p->dstDevice,
+		.dstArray = p->dstArray,
+		.dstPitch = p->dstPitch,
+		.dstHeight = p->dstHeight,
+		.WidthInBytes = p->WidthInBytes,
+		.Height = p->Height,
 		.Depth = p->Depth,
 	};
 }
@@ -115,8 +139,9 @@ static CUresult batch_begin(struct batch *batch, CUstream handle)
 
 static CUresult batch_add(const struct batch *batch, const CUDA_MEMCPY3D *shape)
 {
-	struct work work = { .async = true, .params = { .type = CU_GRAPH_NODE_TYPE_MEMCPY,
-		.memcpy = { .copyParams = *shape } } };
+	struct work work = { .async = true,
+		.params = { .type = CU_GRAPH_NODE_TYPE_MEMCPY,
+			.memcpy = { .copyParams = *shape } } };
 	CUresult result = work_check(&work, batch->stream->context);
 	struct op *op;
 
@@ -139,9 +164,8 @@ static CUresult batch_end(struct batch *batch, CUresult result)
 	return result;
 }
 
-CUresult do_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
-	size_t count, CUmemcpyAttributes *attributes, size_t *indices, size_t attribute_count,
-	CUstream stream)
+CUresult do_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+	CUmemcpyAttributes *attributes, size_t *indices, size_t attribute_count, CUstream stream)
 {
 	struct batch batch;
 	CUresult result;
@@ -217,7 +241,8 @@ CUresult do_cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP *list,
 		return result;
 	for (size_t i = 0; i < count && !result; i++) {
 		CUDA_MEMCPY3D shape = { .WidthInBytes = list[i].extent.width,
-			.Height = list[i].extent.height, .Depth = list[i].extent.depth };
+			.Height = list[i].extent.height,
+			.Depth = list[i].extent.depth };
 
 		set_dst(&shape, &list[i].dst);
 		set_src(&shape, &list[i].src);

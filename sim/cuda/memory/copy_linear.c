@@ -7,8 +7,8 @@
 #define DEVICE CU_MEMORYTYPE_DEVICE
 #define ANY CU_MEMORYTYPE_UNIFIED
 
-static CUresult copy(uintptr_t dst, CUmemorytype to, uintptr_t src, CUmemorytype from,
-	size_t bytes, CUstream stream, bool async)
+static CUresult copy(uintptr_t dst, CUmemorytype to, uintptr_t src, CUmemorytype from, size_t bytes,
+	CUstream stream, bool async)
 {
 	CUDA_MEMCPY3D shape = copy_linear(dst, to, src, from, bytes);
 

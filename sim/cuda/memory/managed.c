@@ -26,15 +26,16 @@ static bool location_valid(CUmemLocation location)
 /* Of the older calls: a device, or CU_DEVICE_CPU. */
 static CUmemLocation location_of(CUdevice device)
 {
-	return (CUmemLocation){ .type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST :
-		CU_MEM_LOCATION_TYPE_DEVICE, .id = device };
+	return (CUmemLocation){ .type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST
+								: CU_MEM_LOCATION_TYPE_DEVICE,
+		.id = device };
 }
 
 CUresult do_cuMemAdvise_v2(CUdeviceptr ptr, size_t bytes, CUmem_advise advice,
 	CUmemLocation location)
 {
 	if (!managed(ptr, bytes) || advice < CU_MEM_ADVISE_SET_READ_MOSTLY ||
-	    advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
+		advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
@@ -117,8 +118,9 @@ CUresult do_cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr, size_t byte
 {
 	struct work work = { .params = { .type = CU_GRAPH_NODE_TYPE_EMPTY } };
 
-	if (!managed(ptr, bytes) || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
-	    flags != CU_MEM_ATTACH_SINGLE))
+	if (!managed(ptr, bytes) ||
+		(flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
+			flags != CU_MEM_ATTACH_SINGLE))
 		return CUDA_ERROR_INVALID_VALUE;
 	return work_submit(&work, stream, NULL);
 }

@@ -24,7 +24,7 @@ struct block {
 	struct device *device;
 	enum memory_place place;
 	struct pool *pool;
-	struct op *freed; /* pool memory: usable in other streams once this is done */
+	struct op *freed;              /* pool memory: usable in other streams once this is done */
 	const struct context *context; /* of the stream of the free, NULL: of none */
 	uint32_t stream_id;            /* ids are not used twice, addresses are */
 };
@@ -35,7 +35,7 @@ struct range {
 };
 
 static struct range ranges[DEVICE_MAX + 1]; /* the last one: host memory */
-static struct memory **table;              /* sorted by start */
+static struct memory **table;               /* sorted by start */
 static size_t table_count, table_capacity;
 static struct block *free_blocks;
 
@@ -144,8 +144,8 @@ static uintptr_t take_free(const struct memory *wanted, const struct stream *str
 		uintptr_t start = block->start;
 
 		if (block->device != wanted->device || block->place != wanted->place ||
-		    block->room != wanted->room || block->pool != wanted->pool ||
-		    !reusable(block, stream))
+			block->room != wanted->room || block->pool != wanted->pool ||
+			!reusable(block, stream))
 			continue;
 		*link = block->next;
 		op_put(block->freed);
@@ -216,9 +216,13 @@ static void give_back(struct memory *memory, struct op *freed, const struct stre
 {
 	struct block *block = must_realloc(NULL, sizeof(*block));
 
-	*block = (struct block){ .next = free_blocks, .start = memory->start,
-		.room = memory->room, .device = memory->device, .place = memory->place,
-		.pool = memory->pool, .freed = freed,
+	*block = (struct block){ .next = free_blocks,
+		.start = memory->start,
+		.room = memory->room,
+		.device = memory->device,
+		.place = memory->place,
+		.pool = memory->pool,
+		.freed = freed,
 		.context = stream ? stream->context : NULL,
 		.stream_id = stream ? stream->id : 0 };
 	free_blocks = block;

@@ -43,8 +43,8 @@ static CUresult known_attribute(void *data, CUpointer_attribute attribute, CUdev
 
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		*(unsigned int *)data = memory->place == PLACE_PINNED ? CU_MEMORYTYPE_HOST :
-			CU_MEMORYTYPE_DEVICE;
+		*(unsigned int *)data =
+			memory->place == PLACE_PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
@@ -80,8 +80,8 @@ CUresult do_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUd
 }
 
 /* Unknown pointers are no error here: their attributes are left at zero. */
-CUresult do_cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes,
-	void **data, CUdeviceptr ptr)
+CUresult do_cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
+	CUdeviceptr ptr)
 {
 	const struct memory *memory = memory_find(ptr);
 
@@ -91,8 +91,8 @@ CUresult do_cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attr
 		if (memory)
 			result = known_attribute(data[i], attributes[i], ptr, memory);
 		else if (attributes[i] == CU_POINTER_ATTRIBUTE_CONTEXT ||
-			 attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_POINTER ||
-			 attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER)
+			attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_POINTER ||
+			attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER)
 			*(void **)data[i] = NULL;
 		else if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
 			*(int *)data[i] = -2;

@@ -20,8 +20,8 @@ static struct pool *pool_new(struct device *device)
 	for (int i = 0; i < 3; i++)
 		pool->reuse[i] = 1;
 	pool->props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-	pool->props.location.type = device ? CU_MEM_LOCATION_TYPE_DEVICE :
-		CU_MEM_LOCATION_TYPE_HOST;
+	pool->props.location.type =
+		device ? CU_MEM_LOCATION_TYPE_DEVICE : CU_MEM_LOCATION_TYPE_HOST;
 	pool->props.location.id = device ? device->ordinal : 0;
 	return pool;
 }
@@ -143,7 +143,7 @@ CUresult do_cuMemPoolCreate(CUmemoryPool *handle, const CUmemPoolProps *props)
 		if (!device)
 			return CUDA_ERROR_INVALID_VALUE;
 	} else if (props->location.type != CU_MEM_LOCATION_TYPE_HOST &&
-		   props->location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA) {
+		props->location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA) {
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	pool = pool_new(device);
@@ -218,8 +218,8 @@ CUresult do_cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attri
 	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
 	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
 	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		*(int *)value = pool->reuse[attribute -
-			CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES];
+		*(int *)value =
+			pool->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES];
 		return CUDA_SUCCESS;
 	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
 		number = pool->threshold;
@@ -309,8 +309,7 @@ CUresult do_cuMemGetDefaultMemPool(CUmemoryPool *handle, CUmemLocation *location
 	return result ? result : do_cuDeviceGetDefaultMemPool(handle, ordinal);
 }
 
-CUresult do_cuMemGetMemPool(CUmemoryPool *handle, CUmemLocation *location,
-	CUmemAllocationType type)
+CUresult do_cuMemGetMemPool(CUmemoryPool *handle, CUmemLocation *location, CUmemAllocationType type)
 {
 	int ordinal;
 	CUresult result = located(location, &ordinal);

@@ -31,10 +31,10 @@ CUresult set_check(const struct work *work, struct context *context)
 	if (!width || !p->height)
 		return CUDA_SUCCESS;
 	if (!memory || !memory_fits(memory, p->dst, bytes) || width < p->width ||
-	    p->dst % p->elementSize || (p->height > 1 && p->pitch < width))
+		p->dst % p->elementSize || (p->height > 1 && p->pitch < width))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (memory->device && memory->place != PLACE_MANAGED &&
-	    !context_reaches(context, memory->device))
+		!context_reaches(context, memory->device))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
@@ -49,7 +49,9 @@ struct op *set_op(const struct work *work, struct stream *stream)
 	if (!bytes || !memory)
 		return op_new(OP_MARKER, stream, 0);
 	op = op_new(OP_SET, stream, 1500 + bytes / (memory->device ? 2000 : 40));
-	op->box = (struct box){ .dst = (char *)p->dst, .dst_pitch = p->pitch, .width = width,
+	op->box = (struct box){ .dst = (char *)p->dst,
+		.dst_pitch = p->pitch,
+		.width = width,
 		.height = p->height };
 	op->value = p->value;
 	op->element = p->elementSize;

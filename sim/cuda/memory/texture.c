@@ -26,8 +26,7 @@ static size_t halved(size_t extent, unsigned int level)
 }
 
 /* Layers are no dimension: each level has them all. */
-static CUDA_ARRAY3D_DESCRIPTOR level_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape,
-	unsigned int level)
+static CUDA_ARRAY3D_DESCRIPTOR level_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned int level)
 {
 	CUDA_ARRAY3D_DESCRIPTOR result = *shape;
 
@@ -141,8 +140,8 @@ static CUresult resource_check(const CUDA_RESOURCE_DESC *r)
 	case CU_RESOURCE_TYPE_ARRAY:
 		return array_get(r->res.array.hArray) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 	case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
-		return mipmap_get(r->res.mipmap.hMipmappedArray) ? CUDA_SUCCESS :
-			CUDA_ERROR_INVALID_HANDLE;
+		return mipmap_get(r->res.mipmap.hMipmappedArray) ? CUDA_SUCCESS
+								 : CUDA_ERROR_INVALID_HANDLE;
 	case CU_RESOURCE_TYPE_LINEAR:
 		return linear_check(r->res.linear.devPtr, r->res.linear.format,
 			r->res.linear.numChannels, r->res.linear.sizeInBytes);
@@ -181,7 +180,7 @@ CUresult do_cuTexObjectCreate(CUtexObject *texture, const CUDA_RESOURCE_DESC *re
 		return CUDA_ERROR_INVALID_VALUE;
 	/* Only arrays can be looked at in another format. */
 	if (view && resource->resType != CU_RESOURCE_TYPE_ARRAY &&
-	    resource->resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+		resource->resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = resource_check(resource);
 	return result ? result : texture_new(texture, OBJECT_TEXTURE);
@@ -198,8 +197,7 @@ CUresult do_cuSurfObjectCreate(CUsurfObject *surface, const CUDA_RESOURCE_DESC *
 
 	if (!context_current())
 		return CUDA_ERROR_INVALID_CONTEXT;
-	if (!surface || !resource || resource->flags ||
-	    resource->resType != CU_RESOURCE_TYPE_ARRAY)
+	if (!surface || !resource || resource->flags || resource->resType != CU_RESOURCE_TYPE_ARRAY)
 		return CUDA_ERROR_INVALID_VALUE;
 	array = array_get(resource->res.array.hArray);
 	if (!array)

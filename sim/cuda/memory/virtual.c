@@ -23,8 +23,9 @@ static uintptr_t next_address = BASE;
 
 static struct physical *physical_get(CUmemGenericAllocationHandle handle)
 {
-	return object_check((const void *)(uintptr_t)handle, OBJECT_PHYSICAL) ?
-		(struct physical *)(uintptr_t)handle : NULL;
+	return object_check((const void *)(uintptr_t)handle, OBJECT_PHYSICAL)
+		? (struct physical *)(uintptr_t)handle
+		: NULL;
 }
 
 static void physical_put(struct physical *physical)
@@ -108,11 +109,11 @@ CUresult do_cuMemMap(CUdeviceptr ptr, size_t bytes, size_t offset,
 	struct physical *physical = physical_get(handle);
 	struct memory *memory;
 
-	if (!physical || ptr < BASE || ptr >= next_address || memory_find(ptr) || flags ||
-	    offset || bytes != physical->bytes)
+	if (!physical || ptr < BASE || ptr >= next_address || memory_find(ptr) || flags || offset ||
+		bytes != physical->bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (mmap((void *)ptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		physical->file, 0) == MAP_FAILED)
+	if (mmap((void *)ptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, physical->file,
+		    0) == MAP_FAILED)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	memory = memory_describe(ptr, bytes, PLACE_DEVICE);
 	memory->device = device_get(physical->props.location.id);

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(call)                                                                                \
-	do {                                                                                       \
-		CUresult result_ = (call);                                                         \
-		if (result_ != CUDA_SUCCESS) {                                                     \
-			fprintf(stderr, "%s: %d\n", #call, (int)result_);                          \
-			exit(1);                                                                   \
-		}                                                                                  \
+#define CHECK(call) \
+	do { \
+		CUresult result_ = (call); \
+		if (result_ != CUDA_SUCCESS) { \
+			fprintf(stderr, "%s: %d\n", #call, (int)result_); \
+			exit(1); \
+		} \
 	} while (0)
 
 static const char ptx[] =
@@ -38,7 +38,11 @@ int main(void)
 	unsigned count = COUNT;
 	float value = 0.5f, sum = 0;
 	void *values[] = { &memory, &count, &value };
-	struct { CUdeviceptr p; unsigned n; float value; } packed;
+	struct {
+		CUdeviceptr p;
+		unsigned n;
+		float value;
+	} packed;
 	size_t size = sizeof(packed);
 	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE,
 		&size, CU_LAUNCH_PARAM_END };

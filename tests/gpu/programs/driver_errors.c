@@ -39,15 +39,16 @@ static int reads_pageable;
 
 static CUresult set_up(void)
 {
-	CUDA_ARRAY_DESCRIPTOR shape = { .Width = 16, .Height = 4, .NumChannels = 1,
+	CUDA_ARRAY_DESCRIPTOR shape = { .Width = 16,
+		.Height = 4,
+		.NumChannels = 1,
 		.Format = CU_AD_FORMAT_FLOAT };
 	CUresult bad = 0;
 
 	bad |= cuInit(0);
 	bad |= cuDevicePrimaryCtxRetain(&context, 0);
 	bad |= cuCtxSetCurrent(context);
-	bad |= cuDeviceGetAttribute(&reads_pageable,
-		CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0);
+	bad |= cuDeviceGetAttribute(&reads_pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0);
 	bad |= cuModuleLoadData(&loaded, ptx);
 	bad |= cuModuleGetFunction(&kernel, loaded, "spin");
 	bad |= cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
@@ -88,29 +89,35 @@ static CUresult launch(unsigned int grid, unsigned int threads, unsigned int sha
 {
 	uint64_t ns = 0;
 
-	return cuLaunchKernel(kernel, grid, 1, 1, threads, 1, 1, shared, stream,
-		(void *[]){ &ns }, NULL);
+	return cuLaunchKernel(kernel, grid, 1, 1, threads, 1, 1, shared, stream, (void *[]){ &ns },
+		NULL);
 }
 
 static CUresult copy_2d(size_t pitch, size_t width, size_t height)
 {
-	CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = device,
-		.srcPitch = pitch, .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = pageable,
-		.dstPitch = pitch, .WidthInBytes = width, .Height = height };
+	CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.srcDevice = device,
+		.srcPitch = pitch,
+		.dstMemoryType = CU_MEMORYTYPE_HOST,
+		.dstHost = pageable,
+		.dstPitch = pitch,
+		.WidthInBytes = width,
+		.Height = height };
 
 	return cuMemcpy2D_v2(&copy);
 }
 
 static CUmemPoolProps pool_props(CUmemAllocationType type, int id)
 {
-	return (CUmemPoolProps){ .allocType = type, .location = {
-		.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = id } };
+	return (CUmemPoolProps){ .allocType = type,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = id } };
 }
 
 /*
  * error, call.  M: with a handle that never was one, or a graph in itself: a driver may crash.
  * H: of pageable memory, only where the device cannot reach that by itself.
  */
+/* clang-format off */
 #define ROWS(X, M, H) \
 	X(INVALID_DEVICE, cuDevicePrimaryCtxRetain(&new_context, 99)) \
 	X(INVALID_VALUE, cuInit(1)) \
@@ -188,12 +195,14 @@ static CUmemPoolProps pool_props(CUmemAllocationType type, int id)
 	X(INVALID_VALUE, cuMemPrefetchAsync(device, 4096, 0, stream)) \
 	X(INVALID_VALUE, cuMemAddressReserve(&ptr, 100, 0, 0, 0)) \
 	X(INVALID_VALUE, cuStreamWaitValue32_v2(stream, device + 2, 0, 0))
+/* clang-format on */
 
 static void never(CUstream in, CUresult result, void *data)
 {
 }
 
 /* error of the call, error of the end, mode; the call */
+/* clang-format off */
 #define CAPTURE_ROWS(X) \
 	X(SUCCESS, SUCCESS, GLOBAL, cuEventCreate(&new_event, 0)) \
 	X(SUCCESS, SUCCESS, GLOBAL, cuStreamCreate(&new_stream, 0)) \
@@ -226,6 +235,7 @@ static void never(CUstream in, CUresult result, void *data)
 	X(SUCCESS, SUCCESS, GLOBAL, cuStreamWaitEvent(capturing, unrecorded, 0)) \
 	X(SUCCESS, SUCCESS, GLOBAL, cuMemcpyHtoDAsync_v2(device, pinned, 16, stream)) \
 	X(SUCCESS, SUCCESS, GLOBAL, cuMemcpyHtoDAsync_v2(device, pageable, 16, capturing))
+/* clang-format on */
 
 enum { NO_CAPTURE = -1 };
 enum { PLAIN, MAY_CRASH, UNREACHABLE };
@@ -244,7 +254,7 @@ static const struct row {
 #undef X
 #define X(error, at_end, mode, call) \
 	{ #call, CUDA_ERROR_##error, CUDA_ERROR_##at_end, CU_STREAM_CAPTURE_MODE_##mode, PLAIN },
-	CAPTURE_ROWS(X)
+		CAPTURE_ROWS(X)
 #undef X
 #undef M
 #undef H

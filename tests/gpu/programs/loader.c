@@ -7,8 +7,9 @@
 int main(int argc, char **argv)
 {
 	int deep = argc > 2 && !strcmp(argv[2], "deepbind");
-	void *library = argc > 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL |
-		(deep ? RTLD_DEEPBIND : 0)) : NULL;
+	void *library = argc > 2
+		? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL | (deep ? RTLD_DEEPBIND : 0))
+		: NULL;
 	int (*run)(int);
 
 	if (!library) {
