@@ -28,7 +28,7 @@ static const struct rule {
 	const char *table, *holds, *length;
 } rules[] = {
 	{ "run", TIME("start_unix_ns - " LONGEST), NULL },
-	{ "process", INTERVAL("start", "end"), "end - start" },
+	{ "process", INTERVAL("start", "end") " AND " DURATION("clock_error"), "end - start" },
 	{ "recording", INTERVAL("start", "end"), "end - start" },
 	{ "call", INTERVAL("enter", "exit") " AND (parent IS NULL OR parent < id)",
 		"exit - enter" },
