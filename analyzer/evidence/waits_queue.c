@@ -445,8 +445,9 @@ static int follow_thread(struct search *search, size_t *next)
 	const struct full *end = search->fulls.full + search->fulls.count;
 	int64_t thread = full->thread, last = 0;
 	struct walk_call call;
-	int rc = walk_thread_seek(search->walk, thread, 0);
+	int rc = 0;
 
+	walk_thread_seek(search->walk, thread, 0);
 	while (!rc && (rc = walk_thread_next(search->walk, &call)) > 0) {
 		rc = follow_wait(search, &call) || follow_work(search, &call) ? -1 : 0;
 		while (!rc && full < end && full->thread == thread && full->call == call.id) {

@@ -341,8 +341,7 @@ int segments_measure(struct segments *s, struct judged_wait *wait, struct segmen
 	if (wait->on_default || wait->leaves)
 		segment->row[segment->row_count++] = wait->call;
 	taken = ends_fetching(s, wait);
-	if (walk_thread_seek(s->walk, wait->thread, wait->call))
-		return -1;
+	walk_thread_seek(s->walk, wait->thread, wait->call);
 	for (int i = 0; i < SEGMENT_CALLS && !taken; i++) {
 		rc = walk_thread_next(s->walk, &call);
 		/* What came once recording had stopped may have waited at once. */

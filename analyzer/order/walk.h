@@ -2,7 +2,7 @@
 /*
  * One pass over a run: every driver call in order of entry, with the stream it names and the
  * operations it submitted.  Whoever concludes something from the order of calls (order, waits)
- * takes part in the same walk, so that a run is read once and never held in memory.
+ * takes part in the same walk.  The calls come from the run's columns (run_columns.h).
  *
  * Runtime calls are left out: they name the driver calls beneath them and do nothing themselves.
  */
@@ -14,14 +14,7 @@
 #include "calls.h"
 #include "db.h"
 #include "record.h"
-
-enum stream_kind {
-	STREAM_KIND_UNKNOWN,
-	STREAM_KIND_LEGACY, /* the legacy default stream of a context */
-	STREAM_KIND_THREAD, /* a per-thread default stream: towards legacy a blocking one */
-	STREAM_KIND_BLOCKING,
-	STREAM_KIND_NON_BLOCKING,
-};
+#include "stream_kind.h"
 
 /* Row ids are 0 and times WALK_NEVER where the database has NULL. */
 #define WALK_NEVER INT64_MAX
@@ -77,13 +70,10 @@ int walk(struct db *db, int (*visit)(void *arg, const struct walk_call *call), v
 /* The calls of one thread from a place in the run on. */
 struct walk_thread;
 struct walk_thread *walk_thread_open(struct db *db);
-int walk_thread_seek(struct walk_thread *walk, int64_t thread, int64_t after_call);
-/* 1 and the next call, 0 at the end, -1 after a message; overhead is not filled in. */
+void walk_thread_seek(struct walk_thread *walk, int64_t thread, int64_t after_call);
+/* 1 and the next call, 0 at the end; overhead is not filled in. */
 int walk_thread_next(struct walk_thread *walk, struct walk_call *call);
 void walk_thread_close(struct walk_thread *walk);
-
-/* Of stream.kind; UNKNOWN for NULL. */
-enum stream_kind walk_stream_kind(const char *name);
 
 /* The call puts an operation on a stream. */
 int walk_submits(const struct walk_call *call);

@@ -108,49 +108,37 @@ static void free_shared(void *object)
 	free(shared);
 }
 
-static int see_row(struct finder *finder, sqlite3_stmt *q, const enum call_kind *kind,
-	size_t kind_count)
+static int see_call(struct finder *finder, const struct run *run, const struct run_call *row,
+	uint32_t id)
 {
-	int64_t type = sqlite3_column_int64(q, 6);
-	enum call_kind k = type >= 0 && (size_t)type < kind_count ? kind[type] : KIND_OTHER;
-	struct last_call call = { .call = sqlite3_column_int64(q, 0),
-		.thread = sqlite3_column_int64(q, 1),
-		.exit = sqlite3_column_type(q, 5) == SQLITE_NULL ? WALK_NEVER
-								 : sqlite3_column_int64(q, 5) };
-	int64_t enter = sqlite3_column_int64(q, 4);
+	struct last_call call = { .call = id,
+		.thread = row->thread,
+		.exit = run_exit(run, row, id) };
+	enum call_kind kind = row->kind;
 
-	if (k == KIND_RUNTIME)
-		return 0;
-	call.changes = changes_stream(k);
-	if (see(finder, &finder->streams, sqlite3_column_int64(q, 2), enter, &call))
+	call.changes = changes_stream(kind);
+	if (see(finder, &finder->streams, row->stream, row->enter, &call))
 		return -1;
-	call.changes = k == KIND_EVENT_RECORD || k == KIND_EVENT_DESTROY;
-	return see(finder, &finder->events, sqlite3_column_int64(q, 3), enter, &call);
+	call.changes = kind == KIND_EVENT_RECORD || kind == KIND_EVENT_DESTROY;
+	return see(finder, &finder->events, run_payload(run, row)->event, row->enter, &call);
 }
 
-int contested_find(struct db *db, const enum call_kind *kind, size_t kind_count,
-	struct contested *contested)
+int contested_find(const struct run *run, struct contested *contested)
 {
 	struct finder finder = { .contested = contested };
-	sqlite3_stmt *q;
-	int rc = -1;
+	int rc = 0;
 
 	*contested = (struct contested){ 0 };
-	if (db_int(db, "SELECT max(n) FROM (SELECT count(*) AS n FROM thread GROUP BY process)",
-		    0) < 2)
-		return 0;
-	q = db_prepare(db,
-		"SELECT id, thread, stream, event, enter, exit, type FROM call "
-		"WHERE (stream NOT NULL OR event NOT NULL) AND ifnull(result, 0) = 0 ORDER BY id");
-	if (!q)
-		return -1;
-	while ((rc = db_step(q)) > 0 && !see_row(&finder, q, kind, kind_count))
-		;
-	sqlite3_finalize(q);
+	for (uint32_t id = 1; run->threads_share && id < run_call_end(run) && !rc; id++) {
+		const struct run_call *row = run_call(run, id);
+
+		if (row && row->kind != KIND_RUNTIME && !run_payload(run, row)->result)
+			rc = see_call(&finder, run, row, id);
+	}
 	idmap_release(&finder.streams, free_shared);
 	idmap_release(&finder.events, free_shared);
 	put_in_order(contested);
-	return rc ? -1 : 0;
+	return rc;
 }
 
 unsigned contested_of(struct contested *contested, int64_t call)

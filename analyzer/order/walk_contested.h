@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "run_columns.h"
 #include "walk.h"
 
 struct contested {
@@ -20,9 +21,8 @@ struct contested {
 	size_t at; /* for contested_of() */
 };
 
-/* kind[id]: the kind of call_type id.  0, or -1 after a message. */
-int contested_find(struct db *db, const enum call_kind *kind, size_t kind_count,
-	struct contested *contested);
+/* 0, or -1 after a message; contested_release() even then. */
+int contested_find(const struct run *run, struct contested *contested);
 
 /* How a call is contested; calls are asked for in order. */
 unsigned contested_of(struct contested *contested, int64_t call);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "walk_order.h"
 
-#include <string.h>
-
 int walk_cursor_open(struct walk_cursor *cursor, struct db *db, const char *sql)
 {
 	cursor->rows = db_prepare(db, sql);
@@ -29,104 +27,95 @@ void walk_cursor_close(struct walk_cursor *cursor)
 	cursor->rows = NULL;
 }
 
-static void take_object(struct walk_call *call, const char *role, int64_t object)
+static void take_object(struct walk_call *call, enum object_role role, int64_t object)
 {
-	const struct {
-		const char *role;
-		int64_t *to;
-	} roles[] = {
-		{ "exec", &call->exec },
-		{ "event", &call->event2 },
-		{ "dst_context", &call->dst_context },
-		{ "src_context", &call->src_context },
-		{ "launch_event", &call->launch_event },
-		{ "completion_event", &call->completion_event },
-	};
-
-	if (!strcmp(role, "captured"))
+	switch (role) {
+	case OBJECT_EXEC:
+		call->exec = object;
+		break;
+	case OBJECT_EVENT:
+		call->event2 = object;
+		break;
+	case OBJECT_DST_CONTEXT:
+		call->dst_context = object;
+		break;
+	case OBJECT_SRC_CONTEXT:
+		call->src_context = object;
+		break;
+	case OBJECT_LAUNCH_EVENT:
+		call->launch_event = object;
+		break;
+	case OBJECT_COMPLETION_EVENT:
+		call->completion_event = object;
+		break;
+	case OBJECT_CAPTURED:
 		call->captured = 1;
-	else if (!strcmp(role, "attributes"))
+		break;
+	case OBJECT_ATTRIBUTES:
 		call->attributes = (unsigned)object;
-	else if (!strcmp(role, "content"))
+		break;
+	case OBJECT_CONTENT:
 		call->content = (unsigned)object;
-	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
-		if (!strcmp(role, roles[i].role))
-			*roles[i].to = object;
-}
-
-static int fill_objects(struct walk_cursor *cursor, struct walk_call *call)
-{
-	int rc;
-
-	while ((rc = walk_cursor_at(cursor, call->id)) > 0) {
-		take_object(call, (const char *)sqlite3_column_text(cursor->rows, 1),
-			sqlite3_column_int64(cursor->rows, 2));
-		if (walk_cursor_step(cursor))
-			return -1;
+		break;
+	case OBJECT_OTHER:
+		break;
 	}
-	return rc;
 }
 
-static int fill_freed(struct walk_cursor *cursor, struct walk_call *call)
+/* Of what it freed the first, and the device of the call that had made that. */
+static void fill_freed(struct walk_order *order, struct walk_call *call)
 {
-	int rc = walk_cursor_at(cursor, call->id);
-
-	if (rc <= 0)
-		return rc;
-	call->freed_async = sqlite3_column_int(cursor->rows, 1);
-	if (sqlite3_column_type(cursor->rows, 2) != SQLITE_NULL)
-		call->owner_device = sqlite3_column_int(cursor->rows, 2);
-	return 0;
-}
-
-int walk_order_fill(struct walk_order *order, struct walk_call *call)
-{
-	int visible = walk_cursor_at(&order->visible, call->id);
-	int thread = walk_cursor_at(&order->threads, call->id);
+	const struct run *run = order->run;
+	const struct run_ended *row = run_cursor_at(&order->freed, call->id);
+	const struct run_allocation *freed = row ? run_allocation(run, row->what) : NULL;
+	const struct run_call *maker = freed ? run_call(run, freed->created) : NULL;
 
 	call->owner_device = -1;
-	call->host_visible = visible > 0;
-	if (thread > 0)
-		call->other_thread = sqlite3_column_int64(order->threads.rows, 1);
-	call->contested = contested_of(&order->contested, call->id);
-	return visible < 0 || thread < 0 || fill_objects(&order->objects, call) ||
-			fill_freed(&order->freed, call)
-		? -1
-		: 0;
+	if (!freed)
+		return;
+	call->freed_async = freed->kind == ALLOCATION_ASYNC;
+	if (maker)
+		call->owner_device = run_context(run, run_payload(run, maker)->context)->device;
 }
 
-int walk_order_open(struct walk_order *order, struct db *db, const enum call_kind *kind,
-	size_t kind_count)
+/* Mapped host memory that a kernel was given, managed memory written. */
+static int is_visible(const struct run *run, const struct run_operand *operand)
 {
-	*order = (struct walk_order){ .contested = { 0 } };
-	return walk_cursor_open(&order->objects, db,
-		       "SELECT call, role, object FROM call_object ORDER BY call") ||
-			walk_cursor_open(&order->freed, db,
-				"SELECT a.freed, a.memory = 'async', x.device FROM allocation a "
-				"LEFT JOIN call c ON c.id = a.created "
-				"LEFT JOIN context x ON x.id = c.context "
-				"WHERE a.freed NOT NULL ORDER BY a.freed") ||
-			/* Mapped host memory that a kernel was given, managed memory written. */
-			walk_cursor_open(&order->visible, db,
-				"SELECT o.call FROM operand o "
-				"JOIN allocation a ON a.id = o.allocation "
-				"WHERE (o.role IN ('word', 'node') "
-				"AND a.memory IN ('pinned', 'registered', 'managed')) "
-				"OR (o.role = 'dst' AND a.memory = 'managed') ORDER BY o.call") ||
-			walk_cursor_open(&order->threads, db,
-				"SELECT made_by, id FROM thread WHERE made_by NOT NULL UNION ALL "
-				"SELECT joined_by, id FROM thread WHERE joined_by NOT NULL "
-				"ORDER BY 1") ||
-			contested_find(db, kind, kind_count, &order->contested)
-		? -1
-		: 0;
+	enum allocation_kind kind = run_allocation(run, operand->allocation)->kind;
+
+	if (operand->role == OPERAND_WORD || operand->role == OPERAND_NODE)
+		return kind == ALLOCATION_PINNED || kind == ALLOCATION_REGISTERED ||
+			kind == ALLOCATION_MANAGED;
+	return operand->role == OPERAND_DST && kind == ALLOCATION_MANAGED;
+}
+
+void walk_order_fill(struct walk_order *order, struct walk_call *call)
+{
+	const struct run_object *object;
+	const struct run_operand *operand;
+	const struct run_ended *thread = run_cursor_at(&order->threads, call->id);
+
+	if (thread)
+		call->other_thread = thread->what;
+	for (; (object = run_cursor_at(&order->objects, call->id)); order->objects.at++)
+		take_object(call, (enum object_role)object->role, object->object);
+	for (; (operand = run_cursor_at(&order->operands, call->id)); order->operands.at++)
+		call->host_visible |= is_visible(order->run, operand);
+	fill_freed(order, call);
+	call->contested = contested_of(&order->contested, call->id);
+}
+
+int walk_order_open(struct walk_order *order, const struct run *run)
+{
+	*order = (struct walk_order){ .run = run,
+		.objects = { .rows = &run->objects },
+		.freed = { .rows = &run->freed },
+		.operands = { .rows = &run->operands },
+		.threads = { .rows = &run->threads_made } };
+	return contested_find(run, &order->contested);
 }
 
 void walk_order_close(struct walk_order *order)
 {
-	walk_cursor_close(&order->objects);
-	walk_cursor_close(&order->freed);
-	walk_cursor_close(&order->visible);
-	walk_cursor_close(&order->threads);
 	contested_release(&order->contested);
 }

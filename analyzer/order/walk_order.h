@@ -6,9 +6,10 @@
 #ifndef CUFENCE_WALK_ORDER_H
 #define CUFENCE_WALK_ORDER_H
 
+#include "run_columns.h"
 #include "walk_contested.h"
 
-/* Rows in order of call, the first column; row says whether it stands on one. */
+/* Rows of a query in order of call, the first column; row says whether it stands on one. */
 struct walk_cursor {
 	sqlite3_stmt *rows;
 	int row;
@@ -22,13 +23,14 @@ int walk_cursor_step(struct walk_cursor *cursor);
 void walk_cursor_close(struct walk_cursor *cursor);
 
 struct walk_order {
-	struct walk_cursor objects, freed, visible, threads;
+	const struct run *run;
+	struct run_cursor objects, freed, operands, threads;
 	struct contested contested;
 };
 
-int walk_order_open(struct walk_order *order, struct db *db, const enum call_kind *kind,
-	size_t kind_count);
-int walk_order_fill(struct walk_order *order, struct walk_call *call);
+/* 0, or -1 after a message; walk_order_close() even then. */
+int walk_order_open(struct walk_order *order, const struct run *run);
+void walk_order_fill(struct walk_order *order, struct walk_call *call);
 void walk_order_close(struct walk_order *order);
 
 #endif

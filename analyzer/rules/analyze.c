@@ -11,6 +11,7 @@
 #include "order_loss.h"
 #include "pass.h"
 #include "rules.h"
+#include "run_columns.h"
 #include "device_use.h"
 #include "waits.h"
 #include "waits_queue.h"
@@ -106,12 +107,22 @@ static const char prepare_sql[] =
 	"DELETE FROM replay;";
 /* clang-format on */
 
+static int conclude(struct db *db)
+{
+	int rc;
+
+	db->run = run_open(db);
+	rc = !db->run || use_measure(db) || follow_the_run(db) || find(db);
+	run_close(db->run);
+	db->run = NULL;
+	return rc ? -1 : 0;
+}
+
 int analyze(struct db *db)
 {
 	if (db_exec(db, "BEGIN IMMEDIATE"))
 		return -1;
-	if (!db_exec(db, prepare_sql) && !work_make(db) && !use_measure(db) &&
-		!follow_the_run(db) && !find(db) && !db_exec(db, "COMMIT"))
+	if (!db_exec(db, prepare_sql) && !work_make(db) && !conclude(db) && !db_exec(db, "COMMIT"))
 		return 0;
 	db_exec(db, "ROLLBACK");
 	return -1;

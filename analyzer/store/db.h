@@ -22,10 +22,13 @@
 #define DB_APPLICATION_ID 0x63756665 /* of schema.sql: in every database of ours */
 #define DB_MEMORY ":memory:"
 
+struct run;
+
 struct db {
 	sqlite3 *handle;
 	char *path;
 	size_t order_limit; /* bytes, of an order's clocks; 0: ORDER_LIMIT (order.h) */
+	struct run *run;    /* in columns while it is analyzed (run_columns.h), NULL: not now */
 	int failed;         /* a value could not be read or is damaged, after a message */
 };
 

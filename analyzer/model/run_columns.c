@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_columns.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "print.h"
+#include "run_parts.h"
+#include "work.h"
+
+struct run *run_open(struct db *db)
+{
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run) {
+		fputs("cufence: out of memory\n", stderr);
+		return NULL;
+	}
+	run->scratch.file = -1;
+	if (!work_need(db) && !scratch_open(&run->scratch) && !run_read_tables(run, db) &&
+		!run_read_calls(run, db) && !run_read_works(run, db) && !run_read_lists(run, db))
+		return run;
+	run_close(run);
+	return NULL;
+}
+
+void run_close(struct run *run)
+{
+	if (!run)
+		return;
+	column_close(&run->calls);
+	column_close(&run->links);
+	column_close(&run->payloads);
+	column_close(&run->works);
+	column_close(&run->allocations);
+	column_close(&run->objects);
+	column_close(&run->operands);
+	column_close(&run->overheads);
+	column_close(&run->freed);
+	column_close(&run->allocated);
+	column_close(&run->threads_made);
+	scratch_close(&run->scratch);
+	map_release(&run->long_calls);
+	map_release(&run->long_works);
+	free(run->where);
+	free(run->stream);
+	free(run->context);
+	free(run->thread);
+	free(run);
+}
+
+const struct run *run_of(struct db *db, struct run **own)
+{
+	*own = db->run ? NULL : run_open(db);
+	return db->run ? db->run : *own;
+}
+
+int64_t run_long_end(const struct map *ends, int64_t id)
+{
+	return (int64_t)map_get(ends, (uint64_t)id, (uint64_t)RUN_NEVER);
+}
+
+const void *run_find(const struct column *rows, int64_t call)
+{
+	uint64_t low = 0, high = rows->count;
+	const unsigned char *row;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		row = rows->rows + middle * rows->row_size;
+		if (*(const uint32_t *)(const void *)row < call)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	row = rows->rows + low * rows->row_size;
+	return low < rows->count && *(const uint32_t *)(const void *)row == call ? row : NULL;
+}
+
+/* --- reading --- */
+
+int run_reader_open(struct run_reader *reader, struct run *run, struct db *db, const char *table,
+	const char *sql)
+{
+	*reader = (struct run_reader){ .run = run, .db = db, .table = table };
+	reader->rows = db_prepare(db, sql);
+	return reader->rows ? 0 : -1;
+}
+
+int run_reader_next(struct run_reader *reader)
+{
+	if (!reader->wrong)
+		return db_step(reader->rows);
+	print(stderr, "cufence: table '%s' has an id that cannot be one\n", reader->table);
+	return -1;
+}
+
+void run_reader_close(struct run_reader *reader)
+{
+	sqlite3_finalize(reader->rows);
+	reader->rows = NULL;
+}
+
+uint32_t run_reader_id(struct run_reader *reader, int column)
+{
+	int64_t id = sqlite3_column_int64(reader->rows, column);
+
+	if (id >= 0 && id <= RUN_LAST_ID)
+		return (uint32_t)id;
+	reader->wrong = 1;
+	return 0;
+}
+
+int64_t run_reader_time(struct run_reader *reader, int column)
+{
+	return sqlite3_column_type(reader->rows, column) == SQLITE_NULL
+		? RUN_NEVER
+		: sqlite3_column_int64(reader->rows, column);
+}
+
+int64_t run_last_id(struct db *db, const char *table)
+{
+	char sql[64];
+	int64_t last;
+
+	snprintf(sql, sizeof(sql), "SELECT max(rowid) FROM %s", table);
+	last = db_int(db, sql, 0);
+	if (last >= 0 && last <= RUN_LAST_ID && !db->failed)
+		return last;
+	print(stderr, "cufence: table '%s' has an id that cannot be one\n", table);
+	return -1;
+}
+
+void *run_new_rows(struct db *db, const char *table, size_t row_size, size_t *count)
+{
+	int64_t last = run_last_id(db, table);
+	void *rows = last < 0 ? NULL : calloc((size_t)last + 1, row_size);
+
+	if (!rows && last >= 0)
+		fputs("cufence: out of memory\n", stderr);
+	*count = rows ? (size_t)last + 1 : 0;
+	return rows;
+}
+
+unsigned run_name(const char *const *names, unsigned count, const unsigned char *name)
+{
+	for (unsigned i = 0; name && i < count; i++)
+		if (names[i] && !strcmp(names[i], (const char *)name))
+			return i;
+	return 0;
+}

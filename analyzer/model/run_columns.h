@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run in columns: what was recorded, as the analysis reads it again and again.  It is read from
+ * the raw tables in one pass over each, and nothing changes it afterwards; the derived tables are
+ * not in it.  A call or an operation is known by its row id, which is the number of its row here:
+ * numbers that no row has are holes.  Row 0, the id that stands for NULL, is empty everywhere.
+ * Tables that say more about calls are in order of call (run_find(), struct run_cursor).
+ *
+ * analyze() reads the run once and keeps it in db->run for as long as it works; others take it by
+ * run_of().  One thread.
+ */
+#ifndef CUFENCE_RUN_COLUMNS_H
+#define CUFENCE_RUN_COLUMNS_H
+
+#include "calls.h"
+#include "column.h"
+#include "db.h"
+#include "map.h"
+#include "record.h"
+#include "stream_kind.h"
+
+#define RUN_NEVER INT64_MAX          /* a time that is NULL */
+#define RUN_LAST_ID (UINT32_MAX - 1) /* the largest that a row may have */
+
+/* run_call.duration and run_work.duration. */
+#define DURATION_NEVER UINT32_MAX      /* it did not return, no end is known */
+#define DURATION_LONG (UINT32_MAX - 1) /* the end is in a map */
+
+enum {
+	CALL_IS_THERE = 1 << 0,
+	CALL_RETURNED = 1 << 1, /* its result is known */
+};
+
+struct run_call {
+	int64_t enter;     /* ns */
+	uint32_t duration; /* ns */
+	uint16_t type;     /* call_type.id */
+	uint8_t kind;      /* enum call_kind; of runtime calls KIND_RUNTIME */
+	uint8_t flags;     /* CALL_ */
+	uint32_t thread, stream;
+	uint32_t last_work; /* of its operations that with the largest id */
+	uint32_t payload;
+};
+
+/* What calls say besides, each combination once. */
+struct run_payload {
+	int64_t ptr, bytes;
+	uint64_t grid, block;
+	int32_t result;
+	uint32_t process, context, event, kernel;
+	uint32_t shape;    /* of a launch */
+	uint8_t direction; /* enum copy_direction; COPY_DEFAULT: unknown */
+	uint8_t src, dst;  /* enum memory_kind */
+	uint8_t unused[5];
+};
+
+/* Calls among each other. */
+struct run_link {
+	uint32_t parent, site;
+	uint32_t next; /* of the same thread */
+};
+
+struct run_work {
+	int64_t start;     /* ns, RUN_NEVER: NULL */
+	uint32_t duration; /* ns */
+	uint32_t call;
+	uint32_t next; /* of the same call in order of ids; of the last one the first */
+	uint32_t where;
+};
+
+/* Where operations ran, each combination once. */
+struct run_where {
+	uint32_t process, context, stream;
+	int32_t device;
+	uint8_t kind;      /* enum work_kind */
+	uint8_t copy_kind; /* CUPTI's, 0: NULL */
+	uint8_t unused[2];
+};
+
+enum work_kind { WORK_OTHER, WORK_KERNEL, WORK_MEMCPY, WORK_MEMSET, WORK_PEER, WORK_GRAPH };
+
+enum allocation_kind {
+	ALLOCATION_OTHER,
+	ALLOCATION_DEVICE,
+	ALLOCATION_PINNED,
+	ALLOCATION_REGISTERED,
+	ALLOCATION_MANAGED,
+	ALLOCATION_ASYNC,
+};
+
+struct run_allocation {
+	int64_t address, bytes;
+	uint32_t created, freed; /* calls */
+	uint32_t kind;           /* enum allocation_kind */
+};
+
+struct run_stream {
+	uint32_t context;
+	uint32_t kind;    /* enum stream_kind */
+	uint32_t created; /* call */
+};
+
+struct run_context {
+	int device; /* -1: unknown */
+	int green;
+};
+
+struct run_thread {
+	uint32_t process;
+	uint32_t first; /* its first call */
+};
+
+/* --- in order of call, which is the first member of each --- */
+
+enum object_role {
+	OBJECT_OTHER,
+	OBJECT_EXEC,
+	OBJECT_EVENT,
+	OBJECT_DST_CONTEXT,
+	OBJECT_SRC_CONTEXT,
+	OBJECT_LAUNCH_EVENT,
+	OBJECT_COMPLETION_EVENT,
+	OBJECT_CAPTURED,
+	OBJECT_ATTRIBUTES,
+	OBJECT_CONTENT,
+};
+
+struct run_object {
+	uint32_t call;
+	uint32_t role; /* enum object_role */
+	int64_t object;
+};
+
+enum operand_role { OPERAND_OTHER, OPERAND_DST, OPERAND_SRC, OPERAND_WORD, OPERAND_NODE };
+
+struct run_operand {
+	uint32_t call, allocation;
+	int64_t address;
+	uint32_t offset; /* UINT32_MAX: NULL */
+	uint32_t role;   /* enum operand_role */
+};
+
+/* Of one call in order of start. */
+struct run_overhead {
+	uint32_t call;
+	uint32_t kind; /* enum overhead_kind, 0: another */
+	int64_t start, end;
+};
+
+/* What a call made or ended: an allocation, a thread. */
+struct run_ended {
+	uint32_t call;
+	uint32_t what;
+};
+
+struct run {
+	struct scratch scratch;
+	struct column calls, links, payloads, works, allocations;
+	struct column objects, operands, overheads, freed, allocated, threads_made;
+	struct map long_calls, long_works; /* id -> end */
+	/* By id, of which there are so many; row 0 included. */
+	struct run_where *where;
+	struct run_stream *stream;
+	struct run_context *context;
+	struct run_thread *thread;
+	size_t where_count, stream_count, context_count, thread_count;
+	int threads_share; /* a process has several */
+};
+
+/* Reads it from a database; NULL after a message. */
+struct run *run_open(struct db *db);
+void run_close(struct run *run);
+
+/* db->run, or else it is read into *own, which is the caller's to close.  NULL after a message. */
+const struct run *run_of(struct db *db, struct run **own);
+
+/* --- rows --- */
+
+/* One more than the largest id. */
+static inline uint32_t run_call_end(const struct run *run)
+{
+	return (uint32_t)run->calls.count;
+}
+
+static inline uint32_t run_work_end(const struct run *run)
+{
+	return (uint32_t)run->works.count;
+}
+
+/* NULL if there is no such call. */
+static inline const struct run_call *run_call(const struct run *run, int64_t id)
+{
+	const struct run_call *call = (const struct run_call *)run->calls.rows + id;
+
+	return id > 0 && id < (int64_t)run->calls.count && call->flags & CALL_IS_THERE ? call
+										       : NULL;
+}
+
+static inline const struct run_payload *run_payload(const struct run *run,
+	const struct run_call *call)
+{
+	return (const struct run_payload *)run->payloads.rows + call->payload;
+}
+
+/* Of a call that is there. */
+static inline const struct run_link *run_link(const struct run *run, int64_t id)
+{
+	return (const struct run_link *)run->links.rows + id;
+}
+
+/* NULL if there is no such operation. */
+static inline const struct run_work *run_work(const struct run *run, int64_t id)
+{
+	const struct run_work *work = (const struct run_work *)run->works.rows + id;
+
+	return id > 0 && id < (int64_t)run->works.count && work->where ? work : NULL;
+}
+
+static inline const struct run_where *run_where(const struct run *run, const struct run_work *work)
+{
+	return &run->where[work->where];
+}
+
+/* Of ids that are not there an empty row: NULL joins nothing. */
+static inline const struct run_stream *run_stream(const struct run *run, int64_t id)
+{
+	return &run->stream[id > 0 && id < (int64_t)run->stream_count ? id : 0];
+}
+
+static inline const struct run_context *run_context(const struct run *run, int64_t id)
+{
+	return &run->context[id > 0 && id < (int64_t)run->context_count ? id : 0];
+}
+
+static inline const struct run_allocation *run_allocation(const struct run *run, int64_t id)
+{
+	return (const struct run_allocation *)run->allocations.rows +
+		(id > 0 && id < (int64_t)run->allocations.count ? id : 0);
+}
+
+/* When it returned or ended, RUN_NEVER: it did not. */
+int64_t run_long_end(const struct map *ends, int64_t id);
+
+static inline int64_t run_exit(const struct run *run, const struct run_call *call, int64_t id)
+{
+	if (call->duration < DURATION_LONG)
+		return call->enter + call->duration;
+	return call->duration == DURATION_NEVER ? RUN_NEVER : run_long_end(&run->long_calls, id);
+}
+
+static inline int64_t run_end(const struct run *run, const struct run_work *work, int64_t id)
+{
+	if (work->duration < DURATION_LONG)
+		return work->start + work->duration;
+	return work->duration == DURATION_NEVER ? RUN_NEVER : run_long_end(&run->long_works, id);
+}
+
+/* The context that a call is about: its own, or its stream's. */
+static inline uint32_t run_context_of(const struct run *run, const struct run_call *call)
+{
+	uint32_t context = run_payload(run, call)->context;
+
+	return context ? context : run_stream(run, call->stream)->context;
+}
+
+/* --- tables in order of call --- */
+
+/* The first row of a call, NULL without one; those that follow are up to run_rows_end(). */
+const void *run_find(const struct column *rows, int64_t call);
+
+static inline const void *run_rows_end(const struct column *rows)
+{
+	return rows->rows + rows->count * rows->row_size;
+}
+
+/* For calls that are asked for in order: the number of the next row. */
+struct run_cursor {
+	const struct column *rows;
+	uint64_t at;
+};
+
+/* The next row of the call, NULL without one; the cursor stays there until it is told to go on. */
+static inline const void *run_cursor_at(struct run_cursor *cursor, int64_t call)
+{
+	const struct column *rows = cursor->rows;
+
+	for (; cursor->at < rows->count; cursor->at++) {
+		const unsigned char *row = rows->rows + cursor->at * rows->row_size;
+		uint32_t of = *(const uint32_t *)(const void *)row;
+
+		if (of >= call)
+			return of == call ? row : NULL;
+	}
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables beside calls and operations: those by id, and those in order of call. */
+#include <stdlib.h>
+
+#include "run_parts.h"
+
+#define COUNT(names) ((unsigned)(sizeof(names) / sizeof(*(names))))
+
+/* --- by id --- */
+
+static int read_streams(struct run *run, struct db *db)
+{
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "stream",
+		"SELECT id, context, kind, created FROM stream");
+
+	if (!rc)
+		run->stream = run_new_rows(db, "stream", sizeof(*run->stream), &run->stream_count);
+	while (run->stream && (rc = run_reader_next(&reader)) > 0) {
+		uint32_t id = run_reader_id(&reader, 0);
+
+		run->stream[id] = (struct run_stream){
+			.context = run_reader_id(&reader, 1),
+			.kind = stream_kind_of((const char *)sqlite3_column_text(reader.rows, 2)),
+			.created = run_reader_id(&reader, 3),
+		};
+	}
+	run_reader_close(&reader);
+	return run->stream && !rc ? 0 : -1;
+}
+
+static int read_contexts(struct run *run, struct db *db)
+{
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "context",
+		"SELECT id, device, green FROM context");
+
+	if (!rc)
+		run->context =
+			run_new_rows(db, "context", sizeof(*run->context), &run->context_count);
+	for (size_t i = 0; i < run->context_count; i++)
+		run->context[i].device = -1;
+	while (run->context && (rc = run_reader_next(&reader)) > 0)
+		run->context[run_reader_id(&reader, 0)] =
+			(struct run_context){ sqlite3_column_int(reader.rows, 1),
+				sqlite3_column_int(reader.rows, 2) };
+	run_reader_close(&reader);
+	return run->context && !rc ? 0 : -1;
+}
+
+/* Threads of one process need not be neighbors. */
+static int read_threads(struct run *run, struct db *db)
+{
+	struct map processes = { 0 };
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "thread", "SELECT id, process FROM thread");
+
+	if (!rc)
+		run->thread = run_new_rows(db, "thread", sizeof(*run->thread), &run->thread_count);
+	while (run->thread && (rc = run_reader_next(&reader)) > 0) {
+		uint32_t process = run_reader_id(&reader, 1);
+
+		run->thread[run_reader_id(&reader, 0)].process = process;
+		run->threads_share |= (int)map_get(&processes, process, 0);
+		if (map_set(&processes, process, 1))
+			break;
+	}
+	map_release(&processes);
+	run_reader_close(&reader);
+	return run->thread && !rc ? 0 : -1;
+}
+
+static int read_allocations(struct run *run, struct db *db)
+{
+	static const char *const kinds[] = {
+		[ALLOCATION_DEVICE] = "device",
+		[ALLOCATION_PINNED] = "pinned",
+		[ALLOCATION_REGISTERED] = "registered",
+		[ALLOCATION_MANAGED] = "managed",
+		[ALLOCATION_ASYNC] = "async",
+	};
+	int64_t last = run_last_id(db, "allocation");
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "allocation",
+		"SELECT id, address, bytes, created, freed, memory FROM allocation");
+
+	rc = rc || last < 0 ||
+		column_open(&run->allocations, &run->scratch, sizeof(struct run_allocation),
+			(uint64_t)last + 1) ||
+		!column_need(&run->allocations, 0);
+	while (!rc && (rc = run_reader_next(&reader)) > 0) {
+		struct run_allocation *row =
+			column_need(&run->allocations, run_reader_id(&reader, 0));
+
+		rc = row ? 0 : -1;
+		if (!row)
+			break;
+		row->address = sqlite3_column_int64(reader.rows, 1);
+		row->bytes = sqlite3_column_int64(reader.rows, 2);
+		row->created = run_reader_id(&reader, 3);
+		row->freed = run_reader_id(&reader, 4);
+		row->kind = run_name(kinds, COUNT(kinds), sqlite3_column_text(reader.rows, 5));
+	}
+	run_reader_close(&reader);
+	return rc ? -1 : 0;
+}
+
+int run_read_tables(struct run *run, struct db *db)
+{
+	return read_streams(run, db) || read_contexts(run, db) || read_threads(run, db) ||
+			read_allocations(run, db)
+		? -1
+		: 0;
+}
+
+/* --- in order of call --- */
+
+static int by_call(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct run_overhead *x = a, *y = b;
+
+	if (x->call != y->call)
+		return x->call < y->call ? -1 : 1;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* A table without an INTEGER PRIMARY KEY has a count, and an index of it answers quickly. */
+static int open_list(struct column *list, struct run *run, struct db *db, const char *count_sql,
+	size_t row_size)
+{
+	int64_t count = db_int(db, count_sql, 0);
+
+	return db->failed ? -1 : column_open(list, &run->scratch, row_size, (uint64_t)count + 1);
+}
+
+static int read_objects(struct run *run, struct db *db)
+{
+	static const char *const roles[] = {
+		[OBJECT_EXEC] = "exec",
+		[OBJECT_EVENT] = "event",
+		[OBJECT_DST_CONTEXT] = "dst_context",
+		[OBJECT_SRC_CONTEXT] = "src_context",
+		[OBJECT_LAUNCH_EVENT] = "launch_event",
+		[OBJECT_COMPLETION_EVENT] = "completion_event",
+		[OBJECT_CAPTURED] = "captured",
+		[OBJECT_ATTRIBUTES] = "attributes",
+		[OBJECT_CONTENT] = "content",
+	};
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "call_object",
+			 "SELECT call, role, object FROM call_object") ||
+		open_list(&run->objects, run, db, "SELECT count(*) FROM call_object",
+			sizeof(struct run_object));
+
+	while (!rc && (rc = run_reader_next(&reader)) > 0) {
+		struct run_object *row = column_need(&run->objects, run->objects.count);
+
+		rc = row ? 0 : -1;
+		if (row)
+			*row = (struct run_object){ run_reader_id(&reader, 0),
+				run_name(roles, COUNT(roles), sqlite3_column_text(reader.rows, 1)),
+				sqlite3_column_int64(reader.rows, 2) };
+	}
+	run_reader_close(&reader);
+	return rc ? -1 : column_sort(&run->objects, by_call);
+}
+
+static int read_operands(struct run *run, struct db *db)
+{
+	static const char *const roles[] = {
+		[OPERAND_DST] = "dst",
+		[OPERAND_SRC] = "src",
+		[OPERAND_WORD] = "word",
+		[OPERAND_NODE] = "node",
+	};
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "operand",
+			 "SELECT call, allocation, address, role, offset FROM operand") ||
+		open_list(&run->operands, run, db, "SELECT max(rowid) FROM operand",
+			sizeof(struct run_operand));
+
+	while (!rc && (rc = run_reader_next(&reader)) > 0) {
+		struct run_operand *row = column_need(&run->operands, run->operands.count);
+
+		rc = row ? 0 : -1;
+		if (!row)
+			break;
+		row->call = run_reader_id(&reader, 0);
+		row->allocation = run_reader_id(&reader, 1);
+		row->address = sqlite3_column_int64(reader.rows, 2);
+		row->role = run_name(roles, COUNT(roles), sqlite3_column_text(reader.rows, 3));
+		row->offset = sqlite3_column_type(reader.rows, 4) == SQLITE_NULL
+			? UINT32_MAX
+			: (uint32_t)sqlite3_column_int64(reader.rows, 4);
+	}
+	run_reader_close(&reader);
+	return rc ? -1 : column_sort(&run->operands, by_call);
+}
+
+static int read_overheads(struct run *run, struct db *db)
+{
+	static const char *const kinds[] = {
+		[OVERHEAD_LAZY_LOADING] = "lazy_loading",
+		[OVERHEAD_QUEUE_FULL] = "queue_full",
+	};
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "overhead",
+			 "SELECT call, kind, start, end FROM overhead WHERE call NOT NULL") ||
+		open_list(&run->overheads, run, db, "SELECT max(rowid) FROM overhead",
+			sizeof(struct run_overhead));
+
+	while (!rc && (rc = run_reader_next(&reader)) > 0) {
+		struct run_overhead *row = column_need(&run->overheads, run->overheads.count);
+
+		rc = row ? 0 : -1;
+		if (row)
+			*row = (struct run_overhead){ run_reader_id(&reader, 0),
+				run_name(kinds, COUNT(kinds), sqlite3_column_text(reader.rows, 1)),
+				sqlite3_column_int64(reader.rows, 2),
+				sqlite3_column_int64(reader.rows, 3) };
+	}
+	run_reader_close(&reader);
+	return rc ? -1 : column_sort(&run->overheads, by_start);
+}
+
+static int add(struct column *list, uint32_t call, uint32_t what)
+{
+	struct run_ended *row = call ? column_need(list, list->count) : NULL;
+
+	if (row)
+		*row = (struct run_ended){ call, what };
+	return call && !row ? -1 : 0;
+}
+
+static int list_allocations(struct run *run)
+{
+	uint64_t count = run->allocations.count;
+
+	if (column_open(&run->freed, &run->scratch, sizeof(struct run_ended), count) ||
+		column_open(&run->allocated, &run->scratch, sizeof(struct run_ended), count))
+		return -1;
+	for (uint32_t id = 1; id < count; id++)
+		if (add(&run->freed, run_allocation(run, id)->freed, id) ||
+			add(&run->allocated, run_allocation(run, id)->created, id))
+			return -1;
+	return column_sort(&run->freed, by_call) || column_sort(&run->allocated, by_call) ? -1 : 0;
+}
+
+/* Those made come before those joined by the same call. */
+static int list_threads(struct run *run, struct db *db)
+{
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "thread",
+			 "SELECT made_by, id FROM thread WHERE made_by NOT NULL UNION ALL "
+			 "SELECT joined_by, id FROM thread WHERE joined_by NOT NULL") ||
+		column_open(&run->threads_made, &run->scratch, sizeof(struct run_ended),
+			2 * run->thread_count);
+
+	while (!rc && (rc = run_reader_next(&reader)) > 0)
+		rc = add(&run->threads_made, run_reader_id(&reader, 0), run_reader_id(&reader, 1));
+	run_reader_close(&reader);
+	return rc ? -1 : column_sort(&run->threads_made, by_call);
+}
+
+int run_read_lists(struct run *run, struct db *db)
+{
+	return read_objects(run, db) || read_operands(run, db) || read_overheads(run, db) ||
+			list_allocations(run) || list_threads(run, db)
+		? -1
+		: 0;
+}

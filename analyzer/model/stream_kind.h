@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a stream is ordered with others: column kind of table stream. */
+#ifndef CUFENCE_STREAM_KIND_H
+#define CUFENCE_STREAM_KIND_H
+
+enum stream_kind {
+	STREAM_KIND_UNKNOWN,
+	STREAM_KIND_LEGACY, /* the legacy default stream of a context */
+	STREAM_KIND_THREAD, /* a per-thread default stream: towards legacy a blocking one */
+	STREAM_KIND_BLOCKING,
+	STREAM_KIND_NON_BLOCKING,
+};
+
+/* UNKNOWN for NULL. */
+static inline enum stream_kind stream_kind_of(const char *name)
+{
+	switch (name ? name[0] : '\0') {
+	case 'l':
+		return STREAM_KIND_LEGACY;
+	case 'p':
+		return STREAM_KIND_THREAD;
+	case 'b':
+		return STREAM_KIND_BLOCKING;
+	case 'n':
+		return STREAM_KIND_NON_BLOCKING;
+	}
+	return STREAM_KIND_UNKNOWN;
+}
+
+#endif
