@@ -3,32 +3,32 @@
 # On the traces of tests/golden, recorded on an H200, no operation started before the end of one
 # that is guaranteed to be ordered before it; and one that is made to do so is found.
 . "$(dirname "$0")/lib.sh" "$@"
-golden=$(cd "$(dirname "$0")/../golden" && pwd)
 cufence=$build/bin/cufence
 consistent=$build/tests/golden/consistent
 needs "$cufence" "$consistent"
 
-load() { # TEXT: into $tmp/run.db
+load() { # of standard input, into $tmp/run.db
 	rm -f "$tmp"/run.*
-	"$cufence" undump "$1" -o "$tmp/run.cft" &&
+	"$cufence" undump - -o "$tmp/run.cft" &&
 		"$cufence" load "$tmp/run.cft" -o "$tmp/run.db" 2>/dev/null
 }
 
 for text in "$golden"/*.txt; do
-	load "$text" && got=$("$consistent" "$tmp/run.db")
+	name=$(basename "$text" .txt)
+	golden_text "$name" | load && got=$("$consistent" "$tmp/run.db")
 	status=$?
-	ok "$(basename "$text" .txt)" $status
+	ok "$name" $status
 	[ $status -eq 0 ] || printf '%s\n' "$got" | head -n 5 | sed 's/^/#   /'
-	has "$(basename "$text" .txt): operations were looked at" ' [1-9][0-9]* operations' "$got"
+	has "$name: operations were looked at" ' [1-9][0-9]* operations' "$got"
 done
 
 # The second kernel seems to end later than it did: into what comes next in its stream.
+golden_text one_stream >"$tmp/one_stream.txt"
 longer() { # NS
 	local line end
-	line=$(grep -n '^device kind=1 ' "$golden/one_stream.txt" | sed -n '2s/:.*//p')
-	end=$(sed -n "${line}s/.* end=\([0-9]*\).*/\1/p" "$golden/one_stream.txt")
-	sed "${line}s/ end=$end / end=$((end + $1)) /" "$golden/one_stream.txt" >"$tmp/longer.txt"
-	load "$tmp/longer.txt"
+	line=$(grep -n '^device kind=1 ' "$tmp/one_stream.txt" | sed -n '2s/:.*//p')
+	end=$(sed -n "${line}s/.* end=\([0-9]*\).*/\1/p" "$tmp/one_stream.txt")
+	sed "${line}s/ end=$end / end=$((end + $1)) /" "$tmp/one_stream.txt" | load
 }
 longer 0
 ok "as it was" $?

@@ -3,11 +3,10 @@
 # A database that is damaged, or that somebody made up, is refused in one line by every command; what
 # a query may do is to read.
 . "$(dirname "$0")/lib.sh" "$@"
-golden=$(cd "$(dirname "$0")/../golden" && pwd)
 cufence=$build/bin/cufence
 needs "$cufence"
 cd "$tmp" || exit 1
-"$cufence" undump "$golden/graph_pipeline.txt" -o run.cft && "$cufence" load run.cft -o whole.db
+golden_text graph_pipeline | "$cufence" undump - -o run.cft && "$cufence" load run.cft -o whole.db
 ok "set-up" $?
 
 refused() { # TEXT PATTERN: by all commands

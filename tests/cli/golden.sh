@@ -1,37 +1,39 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The traces in tests/golden, recorded on an H200 by tests/gpu/golden, give the findings of the
-# apps' .expect files, those of no app's name none.  That of growing_local_memory is of a host where
-# the growing took 15 to 180 ms, older than the record's local memory, which was added by hand.
+# apps' .expect files, those of no app's name none.
 # peer_copy_apart is peer_copy_per_step with non-blocking streams, for which copies between devices
 # come after nothing.  With --update as second argument, NAME.report is rewritten from them.
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cufence=$build/bin/cufence
 needs "$cufence" "$build/tests/helpers/conforms"
-for text in "$root"/tests/golden/*.txt; do
+# Away from the sources: the code of a program that was built as the recorded one is not at hand.
+cd "$tmp" || exit 1
+for text in "$golden"/*.txt; do
 	[ -e "$text" ] || continue
 	name=$(basename "$text" .txt)
 	app=${name%_static}
 	expect=$root/testapps/$app.expect
 	[ "$app" = "${app%_fixed}" ] && [ -e "$expect" ] || expect=/dev/null
-	rm -f "$tmp"/golden.*
-	"$cufence" undump "$text" -o "$tmp/golden.cft" && "$cufence" load "$tmp/golden.cft" -o "$tmp/golden.db" 2>"$tmp/err"
+	rm -f golden.*
+	golden_text "$name" >golden.txt
+	"$cufence" undump golden.txt -o golden.cft && "$cufence" load golden.cft -o golden.db 2>err
 	ok "$name: loads" $?
-	same "$name: findings" "$(grep -v '^#' "$expect" | sort)" "$("$cufence" query "$tmp/golden.db" expect)"
-	same "$name: every operation has its call" "" "$("$cufence" query "$tmp/golden.db" unmatched)"
-	same "$name: foreign keys hold" "" \
-		"$("$cufence" query "$tmp/golden.db" 'PRAGMA foreign_key_check')"
-	"$cufence" report --level possible --format json "$tmp/golden.db" >"$tmp/golden.json" &&
-		"$build/tests/helpers/conforms" "$root/doc/report.schema.json" "$tmp/golden.json"
+	found=$("$cufence" query golden.db expect)
+	same "$name: findings" "$(grep -v '^#' "$expect" | sort)" "$found"
+	same "$name: every operation has its call" "" "$("$cufence" query golden.db unmatched)"
+	same "$name: foreign keys hold" "" "$("$cufence" query golden.db 'PRAGMA foreign_key_check')"
+	"$cufence" report --level possible --format json golden.db >golden.json &&
+		"$build/tests/helpers/conforms" "$root/doc/report.schema.json" golden.json
 	ok "$name: its JSON conforms to the schema" $?
-	"$cufence" dump --symbols "$tmp/golden.cft" >"$tmp/again"
-	same "$name: dump gives the text back" "$(md5sum <"$text")" "$(md5sum <"$tmp/again")"
-	"$cufence" report "$tmp/golden.db" 2>&1 | sed "s|$tmp/||g" >"$tmp/report"
+	"$cufence" dump --symbols golden.cft >again
+	same "$name: dump gives the text back" "$(md5sum <golden.txt)" "$(md5sum <again)"
+	"$cufence" report golden.db >report 2>&1
 	if [ "${2:-}" = --update ]; then
-		cp "$tmp/report" "${text%.txt}.report"
+		cp report "${text%.txt}.report"
 	elif [ -e "${text%.txt}.report" ]; then
-		same "$name: report" "$(cat "${text%.txt}.report")" "$(cat "$tmp/report")"
+		same "$name: report" "$(cat "${text%.txt}.report")" "$(cat report)"
 	fi
 done
 finish

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # A load that is stopped leaves the database that was there, or a complete new one; nothing between.
 . "$(dirname "$0")/lib.sh" "$@"
-here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence
 needs "$cufence"
 cd "$tmp" || exit 1
-"$cufence" undump "$here/../golden/double_buffer.txt" -o one.cft
+golden_text double_buffer >double_buffer.txt
+"$cufence" undump double_buffer.txt -o one.cft
 ok "undump" $?
 many=100 traces=()
 for ((i = 0; i < many; i++)); do # each another process
-	sed "1s/ pid=[0-9]*/ pid=$((i + 2))/" "$here/../golden/double_buffer.txt" |
+	sed "1s/ pid=[0-9]*/ pid=$((i + 2))/" double_buffer.txt |
 		"$cufence" undump - -o "$i.cft"
 	traces+=("$i.cft")
 done
@@ -60,7 +60,7 @@ END
 # Nothing says that the file is another one than that which was traced: it is older than the trace.
 cp "$cufence" program && touch -d 2020-01-01 program
 sed "/^symbol/d; s|^\(module.*\) build_id=.*text=\"build/.*|\1 text=\"$PWD/program\"|" \
-	"$here/../golden/double_buffer.txt" >stuck.txt
+	double_buffer.txt >stuck.txt
 if ldd "$cufence" | grep -q libelf && ! sanitized && "$cufence" undump stuck.txt -o stuck.cft &&
 	${CC:-gcc} -w -shared -fPIC stuck.c -o stuck.so; then
 	mkfifo out

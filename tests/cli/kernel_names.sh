@@ -3,7 +3,6 @@
 # Kernels that are instances of one template are told apart by their arguments in what people read;
 # the database and its views for Nsight's queries have their whole names.
 . "$(dirname "$0")/lib.sh" "$@"
-here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence
 needs "$cufence"
 cd "$tmp" || exit 1
@@ -14,8 +13,8 @@ load() { # NAME OTHER...: the kernel of a program that waits for it, and others 
 	for other in "$@"; do
 		echo "function handle=0x$((handle++)) parameters=0+8 name=\"$other\""
 	done >others
-	sed "s/name=\"_ZN7cufence5scale[^\"]*\"/name=\"$name\"/; /^function/ { r others
-		}" "$here/../golden/copy_in_pipeline.txt" >names.txt
+	golden_text copy_in_pipeline | sed "s/name=\"_ZN7cufence5scale[^\"]*\"/name=\"$name\"/; /^function/ { r others
+		}" >names.txt
 	"$cufence" undump names.txt -o names.cft && "$cufence" load names.cft -o names.db
 	ok "load with $name" $?
 }

@@ -44,6 +44,17 @@ sanitized() { # whether the recorder was built with SAN=address
 	nm -D "$build/lib/libcufence.so" | grep -q __asan_init
 }
 
+# The text traces of tests/golden share the table of calls, which stands in front of each; one of a
+# recorder that had other calls has its own.
+golden=$(cd "$(dirname "${BASH_SOURCE[0]}")/../golden" && pwd)
+golden_text() { # NAME
+	if sed -n 3p "$golden/$1.txt" | grep -q '^calltype '; then
+		cat "$golden/$1.txt"
+	else
+		sed "2r $golden/calls.table" "$golden/$1.txt"
+	fi
+}
+
 finish() {
 	echo "$passed passed, $failed failed"
 	[ "$failed" -eq 0 ]

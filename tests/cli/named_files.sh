@@ -3,7 +3,6 @@
 # Files that are named to cufence, on the command line and in a trace: of those that are no regular
 # files none is opened, as to open a pipe or a device may wait or do something.
 . "$(dirname "$0")/lib.sh" "$@"
-here=$(cd "$(dirname "$0")" && pwd)
 cufence=$build/bin/cufence
 needs "$cufence"
 cd "$tmp" || exit 1
@@ -15,9 +14,8 @@ same "a pipe as a trace is refused" \
 	"cufence: cannot load 'pipe': empty or not a regular file" "$(cat err)"
 
 module() { # PATH: a trace whose program is that file
-	sed "/^symbol/d; 1s/start_ns=[0-9]*/start_ns=4000000000000000000/
-		s|^\\(module.*\\) build_id=.*text=\"build/.*|\\1 text=\"$1\"|" \
-		"$here/../golden/double_buffer.txt" >named.txt
+	golden_text double_buffer | sed "/^symbol/d; 1s/start_ns=[0-9]*/start_ns=4000000000000000000/
+		s|^\\(module.*\\) build_id=.*text=\"build/.*|\\1 text=\"$1\"|" >named.txt
 	"$cufence" undump named.txt -o named.cft
 }
 for file in "$tmp/pipe" /dev/zero /dev/ptmx; do

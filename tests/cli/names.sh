@@ -17,15 +17,16 @@ evil=$'\033[31m\t\r\nforged: line\n\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b\xc2\x9b1
 text='\\x1b[31m\\x09\\x0d\\x0aforged: line\\x0a\\xe2\\x80\\xae\\xe2\\x81\\xa6\\xe2\\x80\\x8b\\xc2\\x9b1m\\xff\\xe2\\x82\\xed\\xa0\\x80\\x7f\\xc3\\xa4\\xc3\\xb6'
 shown='x1b\[31m.x09.x0d.x0aforged: line.x0a.xe2.x80.xae.xe2.x81.xa6.xe2.x80.x8b.xc2.x9b1m.xff.xe2.x82.xed.xa0.x80.x7fäö'
 
+golden_text free_in_loop >free_in_loop.txt
 # Every name in a trace, with and without its symbols, and one of each kind that it has not.
 sed "/^\(function\|string\) /s/\"_ZN7cufence10accumulate[^\"]*\"/\"accumulate\"/; s/^\(symbol.*function=\"[^\"]*\)\(\" file=\"[^\"]*\)\"/\1$text\2$text\"/
 	s/^\(\(thread\|deviceinfo\|module\|function\|string\|property\) .*\)\"\$/\1$text\"/
-	s/^property.*/&\nproperty name=\"CUDA_MODULE_LOADING\" value=\"$text\"/
-	s/^property.*/&\nproperty name=\"python.frames\" value=\"none: $text\"/
-	s/^property.*/&\nproperty name=\"cupti.holder\" value=\"$text\"/
-	s/ cupti_state=[0-9]*/ cupti_state=5/; s/ closed=1/ closed=0/" "$root/tests/golden/free_in_loop.txt" >evil.txt
+	s/^property name=\"command\".*/&\nproperty name=\"CUDA_MODULE_LOADING\" value=\"$text\"/
+	s/^property name=\"command\".*/&\nproperty name=\"python.frames\" value=\"none: $text\"/
+	s/^property name=\"command\".*/&\nproperty name=\"cupti.holder\" value=\"$text\"/
+	s/ cupti_state=[0-9]*/ cupti_state=5/; s/ closed=1/ closed=0/" free_in_loop.txt >evil.txt
 grep -v ^symbol evil.txt >evil_stripped.txt
-cp "$root/tests/golden/free_in_loop.txt" "$evil.txt"
+cp free_in_loop.txt "$evil.txt"
 
 is_shown() { # TEXT FILE...: nothing in it acts on a terminal or begins a line
 	local what=$1

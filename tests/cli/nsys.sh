@@ -7,7 +7,7 @@ cufence=$build/bin/cufence
 needs "$cufence"
 query() { "$cufence" query "$tmp/nsys.db" "$1"; }
 
-"$cufence" undump "$here/../golden/double_buffer.txt" -o "$tmp/nsys.cft" &&
+golden_text double_buffer | "$cufence" undump - -o "$tmp/nsys.cft" &&
 	"$cufence" load "$tmp/nsys.cft" -o "$tmp/nsys.db"
 ok "load" $?
 

@@ -21,10 +21,10 @@ compare() { # NAME
 	ok "$1: text, JSON and check have the same numbers" $?
 }
 
-for report in "$root"/tests/golden/*.report; do
+for report in "$golden"/*.report; do
 	grep -q '#1$' "$report" || continue
 	name=$(basename "$report" .report)
-	"$cufence" undump "${report%.report}.txt" -o "$name.cft" && "$cufence" load "$name.cft" -o "$name.db" 2>/dev/null
+	golden_text "$name" | "$cufence" undump - -o "$name.cft" && "$cufence" load "$name.cft" -o "$name.db" 2>/dev/null
 	compare "$name"
 done
 for name in repeated_sync uploads_per_step scratch_per_step launches_behind_free two_device_syncs \

@@ -9,7 +9,7 @@ needs "$cufence"
 query() { "$cufence" query "$tmp/$1.db" "$2"; }
 
 for app in double_buffer polling_query; do
-	"$cufence" undump "$here/../golden/$app.txt" -o "$tmp/$app.cft" &&
+	golden_text "$app" | "$cufence" undump - -o "$tmp/$app.cft" &&
 		"$cufence" load "$tmp/$app.cft" -o "$tmp/$app.db"
 	ok "$app loads" $?
 	for name in $("$cufence" query --list | cut -d' ' -f1); do

@@ -12,10 +12,10 @@ cd "$tmp" || exit 1
 
 "$conforms" "$schema"
 ok "the schema has keywords that are known, each member a description" $?
-golden() { # NAME
-	"$cufence" undump "$root/tests/golden/$1.txt" -o "$1.cft" && "$cufence" load "$1.cft" -o "$1.db" 2>/dev/null
+load_golden() { # NAME
+	golden_text "$1" | "$cufence" undump - -o "$1.cft" && "$cufence" load "$1.cft" -o "$1.db" 2>/dev/null
 }
-golden free_in_loop && "$cufence" report --format json free_in_loop.db >right.json
+load_golden free_in_loop && "$cufence" report --format json free_in_loop.db >right.json
 "$conforms" "$schema" right.json
 ok "a report is what it says" $?
 
@@ -27,7 +27,7 @@ wrong() { # TEXT PATTERN SED-EXPRESSION
 	has "$1: why" "$2" "$got"
 }
 wrong "a number for a boolean" '/findings/0/shown: has another type' 's/"shown":true/"shown":1/'
-wrong "a string for a number" '/run/calls: has another type' 's/"calls":134,"inside/"calls":"134","inside/'
+wrong "a string for a number" '/run/calls: has another type' 's/"calls":\([0-9]*\),"inside/"calls":"\1","inside/'
 wrong "a fraction" 'duration_ns: has another type' 's/"duration_ns":\([0-9]*\)/"duration_ns":\1.5/'
 wrong "a null" '/findings/0/message: has another type' 's/"message":"[^"]*"/"message":null/'
 wrong "a negative time" 'waited_ns: is below the minimum' 's/"waited_ns":/"waited_ns":-/'
@@ -86,7 +86,7 @@ cp free_in_loop.db endless.db && sqlite3 endless.db "UPDATE finding SET share = 
 same "a number that JSON has not is damage" "2 0" "$? $(wc -c <out)"
 
 # --- what the text says above the findings, as numbers ---
-golden double_buffer
+load_golden double_buffer
 "$cufence" report --format json double_buffer.db >summary.json
 facts=$(tr -d '\n' <summary.json)
 has "time, threads, calls" '"run":\{"duration_ns":[1-9][0-9]*,.*"threads":1,"calls":[1-9]' "$facts"

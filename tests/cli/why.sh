@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # What orders two operations, asked of traces from an H200.
 . "$(dirname "$0")/lib.sh" "$@"
-golden=$(cd "$(dirname "$0")/../golden" && pwd)
 cufence=$build/bin/cufence
 needs "$cufence"
 cd "$tmp" || exit 1
 
 for app in double_buffer free_in_loop legacy_between_streams; do
-	"$cufence" undump "$golden/$app.txt" -o "$app.cft" &&
+	golden_text "$app" | "$cufence" undump - -o "$app.cft" &&
 		"$cufence" load "$app.cft" -o "$app.db" 2>/dev/null
 	ok "$app loads" $?
 done
@@ -80,7 +79,7 @@ refuses "no database" 'nothing.db' nothing.db 1 2
 refuses "no number at all" "'' is no operation" free_in_loop.db 1 ''
 refuses "nothing" "'0' is no operation" free_in_loop.db 0 1
 refuses "the same one twice" '^cufence why: both are operation 1: name two different ones$' free_in_loop.db 1 1
-"$cufence" undump "$golden/peer_copy_apart.txt" -o peer.cft && "$cufence" load peer.cft -o peer.db
+golden_text peer_copy_apart | "$cufence" undump - -o peer.cft && "$cufence" load peer.cft -o peer.db
 pair=$("$cufence" query peer.db "SELECT a.id || ' ' || b.id FROM operation a JOIN operation b
 	ON a.call = b.call AND a.id < b.id LIMIT 1")
 # shellcheck disable=SC2086
