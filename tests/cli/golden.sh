@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The traces in tests/golden, recorded on an H200 by tests/gpu/golden, give the findings of the
-# apps' .expect files, those of no app's name none.
+# apps' .expect files, those of no app's name none; every rule has one with a finding of it.
 # peer_copy_apart is peer_copy_per_step with non-blocking streams, for which copies between devices
 # come after nothing.  With --update as second argument, NAME.report is rewritten from them.
 . "$(dirname "$0")/lib.sh" "$@"
@@ -22,6 +22,7 @@ for text in "$golden"/*.txt; do
 	ok "$name: loads" $?
 	found=$("$cufence" query golden.db expect)
 	same "$name: findings" "$(grep -v '^#' "$expect" | sort)" "$found"
+	printf '%s\n' "$found" | sed 's/[: ].*//' >>found
 	same "$name: every operation has its call" "" "$("$cufence" query golden.db unmatched)"
 	same "$name: foreign keys hold" "" "$("$cufence" query golden.db 'PRAGMA foreign_key_check')"
 	"$cufence" report --level possible --format json golden.db >golden.json &&
@@ -36,4 +37,6 @@ for text in "$golden"/*.txt; do
 		same "$name: report" "$(cat "${text%.txt}.report")" "$(cat report)"
 	fi
 done
+same "rules without a golden trace" "" \
+	"$(sed -n 's/^RULE([a-z_]*, "\([^"]*\)".*/\1/p' "$root/analyzer/rules/rules.def" | grep -vxF -f found)"
 finish
