@@ -92,7 +92,7 @@ static void before(enum call_kind kind, unsigned traits)
 	/* A context that goes takes CUPTI's records with it. */
 	if (kind == KIND_CONTEXT_DESTROY)
 		collector_flush();
-	if (kind == KIND_PROFILER_START || kind == KIND_PROFILER_STOP)
+	if (kind_family(kind) == FAMILY_profiler)
 		window_profiler(kind == KIND_PROFILER_START);
 	if (kind == KIND_CAPTURE_END)
 		window_capture(0);
@@ -105,7 +105,7 @@ static void ready(enum call_kind kind, unsigned traits, const uint64_t *field)
 		allocation_remove(field[0]);
 	if (kind == KIND_MODULE_UNLOAD)
 		function_doubt();
-	if (kind == KIND_CONTEXT_DESTROY || kind == KIND_CONTEXT_RELEASE)
+	if (kind_family(kind) == FAMILY_context_end)
 		context_ending(field[0], kind == KIND_CONTEXT_RELEASE);
 }
 

@@ -192,8 +192,7 @@ enum frame_flag {
 	FRAME_UNTIMED = 1 << 14, /* a query of many, that began without a look at the clock */
 };
 #define FRAME_FLAGS(kind, traits) \
-	(((kind) == KIND_STREAM_QUERY || (kind) == KIND_EVENT_QUERY ? FRAME_QUERY : 0) | \
-		(call_is_wait(kind) ? FRAME_WAITS : 0) | \
+	((kind_has(kind, K_POLLS) ? FRAME_QUERY : 0) | (call_is_wait(kind) ? FRAME_WAITS : 0) | \
 		((kind) == KIND_LAUNCH ? FRAME_LAUNCH : 0) | \
 		((traits)&TRAIT_BLOCKS ? FRAME_BLOCKS : 0))
 

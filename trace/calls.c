@@ -2,6 +2,7 @@
 #include "calls.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* A row's fields become a list of enum field_kind; the expressions are dropped unexpanded. */
 #define IN(field, expression) FIELD_##field,
@@ -60,3 +61,11 @@ const char *const kind_waits_names[] = {
 	KIND_WAITS(X)
 #undef X
 };
+
+enum call_kind call_kind_named(const char *name)
+{
+	for (int kind = 0; kind < KIND_COUNT; kind++)
+		if (!strcmp(call_kind_names[kind], name))
+			return kind;
+	return KIND_OTHER;
+}

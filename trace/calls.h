@@ -21,17 +21,21 @@ enum call_kind {
 	X(other) \
 	X(runtime) /* names the driver calls beneath it */ \
 	X(context) \
+	X(context_end) \
 	X(limit) /* how much of the device a context sets aside */ \
 	X(allocation) \
-	X(free)        /* of device memory; waits for the device */ \
-	X(host_memory) /* freed or unregistered; waits for the device */ \
-	X(stream_free) /* in stream order */ \
+	X(stream_allocation) /* in stream order */ \
+	X(free)              /* of device memory; waits for the device */ \
+	X(host_memory)       /* freed or unregistered; waits for the device */ \
+	X(stream_free)       /* in stream order */ \
 	X(copy) \
 	X(set) \
 	X(stream) \
-	X(event) \
-	X(wait)  /* made in order to wait */ \
-	X(query) /* success says that work is complete */ \
+	X(event_create) \
+	X(event)      /* recorded, or ended */ \
+	X(event_wait) /* streams wait for an event */ \
+	X(wait)       /* made in order to wait */ \
+	X(query)      /* success says that work is complete */ \
 	X(launch) \
 	X(callback) /* a function of the host in stream order */ \
 	X(module) \
@@ -45,8 +49,12 @@ enum call_kind {
 	X(placement)    /* where managed memory lies */ \
 	X(memory_value) /* streams that wait for values in memory, or write them */ \
 	X(capture) \
+	X(capture_query) \
 	X(external) /* memory and semaphores of other programming interfaces */ \
 	X(graph) \
+	X(graph_edges) \
+	X(node_set) /* what a node of a graph or of an executable one does */ \
+	X(exec)     /* executable graphs */ \
 	X(graph_launch) \
 	X(profiler) \
 	X(decompress)
@@ -75,11 +83,11 @@ enum kind_waits {
 };
 
 #define KIND_TRAITS(X) \
-	X(WORK, work, 0)             /* puts work into a stream, of the device or of the host */ \
-	X(ACCESSES, accesses, 1)     /* that work reads or writes memory of the device */ \
-	X(SILENT, silent, 2)         /* has a place in a stream, and no record of CUPTI */ \
-	X(OUTSIDE, outside, 3)       /* ordered by values in memory or semaphores, too */ \
-	X(TELLS_HOST, tells_host, 4) /* the host may act on it without a CUDA call */ \
+	X(WORK, work, 0)         /* puts work into a stream, of the device or of the host */ \
+	X(ACCESSES, accesses, 1) /* that work reads or writes memory of the device */ \
+	X(SILENT, silent, 2)     /* has a place in a stream, and no record of CUPTI */ \
+	X(OUTSIDE, outside, 3)   /* may make its stream wait for values in memory or semaphores */ \
+	X(TELLS_HOST, tells_host, 4)         /* the host may act on it without a CUDA call */ \
 	X(DEFAULT_STREAM, default_stream, 5) /* names no stream: the default one */ \
 	X(ANY_STREAM, any_stream, 6)         /* may give work to streams that it does not name */ \
 	X(IDLE, idle, 7)              /* names a stream or an event, and gives it no work */ \
@@ -89,7 +97,12 @@ enum kind_waits {
 	X(QUICK, quick, 11)           /* takes less than 50 us by itself (H200) */ \
 	X(LOADS_CODE, loads_code, 12) /* loads a kernel at its first use (lazy loading) */ \
 	X(UNTIMED, untimed, 13)       /* records of CUPTI need not cover all of its work */ \
-	X(WINDOWED, windowed, 14) /* recorded only within a recording window, where there is one */
+	X(WINDOWED, windowed, \
+		14)           /* recorded only within a recording window, where there is one */ \
+	X(MARKER, marker, 15) /* has a place in a stream, and touches no memory there */ \
+	X(OUTLIVES, outlives, 16)           /* the memory that it makes outlives its context */ \
+	X(NAMES_CONTEXT, names_context, 17) /* about all streams of the context that it names */ \
+	X(POLLS, polls, 18)                 /* asked again until it succeeds */
 
 enum kind_trait {
 	K_NONE = 0,
@@ -149,6 +162,33 @@ static inline int call_is_wait(enum call_kind kind)
 	return kind_family(kind) == FAMILY_wait;
 }
 
+/* Copies that wait by direction and by the memory at both ends: not those between devices. */
+static inline int call_is_copy(enum call_kind kind)
+{
+	return kind_family(kind) == FAMILY_copy && kind_waits(kind) == WAITS_BY_MEMORY;
+}
+
+/* Copies and memsets that name no stream, of the default one: synchronous by name. */
+static inline int call_is_sync(enum call_kind kind)
+{
+	return kind_waits(kind) == WAITS_BY_MEMORY && kind_has(kind, K_DEFAULT_STREAM);
+}
+
+static inline int call_is_sync_copy(enum call_kind kind)
+{
+	return call_is_copy(kind) && kind_has(kind, K_DEFAULT_STREAM);
+}
+
+static inline int call_is_async_copy(enum call_kind kind)
+{
+	return call_is_copy(kind) && !kind_has(kind, K_DEFAULT_STREAM);
+}
+
+static inline int call_is_sync_set(enum call_kind kind)
+{
+	return kind_family(kind) == FAMILY_set && kind_has(kind, K_DEFAULT_STREAM);
+}
+
 /*
  * Whether memory that such a call made goes with its context: cuCtxDestroy lists what it frees.
  * Mappings of cuMemMap and graphs' memory do not; that of pools is the device's and survives even
@@ -156,7 +196,7 @@ static inline int call_is_wait(enum call_kind kind)
  */
 static inline int call_memory_ends(enum call_kind kind)
 {
-	return kind != KIND_MEM_MAP && kind != KIND_GRAPH_ADD_NODE && kind != KIND_ALLOC_ASYNC;
+	return !kind_has(kind, K_OUTLIVES);
 }
 
 enum call_trait {
@@ -301,6 +341,8 @@ struct call_type {
 extern const struct call_type call_types[CALL_COUNT];
 extern const char *const field_names[FIELD_KIND_COUNT];
 extern const char *const call_kind_names[KIND_COUNT];
+/* The kind of that name; KIND_OTHER: none, as of a newer cufence's trace. */
+enum call_kind call_kind_named(const char *name);
 extern const char *const kind_family_names[FAMILY_COUNT];
 extern const char *const kind_waits_names[];
 

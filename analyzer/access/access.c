@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "unnamed_memory.h"
 
 /* Code: what is known of this shape, else of the kernel. */
@@ -13,8 +14,7 @@ static const char call_sql[] =
 	"c.kernel, ifnull(s.complete, k.complete), k.evidence, s.shape IS NOT NULL, "
 	"c.dst_memory IN ('device', 'managed'), c.src_memory IN ('device', 'managed'), "
 	"ifnull((SELECT x.object FROM call_object x WHERE x.call = c.id AND x.role = 'content'), "
-	"0), ifnull(s.reaches, k.reaches), "
-	"ifnull((SELECT f.family FROM call_kind f WHERE f.name = t.kind), '') "
+	"0), ifnull(s.reaches, k.reaches) "
 	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN launch l ON l.call = c.id "
 	"LEFT JOIN kernel_code k ON k.kernel = c.kernel "
 	"LEFT JOIN shape_code s ON s.shape = l.shape WHERE c.id = ?";
@@ -334,31 +334,27 @@ enum touches {
 	TOUCHES_WORDS, /* a kernel, or what was given memory like one: perhaps more, too */
 };
 
-/* By kind or family of kinds (trace/kinds.def), the first that fits; else TOUCHES_WORDS. */
-static enum touches touches_of(const char *kind, const char *family)
+static enum touches touches_of(enum call_kind kind)
 {
-	static const struct {
-		const char *name;
-		enum touches touches;
-	} table[] = {
-		/* What lay there is lost. */
-		{ "discard", TOUCHES_WORDS },
-		/* Where memory lies changes, and not what is in it. */
-		{ "placement", TOUCHES_NOTHING },
-		{ "copy", TOUCHES_ENDS },
-		{ "set", TOUCHES_ENDS },
-		{ "memory_value", TOUCHES_ENDS },
-		{ "event", TOUCHES_NOTHING },
-		{ "stream", TOUCHES_NOTHING },
-		{ "wait", TOUCHES_NOTHING },
-		{ "query", TOUCHES_NOTHING },
-		{ "capture", TOUCHES_NOTHING },
-	};
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		if (!strcmp(kind, table[i].name) || !strcmp(family, table[i].name))
-			return table[i].touches;
-	return TOUCHES_WORDS;
+	if (kind == KIND_DISCARD) /* what lay there is lost */
+		return TOUCHES_WORDS;
+	if (kind_has(kind, K_IDLE))
+		return TOUCHES_NOTHING;
+	switch (kind_family(kind)) {
+	case FAMILY_copy:
+	case FAMILY_set:
+	case FAMILY_memory_value:
+		return TOUCHES_ENDS;
+	case FAMILY_placement: /* where memory lies changes, and not what is in it */
+	case FAMILY_stream:
+	case FAMILY_event_create:
+	case FAMILY_event:
+	case FAMILY_event_wait:
+	case FAMILY_wait:
+		return TOUCHES_NOTHING;
+	default:
+		return TOUCHES_WORDS;
+	}
 }
 
 static int node_touches_nothing(const char *type)
@@ -386,11 +382,10 @@ static int add_node(struct access_reader *reader, int64_t call, const char *type
 static int add_call(struct access_reader *reader, int64_t call, struct accesses *accesses)
 {
 	const char *kind = (const char *)sqlite3_column_text(reader->call, 0);
-	const char *family = (const char *)sqlite3_column_text(reader->call, 12);
 
 	accesses->named = 1;
 	accesses->complete = 0;
-	switch (touches_of(kind, family)) {
+	switch (touches_of(call_kind_named(kind))) {
 	case TOUCHES_NOTHING:
 		accesses->complete = 1;
 		return 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "kinds.h"
 #include "unnamed_memory.h"
 
 /* Besides allocations, whose ids are positive: */
@@ -45,7 +46,7 @@ static const char unknown_sql[] =
 	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "
 	"LEFT JOIN kernel_code d ON d.kernel = c.kernel LEFT JOIN launch l ON l.call = c.id "
 	"LEFT JOIN shape_code s ON s.shape = l.shape "
-	"WHERE t.kind = 'launch' AND NOT t.runtime "
+	"WHERE " IS_LAUNCH("t") " AND NOT t.runtime "
 	"AND (k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches) & 15) ORDER BY c.id";
 
 /* Graphs of nothing but work on the device, by kernels that go only where they were pointed. */
@@ -133,30 +134,18 @@ static int add_key(struct relax *relax, int64_t key)
 /* Whether the host may look at what the operation of a call does, or write to what it reads. */
 static int is_host_visible(const struct relax *relax, const struct walk_call *call)
 {
-	switch (call->kind) {
-	case KIND_COPY:
-	case KIND_COPY_ASYNC:
-	case KIND_SET:
-	case KIND_SET_ASYNC:
+	if (call_is_copy(call->kind) || kind_family(call->kind) == FAMILY_set)
 		/* A pageable source is read during the call. */
 		return call->host_visible || call->src == MEMORY_PINNED ||
 			call->src == MEMORY_MANAGED ||
 			(call->dst != MEMORY_DEVICE && call->direction != COPY_H2D &&
 				call->direction != COPY_D2D);
-	case KIND_LAUNCH:
-	case KIND_COPY_PEER:
-	case KIND_COPY_PEER_ASYNC:
-		return call->host_visible;
-	case KIND_GRAPH_LAUNCH:
+	if (kind_family(call->kind) == FAMILY_graph_launch)
 		return call->host_visible || call->content || !relax->graphs_known;
-	case KIND_ALLOC_ASYNC:
-	case KIND_FREE_ASYNC:
-	case KIND_EVENT_RECORD:
-	case KIND_STREAM_WAIT:
-		return 0;
-	default:
-		return 1;
-	}
+	/* Launches, and copies between devices. */
+	if (kind_has(call->kind, K_ACCESSES) && !kind_has(call->kind, K_UNTIMED))
+		return call->host_visible;
+	return !kind_has(call->kind, K_MARKER);
 }
 
 /* The memory of copies and memsets on the device, as far as it is an allocation's. */
@@ -167,29 +156,22 @@ static int is_device_side(enum memory_kind memory)
 
 static int is_all_known(const struct walk_call *call, int sources, int destinations)
 {
-	switch (call->kind) {
-	case KIND_COPY:
-	case KIND_COPY_ASYNC:
-	case KIND_COPY_PEER:
-	case KIND_COPY_PEER_ASYNC:
+	switch (kind_family(call->kind)) {
+	case FAMILY_copy:
+		if (kind_has(call->kind, K_UNTIMED)) /* many copies */
+			return !(call->content & CONTENT_UNNAMED);
 		return (sources || call->direction == COPY_H2D || !is_device_side(call->src)) &&
 			(destinations || call->direction == COPY_D2H || !is_device_side(call->dst));
-	case KIND_SET:
-	case KIND_SET_ASYNC:
+	case FAMILY_set:
 		return destinations > 0;
-	case KIND_LAUNCH:
-	case KIND_HOST_FUNC:
-	case KIND_STREAM_CALLBACK:
-	case KIND_ALLOC_ASYNC:
-	case KIND_FREE_ASYNC:
-	case KIND_EVENT_RECORD:
-	case KIND_STREAM_WAIT:
-		return 1;
-	case KIND_GRAPH_LAUNCH:
-	case KIND_COPY_BATCH:
+	case FAMILY_graph_launch:
 		return !(call->content & CONTENT_UNNAMED);
+	case FAMILY_launch:
+		return !kind_has(call->kind, K_ANY_STREAM);
+	case FAMILY_callback:
+		return 1;
 	default:
-		return 0;
+		return kind_has(call->kind, K_MARKER);
 	}
 }
 
@@ -217,7 +199,7 @@ static int find_reach(struct relax *relax, const struct walk_call *call)
 {
 	int rc, anything;
 
-	if (call->kind == KIND_GRAPH_LAUNCH && relax->reaches) {
+	if (kind_family(call->kind) == FAMILY_graph_launch && relax->reaches) {
 		if (read_one(relax, call))
 			return -1;
 		if (relax->one.reaches & PTX_REACH_POINTER)
@@ -250,8 +232,10 @@ static int find_keys(struct relax *relax, const struct walk_call *call)
 	unknown = find_reach(relax, call);
 	if (rc < 0 || unknown < 0)
 		return -1;
-	if ((call->kind == KIND_ALLOC_ASYNC && add_from(relax, &relax->allocated, call)) ||
-		(call->kind == KIND_FREE_ASYNC && add_from(relax, &relax->freed, call)))
+	if ((kind_family(call->kind) == FAMILY_stream_allocation &&
+		    add_from(relax, &relax->allocated, call)) ||
+		(kind_family(call->kind) == FAMILY_stream_free &&
+			add_from(relax, &relax->freed, call)))
 		return -1;
 	return !unknown && is_all_known(call, sources, destinations);
 }
@@ -406,7 +390,8 @@ static int64_t end_of(const struct relax *relax, const struct walk_call *call)
 {
 	int64_t end = INT64_MIN;
 
-	if (call->kind != KIND_ALLOC_ASYNC && call->kind != KIND_FREE_ASYNC)
+	if (kind_family(call->kind) != FAMILY_stream_allocation &&
+		kind_family(call->kind) != FAMILY_stream_free)
 		return call->op_end;
 	for (int i = 0; i < ORDER_REASONS; i++)
 		if (relax->full.needs[i].op && relax->full.needs[i].end > end)
@@ -446,8 +431,7 @@ static int forget(struct relax *relax, const struct walk_call *call)
 
 int relax_fetches(const struct walk_call *call)
 {
-	return (call->kind == KIND_COPY || call->kind == KIND_COPY_ASYNC) && !call->result &&
-		call->direction == COPY_D2H;
+	return call_is_copy(call->kind) && !call->result && call->direction == COPY_D2H;
 }
 
 int relax_both(struct relax *relax, const struct walk_call *call)

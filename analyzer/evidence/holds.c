@@ -288,7 +288,7 @@ int holds_see(struct holds *holds, const struct order *order, const struct walk_
 		return -1;
 	if (stream)
 		stream->count = 0;
-	if (call->kind == KIND_COPY && call->direction != COPY_D2D)
+	if (call_is_sync_copy(call->kind) && call->direction != COPY_D2D)
 		return 0;
 	return see_legacy(holds, order, call, &legacy, pair);
 }

@@ -370,10 +370,10 @@ static int wait_context(struct known *known, const struct walk_call *call,
 
 static int see_wait(struct known *known, const struct walk_call *call)
 {
-	switch (call->kind) {
-	case KIND_EVENT_SYNC:
+	switch (kind_waits(call->kind)) {
+	case WAITS_EVENT:
 		return wait_event(known, call);
-	case KIND_CONTEXT_SYNC:
+	case WAITS_CONTEXT:
 		return wait_context(known, call, idmap_get(&known->contexts, call->context), 0);
 	default:
 		if (call->stream_kind == STREAM_KIND_LEGACY)
@@ -400,7 +400,8 @@ static int see_work(struct known *known, const struct walk_call *call)
 	if (add_work(known, call) || add_elsewhere(known, call) ||
 		(call->kind == KIND_EVENT_RECORD && record(known, call)))
 		return -1;
-	if (call->kind == KIND_COPY && (call->direction == COPY_D2H || call->direction == COPY_H2H))
+	if (call_is_sync_copy(call->kind) &&
+		(call->direction == COPY_D2H || call->direction == COPY_H2H))
 		return learn_copy(known, call);
 	return 0;
 }
@@ -425,13 +426,11 @@ int known_see(struct known *known, const struct walk_call *call)
 		return -1;
 	if (call->captured)
 		return 0;
-	switch (call->kind) {
-	case KIND_STREAM_SYNC:
-	case KIND_EVENT_SYNC:
-	case KIND_CONTEXT_SYNC:
+	if (call_is_wait(call->kind))
 		return call->result || call->exit == WALK_NEVER || call->stretch == STRETCH_NONE
 			? 0
 			: see_wait(known, call);
+	switch (call->kind) {
 	case KIND_STREAM_DESTROY:
 		destroy_stream(known, call->stream);
 		return 0;

@@ -255,9 +255,10 @@ static int64_t ready_at(struct late *late, const struct order *order, const stru
 /* The host itself may be what such a copy waits for. */
 static int is_staged(const struct walk_call *call)
 {
-	return call->kind == KIND_COPY || call->kind == KIND_COPY_PEER ||
-		call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE ||
-		call->kind == KIND_GRAPH_LAUNCH;
+	if (kind_family(call->kind) == FAMILY_copy && kind_has(call->kind, K_DEFAULT_STREAM))
+		return 1;
+	return call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE ||
+		kind_family(call->kind) == FAMILY_graph_launch;
 }
 
 /* A process has few devices. */

@@ -149,6 +149,11 @@ static int see_launch(struct resizes *resizes, const struct walk_call *call, int
 	return 0;
 }
 
+static int runs_kernels(enum call_kind kind)
+{
+	return kind_family(kind) == FAMILY_launch || kind_family(kind) == FAMILY_graph_launch;
+}
+
 int resizes_see(struct resizes *resizes, const struct walk_call *call, enum resize *resize)
 {
 	int64_t id = call->stream_context ? call->stream_context : call->context;
@@ -158,13 +163,12 @@ int resizes_see(struct resizes *resizes, const struct walk_call *call, enum resi
 	*resize = RESIZE_UNKNOWN;
 	if (!id || call->result || call->captured)
 		return 0;
-	if (call->kind != KIND_LAUNCH && call->kind != KIND_GRAPH_LAUNCH &&
-		call->kind != KIND_LAUNCH_MULTI && call->kind != KIND_CONTEXT_LIMIT)
+	if (!runs_kernels(call->kind) && kind_family(call->kind) != FAMILY_limit)
 		return 0;
 	context = context_of(resizes, id);
 	if (!context)
 		return -1;
-	if (call->kind == KIND_CONTEXT_LIMIT) {
+	if (kind_family(call->kind) == FAMILY_limit) {
 		if (call->bytes > context->local)
 			context->local = call->bytes;
 		return 0;

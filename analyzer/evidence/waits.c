@@ -127,7 +127,8 @@ static int is_quick(const struct walk_call *call)
 /* A query of a kernel's attributes, at its first use. */
 static int loads_code(const struct walk_call *call)
 {
-	return call->kind == KIND_FUNCTION_QUERY && call->overhead;
+	return kind_has(call->kind, K_LOADS_CODE) && !kind_has(call->kind, K_WORK) &&
+		call->overhead;
 }
 
 static struct order_state operation_of(const struct walk_call *call)
@@ -140,7 +141,7 @@ static int note_copy_back(struct waits *waits, const struct order *order,
 {
 	struct copy_back *copy;
 
-	if (call->kind != KIND_COPY_ASYNC || call->direction != COPY_D2H || call->result ||
+	if (!call_is_async_copy(call->kind) || call->direction != COPY_D2H || call->result ||
 		!call->op || call->op_end == WALK_NEVER)
 		return 0;
 	copy = idmap_need(&waits->copies, call->thread, sizeof(*copy));
@@ -166,18 +167,14 @@ static void look_behind_copy(struct waits *waits, struct wait_candidate *candida
 		candidate->before = copy->before;
 }
 
-static int is_copy(const struct walk_call *call)
-{
-	return call->kind == KIND_COPY || call->kind == KIND_COPY_ASYNC;
-}
-
 /*
  * What was pending for a small part of a copy only is no reason for the rest.  Other calls have
  * waited for it, and may have slept on.
  */
 static int is_unblocked(const struct walk_call *call, int64_t behind, int64_t duration)
 {
-	return behind < duration / UNBLOCKED_PART && (is_copy(call) || behind < BLOCKED_MIN_NS);
+	return behind < duration / UNBLOCKED_PART &&
+		(call_is_copy(call->kind) || behind < BLOCKED_MIN_NS);
 }
 
 /* Behind the end of what it waited for a call that waits first does its own work only. */
@@ -207,7 +204,7 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 		.enter = call->enter,
 		.exit = call->exit,
 		.overhead = call->overhead,
-		.transfer = is_copy(call) ? call->op_start : WALK_NEVER,
+		.transfer = call_is_copy(call->kind) ? call->op_start : WALK_NEVER,
 		.transferred = call->op_end,
 		.expected = usual_expected(call),
 		.explicit_wait = scope_is_explicit(call),

@@ -355,7 +355,8 @@ static int follow_work(struct search *search, const struct walk_call *call)
 {
 	struct given *given;
 
-	if (call->kind == KIND_STREAM_WAIT || call->kind == KIND_GRAPH_LAUNCH ||
+	if (kind_family(call->kind) == FAMILY_event_wait ||
+		kind_family(call->kind) == FAMILY_graph_launch ||
 		call->stream_kind == STREAM_KIND_LEGACY)
 		search->orders++;
 	if (!walk_submits(call) || call->result || call->op_start == WALK_NEVER ||
@@ -385,11 +386,9 @@ static int covers(struct search *search, const struct segment *segment,
 	const struct full *full = segment->first;
 	struct given *given;
 
-	switch (call->kind == KIND_STREAM_QUERY ? SCOPE_OWN : scope_of(call)) {
+	switch (scope_asked(call)) {
 	case SCOPE_NONE:
-		if (call->kind != KIND_EVENT_QUERY)
-			return 0;
-		break;
+		return 0;
 	case SCOPE_PROCESS:
 		return 1;
 	case SCOPE_DEVICE:

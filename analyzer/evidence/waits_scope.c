@@ -83,6 +83,13 @@ enum scope scope_of(const struct walk_call *call)
 	return SCOPE_NONE;
 }
 
+enum scope scope_asked(const struct walk_call *call)
+{
+	if (!kind_has(call->kind, K_POLLS))
+		return scope_of(call);
+	return call->kind == KIND_STREAM_QUERY ? SCOPE_OWN : SCOPE_EVENT;
+}
+
 enum scope scope_within(const struct walk_call *call)
 {
 	return kind_has(call->kind, K_LOADS_CODE) ? SCOPE_DEVICE : scope_of(call);
@@ -123,12 +130,12 @@ int scope_waited(const struct walk_call *call)
 
 int scope_includes_own(const struct walk_call *call)
 {
-	if (call->kind == KIND_SET)
+	if (call_is_sync_set(call->kind))
 		return is_host(call->dst);
-	if (call->kind != KIND_COPY && call->kind != KIND_COPY_ASYNC)
+	if (!call_is_copy(call->kind))
 		return 0;
 	return call->direction == COPY_D2H || call->direction == COPY_H2H ||
-		(call->kind == KIND_COPY && call->src == MEMORY_PINNED);
+		(call_is_sync_copy(call->kind) && call->src == MEMORY_PINNED);
 }
 
 struct pending *pending_new(struct db *db)
@@ -275,7 +282,7 @@ int pending_find(struct pending *pending, const struct order *order, const struc
 	int device = call->device;
 
 	land(pending, call->enter);
-	if (call->kind == KIND_FREE_DEVICE && find_owner(pending, call, scope, &device))
+	if (kind_family(call->kind) == FAMILY_free && find_owner(pending, call, scope, &device))
 		return -1;
 	context = idmap_get(&pending->contexts, id);
 	*state = ORDER_NOTHING;
@@ -300,8 +307,9 @@ int pending_find(struct pending *pending, const struct order *order, const struc
 			*state = context->all;
 		break;
 	case SCOPE_DEVICE:
-		*state = call->kind == KIND_LAUNCH ? of_launch(pending, call)
-						   : of_device(pending, call->process, device, 0);
+		*state = kind_family(call->kind) == FAMILY_launch
+			? of_launch(pending, call)
+			: of_device(pending, call->process, device, 0);
 		break;
 	case SCOPE_PROCESS:
 		*state = of_device(pending, call->process, -1, 0);

@@ -31,6 +31,9 @@ enum scope {
 /* By kind, memory and stream of the call. */
 enum scope scope_of(const struct walk_call *call);
 
+/* Of a query what a wait in its place would wait for, of others scope_of(). */
+enum scope scope_asked(const struct walk_call *call);
+
 /*
  * What the driver may wait for within a call that is no wait: a launch that needs more memory for
  * stacks or printf than there is, and what loads code, empty the device first.

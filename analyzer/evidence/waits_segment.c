@@ -2,6 +2,7 @@
 #include "waits_segment.h"
 
 #include "constants.h"
+#include "kinds.h"
 #include "order_path.h"
 #include "places.h"
 #include "sharing.h"
@@ -30,7 +31,7 @@ static int ask(sqlite3_stmt *q, int64_t id)
 static int may_not_wait(const struct walk_call *call)
 {
 	if (scope_of(call) == SCOPE_STREAM)
-		return call->kind == KIND_COPY_ASYNC && !scope_includes_own(call);
+		return call_is_async_copy(call->kind) && !scope_includes_own(call);
 	return scope_empties_device(call) && scope_of(call) != SCOPE_NONE;
 }
 
@@ -54,7 +55,7 @@ static int is_of_row(const struct walk_call *call, const struct judged_wait *wai
 	const struct segment *segment)
 {
 	return (wait->on_default || is_side_effect(wait)) && segment->row_count < SEGMENT_ROW &&
-		(call->kind == KIND_COPY || call->kind == KIND_SET) &&
+		call_is_sync(call->kind) &&
 		(call->stream_kind == STREAM_KIND_LEGACY ||
 			call->stream_kind == STREAM_KIND_THREAD) &&
 		scope_of(call) != SCOPE_NONE && call->direction != COPY_H2H &&
@@ -69,7 +70,7 @@ static int is_of_async_row(const struct walk_call *call, const struct judged_wai
 	const struct segment *segment)
 {
 	return wait->is_async && !wait->staged && !wait->explicit_wait &&
-		segment->async_count < SEGMENT_ROW && call->kind == KIND_COPY_ASYNC &&
+		segment->async_count < SEGMENT_ROW && call_is_async_copy(call->kind) &&
 		call->stream == wait->own_stream && scope_of(call) != SCOPE_NONE;
 }
 
@@ -84,7 +85,7 @@ int segments_of_script(struct segments *s, int64_t call)
 static int is_for_the_rest(const struct walk_call *call, const struct judged_wait *wait)
 {
 	return scope_is_explicit(call) ||
-		(call->kind == KIND_COPY && call->direction == COPY_D2H &&
+		(call_is_sync_copy(call->kind) && call->direction == COPY_D2H &&
 			call->stream_context != wait->context);
 }
 
@@ -124,23 +125,22 @@ static int covers(struct segments *s, const struct walk_call *call, const struct
 		if (held <= 0)
 			return held;
 	}
-	switch (call->kind == KIND_STREAM_QUERY ? SCOPE_OWN : scope_of(call)) {
+	switch (scope_asked(call)) {
 	case SCOPE_NONE:
-		return call->kind == KIND_EVENT_QUERY &&
-			order_path_exists(s->path, call->id, wait->op_call);
+		return 0;
 	case SCOPE_PROCESS:
 		return 1;
 	case SCOPE_DEVICE:
 		return call->device == wait->device;
 	case SCOPE_CONTEXT:
 		return call->context == wait->context;
-	case SCOPE_LEGACY:
-		break;
 	case SCOPE_STREAM:
 	case SCOPE_OWN:
-	case SCOPE_EVENT:
-		if (call->stream == wait->stream && call->kind != KIND_EVENT_SYNC)
+		if (call->stream == wait->stream)
 			return 1;
+		break;
+	case SCOPE_EVENT:
+	case SCOPE_LEGACY:
 		break;
 	}
 	return order_path_exists(s->path, call->id, wait->op_call);
@@ -284,7 +284,7 @@ static int is_result_behind(struct segments *s, const struct walk_call *call,
 {
 	int held;
 
-	if (!is_side_effect(wait) || wait->past_results || call->kind != KIND_COPY ||
+	if (!is_side_effect(wait) || wait->past_results || !call_is_sync_copy(call->kind) ||
 		call->direction != COPY_D2H)
 		return 0;
 	held = ask(s->is_held_by_others, call->id);
@@ -356,10 +356,11 @@ int segments_measure(struct segments *s, struct judged_wait *wait, struct segmen
 /* The thread's last work before a call was to fetch another device's result. */
 /* clang-format off */
 static const char fetched_sql[] =
-	"SELECT 1 FROM (SELECT t.kind, c.dst_memory, s.context FROM call c "
+	"SELECT 1 FROM (SELECT " IS_SYNC_COPY("t") " AS copies, c.dst_memory, s.context "
+	" FROM call c "
 	" JOIN call_type t ON t.id = c.type JOIN stream s ON s.id = c.stream "
 	" WHERE c.thread = ?1 AND c.id < ?2 AND NOT t.runtime ORDER BY c.id DESC LIMIT 1) "
-	"WHERE kind = 'copy' AND dst_memory IN " IN_HOST_MEMORY " "
+	"WHERE copies AND dst_memory IN " IN_HOST_MEMORY " "
 	"AND context <> ?3";
 /* clang-format on */
 

@@ -70,7 +70,7 @@ int64_t usual_key(const struct walk_call *call)
 {
 	int64_t key = call->type;
 
-	if (call->kind != KIND_COPY && call->kind != KIND_COPY_ASYNC)
+	if (!call_is_copy(call->kind))
 		return key << 16;
 	return key << 16 | size_class(call->bytes) << 8 | (int64_t)call->direction << 4 |
 		(int64_t)host_memory(call);

@@ -120,36 +120,26 @@ static int name_node(struct loader *loader, const struct loaded_call *call, stru
 		: 0;
 }
 
-static const char *captured_type(unsigned kind)
+/* Of the node that a captured call becomes; NULL: it becomes none. */
+static const char *captured_type(enum call_kind kind)
 {
-	static const struct {
-		unsigned kind;
-		const char *type;
-	} types[] = {
-		{ KIND_LAUNCH, "kernel" },
-		{ KIND_COPY_ASYNC, "copy" },
-		{ KIND_COPY_BATCH, "copy" },
-		{ KIND_COPY_PEER_ASYNC, "copy" },
-		{ KIND_SET_ASYNC, "set" },
-		{ KIND_HOST_FUNC, "host" },
-		{ KIND_STREAM_CALLBACK, "host" },
-		{ KIND_ALLOC_ASYNC, "alloc" },
-		{ KIND_FREE_ASYNC, "free" },
-		{ KIND_STREAM_VALUE_WAIT, "memop" },
-		{ KIND_STREAM_VALUE_WRITE, "memop" },
-		{ KIND_STREAM_MEMOP, "memop" },
-		{ KIND_EXTERNAL_SIGNAL, "signal" },
-		{ KIND_EXTERNAL_WAIT, "external_wait" },
-		{ KIND_GRAPH_LAUNCH, "graph" },
-		{ KIND_PREFETCH, "other" },
-		{ KIND_DISCARD, "other" },
-		{ KIND_DECOMPRESS, "other" },
+	static const char *const types[FAMILY_COUNT] = {
+		[FAMILY_launch] = "kernel",
+		[FAMILY_copy] = "copy",
+		[FAMILY_set] = "set",
+		[FAMILY_callback] = "host",
+		[FAMILY_stream_allocation] = "alloc",
+		[FAMILY_stream_free] = "free",
+		[FAMILY_memory_value] = "memop",
+		[FAMILY_external] = "external_wait",
+		[FAMILY_graph_launch] = "graph",
+		[FAMILY_placement] = "other",
+		[FAMILY_decompress] = "other",
 	};
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (types[i].kind == kind)
-			return types[i].type;
-	return NULL;
+	if (kind_has(kind, K_ANY_STREAM) || !kind_has(kind, K_WORK | K_SILENT | K_MARKER))
+		return NULL;
+	return kind == KIND_EXTERNAL_SIGNAL ? "signal" : types[kind_family(kind)];
 }
 
 /* The call becomes a node after the stream's front, and the front. */

@@ -21,12 +21,6 @@ static uint64_t current(const struct loaded_process *p, const struct loaded_call
 	return map_get(&p->context_numbers, number, 0);
 }
 
-static int names_context(unsigned kind)
-{
-	return kind == KIND_CONTEXT_SYNC || kind == KIND_CONTEXT_RECORD ||
-		kind == KIND_CONTEXT_WAIT;
-}
-
 /* Its primary one, else the current one if it is of that device. */
 static uint64_t of_device(const struct loaded_process *p, const struct loaded_call *call)
 {
@@ -71,10 +65,11 @@ int loader_resolve_context(struct loader *loader, struct loaded_call *call)
 	struct loaded_process *p = &loader->p;
 	uint64_t found = current(p, call);
 
-	if (call->kind == KIND_CONTEXT_DESTROY || call->kind == KIND_CONTEXT_RELEASE)
+	if (kind_family(call->kind) == FAMILY_context_end)
 		found = ended(p, call);
 	/* Not always the current one: cuCtxSynchronize_v2 names the one it waits for. */
-	else if (names_context(call->kind) && HAS(call, context) && VALUE(call, context))
+	else if (kind_has(call->kind, K_NAMES_CONTEXT) && HAS(call, context) &&
+		VALUE(call, context))
 		found = map_get(&p->context_handles, VALUE(call, context), 0);
 	call->context = found ? p->context[found - 1].row : 0;
 	return call->kind == KIND_CONTEXT_RETAIN ? note_user(p, call) : 0;
@@ -100,8 +95,7 @@ int loader_end_context(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
 
-	if (!call->context ||
-		(call->kind != KIND_CONTEXT_DESTROY && call->kind != KIND_CONTEXT_RELEASE))
+	if (!call->context || kind_family(call->kind) != FAMILY_context_end)
 		return 0;
 	return lives_end_context(&p->streams, call->context, call->enter, call->exit,
 		       call->number) ||

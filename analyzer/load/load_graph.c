@@ -316,14 +316,26 @@ static int take_graph_destroy(struct loader *loader, const struct loaded_call *c
 		: 0;
 }
 
-static int (*taker(unsigned kind))(struct loader *, const struct loaded_call *)
+static int (*taker_of_family(enum call_kind kind))(struct loader *, const struct loaded_call *)
+{
+	switch (kind_family(kind)) {
+	case FAMILY_graph_edges:
+		return take_edges;
+	case FAMILY_node_set:
+		return graph_change;
+	case FAMILY_exec:
+	case FAMILY_graph_launch:
+		return exec_take;
+	default:
+		return NULL;
+	}
+}
+
+static int (*taker(enum call_kind kind))(struct loader *, const struct loaded_call *)
 {
 	switch (kind) {
 	case KIND_GRAPH_ADD_NODE:
 		return take_node;
-	case KIND_GRAPH_ADD_EDGES:
-	case KIND_GRAPH_REMOVE_EDGES:
-		return take_edges;
 	case KIND_GRAPH_NODE_DESTROY:
 		return take_node_destroy;
 	case KIND_GRAPH_CLONE:
@@ -332,21 +344,14 @@ static int (*taker(unsigned kind))(struct loader *, const struct loaded_call *)
 		return take_graph_destroy;
 	case KIND_GRAPH_INSTANTIATE:
 		return exec_instantiate;
-	case KIND_GRAPH_LAUNCH:
-	case KIND_GRAPH_UPLOAD:
-	case KIND_EXEC_DESTROY:
-		return exec_take;
 	case KIND_CAPTURE_BEGIN:
 		return capture_begin;
 	case KIND_EXEC_UPDATE:
 		return exec_update;
-	case KIND_EXEC_SET:
-	case KIND_GRAPH_NODE_SET:
-		return graph_change;
 	case KIND_GRAPH_QUERY:
 		return graph_query;
 	default:
-		return NULL;
+		return taker_of_family(kind);
 	}
 }
 

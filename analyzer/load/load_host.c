@@ -90,10 +90,6 @@ int loader_take_host(struct loader *loader, const struct loaded_call *call)
 	struct open_range range;
 
 	switch (call->kind) {
-	case KIND_THREAD_CREATE:
-	case KIND_THREAD_JOIN:
-		note_thread(loader, call);
-		return 0;
 	case KIND_RANGE_PUSH:
 		range = range_of(loader, call);
 		range.thread = call->thread;
@@ -111,6 +107,8 @@ int loader_take_host(struct loader *loader, const struct loaded_call *call)
 		range = range_of(loader, call);
 		return write_range(loader, &range, range.start);
 	default:
+		if (kind_family(call->kind) == FAMILY_thread)
+			note_thread(loader, call);
 		return 0;
 	}
 }

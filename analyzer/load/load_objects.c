@@ -100,6 +100,19 @@ static int write_attributes(struct loader *loader, const struct loaded_call *cal
 		: 0;
 }
 
+static int write_contexts(struct loader *loader, const struct loaded_call *call)
+{
+	if (call_is_copy(call->kind))
+		return write_contexts_of_memory(loader, call);
+	if (!(call->fields.present & 1ull << FIELD_dst_context))
+		return 0;
+	return write_context(loader, call, "dst_context", call->fields.value[FIELD_dst_context]) ||
+			write_context(loader, call, "src_context",
+				call->fields.value[FIELD_src_context])
+		? -1
+		: 0;
+}
+
 /* cuEventElapsedTime names two events; the call has the second one. */
 static int write_first_event(struct loader *loader, const struct loaded_call *call)
 {
@@ -128,17 +141,6 @@ int loader_write_objects(struct loader *loader, const struct loaded_call *call)
 	if (call->failed)
 		return 0;
 	switch (call->kind) {
-	case KIND_COPY_PEER:
-	case KIND_COPY_PEER_ASYNC:
-		return write_context(loader, call, "dst_context",
-			       call->fields.value[FIELD_dst_context]) ||
-				write_context(loader, call, "src_context",
-					call->fields.value[FIELD_src_context])
-			? -1
-			: 0;
-	case KIND_COPY:
-	case KIND_COPY_ASYNC:
-		return write_contexts_of_memory(loader, call);
 	case KIND_EVENT_ELAPSED:
 		return write_first_event(loader, call);
 	case KIND_LAUNCH:
@@ -146,6 +148,6 @@ int loader_write_objects(struct loader *loader, const struct loaded_call *call)
 	case KIND_CONTEXT:
 		return mark_green(loader, call);
 	default:
-		return 0;
+		return write_contexts(loader, call);
 	}
 }

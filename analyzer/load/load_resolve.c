@@ -117,7 +117,7 @@ static int find_event(struct resolving *r, uint32_t *life)
 	uint64_t handle = r->call->fields.value[FIELD_event];
 
 	*life = 0;
-	if (r->call->kind == KIND_EVENT_CREATE || r->call->kind == KIND_IPC_EVENT) {
+	if (kind_family(r->call->kind) == FAMILY_event_create) {
 		handle = r->call->fields.value[FIELD_new_event];
 		if (r->call->failed || !handle)
 			return 0;
@@ -166,15 +166,8 @@ static int resolve_stream(struct resolving *r)
 #define NODE_ALLOC 10
 
 static const struct allocation_kind allocation_kinds[] = {
-	{ KIND_ALLOC_DEVICE, "device", MEMORY_DEVICE },
-	{ KIND_ALLOC_HOST, "pinned", MEMORY_PINNED },
-	{ KIND_ALLOC_MANAGED, "managed", MEMORY_MANAGED },
-	{ KIND_ALLOC_ASYNC, "async", MEMORY_DEVICE },
-	{ KIND_REGISTER_HOST, "registered", MEMORY_PINNED },
-	{ KIND_MEM_MAP, "mapped", MEMORY_DEVICE },
-	{ KIND_ALLOC_IMPORT, "imported", MEMORY_DEVICE },
-	{ KIND_IPC_OPEN, "imported", MEMORY_DEVICE },
-	{ KIND_GRAPH_ADD_NODE, "graph", MEMORY_DEVICE },
+#define KIND_MAKES(symbol, name, memory) { KIND_##symbol, #name, MEMORY_##memory },
+#include "kinds.def"
 };
 
 const struct allocation_kind *loader_allocation_kind(const struct life *life)

@@ -19,15 +19,6 @@ struct call_reader {
 	uint32_t *last; /* by thread, its last call so far */
 };
 
-/* Of a type that a newer cufence recorded: a call without meaning here. */
-static enum call_kind kind_of(const char *name)
-{
-	for (int i = 0; i < KIND_COUNT; i++)
-		if (!strcmp(call_kind_names[i], name))
-			return i;
-	return KIND_OTHER;
-}
-
 static int read_kinds(struct run *run, struct db *db, struct call_kinds *kinds)
 {
 	struct run_reader reader;
@@ -42,7 +33,7 @@ static int read_kinds(struct run *run, struct db *db, struct call_kinds *kinds)
 		if (id <= UINT16_MAX && id < kinds->count)
 			kinds->kind[id] = sqlite3_column_int(reader.rows, 2)
 				? KIND_RUNTIME
-				: kind_of(db_text(reader.rows, 1));
+				: call_kind_named(db_text(reader.rows, 1));
 		else
 			reader.wrong = 1;
 	}

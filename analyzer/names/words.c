@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "format.h"
 #include "kernel_names.h"
 #include "print.h"
@@ -123,53 +124,51 @@ static void say_bytes(int64_t bytes, FILE *out)
 	print(out, "%.3g %s", size, units[unit]);
 }
 
-/* What calls of a kind submit; sized: how many bytes is said.  Of others: "an operation". */
-static const struct what {
-	const char *kind, *text;
+/* What a call submits; sized: how many bytes is said. */
+struct what {
+	const char *text;
 	int sized, orders;
-} whats[] = {
-	{ "copy", "a copy", 1, 0 },
-	{ "copy_async", "a copy", 1, 0 },
-	{ "copy_peer", "a copy between devices", 0, 0 },
-	{ "copy_peer_async", "a copy between devices", 0, 0 },
-	{ "copy_batch", "a batch of copies", 0, 0 },
-	{ "set", "a memset", 1, 0 },
-	{ "set_async", "a memset", 1, 0 },
-	{ "graph_launch", "a graph", 0, 0 },
-	{ "prefetch", "a prefetch", 1, 0 },
-	{ "event_record", "an event record", 0, 1 },
-	{ "stream_wait", "a wait for an event", 0, 1 },
-	{ "host_func", "a host function", 0, 1 },
-	{ "stream_callback", "a host function", 0, 1 },
 };
 
-static const struct what *what_of(const char *kind)
+static struct what what_of(enum call_kind kind)
 {
-	for (size_t i = 0; i < sizeof(whats) / sizeof(*whats); i++)
-		if (!strcmp(kind, whats[i].kind))
-			return &whats[i];
-	return NULL;
+	static const struct what of_family[FAMILY_COUNT] = {
+		[FAMILY_copy] = { "a copy between devices", 0, 0 },
+		[FAMILY_set] = { "a memset", 1, 0 },
+		[FAMILY_graph_launch] = { "a graph", 0, 0 },
+		[FAMILY_event] = { "an event record", 0, 1 },
+		[FAMILY_event_wait] = { "a wait for an event", 0, 1 },
+		[FAMILY_callback] = { "a host function", 0, 1 },
+	};
+
+	if (call_is_copy(kind))
+		return (struct what){ "a copy", 1, 0 };
+	if (kind == KIND_COPY_BATCH)
+		return (struct what){ "a batch of copies", 0, 0 };
+	if (kind == KIND_PREFETCH)
+		return (struct what){ "a prefetch", 1, 0 };
+	return of_family[kind_family(kind)];
 }
 
 static void say_what(sqlite3_stmt *q, FILE *out)
 {
 	static const char *const to[] = { " between host buffers", " to the device", " to the host",
 		" within the device" };
-	const char *kind = (const char *)sqlite3_column_text(q, 0);
+	enum call_kind kind = call_kind_named((const char *)sqlite3_column_text(q, 0));
 	const char *kernel = (const char *)sqlite3_column_text(q, 1);
-	const struct what *what = what_of(kind);
+	struct what what = what_of(kind);
 	int64_t direction = sqlite3_column_int64(q, 3);
 
-	if (!strcmp(kind, "launch")) {
+	if (kind_family(kind) == FAMILY_launch) {
 		print(out, kernel ? "kernel '%s'" : "a kernel", kernel);
 		return;
 	}
-	fputs(what ? what->text : "an operation", out);
-	if (what && what->sized) {
+	fputs(what.text ? what.text : "an operation", out);
+	if (what.sized) {
 		fputs(" of ", out);
 		say_bytes(sqlite3_column_int64(q, 2), out);
 	}
-	if (!strncmp(kind, "copy", 4) && what->sized && direction >= 0 && direction < 4)
+	if (call_is_copy(kind) && direction >= 0 && direction < 4)
 		fputs(to[direction], out);
 }
 
@@ -206,11 +205,8 @@ int words_only_orders(struct words *words, int64_t call)
 	sqlite3_stmt *q = words->operation;
 	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
 
-	if (rc > 0) {
-		const struct what *what = what_of((const char *)sqlite3_column_text(q, 0));
-
-		rc = what && what->orders;
-	}
+	if (rc > 0)
+		rc = what_of(call_kind_named((const char *)sqlite3_column_text(q, 0))).orders;
 	sqlite3_reset(q);
 	return rc;
 }

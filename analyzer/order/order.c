@@ -134,61 +134,44 @@ static int step_context_destroy(struct order *order, const struct walk_call *cal
 		: 0;
 }
 
-/* What calls do, by kind; the others do nothing that orders. */
-static int (*const steps[KIND_COUNT])(struct order *order, const struct walk_call *call) = {
-	[KIND_COPY] = order_step_submit,
-	[KIND_COPY_ASYNC] = order_step_submit,
-	[KIND_COPY_PEER] = order_step_submit,
-	[KIND_COPY_PEER_ASYNC] = order_step_submit,
-	[KIND_COPY_BATCH] = order_step_submit,
-	[KIND_SET] = order_step_submit,
-	[KIND_SET_ASYNC] = order_step_submit,
-	[KIND_LAUNCH] = order_step_submit,
-	[KIND_HOST_FUNC] = order_step_submit,
-	[KIND_STREAM_CALLBACK] = order_step_submit,
-	[KIND_PREFETCH] = order_step_submit,
-	[KIND_DISCARD] = order_step_submit,
-	[KIND_DECOMPRESS] = order_step_submit,
-	[KIND_ATTACH] = order_step_submit,
-	[KIND_STREAM_VALUE_WAIT] = order_step_submit,
-	[KIND_STREAM_VALUE_WRITE] = order_step_submit,
-	[KIND_STREAM_MEMOP] = order_step_submit,
-	[KIND_EXTERNAL_SIGNAL] = order_step_submit,
-	[KIND_EXTERNAL_WAIT] = order_step_submit,
-	[KIND_ALLOC_ASYNC] = order_step_alloc,
-	[KIND_FREE_ASYNC] = order_step_free,
-	[KIND_GRAPH_LAUNCH] = order_step_graph,
-	[KIND_GRAPH_UPLOAD] = order_step_graph,
-	[KIND_EXEC_DESTROY] = order_step_graph,
-	[KIND_EXEC_UPDATE] = order_step_graph,
-	[KIND_EXEC_SET] = order_step_graph,
-	[KIND_EVENT_CREATE] = step_create,
-	[KIND_IPC_EVENT] = step_create,
+typedef int order_step_function(struct order *order, const struct walk_call *call);
+
+/* What only calls of one kind do. */
+static order_step_function *const steps[KIND_COUNT] = {
 	[KIND_IPC_EXPORT] = step_export,
+	[KIND_EXEC_SET] = order_step_graph,
 	[KIND_EVENT_RECORD] = order_step_record,
 	[KIND_EVENT_DESTROY] = step_event_destroy,
 	[KIND_STREAM_WAIT] = order_step_wait,
 	[KIND_STREAM_DESTROY] = step_stream_destroy,
 	[KIND_CONTEXT_RECORD] = order_step_context_record,
 	[KIND_CONTEXT_WAIT] = order_step_context_wait,
-	[KIND_CONTEXT_DESTROY] = step_context_destroy,
-	[KIND_CONTEXT_RELEASE] = step_context_destroy,
-	[KIND_STREAM_SYNC] = order_step_join,
-	[KIND_STREAM_QUERY] = order_step_join,
-	[KIND_EVENT_SYNC] = order_step_join,
-	[KIND_EVENT_QUERY] = order_step_join,
-	[KIND_EVENT_ELAPSED] = order_step_join,
-	[KIND_CONTEXT_SYNC] = order_step_join,
-	[KIND_FREE_DEVICE] = order_step_incident,
-	[KIND_FREE_HOST] = order_step_incident,
-	[KIND_FREE_ARRAY] = order_step_incident,
-	[KIND_UNREGISTER_HOST] = order_step_incident,
-	[KIND_MODULE_LOAD] = order_step_incident,
-	[KIND_MODULE_UNLOAD] = order_step_incident,
-	[KIND_CONTEXT_LIMIT] = order_step_incident,
-	[KIND_THREAD_CREATE] = order_step_thread,
-	[KIND_THREAD_JOIN] = order_step_thread,
 };
+
+/* What calls of a family do. */
+static order_step_function *const family_steps[FAMILY_COUNT] = {
+	[FAMILY_stream_allocation] = order_step_alloc,
+	[FAMILY_stream_free] = order_step_free,
+	[FAMILY_graph_launch] = order_step_graph,
+	[FAMILY_exec] = order_step_graph,
+	[FAMILY_event_create] = step_create,
+	[FAMILY_context_end] = step_context_destroy,
+	[FAMILY_wait] = order_step_join,
+	[FAMILY_query] = order_step_join,
+	[FAMILY_thread] = order_step_thread,
+};
+
+/* NULL: nothing that orders. */
+static order_step_function *step_of(enum call_kind kind)
+{
+	if (steps[kind])
+		return steps[kind];
+	if (family_steps[kind_family(kind)])
+		return family_steps[kind_family(kind)];
+	if (kind_has(kind, K_RESOURCE))
+		return order_step_incident;
+	return kind_has(kind, K_WORK | K_SILENT) ? order_step_submit : NULL;
+}
 
 /* Calls went unrecorded here: they may have ordered anything. */
 static int doubt_all(struct order *order)
@@ -224,13 +207,15 @@ static int note_stretch(struct order *order, const struct walk_call *call)
 
 static int take_step(struct order *order, const struct walk_call *call)
 {
+	order_step_function *step = step_of(call->kind);
+
 	/* A captured call becomes a part of a graph: "operations are not enqueued for execution"
 	 * (programming guide, "Creating a Graph Using Stream Capture"). */
 	if (note_stretch(order, call))
 		return -1;
-	if (call->result || call->captured || !steps[call->kind])
+	if (call->result || call->captured || !step)
 		return 0;
-	if (order_hear(order, call) || steps[call->kind](order, call))
+	if (order_hear(order, call) || step(order, call))
 		return -1;
 	return order->keys.count > order->forget_at || order->joiner.bytes > order->forget_bytes
 		? order_forget(order)

@@ -137,7 +137,7 @@ int order_submit(struct order *order, struct order_stream *stream, const struct 
 	order->overlaps = overlap;
 	stream->last_exit = call->exit;
 	stream->last_thread = call->thread;
-	stream->last_is_kernel = call->kind == KIND_LAUNCH;
+	stream->last_is_kernel = kind_family(call->kind) == FAMILY_launch;
 	order_note_change(stream, state.own.seq);
 	return 0;
 }
@@ -191,18 +191,14 @@ static int let_know_of_async_copy(struct order *order, const struct walk_call *c
 static int let_know(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream)
 {
-	switch (call->kind) {
-	case KIND_COPY:
-		return let_know_of_copy(order, call, stream);
-	case KIND_COPY_ASYNC:
+	if (call_is_async_copy(call->kind))
 		return let_know_of_async_copy(order, call, stream);
-	case KIND_SET:
-		if (call->dst == MEMORY_PINNED || call->dst == MEMORY_MANAGED)
-			return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
-		return 0;
-	default:
-		return 0;
-	}
+	if (call_is_sync_copy(call->kind))
+		return let_know_of_copy(order, call, stream);
+	if (call_is_sync_set(call->kind) &&
+		(call->dst == MEMORY_PINNED || call->dst == MEMORY_MANAGED))
+		return order_let_know(order, call, &stream->last, ORDER_GUARANTEED);
+	return 0;
 }
 
 /*
@@ -224,7 +220,7 @@ int order_tell_host(struct order *order, const struct walk_call *call,
 		&stream->last);
 }
 
-/* What is waited for lies outside of CUDA's own order: it may stand for anything. */
+/* What its stream waits for lies outside of CUDA's own order: it may stand for anything. */
 static int waits_for_others(const struct walk_call *call)
 {
 	return kind_has(call->kind, K_OUTSIDE);

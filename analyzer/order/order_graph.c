@@ -132,7 +132,7 @@ static int step_change(struct order *order, const struct walk_call *call)
 {
 	struct order_exec *exec = idmap_get(&order->execs, call->exec);
 
-	if (!exec || !order->db || (call->kind == KIND_EXEC_SET && !call->event))
+	if (!exec || !order->db || (kind_family(call->kind) == FAMILY_node_set && !call->event))
 		return 0;
 	return read_exec(order, exec, call->id);
 }
@@ -310,7 +310,7 @@ int order_step_graph(struct order *order, const struct walk_call *call)
 		order_drop_exec(order, call->exec);
 		return 0;
 	}
-	if (call->kind == KIND_EXEC_UPDATE || call->kind == KIND_EXEC_SET)
+	if (call->kind == KIND_EXEC_UPDATE || kind_family(call->kind) == FAMILY_node_set)
 		return step_change(order, call);
 	stream = order_need_stream(order, call);
 	if (!stream)
@@ -327,7 +327,7 @@ int order_step_graph(struct order *order, const struct walk_call *call)
 	if (!exec)
 		return 0;
 	order->exec = exec->id;
-	if (call->kind == KIND_GRAPH_LAUNCH && act(order, call, exec, stream))
+	if (kind_family(call->kind) == FAMILY_graph_launch && act(order, call, exec, stream))
 		return -1;
 	order_keep(&exec->last, stream->last);
 	return 0;

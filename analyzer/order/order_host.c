@@ -347,27 +347,24 @@ static int join_what_it_names(struct order *order, const struct walk_call *call)
 	struct order_stream *stream;
 	struct order_context *context;
 
-	switch (call->kind) {
-	case KIND_STREAM_SYNC:
-	case KIND_STREAM_QUERY:
-		stream = order_need_stream(order, call);
-		if (!stream)
-			return call->stream ? -1 : 0;
-		if (stream->kind == STREAM_KIND_LEGACY)
-			return join_context(order, call, stream->context, 1, ORDER_WAIT);
-		return join_stream(order, call, stream, ORDER_WAIT);
-	case KIND_CONTEXT_SYNC:
+	if (kind_waits(call->kind) == WAITS_CONTEXT) {
 		context = idmap_get(&order->contexts, call->context);
 		if (!call->context || call->green) /* of which streams is not known */
 			order->node |= 2;
 		if (order->node & 2 && order_doubt(order, &order->now))
 			return -1;
 		return context ? join_context(order, call, context, 0, ORDER_WAIT) : 0;
-	default:
+	}
+	if (kind_waits(call->kind) != WAITS_STREAM && call->kind != KIND_STREAM_QUERY)
 		return join_event(order, call, call->event2) || join_event(order, call, call->event)
 			? -1
 			: 0;
-	}
+	stream = order_need_stream(order, call);
+	if (!stream)
+		return call->stream ? -1 : 0;
+	if (stream->kind == STREAM_KIND_LEGACY)
+		return join_context(order, call, stream->context, 1, ORDER_WAIT);
+	return join_stream(order, call, stream, ORDER_WAIT);
 }
 
 /* The thread is after what the call waited for. */
@@ -417,15 +414,14 @@ static int device_of_incident(const struct walk_call *call)
 {
 	if (kind_waits(call->kind) == WAITS_PROCESS)
 		return -1;
-	return call->kind == KIND_FREE_DEVICE && call->owner_device >= 0 ? call->owner_device
-									 : call->device;
+	return kind_family(call->kind) == FAMILY_free && call->owner_device >= 0
+		? call->owner_device
+		: call->device;
 }
 
 static int frees_nothing(const struct walk_call *call)
 {
-	if (call->kind == KIND_FREE_DEVICE)
-		return !call->ptr || call->freed_async;
-	return (call->kind == KIND_FREE_HOST || call->kind == KIND_UNREGISTER_HOST) && !call->ptr;
+	return kind_has(call->kind, K_RELEASES) && (!call->ptr || call->freed_async);
 }
 
 static int has_waited(const struct order_context *context, const struct walk_call *call,

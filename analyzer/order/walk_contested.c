@@ -34,9 +34,8 @@ static int note(struct contested *contested, int64_t call, unsigned by)
 /* Waits and questions change nothing, whatever their order. */
 static int changes_stream(enum call_kind kind)
 {
-	return kind != KIND_STREAM_SYNC && kind != KIND_STREAM_QUERY &&
-		kind != KIND_STREAM_CREATE && kind != KIND_STREAM_ATTRIBUTE &&
-		kind != KIND_CAPTURE_INFO;
+	return !call_is_wait(kind) &&
+		(!kind_has(kind, K_IDLE) || kind_family(kind) == FAMILY_capture);
 }
 
 static int keep_last(struct shared *shared, const struct last_call *last)
@@ -119,7 +118,7 @@ static int see_call(struct finder *finder, const struct run *run, const struct r
 	call.changes = changes_stream(kind);
 	if (see(finder, &finder->streams, row->stream, row->enter, &call))
 		return -1;
-	call.changes = kind == KIND_EVENT_RECORD || kind == KIND_EVENT_DESTROY;
+	call.changes = kind_family(kind) == FAMILY_event;
 	return see(finder, &finder->events, run_payload(run, row)->event, row->enter, &call);
 }
 

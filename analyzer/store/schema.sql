@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 9; -- raised with every change below
+PRAGMA user_version = 10; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -244,7 +244,8 @@ CREATE TABLE call_kind ( -- what calls of a kind do: the rows of trace/kinds.def
 	work INTEGER NOT NULL,          -- 1: puts work into a stream
 	accesses INTEGER NOT NULL,      -- 1: that work reads or writes memory of the device
 	silent INTEGER NOT NULL,        -- 1: has a place in a stream, and no record of CUPTI
-	outside INTEGER NOT NULL,       -- 1: ordered by values in memory or semaphores, too
+	outside INTEGER NOT NULL,       -- 1: may make its stream wait for values in memory or
+					-- semaphores
 	tells_host INTEGER NOT NULL,    -- 1: the host may act on it without a CUDA call
 	default_stream INTEGER NOT NULL, -- 1: names no stream
 	any_stream INTEGER NOT NULL,    -- 1: may give work to streams that it does not name
@@ -255,7 +256,11 @@ CREATE TABLE call_kind ( -- what calls of a kind do: the rows of trace/kinds.def
 	quick INTEGER NOT NULL,         -- 1: takes less than 50 us by itself (H200)
 	loads_code INTEGER NOT NULL,    -- 1: loads a kernel at its first use
 	untimed INTEGER NOT NULL,       -- 1: operations need not cover all of its work
-	windowed INTEGER NOT NULL       -- 1: recorded only within a recording window
+	windowed INTEGER NOT NULL,      -- 1: recorded only within a recording window
+	marker INTEGER NOT NULL,        -- 1: has a place in a stream, and touches no memory there
+	outlives INTEGER NOT NULL,      -- 1: the memory that it makes outlives its context
+	names_context INTEGER NOT NULL, -- 1: about all streams of the context that it names
+	polls INTEGER NOT NULL          -- 1: asked again until it succeeds
 );
 
 CREATE TABLE call_type ( -- the rows of calls.def that the trace was written with

@@ -38,12 +38,21 @@ static uint32_t number(struct map *map, int64_t row)
 	return (uint32_t)next;
 }
 
+static unsigned acts_of_work(const struct walk_call *call)
+{
+	if (kind_family(call->kind) == FAMILY_callback)
+		return STEP_SUBMITS | STEP_HOST_WORK;
+	/* CUPTI has no record of what these do, and yet they have their place in a stream. */
+	if (kind_has(call->kind, K_SILENT))
+		return STEP_SUBMITS;
+	if (call_is_sync(call->kind))
+		return STEP_SUBMITS | STEP_BECOMES_ASYNC | STEP_CAN_BE_HELD;
+	return call->op || walk_submits(call) ? STEP_SUBMITS | STEP_CAN_BE_HELD : 0;
+}
+
 static unsigned acts_of(const struct walk_call *call)
 {
 	switch (call->kind) {
-	case KIND_HOST_FUNC:
-	case KIND_STREAM_CALLBACK:
-		return STEP_SUBMITS | STEP_HOST_WORK;
 	case KIND_EVENT_RECORD:
 		return call->event && call->stream ? STEP_RECORDS : 0;
 	case KIND_STREAM_WAIT:
@@ -54,22 +63,14 @@ static unsigned acts_of(const struct walk_call *call)
 		return call->other_thread ? STEP_JOINS_THREAD : 0;
 	case KIND_COPY_PEER:
 		return STEP_SUBMITS;
-	/* CUPTI has no record of what these do, and yet they have their place in a stream. */
-	case KIND_PREFETCH:
-	case KIND_DISCARD:
-	case KIND_ATTACH:
-		return STEP_SUBMITS;
-	case KIND_COPY:
-	case KIND_SET:
-		return STEP_SUBMITS | STEP_BECOMES_ASYNC | STEP_CAN_BE_HELD;
 	default:
-		return call->op || walk_submits(call) ? STEP_SUBMITS | STEP_CAN_BE_HELD : 0;
+		return acts_of_work(call);
 	}
 }
 
 static unsigned waits_of(const struct walk_call *call)
 {
-	if (scope_of(call) == SCOPE_NONE || (call->kind == KIND_FREE_DEVICE && call->freed_async))
+	if (scope_of(call) == SCOPE_NONE || call->freed_async)
 		return 0;
 	return STEP_WAITS | (scope_is_explicit(call) ? STEP_EXPLICIT : 0) |
 		(scope_of(call) >= SCOPE_DEVICE ? STEP_HOLDS_OTHERS : 0) |
@@ -79,8 +80,7 @@ static unsigned waits_of(const struct walk_call *call)
 /* What becomes of it when it is mended. */
 static unsigned mends_of(const struct walk_call *call)
 {
-	int staged = kind_waits(call->kind) == WAITS_BY_MEMORY &&
-		kind_family(call->kind) == FAMILY_copy &&
+	int staged = call_is_copy(call->kind) &&
 		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE);
 
 	return (staged ? STEP_STAGED : 0) | (kind_has(call->kind, K_RESOURCE) ? STEP_ONCE : 0);
@@ -251,7 +251,8 @@ static void name_objects(struct replay *replay, const struct walk_call *call,
 	step->context = number(&replay->contexts, context);
 	step->other_context = number(&replay->contexts,
 		call->dst_context == context ? call->src_context : call->dst_context);
-	step->exec = number(&replay->execs, call->kind == KIND_GRAPH_LAUNCH ? call->exec : 0);
+	step->exec = number(&replay->execs,
+		kind_family(call->kind) == FAMILY_graph_launch ? call->exec : 0);
 }
 
 static int add_step(struct replay *replay, const struct replay_step *step)
@@ -272,7 +273,7 @@ static void refuse_by_kind(struct replay *replay, const struct walk_call *call)
 	/* What calls outside of windows waited for is not known. */
 	if (call->stretch == STRETCH_NONE)
 		replay->refusal = "only a part of the run was recorded";
-	if (call->kind == KIND_STREAM_VALUE_WAIT || call->kind == KIND_EXTERNAL_WAIT)
+	if (kind_has(call->kind, K_OUTSIDE))
 		replay->refusal = "streams wait for more than events";
 }
 
@@ -314,7 +315,7 @@ static int read_step(void *arg, const struct walk_call *call)
 	if (read_wait(loader, replay, &step))
 		return -1;
 	/* A pageable source is staged: mostly that copy does not wait. */
-	if (call->kind == KIND_COPY_ASYNC && !(step.act & (STEP_WAITS_OWN | STEP_MEASURED)))
+	if (call_is_async_copy(call->kind) && !(step.act & (STEP_WAITS_OWN | STEP_MEASURED)))
 		step.act &= ~(unsigned)STEP_WAITS;
 	if (!step.act && !map_get(&loader->via, (uint64_t)call->id, 0) &&
 		!map_get(&loader->makers, (uint64_t)call->id, 0))

@@ -447,6 +447,19 @@ static void what_would_be_a_guess_is_not_estimated(void **state)
 }
 
 /* Kernels that start late for no reason that is seen: who knows when they would have started. */
+static void a_run_whose_streams_wait_for_values_is_not_estimated(void **state)
+{
+	struct run *run = *state;
+
+	rounds_with_frees(run, 10, 1000);
+	MINI_CALL(&run->mini, .type = CALL_cuStreamWriteValue32_v2, .at = run->now,
+		.stream = mini_stream(&run->mini, "non-blocking"));
+	assert_string_equal(refusal(run), "");
+	MINI_CALL(&run->mini, .type = CALL_cuStreamBatchMemOp_v2, .at = run->now + 5,
+		.stream = mini_stream(&run->mini, "non-blocking"));
+	assert_string_equal(refusal(run), "streams wait for more than events");
+}
+
 static void a_run_that_is_not_understood_is_not_estimated(void **state)
 {
 	struct run *run = *state;
@@ -503,6 +516,7 @@ int main(void)
 		TEST(a_thread_whose_last_call_is_a_join_ends_with_the_other),
 		TEST(engines_give_gaps_away),
 		TEST(what_would_be_a_guess_is_not_estimated),
+		TEST(a_run_whose_streams_wait_for_values_is_not_estimated),
 		TEST(a_run_that_is_not_understood_is_not_estimated),
 		TEST(lines_together_are_not_their_sum),
 	};

@@ -132,12 +132,20 @@ static void waiting_for_captured_work_is_refused(void **state)
 
 static void unsafe_calls_end_the_capture_unless_relaxed(void **state)
 {
+	CUDA_ARRAY_DESCRIPTOR shape = { .Width = 4,
+		.Format = CU_AD_FORMAT_FLOAT,
+		.NumChannels = 1 };
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 	CUdeviceptr scratch;
+	CUarray array;
 
 	begin();
 	assert_int_equal(drv.cuMemAlloc_v2(&scratch, 10), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	assert_int_equal(spin(stream, 10), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	end(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	begin();
+	assert_int_equal(drv.cuArrayCreate_v2(&array, &shape),
+		CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	end(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 	begin();
 	assert_ok(drv.cuThreadExchangeStreamCaptureMode(&mode));

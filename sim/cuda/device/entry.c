@@ -100,24 +100,19 @@ static uint64_t cost(const struct sim_call *call, struct thread *thread)
  */
 static bool unsafe_in_capture(const struct sim_call *call)
 {
+	enum call_kind kind;
+
 	if (call->number < 0)
 		return false;
-	switch (call_types[call->number].kind) {
-	case KIND_ALLOC_DEVICE:
-	case KIND_ALLOC_HOST:
-	case KIND_ALLOC_MANAGED:
-	case KIND_FREE_DEVICE:
-	case KIND_FREE_HOST:
-	case KIND_REGISTER_HOST:
-	case KIND_UNREGISTER_HOST:
-	case KIND_EVENT_QUERY:
-	case KIND_EVENT_SYNC:
-	case KIND_STREAM_QUERY:
-	case KIND_STREAM_SYNC:
-	case KIND_CONTEXT_SYNC:
+	kind = call_types[call->number].kind;
+	switch (kind_family(kind)) {
+	case FAMILY_allocation:
+	case FAMILY_free:
+	case FAMILY_host_memory:
+	case FAMILY_wait:
 		return true;
 	default:
-		return false;
+		return kind_has(kind, K_POLLS);
 	}
 }
 
