@@ -35,6 +35,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "kinds.h"
 #include "stretches.h"
 #include "waits_segment.h"
 
@@ -216,9 +217,9 @@ static const char waits_sql[] =
 	"WITH last AS (SELECT process, max(call) AS call FROM work GROUP BY process) "
 	"SELECT w.id, w.call, c.thread, c.process, c.exit, w.waited, o.call, o.end, s.id, "
 	"s.context, x.device, c.enter, s.kind, w.partner, w.kind = 'explicit', "
-	"t.kind = 'copy_async', t.kind IN ('copy', 'set'), "
+	IS_ASYNC_COPY("t") ", " IS_SYNC("t") ", "
 	"ws.kind IN ('legacy', 'per-thread'), "
-	"t.kind = 'copy' AND c.dst_memory IN " IN_HOST_MEMORY " "
+	IS_SYNC_COPY("t") " AND c.dst_memory IN " IN_HOST_MEMORY " "
 	"AND NOT " COPIES_HOST_DATA ", "
 	"(SELECT max(+end) FROM work WHERE call = w.call), "
 	"ws.id, ws.kind, ws.context, wx.device, w.kind = 'staged', o.start, "

@@ -8,6 +8,7 @@
  * first copy of an address remains.
  */
 #include "constants.h"
+#include "kinds.h"
 #include "waits.h"
 
 #include "waits_judge.h"
@@ -21,7 +22,7 @@ static const char insert_sql[] =
 	"  row_number() OVER (PARTITION BY c.process, t.kind, CASE c.src_memory "
 	"   WHEN 'pageable' THEN c.src ELSE c.dst END ORDER BY c.id) AS nth "
 	" FROM call c JOIN call_type t ON t.id = c.type JOIN work o ON o.call = c.id "
-	" WHERE t.kind = 'copy_async' AND c.result = 0 AND c.exit NOT NULL "
+	" WHERE " IS_ASYNC_COPY("t") " AND c.result = 0 AND c.exit NOT NULL "
 	" AND (c.src_memory = 'pageable') + (c.dst_memory = 'pageable') = 1 "
 	" AND CASE c.src_memory WHEN 'pageable' THEN c.src ELSE c.dst END NOT NULL "
 	" AND o.id = (SELECT id FROM work WHERE call = c.id ORDER BY +end DESC LIMIT 1)) "

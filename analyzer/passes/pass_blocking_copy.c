@@ -8,13 +8,14 @@
  * legacy one, and with it all blocking streams, was measured.  Its own transfer is what such a
  * copy is for, and no finding.
  */
+#include "kinds.h"
 #include "pass_waits.h"
 
 static int run(struct db *db, struct findings *findings)
 {
 	return pass_add_waits(db, findings, RULE_blocking_copy,
-		"(t.kind IN ('copy', 'set') "
-		" OR (w.partner NOT NULL AND (t.kind = 'copy_async' OR w.kind = 'explicit'))) "
+		"(" IS_SYNC("t") " OR (w.partner NOT NULL AND (" IS_ASYNC_COPY("t")
+		" OR w.kind = 'explicit'))) "
 		"AND o.call NOT IN (w.call, ifnull(w.partner, w.call))");
 }
 

@@ -14,7 +14,7 @@
  * wait of its context a program warms up, on purpose or not.
  */
 #define RESIZED \
-	"t.kind = 'launch' AND w.kind = 'internal' " \
+	IS_LAUNCH("t") " AND w.kind = 'internal' " \
 	"AND NOT EXISTS (SELECT 1 FROM overhead v WHERE v.call = w.call " \
 	" AND v.kind IN ('lazy_loading', 'queue_full')) " \
 	"AND EXISTS (SELECT 1 FROM call e JOIN call_type et ON et.id = e.type " \
@@ -25,7 +25,7 @@
 static int run(struct db *db, struct findings *findings)
 {
 	return pass_add_waits(db, findings, RULE_blocking_resize,
-		"t.kind = 'context_limit' OR (" RESIZED ")");
+		IS_OF_FAMILY("t", "limit") " OR (" RESIZED ")");
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)

@@ -277,8 +277,7 @@ static int is_signal(const struct relax *relax, const struct walk_call *call)
 
 static int may_learn(const struct walk_call *call)
 {
-	return call->kind == KIND_STREAM_QUERY || call->kind == KIND_EVENT_QUERY ||
-		scope_of(call) != SCOPE_NONE;
+	return kind_family(call->kind) == FAMILY_query || scope_of(call) != SCOPE_NONE;
 }
 
 /* By the last call a thread, or what runs in a stream, knows an operation complete. */

@@ -24,10 +24,10 @@ static const char holds_sql[] =
 	"JOIN work o ON o.id = h.op JOIN work b ON b.id = h.behind "
 	"JOIN call c ON c.id = h.via JOIN call_type t ON t.id = c.type "
 	"WHERE h.reason = 'load' AND o.kind = 'kernel' AND " LOADS_LATE("c")
-	" AND (t.kind <> 'launch' OR c.site IN " LOADING_PLACES ") ORDER BY h.rowid";
+	" AND (NOT " IS_LAUNCH("t") " OR c.site IN " LOADING_PLACES ") ORDER BY h.rowid";
 /* clang-format on */
 
-static const char waited_sql[] = "t.kind = 'function_query' AND " LOADS_LATE("c");
+static const char waited_sql[] = KIND_WHERE("t", "loads_code AND NOT work") " AND " LOADS_LATE("c");
 
 static int can_overlap(struct shapes *shapes, int64_t op, int64_t other)
 {

@@ -52,7 +52,7 @@ struct search {
 
 /* clang-format off */
 static const char waited_sql[] =
-	"w.kind = 'internal' AND t.kind = 'launch' AND " LOADS_LATE("c")
+	"w.kind = 'internal' AND " IS_LAUNCH("t") " AND " LOADS_LATE("c")
 	" AND c.site IN " LOADING_PLACES;
 /* clang-format on */
 
@@ -70,7 +70,7 @@ static const char launches_sql[] =
 	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = c.id) "
 	" AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.via = c.id AND h.reason = 'load') "
 	" GROUP BY v.call) l ON l.call = c.id "
-	"WHERE t.kind = 'launch' AND NOT t.runtime AND c.result = 0 AND c.kernel NOT NULL "
+	"WHERE " IS_LAUNCH("t") " AND NOT t.runtime AND c.result = 0 AND c.kernel NOT NULL "
 	"ORDER BY c.id";
 
 static const char modules_sql[] =

@@ -21,6 +21,7 @@
  */
 #include "access.h"
 #include "constants.h"
+#include "kinds.h"
 #include "map.h"
 #include "pass.h"
 
@@ -61,9 +62,9 @@ static const char row_sql[] =
 	" WHERE c.id > max(?2, ?1 - ?4) AND c.id < ?1 + ?4 AND NOT t.runtime AND c.result = 0 "
 	" AND s.context = (SELECT v.context FROM call w JOIN stream v ON v.id = w.stream "
 	"  WHERE w.id = ?1) "
-	" AND (t.kind IN ('launch', 'graph_launch', 'set', 'copy_async', 'set_async', 'prefetch', "
-	"  'copy_peer', 'event_record', 'stream_wait', 'host_func', 'stream_callback') "
-	"  OR (t.kind = 'copy' AND c.src_memory = 'device' AND c.dst_memory = 'device'))) "
+	" AND " KIND_WHERE("t", "work OR silent OR marker")
+	" AND (NOT " IS_SYNC_COPY("t")
+	"  OR (c.src_memory = 'device' AND c.dst_memory = 'device'))) "
 	"SELECT min(id) FROM near WHERE stream = 'legacy' AND id <> ?1 AND (?2 OR id > ifnull("
 	"(SELECT max(id) FROM near WHERE stream IN ('blocking', 'per-thread') AND id < ?1), 0)) "
 	"AND NOT EXISTS (SELECT 1 FROM work WHERE call = near.id AND end <= ?6) "

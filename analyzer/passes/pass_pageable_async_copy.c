@@ -6,12 +6,13 @@
  * follows at once the copy has cost nothing: wait.avoidable is 0 and there is no instance.  One
  * that the same line waits for anyway would not be faster from pinned memory: blocking-copy's.
  */
+#include "kinds.h"
 #include "pass_waits.h"
 
 static int run(struct db *db, struct findings *findings)
 {
 	return pass_add_waits(db, findings, RULE_pageable_async_copy,
-		"t.kind = 'copy_async' AND w.partner IS NULL "
+		IS_ASYNC_COPY("t") " AND w.partner IS NULL "
 		"AND (c.src_memory = 'pageable' OR c.dst_memory = 'pageable')");
 }
 

@@ -20,7 +20,7 @@ static const char end_sql[] =
 	"SELECT e.id FROM call e JOIN call_type t ON t.id = e.type "
 	"WHERE e.id > ?1 AND e.id < ?2 AND e.thread = (SELECT thread FROM call WHERE id = ?1) "
 	"AND (" IS_EXPLICIT_WAIT("t") " "
-	" OR (?3 AND t.kind = 'copy' AND " TO_HOST("e") ") "
+	" OR (?3 AND " IS_SYNC_COPY("t") " AND " TO_HOST("e") ") "
 	" OR EXISTS (SELECT 1 FROM wait w WHERE w.call = e.id AND " WAIT_FOR_OTHERS ")) "
 	"ORDER BY e.id LIMIT 1";
 
@@ -31,13 +31,15 @@ static const char end_sql[] =
 	" AND r.start <= n.enter AND r.start > (SELECT enter FROM call WHERE id = ?1)) " \
 	"AND NOT t.runtime AND (" which ") ORDER BY n.id"
 
-static const char followers_sql[] = FOLLOWERS(
-	KIND_WHERE("t", "resource") " OR t.kind = 'copy' OR (t.kind = 'set' AND " TO_HOST("n") ")");
+/* clang-format off */
+static const char followers_sql[] = FOLLOWERS(KIND_WHERE("t", "resource")
+	" OR " IS_SYNC_COPY("t") " OR (" IS_SYNC_SET("t") " AND " TO_HOST("n") ")");
+/* clang-format on */
 
 /* Behind a pageable Async copy those of its stream. */
 /* clang-format off */
-static const char async_followers_sql[] = FOLLOWERS("t.kind = 'copy_async' "
-	"AND n.stream = (SELECT stream FROM call WHERE id = ?1) "
+static const char async_followers_sql[] = FOLLOWERS(IS_ASYNC_COPY("t")
+	" AND n.stream = (SELECT stream FROM call WHERE id = ?1) "
 	"AND (n.src_memory = 'pageable' OR n.dst_memory = 'pageable')");
 /* clang-format on */
 
@@ -148,11 +150,11 @@ int pass_add_waits(struct db *db, struct findings *findings, enum rule rule, con
 {
 	char *sql = sqlite3_mprintf(
 		"SELECT c.process, w.call, o.call, w.waited, max(w.avoidable, w.apart), w.partner, "
-		"CASE t.kind WHEN 'set' THEN 1 "
-		" WHEN 'copy' THEN CASE WHEN " TO_HOST("c") " THEN 3 ELSE 1 END "
-		" WHEN 'copy_async' THEN CASE w.kind WHEN 'implicit' THEN 2 ELSE 0 END "
+		"CASE WHEN " IS_SYNC_SET("t") " THEN 1 "
+		" WHEN " IS_SYNC_COPY("t") " THEN CASE WHEN " TO_HOST("c") " THEN 3 ELSE 1 END "
+		" WHEN " IS_ASYNC_COPY("t") " THEN CASE w.kind WHEN 'implicit' THEN 2 ELSE 0 END "
 		" ELSE CASE WHEN w.partner NOT NULL THEN 3 "
-		"  ELSE t.kind <> 'launch' AND w.kind = 'implicit' END END, w.apart > 0 "
+		"  ELSE NOT " IS_LAUNCH("t") " AND w.kind = 'implicit' END END, w.apart > 0 "
 		"FROM wait w "
 		"JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
 		"JOIN work o ON o.id = w.op "

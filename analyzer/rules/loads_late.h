@@ -38,7 +38,7 @@
 	"(SELECT ll.site FROM (SELECT lc.site, count(DISTINCT lc.id) AS loads FROM overhead lo " \
 	" JOIN call lc ON lc.id = lo.call WHERE " LOADS_LATE("lc") " GROUP BY lc.site) ll " \
 	"JOIN (SELECT ls.site, count(*) AS launches FROM call ls JOIN call_type lk " \
-	" ON lk.id = ls.type WHERE lk.kind = 'launch' AND NOT lk.runtime AND ls.site IN " \
+	" ON lk.id = ls.type WHERE " IS_LAUNCH("lk") " AND NOT lk.runtime AND ls.site IN " \
 	" (SELECT lx.site FROM overhead ly JOIN call lx ON lx.id = ly.call) GROUP BY ls.site) ln " \
 	"ON ln.site = ll.site WHERE ln.launches <= " LOADS_STRING(LOADS_PART) " * ll.loads)"
 #define LOADS_STRING_OF(text) #text

@@ -98,14 +98,14 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_SYNCHRONIZATION AS -- explicit waits, of the hos
 		ifnull(s.cupti_id, 4294967295) AS streamId,
 		ifnull(u.parent, ifnull(c.parent, c.id)) AS correlationId, p.pid << 24 AS globalPid,
 		NULL AS deprecatedSyncType,
-		CASE t.kind WHEN 'event_sync' THEN 1 WHEN 'stream_wait' THEN 2
-			WHEN 'stream_sync' THEN 3 ELSE 4 END AS syncType,
+		CASE k.waits WHEN 'event' THEN 1 WHEN 'nothing' THEN 2 WHEN 'stream' THEN 3
+			ELSE 4 END AS syncType,
 		ifnull(c.event, 4294967295) AS eventId, NULL AS eventSyncId
-	FROM call c JOIN call_type t ON t.id = c.type JOIN process p ON p.id = c.process
+	FROM call c JOIN call_type t ON t.id = c.type JOIN call_kind k ON k.name = t.kind
+	JOIN process p ON p.id = c.process
 	LEFT JOIN context x ON x.id = c.context LEFT JOIN stream s ON s.id = c.stream
 	LEFT JOIN call u ON u.id = c.parent
-	WHERE t.kind IN ('event_sync', 'stream_wait', 'stream_sync', 'context_sync')
-		AND c.exit IS NOT NULL;
+	WHERE k.family IN ('wait', 'event_wait') AND c.exit IS NOT NULL;
 
 CREATE VIEW CUPTI_ACTIVITY_KIND_OVERHEAD AS -- the driver's own work
 	SELECT o.start, o.end, 1 AS eventClass, p.pid << 24 | h.tid AS globalTid,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "work.h"
 
+#include "kinds.h"
+
 #define NODES \
 	"EXISTS (SELECT 1 FROM call c JOIN call_type t ON t.id = c.type WHERE c.id = o.call " \
-	"AND t.kind = 'graph_launch') AND o.kind <> 'graph'"
+	"AND " IS_GRAPH_LAUNCH("t") ") AND o.kind <> 'graph'"
 
 static const char by_node_sql[] =
 	"SELECT EXISTS (SELECT 1 FROM call c CROSS JOIN main.operation o ON o.call = c.id "
-	" WHERE c.type IN (SELECT id FROM call_type WHERE kind = 'graph_launch') "
+	" WHERE c.type IN (SELECT t.id FROM call_type t WHERE " IS_GRAPH_LAUNCH("t") ") "
 	" AND o.kind <> 'graph')";
 
 static const char drop_sql[] =

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_length.h"
 
+#include "kinds.h"
+
 static int64_t query_int(struct db *db, const char *sql, int64_t process)
 {
 	sqlite3_stmt *q = db_prepare(db, sql);
@@ -75,13 +77,16 @@ static int64_t length_of(struct db *db, int64_t process, const char *stretch)
  * words are part, and beside either a short run's mistakes would vanish.  Then first operation to
  * last.
  */
+/* clang-format off */
 static const char whole_sql[] =
 	"SELECT ifnull((SELECT enter FROM call WHERE id = (SELECT min(call) FROM work "
 	" WHERE process = ?1)), min(enter)) AS first, "
-	"max(ifnull(max(exit) FILTER (WHERE type NOT IN (SELECT id FROM call_type WHERE runtime "
-	"  OR kind IN ('module_unload', 'context_destroy', 'context_release'))), 0), "
+	"max(ifnull(max(exit) FILTER (WHERE type NOT IN (SELECT t.id FROM call_type t "
+	"  WHERE t.runtime OR " KIND_IS("t", module_unload)
+	"  OR " IS_OF_FAMILY("t", "context_end") ")), 0), "
 	" ifnull((SELECT max(end) FROM work WHERE process = ?1), 0)) AS last "
 	"FROM call WHERE process = ?1";
+/* clang-format on */
 static const char active_sql[] =
 	"SELECT min(start) AS first, max(end) AS last FROM work "
 	"WHERE process = ?1 AND stream IS NOT NULL";

@@ -141,19 +141,20 @@ static void memory_work_in_the_legacy_stream_is_found(void **state)
 }
 
 /* Ten rounds of a kernel in each of two streams, and what keeps them apart. */
-static void two_memsets_between(struct mini *m)
+static void two_between(struct mini *m, int first, int second)
 {
 	int64_t a = mini_stream(m, "blocking"), b = mini_stream(m, "blocking");
 	int64_t site = mini_site(m, "advance", 20);
+	const int types[] = { first, second };
 	int64_t clear[] = { mini_site(m, "clear", 29), mini_site(m, "clear", 30) };
 	double at = 10, t = 10;
 
 	for (int i = 0; i < 10; i++, at += 12, t += 2001) {
 		launch(m, at, a, site, t + 10, t + 1000);
 		for (int k = 0; k < 2; k++)
-			MINI_CALL(m, .type = CALL_cuMemsetD8Async, .at = at + 3 + 3 * k,
-				.stream = MINI_LEGACY, .site = clear[k], .bytes = 4096,
-				.dst = "device", .runs = { t + 1002 + 2 * k, t + 1003 + 2 * k });
+			MINI_CALL(m, .type = types[k], .at = at + 3 + 3 * k, .stream = MINI_LEGACY,
+				.site = clear[k], .bytes = 4096, .dst = "device",
+				.runs = { t + 1002 + 2 * k, t + 1003 + 2 * k });
 		launch(m, at + 9, b, site, t + 1006, t + 2010);
 	}
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = at, .until = t + 13);
@@ -164,7 +165,7 @@ static void legacy_work_in_a_row_is_found(void **state)
 {
 	struct mini *m = *state;
 
-	two_memsets_between(m);
+	two_between(m, CALL_cuMemsetD8Async, CALL_cuMemsetD8Async);
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 20");
 	assert_int_equal(
 		mini_int(m,
@@ -180,6 +181,27 @@ static void legacy_work_in_a_row_is_found(void **state)
 		"29,30");
 	/* Analyzed again, nothing of before is left. */
 	assert_string_equal(mini_shown(m), "legacy-stream-serialization 20");
+}
+
+/* Whatever it is that CUDA puts into the legacy stream: "When an action is taken in the legacy
+ * stream" (CUDA runtime API, "Stream synchronization behavior"). */
+static void legacy_work_of_any_kind_in_a_row_is_found(void **state)
+{
+	static const int others[] = { CALL_cuMemcpyPeerAsync, CALL_cuMemcpyBatchAsync };
+	struct mini *m = *state;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		two_between(m, others[i], others[i]);
+		assert_int_equal(analyze(&m->db), 0);
+		assert_int_equal(
+			mini_int(m,
+				"SELECT count(*) FROM finding WHERE message LIKE "
+				"'%; other work of the legacy stream next to it does the same%'"),
+			1);
+		mini_teardown(state);
+		mini_setup(state);
+		m = *state;
+	}
 }
 
 static int64_t clear(struct mini *m, int64_t thread, double at, double until, double start)
@@ -358,6 +380,7 @@ int main(void)
 		T(a_late_start_after_an_event_record_is_something_else),
 		T(memory_work_in_the_legacy_stream_is_found),
 		T(legacy_work_in_a_row_is_found),
+		T(legacy_work_of_any_kind_in_a_row_is_found),
 		T(legacy_work_behind_that_of_another_thread_is_held),
 		T(what_ran_before_legacy_work_of_a_call_that_took_long_held_it),
 		T(a_kernel_that_did_not_fit_waited_for_room),
