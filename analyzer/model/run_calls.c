@@ -78,7 +78,8 @@ static enum copy_direction direction_of(enum memory_kind src, enum memory_kind d
 
 /* clang-format off */
 enum {
-	ID, PROCESS, THREAD, PARENT, TYPE, ENTER, EXIT, RESULT, CONTEXT, STREAM, EVENT, KERNEL, SITE,
+	ID, PROCESS, THREAD, PARENT, TYPE, ENTER, EXIT, RESULT, CONTEXT, STREAM, EVENT, KERNEL,
+	SITE,
 	PTR, BYTES, GRID, BLOCK, DIRECTION, DST_MEMORY, SRC_MEMORY,
 };
 
