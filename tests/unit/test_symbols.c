@@ -31,7 +31,7 @@ static inline __attribute__((always_inline)) void inlined_part(void)
 	uintptr_t next;
 
 	__asm__ volatile("lea 0(%%rip), %0" : "=r"(next));
-	inlined_line = __LINE__;
+	inlined_line = __LINE__ - 1;
 	inner_address = next;
 	sink++;
 }
@@ -45,7 +45,7 @@ __attribute__((noinline)) static void note_return(void)
 __attribute__((noinline)) static void user_function(void)
 {
 	note_return();
-	call_line = __LINE__;
+	call_line = __LINE__ - 1;
 	inlined_part();
 	sink++;
 }
@@ -60,7 +60,7 @@ __attribute__((noinline)) static void leaves_by_jump(void)
 __attribute__((noinline)) static void calls_what_leaves(void)
 {
 	leaves_by_jump();
-	call_line = __LINE__;
+	call_line = __LINE__ - 1;
 	sink++;
 }
 
@@ -138,7 +138,7 @@ static void an_inlined_function_has_a_frame_of_its_own(void **state)
 	assert_string_equal(frame[0].name, "inlined_part");
 	assert_int_equal(frame[0].line, inlined_line);
 	assert_string_equal(frame[1].name, "user_function");
-	assert_int_equal(frame[1].line, call_line + 1);
+	assert_int_equal(frame[1].line, call_line + 2);
 	symbol_file_close(file);
 }
 
@@ -149,7 +149,7 @@ __attribute__((noinline)) static void holds_function(void)
 	__attribute__((noinline)) void held_function(void)
 	{
 		inlined_part();
-		call_line = __LINE__;
+		call_line = __LINE__ - 1;
 		sink++;
 	}
 
