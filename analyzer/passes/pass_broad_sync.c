@@ -116,7 +116,8 @@ static int add_credit(struct search *search, struct thread *thread, const struct
 		.still_needs = narrow->needed };
 	struct credit credit = { .instance = instance,
 		.place = narrow->place,
-		.behind = behind->loose };
+		.behind = behind->loose,
+		.submissions = thread->submissions };
 
 	if (wait->behind_end <= from || excess < BLOCKED_MIN_NS)
 		return 0;
