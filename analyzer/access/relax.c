@@ -13,6 +13,12 @@
 #define TOUCHES_ANY (-3)       /* every operation */
 #define TOUCHES_VARIABLES (-4) /* variables of modules */
 
+/*
+ * Of what a kernel reaches beside what it was given.  Constants (16, PTX_REACH_CONSTANT) are
+ * written by copies alone, not known where: these may touch anything.
+ */
+#define REACHES_MEMORY 15
+
 /* So many pairs of a stream are looked at for what they do. */
 #define CONFLICT_TRIES 16
 /* So many streams with one allocation are not told apart. */
@@ -37,18 +43,6 @@ static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason rea
 	return 0;
 }
 
-/*
- * Constants (16 of reaches, PTX_REACH_CONSTANT) are written by copies alone, not known where: these
- * may touch anything.
- */
-static const char unknown_sql[] =
-	"SELECT c.id, k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches) & 1 "
-	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "
-	"LEFT JOIN kernel_code d ON d.kernel = c.kernel LEFT JOIN launch l ON l.call = c.id "
-	"LEFT JOIN shape_code s ON s.shape = l.shape "
-	"WHERE " IS_LAUNCH("t") " AND NOT t.runtime "
-	"AND (k.parameter_count IS NULL OR ifnull(s.reaches, d.reaches) & 15) ORDER BY c.id";
-
 /* Graphs of nothing but work on the device, by kernels that go only where they were pointed. */
 static const char graphs_known_sql[] =
 	"SELECT NOT EXISTS (SELECT 1 FROM graph_node n "
@@ -67,17 +61,10 @@ int relax_init(struct relax *relax, struct db *db)
 		return -1;
 	relax->graphs_known = (int)db_int(db, graphs_known_sql, 0);
 	relax->reaches = access_some_reach(db);
-	return walk_cursor_open(&relax->operands, db,
-		       "SELECT call, allocation, role FROM operand ORDER BY call") ||
-			walk_cursor_open(&relax->unknown, db, unknown_sql) ||
-			walk_cursor_open(&relax->allocated, db,
-				"SELECT created, id FROM allocation "
-				"WHERE created NOT NULL AND memory = 'async' ORDER BY created") ||
-			walk_cursor_open(&relax->freed, db,
-				"SELECT freed, id FROM allocation "
-				"WHERE freed NOT NULL ORDER BY freed")
-		? -1
-		: 0;
+	relax->run = db->run;
+	relax->operands = (struct run_cursor){ .rows = &db->run->operands };
+	relax->freed = (struct run_cursor){ .rows = &db->run->freed };
+	return 0;
 }
 
 static void free_touched(void *object)
@@ -101,10 +88,6 @@ void relax_release(struct relax *relax)
 	order_release(&relax->full);
 	order_release(&relax->loose);
 	idmap_release(&relax->touched, free_touched);
-	walk_cursor_close(&relax->operands);
-	walk_cursor_close(&relax->unknown);
-	walk_cursor_close(&relax->allocated);
-	walk_cursor_close(&relax->freed);
 	access_close(relax->reader);
 	relax->reader = NULL;
 	accesses_release(&relax->one);
@@ -175,14 +158,23 @@ static int is_all_known(const struct walk_call *call, int sources, int destinati
 	}
 }
 
-/* The allocation that the call makes or ends. */
-static int add_from(struct relax *relax, struct walk_cursor *cursor, const struct walk_call *call)
+/* What the call allocates in stream order, the first of it. */
+static int add_allocated(struct relax *relax, const struct walk_call *call)
 {
-	int rc = walk_cursor_at(cursor, call->id);
+	const struct run_ended *row = run_find(&relax->run->allocated, call->id);
+	const struct run_ended *end = run_rows_end(&relax->run->allocated);
 
-	if (rc <= 0)
-		return rc;
-	return add_key(relax, sqlite3_column_int64(cursor->rows, 1));
+	for (; row && row < end && row->call == call->id; row++)
+		if (run_allocation(relax->run, row->what)->kind == ALLOCATION_ASYNC)
+			return add_key(relax, row->what);
+	return 0;
+}
+
+static int add_freed(struct relax *relax, const struct walk_call *call)
+{
+	const struct run_ended *row = run_cursor_at(&relax->freed, call->id);
+
+	return row ? add_key(relax, row->what) : 0;
 }
 
 /* What the present call does. */
@@ -197,7 +189,7 @@ static int read_one(struct relax *relax, const struct walk_call *call)
 /* 1 if it may be anything that the kernels touch, 0 if not; -1 after a message. */
 static int find_reach(struct relax *relax, const struct walk_call *call)
 {
-	int rc, anything;
+	unsigned reaches;
 
 	if (kind_family(call->kind) == FAMILY_graph_launch && relax->reaches) {
 		if (read_one(relax, call))
@@ -207,35 +199,34 @@ static int find_reach(struct relax *relax, const struct walk_call *call)
 		return relax->one.reaches & PTX_REACH_VARIABLE ? add_key(relax, TOUCHES_VARIABLES)
 							       : 0;
 	}
-	rc = walk_cursor_at(&relax->unknown, call->id);
-	if (rc <= 0)
-		return rc;
-	anything = sqlite3_column_int(relax->unknown.rows, 1);
-	return anything ? 1 : add_key(relax, TOUCHES_VARIABLES);
+	if (kind_family(call->kind) != FAMILY_launch)
+		return 0;
+	if (!run_kernel(relax->run, call->kernel)->knows_parameters)
+		return 1;
+	reaches = run_reaches(relax->run, run_payload(relax->run, run_call(relax->run, call->id)));
+	if (reaches & PTX_REACH_POINTER)
+		return 1;
+	return reaches & REACHES_MEMORY ? add_key(relax, TOUCHES_VARIABLES) : 0;
 }
 
 /* Fills relax->key; 1 if that is all that the call touches, 0 if not, -1 after a message. */
 static int find_keys(struct relax *relax, const struct walk_call *call)
 {
-	int sources = 0, destinations = 0, unknown, rc;
+	int sources = 0, destinations = 0, unknown;
+	const struct run_operand *operand;
 
 	relax->key_count = 0;
-	while ((rc = walk_cursor_at(&relax->operands, call->id)) > 0) {
-		const char *role = (const char *)sqlite3_column_text(relax->operands.rows, 2);
-
-		sources += role[0] == 's';
-		destinations += role[0] == 'd';
-		if (add_key(relax, sqlite3_column_int64(relax->operands.rows, 1)) ||
-			walk_cursor_step(&relax->operands))
+	for (; (operand = run_cursor_at(&relax->operands, call->id)); relax->operands.at++) {
+		sources += operand->role == OPERAND_SRC;
+		destinations += operand->role == OPERAND_DST;
+		if (add_key(relax, operand->allocation))
 			return -1;
 	}
 	unknown = find_reach(relax, call);
-	if (rc < 0 || unknown < 0)
+	if (unknown < 0)
 		return -1;
-	if ((kind_family(call->kind) == FAMILY_stream_allocation &&
-		    add_from(relax, &relax->allocated, call)) ||
-		(kind_family(call->kind) == FAMILY_stream_free &&
-			add_from(relax, &relax->freed, call)))
+	if ((kind_family(call->kind) == FAMILY_stream_allocation && add_allocated(relax, call)) ||
+		(kind_family(call->kind) == FAMILY_stream_free && add_freed(relax, call)))
 		return -1;
 	return !unknown && is_all_known(call, sources, destinations);
 }
@@ -419,14 +410,12 @@ static int note_all(struct relax *relax, const struct walk_call *call, int all_k
 }
 
 /* Nobody touches an allocation after its end. */
-static int forget(struct relax *relax, const struct walk_call *call)
+static void forget(struct relax *relax, const struct walk_call *call)
 {
-	int rc = walk_cursor_at(&relax->freed, call->id);
+	const struct run_ended *row = run_cursor_at(&relax->freed, call->id);
 
-	if (rc > 0)
-		free_touched(
-			idmap_take(&relax->touched, sqlite3_column_int64(relax->freed.rows, 1)));
-	return rc < 0 ? -1 : 0;
+	if (row)
+		free_touched(idmap_take(&relax->touched, row->what));
 }
 
 int relax_fetches(const struct walk_call *call)
@@ -446,13 +435,16 @@ int relax_both(struct relax *relax, const struct walk_call *call)
 	}
 	if (order_step(&relax->full, call) || order_step(&relax->loose, call))
 		return -1;
-	if (!relax->full.epoch.seq || !relax->loose.epoch.seq)
-		return forget(relax, call);
+	if (!relax->full.epoch.seq || !relax->loose.epoch.seq) {
+		forget(relax, call);
+		return 0;
+	}
 	if (!fetches)
 		all_known = find_keys(relax, call);
 	if (all_known < 0 || check(relax, call, all_known) || note_all(relax, call, all_known))
 		return -1;
-	return forget(relax, call);
+	forget(relax, call);
+	return 0;
 }
 
 int relax_full(struct relax *relax, const struct walk_call *call)

@@ -19,8 +19,8 @@
 #include "access.h"
 #include "db.h"
 #include "order.h"
+#include "run_columns.h"
 #include "walk.h"
-#include "walk_order.h"
 
 #define RELAX_DEPTH 64
 
@@ -44,7 +44,8 @@ struct relax {
 	int (*fetched)(void *arg, const struct walk_call *copy);
 	void *arg;
 	struct idmap touched; /* allocation -> who touched it; see relax.c */
-	struct walk_cursor operands, unknown, allocated, freed;
+	const struct run *run;
+	struct run_cursor operands, freed;
 	int64_t *key; /* what the present call touches */
 	size_t key_count;
 	struct access_reader *reader;
@@ -55,7 +56,7 @@ struct relax {
 	int host_slot;    /* of the last call as one the host may look at, or -1 */
 };
 
-/* 0, or -1 after a message; relax_release() in both cases. */
+/* While the run is analyzed; 0, or -1 after a message; relax_release() in both cases. */
 int relax_init(struct relax *relax, struct db *db);
 void relax_release(struct relax *relax);
 

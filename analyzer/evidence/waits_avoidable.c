@@ -36,6 +36,7 @@
 
 #include "array.h"
 #include "kinds.h"
+#include "run_columns.h"
 #include "stretches.h"
 #include "waits_segment.h"
 
@@ -214,7 +215,6 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
  */
 /* clang-format off */
 static const char waits_sql[] =
-	"WITH last AS (SELECT process, max(call) AS call FROM work GROUP BY process) "
 	"SELECT w.id, w.call, c.thread, c.process, c.exit, w.waited, o.call, o.end, s.id, "
 	"s.context, x.device, c.enter, s.kind, w.partner, w.kind = 'explicit', "
 	IS_ASYNC_COPY("t") ", " IS_SYNC("t") ", "
@@ -225,13 +225,13 @@ static const char waits_sql[] =
 	"ws.id, ws.kind, ws.context, wx.device, w.kind = 'staged', o.start, "
 	"(SELECT min(start) FROM work WHERE call = w.call) "
 	"FROM wait w CROSS JOIN call c ON c.id = w.call CROSS JOIN call_type t ON t.id = c.type "
-	"CROSS JOIN work o ON o.id = w.op CROSS JOIN last ON last.process = c.process "
+	"CROSS JOIN work o ON o.id = w.op "
 	"LEFT JOIN stream ws ON ws.id = c.stream "
 	"LEFT JOIN call oc ON oc.id = o.call LEFT JOIN stream s ON s.id = oc.stream "
 	"LEFT JOIN context x ON x.id = s.context "
 	"LEFT JOIN context wx ON wx.id = ws.context "
 	"WHERE (w.kind IN ('implicit', 'internal', 'staged') OR w.partner NOT NULL) "
-	"AND w.call < last.call ORDER BY w.id";
+	"ORDER BY w.id";
 /* clang-format on */
 
 static int device_at(sqlite3_stmt *q, int column)
@@ -273,15 +273,34 @@ static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
 	wait->own_start = sqlite3_column_int64(q, 26);
 }
 
+/* The last call of each process that submitted an operation. */
+static int find_last(const struct run *run, struct map *last)
+{
+	for (uint32_t id = 1; id < run_work_end(run); id++) {
+		const struct run_work *work = run_work(run, id);
+
+		if (work && work->call > map_get(last, run_where(run, work)->process, 0) &&
+			map_set(last, run_where(run, work)->process, work->call))
+			return -1;
+	}
+	return 0;
+}
+
 /* Collected first: a table is not to be changed while it is read. */
 static int collect(struct db *db, struct judged_wait **waits, size_t *count)
 {
 	sqlite3_stmt *q = db_prepare(db, waits_sql);
 	struct stretches stretches = { 0 };
+	struct map last = { 0 };
 	struct judged_wait *more;
-	int rc = q && !stretches_load(&stretches, db) ? 0 : -1;
+	int rc = q && !stretches_load(&stretches, db) && !find_last(db->run, &last) ? 0 : -1;
 
 	while (!rc && (rc = db_step(q)) > 0) {
+		uint64_t process = (uint64_t)sqlite3_column_int64(q, 3);
+
+		rc = 0;
+		if ((uint64_t)sqlite3_column_int64(q, 1) >= map_get(&last, process, 0))
+			continue;
 		more = array_room(*waits, *count, sizeof(*more));
 		rc = more ? 0 : -1;
 		if (rc)
@@ -292,6 +311,7 @@ static int collect(struct db *db, struct judged_wait **waits, size_t *count)
 		more->stretch = stretches_find(&stretches, more->process, more->enter);
 	}
 	stretches_release(&stretches);
+	map_release(&last);
 	sqlite3_finalize(q);
 	return rc;
 }

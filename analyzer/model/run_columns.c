@@ -47,6 +47,8 @@ void run_close(struct run *run)
 	free(run->stream);
 	free(run->context);
 	free(run->thread);
+	free(run->kernel);
+	free(run->shape);
 	free(run);
 }
 

@@ -105,6 +105,11 @@ struct run_context {
 	int green;
 };
 
+struct run_kernel {
+	int32_t reaches; /* kernel_code.reaches, 0 without */
+	uint32_t knows_parameters;
+};
+
 struct run_thread {
 	uint32_t process;
 	uint32_t first; /* its first call */
@@ -163,7 +168,9 @@ struct run {
 	struct run_stream *stream;
 	struct run_context *context;
 	struct run_thread *thread;
-	size_t where_count, stream_count, context_count, thread_count;
+	struct run_kernel *kernel;
+	int32_t *shape; /* shape_code.reaches, -1 without */
+	size_t where_count, stream_count, context_count, thread_count, kernel_count, shape_count;
 	int threads_share; /* a process has several */
 };
 
@@ -230,6 +237,19 @@ static inline const struct run_stream *run_stream(const struct run *run, int64_t
 static inline const struct run_context *run_context(const struct run *run, int64_t id)
 {
 	return &run->context[id > 0 && id < (int64_t)run->context_count ? id : 0];
+}
+
+static inline const struct run_kernel *run_kernel(const struct run *run, int64_t id)
+{
+	return &run->kernel[id > 0 && id < (int64_t)run->kernel_count ? id : 0];
+}
+
+/* What a launch reaches beside what it was given, PTX_REACH_, as far as that is known. */
+static inline unsigned run_reaches(const struct run *run, const struct run_payload *payload)
+{
+	int32_t reaches = payload->shape < run->shape_count ? run->shape[payload->shape] : -1;
+
+	return (unsigned)(reaches >= 0 ? reaches : run_kernel(run, payload->kernel)->reaches);
 }
 
 static inline const struct run_allocation *run_allocation(const struct run *run, int64_t id)

@@ -70,6 +70,39 @@ static int read_threads(struct run *run, struct db *db)
 	return run->thread && !rc ? 0 : -1;
 }
 
+static int read_kernels(struct run *run, struct db *db)
+{
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "kernel",
+		"SELECT k.id, k.parameter_count NOT NULL, "
+		"(SELECT c.reaches FROM kernel_code c WHERE c.kernel = k.id) FROM kernel k");
+
+	if (!rc)
+		run->kernel = run_new_rows(db, "kernel", sizeof(*run->kernel), &run->kernel_count);
+	while (run->kernel && (rc = run_reader_next(&reader)) > 0)
+		run->kernel[run_reader_id(&reader, 0)] =
+			(struct run_kernel){ .knows_parameters = run_reader_id(&reader, 1),
+				.reaches = sqlite3_column_int(reader.rows, 2) };
+	run_reader_close(&reader);
+	return run->kernel && !rc ? 0 : -1;
+}
+
+static int read_shapes(struct run *run, struct db *db)
+{
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "shape_code",
+		"SELECT shape, reaches FROM shape_code");
+
+	if (!rc)
+		run->shape = run_new_rows(db, "shape_code", sizeof(*run->shape), &run->shape_count);
+	for (size_t i = 0; i < run->shape_count; i++)
+		run->shape[i] = -1;
+	while (run->shape && (rc = run_reader_next(&reader)) > 0)
+		run->shape[run_reader_id(&reader, 0)] = sqlite3_column_int(reader.rows, 1);
+	run_reader_close(&reader);
+	return run->shape && !rc ? 0 : -1;
+}
+
 static int read_allocations(struct run *run, struct db *db)
 {
 	static const char *const kinds[] = {
@@ -108,7 +141,7 @@ static int read_allocations(struct run *run, struct db *db)
 int run_read_tables(struct run *run, struct db *db)
 {
 	return read_streams(run, db) || read_contexts(run, db) || read_threads(run, db) ||
-			read_allocations(run, db)
+			read_kernels(run, db) || read_shapes(run, db) || read_allocations(run, db)
 		? -1
 		: 0;
 }

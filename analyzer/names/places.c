@@ -6,14 +6,18 @@
 
 #include "map.h"
 #include "print.h"
+#include "run_columns.h"
 
 struct places {
 	struct db *db;
 	struct words *words;
-	sqlite3_stmt *site_of, *frames, *line, *say;
+	const struct run *run;
+	struct run *own;
+	sqlite3_stmt *process, *frames, *line, *say;
 	struct map by_site; /* site -> the site that stands for its place */
 	struct map by_text; /* hash of the frames -> that site */
 	struct map by_line; /* hash of the line -> the site that stands for it */
+	struct map lines;   /* site -> that site */
 	int has_types;      /* temp.site_type is filled */
 };
 
@@ -57,12 +61,11 @@ struct places *places_open(struct db *db, struct words *words)
 		return NULL;
 	places->db = db;
 	places->words = words;
-	places->site_of = db_prepare(db,
-		"SELECT s.id, s.process FROM call c "
-		"JOIN site s ON s.id = c.site WHERE c.id = ?");
+	places->run = run_of(db, &places->own);
+	places->process = db_prepare(db, "SELECT process FROM site WHERE id = ?");
 	places->frames = db_prepare(db, frames_sql);
 	places->line = db_prepare(db, line_sql);
-	if (places->site_of && places->frames && places->line)
+	if (places->run && places->process && places->frames && places->line)
 		return places;
 	places_close(places);
 	return NULL;
@@ -72,38 +75,44 @@ void places_close(struct places *places)
 {
 	if (!places)
 		return;
-	sqlite3_finalize(places->site_of);
+	run_close(places->own);
+	sqlite3_finalize(places->process);
 	sqlite3_finalize(places->frames);
 	sqlite3_finalize(places->line);
 	sqlite3_finalize(places->say);
 	map_release(&places->by_site);
 	map_release(&places->by_text);
 	map_release(&places->by_line);
+	map_release(&places->lines);
 	free(places);
 }
 
 /* 0 if the site has no frames. */
-static int hash_frames(struct places *places, int64_t site, int64_t process, uint64_t *hash)
+static int hash_frames(struct places *places, int64_t site, uint64_t *hash)
 {
+	uint64_t process;
 	const char *text;
-	int rc = db_bind(places->frames, "i", site) ? -1 : db_step(places->frames);
+	int rc = db_bind(places->process, "i", site) ? -1 : db_step(places->process);
 
 	*hash = 0;
+	process = rc > 0 ? (uint64_t)sqlite3_column_int64(places->process, 0) : 0;
+	sqlite3_reset(places->process);
+	rc = rc < 0 || db_bind(places->frames, "i", site) ? -1 : db_step(places->frames);
 	text = rc > 0 ? (const char *)sqlite3_column_text(places->frames, 0) : NULL;
 	if (text)
-		*hash = (map_hash(text, strlen(text)) ^ (uint64_t)process << 48) | 1;
+		*hash = (map_hash(text, strlen(text)) ^ process << 48) | 1;
 	sqlite3_reset(places->frames);
 	return rc < 0 ? -1 : 0;
 }
 
-static int64_t representative(struct places *places, int64_t site, int64_t process)
+static int64_t representative(struct places *places, int64_t site)
 {
 	int64_t place = (int64_t)map_get(&places->by_site, (uint64_t)site, 0);
 	uint64_t hash;
 
 	if (place)
 		return place;
-	if (hash_frames(places, site, process, &hash))
+	if (hash_frames(places, site, &hash))
 		return -1;
 	place = hash ? (int64_t)map_get(&places->by_text, hash, (uint64_t)site) : site;
 	if ((hash && map_set(&places->by_text, hash, (uint64_t)place)) ||
@@ -115,27 +124,23 @@ static int64_t representative(struct places *places, int64_t site, int64_t proce
 int64_t places_site(struct places *places, int64_t call)
 {
 	int64_t from[2] = { words_outermost(places->words, call), call };
-	int64_t site = 0, process = 0;
+	int64_t site = 0;
 
 	for (int i = 0; i < 2 && !site; i++) {
-		if (from[i] < 0 || db_bind(places->site_of, "i", from[i]) ||
-			db_step(places->site_of) < 0)
+		if (from[i] < 0)
 			return -1;
-		site = sqlite3_column_int64(places->site_of, 0);
-		process = sqlite3_column_int64(places->site_of, 1);
-		sqlite3_reset(places->site_of);
+		if (run_call(places->run, from[i]))
+			site = run_link(places->run, from[i])->site;
 	}
-	return site ? representative(places, site, process) : 0;
+	return site ? representative(places, site) : 0;
 }
 
-int64_t places_line(struct places *places, int64_t call)
+static int64_t line_of(struct places *places, int64_t site)
 {
-	int64_t site = places_site(places, call), line = site;
+	int64_t line = site;
 	const char *text;
 	uint64_t hash;
 
-	if (site <= 0)
-		return site;
 	if (db_bind(places->line, "i", site) || db_step(places->line) < 0)
 		return -1;
 	text = (const char *)sqlite3_column_text(places->line, 0);
@@ -147,6 +152,19 @@ int64_t places_line(struct places *places, int64_t call)
 	}
 	sqlite3_reset(places->line);
 	return line;
+}
+
+int64_t places_line(struct places *places, int64_t call)
+{
+	int64_t site = places_site(places, call), line;
+
+	if (site <= 0)
+		return site;
+	line = (int64_t)map_get(&places->lines, (uint64_t)site, 0);
+	if (line)
+		return line;
+	line = line_of(places, site);
+	return line < 0 || map_set(&places->lines, (uint64_t)site, (uint64_t)line) ? -1 : line;
 }
 
 /* Which kinds of call each site makes, and where: one look at all calls, for the first who asks. */

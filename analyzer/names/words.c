@@ -8,12 +8,14 @@
 #include "format.h"
 #include "kernel_names.h"
 #include "print.h"
+#include "run_columns.h"
 #include "work.h"
 
 /* A call chain this deep is damaged. */
 #define MAX_DEPTH 16
 
 struct words {
+	struct db *db;
 	sqlite3_stmt *parent, *name, *operation, *kernel;
 };
 
@@ -37,6 +39,7 @@ struct words *words_open(struct db *db)
 		free(words);
 		return NULL;
 	}
+	words->db = db;
 	words->parent = db_prepare(db, "SELECT parent FROM call WHERE id = ?");
 	words->name = db_prepare(db, name_sql);
 	words->operation = db_prepare(db, operation_sql);
@@ -61,15 +64,28 @@ void words_close(struct words *words)
 	free(words);
 }
 
+/* 0: none; -1 after a message. */
+static int64_t parent_of(struct words *words, int64_t call)
+{
+	const struct run *run = words->db->run;
+	int64_t parent;
+
+	if (run)
+		return run_call(run, call) ? run_link(run, call)->parent : 0;
+	if (db_bind(words->parent, "i", call) || db_step(words->parent) < 0)
+		return -1;
+	parent = sqlite3_column_int64(words->parent, 0);
+	sqlite3_reset(words->parent);
+	return parent;
+}
+
 int64_t words_outermost(struct words *words, int64_t call)
 {
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
-		int64_t parent;
+		int64_t parent = parent_of(words, call);
 
-		if (db_bind(words->parent, "i", call) || db_step(words->parent) < 0)
+		if (parent < 0)
 			return -1;
-		parent = sqlite3_column_int64(words->parent, 0);
-		sqlite3_reset(words->parent);
 		if (!parent)
 			break;
 		call = parent;

@@ -20,6 +20,7 @@
 #include "kinds.h"
 #include "loads_late.h"
 #include "pass_waits.h"
+#include "run_columns.h"
 
 struct place {
 	int64_t launches, loads;
@@ -60,18 +61,13 @@ static const char any_sql[] =
 	"SELECT EXISTS (SELECT 1 FROM overhead v JOIN call c ON c.id = v.call "
 	"WHERE " LOADS_LATE("c") ")";
 
-/* All launches; of those that load code when that was, but for those that waited. */
-static const char launches_sql[] =
-	"SELECT c.id, c.process, c.kernel, l.start, l.end, "
-	"(SELECT max(+o.end) FROM work o WHERE o.call = c.id) "
-	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN "
-	"(SELECT v.call, min(v.start) AS start, max(v.end) AS end FROM overhead v "
-	" JOIN call c ON c.id = v.call WHERE " LOADS_LATE("c")
+/* When code was loaded, but for those that waited. */
+static const char loads_sql[] =
+	"SELECT v.call, min(v.start), max(v.end) FROM overhead v "
+	"JOIN call c ON c.id = v.call WHERE " LOADS_LATE("c")
 	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = c.id) "
 	" AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.via = c.id AND h.reason = 'load') "
-	" GROUP BY v.call) l ON l.call = c.id "
-	"WHERE " IS_LAUNCH("t") " AND NOT t.runtime AND c.result = 0 AND c.kernel NOT NULL "
-	"ORDER BY c.id";
+	"GROUP BY v.call ORDER BY v.call";
 
 static const char modules_sql[] =
 	"SELECT w.call, w.avoidable FROM wait w JOIN call c ON c.id = w.call "
@@ -148,18 +144,37 @@ static int64_t idle_part(const struct search *search, int64_t start, int64_t end
 	return end > from ? end - from : 0;
 }
 
-static int take_launch(struct search *search, sqlite3_stmt *q)
+/* The last end of a call's operations, 0: none is known. */
+static int64_t last_end(const struct run *run, const struct run_call *call)
 {
-	int64_t call = sqlite3_column_int64(q, 0), kernel = sqlite3_column_int64(q, 2);
-	int64_t start = sqlite3_column_int64(q, 3), end = sqlite3_column_int64(q, 4);
-	int64_t op_end = sqlite3_column_int64(q, 5), waited;
+	uint32_t id = call->last_work;
+	int64_t last = INT64_MIN;
+
+	while (id) {
+		const struct run_work *work = run_work(run, id);
+		int64_t end = run_end(run, work, id);
+
+		if (end != RUN_NEVER && end > last)
+			last = end;
+		id = work->next == call->last_work ? 0 : work->next;
+	}
+	return last == INT64_MIN ? 0 : last;
+}
+
+/* start, end: when it loaded code; 0: it did not. */
+static int take_launch(struct search *search, const struct run *run, uint32_t call, int64_t start,
+	int64_t end)
+{
+	const struct run_call *row = run_call(run, call);
+	const struct run_payload *payload = run_payload(run, row);
+	int64_t op_end = last_end(run, row), waited;
 	int64_t place = findings_place(search->findings, call);
 	struct place *at = place < 0 ? NULL : idmap_need(&search->places, place, sizeof(*at));
 	struct loading loading = {
 		.instance = { .rule = RULE_lazy_loading,
 			.call = call,
 			.cost = end - start,
-			.process = sqlite3_column_int64(q, 1),
+			.process = payload->process,
 			.saving = idle_part(search, start, end) },
 		.at = at,
 	};
@@ -171,7 +186,7 @@ static int take_launch(struct search *search, sqlite3_stmt *q)
 	waited = at->launches++ && end ? waited_between(search, at->last, call) : 0;
 	at->loads += end != 0;
 	at->last = call;
-	note_use(search, kernel, at);
+	note_use(search, payload->kernel, at);
 	if (at->launches == 1 || !end)
 		return 0;
 	if (waited) {
@@ -179,7 +194,7 @@ static int take_launch(struct search *search, sqlite3_stmt *q)
 		at->in_rounds += loading.instance.saving;
 		at->waited += waited;
 	}
-	return add_loading(search, &loading, kernel);
+	return add_loading(search, &loading, payload->kernel);
 }
 
 static int counts(const struct loading *loading)
@@ -191,14 +206,39 @@ static int counts(const struct loading *loading)
 		at->loads >= at->launches / LOADS_PART;
 }
 
+static int is_launch(const struct run *run, uint32_t id)
+{
+	const struct run_call *call = run_call(run, id);
+
+	return call && kind_family(call->kind) == FAMILY_launch && call->flags & CALL_RETURNED &&
+		!run_payload(run, call)->result && run_payload(run, call)->kernel;
+}
+
+/* All launches in order, beside the rows of those that loaded code. */
+static int take_launches(struct search *search, const struct run *run, sqlite3_stmt *loads)
+{
+	int more = db_step(loads), rc = 0;
+
+	for (uint32_t id = 1; !rc && more >= 0 && id < run_call_end(run); id++) {
+		int loaded = 0;
+
+		while (more > 0 && sqlite3_column_int64(loads, 0) < id)
+			more = db_step(loads);
+		loaded = more > 0 && sqlite3_column_int64(loads, 0) == id;
+		if (is_launch(run, id))
+			rc = take_launch(search, run, id,
+				loaded ? sqlite3_column_int64(loads, 1) : 0,
+				loaded ? sqlite3_column_int64(loads, 2) : 0);
+	}
+	return rc || more < 0 ? -1 : 0;
+}
+
 static int find_in_loops(struct db *db, struct findings *findings)
 {
 	struct search search = { .findings = findings, .last_end = INT64_MIN };
-	sqlite3_stmt *q = db_prepare(db, launches_sql);
-	int rc = q ? read_modules(&search, db) : -1;
+	sqlite3_stmt *q = db_prepare(db, loads_sql);
+	int rc = !q || read_modules(&search, db) || take_launches(&search, db->run, q) ? -1 : 0;
 
-	while (!rc && (rc = db_step(q)) > 0)
-		rc = take_launch(&search, q);
 	for (size_t i = 0; i < search.count && !rc; i++)
 		if (counts(&search.loading[i]))
 			rc = findings_add(findings, &search.loading[i].instance);

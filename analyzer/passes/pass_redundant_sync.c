@@ -9,8 +9,8 @@
 
 #include "constants.h"
 #include "idmap.h"
-#include "kinds.h"
 #include "pass.h"
+#include "run_columns.h"
 
 struct place {
 	int64_t waits, known;
@@ -18,10 +18,7 @@ struct place {
 
 static const char count_sql[] = "SELECT count(*) FROM known_wait";
 
-static const char waits_sql[] =
-	"SELECT c.id, EXISTS (SELECT 1 FROM known_wait k WHERE k.call = c.id) FROM call c "
-	"JOIN call_type t ON t.id = c.type WHERE NOT t.runtime "
-	"AND " IS_EXPLICIT_WAIT("t") " AND c.result = 0";
+static const char waits_sql[] = "SELECT call FROM known_wait";
 
 /* What the program would save is the call as it made it; without records that are missing. */
 static const char known_sql[] =
@@ -31,22 +28,45 @@ static const char known_sql[] =
 	" WHERE l.process = c.process AND l.reason IN ('dropped_records', 'cut', "
 	" 'size_reached', 'bypassed_calls')) ORDER BY k.rowid";
 
-static int tally(struct db *db, struct findings *findings, struct idmap *places)
+static int read_known(struct db *db, struct map *known)
 {
 	sqlite3_stmt *q = db_prepare(db, waits_sql);
 	int rc = q ? 0 : -1;
 
-	while (!rc && (rc = db_step(q)) > 0) {
-		int64_t at = findings_place(findings, sqlite3_column_int64(q, 0));
-		struct place *place = at < 0 ? NULL : idmap_need(places, at, sizeof(*place));
+	while (!rc && (rc = db_step(q)) > 0)
+		rc = map_set(known, (uint64_t)sqlite3_column_int64(q, 0), 1);
+	sqlite3_finalize(q);
+	return rc;
+}
 
+static int is_wait(const struct run *run, uint32_t id)
+{
+	const struct run_call *call = run_call(run, id);
+
+	return call && call_is_wait(call->kind) && call->flags & CALL_RETURNED &&
+		!run_payload(run, call)->result;
+}
+
+static int tally(struct db *db, struct findings *findings, struct idmap *places)
+{
+	struct map known = { 0 };
+	int rc = read_known(db, &known);
+
+	for (uint32_t id = 1; !rc && id < run_call_end(db->run); id++) {
+		struct place *place;
+		int64_t at;
+
+		if (!is_wait(db->run, id))
+			continue;
+		at = findings_place(findings, id);
+		place = at < 0 ? NULL : idmap_need(places, at, sizeof(*place));
 		rc = place ? 0 : -1;
 		if (!place)
 			break;
 		place->waits++;
-		place->known += sqlite3_column_int64(q, 1);
+		place->known += (int64_t)map_get(&known, id, 0);
 	}
-	sqlite3_finalize(q);
+	map_release(&known);
 	return rc;
 }
 

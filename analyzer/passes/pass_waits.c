@@ -102,7 +102,21 @@ static int add_leaving(const struct follower_queries *queries, struct instance *
 	return rc;
 }
 
-static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
+/* For the first row that there is. */
+static int need_queries(struct follower_queries *queries, struct db *db)
+{
+	if (queries->before)
+		return 0;
+	queries->end = db_prepare(db, end_sql);
+	queries->followers = db_prepare(db, followers_sql);
+	queries->async_followers = db_prepare(db, async_followers_sql);
+	queries->before = db_prepare(db, before_sql);
+	return queries->end && queries->followers && queries->async_followers && queries->before
+		? 0
+		: -1;
+}
+
+static int add_all(struct db *db, sqlite3_stmt *q, struct follower_queries *queries,
 	struct findings *findings, enum rule rule)
 {
 	int rc;
@@ -121,7 +135,8 @@ static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 
 		enum followers kind = (enum followers)sqlite3_column_int(q, 6);
 
-		if ((kind && find_followers(queries, kind, &instance)) ||
+		if (need_queries(queries, db) ||
+			(kind && find_followers(queries, kind, &instance)) ||
 			(sqlite3_column_int(q, 7) && add_leaving(queries, &instance)) ||
 			findings_add(findings, &instance))
 			return -1;
@@ -131,12 +146,9 @@ static int add_all(sqlite3_stmt *q, const struct follower_queries *queries,
 
 int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql)
 {
-	struct follower_queries queries = { db_prepare(db, end_sql), db_prepare(db, followers_sql),
-		db_prepare(db, async_followers_sql), db_prepare(db, before_sql) };
+	struct follower_queries queries = { .end = NULL };
 	sqlite3_stmt *q = db_prepare(db, sql);
-	int rc = q && queries.end && queries.followers && queries.async_followers && queries.before
-		? add_all(q, &queries, findings, rule)
-		: -1;
+	int rc = q ? add_all(db, q, &queries, findings, rule) : -1;
 
 	sqlite3_finalize(q);
 	sqlite3_finalize(queries.end);

@@ -77,7 +77,7 @@ static int find(struct db *db)
 {
 	struct words *words = words_open(db);
 	struct findings *findings = words ? findings_new(db, words) : NULL;
-	int rc = findings ? db_exec(db, LOADS_LATE_PREPARE) : -1;
+	int rc = findings ? loads_late_prepare(db) : -1;
 
 	for (int i = 0; i < RULE_COUNT && !rc; i++)
 		rc = rules[i].pass->run(db, findings);

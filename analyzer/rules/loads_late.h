@@ -5,6 +5,7 @@
 #ifndef CUFENCE_LOADS_LATE_H
 #define CUFENCE_LOADS_LATE_H
 
+#include "db.h"
 #include "kinds.h"
 
 /* A loop that loads in fewer of its rounds has its kernels for longer than it loads them. */
@@ -22,15 +23,12 @@
 	" AND lf.context = ifnull(" c ".context, 0))"
 /* clang-format on */
 
-/* What LOADS_LATE() asks: the first explicit wait of each context, once, and not for each call. */
+/* What LOADS_LATE() asks: the first explicit wait of each context (loads_late_prepare()). */
 /* clang-format off */
-#define LOADS_LATE_PREPARE \
+#define LOADS_LATE_TABLE \
 	"DROP TABLE IF EXISTS temp.first_wait;" \
 	"CREATE TEMP TABLE first_wait (process INTEGER NOT NULL, context INTEGER NOT NULL," \
-	" first INTEGER NOT NULL, PRIMARY KEY (process, context)) WITHOUT ROWID;" \
-	"INSERT INTO temp.first_wait SELECT le.process, ifnull(le.context, 0), min(le.id)" \
-	" FROM call le JOIN call_type lt ON lt.id = le.type WHERE NOT lt.runtime AND " \
-	IS_EXPLICIT_WAIT("lt") " GROUP BY 1, 2"
+	" first INTEGER NOT NULL, PRIMARY KEY (process, context)) WITHOUT ROWID;"
 /* clang-format on */
 
 /* The places whose launches load code in many of their rounds: a subquery. */
@@ -43,5 +41,8 @@
 	"ON ln.site = ll.site WHERE ln.launches <= " LOADS_STRING(LOADS_PART) " * ll.loads)"
 #define LOADS_STRING_OF(text) #text
 #define LOADS_STRING(macro) LOADS_STRING_OF(macro)
+
+/* Makes and fills temp.first_wait; 0, or -1 after a message. */
+int loads_late_prepare(struct db *db);
 
 #endif

@@ -1,74 +1,157 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_length.h"
 
-#include "kinds.h"
+#include <stdio.h>
+#include <stdlib.h>
 
-static int64_t query_int(struct db *db, const char *sql, int64_t process)
-{
-	sqlite3_stmt *q = db_prepare(db, sql);
-	int64_t value = -1;
+#include "array.h"
+#include "run_columns.h"
 
-	if (q && !db_bind(q, "i", process) && db_step(q) >= 0)
-		value = sqlite3_column_int64(q, 0);
-	sqlite3_finalize(q);
-	return value;
-}
+/* From first to last, ns; first RUN_NEVER: there is nothing. */
+struct stretch {
+	int64_t first, last;
+};
 
-/* Time in which at least one operation ran. */
-static int64_t device_busy(struct db *db, int64_t process)
-{
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT start, end FROM work "
-		"WHERE process = ? AND end IS NOT NULL AND stream IS NOT NULL ORDER BY start");
-	int64_t busy = 0, until = INT64_MIN;
-	int step = -1;
-
-	if (q && !db_bind(q, "i", process)) {
-		while ((step = db_step(q)) > 0) {
-			int64_t start = sqlite3_column_int64(q, 0),
-				end = sqlite3_column_int64(q, 1);
-
-			if (start < until)
-				start = until;
-			if (end > start) {
-				busy += end - start;
-				until = end;
-			}
-		}
-	}
-	sqlite3_finalize(q);
-	return step < 0 ? -1 : busy;
-}
+/* What a process did, while its rows are looked at. */
+struct measured {
+	struct stretch whole, active; /* as run_length() says, and first operation to last */
+	uint32_t first_call;          /* that submitted an operation, 0: none */
+	int64_t first_enter;
+	int64_t *busy;        /* by stream, ns */
+	struct stretch *span; /* of each operation */
+	size_t span_count;
+};
 
 static int64_t beyond(int64_t whole, int64_t part)
 {
 	return whole > part ? whole - part : 0;
 }
 
-/*
- * How much of a stretch no work was recorded in: nothing is known of it, so shares and bounds are
- * those of what was recorded.
- */
-static int64_t unrecorded(struct db *db, int64_t process, const char *stretch)
+static void take_end(struct stretch *stretch, int64_t end)
 {
-	char *sql = sqlite3_mprintf(
-		"SELECT coalesce(sum(max(0, min(r.end, s.last) - max(r.start, s.first))), 0) "
-		"FROM recording r, (%s) s WHERE r.process = ?1 AND NOT r.work",
-		stretch);
-	int64_t ns = sql ? query_int(db, sql, process) : -1;
-
-	sqlite3_free(sql);
-	return ns;
+	if (end != RUN_NEVER && end > stretch->last)
+		stretch->last = end;
 }
 
-static int64_t length_of(struct db *db, int64_t process, const char *stretch)
+/* Only what is on a known stream counts as the device's time. */
+static int take_work(struct measured *m, const struct run *run, uint32_t id)
 {
-	char *sql = sqlite3_mprintf("SELECT ifnull(last - first, 0) FROM (%s)", stretch);
-	int64_t whole = sql ? query_int(db, sql, process) : -1;
-	int64_t missing = unrecorded(db, process, stretch);
+	const struct run_work *work = run_work(run, id);
+	uint32_t stream = run_where(run, work)->stream;
+	int64_t end = run_end(run, work, id);
+	struct stretch *more;
 
-	sqlite3_free(sql);
-	return whole < 0 || missing < 0 ? -1 : beyond(whole, missing);
+	if (work->call && (!m->first_call || work->call < m->first_call))
+		m->first_call = work->call;
+	take_end(&m->whole, end);
+	if (!stream)
+		return 0;
+	take_end(&m->active, end);
+	if (work->start < m->active.first)
+		m->active.first = work->start;
+	if (work->start == RUN_NEVER || end == RUN_NEVER)
+		return 0;
+	if (stream < run->stream_count)
+		m->busy[stream] += end - work->start;
+	more = array_room(m->span, m->span_count, sizeof(*more));
+	if (!more)
+		return -1;
+	m->span = more;
+	more[m->span_count++] = (struct stretch){ work->start, end };
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct stretch *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Time in which at least one operation ran. */
+static int64_t device_busy(struct measured *m)
+{
+	int64_t busy = 0, until = INT64_MIN;
+
+	if (m->span_count)
+		qsort(m->span, m->span_count, sizeof(*m->span), by_start);
+	for (size_t i = 0; i < m->span_count; i++) {
+		int64_t start = m->span[i].first < until ? until : m->span[i].first;
+
+		if (m->span[i].last > start) {
+			busy += m->span[i].last - start;
+			until = m->span[i].last;
+		}
+	}
+	return busy;
+}
+
+static int64_t busiest_stream(const struct measured *m, const struct run *run)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < run->stream_count; i++)
+		most = m->busy[i] > most ? m->busy[i] : most;
+	return most;
+}
+
+/* Code and contexts go at the end. */
+static int is_end(enum call_kind kind)
+{
+	return kind == KIND_RUNTIME || kind == KIND_MODULE_UNLOAD ||
+		kind_family(kind) == FAMILY_context_end;
+}
+
+static void take_call(struct measured *m, const struct run *run, uint32_t id)
+{
+	const struct run_call *call = run_call(run, id);
+
+	if (call->enter < m->first_enter)
+		m->first_enter = call->enter;
+	if (!is_end(call->kind))
+		take_end(&m->whole, run_exit(run, call, id));
+}
+
+static int measure(struct measured *m, const struct run *run, int64_t process)
+{
+	*m = (struct measured){ .whole = { RUN_NEVER, 0 },
+		.active = { RUN_NEVER, INT64_MIN },
+		.first_enter = RUN_NEVER };
+	m->busy = calloc(run->stream_count, sizeof(*m->busy));
+	if (!m->busy) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (uint32_t id = 1; id < run_work_end(run); id++)
+		if (run_work(run, id) && run_where(run, run_work(run, id))->process == process &&
+			take_work(m, run, id))
+			return -1;
+	for (uint32_t id = 1; id < run_call_end(run); id++)
+		if (run_call(run, id) && run_payload(run, run_call(run, id))->process == process)
+			take_call(m, run, id);
+	m->whole.first =
+		run_call(run, m->first_call) ? run_call(run, m->first_call)->enter : m->first_enter;
+	return 0;
+}
+
+/*
+ * Less what no work was recorded in: nothing is known of it, so shares and bounds are those of what
+ * was recorded.  -1 after a message.
+ */
+static int64_t length_of(struct db *db, int64_t process, const struct stretch *stretch)
+{
+	sqlite3_stmt *q;
+	int64_t missing = -1;
+
+	if (stretch->first == RUN_NEVER || stretch->last == INT64_MIN)
+		return 0;
+	q = db_prepare(db,
+		"SELECT coalesce(sum(max(0, min(end, ?3) - max(start, ?2))), 0) "
+		"FROM recording WHERE process = ?1 AND NOT work");
+	if (q && !db_bind(q, "iii", process, stretch->first, stretch->last) && db_step(q) > 0)
+		missing = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	return missing < 0 ? -1 : beyond(stretch->last - stretch->first, missing);
 }
 
 /*
@@ -77,34 +160,28 @@ static int64_t length_of(struct db *db, int64_t process, const char *stretch)
  * words are part, and beside either a short run's mistakes would vanish.  Then first operation to
  * last.
  */
-/* clang-format off */
-static const char whole_sql[] =
-	"SELECT ifnull((SELECT enter FROM call WHERE id = (SELECT min(call) FROM work "
-	" WHERE process = ?1)), min(enter)) AS first, "
-	"max(ifnull(max(exit) FILTER (WHERE type NOT IN (SELECT t.id FROM call_type t "
-	"  WHERE t.runtime OR " KIND_IS("t", module_unload)
-	"  OR " IS_OF_FAMILY("t", "context_end") ")), 0), "
-	" ifnull((SELECT max(end) FROM work WHERE process = ?1), 0)) AS last "
-	"FROM call WHERE process = ?1";
-/* clang-format on */
-static const char active_sql[] =
-	"SELECT min(start) AS first, max(end) AS last FROM work "
-	"WHERE process = ?1 AND stream IS NOT NULL";
-
-int run_length(struct db *db, int64_t process, struct run_length *run)
+int run_length(struct db *db, int64_t process, struct run_length *length)
 {
-	int64_t active = length_of(db, process, active_sql), busy = device_busy(db, process);
-	int64_t busiest = query_int(db,
-		"SELECT ifnull(max(busy), 0) FROM (SELECT sum(end - start) AS busy FROM work "
-		" WHERE process = ? AND stream IS NOT NULL GROUP BY stream)",
-		process);
+	struct measured m = { .busy = NULL };
+	struct run *own;
+	const struct run *run = run_of(db, &own);
+	int64_t active;
+	int rc = !run || measure(&m, run, process) ? -1 : 0;
 
-	run->whole = length_of(db, process, whole_sql);
-	if (run->whole < 0 || active < 0 || busiest < 0 || busy < 0)
-		return -1;
-	if (!run->whole)
-		run->whole = 1;
-	run->idle = beyond(active, busiest);
-	run->serial = beyond(busy, busiest);
-	return 0;
+	active = rc ? -1 : length_of(db, process, &m.active);
+	length->whole = rc ? -1 : length_of(db, process, &m.whole);
+	if (active >= 0 && length->whole >= 0) {
+		int64_t busiest = busiest_stream(&m, run);
+
+		if (!length->whole)
+			length->whole = 1;
+		length->idle = beyond(active, busiest);
+		length->serial = beyond(device_busy(&m), busiest);
+	} else {
+		rc = -1;
+	}
+	free(m.busy);
+	free(m.span);
+	run_close(own);
+	return rc;
 }

@@ -17,6 +17,6 @@ struct run_length {
 };
 
 /* Of what was recorded of it; 0, or -1 after a message. */
-int run_length(struct db *db, int64_t process, struct run_length *run);
+int run_length(struct db *db, int64_t process, struct run_length *length);
 
 #endif
