@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "constants.h"
 #include "findings.h"
 #include "losses.h"
 #include "print.h"
@@ -168,7 +169,8 @@ static int check(struct db *db, const char *list)
 		double share = sqlite3_column_double(q, NEW_SHARE);
 		const char *severity = finding_severity(share);
 
-		if (!low && !(sqlite3_column_int(q, NEW_SHOWN) && share >= FINDING_MIN_SHARE))
+		if (!low &&
+			!(sqlite3_column_int(q, NEW_SHOWN) && share >= FINDING_MIN_PERCENT / 100.0))
 			continue;
 		if (!fails(list, db_text(q, NEW_RULE), severity))
 			continue;

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* One may be by chance. */
-#define SERVED_MIN 2
+#include "constants.h"
 
 static void note_result(struct owned_stream *stream, const struct relax *relax, int64_t thread)
 {

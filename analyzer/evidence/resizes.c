@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "constants.h"
 #include "idmap.h"
 #include "map.h"
-
-/* CU_LIMIT_STACK_SIZE of a new context (CUDA C++ programming guide: 1 KiB per thread). */
-#define STACK_DEFAULT 1024
 
 #define NOT_KNOWN (-1)
 

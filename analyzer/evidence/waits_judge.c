@@ -22,8 +22,8 @@ void wait_timing_settle(struct wait_timing *timing)
 	int64_t latency = LATENCY_DEFAULT_NS, early = 0;
 
 	if (timing->latency.count >= LATENCY_MIN_EXAMPLES)
-		latency = clamp(sample_quantile(&timing->latency, 0.99), LATENCY_MIN_NS,
-			LATENCY_MAX_NS);
+		latency = clamp(sample_quantile(&timing->latency, LATENCY_PERCENTILE / 100.0),
+			LATENCY_MIN_NS, LATENCY_MAX_NS);
 	if (timing->latency.count)
 		early = -sample_quantile(&timing->latency, 0);
 	/* How late a thread that sleeps woke up is not told from what the call did then. */
@@ -36,7 +36,7 @@ void wait_timing_settle(struct wait_timing *timing)
 
 int wait_is_short(const struct wait_timing *timing, int64_t waited)
 {
-	return waited < BLOCKED_MIN_NS || waited < 3 * timing->clock_error;
+	return waited < BLOCKED_MIN_NS || waited < CLOCK_ERRORS * timing->clock_error;
 }
 
 /*
@@ -83,8 +83,7 @@ static struct order_state judge(const struct wait_candidate *candidate,
 	/* A thread that sleeps may be woken up late; what it asked for was this. */
 	if (candidate->explicit_wait && timing->blocking)
 		return held_by(candidate, candidate->enter, candidate->exit + timing->error);
-	/* Pageable copies of 64 MiB, 6.3 ms alone, took 6.5 to 8.2 once their stream was free. */
-	slack = usual + usual / 2;
+	slack = usual + usual / SLACK_PART;
 	if (candidate->works_after && slack < duration / WORK_AFTER_PART)
 		slack = duration / WORK_AFTER_PART;
 	slack += timing->wake_up;
@@ -124,7 +123,7 @@ static struct order_state judge_by_transfer(const struct wait_candidate *candida
 
 	if (!candidate->waits || !before.op || candidate->transfer == WALK_NEVER ||
 		candidate->transfer < before.end - timing->error ||
-		until - candidate->transfer < (candidate->exit - before.end) / 2)
+		until - candidate->transfer < (candidate->exit - before.end) / TRANSFER_PART)
 		return ORDER_NOTHING;
 	*excess = before.end - candidate->enter - candidate->overhead;
 	/* What the thread can have staged meanwhile was no wait. */

@@ -10,9 +10,6 @@
 #include "waits_scope.h"
 #include "words.h"
 
-/* Who has gone on for so many calls has overlapped whatever there was. */
-#define SEGMENT_CALLS 4096
-
 /* 1 if a query has a row, 0, or -1 after a message. */
 static int ask_bound(sqlite3_stmt *q)
 {

@@ -26,14 +26,15 @@ static const char insert_sql[] =
 	" AND (c.src_memory = 'pageable') + (c.dst_memory = 'pageable') = 1 "
 	" AND CASE c.src_memory WHEN 'pageable' THEN c.src ELSE c.dst END NOT NULL "
 	" AND o.id = (SELECT id FROM work WHERE call = c.id ORDER BY +end DESC LIMIT 1)) "
-	"WHERE nth > 1 AND waited >= ?2 AND within >= waited / 2 "
+	"WHERE nth > 1 AND waited >= ?2 AND within >= waited / ?3 "
 	"AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = copy) ORDER BY copy";
 
 int waits_add_staged(struct db *db)
 {
 	sqlite3_stmt *insert = db_prepare(db, insert_sql);
 	int rc = !insert ? -1
-			 : db_run(insert, "ii", (int64_t)SUBMIT_COPY_NS, (int64_t)BLOCKED_MIN_NS);
+			 : db_run(insert, "iii", (int64_t)SUBMIT_COPY_NS, (int64_t)BLOCKED_MIN_NS,
+				   (int64_t)TRANSFER_PART);
 
 	sqlite3_finalize(insert);
 	return rc;

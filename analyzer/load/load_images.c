@@ -154,7 +154,8 @@ int loader_take_images(struct loader *loader, const struct loaded_call *call)
 	int launch = call->kernel && HAS(function);
 	struct images *images;
 
-	if (!launch && call->kind != KIND_MODULE_LOAD && call->kind != KIND_FUNCTION_QUERY)
+	if (!launch && kind_family(call->kind) != FAMILY_module &&
+		!kind_has(call->kind, K_LOADS_CODE))
 		return 0;
 	images = images_of(&loader->p);
 	if (!images)

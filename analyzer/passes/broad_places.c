@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* A wait at the end of a phase is no pattern. */
-#define PLACE_MIN_COUNT 3
+#include "constants.h"
 
 struct broad_place *broad_place_need(struct broad_places *places, struct findings *findings,
 	int64_t call)
@@ -45,12 +44,12 @@ void broad_places_spoil(struct broad_places *places)
 
 int broad_place_is_found(const struct broad_place *place)
 {
-	return !place->needed && place->broad >= PLACE_MIN_COUNT;
+	return !place->needed && place->broad >= FINDING_MIN_COUNT;
 }
 
 static int is_candidate(const struct broad_places *places, const struct broad_place *place)
 {
-	return place->waits >= PLACE_MIN_COUNT && (!places->with_seconds || place->second_count);
+	return place->waits >= FINDING_MIN_COUNT && (!places->with_seconds || place->second_count);
 }
 
 static void narrow(const struct broad_places *places, struct broad_place *place)
@@ -74,7 +73,7 @@ int broad_places_choose(struct broad_places *places, int alone)
 		if (!place || !is_candidate(places, place))
 			continue;
 		if (alone >= 0 &&
-			(!place->needed || place->broad < PLACE_MIN_COUNT || number++ != alone))
+			(!place->needed || place->broad < FINDING_MIN_COUNT || number++ != alone))
 			continue;
 		narrow(places, place);
 		count++;

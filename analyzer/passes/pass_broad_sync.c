@@ -35,9 +35,6 @@
 #include "waits_scope.h"
 #include "walk.h"
 
-/* Places that others may have spoiled are tried alone, so many of them. */
-#define ALONE_LIMIT 4
-
 struct thread {
 	int64_t last_exit;
 	int64_t submissions;

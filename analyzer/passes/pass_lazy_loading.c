@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "constants.h"
 #include "idmap.h"
 #include "kinds.h"
 #include "loads_late.h"
@@ -203,7 +204,7 @@ static int counts(const struct loading *loading)
 
 	return !loading->used_elsewhere && loading->instance.saving > 0 &&
 		!(loading->in_round && at->waited > at->in_rounds) &&
-		at->loads >= at->launches / LOADS_PART;
+		at->launches <= LOADS_PART * at->loads;
 }
 
 static int is_launch(const struct run *run, uint32_t id)

@@ -46,11 +46,6 @@ static const char holds_sql[] =
 	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = o.call AND w.op = h.behind "
 	"  AND w.avoidable > 0) ORDER BY h.rowid";
 
-/* So far around the legacy work others are looked for, calls of all threads. */
-#define ROW_CALLS 256
-/* Later instances of a pair of places have the same row. */
-#define ROWS_PER_PAIR 4
-
 /*
  * Other legacy work in a row with that of ?1, which held or was held: after the call ?2 (0: after
  * the last work of the blocking streams before ?1), up to where these get work again, not before

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "constants.h"
 #include "kinds.h"
 #include "waits.h"
 
@@ -12,8 +13,6 @@
  * the thread's next call that was held or is made in order to wait, and within one window: what
  * waited outside is not known.
  */
-#define FOLLOWER_CALLS 4096 /* that may lie between, of all threads */
-
 #define TO_HOST(c) c ".dst_memory IN " IN_HOST_MEMORY
 
 static const char end_sql[] =
@@ -42,9 +41,6 @@ static const char async_followers_sql[] = FOLLOWERS(IS_ASYNC_COPY("t")
 	" AND n.stream = (SELECT stream FROM call WHERE id = ?1) "
 	"AND (n.src_memory = 'pageable' OR n.dst_memory = 'pageable')");
 /* clang-format on */
-
-/* Of all threads, that lie between. */
-#define BEFORE_CALLS 256
 
 /* What else the legacy default stream had to do when a copy in it waited, one call per place. */
 static const char before_sql[] =
@@ -93,7 +89,7 @@ static int add_leaving(const struct follower_queries *queries, struct instance *
 	instance->with[count++] = instance->call;
 	for (int i = 0; i < FINDING_ALSO && instance->also[i] && count < FINDING_ALSO; i++)
 		instance->with[count++] = instance->also[i];
-	rc = db_bind(queries->before, "iii", instance->call, (int64_t)BEFORE_CALLS, room - count);
+	rc = db_bind(queries->before, "iii", instance->call, (int64_t)ROW_CALLS, room - count);
 	while (!rc && (rc = db_step(queries->before)) > 0) {
 		instance->with[count++] = sqlite3_column_int64(queries->before, 0);
 		rc = 0;

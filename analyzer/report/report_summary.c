@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "constants.h"
 #include "format.h"
 #include "report_facts.h"
 #include "report_parts.h"
@@ -69,7 +70,7 @@ static void print_start(const int64_t run[], FILE *out)
 {
 	char start[DURATION_SIZE];
 
-	if (run[RUN_START] > run[RUN_DURATION] / 10)
+	if (run[RUN_START] > run[RUN_DURATION] / STARTUP_PART)
 		print(out,
 			"    start    %s until the first work; percentages of findings are "
 			"of what follows\n",

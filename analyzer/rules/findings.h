@@ -43,9 +43,6 @@ struct instance {
 };
 #define FINDING_DELAY (-1)
 
-/* Of the run, for a finding to be shown. */
-#define FINDING_MIN_SHARE 0.01
-
 struct findings;
 
 /* NULL after a message; words stay the caller's. */

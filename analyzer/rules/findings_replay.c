@@ -10,13 +10,6 @@
 #include "findings_parts.h"
 #include "places.h"
 
-#define JOINED_MIN_SHARE FINDING_MIN_SHARE
-/* More than one line is to be changed, for which small savings are no reason. */
-#define JOINED_LINES_MIN_SHARE 0.05
-/* To change others with it is worth so many times as much as to change it alone, or it is not
- * done. */
-#define JOINED_FACTOR 2
-
 static void change_place(struct savings *savings, int64_t process,
 	const struct finding_place *place)
 {
@@ -113,7 +106,8 @@ static int join_line(struct findings *findings, struct savings *savings,
 {
 	const struct run_length *run = findings_run(findings, finding->process);
 	const struct instance *worst = &line->place[0]->worst;
-	double least = worst->with_change ? JOINED_MIN_SHARE : JOINED_LINES_MIN_SHARE;
+	double least =
+		(worst->with_change ? FINDING_MIN_PERCENT : JOINED_LINES_MIN_PERCENT) / 100.0;
 	int64_t alone, joined, more = 0;
 
 	if (!run || replay_line(savings, finding->process, line))

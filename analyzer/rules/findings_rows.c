@@ -3,12 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "constants.h"
 #include "findings_parts.h"
 #include "pass.h"
 #include "places.h"
 #include "print.h"
-
-#define HIGH_SHARE 0.05
 
 struct finding_rows {
 	struct findings *findings;
@@ -55,7 +54,9 @@ struct finding_rows *finding_rows_open(struct findings *findings)
 
 const char *finding_severity(double share)
 {
-	return share >= HIGH_SHARE ? "high" : share >= FINDING_MIN_SHARE ? "medium" : "low";
+	return share >= HIGH_PERCENT / 100.0           ? "high"
+		: share >= FINDING_MIN_PERCENT / 100.0 ? "medium"
+						       : "low";
 }
 
 static int say_message(struct findings *findings, const struct finding_place *place, FILE *out)

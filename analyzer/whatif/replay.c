@@ -220,7 +220,7 @@ static int takes_engine(const struct replay_step *step, enum replay_contention c
 		return 1;
 	if (contention == REPLAY_LEAST || step->shares_device)
 		return 0;
-	return step->share >= (contention == REPLAY_MOST ? 0.5F : 1.0F);
+	return step->share >= (contention == REPLAY_MOST ? LARGE_PERCENT / 100.0F : 1.0F);
 }
 
 /* What a staged copy would take with pinned memory, 0: not known. */

@@ -9,9 +9,6 @@
 #include "replay_parts.h"
 #include "walk.h"
 
-/* A kernel that takes so much of the device gets in the way of another one. */
-#define LARGE_SHARE 0.5F
-
 /* Steps with operations, in order of their ends. */
 struct ends {
 	const struct replay *replay;
@@ -58,7 +55,7 @@ static void find_sharers(struct replay *replay, struct ends *ends)
 	for (size_t i = 0; i < ends->count; i++) {
 		struct replay_step *step = &replay->step[ends->step[i]];
 
-		if (step->engine != ENGINE_KERNEL || step->share < LARGE_SHARE)
+		if (step->engine != ENGINE_KERNEL || step->share < LARGE_PERCENT / 100.0F)
 			continue;
 		if (last && last->device == step->device && step->start < last->end - LAUNCH_NS)
 			last->shares_device = step->shares_device = 1;

@@ -118,12 +118,14 @@ static int read_maker(struct loader *loader, struct replay *replay, struct repla
 static int read_around(struct loader *loader, struct replay_step *step)
 {
 	sqlite3_stmt *row = loader->around.rows;
+	int64_t around;
 	int rc = walk_cursor_at(&loader->around, step->call);
 
 	if (rc <= 0)
 		return rc;
 	step->site = (uint32_t)sqlite3_column_int64(row, 1);
-	step->around = (int32_t)sqlite3_column_int64(row, 2);
+	around = sqlite3_column_int64(row, 2);
+	step->around = (int32_t)(around < AROUND_MAX_NS ? around : AROUND_MAX_NS);
 	/* A loop of queries is one call: until the last of them. */
 	if (sqlite3_column_type(row, 3) != SQLITE_NULL)
 		step->exit += sqlite3_column_int64(row, 3) - step->enter;
@@ -341,7 +343,7 @@ static int open_cursors(struct loader *loader, struct db *db)
 {
 	return walk_cursor_open(&loader->around, db,
 		       "SELECT c.id, coalesce(p.site, c.site, 0), "
-		       "min(ifnull(p.exit - p.enter - (c.exit - c.enter), 0), 1000000), g.last "
+		       "ifnull(p.exit - p.enter - (c.exit - c.enter), 0), g.last "
 		       "FROM call c LEFT JOIN call p ON p.id = c.parent "
 		       "LEFT JOIN polling g ON g.call = c.id ORDER BY c.id") ||
 		walk_cursor_open(&loader->shapes, db,
@@ -391,7 +393,11 @@ static int read_sets(struct loader *loader, struct db *db)
 /* What a large copy from or to pinned memory takes at least: PCIe 5 from Hopper on, 4 before. */
 static double bus_of(int compute_major)
 {
-	return compute_major >= 9 ? 0.02 : compute_major == 8 ? 0.04 : 0.08;
+	int ns = compute_major >= 9  ? BUS_NS_HOPPER
+		: compute_major == 8 ? BUS_NS_AMPERE
+				     : BUS_NS_BEFORE;
+
+	return ns / 1000.0;
 }
 
 static int read_machines(struct replays *replays, struct db *db)

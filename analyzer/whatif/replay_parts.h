@@ -161,9 +161,6 @@ struct replays {
 	struct idmap processes; /* struct replay */
 };
 
-/* More steps are too much memory, about 300 bytes each with their maps. */
-#define REPLAY_MAX_STEPS 2000000
-
 /* The step of a call; REPLAY_NONE: it is none. */
 uint32_t replay_step_of(const struct replay *replay, int64_t call);
 

@@ -4,17 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "constants.h"
 #include "idmap.h"
 #include "replay.h"
-
-/* Steps replayed for a process until estimates that can be left out are: 0.6 s at 60 ns a step
- * (x86-64 VM). */
-#define ROOM_STEPS 10000000
-
-/* A call returns, and an operation starts, a little sooner or later than before. */
-#define CHANGE_ERROR_NS 1000
-/* No model is better than this: of 31 pairs of programs on an H200, 28 were within it. */
-#define LEAST_ERROR 0.08
 
 struct process_savings {
 	int64_t process;
@@ -50,7 +42,7 @@ static void check(struct process_savings *process)
 	for (int i = 0; i < REPLAY_CONTENTIONS; i++)
 		process->as_it_was[i] = replay_run(process->replay, (enum replay_contention)i);
 	process->error = off_by(process->as_it_was[REPLAY_LIKELY], measured);
-	if (process->error > SAVINGS_MAX_ERROR)
+	if (process->error > SAVINGS_MAX_ERROR_PERCENT / 100.0)
 		snprintf(process->refusal, sizeof(process->refusal),
 			"a replay of the run as it was takes %.0f %% %s", 100 * process->error,
 			process->as_it_was[REPLAY_LIKELY] > measured ? "more" : "less");
@@ -178,11 +170,13 @@ int savings_estimate(struct savings *savings, int64_t id, struct saving *saving)
 	if (!process || *process->refusal || !process->changes)
 		return 0;
 	measured = replay_measured(process->replay);
-	share = process->error > LEAST_ERROR ? process->error : LEAST_ERROR;
+	share = LEAST_ERROR_PERCENT / 100.0;
+	if (process->error > share)
+		share = process->error;
 	saving->best = saved_best(process);
 	error = (int64_t)(share * (double)saving->best) + CHANGE_ERROR_NS * process->changes;
-	if (error > saving->best / 2)
-		error = saving->best / 2;
+	if (error > saving->best / SAVING_ERROR_PART)
+		error = saving->best / SAVING_ERROR_PART;
 	saving->low = clamp(saved(process, REPLAY_MOST), 0, saving->best) - error;
 	saving->low = clamp(saving->low, 0, saving->best);
 	saving->high = clamp(saved(process, REPLAY_LEAST), saving->best, measured) + error;

@@ -4,8 +4,8 @@
  * was and mended.  As an interval: what newly runs at the same time may compete for the device
  * (low) or not (high), and either end is wider by what the replay of the run as it was is off.
  *
- * There is no estimate where that is more than SAVINGS_MAX_ERROR, or where a replay would be a
- * guess (replay_refusal()).
+ * There is no estimate where that is more than SAVINGS_MAX_ERROR_PERCENT, or where a replay would
+ * be a guess (replay_refusal()).
  */
 #ifndef CUFENCE_SAVINGS_H
 #define CUFENCE_SAVINGS_H
@@ -13,8 +13,6 @@
 #include <stddef.h>
 
 #include "db.h"
-
-#define SAVINGS_MAX_ERROR 0.1
 
 /* ns of the run. */
 struct saving {
