@@ -109,7 +109,7 @@ static void ready(enum call_kind kind, unsigned traits, const uint64_t *field)
 		context_ending(field[0], kind == KIND_CONTEXT_RELEASE);
 }
 
-/* Who opens another process's memory is not told how long it is. */
+/* Who opens or imports memory of others is not told how long it is. */
 static uint64_t bytes_at(uint64_t address)
 {
 	static _Atomic(void *) found;
@@ -128,7 +128,7 @@ static uint64_t bytes_at(uint64_t address)
 /* After success. */
 static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_t context)
 {
-	if (kind == KIND_IPC_OPEN || (kind == KIND_ALLOC_IMPORT && !field[1]))
+	if (traits & TRAIT_ALLOCATES && !field[1])
 		field[1] = bytes_at(field[0]);
 	if (traits & TRAIT_ALLOCATES)
 		allocation_add(field[0], field[1], call_memory_ends(kind) ? context : 0);

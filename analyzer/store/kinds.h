@@ -10,9 +10,6 @@
 	"(" type ".kind IN (SELECT name FROM call_kind WHERE " condition "))"
 #define IS_OF_FAMILY(type, family) KIND_WHERE(type, "family = '" family "'")
 
-/* One kind, which kinds.def names (.ci/lint): for what only such calls do. */
-#define KIND_IS(type, name) "(" type ".kind = '" #name "')"
-
 /* Made in order to wait. */
 #define IS_EXPLICIT_WAIT(type) IS_OF_FAMILY(type, "wait")
 

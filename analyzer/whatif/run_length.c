@@ -98,7 +98,7 @@ static int64_t busiest_stream(const struct measured *m, const struct run *run)
 /* Code and contexts go at the end. */
 static int is_end(enum call_kind kind)
 {
-	return kind == KIND_RUNTIME || kind == KIND_MODULE_UNLOAD ||
+	return kind_family(kind) == FAMILY_runtime || kind == KIND_MODULE_UNLOAD ||
 		kind_family(kind) == FAMILY_context_end;
 }
 
