@@ -253,6 +253,30 @@ static void impossible_sizes_are_refused(void **state)
 	refuse_with(&container, 16 + ENTRY_UNPACKED_AT, 1u << 20, 8);
 }
 
+/* What an entry unpacks to is what counts, of one and of all that were read before. */
+static void more_than_the_budget_is_refused(void **state)
+{
+	struct image_budget budget = { .left = 1 << 20, .most = 1 << 20 };
+	struct image_entry *list;
+	struct bytes container;
+	struct image image;
+
+	make_container(&container, LZ4);
+	struct image_bytes bytes = { .file = -1, .data = container.data, .size = container.size };
+
+	assert_int_equal(image_list(&bytes, &list, error), 2);
+	budget.left = 2 * list[0].unpacked - 1;
+	assert_int_equal(image_read_entry(&bytes, &list[0], &budget, &image, error), 0);
+	image_release(&image);
+	assert_int_equal(budget.reached, 0);
+	assert_int_equal(image_read_entry(&bytes, &list[0], &budget, &image, error), -1);
+	assert_int_equal(budget.reached, 1);
+	budget = (struct image_budget){ .left = 1 << 20, .most = list[0].unpacked - 1 };
+	assert_int_equal(image_read_entry(&bytes, &list[0], &budget, &image, error), -1);
+	assert_int_equal(budget.reached, 1);
+	free(list);
+}
+
 /* Offset of the first word of that value in the bytes. */
 static size_t find_u32(const struct bytes *bytes, uint32_t value)
 {
@@ -361,6 +385,7 @@ int main(void)
 		cmocka_unit_test(every_truncation_is_an_error),
 		cmocka_unit_test(damaged_bytes_are_never_followed_out_of_bounds),
 		cmocka_unit_test(impossible_sizes_are_refused),
+		cmocka_unit_test(more_than_the_budget_is_refused),
 		cmocka_unit_test(impossible_parameters_are_refused),
 		cmocka_unit_test(attributes_cut_short_are_refused),
 		cmocka_unit_test(attributes_given_twice_are_refused),

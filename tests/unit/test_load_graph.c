@@ -338,6 +338,19 @@ static void an_update_replaces_everything(void **unused)
 		"w4000+16 complete");
 }
 
+static void an_update_names_the_memory_of_its_graph(void **unused)
+{
+	struct db db = load(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70) LAUNCH(35, 0x90)
+			SECOND_GRAPH SET(42, 0x82, 0x71, 0x4000) UPDATE(44, 0x90, 0x71)
+				LAUNCH(100, 0x90));
+
+	trace_text_expect(&db,
+		"SELECT group_concat(allocation) FROM operand WHERE role = 'node' "
+		"GROUP BY call",
+		"1 2");
+	trace_text_finish(&db, "test_load_graph");
+}
+
 static void an_update_that_failed_changes_nothing(void **unused)
 {
 	check(SET(20, 0x80, 0x70, 0x1000) INSTANTIATE(30, 0x90, 0x70) SECOND_GRAPH SET(
@@ -504,6 +517,7 @@ int main(void)
 		cmocka_unit_test(another_executable_does_not_change),
 		cmocka_unit_test(a_disabled_node_does_nothing),
 		cmocka_unit_test(an_update_replaces_everything),
+		cmocka_unit_test(an_update_names_the_memory_of_its_graph),
 		cmocka_unit_test(an_update_that_failed_changes_nothing),
 		cmocka_unit_test(what_was_set_somewhere_may_be_anywhere),
 		cmocka_unit_test(a_clone_does_the_same),

@@ -133,7 +133,8 @@ static void the_database_says_how_far_it_went(void **state)
 	assert_int_equal(mini_int(m, "SELECT max(call) FROM dependency"), CALLS - 1);
 }
 
-static int step(struct order *order, enum call_kind kind, int64_t id, int64_t stream)
+static int step_in(struct order *order, enum call_kind kind, int64_t id, int64_t stream,
+	enum stream_kind stream_kind)
 {
 	struct walk_call call = { .id = id,
 		.process = 1,
@@ -148,9 +149,14 @@ static int step(struct order *order, enum call_kind kind, int64_t id, int64_t st
 		.kind = kind,
 		.stream = stream,
 		.stream_context = 1,
-		.stream_kind = STREAM_KIND_BLOCKING };
+		.stream_kind = stream_kind };
 
 	return order_step(order, &call);
+}
+
+static int step(struct order *order, enum call_kind kind, int64_t id, int64_t stream)
+{
+	return step_in(order, kind, id, stream, STREAM_KIND_BLOCKING);
 }
 
 static int ignore_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
@@ -182,6 +188,35 @@ static void streams_in_turn_keep_memory_flat(void **state)
 	order_release(&order);
 }
 
+/*
+ * What legacy work is after is one entry of its clock, however many blocking streams there are, in
+ * turn with the legacy stream: four times as many are four times the work.
+ */
+static uint64_t legacy_work(int64_t streams)
+{
+	struct order order = { .edge = ignore_edge };
+	int64_t id = 0;
+	uint64_t work;
+
+	for (int64_t i = 0; i < streams; i++)
+		assert_int_equal(step(&order, KIND_LAUNCH, ++id, 2 + i), 0);
+	for (int64_t i = 0; i < streams; i++) {
+		assert_int_equal(step_in(&order, KIND_LAUNCH, ++id, 1, STREAM_KIND_LEGACY), 0);
+		assert_int_equal(step(&order, KIND_LAUNCH, ++id, 2 + i), 0);
+	}
+	assert_int_equal(order.given_up, 0);
+	assert_true(order.joiner.bytes < 1 << 20);
+	work = order.joiner.work;
+	order_release(&order);
+	return work;
+}
+
+static void legacy_work_after_10000_streams_is_one_entry(void **state)
+{
+	(void)state;
+	assert_true(legacy_work(10000) < 5 * legacy_work(2500));
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, mini_setup, mini_teardown)
 
 int main(void)
@@ -191,6 +226,7 @@ int main(void)
 		T(too_much_work_is_given_up_as_well),
 		T(the_database_says_how_far_it_went),
 		cmocka_unit_test(streams_in_turn_keep_memory_flat),
+		cmocka_unit_test(legacy_work_after_10000_streams_is_one_entry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
