@@ -10,7 +10,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 
 int wait_timing_add(struct wait_timing *timing, int64_t latency)
 {
-	if (latency < -CLOCK_ERROR_MAX_NS || latency > LATENCY_LIMIT_NS)
+	if (latency < -CLOCK_ERROR_MAX_NS)
 		return 0;
 	return sample_add(&timing->latency, latency);
 }

@@ -72,7 +72,7 @@ static int tally(struct db *db, struct findings *findings, struct idmap *places)
 
 static int is_never_needed(const struct place *place)
 {
-	return place && place->waits - place->known <= 1 + place->waits / NEEDED_PART;
+	return place && place->waits - place->known <= 1;
 }
 
 static int add_known(struct db *db, struct findings *findings, const struct idmap *places)

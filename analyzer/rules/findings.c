@@ -206,8 +206,7 @@ int finding_weigh(struct findings *findings, struct finding *finding)
 
 int finding_is_shown(const struct finding *finding)
 {
-	return finding->share >= FINDING_MIN_PERCENT / 100.0 &&
-		finding->saving.best >= SHOWN_MIN_NS;
+	return finding->share >= FINDING_MIN_PERCENT / 100.0;
 }
 
 static int keep_enough(struct findings *findings)

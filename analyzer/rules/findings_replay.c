@@ -106,8 +106,7 @@ static int join_line(struct findings *findings, struct savings *savings,
 {
 	const struct run_length *run = findings_run(findings, finding->process);
 	const struct instance *worst = &line->place[0]->worst;
-	double least =
-		(worst->with_change ? FINDING_MIN_PERCENT : JOINED_LINES_MIN_PERCENT) / 100.0;
+	double least = FINDING_MIN_PERCENT / 100.0;
 	int64_t alone, joined, more = 0;
 
 	if (!run || replay_line(savings, finding->process, line))

@@ -24,7 +24,7 @@ static void observe(struct follower *follower, int64_t ready, int64_t from, int6
 	uint64_t function = map_get(&follower->ends, (uint64_t)ready, 0);
 	int64_t *known;
 
-	if (!function || until - from < STAYED_NS || until <= ready)
+	if (!function || until - from < BLOCKED_MIN_NS || until <= ready)
 		return;
 	known = &follower->until[function - 1];
 	if (!*known || until < *known)

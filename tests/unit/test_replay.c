@@ -358,6 +358,24 @@ static void a_call_that_is_not_made_takes_no_time(void **state)
 	assert_int_equal(saved(run, call, CHANGE_CALL, 0, REPLAY_LIKELY), 9);
 }
 
+/* What took the runtime so long around it, as starting CUDA, has to be done elsewhere then. */
+static void what_a_runtime_call_did_besides_is_not_saved(void **state)
+{
+	struct run *run = *state;
+	int64_t stream = mini_stream(&run->mini, "non-blocking"), around, call;
+
+	launch(run, stream, 100);
+	wait_all(run, CALL_cuCtxSynchronize, 0);
+	around = MINI_CALL(&run->mini, .type = CALL_cudaDeviceSynchronize_11, .at = run->now,
+		.until = run->now + 50000);
+	call = MINI_CALL(&run->mini, .type = CALL_cuCtxSynchronize, .at = run->now + 1,
+		.until = run->now + 10, .parent = around);
+	run->now += 50002;
+	launch(run, stream, 100);
+	wait_all(run, CALL_cuCtxSynchronize, 0);
+	near(saved(run, call, CHANGE_CALL, 0, REPLAY_LIKELY), 1009, 2);
+}
+
 /* Launches of a thread are held while another one frees; joining it is over that much sooner. */
 static void other_threads_are_let_go_as_well(void **state)
 {
@@ -512,6 +530,7 @@ int main(void)
 		TEST(copies_in_one_direction_take_turns),
 		TEST(a_narrower_wait_waits_for_less),
 		TEST(a_call_that_is_not_made_takes_no_time),
+		TEST(what_a_runtime_call_did_besides_is_not_saved),
 		TEST(other_threads_are_let_go_as_well),
 		TEST(a_thread_whose_last_call_is_a_join_ends_with_the_other),
 		TEST(engines_give_gaps_away),

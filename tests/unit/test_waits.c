@@ -4,6 +4,9 @@
  */
 #include "waiting.h"
 
+#include "constants.h"
+#include "waits_judge.h"
+
 /* "kind:op:waited us" of the wait at a call, "" if it was not held. */
 static const char *held(struct mini *m, int64_t call)
 {
@@ -466,6 +469,18 @@ static void wake_up_latency_is_the_runs_own(void **state)
 	assert_string_equal(held(m, call), "implicit:11:190");
 }
 
+/* Whatever kept all of a run's waits that long, it was not the time to wake up. */
+static void latencies_have_a_limit(void **state)
+{
+	struct wait_timing timing = { .clock_error = 1 };
+
+	for (int i = 0; i < 2 * LATENCY_MIN_EXAMPLES; i++)
+		assert_int_equal(wait_timing_add(&timing, 5 * LATENCY_MAX_NS), 0);
+	wait_timing_settle(&timing);
+	assert_int_equal(timing.wake_up, LATENCY_MAX_NS);
+	sample_release(&timing.latency);
+}
+
 /* A launch of another thread that is still going on when cudaFree is entered need not be waited
  * for. */
 static void an_overlapping_submission_does_not_clear_the_call(void **state)
@@ -517,6 +532,7 @@ int main(void)
 		T(a_transfer_that_began_before_waited_for_nothing),
 		T(explicit_waits_name_their_operation),
 		T(wake_up_latency_is_the_runs_own),
+		T(latencies_have_a_limit),
 		T(an_overlapping_submission_does_not_clear_the_call),
 	};
 
