@@ -348,6 +348,7 @@ static void release(struct loader *loader)
 {
 	for (int i = 0; i < INSERT_COUNT; i++)
 		sqlite3_finalize(loader->insert[i]);
+	map_release(&loader->call_types);
 	map_release(&loader->images);
 	bulk_free(loader->calls);
 	bulk_free(loader->operations);

@@ -152,33 +152,30 @@ static int add_function(struct loader *loader, const struct function_record *fun
 	return known ? insert_parameters(loader, row, function) : 0;
 }
 
+/* Of the hash: traces of one run have the same types, and hundreds of them. */
+static uint64_t hash_call_type(const struct call_type_record *type, unsigned kind)
+{
+	const char *name = type->data + type->field_count;
+	uint64_t hash = map_hash(name, type->name_length);
+
+	return hash ^ ((uint64_t)kind << 1 | !!type->runtime) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 static int add_call_type(struct loader *loader, const struct call_type_record *type)
 {
-	static const char find[] =
-		"SELECT id FROM call_type WHERE name = ? AND kind = ? AND runtime = ?";
-	const char *name = type->data + type->field_count;
 	unsigned kind = type->kind < KIND_COUNT ? type->kind : KIND_OTHER;
-	sqlite3_stmt *stmt = db_prepare(loader->db, find);
 	struct file_call_type *slot = &loader->p.type[type->call];
-	int rc;
+	uint64_t hash = hash_call_type(type, kind);
 
-	if (!stmt ||
-		db_bind(stmt, "tsi", name, (size_t)type->name_length, call_kind_names[kind],
-			(int64_t)type->runtime)) {
-		sqlite3_finalize(stmt);
-		return -1;
-	}
-	rc = db_step(stmt);
 	slot->record = type;
-	if (rc > 0)
-		slot->id = sqlite3_column_int64(stmt, 0);
-	else if (!rc)
-		rc = db_run(loader->insert[INSERT_CALL_TYPE], "tsi", name,
-			(size_t)type->name_length, call_kind_names[kind], (int64_t)type->runtime);
-	if (!slot->id)
-		slot->id = sqlite3_last_insert_rowid(loader->db->handle);
-	sqlite3_finalize(stmt);
-	return rc < 0 ? -1 : 0;
+	slot->id = (int64_t)map_get(&loader->call_types, hash, 0);
+	if (slot->id)
+		return 0;
+	if (db_run(loader->insert[INSERT_CALL_TYPE], "tsi", type->data + type->field_count,
+		    (size_t)type->name_length, call_kind_names[kind], (int64_t)type->runtime))
+		return -1;
+	slot->id = sqlite3_last_insert_rowid(loader->db->handle);
+	return map_set(&loader->call_types, hash, (uint64_t)slot->id);
 }
 
 static int add_context(struct loaded_process *p, const struct context_record *context)

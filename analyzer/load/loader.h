@@ -241,7 +241,8 @@ struct loader {
 	/* Rows written so far, so that ids are known before rows are. */
 	int64_t process, call, operation, thread, context, stream, event, allocation, kernel, site;
 	int64_t graph, node, exec, shape;
-	struct map images; /* hash -> 1: its pieces were written */
+	struct map call_types; /* hash of name, kind and runtime -> row */
+	struct map images;     /* hash -> 1: its pieces were written */
 	const char *path;
 	struct loaded_process p;
 };
