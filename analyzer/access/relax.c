@@ -63,6 +63,7 @@ int relax_init(struct relax *relax, struct db *db)
 	relax->reaches = access_some_reach(db);
 	relax->run = db->run;
 	relax->operands = (struct run_cursor){ .rows = &db->run->operands };
+	relax->launches = (struct run_cursor){ .rows = &db->run->launches };
 	relax->freed = (struct run_cursor){ .rows = &db->run->freed };
 	return 0;
 }
@@ -189,6 +190,7 @@ static int read_one(struct relax *relax, const struct walk_call *call)
 /* 1 if it may be anything that the kernels touch, 0 if not; -1 after a message. */
 static int find_reach(struct relax *relax, const struct walk_call *call)
 {
+	const struct run_ended *launch;
 	unsigned reaches;
 
 	if (kind_family(call->kind) == FAMILY_graph_launch && relax->reaches) {
@@ -203,7 +205,8 @@ static int find_reach(struct relax *relax, const struct walk_call *call)
 		return 0;
 	if (!run_kernel(relax->run, call->kernel)->knows_parameters)
 		return 1;
-	reaches = run_reaches(relax->run, run_payload(relax->run, run_call(relax->run, call->id)));
+	launch = run_cursor_at(&relax->launches, call->id);
+	reaches = run_reaches(relax->run, call->kernel, launch ? launch->what : 0);
 	if (reaches & PTX_REACH_POINTER)
 		return 1;
 	return reaches & REACHES_MEMORY ? add_key(relax, TOUCHES_VARIABLES) : 0;

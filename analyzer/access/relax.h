@@ -45,7 +45,7 @@ struct relax {
 	void *arg;
 	struct idmap touched; /* allocation -> who touched it; see relax.c */
 	const struct run *run;
-	struct run_cursor operands, freed;
+	struct run_cursor operands, freed, launches;
 	int64_t *key; /* what the present call touches */
 	size_t key_count;
 	struct access_reader *reader;

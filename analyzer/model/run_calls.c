@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Table call, with the shapes of launches, as the columns calls, links and payloads. */
-#include <stdio.h>
+/* The rows of table call. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,22 +10,13 @@ struct call_kinds {
 	size_t count;
 };
 
-struct call_reader {
-	struct run_reader calls, launches;
-	int launch; /* launches stands on a row */
-	struct call_kinds kinds;
-	struct run_seen seen;
-	uint32_t *last; /* by thread, its last call so far */
-};
-
 static int read_kinds(struct run *run, struct db *db, struct call_kinds *kinds)
 {
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "call_type",
 		"SELECT id, kind, runtime FROM call_type");
 
-	kinds->kind =
-		rc ? NULL : run_new_rows(db, "call_type", sizeof(*kinds->kind), &kinds->count);
+	kinds->kind = rc ? NULL : run_new_rows(db, "call_type", 1, &kinds->count);
 	while (kinds->kind && (rc = run_reader_next(&reader)) > 0) {
 		uint32_t id = run_reader_id(&reader, 0);
 
@@ -61,37 +51,21 @@ static enum memory_kind memory_of(const unsigned char *name)
 	return MEMORY_UNKNOWN;
 }
 
-/* cudaMemcpyDefault and cuMemcpy: what the memory says, as the driver itself decides. */
-static enum copy_direction direction_of(enum memory_kind src, enum memory_kind dst,
-	int64_t recorded)
-{
-	int from_host = src == MEMORY_PAGEABLE || src == MEMORY_PINNED;
-	int to_host = dst == MEMORY_PAGEABLE || dst == MEMORY_PINNED;
-
-	if (recorded >= COPY_H2H && recorded < COPY_DEFAULT)
-		return (enum copy_direction)recorded;
-	if (src == MEMORY_UNKNOWN || dst == MEMORY_UNKNOWN || src == MEMORY_MANAGED ||
-		dst == MEMORY_MANAGED)
-		return COPY_DEFAULT;
-	return from_host ? (to_host ? COPY_H2H : COPY_H2D) : (to_host ? COPY_D2H : COPY_D2D);
-}
-
 /* clang-format off */
 enum {
 	ID, PROCESS, THREAD, PARENT, TYPE, ENTER, EXIT, RESULT, CONTEXT, STREAM, EVENT, KERNEL,
-	SITE,
-	PTR, BYTES, GRID, BLOCK, DIRECTION, DST_MEMORY, SRC_MEMORY,
+	SITE, PTR, DST, SRC, BYTES, GRID, BLOCK, DIRECTION, DST_MEMORY, SRC_MEMORY,
 };
 
 static const char calls_sql[] =
 	"SELECT id, process, thread, parent, type, enter, exit, result, context, stream, event, "
-	"kernel, site, ptr, bytes, grid, block, direction, dst_memory, src_memory FROM call";
+	"kernel, site, ptr, dst, src, bytes, grid, block, direction, dst_memory, src_memory "
+	"FROM call";
 /* clang-format on */
 
-static int64_t or_else(sqlite3_stmt *row, int column, int64_t otherwise)
+static int is_null(sqlite3_stmt *row, int column)
 {
-	return sqlite3_column_type(row, column) == SQLITE_NULL ? otherwise
-							       : sqlite3_column_int64(row, column);
+	return sqlite3_column_type(row, column) == SQLITE_NULL;
 }
 
 static int32_t result_of(int64_t result)
@@ -99,153 +73,64 @@ static int32_t result_of(int64_t result)
 	return result == (int32_t)result ? (int32_t)result : INT32_MAX;
 }
 
-/* The shape of a launch; calls are asked for in order. */
-static int read_shape(struct call_reader *reader, uint32_t id, uint32_t *shape)
+static void read_payload(struct run_reader *reader, struct run_payload *payload)
 {
-	while (reader->launch > 0 && run_reader_id(&reader->launches, 0) < id)
-		reader->launch = run_reader_next(&reader->launches);
-	*shape = reader->launch > 0 && run_reader_id(&reader->launches, 0) == id
-		? run_reader_id(&reader->launches, 1)
-		: 0;
-	return reader->launch < 0 ? -1 : 0;
+	sqlite3_stmt *row = reader->rows;
+
+	payload->ptr = sqlite3_column_int64(row, PTR);
+	payload->bytes = sqlite3_column_int64(row, BYTES);
+	payload->grid = (uint64_t)sqlite3_column_int64(row, GRID);
+	payload->block = (uint64_t)sqlite3_column_int64(row, BLOCK);
+	payload->result = result_of(sqlite3_column_int64(row, RESULT));
+	payload->process = run_reader_id(reader, PROCESS);
+	payload->context = run_reader_id(reader, CONTEXT);
+	payload->event = run_reader_id(reader, EVENT);
+	payload->kernel = run_reader_id(reader, KERNEL);
+	payload->src = (uint8_t)memory_of(sqlite3_column_text(row, SRC_MEMORY));
+	payload->dst = (uint8_t)memory_of(sqlite3_column_text(row, DST_MEMORY));
+	payload->pageable = run_pageable(payload, sqlite3_column_int64(row, DST),
+		sqlite3_column_int64(row, SRC));
 }
 
-static int read_payload(struct call_reader *reader, uint32_t id, uint32_t *number)
+static int read_call(struct run_reader *reader, const struct call_kinds *kinds)
 {
-	struct column *payloads = &reader->calls.run->payloads;
-	sqlite3_stmt *row = reader->calls.rows;
-	uint32_t next = (uint32_t)payloads->count;
-	struct run_payload payload;
+	sqlite3_stmt *row = reader->rows;
+	int64_t type = sqlite3_column_int64(row, TYPE);
+	struct run_call_facts facts;
 
 	/* Padding is compared as well. */
-	memset(&payload, 0, sizeof(payload));
-	payload.ptr = sqlite3_column_int64(row, PTR);
-	payload.bytes = sqlite3_column_int64(row, BYTES);
-	payload.grid = (uint64_t)sqlite3_column_int64(row, GRID);
-	payload.block = (uint64_t)sqlite3_column_int64(row, BLOCK);
-	payload.result = result_of(sqlite3_column_int64(row, RESULT));
-	payload.process = run_reader_id(&reader->calls, PROCESS);
-	payload.context = run_reader_id(&reader->calls, CONTEXT);
-	payload.event = run_reader_id(&reader->calls, EVENT);
-	payload.kernel = run_reader_id(&reader->calls, KERNEL);
-	payload.src = (uint8_t)memory_of(sqlite3_column_text(row, SRC_MEMORY));
-	payload.dst = (uint8_t)memory_of(sqlite3_column_text(row, DST_MEMORY));
-	payload.direction = (uint8_t)direction_of(payload.src, payload.dst,
-		or_else(row, DIRECTION, COPY_DEFAULT));
-	if (read_shape(reader, id, &payload.shape))
-		return -1;
-	*number = run_seen_need(&reader->seen, payloads->rows, &payload, sizeof(payload), next);
-	if (*number == next) {
-		struct run_payload *slot = column_need(payloads, next);
-
-		if (!slot)
-			return -1;
-		*slot = payload;
-	}
-	return *number ? 0 : -1;
-}
-
-/* A duration that the row has room for. */
-static int set_exit(struct run *run, struct run_call *call, uint32_t id, int64_t exit)
-{
-	int64_t duration;
-
-	call->duration = DURATION_NEVER;
-	if (exit == RUN_NEVER)
-		return 0;
-	if (!__builtin_sub_overflow(exit, call->enter, &duration) && duration >= 0 &&
-		duration < DURATION_LONG) {
-		call->duration = (uint32_t)duration;
+	memset(&facts, 0, sizeof(facts));
+	facts.id = run_reader_id(reader, ID);
+	facts.parent = run_reader_id(reader, PARENT);
+	facts.site = run_reader_id(reader, SITE);
+	facts.thread = run_reader_id(reader, THREAD);
+	facts.stream = run_reader_id(reader, STREAM);
+	facts.type = (uint32_t)type;
+	facts.enter = sqlite3_column_int64(row, ENTER);
+	facts.exit = run_reader_time(reader, EXIT);
+	facts.returned = !is_null(row, RESULT);
+	facts.direction =
+		is_null(row, DIRECTION) ? COPY_DEFAULT : sqlite3_column_int64(row, DIRECTION);
+	read_payload(reader, &facts.payload);
+	if (!facts.id || type < 0 || type > UINT16_MAX) {
+		reader->wrong = 1;
 		return 0;
 	}
-	call->duration = DURATION_LONG;
-	return map_set(&run->long_calls, id, (uint64_t)exit);
-}
-
-static int read_link(struct call_reader *reader, uint32_t id, uint32_t thread)
-{
-	struct run *run = reader->calls.run;
-	struct run_link *links = (struct run_link *)run->links.rows, *link;
-
-	link = column_need(&run->links, id);
-	if (!link)
-		return -1;
-	link->parent = run_reader_id(&reader->calls, PARENT);
-	link->site = run_reader_id(&reader->calls, SITE);
-	if (thread >= run->thread_count)
-		return 0;
-	if (reader->last[thread])
-		links[reader->last[thread]].next = id;
-	else
-		run->thread[thread].first = id;
-	reader->last[thread] = id;
-	return 0;
-}
-
-static int read_call(struct call_reader *reader)
-{
-	struct run *run = reader->calls.run;
-	sqlite3_stmt *row = reader->calls.rows;
-	uint32_t id = run_reader_id(&reader->calls, ID), payload;
-	int64_t type = sqlite3_column_int64(row, TYPE);
-	struct run_call *call = id ? column_need(&run->calls, id) : NULL;
-
-	if (!id || type < 0 || type > UINT16_MAX) {
-		reader->calls.wrong = 1;
-		return 0;
-	}
-	if (!call || read_payload(reader, id, &payload))
-		return -1;
-	*call = (struct run_call){
-		.enter = sqlite3_column_int64(row, ENTER),
-		.type = (uint16_t)type,
-		.kind = (size_t)type < reader->kinds.count ? reader->kinds.kind[type] : KIND_OTHER,
-		.flags = CALL_IS_THERE,
-		.thread = run_reader_id(&reader->calls, THREAD),
-		.stream = run_reader_id(&reader->calls, STREAM),
-		.payload = payload,
-	};
-	if (sqlite3_column_type(row, RESULT) != SQLITE_NULL)
-		call->flags |= CALL_RETURNED;
-	return set_exit(run, call, id, run_reader_time(&reader->calls, EXIT)) ||
-			read_link(reader, id, call->thread)
-		? -1
-		: 0;
-}
-
-static int open_columns(struct call_reader *reader, struct run *run, struct db *db)
-{
-	int64_t last = run_last_id(db, "call");
-	uint64_t most = (uint64_t)last + 1;
-
-	reader->last = calloc(run->thread_count, sizeof(*reader->last));
-	return last < 0 || !reader->last ||
-			column_open(&run->calls, &run->scratch, sizeof(struct run_call), most) ||
-			column_open(&run->links, &run->scratch, sizeof(struct run_link), most) ||
-			column_open(&run->payloads, &run->scratch, sizeof(struct run_payload),
-				most) ||
-			!column_need(&run->payloads, 0) || read_kinds(run, db, &reader->kinds)
-		? -1
-		: 0;
+	facts.kind = (size_t)type < kinds->count ? kinds->kind[type] : KIND_OTHER;
+	return run_add_call(reader->run, &facts);
 }
 
 int run_read_calls(struct run *run, struct db *db)
 {
-	struct call_reader reader = { .launch = 0 };
-	int rc = run_reader_open(&reader.calls, run, db, "call", calls_sql) ||
-		run_reader_open(&reader.launches, run, db, "launch",
-			"SELECT call, shape FROM launch ORDER BY call") ||
-		open_columns(&reader, run, db);
+	struct run_reader reader;
+	struct call_kinds kinds = { .kind = NULL };
+	int rc = run_reader_open(&reader, run, db, "call", calls_sql) || read_kinds(run, db, &kinds)
+		? -1
+		: 0;
 
-	if (!rc)
-		reader.launch = run_reader_next(&reader.launches);
-	rc = rc || reader.launch < 0 ? -1 : 0;
-	while (!rc && (rc = run_reader_next(&reader.calls)) > 0)
-		rc = read_call(&reader);
-	run_reader_close(&reader.calls);
-	run_reader_close(&reader.launches);
-	run_seen_release(&reader.seen);
-	free(reader.kinds.kind);
-	free(reader.last);
+	while (!rc && (rc = run_reader_next(&reader)) > 0)
+		rc = read_call(&reader, &kinds);
+	run_reader_close(&reader);
+	free(kinds.kind);
 	return rc;
 }

@@ -9,18 +9,34 @@
 #include "run_parts.h"
 #include "work.h"
 
+static int find_room(struct db *db, struct run_room *room)
+{
+	int64_t calls = run_last_id(db, "call"), works = run_last_id(db, "main.operation");
+	int64_t operands = db_int(db, "SELECT max(rowid) FROM operand", 0);
+	int64_t launches = db_int(db, "SELECT count(*) FROM launch", 0);
+
+	*room = (struct run_room){ (uint64_t)calls, (uint64_t)works, (uint64_t)operands,
+		(uint64_t)launches };
+	return calls < 0 || works < 0 || operands < 0 || db->failed ? -1 : 0;
+}
+
 struct run *run_open(struct db *db)
 {
-	struct run *run = calloc(1, sizeof(*run));
+	struct run_room room;
+	struct run *run = work_need(db) || find_room(db, &room) ? NULL : run_new(&room);
+	int rc;
 
-	if (!run) {
-		fputs("cufence: out of memory\n", stderr);
+	if (!run)
 		return NULL;
-	}
-	run->scratch.file = -1;
-	if (!work_need(db) && !scratch_open(&run->scratch) && !run_read_tables(run, db) &&
-		!run_read_calls(run, db) && !run_read_works(run, db) && !run_read_lists(run, db))
+	run->building->joined = 1;
+	rc = run_read_calls(run, db) || run_read_works(run, db) || run_read_operands(run, db) ||
+			run_read_launches(run, db)
+		? -1
+		: run_complete(run, db);
+	if (!rc)
 		return run;
+	if (rc > 0)
+		fputs("cufence: rows have other numbers than their table\n", stderr);
 	run_close(run);
 	return NULL;
 }
@@ -36,11 +52,13 @@ void run_close(struct run *run)
 	column_close(&run->allocations);
 	column_close(&run->objects);
 	column_close(&run->operands);
+	column_close(&run->launches);
 	column_close(&run->overheads);
 	column_close(&run->freed);
 	column_close(&run->allocated);
 	column_close(&run->threads_made);
 	scratch_close(&run->scratch);
+	run_building_free(run);
 	map_release(&run->long_calls);
 	map_release(&run->long_works);
 	free(run->where);

@@ -45,13 +45,13 @@ struct run_call {
 /* What calls say besides, each combination once. */
 struct run_payload {
 	int64_t ptr, bytes;
+	int64_t pageable; /* address of the end of a copy in pageable memory, 0: none, or both */
 	uint64_t grid, block;
 	int32_t result;
 	uint32_t process, context, event, kernel;
-	uint32_t shape;    /* of a launch */
 	uint8_t direction; /* enum copy_direction; COPY_DEFAULT: unknown */
 	uint8_t src, dst;  /* enum memory_kind */
-	uint8_t unused[5];
+	uint8_t unused;
 };
 
 /* Calls among each other. */
@@ -152,7 +152,7 @@ struct run_overhead {
 	int64_t start, end;
 };
 
-/* What a call made or ended: an allocation, a thread. */
+/* What a call made or ended, an allocation or a thread, or the shape of its launch. */
 struct run_ended {
 	uint32_t call;
 	uint32_t what;
@@ -161,7 +161,7 @@ struct run_ended {
 struct run {
 	struct scratch scratch;
 	struct column calls, links, payloads, works, allocations;
-	struct column objects, operands, overheads, freed, allocated, threads_made;
+	struct column objects, operands, overheads, freed, allocated, threads_made, launches;
 	struct map long_calls, long_works; /* id -> end */
 	/* By id, of which there are so many; row 0 included. */
 	struct run_where *where;
@@ -171,7 +171,8 @@ struct run {
 	struct run_kernel *kernel;
 	int32_t *shape; /* shape_code.reaches, -1 without */
 	size_t where_count, stream_count, context_count, thread_count, kernel_count, shape_count;
-	int threads_share; /* a process has several */
+	int threads_share;             /* a process has several */
+	struct run_building *building; /* NULL: it is complete */
 };
 
 /* Reads it from a database; NULL after a message. */
@@ -244,12 +245,13 @@ static inline const struct run_kernel *run_kernel(const struct run *run, int64_t
 	return &run->kernel[id > 0 && id < (int64_t)run->kernel_count ? id : 0];
 }
 
-/* What a launch reaches beside what it was given, PTX_REACH_, as far as that is known. */
-static inline unsigned run_reaches(const struct run *run, const struct run_payload *payload)
+/* What launches of a kernel, of a shape if that is not 0, reach beside what they were given,
+ * PTX_REACH_, as far as that is known. */
+static inline unsigned run_reaches(const struct run *run, int64_t kernel, uint32_t shape)
 {
-	int32_t reaches = payload->shape < run->shape_count ? run->shape[payload->shape] : -1;
+	int32_t reaches = shape < run->shape_count ? run->shape[shape] : -1;
 
-	return (unsigned)(reaches >= 0 ? reaches : run_kernel(run, payload->kernel)->reaches);
+	return (unsigned)(reaches >= 0 ? reaches : run_kernel(run, kernel)->reaches);
 }
 
 static inline const struct run_allocation *run_allocation(const struct run *run, int64_t id)

@@ -3,6 +3,7 @@
 #ifndef CUFENCE_RUN_PARTS_H
 #define CUFENCE_RUN_PARTS_H
 
+#include "run_build.h"
 #include "run_columns.h"
 
 /* A query, its present row, and whether an id of its rows cannot be one. */
@@ -35,11 +36,6 @@ void *run_new_rows(struct db *db, const char *table, size_t row_size, size_t *co
 /* One of names[] as its index, 0 for others and NULL. */
 unsigned run_name(const char *const *names, unsigned count, const unsigned char *name);
 
-int run_read_calls(struct run *run, struct db *db);
-int run_read_works(struct run *run, struct db *db);
-int run_read_tables(struct run *run, struct db *db); /* those by id, before all others */
-int run_read_lists(struct run *run, struct db *db);  /* those in order of call */
-
 /* Rows that were seen, to give equal ones the same number: a hash of the row leads to it. */
 struct run_seen {
 	uint32_t *slot; /* 0: free */
@@ -51,5 +47,21 @@ struct run_seen {
 uint32_t run_seen_need(struct run_seen *seen, const void *rows, const void *row, size_t row_size,
 	uint32_t number);
 void run_seen_release(struct run_seen *seen);
+
+/* While rows are added. */
+struct run_building {
+	struct run_seen payloads, where;
+	size_t where_room;
+	int joined;   /* works are those of work.h already */
+	int left_out; /* rows for which there was no room */
+};
+void run_building_free(struct run *run);
+
+int run_read_calls(struct run *run, struct db *db);
+int run_read_works(struct run *run, struct db *db);
+int run_read_operands(struct run *run, struct db *db);
+int run_read_launches(struct run *run, struct db *db);
+int run_read_tables(struct run *run, struct db *db); /* those by id */
+int run_read_lists(struct run *run, struct db *db);  /* those in order of call */
 
 #endif

@@ -205,7 +205,7 @@ static int read_objects(struct run *run, struct db *db)
 	return rc ? -1 : column_sort(&run->objects, by_call);
 }
 
-static int read_operands(struct run *run, struct db *db)
+int run_read_operands(struct run *run, struct db *db)
 {
 	static const char *const roles[] = {
 		[OPERAND_DST] = "dst",
@@ -215,26 +215,34 @@ static int read_operands(struct run *run, struct db *db)
 	};
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "operand",
-			 "SELECT call, allocation, address, role, offset FROM operand") ||
-		open_list(&run->operands, run, db, "SELECT max(rowid) FROM operand",
-			sizeof(struct run_operand));
+		"SELECT call, allocation, address, role, offset FROM operand");
 
 	while (!rc && (rc = run_reader_next(&reader)) > 0) {
-		struct run_operand *row = column_need(&run->operands, run->operands.count);
+		struct run_operand row = {
+			.call = run_reader_id(&reader, 0),
+			.allocation = run_reader_id(&reader, 1),
+			.address = sqlite3_column_int64(reader.rows, 2),
+			.role = run_name(roles, COUNT(roles), sqlite3_column_text(reader.rows, 3)),
+			.offset = sqlite3_column_type(reader.rows, 4) == SQLITE_NULL
+				? UINT32_MAX
+				: (uint32_t)sqlite3_column_int64(reader.rows, 4),
+		};
 
-		rc = row ? 0 : -1;
-		if (!row)
-			break;
-		row->call = run_reader_id(&reader, 0);
-		row->allocation = run_reader_id(&reader, 1);
-		row->address = sqlite3_column_int64(reader.rows, 2);
-		row->role = run_name(roles, COUNT(roles), sqlite3_column_text(reader.rows, 3));
-		row->offset = sqlite3_column_type(reader.rows, 4) == SQLITE_NULL
-			? UINT32_MAX
-			: (uint32_t)sqlite3_column_int64(reader.rows, 4);
+		rc = run_add_operand(run, &row);
 	}
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->operands, by_call);
+	return rc;
+}
+
+int run_read_launches(struct run *run, struct db *db)
+{
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "launch", "SELECT call, shape FROM launch");
+
+	while (!rc && (rc = run_reader_next(&reader)) > 0)
+		rc = run_add_launch(run, run_reader_id(&reader, 0), run_reader_id(&reader, 1));
+	run_reader_close(&reader);
+	return rc;
 }
 
 static int read_overheads(struct run *run, struct db *db)
@@ -304,8 +312,9 @@ static int list_threads(struct run *run, struct db *db)
 
 int run_read_lists(struct run *run, struct db *db)
 {
-	return read_objects(run, db) || read_operands(run, db) || read_overheads(run, db) ||
-			list_allocations(run) || list_threads(run, db)
+	return column_sort(&run->operands, by_call) || column_sort(&run->launches, by_call) ||
+			read_objects(run, db) || read_overheads(run, db) || list_allocations(run) ||
+			list_threads(run, db)
 		? -1
 		: 0;
 }

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run_build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "run_parts.h"
+
+struct run *run_new(const struct run_room *room)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	struct scratch *scratch;
+
+	if (!run || !(run->building = calloc(1, sizeof(*run->building)))) {
+		fputs("cufence: out of memory\n", stderr);
+		free(run);
+		return NULL;
+	}
+	scratch = &run->scratch;
+	if (!scratch_open(scratch) &&
+		!column_open(&run->calls, scratch, sizeof(struct run_call), room->calls + 1) &&
+		!column_open(&run->links, scratch, sizeof(struct run_link), room->calls + 1) &&
+		!column_open(&run->payloads, scratch, sizeof(struct run_payload),
+			room->calls + 1) &&
+		!column_open(&run->works, scratch, sizeof(struct run_work), room->works + 1) &&
+		!column_open(&run->operands, scratch, sizeof(struct run_operand),
+			room->operands + 1) &&
+		!column_open(&run->launches, scratch, sizeof(struct run_ended),
+			room->launches + 1) &&
+		column_need(&run->payloads, 0))
+		return run;
+	run_close(run);
+	return NULL;
+}
+
+struct run_room run_room_of(uint64_t bytes)
+{
+	return (struct run_room){
+		.calls = bytes / sizeof(struct record),
+		.works = bytes / sizeof(struct record),
+		.operands = bytes / sizeof(uint64_t),
+		.launches = bytes / sizeof(struct record),
+	};
+}
+
+/* 1: there is none for such a row. */
+static int is_full(struct run *run, const struct column *column, uint64_t number)
+{
+	run->building->left_out |= number >= column->most;
+	return run->building->left_out;
+}
+
+/* --- calls --- */
+
+/* cudaMemcpyDefault and cuMemcpy: what the memory says, as the driver itself decides. */
+static enum copy_direction direction_of(enum memory_kind src, enum memory_kind dst,
+	int64_t recorded)
+{
+	int from_host = src == MEMORY_PAGEABLE || src == MEMORY_PINNED;
+	int to_host = dst == MEMORY_PAGEABLE || dst == MEMORY_PINNED;
+
+	if (recorded >= COPY_H2H && recorded < COPY_DEFAULT)
+		return (enum copy_direction)recorded;
+	if (src == MEMORY_UNKNOWN || dst == MEMORY_UNKNOWN || src == MEMORY_MANAGED ||
+		dst == MEMORY_MANAGED)
+		return COPY_DEFAULT;
+	return from_host ? (to_host ? COPY_H2H : COPY_H2D) : (to_host ? COPY_D2H : COPY_D2D);
+}
+
+static int add_payload(struct run *run, const struct run_call_facts *facts, uint32_t *number)
+{
+	struct column *payloads = &run->payloads;
+	uint32_t next = (uint32_t)payloads->count;
+	struct run_payload payload = facts->payload, *slot;
+
+	payload.direction = (uint8_t)direction_of(payload.src, payload.dst, facts->direction);
+	*number = run_seen_need(&run->building->payloads, payloads->rows, &payload, sizeof(payload),
+		next);
+	if (*number != next)
+		return *number ? 0 : -1;
+	slot = column_need(payloads, next);
+	if (slot)
+		*slot = payload;
+	return slot ? 0 : -1;
+}
+
+/* As a duration, if the row has room for it. */
+static int set_end(struct map *ends, uint32_t id, int64_t start, int64_t end, uint32_t *duration)
+{
+	int64_t ns;
+
+	*duration = DURATION_NEVER;
+	if (end == RUN_NEVER)
+		return 0;
+	if (start != RUN_NEVER && !__builtin_sub_overflow(end, start, &ns) && ns >= 0 &&
+		ns < DURATION_LONG) {
+		*duration = (uint32_t)ns;
+		return 0;
+	}
+	*duration = DURATION_LONG;
+	return map_set(ends, id, (uint64_t)end);
+}
+
+int run_add_call(struct run *run, const struct run_call_facts *facts)
+{
+	struct run_call *call;
+	struct run_link *link;
+	uint32_t payload;
+
+	if (is_full(run, &run->calls, facts->id))
+		return 0;
+	call = column_need(&run->calls, facts->id);
+	link = column_need(&run->links, facts->id);
+	if (!call || !link || add_payload(run, facts, &payload))
+		return -1;
+	*call = (struct run_call){
+		.enter = facts->enter,
+		.type = (uint16_t)facts->type,
+		.kind = (uint8_t)facts->kind,
+		.flags = CALL_IS_THERE | (facts->returned ? CALL_RETURNED : 0),
+		.thread = facts->thread,
+		.stream = facts->stream,
+		.payload = payload,
+	};
+	*link = (struct run_link){ .parent = facts->parent, .site = facts->site };
+	return set_end(&run->long_calls, facts->id, facts->enter, facts->exit, &call->duration);
+}
+
+/* --- operations --- */
+
+static int add_where(struct run *run, const struct run_where *where, uint32_t *number)
+{
+	struct run_building *building = run->building;
+	size_t room = building->where_room ? 2 * building->where_room : 64;
+	struct run_where *more = run->where;
+
+	/* Row 0 is empty. */
+	if (run->where_count == building->where_room) {
+		more = realloc(run->where, room * sizeof(*more));
+		if (!more) {
+			fputs("cufence: out of memory\n", stderr);
+			return -1;
+		}
+		run->where = more;
+		building->where_room = room;
+	}
+	if (!run->where_count)
+		more[run->where_count++] = (struct run_where){ 0 };
+	*number = run_seen_need(&building->where, more, where, sizeof(*where),
+		(uint32_t)run->where_count);
+	if (*number == run->where_count)
+		more[run->where_count++] = *where;
+	return *number ? 0 : -1;
+}
+
+int run_add_work(struct run *run, const struct run_work_facts *facts)
+{
+	struct run_work *work;
+
+	if (is_full(run, &run->works, facts->id))
+		return 0;
+	work = column_need(&run->works, facts->id);
+	if (!work || add_where(run, &facts->where, &work->where))
+		return -1;
+	work->start = facts->start;
+	work->call = facts->call;
+	return set_end(&run->long_works, facts->id, facts->start, facts->end, &work->duration);
+}
+
+/* --- lists --- */
+
+int run_add_operand(struct run *run, const struct run_operand *operand)
+{
+	struct run_operand *row;
+
+	if (is_full(run, &run->operands, run->operands.count))
+		return 0;
+	row = column_need(&run->operands, run->operands.count);
+	if (row)
+		*row = *operand;
+	return row ? 0 : -1;
+}
+
+int run_add_launch(struct run *run, uint32_t call, uint32_t shape)
+{
+	struct run_ended *row;
+
+	if (is_full(run, &run->launches, run->launches.count))
+		return 0;
+	row = column_need(&run->launches, run->launches.count);
+	if (row)
+		*row = (struct run_ended){ call, shape };
+	return row ? 0 : -1;
+}
+
+/* --- what follows from all rows --- */
+
+static int chain_calls(struct run *run)
+{
+	struct run_link *links = (struct run_link *)run->links.rows;
+	uint32_t *last = calloc(run->thread_count, sizeof(*last));
+
+	if (!last) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+
+		if (!call || call->thread >= run->thread_count)
+			continue;
+		if (last[call->thread])
+			links[last[call->thread]].next = id;
+		else
+			run->thread[call->thread].first = id;
+		last[call->thread] = id;
+	}
+	free(last);
+	return 0;
+}
+
+/* A ring of those of one call, as their ids grow. */
+static void chain_works(struct run *run)
+{
+	struct run_call *calls = (struct run_call *)run->calls.rows;
+	struct run_work *works = (struct run_work *)run->works.rows;
+
+	for (uint32_t id = 1; id < run_work_end(run); id++) {
+		uint32_t *last;
+
+		if (!run_work(run, id))
+			continue;
+		works[id].next = id;
+		if (!run_call(run, works[id].call))
+			continue;
+		last = &calls[works[id].call].last_work;
+		if (*last) {
+			works[id].next = works[*last].next;
+			works[*last].next = id;
+		}
+		*last = id;
+	}
+}
+
+/* Launches that were recorded node by node are joined (work.h). */
+static int join_nodes(struct run *run, struct db *db)
+{
+	int64_t joined = db_int(db,
+		"SELECT EXISTS (SELECT 1 FROM sqlite_temp_schema WHERE name = 'work_of_nodes')", 0);
+	uint64_t most = run->works.most;
+
+	if (db->failed || !joined || run->building->joined)
+		return db->failed ? -1 : 0;
+	column_close(&run->works);
+	map_release(&run->long_works);
+	return column_open(&run->works, &run->scratch, sizeof(struct run_work), most) ||
+			run_read_works(run, db)
+		? -1
+		: 0;
+}
+
+int run_complete(struct run *run, struct db *db)
+{
+	if (run->building->left_out)
+		return 1;
+	if (join_nodes(run, db) || run_read_tables(run, db) || run_read_lists(run, db) ||
+		chain_calls(run))
+		return -1;
+	if (run->building->left_out)
+		return 1;
+	chain_works(run);
+	run_building_free(run);
+	return 0;
+}
+
+void run_building_free(struct run *run)
+{
+	if (!run->building)
+		return;
+	run_seen_release(&run->building->payloads);
+	run_seen_release(&run->building->where);
+	free(run->building);
+	run->building = NULL;
+}
