@@ -20,18 +20,34 @@
 #include "kernel_names.h"
 #include "load.h"
 #include "output.h"
+#include "run_build.h"
 #include "print.h"
 #include "symbols.h"
 
+static uint64_t bytes_of(char *const *trace, size_t count)
+{
+	uint64_t bytes = 0;
+	struct stat stat;
+
+	for (size_t i = 0; i < count; i++)
+		if (!lstat(trace[i], &stat))
+			bytes += (uint64_t)stat.st_size;
+	return bytes;
+}
+
+/* The columns of the run are filled while its rows are written, and analyzed then. */
 static int fill(const char *path, char *const *trace, size_t count, const char *command)
 {
+	struct run_room room = run_room_of(bytes_of(trace, count));
 	struct db db;
 	int rc = db_create(&db, path);
 
 	if (rc)
 		return -1;
-	rc = load_traces(&db, trace, count, command) || symbols_resolve(&db) ||
+	db.run = run_new(&room);
+	rc = !db.run || load_traces(&db, trace, count, command) || symbols_resolve(&db) ||
 		kernel_names_resolve(&db) || directions_resolve(&db) || analyze(&db);
+	run_close(db.run);
 	db_close(&db);
 	return rc ? -1 : 0;
 }

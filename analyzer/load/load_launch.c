@@ -4,6 +4,7 @@
  * where their memory lies.
  */
 #include "loader.h"
+#include "run_build.h"
 
 #include <string.h>
 
@@ -78,6 +79,13 @@ static int64_t shape_of(struct loader *loader, const struct loaded_call *call)
 	return row;
 }
 
+/* In the columns of the run, if these are to be filled. */
+static int keep_launch(struct loader *loader, int64_t call, int64_t shape)
+{
+	return loader->db->run ? run_add_launch(loader->db->run, (uint32_t)call, (uint32_t)shape)
+			       : 0;
+}
+
 int loader_write_launch(struct loader *loader, const struct loaded_call *call)
 {
 	const uint64_t needed = 1ull << FIELD_grid | 1ull << FIELD_block;
@@ -88,5 +96,7 @@ int loader_write_launch(struct loader *loader, const struct loaded_call *call)
 	shape = shape_of(loader, call);
 	if (shape <= 0)
 		return (int)shape;
-	return bulk_add(loader->launches, "ki", loader->call + call->number, shape);
+	return bulk_add(loader->launches, "ki", loader->call + call->number, shape)
+		? -1
+		: keep_launch(loader, loader->call + call->number, shape);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run_build.h"
 #include "unnamed_memory.h"
 
 #define HAS(fields, kind) ((fields)->present & 1ull << FIELD_##kind)
@@ -34,6 +35,36 @@ static int64_t allocation_at(struct loader *loader, uint64_t address)
 	return life ? loader->allocation + loader->p.allocations.life[life - 1].row : 0;
 }
 
+static enum operand_role role_of(const char *name)
+{
+	switch (name[0]) {
+	case 'd':
+		return OPERAND_DST;
+	case 's':
+		return OPERAND_SRC;
+	case 'w':
+		return OPERAND_WORD;
+	case 'n':
+		return OPERAND_NODE;
+	}
+	return OPERAND_OTHER;
+}
+
+/* In the columns of the run, if these are to be filled. */
+static int keep_operand(struct loader *loader, int64_t call, const char *role, int64_t offset,
+	uint64_t address, int64_t allocation)
+{
+	struct run_operand row = {
+		.call = (uint32_t)call,
+		.allocation = (uint32_t)allocation,
+		.address = (int64_t)address,
+		.role = role_of(role),
+		.offset = offset == DB_NULL ? UINT32_MAX : (uint32_t)offset,
+	};
+
+	return loader->db->run ? run_add_operand(loader->db->run, &row) : 0;
+}
+
 static int add_row(const struct operands *operands, const char *role, int64_t offset,
 	uint64_t address, int64_t allocation)
 {
@@ -42,7 +73,8 @@ static int add_row(const struct operands *operands, const char *role, int64_t of
 	return bulk_add(loader->operands, "isIii", operands->call, role, offset, (int64_t)address,
 		       allocation) ||
 			bulk_add_key(loader->operand_call, operands->call,
-				bulk_last(loader->operands))
+				bulk_last(loader->operands)) ||
+			keep_operand(loader, operands->call, role, offset, address, allocation)
 		? -1
 		: 0;
 }

@@ -40,7 +40,7 @@ static uint32_t default_stream(struct resolving *r, int per_thread)
 		.handle = per_thread ? STREAM_PER_THREAD : STREAM_LEGACY,
 		.context = r->call->context,
 		.thread = per_thread ? r->call->thread : 0,
-		.kind = per_thread ? STREAM_KIND_PER_THREAD : STREAM_KIND_LEGACY,
+		.kind = per_thread ? STREAM_KIND_THREAD : STREAM_KIND_LEGACY,
 		.cupti_id = -1,
 	};
 	uint64_t owner = (uint64_t)stream.context << 32 | stream.thread;

@@ -8,6 +8,7 @@
 
 #include "array.h"
 #include "load_accept.h"
+#include "run_build.h"
 
 static const char *const memory_names[] = {
 	[MEMORY_UNKNOWN] = NULL,
@@ -23,7 +24,7 @@ static const char *const memory_names[] = {
 static const char *const stream_kinds[] = {
 	[STREAM_KIND_UNKNOWN] = "unknown",
 	[STREAM_KIND_LEGACY] = "legacy",
-	[STREAM_KIND_PER_THREAD] = "per-thread",
+	[STREAM_KIND_THREAD] = "per-thread",
 	[STREAM_KIND_BLOCKING] = "blocking",
 	[STREAM_KIND_NON_BLOCKING] = "non-blocking",
 };
@@ -114,6 +115,89 @@ static int64_t bytes_of(const struct loaded_call *call)
 	return field(fields, FIELD_bytes);
 }
 
+/* --- the same rows in the columns of the run, if db->run is to be filled --- */
+
+static uint32_t id_of(int64_t row)
+{
+	return row == DB_NULL ? 0 : (uint32_t)row;
+}
+
+static int64_t time_of(int64_t at)
+{
+	return at == DB_NULL ? RUN_NEVER : at;
+}
+
+static int64_t field_or(const struct loaded_call *call, enum field_kind kind, int64_t otherwise)
+{
+	int64_t value = field(&call->fields, kind);
+
+	return value == DB_NULL ? otherwise : value;
+}
+
+/* As the names of memory in table call are read. */
+static uint8_t memory_of(unsigned kind)
+{
+	switch (kind) {
+	case MEMORY_ARRAY:
+	case MEMORY_DEVICE_STATIC:
+		return MEMORY_DEVICE;
+	case MEMORY_MANAGED_STATIC:
+		return MEMORY_MANAGED;
+	default:
+		return kind <= MEMORY_MANAGED ? (uint8_t)kind : MEMORY_UNKNOWN;
+	}
+}
+
+static enum call_kind kind_of(const struct call_type_record *type)
+{
+	if (type->runtime)
+		return KIND_RUNTIME;
+	return type->kind < KIND_COUNT ? type->kind : KIND_OTHER;
+}
+
+static void fill_payload(struct run_payload *payload, const struct loader *loader,
+	const struct loaded_call *call)
+{
+	payload->ptr = field_or(call, FIELD_ptr, 0);
+	payload->bytes = bytes_of(call);
+	if (payload->bytes == DB_NULL)
+		payload->bytes = 0;
+	payload->grid = (uint64_t)field_or(call, FIELD_grid, 0);
+	payload->block = (uint64_t)field_or(call, FIELD_block, 0);
+	payload->result = call->returned ? ((const struct call_record *)call->record)->result : 0;
+	payload->process = (uint32_t)loader->process;
+	payload->context = call->context;
+	payload->event = (uint32_t)call->event;
+	payload->kernel = call->kernel;
+	payload->src = memory_of(call->src_memory);
+	payload->dst = memory_of(call->dst_memory);
+	payload->pageable =
+		run_pageable(payload, field_or(call, FIELD_dst, 0), field_or(call, FIELD_src, 0));
+}
+
+static int keep_call(struct loader *loader, const struct loaded_call *call, int64_t enter,
+	int64_t exit, int64_t site)
+{
+	struct run_call_facts facts;
+
+	if (!loader->db->run)
+		return 0;
+	memset(&facts, 0, sizeof(facts));
+	facts.id = (uint32_t)(loader->call + call->number);
+	facts.parent = call->parent ? (uint32_t)(loader->call + call->parent) : 0;
+	facts.site = id_of(site);
+	facts.thread = call->thread;
+	facts.stream = call->stream ? (uint32_t)(loader->stream + call->stream) : 0;
+	facts.type = (uint32_t)call->type->id;
+	facts.kind = kind_of(call->type->record);
+	facts.enter = enter;
+	facts.exit = time_of(exit);
+	facts.returned = call->returned;
+	facts.direction = field_or(call, FIELD_direction, COPY_DEFAULT);
+	fill_payload(&facts.payload, loader, call);
+	return run_add_call(loader->db->run, &facts);
+}
+
 int loader_write_call(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
@@ -136,7 +220,8 @@ int loader_write_call(struct loader *loader, const struct loaded_call *call)
 		field(fields, FIELD_grid), field(fields, FIELD_block),
 		memory_name(call->dst_memory), memory_name(call->src_memory));
 
-	if (rc || note_thread_call(loader, call))
+	if (rc || note_thread_call(loader, call) ||
+		keep_call(loader, call, enter, exit, or_null(site)))
 		return -1;
 	if (call->kind == KIND_INIT && call->returned && p->init != INIT_DONE)
 		p->init = call->failed ? INIT_FAILED : INIT_DONE;
@@ -207,6 +292,46 @@ static int64_t operation_kernel(struct loader *loader, const struct device_recor
 		    : DB_NULL;
 }
 
+static enum work_kind work_kind_of(const struct device_record *device)
+{
+	switch (device->kind) {
+	case DEVICE_KERNEL:
+		return WORK_KERNEL;
+	case DEVICE_MEMCPY:
+		return WORK_MEMCPY;
+	case DEVICE_MEMSET:
+		return WORK_MEMSET;
+	case DEVICE_PEER:
+		return WORK_PEER;
+	case DEVICE_GRAPH:
+		return WORK_GRAPH;
+	default:
+		return WORK_OTHER;
+	}
+}
+
+static int keep_operation(struct loader *loader, const struct device_record *device,
+	const struct loaded_call *call, int64_t start, int64_t end, int64_t context, int64_t stream)
+{
+	struct run_work_facts facts;
+
+	if (!loader->db->run)
+		return 0;
+	memset(&facts, 0, sizeof(facts));
+	facts.id = (uint32_t)loader->operation;
+	facts.call = call ? (uint32_t)(loader->call + call->number) : 0;
+	facts.start = time_of(start);
+	facts.end = time_of(end);
+	facts.where.process = (uint32_t)loader->process;
+	facts.where.context = id_of(context);
+	facts.where.stream = id_of(stream);
+	facts.where.device = device->device;
+	facts.where.kind = (uint8_t)work_kind_of(device);
+	if (device->kind == DEVICE_MEMCPY)
+		facts.where.copy_kind = device->detail;
+	return run_add_work(loader->db->run, &facts);
+}
+
 static int write_operation(struct loader *loader, const struct device_record *device,
 	const struct loaded_call *call)
 {
@@ -216,6 +341,8 @@ static int write_operation(struct loader *loader, const struct device_record *de
 		map_get(&p->cupti_streams, (uint64_t)device->context << 32 | device->stream, 0);
 	int copy = device->kind == DEVICE_MEMCPY, peer = device->kind == DEVICE_PEER;
 	int bytes = copy || peer || device->kind == DEVICE_MEMSET;
+	int64_t start = device_time(p, device, device->start);
+	int64_t end = device_time(p, device, device->end);
 
 	if (call && call->stream)
 		stream = call->stream;
@@ -228,9 +355,11 @@ static int write_operation(struct loader *loader, const struct device_record *de
 		bulk_add_key(loader->operation_call, loader->call + call->number,
 			loader->operation))
 		return -1;
+	if (keep_operation(loader, device, call, start, end, or_null(context),
+		    row_of(loader->stream, (uint32_t)stream)))
+		return -1;
 	return bulk_add(loader->operations, "kiIsIIiIIiIIIssI", loader->operation, loader->process,
-		call ? loader->call + call->number : DB_NULL, operation_kind(device),
-		device_time(p, device, device->start), device_time(p, device, device->end),
+		call ? loader->call + call->number : DB_NULL, operation_kind(device), start, end,
 		(int64_t)device->device, or_null(context), row_of(loader->stream, (uint32_t)stream),
 		(int64_t)device->correlation, operation_kernel(loader, device, call),
 		bytes ? (int64_t)device->value : DB_NULL, copy ? (int64_t)device->detail : DB_NULL,

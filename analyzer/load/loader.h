@@ -23,6 +23,7 @@
 #include "progress.h"
 #include "reader.h"
 #include "sparse_words.h"
+#include "stream_kind.h"
 
 struct file_call_type {
 	int64_t id; /* row; 0: not defined by this file */
@@ -76,14 +77,6 @@ struct lane {
 	uint64_t last;              /* ticks, when the last one filed returned */
 	struct lane_call *call;     /* in order of entry, of which next comes next */
 	size_t count, next, room;
-};
-
-enum stream_kind {
-	STREAM_KIND_UNKNOWN,
-	STREAM_KIND_LEGACY,
-	STREAM_KIND_PER_THREAD,
-	STREAM_KIND_BLOCKING,
-	STREAM_KIND_NON_BLOCKING,
 };
 
 /* Beside the life of the same index. */

@@ -107,6 +107,7 @@ int run_add_call(struct run *run, const struct run_call_facts *facts)
 	struct run_link *link;
 	uint32_t payload;
 
+	run->building->left_out |= facts->type > UINT16_MAX;
 	if (is_full(run, &run->calls, facts->id))
 		return 0;
 	call = column_need(&run->calls, facts->id);

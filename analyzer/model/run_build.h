@@ -17,7 +17,7 @@ struct run_room {
 /* An empty one; NULL after a message. */
 struct run *run_new(const struct run_room *room);
 
-/* The most that traces of so many bytes may have, but for graphs, whose launches name any number. */
+/* The most that traces of so many bytes may have; but launches of graphs name any number. */
 struct run_room run_room_of(uint64_t bytes);
 
 struct run_call_facts {

@@ -79,7 +79,7 @@ struct run_where {
 
 enum work_kind { WORK_OTHER, WORK_KERNEL, WORK_MEMCPY, WORK_MEMSET, WORK_PEER, WORK_GRAPH };
 
-enum allocation_kind {
+enum allocation_memory {
 	ALLOCATION_OTHER,
 	ALLOCATION_DEVICE,
 	ALLOCATION_PINNED,
@@ -91,7 +91,7 @@ enum allocation_kind {
 struct run_allocation {
 	int64_t address, bytes;
 	uint32_t created, freed; /* calls */
-	uint32_t kind;           /* enum allocation_kind */
+	uint32_t kind;           /* enum allocation_memory */
 };
 
 struct run_stream {

@@ -11,7 +11,7 @@
 #include "order_loss.h"
 #include "pass.h"
 #include "rules.h"
-#include "run_columns.h"
+#include "run_build.h"
 #include "device_use.h"
 #include "waits.h"
 #include "waits_queue.h"
@@ -107,12 +107,23 @@ static const char prepare_sql[] =
 	"DELETE FROM replay;";
 /* clang-format on */
 
+/* As load has filled it, or read from the database. */
+static int need_run(struct db *db)
+{
+	int rc = db->run ? run_complete(db->run, db) : 1;
+
+	if (rc <= 0)
+		return rc;
+	run_close(db->run);
+	db->run = run_open(db);
+	return db->run ? 0 : -1;
+}
+
 static int conclude(struct db *db)
 {
 	int rc;
 
-	db->run = run_open(db);
-	rc = !db->run || use_measure(db) || follow_the_run(db) || find(db);
+	rc = need_run(db) || use_measure(db) || follow_the_run(db) || find(db);
 	run_close(db->run);
 	db->run = NULL;
 	return rc ? -1 : 0;

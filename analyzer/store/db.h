@@ -28,8 +28,8 @@ struct db {
 	sqlite3 *handle;
 	char *path;
 	size_t order_limit; /* bytes, of an order's clocks; 0: ORDER_LIMIT (order.h) */
-	struct run *run;    /* in columns while it is analyzed (run_columns.h), NULL: not now */
-	int failed;         /* a value could not be read or is damaged, after a message */
+	struct run *run; /* in columns, while it is loaded or analyzed (run_columns.h), or NULL */
+	int failed;      /* a value could not be read or is damaged, after a message */
 };
 
 /* What a database is opened for. */

@@ -3,8 +3,13 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <unistd.h>
+
+#include "load.h"
 #include "miniature.h"
-#include "run_columns.h"
+#include "run_build.h"
+#include "text.h"
+#include "work.h"
 
 static void rows_of_all_chunks_are_one_array(void **state)
 {
@@ -272,6 +277,109 @@ static void an_impossible_id_is_refused(void **state)
 	assert_null(run_open(&m->db));
 }
 
+/* Appends a golden file; the table of calls, which all share, comes behind its first chunk. */
+static void copy_golden(const char *name, FILE *out)
+{
+	char path[512], *line = NULL;
+	size_t room = 0;
+	int chunks = 0;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s/../golden/%s", getenv("TEST_DATA"), name);
+	in = fopen(path, "r");
+	assert_non_null(in);
+	while (getline(&line, &room, in) > 0) {
+		fputs(line, out);
+		if (!strncmp(line, "chunk ", 6) && !chunks++)
+			copy_golden("calls.table", out);
+	}
+	free(line);
+	fclose(in);
+}
+
+/* A golden trace as a file of its own, to be unlinked. */
+static void undump(const char *name, char *path)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *both = open_memstream(&text, &size), *in;
+
+	copy_golden(name, both);
+	fclose(both);
+	in = fmemopen(text, size, "r");
+	close(mkstemp(path));
+	assert_int_equal(text_undump(in, name, path), 0);
+	fclose(in);
+	free(text);
+}
+
+static void expect_same(const struct column *a, const struct column *b)
+{
+	assert_int_equal(a->count, b->count);
+	assert_int_equal(a->row_size, b->row_size);
+	assert_memory_equal(a->rows, b->rows, a->count * a->row_size);
+}
+
+static void load_with_columns(struct db *db, char *path, uint64_t bytes)
+{
+	struct run_room room = run_room_of(bytes);
+
+	assert_int_equal(db_create(db, DB_MEMORY), 0);
+	db->run = run_new(&room);
+	assert_non_null(db->run);
+	assert_int_equal(load_traces(db, &path, 1, NULL), 0);
+}
+
+static void load_fills_what_the_database_says(void **state)
+{
+	static const char *const names[] = { "copy_in_pipeline.txt", "graph_pipeline.txt",
+		"pool_reuse.txt", "pageable_async_upload.txt", "peer_copy_per_step.txt",
+		"polling_query.txt" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char path[] = "/tmp/cufence-model.XXXXXX";
+		struct run *run;
+		struct db db;
+
+		undump(names[i], path);
+		load_with_columns(&db, path, 16 << 20);
+		assert_int_equal(work_make(&db), 0);
+		assert_int_equal(run_complete(db.run, &db), 0);
+		run = run_open(&db);
+		assert_non_null(run);
+		assert_true(run->calls.count > 10 && run->works.count > 1);
+		expect_same(&run->calls, &db.run->calls);
+		expect_same(&run->links, &db.run->links);
+		expect_same(&run->payloads, &db.run->payloads);
+		expect_same(&run->works, &db.run->works);
+		expect_same(&run->operands, &db.run->operands);
+		expect_same(&run->launches, &db.run->launches);
+		expect_same(&run->overheads, &db.run->overheads);
+		assert_int_equal(run->where_count, db.run->where_count);
+		assert_memory_equal(run->where, db.run->where,
+			run->where_count * sizeof(*run->where));
+		run_close(run);
+		run_close(db.run);
+		db_close(&db);
+		unlink(path);
+	}
+}
+
+/* Launches of graphs may name more than a trace has bytes for. */
+static void what_has_no_room_is_read_back(void **state)
+{
+	char path[] = "/tmp/cufence-model.XXXXXX";
+	struct db db;
+
+	undump("copy_in_pipeline.txt", path);
+	load_with_columns(&db, path, 64);
+	assert_int_equal(run_complete(db.run, &db), 1);
+	assert_int_equal(analyze(&db), 0);
+	assert_true(db_int(&db, "SELECT count(*) FROM dependency", 0) > 0);
+	db_close(&db);
+	unlink(path);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, mini_setup, mini_teardown)
@@ -287,6 +395,8 @@ int main(void)
 		T(equal_calls_share_a_payload),
 		T(tables_are_in_order_of_call),
 		T(an_impossible_id_is_refused),
+		cmocka_unit_test(load_fills_what_the_database_says),
+		cmocka_unit_test(what_has_no_room_is_read_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
