@@ -200,12 +200,13 @@ static int judge(struct avoidable *a, struct judged_wait *wait)
 		wait->id);
 }
 
-/* A copy within host memory, from where nothing on the device ever puts anything. */
+/* A copy within host memory, from where nothing on the device ever puts anything.  CASE: all
+ * operands are looked at only where there is such a copy. */
 /* clang-format off */
 #define COPIES_HOST_DATA \
-	"(ifnull(c.src_memory, '') IN " IN_HOST_MEMORY " AND NOT EXISTS (" \
+	"CASE WHEN ifnull(c.src_memory, '') IN " IN_HOST_MEMORY " THEN NOT EXISTS (" \
 	"SELECT 1 FROM operand WHERE call = w.call AND role = 'src' AND allocation IN (" \
-	"SELECT allocation FROM operand WHERE role <> 'src')))"
+	"SELECT allocation FROM operand WHERE role <> 'src')) ELSE 0 END"
 /* clang-format on */
 
 /*
@@ -219,8 +220,8 @@ static const char waits_sql[] =
 	"s.context, x.device, c.enter, s.kind, w.partner, w.kind = 'explicit', "
 	IS_ASYNC_COPY("t") ", " IS_SYNC("t") ", "
 	"ws.kind IN ('legacy', 'per-thread'), "
-	IS_SYNC_COPY("t") " AND c.dst_memory IN " IN_HOST_MEMORY " "
-	"AND NOT " COPIES_HOST_DATA ", "
+	"CASE WHEN " IS_SYNC_COPY("t") " AND c.dst_memory IN " IN_HOST_MEMORY
+	" THEN NOT (" COPIES_HOST_DATA ") ELSE 0 END, "
 	"(SELECT max(+end) FROM work WHERE call = w.call), "
 	"ws.id, ws.kind, ws.context, wx.device, w.kind = 'staged', o.start, "
 	"(SELECT min(start) FROM work WHERE call = w.call) "

@@ -8,34 +8,119 @@
  * first copy of an address remains.
  */
 #include "constants.h"
-#include "kinds.h"
+#include "map.h"
+#include "run_columns.h"
 #include "waits.h"
 
-#include "waits_judge.h"
+/* What a copy may have waited for: its operation that ended last. */
+struct transfer {
+	uint32_t op; /* 0: it has none */
+	int64_t start, end;
+};
 
-static const char insert_sql[] =
-	"INSERT INTO wait (call, kind, op, waited, avoidable) "
-	"SELECT copy, 'staged', op, waited, 0 FROM ("
-	" SELECT c.id AS copy, o.id AS op, c.exit - c.enter - ?1 - ifnull((SELECT "
-	"  sum(v.end - v.start) FROM overhead v WHERE v.call = c.id), 0) AS waited, "
-	"  min(o.end, c.exit) - max(o.start, c.enter) AS within, "
-	"  row_number() OVER (PARTITION BY c.process, t.kind, CASE c.src_memory "
-	"   WHEN 'pageable' THEN c.src ELSE c.dst END ORDER BY c.id) AS nth "
-	" FROM call c JOIN call_type t ON t.id = c.type JOIN work o ON o.call = c.id "
-	" WHERE " IS_ASYNC_COPY("t") " AND c.result = 0 AND c.exit NOT NULL "
-	" AND (c.src_memory = 'pageable') + (c.dst_memory = 'pageable') = 1 "
-	" AND CASE c.src_memory WHEN 'pageable' THEN c.src ELSE c.dst END NOT NULL "
-	" AND o.id = (SELECT id FROM work WHERE call = c.id ORDER BY +end DESC LIMIT 1)) "
-	"WHERE nth > 1 AND waited >= ?2 AND within >= waited / ?3 "
-	"AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = copy) ORDER BY copy";
+static struct transfer transfer_of(const struct run *run, const struct run_call *call)
+{
+	struct transfer last = { .end = RUN_NEVER };
+	uint32_t id = call->last_work;
+
+	while (call->last_work) {
+		const struct run_work *work;
+		int64_t end;
+
+		id = run_work(run, id)->next;
+		work = run_work(run, id);
+		end = run_end(run, work, id);
+		if (!last.op || (end != RUN_NEVER && (last.end == RUN_NEVER || end > last.end)))
+			last = (struct transfer){ id, work->start, end };
+		if (id == call->last_work)
+			break;
+	}
+	return last;
+}
+
+static int64_t overhead_of(const struct run *run, uint32_t call)
+{
+	const struct run_overhead *row = run_find(&run->overheads, call);
+	const struct run_overhead *end = run_rows_end(&run->overheads);
+	int64_t sum = 0;
+
+	for (; row && row < end && row->call == call; row++)
+		sum += row->end - row->start;
+	return sum;
+}
+
+static int is_pageable_copy(const struct run *run, const struct run_call *call)
+{
+	return call && call_is_async_copy(call->kind) && run_payload(run, call)->pageable &&
+		call->flags & CALL_RETURNED && !run_payload(run, call)->result &&
+		call->duration != DURATION_NEVER && call->last_work;
+}
+
+/* ns; 0: too little, or for more than the transfer. */
+static int64_t waited_for(const struct run *run, uint32_t id, const struct transfer *transfer)
+{
+	const struct run_call *call = run_call(run, id);
+	int64_t exit = run_exit(run, call, id);
+	int64_t waited = exit - call->enter - SUBMIT_COPY_NS - overhead_of(run, id), from, until;
+
+	if (transfer->start == RUN_NEVER || transfer->end == RUN_NEVER || waited < BLOCKED_MIN_NS)
+		return 0;
+	from = transfer->start > call->enter ? transfer->start : call->enter;
+	until = transfer->end < exit ? transfer->end : exit;
+	return until - from >= waited / TRANSFER_PART ? waited : 0;
+}
+
+/* 1: the address was copied before by the process; -1: out of memory. */
+static int is_copied_again(struct map *seen, const struct run *run, const struct run_call *call)
+{
+	const struct run_payload *payload = run_payload(run, call);
+	const int64_t what[] = { payload->process, call->kind, payload->pageable };
+	uint64_t key = map_hash((const char *)what, sizeof(what));
+
+	if (map_get(seen, key, 0))
+		return 1;
+	return map_set(seen, key, 1);
+}
+
+static int has_wait(sqlite3_stmt *q, uint32_t call)
+{
+	int rc = db_bind(q, "i", (int64_t)call) ? -1 : db_step(q);
+
+	sqlite3_reset(q);
+	return rc;
+}
+
+static int add(const struct run *run, uint32_t id, sqlite3_stmt *wait, sqlite3_stmt *insert)
+{
+	struct transfer transfer = transfer_of(run, run_call(run, id));
+	int64_t waited = waited_for(run, id, &transfer);
+	int known = waited ? has_wait(wait, id) : 1;
+
+	if (known)
+		return known < 0 ? -1 : 0;
+	return db_run(insert, "iii", (int64_t)id, (int64_t)transfer.op, waited);
+}
 
 int waits_add_staged(struct db *db)
 {
-	sqlite3_stmt *insert = db_prepare(db, insert_sql);
-	int rc = !insert ? -1
-			 : db_run(insert, "iii", (int64_t)SUBMIT_COPY_NS, (int64_t)BLOCKED_MIN_NS,
-				   (int64_t)TRANSFER_PART);
+	sqlite3_stmt *wait = db_prepare(db, "SELECT 1 FROM wait WHERE call = ?");
+	sqlite3_stmt *insert = db_prepare(db,
+		"INSERT INTO wait (call, kind, op, waited, avoidable) "
+		"VALUES (?, 'staged', ?, ?, 0)");
+	struct map seen = { 0 };
+	int rc = wait && insert ? 0 : -1;
 
+	for (uint32_t id = 1; !rc && id < run_call_end(db->run); id++) {
+		const struct run_call *call = run_call(db->run, id);
+		int again;
+
+		if (!is_pageable_copy(db->run, call))
+			continue;
+		again = is_copied_again(&seen, db->run, call);
+		rc = again > 0 ? add(db->run, id, wait, insert) : again;
+	}
+	map_release(&seen);
+	sqlite3_finalize(wait);
 	sqlite3_finalize(insert);
 	return rc;
 }

@@ -81,7 +81,7 @@ static void fill_freed(struct walk_order *order, struct walk_call *call)
 /* Mapped host memory that a kernel was given, managed memory written. */
 static int is_visible(const struct run *run, const struct run_operand *operand)
 {
-	enum allocation_kind kind = run_allocation(run, operand->allocation)->kind;
+	enum allocation_memory kind = run_allocation(run, operand->allocation)->kind;
 
 	if (operand->role == OPERAND_WORD || operand->role == OPERAND_NODE)
 		return kind == ALLOCATION_PINNED || kind == ALLOCATION_REGISTERED ||

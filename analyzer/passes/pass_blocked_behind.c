@@ -10,7 +10,7 @@
 /* It is the other call that is to be mended. */
 static const char behind_sql[] =
 	"SELECT c.process, w.call, w.behind, w.waited, w.avoidable, w.behind, 0, 0 "
-	"FROM wait w JOIN call c ON c.id = w.call WHERE w.kind = 'behind' ORDER BY w.id";
+	"FROM wait w CROSS JOIN call c ON c.id = w.call WHERE w.kind = 'behind' ORDER BY w.id";
 
 static int run(struct db *db, struct findings *findings)
 {

@@ -74,7 +74,7 @@ struct search {
 static const char holds_sql[] =
 	"SELECT h.via, o.process, b.call, b.end, h.ready, h.op, EXISTS (SELECT 1 FROM operand x "
 	" JOIN operand y ON y.allocation = x.allocation WHERE x.call = o.call AND y.call = b.call) "
-	"FROM hold h JOIN work o ON o.id = h.op JOIN work b ON b.id = h.behind "
+	"FROM hold h CROSS JOIN work o ON o.id = h.op CROSS JOIN work b ON b.id = h.behind "
 	"WHERE h.reason = 'event' ORDER BY h.op, b.end DESC, h.via DESC";
 
 /* A wait that is looked at; NULL in *found if it is already. */

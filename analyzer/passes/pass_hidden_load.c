@@ -21,8 +21,8 @@
 /* clang-format off */
 static const char holds_sql[] =
 	"SELECT o.process, h.via, b.call, h.held, h.op, h.behind FROM hold h "
-	"JOIN work o ON o.id = h.op JOIN work b ON b.id = h.behind "
-	"JOIN call c ON c.id = h.via JOIN call_type t ON t.id = c.type "
+	"CROSS JOIN work o ON o.id = h.op CROSS JOIN work b ON b.id = h.behind "
+	"CROSS JOIN call c ON c.id = h.via CROSS JOIN call_type t ON t.id = c.type "
 	"WHERE h.reason = 'load' AND o.kind = 'kernel' AND " LOADS_LATE("c")
 	" AND (NOT " IS_LAUNCH("t") " OR c.site IN " LOADING_PLACES ") ORDER BY h.rowid";
 /* clang-format on */

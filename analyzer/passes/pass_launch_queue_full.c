@@ -12,8 +12,9 @@
 /* All that held a thread in a stream until it waited for that stream, by place. */
 static const char full_sql[] =
 	"SELECT c.process, w.partner, o.call, w.call, sum(w.waited), sum(w.avoidable) FROM wait w "
-	"JOIN call c ON c.id = w.call JOIN wait p ON p.call = w.partner AND p.kind = 'queue' "
-	"JOIN work o ON o.id = p.op "
+	"CROSS JOIN call c ON c.id = w.call "
+	"CROSS JOIN wait p ON p.call = w.partner AND p.kind = 'queue' "
+	"CROSS JOIN work o ON o.id = p.op "
 	"WHERE w.kind = 'queue' GROUP BY w.partner, c.site ORDER BY w.partner, c.site";
 
 static int add(struct findings *findings, const struct instance *instance)

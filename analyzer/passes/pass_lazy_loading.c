@@ -59,20 +59,20 @@ static const char waited_sql[] =
 /* clang-format on */
 
 static const char any_sql[] =
-	"SELECT EXISTS (SELECT 1 FROM overhead v JOIN call c ON c.id = v.call "
+	"SELECT EXISTS (SELECT 1 FROM overhead v CROSS JOIN call c ON c.id = v.call "
 	"WHERE " LOADS_LATE("c") ")";
 
 /* When code was loaded, but for those that waited. */
 static const char loads_sql[] =
 	"SELECT v.call, min(v.start), max(v.end) FROM overhead v "
-	"JOIN call c ON c.id = v.call WHERE " LOADS_LATE("c")
+	"CROSS JOIN call c ON c.id = v.call WHERE " LOADS_LATE("c")
 	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = c.id) "
 	" AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.via = c.id AND h.reason = 'load') "
 	"GROUP BY v.call ORDER BY v.call";
 
 static const char modules_sql[] =
-	"SELECT w.call, w.avoidable FROM wait w JOIN call c ON c.id = w.call "
-	"JOIN call_type t ON t.id = c.type WHERE " IS_OF_FAMILY("t", "module") " "
+	"SELECT w.call, w.avoidable FROM wait w CROSS JOIN call c ON c.id = w.call "
+	"CROSS JOIN call_type t ON t.id = c.type WHERE " IS_OF_FAMILY("t", "module") " "
 	"AND w.kind = 'implicit' AND w.avoidable > 0 ORDER BY w.call";
 
 static int read_modules(struct search *search, struct db *db)

@@ -41,7 +41,7 @@ static const char holds_sql[] =
 	" AND e.call IS NOT o.call "
 	" AND " SHARE("o.call", "e.call") "), h.ready)), "
 	"b.call, o.call, h.ready "
-	"FROM hold h JOIN work o ON o.id = h.op JOIN work b ON b.id = h.behind "
+	"FROM hold h CROSS JOIN work o ON o.id = h.op CROSS JOIN work b ON b.id = h.behind "
 	"WHERE h.reason = 'legacy' AND NOT " SHARE("o.call", "b.call")
 	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = o.call AND w.op = h.behind "
 	"  AND w.avoidable > 0) ORDER BY h.rowid";

@@ -23,7 +23,7 @@ static const char waits_sql[] = "SELECT call FROM known_wait";
 /* What the program would save is the call as it made it; without records that are missing. */
 static const char known_sql[] =
 	"SELECT c.process, k.call, k.since, ifnull(p.exit - p.enter, c.exit - c.enter) "
-	"FROM known_wait k JOIN call c ON c.id = k.call LEFT JOIN call p ON p.id = c.parent "
+	"FROM known_wait k CROSS JOIN call c ON c.id = k.call LEFT JOIN call p ON p.id = c.parent "
 	"WHERE c.exit - c.enter <= ? AND NOT EXISTS (SELECT 1 FROM loss l "
 	" WHERE l.process = c.process AND l.reason IN ('dropped_records', 'cut', "
 	" 'size_reached', 'bypassed_calls')) ORDER BY k.rowid";

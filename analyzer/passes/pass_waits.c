@@ -154,6 +154,7 @@ int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, cons
 	return rc;
 }
 
+/* Without statistics SQLite would begin with the calls, of which there are many: CROSS JOIN. */
 int pass_add_waits(struct db *db, struct findings *findings, enum rule rule, const char *condition)
 {
 	char *sql = sqlite3_mprintf(
@@ -164,8 +165,8 @@ int pass_add_waits(struct db *db, struct findings *findings, enum rule rule, con
 		" ELSE CASE WHEN w.partner NOT NULL THEN 3 "
 		"  ELSE NOT " IS_LAUNCH("t") " AND w.kind = 'implicit' END END, w.apart > 0 "
 		"FROM wait w "
-		"JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type "
-		"JOIN work o ON o.id = w.op "
+		"CROSS JOIN call c ON c.id = w.call CROSS JOIN call_type t ON t.id = c.type "
+		"CROSS JOIN work o ON o.id = w.op "
 		"WHERE w.kind NOT IN ('behind', 'queue') AND max(w.avoidable, w.apart) > 0 "
 		"AND (%s) "
 		"ORDER BY w.id", condition);
