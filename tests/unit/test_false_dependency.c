@@ -378,6 +378,18 @@ static void what_the_host_sees_later_may_need_it(void **state)
 	assert_string_equal(found(s), "");
 }
 
+/* It asks how long b took, which succeeds when b has been waited for. */
+static void what_the_host_sees_once_it_has_a_time_may_need_it(void **state)
+{
+	struct shop *s = *state;
+
+	rounds_with_a_copy(s, 0);
+	record(s, 9450, s->answered, s->b);
+	MINI_CALL(&s->mini, .type = CALL_cuEventElapsedTime, .at = 9500, .event = s->answered);
+	end(s, 10000);
+	assert_string_equal(found(s), "");
+}
+
 static void what_the_host_waits_for_itself_does_not(void **state)
 {
 	struct shop *s = *state;
@@ -529,6 +541,7 @@ int main(void)
 		T(what_is_submitted_after_a_host_wait_may_need_it),
 		T(what_the_host_sees_may_need_it),
 		T(what_the_host_sees_later_may_need_it),
+		T(what_the_host_sees_once_it_has_a_time_may_need_it),
 		T(what_the_host_waits_for_itself_does_not),
 		T(what_a_host_function_sees_may_need_it),
 		T(an_unknown_kernel_may_need_it),
