@@ -359,6 +359,10 @@ LOAD ?= 2
 .PHONY: check-repeat
 check-repeat: all tests
 	$Qtests/repeat $O $N $(LOAD)
+# What doc/KEPT.md lists is broken on purpose: a test fails each time.
+.PHONY: check-mutations
+check-mutations: cufence shim tests
+	$Qtests/mutate $O
 
 # Fuzzing: everything that reads what may be hostile, built with sanitizers and coverage, beside
 # the rest.  driver.c needs no clang; "make fuzz-libfuzzer CC=clang" links libFuzzer instead.
@@ -489,6 +493,7 @@ help:
 	@echo 'make demo       trace a real test app and print the report'
 	@echo 'make check      all tests; N passed, N failed'
 	@echo 'make check-repeat  N=20 times, beside LOAD=2 processes that compute'
+	@echo 'make check-mutations  break what doc/KEPT.md lists: a test must fail each time'
 	@echo 'make bench      build the benchmarks; make bench-load: what loading a trace takes'
 	@echo 'make fuzz       fuzz what reads traces and images, FUZZ_SECONDS each (60)'
 	@echo 'make pack       $$(O).tar.xz for a machine with a GPU and without compilers (CONTRIBUTING.md)'
