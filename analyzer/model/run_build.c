@@ -243,6 +243,19 @@ static void chain_works(struct run *run)
 	}
 }
 
+int run_is_by_node(const struct run *run)
+{
+	for (uint32_t id = 1; id < run_work_end(run) && !run->building->left_out; id++) {
+		const struct run_work *work = run_work(run, id);
+		const struct run_call *call = work ? run_call(run, work->call) : NULL;
+
+		if (call && kind_family(call->kind) == FAMILY_graph_launch &&
+			run_where(run, work)->kind != WORK_GRAPH)
+			return 1;
+	}
+	return run->building->left_out ? -1 : 0;
+}
+
 /* Launches that were recorded node by node are joined (work.h). */
 static int join_nodes(struct run *run, struct db *db)
 {

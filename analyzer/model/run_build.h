@@ -49,6 +49,10 @@ int run_add_work(struct run *run, const struct run_work_facts *facts);
 int run_add_operand(struct run *run, const struct run_operand *operand);
 int run_add_launch(struct run *run, uint32_t call, uint32_t shape);
 
+/* Whether a launch of a graph has operations other than its own, so far: 1, 0, or -1: the run does
+ * not say, as rows were left out. */
+int run_is_by_node(const struct run *run);
+
 /*
  * Reads what else there is from the database and puts all in order: nothing is added from here on.
  * 1 where rows were left out, -1 after a message.

@@ -167,6 +167,28 @@ int64_t places_line(struct places *places, int64_t call)
 	return line < 0 || map_set(&places->lines, (uint64_t)site, (uint64_t)line) ? -1 : line;
 }
 
+static int fill_types(struct places *places)
+{
+	const struct run *run = places->run;
+	struct map seen = { 0 };
+	sqlite3_stmt *insert = db_prepare(places->db, "INSERT INTO temp.site_type VALUES (?, ?)");
+	int rc = insert ? 0 : -1;
+
+	for (uint32_t id = 1; !rc && id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+		const struct run_link *link = call ? run_link(run, id) : NULL;
+		uint64_t key = call ? (uint64_t)link->site << 16 | call->type : 0;
+
+		if (!call || link->parent || !link->site || map_get(&seen, key, 0))
+			continue;
+		rc = map_set(&seen, key, 1) ||
+			db_run(insert, "ii", (int64_t)link->site, (int64_t)call->type);
+	}
+	sqlite3_finalize(insert);
+	map_release(&seen);
+	return rc ? -1 : 0;
+}
+
 /* Which kinds of call each site makes, and where: one look at all calls, for the first who asks. */
 static int need_types(struct places *places)
 {
@@ -175,8 +197,6 @@ static int need_types(struct places *places)
 	if (db_exec(places->db,
 		    "CREATE TEMP TABLE IF NOT EXISTS site_type (site, type);"
 		    "DELETE FROM temp.site_type;"
-		    "INSERT INTO temp.site_type SELECT DISTINCT site, type FROM call "
-		    "WHERE parent IS NULL AND site IS NOT NULL;"
 		    "CREATE TEMP TABLE IF NOT EXISTS site_place (site INTEGER PRIMARY KEY, place);"
 		    "DELETE FROM temp.site_place;"
 		    "INSERT INTO temp.site_place SELECT s.id, coalesce(s.line, (SELECT " OFFSET_OF(
@@ -184,7 +204,7 @@ static int need_types(struct places *places)
 				      "WHERE f.rowid = " FRAME_OF("s.id") ")) FROM site s"))
 		return -1;
 	places->say = db_prepare(places->db, say_sql);
-	if (!places->say)
+	if (!places->say || fill_types(places))
 		return -1;
 	places->has_types = 1;
 	return 0;

@@ -44,8 +44,8 @@ static const char async_followers_sql[] = FOLLOWERS(IS_ASYNC_COPY("t")
 
 /* What else the legacy default stream had to do when a copy in it waited, one call per place. */
 static const char before_sql[] =
-	"SELECT max(o.call) FROM call c JOIN work o ON o.call < c.id AND o.call > c.id - ?2 "
-	"AND o.stream = c.stream AND o.end > c.enter JOIN call b ON b.id = o.call "
+	"SELECT max(o.call) FROM call c CROSS JOIN work o ON o.call < c.id AND o.call > c.id - ?2 "
+	"AND o.stream = c.stream AND +o.end > c.enter CROSS JOIN call b ON b.id = o.call "
 	"WHERE c.id = ?1 GROUP BY b.site LIMIT ?3";
 
 /* Behind a copy to the host, or what is mended with one: others to the host, too. */

@@ -107,6 +107,13 @@ static const char prepare_sql[] =
 	"DELETE FROM replay;";
 /* clang-format on */
 
+static int make_work(struct db *db)
+{
+	int by_node = db->run ? run_is_by_node(db->run) : -1;
+
+	return by_node < 0 ? work_make(db) : work_make_of(db, by_node);
+}
+
 /* As load has filled it, or read from the database. */
 static int need_run(struct db *db)
 {
@@ -133,7 +140,7 @@ int analyze(struct db *db)
 {
 	if (db_exec(db, "BEGIN IMMEDIATE"))
 		return -1;
-	if (!db_exec(db, prepare_sql) && !work_make(db) && !conclude(db) && !db_exec(db, "COMMIT"))
+	if (!db_exec(db, prepare_sql) && !make_work(db) && !conclude(db) && !db_exec(db, "COMMIT"))
 		return 0;
 	db_exec(db, "ROLLBACK");
 	return -1;

@@ -36,13 +36,16 @@ static const char joined_sql[] =
 	"CREATE TEMP VIEW work AS SELECT * FROM temp.work_of_nodes;";
 /* clang-format on */
 
+int work_make_of(struct db *db, int by_node)
+{
+	return db_exec(db, drop_sql) || db_exec(db, by_node ? joined_sql : all_sql) ? -1 : 0;
+}
+
 int work_make(struct db *db)
 {
 	int64_t by_node = db_int(db, by_node_sql, -1);
 
-	return by_node < 0 || db_exec(db, drop_sql) || db_exec(db, by_node ? joined_sql : all_sql)
-		? -1
-		: 0;
+	return by_node < 0 ? -1 : work_make_of(db, by_node != 0);
 }
 
 int work_need(struct db *db)

@@ -18,6 +18,9 @@
 /* Makes temp.work of what table operation has now; 0, or -1 after a message. */
 int work_make(struct db *db);
 
+/* The same where it is known whether a graph was recorded node by node. */
+int work_make_of(struct db *db, int by_node);
+
 /* The same, unless the connection has one. */
 int work_need(struct db *db);
 
