@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relax.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "array.h"
@@ -65,7 +66,11 @@ int relax_init(struct relax *relax, struct db *db)
 	relax->operands = (struct run_cursor){ .rows = &db->run->operands };
 	relax->launches = (struct run_cursor){ .rows = &db->run->launches };
 	relax->freed = (struct run_cursor){ .rows = &db->run->freed };
-	return 0;
+	relax->read = calloc(RELAX_READ, sizeof(*relax->read));
+	if (relax->read)
+		return 0;
+	fputs("cufence: out of memory\n", stderr);
+	return -1;
 }
 
 static void free_touched(void *object)
@@ -93,6 +98,10 @@ void relax_release(struct relax *relax)
 	relax->reader = NULL;
 	accesses_release(&relax->one);
 	accesses_release(&relax->other);
+	for (size_t i = 0; relax->read && i < RELAX_READ; i++)
+		accesses_release(&relax->read[i].accesses);
+	free(relax->read);
+	relax->read = NULL;
 	free(relax->key);
 	relax->key = NULL;
 }
@@ -276,22 +285,43 @@ static int is_access(const struct walk_call *call)
 	return kind_has(call->kind, K_ACCESSES);
 }
 
+/*
+ * What another call does, until the next is asked for; NULL after a message.  Of a graph it is read
+ * each time: what a reader says of one depends on how many it has read.
+ */
+static const struct accesses *read_other(struct relax *relax, int64_t call)
+{
+	struct read_accesses *read = &relax->read[call % RELAX_READ];
+
+	if (kind_family(run_call(relax->run, call)->kind) == FAMILY_graph_launch)
+		return access_read(relax->reader, call, &relax->other) ? NULL : &relax->other;
+	if (read->call == call)
+		return &read->accesses;
+	read->call = 0;
+	if (access_read(relax->reader, call, &read->accesses))
+		return NULL;
+	read->call = call;
+	return &read->accesses;
+}
+
 /* 0 only if it is known that they need no order; -1 after a message. */
 static int may_conflict(struct relax *relax, const struct walk_call *call, int64_t key,
 	const struct touch *touch)
 {
+	const struct accesses *other;
+
 	if (!is_access(call) || !touch->is_access)
 		return 1;
 	if (read_one(relax, call))
 		return -1;
 	if (!relax->one.complete && key != TOUCHES_VARIABLES)
 		return 1;
-	if (access_read(relax->reader, touch->call, &relax->other))
+	other = read_other(relax, touch->call);
+	if (!other)
 		return -1;
 	if (key == TOUCHES_VARIABLES)
-		return accesses_meet(&relax->one, &relax->other);
-	return !relax->other.complete ||
-		accesses_conflict(&relax->one, &relax->other) != OVERLAP_NONE;
+		return accesses_meet(&relax->one, other);
+	return !other->complete || accesses_conflict(&relax->one, other) != OVERLAP_NONE;
 }
 
 /* The last that loses its order and may need it; those before it may, too. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run in columns: what was recorded, as the analysis reads it again and again.  It is read from
- * the raw tables in one pass over each, and nothing changes it afterwards; the derived tables are
- * not in it.  A call or an operation is known by its row id, which is the number of its row here:
- * numbers that no row has are holes.  Row 0, the id that stands for NULL, is empty everywhere.
- * Tables that say more about calls are in order of call (run_find(), struct run_cursor).
+ * A run in columns: what was recorded, as the analysis reads it again and again.  Load fills it
+ * (run_build.h), or it is read from the raw tables in one pass over each, and nothing changes it
+ * afterwards; the derived tables are not in it.  A call or an operation is known by its row id,
+ * which is the number of its row here: numbers that no row has are holes.  Row 0, the id that
+ * stands for NULL, is empty everywhere.  Tables that say more about calls are in order of call
+ * (run_find(), struct run_cursor).
  *
- * analyze() reads the run once and keeps it in db->run for as long as it works; others take it by
- * run_of().  One thread.
+ * It is in db->run until analyze() is done; who works without takes it by run_of().  One thread.
  */
 #ifndef CUFENCE_RUN_COLUMNS_H
 #define CUFENCE_RUN_COLUMNS_H
@@ -74,8 +74,11 @@ struct run_where {
 	int32_t device;
 	uint8_t kind;      /* enum work_kind */
 	uint8_t copy_kind; /* CUPTI's, 0: NULL */
-	uint8_t unused[2];
+	uint8_t unused[6];
 };
+
+/* Equal rows are found by their words. */
+_Static_assert(sizeof(struct run_payload) == 64 && sizeof(struct run_where) == 24, "words");
 
 enum work_kind { WORK_OTHER, WORK_KERNEL, WORK_MEMCPY, WORK_MEMSET, WORK_PEER, WORK_GRAPH };
 
