@@ -80,6 +80,26 @@ enum access_overlap { OVERLAP_NONE, OVERLAP_MAYBE, OVERLAP_SURE };
 /* Whether they have a byte in common. */
 enum access_overlap access_overlap(const struct memory_access *a, const struct memory_access *b);
 
+/* 1 if a surely touches every byte that b may touch. */
+int access_covers(const struct memory_access *a, const struct memory_access *b);
+
+enum access_order { ACCESS_RAW, ACCESS_WAR, ACCESS_WAW }; /* read after write, ... */
+
+/* Whether the order of two accesses matters, and why. */
+struct access_conflict {
+	enum access_overlap overlap; /* OVERLAP_NONE: it does not */
+	enum access_order order;
+	uint8_t evidence; /* enum access_evidence, the weaker one */
+	int covered;      /* one side surely touches all that the other one may touch */
+};
+
+/*
+ * Of an earlier and a later access to one allocation.  Atomics are in any order with each other; an
+ * atomic and another operation's plain load or store are not.
+ */
+struct access_conflict access_conflict(const struct memory_access *earlier,
+	const struct memory_access *later);
+
 /*
  * Whether the order of the two operations matters: they have memory in common that one of them
  * writes.  OVERLAP_NONE is certain only if both are complete.

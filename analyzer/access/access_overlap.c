@@ -123,6 +123,32 @@ static enum access_overlap orders(const struct memory_access *a, const struct me
 	return OVERLAP_SURE;
 }
 
+int access_covers(const struct memory_access *a, const struct memory_access *b)
+{
+	return a->allocation == b->allocation && a->exact && a->sure && !a->stride_count &&
+		a->start <= b->low && a->start + a->run >= b->high;
+}
+
+struct access_conflict access_conflict(const struct memory_access *earlier,
+	const struct memory_access *later)
+{
+	struct access_conflict conflict = { .overlap = orders(earlier, later),
+		.order = later->direction == ACCESS_READ    ? ACCESS_RAW
+			: earlier->direction == ACCESS_READ ? ACCESS_WAR
+							    : ACCESS_WAW,
+		.evidence =
+			earlier->evidence < later->evidence ? earlier->evidence : later->evidence };
+	enum access_overlap overlap;
+
+	if (conflict.overlap == OVERLAP_NONE)
+		return conflict;
+	overlap = access_overlap(earlier, later);
+	if (overlap < conflict.overlap)
+		conflict.overlap = overlap;
+	conflict.covered = access_covers(earlier, later) || access_covers(later, earlier);
+	return conflict;
+}
+
 #define REACH_STORE (PTX_REACH_POINTER_STORE | PTX_REACH_VARIABLE_STORE | PTX_REACH_CONSTANT_STORE)
 
 static int writes(const struct accesses *accesses)

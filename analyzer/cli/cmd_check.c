@@ -126,7 +126,7 @@ static int is_complete(struct db *db, int allow_incomplete)
  */
 static const char new_sql[] =
 	"SELECT f.rule, p.message, s.text, iif(n.count = n.places, f.share, n.share), n.count, "
-	" n.places, f.shown, " REPORT_COST_COLUMNS
+	" n.places, f.shown, iif(f.waited + f.delayed, NULL, f.severity), " REPORT_COST_COLUMNS
 	" FROM (SELECT finding, min(id) FILTER (WHERE new) AS first,"
 	"  count(*) FILTER (WHERE new) AS count, count(*) AS places,"
 	"  sum(share) FILTER (WHERE new) AS share FROM (SELECT *, fingerprint NOT IN"
@@ -142,6 +142,7 @@ enum new_column {
 	NEW_COUNT,
 	NEW_OF,
 	NEW_SHOWN,
+	NEW_SEVERITY, /* of what costs no time; NULL: its share says it */
 	NEW_COST
 };
 
@@ -167,10 +168,13 @@ static int check(struct db *db, const char *list)
 
 	while (q && (step = db_step(q)) > 0) {
 		double share = sqlite3_column_double(q, NEW_SHARE);
-		const char *severity = finding_severity(share);
+		int is_fence = sqlite3_column_type(q, NEW_SEVERITY) != SQLITE_NULL;
+		const char *severity =
+			is_fence ? db_text(q, NEW_SEVERITY) : finding_severity(share);
 
 		if (!low &&
-			!(sqlite3_column_int(q, NEW_SHOWN) && share >= FINDING_MIN_PERCENT / 100.0))
+			!(sqlite3_column_int(q, NEW_SHOWN) &&
+				(is_fence || share >= FINDING_MIN_PERCENT / 100.0)))
 			continue;
 		if (!fails(list, db_text(q, NEW_RULE), severity))
 			continue;

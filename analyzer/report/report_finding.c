@@ -165,6 +165,9 @@ static void print_times(sqlite3_stmt *row, int column, FILE *out)
 void report_print_cost(sqlite3_stmt *row, int column, FILE *out)
 {
 	print_times(row, column, out);
+	/* What is in no order costs no time. */
+	if (!sqlite3_column_int64(row, column + 1) && !sqlite3_column_int64(row, column + 2))
+		return;
 	fputs("; ", out);
 	report_print_saving(row, column + 3, out);
 	fputs(" of the run would be saved", out);

@@ -30,6 +30,7 @@ static const char finding_sql[] =
 	"   'message', p.message, 'shown', " BOOLEAN("p.shown") ", 'count', p.count,"
 	"   'waited_ns', p.waited,"
 	"   'delayed_ns', p.delayed, 'saving_ns', p.saving, 'share', p.share,"
+	"   'confidence', p.confidence, 'kind', p.kind, 'why', p.why,"
 	"   'fingerprint', p.fingerprint))"
 	"  FROM (SELECT * FROM finding_place WHERE finding = f.id ORDER BY id) p"
 	"  LEFT JOIN site pa ON pa.id = p.site LEFT JOIN site po ON po.id = p.other_site)"

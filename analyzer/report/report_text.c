@@ -16,7 +16,8 @@ static int print_together(struct db *db, FILE *out)
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT r.saving, r.saving_low, r.saving_high, r.share, "
 		"r.refusal, "
-		"(SELECT count(*) FROM finding WHERE shown AND process = p.id) AS shown, "
+		"(SELECT count(*) FROM finding WHERE shown AND waited + delayed > 0 "
+		" AND process = p.id) AS shown, "
 		"CASE WHEN (SELECT count(*) FROM process) > 1 "
 		" THEN printf(' [pid %d]', p.pid) ELSE '' END "
 		"FROM replay r JOIN process p ON p.id = r.process WHERE shown ORDER BY p.id");

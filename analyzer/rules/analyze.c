@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "findings.h"
+#include "hazards.h"
 #include "holds.h"
 #include "known_complete.h"
 #include "loads_late.h"
@@ -25,6 +26,7 @@ struct analysis {
 	struct waits *waits;
 	struct holds *holds;
 	struct known *known;
+	struct hazards *hazards;
 	sqlite3_stmt *edge;
 };
 
@@ -44,7 +46,9 @@ static int see(void *arg, const struct walk_call *call)
 		(waits_see(analysis->waits, &analysis->order, call) ||
 			order_step(&analysis->order, call)))
 		return -1;
-	if (!analysis->order.given_up && holds_see(analysis->holds, &analysis->order, call))
+	if (!analysis->order.given_up &&
+		(holds_see(analysis->holds, &analysis->order, call) ||
+			hazards_see(analysis->hazards, &analysis->order, call)))
 		return -1;
 	return known_see(analysis->known, call);
 }
@@ -58,17 +62,20 @@ static int follow_the_run(struct db *db)
 	analysis.waits = waits_new(db);
 	analysis.holds = holds_new(db);
 	analysis.known = known_new(db);
+	analysis.hazards = hazards_new(db);
 	/* Two reasons may meet in one pair of calls, and a reason twice. */
 	analysis.edge = db_prepare(db, "INSERT OR IGNORE INTO dependency VALUES (?, ?, ?)");
-	if (analysis.waits && analysis.holds && analysis.known && analysis.edge)
+	if (analysis.waits && analysis.holds && analysis.known && analysis.hazards && analysis.edge)
 		rc = walk(db, see, &analysis) || waits_finish(analysis.waits) ||
-				waits_find_queue(db) || order_loss_add(db, analysis.order.given_up)
+				hazards_finish(analysis.hazards) || waits_find_queue(db) ||
+				order_loss_add(db, analysis.order.given_up)
 			? -1
 			: 0;
 	sqlite3_finalize(analysis.edge);
 	waits_free(analysis.waits);
 	holds_free(analysis.holds);
 	known_free(analysis.known);
+	hazards_free(analysis.hazards);
 	order_release(&analysis.order);
 	return rc;
 }
@@ -100,7 +107,7 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS wait_call ON wait (call);"
 	"CREATE INDEX IF NOT EXISTS known_wait_call ON known_wait (call);"
 	"DELETE FROM stream_use; DELETE FROM device_use;"
-	"DELETE FROM dependency; DELETE FROM hold;"
+	"DELETE FROM dependency; DELETE FROM hold; DELETE FROM hazard;"
 	"DELETE FROM wait; DELETE FROM known_wait;"
 	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
 	"DELETE FROM loss WHERE reason = '" ORDER_LOSS "';"

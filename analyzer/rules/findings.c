@@ -2,6 +2,7 @@
 #include "findings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "constants.h"
@@ -150,6 +151,21 @@ static int note_changes(struct finding_place *place, const struct instance *inst
 	return 0;
 }
 
+int rule_is_fence(enum rule rule)
+{
+	return !strcmp(rules[rule].group, "fences");
+}
+
+/* Of two instances at a place the surer one stands for it, one that is explained before others. */
+static int is_worse(const struct instance *one, const struct instance *other)
+{
+	if (one->confidence != other->confidence)
+		return one->confidence > other->confidence;
+	if (!one->why != !other->why)
+		return one->why != NULL;
+	return one->cost > other->cost;
+}
+
 int findings_add(struct findings *findings, const struct instance *instance)
 {
 	int64_t site = places_line(findings->places, instance->call);
@@ -163,7 +179,7 @@ int findings_add(struct findings *findings, const struct instance *instance)
 	place = finding ? need_place(finding, site, other_site) : NULL;
 	if (!place)
 		return -1;
-	if (!place->cost.count || instance->cost > place->worst.cost)
+	if (!place->cost.count || is_worse(instance, &place->worst))
 		place->worst = *instance;
 	add_cost(&place->cost, instance);
 	return note_changes(place, instance);
@@ -196,6 +212,8 @@ int finding_weigh(struct findings *findings, struct finding *finding)
 
 	if (!run)
 		return -1;
+	if (rule_is_fence(finding->rule))
+		return 0;
 	/* Several operations that are delayed at once count several times, but gain no more. */
 	if (!finding->replayed)
 		finding->saving.best = at_most(finding->cost.avoidable, run->idle) +
@@ -204,8 +222,39 @@ int finding_weigh(struct findings *findings, struct finding *finding)
 	return 0;
 }
 
+const char *const confidence_names[] = { [CONFIDENCE_POSSIBLE] = "possible",
+	[CONFIDENCE_LIKELY] = "likely",
+	[CONFIDENCE_CERTAIN] = "certain" };
+
+enum confidence confidence_find(const char *name)
+{
+	enum confidence confidence = CONFIDENCE_CERTAIN;
+
+	while (confidence > CONFIDENCE_POSSIBLE && strcmp(confidence_names[confidence], name))
+		confidence--;
+	return confidence;
+}
+
+enum confidence place_confidence(const struct finding_place *place)
+{
+	return place->worst.confidence ? place->worst.confidence
+				       : confidence_find(rules[place->worst.rule].confidence);
+}
+
+enum confidence finding_confidence(const struct finding *finding)
+{
+	enum confidence most = CONFIDENCE_POSSIBLE;
+
+	for (size_t i = 0; i < finding->count; i++)
+		if (place_confidence(finding->place[i]) > most)
+			most = place_confidence(finding->place[i]);
+	return most;
+}
+
 int finding_is_shown(const struct finding *finding)
 {
+	if (rule_is_fence(finding->rule))
+		return finding_confidence(finding) >= CONFIDENCE_LIKELY;
 	return finding->share >= FINDING_MIN_PERCENT / 100.0;
 }
 
@@ -227,11 +276,22 @@ static int keep_enough(struct findings *findings)
 	return 0;
 }
 
+/* How surely its results are wrong in some run, as far as that puts it before what costs time. */
+static int finding_results(const struct finding *finding)
+{
+	return rule_is_fence(finding->rule) && finding_is_shown(finding)
+		? (int)finding_confidence(finding)
+		: 0;
+}
+
 /* A bound may be far above what is saved, so that none stands above what was replayed. */
 static int by_worth(const void *a, const void *b)
 {
 	const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
+	int wrong = finding_results(x), other = finding_results(y);
 
+	if (wrong != other)
+		return wrong < other ? 1 : -1;
 	if (x->replayed != y->replayed)
 		return x->replayed < y->replayed ? 1 : -1;
 	if (x->share != y->share)

@@ -9,6 +9,9 @@
  * cannot be replayed the saving is a bound: what the host could have used of its waits, and what
  * work was delayed, neither more than the device's time beyond the work of its busiest stream,
  * which would remain.
+ *
+ * Findings of group "fences" cost no time: once is enough, nothing is replayed, and they stand before
+ * all others, shown if they are likely or certain.
  */
 #ifndef CUFENCE_FINDINGS_H
 #define CUFENCE_FINDINGS_H
@@ -22,6 +25,11 @@
 struct words;
 
 #define FINDING_ALSO 8
+
+enum confidence { CONFIDENCE_OF_RULE, CONFIDENCE_POSSIBLE, CONFIDENCE_LIKELY, CONFIDENCE_CERTAIN };
+extern const char *const confidence_names[];
+/* Of a name, which must be one. */
+enum confidence confidence_find(const char *name);
 
 /* One occurrence of a rule. */
 struct instance {
@@ -39,6 +47,8 @@ struct instance {
 				 * itself, that does more than what change mends */
 	unsigned with_change;       /* of those; 0: as change */
 	int joined;                 /* findings set it: with was needed */
+	enum confidence confidence; /* 0: that of its rule */
+	const char *kind, *why;     /* of table hazard, which outlive findings; NULL: none */
 	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
 };
 #define FINDING_DELAY (-1)
@@ -56,6 +66,9 @@ int64_t findings_place(struct findings *findings, int64_t call);
 
 /* Fills the tables finding, finding_place, finding_also and replay. */
 int findings_store(struct findings *findings);
+
+/* 1: it is about order, and not about time. */
+int rule_is_fence(enum rule rule);
 
 /* "high", "medium" or "low", by a share of the run. */
 const char *finding_severity(double share);

@@ -16,6 +16,8 @@ static int by_line(const void *a, const void *b)
 	const struct finding_place *y = *(struct finding_place *const *)b;
 	int64_t cost = cost_of(&x->cost), other = cost_of(&y->cost);
 
+	if (x->worst.confidence != y->worst.confidence)
+		return x->worst.confidence < y->worst.confidence ? 1 : -1;
 	if (x->line_cost != y->line_cost)
 		return x->line_cost < y->line_cost ? 1 : -1;
 	if (x->line != y->line)
@@ -69,8 +71,10 @@ static void add(struct cost *sum, const struct cost *cost)
 	sum->avoidable += cost->avoidable;
 }
 
-static int is_enough(const struct cost *cost)
+static int is_enough(const struct finding *finding, const struct cost *cost)
 {
+	if (rule_is_fence(finding->rule))
+		return 1;
 	return cost->count >= FINDING_MIN_COUNT || cost_of(cost) >= FINDING_MIN_NS;
 }
 
@@ -86,6 +90,17 @@ static size_t keep(struct finding *finding, size_t to, const struct finding_line
 	return to;
 }
 
+/* A place that is only possible is not shown beside surer ones. */
+static int is_worth_a_line(const struct finding *finding, const struct finding_place *place)
+{
+	const struct finding_place *first = finding->place[0];
+
+	if (rule_is_fence(finding->rule))
+		return place_confidence(place) >= CONFIDENCE_LIKELY ||
+			place_confidence(first) < CONFIDENCE_LIKELY;
+	return place->line_cost >= first->line_cost / LESSER_LINE_PART;
+}
+
 void finding_take_lines(struct finding *finding)
 {
 	struct finding_line line = { NULL, 0 };
@@ -99,12 +114,11 @@ void finding_take_lines(struct finding *finding)
 
 		for (size_t i = 0; i < line.count; i++)
 			add(&cost, &line.place[i]->cost);
-		if (is_enough(&cost))
+		if (is_enough(finding, &cost))
 			kept = keep(finding, kept, &line, &cost);
 	}
 	finding->count = kept;
 	sort(finding, by_line);
 	for (size_t i = 0; i < kept; i++)
-		finding->place[i]->shown = finding->place[i]->line_cost >=
-			finding->place[0]->line_cost / LESSER_LINE_PART;
+		finding->place[i]->shown = is_worth_a_line(finding, finding->place[i]);
 }

@@ -78,6 +78,10 @@ void finding_sort_by_worth(struct finding *finding);
 /* Waited and delayed, ns. */
 int64_t cost_of(const struct cost *cost);
 
+/* Of a place, by its rule or by its surest instance; of a finding, that of its surest place. */
+enum confidence place_confidence(const struct finding_place *place);
+enum confidence finding_confidence(const struct finding *finding);
+
 int finding_is_shown(const struct finding *finding);
 
 /* Its share of the run, and without a replay its saving by bounds. */

@@ -205,6 +205,12 @@ static int replay_lines(struct savings *savings, struct finding *finding)
 	return 0;
 }
 
+/* What costs no time is not replayed. */
+static int is_wanted(const struct finding *finding)
+{
+	return finding_is_shown(finding) && !rule_is_fence(finding->rule);
+}
+
 /* Of the findings that bounds let through. */
 int findings_replay(struct findings *findings, struct savings **savings)
 {
@@ -212,13 +218,13 @@ int findings_replay(struct findings *findings, struct savings **savings)
 
 	/* Reading a run for its replay takes as long as following it: not for what is not shown. */
 	for (size_t i = 0; i < findings->count; i++)
-		wanted |= finding_is_shown(findings->finding[i]);
+		wanted |= is_wanted(findings->finding[i]);
 	*savings = wanted ? savings_open(findings->db) : NULL;
 	rc = wanted && (!*savings || savings_store(*savings)) ? -1 : 0;
 	for (size_t i = 0; i < findings->count && !rc; i++) {
 		struct finding *finding = findings->finding[i];
 
-		if (finding_is_shown(finding))
+		if (is_wanted(finding))
 			rc = join_lines(findings, *savings, finding) ||
 					replay_finding(findings, *savings, finding)
 				? -1

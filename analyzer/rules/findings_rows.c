@@ -20,8 +20,8 @@ static const char finding_sql[] =
 	" fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char place_sql[] =
 	"INSERT INTO finding_place (finding, shown, count, waited, delayed, saving, share, site, "
-	" other_site, call, other_call, message, fingerprint) "
-	"VALUES ((SELECT max(id) FROM finding), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+	" other_site, call, other_call, confidence, kind, why, message, fingerprint) "
+	"VALUES ((SELECT max(id) FROM finding), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char also_sql[] =
 	"INSERT INTO finding_also (finding, site, call) "
 	"VALUES ((SELECT max(id) FROM finding), ?, ?)";
@@ -50,6 +50,17 @@ struct finding_rows *finding_rows_open(struct findings *findings)
 		return rows;
 	finding_rows_close(rows);
 	return NULL;
+}
+
+/* Wrong results are worse than lost time. */
+static const char *severity_of(const struct finding *finding)
+{
+	static const char *const fences[] = { [CONFIDENCE_POSSIBLE] = "low",
+		[CONFIDENCE_LIKELY] = "medium",
+		[CONFIDENCE_CERTAIN] = "high" };
+
+	return rule_is_fence(finding->rule) ? fences[finding_confidence(finding)]
+					    : finding_severity(finding->share);
 }
 
 const char *finding_severity(double share)
@@ -142,7 +153,7 @@ static int write_finding(const struct finding_rows *rows, const struct finding *
 
 	if (!rc)
 		rc = db_run(rows->finding, "isssiiiiiIIdIIIIss", finding->process, rule->id,
-			rule->confidence, finding_severity(finding->share),
+			confidence_names[finding_confidence(finding)], severity_of(finding),
 			(int64_t)finding_is_shown(finding), cost->count, cost->waited,
 			cost->delayed, finding->saving.best,
 			finding->replayed ? finding->saving.low : DB_NULL,
@@ -169,10 +180,11 @@ static int write_place(const struct finding_rows *rows, const struct finding *fi
 	int rc = name_place(rows->findings, place, &name);
 
 	if (!rc)
-		rc = db_run(rows->place, "iiiiIdIIIIss", (int64_t)place->shown, cost->count,
+		rc = db_run(rows->place, "iiiiIdIIIIsssss", (int64_t)place->shown, cost->count,
 			cost->waited, cost->delayed, place->replayed ? place->alone : DB_NULL,
 			share_of(finding, place), name.site, name.other_site, name.call,
-			name.other_call, name.message, name.fingerprint);
+			name.other_call, confidence_names[place_confidence(place)],
+			place->worst.kind, place->worst.why, name.message, name.fingerprint);
 	release_name(&name);
 	return rc;
 }

@@ -32,10 +32,12 @@ const struct query queries[] = {
 	/* Of one line's places those that cost at least half as much as its costliest: what else it
 	 * may wait for differs from run to run. */
 	{ "expect", "shown findings in a form that tests compare",
-		"SELECT DISTINCT expected FROM (SELECT f.rule || ' ' || f.confidence || ' ' ||"
+		"SELECT DISTINCT expected FROM (SELECT f.rule ||"
+		" CASE f.rule WHEN 'missing-fence' THEN ':' || p.kind ELSE '' END ||"
+		" ' ' || p.confidence || ' ' ||"
 		" coalesce(a.function, '?') || ':' || coalesce(a.line, 0) ||"
 		" CASE WHEN o.id IS NULL THEN '' ELSE ' -> ' || coalesce(o.function, '?') || ':' ||"
-		" coalesce(o.line, 0) END AS expected, p.waited + p.delayed AS cost,"
+		" coalesce(o.line, 0) END || coalesce(' ' || p.why, '') AS expected, p.waited + p.delayed AS cost,"
 		" max(p.waited + p.delayed) OVER (PARTITION BY f.id, a.function, a.line) AS most"
 		" FROM finding f JOIN finding_place p ON p.finding = f.id"
 		" LEFT JOIN site a ON a.id = p.site LEFT JOIN site o ON o.id = p.other_site"

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 10; -- raised with every change below
+PRAGMA user_version = 11; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -546,6 +546,24 @@ CREATE TABLE hold ( -- derived: an operation that the device held though its str
 	held INTEGER NOT NULL           -- from ready on, at most to its start, ns
 );
 
+CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one writing, in no promised order
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	rule TEXT NOT NULL,             -- missing-fence, accidental-order, host-buffer-reuse or
+	                                -- async-alloc-order
+	kind TEXT NOT NULL,             -- raw: the later one reads what the earlier one writes; war, waw
+	confidence TEXT NOT NULL,       -- certain, likely or possible: analyzer/hazard/hazards.h
+	call INTEGER NOT NULL REFERENCES call(id),       -- that submitted the later one
+	other_call INTEGER NOT NULL REFERENCES call(id), -- the earlier one
+	allocation INTEGER NOT NULL REFERENCES allocation(id),
+	low INTEGER NOT NULL,           -- addresses: what both may use lies from here
+	high INTEGER NOT NULL,          -- to here, which is excluded
+	gap INTEGER,                    -- from the end of the earlier one to the start of the later one, ns;
+	                                -- negative: they ran at the same time; NULL: not known
+	why TEXT                        -- what the fence that is there does wrong: unrecorded-event,
+	                                -- early-record, stale-event, late-fence; NULL: none was seen
+);
+
 CREATE TABLE stream_use ( -- derived: what ran on a stream, by kind
 	process INTEGER NOT NULL REFERENCES process(id),
 	stream INTEGER REFERENCES stream(id), -- NULL: not known which
@@ -643,6 +661,9 @@ CREATE TABLE finding_place ( -- derived: where a finding is, a row per pair of l
 	other_site INTEGER REFERENCES site(id), -- "for", likewise
 	call INTEGER REFERENCES call(id),       -- the worst instance
 	other_call INTEGER REFERENCES call(id),
+	confidence TEXT NOT NULL,       -- of the surest instance
+	kind TEXT,                      -- of a fence that is missing: raw, war or waw; else NULL
+	why TEXT,                       -- as hazard.why
 	message TEXT NOT NULL,
 	fingerprint TEXT NOT NULL       -- rule, functions and ordinals of both sites, kernel names
 );

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fences.h"
+
+#include <stdlib.h>
+
+/* Of an event, and of a stream, so many are remembered. */
+enum { RECORDS = 4, WAITS = 16 };
+
+struct event_record {
+	int64_t call, stream; /* call 0: none */
+};
+
+struct recorded {
+	struct event_record last[RECORDS]; /* a ring */
+	unsigned count;              /* of all there were */
+};
+
+struct stream_wait {
+	int64_t call, event;
+	struct event_record saw; /* call 0: the event was never recorded */
+};
+
+struct waited {
+	struct stream_wait last[WAITS]; /* a ring */
+	unsigned count;
+};
+
+static struct event_record last_record(const struct recorded *recorded)
+{
+	return recorded && recorded->count ? recorded->last[(recorded->count - 1) % RECORDS]
+					   : (struct event_record){ 0, 0 };
+}
+
+static int note_record(struct fences *fences, const struct walk_call *call)
+{
+	struct recorded *recorded = idmap_need(&fences->events, call->event, sizeof(*recorded));
+
+	if (!recorded)
+		return -1;
+	recorded->last[recorded->count++ % RECORDS] = (struct event_record){ call->id, call->stream };
+	return 0;
+}
+
+static int note_wait(struct fences *fences, const struct walk_call *call)
+{
+	struct waited *waited = idmap_need(&fences->streams, call->stream, sizeof(*waited));
+
+	if (!waited)
+		return -1;
+	waited->last[waited->count++ % WAITS] = (struct stream_wait){ .call = call->id,
+		.event = call->event,
+		.saw = last_record(idmap_get(&fences->events, call->event)) };
+	return 0;
+}
+
+int fences_see(struct fences *fences, const struct walk_call *call)
+{
+	if (!call->event || !call->stream || call->captured || call->result)
+		return 0;
+	if (call->kind == KIND_EVENT_RECORD)
+		return note_record(fences, call);
+	return call->kind == KIND_STREAM_WAIT ? note_wait(fences, call) : 0;
+}
+
+/* The event had been recorded behind the operation, before the record that the wait saw. */
+static int was_replaced(const struct recorded *recorded, const struct stream_wait *wait,
+	const struct operation_point *earlier)
+{
+	for (unsigned i = 0; recorded && i < RECORDS && i < recorded->count; i++) {
+		const struct event_record *record = &recorded->last[i];
+
+		if (record->stream == earlier->stream && record->call > earlier->call &&
+			record->call < wait->saw.call)
+			return 1;
+	}
+	return 0;
+}
+
+static const char *explain(const struct fences *fences, const struct stream_wait *wait,
+	const struct operation_point *earlier)
+{
+	if (!wait->saw.call)
+		return "unrecorded-event";
+	if (wait->saw.stream == earlier->stream && wait->saw.call < earlier->call)
+		return "early-record";
+	return was_replaced(idmap_get(&fences->events, wait->event), wait, earlier) ? "stale-event"
+										    : NULL;
+}
+
+const char *fences_explain(const struct fences *fences, const struct operation_point *earlier,
+	const struct operation_point *later)
+{
+	const struct waited *waited = idmap_get(&fences->streams, later->stream);
+	const char *why = NULL;
+
+	for (unsigned i = 0; waited && !why && i < WAITS && i < waited->count; i++) {
+		const struct stream_wait *wait = &waited->last[(waited->count - 1 - i) % WAITS];
+
+		if (wait->call < earlier->call)
+			break;
+		if (wait->call < later->call)
+			why = explain(fences, wait, earlier);
+	}
+	return why;
+}
+
+int fences_is_late(const struct fences *fences, const struct walk_call *wait,
+	const struct operation_point *earlier, const struct operation_point *later)
+{
+	struct event_record saw;
+
+	if (wait->stream != later->stream || wait->id < later->call)
+		return 0;
+	saw = last_record(idmap_get(&fences->events, wait->event));
+	return saw.stream == earlier->stream && saw.call > earlier->call && saw.call < later->call;
+}
+
+void fences_release(struct fences *fences)
+{
+	idmap_release(&fences->events, free);
+	idmap_release(&fences->streams, free);
+}

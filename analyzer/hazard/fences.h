@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fences that a program has, as far as they explain why one of them orders nothing: which record
+ * each wait of a stream for an event saw.  An event stands for what was submitted before its last
+ * record; a wait for one that was never recorded does nothing (CUDA runtime API, event management).
+ */
+#ifndef CUFENCE_FENCES_H
+#define CUFENCE_FENCES_H
+
+#include "history.h"
+#include "idmap.h"
+#include "walk.h"
+
+struct fences {
+	struct idmap events, streams; /* struct recorded, struct waited */
+};
+
+/* A record of an event or a wait of a stream; others do nothing.  0, or -1 after a message. */
+int fences_see(struct fences *fences, const struct walk_call *call);
+
+/*
+ * Why the waits of later's stream between the two operations do not order them: "unrecorded-event",
+ * "early-record", "stale-event"; NULL: there is none that was meant to, as far as it shows.
+ */
+const char *fences_explain(const struct fences *fences, const struct operation_point *earlier,
+	const struct operation_point *later);
+
+/*
+ * 1 if the wait that was seen last, of later's stream, is for an event recorded behind earlier and
+ * before later was submitted: it would have ordered them and comes too late.
+ */
+int fences_is_late(const struct fences *fences, const struct walk_call *wait,
+	const struct operation_point *earlier, const struct operation_point *later);
+
+void fences_release(struct fences *fences);
+
+#endif

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hazards.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "constants.h"
+#include "fences.h"
+#include "history.h"
+#include "walk_order.h"
+
+/* Rows of table hazard at most: a loop that races a million times says no more than one that does
+ * so a hundred thousand times. */
+#define MOST_HAZARDS 100000
+/* So many of the last hazards are looked at when a wait comes too late. */
+#define LATE_LOOKS 64
+
+enum confidence { CONFIDENCE_POSSIBLE, CONFIDENCE_LIKELY, CONFIDENCE_CERTAIN };
+static const char *const confidences[] = { "possible", "likely", "certain" };
+
+enum hazard_rule { MISSING_FENCE, ACCIDENTAL_ORDER, HOST_BUFFER, ASYNC_ALLOC };
+static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence",
+	[ACCIDENTAL_ORDER] = "accidental-order",
+	[HOST_BUFFER] = "host-buffer-reuse",
+	[ASYNC_ALLOC] = "async-alloc-order" };
+static const char
+	*const orders[] = { [ACCESS_RAW] = "raw", [ACCESS_WAR] = "war", [ACCESS_WAW] = "waw" };
+
+struct hazard {
+	int64_t process, allocation, low, high; /* low, high: bytes in common, addresses */
+	struct operation_point earlier, later;
+	enum hazard_rule rule;
+	enum access_order order;
+	enum confidence confidence;
+	const char *why; /* NULL: nothing explains it */
+};
+
+/* Memory of which more than one stream makes use. */
+struct shared {
+	struct history history;
+	int on_host;
+};
+
+struct hazards {
+	struct db *db;
+	struct access_reader *reader;
+	struct walk_cursor used, made, freed; /* of shared memory, by call */
+	struct idmap shared;                  /* allocation -> struct shared */
+	struct fences fences;
+	struct accesses accesses;
+	struct hazard *hazard;
+	size_t count;
+	/* While a call is looked at: */
+	struct order *order;
+	struct operation_point now;
+	int64_t process;
+	size_t first; /* of its hazards */
+};
+
+/* Allocations that are used, made or freed in streams of which there are several. */
+static const char shared_sql[] =
+	"CREATE TEMP TABLE hazard_shared AS SELECT allocation FROM ("
+	" SELECT o.allocation, c.stream FROM operand o JOIN call c ON c.id = o.call"
+	"  WHERE o.allocation NOT NULL"
+	" UNION ALL SELECT a.id, c.stream FROM allocation a"
+	"  JOIN call c ON c.id IN (a.created, a.freed) WHERE a.memory = 'async')"
+	" GROUP BY allocation HAVING min(ifnull(stream, 0)) <> max(ifnull(stream, 0));"
+	"CREATE UNIQUE INDEX temp.hazard_allocation ON hazard_shared (allocation)";
+
+#define SHARED "IN (SELECT allocation FROM temp.hazard_shared)"
+
+static int read_shared(struct hazards *hazards)
+{
+	sqlite3_stmt *q = db_prepare(hazards->db,
+		"SELECT id, memory IN ('pinned', 'registered') FROM allocation WHERE id " SHARED);
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		struct shared *shared =
+			idmap_need(&hazards->shared, sqlite3_column_int64(q, 0), sizeof(*shared));
+
+		if (!shared) {
+			step = -1;
+			break;
+		}
+		shared->on_host = sqlite3_column_int(q, 1);
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int open_cursors(struct hazards *hazards)
+{
+	return walk_cursor_open(&hazards->used, hazards->db,
+		       "SELECT DISTINCT call FROM operand WHERE allocation " SHARED
+		       " ORDER BY call") ||
+			walk_cursor_open(&hazards->made, hazards->db,
+				"SELECT created, id, address, bytes FROM allocation "
+				"WHERE created NOT NULL AND memory = 'async' AND id " SHARED
+				" ORDER BY created") ||
+			walk_cursor_open(&hazards->freed, hazards->db,
+				"SELECT freed, id, address, bytes FROM allocation "
+				"WHERE freed NOT NULL AND id " SHARED " ORDER BY freed")
+		? -1
+		: 0;
+}
+
+struct hazards *hazards_new(struct db *db)
+{
+	struct hazards *hazards = calloc(1, sizeof(*hazards));
+
+	if (!hazards)
+		return NULL;
+	hazards->db = db;
+	hazards->reader = access_open(db);
+	if (hazards->reader && !db_exec(db, shared_sql) && !read_shared(hazards) &&
+		!open_cursors(hazards))
+		return hazards;
+	hazards_free(hazards);
+	return NULL;
+}
+
+static void free_shared(void *object)
+{
+	struct shared *shared = object;
+
+	if (!shared)
+		return;
+	history_release(&shared->history);
+	free(shared);
+}
+
+void hazards_free(struct hazards *hazards)
+{
+	if (!hazards)
+		return;
+	access_close(hazards->reader);
+	walk_cursor_close(&hazards->used);
+	walk_cursor_close(&hazards->made);
+	walk_cursor_close(&hazards->freed);
+	db_exec(hazards->db, "DROP TABLE IF EXISTS temp.hazard_shared");
+	idmap_release(&hazards->shared, free_shared);
+	fences_release(&hazards->fences);
+	accesses_release(&hazards->accesses);
+	free(hazards->hazard);
+	free(hazards);
+}
+
+/* --- one pair --- */
+
+static enum confidence at_most(enum confidence confidence, enum confidence most)
+{
+	return confidence < most ? confidence : most;
+}
+
+static int is_flag(const struct memory_access *access)
+{
+	return !access->stride_count && access->run <= HAZARD_FLAG_BYTES;
+}
+
+/* Both may write the same: a flag that several kernels raise, two memsets. */
+static int may_write_the_same(const struct past_access *past, const struct memory_access *access,
+	const struct hazards *hazards)
+{
+	if (kind_family(past->by.kind) == FAMILY_set &&
+		kind_family(hazards->now.kind) == FAMILY_set)
+		return 1;
+	return is_flag(&past->access) && is_flag(access);
+}
+
+static int ran_at_once(const struct operation_point *earlier, const struct operation_point *later)
+{
+	return earlier->end != WALK_NEVER && later->start != WALK_NEVER &&
+		later->start < earlier->end;
+}
+
+/* What the accesses allow to say, whatever the order is. */
+static enum confidence confidence_of(const struct hazards *hazards, const struct past_access *past,
+	const struct memory_access *access, const struct access_conflict *conflict)
+{
+	const struct operation_point *earlier = &past->by, *later = &hazards->now;
+	enum confidence confidence = CONFIDENCE_POSSIBLE;
+
+	if (conflict->evidence == EVIDENCE_NONE)
+		return CONFIDENCE_POSSIBLE;
+	if (conflict->overlap == OVERLAP_SURE)
+		confidence = CONFIDENCE_CERTAIN;
+	else if (conflict->covered)
+		confidence = CONFIDENCE_LIKELY;
+	if (conflict->evidence < EVIDENCE_PTX)
+		confidence = at_most(confidence, CONFIDENCE_LIKELY);
+	if (conflict->order == ACCESS_WAW && may_write_the_same(past, access, hazards))
+		return CONFIDENCE_POSSIBLE;
+	/* The upload of a call that returned is on its way: 194 of 200 read too early, of 1 MiB. */
+	if (earlier->upload && !ran_at_once(earlier, later))
+		confidence = at_most(confidence,
+			earlier->upload <= HAZARD_SMALL_UPLOAD ? CONFIDENCE_POSSIBLE
+							       : CONFIDENCE_LIKELY);
+	/* What one thread did long before another one went on may well be ordered by it. */
+	if (earlier->thread != later->thread &&
+		(earlier->end == WALK_NEVER || later->enter >= earlier->end))
+		return CONFIDENCE_POSSIBLE;
+	return confidence;
+}
+
+/* One row for a pair of operations: of their conflicts the surest, a read too early before others. */
+static int is_worse(const struct hazard *one, const struct hazard *other)
+{
+	if (one->confidence != other->confidence)
+		return one->confidence > other->confidence;
+	return one->order < other->order;
+}
+
+static int add(struct hazards *hazards, const struct hazard *hazard)
+{
+	struct hazard *more;
+
+	for (size_t i = hazards->first; i < hazards->count; i++)
+		if (hazards->hazard[i].earlier.call == hazard->earlier.call) {
+			if (is_worse(hazard, &hazards->hazard[i]))
+				hazards->hazard[i] = *hazard;
+			return 0;
+		}
+	if (hazards->count == MOST_HAZARDS)
+		return 0;
+	more = array_room(hazards->hazard, hazards->count, sizeof(*more));
+	if (!more)
+		return -1;
+	hazards->hazard = more;
+	more[hazards->count++] = *hazard;
+	return 0;
+}
+
+struct looking {
+	struct hazards *hazards;
+	const struct memory_access *access;
+	int on_host;
+};
+
+static int is_transfer(enum call_kind kind)
+{
+	return kind_family(kind) == FAMILY_copy;
+}
+
+static enum hazard_rule rule_of(const struct looking *looking, const struct past_access *past,
+	enum order_strength strength)
+{
+	enum call_kind kind = past->by.kind, now = looking->hazards->now.kind;
+
+	if (kind == KIND_ALLOC_ASYNC || now == KIND_FREE_ASYNC || now == KIND_ALLOC_ASYNC)
+		return ASYNC_ALLOC;
+	if (strength == ORDER_INCIDENTAL && !past->by.upload)
+		return ACCIDENTAL_ORDER;
+	return looking->on_host && (is_transfer(kind) || is_transfer(now)) ? HOST_BUFFER
+									   : MISSING_FENCE;
+}
+
+static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict)
+{
+	const struct looking *looking = arg;
+	struct hazards *hazards = looking->hazards;
+	const struct memory_access *access = looking->access;
+	struct hazard hazard = { .process = hazards->process,
+		.allocation = access->allocation,
+		.low = access->low > past->access.low ? access->low : past->access.low,
+		.high = access->high < past->access.high ? access->high : past->access.high,
+		.earlier = past->by,
+		.later = hazards->now,
+		.order = conflict->order };
+	enum order_strength strength;
+
+	if (past->by.call == hazards->now.call || past->by.stretch != hazards->now.stretch)
+		return 0;
+	strength = order_before(hazards->order, past->by.epoch);
+	if (strength == ORDER_GUARANTEED || strength == ORDER_UNKNOWN)
+		return 0;
+	hazard.rule = rule_of(looking, past, strength);
+	hazard.confidence = strength == ORDER_ASSUMED
+		? CONFIDENCE_POSSIBLE
+		: confidence_of(hazards, past, access, conflict);
+	hazard.why = fences_explain(&hazards->fences, &past->by, &hazards->now);
+	return add(hazards, &hazard);
+}
+
+/* --- one call --- */
+
+static int64_t upload_of(const struct walk_call *call)
+{
+	return is_transfer(call->kind) && call->src == MEMORY_PAGEABLE &&
+			call->direction != COPY_D2H
+		? call->bytes
+		: 0;
+}
+
+static struct operation_point point_of(const struct order *order, const struct walk_call *call)
+{
+	return (struct operation_point){ .call = call->id,
+		.stream = call->stream,
+		.thread = call->thread,
+		.enter = call->enter,
+		.start = call->op_start,
+		.end = call->op_end,
+		.epoch = order->epoch,
+		.kind = call->kind,
+		.stretch = call->stretch,
+		.upload = upload_of(call),
+		.overlaps = order->overlaps };
+}
+
+static int see_access(struct hazards *hazards, const struct memory_access *access)
+{
+	struct shared *shared = idmap_get(&hazards->shared, access->allocation);
+	struct looking looking = { hazards, access, shared && shared->on_host };
+
+	if (!shared || access->direction == ACCESS_UNKNOWN)
+		return 0;
+	return history_check(&shared->history, access, judge, &looking);
+}
+
+static int add_access(struct hazards *hazards, const struct memory_access *access)
+{
+	struct shared *shared = idmap_get(&hazards->shared, access->allocation);
+
+	if (!shared || access->direction == ACCESS_UNKNOWN)
+		return 0;
+	return history_add(&shared->history, hazards->order, access, &hazards->now);
+}
+
+/* Memory that a stream allocates or frees, from the row of a cursor: all of it is written. */
+static int see_life(struct hazards *hazards, const struct walk_cursor *cursor)
+{
+	int64_t low = sqlite3_column_int64(cursor->rows, 2);
+	int64_t bytes = sqlite3_column_int64(cursor->rows, 3);
+	struct memory_access all = { .allocation = sqlite3_column_int64(cursor->rows, 1),
+		.low = low,
+		.high = low + bytes,
+		.start = low,
+		.run = bytes,
+		.direction = ACCESS_WRITE,
+		.evidence = EVIDENCE_EXACT,
+		.sure = 1,
+		.exact = 1 };
+
+	return see_access(hazards, &all) || add_access(hazards, &all) ? -1 : 0;
+}
+
+static int see_operation(struct hazards *hazards, const struct walk_call *call)
+{
+	struct accesses *accesses = &hazards->accesses;
+	int rc = walk_cursor_at(&hazards->used, call->id);
+
+	if (rc <= 0 || !kind_has(call->kind, K_ACCESSES))
+		return rc < 0 ? -1 : 0;
+	if (access_read(hazards->reader, call->id, accesses))
+		return -1;
+	for (size_t i = 0; i < accesses->count; i++)
+		if (see_access(hazards, &accesses->access[i]))
+			return -1;
+	for (size_t i = 0; i < accesses->count; i++)
+		if (add_access(hazards, &accesses->access[i]))
+			return -1;
+	return 0;
+}
+
+static int see_lives(struct hazards *hazards, const struct walk_call *call, int submitted)
+{
+	int made = walk_cursor_at(&hazards->made, call->id), freed;
+
+	if (made < 0 || (made && submitted && see_life(hazards, &hazards->made)))
+		return -1;
+	while ((freed = walk_cursor_at(&hazards->freed, call->id)) > 0) {
+		if (submitted && call->kind == KIND_FREE_ASYNC &&
+			see_life(hazards, &hazards->freed))
+			return -1;
+		free_shared(
+			idmap_take(&hazards->shared, sqlite3_column_int64(hazards->freed.rows, 1)));
+		if (walk_cursor_step(&hazards->freed))
+			return -1;
+	}
+	return freed;
+}
+
+static void find_late(struct hazards *hazards, const struct walk_call *wait)
+{
+	size_t looks = hazards->count < LATE_LOOKS ? hazards->count : LATE_LOOKS;
+
+	for (size_t i = hazards->count - looks; i < hazards->count; i++) {
+		struct hazard *hazard = &hazards->hazard[i];
+
+		if (!hazard->why &&
+			fences_is_late(&hazards->fences, wait, &hazard->earlier, &hazard->later))
+			hazard->why = "late-fence";
+	}
+}
+
+int hazards_see(struct hazards *hazards, struct order *order, const struct walk_call *call)
+{
+	if (fences_see(&hazards->fences, call))
+		return -1;
+	if (call->kind == KIND_STREAM_WAIT)
+		find_late(hazards, call);
+	hazards->order = order;
+	hazards->process = call->process;
+	hazards->now = point_of(order, call);
+	hazards->first = hazards->count;
+	if (order->epoch.seq && see_operation(hazards, call))
+		return -1;
+	return see_lives(hazards, call, order->epoch.seq != 0);
+}
+
+int hazards_finish(struct hazards *hazards)
+{
+	sqlite3_stmt *insert = db_prepare(hazards->db,
+		"INSERT INTO hazard (process, rule, kind, confidence, call, other_call, "
+		"allocation, low, high, gap, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+	int rc = insert ? 0 : -1;
+
+	for (size_t i = 0; i < hazards->count && !rc; i++) {
+		const struct hazard *hazard = &hazards->hazard[i];
+		const struct operation_point *earlier = &hazard->earlier, *later = &hazard->later;
+		int timed = earlier->end != WALK_NEVER && later->start != WALK_NEVER;
+
+		rc = db_run(insert, "isssiiiiiIs", hazard->process, rules_of_hazards[hazard->rule],
+			orders[hazard->order], confidences[hazard->confidence], later->call,
+			earlier->call, hazard->allocation, hazard->low, hazard->high,
+			timed ? later->start - earlier->end : DB_NULL, hazard->why);
+	}
+	sqlite3_finalize(insert);
+	return rc;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The last accesses to one life of an allocation.  An access goes when a later one of its stream
+ * does the same to the same bytes, and when a write that is surely ordered after it covers it:
+ * whoever is not ordered after the one that went is not ordered after the one that stays either, so
+ * that no conflict is lost.  Beyond HISTORY_MOST the oldest go all the same.
+ */
+#ifndef CUFENCE_HISTORY_H
+#define CUFENCE_HISTORY_H
+
+#include "access.h"
+#include "order.h"
+#include "walk.h"
+
+#define HISTORY_MOST 256
+
+/* An operation, as far as its accesses are judged by it. */
+struct operation_point {
+	int64_t call, stream, thread;
+	int64_t enter, start, end; /* ns; start and end WALK_NEVER: its operation was not seen */
+	struct order_epoch epoch;
+	enum call_kind kind;
+	int stretch;    /* as walk_call.stretch */
+	int64_t upload; /* bytes of pageable memory that it copied to the device, 0: none */
+	int overlaps;   /* it may start before the operation before it in its stream ends */
+};
+
+struct past_access {
+	struct memory_access access;
+	struct operation_point by;
+};
+
+struct history {
+	struct past_access *past; /* the oldest first */
+	size_t count;
+	int crowded; /* some were dropped that may still matter */
+};
+
+/* Calls visit for each past access that shares bytes with this one, and whose order matters; visit
+ * may stop it by -1. */
+typedef int (*history_visit)(void *arg, const struct past_access *past,
+	const struct access_conflict *conflict);
+int history_check(const struct history *history, const struct memory_access *access,
+	history_visit visit, void *arg);
+
+/* Adds it, made by the operation that order stepped last; 0, or -1 after a message. */
+int history_add(struct history *history, const struct order *order,
+	const struct memory_access *access, const struct operation_point *by);
+
+void history_release(struct history *history);
+
+#endif

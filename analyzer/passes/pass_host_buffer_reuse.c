@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host-buffer-reuse: an asynchronous copy uses its pinned memory until it is complete, and copies in
+ * other streams are not ordered with it (CUDA runtime API, "API synchronization behavior").
+ */
+#include "pass_hazards.h"
+
+static int run(struct db *db, struct findings *findings)
+{
+	return pass_add_hazards(db, findings, RULE_host_buffer_reuse, 1);
+}
+
+const struct pass pass_host_buffer_reuse = { .run = run, .say = pass_say_hazard };
