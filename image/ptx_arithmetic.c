@@ -402,7 +402,7 @@ static struct ptx_value select_one(const struct operation *op)
 			return value[!chosen];
 		range[chosen] = ptx_bounds(&value[chosen], op->frame->spare);
 	}
-	symbol = ptx_symbol(op->frame->walk, op->frame->path, op->instruction, WHICH_RESULT);
+	symbol = ptx_symbol(op->frame->walk, op->frame->path, op->instruction, WHICH_SELECTED);
 	joined = ptx_join(op->frame, &value[0], op->state, &value[1], op->state, symbol, &made);
 	both = ptx_hull(range[0], range[1]);
 	wide = made.low <= made.high ? made : bounds(op, &joined);

@@ -64,9 +64,27 @@ static void set_run(struct ptx_claim *claim)
 		claim->run = INT64_MAX;
 }
 
+/*
+ * Whether some thread has each number of the symbol's range with each of the others'.  What a
+ * condition chose goes with what the condition is about: of i + (i + 1 < n) none is n.
+ */
+static int is_free(const struct ptx_symbol *symbol)
+{
+	return symbol->which != WHICH_OLD && symbol->which < WHICH_SELECTED;
+}
+
+static int are_free(const struct ptx_walk *walk, const struct ptx_value *address)
+{
+	for (unsigned i = 0; i < address->count; i++)
+		if (address->term[i].symbol >= PTX_FIXED_SYMBOLS &&
+			!is_free(&walk->symbol[address->term[i].symbol]))
+			return 0;
+	return 1;
+}
+
 /* From the address of the claim's word: which bytes. */
-static void shape(struct ptx_claim *claim, const struct ptx_value *address,
-	const struct ptx_state *state, uint32_t bytes)
+static void shape(const struct ptx_walk *walk, struct ptx_claim *claim,
+	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes)
 {
 	struct ptx_range range = ptx_bounds(address, state);
 	struct ptx_stride stride[PTX_TERMS];
@@ -75,7 +93,7 @@ static void shape(struct ptx_claim *claim, const struct ptx_value *address,
 	claim->high = bytes ? ptx_add_bound(range.high, bytes) : INT64_MAX;
 	claim->loaded = address->loaded;
 	claim->exact = !address->loaded && address->low == address->high && bytes &&
-		claim->low != INT64_MIN && claim->high != INT64_MAX;
+		claim->low != INT64_MIN && claim->high != INT64_MAX && are_free(walk, address);
 	claim->run = bytes;
 	for (unsigned i = 0; i < address->count; i++) {
 		const struct ptx_range *of = &state->range[address->term[i].symbol];
@@ -217,7 +235,7 @@ int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address, const stru
 	}
 	if (address->base != BASE_WORD && address->base != BASE_WORDS)
 		return 0;
-	shape(&claim, address, state, bytes);
+	shape(walk, &claim, address, state, bytes);
 	claim.offset = address->id;
 	if (address->base == BASE_WORD)
 		return add(walk, &claim);

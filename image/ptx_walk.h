@@ -22,11 +22,12 @@ struct ptx_symbol {
 	uint32_t path, place, which;
 };
 enum ptx_which {
-	WHICH_RESULT = 0, /* and the next ones: of an instruction */
-	WHICH_OLD = 100,  /* a guarded instruction's result or what was there before */
-	WHICH_ROUNDS,     /* of a loop, by block */
-	WHICH_PARAMETER,  /* + bytes */
-	WHICH_JOIN = 200, /* + slot, by block */
+	WHICH_RESULT = 0,     /* and the next ones: of an instruction */
+	WHICH_OLD = 100,      /* a guarded instruction's result or what was there before */
+	WHICH_ROUNDS,         /* of a loop, by block */
+	WHICH_PARAMETER,      /* + bytes */
+	WHICH_SELECTED = 150, /* one of two values, by a condition */
+	WHICH_JOIN = 200,     /* + slot, by block */
 };
 
 struct ptx_set {

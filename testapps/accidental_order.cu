@@ -19,23 +19,34 @@ static NOINLINE void use_table(const float *table, float *sum, cudaStream_t stre
 	CHECK(cudaGetLastError());
 }
 
+static void run(float *table, float *sum, float *buffer, const cudaStream_t *stream, cudaEvent_t built)
+{
+	build_table(table, buffer, stream[0]);
+#ifdef FIXED
+	CHECK(cudaEventRecord(built, stream[0]));
+	CHECK(cudaStreamWaitEvent(stream[1], built, 0));
+#else
+	(void)built;
+	CHECK(cudaFree(buffer));
+#endif
+	use_table(table, sum, stream[1]);
+#ifdef FIXED
+	CHECK(cudaFree(buffer));
+#endif
+}
+
 int main()
 {
 	load_kernels();
-	cudaStream_t building = new_stream(), using_ = new_stream();
+	cudaStream_t stream[] = { new_stream(), new_stream() };
 	cudaEvent_t built = new_event();
-	float *buffer = device_floats(SIZE, 0x3f), *table = device_floats(SIZE, 0);
-	float *sum = device_floats(SIZE, 0);
+	float *buffer[] = { device_floats(SIZE, 0x3f), device_floats(SIZE, 0x3f) };
+	float *table = device_floats(2 * SIZE, 0), *sum = device_floats(2 * SIZE, 0);
 
 	CHECK(cudaDeviceSynchronize());
-	build_table(table, buffer, building);
-#ifdef FIXED
-	CHECK(cudaEventRecord(built, building));
-	CHECK(cudaStreamWaitEvent(using_, built, 0));
-#endif
-	CHECK(cudaFree(buffer));
-	use_table(table, sum, using_);
-	print_device("sum", sum, SIZE);
+	for (int i = 0; i < 2; i++)
+		run(table + i * SIZE, sum + i * SIZE, buffer[i], stream, built);
+	print_device("sum", sum, 2 * SIZE);
 	CHECK(cudaEventDestroy(built));
 	return 0;
 }

@@ -12,7 +12,7 @@ struct event_record {
 
 struct recorded {
 	struct event_record last[RECORDS]; /* a ring */
-	unsigned count;              /* of all there were */
+	unsigned count;                    /* of all there were */
 };
 
 struct stream_wait {
@@ -37,7 +37,8 @@ static int note_record(struct fences *fences, const struct walk_call *call)
 
 	if (!recorded)
 		return -1;
-	recorded->last[recorded->count++ % RECORDS] = (struct event_record){ call->id, call->stream };
+	recorded->last[recorded->count++ % RECORDS] =
+		(struct event_record){ call->id, call->stream };
 	return 0;
 }
 
@@ -76,13 +77,16 @@ static int was_replaced(const struct recorded *recorded, const struct stream_wai
 	return 0;
 }
 
+/* A wait may come before the work that it was meant for, as its record does. */
 static const char *explain(const struct fences *fences, const struct stream_wait *wait,
 	const struct operation_point *earlier)
 {
+	if (wait->saw.call && wait->saw.stream == earlier->stream && wait->saw.call < earlier->call)
+		return "early-record";
+	if (wait->call < earlier->call)
+		return NULL;
 	if (!wait->saw.call)
 		return "unrecorded-event";
-	if (wait->saw.stream == earlier->stream && wait->saw.call < earlier->call)
-		return "early-record";
 	return was_replaced(idmap_get(&fences->events, wait->event), wait, earlier) ? "stale-event"
 										    : NULL;
 }
@@ -93,14 +97,8 @@ const char *fences_explain(const struct fences *fences, const struct operation_p
 	const struct waited *waited = idmap_get(&fences->streams, later->stream);
 	const char *why = NULL;
 
-	for (unsigned i = 0; waited && !why && i < WAITS && i < waited->count; i++) {
-		const struct stream_wait *wait = &waited->last[(waited->count - 1 - i) % WAITS];
-
-		if (wait->call < earlier->call)
-			break;
-		if (wait->call < later->call)
-			why = explain(fences, wait, earlier);
-	}
+	for (unsigned i = 0; waited && !why && i < WAITS && i < waited->count; i++)
+		why = explain(fences, &waited->last[(waited->count - 1 - i) % WAITS], earlier);
 	return why;
 }
 

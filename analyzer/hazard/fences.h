@@ -19,7 +19,7 @@ struct fences {
 int fences_see(struct fences *fences, const struct walk_call *call);
 
 /*
- * Why the waits of later's stream between the two operations do not order them: "unrecorded-event",
+ * Why the last waits of later's stream do not order the two operations: "unrecorded-event",
  * "early-record", "stale-event"; NULL: there is none that was meant to, as far as it shows.
  */
 const char *fences_explain(const struct fences *fences, const struct operation_point *earlier,

@@ -7,10 +7,8 @@
 #include "print.h"
 
 static const char hazards_sql[] =
-	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why,"
-	" count(*) OVER (PARTITION BY c.site, o.site)"
-	" FROM hazard h JOIN call c ON c.id = h.call JOIN call o ON o.id = h.other_call"
-	" WHERE h.rule = ? ORDER BY h.id";
+	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why"
+	" FROM hazard h WHERE h.rule = ? ORDER BY h.id";
 
 /* How a pair is said: what the later operation does with what the earlier one did. */
 static const struct pair {
@@ -48,7 +46,7 @@ static const struct reason *find_reason(const char *why)
 	return NULL;
 }
 
-int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t min_count)
+int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t least)
 {
 	sqlite3_stmt *q = db_prepare(db, hazards_sql);
 	int step = q && !db_bind(q, "s", rules[rule].id) ? 0 : -1;
@@ -60,11 +58,10 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 			.call = sqlite3_column_int64(q, 1),
 			.other_call = sqlite3_column_int64(q, 2),
 			.confidence = confidence_find(db_text(q, 3)),
+			.least = least,
 			.kind = find_pair(db_text(q, 4))->kind,
 			.why = reason ? reason->why : NULL };
 
-		if (sqlite3_column_int64(q, 6) < min_count)
-			instance.confidence = CONFIDENCE_POSSIBLE;
 		step = findings_add(findings, &instance);
 	}
 	sqlite3_finalize(q);

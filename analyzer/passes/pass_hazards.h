@@ -7,9 +7,8 @@
 
 #include "pass.h"
 
-/* An instance for each hazard of the rule; one that is at fewer than min_count pairs of calls at its
- * two lines is only possible. */
-int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t min_count);
+/* An instance for each hazard of the rule; least is that of struct instance. */
+int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t least);
 
 /* "kernel 'sum' on stream 14 reads what kernel 'fill' on stream 13 writes, and nothing orders them" */
 int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out);

@@ -48,7 +48,8 @@ struct instance {
 	unsigned with_change;       /* of those; 0: as change */
 	int joined;                 /* findings set it: with was needed */
 	enum confidence confidence; /* 0: that of its rule */
-	const char *kind, *why;     /* of table hazard, which outlive findings; NULL: none */
+	int64_t least; /* instances at two lines, fewer of which are only possible; 0: any number */
+	const char *kind, *why; /* of table hazard, which outlive findings; NULL: none */
 	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
 };
 #define FINDING_DELAY (-1)

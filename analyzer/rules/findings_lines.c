@@ -106,6 +106,9 @@ void finding_take_lines(struct finding *finding)
 	struct finding_line line = { NULL, 0 };
 	size_t kept = 0;
 
+	for (size_t i = 0; i < finding->count; i++)
+		if (finding->place[i]->cost.count < finding->place[i]->worst.least)
+			finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
 	/* No place has a line_cost yet: this puts those of a line together. */
 	sort(finding, by_line);
 	finding->cost = (struct cost){ 0 };

@@ -82,7 +82,7 @@ findings() { # NAME EXPECT-FILE GOT
 check_status() { # EXPECT-FILE
 	local status=0 rule level rest
 	while read -r rule level rest; do
-		[ "$level" != possible ] && grep -qxF -- "$rule" <<<"$rules" && status=1
+		[ "$level" != possible ] && grep -qxF -- "${rule%%:*}" <<<"$rules" && status=1
 	done < <(grep -v '^#' "$1")
 	echo "$status"
 }
