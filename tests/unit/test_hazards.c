@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Missing fences: which pairs of operations are hazards, how sure they are and why, and each thing
+ * that must not be one.
+ */
+#include "miniature.h"
+
+enum { MEMORY = 900, ADDRESS = 0x10000, BYTES = 65536 };
+
+struct test {
+	struct mini m;
+	int64_t one, two; /* non-blocking streams */
+	int64_t reader, writer, counter, pointer;
+	double t; /* us */
+};
+
+/* A kernel that does that to so many bytes from its first word on. */
+static int64_t kernel(struct mini *m, const char *direction, int bytes, int exact)
+{
+	int64_t id = mini_kernel(m, direction);
+
+	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL)",
+		(long long)id);
+	mini_exec(m,
+		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, '%s', 1, 0, %d, NULL, NULL, NULL, "
+		"NULL, NULL, NULL, NULL, %d, 0)",
+		(long long)id, direction, bytes, exact);
+	return id;
+}
+
+static void begin(struct test *test)
+{
+	struct mini *m = &test->m;
+
+	mini_init(m);
+	test->t = 10;
+	test->one = mini_stream(m, "non-blocking");
+	test->two = mini_stream(m, "non-blocking");
+	test->reader = kernel(m, "load", BYTES / 2, 1);
+	test->writer = kernel(m, "store", BYTES / 2, 1);
+	test->counter = kernel(m, "atomic", BYTES / 2, 1);
+	test->pointer = mini_kernel(m, "pointer");
+	mini_exec(m, "INSERT INTO allocation VALUES (%d, 1, %d, %d, 'device', NULL, NULL)", MEMORY,
+		ADDRESS, BYTES);
+}
+
+static int64_t launch_by(struct test *test, int64_t thread, int64_t kernel, int64_t stream,
+	int64_t offset)
+{
+	int64_t call =
+		MINI_CALL(&test->m, .type = CALL_cuLaunchKernel, .at = test->t, .thread = thread,
+			.kernel = kernel, .stream = stream, .runs = { test->t + 5, test->t + 105 });
+
+	mini_exec(&test->m, "INSERT INTO operand VALUES (%lld, 'word', 0, %lld, %d)",
+		(long long)call, (long long)(ADDRESS + offset), MEMORY);
+	test->t += 10;
+	return call;
+}
+
+static int64_t launch(struct test *test, int64_t kernel, int64_t stream, int64_t offset)
+{
+	return launch_by(test, 0, kernel, stream, offset);
+}
+
+static void record(struct test *test, int64_t event, int64_t stream)
+{
+	MINI_CALL(&test->m, .type = CALL_cuEventRecord, .at = test->t, .event = event,
+		.stream = stream);
+	test->t += 10;
+}
+
+static void wait_for(struct test *test, int64_t event, int64_t stream)
+{
+	MINI_CALL(&test->m, .type = CALL_cuStreamWaitEvent, .at = test->t, .event = event,
+		.stream = stream);
+	test->t += 10;
+}
+
+/* The hazards, in order. */
+static void finish(struct test *test, const char *wanted)
+{
+	assert_int_equal(analyze(&test->m.db), 0);
+	assert_string_equal(mini_text(&test->m,
+				    "SELECT ifnull(group_concat(rule || ' ' || kind || ' ' || "
+				    "confidence || ' ' || other_call || '-' || call || "
+				    "ifnull(' ' || why, ''), ', '), '') FROM hazard"),
+		wanted);
+	mini_release(&test->m);
+}
+
+static void a_read_behind_a_write_of_another_stream(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	begin(&test);
+	launch(&test, test.writer, test.one, 0);
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 1-2");
+	begin(&test);
+	launch(&test, test.reader, test.one, 0);
+	launch(&test, test.writer, test.two, 0);
+	finish(&test, "missing-fence war certain 1-2");
+	begin(&test);
+	launch(&test, test.writer, test.one, 0);
+	launch(&test, test.writer, test.two, 0);
+	finish(&test, "missing-fence waw certain 1-2");
+}
+
+static void what_needs_no_fence(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	begin(&test); /* the same stream */
+	launch(&test, test.writer, test.one, 0);
+	launch(&test, test.reader, test.one, 0);
+	launch(&test, test.reader, test.two, BYTES / 2);
+	finish(&test, "");
+	begin(&test); /* both read */
+	launch(&test, test.reader, test.one, 0);
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "");
+	begin(&test); /* other bytes */
+	launch(&test, test.writer, test.one, 0);
+	launch(&test, test.writer, test.two, BYTES / 2);
+	finish(&test, "");
+	begin(&test); /* atomics are in any order with each other */
+	launch(&test, test.counter, test.one, 0);
+	launch(&test, test.counter, test.two, 0);
+	finish(&test, "");
+	begin(&test); /* a pointer alone is no access */
+	launch(&test, test.pointer, test.one, 0);
+	launch(&test, test.writer, test.two, 0);
+	finish(&test, "");
+}
+
+static void a_count_that_is_read_while_it_is_made(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	begin(&test);
+	launch(&test, test.counter, test.one, 0);
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 1-2");
+}
+
+static void a_fence_orders(void **unused)
+{
+	struct test test;
+	int64_t event;
+
+	(void)unused;
+	begin(&test);
+	event = mini_event(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	record(&test, event, test.one);
+	wait_for(&test, event, test.two);
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "");
+	begin(&test); /* so does a wait of the host */
+	launch(&test, test.writer, test.one, 0);
+	MINI_CALL(&test.m, .type = CALL_cuStreamSynchronize, .at = test.t, .until = test.t + 200,
+		.stream = test.one);
+	test.t += 210;
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "");
+}
+
+static void a_fence_that_does_not_order_is_explained(void **unused)
+{
+	struct test test;
+	int64_t event;
+
+	(void)unused;
+	begin(&test);
+	event = mini_event(&test.m);
+	record(&test, event, test.one);
+	launch(&test, test.writer, test.one, 0);
+	wait_for(&test, event, test.two);
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 2-4 early-record");
+	begin(&test);
+	event = mini_event(&test.m);
+	MINI_CALL(&test.m, .type = CALL_cuEventCreate, .at = 1, .event = event);
+	launch(&test, test.writer, test.one, 0);
+	wait_for(&test, event, test.two);
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 2-4 unrecorded-event");
+	begin(&test);
+	event = mini_event(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	record(&test, event, test.one);
+	record(&test, event, mini_stream(&test.m, "non-blocking"));
+	wait_for(&test, event, test.two);
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 1-5 stale-event");
+	begin(&test);
+	event = mini_event(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	record(&test, event, test.one);
+	launch(&test, test.reader, test.two, 0);
+	wait_for(&test, event, test.two);
+	finish(&test, "missing-fence raw certain 1-3 late-fence");
+}
+
+/* Of the writes of a stream the last one stays; a later write that is ordered behind them all takes
+ * the place of what it covers. */
+static void what_was_covered_is_not_named_again(void **unused)
+{
+	struct test test;
+	int64_t event;
+
+	(void)unused;
+	begin(&test);
+	event = mini_event(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	launch(&test, test.writer, test.one, 0);
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 2-3");
+	begin(&test);
+	event = mini_event(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	record(&test, event, test.one);
+	wait_for(&test, event, test.two);
+	launch(&test, test.writer, test.two, 0);
+	launch(&test, test.reader, mini_stream(&test.m, "non-blocking"), 0);
+	finish(&test, "missing-fence raw certain 4-5");
+}
+
+static void less_is_known(void **unused)
+{
+	struct test test;
+	int64_t some, second;
+
+	(void)unused;
+	begin(&test); /* some of these bytes, by whoever covers all of them */
+	some = kernel(&test.m, "store", BYTES / 2, 0);
+	launch(&test, some, test.one, 0);
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw likely 1-2");
+	begin(&test); /* some of these and some of those */
+	some = kernel(&test.m, "store", BYTES / 2, 0);
+	launch(&test, some, test.one, 0);
+	launch(&test, kernel(&test.m, "load", BYTES / 2, 0), test.two, 0);
+	finish(&test, "missing-fence raw possible 1-2");
+	begin(&test); /* a flag that both raise */
+	some = kernel(&test.m, "store", 4, 1);
+	launch(&test, some, test.one, 0);
+	launch(&test, some, test.two, 0);
+	finish(&test, "missing-fence waw possible 1-2");
+	begin(&test); /* another thread, long after */
+	second = mini_thread(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	test.t += 1000;
+	launch_by(&test, second, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw possible 1-2");
+	begin(&test); /* another thread, before it was done */
+	second = mini_thread(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	launch_by(&test, second, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 1-2");
+}
+
+/* A finding of what is likely is shown once is enough, as the first one, and costs no time. */
+static void once_is_a_finding(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	begin(&test);
+	launch(&test, test.writer, test.one, 0);
+	launch(&test, test.reader, test.two, 0);
+	assert_int_equal(analyze(&test.m.db), 0);
+	assert_string_equal(mini_text(&test.m,
+				    "SELECT rule || ' ' || severity || ' ' || confidence || ' ' || "
+				    "shown || ' ' || count || ' ' || (waited + delayed + saving) "
+				    "FROM finding"),
+		"missing-fence high certain 1 1 0");
+	mini_release(&test.m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_read_behind_a_write_of_another_stream),
+		cmocka_unit_test(what_needs_no_fence),
+		cmocka_unit_test(a_count_that_is_read_while_it_is_made),
+		cmocka_unit_test(a_fence_orders),
+		cmocka_unit_test(a_fence_that_does_not_order_is_explained),
+		cmocka_unit_test(what_was_covered_is_not_named_again),
+		cmocka_unit_test(less_is_known),
+		cmocka_unit_test(once_is_a_finding),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
