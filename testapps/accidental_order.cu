@@ -19,7 +19,8 @@ static NOINLINE void use_table(const float *table, float *sum, cudaStream_t stre
 	CHECK(cudaGetLastError());
 }
 
-static void run(float *table, float *sum, float *buffer, const cudaStream_t *stream, cudaEvent_t built)
+static void run(float *table, float *sum, float *buffer, const cudaStream_t *stream,
+	cudaEvent_t built)
 {
 	build_table(table, buffer, stream[0]);
 #ifdef FIXED

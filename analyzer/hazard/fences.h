@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fences that a program has, as far as they explain why one of them orders nothing: which record
- * each wait of a stream for an event saw.  An event stands for what was submitted before its last
- * record; a wait for one that was never recorded does nothing (CUDA runtime API, event management).
+ * The fences that a program has, as far as they explain why one of them orders nothing: which
+ * record each wait of a stream for an event saw.  An event stands for what was submitted before
+ * its last record; a wait for one that was never recorded does nothing (CUDA runtime API, event
+ * management).
  */
 #ifndef CUFENCE_FENCES_H
 #define CUFENCE_FENCES_H

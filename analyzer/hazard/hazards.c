@@ -204,7 +204,7 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 	return confidence;
 }
 
-/* One row for a pair of operations: of their conflicts the surest, a read too early before others. */
+/* One row for a pair of operations: of their conflicts the surest, a read too early first. */
 static int is_worse(const struct hazard *one, const struct hazard *other)
 {
 	if (one->confidence != other->confidence)
@@ -246,14 +246,15 @@ static int is_transfer(enum call_kind kind)
 static enum hazard_rule rule_of(const struct looking *looking, const struct past_access *past,
 	enum order_strength strength)
 {
-	enum call_kind kind = past->by.kind, now = looking->hazards->now.kind;
+	const struct operation_point *now = &looking->hazards->now;
 
-	if (kind == KIND_ALLOC_ASYNC || now == KIND_FREE_ASYNC || now == KIND_ALLOC_ASYNC)
+	if (past->by.is_life || now->is_life)
 		return ASYNC_ALLOC;
 	if (strength == ORDER_INCIDENTAL && !past->by.upload)
 		return ACCIDENTAL_ORDER;
-	return looking->on_host && (is_transfer(kind) || is_transfer(now)) ? HOST_BUFFER
-									   : MISSING_FENCE;
+	if (!looking->on_host || !(is_transfer(past->by.kind) || is_transfer(now->kind)))
+		return MISSING_FENCE;
+	return HOST_BUFFER;
 }
 
 static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict)
@@ -367,6 +368,7 @@ static int see_lives(struct hazards *hazards, const struct walk_call *call, int 
 {
 	int made = walk_cursor_at(&hazards->made, call->id), freed;
 
+	hazards->now.is_life = 1;
 	if (made < 0 || (made && submitted && see_life(hazards, &hazards->made)))
 		return -1;
 	while ((freed = walk_cursor_at(&hazards->freed, call->id)) > 0) {

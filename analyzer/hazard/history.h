@@ -21,6 +21,7 @@ struct operation_point {
 	struct order_epoch epoch;
 	enum call_kind kind;
 	int stretch;    /* as walk_call.stretch */
+	int is_life;    /* it allocates or frees the memory in stream order */
 	int64_t upload; /* bytes of pageable memory that it copied to the device, 0: none */
 	int overlaps;   /* it may start before the operation before it in its stream ends */
 };

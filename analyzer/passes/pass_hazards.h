@@ -10,7 +10,7 @@
 /* An instance for each hazard of the rule; least is that of struct instance. */
 int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t least);
 
-/* "kernel 'sum' on stream 14 reads what kernel 'fill' on stream 13 writes, and nothing orders them" */
+/* "kernel 'b' on stream 14 reads what kernel 'a' on stream 13 writes, and nothing orders them" */
 int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out);
 
 #endif

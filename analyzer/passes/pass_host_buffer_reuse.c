@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host-buffer-reuse: an asynchronous copy uses its pinned memory until it is complete, and copies in
- * other streams are not ordered with it (CUDA runtime API, "API synchronization behavior").
+ * host-buffer-reuse: an asynchronous copy uses its pinned memory until it is complete, and copies
+ * in other streams are not ordered with it (CUDA runtime API, "API synchronization behavior").
  */
 #include "pass_hazards.h"
 

@@ -255,7 +255,8 @@ int finding_is_shown(const struct finding *finding)
 {
 	if (rule_is_fence(finding->rule))
 		return finding_confidence(finding) >= CONFIDENCE_LIKELY;
-	return finding->share >= FINDING_MIN_PERCENT / 100.0;
+	return finding->share >= FINDING_MIN_PERCENT / 100.0 &&
+		finding->saving.best >= SHOWN_MIN_NS;
 }
 
 static int keep_enough(struct findings *findings)

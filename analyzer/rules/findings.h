@@ -10,8 +10,8 @@
  * work was delayed, neither more than the device's time beyond the work of its busiest stream,
  * which would remain.
  *
- * Findings of group "fences" cost no time: once is enough, nothing is replayed, and they stand before
- * all others, shown if they are likely or certain.
+ * Findings of group "fences" cost no time: once is enough, nothing is replayed, and they stand
+ * before all others, shown if they are likely or certain.
  */
 #ifndef CUFENCE_FINDINGS_H
 #define CUFENCE_FINDINGS_H

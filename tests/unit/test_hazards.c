@@ -22,7 +22,8 @@ static int64_t kernel(struct mini *m, const char *direction, int bytes, int exac
 	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL)",
 		(long long)id);
 	mini_exec(m,
-		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, '%s', 1, 0, %d, NULL, NULL, NULL, "
+		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, '%s', 1, 0, %d, "
+		"NULL, NULL, NULL, "
 		"NULL, NULL, NULL, NULL, %d, 0)",
 		(long long)id, direction, bytes, exact);
 	return id;
