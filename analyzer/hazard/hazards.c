@@ -8,6 +8,7 @@
 #include "constants.h"
 #include "fences.h"
 #include "history.h"
+#include "operations.h"
 #include "walk_order.h"
 
 /* Rows of table hazard at most: a loop that races a million times says no more than one that does
@@ -44,11 +45,10 @@ struct shared {
 
 struct hazards {
 	struct db *db;
-	struct access_reader *reader;
-	struct walk_cursor used, made, freed; /* of shared memory, by call */
-	struct idmap shared;                  /* allocation -> struct shared */
+	struct operations operations;
+	struct walk_cursor made, freed; /* of shared memory, by call */
+	struct idmap shared;            /* allocation -> struct shared */
 	struct fences fences;
-	struct accesses accesses;
 	struct hazard *hazard;
 	size_t count;
 	/* While a call is looked at: */
@@ -92,13 +92,10 @@ static int read_shared(struct hazards *hazards)
 
 static int open_cursors(struct hazards *hazards)
 {
-	return walk_cursor_open(&hazards->used, hazards->db,
-		       "SELECT DISTINCT call FROM operand WHERE allocation " SHARED
-		       " ORDER BY call") ||
-			walk_cursor_open(&hazards->made, hazards->db,
-				"SELECT created, id, address, bytes FROM allocation "
-				"WHERE created NOT NULL AND memory = 'async' AND id " SHARED
-				" ORDER BY created") ||
+	return walk_cursor_open(&hazards->made, hazards->db,
+		       "SELECT created, id, address, bytes FROM allocation "
+		       "WHERE created NOT NULL AND memory = 'async' AND id " SHARED
+		       " ORDER BY created") ||
 			walk_cursor_open(&hazards->freed, hazards->db,
 				"SELECT freed, id, address, bytes FROM allocation "
 				"WHERE freed NOT NULL AND id " SHARED " ORDER BY freed")
@@ -113,9 +110,8 @@ struct hazards *hazards_new(struct db *db)
 	if (!hazards)
 		return NULL;
 	hazards->db = db;
-	hazards->reader = access_open(db);
-	if (hazards->reader && !db_exec(db, shared_sql) && !read_shared(hazards) &&
-		!open_cursors(hazards))
+	if (!operations_init(&hazards->operations, db) && !db_exec(db, shared_sql) &&
+		!read_shared(hazards) && !open_cursors(hazards))
 		return hazards;
 	hazards_free(hazards);
 	return NULL;
@@ -135,14 +131,12 @@ void hazards_free(struct hazards *hazards)
 {
 	if (!hazards)
 		return;
-	access_close(hazards->reader);
-	walk_cursor_close(&hazards->used);
+	operations_release(&hazards->operations);
 	walk_cursor_close(&hazards->made);
 	walk_cursor_close(&hazards->freed);
 	db_exec(hazards->db, "DROP TABLE IF EXISTS temp.hazard_shared");
 	idmap_release(&hazards->shared, free_shared);
 	fences_release(&hazards->fences);
-	accesses_release(&hazards->accesses);
 	free(hazards->hazard);
 	free(hazards);
 }
@@ -348,17 +342,14 @@ static int see_life(struct hazards *hazards, const struct walk_cursor *cursor)
 
 static int see_operation(struct hazards *hazards, const struct walk_call *call)
 {
-	struct accesses *accesses = &hazards->accesses;
-	int rc = walk_cursor_at(&hazards->used, call->id);
+	const struct accesses *accesses;
 
-	if (rc <= 0 || !kind_has(call->kind, K_ACCESSES))
-		return rc < 0 ? -1 : 0;
-	if (access_read(hazards->reader, call->id, accesses))
+	if (operations_read(&hazards->operations, call, &hazards->shared, &accesses))
 		return -1;
-	for (size_t i = 0; i < accesses->count; i++)
+	for (size_t i = 0; accesses && i < accesses->count; i++)
 		if (see_access(hazards, &accesses->access[i]))
 			return -1;
-	for (size_t i = 0; i < accesses->count; i++)
+	for (size_t i = 0; accesses && i < accesses->count; i++)
 		if (add_access(hazards, &accesses->access[i]))
 			return -1;
 	return 0;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the operations of a run access, each different launch worked out once: launches of one kernel
+ * in one shape with the same words access the same.  Operations that access nothing of interest are
+ * not looked at further.
+ */
+#ifndef CUFENCE_OPERATIONS_H
+#define CUFENCE_OPERATIONS_H
+
+#include "access.h"
+#include "idmap.h"
+#include "run_columns.h"
+#include "walk.h"
+
+struct operations {
+	struct access_reader *reader;
+	struct run_cursor operands, launches;
+	struct idmap told;    /* kernels of which it is known what they access */
+	struct idmap known;   /* hash of a launch -> struct accesses */
+	size_t count;         /* of known */
+	struct accesses once; /* of what is no launch */
+};
+
+/* 0, or -1 after a message; operations_release() in both cases. */
+int operations_init(struct operations *operations, struct db *db);
+void operations_release(struct operations *operations);
+
+/*
+ * The accesses of the call's operation, which stay until the next one is read; *accesses is NULL if
+ * none of them is known, or none is to an allocation of interest, those that are keys of it.  Calls
+ * come in order.  0, or -1 after a message.
+ */
+int operations_read(struct operations *operations, const struct walk_call *call,
+	const struct idmap *interest, const struct accesses **accesses);
+
+#endif
