@@ -126,7 +126,7 @@ static enum access_overlap orders(const struct memory_access *a, const struct me
 int access_covers(const struct memory_access *a, const struct memory_access *b)
 {
 	return a->allocation == b->allocation && a->exact && a->sure && !a->stride_count &&
-		a->start <= b->low && a->start + a->run >= b->high;
+		a->low <= b->low && a->high >= b->high;
 }
 
 struct access_conflict access_conflict(const struct memory_access *earlier,

@@ -329,7 +329,6 @@ static int see_life(struct hazards *hazards, const struct walk_cursor *cursor)
 	int64_t bytes = sqlite3_column_int64(cursor->rows, 3);
 	struct memory_access all = { .allocation = sqlite3_column_int64(cursor->rows, 1),
 		.low = low,
-		.high = low + bytes,
 		.start = low,
 		.run = bytes,
 		.direction = ACCESS_WRITE,
@@ -337,6 +336,9 @@ static int see_life(struct hazards *hazards, const struct walk_cursor *cursor)
 		.sure = 1,
 		.exact = 1 };
 
+	/* What a trace says may be anything. */
+	if (__builtin_add_overflow(low, bytes, &all.high))
+		return 0;
 	return see_access(hazards, &all) || add_access(hazards, &all) ? -1 : 0;
 }
 
