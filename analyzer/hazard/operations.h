@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the operations of a run access, each different launch worked out once: launches of one kernel
- * in one shape with the same words access the same.  Operations that access nothing of interest are
- * not looked at further.
+ * What the operations of a run access, each different launch worked out once: launches of one
+ * kernel in one shape with the same words access the same.  Operations that access nothing of
+ * interest are not looked at further.
  */
 #ifndef CUFENCE_OPERATIONS_H
 #define CUFENCE_OPERATIONS_H

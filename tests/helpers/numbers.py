@@ -48,6 +48,8 @@ def saving(row):
 
 
 def cost(finding):
+    if not finding["waited_ns"] and not finding["delayed_ns"]:
+        return times(finding)  # what is in no order costs no time
     return f"{times(finding)}; {saving(finding)} of the run would be saved"
 
 
