@@ -6,9 +6,9 @@
 
 #include "array.h"
 #include "constants.h"
-#include "kinds.h"
 #include "late_start.h"
 #include "legacy_before.h"
+#include "run_columns.h"
 #include "concurrency.h"
 
 /* Waits for events that the next operation of a stream comes after. */
@@ -21,7 +21,7 @@ struct held_stream {
 };
 
 struct holds {
-	sqlite3_stmt *insert, *host_function, *elsewhere;
+	struct run *run;
 	struct shapes shapes;
 	struct idmap streams; /* struct held_stream */
 	struct legacy_before before;
@@ -34,16 +34,10 @@ struct holds *holds_new(struct db *db)
 
 	if (!holds)
 		return NULL;
-	holds->insert = db_prepare(db, "INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?)");
-	holds->host_function = db_prepare(db,
-		"SELECT 1 FROM call c JOIN call_type t "
-		"ON t.id = c.type WHERE c.id = ? AND " IS_OF_FAMILY("t", "callback"));
-	holds->elsewhere = db_prepare(db,
-		"SELECT 1 FROM call c JOIN stream s ON s.id = c.stream "
-		"WHERE c.id = ? AND s.context <> ?");
+	holds->run = db->run;
 	holds->late = late_new(db);
-	if (holds->insert && holds->host_function && holds->elsewhere && holds->late &&
-		!shapes_open(&holds->shapes, db) && !legacy_before_find(db, &holds->before))
+	if (holds->late && !shapes_open(&holds->shapes, db) &&
+		!legacy_before_find(db, &holds->before))
 		return holds;
 	holds_free(holds);
 	return NULL;
@@ -64,11 +58,8 @@ void holds_free(struct holds *holds)
 		return;
 	idmap_release(&holds->streams, free_stream);
 	legacy_before_release(&holds->before);
-	sqlite3_finalize(holds->insert);
 	shapes_close(&holds->shapes);
 	late_free(holds->late);
-	sqlite3_finalize(holds->host_function);
-	sqlite3_finalize(holds->elsewhere);
 	free(holds);
 }
 
@@ -92,30 +83,27 @@ static int64_t ready_at(const struct order *order, const struct walk_call *call,
 	return ready;
 }
 
-static int is_host_function(struct holds *holds, int64_t call)
+static int is_host_function(const struct run *run, int64_t id)
 {
-	int rc = db_bind(holds->host_function, "i", call) ? -1 : db_step(holds->host_function);
+	const struct run_call *call = run_call(run, id);
 
-	sqlite3_reset(holds->host_function);
-	return rc;
+	return call && kind_family(call->kind) == FAMILY_callback;
 }
 
 /*
- * Until when a legacy operation held the call's, 0: it did not, -1 after a message.  CUDA orders
- * the two, so that what the other one's end and the start have in between is the question: the
- * hand-over, a host function, or something else.
+ * Until when a legacy operation held the call's, 0: it did not.  CUDA orders the two, so that what
+ * the other one's end and the start have in between is the question: the hand-over, a host
+ * function, or something else.
  */
-static int64_t held_until(struct holds *holds, const struct walk_call *call,
+static int64_t held_until(const struct holds *holds, const struct walk_call *call,
 	const struct order_state *legacy)
 {
 	int64_t gap = call->op_start - legacy->end;
-	int between;
 
 	if (llabs(gap) <= HANDOVER_MAX_NS)
 		return call->op_start;
-	between = gap > 0 ? is_host_function(holds, legacy->call) : 0;
-	if (between <= 0)
-		return between;
+	if (gap <= 0 || !is_host_function(holds->run, legacy->call))
+		return 0;
 	return gap <= HOST_FUNCTION_MAX_NS ? call->op_start : legacy->end;
 }
 
@@ -131,13 +119,19 @@ static int can_overlap(struct holds *holds, const struct walk_call *call,
 }
 
 static int add_hold(struct holds *holds, const struct walk_call *call, const struct order_state *by,
-	int64_t via, const char *reason, int64_t ready, int64_t until)
+	int64_t via, enum hold_reason reason, int64_t ready, int64_t until)
 {
 	int apart = can_overlap(holds, call, by);
 
 	if (apart <= 0)
 		return apart;
-	return db_run(holds->insert, "iiisii", call->op, by->op, via, reason, ready, until - ready);
+	return run_add_hold(&holds->run->evidence,
+		&(struct run_hold){ .op = (uint32_t)call->op,
+			.behind = (uint32_t)by->op,
+			.via = (uint32_t)via,
+			.reason = reason,
+			.ready = ready,
+			.held = until - ready });
 }
 
 static int is_foreign(int64_t context, const struct walk_call *call)
@@ -147,23 +141,19 @@ static int is_foreign(int64_t context, const struct walk_call *call)
 
 /*
  * Whose being legacy work it is: the one of the two that is, or of two the copy between devices,
- * which the legacy streams of both have in common.  0, or -1 after a message.
+ * which the legacy streams of both have in common.
  */
-static int find_via(struct holds *holds, const struct walk_call *call, const struct order_state *by,
-	int64_t *via)
+static int64_t find_via(const struct holds *holds, const struct walk_call *call,
+	const struct order_state *by)
 {
-	int rc = 0;
+	const struct run_call *other = run_call(holds->run, by->call);
 
-	if (call->stream_kind != STREAM_KIND_LEGACY) {
-		rc = 1;
-	} else if (!is_foreign(call->dst_context, call) && !is_foreign(call->src_context, call)) {
-		rc = db_bind(holds->elsewhere, "ii", by->call, call->stream_context)
-			? -1
-			: db_step(holds->elsewhere);
-		sqlite3_reset(holds->elsewhere);
-	}
-	*via = rc > 0 ? by->call : call->id;
-	return rc < 0 ? -1 : 0;
+	if (call->stream_kind != STREAM_KIND_LEGACY)
+		return by->call;
+	if (is_foreign(call->dst_context, call) || is_foreign(call->src_context, call) || !other)
+		return call->id;
+	return is_foreign(run_stream(holds->run, other->stream)->context, call) ? by->call
+										: call->id;
 }
 
 /*
@@ -186,7 +176,7 @@ static int64_t ready_for_legacy(const struct order *order, const struct walk_cal
 static int see_legacy(struct holds *holds, const struct order *order, const struct walk_call *call,
 	const struct order_state *by, const struct legacy_pair *pair)
 {
-	int64_t ready, until, via;
+	int64_t ready, until;
 
 	if (!by->op)
 		return 0;
@@ -195,10 +185,8 @@ static int see_legacy(struct holds *holds, const struct order *order, const stru
 		return 0;
 	until = held_until(holds, call, by);
 	if (until - ready < BLOCKED_MIN_NS)
-		return until < 0 ? -1 : 0;
-	if (find_via(holds, call, by, &via))
-		return -1;
-	return add_hold(holds, call, by, via, "legacy", ready, until);
+		return 0;
+	return add_hold(holds, call, by, find_via(holds, call, by), HOLD_LEGACY, ready, until);
 }
 
 static int add_wait(struct holds *holds, const struct order *order, const struct walk_call *call)
@@ -248,7 +236,8 @@ static int see_events(struct holds *holds, const struct order *order, const stru
 		int64_t until = wait->state.end == last ? call->op_start : wait->state.end;
 
 		if (until - ready >= BLOCKED_MIN_NS)
-			rc = add_hold(holds, call, &wait->state, wait->call, "event", ready, until);
+			rc = add_hold(holds, call, &wait->state, wait->call, HOLD_EVENT, ready,
+				until);
 	}
 	return rc;
 }

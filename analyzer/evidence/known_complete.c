@@ -6,6 +6,7 @@
 #include "array.h"
 #include "idmap.h"
 #include "order.h"
+#include "run_columns.h"
 #include "stretches.h"
 
 /* As far does a thread know a stream, or a context's streams, to be complete. */
@@ -50,7 +51,7 @@ struct known_process {
 
 struct known {
 	struct idmap streams, contexts, events, processes;
-	sqlite3_stmt *insert;
+	struct run_evidence *evidence;
 	int64_t point; /* of the last work of all; each gets the next number */
 };
 
@@ -58,13 +59,9 @@ struct known *known_new(struct db *db)
 {
 	struct known *known = calloc(1, sizeof(*known));
 
-	if (!known)
-		return NULL;
-	known->insert = db_prepare(db, "INSERT INTO known_wait VALUES (?, ?)");
-	if (known->insert)
-		return known;
-	known_free(known);
-	return NULL;
+	if (known)
+		known->evidence = &db->run->evidence;
+	return known;
 }
 
 static void free_stream(void *object)
@@ -88,7 +85,6 @@ void known_free(struct known *known)
 {
 	if (!known)
 		return;
-	sqlite3_finalize(known->insert);
 	idmap_release(&known->streams, free_stream);
 	idmap_release(&known->contexts, free_context);
 	idmap_release(&known->events, free);
@@ -275,7 +271,10 @@ static int record(struct known *known, const struct walk_call *call)
 
 static int say(struct known *known, const struct walk_call *call, int64_t since)
 {
-	return since ? db_run(known->insert, "ii", call->id, since) : 0;
+	if (!since)
+		return 0;
+	return run_add_known(known->evidence,
+		&(struct run_known){ (uint32_t)call->id, (uint32_t)since });
 }
 
 static int wait_stream(struct known *known, const struct walk_call *call)

@@ -5,8 +5,8 @@
 
 #include "constants.h"
 #include "idmap.h"
-#include "kinds.h"
 #include "concurrency.h"
+#include "run_columns.h"
 
 /* Operations and loads that are remembered, of a device and of a process. */
 #define RECENT 128
@@ -38,15 +38,9 @@ struct late_process {
 struct late {
 	struct idmap devices, processes;
 	struct shapes shapes;
-	sqlite3_stmt *insert, *loads, *silent, *connections;
+	struct run *run;
+	sqlite3_stmt *connections;
 };
-
-/* Calls that put something into a stream of whose end nothing is recorded. */
-/* clang-format off */
-static const char silent_sql[] =
-	"SELECT 1 FROM call c JOIN call_type t ON t.id = c.type WHERE c.id = ? AND "
-	KIND_WHERE("t", "silent OR untimed");
-/* clang-format on */
 
 struct late *late_new(struct db *db)
 {
@@ -54,16 +48,11 @@ struct late *late_new(struct db *db)
 
 	if (!late)
 		return NULL;
-	late->insert = db_prepare(db, "INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?)");
-	late->loads = db_prepare(db,
-		"SELECT 1 FROM overhead WHERE call = ? "
-		"AND kind = 'lazy_loading'");
-	late->silent = db_prepare(db, silent_sql);
+	late->run = db->run;
 	late->connections = db_prepare(db,
 		"SELECT CAST(value AS INTEGER) FROM property "
 		"WHERE process = ? AND name = 'CUDA_DEVICE_MAX_CONNECTIONS'");
-	if (late->insert && late->loads && late->silent && late->connections &&
-		!shapes_open(&late->shapes, db))
+	if (late->connections && !shapes_open(&late->shapes, db))
 		return late;
 	late_free(late);
 	return NULL;
@@ -88,20 +77,27 @@ void late_free(struct late *late)
 	idmap_release(&late->devices, free_device);
 	idmap_release(&late->processes, free);
 	shapes_close(&late->shapes);
-	sqlite3_finalize(late->insert);
-	sqlite3_finalize(late->loads);
-	sqlite3_finalize(late->silent);
 	sqlite3_finalize(late->connections);
 	free(late);
 }
 
-/* 1 if the statement has a row for the call, -1 after a message. */
-static int has_row(sqlite3_stmt *q, int64_t call)
+static int loads_code(const struct run *run, int64_t call)
 {
-	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
+	const struct run_overhead *row = run_find(&run->overheads, call);
+	const struct run_overhead *end = run_rows_end(&run->overheads);
 
-	sqlite3_reset(q);
-	return rc;
+	for (; row && row < end && row->call == call; row++)
+		if (row->kind == OVERHEAD_LAZY_LOADING)
+			return 1;
+	return 0;
+}
+
+/* It put something into a stream of whose end nothing is recorded. */
+static int is_silent(const struct run *run, int64_t id)
+{
+	const struct run_call *call = run_call(run, id);
+
+	return call && kind_has(call->kind, K_SILENT | K_UNTIMED);
 }
 
 static struct late_process *process_of(struct late *late, int64_t id)
@@ -119,14 +115,12 @@ static struct late_process *process_of(struct late *late, int64_t id)
 	return process;
 }
 
-static int note_load(struct late *late, struct late_process *process, const struct walk_call *call)
+static void note_load(const struct late *late, struct late_process *process,
+	const struct walk_call *call)
 {
-	int rc = call->overhead ? has_row(late->loads, call->id) : call->kind == KIND_MODULE_LOAD;
-
-	if (rc > 0)
+	if (call->overhead ? loads_code(late->run, call->id) : call->kind == KIND_MODULE_LOAD)
 		process->load[process->count++ % LOADS] =
 			(struct load){ .call = call->id, .enter = call->enter };
-	return rc < 0 ? -1 : 0;
 }
 
 /* --- why --- */
@@ -186,8 +180,8 @@ static double taken_beside(struct late *late, const struct late_device *device,
 	return taken;
 }
 
-/* "engine", "full" or what is left; NULL after a message. */
-static const char *why_behind(struct late *late, const struct late_device *device,
+/* HOLD_ENGINE, HOLD_FULL or what is left; -1 after a message. */
+static int why_behind(struct late *late, const struct late_device *device,
 	const struct late_process *process, const struct walk_call *call,
 	const struct recent *behind)
 {
@@ -196,17 +190,17 @@ static const char *why_behind(struct late *late, const struct late_device *devic
 
 	if (shape_read(&late->shapes, call->op, &held) ||
 		shape_read(&late->shapes, behind->op, &other))
-		return NULL;
+		return -1;
 	if (held.kind == 'c' && other.kind == 'c' && held.copy_kind == other.copy_kind)
-		return "engine";
+		return HOLD_ENGINE;
 	if (held.kind == 'k' && other.kind == 'k') {
 		taken = taken_beside(late, device, behind);
 		if (taken < 0)
-			return NULL;
+			return -1;
 		if (taken + held.part > 1)
-			return "full";
+			return HOLD_FULL;
 	}
-	return (int64_t)device->streams.count > process->connections ? "channel" : "unknown";
+	return (int64_t)device->streams.count > process->connections ? HOLD_CHANNEL : HOLD_UNKNOWN;
 }
 
 static int explain(struct late *late, const struct late_device *device,
@@ -214,22 +208,27 @@ static int explain(struct late *late, const struct late_device *device,
 {
 	const struct recent *behind = just_ended(device, call, ready);
 	int64_t via = behind ? loaded_between(process, behind, call) : 0;
-	const char *why = via              ? "load"
+	int why = via                      ? HOLD_LOAD
 		: behind                   ? why_behind(late, device, process, call, behind)
-		: device->last_end > ready ? "unknown"
-					   : "queue";
+		: device->last_end > ready ? HOLD_UNKNOWN
+					   : HOLD_QUEUE;
 
-	if (!why)
+	if (why < 0)
 		return -1;
-	return db_run(late->insert, "iIIsii", call->op, behind ? behind->op : DB_NULL,
-		via ? via : DB_NULL, why, ready, call->op_start - ready);
+	return run_add_hold(&late->run->evidence,
+		&(struct run_hold){ .op = (uint32_t)call->op,
+			.behind = behind ? (uint32_t)behind->op : 0,
+			.via = (uint32_t)via,
+			.reason = (enum hold_reason)why,
+			.ready = ready,
+			.held = call->op_start - ready });
 }
 
 /* --- who --- */
 
 /* When all that orders it had let the operation go; WALK_NEVER: that is not known. */
-static int64_t ready_at(struct late *late, const struct order *order, const struct walk_call *call,
-	int64_t legacy_end)
+static int64_t ready_at(const struct late *late, const struct order *order,
+	const struct walk_call *call, int64_t legacy_end)
 {
 	int64_t ready = call->enter + LAUNCH_MAX_NS;
 
@@ -243,12 +242,9 @@ static int64_t ready_at(struct late *late, const struct order *order, const stru
 			ready = order->needs[i].end;
 	if (ready == WALK_NEVER || call->op_start - ready < BLOCKED_MIN_NS)
 		return WALK_NEVER;
-	for (int i = 0; i < ORDER_REASONS; i++) {
-		int rc = order->needs[i].call ? has_row(late->silent, order->needs[i].call) : 0;
-
-		if (rc)
-			return rc < 0 ? -1 : WALK_NEVER;
-	}
+	for (int i = 0; i < ORDER_REASONS; i++)
+		if (is_silent(late->run, order->needs[i].call))
+			return WALK_NEVER;
 	return ready;
 }
 
@@ -285,10 +281,9 @@ int late_see(struct late *late, const struct order *order, const struct walk_cal
 	struct late_device *device;
 	int64_t ready;
 
-	if (!process ||
-		((call->overhead || call->kind == KIND_MODULE_LOAD) &&
-			note_load(late, process, call)))
+	if (!process)
 		return -1;
+	note_load(late, process, call);
 	if (call->kind == KIND_STREAM_DESTROY) {
 		device = idmap_get(&late->devices, device_id(call));
 		if (device)
@@ -299,8 +294,7 @@ int late_see(struct late *late, const struct order *order, const struct walk_cal
 		return 0;
 	device = device_of(late, call);
 	ready = is_staged(call) ? WALK_NEVER : ready_at(late, order, call, legacy_end);
-	if (!device || ready < 0 ||
-		(ready != WALK_NEVER && explain(late, device, process, call, ready)))
+	if (!device || (ready != WALK_NEVER && explain(late, device, process, call, ready)))
 		return -1;
 	device->recent[device->count++ % RECENT] = (struct recent){ .op = call->op,
 		.call = call->id,

@@ -7,6 +7,7 @@
 #include "constants.h"
 #include "idmap.h"
 #include "resizes.h"
+#include "run_columns.h"
 #include "stretches.h"
 #include "waits_behind.h"
 #include "waits_judge.h"
@@ -111,11 +112,11 @@ static int add_candidate(struct waits *waits, const struct wait_candidate *candi
 	return 0;
 }
 
-static const char *kind_of(const struct walk_call *call)
+static enum wait_kind kind_of(const struct walk_call *call)
 {
 	if (scope_is_explicit(call))
-		return "explicit";
-	return scope_of(call) == SCOPE_NONE ? "internal" : "implicit";
+		return WAIT_EXPLICIT;
+	return scope_of(call) == SCOPE_NONE ? WAIT_INTERNAL : WAIT_IMPLICIT;
 }
 
 /* A lock is handed over in 50 microseconds or more: those who take less anyway may take longer. */
@@ -280,10 +281,6 @@ static struct wait_timing *settled_timing(struct waits *waits, int64_t process)
 	return timing;
 }
 
-static const char insert_sql[] =
-	"INSERT INTO wait (call, kind, op, waited, avoidable, partner, behind) "
-	"VALUES (?, ?, ?, ?, ?, ?, ?)";
-
 static int note_held(struct waits *waits, const struct wait_candidate *candidate, int64_t op)
 {
 	return held_calls_add(&waits->held,
@@ -312,7 +309,24 @@ static struct wait_usual usual_of(struct waits *waits, const struct wait_candida
 	};
 }
 
-static int decide(struct waits *waits, struct wait_candidate *candidate, sqlite3_stmt *insert)
+/* avoidable, partner and behind are 0 where nothing is said of them. */
+static int add_wait(struct waits *waits, const struct wait_candidate *candidate, int64_t op,
+	int64_t waited, const struct held_call *behind)
+{
+	return run_add_wait(&waits->db->run->evidence,
+		&(struct run_wait){
+			.call = (uint32_t)candidate->call,
+			.kind = behind ? WAIT_BEHIND : candidate->kind,
+			.op = (uint32_t)op,
+			.waited = waited,
+			/* A call behind another has nothing to wait for: all of it is lost. */
+			.avoidable = behind ? waited : 0,
+			.partner = behind ? 0 : (uint32_t)candidate->partner,
+			.behind = behind ? (uint32_t)behind->call : 0,
+		});
+}
+
+static int decide(struct waits *waits, struct wait_candidate *candidate)
 {
 	struct wait_timing *timing = settled_timing(waits, candidate->process);
 	struct wait_usual usual = usual_of(waits, candidate);
@@ -334,13 +348,11 @@ static int decide(struct waits *waits, struct wait_candidate *candidate, sqlite3
 	if (!candidate->may_be_behind && candidate->holds_others &&
 		note_held(waits, candidate, by.op))
 		return -1;
-	return db_run(insert, "isiiiII", candidate->call, candidate->kind, by.op, excess,
-		(int64_t)0, candidate->partner ? candidate->partner : DB_NULL, DB_NULL);
+	return add_wait(waits, candidate, by.op, excess, NULL);
 }
 
 /* Once all calls that were held themselves are known. */
-static int decide_behind(struct waits *waits, struct wait_candidate *candidate,
-	sqlite3_stmt *insert)
+static int decide_behind(struct waits *waits, struct wait_candidate *candidate)
 {
 	struct wait_timing *timing = settled_timing(waits, candidate->process);
 	struct held_call self = { .call = candidate->call,
@@ -361,29 +373,23 @@ static int decide_behind(struct waits *waits, struct wait_candidate *candidate,
 	if (!wait_is_short(timing, excess))
 		held = held_calls_before(&waits->held, &self, latency, timing->error);
 	if (!held)
-		return candidate->waits_never ? 0 : decide(waits, candidate, insert);
+		return candidate->waits_never ? 0 : decide(waits, candidate);
 	/* A call that empties the device itself waited for what the others did. */
-	if (candidate->waits)
-		return db_run(insert, "isiiiII", candidate->call, candidate->kind, held->op, excess,
-			(int64_t)0, DB_NULL, DB_NULL);
-	/* The call has nothing to wait for: all of it is lost. */
-	return db_run(insert, "isiiiII", candidate->call, "behind", held->op, excess, excess,
-		DB_NULL, held->call);
+	candidate->partner = 0;
+	return add_wait(waits, candidate, held->op, excess, candidate->waits ? NULL : held);
 }
 
 int waits_finish(struct waits *waits)
 {
-	sqlite3_stmt *insert = db_prepare(waits->db, insert_sql);
-	int rc = insert ? 0 : -1;
+	int rc = 0;
 
 	for (int behind = 0; behind < 2; behind++)
 		for (size_t i = 0; i < waits->candidate_count && !rc; i++) {
 			struct wait_candidate *candidate = &waits->candidate[i];
 
 			if (candidate->may_be_behind == behind)
-				rc = behind ? decide_behind(waits, candidate, insert)
-					    : decide(waits, candidate, insert);
+				rc = behind ? decide_behind(waits, candidate)
+					    : decide(waits, candidate);
 		}
-	sqlite3_finalize(insert);
 	return rc || waits_add_staged(waits->db) ? -1 : waits_find_avoidable(waits->db);
 }

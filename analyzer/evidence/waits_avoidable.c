@@ -35,14 +35,13 @@
 #include <stdlib.h>
 
 #include "array.h"
-#include "kinds.h"
 #include "run_columns.h"
 #include "stretches.h"
 #include "waits_segment.h"
 
 struct avoidable {
 	struct segments segments;
-	sqlite3_stmt *update;
+	struct run_evidence *evidence;
 };
 
 /* The thread only has to look at what a synchronous copy brought; a script's line hides it. */
@@ -178,100 +177,164 @@ static int measure_apart(struct avoidable *a, const struct judged_wait *wait, in
 	return measure(a, &apart, ns);
 }
 
+static void set_avoidable(struct avoidable *a, const struct judged_wait *wait, int64_t ns,
+	int64_t apart, int64_t partner)
+{
+	struct run_wait *row = &a->evidence->wait[wait->id];
+
+	row->avoidable = ns;
+	row->apart = apart;
+	row->partner = (uint32_t)partner;
+}
+
 static int judge(struct avoidable *a, struct judged_wait *wait)
 {
 	struct judged_wait before = *wait;
 	int64_t ns = 0, apart = 0;
-	int rc = 0;
+	int rc = 1;
 
 	/* An explicit wait is avoidable only together with the copy in the same line. */
-	if (wait->explicit_wait) {
+	if (wait->explicit_wait)
 		rc = segments_of_one_line(&a->segments, wait->call, wait->partner);
-		if (rc < 0)
-			return -1;
-		if (!rc)
-			return db_run(a->update, "iiIi", (int64_t)0, (int64_t)0, DB_NULL, wait->id);
+	if (rc <= 0) {
+		set_avoidable(a, wait, 0, 0, 0);
+		return rc;
 	}
 	if (measure(a, wait, &ns) || (has_own_transfer(wait) && measure_own(a, &before, &ns)) ||
 		(is_upload(wait) && add_upload(a, wait, &ns)) ||
 		(wait->result && measure_past(a, wait, &ns)) || measure_apart(a, &before, &apart))
 		return -1;
-	return db_run(a->update, "iiIi", ns, apart, wait->partner ? wait->partner : DB_NULL,
-		wait->id);
+	set_avoidable(a, wait, ns, apart, wait->partner);
+	return 0;
 }
 
-/* A copy within host memory, from where nothing on the device ever puts anything.  CASE: all
- * operands are looked at only where there is such a copy. */
-/* clang-format off */
-#define COPIES_HOST_DATA \
-	"CASE WHEN ifnull(c.src_memory, '') IN " IN_HOST_MEMORY " THEN NOT EXISTS (" \
-	"SELECT 1 FROM operand WHERE call = w.call AND role = 'src' AND allocation IN (" \
-	"SELECT allocation FROM operand WHERE role <> 'src')) ELSE 0 END"
-/* clang-format on */
+/* --- which waits --- */
 
-/*
- * Waits after which the process submits nothing more are left out: it is ending.  The order of the
- * tables is fixed, and the last end of a call's work is looked for by its call and not among all
- * ends: what statistics said of a run with many graphs made this quadratic.
- */
-/* clang-format off */
-static const char waits_sql[] =
-	"SELECT w.id, w.call, c.thread, c.process, c.exit, w.waited, o.call, o.end, s.id, "
-	"s.context, x.device, c.enter, s.kind, w.partner, w.kind = 'explicit', "
-	IS_ASYNC_COPY("t") ", " IS_SYNC("t") ", "
-	"ws.kind IN ('legacy', 'per-thread'), "
-	"CASE WHEN " IS_SYNC_COPY("t") " AND c.dst_memory IN " IN_HOST_MEMORY
-	" THEN NOT (" COPIES_HOST_DATA ") ELSE 0 END, "
-	"(SELECT max(+end) FROM work WHERE call = w.call), "
-	"ws.id, ws.kind, ws.context, wx.device, w.kind = 'staged', o.start, "
-	"(SELECT min(start) FROM work WHERE call = w.call) "
-	"FROM wait w CROSS JOIN call c ON c.id = w.call CROSS JOIN call_type t ON t.id = c.type "
-	"CROSS JOIN work o ON o.id = w.op "
-	"LEFT JOIN stream ws ON ws.id = c.stream "
-	"LEFT JOIN call oc ON oc.id = o.call LEFT JOIN stream s ON s.id = oc.stream "
-	"LEFT JOIN context x ON x.id = s.context "
-	"LEFT JOIN context wx ON wx.id = ws.context "
-	"WHERE (w.kind IN ('implicit', 'internal', 'staged') OR w.partner NOT NULL) "
-	"ORDER BY w.id";
-/* clang-format on */
+struct collector {
+	struct run *run;
+	struct stretches stretches;
+	struct map last;    /* process -> its last call that submitted an operation */
+	struct map written; /* allocations that an operand other than a source names */
+	int knows_written;
+	struct judged_wait *wait;
+	size_t count;
+};
 
-static int device_at(sqlite3_stmt *q, int column)
+static int is_host(unsigned memory)
 {
-	return sqlite3_column_type(q, column) == SQLITE_NULL ? -1 : sqlite3_column_int(q, column);
+	return memory == MEMORY_PAGEABLE || memory == MEMORY_PINNED;
 }
 
-static void read_wait(sqlite3_stmt *q, struct judged_wait *wait)
+static int find_written(struct collector *c)
 {
+	const struct run_operand *row = (const struct run_operand *)c->run->operands.rows;
+	const struct run_operand *end = run_rows_end(&c->run->operands);
+
+	c->knows_written = 1;
+	for (; row < end; row++)
+		if (row->role != OPERAND_SRC && row->allocation &&
+			map_set(&c->written, row->allocation, 1))
+			return -1;
+	return 0;
+}
+
+/* 1: a copy within host memory, from where nothing on the device ever puts anything; -1: failed. */
+static int copies_host_data(struct collector *c, const struct run_call *call, uint32_t id)
+{
+	const struct run_operand *row, *end = run_rows_end(&c->run->operands);
+
+	if (!is_host(run_payload(c->run, call)->src))
+		return 0;
+	if (!c->knows_written && find_written(c))
+		return -1;
+	row = run_find(&c->run->operands, id);
+	for (; row && row < end && row->call == id; row++)
+		if (row->role == OPERAND_SRC && map_get(&c->written, row->allocation, 0))
+			return 0;
+	return 1;
+}
+
+/* Until the last end of the call's operations: end INT64_MIN where it has none. */
+static void read_own(const struct run *run, const struct run_call *call, struct judged_wait *wait)
+{
+	uint32_t id = call->last_work;
+	const struct run_stream *stream = run_stream(run, call->stream);
+
+	wait->own_stream = call->stream;
+	wait->own_kind = (enum stream_kind)stream->kind;
+	wait->own_context = stream->context;
+	wait->own_device = run_context(run, stream->context)->device;
+	wait->own_end = INT64_MIN;
+	wait->own_start = INT64_MAX;
+	while (id) {
+		const struct run_work *work = run_work(run, id);
+		int64_t end = run_end(run, work, id);
+
+		if (end != RUN_NEVER && end > wait->own_end)
+			wait->own_end = end;
+		if (work->start < wait->own_start)
+			wait->own_start = work->start;
+		id = work->next == call->last_work ? 0 : work->next;
+	}
+}
+
+static void read_behind(const struct run *run, uint32_t op, struct judged_wait *wait)
+{
+	const struct run_work *work = run_work(run, op);
+	const struct run_call *call = run_call(run, work->call);
+	const struct run_stream *stream = run_stream(run, call ? call->stream : 0);
+
+	wait->op_call = work->call;
+	wait->op_start = work->start;
+	wait->op_end = run_end(run, work, op);
+	wait->stream = call ? call->stream : 0;
+	wait->stream_kind = (enum stream_kind)stream->kind;
+	wait->context = stream->context;
+	wait->device = run_context(run, stream->context)->device;
+}
+
+static int read_wait(struct collector *c, uint32_t number, struct judged_wait *wait)
+{
+	const struct run_wait *row = &c->run->evidence.wait[number];
+	const struct run_call *call = run_call(c->run, row->call);
+	int host_data = 0;
+
 	*wait = (struct judged_wait){
-		.id = sqlite3_column_int64(q, 0),
-		.call = sqlite3_column_int64(q, 1),
-		.thread = sqlite3_column_int64(q, 2),
-		.process = sqlite3_column_int64(q, 3),
-		.exit = sqlite3_column_int64(q, 4),
-		.waited = sqlite3_column_int64(q, 5),
-		.op_call = sqlite3_column_int64(q, 6),
-		.op_start = sqlite3_column_int64(q, 25),
-		.op_end = sqlite3_column_int64(q, 7),
-		.stream = sqlite3_column_int64(q, 8),
-		.context = sqlite3_column_int64(q, 9),
-		.device = device_at(q, 10),
-		.enter = sqlite3_column_int64(q, 11),
-		.stream_kind = stream_kind_of((const char *)sqlite3_column_text(q, 12)),
-		.partner = sqlite3_column_int64(q, 13),
-		.explicit_wait = sqlite3_column_int(q, 14),
-		.is_async = sqlite3_column_int(q, 15),
-		.is_copy = sqlite3_column_int(q, 16),
-		.staged = sqlite3_column_int(q, 24),
-		.own_stream = sqlite3_column_int64(q, 20),
-		.own_kind = stream_kind_of((const char *)sqlite3_column_text(q, 21)),
-		.own_context = sqlite3_column_int64(q, 22),
-		.own_device = device_at(q, 23),
+		.id = number,
+		.call = row->call,
+		.thread = call->thread,
+		.process = run_payload(c->run, call)->process,
+		.enter = call->enter,
+		.exit = run_exit(c->run, call, row->call),
+		.waited = row->waited,
+		.partner = row->partner,
+		.explicit_wait = row->kind == WAIT_EXPLICIT,
+		.staged = row->kind == WAIT_STAGED,
+		.is_async = call_is_async_copy(call->kind),
+		.is_copy = call_is_sync(call->kind),
+		.to_host = call_is_sync_copy(call->kind) && is_host(run_payload(c->run, call)->dst),
 	};
-	wait->on_default = wait->is_copy && sqlite3_column_int(q, 17);
-	wait->to_host = sqlite3_column_int(q, 18);
-	wait->own_end =
-		sqlite3_column_type(q, 19) == SQLITE_NULL ? INT64_MIN : sqlite3_column_int64(q, 19);
-	wait->own_start = sqlite3_column_int64(q, 26);
+	read_behind(c->run, row->op, wait);
+	read_own(c->run, call, wait);
+	wait->on_default = wait->is_copy &&
+		(wait->own_kind == STREAM_KIND_LEGACY || wait->own_kind == STREAM_KIND_THREAD);
+	if (wait->to_host)
+		host_data = copies_host_data(c, call, row->call);
+	wait->to_host = wait->to_host && !host_data;
+	wait->stretch = stretches_find(&c->stretches, wait->process, wait->enter);
+	return host_data < 0 ? -1 : 0;
+}
+
+/* Waits after which the process submits nothing more are left out: it is ending. */
+static int may_be_avoidable(const struct collector *c, const struct run_wait *wait)
+{
+	const struct run_call *call = run_call(c->run, wait->call);
+
+	if (wait->kind != WAIT_IMPLICIT && wait->kind != WAIT_INTERNAL &&
+		wait->kind != WAIT_STAGED && !wait->partner)
+		return 0;
+	return call && run_work(c->run, wait->op) &&
+		wait->call < map_get(&c->last, run_payload(c->run, call)->process, 0);
 }
 
 /* The last call of each process that submitted an operation. */
@@ -287,51 +350,36 @@ static int find_last(const struct run *run, struct map *last)
 	return 0;
 }
 
-/* Collected first: a table is not to be changed while it is read. */
-static int collect(struct db *db, struct judged_wait **waits, size_t *count)
+static int collect(struct collector *c, struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db, waits_sql);
-	struct stretches stretches = { 0 };
-	struct map last = { 0 };
-	struct judged_wait *more;
-	int rc = q && !stretches_load(&stretches, db) && !find_last(db->run, &last) ? 0 : -1;
+	int rc = stretches_load(&c->stretches, db) || find_last(c->run, &c->last) ? -1 : 0;
 
-	while (!rc && (rc = db_step(q)) > 0) {
-		uint64_t process = (uint64_t)sqlite3_column_int64(q, 3);
+	for (uint32_t i = 1; i < c->run->evidence.wait_count && !rc; i++) {
+		struct judged_wait *more;
 
-		rc = 0;
-		if ((uint64_t)sqlite3_column_int64(q, 1) >= map_get(&last, process, 0))
+		if (!may_be_avoidable(c, &c->run->evidence.wait[i]))
 			continue;
-		more = array_room(*waits, *count, sizeof(*more));
-		rc = more ? 0 : -1;
-		if (rc)
-			break;
-		*waits = more;
-		more += (*count)++;
-		read_wait(q, more);
-		more->stretch = stretches_find(&stretches, more->process, more->enter);
+		more = array_room(c->wait, c->count, sizeof(*more));
+		if (!more)
+			return -1;
+		c->wait = more;
+		rc = read_wait(c, i, &more[c->count++]);
 	}
-	stretches_release(&stretches);
-	map_release(&last);
-	sqlite3_finalize(q);
 	return rc;
 }
 
 int waits_find_avoidable(struct db *db)
 {
-	struct avoidable a = { .update = NULL };
-	struct judged_wait *waits = NULL;
-	size_t count = 0;
-	int rc;
+	struct collector c = { .run = db->run };
+	struct avoidable a = { .evidence = &db->run->evidence };
+	int rc = segments_open(&a.segments, db) || collect(&c, db) ? -1 : 0;
 
-	a.update = db_prepare(db,
-		"UPDATE wait SET avoidable = ?, apart = ?, partner = ? "
-		"WHERE id = ?");
-	rc = !a.update || segments_open(&a.segments, db) || collect(db, &waits, &count) ? -1 : 0;
-	for (size_t i = 0; i < count && !rc; i++)
-		rc = judge(&a, &waits[i]);
-	free(waits);
+	for (size_t i = 0; i < c.count && !rc; i++)
+		rc = judge(&a, &c.wait[i]);
 	segments_close(&a.segments);
-	sqlite3_finalize(a.update);
+	stretches_release(&c.stretches);
+	map_release(&c.last);
+	map_release(&c.written);
+	free(c.wait);
 	return rc;
 }

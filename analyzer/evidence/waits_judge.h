@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "order.h"
+#include "run_evidence.h"
 #include "waits_usual.h"
 
 /* A call that lasted and had something pending: decided when the run has been seen. */
@@ -18,7 +19,7 @@ struct wait_candidate {
 	int64_t transferred;       /* and ended */
 	struct order_state before; /* in scope, submitted before it */
 	struct order_state own;    /* its own operation, if it waits for that */
-	const char *kind;          /* wait.kind */
+	enum wait_kind kind;
 	int explicit_wait;
 	int works_after;   /* its own work begins when the device is idle */
 	int waits_first;   /* and it is certain that it needs that */

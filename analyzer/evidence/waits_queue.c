@@ -7,6 +7,7 @@
 #include "constants.h"
 #include "idmap.h"
 #include "order_path.h"
+#include "run_columns.h"
 #include "spans.h"
 #include "walk.h"
 #include "waits_scope.h"
@@ -67,15 +68,9 @@ struct search {
 	int64_t orders;       /* calls so far that may put streams in order */
 	struct segment segment[SEGMENTS];
 	struct fulls fulls;
-	sqlite3_stmt *room, *insert;
+	sqlite3_stmt *room;
+	struct run *run;
 };
-
-static const char fulls_sql[] =
-	"SELECT v.call, c.thread, c.stream, s.context, x.device, v.start, v.end, c.site "
-	"FROM overhead v "
-	"JOIN call c ON c.id = v.call JOIN stream s ON s.id = c.stream "
-	"LEFT JOIN context x ON x.id = s.context "
-	"WHERE v.kind = 'queue_full' AND v.end > v.start ORDER BY c.thread, v.call, v.start";
 
 /* It ran for most of the hold, most likely in the stream itself. */
 static const char room_sql[] =
@@ -83,9 +78,6 @@ static const char room_sql[] =
 	"AND o.start < ?2 AND o.context IS (SELECT context FROM work WHERE call = ?4) "
 	"AND o.call < ?4 ORDER BY o.stream IS ?5 DESC, min(o.end, ?2) - max(o.start, ?1) DESC "
 	"LIMIT 1";
-static const char insert_sql[] =
-	"INSERT INTO wait (call, kind, op, waited, avoidable, partner) "
-	"VALUES (?, 'queue', ?, ?, ?, ?)";
 
 static int find_room(struct search *search, struct full *full)
 {
@@ -111,37 +103,67 @@ static int64_t length(const struct full *full)
 	return full->end - full->start;
 }
 
-static int collect(struct db *db, struct fulls *fulls)
+static struct full full_of(const struct run *run, const struct run_overhead *overhead)
 {
-	sqlite3_stmt *q = db_prepare(db, fulls_sql);
-	struct full *more, *last;
-	int rc = q ? 0 : -1;
+	const struct run_call *call = run_call(run, overhead->call);
+	const struct run_stream *stream = run_stream(run, call->stream);
 
-	while (!rc && (rc = db_step(q)) > 0) {
+	return (struct full){
+		.call = overhead->call,
+		.thread = call->thread,
+		.stream = call->stream,
+		.context = stream->context,
+		.device = run_context(run, stream->context)->device,
+		.start = overhead->start,
+		.end = overhead->end,
+		.site = run_link(run, overhead->call)->site,
+	};
+}
+
+static int is_full(const struct run *run, const struct run_overhead *overhead)
+{
+	const struct run_call *call = run_call(run, overhead->call);
+
+	return overhead->kind == OVERHEAD_QUEUE_FULL && overhead->end > overhead->start && call &&
+		call->stream;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct full *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return (x->thread > y->thread) - (x->thread < y->thread);
+	if (x->call != y->call)
+		return (x->call > y->call) - (x->call < y->call);
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int collect(const struct run *run, struct fulls *fulls)
+{
+	const struct run_overhead *row = (const struct run_overhead *)run->overheads.rows;
+	const struct run_overhead *end = run_rows_end(&run->overheads);
+
+	for (; row < end; row++) {
+		struct full *more;
+
+		if (!is_full(run, row))
+			continue;
 		more = array_room(fulls->full, fulls->count, sizeof(*more));
-		if (!more) {
-			rc = -1;
-			break;
-		}
+		if (!more)
+			return -1;
 		fulls->full = more;
-		last = fulls->count ? more + fulls->count - 1 : NULL;
-		more += fulls->count++;
-		*more = (struct full){
-			.call = sqlite3_column_int64(q, 0),
-			.thread = sqlite3_column_int64(q, 1),
-			.stream = sqlite3_column_int64(q, 2),
-			.context = sqlite3_column_int64(q, 3),
-			.device = sqlite3_column_int(q, 4),
-			.start = sqlite3_column_int64(q, 5),
-			.end = sqlite3_column_int64(q, 6),
-			.site = sqlite3_column_int64(q, 7),
-		};
-		if (last && last->thread == more->thread)
-			more->before = last->before + length(last);
-		rc = 0;
+		more[fulls->count++] = full_of(run, row);
 	}
-	sqlite3_finalize(q);
-	return rc;
+	if (fulls->count)
+		qsort(fulls->full, fulls->count, sizeof(*fulls->full), by_thread);
+	for (size_t i = 1; i < fulls->count; i++) {
+		const struct full *last = &fulls->full[i - 1];
+
+		if (last->thread == fulls->full[i].thread)
+			fulls->full[i].before = last->before + length(last);
+	}
+	return 0;
 }
 
 static int64_t held(const struct segment *segment)
@@ -211,8 +233,13 @@ static int store(struct search *search, struct full *full)
 		return 0;
 	if (find_room(search, full))
 		return -1;
-	return db_run(search->insert, "iIiii", full->call, full->op ? full->op : DB_NULL,
-		length(full), full->avoidable, full->worst->call);
+	return run_add_wait(&search->run->evidence,
+		&(struct run_wait){ .call = (uint32_t)full->call,
+			.kind = WAIT_QUEUE,
+			.op = (uint32_t)full->op,
+			.waited = length(full),
+			.avoidable = full->avoidable,
+			.partner = (uint32_t)full->worst->call });
 }
 
 /* The last holds are the ones that what came after them was kept back by. */
@@ -470,20 +497,19 @@ static int open_search(struct search *search, struct db *db)
 {
 	search->walk = walk_thread_open(db);
 	search->room = db_prepare(db, room_sql);
-	search->insert = db_prepare(db, insert_sql);
+	search->run = db->run;
 	for (int i = 0; i < SEGMENTS; i++) {
 		search->segment[i].path = order_path_open(db);
 		if (!search->segment[i].path)
 			return -1;
 	}
-	return search->walk && search->room && search->insert ? 0 : -1;
+	return search->walk && search->room ? 0 : -1;
 }
 
 static void close_search(struct search *search)
 {
 	walk_thread_close(search->walk);
 	sqlite3_finalize(search->room);
-	sqlite3_finalize(search->insert);
 	for (int i = 0; i < SEGMENTS; i++) {
 		order_path_close(search->segment[i].path);
 		spans_release(&search->segment[i].spans);
@@ -495,16 +521,14 @@ static void close_search(struct search *search)
 int waits_find_queue(struct db *db)
 {
 	struct search search = { 0 };
-	int rc;
+	int rc = collect(db->run, &search.fulls);
 
-	if (!db_int(db, "SELECT EXISTS (SELECT 1 FROM overhead WHERE kind = 'queue_full')", 0))
-		return 0;
-	/* Few runs have such holds; those that do may have one for every launch. */
-	rc = db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)")
-		? -1
-		: collect(db, &search.fulls);
 	if (!rc && search.fulls.count) {
-		rc = open_search(&search, db);
+		/* Few runs have such holds; those that do may have one for every launch. */
+		rc = db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)") ||
+				open_search(&search, db)
+			? -1
+			: 0;
 		for (size_t i = 0; i < search.fulls.count && !rc;)
 			rc = follow_thread(&search, &i);
 	}

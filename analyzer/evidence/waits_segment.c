@@ -2,26 +2,32 @@
 #include "waits_segment.h"
 
 #include "constants.h"
-#include "kinds.h"
 #include "order_path.h"
 #include "places.h"
+#include "run_columns.h"
 #include "sharing.h"
 #include "waits.h"
 #include "waits_scope.h"
 #include "words.h"
 
-/* 1 if a query has a row, 0, or -1 after a message. */
-static int ask_bound(sqlite3_stmt *q)
+/* A row for anything but the call's own operation, with which the device began late.  A copy held
+ * for nothing else would have waited in the place of one before it. */
+int segments_is_held_by_others(const struct run *run, int64_t call)
 {
-	int rc = db_step(q);
+	const struct run_wait *wait = run_wait_of(&run->evidence, call);
 
-	sqlite3_reset(q);
-	return rc;
+	for (; wait; wait = run_next_wait(&run->evidence, wait)) {
+		const struct run_work *work = run_work(run, wait->op);
+
+		if (!work || work->call != call)
+			return 1;
+	}
+	return 0;
 }
 
-static int ask(sqlite3_stmt *q, int64_t id)
+static int is_held(const struct run *run, int64_t call)
 {
-	return db_bind(q, "i", id) ? -1 : ask_bound(q);
+	return run_wait_of(&run->evidence, call) != NULL;
 }
 
 /* What waits as a side effect, or not: a pageable source is staged, and if small, only that. */
@@ -71,11 +77,19 @@ static int is_of_async_row(const struct walk_call *call, const struct judged_wai
 		call->stream == wait->own_stream && scope_of(call) != SCOPE_NONE;
 }
 
+static int is_script(struct segments *s, int64_t place)
+{
+	int rc = db_bind(s->is_script, "i", place) ? -1 : db_step(s->is_script);
+
+	sqlite3_reset(s->is_script);
+	return rc;
+}
+
 int segments_of_script(struct segments *s, int64_t call)
 {
 	int64_t place = places_site(s->places, call);
 
-	return place < 0 ? -1 : place ? ask(s->is_script, place) : 0;
+	return place < 0 ? -1 : place ? is_script(s, place) : 0;
 }
 
 /* An explicit wait, or as good as one: the result of another device. */
@@ -97,9 +111,9 @@ static int ends_round(struct segments *s, const struct walk_call *call,
 
 	if (!is_about_results(wait) || !is_for_the_rest(call, wait))
 		return 0;
-	other = ask(s->is_known, call->id);
-	if (!other)
-		other = segments_of_script(s, wait->call);
+	if (map_get(&s->run->evidence.knows, (uint64_t)call->id, 0))
+		return 0;
+	other = segments_of_script(s, wait->call);
 	return other < 0 ? -1 : !other;
 }
 
@@ -117,10 +131,10 @@ static int covers(struct segments *s, const struct walk_call *call, const struct
 	if (may_not_wait(call) || is_of_row(call, wait, segment) ||
 		is_of_async_row(call, wait, segment)) {
 		int any = may_not_wait(call) && !is_of_async_row(call, wait, segment);
-		int held = ask(any ? s->is_held : s->is_held_by_others, call->id);
 
-		if (held <= 0)
-			return held;
+		if (!(any ? is_held(s->run, call->id)
+			  : segments_is_held_by_others(s->run, call->id)))
+			return 0;
 	}
 	switch (scope_asked(call)) {
 	case SCOPE_NONE:
@@ -154,9 +168,9 @@ static int legacy_orders(const struct segment *segment, const struct walk_call *
 }
 
 /* The call's stream was there when another call was made; default streams always are. */
-static int exists_since(struct segments *s, const struct walk_call *call, int64_t since)
+static int exists_since(const struct run *run, const struct walk_call *call, int64_t since)
 {
-	return db_bind(s->made, "ii", call->stream, since) ? -1 : !ask_bound(s->made);
+	return run_stream(run, call->stream)->created <= since;
 }
 
 /* The copies of the row that do not stand between the operation and the call by their data. */
@@ -188,7 +202,7 @@ static int comes_after(struct segments *s, const struct walk_call *call,
 	if (call->stream == wait->stream || legacy_orders(segment, call, wait))
 		return 1;
 	/* A result is waited for before what is made for the next one, streams included. */
-	if (is_about_results(wait) && !exists_since(s, call, wait->call))
+	if (is_about_results(wait) && !exists_since(s->run, call, wait->call))
 		return 1;
 	if (find_moved(s, call, wait, segment, &moved))
 		return -1;
@@ -258,7 +272,7 @@ int segments_of_one_line(struct segments *s, int64_t call, int64_t other)
 
 	if (place <= 0 || places_site(s->places, other) != place)
 		return place < 0 ? -1 : 0;
-	return ask(s->is_script, place);
+	return is_script(s, place);
 }
 
 /* The wait that the program wrote in the line of an Async copy is no other wait. */
@@ -275,17 +289,12 @@ static int belongs_to_copy(struct segments *s, const struct walk_call *call,
 	return rc;
 }
 
-/* 1 if this copy, which covers the operation, would wait only if the side effect did not. */
-static int is_result_behind(struct segments *s, const struct walk_call *call,
+/* This copy, which covers the operation, would wait only if the side effect did not. */
+static int is_result_behind(const struct segments *s, const struct walk_call *call,
 	const struct judged_wait *wait)
 {
-	int held;
-
-	if (!is_side_effect(wait) || wait->past_results || !call_is_sync_copy(call->kind) ||
-		call->direction != COPY_D2H)
-		return 0;
-	held = ask(s->is_held_by_others, call->id);
-	return held < 0 ? -1 : !held;
+	return is_side_effect(wait) && !wait->past_results && call_is_sync_copy(call->kind) &&
+		call->direction == COPY_D2H && !segments_is_held_by_others(s->run, call->id);
 }
 
 /* 1 and *segment is closed, 0: look at the next call; -1 after a message. */
@@ -298,16 +307,31 @@ static int take(struct segments *s, const struct walk_call *call, struct judged_
 		belongs = belongs_to_copy(s, call, wait);
 		if (belongs)
 			return belongs < 0 ? -1 : 0;
-		belongs = is_result_behind(s, call, wait);
-		if (belongs < 0)
-			return -1;
-		wait->result = belongs ? call->id : 0;
+		wait->result = is_result_behind(s, call, wait) ? call->id : 0;
 		segment->until = call->enter;
 		return 1;
 	}
 	if (found < 0 || pass_by(s, call, wait, segment))
 		return -1;
 	return has_seen_enough(wait, segment);
+}
+
+/* The thread's last work before the wait was to fetch another device's result. */
+static int has_fetched_elsewhere(const struct run *run, const struct judged_wait *wait)
+{
+	for (int64_t id = wait->call - 1; id > 0; id--) {
+		const struct run_call *call = run_call(run, id);
+		const struct run_payload *payload;
+
+		if (!call || call->thread != wait->thread || !call->stream ||
+			call->kind == KIND_RUNTIME)
+			continue;
+		payload = run_payload(run, call);
+		return call_is_sync_copy(call->kind) &&
+			(payload->dst == MEMORY_PAGEABLE || payload->dst == MEMORY_PINNED) &&
+			run_stream(run, call->stream)->context != wait->context;
+	}
+	return 0;
 }
 
 /*
@@ -320,10 +344,8 @@ static int ends_fetching(struct segments *s, const struct judged_wait *wait)
 
 	if (rc)
 		return rc < 0 ? -1 : 0;
-	rc = db_bind(s->fetched, "iii", wait->thread, wait->call, wait->context);
-	rc = rc ? -1 : ask_bound(s->fetched);
-	if (rc <= 0)
-		return rc;
+	if (!has_fetched_elsewhere(s->run, wait))
+		return 0;
 	rc = segments_own_apart(s, wait);
 	return rc < 0 ? -1 : !rc;
 }
@@ -350,17 +372,6 @@ int segments_measure(struct segments *s, struct judged_wait *wait, struct segmen
 	return rc < 0 || taken < 0 ? -1 : 0;
 }
 
-/* The thread's last work before a call was to fetch another device's result. */
-/* clang-format off */
-static const char fetched_sql[] =
-	"SELECT 1 FROM (SELECT " IS_SYNC_COPY("t") " AS copies, c.dst_memory, s.context "
-	" FROM call c "
-	" JOIN call_type t ON t.id = c.type JOIN stream s ON s.id = c.stream "
-	" WHERE c.thread = ?1 AND c.id < ?2 AND NOT t.runtime ORDER BY c.id DESC LIMIT 1) "
-	"WHERE copies AND dst_memory IN " IN_HOST_MEMORY " "
-	"AND context <> ?3";
-/* clang-format on */
-
 int segments_open(struct segments *s, struct db *db)
 {
 	s->walk = walk_thread_open(db);
@@ -368,30 +379,15 @@ int segments_open(struct segments *s, struct db *db)
 	s->sharing = sharing_open(db);
 	s->words = words_open(db);
 	s->places = s->words ? places_open(db, s->words) : NULL;
-	s->is_held = db_prepare(db, "SELECT 1 FROM wait WHERE call = ?");
-	s->is_held_by_others =
-		db_prepare(db, "SELECT 1 FROM wait w WHERE w.call = ? AND " WAIT_FOR_OTHERS);
-	s->is_known = db_prepare(db, "SELECT 1 FROM known_wait WHERE call = ?");
 	s->is_script =
 		db_prepare(db, "SELECT 1 FROM frame WHERE site = ? AND user AND code NOT NULL");
-	s->fetched = db_prepare(db, fetched_sql);
-	s->made = db_prepare(db, "SELECT 1 FROM stream WHERE id = ? AND created > ?");
-	if (!s->walk || !s->path || !s->sharing || !s->places)
-		return -1;
-	return s->is_held && s->is_held_by_others && s->is_known && s->is_script && s->fetched &&
-			s->made
-		? 0
-		: -1;
+	s->run = db->run;
+	return s->walk && s->path && s->sharing && s->places && s->is_script ? 0 : -1;
 }
 
 void segments_close(struct segments *s)
 {
-	sqlite3_finalize(s->is_held);
-	sqlite3_finalize(s->is_held_by_others);
-	sqlite3_finalize(s->is_known);
 	sqlite3_finalize(s->is_script);
-	sqlite3_finalize(s->fetched);
-	sqlite3_finalize(s->made);
 	places_close(s->places);
 	words_close(s->words);
 	sharing_close(s->sharing);

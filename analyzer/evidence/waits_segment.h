@@ -10,7 +10,7 @@
 #include "spans.h"
 #include "walk.h"
 
-/* A row of wait that may be avoidable. */
+/* A wait that may be avoidable. */
 struct judged_wait {
 	int64_t id, call, thread, process, enter, exit, waited;
 	int64_t op_call, op_start, op_end; /* what it waited for */
@@ -56,7 +56,8 @@ struct segments {
 	struct sharing *sharing;
 	struct words *words;
 	struct places *places;
-	sqlite3_stmt *is_held, *is_held_by_others, *is_known, *is_script, *fetched, *made;
+	const struct run *run;
+	sqlite3_stmt *is_script;
 };
 
 /* 0, or -1 after a message; segments_close() in both cases. */
@@ -68,6 +69,9 @@ void segments_close(struct segments *segments);
  * cases.  May set wait->partner.  0, or -1 after a message.
  */
 int segments_measure(struct segments *segments, struct judged_wait *wait, struct segment *segment);
+
+/* Whether the call was held by anything but its own operation, with which the device began late. */
+int segments_is_held_by_others(const struct run *run, int64_t call);
 
 /* Whether the place of a call is a line of a script; -1 after a message. */
 int segments_of_script(struct segments *segments, int64_t call);

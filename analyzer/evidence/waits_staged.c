@@ -82,33 +82,24 @@ static int is_copied_again(struct map *seen, const struct run *run, const struct
 	return map_set(seen, key, 1);
 }
 
-static int has_wait(sqlite3_stmt *q, uint32_t call)
-{
-	int rc = db_bind(q, "i", (int64_t)call) ? -1 : db_step(q);
-
-	sqlite3_reset(q);
-	return rc;
-}
-
-static int add(const struct run *run, uint32_t id, sqlite3_stmt *wait, sqlite3_stmt *insert)
+static int add(struct run *run, uint32_t id)
 {
 	struct transfer transfer = transfer_of(run, run_call(run, id));
 	int64_t waited = waited_for(run, id, &transfer);
-	int known = waited ? has_wait(wait, id) : 1;
 
-	if (known)
-		return known < 0 ? -1 : 0;
-	return db_run(insert, "iii", (int64_t)id, (int64_t)transfer.op, waited);
+	if (!waited || run_wait_of(&run->evidence, id))
+		return 0;
+	return run_add_wait(&run->evidence,
+		&(struct run_wait){ .call = id,
+			.kind = WAIT_STAGED,
+			.op = transfer.op,
+			.waited = waited });
 }
 
 int waits_add_staged(struct db *db)
 {
-	sqlite3_stmt *wait = db_prepare(db, "SELECT 1 FROM wait WHERE call = ?");
-	sqlite3_stmt *insert = db_prepare(db,
-		"INSERT INTO wait (call, kind, op, waited, avoidable) "
-		"VALUES (?, 'staged', ?, ?, 0)");
 	struct map seen = { 0 };
-	int rc = wait && insert ? 0 : -1;
+	int rc = 0;
 
 	for (uint32_t id = 1; !rc && id < run_call_end(db->run); id++) {
 		const struct run_call *call = run_call(db->run, id);
@@ -117,10 +108,8 @@ int waits_add_staged(struct db *db)
 		if (!is_pageable_copy(db->run, call))
 			continue;
 		again = is_copied_again(&seen, db->run, call);
-		rc = again > 0 ? add(db->run, id, wait, insert) : again;
+		rc = again > 0 ? add(db->run, id) : again;
 	}
 	map_release(&seen);
-	sqlite3_finalize(wait);
-	sqlite3_finalize(insert);
 	return rc;
 }

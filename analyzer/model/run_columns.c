@@ -57,6 +57,7 @@ void run_close(struct run *run)
 	column_close(&run->freed);
 	column_close(&run->allocated);
 	column_close(&run->threads_made);
+	run_evidence_release(&run->evidence);
 	scratch_close(&run->scratch);
 	run_building_free(run);
 	map_release(&run->long_calls);

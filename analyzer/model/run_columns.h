@@ -2,10 +2,10 @@
 /*
  * A run in columns: what was recorded, as the analysis reads it again and again.  Load fills it
  * (run_build.h), or it is read from the raw tables in one pass over each, and nothing changes it
- * afterwards; the derived tables are not in it.  A call or an operation is known by its row id,
- * which is the number of its row here: numbers that no row has are holes.  Row 0, the id that
- * stands for NULL, is empty everywhere.  Tables that say more about calls are in order of call
- * (run_find(), struct run_cursor).
+ * afterwards; of the derived tables it has the evidence alone (run_evidence.h).  A call or an
+ * operation is known by its row id, which is the number of its row here: numbers that no row has
+ * are holes.  Row 0, the id that stands for NULL, is empty everywhere.  Tables that say more about
+ * calls are in order of call (run_find(), struct run_cursor).
  *
  * It is in db->run until analyze() is done; who works without takes it by run_of().  One thread.
  */
@@ -17,6 +17,7 @@
 #include "db.h"
 #include "map.h"
 #include "record.h"
+#include "run_evidence.h"
 #include "stream_kind.h"
 
 #define RUN_NEVER INT64_MAX          /* a time that is NULL */
@@ -174,6 +175,7 @@ struct run {
 	struct run_kernel *kernel;
 	int32_t *shape; /* shape_code.reaches, -1 without */
 	size_t where_count, stream_count, context_count, thread_count, kernel_count, shape_count;
+	struct run_evidence evidence;
 	int threads_share;             /* a process has several */
 	struct run_building *building; /* NULL: it is complete */
 };

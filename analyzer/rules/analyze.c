@@ -68,7 +68,8 @@ static int follow_the_run(struct db *db)
 	if (analysis.waits && analysis.holds && analysis.known && analysis.hazards && analysis.edge)
 		rc = walk(db, see, &analysis) || waits_finish(analysis.waits) ||
 				hazards_finish(analysis.hazards) || waits_find_queue(db) ||
-				order_loss_add(db, analysis.order.given_up)
+				order_loss_add(db, analysis.order.given_up) ||
+				run_evidence_write(&db->run->evidence, db)
 			? -1
 			: 0;
 	sqlite3_finalize(analysis.edge);

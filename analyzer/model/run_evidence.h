@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the run shows to have held what: rows of the derived tables wait, hold and known_wait, in
+ * memory until run_evidence_write().  Those who find them add them in order; passes read them.  A
+ * wait has its number as row id, from 1 on.
+ */
+#ifndef CUFENCE_RUN_EVIDENCE_H
+#define CUFENCE_RUN_EVIDENCE_H
+
+#include <stddef.h>
+
+#include "db.h"
+#include "map.h"
+
+/* The names are those of wait.kind, which says what each is. */
+#define WAIT_KIND_LIST(X) \
+	X(EXPLICIT, "explicit") \
+	X(IMPLICIT, "implicit") \
+	X(INTERNAL, "internal") \
+	X(BEHIND, "behind") \
+	X(QUEUE, "queue") \
+	X(STAGED, "staged")
+
+enum wait_kind {
+#define X(kind, name) WAIT_##kind,
+	WAIT_KIND_LIST(X)
+#undef X
+};
+
+/* Calls and operations are row ids, 0: none; times in ns. */
+struct run_wait {
+	uint32_t call, op, partner, behind;
+	uint32_t next; /* number of the next one of the call, 0: none */
+	enum wait_kind kind;
+	int64_t waited, avoidable, apart;
+};
+
+#define HOLD_REASON_LIST(X) \
+	X(LEGACY, "legacy") \
+	X(EVENT, "event") \
+	X(LOAD, "load") \
+	X(ENGINE, "engine") \
+	X(FULL, "full") \
+	X(CHANNEL, "channel") \
+	X(UNKNOWN, "unknown") \
+	X(QUEUE, "queue")
+
+enum hold_reason {
+#define X(reason, name) HOLD_##reason,
+	HOLD_REASON_LIST(X)
+#undef X
+};
+
+struct run_hold {
+	uint32_t op, behind, via;
+	enum hold_reason reason;
+	int64_t ready, held;
+};
+
+struct run_known {
+	uint32_t call, since;
+};
+
+struct run_evidence {
+	struct run_wait *wait; /* [0] is empty */
+	struct run_hold *hold;
+	struct run_known *known;
+	size_t wait_count, hold_count, known_count; /* wait_count: one more than the last number */
+	struct map waits;                           /* call -> number of its first wait */
+	struct map knows;                           /* calls of known */
+};
+
+void run_evidence_release(struct run_evidence *evidence);
+
+/* Each 0, or -1 after a message. */
+int run_add_wait(struct run_evidence *evidence, const struct run_wait *wait);
+int run_add_hold(struct run_evidence *evidence, const struct run_hold *hold);
+int run_add_known(struct run_evidence *evidence, const struct run_known *known);
+
+/* Fills the tables. */
+int run_evidence_write(const struct run_evidence *evidence, struct db *db);
+
+/* A call's first wait, NULL without one; then the next of the same call. */
+static inline const struct run_wait *run_wait_of(const struct run_evidence *evidence, int64_t call)
+{
+	uint64_t number = map_get(&evidence->waits, (uint64_t)call, 0);
+
+	return number ? &evidence->wait[number] : NULL;
+}
+
+static inline const struct run_wait *run_next_wait(const struct run_evidence *evidence,
+	const struct run_wait *wait)
+{
+	return wait->next ? &evidence->wait[wait->next] : NULL;
+}
+
+#endif
