@@ -435,6 +435,14 @@ $O/bench/load_traces: $O/obj/bench/load_traces.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(T
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
+# All of the analysis, on synthetic traces; LARGE=1: of 10 million calls.
+.PHONY: bench-analyze
+bench-analyze: $O/bench/analyze
+	$Q$O/bench/analyze $(if $(LARGE),--large)
+$O/bench/analyze: $(patsubst %,$O/obj/bench/%.o,analyze analyze_cases maker) $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(SANFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -lpthread
 # Putting calls in order, without a database.
 .PHONY: bench-order
 bench-load: bench-order
@@ -495,7 +503,8 @@ help:
 	@echo 'make check      all tests; N passed, N failed'
 	@echo 'make check-repeat  N=20 times, beside LOAD=2 processes that compute'
 	@echo 'make check-mutations  break what doc/KEPT.md lists: a test must fail each time'
-	@echo 'make bench      build the benchmarks; make bench-load: what loading a trace takes'
+	@echo 'make bench      build the benchmarks; make bench-load: what loading a trace takes,'
+	@echo '                bench-analyze: all of the analysis'
 	@echo 'make fuzz       fuzz what reads traces and images, FUZZ_SECONDS each (60)'
 	@echo 'make pack       $$(O).tar.xz for a machine with a GPU and without compilers (CONTRIBUTING.md)'
 	@echo 'make lint fmt install uninstall clean'

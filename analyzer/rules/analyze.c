@@ -2,6 +2,7 @@
 #include "analyze.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "findings.h"
 #include "hazards.h"
@@ -20,8 +21,15 @@
 #include "words.h"
 #include "work.h"
 
+/* Since when no part has been charged for the time. */
+struct stopwatch {
+	struct analysis_times *times; /* NULL: it is not taken */
+	double since;
+};
+
 /* What takes part in the walk over the run. */
 struct analysis {
+	struct stopwatch *watch;
 	struct order order;
 	struct waits *waits;
 	struct holds *holds;
@@ -30,32 +38,74 @@ struct analysis {
 	sqlite3_stmt *edge;
 };
 
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The time since the last part is this one's, a member of struct analysis_times. */
+#define CHARGE(watch, part) ((watch)->times ? charge(watch, &(watch)->times->part) : (void)0)
+
+static void charge(struct stopwatch *watch, double *part)
+{
+	double now = seconds();
+
+	*part += now - watch->since;
+	watch->since = now;
+}
+
 static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
 {
 	struct analysis *analysis = arg;
+	int rc;
 
-	return db_run(analysis->edge, "iis", call, needs, order_reason_names[reason]);
+	CHARGE(analysis->watch, order);
+	rc = db_run(analysis->edge, "iis", call, needs, order_reason_names[reason]);
+	CHARGE(analysis->watch, write);
+	return rc;
+}
+
+/* waits looks at what was pending before the call, holds at what the call came after. */
+static int see_in_order(struct analysis *analysis, const struct walk_call *call)
+{
+	struct stopwatch *watch = analysis->watch;
+
+	CHARGE(watch, order);
+	if (waits_see(analysis->waits, &analysis->order, call))
+		return -1;
+	CHARGE(watch, evidence);
+	if (order_step(&analysis->order, call))
+		return -1;
+	CHARGE(watch, order);
+	if (analysis->order.given_up)
+		return 0;
+	if (holds_see(analysis->holds, &analysis->order, call))
+		return -1;
+	CHARGE(watch, evidence);
+	if (hazards_see(analysis->hazards, &analysis->order, call))
+		return -1;
+	CHARGE(watch, fences);
+	return 0;
 }
 
 static int see(void *arg, const struct walk_call *call)
 {
 	struct analysis *analysis = arg;
+	int rc;
 
-	/* waits looks at what was pending before the call, holds at what the call came after. */
-	if (!analysis->order.given_up &&
-		(waits_see(analysis->waits, &analysis->order, call) ||
-			order_step(&analysis->order, call)))
+	if (!analysis->order.given_up && see_in_order(analysis, call))
 		return -1;
-	if (!analysis->order.given_up &&
-		(holds_see(analysis->holds, &analysis->order, call) ||
-			hazards_see(analysis->hazards, &analysis->order, call)))
-		return -1;
-	return known_see(analysis->known, call);
+	rc = known_see(analysis->known, call);
+	CHARGE(analysis->watch, evidence);
+	return rc;
 }
 
-static int follow_the_run(struct db *db)
+static int follow_the_run(struct db *db, struct stopwatch *watch)
 {
-	struct analysis analysis = { .order = { .edge = add_edge, .db = db } };
+	struct analysis analysis = { .order = { .edge = add_edge, .db = db }, .watch = watch };
 	int rc = -1;
 
 	analysis.order.arg = &analysis;
@@ -78,6 +128,7 @@ static int follow_the_run(struct db *db)
 	known_free(analysis.known);
 	hazards_free(analysis.hazards);
 	order_release(&analysis.order);
+	CHARGE(watch, evidence);
 	return rc;
 }
 
@@ -134,22 +185,37 @@ static int need_run(struct db *db)
 	return db->run ? 0 : -1;
 }
 
-static int conclude(struct db *db)
+static int conclude(struct db *db, struct stopwatch *watch)
 {
-	int rc;
+	int rc = need_run(db);
 
-	rc = need_run(db) || use_measure(db) || follow_the_run(db) || find(db);
+	CHARGE(watch, columns);
+	rc = rc || use_measure(db);
+	CHARGE(watch, evidence);
+	rc = rc || follow_the_run(db, watch) || find(db);
+	CHARGE(watch, rules);
 	run_close(db->run);
 	db->run = NULL;
 	return rc ? -1 : 0;
 }
 
-int analyze(struct db *db)
+int analyze_timed(struct db *db, struct analysis_times *times)
 {
+	struct stopwatch watch = { times, seconds() };
+	int rc;
+
 	if (db_exec(db, "BEGIN IMMEDIATE"))
 		return -1;
-	if (!db_exec(db, prepare_sql) && !make_work(db) && !conclude(db) && !db_exec(db, "COMMIT"))
-		return 0;
-	db_exec(db, "ROLLBACK");
-	return -1;
+	rc = db_exec(db, prepare_sql) || make_work(db);
+	CHARGE(&watch, write);
+	rc = rc || conclude(db, &watch) || db_exec(db, "COMMIT");
+	CHARGE(&watch, write);
+	if (rc)
+		db_exec(db, "ROLLBACK");
+	return rc ? -1 : 0;
+}
+
+int analyze(struct db *db)
+{
+	return analyze_timed(db, NULL);
 }

@@ -12,4 +12,17 @@
 /* In one transaction; 0, or -1 after a message with the database as it was. */
 int analyze(struct db *db);
 
+/* Seconds that its parts took, one after the other or in turn. */
+struct analysis_times {
+	double columns;  /* reading what they need */
+	double order;    /* following the run, and what is ordered after what */
+	double evidence; /* what blocked what */
+	double fences;   /* what uses the same memory in no order */
+	double rules;    /* the passes, and what becomes of instances */
+	double write;    /* edges, and the end of the transaction */
+};
+
+/* The same, adding to times; NULL: they are not taken. */
+int analyze_timed(struct db *db, struct analysis_times *times);
+
 #endif
