@@ -5,10 +5,11 @@
  * for; of kernels it is worked out when a run is loaded (directions.h).
  *
  *	struct access_reader *reader = access_open(db);
- *	struct accesses one = { 0 }, other = { 0 };
- *	if (access_read(reader, call, &one) || access_read(reader, other_call, &other))
+ *	const struct accesses *one = access_read(reader, call);
+ *	const struct accesses *other = one ? access_read(reader, other_call) : NULL;
+ *	if (!other)
  *		...
- *	switch (accesses_conflict(&one, &other)) ...
+ *	switch (access_compare(reader, one, other)) ...
  *
  * Addresses here are only compared within an allocation, of which each row is one life.
  */
@@ -60,6 +61,7 @@ struct accesses {
 	unsigned reaches; /* known to be besides: enum ptx_reach (image/ptx.h) */
 	int named;        /* 1: none to allocations that none of these is in, as far as the
 		       * words of launches say; 0: that is not known */
+	uint64_t number;  /* lists of one reader with one number are the same; 0: it has none */
 };
 
 struct access_reader;
@@ -69,11 +71,11 @@ struct access_reader *access_open(struct db *db);
 void access_close(struct access_reader *reader);
 
 /*
- * The accesses of one call's operation; what the list held before is gone.  Those of a graph are
- * its nodes'.  A host function has none and is not complete.  0, or -1 after a message.
+ * The accesses of one call's operation.  Those of a graph are its nodes'.  A host function has none
+ * and is not complete.  Calls that do the same share a list; it stays at least until two others
+ * were read.  NULL after a message.
  */
-int access_read(struct access_reader *reader, int64_t call, struct accesses *accesses);
-void accesses_release(struct accesses *accesses);
+const struct accesses *access_read(struct access_reader *reader, int64_t call);
 
 enum access_overlap { OVERLAP_NONE, OVERLAP_MAYBE, OVERLAP_SURE };
 
@@ -105,6 +107,10 @@ struct access_conflict access_conflict(const struct memory_access *earlier,
  * writes.  OVERLAP_NONE is certain only if both are complete.
  */
 enum access_overlap accesses_conflict(const struct accesses *a, const struct accesses *b);
+
+/* The same of two lists of the reader, which remembers what it has compared. */
+enum access_overlap access_compare(struct access_reader *reader, const struct accesses *a,
+	const struct accesses *b);
 
 /* 1 if a kernel of the run uses memory that it was not given. */
 int access_some_reach(struct db *db);

@@ -8,44 +8,45 @@
 
 struct function {
 	struct access_reader *reader;
-	struct accesses one, other;
-	int64_t first; /* call of one: queries keep it while they try others */
-	int reaches;   /* some kernel does what it was not given memory for */
+	int reaches; /* some kernel does what it was not given memory for */
 };
 
-/* Reads the accesses of both calls; -1 and an error of SQL. */
-static int read_both(sqlite3_context *context, struct function *function, sqlite3_value **value)
+/* The accesses of both calls; -1 and an error of SQL. */
+static int read_both(sqlite3_context *context, sqlite3_value **value,
+	const struct accesses *accesses[2])
 {
-	int64_t first = sqlite3_value_int64(value[0]), second = sqlite3_value_int64(value[1]);
+	struct function *function = sqlite3_user_data(context);
 
-	if ((first == function->first || !access_read(function->reader, first, &function->one)) &&
-		!access_read(function->reader, second, &function->other)) {
-		function->first = first;
-		return 0;
+	for (int i = 0; i < 2; i++) {
+		accesses[i] = access_read(function->reader, sqlite3_value_int64(value[i]));
+		if (!accesses[i]) {
+			sqlite3_result_error(context, "accesses cannot be read", -1);
+			return -1;
+		}
 	}
-	sqlite3_result_error(context, "accesses cannot be read", -1);
-	return -1;
+	return 0;
 }
 
 static void may_conflict(sqlite3_context *context, int count, sqlite3_value **value)
 {
 	struct function *function = sqlite3_user_data(context);
+	const struct accesses *of[2];
 
-	if (!read_both(context, function, value))
+	if (!read_both(context, value, of))
 		sqlite3_result_int(context,
-			!function->one.named || !function->other.named ||
-				accesses_conflict(&function->one, &function->other) !=
-					OVERLAP_NONE);
+			!of[0]->named || !of[1]->named ||
+				access_compare(function->reader, of[0], of[1]) != OVERLAP_NONE);
 }
 
 static void may_meet(sqlite3_context *context, int count, sqlite3_value **value)
 {
 	struct function *function = sqlite3_user_data(context);
+	const struct accesses *of[2];
 
 	if (!function->reaches)
 		sqlite3_result_int(context, 0);
-	else if (!read_both(context, function, value))
-		sqlite3_result_int(context, accesses_meet(&function->one, &function->other));
+	else if (!read_both(context, value, of))
+		sqlite3_result_int(context, accesses_meet(of[0], of[1]));
 }
 
 static void destroy(void *arg)
@@ -53,8 +54,6 @@ static void destroy(void *arg)
 	struct function *function = arg;
 
 	access_close(function->reader);
-	accesses_release(&function->one);
-	accesses_release(&function->other);
 	free(function);
 }
 

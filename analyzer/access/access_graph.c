@@ -35,21 +35,23 @@ struct part {
 /* An executable as it was for the launches from one call to another. */
 struct version {
 	int64_t from, until;
-	unsigned reads;
+	uint64_t number; /* among all that were read */
 	struct accesses accesses;
 };
 
+struct exec {
+	struct version *version; /* in order of reading */
+	size_t count;
+};
+
 struct access_graphs {
-	sqlite3_stmt *exec, *content, *change, *nodes, *bodies, *strays, *freed, *operand, *named;
-	struct idmap versions; /* executable -> struct version, the last that was read */
+	sqlite3_stmt *content, *change, *nodes, *bodies, *strays;
+	struct idmap execs;
 	struct part *part;
 	size_t part_count;
 	size_t node_count; /* that were read */
+	uint64_t numbers;  /* of versions, so far */
 };
-
-static const char exec_sql[] =
-	"SELECT x.object, ifnull((SELECT object FROM call_object WHERE call = ?1 "
-	"AND role = 'content'), 0) FROM call_object x WHERE x.call = ?1 AND x.role = 'exec'";
 
 /* The graph and the call as of which it counts. */
 static const char content_sql[] =
@@ -83,15 +85,6 @@ static const char strays_sql[] =
 	"AND c.call < ?4 AND (c.node IS NULL OR NOT EXISTS "
 	" (SELECT 1 FROM graph_node n WHERE n.id = c.node AND n.graph = ?1))";
 
-/* What a launch names now where an address was another allocation's. */
-static const char operand_sql[] =
-	"SELECT a.id, a.address, a.bytes FROM operand o JOIN allocation a ON a.id = o.allocation "
-	"WHERE o.call = ?1 AND o.role = 'node' AND a.address <= ?2 AND a.address + a.bytes > ?2";
-
-static const char named_sql[] =
-	"SELECT a.id, a.address, a.bytes FROM operand o JOIN allocation a ON a.id = o.allocation "
-	"WHERE o.call = ? AND o.role = 'node'";
-
 struct access_graphs *access_graphs_open(struct db *db)
 {
 	struct access_graphs *graphs = calloc(1, sizeof(*graphs));
@@ -100,39 +93,35 @@ struct access_graphs *access_graphs_open(struct db *db)
 		fputs("cufence: out of memory\n", stderr);
 		return NULL;
 	}
-	graphs->exec = db_prepare(db, exec_sql);
 	graphs->content = db_prepare(db, content_sql);
 	graphs->change = db_prepare(db, change_sql);
 	graphs->nodes = db_prepare(db, nodes_sql);
 	graphs->bodies = db_prepare(db, "SELECT graph FROM graph_body WHERE node = ?");
 	graphs->strays = db_prepare(db, strays_sql);
-	graphs->freed = db_prepare(db, "SELECT created, freed FROM allocation WHERE id = ?");
-	graphs->operand = db_prepare(db, operand_sql);
-	graphs->named = db_prepare(db, named_sql);
-	if (graphs->exec && graphs->content && graphs->change && graphs->nodes && graphs->bodies &&
-		graphs->strays && graphs->freed && graphs->operand && graphs->named)
+	if (graphs->content && graphs->change && graphs->nodes && graphs->bodies && graphs->strays)
 		return graphs;
 	access_graphs_close(graphs);
 	return NULL;
 }
 
-static void free_version(void *object)
+static void free_exec(void *object)
 {
-	struct version *version = object;
+	struct exec *exec = object;
 
-	accesses_release(&version->accesses);
-	free(version);
+	for (size_t i = 0; i < exec->count; i++)
+		accesses_release(&exec->version[i].accesses);
+	free(exec->version);
+	free(exec);
 }
 
 void access_graphs_close(struct access_graphs *graphs)
 {
-	sqlite3_stmt **all[] = { &graphs->exec, &graphs->content, &graphs->change, &graphs->nodes,
-		&graphs->bodies, &graphs->strays, &graphs->freed, &graphs->operand,
-		&graphs->named };
+	sqlite3_stmt **all[] = { &graphs->content, &graphs->change, &graphs->nodes, &graphs->bodies,
+		&graphs->strays };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		sqlite3_finalize(*all[i]);
-	idmap_release(&graphs->versions, free_version);
+	idmap_release(&graphs->execs, free_exec);
 	free(graphs->part);
 	free(graphs);
 }
@@ -172,8 +161,11 @@ static int add_operation(struct access_reader *reader, int64_t call, const char 
 	struct accesses *sum)
 {
 	int complete = sum->complete, named = sum->named;
+	struct access_rows rows;
 
-	if (access_add_operation(reader, call, type, sum))
+	if (access_find_rows(reader, call, &rows))
+		return 0;
+	if (access_add_operation(reader, &rows, type, sum))
 		return -1;
 	sum->complete &= complete;
 	sum->named &= named;
@@ -245,75 +237,66 @@ static int add_strays(struct access_reader *reader, const struct part *part, int
 
 /* --- as of one launch --- */
 
-/* 1: it is there, 0: it was freed before; the version lasts from a change of that to the next. */
-static int is_alive(struct access_graphs *graphs, int64_t allocation, int64_t call,
-	struct version *version)
+/* It was not freed before; the version lasts from a change of that to the next. */
+static int is_alive(const struct run *run, int64_t id, int64_t call, struct version *version)
 {
-	int64_t made = 0, freed = INT64_MAX;
-	int rc = db_bind(graphs->freed, "i", allocation) ? -1 : db_step(graphs->freed);
+	const struct run_allocation *allocation = run_allocation(run, id);
+	int64_t made = allocation->created;
+	int64_t freed = allocation->freed ? allocation->freed : INT64_MAX;
 
-	if (rc > 0) {
-		made = sqlite3_column_int64(graphs->freed, 0);
-		if (sqlite3_column_type(graphs->freed, 1) != SQLITE_NULL)
-			freed = sqlite3_column_int64(graphs->freed, 1);
-	}
-	sqlite3_reset(graphs->freed);
 	if (freed <= call)
 		made = freed;
 	else if (freed < version->until)
 		version->until = freed;
 	if (made > version->from)
 		version->from = made;
-	return rc < 0 ? -1 : freed > call;
+	return freed > call;
 }
 
-/* The memory at its addresses is another allocation by now, or none. */
-static int move(struct access_graphs *graphs, int64_t call, struct memory_access *access)
+/* 1: the memory at its addresses is another allocation by now, 0: none. */
+static int move(const struct run *run, const struct access_rows *launch,
+	struct memory_access *access)
 {
-	int rc = db_bind(graphs->operand, "ii", call, access->low) ? -1 : db_step(graphs->operand);
-	int64_t end;
+	for (const struct run_operand *row = launch->operand; row < launch->operands_end; row++) {
+		const struct run_allocation *there = run_allocation(run, row->allocation);
 
-	if (rc > 0) {
-		access->allocation = sqlite3_column_int64(graphs->operand, 0);
-		end = sqlite3_column_int64(graphs->operand, 1) +
-			sqlite3_column_int64(graphs->operand, 2);
-		if (access->high > end)
-			access->high = end;
+		if (row->role != OPERAND_NODE || there->address > access->low ||
+			there->address + there->bytes <= access->low)
+			continue;
+		access->allocation = row->allocation;
+		if (access->high > there->address + there->bytes)
+			access->high = there->address + there->bytes;
+		return 1;
 	}
-	sqlite3_reset(graphs->operand);
-	return rc;
+	return 0;
 }
 
 /* Accesses to memory that is gone are to what lies there now. */
-static int update_memory(struct access_graphs *graphs, int64_t call, struct version *version)
+static void update_memory(const struct run *run, const struct access_rows *launch, int64_t call,
+	struct version *version)
 {
 	struct accesses *sum = &version->accesses;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < sum->count; i++) {
-		int rc = is_alive(graphs, sum->access[i].allocation, call, version);
+		struct memory_access *access = &sum->access[i];
 
-		if (!rc && (rc = move(graphs, call, &sum->access[i])) > 0)
-			rc = is_alive(graphs, sum->access[i].allocation, call, version);
-		if (rc < 0)
-			return -1;
-		if (rc)
-			sum->access[kept++] = sum->access[i];
+		if (is_alive(run, access->allocation, call, version) ||
+			(move(run, launch, access) &&
+				is_alive(run, access->allocation, call, version)))
+			sum->access[kept++] = *access;
 	}
 	sum->count = kept;
-	return 0;
 }
 
 /* What is named besides, of which nothing else is known. */
-static int add_named(struct access_graphs *graphs, int64_t call, struct accesses *sum)
+static int add_named(struct access_reader *reader, const struct access_rows *launch,
+	struct accesses *sum)
 {
-	int step;
-
-	if (db_bind(graphs->named, "i", call))
-		return -1;
-	while ((step = db_step(graphs->named)) > 0) {
+	for (const struct run_operand *row = launch->operand; row < launch->operands_end; row++) {
+		const struct run_allocation *there = run_allocation(reader->run, row->allocation);
 		struct memory_access access = {
-			.allocation = sqlite3_column_int64(graphs->named, 0),
+			.allocation = row->allocation,
 			.low = INT64_MIN,
 			.high = INT64_MAX,
 			.direction = ACCESS_UNKNOWN,
@@ -321,14 +304,21 @@ static int add_named(struct access_graphs *graphs, int64_t call, struct accesses
 		};
 		size_t i = 0;
 
+		if (row->role != OPERAND_NODE)
+			continue;
 		while (i < sum->count && sum->access[i].allocation != access.allocation)
 			i++;
-		if (i == sum->count &&
-			access_add(sum, &access, sqlite3_column_int64(graphs->named, 1),
-				sqlite3_column_int64(graphs->named, 2)))
+		if (i == sum->count && access_add(sum, &access, there->address, there->bytes))
 			return -1;
 	}
-	return step;
+	return 0;
+}
+
+int access_add_named(struct access_reader *reader, const struct access_rows *rows,
+	struct accesses *accesses)
+{
+	accesses->named = !(rows->content & CONTENT_UNNAMED);
+	return add_named(reader, rows, accesses);
 }
 
 static int compare(const void *a, const void *b)
@@ -368,10 +358,11 @@ static void shorten(struct accesses *sum)
 	sum->count = kept;
 }
 
-static int read_version(struct access_reader *reader, int64_t exec, int64_t call, unsigned content,
-	struct version *version)
+static int read_version(struct access_reader *reader, const struct access_rows *launch,
+	int64_t call, struct version *version)
 {
 	struct access_graphs *graphs = reader->graphs;
+	int64_t exec = launch->exec;
 	struct accesses *sum = &version->accesses;
 	struct part top = { .top = 1 };
 	int rc = db_bind(graphs->content, "ii", exec, call) ? -1 : db_step(graphs->content);
@@ -383,7 +374,7 @@ static int read_version(struct access_reader *reader, int64_t exec, int64_t call
 	sqlite3_reset(graphs->content);
 	sum->count = 0;
 	sum->reaches = 0;
-	sum->complete = sum->named = rc > 0 && top.graph && !(content & CONTENT_UNNAMED);
+	sum->complete = sum->named = rc > 0 && top.graph && !(launch->content & CONTENT_UNNAMED);
 	graphs->part_count = 0;
 	if (rc < 0 || add_part(graphs, top))
 		return -1;
@@ -399,8 +390,8 @@ static int read_version(struct access_reader *reader, int64_t exec, int64_t call
 			break;
 		}
 	}
-	if (update_memory(graphs, call, version) ||
-		(!sum->complete && add_named(graphs, call, sum)))
+	update_memory(reader->run, launch, call, version);
+	if (!sum->complete && add_named(reader, launch, sum))
 		return -1;
 	if (sum->count > ACCESS_LIMIT)
 		shorten(sum);
@@ -421,58 +412,73 @@ static int find_stretch(struct access_graphs *graphs, int64_t exec, int64_t call
 	return rc < 0 ? -1 : 0;
 }
 
-static int copy(struct accesses *to, const struct accesses *from)
+int access_copy_version(struct access_reader *reader, int64_t exec, uint64_t number,
+	struct accesses *accesses)
 {
-	struct memory_access *more = to->access;
+	const struct exec *of = idmap_get(&reader->graphs->execs, exec);
+	const struct version *version = of->version;
+	const struct accesses *from;
+	struct memory_access *more = accesses->access;
 
-	if (from->count > to->room) {
-		more = realloc(to->access, from->count * sizeof(*more));
+	while (version->number != number)
+		version++;
+	from = &version->accesses;
+	if (from->count > accesses->room) {
+		more = realloc(accesses->access, from->count * sizeof(*more));
 		if (!more) {
 			fputs("cufence: out of memory\n", stderr);
 			return -1;
 		}
-		to->room = from->count;
+		accesses->room = from->count;
 	}
-	to->access = more;
+	accesses->access = more;
 	if (from->count)
-		memcpy(to->access, from->access, from->count * sizeof(*to->access));
-	to->count = from->count;
-	to->complete = from->complete;
-	to->named = from->named;
-	to->reaches = from->reaches;
+		memcpy(more, from->access, from->count * sizeof(*more));
+	accesses->count = from->count;
+	accesses->complete = from->complete;
+	accesses->named = from->named;
+	accesses->reaches = from->reaches;
 	return 0;
 }
 
-int access_read_graph(struct access_reader *reader, int64_t call, struct accesses *accesses)
+/* NULL after a message. */
+static struct version *read_next(struct access_reader *reader, int64_t call,
+	const struct access_rows *rows, struct exec *exec)
+{
+	struct version *version = array_room(exec->version, exec->count, sizeof(*version));
+
+	if (!version)
+		return NULL;
+	exec->version = version;
+	version += exec->count++;
+	*version = (struct version){ .number = ++reader->graphs->numbers };
+	if (!find_stretch(reader->graphs, rows->exec, call, version) &&
+		!read_version(reader, rows, call, version))
+		return version;
+	version->until = 0;
+	return NULL;
+}
+
+int access_find_version(struct access_reader *reader, int64_t call, const struct access_rows *rows,
+	uint64_t *number)
 {
 	struct access_graphs *graphs = reader->graphs;
-	int64_t exec = 0;
-	unsigned content = 0;
-	struct version *version;
-	int rc = db_bind(graphs->exec, "i", call) ? -1 : db_step(graphs->exec);
+	struct exec *exec = idmap_need(&graphs->execs, rows->exec, sizeof(*exec));
+	const struct version *version;
 
-	if (rc > 0) {
-		exec = sqlite3_column_int64(graphs->exec, 0);
-		content = (unsigned)sqlite3_column_int(graphs->exec, 1);
-	}
-	sqlite3_reset(graphs->exec);
-	if (rc <= 0)
-		return rc;
-	version = idmap_need(&graphs->versions, exec, sizeof(*version));
+	*number = 0;
+	if (!exec)
+		return -1;
+	for (size_t i = exec->count; i-- > 0;)
+		if (call >= exec->version[i].from && call < exec->version[i].until) {
+			*number = exec->version[i].number;
+			return 0;
+		}
+	if (exec->count == VERSION_LIMIT || graphs->node_count > NODE_LIMIT)
+		return 0;
+	version = read_next(reader, call, rows, exec);
 	if (!version)
 		return -1;
-	if (call < version->from || call >= version->until) {
-		if (version->reads == VERSION_LIMIT || graphs->node_count > NODE_LIMIT) {
-			accesses->named = !(content & CONTENT_UNNAMED);
-			return add_named(graphs, call, accesses);
-		}
-		version->reads++;
-		version->until = 0;
-		if (find_stretch(graphs, exec, call, version) ||
-			read_version(reader, exec, call, content, version)) {
-			version->until = 0;
-			return -1;
-		}
-	}
-	return copy(accesses, &version->accesses);
+	*number = version->number;
+	return 0;
 }

@@ -66,11 +66,7 @@ int relax_init(struct relax *relax, struct db *db)
 	relax->operands = (struct run_cursor){ .rows = &db->run->operands };
 	relax->launches = (struct run_cursor){ .rows = &db->run->launches };
 	relax->freed = (struct run_cursor){ .rows = &db->run->freed };
-	relax->read = calloc(RELAX_READ, sizeof(*relax->read));
-	if (relax->read)
-		return 0;
-	fputs("cufence: out of memory\n", stderr);
-	return -1;
+	return 0;
 }
 
 static void free_touched(void *object)
@@ -96,12 +92,6 @@ void relax_release(struct relax *relax)
 	idmap_release(&relax->touched, free_touched);
 	access_close(relax->reader);
 	relax->reader = NULL;
-	accesses_release(&relax->one);
-	accesses_release(&relax->other);
-	for (size_t i = 0; relax->read && i < RELAX_READ; i++)
-		accesses_release(&relax->read[i].accesses);
-	free(relax->read);
-	relax->read = NULL;
 	free(relax->key);
 	relax->key = NULL;
 }
@@ -187,15 +177,6 @@ static int add_freed(struct relax *relax, const struct walk_call *call)
 	return row ? add_key(relax, row->what) : 0;
 }
 
-/* What the present call does. */
-static int read_one(struct relax *relax, const struct walk_call *call)
-{
-	if (relax->one_call != call->id && access_read(relax->reader, call->id, &relax->one))
-		return -1;
-	relax->one_call = call->id;
-	return 0;
-}
-
 /* 1 if it may be anything that the kernels touch, 0 if not; -1 after a message. */
 static int find_reach(struct relax *relax, const struct walk_call *call)
 {
@@ -203,12 +184,13 @@ static int find_reach(struct relax *relax, const struct walk_call *call)
 	unsigned reaches;
 
 	if (kind_family(call->kind) == FAMILY_graph_launch && relax->reaches) {
-		if (read_one(relax, call))
+		const struct accesses *one = access_read(relax->reader, call->id);
+
+		if (!one)
 			return -1;
-		if (relax->one.reaches & PTX_REACH_POINTER)
+		if (one->reaches & PTX_REACH_POINTER)
 			return 1;
-		return relax->one.reaches & PTX_REACH_VARIABLE ? add_key(relax, TOUCHES_VARIABLES)
-							       : 0;
+		return one->reaches & PTX_REACH_VARIABLE ? add_key(relax, TOUCHES_VARIABLES) : 0;
 	}
 	if (kind_family(call->kind) != FAMILY_launch)
 		return 0;
@@ -285,43 +267,25 @@ static int is_access(const struct walk_call *call)
 	return kind_has(call->kind, K_ACCESSES);
 }
 
-/*
- * What another call does, until the next is asked for; NULL after a message.  Of a graph it is read
- * each time: what a reader says of one depends on how many it has read.
- */
-static const struct accesses *read_other(struct relax *relax, int64_t call)
-{
-	struct read_accesses *read = &relax->read[call % RELAX_READ];
-
-	if (kind_family(run_call(relax->run, call)->kind) == FAMILY_graph_launch)
-		return access_read(relax->reader, call, &relax->other) ? NULL : &relax->other;
-	if (read->call == call)
-		return &read->accesses;
-	read->call = 0;
-	if (access_read(relax->reader, call, &read->accesses))
-		return NULL;
-	read->call = call;
-	return &read->accesses;
-}
-
 /* 0 only if it is known that they need no order; -1 after a message. */
 static int may_conflict(struct relax *relax, const struct walk_call *call, int64_t key,
 	const struct touch *touch)
 {
-	const struct accesses *other;
+	const struct accesses *one, *other;
 
 	if (!is_access(call) || !touch->is_access)
 		return 1;
-	if (read_one(relax, call))
+	one = access_read(relax->reader, call->id);
+	if (!one)
 		return -1;
-	if (!relax->one.complete && key != TOUCHES_VARIABLES)
+	if (!one->complete && key != TOUCHES_VARIABLES)
 		return 1;
-	other = read_other(relax, touch->call);
+	other = access_read(relax->reader, touch->call);
 	if (!other)
 		return -1;
 	if (key == TOUCHES_VARIABLES)
-		return accesses_meet(&relax->one, other);
-	return !other->complete || accesses_conflict(&relax->one, other) != OVERLAP_NONE;
+		return accesses_meet(one, other);
+	return !other->complete || access_compare(relax->reader, one, other) != OVERLAP_NONE;
 }
 
 /* The last that loses its order and may need it; those before it may, too. */

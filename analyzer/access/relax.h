@@ -23,7 +23,6 @@
 #include "walk.h"
 
 #define RELAX_DEPTH 64
-#define RELAX_READ (1 << 16)
 
 /* An operation that touched something. */
 struct touch {
@@ -33,12 +32,6 @@ struct touch {
 	struct order_epoch full, loose; /* for order_before() of each order */
 	int is_access;                  /* access.h knows what it is, if anybody does */
 	int slot;                       /* its place among the last RELAX_DEPTH of its stream */
-};
-
-/* What a call does, kept as many later ones are compared with it. */
-struct read_accesses {
-	int64_t call; /* 0: none */
-	struct accesses accesses;
 };
 
 struct relax {
@@ -56,12 +49,9 @@ struct relax {
 	int64_t *key; /* what the present call touches */
 	size_t key_count;
 	struct access_reader *reader;
-	struct accesses one, other; /* of the present call, if it is this one; of another */
-	int64_t one_call;
-	struct read_accesses *read; /* of other calls that were asked for, RELAX_READ of them */
-	int reaches;                /* some kernel does what it was not given memory for */
-	int graphs_known;           /* all that graphs do is on the device, and named */
-	int host_slot;              /* of the last call as one the host may look at, or -1 */
+	int reaches;      /* some kernel does what it was not given memory for */
+	int graphs_known; /* all that graphs do is on the device, and named */
+	int host_slot;    /* of the last call as one the host may look at, or -1 */
 };
 
 /* While the run is analyzed; 0, or -1 after a message; relax_release() in both cases. */

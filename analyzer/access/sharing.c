@@ -8,8 +8,7 @@
 struct sharing {
 	sqlite3_stmt *touch;
 	struct access_reader *reader;
-	int64_t one_call; /* whose accesses one are */
-	struct accesses one, other;
+	const struct accesses *one, *other; /* read last */
 };
 
 enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY, TOUCH_GRAPH };
@@ -59,19 +58,14 @@ void sharing_close(struct sharing *sharing)
 	sqlite3_finalize(sharing->touch);
 	if (sharing->reader)
 		access_close(sharing->reader);
-	accesses_release(&sharing->one);
-	accesses_release(&sharing->other);
 	free(sharing);
 }
 
 static int read_both(struct sharing *sharing, int64_t call, int64_t other)
 {
-	if (sharing->one_call != call) {
-		if (access_read(sharing->reader, call, &sharing->one))
-			return -1;
-		sharing->one_call = call;
-	}
-	return access_read(sharing->reader, other, &sharing->other);
+	sharing->one = access_read(sharing->reader, call);
+	sharing->other = sharing->one ? access_read(sharing->reader, other) : NULL;
+	return sharing->other ? 0 : -1;
 }
 
 /* What the nodes of a graph do with the copy's bytes. */
@@ -81,10 +75,10 @@ static int touch_of_graph(struct sharing *sharing, int64_t copy, int64_t call)
 
 	if (read_both(sharing, copy, call))
 		return -1;
-	for (size_t i = 0; i < sharing->one.count; i++)
-		for (size_t k = 0; k < sharing->other.count; k++) {
-			enum access_overlap found =
-				access_overlap(&sharing->one.access[i], &sharing->other.access[k]);
+	for (size_t i = 0; i < sharing->one->count; i++)
+		for (size_t k = 0; k < sharing->other->count; k++) {
+			enum access_overlap found = access_overlap(&sharing->one->access[i],
+				&sharing->other->access[k]);
 
 			most = found > most ? found : most;
 		}
@@ -139,9 +133,9 @@ int sharing_conflict(struct sharing *sharing, int64_t call, int64_t other)
 {
 	if (read_both(sharing, call, other))
 		return -1;
-	for (size_t i = 0; i < sharing->one.count; i++)
-		for (size_t k = 0; k < sharing->other.count; k++)
-			if (matters(&sharing->one.access[i], &sharing->other.access[k]))
+	for (size_t i = 0; i < sharing->one->count; i++)
+		for (size_t k = 0; k < sharing->other->count; k++)
+			if (matters(&sharing->one->access[i], &sharing->other->access[k]))
 				return 1;
 	return 0;
 }
@@ -158,6 +152,6 @@ int sharing_nothing(struct sharing *sharing, int64_t call, int64_t other)
 
 	if (conflict)
 		return conflict < 0 ? -1 : 0;
-	return is_seen(&sharing->one) && is_seen(&sharing->other) &&
-		!accesses_meet(&sharing->one, &sharing->other);
+	return is_seen(sharing->one) && is_seen(sharing->other) &&
+		!accesses_meet(sharing->one, sharing->other);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the operations of a run access, each different launch worked out once: launches of one
- * kernel in one shape with the same words access the same.  Operations that access nothing of
- * interest are not looked at further.
+ * What the operations of a run access, as far as it is known and of interest: others are not looked
+ * at further.
  */
 #ifndef CUFENCE_OPERATIONS_H
 #define CUFENCE_OPERATIONS_H
@@ -14,11 +13,8 @@
 
 struct operations {
 	struct access_reader *reader;
-	struct run_cursor operands, launches;
-	struct idmap told;    /* kernels of which it is known what they access */
-	struct idmap known;   /* hash of a launch -> struct accesses */
-	size_t count;         /* of known */
-	struct accesses once; /* of what is no launch */
+	struct run_cursor operands;
+	struct idmap told; /* kernels of which it is known what they access */
 };
 
 /* 0, or -1 after a message; operations_release() in both cases. */

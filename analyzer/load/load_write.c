@@ -160,7 +160,8 @@ static void fill_payload(struct run_payload *payload, const struct loader *loade
 {
 	payload->ptr = field_or(call, FIELD_ptr, 0);
 	payload->bytes = bytes_of(call);
-	if (payload->bytes == DB_NULL)
+	payload->has_bytes = payload->bytes != DB_NULL;
+	if (!payload->has_bytes)
 		payload->bytes = 0;
 	payload->grid = (uint64_t)field_or(call, FIELD_grid, 0);
 	payload->block = (uint64_t)field_or(call, FIELD_block, 0);

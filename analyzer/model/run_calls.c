@@ -79,6 +79,7 @@ static void read_payload(struct run_reader *reader, struct run_payload *payload)
 
 	payload->ptr = sqlite3_column_int64(row, PTR);
 	payload->bytes = sqlite3_column_int64(row, BYTES);
+	payload->has_bytes = !is_null(row, BYTES);
 	payload->grid = (uint64_t)sqlite3_column_int64(row, GRID);
 	payload->block = (uint64_t)sqlite3_column_int64(row, BLOCK);
 	payload->result = result_of(sqlite3_column_int64(row, RESULT));

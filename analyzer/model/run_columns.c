@@ -52,6 +52,8 @@ void run_close(struct run *run)
 	column_close(&run->allocations);
 	column_close(&run->objects);
 	column_close(&run->operands);
+	column_close(&run->extents);
+	column_close(&run->claims);
 	column_close(&run->launches);
 	column_close(&run->overheads);
 	column_close(&run->freed);

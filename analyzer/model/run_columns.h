@@ -52,7 +52,7 @@ struct run_payload {
 	uint32_t process, context, event, kernel;
 	uint8_t direction; /* enum copy_direction; COPY_DEFAULT: unknown */
 	uint8_t src, dst;  /* enum memory_kind */
-	uint8_t unused;
+	uint8_t has_bytes; /* bytes is not NULL */
 };
 
 /* Calls among each other. */
@@ -109,9 +109,36 @@ struct run_context {
 	int green;
 };
 
+/* What is known of the code of a kernel, or of a shape: rows of kernel_code and shape_code. */
 struct run_kernel {
-	int32_t reaches; /* kernel_code.reaches, 0 without */
-	uint32_t knows_parameters;
+	int32_t reaches; /* 0 without */
+	uint8_t knows_parameters, complete;
+	uint8_t evidence; /* enum code_evidence */
+};
+
+struct run_shape {
+	int32_t reaches; /* -1: there is no row */
+	int32_t complete;
+};
+
+/* From the weakest on. */
+enum code_evidence { CODE_NONE, CODE_CONVENTION, CODE_CONST, CODE_PTX };
+
+enum claim_direction { CLAIM_ATOMIC, CLAIM_LOAD, CLAIM_STORE };
+
+#define CLAIM_STRIDES 3
+
+/* A row of kernel_access; in order of shape, kernel and offset. */
+struct run_claim {
+	uint32_t shape, kernel; /* shape 0: of launches of no shape that is known */
+	uint32_t offset;
+	uint8_t direction; /* enum claim_direction */
+	uint8_t sure, exact, strides;
+	int64_t low, high; /* INT64_MIN, INT64_MAX: no bound known */
+	int64_t run;       /* 0: all from low to high */
+	struct {
+		int64_t bytes, count;
+	} stride[CLAIM_STRIDES];
 };
 
 struct run_thread {
@@ -149,6 +176,14 @@ struct run_operand {
 	uint32_t role;   /* enum operand_role */
 };
 
+/* Of one call in order of role and item. */
+struct run_extent {
+	uint32_t call, allocation;
+	uint32_t role; /* enum operand_role */
+	uint32_t item;
+	int64_t address, bytes, pitch, rows, slice, slices, span;
+};
+
 /* Of one call in order of start. */
 struct run_overhead {
 	uint32_t call;
@@ -165,7 +200,9 @@ struct run_ended {
 struct run {
 	struct scratch scratch;
 	struct column calls, links, payloads, works, allocations;
-	struct column objects, operands, overheads, freed, allocated, threads_made, launches;
+	struct column objects, operands, extents, overheads, freed, allocated, threads_made,
+		launches;
+	struct column claims;
 	struct map long_calls, long_works; /* id -> end */
 	/* By id, of which there are so many; row 0 included. */
 	struct run_where *where;
@@ -173,7 +210,7 @@ struct run {
 	struct run_context *context;
 	struct run_thread *thread;
 	struct run_kernel *kernel;
-	int32_t *shape; /* shape_code.reaches, -1 without */
+	struct run_shape *shape;
 	size_t where_count, stream_count, context_count, thread_count, kernel_count, shape_count;
 	struct run_evidence evidence;
 	int threads_share;             /* a process has several */
@@ -250,14 +287,26 @@ static inline const struct run_kernel *run_kernel(const struct run *run, int64_t
 	return &run->kernel[id > 0 && id < (int64_t)run->kernel_count ? id : 0];
 }
 
+/* What is known of a shape, NULL: nothing. */
+static inline const struct run_shape *run_shape(const struct run *run, uint32_t shape)
+{
+	return shape < run->shape_count && run->shape[shape].reaches >= 0 ? &run->shape[shape]
+									  : NULL;
+}
+
 /* What launches of a kernel, of a shape if that is not 0, reach beside what they were given,
  * PTX_REACH_, as far as that is known. */
 static inline unsigned run_reaches(const struct run *run, int64_t kernel, uint32_t shape)
 {
-	int32_t reaches = shape < run->shape_count ? run->shape[shape] : -1;
+	const struct run_shape *known = run_shape(run, shape);
 
-	return (unsigned)(reaches >= 0 ? reaches : run_kernel(run, kernel)->reaches);
+	return (unsigned)(known ? known->reaches : run_kernel(run, kernel)->reaches);
 }
+
+/* What launches of that kernel and shape (0: of no shape that is known) do with what the word at
+ * that offset points to: the first claim, NULL without one; those that follow are up to end. */
+const struct run_claim *run_claims(const struct run *run, uint32_t kernel, uint32_t shape,
+	uint32_t offset, const struct run_claim **end);
 
 static inline const struct run_allocation *run_allocation(const struct run *run, int64_t id)
 {

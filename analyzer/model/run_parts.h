@@ -57,10 +57,18 @@ struct run_building {
 };
 void run_building_free(struct run *run);
 
+/*
+ * Opens a column for the rows of a table that count_sql counts.  One without an INTEGER PRIMARY KEY
+ * has a count, and an index of it answers quickly.
+ */
+int run_open_list(struct column *list, struct run *run, struct db *db, const char *count_sql,
+	size_t row_size);
+
 int run_read_calls(struct run *run, struct db *db);
 int run_read_works(struct run *run, struct db *db);
 int run_read_operands(struct run *run, struct db *db);
 int run_read_launches(struct run *run, struct db *db);
+int run_read_code(struct run *run, struct db *db);
 int run_read_tables(struct run *run, struct db *db); /* those by id */
 int run_read_lists(struct run *run, struct db *db);  /* those in order of call */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables beside calls and operations: those by id, and those in order of call. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "run_parts.h"
 
@@ -70,39 +71,6 @@ static int read_threads(struct run *run, struct db *db)
 	return run->thread && !rc ? 0 : -1;
 }
 
-static int read_kernels(struct run *run, struct db *db)
-{
-	struct run_reader reader;
-	int rc = run_reader_open(&reader, run, db, "kernel",
-		"SELECT k.id, k.parameter_count NOT NULL, "
-		"(SELECT c.reaches FROM kernel_code c WHERE c.kernel = k.id) FROM kernel k");
-
-	if (!rc)
-		run->kernel = run_new_rows(db, "kernel", sizeof(*run->kernel), &run->kernel_count);
-	while (run->kernel && (rc = run_reader_next(&reader)) > 0)
-		run->kernel[run_reader_id(&reader, 0)] =
-			(struct run_kernel){ .knows_parameters = run_reader_id(&reader, 1),
-				.reaches = sqlite3_column_int(reader.rows, 2) };
-	run_reader_close(&reader);
-	return run->kernel && !rc ? 0 : -1;
-}
-
-static int read_shapes(struct run *run, struct db *db)
-{
-	struct run_reader reader;
-	int rc = run_reader_open(&reader, run, db, "shape_code",
-		"SELECT shape, reaches FROM shape_code");
-
-	if (!rc)
-		run->shape = run_new_rows(db, "shape_code", sizeof(*run->shape), &run->shape_count);
-	for (size_t i = 0; i < run->shape_count; i++)
-		run->shape[i] = -1;
-	while (run->shape && (rc = run_reader_next(&reader)) > 0)
-		run->shape[run_reader_id(&reader, 0)] = sqlite3_column_int(reader.rows, 1);
-	run_reader_close(&reader);
-	return run->shape && !rc ? 0 : -1;
-}
-
 static int read_allocations(struct run *run, struct db *db)
 {
 	static const char *const kinds[] = {
@@ -141,7 +109,7 @@ static int read_allocations(struct run *run, struct db *db)
 int run_read_tables(struct run *run, struct db *db)
 {
 	return read_streams(run, db) || read_contexts(run, db) || read_threads(run, db) ||
-			read_kernels(run, db) || read_shapes(run, db) || read_allocations(run, db)
+			run_read_code(run, db) || read_allocations(run, db)
 		? -1
 		: 0;
 }
@@ -164,8 +132,7 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* A table without an INTEGER PRIMARY KEY has a count, and an index of it answers quickly. */
-static int open_list(struct column *list, struct run *run, struct db *db, const char *count_sql,
+int run_open_list(struct column *list, struct run *run, struct db *db, const char *count_sql,
 	size_t row_size)
 {
 	int64_t count = db_int(db, count_sql, 0);
@@ -189,7 +156,7 @@ static int read_objects(struct run *run, struct db *db)
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "call_object",
 			 "SELECT call, role, object FROM call_object") ||
-		open_list(&run->objects, run, db, "SELECT count(*) FROM call_object",
+		run_open_list(&run->objects, run, db, "SELECT count(*) FROM call_object",
 			sizeof(struct run_object));
 
 	while (!rc && (rc = run_reader_next(&reader)) > 0) {
@@ -245,6 +212,33 @@ int run_read_launches(struct run *run, struct db *db)
 	return rc;
 }
 
+static int read_extents(struct run *run, struct db *db)
+{
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "extent",
+			 "SELECT call, allocation, role, item, address, bytes, pitch, rows, slice, "
+			 "slices, span FROM extent") ||
+		run_open_list(&run->extents, run, db, "SELECT count(*) FROM extent",
+			sizeof(struct run_extent));
+
+	while (!rc && (rc = run_reader_next(&reader)) > 0) {
+		struct run_extent *row = column_need(&run->extents, run->extents.count);
+		sqlite3_stmt *q = reader.rows;
+
+		rc = row ? 0 : -1;
+		if (row)
+			*row = (struct run_extent){ run_reader_id(&reader, 0),
+				run_reader_id(&reader, 1),
+				strcmp(db_text(q, 2), "dst") ? OPERAND_SRC : OPERAND_DST,
+				(uint32_t)sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4),
+				sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6),
+				sqlite3_column_int64(q, 7), sqlite3_column_int64(q, 8),
+				sqlite3_column_int64(q, 9), sqlite3_column_int64(q, 10) };
+	}
+	run_reader_close(&reader);
+	return rc ? -1 : column_sort(&run->extents, by_call);
+}
+
 static int read_overheads(struct run *run, struct db *db)
 {
 	static const char *const kinds[] = {
@@ -254,7 +248,7 @@ static int read_overheads(struct run *run, struct db *db)
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "overhead",
 			 "SELECT call, kind, start, end FROM overhead WHERE call NOT NULL") ||
-		open_list(&run->overheads, run, db, "SELECT max(rowid) FROM overhead",
+		run_open_list(&run->overheads, run, db, "SELECT max(rowid) FROM overhead",
 			sizeof(struct run_overhead));
 
 	while (!rc && (rc = run_reader_next(&reader)) > 0) {
@@ -313,8 +307,8 @@ static int list_threads(struct run *run, struct db *db)
 int run_read_lists(struct run *run, struct db *db)
 {
 	return column_sort(&run->operands, by_call) || column_sort(&run->launches, by_call) ||
-			read_objects(run, db) || read_overheads(run, db) || list_allocations(run) ||
-			list_threads(run, db)
+			read_objects(run, db) || read_extents(run, db) || read_overheads(run, db) ||
+			list_allocations(run) || list_threads(run, db)
 		? -1
 		: 0;
 }

@@ -12,7 +12,7 @@
 struct memory {
 	struct access_reader *reader;
 	sqlite3_stmt *allocation;
-	struct accesses earlier, later;
+	const struct accesses *earlier, *later;
 };
 
 static const char allocation_sql[] =
@@ -77,11 +77,11 @@ static struct accesses only(struct memory_access *access)
 
 static int say_conflicts(struct memory *memory, int *lines)
 {
-	for (size_t i = 0; i < memory->earlier.count; i++) {
-		struct accesses one = only(&memory->earlier.access[i]);
+	for (size_t i = 0; i < memory->earlier->count; i++) {
+		struct accesses one = only(&memory->earlier->access[i]);
 
-		for (size_t k = 0; k < memory->later.count && *lines < LINE_LIMIT; k++) {
-			struct accesses other = only(&memory->later.access[k]);
+		for (size_t k = 0; k < memory->later->count && *lines < LINE_LIMIT; k++) {
+			struct accesses other = only(&memory->later->access[k]);
 
 			if (accesses_conflict(&one, &other) == OVERLAP_NONE)
 				continue;
@@ -101,7 +101,7 @@ static int say(struct memory *memory)
 		return -1;
 	if (lines)
 		return 0;
-	puts(memory->earlier.complete && memory->later.complete
+	puts(memory->earlier->complete && memory->later->complete
 			? "    neither writes memory that the other one uses"
 			: "    no memory is known that one of them writes and the other one uses");
 	return 0;
@@ -113,12 +113,12 @@ int why_memory(struct db *db, int64_t earlier, int64_t later)
 		.allocation = db_prepare(db, allocation_sql) };
 	int rc = -1;
 
-	if (memory.reader && memory.allocation &&
-		!access_read(memory.reader, earlier, &memory.earlier) &&
-		!access_read(memory.reader, later, &memory.later))
+	if (memory.reader && memory.allocation) {
+		memory.earlier = access_read(memory.reader, earlier);
+		memory.later = memory.earlier ? access_read(memory.reader, later) : NULL;
+	}
+	if (memory.later)
 		rc = say(&memory);
-	accesses_release(&memory.earlier);
-	accesses_release(&memory.later);
 	sqlite3_finalize(memory.allocation);
 	access_close(memory.reader);
 	return rc;

@@ -47,14 +47,15 @@ static void check(const char *body, const char *wanted)
 {
 	struct db db = load(body);
 	struct access_reader *reader = access_open(&db);
-	struct accesses found = { 0 };
+	const struct accesses *found = NULL;
 	char text[1024] = "";
 	size_t used = 0;
 
 	for (int64_t call = 1; call <= db_int(&db, "SELECT max(id) FROM call", 0); call++)
-		assert_int_equal(access_read(reader, call, &found), 0);
-	for (size_t i = 0; i < found.count; i++) {
-		const struct memory_access *access = &found.access[i];
+		assert_non_null(found = access_read(reader, call));
+	assert_non_null(found);
+	for (size_t i = 0; i < found->count; i++) {
+		const struct memory_access *access = &found->access[i];
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%c%llx+%lld",
 			access->exact && access->sure ? "" : "~", "rwa?"[access->direction],
 			(long long)access -> low, (long long)(access->high - access->low));
@@ -68,11 +69,10 @@ static void check(const char *body, const char *wanted)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, " ");
 	}
 	snprintf(text + used, sizeof(text) - used, "%s",
-		found.complete        ? "complete"
-			: found.named ? "named"
-				      : "unknown");
+		found->complete        ? "complete"
+			: found->named ? "named"
+				       : "unknown");
 	assert_string_equal(text, wanted);
-	accesses_release(&found);
 	access_close(reader);
 	trace_text_finish(&db, "test_load_graph");
 }

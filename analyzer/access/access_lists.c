@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What calls access, as lists that those share that do the same: each is worked out once.  A
+ * reader keeps two generations of them.  When the young one is full the old one goes; what is asked
+ * for again is young again, so that a list stays while LISTS_BYTES of others are read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access_parts.h"
+
+#define LISTS_BYTES ((size_t)32 << 20)
+/* A hash that is another list's, too: the next ones are tried. */
+#define PROBE_STEPS 8
+/* Rows that are looked at before they are searched for. */
+#define NEAR_STEPS 32
+
+struct list {
+	struct accesses accesses;
+	uint32_t call;    /* that does this, 0: a graph's */
+	uint64_t version; /* of a graph, 0: none */
+};
+
+static void free_list(void *object)
+{
+	struct list *list = object;
+
+	accesses_release(&list->accesses);
+	free(list);
+}
+
+struct access_reader *access_open(struct db *db)
+{
+	struct access_reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader) {
+		fputs("cufence: out of memory\n", stderr);
+		return NULL;
+	}
+	reader->run = run_of(db, &reader->own);
+	reader->asked = calloc(ACCESS_ASKED, sizeof(*reader->asked));
+	reader->compared = calloc(ACCESS_COMPARED, sizeof(*reader->compared));
+	reader->graphs = reader->run ? access_graphs_open(db) : NULL;
+	if (reader->asked && reader->compared && reader->graphs)
+		return reader;
+	if (reader->graphs)
+		fputs("cufence: out of memory\n", stderr);
+	access_close(reader);
+	return NULL;
+}
+
+void access_close(struct access_reader *reader)
+{
+	if (!reader)
+		return;
+	idmap_release(&reader->young, free_list);
+	idmap_release(&reader->old, free_list);
+	if (reader->graphs)
+		access_graphs_close(reader->graphs);
+	accesses_release(&reader->scratch);
+	run_close(reader->own);
+	free(reader->asked);
+	free(reader->compared);
+	free(reader);
+}
+
+/* --- the rows of a call --- */
+
+/* Calls are mostly asked for in order: behind the rows found last. */
+static const unsigned char *find_rows(const struct column *rows, uint64_t *at, uint32_t call,
+	const unsigned char **end)
+{
+	uint64_t next = *at, size = rows->row_size;
+	const unsigned char *first = NULL;
+
+	for (int steps = 0; next < rows->count && steps < NEAR_STEPS; next++, steps++) {
+		const unsigned char *row = rows->rows + next * size;
+		uint32_t of = *(const uint32_t *)(const void *)row;
+
+		if (of < call)
+			continue;
+		first = of == call ? row : NULL;
+		if (of > call && next == *at)
+			first = run_find(rows, call);
+		goto found;
+	}
+	first = next < rows->count || *at >= rows->count ? run_find(rows, call) : NULL;
+found:
+	*end = first;
+	if (!first)
+		return NULL;
+	while (*end < rows->rows + rows->count * size &&
+		*(const uint32_t *)(const void *)*end == call)
+		*end += size;
+	*at = (uint64_t)(*end - rows->rows) / size;
+	return first;
+}
+
+static void find_objects(struct access_reader *reader, uint32_t call, struct access_rows *rows)
+{
+	const unsigned char *end;
+	const struct run_object *object =
+		(const void *)find_rows(&reader->run->objects, &reader->objects_at, call, &end);
+
+	for (; object && (const unsigned char *)object < end; object++)
+		if (object->role == OBJECT_CONTENT)
+			rows->content = (unsigned)object->object;
+		else if (object->role == OBJECT_EXEC)
+			rows->exec = object->object;
+}
+
+int access_find_rows(struct access_reader *reader, int64_t call, struct access_rows *rows)
+{
+	const struct run *run = reader->run;
+	const struct run_call *row = run_call(run, call);
+	const struct run_ended *launch;
+	const unsigned char *end;
+
+	if (!row)
+		return -1;
+	*rows = (struct access_rows){ .kind = (enum call_kind)row->kind,
+		.payload = run_payload(run, row) };
+	rows->operand =
+		(const void *)find_rows(&run->operands, &reader->operands_at, (uint32_t)call, &end);
+	rows->operands_end = (const void *)end;
+	rows->extent =
+		(const void *)find_rows(&run->extents, &reader->extents_at, (uint32_t)call, &end);
+	rows->extents_end = (const void *)end;
+	launch =
+		(const void *)find_rows(&run->launches, &reader->launches_at, (uint32_t)call, &end);
+	rows->shape = launch && run_shape(run, launch->what) ? launch->what : 0;
+	find_objects(reader, (uint32_t)call, rows);
+	return 0;
+}
+
+/* --- lists --- */
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+static uint64_t hash_rows(const struct access_rows *rows)
+{
+	const struct run_payload *payload = rows->payload;
+	uint64_t hash = mix(rows->kind, (uint64_t)payload->kernel << 32 | rows->shape);
+
+	hash = mix(hash, (uint64_t)payload->bytes);
+	hash = mix(hash,
+		(uint64_t)payload->dst << 16 | (uint64_t)payload->src << 8 | rows->content);
+	for (const struct run_operand *row = rows->operand; row < rows->operands_end; row++) {
+		hash = mix(hash, (uint64_t)row->offset << 32 | row->allocation);
+		hash = mix(hash, (uint64_t)row->address ^ (uint64_t)row->role << 60);
+	}
+	for (const struct run_extent *row = rows->extent; row < rows->extents_end; row++) {
+		hash = mix(hash, (uint64_t)row->address);
+		hash = mix(hash, (uint64_t)row->span);
+	}
+	return hash;
+}
+
+static int is_same_operand(const struct run_operand *a, const struct run_operand *b)
+{
+	return a->allocation == b->allocation && a->address == b->address &&
+		a->offset == b->offset && a->role == b->role;
+}
+
+static int is_same_extent(const struct run_extent *a, const struct run_extent *b)
+{
+	return a->allocation == b->allocation && a->role == b->role && a->address == b->address &&
+		a->bytes == b->bytes && a->pitch == b->pitch && a->rows == b->rows &&
+		a->slice == b->slice && a->slices == b->slices && a->span == b->span;
+}
+
+/* Of what decides what the calls access. */
+static int is_same(const struct access_rows *a, const struct access_rows *b)
+{
+	const struct run_payload *x = a->payload, *y = b->payload;
+
+	if (a->kind != b->kind || x->kernel != y->kernel || a->shape != b->shape ||
+		x->bytes != y->bytes || x->has_bytes != y->has_bytes || x->dst != y->dst ||
+		x->src != y->src || a->content != b->content ||
+		a->operands_end - a->operand != b->operands_end - b->operand ||
+		a->extents_end - a->extent != b->extents_end - b->extent)
+		return 0;
+	for (ptrdiff_t i = 0; i < a->operands_end - a->operand; i++)
+		if (!is_same_operand(&a->operand[i], &b->operand[i]))
+			return 0;
+	for (ptrdiff_t i = 0; i < a->extents_end - a->extent; i++)
+		if (!is_same_extent(&a->extent[i], &b->extent[i]))
+			return 0;
+	return 1;
+}
+
+static size_t bytes_of(const struct list *list)
+{
+	return sizeof(*list) + sizeof(struct idmap_slot) +
+		list->accesses.count * sizeof(*list->accesses.access);
+}
+
+static int put(struct access_reader *reader, int64_t key, struct list *list)
+{
+	if (idmap_put(&reader->young, key, list)) {
+		free_list(list);
+		return -1;
+	}
+	reader->young_bytes += bytes_of(list);
+	if (reader->young_bytes < LISTS_BYTES)
+		return 0;
+	idmap_release(&reader->old, free_list);
+	reader->old = reader->young;
+	reader->young = (struct idmap){ 0 };
+	reader->young_bytes = 0;
+	reader->generation++;
+	return 0;
+}
+
+/* As long as it is asked for it is young; NULL: there is none, or -1 in *rc after a message. */
+static struct list *get(struct access_reader *reader, int64_t key, int *rc)
+{
+	struct list *list = idmap_get(&reader->young, key);
+
+	if (list)
+		return list;
+	list = idmap_take(&reader->old, key);
+	if (list && put(reader, key, list)) {
+		*rc = -1;
+		return NULL;
+	}
+	return list;
+}
+
+/* A list of what scratch holds. */
+static struct list *keep(struct access_reader *reader, int64_t key, uint32_t call, uint64_t version)
+{
+	struct list *list = calloc(1, sizeof(*list));
+	size_t bytes = reader->scratch.count * sizeof(*list->accesses.access);
+
+	if (!list || (bytes && !(list->accesses.access = malloc(bytes)))) {
+		fputs("cufence: out of memory\n", stderr);
+		free(list);
+		return NULL;
+	}
+	if (bytes)
+		memcpy(list->accesses.access, reader->scratch.access, bytes);
+	list->accesses.count = list->accesses.room = reader->scratch.count;
+	list->accesses.complete = reader->scratch.complete;
+	list->accesses.named = reader->scratch.named;
+	list->accesses.reaches = reader->scratch.reaches;
+	list->accesses.number = ++reader->numbers;
+	list->call = call;
+	list->version = version;
+	return put(reader, key, list) ? NULL : list;
+}
+
+static int64_t key_of(uint64_t hash, int step)
+{
+	return (int64_t)((hash + 2 * (uint64_t)step) & INT64_MAX) | 1;
+}
+
+/* Of a list of that hash: whether it is one of what is wanted. */
+static int is_list_of(struct access_reader *reader, const struct list *list,
+	const struct access_rows *rows, uint64_t version)
+{
+	struct access_rows other;
+
+	if (version || list->version)
+		return version == list->version;
+	return !access_find_rows(reader, list->call, &other) && is_same(rows, &other);
+}
+
+/* What is wanted: of a call, or of a version of a graph. */
+static int read_list(struct access_reader *reader, const struct access_rows *rows, uint64_t version)
+{
+	struct accesses *scratch = &reader->scratch;
+
+	scratch->count = 0;
+	scratch->complete = scratch->named = 0;
+	scratch->reaches = 0;
+	if (version)
+		return access_copy_version(reader, rows->exec, version, scratch);
+	if (kind_family(rows->kind) == FAMILY_graph_launch)
+		return access_add_named(reader, rows, scratch);
+	return access_add_operation(reader, rows, NULL, scratch);
+}
+
+static const struct accesses *find_list(struct access_reader *reader, int64_t call,
+	const struct access_rows *rows, uint64_t version)
+{
+	uint64_t hash = version ? mix(1, version) : hash_rows(rows);
+	struct list *list = NULL;
+	int64_t key = 0;
+	int rc = 0;
+
+	for (int step = 0; step < PROBE_STEPS; step++) {
+		key = key_of(hash, step);
+		list = get(reader, key, &rc);
+		if (rc)
+			return NULL;
+		if (!list)
+			break;
+		if (is_list_of(reader, list, rows, version))
+			return &list->accesses;
+	}
+	if (list)
+		free_list(idmap_take(&reader->young, key));
+	if (read_list(reader, rows, version))
+		return NULL;
+	list = keep(reader, key, (uint32_t)call, version);
+	return list ? &list->accesses : NULL;
+}
+
+const struct accesses *access_read(struct access_reader *reader, int64_t call)
+{
+	static const struct accesses nothing = { 0 };
+	struct access_asked *asked = &reader->asked[(uint64_t)call % ACCESS_ASKED];
+	struct access_rows rows;
+	uint64_t version = 0;
+
+	if (asked->call == call && asked->generation == reader->generation)
+		return asked->list;
+	if (access_find_rows(reader, call, &rows))
+		return &nothing;
+	if (kind_family(rows.kind) == FAMILY_graph_launch) {
+		if (!rows.exec)
+			return &nothing;
+		if (access_find_version(reader, call, &rows, &version))
+			return NULL;
+	}
+	asked->call = 0;
+	asked->list = find_list(reader, call, &rows, version);
+	if (!asked->list)
+		return NULL;
+	/* Of a graph a reader says what it can at the time. */
+	asked->call = version || rows.exec ? 0 : call;
+	asked->generation = reader->generation;
+	return asked->list;
+}
+
+/* --- pairs of lists --- */
+
+enum access_overlap access_compare(struct access_reader *reader, const struct accesses *a,
+	const struct accesses *b)
+{
+	uint64_t low = a->number < b->number ? a->number : b->number;
+	uint64_t high = a->number < b->number ? b->number : a->number;
+	struct access_compared *known =
+		&reader->compared[mix(low, high) >> 7 & (ACCESS_COMPARED - 1)];
+
+	if (!low)
+		return accesses_conflict(a, b);
+	if (known->low != low || known->high != high)
+		*known = (struct access_compared){ low, high, accesses_conflict(a, b) };
+	return known->found;
+}
