@@ -3,24 +3,14 @@
 //
 // hold(stream) makes that stream busy for about 20 ms when FENCES_HOLD is "1",
 // and does nothing otherwise. It orders nothing: it is a kernel of one thread
-// in that stream alone, and all the code is on the device from the start, so
-// that no launch waits for code to be loaded.
+// in that stream alone, and all the code is on the device before the first
+// checked call, so that no launch waits for code to be loaded.
 #pragma once
 #include <cuda_runtime.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(call)                                                          \
-  do {                                                                       \
-    cudaError_t check_ = (call);                                             \
-    if (check_ != cudaSuccess) {                                             \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__,                     \
-              cudaGetErrorString(check_));                                   \
-      exit(2);                                                               \
-    }                                                                        \
-  } while (0)
 
 __attribute__((constructor)) static void hold_load_eagerly(void) {
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
@@ -33,6 +23,24 @@ static __global__ void hold_spin(unsigned long long ns) {
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
   } while (t - t0 < ns);
 }
+
+// What EAGER loads at the start of the program, a lazy runtime loads here at the latest.
+static inline void hold_load(void) {
+  static int loaded;
+  cudaFuncAttributes attributes;
+  if (loaded++ == 0) cudaFuncGetAttributes(&attributes, (const void*)hold_spin);
+}
+
+#define CHECK(call)                                                          \
+  do {                                                                       \
+    hold_load();                                                             \
+    cudaError_t check_ = (call);                                             \
+    if (check_ != cudaSuccess) {                                             \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__,                     \
+              cudaGetErrorString(check_));                                   \
+      exit(2);                                                               \
+    }                                                                        \
+  } while (0)
 
 static inline int hold_wanted(void) {
   const char* v = getenv("FENCES_HOLD");
