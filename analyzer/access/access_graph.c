@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access_graph.h"
 #include "access_parts.h"
 #include "array.h"
+#include "calls.h"
 #include "unnamed_memory.h"
 #include "graph_child.h"
 
@@ -25,12 +27,6 @@
  */
 #define VERSION_LIMIT 16
 #define NODE_LIMIT 20000
-
-/* A graph at the time of a call; top: the executable's own, where nodes can be set. */
-struct part {
-	int64_t graph, at;
-	int top, maybe; /* maybe: it runs or not */
-};
 
 /* An executable as it was for the launches from one call to another. */
 struct version {
@@ -47,10 +43,16 @@ struct exec {
 struct access_graphs {
 	sqlite3_stmt *content, *change, *nodes, *bodies, *strays;
 	struct idmap execs;
-	struct part *part;
+	struct graph_part *part; /* of the version that was read last, as are those that follow */
 	size_t part_count;
-	size_t node_count; /* that were read */
-	uint64_t numbers;  /* of versions, so far */
+	struct graph_part_node *node;
+	size_t node_count;
+	struct accesses accesses;
+	int64_t exec;
+	int is_new;   /* the last launch that was asked about read them */
+	int complete; /* nothing was left out */
+	size_t nodes_read, node_limit;
+	uint64_t numbers; /* of versions, so far */
 };
 
 /* The graph and the call as of which it counts. */
@@ -75,7 +77,8 @@ static const char nodes_sql[] =
 	" AND c.call < ?2), n.origin, n.call), n.child, " CHILD_AS_OF("?2") ", n.id, "
 	"ifnull((SELECT c.enabled FROM graph_change c WHERE c.node = n.id AND c.exec = ?3 "
 	" AND c.call > ?2 AND c.call < ?4 AND c.enabled NOT NULL ORDER BY c.call DESC LIMIT 1), 1) "
-	"FROM graph_node n WHERE n.graph = ?1 AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2";
+	"FROM graph_node n WHERE n.graph = ?1 AND n.call < ?2 AND ifnull(n.removed, ?2) >= ?2 "
+	"ORDER BY n.id";
 
 /* Changes of graph ?1 until ?2 and of the executable ?3 until ?4, of no node that is known. */
 static const char strays_sql[] =
@@ -93,6 +96,7 @@ struct access_graphs *access_graphs_open(struct db *db)
 		fputs("cufence: out of memory\n", stderr);
 		return NULL;
 	}
+	graphs->node_limit = NODE_LIMIT;
 	graphs->content = db_prepare(db, content_sql);
 	graphs->change = db_prepare(db, change_sql);
 	graphs->nodes = db_prepare(db, nodes_sql);
@@ -122,17 +126,19 @@ void access_graphs_close(struct access_graphs *graphs)
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		sqlite3_finalize(*all[i]);
 	idmap_release(&graphs->execs, free_exec);
+	accesses_release(&graphs->accesses);
 	free(graphs->part);
+	free(graphs->node);
 	free(graphs);
 }
 
 /* --- nodes --- */
 
-static int add_part(struct access_graphs *graphs, struct part part)
+static int add_part(struct access_graphs *graphs, struct graph_part part)
 {
-	struct part *more;
+	struct graph_part *more;
 
-	if (graphs->part_count == NODE_LIMIT)
+	if (graphs->part_count == graphs->node_limit)
 		return 0;
 	more = array_room(graphs->part, graphs->part_count, sizeof(*more));
 	if (!more)
@@ -142,6 +148,19 @@ static int add_part(struct access_graphs *graphs, struct part part)
 	return 0;
 }
 
+/* The part that the last node consists of. */
+static int add_inner(struct access_graphs *graphs, int64_t graph, int64_t at, int maybe)
+{
+	size_t owner = graphs->node_count - 1;
+
+	return add_part(graphs,
+		(struct graph_part){ .graph = graph,
+			.at = at,
+			.top = graphs->node[owner].top,
+			.owner = (uint32_t)owner,
+			.maybe = maybe });
+}
+
 static int add_bodies(struct access_graphs *graphs, int64_t node, int64_t at)
 {
 	int step;
@@ -149,9 +168,7 @@ static int add_bodies(struct access_graphs *graphs, int64_t node, int64_t at)
 	if (db_bind(graphs->bodies, "i", node))
 		return -1;
 	while ((step = db_step(graphs->bodies)) > 0)
-		if (add_part(graphs,
-			    (struct part){ sqlite3_column_int64(graphs->bodies, 0), at,
-				    .maybe = 1 }))
+		if (add_inner(graphs, sqlite3_column_int64(graphs->bodies, 0), at, 1))
 			return -1;
 	return step;
 }
@@ -172,8 +189,43 @@ static int add_operation(struct access_reader *reader, int64_t call, const char 
 	return 0;
 }
 
-/* The node of the row of graphs->nodes. */
-static int add_node(struct access_reader *reader, const struct part *part, struct accesses *sum)
+/* What a call would be that does what a node of this type does. */
+static enum call_kind kind_of_node(const char *type)
+{
+	static const struct {
+		const char *type;
+		enum call_kind kind;
+	} kinds[] = { { "kernel", KIND_LAUNCH }, { "copy", KIND_COPY_ASYNC },
+		{ "set", KIND_SET_ASYNC }, { "alloc", KIND_ALLOC_ASYNC },
+		{ "free", KIND_FREE_ASYNC } };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(type, kinds[i].type))
+			return kinds[i].kind;
+	return KIND_RUNTIME;
+}
+
+/* The node of the row of graphs->nodes, whatever it does. */
+static int keep_node(struct access_graphs *graphs, size_t part)
+{
+	struct graph_part_node *more = array_room(graphs->node, graphs->node_count, sizeof(*more));
+	int64_t id = sqlite3_column_int64(graphs->nodes, 4);
+
+	if (!more)
+		return -1;
+	graphs->node = more;
+	more[graphs->node_count++] = (struct graph_part_node){ .id = id,
+		.top = part ? graphs->part[part].top : id,
+		.call = sqlite3_column_int64(graphs->nodes, 1),
+		.part = (uint32_t)part,
+		.kind = (uint8_t)kind_of_node((const char *)sqlite3_column_text(graphs->nodes, 0)),
+		.maybe = (uint8_t)graphs->part[part].maybe };
+	return 0;
+}
+
+/* The node of the row of graphs->nodes, the last one kept. */
+static int add_node(struct access_reader *reader, const struct graph_part *part,
+	struct accesses *sum)
 {
 	sqlite3_stmt *q = reader->graphs->nodes;
 	const char *type = (const char *)sqlite3_column_text(q, 0);
@@ -183,40 +235,43 @@ static int add_node(struct access_reader *reader, const struct part *part, struc
 		return 0;
 	/* A child set in the executable: of which graph it is a copy now is not recorded. */
 	if (sqlite3_column_type(q, 2) != SQLITE_NULL && sqlite3_column_int64(q, 1) > part->at) {
-		sum->complete = sum->named = 0;
+		sum->complete = sum->named = reader->graphs->complete = 0;
 		return 0;
 	}
 	if (sqlite3_column_type(q, 2) != SQLITE_NULL)
-		return add_part(reader->graphs,
-			(struct part){ sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3),
-				.maybe = part->maybe });
+		return add_inner(reader->graphs, sqlite3_column_int64(q, 2),
+			sqlite3_column_int64(q, 3), part->maybe);
 	if (!strcmp(type, "conditional"))
 		return add_bodies(reader->graphs, sqlite3_column_int64(q, 4), part->at);
 	if (add_operation(reader, sqlite3_column_int64(q, 1), type, sum))
 		return -1;
-	for (size_t i = first; i < sum->count && part->maybe; i++)
-		sum->access[i].exact = 0;
+	for (size_t i = first; i < sum->count; i++) {
+		sum->access[i].node = (uint32_t)reader->graphs->node_count;
+		if (part->maybe)
+			sum->access[i].exact = 0;
+	}
 	return 0;
 }
 
-static int add_nodes(struct access_reader *reader, const struct part *part, int64_t exec,
-	int64_t call, struct accesses *sum)
+static int add_nodes(struct access_reader *reader, size_t number, int64_t exec, int64_t call,
+	struct accesses *sum)
 {
-	sqlite3_stmt *q = reader->graphs->nodes;
+	struct access_graphs *graphs = reader->graphs;
+	struct graph_part part = graphs->part[number];
 	int step;
 
-	if (db_bind(q, "iiIi", part->graph, part->at, part->top ? exec : DB_NULL, call))
+	if (db_bind(graphs->nodes, "iiIi", part.graph, part.at, part.first ? exec : DB_NULL, call))
 		return -1;
-	while ((step = db_step(q)) > 0) {
-		reader->graphs->node_count++;
-		if (add_node(reader, part, sum))
+	while ((step = db_step(graphs->nodes)) > 0) {
+		graphs->nodes_read++;
+		if (keep_node(graphs, number) || add_node(reader, &part, sum))
 			return -1;
 	}
 	return step;
 }
 
 /* One of the nodes does what each of these calls says, and not what it did. */
-static int add_strays(struct access_reader *reader, const struct part *part, int64_t exec,
+static int add_strays(struct access_reader *reader, const struct graph_part *part, int64_t exec,
 	int64_t call, struct accesses *sum)
 {
 	sqlite3_stmt *q = reader->graphs->strays;
@@ -273,9 +328,8 @@ static int move(const struct run *run, const struct access_rows *launch,
 
 /* Accesses to memory that is gone are to what lies there now. */
 static void update_memory(const struct run *run, const struct access_rows *launch, int64_t call,
-	struct version *version)
+	struct accesses *sum, struct version *version)
 {
-	struct accesses *sum = &version->accesses;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < sum->count; i++) {
@@ -346,6 +400,7 @@ static void shorten(struct accesses *sum)
 			if (access->evidence < last->evidence)
 				last->evidence = access->evidence;
 			last->sure &= access->sure;
+			last->node = last->node == access->node ? last->node : 0;
 		} else {
 			last = &sum->access[kept++];
 			*last = *access;
@@ -358,39 +413,78 @@ static void shorten(struct accesses *sum)
 	sum->count = kept;
 }
 
-static int read_version(struct access_reader *reader, const struct access_rows *launch,
+static int copy(struct accesses *to, const struct accesses *from)
+{
+	struct memory_access *more = to->access;
+
+	if (from->count > to->room) {
+		more = realloc(to->access, from->count * sizeof(*more));
+		if (!more) {
+			fputs("cufence: out of memory\n", stderr);
+			return -1;
+		}
+		to->room = from->count;
+	}
+	to->access = more;
+	if (from->count)
+		memcpy(more, from->access, from->count * sizeof(*more));
+	to->count = from->count;
+	to->complete = from->complete;
+	to->named = from->named;
+	to->reaches = from->reaches;
+	return 0;
+}
+
+/* All nodes of the executable as it is at the call, and what they access. */
+static int read_content(struct access_reader *reader, const struct access_rows *launch,
 	int64_t call, struct version *version)
 {
 	struct access_graphs *graphs = reader->graphs;
-	int64_t exec = launch->exec;
-	struct accesses *sum = &version->accesses;
-	struct part top = { .top = 1 };
-	int rc = db_bind(graphs->content, "ii", exec, call) ? -1 : db_step(graphs->content);
+	struct accesses *sum = &graphs->accesses;
+	struct graph_part first = { .first = 1 };
+	int rc = db_bind(graphs->content, "ii", launch->exec, call) ? -1 : db_step(graphs->content);
 
 	if (rc > 0) {
-		top.graph = sqlite3_column_int64(graphs->content, 0);
-		top.at = sqlite3_column_int64(graphs->content, 1);
+		first.graph = sqlite3_column_int64(graphs->content, 0);
+		first.at = sqlite3_column_int64(graphs->content, 1);
 	}
 	sqlite3_reset(graphs->content);
 	sum->count = 0;
 	sum->reaches = 0;
-	sum->complete = sum->named = rc > 0 && top.graph && !(launch->content & CONTENT_UNNAMED);
-	graphs->part_count = 0;
-	if (rc < 0 || add_part(graphs, top))
+	sum->complete = sum->named = rc > 0 && first.graph && !(launch->content & CONTENT_UNNAMED);
+	graphs->part_count = graphs->node_count = 0;
+	graphs->exec = launch->exec;
+	graphs->is_new = graphs->complete = 1;
+	if (rc < 0 || add_part(graphs, first))
 		return -1;
 	for (size_t i = 0; i < graphs->part_count; i++) {
-		struct part part = graphs->part[i];
+		struct graph_part part = graphs->part[i];
 
-		if (add_nodes(reader, &part, exec, call, sum) ||
-			add_strays(reader, &part, part.top ? exec : 0, call, sum))
+		if (add_nodes(reader, i, launch->exec, call, sum) ||
+			add_strays(reader, &part, part.first ? launch->exec : 0, call, sum))
 			return -1;
 		/* Graphs whose bodies are each other, or many of them: it is not looked further. */
-		if (graphs->part_count == NODE_LIMIT || graphs->node_count > 2 * NODE_LIMIT) {
-			sum->complete = sum->named = 0;
+		if (graphs->part_count == graphs->node_limit ||
+			graphs->nodes_read > 2 * graphs->node_limit) {
+			sum->complete = sum->named = graphs->complete = 0;
 			break;
 		}
 	}
-	update_memory(reader->run, launch, call, version);
+	update_memory(reader->run, launch, call, sum, version);
+	return 0;
+}
+
+static int read_version(struct access_reader *reader, const struct access_rows *launch,
+	int64_t call, struct version *version)
+{
+	struct access_graphs *graphs = reader->graphs;
+	struct accesses *sum = &version->accesses;
+
+	if (read_content(reader, launch, call, version) || copy(sum, &graphs->accesses))
+		return -1;
+	for (size_t i = 0; i < sum->count; i++)
+		if (sum->access[i].node)
+			sum->access[i].node = (uint32_t)graphs->node[sum->access[i].node - 1].top;
 	if (!sum->complete && add_named(reader, launch, sum))
 		return -1;
 	if (sum->count > ACCESS_LIMIT)
@@ -417,28 +511,10 @@ int access_copy_version(struct access_reader *reader, int64_t exec, uint64_t num
 {
 	const struct exec *of = idmap_get(&reader->graphs->execs, exec);
 	const struct version *version = of->version;
-	const struct accesses *from;
-	struct memory_access *more = accesses->access;
 
 	while (version->number != number)
 		version++;
-	from = &version->accesses;
-	if (from->count > accesses->room) {
-		more = realloc(accesses->access, from->count * sizeof(*more));
-		if (!more) {
-			fputs("cufence: out of memory\n", stderr);
-			return -1;
-		}
-		accesses->room = from->count;
-	}
-	accesses->access = more;
-	if (from->count)
-		memcpy(more, from->access, from->count * sizeof(*more));
-	accesses->count = from->count;
-	accesses->complete = from->complete;
-	accesses->named = from->named;
-	accesses->reaches = from->reaches;
-	return 0;
+	return copy(accesses, &version->accesses);
 }
 
 /* NULL after a message. */
@@ -467,6 +543,7 @@ int access_find_version(struct access_reader *reader, int64_t call, const struct
 	const struct version *version;
 
 	*number = 0;
+	graphs->is_new = 0;
 	if (!exec)
 		return -1;
 	for (size_t i = exec->count; i-- > 0;)
@@ -474,11 +551,30 @@ int access_find_version(struct access_reader *reader, int64_t call, const struct
 			*number = exec->version[i].number;
 			return 0;
 		}
-	if (exec->count == VERSION_LIMIT || graphs->node_count > NODE_LIMIT)
+	if (exec->count == VERSION_LIMIT || graphs->nodes_read > graphs->node_limit)
 		return 0;
 	version = read_next(reader, call, rows, exec);
 	if (!version)
 		return -1;
 	*number = version->number;
 	return 0;
+}
+
+int access_graph_is_new(const struct access_reader *reader, struct graph_content *content)
+{
+	const struct access_graphs *graphs = reader->graphs;
+
+	*content = (struct graph_content){ .exec = graphs->exec,
+		.part = graphs->part,
+		.node = graphs->node,
+		.accesses = &graphs->accesses,
+		.part_count = graphs->part_count,
+		.node_count = graphs->node_count,
+		.complete = graphs->complete };
+	return graphs->is_new;
+}
+
+void access_graph_limit(struct access_reader *reader, size_t nodes)
+{
+	reader->graphs->node_limit = nodes;
 }

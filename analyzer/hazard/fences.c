@@ -42,25 +42,29 @@ static int note_record(struct fences *fences, const struct walk_call *call)
 	return 0;
 }
 
-static int note_wait(struct fences *fences, const struct walk_call *call)
+/* A record that is no call of its own: of a node of a graph, or by somebody else. */
+#define ELSEWHERE ((struct event_record){ -1, 0 })
+
+static int note_wait(struct fences *fences, const struct order *order, const struct walk_call *call)
 {
+	struct event_record saw = last_record(idmap_get(&fences->events, call->event));
 	struct waited *waited = idmap_need(&fences->streams, call->stream, sizeof(*waited));
 
 	if (!waited)
 		return -1;
 	waited->last[waited->count++ % WAITS] = (struct stream_wait){ .call = call->id,
 		.event = call->event,
-		.saw = last_record(idmap_get(&fences->events, call->event)) };
+		.saw = !saw.call && order_event_is_recorded(order, call->event) ? ELSEWHERE : saw };
 	return 0;
 }
 
-int fences_see(struct fences *fences, const struct walk_call *call)
+int fences_see(struct fences *fences, const struct order *order, const struct walk_call *call)
 {
-	if (!call->event || !call->stream || call->captured || call->result)
+	if (!call->event || !call->stream || call->result)
 		return 0;
 	if (call->kind == KIND_EVENT_RECORD)
 		return note_record(fences, call);
-	return call->kind == KIND_STREAM_WAIT ? note_wait(fences, call) : 0;
+	return call->kind == KIND_STREAM_WAIT ? note_wait(fences, order, call) : 0;
 }
 
 /* The event had been recorded behind the operation, before the record that the wait saw. */
@@ -102,6 +106,31 @@ const char *fences_explain(const struct fences *fences, const struct operation_p
 	return why;
 }
 
+/* The wait is for what was recorded behind earlier, and before later. */
+static int is_between(const struct event_record *saw, const struct operation_point *earlier,
+	const struct operation_point *later)
+{
+	return saw->stream == earlier->stream && saw->call > earlier->call &&
+		saw->call < later->call;
+}
+
+const char *fences_explain_captured(const struct fences *fences,
+	const struct operation_point *earlier, const struct operation_point *later)
+{
+	const struct waited *waited = idmap_get(&fences->streams, later->stream);
+	const char *why = NULL;
+
+	for (unsigned i = 0; waited && !why && i < WAITS && i < waited->count; i++) {
+		const struct stream_wait *wait = &waited->last[(waited->count - 1 - i) % WAITS];
+
+		if (wait->call < later->call)
+			why = explain(fences, wait, earlier);
+		else if (is_between(&wait->saw, earlier, later))
+			why = "late-fence";
+	}
+	return why;
+}
+
 int fences_is_late(const struct fences *fences, const struct walk_call *wait,
 	const struct operation_point *earlier, const struct operation_point *later)
 {
@@ -110,7 +139,7 @@ int fences_is_late(const struct fences *fences, const struct walk_call *wait,
 	if (wait->stream != later->stream || wait->id < later->call)
 		return 0;
 	saw = last_record(idmap_get(&fences->events, wait->event));
-	return saw.stream == earlier->stream && saw.call > earlier->call && saw.call < later->call;
+	return is_between(&saw, earlier, later);
 }
 
 void fences_release(struct fences *fences)

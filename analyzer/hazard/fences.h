@@ -16,8 +16,11 @@ struct fences {
 	struct idmap events, streams; /* struct recorded, struct waited */
 };
 
-/* A record of an event or a wait of a stream; others do nothing.  0, or -1 after a message. */
-int fences_see(struct fences *fences, const struct walk_call *call);
+/*
+ * A record of an event or a wait of a stream; others do nothing.  Captured calls have a struct
+ * fences of their own.  order has stepped the call.  0, or -1 after a message.
+ */
+int fences_see(struct fences *fences, const struct order *order, const struct walk_call *call);
 
 /*
  * Why the last waits of later's stream do not order the two operations: "unrecorded-event",
@@ -25,6 +28,10 @@ int fences_see(struct fences *fences, const struct walk_call *call);
  */
 const char *fences_explain(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later);
+
+/* Likewise of operations that were captured, once the capture has ended: "late-fence" too. */
+const char *fences_explain_captured(const struct fences *fences,
+	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
  * 1 if the wait that was seen last, of later's stream, is for an event recorded behind earlier and

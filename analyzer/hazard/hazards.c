@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hazards.h"
+#include "hazards_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
 #include "constants.h"
-#include "fences.h"
-#include "history.h"
-#include "operations.h"
-#include "walk_order.h"
 
 /* Rows of table hazard at most: a loop that races a million times says no more than one that does
  * so a hundred thousand times. */
@@ -17,10 +13,8 @@
 /* So many of the last hazards are looked at when a wait comes too late. */
 #define LATE_LOOKS 64
 
-enum confidence { CONFIDENCE_POSSIBLE, CONFIDENCE_LIKELY, CONFIDENCE_CERTAIN };
 static const char *const confidences[] = { "possible", "likely", "certain" };
 
-enum hazard_rule { MISSING_FENCE, ACCIDENTAL_ORDER, HOST_BUFFER, ASYNC_ALLOC };
 static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence",
 	[ACCIDENTAL_ORDER] = "accidental-order",
 	[HOST_BUFFER] = "host-buffer-reuse",
@@ -28,34 +22,10 @@ static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence
 static const char
 	*const orders[] = { [ACCESS_RAW] = "raw", [ACCESS_WAR] = "war", [ACCESS_WAW] = "waw" };
 
-struct hazard {
-	int64_t process, allocation, low, high; /* low, high: bytes in common, addresses */
-	struct operation_point earlier, later;
-	enum hazard_rule rule;
-	enum access_order order;
-	enum confidence confidence;
-	const char *why; /* NULL: nothing explains it */
-};
-
 /* Memory of which more than one stream makes use. */
 struct shared {
 	struct history history;
 	int on_host;
-};
-
-struct hazards {
-	struct db *db;
-	struct operations operations;
-	struct walk_cursor made, freed; /* of shared memory, by call */
-	struct idmap shared;            /* allocation -> struct shared */
-	struct fences fences;
-	struct hazard *hazard;
-	size_t count;
-	/* While a call is looked at: */
-	struct order *order;
-	struct operation_point now;
-	int64_t process;
-	size_t first; /* of its hazards */
 };
 
 /* Allocations that are used, made or freed in streams of which there are several. */
@@ -110,8 +80,11 @@ struct hazards *hazards_new(struct db *db)
 	if (!hazards)
 		return NULL;
 	hazards->db = db;
-	if (!operations_init(&hazards->operations, db) && !db_exec(db, shared_sql) &&
-		!read_shared(hazards) && !open_cursors(hazards))
+	hazards->edges = db_prepare(db,
+		"SELECT from_node, to_node, programmatic FROM graph_edge WHERE graph = ?1 "
+		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
+	if (hazards->edges && !operations_init(&hazards->operations, db) &&
+		!db_exec(db, shared_sql) && !read_shared(hazards) && !open_cursors(hazards))
 		return hazards;
 	hazards_free(hazards);
 	return NULL;
@@ -137,6 +110,9 @@ void hazards_free(struct hazards *hazards)
 	db_exec(hazards->db, "DROP TABLE IF EXISTS temp.hazard_shared");
 	idmap_release(&hazards->shared, free_shared);
 	fences_release(&hazards->fences);
+	fences_release(&hazards->captured);
+	idmap_release(&hazards->graphs, free);
+	sqlite3_finalize(hazards->edges);
 	free(hazards->hazard);
 	free(hazards);
 }
@@ -211,7 +187,7 @@ static int add(struct hazards *hazards, const struct hazard *hazard)
 	struct hazard *more;
 
 	for (size_t i = hazards->first; i < hazards->count; i++)
-		if (hazards->hazard[i].earlier.call == hazard->earlier.call) {
+		if (is_same_operation(&hazards->hazard[i].earlier, &hazard->earlier)) {
 			if (is_worse(hazard, &hazards->hazard[i]))
 				hazards->hazard[i] = *hazard;
 			return 0;
@@ -251,6 +227,28 @@ static enum hazard_rule rule_of(const struct looking *looking, const struct past
 	return HOST_BUFFER;
 }
 
+/* Some order that is not known in full: of a node of a graph in which events act. */
+static int is_vague(const struct hazards *hazards, const struct past_access *past,
+	const struct memory_access *access)
+{
+	return (hazards->now.acts && !access->node) ||
+		(past->by.acts &&
+			(!past->access.node ||
+				!order_acts_in_graph(hazards->order, past->by.exec)));
+}
+
+static enum order_strength order_of_streams(void *arg, const struct past_access *past,
+	const struct memory_access *access)
+{
+	struct hazards *hazards = arg;
+	enum order_strength strength = order_before_node(hazards->order, past->by.epoch,
+		past->by.acts ? past->by.exec : 0, past->by.acts ? past->access.node : 0,
+		hazards->now.acts ? access->node : 0);
+
+	return strength < ORDER_UNKNOWN && is_vague(hazards, past, access) ? ORDER_UNKNOWN
+									   : strength;
+}
+
 static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict)
 {
 	const struct looking *looking = arg;
@@ -262,20 +260,32 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 		.high = access->high < past->access.high ? access->high : past->access.high,
 		.earlier = past->by,
 		.later = hazards->now,
+		.launch = hazards->launch,
+		.count = hazards->launch ? 0 : 1,
 		.order = conflict->order };
 	enum order_strength strength;
 
-	if (past->by.call == hazards->now.call || past->by.stretch != hazards->now.stretch)
+	if (is_same_operation(&past->by, &hazards->now) || past->by.stretch != hazards->now.stretch)
 		return 0;
-	strength = order_before(hazards->order, past->by.epoch);
+	strength = hazards->ordering.of(hazards->ordering.arg, past, access);
 	if (strength == ORDER_GUARANTEED || strength == ORDER_UNKNOWN)
 		return 0;
 	hazard.rule = rule_of(looking, past, strength);
-	hazard.confidence = strength == ORDER_ASSUMED
+	hazard.confidence = strength == ORDER_ASSUMED || past->by.maybe || hazards->now.maybe
 		? CONFIDENCE_POSSIBLE
 		: confidence_of(hazards, past, access, conflict);
-	hazard.why = fences_explain(&hazards->fences, &past->by, &hazards->now);
+	hazard.why = hazards->launch
+		? fences_explain_captured(&hazards->captured, &past->by, &hazards->now)
+		: fences_explain(&hazards->fences, &past->by, &hazards->now);
 	return add(hazards, &hazard);
+}
+
+int hazards_judge(struct hazards *hazards, const struct history *history,
+	const struct memory_access *access, int on_host)
+{
+	struct looking looking = { hazards, access, on_host };
+
+	return history_check(history, access, judge, &looking);
 }
 
 /* --- one call --- */
@@ -292,6 +302,7 @@ static struct operation_point point_of(const struct order *order, const struct w
 {
 	return (struct operation_point){ .call = call->id,
 		.stream = call->stream,
+		.lane = call->stream,
 		.thread = call->thread,
 		.enter = call->enter,
 		.start = call->op_start,
@@ -300,17 +311,18 @@ static struct operation_point point_of(const struct order *order, const struct w
 		.kind = call->kind,
 		.stretch = call->stretch,
 		.upload = upload_of(call),
-		.overlaps = order->overlaps };
+		.overlaps = order->overlaps,
+		.exec = order->exec,
+		.acts = order_acts_in_graph(order, order->exec) };
 }
 
 static int see_access(struct hazards *hazards, const struct memory_access *access)
 {
 	struct shared *shared = idmap_get(&hazards->shared, access->allocation);
-	struct looking looking = { hazards, access, shared && shared->on_host };
 
 	if (!shared || access->direction == ACCESS_UNKNOWN)
 		return 0;
-	return history_check(&shared->history, access, judge, &looking);
+	return hazards_judge(hazards, &shared->history, access, shared->on_host);
 }
 
 static int add_access(struct hazards *hazards, const struct memory_access *access)
@@ -319,7 +331,7 @@ static int add_access(struct hazards *hazards, const struct memory_access *acces
 
 	if (!shared || access->direction == ACCESS_UNKNOWN)
 		return 0;
-	return history_add(&shared->history, hazards->order, access, &hazards->now);
+	return history_add(&shared->history, &hazards->ordering, access, &hazards->now);
 }
 
 /* Memory that a stream allocates or frees, from the row of a cursor: all of it is written. */
@@ -345,6 +357,7 @@ static int see_life(struct hazards *hazards, const struct walk_cursor *cursor)
 static int see_operation(struct hazards *hazards, const struct walk_call *call)
 {
 	const struct accesses *accesses;
+	struct graph_content content;
 
 	if (operations_read(&hazards->operations, call, &hazards->shared, &accesses))
 		return -1;
@@ -354,6 +367,10 @@ static int see_operation(struct hazards *hazards, const struct walk_call *call)
 	for (size_t i = 0; accesses && i < accesses->count; i++)
 		if (add_access(hazards, &accesses->access[i]))
 			return -1;
+	if (operations_graph(&hazards->operations, &content) &&
+		hazards_see_graph(hazards, &content, call))
+		return -1;
+	hazards_count_graph(hazards, call->exec);
 	return 0;
 }
 
@@ -391,13 +408,14 @@ static void find_late(struct hazards *hazards, const struct walk_call *wait)
 
 int hazards_see(struct hazards *hazards, struct order *order, const struct walk_call *call)
 {
-	if (fences_see(&hazards->fences, call))
+	if (fences_see(call->captured ? &hazards->captured : &hazards->fences, order, call))
 		return -1;
-	if (call->kind == KIND_STREAM_WAIT)
+	if (call->kind == KIND_STREAM_WAIT && !call->captured)
 		find_late(hazards, call);
 	hazards->order = order;
 	hazards->process = call->process;
 	hazards->now = point_of(order, call);
+	hazards->ordering = (struct ordering){ order_of_streams, hazards };
 	hazards->first = hazards->count;
 	if (order->epoch.seq && see_operation(hazards, call))
 		return -1;
@@ -408,7 +426,8 @@ int hazards_finish(struct hazards *hazards)
 {
 	sqlite3_stmt *insert = db_prepare(hazards->db,
 		"INSERT INTO hazard (process, rule, kind, confidence, call, other_call, "
-		"allocation, low, high, gap, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+		"allocation, low, high, gap, why, launch, count) "
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	int rc = insert ? 0 : -1;
 
 	for (size_t i = 0; i < hazards->count && !rc; i++) {
@@ -416,10 +435,12 @@ int hazards_finish(struct hazards *hazards)
 		const struct operation_point *earlier = &hazard->earlier, *later = &hazard->later;
 		int timed = earlier->end != WALK_NEVER && later->start != WALK_NEVER;
 
-		rc = db_run(insert, "isssiiiiiIs", hazard->process, rules_of_hazards[hazard->rule],
-			orders[hazard->order], confidences[hazard->confidence], later->call,
-			earlier->call, hazard->allocation, hazard->low, hazard->high,
-			timed ? later->start - earlier->end : DB_NULL, hazard->why);
+		rc = db_run(insert, "isssiiiiiIsIi", hazard->process,
+			rules_of_hazards[hazard->rule], orders[hazard->order],
+			confidences[hazard->confidence], later->call, earlier->call,
+			hazard->allocation, hazard->low, hazard->high,
+			timed ? later->start - earlier->end : DB_NULL, hazard->why,
+			hazard->launch ? hazard->launch : DB_NULL, hazard->count);
 	}
 	sqlite3_finalize(insert);
 	return rc;

@@ -31,13 +31,13 @@ static int is_same_set(const struct memory_access *a, const struct memory_access
 
 /* Whatever would be found with past is found with the present access. */
 static int stands_for(const struct memory_access *access, const struct operation_point *by,
-	const struct past_access *past, const struct order *order)
+	const struct past_access *past, const struct ordering *ordering)
 {
 	int covers = access_covers(access, &past->access);
 
 	if (past->by.stretch != by->stretch)
 		return 1;
-	if (past->by.stream == by->stream && !by->overlaps &&
+	if (past->by.lane == by->lane && !by->overlaps &&
 		past->access.direction == access->direction &&
 		(covers ||
 			(is_same_set(access, &past->access) &&
@@ -45,10 +45,10 @@ static int stands_for(const struct memory_access *access, const struct operation
 				access->sure == past->access.sure)))
 		return 1;
 	return covers && access->direction == ACCESS_WRITE &&
-		order_before(order, past->by.epoch) == ORDER_GUARANTEED;
+		ordering->of(ordering->arg, past, access) == ORDER_GUARANTEED;
 }
 
-int history_add(struct history *history, const struct order *order,
+int history_add(struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by)
 {
 	struct past_access *more;
@@ -56,8 +56,8 @@ int history_add(struct history *history, const struct order *order,
 
 	for (size_t i = 0; i < history->count; i++)
 		/* Accesses of one operation stay beside each other. */
-		if (history->past[i].by.call == by->call ||
-			!stands_for(access, by, &history->past[i], order))
+		if (is_same_operation(&history->past[i].by, by) ||
+			!stands_for(access, by, &history->past[i], ordering))
 			history->past[kept++] = history->past[i];
 	history->count = kept;
 	if (history->count == HISTORY_MOST) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last accesses to one life of an allocation.  An access goes when a later one of its stream
+ * The last accesses to one life of an allocation.  An access goes when a later one of its lane
  * does the same to the same bytes, and when a write that is surely ordered after it covers it:
  * whoever is not ordered after the one that went is not ordered after the one that stays either, so
  * that no conflict is lost.  Beyond HISTORY_MOST the oldest go all the same.
@@ -17,6 +17,7 @@
 /* An operation, as far as its accesses are judged by it. */
 struct operation_point {
 	int64_t call, stream, thread;
+	int64_t lane; /* those of one come one after the other: a stream, a chain of nodes */
 	int64_t enter, start, end; /* ns; start and end WALK_NEVER: its operation was not seen */
 	struct order_epoch epoch;
 	enum call_kind kind;
@@ -24,12 +25,28 @@ struct operation_point {
 	int is_life;    /* it allocates or frees the memory in stream order */
 	int64_t upload; /* bytes of pageable memory that it copied to the device, 0: none */
 	int overlaps;   /* it may start before the operation before it in its stream ends */
+	int64_t exec;   /* the graph that it is a launch of, 0: none */
+	int acts;       /* events act within that, so that its nodes have an order of their own */
+	int maybe;      /* whether it runs is not known */
 };
 
 struct past_access {
 	struct memory_access access;
 	struct operation_point by;
 };
+
+/* How surely the operation of a past access comes before the one that makes an access now. */
+struct ordering {
+	enum order_strength (
+		*of)(void *arg, const struct past_access *past, const struct memory_access *access);
+	void *arg;
+};
+
+static inline int is_same_operation(const struct operation_point *a,
+	const struct operation_point *b)
+{
+	return a->epoch.key == b->epoch.key && a->epoch.seq == b->epoch.seq;
+}
 
 struct history {
 	struct past_access *past; /* the oldest first */
@@ -44,8 +61,8 @@ typedef int (*history_visit)(void *arg, const struct past_access *past,
 int history_check(const struct history *history, const struct memory_access *access,
 	history_visit visit, void *arg);
 
-/* Adds it, made by the operation that order stepped last; 0, or -1 after a message. */
-int history_add(struct history *history, const struct order *order,
+/* Adds it, made by the present operation; 0, or -1 after a message. */
+int history_add(struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by);
 
 void history_release(struct history *history);

@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* Nodes of graphs that are read; 10 us each. */
+#define MOST_NODES 200000
+
 static void release_nothing(void *object)
 {
 	(void)object;
@@ -25,6 +28,8 @@ static int find_told(struct operations *operations, struct db *db)
 int operations_init(struct operations *operations, struct db *db)
 {
 	operations->reader = access_open(db);
+	if (operations->reader)
+		access_graph_limit(operations->reader, MOST_NODES);
 	operations->operands = (struct run_cursor){ .rows = &db->run->operands };
 	return operations->reader ? find_told(operations, db) : -1;
 }
@@ -47,12 +52,34 @@ static int is_of_interest(struct operations *operations, const struct walk_call 
 	return wanted;
 }
 
+int operations_graph(const struct operations *operations, struct graph_content *content)
+{
+	return operations->graph_is_new && access_graph_is_new(operations->reader, content);
+}
+
+/* Its nodes may be of interest to each other. */
+static int read_graph(struct operations *operations, const struct walk_call *call, int wanted,
+	const struct accesses **accesses)
+{
+	const struct accesses *found = access_read(operations->reader, call->id);
+	struct graph_content content;
+
+	if (!found)
+		return -1;
+	operations->graph_is_new = access_graph_is_new(operations->reader, &content);
+	*accesses = wanted ? found : NULL;
+	return 0;
+}
+
 int operations_read(struct operations *operations, const struct walk_call *call,
 	const struct idmap *interest, const struct accesses **accesses)
 {
 	int wanted = is_of_interest(operations, call, interest);
 
 	*accesses = NULL;
+	operations->graph_is_new = 0;
+	if (call->kind == KIND_GRAPH_LAUNCH && call->exec)
+		return read_graph(operations, call, wanted, accesses);
 	if (!wanted || !kind_has(call->kind, K_ACCESSES) ||
 		(call->kind == KIND_LAUNCH && !idmap_get(&operations->told, call->kernel)))
 		return 0;

@@ -7,6 +7,7 @@
 #define CUFENCE_OPERATIONS_H
 
 #include "access.h"
+#include "access_graph.h"
 #include "idmap.h"
 #include "run_columns.h"
 #include "walk.h"
@@ -15,6 +16,7 @@ struct operations {
 	struct access_reader *reader;
 	struct run_cursor operands;
 	struct idmap told; /* kernels of which it is known what they access */
+	int graph_is_new;  /* the call read last launches a graph that was not read before */
 };
 
 /* 0, or -1 after a message; operations_release() in both cases. */
@@ -28,5 +30,9 @@ void operations_release(struct operations *operations);
  */
 int operations_read(struct operations *operations, const struct walk_call *call,
 	const struct idmap *interest, const struct accesses **accesses);
+
+/* 1 and what the graph consists of that the call read last launches; 0 if that is no launch of one,
+ * or of one that was launched before and did the same. */
+int operations_graph(const struct operations *operations, struct graph_content *content);
 
 #endif

@@ -16,7 +16,7 @@
 
 struct words {
 	struct db *db;
-	sqlite3_stmt *parent, *name, *operation, *kernel;
+	sqlite3_stmt *parent, *name, *operation, *kernel, *node;
 };
 
 static const char name_sql[] =
@@ -47,7 +47,10 @@ struct words *words_open(struct db *db)
 		"SELECT ifnull(k.name, ko.name) FROM call c "
 		"LEFT JOIN kernel k ON k.id = c.kernel LEFT JOIN work o ON o.call = c.id "
 		"LEFT JOIN kernel ko ON ko.id = o.kernel WHERE c.id = ?");
-	if (words->parent && words->name && words->operation && words->kernel)
+	words->node = db_prepare(db,
+		"SELECT ifnull((SELECT type FROM graph_change WHERE call = ?1), "
+		"(SELECT type FROM graph_node WHERE call = ?1))");
+	if (words->parent && words->name && words->operation && words->kernel && words->node)
 		return words;
 	words_close(words);
 	return NULL;
@@ -61,6 +64,7 @@ void words_close(struct words *words)
 	sqlite3_finalize(words->name);
 	sqlite3_finalize(words->operation);
 	sqlite3_finalize(words->kernel);
+	sqlite3_finalize(words->node);
 	free(words);
 }
 
@@ -213,6 +217,34 @@ int words_operation(struct words *words, int64_t call, FILE *out)
 		say_where(q, out);
 	}
 	sqlite3_reset(q);
+	return rc < 0 ? -1 : 0;
+}
+
+/* What a node's type says, if its call is not what an operation's would be. */
+static const char *node_of_type(const char *type)
+{
+	static const char *const types[][2] = { { "copy", "a copy" }, { "set", "a memset" },
+		{ "alloc", "an allocation" }, { "free", "a free" } };
+
+	for (size_t i = 0; type && i < sizeof(types) / sizeof(*types); i++)
+		if (!strcmp(type, types[i][0]))
+			return types[i][1];
+	return "a node";
+}
+
+int words_node(struct words *words, int64_t call, FILE *out)
+{
+	sqlite3_stmt *q = words->operation;
+	int rc = db_bind(q, "i", call) || db_bind(words->node, "i", call) ? -1 : db_step(q);
+
+	if (rc > 0 && sqlite3_column_type(q, 1) != SQLITE_NULL)
+		print(out, "kernel '%s'", (const char *)sqlite3_column_text(q, 1));
+	else if (rc > 0 && what_of(call_kind_named((const char *)sqlite3_column_text(q, 0))).text)
+		say_what(q, out);
+	else if (rc > 0 && (rc = db_step(words->node)) > 0)
+		fputs(node_of_type((const char *)sqlite3_column_text(words->node, 0)), out);
+	sqlite3_reset(q);
+	sqlite3_reset(words->node);
 	return rc < 0 ? -1 : 0;
 }
 

@@ -24,6 +24,9 @@ int words_call(struct words *words, int64_t call, FILE *out);
 /* What a driver call submitted, and where: "kernel 'x' on stream 7". */
 int words_operation(struct words *words, int64_t call, FILE *out);
 
+/* What the node of a graph does that a call describes: "kernel 'x'". */
+int words_node(struct words *words, int64_t call, FILE *out);
+
 /* 1 if a driver call gave its stream no work for the device, but put in order what is around it:
  * an event record, a wait for an event, a host function.  -1 after a message. */
 int words_only_orders(struct words *words, int64_t call);

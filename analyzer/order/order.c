@@ -325,6 +325,13 @@ struct order_state order_of_stream(const struct order *order, const struct walk_
 	return plain(state);
 }
 
+int order_event_is_recorded(const struct order *order, int64_t id)
+{
+	const struct order_event *event = idmap_get(&order->events, id);
+
+	return event && (event->recorded || event->foreign);
+}
+
 struct order_state order_of_event(const struct order *order, const struct walk_call *call)
 {
 	const struct order_event *event = idmap_get(&order->events, call->event);

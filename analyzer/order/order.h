@@ -123,6 +123,10 @@ enum order_strength order_known(const struct order *order, int64_t thread,
 enum order_strength order_before_node(struct order *order, struct order_epoch earlier,
 	int64_t earlier_exec, int64_t earlier_node, int64_t node);
 
+/* 1: events act within an executable graph, so that order_before_node() knows more than
+ * order_before(); 0: not, or it is gone. */
+int order_acts_in_graph(const struct order *order, int64_t exec);
+
 /* Whether an executable graph orders a node of it after another: 1, 0, or -1 after a message. */
 int order_path_in_graph(struct order *order, int64_t exec, int64_t from, int64_t to);
 
@@ -132,6 +136,9 @@ int order_path_in_graph(struct order *order, int64_t exec, int64_t from, int64_t
  */
 struct order_state order_of_stream(const struct order *order, const struct walk_call *call,
 	int legacy);
+
+/* 1 if an event was recorded: by a call, a node of a graph, or somebody else. */
+int order_event_is_recorded(const struct order *order, int64_t event);
 
 /* What its event stands for; ORDER_NOTHING if it was never recorded. */
 struct order_state order_of_event(const struct order *order, const struct walk_call *call);

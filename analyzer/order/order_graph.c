@@ -358,6 +358,13 @@ static int through_records(struct order *order, struct order_epoch earlier,
 	return 0;
 }
 
+int order_acts_in_graph(const struct order *order, int64_t exec_id)
+{
+	const struct order_exec *exec = exec_id ? idmap_get(&order->execs, exec_id) : NULL;
+
+	return exec && exec->node_count;
+}
+
 enum order_strength order_before_node(struct order *order, struct order_epoch earlier,
 	int64_t earlier_exec, int64_t earlier_node, int64_t node)
 {

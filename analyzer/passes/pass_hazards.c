@@ -7,7 +7,7 @@
 #include "print.h"
 
 static const char hazards_sql[] =
-	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why"
+	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why, h.count, h.launch"
 	" FROM hazard h WHERE h.rule = ? ORDER BY h.id";
 
 /* How a pair is said: what the later operation does with what the earlier one did. */
@@ -59,6 +59,8 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 			.other_call = sqlite3_column_int64(q, 2),
 			.confidence = confidence_find(db_text(q, 3)),
 			.least = least,
+			.count = sqlite3_column_int64(q, 6),
+			.launch = sqlite3_column_int64(q, 7),
 			.kind = find_pair(db_text(q, 4))->kind,
 			.why = reason ? reason->why : NULL };
 
@@ -68,17 +70,23 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 	return step;
 }
 
+static int say_operation(struct words *words, const struct instance *worst, int64_t call, FILE *out)
+{
+	return worst->launch ? words_node(words, call, out) : words_operation(words, call, out);
+}
+
 int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out)
 {
 	const struct pair *pair = find_pair(worst->kind);
 	const struct reason *reason = find_reason(worst->why);
 
-	if (words_operation(words, worst->call, out))
+	if (say_operation(words, worst, worst->call, out))
 		return -1;
 	print(out, " %s what ", pair->verb);
-	if (words_operation(words, worst->other_call, out))
+	if (say_operation(words, worst, worst->other_call, out))
 		return -1;
-	print(out, " %s, and nothing orders them", pair->other);
+	print(out, " %s, and %s orders them", pair->other,
+		worst->launch ? "in their graph no edge" : "nothing");
 	if (reason)
 		print(out, ": %s", reason->text);
 	return 0;

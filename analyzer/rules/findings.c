@@ -112,7 +112,7 @@ static struct finding_place *need_place(struct finding *finding, int64_t site, i
 
 static void add_cost(struct cost *cost, const struct instance *instance)
 {
-	cost->count++;
+	cost->count += instance->count ? instance->count : 1;
 	if (instance->saving == FINDING_DELAY) {
 		cost->delayed += instance->cost;
 	} else {

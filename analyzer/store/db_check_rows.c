@@ -40,7 +40,7 @@ static const struct rule {
 	{ "overhead", INTERVAL("start", "end"), "end - start" },
 	/* A join is entered before what the other thread does last. */
 	{ "dependency", "needs <> call", NULL },
-	{ "hazard", "gap IS NULL OR (" TIME("gap") ")", NULL },
+	{ "hazard", COUNT("count") " AND (gap IS NULL OR (" TIME("gap") "))", NULL },
 	{ "hold", TIME("ready") " AND " DURATION("held"), "held" },
 	{ "stream_use", COUNT("operations") " AND " COUNT("unmatched") " AND " DURATION("busy"),
 		"busy" },

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 11; -- raised with every change below
+PRAGMA user_version = 12; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -443,6 +443,7 @@ CREATE TABLE graph_edge ( -- a node comes after another one
 );
 
 CREATE INDEX graph_node_graph ON graph_node (graph, acts);
+CREATE INDEX graph_node_call ON graph_node (call);
 CREATE INDEX graph_node_child ON graph_node (graph) WHERE child IS NOT NULL;
 CREATE INDEX graph_edge_graph ON graph_edge (graph);
 CREATE INDEX graph_edge_from ON graph_edge (from_node);
@@ -560,8 +561,11 @@ CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one wr
 	high INTEGER NOT NULL,          -- to here, which is excluded
 	gap INTEGER,                    -- from the end of the earlier one to the start of the later one, ns;
 	                                -- negative: they ran at the same time; NULL: not known
-	why TEXT                        -- what the fence that is there does wrong: unrecorded-event,
+	why TEXT,                       -- what the fence that is there does wrong: unrecorded-event,
 	                                -- early-record, stale-event, late-fence; NULL: none was seen
+	launch INTEGER REFERENCES call(id), -- the first launch of the graph whose nodes the two are: call
+	                                -- and other_call describe these then; NULL: of none
+	count INTEGER NOT NULL DEFAULT 1 -- launches of that graph; else 1
 );
 
 CREATE TABLE stream_use ( -- derived: what ran on a stream, by kind

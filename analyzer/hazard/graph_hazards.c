@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Missing fences within a graph.  "A node is scheduled once the nodes on which it depends are
+ * complete" (CUDA programming guide, "CUDA graphs"): its edges are all the order there is, the
+ * streams that it was captured from are none.  Nodes are taken in an order that its edges allow,
+ * and each is judged like an operation of a stream.
+ *
+ * An edge from a programmatic port does not wait for the end of the other node.  The two of them
+ * arrange between themselves what they share; whether what comes after the second one is after the
+ * end of the first depends on whether that waits for it.  So the first is no hazard, and the second
+ * at most possible.
+ */
+#include <stdlib.h>
+
+#include "array.h"
+#include "graph_order.h"
+#include "hazards_parts.h"
+
+/* Hazards that are kept of one executable: a graph without edges has as many as it has pairs. */
+#define MOST_PAIRS 1000
+
+struct graph_walk {
+	struct hazards *hazards;
+	const struct graph_content *content;
+	struct graph_order full; /* the edges that wait for the end of a node */
+	struct graph_order any;  /* those that do not, too */
+	struct graph_edge *port; /* those that do not */
+	size_t ports;
+	unsigned char *follows, *precedes; /* of a node: something within its part */
+	size_t *first;                     /* of a node, in its accesses; one more at the end */
+	int64_t *rank;                     /* as the program made them, ends of parts before all */
+	struct idmap histories;            /* allocation -> struct history */
+	size_t vertex;                     /* looked at now */
+};
+
+/* Behind the vertices of the nodes there is one for the end of each part. */
+static size_t end_of(const struct graph_walk *walk, size_t part)
+{
+	return walk->content->node_count + part;
+}
+
+/* Where what follows a node begins: behind all that it consists of. */
+static size_t after(const size_t *last_part, const struct graph_walk *walk, size_t node)
+{
+	return last_part[node] ? end_of(walk, last_part[node]) : node;
+}
+
+/* --- edges --- */
+
+static int add_edge(struct graph_walk *walk, size_t from, size_t to)
+{
+	return graph_order_add(&walk->full, from, to) || graph_order_add(&walk->any, from, to) ? -1
+											       : 0;
+}
+
+static int add_port(struct graph_walk *walk, size_t from, size_t to)
+{
+	struct graph_edge *more = array_room(walk->port, walk->ports, sizeof(*more));
+
+	if (!more)
+		return -1;
+	walk->port = more;
+	more[walk->ports++] = (struct graph_edge){ (uint32_t)from, (uint32_t)to };
+	return graph_order_add(&walk->any, from, to);
+}
+
+/* A node of a part by its row; node_count: it has none. */
+static size_t find_node(const struct graph_content *content, size_t low, size_t end, int64_t id)
+{
+	size_t high = end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (content->node[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < end && content->node[low].id == id ? low : content->node_count;
+}
+
+/* The edges among the nodes of a part, from first to end. */
+static int add_edges(struct graph_walk *walk, const struct graph_part *part,
+	const size_t *last_part, size_t first, size_t end)
+{
+	const struct graph_content *content = walk->content;
+	sqlite3_stmt *q = walk->hazards->edges;
+	int step = db_bind(q, "ii", part->graph, part->at), rc;
+
+	while (!step && (step = db_step(q)) > 0) {
+		size_t from = find_node(content, first, end, sqlite3_column_int64(q, 0));
+		size_t to = find_node(content, first, end, sqlite3_column_int64(q, 1));
+
+		step = 0;
+		if (from == content->node_count || to == content->node_count)
+			continue;
+		if (sqlite3_column_int(q, 2)) {
+			rc = add_port(walk, from, to);
+		} else {
+			walk->precedes[from] = walk->follows[to] = 1;
+			rc = add_edge(walk, after(last_part, walk, from), to);
+		}
+		if (rc) {
+			sqlite3_reset(q);
+			return -1;
+		}
+	}
+	sqlite3_reset(q);
+	return step;
+}
+
+/* What a node consists of begins with it, one part after the other: one body at a time runs. */
+static int add_part(struct graph_walk *walk, size_t number, const size_t *last_part, size_t first,
+	size_t end)
+{
+	const struct graph_part *part = &walk->content->part[number];
+	size_t begin = part->owner;
+
+	if (add_edges(walk, part, last_part, first, end))
+		return -1;
+	if (!number)
+		return 0;
+	if (number > 1 && walk->content->part[number - 1].owner == part->owner)
+		begin = end_of(walk, number - 1);
+	for (size_t i = first; i < end; i++)
+		if ((!walk->follows[i] && add_edge(walk, begin, i)) ||
+			(!walk->precedes[i] &&
+				add_edge(walk, after(last_part, walk, i), end_of(walk, number))))
+			return -1;
+	return add_edge(walk, begin, end_of(walk, number));
+}
+
+static int add_parts(struct graph_walk *walk)
+{
+	const struct graph_content *content = walk->content;
+	size_t *last_part = calloc(content->node_count + 1, sizeof(*last_part));
+	size_t first = 0, end;
+	int rc = last_part ? 0 : -1;
+
+	for (size_t i = 1; i < content->part_count && !rc; i++)
+		last_part[content->part[i].owner] = i;
+	for (size_t i = 0; i < content->part_count && !rc; i++, first = end) {
+		for (end = first; end < content->node_count && content->node[end].part == i; end++)
+			;
+		rc = add_part(walk, i, last_part, first, end);
+	}
+	free(last_part);
+	return rc;
+}
+
+/* --- nodes --- */
+
+static int is_joined_by_port(const struct graph_walk *walk, size_t from, size_t to)
+{
+	for (size_t i = 0; i < walk->ports; i++)
+		if (walk->port[i].from == from && walk->port[i].to == to)
+			return 1;
+	return 0;
+}
+
+static enum order_strength order_of_nodes(void *arg, const struct past_access *past,
+	const struct memory_access *access)
+{
+	const struct graph_walk *walk = arg;
+	size_t earlier = past->by.epoch.set;
+
+	(void)access;
+	if (graph_order_is_before(&walk->full, graph_order_place(&walk->full, earlier)))
+		return ORDER_GUARANTEED;
+	if (!walk->ports ||
+		!graph_order_is_before(&walk->any, graph_order_place(&walk->any, earlier)))
+		return ORDER_UNORDERED;
+	return is_joined_by_port(walk, earlier, walk->vertex) ? ORDER_GUARANTEED : ORDER_ASSUMED;
+}
+
+static struct operation_point point_of_node(const struct graph_walk *walk, size_t number)
+{
+	const struct graph_part_node *node = &walk->content->node[number];
+	const struct run_call *call = run_call(walk->hazards->db->run, node->call);
+	struct graph_place place = graph_order_place(&walk->full, number);
+
+	return (struct operation_point){ .call = node->call,
+		.stream = call ? call->stream : 0,
+		.lane = place.chain,
+		.start = WALK_NEVER,
+		.end = WALK_NEVER,
+		.epoch = { .key = place.chain, .set = (uint32_t)number, .seq = place.position },
+		.kind = (enum call_kind)node->kind,
+		.maybe = node->maybe };
+}
+
+static int is_on_host(const struct hazards *hazards, int64_t allocation)
+{
+	uint32_t kind = run_allocation(hazards->db->run, allocation)->kind;
+
+	return kind == ALLOCATION_PINNED || kind == ALLOCATION_REGISTERED;
+}
+
+static int see_node(struct graph_walk *walk, size_t number)
+{
+	struct hazards *hazards = walk->hazards;
+	const struct memory_access *access = walk->content->accesses->access;
+	size_t end = walk->first[number + 1];
+
+	hazards->now = point_of_node(walk, number);
+	hazards->first = hazards->count;
+	for (size_t i = walk->first[number]; i < end; i++) {
+		const struct history *history = idmap_get(&walk->histories, access[i].allocation);
+
+		if (history && access[i].direction != ACCESS_UNKNOWN &&
+			hazards_judge(hazards, history, &access[i],
+				is_on_host(hazards, access[i].allocation)))
+			return -1;
+	}
+	for (size_t i = walk->first[number]; i < end; i++) {
+		struct history *history =
+			idmap_need(&walk->histories, access[i].allocation, sizeof(struct history));
+
+		if (!history ||
+			(access[i].direction != ACCESS_UNKNOWN &&
+				history_add(history, &hazards->ordering, &access[i],
+					&hazards->now)))
+			return -1;
+	}
+	return 0;
+}
+
+/* Accesses are in order of nodes; those before the first are of none that is known. */
+static void find_accesses(struct graph_walk *walk)
+{
+	const struct accesses *accesses = walk->content->accesses;
+	size_t nodes = walk->content->node_count;
+
+	for (size_t i = 0; i < accesses->count; i++)
+		if (accesses->access[i].node && accesses->access[i].node <= nodes)
+			walk->first[accesses->access[i].node - 1]++;
+	for (size_t i = 0, at = 0; i <= nodes; i++) {
+		size_t own = walk->first[i];
+
+		walk->first[i] = at;
+		at += own;
+	}
+}
+
+static void free_history(void *object)
+{
+	history_release(object);
+	free(object);
+}
+
+/* 0; 1: it is too much work, or no graph; -1 after a message. */
+static int follow(struct graph_walk *walk)
+{
+	struct hazards *hazards = walk->hazards;
+	size_t first = hazards->count, end = walk->content->node_count;
+	int rc = graph_order_start(&walk->any, walk->rank);
+	int other = graph_order_start(&walk->full, NULL), next;
+
+	if (rc || other)
+		return rc < 0 || other < 0 ? -1 : 1;
+	while ((next = graph_order_next(&walk->any, &walk->vertex)) > 0) {
+		if (graph_order_take(&walk->full, walk->vertex))
+			return 1;
+		if (walk->vertex < end && see_node(walk, walk->vertex))
+			return -1;
+		if (hazards->count - first >= MOST_PAIRS)
+			return 0;
+	}
+	return next ? 1 : 0;
+}
+
+static int begin(struct graph_walk *walk)
+{
+	size_t nodes = walk->content->node_count, vertices = nodes + walk->content->part_count;
+
+	walk->follows = calloc(nodes + 1, 1);
+	walk->precedes = calloc(nodes + 1, 1);
+	walk->first = calloc(nodes + 1, sizeof(*walk->first));
+	walk->rank = calloc(vertices + 1, sizeof(*walk->rank));
+	if (graph_order_init(&walk->full, vertices) || graph_order_init(&walk->any, vertices) ||
+		!walk->follows || !walk->precedes || !walk->first || !walk->rank)
+		return -1;
+	for (size_t i = 0; i < nodes; i++)
+		walk->rank[i] = walk->content->node[i].call;
+	find_accesses(walk);
+	return add_parts(walk);
+}
+
+static void release(struct graph_walk *walk)
+{
+	graph_order_release(&walk->full);
+	graph_order_release(&walk->any);
+	idmap_release(&walk->histories, free_history);
+	free(walk->port);
+	free(walk->follows);
+	free(walk->precedes);
+	free(walk->first);
+	free(walk->rank);
+}
+
+int hazards_see_graph(struct hazards *hazards, const struct graph_content *content,
+	const struct walk_call *launch)
+{
+	struct graph_walk walk = { .hazards = hazards, .content = content };
+	struct ordering streams = hazards->ordering;
+	struct operation_point now = hazards->now;
+	struct graph_hazards *own =
+		idmap_need(&hazards->graphs, content->exec, sizeof(struct graph_hazards));
+	int rc = own ? 0 : -1;
+
+	if (!own)
+		return -1;
+	own->first = hazards->count;
+	hazards->launch = launch->id;
+	hazards->ordering = (struct ordering){ order_of_nodes, &walk };
+	if (!content->complete)
+		hazards->graphs_skipped++;
+	else
+		rc = begin(&walk) ? -1 : follow(&walk);
+	hazards->graphs_skipped += rc > 0;
+	release(&walk);
+	own->count = hazards->count - own->first;
+	hazards->ordering = streams;
+	hazards->now = now;
+	hazards->launch = 0;
+	return rc < 0 ? -1 : 0;
+}
+
+void hazards_count_graph(struct hazards *hazards, int64_t exec)
+{
+	const struct graph_hazards *own = exec ? idmap_get(&hazards->graphs, exec) : NULL;
+
+	for (size_t i = 0; own && i < own->count; i++)
+		hazards->hazard[own->first + i].count++;
+}

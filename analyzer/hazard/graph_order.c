@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph_order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+
+/* Entries of clocks at once, 8 bytes each, and of all that are merged, 5 ns each. */
+#define LIVE_LIMIT ((size_t)16 << 20)
+#define WORK_LIMIT ((size_t)400 << 20)
+
+/* How far every chain is behind, in order of chains. */
+struct graph_clock {
+	uint32_t refs, count;
+	uint32_t free; /* no chain before this entry can be continued */
+	struct graph_place entry[];
+};
+
+int graph_order_init(struct graph_order *order, size_t vertices)
+{
+	size_t room = vertices + 1;
+
+	*order = (struct graph_order){ .vertices = (uint32_t)vertices };
+	if (vertices >= UINT32_MAX / 2)
+		return -1;
+	order->first = calloc(room, sizeof(*order->first));
+	order->first_follower = calloc(room, sizeof(*order->first_follower));
+	order->order = calloc(room, sizeof(*order->order));
+	order->waiting = calloc(room, sizeof(*order->waiting));
+	order->place = calloc(room, sizeof(*order->place));
+	order->before = calloc(room, sizeof(struct graph_clock *));
+	order->after = calloc(room, sizeof(struct graph_clock *));
+	order->tail = calloc(room, sizeof(*order->tail));
+	order->reach = calloc(room, sizeof(*order->reach));
+	if (order->first && order->first_follower && order->order && order->waiting &&
+		order->place && order->before && order->after && order->tail && order->reach)
+		return 0;
+	fputs("cufence: out of memory\n", stderr);
+	return -1;
+}
+
+int graph_order_add(struct graph_order *order, size_t from, size_t to)
+{
+	struct graph_edge *more;
+
+	if (from >= order->vertices || to >= order->vertices || order->edges == UINT32_MAX / 2)
+		return 0;
+	more = array_room(order->edge, order->edges, sizeof(*more));
+	if (!more)
+		return -1;
+	order->edge = more;
+	more[order->edges++] = (struct graph_edge){ (uint32_t)from, (uint32_t)to };
+	return 0;
+}
+
+static void drop(struct graph_order *order, struct graph_clock **clock)
+{
+	if (*clock && !--(*clock)->refs) {
+		order->live -= (*clock)->count;
+		free(*clock);
+	}
+	*clock = NULL;
+}
+
+void graph_order_release(struct graph_order *order)
+{
+	for (size_t i = 0; order->before && order->after && i < order->vertices; i++) {
+		drop(order, &order->before[i]);
+		drop(order, &order->after[i]);
+	}
+	drop(order, &order->now);
+	free(order->edge);
+	free(order->first);
+	free(order->follower);
+	free(order->first_follower);
+	free(order->order);
+	free(order->waiting);
+	free(order->place);
+	free(order->before);
+	free(order->after);
+	free(order->tail);
+	free(order->reach);
+	*order = (struct graph_order){ 0 };
+}
+
+/* --- the order in which they are taken --- */
+
+/* Each vertex's number becomes where its edges begin. */
+static void add_up(uint32_t *count, uint32_t vertices)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i <= vertices; i++) {
+		uint32_t own = count[i];
+
+		count[i] = sum;
+		sum += own;
+	}
+}
+
+/* Edges in order of the vertex that they lead to, and the followers of each. */
+static int sort_edges(struct graph_order *order)
+{
+	size_t room = order->edges + 1;
+	struct graph_edge *sorted = calloc(room, sizeof(*sorted));
+
+	order->follower = calloc(room, sizeof(*order->follower));
+	if (!sorted || !order->follower) {
+		free(sorted);
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (size_t i = 0; i < order->edges; i++) {
+		order->first[order->edge[i].to]++;
+		order->first_follower[order->edge[i].from]++;
+	}
+	add_up(order->first, order->vertices);
+	add_up(order->first_follower, order->vertices);
+	for (size_t i = 0; i < order->edges; i++) {
+		struct graph_edge edge = order->edge[i];
+
+		sorted[order->first[edge.to]++] = edge;
+		order->follower[order->first_follower[edge.from]++] = edge.to;
+	}
+	/* Each begin has moved on to the next one's. */
+	memmove(order->first + 1, order->first, order->vertices * sizeof(*order->first));
+	memmove(order->first_follower + 1, order->first_follower,
+		order->vertices * sizeof(*order->first_follower));
+	order->first[0] = order->first_follower[0] = 0;
+	free(order->edge);
+	order->edge = sorted;
+	return 0;
+}
+
+/* Vertices that nothing is left before, as a heap: of the lowest rank first. */
+struct ready {
+	uint32_t *vertex;
+	uint32_t count;
+	const int64_t *rank;
+};
+
+static int is_first(const struct ready *ready, uint32_t a, uint32_t b)
+{
+	int64_t x = ready->rank[ready->vertex[a]], y = ready->rank[ready->vertex[b]];
+
+	return x != y ? x < y : ready->vertex[a] < ready->vertex[b];
+}
+
+static void exchange(struct ready *ready, uint32_t a, uint32_t b)
+{
+	uint32_t vertex = ready->vertex[a];
+
+	ready->vertex[a] = ready->vertex[b];
+	ready->vertex[b] = vertex;
+}
+
+static void push(struct ready *ready, uint32_t vertex)
+{
+	uint32_t i = ready->count++;
+
+	ready->vertex[i] = vertex;
+	for (; i && is_first(ready, i, (i - 1) / 2); i = (i - 1) / 2)
+		exchange(ready, i, (i - 1) / 2);
+}
+
+static uint32_t pop(struct ready *ready)
+{
+	uint32_t vertex = ready->vertex[0], i = 0;
+
+	ready->vertex[0] = ready->vertex[--ready->count];
+	for (;;) {
+		uint32_t least = i;
+
+		for (uint32_t k = 2 * i + 1; k <= 2 * i + 2 && k < ready->count; k++)
+			if (is_first(ready, k, least))
+				least = k;
+		if (least == i)
+			return vertex;
+		exchange(ready, i, least);
+		i = least;
+	}
+}
+
+/* 1: the edges go in circles. */
+static int sort_vertices(struct graph_order *order, struct ready *ready)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < order->vertices; i++) {
+		order->waiting[i] = order->first[i + 1] - order->first[i];
+		if (!order->waiting[i])
+			push(ready, i);
+	}
+	while (ready->count) {
+		uint32_t vertex = order->order[found++] = pop(ready);
+
+		for (uint32_t i = order->first_follower[vertex];
+			i < order->first_follower[vertex + 1]; i++)
+			if (!--order->waiting[order->follower[i]])
+				push(ready, order->follower[i]);
+	}
+	return found < order->vertices;
+}
+
+int graph_order_start(struct graph_order *order, const int64_t *rank)
+{
+	struct ready ready = { .rank = rank };
+	int rc = 0;
+
+	if (sort_edges(order))
+		return -1;
+	if (rank) {
+		ready.vertex = calloc((size_t)order->vertices + 1, sizeof(*ready.vertex));
+		rc = ready.vertex ? sort_vertices(order, &ready) : -1;
+		free(ready.vertex);
+	}
+	for (uint32_t i = 0; i < order->vertices; i++)
+		order->waiting[i] = order->first_follower[i + 1] - order->first_follower[i];
+	return rc;
+}
+
+/* --- clocks --- */
+
+static struct graph_clock *ref(struct graph_clock *clock)
+{
+	if (clock)
+		clock->refs++;
+	return clock;
+}
+
+static uint32_t reach_of(const struct graph_clock *clock, uint32_t chain)
+{
+	uint32_t low = 0, high = clock ? clock->count : 0;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (clock->entry[middle].chain < chain)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return clock && low < clock->count && clock->entry[low].chain == chain
+		? clock->entry[low].position
+		: 0;
+}
+
+int graph_order_is_before(const struct graph_order *order, struct graph_place place)
+{
+	if (!place.position)
+		return 0;
+	if (place.chain == order->now_place.chain)
+		return place.position < order->now_place.position;
+	return reach_of(order->now, place.chain) >= place.position;
+}
+
+/* Chains whose reach is being worked out. */
+struct gathering {
+	uint32_t *chain;
+	uint32_t count, room;
+};
+
+static int note(struct graph_order *order, struct gathering *gathering, struct graph_place place)
+{
+	if (!order->reach[place.chain]) {
+		uint32_t *more = gathering->chain;
+
+		if (gathering->count == gathering->room) {
+			gathering->room = gathering->room ? 2 * gathering->room : 16;
+			more = realloc(more, gathering->room * sizeof(*more));
+			if (!more) {
+				fputs("cufence: out of memory\n", stderr);
+				return -1;
+			}
+			gathering->chain = more;
+		}
+		more[gathering->count++] = place.chain;
+	}
+	if (order->reach[place.chain] < place.position)
+		order->reach[place.chain] = place.position;
+	return 0;
+}
+
+static int by_chain(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A clock of what was gathered; NULL after a message, or where it is too much. */
+static struct graph_clock *make_clock(struct graph_order *order, struct gathering *gathering)
+{
+	struct graph_clock *clock = NULL;
+
+	order->live += gathering->count;
+	if (order->live <= LIVE_LIMIT && order->work <= WORK_LIMIT)
+		clock = malloc(sizeof(*clock) + gathering->count * sizeof(*clock->entry));
+	if (clock && gathering->count)
+		qsort(gathering->chain, gathering->count, sizeof(*gathering->chain), by_chain);
+	if (clock)
+		*clock = (struct graph_clock){ .refs = 1, .count = gathering->count };
+	for (uint32_t i = 0; i < gathering->count; i++) {
+		uint32_t chain = gathering->chain[i];
+
+		if (clock)
+			clock->entry[i] = (struct graph_place){ chain, order->reach[chain] };
+		order->reach[chain] = 0;
+	}
+	if (!clock)
+		order->live -= gathering->count;
+	return clock;
+}
+
+static int gather(struct graph_order *order, struct gathering *gathering, uint32_t vertex,
+	const struct graph_clock **last)
+{
+	const struct graph_clock *clock = order->before[vertex];
+
+	/* Those that follow one vertex share what they know. */
+	for (uint32_t i = 0; clock && clock != *last && i < clock->count; i++) {
+		order->work++;
+		if (note(order, gathering, clock->entry[i]))
+			return -1;
+	}
+	*last = clock;
+	order->work++;
+	return note(order, gathering, order->place[vertex]);
+}
+
+/* What those know that the vertices of these edges precede; NULL as of make_clock(). */
+static struct graph_clock *join(struct graph_order *order, uint32_t from, uint32_t to)
+{
+	struct gathering gathering = { 0 };
+	const struct graph_clock *last = NULL;
+	struct graph_clock *clock = NULL;
+	int rc = 0;
+
+	for (uint32_t i = from; i < to && !rc; i++)
+		rc = gather(order, &gathering, order->edge[i].from, &last);
+	if (!rc)
+		clock = make_clock(order, &gathering);
+	free(gathering.chain);
+	return clock;
+}
+
+/* The vertex at the end of these edges that a chain ends with, UINT32_MAX without one. */
+static uint32_t find_tail(const struct graph_order *order, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++) {
+		struct graph_place place = order->place[order->edge[i].from];
+
+		if (order->tail[place.chain] == place.position)
+			return order->edge[i].from;
+	}
+	return UINT32_MAX;
+}
+
+/* A chain that ends with something before the vertex; a new one without. */
+static uint32_t find_chain(struct graph_order *order, struct graph_clock *before)
+{
+	for (; before && before->free < before->count; before->free++) {
+		struct graph_place place = before->entry[before->free];
+
+		if (order->tail[place.chain] == place.position)
+			return place.chain;
+	}
+	return order->chains++;
+}
+
+/* What the vertex comes after: what the only one before it does, if it follows on its chain. */
+static int learn(struct graph_order *order, uint32_t vertex, struct graph_clock **before)
+{
+	uint32_t from = order->first[vertex], to = order->first[vertex + 1];
+	uint32_t only = from < to ? order->edge[from].from : 0;
+
+	*before = NULL;
+	if (from == to)
+		return 0;
+	if (to - from > 1) {
+		*before = join(order, from, to);
+		return *before ? 0 : -1;
+	}
+	if (find_tail(order, from, to) == only) {
+		*before = ref(order->before[only]);
+		return 0;
+	}
+	if (!order->after[only])
+		order->after[only] = join(order, from, to);
+	*before = ref(order->after[only]);
+	return *before ? 0 : -1;
+}
+
+/* Nobody asks any more what those before the vertex knew whose last follower it is. */
+static void forget(struct graph_order *order, uint32_t vertex)
+{
+	for (uint32_t i = order->first[vertex]; i < order->first[vertex + 1]; i++) {
+		uint32_t earlier = order->edge[i].from;
+
+		if (--order->waiting[earlier])
+			continue;
+		drop(order, &order->before[earlier]);
+		drop(order, &order->after[earlier]);
+	}
+}
+
+int graph_order_take(struct graph_order *order, size_t taken)
+{
+	uint32_t vertex = (uint32_t)taken, tail;
+	struct graph_clock *before;
+
+	if (learn(order, vertex, &before))
+		return -1;
+	tail = find_tail(order, order->first[vertex], order->first[vertex + 1]);
+	drop(order, &order->now);
+	order->now = before;
+	order->now_place.chain =
+		tail < UINT32_MAX ? order->place[tail].chain : find_chain(order, before);
+	order->now_place.position = ++order->tail[order->now_place.chain];
+	order->place[vertex] = order->now_place;
+	if (order->waiting[vertex])
+		order->before[vertex] = ref(before);
+	forget(order, vertex);
+	return 0;
+}
+
+int graph_order_next(struct graph_order *order, size_t *vertex)
+{
+	if (order->taken == order->vertices)
+		return 0;
+	*vertex = order->order[order->taken++];
+	return graph_order_take(order, *vertex) ? -1 : 1;
+}
