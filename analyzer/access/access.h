@@ -122,12 +122,4 @@ int access_some_reach(struct db *db);
  */
 int accesses_meet(const struct accesses *a, const struct accesses *b);
 
-/*
- * The same in SQL: may_conflict(call, other) is 0 where the order of the two operations is known
- * not to matter, and 1 where all of the memory of one is not even named; may_meet(call, other).
- * They are there until dropped.  0, or -1 after a message.
- */
-int access_function_add(struct db *db);
-void access_function_drop(struct db *db);
-
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "array.h"
-#include "kinds.h"
 #include "unnamed_memory.h"
 
 /* Besides allocations, whose ids are positive: */

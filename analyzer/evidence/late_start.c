@@ -81,17 +81,6 @@ void late_free(struct late *late)
 	free(late);
 }
 
-static int loads_code(const struct run *run, int64_t call)
-{
-	const struct run_overhead *row = run_find(&run->overheads, call);
-	const struct run_overhead *end = run_rows_end(&run->overheads);
-
-	for (; row && row < end && row->call == call; row++)
-		if (row->kind == OVERHEAD_LAZY_LOADING)
-			return 1;
-	return 0;
-}
-
 /* It put something into a stream of whose end nothing is recorded. */
 static int is_silent(const struct run *run, int64_t id)
 {
@@ -118,7 +107,8 @@ static struct late_process *process_of(struct late *late, int64_t id)
 static void note_load(const struct late *late, struct late_process *process,
 	const struct walk_call *call)
 {
-	if (call->overhead ? loads_code(late->run, call->id) : call->kind == KIND_MODULE_LOAD)
+	if (call->overhead ? run_has_overhead(late->run, call->id, OVERHEAD_LAZY_LOADING)
+			   : call->kind == KIND_MODULE_LOAD)
 		process->load[process->count++ % LOADS] =
 			(struct load){ .call = call->id, .enter = call->enter };
 }

@@ -379,6 +379,19 @@ static int decide_behind(struct waits *waits, struct wait_candidate *candidate)
 	return add_wait(waits, candidate, held->op, excess, candidate->waits ? NULL : held);
 }
 
+int wait_is_for_others(const struct run *run, int64_t call)
+{
+	const struct run_wait *wait = run_wait_of(&run->evidence, call);
+
+	for (; wait; wait = run_next_wait(&run->evidence, wait)) {
+		const struct run_work *work = run_work(run, wait->op);
+
+		if (!work || work->call != call)
+			return 1;
+	}
+	return 0;
+}
+
 int waits_finish(struct waits *waits)
 {
 	int rc = 0;

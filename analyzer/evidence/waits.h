@@ -13,17 +13,12 @@
 
 #include "db.h"
 #include "order.h"
+#include "run_columns.h"
 #include "walk.h"
 
-/* SQL: what call.src_memory or dst_memory is one of. */
-#define IN_HOST_MEMORY "('pageable', 'pinned')"
-
-/*
- * SQL: whether row w of wait was for anything but the call's own operation, with which the device
- * began late.  A copy held for nothing else would have waited in the place of one before it.
- */
-#define WAIT_FOR_OTHERS \
-	"NOT EXISTS (SELECT 1 FROM operation own WHERE own.id = w.op AND own.call = w.call)"
+/* Whether the call was held by anything but its own operation, with which the device began late.  A
+ * copy held for nothing else would have waited in the place of one before it. */
+int wait_is_for_others(const struct run *run, int64_t call);
 
 struct waits;
 

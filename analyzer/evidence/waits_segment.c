@@ -10,21 +10,6 @@
 #include "waits_scope.h"
 #include "words.h"
 
-/* A row for anything but the call's own operation, with which the device began late.  A copy held
- * for nothing else would have waited in the place of one before it. */
-int segments_is_held_by_others(const struct run *run, int64_t call)
-{
-	const struct run_wait *wait = run_wait_of(&run->evidence, call);
-
-	for (; wait; wait = run_next_wait(&run->evidence, wait)) {
-		const struct run_work *work = run_work(run, wait->op);
-
-		if (!work || work->call != call)
-			return 1;
-	}
-	return 0;
-}
-
 static int is_held(const struct run *run, int64_t call)
 {
 	return run_wait_of(&run->evidence, call) != NULL;
@@ -132,8 +117,7 @@ static int covers(struct segments *s, const struct walk_call *call, const struct
 		is_of_async_row(call, wait, segment)) {
 		int any = may_not_wait(call) && !is_of_async_row(call, wait, segment);
 
-		if (!(any ? is_held(s->run, call->id)
-			  : segments_is_held_by_others(s->run, call->id)))
+		if (!(any ? is_held(s->run, call->id) : wait_is_for_others(s->run, call->id)))
 			return 0;
 	}
 	switch (scope_asked(call)) {
@@ -294,7 +278,7 @@ static int is_result_behind(const struct segments *s, const struct walk_call *ca
 	const struct judged_wait *wait)
 {
 	return is_side_effect(wait) && !wait->past_results && call_is_sync_copy(call->kind) &&
-		call->direction == COPY_D2H && !segments_is_held_by_others(s->run, call->id);
+		call->direction == COPY_D2H && !wait_is_for_others(s->run, call->id);
 }
 
 /* 1 and *segment is closed, 0: look at the next call; -1 after a message. */

@@ -70,9 +70,6 @@ void segments_close(struct segments *segments);
  */
 int segments_measure(struct segments *segments, struct judged_wait *wait, struct segment *segment);
 
-/* Whether the call was held by anything but its own operation, with which the device began late. */
-int segments_is_held_by_others(const struct run *run, int64_t call);
-
 /* Whether the place of a call is a line of a script; -1 after a message. */
 int segments_of_script(struct segments *segments, int64_t call);
 

@@ -60,6 +60,7 @@ void run_close(struct run *run)
 	column_close(&run->allocated);
 	column_close(&run->threads_made);
 	run_evidence_release(&run->evidence);
+	map_release(&run->gaps);
 	scratch_close(&run->scratch);
 	run_building_free(run);
 	map_release(&run->long_calls);
@@ -173,4 +174,85 @@ unsigned run_name(const char *const *names, unsigned count, const unsigned char 
 		if (names[i] && !strcmp(names[i], (const char *)name))
 			return i;
 	return 0;
+}
+
+int run_has_overhead(const struct run *run, int64_t call, uint32_t kind)
+{
+	const struct run_overhead *row = run_find(&run->overheads, call);
+	const struct run_overhead *end = run_rows_end(&run->overheads);
+
+	for (; row && row < end && row->call == call; row++)
+		if (row->kind == kind)
+			return 1;
+	return 0;
+}
+
+int64_t run_object(const struct run *run, int64_t call, enum object_role role)
+{
+	const struct run_object *row = run_find(&run->objects, call);
+	const struct run_object *end = run_rows_end(&run->objects);
+
+	for (; row && row < end && row->call == call; row++)
+		if (row->role == role)
+			return row->object;
+	return 0;
+}
+
+static uint32_t allocation_at(const struct column *operands, uint64_t number)
+{
+	return ((const struct run_operand *)operands->rows)[number].allocation;
+}
+
+/* The rows of a call are first to first + the count that it returns. */
+static uint64_t operands_of(const struct run *run, int64_t call, uint64_t *first)
+{
+	const struct run_operand *rows = (const struct run_operand *)run->operands.rows;
+	const struct run_operand *row = run_find(&run->operands, call);
+	uint64_t count = 0;
+
+	*first = row ? (uint64_t)(row - rows) : 0;
+	while (row && *first + count < run->operands.count && row[count].call == call)
+		count++;
+	return count;
+}
+
+/* Graphs name many: each allocation of theirs is looked for once. */
+int run_shares(const struct run *run, int64_t call, int64_t other)
+{
+	uint64_t first, second, count = operands_of(run, call, &first);
+	uint64_t others = operands_of(run, other, &second);
+	struct map seen = { 0 };
+	int found = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint32_t allocation = allocation_at(&run->operands, first + i);
+
+		if (allocation && map_set(&seen, allocation, 1))
+			break;
+	}
+	for (uint64_t i = 0; i < others && !found; i++)
+		found = map_get(&seen, allocation_at(&run->operands, second + i), 0) != 0;
+	map_release(&seen);
+	return found;
+}
+
+size_t run_keep_place(struct run_place *place, size_t count, size_t most, struct run_place found,
+	int last)
+{
+	size_t at = 0;
+
+	while (at < count && place[at].site < found.site)
+		at++;
+	if (at < count && place[at].site == found.site) {
+		if (last)
+			place[at].call = found.call;
+		return count;
+	}
+	if (at == most)
+		return count;
+	count = count < most ? count + 1 : most;
+	for (size_t i = count - 1; i > at; i--)
+		place[i] = place[i - 1];
+	place[at] = found;
+	return count;
 }

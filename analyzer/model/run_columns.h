@@ -212,6 +212,7 @@ struct run {
 	struct run_kernel *kernel;
 	struct run_shape *shape;
 	size_t where_count, stream_count, context_count, thread_count, kernel_count, shape_count;
+	struct map gaps; /* processes of which calls were lost: table loss */
 	struct run_evidence evidence;
 	int threads_share;             /* a process has several */
 	struct run_building *building; /* NULL: it is complete */
@@ -348,6 +349,25 @@ static inline const void *run_rows_end(const struct column *rows)
 {
 	return rows->rows + rows->count * rows->row_size;
 }
+
+/* The call loaded code lazily, or waited for room in a launch queue: enum overhead_kind. */
+int run_has_overhead(const struct run *run, int64_t call, uint32_t kind);
+
+/* One call of a site. */
+struct run_place {
+	uint32_t site, call;
+};
+
+/* Adds a call unless its site has one, or in its place if last; of all sites the first most are
+ * kept, in order.  How many there are now. */
+size_t run_keep_place(struct run_place *place, size_t count, size_t most, struct run_place found,
+	int last);
+
+/* Two calls name the same allocation. */
+int run_shares(const struct run *run, int64_t call, int64_t other);
+
+/* What table call_object says of a call in that role, 0: nothing. */
+int64_t run_object(const struct run *run, int64_t call, enum object_role role);
 
 /* For calls that are asked for in order: the number of the next row. */
 struct run_cursor {

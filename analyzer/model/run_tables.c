@@ -304,11 +304,25 @@ static int list_threads(struct run *run, struct db *db)
 	return rc ? -1 : column_sort(&run->threads_made, by_call);
 }
 
+/* Reasons for which calls are missing in between. */
+static int read_gaps(struct run *run, struct db *db)
+{
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "loss",
+		"SELECT process FROM loss WHERE reason IN "
+		"('dropped_records', 'cut', 'size_reached', 'bypassed_calls')");
+
+	while (!rc && (rc = run_reader_next(&reader)) > 0)
+		rc = map_set(&run->gaps, run_reader_id(&reader, 0), 1);
+	run_reader_close(&reader);
+	return rc;
+}
+
 int run_read_lists(struct run *run, struct db *db)
 {
 	return column_sort(&run->operands, by_call) || column_sort(&run->launches, by_call) ||
 			read_objects(run, db) || read_extents(run, db) || read_overheads(run, db) ||
-			list_allocations(run) || list_threads(run, db)
+			list_allocations(run) || list_threads(run, db) || read_gaps(run, db)
 		? -1
 		: 0;
 }

@@ -6,10 +6,10 @@
 #define CUFENCE_BROAD_WAITS_H
 
 #include "broad_places.h"
-#include "db.h"
 #include "order.h"
+#include "run_columns.h"
 
-/* A wait in table wait, and the operation that ended last of those it waited for. */
+/* A wait, and the operation that ended last of those it waited for. */
 struct broad_wait {
 	int64_t call, process;
 	int64_t behind_call, behind_end;
@@ -26,8 +26,8 @@ struct broad_waits {
 	struct idmap behind; /* struct broad_behind, by behind_call */
 };
 
-/* Reads them, and makes their places; 0, or -1 after a message. */
-int broad_waits_find(struct broad_waits *waits, struct db *db, struct broad_places *places,
+/* Finds them, and makes their places; 0, or -1 after a message. */
+int broad_waits_find(struct broad_waits *waits, const struct run *run, struct broad_places *places,
 	struct findings *findings);
 void broad_waits_release(struct broad_waits *waits);
 

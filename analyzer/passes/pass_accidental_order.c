@@ -6,9 +6,9 @@
 #include "constants.h"
 #include "pass_hazards.h"
 
-static int run(struct db *db, struct findings *findings)
+static int run(const struct pass_input *input, struct findings *findings)
 {
-	return pass_add_hazards(db, findings, RULE_accidental_order, ACCIDENTAL_MIN_COUNT);
+	return pass_add_hazards(input->db, findings, RULE_accidental_order, ACCIDENTAL_MIN_COUNT);
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)

@@ -5,9 +5,9 @@
  */
 #include "pass_hazards.h"
 
-static int run(struct db *db, struct findings *findings)
+static int run(const struct pass_input *input, struct findings *findings)
 {
-	return pass_add_hazards(db, findings, RULE_async_alloc_order, 1);
+	return pass_add_hazards(input->db, findings, RULE_async_alloc_order, 1);
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)

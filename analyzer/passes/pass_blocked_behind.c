@@ -5,16 +5,31 @@
  */
 #include <stdio.h>
 
-#include "pass_waits.h"
+#include "pass.h"
 
 /* It is the other call that is to be mended. */
-static const char behind_sql[] =
-	"SELECT c.process, w.call, w.behind, w.waited, w.avoidable, w.behind, 0, 0 "
-	"FROM wait w CROSS JOIN call c ON c.id = w.call WHERE w.kind = 'behind' ORDER BY w.id";
-
-static int run(struct db *db, struct findings *findings)
+static int run(const struct pass_input *input, struct findings *findings)
 {
-	return pass_add_rows(db, findings, RULE_blocked_behind, behind_sql);
+	const struct run_evidence *evidence = &input->run->evidence;
+	int rc = 0;
+
+	for (size_t i = 1; i < evidence->wait_count && !rc; i++) {
+		const struct run_wait *wait = &evidence->wait[i];
+		const struct run_call *call = run_call(input->run, wait->call);
+		struct instance instance = { .rule = RULE_blocked_behind,
+			.call = wait->call,
+			.other_call = wait->behind,
+			.cost = wait->waited,
+			.saving = wait->avoidable,
+			.also = { wait->behind },
+			.change = CHANGE_WAIT };
+
+		if (wait->kind != WAIT_BEHIND || !call)
+			continue;
+		instance.process = run_payload(input->run, call)->process;
+		rc = findings_add(findings, &instance);
+	}
+	return rc;
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)

@@ -8,15 +8,24 @@
  * legacy one, and with it all blocking streams, was measured.  Its own transfer is what such a
  * copy is for, and no finding.
  */
-#include "kinds.h"
 #include "pass_waits.h"
 
-static int run(struct db *db, struct findings *findings)
+static int is_copy_and_wait(const struct waited *waited)
 {
-	return pass_add_waits(db, findings, RULE_blocking_copy,
-		"(" IS_SYNC("t") " OR (w.partner NOT NULL AND (" IS_ASYNC_COPY("t")
-		" OR w.kind = 'explicit'))) "
-		"AND o.call NOT IN (w.call, ifnull(w.partner, w.call))");
+	return waited->wait->partner &&
+		(call_is_async_copy(waited->call->kind) || waited->wait->kind == WAIT_EXPLICIT);
+}
+
+static int counts(const struct pass_input *input, const struct waited *waited)
+{
+	(void)input;
+	return (call_is_sync(waited->call->kind) || is_copy_and_wait(waited)) &&
+		waited->behind != waited->wait->call && waited->behind != waited->wait->partner;
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	return pass_add_waits(input, findings, RULE_blocking_copy, counts);
 }
 
 const struct pass pass_blocking_copy = { .run = run, .say = pass_say_waited };

@@ -4,12 +4,17 @@
  * synchronization":
  * it waits for every stream of the device, non-blocking ones too.
  */
-#include "kinds.h"
 #include "pass_waits.h"
 
-static int run(struct db *db, struct findings *findings)
+static int counts(const struct pass_input *input, const struct waited *waited)
 {
-	return pass_add_waits(db, findings, RULE_blocking_free, IS_OF_FAMILY("t", "free"));
+	(void)input;
+	return kind_family(waited->call->kind) == FAMILY_free;
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	return pass_add_waits(input, findings, RULE_blocking_free, counts);
 }
 
 const struct pass pass_blocking_free = { .run = run, .say = pass_say_waited };

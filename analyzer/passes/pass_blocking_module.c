@@ -4,12 +4,17 @@
  * require context synchronization" (CUDA programming guide, "Lazy loading"); measured, a module is
  * loaded and unloaded once every stream of the device is idle.
  */
-#include "kinds.h"
 #include "pass_waits.h"
 
-static int run(struct db *db, struct findings *findings)
+static int counts(const struct pass_input *input, const struct waited *waited)
 {
-	return pass_add_waits(db, findings, RULE_blocking_module, IS_OF_FAMILY("t", "module"));
+	(void)input;
+	return kind_family(waited->call->kind) == FAMILY_module;
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	return pass_add_waits(input, findings, RULE_blocking_module, counts);
 }
 
 const struct pass pass_blocking_module = { .run = run, .say = pass_say_waited };

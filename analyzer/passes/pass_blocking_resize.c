@@ -5,7 +5,6 @@
  * local memory than any before it or is the first that prints (measured; of cudaDeviceSetLimit
  * NVIDIA says what the limits are for, not that it waits).
  */
-#include "kinds.h"
 #include "pass_waits.h"
 #include "print.h"
 
@@ -13,19 +12,25 @@
  * A launch that loaded its kernel waits as well: that is lazy loading.  Up to the first explicit
  * wait of its context a program warms up, on purpose or not.
  */
-#define RESIZED \
-	IS_LAUNCH("t") " AND w.kind = 'internal' " \
-	"AND NOT EXISTS (SELECT 1 FROM overhead v WHERE v.call = w.call " \
-	" AND v.kind IN ('lazy_loading', 'queue_full')) " \
-	"AND EXISTS (SELECT 1 FROM call e JOIN call_type et ON et.id = e.type " \
-	" WHERE e.id < w.call AND e.process = c.process AND NOT et.runtime " \
-	" AND " IS_EXPLICIT_WAIT("et") " " \
-	" AND e.context IS c.context)"
-
-static int run(struct db *db, struct findings *findings)
+static int resizes(const struct pass_input *input, const struct waited *waited)
 {
-	return pass_add_waits(db, findings, RULE_blocking_resize,
-		IS_OF_FAMILY("t", "limit") " OR (" RESIZED ")");
+	uint32_t call = waited->wait->call;
+
+	return kind_family(waited->call->kind) == FAMILY_launch &&
+		waited->wait->kind == WAIT_INTERNAL &&
+		!run_has_overhead(input->run, call, OVERHEAD_LAZY_LOADING) &&
+		!run_has_overhead(input->run, call, OVERHEAD_QUEUE_FULL) &&
+		is_warmed_up(&input->late, call);
+}
+
+static int counts(const struct pass_input *input, const struct waited *waited)
+{
+	return kind_family(waited->call->kind) == FAMILY_limit || resizes(input, waited);
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	return pass_add_waits(input, findings, RULE_blocking_resize, counts);
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)

@@ -4,13 +4,17 @@
  * no wait; measured, both return once every stream of every device is idle, as any of them may
  * still use the memory.
  */
-#include "kinds.h"
 #include "pass_waits.h"
 
-static int run(struct db *db, struct findings *findings)
+static int counts(const struct pass_input *input, const struct waited *waited)
 {
-	return pass_add_waits(db, findings, RULE_blocking_unregister,
-		IS_OF_FAMILY("t", "host_memory"));
+	(void)input;
+	return kind_family(waited->call->kind) == FAMILY_host_memory;
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	return pass_add_waits(input, findings, RULE_blocking_unregister, counts);
 }
 
 const struct pass pass_blocking_unregister = { .run = run, .say = pass_say_waited };

@@ -556,15 +556,17 @@ static int try_all(struct db *db, struct search *search)
 	return rc;
 }
 
-static int run(struct db *db, struct findings *findings)
+static int run(const struct pass_input *input, struct findings *findings)
 {
+	struct db *db = input->db;
 	struct search *search = calloc(1, sizeof(*search));
 	int rc;
 
 	if (!search)
 		return -1;
 	search->findings = findings;
-	rc = broad_waits_find(&search->waits, db, &search->places, findings) || try_all(db, search);
+	rc = broad_waits_find(&search->waits, input->run, &search->places, findings) ||
+		try_all(db, search);
 	if (!rc && broad_places_take_seconds(&search->places))
 		rc = try_all(db, search);
 	if (!rc)

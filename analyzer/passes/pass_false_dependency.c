@@ -70,17 +70,30 @@ struct search {
 	struct wait *asking;
 };
 
+/* An operation that was held by waits for events, and one of them. */
+struct held {
+	const struct run_hold *hold;
+	uint32_t process, behind_call;
+	int64_t behind_end;
+	int shares; /* the two operations name the same memory */
+};
+
 /* Of an operation the wait that held it for the longest comes first. */
-static const char holds_sql[] =
-	"SELECT h.via, o.process, b.call, b.end, h.ready, h.op, EXISTS (SELECT 1 FROM operand x "
-	" JOIN operand y ON y.allocation = x.allocation WHERE x.call = o.call AND y.call = b.call) "
-	"FROM hold h CROSS JOIN work o ON o.id = h.op CROSS JOIN work b ON b.id = h.behind "
-	"WHERE h.reason = 'event' ORDER BY h.op, b.end DESC, h.via DESC";
+static int by_op(const void *a, const void *b)
+{
+	const struct held *x = a, *y = b;
+
+	if (x->hold->op != y->hold->op)
+		return (x->hold->op > y->hold->op) - (x->hold->op < y->hold->op);
+	if (x->behind_end != y->behind_end)
+		return (x->behind_end < y->behind_end) - (x->behind_end > y->behind_end);
+	return (x->hold->via < y->hold->via) - (x->hold->via > y->hold->via);
+}
 
 /* A wait that is looked at; NULL in *found if it is already. */
-static int note_wait(struct search *search, sqlite3_stmt *q, struct wait **found)
+static int note_wait(struct search *search, const struct held *held, struct wait **found)
 {
-	int64_t call = sqlite3_column_int64(q, 0), place;
+	int64_t call = held->hold->via, place;
 	struct wait *wait = idmap_need(&search->waits, call, sizeof(*wait));
 
 	place = findings_place(search->findings, call);
@@ -90,10 +103,10 @@ static int note_wait(struct search *search, sqlite3_stmt *q, struct wait **found
 	if (wait->call)
 		return 0;
 	*wait = (struct wait){ .call = call,
-		.process = sqlite3_column_int64(q, 1),
-		.behind_call = sqlite3_column_int64(q, 2),
-		.behind_end = sqlite3_column_int64(q, 3),
-		.ready = sqlite3_column_int64(q, 4),
+		.process = held->process,
+		.behind_call = held->behind_call,
+		.behind_end = held->behind_end,
+		.ready = held->hold->ready,
 		.first = wait,
 		.open = 1 };
 	*found = wait;
@@ -101,43 +114,62 @@ static int note_wait(struct search *search, sqlite3_stmt *q, struct wait **found
 }
 
 /* One that held the same operation as first; what is not looked at is needed as it is. */
-static int add_beside(struct search *search, sqlite3_stmt *q, int shares, struct wait *first)
+static int add_beside(struct search *search, const struct held *held, struct wait *first)
 {
 	struct wait *wait = NULL;
 
-	if (!shares && first->beside_count < FINDING_ALSO && note_wait(search, q, &wait))
+	if (!held->shares && first->beside_count < FINDING_ALSO && note_wait(search, held, &wait))
 		return -1;
 	if (wait) {
 		wait->first = first;
 		first->beside[first->beside_count++] = wait;
 		first->open++;
-	} else if (sqlite3_column_int64(q, 3) > first->ready) {
-		first->ready = sqlite3_column_int64(q, 3);
+	} else if (held->behind_end > first->ready) {
+		first->ready = held->behind_end;
 	}
 	return 0;
 }
 
-static int find_waits(struct db *db, struct search *search)
+static int list_holds(const struct run *run, struct held **list, size_t *count)
 {
-	sqlite3_stmt *q = db_prepare(db, holds_sql);
+	for (size_t i = 0; i < run->evidence.hold_count; i++) {
+		const struct run_hold *hold = &run->evidence.hold[i];
+		const struct run_work *op = run_work(run, hold->op);
+		const struct run_work *behind = run_work(run, hold->behind);
+		struct held *more;
+
+		if (hold->reason != HOLD_EVENT || !op || !behind)
+			continue;
+		more = array_room(*list, *count, sizeof(*more));
+		if (!more)
+			return -1;
+		*list = more;
+		more[(*count)++] = (struct held){ hold, run_where(run, op)->process, behind->call,
+			run_end(run, behind, hold->behind),
+			run_shares(run, op->call, behind->call) };
+	}
+	if (*count)
+		qsort(*list, *count, sizeof(**list), by_op);
+	return 0;
+}
+
+static int find_waits(const struct run *run, struct search *search)
+{
+	struct held *list = NULL;
 	struct wait *first = NULL;
-	int64_t op = 0;
-	int rc = q ? 0 : -1;
+	size_t count = 0;
+	int rc = list_holds(run, &list, &count);
 
-	while (!rc && (rc = db_step(q)) > 0) {
-		int shares = sqlite3_column_int(q, 6);
-
-		rc = 0;
-		if (sqlite3_column_int64(q, 5) != op) {
-			op = sqlite3_column_int64(q, 5);
+	for (size_t i = 0; i < count && !rc; i++) {
+		if (!i || list[i].hold->op != list[i - 1].hold->op) {
 			first = NULL;
-			if (!shares)
-				rc = note_wait(search, q, &first);
+			if (!list[i].shares)
+				rc = note_wait(search, &list[i], &first);
 		} else if (first) {
-			rc = add_beside(search, q, shares, first);
+			rc = add_beside(search, &list[i], first);
 		}
 	}
-	sqlite3_finalize(q);
+	free(list);
 	return rc;
 }
 
@@ -451,8 +483,9 @@ static int settle_all(struct search *search)
 	return 0;
 }
 
-static int run(struct db *db, struct findings *findings)
+static int run(const struct pass_input *input, struct findings *findings)
 {
+	struct db *db = input->db;
 	struct search *search = calloc(1, sizeof(*search));
 	int rc;
 
@@ -461,7 +494,7 @@ static int run(struct db *db, struct findings *findings)
 	search->findings = findings;
 	search->relax.lost = lost;
 	search->relax.arg = search;
-	rc = find_waits(db, search);
+	rc = find_waits(input->run, search);
 	if (!rc && search->waits.count)
 		rc = relax_init(&search->relax, db) || walk(db, see, search) ||
 				settle_all(search) ||

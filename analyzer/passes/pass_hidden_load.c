@@ -13,21 +13,29 @@
  */
 #include <stdio.h>
 
-#include "loads_late.h"
 #include "pass_waits.h"
 #include "print.h"
 #include "concurrency.h"
 
-/* clang-format off */
-static const char holds_sql[] =
-	"SELECT o.process, h.via, b.call, h.held, h.op, h.behind FROM hold h "
-	"CROSS JOIN work o ON o.id = h.op CROSS JOIN work b ON b.id = h.behind "
-	"CROSS JOIN call c ON c.id = h.via CROSS JOIN call_type t ON t.id = c.type "
-	"WHERE h.reason = 'load' AND o.kind = 'kernel' AND " LOADS_LATE("c")
-	" AND (NOT " IS_LAUNCH("t") " OR c.site IN " LOADING_PLACES ") ORDER BY h.rowid";
-/* clang-format on */
+/* By code that was loaded late; by a launch only at a place that loads in many of its rounds. */
+static int is_hidden_load(const struct pass_input *input, const struct run_hold *hold)
+{
+	const struct run *run = input->run;
+	const struct run_call *via = run_call(run, hold->via);
+	const struct run_work *op = run_work(run, hold->op);
 
-static const char waited_sql[] = KIND_WHERE("t", "loads_code AND NOT work") " AND " LOADS_LATE("c");
+	return hold->reason == HOLD_LOAD && via && op && run_work(run, hold->behind) &&
+		run_where(run, op)->kind == WORK_KERNEL && loads_late(&input->late, hold->via) &&
+		(kind_family(via->kind) != FAMILY_launch ||
+			is_loading_place(&input->late, hold->via));
+}
+
+static int is_query_that_loads(const struct pass_input *input, const struct waited *waited)
+{
+	return kind_has(waited->call->kind, K_LOADS_CODE) &&
+		!kind_has(waited->call->kind, K_WORK) &&
+		loads_late(&input->late, waited->wait->call);
+}
 
 static int can_overlap(struct shapes *shapes, int64_t op, int64_t other)
 {
@@ -38,36 +46,40 @@ static int can_overlap(struct shapes *shapes, int64_t op, int64_t other)
 	return shape_can_overlap(&a, &b);
 }
 
-static int add_holds(sqlite3_stmt *q, struct shapes *shapes, struct findings *findings)
+static int add_holds(const struct pass_input *input, struct shapes *shapes,
+	struct findings *findings)
 {
-	int rc;
+	const struct run_evidence *evidence = &input->run->evidence;
+	int rc = 0;
 
-	while ((rc = db_step(q)) > 0) {
+	for (size_t i = 0; i < evidence->hold_count && rc >= 0; i++) {
+		const struct run_hold *hold = &evidence->hold[i];
 		struct instance instance = {
 			.rule = RULE_hidden_load,
-			.process = sqlite3_column_int64(q, 0),
-			.call = sqlite3_column_int64(q, 1),
-			.other_call = sqlite3_column_int64(q, 2),
-			.cost = sqlite3_column_int64(q, 3),
+			.call = hold->via,
+			.cost = hold->held,
 			.saving = FINDING_DELAY,
 			.change = CHANGE_ORDER,
 		};
-		rc = can_overlap(shapes, sqlite3_column_int64(q, 4), sqlite3_column_int64(q, 5));
-		if (rc < 0 || (rc && findings_add(findings, &instance)))
-			return -1;
+
+		if (!is_hidden_load(input, hold))
+			continue;
+		instance.process = run_where(input->run, run_work(input->run, hold->op))->process;
+		instance.other_call = run_work(input->run, hold->behind)->call;
+		rc = can_overlap(shapes, hold->op, hold->behind);
+		if (rc > 0)
+			rc = findings_add(findings, &instance);
 	}
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
-static int run(struct db *db, struct findings *findings)
+static int run(const struct pass_input *input, struct findings *findings)
 {
-	sqlite3_stmt *q = db_prepare(db, holds_sql);
 	struct shapes shapes = { 0 };
-	int rc = q && !shapes_open(&shapes, db) ? add_holds(q, &shapes, findings) : -1;
+	int rc = shapes_open(&shapes, input->db) ? -1 : add_holds(input, &shapes, findings);
 
-	sqlite3_finalize(q);
 	shapes_close(&shapes);
-	return rc ? rc : pass_add_waits(db, findings, RULE_hidden_load, waited_sql);
+	return rc ? rc : pass_add_waits(input, findings, RULE_hidden_load, is_query_that_loads);
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)

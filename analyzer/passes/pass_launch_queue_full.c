@@ -5,57 +5,100 @@
  * asynchronous until then; how many fit is not documented, only that any call may block for lack
  * of internal resources (CUDA runtime API, "API synchronization behavior").
  */
-#include <stdio.h>
+#include <stdlib.h>
 
-#include "pass_waits.h"
+#include "array.h"
+#include "pass.h"
 
-/* All that held a thread in a stream until it waited for that stream, by place. */
-static const char full_sql[] =
-	"SELECT c.process, w.partner, o.call, w.call, sum(w.waited), sum(w.avoidable) FROM wait w "
-	"CROSS JOIN call c ON c.id = w.call "
-	"CROSS JOIN wait p ON p.call = w.partner AND p.kind = 'queue' "
-	"CROSS JOIN work o ON o.id = p.op "
-	"WHERE w.kind = 'queue' GROUP BY w.partner, c.site ORDER BY w.partner, c.site";
+/* What held a thread in a stream: together until it waits for that stream, at each place. */
+struct held {
+	const struct run_wait *wait;
+	uint32_t site;
+};
 
-static int add(struct findings *findings, const struct instance *instance)
+struct list {
+	struct held *held;
+	size_t count;
+};
+
+static int by_row_and_place(const void *a, const void *b)
 {
-	return instance->saving > 0 ? findings_add(findings, instance) : 0;
+	const struct held *x = a, *y = b;
+
+	if (x->wait->partner != y->wait->partner)
+		return (x->wait->partner > y->wait->partner) -
+			(x->wait->partner < y->wait->partner);
+	if (x->site != y->site)
+		return (x->site > y->site) - (x->site < y->site);
+	return (x->wait > y->wait) - (x->wait < y->wait);
 }
 
-static int add_all(sqlite3_stmt *q, struct findings *findings)
+static int collect(const struct run *run, struct list *list)
 {
-	struct instance instance = { 0 };
-	int rc, places = 0;
+	for (size_t i = 1; i < run->evidence.wait_count; i++) {
+		const struct run_wait *wait = &run->evidence.wait[i];
+		struct held *more;
 
-	while ((rc = db_step(q)) > 0) {
-		int64_t call = sqlite3_column_int64(q, 1);
-
-		if (call != instance.call) {
-			if (add(findings, &instance))
-				return -1;
-			places = 0;
-			instance = (struct instance){
-				.rule = RULE_launch_queue_full,
-				.call = call,
-				.process = sqlite3_column_int64(q, 0),
-				.other_call = sqlite3_column_int64(q, 2),
-				.change = CHANGE_WAIT,
-			};
-		}
-		if (places < FINDING_ALSO)
-			instance.also[places++] = sqlite3_column_int64(q, 3);
-		instance.cost += sqlite3_column_int64(q, 4);
-		instance.saving += sqlite3_column_int64(q, 5);
+		if (wait->kind != WAIT_QUEUE || !run_call(run, wait->call))
+			continue;
+		more = array_room(list->held, list->count, sizeof(*more));
+		if (!more)
+			return -1;
+		list->held = more;
+		more[list->count++] = (struct held){ wait, run_link(run, wait->call)->site };
 	}
-	return rc || add(findings, &instance) ? -1 : 0;
+	if (list->count)
+		qsort(list->held, list->count, sizeof(*list->held), by_row_and_place);
+	return 0;
 }
 
-static int run(struct db *db, struct findings *findings)
+/* The call whose work made room for the one that stands for all, 0: not seen. */
+static uint32_t behind(const struct run *run, uint32_t partner)
 {
-	sqlite3_stmt *q = db_prepare(db, full_sql);
-	int rc = q ? add_all(q, findings) : -1;
+	const struct run_wait *wait = run_wait_of(&run->evidence, partner);
+	const struct run_work *work;
 
-	sqlite3_finalize(q);
+	while (wait && wait->kind != WAIT_QUEUE)
+		wait = run_next_wait(&run->evidence, wait);
+	work = wait ? run_work(run, wait->op) : NULL;
+	return work ? work->call : 0;
+}
+
+/* The rows of one partner, and one more call to mend for each of its places. */
+static int add_row(const struct run *run, struct findings *findings, const struct held *held,
+	size_t count)
+{
+	uint32_t partner = held->wait->partner;
+	struct instance instance = {
+		.rule = RULE_launch_queue_full,
+		.process = run_payload(run, run_call(run, held->wait->call))->process,
+		.call = partner,
+		.other_call = behind(run, partner),
+		.change = CHANGE_WAIT,
+	};
+	int places = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		instance.cost += held[i].wait->waited;
+		instance.saving += held[i].wait->avoidable;
+		if ((i + 1 == count || held[i + 1].site != held[i].site) && places < FINDING_ALSO)
+			instance.also[places++] = held[i].wait->call;
+	}
+	return instance.other_call && instance.saving > 0 ? findings_add(findings, &instance) : 0;
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	struct list list = { 0 };
+	int rc = collect(input->run, &list);
+
+	for (size_t i = 0, next; i < list.count && !rc; i = next) {
+		for (next = i + 1; next < list.count &&
+			list.held[next].wait->partner == list.held[i].wait->partner;)
+			next++;
+		rc = add_row(input->run, findings, &list.held[i], next - i);
+	}
+	free(list.held);
 	return rc;
 }
 

@@ -18,10 +18,7 @@
 #include "array.h"
 #include "constants.h"
 #include "idmap.h"
-#include "kinds.h"
-#include "loads_late.h"
 #include "pass_waits.h"
-#include "run_columns.h"
 
 struct place {
 	int64_t launches, loads;
@@ -52,47 +49,42 @@ struct search {
 	int64_t last_end; /* of the kernels launched so far */
 };
 
-/* clang-format off */
-static const char waited_sql[] =
-	"w.kind = 'internal' AND " IS_LAUNCH("t") " AND " LOADS_LATE("c")
-	" AND c.site IN " LOADING_PLACES;
-/* clang-format on */
-
-static const char any_sql[] =
-	"SELECT EXISTS (SELECT 1 FROM overhead v CROSS JOIN call c ON c.id = v.call "
-	"WHERE " LOADS_LATE("c") ")";
-
-/* When code was loaded, but for those that waited. */
-static const char loads_sql[] =
-	"SELECT v.call, min(v.start), max(v.end) FROM overhead v "
-	"CROSS JOIN call c ON c.id = v.call WHERE " LOADS_LATE("c")
-	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = c.id) "
-	" AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.via = c.id AND h.reason = 'load') "
-	"GROUP BY v.call ORDER BY v.call";
-
-static const char modules_sql[] =
-	"SELECT w.call, w.avoidable FROM wait w CROSS JOIN call c ON c.id = w.call "
-	"CROSS JOIN call_type t ON t.id = c.type WHERE " IS_OF_FAMILY("t", "module") " "
-	"AND w.kind = 'implicit' AND w.avoidable > 0 ORDER BY w.call";
-
-static int read_modules(struct search *search, struct db *db)
+static int is_launch_that_waited(const struct pass_input *input, const struct waited *waited)
 {
-	sqlite3_stmt *q = db_prepare(db, modules_sql);
-	int rc = q ? 0 : -1;
+	return waited->wait->kind == WAIT_INTERNAL &&
+		kind_family(waited->call->kind) == FAMILY_launch &&
+		loads_late(&input->late, waited->wait->call) &&
+		is_loading_place(&input->late, waited->wait->call);
+}
 
-	while (!rc && (rc = db_step(q)) > 0) {
-		struct module_wait *more =
-			array_room(search->module, search->module_count, sizeof(*more));
+static int by_call(const void *a, const void *b)
+{
+	const struct module_wait *x = a, *y = b;
 
-		rc = more ? 0 : -1;
+	return (x->call > y->call) - (x->call < y->call);
+}
+
+static int find_modules(struct search *search, const struct run *run)
+{
+	const struct run_evidence *evidence = &run->evidence;
+
+	for (size_t i = 1; i < evidence->wait_count; i++) {
+		const struct run_wait *wait = &evidence->wait[i];
+		const struct run_call *call = run_call(run, wait->call);
+		struct module_wait *more;
+
+		if (wait->kind != WAIT_IMPLICIT || wait->avoidable <= 0 || !call ||
+			kind_family(call->kind) != FAMILY_module)
+			continue;
+		more = array_room(search->module, search->module_count, sizeof(*more));
 		if (!more)
-			break;
+			return -1;
 		search->module = more;
-		more[search->module_count++] = (struct module_wait){ sqlite3_column_int64(q, 0),
-			sqlite3_column_int64(q, 1) };
+		more[search->module_count++] = (struct module_wait){ wait->call, wait->avoidable };
 	}
-	sqlite3_finalize(q);
-	return rc;
+	if (search->module_count)
+		qsort(search->module, search->module_count, sizeof(*search->module), by_call);
+	return 0;
 }
 
 /* Waits for modules between two calls, ns. */
@@ -215,35 +207,63 @@ static int is_launch(const struct run *run, uint32_t id)
 		!run_payload(run, call)->result && run_payload(run, call)->kernel;
 }
 
-/* All launches in order, beside the rows of those that loaded code. */
-static int take_launches(struct search *search, const struct run *run, sqlite3_stmt *loads)
+/* Calls by which the device was held for code. */
+static int find_holders(struct map *holders, const struct run_evidence *evidence)
 {
-	int more = db_step(loads), rc = 0;
-
-	for (uint32_t id = 1; !rc && more >= 0 && id < run_call_end(run); id++) {
-		int loaded = 0;
-
-		while (more > 0 && sqlite3_column_int64(loads, 0) < id)
-			more = db_step(loads);
-		loaded = more > 0 && sqlite3_column_int64(loads, 0) == id;
-		if (is_launch(run, id))
-			rc = take_launch(search, run, id,
-				loaded ? sqlite3_column_int64(loads, 1) : 0,
-				loaded ? sqlite3_column_int64(loads, 2) : 0);
-	}
-	return rc || more < 0 ? -1 : 0;
+	for (size_t i = 0; i < evidence->hold_count; i++)
+		if (evidence->hold[i].reason == HOLD_LOAD && evidence->hold[i].via &&
+			map_set(holders, evidence->hold[i].via, 1))
+			return -1;
+	return 0;
 }
 
-static int find_in_loops(struct db *db, struct findings *findings)
+/* When the call loaded code; end 0: it did not, or waited meanwhile. */
+static void when_loaded(const struct pass_input *input, const struct map *holders, uint32_t id,
+	int64_t *start, int64_t *end)
+{
+	const struct run_overhead *row = run_find(&input->run->overheads, id);
+	const struct run_overhead *last = run_rows_end(&input->run->overheads);
+
+	*start = *end = 0;
+	if (!row || !loads_late(&input->late, id) || map_get(holders, id, 0) ||
+		run_wait_of(&input->run->evidence, id))
+		return;
+	*start = row->start;
+	for (; row < last && row->call == id; row++)
+		if (row->end > *end)
+			*end = row->end;
+}
+
+/* All launches in order. */
+static int take_launches(struct search *search, const struct pass_input *input,
+	const struct map *holders)
+{
+	int rc = 0;
+
+	for (uint32_t id = 1; !rc && id < run_call_end(input->run); id++) {
+		int64_t start, end;
+
+		if (!is_launch(input->run, id))
+			continue;
+		when_loaded(input, holders, id, &start, &end);
+		rc = take_launch(search, input->run, id, start, end);
+	}
+	return rc;
+}
+
+static int find_in_loops(const struct pass_input *input, struct findings *findings)
 {
 	struct search search = { .findings = findings, .last_end = INT64_MIN };
-	sqlite3_stmt *q = db_prepare(db, loads_sql);
-	int rc = !q || read_modules(&search, db) || take_launches(&search, db->run, q) ? -1 : 0;
+	struct map holders = { 0 };
+	int rc = find_holders(&holders, &input->run->evidence) ||
+			find_modules(&search, input->run) || take_launches(&search, input, &holders)
+		? -1
+		: 0;
 
 	for (size_t i = 0; i < search.count && !rc; i++)
 		if (counts(&search.loading[i]))
 			rc = findings_add(findings, &search.loading[i].instance);
-	sqlite3_finalize(q);
+	map_release(&holders);
 	idmap_release(&search.kernels, free);
 	idmap_release(&search.places, free);
 	free(search.loading);
@@ -251,13 +271,25 @@ static int find_in_loops(struct db *db, struct findings *findings)
 	return rc;
 }
 
-static int run(struct db *db, struct findings *findings)
+/* Some call loaded code late: else there is nothing to look for. */
+static int some_load_late(const struct pass_input *input)
 {
-	if (!db_int(db, any_sql, 0))
+	const struct run_overhead *row = (const struct run_overhead *)input->run->overheads.rows;
+	const struct run_overhead *end = run_rows_end(&input->run->overheads);
+
+	while (row < end &&
+		!(run_call(input->run, row->call) && loads_late(&input->late, row->call)))
+		row++;
+	return row < end;
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	if (!some_load_late(input))
 		return 0;
-	if (pass_add_waits(db, findings, RULE_lazy_loading, waited_sql))
+	if (pass_add_waits(input, findings, RULE_lazy_loading, is_launch_that_waited))
 		return -1;
-	return find_in_loops(db, findings);
+	return find_in_loops(input, findings);
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)

@@ -19,123 +19,290 @@
  * Where several pieces of legacy work in a row order the two, as two memsets or the event records
  * of a timer, mending one saves nothing: they are mended together.
  */
+#include <stdlib.h>
+
 #include "access.h"
 #include "constants.h"
-#include "kinds.h"
-#include "map.h"
+#include "order.h"
 #include "pass.h"
+#include "unnamed_memory.h"
+
+/* --- whether two operations may need their order --- */
+
+struct pairs {
+	const struct run *run;
+	struct access_reader *reader;
+	int reaches; /* some kernel does what it was not given memory for */
+};
 
 /* What a graph touches may not even be named. */
-/* clang-format off */
-#define SHARE(call, other) \
-	"(((EXISTS (SELECT 1 FROM operand x JOIN operand y ON y.allocation = x.allocation " \
-	"WHERE x.call = " call " AND y.call = " other ") OR EXISTS (SELECT 1 FROM call_object x " \
-	"WHERE x.call IN (" call ", " other ") AND x.role = 'content' AND x.object & 1)) " \
-	"AND may_conflict(" call ", " other ")) OR may_meet(" call ", " other "))"
-/* clang-format on */
+static int is_unnamed(const struct run *run, int64_t call)
+{
+	return (run_object(run, call, OBJECT_CONTENT) & CONTENT_UNNAMED) != 0;
+}
 
-static const char holds_sql[] =
-	"SELECT o.process, h.via, CASE h.via WHEN o.call THEN b.call ELSE o.call END, "
-	"h.ready + h.held - max(h.ready, ifnull((SELECT max(e.end) FROM work e "
-	" WHERE e.end > h.ready AND e.end <= o.start AND e.process = o.process "
-	" AND e.call IS NOT o.call "
-	" AND " SHARE("o.call", "e.call") "), h.ready)), "
-	"b.call, o.call, h.ready "
-	"FROM hold h CROSS JOIN work o ON o.id = h.op CROSS JOIN work b ON b.id = h.behind "
-	"WHERE h.reason = 'legacy' AND NOT " SHARE("o.call", "b.call")
-	" AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.call = o.call AND w.op = h.behind "
-	"  AND w.avoidable > 0) ORDER BY h.rowid";
+/* 1: they have to do with the same memory and one of them may write; 0, or -1 after a message. */
+static int may_need(struct pairs *pairs, int64_t call, int64_t other)
+{
+	const struct run *run = pairs->run;
+	int named = is_unnamed(run, call) || is_unnamed(run, other) || run_shares(run, call, other);
 
-/*
- * Other legacy work in a row with that of ?1, which held or was held: after the call ?2 (0: after
- * the last work of the blocking streams before ?1), up to where these get work again, not before
- * ?3.  What had ended by ?6 held nothing.  One call per place.
- */
-static const char row_sql[] =
-	"WITH near AS (SELECT c.id, c.site, s.kind AS stream FROM call c "
-	" JOIN call_type t ON t.id = c.type JOIN stream s ON s.id = c.stream "
-	" WHERE c.id > max(?2, ?1 - ?4) AND c.id < ?1 + ?4 AND NOT t.runtime AND c.result = 0 "
-	" AND s.context = (SELECT v.context FROM call w JOIN stream v ON v.id = w.stream "
-	"  WHERE w.id = ?1) "
-	" AND " KIND_WHERE("t", "work OR silent OR marker")
-	" AND (NOT " IS_SYNC_COPY("t")
-	"  OR (c.src_memory = 'device' AND c.dst_memory = 'device'))) "
-	"SELECT min(id) FROM near WHERE stream = 'legacy' AND id <> ?1 AND (?2 OR id > ifnull("
-	"(SELECT max(id) FROM near WHERE stream IN ('blocking', 'per-thread') AND id < ?1), 0)) "
-	"AND NOT EXISTS (SELECT 1 FROM work WHERE call = near.id AND end <= ?6) "
-	"AND id < ifnull("
-	"(SELECT min(id) FROM near WHERE stream IN ('blocking', 'per-thread') AND id >= ?3), "
-	"?1 + ?4) GROUP BY site LIMIT ?5";
+	const struct accesses *one, *two;
 
-struct rows {
-	sqlite3_stmt *row;
+	if (!named && !pairs->reaches)
+		return 0;
+	one = access_read(pairs->reader, call);
+	two = access_read(pairs->reader, other);
+	if (!one || !two)
+		return -1;
+	if (named &&
+		(!one->named || !two->named ||
+			access_compare(pairs->reader, one, two) != OVERLAP_NONE))
+		return 1;
+	return pairs->reaches && accesses_meet(one, two);
+}
+
+/* --- what ended while an operation was held --- */
+
+struct ended {
+	int64_t end;
+	uint32_t op;
+};
+
+struct search {
+	const struct pass_input *input;
+	struct findings *findings;
+	struct pairs pairs;
+	struct ended *ended; /* all operations, by end */
+	size_t count;
 	struct map seen; /* how often, by pair of places */
 };
 
-static int add_row(struct rows *rows, struct findings *findings, struct instance *instance,
-	int64_t earlier, int64_t later, int64_t ready)
+static int by_end(const void *a, const void *b)
 {
-	int64_t at = findings_place(findings, instance->call);
-	int64_t other = findings_place(findings, instance->other_call);
-	uint64_t key = (uint64_t)at << 32 | (uint64_t)other, seen = map_get(&rows->seen, key, 0);
-	int rc = 0, count = 0;
+	const struct ended *x = a, *y = b;
+
+	return (x->end > y->end) - (x->end < y->end);
+}
+
+static int list_ends(struct search *search)
+{
+	const struct run *run = search->input->run;
+
+	search->ended = malloc(run_work_end(run) * sizeof(*search->ended));
+	if (!search->ended) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (uint32_t op = 1; op < run_work_end(run); op++) {
+		const struct run_work *work = run_work(run, op);
+		int64_t end = work ? run_end(run, work, op) : RUN_NEVER;
+
+		if (end != RUN_NEVER)
+			search->ended[search->count++] = (struct ended){ end, op };
+	}
+	if (search->count)
+		qsort(search->ended, search->count, sizeof(*search->ended), by_end);
+	return 0;
+}
+
+/* The number of the first that ended after a time. */
+static size_t first_after(const struct search *search, int64_t time)
+{
+	size_t low = 0, high = search->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (search->ended[middle].end <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The last end while it was held of an operation that the held one may need; -1 after a message. */
+static int64_t last_needed(struct search *search, const struct run_hold *hold)
+{
+	const struct run *run = search->input->run;
+	const struct run_work *held = run_work(run, hold->op);
+	size_t first = first_after(search, hold->ready);
+
+	for (size_t i = first_after(search, held->start); i-- > first;) {
+		const struct run_work *work = run_work(run, search->ended[i].op);
+		int needed;
+
+		if (work->call == held->call ||
+			run_where(run, work)->process != run_where(run, held)->process)
+			continue;
+		needed = may_need(&search->pairs, held->call, work->call);
+		if (needed)
+			return needed < 0 ? -1 : search->ended[i].end;
+	}
+	return hold->ready;
+}
+
+/* --- what is mended together --- */
+
+enum side { SIDE_NONE, SIDE_LEGACY, SIDE_BLOCKING };
+
+/* Of the work of a context's legacy or blocking streams; not copies that wait for the host. */
+static enum side side_of(const struct run *run, uint32_t id, uint32_t context)
+{
+	const struct run_call *call = run_call(run, id);
+	const struct run_stream *stream = run_stream(run, call ? call->stream : 0);
+	const struct run_payload *payload;
+
+	if (!call || !call->stream || stream->context != context || !(call->flags & CALL_RETURNED))
+		return SIDE_NONE;
+	payload = run_payload(run, call);
+	if (payload->result || !kind_has(call->kind, K_WORK | K_SILENT | K_MARKER) ||
+		(call_is_sync_copy(call->kind) &&
+			(payload->src != MEMORY_DEVICE || payload->dst != MEMORY_DEVICE)))
+		return SIDE_NONE;
+	if (stream->kind == STREAM_KIND_LEGACY)
+		return SIDE_LEGACY;
+	return stream_is_blocking((enum stream_kind)stream->kind) ? SIDE_BLOCKING : SIDE_NONE;
+}
+
+static int had_ended(const struct run *run, uint32_t id, int64_t time)
+{
+	const struct run_call *call = run_call(run, id);
+	uint32_t op = call->last_work;
+
+	while (op) {
+		const struct run_work *work = run_work(run, op);
+		int64_t end = run_end(run, work, op);
+
+		if (end != RUN_NEVER && end <= time)
+			return 1;
+		op = work->next == call->last_work ? 0 : work->next;
+	}
+	return 0;
+}
+
+/*
+ * Other legacy work in a row with that of a call, which held or was held: after the call earlier
+ * (0: after the last work of the blocking streams before it), up to where these get work again, not
+ * before the call later.  What had ended by ready held nothing.  One call per place, the first.
+ */
+static void find_row(const struct run *run, struct instance *instance, uint32_t earlier,
+	uint32_t later, int64_t ready)
+{
+	uint32_t at = (uint32_t)instance->call, from = at > ROW_CALLS ? at - ROW_CALLS : 0;
+	uint32_t context = run_stream(run, run_call(run, at)->stream)->context;
+	struct run_place place[FINDING_ALSO];
+	size_t count = 0;
+
+	if (from < earlier)
+		from = earlier;
+	for (uint32_t id = at - 1; !earlier && id > from; id--)
+		if (side_of(run, id, context) == SIDE_BLOCKING)
+			from = id;
+	for (uint32_t id = from + 1; id < at + ROW_CALLS && id < run_call_end(run); id++) {
+		enum side side = side_of(run, id, context);
+
+		if (side == SIDE_BLOCKING && id >= later)
+			break;
+		if (side == SIDE_LEGACY && id != at && !had_ended(run, id, ready))
+			count = run_keep_place(place, count, FINDING_ALSO,
+				(struct run_place){ run_link(run, id)->site, id }, 0);
+	}
+	for (size_t i = 0; i < count; i++)
+		instance->with[i] = place[i].call;
+}
+
+static int add_row(struct search *search, struct instance *instance, const struct run_hold *hold)
+{
+	const struct run *run = search->input->run;
+	int64_t at = findings_place(search->findings, instance->call);
+	int64_t other = findings_place(search->findings, instance->other_call);
+	uint64_t key = (uint64_t)at << 32 | (uint64_t)other, seen = map_get(&search->seen, key, 0);
+	uint32_t behind = run_work(run, hold->behind)->call;
 
 	if (at < 0 || other < 0)
 		return -1;
 	if (seen >= ROWS_PER_PAIR)
 		return 0;
-	if (map_set(&rows->seen, key, seen + 1) ||
-		db_bind(rows->row, "iiiiii", instance->call, earlier, later, (int64_t)ROW_CALLS,
-			(int64_t)FINDING_ALSO, ready))
-		return -1;
-	while (count < FINDING_ALSO && (rc = db_step(rows->row)) > 0)
-		instance->with[count++] = sqlite3_column_int64(rows->row, 0);
-	sqlite3_reset(rows->row);
-	return rc < 0 ? -1 : 0;
+	find_row(run, instance, behind == instance->call ? 0 : behind,
+		run_work(run, hold->op)->call, hold->ready);
+	return map_set(&search->seen, key, seen + 1);
 }
 
-static int add_holds(sqlite3_stmt *q, struct rows *rows, struct findings *findings)
+/* --- holds --- */
+
+/* The thread itself waits in the held call for that operation, and need not. */
+static int is_wait_of_its_own(const struct run *run, uint32_t call, uint32_t behind)
 {
+	const struct run_wait *wait = run_wait_of(&run->evidence, call);
+
+	for (; wait; wait = run_next_wait(&run->evidence, wait))
+		if (wait->op == behind && wait->avoidable > 0)
+			return 1;
+	return 0;
+}
+
+static int add_hold(struct search *search, const struct run_hold *hold)
+{
+	const struct run *run = search->input->run;
+	const struct run_work *held = run_work(run, hold->op),
+			      *behind = run_work(run, hold->behind);
+	struct instance instance = {
+		.rule = RULE_legacy_stream_serialization,
+		.call = hold->via,
+		.saving = FINDING_DELAY,
+		.change = CHANGE_ORDER,
+	};
+	int64_t needed;
 	int rc;
 
-	while ((rc = db_step(q)) > 0) {
-		struct instance instance = {
-			.rule = RULE_legacy_stream_serialization,
-			.process = sqlite3_column_int64(q, 0),
-			.call = sqlite3_column_int64(q, 1),
-			.other_call = sqlite3_column_int64(q, 2),
-			.cost = sqlite3_column_int64(q, 3),
-			.saving = FINDING_DELAY,
-			.change = CHANGE_ORDER,
-		};
-		int64_t behind = sqlite3_column_int64(q, 4);
+	if (!held || !behind || is_wait_of_its_own(run, held->call, hold->behind))
+		return 0;
+	rc = may_need(&search->pairs, held->call, behind->call);
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	needed = last_needed(search, hold);
+	if (needed == -1)
+		return -1;
+	instance.process = run_where(run, held)->process;
+	instance.other_call = hold->via == held->call ? behind->call : held->call;
+	instance.cost = hold->ready + hold->held - needed;
+	if (instance.cost < BLOCKED_MIN_NS)
+		return 0;
+	return add_row(search, &instance, hold) || findings_add(search->findings, &instance) ? -1
+											     : 0;
+}
 
-		if (instance.cost < BLOCKED_MIN_NS)
+static int add_holds(struct search *search)
+{
+	const struct run_evidence *evidence = &search->input->run->evidence;
+	int rc = 0;
+
+	for (size_t i = 0; i < evidence->hold_count && !rc; i++) {
+		if (evidence->hold[i].reason != HOLD_LEGACY)
 			continue;
-		if (add_row(rows, findings, &instance, behind == instance.call ? 0 : behind,
-			    sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6)) ||
-			findings_add(findings, &instance))
-			return -1;
+		if (!search->ended)
+			rc = list_ends(search);
+		if (!rc)
+			rc = add_hold(search, &evidence->hold[i]);
 	}
 	return rc;
 }
 
-static int run(struct db *db, struct findings *findings)
+static int run(const struct pass_input *input, struct findings *findings)
 {
-	struct rows rows = { .row = NULL };
-	sqlite3_stmt *q;
+	struct search search = { .input = input, .findings = findings };
 	int rc = -1;
 
-	if (access_function_add(db))
-		return -1;
-	q = db_prepare(db, holds_sql);
-	rows.row = q ? db_prepare(db, row_sql) : NULL;
-	if (rows.row)
-		rc = add_holds(q, &rows, findings);
-	sqlite3_finalize(rows.row);
-	map_release(&rows.seen);
-	sqlite3_finalize(q);
-	access_function_drop(db);
+	search.pairs.run = input->run;
+	search.pairs.reaches = access_some_reach(input->db);
+	search.pairs.reader = access_open(input->db);
+	if (search.pairs.reader)
+		rc = add_holds(&search);
+	access_close(search.pairs.reader);
+	map_release(&search.seen);
+	free(search.ended);
 	return rc;
 }
 

@@ -6,9 +6,9 @@
  */
 #include "pass_hazards.h"
 
-static int run(struct db *db, struct findings *findings)
+static int run(const struct pass_input *input, struct findings *findings)
 {
-	return pass_add_hazards(db, findings, RULE_missing_fence, 1);
+	return pass_add_hazards(input->db, findings, RULE_missing_fence, 1);
 }
 
 const struct pass pass_missing_fence = { .run = run, .say = pass_say_hazard };

@@ -6,14 +6,19 @@
  * follows at once the copy has cost nothing: wait.avoidable is 0 and there is no instance.  One
  * that the same line waits for anyway would not be faster from pinned memory: blocking-copy's.
  */
-#include "kinds.h"
 #include "pass_waits.h"
 
-static int run(struct db *db, struct findings *findings)
+static int counts(const struct pass_input *input, const struct waited *waited)
 {
-	return pass_add_waits(db, findings, RULE_pageable_async_copy,
-		IS_ASYNC_COPY("t") " AND w.partner IS NULL "
-		"AND (c.src_memory = 'pageable' OR c.dst_memory = 'pageable')");
+	(void)input;
+	return call_is_async_copy(waited->call->kind) && !waited->wait->partner &&
+		(waited->payload->src == MEMORY_PAGEABLE ||
+			waited->payload->dst == MEMORY_PAGEABLE);
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	return pass_add_waits(input, findings, RULE_pageable_async_copy, counts);
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)

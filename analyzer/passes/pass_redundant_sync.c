@@ -10,34 +10,10 @@
 #include "constants.h"
 #include "idmap.h"
 #include "pass.h"
-#include "run_columns.h"
 
 struct place {
 	int64_t waits, known;
 };
-
-static const char count_sql[] = "SELECT count(*) FROM known_wait";
-
-static const char waits_sql[] = "SELECT call FROM known_wait";
-
-/* What the program would save is the call as it made it; without records that are missing. */
-static const char known_sql[] =
-	"SELECT c.process, k.call, k.since, ifnull(p.exit - p.enter, c.exit - c.enter) "
-	"FROM known_wait k CROSS JOIN call c ON c.id = k.call LEFT JOIN call p ON p.id = c.parent "
-	"WHERE c.exit - c.enter <= ? AND NOT EXISTS (SELECT 1 FROM loss l "
-	" WHERE l.process = c.process AND l.reason IN ('dropped_records', 'cut', "
-	" 'size_reached', 'bypassed_calls')) ORDER BY k.rowid";
-
-static int read_known(struct db *db, struct map *known)
-{
-	sqlite3_stmt *q = db_prepare(db, waits_sql);
-	int rc = q ? 0 : -1;
-
-	while (!rc && (rc = db_step(q)) > 0)
-		rc = map_set(known, (uint64_t)sqlite3_column_int64(q, 0), 1);
-	sqlite3_finalize(q);
-	return rc;
-}
 
 static int is_wait(const struct run *run, uint32_t id)
 {
@@ -47,27 +23,22 @@ static int is_wait(const struct run *run, uint32_t id)
 		!run_payload(run, call)->result;
 }
 
-static int tally(struct db *db, struct findings *findings, struct idmap *places)
+static int tally(const struct run *run, struct findings *findings, struct idmap *places)
 {
-	struct map known = { 0 };
-	int rc = read_known(db, &known);
-
-	for (uint32_t id = 1; !rc && id < run_call_end(db->run); id++) {
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
 		struct place *place;
 		int64_t at;
 
-		if (!is_wait(db->run, id))
+		if (!is_wait(run, id))
 			continue;
 		at = findings_place(findings, id);
 		place = at < 0 ? NULL : idmap_need(places, at, sizeof(*place));
-		rc = place ? 0 : -1;
 		if (!place)
-			break;
+			return -1;
 		place->waits++;
-		place->known += (int64_t)map_get(&known, id, 0);
+		place->known += (int64_t)map_get(&run->evidence.knows, id, 0);
 	}
-	map_release(&known);
-	return rc;
+	return 0;
 }
 
 static int is_never_needed(const struct place *place)
@@ -75,38 +46,49 @@ static int is_never_needed(const struct place *place)
 	return place && place->waits - place->known <= 1;
 }
 
-static int add_known(struct db *db, struct findings *findings, const struct idmap *places)
+static int64_t duration(const struct run *run, uint32_t id)
 {
-	sqlite3_stmt *q = db_prepare(db, known_sql);
-	int rc = q ? db_bind(q, "i", (int64_t)BLOCKED_MIN_NS) : -1;
+	const struct run_call *call = run_call(run, id);
+	int64_t exit = call ? run_exit(run, call, id) : RUN_NEVER;
 
-	while (!rc && (rc = db_step(q)) > 0) {
-		struct instance instance = {
-			.rule = RULE_redundant_sync,
-			.process = sqlite3_column_int64(q, 0),
-			.call = sqlite3_column_int64(q, 1),
-			.other_call = sqlite3_column_int64(q, 2),
-			.cost = sqlite3_column_int64(q, 3),
-			.saving = sqlite3_column_int64(q, 3),
-			.change = CHANGE_CALL,
-		};
-		int64_t at = findings_place(findings, instance.call);
-
-		rc = at < 0 ? -1 : 0;
-		if (!rc && is_never_needed(idmap_get(places, at)))
-			rc = findings_add(findings, &instance);
-	}
-	sqlite3_finalize(q);
-	return rc;
+	return exit == RUN_NEVER ? -1 : exit - call->enter;
 }
 
-static int run(struct db *db, struct findings *findings)
+/* What the program would save is the call as it made it; without records that are missing. */
+static int add_known(const struct run *run, struct findings *findings, const struct idmap *places,
+	const struct run_known *known)
 {
-	struct idmap places = { 0 };
-	int rc = 0;
+	int64_t process = run_payload(run, run_call(run, known->call))->process;
+	int64_t itself = duration(run, known->call);
+	int64_t whole = duration(run, run_link(run, known->call)->parent);
+	int64_t cost = whole < 0 ? itself : whole;
+	int64_t at = findings_place(findings, known->call);
 
-	if (db_int(db, count_sql, 0))
-		rc = tally(db, findings, &places) || add_known(db, findings, &places) ? -1 : 0;
+	if (at < 0)
+		return -1;
+	if (itself < 0 || itself > BLOCKED_MIN_NS || map_get(&run->gaps, (uint64_t)process, 0) ||
+		!is_never_needed(idmap_get(places, at)))
+		return 0;
+	return findings_add(findings,
+		&(struct instance){
+			.rule = RULE_redundant_sync,
+			.process = process,
+			.call = known->call,
+			.other_call = known->since,
+			.cost = cost,
+			.saving = cost,
+			.change = CHANGE_CALL,
+		});
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	const struct run_evidence *evidence = &input->run->evidence;
+	struct idmap places = { 0 };
+	int rc = evidence->known_count ? tally(input->run, findings, &places) : 0;
+
+	for (size_t i = 0; i < evidence->known_count && !rc; i++)
+		rc = add_known(input->run, findings, &places, &evidence->known[i]);
 	idmap_release(&places, free);
 	return rc;
 }

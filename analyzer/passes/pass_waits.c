@@ -4,175 +4,174 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "kinds.h"
 #include "waits.h"
 
 /*
  * Behind a call that was held, calls that wait as a side effect as well, but were not held any
- * more: frees and their like, copies to the device.  They would have waited in its place.  Up to
- * the thread's next call that was held or is made in order to wait, and within one window: what
- * waited outside is not known.
+ * more: frees and their like, copies to the device.  They would have waited in its place.  Behind a
+ * copy to the host, or what is mended with one: others to the host, too.  Behind a pageable Async
+ * copy: those of its stream.
  */
-#define TO_HOST(c) c ".dst_memory IN " IN_HOST_MEMORY
-
-static const char end_sql[] =
-	"SELECT e.id FROM call e JOIN call_type t ON t.id = e.type "
-	"WHERE e.id > ?1 AND e.id < ?2 AND e.thread = (SELECT thread FROM call WHERE id = ?1) "
-	"AND (" IS_EXPLICIT_WAIT("t") " "
-	" OR (?3 AND " IS_SYNC_COPY("t") " AND " TO_HOST("e") ") "
-	" OR EXISTS (SELECT 1 FROM wait w WHERE w.call = e.id AND " WAIT_FOR_OTHERS ")) "
-	"ORDER BY e.id LIMIT 1";
-
-#define FOLLOWERS(which) \
-	"SELECT n.id FROM call n JOIN call_type t ON t.id = n.type " \
-	"WHERE n.thread = (SELECT thread FROM call WHERE id = ?1) AND n.id > ?1 AND n.id < ?2 " \
-	"AND NOT EXISTS (SELECT 1 FROM recording r WHERE r.process = n.process " \
-	" AND r.start <= n.enter AND r.start > (SELECT enter FROM call WHERE id = ?1)) " \
-	"AND NOT t.runtime AND (" which ") ORDER BY n.id"
-
-/* clang-format off */
-static const char followers_sql[] = FOLLOWERS(KIND_WHERE("t", "resource")
-	" OR " IS_SYNC_COPY("t") " OR (" IS_SYNC_SET("t") " AND " TO_HOST("n") ")");
-/* clang-format on */
-
-/* Behind a pageable Async copy those of its stream. */
-/* clang-format off */
-static const char async_followers_sql[] = FOLLOWERS(IS_ASYNC_COPY("t")
-	" AND n.stream = (SELECT stream FROM call WHERE id = ?1) "
-	"AND (n.src_memory = 'pageable' OR n.dst_memory = 'pageable')");
-/* clang-format on */
-
-/* What else the legacy default stream had to do when a copy in it waited, one call per place. */
-static const char before_sql[] =
-	"SELECT max(o.call) FROM call c CROSS JOIN work o ON o.call < c.id AND o.call > c.id - ?2 "
-	"AND o.stream = c.stream AND +o.end > c.enter CROSS JOIN call b ON b.id = o.call "
-	"WHERE c.id = ?1 GROUP BY b.site LIMIT ?3";
-
-/* Behind a copy to the host, or what is mended with one: others to the host, too. */
 enum followers { FOLLOWERS_NONE, FOLLOWERS_WAITING, FOLLOWERS_ASYNC, FOLLOWERS_OF_RESULT };
 
-struct follower_queries {
-	sqlite3_stmt *end, *followers, *async_followers, *before;
-};
-
-static int find_followers(const struct follower_queries *queries, enum followers kind,
-	struct instance *instance)
+static int is_to_host(const struct run_payload *payload)
 {
-	sqlite3_stmt *followers =
-		kind == FOLLOWERS_ASYNC ? queries->async_followers : queries->followers;
-	int64_t end = instance->call + FOLLOWER_CALLS;
-	int count = 0,
-	    rc = db_bind(queries->end, "iii", instance->call, end,
-		    (int64_t)(kind != FOLLOWERS_OF_RESULT));
+	return payload->dst == MEMORY_PAGEABLE || payload->dst == MEMORY_PINNED;
+}
 
-	if (rc || (rc = db_step(queries->end)) < 0)
-		return -1;
-	if (rc)
-		end = sqlite3_column_int64(queries->end, 0);
-	sqlite3_reset(queries->end);
-	rc = db_bind(followers, "ii", instance->call, end);
-	while (!rc && count < FINDING_ALSO && (rc = db_step(followers)) > 0) {
-		instance->also[count++] = sqlite3_column_int64(followers, 0);
-		rc = 0;
+/* Up to the thread's next call that was held or is made in order to wait. */
+static int ends_followers(const struct run *run, uint32_t id, enum followers kind)
+{
+	const struct run_call *call = run_call(run, id);
+
+	return call_is_wait(call->kind) ||
+		(kind != FOLLOWERS_OF_RESULT && call_is_sync_copy(call->kind) &&
+			is_to_host(run_payload(run, call))) ||
+		wait_is_for_others(run, id);
+}
+
+static int is_follower(const struct run *run, const struct run_call *call, enum followers kind,
+	uint32_t stream)
+{
+	const struct run_payload *payload = run_payload(run, call);
+
+	if (kind == FOLLOWERS_ASYNC)
+		return call_is_async_copy(call->kind) && call->stream == stream &&
+			(payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE);
+	return kind_has(call->kind, K_RESOURCE) || call_is_sync_copy(call->kind) ||
+		(call_is_sync_set(call->kind) && is_to_host(payload));
+}
+
+/* Within one window: what waited outside is not known. */
+static void find_followers(const struct pass_input *input, const struct waited *waited,
+	enum followers kind, struct instance *instance)
+{
+	const struct run *run = input->run;
+	int64_t process = waited->payload->process;
+	int stretch = stretches_find(&input->stretches, process, waited->call->enter), count = 0;
+	uint32_t first = waited->wait->call;
+
+	for (uint32_t id = run_link(run, first)->next;
+		id && id < first + FOLLOWER_CALLS && count < FINDING_ALSO;
+		id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+
+		if (ends_followers(run, id, kind))
+			break;
+		if (is_follower(run, call, kind, waited->call->stream) &&
+			stretches_find(&input->stretches, process, call->enter) == stretch)
+			instance->also[count++] = id;
 	}
-	sqlite3_reset(followers);
-	return rc;
+}
+
+/* A call's work that it comes after in its stream was still running when it was entered. */
+static int kept_waiting(const struct run *run, const struct run_call *call, uint32_t before)
+{
+	const struct run_call *other = run_call(run, before);
+	uint32_t id = other ? other->last_work : 0;
+
+	while (id) {
+		const struct run_work *work = run_work(run, id);
+		int64_t end = run_end(run, work, id);
+
+		if (run_where(run, work)->stream == call->stream && end != RUN_NEVER &&
+			end > call->enter)
+			return 1;
+		id = work->next == other->last_work ? 0 : work->next;
+	}
+	return 0;
+}
+
+/* What else the legacy default stream had to do when a copy in it waited, one call per place. */
+static size_t find_before(const struct run *run, const struct waited *waited,
+	struct run_place *place, size_t most)
+{
+	uint32_t call = waited->wait->call;
+	size_t count = 0;
+
+	for (uint32_t id = call > ROW_CALLS ? call - ROW_CALLS + 1 : 1; id < call; id++)
+		if (kept_waiting(run, waited->call, id))
+			count = run_keep_place(place, count, most,
+				(struct run_place){ run_link(run, id)->site, id }, 1);
+	return count;
 }
 
 /* The stream that it leaves it leaves with what is mended with it and what it comes after there. */
-static int add_leaving(const struct follower_queries *queries, struct instance *instance)
+static void add_leaving(const struct run *run, const struct waited *waited,
+	struct instance *instance)
 {
-	int64_t room = FINDING_ALSO;
-	int count = 0, rc;
+	struct run_place place[FINDING_ALSO];
+	size_t count = 0, before;
 
 	instance->with_change = CHANGE_WAIT | CHANGE_ORDER;
 	instance->with[count++] = instance->call;
-	for (int i = 0; i < FINDING_ALSO && instance->also[i] && count < FINDING_ALSO; i++)
+	for (size_t i = 0; i < FINDING_ALSO && instance->also[i] && count < FINDING_ALSO; i++)
 		instance->with[count++] = instance->also[i];
-	rc = db_bind(queries->before, "iii", instance->call, (int64_t)ROW_CALLS, room - count);
-	while (!rc && (rc = db_step(queries->before)) > 0) {
-		instance->with[count++] = sqlite3_column_int64(queries->before, 0);
-		rc = 0;
+	before = find_before(run, waited, place, FINDING_ALSO - count);
+	for (size_t i = 0; i < before; i++)
+		instance->with[count++] = place[i].call;
+}
+
+static enum followers followers_of(const struct waited *waited)
+{
+	enum call_kind kind = waited->call->kind;
+
+	if (call_is_sync_set(kind))
+		return FOLLOWERS_WAITING;
+	if (call_is_sync_copy(kind))
+		return is_to_host(waited->payload) ? FOLLOWERS_OF_RESULT : FOLLOWERS_WAITING;
+	if (call_is_async_copy(kind))
+		return waited->wait->kind == WAIT_IMPLICIT ? FOLLOWERS_ASYNC : FOLLOWERS_NONE;
+	if (waited->wait->partner)
+		return FOLLOWERS_OF_RESULT;
+	return kind_family(kind) != FAMILY_launch && waited->wait->kind == WAIT_IMPLICIT
+		? FOLLOWERS_WAITING
+		: FOLLOWERS_NONE;
+}
+
+static int add_wait(const struct pass_input *input, struct findings *findings, enum rule rule,
+	const struct waited *waited)
+{
+	const struct run_wait *wait = waited->wait;
+	enum followers kind = followers_of(waited);
+	struct instance instance = {
+		.rule = rule,
+		.process = waited->payload->process,
+		.call = wait->call,
+		.other_call = waited->behind,
+		.cost = wait->waited,
+		.saving = wait->avoidable > wait->apart ? wait->avoidable : wait->apart,
+		.also = { wait->partner },
+		.change = CHANGE_WAIT,
+	};
+
+	if (kind)
+		find_followers(input, waited, kind, &instance);
+	if (wait->apart > 0)
+		add_leaving(input->run, waited, &instance);
+	return findings_add(findings, &instance);
+}
+
+int pass_add_waits(const struct pass_input *input, struct findings *findings, enum rule rule,
+	waited_filter *filter)
+{
+	const struct run *run = input->run;
+	int rc = 0;
+
+	for (size_t i = 1; i < run->evidence.wait_count && !rc; i++) {
+		struct waited waited = { .wait = &run->evidence.wait[i] };
+		const struct run_work *work = run_work(run, waited.wait->op);
+
+		waited.call = run_call(run, waited.wait->call);
+		if (waited.wait->kind == WAIT_BEHIND || waited.wait->kind == WAIT_QUEUE ||
+			(waited.wait->avoidable <= 0 && waited.wait->apart <= 0) || !work ||
+			!waited.call)
+			continue;
+		waited.payload = run_payload(run, waited.call);
+		waited.behind = work->call;
+		if (filter(input, &waited))
+			rc = add_wait(input, findings, rule, &waited);
 	}
-	sqlite3_reset(queries->before);
-	return rc;
-}
-
-/* For the first row that there is. */
-static int need_queries(struct follower_queries *queries, struct db *db)
-{
-	if (queries->before)
-		return 0;
-	queries->end = db_prepare(db, end_sql);
-	queries->followers = db_prepare(db, followers_sql);
-	queries->async_followers = db_prepare(db, async_followers_sql);
-	queries->before = db_prepare(db, before_sql);
-	return queries->end && queries->followers && queries->async_followers && queries->before
-		? 0
-		: -1;
-}
-
-static int add_all(struct db *db, sqlite3_stmt *q, struct follower_queries *queries,
-	struct findings *findings, enum rule rule)
-{
-	int rc;
-
-	while ((rc = db_step(q)) > 0) {
-		struct instance instance = {
-			.rule = rule,
-			.process = sqlite3_column_int64(q, 0),
-			.call = sqlite3_column_int64(q, 1),
-			.other_call = sqlite3_column_int64(q, 2),
-			.cost = sqlite3_column_int64(q, 3),
-			.saving = sqlite3_column_int64(q, 4),
-			.also = { sqlite3_column_int64(q, 5) },
-			.change = CHANGE_WAIT,
-		};
-
-		enum followers kind = (enum followers)sqlite3_column_int(q, 6);
-
-		if (need_queries(queries, db) ||
-			(kind && find_followers(queries, kind, &instance)) ||
-			(sqlite3_column_int(q, 7) && add_leaving(queries, &instance)) ||
-			findings_add(findings, &instance))
-			return -1;
-	}
-	return rc;
-}
-
-int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql)
-{
-	struct follower_queries queries = { .end = NULL };
-	sqlite3_stmt *q = db_prepare(db, sql);
-	int rc = q ? add_all(db, q, &queries, findings, rule) : -1;
-
-	sqlite3_finalize(q);
-	sqlite3_finalize(queries.end);
-	sqlite3_finalize(queries.followers);
-	sqlite3_finalize(queries.async_followers);
-	sqlite3_finalize(queries.before);
-	return rc;
-}
-
-/* Without statistics SQLite would begin with the calls, of which there are many: CROSS JOIN. */
-int pass_add_waits(struct db *db, struct findings *findings, enum rule rule, const char *condition)
-{
-	char *sql = sqlite3_mprintf(
-		"SELECT c.process, w.call, o.call, w.waited, max(w.avoidable, w.apart), w.partner, "
-		"CASE WHEN " IS_SYNC_SET("t") " THEN 1 "
-		" WHEN " IS_SYNC_COPY("t") " THEN CASE WHEN " TO_HOST("c") " THEN 3 ELSE 1 END "
-		" WHEN " IS_ASYNC_COPY("t") " THEN CASE w.kind WHEN 'implicit' THEN 2 ELSE 0 END "
-		" ELSE CASE WHEN w.partner NOT NULL THEN 3 "
-		"  ELSE NOT " IS_LAUNCH("t") " AND w.kind = 'implicit' END END, w.apart > 0 "
-		"FROM wait w "
-		"CROSS JOIN call c ON c.id = w.call CROSS JOIN call_type t ON t.id = c.type "
-		"CROSS JOIN work o ON o.id = w.op "
-		"WHERE w.kind NOT IN ('behind', 'queue') AND max(w.avoidable, w.apart) > 0 "
-		"AND (%s) "
-		"ORDER BY w.id", condition);
-	int rc = sql ? pass_add_rows(db, findings, rule, sql) : -1;
-
-	sqlite3_free(sql);
 	return rc;
 }
 

@@ -7,13 +7,19 @@
 
 #include "pass.h"
 
-/* An instance for each row: process, call, other call, cost, saving, a call that is mended too, not
- * 0 if so are those that would wait in its place: 2 Async copies, 3 copies to the host, too. */
-int pass_add_rows(struct db *db, struct findings *findings, enum rule rule, const char *sql);
+/* A wait, its call, what that was given, and the call that submitted what it waited for. */
+struct waited {
+	const struct run_wait *wait;
+	const struct run_call *call;
+	const struct run_payload *payload;
+	uint32_t behind;
+};
 
-/* An instance for each avoidable wait, but those behind another thread, that fulfils condition, an
- * SQL expression over wait w, its call c, call_type t, and operation o that it waited for. */
-int pass_add_waits(struct db *db, struct findings *findings, enum rule rule, const char *condition);
+typedef int waited_filter(const struct pass_input *input, const struct waited *waited);
+
+/* An instance for each avoidable wait, but those behind another thread, that the filter is for. */
+int pass_add_waits(const struct pass_input *input, struct findings *findings, enum rule rule,
+	waited_filter *filter);
 
 /* "cudaFree waited 3.2 ms for kernel 'stencil' on stream 14" */
 int pass_say_waited(struct words *words, const struct instance *worst, FILE *out);

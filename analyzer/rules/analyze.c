@@ -8,7 +8,6 @@
 #include "hazards.h"
 #include "holds.h"
 #include "known_complete.h"
-#include "loads_late.h"
 #include "order.h"
 #include "order_loss.h"
 #include "pass.h"
@@ -134,14 +133,20 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 
 static int find(struct db *db)
 {
+	struct pass_input input = { .db = db, .run = db->run };
 	struct words *words = words_open(db);
 	struct findings *findings = words ? findings_new(db, words) : NULL;
-	int rc = findings ? loads_late_prepare(db) : -1;
+	int rc = !findings || loads_late_find(&input.late, db->run) ||
+			stretches_load(&input.stretches, db)
+		? -1
+		: 0;
 
 	for (int i = 0; i < RULE_COUNT && !rc; i++)
-		rc = rules[i].pass->run(db, findings);
+		rc = rules[i].pass->run(&input, findings);
 	if (!rc)
 		rc = findings_store(findings);
+	loads_late_release(&input.late);
+	stretches_release(&input.stretches);
 	findings_free(findings);
 	words_close(words);
 	return rc;
