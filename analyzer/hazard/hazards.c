@@ -28,49 +28,61 @@ struct shared {
 	int on_host;
 };
 
-/* Allocations that are used, made or freed in streams of which there are several. */
-static const char shared_sql[] =
-	"CREATE TEMP TABLE hazard_shared AS SELECT allocation FROM ("
-	" SELECT o.allocation, c.stream FROM operand o JOIN call c ON c.id = o.call"
-	"  WHERE o.allocation NOT NULL"
-	" UNION ALL SELECT a.id, c.stream FROM allocation a"
-	"  JOIN call c ON c.id IN (a.created, a.freed) WHERE a.memory = 'async')"
-	" GROUP BY allocation HAVING min(ifnull(stream, 0)) <> max(ifnull(stream, 0));"
-	"CREATE UNIQUE INDEX temp.hazard_allocation ON hazard_shared (allocation)";
+/* --- memory of which several streams make use --- */
 
-#define SHARED "IN (SELECT allocation FROM temp.hazard_shared)"
-
-static int read_shared(struct hazards *hazards)
+static int is_of_host(const struct run_allocation *allocation)
 {
-	sqlite3_stmt *q = db_prepare(hazards->db,
-		"SELECT id, memory IN ('pinned', 'registered') FROM allocation WHERE id " SHARED);
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0) {
-		struct shared *shared =
-			idmap_need(&hazards->shared, sqlite3_column_int64(q, 0), sizeof(*shared));
-
-		if (!shared) {
-			step = -1;
-			break;
-		}
-		shared->on_host = sqlite3_column_int(q, 1);
-	}
-	sqlite3_finalize(q);
-	return step;
+	return allocation->kind == ALLOCATION_PINNED || allocation->kind == ALLOCATION_REGISTERED;
 }
 
-static int open_cursors(struct hazards *hazards)
+/* The allocation is used in the stream of a call; first: allocation -> 1 + the first such stream. */
+static int note_use(struct hazards *hazards, struct map *first, uint32_t id, uint32_t user)
 {
-	return walk_cursor_open(&hazards->made, hazards->db,
-		       "SELECT created, id, address, bytes FROM allocation "
-		       "WHERE created NOT NULL AND memory = 'async' AND id " SHARED
-		       " ORDER BY created") ||
-			walk_cursor_open(&hazards->freed, hazards->db,
-				"SELECT freed, id, address, bytes FROM allocation "
-				"WHERE freed NOT NULL AND id " SHARED " ORDER BY freed")
-		? -1
-		: 0;
+	const struct run_call *call = run_call(hazards->run, user);
+	uint64_t stream = UINT64_C(1) + (call ? call->stream : 0), before;
+	struct shared *shared;
+
+	if (!id || !call)
+		return 0;
+	before = map_get(first, id, 0);
+	if (!before)
+		return map_set(first, id, stream);
+	if (before == stream)
+		return 0;
+	shared = idmap_need(&hazards->shared, id, sizeof(*shared));
+	if (!shared)
+		return -1;
+	shared->on_host = is_of_host(run_allocation(hazards->run, id));
+	return 0;
+}
+
+/* What streams allocate and free they use. */
+static int note_lives(struct hazards *hazards, struct map *first)
+{
+	for (uint32_t id = 1; id < hazards->run->allocations.count; id++) {
+		const struct run_allocation *allocation = run_allocation(hazards->run, id);
+
+		if (allocation->kind == ALLOCATION_ASYNC &&
+			(note_use(hazards, first, id, allocation->created) ||
+				note_use(hazards, first, id, allocation->freed)))
+			return -1;
+	}
+	return 0;
+}
+
+static int find_shared(struct hazards *hazards)
+{
+	const struct run_operand *row = (const struct run_operand *)hazards->run->operands.rows;
+	const struct run_operand *end = run_rows_end(&hazards->run->operands);
+	struct map first = { 0 };
+	int rc = 0;
+
+	for (; row < end && !rc; row++)
+		rc = note_use(hazards, &first, row->allocation, row->call);
+	if (!rc)
+		rc = note_lives(hazards, &first);
+	map_release(&first);
+	return rc;
 }
 
 struct hazards *hazards_new(struct db *db)
@@ -80,11 +92,13 @@ struct hazards *hazards_new(struct db *db)
 	if (!hazards)
 		return NULL;
 	hazards->db = db;
+	hazards->run = db->run;
+	hazards->made.rows = &db->run->allocated;
+	hazards->freed.rows = &db->run->freed;
 	hazards->edges = db_prepare(db,
 		"SELECT from_node, to_node, programmatic FROM graph_edge WHERE graph = ?1 "
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
-	if (hazards->edges && !operations_init(&hazards->operations, db) &&
-		!db_exec(db, shared_sql) && !read_shared(hazards) && !open_cursors(hazards))
+	if (hazards->edges && !operations_init(&hazards->operations, db) && !find_shared(hazards))
 		return hazards;
 	hazards_free(hazards);
 	return NULL;
@@ -105,9 +119,6 @@ void hazards_free(struct hazards *hazards)
 	if (!hazards)
 		return;
 	operations_release(&hazards->operations);
-	walk_cursor_close(&hazards->made);
-	walk_cursor_close(&hazards->freed);
-	db_exec(hazards->db, "DROP TABLE IF EXISTS temp.hazard_shared");
 	idmap_release(&hazards->shared, free_shared);
 	fences_release(&hazards->fences);
 	fences_release(&hazards->captured);
@@ -334,12 +345,12 @@ static int add_access(struct hazards *hazards, const struct memory_access *acces
 	return history_add(&shared->history, &hazards->ordering, access, &hazards->now);
 }
 
-/* Memory that a stream allocates or frees, from the row of a cursor: all of it is written. */
-static int see_life(struct hazards *hazards, const struct walk_cursor *cursor)
+/* Memory that a stream allocates or frees: all of it is written. */
+static int see_life(struct hazards *hazards, uint32_t id)
 {
-	int64_t low = sqlite3_column_int64(cursor->rows, 2);
-	int64_t bytes = sqlite3_column_int64(cursor->rows, 3);
-	struct memory_access all = { .allocation = sqlite3_column_int64(cursor->rows, 1),
+	const struct run_allocation *allocation = run_allocation(hazards->run, id);
+	int64_t low = allocation->address, bytes = allocation->bytes;
+	struct memory_access all = { .allocation = id,
 		.low = low,
 		.start = low,
 		.run = bytes,
@@ -376,21 +387,20 @@ static int see_operation(struct hazards *hazards, const struct walk_call *call)
 
 static int see_lives(struct hazards *hazards, const struct walk_call *call, int submitted)
 {
-	int made = walk_cursor_at(&hazards->made, call->id), freed;
+	const struct run_ended *made = run_cursor_at(&hazards->made, call->id), *freed;
 
 	hazards->now.is_life = 1;
-	if (made < 0 || (made && submitted && see_life(hazards, &hazards->made)))
+	if (made && submitted &&
+		run_allocation(hazards->run, made->what)->kind == ALLOCATION_ASYNC &&
+		see_life(hazards, made->what))
 		return -1;
-	while ((freed = walk_cursor_at(&hazards->freed, call->id)) > 0) {
-		if (submitted && call->kind == KIND_FREE_ASYNC &&
-			see_life(hazards, &hazards->freed))
+	while ((freed = run_cursor_at(&hazards->freed, call->id))) {
+		if (submitted && call->kind == KIND_FREE_ASYNC && see_life(hazards, freed->what))
 			return -1;
-		free_shared(
-			idmap_take(&hazards->shared, sqlite3_column_int64(hazards->freed.rows, 1)));
-		if (walk_cursor_step(&hazards->freed))
-			return -1;
+		free_shared(idmap_take(&hazards->shared, freed->what));
+		hazards->freed.at++;
 	}
-	return freed;
+	return 0;
 }
 
 static void find_late(struct hazards *hazards, const struct walk_call *wait)

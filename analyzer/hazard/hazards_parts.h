@@ -10,7 +10,7 @@
 #include "hazards.h"
 #include "history.h"
 #include "operations.h"
-#include "walk_order.h"
+#include "run_columns.h"
 
 enum confidence { CONFIDENCE_POSSIBLE, CONFIDENCE_LIKELY, CONFIDENCE_CERTAIN };
 enum hazard_rule { MISSING_FENCE, ACCIDENTAL_ORDER, HOST_BUFFER, ASYNC_ALLOC };
@@ -34,7 +34,8 @@ struct graph_hazards {
 struct hazards {
 	struct db *db;
 	struct operations operations;
-	struct walk_cursor made, freed; /* of shared memory, by call */
+	const struct run *run;
+	struct run_cursor made, freed;  /* allocations, by call */
 	struct idmap shared;            /* allocation -> struct shared */
 	struct fences fences, captured; /* of streams, and of streams that are captured */
 	struct idmap graphs;            /* executable -> struct graph_hazards */
