@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
 #include "constants.h"
-#include "order_loss.h"
 #include "replay_parts.h"
 #include "stretches.h"
 #include "walk.h"
 #include "walk_order.h"
 
-/* Cursors in order of call beside the walk. */
+/* A hold by other means than streams and events, by the call that submitted what it held. */
+struct held {
+	uint32_t call, hold;
+};
+
+struct machine {
+	int64_t sms, threads, blocks;
+};
 
 struct loader {
 	struct replays *replays;
-	struct walk_cursor around, shapes, waits, holds, operands, freed;
+	const struct run *run;
+	struct walk_cursor polling; /* in order of call, as are the others */
+	struct run_cursor operands, freed;
+	struct held *held;
+	size_t held_count, held_at;
+	struct idmap machines; /* machine_key() -> struct machine */
+	struct map writes;     /* word_key() of what some kernel does not only load from */
 	/*
 	 * Calls by which table hold says something was held, by other means than streams and
 	 * events.
@@ -98,16 +109,32 @@ static int is_first(struct loader *loader, const struct replay *replay,
 	return map_set(&loader->firsts, key, 1) ? -1 : 1;
 }
 
+/* The first that it freed whose maker is known. */
+static const struct run_allocation *freed_by(struct loader *loader, int64_t call)
+{
+	const struct run_ended *row;
+
+	for (; (row = run_cursor_at(&loader->freed, call)); loader->freed.at++) {
+		const struct run_allocation *freed = run_allocation(loader->run, row->what);
+
+		if (freed->created)
+			return freed;
+	}
+	return NULL;
+}
+
 static int read_maker(struct loader *loader, struct replay *replay, struct replay_step *step)
 {
+	const struct run_allocation *freed;
 	int64_t about = step->context;
-	int rc = step->act & STEP_ONCE ? walk_cursor_at(&loader->freed, step->call) : 0;
+	int rc;
 
-	if (rc < 0 || !(step->act & STEP_ONCE))
-		return rc;
-	if (rc) {
-		step->maker = replay_step_of(replay, sqlite3_column_int64(loader->freed.rows, 1));
-		about = ~sqlite3_column_int64(loader->freed.rows, 2);
+	if (!(step->act & STEP_ONCE))
+		return 0;
+	freed = freed_by(loader, step->call);
+	if (freed) {
+		step->maker = replay_step_of(replay, freed->created);
+		about = ~freed->address;
 	}
 	rc = is_first(loader, replay, step, about);
 	if (rc > 0)
@@ -115,21 +142,33 @@ static int read_maker(struct loader *loader, struct replay *replay, struct repla
 	return rc < 0 ? -1 : 0;
 }
 
+/* What the call around it takes more than it. */
+static int64_t time_around(const struct run *run, const struct run_call *call, int64_t id,
+	int64_t parent)
+{
+	const struct run_call *around = run_call(run, parent);
+	int64_t exit = run_exit(run, call, id);
+	int64_t end = around ? run_exit(run, around, parent) : RUN_NEVER;
+
+	if (exit == RUN_NEVER || end == RUN_NEVER)
+		return 0;
+	return end - around->enter - (exit - call->enter);
+}
+
 static int read_around(struct loader *loader, struct replay_step *step)
 {
-	sqlite3_stmt *row = loader->around.rows;
-	int64_t around;
-	int rc = walk_cursor_at(&loader->around, step->call);
+	const struct run *run = loader->run;
+	const struct run_link *link = run_link(run, step->call);
+	uint32_t site = run_call(run, link->parent) ? run_link(run, link->parent)->site : 0;
+	int64_t around = time_around(run, run_call(run, step->call), step->call, link->parent);
+	int polls = walk_cursor_at(&loader->polling, step->call);
 
-	if (rc <= 0)
-		return rc;
-	step->site = (uint32_t)sqlite3_column_int64(row, 1);
-	around = sqlite3_column_int64(row, 2);
+	step->site = site ? site : link->site;
 	step->around = (int32_t)(around < AROUND_MAX_NS ? around : AROUND_MAX_NS);
 	/* A loop of queries is one call: until the last of them. */
-	if (sqlite3_column_type(row, 3) != SQLITE_NULL)
-		step->exit += sqlite3_column_int64(row, 3) - step->enter;
-	return 0;
+	if (polls > 0)
+		step->exit += sqlite3_column_int64(loader->polling.rows, 1) - step->enter;
+	return polls < 0 ? -1 : 0;
 }
 
 /* By threads and by blocks; registers and shared memory may let in fewer. */
@@ -147,79 +186,122 @@ static float kernel_share(uint64_t grid, uint64_t block, int64_t sms, int64_t th
 	return (float)(by_threads > by_blocks ? by_threads : by_blocks);
 }
 
-static int read_shape(struct loader *loader, struct replay_step *step)
+static int64_t machine_key(int64_t process, int64_t ordinal)
 {
-	sqlite3_stmt *row = loader->shapes.rows;
-	int rc = walk_cursor_at(&loader->shapes, step->call);
-	const char *kind;
-
-	if (rc <= 0)
-		return rc;
-	kind = (const char *)sqlite3_column_text(row, 1);
-	step->device = (int16_t)sqlite3_column_int(row, 3);
-	if (!strcmp(kind, "memcpy")) {
-		int64_t copy = sqlite3_column_int64(row, 2);
-		/* CUpti_ActivityMemcpyKind: 1 to the device, 2 from it. */
-		step->engine = copy == COPY_H2D ? ENGINE_H2D
-			: copy == COPY_D2H      ? ENGINE_D2H
-						: ENGINE_NONE;
-	} else if (!strcmp(kind, "kernel")) {
-		step->engine = ENGINE_KERNEL;
-		step->share = kernel_share((uint64_t)sqlite3_column_int64(row, 4),
-			(uint64_t)sqlite3_column_int64(row, 5), sqlite3_column_int64(row, 6),
-			sqlite3_column_int64(row, 7), sqlite3_column_int64(row, 8));
-	}
-	return 0;
+	return process << 16 | (ordinal & 0xffff);
 }
 
-static int read_wait(struct loader *loader, struct replay *replay, struct replay_step *step)
+static float share_of(const struct loader *loader, const struct run_payload *payload,
+	const struct run_where *where)
 {
-	sqlite3_stmt *row = loader->waits.rows;
-	int rc = walk_cursor_at(&loader->waits, step->call);
+	const struct machine *machine =
+		idmap_get(&loader->machines, machine_key(where->process, where->device));
 
-	if (rc <= 0)
-		return rc;
+	return machine ? kernel_share(payload->grid, payload->block, machine->sms, machine->threads,
+				 machine->blocks)
+		       : 0;
+}
+
+/* By the first of its operations. */
+static void read_shape(const struct loader *loader, struct replay_step *step)
+{
+	const struct run *run = loader->run;
+	const struct run_call *call = run_call(run, step->call);
+	const struct run_work *last = run_work(run, call->last_work);
+	const struct run_where *where;
+
+	if (!last)
+		return;
+	where = run_where(run, run_work(run, last->next));
+	step->device = (int16_t)where->device;
+	if (where->kind == WORK_MEMCPY) {
+		/* CUpti_ActivityMemcpyKind: 1 to the device, 2 from it. */
+		step->engine = where->copy_kind == COPY_H2D ? ENGINE_H2D
+			: where->copy_kind == COPY_D2H      ? ENGINE_D2H
+							    : ENGINE_NONE;
+	} else if (where->kind == WORK_KERNEL) {
+		step->engine = ENGINE_KERNEL;
+		step->share = share_of(loader, run_payload(run, call), where);
+	}
+}
+
+static uint32_t step_of_work(const struct loader *loader, const struct replay *replay, int64_t op)
+{
+	const struct run_work *work = run_work(loader->run, op);
+
+	return replay_step_of(replay, work ? work->call : 0);
+}
+
+static void read_wait(const struct loader *loader, const struct replay *replay,
+	struct replay_step *step)
+{
+	const struct run_evidence *evidence = &loader->run->evidence;
+	const struct run_wait *wait = run_wait_of(evidence, step->call);
+
+	while (wait && wait->kind == WAIT_STAGED)
+		wait = run_next_wait(evidence, wait);
+	if (!wait)
+		return;
 	step->act |= STEP_MEASURED;
 	/* Held by a call of another thread: until that returns. */
-	if (sqlite3_column_type(row, 3) != SQLITE_NULL) {
+	if (wait->behind) {
 		step->act |= STEP_CAN_BE_HELD;
-		step->held_by = replay_step_of(replay, sqlite3_column_int64(row, 3));
-		return 0;
+		step->held_by = replay_step_of(replay, wait->behind);
+		return;
 	}
-	step->waited = sqlite3_column_int64(row, 1);
-	step->held_for = replay_step_of(replay, sqlite3_column_int64(row, 2));
+	step->waited = wait->waited;
+	step->held_for = step_of_work(loader, replay, wait->op);
 	if (!(step->act & STEP_WAITS)) {
 		step->act |= STEP_WAITS;
 		if (step->act & STEP_SUBMITS)
 			step->act |= STEP_WAITS_FIRST;
 	}
-	return 0;
 }
 
-static int read_hold(struct loader *loader, struct replay *replay, struct replay_step *step)
+static void read_hold(struct loader *loader, const struct replay *replay, struct replay_step *step)
 {
-	int rc = walk_cursor_at(&loader->holds, step->call);
-	int64_t via;
+	const struct run_hold *hold;
 
-	if (rc <= 0)
-		return rc;
-	via = sqlite3_column_int64(loader->holds.rows, 2);
-	step->behind = replay_step_of(replay, sqlite3_column_int64(loader->holds.rows, 1));
+	while (loader->held_at < loader->held_count &&
+		loader->held[loader->held_at].call < step->call)
+		loader->held_at++;
+	if (loader->held_at == loader->held_count ||
+		loader->held[loader->held_at].call != step->call)
+		return;
+	hold = &loader->run->evidence.hold[loader->held[loader->held_at].hold];
+	step->behind = step_of_work(loader, replay, hold->behind);
 	/* A launch that loads its kernel is held by itself: this step, not added yet. */
-	step->behind_via =
-		via == step->call ? (uint32_t)replay->step_count : replay_step_of(replay, via);
-	return 0;
+	step->behind_via = hold->via == step->call ? (uint32_t)replay->step_count
+						   : replay_step_of(replay, hold->via);
+}
+
+static uint64_t word_key(uint32_t kernel, uint32_t offset)
+{
+	return (uint64_t)kernel << 32 | offset;
+}
+
+/* A copy's source; a word of a kernel of which all accesses are known, and load. */
+static int only_reads(const struct loader *loader, const struct run_operand *operand)
+{
+	const struct run *run = loader->run;
+	uint32_t kernel;
+
+	if (operand->role != OPERAND_WORD)
+		return operand->role == OPERAND_SRC;
+	kernel = run_payload(run, run_call(run, operand->call))->kernel;
+	return run_kernel(run, kernel)->complete &&
+		!map_get(&loader->writes, word_key(kernel, operand->offset), 0);
 }
 
 static int read_operands(struct loader *loader, struct replay *replay, struct replay_step *step)
 {
+	const struct run_operand *operand;
 	struct replay_operand *more;
-	int rc;
 
 	step->operands = (uint32_t)replay->operand_count;
-	while ((rc = walk_cursor_at(&loader->operands, step->call)) > 0) {
-		int64_t allocation = sqlite3_column_int64(loader->operands.rows, 2);
-		uint64_t address = (uint64_t)sqlite3_column_int64(loader->operands.rows, 1);
+	for (; (operand = run_cursor_at(&loader->operands, step->call)); loader->operands.at++) {
+		int64_t allocation = operand->allocation;
+		uint64_t address = (uint64_t)operand->address;
 
 		more = array_room(replay->operand, replay->operand_count, sizeof(*more));
 		if (!more)
@@ -229,13 +311,11 @@ static int read_operands(struct loader *loader, struct replay *replay, struct re
 			.exact = number(&replay->memories,
 				(int64_t)(((uint64_t)allocation << 44 ^ address) * 2 + 1)),
 			.allocation = number(&replay->memories, allocation * 2),
-			.reads = sqlite3_column_int(loader->operands.rows, 3),
+			.reads = only_reads(loader, operand),
 		};
 		step->operand_count++;
-		if (walk_cursor_step(&loader->operands))
-			return -1;
 	}
-	return rc;
+	return 0;
 }
 
 static void name_objects(struct replay *replay, const struct walk_call *call,
@@ -314,8 +394,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		step.act |= STEP_HAS_OP;
 	if (call->owner_device >= 0)
 		step.device = (int16_t)call->owner_device;
-	if (read_wait(loader, replay, &step))
-		return -1;
+	read_wait(loader, replay, &step);
 	/* A pageable source is staged: mostly that copy does not wait. */
 	if (call_is_async_copy(call->kind) && !(step.act & (STEP_WAITS_OWN | STEP_MEASURED)))
 		step.act &= ~(unsigned)STEP_WAITS;
@@ -323,71 +402,123 @@ static int read_step(void *arg, const struct walk_call *call)
 		!map_get(&loader->makers, (uint64_t)call->id, 0))
 		return 0;
 	name_objects(replay, call, &step);
-	if (read_around(loader, &step) || read_maker(loader, replay, &step) ||
-		read_hold(loader, replay, &step) ||
-		(step.act & STEP_HAS_OP && read_shape(loader, &step)) ||
-		(step.act & STEP_SUBMITS && read_operands(loader, replay, &step)))
+	if (read_around(loader, &step) || read_maker(loader, replay, &step))
+		return -1;
+	read_hold(loader, replay, &step);
+	if (step.act & STEP_HAS_OP)
+		read_shape(loader, &step);
+	if (step.act & STEP_SUBMITS && read_operands(loader, replay, &step))
 		return -1;
 	return add_step(replay, &step);
 }
 
-/* A copy's source; a word of a kernel of which all accesses are known, and load. */
-static const char operands_sql[] =
-	"SELECT o.call, o.address, o.allocation, o.role = 'src' OR (o.role = 'word' "
-	"AND EXISTS (SELECT 1 FROM kernel_code k WHERE k.kernel = c.kernel AND k.complete) "
-	"AND NOT EXISTS (SELECT 1 FROM kernel_access a WHERE a.kernel = c.kernel "
-	" AND a.offset = o.offset AND a.direction <> 'load')) "
-	"FROM operand o CROSS JOIN call c ON c.id = o.call ORDER BY o.call";
-
-static int open_cursors(struct loader *loader, struct db *db)
+static int by_call(const void *a, const void *b)
 {
-	return walk_cursor_open(&loader->around, db,
-		       "SELECT c.id, coalesce(p.site, c.site, 0), "
-		       "ifnull(p.exit - p.enter - (c.exit - c.enter), 0), g.last "
-		       "FROM call c LEFT JOIN call p ON p.id = c.parent "
-		       "LEFT JOIN polling g ON g.call = c.id ORDER BY c.id") ||
-		walk_cursor_open(&loader->shapes, db,
-			"SELECT o.call, o.kind, o.copy_kind, o.device, c.grid, c.block, "
-			"d.sm_count, "
-			"d.threads_per_sm, d.blocks_per_sm FROM work o "
-			"JOIN call c ON c.id = o.call LEFT JOIN device d ON d.process = o.process "
-			"AND d.ordinal = o.device ORDER BY o.call, o.id") ||
-		walk_cursor_open(&loader->waits, db,
-			"SELECT w.call, w.waited, o.call, w.behind FROM wait w "
-			"LEFT JOIN work o ON o.id = w.op "
-			"WHERE w.kind != 'staged' ORDER BY w.call") ||
-		walk_cursor_open(&loader->holds, db,
-			"SELECT o.call, b.call, h.via FROM hold h JOIN work o ON o.id = h.op "
-			"JOIN work b ON b.id = h.behind WHERE h.reason NOT IN ('legacy', "
-			"'event') "
-			"ORDER BY o.call") ||
-		walk_cursor_open(&loader->operands, db, operands_sql) ||
-		walk_cursor_open(&loader->freed, db,
-			"SELECT freed, created, address FROM "
-			"allocation "
-			"WHERE freed NOT NULL AND created NOT NULL ORDER BY freed");
+	const struct held *x = a, *y = b;
+
+	if (x->call != y->call)
+		return x->call < y->call ? -1 : 1;
+	return (x->hold > y->hold) - (x->hold < y->hold);
 }
 
-static int read_set(struct map *set, struct db *db, const char *sql)
+/* By other means than streams and events. */
+static int add_hold(struct loader *loader, uint32_t number)
 {
-	sqlite3_stmt *q = db_prepare(db, sql);
-	int rc = -1;
+	const struct run_hold *hold = &loader->run->evidence.hold[number];
+	const struct run_work *work = run_work(loader->run, hold->op);
+	struct held *more;
 
-	while (q && (rc = db_step(q)) > 0)
-		if (map_set(set, (uint64_t)sqlite3_column_int64(q, 0), 1))
-			break;
+	if (hold->reason == HOLD_LEGACY || hold->reason == HOLD_EVENT)
+		return 0;
+	if (hold->via && map_set(&loader->via, hold->via, 1))
+		return -1;
+	if (!work || !run_work(loader->run, hold->behind))
+		return 0;
+	more = array_room(loader->held, loader->held_count, sizeof(*more));
+	if (!more)
+		return -1;
+	loader->held = more;
+	more[loader->held_count++] = (struct held){ work->call, number };
+	return 0;
+}
+
+static int read_evidence(struct loader *loader)
+{
+	const struct run *run = loader->run;
+	const struct run_evidence *evidence = &run->evidence;
+
+	for (size_t i = 0; i < evidence->hold_count; i++)
+		if (add_hold(loader, (uint32_t)i))
+			return -1;
+	if (loader->held_count)
+		qsort(loader->held, loader->held_count, sizeof(*loader->held), by_call);
+	for (size_t i = 1; i < evidence->wait_count; i++)
+		if (evidence->wait[i].behind &&
+			map_set(&loader->holders, evidence->wait[i].behind, 1))
+			return -1;
+	for (uint32_t id = 1; id < run->allocations.count; id++) {
+		const struct run_allocation *allocation = run_allocation(run, id);
+
+		if (allocation->created && run_wait_of(evidence, allocation->freed) &&
+			map_set(&loader->makers, allocation->created, 1))
+			return -1;
+	}
+	return 0;
+}
+
+static int read_claims(struct loader *loader)
+{
+	const struct run_claim *claim = (const struct run_claim *)loader->run->claims.rows;
+
+	for (uint64_t i = 0; i < loader->run->claims.count; i++)
+		if (claim[i].direction != CLAIM_LOAD &&
+			map_set(&loader->writes, word_key(claim[i].kernel, claim[i].offset), 1))
+			return -1;
+	return 0;
+}
+
+static int read_devices(struct loader *loader, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT process, ordinal, sm_count, threads_per_sm, blocks_per_sm FROM device");
+	int rc = q ? 0 : -1;
+
+	while (!rc && (rc = db_step(q)) > 0) {
+		struct machine *machine = idmap_need(&loader->machines,
+			machine_key(sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1)),
+			sizeof(*machine));
+
+		rc = machine ? 0 : -1;
+		if (machine)
+			*machine = (struct machine){ sqlite3_column_int64(q, 2),
+				sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4) };
+	}
 	sqlite3_finalize(q);
-	return rc ? -1 : 0;
+	return rc;
 }
 
-static int read_sets(struct loader *loader, struct db *db)
+static int open_loader(struct loader *loader, struct db *db)
 {
-	return read_set(&loader->via, db,
-		       "SELECT via FROM hold WHERE reason NOT IN ('legacy', 'event')") ||
-		read_set(&loader->holders, db, "SELECT behind FROM wait WHERE behind NOT NULL") ||
-		read_set(&loader->makers, db,
-			"SELECT created FROM allocation "
-			"WHERE freed IN (SELECT call FROM wait) AND created NOT NULL");
+	loader->run = db->run;
+	loader->operands = (struct run_cursor){ .rows = &db->run->operands };
+	loader->freed = (struct run_cursor){ .rows = &db->run->freed };
+	return walk_cursor_open(&loader->polling, db,
+		       "SELECT call, last FROM polling ORDER BY call") ||
+			read_evidence(loader) || read_claims(loader) || read_devices(loader, db)
+		? -1
+		: 0;
+}
+
+static void close_loader(struct loader *loader)
+{
+	walk_cursor_close(&loader->polling);
+	free(loader->held);
+	idmap_release(&loader->machines, free);
+	map_release(&loader->writes);
+	map_release(&loader->via);
+	map_release(&loader->holders);
+	map_release(&loader->makers);
+	map_release(&loader->firsts);
 }
 
 /* What a large copy from or to pinned memory takes at least: PCIe 5 from Hopper on, 4 before. */
@@ -424,67 +555,11 @@ static int read_machines(struct replays *replays, struct db *db)
 int replay_load(struct replays *replays, struct db *db)
 {
 	struct loader loader = { .replays = replays };
-	int rc = -1;
+	int rc = open_loader(&loader, db) || walk(db, read_step, &loader) ||
+			read_machines(replays, db)
+		? -1
+		: 0;
 
-	if (!open_cursors(&loader, db) && !read_sets(&loader, db))
-		rc = walk(db, read_step, &loader);
-	if (!rc)
-		rc = read_machines(replays, db);
-	walk_cursor_close(&loader.around);
-	walk_cursor_close(&loader.shapes);
-	walk_cursor_close(&loader.waits);
-	walk_cursor_close(&loader.holds);
-	walk_cursor_close(&loader.operands);
-	walk_cursor_close(&loader.freed);
-	map_release(&loader.via);
-	map_release(&loader.holders);
-	map_release(&loader.makers);
-	map_release(&loader.firsts);
-	return rc;
-}
-
-/* A reason, and the processes (?1) for which it holds. */
-static const struct {
-	const char *reason, *sql;
-} refusals[] = {
-	{ "no operation of the device was recorded",
-		"SELECT NOT EXISTS (SELECT 1 FROM work WHERE process = ?1)" },
-	{ "a part of the run was not recorded",
-		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason IN "
-		"('dropped_records', 'cut', 'dropped_device', 'bypassed_calls', 'size_reached'))" },
-	{ "its order could not be followed to the end",
-		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason = "
-		"'" ORDER_LOSS "')" },
-	/* NCCL's and NVSHMEM's kernels wait for those of other devices, and last as long. */
-	{ "kernels wait for other devices",
-		"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND "
-		"(name LIKE 'nccl%' OR name LIKE '%nvshmem%'))" },
-	{ "several processes used the device at the same time",
-		"WITH used AS (SELECT process, device, min(start) AS first, max(end) AS last "
-		" FROM work WHERE (SELECT count(*) FROM process) > 1 GROUP BY 1, 2) "
-		"SELECT EXISTS (SELECT 1 FROM used a JOIN used b ON b.device = a.device "
-		" AND b.process <> a.process AND b.first < a.last AND a.first < b.last "
-		" WHERE a.process = ?1)" },
-};
-
-int replay_refuse(struct replays *replays, struct db *db)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals) && !rc; i++) {
-		sqlite3_stmt *q = db_prepare(db, refusals[i].sql);
-
-		rc = q ? 0 : -1;
-		for (size_t j = 0; j < replays->processes.size && !rc; j++) {
-			struct replay *replay = replays->processes.slot[j].object;
-
-			if (!replay || replay->refusal)
-				continue;
-			rc = db_bind(q, "i", replay->process) || db_step(q) < 0 ? -1 : 0;
-			if (!rc && sqlite3_column_int(q, 0))
-				replay->refusal = refusals[i].reason;
-		}
-		sqlite3_finalize(q);
-	}
+	close_loader(&loader);
 	return rc;
 }

@@ -11,6 +11,7 @@
 
 #include "analyze.h"
 #include "replay_parts.h"
+#include "run_columns.h"
 #include "savings.h"
 
 #define LAUNCH_US 6
@@ -19,7 +20,7 @@
 /* What a cudaFree takes by itself. */
 #define FREE_US 40
 
-struct run {
+struct small_run {
 	struct mini mini;
 	double now, last; /* us: the host's time, the end of all work */
 	double tail[8];   /* by stream */
@@ -29,7 +30,7 @@ struct run {
 
 static int setup(void **state)
 {
-	struct run *run = calloc(1, sizeof(*run));
+	struct small_run *run = calloc(1, sizeof(*run));
 
 	mini_init(&run->mini);
 	run->now = 10;
@@ -40,7 +41,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 
 	mini_release(&run->mini);
 	free(run);
@@ -53,7 +54,7 @@ static double later(double a, double b)
 }
 
 /* An operation in a stream, after what else it comes after. */
-static int64_t submit(struct run *run, int type, int64_t stream, double length, double after,
+static int64_t submit(struct small_run *run, int type, int64_t stream, double length, double after,
 	int64_t site)
 {
 	double start = later(later(run->tail[stream], after) + HANDOVER_US, run->now + LAUNCH_US);
@@ -72,13 +73,13 @@ static int64_t submit(struct run *run, int type, int64_t stream, double length, 
 	return call;
 }
 
-static int64_t launch(struct run *run, int64_t stream, double length)
+static int64_t launch(struct small_run *run, int64_t stream, double length)
 {
 	return submit(run, CALL_cuLaunchKernel, stream, length, 0, 0);
 }
 
 /* Returns once everything is complete. */
-static int64_t wait_all(struct run *run, int type, int64_t site)
+static int64_t wait_all(struct small_run *run, int type, int64_t site)
 {
 	double own = type == CALL_cuMemFree_v2 ? FREE_US : 2;
 	double until = run->last > run->now + own ? run->last + WAKE_US : run->now + own;
@@ -92,8 +93,47 @@ static int64_t wait_all(struct run *run, int type, int64_t site)
 	return call;
 }
 
+static int64_t number_of(struct db *db, const char *sql, int64_t row)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), sql, (long long)row);
+	return db_int(db, text, 0);
+}
+
+#define OF_WAIT(what) number_of(db, "SELECT " what " FROM wait WHERE id = %lld", row)
+#define OF_HOLD(what) number_of(db, "SELECT " what " FROM hold WHERE rowid = %lld", row)
+
+/* The run in columns, with the evidence that analyze() left in the tables. */
+static void open_columns(struct db *db)
+{
+	struct run_evidence *evidence;
+
+	db->run = run_open(db);
+	assert_non_null(db->run);
+	evidence = &db->run->evidence;
+	for (int64_t row = 1; row <= db_int(db, "SELECT max(id) FROM wait", 0); row++)
+		assert_int_equal(run_add_wait(evidence,
+					 &(struct run_wait){ .call = (uint32_t)OF_WAIT("call"),
+						 .op = (uint32_t)OF_WAIT("op"),
+						 .behind = (uint32_t)OF_WAIT("behind"),
+						 .kind = OF_WAIT("kind = 'staged'") ? WAIT_STAGED
+										    : WAIT_EXPLICIT,
+						 .waited = OF_WAIT("waited") }),
+			0);
+	for (int64_t row = 1; row <= db_int(db, "SELECT max(rowid) FROM hold", 0); row++)
+		assert_int_equal(run_add_hold(evidence,
+					 &(struct run_hold){ .op = (uint32_t)OF_HOLD("op"),
+						 .behind = (uint32_t)OF_HOLD("behind"),
+						 .via = (uint32_t)OF_HOLD("via"),
+						 .reason = OF_HOLD("reason IN ('legacy', 'event')")
+							 ? HOLD_LEGACY
+							 : HOLD_UNKNOWN }),
+			0);
+}
+
 /* us that a change of a call saves, rounded. */
-static int saved(struct run *run, int64_t call, unsigned change, int64_t still_needs,
+static int saved(struct small_run *run, int64_t call, unsigned change, int64_t still_needs,
 	enum replay_contention contention)
 {
 	struct replays *replays;
@@ -101,6 +141,7 @@ static int saved(struct run *run, int64_t call, unsigned change, int64_t still_n
 	int64_t before, after;
 
 	assert_int_equal(analyze(&run->mini.db), 0);
+	open_columns(&run->mini.db);
 	replays = replays_open(&run->mini.db);
 	assert_non_null(replays);
 	replay = replays_of(replays, 1);
@@ -112,6 +153,8 @@ static int saved(struct run *run, int64_t call, unsigned change, int64_t still_n
 	replay_restore(replay);
 	assert_int_equal(replay_run(replay, contention), before);
 	replays_close(replays);
+	run_close(run->mini.db.run);
+	run->mini.db.run = NULL;
 	return (int)((before - after + (before > after ? 500 : -500)) / 1000);
 }
 

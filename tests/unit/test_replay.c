@@ -3,7 +3,7 @@
 #include "replay_run.h"
 
 /* Rounds of a kernel in one of two streams and a free that waits for it. */
-static int64_t rounds_with_frees(struct run *run, int count, double length)
+static int64_t rounds_with_frees(struct small_run *run, int count, double length)
 {
 	int64_t stream[] = { mini_stream(&run->mini, "non-blocking"),
 		mini_stream(&run->mini, "non-blocking") };
@@ -20,7 +20,7 @@ static int64_t rounds_with_frees(struct run *run, int count, double length)
 /* Ten kernels of 1 ms one after the other become five beside five. */
 static void a_wait_gone_lets_two_streams_overlap(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t call = rounds_with_frees(run, 10, 1000);
 
 	/* Of each kernel's launch latency and free, 48 us, the last ones remain. */
@@ -30,7 +30,7 @@ static void a_wait_gone_lets_two_streams_overlap(void **state)
 /* A change is for all calls of its place, and for its kind alone. */
 static void a_line_is_mended_as_a_whole(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 
 	rounds_with_frees(run, 10, 1000);
 	near(saved(run, 2, CHANGE_WAIT, 0, REPLAY_LIKELY), 10 * 1046 - 5 * 1001 - 46, 60);
@@ -42,7 +42,7 @@ static void a_line_is_mended_as_a_whole(void **state)
 /* What is free to go on meets the next wait for the same work. */
 static void the_next_wait_takes_over(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t stream = mini_stream(&run->mini, "non-blocking");
 	int64_t site = mini_site(&run->mini, "release", 7), call = 0;
 
@@ -58,7 +58,7 @@ static void the_next_wait_takes_over(void **state)
 }
 
 /* Ten rounds of a kernel of 200 us and a call that waits for it and then works for 300 itself. */
-static int64_t rounds_with_work(struct run *run, int type)
+static int64_t rounds_with_work(struct small_run *run, int type)
 {
 	int64_t stream = mini_stream(&run->mini, "non-blocking"), call = 0;
 	int64_t site = mini_site(&run->mini, "release", 7);
@@ -79,7 +79,7 @@ static int64_t rounds_with_work(struct run *run, int type)
 /* Code is unloaded some time: of 508 us the kernel's time is what can be had, but for the last. */
 static void the_work_of_an_unload_remains(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t call = rounds_with_work(run, CALL_cuModuleUnload);
 
 	near(saved(run, call, CHANGE_WAIT, 0, REPLAY_LIKELY), 10 * (508 - 306), 20);
@@ -90,7 +90,7 @@ static void the_work_of_an_unload_remains(void **state)
 /* A limit is set once, and that takes what it takes. */
 static void the_first_limit_remains(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t call = rounds_with_work(run, CALL_cuCtxSetLimit);
 
 	/* The second kernel comes 100 us after the first one, the others follow each other. */
@@ -98,7 +98,7 @@ static void the_first_limit_remains(void **state)
 }
 
 /* 20 legacy kernels between those of a blocking stream: they go on beside them. */
-static void legacy_rounds(struct run *run, int64_t *call)
+static void legacy_rounds(struct small_run *run, int64_t *call)
 {
 	int64_t stream = mini_stream(&run->mini, "blocking");
 	int64_t site = mini_site(&run->mini, "side", 9);
@@ -112,7 +112,7 @@ static void legacy_rounds(struct run *run, int64_t *call)
 
 static void legacy_work_goes_on_in_a_stream_of_its_own(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t call;
 
 	legacy_rounds(run, &call);
@@ -121,8 +121,8 @@ static void legacy_work_goes_on_in_a_stream_of_its_own(void **state)
 }
 
 /* A memset in the legacy stream and a kernel of so many us in a blocking one, on one allocation. */
-static int64_t clear_and_count(struct run *run, int64_t stream, double length, int64_t allocation,
-	int64_t site)
+static int64_t clear_and_count(struct small_run *run, int64_t stream, double length,
+	int64_t allocation, int64_t site)
 {
 	double last = 0;
 	int64_t clear, count;
@@ -139,7 +139,7 @@ static int64_t clear_and_count(struct run *run, int64_t stream, double length, i
 /* What the first thread cleared, and what ran behind that, is nothing to the second. */
 static void threads_do_not_share_the_stream_that_their_legacy_work_moves_to(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	struct mini *m = &run->mini;
 	int64_t site = mini_site(m, "clear", 9), call = 0;
 
@@ -160,7 +160,7 @@ static void threads_do_not_share_the_stream_that_their_legacy_work_moves_to(void
  * the long ones of the other: twice 10 ms at a time instead of 40. */
 static void legacy_work_moves_to_the_stream_that_uses_its_memory(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	struct mini *m = &run->mini;
 	int64_t stream[] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
 	int64_t memory[] = { mini_allocation(m, "device"), mini_allocation(m, "device") };
@@ -179,7 +179,7 @@ static void legacy_work_moves_to_the_stream_that_uses_its_memory(void **state)
  */
 static void what_threads_submit_at_the_same_time_is_in_the_order_of_the_device(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	struct mini *m = &run->mini;
 	int64_t stream[] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
 	int64_t memory[] = { mini_allocation(m, "device"), mini_allocation(m, "device") };
@@ -208,7 +208,7 @@ static void what_threads_submit_at_the_same_time_is_in_the_order_of_the_device(v
 /* No record tells that the function took 200 us: the next kernel in the order does. */
 static void a_host_function_goes_on_behind_the_work_before_it(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	struct mini *m = &run->mini;
 	int64_t stream[] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
 	int64_t site = mini_site(m, "side", 9), call = 0;
@@ -230,7 +230,7 @@ static void a_host_function_goes_on_behind_the_work_before_it(void **state)
 /* There is no record of it at all, and yet it comes after one stream and before the other. */
 static void a_prefetch_in_the_legacy_stream_has_its_place(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	struct mini *m = &run->mini;
 	int64_t stream[] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
 	int64_t site = mini_site(m, "side", 9), call = 0;
@@ -249,7 +249,7 @@ static void a_prefetch_in_the_legacy_stream_has_its_place(void **state)
 
 static void who_shares_memory_stays_in_order(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t call;
 
 	legacy_rounds(run, &call);
@@ -266,7 +266,7 @@ static void who_shares_memory_stays_in_order(void **state)
 /* Of one buffer, which nobody writes. */
 static void who_only_reads_shared_memory_needs_no_order(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t call;
 
 	legacy_rounds(run, &call);
@@ -287,7 +287,7 @@ static void who_only_reads_shared_memory_needs_no_order(void **state)
 /* Kernels that fill the device gain nothing from running at the same time. */
 static void large_kernels_get_in_each_others_way(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t call;
 
 	legacy_rounds(run, &call);
@@ -307,7 +307,7 @@ static void large_kernels_get_in_each_others_way(void **state)
 /* One engine per direction: copies of two streams take turns, kernels do not mind. */
 static void copies_in_one_direction_take_turns(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t stream[] = { mini_stream(&run->mini, "non-blocking"),
 		mini_stream(&run->mini, "non-blocking") };
 	int64_t site = mini_site(&run->mini, "release", 7), call = 0;
@@ -326,7 +326,7 @@ static void copies_in_one_direction_take_turns(void **state)
 /* The wait becomes one for the small kernel alone, at every step, and the large one goes on. */
 static void a_narrower_wait_waits_for_less(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t small = mini_stream(&run->mini, "non-blocking");
 	int64_t large = mini_stream(&run->mini, "non-blocking");
 	int64_t site = mini_site(&run->mini, "look", 8), call = 0, needed = 0;
@@ -345,7 +345,7 @@ static void a_narrower_wait_waits_for_less(void **state)
 
 static void a_call_that_is_not_made_takes_no_time(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t stream = mini_stream(&run->mini, "non-blocking"), call;
 
 	launch(run, stream, 100);
@@ -361,7 +361,7 @@ static void a_call_that_is_not_made_takes_no_time(void **state)
 /* What took the runtime so long around it, as starting CUDA, has to be done elsewhere then. */
 static void what_a_runtime_call_did_besides_is_not_saved(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t stream = mini_stream(&run->mini, "non-blocking"), around, call;
 
 	launch(run, stream, 100);
@@ -379,7 +379,7 @@ static void what_a_runtime_call_did_besides_is_not_saved(void **state)
 /* Launches of a thread are held while another one frees; joining it is over that much sooner. */
 static void other_threads_are_let_go_as_well(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	struct mini *m = &run->mini;
 	int64_t stream[] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
 	int64_t other = mini_thread(m), made, joined, freed;
@@ -404,7 +404,7 @@ static void other_threads_are_let_go_as_well(void **state)
 
 static void a_thread_whose_last_call_is_a_join_ends_with_the_other(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	struct mini *m = &run->mini;
 	int64_t stream[] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
 	int64_t other = mini_thread(m), made, joined, freed;
@@ -439,7 +439,7 @@ static void engines_give_gaps_away(void **state)
 }
 
 /* Why nothing is estimated; "" if something is. */
-static const char *refusal(struct run *run)
+static const char *refusal(struct small_run *run)
 {
 	assert_int_equal(analyze(&run->mini.db), 0);
 	return mini_text(&run->mini, "SELECT refusal FROM replay");
@@ -447,7 +447,7 @@ static const char *refusal(struct run *run)
 
 static void what_would_be_a_guess_is_not_estimated(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 
 	rounds_with_frees(run, 10, 1000);
 	assert_string_equal(refusal(run), "");
@@ -467,7 +467,7 @@ static void what_would_be_a_guess_is_not_estimated(void **state)
 /* Kernels that start late for no reason that is seen: who knows when they would have started. */
 static void a_run_whose_streams_wait_for_values_is_not_estimated(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 
 	rounds_with_frees(run, 10, 1000);
 	MINI_CALL(&run->mini, .type = CALL_cuStreamWriteValue32_v2, .at = run->now,
@@ -480,7 +480,7 @@ static void a_run_whose_streams_wait_for_values_is_not_estimated(void **state)
 
 static void a_run_that_is_not_understood_is_not_estimated(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 
 	rounds_with_frees(run, 10, 1000);
 	mini_exec(&run->mini, "UPDATE operation SET start = end - 300000 WHERE id % 2 = 0");
@@ -490,7 +490,7 @@ static void a_run_that_is_not_understood_is_not_estimated(void **state)
 /* Either line alone saves little, as the other blocks the thread; both together do. */
 static void lines_together_are_not_their_sum(void **state)
 {
-	struct run *run = *state;
+	struct small_run *run = *state;
 	int64_t stream[] = { mini_stream(&run->mini, "non-blocking"),
 		mini_stream(&run->mini, "non-blocking") };
 	int64_t site[] = { mini_site(&run->mini, "one", 7), mini_site(&run->mini, "two", 8) };

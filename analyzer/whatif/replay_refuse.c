@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which processes are not replayed, by what is known of their runs. */
+#include "order_loss.h"
+#include "replay_parts.h"
+
+/* A reason, and the processes (?1) for which it holds. */
+static const struct {
+	const char *reason, *sql;
+} refusals[] = {
+	{ "no operation of the device was recorded",
+		"SELECT NOT EXISTS (SELECT 1 FROM work WHERE process = ?1)" },
+	{ "a part of the run was not recorded",
+		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason IN "
+		"('dropped_records', 'cut', 'dropped_device', 'bypassed_calls', 'size_reached'))" },
+	{ "its order could not be followed to the end",
+		"SELECT EXISTS (SELECT 1 FROM loss WHERE process = ?1 AND reason = "
+		"'" ORDER_LOSS "')" },
+	/* NCCL's and NVSHMEM's kernels wait for those of other devices, and last as long. */
+	{ "kernels wait for other devices",
+		"SELECT EXISTS (SELECT 1 FROM kernel WHERE process = ?1 AND "
+		"(name LIKE 'nccl%' OR name LIKE '%nvshmem%'))" },
+	{ "several processes used the device at the same time",
+		"WITH used AS (SELECT process, device, min(start) AS first, max(end) AS last "
+		" FROM work WHERE (SELECT count(*) FROM process) > 1 GROUP BY 1, 2) "
+		"SELECT EXISTS (SELECT 1 FROM used a JOIN used b ON b.device = a.device "
+		" AND b.process <> a.process AND b.first < a.last AND a.first < b.last "
+		" WHERE a.process = ?1)" },
+};
+
+int replay_refuse(struct replays *replays, struct db *db)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals) && !rc; i++) {
+		sqlite3_stmt *q = db_prepare(db, refusals[i].sql);
+
+		rc = q ? 0 : -1;
+		for (size_t j = 0; j < replays->processes.size && !rc; j++) {
+			struct replay *replay = replays->processes.slot[j].object;
+
+			if (!replay || replay->refusal)
+				continue;
+			rc = db_bind(q, "i", replay->process) || db_step(q) < 0 ? -1 : 0;
+			if (!rc && sqlite3_column_int(q, 0))
+				replay->refusal = refusals[i].reason;
+		}
+		sqlite3_finalize(q);
+	}
+	return rc;
+}
