@@ -1,26 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "concurrency.h"
 
-#include <string.h>
-
 #include "calls.h"
-
-int shapes_open(struct shapes *shapes, struct db *db)
-{
-	shapes->rows = db_prepare(db,
-		"SELECT o.kind, o.copy_kind, c.grid, c.block, "
-		"d.sm_count, d.threads_per_sm, d.blocks_per_sm FROM work o "
-		"LEFT JOIN call c ON c.id = o.call "
-		"LEFT JOIN device d ON d.process = o.process AND d.ordinal = o.device "
-		"WHERE o.id = ?");
-	return shapes->rows ? 0 : -1;
-}
-
-void shapes_close(struct shapes *shapes)
-{
-	sqlite3_finalize(shapes->rows);
-	shapes->rows = NULL;
-}
 
 static double part(uint64_t grid, uint64_t block, int64_t sms, int64_t threads_per_sm,
 	int64_t blocks_per_sm)
@@ -37,27 +18,45 @@ static double part(uint64_t grid, uint64_t block, int64_t sms, int64_t threads_p
 	return by_threads > by_blocks ? by_threads : by_blocks;
 }
 
-int shape_read(struct shapes *shapes, int64_t op, struct shape *shape)
+static double part_of(const struct run *run, const struct run_where *where, uint32_t call)
 {
-	sqlite3_stmt *q = shapes->rows;
-	int rc = db_bind(q, "i", op) ? -1 : db_step(q);
-	const char *kind;
+	const struct run_call *launch = run_call(run, call);
+	const struct run_payload *payload = launch ? run_payload(run, launch) : NULL;
 
-	*shape = (struct shape){ .kind = 'o' };
-	if (rc > 0) {
-		kind = (const char *)sqlite3_column_text(q, 0);
-		shape->kind = !strcmp(kind, "kernel") ? 'k'
-			: !strcmp(kind, "memcpy")     ? 'c'
-			: !strcmp(kind, "memset")     ? 's'
-						      : 'o';
-		shape->copy_kind = sqlite3_column_int64(q, 1);
-		if (shape->kind == 'k')
-			shape->part = part((uint64_t)sqlite3_column_int64(q, 2),
-				(uint64_t)sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4),
-				sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6));
+	for (size_t i = 0; payload && i < run->device_count; i++) {
+		const struct run_device *device = &run->device[i];
+
+		if (device->process == where->process && device->ordinal == where->device)
+			return part(payload->grid, payload->block, device->sms, device->threads,
+				device->blocks);
 	}
-	sqlite3_reset(q);
-	return rc < 0 ? -1 : 0;
+	return 0;
+}
+
+struct shape shape_of(const struct run *run, int64_t op)
+{
+	const struct run_work *work = run_work(run, op);
+	const struct run_where *where = work ? run_where(run, work) : NULL;
+	struct shape shape = { .kind = 'o' };
+
+	if (!where)
+		return shape;
+	shape.copy_kind = where->copy_kind;
+	switch ((enum work_kind)where->kind) {
+	case WORK_KERNEL:
+		shape.kind = 'k';
+		shape.part = part_of(run, where, work->call);
+		break;
+	case WORK_MEMCPY:
+		shape.kind = 'c';
+		break;
+	case WORK_MEMSET:
+		shape.kind = 's';
+		break;
+	default:
+		break;
+	}
+	return shape;
 }
 
 int shape_can_overlap(const struct shape *a, const struct shape *b)

@@ -5,7 +5,7 @@
 #ifndef CUFENCE_CONCURRENCY_H
 #define CUFENCE_CONCURRENCY_H
 
-#include "db.h"
+#include "run_columns.h"
 
 struct shape {
 	char kind; /* k: kernel, c: copy, s: set, o: other */
@@ -14,14 +14,8 @@ struct shape {
 			   * its threads and blocks: registers may let in fewer. */
 };
 
-struct shapes {
-	sqlite3_stmt *rows;
-};
-
-/* Each: 0, or -1 after a message. */
-int shapes_open(struct shapes *shapes, struct db *db);
-int shape_read(struct shapes *shapes, int64_t op, struct shape *shape);
-void shapes_close(struct shapes *shapes);
+/* Of an operation; of one that is not there "other". */
+struct shape shape_of(const struct run *run, int64_t op);
 
 /* Not: kernels of which one fills the device, copies in one direction. */
 int shape_can_overlap(const struct shape *a, const struct shape *b);

@@ -22,7 +22,6 @@ struct held_stream {
 
 struct holds {
 	struct run *run;
-	struct shapes shapes;
 	struct idmap streams; /* struct held_stream */
 	struct legacy_before before;
 	struct late *late;
@@ -36,8 +35,7 @@ struct holds *holds_new(struct db *db)
 		return NULL;
 	holds->run = db->run;
 	holds->late = late_new(db);
-	if (holds->late && !shapes_open(&holds->shapes, db) &&
-		!legacy_before_find(db, &holds->before))
+	if (holds->late && !legacy_before_find(db, &holds->before))
 		return holds;
 	holds_free(holds);
 	return NULL;
@@ -58,7 +56,6 @@ void holds_free(struct holds *holds)
 		return;
 	idmap_release(&holds->streams, free_stream);
 	legacy_before_release(&holds->before);
-	shapes_close(&holds->shapes);
 	late_free(holds->late);
 	free(holds);
 }
@@ -107,24 +104,19 @@ static int64_t held_until(const struct holds *holds, const struct walk_call *cal
 	return gap <= HOST_FUNCTION_MAX_NS ? call->op_start : legacy->end;
 }
 
-static int can_overlap(struct holds *holds, const struct walk_call *call,
+static int can_overlap(const struct run *run, const struct walk_call *call,
 	const struct order_state *by)
 {
-	struct shape held, behind;
+	struct shape held = shape_of(run, call->op), behind = shape_of(run, by->op);
 
-	if (shape_read(&holds->shapes, call->op, &held) ||
-		shape_read(&holds->shapes, by->op, &behind))
-		return -1;
 	return shape_can_overlap(&held, &behind);
 }
 
 static int add_hold(struct holds *holds, const struct walk_call *call, const struct order_state *by,
 	int64_t via, enum hold_reason reason, int64_t ready, int64_t until)
 {
-	int apart = can_overlap(holds, call, by);
-
-	if (apart <= 0)
-		return apart;
+	if (!can_overlap(holds->run, call, by))
+		return 0;
 	return run_add_hold(&holds->run->evidence,
 		&(struct run_hold){ .op = (uint32_t)call->op,
 			.behind = (uint32_t)by->op,
@@ -211,7 +203,7 @@ static int see_events(struct holds *holds, const struct order *order, const stru
 	const struct held_stream *stream)
 {
 	int64_t ready = ready_at(order, call, 1u << ORDER_EVENT), first = ready, last = INT64_MIN;
-	int apart, rc = 0;
+	int rc = 0;
 
 	for (size_t i = 0; i < stream->count; i++)
 		if (stream->wait[i].state.end > last)
@@ -223,12 +215,9 @@ static int see_events(struct holds *holds, const struct order *order, const stru
 	for (size_t i = 0; i < stream->count; i++) {
 		const struct order_state *state = &stream->wait[i].state;
 
-		if (state->end <= ready)
-			continue;
-		apart = state->end - first < BLOCKED_MIN_NS ? 0 : can_overlap(holds, call, state);
-		if (apart < 0)
-			return -1;
-		if (!apart)
+		if (state->end > ready &&
+			(state->end - first < BLOCKED_MIN_NS ||
+				!can_overlap(holds->run, call, state)))
 			ready = state->end;
 	}
 	for (size_t i = 0; i < stream->count && !rc; i++) {

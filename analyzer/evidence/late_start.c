@@ -37,7 +37,6 @@ struct late_process {
 
 struct late {
 	struct idmap devices, processes;
-	struct shapes shapes;
 	struct run *run;
 	sqlite3_stmt *connections;
 };
@@ -52,7 +51,7 @@ struct late *late_new(struct db *db)
 	late->connections = db_prepare(db,
 		"SELECT CAST(value AS INTEGER) FROM property "
 		"WHERE process = ? AND name = 'CUDA_DEVICE_MAX_CONNECTIONS'");
-	if (late->connections && !shapes_open(&late->shapes, db))
+	if (late->connections)
 		return late;
 	late_free(late);
 	return NULL;
@@ -76,7 +75,6 @@ void late_free(struct late *late)
 		return;
 	idmap_release(&late->devices, free_device);
 	idmap_release(&late->processes, free);
-	shapes_close(&late->shapes);
 	sqlite3_finalize(late->connections);
 	free(late);
 }
@@ -151,45 +149,33 @@ static int64_t loaded_between(const struct late_process *process, const struct r
 	return found;
 }
 
-/* How much of the device was taken just before an operation ended; -1 after a message. */
-static double taken_beside(struct late *late, const struct late_device *device,
+/* How much of the device was taken just before an operation ended. */
+static double taken_beside(const struct late *late, const struct late_device *device,
 	const struct recent *last)
 {
 	double taken = 0;
-	struct shape shape;
 
 	for (size_t i = 0; i < device->count && i < RECENT; i++) {
 		const struct recent *recent = &device->recent[i];
 
-		if (recent->start >= last->end || recent->end < last->end)
-			continue;
-		if (shape_read(&late->shapes, recent->op, &shape))
-			return -1;
-		taken += shape.part;
+		if (recent->start < last->end && recent->end >= last->end)
+			taken += shape_of(late->run, recent->op).part;
 	}
 	return taken;
 }
 
-/* HOLD_ENGINE, HOLD_FULL or what is left; -1 after a message. */
-static int why_behind(struct late *late, const struct late_device *device,
+/* HOLD_ENGINE, HOLD_FULL or what is left. */
+static enum hold_reason why_behind(const struct late *late, const struct late_device *device,
 	const struct late_process *process, const struct walk_call *call,
 	const struct recent *behind)
 {
-	struct shape held, other;
-	double taken;
+	struct shape held = shape_of(late->run, call->op), other = shape_of(late->run, behind->op);
 
-	if (shape_read(&late->shapes, call->op, &held) ||
-		shape_read(&late->shapes, behind->op, &other))
-		return -1;
 	if (held.kind == 'c' && other.kind == 'c' && held.copy_kind == other.copy_kind)
 		return HOLD_ENGINE;
-	if (held.kind == 'k' && other.kind == 'k') {
-		taken = taken_beside(late, device, behind);
-		if (taken < 0)
-			return -1;
-		if (taken + held.part > 1)
-			return HOLD_FULL;
-	}
+	if (held.kind == 'k' && other.kind == 'k' &&
+		taken_beside(late, device, behind) + held.part > 1)
+		return HOLD_FULL;
 	return (int64_t)device->streams.count > process->connections ? HOLD_CHANNEL : HOLD_UNKNOWN;
 }
 
@@ -198,18 +184,16 @@ static int explain(struct late *late, const struct late_device *device,
 {
 	const struct recent *behind = just_ended(device, call, ready);
 	int64_t via = behind ? loaded_between(process, behind, call) : 0;
-	int why = via                      ? HOLD_LOAD
+	enum hold_reason why = via         ? HOLD_LOAD
 		: behind                   ? why_behind(late, device, process, call, behind)
 		: device->last_end > ready ? HOLD_UNKNOWN
 					   : HOLD_QUEUE;
 
-	if (why < 0)
-		return -1;
 	return run_add_hold(&late->run->evidence,
 		&(struct run_hold){ .op = (uint32_t)call->op,
 			.behind = behind ? (uint32_t)behind->op : 0,
 			.via = (uint32_t)via,
-			.reason = (enum hold_reason)why,
+			.reason = why,
 			.ready = ready,
 			.held = call->op_start - ready });
 }

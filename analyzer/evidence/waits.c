@@ -262,8 +262,7 @@ int waits_see(struct waits *waits, const struct order *order, const struct walk_
 	if (resizes_see(waits->resizes, call, &resize))
 		return -1;
 	if (is_of_interest(call)) {
-		if (pending_find(waits->pending, order, call, &scope, &before))
-			return -1;
+		before = pending_find(waits->pending, order, call, &scope);
 		/* Memory of a pool: nothing was waited for, nor does it say what is usual. */
 		if ((scope != SCOPE_NONE || scope_of(call) == SCOPE_NONE) &&
 			judge_later(waits, call, before, resize))

@@ -7,6 +7,7 @@
 #include "array.h"
 #include "constants.h"
 #include "idmap.h"
+#include "run_columns.h"
 
 /* What ended last in a context, of the submissions that have returned. */
 struct pending_context {
@@ -26,7 +27,7 @@ struct in_flight {
 };
 
 struct pending {
-	sqlite3_stmt *freed;
+	const struct run *run;
 	struct idmap contexts;
 	struct in_flight *flight; /* submissions that may not have returned yet */
 	size_t flight_count;
@@ -145,21 +146,14 @@ struct pending *pending_new(struct db *db)
 	if (!pending)
 		return NULL;
 	pending->first_exit = WALK_NEVER;
-	pending->freed = db_prepare(db,
-		"SELECT a.memory, x.process, x.device FROM allocation a "
-		"LEFT JOIN call c ON c.id = a.created LEFT JOIN context x ON x.id = c.context "
-		"WHERE a.freed = ?");
-	if (pending->freed)
-		return pending;
-	free(pending);
-	return NULL;
+	pending->run = db->run;
+	return pending;
 }
 
 void pending_free(struct pending *pending)
 {
 	if (!pending)
 		return;
-	sqlite3_finalize(pending->freed);
 	idmap_release(&pending->contexts, free);
 	free(pending->flight);
 	free(pending);
@@ -255,65 +249,49 @@ static struct order_state of_launch(const struct pending *pending, const struct 
 	return beside.op && difference <= (all.end - call->enter) / OWN_STREAM_PART ? beside : all;
 }
 
-/* Memory is waited for on the device that owns it, whatever device is current. */
-static int find_owner(struct pending *pending, const struct walk_call *call, enum scope *scope,
-	int *device)
+/* Memory is waited for on the device that owns it, whatever device is current; of a pool not. */
+static int find_owner(const struct run *run, const struct walk_call *call, enum scope *scope)
 {
-	const char *memory;
-	int rc = db_bind(pending->freed, "i", call->id) ? -1 : db_step(pending->freed);
+	const struct run_ended *freed = run_find(&run->freed, call->id);
+	const struct run_allocation *allocation = run_allocation(run, freed ? freed->what : 0);
+	const struct run_call *maker = run_call(run, allocation->created);
+	int device = maker ? run_context(run, run_payload(run, maker)->context)->device : -1;
 
-	*device = call->device;
-	if (rc > 0) {
-		memory = (const char *)sqlite3_column_text(pending->freed, 0);
-		if (memory && !strcmp(memory, "async"))
-			*scope = SCOPE_NONE;
-		if (sqlite3_column_type(pending->freed, 2) != SQLITE_NULL)
-			*device = sqlite3_column_int(pending->freed, 2);
-	}
-	sqlite3_reset(pending->freed);
-	return rc < 0 ? -1 : 0;
+	if (freed && allocation->kind == ALLOCATION_ASYNC)
+		*scope = SCOPE_NONE;
+	return device < 0 ? call->device : device;
 }
 
-int pending_find(struct pending *pending, const struct order *order, const struct walk_call *call,
-	enum scope *scope, struct order_state *state)
+struct order_state pending_find(struct pending *pending, const struct order *order,
+	const struct walk_call *call, enum scope *scope)
 {
 	int64_t id = call->stream_context ? call->stream_context : call->context;
 	const struct pending_context *context;
 	int device = call->device;
 
 	land(pending, call->enter);
-	if (kind_family(call->kind) == FAMILY_free && find_owner(pending, call, scope, &device))
-		return -1;
+	if (kind_family(call->kind) == FAMILY_free)
+		device = find_owner(pending->run, call, scope);
 	context = idmap_get(&pending->contexts, id);
-	*state = ORDER_NOTHING;
 	switch (*scope) {
 	case SCOPE_NONE:
 		break;
 	case SCOPE_EVENT:
-		*state = order_of_event(order, call);
-		break;
+		return order_of_event(order, call);
 	case SCOPE_OWN:
-		*state = order_of_stream(order, call, 0);
-		break;
+		return order_of_stream(order, call, 0);
 	case SCOPE_STREAM:
-		*state = order_of_stream(order, call, 1);
-		break;
+		return order_of_stream(order, call, 1);
 	case SCOPE_LEGACY:
-		if (context)
-			*state = context->blocking;
-		break;
+		return context ? context->blocking : ORDER_NOTHING;
 	case SCOPE_CONTEXT:
-		if (context)
-			*state = context->all;
-		break;
+		return context ? context->all : ORDER_NOTHING;
 	case SCOPE_DEVICE:
-		*state = kind_family(call->kind) == FAMILY_launch
+		return kind_family(call->kind) == FAMILY_launch
 			? of_launch(pending, call)
 			: of_device(pending, call->process, device, 0);
-		break;
 	case SCOPE_PROCESS:
-		*state = of_device(pending, call->process, -1, 0);
-		break;
+		return of_device(pending, call->process, -1, 0);
 	}
-	return 0;
+	return ORDER_NOTHING;
 }

@@ -74,7 +74,7 @@ int pending_add(struct pending *pending, const struct walk_call *call);
 
 /* The operation in the call's scope that ended last, of those submitted before it was entered;
  * its end tells whether it was pending.  *scope becomes SCOPE_NONE for memory of a pool. */
-int pending_find(struct pending *pending, const struct order *order, const struct walk_call *call,
-	enum scope *scope, struct order_state *state);
+struct order_state pending_find(struct pending *pending, const struct order *order,
+	const struct walk_call *call, enum scope *scope);
 
 #endif

@@ -35,7 +35,7 @@ static int is_of_host(const struct run_allocation *allocation)
 	return allocation->kind == ALLOCATION_PINNED || allocation->kind == ALLOCATION_REGISTERED;
 }
 
-/* The allocation is used in the stream of a call; first: allocation -> 1 + the first such stream. */
+/* An allocation is used in a call's stream; first: allocation -> 1 + the first such stream. */
 static int note_use(struct hazards *hazards, struct map *first, uint32_t id, uint32_t user)
 {
 	const struct run_call *call = run_call(hazards->run, user);

@@ -70,6 +70,7 @@ void run_close(struct run *run)
 	free(run->context);
 	free(run->thread);
 	free(run->kernel);
+	free(run->device);
 	free(run->shape);
 	free(run);
 }

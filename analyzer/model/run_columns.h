@@ -110,6 +110,13 @@ struct run_context {
 };
 
 /* What is known of the code of a kernel, or of a shape: rows of kernel_code and shape_code. */
+/* What a process says of a device; processes have few. */
+struct run_device {
+	uint32_t process;
+	int32_t ordinal;
+	int64_t sms, threads, blocks; /* threads and blocks: that run on an SM at once */
+};
+
 struct run_kernel {
 	int32_t reaches; /* 0 without */
 	uint8_t knows_parameters, complete;
@@ -210,8 +217,10 @@ struct run {
 	struct run_context *context;
 	struct run_thread *thread;
 	struct run_kernel *kernel;
+	struct run_device *device; /* not by id */
 	struct run_shape *shape;
 	size_t where_count, stream_count, context_count, thread_count, kernel_count, shape_count;
+	size_t device_count;
 	struct map gaps; /* processes of which calls were lost: table loss */
 	struct run_evidence evidence;
 	int threads_share;             /* a process has several */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "run_parts.h"
 
 #define COUNT(names) ((unsigned)(sizeof(names) / sizeof(*(names))))
@@ -106,10 +107,35 @@ static int read_allocations(struct run *run, struct db *db)
 	return rc ? -1 : 0;
 }
 
+static int read_devices(struct run *run, struct db *db)
+{
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "device",
+		"SELECT process, ordinal, sm_count, threads_per_sm, blocks_per_sm FROM device");
+
+	while (!rc && (rc = run_reader_next(&reader)) > 0) {
+		struct run_device *more = array_room(run->device, run->device_count, sizeof(*more));
+
+		rc = more ? 0 : -1;
+		if (!more)
+			break;
+		run->device = more;
+		more[run->device_count++] = (struct run_device){
+			.process = run_reader_id(&reader, 0),
+			.ordinal = sqlite3_column_int(reader.rows, 1),
+			.sms = sqlite3_column_int64(reader.rows, 2),
+			.threads = sqlite3_column_int64(reader.rows, 3),
+			.blocks = sqlite3_column_int64(reader.rows, 4),
+		};
+	}
+	run_reader_close(&reader);
+	return rc;
+}
+
 int run_read_tables(struct run *run, struct db *db)
 {
 	return read_streams(run, db) || read_contexts(run, db) || read_threads(run, db) ||
-			run_read_code(run, db) || read_allocations(run, db)
+			run_read_code(run, db) || read_allocations(run, db) || read_devices(run, db)
 		? -1
 		: 0;
 }

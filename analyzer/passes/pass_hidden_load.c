@@ -37,22 +37,19 @@ static int is_query_that_loads(const struct pass_input *input, const struct wait
 		loads_late(&input->late, waited->wait->call);
 }
 
-static int can_overlap(struct shapes *shapes, int64_t op, int64_t other)
+static int can_overlap(const struct run *run, const struct run_hold *hold)
 {
-	struct shape a, b;
+	struct shape held = shape_of(run, hold->op), behind = shape_of(run, hold->behind);
 
-	if (shape_read(shapes, op, &a) || shape_read(shapes, other, &b))
-		return -1;
-	return shape_can_overlap(&a, &b);
+	return shape_can_overlap(&held, &behind);
 }
 
-static int add_holds(const struct pass_input *input, struct shapes *shapes,
-	struct findings *findings)
+static int add_holds(const struct pass_input *input, struct findings *findings)
 {
 	const struct run_evidence *evidence = &input->run->evidence;
 	int rc = 0;
 
-	for (size_t i = 0; i < evidence->hold_count && rc >= 0; i++) {
+	for (size_t i = 0; i < evidence->hold_count && !rc; i++) {
 		const struct run_hold *hold = &evidence->hold[i];
 		struct instance instance = {
 			.rule = RULE_hidden_load,
@@ -62,24 +59,21 @@ static int add_holds(const struct pass_input *input, struct shapes *shapes,
 			.change = CHANGE_ORDER,
 		};
 
-		if (!is_hidden_load(input, hold))
+		if (!is_hidden_load(input, hold) || !can_overlap(input->run, hold))
 			continue;
 		instance.process = run_where(input->run, run_work(input->run, hold->op))->process;
 		instance.other_call = run_work(input->run, hold->behind)->call;
-		rc = can_overlap(shapes, hold->op, hold->behind);
-		if (rc > 0)
-			rc = findings_add(findings, &instance);
+		rc = findings_add(findings, &instance);
 	}
-	return rc < 0 ? -1 : 0;
+	return rc;
 }
 
 static int run(const struct pass_input *input, struct findings *findings)
 {
-	struct shapes shapes = { 0 };
-	int rc = shapes_open(&shapes, input->db) ? -1 : add_holds(input, &shapes, findings);
-
-	shapes_close(&shapes);
-	return rc ? rc : pass_add_waits(input, findings, RULE_hidden_load, is_query_that_loads);
+	return add_holds(input, findings) ||
+			pass_add_waits(input, findings, RULE_hidden_load, is_query_that_loads)
+		? -1
+		: 0;
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)
