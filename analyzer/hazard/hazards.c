@@ -19,6 +19,11 @@ static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence
 	[ACCIDENTAL_ORDER] = "accidental-order",
 	[HOST_BUFFER] = "host-buffer-reuse",
 	[ASYNC_ALLOC] = "async-alloc-order" };
+static const char *const evidences[] = { [EVIDENCE_NONE] = "none",
+	[EVIDENCE_CONVENTION] = "convention",
+	[EVIDENCE_CONST] = "const",
+	[EVIDENCE_PTX] = "ptx",
+	[EVIDENCE_EXACT] = "exact" };
 static const char
 	*const orders[] = { [ACCESS_RAW] = "raw", [ACCESS_WAR] = "war", [ACCESS_WAW] = "waw" };
 
@@ -271,6 +276,8 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 		.high = access->high < past->access.high ? access->high : past->access.high,
 		.earlier = past->by,
 		.later = hazards->now,
+		.evidence = { (enum access_evidence)access->evidence,
+			(enum access_evidence)past->access.evidence },
 		.launch = hazards->launch,
 		.count = hazards->launch ? 0 : 1,
 		.order = conflict->order };
@@ -436,8 +443,8 @@ int hazards_finish(struct hazards *hazards)
 {
 	sqlite3_stmt *insert = db_prepare(hazards->db,
 		"INSERT INTO hazard (process, rule, kind, confidence, call, other_call, "
-		"allocation, low, high, gap, why, launch, count) "
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+		"allocation, low, high, gap, why, launch, count, evidence, other_evidence) "
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	int rc = insert ? 0 : -1;
 
 	for (size_t i = 0; i < hazards->count && !rc; i++) {
@@ -445,12 +452,13 @@ int hazards_finish(struct hazards *hazards)
 		const struct operation_point *earlier = &hazard->earlier, *later = &hazard->later;
 		int timed = earlier->end != WALK_NEVER && later->start != WALK_NEVER;
 
-		rc = db_run(insert, "isssiiiiiIsIi", hazard->process,
+		rc = db_run(insert, "isssiiiiiIsIiss", hazard->process,
 			rules_of_hazards[hazard->rule], orders[hazard->order],
 			confidences[hazard->confidence], later->call, earlier->call,
 			hazard->allocation, hazard->low, hazard->high,
 			timed ? later->start - earlier->end : DB_NULL, hazard->why,
-			hazard->launch ? hazard->launch : DB_NULL, hazard->count);
+			hazard->launch ? hazard->launch : DB_NULL, hazard->count,
+			evidences[hazard->evidence[0]], evidences[hazard->evidence[1]]);
 	}
 	sqlite3_finalize(insert);
 	return rc;

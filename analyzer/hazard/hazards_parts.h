@@ -18,6 +18,7 @@ enum hazard_rule { MISSING_FENCE, ACCIDENTAL_ORDER, HOST_BUFFER, ASYNC_ALLOC };
 struct hazard {
 	int64_t process, allocation, low, high; /* low, high: bytes in common, addresses */
 	struct operation_point earlier, later;
+	enum access_evidence evidence[2]; /* of the later one, of the earlier one */
 	int64_t launch; /* the first of the graph whose nodes they are, 0: of none */
 	int64_t count;  /* launches of it */
 	enum hazard_rule rule;

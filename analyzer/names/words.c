@@ -16,7 +16,7 @@
 
 struct words {
 	struct db *db;
-	sqlite3_stmt *parent, *name, *operation, *kernel, *node;
+	sqlite3_stmt *parent, *name, *operation, *kernel, *node, *place, *captured, *script;
 };
 
 static const char name_sql[] =
@@ -50,7 +50,13 @@ struct words *words_open(struct db *db)
 	words->node = db_prepare(db,
 		"SELECT ifnull((SELECT type FROM graph_change WHERE call = ?1), "
 		"(SELECT type FROM graph_node WHERE call = ?1))");
-	if (words->parent && words->name && words->operation && words->kernel && words->node)
+	words->place = db_prepare(db,
+		"SELECT s.text FROM call c JOIN site s ON s.id = c.site WHERE c.id = ?");
+	words->captured = db_prepare(db,
+		"SELECT EXISTS (SELECT 1 FROM call_object WHERE call = ? AND role = 'captured')");
+	words->script = db_prepare(db, "SELECT EXISTS (SELECT 1 FROM code WHERE process = ?)");
+	if (words->parent && words->name && words->operation && words->kernel && words->node &&
+		words->place && words->captured && words->script)
 		return words;
 	words_close(words);
 	return NULL;
@@ -65,6 +71,9 @@ void words_close(struct words *words)
 	sqlite3_finalize(words->operation);
 	sqlite3_finalize(words->kernel);
 	sqlite3_finalize(words->node);
+	sqlite3_finalize(words->place);
+	sqlite3_finalize(words->captured);
+	sqlite3_finalize(words->script);
 	free(words);
 }
 
@@ -133,17 +142,6 @@ int words_call(struct words *words, int64_t call, FILE *out)
 	return rc < 0 ? -1 : 0;
 }
 
-static void say_bytes(int64_t bytes, FILE *out)
-{
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
-	double size = (double)bytes;
-	int unit = 0;
-
-	for (; size >= 1024 && unit < 3; unit++)
-		size /= 1024;
-	print(out, "%.3g %s", size, units[unit]);
-}
-
 /* What a call submits; sized: how many bytes is said. */
 struct what {
 	const char *text;
@@ -178,6 +176,7 @@ static void say_what(sqlite3_stmt *q, FILE *out)
 	const char *kernel = (const char *)sqlite3_column_text(q, 1);
 	struct what what = what_of(kind);
 	int64_t direction = sqlite3_column_int64(q, 3);
+	char size[DURATION_SIZE];
 
 	if (kind_family(kind) == FAMILY_launch) {
 		print(out, kernel ? "kernel '%s'" : "a kernel", kernel);
@@ -186,13 +185,13 @@ static void say_what(sqlite3_stmt *q, FILE *out)
 	fputs(what.text ? what.text : "an operation", out);
 	if (what.sized) {
 		fputs(" of ", out);
-		say_bytes(sqlite3_column_int64(q, 2), out);
+		fputs(format_bytes(size, sqlite3_column_int64(q, 2)), out);
 	}
 	if (call_is_copy(kind) && direction >= 0 && direction < 4)
 		fputs(to[direction], out);
 }
 
-static void say_where(sqlite3_stmt *q, FILE *out)
+static void say_where(sqlite3_stmt *q, const char *before, FILE *out)
 {
 	const char *kind = (const char *)sqlite3_column_text(q, 4);
 	int number = sqlite3_column_type(q, 6) == SQLITE_NULL ? 5 : 6;
@@ -200,11 +199,11 @@ static void say_where(sqlite3_stmt *q, FILE *out)
 	if (!kind)
 		return;
 	if (!strcmp(kind, "legacy"))
-		fputs(" on the legacy default stream", out);
+		print(out, "%sthe legacy default stream", before);
 	else if (!strcmp(kind, "per-thread"))
-		fputs(" on the per-thread default stream", out);
+		print(out, "%sthe per-thread default stream", before);
 	else
-		print(out, " on stream %lld", (long long)sqlite3_column_int64(q, number));
+		print(out, "%sstream %lld", before, (long long)sqlite3_column_int64(q, number));
 }
 
 int words_operation(struct words *words, int64_t call, FILE *out)
@@ -214,7 +213,7 @@ int words_operation(struct words *words, int64_t call, FILE *out)
 
 	if (rc > 0) {
 		say_what(q, out);
-		say_where(q, out);
+		say_where(q, " on ", out);
 	}
 	sqlite3_reset(q);
 	return rc < 0 ? -1 : 0;
@@ -246,6 +245,49 @@ int words_node(struct words *words, int64_t call, FILE *out)
 	sqlite3_reset(q);
 	sqlite3_reset(words->node);
 	return rc < 0 ? -1 : 0;
+}
+
+int words_stream(struct words *words, int64_t call, const char *before, FILE *out)
+{
+	sqlite3_stmt *q = words->operation;
+	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
+
+	if (rc > 0)
+		say_where(q, before, out);
+	sqlite3_reset(q);
+	return rc < 0 ? -1 : 0;
+}
+
+int words_place(struct words *words, int64_t call, FILE *out)
+{
+	sqlite3_stmt *q = words->place;
+	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
+
+	if (rc > 0 && sqlite3_column_type(q, 0) != SQLITE_NULL)
+		print(out, " (%s)", (const char *)sqlite3_column_text(q, 0));
+	sqlite3_reset(q);
+	return rc < 0 ? -1 : 0;
+}
+
+/* What a query of one number says of an id. */
+static int ask(sqlite3_stmt *q, int64_t id)
+{
+	int rc = db_bind(q, "i", id) ? -1 : db_step(q);
+
+	if (rc > 0)
+		rc = sqlite3_column_int(q, 0);
+	sqlite3_reset(q);
+	return rc;
+}
+
+int words_is_captured(struct words *words, int64_t call)
+{
+	return ask(words->captured, call);
+}
+
+int words_has_script(struct words *words, int64_t process)
+{
+	return ask(words->script, process);
 }
 
 int words_only_orders(struct words *words, int64_t call)

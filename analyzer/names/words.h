@@ -27,6 +27,18 @@ int words_operation(struct words *words, int64_t call, FILE *out);
 /* What the node of a graph does that a call describes: "kernel 'x'". */
 int words_node(struct words *words, int64_t call, FILE *out);
 
+/* The stream that a call names: "stream 7", "the legacy default stream", behind what is to stand
+ * before it; nothing without one. */
+int words_stream(struct words *words, int64_t call, const char *before, FILE *out);
+
+/* " (a.cu:31)", or nothing where that is not known. */
+int words_place(struct words *words, int64_t call, FILE *out);
+
+/* 1 if a captured stream made a node of the call, and 1 if calls of the process have frames of a
+ * script; 0: not, -1 after a message. */
+int words_is_captured(struct words *words, int64_t call);
+int words_has_script(struct words *words, int64_t process);
+
 /* 1 if a driver call gave its stream no work for the device, but put in order what is around it:
  * an event record, a wait for an event, a host function.  -1 after a message. */
 int words_only_orders(struct words *words, int64_t call);

@@ -22,4 +22,4 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	return 0;
 }
 
-const struct pass pass_accidental_order = { .run = run, .say = say };
+const struct pass pass_accidental_order = { .run = run, .say = say, .fix = pass_fix_hazard };

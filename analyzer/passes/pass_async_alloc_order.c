@@ -18,4 +18,4 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	return words_call(words, worst->other_call, out);
 }
 
-const struct pass pass_async_alloc_order = { .run = run, .say = say };
+const struct pass pass_async_alloc_order = { .run = run, .say = say, .fix = pass_fix_hazard };

@@ -7,8 +7,8 @@
 #include "print.h"
 
 static const char hazards_sql[] =
-	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why, h.count, h.launch"
-	" FROM hazard h WHERE h.rule = ? ORDER BY h.id";
+	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why, h.count, h.launch,"
+	" h.id FROM hazard h WHERE h.rule = ? ORDER BY h.id";
 
 /* How a pair is said: what the later operation does with what the earlier one did. */
 static const struct pair {
@@ -61,6 +61,7 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 			.least = least,
 			.count = sqlite3_column_int64(q, 6),
 			.launch = sqlite3_column_int64(q, 7),
+			.hazard = sqlite3_column_int64(q, 8),
 			.kind = find_pair(db_text(q, 4))->kind,
 			.why = reason ? reason->why : NULL };
 
@@ -90,4 +91,100 @@ int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out
 	if (reason)
 		print(out, ": %s", reason->text);
 	return 0;
+}
+
+/* --- the fence to add --- */
+
+/* "`fill` (a.cu:31)" */
+static int say_step(struct words *words, int64_t call, FILE *out)
+{
+	const char *kernel = words_kernel(words, call);
+
+	fputc('`', out);
+	if (*kernel)
+		fputs(kernel, out);
+	else if (words_call(words, call, out))
+		return -1;
+	fputc('`', out);
+	return words_place(words, call, out);
+}
+
+static int say_add_edge(struct words *words, const struct instance *worst, FILE *out)
+{
+	fputs("add an edge from ", out);
+	if (say_step(words, worst->other_call, out))
+		return -1;
+	fputs(" to ", out);
+	return say_step(words, worst->call, out);
+}
+
+/* What is there and waits in vain is changed, and where there is nothing a fence is added. */
+static const struct mend {
+	const char *why, *record;
+	int late;
+} mends[] = {
+	{ "unrecorded-event", "record the event that is waited for", 0 },
+	{ "early-record", "record the event", 0 },
+	{ "stale-event", "record an event of its own", 0 },
+	{ "late-fence", NULL, 1 },
+	{ NULL, "record an event", 0 },
+};
+
+static const struct mend *find_mend(const char *why)
+{
+	const struct mend *mend = mends;
+
+	while (mend->why && (!why || strcmp(mend->why, why)))
+		mend++;
+	return mend;
+}
+
+static int say_record(struct words *words, const struct instance *worst, const struct mend *mend,
+	FILE *out)
+{
+	fputs(mend->record, out);
+	if (words_stream(words, worst->other_call, " on ", out))
+		return -1;
+	fputs(" after ", out);
+	if (say_step(words, worst->other_call, out))
+		return -1;
+	fputs(", ", out);
+	return 0;
+}
+
+/* In PyTorch a stream waits for another one, and memory is kept for the one that uses it. */
+static int say_python(struct words *words, const struct instance *worst, FILE *out)
+{
+	if (words_has_script(words, worst->process) <= 0)
+		return 0;
+	fputs("; in PyTorch `", out);
+	if (words_stream(words, worst->call, "", out))
+		return -1;
+	fputs("`.wait_stream(`", out);
+	if (words_stream(words, worst->other_call, "", out))
+		return -1;
+	fputs("`), and tensor.record_stream() where the memory is used", out);
+	return 0;
+}
+
+int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out)
+{
+	const struct mend *mend = find_mend(worst->why);
+	int captured = worst->launch ? words_is_captured(words, worst->call) : 1;
+
+	if (captured < 0 || !captured)
+		return captured ? -1 : say_add_edge(words, worst, out);
+	if (worst->launch)
+		fputs("while they are captured, ", out);
+	if (mend->record && say_record(words, worst, mend, out))
+		return -1;
+	fputs("let ", out);
+	if (words_stream(words, worst->call, "", out))
+		return -1;
+	fputs(mend->late ? " wait for the event before " : " wait for it before ", out);
+	if (say_step(words, worst->call, out))
+		return -1;
+	if (mend->late)
+		fputs(", not behind it", out);
+	return worst->launch ? 0 : say_python(words, worst, out);
 }

@@ -10,4 +10,6 @@ static int run(const struct pass_input *input, struct findings *findings)
 	return pass_add_hazards(input->db, findings, RULE_host_buffer_reuse, 1);
 }
 
-const struct pass pass_host_buffer_reuse = { .run = run, .say = pass_say_hazard };
+const struct pass pass_host_buffer_reuse = { .run = run,
+	.say = pass_say_hazard,
+	.fix = pass_fix_hazard };

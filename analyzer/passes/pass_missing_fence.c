@@ -11,4 +11,6 @@ static int run(const struct pass_input *input, struct findings *findings)
 	return pass_add_hazards(input->db, findings, RULE_missing_fence, 1);
 }
 
-const struct pass pass_missing_fence = { .run = run, .say = pass_say_hazard };
+const struct pass pass_missing_fence = { .run = run,
+	.say = pass_say_hazard,
+	.fix = pass_fix_hazard };

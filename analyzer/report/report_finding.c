@@ -122,6 +122,29 @@ static const char streams_sql[] =
 	" JOIN call m ON m.id = t.created JOIN site s ON s.id = m.site"
 	" WHERE p.finding = ? AND t.cupti_id NOT NULL ORDER BY t.cupti_id";
 
+/*
+ * A fence that is missing, at the worst instance of a finding's first place: the bytes in common,
+ * of which allocation, made where; how close the two came; what each access is known from.
+ */
+static const char hazard_sql[] =
+	"SELECT p.fix, h.high - h.low, a.bytes, a.memory, s.text, s.function, h.gap, h.evidence,"
+	" h.other_evidence, h.id FROM finding_place p LEFT JOIN hazard h ON h.id = p.hazard"
+	" LEFT JOIN allocation a ON a.id = h.allocation LEFT JOIN call c ON c.id = a.created"
+	" LEFT JOIN site s ON s.id = c.site WHERE p.finding = ? ORDER BY p.id LIMIT 1";
+
+enum hazard_column {
+	HAZARD_FIX,
+	HAZARD_BYTES,
+	HAZARD_WHOLE,
+	HAZARD_MEMORY,
+	HAZARD_TEXT,
+	HAZARD_FUNCTION,
+	HAZARD_GAP,
+	HAZARD_EVIDENCE,
+	HAZARD_OTHER_EVIDENCE,
+	HAZARD_ID
+};
+
 static const char *text(sqlite3_stmt *row, int column)
 {
 	const char *value = (const char *)sqlite3_column_text(row, column);
@@ -385,6 +408,68 @@ static int print_also(struct db *db, int64_t finding, FILE *out)
 	return step < 0 ? -1 : 0;
 }
 
+/* --- fences that are missing --- */
+
+static void print_memory(sqlite3_stmt *row, FILE *out)
+{
+	char common[DURATION_SIZE], whole[DURATION_SIZE];
+
+	print(out, "    in   %s of %s (%s memory)",
+		format_bytes(common, sqlite3_column_int64(row, HAZARD_BYTES)),
+		format_bytes(whole, sqlite3_column_int64(row, HAZARD_WHOLE)),
+		text(row, HAZARD_MEMORY));
+	if (*text(row, HAZARD_TEXT))
+		print(out, " allocated at %s%s%s", text(row, HAZARD_TEXT),
+			*text(row, HAZARD_FUNCTION) ? " in " : "", text(row, HAZARD_FUNCTION));
+	fputc('\n', out);
+}
+
+/* What an access is known from. */
+static const char *evidence_text(const char *evidence)
+{
+	static const char *const texts[][2] = { { "exact", "the call" },
+		{ "ptx", "the kernel's PTX" }, { "const", "the kernel's name" },
+		{ "convention", "its library's convention" } };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (!strcmp(evidence, texts[i][0]))
+			return texts[i][1];
+	return "nothing";
+}
+
+static void print_hazard(sqlite3_stmt *row, FILE *out)
+{
+	int64_t gap = sqlite3_column_int64(row, HAZARD_GAP);
+	char time[DURATION_SIZE];
+
+	print_memory(row, out);
+	print(out, "    know the later access from %s, the earlier one from %s\n",
+		evidence_text(text(row, HAZARD_EVIDENCE)),
+		evidence_text(text(row, HAZARD_OTHER_EVIDENCE)));
+	if (sqlite3_column_type(row, HAZARD_GAP) == SQLITE_NULL)
+		return;
+	if (gap < 0)
+		fputs("    ran  before the earlier one had ended, in this run\n", out);
+	else
+		print(out, "    ran  %s after the earlier one had ended, in this run\n",
+			format_duration(time, gap));
+}
+
+static int print_fix(struct db *db, int64_t finding, const struct rule_info *rule, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, hazard_sql);
+	int step = q && !db_bind(q, "i", finding) ? db_step(q) : -1;
+
+	if (step > 0 && sqlite3_column_type(q, HAZARD_ID) != SQLITE_NULL)
+		print_hazard(q, out);
+	if (step > 0 && *text(q, HAZARD_FIX))
+		print(out, "    fix  %s\n", text(q, HAZARD_FIX));
+	else if (rule)
+		print(out, "    fix  %s\n", rule->advice);
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
 /* --- findings --- */
 
 static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_options *options,
@@ -405,8 +490,8 @@ static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_o
 	if (print_places(db, row, options->finding ? 0 : MOST_PLACES, out) ||
 		print_also(db, sqlite3_column_int64(row, COL_ID), out))
 		return -1;
-	if (rule)
-		print(out, "    fix  %s\n", rule->advice);
+	if (print_fix(db, sqlite3_column_int64(row, COL_ID), rule, out))
+		return -1;
 	if (rule && rule->link && *rule->link)
 		print(out, "    see  %s\n", rule->link);
 	return 0;

@@ -31,9 +31,11 @@ static const char finding_sql[] =
 	"   'waited_ns', p.waited,"
 	"   'delayed_ns', p.delayed, 'saving_ns', p.saving, 'share', p.share,"
 	"   'confidence', p.confidence, 'kind', p.kind, 'why', p.why,"
-	"   'fingerprint', p.fingerprint))"
+	"   'fix', p.fix, 'memory', json(%s), 'fingerprint', p.fingerprint))"
 	"  FROM (SELECT * FROM finding_place WHERE finding = f.id ORDER BY id) p"
-	"  LEFT JOIN site pa ON pa.id = p.site LEFT JOIN site po ON po.id = p.other_site)"
+	"  LEFT JOIN site pa ON pa.id = p.site LEFT JOIN site po ON po.id = p.other_site"
+	"  LEFT JOIN hazard h ON h.id = p.hazard LEFT JOIN allocation m ON m.id = h.allocation"
+	"  LEFT JOIN call mc ON mc.id = m.created LEFT JOIN site ms ON ms.id = mc.site)"
 	" AS \"places}\","
 	" (SELECT json_group_array(json(%s)) FROM (SELECT s.* FROM finding_also b"
 	"  JOIN site s ON s.id = b.site WHERE b.finding = f.id AND NOT EXISTS"
@@ -45,6 +47,13 @@ static const char finding_sql[] =
 	" LEFT JOIN site o ON o.id = f.other_site"
 	" WHERE %s AND (?1 = 0 OR f.id = ?1)"
 	" ORDER BY f.id LIMIT ?2";
+
+/* What the two of a missing fence have in common, in the worst instance of place p. */
+static const char memory_sql[] =
+	"CASE WHEN h.id NOT NULL THEN json_object('bytes', h.high - h.low,"
+	" 'offset', h.low - m.address, 'allocation_bytes', m.bytes, 'kind', m.memory,"
+	" 'allocated', json(%s), 'gap_ns', h.gap, 'evidence', h.evidence,"
+	" 'other_evidence', h.other_evidence) END";
 
 static const char together_sql[] =
 	"SELECT process, measured AS measured_ns, saving AS saving_ns, saving_low AS saving_low_ns,"
@@ -160,7 +169,8 @@ static int put_findings(struct db *db, const struct report_options *options, FIL
 {
 	char *at = place("a"), *other = place("o"), *also = place("s");
 	char *place_at = place("pa"), *place_for = place("po");
-	char *sql = sqlite3_mprintf(finding_sql, at, other, place_at, place_for, also,
+	char *allocated = place("ms"), *memory = sqlite3_mprintf(memory_sql, allocated);
+	char *sql = sqlite3_mprintf(finding_sql, at, other, place_at, place_for, memory, also,
 		report_condition(options->level));
 	sqlite3_stmt *q = sql ? db_prepare(db, sql) : NULL;
 	int64_t rows = -1;
@@ -171,6 +181,8 @@ static int put_findings(struct db *db, const struct report_options *options, FIL
 	sqlite3_free(place_at);
 	sqlite3_free(place_for);
 	sqlite3_free(also);
+	sqlite3_free(allocated);
+	sqlite3_free(memory);
 	fputs("\"findings\":", out);
 	if (!q ||
 		db_bind(q, "ii", options->finding,

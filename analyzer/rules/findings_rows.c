@@ -20,8 +20,8 @@ static const char finding_sql[] =
 	" fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char place_sql[] =
 	"INSERT INTO finding_place (finding, shown, count, waited, delayed, saving, share, site, "
-	" other_site, call, other_call, confidence, kind, why, message, fingerprint) "
-	"VALUES ((SELECT max(id) FROM finding), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+	" other_site, call, other_call, confidence, kind, why, message, fix, hazard, fingerprint) "
+	"VALUES ((SELECT max(id) FROM finding), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char also_sql[] =
 	"INSERT INTO finding_also (finding, site, call) "
 	"VALUES ((SELECT max(id) FROM finding), ?, ?)";
@@ -75,6 +75,13 @@ static int say_message(struct findings *findings, const struct finding_place *pl
 	return rules[place->worst.rule].pass->say(findings->words, &place->worst, out);
 }
 
+static int say_fix(struct findings *findings, const struct finding_place *place, FILE *out)
+{
+	const struct pass *pass = rules[place->worst.rule].pass;
+
+	return pass->fix ? pass->fix(findings->words, &place->worst, out) : 0;
+}
+
 static int say_fingerprint(struct findings *findings, const struct finding_place *place, FILE *out)
 {
 	const struct instance *worst = &place->worst;
@@ -118,7 +125,7 @@ static char *text_of(struct findings *findings, const struct finding_place *plac
 struct place_name {
 	int64_t site, other_site; /* of its worst instance; DB_NULL: unknown */
 	int64_t call, other_call;
-	char *message, *fingerprint;
+	char *message, *fix, *fingerprint;
 };
 
 static int name_place(struct findings *findings, const struct finding_place *place,
@@ -133,14 +140,17 @@ static int name_place(struct findings *findings, const struct finding_place *pla
 		.call = place->worst.call,
 		.other_call = place->worst.other_call ? place->worst.other_call : DB_NULL,
 		.message = text_of(findings, place, say_message),
+		.fix = text_of(findings, place, say_fix),
 		.fingerprint = text_of(findings, place, say_fingerprint),
 	};
-	return site < 0 || other_site < 0 || !name->message || !name->fingerprint ? -1 : 0;
+	return site < 0 || other_site < 0 || !name->message || !name->fix || !name->fingerprint ? -1
+												: 0;
 }
 
 static void release_name(struct place_name *name)
 {
 	free(name->message);
+	free(name->fix);
 	free(name->fingerprint);
 }
 
@@ -180,11 +190,13 @@ static int write_place(const struct finding_rows *rows, const struct finding *fi
 	int rc = name_place(rows->findings, place, &name);
 
 	if (!rc)
-		rc = db_run(rows->place, "iiiiIdIIIIsssss", (int64_t)place->shown, cost->count,
+		rc = db_run(rows->place, "iiiiIdIIIIsssssIs", (int64_t)place->shown, cost->count,
 			cost->waited, cost->delayed, place->replayed ? place->alone : DB_NULL,
 			share_of(finding, place), name.site, name.other_site, name.call,
 			name.other_call, confidence_names[place_confidence(place)],
-			place->worst.kind, place->worst.why, name.message, name.fingerprint);
+			place->worst.kind, place->worst.why, name.message,
+			*name.fix ? name.fix : NULL,
+			place->worst.hazard ? place->worst.hazard : DB_NULL, name.fingerprint);
 	release_name(&name);
 	return rc;
 }

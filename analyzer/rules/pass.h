@@ -30,6 +30,10 @@ struct pass {
 
 	/* Writes a finding's first line about its worst instance.  0, or -1 after a message. */
 	int (*say)(struct words *words, const struct instance *worst, FILE *out);
+
+	/* Writes how to fix it in the program's own terms, or nothing; NULL: the rule's advice is
+	 * all there is to say.  Likewise. */
+	int (*fix)(struct words *words, const struct instance *worst, FILE *out);
 };
 
 #endif

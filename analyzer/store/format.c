@@ -37,3 +37,15 @@ char *format_share(char text[DURATION_SIZE], double share)
 		snprintf(text, DURATION_SIZE, percent < 0.95 ? "%.1f %%" : "%.0f %%", percent);
 	return text;
 }
+
+char *format_bytes(char text[DURATION_SIZE], int64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
+	double size = (double)bytes;
+	int unit = 0;
+
+	for (; size >= 1024 && unit < 3; unit++)
+		size /= 1024;
+	snprintf(text, DURATION_SIZE, "%.3g %s", size, units[unit]);
+	return text;
+}

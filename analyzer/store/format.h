@@ -15,4 +15,7 @@ char *format_duration(char text[DURATION_SIZE], int64_t ns);
 /* "11 %", "0.4 %", "<0.1 %".  Returns text. */
 char *format_share(char text[DURATION_SIZE], double share);
 
+/* "4 B", "64 KiB", "1.5 MiB".  Returns text. */
+char *format_bytes(char text[DURATION_SIZE], int64_t bytes);
+
 #endif

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 12; -- raised with every change below
+PRAGMA user_version = 13; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -565,7 +565,10 @@ CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one wr
 	                                -- early-record, stale-event, late-fence; NULL: none was seen
 	launch INTEGER REFERENCES call(id), -- the first launch of the graph whose nodes the two are: call
 	                                -- and other_call describe these then; NULL: of none
-	count INTEGER NOT NULL DEFAULT 1 -- launches of that graph; else 1
+	count INTEGER NOT NULL DEFAULT 1, -- launches of that graph; else 1
+	evidence TEXT NOT NULL,         -- what the access of the later one is known from: exact (the call
+	                                -- says it), ptx, const, convention or none (kernel_code.evidence)
+	other_evidence TEXT NOT NULL    -- that of the earlier one
 );
 
 CREATE TABLE stream_use ( -- derived: what ran on a stream, by kind
@@ -669,6 +672,8 @@ CREATE TABLE finding_place ( -- derived: where a finding is, a row per pair of l
 	kind TEXT,                      -- of a fence that is missing: raw, war or waw; else NULL
 	why TEXT,                       -- as hazard.why
 	message TEXT NOT NULL,
+	fix TEXT,                       -- the fence to add, where the program's own calls say it; else NULL
+	hazard INTEGER REFERENCES hazard(id), -- the worst instance of a fence that is missing
 	fingerprint TEXT NOT NULL       -- rule, functions and ordinals of both sites, kernel names
 );
 

@@ -66,7 +66,8 @@ cp free_in_loop.db many.db && sqlite3 many.db "INSERT INTO finding SELECT id + n
 	other_site, call, other_call, message, fingerprint FROM finding, (WITH RECURSIVE n(n) AS
 	(SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 39) SELECT n FROM n);
 	INSERT INTO finding_place SELECT f.id, f.id, p.shown, p.count, p.waited, p.delayed, p.saving, p.share,
-	p.site, p.other_site, p.call, p.other_call, p.confidence, p.kind, p.why, p.message, p.fingerprint
+	p.site, p.other_site, p.call, p.other_call, p.confidence, p.kind, p.why, p.message,
+	p.fix, p.hazard, p.fingerprint
 	FROM finding_place p JOIN finding f ON f.id > 1;
 	UPDATE finding SET shown = 0 WHERE id > 38"
 count() { # REPORT-OPTION...: findings, their number, the number of others

@@ -72,6 +72,9 @@ def block(finding, most):
             wanted += re.findall(NUMBER, times(place))
     if len(places) > most:
         wanted.append(f"{len(places) - most} more")
+    memory = places[0]["memory"]
+    if memory and (memory["gap_ns"] or 0) > 0:
+        wanted.append(duration(memory["gap_ns"]))
     return wanted
 
 

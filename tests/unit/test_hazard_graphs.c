@@ -55,7 +55,7 @@ static void names(struct test *test, int64_t call)
 		ADDRESS, MEMORY);
 }
 
-/* A node that is added by a call, both of the same number: calls make nothing else before launches. */
+/* A node that is added by a call: both have the same number. */
 static int64_t node_of(struct test *test, int64_t graph, const char *type, int64_t kernel)
 {
 	int64_t call = step(test, CALL_cuGraphAddKernelNode_v2, kernel);
@@ -384,6 +384,39 @@ static void events_act_in_the_middle(void **unused)
 	}
 }
 
+static void the_edge_to_add_is_named(void **unused)
+{
+	for (int captured = 0; captured < 2; captured++) {
+		struct test test;
+
+		(void)unused;
+		begin(&test);
+		node(&test, test.writer);
+		node(&test, test.reader);
+		instantiate(&test);
+		launch(&test);
+		mini_exec(&test.m, "UPDATE call SET site = %lld WHERE kernel = %lld",
+			(long long)mini_site(&test.m, "build", 7), (long long)test.writer);
+		if (captured)
+			mini_exec(&test.m,
+				"INSERT INTO call_object VALUES (2, 'captured', %d); "
+				"UPDATE call SET stream = %lld WHERE id < 3",
+				GRAPH, (long long)test.stream);
+		assert_int_equal(analyze(&test.m.db), 0);
+		assert_string_equal(mini_text(&test.m,
+					    "SELECT message || '; ' || fix FROM finding_place"),
+			captured
+				? "kernel 'load' reads what kernel 'store' writes, and in their "
+				  "graph no edge orders them; while they are captured, record an "
+				  "event on stream 8 after `store` (mini.cu:7), let stream 8 wait "
+				  "for it before `load`"
+				: "kernel 'load' reads what kernel 'store' writes, and in their "
+				  "graph no edge orders them; add an edge from `store` (mini.cu:7) "
+				  "to `load`");
+		mini_release(&test.m);
+	}
+}
+
 /* --- the order of vertices --- */
 
 /* Any graph: the same as a search along its edges. */
@@ -485,6 +518,7 @@ int main(void)
 		cmocka_unit_test(an_updated_executable_is_judged_anew),
 		cmocka_unit_test(a_node_that_is_set_does_something_else),
 		cmocka_unit_test(events_act_in_the_middle),
+		cmocka_unit_test(the_edge_to_add_is_named),
 		cmocka_unit_test(places_say_what_a_search_says),
 		cmocka_unit_test(circles_are_refused),
 		cmocka_unit_test(wide_graphs_stay_cheap),

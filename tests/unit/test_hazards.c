@@ -282,6 +282,61 @@ static void once_is_a_finding(void **unused)
 	mini_release(&test.m);
 }
 
+/* The fence to add to a pair of two lines; script: of a Python program. */
+static void fix(void (*between)(struct test *, int64_t event), int script, const char *wanted)
+{
+	struct test test;
+	int64_t event;
+
+	begin(&test);
+	event = mini_event(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	if (between)
+		between(&test, event);
+	launch(&test, test.reader, test.two, 0);
+	mini_exec(&test.m,
+		"UPDATE call SET site = %lld WHERE kernel = %lld; "
+		"UPDATE call SET site = %lld WHERE kernel = %lld",
+		(long long)mini_site(&test.m, "produce", 31), (long long)test.writer,
+		(long long)mini_site(&test.m, "consume", 44), (long long)test.reader);
+	if (script)
+		mini_exec(&test.m, "INSERT INTO code VALUES (1, 1, 0, 1, 'f', 'a.py', x'')");
+	assert_int_equal(analyze(&test.m.db), 0);
+	assert_string_equal(mini_text(&test.m, "SELECT fix FROM finding_place"), wanted);
+	assert_string_equal(mini_text(&test.m,
+				    "SELECT evidence || ' ' || other_evidence || ' ' || gap FROM "
+				    "hazard h JOIN finding_place p ON p.hazard = h.id"),
+		between ? "ptx ptx -80000" : "ptx ptx -90000");
+	mini_release(&test.m);
+}
+
+static void nothing_for_a_while(struct test *test, int64_t event)
+{
+	(void)event;
+	test->t += 10;
+}
+
+static void wait_for_nothing(struct test *test, int64_t event)
+{
+	MINI_CALL(&test->m, .type = CALL_cuEventCreate, .at = 1, .event = event);
+	wait_for(test, event, test->two);
+}
+
+static void the_fence_to_add_is_said_in_the_programs_calls(void **unused)
+{
+	(void)unused;
+	fix(NULL, 0,
+		"record an event on stream 8 after `store` (mini.cu:31), let stream 9 wait for it "
+		"before `load` (mini.cu:44)");
+	fix(nothing_for_a_while, 1,
+		"record an event on stream 8 after `store` (mini.cu:31), let stream 9 wait for it "
+		"before `load` (mini.cu:44); in PyTorch `stream 9`.wait_stream(`stream 8`), and "
+		"tensor.record_stream() where the memory is used");
+	fix(wait_for_nothing, 0,
+		"record the event that is waited for on stream 8 after `store` (mini.cu:31), let "
+		"stream 9 wait for it before `load` (mini.cu:44)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +348,7 @@ int main(void)
 		cmocka_unit_test(what_was_covered_is_not_named_again),
 		cmocka_unit_test(less_is_known),
 		cmocka_unit_test(once_is_a_finding),
+		cmocka_unit_test(the_fence_to_add_is_said_in_the_programs_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,7 +125,7 @@ static struct db database(void)
 			"NULL,0.001,NULL,NULL,2,NULL,'copy waited a bit','f3');"
 			"INSERT INTO finding_place SELECT id, id, 1, count, waited, delayed, NULL, "
 			"share, site, other_site, call, other_call, confidence, NULL, NULL, "
-			"message, fingerprint FROM finding;"),
+			"message, NULL, NULL, fingerprint FROM finding;"),
 		0);
 	assert_int_equal(use_measure(&db), 0);
 	return db;
@@ -293,9 +293,9 @@ static void json_has_the_same(void **state)
 	"UPDATE finding_place SET count = 5, waited = 64000000, saving = 50000000 WHERE id = 1;" \
 	"INSERT INTO finding_place VALUES " \
 	"(4,1,1,5,32000000,0,50000000,0.01,1,3,2,1,'certain',NULL,NULL," \
-	"'cudaFree waited 1.2 ms','f4')," \
+	"'cudaFree waited 1.2 ms',NULL,NULL,'f4')," \
 	"(5,1,1,30,32000000,0,NULL,0.01,4,2,2,1,'certain',NULL,NULL," \
-	"'cudaFree waited 1.1 ms','f5')"
+	"'cudaFree waited 1.1 ms',NULL,NULL,'f5')"
 /* clang-format on */
 
 /* Several pairs of lines: of a place its part, of a line what it saves alone. */
@@ -316,8 +316,8 @@ static void a_finding_has_several_places(void **state)
 		"    fix  ");
 	free(text);
 	more_findings = PLACES
-		", (6,1,1,1,1,0,NULL,0.01,3,2,2,1,'certain',NULL,NULL,'m','f6'), "
-		"(7,1,1,1,1,0,NULL,0.01,2,2,2,1,'certain',NULL,NULL,'m','f7')";
+		", (6,1,1,1,1,0,NULL,0.01,3,2,2,1,'certain',NULL,NULL,'m',NULL,NULL,'f6'), "
+		"(7,1,1,1,1,0,NULL,0.01,2,2,2,1,'certain',NULL,NULL,'m',NULL,NULL,'f7')";
 	text = report(report_text, (struct report_options){ .top = 2 });
 	has(text, ", if all 4 lines are changed\n");
 	has(text,
@@ -335,7 +335,7 @@ static void a_finding_has_several_places(void **state)
 		"\"message\":\"cudaFree waited 1.1 ms\",\"shown\":true,\"count\":30,"
 		"\"waited_ns\":32000000,\"delayed_ns\":0,\"saving_ns\":null,\"share\":0.01,"
 		"\"confidence\":\"certain\",\"kind\":null,\"why\":null,"
-		"\"fingerprint\":\"f5\"}");
+		"\"fix\":null,\"memory\":null,\"fingerprint\":\"f5\"}");
 	free(text);
 	more_findings = NULL;
 }
