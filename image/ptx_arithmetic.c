@@ -29,6 +29,12 @@ static struct ptx_value opaque(const struct operation *op, struct ptx_range rang
 	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_RESULT, range, loaded);
 }
 
+/* A result that need not be each number of the range, where the operands are each of theirs. */
+static struct ptx_value sparse(const struct operation *op, struct ptx_range range, int loaded)
+{
+	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_SPARSE, range, loaded);
+}
+
 static struct ptx_range of_type(struct ptx_type type)
 {
 	unsigned bits = type.bytes * 8u;
@@ -168,7 +174,7 @@ static struct ptx_value product(const struct operation *op, struct ptx_value a, 
 	range = (struct ptx_range){ corner[0], corner[0] };
 	for (int i = 1; i < 4; i++)
 		range = ptx_hull(range, (struct ptx_range){ corner[i], corner[i] });
-	return opaque(op, range, a.loaded || b.loaded);
+	return sparse(op, range, a.loaded || b.loaded);
 }
 
 static struct ptx_value multiply(const struct operation *op, unsigned first)
@@ -250,7 +256,7 @@ static struct ptx_value divide(const struct operation *op)
 		return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
 	x.high = floor_divide(x.high, y.low > 1 ? y.low : 1);
 	x.low = 0;
-	return opaque(op, x, a.loaded || b.loaded);
+	return sparse(op, x, a.loaded || b.loaded);
 }
 
 static struct ptx_value remainder_of(const struct operation *op)
@@ -293,8 +299,8 @@ static struct ptx_value shift_right(const struct operation *op)
 		(range.low >= 0 || op->in->type.class == CLASS_SIGNED))
 		return quotient(op, a, INT64_C(1) << b.low, 0);
 	if (range.low >= 0)
-		return opaque(op, (struct ptx_range){ 0, range.high }, a.loaded || b.loaded);
-	return opaque(op, any, a.loaded || b.loaded);
+		return sparse(op, (struct ptx_range){ 0, range.high }, a.loaded || b.loaded);
+	return sparse(op, any, a.loaded || b.loaded);
 }
 
 /* The lowest number of the form 2^n - 1 that is not below. */
@@ -333,14 +339,14 @@ static struct ptx_value bit_and(const struct operation *op)
 		mask = b.low;
 		if (mask == mask_over(mask) && x.low >= 0 && x.high <= mask)
 			return a;
-		return opaque(op,
+		if (mask == mask_over(mask) && x.low >= 0)
+			return opaque(op, (struct ptx_range){ 0, mask }, a.loaded);
+		return sparse(op,
 			(struct ptx_range){ 0, x.low >= 0 && x.high < mask ? x.high : mask },
 			a.loaded);
 	}
-	if (ptx_is_constant(&b) && x.low >= 0)
-		return opaque(op, (struct ptx_range){ 0, x.high }, a.loaded);
 	if (x.low >= 0)
-		return opaque(op, (struct ptx_range){ 0, x.high }, a.loaded || b.loaded);
+		return sparse(op, (struct ptx_range){ 0, x.high }, a.loaded || b.loaded);
 	return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
 }
 
@@ -365,7 +371,7 @@ static struct ptx_value bit_or(const struct operation *op)
 	if (is_pointer(&a) || is_pointer(&b) || x.low < 0 || y.low < 0 || x.high == INT64_MAX ||
 		y.high == INT64_MAX)
 		return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
-	return opaque(op, (struct ptx_range){ 0, mask_over(x.high | y.high) },
+	return sparse(op, (struct ptx_range){ 0, mask_over(x.high | y.high) },
 		a.loaded || b.loaded);
 }
 
@@ -435,17 +441,18 @@ static struct ptx_value convert(const struct operation *op)
 	if ((range.low == INT64_MIN || range.low >= limits.low) &&
 		(range.high == INT64_MAX || range.high <= limits.high))
 		return a;
-	return opaque(op, limits, a.loaded);
+	return sparse(op, limits, a.loaded);
 }
 
 static struct ptx_value extract(const struct operation *op)
 {
-	struct ptx_value length = source(op, 2);
+	struct ptx_value length = source(op, 2), from = source(op, 0);
 
 	if (ptx_is_constant(&length) && length.low >= 0 && length.low < 63 &&
 		op->in->type.class == CLASS_UNSIGNED)
-		return opaque(op, (struct ptx_range){ 0, (INT64_C(1) << length.low) - 1 }, 0);
-	return opaque(op, of_type(op->in->type), 0);
+		return sparse(op, (struct ptx_range){ 0, (INT64_C(1) << length.low) - 1 },
+			from.loaded);
+	return sparse(op, of_type(op->in->type), from.loaded);
 }
 
 static struct ptx_value move(const struct operation *op)
@@ -512,7 +519,7 @@ struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 		return extract(&op);
 	case OP_POPC:
 	case OP_CLZ:
-		return opaque(&op, (struct ptx_range){ 0, 64 }, 0);
+		return sparse(&op, (struct ptx_range){ 0, 64 }, source(&op, 0).loaded);
 	default:
 		break;
 	}

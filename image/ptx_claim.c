@@ -7,109 +7,6 @@
 /* A kernel that was unrolled has many accesses; of one word and direction so many are kept. */
 #define CLAIMS_PER_WORD 8
 
-static int compare_strides(const void *a, const void *b)
-{
-	const struct ptx_stride *x = a, *y = b;
-
-	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
-}
-
-/* From where its first run begins to where its last does. */
-static int64_t length_of(const struct ptx_stride *stride)
-{
-	return ptx_multiply_bound(stride->bytes, ptx_add_bound(stride->count, -1));
-}
-
-/*
- * Strides at which runs overlap or touch make a longer run.  What remains is at most PTX_STRIDES,
- * longest first; more make the claim one run that is not exact.
- */
-static void set_shape(struct ptx_claim *claim, struct ptx_stride *stride, uint32_t count)
-{
-	uint32_t kept = 0;
-
-	qsort(stride, count, sizeof(*stride), compare_strides);
-	for (uint32_t i = 0; i < count; i++) {
-		if (!kept && stride[i].bytes <= claim->run) {
-			claim->run = ptx_add_bound(length_of(&stride[i]), claim->run);
-		} else if (kept && stride[kept - 1].count != INT64_MAX &&
-			stride[i].bytes ==
-				ptx_multiply_bound(stride[kept - 1].bytes,
-					stride[kept - 1].count)) {
-			stride[kept - 1].count =
-				ptx_multiply_bound(stride[kept - 1].count, stride[i].count);
-		} else if (kept < PTX_STRIDES) {
-			stride[kept++] = stride[i];
-		} else {
-			kept = PTX_STRIDES + 1;
-			break;
-		}
-	}
-	if (kept > PTX_STRIDES) {
-		claim->exact = 0;
-		kept = 0;
-	}
-	for (uint32_t i = 0; i < kept; i++)
-		claim->stride[i] = stride[kept - 1 - i];
-	claim->stride_count = (uint8_t)kept;
-}
-
-/* Without strides the run is all of it. */
-static void set_run(struct ptx_claim *claim)
-{
-	if (claim->stride_count)
-		return;
-	if (claim->low == INT64_MIN || claim->high == INT64_MAX ||
-		__builtin_sub_overflow(claim->high, claim->low, &claim->run))
-		claim->run = INT64_MAX;
-}
-
-/*
- * Whether some thread has each number of the symbol's range with each of the others'.  What a
- * condition chose goes with what the condition is about: of i + (i + 1 < n) none is n.
- */
-static int is_free(const struct ptx_symbol *symbol)
-{
-	return symbol->which != WHICH_OLD && symbol->which < WHICH_SELECTED;
-}
-
-static int are_free(const struct ptx_walk *walk, const struct ptx_value *address)
-{
-	for (unsigned i = 0; i < address->count; i++)
-		if (address->term[i].symbol >= PTX_FIXED_SYMBOLS &&
-			!is_free(&walk->symbol[address->term[i].symbol]))
-			return 0;
-	return 1;
-}
-
-/* From the address of the claim's word: which bytes. */
-static void shape(const struct ptx_walk *walk, struct ptx_claim *claim,
-	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes)
-{
-	struct ptx_range range = ptx_bounds(address, state);
-	struct ptx_stride stride[PTX_TERMS];
-
-	claim->low = range.low;
-	claim->high = bytes ? ptx_add_bound(range.high, bytes) : INT64_MAX;
-	claim->loaded = address->loaded;
-	claim->exact = !address->loaded && address->low == address->high && bytes &&
-		claim->low != INT64_MIN && claim->high != INT64_MAX && are_free(walk, address);
-	claim->run = bytes;
-	for (unsigned i = 0; i < address->count; i++) {
-		const struct ptx_range *of = &state->range[address->term[i].symbol];
-		int64_t factor = address->term[i].factor;
-
-		stride[i].bytes = factor < 0 ? ptx_multiply_bound(factor, -1) : factor;
-		stride[i].count = of->low == INT64_MIN || of->high == INT64_MAX
-			? INT64_MAX
-			: ptx_add_bound(ptx_add_bound(of->high, 1),
-				  ptx_multiply_bound(of->low, -1));
-	}
-	if (claim->exact)
-		set_shape(claim, stride, address->count);
-	set_run(claim);
-}
-
 static int same_strides(const struct ptx_claim *a, const struct ptx_claim *b)
 {
 	if (a->stride_count != b->stride_count)
@@ -133,7 +30,7 @@ static void hull(struct ptx_claim *into, const struct ptx_claim *other)
 	into->sure &= other->sure;
 	into->loaded |= other->loaded;
 	into->stride_count = 0;
-	set_run(into);
+	ptx_set_run(into);
 }
 
 /* Runs that have grown until they touch. */
@@ -144,7 +41,7 @@ static void fold_strides(struct ptx_claim *claim)
 
 		if (claim->run < last->bytes)
 			return;
-		claim->run = ptx_add_bound(length_of(last), claim->run);
+		claim->run = ptx_add_bound(ptx_stride_length(last), claim->run);
 		claim->stride_count--;
 	}
 }
@@ -174,7 +71,7 @@ static int unite(struct ptx_claim *into, const struct ptx_claim *other)
 		into->high = into->high > other->high ? into->high : other->high;
 		into->loaded |= other->loaded;
 		fold_strides(into);
-		set_run(into);
+		ptx_set_run(into);
 		return 1;
 	}
 	if (into->stride_count || other->stride_count || (into->exact && !touch))
@@ -212,9 +109,10 @@ static int add(struct ptx_walk *walk, const struct ptx_claim *claim)
 	return 0;
 }
 
-int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address, const struct ptx_state *state,
-	uint32_t bytes, int direction)
+int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
+	const struct ptx_state *state, uint32_t bytes, int direction)
 {
+	struct ptx_walk *walk = frame->walk;
 	struct ptx_claim claim = { .direction = (uint8_t)direction, .sure = 1 };
 
 	if (!walk->collects)
@@ -235,7 +133,8 @@ int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address, const stru
 	}
 	if (address->base != BASE_WORD && address->base != BASE_WORDS)
 		return 0;
-	shape(walk, &claim, address, state, bytes);
+	ptx_shape(walk, &claim, address, state, bytes);
+	claim.exact = claim.exact && !ptx_is_some(frame, address);
 	claim.offset = address->id;
 	if (address->base == BASE_WORD)
 		return add(walk, &claim);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Predicates: what they compare, and what follows where one has a value. */
+/*
+ * Predicates: what they compare, and what follows where one has a value.  What follows is all of it
+ * only of comparisons of sums of indices and rounds: of another number, such as a remainder, a
+ * state does not know which index goes with it.
+ */
 #include "ptx_walk.h"
 
 #define DEPTH_LIMIT 8
@@ -58,10 +62,15 @@ void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in
 	condition->kind = CONDITION_UNKNOWN;
 	if (in->opcode == OP_SETP && !(in->modifiers & MODIFIER_COMBINED)) {
 		compare(frame, condition, in, state);
+	} else if (in->opcode == OP_MOV && in->count == 2 && operand[1].kind == OPERAND_NUMBER) {
+		condition->kind = CONDITION_KNOWN;
+		condition->compare = operand[1].value != 0;
 	} else if (in->count == 3 && operand[1].kind == OPERAND_REGISTER &&
 		operand[2].kind == OPERAND_REGISTER &&
-		(in->opcode == OP_AND || in->opcode == OP_OR)) {
-		condition->kind = in->opcode == OP_AND ? CONDITION_AND : CONDITION_OR;
+		(in->opcode == OP_AND || in->opcode == OP_OR || in->opcode == OP_XOR)) {
+		condition->kind = in->opcode == OP_AND ? CONDITION_AND
+			: in->opcode == OP_OR          ? CONDITION_OR
+						       : CONDITION_XOR;
 		condition->first = operand[1].number;
 		condition->second = operand[2].number;
 	} else if (in->count == 2 && operand[1].kind == OPERAND_REGISTER && in->opcode == OP_NOT) {
@@ -99,33 +108,47 @@ static int side_of(const struct ptx_frame *frame, const struct ptx_state *state,
 	return range.low > 0 ? COMPARE_GT : range.high < 0 ? COMPARE_LT : COMPARE_NE;
 }
 
-/* x != 0 at an end of its range. */
-static void exclude_zero(struct ptx_state *state, const struct ptx_value *x)
+/* Of x no more is known than what its symbols are, and these are what threads differ in. */
+static int is_plain(const struct ptx_frame *frame, const struct ptx_value *x)
+{
+	if (x->loaded || x->low != x->high)
+		return 0;
+	for (unsigned i = 0; i < x->count; i++) {
+		uint32_t symbol = x->term[i].symbol;
+
+		if (symbol >= PTX_FIXED_SYMBOLS &&
+			frame->walk->symbol[symbol].which != WHICH_ROUNDS)
+			return 0;
+	}
+	return 1;
+}
+
+/* x != 0 at an end of its range; 1: it is at one. */
+static int exclude_zero(struct ptx_state *state, const struct ptx_value *x)
 {
 	struct ptx_range range = ptx_bounds(x, state);
 
 	if (!range.low && !range.high)
 		state->possible = 0;
 	else if (!range.low && x->low == x->high && x->low != INT64_MIN)
-		ptx_constrain(state, x->term, x->count,
+		return ptx_constrain(state, x->term, x->count,
 			(struct ptx_range){ ptx_add_bound(1, -x->low), INT64_MAX });
 	else if (!range.high && x->low == x->high && x->low != INT64_MIN)
-		ptx_constrain(state, x->term, x->count,
+		return ptx_constrain(state, x->term, x->count,
 			(struct ptx_range){ INT64_MIN, ptx_add_bound(-1, -x->low) });
+	return !state->possible;
 }
 
-/* x compares so with 0. */
-static void apply(struct ptx_frame *frame, struct ptx_state *state, const struct ptx_value *x,
+/* x compares so with 0; 1 as ptx_assume(). */
+static int apply(struct ptx_frame *frame, struct ptx_state *state, const struct ptx_value *x,
 	int compare)
 {
 	struct ptx_range range = { INT64_MIN, INT64_MAX }, bounds = ptx_bounds(x, state);
 
 	if (compare == COMPARE_NE)
 		compare = side_of(frame, state, x);
-	if (compare == COMPARE_NE) {
-		exclude_zero(state, x);
-		return;
-	}
+	if (compare == COMPARE_NE)
+		return exclude_zero(state, x) && is_plain(frame, x);
 	if (compare == COMPARE_LT || compare == COMPARE_LE || compare == COMPARE_EQ)
 		range.high = ptx_minus_bound(x->low);
 	if (compare == COMPARE_GT || compare == COMPARE_GE || compare == COMPARE_EQ)
@@ -135,10 +158,23 @@ static void apply(struct ptx_frame *frame, struct ptx_state *state, const struct
 	if (compare == COMPARE_GT)
 		range.low = ptx_add_bound(range.low, 1);
 	if ((range.high != INT64_MAX && bounds.low > (compare == COMPARE_LT ? -1 : 0)) ||
-		(range.low != INT64_MIN && bounds.high < (compare == COMPARE_GT)))
+		(range.low != INT64_MIN && bounds.high < (compare == COMPARE_GT))) {
 		state->possible = 0;
-	else
-		ptx_constrain(state, x->term, x->count, range);
+		return 1;
+	}
+	return ptx_constrain(state, x->term, x->count, range) && is_plain(frame, x);
+}
+
+int ptx_assume_number(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_operand *operand, int64_t number)
+{
+	struct ptx_value value = ptx_operand(frame, state, operand);
+
+	if (value.base != BASE_NUMBER)
+		return 0;
+	value.low = ptx_add_bound(value.low, -number);
+	value.high = ptx_add_bound(value.high, -number);
+	return apply(frame, state, &value, COMPARE_EQ);
 }
 
 static int opposite(int compare)
@@ -155,50 +191,91 @@ static int opposite(int compare)
 	return of[compare];
 }
 
-static void assume_comparison(struct ptx_frame *frame, struct ptx_state *state,
+static int assume_comparison(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_condition *condition, int compare)
 {
+	int is_all = 1;
+
 	if (condition->is_unsigned && compare != COMPARE_EQ && compare != COMPARE_NE) {
 		struct ptx_range a = ptx_bounds(&condition->a, state);
 		struct ptx_range b = ptx_bounds(&condition->b, state);
 		int is_less = compare == COMPARE_LT || compare == COMPARE_LE;
 
 		if ((is_less ? b.low : a.low) < 0)
-			return; /* as a signed number it is something else */
+			return 0; /* as a signed number it is something else */
 		/* What is below a number that is no negative one is none either. */
 		if (is_less && a.low < 0)
-			apply(frame, state, &condition->a, COMPARE_GE);
+			is_all &= apply(frame, state, &condition->a, COMPARE_GE);
 		if (!is_less && b.low < 0)
-			apply(frame, state, &condition->b, COMPARE_GE);
+			is_all &= apply(frame, state, &condition->b, COMPARE_GE);
 	}
-	apply(frame, state, &condition->difference, compare);
+	return apply(frame, state, &condition->difference, compare) & is_all;
 }
 
-void ptx_assume(struct ptx_frame *frame, struct ptx_state *state, uint32_t predicate, int value,
+static int may_be(struct ptx_frame *frame, const struct ptx_state *state, uint32_t predicate,
+	int value, unsigned depth)
+{
+	struct ptx_state copy;
+
+	/* Without the registers behind it: conditions keep the values that they compare. */
+	memcpy(&copy, state, sizeof(copy));
+	ptx_assume(frame, &copy, predicate, value, depth);
+	return copy.possible;
+}
+
+/* One of two predicates has the value; all that follows is known only where one decides. */
+static int assume_either(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_condition *condition, int value, unsigned depth)
+{
+	const uint32_t both[2] = { condition->first, condition->second };
+
+	for (int i = 0; i < 2; i++)
+		if (!may_be(frame, state, both[i], value, depth))
+			return ptx_assume(frame, state, both[!i], value, depth);
+	return !may_be(frame, state, both[0], !value, depth) ||
+		!may_be(frame, state, both[1], !value, depth);
+}
+
+static int assume_differ(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_condition *condition, int value, unsigned depth)
+{
+	const uint32_t both[2] = { condition->first, condition->second };
+
+	for (int i = 0; i < 2; i++)
+		for (int other = 0; other < 2; other++)
+			if (!may_be(frame, state, both[i], !other, depth))
+				return ptx_assume(frame, state, both[!i], value != other, depth);
+	return 0;
+}
+
+int ptx_assume(struct ptx_frame *frame, struct ptx_state *state, uint32_t predicate, int value,
 	unsigned depth)
 {
 	const struct ptx_condition *condition;
+	int first;
 
 	if (!frame->condition_of[predicate] || depth > DEPTH_LIMIT ||
 		frame->function->reg[predicate].slot != PTX_NO_SLOT)
-		return;
+		return 0;
 	condition = &frame->condition[frame->condition_of[predicate] - 1];
 	switch (condition->kind) {
+	case CONDITION_KNOWN:
+		state->possible &= condition->compare == value;
+		return 1;
 	case CONDITION_COMPARE:
-		assume_comparison(frame, state, condition,
+		return assume_comparison(frame, state, condition,
 			value ? condition->compare : opposite(condition->compare));
-		break;
 	case CONDITION_AND:
 	case CONDITION_OR:
-		if (value == (condition->kind == CONDITION_AND)) {
-			ptx_assume(frame, state, condition->first, value, depth + 1);
-			ptx_assume(frame, state, condition->second, value, depth + 1);
-		}
-		break;
+		if (value != (condition->kind == CONDITION_AND))
+			return assume_either(frame, state, condition, value, depth + 1);
+		first = ptx_assume(frame, state, condition->first, value, depth + 1);
+		return ptx_assume(frame, state, condition->second, value, depth + 1) & first;
+	case CONDITION_XOR:
+		return assume_differ(frame, state, condition, value, depth + 1);
 	case CONDITION_NOT:
-		ptx_assume(frame, state, condition->first, !value, depth + 1);
-		break;
+		return ptx_assume(frame, state, condition->first, !value, depth + 1);
 	default:
-		break;
+		return 0;
 	}
 }

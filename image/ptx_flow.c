@@ -42,8 +42,10 @@ static int add_edge(struct ptx_function *function, uint32_t *room, uint32_t from
 	struct ptx_block *block = &function->block[from];
 	uint32_t low = 0, high = function->block_count;
 
-	if (first >= function->instruction_count)
-		return 0; /* behind the last instruction: it returns */
+	if (first >= function->instruction_count) {
+		block->leaves = 1; /* behind the last instruction: it returns */
+		return 0;
+	}
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -54,7 +56,7 @@ static int add_edge(struct ptx_function *function, uint32_t *room, uint32_t from
 	}
 	if (PTX_ROOM(function->edges, *room, function->edge_count))
 		return ptx_refuse(function, "out of memory");
-	function->edges[function->edge_count++] = (struct ptx_edge){ low, (int8_t)taken };
+	function->edges[function->edge_count++] = (struct ptx_edge){ from, low, (int8_t)taken };
 	block->edge_count++;
 	return 0;
 }
@@ -96,6 +98,7 @@ static int connect(struct ptx_function *function)
 		int guarded = last->guard >= 0, leaves = ends_block(last);
 
 		block->edge = function->edge_count;
+		block->leaves = last->opcode == OP_RET || last->opcode == OP_EXIT;
 		if (last->opcode == OP_BRX && add_table_edges(function, &room, i, last))
 			return -1;
 		if (last->opcode == OP_BRA) {
@@ -235,5 +238,8 @@ int ptx_make_flow(struct ptx_function *function)
 	if (rc || connect(function) || put_in_order(function))
 		return -1;
 	find_dominators(function);
-	return find_loops(function) || ptx_make_registers(function) ? -1 : 0;
+	return find_loops(function) || ptx_make_dependences(function) ||
+			ptx_make_registers(function)
+		? -1
+		: 0;
 }

@@ -93,6 +93,7 @@ void ptx_function_release(struct ptx_function *function)
 	free(function->block);
 	free(function->edges);
 	free(function->order);
+	free(function->decide);
 	free(function->reg);
 	free(function->slot_reg);
 }

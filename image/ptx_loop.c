@@ -256,15 +256,14 @@ static uint32_t block_of(const struct ptx_function *function, uint32_t instructi
 	return low;
 }
 
-/* 1: the symbol may become another number while the loop goes round. */
-static int may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number)
+int ptx_may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number)
 {
 	const struct ptx_symbol *symbol = &frame->walk->symbol[number];
 	int of_block = symbol->which == WHICH_ROUNDS || symbol->which >= WHICH_JOIN;
 
 	if (number < PTX_FIXED_SYMBOLS || symbol->path < frame->path)
 		return 0;
-	if (symbol->which >= WHICH_PARAMETER && symbol->which < WHICH_JOIN)
+	if (symbol->which >= WHICH_PARAMETER && symbol->which < WHICH_SELECTED)
 		return 0;
 	/* What a function does that is called in the loop; those it was called from came before. */
 	if (symbol->path > frame->path)
@@ -279,7 +278,7 @@ static void forget_inside(struct ptx_frame *frame, uint32_t head, struct ptx_sta
 		struct ptx_fact *fact = &state->fact[i];
 		uint32_t at = 0;
 
-		while (at < fact->count && !may_change(frame, head, fact->term[at].symbol))
+		while (at < fact->count && !ptx_may_change(frame, head, fact->term[at].symbol))
 			at++;
 		if (at < fact->count)
 			*fact = state->fact[--state->fact_count];

@@ -139,7 +139,7 @@ static int touch_global(struct ptx_frame *frame, const struct ptx_state *state,
 	if (value.base == BASE_PARAMETER && direction != PTX_LOAD)
 		ptx_doubt(frame->walk, "it writes to its parameters");
 	else if (space != SPACE_PARAM && value.base != BASE_PARAMETER)
-		return ptx_claim(frame->walk, &value, state, bytes, direction);
+		return ptx_claim(frame, &value, state, bytes, direction);
 	return 0;
 }
 

@@ -6,10 +6,12 @@
  *	ptx_parse      a module: what is where; functions are parsed when first asked for
  *	ptx_code       the instructions of a function
  *	ptx_flow       its blocks and loops
+ *	ptx_depend     which branches decide whether a block runs
  *	ptx_register   which registers have a part in addresses
  *	ptx_value      sets of values, and what instructions make of them
  *	ptx_step       one instruction
  *	ptx_walk       blocks and loops, until nothing changes
+ *	ptx_shape      the bytes of one access
  *	ptx_claim      the accesses found
  */
 #ifndef CUFENCE_PTX_PARTS_H
@@ -154,16 +156,19 @@ struct ptx_variable {
 };
 
 struct ptx_edge {
-	uint32_t block;
+	uint32_t from, block;
 	int8_t taken; /* the last instruction's guard here: 1, 0; -1: either */
 };
 
 struct ptx_block {
-	uint32_t first, end;       /* instructions */
-	uint32_t edge, edge_count; /* edges to others */
-	uint32_t order;            /* place in function.order; UINT32_MAX: never reached */
-	uint32_t dominator;        /* the entry's is itself */
-	uint8_t is_head;           /* of a loop */
+	uint32_t first, end;           /* instructions */
+	uint32_t edge, edge_count;     /* edges to others */
+	uint32_t order;                /* place in function.order; UINT32_MAX: never reached */
+	uint32_t dominator;            /* the entry's is itself */
+	uint32_t decide, decide_count; /* function.decide: edges that decide whether it runs */
+	uint8_t is_head;               /* of a loop */
+	uint8_t leaves;                /* the function may end here */
+	uint8_t ends;                  /* a way leads to where the function ends */
 };
 
 /*
@@ -222,7 +227,8 @@ struct ptx_function {
 	uint32_t block_count;
 	struct ptx_edge *edges;
 	uint32_t edge_count;
-	uint32_t *order; /* blocks, each after those that dominate it */
+	uint32_t *decide; /* edges, by block */
+	uint32_t *order;  /* blocks, each after those that dominate it */
 	uint32_t order_count;
 	struct ptx_register *reg; /* by number */
 	uint32_t *slot_reg;       /* by slot */
@@ -263,6 +269,9 @@ uint32_t ptx_add_variable(struct ptx_function *function, const struct ptx_token 
 
 int ptx_parse_code(struct ptx_module *module, struct ptx_function *function);
 int ptx_make_flow(struct ptx_function *function);
+
+/* What decides whether each block runs: decide of blocks and of the function. */
+int ptx_make_dependences(struct ptx_function *function);
 
 /* 1: every way to b leads through a. */
 int ptx_dominates(const struct ptx_function *function, uint32_t a, uint32_t b);

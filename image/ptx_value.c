@@ -189,7 +189,7 @@ void ptx_settle(struct ptx_value *value, const struct ptx_state *state)
 	value->count = (uint8_t)kept;
 }
 
-static struct ptx_range sum_range(const struct ptx_term *term, unsigned count,
+struct ptx_range ptx_sum_range(const struct ptx_term *term, unsigned count,
 	const struct ptx_state *state)
 {
 	struct ptx_range sum = { 0, 0 };
@@ -221,12 +221,12 @@ static struct ptx_range with_fact(const struct ptx_value *value, const struct pt
 	if (rest.count + fact->count != value->count)
 		return all; /* not every one of its terms was among them, at that ratio */
 	return ptx_add_range(ptx_scale_range(fact->range, ratio),
-		sum_range(rest.term, rest.count, state));
+		ptx_sum_range(rest.term, rest.count, state));
 }
 
 struct ptx_range ptx_bounds(const struct ptx_value *value, const struct ptx_state *state)
 {
-	struct ptx_range sum = sum_range(value->term, value->count, state);
+	struct ptx_range sum = ptx_sum_range(value->term, value->count, state);
 
 	for (unsigned i = 0; i < state->fact_count; i++)
 		if (state->fact[i].count <= value->count)
@@ -263,7 +263,7 @@ static void narrow(struct ptx_state *state, uint32_t symbol, struct ptx_range ra
 		state->possible = 0;
 }
 
-static void add_fact(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
+static int add_fact(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
 	struct ptx_range range)
 {
 	struct ptx_fact *fact = state->fact;
@@ -277,7 +277,7 @@ static void add_fact(struct ptx_state *state, const struct ptx_term *term, uint3
 			break;
 	}
 	if (fact == state->fact + PTX_FACTS)
-		return;
+		return 0;
 	if (fact == state->fact + state->fact_count) {
 		state->fact_count++;
 		memset(fact, 0, sizeof(*fact));
@@ -288,6 +288,7 @@ static void add_fact(struct ptx_state *state, const struct ptx_term *term, uint3
 	fact->range = ptx_intersection(fact->range, range);
 	if (fact->range.low > fact->range.high)
 		state->possible = 0;
+	return 1;
 }
 
 /* a - b, of a bound and what others contribute at least or at most. */
@@ -298,17 +299,18 @@ static int64_t without(int64_t bound, int64_t others)
 	return ptx_add_bound(bound, ptx_minus_bound(others));
 }
 
-void ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
+int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
 	struct ptx_range range)
 {
 	struct ptx_term flipped[PTX_TERMS];
+	int noted = 1;
 
 	if (range.low > range.high) {
 		state->possible = 0;
-		return;
+		return 1;
 	}
 	if (!count)
-		return;
+		return 1;
 	if (count > 1 && term[0].factor < 0) {
 		range = divide_range(range, -1);
 		for (uint32_t i = 0; i < count; i++)
@@ -316,7 +318,7 @@ void ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_
 		term = flipped;
 	}
 	if (count > 1)
-		add_fact(state, term, count, range);
+		noted = add_fact(state, term, count, range);
 	for (uint32_t i = 0; i < count; i++) {
 		struct ptx_term others[PTX_TERMS];
 		struct ptx_range rest, own;
@@ -325,12 +327,13 @@ void ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_
 		for (uint32_t j = 0; j < count; j++)
 			if (j != i)
 				others[left++] = term[j];
-		rest = sum_range(others, left, state);
+		rest = ptx_sum_range(others, left, state);
 		own.low = without(range.low, rest.high);
 		own.high = without(range.high, rest.low);
 		if (term[i].factor)
 			narrow(state, term[i].symbol, divide_range(own, term[i].factor));
 	}
+	return noted;
 }
 
 void ptx_forget(struct ptx_state *state, uint32_t symbol)

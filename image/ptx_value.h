@@ -90,11 +90,14 @@ int ptx_scale(struct ptx_value *value, int64_t factor);
 /* Symbols of which the state knows the one value become constants. */
 void ptx_settle(struct ptx_value *value, const struct ptx_state *state);
 
+/* Bounds of the terms by their ranges alone. */
+struct ptx_range ptx_sum_range(const struct ptx_term *term, unsigned count,
+	const struct ptx_state *state);
 /* Bounds of the constant and the terms together. */
 struct ptx_range ptx_bounds(const struct ptx_value *value, const struct ptx_state *state);
 
-/* The terms lie in that range from here on. */
-void ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
+/* The terms lie in that range from here on; 0: there was no room to note that of all of them. */
+int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
 	struct ptx_range range);
 /* The symbol is another number from here on. */
 void ptx_redefine(struct ptx_state *state, uint32_t symbol, struct ptx_range range);

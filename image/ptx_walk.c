@@ -115,21 +115,59 @@ static int reach(struct ptx_frame *frame, struct ptx_state **into, uint32_t bloc
 	return 0;
 }
 
-static int leave(struct ptx_frame *frame, struct ptx_state *state, uint32_t block,
-	const struct ptx_edge *edge)
+/* What holds on the edge, the number of them in its block; 1 as ptx_assume(). */
+static int assume_way(struct ptx_frame *frame, struct ptx_state *way, const struct ptx_edge *edge,
+	uint32_t number)
 {
 	const struct ptx_function *function = frame->function;
-	const struct ptx_instruction *last = &function->instruction[function->block[block].end - 1];
-	struct ptx_state *way = state, **into = &frame->entry[edge->block];
+	const struct ptx_instruction *last =
+		&function->instruction[function->block[edge->from].end - 1];
 
-	if (edge->taken >= 0) {
-		way = frame->spare;
-		ptx_copy_state(function, way, state);
-		ptx_assume(frame, way, (uint32_t)last->guard, edge->taken, 0);
-	}
+	if (edge->taken >= 0)
+		return ptx_assume(frame, way, (uint32_t)last->guard, edge->taken, 0);
+	return last->opcode != OP_BRX ||
+		ptx_assume_number(frame, way, &function->operand[last->operand], number);
+}
+
+static int leave(struct ptx_frame *frame, const struct ptx_state *state, uint32_t block,
+	uint32_t number)
+{
+	const struct ptx_function *function = frame->function;
+	uint32_t at = function->block[block].edge + number;
+	const struct ptx_edge *edge = &function->edges[at];
+	struct ptx_state *way = frame->spare, **into = &frame->entry[edge->block];
+	int is_all;
+
+	ptx_copy_state(function, way, state);
+	is_all = assume_way(frame, way, edge, number);
+	if (way->possible)
+		frame->way[at] = (uint8_t)(WAY_POSSIBLE | (is_all ? 0 : WAY_PART));
 	if (function->block[edge->block].order <= function->block[block].order)
 		into = &frame->head[edge->block]->next;
 	return reach(frame, into, edge->block, way);
+}
+
+/* Where only one way out of a block is possible, its condition says nothing. */
+static void find_only_way(struct ptx_frame *frame, const struct ptx_state *state, uint32_t number)
+{
+	const struct ptx_function *function = frame->function;
+	const struct ptx_block *block = &function->block[number];
+	const struct ptx_instruction *last = &function->instruction[block->end - 1];
+	uint8_t *way = frame->way + block->edge;
+	uint32_t ways = block->leaves, only = 0;
+
+	if (block->leaves && block->edge_count && last->guard >= 0) {
+		ptx_copy_state(function, frame->spare, state);
+		ptx_assume(frame, frame->spare, (uint32_t)last->guard, !last->negated, 0);
+		ways = (uint32_t)frame->spare->possible;
+	}
+	for (uint32_t i = 0; i < block->edge_count; i++)
+		if (way[i] & WAY_POSSIBLE) {
+			ways++;
+			only = i;
+		}
+	if (ways == 1 && block->edge_count && way[only])
+		way[only] = WAY_POSSIBLE | WAY_ONLY;
 }
 
 static int returns(const struct ptx_function *function, const struct ptx_block *block)
@@ -146,12 +184,19 @@ static int pass_block(struct ptx_frame *frame, uint32_t number, struct ptx_state
 	const struct ptx_function *function = frame->function;
 	const struct ptx_block *block = &function->block[number];
 
+	ptx_enter_block(frame, number);
 	for (uint32_t i = block->first; i < block->end && state->possible; i++)
 		if (ptx_step(frame, state, i))
 			return -1;
+	memset(frame->way + block->edge, 0, block->edge_count);
 	for (uint32_t i = 0; i < block->edge_count && state->possible; i++)
-		if (leave(frame, state, number, &function->edges[block->edge + i]))
+		if (leave(frame, state, number, i))
 			return -1;
+	if (state->possible)
+		find_only_way(frame, state, number);
+	if (frame->depth && state->possible &&
+		function->instruction[block->end - 1].opcode == OP_EXIT)
+		frame->walk->ends_threads = 1;
 	if (returns(function, block))
 		return reach(frame, &frame->leave, function->block_count, state);
 	return 0;
@@ -163,6 +208,11 @@ static int pass(struct ptx_frame *frame, const struct ptx_state *start)
 	int rc = reach(frame, &frame->entry[0], 0, start);
 
 	frame->changed = 0;
+	/* In the last pass what comes back to a loop's head is as it was in the one before. */
+	if (!frame->walk->collects) {
+		memset(frame->way, 0, function->edge_count);
+		memset(frame->some, 0, function->block_count);
+	}
 	free(frame->leave);
 	frame->leave = NULL;
 	for (uint32_t i = 0; i < function->order_count && !rc; i++) {
@@ -227,9 +277,11 @@ int ptx_frame_init(struct ptx_frame *frame, struct ptx_walk *walk, struct ptx_fu
 		.entry = calloc(function->block_count + 1, sizeof(*frame->entry)),
 		.head = calloc(function->block_count + 1, sizeof(*frame->head)),
 		.spare = calloc(1, ptx_state_size(function)),
+		.way = calloc(function->edge_count + 1, 1),
+		.some = calloc(function->block_count + 1, 1),
 	};
 	if (!frame->single || !frame->condition_of || !frame->entry || !frame->head ||
-		!frame->spare)
+		!frame->spare || !frame->way || !frame->some)
 		return ptx_fail(walk, "out of memory");
 	for (uint32_t i = 0; i < function->block_count; i++) {
 		if (!function->block[i].is_head)
@@ -256,6 +308,8 @@ void ptx_frame_release(struct ptx_frame *frame)
 	free(frame->head);
 	free(frame->spare);
 	free(frame->leave);
+	free(frame->way);
+	free(frame->some);
 }
 
 int ptx_walk_function(struct ptx_frame *frame, const struct ptx_state *start)

@@ -27,6 +27,7 @@ enum ptx_which {
 	WHICH_ROUNDS,         /* of a loop, by block */
 	WHICH_PARAMETER,      /* + bytes */
 	WHICH_SELECTED = 150, /* one of two values, by a condition */
+	WHICH_SPARSE,         /* a result that need not be each number of its range */
 	WHICH_JOIN = 200,     /* + slot, by block */
 };
 
@@ -61,20 +62,30 @@ struct ptx_walk {
 	uint32_t path_count, path_room;
 	unsigned long steps; /* left */
 	int cells_changed, collects;
+	int ends_threads;    /* a function that was called has let threads exit */
 	const char *failure; /* the walk is over: claims are worth nothing */
 };
 
 enum ptx_condition_kind {
 	CONDITION_UNKNOWN,
+	CONDITION_KNOWN, /* compare: its value */
 	CONDITION_COMPARE,
 	CONDITION_AND,
 	CONDITION_OR,
+	CONDITION_XOR,
 	CONDITION_NOT
 };
 struct ptx_condition {
 	uint8_t kind, compare, is_unsigned;
 	uint32_t first, second; /* registers, of AND, OR, NOT */
 	struct ptx_value a, b, difference;
+};
+
+/* What the last pass found of an edge. */
+enum ptx_way {
+	WAY_POSSIBLE = 1, /* threads may go it */
+	WAY_PART = 2,     /* its condition is more than the state behind it says */
+	WAY_ONLY = 4,     /* no other way out of its block is possible */
 };
 
 /* A register at a loop's head. */
@@ -103,10 +114,15 @@ struct ptx_frame {
 	uint32_t *condition_of;   /* by register: condition + 1 */
 	struct ptx_condition *condition;
 	uint32_t condition_count, condition_room;
-	struct ptx_state **entry;   /* by block */
-	struct ptx_head **head;     /* by block */
-	struct ptx_state *spare;    /* for an instruction under a guard, an edge */
-	struct ptx_state *leave;    /* what returns; NULL: nothing does */
+	struct ptx_state **entry; /* by block */
+	struct ptx_head **head;   /* by block */
+	struct ptx_state *spare;  /* for an instruction under a guard, an edge */
+	struct ptx_state *leave;  /* what returns; NULL: nothing does */
+	uint32_t block;           /* that is being passed */
+	uint8_t *way;             /* by edge: enum ptx_way */
+	uint8_t *some;            /* by block: 1 + whether only some threads run it */
+	int is_part;              /* only some of the threads that the state speaks of get here: */
+	int is_guard_part;        /* into the function; past the guard of the instruction */
 	uint8_t fresh[PTX_SYMBOLS]; /* symbols that a join has just made */
 };
 
@@ -141,9 +157,15 @@ struct ptx_value ptx_read_register(struct ptx_frame *frame, const struct ptx_sta
 void ptx_write_register(struct ptx_frame *frame, struct ptx_state *state, uint32_t reg,
 	const struct ptx_value *value);
 
-/* What holds where the predicate has that value. */
-void ptx_assume(struct ptx_frame *frame, struct ptx_state *state, uint32_t predicate, int value,
+/*
+ * What holds where the predicate has that value; 1 if all that then holds is in the state, so that
+ * each thread of which it speaks has that value.
+ */
+int ptx_assume(struct ptx_frame *frame, struct ptx_state *state, uint32_t predicate, int value,
 	unsigned depth);
+/* The same of an operand that is that number. */
+int ptx_assume_number(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_operand *operand, int64_t number);
 void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in,
 	struct ptx_state *state);
 
@@ -168,9 +190,29 @@ int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t i
 
 int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
+/* The pass comes to a block. */
+void ptx_enter_block(struct ptx_frame *frame, uint32_t block);
+
+/*
+ * 1: of the threads and loops' rounds of which the state at an access speaks, only some make it.
+ * Asked in the last pass.
+ */
+int ptx_is_some(const struct ptx_frame *frame, const struct ptx_value *address);
+
+/* 1: the symbol may become another number while the loop goes round. */
+int ptx_may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number);
+
+/* The bytes from the claim's word on of an access to so many; 0: not known how many. */
+void ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
+	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes);
+/* Without strides the run is all of it. */
+void ptx_set_run(struct ptx_claim *claim);
+/* From where its first run begins to where its last does. */
+int64_t ptx_stride_length(const struct ptx_stride *stride);
+
 /* The instruction accesses bytes at a value. */
-int ptx_claim(struct ptx_walk *walk, const struct ptx_value *address, const struct ptx_state *state,
-	uint32_t bytes, int direction);
+int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
+	const struct ptx_state *state, uint32_t bytes, int direction);
 /* Claims in order, those that touch made one. */
 void ptx_claims_finish(struct ptx_access *access);
 

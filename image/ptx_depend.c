@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Control dependence: which edges decide whether a block runs.  An edge does if the block is on
+ * every way from there to the end of the function, and not on every way from the edge's beginning
+ * (Ferrante, Ottenstein, Warren: "The program dependence graph and its use in optimization").
+ *
+ * What enters a state by a condition counts as said by it where the state says exactly that.
+ * Where it does not, what depends on the edge is done by some of the threads that the state speaks
+ * of, and by all again where the ways have met.
+ */
+#include "ptx_walk.h"
+
+#include <stdlib.h>
+
+#define NONE UINT32_MAX
+/* Edges in all lists together; functions beyond are nested beyond what compilers write. */
+#define DECIDE_LIMIT (1u << 18)
+
+/* The way back from the end: a block more than the function has. */
+struct reverse {
+	struct ptx_function *function;
+	uint32_t end;          /* the block that stands for it */
+	uint32_t *from;        /* blocks, by the block they lead to */
+	uint32_t *first;       /* of from, by block */
+	uint32_t *next;        /* of from, while blocks are put in order */
+	uint32_t *list, count; /* blocks, each after those that are on all its ways to the end */
+	uint32_t *place;       /* in the list */
+	uint32_t *up;          /* the first block on every way to the end */
+};
+
+/* Counts, then places: what leads to each block, the end included. */
+static void sort_edges(struct reverse *reverse)
+{
+	const struct ptx_function *function = reverse->function;
+	uint32_t *first = reverse->first, *next = reverse->next;
+
+	for (uint32_t i = 0; i < function->edge_count; i++)
+		first[function->edges[i].block + 1]++;
+	for (uint32_t i = 0; i < reverse->end; i++)
+		first[reverse->end + 1] += function->block[i].leaves;
+	for (uint32_t i = 0; i <= reverse->end; i++)
+		first[i + 1] += first[i];
+	memcpy(next, first, (reverse->end + 1) * sizeof(*next));
+	for (uint32_t i = 0; i < function->edge_count; i++)
+		reverse->from[next[function->edges[i].block]++] = function->edges[i].from;
+	for (uint32_t i = 0; i < reverse->end; i++)
+		if (function->block[i].leaves)
+			reverse->from[next[reverse->end]++] = i;
+	memcpy(next, first, (reverse->end + 1) * sizeof(*next));
+}
+
+/* Depth first, from the end; stack has room for all blocks. */
+static void put_in_order(struct reverse *reverse, uint32_t *stack)
+{
+	uint32_t depth = 0, at = reverse->end + 1;
+
+	for (uint32_t i = 0; i <= reverse->end; i++)
+		reverse->place[i] = NONE;
+	reverse->place[reverse->end] = 0;
+	stack[depth++] = reverse->end;
+	while (depth) {
+		uint32_t block = stack[depth - 1];
+
+		if (reverse->next[block] == reverse->first[block + 1]) {
+			reverse->list[--at] = block;
+			depth--;
+			continue;
+		}
+		block = reverse->from[reverse->next[block]++];
+		if (reverse->place[block] != NONE)
+			continue;
+		reverse->place[block] = 0;
+		stack[depth++] = block;
+	}
+	reverse->count = reverse->end + 1 - at;
+	memmove(reverse->list, reverse->list + at, reverse->count * sizeof(*reverse->list));
+	for (uint32_t i = 0; i < reverse->count; i++)
+		reverse->place[reverse->list[i]] = i;
+}
+
+static uint32_t common(const struct reverse *reverse, uint32_t a, uint32_t b)
+{
+	if (a == NONE || b == NONE)
+		return a == NONE ? b : a;
+	while (a != b)
+		if (reverse->place[a] > reverse->place[b])
+			a = reverse->up[a];
+		else
+			b = reverse->up[b];
+	return a;
+}
+
+/* As find_dominators() of ptx_flow.c, from the end. */
+static void find_ways_to_end(struct reverse *reverse)
+{
+	const struct ptx_function *function = reverse->function;
+	int changed = 1;
+
+	for (uint32_t i = 0; i <= reverse->end; i++)
+		reverse->up[i] = NONE;
+	reverse->up[reverse->end] = reverse->end;
+	while (changed) {
+		changed = 0;
+		for (uint32_t i = 1; i < reverse->count; i++) {
+			const struct ptx_block *block = &function->block[reverse->list[i]];
+			uint32_t found = block->leaves ? reverse->end : NONE;
+
+			for (uint32_t e = block->edge; e < block->edge + block->edge_count; e++)
+				if (reverse->up[function->edges[e].block] != NONE)
+					found = common(reverse, found, function->edges[e].block);
+			changed |= found != reverse->up[reverse->list[i]];
+			reverse->up[reverse->list[i]] = found;
+		}
+	}
+}
+
+/* Calls visit with each edge and block that depends on it; 0: they are too many. */
+static int for_each_dependence(const struct reverse *reverse,
+	void (*visit)(struct ptx_function *function, uint32_t edge, uint32_t block))
+{
+	struct ptx_function *function = reverse->function;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < function->edge_count; i++) {
+		uint32_t from = function->edges[i].from, at = function->edges[i].block;
+
+		if (function->block[from].edge_count + function->block[from].leaves < 2)
+			continue;
+		for (; at != reverse->up[from] && at != reverse->end && at != NONE;
+			at = reverse->up[at]) {
+			if (++count > DECIDE_LIMIT)
+				return 0;
+			visit(function, i, at);
+		}
+	}
+	return 1;
+}
+
+static void count_one(struct ptx_function *function, uint32_t edge, uint32_t block)
+{
+	(void)edge;
+	function->block[block].decide_count++;
+}
+
+static void add_one(struct ptx_function *function, uint32_t edge, uint32_t block)
+{
+	struct ptx_block *to = &function->block[block];
+
+	function->decide[to->decide + to->decide_count++] = edge;
+}
+
+/* Without the list nothing is known to be run by all. */
+static int fill_lists(const struct reverse *reverse)
+{
+	struct ptx_function *function = reverse->function;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < function->block_count; i++)
+		function->block[i].ends = reverse->up[i] != NONE;
+	if (!for_each_dependence(reverse, count_one))
+		return 0;
+	for (uint32_t i = 0; i < function->block_count; i++) {
+		function->block[i].decide = count;
+		count += function->block[i].decide_count;
+		function->block[i].decide_count = 0;
+	}
+	function->decide = malloc((count + 1) * sizeof(*function->decide));
+	if (!function->decide)
+		return -1;
+	for_each_dependence(reverse, add_one);
+	return 0;
+}
+
+int ptx_make_dependences(struct ptx_function *function)
+{
+	size_t count = function->block_count + 2, edges = function->edge_count + count;
+	/* One piece of memory: six lists by block, one by edge. */
+	uint32_t *room = calloc(6 * count + edges, sizeof(*room));
+	struct reverse reverse = {
+		.function = function,
+		.end = function->block_count,
+		.from = room + 6 * count,
+		.first = room,
+		.next = room + count,
+		.list = room + 2 * count,
+		.place = room + 3 * count,
+		.up = room + 4 * count,
+	};
+	int rc = -1;
+
+	if (room) {
+		sort_edges(&reverse);
+		put_in_order(&reverse, room + 5 * count);
+		find_ways_to_end(&reverse);
+		rc = fill_lists(&reverse);
+	}
+	free(room);
+	return rc ? ptx_refuse(function, "out of memory") : 0;
+}
+
+/* A block that was not passed before those it decides over is in a loop with more ways than one. */
+static int is_some(const struct ptx_frame *frame, uint32_t block)
+{
+	return frame->some[block] != 1;
+}
+
+/*
+ * What one of the edges that decide over a block says: 1 if only some take it of those that the
+ * state behind it speaks of.
+ */
+static int takes_some(const struct ptx_frame *frame, uint32_t edge)
+{
+	return frame->way[edge] & WAY_PART || is_some(frame, frame->function->edges[edge].from);
+}
+
+static int decides(const struct ptx_function *function, uint32_t edge, uint32_t number)
+{
+	const struct ptx_block *block = &function->block[number];
+
+	for (uint32_t i = block->decide; i < block->decide + block->decide_count; i++)
+		if (function->decide[i] == edge)
+			return 1;
+	return 0;
+}
+
+/* The edge decides how often a loop goes round in which that one is. */
+static int is_of_outer(const struct ptx_function *function, uint32_t edge, uint32_t head)
+{
+	while (head != function->block[head].dominator) {
+		head = function->block[head].dominator;
+		if (function->block[head].is_head && decides(function, edge, head))
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * Edges that decide over a block: those that lead back to it, which say how often a loop's head is
+ * run, or the others.  Two that are possible are an "or", of which a state knows the hull.
+ */
+static int decide_some(const struct ptx_frame *frame, uint32_t number, int back)
+{
+	const struct ptx_function *function = frame->function;
+	const struct ptx_block *block = &function->block[number];
+	unsigned count = 0;
+
+	if (!function->decide || !block->ends)
+		return 1;
+	for (uint32_t i = block->decide; i < block->decide + block->decide_count; i++) {
+		uint32_t edge = function->decide[i];
+
+		if (!(frame->way[edge] & WAY_POSSIBLE) ||
+			ptx_dominates(function, number, function->edges[edge].from) != back ||
+			(back && is_of_outer(function, edge, number)))
+			continue;
+		if (takes_some(frame, edge) || ++count > 1)
+			return 1;
+	}
+	return 0;
+}
+
+void ptx_enter_block(struct ptx_frame *frame, uint32_t block)
+{
+	frame->block = block;
+	frame->some[block] = (uint8_t)(1 + decide_some(frame, block, 0));
+}
+
+static int varies(const struct ptx_frame *frame, uint32_t head, const struct ptx_value *address)
+{
+	for (unsigned i = 0; i < address->count; i++)
+		if (ptx_may_change(frame, head, address->term[i].symbol))
+			return 1;
+	return 0;
+}
+
+/* A loop around the block that not all go round as often as the state says makes it so. */
+static int is_some_round(const struct ptx_frame *frame, uint32_t block,
+	const struct ptx_value *address)
+{
+	for (;; block = frame->function->block[block].dominator) {
+		if (frame->function->block[block].is_head && varies(frame, block, address) &&
+			decide_some(frame, block, 1))
+			return 1;
+		if (block == frame->function->block[block].dominator)
+			return 0;
+	}
+}
+
+int ptx_is_some(const struct ptx_frame *frame, const struct ptx_value *address)
+{
+	return frame->walk->ends_threads || frame->is_part || frame->is_guard_part ||
+		is_some(frame, frame->block) || is_some_round(frame, frame->block, address);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What kernels do under a condition, by what nvcc makes of tests/data/conditions.cu: which claims
+ * are of all bytes and which are of some of them at most.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "ptx.h"
+
+/* A grid and block of one or two dimensions; the scalars behind the two pointers. */
+struct shape {
+	uint32_t grid, block;
+	int two_dimensions;
+	int32_t first, second;
+};
+
+static const struct shape line = { 4, 256, 0, 1000, 0 };
+static const struct shape line_odd = { 4, 256, 0, 1000, 1 };
+static const struct shape square = { 2, 16, 1, 30, 1 };
+
+static char *read_text(size_t *size)
+{
+	char path[4096], *text = malloc(1 << 20);
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s/conditions.ptx", getenv("TEST_DATA"));
+	in = fopen(path, "r");
+	assert_non_null(text);
+	assert_non_null(in);
+	*size = fread(text, 1, 1 << 20, in);
+	fclose(in);
+	return text;
+}
+
+static void print_stores(FILE *out, const struct ptx_access *access)
+{
+	for (size_t i = 0; i < access->count; i++) {
+		const struct ptx_claim *claim = &access->claim[i];
+
+		if (claim->direction != PTX_STORE)
+			continue;
+		fprintf(out, "%s%lld..%lld", ftell(out) ? ", " : "", (long long)claim->low,
+			(long long)claim->high);
+		if (claim->stride_count)
+			fprintf(out, " of %lld", (long long)claim->run);
+		for (unsigned s = 0; s < claim->stride_count; s++)
+			fprintf(out, " %lldx%lld", (long long)claim->stride[s].count,
+				(long long)claim->stride[s].bytes);
+		fputs(claim->exact ? "" : " at most", out);
+	}
+}
+
+/* The stores of the kernel. */
+static void check(const char *kernel, struct shape shape, const char *expected)
+{
+	uint8_t value[24] = { 0 }, state[24];
+	uint32_t rows = shape.two_dimensions ? shape.grid : 1;
+	uint32_t height = shape.two_dimensions ? shape.block : 1;
+	struct ptx_launch launch = { .grid = { shape.grid, rows, 1 },
+		.block = { shape.block, height, 1 },
+		.size = sizeof(value),
+		.value = value,
+		.state = state };
+	char error[IMAGE_ERROR_SIZE], *found;
+	size_t text_size, size;
+	char *text = read_text(&text_size);
+	struct ptx_module *module = ptx_open(text, text_size, error);
+	FILE *out = open_memstream(&found, &size);
+	struct ptx_access access;
+	long number;
+
+	assert_non_null(module);
+	number = ptx_find(module, kernel, strlen(kernel));
+	assert_true(number >= 0);
+	memcpy(value + 16, &shape.first, 4);
+	memcpy(value + 20, &shape.second, 4);
+	memset(state, PTX_POINTER, 16);
+	memset(state + 16, PTX_KNOWN, 8);
+	assert_int_equal(ptx_interpret(module, (size_t)number, &launch, PTX_STEPS, &access), 0);
+	print_stores(out, &access);
+	fclose(out);
+	assert_string_equal(found, expected);
+	ptx_access_release(&access);
+	ptx_close(module);
+	free(text);
+	free(found);
+}
+
+static void comparisons_with_a_bound_are_exact(void **unused)
+{
+	(void)unused;
+	check("grid_stride", (struct shape){ 2, 256, 0, 1000, 0 }, "0..4000");
+	check("first_warp", line, "0..512");
+	check("first_thread", line, "0..16");
+	check("every_second", line_odd, "4..4000 of 4 500x8");
+	check("nested", (struct shape){ 2, 256, 0, 5, 1000 }, "0..20000");
+	check("calls", line, "0..4000");
+}
+
+static void rows_end_where_their_condition_says(void **unused)
+{
+	(void)unused;
+	check("inside", square, "124..3476 of 112 28x120");
+	check("left_columns", (struct shape){ 2, 16, 1, 20, 40 }, "0..3120 of 80 20x160");
+}
+
+static void every_second_element_is_not_all(void **unused)
+{
+	(void)unused;
+	check("colour", line, "0..4000 at most");
+	check("colour", line_odd, "0..4000 at most");
+	check("colour_remainder", line_odd, "4..4000 at most");
+	check("checkerboard", square, "0..3600 at most");
+	check("bucket", line_odd, "0..4000 at most");
+	check("even_blocks", line_odd, "0..4096 at most");
+	check("ends", line, "0..4096 at most");
+	check("lower", square, "0..3600 at most");
+}
+
+static void data_decides(void **unused)
+{
+	(void)unused;
+	check("positive", line, "0..4000 at most");
+	check("early_return", line, "0..4000 at most");
+	check("grid_stride_positive", line, "0..4000 at most");
+	check("until_found", (struct shape){ 1, 256, 0, 10, 0 }, "0..10240 at most");
+	check("nested_until_found", (struct shape){ 2, 256, 0, 5, 1000 }, "0..20000 at most");
+}
+
+static void ways_that_have_met_are_all_again(void **unused)
+{
+	(void)unused;
+	check("joined", line, "0..4000");
+	check("until_done", line, "0..4000");
+	check("waits", line, "0..4000");
+}
+
+static void what_the_launch_decides_is_exact(void **unused)
+{
+	(void)unused;
+	check("by_block", line, "0..1024, 4000..5024, 12000..13024, 20000..21024");
+	check("by_mode", line_odd, "0..4000");
+	check("by_mode", line, "4000..8000");
+}
+
+static void conditions_reach_into_calls(void **unused)
+{
+	(void)unused;
+	check("calls_positive", line, "0..4000 at most");
+	check("positive_calls", line, "0..4000 at most");
+	check("exits", line, "0..4000 at most");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(comparisons_with_a_bound_are_exact),
+		cmocka_unit_test(rows_end_where_their_condition_says),
+		cmocka_unit_test(every_second_element_is_not_all),
+		cmocka_unit_test(data_decides),
+		cmocka_unit_test(ways_that_have_met_are_all_again),
+		cmocka_unit_test(what_the_launch_decides_is_exact),
+		cmocka_unit_test(conditions_reach_into_calls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
