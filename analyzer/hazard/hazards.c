@@ -140,19 +140,31 @@ static enum confidence at_most(enum confidence confidence, enum confidence most)
 	return confidence < most ? confidence : most;
 }
 
+/* A kernel's: what a copy or a memset writes is known to be that. */
 static int is_flag(const struct memory_access *access)
 {
-	return !access->stride_count && access->run <= HAZARD_FLAG_BYTES;
+	return !access->stride_count && access->run <= HAZARD_FLAG_BYTES &&
+		access->evidence <= EVIDENCE_PTX;
 }
 
-/* Both may write the same: a flag that several kernels raise, two memsets. */
+static int are_memsets(const struct operation_point *one, const struct operation_point *other)
+{
+	return kind_family(one->kind) == FAMILY_set && kind_family(other->kind) == FAMILY_set;
+}
+
+/* Both may write the same: a flag that several kernels raise, memsets to who knows what. */
 static int may_write_the_same(const struct past_access *past, const struct memory_access *access,
 	const struct hazards *hazards)
 {
-	if (kind_family(past->by.kind) == FAMILY_set &&
-		kind_family(hazards->now.kind) == FAMILY_set)
-		return 1;
+	if (are_memsets(&past->by, &hazards->now))
+		return !past->by.fill || !hazards->now.fill;
 	return is_flag(&past->access) && is_flag(access);
+}
+
+/* The same bytes, whichever comes last. */
+static int write_the_same(const struct operation_point *one, const struct operation_point *other)
+{
+	return are_memsets(one, other) && one->fill && one->fill == other->fill;
 }
 
 static int ran_at_once(const struct operation_point *earlier, const struct operation_point *later)
@@ -285,6 +297,8 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 
 	if (is_same_operation(&past->by, &hazards->now) || past->by.stretch != hazards->now.stretch)
 		return 0;
+	if (write_the_same(&past->by, &hazards->now))
+		return 0;
 	strength = hazards->ordering.of(hazards->ordering.arg, past, access);
 	if (strength == ORDER_GUARANTEED || strength == ORDER_UNKNOWN)
 		return 0;
@@ -329,6 +343,7 @@ static struct operation_point point_of(const struct order *order, const struct w
 		.kind = call->kind,
 		.stretch = call->stretch,
 		.upload = upload_of(call),
+		.fill = call->fill,
 		.overlaps = order->overlaps,
 		.exec = order->exec,
 		.acts = order_acts_in_graph(order, order->exec) };

@@ -24,6 +24,7 @@ struct operation_point {
 	int stretch;    /* as walk_call.stretch */
 	int is_life;    /* it allocates or frees the memory in stream order */
 	int64_t upload; /* bytes of pageable memory that it copied to the device, 0: none */
+	int64_t fill;   /* 1 + the 32 bits that a memset repeats, 0: not known */
 	int overlaps;   /* it may start before the operation before it in its stream ends */
 	int64_t exec;   /* the graph that it is a launch of, 0: none */
 	int acts;       /* events act within that, so that its nodes have an order of their own */

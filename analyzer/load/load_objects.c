@@ -100,6 +100,22 @@ static int write_attributes(struct loader *loader, const struct loaded_call *cal
 		: 0;
 }
 
+/* The 32 bits that a memset repeats; its name says how many of them it is given. */
+static int write_fill(struct loader *loader, const struct loaded_call *call)
+{
+	const struct call_type_record *type = call->type->record;
+	const char *name = type->data + type->field_count;
+	uint32_t value = (uint32_t)call->fields.value[FIELD_value];
+
+	if (!(call->fields.present & 1ull << FIELD_value))
+		return 0;
+	if (memmem(name, type->name_length, "D8", 2))
+		value = (value & 0xff) * 0x01010101u;
+	else if (memmem(name, type->name_length, "D16", 3))
+		value = (value & 0xffff) * 0x00010001u;
+	return loader_write_object(loader, call, "fill", value);
+}
+
 static int write_contexts(struct loader *loader, const struct loaded_call *call)
 {
 	if (call_is_copy(call->kind))
@@ -148,6 +164,8 @@ int loader_write_objects(struct loader *loader, const struct loaded_call *call)
 	case KIND_CONTEXT:
 		return mark_green(loader, call);
 	default:
-		return write_contexts(loader, call);
+		return kind_family((enum call_kind)call->kind) == FAMILY_set
+			? write_fill(loader, call)
+			: write_contexts(loader, call);
 	}
 }

@@ -166,6 +166,7 @@ enum object_role {
 	OBJECT_CAPTURED,
 	OBJECT_ATTRIBUTES,
 	OBJECT_CONTENT,
+	OBJECT_FILL,
 };
 
 struct run_object {

@@ -178,6 +178,7 @@ static int read_objects(struct run *run, struct db *db)
 		[OBJECT_CAPTURED] = "captured",
 		[OBJECT_ATTRIBUTES] = "attributes",
 		[OBJECT_CONTENT] = "content",
+		[OBJECT_FILL] = "fill",
 	};
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "call_object",

@@ -58,6 +58,7 @@ struct walk_call {
 	int64_t dst_context, src_context;       /* of a copy between devices */
 	int64_t exec;                           /* executable graph */
 	unsigned content;                       /* content.h */
+	int64_t fill;                           /* 1 + the 32 bits that a memset repeats */
 	int64_t other_thread;                   /* that it made or joined */
 	int owner_device;                       /* of the memory it freed, -1: unknown */
 	int freed_async;                        /* that memory was allocated in stream order */

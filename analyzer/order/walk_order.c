@@ -57,6 +57,9 @@ static void take_object(struct walk_call *call, enum object_role role, int64_t o
 	case OBJECT_CONTENT:
 		call->content = (unsigned)object;
 		break;
+	case OBJECT_FILL:
+		call->fill = object + 1;
+		break;
 	case OBJECT_OTHER:
 		break;
 	}

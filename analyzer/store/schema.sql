@@ -405,7 +405,8 @@ CREATE TABLE call_object ( -- what else a call names or is, as far as that order
 	                                -- (graph): it became a node of that; attributes: bits, 2:
 	                                -- programmatic stream serialization; content: bits, of a graph's
 	                                -- launch or a batch, 1: it may touch memory that operand does
-	                                -- not name, 2: it runs functions on the host
+	                                -- not name, 2: it runs functions on the host; fill: the 32 bits that a
+	                                -- memset repeats
 	object INTEGER NOT NULL,
 	PRIMARY KEY (call, role)
 ) WITHOUT ROWID;
