@@ -11,7 +11,7 @@
 #include "stretches.h"
 #include "waits_behind.h"
 #include "waits_judge.h"
-#include "waits_scope.h"
+#include "waits_pending.h"
 #include "waits_usual.h"
 
 /* The last Async copy to the host of a thread: what the wait for it really waits for. */
@@ -40,7 +40,7 @@ struct waits *waits_new(struct db *db)
 	if (!waits)
 		return NULL;
 	waits->db = db;
-	waits->pending = pending_new(db);
+	waits->pending = pending_new();
 	waits->resizes = resizes_new(db);
 	/* CU_CTX_SCHED_MASK and CU_CTX_SCHED_BLOCKING_SYNC, of cuda.h. */
 	waits->timing = db_prepare(db,

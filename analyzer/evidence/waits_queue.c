@@ -10,7 +10,7 @@
 #include "run_columns.h"
 #include "spans.h"
 #include "walk.h"
-#include "waits_scope.h"
+#include "scope.h"
 
 /* So many streams of a thread are full at once that it is followed what that keeps back. */
 #define SEGMENTS 8

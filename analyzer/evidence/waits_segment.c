@@ -7,7 +7,7 @@
 #include "run_columns.h"
 #include "sharing.h"
 #include "waits.h"
-#include "waits_scope.h"
+#include "scope.h"
 #include "words.h"
 
 static int is_held(const struct run *run, int64_t call)

@@ -27,4 +27,10 @@ static inline enum stream_kind stream_kind_of(const char *name)
 	return STREAM_KIND_UNKNOWN;
 }
 
+/* Towards the legacy stream, a blocking stream: its work and legacy work exclude each other. */
+static inline int stream_is_blocking(enum stream_kind kind)
+{
+	return kind == STREAM_KIND_BLOCKING || kind == STREAM_KIND_THREAD;
+}
+
 #endif

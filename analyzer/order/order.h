@@ -151,10 +151,4 @@ void order_release(struct order *order);
 /* The later of two states, by end. */
 struct order_state order_later(struct order_state a, struct order_state b);
 
-/* Towards the legacy stream, a blocking stream: its work and legacy work exclude each other. */
-static inline int stream_is_blocking(enum stream_kind kind)
-{
-	return kind == STREAM_KIND_BLOCKING || kind == STREAM_KIND_THREAD;
-}
-
 #endif

@@ -7,6 +7,7 @@
 #include "array.h"
 #include "constants.h"
 #include "order_steps.h"
+#include "scope.h"
 
 /* --- what threads learn from each other --- */
 
@@ -342,29 +343,35 @@ static int join_event(struct order *order, const struct walk_call *call, int64_t
 	return join(order, call, &event->state, ORDER_WAIT);
 }
 
+/* Of which streams a green context, or one that the call does not name, is not known. */
+static int join_named_context(struct order *order, const struct walk_call *call)
+{
+	struct order_context *context = idmap_get(&order->contexts, call->context);
+
+	if (!call->context || call->green) {
+		order->node |= 2;
+		if (order_doubt(order, &order->now))
+			return -1;
+	}
+	return context ? join_context(order, call, context, 0, ORDER_WAIT) : 0;
+}
+
 static int join_what_it_names(struct order *order, const struct walk_call *call)
 {
+	enum scope scope = scope_asked(call);
 	struct order_stream *stream;
-	struct order_context *context;
 
-	if (kind_waits(call->kind) == WAITS_CONTEXT) {
-		context = idmap_get(&order->contexts, call->context);
-		if (!call->context || call->green) /* of which streams is not known */
-			order->node |= 2;
-		if (order->node & 2 && order_doubt(order, &order->now))
-			return -1;
-		return context ? join_context(order, call, context, 0, ORDER_WAIT) : 0;
-	}
-	if (kind_waits(call->kind) != WAITS_STREAM && call->kind != KIND_STREAM_QUERY)
+	if (scope == SCOPE_CONTEXT)
+		return join_named_context(order, call);
+	if (scope == SCOPE_EVENT || scope == SCOPE_NONE)
 		return join_event(order, call, call->event2) || join_event(order, call, call->event)
 			? -1
 			: 0;
 	stream = order_need_stream(order, call);
 	if (!stream)
 		return call->stream ? -1 : 0;
-	if (stream->kind == STREAM_KIND_LEGACY)
-		return join_context(order, call, stream->context, 1, ORDER_WAIT);
-	return join_stream(order, call, stream, ORDER_WAIT);
+	return scope == SCOPE_LEGACY ? join_context(order, call, stream->context, 1, ORDER_WAIT)
+				     : join_stream(order, call, stream, ORDER_WAIT);
 }
 
 /* The thread is after what the call waited for. */
@@ -412,11 +419,7 @@ int order_step_join(struct order *order, const struct walk_call *call)
  */
 static int device_of_incident(const struct walk_call *call)
 {
-	if (kind_waits(call->kind) == WAITS_PROCESS)
-		return -1;
-	return kind_family(call->kind) == FAMILY_free && call->owner_device >= 0
-		? call->owner_device
-		: call->device;
+	return scope_of(call) == SCOPE_PROCESS ? -1 : scope_device(call);
 }
 
 static int frees_nothing(const struct walk_call *call)

@@ -32,7 +32,7 @@
 #include "owners.h"
 #include "pass.h"
 #include "relax.h"
-#include "waits_scope.h"
+#include "scope.h"
 #include "walk.h"
 
 struct thread {

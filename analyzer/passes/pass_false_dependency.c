@@ -21,7 +21,7 @@
 #include "order_loss.h"
 #include "pass.h"
 #include "relax.h"
-#include "waits_scope.h"
+#include "scope.h"
 #include "walk.h"
 
 /* Waits of a stream that later work is held against; those before are settled. */

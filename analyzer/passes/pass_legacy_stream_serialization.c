@@ -23,7 +23,6 @@
 
 #include "access.h"
 #include "constants.h"
-#include "order.h"
 #include "pass.h"
 #include "unnamed_memory.h"
 

@@ -15,7 +15,7 @@
 #include "idmap.h"
 #include "map.h"
 #include "replay.h"
-#include "waits_scope.h"
+#include "scope.h"
 
 #define REPLAY_NONE UINT32_MAX
 #define REPLAY_LONG_AGO (INT64_MIN / 2) /* leaves room to add to */

@@ -10,11 +10,9 @@
  * copies between host and legacy stream, not by those in a per-thread one, Async copies and
  * explicit waits.
  */
-#ifndef CUFENCE_WAITS_SCOPE_H
-#define CUFENCE_WAITS_SCOPE_H
+#ifndef CUFENCE_SCOPE_H
+#define CUFENCE_SCOPE_H
 
-#include "db.h"
-#include "order.h"
 #include "walk.h"
 
 enum scope {
@@ -49,6 +47,10 @@ int scope_empties_device(const struct walk_call *call);
  */
 int scope_waits_first(const struct walk_call *call);
 
+/* Of a call that waits for a device, which: that which owns the memory it frees, else the current
+ * one; -1: not known. */
+int scope_device(const struct walk_call *call);
+
 /* The call exists in order to wait. */
 int scope_is_explicit(const struct walk_call *call);
 
@@ -60,21 +62,5 @@ int scope_waited(const struct walk_call *call);
 
 /* The call returns only after its own operation; otherwise it has copied the source away. */
 int scope_includes_own(const struct walk_call *call);
-
-/*
- * What is pending in each context, kept along the walk.  Submissions count once they returned:
- * a call entered while another thread was still submitting need not wait for that.
- */
-struct pending;
-struct pending *pending_new(struct db *db);
-void pending_free(struct pending *pending);
-
-/* Notes the operations of a call. */
-int pending_add(struct pending *pending, const struct walk_call *call);
-
-/* The operation in the call's scope that ended last, of those submitted before it was entered;
- * its end tells whether it was pending.  *scope becomes SCOPE_NONE for memory of a pool. */
-struct order_state pending_find(struct pending *pending, const struct order *order,
-	const struct walk_call *call, enum scope *scope);
 
 #endif
