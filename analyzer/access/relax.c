@@ -253,11 +253,27 @@ static int64_t find_last(const struct ring *ring, const struct relax_visitor *vi
 	return low;
 }
 
+static int is_reached(const struct relax *relax, const struct order *order,
+	struct relax_reach *reaches, const struct order_epoch *epoch)
+{
+	struct relax_reach *reach = &reaches[epoch->key % RELAX_REACHES];
+
+	if (reach->step != relax->step || reach->key != epoch->key || reach->set != epoch->set)
+		*reach = (struct relax_reach){ relax->step, epoch->key, epoch->set,
+			order_reach(order, epoch) };
+	return epoch->seq && epoch->seq <= reach->seq;
+}
+
 static int is_before_in_full(void *arg, const struct touch *touch)
 {
-	const struct relax *relax = arg;
+	struct relax *relax = arg;
 
-	return order_before(&relax->full, touch->full) == ORDER_GUARANTEED;
+	return is_reached(relax, &relax->full, relax->full_reach, &touch->full);
+}
+
+static int is_before_in_loose(struct relax *relax, const struct touch *touch)
+{
+	return is_reached(relax, &relax->loose, relax->loose_reach, &touch->loose);
 }
 
 /* Launches, copies, memsets, graphs of them; that memory is allocated or freed matters to all. */
@@ -297,7 +313,7 @@ static int check_ring(struct relax *relax, const struct walk_call *call, int64_t
 	for (int tries = 0; last >= oldest(ring); last--, tries++) {
 		int conflict;
 
-		if (order_before(&relax->loose, at(ring, last)->loose) == ORDER_GUARANTEED)
+		if (is_before_in_loose(relax, at(ring, last)))
 			return 0;
 		conflict =
 			tries < CONFLICT_TRIES ? may_conflict(relax, call, key, at(ring, last)) : 1;
@@ -423,6 +439,7 @@ int relax_both(struct relax *relax, const struct walk_call *call)
 {
 	int fetches = relax->fetched && relax_fetches(call), all_known = 0;
 
+	relax->step++;
 	relax->host_slot = -1;
 	if (fetches) {
 		all_known = find_keys(relax, call);

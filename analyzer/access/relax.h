@@ -34,8 +34,18 @@ struct touch {
 	int slot;                       /* its place among the last RELAX_DEPTH of its stream */
 };
 
+/* How far an agent lies before the present operation (order_reach()). */
+struct relax_reach {
+	uint64_t step;
+	uint32_t key, set, seq;
+};
+
+#define RELAX_REACHES 256
+
 struct relax {
 	struct order full, loose;
+	uint64_t step; /* of relax_both(), so far; what is of another one is forgotten */
+	struct relax_reach full_reach[RELAX_REACHES], loose_reach[RELAX_REACHES]; /* by key */
 	/* later's operation is ordered after earlier's in full and not in loose; earlier NULL:
 	 * after one that is not remembered, perhaps.  -1 stops. */
 	int (*lost)(void *arg, const struct walk_call *later, const struct touch *earlier);

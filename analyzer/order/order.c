@@ -282,6 +282,15 @@ enum order_strength order_before(const struct order *order, struct order_epoch e
 	return strength;
 }
 
+uint32_t order_reach(const struct order *order, const struct order_epoch *agent)
+{
+	if (order->given_up || !order->epoch.seq)
+		return 0;
+	if ((agent->key == order->epoch.key && !order->overlaps) || is_forgotten(order, agent->key))
+		return UINT32_MAX;
+	return order_clock_covers(order->now, &order->now_own, agent->key, agent->set);
+}
+
 enum order_strength order_known(const struct order *order, int64_t thread,
 	struct order_epoch earlier)
 {

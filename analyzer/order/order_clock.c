@@ -102,6 +102,26 @@ enum order_strength order_clock_strength(const struct order_clock *clock,
 	return best;
 }
 
+static uint32_t surely(const struct order_clock *clock, uint32_t key, uint32_t covered)
+{
+	uint32_t seq = order_clock_reach(clock, key, ORDER_GUARANTEED);
+
+	return seq > covered ? seq : covered;
+}
+
+uint32_t order_clock_covers(const struct order_clock *clock, const struct order_epoch *own,
+	uint32_t key, uint32_t set)
+{
+	uint32_t covered = own && own_covers(own, key, set, 0) ? own->seq : 0;
+
+	covered = surely(clock, key, covered);
+	if (set)
+		covered = surely(clock, set_key(set), covered);
+	if (set & ORDER_BLOCKING)
+		covered = surely(clock, set_key(set) + 1, covered);
+	return surely(clock, ORDER_ALL_KEY, covered);
+}
+
 uint32_t order_clock_reach(const struct order_clock *clock, uint32_t key,
 	enum order_strength strength)
 {

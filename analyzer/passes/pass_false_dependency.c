@@ -27,6 +27,9 @@
 /* Waits of a stream that later work is held against; those before are settled. */
 #define OPEN_LIMIT 16
 
+/* Pairs remembered by the earlier call. */
+#define LOST_PAIRS 1024
+
 /* The longest hold of a wait. */
 struct wait {
 	int64_t call, process;
@@ -68,6 +71,10 @@ struct search {
 	struct idmap waits;  /* call -> struct wait: those that held something */
 	struct idmap open;   /* stream -> struct open_waits */
 	struct wait *asking;
+	/* Pairs of calls that were lost(), as each allocation that they share says it. */
+	struct pair {
+		int64_t later, earlier;
+	} pair[LOST_PAIRS];
 };
 
 /* An operation that was held by waits for events, and one of them. */
@@ -255,8 +262,12 @@ static void need_all(const struct search *search, const struct ring *ring)
 static int lost(void *arg, const struct walk_call *later, const struct touch *earlier)
 {
 	struct search *search = arg;
+	struct pair *pair = earlier ? &search->pair[earlier->call % LOST_PAIRS] : NULL;
 
-	(void)later;
+	if (pair && pair->later == later->id && pair->earlier == earlier->call)
+		return 0;
+	if (pair)
+		*pair = (struct pair){ later->id, earlier->call };
 	for (size_t i = 0; i < search->open.size; i++) {
 		struct open_waits *open = search->open.slot[i].object;
 		struct wait *last = NULL;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "concurrency.h"
 #include "constants.h"
 #include "replay_parts.h"
 #include "stretches.h"
@@ -13,10 +14,6 @@ struct held {
 	uint32_t call, hold;
 };
 
-struct machine {
-	int64_t sms, threads, blocks;
-};
-
 struct loader {
 	struct replays *replays;
 	const struct run *run;
@@ -24,8 +21,7 @@ struct loader {
 	struct run_cursor operands, freed;
 	struct held *held;
 	size_t held_count, held_at;
-	struct idmap machines; /* machine_key() -> struct machine */
-	struct map writes;     /* word_key() of what some kernel does not only load from */
+	struct map writes; /* word_key() of what some kernel does not only load from */
 	/*
 	 * Calls by which table hold says something was held, by other means than streams and
 	 * events.
@@ -171,58 +167,25 @@ static int read_around(struct loader *loader, struct replay_step *step)
 	return polls < 0 ? -1 : 0;
 }
 
-/* By threads and by blocks; registers and shared memory may let in fewer. */
-static float kernel_share(uint64_t grid, uint64_t block, int64_t sms, int64_t threads,
-	int64_t blocks)
-{
-	double count = (double)GRID_X(grid) * GRID_Y(grid) * GRID_Z(grid);
-	double size = (double)BLOCK_X(block) * BLOCK_Y(block) * BLOCK_Z(block);
-	double by_threads, by_blocks;
-
-	if (sms <= 0 || threads <= 0 || blocks <= 0)
-		return 0;
-	by_threads = count * size / (double)(sms * threads);
-	by_blocks = count / (double)(sms * blocks);
-	return (float)(by_threads > by_blocks ? by_threads : by_blocks);
-}
-
-static int64_t machine_key(int64_t process, int64_t ordinal)
-{
-	return process << 16 | (ordinal & 0xffff);
-}
-
-static float share_of(const struct loader *loader, const struct run_payload *payload,
-	const struct run_where *where)
-{
-	const struct machine *machine =
-		idmap_get(&loader->machines, machine_key(where->process, where->device));
-
-	return machine ? kernel_share(payload->grid, payload->block, machine->sms, machine->threads,
-				 machine->blocks)
-		       : 0;
-}
-
 /* By the first of its operations. */
 static void read_shape(const struct loader *loader, struct replay_step *step)
 {
 	const struct run *run = loader->run;
-	const struct run_call *call = run_call(run, step->call);
-	const struct run_work *last = run_work(run, call->last_work);
-	const struct run_where *where;
+	const struct run_work *last = run_work(run, run_call(run, step->call)->last_work);
+	struct shape shape;
 
 	if (!last)
 		return;
-	where = run_where(run, run_work(run, last->next));
-	step->device = (int16_t)where->device;
-	if (where->kind == WORK_MEMCPY) {
-		/* CUpti_ActivityMemcpyKind: 1 to the device, 2 from it. */
-		step->engine = where->copy_kind == COPY_H2D ? ENGINE_H2D
-			: where->copy_kind == COPY_D2H      ? ENGINE_D2H
-							    : ENGINE_NONE;
-	} else if (where->kind == WORK_KERNEL) {
+	shape = shape_of(run, last->next);
+	step->device = (int16_t)run_where(run, run_work(run, last->next))->device;
+	step->share = (float)shape.part;
+	if (shape.kind == 'k')
 		step->engine = ENGINE_KERNEL;
-		step->share = share_of(loader, run_payload(run, call), where);
-	}
+	else if (shape.kind == 'c')
+		/* CUpti_ActivityMemcpyKind: 1 to the device, 2 from it. */
+		step->engine = shape.copy_kind == COPY_H2D ? ENGINE_H2D
+			: shape.copy_kind == COPY_D2H      ? ENGINE_D2H
+							   : ENGINE_NONE;
 }
 
 static uint32_t step_of_work(const struct loader *loader, const struct replay *replay, int64_t op)
@@ -477,26 +440,6 @@ static int read_claims(struct loader *loader)
 	return 0;
 }
 
-static int read_devices(struct loader *loader, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT process, ordinal, sm_count, threads_per_sm, blocks_per_sm FROM device");
-	int rc = q ? 0 : -1;
-
-	while (!rc && (rc = db_step(q)) > 0) {
-		struct machine *machine = idmap_need(&loader->machines,
-			machine_key(sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1)),
-			sizeof(*machine));
-
-		rc = machine ? 0 : -1;
-		if (machine)
-			*machine = (struct machine){ sqlite3_column_int64(q, 2),
-				sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4) };
-	}
-	sqlite3_finalize(q);
-	return rc;
-}
-
 static int open_loader(struct loader *loader, struct db *db)
 {
 	loader->run = db->run;
@@ -504,7 +447,7 @@ static int open_loader(struct loader *loader, struct db *db)
 	loader->freed = (struct run_cursor){ .rows = &db->run->freed };
 	return walk_cursor_open(&loader->polling, db,
 		       "SELECT call, last FROM polling ORDER BY call") ||
-			read_evidence(loader) || read_claims(loader) || read_devices(loader, db)
+			read_evidence(loader) || read_claims(loader)
 		? -1
 		: 0;
 }
@@ -513,7 +456,6 @@ static void close_loader(struct loader *loader)
 {
 	walk_cursor_close(&loader->polling);
 	free(loader->held);
-	idmap_release(&loader->machines, free);
 	map_release(&loader->writes);
 	map_release(&loader->via);
 	map_release(&loader->holders);
