@@ -214,10 +214,14 @@ static int tells_the_host(const struct walk_call *call)
 int order_tell_host(struct order *order, const struct walk_call *call,
 	const struct order_stream *stream)
 {
+	int64_t at = call->op_end;
+
 	if (!tells_the_host(call))
 		return 0;
-	return order_tell(order, call, call->op_end == WALK_NEVER ? call->enter : call->op_end,
-		&stream->last);
+	/* A function of the host has no record: it begins when what it comes after has ended. */
+	if (at == WALK_NEVER)
+		at = stream->last.end > call->enter ? stream->last.end : call->enter;
+	return order_tell(order, call, at, &stream->last);
 }
 
 /* What its stream waits for lies outside of CUDA's own order: it may stand for anything. */

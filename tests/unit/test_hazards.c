@@ -181,6 +181,23 @@ static void less_is_known(void **unused)
 }
 
 /* A finding of what is likely is shown once is enough, as the first one, and costs no time. */
+/* It tells the host that the work before it is done, once that is done. */
+static void a_host_function_orders_from_its_start_on(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	for (int late = 0; late < 2; late++) {
+		begin(&test);
+		launch(&test, test.writer, test.one, 0);
+		MINI_CALL(&test.m, .type = CALL_cuLaunchHostFunc, .at = test.t, .stream = test.one);
+		test.t += late ? 200 : 10;
+		launch(&test, test.reader, test.two, 0);
+		finish(&test,
+			late ? "missing-fence raw possible 1-3" : "missing-fence raw certain 1-3");
+	}
+}
+
 static void once_is_a_finding(void **unused)
 {
 	struct test test;
@@ -263,6 +280,7 @@ int main(void)
 		cmocka_unit_test(a_fence_that_does_not_order_is_explained),
 		cmocka_unit_test(what_was_covered_is_not_named_again),
 		cmocka_unit_test(less_is_known),
+		cmocka_unit_test(a_host_function_orders_from_its_start_on),
 		cmocka_unit_test(once_is_a_finding),
 		cmocka_unit_test(the_fence_to_add_is_said_in_the_programs_calls),
 	};
