@@ -318,6 +318,23 @@ static void draw_knowledge(struct reference *r, int from, int i, enum order_stre
 	draw(r, from, H(i), strength);
 }
 
+/* When a host function can have begun: once all that it surely comes after has ended. */
+static int64_t function_begins(const struct reference *r, int i)
+{
+	const struct walk_call *call = r->p->call;
+	int64_t at = call[i].enter;
+	uint8_t after[NODES] = { 0 };
+
+	after[S(i)] = 1;
+	for (int to = S(i); to >= 0; to--)
+		for (int from = 0; after[to] && from < to; from++)
+			after[from] |= r->edge[from][to] >= ORDER_INCIDENTAL;
+	for (int k = 0; k < i; k++)
+		if (after[E(k)] && call[k].op && call[k].op_end > at)
+			at = call[k].op_end;
+	return at;
+}
+
 static void draw_threads(struct reference *r, int i)
 {
 	const struct walk_call *c = &r->p->call[i];
@@ -337,7 +354,7 @@ static void draw_threads(struct reference *r, int i)
 					e->other_thread == c->other_thread)))
 			draw(r, H(j), H(i), ORDER_GUARANTEED);
 		if (e->kind == KIND_HOST_FUNC && !e->result &&
-			(e->op ? e->op_end : e->enter) <= c->enter)
+			(e->op ? e->op_end : function_begins(r, j)) <= c->enter)
 			draw_knowledge(r, E(j), i, ORDER_ASSUMED);
 	}
 }
