@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "kernel_names.h"
 #include "losses.h"
 #include "report_parts.h"
 #include "rules.h"
@@ -78,6 +79,20 @@ static const char coverage_sql[] =
 	" (SELECT count(*) AS kernels, count(parameter_count) AS known FROM kernel"
 	"   WHERE handle NOT NULL) k";
 
+static const char accesses_sql[] =
+	"SELECT coalesce(sum(launches), 0) AS launches,"
+	" coalesce(sum(complete), 0) AS launches_complete,"
+	" count(*) FILTER (WHERE complete < launches) AS kernels_incomplete FROM kernel_use";
+
+/* Kernels some of whose accesses are not known, those with most such launches first. */
+static const char unseen_sql[] =
+	"SELECT " KERNEL_LABEL("kernel") " AS kernel, u.launches - u.complete AS launches,"
+	" coalesce((SELECT s.why FROM shape_code s JOIN shape h ON h.id = s.shape"
+	"  WHERE h.kernel = kernel.id AND NOT s.complete LIMIT 1), c.why) AS why"
+	" FROM kernel_use u JOIN kernel ON kernel.id = u.kernel"
+	" LEFT JOIN kernel_code c ON c.kernel = kernel.id WHERE u.complete < u.launches"
+	" ORDER BY 2 DESC, u.kernel LIMIT 20";
+
 static const char settings_sql[] =
 	"SELECT DISTINCT name, value, setting_meaning(name, value) AS meaning FROM property"
 	" WHERE name GLOB '[A-Z]*' ORDER BY name";
@@ -108,6 +123,8 @@ const struct report_fact_info report_facts[FACT_COUNT] = {
 	[FACT_STREAMS] = { "streams", FACT_ROWS, streams_sql },
 	[FACT_WAITS] = { "waits", FACT_ROWS, waits_sql },
 	[FACT_COVERAGE] = { "coverage", FACT_OBJECT, coverage_sql },
+	[FACT_ACCESSES] = { "accesses", FACT_OBJECT, accesses_sql },
+	[FACT_UNSEEN] = { "unseen", FACT_ROWS, unseen_sql },
 	[FACT_SETTINGS] = { "settings", FACT_ROWS, settings_sql },
 	[FACT_NOTES] = { "notes", FACT_VALUES, report_notes_sql },
 	[FACT_HUNG] = { "hung", FACT_ROWS, hung_sql },

@@ -20,6 +20,8 @@ enum report_fact {
 	FACT_STREAMS,
 	FACT_WAITS,
 	FACT_COVERAGE,
+	FACT_ACCESSES,
+	FACT_UNSEEN,
 	FACT_SETTINGS,
 	FACT_NOTES,
 	FACT_HUNG,
@@ -47,6 +49,12 @@ enum report_coverage_column {
 	COVERAGE_PLACED,
 	COVERAGE_KERNELS,
 	COVERAGE_PARAMETERS
+};
+
+enum report_accesses_column {
+	ACCESSES_LAUNCHES,
+	ACCESSES_COMPLETE,
+	ACCESSES_INCOMPLETE /* kernels */
 };
 
 enum report_fact_shape {

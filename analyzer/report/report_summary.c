@@ -267,6 +267,45 @@ static int print_coverage(struct db *db, FILE *out)
 	return 0;
 }
 
+/* Kernels named in the summary of which not every access is known. */
+#define MOST_UNSEEN 3
+
+static int print_unseen(struct db *db, int64_t kernels, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_UNSEEN);
+	const char *separator = "; not those of ";
+	int step = q ? 1 : -1;
+
+	for (int i = 0; i < MOST_UNSEEN && step > 0 && (step = db_step(q)) > 0; i++) {
+		const char *why = (const char *)sqlite3_column_text(q, 2);
+
+		print(out, "%s'%s' (%lld%s%s)", separator, (const char *)sqlite3_column_text(q, 0),
+			(long long)sqlite3_column_int64(q, 1), why ? ": " : "", why ? why : "");
+		separator = ", ";
+	}
+	sqlite3_finalize(q);
+	if (step >= 0 && kernels > MOST_UNSEEN)
+		print(out, " and %lld more kernels", (long long)kernels - MOST_UNSEEN);
+	return step < 0 ? -1 : 0;
+}
+
+/* Where fences that are missing may not be seen. */
+static int print_accesses(struct db *db, FILE *out)
+{
+	int64_t known[ACCESSES_INCOMPLETE + 1];
+
+	if (read_numbers(db, FACT_ACCESSES, known, ACCESSES_INCOMPLETE + 1))
+		return -1;
+	if (!known[ACCESSES_LAUNCHES])
+		return 0;
+	print(out, "    accesses all known of %lld of %lld launches",
+		(long long)known[ACCESSES_COMPLETE], (long long)known[ACCESSES_LAUNCHES]);
+	if (known[ACCESSES_INCOMPLETE] && print_unseen(db, known[ACCESSES_INCOMPLETE], out))
+		return -1;
+	fputc('\n', out);
+	return 0;
+}
+
 int report_summary(struct db *db, FILE *out)
 {
 	int64_t run[RUN_DEVICES_USED + 1];
@@ -286,5 +325,8 @@ int report_summary(struct db *db, FILE *out)
 		print_work(db, run, out) || print_streams(db, run, out) || print_waits(db, out) ||
 		print_coverage(db, out))
 		return -1;
-	return report_settings(db, out) || report_hung(db, out) || report_losses(db, out) ? -1 : 0;
+	return report_settings(db, out) || report_hung(db, out) || report_losses(db, out) ||
+			print_accesses(db, out)
+		? -1
+		: 0;
 }

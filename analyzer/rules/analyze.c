@@ -13,6 +13,7 @@
 #include "pass.h"
 #include "rules.h"
 #include "run_build.h"
+#include "unseen.h"
 #include "device_use.h"
 #include "waits.h"
 #include "waits_queue.h"
@@ -164,7 +165,7 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS wait_call ON wait (call);"
 	"CREATE INDEX IF NOT EXISTS known_wait_call ON known_wait (call);"
 	"DELETE FROM stream_use; DELETE FROM device_use;"
-	"DELETE FROM dependency; DELETE FROM hold; DELETE FROM hazard;"
+	"DELETE FROM dependency; DELETE FROM hold; DELETE FROM hazard; DELETE FROM kernel_use;"
 	"DELETE FROM wait; DELETE FROM known_wait;"
 	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
 	"DELETE FROM loss WHERE reason = '" ORDER_LOSS "';"
@@ -195,7 +196,7 @@ static int conclude(struct db *db, struct stopwatch *watch)
 	int rc = need_run(db);
 
 	CHARGE(watch, columns);
-	rc = rc || use_measure(db);
+	rc = rc || use_measure(db) || unseen_count(db);
 	CHARGE(watch, evidence);
 	rc = rc || follow_the_run(db, watch) || find(db);
 	CHARGE(watch, rules);

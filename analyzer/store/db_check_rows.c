@@ -41,6 +41,7 @@ static const struct rule {
 	/* A join is entered before what the other thread does last. */
 	{ "dependency", "needs <> call", NULL },
 	{ "hazard", COUNT("count") " AND (gap IS NULL OR (" TIME("gap") "))", NULL },
+	{ "kernel_use", COUNT("launches") " AND complete BETWEEN 0 AND launches", NULL },
 	{ "hold", TIME("ready") " AND " DURATION("held"), "held" },
 	{ "stream_use", COUNT("operations") " AND " COUNT("unmatched") " AND " DURATION("busy"),
 		"busy" },

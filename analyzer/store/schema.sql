@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 13; -- raised with every change below
+PRAGMA user_version = 14; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -570,6 +570,12 @@ CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one wr
 	evidence TEXT NOT NULL,         -- what the access of the later one is known from: exact (the call
 	                                -- says it), ptx, const, convention or none (kernel_code.evidence)
 	other_evidence TEXT NOT NULL    -- that of the earlier one
+);
+
+CREATE TABLE kernel_use ( -- derived: launches of a kernel, captured and added to graphs, too
+	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
+	launches INTEGER NOT NULL,
+	complete INTEGER NOT NULL       -- of them, those of which every access is known
 );
 
 CREATE TABLE stream_use ( -- derived: what ran on a stream, by kind

@@ -270,6 +270,34 @@ static void the_fence_to_add_is_said_in_the_programs_calls(void **unused)
 		"stream 9 wait for it before `load` (mini.cu:44)");
 }
 
+/* Of a kernel without code nothing is known, of a shape what its row says. */
+static void launches_of_which_all_is_known_are_counted(void **unused)
+{
+	struct test test;
+	int64_t call;
+
+	(void)unused;
+	begin(&test);
+	launch(&test, test.writer, test.one, 0);
+	launch(&test, test.writer, test.one, 0);
+	call = launch(&test, test.writer, test.one, 0);
+	launch(&test, test.pointer, test.one, 0);
+	MINI_CALL(&test.m, .type = CALL_cuLaunchKernel, .at = test.t, .kernel = test.reader,
+		.stream = test.one, .result = 1);
+	mini_exec(&test.m,
+		"INSERT INTO shape VALUES (1, %lld, 0, 0, x'', x''); "
+		"INSERT INTO launch VALUES (%lld, 1); "
+		"INSERT INTO shape_code VALUES (1, 0, 'a pointer out of memory', 0)",
+		(long long)test.writer, (long long)call);
+	assert_int_equal(analyze(&test.m.db), 0);
+	assert_string_equal(
+		mini_text(&test.m,
+			"SELECT group_concat(name || ' ' || complete || '/' || launches, "
+			"', ') FROM kernel_use u JOIN kernel k ON k.id = u.kernel"),
+		"store 2/3, pointer 0/1");
+	mini_release(&test.m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +311,7 @@ int main(void)
 		cmocka_unit_test(a_host_function_orders_from_its_start_on),
 		cmocka_unit_test(once_is_a_finding),
 		cmocka_unit_test(the_fence_to_add_is_said_in_the_programs_calls),
+		cmocka_unit_test(launches_of_which_all_is_known_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
