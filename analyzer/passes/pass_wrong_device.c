@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wrong-device: a call that failed because what it names belongs to another device.
+ * "cudaEventRecord will fail if the input event and input stream are associated to different
+ * devices"; "a kernel launch will fail if it is issued to a stream that is not associated to the
+ * current device" (CUDA programming guide, "Stream and event behavior"); a memset of another
+ * device's memory needs peer access.  Whoever does not look at the error goes on as if the work had
+ * been submitted.
+ *
+ * Only failed calls are looked at, and only for errors that such a call returns.
+ */
+#include <stddef.h>
+
+#include "pass.h"
+#include "print.h"
+
+#define ERROR_INVALID_VALUE 1
+#define ERROR_INVALID_HANDLE 400
+
+/* Failed calls that are looked at: of a loop a part says enough. */
+#define MOST_CALLS 10000
+
+/* The device of an event: of the context in which it was created. */
+static const char event_sql[] =
+	"SELECT x.device FROM call c JOIN event e ON e.id = c.event JOIN call m ON m.id = e.created"
+	" JOIN context x ON x.id = m.context WHERE c.id = ?";
+
+/* That of the memory that a memset is to set; nothing where peers were given access. */
+static const char memory_sql[] =
+	"SELECT x.device FROM call c JOIN allocation a ON a.process = c.process"
+	" AND c.dst >= a.address AND c.dst < a.address + a.bytes"
+	" AND a.memory IN ('device', 'async')"
+	" AND a.created < c.id AND ifnull(a.freed, c.id) >= c.id JOIN call m ON m.id = a.created"
+	" JOIN context x ON x.id = m.context WHERE c.id = ? AND NOT EXISTS (SELECT 1 FROM call p"
+	"  JOIN call_type t ON t.id = p.type WHERE p.process = c.process AND p.result = 0"
+	"  AND p.id < c.id AND t.name LIKE 'cuCtxEnablePeerAccess%')";
+
+/* The device that a query says of a call; -1: none, -2 after a message. */
+static int ask(sqlite3_stmt *q, int64_t call)
+{
+	int step = db_bind(q, "i", call) ? -1 : db_step(q);
+	int device = step > 0 && sqlite3_column_type(q, 0) != SQLITE_NULL ? sqlite3_column_int(q, 0)
+									  : -1;
+
+	sqlite3_reset(q);
+	return step < 0 ? -2 : device;
+}
+
+struct failed {
+	const struct run *run;
+	sqlite3_stmt *event, *memory;
+};
+
+/* Where the call's work would have run, -1: not known. */
+static int device_of(const struct run *run, const struct run_call *call)
+{
+	return run_context(run, run_stream(run, call->stream)->context)->device;
+}
+
+/* The other device that the call names, -1: none, -2 after a message. */
+static int other_device(const struct failed *failed, const struct run_call *call, int64_t id)
+{
+	const struct run_payload *payload = run_payload(failed->run, call);
+
+	if (!call->stream)
+		return -1;
+	if (kind_family(call->kind) == FAMILY_event && payload->result == ERROR_INVALID_HANDLE)
+		return ask(failed->event, id);
+	if (kind_family(call->kind) == FAMILY_set && payload->result == ERROR_INVALID_VALUE)
+		return ask(failed->memory, id);
+	if (kind_family(call->kind) == FAMILY_launch && payload->result == ERROR_INVALID_HANDLE)
+		return run_context(failed->run, payload->context)->device;
+	return -1;
+}
+
+static int look_at(const struct failed *failed, struct findings *findings)
+{
+	int left = MOST_CALLS;
+
+	for (uint32_t id = 1; id < run_call_end(failed->run) && left; id++) {
+		const struct run_call *call = run_call(failed->run, id);
+		struct instance instance = { .rule = RULE_wrong_device, .call = id, .least = 1 };
+		int own, other;
+
+		if (!call || !run_payload(failed->run, call)->result)
+			continue;
+		own = device_of(failed->run, call);
+		other = other_device(failed, call, id);
+		instance.process = run_payload(failed->run, call)->process;
+		if (other == -2)
+			return -1;
+		if (own < 0 || other < 0 || own == other)
+			continue;
+		left--;
+		if (findings_add(findings, &instance))
+			return -1;
+	}
+	return 0;
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	struct failed failed = { .run = input->run,
+		.event = db_prepare(input->db, event_sql),
+		.memory = db_prepare(input->db, memory_sql) };
+	int rc = failed.event && failed.memory ? look_at(&failed, findings) : -1;
+
+	sqlite3_finalize(failed.event);
+	sqlite3_finalize(failed.memory);
+	return rc;
+}
+
+static int say(struct words *words, const struct instance *worst, FILE *out)
+{
+	if (words_call(words, worst->call, out))
+		return -1;
+	if (words_stream(words, worst->call, " on ", out))
+		return -1;
+	fputs(" failed: what it names belongs to different devices", out);
+	return 0;
+}
+
+const struct pass pass_wrong_device = { .run = run, .say = say };
