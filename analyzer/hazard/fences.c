@@ -16,7 +16,7 @@ struct recorded {
 };
 
 struct stream_wait {
-	int64_t call, event;
+	int64_t call, event, stream;
 	struct event_record saw; /* call 0: the event was never recorded */
 };
 
@@ -45,16 +45,26 @@ static int note_record(struct fences *fences, const struct walk_call *call)
 /* A record that is no call of its own: of a node of a graph, or by somebody else. */
 #define ELSEWHERE ((struct event_record){ -1, 0 })
 
+static void note_recent(struct fences *fences, const struct stream_wait *wait)
+{
+	fences->recent[fences->waits++ % FENCES_RECENT] =
+		(struct recent_wait){ wait->call, wait->stream, wait->saw.call, wait->saw.stream };
+}
+
 static int note_wait(struct fences *fences, const struct order *order, const struct walk_call *call)
 {
 	struct event_record saw = last_record(idmap_get(&fences->events, call->event));
+	struct stream_wait wait;
 	struct waited *waited = idmap_need(&fences->streams, call->stream, sizeof(*waited));
 
 	if (!waited)
 		return -1;
-	waited->last[waited->count++ % WAITS] = (struct stream_wait){ .call = call->id,
+	wait = (struct stream_wait){ .call = call->id,
 		.event = call->event,
+		.stream = call->stream,
 		.saw = !saw.call && order_event_is_recorded(order, call->event) ? ELSEWHERE : saw };
+	waited->last[waited->count++ % WAITS] = wait;
+	note_recent(fences, &wait);
 	return 0;
 }
 
@@ -95,6 +105,24 @@ static const char *explain(const struct fences *fences, const struct stream_wait
 										    : NULL;
 }
 
+/* A stream that waits for what it has itself done waits for nothing. */
+static int is_in_wrong_stream(const struct recent_wait *wait, const struct operation_point *earlier,
+	const struct operation_point *later)
+{
+	return wait->call && wait->stream == wait->recorded_in &&
+		wait->recorded_in == earlier->stream && wait->record > earlier->call &&
+		wait->record < later->call;
+}
+
+static const char *find_wrong_stream(const struct fences *fences,
+	const struct operation_point *earlier, const struct operation_point *later)
+{
+	for (unsigned i = 0; i < FENCES_RECENT; i++)
+		if (is_in_wrong_stream(&fences->recent[i], earlier, later))
+			return "wrong-stream";
+	return NULL;
+}
+
 const char *fences_explain(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later)
 {
@@ -103,7 +131,7 @@ const char *fences_explain(const struct fences *fences, const struct operation_p
 
 	for (unsigned i = 0; waited && !why && i < WAITS && i < waited->count; i++)
 		why = explain(fences, &waited->last[(waited->count - 1 - i) % WAITS], earlier);
-	return why;
+	return why ? why : find_wrong_stream(fences, earlier, later);
 }
 
 /* The wait is for what was recorded behind earlier, and before later. */

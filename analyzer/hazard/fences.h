@@ -12,8 +12,17 @@
 #include "idmap.h"
 #include "walk.h"
 
+/* Waits of all streams that are remembered. */
+#define FENCES_RECENT 16
+
+struct recent_wait {
+	int64_t call, stream, record, recorded_in; /* record: the call, 0: none was seen */
+};
+
 struct fences {
-	struct idmap events, streams; /* struct recorded, struct waited */
+	struct idmap events, streams;             /* struct recorded, struct waited */
+	struct recent_wait recent[FENCES_RECENT]; /* a ring */
+	unsigned waits;
 };
 
 /*
@@ -24,7 +33,8 @@ int fences_see(struct fences *fences, const struct order *order, const struct wa
 
 /*
  * Why the last waits of later's stream do not order the two operations: "unrecorded-event",
- * "early-record", "stale-event"; NULL: there is none that was meant to, as far as it shows.
+ * "early-record", "stale-event"; "wrong-stream": the stream that recorded an event waits for it
+ * itself; NULL: there is none that was meant to, as far as it shows.
  */
 const char *fences_explain(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later);

@@ -277,6 +277,29 @@ static enum order_strength order_of_streams(void *arg, const struct past_access 
 									   : strength;
 }
 
+static int is_legacy_and_other(const struct run *run, int64_t stream, int64_t other)
+{
+	return run_stream(run, stream)->kind == STREAM_KIND_LEGACY &&
+		run_stream(run, other)->kind == STREAM_KIND_NON_BLOCKING;
+}
+
+/* The fence that is there, or what may have been taken for one. */
+static const char *explain(const struct hazards *hazards, const struct operation_point *earlier,
+	const struct operation_point *later)
+{
+	const struct run *run = hazards->db->run;
+	const char *why = fences_explain(&hazards->fences, earlier, later);
+
+	if (why)
+		return why;
+	if (earlier->returns_early)
+		return "early-return";
+	return is_legacy_and_other(run, earlier->stream, later->stream) ||
+			is_legacy_and_other(run, later->stream, earlier->stream)
+		? "legacy-stream"
+		: NULL;
+}
+
 static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict)
 {
 	const struct looking *looking = arg;
@@ -308,7 +331,7 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 		: confidence_of(hazards, past, access, conflict);
 	hazard.why = hazards->launch
 		? fences_explain_captured(&hazards->captured, &past->by, &hazards->now)
-		: fences_explain(&hazards->fences, &past->by, &hazards->now);
+		: explain(hazards, &past->by, &hazards->now);
 	return add(hazards, &hazard);
 }
 
@@ -330,6 +353,18 @@ static int64_t upload_of(const struct walk_call *call)
 		: 0;
 }
 
+/*
+ * "For transfers from pageable host memory to device memory ... the function will return once the
+ * pageable buffer has been copied to the staging memory"; "for transfers from device memory to
+ * device memory, no host-side synchronization is performed" (CUDA runtime API, "API
+ * synchronization behavior"), of calls without Async in their name too.
+ */
+static int returns_early(const struct walk_call *call)
+{
+	return is_transfer(call->kind) && kind_has(call->kind, K_DEFAULT_STREAM) &&
+		(call->direction == COPY_D2D || upload_of(call) > HAZARD_SMALL_UPLOAD);
+}
+
 static struct operation_point point_of(const struct order *order, const struct walk_call *call)
 {
 	return (struct operation_point){ .call = call->id,
@@ -343,6 +378,7 @@ static struct operation_point point_of(const struct order *order, const struct w
 		.kind = call->kind,
 		.stretch = call->stretch,
 		.upload = upload_of(call),
+		.returns_early = returns_early(call),
 		.fill = call->fill,
 		.overlaps = order->overlaps,
 		.exec = order->exec,
@@ -425,6 +461,12 @@ static int see_lives(struct hazards *hazards, const struct walk_call *call, int 
 	return 0;
 }
 
+/* What explains it is a fence, and not what was taken for one. */
+static int is_fence(const char *why)
+{
+	return why && strcmp(why, "early-return") && strcmp(why, "legacy-stream");
+}
+
 static void find_late(struct hazards *hazards, const struct walk_call *wait)
 {
 	size_t looks = hazards->count < LATE_LOOKS ? hazards->count : LATE_LOOKS;
@@ -432,7 +474,7 @@ static void find_late(struct hazards *hazards, const struct walk_call *wait)
 	for (size_t i = hazards->count - looks; i < hazards->count; i++) {
 		struct hazard *hazard = &hazards->hazard[i];
 
-		if (!hazard->why &&
+		if (!hazard->launch && !is_fence(hazard->why) &&
 			fences_is_late(&hazards->fences, wait, &hazard->earlier, &hazard->later))
 			hazard->why = "late-fence";
 	}

@@ -21,14 +21,15 @@ struct operation_point {
 	int64_t enter, start, end; /* ns; start and end WALK_NEVER: its operation was not seen */
 	struct order_epoch epoch;
 	enum call_kind kind;
-	int stretch;    /* as walk_call.stretch */
-	int is_life;    /* it allocates or frees the memory in stream order */
-	int64_t upload; /* bytes of pageable memory that it copied to the device, 0: none */
-	int64_t fill;   /* 1 + the 32 bits that a memset repeats, 0: not known */
-	int overlaps;   /* it may start before the operation before it in its stream ends */
-	int64_t exec;   /* the graph that it is a launch of, 0: none */
-	int acts;       /* events act within that, so that its nodes have an order of their own */
-	int maybe;      /* whether it runs is not known */
+	int stretch;       /* as walk_call.stretch */
+	int is_life;       /* it allocates or frees the memory in stream order */
+	int64_t upload;    /* bytes of pageable memory that it copied to the device, 0: none */
+	int64_t fill;      /* 1 + the 32 bits that a memset repeats, 0: not known */
+	int returns_early; /* of a call that looks synchronous, before the copy is done */
+	int overlaps;      /* it may start before the operation before it in its stream ends */
+	int64_t exec;      /* the graph that it is a launch of, 0: none */
+	int acts;  /* events act within that, so that its nodes have an order of their own */
+	int maybe; /* whether it runs is not known */
 };
 
 struct past_access {

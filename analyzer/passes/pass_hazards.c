@@ -27,6 +27,11 @@ static const struct reason {
 	{ "early-record", "the event that its stream waits for is recorded before that" },
 	{ "stale-event", "the event that its stream waits for was recorded again elsewhere" },
 	{ "late-fence", "the wait for it comes after" },
+	{ "wrong-stream", "the stream that records the event is the one that waits for it" },
+	{ "early-return", "the copy goes on when its call has returned" },
+	{ "legacy-stream",
+		"the legacy default stream does not wait for non-blocking ones, nor they "
+		"for it" },
 };
 
 static const struct pair *find_pair(const char *kind)

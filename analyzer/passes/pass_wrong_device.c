@@ -18,7 +18,7 @@
 #define ERROR_INVALID_HANDLE 400
 
 /* Failed calls that are looked at: of a loop a part says enough. */
-#define MOST_CALLS 10000
+#define CALL_LIMIT 10000
 
 /* The device of an event: of the context in which it was created. */
 static const char event_sql[] =
@@ -75,7 +75,7 @@ static int other_device(const struct failed *failed, const struct run_call *call
 
 static int look_at(const struct failed *failed, struct findings *findings)
 {
-	int left = MOST_CALLS;
+	int left = CALL_LIMIT;
 
 	for (uint32_t id = 1; id < run_call_end(failed->run) && left; id++) {
 		const struct run_call *call = run_call(failed->run, id);

@@ -178,11 +178,11 @@ static void small_uploads_are_there_when_their_call_returns(void **unused)
 	(void)unused;
 	begin(&test);
 	upload(&test, BYTES);
-	finish(&test, "missing-fence raw possible 1-2");
+	finish(&test, "missing-fence raw possible 1-2 legacy-stream");
 	begin(&test);
 	mini_exec(&test.m, "UPDATE allocation SET bytes = 4 * %d", BYTES);
 	upload(&test, 4 * BYTES);
-	finish(&test, "missing-fence raw likely 1-2");
+	finish(&test, "missing-fence raw likely 1-2 early-return");
 }
 
 /* A stream that waits for a value is ordered by whoever writes it. */

@@ -122,6 +122,64 @@ static void a_fence_that_does_not_order_is_explained(void **unused)
 	finish(&test, "missing-fence raw certain 1-3 late-fence");
 }
 
+static int64_t copy_by(struct test *test, int type, int direction, const char *src)
+{
+	int64_t call = MINI_CALL(&test->m, .type = type, .at = test->t, .stream = MINI_LEGACY,
+		.bytes = BYTES, .direction = 1 + direction, .dst = "device", .src = src,
+		.runs = { test->t + 5, test->t + 205 });
+
+	mini_exec(&test->m, "INSERT INTO operand VALUES (%lld, 'dst', NULL, %d, %d)",
+		(long long)call, ADDRESS, MEMORY);
+	test->t += 10;
+	return call;
+}
+
+/* What looks like a fence, and is none. */
+static void what_was_taken_for_a_fence_is_said(void **unused)
+{
+	struct test test;
+	int64_t event;
+
+	(void)unused;
+	begin(&test); /* the stream that records waits itself */
+	event = mini_event(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	record(&test, event, test.one);
+	wait_for(&test, event, test.one);
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 1-4 wrong-stream");
+	begin(&test); /* a third one that waits is no mistake by itself */
+	event = mini_event(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	record(&test, event, test.one);
+	wait_for(&test, event, mini_stream(&test.m, "non-blocking"));
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 1-4");
+	begin(&test); /* a copy within the device, and one that says that it is asynchronous */
+	copy_by(&test, CALL_cuMemcpyDtoD_v2, COPY_D2D, "device");
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 1-2 early-return");
+	begin(&test);
+	copy_by(&test, CALL_cuMemcpyDtoDAsync_v2, COPY_D2D, "device");
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "missing-fence raw certain 1-2 legacy-stream");
+	begin(&test); /* the other way round, of a blocking stream it is none */
+	launch(&test, test.reader, test.two, 0);
+	launch(&test, test.writer, MINI_LEGACY, 0);
+	finish(&test, "missing-fence war certain 1-2 legacy-stream");
+	begin(&test);
+	launch(&test, test.reader, mini_stream(&test.m, "blocking"), 0);
+	launch(&test, test.writer, MINI_LEGACY, 0);
+	finish(&test, "");
+	begin(&test); /* a fence that comes too late says more */
+	event = mini_event(&test.m);
+	launch(&test, test.writer, MINI_LEGACY, 0);
+	record(&test, event, MINI_LEGACY);
+	launch(&test, test.reader, test.two, 0);
+	wait_for(&test, event, test.two);
+	finish(&test, "missing-fence raw certain 1-3 late-fence");
+}
+
 /* Of the writes of a stream the last one stays; a later write that is ordered behind them all takes
  * the place of what it covers. */
 static void what_was_covered_is_not_named_again(void **unused)
@@ -306,6 +364,7 @@ int main(void)
 		cmocka_unit_test(a_count_that_is_read_while_it_is_made),
 		cmocka_unit_test(a_fence_orders),
 		cmocka_unit_test(a_fence_that_does_not_order_is_explained),
+		cmocka_unit_test(what_was_taken_for_a_fence_is_said),
 		cmocka_unit_test(what_was_covered_is_not_named_again),
 		cmocka_unit_test(less_is_known),
 		cmocka_unit_test(a_host_function_orders_from_its_start_on),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that fail because what they name belongs to another device, and those that fail otherwise. */
+/* Calls that fail because what they name belongs to another device; others that fail. */
 #include "miniature.h"
 
 /* An event of the first device, recorded in a stream of the second; result of the call. */
