@@ -48,6 +48,9 @@ static const struct loss losses[] = {
 		"order was followed for the first %lld calls only: what streams and "
 		"threads know of each other takes more than 512 MiB, or too long; no finding rests "
 		"on what came later" },
+	{ "graphs_not_read", 0,
+		"%lld executable graphs are too large, or not known in full: whether fences are "
+		"missing among their nodes was not looked at" },
 	{ "passed_through", 0, NULL },
 	{ "bypassed_calls", 0, "%lld calls bypassed the wrappers and were seen by CUPTI only" },
 };

@@ -299,6 +299,27 @@ static void release(struct graph_walk *walk)
 	free(walk->rank);
 }
 
+/* Graphs that are too large, or of which not all is known. */
+static int note_skipped(struct hazards *hazards)
+{
+	static const char *const sql[] = {
+		"INSERT INTO loss SELECT ?1, '" HAZARD_LOSS
+		"', 0 WHERE NOT EXISTS "
+		"(SELECT 1 FROM loss WHERE process = ?1 AND reason = '" HAZARD_LOSS "')",
+		"UPDATE loss SET count = count + 1 WHERE process = ?1 AND reason = '" HAZARD_LOSS
+		"'",
+	};
+	int rc = 0;
+
+	for (int i = 0; i < 2 && !rc; i++) {
+		sqlite3_stmt *q = db_prepare(hazards->db, sql[i]);
+
+		rc = q ? db_run(q, "i", hazards->process) : -1;
+		sqlite3_finalize(q);
+	}
+	return rc;
+}
+
 int hazards_see_graph(struct hazards *hazards, const struct graph_content *content,
 	const struct walk_call *launch)
 {
@@ -307,24 +328,22 @@ int hazards_see_graph(struct hazards *hazards, const struct graph_content *conte
 	struct operation_point now = hazards->now;
 	struct graph_hazards *own =
 		idmap_need(&hazards->graphs, content->exec, sizeof(struct graph_hazards));
-	int rc = own ? 0 : -1;
+	int rc;
 
 	if (!own)
 		return -1;
 	own->first = hazards->count;
 	hazards->launch = launch->id;
 	hazards->ordering = (struct ordering){ order_of_nodes, &walk };
-	if (!content->complete)
-		hazards->graphs_skipped++;
-	else
-		rc = begin(&walk) ? -1 : follow(&walk);
-	hazards->graphs_skipped += rc > 0;
+	rc = !content->complete ? 1 : begin(&walk) ? -1 : follow(&walk);
+	if (rc > 0)
+		rc = note_skipped(hazards);
 	release(&walk);
 	own->count = hazards->count - own->first;
 	hazards->ordering = streams;
 	hazards->now = now;
 	hazards->launch = 0;
-	return rc < 0 ? -1 : 0;
+	return rc;
 }
 
 void hazards_count_graph(struct hazards *hazards, int64_t exec)

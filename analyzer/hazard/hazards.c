@@ -439,7 +439,8 @@ static int see_operation(struct hazards *hazards, const struct walk_call *call)
 	if (operations_graph(&hazards->operations, &content) &&
 		hazards_see_graph(hazards, &content, call))
 		return -1;
-	hazards_count_graph(hazards, call->exec);
+	if (kind_family(call->kind) == FAMILY_graph_launch)
+		hazards_count_graph(hazards, call->exec);
 	return 0;
 }
 

@@ -23,6 +23,9 @@
 #include "order.h"
 #include "walk.h"
 
+/* Reason in table loss: graphs whose nodes were not compared. */
+#define HAZARD_LOSS "graphs_not_read"
+
 struct hazards;
 
 /* NULL after a message. */

@@ -43,7 +43,6 @@ struct hazards {
 	sqlite3_stmt *edges;            /* of a graph */
 	struct hazard *hazard;
 	size_t count;
-	int graphs_skipped; /* too large, or not all of it is known */
 	/* While a call is looked at: */
 	struct order *order;
 	struct ordering ordering;

@@ -303,6 +303,16 @@ static void a_programmatic_port_does_not_wait_for_the_end(void **unused)
 	finish(&test, "missing-fence raw possible 1-3 x1");
 }
 
+/* Sending an executable to the device is no launch. */
+static void upload(struct test *test)
+{
+	test->t += 10;
+	mini_exec(&test->m, "INSERT INTO call_object VALUES (%lld, 'exec', %d)",
+		(long long)MINI_CALL(&test->m, .type = CALL_cuGraphUpload, .at = test->t,
+			.stream = test->stream),
+		EXEC);
+}
+
 /* The executable becomes what another graph is, in which the same nodes have an edge. */
 static void an_updated_executable_is_judged_anew(void **unused)
 {
@@ -315,6 +325,7 @@ static void an_updated_executable_is_judged_anew(void **unused)
 	node(&test, test.reader);
 	instantiate(&test);
 	launch(&test);
+	upload(&test);
 	launch(&test);
 	launch(&test);
 	new_graph(&test, 2);
@@ -350,6 +361,33 @@ static void a_node_that_is_set_does_something_else(void **unused)
 		launch(&test);
 	}
 	finish(&test, "missing-fence war certain 1-5 x2");
+}
+
+/* Of which graph a child that was set in the executable is a copy is not recorded. */
+static void what_is_not_known_in_full_is_not_judged(void **unused)
+{
+	struct test test;
+	int64_t set;
+
+	(void)unused;
+	begin(&test);
+	node_of(&test, new_graph(&test, 2), "kernel", test.writer);
+	child(&test, 2);
+	node(&test, test.reader);
+	instantiate(&test);
+	set = step(&test, CALL_cuGraphExecChildGraphNodeSetParams, 0);
+	mini_exec(&test.m,
+		"INSERT INTO call_object VALUES (%lld, 'exec', %d); "
+		"INSERT INTO graph_change VALUES (%lld, %d, 2, 'graph', %d, NULL, NULL)",
+		(long long)set, EXEC, (long long)set, GRAPH, EXEC);
+	launch(&test);
+	launch(&test);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(analyze(&test.m.db), 0);
+		assert_string_equal(mini_text(&test.m, "SELECT reason || ' ' || count FROM loss"),
+			"graphs_not_read 1");
+	}
+	finish(&test, "");
 }
 
 /* What an event inside stands for is not the whole graph. */
@@ -517,6 +555,7 @@ int main(void)
 		cmocka_unit_test(a_programmatic_port_does_not_wait_for_the_end),
 		cmocka_unit_test(an_updated_executable_is_judged_anew),
 		cmocka_unit_test(a_node_that_is_set_does_something_else),
+		cmocka_unit_test(what_is_not_known_in_full_is_not_judged),
 		cmocka_unit_test(events_act_in_the_middle),
 		cmocka_unit_test(the_edge_to_add_is_named),
 		cmocka_unit_test(places_say_what_a_search_says),
