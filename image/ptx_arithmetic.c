@@ -24,15 +24,16 @@ static struct ptx_range bounds(const struct operation *op, const struct ptx_valu
 	return ptx_bounds(value, op->state);
 }
 
+/* A result of which no more is known than a range: it need not be each number of that. */
 static struct ptx_value opaque(const struct operation *op, struct ptx_range range, int loaded)
 {
-	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_RESULT, range, loaded);
+	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_SPARSE, range, loaded);
 }
 
-/* A result that need not be each number of the range, where the operands are each of theirs. */
-static struct ptx_value sparse(const struct operation *op, struct ptx_range range, int loaded)
+/* A result that is each number of the range, as the operands go through theirs. */
+static struct ptx_value dense(const struct operation *op, struct ptx_range range)
 {
-	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_SPARSE, range, loaded);
+	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_RESULT, range, 0);
 }
 
 static struct ptx_range of_type(struct ptx_type type)
@@ -64,7 +65,7 @@ static struct ptx_value as_unsigned(const struct operation *op, struct ptx_value
 		value.high = ptx_add_bound(value.high, modulus);
 		return value;
 	}
-	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_RESULT + 1 + which,
+	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_SPARSE + 1 + which,
 		(struct ptx_range){ 0, modulus - 1 }, value.loaded);
 }
 
@@ -174,7 +175,7 @@ static struct ptx_value product(const struct operation *op, struct ptx_value a, 
 	range = (struct ptx_range){ corner[0], corner[0] };
 	for (int i = 1; i < 4; i++)
 		range = ptx_hull(range, (struct ptx_range){ corner[i], corner[i] });
-	return sparse(op, range, a.loaded || b.loaded);
+	return opaque(op, range, a.loaded || b.loaded);
 }
 
 static struct ptx_value multiply(const struct operation *op, unsigned first)
@@ -196,21 +197,25 @@ static struct ptx_value multiply(const struct operation *op, unsigned first)
 	return wrap(op, result, op->in->type.bytes);
 }
 
-static int is_multiple(const struct ptx_value *value, int64_t of)
-{
-	if (value->low != value->high || value->low % of)
-		return 0;
-	for (unsigned i = 0; i < value->count; i++)
-		if (value->term[i].factor % of)
-			return 0;
-	return 1;
-}
-
 static int64_t floor_divide(int64_t a, int64_t b)
 {
 	if (a == INT64_MIN || a == INT64_MAX)
 		return a;
 	return a / b - (a % b && (a < 0) != (b < 0));
+}
+
+/* What x leaves is less than the divisor: who knows the quotient knows x nearly. */
+static struct ptx_value with_remainder(const struct operation *op, const struct ptx_value *x,
+	int64_t divisor, struct ptx_value quotient)
+{
+	struct ptx_value left = *x;
+	struct ptx_range range = ptx_bounds(x, op->state);
+
+	if (quotient.count == 1 && x->low == x->high && !x->loaded && range.low >= 0 &&
+		!ptx_add_terms(&left, &quotient, -divisor))
+		ptx_constrain(op->state, left.term, left.count,
+			(struct ptx_range){ -x->low, divisor - 1 - x->low });
+	return quotient;
 }
 
 /* Rounded down; b is positive. */
@@ -219,7 +224,7 @@ static struct ptx_value quotient(const struct operation *op, struct ptx_value a,
 {
 	struct ptx_range range = bounds(op, &a);
 
-	if (is_multiple(&a, b)) {
+	if (ptx_is_multiple(&a, b)) {
 		a.low /= b;
 		a.high /= b;
 		for (unsigned i = 0; i < a.count; i++)
@@ -231,7 +236,8 @@ static struct ptx_value quotient(const struct operation *op, struct ptx_value a,
 	range.high = floor_divide(range.high, b);
 	if (rounds_to_zero && range.high < 0)
 		range.high = 0;
-	return opaque(op, range, a.loaded);
+	return with_remainder(op, &a, b,
+		ptx_goes_by(&a, b, op->state) ? dense(op, range) : opaque(op, range, a.loaded));
 }
 
 /* ~x is -1 - x. */
@@ -256,7 +262,35 @@ static struct ptx_value divide(const struct operation *op)
 		return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
 	x.high = floor_divide(x.high, y.low > 1 ? y.low : 1);
 	x.low = 0;
-	return sparse(op, x, a.loaded || b.loaded);
+	return opaque(op, x, a.loaded || b.loaded);
+}
+
+/*
+ * What x, which is not negative, leaves: a symbol of its own even where only a branch wants it, if
+ * it is known which numbers x is.
+ */
+static struct ptx_value residue(const struct operation *op, const struct ptx_value *x,
+	int64_t modulus, struct ptx_range range)
+{
+	struct ptx_range bound = bounds(op, x);
+	uint32_t symbol = PTX_NO_SYMBOL;
+	struct ptx_value value = *x;
+
+	if (bound.high != INT64_MAX && bound.low / modulus == bound.high / modulus) {
+		value.low = ptx_add_bound(value.low, -(bound.low / modulus * modulus));
+		value.high = ptx_add_bound(value.high, -(bound.low / modulus * modulus));
+		return value;
+	}
+
+	if (!x->loaded && x->count && x->low == x->high)
+		symbol = ptx_symbol(op->frame->walk, op->frame->path, op->instruction,
+			ptx_comes_around(x, modulus, op->state) ? WHICH_RESULT : WHICH_SPARSE);
+	if (symbol == PTX_NO_SYMBOL)
+		return opaque(op, range, x->loaded);
+	value = ptx_symbol_value(symbol);
+	ptx_redefine(op->state, symbol, range);
+	ptx_note_residue(op->state, x, symbol, modulus);
+	return value;
 }
 
 static struct ptx_value remainder_of(const struct operation *op)
@@ -273,6 +307,8 @@ static struct ptx_value remainder_of(const struct operation *op)
 	range = (struct ptx_range){ x.low < 0 ? 1 - y.high : 0, y.high - 1 };
 	if (x.low >= 0 && x.high < range.high)
 		range.high = x.high;
+	if (ptx_is_constant(&b) && x.low >= 0)
+		return residue(op, &a, b.low, range);
 	return opaque(op, range, a.loaded || b.loaded);
 }
 
@@ -299,8 +335,8 @@ static struct ptx_value shift_right(const struct operation *op)
 		(range.low >= 0 || op->in->type.class == CLASS_SIGNED))
 		return quotient(op, a, INT64_C(1) << b.low, 0);
 	if (range.low >= 0)
-		return sparse(op, (struct ptx_range){ 0, range.high }, a.loaded || b.loaded);
-	return sparse(op, any, a.loaded || b.loaded);
+		return opaque(op, (struct ptx_range){ 0, range.high }, a.loaded || b.loaded);
+	return opaque(op, any, a.loaded || b.loaded);
 }
 
 /* The lowest number of the form 2^n - 1 that is not below. */
@@ -311,6 +347,24 @@ static int64_t mask_over(int64_t value)
 	for (unsigned shift = 1; shift < 64; shift *= 2)
 		mask |= mask >> shift;
 	return (int64_t)mask;
+}
+
+/* A mask that takes the lowest bits away. */
+static int is_rounding(int64_t mask)
+{
+	return mask < 0 && mask >= -4096 && !(-mask & (-mask - 1));
+}
+
+static struct ptx_value round_down(const struct operation *op, const struct ptx_value *x,
+	int64_t modulus)
+{
+	struct ptx_range range = bounds(op, x);
+	struct ptx_value down = *x;
+	struct ptx_value left = residue(op, x, modulus, (struct ptx_range){ 0, modulus - 1 });
+
+	if (left.low == left.high && !ptx_add_terms(&down, &left, -1))
+		return down;
+	return opaque(op, (struct ptx_range){ 0, range.high }, x->loaded);
 }
 
 static struct ptx_value bit_and(const struct operation *op)
@@ -337,16 +391,21 @@ static struct ptx_value bit_and(const struct operation *op)
 	x = bounds(op, &a);
 	if (ptx_is_constant(&b) && b.low >= 0) {
 		mask = b.low;
+		/* Bits that the number has not do not matter. */
+		if (mask && ptx_is_multiple(&a, mask & -mask))
+			mask |= (mask & -mask) - 1;
 		if (mask == mask_over(mask) && x.low >= 0 && x.high <= mask)
 			return a;
 		if (mask == mask_over(mask) && x.low >= 0)
-			return opaque(op, (struct ptx_range){ 0, mask }, a.loaded);
-		return sparse(op,
+			return residue(op, &a, mask + 1, (struct ptx_range){ 0, b.low });
+		return opaque(op,
 			(struct ptx_range){ 0, x.low >= 0 && x.high < mask ? x.high : mask },
 			a.loaded);
 	}
+	if (ptx_is_constant(&b) && x.low >= 0 && is_rounding(b.low))
+		return round_down(op, &a, -b.low);
 	if (x.low >= 0)
-		return sparse(op, (struct ptx_range){ 0, x.high }, a.loaded || b.loaded);
+		return opaque(op, (struct ptx_range){ 0, x.high }, a.loaded || b.loaded);
 	return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
 }
 
@@ -354,7 +413,7 @@ static struct ptx_value bit_and(const struct operation *op)
 static int are_apart(const struct ptx_value *high, struct ptx_range low)
 {
 	return low.low >= 0 && low.high < INT64_C(1) << 32 &&
-		is_multiple(high, mask_over(low.high) + 1);
+		ptx_is_multiple(high, mask_over(low.high) + 1);
 }
 
 static struct ptx_value bit_or(const struct operation *op)
@@ -371,7 +430,7 @@ static struct ptx_value bit_or(const struct operation *op)
 	if (is_pointer(&a) || is_pointer(&b) || x.low < 0 || y.low < 0 || x.high == INT64_MAX ||
 		y.high == INT64_MAX)
 		return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
-	return sparse(op, (struct ptx_range){ 0, mask_over(x.high | y.high) },
+	return opaque(op, (struct ptx_range){ 0, mask_over(x.high | y.high) },
 		a.loaded || b.loaded);
 }
 
@@ -441,7 +500,7 @@ static struct ptx_value convert(const struct operation *op)
 	if ((range.low == INT64_MIN || range.low >= limits.low) &&
 		(range.high == INT64_MAX || range.high <= limits.high))
 		return a;
-	return sparse(op, limits, a.loaded);
+	return opaque(op, limits, a.loaded);
 }
 
 static struct ptx_value extract(const struct operation *op)
@@ -450,9 +509,9 @@ static struct ptx_value extract(const struct operation *op)
 
 	if (ptx_is_constant(&length) && length.low >= 0 && length.low < 63 &&
 		op->in->type.class == CLASS_UNSIGNED)
-		return sparse(op, (struct ptx_range){ 0, (INT64_C(1) << length.low) - 1 },
+		return opaque(op, (struct ptx_range){ 0, (INT64_C(1) << length.low) - 1 },
 			from.loaded);
-	return sparse(op, of_type(op->in->type), from.loaded);
+	return opaque(op, of_type(op->in->type), from.loaded);
 }
 
 static struct ptx_value move(const struct operation *op)
@@ -519,7 +578,7 @@ struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 		return extract(&op);
 	case OP_POPC:
 	case OP_CLZ:
-		return sparse(&op, (struct ptx_range){ 0, 64 }, source(&op, 0).loaded);
+		return opaque(&op, (struct ptx_range){ 0, 64 }, source(&op, 0).loaded);
 	default:
 		break;
 	}

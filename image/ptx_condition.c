@@ -108,18 +108,33 @@ static int side_of(const struct ptx_frame *frame, const struct ptx_state *state,
 	return range.low > 0 ? COMPARE_GT : range.high < 0 ? COMPARE_LT : COMPARE_NE;
 }
 
+/* Threads differ in it: an index, or how often a loop went round. */
+static int is_index(const struct ptx_frame *frame, uint32_t symbol)
+{
+	return symbol < PTX_FIXED_SYMBOLS || frame->walk->symbol[symbol].which == WHICH_ROUNDS;
+}
+
+/* What such numbers leave when they are divided. */
+static int is_residue(const struct ptx_frame *frame, const struct ptx_state *state, uint32_t symbol)
+{
+	const struct ptx_fact *fact = ptx_residue(state, symbol);
+
+	for (uint32_t i = 0; fact && i < fact->count; i++)
+		if (fact->term[i].symbol != symbol && !is_index(frame, fact->term[i].symbol))
+			return 0;
+	return fact != NULL;
+}
+
 /* Of x no more is known than what its symbols are, and these are what threads differ in. */
-static int is_plain(const struct ptx_frame *frame, const struct ptx_value *x)
+static int is_plain(const struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_value *x)
 {
 	if (x->loaded || x->low != x->high)
 		return 0;
-	for (unsigned i = 0; i < x->count; i++) {
-		uint32_t symbol = x->term[i].symbol;
-
-		if (symbol >= PTX_FIXED_SYMBOLS &&
-			frame->walk->symbol[symbol].which != WHICH_ROUNDS)
+	for (unsigned i = 0; i < x->count; i++)
+		if (!is_index(frame, x->term[i].symbol) &&
+			!is_residue(frame, state, x->term[i].symbol))
 			return 0;
-	}
 	return 1;
 }
 
@@ -148,7 +163,7 @@ static int apply(struct ptx_frame *frame, struct ptx_state *state, const struct 
 	if (compare == COMPARE_NE)
 		compare = side_of(frame, state, x);
 	if (compare == COMPARE_NE)
-		return exclude_zero(state, x) && is_plain(frame, x);
+		return exclude_zero(state, x) && is_plain(frame, state, x);
 	if (compare == COMPARE_LT || compare == COMPARE_LE || compare == COMPARE_EQ)
 		range.high = ptx_minus_bound(x->low);
 	if (compare == COMPARE_GT || compare == COMPARE_GE || compare == COMPARE_EQ)
@@ -162,7 +177,7 @@ static int apply(struct ptx_frame *frame, struct ptx_state *state, const struct 
 		state->possible = 0;
 		return 1;
 	}
-	return ptx_constrain(state, x->term, x->count, range) && is_plain(frame, x);
+	return ptx_constrain(state, x->term, x->count, range) && is_plain(frame, state, x);
 }
 
 int ptx_assume_number(struct ptx_frame *frame, struct ptx_state *state,

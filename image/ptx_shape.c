@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 
+/* An access may be so many claims, by what indices leave when they are divided. */
+#define SHAPE_TURNS 8
+
 /* Terms of an address: low, low + bytes, ... high. */
 struct part {
 	uint32_t terms; /* bits */
@@ -272,12 +275,160 @@ static int apply_facts(struct parts *parts)
 	for (int wanted = 1; wanted <= PTX_TERMS; wanted++)
 		for (unsigned i = 0; i < parts->state->fact_count; i++) {
 			const struct ptx_fact *fact = &parts->state->fact[i];
-			uint32_t terms = terms_of(parts, fact);
+			uint32_t terms = fact->modulus ? 0 : terms_of(parts, fact);
 
 			if (__builtin_popcount(terms) == wanted)
 				fits &= hold_together(parts, fact, terms);
 		}
 	return fits;
+}
+
+static int64_t modulo(int64_t value, int64_t modulus)
+{
+	return (value % modulus + modulus) % modulus;
+}
+
+/* How often a fact's sum has the symbol; 0: not. */
+static int64_t factor_in(const struct ptx_fact *fact, uint32_t symbol)
+{
+	for (unsigned i = 0; i < fact->count; i++)
+		if (fact->term[i].symbol == symbol)
+			return fact->term[i].factor;
+	return 0;
+}
+
+/* Bytes of the part for each 1 in the fact's sum, but for multiples of the modulus; 0: not. */
+static int64_t ratio_of_part(const struct parts *parts, const struct part *part,
+	const struct ptx_fact *fact)
+{
+	int64_t ratio = 0;
+
+	for (unsigned i = 0; i < parts->address->count && !ratio; i++)
+		if (part->terms & 1u << i &&
+			factor_in(fact, parts->address->term[i].symbol) % fact->modulus)
+			ratio = parts->address->term[i].factor /
+				factor_in(fact, parts->address->term[i].symbol);
+	if (!ratio || part->bytes != (ratio < 0 ? -ratio : ratio) || ratio > INT32_MAX ||
+		ratio < INT32_MIN)
+		return 0;
+	for (unsigned i = 0; i < parts->address->count; i++) {
+		int64_t of_fact, difference;
+
+		if (!(part->terms & 1u << i))
+			continue;
+		of_fact = factor_in(fact, parts->address->term[i].symbol);
+		if (__builtin_mul_overflow(of_fact, ratio, &difference) ||
+			__builtin_sub_overflow(parts->address->term[i].factor, difference,
+				&difference) ||
+			difference % (ratio * fact->modulus))
+			return 0;
+	}
+	return ratio;
+}
+
+/* Of the part those numbers of which the fact's sum leaves so much; 0: there are none. */
+static int take_class(struct part *part, int64_t ratio, int64_t residue, int64_t modulus)
+{
+	int64_t bytes = part->bytes * modulus;
+
+	for (int64_t i = 0; i < modulus && part->low <= part->high; i++) {
+		if (modulo(part->low / ratio, modulus) == residue) {
+			part->high = part->low + (part->high - part->low) / bytes * bytes;
+			part->bytes = bytes;
+			return 1;
+		}
+		part->low += part->bytes;
+	}
+	return 0;
+}
+
+/* The parts that a fact with a modulus is about; -1: it is about more, or not about them alone. */
+static int find_parts(const struct parts *parts, const struct ptx_fact *fact,
+	unsigned found[PTX_TERMS])
+{
+	int count = 0;
+
+	for (unsigned j = 0; j < fact->count; j++)
+		if (fact->term[j].symbol != fact->residue && fact->term[j].factor % fact->modulus &&
+			!ptx_factor(parts->address, fact->term[j].symbol))
+			return -1;
+	for (unsigned i = 0; i < parts->count; i++) {
+		int is_about = 0;
+
+		for (unsigned k = 0; k < parts->address->count; k++)
+			is_about |= parts->part[i].terms & 1u << k &&
+				factor_in(fact, parts->address->term[k].symbol) % fact->modulus;
+		if (is_about && !ratio_of_part(parts, &parts->part[i], fact))
+			return -1;
+		if (is_about)
+			found[count++] = i;
+	}
+	return count;
+}
+
+/* The address's terms that the fact is about, besides the residue. */
+static uint32_t terms_of_others(const struct parts *parts, const struct ptx_fact *fact)
+{
+	struct ptx_fact others = *fact;
+
+	for (unsigned i = 0; i < others.count; i++)
+		if (others.term[i].symbol == fact->residue)
+			others.term[i--] = others.term[--others.count];
+	return terms_of(parts, &others);
+}
+
+/*
+ * What indices leave when they are divided: of (x + y) % 2 == 0 every second x, another one for
+ * each y.  Of several parts all but the last go through their classes, a turn for each.  0: the
+ * bytes are more than what is accessed; *empty: nothing is in this turn.
+ */
+static int apply_residue(struct parts *parts, const struct ptx_fact *fact, unsigned *turns,
+	unsigned *turn, int *empty)
+{
+	struct ptx_range left = parts->state->range[fact->residue];
+	unsigned found[PTX_TERMS];
+	int64_t residue = modulo(fact->range.low + left.low, fact->modulus);
+	int count;
+
+	if (ptx_factor(parts->address, fact->residue))
+		return !terms_of_others(parts, fact);
+	if (left.low <= 0 && left.high >= fact->modulus - 1)
+		return 1;
+	count = find_parts(parts, fact, found);
+	if (count <= 0 || left.low != left.high || fact->modulus > SHAPE_TURNS)
+		return 0;
+	for (int i = 0; i < count; i++) {
+		struct part *part = &parts->part[found[i]];
+		int64_t of_part = residue;
+
+		if (i + 1 < count) {
+			if (*turns * fact->modulus > SHAPE_TURNS)
+				return 0;
+			*turns *= (unsigned)fact->modulus;
+			of_part = *turn % fact->modulus;
+			*turn /= (unsigned)fact->modulus;
+			residue = modulo(residue - of_part, fact->modulus);
+		}
+		*empty |=
+			!take_class(part, ratio_of_part(parts, part, fact), of_part, fact->modulus);
+	}
+	return 1;
+}
+
+/* As apply_residue(), of all facts; where one does not fit the parts stay whole. */
+static int apply_residues(struct parts *parts, unsigned *turns, unsigned turn, int *empty)
+{
+	struct parts whole = *parts;
+
+	for (unsigned i = 0; i < parts->state->fact_count; i++)
+		if (parts->state->fact[i].modulus &&
+			!apply_residue(parts, &parts->state->fact[i], turns, &turn, empty)) {
+			*parts = whole;
+			*turns = 1;
+			*empty = 0;
+			return 0;
+		}
+	return 1;
 }
 
 /* Of an address that is a sum of parts. */
@@ -306,11 +457,14 @@ static void shape_parts(struct ptx_claim *claim, const struct parts *parts, uint
 	set_strides(claim, stride, parts->count);
 }
 
-void ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
-	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes)
+unsigned ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
+	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes,
+	unsigned turn)
 {
 	struct ptx_range range = ptx_bounds(address, state);
 	struct parts parts = { .address = address, .state = state };
+	unsigned turns = 1;
+	int empty = 0;
 
 	claim->low = range.low;
 	claim->high = bytes ? ptx_add_bound(range.high, bytes) : INT64_MAX;
@@ -319,7 +473,11 @@ void ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
 	if (!address->loaded && address->low == address->high && bytes && claim->low != INT64_MIN &&
 		claim->high != INT64_MAX && make_parts(&parts)) {
 		claim->exact = apply_facts(&parts) && are_free(walk, address);
+		claim->exact &= apply_residues(&parts, &turns, turn, &empty);
 		shape_parts(claim, &parts, bytes);
+		if (empty)
+			claim->high = claim->low;
 	}
 	ptx_set_run(claim);
+	return turns;
 }

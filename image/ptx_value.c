@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_value.h"
 
+#include <stdlib.h>
+
 int64_t ptx_add_bound(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -200,6 +202,51 @@ struct ptx_range ptx_sum_range(const struct ptx_term *term, unsigned count,
 	return sum;
 }
 
+int ptx_is_multiple(const struct ptx_value *value, int64_t of)
+{
+	if (value->low != value->high || value->low % of)
+		return 0;
+	for (unsigned i = 0; i < value->count; i++)
+		if (value->term[i].factor % of)
+			return 0;
+	return 1;
+}
+
+int ptx_goes_by(const struct ptx_value *x, int64_t step, const struct ptx_state *state)
+{
+	int64_t reach = step;
+	uint32_t taken = 0;
+
+	if (x->loaded || x->low != x->high)
+		return 0;
+	while (taken != (1u << x->count) - 1) {
+		unsigned next = PTX_TERMS;
+		int64_t factor, width;
+
+		for (unsigned i = 0; i < x->count; i++)
+			if (!(taken & 1u << i) &&
+				(next == PTX_TERMS ||
+					llabs(x->term[i].factor) < llabs(x->term[next].factor)))
+				next = i;
+		factor = llabs(x->term[next].factor);
+		width = ptx_add_bound(state->range[x->term[next].symbol].high,
+			ptx_minus_bound(state->range[x->term[next].symbol].low));
+		if (factor > reach || width < 0)
+			return 0;
+		reach = ptx_add_bound(reach, ptx_multiply_bound(factor, width));
+		taken |= 1u << next;
+	}
+	return 1;
+}
+
+int ptx_comes_around(const struct ptx_value *x, int64_t modulus, const struct ptx_state *state)
+{
+	struct ptx_range range = ptx_sum_range(x->term, x->count, state);
+
+	return ptx_goes_by(x, 1, state) &&
+		ptx_add_bound(range.high, ptx_minus_bound(range.low)) >= modulus - 1;
+}
+
 /* What a fact about some of the terms makes of all of them. */
 static struct ptx_range with_fact(const struct ptx_value *value, const struct ptx_state *state,
 	const struct ptx_fact *fact)
@@ -229,7 +276,7 @@ struct ptx_range ptx_bounds(const struct ptx_value *value, const struct ptx_stat
 	struct ptx_range sum = ptx_sum_range(value->term, value->count, state);
 
 	for (unsigned i = 0; i < state->fact_count; i++)
-		if (state->fact[i].count <= value->count)
+		if (!state->fact[i].modulus && state->fact[i].count <= value->count)
 			sum = ptx_intersection(sum, with_fact(value, state, &state->fact[i]));
 	return ptx_add_range(sum, (struct ptx_range){ value->low, value->high });
 }
@@ -273,7 +320,7 @@ static int add_fact(struct ptx_state *state, const struct ptx_term *term, uint32
 	for (; fact < state->fact + state->fact_count; fact++) {
 		known.count = (uint8_t)fact->count;
 		memcpy(known.term, fact->term, sizeof(known.term));
-		if (ptx_same_terms(&wanted, &known))
+		if (!fact->modulus && ptx_same_terms(&wanted, &known))
 			break;
 	}
 	if (fact == state->fact + PTX_FACTS)
@@ -334,6 +381,33 @@ int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t
 			narrow(state, term[i].symbol, divide_range(own, term[i].factor));
 	}
 	return noted;
+}
+
+int ptx_note_residue(struct ptx_state *state, const struct ptx_value *x, uint32_t symbol,
+	int64_t modulus)
+{
+	struct ptx_value sum = *x;
+	struct ptx_fact *fact = &state->fact[state->fact_count];
+
+	if (state->fact_count == PTX_FACTS || x->low == INT64_MIN || x->low != x->high ||
+		add_term(&sum, symbol, -1))
+		return 0;
+	memset(fact, 0, sizeof(*fact));
+	memcpy(fact->term, sum.term, sum.count * sizeof(*sum.term));
+	fact->count = sum.count;
+	fact->residue = symbol;
+	fact->modulus = modulus;
+	fact->range = (struct ptx_range){ -x->low, -x->low };
+	state->fact_count++;
+	return 1;
+}
+
+const struct ptx_fact *ptx_residue(const struct ptx_state *state, uint32_t symbol)
+{
+	for (uint32_t i = 0; i < state->fact_count; i++)
+		if (state->fact[i].modulus && state->fact[i].residue == symbol)
+			return &state->fact[i];
+	return NULL;
 }
 
 void ptx_forget(struct ptx_state *state, uint32_t symbol)

@@ -49,9 +49,12 @@ struct ptx_range {
 	int64_t low, high;
 }; /* low > high: nothing */
 
+/* Of a sum: it lies in the range; or with a modulus, it is range.low and a multiple of that. */
 struct ptx_fact {
 	struct ptx_term term[PTX_TERMS];
 	uint32_t count;
+	uint32_t residue; /* with a modulus: the symbol, one of the terms, that the others leave */
+	int64_t modulus;  /* 0: none */
 	struct ptx_range range;
 };
 
@@ -90,6 +93,13 @@ int ptx_scale(struct ptx_value *value, int64_t factor);
 /* Symbols of which the state knows the one value become constants. */
 void ptx_settle(struct ptx_value *value, const struct ptx_state *state);
 
+/* Each of its numbers is a multiple. */
+int ptx_is_multiple(const struct ptx_value *value, int64_t of);
+/* x goes from its lowest number to its highest by steps of so much at most: 1, through each. */
+int ptx_goes_by(const struct ptx_value *x, int64_t step, const struct ptx_state *state);
+/* It goes through as many in a row, so that each remainder comes up. */
+int ptx_comes_around(const struct ptx_value *x, int64_t modulus, const struct ptx_state *state);
+
 /* Bounds of the terms by their ranges alone. */
 struct ptx_range ptx_sum_range(const struct ptx_term *term, unsigned count,
 	const struct ptx_state *state);
@@ -99,6 +109,11 @@ struct ptx_range ptx_bounds(const struct ptx_value *value, const struct ptx_stat
 /* The terms lie in that range from here on; 0: there was no room to note that of all of them. */
 int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
 	struct ptx_range range);
+/* The symbol, 0 to modulus - 1, is what x leaves when it is divided; 0: there was no room. */
+int ptx_note_residue(struct ptx_state *state, const struct ptx_value *x, uint32_t symbol,
+	int64_t modulus);
+/* The fact that says so of a symbol, NULL without one. */
+const struct ptx_fact *ptx_residue(const struct ptx_state *state, uint32_t symbol);
 /* The symbol is another number from here on. */
 void ptx_redefine(struct ptx_state *state, uint32_t symbol, struct ptx_range range);
 /* No fact speaks of it any more. */

@@ -52,14 +52,19 @@ static int is_wanted(const struct ptx_function *function, uint32_t slot)
 	return function->reg[function->slot_reg[slot]].relevant == RELEVANT_ADDRESS;
 }
 
+static int same_sum(const struct ptx_fact *a, const struct ptx_fact *b)
+{
+	return a->modulus == b->modulus && !memcmp(a->term, b->term, sizeof(a->term)) &&
+		(!a->modulus || (a->residue == b->residue && a->range.low == b->range.low));
+}
+
 static void join_facts(struct ptx_state *into, const struct ptx_state *from)
 {
 	for (uint32_t i = 0; i < into->fact_count;) {
 		struct ptx_fact *fact = &into->fact[i];
 		uint32_t j = 0;
 
-		while (j < from->fact_count &&
-			memcmp(fact->term, from->fact[j].term, sizeof(fact->term)))
+		while (j < from->fact_count && !same_sum(fact, &from->fact[j]))
 			j++;
 		if (j == from->fact_count) {
 			*fact = into->fact[--into->fact_count];

@@ -202,9 +202,13 @@ int ptx_is_some(const struct ptx_frame *frame, const struct ptx_value *address);
 /* 1: the symbol may become another number while the loop goes round. */
 int ptx_may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number);
 
-/* The bytes from the claim's word on of an access to so many; 0: not known how many. */
-void ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
-	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes);
+/*
+ * The bytes from the claim's word on of an access to so many; 0: not known how many.  How many
+ * claims that makes, of which this one is number turn; where its ends meet nothing is accessed.
+ */
+unsigned ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
+	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes,
+	unsigned turn);
 /* Without strides the run is all of it. */
 void ptx_set_run(struct ptx_claim *claim);
 /* From where its first run begins to where its last does. */

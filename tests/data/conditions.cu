@@ -51,6 +51,39 @@ __global__ void bucket(float *a, const float *x, int n, int c)
 		a[i] = 1;
 }
 
+__global__ void thirds(float *a, const float *x, int n, int c)
+{
+	unsigned i = INDEX;
+
+	if (i < n && i % 3 == c)
+		a[i] = 1;
+}
+
+/* Of each two threads both store to the first one's place. */
+__global__ void first_of_two(float *a, const float *x, int n)
+{
+	unsigned i = INDEX;
+
+	if (i < n)
+		a[i & ~1u] = 1;
+}
+
+__global__ void transposed(float *a, const float *x, int n)
+{
+	unsigned i = INDEX;
+
+	if (i < n)
+		a[i % 10 * (n / 10) + i / 10] = x[i];
+}
+
+__global__ void around(float *a, const float *x, int n, int c)
+{
+	unsigned i = INDEX;
+
+	if (i < n)
+		a[(i + c) % 2048] = x[i];
+}
+
 __global__ void even_blocks(float *a, const float *x, int n, int c)
 {
 	if (blockIdx.x % 2 == c)

@@ -111,15 +111,27 @@ static void rows_end_where_their_condition_says(void **unused)
 	check("left_columns", (struct shape){ 2, 16, 1, 20, 40 }, "0..3120 of 80 20x160");
 }
 
+/* What an index leaves when it is divided. */
 static void every_second_element_is_not_all(void **unused)
 {
 	(void)unused;
-	check("colour", line, "0..4000 at most");
-	check("colour", line_odd, "0..4000 at most");
-	check("colour_remainder", line_odd, "4..4000 at most");
-	check("checkerboard", square, "0..3600 at most");
+	check("colour", line, "0..3996 of 4 500x8");
+	check("colour", line_odd, "4..4000 of 4 500x8");
+	check("colour_remainder", line_odd, "4..4000 of 4 500x8");
+	check("checkerboard", square, "4..3480 of 4 15x240 15x8, 120..3596 of 4 15x240 15x8");
+	check("even_blocks", line_odd, "1024..4096 of 1024 2x2048");
+	check("around", (struct shape){ 4, 256, 0, 1000, 2100 }, "208..4208");
+}
+
+/* All that is known of these are the ends. */
+static void what_is_no_stride_is_at_most(void **unused)
+{
+	(void)unused;
+	check("first_of_two", line, "0..4000 at most");
+	check("thirds", line_odd, "4..4000 at most");
+	check("transposed", line, "0..17179869184 at most");
+	check("around", (struct shape){ 4, 256, 0, 1000, 1500 }, "0..8192 at most");
 	check("bucket", line_odd, "0..4000 at most");
-	check("even_blocks", line_odd, "0..4096 at most");
 	check("ends", line, "0..4096 at most");
 	check("lower", square, "0..3600 at most");
 }
@@ -164,6 +176,7 @@ int main(void)
 		cmocka_unit_test(comparisons_with_a_bound_are_exact),
 		cmocka_unit_test(rows_end_where_their_condition_says),
 		cmocka_unit_test(every_second_element_is_not_all),
+		cmocka_unit_test(what_is_no_stride_is_at_most),
 		cmocka_unit_test(data_decides),
 		cmocka_unit_test(ways_that_have_met_are_all_again),
 		cmocka_unit_test(what_the_launch_decides_is_exact),
