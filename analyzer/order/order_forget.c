@@ -9,7 +9,7 @@
 #include "order_agents.h"
 
 /* Fewer keys than these are no reason to look for dead ones. */
-#define ORDER_FORGET_MIN 2048
+#define ORDER_FORGET_MIN 64
 /* Clocks that have grown by this part of their limit are one. */
 #define ORDER_FORGET_PART 8
 
