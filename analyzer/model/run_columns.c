@@ -217,6 +217,22 @@ static uint64_t operands_of(const struct run *run, int64_t call, uint64_t *first
 	return count;
 }
 
+/* Of lists so short that looking through both is quicker than remembering one. */
+#define FEW_PAIRS 256
+
+static int share_few(const struct column *operands, uint64_t first, uint64_t count, uint64_t second,
+	uint64_t others)
+{
+	for (uint64_t i = 0; i < count; i++)
+		for (uint64_t k = 0; k < others; k++) {
+			uint32_t allocation = allocation_at(operands, first + i);
+
+			if (allocation && allocation == allocation_at(operands, second + k))
+				return 1;
+		}
+	return 0;
+}
+
 /* Graphs name many: each allocation of theirs is looked for once. */
 int run_shares(const struct run *run, int64_t call, int64_t other)
 {
@@ -225,6 +241,8 @@ int run_shares(const struct run *run, int64_t call, int64_t other)
 	struct map seen = { 0 };
 	int found = 0;
 
+	if (count * others <= FEW_PAIRS)
+		return share_few(&run->operands, first, count, second, others);
 	for (uint64_t i = 0; i < count; i++) {
 		uint32_t allocation = allocation_at(&run->operands, first + i);
 

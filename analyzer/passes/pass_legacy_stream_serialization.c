@@ -44,19 +44,15 @@ static int is_unnamed(const struct run *run, int64_t call)
 static int may_need(struct pairs *pairs, int64_t call, int64_t other)
 {
 	const struct run *run = pairs->run;
-	int named = is_unnamed(run, call) || is_unnamed(run, other) || run_shares(run, call, other);
+	const struct accesses *one = access_read(pairs->reader, call);
+	const struct accesses *two = one ? access_read(pairs->reader, other) : NULL;
 
-	const struct accesses *one, *two;
-
-	if (!named && !pairs->reaches)
-		return 0;
-	one = access_read(pairs->reader, call);
-	two = access_read(pairs->reader, other);
-	if (!one || !two)
+	if (!two)
 		return -1;
-	if (named &&
-		(!one->named || !two->named ||
-			access_compare(pairs->reader, one, two) != OVERLAP_NONE))
+	/* Lists are compared once, and mostly have nothing in common. */
+	if ((!one->named || !two->named ||
+		    access_compare(pairs->reader, one, two) != OVERLAP_NONE) &&
+		(is_unnamed(run, call) || is_unnamed(run, other) || run_shares(run, call, other)))
 		return 1;
 	return pairs->reaches && accesses_meet(one, two);
 }
