@@ -24,16 +24,15 @@ static struct ptx_range bounds(const struct operation *op, const struct ptx_valu
 	return ptx_bounds(value, op->state);
 }
 
-/* A result of which no more is known than a range: it need not be each number of that. */
 static struct ptx_value opaque(const struct operation *op, struct ptx_range range, int loaded)
 {
-	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_SPARSE, range, loaded);
+	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_RESULT, range, loaded);
 }
 
-/* A result that is each number of the range, as the operands go through theirs. */
-static struct ptx_value dense(const struct operation *op, struct ptx_range range)
+/* A result that need not be each number of the range, where the operands are each of theirs. */
+static struct ptx_value sparse(const struct operation *op, struct ptx_range range, int loaded)
 {
-	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_RESULT, range, 0);
+	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_SPARSE, range, loaded);
 }
 
 static struct ptx_range of_type(struct ptx_type type)
@@ -65,7 +64,7 @@ static struct ptx_value as_unsigned(const struct operation *op, struct ptx_value
 		value.high = ptx_add_bound(value.high, modulus);
 		return value;
 	}
-	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_SPARSE + 1 + which,
+	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_RESULT + 1 + which,
 		(struct ptx_range){ 0, modulus - 1 }, value.loaded);
 }
 
@@ -122,8 +121,10 @@ static struct ptx_value sum(const struct operation *op, struct ptx_value a, stru
 	if (both)
 		b = ptx_number_of(op->frame, op->state, b);
 	total = a;
-	if (!ptx_add_terms(&total, &b, 1))
+	if (!ptx_add_terms(&total, &b, 1)) {
+		ptx_fold_splits(&total, op->state);
 		return total;
+	}
 	range = ptx_add_range(bounds(op, &a), bounds(op, &b));
 	total = opaque(op, range, a.loaded || b.loaded);
 	total.base = a.base;
@@ -142,8 +143,10 @@ static struct ptx_value difference(const struct operation *op, struct ptx_value 
 		a.base != BASE_WORDS)
 		total.base = a.base = b.base = BASE_NUMBER;
 	b = ptx_number_of(op->frame, op->state, b);
-	if (!ptx_add_terms(&total, &b, -1))
+	if (!ptx_add_terms(&total, &b, -1)) {
+		ptx_fold_splits(&total, op->state);
 		return total;
+	}
 	range = ptx_add_range(bounds(op, &a), ptx_scale_range(bounds(op, &b), -1));
 	total = opaque(op, range, a.loaded || b.loaded);
 	total.base = a.base;
@@ -175,7 +178,24 @@ static struct ptx_value product(const struct operation *op, struct ptx_value a, 
 	range = (struct ptx_range){ corner[0], corner[0] };
 	for (int i = 1; i < 4; i++)
 		range = ptx_hull(range, (struct ptx_range){ corner[i], corner[i] });
-	return opaque(op, range, a.loaded || b.loaded);
+	return sparse(op, range, a.loaded || b.loaded);
+}
+
+/* It may be a division's, which is known by its symbol, for a branch too. */
+static struct ptx_value half_of(const struct operation *op, struct ptx_range range, int loaded)
+{
+	uint32_t symbol = PTX_NO_SYMBOL;
+	struct ptx_value value;
+
+	if (range.low < range.high)
+		symbol =
+			ptx_symbol(op->frame->walk, op->frame->path, op->instruction, WHICH_RESULT);
+	if (symbol == PTX_NO_SYMBOL)
+		return opaque(op, range, loaded);
+	ptx_redefine(op->state, symbol, range);
+	value = ptx_symbol_value(symbol);
+	value.loaded = loaded != 0;
+	return value;
 }
 
 static struct ptx_value multiply(const struct operation *op, unsigned first)
@@ -189,12 +209,41 @@ static struct ptx_value multiply(const struct operation *op, unsigned first)
 		range = bounds(op, &result);
 		if (bits > 32 || range.low == INT64_MIN || range.high == INT64_MAX)
 			return opaque(op, of_type(op->in->type), result.loaded);
-		return opaque(op, (struct ptx_range){ range.low >> bits, range.high >> bits },
+		return half_of(op, (struct ptx_range){ range.low >> bits, range.high >> bits },
 			result.loaded);
 	}
 	if (op->in->modifiers & MODIFIER_WIDE)
 		return result;
 	return wrap(op, result, op->in->type.bytes);
+}
+
+static int is_multiple(const struct ptx_value *value, int64_t of)
+{
+	if (value->low != value->high || value->low % of)
+		return 0;
+	for (unsigned i = 0; i < value->count; i++)
+		if (value->term[i].factor % of)
+			return 0;
+	return 1;
+}
+
+static struct ptx_value symbol_of(const struct operation *op, uint32_t symbol)
+{
+	struct ptx_value value = ptx_symbol_value(symbol);
+
+	ptx_settle(&value, op->state);
+	return value;
+}
+
+/* The rest of a division of what is not below 0. */
+static struct ptx_value rest(const struct operation *op, const struct ptx_value *a, int64_t modulus)
+{
+	const struct ptx_split *known =
+		ptx_make_split(op->frame, op->state, op->instruction, a, modulus);
+
+	if (known)
+		return symbol_of(op, known->remainder);
+	return opaque(op, (struct ptx_range){ 0, modulus - 1 }, a->loaded);
 }
 
 static int64_t floor_divide(int64_t a, int64_t b)
@@ -204,40 +253,31 @@ static int64_t floor_divide(int64_t a, int64_t b)
 	return a / b - (a % b && (a < 0) != (b < 0));
 }
 
-/* What x leaves is less than the divisor: who knows the quotient knows x nearly. */
-static struct ptx_value with_remainder(const struct operation *op, const struct ptx_value *x,
-	int64_t divisor, struct ptx_value quotient)
-{
-	struct ptx_value left = *x;
-	struct ptx_range range = ptx_bounds(x, op->state);
-
-	if (quotient.count == 1 && x->low == x->high && !x->loaded && range.low >= 0 &&
-		!ptx_add_terms(&left, &quotient, -divisor))
-		ptx_constrain(op->state, left.term, left.count,
-			(struct ptx_range){ -x->low, divisor - 1 - x->low });
-	return quotient;
-}
-
 /* Rounded down; b is positive. */
 static struct ptx_value quotient(const struct operation *op, struct ptx_value a, int64_t b,
 	int rounds_to_zero)
 {
 	struct ptx_range range = bounds(op, &a);
+	const struct ptx_split *known;
 
-	if (ptx_is_multiple(&a, b)) {
+	if (is_multiple(&a, b)) {
 		a.low /= b;
 		a.high /= b;
 		for (unsigned i = 0; i < a.count; i++)
 			a.term[i].factor /= b;
 		return a;
 	}
+	known = range.low >= 0 && range.low / b != range.high / b
+		? ptx_make_split(op->frame, op->state, op->instruction, &a, b)
+		: NULL;
+	if (known)
+		return symbol_of(op, known->quotient);
 	range.low = rounds_to_zero && range.low != INT64_MIN ? range.low / b
 							     : floor_divide(range.low, b);
 	range.high = floor_divide(range.high, b);
 	if (rounds_to_zero && range.high < 0)
 		range.high = 0;
-	return with_remainder(op, &a, b,
-		ptx_goes_by(&a, b, op->state) ? dense(op, range) : opaque(op, range, a.loaded));
+	return opaque(op, range, a.loaded);
 }
 
 /* ~x is -1 - x. */
@@ -262,35 +302,7 @@ static struct ptx_value divide(const struct operation *op)
 		return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
 	x.high = floor_divide(x.high, y.low > 1 ? y.low : 1);
 	x.low = 0;
-	return opaque(op, x, a.loaded || b.loaded);
-}
-
-/*
- * What x, which is not negative, leaves: a symbol of its own even where only a branch wants it, if
- * it is known which numbers x is.
- */
-static struct ptx_value residue(const struct operation *op, const struct ptx_value *x,
-	int64_t modulus, struct ptx_range range)
-{
-	struct ptx_range bound = bounds(op, x);
-	uint32_t symbol = PTX_NO_SYMBOL;
-	struct ptx_value value = *x;
-
-	if (bound.high != INT64_MAX && bound.low / modulus == bound.high / modulus) {
-		value.low = ptx_add_bound(value.low, -(bound.low / modulus * modulus));
-		value.high = ptx_add_bound(value.high, -(bound.low / modulus * modulus));
-		return value;
-	}
-
-	if (!x->loaded && x->count && x->low == x->high)
-		symbol = ptx_symbol(op->frame->walk, op->frame->path, op->instruction,
-			ptx_comes_around(x, modulus, op->state) ? WHICH_RESULT : WHICH_SPARSE);
-	if (symbol == PTX_NO_SYMBOL)
-		return opaque(op, range, x->loaded);
-	value = ptx_symbol_value(symbol);
-	ptx_redefine(op->state, symbol, range);
-	ptx_note_residue(op->state, x, symbol, modulus);
-	return value;
+	return sparse(op, x, a.loaded || b.loaded);
 }
 
 static struct ptx_value remainder_of(const struct operation *op)
@@ -304,11 +316,11 @@ static struct ptx_value remainder_of(const struct operation *op)
 			a.loaded || b.loaded);
 	if (x.low >= 0 && x.high < y.low)
 		return a;
+	if (x.low >= 0 && x.high >= y.high - 1 && y.low == y.high)
+		return rest(op, &a, y.low);
 	range = (struct ptx_range){ x.low < 0 ? 1 - y.high : 0, y.high - 1 };
 	if (x.low >= 0 && x.high < range.high)
 		range.high = x.high;
-	if (ptx_is_constant(&b) && x.low >= 0)
-		return residue(op, &a, b.low, range);
 	return opaque(op, range, a.loaded || b.loaded);
 }
 
@@ -324,9 +336,14 @@ static struct ptx_value shift_left(const struct operation *op)
 
 static struct ptx_value shift_right(const struct operation *op)
 {
-	struct ptx_value a = number(op, 0), b = number(op, 1);
+	struct ptx_value a = source(op, 0), b = number(op, 1), divided;
 	struct ptx_range range;
+	int64_t divisor =
+		ptx_is_constant(&b) ? ptx_divisor(op->frame, op->state, &a, b.low, &divided) : 0;
 
+	if (divisor > 1)
+		return quotient(op, divided, divisor, 0);
+	a = ptx_number_of(op->frame, op->state, a);
 	/* The type says whether the sign is kept; .b is as .u. */
 	if (op->in->type.class != CLASS_SIGNED)
 		a = as_unsigned(op, a, op->in->type.bytes, 0);
@@ -335,8 +352,8 @@ static struct ptx_value shift_right(const struct operation *op)
 		(range.low >= 0 || op->in->type.class == CLASS_SIGNED))
 		return quotient(op, a, INT64_C(1) << b.low, 0);
 	if (range.low >= 0)
-		return opaque(op, (struct ptx_range){ 0, range.high }, a.loaded || b.loaded);
-	return opaque(op, any, a.loaded || b.loaded);
+		return sparse(op, (struct ptx_range){ 0, range.high }, a.loaded || b.loaded);
+	return sparse(op, any, a.loaded || b.loaded);
 }
 
 /* The lowest number of the form 2^n - 1 that is not below. */
@@ -347,24 +364,6 @@ static int64_t mask_over(int64_t value)
 	for (unsigned shift = 1; shift < 64; shift *= 2)
 		mask |= mask >> shift;
 	return (int64_t)mask;
-}
-
-/* A mask that takes the lowest bits away. */
-static int is_rounding(int64_t mask)
-{
-	return mask < 0 && mask >= -4096 && !(-mask & (-mask - 1));
-}
-
-static struct ptx_value round_down(const struct operation *op, const struct ptx_value *x,
-	int64_t modulus)
-{
-	struct ptx_range range = bounds(op, x);
-	struct ptx_value down = *x;
-	struct ptx_value left = residue(op, x, modulus, (struct ptx_range){ 0, modulus - 1 });
-
-	if (left.low == left.high && !ptx_add_terms(&down, &left, -1))
-		return down;
-	return opaque(op, (struct ptx_range){ 0, range.high }, x->loaded);
 }
 
 static struct ptx_value bit_and(const struct operation *op)
@@ -391,21 +390,20 @@ static struct ptx_value bit_and(const struct operation *op)
 	x = bounds(op, &a);
 	if (ptx_is_constant(&b) && b.low >= 0) {
 		mask = b.low;
-		/* Bits that the number has not do not matter. */
-		if (mask && ptx_is_multiple(&a, mask & -mask))
-			mask |= (mask & -mask) - 1;
 		if (mask == mask_over(mask) && x.low >= 0 && x.high <= mask)
 			return a;
 		if (mask == mask_over(mask) && x.low >= 0)
-			return residue(op, &a, mask + 1, (struct ptx_range){ 0, b.low });
-		return opaque(op,
+			return rest(op, &a, mask + 1);
+		return sparse(op,
 			(struct ptx_range){ 0, x.low >= 0 && x.high < mask ? x.high : mask },
 			a.loaded);
 	}
-	if (ptx_is_constant(&b) && x.low >= 0 && is_rounding(b.low))
-		return round_down(op, &a, -b.low);
+	/* All but the lowest bits. */
+	if (ptx_is_constant(&b) && b.low < 0 && b.low > INT32_MIN && !(-b.low & (-b.low - 1)) &&
+		x.low >= 0 && x.high < INT64_MAX)
+		return difference(op, a, rest(op, &a, -b.low));
 	if (x.low >= 0)
-		return opaque(op, (struct ptx_range){ 0, x.high }, a.loaded || b.loaded);
+		return sparse(op, (struct ptx_range){ 0, x.high }, a.loaded || b.loaded);
 	return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
 }
 
@@ -413,7 +411,7 @@ static struct ptx_value bit_and(const struct operation *op)
 static int are_apart(const struct ptx_value *high, struct ptx_range low)
 {
 	return low.low >= 0 && low.high < INT64_C(1) << 32 &&
-		ptx_is_multiple(high, mask_over(low.high) + 1);
+		is_multiple(high, mask_over(low.high) + 1);
 }
 
 static struct ptx_value bit_or(const struct operation *op)
@@ -430,7 +428,7 @@ static struct ptx_value bit_or(const struct operation *op)
 	if (is_pointer(&a) || is_pointer(&b) || x.low < 0 || y.low < 0 || x.high == INT64_MAX ||
 		y.high == INT64_MAX)
 		return opaque(op, of_type(op->in->type), a.loaded || b.loaded);
-	return opaque(op, (struct ptx_range){ 0, mask_over(x.high | y.high) },
+	return sparse(op, (struct ptx_range){ 0, mask_over(x.high | y.high) },
 		a.loaded || b.loaded);
 }
 
@@ -500,7 +498,7 @@ static struct ptx_value convert(const struct operation *op)
 	if ((range.low == INT64_MIN || range.low >= limits.low) &&
 		(range.high == INT64_MAX || range.high <= limits.high))
 		return a;
-	return opaque(op, limits, a.loaded);
+	return sparse(op, limits, a.loaded);
 }
 
 static struct ptx_value extract(const struct operation *op)
@@ -509,9 +507,9 @@ static struct ptx_value extract(const struct operation *op)
 
 	if (ptx_is_constant(&length) && length.low >= 0 && length.low < 63 &&
 		op->in->type.class == CLASS_UNSIGNED)
-		return opaque(op, (struct ptx_range){ 0, (INT64_C(1) << length.low) - 1 },
+		return sparse(op, (struct ptx_range){ 0, (INT64_C(1) << length.low) - 1 },
 			from.loaded);
-	return opaque(op, of_type(op->in->type), from.loaded);
+	return sparse(op, of_type(op->in->type), from.loaded);
 }
 
 static struct ptx_value move(const struct operation *op)
@@ -578,7 +576,7 @@ struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 		return extract(&op);
 	case OP_POPC:
 	case OP_CLZ:
-		return opaque(&op, (struct ptx_range){ 0, 64 }, source(&op, 0).loaded);
+		return sparse(&op, (struct ptx_range){ 0, 64 }, source(&op, 0).loaded);
 	default:
 		break;
 	}

@@ -115,6 +115,8 @@ static void copy_knowledge(struct ptx_state *to, const struct ptx_state *from)
 {
 	to->fact_count = from->fact_count;
 	memcpy(to->fact, from->fact, sizeof(to->fact));
+	to->split_count = from->split_count;
+	memcpy(to->split, from->split, sizeof(to->split));
 	memcpy(to->range, from->range, sizeof(to->range));
 }
 

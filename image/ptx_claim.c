@@ -109,63 +109,39 @@ static int add(struct ptx_walk *walk, const struct ptx_claim *claim)
 	return 0;
 }
 
-/* Of its word, or of any one of several. */
-static int add_to_words(struct ptx_walk *walk, const struct ptx_value *address,
-	struct ptx_claim *claim)
-{
-	if (claim->low >= claim->high)
-		return 0;
-	claim->offset = address->id;
-	if (address->base == BASE_WORD)
-		return add(walk, claim);
-	claim->sure = 0;
-	for (uint32_t i = 0; i < walk->set[address->id].count; i++) {
-		claim->offset = walk->set[address->id].word[i];
-		if (add(walk, claim))
-			return -1;
-	}
-	return 0;
-}
-
-/* Not a parameter's memory. */
-static void claim_elsewhere(struct ptx_walk *walk, const struct ptx_value *address, int direction)
-{
-	if (address->base == BASE_MODULE) {
-		ptx_doubt(walk, "it uses variables of its module");
-		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
-		return;
-	}
-	ptx_doubt(walk, "it uses an address that is no parameter");
-	/*
-	 * A number is a parameter that points into no known memory: to a variable.  What else was
-	 * not loaded may be a parameter's all the same, put together in some way.
-	 */
-	if (address->loaded)
-		ptx_reach(walk, PTX_REACH_POINTER, direction);
-	else if (address->base == BASE_NUMBER)
-		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
-}
-
 int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
 	const struct ptx_state *state, uint32_t bytes, int direction)
 {
 	struct ptx_walk *walk = frame->walk;
-	unsigned turns = 1;
-	int some;
+	struct ptx_claim claim = { .direction = (uint8_t)direction, .sure = 1 };
 
 	if (!walk->collects)
 		return 0;
-	if (address->base != BASE_WORD && address->base != BASE_WORDS) {
-		claim_elsewhere(walk, address, direction);
-		return 0;
+	if (address->base == BASE_MODULE) {
+		ptx_doubt(walk, "it uses variables of its module");
+		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
+	} else if (address->base != BASE_WORD && address->base != BASE_WORDS) {
+		ptx_doubt(walk, "it uses an address that is no parameter");
+		/*
+		 * A number is a parameter that points into no known memory: to a variable.  What
+		 * else was not loaded may be a parameter's all the same, put together in some way.
+		 */
+		if (address->loaded)
+			ptx_reach(walk, PTX_REACH_POINTER, direction);
+		else if (address->base == BASE_NUMBER)
+			ptx_reach(walk, PTX_REACH_VARIABLE, direction);
 	}
-	some = ptx_is_some(frame, address);
-	for (unsigned turn = 0; turn < turns; turn++) {
-		struct ptx_claim claim = { .direction = (uint8_t)direction, .sure = 1 };
-
-		turns = ptx_shape(walk, &claim, address, state, bytes, turn);
-		claim.exact = claim.exact && !some;
-		if (add_to_words(walk, address, &claim))
+	if (address->base != BASE_WORD && address->base != BASE_WORDS)
+		return 0;
+	ptx_shape(walk, &claim, address, state, bytes);
+	claim.exact = claim.exact && !ptx_is_some(frame, address);
+	claim.offset = address->id;
+	if (address->base == BASE_WORD)
+		return add(walk, &claim);
+	claim.sure = 0;
+	for (uint32_t i = 0; i < walk->set[address->id].count; i++) {
+		claim.offset = walk->set[address->id].word[i];
+		if (add(walk, &claim))
 			return -1;
 	}
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Predicates: what they compare, and what follows where one has a value.  What follows is all of it
- * only of comparisons of sums of indices and rounds: of another number, such as a remainder, a
- * state does not know which index goes with it.
+ * only of comparisons of sums of indices, rounds and parts of splits: of another number a state
+ * does not know which index goes with it.
  */
 #include "ptx_walk.h"
 
@@ -108,33 +108,20 @@ static int side_of(const struct ptx_frame *frame, const struct ptx_state *state,
 	return range.low > 0 ? COMPARE_GT : range.high < 0 ? COMPARE_LT : COMPARE_NE;
 }
 
-/* Threads differ in it: an index, or how often a loop went round. */
-static int is_index(const struct ptx_frame *frame, uint32_t symbol)
-{
-	return symbol < PTX_FIXED_SYMBOLS || frame->walk->symbol[symbol].which == WHICH_ROUNDS;
-}
-
-/* What such numbers leave when they are divided. */
-static int is_residue(const struct ptx_frame *frame, const struct ptx_state *state, uint32_t symbol)
-{
-	const struct ptx_fact *fact = ptx_residue(state, symbol);
-
-	for (uint32_t i = 0; fact && i < fact->count; i++)
-		if (fact->term[i].symbol != symbol && !is_index(frame, fact->term[i].symbol))
-			return 0;
-	return fact != NULL;
-}
-
 /* Of x no more is known than what its symbols are, and these are what threads differ in. */
 static int is_plain(const struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_value *x)
 {
 	if (x->loaded || x->low != x->high)
 		return 0;
-	for (unsigned i = 0; i < x->count; i++)
-		if (!is_index(frame, x->term[i].symbol) &&
-			!is_residue(frame, state, x->term[i].symbol))
+	for (unsigned i = 0; i < x->count; i++) {
+		uint32_t symbol = x->term[i].symbol;
+
+		if (symbol >= PTX_FIXED_SYMBOLS &&
+			frame->walk->symbol[symbol].which != WHICH_ROUNDS &&
+			!ptx_split_of(state, symbol))
 			return 0;
+	}
 	return 1;
 }
 

@@ -235,7 +235,8 @@ static int is_as_last_time(struct ptx_frame *frame, const struct ptx_head *head,
 	for (uint32_t i = 0; i < frame->function->slot_count; i++)
 		if (!ptx_same(&head->last->many[i], &state->many[i]))
 			return 0;
-	if (head->last->fact_count != state->fact_count)
+	if (head->last->fact_count != state->fact_count ||
+		head->last->split_count != state->split_count)
 		return 0;
 	return !memcmp(head->last->range, state->range,
 		frame->walk->symbol_count * sizeof(*state->range));
@@ -272,6 +273,22 @@ int ptx_may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number
 		of_block ? symbol->place : block_of(frame->function, symbol->place));
 }
 
+struct inside {
+	const struct ptx_frame *frame;
+	uint32_t head;
+};
+
+static int may_split_change(const void *arg, const struct ptx_split *split)
+{
+	const struct inside *inside = arg;
+
+	for (uint32_t i = 0; i < split->count; i++)
+		if (ptx_may_change(inside->frame, inside->head, split->term[i].symbol))
+			return 1;
+	return ptx_may_change(inside->frame, inside->head, split->quotient) ||
+		ptx_may_change(inside->frame, inside->head, split->remainder);
+}
+
 static void forget_inside(struct ptx_frame *frame, uint32_t head, struct ptx_state *state)
 {
 	for (uint32_t i = 0; i < state->fact_count;) {
@@ -285,6 +302,7 @@ static void forget_inside(struct ptx_frame *frame, uint32_t head, struct ptx_sta
 		else
 			i++;
 	}
+	ptx_drop_splits(state, may_split_change, &(struct inside){ frame, head });
 }
 
 void ptx_enter_loop(struct ptx_frame *frame, uint32_t block, struct ptx_state *state)

@@ -9,6 +9,7 @@
  *	ptx_depend     which branches decide whether a block runs
  *	ptx_register   which registers have a part in addresses
  *	ptx_value      sets of values, and what instructions make of them
+ *	ptx_divide     quotients and remainders
  *	ptx_step       one instruction
  *	ptx_walk       blocks and loops, until nothing changes
  *	ptx_shape      the bytes of one access

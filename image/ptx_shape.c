@@ -8,9 +8,6 @@
 
 #include <stdlib.h>
 
-/* An access may be so many claims, by what indices leave when they are divided. */
-#define SHAPE_TURNS 8
-
 /* Terms of an address: low, low + bytes, ... high. */
 struct part {
 	uint32_t terms; /* bits */
@@ -81,20 +78,20 @@ void ptx_set_run(struct ptx_claim *claim)
 }
 
 /*
- * Whether some thread has each number of the symbol's range with each of the others'.  What a
- * condition chose goes with what the condition is about: of i + (i + 1 < n) none is n.
+ * Whether some thread has each number of each symbol's range with each of the others': indices,
+ * rounds and parts of splits.  What was calculated in another way goes with what it is made of: of
+ * i + (i + 1 < n) none is n.
  */
-static int is_free(const struct ptx_symbol *symbol)
+static int are_free(const struct ptx_walk *walk, const struct ptx_state *state,
+	const struct ptx_value *address)
 {
-	return symbol->which != WHICH_OLD && symbol->which < WHICH_SELECTED;
-}
+	for (unsigned i = 0; i < address->count; i++) {
+		uint32_t symbol = address->term[i].symbol;
 
-static int are_free(const struct ptx_walk *walk, const struct ptx_value *address)
-{
-	for (unsigned i = 0; i < address->count; i++)
-		if (address->term[i].symbol >= PTX_FIXED_SYMBOLS &&
-			!is_free(&walk->symbol[address->term[i].symbol]))
+		if (symbol >= PTX_FIXED_SYMBOLS && walk->symbol[symbol].which != WHICH_ROUNDS &&
+			!ptx_split_of(state, symbol))
 			return 0;
+	}
 	return 1;
 }
 
@@ -223,6 +220,11 @@ static int is_inside(struct ptx_range inner, struct ptx_range outer)
 	return inner.low >= outer.low && inner.high <= outer.high;
 }
 
+static int is_binding(const struct ptx_state *state, const struct ptx_fact *fact)
+{
+	return !is_inside(ptx_sum_range(fact->term, fact->count, state), fact->range);
+}
+
 /* 0: the fact leaves less than the parts have. */
 static int hold_together(struct parts *parts, const struct ptx_fact *fact, uint32_t terms)
 {
@@ -230,7 +232,7 @@ static int hold_together(struct parts *parts, const struct ptx_fact *fact, uint3
 	struct ptx_range range = ptx_scale_range(left_to(parts, fact), ratio);
 	struct part whole;
 
-	if (is_inside(ptx_sum_range(fact->term, fact->count, parts->state), fact->range))
+	if (!is_binding(parts->state, fact))
 		return 1;
 	if (leaves_gaps(parts, fact))
 		return 0;
@@ -275,160 +277,12 @@ static int apply_facts(struct parts *parts)
 	for (int wanted = 1; wanted <= PTX_TERMS; wanted++)
 		for (unsigned i = 0; i < parts->state->fact_count; i++) {
 			const struct ptx_fact *fact = &parts->state->fact[i];
-			uint32_t terms = fact->modulus ? 0 : terms_of(parts, fact);
+			uint32_t terms = terms_of(parts, fact);
 
 			if (__builtin_popcount(terms) == wanted)
 				fits &= hold_together(parts, fact, terms);
 		}
 	return fits;
-}
-
-static int64_t modulo(int64_t value, int64_t modulus)
-{
-	return (value % modulus + modulus) % modulus;
-}
-
-/* How often a fact's sum has the symbol; 0: not. */
-static int64_t factor_in(const struct ptx_fact *fact, uint32_t symbol)
-{
-	for (unsigned i = 0; i < fact->count; i++)
-		if (fact->term[i].symbol == symbol)
-			return fact->term[i].factor;
-	return 0;
-}
-
-/* Bytes of the part for each 1 in the fact's sum, but for multiples of the modulus; 0: not. */
-static int64_t ratio_of_part(const struct parts *parts, const struct part *part,
-	const struct ptx_fact *fact)
-{
-	int64_t ratio = 0;
-
-	for (unsigned i = 0; i < parts->address->count && !ratio; i++)
-		if (part->terms & 1u << i &&
-			factor_in(fact, parts->address->term[i].symbol) % fact->modulus)
-			ratio = parts->address->term[i].factor /
-				factor_in(fact, parts->address->term[i].symbol);
-	if (!ratio || part->bytes != (ratio < 0 ? -ratio : ratio) || ratio > INT32_MAX ||
-		ratio < INT32_MIN)
-		return 0;
-	for (unsigned i = 0; i < parts->address->count; i++) {
-		int64_t of_fact, difference;
-
-		if (!(part->terms & 1u << i))
-			continue;
-		of_fact = factor_in(fact, parts->address->term[i].symbol);
-		if (__builtin_mul_overflow(of_fact, ratio, &difference) ||
-			__builtin_sub_overflow(parts->address->term[i].factor, difference,
-				&difference) ||
-			difference % (ratio * fact->modulus))
-			return 0;
-	}
-	return ratio;
-}
-
-/* Of the part those numbers of which the fact's sum leaves so much; 0: there are none. */
-static int take_class(struct part *part, int64_t ratio, int64_t residue, int64_t modulus)
-{
-	int64_t bytes = part->bytes * modulus;
-
-	for (int64_t i = 0; i < modulus && part->low <= part->high; i++) {
-		if (modulo(part->low / ratio, modulus) == residue) {
-			part->high = part->low + (part->high - part->low) / bytes * bytes;
-			part->bytes = bytes;
-			return 1;
-		}
-		part->low += part->bytes;
-	}
-	return 0;
-}
-
-/* The parts that a fact with a modulus is about; -1: it is about more, or not about them alone. */
-static int find_parts(const struct parts *parts, const struct ptx_fact *fact,
-	unsigned found[PTX_TERMS])
-{
-	int count = 0;
-
-	for (unsigned j = 0; j < fact->count; j++)
-		if (fact->term[j].symbol != fact->residue && fact->term[j].factor % fact->modulus &&
-			!ptx_factor(parts->address, fact->term[j].symbol))
-			return -1;
-	for (unsigned i = 0; i < parts->count; i++) {
-		int is_about = 0;
-
-		for (unsigned k = 0; k < parts->address->count; k++)
-			is_about |= parts->part[i].terms & 1u << k &&
-				factor_in(fact, parts->address->term[k].symbol) % fact->modulus;
-		if (is_about && !ratio_of_part(parts, &parts->part[i], fact))
-			return -1;
-		if (is_about)
-			found[count++] = i;
-	}
-	return count;
-}
-
-/* The address's terms that the fact is about, besides the residue. */
-static uint32_t terms_of_others(const struct parts *parts, const struct ptx_fact *fact)
-{
-	struct ptx_fact others = *fact;
-
-	for (unsigned i = 0; i < others.count; i++)
-		if (others.term[i].symbol == fact->residue)
-			others.term[i--] = others.term[--others.count];
-	return terms_of(parts, &others);
-}
-
-/*
- * What indices leave when they are divided: of (x + y) % 2 == 0 every second x, another one for
- * each y.  Of several parts all but the last go through their classes, a turn for each.  0: the
- * bytes are more than what is accessed; *empty: nothing is in this turn.
- */
-static int apply_residue(struct parts *parts, const struct ptx_fact *fact, unsigned *turns,
-	unsigned *turn, int *empty)
-{
-	struct ptx_range left = parts->state->range[fact->residue];
-	unsigned found[PTX_TERMS];
-	int64_t residue = modulo(fact->range.low + left.low, fact->modulus);
-	int count;
-
-	if (ptx_factor(parts->address, fact->residue))
-		return !terms_of_others(parts, fact);
-	if (left.low <= 0 && left.high >= fact->modulus - 1)
-		return 1;
-	count = find_parts(parts, fact, found);
-	if (count <= 0 || left.low != left.high || fact->modulus > SHAPE_TURNS)
-		return 0;
-	for (int i = 0; i < count; i++) {
-		struct part *part = &parts->part[found[i]];
-		int64_t of_part = residue;
-
-		if (i + 1 < count) {
-			if (*turns * fact->modulus > SHAPE_TURNS)
-				return 0;
-			*turns *= (unsigned)fact->modulus;
-			of_part = *turn % fact->modulus;
-			*turn /= (unsigned)fact->modulus;
-			residue = modulo(residue - of_part, fact->modulus);
-		}
-		*empty |=
-			!take_class(part, ratio_of_part(parts, part, fact), of_part, fact->modulus);
-	}
-	return 1;
-}
-
-/* As apply_residue(), of all facts; where one does not fit the parts stay whole. */
-static int apply_residues(struct parts *parts, unsigned *turns, unsigned turn, int *empty)
-{
-	struct parts whole = *parts;
-
-	for (unsigned i = 0; i < parts->state->fact_count; i++)
-		if (parts->state->fact[i].modulus &&
-			!apply_residue(parts, &parts->state->fact[i], turns, &turn, empty)) {
-			*parts = whole;
-			*turns = 1;
-			*empty = 0;
-			return 0;
-		}
-	return 1;
 }
 
 /* Of an address that is a sum of parts. */
@@ -457,27 +311,242 @@ static void shape_parts(struct ptx_claim *claim, const struct parts *parts, uint
 	set_strides(claim, stride, parts->count);
 }
 
-unsigned ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
-	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes,
-	unsigned turn)
+/* --- an address in terms of quotients and remainders --- */
+
+struct dividing {
+	struct ptx_value *address;
+	struct ptx_state *state;  /* a copy, without registers */
+	uint32_t wanted, applied; /* bits, by split */
+};
+
+static struct ptx_value sum_of(const struct ptx_split *split)
+{
+	struct ptx_value sum = ptx_constant(split->constant);
+
+	sum.count = (uint8_t)split->count;
+	memcpy(sum.term, split->term, sizeof(sum.term));
+	return sum;
+}
+
+/* The sum that the split divides goes through all of its range; 0: it need not. */
+static int find_dense(const struct dividing *dividing, const struct ptx_split *split,
+	struct ptx_range *range)
+{
+	struct ptx_value sum = sum_of(split);
+	struct parts parts = { .address = &sum, .state = dividing->state };
+	struct part whole;
+
+	if (!make_parts(&parts) || !apply_facts(&parts) ||
+		!merge(&parts, (1u << sum.count) - 1, &whole) || whole.bytes != 1)
+		return 0;
+	range->low = ptx_add_bound(whole.low, split->constant);
+	range->high = ptx_add_bound(whole.high, split->constant);
+	return 1;
+}
+
+static int uses(const struct ptx_value *value, const struct ptx_term *term, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (ptx_factor(value, term[i].symbol))
+			return 1;
+	return 0;
+}
+
+static struct ptx_value about(const struct ptx_fact *fact)
+{
+	struct ptx_value sum = { .count = (uint8_t)fact->count };
+
+	memcpy(sum.term, fact->term, sizeof(sum.term));
+	return sum;
+}
+
+/* A fact ties the sum's terms to others of the address, or to the parts: they go together. */
+static int is_tied(const struct dividing *dividing, const struct ptx_split *split,
+	const struct ptx_value *others)
+{
+	for (uint32_t i = 0; i < dividing->state->fact_count; i++) {
+		const struct ptx_fact *fact = &dividing->state->fact[i];
+		struct ptx_value sum = about(fact);
+
+		if (uses(&sum, split->term, split->count) && is_binding(dividing->state, fact) &&
+			(uses(others, fact->term, fact->count) ||
+				ptx_factor(&sum, split->quotient) ||
+				ptx_factor(&sum, split->remainder)))
+			return 1;
+	}
+	return 0;
+}
+
+static int has_fact(const struct ptx_state *state, const struct ptx_split *split)
+{
+	for (uint32_t i = 0; i < state->fact_count; i++) {
+		struct ptx_value sum = about(&state->fact[i]);
+
+		if ((ptx_factor(&sum, split->quotient) || ptx_factor(&sum, split->remainder)) &&
+			is_binding(state, &state->fact[i]))
+			return 1;
+	}
+	return 0;
+}
+
+/* The other one is a sum with a part of this one in it, and the address depends on that. */
+static int is_divided(const struct dividing *dividing, const struct ptx_split *split)
+{
+	const struct ptx_state *state = dividing->state;
+
+	for (uint32_t i = 0; i < state->split_count; i++)
+		for (uint32_t j = 0; j < state->split[i].count; j++)
+			if ((dividing->wanted & 1u << i) &&
+				(state->split[i].term[j].symbol == split->quotient ||
+					state->split[i].term[j].symbol == split->remainder))
+				return 1;
+	return 0;
+}
+
+/*
+ * Of the numbers from low to high those with a quotient and a remainder in their ranges: the ranges
+ * that then remain.  1 if each goes with each, or if only the quotient matters.
+ */
+static int divide(const struct ptx_split *split, struct ptx_range all, struct ptx_range *quotient,
+	struct ptx_range *remainder, int quotient_only)
+{
+	int64_t modulus = split->modulus;
+
+	*remainder = ptx_intersection(*remainder, (struct ptx_range){ 0, modulus - 1 });
+	*quotient = ptx_intersection(*quotient,
+		(struct ptx_range){ all.low / modulus, all.high / modulus });
+	if (quotient->low * modulus + remainder->high < all.low)
+		quotient->low++;
+	if (quotient->high * modulus + remainder->low > all.high)
+		quotient->high--;
+	if (quotient->low == quotient->high)
+		*remainder = ptx_intersection(*remainder,
+			(struct ptx_range){ all.low - quotient->low * modulus,
+				all.high - quotient->low * modulus });
+	return quotient_only ||
+		(quotient->low * modulus + remainder->low >= all.low &&
+			quotient->high * modulus + remainder->high <= all.high);
+}
+
+/* One of its parts is in the address, or more is known of it than the sum says. */
+static int matters(const struct dividing *dividing, const struct ptx_split *split)
+{
+	struct ptx_range quotient = dividing->state->range[split->quotient];
+	struct ptx_range remainder = dividing->state->range[split->remainder];
+	struct ptx_value sum = sum_of(split);
+	struct ptx_range all = ptx_bounds(&sum, dividing->state);
+
+	return ptx_factor(dividing->address, split->quotient) ||
+		ptx_factor(dividing->address, split->remainder) || is_divided(dividing, split) ||
+		has_fact(dividing->state, split) || remainder.low > 0 ||
+		remainder.high < split->modulus - 1 || quotient.low > all.low / split->modulus ||
+		quotient.high < all.high / split->modulus;
+}
+
+/* A split that was applied divides some of the same terms: how the two go together is not known. */
+static int is_rivalled(const struct dividing *dividing, const struct ptx_split *split)
+{
+	const struct ptx_state *state = dividing->state;
+
+	for (uint32_t i = 0; i < state->split_count; i++) {
+		struct ptx_value sum = sum_of(&state->split[i]);
+
+		if (dividing->applied & 1u << i && uses(&sum, split->term, split->count))
+			return 1;
+	}
+	return 0;
+}
+
+/* Puts the parts in place of the sum; 0: the address is not all that the parts make. */
+static int apply_split(struct dividing *dividing, const struct ptx_split *split)
+{
+	struct ptx_range *ranges = dividing->state->range, all;
+	int64_t ratio = ptx_split_ratio(split, dividing->address);
+	struct ptx_value sum = sum_of(split), others = *dividing->address;
+	struct ptx_value part = ptx_symbol_value(split->quotient);
+	struct ptx_value rest = ptx_symbol_value(split->remainder);
+
+	if (!find_dense(dividing, split, &all) || all.low < 0 || all.high > INT32_MAX ||
+		split->modulus > INT32_MAX ||
+		(!ratio && uses(&others, split->term, split->count)) ||
+		(ratio && (ratio == INT64_MIN || ptx_add_terms(&others, &sum, -ratio))) ||
+		is_tied(dividing, split, &others) || is_rivalled(dividing, split))
+		return 0;
+	if (ratio &&
+		(ptx_scale(&part, split->modulus) || ptx_scale(&part, ratio) ||
+			ptx_add_terms(&others, &part, 1) || ptx_scale(&rest, ratio) ||
+			ptx_add_terms(&others, &rest, 1)))
+		return 0;
+	*dividing->address = others;
+	return divide(split, all, &ranges[split->quotient], &ranges[split->remainder],
+		!ptx_factor(&others, split->remainder) && !is_divided(dividing, split));
+}
+
+/* What came to be known of a sum since it was divided. */
+static void narrow_quotients(struct ptx_state *state)
+{
+	for (uint32_t i = 0; i < state->split_count; i++) {
+		const struct ptx_split *split = &state->split[i];
+		struct ptx_range *quotient = &state->range[split->quotient];
+		struct ptx_value sum = sum_of(split);
+		struct ptx_range all = ptx_bounds(&sum, state);
+
+		if (all.low >= 0 && all.high != INT64_MAX)
+			*quotient = ptx_intersection(*quotient,
+				(struct ptx_range){ all.low / split->modulus,
+					all.high / split->modulus });
+	}
+}
+
+/* Splits divide parts of those before them.  0 as apply_split(). */
+static int apply_splits(struct ptx_value *address, struct ptx_state *state)
+{
+	struct dividing dividing = { address, state, 0, 0 };
+	int fits = 1;
+
+	narrow_quotients(state);
+	for (uint32_t i = state->split_count; i-- > 0;)
+		dividing.wanted |= (uint32_t)matters(&dividing, &state->split[i]) << i;
+	for (uint32_t i = 0; i < state->split_count && fits; i++) {
+		if (!(dividing.wanted & 1u << i))
+			continue;
+		fits = apply_split(&dividing, &state->split[i]);
+		dividing.applied |= 1u << i;
+	}
+	for (unsigned i = 0; i < address->count; i++)
+		if (state->range[address->term[i].symbol].low >
+			state->range[address->term[i].symbol].high)
+			return 0;
+	return fits;
+}
+
+void ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
+	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes)
 {
 	struct ptx_range range = ptx_bounds(address, state);
-	struct parts parts = { .address = address, .state = state };
-	unsigned turns = 1;
-	int empty = 0;
+	struct ptx_value divided = *address;
+	struct ptx_state copy;
+	struct parts parts = { .address = &divided, .state = &copy };
 
 	claim->low = range.low;
 	claim->high = bytes ? ptx_add_bound(range.high, bytes) : INT64_MAX;
 	claim->loaded = address->loaded;
 	claim->run = bytes;
+	/* Its registers are not looked at. */
+	memcpy(&copy, state, sizeof(copy));
 	if (!address->loaded && address->low == address->high && bytes && claim->low != INT64_MIN &&
-		claim->high != INT64_MAX && make_parts(&parts)) {
-		claim->exact = apply_facts(&parts) && are_free(walk, address);
-		claim->exact &= apply_residues(&parts, &turns, turn, &empty);
-		shape_parts(claim, &parts, bytes);
-		if (empty)
-			claim->high = claim->low;
+		claim->high != INT64_MAX) {
+		claim->exact = apply_splits(&divided, &copy) != 0;
+		if (!claim->exact) {
+			divided = *address;
+			memcpy(&copy, state, sizeof(copy));
+		}
+		if (make_parts(&parts)) {
+			claim->exact &= apply_facts(&parts) && are_free(walk, state, &divided);
+			shape_parts(claim, &parts, bytes);
+		} else {
+			claim->exact = 0;
+		}
 	}
 	ptx_set_run(claim);
-	return turns;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_value.h"
 
-#include <stdlib.h>
-
 int64_t ptx_add_bound(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -202,51 +200,6 @@ struct ptx_range ptx_sum_range(const struct ptx_term *term, unsigned count,
 	return sum;
 }
 
-int ptx_is_multiple(const struct ptx_value *value, int64_t of)
-{
-	if (value->low != value->high || value->low % of)
-		return 0;
-	for (unsigned i = 0; i < value->count; i++)
-		if (value->term[i].factor % of)
-			return 0;
-	return 1;
-}
-
-int ptx_goes_by(const struct ptx_value *x, int64_t step, const struct ptx_state *state)
-{
-	int64_t reach = step;
-	uint32_t taken = 0;
-
-	if (x->loaded || x->low != x->high)
-		return 0;
-	while (taken != (1u << x->count) - 1) {
-		unsigned next = PTX_TERMS;
-		int64_t factor, width;
-
-		for (unsigned i = 0; i < x->count; i++)
-			if (!(taken & 1u << i) &&
-				(next == PTX_TERMS ||
-					llabs(x->term[i].factor) < llabs(x->term[next].factor)))
-				next = i;
-		factor = llabs(x->term[next].factor);
-		width = ptx_add_bound(state->range[x->term[next].symbol].high,
-			ptx_minus_bound(state->range[x->term[next].symbol].low));
-		if (factor > reach || width < 0)
-			return 0;
-		reach = ptx_add_bound(reach, ptx_multiply_bound(factor, width));
-		taken |= 1u << next;
-	}
-	return 1;
-}
-
-int ptx_comes_around(const struct ptx_value *x, int64_t modulus, const struct ptx_state *state)
-{
-	struct ptx_range range = ptx_sum_range(x->term, x->count, state);
-
-	return ptx_goes_by(x, 1, state) &&
-		ptx_add_bound(range.high, ptx_minus_bound(range.low)) >= modulus - 1;
-}
-
 /* What a fact about some of the terms makes of all of them. */
 static struct ptx_range with_fact(const struct ptx_value *value, const struct ptx_state *state,
 	const struct ptx_fact *fact)
@@ -276,7 +229,7 @@ struct ptx_range ptx_bounds(const struct ptx_value *value, const struct ptx_stat
 	struct ptx_range sum = ptx_sum_range(value->term, value->count, state);
 
 	for (unsigned i = 0; i < state->fact_count; i++)
-		if (!state->fact[i].modulus && state->fact[i].count <= value->count)
+		if (state->fact[i].count <= value->count)
 			sum = ptx_intersection(sum, with_fact(value, state, &state->fact[i]));
 	return ptx_add_range(sum, (struct ptx_range){ value->low, value->high });
 }
@@ -320,7 +273,7 @@ static int add_fact(struct ptx_state *state, const struct ptx_term *term, uint32
 	for (; fact < state->fact + state->fact_count; fact++) {
 		known.count = (uint8_t)fact->count;
 		memcpy(known.term, fact->term, sizeof(known.term));
-		if (!fact->modulus && ptx_same_terms(&wanted, &known))
+		if (ptx_same_terms(&wanted, &known))
 			break;
 	}
 	if (fact == state->fact + PTX_FACTS)
@@ -383,31 +336,83 @@ int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t
 	return noted;
 }
 
-int ptx_note_residue(struct ptx_state *state, const struct ptx_value *x, uint32_t symbol,
+const struct ptx_split *ptx_find_split(const struct ptx_state *state, const struct ptx_value *sum,
 	int64_t modulus)
 {
-	struct ptx_value sum = *x;
-	struct ptx_fact *fact = &state->fact[state->fact_count];
+	for (uint32_t i = 0; i < state->split_count; i++) {
+		const struct ptx_split *split = &state->split[i];
 
-	if (state->fact_count == PTX_FACTS || x->low == INT64_MIN || x->low != x->high ||
-		add_term(&sum, symbol, -1))
-		return 0;
-	memset(fact, 0, sizeof(*fact));
-	memcpy(fact->term, sum.term, sum.count * sizeof(*sum.term));
-	fact->count = sum.count;
-	fact->residue = symbol;
-	fact->modulus = modulus;
-	fact->range = (struct ptx_range){ -x->low, -x->low };
-	state->fact_count++;
-	return 1;
+		if (split->modulus == modulus && split->constant == sum->low &&
+			split->count == sum->count &&
+			!memcmp(split->term, sum->term, sum->count * sizeof(*sum->term)))
+			return split;
+	}
+	return NULL;
 }
 
-const struct ptx_fact *ptx_residue(const struct ptx_state *state, uint32_t symbol)
+const struct ptx_split *ptx_split_of(const struct ptx_state *state, uint32_t symbol)
 {
-	for (uint32_t i = 0; i < state->fact_count; i++)
-		if (state->fact[i].modulus && state->fact[i].residue == symbol)
-			return &state->fact[i];
+	for (uint32_t i = 0; i < state->split_count; i++)
+		if (state->split[i].quotient == symbol || state->split[i].remainder == symbol)
+			return &state->split[i];
 	return NULL;
+}
+
+int64_t ptx_split_ratio(const struct ptx_split *split, const struct ptx_value *value)
+{
+	int64_t ratio = 0;
+
+	for (uint32_t i = 0; i < split->count; i++) {
+		int64_t factor = ptx_factor(value, split->term[i].symbol);
+
+		if (!factor || factor % split->term[i].factor ||
+			(ratio && factor / split->term[i].factor != ratio))
+			return 0;
+		ratio = factor / split->term[i].factor;
+	}
+	return ratio;
+}
+
+void ptx_fold_splits(struct ptx_value *value, const struct ptx_state *state)
+{
+	for (uint32_t i = 0; i < state->split_count; i++) {
+		const struct ptx_split *split = &state->split[i];
+		int64_t ratio = ptx_split_ratio(split, value);
+		struct ptx_value folded = *value, sum = ptx_constant(split->constant);
+		struct ptx_value part = ptx_symbol_value(split->quotient);
+		struct ptx_value rest = ptx_symbol_value(split->remainder);
+
+		if (!ratio || ratio == INT64_MIN || ptx_scale(&part, split->modulus) ||
+			ptx_scale(&part, -ratio) || !part.count ||
+			ptx_factor(value, split->quotient) != part.term[0].factor)
+			continue;
+		sum.count = (uint8_t)split->count;
+		memcpy(sum.term, split->term, sizeof(sum.term));
+		if (!ptx_add_terms(&folded, &sum, -ratio) && !ptx_add_terms(&folded, &part, -1) &&
+			!ptx_add_terms(&folded, &rest, ratio))
+			*value = folded;
+	}
+}
+
+void ptx_drop_splits(struct ptx_state *state,
+	int (*drop)(const void *arg, const struct ptx_split *split), const void *arg)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < state->split_count; i++)
+		if (!drop(arg, &state->split[i]))
+			state->split[kept++] = state->split[i];
+	state->split_count = kept;
+}
+
+static int speaks_of(const void *arg, const struct ptx_split *split)
+{
+	uint32_t symbol = *(const uint32_t *)arg;
+
+	for (uint32_t i = 0; i < split->count; i++)
+		if (split->term[i].symbol == symbol)
+			return 1;
+	return split->quotient == symbol || split->remainder == symbol;
 }
 
 void ptx_forget(struct ptx_state *state, uint32_t symbol)
@@ -423,6 +428,7 @@ void ptx_forget(struct ptx_state *state, uint32_t symbol)
 		else
 			i++;
 	}
+	ptx_drop_splits(state, speaks_of, &symbol);
 }
 
 void ptx_redefine(struct ptx_state *state, uint32_t symbol, struct ptx_range range)

@@ -18,6 +18,7 @@
 
 #define PTX_TERMS 6
 #define PTX_FACTS 12
+#define PTX_SPLITS 6
 #define PTX_SYMBOLS 256
 
 enum ptx_base {
@@ -49,19 +50,27 @@ struct ptx_range {
 	int64_t low, high;
 }; /* low > high: nothing */
 
-/* Of a sum: it lies in the range; or with a modulus, it is range.low and a multiple of that. */
 struct ptx_fact {
 	struct ptx_term term[PTX_TERMS];
 	uint32_t count;
-	uint32_t residue; /* with a modulus: the symbol, one of the terms, that the others leave */
-	int64_t modulus;  /* 0: none */
 	struct ptx_range range;
 };
 
+/*
+ * A sum that is no negative number, divided: terms + constant = modulus * quotient + remainder.
+ * What is known of the two symbols, such as a parity, is known of the sum in this way.
+ */
+struct ptx_split {
+	struct ptx_term term[PTX_TERMS];
+	uint32_t count, quotient, remainder;
+	int64_t constant, modulus;
+};
+
 struct ptx_state {
-	uint32_t fact_count;
+	uint32_t fact_count, split_count;
 	int possible; /* 0: no thread comes here */
 	struct ptx_fact fact[PTX_FACTS];
+	struct ptx_split split[PTX_SPLITS];
 	struct ptx_range range[PTX_SYMBOLS];
 	struct ptx_value many[]; /* by slot */
 };
@@ -93,13 +102,6 @@ int ptx_scale(struct ptx_value *value, int64_t factor);
 /* Symbols of which the state knows the one value become constants. */
 void ptx_settle(struct ptx_value *value, const struct ptx_state *state);
 
-/* Each of its numbers is a multiple. */
-int ptx_is_multiple(const struct ptx_value *value, int64_t of);
-/* x goes from its lowest number to its highest by steps of so much at most: 1, through each. */
-int ptx_goes_by(const struct ptx_value *x, int64_t step, const struct ptx_state *state);
-/* It goes through as many in a row, so that each remainder comes up. */
-int ptx_comes_around(const struct ptx_value *x, int64_t modulus, const struct ptx_state *state);
-
 /* Bounds of the terms by their ranges alone. */
 struct ptx_range ptx_sum_range(const struct ptx_term *term, unsigned count,
 	const struct ptx_state *state);
@@ -109,11 +111,19 @@ struct ptx_range ptx_bounds(const struct ptx_value *value, const struct ptx_stat
 /* The terms lie in that range from here on; 0: there was no room to note that of all of them. */
 int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
 	struct ptx_range range);
-/* The symbol, 0 to modulus - 1, is what x leaves when it is divided; 0: there was no room. */
-int ptx_note_residue(struct ptx_state *state, const struct ptx_value *x, uint32_t symbol,
+/* The split of that sum; NULL: there is none. */
+const struct ptx_split *ptx_find_split(const struct ptx_state *state, const struct ptx_value *sum,
 	int64_t modulus);
-/* The fact that says so of a symbol, NULL without one. */
-const struct ptx_fact *ptx_residue(const struct ptx_state *state, uint32_t symbol);
+/* The split that a symbol is of; NULL: of none. */
+const struct ptx_split *ptx_split_of(const struct ptx_state *state, uint32_t symbol);
+/* How often the split's sum is in the value; 0: not, or not as a whole. */
+int64_t ptx_split_ratio(const struct ptx_split *split, const struct ptx_value *value);
+/* Those of which drop is not 0 are gone, the others stay in order. */
+void ptx_drop_splits(struct ptx_state *state,
+	int (*drop)(const void *arg, const struct ptx_split *split), const void *arg);
+/* A sum less its quotient's part is its remainder. */
+void ptx_fold_splits(struct ptx_value *value, const struct ptx_state *state);
+
 /* The symbol is another number from here on. */
 void ptx_redefine(struct ptx_state *state, uint32_t symbol, struct ptx_range range);
 /* No fact speaks of it any more. */

@@ -28,7 +28,9 @@ enum ptx_which {
 	WHICH_PARAMETER,      /* + bytes */
 	WHICH_SELECTED = 150, /* one of two values, by a condition */
 	WHICH_SPARSE,         /* a result that need not be each number of its range */
-	WHICH_JOIN = 200,     /* + slot, by block */
+	WHICH_QUOTIENT,       /* of a struct ptx_split */
+	WHICH_REMAINDER,
+	WHICH_JOIN = 200, /* + slot, by block */
 };
 
 struct ptx_set {
@@ -181,6 +183,17 @@ struct ptx_value ptx_number_of(struct ptx_frame *frame, struct ptx_state *state,
 struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction);
 
+/* The split of a value, made where there is none; NULL: it has none. */
+const struct ptx_split *ptx_make_split(struct ptx_frame *frame, struct ptx_state *state,
+	uint32_t instruction, const struct ptx_value *a, int64_t modulus);
+/*
+ * Compilers divide by a constant so: the high half of a product with 2^k / divisor, rounded up,
+ * shifted by what is left of k.  The divisor and what is divided, of a value that is to be shifted;
+ * 0: it is no such product.
+ */
+int64_t ptx_divisor(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_value *value, int64_t shift, struct ptx_value *divided);
+
 /* What an instruction writes is not known. */
 void ptx_forget_written(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
@@ -202,13 +215,9 @@ int ptx_is_some(const struct ptx_frame *frame, const struct ptx_value *address);
 /* 1: the symbol may become another number while the loop goes round. */
 int ptx_may_change(const struct ptx_frame *frame, uint32_t head, uint32_t number);
 
-/*
- * The bytes from the claim's word on of an access to so many; 0: not known how many.  How many
- * claims that makes, of which this one is number turn; where its ends meet nothing is accessed.
- */
-unsigned ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
-	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes,
-	unsigned turn);
+/* The bytes from the claim's word on of an access to so many; 0: not known how many. */
+void ptx_shape(const struct ptx_walk *walk, struct ptx_claim *claim,
+	const struct ptx_value *address, const struct ptx_state *state, uint32_t bytes);
 /* Without strides the run is all of it. */
 void ptx_set_run(struct ptx_claim *claim);
 /* From where its first run begins to where its last does. */

@@ -51,39 +51,6 @@ __global__ void bucket(float *a, const float *x, int n, int c)
 		a[i] = 1;
 }
 
-__global__ void thirds(float *a, const float *x, int n, int c)
-{
-	unsigned i = INDEX;
-
-	if (i < n && i % 3 == c)
-		a[i] = 1;
-}
-
-/* Of each two threads both store to the first one's place. */
-__global__ void first_of_two(float *a, const float *x, int n)
-{
-	unsigned i = INDEX;
-
-	if (i < n)
-		a[i & ~1u] = 1;
-}
-
-__global__ void transposed(float *a, const float *x, int n)
-{
-	unsigned i = INDEX;
-
-	if (i < n)
-		a[i % 10 * (n / 10) + i / 10] = x[i];
-}
-
-__global__ void around(float *a, const float *x, int n, int c)
-{
-	unsigned i = INDEX;
-
-	if (i < n)
-		a[(i + c) % 2048] = x[i];
-}
-
 __global__ void even_blocks(float *a, const float *x, int n, int c)
 {
 	if (blockIdx.x % 2 == c)
@@ -309,5 +276,61 @@ __global__ void waits(float *a, const volatile int *flag, int n)
 	__syncthreads();
 	if (i < n)
 		a[i] = 1;
+}
+
+__global__ void both_remainders(float *a, const float *x, int n, int c)
+{
+	int i = INDEX;
+
+	if (i < n && i % 2 == c && i % 3 == c)
+		a[i] = 1;
+}
+
+__global__ void flattened(float *a, const float *x, int width, int height)
+{
+	int i = INDEX, column = i % width, row = i / width;
+
+	if (column > 0 && column < width - 1 && row > 0 && row < height - 1)
+		a[i] = 1;
+}
+
+__global__ void flattened_constant(float *a, const float *x, int n)
+{
+	int i = INDEX, column = i % 30, row = i / 30;
+
+	if (column > 0 && column < 29 && row > 0 && row < n)
+		a[i] = 1;
+}
+
+__global__ void first_lane(float *a, const float *x, int n)
+{
+	int i = INDEX;
+
+	if (i < n && i % 32 == 0)
+		a[i / 32] = 1;
+}
+
+__global__ void padded(float *a, const float *x, int n)
+{
+	int i = INDEX;
+
+	if (i < n)
+		a[i + i / 32] = 1;
+}
+
+__global__ void rows(float *a, const float *x, int n, int c)
+{
+	int i = COLUMN, j = ROW;
+
+	if (i < n && j < n && (j & 1) == c)
+		a[j * n + i] = 1;
+}
+
+__global__ void pairs(float *a, const float *x, int n)
+{
+	int i = INDEX;
+
+	if (i < n)
+		a[i / 2] = 1;
 }
 }

@@ -111,26 +111,33 @@ static void rows_end_where_their_condition_says(void **unused)
 	check("left_columns", (struct shape){ 2, 16, 1, 20, 40 }, "0..3120 of 80 20x160");
 }
 
-/* What an index leaves when it is divided. */
-static void every_second_element_is_not_all(void **unused)
+/* Of a remainder it is known which elements have it. */
+static void every_second_element_is_a_stride(void **unused)
 {
 	(void)unused;
 	check("colour", line, "0..3996 of 4 500x8");
 	check("colour", line_odd, "4..4000 of 4 500x8");
 	check("colour_remainder", line_odd, "4..4000 of 4 500x8");
-	check("checkerboard", square, "4..3480 of 4 15x240 15x8, 120..3596 of 4 15x240 15x8");
+	check("even_blocks", line, "0..3072 of 1024 2x2048");
 	check("even_blocks", line_odd, "1024..4096 of 1024 2x2048");
-	check("around", (struct shape){ 4, 256, 0, 1000, 2100 }, "208..4208");
+	check("rows", square, "120..3600 of 120 15x240");
+	check("first_lane", line, "0..128");
+	check("pairs", (struct shape){ 4, 256, 0, 999, 0 }, "0..2000");
 }
 
-/* All that is known of these are the ends. */
-static void what_is_no_stride_is_at_most(void **unused)
+static void rows_of_one_index_are_rows(void **unused)
 {
 	(void)unused;
-	check("first_of_two", line, "0..4000 at most");
-	check("thirds", line_odd, "4..4000 at most");
-	check("transposed", line, "0..17179869184 at most");
-	check("around", (struct shape){ 4, 256, 0, 1000, 1500 }, "0..8192 at most");
+	check("flattened", (struct shape){ 4, 256, 0, 30, 30 }, "124..3476 of 112 28x120");
+	check("flattened_constant", (struct shape){ 4, 256, 0, 29, 0 }, "124..3476 of 112 28x120");
+}
+
+static void what_is_no_interval_is_not_all(void **unused)
+{
+	(void)unused;
+	check("both_remainders", line_odd, "0..4000 at most");
+	check("padded", line, "0..4124 at most");
+	check("checkerboard", square, "0..3600 at most");
 	check("bucket", line_odd, "0..4000 at most");
 	check("ends", line, "0..4096 at most");
 	check("lower", square, "0..3600 at most");
@@ -175,8 +182,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comparisons_with_a_bound_are_exact),
 		cmocka_unit_test(rows_end_where_their_condition_says),
-		cmocka_unit_test(every_second_element_is_not_all),
-		cmocka_unit_test(what_is_no_stride_is_at_most),
+		cmocka_unit_test(every_second_element_is_a_stride),
+		cmocka_unit_test(rows_of_one_index_are_rows),
+		cmocka_unit_test(what_is_no_interval_is_not_all),
 		cmocka_unit_test(data_decides),
 		cmocka_unit_test(ways_that_have_met_are_all_again),
 		cmocka_unit_test(what_the_launch_decides_is_exact),

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Divisions: what is known of a quotient and a remainder is known of what was divided. */
+#include "ptx_walk.h"
+
+/* A sum of indices, rounds and parts of other splits, and no negative number. */
+static int may_split(const struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_value *a, int64_t modulus)
+{
+	struct ptx_range range = ptx_bounds(a, state);
+
+	if (a->base != BASE_NUMBER || a->loaded || a->low != a->high || !a->count ||
+		range.low < 0 || range.high == INT64_MAX || modulus < 2)
+		return 0;
+	for (unsigned i = 0; i < a->count; i++) {
+		uint32_t symbol = a->term[i].symbol;
+
+		if (symbol >= PTX_FIXED_SYMBOLS &&
+			frame->walk->symbol[symbol].which != WHICH_ROUNDS &&
+			!ptx_split_of(state, symbol))
+			return 0;
+	}
+	return 1;
+}
+
+const struct ptx_split *ptx_make_split(struct ptx_frame *frame, struct ptx_state *state,
+	uint32_t instruction, const struct ptx_value *a, int64_t modulus)
+{
+	const struct ptx_split *known = ptx_find_split(state, a, modulus);
+	struct ptx_walk *walk = frame->walk;
+	struct ptx_range range = ptx_bounds(a, state);
+	struct ptx_split made = { .count = a->count, .constant = a->low, .modulus = modulus };
+
+	if (known || !may_split(frame, state, a, modulus))
+		return known;
+	made.quotient = ptx_symbol(walk, frame->path, instruction, WHICH_QUOTIENT);
+	made.remainder = ptx_symbol(walk, frame->path, instruction, WHICH_REMAINDER);
+	if (made.quotient == PTX_NO_SYMBOL || made.remainder == PTX_NO_SYMBOL)
+		return NULL;
+	memcpy(made.term, a->term, a->count * sizeof(*a->term));
+	ptx_redefine(state, made.quotient,
+		(struct ptx_range){ range.low / modulus, range.high / modulus });
+	ptx_redefine(state, made.remainder, (struct ptx_range){ 0, modulus - 1 });
+	if (state->split_count == PTX_SPLITS)
+		return NULL;
+	state->split[state->split_count++] = made;
+	return &state->split[state->split_count - 1];
+}
+
+/* The instruction that made the symbol the high half of a register times a number; NULL: none. */
+static const struct ptx_instruction *product_of(const struct ptx_frame *frame, uint32_t number)
+{
+	const struct ptx_function *function = frame->function;
+	const struct ptx_instruction *in;
+	const struct ptx_operand *operand;
+	const struct ptx_symbol *symbol = &frame->walk->symbol[number];
+
+	if (number < PTX_FIXED_SYMBOLS || symbol->which != WHICH_RESULT ||
+		symbol->path != frame->path)
+		return NULL;
+	in = &function->instruction[symbol->place];
+	operand = &function->operand[in->operand];
+	return in->opcode == OP_MUL && in->modifiers & MODIFIER_HIGH && in->type.bytes == 4 &&
+			in->count == 3 && operand[1].kind == OPERAND_REGISTER &&
+			operand[2].kind == OPERAND_NUMBER &&
+			function->reg[operand[1].number].slot == PTX_NO_SLOT
+		? in
+		: NULL;
+}
+
+/*
+ * The value is that high half, or, where the number is one below 0 for its 32 bits, the sum of it
+ * and of the register.  What the register is multiplied by to 2^32; 0: the value is another one.
+ */
+static int64_t factor_of(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_value *value, struct ptx_value *divided)
+{
+	const struct ptx_instruction *in = NULL;
+	const struct ptx_operand *operand;
+	struct ptx_value half = { 0 };
+
+	for (unsigned i = 0; i < value->count && !in; i++) {
+		half = ptx_symbol_value(value->term[i].symbol);
+		if (value->term[i].factor == 1)
+			in = product_of(frame, value->term[i].symbol);
+	}
+	if (!in)
+		return 0;
+	operand = &frame->function->operand[in->operand];
+	*divided = ptx_operand(frame, state, &operand[1]);
+	if (ptx_same(value, &half))
+		return in->type.class == CLASS_UNSIGNED ? (uint32_t)operand[2].value
+							: operand[2].value;
+	if (in->type.class != CLASS_SIGNED || operand[2].value >= 0 ||
+		ptx_add_terms(&half, divided, 1) || !ptx_same(value, &half))
+		return 0;
+	return operand[2].value + (INT64_C(1) << 32);
+}
+
+/* With an error of e per 2^k the product is right up to 2^k / e. */
+int64_t ptx_divisor(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_value *value, int64_t shift, struct ptx_value *divided)
+{
+	int64_t factor = factor_of(frame, state, value, divided), power, divisor;
+	struct ptx_range range;
+
+	if (factor < 2 || factor > UINT32_MAX || shift < 0 || shift > 31)
+		return 0;
+	range = ptx_bounds(divided, state);
+	if (range.low < 0 || range.high > INT32_MAX)
+		return 0;
+	if (shift > 29)
+		return range.high * factor >> 32 >> shift ? 0 : INT64_MAX;
+	power = INT64_C(1) << (32 + shift);
+	divisor = (power + factor - 1) / factor;
+	return ptx_multiply_bound(range.high, factor * divisor - power) < power ? divisor : 0;
+}
