@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "map.h"
 #include "print.h"
 
 static const char hazards_sql[] =
@@ -51,9 +52,23 @@ static const struct reason *find_reason(const char *why)
 	return NULL;
 }
 
+/* 1: one operation against another one of the same line as before: it was seen once. */
+static int is_seen(struct map *seen, struct findings *findings, const struct instance *instance)
+{
+	int64_t other = findings_place(findings, instance->other_call);
+	uint64_t key = (uint64_t)instance->call << 32 | (uint32_t)other;
+
+	if (other < 0)
+		return -1;
+	if (map_get(seen, key, 0))
+		return 1;
+	return map_set(seen, key, 1);
+}
+
 int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t least)
 {
 	sqlite3_stmt *q = db_prepare(db, hazards_sql);
+	struct map seen = { 0 };
 	int step = q && !db_bind(q, "s", rules[rule].id) ? 0 : -1;
 
 	while (!step && (step = db_step(q)) > 0) {
@@ -70,8 +85,13 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 			.kind = find_pair(db_text(q, 4))->kind,
 			.why = reason ? reason->why : NULL };
 
-		step = findings_add(findings, &instance);
+		step = least ? is_seen(&seen, findings, &instance) : 0;
+		if (!step)
+			step = findings_add(findings, &instance);
+		else if (step > 0)
+			step = 0;
 	}
+	map_release(&seen);
 	sqlite3_finalize(q);
 	return step;
 }

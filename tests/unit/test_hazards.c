@@ -274,6 +274,46 @@ static void once_is_a_finding(void **unused)
 }
 
 /* The fence to add to a pair of two lines; script: of a Python program. */
+/* A reader of what one line wrote in several pieces, rounds times; a cudaFree waited in between. */
+static const char *accidents(int rounds)
+{
+	static char found[64];
+	struct test test;
+	int64_t reader, site, other;
+
+	begin(&test);
+	reader = kernel(&test.m, "load", BYTES, 1);
+	site = mini_site(&test.m, "use", 20);
+	other = mini_site(&test.m, "fill", 10);
+	for (int i = 0; i < rounds; i++, test.t += 300) {
+		for (int piece = 0; piece < 2; piece++)
+			mini_exec(&test.m, "UPDATE call SET site = %lld WHERE id = %lld",
+				(long long)other,
+				(long long)launch(&test, test.writer, test.one, piece * BYTES / 2));
+		MINI_CALL(&test.m, .type = CALL_cuMemFree_v2, .at = test.t, .ptr = 64,
+			.until = test.t + 200);
+		test.t += 210;
+		mini_exec(&test.m, "UPDATE call SET site = %lld WHERE id = %lld", (long long)site,
+			(long long)launch(&test, reader, test.two, 0));
+		MINI_CALL(&test.m, .type = CALL_cuCtxSynchronize, .at = test.t + 150,
+			.until = test.t + 160);
+	}
+	assert_int_equal(analyze(&test.m.db), 0);
+	snprintf(found, sizeof(found), "%s",
+		mini_text(&test.m,
+			"SELECT group_concat(rule || ' ' || confidence || ' ' || count) "
+			"FROM finding WHERE rule = 'accidental-order'"));
+	mini_release(&test.m);
+	return found;
+}
+
+static void an_accident_is_sure_when_it_comes_twice(void **unused)
+{
+	(void)unused;
+	assert_string_equal(accidents(1), "accidental-order possible 1");
+	assert_string_equal(accidents(2), "accidental-order certain 2");
+}
+
 static void fix(void (*between)(struct test *, int64_t event), int script, const char *wanted)
 {
 	struct test test;
@@ -369,6 +409,7 @@ int main(void)
 		cmocka_unit_test(less_is_known),
 		cmocka_unit_test(a_host_function_orders_from_its_start_on),
 		cmocka_unit_test(once_is_a_finding),
+		cmocka_unit_test(an_accident_is_sure_when_it_comes_twice),
 		cmocka_unit_test(the_fence_to_add_is_said_in_the_programs_calls),
 		cmocka_unit_test(launches_of_which_all_is_known_are_counted),
 	};
