@@ -62,6 +62,20 @@ struct ptx_launch {
 	const uint8_t *state;       /* enum ptx_byte for each */
 };
 
+/*
+ * A variable of the module is to a kernel like a parameter that points to it: claims on it have an
+ * offset from PTX_PARAMETER_LIMIT on.
+ */
+struct ptx_variable_name {
+	const char *name; /* as the driver knows it; not terminated */
+	size_t length;
+	uint64_t bytes; /* 0: not declared here */
+};
+
+/* 0; -1: the offset is a parameter's. */
+int ptx_variable(const struct ptx_module *module, uint32_t offset,
+	struct ptx_variable_name *variable);
+
 enum ptx_direction { PTX_LOAD, PTX_STORE, PTX_ATOMIC, PTX_DIRECTIONS };
 
 /* No bound that is known. */
@@ -75,7 +89,7 @@ enum ptx_direction { PTX_LOAD, PTX_STORE, PTX_ATOMIC, PTX_DIRECTIONS };
  */
 #define PTX_STRIDES 3
 struct ptx_claim {
-	uint32_t offset;   /* of the word in the parameter buffer */
+	uint32_t offset; /* of the word in the parameter buffer, or a variable's: ptx_variable() */
 	uint8_t direction; /* enum ptx_direction */
 	uint8_t sure;      /* 0: this word or others, which could not be told apart */
 	uint8_t exact;     /* 0: at most these bytes */

@@ -109,6 +109,33 @@ static int add(struct ptx_walk *walk, const struct ptx_claim *claim)
 	return 0;
 }
 
+static void reach_variable(struct ptx_walk *walk, uint32_t word, int direction)
+{
+	const struct ptx_variable *variable;
+
+	if (word < PTX_PARAMETER_LIMIT)
+		return;
+	variable = &walk->module->variable[(word - PTX_PARAMETER_LIMIT) / 8];
+	if (variable->kind == VARIABLE_CONSTANT) {
+		ptx_doubt(walk, "it reads constant memory of its module");
+		ptx_reach(walk, PTX_REACH_CONSTANT, PTX_LOAD);
+	} else {
+		ptx_doubt(walk, "it uses variables of its module");
+		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
+	}
+}
+
+/* Claims on them are worth as much as their names: they are not all that is known. */
+static void reach_variables(struct ptx_walk *walk, const struct ptx_value *address, int direction)
+{
+	if (address->base == BASE_WORD) {
+		reach_variable(walk, address->id, direction);
+		return;
+	}
+	for (uint32_t i = 0; i < walk->set[address->id].count; i++)
+		reach_variable(walk, walk->set[address->id].word[i], direction);
+}
+
 int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
 	const struct ptx_state *state, uint32_t bytes, int direction)
 {
@@ -117,10 +144,12 @@ int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
 
 	if (!walk->collects)
 		return 0;
-	if (address->base == BASE_MODULE) {
+	if (address->base == BASE_WORD || address->base == BASE_WORDS) {
+		reach_variables(walk, address, direction);
+	} else if (address->base == BASE_MODULE) {
 		ptx_doubt(walk, "it uses variables of its module");
 		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
-	} else if (address->base != BASE_WORD && address->base != BASE_WORDS) {
+	} else {
 		ptx_doubt(walk, "it uses an address that is no parameter");
 		/*
 		 * A number is a parameter that points into no known memory: to a variable.  What

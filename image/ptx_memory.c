@@ -133,6 +133,8 @@ static int touch_global(struct ptx_frame *frame, const struct ptx_state *state,
 		ptx_doubt(frame->walk, "it reads constant memory of its module");
 		ptx_reach(frame->walk, PTX_REACH_CONSTANT, PTX_LOAD);
 	}
+	if (space == SPACE_CONST && (value.base == BASE_WORD || value.base == BASE_WORDS))
+		return ptx_claim(frame, &value, state, bytes, direction);
 	if (space == SPACE_CONST || space == SPACE_SHARED || space == SPACE_LOCAL ||
 		value.base == BASE_HARMLESS || value.base == BASE_LOCAL)
 		return 0;

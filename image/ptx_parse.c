@@ -205,6 +205,8 @@ static int add_variable(struct ptx_module *module, struct ptx_lexer *lexer, int 
 				!memcmp(name.text, library, sizeof(library) - 1)
 			? VARIABLE_TABLE
 			: VARIABLE_MODULE;
+	else if (space == SPACE_CONST)
+		variable.kind = VARIABLE_CONSTANT;
 	number = ptx_names_add(&module->variables, name.text, name.length, 0);
 	if (number == PTX_NO_NAME || number == DECLARED_LIMIT ||
 		PTX_ROOM(module->variable, module->variable_room, number))
@@ -300,4 +302,16 @@ long ptx_find(const struct ptx_module *module, const char *name, size_t length)
 			high = middle;
 	}
 	return -1;
+}
+
+int ptx_variable(const struct ptx_module *module, uint32_t offset,
+	struct ptx_variable_name *variable)
+{
+	uint32_t number = (offset - PTX_PARAMETER_LIMIT) / 8;
+
+	if (offset < PTX_PARAMETER_LIMIT || number >= module->variables.count)
+		return -1;
+	*variable = (struct ptx_variable_name){ module->variables.name[number].text,
+		module->variables.name[number].length, module->variable[number].bytes };
+	return 0;
 }

@@ -143,6 +143,7 @@ struct ptx_instruction {
 /* A variable of the module or of a function. */
 enum ptx_variable_kind {
 	VARIABLE_MODULE, /* .global */
+	VARIABLE_CONSTANT,
 	VARIABLE_TABLE,  /* .global, of CUDA's own library: never written */
 	VARIABLE_SHARED, /* or anything that is not global memory */
 	VARIABLE_LOCAL,

@@ -54,7 +54,10 @@ static struct ptx_value address_of(const struct ptx_frame *frame, const struct p
 
 	switch (variable->kind) {
 	case VARIABLE_MODULE:
-		value.base = BASE_MODULE;
+	case VARIABLE_CONSTANT:
+		value.base = own ? BASE_MODULE : BASE_WORD;
+		value.id = own ? 0 : ptx_variable_word(number);
+		value.pointer = 1;
 		break;
 	case VARIABLE_TABLE:
 	case VARIABLE_SHARED:

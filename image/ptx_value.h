@@ -23,14 +23,21 @@
 
 enum ptx_base {
 	BASE_NUMBER,
-	BASE_WORD,      /* id: of the parameter buffer; a number too, unless pointer */
+	BASE_WORD,      /* id: of the parameter buffer; a number too, unless pointer.  Or the
+			 * address of a variable: ptx_variable_word() */
 	BASE_WORDS,     /* id: of a set of words: points where one of them does */
 	BASE_LOCAL,     /* id: module-wide number of the variable */
 	BASE_PARAMETER, /* an address of the parameter buffer itself */
-	BASE_MODULE,    /* memory that the module declares */
+	BASE_MODULE,    /* memory that the function declares */
 	BASE_HARMLESS,  /* shared memory, and tables that are never written */
 	BASE_UNKNOWN,
 };
+
+/* Variables of a module are words behind all parameters: a launch passes their addresses, too. */
+static inline uint32_t ptx_variable_word(uint32_t number)
+{
+	return PTX_PARAMETER_LIMIT + 8 * number;
+}
 
 struct ptx_term {
 	uint32_t symbol;

@@ -2,6 +2,10 @@
 #include "fields.h"
 
 #include <stddef.h>
+#include <string.h>
+
+#include "image_hash.h"
+#include "resolve.h"
 
 #define WORDS_OF(type) (sizeof(type) / sizeof(uint64_t))
 
@@ -295,4 +299,20 @@ uint64_t resource_array(const CUDA_RESOURCE_DESC *resource)
 	if (resource && resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
 		return (uint64_t)(uintptr_t)resource->res.mipmap.hMipmappedArray;
 	return 0;
+}
+
+uint64_t name_hash(const char *name)
+{
+	return name ? image_hash(name, strlen(name)) : 0;
+}
+
+const size_t *variable_bytes(enum call_id call, const size_t *bytes, const void *of,
+	const char *name, size_t *own)
+{
+	CUresult (*ask)(CUdeviceptr *, size_t *, const void *, const char *);
+
+	if (bytes)
+		return bytes;
+	*(void **)&ask = driver_real(call, VARIANT_LEGACY);
+	return ask && ask(NULL, own, of, name) == CUDA_SUCCESS ? own : NULL;
 }

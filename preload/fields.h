@@ -38,4 +38,15 @@ uint64_t resource_ptr(const CUDA_RESOURCE_DESC *resource);
 uint64_t resource_bytes(const CUDA_RESOURCE_DESC *resource);
 uint64_t resource_array(const CUDA_RESOURCE_DESC *resource);
 
+/* image_hash() of a name, 0: of none. */
+uint64_t name_hash(const char *name);
+
+/*
+ * The size of a variable after a call that found it: what the call said in *bytes, or, where the
+ * program did not ask for that (cudart knows it from the program), what the driver says now, in
+ * *own.  NULL: it is not known.
+ */
+const size_t *variable_bytes(enum call_id call, const size_t *bytes, const void *of,
+	const char *name, size_t *own);
+
 #endif

@@ -268,7 +268,8 @@ enum call_trait {
 	X(exec) /* CUgraphExec */ \
 	X(new_exec) \
 	X(birth) /* number of a thread in its process, as they were made */ \
-	X(image) /* hash of RECORD_IMAGE or RECORD_IMAGE_FILE; 0: not recorded */
+	X(image) /* hash of RECORD_IMAGE or RECORD_IMAGE_FILE; 0: not recorded */ \
+	X(name)  /* image_hash() of a variable's name; 0: not recorded */
 
 enum field_kind {
 #define X(field) FIELD_##field,

@@ -168,7 +168,9 @@ static int read_ends(struct access_reader *reader, const struct access_rows *row
 
 		if (end->role == OPERAND_WORD)
 			continue;
-		missing &= direction == ACCESS_WRITE ? ~1 : ~2;
+		/* Of a variable kernels may make use that do not say so. */
+		if (run_allocation(reader->run, end->allocation)->kind != ALLOCATION_VARIABLE)
+			missing &= direction == ACCESS_WRITE ? ~1 : ~2;
 		if (!has_extent(accesses, first, direction) &&
 			add_end(reader, accesses, end, payload))
 			return -1;
@@ -245,7 +247,8 @@ static int read_unknown_words(struct access_reader *reader, const struct access_
 	for (const struct run_operand *word = rows->operand; word < rows->operands_end; word++) {
 		const struct run_claim *end;
 
-		if (word->role == OPERAND_WORD &&
+		/* Of a variable that its code names it makes the use that is seen. */
+		if (word->role == OPERAND_WORD && word->offset < PTX_PARAMETER_LIMIT &&
 			(evidence == EVIDENCE_PTX ||
 				!run_claims(reader->run, rows->payload->kernel, rows->shape,
 					word->offset, &end)) &&

@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "device_code.h"
 #include "directions_name.h"
+#include "image_hash.h"
 #include "launch_words.h"
 
 /*
@@ -26,12 +27,25 @@ struct directions {
 	uint32_t size;       /* of the kernel's parameter buffer */
 	uint8_t value[PTX_PARAMETER_LIMIT], state[PTX_PARAMETER_LIMIT];
 	uint8_t piece[PTX_PARAMETER_LIMIT]; /* where one begins, its bytes */
-	sqlite3_stmt *access, *kernel, *prints, *shape, *shapes, *loss;
+	const struct ptx_module *module;    /* that the kernel is of */
+	sqlite3_stmt *access, *variable, *kernel, *prints, *shape, *shapes, *loss;
 };
 
 static int64_t or_null(int64_t bound, int64_t none)
 {
 	return bound == none ? DB_NULL : bound;
+}
+
+/* 0 as well where the word is a parameter's. */
+static int write_variable(struct directions *d, int64_t kernel, uint32_t offset)
+{
+	struct ptx_variable_name variable;
+
+	if (ptx_variable(d->module, offset, &variable))
+		return 0;
+	return db_run(d->variable, "iiiti", kernel, (int64_t)offset,
+		(int64_t)image_hash(variable.name, variable.length), variable.name, variable.length,
+		(int64_t)variable.bytes);
 }
 
 /* shape: DB_NULL for any. */
@@ -48,6 +62,8 @@ static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
 		const struct ptx_claim *claim = &access->claim[i];
 		int64_t stride[PTX_STRIDES][2];
 
+		if (write_variable(d, kernel, claim->offset))
+			return -1;
 		for (unsigned s = 0; s < PTX_STRIDES; s++) {
 			int has = s < claim->stride_count;
 
@@ -170,6 +186,7 @@ static int take_code(struct directions *d, int64_t kernel, const struct code_ker
 	struct ptx_access access;
 	int rc, prints = ptx_prints(found->module, found->number);
 
+	d->module = found->module;
 	prints = prints < 0 ? found->prints : prints;
 	if (ptx_interpret(found->module, found->number, &anything, KERNEL_STEPS, &access)) {
 		const char *why = access.why;
@@ -246,6 +263,7 @@ int directions_resolve(struct db *db)
 	d->access = db_prepare(db,
 		"INSERT INTO kernel_access VALUES "
 		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+	d->variable = db_prepare(db, "INSERT OR IGNORE INTO kernel_variable VALUES (?,?,?,?,?)");
 	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?,?,NULL)");
 	d->prints = db_prepare(db, "UPDATE kernel_code SET prints = ? WHERE kernel = ?");
 	d->shape = db_prepare(db, "INSERT INTO shape_code VALUES (?,?,?,?)");
@@ -253,9 +271,10 @@ int directions_resolve(struct db *db)
 		"SELECT id, grid, block, words, pointers FROM shape "
 		"WHERE kernel = ?");
 	d->loss = db_prepare(db, "INSERT INTO loss SELECT min(id), ?, ? FROM process");
-	if (d->access && d->kernel && d->prints && d->shape && d->shapes && d->loss)
+	if (d->access && d->variable && d->kernel && d->prints && d->shape && d->shapes && d->loss)
 		rc = take_kernels(d) || note_losses(d) ? -1 : 0;
 	sqlite3_finalize(d->access);
+	sqlite3_finalize(d->variable);
 	sqlite3_finalize(d->kernel);
 	sqlite3_finalize(d->prints);
 	sqlite3_finalize(d->shape);

@@ -210,6 +210,9 @@ static int find_keys(struct relax *relax, const struct walk_call *call)
 
 	relax->key_count = 0;
 	for (; (operand = run_cursor_at(&relax->operands, call->id)); relax->operands.at++) {
+		/* Kernels use them by name: all of them are one (find_reach). */
+		if (run_allocation(relax->run, operand->allocation)->kind == ALLOCATION_VARIABLE)
+			continue;
 		sources += operand->role == OPERAND_SRC;
 		destinations += operand->role == OPERAND_DST;
 		if (add_key(relax, operand->allocation))

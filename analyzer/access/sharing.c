@@ -20,7 +20,10 @@ enum touch { TOUCH_NONE, TOUCH_MAYBE, TOUCH_SURELY, TOUCH_GRAPH };
 	".bytes)"
 /* clang-format on */
 
-/* The pointer of a launch lies within the bytes, or before them; a copy's bytes overlap or not. */
+/*
+ * The pointer of a launch lies within the bytes, or before them; a copy's bytes overlap or not.  A
+ * copy into a variable need not be that for long: an argument would do.
+ */
 /* clang-format off */
 static const char touch_sql[] =
 	"SELECT CASE o.role WHEN 'word' THEN"
@@ -34,7 +37,10 @@ static const char touch_sql[] =
 				    "FROM operand a JOIN call ac ON ac.id = a.call "
 				    "JOIN operand o ON o.allocation = a.allocation JOIN call oc ON "
 				    "oc.id = o.call "
-				    "WHERE a.call = ? AND o.call = ? ORDER BY touch DESC LIMIT 1";
+				    "WHERE a.call = ? AND o.call = ? "
+				    "AND NOT EXISTS (SELECT 1 FROM variable v "
+				    "WHERE v.allocation = a.allocation) "
+				    "ORDER BY touch DESC LIMIT 1";
 /* clang-format on */
 
 struct sharing *sharing_open(struct db *db)

@@ -39,6 +39,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_PARAMETER] = "INSERT INTO parameter VALUES (?,?,?,?)",
 	[INSERT_IMAGE_PIECE] = "INSERT OR IGNORE INTO image_piece VALUES (?,?,?,?,?)",
 	[INSERT_IMAGE_FILE] = "INSERT INTO image_file VALUES (?,?,?,?,?,?,?)",
+	[INSERT_VARIABLE] = "INSERT INTO variable VALUES (?,?,?,NULL)",
 	[INSERT_KERNEL_IMAGE] = "INSERT OR IGNORE INTO kernel_image VALUES (?,?)",
 	[INSERT_RECORDING] = "INSERT INTO recording VALUES (?,?,?,?,?)",
 	[INSERT_OBJECT] = "INSERT OR IGNORE INTO call_object VALUES (?,?,?)",
@@ -194,6 +195,7 @@ static void release_process(struct loaded_process *p)
 	lives_release(&p->streams);
 	lives_release(&p->events);
 	lives_release(&p->allocations);
+	map_release(&p->variables);
 	lives_release(&p->functions);
 	free(p->unplaced);
 	ranges_release(&p->live_memory);

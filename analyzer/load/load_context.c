@@ -91,6 +91,24 @@ static int end_memory(struct loaded_process *p, const struct loaded_call *call)
 	return 0;
 }
 
+int loader_end_variables(struct loaded_process *p, const struct loaded_call *call)
+{
+	uint64_t module = call->fields.value[FIELD_module];
+
+	for (uint32_t i = 0; i < p->allocations.count; i++) {
+		const struct life *life = &p->allocations.life[i];
+
+		if (!life->row || life->end != UINT64_MAX ||
+			loader_allocation_kind(life)->made_by != KIND_MODULE_GLOBAL ||
+			map_get(&p->variables, life->handle, 0) != module)
+			continue;
+		ranges_remove(&p->live_memory, life->handle, i + 1);
+		if (lives_end(&p->allocations, i + 1, call->exit, call->number))
+			return -1;
+	}
+	return 0;
+}
+
 int loader_end_context(struct loader *loader, const struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;

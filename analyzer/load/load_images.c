@@ -130,6 +130,21 @@ static int take_query(struct images *images, const struct loaded_call *call)
 	return 0;
 }
 
+/* The allocation that this call has made of it is told from those of other modules. */
+static int take_variable(struct loader *loader, const struct images *images,
+	const struct loaded_call *call)
+{
+	const struct lives *lives = &loader->p.allocations;
+	uint32_t number = (uint32_t)map_get(&lives->latest, VALUE(ptr), 0);
+	uint64_t image = HAS(module) ? map_get(&images->modules, VALUE(module), 0) : 0;
+	const struct life *life = number ? &lives->life[number - 1] : NULL;
+
+	if (!life || !image || life->created != call->number)
+		return 0;
+	return db_run(loader->insert[INSERT_VARIABLE], "iii", loader->allocation + life->row,
+		(int64_t)image, (int64_t)VALUE(name));
+}
+
 static int take_launch(struct loader *loader, struct images *images, const struct loaded_call *call)
 {
 	uint64_t known = map_get(&images->functions, VALUE(function), 0);
@@ -155,7 +170,7 @@ int loader_take_images(struct loader *loader, const struct loaded_call *call)
 	struct images *images;
 
 	if (!launch && kind_family(call->kind) != FAMILY_module &&
-		!kind_has(call->kind, K_LOADS_CODE))
+		!kind_has(call->kind, K_LOADS_CODE) && call->kind != KIND_MODULE_GLOBAL)
 		return 0;
 	images = images_of(&loader->p);
 	if (!images)
@@ -164,6 +179,9 @@ int loader_take_images(struct loader *loader, const struct loaded_call *call)
 		map_set(&images->modules, VALUE(module), HAS(image) ? VALUE(image) : 0))
 		return -1;
 	if (call->kind == KIND_FUNCTION_QUERY && !call->failed && take_query(images, call))
+		return -1;
+	if (call->kind == KIND_MODULE_GLOBAL && !call->failed &&
+		take_variable(loader, images, call))
 		return -1;
 	return launch ? take_launch(loader, images, call) : 0;
 }

@@ -175,6 +175,18 @@ const struct allocation_kind *loader_allocation_kind(const struct life *life)
 	return &allocation_kinds[life->kind];
 }
 
+/* Programs ask for its address again and again; old traces say neither name nor size. */
+static int is_new_variable(const struct resolving *r)
+{
+	const struct lives *lives = &r->p->allocations;
+	const struct call_fields *fields = &r->call->fields;
+	uint32_t life = (uint32_t)map_get(&lives->latest, fields->value[FIELD_ptr], 0);
+
+	if (!HAS(fields, name) || !fields->value[FIELD_name] || !fields->value[FIELD_bytes])
+		return 0;
+	return !life || lives->life[life - 1].end != UINT64_MAX;
+}
+
 static int allocate(struct resolving *r, size_t kind)
 {
 	struct loaded_process *p = r->p;
@@ -185,6 +197,10 @@ static int allocate(struct resolving *r, size_t kind)
 	if (r->call->failed || !address)
 		return 0;
 	if (r->call->kind == KIND_GRAPH_ADD_NODE && r->call->fields.value[FIELD_type] != NODE_ALLOC)
+		return 0;
+	if (r->call->kind == KIND_MODULE_GLOBAL &&
+		(!is_new_variable(r) ||
+			map_set(&p->variables, address, r->call->fields.value[FIELD_module])))
 		return 0;
 	life = lives_begin(&p->allocations, address, r->call->exit, r->call->number);
 	if (!life)
@@ -215,6 +231,8 @@ static int resolve_memory(struct resolving *r)
 	for (size_t i = 0; i < sizeof(allocation_kinds) / sizeof(*allocation_kinds); i++)
 		if (allocation_kinds[i].made_by == r->call->kind)
 			return allocate(r, i);
+	if (r->call->kind == KIND_MODULE_UNLOAD && !r->call->failed)
+		return loader_end_variables(r->p, r->call);
 	return kind_has(r->call->kind, K_RELEASES) ? release(r) : 0;
 }
 

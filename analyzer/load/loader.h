@@ -149,6 +149,7 @@ enum loader_insert {
 	UPDATE_KERNEL,
 	INSERT_IMAGE_PIECE,
 	INSERT_IMAGE_FILE,
+	INSERT_VARIABLE,
 	INSERT_KERNEL_IMAGE,
 	INSERT_OBJECT,
 	INSERT_GRAPH,
@@ -213,6 +214,7 @@ struct loaded_process {
 	struct lives streams, events, allocations;
 	struct loaded_stream *stream; /* beside streams.life */
 	struct ranges live_memory;    /* of the lives of allocations */
+	struct map variables;         /* address -> module that the variable is of */
 	struct graphs *graphs;        /* load_graph.c; NULL: none yet */
 	struct images *images;        /* load_images.c; NULL: none yet */
 	struct open_range *open_range;
@@ -267,6 +269,9 @@ int loader_resolve(struct loader *loader, struct loaded_call *call);
  */
 int loader_resolve_context(struct loader *loader, struct loaded_call *call);
 int loader_end_context(struct loader *loader, const struct loaded_call *call);
+
+/* The call unloads a module: its variables are gone. */
+int loader_end_variables(struct loaded_process *p, const struct loaded_call *call);
 int loader_write_call(struct loader *loader, const struct loaded_call *call);
 int loader_write_device(struct loader *loader, const struct device_record *device,
 	const struct loaded_call *call);

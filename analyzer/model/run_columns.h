@@ -90,6 +90,7 @@ enum allocation_memory {
 	ALLOCATION_REGISTERED,
 	ALLOCATION_MANAGED,
 	ALLOCATION_ASYNC,
+	ALLOCATION_VARIABLE,
 };
 
 struct run_allocation {

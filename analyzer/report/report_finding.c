@@ -128,7 +128,8 @@ static const char streams_sql[] =
  */
 static const char hazard_sql[] =
 	"SELECT p.fix, h.high - h.low, a.bytes, a.memory, s.text, s.function, h.gap, h.evidence,"
-	" h.other_evidence, h.id FROM finding_place p LEFT JOIN hazard h ON h.id = p.hazard"
+	" h.other_evidence, h.id, v.name FROM finding_place p"
+	" LEFT JOIN hazard h ON h.id = p.hazard LEFT JOIN variable v ON v.allocation = h.allocation"
 	" LEFT JOIN allocation a ON a.id = h.allocation LEFT JOIN call c ON c.id = a.created"
 	" LEFT JOIN site s ON s.id = c.site WHERE p.finding = ? ORDER BY p.id LIMIT 1";
 
@@ -142,7 +143,8 @@ enum hazard_column {
 	HAZARD_GAP,
 	HAZARD_EVIDENCE,
 	HAZARD_OTHER_EVIDENCE,
-	HAZARD_ID
+	HAZARD_ID,
+	HAZARD_VARIABLE
 };
 
 static const char *text(sqlite3_stmt *row, int column)
@@ -413,12 +415,14 @@ static int print_also(struct db *db, int64_t finding, FILE *out)
 static void print_memory(sqlite3_stmt *row, FILE *out)
 {
 	char common[DURATION_SIZE], whole[DURATION_SIZE];
+	const char *variable = text(row, HAZARD_VARIABLE);
 
-	print(out, "    in   %s of %s (%s memory)",
+	print(out, "    in   %s of %s%s%s%s",
 		format_bytes(common, sqlite3_column_int64(row, HAZARD_BYTES)),
 		format_bytes(whole, sqlite3_column_int64(row, HAZARD_WHOLE)),
-		text(row, HAZARD_MEMORY));
-	if (*text(row, HAZARD_TEXT))
+		*variable ? " of variable '" : " (",
+		*variable ? variable : text(row, HAZARD_MEMORY), *variable ? "'" : " memory)");
+	if (!*variable && *text(row, HAZARD_TEXT))
 		print(out, " allocated at %s%s%s", text(row, HAZARD_TEXT),
 			*text(row, HAZARD_FUNCTION) ? " in " : "", text(row, HAZARD_FUNCTION));
 	fputc('\n', out);

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 14; -- raised with every change below
+PRAGMA user_version = 15; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -120,10 +120,11 @@ CREATE TABLE event ( -- one life of an event handle
 CREATE TABLE allocation ( -- one life of a piece of memory
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
-	address INTEGER NOT NULL,
+	address INTEGER NOT NULL,       -- 0: a variable that was only used by its name
 	bytes INTEGER NOT NULL,
 	memory TEXT NOT NULL,           -- device, pinned, registered, managed, async, mapped, imported,
-	                                -- graph: by a node of one, where it stays
+	                                -- variable: of a module (table variable), graph: by a node of
+	                                -- one, where it stays
 	created INTEGER REFERENCES call(id),
 	freed INTEGER REFERENCES call(id)
 );
@@ -395,6 +396,22 @@ CREATE TABLE kernel_access ( -- a kernel reads or writes what a parameter word p
 	exact INTEGER NOT NULL,         -- 1: these bytes, as far as no condition on data prevents it;
 	                                -- 0: at most these
 	loaded INTEGER NOT NULL         -- 1: which bytes depends on what lies in memory
+);
+
+CREATE TABLE kernel_variable ( -- a variable that a kernel uses, like a parameter that points to it
+	kernel INTEGER NOT NULL REFERENCES kernel(id),
+	offset INTEGER NOT NULL,        -- in kernel_access and operand: behind those of parameters
+	hash INTEGER NOT NULL,          -- of its name
+	name TEXT NOT NULL,             -- mangled
+	bytes INTEGER NOT NULL,         -- 0: not declared with the kernel
+	PRIMARY KEY (kernel, offset)
+) WITHOUT ROWID;
+
+CREATE TABLE variable ( -- a variable of a module that is an allocation
+	allocation INTEGER PRIMARY KEY REFERENCES allocation(id),
+	image INTEGER NOT NULL,         -- hash of the image of its module, as in kernel_image
+	hash INTEGER NOT NULL,          -- of its name
+	name TEXT                       -- mangled; NULL: no kernel that is known uses it
 );
 
 CREATE TABLE call_object ( -- what else a call names or is, as far as that orders

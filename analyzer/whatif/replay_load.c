@@ -266,6 +266,12 @@ static int read_operands(struct loader *loader, struct replay *replay, struct re
 		int64_t allocation = operand->allocation;
 		uint64_t address = (uint64_t)operand->address;
 
+		/*
+		 * A value handed over in a variable of the module need not be: as an argument, or
+		 * in a variable of each stream, it makes nobody wait.
+		 */
+		if (run_allocation(loader->run, allocation)->kind == ALLOCATION_VARIABLE)
+			continue;
 		more = array_room(replay->operand, replay->operand_count, sizeof(*more));
 		if (!more)
 			return -1;

@@ -345,7 +345,7 @@ static void test_variables_of_the_module_make_it_incomplete(void **unused)
 {
 	check(HEADER ".global .align 4 .b8 table[64];\n.visible .entry k" TWO "\n{\n" REGISTERS
 		     "mov.u64 %rd1, table; st.global.f32 [%rd1], %f1;\nret;\n}\n",
-		"incomplete: it uses variables of its module\nreaches 12\n");
+		"32768 store 0..4\nincomplete: it uses variables of its module\nreaches 12\n");
 	/* A launch that is given a variable's address: it points into no memory that is known. */
 	check(KERNEL("mov.u64 %rd3, 4096; st.global.f32 [%rd3], %f1;\n"),
 		"incomplete: it uses an address that is no parameter\nreaches 12\n");
@@ -356,7 +356,8 @@ static void test_constant_memory_makes_it_incomplete(void **unused)
 	check(HEADER ".const .align 4 .f32 factor;\n.visible .entry k" TWO
 		     "\n{\n" REGISTERS POINTERS
 		     "ld.const.f32 %f1, [factor]; st.global.f32 [%rd2], %f1;\nret;\n}\n",
-		"8 store 0..4\nincomplete: it reads constant memory of its module\nreaches 16\n");
+		"8 store 0..4\n32768 load 0..4\n"
+		"incomplete: it reads constant memory of its module\nreaches 16\n");
 }
 
 static void test_an_endless_loop_ends(void **unused)
