@@ -136,44 +136,81 @@ static void reach_variables(struct ptx_walk *walk, const struct ptx_value *addre
 		reach_variable(walk, walk->set[address->id].word[i], direction);
 }
 
-int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
-	const struct ptx_state *state, uint32_t bytes, int direction)
+/* Of its word, or of any one of several. */
+static int add_to_words(struct ptx_walk *walk, const struct ptx_value *address,
+	struct ptx_claim *claim)
 {
-	struct ptx_walk *walk = frame->walk;
-	struct ptx_claim claim = { .direction = (uint8_t)direction, .sure = 1 };
-
-	if (!walk->collects)
-		return 0;
-	if (address->base == BASE_WORD || address->base == BASE_WORDS) {
-		reach_variables(walk, address, direction);
-	} else if (address->base == BASE_MODULE) {
-		ptx_doubt(walk, "it uses variables of its module");
-		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
-	} else {
-		ptx_doubt(walk, "it uses an address that is no parameter");
-		/*
-		 * A number is a parameter that points into no known memory: to a variable.  What
-		 * else was not loaded may be a parameter's all the same, put together in some way.
-		 */
-		if (address->loaded)
-			ptx_reach(walk, PTX_REACH_POINTER, direction);
-		else if (address->base == BASE_NUMBER)
-			ptx_reach(walk, PTX_REACH_VARIABLE, direction);
-	}
-	if (address->base != BASE_WORD && address->base != BASE_WORDS)
-		return 0;
-	ptx_shape(walk, &claim, address, state, bytes);
-	claim.exact = claim.exact && !ptx_is_some(frame, address);
-	claim.offset = address->id;
+	claim->offset = address->id;
 	if (address->base == BASE_WORD)
-		return add(walk, &claim);
-	claim.sure = 0;
+		return add(walk, claim);
+	claim->sure = 0;
 	for (uint32_t i = 0; i < walk->set[address->id].count; i++) {
-		claim.offset = walk->set[address->id].word[i];
-		if (add(walk, &claim))
+		claim->offset = walk->set[address->id].word[i];
+		if (add(walk, claim))
 			return -1;
 	}
 	return 0;
+}
+
+static int claim_all(struct ptx_frame *frame, const struct ptx_value *address,
+	const struct ptx_state *state, uint32_t bytes, int direction)
+{
+	struct ptx_claim claim = { .direction = (uint8_t)direction, .sure = 1 };
+
+	ptx_shape(frame->walk, &claim, address, state, bytes);
+	claim.exact = claim.exact && !ptx_is_some(frame, address);
+	return add_to_words(frame->walk, address, &claim);
+}
+
+static int claim_classes(struct ptx_frame *frame, const struct ptx_value *address,
+	const struct ptx_state *state, uint32_t bytes, int direction, unsigned depth)
+{
+	uint32_t split;
+	int64_t classes = depth < 2 ? ptx_classes(state, address, &split) : 1;
+	struct ptx_state copy; /* registers are not looked at */
+
+	if (classes == 1)
+		return claim_all(frame, address, state, bytes, direction);
+	for (int64_t class = 0; class < classes; class ++) {
+		memcpy(&copy, state, sizeof(copy));
+		if (!ptx_take_class(frame, &copy, address, split, class))
+			return claim_all(frame, address, state, bytes, direction);
+		if (claim_classes(frame, address, &copy, bytes, direction, depth + 1))
+			return -1;
+	}
+	return 0;
+}
+
+/* Not a parameter's memory. */
+static void claim_elsewhere(struct ptx_walk *walk, const struct ptx_value *address, int direction)
+{
+	if (address->base == BASE_MODULE) {
+		ptx_doubt(walk, "it uses variables of its module");
+		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
+		return;
+	}
+	ptx_doubt(walk, "it uses an address that is no parameter");
+	/*
+	 * A number is a parameter that points into no known memory: to a variable.  What else was
+	 * not loaded may be a parameter's all the same, put together in some way.
+	 */
+	if (address->loaded)
+		ptx_reach(walk, PTX_REACH_POINTER, direction);
+	else if (address->base == BASE_NUMBER)
+		ptx_reach(walk, PTX_REACH_VARIABLE, direction);
+}
+
+int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
+	const struct ptx_state *state, uint32_t bytes, int direction)
+{
+	if (!frame->walk->collects)
+		return 0;
+	if (address->base != BASE_WORD && address->base != BASE_WORDS) {
+		claim_elsewhere(frame->walk, address, direction);
+		return 0;
+	}
+	reach_variables(frame->walk, address, direction);
+	return claim_classes(frame, address, state, bytes, direction, 0);
 }
 
 static int compare_claims(const void *a, const void *b)

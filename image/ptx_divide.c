@@ -114,3 +114,81 @@ int64_t ptx_divisor(struct ptx_frame *frame, const struct ptx_state *state,
 	divisor = (power + factor - 1) / factor;
 	return ptx_multiply_bound(range.high, factor * divisor - power) < power ? divisor : 0;
 }
+
+/* --- remainders of sums whose terms an address has at different ratios --- */
+
+/* Symbols of a class: of its own place, which no instruction has. */
+#define CLASS_PLACE UINT32_MAX
+
+static int64_t ratio_at(const struct ptx_split *split, const struct ptx_value *address, uint32_t i)
+{
+	int64_t factor = ptx_factor(address, split->term[i].symbol);
+
+	return factor % split->term[i].factor ? 0 : factor / split->term[i].factor;
+}
+
+/* All is in the address, only its remainder is known to be one, and nothing else speaks of it. */
+static int is_mixed(const struct ptx_state *state, const struct ptx_split *split,
+	const struct ptx_value *address)
+{
+	if (split->modulus > PTX_CLASSES || ptx_split_ratio(split, address) ||
+		state->range[split->remainder].low != state->range[split->remainder].high ||
+		ptx_factor(address, split->quotient) || ptx_factor(address, split->remainder))
+		return 0;
+	for (uint32_t i = 0; i < split->count; i++)
+		if (!ratio_at(split, address, i))
+			return 0;
+	return 1;
+}
+
+int64_t ptx_classes(const struct ptx_state *state, const struct ptx_value *address, uint32_t *split)
+{
+	for (*split = 0; *split < state->split_count; ++*split)
+		if (is_mixed(state, &state->split[*split], address))
+			return state->split[*split].modulus;
+	return 1;
+}
+
+static int set_class(struct ptx_state *state, const struct ptx_split *split, int64_t class)
+{
+	struct ptx_value sum = ptx_constant(split->constant);
+	struct ptx_range range;
+
+	sum.count = (uint8_t)split->count;
+	memcpy(sum.term, split->term, sizeof(sum.term));
+	range = ptx_bounds(&sum, state);
+	if (range.low < 0 || range.high == INT64_MAX)
+		return 0;
+	state->range[split->quotient] =
+		(struct ptx_range){ range.low / split->modulus, range.high / split->modulus };
+	state->range[split->remainder] = (struct ptx_range){ class, class };
+	return 1;
+}
+
+int ptx_take_class(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_value *address, uint32_t number, int64_t class)
+{
+	struct ptx_split rest = state->split[number], first = rest;
+	int64_t ratio = ratio_at(&rest, address, 0);
+	int64_t left = state->range[rest.remainder].low - class - rest.constant;
+
+	if (state->split_count == PTX_SPLITS)
+		return 0;
+	first.count = rest.count = first.constant = rest.constant = 0;
+	for (uint32_t i = 0; i < state->split[number].count; i++) {
+		struct ptx_split *to =
+			ratio_at(&state->split[number], address, i) == ratio ? &first : &rest;
+
+		to->term[to->count++] = state->split[number].term[i];
+	}
+	first.quotient = ptx_symbol(frame->walk, frame->path, CLASS_PLACE,
+		WHICH_QUOTIENT + 2 * state->split_count);
+	first.remainder = ptx_symbol(frame->walk, frame->path, CLASS_PLACE,
+		WHICH_REMAINDER + 2 * state->split_count);
+	if (first.quotient == PTX_NO_SYMBOL || first.remainder == PTX_NO_SYMBOL)
+		return 0;
+	state->split[number] = rest;
+	state->split[state->split_count++] = first;
+	return set_class(state, &first, class) &&
+		set_class(state, &rest, (left % rest.modulus + rest.modulus) % rest.modulus);
+}

@@ -183,6 +183,17 @@ struct ptx_value ptx_number_of(struct ptx_frame *frame, struct ptx_state *state,
 struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction);
 
+/*
+ * Of (x + y) % 2 an address that has x and y at different strides makes a claim for each of two
+ * classes: x even or odd, and y what that leaves.  How many classes, 1: none; and the split.
+ */
+#define PTX_CLASSES 4
+int64_t ptx_classes(const struct ptx_state *state, const struct ptx_value *address,
+	uint32_t *split);
+/* The state in one of them; 0: there is no room for it, the state is then worth nothing. */
+int ptx_take_class(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_value *address, uint32_t split, int64_t class);
+
 /* The split of a value, made where there is none; NULL: it has none. */
 const struct ptx_split *ptx_make_split(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction, const struct ptx_value *a, int64_t modulus);
