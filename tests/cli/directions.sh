@@ -12,16 +12,18 @@ for app in $apps; do
 	needs "$build/testapps/$app"
 done
 
-# A line per kernel: name, evidence, whether complete, then its accesses by parameter offset; "?"
-# behind one of several words that could not be told apart.
+# A line per kernel: name, evidence, whether complete, then its accesses by parameter offset or name
+# of a variable; "?" behind one of several words that could not be told apart.
 found() {
 	for app in $apps; do
 		"$cufence" run --sim -o "$tmp/$app.db" -- "$build/testapps/$app" >"$tmp/$app.out" 2>&1
 		"$cufence" query "$tmp/$app.db" "SELECT k.name || ' ' || c.evidence || ' ' ||
 			CASE c.complete WHEN 1 THEN 'complete' ELSE c.why END || ':' || ifnull((SELECT
-			group_concat(' ' || text, '') FROM (SELECT DISTINCT offset || ' ' || direction ||
+			group_concat(' ' || text, '') FROM (SELECT DISTINCT
+			ifnull(v.name, a.offset) || ' ' || direction ||
 			CASE sure WHEN 0 THEN '?' ELSE '' END AS text FROM kernel_access a
-			WHERE a.kernel = k.id AND shape IS NULL ORDER BY offset, direction)), '')
+			LEFT JOIN kernel_variable v ON v.kernel = a.kernel AND v.offset = a.offset
+			WHERE a.kernel = k.id AND shape IS NULL ORDER BY a.offset, direction)), '')
 			FROM kernel_code c JOIN kernel k ON k.id = c.kernel"
 	done | sort -u
 }
