@@ -256,11 +256,16 @@ static struct ptx_range divide_range(struct ptx_range range, int64_t factor)
 	return x;
 }
 
-static void narrow(struct ptx_state *state, uint32_t symbol, struct ptx_range range)
+/* 1: less is possible than before. */
+static int narrow(struct ptx_state *state, uint32_t symbol, struct ptx_range range)
 {
-	state->range[symbol] = ptx_intersection(state->range[symbol], range);
-	if (state->range[symbol].low > state->range[symbol].high)
+	struct ptx_range before = state->range[symbol];
+	struct ptx_range *now = &state->range[symbol];
+
+	*now = ptx_intersection(before, range);
+	if (now->low > now->high)
 		state->possible = 0;
+	return now->low != before.low || now->high != before.high;
 }
 
 static int add_fact(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
@@ -299,6 +304,59 @@ static int64_t without(int64_t bound, int64_t others)
 	return ptx_add_bound(bound, ptx_minus_bound(others));
 }
 
+/* What the range of a sum leaves to each of its terms; 1: less than before. */
+static int narrow_terms(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
+	struct ptx_range range)
+{
+	int less = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct ptx_term others[PTX_TERMS];
+		struct ptx_range rest, own;
+		uint32_t left = 0;
+
+		for (uint32_t j = 0; j < count; j++)
+			if (j != i)
+				others[left++] = term[j];
+		rest = ptx_sum_range(others, left, state);
+		own.low = without(range.low, rest.high);
+		own.high = without(range.high, rest.low);
+		if (term[i].factor)
+			less |= narrow(state, term[i].symbol, divide_range(own, term[i].factor));
+	}
+	return less;
+}
+
+/* terms + constant = modulus * quotient + remainder. */
+static int narrow_split(struct ptx_state *state, const struct ptx_split *split)
+{
+	struct ptx_term term[PTX_TERMS];
+	uint32_t count = split->count;
+
+	if (count + 2 > PTX_TERMS || split->constant == INT64_MIN)
+		return 0;
+	memcpy(term, split->term, count * sizeof(*term));
+	term[count++] = (struct ptx_term){ split->quotient, -split->modulus };
+	term[count++] = (struct ptx_term){ split->remainder, -1 };
+	return narrow_terms(state, term, count,
+		(struct ptx_range){ -split->constant, -split->constant });
+}
+
+/* What one symbol lost may leave less to others: rounds of that have an end. */
+static void settle_ranges(struct ptx_state *state)
+{
+	int less = 1;
+
+	for (int round = 0; less && state->possible && round < PTX_FACTS; round++) {
+		less = 0;
+		for (uint32_t i = 0; i < state->fact_count; i++)
+			less |= narrow_terms(state, state->fact[i].term, state->fact[i].count,
+				state->fact[i].range);
+		for (uint32_t i = 0; i < state->split_count; i++)
+			less |= narrow_split(state, &state->split[i]);
+	}
+}
+
 int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
 	struct ptx_range range)
 {
@@ -319,20 +377,8 @@ int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t
 	}
 	if (count > 1)
 		noted = add_fact(state, term, count, range);
-	for (uint32_t i = 0; i < count; i++) {
-		struct ptx_term others[PTX_TERMS];
-		struct ptx_range rest, own;
-		uint32_t left = 0;
-
-		for (uint32_t j = 0; j < count; j++)
-			if (j != i)
-				others[left++] = term[j];
-		rest = ptx_sum_range(others, left, state);
-		own.low = without(range.low, rest.high);
-		own.high = without(range.high, rest.low);
-		if (term[i].factor)
-			narrow(state, term[i].symbol, divide_range(own, term[i].factor));
-	}
+	if (narrow_terms(state, term, count, range))
+		settle_ranges(state);
 	return noted;
 }
 
