@@ -51,6 +51,21 @@ __global__ void bucket(float *a, const float *x, int n, int c)
 		a[i] = 1;
 }
 
+/* One condition leaves the last block, and with that the other one less of its threads. */
+__global__ void corner(float *a, const float *x, int n)
+{
+	int t = threadIdx.x, b = blockIdx.x, i = INDEX;
+
+	if (i > n && t + b + 1 < 8)
+		a[10 * i] = 1;
+}
+
+__global__ void never(float *a, const float *x, int n)
+{
+	if (blockIdx.x < blockIdx.x % 2)
+		a[0] = 1;
+}
+
 __global__ void even_blocks(float *a, const float *x, int n, int c)
 {
 	if (blockIdx.x % 2 == c)

@@ -149,6 +149,14 @@ static void what_is_no_interval_is_not_all(void **unused)
 	check("lower", square, "0..3600 at most");
 }
 
+/* Each condition may leave less to what others are about. */
+static void ranges_follow_from_all_conditions(void **unused)
+{
+	(void)unused;
+	check("corner", (struct shape){ 3, 64, 0, 100, 0 }, "5120..5284 of 4 5x40");
+	check("never", line, "");
+}
+
 static void data_decides(void **unused)
 {
 	(void)unused;
@@ -192,6 +200,7 @@ int main(void)
 		cmocka_unit_test(rows_of_one_index_are_rows),
 		cmocka_unit_test(a_sum_of_two_indices_has_a_claim_for_each_class),
 		cmocka_unit_test(what_is_no_interval_is_not_all),
+		cmocka_unit_test(ranges_follow_from_all_conditions),
 		cmocka_unit_test(data_decides),
 		cmocka_unit_test(ways_that_have_met_are_all_again),
 		cmocka_unit_test(what_the_launch_decides_is_exact),
