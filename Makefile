@@ -64,6 +64,7 @@ SEES_preload := trace preload/sites
 SEES_preload/sites := trace preload
 SEES_cupti := trace preload preload/sites
 SEES_image :=
+SEES_machine := image
 # The simulated device: a folder for each of its libraries; that of libcuda has four.
 SIM_CUDA := $(addprefix sim/cuda/,device memory graph code)
 $(foreach room,$(SIM_CUDA),$(eval SEES_$(room) := trace image sim sim/cuda))
@@ -78,7 +79,7 @@ SEES_analyzer/model := trace $(call rooms,store)
 SEES_analyzer/names := trace image $(call rooms,store model)
 SEES_analyzer/load := trace image $(call rooms,store model names)
 SEES_analyzer/order := trace $(call rooms,store model load)
-SEES_analyzer/access := trace image $(call rooms,store model names load order)
+SEES_analyzer/access := trace image machine $(call rooms,store model names load order)
 SEES_analyzer/hazard := trace image $(call rooms,store model load order access)
 SEES_analyzer/evidence := trace image $(call rooms,store model names load order access)
 SEES_analyzer/whatif := trace image $(call rooms,store model load order access evidence)
@@ -86,7 +87,7 @@ SEES_analyzer/rules := trace image $(call rooms,store model names load order acc
 SEES_analyzer/passes := trace image $(call rooms,store model names load order access evidence whatif rules)
 SEES_analyzer/report := trace image $(call rooms,store model names order access evidence whatif rules)
 SEES_analyzer/cli := trace image $(call rooms,store model names load order access evidence whatif rules report)
-SEES_tests := trace image preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
+SEES_tests := trace image machine preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
 # Of a source file: the folder it is in, and those that folder sees.
 room = $(patsubst %/,%,$(dir $1))
@@ -129,13 +130,14 @@ all: cufence $(if $(cuda),shim simulator apps probe tests bench) features
 TRACE_OBJ := $(call objects,trace)
 IMAGE_OBJ := $(call objects,image)
 IMAGE_LIBS := -lelf -llz4 -lzstd
+MACHINE_OBJ := $(call objects,machine)
 # For machines without libdw: DW_LIBS="-l:libdw.a -l:libelf.a -lz -llzma -lbz2".
 DW_LIBS ?= -ldw
 
 # The program.  Its schema and the probe's stored result are compiled in.
 ANALYZER_OBJ := $(call objects,$(addprefix analyzer/,$(ROOMS)))
 cufence: $O/bin/cufence
-$O/bin/cufence: $(ANALYZER_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/bin/cufence: $(ANALYZER_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
@@ -245,14 +247,14 @@ UNITS := $(patsubst tests/unit/%.c,$O/tests/%,$(filter-out $(if $(cuda),,$(CUDA_
 PROGRAM_OBJ := $(filter-out $O/obj/analyzer/cli/main.o,$(ANALYZER_OBJ))
 .PHONY: tests
 tests: $(UNITS)
-$O/tests/%: $O/obj/tests/unit/%.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/tests/%: $O/obj/tests/unit/%.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
 
 # Whether a run kept to the order that is guaranteed: of any database.
 tests: $O/tests/golden/consistent
-$O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
@@ -370,7 +372,7 @@ check-mutations: cufence shim tests
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$O/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_OBJ := $(patsubst $O/obj/%,$O/fuzz/obj/%,$(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)) \
+FUZZ_OBJ := $(patsubst $O/obj/%,$O/fuzz/obj/%,$(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)) \
 	$O/fuzz/obj/tests/fuzz/input.o $O/fuzz/obj/tests/fuzz/trace_mutations.o
 FUZZ_LIBS := $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
 .PHONY: fuzz fuzz-programs fuzz-libfuzzer
@@ -431,7 +433,7 @@ $O/bench/make_trace: $O/obj/bench/make_trace.o $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) $^ -o $@
-$O/bench/load_traces: $O/obj/bench/load_traces.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/bench/load_traces: $O/obj/bench/load_traces.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
@@ -439,7 +441,7 @@ $O/bench/load_traces: $O/obj/bench/load_traces.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(T
 .PHONY: bench-analyze
 bench-analyze: $O/bench/analyze
 	$Q$O/bench/analyze $(if $(LARGE),--large)
-$O/bench/analyze: $(patsubst %,$O/obj/bench/%.o,analyze analyze_cases maker) $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/bench/analyze: $(patsubst %,$O/obj/bench/%.o,analyze analyze_cases maker) $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -lpthread
@@ -448,7 +450,7 @@ $O/bench/analyze: $(patsubst %,$O/obj/bench/%.o,analyze analyze_cases maker) $(P
 bench-load: bench-order
 bench-order: $O/bench/order
 	$Q$O/bench/order
-$O/bench/order: $O/obj/bench/order.o $(PROGRAM_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+$O/bench/order: $O/obj/bench/order.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(SANFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NVIDIA's machine code (SASS) of sm_75 and later: 16 bytes an instruction, here as data.
+ *
+ * Operands keep the order in which NVIDIA's disassembler writes them, but their places are fixed:
+ * where it leaves out an operand that has no effect (a carry that is PT, a base that is RZ), that
+ * operand is present here.  The list of opcodes names the places.  RZ, URZ, PT and UPT, whose
+ * numbers differ, are SASS_NONE: as a source zero or true, as a destination nothing.
+ *
+ * Of an opcode that nobody described, sass_decode() says so and gives nothing; it never guesses.
+ * NVIDIA does not document the format: it was read from compiled kernels and from disassembly.
+ * Bytes may be hostile: each 16 decode to something or to "unknown".  No state; any thread.
+ */
+#ifndef CUFENCE_SASS_H
+#define CUFENCE_SASS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SASS_BYTES 16
+#define SASS_NONE 0xffff /* RZ, URZ, PT or UPT */
+
+/*
+ * to: what is written, in order; from: what is read.  p and q are predicates; what stands in
+ * brackets is there for some forms only (to_count, from_count).  Instructions of the uniform path
+ * (UIADD3) are of the same class: the operands' kinds tell.
+ */
+/* clang-format off */
+#define SASS_OPCODES(X) \
+	X(UNKNOWN)  /* nothing else of the instruction is set */ \
+	X(OTHER)    /* writes all of "to"; sources may be missing; neither memory nor control */ \
+	/* moves */ \
+	X(MOV)      /* d = a; also UMOV, R2UR; 64 bits if is_64 */ \
+	X(SEL)      /* d = p ? a : b: from a b p; also FSEL with neither negated nor absolute */ \
+	X(PRMT)     /* d: from a selector c; mode in "variant" (0: by index) */ \
+	X(SPECIAL)  /* d = special register: S2R, S2UR, CS2R (to.count 2: 64 bits) */ \
+	X(P2R)      /* d: from predicates (file in "variant"), a, mask */ \
+	X(R2P)      /* predicates 0..6 = bits of a under mask: from a mask; to has each of them */ \
+	X(LDC)      /* d = constant: from has an SASS_OPERAND_CONSTANT, with "bytes"; also LDCU, ULDC */ \
+	X(SHFL)     /* p d = lane's a: from a lane control */ \
+	X(VOTE)     /* d p: from q; mode in "variant" */ \
+	/* integers */ \
+	X(IADD)     /* d p q = a + b + c [+ carries]: from a b c carry carry2; is_extended: .X */ \
+	X(IMAD)     /* d p = a * b + c [+ carry]: from a b c carry; is_wide: c and d of two registers, \
+	               is_high: upper half; is_extended: .X */ \
+	X(LEA)      /* d p = (a << shift) + b [+ carry]: from a b c carry; shift in "shift"; \
+	               is_high: ((c:a) >> (32 - shift)) + b; .X is_extended */ \
+	X(SHF)      /* d: from low amount high; see shift_ below */ \
+	X(LOP3)     /* p d = table of a b c: from a b c q; "table" */ \
+	X(PLOP3)    /* p q = tables of three predicates: from p q r; "table", "table2" */ \
+	X(ISETP)    /* p q = (a compare b) combine r; q the reverse: from a b r s; s: the lower \
+	               half's result, if is_extended */ \
+	X(IMNMX)    /* d = p ? min(a, b) : max(a, b): from a b p; also VIMNMX */ \
+	X(VIMNMX3)  /* d: from a b c and predicates */ \
+	X(VIADDMNMX) /* d: min or max of a + b and c: from a b c p */ \
+	X(IABS)     /* d = |a| */ \
+	X(POPC)     /* d = bits set in a (inverted: clear) */ \
+	X(FLO)      /* d p = number of the highest bit of a; is_distance: .SH, from the top */ \
+	X(BREV)     /* d = a, bits reversed */ \
+	X(BMSK)     /* d = b ones from bit a on: from a b */ \
+	X(SGXT)     /* d = a's lowest b bits, sign or zero extended: from a b */ \
+	X(I2I)      /* d = a, narrowed */ \
+	X(IDP)      /* d = dot product of bytes: from a b c */ \
+	/* memory: "address", "bytes" an access of a thread, "space", "direction" */ \
+	X(LD)       /* [p] d = [address] */ \
+	X(ST)       /* [address] = a */ \
+	X(ATOM)     /* [p] d = [address], [address] = operation(a [b]); "operation" */ \
+	X(RED)      /* [address] = operation(a) */ \
+	X(LDGSTS)   /* shared [address2] = global [address] */ \
+	X(LDSM)     /* d = matrices from shared memory; also MOVM's relatives */ \
+	X(STSM)     /* shared [address] = a */ \
+	X(CCTL)     /* prefetch, invalidate, discard: nothing read or written; "variant" */ \
+	X(TEX)      /* d = texture: TEX, TLD, TLD4, TXD, TMML, TXQ, FOOTPRINT */ \
+	X(SULD)     /* d = surface */ \
+	X(SUST)     /* surface = a */ \
+	X(SUATOM)   /* d = surface, atomically; also SURED */ \
+	/* bulk copies: uniform registers hold addresses and byte counts */ \
+	X(UBLKCP)   /* copy: "bulk" says from where to where */ \
+	X(UBLKRED)  /* [to] = operation([from]) */ \
+	X(UBLKPF)   /* prefetch into L2 */ \
+	X(UTMALDG)  /* tensor map to shared memory: from map's address */ \
+	X(UTMASTG)  /* shared memory to tensor map */ \
+	X(UTMAREDG) /* reduction onto tensor map */ \
+	X(UTMAPF)   /* prefetch through a tensor map */ \
+	X(SYNCS)    /* barrier objects in shared memory (mbarrier) */ \
+	/* control; a label is an operand SASS_OPERAND_LABEL */ \
+	X(BRA)      /* to a label: from label p; taken where the guard and p hold */ \
+	X(BRX)      /* to label + register: from a(64 bits) label; also BRXU */ \
+	X(JMP)      /* as BRA, absolute */ \
+	X(JMX)      /* as BRX, absolute; also JMXU */ \
+	X(CALL)     /* from label, or a register or constant that holds the address; is_relative */ \
+	X(RET)      /* to the address in a (64 bits); is_relative: plus the next one's */ \
+	X(EXIT)     /* the thread ends, where the guard and p hold: from p */ \
+	X(KILL)     /* as EXIT */ \
+	X(BPT)      /* trap or breakpoint */ \
+	X(BSSY)     /* threads that part meet at the label: from barrier label */ \
+	X(BSYNC)    /* waits for them; goes on there */ \
+	X(BREAK)    /* threads leave the barrier */ \
+	X(BMOV)     /* to and from a barrier */ \
+	X(LEPC)     /* d = address of the next instruction, or of a label (two registers) */ \
+	X(WARPSYNC) /* also with a label */ \
+	X(BAR)      /* __syncthreads and its relatives: [p d] */ \
+	X(MEMBAR)   /* fences */ \
+	X(DEPBAR)   /* waits; also LDGDEPBAR */ \
+	X(NOP)      /* no effect on registers and memory: YIELD, NANOSLEEP, ... */
+/* clang-format on */
+
+enum sass_opcode {
+#define X(opcode) SASS_##opcode,
+	SASS_OPCODES(X)
+#undef X
+};
+
+enum sass_operand_kind {
+	SASS_OPERAND_NOTHING,
+	SASS_OPERAND_GENERAL,           /* R: number, count */
+	SASS_OPERAND_UNIFORM,           /* UR */
+	SASS_OPERAND_PREDICATE,         /* P */
+	SASS_OPERAND_UNIFORM_PREDICATE, /* UP */
+	SASS_OPERAND_BARRIER,           /* B: of BSSY */
+	SASS_OPERAND_IMMEDIATE,         /* value: as a signed number; 32 bits of the encoding */
+	/* c[bank][number + value]: number is a register or SASS_NONE; cx[bank_register][...] */
+	SASS_OPERAND_CONSTANT,
+	SASS_OPERAND_SPECIAL, /* number: enum sass_special */
+	SASS_OPERAND_LABEL,   /* value: offset in the section, of the first byte */
+};
+
+struct sass_operand {
+	uint8_t kind;
+	uint8_t count;    /* 32-bit registers, of a constant or immediate 32-bit words */
+	uint8_t negated;  /* -a; of a predicate: !p */
+	uint8_t absolute; /* |a|, before it is negated */
+	uint8_t inverted; /* ~a */
+	uint8_t half;     /* which part of it: 0: whole; else as encoded (.H0_H0) */
+	uint8_t bank;
+	uint8_t is_uniform;     /* of a constant: the register in number is */
+	uint16_t bank_register; /* cx[UR][...]; SASS_NONE: bank is a number */
+	uint16_t number;
+	int64_t value;
+};
+
+/* Of which memory. */
+enum sass_space {
+	SASS_SPACE_NONE,
+	SASS_SPACE_GENERIC,
+	SASS_SPACE_GLOBAL,
+	SASS_SPACE_SHARED,
+	SASS_SPACE_LOCAL,
+	SASS_SPACE_CONSTANT,
+	SASS_SPACE_TEXTURE,
+	SASS_SPACE_SURFACE,
+};
+
+enum sass_direction {
+	SASS_NO_DIRECTION,
+	SASS_READS,
+	SASS_WRITES,
+	SASS_UPDATES, /* reads and writes: atomics, reductions */
+};
+
+/* The address is base + uniform + offset. */
+struct sass_address {
+	uint16_t base;          /* R; SASS_NONE: zero */
+	uint16_t uniform;       /* UR; SASS_NONE: zero */
+	uint16_t descriptor;    /* UR of desc[UR]; SASS_NONE: none */
+	uint8_t base_is_64;     /* two registers; else 32 bits, zero-extended: .U32 */
+	uint8_t uniform_is_64;  /* two registers */
+	uint8_t base_is_signed; /* 32 bits, sign-extended */
+	uint8_t scale;          /* base is multiplied by it: 1, 4, 8, 16 */
+	int32_t offset;
+};
+
+enum sass_strength {
+	SASS_WEAK,
+	SASS_CONSTANT_DATA, /* .CONSTANT: ld.global.nc */
+	SASS_STRONG,        /* ld.relaxed, ld.acquire, volatile */
+	SASS_MMIO,
+};
+
+enum sass_compare {
+	SASS_COMPARE_FALSE,
+	SASS_COMPARE_LT,
+	SASS_COMPARE_EQ,
+	SASS_COMPARE_LE,
+	SASS_COMPARE_GT,
+	SASS_COMPARE_NE,
+	SASS_COMPARE_GE,
+	SASS_COMPARE_TRUE,
+};
+enum sass_combine { SASS_COMBINE_AND, SASS_COMBINE_OR, SASS_COMBINE_XOR };
+
+enum sass_operation {
+	SASS_OPERATION_ADD,
+	SASS_OPERATION_MIN,
+	SASS_OPERATION_MAX,
+	SASS_OPERATION_INC,
+	SASS_OPERATION_DEC,
+	SASS_OPERATION_BITS_AND,
+	SASS_OPERATION_BITS_OR,
+	SASS_OPERATION_BITS_XOR,
+	SASS_OPERATION_EXCH,
+	SASS_OPERATION_CAS,
+	SASS_OPERATION_OTHER,
+};
+
+/* As S2R numbers them. */
+enum sass_special {
+	SASS_SPECIAL_LANEID = 0x00,
+	SASS_SPECIAL_VIRTID = 0x03,
+	SASS_SPECIAL_TID = 0x20, /* packed: all three */
+	SASS_SPECIAL_TID_X = 0x21,
+	SASS_SPECIAL_TID_Y = 0x22,
+	SASS_SPECIAL_TID_Z = 0x23,
+	SASS_SPECIAL_CTAID_X = 0x25,
+	SASS_SPECIAL_CTAID_Y = 0x26,
+	SASS_SPECIAL_CTAID_Z = 0x27,
+	SASS_SPECIAL_NTID = 0x28,
+	SASS_SPECIAL_CIRQUEUEINCRMINUSONE = 0x29,
+	SASS_SPECIAL_NLATC = 0x2a,
+	SASS_SPECIAL_EQMASK = 0x38,
+	SASS_SPECIAL_LTMASK = 0x39,
+	SASS_SPECIAL_LEMASK = 0x3a,
+	SASS_SPECIAL_GTMASK = 0x3b,
+	SASS_SPECIAL_GEMASK = 0x3c,
+	SASS_SPECIAL_CLOCKLO = 0x50,
+	SASS_SPECIAL_CLOCKHI = 0x51,
+	SASS_SPECIAL_ZERO_REGISTER = 0xff, /* SRZ */
+};
+
+/* Of a shift. */
+enum sass_shift_type { SASS_SHIFT_U32, SASS_SHIFT_S32, SASS_SHIFT_U64, SASS_SHIFT_S64 };
+
+#define SASS_TO 6
+#define SASS_FROM 8
+
+struct sass_instruction {
+	uint8_t opcode;   /* enum sass_opcode */
+	uint16_t number;  /* the encoding's low 12 bits */
+	const char *name; /* NVIDIA's, without what follows a dot: "UIADD3" */
+
+	/* The guard: a predicate that must be (negated: must not be) set; SASS_NONE: always. */
+	uint16_t guard;
+	uint8_t guard_negated, guard_is_uniform;
+
+	uint8_t to_count, from_count;
+	struct sass_operand to[SASS_TO], from[SASS_FROM];
+
+	/* Memory. */
+	uint8_t space, direction, strength, operation;
+	uint8_t bytes;       /* of one thread; of a texture: 0 */
+	uint8_t is_signed;   /* ISETP, IMAD, IMNMX, SHF, SGXT; a narrow load is sign-extended */
+	uint8_t is_float;    /* ATOM and RED */
+	uint8_t has_address; /* 1: address; 2: address2 too */
+	struct sass_address address, address2;
+
+	/* Arithmetic. */
+	uint8_t is_wide, is_high, is_extended, is_64, is_distance, is_relative;
+	uint8_t table, table2;    /* LOP3, PLOP3 */
+	uint8_t compare, combine; /* ISETP: enum sass_compare, sass_combine */
+	uint8_t shift;            /* LEA */
+	/* SHF: (high:low >> amount) or <<; which half of the 64 bits is the result; type. */
+	uint8_t shift_right, shift_high, shift_type;
+	uint8_t shift_wraps; /* the amount modulo the width; else clamped to it */
+	uint8_t variant;     /* as the opcode's comment says */
+};
+
+/*
+ * The instruction at "code", whose offset in its section is "at"; arch as in 90 for sm_90.
+ * 0; -1: opcode SASS_UNKNOWN.
+ */
+int sass_decode(unsigned arch, const uint8_t code[SASS_BYTES], uint64_t at,
+	struct sass_instruction *in);
+
+/* Writes it about as NVIDIA's disassembler would; returns what snprintf does. */
+int sass_print(const struct sass_instruction *in, char *text, size_t size);
+
+#endif
