@@ -64,10 +64,12 @@ SEES_preload := trace preload/sites
 SEES_preload/sites := trace preload
 SEES_cupti := trace preload preload/sites
 SEES_image :=
-SEES_machine := image
+SEES_ptx := image
+SEES_machine := image ptx
+READERS := image ptx machine
 # The simulated device: a folder for each of its libraries; that of libcuda has four.
 SIM_CUDA := $(addprefix sim/cuda/,device memory graph code)
-$(foreach room,$(SIM_CUDA),$(eval SEES_$(room) := trace image sim sim/cuda))
+$(foreach room,$(SIM_CUDA),$(eval SEES_$(room) := trace image ptx sim sim/cuda))
 SEES_sim/cudart := trace sim
 SEES_sim/cupti := trace sim
 SEES_probe := kernels
@@ -76,18 +78,18 @@ ROOMS := store model names load order access hazard evidence whatif rules passes
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/store := trace
 SEES_analyzer/model := trace $(call rooms,store)
-SEES_analyzer/names := trace image $(call rooms,store model)
-SEES_analyzer/load := trace image $(call rooms,store model names)
+SEES_analyzer/names := trace $(READERS) $(call rooms,store model)
+SEES_analyzer/load := trace $(READERS) $(call rooms,store model names)
 SEES_analyzer/order := trace $(call rooms,store model load)
-SEES_analyzer/access := trace image machine $(call rooms,store model names load order)
-SEES_analyzer/hazard := trace image $(call rooms,store model load order access)
-SEES_analyzer/evidence := trace image $(call rooms,store model names load order access)
-SEES_analyzer/whatif := trace image $(call rooms,store model load order access evidence)
-SEES_analyzer/rules := trace image $(call rooms,store model names load order access hazard evidence whatif)
-SEES_analyzer/passes := trace image $(call rooms,store model names load order access evidence whatif rules)
-SEES_analyzer/report := trace image $(call rooms,store model names order access evidence whatif rules)
-SEES_analyzer/cli := trace image $(call rooms,store model names load order access evidence whatif rules report)
-SEES_tests := trace image machine preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
+SEES_analyzer/access := trace $(READERS) $(call rooms,store model names load order)
+SEES_analyzer/hazard := trace $(READERS) $(call rooms,store model load order access)
+SEES_analyzer/evidence := trace $(READERS) $(call rooms,store model names load order access)
+SEES_analyzer/whatif := trace $(READERS) $(call rooms,store model load order access evidence)
+SEES_analyzer/rules := trace $(READERS) $(call rooms,store model names load order access hazard evidence whatif)
+SEES_analyzer/passes := trace $(READERS) $(call rooms,store model names load order access evidence whatif rules)
+SEES_analyzer/report := trace $(READERS) $(call rooms,store model names order access evidence whatif rules)
+SEES_analyzer/cli := trace $(READERS) $(call rooms,store model names load order access evidence whatif rules report)
+SEES_tests := trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
 # Of a source file: the folder it is in, and those that folder sees.
 room = $(patsubst %/,%,$(dir $1))
@@ -128,7 +130,7 @@ all: cufence $(if $(cuda),shim simulator apps probe tests bench) features
 
 # The reading half of trace/ and the tables; the writer is the recorder's.
 TRACE_OBJ := $(call objects,trace)
-IMAGE_OBJ := $(call objects,image)
+IMAGE_OBJ := $(call objects,image ptx)
 IMAGE_LIBS := -lelf -llz4 -lzstd
 MACHINE_OBJ := $(call objects,machine)
 # For machines without libdw: DW_LIBS="-l:libdw.a -l:libelf.a -lz -llzma -lbz2".

@@ -59,7 +59,7 @@ struct accesses {
 	struct memory_access *access;
 	size_t count, room;
 	int complete;     /* 1: there are no others to memory of table allocation */
-	unsigned reaches; /* known to be besides: enum ptx_reach (image/ptx.h) */
+	unsigned reaches; /* known to be besides: enum ptx_reach (ptx/ptx.h) */
 	int named;        /* 1: none to allocations that none of these is in, as far as the
 		       * words of launches say; 0: that is not known */
 	uint64_t number;  /* lists of one reader with one number are the same; 0: it has none */
