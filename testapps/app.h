@@ -58,13 +58,17 @@ static inline void load_kernels()
 		CHECK(cudaFuncGetAttributes(&attributes, kernel));
 }
 
-/* n floats on the device, each of byte repeated. */
+/*
+ * n floats on the device, each of byte repeated.  cudaMemset is asynchronous with respect to the
+ * host, and non-blocking streams do not wait for the legacy stream, so that it is waited for here.
+ */
 static inline float *device_floats(size_t n, int byte)
 {
 	float *data;
 
 	CHECK(cudaMalloc(&data, n * sizeof(float)));
 	CHECK(cudaMemset(data, byte, n * sizeof(float)));
+	CHECK(cudaStreamSynchronize(cudaStreamLegacy));
 	return data;
 }
 

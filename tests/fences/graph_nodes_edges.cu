@@ -17,14 +17,14 @@ int main() {
   CHECK(cudaDeviceSynchronize());
   cudaGraph_t g;
   CHECK(cudaGraphCreate(&g, 0));
-  cudaGraphNode_t clear, delay, kernel, copy;
-  cudaMemsetParams m = {};
-  m.dst = b;
-  m.elementSize = 1;
-  m.width = bytes;
-  m.height = 1;
+  cudaGraphNode_t clear, pause, delay, kernel, copy;
+  cudaMemsetParams m = {b, 0, 0, 1, bytes, 1};
   CHECK(cudaGraphAddMemsetNode(&clear, g, NULL, 0, &m));
+  // The copy comes 5 ms after the beginning: the kernel has ended long before, unless it is held
+  // up for longer than that. Both branches have a kernel, so that they run side by side.
+  spin_node(&pause, g, &clear, 1, 5000000ull);
   hold_node(&delay, g, NULL, 0);
+
   void* args[] = {&a, &n};
   cudaKernelNodeParams k = {};
   k.func = (void*)squares;
@@ -33,7 +33,7 @@ int main() {
   k.kernelParams = args;
   CHECK(cudaGraphAddKernelNode(&kernel, g, NULL, 0, &k));
   CHECK(cudaGraphAddMemcpyNode1D(&copy, g, NULL, 0, b, a, bytes, cudaMemcpyDefault));
-  cudaGraphNode_t from[] = {delay, clear}, to[] = {kernel, copy};
+  cudaGraphNode_t from[] = {delay, pause}, to[] = {kernel, copy};
   CHECK(cudaGraphAddDependencies(g, from, to, NULL, 2));
 
   cudaGraphExec_t x;

@@ -60,15 +60,10 @@ static inline void hold(cudaStream_t stream)
 	}
 }
 
-// The same as a node of a graph that is built by hand (an empty node if not wanted).
-static inline void hold_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *deps,
-	size_t n)
+// A node of a graph that is built by hand, which is busy for so long.
+static inline void spin_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *deps,
+	size_t n, unsigned long long ns)
 {
-	if (!hold_wanted()) {
-		CHECK(cudaGraphAddEmptyNode(node, graph, deps, n));
-		return;
-	}
-	unsigned long long ns = 20000000ull;
 	void *args[] = { &ns };
 	cudaKernelNodeParams p = {};
 	p.func = (void *)hold_spin;
@@ -76,6 +71,16 @@ static inline void hold_node(cudaGraphNode_t *node, cudaGraph_t graph, const cud
 	p.blockDim = dim3(1);
 	p.kernelParams = args;
 	CHECK(cudaGraphAddKernelNode(node, graph, deps, n, &p));
+}
+
+// hold() as such a node (an empty node if not wanted).
+static inline void hold_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *deps,
+	size_t n)
+{
+	if (hold_wanted())
+		spin_node(node, graph, deps, n, 20000000ull);
+	else
+		CHECK(cudaGraphAddEmptyNode(node, graph, deps, n));
 }
 
 // Prints a checksum of bytes of host memory.

@@ -21,7 +21,7 @@ int main() {
   unsigned* vec[5];
   for (int k = 0; k < 5; k++) {
     CHECK(cudaMalloc(&vec[k], n * sizeof(unsigned)));
-    CHECK(cudaMemset(vec[k], k + 1, n * sizeof(unsigned)));
+    CHECK(cudaMemset(vec[k], 2 * k + 1, n * sizeof(unsigned)));
   }
   CHECK(cudaDeviceSynchronize());
   cudaStream_t s, t;
