@@ -88,12 +88,21 @@ enum ptx_direction { PTX_LOAD, PTX_STORE, PTX_ATOMIC, PTX_DIRECTIONS };
  * stride from there.  Without, all of them are accessed as far as exact says so.
  */
 #define PTX_STRIDES 3
+
+/* What a word is whose memory is accessed. */
+enum ptx_object {
+	PTX_ADDRESS,
+	PTX_TEXTURE, /* an object that stands for memory, which the word does not say */
+	PTX_SURFACE,
+};
+
 struct ptx_claim {
 	uint32_t offset; /* of the word in the parameter buffer, or a variable's: ptx_variable() */
 	uint8_t direction; /* enum ptx_direction */
 	uint8_t sure;      /* 0: this word or others, which could not be told apart */
 	uint8_t exact;     /* 0: at most these bytes */
 	uint8_t loaded;    /* which ones depends on what lies in memory */
+	uint8_t object;    /* enum ptx_object; of others than addresses no bounds are known */
 	uint8_t stride_count;
 	int64_t low, high;
 	int64_t run; /* bytes; high - low without strides */
@@ -104,7 +113,7 @@ struct ptx_claim {
 
 /* Memory that no parameter points to: bits. */
 enum ptx_reach {
-	PTX_REACH_POINTER = 1, /* at addresses out of memory, textures, surfaces */
+	PTX_REACH_POINTER = 1, /* at addresses out of memory, textures that are no parameters */
 	PTX_REACH_POINTER_STORE = 2,
 	PTX_REACH_VARIABLE = 4, /* variables of the module, constants aside */
 	PTX_REACH_VARIABLE_STORE = 8,

@@ -52,7 +52,8 @@ static int unite(struct ptx_claim *into, const struct ptx_claim *other)
 	int touch = other->low <= into->high && into->low <= other->high;
 
 	if (into->offset != other->offset || into->direction != other->direction ||
-		into->sure != other->sure || into->exact != other->exact)
+		into->object != other->object || into->sure != other->sure ||
+		into->exact != other->exact)
 		return 0;
 	if (into->stride_count && same_strides(into, other)) {
 		int64_t apart, run;
@@ -89,7 +90,8 @@ static int add(struct ptx_walk *walk, const struct ptx_claim *claim)
 	for (uint32_t i = 0; i < count; i++) {
 		struct ptx_claim both = access->claim[i];
 
-		if (both.offset != claim->offset || both.direction != claim->direction)
+		if (both.offset != claim->offset || both.direction != claim->direction ||
+			both.object != claim->object)
 			continue;
 		same++;
 		last = &access->claim[i];
@@ -211,6 +213,41 @@ int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
 	}
 	reach_variables(frame->walk, address, direction);
 	return claim_classes(frame, address, state, bytes, direction, 0);
+}
+
+static int is_parameter(const struct ptx_walk *walk, const struct ptx_value *object)
+{
+	if (object->count || object->low || object->high)
+		return 0;
+	if (object->base == BASE_WORD)
+		return object->id < PTX_PARAMETER_LIMIT;
+	if (object->base != BASE_WORDS)
+		return 0;
+	for (uint32_t i = 0; i < walk->set[object->id].count; i++)
+		if (walk->set[object->id].word[i] >= PTX_PARAMETER_LIMIT)
+			return 0;
+	return 1;
+}
+
+int ptx_claim_object(struct ptx_frame *frame, const struct ptx_value *object, int kind,
+	int direction)
+{
+	struct ptx_claim claim = { .direction = (uint8_t)direction,
+		.object = (uint8_t)kind,
+		.sure = 1,
+		.loaded = 1,
+		.low = PTX_NO_LOW,
+		.high = PTX_NO_HIGH };
+
+	if (!frame->walk->collects)
+		return 0;
+	if (is_parameter(frame->walk, object)) {
+		ptx_set_run(&claim);
+		return add_to_words(frame->walk, object, &claim);
+	}
+	ptx_doubt(frame->walk, "it uses textures or surfaces that are no parameters");
+	ptx_reach(frame->walk, PTX_REACH_POINTER, direction);
+	return 0;
 }
 
 static int compare_claims(const void *a, const void *b)

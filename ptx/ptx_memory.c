@@ -224,6 +224,21 @@ static void touch_unknown(struct ptx_frame *frame, const struct ptx_state *state
 	}
 }
 
+/* tex.1d.v4.f32.s32 {...}, [object, {x}]; sust.b.2d.b32.trap [object, {x, y}], {value} */
+static int touch_object(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_instruction *in, const struct ptx_operand *address)
+{
+	int is_texture = in->opcode == OP_TEX || in->opcode == OP_TLD4;
+	int direction = in->opcode == OP_SUST ? PTX_STORE
+		: in->opcode == OP_SURED      ? PTX_ATOMIC
+					      : PTX_LOAD;
+	struct ptx_value object = { .base = BASE_UNKNOWN };
+
+	if (address)
+		object = address_at(frame, state, address);
+	return ptx_claim_object(frame, &object, is_texture ? PTX_TEXTURE : PTX_SURFACE, direction);
+}
+
 int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
 {
 	const struct ptx_instruction *in = &frame->function->instruction[instruction];
@@ -236,10 +251,7 @@ int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruc
 	case OP_SULD:
 	case OP_SUST:
 	case OP_SURED:
-		ptx_doubt(frame->walk, "it uses textures or surfaces");
-		ptx_reach(frame->walk, PTX_REACH_POINTER,
-			in->opcode == OP_SUST || in->opcode == OP_SURED ? PTX_STORE : PTX_LOAD);
-		return 0;
+		return touch_object(frame, state, in, address);
 	case OP_MULTIMEM:
 	case OP_DISCARD:
 		ptx_doubt(frame->walk, "an instruction that is not understood");

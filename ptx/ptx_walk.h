@@ -237,6 +237,9 @@ int64_t ptx_stride_length(const struct ptx_stride *stride);
 /* The instruction accesses bytes at a value. */
 int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
 	const struct ptx_state *state, uint32_t bytes, int direction);
+/* It accesses what a texture or a surface (enum ptx_object) stands for. */
+int ptx_claim_object(struct ptx_frame *frame, const struct ptx_value *object, int kind,
+	int direction);
 /* Claims in order, those that touch made one. */
 void ptx_claims_finish(struct ptx_access *access);
 

@@ -71,7 +71,9 @@ static int add_within(struct access_reader *reader, struct accesses *accesses,
 	const struct run_allocation *row = run_allocation(reader->run, allocation);
 
 	access->allocation = allocation;
-	return access_add(accesses, access, row->address, row->bytes);
+	/* The bytes of an array have places of their own. */
+	return access_add(accesses, access, row->address,
+		row->kind == ALLOCATION_ARRAY ? INT64_MAX : row->bytes);
 }
 
 static enum access_direction direction_of(uint32_t role)

@@ -123,10 +123,35 @@ static enum access_overlap orders(const struct memory_access *a, const struct me
 	return OVERLAP_SURE;
 }
 
+/* Every piece of b is in one of a's, as far as that shows: b has no strides but a's. */
+static int covers_pieces(const struct memory_access *a, const struct memory_access *b)
+{
+	int64_t from, left;
+	unsigned at = 0;
+
+	if (__builtin_sub_overflow(b->start, a->start, &from) || from < 0)
+		return 0;
+	for (unsigned i = 0; i < a->stride_count; i++) {
+		const struct access_stride *stride = &a->stride[i];
+		int64_t count = 1, first;
+
+		if (stride->bytes <= 0)
+			return 0;
+		if (at < b->stride_count && b->stride[at].bytes == stride->bytes)
+			count = b->stride[at++].count;
+		first = from / stride->bytes;
+		if (__builtin_sub_overflow(stride->count, first, &left) || left < count)
+			return 0;
+		from %= stride->bytes;
+	}
+	return at == b->stride_count && !__builtin_sub_overflow(a->run, from, &left) &&
+		b->run <= left;
+}
+
 int access_covers(const struct memory_access *a, const struct memory_access *b)
 {
-	return a->allocation == b->allocation && a->exact && a->sure && !a->stride_count &&
-		a->low <= b->low && a->high >= b->high;
+	return a->allocation == b->allocation && a->exact && a->sure && a->low <= b->low &&
+		a->high >= b->high && (!a->stride_count || covers_pieces(a, b));
 }
 
 struct access_conflict access_conflict(const struct memory_access *earlier,

@@ -26,9 +26,10 @@ struct directions {
 	unsigned long steps; /* left */
 	uint32_t size;       /* of the kernel's parameter buffer */
 	uint8_t value[PTX_PARAMETER_LIMIT], state[PTX_PARAMETER_LIMIT];
-	uint8_t piece[PTX_PARAMETER_LIMIT]; /* where one begins, its bytes */
-	const struct ptx_module *module;    /* that the kernel is of */
-	sqlite3_stmt *access, *variable, *kernel, *prints, *shape, *shapes, *loss;
+	uint8_t piece[PTX_PARAMETER_LIMIT];      /* where one begins, its bytes */
+	uint8_t object[PTX_PARAMETER_LIMIT / 8]; /* by word: 1: a texture or surface */
+	const struct ptx_module *module;         /* that the kernel is of */
+	sqlite3_stmt *access, *variable, *object_row, *kernel, *prints, *shape, *shapes, *loss;
 };
 
 static int64_t or_null(int64_t bound, int64_t none)
@@ -89,7 +90,24 @@ static void put(struct directions *d, uint32_t offset, uint64_t value, uint32_t 
 	memset(d->state + offset, state, bytes);
 }
 
-/* What the shape's launches pass: its words by value, but those that are pointers. */
+/* Words that are textures or surfaces in any launch. */
+static int note_objects(struct directions *d, int64_t kernel, const struct ptx_access *access)
+{
+	memset(d->object, 0, sizeof(d->object));
+	for (size_t i = 0; i < access->count; i++) {
+		const struct ptx_claim *claim = &access->claim[i];
+
+		if (!claim->object || claim->offset >= PTX_PARAMETER_LIMIT)
+			continue;
+		d->object[claim->offset / 8] = 1;
+		if (db_run(d->object_row, "iii", kernel, (int64_t)claim->offset,
+			    (int64_t)(claim->object == PTX_SURFACE)))
+			return -1;
+	}
+	return 0;
+}
+
+/* What the shape's launches pass: its words by value, but those that are pointers or objects. */
 static void unpack_parameters(struct directions *d, const void *words, size_t bytes,
 	const void *pointers, size_t pointer_bytes)
 {
@@ -97,7 +115,8 @@ static void unpack_parameters(struct directions *d, const void *words, size_t by
 	for (uint32_t i = 0; i < d->size; i += d->piece[i] ? d->piece[i] : 1) {
 		uint64_t value;
 
-		if (d->piece[i] && launch_words_find(words, bytes, i, d->piece[i], &value))
+		if (d->piece[i] && !d->object[i / 8] &&
+			launch_words_find(words, bytes, i, d->piece[i], &value))
 			put(d, i, value, d->piece[i], PTX_KNOWN);
 	}
 	for (size_t at = 0; at + sizeof(uint32_t) <= pointer_bytes; at += sizeof(uint32_t)) {
@@ -197,7 +216,8 @@ static int take_code(struct directions *d, int64_t kernel, const struct code_ker
 	}
 	rc = db_run(d->kernel, "isisi", kernel, "ptx", (int64_t)access.complete, access.why,
 		     (int64_t)access.reaches) ||
-		note_prints(d, kernel, prints) || write_claims(d, kernel, DB_NULL, &access);
+		note_prints(d, kernel, prints) || write_claims(d, kernel, DB_NULL, &access) ||
+		note_objects(d, kernel, &access);
 	ptx_access_release(&access);
 	return rc ? -1 : take_shapes(d, kernel, found->module, found->number);
 }
@@ -264,6 +284,7 @@ int directions_resolve(struct db *db)
 		"INSERT INTO kernel_access VALUES "
 		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
 	d->variable = db_prepare(db, "INSERT OR IGNORE INTO kernel_variable VALUES (?,?,?,?,?)");
+	d->object_row = db_prepare(db, "INSERT OR IGNORE INTO kernel_object VALUES (?,?,?)");
 	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?,?,NULL)");
 	d->prints = db_prepare(db, "UPDATE kernel_code SET prints = ? WHERE kernel = ?");
 	d->shape = db_prepare(db, "INSERT INTO shape_code VALUES (?,?,?,?)");
@@ -271,10 +292,12 @@ int directions_resolve(struct db *db)
 		"SELECT id, grid, block, words, pointers FROM shape "
 		"WHERE kernel = ?");
 	d->loss = db_prepare(db, "INSERT INTO loss SELECT min(id), ?, ? FROM process");
-	if (d->access && d->variable && d->kernel && d->prints && d->shape && d->shapes && d->loss)
+	if (d->access && d->variable && d->object_row && d->kernel && d->prints && d->shape &&
+		d->shapes && d->loss)
 		rc = take_kernels(d) || note_losses(d) ? -1 : 0;
 	sqlite3_finalize(d->access);
 	sqlite3_finalize(d->variable);
+	sqlite3_finalize(d->object_row);
 	sqlite3_finalize(d->kernel);
 	sqlite3_finalize(d->prints);
 	sqlite3_finalize(d->shape);

@@ -71,15 +71,14 @@ static const char cleanup[] =
 	"DROP TABLE variable_use; DROP TABLE unasked; DROP TABLE variable_at;"
 	"DROP TABLE variable_operand";
 
-/* In the columns of the run, too. */
-static int keep(struct db *db, int64_t last)
+int variables_keep(struct db *db, int64_t last)
 {
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT call, offset, address, allocation "
 		"FROM operand WHERE rowid > ?");
 	int step = q && !db_bind(q, "i", last) ? 0 : -1;
 
-	while (!step && (step = db_step(q)) > 0) {
+	while (db->run && !step && (step = db_step(q)) > 0) {
 		int is_word = sqlite3_column_type(q, 1) != SQLITE_NULL;
 		struct run_operand row = {
 			.call = (uint32_t)sqlite3_column_int64(q, 0),
@@ -108,5 +107,5 @@ int variables_resolve(struct db *db)
 			sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
 		return -1;
 	}
-	return db->run ? keep(db, last) : 0;
+	return variables_keep(db, last);
 }

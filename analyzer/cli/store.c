@@ -23,6 +23,7 @@
 #include "run_build.h"
 #include "print.h"
 #include "symbols.h"
+#include "textures.h"
 #include "variables.h"
 
 static uint64_t bytes_of(char *const *trace, size_t count)
@@ -48,7 +49,7 @@ static int fill(const char *path, char *const *trace, size_t count, const char *
 	db.run = run_new(&room);
 	rc = !db.run || load_traces(&db, trace, count, command) || symbols_resolve(&db) ||
 		kernel_names_resolve(&db) || directions_resolve(&db) || variables_resolve(&db) ||
-		analyze(&db);
+		textures_resolve(&db) || analyze(&db);
 	run_close(db.run);
 	db_close(&db);
 	return rc ? -1 : 0;

@@ -58,6 +58,14 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_GRAPH_CHANGE] = "INSERT INTO graph_change VALUES (?,?,?,?,?,?,?)",
 	[INSERT_EXTENT] = "INSERT INTO extent VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_SHAPE] = "INSERT INTO shape VALUES (?,?,?,?,?,?)",
+	[INSERT_ARRAY] = "INSERT INTO array VALUES (?,?,?,?,?,?)",
+	[INSERT_TEXTURE] =
+		"INSERT INTO texture "
+		"(process, value, surface, created, allocation, address, bytes) "
+		"VALUES (?,?,?,?,?,?,?)",
+	[UPDATE_TEXTURE] =
+		"UPDATE texture SET destroyed = ? WHERE process = ? AND value = ? AND surface = ? "
+		"AND destroyed IS NULL",
 	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
 };
 
@@ -196,6 +204,8 @@ static void release_process(struct loaded_process *p)
 	lives_release(&p->events);
 	lives_release(&p->allocations);
 	map_release(&p->variables);
+	map_release(&p->levels);
+	map_release(&p->level_numbers);
 	lives_release(&p->functions);
 	free(p->unplaced);
 	ranges_release(&p->live_memory);
@@ -249,8 +259,8 @@ static int load_call(struct loader *loader, struct loaded_call *call)
 		if (loader_write_device(loader, p->taken[i], call))
 			return -1;
 	return loader_take_host(loader, call) || loader_write_objects(loader, call) ||
-			loader_take_graphs(loader, call) || loader_take_images(loader, call) ||
-			lives_retire(&p->events, call->enter) ||
+			loader_take_textures(loader, call) || loader_take_graphs(loader, call) ||
+			loader_take_images(loader, call) || lives_retire(&p->events, call->enter) ||
 			lives_retire(&p->allocations, call->enter)
 		? -1
 		: 0;

@@ -2,10 +2,17 @@
 /*
  * Objects that a call names besides its stream and event, as far as they order: contexts of
  * copies between devices, events of launch attributes (table call_object).
+ *
+ * Arrays, and the textures and surfaces that kernels read and write memory through.  How an array
+ * lies in memory is not documented, and no address points into one, so that the bytes of each have
+ * places of the analyzer's own: a copy of a part of it is a set of these.
  */
 #include "loader.h"
 
 #include <string.h>
+
+#define VALUE(call, field) ((call)->fields.value[FIELD_##field])
+#define HAS(call, field) ((call)->fields.present & 1ull << FIELD_##field)
 
 int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t second, int64_t third,
 	int64_t fourth)
@@ -167,5 +174,135 @@ int loader_write_objects(struct loader *loader, const struct loaded_call *call)
 		return kind_family((enum call_kind)call->kind) == FAMILY_set
 			? write_fill(loader, call)
 			: write_contexts(loader, call);
+	}
+}
+
+/* --- arrays, textures and surfaces --- */
+
+/* cuda.h, CUarray_format: bytes of a channel; of the others (compressed, planes) 1. */
+static uint64_t channel_bytes(uint64_t format)
+{
+	switch (format) {
+	case 0x02:
+	case 0x09:
+	case 0x10:
+		return 2;
+	case 0x03:
+	case 0x0a:
+	case 0x20:
+		return 4;
+	default:
+		return 1;
+	}
+}
+
+static uint64_t at_least_one(uint64_t number)
+{
+	return number ? number : 1;
+}
+
+static int is_mipmapped(const struct loaded_call *call)
+{
+	const struct call_type_record *type = call->type->record;
+
+	return memmem(type->data + type->field_count, type->name_length, "Mipmapped", 9) != NULL;
+}
+
+int loader_make_array(struct loader *loader, const struct loaded_call *call, uint8_t kind)
+{
+	struct loaded_process *p = &loader->p;
+	uint64_t handle = VALUE(call, array), bytes;
+	uint32_t life;
+
+	if (call->failed || !handle)
+		return 0;
+	life = lives_begin(&p->allocations, KEY_ARRAY | handle, call->exit, call->number);
+	if (!life || map_set(&p->levels, handle, 0))
+		return -1;
+	/* What a trace says may be anything. */
+	if (__builtin_mul_overflow(VALUE(call, width), at_least_one(VALUE(call, height)), &bytes) ||
+		__builtin_mul_overflow(bytes, at_least_one(VALUE(call, depth)), &bytes) ||
+		__builtin_mul_overflow(bytes, channel_bytes(VALUE(call, type)), &bytes) ||
+		bytes > INT64_MAX)
+		bytes = 0;
+	p->allocations.life[life - 1].value = bytes;
+	p->allocations.life[life - 1].kind = kind;
+	p->allocations.life[life - 1].context = call->context;
+	return db_run(loader->insert[INSERT_ARRAY], "iiiiii",
+		loader->allocation + p->allocations.life[life - 1].row,
+		bytes ? (int64_t)VALUE(call, width) : 0, bytes ? (int64_t)VALUE(call, height) : 0,
+		bytes ? (int64_t)VALUE(call, depth) : 0, (int64_t)(uint32_t)VALUE(call, type),
+		(int64_t)is_mipmapped(call));
+}
+
+int loader_end_array(struct loader *loader, const struct loaded_call *call)
+{
+	struct loaded_process *p = &loader->p;
+	uint32_t life = lives_find(&p->allocations, KEY_ARRAY | VALUE(call, array), call->enter);
+
+	if (call->failed || !life)
+		return 0;
+	return lives_end(&p->allocations, life, call->exit, call->number);
+}
+
+int64_t loader_find_array(struct loader *loader, uint64_t array, uint64_t enter, uint64_t *begin)
+{
+	struct loaded_process *p = &loader->p;
+	uint64_t whole = map_get(&p->levels, array, 0);
+	uint32_t life;
+
+	*begin = whole ? map_get(&p->level_numbers, array, 0) * ARRAY_LEVEL : 0;
+	life = lives_find(&p->allocations, KEY_ARRAY | (whole ? whole : array), enter);
+	return life ? loader->allocation + p->allocations.life[life - 1].row : 0;
+}
+
+static int note_level(struct loaded_process *p, const struct loaded_call *call)
+{
+	uint64_t level = VALUE(call, depth);
+
+	if (!VALUE(call, array) || level >= 64)
+		return 0;
+	return map_set(&p->levels, VALUE(call, array), VALUE(call, handle)) ||
+			map_set(&p->level_numbers, VALUE(call, array), level)
+		? -1
+		: 0;
+}
+
+static int is_surface(const struct loaded_call *call)
+{
+	const struct call_type_record *type = call->type->record;
+
+	return memmem(type->data + type->field_count, type->name_length, "Surf", 4) != NULL;
+}
+
+static int add_texture(struct loader *loader, const struct loaded_call *call)
+{
+	uint64_t array = VALUE(call, array), address = VALUE(call, ptr);
+	uint32_t life = array ? 0 : ranges_find(&loader->p.live_memory, address);
+	int64_t allocation =
+		life ? loader->allocation + loader->p.allocations.life[life - 1].row : 0;
+
+	if (array)
+		allocation = loader_find_array(loader, array, call->enter, &address);
+	return db_run(loader->insert[INSERT_TEXTURE], "iiiiIiI", loader->process,
+		(int64_t)VALUE(call, value), (int64_t)is_surface(call), loader->call + call->number,
+		allocation ? allocation : DB_NULL, (int64_t)address,
+		array ? DB_NULL : (int64_t)(VALUE(call, bytes) & INT64_MAX));
+}
+
+int loader_take_textures(struct loader *loader, const struct loaded_call *call)
+{
+	if (call->failed)
+		return 0;
+	switch (call->kind) {
+	case KIND_ARRAY_LEVEL:
+		return note_level(&loader->p, call);
+	case KIND_TEXTURE_CREATE:
+		return HAS(call, value) ? add_texture(loader, call) : 0;
+	case KIND_TEXTURE_DESTROY:
+		return db_run(loader->insert[UPDATE_TEXTURE], "iiii", loader->call + call->number,
+			loader->process, (int64_t)VALUE(call, value), (int64_t)is_surface(call));
+	default:
+		return 0;
 	}
 }

@@ -25,6 +25,7 @@ struct extent {
 	const char *role;
 	int64_t item;
 	uint64_t address, bytes, pitch, rows, slice, slices;
+	int64_t allocation; /* row, 0: none */
 };
 
 /* Row of the allocation that contains an address, 0: none. */
@@ -169,7 +170,7 @@ static void join_pieces(struct extent *extent)
 
 static int add_extent(const struct operands *operands, const struct extent *extent)
 {
-	int64_t allocation = allocation_at(operands->loader, extent->address);
+	int64_t allocation = extent->allocation;
 
 	return db_run(operands->loader->insert[INSERT_EXTENT], "isiiIiiiii", operands->call,
 		extent->role, extent->item, (int64_t)extent->address,
@@ -177,11 +178,43 @@ static int add_extent(const struct operands *operands, const struct extent *exte
 		(int64_t)extent->rows, (int64_t)extent->slice, (int64_t)extent->slices);
 }
 
+static int add_shape(const struct operands *operands, const struct call_fields *fields,
+	struct extent *extent)
+{
+	if (!extent->bytes || !extent->rows)
+		return 0;
+	if (!HAS(fields, depth) || !extent->slices)
+		extent->slices = 1;
+	join_pieces(extent);
+	return extent->rows > 1 || extent->slices > 1 ? add_extent(operands, extent) : 0;
+}
+
+/* The end of a copy that is in an array. */
+static int add_array_end(const struct operands *operands, const struct loaded_call *call,
+	struct extent *extent, uint64_t array, uint64_t position)
+{
+	uint64_t begin;
+
+	extent->allocation = loader_find_array(operands->loader, array, call->enter, &begin);
+	extent->address = begin + GRID_X(position) + GRID_Y(position) * ARRAY_PITCH +
+		GRID_Z(position) * ARRAY_SLICE;
+	extent->pitch = ARRAY_PITCH;
+	extent->slice = ARRAY_SLICE;
+	if (!extent->allocation)
+		return 0;
+	return add_row(operands, extent->role, DB_NULL, extent->address, extent->allocation) ||
+			add_shape(operands, &call->fields, extent)
+		? -1
+		: 0;
+}
+
 /* The end of a copy or memset, and its shape where the call says one. */
 static int add_end(const struct operands *operands, const char *role,
-	const struct call_fields *fields, enum field_kind pitch, enum field_kind height)
+	const struct loaded_call *call, enum field_kind pitch, enum field_kind height)
 {
 	int is_dst = pitch == FIELD_dst_pitch;
+	const struct call_fields *fields = &call->fields;
+	uint64_t array = fields->value[is_dst ? FIELD_dst_array : FIELD_src_array];
 	struct extent extent = {
 		.role = role,
 		.address = fields->value[is_dst ? FIELD_dst : FIELD_src],
@@ -190,15 +223,16 @@ static int add_end(const struct operands *operands, const char *role,
 		.rows = fields->value[FIELD_height],
 		.slices = fields->value[FIELD_depth],
 	};
-	int found = add(operands, role, DB_NULL, extent.address);
+	int found;
 
-	if (found <= 0 || !extent.bytes || !extent.rows)
-		return found < 0 ? -1 : 0;
-	if (!HAS(fields, depth) || !extent.slices)
-		extent.slices = 1;
+	if (array)
+		return add_array_end(operands, call, &extent, array,
+			fields->value[is_dst ? FIELD_dst_position : FIELD_src_position]);
+	found = add(operands, role, DB_NULL, extent.address);
+	if (found > 0)
+		extent.allocation = allocation_at(operands->loader, extent.address);
 	extent.slice = extent.pitch * fields->value[height];
-	join_pieces(&extent);
-	return extent.rows > 1 || extent.slices > 1 ? add_extent(operands, &extent) : 0;
+	return found > 0 ? add_shape(operands, fields, &extent) : found;
 }
 
 /* An end of one copy of a batch; where there is an array the size of its elements is not known. */
@@ -208,6 +242,7 @@ static int add_item(const struct operands *operands, struct extent *extent)
 
 	if (!found)
 		operands->loader->p.unnamed = 1;
+	extent->allocation = allocation_at(operands->loader, extent->address);
 	join_pieces(extent);
 	return found < 0 || add_extent(operands, extent) ? -1 : 0;
 }
@@ -352,9 +387,9 @@ int loader_write_operands(struct loader *loader, const struct loaded_call *call)
 	if (kind_family((enum call_kind)call->kind) == FAMILY_memory_value)
 		return add_values(&operands, call);
 	if ((HAS(fields, dst) &&
-		    add_end(&operands, "dst", fields, FIELD_dst_pitch, FIELD_dst_height)) ||
+		    add_end(&operands, "dst", call, FIELD_dst_pitch, FIELD_dst_height)) ||
 		(HAS(fields, src) &&
-			add_end(&operands, "src", fields, FIELD_src_pitch, FIELD_src_height)))
+			add_end(&operands, "src", call, FIELD_src_pitch, FIELD_src_height)))
 		return -1;
 	return add_words(&operands, (const struct call_record *)call->record,
 		call->type->record->field_count);

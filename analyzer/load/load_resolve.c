@@ -194,6 +194,8 @@ static int allocate(struct resolving *r, size_t kind)
 	uint64_t bytes = r->call->fields.value[FIELD_bytes];
 	uint32_t life;
 
+	if (r->call->kind == KIND_ALLOC_ARRAY)
+		return loader_make_array(r->loader, r->call, (uint8_t)kind);
 	if (r->call->failed || !address)
 		return 0;
 	if (r->call->kind == KIND_GRAPH_ADD_NODE && r->call->fields.value[FIELD_type] != NODE_ALLOC)
@@ -231,6 +233,8 @@ static int resolve_memory(struct resolving *r)
 	for (size_t i = 0; i < sizeof(allocation_kinds) / sizeof(*allocation_kinds); i++)
 		if (allocation_kinds[i].made_by == r->call->kind)
 			return allocate(r, i);
+	if (r->call->kind == KIND_FREE_ARRAY)
+		return loader_end_array(r->loader, r->call);
 	if (r->call->kind == KIND_MODULE_UNLOAD && !r->call->failed)
 		return loader_end_variables(r->p, r->call);
 	return kind_has(r->call->kind, K_RELEASES) ? release(r) : 0;

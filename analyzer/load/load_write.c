@@ -412,10 +412,12 @@ int loader_write_allocation(void *arg, const struct life *life)
 {
 	struct loader *loader = arg;
 
+	const struct allocation_kind *kind = loader_allocation_kind(life);
+	uint64_t address = kind->made_by == KIND_ALLOC_ARRAY ? 0 : life->handle;
+
 	return db_run(loader->insert[INSERT_ALLOCATION], "iiiisII", loader->allocation + life->row,
-		loader->process, (int64_t)life->handle, (int64_t)life->value,
-		loader_allocation_kind(life)->memory, row_of(loader->call, life->created),
-		row_of(loader->call, life->destroyed));
+		loader->process, (int64_t)address, (int64_t)life->value, kind->memory,
+		row_of(loader->call, life->created), row_of(loader->call, life->destroyed));
 }
 
 /* The index of calls by thread. */

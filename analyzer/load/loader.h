@@ -161,6 +161,9 @@ enum loader_insert {
 	INSERT_GRAPH_CHANGE,
 	INSERT_EXTENT,
 	INSERT_SHAPE,
+	INSERT_ARRAY,
+	INSERT_TEXTURE,
+	UPDATE_TEXTURE,
 	INSERT_COUNT
 };
 
@@ -215,6 +218,8 @@ struct loaded_process {
 	struct loaded_stream *stream; /* beside streams.life */
 	struct ranges live_memory;    /* of the lives of allocations */
 	struct map variables;         /* address -> module that the variable is of */
+	struct map levels;            /* array that is a part of another one -> that one */
+	struct map level_numbers;     /* the same -> which part */
 	struct graphs *graphs;        /* load_graph.c; NULL: none yet */
 	struct images *images;        /* load_images.c; NULL: none yet */
 	struct open_range *open_range;
@@ -269,6 +274,21 @@ int loader_resolve(struct loader *loader, struct loaded_call *call);
  */
 int loader_resolve_context(struct loader *loader, struct loaded_call *call);
 int loader_end_context(struct loader *loader, const struct loaded_call *call);
+
+/*
+ * Arrays are allocations whose bytes have places of their own (schema.sql, table array).  Each of
+ * these does nothing for calls that failed: 0, or -1 after a message.
+ */
+#define ARRAY_PITCH ((uint64_t)1 << 21)
+#define ARRAY_SLICE ((uint64_t)1 << 37)
+#define ARRAY_LEVEL ((uint64_t)1 << 54)
+int loader_make_array(struct loader *loader, const struct loaded_call *call, uint8_t kind);
+int loader_end_array(struct loader *loader, const struct loaded_call *call);
+/* Row of the allocation that a call means by an array or a part of one, and where it begins; 0: not
+ * known. */
+int64_t loader_find_array(struct loader *loader, uint64_t array, uint64_t enter, uint64_t *begin);
+/* Levels of arrays, textures and surfaces: what that call says of them. */
+int loader_take_textures(struct loader *loader, const struct loaded_call *call);
 
 /* The call unloads a module: its variables are gone. */
 int loader_end_variables(struct loaded_process *p, const struct loaded_call *call);
@@ -355,5 +375,6 @@ uint32_t loader_kernel(struct loader *loader, const char *mangled, size_t length
 /* Handles that no driver gives out, as keys of the lives that belong to none. */
 #define KEY_DEFAULT_STREAM (UINT64_C(1) << 63)
 #define KEY_DEVICE_STREAM (UINT64_C(1) << 62)
+#define KEY_ARRAY (UINT64_C(1) << 63)
 
 #endif

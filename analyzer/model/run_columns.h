@@ -91,6 +91,7 @@ enum allocation_memory {
 	ALLOCATION_MANAGED,
 	ALLOCATION_ASYNC,
 	ALLOCATION_VARIABLE,
+	ALLOCATION_ARRAY,
 };
 
 struct run_allocation {

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 15; -- raised with every change below
+PRAGMA user_version = 16; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -120,11 +120,11 @@ CREATE TABLE event ( -- one life of an event handle
 CREATE TABLE allocation ( -- one life of a piece of memory
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
-	address INTEGER NOT NULL,       -- 0: a variable that was only used by its name
+	address INTEGER NOT NULL,       -- 0: an array, a variable that was only used by its name
 	bytes INTEGER NOT NULL,
 	memory TEXT NOT NULL,           -- device, pinned, registered, managed, async, mapped, imported,
 	                                -- variable: of a module (table variable), graph: by a node of
-	                                -- one, where it stays
+	                                -- one, where it stays; array (table array)
 	created INTEGER REFERENCES call(id),
 	freed INTEGER REFERENCES call(id)
 );
@@ -407,12 +407,44 @@ CREATE TABLE kernel_variable ( -- a variable that a kernel uses, like a paramete
 	PRIMARY KEY (kernel, offset)
 ) WITHOUT ROWID;
 
+CREATE TABLE kernel_object ( -- a parameter word by which a kernel is given a texture or a surface
+	kernel INTEGER NOT NULL REFERENCES kernel(id),
+	offset INTEGER NOT NULL,        -- of the word: its rows of kernel_access are about the memory
+	                                -- that the object stands for
+	surface INTEGER NOT NULL,       -- 1: a surface
+	PRIMARY KEY (kernel, offset, surface)
+) WITHOUT ROWID;
+
 CREATE TABLE variable ( -- a variable of a module that is an allocation
 	allocation INTEGER PRIMARY KEY REFERENCES allocation(id),
 	image INTEGER NOT NULL,         -- hash of the image of its module, as in kernel_image
 	hash INTEGER NOT NULL,          -- of its name
 	name TEXT                       -- mangled; NULL: no kernel that is known uses it
 );
+
+CREATE TABLE array ( -- an allocation that is an array: its bytes have places of the analyzer's own,
+                     -- x (in bytes) + y * 2^21 + z * 2^37 + level * 2^54
+	allocation INTEGER PRIMARY KEY REFERENCES allocation(id),
+	width INTEGER NOT NULL,         -- elements; 0: not known
+	height INTEGER NOT NULL,        -- rows; 0: it has one dimension
+	depth INTEGER NOT NULL,         -- slices or layers, or 0
+	format INTEGER NOT NULL,        -- CUarray_format of a channel
+	levels INTEGER NOT NULL         -- 0: not mipmapped
+);
+
+CREATE TABLE texture ( -- one life of a texture or surface object
+	id INTEGER PRIMARY KEY,
+	process INTEGER NOT NULL REFERENCES process(id),
+	value INTEGER NOT NULL,         -- the object, as kernels are passed it
+	surface INTEGER NOT NULL,       -- 1: a surface
+	created INTEGER NOT NULL REFERENCES call(id),
+	destroyed INTEGER REFERENCES call(id),
+	allocation INTEGER REFERENCES allocation(id), -- that it stands for; NULL: not known
+	address INTEGER NOT NULL,       -- of the first byte; of an array in its own places
+	bytes INTEGER                   -- NULL: of an array
+);
+
+CREATE INDEX texture_value ON texture (value);
 
 CREATE TABLE call_object ( -- what else a call names or is, as far as that orders
 	call INTEGER NOT NULL REFERENCES call(id),

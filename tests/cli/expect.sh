@@ -80,10 +80,12 @@ findings() { # NAME EXPECT-FILE GOT
 		"$(comm -13 <(printf '%s' "${wanted:+$wanted$'\n'}") <(sort <<<"$3" | sed '/^$/d'))"
 }
 
-# What "cufence check" is to return: 1 where a finding is expected of a rule that exists.
+# What "cufence check" is to return: 1 where a finding is expected of a rule that exists; of what is
+# in no order only where it is certain.
 check_status() { # EXPECT-FILE
 	local status=0 rule level rest
 	while read -r rule level rest; do
+		[[ $level,$rule = likely,@(missing-fence|host-buffer|async-alloc|accidental)* ]] && continue
 		[ "$level" != possible ] && grep -qxF -- "${rule%%:*}" <<<"$rules" && status=1
 	done < <(grep -v '^#' "$1")
 	echo "$status"

@@ -385,6 +385,23 @@ static void test_too_many_pieces_may_meet(void **unused)
 	assert_int_equal(access_overlap(&even, &odd), OVERLAP_MAYBE);
 }
 
+static void test_a_set_covers_what_lies_in_its_pieces(void **unused)
+{
+	struct memory_access wide = columns(0, 64, 128, 100), part = columns(400, 8, 128, 97);
+	struct memory_access piece = columns(128, 64, 0, 1), across = columns(60, 8, 128, 50);
+	struct memory_access more = columns(128, 64, 128, 100);
+
+	piece.stride_count = 0;
+	assert_true(access_covers(&wide, &wide));
+	assert_true(access_covers(&wide, &part));
+	assert_true(access_covers(&wide, &piece));
+	assert_false(access_covers(&wide, &across));
+	assert_false(access_covers(&wide, &more));
+	assert_false(access_covers(&part, &wide));
+	wide.exact = 0;
+	assert_false(access_covers(&wide, &part));
+}
+
 /* Against a map of bytes. */
 static void test_strides_are_the_bytes_they_stand_for(void **unused)
 {
@@ -449,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_columns_side_by_side_do_not_meet),
 		cmocka_unit_test(test_every_other_element_is_apart_from_the_others),
 		cmocka_unit_test(test_too_many_pieces_may_meet),
+		cmocka_unit_test(test_a_set_covers_what_lies_in_its_pieces),
 		cmocka_unit_test(test_strides_are_the_bytes_they_stand_for),
 	};
 

@@ -335,10 +335,17 @@ static void test_backwards_is_the_same_range(void **unused)
 		"8 store 0..4000\n");
 }
 
-static void test_textures_are_not_followed(void **unused)
+static void test_textures_and_surfaces_are_memory_of_their_words(void **unused)
 {
 	check(KERNEL("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];\n"),
-		"incomplete: it uses textures or surfaces\nreaches 1\n");
+		"0 load any loaded\n");
+	check(KERNEL("suld.b.2d.b32.trap {%r1}, [%rd1, {%r2, %r3}];\n"
+		     "sust.b.2d.b32.trap [%rd2, {%r2, %r3}], {%r1};\n"),
+		"0 load any loaded\n8 store any loaded\n");
+	check(KERNEL("ld.global.u64 %rd3, [%rd1];\n"
+		     "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd3, {%r1}];\n"),
+		"0 load 0..8\n"
+		"incomplete: it uses textures or surfaces that are no parameters\nreaches 1\n");
 }
 
 static void test_variables_of_the_module_make_it_incomplete(void **unused)
@@ -577,7 +584,7 @@ int main(void)
 		cmocka_unit_test(test_shared_memory_is_nobody_elses),
 		cmocka_unit_test(test_a_difference_of_pointers_is_a_number),
 		cmocka_unit_test(test_backwards_is_the_same_range),
-		cmocka_unit_test(test_textures_are_not_followed),
+		cmocka_unit_test(test_textures_and_surfaces_are_memory_of_their_words),
 		cmocka_unit_test(test_variables_of_the_module_make_it_incomplete),
 		cmocka_unit_test(test_constant_memory_makes_it_incomplete),
 		cmocka_unit_test(test_an_endless_loop_ends),
