@@ -21,88 +21,97 @@
 #define SASS_NONE 0xffff /* RZ, URZ, PT or UPT */
 
 /*
- * to: what is written, in order; from: what is read.  p and q are predicates; what stands in
- * brackets is there for some forms only (to_count, from_count).  Instructions of the uniform path
- * (UIADD3) are of the same class: the operands' kinds tell.
+ * to: what is written; from: what is read, both in order.  Here d is the register written, a b c
+ * are values (registers, constants, immediates), p q r predicates; what stands in brackets is there
+ * for some forms only: to_count, from_count and the operands' kinds tell.  Instructions of the
+ * uniform path (UIADD3) are of the same class: their registers are uniform.
  */
 /* clang-format off */
 #define SASS_OPCODES(X) \
-	X(UNKNOWN)  /* nothing else of the instruction is set */ \
+	X(UNKNOWN)  /* nothing else of the instruction is set but "number" */ \
 	X(OTHER)    /* writes all of "to"; sources may be missing; neither memory nor control */ \
 	/* moves */ \
-	X(MOV)      /* d = a; also UMOV, R2UR; 64 bits if is_64 */ \
-	X(SEL)      /* d = p ? a : b: from a b p; also FSEL with neither negated nor absolute */ \
-	X(PRMT)     /* d: from a selector c; mode in "variant" (0: by index) */ \
-	X(SPECIAL)  /* d = special register: S2R, S2UR, CS2R (to.count 2: 64 bits) */ \
-	X(P2R)      /* d: from predicates (file in "variant"), a, mask */ \
-	X(R2P)      /* predicates 0..6 = bits of a under mask: from a mask; to has each of them */ \
-	X(LDC)      /* d = constant: from has an SASS_OPERAND_CONSTANT, with "bytes"; also LDCU, ULDC */ \
-	X(SHFL)     /* p d = lane's a: from a lane control */ \
-	X(VOTE)     /* d p: from q; mode in "variant" */ \
+	X(MOV)      /* [p] d = a; also UMOV, R2UR (general to uniform); is_64 */ \
+	X(SEL)      /* d = p ? a : b: from a b p; is_64; a and b of FSEL may be negated, absolute */ \
+	X(PRMT)     /* d = bytes of c:a by selector: from a selector c; "variant" 0: by index */ \
+	X(SPECIAL)  /* d = special register: S2R, S2UR, CS2R (d.count 2: 64 bits) */ \
+	X(P2R)      /* d = a with the bits of mask replaced by predicates: from a mask */ \
+	X(R2P)      /* predicates = bits of a: from a mask; to has each that is written */ \
+	X(LDC)      /* d = constant, of "bytes": from SASS_OPERAND_CONSTANT; also LDCU, ULDC */ \
+	X(SHFL)     /* p d = another lane's a: from a lane control */ \
+	X(VOTE)     /* d p: from q; "variant" */ \
 	/* integers */ \
-	X(IADD)     /* d p q = a + b + c [+ carries]: from a b c carry carry2; is_extended: .X */ \
-	X(IMAD)     /* d p = a * b + c [+ carry]: from a b c carry; is_wide: c and d of two registers, \
-	               is_high: upper half; is_extended: .X */ \
-	X(LEA)      /* d p = (a << shift) + b [+ carry]: from a b c carry; shift in "shift"; \
-	               is_high: ((c:a) >> (32 - shift)) + b; .X is_extended */ \
-	X(SHF)      /* d: from low amount high; see shift_ below */ \
-	X(LOP3)     /* p d = table of a b c: from a b c q; "table" */ \
+	X(IADD)     /* d [p [q]] = sum of two or three values [and, if is_extended, of the carries: \
+	               one or two predicates behind them]; p q: carry out; is_64 */ \
+	X(IMAD)     /* d [p] = a * b + c [+ carry]: from a b c [carry]; is_wide: c and d are of two \
+	               registers; is_high: c too, d is the upper half of the sum; p: carry out */ \
+	X(LEA)      /* d p = (a << shift) + b [+ carry]: from a b [carry]; with is_high: \
+	               d p = ((c:a) >> (32 - shift)) + b [+ carry]: from a b c [carry]; is_signed: \
+	               a's sign is above it instead of c */ \
+	X(SHF)      /* d: from low amount high; see "shift_" below */ \
+	X(LOP3)     /* p d = table of a b c: from a b c q; p: d is not 0, or q */ \
 	X(PLOP3)    /* p q = tables of three predicates: from p q r; "table", "table2" */ \
-	X(ISETP)    /* p q = (a compare b) combine r; q the reverse: from a b r s; s: the lower \
-	               half's result, if is_extended */ \
-	X(IMNMX)    /* d = p ? min(a, b) : max(a, b): from a b p; also VIMNMX */ \
-	X(VIMNMX3)  /* d: from a b c and predicates */ \
-	X(VIADDMNMX) /* d: min or max of a + b and c: from a b c p */ \
+	X(ISETP)    /* p = (a compare b) combine r, q = !(a compare b) combine r: from a b r [s]; \
+	               is_extended: s is the result of the lower halves; is_64 */ \
+	X(IMNMX)    /* d = p ? min(a, b) : max(a, b): from a b p [q]; "to" may have predicates before \
+	               or behind d; also VIMNMX; "variant" of VIMNMX: 2, 3: two halves */ \
+	X(VIMNMX3)  /* d: from a b c p */ \
+	X(VIADDMNMX) /* d = p ? min(a + b, c) : max(a + b, c): from a b c p */ \
 	X(IABS)     /* d = |a| */ \
-	X(POPC)     /* d = bits set in a (inverted: clear) */ \
-	X(FLO)      /* d p = number of the highest bit of a; is_distance: .SH, from the top */ \
+	X(POPC)     /* d = number of bits set in a */ \
+	X(FLO)      /* d p = number of the highest bit of a; is_distance: from the top */ \
 	X(BREV)     /* d = a, bits reversed */ \
 	X(BMSK)     /* d = b ones from bit a on: from a b */ \
-	X(SGXT)     /* d = a's lowest b bits, sign or zero extended: from a b */ \
+	X(SGXT)     /* d = a's lowest b bits, sign- or zero-extended: from a b */ \
 	X(I2I)      /* d = a, narrowed */ \
 	X(IDP)      /* d = dot product of bytes: from a b c */ \
-	/* memory: "address", "bytes" an access of a thread, "space", "direction" */ \
-	X(LD)       /* [p] d = [address] */ \
-	X(ST)       /* [address] = a */ \
-	X(ATOM)     /* [p] d = [address], [address] = operation(a [b]); "operation" */ \
-	X(RED)      /* [address] = operation(a) */ \
-	X(LDGSTS)   /* shared [address2] = global [address] */ \
-	X(LDSM)     /* d = matrices from shared memory; also MOVM's relatives */ \
+	/* memory: "address", "bytes" of a thread, "space", "direction", "strength" */ \
+	X(LD)       /* [p] d [d] = [address]: from [q]; where q is false, nothing is read; the two d of \
+	               256 bits: upper, lower half; LDGMC: of all devices, combined by "operation" */ \
+	X(ST)       /* [address] = a [b] */ \
+	X(ATOM)     /* [p] d = [address], [address] = operation(a [b]): from [a [b]]; "operation" */ \
+	X(RED)      /* [address] = operation([address], a) */ \
+	X(LDGSTS)   /* shared [address2] = global [address]: from p; where it is false, zeros */ \
+	X(LDSM)     /* d = matrices from shared [address] */ \
 	X(STSM)     /* shared [address] = a */ \
-	X(CCTL)     /* prefetch, invalidate, discard: nothing read or written; "variant" */ \
-	X(TEX)      /* d = texture: TEX, TLD, TLD4, TXD, TMML, TXQ, FOOTPRINT */ \
-	X(SULD)     /* d = surface */ \
-	X(SUST)     /* surface = a */ \
-	X(SUATOM)   /* d = surface, atomically; also SURED */ \
-	/* bulk copies: uniform registers hold addresses and byte counts */ \
-	X(UBLKCP)   /* copy: "bulk" says from where to where */ \
-	X(UBLKRED)  /* [to] = operation([from]) */ \
-	X(UBLKPF)   /* prefetch into L2 */ \
-	X(UTMALDG)  /* tensor map to shared memory: from map's address */ \
-	X(UTMASTG)  /* shared memory to tensor map */ \
-	X(UTMAREDG) /* reduction onto tensor map */ \
-	X(UTMAPF)   /* prefetch through a tensor map */ \
-	X(SYNCS)    /* barrier objects in shared memory (mbarrier) */ \
-	/* control; a label is an operand SASS_OPERAND_LABEL */ \
-	X(BRA)      /* to a label: from label p; taken where the guard and p hold */ \
-	X(BRX)      /* to label + register: from a(64 bits) label; also BRXU */ \
+	X(CCTL)     /* prefetch, invalidate, discard */ \
+	X(TEX)      /* d d = texture: sources may be missing */ \
+	X(SULD)     /* d = surface: as TEX */ \
+	X(SUST)     /* surface = a: as TEX */ \
+	X(SUATOM)   /* [d] = surface, atomically: as TEX; also SURED */ \
+	/* bulk copies: uniform registers hold addresses and numbers of bytes; "direction" is that of \
+	   global memory */ \
+	X(UBLKCP)   /* between global and shared memory; from [shared], [global] in NVIDIA's order: \
+	               to, from, bytes */ \
+	X(UBLKRED)  /* [global] = operation([global], [shared]) */ \
+	X(UBLKPF)   /* prefetch */ \
+	X(UTMALDG)  /* shared memory = memory of a tensor map: from registers of which the first one \
+	               holds shared memory's address and others coordinates, the map's address */ \
+	X(UTMASTG)  /* memory of a tensor map = shared memory: the same operands */ \
+	X(UTMAREDG) /* memory of a tensor map, reduced with shared memory: the same */ \
+	X(UTMAPF)   /* prefetch through a tensor map: the same */ \
+	X(SYNCS)    /* barrier objects in shared memory (mbarrier): [d] [p] */ \
+	/* control; a label is an operand SASS_OPERAND_LABEL, its value an offset in the section */ \
+	X(BRA)      /* from [a] label p; taken where the guard and p hold, and a: a uniform predicate; \
+	               a uniform register: where threads part */ \
+	X(BRX)      /* to label + a (two registers): from a label p; also BRXU */ \
 	X(JMP)      /* as BRA, absolute */ \
 	X(JMX)      /* as BRX, absolute; also JMXU */ \
-	X(CALL)     /* from label, or a register or constant that holds the address; is_relative */ \
-	X(RET)      /* to the address in a (64 bits); is_relative: plus the next one's */ \
+	X(CALL)     /* from [a] label p: to label, or a + label; is_relative: to this instruction */ \
+	X(RET)      /* from a label p: to a + label; is_relative: label is relative */ \
 	X(EXIT)     /* the thread ends, where the guard and p hold: from p */ \
 	X(KILL)     /* as EXIT */ \
 	X(BPT)      /* trap or breakpoint */ \
-	X(BSSY)     /* threads that part meet at the label: from barrier label */ \
-	X(BSYNC)    /* waits for them; goes on there */ \
-	X(BREAK)    /* threads leave the barrier */ \
+	X(BSSY)     /* threads that part meet at the label: from barrier label p */ \
+	X(BSYNC)    /* waits for them; goes on there: from barrier p */ \
+	X(BREAK)    /* threads leave the barrier: from p barrier */ \
 	X(BMOV)     /* to and from a barrier */ \
-	X(LEPC)     /* d = address of the next instruction, or of a label (two registers) */ \
-	X(WARPSYNC) /* also with a label */ \
-	X(BAR)      /* __syncthreads and its relatives: [p d] */ \
+	X(LEPC)     /* d (two registers) = address of the next instruction, or of a label */ \
+	X(WARPSYNC) /* from [a] [label]: with a label: goes on there, together */ \
+	X(BAR)      /* __syncthreads and its relatives: [d p] */ \
 	X(MEMBAR)   /* fences */ \
 	X(DEPBAR)   /* waits; also LDGDEPBAR */ \
-	X(NOP)      /* no effect on registers and memory: YIELD, NANOSLEEP, ... */
+	X(NOP)      /* no effect on memory; writes "to": YIELD, NANOSLEEP, ... */
 /* clang-format on */
 
 enum sass_opcode {
@@ -118,7 +127,7 @@ enum sass_operand_kind {
 	SASS_OPERAND_PREDICATE,         /* P */
 	SASS_OPERAND_UNIFORM_PREDICATE, /* UP */
 	SASS_OPERAND_BARRIER,           /* B: of BSSY */
-	SASS_OPERAND_IMMEDIATE,         /* value: as a signed number; 32 bits of the encoding */
+	SASS_OPERAND_IMMEDIATE,         /* value: 32 bits as a signed number, or 64 */
 	/* c[bank][number + value]: number is a register or SASS_NONE; cx[bank_register][...] */
 	SASS_OPERAND_CONSTANT,
 	SASS_OPERAND_SPECIAL, /* number: enum sass_special */
@@ -131,7 +140,6 @@ struct sass_operand {
 	uint8_t negated;  /* -a; of a predicate: !p */
 	uint8_t absolute; /* |a|, before it is negated */
 	uint8_t inverted; /* ~a */
-	uint8_t half;     /* which part of it: 0: whole; else as encoded (.H0_H0) */
 	uint8_t bank;
 	uint8_t is_uniform;     /* of a constant: the register in number is */
 	uint16_t bank_register; /* cx[UR][...]; SASS_NONE: bank is a number */
@@ -214,9 +222,7 @@ enum sass_special {
 	SASS_SPECIAL_CTAID_X = 0x25,
 	SASS_SPECIAL_CTAID_Y = 0x26,
 	SASS_SPECIAL_CTAID_Z = 0x27,
-	SASS_SPECIAL_NTID = 0x28,
-	SASS_SPECIAL_CIRQUEUEINCRMINUSONE = 0x29,
-	SASS_SPECIAL_NLATC = 0x2a,
+	SASS_SPECIAL_SWINHI = 0x2f, /* upper half of the addresses of shared memory */
 	SASS_SPECIAL_EQMASK = 0x38,
 	SASS_SPECIAL_LTMASK = 0x39,
 	SASS_SPECIAL_LEMASK = 0x3a,
@@ -224,13 +230,16 @@ enum sass_special {
 	SASS_SPECIAL_GEMASK = 0x3c,
 	SASS_SPECIAL_CLOCKLO = 0x50,
 	SASS_SPECIAL_CLOCKHI = 0x51,
+	SASS_SPECIAL_GLOBALTIMERLO = 0x52,
+	SASS_SPECIAL_CGA_CTAID = 0x88, /* of the block in its cluster */
+	SASS_SPECIAL_CGA_SIZE = 0x8a,
 	SASS_SPECIAL_ZERO_REGISTER = 0xff, /* SRZ */
 };
 
 /* Of a shift. */
-enum sass_shift_type { SASS_SHIFT_U32, SASS_SHIFT_S32, SASS_SHIFT_U64, SASS_SHIFT_S64 };
+enum sass_shift_type { SASS_SHIFT_S64, SASS_SHIFT_U64, SASS_SHIFT_S32, SASS_SHIFT_U32 };
 
-#define SASS_TO 6
+#define SASS_TO 7
 #define SASS_FROM 8
 
 struct sass_instruction {
