@@ -1,79 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What instructions make of sets of values. */
-#include "ptx_walk.h"
+#include "ptx_operation.h"
 
-static const struct ptx_range any = { INT64_MIN, INT64_MAX };
-
-struct operation {
-	struct ptx_frame *frame;
-	struct ptx_state *state;
-	uint32_t instruction;
-	const struct ptx_instruction *in;
-	const struct ptx_operand *operand;
-};
-
-static struct ptx_value source(const struct operation *op, unsigned number)
+/* What is left of a sum: of 32 bits its low half. */
+static struct ptx_value wrapped(const struct operation *op, const struct ptx_value *sum,
+	struct ptx_range range)
 {
-	if (number + 1 >= op->in->count)
-		return ptx_interval(INT64_MIN, INT64_MAX);
-	return ptx_operand(op->frame, op->state, &op->operand[1 + number]);
-}
+	struct ptx_value value = opaque(op, range, 1);
 
-static struct ptx_range bounds(const struct operation *op, const struct ptx_value *value)
-{
-	return ptx_bounds(value, op->state);
-}
-
-static struct ptx_value opaque(const struct operation *op, struct ptx_range range, int loaded)
-{
-	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_RESULT, range, loaded);
-}
-
-/* A result that need not be each number of the range, where the operands are each of theirs. */
-static struct ptx_value sparse(const struct operation *op, struct ptx_range range, int loaded)
-{
-	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_SPARSE, range, loaded);
-}
-
-static struct ptx_range of_type(struct ptx_type type)
-{
-	unsigned bits = type.bytes * 8u;
-
-	if (!bits || bits >= 64)
-		return any;
-	if (type.class == CLASS_SIGNED)
-		return (struct ptx_range){ -(INT64_C(1) << (bits - 1)),
-			(INT64_C(1) << (bits - 1)) - 1 };
-	/* What is not called signed may be: 32-bit registers hold either. */
-	return (struct ptx_range){ type.class == CLASS_UNSIGNED ? 0 : -(INT64_C(1) << (bits - 1)),
-		(INT64_C(1) << bits) - 1 };
-}
-
-/* A number as an instruction on unsigned ones sees it. */
-static struct ptx_value as_unsigned(const struct operation *op, struct ptx_value value,
-	unsigned bytes, unsigned which)
-{
-	struct ptx_range range = bounds(op, &value);
-	int64_t modulus;
-
-	if (bytes >= 8 || range.low >= 0 || range.low == INT64_MIN)
-		return value;
-	modulus = INT64_C(1) << bytes * 8;
-	if (range.high < 0 && range.low >= -modulus) {
-		value.low = ptx_add_bound(value.low, modulus);
-		value.high = ptx_add_bound(value.high, modulus);
-		return value;
-	}
-	return ptx_opaque(op->frame, op->state, op->instruction, WHICH_RESULT + 1 + which,
-		(struct ptx_range){ 0, modulus - 1 }, value.loaded);
-}
-
-static struct ptx_value number(const struct operation *op, unsigned which)
-{
-	struct ptx_value value = ptx_number_of(op->frame, op->state, source(op, which));
-
-	if (op->in->type.class == CLASS_UNSIGNED)
-		return as_unsigned(op, value, op->in->type.bytes, which);
+	if (op->in->type.bytes == 4)
+		ptx_note_congruent(op->frame->walk, &value, sum);
 	return value;
 }
 
@@ -90,12 +26,7 @@ static struct ptx_value wrap(const struct operation *op, struct ptx_value value,
 	if ((range.low == INT64_MIN || range.low >= -limit / 2) &&
 		(range.high == INT64_MAX || range.high < limit))
 		return value;
-	return opaque(op, (struct ptx_range){ -limit / 2, limit - 1 }, 1);
-}
-
-static int is_pointer(const struct ptx_value *value)
-{
-	return value->base != BASE_NUMBER;
+	return wrapped(op, &value, (struct ptx_range){ -limit / 2, limit - 1 });
 }
 
 static struct ptx_value sum(const struct operation *op, struct ptx_value a, struct ptx_value b)
@@ -198,12 +129,29 @@ static struct ptx_value half_of(const struct operation *op, struct ptx_range ran
 	return value;
 }
 
+/* Of a half the whole is multiplied, if that is right for it; 0: it is no half, or not right. */
+static int multiply_half(const struct operation *op, const struct ptx_value *half, int64_t factor,
+	struct ptx_value *result)
+{
+	*result = ptx_whole(half);
+	if (!half->half || op->in->type.bytes != 4 || half->base != BASE_NUMBER ||
+		ptx_scale(result, factor))
+		return 0;
+	*result = ptx_take_half(op->state, result, half->half);
+	return 1;
+}
+
 static struct ptx_value multiply(const struct operation *op, unsigned first)
 {
-	struct ptx_value a = number(op, first), b = number(op, first + 1), result;
+	struct ptx_value a = number(op, first), b = number(op, first + 1), result, half;
 	unsigned bits = op->in->type.bytes * 8;
 	struct ptx_range range;
 
+	half = any_source(op, ptx_is_constant(&a) ? first + 1 : first);
+	if (!(op->in->modifiers & (MODIFIER_HIGH | MODIFIER_WIDE)) && half.half == HALF_LOW &&
+		(ptx_is_constant(&a) || ptx_is_constant(&b)) &&
+		multiply_half(op, &half, ptx_is_constant(&a) ? a.low : b.low, &result))
+		return result;
 	result = product(op, a, b);
 	if (op->in->modifiers & MODIFIER_HIGH) {
 		range = bounds(op, &result);
@@ -280,11 +228,26 @@ static struct ptx_value quotient(const struct operation *op, struct ptx_value a,
 	return opaque(op, range, a.loaded);
 }
 
-/* ~x is -1 - x. */
+static struct ptx_value negate(const struct operation *op)
+{
+	struct ptx_value a = any_source(op, 0), result;
+
+	if (a.half == HALF_LOW && multiply_half(op, &a, -1, &result))
+		return result;
+	return wrap(op, product(op, number(op, 0), ptx_constant(-1)), op->in->type.bytes);
+}
+
+/* ~x is -1 - x, of either half. */
 static struct ptx_value complement(const struct operation *op)
 {
-	struct ptx_value a = product(op, number(op, 0), ptx_constant(-1));
+	struct ptx_value a = any_source(op, 0), whole = ptx_whole(&a);
 
+	if (a.half && a.base == BASE_NUMBER && op->in->type.bytes == 4 && !ptx_scale(&whole, -1)) {
+		whole.low = ptx_add_bound(whole.low, -1);
+		whole.high = ptx_add_bound(whole.high, -1);
+		return ptx_take_half(op->state, &whole, a.half);
+	}
+	a = product(op, number(op, 0), ptx_constant(-1));
 	a.low = ptx_add_bound(a.low, -1);
 	a.high = ptx_add_bound(a.high, -1);
 	return a;
@@ -326,8 +289,12 @@ static struct ptx_value remainder_of(const struct operation *op)
 
 static struct ptx_value shift_left(const struct operation *op)
 {
-	struct ptx_value a = number(op, 0), b = number(op, 1);
+	struct ptx_value a = any_source(op, 0), b = number(op, 1), half;
 
+	if (a.half == HALF_LOW && ptx_is_constant(&b) && b.low >= 0 && b.low < 32 &&
+		multiply_half(op, &a, INT64_C(1) << b.low, &half))
+		return half;
+	a = number(op, 0);
 	if (!ptx_is_constant(&b) || b.low < 0 || b.low > 62)
 		return opaque(op, op->in->type.bytes < 8 ? of_type(op->in->type) : any,
 			a.loaded || b.loaded);
@@ -369,6 +336,7 @@ static int64_t mask_over(int64_t value)
 static struct ptx_value bit_and(const struct operation *op)
 {
 	struct ptx_value a = source(op, 0), b = source(op, 1);
+	struct ptx_value low = any_source(op, ptx_is_constant(&a) ? 1 : 0);
 	struct ptx_range x;
 	int64_t mask;
 
@@ -381,6 +349,11 @@ static struct ptx_value bit_and(const struct operation *op)
 		b = swap;
 	}
 	/* Aligning a pointer leaves it where it is, nearly. */
+	if (low.half == HALF_LOW && low.base != BASE_NUMBER && low.base != BASE_UNKNOWN &&
+		ptx_is_constant(&b) && b.low < 0 && b.low >= -4096) {
+		low.low = ptx_add_bound(low.low, b.low + 1);
+		return low;
+	}
 	if (is_pointer(&a) && ptx_is_constant(&b) && b.low < 0 && b.low >= -4096) {
 		a.low = ptx_add_bound(a.low, b.low + 1);
 		return a;
@@ -432,93 +405,28 @@ static struct ptx_value bit_or(const struct operation *op)
 		a.loaded || b.loaded);
 }
 
-static struct ptx_value smaller_or_larger(const struct operation *op)
-{
-	struct ptx_value a = number(op, 0), b = number(op, 1);
-	struct ptx_range x = bounds(op, &a), y = bounds(op, &b);
-	int smaller = op->in->opcode == OP_MIN;
-
-	if (smaller ? x.high <= y.low : x.low >= y.high)
-		return a;
-	if (smaller ? y.high <= x.low : y.low >= x.high)
-		return b;
-	if (smaller ? y.low < x.low : y.low > x.low)
-		x.low = y.low;
-	if (smaller ? y.high < x.high : y.high > x.high)
-		x.high = y.high;
-	return opaque(op, x, a.loaded || b.loaded);
-}
-
-/* Each of the two only has to do with where it is chosen. */
-static struct ptx_value select_one(const struct operation *op)
-{
-	struct ptx_value value[2] = { source(op, 1), source(op, 0) }, joined;
-	struct ptx_range range[2], both, wide, made = { 1, 0 };
-	uint32_t symbol;
-
-	if (op->in->count < 4 || op->operand[3].kind != OPERAND_REGISTER)
-		return opaque(op, any, 1);
-	for (int chosen = 0; chosen < 2; chosen++) {
-		ptx_copy_state(op->frame->function, op->frame->spare, op->state);
-		ptx_assume(op->frame, op->frame->spare, op->operand[3].number, chosen, 0);
-		if (!op->frame->spare->possible)
-			return value[!chosen];
-		range[chosen] = ptx_bounds(&value[chosen], op->frame->spare);
-	}
-	symbol = ptx_symbol(op->frame->walk, op->frame->path, op->instruction, WHICH_SELECTED);
-	joined = ptx_join(op->frame, &value[0], op->state, &value[1], op->state, symbol, &made);
-	both = ptx_hull(range[0], range[1]);
-	wide = made.low <= made.high ? made : bounds(op, &joined);
-	if (made.low <= made.high) {
-		ptx_redefine(op->state, symbol, both);
-	} else if (symbol != PTX_NO_SYMBOL && (both.low > wide.low || both.high < wide.high)) {
-		joined.low = joined.high = 0;
-		joined.count = 1;
-		joined.term[0] = (struct ptx_term){ symbol, 1 };
-		ptx_redefine(op->state, symbol, both);
-	}
-	return joined;
-}
-
-static struct ptx_value convert(const struct operation *op)
-{
-	struct ptx_value a = source(op, 0);
-	struct ptx_type to = op->in->type, from = op->in->source;
-	struct ptx_range range, limits;
-
-	if (from.class == CLASS_FLOAT || to.class == CLASS_FLOAT)
-		return opaque(op, of_type(to), 1);
-	if (to.bytes >= 8 && from.bytes >= 8)
-		return a;
-	a = ptx_number_of(op->frame, op->state, a);
-	if (from.class == CLASS_UNSIGNED)
-		a = as_unsigned(op, a, from.bytes, 0);
-	range = bounds(op, &a);
-	limits = of_type(to.bytes < from.bytes ? to : from);
-	if ((range.low == INT64_MIN || range.low >= limits.low) &&
-		(range.high == INT64_MAX || range.high <= limits.high))
-		return a;
-	return sparse(op, limits, a.loaded);
-}
-
-static struct ptx_value extract(const struct operation *op)
-{
-	struct ptx_value length = source(op, 2), from = source(op, 0);
-
-	if (ptx_is_constant(&length) && length.low >= 0 && length.low < 63 &&
-		op->in->type.class == CLASS_UNSIGNED)
-		return sparse(op, (struct ptx_range){ 0, (INT64_C(1) << length.low) - 1 },
-			from.loaded);
-	return sparse(op, of_type(op->in->type), from.loaded);
-}
-
 static struct ptx_value move(const struct operation *op)
 {
-	struct ptx_value value = source(op, 0);
+	struct ptx_value value = any_source(op, 0);
 
 	if (op->in->opcode == OP_CVTA)
 		value.pointer = 1;
 	return value;
+}
+
+struct ptx_value ptx_sum(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction,
+	const struct ptx_value *a, const struct ptx_value *b)
+{
+	const struct ptx_instruction *in = &frame->function->instruction[instruction];
+	struct operation op = {
+		frame,
+		state,
+		instruction,
+		in,
+		&frame->function->operand[in->operand],
+	};
+
+	return sum(&op, *a, *b);
 }
 
 struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
@@ -549,7 +457,7 @@ struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 		return wrap(&op, sum(&op, multiply(&op, 0), source(&op, 2)),
 			in->modifiers & MODIFIER_WIDE ? in->type.bytes * 2 : in->type.bytes);
 	case OP_NEG:
-		return wrap(&op, product(&op, number(&op, 0), ptx_constant(-1)), in->type.bytes);
+		return negate(&op);
 	case OP_NOT:
 		return complement(&op);
 	case OP_DIV:
@@ -567,13 +475,13 @@ struct ptx_value ptx_calculate(struct ptx_frame *frame, struct ptx_state *state,
 		return bit_or(&op);
 	case OP_MIN:
 	case OP_MAX:
-		return smaller_or_larger(&op);
+		return ptx_smaller_or_larger(&op);
 	case OP_SELP:
-		return select_one(&op);
+		return ptx_select_one(&op);
 	case OP_CVT:
-		return convert(&op);
+		return ptx_convert(&op);
 	case OP_BFE:
-		return extract(&op);
+		return ptx_extract(&op);
 	case OP_POPC:
 	case OP_CLZ:
 		return sparse(&op, (struct ptx_range){ 0, 64 }, source(&op, 0).loaded);

@@ -8,7 +8,7 @@
 
 #define DEPTH_LIMIT 8
 
-static struct ptx_condition *condition_of(struct ptx_frame *frame, uint32_t reg)
+struct ptx_condition *ptx_condition_of(struct ptx_frame *frame, uint32_t reg)
 {
 	/* Of a register that is written in several places it is not known which one was meant. */
 	if (frame->function->reg[reg].slot != PTX_NO_SLOT)
@@ -22,6 +22,32 @@ static struct ptx_condition *condition_of(struct ptx_frame *frame, uint32_t reg)
 	return &frame->condition[frame->condition_of[reg] - 1];
 }
 
+/* High halves were compared; with the low ones, which another predicate is of, 64 bits are. */
+static int pack(struct ptx_frame *frame, struct ptx_condition *condition,
+	const struct ptx_instruction *in, struct ptx_state *state)
+{
+	const struct ptx_operand *operand = &frame->function->operand[in->operand];
+	const struct ptx_operand *last = &operand[in->count - 1];
+	uint32_t instruction = (uint32_t)(in - frame->function->instruction);
+	const struct ptx_condition *low;
+
+	if (last->kind != OPERAND_REGISTER || !frame->condition_of[last->number])
+		return 0;
+	low = &frame->condition[frame->condition_of[last->number] - 1];
+	if (!low->is_comparison)
+		return 0;
+	for (int i = 0; i < 2; i++)
+		condition->raw[i] =
+			ptx_pack(frame, state, instruction, &low->raw[i], &condition->raw[i]);
+	return 1;
+}
+
+static struct ptx_value number_if_half(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_value *value)
+{
+	return value->half ? ptx_number_of(frame, state, *value) : *value;
+}
+
 static void compare(struct ptx_frame *frame, struct ptx_condition *condition,
 	const struct ptx_instruction *in, struct ptx_state *state)
 {
@@ -30,8 +56,13 @@ static void compare(struct ptx_frame *frame, struct ptx_condition *condition,
 
 	if (in->type.class == CLASS_FLOAT || !in->compare || in->count < first + 2)
 		return;
-	condition->a = ptx_operand(frame, state, &operand[first]);
-	condition->b = ptx_operand(frame, state, &operand[first + 1]);
+	condition->raw[0] = ptx_operand(frame, state, &operand[first]);
+	condition->raw[1] = ptx_operand(frame, state, &operand[first + 1]);
+	condition->is_comparison = !(in->modifiers & MODIFIER_EXTENDED);
+	if (in->modifiers & MODIFIER_EXTENDED && !pack(frame, condition, in, state))
+		return;
+	condition->a = number_if_half(frame, state, &condition->raw[0]);
+	condition->b = number_if_half(frame, state, &condition->raw[1]);
 	if (condition->a.base != condition->b.base || condition->a.id != condition->b.id ||
 		condition->a.base == BASE_UNKNOWN || condition->a.base == BASE_WORDS)
 		return;
@@ -55,11 +86,12 @@ void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in
 		operand++;
 	if (operand->kind != OPERAND_REGISTER)
 		return;
-	condition = condition_of(frame, operand->number);
+	condition = ptx_condition_of(frame, operand->number);
 	operand = &frame->function->operand[in->operand];
 	if (!condition)
 		return;
 	condition->kind = CONDITION_UNKNOWN;
+	condition->is_comparison = 0;
 	if (in->opcode == OP_SETP && !(in->modifiers & MODIFIER_COMBINED)) {
 		compare(frame, condition, in, state);
 	} else if (in->opcode == OP_MOV && in->count == 2 && operand[1].kind == OPERAND_NUMBER) {

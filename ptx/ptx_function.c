@@ -68,8 +68,11 @@ int ptx_parse_function(struct ptx_module *module, struct ptx_function *function)
 
 	if (function->parsed)
 		return function->parsed > 0 ? 0 : -1;
-	ok = !parse_header(function) && !ptx_parse_code(module, function) &&
-		!ptx_make_flow(function);
+	if (module->read)
+		ok = !module->read(module, function);
+	else
+		ok = !parse_header(function) && !ptx_parse_code(module, function) &&
+			!ptx_make_flow(function);
 	function->parsed = ok ? 1 : -1;
 	function->variable_base = module->variable_total;
 	module->variable_total += function->variable_count;
@@ -108,7 +111,7 @@ int ptx_parameters(struct ptx_module *module, size_t kernel, struct image_parame
 		.body = function->body,
 		.is_kernel = 1,
 	};
-	int count = parse_header(&header) ? -1 : (int)header.formal_count;
+	int count = module->read || parse_header(&header) ? -1 : (int)header.formal_count;
 
 	for (int i = 0; i < count && (unsigned)i < room; i++)
 		parameter[i] = (struct image_parameter){

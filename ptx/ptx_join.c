@@ -54,7 +54,7 @@ static void unite(struct ptx_walk *walk, struct ptx_value *into, const struct pt
 {
 	const uint32_t *a, *b;
 	uint32_t a_count = words_of(walk, into, &a), b_count = words_of(walk, other, &b);
-	uint32_t both[128], count = 0, i = 0, j = 0;
+	uint32_t both[2 * PTX_SET_WORDS], count = 0, i = 0, j = 0;
 
 	while (i < a_count || j < b_count) {
 		uint32_t next = j == b_count || (i < a_count && a[i] <= b[j]) ? a[i] : b[j];
@@ -84,15 +84,40 @@ void ptx_join_base(struct ptx_walk *walk, struct ptx_value *into, const struct p
 	}
 }
 
+/* The values that both are the same half of; 0: they are different halves. */
+int ptx_halves_of_one(const struct ptx_value *a, const struct ptx_value *b,
+	struct ptx_value whole[2])
+{
+	const struct ptx_value *plain = a->half ? b : a, *half = a->half ? a : b;
+
+	whole[0] = ptx_whole(a);
+	whole[1] = ptx_whole(b);
+	if (a->half == b->half)
+		return 1;
+	/* A number is its own low half; null's are both 0. */
+	return !plain->half &&
+		(half->half == HALF_LOW || (is_null(plain) && half->base != BASE_NUMBER));
+}
+
 struct ptx_value ptx_join(struct ptx_frame *frame, const struct ptx_value *a,
 	const struct ptx_state *a_state, const struct ptx_value *b, const struct ptx_state *b_state,
 	uint32_t symbol, struct ptx_range *range)
 {
-	struct ptx_value joined = *a;
+	struct ptx_value joined = *a, whole[2];
 	struct ptx_range both;
 
 	if (ptx_same(a, b))
 		return joined;
+	if (a->half || b->half) {
+		if (!ptx_halves_of_one(a, b, whole)) {
+			joined = ptx_interval(INT32_MIN, UINT32_MAX);
+			joined.loaded = 1;
+			return joined;
+		}
+		joined = ptx_join(frame, &whole[0], a_state, &whole[1], b_state, symbol, range);
+		joined.half = a->half ? a->half : b->half;
+		return joined;
+	}
 	ptx_join_base(frame->walk, &joined, b);
 	joined.loaded |= b->loaded;
 	if (a->base != b->base && is_null(b))

@@ -129,9 +129,10 @@ static int64_t find_step(const struct ptx_value *entry, const struct ptx_value *
 {
 	int64_t step, step_high;
 
-	if (entry->base != back->base || entry->id != back->id || !ptx_same_terms(entry, back) ||
-		entry->low == INT64_MIN || entry->high == INT64_MAX || back->low == INT64_MIN ||
-		back->high == INT64_MAX || __builtin_sub_overflow(back->low, entry->low, &step) ||
+	if (entry->half != back->half || entry->base != back->base || entry->id != back->id ||
+		!ptx_same_terms(entry, back) || entry->low == INT64_MIN ||
+		entry->high == INT64_MAX || back->low == INT64_MIN || back->high == INT64_MAX ||
+		__builtin_sub_overflow(back->low, entry->low, &step) ||
 		__builtin_sub_overflow(back->high, entry->high, &step_high) || step != step_high)
 		return 0;
 	return step;
@@ -188,13 +189,35 @@ static void bound_evenly(struct ptx_frame *frame, struct ptx_head *head, uint32_
 	ptx_constrain(state, value->term, value->count, found);
 }
 
+/* What enters and what comes back, in value, but for its numbers, and the range of these. */
+static struct ptx_range join_entry(struct ptx_frame *frame, const struct ptx_head *head,
+	struct ptx_value *value, const struct ptx_state *state, const struct ptx_value *back)
+{
+	struct ptx_range range;
+	struct ptx_value whole[2];
+	uint8_t half = value->half;
+
+	if (!back)
+		return ptx_bounds(value, state);
+	if ((half || back->half) && !ptx_halves_of_one(value, back, whole)) {
+		*value = ptx_interval(INT32_MIN, UINT32_MAX);
+		value->loaded = 1;
+		return (struct ptx_range){ INT32_MIN, UINT32_MAX };
+	}
+	range = ptx_hull(ptx_bounds(value, state), ptx_bounds(back, head->back));
+	ptx_join_base(frame->walk, value, back);
+	value->loaded |= back->loaded;
+	value->half = half ? half : back->half;
+	return range;
+}
+
 static void enter_register(struct ptx_frame *frame, uint32_t block, uint32_t slot,
 	struct ptx_state *state, uint32_t rounds)
 {
 	struct ptx_head *head = frame->head[block];
 	struct ptx_loop_register *reg = &head->reg[slot];
 	const struct ptx_value *back = head->back ? &head->back->many[slot] : NULL;
-	struct ptx_value value = state->many[slot];
+	struct ptx_value value = state->many[slot], entry = value;
 	uint32_t symbol = PTX_NO_SYMBOL;
 	struct ptx_range range;
 
@@ -208,12 +231,9 @@ static void enter_register(struct ptx_frame *frame, uint32_t block, uint32_t slo
 		reg->grown = reg->shrunk = 0;
 		reg->range = (struct ptx_range){ 1, 0 };
 	}
-	range = ptx_bounds(&value, state);
-	if (back) {
-		ptx_join_base(frame->walk, &value, back);
-		value.loaded |= back->loaded;
-		range = ptx_hull(range, ptx_bounds(back, head->back));
-	}
+	if (back && ptx_find_twin(&frame->twins[1], block, &entry, back, &state->many[slot]))
+		return;
+	range = join_entry(frame, head, &value, state, back);
 	range = widen(reg, range);
 	if (frame->function->reg[frame->function->slot_reg[slot]].relevant == RELEVANT_ADDRESS)
 		symbol = ptx_symbol(frame->walk, frame->path, block, WHICH_JOIN + slot);
@@ -226,6 +246,8 @@ static void enter_register(struct ptx_frame *frame, uint32_t block, uint32_t slo
 		value.term[0] = (struct ptx_term){ symbol, 1 };
 		ptx_redefine(state, symbol, range);
 	}
+	if (back)
+		ptx_note_twin(&frame->twins[1], block, &entry, back, &value);
 	state->many[slot] = value;
 }
 
@@ -314,6 +336,7 @@ void ptx_enter_loop(struct ptx_frame *frame, uint32_t block, struct ptx_state *s
 	forget_inside(frame, block, state);
 	if (rounds != PTX_NO_SYMBOL)
 		find_rounds(head, state, rounds);
+	frame->twins[1].count = 0;
 	for (uint32_t i = 0; i < frame->function->slot_count; i++)
 		enter_register(frame, block, i, state, rounds);
 	if (!is_as_last_time(frame, head, state)) {

@@ -31,6 +31,10 @@ static void add_to_cell(struct ptx_walk *walk, struct ptx_cell *cell, const stru
 	if (ptx_same(&joined, value))
 		return;
 	ptx_join_base(walk, &joined, value);
+	if (joined.half != value->half) {
+		joined.base = BASE_UNKNOWN;
+		joined.half = HALF_NONE;
+	}
 	if (!ptx_same_terms(&joined, value)) {
 		joined.count = 0;
 		joined.low = INT64_MIN;
@@ -53,7 +57,10 @@ static void add_to_cell(struct ptx_walk *walk, struct ptx_cell *cell, const stru
 	walk->cells_changed = 1;
 }
 
-/* This and load_local() know a value of 8 bytes only. */
+/*
+ * This and load_local() know values of 8 bytes, or of machine code of 4.  A kernel has one of these:
+ * wider accesses of machine code are several of 4.
+ */
 static int store_local(struct ptx_walk *walk, const struct ptx_value *address,
 	const struct ptx_state *state, const struct ptx_value *value)
 {
@@ -79,7 +86,7 @@ static int store_local(struct ptx_walk *walk, const struct ptx_value *address,
 }
 
 static struct ptx_value load_local(struct ptx_walk *walk, const struct ptx_value *address,
-	const struct ptx_state *state)
+	const struct ptx_state *state, int64_t bytes)
 {
 	struct ptx_range where = ptx_bounds(address, state);
 	struct ptx_cell found = { .changes = 0 };
@@ -90,7 +97,7 @@ static struct ptx_value load_local(struct ptx_walk *walk, const struct ptx_value
 
 		if (cell->variable != address->id ||
 			(cell->offset != INT64_MIN &&
-				(cell->offset <= ptx_add_bound(where.low, -8) ||
+				(cell->offset <= ptx_add_bound(where.low, -bytes) ||
 					cell->offset > where.high)))
 			continue;
 		if (cell->offset != INT64_MIN && where.low == where.high &&
@@ -113,11 +120,25 @@ static struct ptx_value load_local(struct ptx_walk *walk, const struct ptx_value
 	return found.value;
 }
 
+static struct ptx_value no_address(void)
+{
+	struct ptx_value value = ptx_interval(INT64_MIN, INT64_MAX);
+
+	value.loaded = 1;
+	return value;
+}
+
 static struct ptx_value address_at(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_operand *operand)
 {
 	struct ptx_value value = ptx_operand(frame, state, &operand[1]);
 
+	if (value.half) {
+		/* Of windows the low half is an address. */
+		int is_window = value.base == BASE_LOCAL || value.base == BASE_HARMLESS;
+
+		value = is_window && value.half == HALF_LOW ? ptx_whole(&value) : no_address();
+	}
 	value.low = ptx_add_bound(value.low, operand->value);
 	value.high = ptx_add_bound(value.high, operand->value);
 	return value;
@@ -145,6 +166,11 @@ static int touch_global(struct ptx_frame *frame, const struct ptx_state *state,
 	return 0;
 }
 
+static uint8_t local_bytes(const struct ptx_instruction *in)
+{
+	return in->modifiers & MODIFIER_HALF ? 4 : 8;
+}
+
 static int store(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_instruction *in, const struct ptx_operand *operand)
 {
@@ -154,14 +180,14 @@ static int store(struct ptx_frame *frame, const struct ptx_state *state,
 
 	if (in->count > 2 && data->kind == OPERAND_VECTOR)
 		count = (data++)->number;
-	if (in->count > 2 && in->type.bytes == 8 && to.base == BASE_LOCAL)
+	if (in->count > 2 && in->type.bytes == local_bytes(in) && to.base == BASE_LOCAL)
 		for (uint32_t i = 0; i < count; i++) {
 			struct ptx_value value = ptx_operand(frame, state, &data[i]);
 
 			if (store_local(frame->walk, &to, state, &value))
 				return -1;
-			to.low = ptx_add_bound(to.low, 8);
-			to.high = ptx_add_bound(to.high, 8);
+			to.low = ptx_add_bound(to.low, in->type.bytes);
+			to.high = ptx_add_bound(to.high, in->type.bytes);
 		}
 	if (in->type.bytes == 8 && in->space != SPACE_LOCAL && to.base == BASE_UNKNOWN)
 		ptx_doubt(frame->walk, "an address that is not known");
@@ -323,24 +349,137 @@ static struct ptx_value parameter(struct ptx_walk *walk, struct ptx_state *state
 	return ptx_symbol_value(symbol);
 }
 
-/* One of several words, or a scalar out of an array. */
-static struct ptx_value some_parameter(struct ptx_frame *frame, struct ptx_state *state,
-	struct ptx_range where, uint32_t instruction, struct ptx_type type)
+/* Four bytes: a number, if that is known, or half of what may be a pointer. */
+static struct ptx_value half_of_parameter(struct ptx_walk *walk, struct ptx_state *state,
+	int64_t offset, struct ptx_type type)
+{
+	const struct ptx_launch *launch = walk->launch;
+	int64_t at = offset & ~INT64_C(7);
+	struct ptx_value value;
+
+	if (offset < 0 || offset % 4 || at + 8 > walk->kernel->parameter_bytes ||
+		(offset + 4 <= launch->size && launch->state[offset] == PTX_KNOWN &&
+			launch->state[offset + 1] == PTX_KNOWN &&
+			launch->state[offset + 2] == PTX_KNOWN &&
+			launch->state[offset + 3] == PTX_KNOWN))
+		return parameter(walk, state, offset, type);
+	if (walk->collects && offset + 4 <= walk->access->scalar_count)
+		memset(walk->access->scalar + offset, 1, 4);
+	value = ptx_constant(0);
+	value.base = BASE_WORD;
+	value.id = (uint32_t)at;
+	value.pointer = at < launch->size && launch->state[at] == PTX_POINTER;
+	return ptx_take_half(state, &value, offset == at ? HALF_LOW : HALF_HIGH);
+}
+
+/* The offsets that an address may have: from low, at a stride, up to high. */
+struct places {
+	int64_t low, high, stride;
+};
+
+static struct places places_of(const struct ptx_walk *walk, const struct ptx_value *address,
+	const struct ptx_state *state, int64_t bytes)
+{
+	struct ptx_range where = ptx_bounds(address, state);
+	struct places places = { where.low, where.high, 0 };
+	int64_t end = (int64_t)walk->kernel->parameter_bytes - bytes;
+
+	for (unsigned i = 0; i < address->count; i++)
+		for (int64_t a = address->term[i].factor < 0 ? -address->term[i].factor
+							     : address->term[i].factor,
+			     b = places.stride;
+			;) {
+			int64_t rest = b ? a % b : 0;
+
+			places.stride = b ? b : a;
+			if (!rest)
+				break;
+			a = b;
+			b = rest;
+		}
+	if (address->low != address->high || !places.stride)
+		places.stride = 1;
+	if (places.low == INT64_MIN || places.low < 0)
+		places.low = address->low == address->high && address->low >= 0
+			? address->low % places.stride
+			: 0;
+	if (places.high > end)
+		places.high = end;
+	return places;
+}
+
+/* One of several words: of any aligned one of them, or half of it. */
+static struct ptx_value some_words(struct ptx_walk *walk, struct ptx_state *state,
+	const struct places *places, int is_half)
 {
 	struct ptx_value value = ptx_constant(0);
-	uint32_t word[64], count = 0;
-	int64_t end = frame->walk->kernel->parameter_bytes;
+	uint32_t word[PTX_SET_WORDS], count = 0;
+	int is_high = is_half && places->stride % 8 == 0 && places->low % 8 == 4;
+	int64_t first = places->low - (is_high ? 4 : 0);
+	int64_t step = places->stride % 8 == 0 && first % 8 == 0 ? places->stride : 8;
 
-	if (type.bytes == 8) {
-		for (int64_t at = 0; at + 8 <= end && at <= where.high && count < 64; at += 8)
-			if (at >= where.low)
-				word[count++] = (uint32_t)at;
-		if (count && count < 64)
-			ptx_make_set(frame->walk, &value, word, count);
-		else
+	for (int64_t at = (first + 7) / 8 * 8; at <= places->high; at += step) {
+		if (count == PTX_SET_WORDS) {
 			value.base = BASE_UNKNOWN;
+			return value;
+		}
+		word[count++] = (uint32_t)at;
+	}
+	if (count)
+		ptx_make_set(walk, &value, word, count);
+	else
+		value.base = BASE_UNKNOWN;
+	if (!is_half)
+		return value;
+	if (step == 8 && (places->stride % 8 || places->low % 4)) {
+		value = ptx_interval(INT32_MIN, UINT32_MAX);
+		value.loaded = 1;
 		return value;
 	}
+	return ptx_take_half(state, &value, is_high ? HALF_HIGH : HALF_LOW);
+}
+
+/* The numbers of a table that the launch knows; low > high: not all of them. */
+static struct ptx_range known_numbers(const struct ptx_walk *walk, const struct places *places,
+	struct ptx_type type)
+{
+	const struct ptx_launch *launch = walk->launch;
+	struct ptx_range found = { 1, 0 };
+
+	for (int64_t at = places->low; at <= places->high; at += places->stride) {
+		uint64_t bits = 0;
+		int64_t number;
+
+		for (unsigned i = 0; i < type.bytes; i++)
+			if (at + i >= launch->size || launch->state[at + i] != PTX_KNOWN)
+				return (struct ptx_range){ 1, 0 };
+		memcpy(&bits, launch->value + at, type.bytes);
+		number = (int64_t)(bits << (64 - type.bytes * 8)) >> (64 - type.bytes * 8);
+		if (type.class == CLASS_UNSIGNED && type.bytes < 8)
+			number = (int64_t)bits;
+		found = ptx_hull(found, (struct ptx_range){ number, number });
+	}
+	return found;
+}
+
+/* One of several words, or a scalar out of an array. */
+static struct ptx_value some_parameter(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_value *address, uint32_t instruction, const struct ptx_instruction *in)
+{
+	struct ptx_walk *walk = frame->walk;
+	struct places places = places_of(walk, address, state, in->type.bytes);
+	struct ptx_range range = { 1, 0 };
+
+	if (places.low <= places.high && in->type.bytes && in->type.bytes <= 8)
+		range = known_numbers(walk, &places, in->type);
+	if (walk->collects && places.low <= places.high &&
+		places.high + in->type.bytes <= walk->access->scalar_count)
+		memset(walk->access->scalar + places.low, 1,
+			(size_t)(places.high - places.low) + in->type.bytes);
+	if (range.low <= range.high)
+		return ptx_opaque(frame, state, instruction, WHICH_SPARSE, range, 1);
+	if (in->type.bytes == 8 || in->modifiers & MODIFIER_HALF)
+		return some_words(walk, state, &places, in->type.bytes == 4);
 	return ptx_opaque(frame, state, instruction, WHICH_RESULT, any, 1);
 }
 
@@ -351,10 +490,12 @@ static struct ptx_value load_element(struct ptx_frame *frame, struct ptx_state *
 	struct ptx_range where = ptx_bounds(from, state);
 
 	if (from->base == BASE_LOCAL)
-		return load_local(frame->walk, from, state);
+		return load_local(frame->walk, from, state, in->type.bytes);
+	if (where.low == where.high && in->modifiers & MODIFIER_HALF)
+		return half_of_parameter(frame->walk, state, where.low, in->type);
 	if (where.low == where.high)
 		return parameter(frame->walk, state, where.low, in->type);
-	return some_parameter(frame, state, where, instruction, in->type);
+	return some_parameter(frame, state, from, instruction, in);
 }
 
 int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
@@ -373,7 +514,8 @@ int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t i
 		return 0;
 	}
 	from = address_at(frame, state, address);
-	if (from.base != BASE_PARAMETER && (from.base != BASE_LOCAL || in->type.bytes != 8)) {
+	if (from.base != BASE_PARAMETER &&
+		(from.base != BASE_LOCAL || in->type.bytes != local_bytes(in))) {
 		ptx_forget_written(frame, state, instruction);
 		return 0;
 	}

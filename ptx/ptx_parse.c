@@ -273,6 +273,8 @@ void ptx_close(struct ptx_module *module)
 		return;
 	for (uint32_t i = 0; i < module->function_count; i++)
 		ptx_function_release(&module->function[i]);
+	if (module->close)
+		module->close(module);
 	free(module->function);
 	free(module->kernel);
 	free(module->variable);

@@ -10,6 +10,7 @@
  *	ptx_register   which registers have a part in addresses
  *	ptx_value      sets of values, and what instructions make of them
  *	ptx_divide     quotients and remainders
+ *	ptx_half       values of 64 bits in two registers
  *	ptx_step       one instruction
  *	ptx_walk       blocks and loops, until nothing changes
  *	ptx_shape      the bytes of one access
@@ -35,6 +36,8 @@
 	X(SETP, "setp") X(SHL, "shl") X(SHR, "shr") X(ST, "st") X(SUB, "sub") X(SULD, "suld") \
 	X(SURED, "sured") X(SUST, "sust") X(TEX, "tex") X(TLD4, "tld4") X(TRAP, "trap") \
 	X(WMMA, "wmma") X(XOR, "xor") \
+	/* Of machine code only: {sum, carry} = a + b + c + carry. */ \
+	X(SUM, NULL) \
 	/* Of the rest only what it writes matters. */ \
 	X(OTHER, NULL)
 /* clang-format on */
@@ -85,6 +88,9 @@ enum ptx_modifier {
 	MODIFIER_PREFETCH = 1 << 9,
 	MODIFIER_COMBINED = 1 << 10, /* setp.lt.and */
 	MODIFIER_WAIT = 1 << 11,     /* commit and wait groups, mbarrier */
+	MODIFIER_HALF = 1 << 12,     /* ld.param of 32 bits: it may be half of a pointer */
+	MODIFIER_EXTENDED =
+		1 << 13, /* setp of high halves; its last operand compared the low ones */
 };
 
 enum ptx_operand_kind {
@@ -246,6 +252,10 @@ struct ptx_module {
 	struct ptx_variable *variable;
 	uint32_t variable_room;
 	uint32_t variable_total; /* numbers given out */
+	/* Of machine code: what functions are read from, and how; NULL: text. */
+	void *source;
+	int (*read)(struct ptx_module *module, struct ptx_function *function);
+	void (*close)(struct ptx_module *module);
 };
 
 /* realloc for one more than count, doubling: 0 or -1. */

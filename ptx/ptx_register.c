@@ -197,7 +197,8 @@ static void want_roots(struct registers *all, uint32_t instruction)
 			(in->space != SPACE_SHARED || in->opcode == OP_CP))
 			want(all, operand[i + 1].number, RELEVANT_ADDRESS);
 	/* A pointer may be kept in local memory. */
-	if (in->opcode == OP_ST && in->type.bytes == 8 && in->type.class != CLASS_FLOAT &&
+	if (in->opcode == OP_ST && (in->type.bytes == 8 || in->modifiers & MODIFIER_HALF) &&
+		in->type.class != CLASS_FLOAT &&
 		(in->space == SPACE_LOCAL || in->space == SPACE_GENERIC))
 		visit_operands(all, instruction, 2, in->count, want_for_address);
 }

@@ -133,12 +133,37 @@ struct ptx_value ptx_opaque(struct ptx_frame *frame, struct ptx_state *state, ui
 	return value;
 }
 
+/* Four bytes of the parameters that might have been half of a pointer. */
+static struct ptx_value number_of_half(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_value *half)
+{
+	int is_high = half->half == HALF_HIGH;
+	struct ptx_value value = ptx_interval(INT32_MIN, UINT32_MAX), number = ptx_whole(half);
+	uint32_t symbol = PTX_NO_SYMBOL;
+
+	if (half->base == BASE_WORD && !half->pointer && half->id < PTX_PARAMETER_LIMIT &&
+		(!is_high || (!half->count && !half->low && !half->high)))
+		symbol = ptx_symbol(frame->walk, 0, half->id + (is_high ? 4 : 0),
+			WHICH_PARAMETER + 4);
+	value.loaded = 1;
+	if (symbol == PTX_NO_SYMBOL)
+		return value;
+	if (state->range[symbol].low > state->range[symbol].high)
+		state->range[symbol] = (struct ptx_range){ INT64_MIN, INT64_MAX };
+	number.base = BASE_NUMBER;
+	number.id = 0;
+	value = ptx_symbol_value(symbol);
+	return ptx_add_terms(&number, &value, 1) ? value : number;
+}
+
 /* A parameter word that was not known to be a number is used as one. */
 struct ptx_value ptx_number_of(struct ptx_frame *frame, struct ptx_state *state,
 	struct ptx_value value)
 {
 	uint32_t symbol;
 
+	if (value.half)
+		return number_of_half(frame, state, &value);
 	if (value.base == BASE_NUMBER)
 		return value;
 	symbol = value.base == BASE_WORD && !value.pointer
@@ -163,6 +188,35 @@ static int is_move(const struct ptx_instruction *in)
 	return in->opcode == OP_MOV || in->opcode == OP_CVTA;
 }
 
+/* mov.b64 {low, high}, a and mov.b64 a, {low, high}; 0: it is another one. */
+static int move_halves(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
+{
+	const struct ptx_function *function = frame->function;
+	const struct ptx_instruction *in = &function->instruction[instruction];
+	const struct ptx_operand *operand = &function->operand[in->operand];
+	struct ptx_value whole, low, high;
+
+	if (in->count != 4 || (operand->kind == OPERAND_VECTOR && operand->number != 2))
+		return 0;
+	if (operand->kind == OPERAND_VECTOR) {
+		whole = ptx_operand(frame, state, &operand[3]);
+		for (int i = 0; i < 2; i++) {
+			low = ptx_take_half(state, &whole, i ? HALF_HIGH : HALF_LOW);
+			if (operand[1 + i].kind == OPERAND_REGISTER)
+				ptx_write_register(frame, state, operand[1 + i].number, &low);
+		}
+		return 1;
+	}
+	if (operand->kind != OPERAND_REGISTER || operand[1].kind != OPERAND_VECTOR ||
+		operand[1].number != 2)
+		return 0;
+	low = ptx_operand(frame, state, &operand[2]);
+	high = ptx_operand(frame, state, &operand[3]);
+	whole = ptx_pack(frame, state, instruction, &low, &high);
+	ptx_write_register(frame, state, operand->number, &whole);
+	return 1;
+}
+
 /* mov {a, b}, {c, d}; mov {low, high}, c; mov a, {low, high}: only the first keeps values. */
 static void move_vectors(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
 {
@@ -175,6 +229,8 @@ static void move_vectors(struct ptx_frame *frame, struct ptx_state *state, uint3
 		operand[first].kind == OPERAND_VECTOR && operand[first].number == count;
 	struct ptx_value value[16];
 
+	if (in->type.bytes == 8 && move_halves(frame, state, instruction))
+		return;
 	for (uint32_t i = 0; i < count && i < 16; i++) {
 		value[i] = ptx_interval(INT64_MIN, INT64_MAX);
 		if (same)
@@ -246,6 +302,10 @@ static int calculate(struct ptx_frame *frame, struct ptx_state *state, uint32_t 
 	}
 	if (in->type.class == CLASS_PREDICATE || in->opcode == OP_SETP) {
 		ptx_set_condition(frame, in, state);
+		return 0;
+	}
+	if (in->opcode == OP_SUM) {
+		ptx_sum_registers(frame, state, instruction);
 		return 0;
 	}
 	if (operand->kind != OPERAND_REGISTER) {

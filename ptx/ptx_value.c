@@ -83,7 +83,16 @@ struct ptx_value ptx_symbol_value(uint32_t symbol)
 
 int ptx_is_constant(const struct ptx_value *value)
 {
-	return value->base == BASE_NUMBER && !value->count && value->low == value->high;
+	return value->base == BASE_NUMBER && !value->half && !value->count &&
+		value->low == value->high;
+}
+
+struct ptx_value ptx_whole(const struct ptx_value *half)
+{
+	struct ptx_value whole = *half;
+
+	whole.half = HALF_NONE;
+	return whole;
 }
 
 int ptx_same_terms(const struct ptx_value *a, const struct ptx_value *b)
@@ -100,7 +109,8 @@ int ptx_same_terms(const struct ptx_value *a, const struct ptx_value *b)
 int ptx_same(const struct ptx_value *a, const struct ptx_value *b)
 {
 	return a->base == b->base && a->id == b->id && a->low == b->low && a->high == b->high &&
-		a->pointer == b->pointer && a->loaded == b->loaded && ptx_same_terms(a, b);
+		a->pointer == b->pointer && a->loaded == b->loaded && a->half == b->half &&
+		ptx_same_terms(a, b);
 }
 
 int64_t ptx_factor(const struct ptx_value *value, uint32_t symbol)

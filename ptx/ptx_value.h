@@ -44,8 +44,15 @@ struct ptx_term {
 	int64_t factor; /* neither 0 nor INT64_MIN */
 };
 
+/*
+ * A register of 32 bits may hold half of a value of 64: an address is made of two such registers.
+ * A value that is no half is a number of 32 bits or less, as an instruction's type says.
+ */
+enum ptx_half { HALF_NONE, HALF_LOW, HALF_HIGH };
+
 struct ptx_value {
 	uint8_t base, count;
+	uint8_t half;    /* enum ptx_half: of what the rest says */
 	uint8_t pointer; /* of BASE_WORD: it was used as an address */
 	uint8_t loaded;  /* it depends on what lies in memory, or wraps */
 	uint32_t id;
@@ -101,6 +108,8 @@ struct ptx_value ptx_symbol_value(uint32_t symbol);
 int ptx_is_constant(const struct ptx_value *value);
 int ptx_same_terms(const struct ptx_value *a, const struct ptx_value *b);
 int ptx_same(const struct ptx_value *a, const struct ptx_value *b);
+/* The value of 64 bits that it is a half of. */
+struct ptx_value ptx_whole(const struct ptx_value *half);
 int64_t ptx_factor(const struct ptx_value *value, uint32_t symbol);
 
 /* 0, or -1 when the result has no such form.  Bases are the caller's business. */

@@ -82,17 +82,24 @@ static void join_state(struct ptx_frame *frame, uint32_t block, struct ptx_state
 	const struct ptx_state *from)
 {
 	const struct ptx_function *function = frame->function;
+	struct ptx_twins *twins = &frame->twins[1];
+	struct ptx_value old;
 
+	twins->count = 0;
 	for (uint32_t i = 0; i < function->slot_count; i++) {
 		uint32_t symbol = PTX_NO_SYMBOL;
 		struct ptx_range range = { 1, 0 };
 
 		if (ptx_same(&into->many[i], &from->many[i]))
 			continue;
+		if (ptx_find_twin(twins, 0, &into->many[i], &from->many[i], &into->many[i]))
+			continue;
+		old = into->many[i];
 		if (is_wanted(function, i))
 			symbol = ptx_symbol(frame->walk, frame->path, block, WHICH_JOIN + i);
 		into->many[i] =
 			ptx_join(frame, &into->many[i], into, &from->many[i], from, symbol, &range);
+		ptx_note_twin(twins, 0, &old, &from->many[i], &into->many[i]);
 		if (range.low > range.high)
 			continue;
 		ptx_redefine(into, symbol, range);
@@ -287,9 +294,10 @@ int ptx_frame_init(struct ptx_frame *frame, struct ptx_walk *walk, struct ptx_fu
 		.spare = calloc(1, ptx_state_size(function)),
 		.way = calloc(function->edge_count + 1, 1),
 		.some = calloc(function->block_count + 1, 1),
+		.twins = calloc(2, sizeof(*frame->twins)),
 	};
 	if (!frame->single || !frame->condition_of || !frame->entry || !frame->head ||
-		!frame->spare || !frame->way || !frame->some)
+		!frame->spare || !frame->way || !frame->some || !frame->twins)
 		return ptx_fail(walk, "out of memory");
 	for (uint32_t i = 0; i < function->block_count; i++) {
 		if (!function->block[i].is_head)
@@ -318,6 +326,7 @@ void ptx_frame_release(struct ptx_frame *frame)
 	free(frame->leave);
 	free(frame->way);
 	free(frame->some);
+	free(frame->twins);
 }
 
 int ptx_walk_function(struct ptx_frame *frame, const struct ptx_state *start)

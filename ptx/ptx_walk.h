@@ -33,8 +33,9 @@ enum ptx_which {
 	WHICH_JOIN = 200, /* + slot, by block */
 };
 
+#define PTX_SET_WORDS 128
 struct ptx_set {
-	uint32_t count, word[64];
+	uint32_t count, word[PTX_SET_WORDS];
 };
 
 /* Local memory, 8 bytes; of all threads and times together. */
@@ -66,6 +67,8 @@ struct ptx_walk {
 	int cells_changed, collects;
 	int ends_threads;    /* a function that was called has let threads exit */
 	const char *failure; /* the walk is over: claims are worth nothing */
+	/* By symbol: what it differs from by a multiple of 2^32; count 0: nothing that is known. */
+	struct ptx_value congruent[PTX_SYMBOLS];
 };
 
 enum ptx_condition_kind {
@@ -75,12 +78,16 @@ enum ptx_condition_kind {
 	CONDITION_AND,
 	CONDITION_OR,
 	CONDITION_XOR,
-	CONDITION_NOT
+	CONDITION_NOT,
+	CONDITION_CARRY /* of the addends raw[0] to raw[2] */
 };
 struct ptx_condition {
 	uint8_t kind, compare, is_unsigned;
+	uint8_t is_comparison;  /* of registers: raw */
 	uint32_t first, second; /* registers, of AND, OR, NOT */
 	struct ptx_value a, b, difference;
+	struct ptx_value
+		raw[3]; /* of a carry the addends; of a comparison both, halves as they are */
 };
 
 /* What the last pass found of an edge. */
@@ -106,6 +113,20 @@ struct ptx_head {
 	struct ptx_loop_register *reg; /* by slot */
 };
 
+/*
+ * The two halves of a value are joined, or chosen from, one after the other: the second one is to
+ * become the half of the same value.  Zeros: no half was seen yet.
+ */
+#define PTX_TWINS 64
+struct ptx_twins {
+	uint32_t count;
+	struct ptx_twin {
+		uint32_t key;
+		uint8_t half;
+		struct ptx_value a, b, joined;
+	} twin[PTX_TWINS];
+};
+
 struct ptx_frame {
 	struct ptx_walk *walk;
 	struct ptx_function *function;
@@ -126,6 +147,7 @@ struct ptx_frame {
 	int is_part;              /* only some of the threads that the state speaks of get here: */
 	int is_guard_part;        /* into the function; past the guard of the instruction */
 	uint8_t fresh[PTX_SYMBOLS]; /* symbols that a join has just made */
+	struct ptx_twins *twins;    /* of selections; behind it those of the join that is made */
 };
 
 /* The interpreter gives up: always -1. */
@@ -207,6 +229,34 @@ int64_t ptx_divisor(struct ptx_frame *frame, const struct ptx_state *state,
 
 /* What an instruction writes is not known. */
 void ptx_forget_written(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
+
+/* 1: joins of halves are to be joins of values, and whole has them. */
+int ptx_halves_of_one(const struct ptx_value *a, const struct ptx_value *b,
+	struct ptx_value whole[2]);
+/* Half of a value of 64 bits; a number that fits is not a half any more. */
+struct ptx_value ptx_take_half(const struct ptx_state *state, const struct ptx_value *whole,
+	enum ptx_half half);
+/* The value of two registers. */
+struct ptx_value ptx_pack(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction,
+	const struct ptx_value *low, const struct ptx_value *high);
+/* The same 32 bits, for all that is known: 1. */
+int ptx_is_congruent(const struct ptx_walk *walk, const struct ptx_value *a,
+	const struct ptx_value *b);
+/* A result that wraps: of the symbol that stands for it the sum is remembered. */
+void ptx_note_congruent(struct ptx_walk *walk, const struct ptx_value *symbol,
+	const struct ptx_value *sum);
+/* OP_SUM */
+void ptx_sum_registers(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
+/* a + b, which instruction calculates. */
+struct ptx_value ptx_sum(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction,
+	const struct ptx_value *a, const struct ptx_value *b);
+struct ptx_condition *ptx_condition_of(struct ptx_frame *frame, uint32_t reg);
+
+/* 1 and *joined: the other half of these two was joined before. */
+int ptx_find_twin(const struct ptx_twins *twins, uint32_t key, const struct ptx_value *a,
+	const struct ptx_value *b, struct ptx_value *joined);
+void ptx_note_twin(struct ptx_twins *twins, uint32_t key, const struct ptx_value *a,
+	const struct ptx_value *b, const struct ptx_value *joined);
 
 /* Loads, stores and the like: the claims they are; what they read. */
 int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values of 64 bits in two registers of 32.  A register holds the low or the high half of a value;
+ * two halves of one value are that value again.  Whatever is done to both halves (an addition with
+ * its carry, a shift across both, a choice) is done to the value, and of low halves alone sums and
+ * products by numbers are right modulo 2^32.  What two halves of different values make is unknown.
+ *
+ * Machine code has no other registers.  An address whose halves are both of one parameter word is
+ * taken to be of that word, even where the offsets in the halves could not be shown to be the same.
+ */
+#include "ptx_walk.h"
+
+#define WRAP (INT64_C(1) << 32)
+/* Bits of a low half that are set or cleared without looking at the high one: an alignment. */
+#define NEAR 4096
+
+static struct ptx_value no_value(const struct ptx_value *a, const struct ptx_value *b)
+{
+	struct ptx_value value = ptx_interval(INT64_MIN, INT64_MAX);
+
+	value.loaded = 1;
+	if (a->base == BASE_UNKNOWN || b->base == BASE_UNKNOWN)
+		value.base = BASE_UNKNOWN;
+	return value;
+}
+
+struct ptx_value ptx_take_half(const struct ptx_state *state, const struct ptx_value *whole,
+	enum ptx_half half)
+{
+	struct ptx_value value = *whole;
+	struct ptx_range range;
+
+	value.half = (uint8_t)half;
+	if (value.base != BASE_NUMBER)
+		return value;
+	if (ptx_is_constant(whole))
+		return ptx_constant(half == HALF_LOW ? (int32_t)(uint32_t)whole->low
+						     : (int32_t)(whole->low >> 32));
+	range = ptx_bounds(whole, state);
+	/* Open ends are left to comparisons, as those of a result of 32 bits. */
+	if (half == HALF_LOW && (range.low == INT64_MIN || range.low >= INT32_MIN) &&
+		(range.high == INT64_MAX || range.high <= UINT32_MAX))
+		return *whole;
+	if (half == HALF_HIGH && range.low >= 0 && range.high <= UINT32_MAX)
+		return ptx_constant(0);
+	if (half == HALF_HIGH && range.low >= -WRAP && range.high < 0)
+		return ptx_constant(-1);
+	return value;
+}
+
+/* a - b, of values with the same base; 0, or -1. */
+static int subtract(const struct ptx_value *a, const struct ptx_value *b,
+	struct ptx_value *difference)
+{
+	*difference = ptx_whole(a);
+	if (a->base != b->base || a->id != b->id)
+		return -1;
+	difference->base = BASE_NUMBER;
+	difference->id = 0;
+	return ptx_add_terms(difference, b, -1);
+}
+
+static int is_multiple(const struct ptx_value *value)
+{
+	if (value->low != value->high || value->low % WRAP)
+		return 0;
+	for (unsigned i = 0; i < value->count; i++)
+		if (value->term[i].factor % WRAP)
+			return 0;
+	return 1;
+}
+
+/* The first symbol that is known to be another sum modulo 2^32 becomes that. */
+static int replace(const struct ptx_walk *walk, struct ptx_value *value)
+{
+	for (unsigned i = 0; i < value->count; i++) {
+		struct ptx_term term = value->term[i];
+		struct ptx_value symbol = ptx_symbol_value(term.symbol);
+
+		if (!walk->congruent[term.symbol].count || term.factor % WRAP == 0)
+			continue;
+		return !ptx_add_terms(value, &walk->congruent[term.symbol], term.factor) &&
+			!ptx_add_terms(value, &symbol, -term.factor);
+	}
+	return 0;
+}
+
+int ptx_is_congruent(const struct ptx_walk *walk, const struct ptx_value *a,
+	const struct ptx_value *b)
+{
+	struct ptx_value difference, x = ptx_whole(a), y = ptx_whole(b);
+
+	x.pointer = y.pointer = 0;
+	x.loaded = y.loaded = 0;
+	if (ptx_same(&x, &y))
+		return 1;
+	if (subtract(a, b, &difference))
+		return 0;
+	for (int i = 0; i < 8; i++) {
+		if (is_multiple(&difference))
+			return 1;
+		if (!replace(walk, &difference))
+			return 0;
+	}
+	return 0;
+}
+
+void ptx_note_congruent(struct ptx_walk *walk, const struct ptx_value *symbol,
+	const struct ptx_value *sum)
+{
+	if (symbol->count != 1 || symbol->low || symbol->high || symbol->term[0].factor != 1)
+		return;
+	walk->congruent[symbol->term[0].symbol] = ptx_whole(sum);
+	/* Of itself, or an interval: that says nothing. */
+	if (sum->base != BASE_NUMBER || sum->low != sum->high || sum->half ||
+		ptx_factor(sum, symbol->term[0].symbol))
+		walk->congruent[symbol->term[0].symbol].count = 0;
+}
+
+/* The value of which these are the halves, as far as it is one; 0: it is not known. */
+static int pack_halves(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_value *low, const struct ptx_value *high, struct ptx_value *packed)
+{
+	struct ptx_value a = ptx_whole(low), b = ptx_whole(high), difference;
+	struct ptx_range range;
+
+	if (high->half != HALF_HIGH || low->half == HALF_HIGH)
+		return 0;
+	if (a.base == BASE_UNKNOWN && b.base == BASE_UNKNOWN) {
+		*packed = no_value(&a, &b);
+		return 1;
+	}
+	if (ptx_is_congruent(frame->walk, &a, &b)) {
+		*packed = b;
+		packed->pointer |= a.pointer;
+		return 1;
+	}
+	if (a.base != b.base || a.id != b.id)
+		return 0;
+	if (!subtract(&a, &b, &difference)) {
+		range = ptx_bounds(&difference, state);
+		if (range.low >= -NEAR && range.high <= NEAR) {
+			*packed = a;
+			return 1;
+		}
+	}
+	if (b.base == BASE_NUMBER)
+		return 0;
+	/* Halves of one object's addresses: where in it is not known. */
+	*packed = b;
+	packed->pointer |= a.pointer;
+	packed->loaded = 1;
+	packed->count = 0;
+	packed->low = INT64_MIN;
+	packed->high = INT64_MAX;
+	return 1;
+}
+
+/* A low half that is a plain number, with a high one that is one. */
+static struct ptx_value pack_numbers(struct ptx_frame *frame, struct ptx_state *state,
+	uint32_t instruction, const struct ptx_value *low, const struct ptx_value *high)
+{
+	struct ptx_range range = ptx_bounds(low, state);
+	struct ptx_value value = *low;
+	int64_t top = high->low * WRAP;
+
+	if (ptx_is_constant(low))
+		return ptx_constant(top + (uint32_t)low->low);
+	if (range.high < 0 && range.low >= -WRAP)
+		top = ptx_add_bound(top, WRAP);
+	else if (range.low < 0 && range.low != INT64_MIN) {
+		/* Of -x and -1: what is subtracted is no negative number, or it would not be -1. */
+		if (high->low == -1 && range.high <= 0)
+			return value;
+		value = ptx_opaque(frame, state, instruction, WHICH_RESULT + 1,
+			(struct ptx_range){ 0, UINT32_MAX }, low->loaded);
+		ptx_note_congruent(frame->walk, &value, low);
+	}
+	value.low = ptx_add_bound(value.low, top);
+	value.high = ptx_add_bound(value.high, top);
+	return value;
+}
+
+struct ptx_value ptx_pack(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction,
+	const struct ptx_value *low, const struct ptx_value *high)
+{
+	struct ptx_value packed;
+
+	if (pack_halves(frame, state, low, high, &packed))
+		return packed;
+	if (ptx_is_constant(high) && high->low >= INT32_MIN && high->low <= UINT32_MAX) {
+		/* Local, shared: windows of which the high half is nothing. */
+		if (!low->half && low->base != BASE_NUMBER)
+			return *low;
+		if (!low->half)
+			return pack_numbers(frame, state, instruction, low, high);
+		if (!high->low && low->base == BASE_NUMBER)
+			return ptx_opaque(frame, state, instruction, WHICH_RESULT + 1,
+				(struct ptx_range){ 0, UINT32_MAX }, 1);
+	}
+	if (high->half == HALF_HIGH && high->base == BASE_HARMLESS)
+		return ptx_whole(high);
+	return no_value(low, high);
+}
+
+/* --- sums with a carry --- */
+
+struct addends {
+	struct ptx_value low[3], high[3];
+	int low_count, high_count;
+};
+
+static void add_addend(struct ptx_value *list, int *count, const struct ptx_value *value)
+{
+	if (*count < 3 && !(ptx_is_constant(value) && !value->low))
+		list[(*count)++] = *value;
+}
+
+static void drop(struct ptx_value *list, int *count, int at)
+{
+	--*count;
+	memmove(&list[at], &list[at + 1], (size_t)(*count - at) * sizeof(*list));
+}
+
+/* The low one that goes with a high one; -1: none. */
+static int find_low(struct ptx_frame *frame, struct ptx_state *state, const struct addends *all,
+	const struct ptx_value *high, struct ptx_value *packed)
+{
+	int plain = -1;
+
+	for (int i = 0; i < all->low_count; i++)
+		if (pack_halves(frame, state, &all->low[i], high, packed))
+			return i;
+	/* A number's: of -1 that of one that is subtracted. */
+	for (int i = 0; i < all->low_count && ptx_is_constant(high); i++) {
+		struct ptx_range range = ptx_bounds(&all->low[i], state);
+
+		if (!all->low[i].half && (plain < 0 || (high->low == -1 && range.high <= 0)))
+			plain = i;
+	}
+	return plain;
+}
+
+/* All 64 bits of a sum: its low halves' addends and its high ones'. */
+static struct ptx_value add_all(struct ptx_frame *frame, struct ptx_state *state,
+	uint32_t instruction, struct addends *all)
+{
+	struct ptx_value total = ptx_constant(0), zero = ptx_constant(0), packed;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < all->high_count;) {
+			struct ptx_value high = all->high[i];
+			int low;
+
+			if (!pass && high.half != HALF_HIGH) {
+				i++;
+				continue;
+			}
+			low = find_low(frame, state, all, &high, &packed);
+			packed = ptx_pack(frame, state, instruction,
+				low < 0 ? &zero : &all->low[low], &high);
+			if (low < 0 && !high.half && !ptx_is_constant(&high) &&
+				ptx_scale(&high, WRAP) == 0)
+				packed = high;
+			total = ptx_sum(frame, state, instruction, &total, &packed);
+			if (low >= 0)
+				drop(all->low, &all->low_count, low);
+			drop(all->high, &all->high_count, i);
+		}
+	for (int i = 0; i < all->low_count; i++) {
+		packed = ptx_pack(frame, state, instruction, &all->low[i], &zero);
+		total = ptx_sum(frame, state, instruction, &total, &packed);
+	}
+	return total;
+}
+
+/* The high half of a sum, by what its carry is of. */
+static struct ptx_value extended_sum(struct ptx_frame *frame, struct ptx_state *state,
+	uint32_t instruction, const struct ptx_condition *carry, const struct ptx_value high[3])
+{
+	struct addends all = { .low_count = 0 };
+	struct ptx_value total;
+
+	for (int i = 0; i < 3; i++) {
+		add_addend(all.low, &all.low_count, &carry->raw[i]);
+		add_addend(all.high, &all.high_count, &high[i]);
+	}
+	total = add_all(frame, state, instruction, &all);
+	return ptx_take_half(state, &total, HALF_HIGH);
+}
+
+/* A high half and numbers: they count 2^32 each. */
+static int sum_of_high(const struct ptx_value value[3], struct ptx_value *sum)
+{
+	int found = -1;
+
+	for (int i = 0; i < 3; i++) {
+		if (value[i].half == HALF_HIGH && found >= 0)
+			return 0;
+		if (value[i].half == HALF_HIGH)
+			found = i;
+		else if (value[i].half || value[i].base != BASE_NUMBER)
+			return 0;
+	}
+	if (found < 0)
+		return 0;
+	*sum = value[found];
+	for (int i = 0; i < 3; i++)
+		if (i != found && ptx_add_terms(sum, &value[i], WRAP))
+			return 0;
+	return 1;
+}
+
+static struct ptx_value plain_sum(struct ptx_frame *frame, struct ptx_state *state,
+	uint32_t instruction, const struct ptx_value value[3])
+{
+	struct ptx_value sum, total;
+	struct ptx_range range;
+	int is_low = 0, is_high = 0;
+
+	if (sum_of_high(value, &sum))
+		return ptx_take_half(state, &sum, HALF_HIGH);
+	for (int i = 0; i < 3; i++) {
+		is_low |= value[i].half == HALF_LOW;
+		is_high |= value[i].half == HALF_HIGH;
+	}
+	if (is_high)
+		return ptx_opaque(frame, state, instruction, WHICH_RESULT,
+			(struct ptx_range){ INT32_MIN, UINT32_MAX }, 1);
+	sum = ptx_whole(&value[0]);
+	for (int i = 1; i < 3; i++) {
+		struct ptx_value other = ptx_whole(&value[i]);
+
+		sum = ptx_sum(frame, state, instruction, &sum, &other);
+	}
+	if (is_low)
+		return ptx_take_half(state, &sum, HALF_LOW);
+	range = ptx_bounds(&sum, state);
+	if (sum.base != BASE_NUMBER ||
+		((range.low == INT64_MIN || range.low >= INT32_MIN) &&
+			(range.high == INT64_MAX || range.high <= UINT32_MAX)))
+		return sum;
+	total = ptx_opaque(frame, state, instruction, WHICH_RESULT,
+		(struct ptx_range){ INT32_MIN, UINT32_MAX }, 1);
+	ptx_note_congruent(frame->walk, &total, &sum);
+	return total;
+}
+
+void ptx_sum_registers(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
+{
+	const struct ptx_function *function = frame->function;
+	const struct ptx_instruction *in = &function->instruction[instruction];
+	const struct ptx_operand *operand = &function->operand[in->operand];
+	struct ptx_value value[3], sum;
+	int is_extended = operand[6].kind == OPERAND_REGISTER;
+	const struct ptx_condition *carry;
+	struct ptx_condition *made;
+
+	for (int i = 0; i < 3; i++)
+		value[i] = ptx_operand(frame, state, &operand[3 + i]);
+	if (is_extended) {
+		uint32_t known = frame->condition_of[operand[6].number];
+
+		carry = known ? &frame->condition[known - 1] : NULL;
+		if (carry && carry->kind == CONDITION_CARRY)
+			sum = extended_sum(frame, state, instruction, carry, value);
+		else
+			sum = ptx_opaque(frame, state, instruction, WHICH_RESULT,
+				(struct ptx_range){ INT32_MIN, UINT32_MAX }, 1);
+	} else {
+		if (operand[6].value) {
+			value[0].low = ptx_add_bound(value[0].low, operand[6].value);
+			value[0].high = ptx_add_bound(value[0].high, operand[6].value);
+		}
+		sum = plain_sum(frame, state, instruction, value);
+	}
+	if (operand[2].kind == OPERAND_REGISTER) {
+		made = ptx_condition_of(frame, operand[2].number);
+		if (made) {
+			made->kind = is_extended ? CONDITION_UNKNOWN : CONDITION_CARRY;
+			memcpy(made->raw, value, sizeof(value));
+		}
+	}
+	if (operand[1].kind == OPERAND_REGISTER)
+		ptx_write_register(frame, state, operand[1].number, &sum);
+}
+
+/* --- the halves of a value, one after the other --- */
+
+static int are_same(const struct ptx_value *a, const struct ptx_value *b)
+{
+	struct ptx_value x = ptx_whole(a), y = ptx_whole(b);
+
+	return ptx_same(&x, &y);
+}
+
+static int half_of(const struct ptx_value *a, const struct ptx_value *b)
+{
+	return a->half == HALF_HIGH || b->half == HALF_HIGH ? HALF_HIGH : HALF_LOW;
+}
+
+int ptx_find_twin(const struct ptx_twins *twins, uint32_t key, const struct ptx_value *a,
+	const struct ptx_value *b, struct ptx_value *joined)
+{
+	for (uint32_t i = 0; twins && (a->half || b->half) && i < twins->count; i++) {
+		const struct ptx_twin *twin = &twins->twin[i];
+
+		if (twin->key != key || twin->half == half_of(a, b) || !are_same(&twin->a, a) ||
+			!are_same(&twin->b, b))
+			continue;
+		*joined = twin->joined;
+		joined->half = (uint8_t)half_of(a, b);
+		return 1;
+	}
+	return 0;
+}
+
+void ptx_note_twin(struct ptx_twins *twins, uint32_t key, const struct ptx_value *a,
+	const struct ptx_value *b, const struct ptx_value *joined)
+{
+	uint32_t at = 0;
+
+	if (!twins || (!a->half && !b->half) || !joined->half)
+		return;
+	while (at < twins->count &&
+		(twins->twin[at].key != key || twins->twin[at].half != half_of(a, b) ||
+			!are_same(&twins->twin[at].a, a) || !are_same(&twins->twin[at].b, b)))
+		at++;
+	if (at == PTX_TWINS)
+		at = twins->count = 0;
+	if (at == twins->count)
+		twins->count++;
+	twins->twin[at] = (struct ptx_twin){ key, (uint8_t)half_of(a, b), *a, *b, *joined };
+}
