@@ -17,9 +17,9 @@
 /* Which bits a relocation fills in. */
 enum machine_field {
 	MACHINE_FIELD_UNKNOWN,
-	MACHINE_FIELD_64,            /* the whole 64 bits at the offset: data, constant bank 4 */
-	MACHINE_FIELD_32,            /* 32 bits of data */
-	MACHINE_FIELD_IMMEDIATE_LOW, /* an instruction's 32-bit immediate: low half of the address */
+	MACHINE_FIELD_64,             /* the whole 64 bits at the offset: data, constant bank 4 */
+	MACHINE_FIELD_32,             /* 32 bits of data */
+	MACHINE_FIELD_IMMEDIATE_LOW,  /* 32 bits of an instruction: low half */
 	MACHINE_FIELD_IMMEDIATE_HIGH, /* the high half */
 	MACHINE_FIELD_BRANCH,         /* a branch's or call's target */
 	MACHINE_FIELD_DESCRIPTOR,     /* a function's descriptor, as a table of functions has it */

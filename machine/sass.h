@@ -32,7 +32,8 @@
 	X(OTHER)    /* writes all of "to"; sources may be missing; neither memory nor control */ \
 	/* moves */ \
 	X(MOV)      /* [p] d = a; also UMOV, R2UR (general to uniform); is_64 */ \
-	X(SEL)      /* d = p ? a : b: from a b p; is_64; a and b of FSEL may be negated, absolute */ \
+	X(SEL)      /* d = p ? a : b: from a b p; is_64; a and b of FSEL may be negated, absolute \
+	               */ \
 	X(PRMT)     /* d = bytes of c:a by selector: from a selector c; "variant" 0: by index */ \
 	X(SPECIAL)  /* d = special register: S2R, S2UR, CS2R (d.count 2: 64 bits) */ \
 	X(P2R)      /* d = a with the bits of mask replaced by predicates: from a mask */ \
@@ -41,9 +42,11 @@
 	X(SHFL)     /* p d = another lane's a: from a lane control */ \
 	X(VOTE)     /* d p: from q; "variant" */ \
 	/* integers */ \
-	X(IADD)     /* d [p [q]] = sum of two or three values [and, if is_extended, of the carries: \
+	X(IADD)     /* d [p [q]] = sum of two or three values [and, if is_extended, of the \
+	               carries: \
 	               one or two predicates behind them]; p q: carry out; is_64 */ \
-	X(IMAD)     /* d [p] = a * b + c [+ carry]: from a b c [carry]; is_wide: c and d are of two \
+	X(IMAD)     /* d [p] = a * b + c [+ carry]: from a b c [carry]; is_wide: c and d are of \
+	               two \
 	               registers; is_high: c too, d is the upper half of the sum; p: carry out */ \
 	X(LEA)      /* d p = (a << shift) + b [+ carry]: from a b [carry]; with is_high: \
 	               d p = ((c:a) >> (32 - shift)) + b [+ carry]: from a b c [carry]; is_signed: \
@@ -53,7 +56,8 @@
 	X(PLOP3)    /* p q = tables of three predicates: from p q r; "table", "table2" */ \
 	X(ISETP)    /* p = (a compare b) combine r, q = !(a compare b) combine r: from a b r [s]; \
 	               is_extended: s is the result of the lower halves; is_64 */ \
-	X(IMNMX)    /* d = p ? min(a, b) : max(a, b): from a b p [q]; "to" may have predicates before \
+	X(IMNMX)    /* d = p ? min(a, b) : max(a, b): from a b p [q]; "to" may have predicates \
+	               before \
 	               or behind d; also VIMNMX; "variant" of VIMNMX: 2, 3: two halves */ \
 	X(VIMNMX3)  /* d: from a b c p */ \
 	X(VIADDMNMX) /* d = p ? min(a + b, c) : max(a + b, c): from a b c p */ \
@@ -66,10 +70,13 @@
 	X(I2I)      /* d = a, narrowed */ \
 	X(IDP)      /* d = dot product of bytes: from a b c */ \
 	/* memory: "address", "bytes" of a thread, "space", "direction", "strength" */ \
-	X(LD)       /* [p] d [d] = [address]: from [q]; where q is false, nothing is read; the two d of \
-	               256 bits: upper, lower half; LDGMC: of all devices, combined by "operation" */ \
+	X(LD)       /* [p] d [d] = [address]: from [q]; where q is false, nothing is read; the \
+	               two d of \
+	               256 bits: upper, lower half; LDGMC: of all devices, combined by \
+	               "operation" */ \
 	X(ST)       /* [address] = a [b] */ \
-	X(ATOM)     /* [p] d = [address], [address] = operation(a [b]): from [a [b]]; "operation" */ \
+	X(ATOM)     /* [p] d = [address], [address] = operation(a [b]): from [a [b]]; "operation" \
+	               */ \
 	X(RED)      /* [address] = operation([address], a) */ \
 	X(LDGSTS)   /* shared [address2] = global [address]: from p; where it is false, zeros */ \
 	X(LDSM)     /* d = matrices from shared [address] */ \
@@ -79,25 +86,31 @@
 	X(SULD)     /* d = surface: as TEX */ \
 	X(SUST)     /* surface = a: as TEX */ \
 	X(SUATOM)   /* [d] = surface, atomically: as TEX; also SURED */ \
-	/* bulk copies: uniform registers hold addresses and numbers of bytes; "direction" is that of \
+	/* bulk copies: uniform registers hold addresses and numbers of bytes; "direction" is \
+	               that of \
 	   global memory */ \
-	X(UBLKCP)   /* between global and shared memory; from [shared], [global] in NVIDIA's order: \
+	X(UBLKCP)   /* between global and shared memory; from [shared], [global] in NVIDIA's \
+	               order: \
 	               to, from, bytes */ \
 	X(UBLKRED)  /* [global] = operation([global], [shared]) */ \
 	X(UBLKPF)   /* prefetch */ \
-	X(UTMALDG)  /* shared memory = memory of a tensor map: from registers of which the first one \
+	X(UTMALDG)  /* shared memory = memory of a tensor map: from registers of which the first \
+	               one \
 	               holds shared memory's address and others coordinates, the map's address */ \
 	X(UTMASTG)  /* memory of a tensor map = shared memory: the same operands */ \
 	X(UTMAREDG) /* memory of a tensor map, reduced with shared memory: the same */ \
 	X(UTMAPF)   /* prefetch through a tensor map: the same */ \
 	X(SYNCS)    /* barrier objects in shared memory (mbarrier): [d] [p] */ \
-	/* control; a label is an operand SASS_OPERAND_LABEL, its value an offset in the section */ \
-	X(BRA)      /* from [a] label p; taken where the guard and p hold, and a: a uniform predicate; \
+	/* control; a label is an operand SASS_OPERAND_LABEL, its value an offset in the section \
+	               */ \
+	X(BRA)      /* from [a] label p; taken where the guard and p hold, and a: a uniform \
+	               predicate; \
 	               a uniform register: where threads part */ \
 	X(BRX)      /* to label + a (two registers): from a label p; also BRXU */ \
 	X(JMP)      /* as BRA, absolute */ \
 	X(JMX)      /* as BRX, absolute; also JMXU */ \
-	X(CALL)     /* from [a] label p: to label, or a + label; is_relative: to this instruction */ \
+	X(CALL)     /* from [a] label p: to label, or a + label; is_relative: to this instruction \
+	               */ \
 	X(RET)      /* from a label p: to a + label; is_relative: label is relative */ \
 	X(EXIT)     /* the thread ends, where the guard and p hold: from p */ \
 	X(KILL)     /* as EXIT */ \
