@@ -89,11 +89,13 @@
 	/* bulk copies: uniform registers hold addresses and numbers of bytes; "direction" is \
 	               that of \
 	   global memory */ \
-	X(UBLKCP)   /* between global and shared memory; from [shared], [global] in NVIDIA's \
-	               order: \
-	               to, from, bytes */ \
-	X(UBLKRED)  /* [global] = operation([global], [shared]) */ \
-	X(UBLKPF)   /* prefetch */ \
+	X(UBLKCP)   /* copy: from to-address from-address size; \
+	               global addresses are of two registers, shared ones in the first; the second \
+	               one of a shared destination is its barrier; "space" SASS_SPACE_SHARED: \
+	               within \
+	               shared memory; size: in units of 16 bytes, in the lower 16 bits */ \
+	X(UBLKRED)  /* [to] = operation([to], [from]): the same operands */ \
+	X(UBLKPF)   /* prefetch: from address size */ \
 	X(UTMALDG)  /* shared memory = memory of a tensor map: from registers of which the first \
 	               one \
 	               holds shared memory's address and others coordinates, the map's address */ \

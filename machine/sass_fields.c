@@ -141,6 +141,19 @@ uint8_t sass_tensor_registers(const struct coded *code)
 	}
 }
 
+/* Bits 73, 74: 1 global to shared, 2 shared to global, 3 within shared memory. */
+static void read_bulk(const struct coded *code, struct sass_instruction *in)
+{
+	unsigned way = (unsigned)bits(code, 73, 2);
+
+	if (way == 3) {
+		in->space = SASS_SPACE_SHARED;
+		in->direction = SASS_NO_DIRECTION;
+	} else if (in->opcode == SASS_UBLKCP) {
+		in->direction = way == 1 ? SASS_READS : way == 2 ? SASS_WRITES : SASS_UPDATES;
+	}
+}
+
 void sass_read_fields(const struct coded *code, struct sass_instruction *in)
 {
 	uint32_t fields = code->row->fields;
@@ -160,6 +173,8 @@ void sass_read_fields(const struct coded *code, struct sass_instruction *in)
 		in->bytes = (uint8_t)(4 << (bits(code, 72, 2) % 3));
 	if (in->opcode == SASS_RET)
 		in->is_relative = !bit(code, 85);
+	if (in->opcode == SASS_UBLKCP || in->opcode == SASS_UBLKRED)
+		read_bulk(code, in);
 	if (code->row->layout == LAYOUT_WIDE)
 		in->bytes = 32;
 }
