@@ -8,12 +8,18 @@
 #include "array.h"
 #include "map.h"
 
+/* When an operation ran on struct use's device of that index. */
+struct use_span {
+	int64_t start, end; /* ns */
+	size_t device;
+};
+
 /* A device of a process.  Operations come by their end, the last one first. */
 struct device_use {
 	int64_t process, device;
 	int64_t *start; /* of those that run at the time: a heap, the latest on top */
 	size_t count;
-	int64_t now, first, last; /* ns */
+	int64_t now, first, last; /* ns; now: until when the last span was followed back */
 	int64_t busy, overlapped; /* ns */
 };
 
@@ -27,6 +33,8 @@ struct stream_use {
 struct use {
 	struct device_use *device;
 	size_t device_count, last_device;
+	struct use_span *span;
+	size_t span_count;
 	struct stream_use *stream;
 	size_t stream_count;
 	struct map streams; /* what makes one -> index + 1 */
@@ -88,29 +96,29 @@ static void go_back_to(struct device_use *use, int64_t to)
 	go_back(use, to);
 }
 
-static struct device_use *device_of(struct use *use, int64_t process, int64_t device, int64_t end)
+/* Its index, made where there is none. */
+static int device_of(struct use *use, int64_t process, int64_t device, size_t *index)
 {
 	struct device_use *more;
 
 	for (size_t i = 0; i < use->device_count; i++) {
-		size_t at = (use->last_device + i) % use->device_count;
-
-		if (use->device[at].process == process && use->device[at].device == device) {
-			use->last_device = at;
-			return &use->device[at];
+		*index = (use->last_device + i) % use->device_count;
+		if (use->device[*index].process == process &&
+			use->device[*index].device == device) {
+			use->last_device = *index;
+			return 0;
 		}
 	}
 	more = array_room(use->device, use->device_count, sizeof(*more));
 	if (!more)
-		return NULL;
+		return -1;
 	use->device = more;
-	more += use->last_device = use->device_count++;
-	*more = (struct device_use){ .process = process,
+	*index = use->last_device = use->device_count++;
+	more[*index] = (struct device_use){ .process = process,
 		.device = device,
-		.now = end,
 		.first = INT64_MAX,
-		.last = end };
-	return more;
+		.last = INT64_MIN };
+	return 0;
 }
 
 static struct stream_use *stream_of(struct use *use, const struct stream_use *wanted)
@@ -131,8 +139,26 @@ static struct stream_use *stream_of(struct use *use, const struct stream_use *wa
 }
 
 static const char operations_sql[] =
-	"SELECT process, device, stream, kind, call IS NULL, start, end FROM operation"
-	" ORDER BY end DESC";
+	"SELECT process, device, stream, kind, call IS NULL, start, end FROM operation";
+
+static int add_span(struct use *use, int64_t process, int64_t ordinal, int64_t start, int64_t end)
+{
+	struct use_span *more = array_room(use->span, use->span_count, sizeof(*more));
+	struct device_use *device;
+	size_t index;
+
+	if (more)
+		use->span = more;
+	if (!more || device_of(use, process, ordinal, &index))
+		return -1;
+	more[use->span_count++] = (struct use_span){ start, end, index };
+	device = &use->device[index];
+	if (start < device->first)
+		device->first = start;
+	if (end > device->last)
+		device->last = end;
+	return 0;
+}
 
 static int add_operation(struct use *use, sqlite3_stmt *row)
 {
@@ -141,7 +167,6 @@ static int add_operation(struct use *use, sqlite3_stmt *row)
 		.stream = DB_NULL };
 	int64_t start = sqlite3_column_int64(row, 5), end = sqlite3_column_int64(row, 6);
 	struct stream_use *stream;
-	struct device_use *device;
 
 	if (sqlite3_column_type(row, 2) != SQLITE_NULL)
 		wanted.stream = sqlite3_column_int64(row, 2);
@@ -155,13 +180,32 @@ static int add_operation(struct use *use, sqlite3_stmt *row)
 		sqlite3_column_type(row, 6) == SQLITE_NULL || end < start)
 		return 0;
 	stream->busy += end - start;
-	device = device_of(use, wanted.process, wanted.device, end);
-	if (!device)
-		return -1;
-	go_back_to(device, end);
-	if (start < device->first)
-		device->first = start;
-	return push_start(device, start);
+	return add_span(use, wanted.process, wanted.device, start, end);
+}
+
+static int by_end_backwards(const void *a, const void *b)
+{
+	const struct use_span *x = a, *y = b;
+
+	return (x->end < y->end) - (x->end > y->end);
+}
+
+static int follow_back(struct use *use)
+{
+	if (use->span_count)
+		qsort(use->span, use->span_count, sizeof(*use->span), by_end_backwards);
+	for (size_t i = 0; i < use->device_count; i++)
+		use->device[i].now = use->device[i].last;
+	for (size_t i = 0; i < use->span_count; i++) {
+		struct device_use *device = &use->device[use->span[i].device];
+
+		go_back_to(device, use->span[i].end);
+		if (push_start(device, use->span[i].start))
+			return -1;
+	}
+	for (size_t i = 0; i < use->device_count; i++)
+		go_back_to(&use->device[i], use->device[i].first);
+	return 0;
 }
 
 static int store_streams(struct db *db, const struct use *use)
@@ -179,15 +223,14 @@ static int store_streams(struct db *db, const struct use *use)
 	return rc;
 }
 
-static int store_devices(struct db *db, struct use *use)
+static int store_devices(struct db *db, const struct use *use)
 {
 	sqlite3_stmt *insert = db_prepare(db, "INSERT INTO device_use VALUES (?,?,?,?,?,?)");
 	int rc = insert ? 0 : -1;
 
 	for (size_t i = 0; i < use->device_count && !rc; i++) {
-		struct device_use *device = &use->device[i];
+		const struct device_use *device = &use->device[i];
 
-		go_back_to(device, device->first);
 		rc = db_run(insert, "iiiiii", device->process, device->device, device->first,
 			device->last, device->busy, device->overlapped);
 	}
@@ -207,11 +250,12 @@ int use_measure(struct db *db)
 			break;
 		}
 	sqlite3_finalize(q);
-	if (!step && (store_streams(db, &use) || store_devices(db, &use)))
+	if (!step && (follow_back(&use) || store_streams(db, &use) || store_devices(db, &use)))
 		step = -1;
 	for (size_t i = 0; i < use.device_count; i++)
 		free(use.device[i].start);
 	free(use.device);
+	free(use.span);
 	free(use.stream);
 	map_release(&use.streams);
 	return step;

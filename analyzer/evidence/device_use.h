@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much the device did, and how much of it at the same time: tables stream_use and device_use,
- * for reports, so that these need not look at every operation.  One pass over the operations from
- * the last end to the first; memory is what ran at one time.
+ * for reports, so that these need not look at every operation.  One pass over the operations, which
+ * are then followed from the last end to the first; memory is 24 bytes for each.
  */
 #ifndef CUFENCE_DEVICE_USE_H
 #define CUFENCE_DEVICE_USE_H

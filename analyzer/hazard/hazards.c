@@ -300,7 +300,8 @@ static const char *explain(const struct hazards *hazards, const struct operation
 		: NULL;
 }
 
-static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict)
+static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict,
+	enum order_strength strength)
 {
 	const struct looking *looking = arg;
 	struct hazards *hazards = looking->hazards;
@@ -316,14 +317,8 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 		.launch = hazards->launch,
 		.count = hazards->launch ? 0 : 1,
 		.order = conflict->order };
-	enum order_strength strength;
 
-	if (is_same_operation(&past->by, &hazards->now) || past->by.stretch != hazards->now.stretch)
-		return 0;
 	if (write_the_same(&past->by, &hazards->now))
-		return 0;
-	strength = hazards->ordering.of(hazards->ordering.arg, past, access);
-	if (strength == ORDER_GUARANTEED || strength == ORDER_UNKNOWN)
 		return 0;
 	hazard.rule = rule_of(looking, past, strength);
 	hazard.confidence = strength == ORDER_ASSUMED || past->by.maybe || hazards->now.maybe
@@ -340,7 +335,7 @@ int hazards_judge(struct hazards *hazards, const struct history *history,
 {
 	struct looking looking = { hazards, access, on_host };
 
-	return history_check(history, access, judge, &looking);
+	return history_check(history, &hazards->ordering, access, &hazards->now, judge, &looking);
 }
 
 /* --- one call --- */

@@ -6,17 +6,24 @@
 
 #include "array.h"
 
-int history_check(const struct history *history, const struct memory_access *access,
-	history_visit visit, void *arg)
+int history_check(const struct history *history, const struct ordering *ordering,
+	const struct memory_access *access, const struct operation_point *by, history_visit visit,
+	void *arg)
 {
 	for (size_t i = 0; i < history->count; i++) {
 		const struct past_access *past = &history->past[i];
 		struct access_conflict conflict;
+		enum order_strength strength;
 
-		if (past->access.high <= access->low || access->high <= past->access.low)
+		if (past->access.high <= access->low || access->high <= past->access.low ||
+			past->by.stretch != by->stretch || is_same_operation(&past->by, by))
+			continue;
+		/* Most pairs are in order, which is quicker to see than what they have in common. */
+		strength = ordering->of(ordering->arg, past, access);
+		if (strength == ORDER_GUARANTEED || strength == ORDER_UNKNOWN)
 			continue;
 		conflict = access_conflict(&past->access, access);
-		if (conflict.overlap != OVERLAP_NONE && visit(arg, past, &conflict))
+		if (conflict.overlap != OVERLAP_NONE && visit(arg, past, &conflict, strength))
 			return -1;
 	}
 	return 0;

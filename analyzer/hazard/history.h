@@ -56,12 +56,15 @@ struct history {
 	int crowded; /* some were dropped that may still matter */
 };
 
-/* Calls visit for each past access that shares bytes with this one, and whose order matters; visit
- * may stop it by -1. */
+/*
+ * Calls visit for each past access of another operation that conflicts with this one, made by the
+ * present operation, and does not surely come before it; visit may stop it by -1.
+ */
 typedef int (*history_visit)(void *arg, const struct past_access *past,
-	const struct access_conflict *conflict);
-int history_check(const struct history *history, const struct memory_access *access,
-	history_visit visit, void *arg);
+	const struct access_conflict *conflict, enum order_strength strength);
+int history_check(const struct history *history, const struct ordering *ordering,
+	const struct memory_access *access, const struct operation_point *by, history_visit visit,
+	void *arg);
 
 /* Adds it, made by the present operation; 0, or -1 after a message. */
 int history_add(struct history *history, const struct ordering *ordering,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "rows.h"
 
 static const char *const kinds[] = {
 #define X(kind, name) [WAIT_##kind] = name,
@@ -88,48 +89,57 @@ static int64_t id_or_null(uint32_t id)
 	return id ? id : DB_NULL;
 }
 
+static int finish(struct rows *rows, int rc)
+{
+	rc = rc || rows_finish(rows) ? -1 : 0;
+	rows_free(rows);
+	return rc;
+}
+
 static int write_waits(const struct run_evidence *evidence, struct db *db)
 {
-	sqlite3_stmt *insert =
-		db_prepare(db, "INSERT INTO wait VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
-	int rc = insert ? 0 : -1;
+	struct rows *rows = rows_open(db, "INSERT INTO wait", "iicIiiiII");
+	int rc = 0;
 
+	if (!rows)
+		return -1;
 	for (size_t i = 1; i < evidence->wait_count && !rc; i++) {
 		const struct run_wait *wait = &evidence->wait[i];
 
-		rc = db_run(insert, "iisIiiiII", (int64_t)i, (int64_t)wait->call, kinds[wait->kind],
+		rc = rows_add(rows, (int64_t)i, (int64_t)wait->call, kinds[wait->kind],
 			id_or_null(wait->op), wait->waited, wait->avoidable, wait->apart,
 			id_or_null(wait->partner), id_or_null(wait->behind));
 	}
-	sqlite3_finalize(insert);
-	return rc;
+	return finish(rows, rc);
 }
 
 static int write_holds(const struct run_evidence *evidence, struct db *db)
 {
-	sqlite3_stmt *insert = db_prepare(db, "INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?)");
-	int rc = insert ? 0 : -1;
+	struct rows *rows = rows_open(db, "INSERT INTO hold", "iIIcii");
+	int rc = 0;
 
+	if (!rows)
+		return -1;
 	for (size_t i = 0; i < evidence->hold_count && !rc; i++) {
 		const struct run_hold *hold = &evidence->hold[i];
 
-		rc = db_run(insert, "iIIsii", (int64_t)hold->op, id_or_null(hold->behind),
+		rc = rows_add(rows, (int64_t)hold->op, id_or_null(hold->behind),
 			id_or_null(hold->via), reasons[hold->reason], hold->ready, hold->held);
 	}
-	sqlite3_finalize(insert);
-	return rc;
+	return finish(rows, rc);
 }
 
 static int write_known(const struct run_evidence *evidence, struct db *db)
 {
-	sqlite3_stmt *insert = db_prepare(db, "INSERT INTO known_wait VALUES (?, ?)");
-	int rc = insert ? 0 : -1;
+	struct rows *rows = rows_open(db, "INSERT INTO known_wait", "ii");
+	int rc = 0;
 
+	if (!rows)
+		return -1;
 	for (size_t i = 0; i < evidence->known_count && !rc; i++)
-		rc = db_run(insert, "ii", (int64_t)evidence->known[i].call,
+		rc = rows_add(rows, (int64_t)evidence->known[i].call,
 			(int64_t)evidence->known[i].since);
-	sqlite3_finalize(insert);
-	return rc;
+	return finish(rows, rc);
 }
 
 int run_evidence_write(const struct run_evidence *evidence, struct db *db)

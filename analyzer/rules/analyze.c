@@ -11,6 +11,7 @@
 #include "order.h"
 #include "order_loss.h"
 #include "pass.h"
+#include "rows.h"
 #include "rules.h"
 #include "run_build.h"
 #include "unseen.h"
@@ -35,7 +36,7 @@ struct analysis {
 	struct holds *holds;
 	struct known *known;
 	struct hazards *hazards;
-	sqlite3_stmt *edge;
+	struct rows *edges;
 };
 
 static double seconds(void)
@@ -63,7 +64,7 @@ static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason re
 	int rc;
 
 	CHARGE(analysis->watch, order);
-	rc = db_run(analysis->edge, "iis", call, needs, order_reason_names[reason]);
+	rc = rows_add(analysis->edges, call, needs, order_reason_names[reason]);
 	CHARGE(analysis->watch, write);
 	return rc;
 }
@@ -114,15 +115,17 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	analysis.known = known_new(db);
 	analysis.hazards = hazards_new(db);
 	/* Two reasons may meet in one pair of calls, and a reason twice. */
-	analysis.edge = db_prepare(db, "INSERT OR IGNORE INTO dependency VALUES (?, ?, ?)");
-	if (analysis.waits && analysis.holds && analysis.known && analysis.hazards && analysis.edge)
-		rc = walk(db, see, &analysis) || waits_finish(analysis.waits) ||
-				hazards_finish(analysis.hazards) || waits_find_queue(db) ||
+	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO dependency", "iic");
+	if (analysis.waits && analysis.holds && analysis.known && analysis.hazards &&
+		analysis.edges)
+		rc = walk(db, see, &analysis) || rows_finish(analysis.edges) ||
+				waits_finish(analysis.waits) || hazards_finish(analysis.hazards) ||
+				waits_find_queue(db) ||
 				order_loss_add(db, analysis.order.given_up) ||
 				run_evidence_write(&db->run->evidence, db)
 			? -1
 			: 0;
-	sqlite3_finalize(analysis.edge);
+	rows_free(analysis.edges);
 	waits_free(analysis.waits);
 	holds_free(analysis.holds);
 	known_free(analysis.known);
