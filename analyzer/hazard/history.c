@@ -18,7 +18,7 @@ int history_check(const struct history *history, const struct ordering *ordering
 		if (past->access.high <= access->low || access->high <= past->access.low ||
 			past->by.stretch != by->stretch || is_same_operation(&past->by, by))
 			continue;
-		/* Most pairs are in order, which is quicker to see than what they have in common. */
+		/* Most are in order, which is quicker to see than what they have in common. */
 		strength = ordering->of(ordering->arg, past, access);
 		if (strength == ORDER_GUARANTEED || strength == ORDER_UNKNOWN)
 			continue;

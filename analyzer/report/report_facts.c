@@ -67,6 +67,24 @@ static const char waits_sql[] =
 	"SELECT kind, count(*) AS count, sum(waited) AS waited_ns FROM wait"
 	" WHERE kind != 'staged' GROUP BY kind ORDER BY kind";
 
+/* In the order of enum report_loops_column, and so the next two. */
+static const char loops_sql[] =
+	"SELECT l.process, p.pid, s.text AS place, l.turns, l.start AS start_ns, l.end AS end_ns,"
+	" (l.end - l.start) / l.turns AS turn_ns FROM loop l JOIN process p ON p.id = l.process"
+	" JOIN site s ON s.id = l.site ORDER BY l.process";
+
+/* Of the loop, or of the run from its first work to its last. */
+static const char account_sql[] =
+	"SELECT process, device, cause, sum(time) AS time_ns, sum(times) AS times FROM account"
+	" GROUP BY process, device, cause ORDER BY process, device IS NULL, device, 4 DESC, cause";
+
+/* Between which calls the host was outside of CUDA, most of it first. */
+static const char outside_sql[] =
+	"SELECT a.process, a.device, f.text AS \"from\", t.text AS \"to\", sum(a.time) AS time_ns,"
+	" sum(a.times) AS times FROM account a LEFT JOIN site f ON f.id = a.from_site"
+	" LEFT JOIN site t ON t.id = a.site WHERE a.cause = 'outside'"
+	" GROUP BY a.process, a.device, f.text, t.text ORDER BY 5 DESC, 3, 4 LIMIT 20";
+
 /* In the order of enum report_coverage_column. */
 static const char coverage_sql[] =
 	"SELECT s.operations, s.operations - s.unmatched AS operations_matched,"
@@ -122,6 +140,9 @@ const struct report_fact_info report_facts[FACT_COUNT] = {
 	[FACT_OPERATIONS] = { "operations", FACT_ROWS, operations_sql },
 	[FACT_STREAMS] = { "streams", FACT_ROWS, streams_sql },
 	[FACT_WAITS] = { "waits", FACT_ROWS, waits_sql },
+	[FACT_LOOPS] = { "loops", FACT_ROWS, loops_sql },
+	[FACT_ACCOUNT] = { "account", FACT_ROWS, account_sql },
+	[FACT_OUTSIDE] = { "outside", FACT_ROWS, outside_sql },
 	[FACT_COVERAGE] = { "coverage", FACT_OBJECT, coverage_sql },
 	[FACT_ACCESSES] = { "accesses", FACT_OBJECT, accesses_sql },
 	[FACT_UNSEEN] = { "unseen", FACT_ROWS, unseen_sql },

@@ -19,6 +19,9 @@ enum report_fact {
 	FACT_OPERATIONS,
 	FACT_STREAMS,
 	FACT_WAITS,
+	FACT_LOOPS,
+	FACT_ACCOUNT,
+	FACT_OUTSIDE,
 	FACT_COVERAGE,
 	FACT_ACCESSES,
 	FACT_UNSEEN,
@@ -55,6 +58,32 @@ enum report_accesses_column {
 	ACCESSES_LAUNCHES,
 	ACCESSES_COMPLETE,
 	ACCESSES_INCOMPLETE /* kernels */
+};
+
+enum report_loops_column {
+	LOOPS_PROCESS,
+	LOOPS_PID,
+	LOOPS_PLACE,
+	LOOPS_TURNS,
+	LOOPS_START,
+	LOOPS_END,
+	LOOPS_TURN
+};
+
+enum report_account_column {
+	ACCOUNT_PROCESS,
+	ACCOUNT_DEVICE,
+	ACCOUNT_CAUSE,
+	ACCOUNT_TIME,
+	ACCOUNT_TIMES
+};
+
+enum report_outside_column {
+	OUTSIDE_PROCESS,
+	OUTSIDE_DEVICE,
+	OUTSIDE_FROM,
+	OUTSIDE_TO,
+	OUTSIDE_TIME
 };
 
 enum report_fact_shape {

@@ -11,6 +11,9 @@
  * stands below the text of a finding's line.  Says nothing. */
 void report_wrap(const char *text, int width, FILE *out);
 
+/* The loop, and why devices idled in it. */
+int report_account(struct db *db, FILE *out);
+
 /* The environment, and what explains a result that looks odd. */
 int report_settings(struct db *db, FILE *out);
 

@@ -323,7 +323,7 @@ int report_summary(struct db *db, FILE *out)
 	print_run(run, out);
 	if (print_recording(db, run, out) || print_devices(db, run[RUN_DEVICES_USED], out) ||
 		print_work(db, run, out) || print_streams(db, run, out) || print_waits(db, out) ||
-		print_coverage(db, out))
+		report_account(db, out) || print_coverage(db, out))
 		return -1;
 	return report_settings(db, out) || report_hung(db, out) || report_losses(db, out) ||
 			print_accesses(db, out)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "account.h"
 #include "findings.h"
 #include "hazards.h"
 #include "holds.h"
@@ -167,7 +168,7 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS operand_call ON operand (call);"
 	"CREATE INDEX IF NOT EXISTS wait_call ON wait (call);"
 	"CREATE INDEX IF NOT EXISTS known_wait_call ON known_wait (call);"
-	"DELETE FROM stream_use; DELETE FROM device_use;"
+	"DELETE FROM stream_use; DELETE FROM device_use; DELETE FROM loop; DELETE FROM account;"
 	"DELETE FROM dependency; DELETE FROM hold; DELETE FROM hazard; DELETE FROM kernel_use;"
 	"DELETE FROM wait; DELETE FROM known_wait;"
 	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
@@ -201,7 +202,7 @@ static int conclude(struct db *db, struct stopwatch *watch)
 	CHARGE(watch, columns);
 	rc = rc || use_measure(db) || unseen_count(db);
 	CHARGE(watch, evidence);
-	rc = rc || follow_the_run(db, watch) || find(db);
+	rc = rc || follow_the_run(db, watch) || account_measure(db) || find(db);
 	CHARGE(watch, rules);
 	run_close(db->run);
 	db->run = NULL;

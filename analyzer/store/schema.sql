@@ -586,6 +586,32 @@ CREATE TABLE dependency ( -- derived: direct edges of the order, between driver 
 	PRIMARY KEY (call, needs, reason)
 ) WITHOUT ROWID;
 
+CREATE TABLE loop ( -- derived: the part of a process's run that repeats, such as its training steps
+	process INTEGER PRIMARY KEY REFERENCES process(id),
+	thread INTEGER NOT NULL REFERENCES thread(id), -- that makes the turns
+	site INTEGER NOT NULL REFERENCES site(id),     -- at which a turn begins
+	turns INTEGER NOT NULL,         -- without those before it that warm up
+	start INTEGER NOT NULL,         -- ns, of the first of them
+	end INTEGER NOT NULL            -- ns, of what the last one submitted
+);
+
+CREATE TABLE account ( -- derived: where the time of the loop went, or without one of the run from the
+	                                -- first submission to the end of the last operation; the
+	                                -- rows of a device and those of the host each add up to it
+	process INTEGER NOT NULL REFERENCES process(id),
+	device INTEGER,                 -- ordinal, NULL: the thread that makes the loop's turns
+	cause TEXT NOT NULL,            -- busy, or what kept the device idle: outside (the host was
+	                                -- not in CUDA), submit, call and wait (it was in a call that
+	                                -- submits, another one, one that waits), loading (of code),
+	                                -- order (for work elsewhere), start (on its way to the
+	                                -- device), done (nothing came any more), unknown; of the host
+	                                -- outside, submit, call, wait and held (by the device)
+	from_site INTEGER REFERENCES site(id), -- of outside: of the call before it
+	site INTEGER REFERENCES site(id),      -- of the call that it was in, or that came next
+	time INTEGER NOT NULL,          -- ns
+	times INTEGER NOT NULL          -- stretches that is the sum of
+);
+
 CREATE TABLE hold ( -- derived: an operation that the device held though its stream let it go
 	op INTEGER NOT NULL REFERENCES operation(id),
 	behind INTEGER REFERENCES operation(id), -- it started when this one ended, or the one of

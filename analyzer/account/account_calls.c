@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What threads did: their calls, and who had the host while a device idled. */
+#include <stdlib.h>
+
+#include "account_parts.h"
+#include "array.h"
+
+#define GAPS_MOST 64
+
+static int is_wait(const struct run *run, const struct run_call *call, uint32_t id)
+{
+	return kind_family(call->kind) == FAMILY_wait || run_wait_of(&run->evidence, id) != NULL;
+}
+
+static int64_t held_in(const struct run *run, uint32_t id)
+{
+	const struct run_wait *wait = run_wait_of(&run->evidence, id);
+	int64_t held = 0;
+
+	for (; wait; wait = run_next_wait(&run->evidence, wait))
+		if (wait->waited > held)
+			held = wait->waited;
+	return held;
+}
+
+/* A call within the last one, or the last one itself. */
+static void take_inner(struct account_call *outer, const struct run *run, uint32_t id)
+{
+	const struct run_call *call = run_call(run, id);
+
+	outer->held += held_in(run, id);
+	if (is_wait(run, call, id))
+		outer->cause = ACCOUNT_WAIT;
+	else if (kind_has(call->kind, K_WORK) && outer->cause == ACCOUNT_CALL)
+		outer->cause = ACCOUNT_SUBMIT;
+	if (!outer->site)
+		outer->site = run_link(run, id)->site;
+}
+
+static int read_thread(struct account_thread *thread, const struct run *run)
+{
+	for (uint32_t id = run->thread[thread->thread].first; id; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+		struct account_call *more;
+
+		if (!call)
+			continue;
+		if (run_link(run, id)->parent && thread->count) {
+			take_inner(&thread->call[thread->count - 1], run, id);
+			continue;
+		}
+		more = array_room(thread->call, thread->count, sizeof(*more));
+		if (!more)
+			return -1;
+		thread->call = more;
+		more[thread->count] = (struct account_call){ .enter = call->enter,
+			.exit = run_exit(run, call, id),
+			.site = run_link(run, id)->site,
+			.cause = ACCOUNT_CALL };
+		take_inner(&more[thread->count++], run, id);
+	}
+	return 0;
+}
+
+/* Keeps the list in order, those with the most calls first. */
+static void note_busy(struct account *account, uint32_t thread)
+{
+	size_t at = account->busiest_count;
+
+	if (at < ACCOUNT_BUSIEST)
+		account->busiest_count++;
+	for (; at &&
+		account->threads[account->busiest[at - 1]].count < account->threads[thread].count;
+		at--)
+		if (at < ACCOUNT_BUSIEST)
+			account->busiest[at] = account->busiest[at - 1];
+	if (at < ACCOUNT_BUSIEST)
+		account->busiest[at] = thread;
+}
+
+int account_read_calls(struct account *account)
+{
+	const struct run *run = account->run;
+
+	account->threads = calloc(run->thread_count, sizeof(*account->threads));
+	if (!account->threads) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (uint32_t i = 1; i < run->thread_count; i++) {
+		account->threads[i].thread = i;
+		if (run->thread[i].process != account->process)
+			continue;
+		if (read_thread(&account->threads[i], run))
+			return -1;
+		if (account->threads[i].count)
+			note_busy(account, i);
+	}
+	return 0;
+}
+
+/* --- a stretch in which the device idled --- */
+
+struct gap {
+	int64_t from, until;
+};
+
+/* What is left of a stretch that nobody has explained, in order of time. */
+struct gaps {
+	struct gap gap[GAPS_MOST];
+	size_t count;
+};
+
+/* Takes a stretch out; how much of it was left. */
+static int64_t take(struct gaps *gaps, int64_t from, int64_t until)
+{
+	struct gaps left = { .count = 0 };
+	int64_t taken = 0;
+
+	/* One more is all that there may be: a stretch is cut in two at most once. */
+	if (gaps->count == GAPS_MOST)
+		return 0;
+	for (size_t i = 0; i < gaps->count; i++) {
+		struct gap gap = gaps->gap[i];
+		int64_t begin = gap.from > from ? gap.from : from;
+		int64_t end = gap.until < until ? gap.until : until;
+
+		if (begin >= end) {
+			left.gap[left.count++] = gap;
+			continue;
+		}
+		taken += end - begin;
+		if (gap.from < begin)
+			left.gap[left.count++] = (struct gap){ gap.from, begin };
+		if (end < gap.until)
+			left.gap[left.count++] = (struct gap){ end, gap.until };
+	}
+	*gaps = left;
+	return taken;
+}
+
+/* The last call to end and the first to come around what nobody was in CUDA. */
+struct around {
+	int64_t ended, begins;
+	uint32_t from, to;
+};
+
+static void look_around(struct around *around, const struct account_thread *thread,
+	const struct gap *gap)
+{
+	for (size_t i = thread->at ? thread->at - 1 : 0; i < thread->count; i++) {
+		const struct account_call *call = &thread->call[i];
+
+		if (call->exit <= gap->from && call->exit > around->ended) {
+			around->ended = call->exit;
+			around->from = call->site;
+		}
+		if (call->enter < gap->until)
+			continue;
+		if (call->enter < around->begins) {
+			around->begins = call->enter;
+			around->to = call->site;
+		}
+		return;
+	}
+}
+
+static int take_calls(struct account *account, struct gaps *gaps, struct account_thread *thread,
+	int32_t device, int64_t from, int64_t until, int is_other)
+{
+	while (thread->at < thread->count && thread->call[thread->at].exit <= from)
+		thread->at++;
+	for (size_t i = thread->at; i < thread->count && thread->call[i].enter < until; i++) {
+		const struct account_call *call = &thread->call[i];
+		int64_t taken;
+
+		if (is_other && call->cause == ACCOUNT_WAIT)
+			continue;
+		taken = take(gaps, call->enter, call->exit);
+		if (taken && account_add(account, device, call->cause, 0, call->site, taken))
+			return -1;
+	}
+	return 0;
+}
+
+int account_idle_host(struct account *account, int32_t device, uint32_t thread, uint32_t site,
+	int64_t from, int64_t until)
+{
+	struct gaps gaps = { .gap = { { from, until } }, .count = 1 };
+	const uint32_t *other = account->busiest;
+	int rc = take_calls(account, &gaps, &account->threads[thread], device, from, until, 0);
+
+	for (size_t i = 0; i < account->busiest_count && !rc; i++)
+		if (other[i] != thread)
+			rc = take_calls(account, &gaps, &account->threads[other[i]], device, from,
+				until, 1);
+	for (size_t i = 0; i < gaps.count && !rc; i++) {
+		struct around around = { INT64_MIN, INT64_MAX, 0, site };
+
+		look_around(&around, &account->threads[thread], &gaps.gap[i]);
+		for (size_t k = 0; k < account->busiest_count; k++)
+			look_around(&around, &account->threads[other[k]], &gaps.gap[i]);
+		rc = account_add(account, device, ACCOUNT_OUTSIDE, around.from, around.to,
+			gaps.gap[i].until - gaps.gap[i].from);
+	}
+	return rc;
+}
+
+/* --- the host --- */
+
+/* What a call has in the part looked at, its hold at its end. */
+static int add_call(struct account *account, const struct account_call *call, int64_t from,
+	int64_t until)
+{
+	int64_t held = call->held < until - from ? call->held : until - from;
+
+	return (held && account_add(account, ACCOUNT_HOST, ACCOUNT_HELD, 0, call->site, held)) ||
+			account_add(account, ACCOUNT_HOST, call->cause, 0, call->site,
+				until - from - held)
+		? -1
+		: 0;
+}
+
+int account_host(struct account *account)
+{
+	const struct account_thread *thread = &account->threads[account->thread];
+	int64_t until = account->begin;
+	uint32_t from = 0;
+
+	for (size_t i = 0; i < thread->count && until < account->end; i++) {
+		const struct account_call *call = &thread->call[i];
+		int64_t enter = call->enter < until ? until : call->enter;
+		int64_t exit = call->exit < account->end ? call->exit : account->end;
+
+		if (call->exit <= until) {
+			from = call->site;
+			continue;
+		}
+		if (enter > account->end)
+			enter = account->end;
+		if (enter > until &&
+			account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from, call->site,
+				enter - until))
+			return -1;
+		until = enter;
+		if (exit > enter && add_call(account, call, enter, exit))
+			return -1;
+		until = exit > until ? exit : until;
+		from = call->site;
+	}
+	return until < account->end
+		? account_add(account, ACCOUNT_HOST, ACCOUNT_OUTSIDE, from, 0, account->end - until)
+		: 0;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "constants.h"
+
+enum {
+	SITES_TRIED = 12,
+	TURNS_LEAST = 3,
+};
+
+/* A call of the thread that submits or waits. */
+struct token {
+	uint32_t site;
+	int64_t enter; /* ns */
+};
+
+/* Sites that come equally often. */
+struct candidate {
+	uint64_t times, calls;
+	uint32_t site; /* the first of them */
+};
+
+struct search {
+	const struct run *run;
+	struct token *token;
+	size_t count;
+	struct candidate candidate[SITES_TRIED];
+	size_t candidates, sites; /* sites: that come more than TURNS_LEAST times */
+	/* The best so far. */
+	uint32_t site;
+	double score;
+	size_t alike_turns;
+};
+
+/* The turns of a site that are alike. */
+struct alike {
+	uint64_t set;
+	size_t turns, calls, sites; /* sites: of one */
+};
+
+static int is_token(const struct run_call *call)
+{
+	return kind_has(call->kind, K_WORK) || kind_family(call->kind) == FAMILY_wait;
+}
+
+static int take_tokens(struct search *search, uint32_t thread)
+{
+	const struct run *run = search->run;
+
+	search->count = 0;
+	for (uint32_t id = run->thread[thread].first; id; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+		struct token *more;
+
+		if (!call || !is_token(call) || !run_link(run, id)->site)
+			continue;
+		more = array_room(search->token, search->count, sizeof(*more));
+		if (!more)
+			return -1;
+		search->token = more;
+		more[search->count++] = (struct token){ run_link(run, id)->site, call->enter };
+	}
+	return 0;
+}
+
+/* --- where a turn may begin --- */
+
+static int more_calls(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	return (x->calls < y->calls) - (x->calls > y->calls);
+}
+
+static size_t count_frequent(const struct map *times)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < times->size; i++)
+		count += times->entry[i].used && times->entry[i].value > TURNS_LEAST;
+	return count;
+}
+
+static int add_candidate(struct candidate **list, size_t *count, struct map *by_times,
+	const struct token *token, uint64_t times)
+{
+	uint64_t known = map_get(by_times, times, 0);
+	struct candidate *more;
+
+	if (known) {
+		(*list)[known - 1].calls++;
+		return 0;
+	}
+	more = array_room(*list, *count, sizeof(*more));
+	if (!more)
+		return -1;
+	*list = more;
+	more[(*count)++] = (struct candidate){ times, 1, token->site };
+	return map_set(by_times, times, *count);
+}
+
+static int choose_candidates(struct search *search)
+{
+	struct map times = { 0 }, by_times = { 0 };
+	struct candidate *list = NULL;
+	size_t count = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < search->count && !rc; i++)
+		rc = map_set(&times, search->token[i].site,
+			map_get(&times, search->token[i].site, 0) + 1);
+	for (size_t i = 0; i < search->count && !rc; i++) {
+		uint64_t of = map_get(&times, search->token[i].site, 0);
+
+		if (of > TURNS_LEAST)
+			rc = add_candidate(&list, &count, &by_times, &search->token[i], of);
+	}
+	search->sites = count_frequent(&times);
+	if (!rc && count)
+		qsort(list, count, sizeof(*list), more_calls);
+	search->candidates = count < SITES_TRIED ? count : SITES_TRIED;
+	if (!rc && count)
+		memcpy(search->candidate, list, search->candidates * sizeof(*list));
+	free(list);
+	map_release(&times);
+	map_release(&by_times);
+	return rc;
+}
+
+/* --- how alike the turns are --- */
+
+/* Calls from one beginning to the next, as a set of sites. */
+struct turn {
+	uint64_t set;
+	size_t calls, sites;
+	int64_t begin;
+};
+
+static uint64_t mixed(uint64_t site)
+{
+	site *= UINT64_C(0x9e3779b97f4a7c15);
+	site ^= site >> 29;
+	return site * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+/* The turns that begin at a site: how many, -1 after a message.  The last one has no end. */
+static long cut(const struct search *search, uint32_t site, struct turn **turns)
+{
+	struct map seen = { 0 }; /* site -> the last turn that had it */
+	size_t count = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < search->count && !rc; i++) {
+		const struct token *token = &search->token[i];
+
+		if (token->site == site) {
+			struct turn *more = array_room(*turns, count, sizeof(*more));
+
+			if (!more) {
+				rc = -1;
+				break;
+			}
+			*turns = more;
+			more[count++] = (struct turn){ .begin = token->enter };
+		}
+		if (!count)
+			continue;
+		(*turns)[count - 1].calls++;
+		if (map_get(&seen, token->site, 0) != count) {
+			(*turns)[count - 1].set += mixed(token->site);
+			(*turns)[count - 1].sites++;
+			rc = map_set(&seen, token->site, count);
+		}
+	}
+	map_release(&seen);
+	return rc ? -1 : (long)count;
+}
+
+/* The set of sites whose turns hold the most calls. */
+static int find_set(const struct turn *turns, size_t count, struct alike *alike)
+{
+	struct map sums = { 0 };
+	size_t most = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		uint64_t sum = map_get(&sums, turns[i].set, 0) + turns[i].calls;
+
+		rc = map_set(&sums, turns[i].set, sum);
+		if (sum <= most)
+			continue;
+		most = sum;
+		alike->set = turns[i].set;
+	}
+	map_release(&sums);
+	return rc ? -1 : 0;
+}
+
+static int find_alike(const struct turn *turns, size_t count, struct alike *alike)
+{
+	*alike = (struct alike){ 0 };
+	if (find_set(turns, count, alike))
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (turns[i].set != alike->set)
+			continue;
+		alike->turns++;
+		alike->calls += turns[i].calls;
+		alike->sites = turns[i].sites;
+	}
+	return 0;
+}
+
+/* The part of the calls that they hold, times the part of the sites that come again and again. */
+static double score_of(const struct search *search, const struct alike *alike)
+{
+	if (alike->turns < TURNS_LEAST || alike->calls * 2 < search->count)
+		return 0;
+	return (double)alike->calls / (double)search->count * (double)alike->sites /
+		(double)search->sites;
+}
+
+static int is_better(const struct search *search, double score, size_t turns)
+{
+	return turns > search->alike_turns ? 2 * score > search->score : score > 2 * search->score;
+}
+
+static int try_site(struct search *search, uint32_t site)
+{
+	struct turn *turns = NULL;
+	struct alike alike;
+	long count = cut(search, site, &turns);
+	int rc = count < 0 ? -1 : 0;
+
+	if (count > 1)
+		rc = find_alike(turns, (size_t)count - 1, &alike);
+	if (count > 1 && !rc && is_better(search, score_of(search, &alike), alike.turns)) {
+		search->site = site;
+		search->score = score_of(search, &alike);
+		search->alike_turns = alike.turns;
+	}
+	free(turns);
+	return rc;
+}
+
+/* --- the loop --- */
+
+static int by_size(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Of the turns from first on; they are count. */
+static int64_t median_of(const struct turn *turns, size_t count, int64_t *room)
+{
+	for (size_t i = 0; i < count; i++)
+		room[i] = turns[i + 1].begin - turns[i].begin;
+	qsort(room, count, sizeof(*room), by_size);
+	return room[count / 2];
+}
+
+/* Turns [*first, *end) without those that are unlike at either end, or warm up. */
+static void trim(const struct turn *turns, uint64_t set, int64_t *room, size_t *first, size_t *end)
+{
+	int64_t median;
+
+	while (*first < *end && turns[*first].set != set)
+		(*first)++;
+	while (*first < *end && turns[*end - 1].set != set)
+		(*end)--;
+	if (*first == *end)
+		return;
+	median = median_of(turns + *first, *end - *first, room);
+	while (*first + TURNS_LEAST < *end &&
+		turns[*first + 1].begin - turns[*first].begin > LOOP_WARM_TIMES * median)
+		(*first)++;
+}
+
+static int make_loop(struct loop *loop, const struct search *search, const struct turn *turns,
+	size_t count)
+{
+	size_t first = 0, end = count - 1;
+	struct alike alike;
+
+	loop->begin = calloc(count, sizeof(*loop->begin));
+	if (!loop->begin) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	if (find_alike(turns, end, &alike))
+		return -1;
+	trim(turns, alike.set, loop->begin, &first, &end);
+	loop->site = search->site;
+	loop->turns = end - first;
+	for (size_t i = first; i <= end; i++)
+		loop->begin[i - first] = turns[i].begin;
+	return 0;
+}
+
+static int take_loop(struct loop *loop, const struct search *search)
+{
+	struct turn *turns = NULL;
+	long count = cut(search, search->site, &turns);
+	int rc = count < 0 ? -1 : make_loop(loop, search, turns, (size_t)count);
+
+	free(turns);
+	return rc;
+}
+
+static int search_thread(struct loop *loop, struct search *search, uint32_t thread, size_t *most)
+{
+	search->alike_turns = search->site = 0;
+	search->score = 0;
+	if (take_tokens(search, thread) || choose_candidates(search))
+		return -1;
+	for (size_t i = 0; i < search->candidates; i++)
+		if (try_site(search, search->candidate[i].site))
+			return -1;
+	if (!search->site || search->count <= *most)
+		return 0;
+	*most = search->count;
+	free(loop->begin);
+	loop->begin = NULL;
+	loop->thread = thread;
+	return take_loop(loop, search);
+}
+
+int loop_find(struct loop *loop, const struct run *run, uint32_t process)
+{
+	struct search search = { .run = run };
+	size_t most = 0;
+	int rc = 0;
+
+	*loop = (struct loop){ .process = process };
+	for (uint32_t thread = 1; thread < run->thread_count && !rc; thread++)
+		if (run->thread[thread].process == process)
+			rc = search_thread(loop, &search, thread, &most);
+	free(search.token);
+	return rc ? -1 : 0;
+}
+
+void loop_release(struct loop *loop)
+{
+	free(loop->begin);
+	*loop = (struct loop){ 0 };
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop in words, and where its time goes: how much of a turn each device idles, and why.
+ * Numbers are of one turn, or where there is no loop of the run from its first work to its last.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "constants.h"
+#include "format.h"
+#include "print.h"
+#include "report_facts.h"
+#include "report_parts.h"
+
+/* So many devices are spoken of, and so many causes and stretches of each. */
+enum { MOST_DEVICES = 4, MOST_CAUSES = 4, MOST_STRETCHES = 2 };
+
+/* How the causes of table account are said, of a device that idles; a count goes before many. */
+static const struct {
+	const char *cause, *text;
+	int is_pace; /* the host cannot go faster, whatever it waits for */
+} causes[] = {
+	{ "outside", "the host is outside CUDA", 1 },
+	{ "submit", "it is in calls that submit", 1 },
+	{ "call", "it is in other CUDA calls", 1 },
+	{ "wait", "it returns from waits", 0 },
+	{ "loading", "code is loaded", 0 },
+	{ "order", "operations wait for others elsewhere", 0 },
+	{ "start", "operations are on their way to the device", 1 },
+	{ "done", "nothing is left to do", 0 },
+	{ "unknown", "nobody is known to have submitted what came next", 0 },
+};
+#define CAUSES (sizeof(causes) / sizeof(*causes))
+
+struct sum {
+	size_t cause;
+	int64_t time, times;
+};
+
+/* A device of a process, and what there is to be said of it. */
+struct idling {
+	int64_t process, device, pid, turns;
+	int64_t busy, idle, pace; /* ns */
+	struct sum sum[CAUSES];
+	size_t count;
+};
+
+static size_t cause_of(const char *name)
+{
+	size_t i = 0;
+
+	while (i < CAUSES && strcmp(causes[i].cause, name))
+		i++;
+	return i;
+}
+
+static int print_loops(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_LOOPS);
+	int step = -1, several = db_int(db, "SELECT count(*) FROM loop", 0) > 1;
+	char turn[DURATION_SIZE], pid[32] = "";
+
+	for (int i = 0; q && (step = db_step(q)) > 0 && i < MOST_DEVICES; i++) {
+		if (several)
+			snprintf(pid, sizeof(pid),
+				"pid %lld: ", (long long)sqlite3_column_int64(q, LOOPS_PID));
+		print(out, "    loop     %s%lld turns of %s, from %s on\n", pid,
+			(long long)sqlite3_column_int64(q, LOOPS_TURNS),
+			format_duration(turn, sqlite3_column_int64(q, LOOPS_TURN)),
+			db_text(q, LOOPS_PLACE));
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+static void add_sum(struct idling *of, sqlite3_stmt *q)
+{
+	size_t cause = cause_of(db_text(q, ACCOUNT_CAUSE));
+	int64_t time = sqlite3_column_int64(q, ACCOUNT_TIME);
+
+	if (cause == CAUSES) {
+		of->busy += time;
+		return;
+	}
+	of->idle += time;
+	of->pace += causes[cause].is_pace ? time : 0;
+	of->sum[of->count++] = (struct sum){ cause, time, sqlite3_column_int64(q, ACCOUNT_TIMES) };
+}
+
+static int64_t number_of_process(struct db *db, const char *sql, int64_t process)
+{
+	sqlite3_stmt *q = db_prepare(db, sql);
+	int64_t number = 0;
+
+	if (q && !db_bind(q, "i", process) && db_step(q) > 0)
+		number = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	return number;
+}
+
+/* The devices in the account, of each process: how many, -1 after a message. */
+static long read_devices(struct db *db, struct idling **list)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_ACCOUNT);
+	struct idling *last = NULL;
+	size_t count = 0;
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		int64_t process = sqlite3_column_int64(q, ACCOUNT_PROCESS);
+		int64_t device = sqlite3_column_int64(q, ACCOUNT_DEVICE);
+
+		if (sqlite3_column_type(q, ACCOUNT_DEVICE) == SQLITE_NULL)
+			continue;
+		if (!last || last->process != process || last->device != device) {
+			last = array_room(*list, count, sizeof(*last));
+			if (!last) {
+				step = -1;
+				break;
+			}
+			*list = last;
+			last += count++;
+			*last = (struct idling){ .process = process, .device = device };
+			last->pid = number_of_process(db, "SELECT pid FROM process WHERE id = ?",
+				process);
+			last->turns = number_of_process(db,
+				"SELECT turns FROM loop WHERE process = ?", process);
+		}
+		if (last->count < CAUSES)
+			add_sum(last, q);
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : (long)count;
+}
+
+static int64_t a_turn(const struct idling *of, int64_t number)
+{
+	return of->turns ? number / of->turns : number;
+}
+
+/* The causes are in order of time; small ones are left out. */
+static void print_causes(const struct idling *of, FILE *out)
+{
+	const char *separator = ": ";
+	char time[DURATION_SIZE];
+
+	for (size_t i = 0; i < of->count && i < MOST_CAUSES; i++) {
+		const struct sum *sum = &of->sum[i];
+
+		if (sum->time < of->idle / ACCOUNT_SMALL_PART)
+			break;
+		print(out, "%s%s %s", separator, format_duration(time, a_turn(of, sum->time)),
+			causes[sum->cause].text);
+		separator = ", ";
+	}
+}
+
+static int print_stretches(struct db *db, const struct idling *of, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_OUTSIDE);
+	const char *separator = "             outside CUDA most: ";
+	char time[DURATION_SIZE];
+	int step = -1, count = 0;
+
+	while (q && (step = db_step(q)) > 0 && count < MOST_STRETCHES) {
+		int64_t spent = sqlite3_column_int64(q, OUTSIDE_TIME);
+
+		if (sqlite3_column_type(q, OUTSIDE_DEVICE) == SQLITE_NULL ||
+			sqlite3_column_int64(q, OUTSIDE_PROCESS) != of->process ||
+			sqlite3_column_int64(q, OUTSIDE_DEVICE) != of->device ||
+			spent < of->idle / ACCOUNT_SMALL_PART)
+			continue;
+		print(out, "%s%s from %s to %s", separator,
+			format_duration(time, a_turn(of, spent)), db_text(q, OUTSIDE_FROM),
+			db_text(q, OUTSIDE_TO));
+		separator = "; ";
+		count++;
+	}
+	if (count)
+		fputc('\n', out);
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : 0;
+}
+
+/* The device waits for the host most of the time, and the host for nobody. */
+static int is_launch_bound(const struct idling *of)
+{
+	return of->idle > of->busy && of->pace > of->idle - of->idle / LAUNCH_BOUND_PART;
+}
+
+static void print_advice(struct db *db, const struct idling *of, FILE *out)
+{
+	char needs[DURATION_SIZE], work[DURATION_SIZE];
+	int scripts = db_int(db, "SELECT EXISTS (SELECT 1 FROM code)", 0) > 0;
+
+	print(out,
+		"             the host needs %s to submit %s of work, no wait is to blame: fewer and "
+		"larger operations, or a CUDA graph%s, would help\n",
+		format_duration(needs, a_turn(of, of->pace)),
+		format_duration(work, a_turn(of, of->busy)),
+		scripts ? " (PyTorch: torch.compile with mode=\"reduce-overhead\")" : "");
+}
+
+static int print_device(struct db *db, const struct idling *of, int several, FILE *out)
+{
+	const char *part = of->turns ? "a turn" : "the time from its first work to its last";
+	char share[DURATION_SIZE], idle[DURATION_SIZE], name[64] = "the device";
+
+	if (several)
+		snprintf(name, sizeof(name), "device %lld, pid %lld,", (long long)of->device,
+			(long long)of->pid);
+	if (of->idle < (of->idle + of->busy) / ACCOUNT_SMALL_PART) {
+		print(out, "    idle     hardly: %s is busy %s of %s\n", name,
+			format_share(share, (double)of->busy / (double)(of->idle + of->busy)),
+			part);
+		return 0;
+	}
+	print(out, "    idle     %s idles %s of %s (%s)", name,
+		format_share(share, (double)of->idle / (double)(of->idle + of->busy)), part,
+		format_duration(idle, a_turn(of, of->idle)));
+	print_causes(of, out);
+	fputc('\n', out);
+	if (print_stretches(db, of, out))
+		return -1;
+	if (of->turns && is_launch_bound(of))
+		print_advice(db, of, out);
+	return 0;
+}
+
+int report_account(struct db *db, FILE *out)
+{
+	struct idling *list = NULL;
+	long count = print_loops(db, out) ? -1 : read_devices(db, &list);
+	int rc = count < 0 ? -1 : 0;
+
+	for (long i = 0; i < count && i < MOST_DEVICES && !rc; i++)
+		rc = print_device(db, &list[i], count > 1, out);
+	free(list);
+	return rc;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop of a run, and the causes of its idle time. */
+#include "miniature.h"
+
+#include "account.h"
+
+static const char loop_sql[] =
+	"SELECT turns || ' from ' || site || ', ' || (start / 1000) || ' to ' || (end / 1000) FROM loop";
+
+static void account(struct mini *m)
+{
+	mini_exec(m, "DELETE FROM loop; DELETE FROM account");
+	assert_int_equal(account_measure(&m->db), 0);
+}
+
+/* "cause time" in us of device 0, or of the host, in order of the causes' names. */
+static void expect_account(struct mini *m, const char *device, const char *wanted)
+{
+	char sql[300];
+
+	snprintf(sql, sizeof(sql),
+		"SELECT group_concat(cause || ' ' || t, ', ') FROM (SELECT cause, sum(time) / 1000 AS t "
+		"FROM account WHERE device IS %s GROUP BY cause ORDER BY cause)",
+		device);
+	assert_string_equal(mini_text(m, sql), wanted);
+}
+
+static void launch(struct mini *m, double at, int64_t site, double start, double end)
+{
+	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = at, .stream = 1, .site = site,
+		.runs = { start, end });
+}
+
+/* A step: at the first site once, at the second times times, and a wait where it is given. */
+static double step(struct mini *m, double at, const int64_t site[], int times, int waits)
+{
+	launch(m, at, site[0], at + 5, at + 10);
+	for (int i = 0; i < times; i++, at += 10)
+		launch(m, at + 10, site[1], at + 15, at + 20);
+	if (waits)
+		MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = at + 10, .site = site[2]);
+	return at + 20;
+}
+
+static void turns_are_steps_whatever_their_inner_loops_do(void **state)
+{
+	static const int inner[] = { 4, 7, 3, 9, 4, 5 };
+	struct mini m;
+	double at = 100;
+	int64_t site[3];
+
+	mini_init(&m);
+	for (int i = 0; i < 3; i++)
+		site[i] = mini_site(&m, "f", i);
+	for (size_t i = 0; i < sizeof(inner) / sizeof(*inner); i++)
+		at = step(&m, at, site, inner[i], 1);
+	account(&m);
+	/* The sixth has no end: no other begins behind it. */
+	assert_string_equal(mini_text(&m, loop_sql), "5 from 1, 100 to 470");
+	mini_release(&m);
+}
+
+/* Of PyTorch's first steps one loads 40 kernels. */
+static void what_warms_up_is_no_turn(void **state)
+{
+	struct mini m;
+	double at = 100;
+	int64_t site[3];
+
+	mini_init(&m);
+	for (int i = 0; i < 3; i++)
+		site[i] = mini_site(&m, "f", i);
+	at = step(&m, at, site, 2, 1) + 5000;
+	for (int i = 0; i < 6; i++)
+		at = step(&m, at, site, 2, 1);
+	account(&m);
+	assert_string_equal(mini_text(&m, loop_sql), "5 from 1, 5140 to 5340");
+	mini_release(&m);
+}
+
+static void what_does_not_repeat_is_no_loop(void **state)
+{
+	struct mini m;
+
+	mini_init(&m);
+	for (int i = 0; i < 20; i++)
+		launch(&m, 10.0 * i, mini_site(&m, "f", i), 10.0 * i + 5, 10.0 * i + 8);
+	account(&m);
+	assert_int_equal(mini_int(&m, "SELECT count(*) FROM loop"), 0);
+	/* From the first launch to the last end. */
+	assert_int_equal(mini_int(&m, "SELECT sum(time) FROM account WHERE device = 0"), 198000);
+	mini_release(&m);
+}
+
+/* A run that goes on while the device works through what was submitted. */
+static void the_last_turn_ends_with_its_work(void **state)
+{
+	struct mini m;
+	int64_t site;
+
+	mini_init(&m);
+	site = mini_site(&m, "f", 1);
+	for (int i = 0; i < 5; i++)
+		launch(&m, 10.0 * i, site, 100.0 * i + 5, 100.0 * i + 105);
+	account(&m);
+	assert_string_equal(mini_text(&m, loop_sql), "4 from 1, 0 to 405");
+	expect_account(&m, "0", "busy 400, start 3, submit 2");
+	mini_release(&m);
+}
+
+/* 0 launch, 5 to 10 runs, 20 to 40 in cudaMalloc, 60 launch, 65 runs until 100. */
+static void idle_time_has_a_cause(void **state)
+{
+	struct mini m;
+	int64_t site[3];
+
+	mini_init(&m);
+	for (int i = 0; i < 3; i++)
+		site[i] = mini_site(&m, "f", i);
+	launch(&m, 0, site[0], 5, 10);
+	MINI_CALL(&m, .type = CALL_cuMemAlloc_v2, .at = 20, .until = 40, .site = site[1]);
+	launch(&m, 60, site[2], 65, 100);
+	account(&m);
+	expect_account(&m, "0", "busy 40, call 20, outside 30, start 6, submit 4");
+	expect_account(&m, "NULL", "call 20, outside 76, submit 4");
+	assert_string_equal(mini_text(&m,
+				    "SELECT from_site || ' ' || site || ' ' || time FROM account "
+				    "WHERE device = 0 AND cause = 'outside' ORDER BY site"),
+		"1 2 10000");
+	mini_release(&m);
+}
+
+/* Autograd's thread launches; meanwhile the main one is in a call, then waits for it. */
+static void another_thread_may_have_the_host(void **state)
+{
+	struct mini m;
+	int64_t site[3], thread;
+
+	mini_init(&m);
+	for (int i = 0; i < 3; i++)
+		site[i] = mini_site(&m, "f", i);
+	thread = mini_thread(&m);
+	launch(&m, 0, site[0], 5, 10);
+	MINI_CALL(&m, .type = CALL_cuMemAlloc_v2, .at = 10, .until = 30, .site = site[1]);
+	MINI_CALL(&m, .type = CALL_cuCtxSynchronize, .at = 40, .until = 120, .site = site[1]);
+	MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = 50, .stream = 1, .site = site[2],
+		.thread = thread, .runs = { 55, 110 });
+	account(&m);
+	expect_account(&m, "0", "busy 60, call 20, outside 20, start 6, submit 4");
+	mini_release(&m);
+}
+
+static void of_what_nobody_submitted_the_cause_is_unknown(void **state)
+{
+	struct mini m;
+
+	mini_init(&m);
+	launch(&m, 0, mini_site(&m, "f", 0), 5, 10);
+	launch(&m, 20, mini_site(&m, "f", 1), 25, 30);
+	mini_exec(&m, "UPDATE operation SET call = NULL WHERE id = 2");
+	account(&m);
+	expect_account(&m, "0", "busy 10, start 3, submit 2, unknown 15");
+	mini_release(&m);
+}
+
+static void the_sums_are_the_whole(void **state)
+{
+	struct mini m;
+	double at = 0;
+
+	mini_init(&m);
+	for (int i = 0; i < 4; i++)
+		mini_site(&m, "f", i);
+	srand(7);
+	for (int i = 0; i < 300; i++) {
+		double from = at + rand() % 40, until = from + 1 + rand() % 60;
+
+		MINI_CALL(&m, .type = rand() % 3 ? CALL_cuLaunchKernel : CALL_cuMemcpyHtoDAsync_v2,
+			.at = at, .until = at + 1 + rand() % 5, .stream = 1, .site = 1 + i % 4,
+			.runs = { from, until });
+		at += 6 + rand() % 30;
+	}
+	account(&m);
+	assert_int_equal(mini_int(&m, "SELECT turns FROM loop"), 74);
+	assert_int_equal(mini_int(&m, "SELECT sum(time) FROM account WHERE device = 0"),
+		mini_int(&m, "SELECT end - start FROM loop"));
+	assert_int_equal(mini_int(&m, "SELECT sum(time) FROM account WHERE device IS NULL"),
+		mini_int(&m, "SELECT end - start FROM loop"));
+	mini_release(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(turns_are_steps_whatever_their_inner_loops_do),
+		cmocka_unit_test(what_warms_up_is_no_turn),
+		cmocka_unit_test(what_does_not_repeat_is_no_loop),
+		cmocka_unit_test(the_last_turn_ends_with_its_work),
+		cmocka_unit_test(idle_time_has_a_cause),
+		cmocka_unit_test(another_thread_may_have_the_host),
+		cmocka_unit_test(of_what_nobody_submitted_the_cause_is_unknown),
+		cmocka_unit_test(the_sums_are_the_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
