@@ -3,8 +3,8 @@
  * Where the time goes: tables loop and account.
  *
  * Of each process the part looked at is its loop (loop.h), until all has ended that its turns
- * submitted, or without one all from the first call that submits an operation to the end of the last
- * operation.  Of each device that ran something in
+ * submitted, or without one all from the first call that submits an operation to the end of the
+ * last operation.  Of each device that ran something in
  * it, each nanosecond has one cause: it was busy, or it idled until an operation began because
  *
  *	outside   no thread was in CUDA: the host had other work between two sites

@@ -195,8 +195,8 @@ static void print_advice(struct db *db, const struct idling *of, FILE *out)
 	int scripts = db_int(db, "SELECT EXISTS (SELECT 1 FROM code)", 0) > 0;
 
 	print(out,
-		"             the host needs %s to submit %s of work, no wait is to blame: fewer and "
-		"larger operations, or a CUDA graph%s, would help\n",
+		"             the host needs %s to submit %s of work, no wait is to blame: fewer "
+		"and larger operations, or a CUDA graph%s, would help\n",
 		format_duration(needs, a_turn(of, of->pace)),
 		format_duration(work, a_turn(of, of->busy)),
 		scripts ? " (PyTorch: torch.compile with mode=\"reduce-overhead\")" : "");

@@ -5,7 +5,8 @@
 #include "account.h"
 
 static const char loop_sql[] =
-	"SELECT turns || ' from ' || site || ', ' || (start / 1000) || ' to ' || (end / 1000) FROM loop";
+	"SELECT turns || ' from ' || site || ', ' || (start / 1000) || ' to ' || (end / 1000)"
+	" FROM loop";
 
 static void account(struct mini *m)
 {
@@ -19,8 +20,8 @@ static void expect_account(struct mini *m, const char *device, const char *wante
 	char sql[300];
 
 	snprintf(sql, sizeof(sql),
-		"SELECT group_concat(cause || ' ' || t, ', ') FROM (SELECT cause, sum(time) / 1000 AS t "
-		"FROM account WHERE device IS %s GROUP BY cause ORDER BY cause)",
+		"SELECT group_concat(cause || ' ' || t, ', ') FROM "
+		"(SELECT cause, sum(time) / 1000 AS t FROM account WHERE device IS %s GROUP BY cause ORDER BY cause)",
 		device);
 	assert_string_equal(mini_text(m, sql), wanted);
 }
