@@ -23,6 +23,7 @@ enum spot_kind {
 	SPOT_CONSTANT,
 	SPOT_SPECIAL,
 	SPOT_TARGET,
+	SPOT_HANDLE,
 };
 enum { COUNT_64 = 0xf0, COUNT_BYTES, COUNT_TENSOR, COUNT_TEXELS, COUNT_MORE_TEXELS };
 
@@ -60,6 +61,7 @@ static const struct spot {
 	[R16_4] = { SPOT_GENERAL, 16, 4 },
 	[UD] = { SPOT_UNIFORM, 16, 1 },
 	[U24_DIVERGENT] = { SPOT_UNIFORM, 24, 1 },
+	[U24] = { SPOT_UNIFORM, 24, 1 },
 	[U24_2] = { SPOT_UNIFORM, 24, 2 },
 	[U32] = { SPOT_UNIFORM, 32, 1 },
 	[U32_2] = { SPOT_UNIFORM, 32, 2 },
@@ -88,6 +90,7 @@ static const struct spot {
 	[C38_PLAIN] = { SPOT_CONSTANT, 38, COUNT_BYTES },
 	[C38_U] = { SPOT_CONSTANT, 38, COUNT_BYTES },
 	[C37_U] = { SPOT_CONSTANT, 37, COUNT_BYTES },
+	[HANDLE40] = { SPOT_HANDLE, 40, 0 },
 	[SPECIAL72] = { SPOT_SPECIAL, 72, 0 },
 	[TARGET] = { SPOT_TARGET, 34, 0 },
 	[TARGET_32] = { SPOT_TARGET, 34, 0 },
@@ -219,6 +222,21 @@ static void set_constant(const struct coded *code, struct sass_operand *operand,
 		operand->value += place == C37_U ? 1 << 17 : 1 << 16;
 }
 
+/* Constants are in words; bank 0, as textures' handles are parameters. */
+static void set_handle(const struct coded *code, struct sass_operand *operand)
+{
+	if (form(code) == 7) {
+		operand->kind = SASS_OPERAND_UNIFORM;
+		operand->number = uniform_number(code, 40);
+		operand->count = 1;
+		return;
+	}
+	operand->kind = SASS_OPERAND_CONSTANT;
+	operand->number = operand->bank_register = SASS_NONE;
+	operand->value = 4 * (int64_t)bits(code, 40, 14);
+	operand->bank = (uint8_t)bits(code, 54, 5);
+}
+
 /* In units of 4 bytes from the next instruction on; from sm_90 on the low 8 bits are elsewhere. */
 static void set_target(const struct coded *code, struct sass_operand *operand, uint8_t place)
 {
@@ -279,6 +297,9 @@ static void set_operand(const struct coded *code, const struct sass_instruction 
 		break;
 	case SPOT_TARGET:
 		set_target(code, operand, place);
+		break;
+	case SPOT_HANDLE:
+		set_handle(code, operand);
 		break;
 	default:
 		break;

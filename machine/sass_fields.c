@@ -99,6 +99,11 @@ static void read_atomic(const struct coded *code, struct sass_instruction *in)
 		in->is_float = 1;
 		return;
 	}
+	if (code->arch >= 90) { /* floating-point types have opcodes of their own; 4 is 128 bits */
+		in->bytes = type == 4 ? 16 : integers[type];
+		in->is_signed = type == 1 || type == 5;
+		return;
+	}
 	in->is_float = type == 3 || type == 4 || type >= 6;
 	in->is_signed = type == 1 || type == 5;
 	in->bytes = integers[type];
@@ -126,9 +131,22 @@ uint8_t sass_tensor_registers(const struct coded *code)
 		return (uint8_t)(1 << (bits(code, 72, 2) % 3));
 	case 0x036:
 		return 2;
-	case 0x03c: /* HMMA */
-	case 0x07a:
-		return bit(code, 76) || bit(code, 77) ? 4 : 2;
+	case 0x037: /* IMMA: 16 or 8 rows */
+		return bit(code, 86) ? 4 : 2;
+	case 0x03c: /* HMMA: of 32 or 16 bits */
+	case 0x03d: /* BMMA: 16 or 8 rows */
+		return bit(code, 76) ? 4 : 2;
+	case 0x03f: /* DMMA: 16 or 8 rows */
+		return bits(code, 76, 2) ? 8 : 4;
+	case 0x07a: /* QMMA */
+		return bit(code, 77) ? 4 : 2;
+	case 0x1ee: /* LDTM: by shape and number */
+		columns = 1u << bits(code, 83, 3);
+		columns <<= bit(code, 87)        ? 0
+			: bits(code, 81, 2) == 0 ? 1
+			: bits(code, 81, 2) == 1 ? 2
+						 : 0;
+		return (uint8_t)(columns > 128 ? 128 : columns);
 	case 0x1f0:
 	case 0x1f3:
 		return (uint8_t)(bit(code, 75) ? columns / 2 : columns / 4);

@@ -53,6 +53,7 @@ enum sass_place {
 	/* The same whether or not others of the row are uniform. */
 	UD,
 	U24_DIVERGENT, /* BRA.DIV, BRA.CONV have it */
+	U24,
 	U24_2,
 	U32,
 	U32_2,
@@ -82,6 +83,7 @@ enum sass_place {
 	C38_PLAIN,
 	C38_U, /* with the uniform register at 24 */
 	C37_U,
+	HANDLE40, /* of a texture or surface: a constant or a uniform register */
 	SPECIAL72,
 	TARGET,    /* a branch's label */
 	TARGET_32, /* 32 bits */
