@@ -48,6 +48,15 @@ int ptx_parameters(struct ptx_module *module, size_t kernel, struct image_parame
 /* 1: the kernel, or a function that it may call, calls printf; 0: none does; -1: not known. */
 int ptx_prints(struct ptx_module *module, size_t kernel);
 
+/*
+ * Programmatic dependent launch: whether the kernel, or a function that it may call, waits for the
+ * kernels before it (griddepcontrol.wait), and lets those behind it begin (launch_dependents).
+ */
+struct ptx_dependence {
+	int waits, triggers; /* 1: it does; 0: it does not; -1: not known */
+};
+struct ptx_dependence ptx_dependence(struct ptx_module *module, size_t kernel);
+
 enum ptx_byte {
 	PTX_UNKNOWN = 0, /* not recorded; of a word: a pointer or not */
 	PTX_KNOWN,       /* the byte's value is that */
@@ -102,6 +111,7 @@ struct ptx_claim {
 	uint8_t sure;      /* 0: this word or others, which could not be told apart */
 	uint8_t exact;     /* 0: at most these bytes */
 	uint8_t loaded;    /* which ones depends on what lies in memory */
+	uint8_t early;     /* surely before any griddepcontrol.wait */
 	uint8_t object;    /* enum ptx_object; of others than addresses no bounds are known */
 	uint8_t stride_count;
 	int64_t low, high;

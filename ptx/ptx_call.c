@@ -195,6 +195,8 @@ int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruct
 	}
 	rc = ptx_frame_init(&callee, frame->walk, call.function, path, frame->depth + 1);
 	callee.is_part = is_part(frame, state, in);
+	frame->instruction = instruction;
+	callee.may_have_waited = !ptx_is_early(frame);
 	if (!rc)
 		rc = enter(frame, state, &call, &callee, in->guard >= 0);
 	ptx_frame_release(&callee);
@@ -206,8 +208,9 @@ struct reach {
 	struct ptx_module *module;
 	uint32_t *function;
 	uint32_t count;
-	uint8_t *seen; /* by function */
-	int doubt;     /* a call leads who knows where */
+	uint8_t *seen;               /* by function */
+	int doubt;                   /* a call leads who knows where */
+	int prints, waits, triggers; /* one of them does */
 };
 
 static void reach(struct reach *reach, uint32_t number)
@@ -231,43 +234,64 @@ static void follow_call(struct reach *all, const struct ptx_function *function,
 		all->doubt = 1;
 }
 
-/* 1: it is vprintf itself. */
-static int follow(struct reach *all, struct ptx_function *function)
+static void look_at(struct reach *all, const struct ptx_function *function,
+	const struct ptx_instruction *in)
+{
+	if (in->opcode == OP_CALL)
+		follow_call(all, function, in);
+	if (in->opcode != OP_GRIDDEPCONTROL)
+		return;
+	all->waits |= (in->modifiers & MODIFIER_WAIT) != 0;
+	all->triggers |= (in->modifiers & MODIFIER_LAUNCH) != 0;
+}
+
+static void follow(struct reach *all, struct ptx_function *function)
 {
 	enum builtin what = builtin_of(function->name, function->length);
 
-	if (what == BUILTIN_PRINTF)
-		return 1;
+	all->prints |= what == BUILTIN_PRINTF;
 	/* CUDA's own, or linked from elsewhere. */
 	if (!function->has_body) {
 		all->doubt |= what == BUILTIN_NONE;
-		return 0;
+		return;
 	}
 	if (ptx_parse_function(all->module, function)) {
 		all->doubt = 1;
-		return 0;
+		return;
 	}
 	for (uint32_t i = 0; i < function->instruction_count; i++)
-		if (function->instruction[i].opcode == OP_CALL)
-			follow_call(all, function, &function->instruction[i]);
-	return 0;
+		look_at(all, function, &function->instruction[i]);
+}
+
+static void follow_all(struct reach *all, size_t kernel)
+{
+	all->function = calloc(all->module->function_count, sizeof(*all->function));
+	all->seen = calloc(all->module->function_count, 1);
+	if (all->function && all->seen) {
+		reach(all, all->module->kernel[kernel]);
+		for (uint32_t i = 0; i < all->count; i++)
+			follow(all, &all->module->function[all->function[i]]);
+	} else {
+		all->doubt = 1;
+	}
+	free(all->function);
+	free(all->seen);
 }
 
 int ptx_prints(struct ptx_module *module, size_t kernel)
 {
 	struct reach all = { .module = module };
-	int prints = 0;
 
-	all.function = calloc(module->function_count, sizeof(*all.function));
-	all.seen = calloc(module->function_count, 1);
-	if (all.function && all.seen) {
-		reach(&all, module->kernel[kernel]);
-		for (uint32_t i = 0; i < all.count && !prints; i++)
-			prints = follow(&all, &module->function[all.function[i]]);
-	} else {
-		all.doubt = 1;
-	}
-	free(all.function);
-	free(all.seen);
-	return prints ? 1 : all.doubt ? -1 : 0;
+	follow_all(&all, kernel);
+	return all.prints ? 1 : all.doubt ? -1 : 0;
+}
+
+struct ptx_dependence ptx_dependence(struct ptx_module *module, size_t kernel)
+{
+	struct reach all = { .module = module };
+	int none;
+
+	follow_all(&all, kernel);
+	none = all.doubt ? -1 : 0;
+	return (struct ptx_dependence){ all.waits ? 1 : none, all.triggers ? 1 : none };
 }

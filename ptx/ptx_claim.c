@@ -52,8 +52,8 @@ static int unite(struct ptx_claim *into, const struct ptx_claim *other)
 	int touch = other->low <= into->high && into->low <= other->high;
 
 	if (into->offset != other->offset || into->direction != other->direction ||
-		into->object != other->object || into->sure != other->sure ||
-		into->exact != other->exact)
+		into->object != other->object || into->early != other->early ||
+		into->sure != other->sure || into->exact != other->exact)
 		return 0;
 	if (into->stride_count && same_strides(into, other)) {
 		int64_t apart, run;
@@ -91,7 +91,7 @@ static int add(struct ptx_walk *walk, const struct ptx_claim *claim)
 		struct ptx_claim both = access->claim[i];
 
 		if (both.offset != claim->offset || both.direction != claim->direction ||
-			both.object != claim->object)
+			both.object != claim->object || both.early != claim->early)
 			continue;
 		same++;
 		last = &access->claim[i];
@@ -157,7 +157,9 @@ static int add_to_words(struct ptx_walk *walk, const struct ptx_value *address,
 static int claim_all(struct ptx_frame *frame, const struct ptx_value *address,
 	const struct ptx_state *state, uint32_t bytes, int direction)
 {
-	struct ptx_claim claim = { .direction = (uint8_t)direction, .sure = 1 };
+	struct ptx_claim claim = { .direction = (uint8_t)direction,
+		.sure = 1,
+		.early = (uint8_t)ptx_is_early(frame) };
 
 	ptx_shape(frame->walk, &claim, address, state, bytes);
 	claim.exact = claim.exact && !ptx_is_some(frame, address);
@@ -236,6 +238,7 @@ int ptx_claim_object(struct ptx_frame *frame, const struct ptx_value *object, in
 		.object = (uint8_t)kind,
 		.sure = 1,
 		.loaded = 1,
+		.early = (uint8_t)ptx_is_early(frame),
 		.low = PTX_NO_LOW,
 		.high = PTX_NO_HIGH };
 

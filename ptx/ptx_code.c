@@ -241,6 +241,8 @@ static const struct {
 	{ "commit_group", MODIFIER_WAIT },
 	{ "wait_group", MODIFIER_WAIT },
 	{ "wait_all", MODIFIER_WAIT },
+	{ "wait", MODIFIER_WAIT },
+	{ "launch_dependents", MODIFIER_LAUNCH },
 	{ "mbarrier", MODIFIER_WAIT },
 };
 

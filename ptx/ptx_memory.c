@@ -271,6 +271,7 @@ int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruc
 	const struct ptx_operand *operand = &frame->function->operand[in->operand];
 	const struct ptx_operand *address = first_address(in, operand);
 
+	frame->instruction = instruction;
 	switch (in->opcode) {
 	case OP_TEX:
 	case OP_TLD4:

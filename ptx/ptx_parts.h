@@ -29,6 +29,7 @@
 	X(BFI, "bfi") X(BFIND, "bfind") X(BRA, "bra") X(BRX, "brx") X(CALL, "call") \
 	X(CLZ, "clz") X(CNOT, "cnot") X(CP, "cp") X(CVT, "cvt") X(CVTA, "cvta") \
 	X(DISCARD, "discard") X(DIV, "div") X(EXIT, "exit") X(FMA, "fma") \
+	X(GRIDDEPCONTROL, "griddepcontrol") \
 	X(ISSPACEP, "isspacep") X(LD, "ld") X(LDU, "ldu") X(LOP3, "lop3") X(MAD, "mad") \
 	X(MAPA, "mapa") X(MAX, "max") X(MIN, "min") X(MOV, "mov") X(MUL, "mul") \
 	X(MULTIMEM, "multimem") X(NEG, "neg") X(NOT, "not") X(OR, "or") X(POPC, "popc") \
@@ -87,10 +88,11 @@ enum ptx_modifier {
 	MODIFIER_LOAD = 1 << 8,
 	MODIFIER_PREFETCH = 1 << 9,
 	MODIFIER_COMBINED = 1 << 10, /* setp.lt.and */
-	MODIFIER_WAIT = 1 << 11,     /* commit and wait groups, mbarrier */
+	MODIFIER_WAIT = 1 << 11,     /* commit and wait groups, mbarrier; griddepcontrol.wait */
 	MODIFIER_HALF = 1 << 12,     /* ld.param of 32 bits: it may be half of a pointer */
 	MODIFIER_EXTENDED =
-		1 << 13, /* setp of high halves; its last operand compared the low ones */
+		1 << 13,           /* setp of high halves; its last operand compared the low ones */
+	MODIFIER_LAUNCH = 1 << 14, /* griddepcontrol.launch_dependents */
 };
 
 enum ptx_operand_kind {

@@ -354,6 +354,8 @@ int ptx_step(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruct
 		return ptx_fail(frame->walk, "too long");
 	frame->walk->steps--;
 	frame->walk->access->steps++;
+	if (in->opcode == OP_GRIDDEPCONTROL)
+		return 0;
 	if (in->opcode == OP_CALL)
 		return ptx_call(frame, state, instruction);
 	if (touches(in)) {

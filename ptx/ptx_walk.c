@@ -299,6 +299,8 @@ int ptx_frame_init(struct ptx_frame *frame, struct ptx_walk *walk, struct ptx_fu
 	if (!frame->single || !frame->condition_of || !frame->entry || !frame->head ||
 		!frame->spare || !frame->way || !frame->some || !frame->twins)
 		return ptx_fail(walk, "out of memory");
+	if (ptx_find_waits(frame))
+		return -1;
 	for (uint32_t i = 0; i < function->block_count; i++) {
 		if (!function->block[i].is_head)
 			continue;
@@ -327,6 +329,7 @@ void ptx_frame_release(struct ptx_frame *frame)
 	free(frame->way);
 	free(frame->some);
 	free(frame->twins);
+	free(frame->after_wait);
 }
 
 int ptx_walk_function(struct ptx_frame *frame, const struct ptx_state *start)

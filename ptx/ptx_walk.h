@@ -146,6 +146,10 @@ struct ptx_frame {
 	uint8_t *some;            /* by block: 1 + whether only some threads run it */
 	int is_part;              /* only some of the threads that the state speaks of get here: */
 	int is_guard_part;        /* into the function; past the guard of the instruction */
+	uint32_t instruction;     /* that accesses memory now, or calls */
+	int may_have_waited;      /* griddepcontrol.wait, before the function was called */
+	int waits;                /* so does the function, or one that it calls may */
+	uint8_t *after_wait;      /* by block: 1: a way to it leads past such a wait */
 	uint8_t fresh[PTX_SYMBOLS]; /* symbols that a join has just made */
 	struct ptx_twins *twins;    /* of selections; behind it those of the join that is made */
 };
@@ -287,6 +291,10 @@ int64_t ptx_stride_length(const struct ptx_stride *stride);
 /* The instruction accesses bytes at a value. */
 int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
 	const struct ptx_state *state, uint32_t bytes, int direction);
+/* 1: no way leads from the beginning of the kernel to the present access by griddepcontrol.wait. */
+int ptx_is_early(const struct ptx_frame *frame);
+/* Fills frame->after_wait; 0, or -1 after ptx_fail. */
+int ptx_find_waits(struct ptx_frame *frame);
 /* It accesses what a texture or a surface (enum ptx_object) stands for. */
 int ptx_claim_object(struct ptx_frame *frame, const struct ptx_value *object, int kind,
 	int direction);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames go through one CUDA array: a copy fills it in one stream, a kernel of another stream reads
-// it as a texture, a third kernel draws into it as a surface; a table is read as a texture of linear
-// memory. Nothing orders the streams: no pointer to the array says so, only its objects do.
+// it as a texture, a third one draws into it as a surface; a table is a texture of linear memory.
+// Nothing orders the streams: no pointer to the array says so, only its objects do.
 // The fix has the streams wait for each other's events.
 #include "app.h"
 #include "hold.h"

@@ -202,6 +202,7 @@ static int add_claim(struct access_reader *reader, struct accesses *accesses,
 						 : add_bytes(word->address, claim->high),
 		.run = claim->run,
 		.exact = claim->exact,
+		.early = claim->early,
 	};
 
 	access.start = access.low;

@@ -52,6 +52,7 @@ struct memory_access {
 	uint8_t direction, evidence;
 	uint8_t sure;  /* 0: this allocation or another one, not known which */
 	uint8_t exact; /* 0: some of these bytes, at most */
+	uint8_t early; /* before the kernel waits for those before it, if it does */
 	uint32_t node; /* of a graph's launch: the graph_node that it is or is in; 0: of several */
 };
 

@@ -29,7 +29,8 @@ struct directions {
 	uint8_t piece[PTX_PARAMETER_LIMIT];      /* where one begins, its bytes */
 	uint8_t object[PTX_PARAMETER_LIMIT / 8]; /* by word: 1: a texture or surface */
 	const struct ptx_module *module;         /* that the kernel is of */
-	sqlite3_stmt *access, *variable, *object_row, *kernel, *prints, *shape, *shapes, *loss;
+	sqlite3_stmt *access, *variable, *object_row, *dependence, *kernel, *prints, *shape,
+		*shapes, *loss;
 };
 
 static int64_t or_null(int64_t bound, int64_t none)
@@ -71,12 +72,12 @@ static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
 			stride[s][0] = has ? claim->stride[s].bytes : DB_NULL;
 			stride[s][1] = has ? claim->stride[s].count : DB_NULL;
 		}
-		if (db_run(d->access, "iIisiIIIIIIIIIii", kernel, shape, (int64_t)claim->offset,
+		if (db_run(d->access, "iIisiIIIIIIIIIiii", kernel, shape, (int64_t)claim->offset,
 			    names[claim->direction], (int64_t)claim->sure,
 			    or_null(claim->low, PTX_NO_LOW), or_null(claim->high, PTX_NO_HIGH),
 			    claim->stride_count ? claim->run : DB_NULL, stride[0][0], stride[0][1],
 			    stride[1][0], stride[1][1], stride[2][0], stride[2][1],
-			    (int64_t)claim->exact, (int64_t)claim->loaded))
+			    (int64_t)claim->exact, (int64_t)claim->loaded, (int64_t)claim->early))
 			return -1;
 	}
 	return 0;
@@ -199,6 +200,19 @@ static int note_prints(struct directions *d, int64_t kernel, int prints)
 	return prints < 0 ? 0 : db_run(d->prints, "ii", (int64_t)prints, kernel);
 }
 
+static int64_t known(int answer)
+{
+	return answer < 0 ? DB_NULL : answer;
+}
+
+static int note_dependence(struct directions *d, int64_t kernel, const struct code_kernel *found)
+{
+	struct ptx_dependence dependence = ptx_dependence(found->module, found->number);
+
+	return db_run(d->dependence, "iII", kernel, known(dependence.waits),
+		known(dependence.triggers));
+}
+
 static int take_code(struct directions *d, int64_t kernel, const struct code_kernel *found)
 {
 	struct ptx_launch anything = { .size = 0 };
@@ -217,7 +231,7 @@ static int take_code(struct directions *d, int64_t kernel, const struct code_ker
 	rc = db_run(d->kernel, "isisi", kernel, "ptx", (int64_t)access.complete, access.why,
 		     (int64_t)access.reaches) ||
 		note_prints(d, kernel, prints) || write_claims(d, kernel, DB_NULL, &access) ||
-		note_objects(d, kernel, &access);
+		note_objects(d, kernel, &access) || note_dependence(d, kernel, found);
 	ptx_access_release(&access);
 	return rc ? -1 : take_shapes(d, kernel, found->module, found->number);
 }
@@ -282,9 +296,10 @@ int directions_resolve(struct db *db)
 		goto out;
 	d->access = db_prepare(db,
 		"INSERT INTO kernel_access VALUES "
-		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
 	d->variable = db_prepare(db, "INSERT OR IGNORE INTO kernel_variable VALUES (?,?,?,?,?)");
 	d->object_row = db_prepare(db, "INSERT OR IGNORE INTO kernel_object VALUES (?,?,?)");
+	d->dependence = db_prepare(db, "INSERT INTO kernel_dependence VALUES (?,?,?)");
 	d->kernel = db_prepare(db, "INSERT INTO kernel_code VALUES (?,?,?,?,?,NULL)");
 	d->prints = db_prepare(db, "UPDATE kernel_code SET prints = ? WHERE kernel = ?");
 	d->shape = db_prepare(db, "INSERT INTO shape_code VALUES (?,?,?,?)");
@@ -292,12 +307,13 @@ int directions_resolve(struct db *db)
 		"SELECT id, grid, block, words, pointers FROM shape "
 		"WHERE kernel = ?");
 	d->loss = db_prepare(db, "INSERT INTO loss SELECT min(id), ?, ? FROM process");
-	if (d->access && d->variable && d->object_row && d->kernel && d->prints && d->shape &&
-		d->shapes && d->loss)
+	if (d->access && d->variable && d->object_row && d->dependence && d->kernel && d->prints &&
+		d->shape && d->shapes && d->loss)
 		rc = take_kernels(d) || note_losses(d) ? -1 : 0;
 	sqlite3_finalize(d->access);
 	sqlite3_finalize(d->variable);
 	sqlite3_finalize(d->object_row);
+	sqlite3_finalize(d->dependence);
 	sqlite3_finalize(d->kernel);
 	sqlite3_finalize(d->prints);
 	sqlite3_finalize(d->shape);

@@ -41,15 +41,16 @@ static const char uses[] =
 	"WHERE kernel IN (SELECT kernel FROM kernel_object)";
 
 /*
- * How wide the elements of an array are: how many channels they have is not recorded, but the copies
- * that reach furthest to the right end with the row.
+ * How wide the elements of an array are: how many channels they have is not recorded, but the
+ * copies that reach furthest to the right end with the row.
  */
 static const char arrays[] =
 	"CREATE TEMP TABLE array_item AS "
 	"SELECT a.allocation, a.width, max(a.height, 1) AS height, max(a.depth, 1) AS depth, "
 	"(SELECT max((o.address & (1 << 21) - 1) + ifnull(e.bytes, c.bytes)) FROM operand o "
 	" JOIN call c ON c.id = o.call "
-	" LEFT JOIN extent e ON e.call = o.call AND e.role = o.role AND e.allocation = a.allocation "
+	" LEFT JOIN extent e ON e.call = o.call AND e.role = o.role "
+	"  AND e.allocation = a.allocation "
 	" WHERE o.allocation = a.allocation AND o.role IN ('dst', 'src')) AS row, "
 	"CASE WHEN a.format IN (2, 9, 16) THEN 2 WHEN a.format IN (3, 10, 32) THEN 4 "
 	" WHEN a.format IN (1, 8) THEN 1 END AS channel "

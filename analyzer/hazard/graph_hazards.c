@@ -5,10 +5,10 @@
  * streams that it was captured from are none.  Nodes are taken in an order that its edges allow,
  * and each is judged like an operation of a stream.
  *
- * An edge from a programmatic port does not wait for the end of the other node.  The two of them
- * arrange between themselves what they share; whether what comes after the second one is after the
- * end of the first depends on whether that waits for it.  So the first is no hazard, and the second
- * at most possible.
+ * An edge from a programmatic port does not wait for the end of the other node: the second one
+ * waits for it on the device, or it does not, which its code says (dependents.h).  Whether what
+ * comes after the second one is after the end of the first depends on that too: this is at most
+ * possible.
  */
 #include <stdlib.h>
 
@@ -165,13 +165,18 @@ static enum order_strength order_of_nodes(void *arg, const struct past_access *p
 	const struct graph_walk *walk = arg;
 	size_t earlier = past->by.epoch.set;
 
-	(void)access;
+	walk->hazards->launched_early = 0;
 	if (graph_order_is_before(&walk->full, graph_order_place(&walk->full, earlier)))
 		return ORDER_GUARANTEED;
 	if (!walk->ports ||
 		!graph_order_is_before(&walk->any, graph_order_place(&walk->any, earlier)))
 		return ORDER_UNORDERED;
-	return is_joined_by_port(walk, earlier, walk->vertex) ? ORDER_GUARANTEED : ORDER_ASSUMED;
+	if (!is_joined_by_port(walk, earlier, walk->vertex))
+		return ORDER_ASSUMED;
+	if (!access->early || !dependents_triggers(walk->hazards->run, past->by.call))
+		return ORDER_GUARANTEED;
+	walk->hazards->launched_early = 1;
+	return ORDER_UNORDERED;
 }
 
 static struct operation_point point_of_node(const struct graph_walk *walk, size_t number)

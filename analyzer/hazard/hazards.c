@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "constants.h"
+#include "record.h"
 
 /* Rows of table hazard at most: a loop that races a million times says no more than one that does
  * so a hundred thousand times. */
@@ -27,7 +28,7 @@ static const char *const evidences[] = { [EVIDENCE_NONE] = "none",
 static const char
 	*const orders[] = { [ACCESS_RAW] = "raw", [ACCESS_WAR] = "war", [ACCESS_WAW] = "waw" };
 
-/* Memory of which more than one stream makes use. */
+/* Memory of which more than one stream makes use, or a kernel that begins early. */
 struct shared {
 	struct history history;
 	int on_host;
@@ -41,7 +42,8 @@ static int is_of_host(const struct run_allocation *allocation)
 }
 
 /* An allocation is used in a call's stream; first: allocation -> 1 + the first such stream. */
-static int note_use(struct hazards *hazards, struct map *first, uint32_t id, uint32_t user)
+static int note_use(struct hazards *hazards, struct map *first, uint32_t id, uint32_t user,
+	int early)
 {
 	const struct run_call *call = run_call(hazards->run, user);
 	uint64_t stream = UINT64_C(1) + (call ? call->stream : 0), before;
@@ -50,9 +52,9 @@ static int note_use(struct hazards *hazards, struct map *first, uint32_t id, uin
 	if (!id || !call)
 		return 0;
 	before = map_get(first, id, 0);
-	if (!before)
-		return map_set(first, id, stream);
-	if (before == stream)
+	if (!before && map_set(first, id, stream))
+		return -1;
+	if (!early && (!before || before == stream))
 		return 0;
 	shared = idmap_need(&hazards->shared, id, sizeof(*shared));
 	if (!shared)
@@ -68,10 +70,22 @@ static int note_lives(struct hazards *hazards, struct map *first)
 		const struct run_allocation *allocation = run_allocation(hazards->run, id);
 
 		if (allocation->kind == ALLOCATION_ASYNC &&
-			(note_use(hazards, first, id, allocation->created) ||
-				note_use(hazards, first, id, allocation->freed)))
+			(note_use(hazards, first, id, allocation->created, 0) ||
+				note_use(hazards, first, id, allocation->freed, 0)))
 			return -1;
 	}
+	return 0;
+}
+
+/* Calls come in order; the cursor stays at the call. */
+static int begins_early(struct run_cursor *objects, int64_t call)
+{
+	struct run_cursor at;
+	const struct run_object *object = run_cursor_at(objects, call);
+
+	for (at = *objects; object; at.at++, object = run_cursor_at(&at, call))
+		if (object->role == OBJECT_ATTRIBUTES)
+			return (object->object & LAUNCH_PROGRAMMATIC) != 0;
 	return 0;
 }
 
@@ -79,11 +93,13 @@ static int find_shared(struct hazards *hazards)
 {
 	const struct run_operand *row = (const struct run_operand *)hazards->run->operands.rows;
 	const struct run_operand *end = run_rows_end(&hazards->run->operands);
+	struct run_cursor objects = { .rows = &hazards->run->objects };
 	struct map first = { 0 };
 	int rc = 0;
 
 	for (; row < end && !rc; row++)
-		rc = note_use(hazards, &first, row->allocation, row->call);
+		rc = note_use(hazards, &first, row->allocation, row->call,
+			begins_early(&objects, row->call));
 	if (!rc)
 		rc = note_lives(hazards, &first);
 	map_release(&first);
@@ -127,6 +143,7 @@ void hazards_free(struct hazards *hazards)
 	idmap_release(&hazards->shared, free_shared);
 	fences_release(&hazards->fences);
 	fences_release(&hazards->captured);
+	dependents_release(&hazards->dependents);
 	idmap_release(&hazards->graphs, free);
 	sqlite3_finalize(hazards->edges);
 	free(hazards->hazard);
@@ -265,6 +282,15 @@ static int is_vague(const struct hazards *hazards, const struct past_access *pas
 				!order_acts_in_graph(hazards->order, past->by.exec)));
 }
 
+/* A kernel that may begin before the one before it has ended, and does not wait for it. */
+static int is_early(const struct hazards *hazards, const struct operation_point *earlier,
+	const struct operation_point *later, const struct memory_access *access)
+{
+	return later->overlaps && earlier->stream == later->stream &&
+		dependents_overlap(&hazards->dependents, later->stream, earlier->call, later->call,
+			access->early);
+}
+
 static enum order_strength order_of_streams(void *arg, const struct past_access *past,
 	const struct memory_access *access)
 {
@@ -273,6 +299,10 @@ static enum order_strength order_of_streams(void *arg, const struct past_access 
 		past->by.acts ? past->by.exec : 0, past->by.acts ? past->access.node : 0,
 		hazards->now.acts ? access->node : 0);
 
+	hazards->launched_early =
+		strength == ORDER_UNKNOWN && is_early(hazards, &past->by, &hazards->now, access);
+	if (hazards->launched_early)
+		return ORDER_UNORDERED;
 	return strength < ORDER_UNKNOWN && is_vague(hazards, past, access) ? ORDER_UNKNOWN
 									   : strength;
 }
@@ -288,8 +318,13 @@ static const char *explain(const struct hazards *hazards, const struct operation
 	const struct operation_point *later)
 {
 	const struct run *run = hazards->db->run;
-	const char *why = fences_explain(&hazards->fences, earlier, later);
+	const char *why;
 
+	if (hazards->launched_early)
+		return "early-launch";
+	if (hazards->launch)
+		return fences_explain_captured(&hazards->captured, earlier, later);
+	why = fences_explain(&hazards->fences, earlier, later);
 	if (why)
 		return why;
 	if (earlier->returns_early)
@@ -324,9 +359,7 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 	hazard.confidence = strength == ORDER_ASSUMED || past->by.maybe || hazards->now.maybe
 		? CONFIDENCE_POSSIBLE
 		: confidence_of(hazards, past, access, conflict);
-	hazard.why = hazards->launch
-		? fences_explain_captured(&hazards->captured, &past->by, &hazards->now)
-		: explain(hazards, &past->by, &hazards->now);
+	hazard.why = explain(hazards, &past->by, &hazards->now);
 	return add(hazards, &hazard);
 }
 
@@ -487,6 +520,8 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 	hazards->now = point_of(order, call);
 	hazards->ordering = (struct ordering){ order_of_streams, hazards };
 	hazards->first = hazards->count;
+	if (order->epoch.seq && dependents_see(&hazards->dependents, hazards->run, call))
+		return -1;
 	if (order->epoch.seq && see_operation(hazards, call))
 		return -1;
 	return see_lives(hazards, call, order->epoch.seq != 0);

@@ -6,6 +6,7 @@
 #ifndef CUFENCE_HAZARDS_PARTS_H
 #define CUFENCE_HAZARDS_PARTS_H
 
+#include "dependents.h"
 #include "fences.h"
 #include "hazards.h"
 #include "history.h"
@@ -39,14 +40,16 @@ struct hazards {
 	struct run_cursor made, freed;  /* allocations, by call */
 	struct idmap shared;            /* allocation -> struct shared */
 	struct fences fences, captured; /* of streams, and of streams that are captured */
-	struct idmap graphs;            /* executable -> struct graph_hazards */
-	sqlite3_stmt *edges;            /* of a graph */
+	struct dependents dependents;
+	struct idmap graphs; /* executable -> struct graph_hazards */
+	sqlite3_stmt *edges; /* of a graph */
 	struct hazard *hazard;
 	size_t count;
 	/* While a call is looked at: */
 	struct order *order;
 	struct ordering ordering;
 	struct operation_point now;
+	int launched_early; /* the order asked for last: none, as the later kernel begins early */
 	int64_t process;
 	int64_t launch; /* of the graph whose nodes are looked at, 0: none are */
 	size_t first;   /* of its hazards */

@@ -14,8 +14,10 @@ static int read_kernels(struct run *run, struct db *db)
 	};
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "kernel",
-		"SELECT k.id, k.parameter_count NOT NULL, c.reaches, c.complete, c.evidence "
-		"FROM kernel k LEFT JOIN kernel_code c ON c.kernel = k.id");
+		"SELECT k.id, k.parameter_count NOT NULL, c.reaches, c.complete, c.evidence, "
+		"ifnull(1 + d.waits, 0), ifnull(1 + d.triggers, 0) "
+		"FROM kernel k LEFT JOIN kernel_code c ON c.kernel = k.id "
+		"LEFT JOIN kernel_dependence d ON d.kernel = k.id");
 
 	if (!rc)
 		run->kernel = run_new_rows(db, "kernel", sizeof(*run->kernel), &run->kernel_count);
@@ -26,6 +28,8 @@ static int read_kernels(struct run *run, struct db *db)
 			.complete = sqlite3_column_int(reader.rows, 3) != 0,
 			.evidence = (uint8_t)run_name(evidences, CODE_PTX + 1,
 				sqlite3_column_text(reader.rows, 4)),
+			.waits = (uint8_t)sqlite3_column_int(reader.rows, 5),
+			.triggers = (uint8_t)sqlite3_column_int(reader.rows, 6),
 		};
 	run_reader_close(&reader);
 	return run->kernel && !rc ? 0 : -1;
@@ -74,6 +78,7 @@ static void read_claim(struct run_reader *reader, struct run_claim *claim)
 		.low = bound(row, 6, INT64_MIN),
 		.high = bound(row, 7, INT64_MAX),
 		.run = sqlite3_column_int64(row, 8),
+		.early = sqlite3_column_int(row, 15) != 0,
 	};
 	while (claim->strides < CLAIM_STRIDES &&
 		sqlite3_column_type(row, 9 + 2 * claim->strides) != SQLITE_NULL) {
@@ -100,7 +105,8 @@ static int read_claims(struct run *run, struct db *db)
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "kernel_access",
 			 "SELECT shape, kernel, offset, direction, sure, exact, low, high, run, "
-			 "stride1, count1, stride2, count2, stride3, count3 FROM kernel_access") ||
+			 "stride1, count1, stride2, count2, stride3, count3, early "
+			 "FROM kernel_access") ||
 		run_open_list(&run->claims, run, db, "SELECT count(*) FROM kernel_access",
 			sizeof(struct run_claim));
 

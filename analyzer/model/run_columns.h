@@ -122,8 +122,11 @@ struct run_device {
 struct run_kernel {
 	int32_t reaches; /* 0 without */
 	uint8_t knows_parameters, complete;
-	uint8_t evidence; /* enum code_evidence */
+	uint8_t evidence;        /* enum code_evidence */
+	uint8_t waits, triggers; /* enum code_answer: kernel_dependence */
 };
+
+enum code_answer { CODE_UNKNOWN, CODE_NO, CODE_YES };
 
 struct run_shape {
 	int32_t reaches; /* -1: there is no row */
@@ -142,7 +145,7 @@ struct run_claim {
 	uint32_t shape, kernel; /* shape 0: of launches of no shape that is known */
 	uint32_t offset;
 	uint8_t direction; /* enum claim_direction */
-	uint8_t sure, exact, strides;
+	uint8_t sure, exact, strides, early;
 	int64_t low, high; /* INT64_MIN, INT64_MAX: no bound known */
 	int64_t run;       /* 0: all from low to high */
 	struct {

@@ -29,6 +29,9 @@ static const struct reason {
 	{ "stale-event", "the event that its stream waits for was recorded again elsewhere" },
 	{ "late-fence", "the wait for it comes after" },
 	{ "wrong-stream", "the stream that records the event is the one that waits for it" },
+	{ "early-launch",
+		"it may begin before that has ended, and does not wait on the device "
+		"(cudaGridDependencySynchronize)" },
 	{ "early-return", "the copy goes on when its call has returned" },
 	{ "legacy-stream",
 		"the legacy default stream does not wait for non-blocking ones, nor they "
@@ -164,6 +167,18 @@ static const struct mend *find_mend(const char *why)
 	return mend;
 }
 
+/* Both are in one stream, or joined by an edge: the kernel waits itself. */
+static int say_wait_on_device(struct words *words, const struct instance *worst, FILE *out)
+{
+	const char *verb = find_pair(worst->kind)->verb;
+
+	fputs("call cudaGridDependencySynchronize() in ", out);
+	if (say_step(words, worst->call, out))
+		return -1;
+	print(out, " before it %s that", verb);
+	return 0;
+}
+
 static int say_record(struct words *words, const struct instance *worst, const struct mend *mend,
 	FILE *out)
 {
@@ -197,6 +212,8 @@ int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out
 	const struct mend *mend = find_mend(worst->why);
 	int captured = worst->launch ? words_is_captured(words, worst->call) : 1;
 
+	if (worst->why && !strcmp(worst->why, "early-launch"))
+		return say_wait_on_device(words, worst, out);
 	if (captured < 0 || !captured)
 		return captured ? -1 : say_add_edge(words, worst, out);
 	if (worst->launch)

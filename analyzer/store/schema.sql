@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 17; -- raised with every change below
+PRAGMA user_version = 18; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -395,7 +395,15 @@ CREATE TABLE kernel_access ( -- a kernel reads or writes what a parameter word p
 	stride3 INTEGER, count3 INTEGER,
 	exact INTEGER NOT NULL,         -- 1: these bytes, as far as no condition on data prevents it;
 	                                -- 0: at most these
-	loaded INTEGER NOT NULL         -- 1: which bytes depends on what lies in memory
+	loaded INTEGER NOT NULL,        -- 1: which bytes depends on what lies in memory
+	early INTEGER NOT NULL          -- 1: before the kernel waits for those before it, if it does
+	                                -- (kernel_dependence)
+);
+
+CREATE TABLE kernel_dependence ( -- programmatic dependent launch, of kernels whose PTX is known
+	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
+	waits INTEGER,                  -- 1: it has griddepcontrol.wait, 0: it has none; NULL: not known
+	triggers INTEGER                -- likewise launch_dependents, which lets those behind it begin
 );
 
 CREATE TABLE kernel_variable ( -- a variable that a kernel uses, like a parameter that points to it
@@ -639,7 +647,8 @@ CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one wr
 	                                -- negative: they ran at the same time; NULL: not known
 	why TEXT,                       -- what the fence that is there does wrong: unrecorded-event,
 	                                -- early-record, stale-event, late-fence, wrong-stream; what was
-	                                -- taken for one: early-return, legacy-stream; NULL: none was seen
+	                                -- taken for one: early-return, legacy-stream; early-launch: it
+	                                -- does not wait on the device; NULL: none was seen
 	launch INTEGER REFERENCES call(id), -- the first launch of the graph whose nodes the two are: call
 	                                -- and other_call describe these then; NULL: of none
 	count INTEGER NOT NULL DEFAULT 1, -- launches of that graph; else 1

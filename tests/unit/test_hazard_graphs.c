@@ -24,7 +24,7 @@ static int64_t kernel(struct mini *m, const char *direction)
 		(long long)id);
 	mini_exec(m,
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, '%s', 1, 0, %d, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0)",
+		"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0)",
 		(long long)id, direction, BYTES);
 	return id;
 }
@@ -301,6 +301,14 @@ static void a_programmatic_port_does_not_wait_for_the_end(void **unused)
 	instantiate(&test);
 	launch(&test);
 	finish(&test, "missing-fence raw possible 1-3 x1");
+	begin(&test);
+	mini_exec(&test.m, "INSERT INTO kernel_dependence VALUES (%lld, 0, 1), (%lld, 0, 0)",
+		(long long)test.writer, (long long)test.reader);
+	mini_exec(&test.m, "UPDATE kernel_access SET early = 1");
+	chain(&test, GRAPH, test.writer, test.reader, 1);
+	instantiate(&test);
+	launch(&test);
+	finish(&test, "missing-fence raw certain 1-2 x1 early-launch");
 }
 
 /* Sending an executable to the device is no launch. */

@@ -158,6 +158,67 @@ static void a_pair_launched_programmatically_has_its_own_order(void **unused)
 	finish(&test, "");
 }
 
+static void depends(struct test *test, int64_t kernel, int waits, int triggers)
+{
+	mini_exec(&test->m, "INSERT INTO kernel_dependence VALUES (%lld, %d, %d)",
+		(long long)kernel, waits, triggers);
+	mini_exec(&test->m, "UPDATE kernel_access SET early = %d WHERE kernel = %lld", !waits,
+		(long long)kernel);
+}
+
+static void launch_early(struct test *test, int64_t kernel)
+{
+	mini_exec(&test->m, "INSERT INTO call_object VALUES (%lld, 'attributes', 2)",
+		(long long)launch(test, kernel, test->one, 0));
+}
+
+static void a_kernel_that_begins_early_waits_on_the_device(void **unused)
+{
+	static const struct {
+		int triggers, waits;
+		const char *found;
+	} cases[] = {
+		{ 1, 0, "missing-fence raw certain 1-2 early-launch" }, { 1, 1, "" },
+		{ 0, 0, "" }, /* it begins when all blocks of the first have ended */
+	};
+	struct test test;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		begin(&test);
+		depends(&test, test.writer, 0, cases[i].triggers);
+		depends(&test, test.reader, cases[i].waits, 0);
+		launch(&test, test.writer, test.one, 0);
+		launch_early(&test, test.reader);
+		finish(&test, cases[i].found);
+	}
+}
+
+/* The third waits for the second, and with it for the first only if that does. */
+static void a_kernel_that_does_not_wait_hands_on_no_order(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	for (int waits = 0; waits < 2; waits++) {
+		begin(&test);
+		depends(&test, test.writer, 0, 1);
+		depends(&test, test.pointer, waits, 1);
+		depends(&test, test.reader, 1, 0);
+		launch(&test, test.writer, test.one, 0);
+		launch_early(&test, test.pointer);
+		launch_early(&test, test.reader);
+		finish(&test, waits ? "" : "missing-fence raw certain 1-3 early-launch");
+	}
+	begin(&test);
+	depends(&test, test.writer, 0, 1);
+	depends(&test, test.pointer, 0, 1);
+	launch(&test, test.writer, test.one, 0);
+	launch_early(&test, test.pointer);
+	launch(&test, test.reader, test.one, 0);
+	finish(&test, "");
+}
+
 static void upload(struct test *test, int64_t bytes)
 {
 	int64_t call = MINI_CALL(&test->m, .type = CALL_cuMemcpyHtoD_v2, .at = test->t,
@@ -252,6 +313,8 @@ int main(void)
 		cmocka_unit_test(pieces_of_one_allocation_conflict_by_bytes),
 		cmocka_unit_test(memory_of_a_pool_is_handed_out_in_order),
 		cmocka_unit_test(a_pair_launched_programmatically_has_its_own_order),
+		cmocka_unit_test(a_kernel_that_begins_early_waits_on_the_device),
+		cmocka_unit_test(a_kernel_that_does_not_wait_hands_on_no_order),
 		cmocka_unit_test(small_uploads_are_there_when_their_call_returns),
 		cmocka_unit_test(streams_that_wait_for_values_are_ordered_outside),
 		cmocka_unit_test(cooperation_orders_nothing),

@@ -348,6 +348,48 @@ static void test_textures_and_surfaces_are_memory_of_their_words(void **unused)
 		"incomplete: it uses textures or surfaces that are no parameters\nreaches 1\n");
 }
 
+/* early: of the claims in order. */
+static void check_early(const char *body, const char *early, int waits, int triggers)
+{
+	char text[4096], error[IMAGE_ERROR_SIZE], found[16] = "";
+	struct ptx_launch nothing = { 0 };
+	struct ptx_dependence dependence;
+	struct ptx_module *module;
+	struct ptx_access access;
+
+	snprintf(text, sizeof(text), "%s", body);
+	module = ptx_open(text, strlen(text), error);
+	assert_non_null(module);
+	dependence = ptx_dependence(module, 0);
+	assert_int_equal(dependence.waits, waits);
+	assert_int_equal(dependence.triggers, triggers);
+	assert_int_equal(ptx_interpret(module, 0, &nothing, PTX_STEPS, &access), 0);
+	for (size_t i = 0; i < access.count; i++)
+		strcat(found, access.claim[i].early ? "1" : "0");
+	assert_string_equal(found, early);
+	ptx_access_release(&access);
+	ptx_close(module);
+}
+
+static void test_what_comes_before_a_wait_is_early(void **unused)
+{
+	check_early(KERNEL("ld.global.f32 %f1, [%rd1]; st.global.f32 [%rd2], %f1;\n"), "11", 0, 0);
+	check_early(KERNEL("ld.global.f32 %f1, [%rd1]; griddepcontrol.wait;\n"
+			   "st.global.f32 [%rd2], %f1;\n"),
+		"10", 1, 0);
+	/* Whether it waits is not known. */
+	check_early(KERNEL("setp.lt.u32 %p1, %r4, 10; griddepcontrol.launch_dependents;\n"
+			   "@%p1 bra SKIP; griddepcontrol.wait;\nSKIP:\n"
+			   "ld.global.f32 %f1, [%rd1]; st.global.f32 [%rd2], %f1;\n"),
+		"00", 1, 1);
+	/* In the next round of a loop it has. */
+	check_early(KERNEL("ld.global.f32 %f1, [%rd1];\nLOOP:\nst.global.f32 [%rd2], %f1;\n"
+			   "griddepcontrol.wait; add.s32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 10;\n"
+			   "@%p1 bra LOOP;\n"),
+		"10", 1, 0);
+	check_early(KERNEL("call unknown, (); st.global.f32 [%rd2], %f1;\n"), "0", -1, -1);
+}
+
 static void test_variables_of_the_module_make_it_incomplete(void **unused)
 {
 	check(HEADER ".global .align 4 .b8 table[64];\n.visible .entry k" TWO "\n{\n" REGISTERS
@@ -585,6 +627,7 @@ int main(void)
 		cmocka_unit_test(test_a_difference_of_pointers_is_a_number),
 		cmocka_unit_test(test_backwards_is_the_same_range),
 		cmocka_unit_test(test_textures_and_surfaces_are_memory_of_their_words),
+		cmocka_unit_test(test_what_comes_before_a_wait_is_early),
 		cmocka_unit_test(test_variables_of_the_module_make_it_incomplete),
 		cmocka_unit_test(test_constant_memory_makes_it_incomplete),
 		cmocka_unit_test(test_an_endless_loop_ends),
