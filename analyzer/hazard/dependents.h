@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programmatic dependent launch: kernels of one stream of which each may begin once all blocks of
- * the one before have called griddepcontrol.launch_dependents, or have ended.  griddepcontrol.wait
- * waits "until all prerequisite grids in flight have completed" (PTX ISA), which is the kernel
- * before; what that did not wait for itself may still run.
+ * Programmatic dependent launch: kernels of one stream of which each may begin once all blocks
+ * of the one before have called griddepcontrol.launch_dependents, or have ended.
+ * griddepcontrol.wait waits "until all prerequisite grids in flight have completed" (PTX ISA),
+ * which is the kernel before; what that did not wait for itself may still run.
  */
 #ifndef CUFENCE_DEPENDENTS_H
 #define CUFENCE_DEPENDENTS_H
@@ -34,8 +34,8 @@ int dependents_see(struct dependents *dependents, const struct run *run,
 	const struct walk_call *call);
 
 /*
- * 1 if nothing makes an access of the kernel seen last in that stream wait for the end of an earlier
- * one; early: it is made before any griddepcontrol.wait.
+ * 1 if nothing makes an access of the kernel seen last in that stream wait for the end of an
+ * earlier one; early: it is made before any griddepcontrol.wait.
  */
 int dependents_overlap(const struct dependents *dependents, int64_t stream, int64_t earlier,
 	int64_t call, int early);
