@@ -47,6 +47,16 @@ static int is_token(const struct run_call *call)
 	return kind_has(call->kind, K_WORK) || kind_family(call->kind) == FAMILY_wait;
 }
 
+/* The program's own call has it. */
+static uint32_t site_of(const struct run *run, uint32_t id)
+{
+	const struct run_link *link = run_link(run, id);
+
+	if (!link->site && run_call(run, link->parent))
+		link = run_link(run, link->parent);
+	return link->site;
+}
+
 static int take_tokens(struct search *search, uint32_t thread)
 {
 	const struct run *run = search->run;
@@ -56,13 +66,13 @@ static int take_tokens(struct search *search, uint32_t thread)
 		const struct run_call *call = run_call(run, id);
 		struct token *more;
 
-		if (!call || !is_token(call) || !run_link(run, id)->site)
+		if (!call || !is_token(call) || !site_of(run, id))
 			continue;
 		more = array_room(search->token, search->count, sizeof(*more));
 		if (!more)
 			return -1;
 		search->token = more;
-		more[search->count++] = (struct token){ run_link(run, id)->site, call->enter };
+		more[search->count++] = (struct token){ site_of(run, id), call->enter };
 	}
 	return 0;
 }

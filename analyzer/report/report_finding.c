@@ -37,7 +37,7 @@ enum finding_column {
 	COL_SITE,
 	COL_OTHER_SITE,
 	COL_COST,
-	COL_PLACES = COL_COST + 7,
+	COL_PLACES = COL_COST + 8,
 	COL_LINES
 };
 
@@ -156,20 +156,35 @@ static const char *text(sqlite3_stmt *row, int column)
 
 /* --- numbers --- */
 
-void report_print_saving(sqlite3_stmt *row, int column, FILE *out)
+/* "about 96 ms (80 ms to 110 ms" or "at most 96 ms (" */
+static void print_interval(sqlite3_stmt *row, int column, const char *separator, FILE *out)
 {
-	char best[DURATION_SIZE], low[DURATION_SIZE], high[DURATION_SIZE], share[DURATION_SIZE];
+	char best[DURATION_SIZE], low[DURATION_SIZE], high[DURATION_SIZE];
 
 	format_duration(best, sqlite3_column_int64(row, column));
-	format_share(share, sqlite3_column_double(row, column + 3));
 	if (sqlite3_column_type(row, column + 1) == SQLITE_NULL)
-		print(out, "at most %s (%s)", best, share);
+		print(out, "at most %s%s", best, *separator ? " (" : "");
 	else
-		print(out, "about %s (%s to %s, %s)", best,
+		print(out, "about %s (%s to %s%s", best,
 			sqlite3_column_int64(row, column + 1)
 				? format_duration(low, sqlite3_column_int64(row, column + 1))
 				: "0",
-			format_duration(high, sqlite3_column_int64(row, column + 2)), share);
+			format_duration(high, sqlite3_column_int64(row, column + 2)),
+			*separator ? separator : ")");
+}
+
+void report_print_saving(sqlite3_stmt *row, int column, FILE *out)
+{
+	int of_turns = sqlite3_column_type(row, column + 4) != SQLITE_NULL;
+	char share[DURATION_SIZE], turn[DURATION_SIZE];
+
+	format_share(share, sqlite3_column_double(row, column + 3));
+	print_interval(row, column, of_turns ? "" : ", ", out);
+	if (of_turns)
+		print(out, " would be saved, %s or %s of each turn",
+			format_duration(turn, sqlite3_column_int64(row, column + 4)), share);
+	else
+		print(out, "%s) of the run would be saved", share);
 }
 
 /* "12 times, 3.0 ms host wait, 20 ms device delay" of a count and both sums. */
@@ -195,7 +210,6 @@ void report_print_cost(sqlite3_stmt *row, int column, FILE *out)
 		return;
 	fputs("; ", out);
 	report_print_saving(row, column + 3, out);
-	fputs(" of the run would be saved", out);
 }
 
 /* --- places --- */

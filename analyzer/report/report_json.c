@@ -25,7 +25,8 @@ static const char finding_sql[] =
 	"SELECT f.id, f.rule, rule_text(f.rule, 'title') AS title, f.message, f.confidence,"
 	" f.severity, f.shown AS \"shown?\", f.process, f.count, f.waited AS waited_ns,"
 	" f.delayed AS delayed_ns, f.saving AS saving_ns, f.saving_low AS saving_low_ns,"
-	" f.saving_high AS saving_high_ns, f.share, %s AS \"at}\", %s AS \"for}\","
+	" f.saving_high AS saving_high_ns, f.share,"
+	" f.turn_saving AS turn_saving_ns, %s AS \"at}\", %s AS \"for}\","
 	" (SELECT json_group_array(json_object('at', json(%s), 'for', json(%s),"
 	"   'message', p.message, 'shown', " BOOLEAN("p.shown") ", 'count', p.count,"
 	"   'waited_ns', p.waited,"
@@ -57,7 +58,8 @@ static const char memory_sql[] =
 
 static const char together_sql[] =
 	"SELECT process, measured AS measured_ns, saving AS saving_ns, saving_low AS saving_low_ns,"
-	" saving_high AS saving_high_ns, share, refusal FROM replay ORDER BY process";
+	" saving_high AS saving_high_ns, share, turn_saving AS turn_saving_ns, refusal"
+	" FROM replay ORDER BY process";
 
 /* A statement that makes a JSON object of values in the order of q's columns. */
 static sqlite3_stmt *prepare_object(struct db *db, sqlite3_stmt *q)

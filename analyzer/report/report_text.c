@@ -14,7 +14,7 @@
 static int print_together(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db,
-		"SELECT r.saving, r.saving_low, r.saving_high, r.share, "
+		"SELECT r.saving, r.saving_low, r.saving_high, r.share, r.turn_saving, "
 		"r.refusal, "
 		"(SELECT count(*) FROM finding WHERE shown AND waited + delayed > 0 "
 		" AND process = p.id) AS shown, "
@@ -24,13 +24,13 @@ static int print_together(struct db *db, FILE *out)
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0) {
-		const char *refusal = (const char *)sqlite3_column_text(q, 4);
-		const char *process = (const char *)sqlite3_column_text(q, 6);
+		const char *refusal = (const char *)sqlite3_column_text(q, 5);
+		const char *process = (const char *)sqlite3_column_text(q, 7);
 
-		if (sqlite3_column_int64(q, 5) > 1) {
+		if (sqlite3_column_int64(q, 6) > 1) {
 			fputs("\nall findings together: ", out);
 			report_print_saving(q, 0, out);
-			print(out, " of the run would be saved%s\n", process);
+			print(out, "%s\n", process);
 		}
 		if (refusal)
 			print(out, "\nno closer estimate of what would be saved: %s%s\n", refusal,

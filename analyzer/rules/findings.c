@@ -5,9 +5,29 @@
 #include <string.h>
 
 #include "array.h"
+#include "run_columns.h"
 #include "constants.h"
 #include "findings_parts.h"
 #include "places.h"
+
+static int read_loops(struct findings *findings)
+{
+	sqlite3_stmt *q = db_prepare(findings->db, "SELECT process, start, end, turns FROM loop");
+	struct loop_span *loop;
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		loop = idmap_need(&findings->loops, sqlite3_column_int64(q, 0), sizeof(*loop));
+		if (!loop) {
+			step = -1;
+			break;
+		}
+		*loop = (struct loop_span){ sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2),
+			sqlite3_column_int64(q, 3) };
+	}
+	sqlite3_finalize(q);
+	return step;
+}
 
 struct findings *findings_new(struct db *db, struct words *words)
 {
@@ -18,7 +38,7 @@ struct findings *findings_new(struct db *db, struct words *words)
 	findings->db = db;
 	findings->words = words;
 	findings->places = places_open(db, words);
-	if (findings->places)
+	if (findings->places && !read_loops(findings))
 		return findings;
 	findings_free(findings);
 	return NULL;
@@ -49,6 +69,7 @@ void findings_free(struct findings *findings)
 	places_close(findings->places);
 	idmap_release(&findings->by_key, free_finding);
 	idmap_release(&findings->runs, free);
+	idmap_release(&findings->loops, free);
 	free(findings->finding);
 	free(findings);
 }
@@ -110,8 +131,17 @@ static struct finding_place *need_place(struct finding *finding, int64_t site, i
 	return place;
 }
 
-static void add_cost(struct cost *cost, const struct instance *instance)
+static int is_in_loop(const struct findings *findings, const struct instance *instance)
 {
+	const struct loop_span *loop = idmap_get(&findings->loops, instance->process);
+	const struct run_call *call = loop ? run_call(findings->db->run, instance->call) : NULL;
+
+	return call && call->enter >= loop->start && call->enter < loop->end;
+}
+
+static void add_cost(struct cost *cost, const struct instance *instance, int in_loop)
+{
+	cost->in_loop += in_loop ? instance->cost : 0;
 	cost->count += instance->count ? instance->count : 1;
 	if (instance->saving == FINDING_DELAY) {
 		cost->delayed += instance->cost;
@@ -181,7 +211,7 @@ int findings_add(struct findings *findings, const struct instance *instance)
 		return -1;
 	if (!place->cost.count || is_worse(instance, &place->worst))
 		place->worst = *instance;
-	add_cost(&place->cost, instance);
+	add_cost(&place->cost, instance, is_in_loop(findings, instance));
 	return note_changes(place, instance);
 }
 
@@ -206,6 +236,26 @@ const struct run_length *findings_run(struct findings *findings, int64_t process
 	return run;
 }
 
+struct part findings_part(const struct findings *findings, int64_t process,
+	const struct run_length *run, int64_t saving, const struct cost *cost)
+{
+	const struct loop_span *loop = idmap_get(&findings->loops, process);
+	struct part part = { .share = (double)saving / (double)run->whole };
+	int is_mostly = 2 * cost->in_loop > cost_of(cost);
+	double within = is_mostly ? (double)cost->in_loop / (double)cost_of(cost) : 0;
+	double of_loop = loop && loop->end > loop->start
+		? within * (double)saving / (double)(loop->end - loop->start)
+		: 0;
+
+	/* What happens once is no part of every turn. */
+	if (!is_mostly || of_loop < part.share || cost->count < FINDING_MIN_COUNT)
+		return part;
+	part.share = of_loop;
+	part.turns = loop->turns;
+	part.turn = (int64_t)(within * (double)saving / (double)loop->turns);
+	return part;
+}
+
 int finding_weigh(struct findings *findings, struct finding *finding)
 {
 	const struct run_length *run = findings_run(findings, finding->process);
@@ -218,7 +268,8 @@ int finding_weigh(struct findings *findings, struct finding *finding)
 	if (!finding->replayed)
 		finding->saving.best = at_most(finding->cost.avoidable, run->idle) +
 			at_most(finding->cost.delayed, run->serial);
-	finding->share = (double)finding->saving.best / (double)run->whole;
+	finding->part = findings_part(findings, finding->process, run, finding->saving.best,
+		&finding->cost);
 	return 0;
 }
 
@@ -255,7 +306,7 @@ int finding_is_shown(const struct finding *finding)
 {
 	if (rule_is_fence(finding->rule))
 		return finding_confidence(finding) >= CONFIDENCE_LIKELY;
-	return finding->share >= FINDING_MIN_PERCENT / 100.0 &&
+	return finding->part.share >= FINDING_MIN_PERCENT / 100.0 &&
 		finding->saving.best >= SHOWN_MIN_NS;
 }
 
@@ -295,8 +346,8 @@ static int by_worth(const void *a, const void *b)
 		return wrong < other ? 1 : -1;
 	if (x->replayed != y->replayed)
 		return x->replayed < y->replayed ? 1 : -1;
-	if (x->share != y->share)
-		return x->share < y->share ? 1 : -1;
+	if (x->part.share != y->part.share)
+		return x->part.share < y->part.share ? 1 : -1;
 	if (x->rule != y->rule)
 		return x->rule < y->rule ? -1 : 1;
 	return (x->process > y->process) - (x->process < y->process);

@@ -69,6 +69,7 @@ static void add(struct cost *sum, const struct cost *cost)
 	sum->waited += cost->waited;
 	sum->delayed += cost->delayed;
 	sum->avoidable += cost->avoidable;
+	sum->in_loop += cost->in_loop;
 }
 
 static int is_enough(const struct finding *finding, const struct cost *cost)

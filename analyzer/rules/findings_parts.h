@@ -18,6 +18,19 @@ struct cost {
 	int64_t waited;    /* the host, in the calls */
 	int64_t delayed;   /* work on the device */
 	int64_t avoidable; /* of waited: what the run would save at most */
+	int64_t in_loop;   /* of waited and delayed: within the process's loop */
+};
+
+/* The loop of a process (table loop). */
+struct loop_span {
+	int64_t start, end, turns; /* ns */
+};
+
+/* What a saving is a part of. */
+struct part {
+	double share;
+	int64_t turns; /* of the loop whose part share is, 0: it is of the run */
+	int64_t turn;  /* ns of it that each turn saves */
 };
 
 struct changes {
@@ -49,7 +62,7 @@ struct finding {
 	struct idmap by_lines;
 	int replayed; /* saving is of a replay, else of bounds: only best */
 	struct saving saving;
-	double share; /* of the run */
+	struct part part; /* that saving is */
 };
 
 struct findings {
@@ -59,6 +72,7 @@ struct findings {
 	struct finding **finding;
 	size_t count;
 	struct idmap by_key, runs; /* struct run_length of a process */
+	struct idmap loops;        /* struct loop_span of a process that has one */
 };
 
 /* The places of a finding with one line to change; from { NULL, 0 } on, the next one: 0 if none. */
@@ -86,6 +100,10 @@ int finding_is_shown(const struct finding *finding);
 
 /* Its share of the run, and without a replay its saving by bounds. */
 int finding_weigh(struct findings *findings, struct finding *finding);
+
+/* What a saving of a process is a part of: of its loop, where most of the cost is. */
+struct part findings_part(const struct findings *findings, int64_t process,
+	const struct run_length *run, int64_t saving, const struct cost *cost);
 
 /* Of a process; NULL after a message. */
 const struct run_length *findings_run(struct findings *findings, int64_t process);

@@ -261,12 +261,19 @@ static int replay_process(struct findings *findings, struct savings *savings, in
 {
 	int64_t bound = bound_of_others(findings, process, run);
 	struct saving saving = { 0 };
+	struct cost cost = { 0 };
+	struct part part;
 	int replayed;
 
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct finding *finding = findings->finding[i];
 
-		if (finding->process == process && finding->replayed && finding_is_shown(finding))
+		if (finding->process != process || !finding_is_shown(finding))
+			continue;
+		cost.waited += cost_of(&finding->cost);
+		cost.count += finding->cost.count;
+		cost.in_loop += finding->cost.in_loop;
+		if (finding->replayed)
 			change_finding(savings, finding);
 	}
 	replayed = savings_estimate(savings, process, &saving);
@@ -274,16 +281,17 @@ static int replay_process(struct findings *findings, struct savings *savings, in
 		return replayed;
 	if (!replayed)
 		saving.best = bound;
-	return db_run(update, "iIIdi", saving.best, replayed ? saving.low : DB_NULL,
-		replayed ? saving.high + bound : DB_NULL, (double)saving.best / (double)run->whole,
-		process);
+	part = findings_part(findings, process, run, saving.best, &cost);
+	return db_run(update, "iIIdIi", saving.best, replayed ? saving.low : DB_NULL,
+		replayed ? saving.high + bound : DB_NULL, part.share,
+		part.turns ? part.turn : DB_NULL, process);
 }
 
 int findings_replay_together(struct findings *findings, struct savings *savings)
 {
 	sqlite3_stmt *update = db_prepare(findings->db,
 		"UPDATE replay SET saving = ?, "
-		"saving_low = ?, saving_high = ?, share = ? WHERE process = ?");
+		"saving_low = ?, saving_high = ?, share = ?, turn_saving = ? WHERE process = ?");
 	int rc = update ? 0 : -1;
 
 	for (size_t i = 0; i < findings->runs.size && !rc; i++)

@@ -16,8 +16,8 @@ struct finding_rows {
 
 static const char finding_sql[] =
 	"INSERT INTO finding (process, rule, confidence, severity, shown, count, waited, delayed, "
-	" saving, saving_low, saving_high, share, site, other_site, call, other_call, message, "
-	" fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+	" saving, saving_low, saving_high, share, turn_saving, site, other_site, call, other_call, "
+	" message, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 static const char place_sql[] =
 	"INSERT INTO finding_place (finding, shown, count, waited, delayed, saving, share, site, "
 	" other_site, call, other_call, confidence, kind, why, message, fix, hazard, fingerprint) "
@@ -60,7 +60,7 @@ static const char *severity_of(const struct finding *finding)
 		[CONFIDENCE_CERTAIN] = "high" };
 
 	return rule_is_fence(finding->rule) ? fences[finding_confidence(finding)]
-					    : finding_severity(finding->share);
+					    : finding_severity(finding->part.share);
 }
 
 const char *finding_severity(double share)
@@ -162,13 +162,14 @@ static int write_finding(const struct finding_rows *rows, const struct finding *
 	int rc = name_place(rows->findings, finding->place[0], &name);
 
 	if (!rc)
-		rc = db_run(rows->finding, "isssiiiiiIIdIIIIss", finding->process, rule->id,
+		rc = db_run(rows->finding, "isssiiiiiIIdIIIIIss", finding->process, rule->id,
 			confidence_names[finding_confidence(finding)], severity_of(finding),
 			(int64_t)finding_is_shown(finding), cost->count, cost->waited,
 			cost->delayed, finding->saving.best,
 			finding->replayed ? finding->saving.low : DB_NULL,
-			finding->replayed ? finding->saving.high : DB_NULL, finding->share,
-			name.site, name.other_site, name.call, name.other_call, name.message,
+			finding->replayed ? finding->saving.high : DB_NULL, finding->part.share,
+			finding->part.turns ? finding->part.turn : DB_NULL, name.site,
+			name.other_site, name.call, name.other_call, name.message,
 			name.fingerprint);
 	release_name(&name);
 	return rc;
@@ -179,7 +180,7 @@ static double share_of(const struct finding *finding, const struct finding_place
 {
 	int64_t all = cost_of(&finding->cost);
 
-	return all ? finding->share * (double)cost_of(&place->cost) / (double)all : 0;
+	return all ? finding->part.share * (double)cost_of(&place->cost) / (double)all : 0;
 }
 
 static int write_place(const struct finding_rows *rows, const struct finding *finding,

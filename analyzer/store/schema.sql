@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 18; -- raised with every change below
+PRAGMA user_version = 19; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -721,7 +721,8 @@ CREATE TABLE replay ( -- derived: a process's run, replayed to find what mending
 	                                -- NULL; less than their sum where one hides another; NULL: none
 	saving_low INTEGER,
 	saving_high INTEGER,
-	share REAL                      -- of the run's duration: the saving
+	share REAL,                     -- as in finding
+	turn_saving INTEGER
 );
 
 CREATE TABLE finding ( -- derived: what is wrong, a row per process and rule, in order of worth
@@ -738,7 +739,8 @@ CREATE TABLE finding ( -- derived: what is wrong, a row per process and rule, in
 	                                -- saving_low is NULL
 	saving_low INTEGER,             -- if what then runs at the same time gets in each other's way
 	saving_high INTEGER,            -- if it does not
-	share REAL NOT NULL,            -- of the run's duration: the saving
+	share REAL NOT NULL,            -- of the run's duration, or of the loop: the saving
+	turn_saving INTEGER,            -- of a turn of the loop, ns; NULL: share is of the run
 	site INTEGER REFERENCES site(id),       -- of the first place, as are the other columns
 	other_site INTEGER REFERENCES site(id),
 	call INTEGER REFERENCES call(id),

@@ -21,7 +21,8 @@ static void expect_account(struct mini *m, const char *device, const char *wante
 
 	snprintf(sql, sizeof(sql),
 		"SELECT group_concat(cause || ' ' || t, ', ') FROM "
-		"(SELECT cause, sum(time) / 1000 AS t FROM account WHERE device IS %s GROUP BY cause ORDER BY cause)",
+		"(SELECT cause, sum(time) / 1000 AS t FROM account"
+		" WHERE device IS %s GROUP BY cause ORDER BY cause)",
 		device);
 	assert_string_equal(mini_text(m, sql), wanted);
 }

@@ -118,11 +118,11 @@ static struct db database(void)
 			"INSERT INTO loss VALUES (1,'passed_through',400),(1,'dropped_records',3);"
 			"INSERT INTO finding VALUES "
 			" (1,1,'blocking-free','certain','high',1,40,128000000,0,96000000,80000000,"
-			"110000000,0.11,1,2,2,1,'cudaFree waited 3.2 ms','f1'),"
+			"110000000,0.11,NULL,1,2,2,1,'cudaFree waited 3.2 ms','f1'),"
 			" (2,1,'pageable-async-copy','likely','medium',1,4,28000000,7000000,"
-			"20000000,NULL,NULL,0.02,2,NULL,2,NULL,'copy waited','f2'),"
+			"20000000,NULL,NULL,0.02,NULL,2,NULL,2,NULL,'copy waited','f2'),"
 			" (3,1,'pageable-async-copy','possible','low',0,4,28000,0,1000000,NULL,"
-			"NULL,0.001,NULL,NULL,2,NULL,'copy waited a bit','f3');"
+			"NULL,0.001,NULL,NULL,NULL,2,NULL,'copy waited a bit','f3');"
 			"INSERT INTO finding_place SELECT id, id, 1, count, waited, delayed, NULL, "
 			"share, site, other_site, call, other_call, confidence, NULL, NULL, "
 			"message, NULL, NULL, fingerprint FROM finding;"),
@@ -365,7 +365,7 @@ static void what_a_killed_process_was_in_is_named(void **state)
 
 /* clang-format off */
 #define REPLAY "INSERT INTO replay VALUES (1, 1000000000, 1000000000, NULL, 120000000, 0, " \
-	"130000000, 0.12);"
+	"130000000, 0.12, NULL);"
 /* clang-format on */
 
 static void what_two_findings_save_together_is_told(void **state)
@@ -388,6 +388,13 @@ static void what_two_findings_save_together_is_told(void **state)
 	has(text,
 		"\nall findings together: at most 120 ms (12 %) of the run would be saved\n"
 		"\nno closer estimate of what would be saved: of a reason\n");
+	free(text);
+	/* Of 30 turns. */
+	more_findings = REPLAY "UPDATE replay SET turn_saving = 4000000;";
+	text = report(report_text, options);
+	has(text,
+		"\nall findings together: about 120 ms (0 to 130 ms) would be saved, 4.0 ms or "
+		"12 % of each turn\n");
 	free(text);
 	more_findings = NULL;
 }
