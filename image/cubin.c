@@ -30,13 +30,6 @@ enum info_attribute {
 	ATTRIBUTE_PARAMETER_V2 = 0x45,    /* the same with a whole u32 of size */
 };
 
-struct info_record {
-	uint8_t attribute;
-	uint16_t value;      /* FORMAT_BYTE, FORMAT_HALF */
-	const uint8_t *data; /* FORMAT_SIZED, else NULL */
-	uint16_t size;
-};
-
 struct parameter_payload {
 	uint32_t index;
 	uint16_t ordinal, offset;
@@ -67,8 +60,7 @@ struct image_kernel *cubin_find(const struct image_code *code, const char *name)
 	return NULL;
 }
 
-/* 1 and the record at *position, which moves on; 0 at the end; -1 if it is damaged. */
-static int next_info(const Elf_Data *section, size_t *position, struct info_record *record)
+int cubin_next_info(const Elf_Data *section, size_t *position, struct cubin_info *record)
 {
 	const uint8_t *bytes = section->d_buf;
 	size_t left = section->d_size - *position;
@@ -78,7 +70,7 @@ static int next_info(const Elf_Data *section, size_t *position, struct info_reco
 	if (left < 4)
 		return -1;
 	bytes += *position;
-	*record = (struct info_record){ .attribute = bytes[1] };
+	*record = (struct cubin_info){ .attribute = bytes[1] };
 	memcpy(&record->value, bytes + 2, sizeof(record->value));
 	*position += 4;
 	if (bytes[0] != FORMAT_SIZED)
@@ -92,7 +84,7 @@ static int next_info(const Elf_Data *section, size_t *position, struct info_reco
 }
 
 /* 1 if the record is a parameter, with its number and place. */
-static int get_parameter(const struct info_record *record, unsigned *ordinal,
+static int get_parameter(const struct cubin_info *record, unsigned *ordinal,
 	struct image_parameter *parameter)
 {
 	struct parameter_payload payload;
@@ -113,12 +105,12 @@ static int get_parameter(const struct info_record *record, unsigned *ordinal,
 static int measure_parameters(const Elf_Data *section, struct image_kernel *kernel)
 {
 	struct image_parameter parameter;
-	struct info_record record;
+	struct cubin_info record;
 	size_t position = 0;
 	unsigned ordinal;
 	int more;
 
-	while ((more = next_info(section, &position, &record)) > 0) {
+	while ((more = cubin_next_info(section, &position, &record)) > 0) {
 		if (record.attribute == ATTRIBUTE_PARAMETER_BYTES && !record.data)
 			kernel->parameter_bytes = record.value;
 		else if (get_parameter(&record, &ordinal, &parameter))
@@ -131,11 +123,11 @@ static int measure_parameters(const Elf_Data *section, struct image_kernel *kern
 static int place_parameters(const Elf_Data *section, struct image_kernel *kernel)
 {
 	struct image_parameter parameter;
-	struct info_record record;
+	struct cubin_info record;
 	size_t position = 0;
 	unsigned ordinal;
 
-	while (next_info(section, &position, &record) > 0) {
+	while (cubin_next_info(section, &position, &record) > 0) {
 		if (!get_parameter(&record, &ordinal, &parameter))
 			continue;
 		if (ordinal >= kernel->parameter_count || kernel->parameter[ordinal].size ||
@@ -166,11 +158,11 @@ static int describe_kernel(const Elf_Data *section, struct image_kernel *kernel,
 /* Stack frames are listed by symbol in the section without a function's name. */
 static int read_frames(const struct cubin *cubin, const Elf_Data *section, struct image_code *code)
 {
-	struct info_record record;
+	struct cubin_info record;
 	size_t position = 0;
 	int more;
 
-	while ((more = next_info(section, &position, &record)) > 0) {
+	while ((more = cubin_next_info(section, &position, &record)) > 0) {
 		uint32_t frame[2];
 		struct image_kernel *kernel;
 		const char *name;

@@ -15,6 +15,17 @@ struct cubin {
 	size_t symbol_count;
 };
 
+/* One record of a section .nv.info. */
+struct cubin_info {
+	uint8_t attribute;
+	uint16_t value;      /* of a byte or two */
+	const uint8_t *data; /* of those with a size, else NULL */
+	uint16_t size;
+};
+
+/* 1 and the record at *position, which moves on; 0 at the end; -1 if it is damaged. */
+int cubin_next_info(const Elf_Data *section, size_t *position, struct cubin_info *record);
+
 /* Sets prints of the code's kernels. */
 void cubin_read_prints(const struct cubin *cubin, struct image_code *code);
 
