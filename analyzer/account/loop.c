@@ -28,6 +28,8 @@ struct search {
 	const struct run *run;
 	struct token *token;
 	size_t count;
+	uint32_t *times, *seen; /* by site: tokens; the last turn that had it */
+	uint32_t site_end;      /* one more than the last site */
 	struct candidate candidate[SITES_TRIED];
 	size_t candidates, sites; /* sites: that come more than TURNS_LEAST times */
 	/* The best so far. */
@@ -57,6 +59,28 @@ static uint32_t site_of(const struct run *run, uint32_t id)
 	return link->site;
 }
 
+/* Of the sites that tokens have. */
+static int make_tables(struct search *search)
+{
+	uint32_t end = 0;
+
+	for (size_t i = 0; i < search->count; i++)
+		if (search->token[i].site >= end)
+			end = search->token[i].site + 1;
+	free(search->times);
+	free(search->seen);
+	search->times = calloc(end ? end : 1, sizeof(*search->times));
+	search->seen = calloc(end ? end : 1, sizeof(*search->seen));
+	search->site_end = end;
+	if (!search->times || !search->seen) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (size_t i = 0; i < search->count; i++)
+		search->times[search->token[i].site]++;
+	return 0;
+}
+
 static int take_tokens(struct search *search, uint32_t thread)
 {
 	const struct run *run = search->run;
@@ -74,7 +98,7 @@ static int take_tokens(struct search *search, uint32_t thread)
 		search->token = more;
 		more[search->count++] = (struct token){ site_of(run, id), call->enter };
 	}
-	return 0;
+	return make_tables(search);
 }
 
 /* --- where a turn may begin --- */
@@ -86,57 +110,49 @@ static int more_calls(const void *a, const void *b)
 	return (x->calls < y->calls) - (x->calls > y->calls);
 }
 
-static size_t count_frequent(const struct map *times)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < times->size; i++)
-		count += times->entry[i].used && times->entry[i].value > TURNS_LEAST;
-	return count;
-}
-
+/* by_times: how often sites come -> their candidate + 1 */
 static int add_candidate(struct candidate **list, size_t *count, struct map *by_times,
-	const struct token *token, uint64_t times)
+	uint32_t site, uint64_t times)
 {
 	uint64_t known = map_get(by_times, times, 0);
 	struct candidate *more;
 
 	if (known) {
-		(*list)[known - 1].calls++;
+		(*list)[known - 1].calls += times;
 		return 0;
 	}
 	more = array_room(*list, *count, sizeof(*more));
 	if (!more)
 		return -1;
 	*list = more;
-	more[(*count)++] = (struct candidate){ times, 1, token->site };
+	more[(*count)++] = (struct candidate){ times, times, site };
 	return map_set(by_times, times, *count);
 }
 
+/* Sites in the order in which they come. */
 static int choose_candidates(struct search *search)
 {
-	struct map times = { 0 }, by_times = { 0 };
+	struct map by_times = { 0 };
 	struct candidate *list = NULL;
 	size_t count = 0;
 	int rc = 0;
 
-	for (size_t i = 0; i < search->count && !rc; i++)
-		rc = map_set(&times, search->token[i].site,
-			map_get(&times, search->token[i].site, 0) + 1);
+	search->sites = 0;
+	memset(search->seen, 0, search->site_end * sizeof(*search->seen));
 	for (size_t i = 0; i < search->count && !rc; i++) {
-		uint64_t of = map_get(&times, search->token[i].site, 0);
+		uint32_t site = search->token[i].site;
 
-		if (of > TURNS_LEAST)
-			rc = add_candidate(&list, &count, &by_times, &search->token[i], of);
+		if (search->seen[site]++ || search->times[site] <= TURNS_LEAST)
+			continue;
+		search->sites++;
+		rc = add_candidate(&list, &count, &by_times, site, search->times[site]);
 	}
-	search->sites = count_frequent(&times);
 	if (!rc && count)
 		qsort(list, count, sizeof(*list), more_calls);
 	search->candidates = count < SITES_TRIED ? count : SITES_TRIED;
 	if (!rc && count)
 		memcpy(search->candidate, list, search->candidates * sizeof(*list));
 	free(list);
-	map_release(&times);
 	map_release(&by_times);
 	return rc;
 }
@@ -157,37 +173,39 @@ static uint64_t mixed(uint64_t site)
 	return site * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
-/* The turns that begin at a site: how many, -1 after a message.  The last one has no end. */
-static long cut(const struct search *search, uint32_t site, struct turn **turns)
+/* The turns that begin at a site, of which there is room: how many.  The last one has no end. */
+static size_t cut(struct search *search, uint32_t site, struct turn *turns)
 {
-	struct map seen = { 0 }; /* site -> the last turn that had it */
-	size_t count = 0;
-	int rc = 0;
+	struct turn *turn = NULL;
+	uint32_t number = 0;
 
-	for (size_t i = 0; i < search->count && !rc; i++) {
+	memset(search->seen, 0, search->site_end * sizeof(*search->seen));
+	for (size_t i = 0; i < search->count; i++) {
 		const struct token *token = &search->token[i];
 
 		if (token->site == site) {
-			struct turn *more = array_room(*turns, count, sizeof(*more));
-
-			if (!more) {
-				rc = -1;
-				break;
-			}
-			*turns = more;
-			more[count++] = (struct turn){ .begin = token->enter };
+			turn = &turns[number++];
+			*turn = (struct turn){ .begin = token->enter };
 		}
-		if (!count)
+		if (!turn)
 			continue;
-		(*turns)[count - 1].calls++;
-		if (map_get(&seen, token->site, 0) != count) {
-			(*turns)[count - 1].set += mixed(token->site);
-			(*turns)[count - 1].sites++;
-			rc = map_set(&seen, token->site, count);
+		turn->calls++;
+		if (search->seen[token->site] != number) {
+			search->seen[token->site] = number;
+			turn->set += mixed(token->site);
+			turn->sites++;
 		}
 	}
-	map_release(&seen);
-	return rc ? -1 : (long)count;
+	return number;
+}
+
+static struct turn *new_turns(const struct search *search, uint32_t site)
+{
+	struct turn *turns = calloc(search->times[site], sizeof(*turns));
+
+	if (!turns)
+		fputs("cufence: out of memory\n", stderr);
+	return turns;
 }
 
 /* The set of sites whose turns hold the most calls. */
@@ -241,14 +259,11 @@ static int is_better(const struct search *search, double score, size_t turns)
 
 static int try_site(struct search *search, uint32_t site)
 {
-	struct turn *turns = NULL;
+	struct turn *turns = new_turns(search, site);
 	struct alike alike;
-	long count = cut(search, site, &turns);
-	int rc = count < 0 ? -1 : 0;
+	int rc = turns ? find_alike(turns, cut(search, site, turns) - 1, &alike) : -1;
 
-	if (count > 1)
-		rc = find_alike(turns, (size_t)count - 1, &alike);
-	if (count > 1 && !rc && is_better(search, score_of(search, &alike), alike.turns)) {
+	if (!rc && is_better(search, score_of(search, &alike), alike.turns)) {
 		search->site = site;
 		search->score = score_of(search, &alike);
 		search->alike_turns = alike.turns;
@@ -313,11 +328,10 @@ static int make_loop(struct loop *loop, const struct search *search, const struc
 	return 0;
 }
 
-static int take_loop(struct loop *loop, const struct search *search)
+static int take_loop(struct loop *loop, struct search *search)
 {
-	struct turn *turns = NULL;
-	long count = cut(search, search->site, &turns);
-	int rc = count < 0 ? -1 : make_loop(loop, search, turns, (size_t)count);
+	struct turn *turns = new_turns(search, search->site);
+	int rc = turns ? make_loop(loop, search, turns, cut(search, search->site, turns)) : -1;
 
 	free(turns);
 	return rc;
@@ -352,6 +366,8 @@ int loop_find(struct loop *loop, const struct run *run, uint32_t process)
 		if (run->thread[thread].process == process)
 			rc = search_thread(loop, &search, thread, &most);
 	free(search.token);
+	free(search.times);
+	free(search.seen);
 	return rc ? -1 : 0;
 }
 
