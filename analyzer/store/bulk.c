@@ -21,23 +21,23 @@ struct bulk {
 	int64_t last; /* row id */
 };
 
-/* A number in the fewest bytes: its serial type, and size of what was put at. */
+/* A number in the fewest bytes: its serial type, and size of what was put at, where 8 have room. */
 static unsigned put_number(uint8_t *at, int64_t value, unsigned *size)
 {
-	static const uint8_t sizes[] = { 1, 2, 3, 4, 6, 8 };
-	unsigned type = 0;
+	/* By how many bytes it takes with its sign, 0 to 8. */
+	static const uint8_t types[] = { 1, 1, 2, 3, 4, 5, 5, 6, 6 };
+	static const uint8_t sizes[] = { 0, 1, 2, 3, 4, 6, 8 };
+	uint64_t magnitude = (uint64_t)(value ^ (value >> 63)), big;
+	unsigned type;
 
 	*size = 0;
 	if (value == 0 || value == 1)
 		return value ? 9 : 8;
-	while (type < 5 &&
-		(value < -(INT64_C(1) << (8 * sizes[type] - 1)) ||
-			value >= INT64_C(1) << (8 * sizes[type] - 1)))
-		type++;
+	type = types[(64 - (unsigned)__builtin_clzll(magnitude | 1)) / 8 + 1];
 	*size = sizes[type];
-	for (unsigned i = *size; i-- > 0; value >>= 8)
-		at[i] = (uint8_t)value;
-	return type + 1;
+	big = __builtin_bswap64((uint64_t)value << (64 - 8 * *size));
+	memcpy(at, &big, sizeof(big));
+	return type;
 }
 
 /* A record: the sizes of header and body, and what they hold. */

@@ -66,6 +66,17 @@ const struct query queries[] = {
 		"  AND b.end <= a.end + (SELECT max(end - start) FROM operation)"
 		"  AND b.start < a.end AND b.device = a.device AND b.process = a.process"
 		" GROUP BY a.stream, b.stream ORDER BY overlap_ns DESC, a.stream, b.stream" },
+	{ "account", "where the time of each turn of the loop went, or of the run without one",
+		"SELECT a.process, coalesce(a.device, 'host') AS device, a.cause,"
+		" coalesce(f.text, '') AS \"from\", coalesce(s.text, '') AS site,"
+		" sum(a.time) AS total_ns, sum(a.times) AS times,"
+		" sum(a.time) / coalesce(l.turns, 1) AS turn_ns,"
+		" round(100.0 * sum(a.time) / sum(sum(a.time))"
+		"  OVER (PARTITION BY a.process, a.device), 1) AS percent"
+		" FROM account a LEFT JOIN loop l ON l.process = a.process"
+		" LEFT JOIN site f ON f.id = a.from_site LEFT JOIN site s ON s.id = a.site"
+		" GROUP BY a.process, a.device, a.cause, f.text, s.text"
+		" ORDER BY a.process, a.device IS NULL, a.device, total_ns DESC, a.cause, 4, 5" },
 	{ "copies", "copies by kind of memory",
 		"SELECT CASE WHEN copy_kind = 1 AND src_memory = 'device' THEN 'staging' ELSE"
 		"  coalesce(src_memory, '?') END AS src,"
