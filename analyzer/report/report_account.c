@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop in words, and where its time goes: how much of a turn each device idles, and why.
+ * The loop in words, and where its time goes: how much of a turn each device idles, and why, and
+ * what the thread does that makes the turns.
  * Numbers are of one turn, or where there is no loop of the run from its first work to its last.
  */
 #include <stdlib.h>
@@ -16,20 +17,22 @@
 /* So many devices are spoken of, and so many causes and stretches of each. */
 enum { MOST_DEVICES = 4, MOST_CAUSES = 4, MOST_STRETCHES = 2 };
 
-/* How the causes of table account are said, of a device that idles; a count goes before many. */
+/* How the causes of table account are said: of a device that idles, of the host. */
 static const struct {
 	const char *cause, *text;
 	int is_pace; /* the host cannot go faster, whatever it waits for */
+	const char *host;
 } causes[] = {
-	{ "outside", "the host is outside CUDA", 1 },
-	{ "submit", "it is in calls that submit", 1 },
-	{ "call", "it is in other CUDA calls", 1 },
-	{ "wait", "it returns from waits", 0 },
-	{ "loading", "code is loaded", 0 },
-	{ "order", "operations wait for others elsewhere", 0 },
-	{ "start", "operations are on their way to the device", 1 },
-	{ "done", "nothing is left to do", 0 },
-	{ "unknown", "nobody is known to have submitted what came next", 0 },
+	{ "outside", "the host is outside CUDA", 1, "outside CUDA" },
+	{ "submit", "it is in calls that submit", 1, "in calls that submit" },
+	{ "call", "it is in other CUDA calls", 1, "in other CUDA calls" },
+	{ "wait", "it returns from waits", 0, "in the rest of calls that waited" },
+	{ "held", "", 0, "held by the device" },
+	{ "loading", "code is loaded", 0, "" },
+	{ "order", "operations wait for others elsewhere", 0, "" },
+	{ "start", "operations are on their way to the device", 1, "" },
+	{ "done", "nothing is left to do", 0, "" },
+	{ "unknown", "nobody is known to have submitted what came next", 0, "" },
 };
 #define CAUSES (sizeof(causes) / sizeof(*causes))
 
@@ -38,7 +41,7 @@ struct sum {
 	int64_t time, times;
 };
 
-/* A device of a process, and what there is to be said of it. */
+/* A device of a process, or its host thread (DB_NULL), and what there is to be said of it. */
 struct idling {
 	int64_t process, device, pid, turns;
 	int64_t busy, idle, pace; /* ns */
@@ -109,10 +112,10 @@ static long read_devices(struct db *db, struct idling **list)
 
 	while (q && (step = db_step(q)) > 0) {
 		int64_t process = sqlite3_column_int64(q, ACCOUNT_PROCESS);
-		int64_t device = sqlite3_column_int64(q, ACCOUNT_DEVICE);
+		int64_t device = sqlite3_column_type(q, ACCOUNT_DEVICE) == SQLITE_NULL
+			? DB_NULL
+			: sqlite3_column_int64(q, ACCOUNT_DEVICE);
 
-		if (sqlite3_column_type(q, ACCOUNT_DEVICE) == SQLITE_NULL)
-			continue;
 		if (!last || last->process != process || last->device != device) {
 			last = array_room(*list, count, sizeof(*last));
 			if (!last) {
@@ -151,7 +154,7 @@ static void print_causes(const struct idling *of, FILE *out)
 		if (sum->time < of->idle / ACCOUNT_SMALL_PART)
 			break;
 		print(out, "%s%s %s", separator, format_duration(time, a_turn(of, sum->time)),
-			causes[sum->cause].text);
+			of->device == DB_NULL ? causes[sum->cause].host : causes[sum->cause].text);
 		separator = ", ";
 	}
 }
@@ -202,6 +205,19 @@ static void print_advice(struct db *db, const struct idling *of, FILE *out)
 		scripts ? " (PyTorch: torch.compile with mode=\"reduce-overhead\")" : "");
 }
 
+static int print_host(const struct idling *of, int several, FILE *out)
+{
+	char pid[32] = "";
+
+	if (several)
+		snprintf(pid, sizeof(pid), "pid %lld: ", (long long)of->pid);
+	print(out, "    host     %s%s of the thread %s", pid, of->turns ? "a turn" : "the time",
+		of->turns ? "that makes them" : "that submits the most");
+	print_causes(of, out);
+	fputc('\n', out);
+	return 0;
+}
+
 static int print_device(struct db *db, const struct idling *of, int several, FILE *out)
 {
 	const char *part = of->turns ? "a turn" : "the time from its first work to its last";
@@ -228,14 +244,21 @@ static int print_device(struct db *db, const struct idling *of, int several, FIL
 	return 0;
 }
 
+static int several_processes(const struct idling *list, long count)
+{
+	return count && list[count - 1].process != list[0].process;
+}
+
 int report_account(struct db *db, FILE *out)
 {
 	struct idling *list = NULL;
 	long count = print_loops(db, out) ? -1 : read_devices(db, &list);
 	int rc = count < 0 ? -1 : 0;
 
-	for (long i = 0; i < count && i < MOST_DEVICES && !rc; i++)
-		rc = print_device(db, &list[i], count > 1, out);
+	for (long i = 0; i < count && i < 2 * MOST_DEVICES && !rc; i++)
+		rc = list[i].device == DB_NULL
+			? print_host(&list[i], several_processes(list, count), out)
+			: print_device(db, &list[i], count > 2, out);
 	free(list);
 	return rc;
 }
