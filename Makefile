@@ -262,6 +262,17 @@ $O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(MA
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
 
+# All machine code of the toolkit's libraries decodes.
+tests: $O/tests/libraries/decode
+$O/tests/libraries/decode: $O/obj/tests/libraries/decode.o $(MACHINE_OBJ) $(IMAGE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(IMAGE_LIBS)
+.PHONY: check-libraries
+check-libraries: $O/tests/libraries/decode
+	$Q$O/tests/libraries/decode $(LIBRARIES)
+LIBRARIES ?= $(shell find -L $(CUDA_HOME)/lib64/ -name '*.a' -o -name '*.so' | xargs -r readlink -f | sort -u)
+
 ifneq ($(cuda),)
 $O/tests/test_decode: $O/obj/cupti/decode.o
 $O/tests/test_arguments: $O/obj/preload/arguments.o
@@ -508,6 +519,7 @@ help:
 	@echo 'make check      all tests; N passed, N failed'
 	@echo 'make check-repeat  N=20 times, beside LOAD=2 processes that compute'
 	@echo 'make check-mutations  break what doc/KEPT.md lists: a test must fail each time'
+	@echo 'make check-libraries  decode all machine code of the toolkit'\''s libraries (LIBRARIES=)'
 	@echo 'make bench      build the benchmarks; make bench-load: what loading a trace takes,'
 	@echo '                bench-analyze: all of the analysis'
 	@echo 'make fuzz       fuzz what reads traces and images, FUZZ_SECONDS each (60)'

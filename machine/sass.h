@@ -111,8 +111,9 @@
 	X(BRX)      /* to label + a (two registers): from a label p; also BRXU */ \
 	X(JMP)      /* as BRA, absolute */ \
 	X(JMX)      /* as BRX, absolute; also JMXU */ \
-	X(CALL)     /* from [a] label p: to label, or a + label; is_relative: to this instruction \
-	               */ \
+	X(CALL)     /* from [a] label p: to label, or a + label; is_relative: in this section; \
+	               into the \
+	               same function (sm_80 to 89 skip an instruction so) it is a jump */ \
 	X(RET)      /* from a label p: to a + label; is_relative: label is relative */ \
 	X(EXIT)     /* the thread ends, where the guard and p hold: from p */ \
 	X(KILL)     /* as EXIT */ \
