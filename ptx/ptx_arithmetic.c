@@ -44,7 +44,9 @@ static struct ptx_value sum(const struct operation *op, struct ptx_value a, stru
 		total.high = INT64_MAX;
 		return total;
 	}
-	if (is_pointer(&b) && (!is_pointer(&a) || (!a.pointer && b.pointer))) {
+	if (is_pointer(&b) &&
+		(!is_pointer(&a) || (!a.pointer && b.pointer) ||
+			(a.base == BASE_UNKNOWN && b.base == BASE_WORDS))) {
 		total = a;
 		a = b;
 		b = total;
@@ -134,7 +136,9 @@ static int multiply_half(const struct operation *op, const struct ptx_value *hal
 	struct ptx_value *result)
 {
 	*result = ptx_whole(half);
-	if (!half->half || op->in->type.bytes != 4 || half->base != BASE_NUMBER ||
+	if (half->half && half->base == BASE_WORD && !half->pointer)
+		*result = ptx_number_of(op->frame, op->state, *result);
+	if (!half->half || op->in->type.bytes != 4 || result->base != BASE_NUMBER ||
 		ptx_scale(result, factor))
 		return 0;
 	*result = ptx_take_half(op->state, result, half->half);

@@ -55,7 +55,7 @@ struct ptx_value ptx_select_one(const struct operation *op)
 
 struct ptx_value ptx_convert(const struct operation *op)
 {
-	struct ptx_value a = source(op, 0);
+	struct ptx_value a = source(op, 0), result;
 	struct ptx_type to = op->in->type, from = op->in->source;
 	struct ptx_range range, limits;
 
@@ -71,7 +71,10 @@ struct ptx_value ptx_convert(const struct operation *op)
 	if ((range.low == INT64_MIN || range.low >= limits.low) &&
 		(range.high == INT64_MAX || range.high <= limits.high))
 		return a;
-	return sparse(op, limits, a.loaded);
+	result = sparse(op, limits, a.loaded);
+	if (to.bytes == 8 && from.bytes == 4)
+		ptx_note_congruent(op->frame->walk, &result, &a);
+	return result;
 }
 
 struct ptx_value ptx_extract(const struct operation *op)

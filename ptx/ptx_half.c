@@ -18,9 +18,8 @@ static struct ptx_value no_value(const struct ptx_value *a, const struct ptx_val
 {
 	struct ptx_value value = ptx_interval(INT64_MIN, INT64_MAX);
 
-	value.loaded = 1;
-	if (a->base == BASE_UNKNOWN || b->base == BASE_UNKNOWN)
-		value.base = BASE_UNKNOWN;
+	value.base = BASE_UNKNOWN;
+	value.loaded = a->base == BASE_UNKNOWN && b->base == BASE_UNKNOWN && a->loaded && b->loaded;
 	return value;
 }
 
@@ -402,14 +401,16 @@ static int half_of(const struct ptx_value *a, const struct ptx_value *b)
 int ptx_find_twin(const struct ptx_twins *twins, uint32_t key, const struct ptx_value *a,
 	const struct ptx_value *b, struct ptx_value *joined)
 {
-	for (uint32_t i = 0; twins && (a->half || b->half) && i < twins->count; i++) {
+	uint8_t half = (uint8_t)half_of(a, b);
+
+	for (uint32_t i = 0; (a->half || b->half) && i < twins->count; i++) {
 		const struct ptx_twin *twin = &twins->twin[i];
 
-		if (twin->key != key || twin->half == half_of(a, b) || !are_same(&twin->a, a) ||
+		if (twin->key != key || twin->half == half || !are_same(&twin->a, a) ||
 			!are_same(&twin->b, b))
 			continue;
-		*joined = twin->joined;
-		joined->half = (uint8_t)half_of(a, b);
+		*joined = twin->joined; /* which a may be */
+		joined->half = half;
 		return 1;
 	}
 	return 0;

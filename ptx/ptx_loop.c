@@ -251,6 +251,37 @@ static void enter_register(struct ptx_frame *frame, uint32_t block, uint32_t slo
 	state->many[slot] = value;
 }
 
+static int is_high(const struct ptx_head *head, uint32_t slot)
+{
+	return head->back && head->back->many[slot].half == HALF_HIGH;
+}
+
+/*
+ * Of a number of 64 bits that enters as one of 32, the high half is 0 then and comes back as a half
+ * of what another register has the low one of.  1: it is the half of what that register is now.
+ */
+static int enter_high(struct ptx_frame *frame, uint32_t block, uint32_t slot,
+	struct ptx_state *state)
+{
+	const struct ptx_head *head = frame->head[block];
+	const struct ptx_value *entry = &state->many[slot], *back = &head->back->many[slot];
+
+	if (!ptx_is_constant(entry) || entry->low || back->base != BASE_NUMBER)
+		return 0;
+	for (uint32_t i = 0; i < frame->function->slot_count; i++) {
+		const struct ptx_loop_register *low = &head->reg[i];
+
+		if (is_high(head, i) || head->back->many[i].base != BASE_NUMBER || low->failed ||
+			!low->has_entry || low->entry.half ||
+			ptx_bounds(&low->entry, state).low < 0 ||
+			!ptx_is_congruent(frame->walk, &head->back->many[i], back))
+			continue;
+		state->many[slot] = ptx_take_half(state, &state->many[i], HALF_HIGH);
+		return 1;
+	}
+	return 0;
+}
+
 static int is_as_last_time(struct ptx_frame *frame, const struct ptx_head *head,
 	const struct ptx_state *state)
 {
@@ -338,7 +369,11 @@ void ptx_enter_loop(struct ptx_frame *frame, uint32_t block, struct ptx_state *s
 		find_rounds(head, state, rounds);
 	frame->twins[1].count = 0;
 	for (uint32_t i = 0; i < frame->function->slot_count; i++)
-		enter_register(frame, block, i, state, rounds);
+		if (!is_high(head, i))
+			enter_register(frame, block, i, state, rounds);
+	for (uint32_t i = 0; i < frame->function->slot_count; i++)
+		if (is_high(head, i) && !enter_high(frame, block, i, state))
+			enter_register(frame, block, i, state, rounds);
 	if (!is_as_last_time(frame, head, state)) {
 		frame->changed = 1;
 		ptx_copy_state(frame->function, head->last, state);

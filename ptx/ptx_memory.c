@@ -58,8 +58,8 @@ static void add_to_cell(struct ptx_walk *walk, struct ptx_cell *cell, const stru
 }
 
 /*
- * This and load_local() know values of 8 bytes, or of machine code of 4.  A kernel has one of these:
- * wider accesses of machine code are several of 4.
+ * This and load_local() know values of 8 bytes, or of machine code of 4.  A kernel has one of
+ * these: wider accesses of machine code are several of 4.
  */
 static int store_local(struct ptx_walk *walk, const struct ptx_value *address,
 	const struct ptx_state *state, const struct ptx_value *value)
@@ -409,17 +409,29 @@ static struct places places_of(const struct ptx_walk *walk, const struct ptx_val
 	return places;
 }
 
+static int is_pointer(const struct ptx_launch *launch, int64_t at)
+{
+	return at < launch->size && launch->state[at] == PTX_POINTER;
+}
+
 /* One of several words: of any aligned one of them, or half of it. */
 static struct ptx_value some_words(struct ptx_walk *walk, struct ptx_state *state,
 	const struct places *places, int is_half)
 {
+	const struct ptx_launch *launch = walk->launch;
 	struct ptx_value value = ptx_constant(0);
 	uint32_t word[PTX_SET_WORDS], count = 0;
 	int is_high = is_half && places->stride % 8 == 0 && places->low % 8 == 4;
 	int64_t first = places->low - (is_high ? 4 : 0);
 	int64_t step = places->stride % 8 == 0 && first % 8 == 0 ? places->stride : 8;
+	int knows = 0;
 
+	/* Where the launch passes pointers, nothing lies at what else it passes. */
+	for (int64_t at = (first + 7) / 8 * 8; at <= places->high; at += step)
+		knows |= is_pointer(launch, at);
 	for (int64_t at = (first + 7) / 8 * 8; at <= places->high; at += step) {
+		if (knows && !is_pointer(launch, at))
+			continue;
 		if (count == PTX_SET_WORDS) {
 			value.base = BASE_UNKNOWN;
 			return value;
@@ -481,7 +493,10 @@ static struct ptx_value some_parameter(struct ptx_frame *frame, struct ptx_state
 		return ptx_opaque(frame, state, instruction, WHICH_SPARSE, range, 1);
 	if (in->type.bytes == 8 || in->modifiers & MODIFIER_HALF)
 		return some_words(walk, state, &places, in->type.bytes == 4);
-	return ptx_opaque(frame, state, instruction, WHICH_RESULT, any, 1);
+	range = any;
+	if (in->type.bytes < 4 && in->type.class == CLASS_UNSIGNED)
+		range = (struct ptx_range){ 0, (INT64_C(1) << in->type.bytes * 8) - 1 };
+	return ptx_opaque(frame, state, instruction, WHICH_RESULT, range, 1);
 }
 
 static struct ptx_value load_element(struct ptx_frame *frame, struct ptx_state *state,

@@ -33,7 +33,7 @@ enum ptx_which {
 	WHICH_JOIN = 200, /* + slot, by block */
 };
 
-#define PTX_SET_WORDS 128
+#define PTX_SET_WORDS 256
 struct ptx_set {
 	uint32_t count, word[PTX_SET_WORDS];
 };
