@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constant banks, loads and stores. */
+#include "lower_parts.h"
+
+/* The variables that lower.c gives each kernel. */
+enum { VARIABLE_OF_PARAMETERS, VARIABLE_OF_STACK, VARIABLE_OF_SHARED };
+
+static struct ptx_operand variable(uint32_t number, int64_t offset)
+{
+	return (struct ptx_operand){ OPERAND_VARIABLE, PTX_OWN | number, offset };
+}
+
+/* The module's variable of that name. */
+static struct ptx_operand module_variable(struct lower *lower,
+	const struct machine_relocation *relocation)
+{
+	static const char library[] = "__cudart_";
+	struct ptx_module *module = lower->module;
+	const char *name = relocation->symbol;
+	uint32_t number;
+
+	if (relocation->is_function || !*name)
+		return lower_unknown;
+	number = ptx_names_add(&module->variables, name, strlen(name), 0);
+	if (number == PTX_NO_NAME || number >= 100000 ||
+		PTX_ROOM(module->variable, module->variable_room, number)) {
+		lower_refuse(lower, "out of memory");
+		return lower_unknown;
+	}
+	if (number + 1 == module->variables.count)
+		module->variable[number] =
+			(struct ptx_variable){ .kind = !strncmp(name, library, sizeof(library) - 1)
+					? VARIABLE_TABLE
+					: VARIABLE_MODULE };
+	return (struct ptx_operand){ OPERAND_VARIABLE, number, relocation->addend };
+}
+
+/* Four bytes of the parameters, of which they may be half a pointer. */
+static struct ptx_operand parameter(struct lower *lower, int64_t offset)
+{
+	struct ptx_operand to = lower_reg(lower_temp(lower));
+	struct ptx_instruction *made = lower_begin(lower, OP_LD, CLASS_BITS, 4);
+
+	made->space = SPACE_PARAM;
+	made->modifiers = MODIFIER_HALF;
+	lower_add(lower, to);
+	lower_add_address(lower, variable(VARIABLE_OF_PARAMETERS, offset), 0);
+	return to;
+}
+
+static struct ptx_operand half_of_window(struct lower *lower, struct ptx_operand window,
+	int is_high)
+{
+	struct ptx_operand half = lower_reg(lower_temp(lower));
+
+	lower_unpack(lower, is_high ? lower_sink : half, is_high ? half : lower_sink, window);
+	return half;
+}
+
+struct ptx_operand lower_shared_window(struct lower *lower)
+{
+	return half_of_window(lower, variable(VARIABLE_OF_SHARED, 0), 1);
+}
+
+/* What the driver puts below the parameters. */
+static struct ptx_operand driver_word(struct lower *lower, uint32_t offset)
+{
+	enum machine_word word = machine_driver_word(lower->code->arch, offset);
+
+	switch (word) {
+	case MACHINE_WORD_BLOCK_X:
+	case MACHINE_WORD_BLOCK_Y:
+	case MACHINE_WORD_BLOCK_Z:
+		return (struct ptx_operand){ OPERAND_SPECIAL,
+			SPECIAL_NTID_X + (word - MACHINE_WORD_BLOCK_X), 0 };
+	case MACHINE_WORD_GRID_X:
+	case MACHINE_WORD_GRID_Y:
+	case MACHINE_WORD_GRID_Z:
+		return (struct ptx_operand){ OPERAND_SPECIAL,
+			SPECIAL_NCTAID_X + (word - MACHINE_WORD_GRID_X), 0 };
+	case MACHINE_WORD_STACK:
+		return variable(VARIABLE_OF_STACK, 0);
+	case MACHINE_WORD_BANK:
+		return half_of_window(lower,
+			variable(VARIABLE_OF_PARAMETERS,
+				(int64_t)machine_bank_origin(lower->code->arch) -
+					lower->kernel->parameter_base),
+			0);
+	case MACHINE_WORD_SHARED:
+		return half_of_window(lower, variable(VARIABLE_OF_SHARED, 0), 0);
+	case MACHINE_WORD_LOCAL:
+		/* What is added to it is an address of the stack. */
+		return lower_number(0);
+	default:
+		break;
+	}
+	/* The upper half of one of 64 bits. */
+	switch (offset >= 4 ? machine_driver_word(lower->code->arch, offset - 4)
+			    : MACHINE_WORD_OTHER) {
+	case MACHINE_WORD_BANK:
+		return half_of_window(lower,
+			variable(VARIABLE_OF_PARAMETERS,
+				(int64_t)machine_bank_origin(lower->code->arch) -
+					lower->kernel->parameter_base),
+			1);
+	case MACHINE_WORD_SHARED:
+		return half_of_window(lower, variable(VARIABLE_OF_SHARED, 0), 1);
+	case MACHINE_WORD_LOCAL:
+		return lower_number(0);
+	default:
+		return lower_unknown;
+	}
+}
+
+static struct ptx_operand bank_word(struct lower *lower, const struct machine_bank *bank,
+	int64_t offset)
+{
+	int64_t at = offset & ~INT64_C(7);
+	uint32_t word;
+
+	for (size_t i = 0; i < bank->relocation_count; i++) {
+		const struct machine_relocation *relocation = &bank->relocation[i];
+		struct ptx_operand half, address;
+
+		if (relocation->offset != (uint64_t)at || relocation->field != MACHINE_FIELD_64)
+			continue;
+		address = module_variable(lower, relocation);
+		if (address.kind != OPERAND_VARIABLE)
+			return lower_unknown;
+		half = lower_reg(lower_temp(lower));
+		if (offset == at)
+			lower_unpack(lower, half, lower_sink, address);
+		else
+			lower_unpack(lower, lower_sink, half, address);
+		return half;
+	}
+	if (offset < 0 || (uint64_t)offset + 4 > bank->size)
+		return lower_unknown;
+	if (!bank->data)
+		return lower_number(0);
+	memcpy(&word, bank->data + offset, sizeof(word));
+	return lower_number((int32_t)word);
+}
+
+/* Variables that are __constant__: nobody knows what the program put there. */
+static struct ptx_operand program_constant(struct lower *lower, struct ptx_operand offset)
+{
+	struct ptx_operand to = lower_reg(lower_temp(lower));
+	struct ptx_instruction *made = lower_begin(lower, OP_LD, CLASS_BITS, 4);
+
+	made->space = SPACE_CONST;
+	lower_add(lower, to);
+	lower_add_address(lower, offset, 0);
+	return to;
+}
+
+struct ptx_operand lower_constant(struct lower *lower, const struct sass_operand *from,
+	unsigned word)
+{
+	const struct machine_section *kernel = lower->kernel;
+	int64_t offset = from->value + 4 * (int64_t)word, inside = offset - kernel->parameter_base;
+
+	if (from->bank_register != SASS_NONE || from->number != SASS_NONE || offset < 0)
+		return lower_unknown;
+	if (from->bank == 0 && inside >= 0 && inside + 4 <= kernel->parameter_bytes)
+		return parameter(lower, inside);
+	if (from->bank == 0)
+		return driver_word(lower, (uint32_t)offset);
+	if (from->bank == 3)
+		return program_constant(lower, lower_number(offset));
+	if (from->bank < sizeof(kernel->bank) / sizeof(*kernel->bank))
+		return bank_word(lower, &kernel->bank[from->bank], offset);
+	return lower_unknown;
+}
+
+static struct ptx_operand register_of(struct lower *lower, const struct sass_operand *from)
+{
+	struct sass_operand plain = {
+		.kind = from->is_uniform ? SASS_OPERAND_UNIFORM : SASS_OPERAND_GENERAL,
+		.number = from->number,
+		.count = 1,
+	};
+
+	return lower_source(lower, &plain, 0);
+}
+
+/* LDC: with a register, one of several words of the parameters. */
+int lower_load_constant(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	const struct sass_operand *from = &in->from[0], *to = &in->to[0];
+	unsigned bytes = in->bytes ? in->bytes : 4, words = bytes > 4 ? bytes / 4 : 1;
+	struct ptx_operand where;
+
+	if (!in->to_count || from->kind != SASS_OPERAND_CONSTANT)
+		return 0;
+	if (from->number == SASS_NONE && bytes >= 4) {
+		for (unsigned word = 0; word < words; word++)
+			lower_move(lower, lower_target(lower, to, word),
+				lower_constant(lower, from, word));
+		return 1;
+	}
+	if (from->bank_register != SASS_NONE || (from->bank != 0 && from->bank != 3))
+		return 1;
+	where = from->number == SASS_NONE ? lower_number(0) : register_of(lower, from);
+	if (from->bank == 3) {
+		where = program_constant(lower, where);
+		for (unsigned word = 0; word < words; word++)
+			lower_move(lower, lower_target(lower, to, word), where);
+		return 1;
+	}
+	where = lower_make(lower, OP_ADD, CLASS_SIGNED, 8,
+		variable(VARIABLE_OF_PARAMETERS, from->value - lower->kernel->parameter_base),
+		where, lower_sink);
+	for (unsigned word = 0; word < words; word++) {
+		struct ptx_operand target = lower_target(lower, to, word);
+		struct ptx_instruction *made;
+
+		if (target.kind == OPERAND_SINK)
+			continue;
+		made = lower_begin(lower, OP_LD,
+			bytes < 4 ? (in->is_signed ? CLASS_SIGNED : CLASS_UNSIGNED) : CLASS_BITS,
+			bytes < 4 ? bytes : 4);
+		made->space = SPACE_PARAM;
+		made->modifiers = bytes < 4 ? 0 : MODIFIER_HALF;
+		lower_add(lower, target);
+		lower_add_address(lower, where, 4 * word);
+	}
+	return 1;
+}
+
+/* --- addresses --- */
+
+static struct ptx_operand read_pair(struct lower *lower, unsigned kind, uint16_t number, int is_64,
+	int is_signed)
+{
+	struct sass_operand plain = { .kind = (uint8_t)kind, .number = number, .count = 2 };
+	struct ptx_operand low;
+
+	if (number == SASS_NONE)
+		return lower_number(0);
+	low = lower_source(lower, &plain, 0);
+	if (is_64)
+		return lower_pack(lower, low, lower_source(lower, &plain, 1));
+	if (low.kind == OPERAND_NUMBER)
+		return low;
+	low = lower_make(lower, OP_CVT, CLASS_SIGNED, 8, low, lower_sink, lower_sink);
+	if (lower->last)
+		lower->last->source =
+			(struct ptx_type){ is_signed ? CLASS_SIGNED : CLASS_UNSIGNED, 4 };
+	return low;
+}
+
+/* Of 32 bits: local and shared memory. */
+static struct ptx_operand short_address(struct lower *lower, const struct sass_address *address)
+{
+	struct sass_operand base = { .kind = SASS_OPERAND_GENERAL, .number = address->base };
+	struct sass_operand uniform = { .kind = SASS_OPERAND_UNIFORM, .number = address->uniform };
+	struct ptx_operand a = lower_source(lower, &base, 0);
+
+	if (address->scale > 1)
+		return lower_unknown;
+	if (address->uniform == SASS_NONE)
+		return a;
+	return lower_make(lower, OP_ADD, CLASS_SIGNED, 8, a, lower_source(lower, &uniform, 0),
+		lower_sink);
+}
+
+static struct ptx_operand address_of(struct lower *lower, const struct sass_address *address)
+{
+	struct ptx_operand base = read_pair(lower, SASS_OPERAND_GENERAL, address->base,
+		address->base_is_64, address->base_is_signed);
+	struct ptx_operand uniform =
+		read_pair(lower, SASS_OPERAND_UNIFORM, address->uniform, address->uniform_is_64, 0);
+
+	if (address->scale > 1)
+		base = lower_make(lower, OP_MUL, CLASS_SIGNED, 8, base,
+			lower_number(address->scale), lower_sink);
+	if (address->uniform == SASS_NONE)
+		return base;
+	return lower_make(lower, OP_ADD, CLASS_SIGNED, 8, uniform, base, lower_sink);
+}
+
+static enum ptx_space space_of(const struct sass_instruction *in)
+{
+	switch (in->space) {
+	case SASS_SPACE_GLOBAL:
+		return SPACE_GLOBAL;
+	case SASS_SPACE_SHARED:
+		return SPACE_SHARED;
+	case SASS_SPACE_LOCAL:
+		return SPACE_LOCAL;
+	default:
+		return SPACE_GENERIC;
+	}
+}
+
+/* An access under the instruction's guard. */
+static struct ptx_instruction *begin_access(struct lower *lower, enum ptx_opcode opcode,
+	enum ptx_class class, unsigned bytes)
+{
+	struct ptx_instruction *made = lower_begin(lower, opcode, class, bytes);
+
+	made->space = (uint8_t)space_of(&lower->in);
+	made->guard = lower->guard;
+	made->negated = (uint8_t)(lower->guard_negated != 0);
+	return made;
+}
+
+static const struct sass_operand *data_of(const struct sass_operand *list, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (list[i].kind == SASS_OPERAND_GENERAL || list[i].kind == SASS_OPERAND_UNIFORM)
+			return &list[i];
+	return NULL;
+}
+
+/* Words of local memory, or of what may be: by four bytes. */
+static void load_words(struct lower *lower, const struct sass_operand *to, struct ptx_operand from,
+	unsigned words)
+{
+	for (unsigned word = 0; word < words; word++) {
+		struct ptx_operand target = lower_target(lower, to, word);
+
+		begin_access(lower, OP_LD, CLASS_BITS, 4)->modifiers = MODIFIER_HALF;
+		lower_add(lower, target);
+		lower_add_address(lower, from, lower->in.address.offset + 4 * (int64_t)word);
+	}
+}
+
+/* Eight bytes may be a pointer. */
+static void load_pairs(struct lower *lower, const struct sass_operand *to, struct ptx_operand from,
+	unsigned pairs)
+{
+	struct ptx_operand whole[4] = { lower_sink };
+
+	for (unsigned i = 0; i < pairs && i < 4; i++) {
+		whole[i] = lower_reg(lower_temp(lower));
+		begin_access(lower, OP_LD, CLASS_BITS, 8);
+		lower_add(lower, whole[i]);
+		lower_add_address(lower, from, lower->in.address.offset + 8 * (int64_t)i);
+	}
+	for (unsigned i = 0; i < pairs && i < 4; i++) {
+		struct ptx_operand low = lower_target(lower, to, 2 * i);
+
+		lower_unpack(lower, low, lower_target(lower, to, 2 * i + 1), whole[i]);
+	}
+}
+
+static void load(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	const struct sass_operand *to = data_of(in->to, in->to_count);
+	unsigned bytes = in->bytes ? in->bytes : 4;
+	struct ptx_operand from;
+
+	if (in->space == SASS_SPACE_SHARED)
+		return;
+	from = in->space == SASS_SPACE_LOCAL ? short_address(lower, &in->address)
+					     : address_of(lower, &in->address);
+	if (bytes >= 4 && to && in->space != SASS_SPACE_GLOBAL) {
+		load_words(lower, to, from, bytes / 4);
+		return;
+	}
+	if (bytes >= 8 && to) {
+		load_pairs(lower, to, from, bytes / 8);
+		return;
+	}
+	begin_access(lower, OP_LD, in->is_signed ? CLASS_SIGNED : CLASS_UNSIGNED, bytes);
+	lower_add(lower, to ? lower_target(lower, to, 0) : lower_sink);
+	lower_add_address(lower, from, in->address.offset);
+}
+
+static void store(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	const struct sass_operand *from = data_of(in->from, in->from_count);
+	unsigned bytes = in->bytes ? in->bytes : 4;
+	struct ptx_operand to;
+
+	if (in->space == SASS_SPACE_SHARED)
+		return;
+	to = in->space == SASS_SPACE_LOCAL ? short_address(lower, &in->address)
+					   : address_of(lower, &in->address);
+	if (in->space == SASS_SPACE_GLOBAL || bytes < 4 || !from) {
+		begin_access(lower, OP_ST, CLASS_BITS, bytes);
+		lower_add_address(lower, to, in->address.offset);
+		return;
+	}
+	for (unsigned word = 0; word < bytes / 4; word++) {
+		struct ptx_operand value = lower_source(lower, from, word);
+
+		begin_access(lower, OP_ST, CLASS_BITS, 4)->modifiers = MODIFIER_HALF;
+		lower_add_address(lower, to, in->address.offset + 4 * (int64_t)word);
+		lower_add(lower, value);
+	}
+}
+
+static void update(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	const struct sass_operand *to = data_of(in->to, in->to_count);
+	unsigned bytes = in->bytes ? in->bytes : 4;
+	struct ptx_operand where, old = lower_sink;
+
+	if (in->space == SASS_SPACE_SHARED)
+		return;
+	where = address_of(lower, &in->address);
+	if (in->opcode == SASS_ATOM && bytes >= 8 && to)
+		old = lower_reg(lower_temp(lower));
+	else if (in->opcode == SASS_ATOM && to)
+		old = lower_target(lower, to, 0);
+	begin_access(lower, in->opcode == SASS_RED ? OP_RED : OP_ATOM, CLASS_BITS, bytes);
+	if (in->opcode == SASS_ATOM)
+		lower_add(lower, old);
+	lower_add_address(lower, where, in->address.offset);
+	if (in->opcode == SASS_ATOM && bytes == 8 && to) {
+		struct ptx_operand low = lower_target(lower, to, 0);
+
+		lower_unpack(lower, low, lower_target(lower, to, 1), old);
+	}
+}
+
+/* LDGSTS: from global to shared memory. */
+static void copy(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	/* The address of global memory is one of two registers. */
+	struct ptx_operand from = address_of(lower, &in->address);
+
+	begin_access(lower, OP_LD, CLASS_BITS, in->bytes)->space = SPACE_GLOBAL;
+	lower_add(lower, lower_sink);
+	lower_add_address(lower, from, in->address.offset);
+}
+
+/* An access of which it is not known where: the kernel is incomplete. */
+static void not_understood(struct lower *lower)
+{
+	lower_begin(lower, OP_DISCARD, CLASS_BITS, 4);
+}
+
+static void texture(struct lower *lower, enum ptx_opcode opcode)
+{
+	struct ptx_instruction *made = lower_begin(lower, opcode, CLASS_BITS, 4);
+
+	made->guard = lower->guard;
+	made->negated = (uint8_t)(lower->guard_negated != 0);
+}
+
+static void tensor(struct lower *lower)
+{
+	struct ptx_instruction *made = lower_begin(lower, OP_CP, CLASS_BITS, 4);
+
+	made->modifiers = MODIFIER_TENSOR;
+	made->guard = lower->guard;
+	made->negated = (uint8_t)(lower->guard_negated != 0);
+	lower_add_address(lower, lower_number(0), 0);
+	lower_add_address(lower, lower_number(0), 0);
+}
+
+int lower_memory(struct lower *lower)
+{
+	switch (lower->in.opcode) {
+	case SASS_LDC:
+		return lower_load_constant(lower);
+	case SASS_LD:
+		load(lower);
+		return 1;
+	case SASS_ST:
+		store(lower);
+		return 1;
+	case SASS_ATOM:
+	case SASS_RED:
+		update(lower);
+		return 1;
+	case SASS_LDGSTS:
+		copy(lower);
+		return 1;
+	case SASS_TEX:
+		texture(lower, OP_TEX);
+		return 1;
+	case SASS_SULD:
+		texture(lower, OP_SULD);
+		return 1;
+	case SASS_SUST:
+	case SASS_SUATOM:
+		texture(lower, OP_SUST);
+		return 1;
+	case SASS_UTMALDG:
+	case SASS_UTMASTG:
+	case SASS_UTMAREDG:
+		tensor(lower);
+		return 1;
+	case SASS_UBLKCP:
+	case SASS_UBLKRED:
+		not_understood(lower);
+		return 1;
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files lower*.c share.
+ *
+ *	lower          a cubin as a module
+ *	lower_blocks   which code a kernel runs, in blocks; calls are taken apart by who makes them
+ *	lower_names    registers renamed: a name for all that may reach the same uses
+ *	lower_emit     operands and instructions of the interpreter
+ *	lower_code     an instruction: moves, predicates, control
+ *	lower_integer  arithmetic
+ *	lower_memory   loads, stores, copies
+ */
+#ifndef CUFENCE_LOWER_PARTS_H
+#define CUFENCE_LOWER_PARTS_H
+
+#include "kernel_code.h"
+#include "ptx_parts.h"
+#include "sass.h"
+
+/* Registers of all files in one count: R, UR, P, UP. */
+enum {
+	MACHINE_GENERAL = 0,
+	MACHINE_UNIFORM = 256,
+	MACHINE_PREDICATE = 512,
+	MACHINE_UNIFORM_PREDICATE = 520,
+	MACHINE_REGISTERS = 528,
+	MACHINE_WORDS = (MACHINE_REGISTERS + 63) / 64,
+};
+
+struct machine_set {
+	uint64_t bits[MACHINE_WORDS];
+};
+static inline void machine_set_add(struct machine_set *set, unsigned reg)
+{
+	set->bits[reg / 64] |= UINT64_C(1) << reg % 64;
+}
+static inline int machine_set_has(const struct machine_set *set, unsigned reg)
+{
+	return set->bits[reg / 64] >> reg % 64 & 1;
+}
+
+/* Who called the code: calls are followed as if the function stood where it is called. */
+struct machine_context {
+	uint32_t parent, depth;
+	uint32_t section; /* of the call */
+	uint64_t back;    /* where it goes on */
+	uint64_t target;  /* and the function's section: no recursion */
+	uint32_t target_section;
+};
+
+struct machine_block {
+	uint32_t context, section;
+	uint64_t start, end;       /* bytes of the section */
+	uint32_t next, next_count; /* lower.next: blocks */
+	uint32_t phi;              /* names of what is alive at its start, in order */
+	struct machine_set live;   /* at its start */
+	struct machine_set used, written;
+};
+
+enum { NAME_IS_WRITTEN = 1, NAME_IS_READ = 2 };
+
+/* How control leaves an instruction. */
+enum machine_leave {
+	LEAVE_NOT,
+	LEAVE_BRANCH, /* to next[0] */
+	LEAVE_TABLE,  /* to one of next */
+	LEAVE_CALL,   /* to next[0], a function's first block */
+	LEAVE_RETURN, /* to next[0], behind the call */
+	LEAVE_END,    /* the thread ends */
+};
+
+struct lower {
+	struct ptx_module *module;
+	struct ptx_function *function;
+	const struct machine_code *code;
+	const struct machine_section *kernel; /* constant banks are its */
+	uint8_t **leader;                     /* by section, then instruction: 1: a block begins */
+	struct machine_context *context;
+	uint32_t context_count, context_room;
+	struct machine_block *block;
+	uint32_t block_count, block_room;
+	uint32_t *slot, slot_size; /* blocks by place: + 1 */
+	uint32_t *next, next_count, next_room;
+	uint32_t instruction_count;
+
+	/* Names: sets of definitions that reach a use in common. */
+	uint32_t *parent, name_count, name_room;
+	uint8_t *uses; /* by name: of a set's first: NAME_IS_WRITTEN, NAME_IS_READ */
+	uint32_t *reg; /* by name: the interpreter's register + 1 */
+	uint32_t current[MACHINE_REGISTERS];
+
+	/* The instruction that is being lowered. */
+	struct sass_instruction in;
+	uint32_t at_section;
+	uint64_t at;
+	uint32_t own[MACHINE_REGISTERS]; /* names of what it writes */
+	struct machine_write {
+		uint32_t machine, reg;
+	} write[64];
+	uint32_t write_count;
+	int32_t guard; /* the interpreter's register, -1: always */
+	int guard_negated;
+	uint32_t guard_name;
+	/* What was written under a guard and may be read under the same; reg: + 1. */
+	struct machine_under {
+		uint32_t reg, guard_name;
+		int negated;
+	} under[MACHINE_REGISTERS];
+	uint32_t last_temp;
+	struct ptx_instruction *last; /* to which operands are added */
+	struct ptx_instruction nothing;
+	uint32_t table_room, target_room;
+	int failed;
+};
+
+/* --- lower_blocks --- */
+int lower_find_blocks(struct lower *lower, uint32_t section, uint64_t offset);
+/* How the instruction that ends a block leaves it; falls: it may also go on. */
+enum machine_leave lower_leaves(const struct lower *lower, const struct sass_instruction *in,
+	uint32_t section, uint64_t at, uint32_t context, int *falls);
+/* A call's function; 0, or -1: it is not known. */
+int lower_call_target(const struct lower *lower, const struct sass_instruction *in,
+	uint32_t section, uint64_t at, uint32_t *to_section, uint64_t *to);
+/* The name of a function that is called by relocation, or NULL. */
+const char *lower_call_name(const struct lower *lower, const struct sass_instruction *in,
+	uint32_t section, uint64_t at);
+int lower_decode(const struct lower *lower, uint32_t section, uint64_t at,
+	struct sass_instruction *in);
+
+/* --- lower_names --- */
+typedef void lower_visit(void *arg, unsigned reg);
+void lower_visit_read(const struct sass_instruction *in, lower_visit *visit, void *arg);
+void lower_visit_written(const struct sass_instruction *in, lower_visit *visit, void *arg);
+/* A call of what is not known: written is what it may leave behind. */
+int lower_is_unknown_call(const struct lower *lower, const struct sass_instruction *in,
+	uint32_t section, uint64_t at, uint32_t context);
+void lower_visit_clobbered(lower_visit *visit, void *arg);
+int lower_find_names(struct lower *lower);
+/* Names before the block's first instruction; then of each instruction what it writes. */
+void lower_begin_block(struct lower *lower, const struct machine_block *block);
+uint32_t lower_find(struct lower *lower, uint32_t name);
+void lower_begin_names(struct lower *lower);
+/* Gives names to what in writes: lower.own. */
+void lower_take_names(struct lower *lower, uint32_t context);
+void lower_end_names(struct lower *lower, uint32_t context);
+
+/* --- lower_emit --- */
+struct ptx_operand lower_number(int64_t value);
+struct ptx_operand lower_reg(uint32_t reg);
+extern const struct ptx_operand lower_unknown, lower_sink;
+uint32_t lower_temp(struct lower *lower);
+/* The interpreter's register that holds the machine's; lower_number(0) if nothing wrote it. */
+struct ptx_operand lower_read(struct lower *lower, unsigned machine);
+/* The register for what the instruction leaves in the machine's. */
+struct ptx_operand lower_own(struct lower *lower, unsigned machine);
+/* Begins an instruction: operands are added. */
+struct ptx_instruction *lower_begin(struct lower *lower, enum ptx_opcode opcode,
+	enum ptx_class class, unsigned bytes);
+void lower_add(struct lower *lower, struct ptx_operand operand);
+void lower_add_vector(struct lower *lower, unsigned count);
+void lower_add_address(struct lower *lower, struct ptx_operand base, int64_t offset);
+/* temp = a opcode b opcode c; those that are not there are of kind OPERAND_SINK. */
+struct ptx_operand lower_make(struct lower *lower, enum ptx_opcode opcode, enum ptx_class class,
+	unsigned bytes, struct ptx_operand a, struct ptx_operand b, struct ptx_operand c);
+struct ptx_operand lower_pack(struct lower *lower, struct ptx_operand low, struct ptx_operand high);
+void lower_unpack(struct lower *lower, struct ptx_operand low, struct ptx_operand high,
+	struct ptx_operand whole);
+
+/* An operand's word of 32 bits, with its sign and complement; of two words: 64 bits. */
+struct ptx_operand lower_source(struct lower *lower, const struct sass_operand *from,
+	unsigned word);
+struct ptx_operand lower_source64(struct lower *lower, const struct sass_operand *from);
+/* A predicate: a register, or number 0 or 1. */
+struct ptx_operand lower_predicate(struct lower *lower, const struct sass_operand *from);
+struct ptx_operand lower_and(struct lower *lower, enum ptx_opcode opcode, struct ptx_operand a,
+	struct ptx_operand b);
+struct ptx_operand lower_not(struct lower *lower, struct ptx_operand predicate);
+/* Where an instruction writes an operand's word: the sink for RZ. */
+struct ptx_operand lower_target(struct lower *lower, const struct sass_operand *to, unsigned word);
+void lower_move(struct lower *lower, struct ptx_operand to, struct ptx_operand from);
+void lower_move_predicate(struct lower *lower, struct ptx_operand to, struct ptx_operand from);
+/* All that it writes and that was not written yet is unknown. */
+void lower_forget(struct lower *lower);
+void lower_finish(struct lower *lower);
+
+/* --- one instruction --- */
+int lower_integer(struct lower *lower);
+int lower_predicates(struct lower *lower);
+int lower_memory(struct lower *lower);
+struct ptx_operand lower_constant(struct lower *lower, const struct sass_operand *from,
+	unsigned word);
+int lower_load_constant(struct lower *lower);
+/* The upper half of generic addresses of shared memory. */
+struct ptx_operand lower_shared_window(struct lower *lower);
+/* All blocks. */
+int lower_code(struct lower *lower);
+int lower_refuse(struct lower *lower, const char *why);
+
+#endif

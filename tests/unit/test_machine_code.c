@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What kernels do by their machine code, against what they do by their PTX: the test apps have
+ * both.  The compiler may drop a load of which nothing is made; besides that the two say the same.
+ */
+#include <dirent.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "lower.h"
+
+#define CODES 64
+
+struct table {
+	unsigned arch, kernels, same, same_ranges, incomplete, less;
+};
+
+static struct table *row_of(struct table *table, unsigned arch)
+{
+	while (table->arch && table->arch != arch)
+		table++;
+	table->arch = arch;
+	return table;
+}
+
+/* Which words it accesses how; where they can be told, also which bytes. */
+static char *print_claims(const struct ptx_access *access, int bytes)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < access->count; i++) {
+		const struct ptx_claim *claim = &access->claim[i], *last = claim - (i > 0);
+
+		if (bytes)
+			fprintf(out, "%u%c %lld..%lld%s\n", claim->offset, "LSA"[claim->direction],
+				(long long)claim -> low, (long long)claim -> high,
+				claim -> exact ? "" : " at most");
+		else if (!i || last->offset != claim->offset || last->direction != claim->direction)
+			fprintf(out, "%u%c%s ", claim->offset, "LSA"[claim->direction],
+				claim -> sure ? "" : " perhaps");
+	}
+	fclose(out);
+	return text;
+}
+
+static int are_same(const struct ptx_access *a, const struct ptx_access *b, int bytes)
+{
+	char *x = print_claims(a, bytes), *y = print_claims(b, bytes);
+	int same = !strcmp(x, y);
+
+	if (!same && !bytes)
+		print_message("  ptx %s, machine code %s\n", x, y);
+	free(x);
+	free(y);
+	return same;
+}
+
+static int has(const struct ptx_access *access, const struct ptx_claim *claim)
+{
+	for (size_t i = 0; i < access->count; i++)
+		if (access->claim[i].offset == claim->offset &&
+			access->claim[i].direction == claim->direction)
+			return 1;
+	return 0;
+}
+
+/* All is said to be known, but a store or an atomic is missing. */
+static int says_less(const struct ptx_access *ptx, const struct ptx_access *machine)
+{
+	for (size_t i = 0; machine->complete && i < ptx->count; i++)
+		if (ptx->claim[i].direction != PTX_LOAD && !has(machine, &ptx->claim[i]))
+			return 1;
+	return 0;
+}
+
+static void compare_kernel(struct table *row, struct ptx_module *ptx, long number,
+	struct ptx_module *machine, long other, const char *name)
+{
+	uint8_t value[512] = { 0 }, state[512];
+	struct ptx_launch launch = { .grid = { 4, 1, 1 }, .block = { 256, 1, 1 } };
+	struct ptx_access a, b;
+	int rc;
+
+	/* A launch passes pointers where the kernel uses pointers. */
+	assert_int_equal(ptx_interpret(ptx, (size_t)number, &launch, PTX_STEPS, &a), 0);
+	launch.size = a.scalar_count < sizeof(state) ? a.scalar_count : sizeof(state);
+	launch.value = value;
+	launch.state = state;
+	memset(state, PTX_UNKNOWN, sizeof(state));
+	for (size_t i = 0; i < a.count; i++)
+		if (a.claim[i].offset + 8 <= launch.size)
+			memset(state + a.claim[i].offset, PTX_POINTER, 8);
+	ptx_access_release(&a);
+	assert_int_equal(ptx_interpret(ptx, (size_t)number, &launch, PTX_STEPS, &a), 0);
+	rc = ptx_interpret(machine, (size_t)other, &launch, PTX_STEPS, &b);
+	row->kernels++;
+	if (rc || (a.complete && !b.complete)) {
+		row->incomplete++;
+		print_message("  %s: %s\n", name, b.why);
+	} else if (are_same(&a, &b, 0)) {
+		row->same++;
+		row->same_ranges += (unsigned)are_same(&a, &b, 1);
+	} else {
+		print_message("  ... of %s\n", name);
+	}
+	row->less += (unsigned)says_less(&a, &b);
+	ptx_access_release(&a);
+	ptx_access_release(&b);
+}
+
+static void compare_cubin(struct table *table, const struct image_code *cubin,
+	struct ptx_module *ptx)
+{
+	char error[IMAGE_ERROR_SIZE];
+	struct ptx_module *machine = machine_open(cubin->data, cubin->size, cubin->arch, error);
+
+	assert_non_null(machine);
+	for (size_t i = 0; i < cubin->kernel_count; i++) {
+		const char *name = cubin->kernel[i].name;
+		long number = ptx_find(ptx, name, strlen(name));
+		long other = ptx_find(machine, name, strlen(name));
+
+		assert_true(other >= 0);
+		if (number >= 0)
+			compare_kernel(row_of(table, cubin->arch), ptx, number, machine, other,
+				name);
+	}
+	ptx_close(machine);
+}
+
+/* All code of a fat binary. */
+static void compare_container(struct table *table, const void *data, size_t size)
+{
+	char error[IMAGE_ERROR_SIZE];
+	struct ptx_module *ptx = NULL;
+	struct image image;
+
+	if (image_read(data, size, &image, error))
+		return;
+	for (size_t i = 0; i < image.count && !ptx; i++)
+		if (image.code[i].kind == IMAGE_PTX)
+			ptx = ptx_open(image.code[i].data, image.code[i].size, error);
+	for (size_t i = 0; i < image.count && ptx; i++)
+		if (image.code[i].kind == IMAGE_CUBIN)
+			compare_cubin(table, &image.code[i], ptx);
+	ptx_close(ptx);
+	image_release(&image);
+}
+
+static void compare_file(struct table *table, const char *path)
+{
+	struct image_file file;
+	char error[IMAGE_ERROR_SIZE];
+
+	if (image_file_open(&file, path, error))
+		return;
+	for (size_t i = 0; i < file.count; i++)
+		compare_container(table, file.container[i].data, file.container[i].size);
+	image_file_close(&file);
+}
+
+static void machine_code_says_what_ptx_says(void **state)
+{
+	static const char *const apps[] = { "accidental_order", "constant_race", "texture_race" };
+	struct table table[CODES] = { 0 };
+	char path[4096];
+
+	for (size_t i = 0; i < sizeof(apps) / sizeof(*apps); i++) {
+		snprintf(path, sizeof(path), "%s/testapps/%s", getenv("TEST_BUILD"), apps[i]);
+		compare_file(table, path);
+	}
+	if (!table->arch)
+		skip();
+	print_message("  sm_  kernels  same directions  same ranges  incomplete\n");
+	for (const struct table *row = table; row->arch; row++) {
+		print_message("  %-4u %7u %16u %12u %11u\n", row->arch, row->kernels, row->same,
+			row->same_ranges, row->incomplete);
+		assert_int_equal(row->less, 0);
+		assert_true(row->kernels > 5);
+		assert_true(row->same * 10 >= row->kernels * 9);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(machine_code_says_what_ptx_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
