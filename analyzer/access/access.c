@@ -252,7 +252,7 @@ static int read_unknown_words(struct access_reader *reader, const struct access_
 
 		/* Of a variable that its code names it makes the use that is seen. */
 		if (word->role == OPERAND_WORD && word->offset < PTX_PARAMETER_LIMIT &&
-			(evidence == EVIDENCE_PTX ||
+			(evidence >= EVIDENCE_MACHINE ||
 				!run_claims(reader->run, rows->payload->kernel, rows->shape,
 					word->offset, &end)) &&
 			add_word(reader, accesses, word))

@@ -34,6 +34,7 @@ enum access_evidence {
 	EVIDENCE_NONE,
 	EVIDENCE_CONVENTION,
 	EVIDENCE_CONST,
+	EVIDENCE_MACHINE, /* code, of which the PTX is not at hand */
 	EVIDENCE_PTX,
 	EVIDENCE_EXACT,
 };

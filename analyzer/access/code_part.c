@@ -23,6 +23,11 @@ void code_part_init(struct code_part *part, const struct image_bytes *bytes, cha
 void code_part_release(struct code_part *part)
 {
 	ptx_close(part->module);
+	for (size_t i = 0; i < part->machine_count; i++) {
+		ptx_close(part->machine[i].module);
+		image_release(&part->machine[i].cubin);
+	}
+	free(part->machine);
 	image_release(&part->text);
 	free(part->entry);
 	free(part->key);
@@ -71,6 +76,50 @@ static uint32_t chosen_arch(const struct code_part *part, uint32_t arch)
 			best = entry->arch;
 	}
 	return best;
+}
+
+static void read_machine(struct code_part *part, const struct code_limits *limits)
+{
+	uint32_t arch = chosen_arch(part, limits->arch);
+	char error[IMAGE_ERROR_SIZE];
+
+	part->read_machine = 1;
+	part->machine = calloc(part->count > 0 ? (size_t)part->count : 1, sizeof(*part->machine));
+	for (long i = 0; part->machine && i < part->count; i++) {
+		const struct image_entry *entry = &part->entry[i];
+		struct code_machine *machine = &part->machine[part->machine_count];
+
+		/* A bare cubin's is 0. */
+		if (entry->kind != IMAGE_CUBIN || entry->arch != arch ||
+			image_read_entry(&part->bytes, entry, limits->budget, &machine->cubin,
+				error))
+			continue;
+		machine->module = machine_open(machine->cubin.code->data, machine->cubin.code->size,
+			machine->cubin.code->arch, error);
+		if (machine->module)
+			part->machine_count++;
+		else
+			image_release(&machine->cubin);
+	}
+}
+
+struct ptx_module *code_part_machine(struct code_part *part, const struct code_limits *limits,
+	const char *mangled, size_t *number, const struct image_kernel **kernel)
+{
+	size_t length = strlen(mangled);
+
+	if (!part->read_machine)
+		read_machine(part, limits);
+	for (size_t i = 0; i < part->machine_count; i++) {
+		long found = ptx_find(part->machine[i].module, mangled, length);
+
+		if (found < 0)
+			continue;
+		*number = (size_t)found;
+		*kernel = image_find_kernel(&part->machine[i].cubin, mangled);
+		return part->machine[i].module;
+	}
+	return NULL;
 }
 
 static int note(struct map *prints, uint64_t name, uint64_t said)

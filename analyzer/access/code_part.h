@@ -2,15 +2,15 @@
 /*
  * One fat binary, cubin or PTX text, of which no more is unpacked than is asked for: the PTX that
  * the device can run, of that the newest architecture's, and the cubins that the driver chooses
- * from.  PTX for a newer architecture says nothing: kernels are written for some architectures and
- * left empty for the others.
+ * from, of which machine code is read where there is no PTX.  PTX for a newer architecture says
+ * nothing: kernels are written for some architectures and left empty for the others.
  */
 #ifndef CUFENCE_CODE_PART_H
 #define CUFENCE_CODE_PART_H
 
 #include "image.h"
 #include "map.h"
-#include "ptx.h"
+#include "lower.h"
 
 /* What may be read for one load. */
 struct code_limits {
@@ -25,7 +25,13 @@ struct code_part {
 	struct image text; /* that module is of */
 	struct ptx_module *module;
 	int read_text; /* it was looked for */
-	char *key;     /* names its bytes in the user's cache; NULL: not kept there */
+	struct code_machine {
+		struct image cubin;
+		struct ptx_module *module;
+	} * machine; /* the cubins that the driver chooses from, once one is asked for */
+	size_t machine_count;
+	int read_machine;
+	char *key; /* names its bytes in the user's cache; NULL: not kept there */
 };
 
 /* What is no image has no entries.  Takes key, which was allocated. */
@@ -34,6 +40,13 @@ void code_part_release(struct code_part *part);
 
 /* NULL: it has no PTX that is of use, or that could be read. */
 struct ptx_module *code_part_ptx(struct code_part *part, const struct code_limits *limits);
+
+/*
+ * The machine code of a kernel, lowered for the interpreter of PTX: its number in the module and
+ * what its cubin says of it.  NULL: it is not there, or could not be read.
+ */
+struct ptx_module *code_part_machine(struct code_part *part, const struct code_limits *limits,
+	const char *mangled, size_t *number, const struct image_kernel **kernel);
 
 /*
  * Whether kernels may call printf, by its cubins: prints has them by map_hash() of their mangled

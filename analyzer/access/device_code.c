@@ -236,7 +236,10 @@ static int find_in_image(struct code *code, const char *mangled, struct code_ker
 		found->module = module;
 		found->number = (size_t)number;
 	}
-	if (!found->module || ptx_prints(found->module, found->number) < 0)
+	for (size_t i = 0; i < image->part_count && !found->module; i++)
+		found->module = code_part_machine(&image->part[i], &code->limits, mangled,
+			&found->number, &found->machine);
+	if (found->machine || !found->module || ptx_prints(found->module, found->number) < 0)
 		rc = find_prints(code, mangled, &found->prints);
 	if (!image->part_count) {
 		found->why = "its code is not at hand";
@@ -303,7 +306,7 @@ int code_find(struct code *code, int64_t process, int64_t kernel, const char *ma
 	int64_t hash = 0;
 	int count = count_images(code, kernel, &hash);
 
-	*found = (struct code_kernel){ .prints = -1, .why = "its PTX is not at hand" };
+	*found = (struct code_kernel){ .prints = -1, .why = "its code is not at hand" };
 	if (count < 0 || change_process(code, process))
 		return -1;
 	if (!count)

@@ -157,11 +157,22 @@ static int take_shape(struct directions *d, int64_t kernel, struct ptx_module *m
 	return rc ? -1 : 0;
 }
 
+static int parameters_of(const struct image_kernel *kernel, struct image_parameter *parameter)
+{
+	int count = kernel->described ? (int)kernel->parameter_count : -1;
+
+	for (int i = 0; i < count && i < PARAMETERS; i++)
+		parameter[i] = kernel->parameter[i];
+	return count;
+}
+
 /* Where scalars may stand: pieces of the parameters that do not cross a multiple of 8. */
-static void lay_out(struct directions *d, struct ptx_module *module, size_t number)
+static void lay_out(struct directions *d, struct ptx_module *module, size_t number,
+	const struct image_kernel *machine)
 {
 	struct image_parameter parameter[PARAMETERS];
-	int count = ptx_parameters(module, number, parameter, PARAMETERS);
+	int count = machine ? parameters_of(machine, parameter)
+			    : ptx_parameters(module, number, parameter, PARAMETERS);
 
 	memset(d->piece, 0, sizeof(d->piece));
 	d->size = 0;
@@ -179,12 +190,12 @@ static void lay_out(struct directions *d, struct ptx_module *module, size_t numb
 }
 
 static int take_shapes(struct directions *d, int64_t kernel, struct ptx_module *module,
-	size_t number)
+	size_t number, const struct image_kernel *machine)
 {
 	unsigned long steps = d->steps < KERNEL_STEPS ? d->steps : KERNEL_STEPS, given = steps;
 	int step = 0;
 
-	lay_out(d, module, number);
+	lay_out(d, module, number, machine);
 	if (db_bind(d->shapes, "i", kernel))
 		return -1;
 	while (steps && (step = db_step(d->shapes)) > 0)
@@ -213,27 +224,34 @@ static int note_dependence(struct directions *d, int64_t kernel, const struct co
 		known(dependence.triggers));
 }
 
-static int take_code(struct directions *d, int64_t kernel, const struct code_kernel *found)
+static int take_code(struct directions *d, int64_t kernel, const char *mangled,
+	const struct code_kernel *found)
 {
 	struct ptx_launch anything = { .size = 0 };
 	struct ptx_access access;
-	int rc, prints = ptx_prints(found->module, found->number);
+	int rc, prints = found->machine ? -1 : ptx_prints(found->module, found->number);
 
 	d->module = found->module;
 	prints = prints < 0 ? found->prints : prints;
 	if (ptx_interpret(found->module, found->number, &anything, KERNEL_STEPS, &access)) {
 		const char *why = access.why;
 
+		if (found->machine)
+			return directions_from_name(d->db, d->kernel, d->access, kernel, mangled,
+				       why) ||
+					note_prints(d, kernel, prints)
+				? -1
+				: 0;
 		rc = db_run(d->kernel, "isisi", kernel, "none", (int64_t)0, why, (int64_t)0) ||
 			note_prints(d, kernel, prints);
 		return rc ? -1 : 0;
 	}
-	rc = db_run(d->kernel, "isisi", kernel, "ptx", (int64_t)access.complete, access.why,
-		     (int64_t)access.reaches) ||
+	rc = db_run(d->kernel, "isisi", kernel, found->machine ? "machine" : "ptx",
+		     (int64_t)access.complete, access.why, (int64_t)access.reaches) ||
 		note_prints(d, kernel, prints) || write_claims(d, kernel, DB_NULL, &access) ||
 		note_objects(d, kernel, &access) || note_dependence(d, kernel, found);
 	ptx_access_release(&access);
-	return rc ? -1 : take_shapes(d, kernel, found->module, found->number);
+	return rc ? -1 : take_shapes(d, kernel, found->module, found->number, found->machine);
 }
 
 static int take_kernel(struct directions *d, int64_t process, int64_t kernel, const char *mangled)
@@ -243,7 +261,7 @@ static int take_kernel(struct directions *d, int64_t process, int64_t kernel, co
 	if (code_find(d->code, process, kernel, mangled, &found))
 		return -1;
 	if (found.module)
-		return take_code(d, kernel, &found);
+		return take_code(d, kernel, mangled, &found);
 	return directions_from_name(d->db, d->kernel, d->access, kernel, mangled, found.why) ||
 			note_prints(d, kernel, found.prints)
 		? -1

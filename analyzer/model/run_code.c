@@ -10,6 +10,7 @@ static int read_kernels(struct run *run, struct db *db)
 	static const char *const evidences[] = {
 		[CODE_CONVENTION] = "convention",
 		[CODE_CONST] = "const",
+		[CODE_MACHINE] = "machine",
 		[CODE_PTX] = "ptx",
 	};
 	struct run_reader reader;

@@ -134,7 +134,7 @@ struct run_shape {
 };
 
 /* From the weakest on. */
-enum code_evidence { CODE_NONE, CODE_CONVENTION, CODE_CONST, CODE_PTX };
+enum code_evidence { CODE_NONE, CODE_CONVENTION, CODE_CONST, CODE_MACHINE, CODE_PTX };
 
 enum claim_direction { CLAIM_ATOMIC, CLAIM_LOAD, CLAIM_STORE };
 

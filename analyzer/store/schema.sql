@@ -362,8 +362,8 @@ CREATE TABLE shape ( -- launches of a kernel that differ in nothing but where th
 
 CREATE TABLE kernel_code ( -- what is known of what a kernel does with memory
 	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
-	evidence TEXT NOT NULL,         -- ptx; const: its name says what is only read; convention: a
-	                                -- known library's habit; none
+	evidence TEXT NOT NULL,         -- ptx; machine: its machine code; const: its name says what is
+	                                -- only read; convention: a known library's habit; none
 	complete INTEGER NOT NULL,      -- 1: every access it may make is in kernel_access
 	why TEXT,                       -- it is not complete
 	reaches INTEGER NOT NULL,       -- besides, in sum: 1: memory by pointers out of memory, 2: and
@@ -653,7 +653,7 @@ CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one wr
 	                                -- and other_call describe these then; NULL: of none
 	count INTEGER NOT NULL DEFAULT 1, -- launches of that graph; else 1
 	evidence TEXT NOT NULL,         -- what the access of the later one is known from: exact (the call
-	                                -- says it), ptx, const, convention or none (kernel_code.evidence)
+	                                -- says it), or kernel_code.evidence
 	other_evidence TEXT NOT NULL    -- that of the earlier one
 );
 

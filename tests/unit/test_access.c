@@ -72,6 +72,14 @@ static void claim(struct mini *m, int64_t row, int offset, const char *direction
 static void check(struct mini *m, int64_t call, const char *expected)
 {
 	static const char directions[] = "rwa?";
+	static const char *const evidences[] = {
+		[EVIDENCE_NONE] = "none",
+		[EVIDENCE_CONVENTION] = "convention",
+		[EVIDENCE_CONST] = "const",
+		[EVIDENCE_MACHINE] = "machine",
+		[EVIDENCE_PTX] = "ptx",
+		[EVIDENCE_EXACT] = "exact",
+	};
 	struct access_reader *reader = access_open(&m->db);
 	const struct accesses *found = access_read(reader, call);
 	char text[512] = "";
@@ -82,10 +90,10 @@ static void check(struct mini *m, int64_t call, const char *expected)
 		const struct memory_access *access = &found->access[i];
 
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
-			"%s%lld%c %lld..%lld %d, ", access->exact ? "" : "~",
+			"%s%lld%c %lld..%lld %s, ", access->exact ? "" : "~",
 			(long long)access->allocation, directions[access->direction],
 			(long long)(access->low % BASE), (long long)(access->high % BASE),
-			access->evidence);
+			evidences[access->evidence]);
 	}
 	snprintf(text + used, sizeof(text) - used, "%s", found->complete ? "complete" : "more");
 	assert_string_equal(text, expected);
@@ -144,15 +152,15 @@ static int64_t value(struct mini *m, int type, const char *role, int at, int byt
 static void test_a_value_write_writes_its_value(void **state)
 {
 	check(*state, value(*state, CALL_cuStreamWriteValue32, "dst", 64, 4),
-		"1w 64..68 4, complete");
+		"1w 64..68 exact, complete");
 	check(*state, value(*state, CALL_cuStreamWriteValue64_v2, "dst", 64, 8),
-		"1w 64..72 4, complete");
+		"1w 64..72 exact, complete");
 }
 
 static void test_a_value_wait_reads_its_value(void **state)
 {
 	check(*state, value(*state, CALL_cuStreamWaitValue32_v2, "src", 64, 4),
-		"1r 64..68 4, complete");
+		"1r 64..68 exact, complete");
 }
 
 /* A write of one thread's flag and the wait for it matter to each other, of another flag not. */
@@ -173,9 +181,9 @@ static void test_a_batch_of_values_is_as_complete_as_its_list(void **state)
 {
 	int64_t call = value(*state, CALL_cuStreamBatchMemOp, "dst", 0, 8);
 
-	check(*state, call, "1w 0..8 4, complete");
+	check(*state, call, "1w 0..8 exact, complete");
 	mini_exec(*state, "INSERT INTO call_object VALUES (%lld, 'content', 1)", (long long)call);
-	check(*state, call, "1w 0..8 4, more");
+	check(*state, call, "1w 0..8 exact, more");
 }
 
 static void test_a_function_of_the_host_may_touch_more(void **state)
@@ -197,12 +205,12 @@ static void test_what_moves_memory_or_orders_streams_touches_nothing(void **stat
 
 static void test_a_copy_says_what_it_does(void **state)
 {
-	check(*state, copy(*state, 0, 256, 512), "1w 0..512 4, 2r 256..768 4, complete");
+	check(*state, copy(*state, 0, 256, 512), "1w 0..512 exact, 2r 256..768 exact, complete");
 }
 
 static void test_a_copy_ends_where_its_memory_does(void **state)
 {
-	check(*state, copy(*state, 4000, 0, 512), "1w 4000..4096 4, 2r 0..512 4, complete");
+	check(*state, copy(*state, 4000, 0, 512), "1w 4000..4096 exact, 2r 0..512 exact, complete");
 }
 
 static void test_a_kernel_does_what_its_code_says(void **state)
@@ -211,7 +219,7 @@ static void test_a_kernel_does_what_its_code_says(void **state)
 
 	claim(*state, k, 0, "load", "0, 1024");
 	claim(*state, k, 8, "store", "-64, 64");
-	check(*state, launch(*state, k, 128, 256), "1r 128..1152 3, 2w 192..320 3, complete");
+	check(*state, launch(*state, k, 128, 256), "1r 128..1152 ptx, 2w 192..320 ptx, complete");
 }
 
 static void test_a_word_without_claims_is_not_touched_by_a_complete_kernel(void **state)
@@ -219,7 +227,7 @@ static void test_a_word_without_claims_is_not_touched_by_a_complete_kernel(void 
 	int64_t k = kernel(*state, "ptx", 1);
 
 	claim(*state, k, 0, "atomic", "0, 4");
-	check(*state, launch(*state, k, 0, 0), "1a 0..4 3, complete");
+	check(*state, launch(*state, k, 0, 0), "1a 0..4 ptx, complete");
 }
 
 static void test_an_incomplete_kernel_may_do_more_with_all_it_is_given(void **state)
@@ -227,7 +235,8 @@ static void test_an_incomplete_kernel_may_do_more_with_all_it_is_given(void **st
 	int64_t k = kernel(*state, "ptx", 0);
 
 	claim(*state, k, 0, "load", "0, 4");
-	check(*state, launch(*state, k, 0, 0), "1r 0..4 3, ~1? 0..4096 0, ~2? 0..4096 0, more");
+	check(*state, launch(*state, k, 0, 0),
+		"1r 0..4 ptx, ~1? 0..4096 none, ~2? 0..4096 none, more");
 }
 
 static void test_const_speaks_for_its_own_parameter(void **state)
@@ -235,13 +244,13 @@ static void test_const_speaks_for_its_own_parameter(void **state)
 	int64_t k = kernel(*state, "const", 0);
 
 	claim(*state, k, 0, "load", "NULL, NULL");
-	check(*state, launch(*state, k, 0, 0), "1r 0..4096 2, ~2? 0..4096 0, more");
+	check(*state, launch(*state, k, 0, 0), "1r 0..4096 const, ~2? 0..4096 none, more");
 }
 
 static void test_a_kernel_of_which_nothing_is_known_names_its_memory(void **state)
 {
 	check(*state, launch(*state, kernel(*state, "none", 0), 0, 0),
-		"~1? 0..4096 0, ~2? 0..4096 0, more");
+		"~1? 0..4096 none, ~2? 0..4096 none, more");
 }
 
 static void test_a_shape_is_better_than_its_kernel(void **state)
@@ -257,7 +266,7 @@ static void test_a_shape_is_better_than_its_kernel(void **state)
 		(long long)k);
 	call = launch(*state, k, 0, 0);
 	mini_exec(*state, "INSERT INTO launch VALUES (%lld, 1)", (long long)call);
-	check(*state, call, "1r 0..64 3, complete");
+	check(*state, call, "1r 0..64 ptx, complete");
 }
 
 static void test_two_readers_are_independent(void **state)
