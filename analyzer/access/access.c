@@ -65,11 +65,28 @@ int access_add(struct accesses *accesses, const struct memory_access *access, in
 	return 0;
 }
 
+static void move(struct memory_access *access, int64_t by)
+{
+	if (access->low != INT64_MIN)
+		access->low = add_bytes(access->low, by);
+	if (access->high != INT64_MAX)
+		access->high = add_bytes(access->high, by);
+	access->start = add_bytes(access->start, by);
+}
+
 static int add_within(struct access_reader *reader, struct accesses *accesses,
 	struct memory_access *access, uint32_t allocation)
 {
 	const struct run_allocation *row = run_allocation(reader->run, allocation);
 
+	/* By the memory, whatever the addresses: memory that is mapped twice. */
+	if (row->same) {
+		const struct run_allocation *same = run_allocation(reader->run, row->same);
+
+		move(access, same->address - row->address);
+		allocation = row->same;
+		row = same;
+	}
 	access->allocation = allocation;
 	/* The bytes of an array have places of their own. */
 	return access_add(accesses, access, row->address,

@@ -52,6 +52,7 @@ static int note_use(struct hazards *hazards, struct map *first, uint32_t id, uin
 
 	if (!id || !call)
 		return 0;
+	id = run_memory(hazards->run, id);
 	before = map_get(first, id, 0);
 	if (!before && map_set(first, id, stream))
 		return -1;

@@ -30,6 +30,7 @@ int operations_init(struct operations *operations, struct db *db)
 	operations->reader = access_open(db);
 	if (operations->reader)
 		access_graph_limit(operations->reader, MOST_NODES);
+	operations->run = db->run;
 	operations->operands = (struct run_cursor){ .rows = &db->run->operands };
 	return operations->reader ? find_told(operations, db) : -1;
 }
@@ -48,7 +49,8 @@ static int is_of_interest(struct operations *operations, const struct walk_call 
 
 	for (; (operand = run_cursor_at(&operations->operands, call->id));
 		operations->operands.at++)
-		wanted |= idmap_get(interest, operand->allocation) != NULL;
+		wanted |= idmap_get(interest, run_memory(operations->run, operand->allocation)) !=
+			NULL;
 	return wanted;
 }
 

@@ -13,6 +13,7 @@
 #include "walk.h"
 
 struct operations {
+	const struct run *run;
 	struct access_reader *reader;
 	struct run_cursor operands;
 	struct idmap told; /* kernels of which it is known what they access */

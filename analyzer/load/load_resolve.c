@@ -187,6 +187,43 @@ static int is_new_variable(const struct resolving *r)
 	return !life || lives->life[life - 1].end != UINT64_MAX;
 }
 
+/*
+ * Physical memory may be mapped several times (cuMemMap, whose offset is 0).  Its handle may be
+ * given to other memory once it was released, though it is still mapped.
+ */
+static int note_mapping(struct resolving *r, uint32_t life)
+{
+	struct lives *lives = &r->p->allocations;
+	uint64_t handle = r->call->fields.value[FIELD_handle];
+	uint32_t first = (uint32_t)map_get(&r->p->mapped, handle, 0);
+
+	if (!first)
+		return map_set(&r->p->mapped, handle, life) ||
+				map_set(&r->p->mapped_at, lives->life[life - 1].handle, handle)
+			? -1
+			: 0;
+	return db_run(r->loader->insert[INSERT_ALIAS], "ii",
+		r->loader->allocation + lives->life[life - 1].row,
+		r->loader->allocation + lives->life[first - 1].row);
+}
+
+static int note_unmapping(struct resolving *r, uint32_t life)
+{
+	uint64_t handle = map_get(&r->p->mapped_at, r->p->allocations.life[life - 1].handle, 0);
+
+	return handle && map_get(&r->p->mapped, handle, 0) == life
+		? map_set(&r->p->mapped, handle, 0)
+		: 0;
+}
+
+/* What has a size is new; what is retained or imported may be known. */
+static int forget_handle(struct resolving *r)
+{
+	if (r->call->kind == KIND_MEM_CREATE && !r->call->fields.value[FIELD_bytes])
+		return 0;
+	return r->call->failed ? 0 : map_set(&r->p->mapped, r->call->fields.value[FIELD_handle], 0);
+}
+
 static int allocate(struct resolving *r, size_t kind)
 {
 	struct loaded_process *p = r->p;
@@ -210,6 +247,8 @@ static int allocate(struct resolving *r, size_t kind)
 	p->allocations.life[life - 1].value = bytes;
 	p->allocations.life[life - 1].kind = (uint8_t)kind;
 	p->allocations.life[life - 1].context = r->call->context;
+	if (r->call->kind == KIND_MEM_MAP && note_mapping(r, life))
+		return -1;
 	return ranges_add(&p->live_memory, address, bytes, r->call->exit, life);
 }
 
@@ -224,6 +263,8 @@ static int release(struct resolving *r)
 	/* A graph's memory has its address again at the next launch. */
 	if (allocation_kinds[p->allocations.life[life - 1].kind].made_by == KIND_GRAPH_ADD_NODE)
 		return 0;
+	if (r->call->kind == KIND_MEM_UNMAP && note_unmapping(r, life))
+		return -1;
 	ranges_remove(&p->live_memory, address, life);
 	return lives_end(&p->allocations, life, r->call->exit, r->call->number);
 }
@@ -233,6 +274,8 @@ static int resolve_memory(struct resolving *r)
 	for (size_t i = 0; i < sizeof(allocation_kinds) / sizeof(*allocation_kinds); i++)
 		if (allocation_kinds[i].made_by == r->call->kind)
 			return allocate(r, i);
+	if (kind_family(r->call->kind) == FAMILY_mapping && HAS(&r->call->fields, handle))
+		return forget_handle(r);
 	if (r->call->kind == KIND_FREE_ARRAY)
 		return loader_end_array(r->loader, r->call);
 	if (r->call->kind == KIND_MODULE_UNLOAD && !r->call->failed)

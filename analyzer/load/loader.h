@@ -161,6 +161,7 @@ enum loader_insert {
 	INSERT_GRAPH_CHANGE,
 	INSERT_EXTENT,
 	INSERT_SHAPE,
+	INSERT_ALIAS,
 	INSERT_ARRAY,
 	INSERT_TEXTURE,
 	UPDATE_TEXTURE,
@@ -218,6 +219,8 @@ struct loaded_process {
 	struct loaded_stream *stream; /* beside streams.life */
 	struct ranges live_memory;    /* of the lives of allocations */
 	struct map variables;         /* address -> module that the variable is of */
+	struct map mapped;            /* physical memory -> life of its first mapping */
+	struct map mapped_at;         /* address of that -> the physical memory */
 	struct map levels;            /* array that is a part of another one -> that one */
 	struct map level_numbers;     /* the same -> which part */
 	struct graphs *graphs;        /* load_graph.c; NULL: none yet */

@@ -98,6 +98,7 @@ struct run_allocation {
 	int64_t address, bytes;
 	uint32_t created, freed; /* calls */
 	uint32_t kind;           /* enum allocation_memory */
+	uint32_t same; /* the allocation whose memory it is from the first byte on, 0: its own */
 };
 
 struct run_stream {
@@ -328,6 +329,14 @@ static inline const struct run_allocation *run_allocation(const struct run *run,
 {
 	return (const struct run_allocation *)run->allocations.rows +
 		(id > 0 && id < (int64_t)run->allocations.count ? id : 0);
+}
+
+/* The allocation by which memory is known that is mapped at several addresses. */
+static inline uint32_t run_memory(const struct run *run, uint32_t allocation)
+{
+	uint32_t same = run_allocation(run, allocation)->same;
+
+	return same ? same : allocation;
 }
 
 /* When it returned or ended, RUN_NEVER: it did not. */

@@ -86,7 +86,8 @@ static int read_allocations(struct run *run, struct db *db)
 	int64_t last = run_last_id(db, "allocation");
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "allocation",
-		"SELECT id, address, bytes, created, freed, memory FROM allocation");
+		"SELECT id, address, bytes, created, freed, memory, same FROM allocation "
+		"LEFT JOIN alias ON alias.allocation = id");
 
 	rc = rc || last < 0 ||
 		column_open(&run->allocations, &run->scratch, sizeof(struct run_allocation),
@@ -104,6 +105,7 @@ static int read_allocations(struct run *run, struct db *db)
 		row->created = run_reader_id(&reader, 3);
 		row->freed = run_reader_id(&reader, 4);
 		row->kind = run_name(kinds, COUNT(kinds), sqlite3_column_text(reader.rows, 5));
+		row->same = run_reader_id(&reader, 6);
 	}
 	run_reader_close(&reader);
 	return rc ? -1 : 0;

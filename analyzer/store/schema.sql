@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 19; -- raised with every change below
+PRAGMA user_version = 20; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -127,6 +127,11 @@ CREATE TABLE allocation ( -- one life of a piece of memory
 	                                -- one, where it stays; array (table array)
 	created INTEGER REFERENCES call(id),
 	freed INTEGER REFERENCES call(id)
+);
+
+CREATE TABLE alias ( -- an allocation that is the same memory as an earlier one, from its first byte on
+	allocation INTEGER PRIMARY KEY REFERENCES allocation(id),
+	same INTEGER NOT NULL REFERENCES allocation(id) -- the first one that cuMemMap made of the handle
 );
 
 CREATE TABLE kernel ( -- a function as the driver knows it
