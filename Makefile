@@ -264,7 +264,7 @@ $O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(MA
 
 # All machine code of the toolkit's libraries decodes.
 tests: $O/tests/libraries/decode
-$O/tests/libraries/decode: $O/obj/tests/libraries/decode.o $(MACHINE_OBJ) $(IMAGE_OBJ)
+$O/tests/libraries/decode: $(call objects,tests/libraries) $(MACHINE_OBJ) $(IMAGE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(IMAGE_LIBS)

@@ -25,7 +25,7 @@ enum spot_kind {
 	SPOT_TARGET,
 	SPOT_HANDLE,
 };
-enum { COUNT_64 = 0xf0, COUNT_BYTES, COUNT_TENSOR, COUNT_TEXELS, COUNT_MORE_TEXELS };
+enum { COUNT_64 = 0xf0, COUNT_FROM, COUNT_BYTES, COUNT_TENSOR, COUNT_TEXELS, COUNT_MORE_TEXELS };
 
 static const struct spot {
 	uint8_t kind, first, count;
@@ -50,6 +50,7 @@ static const struct spot {
 	[T] = { SPOT_LONG, 32, 1 },
 	[T2] = { SPOT_LONG, 32, 2 },
 	[TL] = { SPOT_LONG, 32, COUNT_64 },
+	[TV] = { SPOT_LONG, 32, COUNT_FROM },
 	[R32] = { SPOT_GENERAL, 32, 1 },
 	[R32S] = { SPOT_GENERAL, 32, COUNT_BYTES },
 	[R32L] = { SPOT_GENERAL, 32, COUNT_64 },
@@ -75,7 +76,7 @@ static const struct spot {
 	[PX68] = { SPOT_PREDICATE, 68, 0 },
 	[P64_INVERTED] = { SPOT_GENERAL_PREDICATE, 64, 0 },
 	[GP81] = { SPOT_GENERAL_PREDICATE, 81, 0 },
-	[GP87] = { SPOT_GENERAL_PREDICATE, 87, 0 },
+	[UP81] = { SPOT_UNIFORM_PREDICATE, 81, 0 },
 	[UP24] = { SPOT_UNIFORM_PREDICATE, 24, 0 },
 	[ALL_PREDICATES] = { SPOT_MASKED, 32, 0 },
 	[B16] = { SPOT_BARRIER, 16, 0 },
@@ -108,6 +109,8 @@ static uint8_t count_of(const struct coded *code, const struct sass_instruction 
 	switch (count) {
 	case COUNT_64:
 		return in->is_64 ? 2 : 1;
+	case COUNT_FROM:
+		return bits(code, 84, 2) == 3 ? 2 : 1;
 	case COUNT_BYTES:
 		return in->bytes > 4 ? in->bytes / 4 : 1;
 	case COUNT_TENSOR:

@@ -150,9 +150,9 @@ uint8_t sass_tensor_registers(const struct coded *code)
 	case 0x1f0:
 	case 0x1f3:
 		return (uint8_t)(bit(code, 75) ? columns / 2 : columns / 4);
-	case 0x1f1: /* 16, 28, 40, 52 are 64, 128, 192, 256 columns */
+	case 0x1f1: /* 15 or 16, 27 or 28, 39 or 40, 51 or 52: 64, 128, 192, 256 columns */
 		columns = (unsigned)bits(code, 53, 6);
-		columns = columns > 4 ? ((columns - 4) * 16 + 2) / 3 : 8;
+		columns = columns >= 6 ? (columns - 3) / 3 * 16 : 16;
 		return (uint8_t)(columns > 256 ? 128 : columns / 2);
 	default:
 		return 4;

@@ -41,6 +41,7 @@ enum sass_place {
 	T, /* the 32 bits from 32 on, whichever source they are */
 	T2,
 	TL,
+	TV,  /* two of a conversion from 64 bits */
 	R32, /* a register at 32 */
 	R32S,
 	R32_4,
@@ -67,7 +68,7 @@ enum sass_place {
 	P68,
 	P64_INVERTED, /* 7 is written 0 */
 	GP81,
-	GP87,
+	UP81,
 	PX68, /* of PLOP3: uniform if bit 67 is set */
 	UP24,
 	ALL_PREDICATES, /* those in the mask at 32 */

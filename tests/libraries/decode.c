@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * decode [-s SHARE] FILE...: decodes all machine code in libraries, archives and cubins, and lists
- * the opcodes that are unknown; exits 1 if there are any, or if a jump leads astray.
+ * the opcodes that are unknown; exits 1 if there are any, if a jump leads astray, or if a kernel reads a
+ * register that nothing in it writes.
  * -s: only one cubin of so many.
  */
 #include <fcntl.h>
@@ -15,9 +16,11 @@
 #include "image.h"
 #include "kernel_code.h"
 #include "sass.h"
+#include "written.h"
 
 #define CONTAINER_MAGIC 0xba55ed50u
 #define KINDS 4096
+#define SHOWN 20 /* of each fault */
 
 struct kind {
 	unsigned arch, number;
@@ -26,7 +29,7 @@ struct kind {
 };
 
 struct tally {
-	unsigned long files, cubins, instructions, unknown, astray;
+	unsigned long files, cubins, instructions, unknown, astray, missing;
 	unsigned share, seen;
 	struct kind kind[KINDS];
 	unsigned kinds;
@@ -87,10 +90,22 @@ static int is_astray(const struct machine_code *code, uint32_t number, uint64_t 
 	return in->opcode == SASS_CALL && !is_callee(code, number, at, (uint64_t)label->value);
 }
 
+static void show(const struct machine_code *code, const struct machine_section *section, size_t at,
+	const struct sass_instruction *in, const char *what)
+{
+	char text[256];
+
+	sass_print(in, text, sizeof(text));
+	printf("%s: sm_%u %.60s at 0x%zx of 0x%zx: %s\n", what, code->arch, section->name, at,
+		section->size, text);
+}
+
 static void decode_section(struct tally *tally, const struct machine_code *code, uint32_t number)
 {
 	const struct machine_section *section = &code->section[number];
+	struct written written;
 
+	written_find(&written, code, number);
 	for (size_t at = 0; at + SASS_BYTES <= section->size; at += SASS_BYTES) {
 		struct sass_instruction in;
 
@@ -99,13 +114,10 @@ static void decode_section(struct tally *tally, const struct machine_code *code,
 			add_unknown(tally, code->arch, section->code + at);
 			continue;
 		}
-		if (is_astray(code, number, at, &in) && tally->astray++ < 20) {
-			char text[256];
-
-			sass_print(&in, text, sizeof(text));
-			printf("leads astray: sm_%u %.60s at 0x%zx of 0x%zx: %s\n", code->arch,
-				section->name, at, section->size, text);
-		}
+		if (is_astray(code, number, at, &in) && tally->astray++ < SHOWN)
+			show(code, section, at, &in, "leads astray");
+		if (written_misses(&written, &in) && tally->missing++ < SHOWN)
+			show(code, section, at, &in, "reads what nothing writes");
 	}
 }
 
@@ -209,7 +221,9 @@ int main(int argc, char **argv)
 			tally.kind[i].number, tally.kind[i].count,
 			(unsigned long long)tally.kind[i].word[0],
 			(unsigned long long)tally.kind[i].word[1]);
-	printf("%lu files, %lu cubins, %lu instructions, %lu unknown, %lu lead astray\n",
-		tally.files, tally.cubins, tally.instructions, tally.unknown, tally.astray);
-	return failed || tally.unknown || tally.astray ? 1 : 0;
+	printf("%lu files, %lu cubins, %lu instructions, %lu unknown, %lu lead astray, "
+	       "%lu read what nothing writes\n",
+		tally.files, tally.cubins, tally.instructions, tally.unknown, tally.astray,
+		tally.missing);
+	return failed || tally.unknown || tally.astray || tally.missing ? 1 : 0;
 }
