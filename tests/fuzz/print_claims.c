@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * print_claims PTX BLOCKS THREADS <lines of "KERNEL N C": what the interpreter says that a kernel
- * f(float *a, int n, int c) stores to a, as tests/fuzz/claims reads it: "KERNEL N C", then for each
- * claim LOW HIGH RUN EXACT and its strides, COUNTxBYTES; "more" where that is not all.
+ * print_claims FILE BLOCKS THREADS [ARCH] <lines of "KERNEL N C": what the interpreter says that a
+ * kernel f(float *a, int n, int c) stores to a, as tests/fuzz/claims reads it: "KERNEL N C", then
+ * for each claim LOW HIGH RUN EXACT and its strides, COUNTxBYTES; "more" where that is not all.  The
+ * file is PTX, or a cubin for ARCH.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx.h"
+#include "lower.h"
 
+#define FILE_LIMIT (64 << 20)
+
+/* PTX ends with a 0. */
 static char *read_file(const char *path, size_t *size)
 {
-	FILE *file = fopen(path, "r");
-	char *text = NULL;
-	size_t room = 0;
-	ssize_t length = file ? getdelim(&text, &room, 0, file) : -1;
+	FILE *file = fopen(path, "rb");
+	char *text = file ? calloc(1, FILE_LIMIT + 1) : NULL;
 
+	*size = text ? fread(text, 1, FILE_LIMIT, file) : 0;
 	if (file)
 		fclose(file);
-	*size = length < 0 ? 0 : (size_t)length;
 	return text;
 }
 
@@ -69,10 +71,13 @@ int main(int argc, char **argv)
 	size_t size;
 	char *text;
 
-	if (argc != 4)
+	if (argc < 4)
 		return 2;
 	text = read_file(argv[1], &size);
-	module = text ? ptx_open(text, size, error) : NULL;
+	if (text && argc > 4)
+		module = machine_open(text, size, (unsigned)atoi(argv[4]), error);
+	else
+		module = text ? ptx_open(text, size, error) : NULL;
 	if (!module)
 		return 1;
 	while (scanf("%31s %d %d", name, &scalar[0], &scalar[1]) == 3)
