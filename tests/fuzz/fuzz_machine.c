@@ -6,9 +6,12 @@
 #include "../unit/cubin_maker.h"
 #include "fuzz.h"
 #include "kernel_code.h"
+#include "lower.h"
 #include "sass.h"
 
 #define INSTRUCTIONS 4096
+
+#define STEPS 20000
 
 static const unsigned archs[] = { 75, 80, 90, 100, 120 };
 
@@ -55,6 +58,21 @@ static void use_section(const struct machine_code *code, uint32_t number)
 	machine_driver_word(code->arch, seen);
 }
 
+/* Kernels as the interpreter sees them. */
+static void interpret(const uint8_t *data, size_t size, unsigned arch)
+{
+	static const struct ptx_launch any;
+	char error[IMAGE_ERROR_SIZE];
+	struct ptx_module *module = machine_open(data, size, arch, error);
+	struct ptx_access access;
+
+	for (size_t i = 0; module && i < ptx_kernel_count(module) && i < 8; i++) {
+		ptx_interpret(module, i, &any, STEPS, &access);
+		ptx_access_release(&access);
+	}
+	ptx_close(module);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char error[IMAGE_ERROR_SIZE];
@@ -69,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint32_t i = 0; i < code.function_count && i < 64; i++)
 		machine_find_function(&code, code.function[i].name);
 	machine_code_close(&code);
+	interpret(data, size, arch);
 	return 0;
 }
 
