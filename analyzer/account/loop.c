@@ -42,6 +42,7 @@ struct search {
 struct alike {
 	uint64_t set;
 	size_t turns, calls, sites; /* sites: of one */
+	size_t of;                  /* turns, that are not alike included */
 };
 
 static int is_token(const struct run_call *call)
@@ -230,7 +231,7 @@ static int find_set(const struct turn *turns, size_t count, struct alike *alike)
 
 static int find_alike(const struct turn *turns, size_t count, struct alike *alike)
 {
-	*alike = (struct alike){ 0 };
+	*alike = (struct alike){ .of = count };
 	if (find_set(turns, count, alike))
 		return -1;
 	for (size_t i = 0; i < count; i++) {
@@ -243,13 +244,13 @@ static int find_alike(const struct turn *turns, size_t count, struct alike *alik
 	return 0;
 }
 
-/* The part of the calls that they hold, times the part of the sites that come again and again. */
+/* The part of the calls that they hold, of the sites that come again and again, and of the turns. */
 static double score_of(const struct search *search, const struct alike *alike)
 {
 	if (alike->turns < TURNS_LEAST || alike->calls * 2 < search->count)
 		return 0;
 	return (double)alike->calls / (double)search->count * (double)alike->sites /
-		(double)search->sites;
+		(double)search->sites * (double)alike->turns / (double)alike->of;
 }
 
 static int is_better(const struct search *search, double score, size_t turns)

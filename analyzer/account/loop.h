@@ -7,7 +7,8 @@
  * last one is no turn.  Turns are alike when they submit and wait at the same sites, however often
  * at each: inner loops of any length do not tell them apart.  Of the sites that come as often as
  * each other the first is tried.  That one is taken whose alike turns have the largest part of the
- * thread's submissions and waits, times the part of the sites that come again and again; of those
+ * thread's submissions and waits, times the part of the sites that come again and again, and of all
+ * turns from there; of those
  * that have more than half of that the one with the most turns: steps, rather than epochs of them
  * or the loops in them.
  * Without a site whose turns hold half of the submissions and waits there is no loop.  Of several

@@ -62,6 +62,26 @@ static void turns_are_steps_whatever_their_inner_loops_do(void **state)
 	mini_release(&m);
 }
 
+/* What comes three times in a row at the beginning of a step is no step: AdamW in PyTorch. */
+static void a_step_may_begin_with_loops(void **state)
+{
+	struct mini m;
+	double at = 100;
+
+	mini_init(&m);
+	for (int i = 0; i < 28; i++)
+		mini_site(&m, "f", i);
+	for (int i = 0; i < 6; i++) {
+		for (int k = 0; k < 24; k++, at += 10)
+			launch(&m, at, 1 + k / 3, at + 5, at + 10);
+		for (int k = 0; k < 20; k++, at += 10)
+			launch(&m, at, 9 + k, at + 5, at + 10);
+	}
+	account(&m);
+	assert_string_equal(mini_text(&m, loop_sql), "5 from 9, 340 to 2540");
+	mini_release(&m);
+}
+
 /* Of PyTorch's first steps one loads 40 kernels. */
 static void what_warms_up_is_no_turn(void **state)
 {
@@ -195,6 +215,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(turns_are_steps_whatever_their_inner_loops_do),
+		cmocka_unit_test(a_step_may_begin_with_loops),
 		cmocka_unit_test(what_warms_up_is_no_turn),
 		cmocka_unit_test(what_does_not_repeat_is_no_loop),
 		cmocka_unit_test(the_last_turn_ends_with_its_work),
