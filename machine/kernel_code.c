@@ -22,9 +22,13 @@ enum attribute {
 enum relocation_type {
 	R_CUDA_32 = 1,
 	R_CUDA_64 = 2,
-	R_CUDA_ABS32_LO_32 = 0x38,
-	R_CUDA_ABS32_HI_32 = 0x39,
-	R_CUDA_ABS47_34 = 0x3a,
+	R_CUDA_ABS32_32 = 55, /* of an address in shared memory */
+	R_CUDA_ABS32_LO_32 = 56,
+	R_CUDA_ABS32_HI_32 = 57,
+	R_CUDA_ABS47_34 = 58,
+	R_CUDA_ABS55_16_34 = 75,      /* from sm_90 on */
+	R_CUDA_UNIFIED32_LO_32 = 112, /* of a function, which may be of another module */
+	R_CUDA_UNIFIED32_HI_32 = 113,
 };
 
 struct reader {
@@ -223,11 +227,15 @@ static uint8_t field_of(uint32_t type)
 		return MACHINE_FIELD_32;
 	case R_CUDA_64:
 		return MACHINE_FIELD_64;
+	case R_CUDA_ABS32_32:
 	case R_CUDA_ABS32_LO_32:
+	case R_CUDA_UNIFIED32_LO_32:
 		return MACHINE_FIELD_IMMEDIATE_LOW;
 	case R_CUDA_ABS32_HI_32:
+	case R_CUDA_UNIFIED32_HI_32:
 		return MACHINE_FIELD_IMMEDIATE_HIGH;
 	case R_CUDA_ABS47_34:
+	case R_CUDA_ABS55_16_34:
 		return MACHINE_FIELD_TARGET;
 	default:
 		return MACHINE_FIELD_UNKNOWN;

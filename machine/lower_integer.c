@@ -222,13 +222,13 @@ static void load_address(struct lower *lower)
 static void shift(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
-	int is_64 = in->shift_type >= SASS_SHIFT_U64, is_signed;
+	int is_64 = in->shift_type == SASS_SHIFT_U64 || in->shift_type == SASS_SHIFT_S64;
+	int is_signed = in->shift_type == SASS_SHIFT_S32 || in->shift_type == SASS_SHIFT_S64;
 	struct ptx_operand low = source(lower, 0), amount = source(lower, 1);
 	struct ptx_operand high = source(lower, 2), to = target(lower, 0), whole;
 
 	if (to.kind == OPERAND_SINK)
 		return;
-	is_signed = in->shift_type == SASS_SHIFT_S32 || in->shift_type == SASS_SHIFT_S64;
 	if (amount.kind == OPERAND_NUMBER)
 		amount.value &= is_64 ? 63 : 31;
 	else if (!in->shift_right && !in->shift_high && is_zero(high)) {

@@ -252,7 +252,7 @@ enum sass_special {
 	SASS_SPECIAL_ZERO_REGISTER = 0xff, /* SRZ */
 };
 
-/* Of a shift. */
+/* Of a shift, as encoded. */
 enum sass_shift_type { SASS_SHIFT_S64, SASS_SHIFT_U64, SASS_SHIFT_S32, SASS_SHIFT_U32 };
 
 #define SASS_TO 7

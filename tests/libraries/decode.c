@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * decode [-s SHARE] FILE...: decodes all machine code in libraries, archives and cubins, and lists
- * the opcodes that are unknown; exits 1 if there are any, if a jump leads astray, or if a kernel reads a
- * register that nothing in it writes.
+ * the opcodes that are unknown; exits 1 if there are any, if a jump leads astray, or if a kernel
+ * reads a register that nothing in it writes.
  * -s: only one cubin of so many.
  */
 #include <fcntl.h>
