@@ -244,7 +244,7 @@ static int find_alike(const struct turn *turns, size_t count, struct alike *alik
 	return 0;
 }
 
-/* The part of the calls that they hold, of the sites that come again and again, and of the turns. */
+/* The part of the calls that they hold, of the sites that come often, and of the turns. */
 static double score_of(const struct search *search, const struct alike *alike)
 {
 	if (alike->turns < TURNS_LEAST || alike->calls * 2 < search->count)
