@@ -96,6 +96,9 @@ static void read_atomic(const struct coded *code, struct sass_instruction *in)
 	in->operation = operation > 8 ? SASS_OPERATION_OTHER : (uint8_t)operation;
 	if (code->row->fields & F_FLOATS) {
 		in->bytes = floats[bits(code, 73, 4)];
+		/* LDGMC of 8-bit numbers: x4 x8 x16 of the one kind, of the other. */
+		if (in->opcode == SASS_LD && operation == 7 && code->arch >= 100)
+			in->bytes = (uint8_t)(4 << (bits(code, 73, 4) + 2) % 3);
 		in->is_float = 1;
 		return;
 	}

@@ -68,6 +68,22 @@ static int lacks(const struct written *written, int file, uint16_t number, int c
 	return 0;
 }
 
+/* A store of several words may have padding of a structure among them, which nothing writes. */
+static int lacks_operand(const struct written *written, const struct sass_instruction *in,
+	const struct sass_operand *operand)
+{
+	int file = file_of(operand->kind), count = count_of(operand);
+
+	if (file < 0)
+		return 0;
+	if (in->opcode != SASS_ST || count == 1)
+		return lacks(written, file, operand->number, count);
+	for (int i = 0; operand->number != SASS_NONE && i < count; i++)
+		if (written->by[file][operand->number + i])
+			return 0;
+	return operand->number != SASS_NONE;
+}
+
 static int lacks_address(const struct written *written, const struct sass_address *address)
 {
 	return lacks(written, 0, address->base, address->base_is_64 ? 2 : 1) ||
@@ -79,12 +95,9 @@ int written_misses(const struct written *written, const struct sass_instruction 
 {
 	if (!written->judged)
 		return 0;
-	for (unsigned i = 0; i < in->from_count; i++) {
-		int file = file_of(in->from[i].kind);
-
-		if (file >= 0 && lacks(written, file, in->from[i].number, count_of(&in->from[i])))
+	for (unsigned i = 0; i < in->from_count; i++)
+		if (lacks_operand(written, in, &in->from[i]))
 			return 1;
-	}
 	return lacks(written, in->guard_is_uniform ? 3 : 2, in->guard, 1) ||
 		(in->has_address && lacks_address(written, &in->address)) ||
 		(in->has_address == 2 && lacks_address(written, &in->address2));
