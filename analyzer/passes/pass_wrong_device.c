@@ -7,12 +7,17 @@
  * device's memory needs peer access.  Whoever does not look at the error goes on as if the work had
  * been submitted.
  *
- * Only failed calls are looked at, and only for errors that such a call returns.
+ * Of calls only those are looked at that failed, and only for errors that such a call returns.  A
+ * kernel that accesses memory of another device without peer access breaks its context ("an illegal
+ * memory access", which later calls return): one that is known to access such memory, where that
+ * error came.
  */
 #include <stddef.h>
 
 #include "pass.h"
 #include "print.h"
+
+#define NO_ACCESS "no-peer-access"
 
 #define ERROR_INVALID_VALUE 1
 #define ERROR_INVALID_HANDLE 400
@@ -34,6 +39,23 @@ static const char memory_sql[] =
 	" JOIN context x ON x.id = m.context WHERE c.id = ? AND NOT EXISTS (SELECT 1 FROM call p"
 	"  JOIN call_type t ON t.id = p.type WHERE p.process = c.process AND p.result = 0"
 	"  AND p.id < c.id AND t.name LIKE 'cuCtxEnablePeerAccess%')";
+
+#define ERROR_ILLEGAL_ADDRESS 700
+
+/* Launches that access memory of a device to which their own was given no access. */
+static const char kernels_sql[] =
+	"SELECT DISTINCT c.process, c.id FROM operand o CROSS JOIN call c ON c.id = o.call"
+	" JOIN allocation a ON a.id = o.allocation JOIN call m ON m.id = a.created"
+	" JOIN context home ON home.id = m.context JOIN stream s ON s.id = c.stream"
+	" JOIN context x ON x.id = s.context WHERE o.role = 'word' AND a.memory = 'device'"
+	" AND home.device >= 0 AND x.device >= 0 AND home.device <> x.device AND c.result = 0"
+	" AND EXISTS (SELECT 1 FROM kernel_access k WHERE k.kernel = c.kernel"
+	"  AND k.offset = o.offset)"
+	" AND NOT EXISTS (SELECT 1 FROM call p JOIN call_type t ON t.id = p.type"
+	"  WHERE p.process = c.process AND p.result = 0 AND p.id < c.id"
+	"  AND t.name LIKE 'cuCtxEnablePeerAccess%')"
+	" AND EXISTS (SELECT 1 FROM call e WHERE e.process = c.process AND e.id > c.id"
+	"  AND e.result = ?) ORDER BY c.id LIMIT ?";
 
 /* The device that a query says of a call; -1: none, -2 after a message. */
 static int ask(sqlite3_stmt *q, int64_t call)
@@ -98,6 +120,39 @@ static int look_at(const struct failed *failed, struct findings *findings)
 	return 0;
 }
 
+static int has_several_devices(const struct run *run)
+{
+	int first = -1;
+
+	for (size_t i = 1; i < run->context_count; i++) {
+		int device = run_context(run, (int64_t)i)->device;
+
+		if (device >= 0 && first >= 0 && device != first)
+			return 1;
+		first = device >= 0 ? device : first;
+	}
+	return 0;
+}
+
+static int find_kernels(struct db *db, struct findings *findings)
+{
+	sqlite3_stmt *q = db_prepare(db, kernels_sql);
+	int step = q && !db_bind(q, "ii", (int64_t)ERROR_ILLEGAL_ADDRESS, (int64_t)CALL_LIMIT) ? 0
+											       : -1;
+
+	while (!step && (step = db_step(q)) > 0) {
+		struct instance instance = { .rule = RULE_wrong_device,
+			.process = sqlite3_column_int64(q, 0),
+			.call = sqlite3_column_int64(q, 1),
+			.least = 1,
+			.why = NO_ACCESS };
+
+		step = findings_add(findings, &instance);
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
 static int run(const struct pass_input *input, struct findings *findings)
 {
 	struct failed failed = { .run = input->run,
@@ -107,6 +162,8 @@ static int run(const struct pass_input *input, struct findings *findings)
 
 	sqlite3_finalize(failed.event);
 	sqlite3_finalize(failed.memory);
+	if (!rc && has_several_devices(input->run))
+		rc = find_kernels(input->db, findings);
 	return rc;
 }
 
@@ -116,7 +173,9 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 		return -1;
 	if (words_stream(words, worst->call, " on ", out))
 		return -1;
-	fputs(" failed: what it names belongs to different devices", out);
+	fputs(worst->why ? " accesses memory of another device without peer access"
+			 : " failed: what it names belongs to different devices",
+		out);
 	return 0;
 }
 
