@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle_whole.h"
 #include "format.h"
 #include "kernel_names.h"
 #include "print.h"
@@ -426,10 +427,26 @@ static int print_also(struct db *db, int64_t finding, FILE *out)
 
 /* --- fences that are missing --- */
 
+/*
+ * As the program writes it.  Variables of a file's own are in a namespace that nvcc makes:
+ * _INTERNAL_, the file and a number.
+ */
+static const char *variable_name(const char *mangled, struct whole_name *name)
+{
+	static const char made[] = "_INTERNAL_";
+	const char *own;
+
+	if (demangle_whole(mangled, name))
+		return mangled;
+	own = strncmp(name->text, made, strlen(made)) ? NULL : strstr(name->text, "::");
+	return own ? own + strlen("::") : name->text;
+}
+
 static void print_memory(sqlite3_stmt *row, FILE *out)
 {
 	char common[DURATION_SIZE], whole[DURATION_SIZE];
-	const char *variable = text(row, HAZARD_VARIABLE);
+	struct whole_name name;
+	const char *variable = variable_name(text(row, HAZARD_VARIABLE), &name);
 
 	print(out, "    in   %s of %s%s%s%s",
 		format_bytes(common, sqlite3_column_int64(row, HAZARD_BYTES)),

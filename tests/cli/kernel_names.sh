@@ -37,4 +37,18 @@ many=N4someI4manyIiiEEE5names6nested2in9functions
 load "_Z5scaleI${many}IiELi3E6secondLb1EEvPT_" "_Z5scaleI${many}IiELi3E5firstLb1EEvPT_"
 same "long ones, from where they differ" "scale<..., first, true>
 scale<..., second, true>" "$(labels)"
+
+# Variables have the names that the program gives them.
+golden_text missing_fence_raw >race.txt
+"$cufence" undump race.txt -o race.cft && "$cufence" load race.cft -o race.db
+ok "load a race" $?
+variable() { # MANGLED: as the report has it
+	sqlite3 race.db "DELETE FROM variable; INSERT INTO variable SELECT allocation, 1, 1, '$1'
+		FROM hazard GROUP BY allocation"
+	"$cufence" report race.db | sed -n "s/.* of variable '\(.*\)'$/\1/p" | sort -u
+}
+same "a plain variable" counter "$(variable counter)"
+same "a variable of a namespace" table::value "$(variable _ZN5table5valueE)"
+same "a variable of a file's own" own \
+	"$(variable _ZN40_INTERNAL_3f2a1c8e_7_vars_cu_8e1a0a5b_123ownE)"
 finish
