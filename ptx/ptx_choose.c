@@ -35,7 +35,8 @@ struct ptx_value ptx_select_one(const struct operation *op)
 			return value[!chosen];
 		range[chosen] = ptx_bounds(&value[chosen], op->frame->spare);
 	}
-	if (ptx_find_twin(op->frame->twins, op->operand[3].number, &value[0], &value[1], &joined))
+	if (ptx_find_twin(op->frame->twins, op->operand[3].number, &value[0], op->state, &value[1],
+		    op->state, &joined))
 		return joined;
 	symbol = ptx_symbol(op->frame->walk, op->frame->path, op->instruction, WHICH_SELECTED);
 	joined = ptx_join(op->frame, &value[0], op->state, &value[1], op->state, symbol, &made);

@@ -390,27 +390,36 @@ static int are_same(const struct ptx_value *a, const struct ptx_value *b)
 {
 	struct ptx_value x = ptx_whole(a), y = ptx_whole(b);
 
+	x.loaded = y.loaded = 0;
 	return ptx_same(&x, &y);
 }
 
-static int half_of(const struct ptx_value *a, const struct ptx_value *b)
+/* The two are halves of one value: of a number of 32 bits the high one is 0. */
+static int are_halves(const struct ptx_value *low, const struct ptx_value *high,
+	const struct ptx_state *state)
 {
-	return a->half == HALF_HIGH || b->half == HALF_HIGH ? HALF_HIGH : HALF_LOW;
+	if (high->half == HALF_HIGH)
+		return low->half != HALF_HIGH && are_same(low, high);
+	return ptx_is_constant(high) && !high->low && !low->half && low->base == BASE_NUMBER &&
+		ptx_bounds(low, state).low >= 0;
 }
 
 int ptx_find_twin(const struct ptx_twins *twins, uint32_t key, const struct ptx_value *a,
-	const struct ptx_value *b, struct ptx_value *joined)
+	const struct ptx_state *a_state, const struct ptx_value *b, const struct ptx_state *b_state,
+	struct ptx_value *joined)
 {
-	uint8_t half = (uint8_t)half_of(a, b);
+	struct ptx_value found;
 
-	for (uint32_t i = 0; (a->half || b->half) && i < twins->count; i++) {
+	if (a->half != HALF_HIGH && b->half != HALF_HIGH)
+		return 0;
+	for (uint32_t i = twins->count; i-- > 0;) {
 		const struct ptx_twin *twin = &twins->twin[i];
 
-		if (twin->key != key || twin->half == half || !are_same(&twin->a, a) ||
-			!are_same(&twin->b, b))
+		if (twin->key != key || !are_halves(&twin->a, a, a_state) ||
+			!are_halves(&twin->b, b, b_state))
 			continue;
-		*joined = twin->joined; /* which a may be */
-		joined->half = half;
+		found = ptx_whole(&twin->joined);
+		*joined = ptx_take_half(a_state, &found, HALF_HIGH);
 		return 1;
 	}
 	return 0;
@@ -419,17 +428,9 @@ int ptx_find_twin(const struct ptx_twins *twins, uint32_t key, const struct ptx_
 void ptx_note_twin(struct ptx_twins *twins, uint32_t key, const struct ptx_value *a,
 	const struct ptx_value *b, const struct ptx_value *joined)
 {
-	uint32_t at = 0;
-
-	if (!twins || (!a->half && !b->half) || !joined->half)
+	if (a->half == HALF_HIGH || b->half == HALF_HIGH)
 		return;
-	while (at < twins->count &&
-		(twins->twin[at].key != key || twins->twin[at].half != half_of(a, b) ||
-			!are_same(&twins->twin[at].a, a) || !are_same(&twins->twin[at].b, b)))
-		at++;
-	if (at == PTX_TWINS)
-		at = twins->count = 0;
-	if (at == twins->count)
-		twins->count++;
-	twins->twin[at] = (struct ptx_twin){ key, (uint8_t)half_of(a, b), *a, *b, *joined };
+	if (twins->count == PTX_TWINS)
+		twins->count = 0;
+	twins->twin[twins->count++] = (struct ptx_twin){ key, *a, *b, *joined };
 }

@@ -231,7 +231,9 @@ static void enter_register(struct ptx_frame *frame, uint32_t block, uint32_t slo
 		reg->grown = reg->shrunk = 0;
 		reg->range = (struct ptx_range){ 1, 0 };
 	}
-	if (back && ptx_find_twin(&frame->twins[1], block, &entry, back, &state->many[slot]))
+	if (back &&
+		ptx_find_twin(&frame->twins[1], block, &entry, state, back, head->back,
+			&state->many[slot]))
 		return;
 	range = join_entry(frame, head, &value, state, back);
 	range = widen(reg, range);

@@ -77,34 +77,45 @@ static int is_missing(const void *arg, const struct ptx_split *split)
 	return !other || memcmp(split, other, sizeof(*split));
 }
 
+static void join_slot(struct ptx_frame *frame, uint32_t block, struct ptx_state *into,
+	const struct ptx_state *from, uint32_t slot)
+{
+	struct ptx_twins *twins = &frame->twins[1];
+	struct ptx_value old = into->many[slot], *joined = &into->many[slot];
+	uint32_t symbol = PTX_NO_SYMBOL;
+	struct ptx_range range = { 1, 0 };
+
+	if (ptx_same(joined, &from->many[slot]) ||
+		ptx_find_twin(twins, 0, &old, into, &from->many[slot], from, joined))
+		return;
+	if (is_wanted(frame->function, slot))
+		symbol = ptx_symbol(frame->walk, frame->path, block, WHICH_JOIN + slot);
+	*joined = ptx_join(frame, &old, into, &from->many[slot], from, symbol, &range);
+	ptx_note_twin(twins, 0, &old, &from->many[slot], joined);
+	if (range.low > range.high)
+		return;
+	ptx_redefine(into, symbol, range);
+	frame->fresh[symbol] = 1;
+}
+
+static int is_high(const struct ptx_state *a, const struct ptx_state *b, uint32_t slot)
+{
+	return a->many[slot].half == HALF_HIGH || b->many[slot].half == HALF_HIGH;
+}
+
 /* Both ways lead to a block that is no head of a loop, or come back to one. */
 static void join_state(struct ptx_frame *frame, uint32_t block, struct ptx_state *into,
 	const struct ptx_state *from)
 {
 	const struct ptx_function *function = frame->function;
-	struct ptx_twins *twins = &frame->twins[1];
-	struct ptx_value old;
 
-	twins->count = 0;
-	for (uint32_t i = 0; i < function->slot_count; i++) {
-		uint32_t symbol = PTX_NO_SYMBOL;
-		struct ptx_range range = { 1, 0 };
-
-		if (ptx_same(&into->many[i], &from->many[i]))
-			continue;
-		if (ptx_find_twin(twins, 0, &into->many[i], &from->many[i], &into->many[i]))
-			continue;
-		old = into->many[i];
-		if (is_wanted(function, i))
-			symbol = ptx_symbol(frame->walk, frame->path, block, WHICH_JOIN + i);
-		into->many[i] =
-			ptx_join(frame, &into->many[i], into, &from->many[i], from, symbol, &range);
-		ptx_note_twin(twins, 0, &old, &from->many[i], &into->many[i]);
-		if (range.low > range.high)
-			continue;
-		ptx_redefine(into, symbol, range);
-		frame->fresh[symbol] = 1;
-	}
+	frame->twins[1].count = 0;
+	for (uint32_t i = 0; i < function->slot_count; i++)
+		if (!is_high(into, from, i))
+			join_slot(frame, block, into, from, i);
+	for (uint32_t i = 0; i < function->slot_count; i++)
+		if (is_high(into, from, i))
+			join_slot(frame, block, into, from, i);
 	for (uint32_t i = 0; i < frame->walk->symbol_count; i++) {
 		if (!frame->fresh[i])
 			into->range[i] = ptx_hull(into->range[i], from->range[i]);

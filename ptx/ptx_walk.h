@@ -114,16 +114,15 @@ struct ptx_head {
 };
 
 /*
- * The two halves of a value are joined, or chosen from, one after the other: the second one is to
- * become the half of the same value.  Zeros: no half was seen yet.
+ * The two halves of a value are joined, or chosen from, one after the other: the high one is to
+ * become the half of what the low one became.  Zeros: none was seen yet.
  */
-#define PTX_TWINS 64
+#define PTX_TWINS 128
 struct ptx_twins {
 	uint32_t count;
 	struct ptx_twin {
 		uint32_t key;
-		uint8_t half;
-		struct ptx_value a, b, joined;
+		struct ptx_value a, b, joined; /* low halves */
 	} twin[PTX_TWINS];
 };
 
@@ -256,9 +255,10 @@ struct ptx_value ptx_sum(struct ptx_frame *frame, struct ptx_state *state, uint3
 	const struct ptx_value *a, const struct ptx_value *b);
 struct ptx_condition *ptx_condition_of(struct ptx_frame *frame, uint32_t reg);
 
-/* 1 and *joined: the other half of these two was joined before. */
+/* 1 and *joined: a and b are high halves of two values of which the low ones were joined before. */
 int ptx_find_twin(const struct ptx_twins *twins, uint32_t key, const struct ptx_value *a,
-	const struct ptx_value *b, struct ptx_value *joined);
+	const struct ptx_state *a_state, const struct ptx_value *b, const struct ptx_state *b_state,
+	struct ptx_value *joined);
 void ptx_note_twin(struct ptx_twins *twins, uint32_t key, const struct ptx_value *a,
 	const struct ptx_value *b, const struct ptx_value *joined);
 

@@ -2,8 +2,8 @@
 /*
  * print_claims FILE BLOCKS THREADS [ARCH] <lines of "KERNEL N C": what the interpreter says that a
  * kernel f(float *a, int n, int c) stores to a, as tests/fuzz/claims reads it: "KERNEL N C", then
- * for each claim LOW HIGH RUN EXACT and its strides, COUNTxBYTES; "more" where that is not all.  The
- * file is PTX, or a cubin for ARCH.
+ * for each claim LOW HIGH RUN EXACT and its strides, COUNTxBYTES; "more" where that is not all.
+ * The file is PTX, or a cubin for ARCH.
  */
 #include <stdio.h>
 #include <stdlib.h>
