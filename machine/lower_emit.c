@@ -50,6 +50,8 @@ struct ptx_operand lower_read(struct lower *lower, unsigned machine)
 {
 	const struct machine_under *under = &lower->under[machine];
 
+	if (under->reg && under->always)
+		return lower_reg(under->reg - 1);
 	if (lower->guard >= 0 && under->reg && under->guard_name == lower->guard_name &&
 		under->negated == lower->guard_negated)
 		return lower_reg(under->reg - 1);
@@ -245,6 +247,13 @@ static int is_predicate(unsigned machine)
 	return machine >= MACHINE_PREDICATE;
 }
 
+/* A predicate's condition is known where it is written once: here it is. */
+static int is_local(struct lower *lower, unsigned machine)
+{
+	return is_predicate(machine) &&
+		lower->uses[lower_find(lower, lower->own[machine])] & NAME_IS_WRITTEN_TWICE;
+}
+
 /* Under a guard it goes to a register of its own first. */
 static struct ptx_operand target_of(struct lower *lower, unsigned machine)
 {
@@ -259,7 +268,9 @@ static struct ptx_operand target_of(struct lower *lower, unsigned machine)
 	}
 	write = &lower->write[lower->write_count++];
 	write->machine = machine;
-	write->reg = lower->guard >= 0 ? lower_temp(lower) : reg_of(lower, lower->own[machine]);
+	write->reg = lower->guard >= 0 || is_local(lower, machine)
+		? lower_temp(lower)
+		: reg_of(lower, lower->own[machine]);
 	return lower_reg(write->reg);
 }
 
@@ -375,16 +386,32 @@ static void choose(struct lower *lower, const struct machine_write *write)
 	lower_add(lower, guard);
 }
 
+/* For those who read it in another block. */
+static void keep(struct lower *lower, const struct machine_write *write)
+{
+	struct ptx_operand not = lower_not(lower, lower_reg(write->reg));
+
+	lower_begin(lower, OP_NOT, CLASS_PREDICATE, 1);
+	lower_add(lower, lower_own(lower, write->machine));
+	lower_add(lower, not );
+}
+
 void lower_finish(struct lower *lower)
 {
 	lower_forget(lower);
 	for (uint32_t i = 0; i < lower->write_count; i++) {
 		struct machine_under *under = &lower->under[lower->write[i].machine];
 
+		int always = lower->guard < 0 && is_local(lower, lower->write[i].machine);
+
 		if (lower->guard >= 0)
 			choose(lower, &lower->write[i]);
-		*under = (struct machine_under){ lower->guard >= 0 ? lower->write[i].reg + 1 : 0,
-			lower->guard_name, lower->guard_negated };
+		else if (always)
+			keep(lower, &lower->write[i]);
+		*under = (struct machine_under){ lower->guard >= 0 || always
+				? lower->write[i].reg + 1
+				: 0,
+			lower->guard_name, lower->guard_negated, always };
 	}
 	lower->write_count = 0;
 }

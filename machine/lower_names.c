@@ -174,6 +174,8 @@ static void unite(struct lower *lower, uint32_t a, uint32_t b)
 	if (a == b)
 		return;
 	lower->parent[b] = a;
+	if (lower->uses[a] & lower->uses[b] & NAME_IS_WRITTEN)
+		lower->uses[a] |= NAME_IS_WRITTEN_TWICE;
 	lower->uses[a] |= lower->uses[b];
 }
 

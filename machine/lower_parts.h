@@ -57,7 +57,7 @@ struct machine_block {
 	struct machine_set used, written;
 };
 
-enum { NAME_IS_WRITTEN = 1, NAME_IS_READ = 2 };
+enum { NAME_IS_WRITTEN = 1, NAME_IS_READ = 2, NAME_IS_WRITTEN_TWICE = 4 };
 
 /* How control leaves an instruction. */
 enum machine_leave {
@@ -85,7 +85,7 @@ struct lower {
 
 	/* Names: sets of definitions that reach a use in common. */
 	uint32_t *parent, name_count, name_room;
-	uint8_t *uses; /* by name: of a set's first: NAME_IS_WRITTEN, NAME_IS_READ */
+	uint8_t *uses; /* by name: of a set's first: NAME_IS_* */
 	uint32_t *reg; /* by name: the interpreter's register + 1 */
 	uint32_t current[MACHINE_REGISTERS];
 
@@ -101,10 +101,13 @@ struct lower {
 	int32_t guard; /* the interpreter's register, -1: always */
 	int guard_negated;
 	uint32_t guard_name;
-	/* What was written under a guard and may be read under the same; reg: + 1. */
+	/*
+	 * What was written in this block under a guard and may be read under the same, or a
+	 * predicate that has other writes elsewhere; reg: + 1.
+	 */
 	struct machine_under {
 		uint32_t reg, guard_name;
-		int negated;
+		int negated, always;
 	} under[MACHINE_REGISTERS];
 	uint32_t last_temp;
 	struct ptx_instruction *last; /* to which operands are added */
