@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "code_part.h"
 #include "lower.h"
 
 #define CODES 64
@@ -129,6 +130,28 @@ static void compare_kernel(struct table *row, struct ptx_module *ptx, long numbe
 	ptx_access_release(&b);
 }
 
+/* As the analyzer finds it, by name in a cubin alone. */
+static void find_kernel(const struct image_code *cubin, const char *name)
+{
+	struct image_budget budget = { .left = 1 << 30, .most = 1 << 30 };
+	struct code_limits limits = { .arch = cubin->arch, .budget = &budget };
+	struct image_bytes bytes = { .data = cubin->data, .file = -1, .size = cubin->size };
+	const struct image_kernel *kernel = NULL;
+	struct ptx_module *module;
+	struct code_part part;
+	size_t number = 0;
+
+	code_part_init(&part, &bytes, NULL);
+	assert_null(code_part_ptx(&part, &limits));
+	module = code_part_machine(&part, &limits, name, &number, &kernel);
+	assert_non_null(module);
+	assert_int_equal(ptx_find(module, name, strlen(name)), number);
+	assert_non_null(kernel);
+	assert_true(kernel->described);
+	assert_null(code_part_machine(&part, &limits, "no kernel", &number, &kernel));
+	code_part_release(&part);
+}
+
 static void compare_cubin(struct table *table, const struct image_code *cubin,
 	struct ptx_module *ptx)
 {
@@ -142,6 +165,7 @@ static void compare_cubin(struct table *table, const struct image_code *cubin,
 		long other = ptx_find(machine, name, strlen(name));
 
 		assert_true(other >= 0);
+		find_kernel(cubin, name);
 		if (number >= 0)
 			compare_kernel(row_of(table, cubin->arch), ptx, number, machine, other,
 				name);
