@@ -118,7 +118,8 @@ static int store(const struct account *account, struct rows *loops, struct rows 
 
 	if (loop->turns)
 		rc = rows_add(loops, (int64_t)account->process, (int64_t)loop->thread,
-			(int64_t)loop->site, (int64_t)loop->turns, account->begin, account->end);
+			(int64_t)loop->site, (int64_t)loop->turns, account->begin,
+			loop->begin[loop->turns], account->end);
 	for (size_t i = 0; i < account->sum_count && !rc; i++) {
 		const struct account_sum *sum = &account->sum[i];
 
@@ -172,7 +173,7 @@ int account_measure(struct db *db)
 {
 	struct run *own;
 	const struct run *run = run_of(db, &own);
-	struct rows *loops = rows_open(db, "INSERT INTO loop", "iiiiii");
+	struct rows *loops = rows_open(db, "INSERT INTO loop", "iiiiiii");
 	struct rows *sums = rows_open(db, "INSERT INTO account", "iIcIIii");
 	int rc = !run || !loops || !sums ? -1 : account_all(run, loops, sums);
 

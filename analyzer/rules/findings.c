@@ -12,7 +12,8 @@
 
 static int read_loops(struct findings *findings)
 {
-	sqlite3_stmt *q = db_prepare(findings->db, "SELECT process, start, end, turns FROM loop");
+	sqlite3_stmt *q =
+		db_prepare(findings->db, "SELECT process, start, until, end, turns FROM loop");
 	struct loop_span *loop;
 	int step = -1;
 
@@ -23,7 +24,7 @@ static int read_loops(struct findings *findings)
 			break;
 		}
 		*loop = (struct loop_span){ sqlite3_column_int64(q, 1), sqlite3_column_int64(q, 2),
-			sqlite3_column_int64(q, 3) };
+			sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4) };
 	}
 	sqlite3_finalize(q);
 	return step;
@@ -136,7 +137,7 @@ static int is_in_loop(const struct findings *findings, const struct instance *in
 	const struct loop_span *loop = idmap_get(&findings->loops, instance->process);
 	const struct run_call *call = loop ? run_call(findings->db->run, instance->call) : NULL;
 
-	return call && call->enter >= loop->start && call->enter < loop->end;
+	return call && call->enter >= loop->start && call->enter < loop->until;
 }
 
 static void add_cost(struct cost *cost, const struct instance *instance, int in_loop)

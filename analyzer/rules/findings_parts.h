@@ -21,9 +21,9 @@ struct cost {
 	int64_t in_loop;   /* of waited and delayed: within the process's loop */
 };
 
-/* The loop of a process (table loop). */
+/* The loop of a process (table loop): ns, and how many turns. */
 struct loop_span {
-	int64_t start, end, turns; /* ns */
+	int64_t start, until, end, turns;
 };
 
 /* What a saving is a part of. */

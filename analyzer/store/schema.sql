@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 20; -- raised with every change below
+PRAGMA user_version = 21; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -605,7 +605,8 @@ CREATE TABLE loop ( -- derived: the part of a process's run that repeats, such a
 	site INTEGER NOT NULL REFERENCES site(id),     -- at which a turn begins
 	turns INTEGER NOT NULL,         -- without those before it that warm up
 	start INTEGER NOT NULL,         -- ns, of the first of them
-	end INTEGER NOT NULL            -- ns, of what the last one submitted
+	until INTEGER NOT NULL,         -- ns, when the one after the last begins
+	end INTEGER NOT NULL            -- ns, of what the last one submitted; no earlier
 );
 
 CREATE TABLE account ( -- derived: where the time of the loop went, or without one of the run from the

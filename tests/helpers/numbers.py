@@ -41,16 +41,20 @@ def times(row):
 
 def saving(row):
     best, part = duration(row["saving_ns"]), share(row["share"])
-    if row["saving_low_ns"] is None:
-        return f"at most {best} ({part})"
-    low = duration(row["saving_low_ns"]) if row["saving_low_ns"] else "0"
-    return f"about {best} ({low} to {duration(row['saving_high_ns'])}, {part})"
+    turn = row["turn_saving_ns"]
+    low, high = row["saving_low_ns"], row["saving_high_ns"]
+    ends = [] if low is None else [f"{duration(low) if low else '0'} to {duration(high)}"]
+    within = ", ".join(ends if turn is not None else ends + [part])
+    text = ("at most " if low is None else "about ") + best + (f" ({within})" if within else "")
+    if turn is not None:
+        return f"{text} would be saved, {duration(turn)} or {part} of each turn"
+    return f"{text} of the run would be saved"
 
 
 def cost(finding):
     if not finding["waited_ns"] and not finding["delayed_ns"]:
         return times(finding)  # what is in no order costs no time
-    return f"{times(finding)}; {saving(finding)} of the run would be saved"
+    return f"{times(finding)}; {saving(finding)}"
 
 
 def line_of(place):
@@ -124,7 +128,8 @@ def main(name):
             expect(f"#{number}: {member} of its places", whole, parts)
     shown = [finding["process"] for finding in report["findings"] if finding["shown"]]
     together = [saving(row) for row in report["together"] if shown.count(row["process"]) > 1]
-    expect("together", together, re.findall(r"^all findings together: (.*) of the run", text, re.M))
+    line = r"^all findings together: (.*? (?:be saved|each turn))(?: \[|$)"
+    expect("together", together, re.findall(line, text, re.M))
     return failed
 
 
