@@ -147,6 +147,7 @@ void hazards_free(struct hazards *hazards)
 	fences_release(&hazards->captured);
 	dependents_release(&hazards->dependents);
 	idmap_release(&hazards->graphs, free);
+	map_release(&hazards->told);
 	sqlite3_finalize(hazards->edges);
 	free(hazards->hazard);
 	free(hazards);
@@ -337,6 +338,17 @@ static const char *explain(const struct hazards *hazards, const struct operation
 		: NULL;
 }
 
+/*
+ * A host function behind the earlier operation told the host that it had ended, before a call that
+ * happened to wait may have: the order need not be an accident.
+ */
+static int host_was_told(const struct hazards *hazards, const struct operation_point *earlier)
+{
+	return !hazards->launch && earlier->end != WALK_NEVER &&
+		earlier->end <= hazards->now.enter &&
+		map_get(&hazards->told, (uint64_t)earlier->stream, 0) > (uint64_t)earlier->enter;
+}
+
 static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict,
 	enum order_strength strength)
 {
@@ -357,6 +369,8 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 
 	if (write_the_same(&past->by, &hazards->now))
 		return 0;
+	if (strength == ORDER_INCIDENTAL && host_was_told(hazards, &past->by))
+		strength = ORDER_ASSUMED;
 	hazard.rule = rule_of(looking, past, strength);
 	hazard.confidence = strength == ORDER_ASSUMED || past->by.maybe || hazards->now.maybe
 		? CONFIDENCE_POSSIBLE
@@ -517,6 +531,9 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 		return -1;
 	if (call->kind == KIND_STREAM_WAIT && !call->captured)
 		find_late(hazards, call);
+	if (kind_has(call->kind, K_TELLS_HOST) && !call->captured &&
+		map_set(&hazards->told, (uint64_t)call->stream, (uint64_t)call->enter))
+		return -1;
 	hazards->order = order;
 	hazards->process = call->process;
 	hazards->now = point_of(order, call);

@@ -42,6 +42,7 @@ struct hazards {
 	struct fences fences, captured; /* of streams, and of streams that are captured */
 	struct dependents dependents;
 	struct idmap graphs; /* executable -> struct graph_hazards */
+	struct map told;     /* stream -> entry of its last host function's call */
 	sqlite3_stmt *edges; /* of a graph */
 	struct hazard *hazard;
 	size_t count;
