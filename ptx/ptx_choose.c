@@ -29,7 +29,7 @@ struct ptx_value ptx_select_one(const struct operation *op)
 	if (op->in->count < 4 || op->operand[3].kind != OPERAND_REGISTER)
 		return opaque(op, any, 1);
 	for (int chosen = 0; chosen < 2; chosen++) {
-		ptx_copy_state(op->frame->function, op->frame->spare, op->state);
+		ptx_copy_knowledge(op->frame->spare, op->state);
 		ptx_assume(op->frame, op->frame->spare, op->operand[3].number, chosen, 0);
 		if (!op->frame->spare->possible)
 			return value[!chosen];

@@ -152,6 +152,11 @@ size_t ptx_state_size(const struct ptx_function *function)
 	return sizeof(struct ptx_state) + function->slot_count * sizeof(struct ptx_value);
 }
 
+void ptx_copy_knowledge(struct ptx_state *to, const struct ptx_state *from)
+{
+	memcpy(to, from, sizeof(*to));
+}
+
 void ptx_copy_state(const struct ptx_function *function, struct ptx_state *to,
 	const struct ptx_state *from)
 {

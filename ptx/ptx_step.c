@@ -363,13 +363,17 @@ int ptx_step(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruct
 
 		/* What it reads and writes is where its guard holds. */
 		if (in->guard >= 0) {
-			ptx_copy_state(frame->function, frame->spare, state);
-			frame->is_guard_part = !ptx_assume(frame, frame->spare, (uint32_t)in->guard,
-				!in->negated, 0);
-			if (!frame->spare->possible)
-				return 0;
-			rc = ptx_touch(frame, frame->spare, instruction);
+			int possible;
+
+			ptx_copy_knowledge(frame->spare, state);
+			frame->is_guard_part =
+				!ptx_assume(frame, state, (uint32_t)in->guard, !in->negated, 0);
+			possible = state->possible;
+			rc = possible ? ptx_touch(frame, state, instruction) : 0;
 			frame->is_guard_part = 0;
+			ptx_copy_knowledge(state, frame->spare);
+			if (!possible)
+				return 0;
 		} else {
 			rc = ptx_touch(frame, state, instruction);
 		}

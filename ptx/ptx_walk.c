@@ -155,22 +155,24 @@ static int assume_way(struct ptx_frame *frame, struct ptx_state *way, const stru
 		ptx_assume_number(frame, way, &function->operand[last->operand], number);
 }
 
-static int leave(struct ptx_frame *frame, const struct ptx_state *state, uint32_t block,
-	uint32_t number)
+/* While the edge is followed the state knows what the edge says, and forgets it after. */
+static int leave(struct ptx_frame *frame, struct ptx_state *state, uint32_t block, uint32_t number)
 {
 	const struct ptx_function *function = frame->function;
 	uint32_t at = function->block[block].edge + number;
 	const struct ptx_edge *edge = &function->edges[at];
-	struct ptx_state *way = frame->spare, **into = &frame->entry[edge->block];
-	int is_all;
+	struct ptx_state *before = frame->spare, **into = &frame->entry[edge->block];
+	int is_all, rc;
 
-	ptx_copy_state(function, way, state);
-	is_all = assume_way(frame, way, edge, number);
-	if (way->possible)
+	ptx_copy_knowledge(before, state);
+	is_all = assume_way(frame, state, edge, number);
+	if (state->possible)
 		frame->way[at] = (uint8_t)(WAY_POSSIBLE | (is_all ? 0 : WAY_PART));
 	if (function->block[edge->block].order <= function->block[block].order)
 		into = &frame->head[edge->block]->next;
-	return reach(frame, into, edge->block, way);
+	rc = reach(frame, into, edge->block, state);
+	ptx_copy_knowledge(state, before);
+	return rc;
 }
 
 /* Where only one way out of a block is possible, its condition says nothing. */
@@ -183,7 +185,7 @@ static void find_only_way(struct ptx_frame *frame, const struct ptx_state *state
 	uint32_t ways = block->leaves, only = 0;
 
 	if (block->leaves && block->edge_count && last->guard >= 0) {
-		ptx_copy_state(function, frame->spare, state);
+		ptx_copy_knowledge(frame->spare, state);
 		ptx_assume(frame, frame->spare, (uint32_t)last->guard, !last->negated, 0);
 		ways = (uint32_t)frame->spare->possible;
 	}

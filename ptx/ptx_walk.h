@@ -171,6 +171,8 @@ void ptx_make_set(struct ptx_walk *walk, struct ptx_value *value, const uint32_t
 size_t ptx_state_size(const struct ptx_function *function);
 void ptx_copy_state(const struct ptx_function *function, struct ptx_state *to,
 	const struct ptx_state *from);
+/* What is known of symbols, without the registers, of which a kernel may have thousands. */
+void ptx_copy_knowledge(struct ptx_state *to, const struct ptx_state *from);
 
 /* Either of two values, each with its state; wanted: a symbol may be spent; into is narrowed. */
 struct ptx_value ptx_join(struct ptx_frame *frame, const struct ptx_value *a,
