@@ -137,7 +137,7 @@ struct ptx_access {
 	int complete;
 	const char *why;  /* it is not complete, a constant string; NULL: it is */
 	unsigned reaches; /* enum ptx_reach, as far as it is seen */
-	uint8_t *scalar;  /* per parameter byte: 1 if claims may depend on its value */
+	uint8_t *scalar;  /* per parameter byte: 1 if its value was asked for */
 	uint32_t scalar_count;
 	unsigned long steps; /* instructions interpreted */
 };
@@ -145,9 +145,12 @@ struct ptx_access {
 /* The default for ptx_interpret: a second, about. */
 #define PTX_STEPS 10000000ul
 
+/* Why, where memory ran out. */
+extern const char ptx_no_memory[];
+
 /*
  * Interprets a kernel for a launch, at most that many instructions.  0, or -1 when the text is not
- * understood, memory or steps run out; then there are no claims and why says it.
+ * understood, memory or steps run out; then there are no claims, and why says it.
  */
 int ptx_interpret(struct ptx_module *module, size_t kernel, const struct ptx_launch *launch,
 	unsigned long steps, struct ptx_access *access);

@@ -128,7 +128,7 @@ static int enter(struct ptx_frame *frame, struct ptx_state *state, const struct 
 	int rc;
 
 	if (!start)
-		return ptx_fail(frame->walk, "out of memory");
+		return ptx_fail(frame->walk, ptx_no_memory);
 	copy_knowledge(start, state);
 	start->possible = 1;
 	for (uint32_t i = 0; i < function->argument_count; i++) {

@@ -106,7 +106,7 @@ static int add(struct ptx_walk *walk, const struct ptx_claim *claim)
 		return 0;
 	}
 	if (PTX_ROOM(access->claim, walk->claim_room, count))
-		return ptx_fail(walk, "out of memory");
+		return ptx_fail(walk, ptx_no_memory);
 	access->claim[access->count++] = *claim;
 	return 0;
 }

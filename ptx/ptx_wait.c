@@ -92,7 +92,7 @@ int ptx_find_waits(struct ptx_frame *frame)
 {
 	frame->waits = has_wait(frame, 0, frame->function->instruction_count);
 	frame->after_wait = find_after(frame);
-	return frame->after_wait ? 0 : ptx_fail(frame->walk, "out of memory");
+	return frame->after_wait ? 0 : ptx_fail(frame->walk, ptx_no_memory);
 }
 
 int ptx_is_early(const struct ptx_frame *frame)

@@ -8,6 +8,8 @@
 #define PASS_LIMIT 60
 #define STATE_BYTES_LIMIT (256u << 20)
 
+const char ptx_no_memory[] = "out of memory";
+
 int ptx_fail(struct ptx_walk *walk, const char *why)
 {
 	if (!walk->failure)
@@ -136,7 +138,7 @@ static int reach(struct ptx_frame *frame, struct ptx_state **into, uint32_t bloc
 	}
 	*into = malloc(ptx_state_size(frame->function));
 	if (!*into)
-		return ptx_fail(frame->walk, "out of memory");
+		return ptx_fail(frame->walk, ptx_no_memory);
 	ptx_copy_state(frame->function, *into, from);
 	return 0;
 }
@@ -311,7 +313,7 @@ int ptx_frame_init(struct ptx_frame *frame, struct ptx_walk *walk, struct ptx_fu
 	};
 	if (!frame->single || !frame->condition_of || !frame->entry || !frame->head ||
 		!frame->spare || !frame->way || !frame->some || !frame->twins)
-		return ptx_fail(walk, "out of memory");
+		return ptx_fail(walk, ptx_no_memory);
 	if (ptx_find_waits(frame))
 		return -1;
 	for (uint32_t i = 0; i < function->block_count; i++) {
@@ -321,7 +323,7 @@ int ptx_frame_init(struct ptx_frame *frame, struct ptx_walk *walk, struct ptx_fu
 			return ptx_fail(walk, "too large");
 		frame->head[i] = new_head(function);
 		if (!frame->head[i])
-			return ptx_fail(walk, "out of memory");
+			return ptx_fail(walk, ptx_no_memory);
 	}
 	return 0;
 }
@@ -411,7 +413,7 @@ static int interpret(struct ptx_walk *walk)
 {
 	struct ptx_state *start = make_start(walk->kernel, walk->launch);
 	struct ptx_frame frame;
-	int rc = start ? 0 : ptx_fail(walk, "out of memory");
+	int rc = start ? 0 : ptx_fail(walk, ptx_no_memory);
 
 	if (rc)
 		return -1;
@@ -448,12 +450,15 @@ int ptx_interpret(struct ptx_module *module, size_t kernel, const struct ptx_lau
 	access->scalar_count = function->parameter_bytes;
 	walk.path = calloc(16, sizeof(*walk.path));
 	walk.path_room = 16;
-	rc = access->scalar && walk.path ? interpret(&walk) : ptx_fail(&walk, "out of memory");
+	rc = access->scalar && walk.path ? interpret(&walk) : ptx_fail(&walk, ptx_no_memory);
 	free(walk.set);
 	free(walk.cell);
 	free(walk.path);
 	if (rc) {
+		unsigned long taken = access->steps;
+
 		ptx_access_release(access);
+		access->steps = taken;
 		access->why = walk.failure;
 		return -1;
 	}

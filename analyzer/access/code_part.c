@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cache.h"
+#include "image_hash.h"
 
 /* Parsing takes a multiple of a text; the longest of NVIDIA's libraries have 38 MiB. */
 #define TEXT_LIMIT (48u << 20)
@@ -48,19 +49,34 @@ static const struct image_entry *newest_text(const struct code_part *part, uint3
 	return best;
 }
 
-struct ptx_module *code_part_ptx(struct code_part *part, const struct code_limits *limits)
+int code_part_has_ptx(struct code_part *part, const struct code_limits *limits)
 {
 	const struct image_entry *entry = part->read_text ? NULL : newest_text(part, limits->arch);
 	char error[IMAGE_ERROR_SIZE];
 
 	part->read_text = 1;
 	if (!entry)
-		return part->module;
-	if (entry->unpacked > TEXT_LIMIT)
+		return part->module != NULL;
+	if (entry->unpacked > TEXT_LIMIT) {
 		limits->budget->reached = 1;
-	else if (!image_read_entry(&part->bytes, entry, limits->budget, &part->text, error))
+	} else if (!image_read_entry(&part->bytes, entry, limits->budget, &part->text, error)) {
 		part->module = ptx_open(part->text.code->data, part->text.code->size, error);
-	return part->module;
+		part->hash = image_hash(part->text.code->data, part->text.code->size);
+	}
+	return part->module != NULL;
+}
+
+int code_part_ptx(struct code_part *part, const struct code_limits *limits, const char *mangled,
+	struct code_place *place)
+{
+	long found = code_part_has_ptx(part, limits)
+		? ptx_find(part->module, mangled, strlen(mangled))
+		: -1;
+
+	if (found < 0)
+		return 0;
+	*place = (struct code_place){ part->module, (size_t)found, part->hash, NULL };
+	return 1;
 }
 
 /* The driver takes a cubin of the device's major architecture and the highest minor up to its. */
@@ -96,30 +112,33 @@ static void read_machine(struct code_part *part, const struct code_limits *limit
 			continue;
 		machine->module = machine_open(machine->cubin.code->data, machine->cubin.code->size,
 			machine->cubin.code->arch, error);
-		if (machine->module)
-			part->machine_count++;
-		else
+		if (!machine->module) {
 			image_release(&machine->cubin);
+			continue;
+		}
+		machine->hash = image_hash(machine->cubin.code->data, machine->cubin.code->size);
+		part->machine_count++;
 	}
 }
 
-struct ptx_module *code_part_machine(struct code_part *part, const struct code_limits *limits,
-	const char *mangled, size_t *number, const struct image_kernel **kernel)
+int code_part_machine(struct code_part *part, const struct code_limits *limits, const char *mangled,
+	struct code_place *place)
 {
 	size_t length = strlen(mangled);
 
 	if (!part->read_machine)
 		read_machine(part, limits);
 	for (size_t i = 0; i < part->machine_count; i++) {
-		long found = ptx_find(part->machine[i].module, mangled, length);
+		struct code_machine *machine = &part->machine[i];
+		long found = ptx_find(machine->module, mangled, length);
 
 		if (found < 0)
 			continue;
-		*number = (size_t)found;
-		*kernel = image_find_kernel(&part->machine[i].cubin, mangled);
-		return part->machine[i].module;
+		*place = (struct code_place){ machine->module, (size_t)found, machine->hash,
+			image_find_kernel(&machine->cubin, mangled) };
+		return 1;
 	}
-	return NULL;
+	return 0;
 }
 
 static int note(struct map *prints, uint64_t name, uint64_t said)

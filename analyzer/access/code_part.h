@@ -18,16 +18,27 @@ struct code_limits {
 	struct image_budget *budget;
 };
 
+/* Where a kernel is. */
+struct code_place {
+	struct ptx_module *module; /* NULL: nowhere */
+	size_t number;             /* there */
+	uint64_t hash;             /* image_hash() of the cubin or text that the module is of */
+	/* Of machine code: what the cubin says of the kernel; NULL: the module is of PTX. */
+	const struct image_kernel *machine;
+};
+
 struct code_part {
 	struct image_bytes bytes; /* the descriptor, if any, and the data are the owner's */
 	struct image_entry *entry;
 	long count;
 	struct image text; /* that module is of */
 	struct ptx_module *module;
+	uint64_t hash; /* of that text */
 	int read_text; /* it was looked for */
 	struct code_machine {
 		struct image cubin;
 		struct ptx_module *module;
+		uint64_t hash;
 	} * machine; /* the cubins that the driver chooses from, once one is asked for */
 	size_t machine_count;
 	int read_machine;
@@ -38,15 +49,16 @@ struct code_part {
 void code_part_init(struct code_part *part, const struct image_bytes *bytes, char *key);
 void code_part_release(struct code_part *part);
 
-/* NULL: it has no PTX that is of use, or that could be read. */
-struct ptx_module *code_part_ptx(struct code_part *part, const struct code_limits *limits);
+/* 0: it has no PTX that is of use, or that could be read. */
+int code_part_has_ptx(struct code_part *part, const struct code_limits *limits);
 
-/*
- * The machine code of a kernel, lowered for the interpreter of PTX: its number in the module and
- * what its cubin says of it.  NULL: it is not there, or could not be read.
- */
-struct ptx_module *code_part_machine(struct code_part *part, const struct code_limits *limits,
-	const char *mangled, size_t *number, const struct image_kernel **kernel);
+/* The PTX of a kernel.  1, or 0: it is not there, or could not be read; place is untouched then. */
+int code_part_ptx(struct code_part *part, const struct code_limits *limits, const char *mangled,
+	struct code_place *place);
+
+/* As code_part_ptx(), its machine code, lowered for the interpreter of PTX. */
+int code_part_machine(struct code_part *part, const struct code_limits *limits, const char *mangled,
+	struct code_place *place);
 
 /*
  * Whether kernels may call printf, by its cubins: prints has them by map_hash() of their mangled

@@ -46,7 +46,7 @@ static int add_part(struct code_search *search, const void *data, size_t size, i
 	code_part_init(part, &(struct image_bytes){ .data = data, .file = -1, .size = size }, NULL);
 	if (cubins)
 		rc = code_part_prints(part, search->limits, &search->prints);
-	if (!rc && code_part_ptx(part, search->limits))
+	if (!rc && code_part_has_ptx(part, search->limits))
 		search->part_count++;
 	else
 		code_part_release(part);
@@ -191,22 +191,15 @@ int code_search_prints(struct code_search *search, const char *mangled)
 	return code_prints(&search->prints, mangled);
 }
 
-struct ptx_module *code_search_find(struct code_search *search, const char *mangled, size_t *kernel)
+int code_search_find(struct code_search *search, const char *mangled, struct code_place *place)
 {
-	size_t length = strlen(mangled);
-
 	for (size_t i = 0;; i++) {
-		long found;
-
 		while (i == search->part_count) {
 			if (search->next_file == search->file_count ||
 				read_file(search, &search->file[search->next_file++]))
-				return NULL;
+				return 0;
 		}
-		found = ptx_find(search->part[i].module, mangled, length);
-		if (found >= 0) {
-			*kernel = (size_t)found;
-			return search->part[i].module;
-		}
+		if (code_part_ptx(&search->part[i], search->limits, mangled, place))
+			return 1;
 	}
 }

@@ -16,9 +16,8 @@ struct code_search *code_search_open(struct db *db, int64_t process,
 	const struct code_limits *limits);
 void code_search_close(struct code_search *search);
 
-/* The module that has the kernel, and its number there; NULL: none has it. */
-struct ptx_module *code_search_find(struct code_search *search, const char *mangled,
-	size_t *kernel);
+/* 1, or 0: none has the kernel; place is untouched then. */
+int code_search_find(struct code_search *search, const char *mangled, struct code_place *place);
 
 /* As of code_prints(), by the cubins of all of them. */
 int code_search_prints(struct code_search *search, const char *mangled);

@@ -224,22 +224,14 @@ static int find_in_image(struct code *code, const char *mangled, struct code_ker
 {
 	struct opened *image = &code->image;
 	int reached = code->budget.reached, rc = 0;
-	size_t length = strlen(mangled);
+	int is_found = 0;
 
 	code->budget.reached = 0;
-	for (size_t i = 0; i < image->part_count && !found->module; i++) {
-		struct ptx_module *module = code_part_ptx(&image->part[i], &code->limits);
-		long number = module ? ptx_find(module, mangled, length) : -1;
-
-		if (number < 0)
-			continue;
-		found->module = module;
-		found->number = (size_t)number;
-	}
-	for (size_t i = 0; i < image->part_count && !found->module; i++)
-		found->module = code_part_machine(&image->part[i], &code->limits, mangled,
-			&found->number, &found->machine);
-	if (found->machine || !found->module || ptx_prints(found->module, found->number) < 0)
+	for (size_t i = 0; i < image->part_count && !is_found; i++)
+		is_found = code_part_ptx(&image->part[i], &code->limits, mangled, &found->at);
+	for (size_t i = 0; i < image->part_count && !is_found; i++)
+		is_found = code_part_machine(&image->part[i], &code->limits, mangled, &found->at);
+	if (found->at.machine || !is_found || ptx_prints(found->at.module, found->at.number) < 0)
 		rc = find_prints(code, mangled, &found->prints);
 	if (!image->part_count) {
 		found->why = "its code is not at hand";
@@ -273,14 +265,16 @@ static int change_process(struct code *code, int64_t process)
 static int search(struct code *code, int64_t process, const char *mangled,
 	struct code_kernel *found)
 {
+	int is_found;
+
 	if (!code->search)
 		code->search = code_search_open(code->db, process, &code->search_limits);
 	if (!code->search)
 		return -1;
-	found->module = code_search_find(code->search, mangled, &found->number);
-	if (!found->module || ptx_prints(found->module, found->number) < 0)
+	is_found = code_search_find(code->search, mangled, &found->at);
+	if (!is_found || ptx_prints(found->at.module, found->at.number) < 0)
 		found->prints = code_search_prints(code->search, mangled);
-	if (!found->module && code->search_budget.reached) {
+	if (!is_found && code->search_budget.reached) {
 		found->why = too_much;
 		code->refused++;
 	}

@@ -18,12 +18,9 @@ struct code *code_open(struct db *db);
 void code_close(struct code *code);
 
 struct code_kernel {
-	struct ptx_module *module; /* until the next question; NULL: there is no code of it */
-	size_t number;             /* there */
-	/* Of machine code: what the cubin says of the kernel; NULL: the module is of PTX. */
-	const struct image_kernel *machine;
-	int prints;      /* by its cubins: 1, 0 or -1: not known */
-	const char *why; /* there is no module, a constant string */
+	struct code_place at; /* until the next question */
+	int prints;           /* by its cubins: 1, 0 or -1: not known */
+	const char *why;      /* there is no module, a constant string */
 };
 
 /*

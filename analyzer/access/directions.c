@@ -9,14 +9,16 @@
 #include "device_code.h"
 #include "directions_name.h"
 #include "image_hash.h"
+#include "kept_access.h"
 #include "launch_words.h"
 
 /*
  * Instructions interpreted per run, after which shapes are only known by what their kernels do in
- * any launch: some seconds.  And per kernel: loops that count in a parameter make many shapes.
+ * any launch: seconds.  And per kernel: loops that count in a parameter make many shapes.  One
+ * shape of a library's kernel takes up to a hundred thousand.
  */
-#define RUN_STEPS 10000000ul
-#define KERNEL_STEPS 2000000ul
+#define RUN_STEPS 6000000ul
+#define KERNEL_STEPS 1000000ul
 
 #define PARAMETERS 512
 
@@ -28,7 +30,9 @@ struct directions {
 	uint8_t value[PTX_PARAMETER_LIMIT], state[PTX_PARAMETER_LIMIT];
 	uint8_t piece[PTX_PARAMETER_LIMIT];      /* where one begins, its bytes */
 	uint8_t object[PTX_PARAMETER_LIMIT / 8]; /* by word: 1: a texture or surface */
-	const struct ptx_module *module;         /* that the kernel is of */
+	uint8_t asked[PTX_PARAMETER_LIMIT];      /* by byte: 0: claims do not depend on it */
+	struct kept_access *kept;                /* what is known of the code with this hash */
+	uint64_t hash;
 	sqlite3_stmt *access, *variable, *object_row, *dependence, *kernel, *prints, *shape,
 		*shapes, *loss;
 };
@@ -38,21 +42,23 @@ static int64_t or_null(int64_t bound, int64_t none)
 	return bound == none ? DB_NULL : bound;
 }
 
-/* 0 as well where the word is a parameter's. */
-static int write_variable(struct directions *d, int64_t kernel, uint32_t offset)
+static int write_variables(struct directions *d, int64_t kernel, const struct kept_answer *answer)
 {
-	struct ptx_variable_name variable;
+	for (size_t i = 0; i < answer->variable_count; i++) {
+		const struct kept_variable *variable = &answer->variable[i];
+		const char *name = answer->names + variable->name;
 
-	if (ptx_variable(d->module, offset, &variable))
-		return 0;
-	return db_run(d->variable, "iiiti", kernel, (int64_t)offset,
-		(int64_t)image_hash(variable.name, variable.length), variable.name, variable.length,
-		(int64_t)variable.bytes);
+		if (db_run(d->variable, "iiiti", kernel, (int64_t)variable->offset,
+			    (int64_t)image_hash(name, variable->length), name, variable->length,
+			    (int64_t)variable->bytes))
+			return -1;
+	}
+	return 0;
 }
 
 /* shape: DB_NULL for any. */
 static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
-	const struct ptx_access *access)
+	const struct kept_answer *answer)
 {
 	static const char *const names[] = {
 		[PTX_LOAD] = "load",
@@ -60,12 +66,12 @@ static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
 		[PTX_ATOMIC] = "atomic",
 	};
 
-	for (size_t i = 0; i < access->count; i++) {
-		const struct ptx_claim *claim = &access->claim[i];
+	if (write_variables(d, kernel, answer))
+		return -1;
+	for (size_t i = 0; i < answer->claim_count; i++) {
+		const struct ptx_claim *claim = &answer->claim[i];
 		int64_t stride[PTX_STRIDES][2];
 
-		if (write_variable(d, kernel, claim->offset))
-			return -1;
 		for (unsigned s = 0; s < PTX_STRIDES; s++) {
 			int has = s < claim->stride_count;
 
@@ -92,11 +98,11 @@ static void put(struct directions *d, uint32_t offset, uint64_t value, uint32_t 
 }
 
 /* Words that are textures or surfaces in any launch. */
-static int note_objects(struct directions *d, int64_t kernel, const struct ptx_access *access)
+static int note_objects(struct directions *d, int64_t kernel, const struct kept_answer *answer)
 {
 	memset(d->object, 0, sizeof(d->object));
-	for (size_t i = 0; i < access->count; i++) {
-		const struct ptx_claim *claim = &access->claim[i];
+	for (size_t i = 0; i < answer->claim_count; i++) {
+		const struct ptx_claim *claim = &answer->claim[i];
 
 		if (!claim->object || claim->offset >= PTX_PARAMETER_LIMIT)
 			continue;
@@ -108,11 +114,21 @@ static int note_objects(struct directions *d, int64_t kernel, const struct ptx_a
 	return 0;
 }
 
+/* Launches that differ in scalars alone that no claim depends on are the same question. */
+static void note_scalars(struct directions *d, const struct kept_answer *answer)
+{
+	memset(d->asked, 1, sizeof(d->asked));
+	if (answer->complete)
+		for (size_t i = 0; i < answer->scalar_count && i < sizeof(d->asked); i++)
+			d->asked[i] = answer->scalar[i];
+}
+
 /* What the shape's launches pass: its words by value, but those that are pointers or objects. */
 static void unpack_parameters(struct directions *d, const void *words, size_t bytes,
 	const void *pointers, size_t pointer_bytes)
 {
 	memset(d->state, PTX_UNKNOWN, sizeof(d->state));
+	memset(d->value, 0, sizeof(d->value));
 	for (uint32_t i = 0; i < d->size; i += d->piece[i] ? d->piece[i] : 1) {
 		uint64_t value;
 
@@ -126,18 +142,20 @@ static void unpack_parameters(struct directions *d, const void *words, size_t by
 		memcpy(&offset, (const char *)pointers + at, sizeof(offset));
 		put(d, offset, 0, 8, PTX_POINTER);
 	}
+	for (uint32_t i = 0; i < d->size; i++)
+		if (d->state[i] == PTX_KNOWN && !d->asked[i])
+			d->value[i] = d->state[i] = PTX_UNKNOWN;
 }
 
 /* Of the row of shapes. */
-static int take_shape(struct directions *d, int64_t kernel, struct ptx_module *module,
-	size_t number, unsigned long *steps)
+static int take_shape(struct directions *d, int64_t kernel, const char *mangled,
+	const struct code_place *place, unsigned long *steps)
 {
 	struct ptx_launch launch = { .size = d->size, .value = d->value, .state = d->state };
 	uint64_t grid = (uint64_t)sqlite3_column_int64(d->shapes, 1);
 	uint64_t block = (uint64_t)sqlite3_column_int64(d->shapes, 2);
 	int64_t shape = sqlite3_column_int64(d->shapes, 0);
-	struct ptx_access access;
-	int rc = 0;
+	struct kept_answer answer;
 
 	launch.grid[0] = GRID_X(grid);
 	launch.grid[1] = GRID_Y(grid);
@@ -148,13 +166,17 @@ static int take_shape(struct directions *d, int64_t kernel, struct ptx_module *m
 	unpack_parameters(d, sqlite3_column_blob(d->shapes, 3),
 		(size_t)sqlite3_column_bytes(d->shapes, 3), sqlite3_column_blob(d->shapes, 4),
 		(size_t)sqlite3_column_bytes(d->shapes, 4));
-	if (!ptx_interpret(module, number, &launch, *steps, &access))
-		rc = write_claims(d, kernel, shape, &access) ||
-			db_run(d->shape, "iisi", shape, (int64_t)access.complete, access.why,
-				(int64_t)access.reaches);
-	*steps -= access.steps < *steps ? access.steps : *steps;
-	ptx_access_release(&access);
-	return rc ? -1 : 0;
+	if (kept_access_find(d->kept, place->module, place->number, mangled, &launch, *steps,
+		    &answer))
+		return -1;
+	*steps -= answer.steps < *steps ? answer.steps : *steps;
+	if (answer.failed)
+		return 0;
+	return write_claims(d, kernel, shape, &answer) ||
+			db_run(d->shape, "iisi", shape, (int64_t)answer.complete, answer.why,
+				(int64_t)answer.reaches)
+		? -1
+		: 0;
 }
 
 static int parameters_of(const struct image_kernel *kernel, struct image_parameter *parameter)
@@ -167,12 +189,12 @@ static int parameters_of(const struct image_kernel *kernel, struct image_paramet
 }
 
 /* Where scalars may stand: pieces of the parameters that do not cross a multiple of 8. */
-static void lay_out(struct directions *d, struct ptx_module *module, size_t number,
-	const struct image_kernel *machine)
+static void lay_out(struct directions *d, const struct code_place *place)
 {
 	struct image_parameter parameter[PARAMETERS];
-	int count = machine ? parameters_of(machine, parameter)
-			    : ptx_parameters(module, number, parameter, PARAMETERS);
+	int count = place->machine
+		? parameters_of(place->machine, parameter)
+		: ptx_parameters(place->module, place->number, parameter, PARAMETERS);
 
 	memset(d->piece, 0, sizeof(d->piece));
 	d->size = 0;
@@ -189,17 +211,17 @@ static void lay_out(struct directions *d, struct ptx_module *module, size_t numb
 	}
 }
 
-static int take_shapes(struct directions *d, int64_t kernel, struct ptx_module *module,
-	size_t number, const struct image_kernel *machine)
+static int take_shapes(struct directions *d, int64_t kernel, const char *mangled,
+	const struct code_place *place)
 {
 	unsigned long steps = d->steps < KERNEL_STEPS ? d->steps : KERNEL_STEPS, given = steps;
 	int step = 0;
 
-	lay_out(d, module, number, machine);
+	lay_out(d, place);
 	if (db_bind(d->shapes, "i", kernel))
 		return -1;
 	while (steps && (step = db_step(d->shapes)) > 0)
-		if (take_shape(d, kernel, module, number, &steps))
+		if (take_shape(d, kernel, mangled, place, &steps))
 			return -1;
 	d->steps -= given - steps;
 	return step < 0 ? -1 : 0;
@@ -218,40 +240,62 @@ static int64_t known(int answer)
 
 static int note_dependence(struct directions *d, int64_t kernel, const struct code_kernel *found)
 {
-	struct ptx_dependence dependence = ptx_dependence(found->module, found->number);
+	struct ptx_dependence dependence = ptx_dependence(found->at.module, found->at.number);
 
 	return db_run(d->dependence, "iII", kernel, known(dependence.waits),
 		known(dependence.triggers));
 }
 
+/* Its code is not understood. */
+static int take_none(struct directions *d, int64_t kernel, const char *mangled,
+	const struct code_kernel *found, const char *why)
+{
+	int rc = found->at.machine
+		? directions_from_name(d->db, d->kernel, d->access, kernel, mangled, why)
+		: db_run(d->kernel, "isisi", kernel, "none", (int64_t)0, why, (int64_t)0);
+
+	return rc ? -1 : 0;
+}
+
+static int take_any(struct directions *d, int64_t kernel, const struct code_kernel *found,
+	const struct kept_answer *answer)
+{
+	note_scalars(d, answer);
+	return db_run(d->kernel, "isisi", kernel, found->at.machine ? "machine" : "ptx",
+		       (int64_t)answer->complete, answer->why, (int64_t)answer->reaches) ||
+			write_claims(d, kernel, DB_NULL, answer) ||
+			note_objects(d, kernel, answer) || note_dependence(d, kernel, found)
+		? -1
+		: 0;
+}
+
+static int change_code(struct directions *d, uint64_t hash)
+{
+	if (d->kept && d->hash == hash)
+		return 0;
+	kept_access_close(d->kept);
+	d->hash = hash;
+	d->kept = kept_access_open(hash);
+	return d->kept ? 0 : -1;
+}
+
 static int take_code(struct directions *d, int64_t kernel, const char *mangled,
 	const struct code_kernel *found)
 {
+	const struct code_place *place = &found->at;
 	struct ptx_launch anything = { .size = 0 };
-	struct ptx_access access;
-	int rc, prints = found->machine ? -1 : ptx_prints(found->module, found->number);
+	int prints = place->machine ? -1 : ptx_prints(place->module, place->number), rc;
+	struct kept_answer answer;
 
-	d->module = found->module;
-	prints = prints < 0 ? found->prints : prints;
-	if (ptx_interpret(found->module, found->number, &anything, KERNEL_STEPS, &access)) {
-		const char *why = access.why;
-
-		if (found->machine)
-			return directions_from_name(d->db, d->kernel, d->access, kernel, mangled,
-				       why) ||
-					note_prints(d, kernel, prints)
-				? -1
-				: 0;
-		rc = db_run(d->kernel, "isisi", kernel, "none", (int64_t)0, why, (int64_t)0) ||
-			note_prints(d, kernel, prints);
-		return rc ? -1 : 0;
-	}
-	rc = db_run(d->kernel, "isisi", kernel, found->machine ? "machine" : "ptx",
-		     (int64_t)access.complete, access.why, (int64_t)access.reaches) ||
-		note_prints(d, kernel, prints) || write_claims(d, kernel, DB_NULL, &access) ||
-		note_objects(d, kernel, &access) || note_dependence(d, kernel, found);
-	ptx_access_release(&access);
-	return rc ? -1 : take_shapes(d, kernel, found->module, found->number, found->machine);
+	if (change_code(d, place->hash) ||
+		kept_access_find(d->kept, place->module, place->number, mangled, &anything,
+			KERNEL_STEPS, &answer))
+		return -1;
+	rc = answer.failed ? take_none(d, kernel, mangled, found, answer.why)
+			   : take_any(d, kernel, found, &answer);
+	if (rc || note_prints(d, kernel, prints < 0 ? found->prints : prints))
+		return -1;
+	return answer.failed ? 0 : take_shapes(d, kernel, mangled, place);
 }
 
 static int take_kernel(struct directions *d, int64_t process, int64_t kernel, const char *mangled)
@@ -260,7 +304,7 @@ static int take_kernel(struct directions *d, int64_t process, int64_t kernel, co
 
 	if (code_find(d->code, process, kernel, mangled, &found))
 		return -1;
-	if (found.module)
+	if (found.at.module)
 		return take_code(d, kernel, mangled, &found);
 	return directions_from_name(d->db, d->kernel, d->access, kernel, mangled, found.why) ||
 			note_prints(d, kernel, found.prints)
@@ -344,6 +388,7 @@ int directions_resolve(struct db *db)
 	if (rc && !sqlite3_get_autocommit(db->handle))
 		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
 out:
+	kept_access_close(d->kept);
 	code_close(d->code);
 	free(d);
 	return rc;

@@ -136,19 +136,16 @@ static void find_kernel(const struct image_code *cubin, const char *name)
 	struct image_budget budget = { .left = 1 << 30, .most = 1 << 30 };
 	struct code_limits limits = { .arch = cubin->arch, .budget = &budget };
 	struct image_bytes bytes = { .data = cubin->data, .file = -1, .size = cubin->size };
-	const struct image_kernel *kernel = NULL;
-	struct ptx_module *module;
+	struct code_place place = { 0 };
 	struct code_part part;
-	size_t number = 0;
 
 	code_part_init(&part, &bytes, NULL);
-	assert_null(code_part_ptx(&part, &limits));
-	module = code_part_machine(&part, &limits, name, &number, &kernel);
-	assert_non_null(module);
-	assert_int_equal(ptx_find(module, name, strlen(name)), number);
-	assert_non_null(kernel);
-	assert_true(kernel->described);
-	assert_null(code_part_machine(&part, &limits, "no kernel", &number, &kernel));
+	assert_false(code_part_has_ptx(&part, &limits));
+	assert_true(code_part_machine(&part, &limits, name, &place));
+	assert_int_equal(ptx_find(place.module, name, strlen(name)), place.number);
+	assert_non_null(place.machine);
+	assert_true(place.machine->described);
+	assert_false(code_part_machine(&part, &limits, "no kernel", &place));
 	code_part_release(&part);
 }
 

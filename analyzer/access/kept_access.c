@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kept_access.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache.h"
+#include "map.h"
+
+/* Bytes of answers for one piece of code; once there are more, they are gathered anew. */
+#define KEPT_MOST (4u << 20)
+
+/* Followed by the question and the parts of the answer, each from a multiple of 8 on. */
+struct record {
+	uint32_t size, question; /* bytes: of all, of the question */
+	uint32_t claims, variables, scalars, names, why;
+	uint32_t failed, complete, reaches;
+	uint64_t steps, limit;
+};
+
+struct bytes {
+	char *data;
+	size_t size, room;
+};
+
+struct kept_access {
+	char key[24];
+	struct bytes record;   /* all that are kept, one after the other */
+	struct bytes question; /* the one that is asked */
+	struct bytes answer;   /* the last record that was made */
+	struct map place;      /* hash of a question -> where its record begins */
+	int is_new;            /* there are more than the cache has */
+};
+
+static size_t padded(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+/* Adds to the bytes, up to a multiple of 8. */
+static int add(struct bytes *bytes, const void *data, size_t size)
+{
+	size_t end = bytes->size + padded(size);
+
+	if (end > bytes->room) {
+		char *more = realloc(bytes->data, 2 * end);
+
+		if (!more) {
+			fputs("cufence: out of memory\n", stderr);
+			return -1;
+		}
+		bytes->data = more;
+		bytes->room = 2 * end;
+	}
+	if (size)
+		memcpy(bytes->data + bytes->size, data, size);
+	memset(bytes->data + bytes->size + size, 0, end - bytes->size - size);
+	bytes->size = end;
+	return 0;
+}
+
+static const struct record *record_at(const struct bytes *bytes, size_t at)
+{
+	return (const struct record *)(const void *)(bytes->data + at);
+}
+
+static uint64_t question_hash(const char *question, size_t size)
+{
+	return map_hash(question, size);
+}
+
+static int index_records(struct kept_access *kept)
+{
+	for (size_t at = 0; at < kept->record.size; at += record_at(&kept->record, at)->size) {
+		const struct record *record = record_at(&kept->record, at);
+		uint64_t hash = question_hash((const char *)(record + 1), record->question);
+
+		if (map_set(&kept->place, hash, at))
+			return -1;
+	}
+	return 0;
+}
+
+struct kept_access *kept_access_open(uint64_t hash)
+{
+	struct kept_access *kept = calloc(1, sizeof(*kept));
+
+	if (!kept) {
+		fputs("cufence: out of memory\n", stderr);
+		return NULL;
+	}
+	snprintf(kept->key, sizeof(kept->key), "%016llx", (unsigned long long)hash);
+	kept->record.data = cache_get("access", kept->key, &kept->record.size);
+	if (!kept->record.data || kept->record.size > KEPT_MOST)
+		kept->record.size = 0;
+	kept->record.room = kept->record.size;
+	if (!index_records(kept))
+		return kept;
+	fputs("cufence: out of memory\n", stderr);
+	kept_access_close(kept);
+	return NULL;
+}
+
+void kept_access_close(struct kept_access *kept)
+{
+	if (!kept)
+		return;
+	if (kept->is_new)
+		cache_put("access", kept->key, kept->record.data, kept->record.size);
+	free(kept->record.data);
+	free(kept->question.data);
+	free(kept->answer.data);
+	map_release(&kept->place);
+	free(kept);
+}
+
+/* All that the interpreter is told. */
+static int ask(struct bytes *question, const char *name, const struct ptx_launch *launch)
+{
+	question->size = 0;
+	return add(question, name, strlen(name) + 1) ||
+			add(question, launch->grid, sizeof(launch->grid)) ||
+			add(question, launch->block, sizeof(launch->block)) ||
+			add(question, launch->value, launch->size) ||
+			add(question, launch->state, launch->size)
+		? -1
+		: 0;
+}
+
+static void read_record(const struct record *record, struct kept_answer *answer)
+{
+	const char *at = (const char *)(record + 1) + padded(record->question);
+
+	*answer = (struct kept_answer){
+		.failed = (int)record->failed,
+		.complete = (int)record->complete,
+		.reaches = record->reaches,
+		.steps = record->steps,
+		.claim_count = record->claims,
+		.variable_count = record->variables,
+		.scalar_count = record->scalars,
+		.claim = (const struct ptx_claim *)(const void *)at,
+	};
+	at += padded(record->claims * sizeof(*answer->claim));
+	answer->variable = (const struct kept_variable *)(const void *)at;
+	at += padded(record->variables * sizeof(*answer->variable));
+	answer->scalar = (const uint8_t *)at;
+	at += padded(record->scalars);
+	answer->names = at;
+	at += padded(record->names);
+	answer->why = record->why ? at : NULL;
+}
+
+/* The variables that claims are of, and their names, one after the other. */
+static int list_variables(const struct ptx_module *module, const struct ptx_access *access,
+	struct bytes *variables, struct bytes *names)
+{
+	for (size_t i = 0; i < access->count; i++) {
+		struct kept_variable variable = { .offset = access->claim[i].offset };
+		struct ptx_variable_name name;
+
+		if (ptx_variable(module, variable.offset, &name) ||
+			(i && access->claim[i - 1].offset == variable.offset))
+			continue;
+		variable.bytes = name.bytes;
+		variable.name = (uint32_t)names->size;
+		variable.length = (uint32_t)name.length;
+		if (add(variables, &variable, sizeof(variable)) ||
+			add(names, name.name, name.length))
+			return -1;
+	}
+	return 0;
+}
+
+static int write_record(struct kept_access *kept, struct record *record,
+	const struct ptx_module *module, const struct ptx_access *access)
+{
+	struct bytes variables = { 0 }, names = { 0 }, *answer = &kept->answer;
+	int rc = list_variables(module, access, &variables, &names);
+
+	answer->size = 0;
+	record->question = (uint32_t)kept->question.size;
+	record->variables = (uint32_t)(variables.size / sizeof(struct kept_variable));
+	record->names = (uint32_t)names.size;
+	rc = rc || add(answer, record, sizeof(*record)) ||
+		add(answer, kept->question.data, kept->question.size) ||
+		add(answer, access->claim, access->count * sizeof(*access->claim)) ||
+		add(answer, variables.data, variables.size) ||
+		add(answer, access->scalar, access->scalar_count) ||
+		add(answer, names.data, names.size) || add(answer, access->why, record->why);
+	free(variables.data);
+	free(names.data);
+	if (rc)
+		return -1;
+	((struct record *)(void *)answer->data)->size = (uint32_t)answer->size;
+	return 0;
+}
+
+static int keep(struct kept_access *kept, uint64_t hash)
+{
+	const struct bytes *answer = &kept->answer;
+	size_t at;
+
+	if (kept->record.size + answer->size > KEPT_MOST) {
+		kept->record.size = 0;
+		map_release(&kept->place);
+	}
+	at = kept->record.size;
+	kept->is_new = 1;
+	return add(&kept->record, answer->data, answer->size) || map_set(&kept->place, hash, at)
+		? -1
+		: 0;
+}
+
+static int interpret(struct kept_access *kept, struct ptx_module *module, size_t kernel,
+	const struct ptx_launch *launch, unsigned long steps, int *lasts)
+{
+	struct ptx_access access;
+	int failed = ptx_interpret(module, kernel, launch, steps, &access), rc;
+	struct record record = { .failed = failed != 0, .limit = steps };
+
+	record.complete = (uint32_t)access.complete;
+	record.reaches = access.reaches;
+	record.steps = access.steps;
+	record.claims = (uint32_t)access.count;
+	record.scalars = access.scalar_count;
+	record.why = access.why ? (uint32_t)strlen(access.why) + 1 : 0;
+	rc = write_record(kept, &record, module, &access);
+	/* There may be more memory the next time. */
+	*lasts = access.why != ptx_no_memory;
+	ptx_access_release(&access);
+	return rc;
+}
+
+/* It would be answered so again: where it failed, maybe because of the limit, at the same one. */
+static int is_same(const struct kept_access *kept, const struct record *record, unsigned long steps)
+{
+	return record->question == kept->question.size &&
+		!memcmp(record + 1, kept->question.data, kept->question.size) &&
+		(record->failed ? record->limit == steps : record->steps <= steps);
+}
+
+int kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t kernel,
+	const char *name, const struct ptx_launch *launch, unsigned long steps,
+	struct kept_answer *answer)
+{
+	uint64_t hash, at;
+	int lasts;
+
+	if (ask(&kept->question, name, launch))
+		return -1;
+	hash = question_hash(kept->question.data, kept->question.size);
+	at = map_get(&kept->place, hash, UINT64_MAX);
+	if (at != UINT64_MAX && is_same(kept, record_at(&kept->record, at), steps)) {
+		read_record(record_at(&kept->record, at), answer);
+		return 0;
+	}
+	if (interpret(kept, module, kernel, launch, steps, &lasts))
+		return -1;
+	read_record(record_at(&kept->answer, 0), answer);
+	return lasts ? keep(kept, hash) : 0;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the interpreter said is kept by the hash of the code, and by all that it was told. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "kept_access.h"
+
+/* clang-format off */
+#define KERNEL(body) ".version 7.0\n.target sm_75\n.address_size 64\n" \
+	".global .align 4 .b8 table[64];\n" \
+	".visible .entry k(.param .u64 p, .param .u32 n, .param .u32 m)\n{\n" \
+	".reg .b64 %rd<4>;\n.reg .b32 %r<4>;\nld.param.u64 %rd1, [p];\nld.param.u32 %r2, [n];\n" \
+	"mul.wide.u32 %rd3, %r2, 4;\nadd.u64 %rd2, %rd1, %rd3;\n" body "\nret;\n}\n"
+/* clang-format on */
+#define STORES KERNEL("st.global.u32 [%rd2], %r1;\nld.global.u32 %r3, [table+8];")
+#define LOADS KERNEL("ld.global.u32 %r1, [%rd2];")
+
+/* Of the kernel with n = 5, as text: what is said of it. */
+static char *ask(struct kept_access *kept, const char *text, uint32_t block, unsigned long steps,
+	struct kept_answer *answer)
+{
+	static const char *const direction[] = { "load", "store", "atomic" };
+	uint8_t value[16] = { [8] = 5 }, state[16];
+	struct ptx_launch launch = { { 1, 1, 1 }, { block, 1, 1 }, 16, value, state };
+	struct ptx_module *module;
+	char *said = NULL, error[IMAGE_ERROR_SIZE];
+	size_t size;
+	FILE *out = open_memstream(&said, &size);
+
+	memset(state, PTX_POINTER, 8);
+	memset(state + 8, PTX_KNOWN, 8);
+	module = ptx_open(text, strlen(text), error);
+	assert_non_null(module);
+	assert_int_equal(kept_access_find(kept, module, 0, "k", &launch, steps, answer), 0);
+	if (answer->failed)
+		fprintf(out, "failed: %s", answer->why);
+	for (size_t i = 0; i < answer->claim_count; i++)
+		fprintf(out, "%s %lld..%lld, ", direction[answer->claim[i].direction],
+			(long long)answer->claim[i].low, (long long)answer->claim[i].high);
+	for (size_t i = 0; i < answer->variable_count; i++)
+		fprintf(out, "%.*s of %llu bytes", (int)answer->variable[i].length,
+			answer->names + answer->variable[i].name,
+			(unsigned long long)answer->variable[i].bytes);
+	fclose(out);
+	ptx_close(module);
+	return said;
+}
+
+static void expect(uint64_t hash, const char *text, uint32_t block, unsigned long steps,
+	const char *wanted)
+{
+	struct kept_access *kept = kept_access_open(hash);
+	struct kept_answer answer;
+	char *said;
+
+	assert_non_null(kept);
+	said = ask(kept, text, block, steps, &answer);
+	assert_string_equal(said, wanted);
+	free(said);
+	kept_access_close(kept);
+}
+
+#define STORED "store 20..24, load 8..12, table of 64 bytes"
+
+/* The second time the text says something else, which shows that it is not read. */
+static void an_answer_lasts(void **state)
+{
+	expect(1, STORES, 32, 1000, STORED);
+	expect(1, LOADS, 32, 1000, STORED);
+	expect(1, LOADS, 64, 1000, "load 20..24, ");
+	expect(1, STORES, 64, 1000, "load 20..24, ");
+	expect(1, LOADS, 32, 1000, STORED);
+	expect(2, LOADS, 32, 1000, "load 20..24, ");
+}
+
+/* A limit under which the interpreter had gone on is as if it were asked. */
+static void limits_hold(void **state)
+{
+	expect(3, STORES, 32, 1000, STORED);
+	expect(3, STORES, 32, 3, "failed: too long");
+	expect(3, LOADS, 32, 3, "failed: too long");
+	expect(3, LOADS, 32, 1000, "load 20..24, ");
+}
+
+/* So that a run has the same answers whether they were kept or not. */
+static void steps_are_counted_again(void **state)
+{
+	struct kept_access *kept = kept_access_open(4);
+	struct kept_answer first, second;
+
+	free(ask(kept, STORES, 32, 1000, &first));
+	kept_access_close(kept);
+	kept = kept_access_open(4);
+	free(ask(kept, STORES, 32, 1000, &second));
+	assert_true(first.steps > 0);
+	assert_int_equal(first.steps, second.steps);
+	kept_access_close(kept);
+}
+
+static int use_own_cache(void **state)
+{
+	static char home[] = "/tmp/cufence-kept-XXXXXX";
+
+	*state = mkdtemp(home);
+	return !*state || setenv("XDG_CACHE_HOME", home, 1) ? -1 : 0;
+}
+
+static int remove_cache(void **state)
+{
+	char command[100];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", (const char *)*state);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_answer_lasts),
+		cmocka_unit_test(limits_hold),
+		cmocka_unit_test(steps_are_counted_again),
+	};
+
+	return cmocka_run_group_tests(tests, use_own_cache, remove_cache);
+}
