@@ -38,28 +38,14 @@ int account_add(struct account *account, int32_t device, enum account_cause caus
 	return map_set(&account->sums, key, account->sum_count);
 }
 
-static int note_holds(struct account *account)
-{
-	const struct run_evidence *evidence = &account->run->evidence;
-	int rc = 0;
-
-	for (size_t i = 0; i < evidence->hold_count && !rc; i++)
-		rc = map_set(&account->holds, evidence->hold[i].op, i + 1);
-	return rc;
-}
-
 /* Without a loop: from the first call that submits to the end of the last operation. */
 static void take_run(struct account *account)
 {
-	const struct run *run = account->run;
-
 	account->begin = RUN_NEVER;
-	for (uint32_t id = 1; id < run_work_end(run); id++) {
-		const struct run_work *work = run_work(run, id);
-		const struct run_call *call = work ? run_call(run, work->call) : NULL;
+	for (size_t i = 0; i < account->work_count; i++) {
+		const struct run_work *work = run_work(account->run, account->work[i].id);
+		const struct run_call *call = run_call(account->run, work->call);
 
-		if (!work || run_where(run, work)->process != account->process)
-			continue;
 		if (call && call->enter < account->begin)
 			account->begin = call->enter;
 		if (work->start < account->begin)
@@ -71,23 +57,22 @@ static void take_run(struct account *account)
 /* The last turn is over when all has ended that was submitted by its end. */
 static void take_end(struct account *account)
 {
-	const struct run *run = account->run;
 	int64_t submitted = account->loop.turns ? account->end : RUN_NEVER;
 
-	for (uint32_t id = 1; id < run_work_end(run); id++) {
-		const struct run_work *work = run_work(run, id);
-		const struct run_call *call = work ? run_call(run, work->call) : NULL;
-		int64_t end = work ? run_end(run, work, id) : RUN_NEVER;
+	for (size_t i = 0; i < account->work_count; i++) {
+		const struct account_work *work = &account->work[i];
+		const struct run_call *call =
+			run_call(account->run, run_work(account->run, work->id)->call);
 
-		if (work && run_where(run, work)->process == account->process && end != RUN_NEVER &&
-			end > account->end && (call ? call->enter : work->start) < submitted)
-			account->end = end;
+		if (work->end != RUN_NEVER && work->end > account->end &&
+			(call ? call->enter : work->start) < submitted)
+			account->end = work->end;
 	}
 }
 
 static int measure(struct account *account)
 {
-	if (loop_find(&account->loop, account->run, account->process))
+	if (loop_find(&account->loop, account->run, account->of, account->of_count))
 		return -1;
 	if (account->loop.turns) {
 		account->begin = account->loop.begin[0];
@@ -99,7 +84,7 @@ static int measure(struct account *account)
 	take_end(account);
 	if (account->begin == account->end)
 		return 0;
-	if (account_read_calls(account) || note_holds(account))
+	if (account_read_calls(account))
 		return -1;
 	if (!account->thread && account->busiest_count)
 		account->thread = account->busiest[0];
@@ -133,40 +118,103 @@ static int store(const struct account *account, struct rows *loops, struct rows 
 
 static void release(struct account *account)
 {
-	for (uint32_t i = 0; account->threads && i < account->run->thread_count; i++)
-		free(account->threads[i].call);
-	free(account->threads);
+	for (size_t i = 0; i < account->of_count; i++) {
+		free(account->threads[account->of[i]].call);
+		account->threads[account->of[i]] = (struct account_thread){ 0 };
+	}
 	free(account->sum);
 	map_release(&account->sums);
-	map_release(&account->holds);
 	loop_release(&account->loop);
 }
 
-static int account_process(const struct run *run, uint32_t process, struct rows *loops,
-	struct rows *sums)
+/* Whose threads those are; *work: its first operation, then the next process's. */
+static int account_process(const struct account_run *all, const uint32_t *of, size_t of_count,
+	size_t *work, struct rows *loops, struct rows *sums)
 {
-	struct account account = { .run = run, .process = process };
-	int rc = measure(&account) || store(&account, loops, sums) ? -1 : 0;
+	struct account account = { .run = all->run,
+		.of = of,
+		.of_count = of_count,
+		.threads = all->threads,
+		.holds = &all->holds,
+		.process = all->run->thread[*of].process };
+	int rc;
 
+	while (*work < all->work_count && all->work[*work].process < account.process)
+		(*work)++;
+	account.work = all->work + *work;
+	while (*work < all->work_count && all->work[*work].process == account.process)
+		(*work)++;
+	account.work_count = (size_t)(all->work + *work - account.work);
+	rc = measure(&account) || store(&account, loops, sums) ? -1 : 0;
 	release(&account);
 	return rc;
 }
 
 /* Processes are those that threads are of. */
-static int account_all(const struct run *run, struct rows *loops, struct rows *sums)
+static int account_processes(const struct account_run *all, struct rows *loops, struct rows *sums)
 {
-	struct map done = { 0 };
+	const struct run_thread *thread = all->run->thread;
+	size_t work = 0, end;
+
+	for (size_t first = 0; first < all->of_count; first = end) {
+		for (end = first; end < all->of_count &&
+			thread[all->of[end]].process == thread[all->of[first]].process;)
+			end++;
+		if (account_process(all, all->of + first, end - first, &work, loops, sums))
+			return -1;
+	}
+	return rows_finish(loops) || rows_finish(sums) ? -1 : 0;
+}
+
+static int note_holds(struct account_run *all)
+{
+	const struct run_evidence *evidence = &all->run->evidence;
 	int rc = 0;
 
-	for (uint32_t i = 1; i < run->thread_count && !rc; i++) {
-		uint32_t process = run->thread[i].process;
+	for (size_t i = 0; i < evidence->hold_count && !rc; i++)
+		rc = map_set(&all->holds, evidence->hold[i].op, i + 1);
+	return rc;
+}
 
-		if (!process || map_get(&done, process, 0))
-			continue;
-		rc = map_set(&done, process, 1) || account_process(run, process, loops, sums);
+static int by_process(const void *a, const void *b, void *of)
+{
+	const uint32_t *x = a, *y = b;
+	const struct run_thread *thread = of;
+
+	if (thread[*x].process != thread[*y].process)
+		return thread[*x].process < thread[*y].process ? -1 : 1;
+	return (*x > *y) - (*x < *y);
+}
+
+static int list_threads(struct account_run *all)
+{
+	const struct run *run = all->run;
+
+	all->threads = calloc(run->thread_count + 1, sizeof(*all->threads));
+	all->of = calloc(run->thread_count + 1, sizeof(*all->of));
+	if (!all->threads || !all->of) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
 	}
-	map_release(&done);
-	return rc || rows_finish(loops) || rows_finish(sums) ? -1 : 0;
+	for (uint32_t i = 1; i < run->thread_count; i++)
+		if (run->thread[i].process)
+			all->of[all->of_count++] = i;
+	qsort_r(all->of, all->of_count, sizeof(*all->of), by_process, run->thread);
+	return 0;
+}
+
+static int account_all(const struct run *run, struct rows *loops, struct rows *sums)
+{
+	struct account_run all = { .run = run };
+	int rc = list_threads(&all) || note_holds(&all) || account_list_works(&all)
+		? -1
+		: account_processes(&all, loops, sums);
+
+	free(all.work);
+	free(all.of);
+	free(all.threads);
+	map_release(&all.holds);
+	return rc;
 }
 
 int account_measure(struct db *db)

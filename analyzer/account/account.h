@@ -2,10 +2,10 @@
 /*
  * Where the time goes: tables loop and account.
  *
- * Of each process the part looked at is its loop (loop.h), until all has ended that its turns
- * submitted, or without one all from the first call that submits an operation to the end of the
- * last operation.  Of each device that ran something in
- * it, each nanosecond has one cause: it was busy, or it idled until an operation began because
+ * The account of a process covers its loop (loop.h), until all has ended that its turns submitted,
+ * or without a loop all from the first call that submits an operation to the end of the last
+ * operation.  Each nanosecond of a device that ran something meanwhile has one cause: the device
+ * was busy, or it idled until an operation began because
  *
  *	outside   no thread was in CUDA: the host had other work between two sites
  *	submit    a thread was in a call that submits work
@@ -22,7 +22,7 @@
  * wait.  Of the host the thread that makes the loop's turns has each nanosecond: held (table wait),
  * submit, call, wait (the rest of calls that waited), outside.
  *
- * The rows of a device, and those of the host, add up to the part looked at.
+ * The rows of a device, and those of the host, add up to the time covered.
  */
 #ifndef CUFENCE_ACCOUNT_H
 #define CUFENCE_ACCOUNT_H

@@ -80,21 +80,14 @@ static void note_busy(struct account *account, uint32_t thread)
 
 int account_read_calls(struct account *account)
 {
-	const struct run *run = account->run;
+	for (size_t i = 0; i < account->of_count; i++) {
+		struct account_thread *thread = &account->threads[account->of[i]];
 
-	account->threads = calloc(run->thread_count, sizeof(*account->threads));
-	if (!account->threads) {
-		fputs("cufence: out of memory\n", stderr);
-		return -1;
-	}
-	for (uint32_t i = 1; i < run->thread_count; i++) {
-		account->threads[i].thread = i;
-		if (run->thread[i].process != account->process)
-			continue;
-		if (read_thread(&account->threads[i], run))
+		thread->thread = account->of[i];
+		if (read_thread(thread, account->run))
 			return -1;
-		if (account->threads[i].count)
-			note_busy(account, i);
+		if (thread->count)
+			note_busy(account, account->of[i]);
 	}
 	return 0;
 }
@@ -208,7 +201,7 @@ int account_idle_host(struct account *account, int32_t device, uint32_t thread, 
 
 /* --- the host --- */
 
-/* What a call has in the part looked at, its hold at its end. */
+/* What a call has of the time from one to another, its hold at its end. */
 static int add_call(struct account *account, const struct account_call *call, int64_t from,
 	int64_t until)
 {

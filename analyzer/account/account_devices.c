@@ -5,45 +5,39 @@
 #include "account_parts.h"
 #include "array.h"
 
-/* Operations of one device, in order of their start. */
-struct span {
-	int64_t start, end;
-	uint32_t work;
-	int32_t device;
-};
-
 static int by_device_and_start(const void *a, const void *b)
 {
-	const struct span *x = a, *y = b;
+	const struct account_work *x = a, *y = b;
 
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
 	if (x->device != y->device)
 		return x->device < y->device ? -1 : 1;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return (x->work > y->work) - (x->work < y->work);
+	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int read_spans(const struct account *account, struct span **spans, size_t *count)
+int account_list_works(struct account_run *all)
 {
-	const struct run *run = account->run;
+	const struct run *run = all->run;
 
 	for (uint32_t id = 1; id < run_work_end(run); id++) {
 		const struct run_work *work = run_work(run, id);
 		const struct run_where *where = work ? run_where(run, work) : NULL;
-		int64_t end = work ? run_end(run, work, id) : RUN_NEVER;
-		struct span *more;
+		struct account_work *more;
 
-		if (!work || where->process != account->process || work->start == RUN_NEVER ||
-			end == RUN_NEVER || end < work->start)
+		if (!work)
 			continue;
-		more = array_room(*spans, *count, sizeof(*more));
+		more = array_room(all->work, all->work_count, sizeof(*more));
 		if (!more)
 			return -1;
-		*spans = more;
-		more[(*count)++] = (struct span){ work->start, end, id, where->device };
+		all->work = more;
+		more[all->work_count++] = (struct account_work){ work->start,
+			run_end(run, work, id), id, where->process, where->device };
 	}
-	if (*count)
-		qsort(*spans, *count, sizeof(**spans), by_device_and_start);
+	if (all->work_count)
+		qsort(all->work, all->work_count, sizeof(*all->work), by_device_and_start);
 	return 0;
 }
 
@@ -65,13 +59,13 @@ static int64_t loading(const struct run *run, uint32_t call, int64_t from, int64
 }
 
 /* Submitted at from, begun at until. */
-static int add_submitted(struct account *account, const struct span *next, uint32_t site,
+static int add_submitted(struct account *account, const struct account_work *next, uint32_t site,
 	int64_t from, int64_t until)
 {
 	const struct run *run = account->run;
-	const struct run_work *work = run_work(run, next->work);
+	const struct run_work *work = run_work(run, next->id);
 	const struct run_call *call = run_call(run, work->call);
-	uint64_t number = map_get(&account->holds, next->work, 0);
+	uint64_t number = map_get(account->holds, next->id, 0);
 	int64_t exit = run_exit(run, call, work->call);
 	int64_t inside = exit < until ? exit : until;
 	int64_t load = loading(run, work->call, from, until), held = 0;
@@ -96,10 +90,11 @@ static int add_submitted(struct account *account, const struct span *next, uint3
 }
 
 /* The device idled between two times, until that operation began. */
-static int add_idle(struct account *account, const struct span *next, int64_t from, int64_t until)
+static int add_idle(struct account *account, const struct account_work *next, int64_t from,
+	int64_t until)
 {
 	const struct run *run = account->run;
-	const struct run_work *work = run_work(run, next->work);
+	const struct run_work *work = run_work(run, next->id);
 	const struct run_call *call = run_call(run, work->call);
 	uint32_t site;
 	int64_t enter;
@@ -116,31 +111,39 @@ static int add_idle(struct account *account, const struct span *next, int64_t fr
 	return enter < until ? add_submitted(account, next, site, enter, until) : 0;
 }
 
-static int runs_in(const struct account *account, const struct span *span)
+/* Both times are known. */
+static int ran(const struct account_work *work)
 {
-	return span->start < account->end && span->end > account->begin;
+	return work->start != RUN_NEVER && work->end != RUN_NEVER && work->end >= work->start;
+}
+
+static int ran_in(const struct account *account, const struct account_work *work)
+{
+	return ran(work) && work->start < account->end && work->end > account->begin;
 }
 
 /* Those of one device. */
-static int add_device(struct account *account, const struct span *span, size_t count)
+static int add_device(struct account *account, const struct account_work *work, size_t count)
 {
 	int64_t until = account->begin, busy = 0;
 
-	for (uint32_t i = 0; i < account->run->thread_count; i++)
-		account->threads[i].at = 0;
+	for (size_t i = 0; i < account->of_count; i++)
+		account->threads[account->of[i]].at = 0;
 	for (size_t i = 0; i < count && until < account->end; i++) {
-		int64_t start = span[i].start < account->end ? span[i].start : account->end;
-		int64_t end = span[i].end < account->end ? span[i].end : account->end;
+		int64_t start = work[i].start < account->end ? work[i].start : account->end;
+		int64_t end = work[i].end < account->end ? work[i].end : account->end;
 
-		if (start > until && add_idle(account, &span[i], until, start))
+		if (!ran(&work[i]))
+			continue;
+		if (start > until && add_idle(account, &work[i], until, start))
 			return -1;
 		start = start > until ? start : until;
 		busy += end > start ? end - start : 0;
 		until = end > start ? end : start;
 	}
-	return account_add(account, span->device, ACCOUNT_BUSY, 0, 0, busy) ||
+	return account_add(account, work->device, ACCOUNT_BUSY, 0, 0, busy) ||
 			(until < account->end &&
-				account_add(account, span->device, ACCOUNT_DONE, 0, 0,
+				account_add(account, work->device, ACCOUNT_DONE, 0, 0,
 					account->end - until))
 		? -1
 		: 0;
@@ -148,18 +151,17 @@ static int add_device(struct account *account, const struct span *span, size_t c
 
 int account_devices(struct account *account)
 {
-	struct span *spans = NULL;
-	size_t count = 0, end;
-	int rc = read_spans(account, &spans, &count);
+	const struct account_work *work = account->work;
+	size_t end;
 
-	for (size_t first = 0; first < count && !rc; first = end) {
+	for (size_t first = 0; first < account->work_count; first = end) {
 		int runs = 0;
 
-		for (end = first; end < count && spans[end].device == spans[first].device; end++)
-			runs |= runs_in(account, &spans[end]);
-		if (runs)
-			rc = add_device(account, spans + first, end - first);
+		for (end = first;
+			end < account->work_count && work[end].device == work[first].device; end++)
+			runs |= ran_in(account, &work[end]);
+		if (runs && add_device(account, work + first, end - first))
+			return -1;
 	}
-	free(spans);
-	return rc;
+	return 0;
 }

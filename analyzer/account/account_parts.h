@@ -28,8 +28,15 @@ enum account_cause {
 
 #define ACCOUNT_HOST (-1) /* in place of a device */
 
-/* So many threads are looked at beside the one that submitted. */
+/* Of a process so many threads, beside the one that submitted, may be what had the host. */
 #define ACCOUNT_BUSIEST 8
+
+/* An operation. */
+struct account_work {
+	int64_t start, end; /* ns; RUN_NEVER: not known */
+	uint32_t id, process;
+	int32_t device;
+};
 
 /* A call that no other call made. */
 struct account_call {
@@ -53,21 +60,39 @@ struct account_sum {
 	int64_t ns, times;
 };
 
+/* All processes of a run. */
+struct account_run {
+	const struct run *run;
+	struct account_work *work; /* by process, device and start */
+	size_t work_count;
+	uint32_t *of; /* threads, by process */
+	size_t of_count;
+	struct account_thread
+		*threads; /* by thread, 0 included; without calls but those of a process */
+	struct map holds; /* operation -> number of its hold + 1 */
+};
+
+/* One process. */
 struct account {
 	const struct run *run;
+	const struct account_work *work; /* by device and start */
+	size_t work_count;
+	const uint32_t *of; /* its threads */
+	size_t of_count;
+	struct account_thread *threads; /* by thread */
+	const struct map *holds;
 	struct loop loop;
 	uint32_t process, thread;          /* thread: of the host's account, 0: none */
-	int64_t begin, end;                /* ns: what is looked at */
-	struct account_thread *threads;    /* by thread, 0 included */
+	int64_t begin, end;                /* ns: the time covered */
 	uint32_t busiest[ACCOUNT_BUSIEST]; /* threads, those with the most calls first */
 	size_t busiest_count;
-	struct map holds; /* operation -> number of its hold + 1 */
 	struct account_sum *sum;
 	size_t sum_count;
 	struct map sums; /* hash of what makes one -> number + 1 */
 };
 
 /* Each 0, or -1 after a message. */
+int account_list_works(struct account_run *all);
 int account_read_calls(struct account *account);
 int account_add(struct account *account, int32_t device, enum account_cause cause, uint32_t from,
 	uint32_t site, int64_t ns);

@@ -356,16 +356,15 @@ static int search_thread(struct loop *loop, struct search *search, uint32_t thre
 	return take_loop(loop, search);
 }
 
-int loop_find(struct loop *loop, const struct run *run, uint32_t process)
+int loop_find(struct loop *loop, const struct run *run, const uint32_t *threads, size_t count)
 {
 	struct search search = { .run = run };
 	size_t most = 0;
 	int rc = 0;
 
-	*loop = (struct loop){ .process = process };
-	for (uint32_t thread = 1; thread < run->thread_count && !rc; thread++)
-		if (run->thread[thread].process == process)
-			rc = search_thread(loop, &search, thread, &most);
+	*loop = (struct loop){ 0 };
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = search_thread(loop, &search, threads[i], &most);
 	free(search.token);
 	free(search.times);
 	free(search.seen);
