@@ -123,6 +123,21 @@ static const char *find_wrong_stream(const struct fences *fences,
 	return NULL;
 }
 
+const struct recent_wait *fences_find_third(const struct fences *fences,
+	const struct operation_point *earlier, const struct operation_point *later)
+{
+	for (unsigned i = 0; i < FENCES_RECENT && i < fences->waits; i++) {
+		const struct recent_wait *wait =
+			&fences->recent[(fences->waits - 1 - i) % FENCES_RECENT];
+
+		if (wait->recorded_in == earlier->stream && wait->record > earlier->call &&
+			wait->call < later->call && wait->stream != earlier->stream &&
+			wait->stream != later->stream)
+			return wait;
+	}
+	return NULL;
+}
+
 const char *fences_explain(const struct fences *fences, const struct operation_point *earlier,
 	const struct operation_point *later)
 {

@@ -44,6 +44,13 @@ const char *fences_explain_captured(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
+ * The last wait by a third stream for an event that was recorded behind earlier and that later's
+ * stream ought to have waited for; NULL: there is none.
+ */
+const struct recent_wait *fences_find_third(const struct fences *fences,
+	const struct operation_point *earlier, const struct operation_point *later);
+
+/*
  * 1 if the wait that was seen last, of later's stream, is for an event recorded behind earlier and
  * before later was submitted: it would have ordered them and comes too late.
  */

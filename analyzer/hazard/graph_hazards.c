@@ -29,7 +29,7 @@ struct graph_walk {
 	unsigned char *follows, *precedes; /* of a node: something within its part */
 	size_t *first;                     /* of a node, in its accesses; one more at the end */
 	int64_t *rank;                     /* as the program made them, ends of parts before all */
-	struct idmap histories;            /* allocation -> struct history */
+	struct idmap shared;               /* allocation -> struct shared */
 	size_t vertex;                     /* looked at now */
 };
 
@@ -195,13 +195,6 @@ static struct operation_point point_of_node(const struct graph_walk *walk, size_
 		.maybe = node->maybe };
 }
 
-static int is_on_host(const struct hazards *hazards, int64_t allocation)
-{
-	uint32_t kind = run_allocation(hazards->db->run, allocation)->kind;
-
-	return kind == ALLOCATION_PINNED || kind == ALLOCATION_REGISTERED;
-}
-
 static int see_node(struct graph_walk *walk, size_t number)
 {
 	struct hazards *hazards = walk->hazards;
@@ -211,20 +204,19 @@ static int see_node(struct graph_walk *walk, size_t number)
 	hazards->now = point_of_node(walk, number);
 	hazards->first = hazards->count;
 	for (size_t i = walk->first[number]; i < end; i++) {
-		const struct history *history = idmap_get(&walk->histories, access[i].allocation);
+		const struct shared *shared = idmap_get(&walk->shared, access[i].allocation);
 
-		if (history && access[i].direction != ACCESS_UNKNOWN &&
-			hazards_judge(hazards, history, &access[i],
-				is_on_host(hazards, access[i].allocation)))
+		if (shared && access[i].direction != ACCESS_UNKNOWN &&
+			hazards_judge(hazards, shared, &access[i]))
 			return -1;
 	}
 	for (size_t i = walk->first[number]; i < end; i++) {
-		struct history *history =
-			idmap_need(&walk->histories, access[i].allocation, sizeof(struct history));
+		struct shared *shared =
+			usage_need(&walk->shared, hazards->run, access[i].allocation);
 
-		if (!history ||
+		if (!shared ||
 			(access[i].direction != ACCESS_UNKNOWN &&
-				history_add(history, &hazards->ordering, &access[i],
+				history_add(&shared->history, &hazards->ordering, &access[i],
 					&hazards->now)))
 			return -1;
 	}
@@ -246,12 +238,6 @@ static void find_accesses(struct graph_walk *walk)
 		walk->first[i] = at;
 		at += own;
 	}
-}
-
-static void free_history(void *object)
-{
-	history_release(object);
-	free(object);
 }
 
 /* 0; 1: it is too much work, or no graph; -1 after a message. */
@@ -296,7 +282,7 @@ static void release(struct graph_walk *walk)
 {
 	graph_order_release(&walk->full);
 	graph_order_release(&walk->any);
-	idmap_release(&walk->histories, free_history);
+	usage_free_shared(&walk->shared);
 	free(walk->port);
 	free(walk->follows);
 	free(walk->precedes);

@@ -11,9 +11,6 @@
 /* Rows of table hazard at most: a loop that races a million times says no more than one that does
  * so a hundred thousand times. */
 #define MOST_HAZARDS 100000
-/* So many of the last hazards are looked at when a wait comes too late. */
-#define LATE_LOOKS 64
-
 static const char *const confidences[] = { "possible", "likely", "certain" };
 
 static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence",
@@ -29,85 +26,6 @@ static const char *const evidences[] = { [EVIDENCE_NONE] = "none",
 static const char
 	*const orders[] = { [ACCESS_RAW] = "raw", [ACCESS_WAR] = "war", [ACCESS_WAW] = "waw" };
 
-/* Memory of which more than one stream makes use, or a kernel that begins early. */
-struct shared {
-	struct history history;
-	int on_host;
-};
-
-/* --- memory of which several streams make use --- */
-
-static int is_of_host(const struct run_allocation *allocation)
-{
-	return allocation->kind == ALLOCATION_PINNED || allocation->kind == ALLOCATION_REGISTERED;
-}
-
-/* An allocation is used in a call's stream; first: allocation -> 1 + the first such stream. */
-static int note_use(struct hazards *hazards, struct map *first, uint32_t id, uint32_t user,
-	int early)
-{
-	const struct run_call *call = run_call(hazards->run, user);
-	uint64_t stream = UINT64_C(1) + (call ? call->stream : 0), before;
-	struct shared *shared;
-
-	if (!id || !call)
-		return 0;
-	id = run_memory(hazards->run, id);
-	before = map_get(first, id, 0);
-	if (!before && map_set(first, id, stream))
-		return -1;
-	if (!early && (!before || before == stream))
-		return 0;
-	shared = idmap_need(&hazards->shared, id, sizeof(*shared));
-	if (!shared)
-		return -1;
-	shared->on_host = is_of_host(run_allocation(hazards->run, id));
-	return 0;
-}
-
-/* What streams allocate and free they use. */
-static int note_lives(struct hazards *hazards, struct map *first)
-{
-	for (uint32_t id = 1; id < hazards->run->allocations.count; id++) {
-		const struct run_allocation *allocation = run_allocation(hazards->run, id);
-
-		if (allocation->kind == ALLOCATION_ASYNC &&
-			(note_use(hazards, first, id, allocation->created, 0) ||
-				note_use(hazards, first, id, allocation->freed, 0)))
-			return -1;
-	}
-	return 0;
-}
-
-/* Calls come in order; the cursor stays at the call. */
-static int begins_early(struct run_cursor *objects, int64_t call)
-{
-	struct run_cursor at;
-	const struct run_object *object = run_cursor_at(objects, call);
-
-	for (at = *objects; object; at.at++, object = run_cursor_at(&at, call))
-		if (object->role == OBJECT_ATTRIBUTES)
-			return (object->object & LAUNCH_PROGRAMMATIC) != 0;
-	return 0;
-}
-
-static int find_shared(struct hazards *hazards)
-{
-	const struct run_operand *row = (const struct run_operand *)hazards->run->operands.rows;
-	const struct run_operand *end = run_rows_end(&hazards->run->operands);
-	struct run_cursor objects = { .rows = &hazards->run->objects };
-	struct map first = { 0 };
-	int rc = 0;
-
-	for (; row < end && !rc; row++)
-		rc = note_use(hazards, &first, row->allocation, row->call,
-			begins_early(&objects, row->call));
-	if (!rc)
-		rc = note_lives(hazards, &first);
-	map_release(&first);
-	return rc;
-}
-
 struct hazards *hazards_new(struct db *db)
 {
 	struct hazards *hazards = calloc(1, sizeof(*hazards));
@@ -121,20 +39,11 @@ struct hazards *hazards_new(struct db *db)
 	hazards->edges = db_prepare(db,
 		"SELECT from_node, to_node, programmatic FROM graph_edge WHERE graph = ?1 "
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
-	if (hazards->edges && !operations_init(&hazards->operations, db) && !find_shared(hazards))
+	if (hazards->edges && !operations_init(&hazards->operations, db) &&
+		!usage_find(&hazards->usage, db->run) && !hazards_find_scripts(hazards))
 		return hazards;
 	hazards_free(hazards);
 	return NULL;
-}
-
-static void free_shared(void *object)
-{
-	struct shared *shared = object;
-
-	if (!shared)
-		return;
-	history_release(&shared->history);
-	free(shared);
 }
 
 void hazards_free(struct hazards *hazards)
@@ -142,12 +51,13 @@ void hazards_free(struct hazards *hazards)
 	if (!hazards)
 		return;
 	operations_release(&hazards->operations);
-	idmap_release(&hazards->shared, free_shared);
+	usage_release(&hazards->usage);
 	fences_release(&hazards->fences);
 	fences_release(&hazards->captured);
 	dependents_release(&hazards->dependents);
 	idmap_release(&hazards->graphs, free);
 	map_release(&hazards->told);
+	map_release(&hazards->scripted);
 	sqlite3_finalize(hazards->edges);
 	free(hazards->hazard);
 	free(hazards);
@@ -252,8 +162,8 @@ static int add(struct hazards *hazards, const struct hazard *hazard)
 
 struct looking {
 	struct hazards *hazards;
+	const struct shared *shared;
 	const struct memory_access *access;
-	int on_host;
 };
 
 static int is_transfer(enum call_kind kind)
@@ -270,7 +180,7 @@ static enum hazard_rule rule_of(const struct looking *looking, const struct past
 		return ASYNC_ALLOC;
 	if (strength == ORDER_INCIDENTAL && !past->by.upload)
 		return ACCIDENTAL_ORDER;
-	if (!looking->on_host || !(is_transfer(past->by.kind) || is_transfer(now->kind)))
+	if (!looking->shared->on_host || !(is_transfer(past->by.kind) || is_transfer(now->kind)))
 		return MISSING_FENCE;
 	return HOST_BUFFER;
 }
@@ -310,34 +220,6 @@ static enum order_strength order_of_streams(void *arg, const struct past_access 
 									   : strength;
 }
 
-static int is_legacy_and_other(const struct run *run, int64_t stream, int64_t other)
-{
-	return run_stream(run, stream)->kind == STREAM_KIND_LEGACY &&
-		run_stream(run, other)->kind == STREAM_KIND_NON_BLOCKING;
-}
-
-/* The fence that is there, or what may have been taken for one. */
-static const char *explain(const struct hazards *hazards, const struct operation_point *earlier,
-	const struct operation_point *later)
-{
-	const struct run *run = hazards->db->run;
-	const char *why;
-
-	if (hazards->launched_early)
-		return "early-launch";
-	if (hazards->launch)
-		return fences_explain_captured(&hazards->captured, earlier, later);
-	why = fences_explain(&hazards->fences, earlier, later);
-	if (why)
-		return why;
-	if (earlier->returns_early)
-		return "early-return";
-	return is_legacy_and_other(run, earlier->stream, later->stream) ||
-			is_legacy_and_other(run, later->stream, earlier->stream)
-		? "legacy-stream"
-		: NULL;
-}
-
 /*
  * A host function behind the earlier operation told the host that it had ended, before a call that
  * happened to wait may have: the order need not be an accident.
@@ -375,16 +257,17 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 	hazard.confidence = strength == ORDER_ASSUMED || past->by.maybe || hazards->now.maybe
 		? CONFIDENCE_POSSIBLE
 		: confidence_of(hazards, past, access, conflict);
-	hazard.why = explain(hazards, &past->by, &hazards->now);
+	hazard.why = hazards_explain(hazards, looking->shared, &hazard);
 	return add(hazards, &hazard);
 }
 
-int hazards_judge(struct hazards *hazards, const struct history *history,
-	const struct memory_access *access, int on_host)
+int hazards_judge(struct hazards *hazards, const struct shared *shared,
+	const struct memory_access *access)
 {
-	struct looking looking = { hazards, access, on_host };
+	struct looking looking = { hazards, shared, access };
 
-	return history_check(history, &hazards->ordering, access, &hazards->now, judge, &looking);
+	return history_check(&shared->history, &hazards->ordering, access, &hazards->now, judge,
+		&looking);
 }
 
 /* --- one call --- */
@@ -431,16 +314,17 @@ static struct operation_point point_of(const struct order *order, const struct w
 
 static int see_access(struct hazards *hazards, const struct memory_access *access)
 {
-	struct shared *shared = idmap_get(&hazards->shared, access->allocation);
+	struct shared *shared = idmap_get(&hazards->usage.shared, access->allocation);
 
 	if (!shared || access->direction == ACCESS_UNKNOWN)
 		return 0;
-	return hazards_judge(hazards, &shared->history, access, shared->on_host);
+	hazards_watch(hazards, access->allocation);
+	return hazards_judge(hazards, shared, access);
 }
 
 static int add_access(struct hazards *hazards, const struct memory_access *access)
 {
-	struct shared *shared = idmap_get(&hazards->shared, access->allocation);
+	struct shared *shared = idmap_get(&hazards->usage.shared, access->allocation);
 
 	if (!shared || access->direction == ACCESS_UNKNOWN)
 		return 0;
@@ -472,7 +356,7 @@ static int see_operation(struct hazards *hazards, const struct walk_call *call)
 	const struct accesses *accesses;
 	struct graph_content content;
 
-	if (operations_read(&hazards->operations, call, &hazards->shared, &accesses))
+	if (operations_read(&hazards->operations, call, &hazards->usage.shared, &accesses))
 		return -1;
 	for (size_t i = 0; accesses && i < accesses->count; i++)
 		if (see_access(hazards, &accesses->access[i]))
@@ -500,29 +384,10 @@ static int see_lives(struct hazards *hazards, const struct walk_call *call, int 
 	while ((freed = run_cursor_at(&hazards->freed, call->id))) {
 		if (submitted && call->kind == KIND_FREE_ASYNC && see_life(hazards, freed->what))
 			return -1;
-		free_shared(idmap_take(&hazards->shared, freed->what));
+		usage_forget(&hazards->usage, freed->what);
 		hazards->freed.at++;
 	}
 	return 0;
-}
-
-/* What explains it is a fence, and not what was taken for one. */
-static int is_fence(const char *why)
-{
-	return why && strcmp(why, "early-return") && strcmp(why, "legacy-stream");
-}
-
-static void find_late(struct hazards *hazards, const struct walk_call *wait)
-{
-	size_t looks = hazards->count < LATE_LOOKS ? hazards->count : LATE_LOOKS;
-
-	for (size_t i = hazards->count - looks; i < hazards->count; i++) {
-		struct hazard *hazard = &hazards->hazard[i];
-
-		if (!hazard->launch && !is_fence(hazard->why) &&
-			fences_is_late(&hazards->fences, wait, &hazard->earlier, &hazard->later))
-			hazard->why = "late-fence";
-	}
 }
 
 int hazards_see(struct hazards *hazards, struct order *order, const struct walk_call *call)
@@ -530,7 +395,7 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 	if (fences_see(call->captured ? &hazards->captured : &hazards->fences, order, call))
 		return -1;
 	if (call->kind == KIND_STREAM_WAIT && !call->captured)
-		find_late(hazards, call);
+		hazards_find_late(hazards, call);
 	if (kind_has(call->kind, K_TELLS_HOST) && !call->captured &&
 		map_set(&hazards->told, (uint64_t)call->stream, (uint64_t)call->enter))
 		return -1;

@@ -12,6 +12,7 @@
 #include "history.h"
 #include "operations.h"
 #include "run_columns.h"
+#include "usage.h"
 
 enum confidence { CONFIDENCE_POSSIBLE, CONFIDENCE_LIKELY, CONFIDENCE_CERTAIN };
 enum hazard_rule { MISSING_FENCE, ACCIDENTAL_ORDER, HOST_BUFFER, ASYNC_ALLOC };
@@ -33,16 +34,29 @@ struct graph_hazards {
 	size_t first, count;
 };
 
+/* Hazards whose explanation holds as long as a stream does not use some memory. */
+#define WATCHES 16
+
+struct watch {
+	int64_t stream, allocation; /* stream 0: there is none */
+	size_t hazard;
+	int64_t earlier, later; /* its calls */
+	const char *otherwise;  /* what explains it then */
+};
+
 struct hazards {
 	struct db *db;
 	struct operations operations;
 	const struct run *run;
-	struct run_cursor made, freed;  /* allocations, by call */
-	struct idmap shared;            /* allocation -> struct shared */
+	struct run_cursor made, freed; /* allocations, by call */
+	struct usage usage;
 	struct fences fences, captured; /* of streams, and of streams that are captured */
 	struct dependents dependents;
 	struct idmap graphs; /* executable -> struct graph_hazards */
 	struct map told;     /* stream -> entry of its last host function's call */
+	struct map scripted; /* processes of which calls have frames of a script */
+	struct watch watch[WATCHES];
+	unsigned watches;
 	sqlite3_stmt *edges; /* of a graph */
 	struct hazard *hazard;
 	size_t count;
@@ -56,9 +70,27 @@ struct hazards {
 	size_t first;   /* of its hazards */
 };
 
-/* Hazards of an access of the present operation with those of a history. */
-int hazards_judge(struct hazards *hazards, const struct history *history,
-	const struct memory_access *access, int on_host);
+/* Hazards of an access of the present operation with those to the same memory before. */
+int hazards_judge(struct hazards *hazards, const struct shared *shared,
+	const struct memory_access *access);
+
+/* --- reasons.c --- */
+
+/* To be known before anything is explained. */
+int hazards_find_scripts(struct hazards *hazards);
+
+/*
+ * The fence that is there, or what may have been taken for one: hazard.why of what is the next
+ * hazard, whose later operation is the present one.
+ */
+const char *hazards_explain(struct hazards *hazards, const struct shared *shared,
+	const struct hazard *hazard);
+
+/* The present operation uses that memory. */
+void hazards_watch(struct hazards *hazards, int64_t allocation);
+
+/* A stream waits for an event: it may be the fence that some hazard lacked. */
+void hazards_find_late(struct hazards *hazards, const struct walk_call *wait);
 
 /* What a graph that is launched does within; once for each executable as it is. */
 int hazards_see_graph(struct hazards *hazards, const struct graph_content *content,

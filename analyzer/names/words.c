@@ -258,6 +258,20 @@ int words_stream(struct words *words, int64_t call, const char *before, FILE *ou
 	return rc < 0 ? -1 : 0;
 }
 
+int words_in_default_stream(struct words *words, int64_t call)
+{
+	sqlite3_stmt *q = words->operation;
+	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
+
+	if (rc > 0) {
+		const char *kind = (const char *)sqlite3_column_text(q, 4);
+
+		rc = kind && (!strcmp(kind, "legacy") || !strcmp(kind, "per-thread"));
+	}
+	sqlite3_reset(q);
+	return rc;
+}
+
 int words_place(struct words *words, int64_t call, FILE *out)
 {
 	sqlite3_stmt *q = words->place;

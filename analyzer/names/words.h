@@ -31,6 +31,9 @@ int words_node(struct words *words, int64_t call, FILE *out);
  * before it; nothing without one. */
 int words_stream(struct words *words, int64_t call, const char *before, FILE *out);
 
+/* 1 if that is a default stream, -1 after a message. */
+int words_in_default_stream(struct words *words, int64_t call);
+
 /* " (a.cu:31)", or nothing where that is not known. */
 int words_place(struct words *words, int64_t call, FILE *out);
 

@@ -29,6 +29,13 @@ static const struct reason {
 	{ "stale-event", "the event that its stream waits for was recorded again elsewhere" },
 	{ "late-fence", "the wait for it comes after" },
 	{ "wrong-stream", "the stream that records the event is the one that waits for it" },
+	{ "third-stream", "another stream, which has no use for it, waits for the event" },
+	{ "no-stream",
+		"one of the two was given no stream, unlike other work of its thread and on this "
+		"memory" },
+	{ "reused-block",
+		"the memory's own stream uses it again, as of an allocator's block that was freed, "
+		"and does not wait for other streams" },
 	{ "early-launch",
 		"it may begin before that has ended, and does not wait on the device "
 		"(cudaGridDependencySynchronize)" },
@@ -149,13 +156,14 @@ static int say_add_edge(struct words *words, const struct instance *worst, FILE 
 /* What is there and waits in vain is changed, and where there is nothing a fence is added. */
 static const struct mend {
 	const char *why, *record;
-	int late;
+	const char *rest; /* NULL: nothing */
 } mends[] = {
-	{ "unrecorded-event", "record the event that is waited for", 0 },
-	{ "early-record", "record the event", 0 },
-	{ "stale-event", "record an event of its own", 0 },
-	{ "late-fence", NULL, 1 },
-	{ NULL, "record an event", 0 },
+	{ "unrecorded-event", "record the event that is waited for", NULL },
+	{ "early-record", "record the event", NULL },
+	{ "stale-event", "record an event of its own", NULL },
+	{ "late-fence", NULL, ", not behind it" },
+	{ "third-stream", NULL, ", not the stream that does" },
+	{ NULL, "record an event", NULL },
 };
 
 static const struct mend *find_mend(const char *why)
@@ -165,6 +173,21 @@ static const struct mend *find_mend(const char *why)
 	while (mend->why && (!why || strcmp(mend->why, why)))
 		mend++;
 	return mend;
+}
+
+/* The one in a default stream belongs to the other one's. */
+static int say_give_stream(struct words *words, const struct instance *worst, FILE *out)
+{
+	int first = words_in_default_stream(words, worst->call);
+	int64_t unnamed = first ? worst->call : worst->other_call;
+	int64_t named = first ? worst->other_call : worst->call;
+
+	if (first < 0)
+		return -1;
+	fputs("give ", out);
+	if (say_step(words, unnamed, out))
+		return -1;
+	return words_stream(words, named, " its stream, ", out);
 }
 
 /* Both are in one stream, or joined by an edge: the kernel waits itself. */
@@ -207,13 +230,33 @@ static int say_python(struct words *words, const struct instance *worst, FILE *o
 	return 0;
 }
 
+/* The allocator waits for the streams that it is told of, whenever the memory is dropped. */
+static int say_record_stream(struct words *words, const struct instance *worst, FILE *out)
+{
+	fputs("; in PyTorch tensor.record_stream(`", out);
+	if (words_stream(words, worst->other_call, "", out))
+		return -1;
+	fputs("`) for the tensor that ", out);
+	if (say_step(words, worst->other_call, out))
+		return -1;
+	fputs(" uses", out);
+	return 0;
+}
+
+static int is_why(const struct instance *worst, const char *why)
+{
+	return worst->why && !strcmp(worst->why, why);
+}
+
 int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out)
 {
 	const struct mend *mend = find_mend(worst->why);
 	int captured = worst->launch ? words_is_captured(words, worst->call) : 1;
 
-	if (worst->why && !strcmp(worst->why, "early-launch"))
+	if (is_why(worst, "early-launch"))
 		return say_wait_on_device(words, worst, out);
+	if (is_why(worst, "no-stream"))
+		return say_give_stream(words, worst, out);
 	if (captured < 0 || !captured)
 		return captured ? -1 : say_add_edge(words, worst, out);
 	if (worst->launch)
@@ -223,10 +266,12 @@ int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out
 	fputs("let ", out);
 	if (words_stream(words, worst->call, "", out))
 		return -1;
-	fputs(mend->late ? " wait for the event before " : " wait for it before ", out);
+	fputs(mend->record ? " wait for it before " : " wait for the event before ", out);
 	if (say_step(words, worst->call, out))
 		return -1;
-	if (mend->late)
-		fputs(", not behind it", out);
+	if (mend->rest)
+		fputs(mend->rest, out);
+	if (is_why(worst, "reused-block"))
+		return say_record_stream(words, worst, out);
 	return worst->launch ? 0 : say_python(words, worst, out);
 }

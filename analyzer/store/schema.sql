@@ -652,9 +652,10 @@ CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one wr
 	gap INTEGER,                    -- from the end of the earlier one to the start of the later one, ns;
 	                                -- negative: they ran at the same time; NULL: not known
 	why TEXT,                       -- what the fence that is there does wrong: unrecorded-event,
-	                                -- early-record, stale-event, late-fence, wrong-stream; what was
-	                                -- taken for one: early-return, legacy-stream; early-launch: it
-	                                -- does not wait on the device; NULL: none was seen
+	                                -- early-record, stale-event, late-fence, wrong-stream,
+	                                -- third-stream; what was taken for one: early-return,
+	                                -- legacy-stream, no-stream, reused-block; early-launch: it does
+	                                -- not wait on the device; NULL: none was seen
 	launch INTEGER REFERENCES call(id), -- the first launch of the graph whose nodes the two are: call
 	                                -- and other_call describe these then; NULL: of none
 	count INTEGER NOT NULL DEFAULT 1, -- launches of that graph; else 1

@@ -148,13 +148,6 @@ static void what_was_taken_for_a_fence_is_said(void **unused)
 	wait_for(&test, event, test.one);
 	launch(&test, test.reader, test.two, 0);
 	finish(&test, "missing-fence raw certain 1-4 wrong-stream");
-	begin(&test); /* a third one that waits is no mistake by itself */
-	event = mini_event(&test.m);
-	launch(&test, test.writer, test.one, 0);
-	record(&test, event, test.one);
-	wait_for(&test, event, mini_stream(&test.m, "non-blocking"));
-	launch(&test, test.reader, test.two, 0);
-	finish(&test, "missing-fence raw certain 1-4");
 	begin(&test); /* a copy within the device, and one that says that it is asynchronous */
 	copy_by(&test, CALL_cuMemcpyDtoD_v2, COPY_D2D, "device");
 	launch(&test, test.reader, test.two, 0);
@@ -178,6 +171,98 @@ static void what_was_taken_for_a_fence_is_said(void **unused)
 	launch(&test, test.reader, test.two, 0);
 	wait_for(&test, event, test.two);
 	finish(&test, "missing-fence raw certain 1-3 late-fence");
+}
+
+/* A third stream waits; uses: it reads before (1) or behind (2) the reader that does not. */
+static void third_waits(int uses, const char *wanted)
+{
+	struct test test;
+	int64_t event, third;
+
+	begin(&test);
+	event = mini_event(&test.m);
+	third = mini_stream(&test.m, "non-blocking");
+	launch(&test, test.writer, test.one, 0);
+	record(&test, event, test.one);
+	wait_for(&test, event, third);
+	if (uses & 1)
+		launch(&test, test.reader, third, 0);
+	launch(&test, test.reader, test.two, 0);
+	if (uses & 2)
+		launch(&test, test.reader, third, 0);
+	finish(&test, wanted);
+}
+
+static void a_wait_in_a_third_stream_is_for_what_that_does(void **unused)
+{
+	(void)unused;
+	third_waits(0, "missing-fence raw certain 1-4 third-stream");
+	third_waits(1, "missing-fence raw certain 1-5");
+	third_waits(2, "missing-fence raw certain 1-4");
+}
+
+/* A reader in the default stream, of a thread with one kernel or two in streams of its own. */
+static void unnamed(int64_t other_default, int several, const char *wanted)
+{
+	struct test test;
+
+	begin(&test);
+	launch(&test, test.writer, test.one, 0);
+	if (several)
+		launch(&test, test.counter, test.one, BYTES / 2);
+	launch(&test, test.reader, MINI_LEGACY, 0);
+	if (other_default)
+		launch(&test, test.writer, MINI_LEGACY, BYTES / 2);
+	finish(&test, wanted);
+}
+
+static void a_call_without_its_stream_is_the_odd_one_out(void **unused)
+{
+	(void)unused;
+	unnamed(0, 1, "missing-fence raw certain 1-3 no-stream");
+	unnamed(0, 0, "missing-fence raw certain 1-2 legacy-stream");
+	unnamed(1, 1,
+		"missing-fence raw certain 1-3 legacy-stream, "
+		"missing-fence waw certain 2-4 legacy-stream");
+}
+
+/* A block of a larger allocation, written in one stream, read in another one, and then used. */
+static void block(int script, int other, int64_t last(const struct test *), const char *wanted)
+{
+	struct test test;
+	int64_t event;
+
+	begin(&test);
+	event = mini_event(&test.m);
+	launch(&test, test.writer, other ? test.two : test.one, 0);
+	if (!other) {
+		record(&test, event, test.one);
+		wait_for(&test, event, test.two);
+	}
+	launch(&test, test.reader, test.two, 0);
+	launch(&test, last(&test), test.one, 0);
+	if (script)
+		mini_exec(&test.m, "INSERT INTO code VALUES (1, 1, 0, 1, 'f', 'a.py', x'')");
+	finish(&test, wanted);
+}
+
+static int64_t a_writer(const struct test *test)
+{
+	return test->writer;
+}
+
+static int64_t a_reader(const struct test *test)
+{
+	return test->reader;
+}
+
+static void an_allocator_hands_memory_out_again_in_its_own_stream(void **unused)
+{
+	(void)unused;
+	block(1, 0, a_writer, "missing-fence war certain 4-5 reused-block");
+	block(1, 1, a_writer, "missing-fence waw certain 1-3, missing-fence war certain 2-3");
+	block(1, 0, a_reader, "");
+	block(0, 0, a_writer, "missing-fence war certain 4-5");
 }
 
 /* Of the writes of a stream the last one stays; a later write that is ordered behind them all takes
@@ -238,7 +323,6 @@ static void less_is_known(void **unused)
 	finish(&test, "missing-fence raw certain 1-2");
 }
 
-/* A finding of what is likely is shown once is enough, as the first one, and costs no time. */
 /* It tells the host that the work before it is done, once that is done. */
 static void a_host_function_orders_from_its_start_on(void **unused)
 {
@@ -256,6 +340,7 @@ static void a_host_function_orders_from_its_start_on(void **unused)
 	}
 }
 
+/* What is likely is shown if it was seen once, as the first finding, and costs no time. */
 static void once_is_a_finding(void **unused)
 {
 	struct test test;
@@ -361,6 +446,17 @@ static void wait_for_nothing(struct test *test, int64_t event)
 	wait_for(test, event, test->two);
 }
 
+static void wait_in_a_third_stream(struct test *test, int64_t event)
+{
+	int64_t third = mini_stream(&test->m, "non-blocking");
+
+	test->t -= 10;
+	record(test, event, test->one);
+	test->t -= 10;
+	wait_for(test, event, third);
+	test->t += 10;
+}
+
 static void the_fence_to_add_is_said_in_the_programs_calls(void **unused)
 {
 	(void)unused;
@@ -371,6 +467,9 @@ static void the_fence_to_add_is_said_in_the_programs_calls(void **unused)
 		"record an event on stream 8 after `store` (mini.cu:31), let stream 9 wait for it "
 		"before `load` (mini.cu:44); in PyTorch `stream 9`.wait_stream(`stream 8`), and "
 		"tensor.record_stream() where the memory is used");
+	fix(wait_in_a_third_stream, 0,
+		"let stream 9 wait for the event before `load` (mini.cu:44), not the stream that "
+		"does");
 	fix(wait_for_nothing, 0,
 		"record the event that is waited for on stream 8 after `store` (mini.cu:31), let "
 		"stream 9 wait for it before `load` (mini.cu:44)");
@@ -413,6 +512,9 @@ int main(void)
 		cmocka_unit_test(a_fence_orders),
 		cmocka_unit_test(a_fence_that_does_not_order_is_explained),
 		cmocka_unit_test(what_was_taken_for_a_fence_is_said),
+		cmocka_unit_test(a_wait_in_a_third_stream_is_for_what_that_does),
+		cmocka_unit_test(a_call_without_its_stream_is_the_odd_one_out),
+		cmocka_unit_test(an_allocator_hands_memory_out_again_in_its_own_stream),
 		cmocka_unit_test(what_was_covered_is_not_named_again),
 		cmocka_unit_test(less_is_known),
 		cmocka_unit_test(a_host_function_orders_from_its_start_on),

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why nothing orders two operations: the fence that is there and does not help, or what may have
+ * been taken for one.
+ */
+#include <string.h>
+
+#include "hazards_parts.h"
+
+/* So many of the last hazards are looked at when a wait comes too late. */
+#define LATE_LOOKS 64
+
+static const char third_stream[] = "third-stream";
+
+int hazards_find_scripts(struct hazards *hazards)
+{
+	sqlite3_stmt *q = db_prepare(hazards->db, "SELECT DISTINCT process FROM code");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		if (map_set(&hazards->scripted, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
+			step = -1;
+			break;
+		}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int is_legacy_and_other(const struct run *run, int64_t stream, int64_t other)
+{
+	return run_stream(run, stream)->kind == STREAM_KIND_LEGACY &&
+		run_stream(run, other)->kind == STREAM_KIND_NON_BLOCKING;
+}
+
+static int lacks_stream(const struct hazards *hazards, const struct shared *shared,
+	const struct operation_point *call, const struct operation_point *other)
+{
+	return other->stream == shared->named &&
+		usage_lacks_stream(&hazards->usage, hazards->run, call);
+}
+
+/*
+ * The allocators of Python's libraries keep memory for the stream that it was made for, and hand it
+ * out again there as soon as the program has dropped it: "the caching allocator is aware of only
+ * the stream where a tensor was allocated" (PyTorch, Tensor.record_stream).
+ */
+static int is_handed_out_again(const struct hazards *hazards, const struct shared *shared,
+	const struct hazard *hazard)
+{
+	const struct run_allocation *allocation = run_allocation(hazards->run, hazard->allocation);
+
+	return hazard->order != ACCESS_RAW && hazard->rule == MISSING_FENCE &&
+		hazard->later.stream == shared->home && hazard->earlier.stream != shared->home &&
+		hazard->high - hazard->low < allocation->bytes &&
+		(allocation->kind == ALLOCATION_DEVICE || allocation->kind == ALLOCATION_OTHER) &&
+		map_get(&hazards->scripted, (uint64_t)hazard->process, 0);
+}
+
+/* What is no fence, and may have been taken for one. */
+static const char *find_mistake(const struct hazards *hazards, const struct shared *shared,
+	const struct hazard *hazard)
+{
+	if (hazard->earlier.returns_early)
+		return "early-return";
+	if (lacks_stream(hazards, shared, &hazard->earlier, &hazard->later) ||
+		lacks_stream(hazards, shared, &hazard->later, &hazard->earlier))
+		return "no-stream";
+	if (is_handed_out_again(hazards, shared, hazard))
+		return "reused-block";
+	return is_legacy_and_other(hazards->run, hazard->earlier.stream, hazard->later.stream) ||
+			is_legacy_and_other(hazards->run, hazard->later.stream,
+				hazard->earlier.stream)
+		? "legacy-stream"
+		: NULL;
+}
+
+static int has_used(const struct shared *shared, int64_t stream, int64_t since)
+{
+	for (size_t i = shared->history.count; i--;)
+		if (shared->history.past[i].by.stream == stream &&
+			shared->history.past[i].by.call > since)
+			return 1;
+	return 0;
+}
+
+/* A third stream waits in place of the later operation's if it does not use the memory itself. */
+static int waits_in_its_place(struct hazards *hazards, const struct shared *shared,
+	const struct hazard *hazard, const char *otherwise)
+{
+	const struct recent_wait *wait =
+		fences_find_third(&hazards->fences, &hazard->earlier, &hazard->later);
+
+	if (!wait || has_used(shared, wait->stream, wait->call))
+		return 0;
+	hazards->watch[hazards->watches++ % WATCHES] = (struct watch){ .stream = wait->stream,
+		.allocation = hazard->allocation,
+		.hazard = hazards->count,
+		.earlier = hazard->earlier.call,
+		.later = hazard->later.call,
+		.otherwise = otherwise };
+	return 1;
+}
+
+/* Another one may have become its hazard: one row for a pair of operations. */
+static int is_watched(const struct hazards *hazards, const struct watch *watch)
+{
+	const struct hazard *hazard = &hazards->hazard[watch->hazard];
+
+	return watch->hazard < hazards->count && hazard->why == third_stream &&
+		hazard->earlier.call == watch->earlier && hazard->later.call == watch->later;
+}
+
+void hazards_watch(struct hazards *hazards, int64_t allocation)
+{
+	for (unsigned i = 0; i < WATCHES && i < hazards->watches; i++) {
+		struct watch *watch = &hazards->watch[i];
+
+		if (watch->stream != hazards->now.stream || watch->allocation != allocation)
+			continue;
+		watch->stream = 0;
+		if (is_watched(hazards, watch))
+			hazards->hazard[watch->hazard].why = watch->otherwise;
+	}
+}
+
+const char *hazards_explain(struct hazards *hazards, const struct shared *shared,
+	const struct hazard *hazard)
+{
+	const char *why;
+
+	if (hazards->launched_early)
+		return "early-launch";
+	if (hazards->launch)
+		return fences_explain_captured(&hazards->captured, &hazard->earlier,
+			&hazard->later);
+	why = fences_explain(&hazards->fences, &hazard->earlier, &hazard->later);
+	if (why)
+		return why;
+	why = find_mistake(hazards, shared, hazard);
+	return waits_in_its_place(hazards, shared, hazard, why) ? third_stream : why;
+}
+
+/* What explains it says less than a wait that comes too late. */
+static int is_guess(const char *why)
+{
+	static const char *const guesses[] = { "early-return", "no-stream", "reused-block",
+		"legacy-stream", third_stream };
+
+	for (size_t i = 0; why && i < sizeof(guesses) / sizeof(*guesses); i++)
+		if (!strcmp(why, guesses[i]))
+			return 1;
+	return !why;
+}
+
+void hazards_find_late(struct hazards *hazards, const struct walk_call *wait)
+{
+	size_t looks = hazards->count < LATE_LOOKS ? hazards->count : LATE_LOOKS;
+
+	for (size_t i = hazards->count - looks; i < hazards->count; i++) {
+		struct hazard *hazard = &hazards->hazard[i];
+
+		if (!hazard->launch && is_guess(hazard->why) &&
+			fences_is_late(&hazards->fences, wait, &hazard->earlier, &hazard->later))
+			hazard->why = "late-fence";
+	}
+}

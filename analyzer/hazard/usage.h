@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which streams use which memory, and what threads submit to them, over a whole run: found before
+ * its calls are followed, so that no history is kept of memory that one stream alone uses.
+ */
+#ifndef CUFENCE_USAGE_H
+#define CUFENCE_USAGE_H
+
+#include "history.h"
+#include "idmap.h"
+#include "run_columns.h"
+
+/* In place of the only one of its kind. */
+#define USAGE_SEVERAL UINT32_MAX
+
+/* Memory of which more than one stream makes use, or a kernel that begins early. */
+struct shared {
+	struct history history;
+	uint32_t home;  /* the stream that uses it first */
+	uint32_t named; /* the only one that is no default stream, 0: there is none */
+	int on_host;
+};
+
+struct usage {
+	struct idmap shared;  /* allocation -> struct shared */
+	struct idmap threads; /* thread -> what it submits */
+};
+
+/* 0, or -1 after a message; usage_release() in both cases. */
+int usage_find(struct usage *usage, const struct run *run);
+
+/* That of an allocation, made if there is none; NULL when out of memory. */
+struct shared *usage_need(struct idmap *map, const struct run *run, int64_t allocation);
+
+/* Releases such a map. */
+void usage_free_shared(struct idmap *map);
+
+/* The allocation is no more. */
+void usage_forget(struct usage *usage, int64_t allocation);
+
+/*
+ * 1 if a call looks as if it were left without a stream by mistake: it is in a default stream,
+ * where its thread has no work but this kernel or type of call, by calls that can name a stream,
+ * and the thread gives different work to other streams.
+ */
+int usage_lacks_stream(const struct usage *usage, const struct run *run,
+	const struct operation_point *call);
+
+void usage_release(struct usage *usage);
+
+#endif
