@@ -262,6 +262,16 @@ $O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(MA
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
 
+# Kernels that a test reads as PTX and as machine code.
+ifneq ($(cuda),)
+tests: $O/tests/copies.fatbin
+endif
+$O/tests/copies.fatbin: tests/data/copies.cu
+	$(call say,NVCC,$<)
+	@mkdir -p $(@D)
+	$Q$(NVCC) -O2 -ccbin $(CXX) -gencode 'arch=compute_90a,code=[sm_90a,compute_90a]' \
+		-gencode arch=compute_100,code=sm_100 -fatbin $< -o $@
+
 # All machine code of the toolkit's libraries decodes.
 tests: $O/tests/libraries/decode
 $O/tests/libraries/decode: $(call objects,tests/libraries) $(MACHINE_OBJ) $(IMAGE_OBJ)

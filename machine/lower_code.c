@@ -409,7 +409,7 @@ static void lower_one(struct lower *lower, uint32_t context)
 {
 	if (lower_is_unknown_call(lower, &lower->in, lower->at_section, lower->at, context)) {
 		call_unknown(lower);
-		lower->write_count = 0;
+		lower_drop_writes(lower);
 		return;
 	}
 	if (!lower_predicates(lower) && !lower_integer(lower))

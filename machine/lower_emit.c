@@ -259,14 +259,14 @@ static struct ptx_operand target_of(struct lower *lower, unsigned machine)
 {
 	struct machine_write *write;
 
-	for (uint32_t i = 0; i < lower->write_count; i++)
-		if (lower->write[i].machine == machine)
-			return lower_reg(lower->write[i].reg);
-	if (lower->write_count == sizeof(lower->write) / sizeof(*lower->write)) {
+	if (lower->write_of[machine])
+		return lower_reg(lower->write[lower->write_of[machine] - 1].reg);
+	if (lower->write_count == MACHINE_WRITES) {
 		lower_refuse(lower, "machine code that is not understood");
 		return lower_sink;
 	}
 	write = &lower->write[lower->write_count++];
+	lower->write_of[machine] = (uint8_t)lower->write_count;
 	write->machine = machine;
 	write->reg = lower->guard >= 0 || is_local(lower, machine)
 		? lower_temp(lower)
@@ -346,10 +346,8 @@ static void forget_machine(void *arg, unsigned machine)
 {
 	struct lower *lower = arg;
 
-	for (uint32_t i = 0; i < lower->write_count; i++)
-		if (lower->write[i].machine == machine)
-			return;
-	forget(lower, target_of(lower, machine), is_predicate(machine));
+	if (!lower->write_of[machine])
+		forget(lower, target_of(lower, machine), is_predicate(machine));
 }
 
 void lower_forget(struct lower *lower)
@@ -396,6 +394,12 @@ static void keep(struct lower *lower, const struct machine_write *write)
 	lower_add(lower, not );
 }
 
+void lower_drop_writes(struct lower *lower)
+{
+	while (lower->write_count)
+		lower->write_of[lower->write[--lower->write_count].machine] = 0;
+}
+
 void lower_finish(struct lower *lower)
 {
 	lower_forget(lower);
@@ -413,5 +417,5 @@ void lower_finish(struct lower *lower)
 				: 0,
 			lower->guard_name, lower->guard_negated, always };
 	}
-	lower->write_count = 0;
+	lower_drop_writes(lower);
 }

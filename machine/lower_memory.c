@@ -447,15 +447,69 @@ static void texture(struct lower *lower, enum ptx_opcode opcode)
 	made->negated = (uint8_t)(lower->guard_negated != 0);
 }
 
+/* Of two registers; of shared memory: where there does not matter. */
+static struct ptx_operand bulk_address(struct lower *lower, unsigned number, int is_global)
+{
+	return is_global ? lower_source64(lower, &lower->in.from[number]) : lower_number(0);
+}
+
+static struct ptx_instruction *begin_bulk(struct lower *lower, int writes_global)
+{
+	struct ptx_instruction *made = begin_access(lower, OP_CP, CLASS_BITS, 4);
+
+	made->modifiers = MODIFIER_ASYNC | MODIFIER_BULK;
+	made->space = writes_global ? SPACE_GLOBAL : SPACE_SHARED;
+	made->source_space = writes_global ? SPACE_SHARED : SPACE_GLOBAL;
+	return made;
+}
+
+/* The second operand is the address of the map, whatever is done with it. */
 static void tensor(struct lower *lower)
 {
-	struct ptx_instruction *made = lower_begin(lower, OP_CP, CLASS_BITS, 4);
+	int writes = lower->in.opcode != SASS_UTMALDG;
+	struct ptx_operand map = bulk_address(lower, 1, 1);
+	struct ptx_instruction *made = begin_bulk(lower, writes);
 
-	made->modifiers = MODIFIER_TENSOR;
-	made->guard = lower->guard;
-	made->negated = (uint8_t)(lower->guard_negated != 0);
-	lower_add_address(lower, lower_number(0), 0);
-	lower_add_address(lower, lower_number(0), 0);
+	made->modifiers |= MODIFIER_TENSOR;
+	if (lower->in.opcode == SASS_UTMAREDG)
+		made->modifiers |= MODIFIER_REDUCE;
+	lower_add_address(lower, writes ? map : lower_number(0), 0);
+	lower_add_address(lower, writes ? lower_number(0) : map, 0);
+}
+
+/* Counted in the lower 16 bits, by 16 bytes. */
+static struct ptx_operand bulk_bytes(struct lower *lower)
+{
+	struct ptx_operand count = lower_source(lower, &lower->in.from[2], 0);
+
+	if (count.kind == OPERAND_NUMBER)
+		return lower_number((count.value & 0xffff) * 16);
+	count = lower_make(lower, OP_AND, CLASS_BITS, 4, count, lower_number(0xffff), lower_sink);
+	return lower_make(lower, OP_SHL, CLASS_BITS, 4, count, lower_number(4), lower_sink);
+}
+
+static void bulk_copy(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	int writes = in->direction == SASS_WRITES || in->opcode == SASS_UBLKRED;
+	struct ptx_operand to, from, bytes;
+	struct ptx_instruction *made;
+
+	if (in->space == SASS_SPACE_SHARED)
+		return;
+	if (in->from_count < 3 || (!writes && in->direction != SASS_READS)) {
+		not_understood(lower);
+		return;
+	}
+	to = bulk_address(lower, 0, writes);
+	from = bulk_address(lower, 1, !writes);
+	bytes = bulk_bytes(lower);
+	made = begin_bulk(lower, writes);
+	if (in->opcode == SASS_UBLKRED)
+		made->modifiers |= MODIFIER_REDUCE;
+	lower_add_address(lower, to, 0);
+	lower_add_address(lower, from, 0);
+	lower_add(lower, bytes);
 }
 
 int lower_memory(struct lower *lower)
@@ -493,7 +547,7 @@ int lower_memory(struct lower *lower)
 		return 1;
 	case SASS_UBLKCP:
 	case SASS_UBLKRED:
-		not_understood(lower);
+		bulk_copy(lower);
 		return 1;
 	default:
 		return 0;

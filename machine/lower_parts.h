@@ -25,6 +25,7 @@ enum {
 	MACHINE_UNIFORM_PREDICATE = 520,
 	MACHINE_REGISTERS = 528,
 	MACHINE_WORDS = (MACHINE_REGISTERS + 63) / 64,
+	MACHINE_WRITES = 136,
 };
 
 struct machine_set {
@@ -94,11 +95,13 @@ struct lower {
 	uint32_t at_section;
 	uint64_t at;
 	uint32_t own[MACHINE_REGISTERS]; /* names of what it writes */
+	/* A matrix instruction writes up to 128 registers. */
 	struct machine_write {
 		uint32_t machine, reg;
-	} write[64];
+	} write[MACHINE_WRITES];
 	uint32_t write_count;
-	int32_t guard; /* the interpreter's register, -1: always */
+	uint8_t write_of[MACHINE_REGISTERS]; /* by register: its place in write, + 1 */
+	int32_t guard;                       /* the interpreter's register, -1: always */
 	int guard_negated;
 	uint32_t guard_name;
 	/*
@@ -185,6 +188,7 @@ void lower_move_predicate(struct lower *lower, struct ptx_operand to, struct ptx
 /* All that it writes and that was not written yet is unknown. */
 void lower_forget(struct lower *lower);
 void lower_finish(struct lower *lower);
+void lower_drop_writes(struct lower *lower);
 
 /* --- one instruction --- */
 int lower_integer(struct lower *lower);

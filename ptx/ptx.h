@@ -32,6 +32,12 @@ struct ptx_module;
 struct ptx_module *ptx_open(const char *text, size_t size, char error[IMAGE_ERROR_SIZE]);
 void ptx_close(struct ptx_module *module);
 
+/*
+ * The device's architecture, 90 for 9.0: where parameters that are aligned to more than 16 bytes
+ * lie depends on it.  Before any kernel is asked for.
+ */
+void ptx_set_arch(struct ptx_module *module, unsigned arch);
+
 /* The kernels, in the order of the text. */
 size_t ptx_kernel_count(const struct ptx_module *module);
 

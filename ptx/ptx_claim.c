@@ -253,6 +253,44 @@ int ptx_claim_object(struct ptx_frame *frame, const struct ptx_value *object, in
 	return 0;
 }
 
+/* 1: the launch passes no address of known memory there. */
+static int is_no_pointer(const struct ptx_walk *walk, uint32_t word)
+{
+	const struct ptx_launch *launch = walk->launch;
+
+	return launch->size && (word >= launch->size || launch->state[word] != PTX_POINTER);
+}
+
+static int has_no_pointer(const struct ptx_walk *walk, const struct ptx_value *map)
+{
+	if (map->base == BASE_WORD)
+		return is_no_pointer(walk, map->id);
+	for (uint32_t i = 0; i < walk->set[map->id].count; i++)
+		if (is_no_pointer(walk, walk->set[map->id].word[i]))
+			return 1;
+	return 0;
+}
+
+int ptx_claim_tensor(struct ptx_frame *frame, const struct ptx_value *map, int direction)
+{
+	struct ptx_walk *walk = frame->walk;
+	struct ptx_claim claim = { .direction = (uint8_t)direction,
+		.sure = 1,
+		.loaded = 1,
+		.early = (uint8_t)ptx_is_early(frame),
+		.high = PTX_NO_HIGH };
+
+	if (!walk->collects)
+		return 0;
+	if ((map->base != BASE_WORD && map->base != BASE_WORDS) || has_no_pointer(walk, map)) {
+		ptx_doubt(walk, "it uses a tensor map of which the address is not known");
+		ptx_reach(walk, PTX_REACH_POINTER, direction);
+		return 0;
+	}
+	ptx_set_run(&claim);
+	return add_to_words(walk, map, &claim);
+}
+
 static int compare_claims(const void *a, const void *b)
 {
 	const struct ptx_claim *x = a, *y = b;

@@ -4,14 +4,28 @@
 
 #include <stdlib.h>
 
-/* Each parameter lies at the next multiple of its alignment, as the driver reports it. */
+/* Where a kernel's parameters begin in constant bank 0, as compilers write it to cubins. */
+static const struct {
+	unsigned first; /* architecture */
+	uint32_t base;
+} bases[] = { { 100, 0x380 }, { 90, 0x210 }, { 75, 0x160 } };
+
+static uint32_t parameter_base(unsigned arch)
+{
+	for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++)
+		if (arch >= bases[i].first)
+			return bases[i].base;
+	return 0;
+}
+
+/* Each parameter lies at the next multiple of its alignment: of the bank, not of the buffer. */
 static int place(struct ptx_function *function, struct ptx_variable *variable, uint32_t align)
 {
-	uint32_t at = function->parameter_bytes;
+	uint32_t base = parameter_base(function->arch), at = base + function->parameter_bytes;
 
 	if (!align || align > 4096 || variable->bytes > PTX_PARAMETER_LIMIT)
 		return -1;
-	at = (at + align - 1) / align * align;
+	at = (at + align - 1) / align * align - base;
 	variable->offset = at;
 	function->parameter_bytes = at + variable->bytes;
 	return function->parameter_bytes > PTX_PARAMETER_LIMIT ? -1 : 0;
@@ -68,6 +82,7 @@ int ptx_parse_function(struct ptx_module *module, struct ptx_function *function)
 
 	if (function->parsed)
 		return function->parsed > 0 ? 0 : -1;
+	function->arch = module->arch;
 	if (module->read)
 		ok = !module->read(module, function);
 	else
@@ -110,6 +125,7 @@ int ptx_parameters(struct ptx_module *module, size_t kernel, struct image_parame
 		.text = function->text,
 		.body = function->body,
 		.is_kernel = 1,
+		.arch = module->arch,
 	};
 	int count = module->read || parse_header(&header) ? -1 : (int)header.formal_count;
 

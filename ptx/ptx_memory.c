@@ -6,8 +6,6 @@
 #define CELL_CHANGES 6
 #define CELL_LIMIT 1024
 
-static const struct ptx_range any = { INT64_MIN, INT64_MAX };
-
 /* Cells belong to all times: only symbols that mean the same everywhere stay. */
 static struct ptx_value timeless(const struct ptx_value *value, const struct ptx_state *state)
 {
@@ -199,11 +197,47 @@ static uint32_t vector_of(const struct ptx_instruction *in, const struct ptx_ope
 	return data->kind == OPERAND_VECTOR ? data->number : in->vector;
 }
 
-/* cp.async.ca.shared.global [to], [from], 16; cp.async.bulk.global.shared [to], [from], r */
-static int copy(struct ptx_frame *frame, const struct ptx_state *state,
+/*
+ * A map is 128 bytes, of which the first eight are the address of its tensor.  Most are parameters;
+ * where they are not, the address is in memory.
+ */
+static int touch_tensor(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_operand *operand, int direction)
+{
+	struct ptx_walk *walk = frame->walk;
+	struct ptx_value map = address_at(frame, state, operand);
+
+	if (map.base == BASE_PARAMETER) {
+		map = ptx_map_parameter(walk, state, &map);
+		return ptx_claim_tensor(frame, &map, direction);
+	}
+	ptx_doubt(walk, "it uses tensor maps that are no parameters");
+	ptx_reach(walk, PTX_REACH_POINTER, direction);
+	if (map.base == BASE_WORD || map.base == BASE_WORDS)
+		return ptx_claim(frame, &map, state, PTX_TENSOR_MAP_BYTES, PTX_LOAD);
+	return 0;
+}
+
+/* [to], [from], bytes */
+static uint32_t copied_bytes(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_instruction *in, const struct ptx_operand *operand)
 {
-	uint32_t from, bytes = 0;
+	struct ptx_value bytes;
+
+	if (in->count < 5)
+		return 0;
+	bytes = ptx_operand(frame, state, &operand[4]);
+	return ptx_is_constant(&bytes) && bytes.low > 0 && bytes.low <= INT32_MAX
+		? (uint32_t)bytes.low
+		: 0;
+}
+
+/* cp.async.ca.shared.global [to], [from], 16; cp.async.bulk.global.shared [to], [from], r */
+static int copy(struct ptx_frame *frame, struct ptx_state *state, const struct ptx_instruction *in,
+	const struct ptx_operand *operand)
+{
+	int direction = in->modifiers & MODIFIER_REDUCE ? PTX_ATOMIC : PTX_STORE;
+	uint32_t bytes;
 
 	if (in->count < 4 || operand->kind != OPERAND_ADDRESS ||
 		operand[2].kind != OPERAND_ADDRESS) {
@@ -211,18 +245,14 @@ static int copy(struct ptx_frame *frame, const struct ptx_state *state,
 			ptx_doubt(frame->walk, "a copy that is not understood");
 		return 0;
 	}
-	from = 2;
-	if (in->modifiers & MODIFIER_TENSOR) {
-		ptx_doubt(frame->walk, "it uses tensor maps");
-		ptx_reach(frame->walk, PTX_REACH_POINTER, PTX_STORE);
-		return 0;
-	}
-	if (in->count > 4 && operand[4].kind == OPERAND_NUMBER)
-		bytes = (uint32_t)operand[4].value;
-	if (touch_global(frame, state, operand, in->space, bytes,
-		    in->modifiers & MODIFIER_REDUCE ? PTX_ATOMIC : PTX_STORE))
+	if (in->modifiers & MODIFIER_TENSOR && in->space == SPACE_GLOBAL)
+		return touch_tensor(frame, state, operand, direction);
+	if (in->modifiers & MODIFIER_TENSOR)
+		return touch_tensor(frame, state, &operand[2], PTX_LOAD);
+	bytes = copied_bytes(frame, state, in, operand);
+	if (touch_global(frame, state, operand, in->space, bytes, direction))
 		return -1;
-	return touch_global(frame, state, &operand[from], in->source_space, bytes, PTX_LOAD);
+	return touch_global(frame, state, &operand[2], in->source_space, bytes, PTX_LOAD);
 }
 
 static const struct ptx_operand *first_address(const struct ptx_instruction *in,
@@ -311,194 +341,6 @@ int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruc
 	}
 }
 
-/* Bytes of the parameter buffer as a value; state: enum ptx_byte of the launch. */
-static struct ptx_value parameter(struct ptx_walk *walk, struct ptx_state *state, int64_t offset,
-	struct ptx_type type)
-{
-	const struct ptx_launch *launch = walk->launch;
-	struct ptx_value value = ptx_interval(INT64_MIN, INT64_MAX);
-	uint32_t symbol, known = 0, at = (uint32_t)offset;
-	uint64_t bits = 0;
-	unsigned shift = 64u - type.bytes * 8u;
-
-	if (offset < 0 || offset > walk->kernel->parameter_bytes ||
-		offset + type.bytes > walk->kernel->parameter_bytes || !type.bytes ||
-		type.bytes > 8 || type.class == CLASS_FLOAT)
-		return value;
-	for (unsigned i = 0; i < type.bytes && at + i < launch->size; i++)
-		known += launch->state[at + i] == PTX_KNOWN;
-	if (walk->collects && at + type.bytes <= walk->access->scalar_count)
-		memset(walk->access->scalar + at, 1, type.bytes);
-	if (known == type.bytes) {
-		memcpy(&bits, launch->value + at, type.bytes);
-		if (type.class == CLASS_UNSIGNED && type.bytes < 4)
-			return ptx_constant((int64_t)bits);
-		return ptx_constant((int64_t)(bits << shift) >> shift);
-	}
-	if (type.bytes == 8) {
-		value = ptx_constant(0);
-		value.base = BASE_WORD;
-		value.id = at;
-		value.pointer = at < launch->size && launch->state[at] == PTX_POINTER;
-		return value;
-	}
-	symbol = ptx_symbol(walk, 0, at, WHICH_PARAMETER + type.bytes);
-	if (symbol == PTX_NO_SYMBOL)
-		return value;
-	if (state->range[symbol].low > state->range[symbol].high)
-		state->range[symbol] = any;
-	return ptx_symbol_value(symbol);
-}
-
-/* Four bytes: a number, if that is known, or half of what may be a pointer. */
-static struct ptx_value half_of_parameter(struct ptx_walk *walk, struct ptx_state *state,
-	int64_t offset, struct ptx_type type)
-{
-	const struct ptx_launch *launch = walk->launch;
-	int64_t at = offset & ~INT64_C(7);
-	struct ptx_value value;
-
-	if (offset < 0 || offset % 4 || at + 8 > walk->kernel->parameter_bytes ||
-		(offset + 4 <= launch->size && launch->state[offset] == PTX_KNOWN &&
-			launch->state[offset + 1] == PTX_KNOWN &&
-			launch->state[offset + 2] == PTX_KNOWN &&
-			launch->state[offset + 3] == PTX_KNOWN))
-		return parameter(walk, state, offset, type);
-	if (walk->collects && offset + 4 <= walk->access->scalar_count)
-		memset(walk->access->scalar + offset, 1, 4);
-	value = ptx_constant(0);
-	value.base = BASE_WORD;
-	value.id = (uint32_t)at;
-	value.pointer = at < launch->size && launch->state[at] == PTX_POINTER;
-	return ptx_take_half(state, &value, offset == at ? HALF_LOW : HALF_HIGH);
-}
-
-/* The offsets that an address may have: from low, at a stride, up to high. */
-struct places {
-	int64_t low, high, stride;
-};
-
-static struct places places_of(const struct ptx_walk *walk, const struct ptx_value *address,
-	const struct ptx_state *state, int64_t bytes)
-{
-	struct ptx_range where = ptx_bounds(address, state);
-	struct places places = { where.low, where.high, 0 };
-	int64_t end = (int64_t)walk->kernel->parameter_bytes - bytes;
-
-	for (unsigned i = 0; i < address->count; i++)
-		for (int64_t a = address->term[i].factor < 0 ? -address->term[i].factor
-							     : address->term[i].factor,
-			     b = places.stride;
-			;) {
-			int64_t rest = b ? a % b : 0;
-
-			places.stride = b ? b : a;
-			if (!rest)
-				break;
-			a = b;
-			b = rest;
-		}
-	if (address->low != address->high || !places.stride)
-		places.stride = 1;
-	if (places.low == INT64_MIN || places.low < 0)
-		places.low = address->low == address->high && address->low >= 0
-			? address->low % places.stride
-			: 0;
-	if (places.high > end)
-		places.high = end;
-	return places;
-}
-
-static int is_pointer(const struct ptx_launch *launch, int64_t at)
-{
-	return at < launch->size && launch->state[at] == PTX_POINTER;
-}
-
-/* One of several words: of any aligned one of them, or half of it. */
-static struct ptx_value some_words(struct ptx_walk *walk, struct ptx_state *state,
-	const struct places *places, int is_half)
-{
-	const struct ptx_launch *launch = walk->launch;
-	struct ptx_value value = ptx_constant(0);
-	uint32_t word[PTX_SET_WORDS], count = 0;
-	int is_high = is_half && places->stride % 8 == 0 && places->low % 8 == 4;
-	int64_t first = places->low - (is_high ? 4 : 0);
-	int64_t step = places->stride % 8 == 0 && first % 8 == 0 ? places->stride : 8;
-	int knows = 0;
-
-	/* Where the launch passes pointers, nothing lies at what else it passes. */
-	for (int64_t at = (first + 7) / 8 * 8; at <= places->high; at += step)
-		knows |= is_pointer(launch, at);
-	for (int64_t at = (first + 7) / 8 * 8; at <= places->high; at += step) {
-		if (knows && !is_pointer(launch, at))
-			continue;
-		if (count == PTX_SET_WORDS) {
-			value.base = BASE_UNKNOWN;
-			return value;
-		}
-		word[count++] = (uint32_t)at;
-	}
-	if (count)
-		ptx_make_set(walk, &value, word, count);
-	else
-		value.base = BASE_UNKNOWN;
-	if (!is_half)
-		return value;
-	if (step == 8 && (places->stride % 8 || places->low % 4)) {
-		value = ptx_interval(INT32_MIN, UINT32_MAX);
-		value.loaded = 1;
-		return value;
-	}
-	return ptx_take_half(state, &value, is_high ? HALF_HIGH : HALF_LOW);
-}
-
-/* The numbers of a table that the launch knows; low > high: not all of them. */
-static struct ptx_range known_numbers(const struct ptx_walk *walk, const struct places *places,
-	struct ptx_type type)
-{
-	const struct ptx_launch *launch = walk->launch;
-	struct ptx_range found = { 1, 0 };
-
-	for (int64_t at = places->low; at <= places->high; at += places->stride) {
-		uint64_t bits = 0;
-		int64_t number;
-
-		for (unsigned i = 0; i < type.bytes; i++)
-			if (at + i >= launch->size || launch->state[at + i] != PTX_KNOWN)
-				return (struct ptx_range){ 1, 0 };
-		memcpy(&bits, launch->value + at, type.bytes);
-		number = (int64_t)(bits << (64 - type.bytes * 8)) >> (64 - type.bytes * 8);
-		if (type.class == CLASS_UNSIGNED && type.bytes < 8)
-			number = (int64_t)bits;
-		found = ptx_hull(found, (struct ptx_range){ number, number });
-	}
-	return found;
-}
-
-/* One of several words, or a scalar out of an array. */
-static struct ptx_value some_parameter(struct ptx_frame *frame, struct ptx_state *state,
-	const struct ptx_value *address, uint32_t instruction, const struct ptx_instruction *in)
-{
-	struct ptx_walk *walk = frame->walk;
-	struct places places = places_of(walk, address, state, in->type.bytes);
-	struct ptx_range range = { 1, 0 };
-
-	if (places.low <= places.high && in->type.bytes && in->type.bytes <= 8)
-		range = known_numbers(walk, &places, in->type);
-	if (walk->collects && places.low <= places.high &&
-		places.high + in->type.bytes <= walk->access->scalar_count)
-		memset(walk->access->scalar + places.low, 1,
-			(size_t)(places.high - places.low) + in->type.bytes);
-	if (range.low <= range.high)
-		return ptx_opaque(frame, state, instruction, WHICH_SPARSE, range, 1);
-	if (in->type.bytes == 8 || in->modifiers & MODIFIER_HALF)
-		return some_words(walk, state, &places, in->type.bytes == 4);
-	range = any;
-	if (in->type.bytes < 4 && in->type.class == CLASS_UNSIGNED)
-		range = (struct ptx_range){ 0, (INT64_C(1) << in->type.bytes * 8) - 1 };
-	return ptx_opaque(frame, state, instruction, WHICH_RESULT, range, 1);
-}
-
 static struct ptx_value load_element(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction, const struct ptx_value *from)
 {
@@ -508,10 +350,10 @@ static struct ptx_value load_element(struct ptx_frame *frame, struct ptx_state *
 	if (from->base == BASE_LOCAL)
 		return load_local(frame->walk, from, state, in->type.bytes);
 	if (where.low == where.high && in->modifiers & MODIFIER_HALF)
-		return half_of_parameter(frame->walk, state, where.low, in->type);
+		return ptx_half_parameter(frame->walk, state, where.low, in->type);
 	if (where.low == where.high)
-		return parameter(frame->walk, state, where.low, in->type);
-	return some_parameter(frame, state, from, instruction, in);
+		return ptx_parameter(frame->walk, state, where.low, in->type);
+	return ptx_some_parameter(frame, state, from, instruction, in);
 }
 
 int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)

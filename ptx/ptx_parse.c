@@ -283,6 +283,11 @@ void ptx_close(struct ptx_module *module)
 	free(module);
 }
 
+void ptx_set_arch(struct ptx_module *module, unsigned arch)
+{
+	module->arch = arch;
+}
+
 size_t ptx_kernel_count(const struct ptx_module *module)
 {
 	return module->kernel_count;

@@ -13,6 +13,8 @@
  *	ptx_half       values of 64 bits in two registers
  *	ptx_step       one instruction
  *	ptx_walk       blocks and loops, until nothing changes
+ *	ptx_memory     loads and stores
+ *	ptx_parameter  the parameter buffer
  *	ptx_shape      the bytes of one access
  *	ptx_claim      the accesses found
  */
@@ -203,6 +205,7 @@ struct ptx_function {
 	size_t length;
 	const char *text, *body, *end; /* from .entry or .func; behind "{", behind "}" or ";" */
 	uint8_t is_kernel, has_body;
+	unsigned arch; /* for which parameters are laid out; 0: any */
 	int8_t parsed; /* 1: yes, -1: not understood */
 	const char *why;
 	uint32_t parameter_bytes; /* of a kernel */
@@ -254,6 +257,7 @@ struct ptx_module {
 	struct ptx_variable *variable;
 	uint32_t variable_room;
 	uint32_t variable_total; /* numbers given out */
+	unsigned arch;           /* of the device; 0: not known */
 	/* Of machine code: what functions are read from, and how; NULL: text. */
 	void *source;
 	int (*read)(struct ptx_module *module, struct ptx_function *function);

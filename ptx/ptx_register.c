@@ -196,6 +196,9 @@ static void want_roots(struct registers *all, uint32_t instruction)
 		if (operand[i].kind == OPERAND_ADDRESS && operand[i + 1].kind == OPERAND_REGISTER &&
 			(in->space != SPACE_SHARED || in->opcode == OP_CP))
 			want(all, operand[i + 1].number, RELEVANT_ADDRESS);
+	/* How much is copied. */
+	if (in->opcode == OP_CP && in->count > 4)
+		visit_operands(all, instruction, 4, 5, want_for_branch);
 	/* A pointer may be kept in local memory. */
 	if (in->opcode == OP_ST && (in->type.bytes == 8 || in->modifiers & MODIFIER_HALF) &&
 		in->type.class != CLASS_FLOAT &&

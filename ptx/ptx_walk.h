@@ -268,6 +268,22 @@ void ptx_note_twin(struct ptx_twins *twins, uint32_t key, const struct ptx_value
 int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
+/* --- the parameter buffer --- */
+
+/* Its bytes at an offset as a value, by what the launch says of them. */
+struct ptx_value ptx_parameter(struct ptx_walk *walk, struct ptx_state *state, int64_t offset,
+	struct ptx_type type);
+/* Four bytes: a number, if that is known, or half of what may be a pointer. */
+struct ptx_value ptx_half_parameter(struct ptx_walk *walk, struct ptx_state *state, int64_t offset,
+	struct ptx_type type);
+/* One of several words, or a scalar out of an array. */
+struct ptx_value ptx_some_parameter(struct ptx_frame *frame, struct ptx_state *state,
+	const struct ptx_value *address, uint32_t instruction, const struct ptx_instruction *in);
+/* The word, or words, with the address of the tensor whose map lies at that value. */
+#define PTX_TENSOR_MAP_BYTES 128
+struct ptx_value ptx_map_parameter(struct ptx_walk *walk, struct ptx_state *state,
+	const struct ptx_value *map);
+
 int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction);
 
 /* The pass comes to a block. */
@@ -300,6 +316,8 @@ int ptx_find_waits(struct ptx_frame *frame);
 /* It accesses what a texture or a surface (enum ptx_object) stands for. */
 int ptx_claim_object(struct ptx_frame *frame, const struct ptx_value *object, int kind,
 	int direction);
+/* It accesses the tensor of a map, of which these words hold the address: from there on. */
+int ptx_claim_tensor(struct ptx_frame *frame, const struct ptx_value *map, int direction);
 /* Claims in order, those that touch made one. */
 void ptx_claims_finish(struct ptx_access *access);
 

@@ -61,8 +61,12 @@ int code_part_has_ptx(struct code_part *part, const struct code_limits *limits)
 		limits->budget->reached = 1;
 	} else if (!image_read_entry(&part->bytes, entry, limits->budget, &part->text, error)) {
 		part->module = ptx_open(part->text.code->data, part->text.code->size, error);
-		part->hash = image_hash(part->text.code->data, part->text.code->size);
+		/* Where parameters lie depends on the architecture. */
+		part->hash =
+			image_hash(part->text.code->data, part->text.code->size) + limits->arch;
 	}
+	if (part->module)
+		ptx_set_arch(part->module, limits->arch);
 	return part->module != NULL;
 }
 

@@ -174,18 +174,24 @@ static void compare_cubin(struct table *table, const struct image_code *cubin,
 static void compare_container(struct table *table, const void *data, size_t size)
 {
 	char error[IMAGE_ERROR_SIZE];
-	struct ptx_module *ptx = NULL;
+	const struct image_code *text = NULL;
+	struct ptx_module *ptx;
 	struct image image;
 
 	if (image_read(data, size, &image, error))
 		return;
-	for (size_t i = 0; i < image.count && !ptx; i++)
+	for (size_t i = 0; i < image.count && !text; i++)
 		if (image.code[i].kind == IMAGE_PTX)
-			ptx = ptx_open(image.code[i].data, image.code[i].size, error);
-	for (size_t i = 0; i < image.count && ptx; i++)
-		if (image.code[i].kind == IMAGE_CUBIN)
-			compare_cubin(table, &image.code[i], ptx);
-	ptx_close(ptx);
+			text = &image.code[i];
+	for (size_t i = 0; i < image.count && text; i++) {
+		if (image.code[i].kind != IMAGE_CUBIN)
+			continue;
+		ptx = ptx_open(text->data, text->size, error);
+		assert_non_null(ptx);
+		ptx_set_arch(ptx, image.code[i].arch);
+		compare_cubin(table, &image.code[i], ptx);
+		ptx_close(ptx);
+	}
 	image_release(&image);
 }
 
@@ -223,10 +229,124 @@ static void machine_code_says_what_ptx_says(void **state)
 	}
 }
 
+/* --- bulk copies, tensor maps, matrix instructions --- */
+
+static void *read_file(const char *name, size_t *size)
+{
+	char path[4096], *data;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/tests/%s", getenv("TEST_BUILD"), name);
+	file = fopen(path, "rb");
+	if (!file)
+		return NULL;
+	data = malloc(1 << 20);
+	assert_non_null(data);
+	*size = fread(data, 1, 1 << 20, file);
+	fclose(file);
+	return data;
+}
+
+static void copies_by_others_than_threads(void **state)
+{
+	struct table table[CODES] = { 0 };
+	size_t size;
+	void *data = read_file("copies.fatbin", &size);
+
+	if (!data)
+		skip();
+	compare_container(table, data, size);
+	free(data);
+	for (const struct table *row = table; row->arch; row++) {
+		assert_true(row->kernels >= 6);
+		assert_int_equal(row->same, row->kernels);
+		assert_int_equal(row->incomplete, 0);
+	}
+	assert_int_equal(table[1].arch, 100);
+}
+
+/* Of sm_90, where constant bank 0 has parameters from 0x210 on. */
+static const struct {
+	const char *name, *claims;
+	int complete;
+} copies[] = {
+	{ "tensor_load", "112L 240S ", 1 },
+	{ "tensor_store", "240S 368L ", 1 },
+	{ "tensor_reduce", "112A 240L ", 1 },
+	{ "tensor_chosen", "240L perhaps 368L perhaps 496L perhaps 496S ", 1 },
+	{ "tensor_elsewhere", "0L 8S ", 0 },
+	{ "bulk_copies", "0L 8S 16A ", 1 },
+	{ "matrix", "0L 8S ", 1 },
+};
+
+/* Pointers where the kernels use some. */
+static void interpret_copies(struct ptx_module *module, size_t i)
+{
+	long number = ptx_find(module, copies[i].name, strlen(copies[i].name));
+	uint8_t value[512] = { 0 }, is[512] = { 0 };
+	struct ptx_launch launch = { .grid = { 4, 1, 1 },
+		.block = { 128, 1, 1 },
+		.size = sizeof(is),
+		.value = value,
+		.state = is };
+	struct ptx_access access;
+	char *text;
+
+	assert_true(number >= 0);
+	for (const char *at = copies[i].claims; *at; at = strchr(at, ' ') + 1)
+		if (*at >= '0' && *at <= '9')
+			memset(is + atoi(at), PTX_POINTER, 8);
+	assert_int_equal(ptx_interpret(module, (size_t)number, &launch, PTX_STEPS, &access), 0);
+	text = print_claims(&access, 0);
+	assert_string_equal(text, copies[i].claims);
+	assert_int_equal(access.complete, copies[i].complete);
+	free(text);
+	ptx_access_release(&access);
+	if (!strstr(copies[i].name, "tensor") || !copies[i].complete)
+		return;
+	/* The address in a map is of no known memory: the kernel may access anything. */
+	memset(is, PTX_UNKNOWN, sizeof(is));
+	assert_int_equal(ptx_interpret(module, (size_t)number, &launch, PTX_STEPS, &access), 0);
+	assert_false(access.complete);
+	ptx_access_release(&access);
+}
+
+static void tensor_maps_are_addresses(void **state)
+{
+	char error[IMAGE_ERROR_SIZE];
+	size_t size;
+	void *data = read_file("copies.fatbin", &size);
+	struct image image;
+
+	if (!data)
+		skip();
+	assert_int_equal(image_read(data, size, &image, error), 0);
+	for (size_t i = 0; i < image.count; i++) {
+		const struct image_code *code = &image.code[i];
+		struct ptx_module *module;
+
+		if (code->arch != 90)
+			continue;
+		module = code->kind == IMAGE_PTX
+			? ptx_open(code->data, code->size, error)
+			: machine_open(code->data, code->size, code->arch, error);
+		assert_non_null(module);
+		if (code->kind == IMAGE_PTX)
+			ptx_set_arch(module, 90);
+		for (size_t k = 0; k < sizeof(copies) / sizeof(*copies); k++)
+			interpret_copies(module, k);
+		ptx_close(module);
+	}
+	image_release(&image);
+	free(data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(machine_code_says_what_ptx_says),
+		cmocka_unit_test(copies_by_others_than_threads),
+		cmocka_unit_test(tensor_maps_are_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
