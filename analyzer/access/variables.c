@@ -58,14 +58,33 @@ static const char operands[] =
 	"INSERT INTO operand SELECT o.call, 'word', o.offset, a.address, a.id "
 	"FROM variable_operand o JOIN allocation a ON a.id = o.allocation";
 
-/* Launches of graphs name what their nodes do. */
+/*
+ * Launches of graphs name what their nodes do, those of children and bodies too, what they were set
+ * to do and what an update made of them.  What an executable no longer does it may still name.
+ */
 static const char nodes[] =
-	"INSERT INTO operand SELECT DISTINCT c.id, 'node', NULL, a.address, a.id "
-	"FROM variable_operand o JOIN allocation a ON a.id = o.allocation "
-	"JOIN graph_node n ON n.call = o.call JOIN graph_exec e ON e.graph = n.graph "
-	"JOIN call_object x ON x.role = 'exec' AND x.object = e.id "
+	"CREATE TEMP TABLE graph_within AS "
+	"SELECT child AS inner, graph AS outer FROM graph_node WHERE child NOT NULL "
+	"UNION SELECT b.graph, n.graph FROM graph_body b JOIN graph_node n ON n.id = b.node;"
+	"CREATE INDEX temp.graph_within_inner ON graph_within (inner);"
+	"INSERT INTO operand WITH RECURSIVE told (call, allocation) AS "
+	"(SELECT call, allocation FROM variable_operand WHERE allocation NOT NULL), "
+	"uses (graph, allocation) AS ("
+	"SELECT n.graph, o.allocation FROM told o JOIN graph_node n ON n.call = o.call "
+	"UNION SELECT n.graph, o.allocation FROM told o JOIN graph_node n ON n.origin = o.call "
+	"UNION SELECT c.graph, o.allocation FROM told o JOIN graph_change c ON c.call = o.call "
+	"UNION SELECT w.outer, u.allocation FROM uses u JOIN graph_within w "
+	" ON w.inner = u.graph), "
+	"exec_uses (exec, allocation) AS ("
+	"SELECT e.id, u.allocation FROM uses u JOIN graph_exec e ON e.graph = u.graph "
+	"UNION SELECT g.exec, u.allocation FROM uses u JOIN graph_update g ON g.graph = u.graph "
+	"UNION SELECT c.exec, o.allocation FROM told o JOIN graph_change c ON c.call = o.call) "
+	"SELECT c.id, 'node', NULL, a.address, a.id FROM exec_uses u "
+	"JOIN allocation a ON a.id = u.allocation "
+	"JOIN call_object x ON x.role = 'exec' AND x.object = u.exec "
 	"JOIN call c ON c.id = x.call JOIN call_type t ON t.id = c.type "
-	"WHERE " IS_GRAPH_LAUNCH("t");
+	"WHERE " IS_GRAPH_LAUNCH("t") " ORDER BY c.id;"
+	"DROP TABLE graph_within";
 
 static const char cleanup[] =
 	"DROP TABLE variable_use; DROP TABLE unasked; DROP TABLE variable_at;"

@@ -147,6 +147,64 @@ static void test_a_module_that_is_loaded_again_has_another_life(void **state)
 	check(m, "2 1@4096, 5 2@4096");
 }
 
+/* A call that describes a node of a graph, or what a node of an executable is set to. */
+static void describe(struct mini *m, int64_t call, int graph, int exec)
+{
+	if (exec)
+		mini_exec(m,
+			"INSERT INTO graph_change (call, type, exec) VALUES (%lld, 'kernel', %d)",
+			(long long)call, exec);
+	else
+		mini_exec(m,
+			"INSERT INTO graph_node (graph, type, call) VALUES (%d, 'kernel', %lld)",
+			graph, (long long)call);
+}
+
+enum { CHILD = 1, PARENT, BODY, UPDATED, EXEC = 1 };
+
+static void test_launches_of_a_graph_name_what_its_parts_use(void **state)
+{
+	static const struct {
+		int graph, exec; /* where the launch of the kernel is described */
+		const char *named;
+	} cases[] = { { PARENT, 0, "1" }, { CHILD, 0, "1" }, { BODY, 0, "1" }, { UPDATED, 0, "1" },
+		{ UPDATED + 1, 0, "0" }, { 0, EXEC, "1" }, { 0, EXEC + 1, "0" } };
+	struct mini *m = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		int64_t call;
+
+		if (i) {
+			mini_release(m);
+			mini_init(m);
+		}
+		for (int graph = CHILD; graph <= UPDATED + 1; graph++)
+			mini_exec(m, "INSERT INTO graph VALUES (%d, 1, %d, NULL, NULL)", graph,
+				graph);
+		describe(m, launch(m, kernel(m, "k", IMAGE)), cases[i].graph, cases[i].exec);
+		call = MINI_CALL(m, .type = CALL_cuGraphAddChildGraphNode, .at = 20);
+		mini_exec(m,
+			"INSERT INTO graph_node (id, graph, type, call, child) "
+			"VALUES (90, %d, 'graph', %lld, %d), (91, %d, 'conditional', %lld, NULL); "
+			"INSERT INTO graph_body (node, graph) VALUES (91, %d)",
+			PARENT, (long long)call, CHILD, CHILD, (long long)call, BODY);
+		call = MINI_CALL(m, .type = CALL_cuGraphInstantiateWithFlags, .at = 30);
+		mini_exec(m,
+			"INSERT INTO graph_exec VALUES (%d, 1, 9, %d, %lld, %lld, NULL), "
+			"(%d, 1, 10, NULL, NULL, NULL, NULL); "
+			"INSERT INTO graph_update VALUES (%lld, %d, %d)",
+			EXEC, PARENT, (long long)call, (long long)call, EXEC + 1, (long long)call,
+			EXEC, UPDATED);
+		call = MINI_CALL(m, .type = CALL_cuGraphLaunch, .at = 40);
+		mini_exec(m, "INSERT INTO call_object VALUES (%lld, 'exec', %d)", (long long)call,
+			EXEC);
+		assert_int_equal(variables_resolve(&m->db), 0);
+		assert_string_equal(mini_text(m,
+					    "SELECT count(*) FROM operand WHERE role = 'node'"),
+			cases[i].named);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +221,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_an_image_that_is_loaded_twice_names_nothing,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_module_that_is_loaded_again_has_another_life,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(test_launches_of_a_graph_name_what_its_parts_use,
 			setup, teardown),
 	};
 
