@@ -29,6 +29,7 @@ struct graph_walk {
 	unsigned char *follows, *precedes; /* of a node: something within its part */
 	size_t *first;                     /* of a node, in its accesses; one more at the end */
 	int64_t *rank;                     /* as the program made them, ends of parts before all */
+	struct map made;                   /* address -> what a node allocated there */
 	struct idmap shared;               /* allocation -> struct shared */
 	size_t vertex;                     /* looked at now */
 };
@@ -195,6 +196,57 @@ static struct operation_point point_of_node(const struct graph_walk *walk, size_
 		.maybe = node->maybe };
 }
 
+static int judge(struct graph_walk *walk, const struct memory_access *access)
+{
+	const struct shared *shared = idmap_get(&walk->shared, access->allocation);
+
+	return shared && access->direction != ACCESS_UNKNOWN
+		? hazards_judge(walk->hazards, shared, access)
+		: 0;
+}
+
+static int keep(struct graph_walk *walk, const struct memory_access *access)
+{
+	struct hazards *hazards = walk->hazards;
+	struct shared *shared = usage_need(&walk->shared, hazards->run, access->allocation);
+
+	if (!shared)
+		return -1;
+	return access->direction == ACCESS_UNKNOWN
+		? 0
+		: history_add(&shared->history, &hazards->ordering, access, &hazards->now);
+}
+
+/* What a node allocates, or frees: the memory at that address that was allocated last. */
+static int find_life(struct graph_walk *walk, const struct graph_part_node *node, uint32_t *life)
+{
+	const struct run *run = walk->hazards->run;
+	const struct run_call *call = run_call(run, node->call);
+	uint64_t address = call ? (uint64_t)run_payload(run, call)->ptr : 0;
+
+	*life = 0;
+	if (node->kind == KIND_FREE_ASYNC)
+		*life = (uint32_t)map_get(&walk->made, address, 0);
+	if (node->kind != KIND_ALLOC_ASYNC)
+		return 0;
+	*life = hazards_made_by(run, node->call);
+	return *life ? map_set(&walk->made, address, *life) : 0;
+}
+
+static int see_life(struct graph_walk *walk, const struct graph_part_node *node)
+{
+	struct memory_access all;
+	uint32_t life;
+
+	if (find_life(walk, node, &life))
+		return -1;
+	if (!life)
+		return 0;
+	all = hazards_life_of(walk->hazards->run, life);
+	walk->hazards->now.is_life = 1;
+	return judge(walk, &all) || keep(walk, &all) ? -1 : 0;
+}
+
 static int see_node(struct graph_walk *walk, size_t number)
 {
 	struct hazards *hazards = walk->hazards;
@@ -203,24 +255,13 @@ static int see_node(struct graph_walk *walk, size_t number)
 
 	hazards->now = point_of_node(walk, number);
 	hazards->first = hazards->count;
-	for (size_t i = walk->first[number]; i < end; i++) {
-		const struct shared *shared = idmap_get(&walk->shared, access[i].allocation);
-
-		if (shared && access[i].direction != ACCESS_UNKNOWN &&
-			hazards_judge(hazards, shared, &access[i]))
+	for (size_t i = walk->first[number]; i < end; i++)
+		if (judge(walk, &access[i]))
 			return -1;
-	}
-	for (size_t i = walk->first[number]; i < end; i++) {
-		struct shared *shared =
-			usage_need(&walk->shared, hazards->run, access[i].allocation);
-
-		if (!shared ||
-			(access[i].direction != ACCESS_UNKNOWN &&
-				history_add(&shared->history, &hazards->ordering, &access[i],
-					&hazards->now)))
+	for (size_t i = walk->first[number]; i < end; i++)
+		if (keep(walk, &access[i]))
 			return -1;
-	}
-	return 0;
+	return see_life(walk, &walk->content->node[number]);
 }
 
 /* Accesses are in order of nodes; those before the first are of none that is known. */
@@ -283,6 +324,7 @@ static void release(struct graph_walk *walk)
 	graph_order_release(&walk->full);
 	graph_order_release(&walk->any);
 	usage_free_shared(&walk->shared);
+	map_release(&walk->made);
 	free(walk->port);
 	free(walk->follows);
 	free(walk->precedes);

@@ -56,6 +56,7 @@ void hazards_free(struct hazards *hazards)
 	fences_release(&hazards->captured);
 	dependents_release(&hazards->dependents);
 	idmap_release(&hazards->graphs, free);
+	hazards_release_graph_memory(hazards);
 	map_release(&hazards->told);
 	map_release(&hazards->scripted);
 	sqlite3_finalize(hazards->edges);
@@ -132,12 +133,17 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 	return confidence;
 }
 
-/* One row for a pair of operations: of their conflicts the surest, a read too early first. */
+/*
+ * One row for a pair of operations: of their conflicts the surest, a read too early first, and of
+ * a graph what its nodes do rather than that it allocates.
+ */
 static int is_worse(const struct hazard *one, const struct hazard *other)
 {
 	if (one->confidence != other->confidence)
 		return one->confidence > other->confidence;
-	return one->order < other->order;
+	if (one->order != other->order)
+		return one->order < other->order;
+	return one->rule < other->rule;
 }
 
 static int add(struct hazards *hazards, const struct hazard *hazard)
@@ -331,32 +337,13 @@ static int add_access(struct hazards *hazards, const struct memory_access *acces
 	return history_add(&shared->history, &hazards->ordering, access, &hazards->now);
 }
 
-/* Memory that a stream allocates or frees: all of it is written. */
-static int see_life(struct hazards *hazards, uint32_t id)
-{
-	const struct run_allocation *allocation = run_allocation(hazards->run, id);
-	int64_t low = allocation->address, bytes = allocation->bytes;
-	struct memory_access all = { .allocation = id,
-		.low = low,
-		.start = low,
-		.run = bytes,
-		.direction = ACCESS_WRITE,
-		.evidence = EVIDENCE_EXACT,
-		.sure = 1,
-		.exact = 1 };
-
-	/* What a trace says may be anything. */
-	if (__builtin_add_overflow(low, bytes, &all.high))
-		return 0;
-	return see_access(hazards, &all) || add_access(hazards, &all) ? -1 : 0;
-}
-
 static int see_operation(struct hazards *hazards, const struct walk_call *call)
 {
 	const struct accesses *accesses;
 	struct graph_content content;
 
-	if (operations_read(&hazards->operations, call, &hazards->usage.shared, &accesses))
+	if (operations_read(&hazards->operations, call, &hazards->usage.shared, &accesses) ||
+		hazards_begin_graph_memory(hazards, call))
 		return -1;
 	for (size_t i = 0; accesses && i < accesses->count; i++)
 		if (see_access(hazards, &accesses->access[i]))
@@ -369,24 +356,6 @@ static int see_operation(struct hazards *hazards, const struct walk_call *call)
 		return -1;
 	if (kind_family(call->kind) == FAMILY_graph_launch)
 		hazards_count_graph(hazards, call->exec);
-	return 0;
-}
-
-static int see_lives(struct hazards *hazards, const struct walk_call *call, int submitted)
-{
-	const struct run_ended *made = run_cursor_at(&hazards->made, call->id), *freed;
-
-	hazards->now.is_life = 1;
-	if (made && submitted &&
-		run_allocation(hazards->run, made->what)->kind == ALLOCATION_ASYNC &&
-		see_life(hazards, made->what))
-		return -1;
-	while ((freed = run_cursor_at(&hazards->freed, call->id))) {
-		if (submitted && call->kind == KIND_FREE_ASYNC && see_life(hazards, freed->what))
-			return -1;
-		usage_forget(&hazards->usage, freed->what);
-		hazards->freed.at++;
-	}
 	return 0;
 }
 
@@ -408,7 +377,7 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 		return -1;
 	if (order->epoch.seq && see_operation(hazards, call))
 		return -1;
-	return see_lives(hazards, call, order->epoch.seq != 0);
+	return hazards_see_lives(hazards, call, order->epoch.seq != 0);
 }
 
 int hazards_finish(struct hazards *hazards)

@@ -52,9 +52,11 @@ struct hazards {
 	struct usage usage;
 	struct fences fences, captured; /* of streams, and of streams that are captured */
 	struct dependents dependents;
-	struct idmap graphs; /* executable -> struct graph_hazards */
-	struct map told;     /* stream -> entry of its last host function's call */
-	struct map scripted; /* processes of which calls have frames of a script */
+	struct idmap graphs;        /* executable -> struct graph_hazards */
+	struct idmap graph_memory;  /* executable -> struct graph_memory */
+	struct map graph_addresses; /* of such memory -> allocation */
+	struct map told;            /* stream -> entry of its last host function's call */
+	struct map scripted;        /* processes of which calls have frames of a script */
 	struct watch watch[WATCHES];
 	unsigned watches;
 	sqlite3_stmt *edges; /* of a graph */
@@ -73,6 +75,25 @@ struct hazards {
 /* Hazards of an access of the present operation with those to the same memory before. */
 int hazards_judge(struct hazards *hazards, const struct shared *shared,
 	const struct memory_access *access);
+
+/* --- memory_lives.c --- */
+
+/* Memory that is allocated or freed in stream order: all of it is written. */
+struct memory_access hazards_life_of(const struct run *run, uint32_t allocation);
+
+/* The allocation that a call made, 0: none. */
+uint32_t hazards_made_by(const struct run *run, int64_t call);
+
+/* What the call allocates and frees; submitted: in stream order. */
+int hazards_see_lives(struct hazards *hazards, const struct walk_call *call, int submitted);
+
+/*
+ * The call launches a graph: the memory that it allocates has another life from here on, in which
+ * its nodes use it.
+ */
+int hazards_begin_graph_memory(struct hazards *hazards, const struct walk_call *call);
+
+void hazards_release_graph_memory(struct hazards *hazards);
 
 /* --- reasons.c --- */
 

@@ -62,7 +62,8 @@ static int note_use(struct usage *usage, const struct run *run, struct map *firs
 	before = map_get(first, id, 0);
 	if (!before && map_set(first, id, stream))
 		return -1;
-	if (!early && (!before || before == stream))
+	if (!early && (!before || before == stream) &&
+		run_allocation(run, id)->kind != ALLOCATION_GRAPH)
 		return 0;
 	shared = usage_need(&usage->shared, run, id);
 	if (!shared)

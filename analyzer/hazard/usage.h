@@ -13,7 +13,7 @@
 /* In place of the only one of its kind. */
 #define USAGE_SEVERAL UINT32_MAX
 
-/* Memory of which more than one stream makes use, or a kernel that begins early. */
+/* Memory of which more than one stream makes use, of a graph, or of a kernel that begins early. */
 struct shared {
 	struct history history;
 	uint32_t home;  /* the stream that uses it first */

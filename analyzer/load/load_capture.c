@@ -30,6 +30,13 @@ static int is_captured(const struct graphs *graphs, const struct front *front)
 	return front && front->capture && graphs->capture[front->capture - 1].active;
 }
 
+int loader_is_captured(const struct loader *loader, const struct loaded_call *call)
+{
+	struct graphs *graphs = loader->p.graphs;
+
+	return graphs && is_captured(graphs, front_of(graphs, &graphs->streams, call->stream, 0));
+}
+
 static int add_to_front(struct front *front, int64_t node)
 {
 	int64_t *more;

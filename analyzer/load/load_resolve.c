@@ -269,10 +269,22 @@ static int release(struct resolving *r)
 	return lives_end(&p->allocations, life, r->call->exit, r->call->number);
 }
 
+/* What a captured call allocates is the graph's. */
+static enum call_kind maker_of(const struct resolving *r)
+{
+	enum call_kind kind = (enum call_kind)r->call->kind;
+
+	return kind == KIND_ALLOC_ASYNC && loader_is_captured(r->loader, r->call)
+		? KIND_GRAPH_ADD_NODE
+		: kind;
+}
+
 static int resolve_memory(struct resolving *r)
 {
+	enum call_kind kind = maker_of(r);
+
 	for (size_t i = 0; i < sizeof(allocation_kinds) / sizeof(*allocation_kinds); i++)
-		if (allocation_kinds[i].made_by == r->call->kind)
+		if (allocation_kinds[i].made_by == kind)
 			return allocate(r, i);
 	if (kind_family(r->call->kind) == FAMILY_mapping && HAS(&r->call->fields, handle))
 		return forget_handle(r);

@@ -313,6 +313,8 @@ int loader_write_object(struct loader *loader, const struct loaded_call *call, c
 /* Graphs, nodes and captures: what that call says of them. */
 int loader_take_graphs(struct loader *loader, const struct loaded_call *call);
 void loader_release_graphs(struct loaded_process *p);
+/* 1 if the call's stream is captured, so that the call becomes a node. */
+int loader_is_captured(const struct loader *loader, const struct loaded_call *call);
 /* During the scan: images, whose pieces are written at the end. */
 int loader_note_image(struct loader *loader, const struct image_record *image);
 int loader_insert_image_file(struct loader *loader, const struct image_file_record *file);

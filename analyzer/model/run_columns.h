@@ -92,6 +92,7 @@ enum allocation_memory {
 	ALLOCATION_ASYNC,
 	ALLOCATION_VARIABLE,
 	ALLOCATION_ARRAY,
+	ALLOCATION_GRAPH,
 };
 
 struct run_allocation {

@@ -82,6 +82,7 @@ static int read_allocations(struct run *run, struct db *db)
 		[ALLOCATION_ASYNC] = "async",
 		[ALLOCATION_VARIABLE] = "variable",
 		[ALLOCATION_ARRAY] = "array",
+		[ALLOCATION_GRAPH] = "graph",
 	};
 	int64_t last = run_last_id(db, "allocation");
 	struct run_reader reader;

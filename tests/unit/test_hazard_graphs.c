@@ -372,6 +372,66 @@ static void a_node_that_is_set_does_something_else(void **unused)
 }
 
 /* Of which graph a child that was set in the executable is a copy is not recorded. */
+/* A node that allocates MEMORY, one that writes it, one that frees it; edges: bit 0 between the
+ * first two, bit 1 between the last two. */
+static void use_of_graph_memory(int edges, const char *wanted)
+{
+	struct test test;
+	int64_t alloc, use, release;
+
+	begin(&test);
+	alloc = node_of(&test, GRAPH, "alloc", 0);
+	use = node(&test, test.writer);
+	release = node_of(&test, GRAPH, "free", 0);
+	mini_exec(&test.m,
+		"UPDATE allocation SET memory = 'graph', created = %lld WHERE id = %d; "
+		"UPDATE call SET ptr = %d WHERE id IN (%lld, %lld)",
+		(long long)alloc, MEMORY, ADDRESS, (long long)alloc, (long long)release);
+	edge(&test, GRAPH, alloc, edges & 1 ? use : release, 0);
+	edge(&test, GRAPH, edges & 2 ? use : alloc, release, 0);
+	instantiate(&test);
+	launch(&test);
+	finish(&test, wanted);
+}
+
+static void memory_of_a_graph_is_used_between_its_nodes(void **unused)
+{
+	(void)unused;
+	use_of_graph_memory(3, "");
+	use_of_graph_memory(1, "async-alloc-order waw certain 2-3 x1");
+	use_of_graph_memory(2, "async-alloc-order waw certain 1-2 x1");
+}
+
+/* The memory has another life in each launch, so that only the free comes too early. */
+static void each_launch_has_memory_of_its_own(void **unused)
+{
+	struct test test;
+	int64_t alloc, other, call;
+
+	(void)unused;
+	begin(&test);
+	other = mini_stream(&test.m, "non-blocking");
+	alloc = node_of(&test, GRAPH, "alloc", 0);
+	edge(&test, GRAPH, alloc, node(&test, test.writer), 0);
+	mini_exec(&test.m,
+		"UPDATE allocation SET memory = 'graph', created = %lld WHERE id = %d; "
+		"UPDATE call SET ptr = %d WHERE id = %lld",
+		(long long)alloc, MEMORY, ADDRESS, (long long)alloc);
+	instantiate(&test);
+	for (int i = 0; i < 2; i++) {
+		launch(&test);
+		test.t += 10;
+		call = MINI_CALL(&test.m, .type = CALL_cuLaunchKernel, .at = test.t,
+			.kernel = test.reader, .stream = i ? test.stream : other,
+			.runs = { test.t + 5, test.t + 105 });
+		names(&test, call);
+		test.t += 10;
+		MINI_CALL(&test.m, .type = CALL_cuMemFreeAsync, .at = test.t, .ptr = ADDRESS,
+			.stream = test.stream);
+	}
+	finish(&test, "missing-fence raw certain 4-5 x1, async-alloc-order war certain 5-6 x1");
+}
+
 static void what_is_not_known_in_full_is_not_judged(void **unused)
 {
 	struct test test;
@@ -563,6 +623,8 @@ int main(void)
 		cmocka_unit_test(a_programmatic_port_does_not_wait_for_the_end),
 		cmocka_unit_test(an_updated_executable_is_judged_anew),
 		cmocka_unit_test(a_node_that_is_set_does_something_else),
+		cmocka_unit_test(memory_of_a_graph_is_used_between_its_nodes),
+		cmocka_unit_test(each_launch_has_memory_of_its_own),
 		cmocka_unit_test(what_is_not_known_in_full_is_not_judged),
 		cmocka_unit_test(events_act_in_the_middle),
 		cmocka_unit_test(the_edge_to_add_is_named),

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that is allocated and freed in the order of streams: by calls, whose lives are rows of
+ * table allocation, and by graphs.  "The lifetime of a graph allocation begins when GPU execution
+ * reaches the allocating graph node", and its address is the same in each launch (CUDA programming
+ * guide, "Graph memory nodes"): each launch begins another life of its one row.
+ */
+#include <stdlib.h>
+
+#include "array.h"
+#include "hazards_parts.h"
+
+/* What an executable allocates. */
+struct graph_memory {
+	uint32_t *allocation;
+	size_t count;
+};
+
+struct memory_access hazards_life_of(const struct run *run, uint32_t allocation)
+{
+	const struct run_allocation *row = run_allocation(run, allocation);
+	int64_t low = row->address, high;
+
+	/* What a trace says may be anything. */
+	if (__builtin_add_overflow(low, row->bytes, &high))
+		high = low;
+	return (struct memory_access){ .allocation = allocation,
+		.low = low,
+		.high = high,
+		.start = low,
+		.run = high - low,
+		.direction = ACCESS_WRITE,
+		.evidence = EVIDENCE_EXACT,
+		.sure = 1,
+		.exact = 1 };
+}
+
+uint32_t hazards_made_by(const struct run *run, int64_t call)
+{
+	const struct run_ended *made = run_find(&run->allocated, call);
+
+	return made ? made->what : 0;
+}
+
+/* The present operation allocates or frees it. */
+static int see_life(struct hazards *hazards, uint32_t allocation)
+{
+	struct shared *shared = idmap_get(&hazards->usage.shared, allocation);
+	struct memory_access all = hazards_life_of(hazards->run, allocation);
+	int rc;
+
+	if (!shared || all.low == all.high)
+		return 0;
+	hazards->now.is_life = 1;
+	rc = hazards_judge(hazards, shared, &all) ||
+		history_add(&shared->history, &hazards->ordering, &all, &hazards->now);
+	hazards->now.is_life = 0;
+	return rc ? -1 : 0;
+}
+
+static int is_async(const struct run *run, uint32_t allocation)
+{
+	return run_allocation(run, allocation)->kind == ALLOCATION_ASYNC;
+}
+
+/* Of memory of a graph no row says that it was freed. */
+static int free_graph_memory(struct hazards *hazards, const struct walk_call *call)
+{
+	return call->kind == KIND_FREE_ASYNC && !call->result
+		? see_life(hazards,
+			  (uint32_t)map_get(&hazards->graph_addresses, (uint64_t)call->ptr, 0))
+		: 0;
+}
+
+int hazards_see_lives(struct hazards *hazards, const struct walk_call *call, int submitted)
+{
+	const struct run_ended *made = run_cursor_at(&hazards->made, call->id), *freed;
+
+	if (made && submitted && is_async(hazards->run, made->what) &&
+		see_life(hazards, made->what))
+		return -1;
+	if (submitted && free_graph_memory(hazards, call))
+		return -1;
+	while ((freed = run_cursor_at(&hazards->freed, call->id))) {
+		if (submitted && call->kind == KIND_FREE_ASYNC && see_life(hazards, freed->what))
+			return -1;
+		usage_forget(&hazards->usage, freed->what);
+		hazards->freed.at++;
+	}
+	return 0;
+}
+
+/* --- graphs --- */
+
+static int add_memory(struct graph_memory *memory, uint32_t allocation)
+{
+	uint32_t *more = array_room(memory->allocation, memory->count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	memory->allocation = more;
+	more[memory->count++] = allocation;
+	return 0;
+}
+
+/* What the executable that the last operation launches allocates, once it was read. */
+static int note_memory(struct hazards *hazards, const struct graph_content *content)
+{
+	struct graph_memory *memory =
+		idmap_need(&hazards->graph_memory, content->exec, sizeof(*memory));
+
+	if (!memory)
+		return -1;
+	memory->count = 0;
+	for (size_t i = 0; i < content->node_count; i++) {
+		const struct graph_part_node *node = &content->node[i];
+		uint32_t made = node->kind == KIND_ALLOC_ASYNC
+			? hazards_made_by(hazards->run, node->call)
+			: 0;
+
+		if (made && add_memory(memory, made))
+			return -1;
+	}
+	return 0;
+}
+
+int hazards_begin_graph_memory(struct hazards *hazards, const struct walk_call *call)
+{
+	const struct graph_memory *memory;
+	struct graph_content content;
+
+	if (operations_graph(&hazards->operations, &content) && note_memory(hazards, &content))
+		return -1;
+	memory = call->exec ? idmap_get(&hazards->graph_memory, call->exec) : NULL;
+	for (size_t i = 0; memory && i < memory->count; i++) {
+		uint32_t id = memory->allocation[i];
+		struct shared *shared = idmap_get(&hazards->usage.shared, id);
+
+		if (shared)
+			history_release(&shared->history);
+		if (map_set(&hazards->graph_addresses,
+			    (uint64_t)run_allocation(hazards->run, id)->address, id) ||
+			see_life(hazards, id))
+			return -1;
+	}
+	return 0;
+}
+
+static void free_memory(void *object)
+{
+	struct graph_memory *memory = object;
+
+	free(memory->allocation);
+	free(memory);
+}
+
+void hazards_release_graph_memory(struct hazards *hazards)
+{
+	idmap_release(&hazards->graph_memory, free_memory);
+	map_release(&hazards->graph_addresses);
+}
