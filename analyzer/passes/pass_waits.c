@@ -6,64 +6,6 @@
 #include "constants.h"
 #include "waits.h"
 
-/*
- * Behind a call that was held, calls that wait as a side effect as well, but were not held any
- * more: frees and their like, copies to the device.  They would have waited in its place.  Behind a
- * copy to the host, or what is mended with one: others to the host, too.  Behind a pageable Async
- * copy: those of its stream.
- */
-enum followers { FOLLOWERS_NONE, FOLLOWERS_WAITING, FOLLOWERS_ASYNC, FOLLOWERS_OF_RESULT };
-
-static int is_to_host(const struct run_payload *payload)
-{
-	return payload->dst == MEMORY_PAGEABLE || payload->dst == MEMORY_PINNED;
-}
-
-/* Up to the thread's next call that was held or is made in order to wait. */
-static int ends_followers(const struct run *run, uint32_t id, enum followers kind)
-{
-	const struct run_call *call = run_call(run, id);
-
-	return call_is_wait(call->kind) ||
-		(kind != FOLLOWERS_OF_RESULT && call_is_sync_copy(call->kind) &&
-			is_to_host(run_payload(run, call))) ||
-		wait_is_for_others(run, id);
-}
-
-static int is_follower(const struct run *run, const struct run_call *call, enum followers kind,
-	uint32_t stream)
-{
-	const struct run_payload *payload = run_payload(run, call);
-
-	if (kind == FOLLOWERS_ASYNC)
-		return call_is_async_copy(call->kind) && call->stream == stream &&
-			(payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE);
-	return kind_has(call->kind, K_RESOURCE) || call_is_sync_copy(call->kind) ||
-		(call_is_sync_set(call->kind) && is_to_host(payload));
-}
-
-/* Within one window: what waited outside is not known. */
-static void find_followers(const struct pass_input *input, const struct waited *waited,
-	enum followers kind, struct instance *instance)
-{
-	const struct run *run = input->run;
-	int64_t process = waited->payload->process;
-	int stretch = stretches_find(&input->stretches, process, waited->call->enter), count = 0;
-	uint32_t first = waited->wait->call;
-
-	for (uint32_t id = run_link(run, first)->next;
-		id && id < first + FOLLOWER_CALLS && count < FINDING_ALSO;
-		id = run_link(run, id)->next) {
-		const struct run_call *call = run_call(run, id);
-
-		if (ends_followers(run, id, kind))
-			break;
-		if (is_follower(run, call, kind, waited->call->stream) &&
-			stretches_find(&input->stretches, process, call->enter) == stretch)
-			instance->also[count++] = id;
-	}
-}
-
 /* A call's work that it comes after in its stream was still running when it was entered. */
 static int kept_waiting(const struct run *run, const struct run_call *call, uint32_t before)
 {
@@ -112,28 +54,10 @@ static void add_leaving(const struct run *run, const struct waited *waited,
 		instance->with[count++] = place[i].call;
 }
 
-static enum followers followers_of(const struct waited *waited)
-{
-	enum call_kind kind = waited->call->kind;
-
-	if (call_is_sync_set(kind))
-		return FOLLOWERS_WAITING;
-	if (call_is_sync_copy(kind))
-		return is_to_host(waited->payload) ? FOLLOWERS_OF_RESULT : FOLLOWERS_WAITING;
-	if (call_is_async_copy(kind))
-		return waited->wait->kind == WAIT_IMPLICIT ? FOLLOWERS_ASYNC : FOLLOWERS_NONE;
-	if (waited->wait->partner)
-		return FOLLOWERS_OF_RESULT;
-	return kind_family(kind) != FAMILY_launch && waited->wait->kind == WAIT_IMPLICIT
-		? FOLLOWERS_WAITING
-		: FOLLOWERS_NONE;
-}
-
 static int add_wait(const struct pass_input *input, struct findings *findings, enum rule rule,
 	const struct waited *waited)
 {
 	const struct run_wait *wait = waited->wait;
-	enum followers kind = followers_of(waited);
 	struct instance instance = {
 		.rule = rule,
 		.process = waited->payload->process,
@@ -145,8 +69,6 @@ static int add_wait(const struct pass_input *input, struct findings *findings, e
 		.change = CHANGE_WAIT,
 	};
 
-	if (kind)
-		find_followers(input, waited, kind, &instance);
 	if (wait->apart > 0)
 		add_leaving(input->run, waited, &instance);
 	return findings_add(findings, &instance);

@@ -152,21 +152,25 @@ static void add_cost(struct cost *cost, const struct instance *instance, int in_
 	}
 }
 
-static int note_change(struct changes *changes, const struct instance *instance, int64_t call,
-	unsigned change)
+int changes_add(struct changes *changes, const struct changed_call *changed)
 {
-	struct changed_call *more;
+	struct changed_call *more = array_room(changes->call, changes->count, sizeof(*more));
 
-	if (!change || !call)
-		return 0;
-	more = array_room(changes->call, changes->count, sizeof(*more));
 	if (!more)
 		return -1;
 	changes->call = more;
-	more[changes->count++] = (struct changed_call){ .call = call,
+	more[changes->count++] = *changed;
+	return 0;
+}
+
+static int note_change(struct changes *changes, const struct instance *instance, int64_t call,
+	unsigned change)
+{
+	struct changed_call changed = { .call = call,
 		.still_needs = instance->still_needs,
 		.change = change };
-	return 0;
+
+	return change && call ? changes_add(changes, &changed) : 0;
 }
 
 static int note_changes(struct finding_place *place, const struct instance *instance)

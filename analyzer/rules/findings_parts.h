@@ -38,6 +38,9 @@ struct changes {
 	size_t count;
 };
 
+/* 0, or -1 after a message. */
+int changes_add(struct changes *changes, const struct changed_call *changed);
+
 /* The instances of a finding at one pair of lines. */
 struct finding_place {
 	int64_t site, other_site; /* that stand for the lines; 0: unknown */

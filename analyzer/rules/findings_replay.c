@@ -143,6 +143,22 @@ static int join_lines(struct findings *findings, struct savings *savings, struct
 	return 0;
 }
 
+/* --- who waits instead --- */
+
+/* Calls that would wait in place of the finding's are mended with it. */
+static int join_takers(struct savings *savings, struct finding *finding)
+{
+	struct changed_call taker[FINDING_ALSO];
+	size_t count;
+
+	change_finding(savings, finding);
+	count = savings_find_takers(savings, finding->process, taker, FINDING_ALSO);
+	for (size_t i = 0; i < count; i++)
+		if (changes_add(&finding->place[0]->changed, &taker[i]))
+			return -1;
+	return 0;
+}
+
 /* --- findings --- */
 
 /*
@@ -226,6 +242,7 @@ int findings_replay(struct findings *findings, struct savings **savings)
 
 		if (is_wanted(finding))
 			rc = join_lines(findings, *savings, finding) ||
+					join_takers(*savings, finding) ||
 					replay_finding(findings, *savings, finding)
 				? -1
 				: 0;

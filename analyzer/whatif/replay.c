@@ -40,11 +40,6 @@ static uint64_t place_of(const struct replay_step *step)
 	return (uint64_t)step->site << 8 | step->kind;
 }
 
-int replay_place_was_held(const struct replay *replay, const struct replay_step *step)
-{
-	return map_get(&replay->held_places, place_of(step), 0) != 0;
-}
-
 /*
  * Pinned memory is kept and used again and limits are set before the work: after the first time of
  * a place neither the call nor what it undoes takes time again.  Memory of the device may as well
@@ -92,6 +87,8 @@ void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t s
 	replay->changed = 1;
 	if (bits & CHANGE_ORDER || replay->step[number].act & STEP_BECOMES_ASYNC)
 		replay->orders = 1;
+	if (bits & CHANGE_WAIT && replay_is_result(&replay->step[number]))
+		replay->results = 1;
 	if (needed != REPLAY_NONE)
 		change.only_stream = replay->step[needed].stream;
 	/* Once for a place. */
@@ -114,7 +111,7 @@ void replay_restore(struct replay *replay)
 {
 	if (replay->changed)
 		forget_changes(replay);
-	replay->changed = replay->orders = 0;
+	replay->changed = replay->orders = replay->results = 0;
 }
 
 static const struct replay_change *change_of(const struct replay *replay, uint32_t number)
@@ -392,17 +389,18 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	const struct replay_step *step = &replay->step[number];
 	const struct replay_change *change = change_of(replay, number);
 	struct replay_thread *thread = &replay->thread[step->thread];
-	int64_t *now = &thread->now, entry, target, end = REPLAY_LONG_AGO;
+	int64_t *now = &thread->now, entry, target, made, end = REPLAY_LONG_AGO;
 
 	if (thread->join != REPLAY_NONE)
 		finish_join(replay, thread);
 	if (*now == REPLAY_LONG_AGO)
 		*now = replay->first;
 	*now += step->gap;
-	entry = *now;
+	made = entry = *now;
 	if (change->bits & CHANGE_CALL) {
 		*now -= saved_without(replay, step);
 		replay->end[number] = *now;
+		replay->times[number].held = 0;
 		return;
 	}
 	target = target_of(replay, number, contention);
@@ -419,6 +417,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	if (step->act & STEP_JOINS_THREAD)
 		thread->join = number;
 	*now = return_of(step, change, entry, target);
+	replay->times[number].held = *now - made - step->own;
 	replay_note_holder(replay, step, entry, *now);
 	replay->end[number] = step->act & STEP_SUBMITS ? end : *now;
 }
@@ -435,6 +434,8 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 		times->end = replay->end[i];
 		times->back = replay->thread[replay->step[i].thread].now;
 		last = later(last, later(times->end, times->back));
+		if (!replay->changed)
+			replay->held[i] = times->held;
 	}
 	for (size_t i = 0; i < replay->threads.count; i++)
 		last = later(last, finish_last_join(replay, &replay->thread[i]));
@@ -449,9 +450,7 @@ static int link_places(struct replay *replay)
 		uint64_t place = place_of(&replay->step[i]);
 
 		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
-		if (map_set(&replay->places, place, i) ||
-			(replay->step[i].act & STEP_MEASURED &&
-				map_set(&replay->held_places, place, 1)))
+		if (map_set(&replay->places, place, i))
 			return -1;
 	}
 	return 0;
@@ -497,6 +496,7 @@ static int prepare(struct replay *replay)
 		!ROOM(replay->end, replay->step_count) ||
 		!ROOM(replay->times, replay->step_count) ||
 		!ROOM(replay->other_times, replay->step_count) ||
+		!ROOM(replay->held, replay->step_count) ||
 		!ROOM(replay->thread, replay->threads.count) ||
 		!ROOM(replay->stream, replay->streams.count) ||
 		!ROOM(replay->event, replay->events.count) ||
@@ -531,7 +531,6 @@ static void free_replay(void *object)
 	map_release(&replay->memories);
 	map_release(&replay->aparts);
 	map_release(&replay->places);
-	map_release(&replay->held_places);
 	free(replay->step);
 	free(replay->by_call);
 	free(replay->operand);
@@ -540,6 +539,7 @@ static void free_replay(void *object)
 	free(replay->end);
 	free(replay->times);
 	free(replay->other_times);
+	free(replay->held);
 	free(replay->thread);
 	free(replay->stream);
 	free(replay->event);

@@ -60,6 +60,18 @@ int64_t replay_measured(const struct replay *replay);
 void replay_change(struct replay *replay, int64_t call, unsigned change, int64_t still_needs);
 void replay_restore(struct replay *replay);
 
+/* A place whose calls wait as a side effect. */
+struct replay_taker {
+	int64_t call;   /* one of them */
+	int64_t longer; /* ns, in sum */
+};
+
+/*
+ * The places whose calls waited for longer in the last replay_run() than in the run as it was: they
+ * took over a wait that is gone.  At most that many, those that took over the most first.
+ */
+size_t replay_takers(const struct replay *replay, struct replay_taker *taker, size_t most);
+
 /* What the run takes as it was changed, ns. */
 int64_t replay_run(struct replay *replay, enum replay_contention contention);
 

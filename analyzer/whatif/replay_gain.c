@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What single calls and operations gain by changes, whether or not the run does. */
+/* What single calls and operations gain by changes, whether or not the run does, and lose. */
+#include <stdlib.h>
+
+#include "constants.h"
 #include "replay_parts.h"
 
 int64_t replay_most_gained(struct replay *replay)
@@ -22,4 +25,58 @@ int64_t replay_most_gained(struct replay *replay)
 		most = gained > most ? gained : most;
 	}
 	return most;
+}
+
+/*
+ * A call that was made in order to wait waits with intent, and so does a copy that brings a result,
+ * unless another such copy is changed.
+ */
+static int may_take_over(const struct replay *replay, uint32_t number)
+{
+	const struct replay_step *step = &replay->step[number];
+
+	return step->site && step->act & STEP_WAITS && !(step->act & STEP_EXPLICIT) &&
+		(replay->results || !replay_is_result(step)) &&
+		!(replay->change[number].bits & (CHANGE_WAIT | CHANGE_CALL));
+}
+
+/* Of the place whose last step that is. */
+static int64_t waited_longer(const struct replay *replay, uint32_t number)
+{
+	int64_t sum = 0;
+
+	for (; number != REPLAY_NONE; number = replay->same_place[number])
+		if (may_take_over(replay, number))
+			sum += replay->times[number].held - replay->held[number];
+	return sum;
+}
+
+/* Keeps the list in order. */
+static size_t add_taker(struct replay_taker *taker, size_t count, size_t most,
+	struct replay_taker added)
+{
+	size_t at = count < most ? count : most;
+
+	for (; at && taker[at - 1].longer < added.longer; at--)
+		if (at < most)
+			taker[at] = taker[at - 1];
+	if (at < most)
+		taker[at] = added;
+	return count < most ? count + 1 : most;
+}
+
+size_t replay_takers(const struct replay *replay, struct replay_taker *taker, size_t most)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < replay->places.size; i++) {
+		const struct map_entry *place = &replay->places.entry[i];
+		uint32_t last = (uint32_t)place->value;
+		int64_t longer = place->used ? waited_longer(replay, last) : 0;
+
+		if (longer >= BLOCKED_MIN_NS)
+			count = add_taker(taker, count, most,
+				(struct replay_taker){ replay->step[last].call, longer });
+	}
+	return count;
 }

@@ -153,12 +153,6 @@ static void learn_wait(const struct replay *replay, struct replay_step *step)
 	int64_t target = replay_scope(replay, step);
 	int own = step->act & STEP_WAITS_OWN && step->act & STEP_HAS_OP;
 
-	/* Two frees in a row are one mistake: what no call of the place has waited for is not for
-	 * the second one to wait for when the first one no longer does. */
-	if (step->act & STEP_HOLDS_OTHERS && !replay_place_was_held(replay, step))
-		step->act &= ~(unsigned)STEP_WAITS;
-	if (!(step->act & STEP_WAITS))
-		return;
 	if (own)
 		target = later(target, step->end);
 	/* Its scope is wider than what it did wait for: that alone counts. */

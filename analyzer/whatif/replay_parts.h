@@ -128,9 +128,8 @@ struct replay {
 	struct replay_operand *operand;
 	size_t operand_count;
 	struct map threads, streams, events, contexts, execs, memories; /* row -> number */
-	struct map aparts; /* stream and thread -> number */
-	struct map places; /* site and kind -> the last step of them */
-	struct map held_places;
+	struct map aparts;    /* stream and thread -> number */
+	struct map places;    /* site and kind -> the last step of them */
 	uint32_t *same_place; /* by step: the one before it */
 	struct replay_change *change;
 	int changed;
@@ -138,7 +137,9 @@ struct replay {
 	int64_t *end; /* by step: of its operation, or of the call that waited */
 	struct replay_times {
 		int64_t end, back; /* of the operation; of the call */
+		int64_t held;      /* ns of the call */
 	} * times, *other_times;   /* by step, of the last run; of another to compare with */
+	int64_t *held;             /* by step, of the last run without changes */
 	struct replay_thread *thread;
 	struct replay_stream *stream;
 	int64_t *event, *exec;
@@ -149,6 +150,7 @@ struct replay {
 	} holder;       /* the last call that held others */
 	int64_t *apart; /* by number: the end of the changed work there */
 	int orders;     /* an order is changed: memory counts */
+	int results;    /* a copy that brings a result is changed */
 	struct memory_use {
 		int64_t used, written; /* the end of work that uses it, of such that may write */
 	} * memory, *memory_all;       /* by number: of changed work, of all work */
@@ -161,11 +163,14 @@ struct replays {
 	struct idmap processes; /* struct replay */
 };
 
+/* A synchronous copy to the host. */
+static inline int replay_is_result(const struct replay_step *step)
+{
+	return step->act & STEP_BECOMES_ASYNC && step->engine == ENGINE_D2H;
+}
+
 /* The step of a call; REPLAY_NONE: it is none. */
 uint32_t replay_step_of(const struct replay *replay, int64_t call);
-
-/* Some call of the same kind from the same place is in table wait. */
-int replay_place_was_held(const struct replay *replay, const struct replay_step *step);
 
 /* Puts the steps of several threads in the order of submission; 0, or -1: out of memory. */
 int replay_sort(struct replay *replay);

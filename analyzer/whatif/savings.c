@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "change.h"
 #include "constants.h"
 #include "idmap.h"
 #include "replay.h"
@@ -147,6 +148,43 @@ int savings_estimate_best(struct savings *savings, int64_t id, int64_t *best)
 	*best = saved_best(process);
 	restore(process);
 	return 1;
+}
+
+/* Changes who takes over, and who takes over from them, until nobody does. */
+static size_t change_takers(struct process_savings *process, struct changed_call *taker,
+	size_t most, int64_t *saving)
+{
+	struct replay_taker found[TAKER_ROUND];
+	size_t count = 0, more;
+
+	for (int round = 0; round < TAKER_ROUNDS; round++) {
+		more = replay_takers(process->replay, found, TAKER_ROUND);
+		if (!more || count + more > most)
+			return count;
+		for (size_t i = 0; i < more; i++) {
+			taker[count++] = (struct changed_call){ .call = found[i].call,
+				.change = CHANGE_WAIT };
+			replay_change(process->replay, found[i].call, CHANGE_WAIT, 0);
+		}
+		*saving = saved_best(process);
+	}
+	return count;
+}
+
+size_t savings_find_takers(struct savings *savings, int64_t id, struct changed_call *taker,
+	size_t most)
+{
+	struct process_savings *process = idmap_get(&savings->processes, id);
+	int64_t alone, together, least;
+	size_t count;
+
+	if (!process || *process->refusal || !process->changes)
+		return 0;
+	alone = together = saved_best(process);
+	count = change_takers(process, taker, most, &together);
+	restore(process);
+	least = replay_measured(process->replay) * FINDING_MIN_PERCENT / 100;
+	return together - alone >= least && together > JOINED_FACTOR * alone ? count : 0;
 }
 
 int savings_most_gained(struct savings *savings, int64_t id, int64_t *gained)

@@ -45,6 +45,14 @@ int savings_estimate_best(struct savings *savings, int64_t process, int64_t *bes
  * back.  1, or 0: the process has no estimates. */
 int savings_most_gained(struct savings *savings, int64_t process, int64_t *gained);
 
+/*
+ * Who takes over the waits that the changes made remove, so that they save little by themselves:
+ * calls of other places that wait as a side effect, to be changed with them.  How many, at most
+ * most; 0 as well if they would not save much more.  Takes the changes back.
+ */
+size_t savings_find_takers(struct savings *savings, int64_t process, struct changed_call *taker,
+	size_t most);
+
 /* Whether there is time for one more estimate of a process that a finding can do without. */
 int savings_has_room(const struct savings *savings, int64_t process);
 

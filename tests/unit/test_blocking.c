@@ -209,6 +209,36 @@ static const char *free_and_copy(struct mini *m, int copy_first)
 	return shown(m);
 }
 
+/*
+ * Pinning the memory alone would leave the wait to the free, which finds the device idle: the two
+ * are mended together.
+ */
+static void a_free_takes_over_from_a_pageable_copy(void **state)
+{
+	struct mini *m = *state;
+	int64_t s[2] = { mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking") };
+	int64_t launched = mini_site(m, "process", 20), copied = mini_site(m, "fetch", 30);
+	int64_t freed = mini_site(m, "tidy", 31);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1030) {
+		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
+		MINI_CALL(m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 5, .until = t + 1006,
+			.bytes = 4096, .stream = s[i % 2], .site = copied,
+			.direction = 1 + COPY_D2H, .src = "device", .dst = "pageable",
+			.runs = { t + 1001, t + 1004 });
+		MINI_CALL(m, .type = CALL_cuMemFree_v2, .at = t + 1008, .until = t + 1011,
+			.site = freed, .ptr = 4096);
+	}
+	finish(m, t, t + 3);
+	assert_string_equal(shown(m), "pageable-async-copy 5 fetch process");
+	assert_string_equal(mini_text(m,
+				    "SELECT group_concat(function) FROM finding_also a "
+				    "JOIN site s ON s.id = a.site"),
+		"tidy");
+	assert_int_equal(mini_int(m, "SELECT saving > 2000000 FROM finding"), 1);
+}
+
 /* The copy finds the device idle, and would wait in the place of the free. */
 static void a_free_and_the_copy_behind_it_are_one_mistake(void **state)
 {
@@ -466,6 +496,7 @@ int main(void)
 		T(a_free_and_the_copies_of_results_are_one_mistake),
 		T(the_copy_of_a_result_in_one_stream_is_none),
 		T(time_for_a_result_behind_a_free_is_not_lost),
+		T(a_free_takes_over_from_a_pageable_copy),
 		T(a_free_and_the_copy_behind_it_are_one_mistake),
 		T(a_copy_and_the_free_behind_it_are_one_mistake),
 		T(behind_a_wait_that_is_meant_is_another_row),
