@@ -54,6 +54,18 @@ static void add_leaving(const struct run *run, const struct waited *waited,
 		instance->with[count++] = place[i].call;
 }
 
+static int is_to_host(const struct run_payload *payload)
+{
+	return payload->dst == MEMORY_PAGEABLE || payload->dst == MEMORY_PINNED;
+}
+
+/* A copy of a result waits with intent, and so does what the program wrote to wait. */
+static int may_be_masked(const struct waited *waited)
+{
+	return waited->wait->kind == WAIT_IMPLICIT && !waited->wait->partner &&
+		!(call_is_sync_copy(waited->call->kind) && is_to_host(waited->payload));
+}
+
 static int add_wait(const struct pass_input *input, struct findings *findings, enum rule rule,
 	const struct waited *waited)
 {
@@ -71,7 +83,9 @@ static int add_wait(const struct pass_input *input, struct findings *findings, e
 
 	if (wait->apart > 0)
 		add_leaving(input->run, waited, &instance);
-	return findings_add(findings, &instance);
+	if (instance.saving > 0 && findings_add(findings, &instance))
+		return -1;
+	return may_be_masked(waited) ? findings_add_masked(findings, &instance) : 0;
 }
 
 int pass_add_waits(const struct pass_input *input, struct findings *findings, enum rule rule,
@@ -85,8 +99,7 @@ int pass_add_waits(const struct pass_input *input, struct findings *findings, en
 		const struct run_work *work = run_work(run, waited.wait->op);
 
 		waited.call = run_call(run, waited.wait->call);
-		if (waited.wait->kind == WAIT_BEHIND || waited.wait->kind == WAIT_QUEUE ||
-			(waited.wait->avoidable <= 0 && waited.wait->apart <= 0) || !work ||
+		if (waited.wait->kind == WAIT_BEHIND || waited.wait->kind == WAIT_QUEUE || !work ||
 			!waited.call)
 			continue;
 		waited.payload = run_payload(run, waited.call);

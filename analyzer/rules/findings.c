@@ -69,9 +69,11 @@ void findings_free(struct findings *findings)
 		return;
 	places_close(findings->places);
 	idmap_release(&findings->by_key, free_finding);
+	idmap_release(&findings->masked_by_key, free_finding);
 	idmap_release(&findings->runs, free);
 	idmap_release(&findings->loops, free);
 	free(findings->finding);
+	free(findings->masked);
 	free(findings);
 }
 
@@ -82,25 +84,35 @@ int64_t findings_place(struct findings *findings, int64_t call)
 
 /* --- from instances to findings --- */
 
-static struct finding *need_finding(struct findings *findings, enum rule rule, int64_t process)
+int finding_list_add(struct finding ***list, size_t *count, struct finding *finding)
 {
-	int64_t key = process << 8 | rule;
-	struct finding *finding = idmap_get(&findings->by_key, key);
-	struct finding **more;
+	struct finding **more = array_room(*list, *count, sizeof(struct finding *));
+
+	if (!more)
+		return -1;
+	*list = more;
+	more[(*count)++] = finding;
+	return 0;
+}
+
+static struct finding *need_finding(struct findings *findings, const struct instance *instance,
+	int masked)
+{
+	struct idmap *by_key = masked ? &findings->masked_by_key : &findings->by_key;
+	int64_t key = instance->process << 8 | instance->rule;
+	struct finding *finding = idmap_get(by_key, key);
 
 	if (finding)
 		return finding;
-	more = array_room(findings->finding, findings->count, sizeof(struct finding *));
-	if (!more)
-		return NULL;
-	findings->finding = more;
-	finding = idmap_need(&findings->by_key, key, sizeof(*finding));
+	finding = idmap_need(by_key, key, sizeof(*finding));
 	if (!finding)
 		return NULL;
-	finding->rule = rule;
-	finding->process = process;
-	findings->finding[findings->count++] = finding;
-	return finding;
+	finding->rule = instance->rule;
+	finding->process = instance->process;
+	return finding_list_add(masked ? &findings->masked : &findings->finding,
+		       masked ? &findings->masked_count : &findings->count, finding)
+		? NULL
+		: finding;
 }
 
 /* Who is blocked by another thread's call is not what is to be changed. */
@@ -201,7 +213,7 @@ static int is_worse(const struct instance *one, const struct instance *other)
 	return one->cost > other->cost;
 }
 
-int findings_add(struct findings *findings, const struct instance *instance)
+static int add(struct findings *findings, const struct instance *instance, int masked)
 {
 	int64_t site = places_line(findings->places, instance->call);
 	int64_t other_site = places_line(findings->places, instance->other_call);
@@ -210,7 +222,7 @@ int findings_add(struct findings *findings, const struct instance *instance)
 
 	if (site < 0 || other_site < 0)
 		return -1;
-	finding = need_finding(findings, instance->rule, instance->process);
+	finding = need_finding(findings, instance, masked);
 	place = finding ? need_place(finding, site, other_site) : NULL;
 	if (!place)
 		return -1;
@@ -218,6 +230,16 @@ int findings_add(struct findings *findings, const struct instance *instance)
 		place->worst = *instance;
 	add_cost(&place->cost, instance, is_in_loop(findings, instance));
 	return note_changes(place, instance);
+}
+
+int findings_add(struct findings *findings, const struct instance *instance)
+{
+	return add(findings, instance, 0);
+}
+
+int findings_add_masked(struct findings *findings, const struct instance *instance)
+{
+	return add(findings, instance, 1);
 }
 
 /* --- what they are worth --- */
@@ -376,7 +398,8 @@ int findings_store(struct findings *findings)
 	int rc = keep_enough(findings) || findings_replay(findings, &savings) ? -1 : 0;
 
 	if (!rc && savings)
-		rc = findings_replay_together(findings, savings);
+		rc = findings_unmask(findings, savings) ||
+			findings_replay_together(findings, savings);
 	savings_close(savings);
 	if (rc)
 		return rc;

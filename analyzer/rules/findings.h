@@ -53,6 +53,7 @@ struct instance {
 	int64_t hazard, launch; /* row of table hazard, and its launch; 0: none */
 	const char *kind, *why; /* of table hazard, which outlive findings; NULL: none */
 	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
+	int masked;          /* findings set it: only mending others as well saves something */
 };
 #define FINDING_DELAY (-1)
 
@@ -63,6 +64,9 @@ struct findings *findings_new(struct db *db, struct words *words);
 void findings_free(struct findings *findings);
 
 int findings_add(struct findings *findings, const struct instance *instance);
+
+/* A wait that others may hide (findings_masked.c), whatever it costs by itself. */
+int findings_add_masked(struct findings *findings, const struct instance *instance);
 
 /* The place of a call as findings see it: 0 if it is not known, -1 after a message. */
 int64_t findings_place(struct findings *findings, int64_t call);

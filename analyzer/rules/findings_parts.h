@@ -72,10 +72,11 @@ struct findings {
 	struct db *db;
 	struct words *words;
 	struct places *places;
-	struct finding **finding;
-	size_t count;
-	struct idmap by_key, runs; /* struct run_length of a process */
-	struct idmap loops;        /* struct loop_span of a process that has one */
+	struct finding **finding, **masked;
+	size_t count, masked_count;
+	struct idmap by_key, masked_by_key; /* own the findings */
+	struct idmap runs;                  /* struct run_length of a process */
+	struct idmap loops;                 /* struct loop_span of a process that has one */
 };
 
 /* The places of a finding with one line to change; from { NULL, 0 } on, the next one: 0 if none. */
@@ -114,6 +115,18 @@ const struct run_length *findings_run(struct findings *findings, int64_t process
 /* Replays the run without each finding, and without each line of those with several; fills table
  * replay but for what the findings save together.  *savings is NULL if none can be replayed. */
 int findings_replay(struct findings *findings, struct savings **savings);
+
+/* 0, or -1 after a message. */
+int finding_list_add(struct finding ***list, size_t *count, struct finding *finding);
+
+/* Changes the finding's calls for the next estimate. */
+void finding_change(struct savings *savings, const struct finding *finding);
+
+/* Calls that would wait in place of those that are changed are mended with the finding. */
+int finding_add_takers(struct savings *savings, struct finding *finding);
+
+/* Findings of masked waits, beside those that are shown; 0, or -1 after a message. */
+int findings_unmask(struct findings *findings, struct savings *savings);
 
 /* What the findings shown save together, into table replay. */
 int findings_replay_together(struct findings *findings, struct savings *savings);

@@ -18,7 +18,7 @@ static void change_place(struct savings *savings, int64_t process,
 		savings_change(savings, process, place->with.call, place->with.count);
 }
 
-static void change_finding(struct savings *savings, const struct finding *finding)
+void finding_change(struct savings *savings, const struct finding *finding)
 {
 	for (size_t i = 0; i < finding->count; i++)
 		change_place(savings, finding->process, finding->place[i]);
@@ -145,18 +145,22 @@ static int join_lines(struct findings *findings, struct savings *savings, struct
 
 /* --- who waits instead --- */
 
-/* Calls that would wait in place of the finding's are mended with it. */
-static int join_takers(struct savings *savings, struct finding *finding)
+int finding_add_takers(struct savings *savings, struct finding *finding)
 {
 	struct changed_call taker[FINDING_ALSO];
 	size_t count;
 
-	change_finding(savings, finding);
 	count = savings_find_takers(savings, finding->process, taker, FINDING_ALSO);
 	for (size_t i = 0; i < count; i++)
 		if (changes_add(&finding->place[0]->changed, &taker[i]))
 			return -1;
 	return 0;
+}
+
+static int join_takers(struct savings *savings, struct finding *finding)
+{
+	finding_change(savings, finding);
+	return finding_add_takers(savings, finding);
 }
 
 /* --- findings --- */
@@ -171,7 +175,7 @@ static int removes_loss(struct savings *savings, const struct finding *finding)
 	const struct instance *worst = &finding->place[0]->worst;
 	int64_t loss = worst->saving == FINDING_DELAY ? worst->cost : worst->saving, gained = 0;
 
-	change_finding(savings, finding);
+	finding_change(savings, finding);
 	for (size_t i = 0; i < finding->count; i++)
 		savings_change(savings, finding->process, finding->place[i]->with.call,
 			finding->place[i]->with.count);
@@ -194,7 +198,7 @@ static int replay_finding(struct findings *findings, struct savings *savings,
 	struct finding_line line = { NULL, 0 };
 
 	finding_next_line(finding, &line);
-	change_finding(savings, finding);
+	finding_change(savings, finding);
 	finding->replayed = savings_estimate(savings, finding->process, &finding->saving);
 	if (finding->replayed < 0)
 		return -1;
@@ -291,7 +295,7 @@ static int replay_process(struct findings *findings, struct savings *savings, in
 		cost.count += finding->cost.count;
 		cost.in_loop += finding->cost.in_loop;
 		if (finding->replayed)
-			change_finding(savings, finding);
+			finding_change(savings, finding);
 	}
 	replayed = savings_estimate(savings, process, &saving);
 	if (replayed < 0 || (!replayed && !bound))

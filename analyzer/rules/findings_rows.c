@@ -72,7 +72,13 @@ const char *finding_severity(double share)
 
 static int say_message(struct findings *findings, const struct finding_place *place, FILE *out)
 {
-	return rules[place->worst.rule].pass->say(findings->words, &place->worst, out);
+	if (rules[place->worst.rule].pass->say(findings->words, &place->worst, out))
+		return -1;
+	if (place->worst.masked)
+		fputs("; mended alone it saves little: what comes behind it is held by another "
+		      "finding",
+			out);
+	return 0;
 }
 
 static int say_fix(struct findings *findings, const struct finding_place *place, FILE *out)

@@ -239,6 +239,35 @@ static void a_free_takes_over_from_a_pageable_copy(void **state)
 	assert_int_equal(mini_int(m, "SELECT saving > 2000000 FROM finding"), 1);
 }
 
+/*
+ * A pageable copy waits for a kernel of the legacy stream, behind which the next round is held
+ * anyway: each of the two hides the other.
+ */
+static void what_others_hide_is_found_beside_them(void **state)
+{
+	struct mini *m = *state;
+	int64_t s[2] = { mini_stream(m, "blocking"), mini_stream(m, "blocking") };
+	int64_t launched = mini_site(m, "process", 20), counted = mini_site(m, "count", 25);
+	int64_t copied = mini_site(m, "fetch", 30);
+	double t = 10;
+
+	for (int i = 0; i < ROUNDS; i++, t += 1220) {
+		launch(m, t, s[i % 2], launched, t + 8, t + 1000);
+		launch(m, t + 3, MINI_LEGACY, counted, t + 1002, t + 1202);
+		MINI_CALL(m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = t + 6, .until = t + 1212,
+			.bytes = 4096, .stream = s[i % 2], .site = copied,
+			.direction = 1 + COPY_D2H, .src = "device", .dst = "pageable",
+			.runs = { t + 1204, t + 1208 });
+	}
+	finish(m, t, t + 3);
+	assert_string_equal(shown(m),
+		"legacy-stream-serialization 7 count process, pageable-async-copy 6 fetch count");
+	assert_int_equal(mini_int(m,
+				 "SELECT saving > 2000000 FROM finding "
+				 "WHERE rule = 'pageable-async-copy'"),
+		1);
+}
+
 /* The copy finds the device idle, and would wait in the place of the free. */
 static void a_free_and_the_copy_behind_it_are_one_mistake(void **state)
 {
@@ -497,6 +526,7 @@ int main(void)
 		T(the_copy_of_a_result_in_one_stream_is_none),
 		T(time_for_a_result_behind_a_free_is_not_lost),
 		T(a_free_takes_over_from_a_pageable_copy),
+		T(what_others_hide_is_found_beside_them),
 		T(a_free_and_the_copy_behind_it_are_one_mistake),
 		T(a_copy_and_the_free_behind_it_are_one_mistake),
 		T(behind_a_wait_that_is_meant_is_another_row),
