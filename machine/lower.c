@@ -39,6 +39,7 @@ static int add_variables(struct lower *lower)
 	function->variable[1] = (struct ptx_variable){ .kind = VARIABLE_LOCAL };
 	function->variable[2] = (struct ptx_variable){ .kind = VARIABLE_SHARED };
 	function->parameter_bytes = lower->kernel->parameter_bytes;
+	function->parameter_base = lower->kernel->parameter_base;
 	return 0;
 }
 

@@ -52,8 +52,8 @@ struct ptx_operand lower_read(struct lower *lower, unsigned machine)
 
 	if (under->reg && under->always)
 		return lower_reg(under->reg - 1);
-	if (lower->guard >= 0 && under->reg && under->guard_name == lower->guard_name &&
-		under->negated == lower->guard_negated)
+	if (lower->guard >= 0 && under->reg && under->when.name == lower->when.name &&
+		under->when.negated == lower->when.negated)
 		return lower_reg(under->reg - 1);
 	return read_all(lower, machine);
 }
@@ -394,6 +394,40 @@ static void keep(struct lower *lower, const struct machine_write *write)
 	lower_add(lower, not );
 }
 
+static int writes(const struct ptx_function *function, const struct ptx_instruction *in,
+	uint32_t reg)
+{
+	const struct ptx_operand *operand = &function->operand[in->operand];
+	uint32_t first = 0, end = in->count ? 1 : 0;
+
+	if (end && operand->kind == OPERAND_VECTOR) {
+		first = 1;
+		end = 1 + operand->number;
+	}
+	for (uint32_t i = first; i < end && i < in->count; i++)
+		if (operand[i].kind == OPERAND_REGISTER && operand[i].number == reg)
+			return 1;
+	return 0;
+}
+
+/* A target that was asked for, and to which nothing was written then, is unknown. */
+static void forget_unwritten(struct lower *lower)
+{
+	const struct ptx_function *function = lower->function;
+	uint32_t end = function->instruction_count;
+
+	for (uint32_t i = 0; i < lower->write_count; i++) {
+		uint32_t at = lower->first;
+
+		while (at < end &&
+			!writes(function, &function->instruction[at], lower->write[i].reg))
+			at++;
+		if (at == end)
+			forget(lower, lower_reg(lower->write[i].reg),
+				is_predicate(lower->write[i].machine));
+	}
+}
+
 void lower_drop_writes(struct lower *lower)
 {
 	while (lower->write_count)
@@ -402,6 +436,7 @@ void lower_drop_writes(struct lower *lower)
 
 void lower_finish(struct lower *lower)
 {
+	forget_unwritten(lower);
 	lower_forget(lower);
 	for (uint32_t i = 0; i < lower->write_count; i++) {
 		struct machine_under *under = &lower->under[lower->write[i].machine];
@@ -415,7 +450,7 @@ void lower_finish(struct lower *lower)
 		*under = (struct machine_under){ lower->guard >= 0 || always
 				? lower->write[i].reg + 1
 				: 0,
-			lower->guard_name, lower->guard_negated, always };
+			lower->when, always };
 	}
 	lower_drop_writes(lower);
 }

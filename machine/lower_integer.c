@@ -195,7 +195,12 @@ static void load_address(struct lower *lower)
 	struct ptx_operand shift = lower_number(in->shift), high;
 	int has_carry = in->to_count > 1 && in->to[1].number != SASS_NONE;
 
-	if (in->is_high) {
+	if (in->is_high && !in->is_extended && in->shift &&
+		(in->is_signed || is_zero(source(lower, 2)))) {
+		/* Of a number of 32 bits: it is shifted to the right. */
+		addend[0] = lower_make(lower, OP_SHR, in->is_signed ? CLASS_SIGNED : CLASS_UNSIGNED,
+			4, addend[0], lower_number(32 - in->shift), lower_sink);
+	} else if (in->is_high) {
 		struct ptx_operand whole;
 
 		if (in->is_signed) {
@@ -371,7 +376,27 @@ static void logic_of_three(struct lower *lower)
 	lower_move(lower, d, result);
 }
 
-/* By a constant selector: moves, and bytes of one register with zeros above. */
+/* d = the lowest bits of a, with their sign above. */
+static void extend_lowest(struct lower *lower, struct ptx_operand to, struct ptx_operand a,
+	int64_t bits)
+{
+	a = lower_make(lower, OP_SHL, CLASS_BITS, 4, a, lower_number(32 - bits), lower_sink);
+	calculate(lower, OP_SHR, CLASS_SIGNED, to, a, lower_number(32 - bits));
+}
+
+/* All bytes from that one on are the sign of a byte. */
+static int repeats_sign(unsigned selector, unsigned from, unsigned byte)
+{
+	for (unsigned i = from; i < 4; i++)
+		if ((selector >> 4 * i & 15) != (8 | byte))
+			return 0;
+	return 1;
+}
+
+/*
+ * By a constant selector: moves, and bytes of one register with zeros or their sign above.  A
+ * nibble names a byte of the two registers, or, with 8, its sign.
+ */
 static void permute(struct lower *lower)
 {
 	struct ptx_operand a = source(lower, 0), selector = source(lower, 1), b = source(lower, 2);
@@ -390,6 +415,10 @@ static void permute(struct lower *lower)
 	from = which ? b : a;
 	while (bytes < 4 && (selector.value >> 4 * bytes & 15) == 4 * which + bytes)
 		bytes++;
+	if (bytes && repeats_sign((unsigned)selector.value, bytes, 4 * which + bytes - 1)) {
+		extend_lowest(lower, to, from, 8 * bytes);
+		return;
+	}
 	for (unsigned i = bytes; i < 4; i++) {
 		unsigned nibble = selector.value >> 4 * i & 15;
 
@@ -440,8 +469,7 @@ static void extend_sign(struct lower *lower)
 			lower_number((INT64_C(1) << bits.value) - 1));
 		return;
 	}
-	a = lower_make(lower, OP_SHL, CLASS_BITS, 4, a, lower_number(32 - bits.value), lower_sink);
-	calculate(lower, OP_SHR, CLASS_SIGNED, to, a, lower_number(32 - bits.value));
+	extend_lowest(lower, to, a, bits.value);
 }
 
 int lower_integer(struct lower *lower)

@@ -347,6 +347,19 @@ static void load_pairs(struct lower *lower, const struct sass_operand *to, struc
 	}
 }
 
+/* Of shared memory nothing is known; eight bytes may be a pointer. */
+static void load_shared(struct lower *lower, const struct sass_operand *to, unsigned pairs)
+{
+	for (unsigned i = 0; i < pairs && i < 4; i++) {
+		struct ptx_operand whole = lower_reg(lower_temp(lower)), low;
+
+		lower_begin(lower, OP_OTHER, CLASS_BITS, 8);
+		lower_add(lower, whole);
+		low = lower_target(lower, to, 2 * i);
+		lower_unpack(lower, low, lower_target(lower, to, 2 * i + 1), whole);
+	}
+}
+
 static void load(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -354,8 +367,11 @@ static void load(struct lower *lower)
 	unsigned bytes = in->bytes ? in->bytes : 4;
 	struct ptx_operand from;
 
-	if (in->space == SASS_SPACE_SHARED)
+	if (in->space == SASS_SPACE_SHARED) {
+		if (to)
+			load_shared(lower, to, bytes / 8);
 		return;
+	}
 	from = in->space == SASS_SPACE_LOCAL ? short_address(lower, &in->address)
 					     : address_of(lower, &in->address);
 	if (bytes >= 4 && to && in->space != SASS_SPACE_GLOBAL) {

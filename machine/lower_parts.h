@@ -92,6 +92,7 @@ struct lower {
 
 	/* The instruction that is being lowered. */
 	struct sass_instruction in;
+	uint32_t first; /* of what was made of it */
 	uint32_t at_section;
 	uint64_t at;
 	uint32_t own[MACHINE_REGISTERS]; /* names of what it writes */
@@ -103,14 +104,23 @@ struct lower {
 	uint8_t write_of[MACHINE_REGISTERS]; /* by register: its place in write, + 1 */
 	int32_t guard;                       /* the interpreter's register, -1: always */
 	int guard_negated;
-	uint32_t guard_name;
+	struct machine_when {
+		uint32_t name; /* of the guard, or what it is a copy of */
+		int negated;
+	} when;
+	/* Predicates that this block has copied from others, by register from the first on. */
+	struct machine_copy {
+		uint32_t name; /* of the copy; another name: it is none any more */
+		struct machine_when of;
+	} copy[MACHINE_REGISTERS - MACHINE_PREDICATE];
 	/*
 	 * What was written in this block under a guard and may be read under the same, or a
 	 * predicate that has other writes elsewhere; reg: + 1.
 	 */
 	struct machine_under {
-		uint32_t reg, guard_name;
-		int negated, always;
+		uint32_t reg;
+		struct machine_when when;
+		int always;
 	} under[MACHINE_REGISTERS];
 	uint32_t last_temp;
 	struct ptx_instruction *last; /* to which operands are added */

@@ -21,7 +21,7 @@ static uint32_t parameter_base(unsigned arch)
 /* Each parameter lies at the next multiple of its alignment: of the bank, not of the buffer. */
 static int place(struct ptx_function *function, struct ptx_variable *variable, uint32_t align)
 {
-	uint32_t base = parameter_base(function->arch), at = base + function->parameter_bytes;
+	uint32_t base = function->parameter_base, at = base + function->parameter_bytes;
 
 	if (!align || align > 4096 || variable->bytes > PTX_PARAMETER_LIMIT)
 		return -1;
@@ -82,7 +82,7 @@ int ptx_parse_function(struct ptx_module *module, struct ptx_function *function)
 
 	if (function->parsed)
 		return function->parsed > 0 ? 0 : -1;
-	function->arch = module->arch;
+	function->parameter_base = parameter_base(module->arch);
 	if (module->read)
 		ok = !module->read(module, function);
 	else
@@ -125,7 +125,7 @@ int ptx_parameters(struct ptx_module *module, size_t kernel, struct image_parame
 		.text = function->text,
 		.body = function->body,
 		.is_kernel = 1,
-		.arch = module->arch,
+		.parameter_base = parameter_base(module->arch),
 	};
 	int count = module->read || parse_header(&header) ? -1 : (int)header.formal_count;
 

@@ -3,10 +3,11 @@
  * Values of 64 bits in two registers of 32.  A register holds the low or the high half of a value;
  * two halves of one value are that value again.  Whatever is done to both halves (an addition with
  * its carry, a shift across both, a choice) is done to the value, and of low halves alone sums and
- * products by numbers are right modulo 2^32.  What two halves of different values make is unknown.
+ * products by numbers are right modulo 2^32.
  *
- * Machine code has no other registers.  An address whose halves are both of one parameter word is
- * taken to be of that word, even where the offsets in the halves could not be shown to be the same.
+ * Machine code has no other registers.  An address whose halves could not be shown to be of one
+ * value is taken to be of the parameter word that they are halves of, somewhere: of either where
+ * these are two, and of the low one's where the high half is a number.
  */
 #include "ptx_walk.h"
 
@@ -14,10 +15,33 @@
 /* Bits of a low half that are set or cleared without looking at the high one: an alignment. */
 #define NEAR 4096
 
+static int is_word(const struct ptx_value *value)
+{
+	return value->base == BASE_WORD || value->base == BASE_WORDS;
+}
+
+/* Somewhere in what the words point to. */
+static struct ptx_value somewhere(const struct ptx_value *address, int half)
+{
+	struct ptx_value value = *address;
+
+	value.half = (uint8_t)half;
+	value.loaded = 1;
+	value.count = 0;
+	value.low = INT64_MIN;
+	value.high = INT64_MAX;
+	return value;
+}
+
+/* Of numbers some number; of what else is not known to be an address anything. */
 static struct ptx_value no_value(const struct ptx_value *a, const struct ptx_value *b)
 {
 	struct ptx_value value = ptx_interval(INT64_MIN, INT64_MAX);
 
+	if (a->base == BASE_NUMBER && b->base == BASE_NUMBER) {
+		value.loaded = 1;
+		return value;
+	}
 	value.base = BASE_UNKNOWN;
 	value.loaded = a->base == BASE_UNKNOWN && b->base == BASE_UNKNOWN && a->loaded && b->loaded;
 	return value;
@@ -146,13 +170,29 @@ static int pack_halves(struct ptx_frame *frame, struct ptx_state *state,
 	if (b.base == BASE_NUMBER)
 		return 0;
 	/* Halves of one object's addresses: where in it is not known. */
-	*packed = b;
+	*packed = somewhere(&b, HALF_NONE);
 	packed->pointer |= a.pointer;
-	packed->loaded = 1;
-	packed->count = 0;
-	packed->low = INT64_MIN;
-	packed->high = INT64_MAX;
 	return 1;
+}
+
+/*
+ * Halves that could not be shown to be of one value.  Numbers are only added to addresses: where
+ * one half is an address's, so is the whole.
+ */
+static struct ptx_value pack_unequal(struct ptx_walk *walk, const struct ptx_value *low,
+	const struct ptx_value *high)
+{
+	struct ptx_value packed;
+
+	if (low->half != HALF_HIGH && high->half == HALF_HIGH && is_word(low) && is_word(high)) {
+		packed = somewhere(low, HALF_NONE);
+		ptx_join_base(walk, &packed, high);
+		return packed;
+	}
+	if (low->half == HALF_LOW && is_word(low) && high->base == BASE_NUMBER &&
+		!ptx_is_constant(high))
+		return somewhere(low, HALF_NONE);
+	return no_value(low, high);
 }
 
 /* A low half that is a plain number, with a high one that is one. */
@@ -199,7 +239,7 @@ struct ptx_value ptx_pack(struct ptx_frame *frame, struct ptx_state *state, uint
 	}
 	if (high->half == HALF_HIGH && high->base == BASE_HARMLESS)
 		return ptx_whole(high);
-	return no_value(low, high);
+	return pack_unequal(frame->walk, low, high);
 }
 
 /* --- sums with a carry --- */
@@ -310,8 +350,24 @@ static int sum_of_high(const struct ptx_value value[3], struct ptx_value *sum)
 	return 1;
 }
 
-static struct ptx_value plain_sum(struct ptx_frame *frame, struct ptx_state *state,
+/* The high half of an address and numbers: of which sum is not known. */
+static struct ptx_value sum_unequal(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction, const struct ptx_value value[3])
+{
+	int found = -1;
+
+	for (int i = 0; i < 3; i++)
+		if (value[i].base != BASE_NUMBER)
+			found = found < 0 && is_word(&value[i]) && value[i].half == HALF_HIGH ? i
+											      : 3;
+	if (found >= 0 && found < 3)
+		return somewhere(&value[found], HALF_HIGH);
+	return ptx_opaque(frame, state, instruction, WHICH_RESULT,
+		(struct ptx_range){ INT32_MIN, UINT32_MAX }, 1);
+}
+
+static struct ptx_value plain_sum(struct ptx_frame *frame, struct ptx_state *state,
+	uint32_t instruction, struct ptx_value value[3])
 {
 	struct ptx_value sum, total;
 	struct ptx_range range;
@@ -320,12 +376,14 @@ static struct ptx_value plain_sum(struct ptx_frame *frame, struct ptx_state *sta
 	if (sum_of_high(value, &sum))
 		return ptx_take_half(state, &sum, HALF_HIGH);
 	for (int i = 0; i < 3; i++) {
+		/* A number that was found as the high half of another one. */
+		if (value[i].half == HALF_HIGH && value[i].base == BASE_NUMBER)
+			value[i] = ptx_number_of(frame, state, value[i]);
 		is_low |= value[i].half == HALF_LOW;
 		is_high |= value[i].half == HALF_HIGH;
 	}
 	if (is_high)
-		return ptx_opaque(frame, state, instruction, WHICH_RESULT,
-			(struct ptx_range){ INT32_MIN, UINT32_MAX }, 1);
+		return sum_unequal(frame, state, instruction, value);
 	sum = ptx_whole(&value[0]);
 	for (int i = 1; i < 3; i++) {
 		struct ptx_value other = ptx_whole(&value[i]);
@@ -364,8 +422,7 @@ void ptx_sum_registers(struct ptx_frame *frame, struct ptx_state *state, uint32_
 		if (carry && carry->kind == CONDITION_CARRY)
 			sum = extended_sum(frame, state, instruction, carry, value);
 		else
-			sum = ptx_opaque(frame, state, instruction, WHICH_RESULT,
-				(struct ptx_range){ INT32_MIN, UINT32_MAX }, 1);
+			sum = sum_unequal(frame, state, instruction, value);
 	} else {
 		if (operand[6].value) {
 			value[0].low = ptx_add_bound(value[0].low, operand[6].value);

@@ -196,9 +196,15 @@ struct ptx_value ptx_map_parameter(struct ptx_walk *walk, struct ptx_state *stat
 	const struct ptx_value *map)
 {
 	struct places places = places_of(walk, map, state, PTX_TENSOR_MAP_BYTES);
+	uint32_t base = walk->kernel->parameter_base;
 	struct ptx_value word = ptx_constant(0);
 
-	if (places.low < places.high && places.stride % TENSOR_MAP_ALIGN == 0)
+	if (places.low < places.high && places.stride % TENSOR_MAP_ALIGN) {
+		places.stride = TENSOR_MAP_ALIGN;
+		places.low += base + TENSOR_MAP_ALIGN - 1;
+		places.low -= places.low % TENSOR_MAP_ALIGN + base;
+	}
+	if (places.low < places.high)
 		return some_words(walk, state, &places, 0);
 	word.base = places.low == places.high && places.low % 8 == 0 ? BASE_WORD : BASE_UNKNOWN;
 	word.id = (uint32_t)places.low;

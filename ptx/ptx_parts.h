@@ -205,8 +205,8 @@ struct ptx_function {
 	size_t length;
 	const char *text, *body, *end; /* from .entry or .func; behind "{", behind "}" or ";" */
 	uint8_t is_kernel, has_body;
-	unsigned arch; /* for which parameters are laid out; 0: any */
-	int8_t parsed; /* 1: yes, -1: not understood */
+	uint32_t parameter_base; /* where they are in the constant bank */
+	int8_t parsed;           /* 1: yes, -1: not understood */
 	const char *why;
 	uint32_t parameter_bytes; /* of a kernel */
 	uint32_t variable_base;   /* the module-wide number of variable[0] */

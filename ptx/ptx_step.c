@@ -139,7 +139,11 @@ static struct ptx_value number_of_half(struct ptx_frame *frame, struct ptx_state
 {
 	int is_high = half->half == HALF_HIGH;
 	struct ptx_value value = ptx_interval(INT32_MIN, UINT32_MAX), number = ptx_whole(half);
+	struct ptx_range range = ptx_bounds(&number, state);
 	uint32_t symbol = PTX_NO_SYMBOL;
+
+	if (is_high && half->base == BASE_NUMBER && range.low >= 0 && range.high < INT64_MAX)
+		value = ptx_interval(range.low >> 32, range.high >> 32);
 
 	if (half->base == BASE_WORD && !half->pointer && half->id < PTX_PARAMETER_LIMIT &&
 		(!is_high || (!half->count && !half->low && !half->high)))

@@ -163,6 +163,17 @@ extern "C" __global__ void bulk_copies(const float *in, float *out, float *sum, 
 	wait_copies();
 }
 
+/* A selection of bytes extends the sign; one that mixes them is a number like any. */
+extern "C" __global__ void narrow(float *out, float *mixed)
+{
+	int low, bytes;
+
+	asm("prmt.b32 %0, %1, 0, 0x9910;" : "=r"(low) : "r"(threadIdx.x));
+	asm("prmt.b32 %0, %1, 0, 0x8182;" : "=r"(bytes) : "r"(threadIdx.x));
+	out[low] = 1;
+	mixed[bytes] = 1;
+}
+
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 /* 128 registers at once. */
 __device__ static void multiply(float (&d)[128], uint64_t a, uint64_t b)

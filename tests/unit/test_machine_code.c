@@ -64,13 +64,20 @@ static int are_same(const struct ptx_access *a, const struct ptx_access *b, int 
 	return same;
 }
 
+/* All the bytes of the claim, as far as these are known, lie within bounds that are claimed. */
 static int has(const struct ptx_access *access, const struct ptx_claim *claim)
 {
-	for (size_t i = 0; i < access->count; i++)
-		if (access->claim[i].offset == claim->offset &&
-			access->claim[i].direction == claim->direction)
-			return 1;
-	return 0;
+	int64_t low = INT64_MAX, high = INT64_MIN;
+
+	for (size_t i = 0; i < access->count; i++) {
+		const struct ptx_claim *other = &access->claim[i];
+
+		if (other->offset != claim->offset || other->direction != claim->direction)
+			continue;
+		low = other->low < low ? other->low : low;
+		high = other->high > high ? other->high : high;
+	}
+	return claim->exact ? low <= claim->low && claim->high <= high : low < high;
 }
 
 /* All is said to be known, but a store or an atomic is missing. */
@@ -261,6 +268,7 @@ static void copies_by_others_than_threads(void **state)
 		assert_true(row->kernels >= 6);
 		assert_int_equal(row->same, row->kernels);
 		assert_int_equal(row->incomplete, 0);
+		assert_int_equal(row->less, 0);
 	}
 	assert_int_equal(table[1].arch, 100);
 }
@@ -276,6 +284,7 @@ static const struct {
 	{ "tensor_chosen", "240L perhaps 368L perhaps 496L perhaps 496S ", 1 },
 	{ "tensor_elsewhere", "0L 8S ", 0 },
 	{ "bulk_copies", "0L 8S 16A ", 1 },
+	{ "narrow", "0S 8S ", 1 },
 	{ "matrix", "0L 8S ", 1 },
 };
 
@@ -341,12 +350,48 @@ static void tensor_maps_are_addresses(void **state)
 	free(data);
 }
 
+/* What is written by an instruction that is not understood is no 0. */
+static void selections_of_bytes(void **state)
+{
+	struct ptx_launch launch = { .grid = { 1, 1, 1 }, .block = { 128, 1, 1 } };
+	char error[IMAGE_ERROR_SIZE];
+	size_t size;
+	void *data = read_file("copies.fatbin", &size);
+	struct image image;
+
+	if (!data)
+		skip();
+	assert_int_equal(image_read(data, size, &image, error), 0);
+	for (size_t i = 0; i < image.count; i++) {
+		const struct image_code *code = &image.code[i];
+		struct ptx_module *module;
+		struct ptx_access access;
+
+		if (code->kind == IMAGE_PTX)
+			continue;
+		module = machine_open(code->data, code->size, code->arch, error);
+		assert_non_null(module);
+		assert_int_equal(ptx_interpret(module, (size_t)ptx_find(module, "narrow", 6),
+					 &launch, PTX_STEPS, &access),
+			0);
+		assert_int_equal(access.count, 2);
+		assert_int_equal(access.claim[0].high, 512);
+		assert_true(access.claim[1].high > 512);
+		assert_false(access.claim[1].exact);
+		ptx_access_release(&access);
+		ptx_close(module);
+	}
+	image_release(&image);
+	free(data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(machine_code_says_what_ptx_says),
 		cmocka_unit_test(copies_by_others_than_threads),
 		cmocka_unit_test(tensor_maps_are_addresses),
+		cmocka_unit_test(selections_of_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

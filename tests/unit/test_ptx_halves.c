@@ -60,9 +60,12 @@ static void two_halves_are_the_address(void **state)
 	check("mov.b64 %rd3, {%r1, %r2}; st.global.u32 [%rd3+8], %r18;", "0: 8..12");
 }
 
-static void the_halves_of_two_addresses_are_none(void **state)
+#define ANYWHERE "-9223372036854775808..9223372036854775807"
+
+static void the_halves_of_two_addresses_are_of_one_of_them(void **state)
 {
-	check("mov.b64 %rd3, {%r1, %r4}; st.global.u32 [%rd3], %r18;", " incomplete");
+	check("mov.b64 %rd3, {%r1, %r4}; st.global.u32 [%rd3], %r18;",
+		"0: " ANYWHERE " perhaps, 8: " ANYWHERE " perhaps");
 	check("mov.b64 %rd3, {%r2, %r1}; st.global.u32 [%rd3], %r18;", " incomplete");
 	check("mov.b64 %rd3, {%r18, %r2}; st.global.u32 [%rd3], %r18;", " incomplete");
 }
@@ -86,6 +89,17 @@ static void a_choice_of_both_halves_is_of_values(void **state)
 	check("setp.lt.s32 %p2, %r19, 9;\n"
 	      "selp.b32 %r5, %r1, %r3, %p1; selp.b32 %r6, 0, %r4, %p2;\n"
 	      "mov.b64 %rd3, {%r5, %r6}; st.global.u32 [%rd3], %r18;",
+		"0: " ANYWHERE " perhaps, 8: " ANYWHERE " perhaps");
+}
+
+/* What was added to them could not be shown to be one number: it is added to the address. */
+static void numbers_do_not_make_an_address_another(void **state)
+{
+	check("ld.global.u32 %r5, [%rd2]; mov.b64 %rd3, {%r1, %r5};\n"
+	      "st.global.u32 [%rd3], %r18;",
+		"0: " ANYWHERE);
+	check("ld.global.u32 %r5, [%rd2]; mov.b64 %rd3, {%r5, %r18};\n"
+	      "st.global.u32 [%rd3], %r18;",
 		" incomplete");
 }
 
@@ -115,7 +129,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_halves_are_the_address),
-		cmocka_unit_test(the_halves_of_two_addresses_are_none),
+		cmocka_unit_test(the_halves_of_two_addresses_are_of_one_of_them),
+		cmocka_unit_test(numbers_do_not_make_an_address_another),
 		cmocka_unit_test(sums_are_halves_of_sums),
 		cmocka_unit_test(a_choice_of_both_halves_is_of_values),
 		cmocka_unit_test(ways_that_meet_leave_halves_of_one_value),
