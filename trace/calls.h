@@ -102,7 +102,8 @@ enum kind_waits {
 	X(MARKER, marker, 15) /* has a place in a stream, and touches no memory there */ \
 	X(OUTLIVES, outlives, 16)           /* the memory that it makes outlives its context */ \
 	X(NAMES_CONTEXT, names_context, 17) /* about all streams of the context that it names */ \
-	X(POLLS, polls, 18)                 /* asked again until it succeeds */
+	X(POLLS, polls, 18)                 /* asked again until it succeeds */ \
+	X(SHARES, shares, 19)               /* others, of whom nothing is seen, use what it names */
 
 enum kind_trait {
 	K_NONE = 0,

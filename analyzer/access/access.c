@@ -79,18 +79,18 @@ static int add_within(struct access_reader *reader, struct accesses *accesses,
 {
 	const struct run_allocation *row = run_allocation(reader->run, allocation);
 
-	/* By the memory, whatever the addresses: memory that is mapped twice. */
+	/* By the memory, whatever the addresses: memory that is mapped twice, or piece by piece. */
 	if (row->same) {
 		const struct run_allocation *same = run_allocation(reader->run, row->same);
 
-		move(access, same->address - row->address);
+		move(access, same->address + row->shift - row->address);
 		allocation = row->same;
 		row = same;
 	}
 	access->allocation = allocation;
 	/* The bytes of an array have places of their own. */
 	return access_add(accesses, access, row->address,
-		row->kind == ALLOCATION_ARRAY ? INT64_MAX : row->bytes);
+		row->kind == ALLOCATION_ARRAY ? INT64_MAX : row->span);
 }
 
 static enum access_direction direction_of(uint32_t role)

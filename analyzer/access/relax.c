@@ -215,7 +215,7 @@ static int find_keys(struct relax *relax, const struct walk_call *call)
 			continue;
 		sources += operand->role == OPERAND_SRC;
 		destinations += operand->role == OPERAND_DST;
-		if (add_key(relax, operand->allocation))
+		if (add_key(relax, run_memory(relax->run, operand->allocation)))
 			return -1;
 	}
 	unknown = find_reach(relax, call);
@@ -424,12 +424,12 @@ static int note_all(struct relax *relax, const struct walk_call *call, int all_k
 	return note(relax, TOUCHES_ANY, touch);
 }
 
-/* Nobody touches an allocation after its end. */
+/* Nobody touches an allocation after its end, unless others are parts of it. */
 static void forget(struct relax *relax, const struct walk_call *call)
 {
 	const struct run_ended *row = run_cursor_at(&relax->freed, call->id);
 
-	if (row)
+	if (row && !run_allocation(relax->run, row->what)->has_parts)
 		free_touched(idmap_take(&relax->touched, row->what));
 }
 

@@ -79,6 +79,16 @@ int history_add(struct history *history, const struct ordering *ordering,
 	return 0;
 }
 
+void history_forget(struct history *history, int64_t low, int64_t high)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < history->count; i++)
+		if (history->past[i].access.high <= low || history->past[i].access.low >= high)
+			history->past[kept++] = history->past[i];
+	history->count = kept;
+}
+
 void history_release(struct history *history)
 {
 	free(history->past);

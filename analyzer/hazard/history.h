@@ -70,6 +70,9 @@ int history_check(const struct history *history, const struct ordering *ordering
 int history_add(struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by);
 
+/* What lay between those addresses is no more. */
+void history_forget(struct history *history, int64_t low, int64_t high);
+
 void history_release(struct history *history);
 
 #endif

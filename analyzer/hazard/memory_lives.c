@@ -84,7 +84,7 @@ int hazards_see_lives(struct hazards *hazards, const struct walk_call *call, int
 	while ((freed = run_cursor_at(&hazards->freed, call->id))) {
 		if (submitted && call->kind == KIND_FREE_ASYNC && see_life(hazards, freed->what))
 			return -1;
-		usage_forget(&hazards->usage, freed->what);
+		usage_forget(&hazards->usage, hazards->run, freed->what);
 		hazards->freed.at++;
 	}
 	return 0;

@@ -171,9 +171,20 @@ static void free_shared(void *object)
 	free(shared);
 }
 
-void usage_forget(struct usage *usage, int64_t allocation)
+void usage_forget(struct usage *usage, const struct run *run, uint32_t allocation)
 {
-	free_shared(idmap_take(&usage->shared, allocation));
+	const struct run_allocation *part = run_allocation(run, allocation), *whole;
+	struct shared *shared;
+
+	if (!part->same && !part->has_parts) {
+		free_shared(idmap_take(&usage->shared, allocation));
+		return;
+	}
+	shared = idmap_get(&usage->shared, run_memory(run, allocation));
+	whole = run_allocation(run, run_memory(run, allocation));
+	if (shared)
+		history_forget(&shared->history, whole->address + part->shift,
+			whole->address + part->shift + part->bytes);
 }
 
 void usage_free_shared(struct idmap *map)

@@ -36,7 +36,7 @@ struct shared *usage_need(struct idmap *map, const struct run *run, int64_t allo
 void usage_free_shared(struct idmap *map);
 
 /* The allocation is no more. */
-void usage_forget(struct usage *usage, int64_t allocation);
+void usage_forget(struct usage *usage, const struct run *run, uint32_t allocation);
 
 /*
  * 1 if a call looks as if it were left without a stream by mistake: it is in a default stream,

@@ -58,7 +58,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_GRAPH_CHANGE] = "INSERT INTO graph_change VALUES (?,?,?,?,?,?,?)",
 	[INSERT_EXTENT] = "INSERT INTO extent VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_SHAPE] = "INSERT INTO shape VALUES (?,?,?,?,?,?)",
-	[INSERT_ALIAS] = "INSERT INTO alias VALUES (?,?)",
+	[INSERT_ALIAS] = "INSERT INTO alias VALUES (?,?,?)",
 	[INSERT_ARRAY] = "INSERT INTO array VALUES (?,?,?,?,?,?)",
 	[INSERT_TEXTURE] =
 		"INSERT INTO texture "
@@ -207,6 +207,11 @@ static void release_process(struct loaded_process *p)
 	map_release(&p->variables);
 	map_release(&p->mapped);
 	map_release(&p->mapped_at);
+	map_release(&p->known_by);
+	map_release(&p->known_at);
+	map_release(&p->known_first);
+	map_release(&p->opened);
+	ranges_release(&p->reserved);
 	map_release(&p->levels);
 	map_release(&p->level_numbers);
 	lives_release(&p->functions);

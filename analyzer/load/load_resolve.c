@@ -187,24 +187,109 @@ static int is_new_variable(const struct resolving *r)
 	return !life || lives->life[life - 1].end != UINT64_MAX;
 }
 
+/* --- mappings of physical memory --- */
+
+/* By which allocation memory that is mapped at an address is known, and where in it. */
+struct known {
+	int64_t row; /* as struct life.row, 0: none */
+	int64_t shift;
+};
+
+static struct known known_at(const struct loaded_process *p, uint64_t address)
+{
+	return (struct known){ (int64_t)map_get(&p->known_by, address, 0),
+		(int64_t)map_get(&p->known_at, address, 0) };
+}
+
+/* That is also the first mapping's, whose address is not another one's in that allocation. */
+static int has_own_addresses(const struct loaded_process *p, const struct life *life)
+{
+	struct known known = known_at(p, life->handle);
+
+	return map_get(&p->known_first, (uint64_t)known.row, 0) ==
+		life->handle - (uint64_t)known.shift;
+}
+
+/*
+ * The mapping at an address beside the present one, if it is in the same reservation: a program
+ * that maps piece by piece, as PyTorch's expandable segments do, uses them as one.
+ */
+static const struct life *neighbour(const struct resolving *r, uint64_t address)
+{
+	const struct loaded_process *p = r->p;
+	uint32_t number = ranges_find(&p->live_memory, address);
+	const struct life *life = number ? &p->allocations.life[number - 1] : NULL;
+	uint32_t reserved = ranges_find(&p->reserved, r->call->fields.value[FIELD_ptr]);
+
+	if (!life || loader_allocation_kind(life)->made_by != KIND_MEM_MAP || !reserved ||
+		ranges_find(&p->reserved, address) != reserved || !has_own_addresses(p, life))
+		return NULL;
+	return life;
+}
+
+/* What lies before it in its reservation, or behind it where the first piece was given back. */
+static struct known known_by_neighbour(const struct resolving *r)
+{
+	uint64_t address = r->call->fields.value[FIELD_ptr];
+	const struct life *beside = neighbour(r, address - 1);
+	struct known known = { 0 };
+
+	if (!beside)
+		beside = neighbour(r, address + r->call->fields.value[FIELD_bytes]);
+	if (!beside)
+		return known;
+	known = known_at(r->p, beside->handle);
+	known.shift += (int64_t)(address - beside->handle);
+	return known.shift < 0 ? (struct known){ 0 } : known;
+}
+
+static int write_alias(struct resolving *r, const struct life *life, struct known known)
+{
+	return db_run(r->loader->insert[INSERT_ALIAS], "iii", r->loader->allocation + life->row,
+		r->loader->allocation + known.row, known.shift);
+}
+
 /*
  * Physical memory may be mapped several times (cuMemMap, whose offset is 0).  Its handle may be
  * given to other memory once it was released, though it is still mapped.
  */
-static int note_mapping(struct resolving *r, uint32_t life)
+static int note_mapping(struct resolving *r, uint32_t number)
 {
-	struct lives *lives = &r->p->allocations;
+	struct loaded_process *p = r->p;
+	const struct life *life = &p->allocations.life[number - 1];
 	uint64_t handle = r->call->fields.value[FIELD_handle];
-	uint32_t first = (uint32_t)map_get(&r->p->mapped, handle, 0);
+	uint32_t first = (uint32_t)map_get(&p->mapped, handle, 0);
+	struct known known =
+		first ? known_at(p, p->allocations.life[first - 1].handle) : known_by_neighbour(r);
 
-	if (!first)
-		return map_set(&r->p->mapped, handle, life) ||
-				map_set(&r->p->mapped_at, lives->life[life - 1].handle, handle)
-			? -1
-			: 0;
-	return db_run(r->loader->insert[INSERT_ALIAS], "ii",
-		r->loader->allocation + lives->life[life - 1].row,
-		r->loader->allocation + lives->life[first - 1].row);
+	if (!first &&
+		(map_set(&p->mapped, handle, number) ||
+			map_set(&p->mapped_at, life->handle, handle)))
+		return -1;
+	if (known.row && write_alias(r, life, known))
+		return -1;
+	if (!known.row && map_set(&p->known_first, (uint64_t)life->row, life->handle))
+		return -1;
+	return map_set(&p->known_by, life->handle, (uint64_t)(known.row ? known.row : life->row)) ||
+			map_set(&p->known_at, life->handle, (uint64_t)known.shift)
+		? -1
+		: 0;
+}
+
+/* Addresses without memory. */
+static int note_reservation(struct resolving *r)
+{
+	struct ranges *reserved = &r->p->reserved;
+	uint64_t address = r->call->fields.value[FIELD_ptr];
+
+	if (r->call->failed || !address)
+		return 0;
+	if (r->call->kind == KIND_MEM_RESERVE)
+		return ranges_add(reserved, address, r->call->fields.value[FIELD_bytes],
+			r->call->exit, r->call->number);
+	if (r->call->kind == KIND_MEM_UNRESERVE)
+		ranges_remove(reserved, address, ranges_find(reserved, address));
+	return 0;
 }
 
 static int note_unmapping(struct resolving *r, uint32_t life)
@@ -219,9 +304,26 @@ static int note_unmapping(struct resolving *r, uint32_t life)
 /* What has a size is new; what is retained or imported may be known. */
 static int forget_handle(struct resolving *r)
 {
-	if (r->call->kind == KIND_MEM_CREATE && !r->call->fields.value[FIELD_bytes])
+	if (HAS(&r->call->fields, bytes) && !r->call->fields.value[FIELD_bytes])
 		return 0;
 	return r->call->failed ? 0 : map_set(&r->p->mapped, r->call->fields.value[FIELD_handle], 0);
+}
+
+/*
+ * Memory of another process has one address however often it is opened, and is there until it was
+ * closed as often (CUDA driver API, cuIpcCloseMemHandle).  change: 1 it is opened, -1 closed; 1 if
+ * it was open before, or still is.
+ */
+static int is_open_besides(struct resolving *r, int change)
+{
+	uint64_t address = r->call->fields.value[FIELD_ptr];
+	uint64_t times = map_get(&r->p->opened, address, 0) + (uint64_t)change;
+
+	if (r->call->failed || !address || times == UINT64_MAX)
+		return 0;
+	if (map_set(&r->p->opened, address, times))
+		return -1;
+	return change > 0 ? times > 1 : times > 0;
 }
 
 static int allocate(struct resolving *r, size_t kind)
@@ -230,11 +332,14 @@ static int allocate(struct resolving *r, size_t kind)
 	uint64_t address = r->call->fields.value[FIELD_ptr];
 	uint64_t bytes = r->call->fields.value[FIELD_bytes];
 	uint32_t life;
+	int open;
 
 	if (r->call->kind == KIND_ALLOC_ARRAY)
 		return loader_make_array(r->loader, r->call, (uint8_t)kind);
 	if (r->call->failed || !address)
 		return 0;
+	if (r->call->kind == KIND_IPC_OPEN && (open = is_open_besides(r, 1)))
+		return open < 0 ? -1 : 0;
 	if (r->call->kind == KIND_GRAPH_ADD_NODE && r->call->fields.value[FIELD_type] != NODE_ALLOC)
 		return 0;
 	if (r->call->kind == KIND_MODULE_GLOBAL &&
@@ -257,9 +362,12 @@ static int release(struct resolving *r)
 	struct loaded_process *p = r->p;
 	uint64_t address = r->call->fields.value[FIELD_ptr];
 	uint32_t life = lives_find(&p->allocations, address, r->call->enter);
+	int open;
 
 	if (r->call->failed || !life)
 		return 0;
+	if (r->call->kind == KIND_IPC_CLOSE && (open = is_open_besides(r, -1)))
+		return open < 0 ? -1 : 0;
 	/* A graph's memory has its address again at the next launch. */
 	if (allocation_kinds[p->allocations.life[life - 1].kind].made_by == KIND_GRAPH_ADD_NODE)
 		return 0;
@@ -288,6 +396,8 @@ static int resolve_memory(struct resolving *r)
 			return allocate(r, i);
 	if (kind_family(r->call->kind) == FAMILY_mapping && HAS(&r->call->fields, handle))
 		return forget_handle(r);
+	if (kind_family(r->call->kind) == FAMILY_mapping && !kind_has(r->call->kind, K_RELEASES))
+		return note_reservation(r);
 	if (r->call->kind == KIND_FREE_ARRAY)
 		return loader_end_array(r->loader, r->call);
 	if (r->call->kind == KIND_MODULE_UNLOAD && !r->call->failed)
@@ -343,7 +453,8 @@ int loader_resolve(struct loader *loader, struct loaded_call *call)
 
 	if (loader_resolve_context(loader, call))
 		return -1;
-	if (ranges_reach(&r.p->live_memory, call->enter))
+	if (ranges_reach(&r.p->live_memory, call->enter) ||
+		ranges_reach(&r.p->reserved, call->enter))
 		return -1;
 	if (resolve_stream(&r) || resolve_event(&r) || resolve_memory(&r))
 		return -1;

@@ -221,10 +221,15 @@ struct loaded_process {
 	struct map variables;         /* address -> module that the variable is of */
 	struct map mapped;            /* physical memory -> life of its first mapping */
 	struct map mapped_at;         /* address of that -> the physical memory */
-	struct map levels;            /* array that is a part of another one -> that one */
-	struct map level_numbers;     /* the same -> which part */
-	struct graphs *graphs;        /* load_graph.c; NULL: none yet */
-	struct images *images;        /* load_images.c; NULL: none yet */
+	struct map known_by;      /* address of a mapping -> row of the allocation it is known by */
+	struct map known_at;      /* the same -> its place in that */
+	struct map known_first;   /* row of such an allocation -> its address */
+	struct map opened;        /* address of another process's memory -> how often */
+	struct ranges reserved;   /* addresses, each of one cuMemAddressReserve */
+	struct map levels;        /* array that is a part of another one -> that one */
+	struct map level_numbers; /* the same -> which part */
+	struct graphs *graphs;    /* load_graph.c; NULL: none yet */
+	struct images *images;    /* load_images.c; NULL: none yet */
 	struct open_range *open_range;
 	size_t open_range_count;
 	uint64_t first_tick;

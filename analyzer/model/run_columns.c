@@ -199,9 +199,9 @@ int64_t run_object(const struct run *run, int64_t call, enum object_role role)
 	return 0;
 }
 
-static uint32_t allocation_at(const struct column *operands, uint64_t number)
+static uint32_t allocation_at(const struct run *run, uint64_t number)
 {
-	return ((const struct run_operand *)operands->rows)[number].allocation;
+	return run_memory(run, ((const struct run_operand *)run->operands.rows)[number].allocation);
 }
 
 /* The rows of a call are first to first + the count that it returns. */
@@ -220,14 +220,14 @@ static uint64_t operands_of(const struct run *run, int64_t call, uint64_t *first
 /* Of lists so short that looking through both is quicker than remembering one. */
 #define FEW_PAIRS 256
 
-static int share_few(const struct column *operands, uint64_t first, uint64_t count, uint64_t second,
+static int share_few(const struct run *run, uint64_t first, uint64_t count, uint64_t second,
 	uint64_t others)
 {
 	for (uint64_t i = 0; i < count; i++)
 		for (uint64_t k = 0; k < others; k++) {
-			uint32_t allocation = allocation_at(operands, first + i);
+			uint32_t allocation = allocation_at(run, first + i);
 
-			if (allocation && allocation == allocation_at(operands, second + k))
+			if (allocation && allocation == allocation_at(run, second + k))
 				return 1;
 		}
 	return 0;
@@ -242,15 +242,15 @@ int run_shares(const struct run *run, int64_t call, int64_t other)
 	int found = 0;
 
 	if (count * others <= FEW_PAIRS)
-		return share_few(&run->operands, first, count, second, others);
+		return share_few(run, first, count, second, others);
 	for (uint64_t i = 0; i < count; i++) {
-		uint32_t allocation = allocation_at(&run->operands, first + i);
+		uint32_t allocation = allocation_at(run, first + i);
 
 		if (allocation && map_set(&seen, allocation, 1))
 			break;
 	}
 	for (uint64_t i = 0; i < others && !found; i++)
-		found = map_get(&seen, allocation_at(&run->operands, second + i), 0) != 0;
+		found = map_get(&seen, allocation_at(run, second + i), 0) != 0;
 	map_release(&seen);
 	return found;
 }

@@ -98,8 +98,11 @@ enum allocation_memory {
 struct run_allocation {
 	int64_t address, bytes;
 	uint32_t created, freed; /* calls */
-	uint32_t kind;           /* enum allocation_memory */
-	uint32_t same; /* the allocation whose memory it is from the first byte on, 0: its own */
+	uint16_t kind;           /* enum allocation_memory */
+	uint16_t has_parts;      /* 1: others are parts of it, which may outlive it */
+	uint32_t same; /* the allocation that it is a part of, mapped again or behind, 0: none */
+	int64_t shift; /* its first byte in that */
+	int64_t span;  /* bytes, those of its parts included */
 };
 
 struct run_stream {
@@ -332,7 +335,7 @@ static inline const struct run_allocation *run_allocation(const struct run *run,
 		(id > 0 && id < (int64_t)run->allocations.count ? id : 0);
 }
 
-/* The allocation by which memory is known that is mapped at several addresses. */
+/* The allocation by which memory is known that is mapped at several addresses, or in pieces. */
 static inline uint32_t run_memory(const struct run *run, uint32_t allocation)
 {
 	uint32_t same = run_allocation(run, allocation)->same;

@@ -72,6 +72,35 @@ static int read_threads(struct run *run, struct db *db)
 	return run->thread && !rc ? 0 : -1;
 }
 
+/* What a trace says may be anything: a part that would be nowhere is none. */
+static int is_within(const struct run_allocation *whole, const struct run_allocation *part,
+	int64_t *end)
+{
+	return !whole->same && part->shift >= 0 &&
+		!__builtin_add_overflow(part->shift, part->bytes, end) &&
+		!__builtin_add_overflow(whole->address, *end, &(int64_t){ 0 });
+}
+
+static void join_parts(struct run *run)
+{
+	struct run_allocation *all = (struct run_allocation *)run->allocations.rows;
+
+	for (uint64_t id = 1; id < run->allocations.count; id++) {
+		struct run_allocation *part = &all[id];
+		struct run_allocation *whole = part->same ? &all[part->same] : NULL;
+		int64_t end;
+
+		if (!whole)
+			continue;
+		if (!is_within(whole, part, &end)) {
+			part->same = 0;
+			continue;
+		}
+		whole->has_parts = 1;
+		whole->span = end > whole->span ? end : whole->span;
+	}
+}
+
 static int read_allocations(struct run *run, struct db *db)
 {
 	static const char *const kinds[] = {
@@ -87,7 +116,7 @@ static int read_allocations(struct run *run, struct db *db)
 	int64_t last = run_last_id(db, "allocation");
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "allocation",
-		"SELECT id, address, bytes, created, freed, memory, same FROM allocation "
+		"SELECT id, address, bytes, created, freed, memory, same, shift FROM allocation "
 		"LEFT JOIN alias ON alias.allocation = id");
 
 	rc = rc || last < 0 ||
@@ -105,10 +134,16 @@ static int read_allocations(struct run *run, struct db *db)
 		row->bytes = sqlite3_column_int64(reader.rows, 2);
 		row->created = run_reader_id(&reader, 3);
 		row->freed = run_reader_id(&reader, 4);
-		row->kind = run_name(kinds, COUNT(kinds), sqlite3_column_text(reader.rows, 5));
+		row->kind = (uint16_t)run_name(kinds, COUNT(kinds),
+			sqlite3_column_text(reader.rows, 5));
 		row->same = run_reader_id(&reader, 6);
+		row->same = row->same <= last ? row->same : 0;
+		row->shift = row->same ? sqlite3_column_int64(reader.rows, 7) : 0;
+		row->span = row->bytes;
 	}
 	run_reader_close(&reader);
+	if (!rc)
+		join_parts(run);
 	return rc ? -1 : 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel_names.h"
+#include "kinds.h"
 #include "losses.h"
 #include "report_parts.h"
 #include "rules.h"
@@ -111,6 +112,15 @@ static const char unseen_sql[] =
 	" LEFT JOIN kernel_code c ON c.kernel = kernel.id WHERE u.complete < u.launches"
 	" ORDER BY 2 DESC, u.kernel LIMIT 20";
 
+/* By which calls others got hold of memory of the program, or it of theirs. */
+static const char shared_sql[] =
+	"SELECT CASE WHEN name GLOB '*_v[0-9]' THEN substr(name, 1, length(name) - 3)"
+	"  ELSE name END AS call, count(*) AS calls FROM (SELECT coalesce((SELECT o.name"
+	"   FROM call p JOIN call_type o ON o.id = p.type WHERE p.id = c.parent), s.api, t.name)"
+	"  AS name FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN site s ON s.id = c.site"
+	"  WHERE " KIND_WHERE("t", "shares") " AND c.result = 0 AND c.event IS NULL)"
+	" GROUP BY 1 ORDER BY 2 DESC, 1";
+
 static const char settings_sql[] =
 	"SELECT DISTINCT name, value, setting_meaning(name, value) AS meaning FROM property"
 	" WHERE name GLOB '[A-Z]*' ORDER BY name";
@@ -146,6 +156,7 @@ const struct report_fact_info report_facts[FACT_COUNT] = {
 	[FACT_COVERAGE] = { "coverage", FACT_OBJECT, coverage_sql },
 	[FACT_ACCESSES] = { "accesses", FACT_OBJECT, accesses_sql },
 	[FACT_UNSEEN] = { "unseen", FACT_ROWS, unseen_sql },
+	[FACT_SHARED] = { "shared", FACT_ROWS, shared_sql },
 	[FACT_SETTINGS] = { "settings", FACT_ROWS, settings_sql },
 	[FACT_NOTES] = { "notes", FACT_VALUES, report_notes_sql },
 	[FACT_HUNG] = { "hung", FACT_ROWS, hung_sql },

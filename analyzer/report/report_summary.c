@@ -306,6 +306,22 @@ static int print_accesses(struct db *db, FILE *out)
 	return 0;
 }
 
+/* What others do with memory that they share with the program nobody sees. */
+static int print_shared(struct db *db, FILE *out)
+{
+	sqlite3_stmt *q = report_fact(db, FACT_SHARED);
+	const char *before = "    shared   memory with others, by ";
+	int step = q ? 1 : -1, any = 0;
+
+	for (; step > 0 && (step = db_step(q)) > 0; any = 1, before = ", ")
+		print(out, "%s%s (%lld)", before, (const char *)sqlite3_column_text(q, 0),
+			(long long)sqlite3_column_int64(q, 1));
+	sqlite3_finalize(q);
+	if (any)
+		fputs(": what these do with it is not seen\n", out);
+	return step;
+}
+
 int report_summary(struct db *db, FILE *out)
 {
 	int64_t run[RUN_DEVICES_USED + 1];
@@ -326,7 +342,7 @@ int report_summary(struct db *db, FILE *out)
 		report_account(db, out) || print_coverage(db, out))
 		return -1;
 	return report_settings(db, out) || report_hung(db, out) || report_losses(db, out) ||
-			print_accesses(db, out)
+			print_accesses(db, out) || print_shared(db, out)
 		? -1
 		: 0;
 }

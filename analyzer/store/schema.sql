@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 21; -- raised with every change below
+PRAGMA user_version = 22; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -129,9 +129,11 @@ CREATE TABLE allocation ( -- one life of a piece of memory
 	freed INTEGER REFERENCES call(id)
 );
 
-CREATE TABLE alias ( -- an allocation that is the same memory as an earlier one, from its first byte on
+CREATE TABLE alias ( -- an allocation that is the same memory as another one, or follows it at once
 	allocation INTEGER PRIMARY KEY REFERENCES allocation(id),
-	same INTEGER NOT NULL REFERENCES allocation(id) -- the first one that cuMemMap made of the handle
+	same INTEGER NOT NULL REFERENCES allocation(id), -- the first one that cuMemMap made of the handle,
+	                                -- or of the addresses before it, in one reservation
+	shift INTEGER NOT NULL          -- from the first byte of that to its first byte
 );
 
 CREATE TABLE kernel ( -- a function as the driver knows it
@@ -266,7 +268,8 @@ CREATE TABLE call_kind ( -- what calls of a kind do: the rows of trace/kinds.def
 	marker INTEGER NOT NULL,        -- 1: has a place in a stream, and touches no memory there
 	outlives INTEGER NOT NULL,      -- 1: the memory that it makes outlives its context
 	names_context INTEGER NOT NULL, -- 1: about all streams of the context that it names
-	polls INTEGER NOT NULL          -- 1: asked again until it succeeds
+	polls INTEGER NOT NULL,         -- 1: asked again until it succeeds
+	shares INTEGER NOT NULL         -- 1: others, of whom nothing is seen, use what it names
 );
 
 CREATE TABLE call_type ( -- the rows of calls.def that the trace was written with

@@ -119,6 +119,41 @@ static void pieces_of_one_allocation_conflict_by_bytes(void **unused)
 	finish(&test, "missing-fence war certain 1-2");
 }
 
+/* Memory in two pieces, one mapped behind the other: a kernel writes both, and then the second one
+ * is read; is_again: that piece was unmapped, and mapped anew, between. */
+static void pieces(int is_again, const char *wanted)
+{
+	struct test test;
+	int64_t unmapped, call;
+
+	begin(&test);
+	mini_exec(&test.m,
+		"INSERT INTO allocation VALUES (%d, 1, %d, %d, 'mapped', NULL, NULL); "
+		"INSERT INTO alias VALUES (%d, %d, %d)",
+		MEMORY + 1, ADDRESS + BYTES, BYTES, MEMORY + 1, MEMORY, BYTES);
+	launch(&test, kernel(&test.m, "store", 2 * BYTES, 1), test.one, 0);
+	unmapped = MINI_CALL(&test.m, .type = CALL_cuMemUnmap, .at = test.t);
+	if (is_again)
+		mini_exec(&test.m,
+			"UPDATE allocation SET freed = %lld WHERE id = %d; "
+			"INSERT INTO allocation VALUES (%d, 1, %d, %d, 'mapped', NULL, NULL); "
+			"INSERT INTO alias VALUES (%d, %d, %d)",
+			(long long)unmapped, MEMORY + 1, MEMORY + 2, ADDRESS + BYTES, BYTES,
+			MEMORY + 2, MEMORY, BYTES);
+	test.t += 10;
+	call = launch(&test, test.reader, test.two, BYTES);
+	mini_exec(&test.m, "UPDATE operand SET allocation = %d WHERE call = %lld",
+		MEMORY + 1 + is_again, (long long)call);
+	finish(&test, wanted);
+}
+
+static void memory_that_was_mapped_piece_by_piece_is_one(void **unused)
+{
+	(void)unused;
+	pieces(0, "missing-fence raw certain 1-3");
+	pieces(1, "");
+}
+
 /* The driver orders a pool's memory behind its free: each life has a history of its own. */
 static void memory_of_a_pool_is_handed_out_in_order(void **unused)
 {
@@ -311,6 +346,7 @@ int main(void)
 		cmocka_unit_test(parts_need_not_meet),
 		cmocka_unit_test(the_same_value_twice_is_none),
 		cmocka_unit_test(pieces_of_one_allocation_conflict_by_bytes),
+		cmocka_unit_test(memory_that_was_mapped_piece_by_piece_is_one),
 		cmocka_unit_test(memory_of_a_pool_is_handed_out_in_order),
 		cmocka_unit_test(a_pair_launched_programmatically_has_its_own_order),
 		cmocka_unit_test(a_kernel_that_begins_early_waits_on_the_device),

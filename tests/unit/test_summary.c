@@ -137,6 +137,26 @@ static void every_device_has_a_line(void **state)
 	mini_release(&m);
 }
 
+static void memory_that_others_use_is_named(void **unused)
+{
+	struct mini m;
+
+	(void)unused;
+	start(&m);
+	MINI_CALL(&m, .type = CALL_cuMemAlloc_v2, .at = 10);
+	expect_line(&m, "shared ", "");
+	MINI_CALL(&m, .type = CALL_cuIpcGetEventHandle, .at = 10, .event = mini_event(&m));
+	MINI_CALL(&m, .type = CALL_cuIpcOpenMemHandle_v2, .at = 10, .result = 1);
+	expect_line(&m, "shared ", "");
+	MINI_CALL(&m, .type = CALL_cuMemGetHandleForAddressRange, .at = 10);
+	MINI_CALL(&m, .type = CALL_cuIpcOpenMemHandle_v2, .at = 20);
+	MINI_CALL(&m, .type = CALL_cuIpcOpenMemHandle_v2, .at = 30);
+	expect_line(&m, "shared ",
+		"  memory with others, by cuIpcOpenMemHandle (2), cuMemGetHandleForAddressRange "
+		"(1): what these do with it is not seen");
+	mini_release(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +165,7 @@ int main(void)
 		cmocka_unit_test(the_device_explains_itself),
 		cmocka_unit_test(work_is_summed_up),
 		cmocka_unit_test(every_device_has_a_line),
+		cmocka_unit_test(memory_that_others_use_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory under several addresses: physical memory that is mapped, and that of other processes. */
+#include "trace_text.h"
+
+/* 2 MiB each; times are tens of ns. */
+#define RESERVE(at, address, pieces) \
+	"call cuMemAddressReserve enter=" #at "0 duration=1 context=1 | ptr=" #address \
+	" bytes=0x" #pieces "00000\n"
+#define MAP(at, address, handle) \
+	"call cuMemMap enter=" #at "0 duration=1 context=1 | ptr=" #address \
+	" bytes=0x200000 handle=" #handle "\n"
+#define UNMAP(at, address) \
+	"call cuMemUnmap enter=" #at "0 duration=1 context=1 | ptr=" #address " bytes=0x200000\n"
+
+static void expect(const char *body, const char *sql, const char *wanted)
+{
+	struct db db = trace_text_load("test_mappings", body);
+
+	trace_text_expect(&db, sql, wanted);
+	trace_text_finish(&db, "test_mappings");
+}
+
+static const char aliases[] =
+	"SELECT allocation || ':' || same || '+' || (shift / 0x200000) FROM alias "
+	"ORDER BY allocation";
+
+static void pieces_of_a_reservation_are_one(void **state)
+{
+	(void)state;
+	expect(RESERVE(10, 0x10000000, 8) MAP(11, 0x10000000, 0x1) MAP(12, 0x10200000, 0x2)
+			MAP(13, 0x10400000, 0x3),
+		aliases, "2:1+1 3:1+2");
+	/* Not those behind a hole, nor those of the next reservation. */
+	expect(RESERVE(10, 0x10000000, 8) RESERVE(11, 0x10800000, 8) MAP(12, 0x10000000, 0x1)
+			MAP(13, 0x10400000, 0x2) MAP(14, 0x10600000, 0x3) MAP(15, 0x10800000, 0x4),
+		aliases, "3:2+1");
+	/* The first one is mapped anew. */
+	expect(RESERVE(10, 0x10000000, 8) MAP(11, 0x10000000, 0x1) MAP(12, 0x10200000, 0x2)
+			UNMAP(13, 0x10000000) MAP(14, 0x10000000, 0x3),
+		aliases, "2:1+1 3:1+0");
+	/* Before the trace, or by addresses that a map call wants: nobody reserved them. */
+	expect(MAP(11, 0x10000000, 0x1) MAP(12, 0x10200000, 0x2), aliases, "");
+}
+
+static void memory_is_known_by_its_first_mapping(void **state)
+{
+	(void)state;
+	/* A ring of two pieces, twice, and another piece behind them. */
+	expect(RESERVE(10, 0x10000000, a) MAP(11, 0x10000000, 0x1) MAP(12, 0x10200000, 0x2)
+			MAP(13, 0x10400000, 0x1) MAP(14, 0x10600000, 0x2) MAP(15, 0x10800000, 0x3),
+		aliases, "2:1+1 3:1+0 4:1+1");
+	/* The handle was given to other memory. */
+	expect(RESERVE(10, 0x10000000, a) MAP(11, 0x10000000, 0x1)
+			"call cuMemRelease enter=120 duration=1 context=1 | handle=0x1\n"
+			"call cuMemCreate enter=130 duration=1 context=1 | handle=0x1 "
+			"bytes=0x200000 device=0\n" MAP(14, 0x10800000, 0x1),
+		aliases, "");
+	/* What is retained or imported is that which it was. */
+	expect(RESERVE(10, 0x10000000, a) MAP(11, 0x10000000, 0x1)
+			"call cuMemRetainAllocationHandle enter=120 duration=1 context=1 | "
+			"handle=0x1 bytes=0x0 device=-1\n" MAP(14, 0x10800000, 0x1),
+		aliases, "2:1+0");
+}
+
+#define OPEN(at) \
+	"call cuIpcOpenMemHandle_v2 enter=" #at " duration=1 context=1 | ptr=0x100 bytes=0x40\n"
+#define CLOSE(at) "call cuIpcCloseMemHandle enter=" #at " duration=1 context=1 | ptr=0x100\n"
+
+static void memory_of_others_is_there_until_closed_as_often_as_opened(void **state)
+{
+	(void)state;
+	expect(OPEN(100) OPEN(110) CLOSE(120) CLOSE(130) OPEN(140),
+		"SELECT memory || ' ' || created || '-' || ifnull(freed, '') FROM allocation "
+		"ORDER BY id",
+		"imported 1-4 imported 5-");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pieces_of_a_reservation_are_one),
+		cmocka_unit_test(memory_is_known_by_its_first_mapping),
+		cmocka_unit_test(memory_of_others_is_there_until_closed_as_often_as_opened),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
