@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host needs a coarse result to start the fine work in another stream. It waits for the stream
 // of the coarse work, where a report has been queued behind the result: it waits for that, too,
-// although nobody needs it yet.
+// although nobody needs it yet. The wait for the fine work, which changes the state, is needed.
 // The fix waits for an event that is recorded between the two.
 #include "app.h"
 
@@ -32,9 +32,9 @@ static NOINLINE void wait_for_coarse(cudaEvent_t done, cudaStream_t stream)
 #endif
 }
 
-static NOINLINE void compute_fine(float *fine, float by, cudaStream_t stream)
+static NOINLINE void compute_fine(float *state, float by, cudaStream_t stream)
 {
-	cufence::fill<<<4, 256, 0, stream>>>(4 * MILLISECOND, fine, SIZE, by);
+	cufence::fill<<<4, 256, 0, stream>>>(4 * MILLISECOND, state, SIZE, by);
 	CHECK(cudaGetLastError());
 	CHECK(cudaStreamSynchronize(stream));
 }
@@ -44,7 +44,7 @@ int main()
 	load_kernels();
 	cudaStream_t coarse = new_stream(), fine = new_stream();
 	float *state = device_floats(SIZE, 0), *report = device_floats(SIZE, 0);
-	float *detail = device_floats(SIZE, 0), *result = pinned_floats(SIZE);
+	float *result = pinned_floats(SIZE);
 	cudaEvent_t done = new_event();
 
 	CHECK(cudaDeviceSynchronize());
@@ -52,9 +52,9 @@ int main()
 		compute_coarse(state, result, done, coarse);
 		compute_report(report, coarse);
 		wait_for_coarse(done, coarse);
-		compute_fine(detail, result[i], fine);
+		compute_fine(state, result[i], fine);
 	}
-	print_device("detail", detail, SIZE);
+	print_device("state", state, SIZE);
 	print_device("report", report, SIZE);
 	CHECK(cudaEventDestroy(done));
 	return 0;

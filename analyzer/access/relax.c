@@ -413,11 +413,14 @@ static int note_all(struct relax *relax, const struct walk_call *call, int all_k
 		.is_access = is_access(call),
 		.full = relax->full.epoch,
 		.loose = relax->loose.epoch };
+	int shown = is_host_visible(relax, call);
 
 	for (size_t i = 0; i < relax->key_count; i++)
 		if (note(relax, relax->key[i], touch))
 			return -1;
-	if (is_host_visible(relax, call) && note(relax, TOUCHES_HOST, touch))
+	if (relax->shows)
+		shown = relax->shows(relax->arg, call, shown);
+	if (shown < 0 || (shown && note(relax, TOUCHES_HOST, touch)))
 		return -1;
 	if (!all_known && note(relax, TOUCHES_UNKNOWN, touch))
 		return -1;

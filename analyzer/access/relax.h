@@ -52,6 +52,9 @@ struct relax {
 	/* NULL, or told of each copy to the host before either order sees it: relax_visit_named()
 	 * visits who touched its memory. */
 	int (*fetched)(void *arg, const struct walk_call *copy);
+	/* NULL, or decides whether the host may look at what an operation does, of which shown says
+	 * what is thought otherwise; -1 stops. */
+	int (*shows)(void *arg, const struct walk_call *call, int shown);
 	void *arg;
 	struct idmap touched; /* allocation -> who touched it; see relax.c */
 	const struct run *run;

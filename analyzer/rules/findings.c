@@ -329,12 +329,16 @@ enum confidence finding_confidence(const struct finding *finding)
 	return most;
 }
 
-int finding_is_shown(const struct finding *finding)
+int finding_is_worth_it(const struct finding *finding)
 {
-	if (rule_is_fence(finding->rule))
-		return finding_confidence(finding) >= CONFIDENCE_LIKELY;
 	return finding->part.share >= FINDING_MIN_PERCENT / 100.0 &&
 		finding->saving.best >= SHOWN_MIN_NS;
+}
+
+int finding_is_shown(const struct finding *finding)
+{
+	return finding_confidence(finding) >= CONFIDENCE_LIKELY &&
+		(rule_is_fence(finding->rule) || finding_is_worth_it(finding));
 }
 
 static int keep_enough(struct findings *findings)
@@ -363,6 +367,11 @@ static int finding_results(const struct finding *finding)
 		: 0;
 }
 
+static int is_guess(const struct finding *finding)
+{
+	return finding_confidence(finding) < CONFIDENCE_LIKELY;
+}
+
 /* A bound may be far above what is saved, so that none stands above what was replayed. */
 static int by_worth(const void *a, const void *b)
 {
@@ -371,6 +380,8 @@ static int by_worth(const void *a, const void *b)
 
 	if (wrong != other)
 		return wrong < other ? 1 : -1;
+	if (is_guess(x) != is_guess(y))
+		return is_guess(x) ? 1 : -1;
 	if (x->replayed != y->replayed)
 		return x->replayed < y->replayed ? 1 : -1;
 	if (x->part.share != y->part.share)

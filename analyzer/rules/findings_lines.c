@@ -91,15 +91,36 @@ static size_t keep(struct finding *finding, size_t to, const struct finding_line
 	return to;
 }
 
+static int is_guess(const struct finding_place *place)
+{
+	return place_confidence(place) < CONFIDENCE_LIKELY;
+}
+
 /* A place that is only possible is not shown beside surer ones. */
 static int is_worth_a_line(const struct finding *finding, const struct finding_place *place)
 {
 	const struct finding_place *first = finding->place[0];
 
 	if (rule_is_fence(finding->rule))
-		return place_confidence(place) >= CONFIDENCE_LIKELY ||
-			place_confidence(first) < CONFIDENCE_LIKELY;
+		return !is_guess(place) || is_guess(first);
 	return place->line_cost >= first->line_cost / LESSER_LINE_PART;
+}
+
+/*
+ * Nor does it take part in what is saved: a wait that may be for a clock, beside others that are
+ * for nothing.
+ */
+static void leave_out_guesses(struct finding *finding)
+{
+	int sure = finding_confidence(finding) >= CONFIDENCE_LIKELY;
+	size_t kept = 0;
+
+	if (rule_is_fence(finding->rule))
+		return;
+	for (size_t i = 0; i < finding->count; i++)
+		if (!sure || !is_guess(finding->place[i]))
+			finding->place[kept++] = finding->place[i];
+	finding->count = kept;
 }
 
 void finding_take_lines(struct finding *finding)
@@ -110,6 +131,7 @@ void finding_take_lines(struct finding *finding)
 	for (size_t i = 0; i < finding->count; i++)
 		if (finding->place[i]->cost.count < finding->place[i]->worst.least)
 			finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
+	leave_out_guesses(finding);
 	/* No place has a line_cost yet: this puts those of a line together. */
 	sort(finding, by_line);
 	finding->cost = (struct cost){ 0 };

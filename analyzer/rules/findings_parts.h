@@ -100,6 +100,8 @@ int64_t cost_of(const struct cost *cost);
 enum confidence place_confidence(const struct finding_place *place);
 enum confidence finding_confidence(const struct finding *finding);
 
+/* It saves enough; it does, if it is about time, and is likely or certain. */
+int finding_is_worth_it(const struct finding *finding);
 int finding_is_shown(const struct finding *finding);
 
 /* Its share of the run, and without a replay its saving by bounds. */

@@ -209,7 +209,7 @@ static int replay_finding(struct findings *findings, struct savings *savings,
 	if (finding_weigh(findings, finding))
 		return -1;
 	/* An estimate hides a finding only if its replay is one without the finding. */
-	if (finding->replayed && !finding_is_shown(finding) && !removes_loss(savings, finding))
+	if (finding->replayed && !finding_is_worth_it(finding) && !removes_loss(savings, finding))
 		return take_back(findings, finding);
 	return 0;
 }
@@ -228,7 +228,7 @@ static int replay_lines(struct savings *savings, struct finding *finding)
 /* What costs no time is not replayed. */
 static int is_wanted(const struct finding *finding)
 {
-	return finding_is_shown(finding) && !rule_is_fence(finding->rule);
+	return finding_is_worth_it(finding) && !rule_is_fence(finding->rule);
 }
 
 /* Of the findings that bounds let through. */
@@ -252,7 +252,7 @@ int findings_replay(struct findings *findings, struct savings **savings)
 				: 0;
 	}
 	for (size_t i = 0; i < findings->count && !rc; i++)
-		if (findings->finding[i]->replayed && finding_is_shown(findings->finding[i]))
+		if (findings->finding[i]->replayed && finding_is_worth_it(findings->finding[i]))
 			rc = replay_lines(*savings, findings->finding[i]);
 	return rc;
 }

@@ -4,6 +4,7 @@
 #include "array.h"
 #include "concurrency.h"
 #include "constants.h"
+#include "polls.h"
 #include "replay_parts.h"
 #include "stretches.h"
 #include "walk.h"
@@ -17,8 +18,8 @@ struct held {
 struct loader {
 	struct replays *replays;
 	const struct run *run;
-	struct walk_cursor polling; /* in order of call, as are the others */
-	struct run_cursor operands, freed;
+	struct polls polls;
+	struct run_cursor operands, freed; /* in order of call */
 	struct held *held;
 	size_t held_count, held_at;
 	struct map writes; /* word_key() of what some kernel does not only load from */
@@ -151,20 +152,28 @@ static int64_t time_around(const struct run *run, const struct run_call *call, i
 	return end - around->enter - (exit - call->enter);
 }
 
-static int read_around(struct loader *loader, struct replay_step *step)
+static void read_around(const struct loader *loader, struct replay_step *step)
 {
 	const struct run *run = loader->run;
 	const struct run_link *link = run_link(run, step->call);
 	uint32_t site = run_call(run, link->parent) ? run_link(run, link->parent)->site : 0;
 	int64_t around = time_around(run, run_call(run, step->call), step->call, link->parent);
-	int polls = walk_cursor_at(&loader->polling, step->call);
 
 	step->site = site ? site : link->site;
 	step->around = (int32_t)(around < AROUND_MAX_NS ? around : AROUND_MAX_NS);
-	/* A loop of queries is one call: until the last of them. */
-	if (polls > 0)
-		step->exit += sqlite3_column_int64(loader->polling.rows, 1) - step->enter;
-	return polls < 0 ? -1 : 0;
+}
+
+/* A loop of queries is a wait that the last of them ends. */
+static void read_polls(const struct loader *loader, const struct walk_call *call,
+	struct replay_step *step)
+{
+	int64_t since = polls_since(&loader->polls, call->id);
+
+	if (since == INT64_MIN)
+		return;
+	step->enter = since;
+	step->scope = (uint8_t)scope_asked(call);
+	step->act |= STEP_WAITS | STEP_EXPLICIT;
 }
 
 /* By the first of its operations. */
@@ -364,6 +373,7 @@ static int read_step(void *arg, const struct walk_call *call)
 	if (call->owner_device >= 0)
 		step.device = (int16_t)call->owner_device;
 	read_wait(loader, replay, &step);
+	read_polls(loader, call, &step);
 	/* A pageable source is staged: mostly that copy does not wait. */
 	if (call_is_async_copy(call->kind) && !(step.act & (STEP_WAITS_OWN | STEP_MEASURED)))
 		step.act &= ~(unsigned)STEP_WAITS;
@@ -371,7 +381,8 @@ static int read_step(void *arg, const struct walk_call *call)
 		!map_get(&loader->makers, (uint64_t)call->id, 0))
 		return 0;
 	name_objects(replay, call, &step);
-	if (read_around(loader, &step) || read_maker(loader, replay, &step))
+	read_around(loader, &step);
+	if (read_maker(loader, replay, &step))
 		return -1;
 	read_hold(loader, replay, &step);
 	if (step.act & STEP_HAS_OP)
@@ -451,16 +462,13 @@ static int open_loader(struct loader *loader, struct db *db)
 	loader->run = db->run;
 	loader->operands = (struct run_cursor){ .rows = &db->run->operands };
 	loader->freed = (struct run_cursor){ .rows = &db->run->freed };
-	return walk_cursor_open(&loader->polling, db,
-		       "SELECT call, last FROM polling ORDER BY call") ||
-			read_evidence(loader) || read_claims(loader)
-		? -1
-		: 0;
+	return polls_find(&loader->polls, db) || read_evidence(loader) || read_claims(loader) ? -1
+											      : 0;
 }
 
 static void close_loader(struct loader *loader)
 {
-	walk_cursor_close(&loader->polling);
+	polls_release(&loader->polls);
 	free(loader->held);
 	map_release(&loader->writes);
 	map_release(&loader->via);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the host may look at of what the device does, at most: a wait is needed for it.  Where that
+ * is not known it may.
+ */
+#ifndef CUFENCE_HOST_VIEW_H
+#define CUFENCE_HOST_VIEW_H
+
+#include "map.h"
+#include "relax.h"
+
+/* Zero-initialized is empty. */
+struct host_view {
+	const struct run *run;
+	struct map memory;   /* process -> 1 + the first call that made memory of the host's */
+	struct map last;     /* allocation of the host's -> the last call that names it */
+	struct map printers; /* kernels that print, or of which that is not known */
+};
+
+/* 0, or -1 after a message; host_view_release() in both cases. */
+int host_view_find(struct host_view *view, struct db *db);
+void host_view_release(struct host_view *view);
+
+/*
+ * For relax.shows.  Beside what relax.h takes for visible: kernels of which it is not known where
+ * they write, once there is memory that host and device share, and what kernels print.  Not the
+ * source of a copy that nothing names again.
+ */
+int host_view_shows(const struct host_view *view, const struct relax *relax,
+	const struct walk_call *call, int shown);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "waits_fruitless.h"
+
+#include <stdlib.h>
+
+#include "constants.h"
+#include "idmap.h"
+
+struct span {
+	int64_t first, last; /* ns */
+	int64_t waited;
+};
+
+struct glance {
+	const struct run *run;
+	struct idmap processes; /* struct span */
+	struct map events;      /* event -> the stream that recorded it */
+	struct map results;     /* streams with results that no wait was for yet */
+	uint64_t last_result;   /* call of any of them */
+	uint64_t last_wait;     /* for a context */
+};
+
+static int brings_results(const struct run *run, const struct run_call *call)
+{
+	const struct run_payload *payload = run_payload(run, call);
+
+	return kind_has(call->kind, K_TELLS_HOST) ||
+		(call_is_copy(call->kind) && payload->direction == COPY_D2H);
+}
+
+static int see_wait(struct glance *glance, const struct run_call *call, uint32_t id, int64_t since)
+{
+	const struct run_payload *payload = run_payload(glance->run, call);
+	struct span *span = idmap_get(&glance->processes, payload->process);
+	uint64_t stream =
+		payload->event ? map_get(&glance->events, payload->event, 0) : call->stream;
+	int64_t exit = run_exit(glance->run, call, id);
+	int fruitless = kind_waits(call->kind) == WAITS_CONTEXT
+		? glance->last_result <= glance->last_wait
+		: !map_get(&glance->results, stream, 0);
+
+	if (kind_waits(call->kind) == WAITS_CONTEXT)
+		glance->last_wait = id;
+	if (fruitless && exit != RUN_NEVER && !payload->result)
+		span->waited += exit - since;
+	return stream ? map_set(&glance->results, stream, 0) : 0;
+}
+
+static int see(struct glance *glance, const struct run_call *call, uint32_t id, int64_t since)
+{
+	const struct run_payload *payload = run_payload(glance->run, call);
+	struct span *span = idmap_need(&glance->processes, payload->process, sizeof(*span));
+
+	if (!span)
+		return -1;
+	if (!span->first)
+		span->first = call->enter;
+	span->last = call->enter;
+	if (call->kind == KIND_EVENT_RECORD)
+		return map_set(&glance->events, payload->event, call->stream);
+	if (brings_results(glance->run, call)) {
+		glance->last_result = id;
+		return map_set(&glance->results, call->stream, 1);
+	}
+	if (call_is_wait(call->kind))
+		return see_wait(glance, call, id, call->enter);
+	return since == INT64_MIN ? 0 : see_wait(glance, call, id, since);
+}
+
+static int is_worth_it(const struct span *span)
+{
+	return span && span->waited >= SHOWN_MIN_NS &&
+		span->waited >= (span->last - span->first) / 100 * FINDING_MIN_PERCENT;
+}
+
+int waits_are_fruitless(const struct run *run, const struct polls *polls)
+{
+	struct glance glance = { .run = run };
+	int rc = 0, found = 0;
+
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
+		const struct run_call *call = run_call(run, id);
+
+		if (call && call->kind != KIND_RUNTIME)
+			rc = see(&glance, call, id, polls_since(polls, id));
+	}
+	for (size_t i = 0; i < glance.processes.size; i++)
+		found |= is_worth_it(glance.processes.slot[i].object);
+	idmap_release(&glance.processes, free);
+	map_release(&glance.events);
+	map_release(&glance.results);
+	return rc ? -1 : found;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "polls.h"
+
+#include <stdlib.h>
+
+#include "idmap.h"
+#include "run_columns.h"
+
+/* What a thread asks in vain. */
+struct asking {
+	int64_t what; /* a stream, or an event as its complement; 0: nothing */
+	int64_t since;
+	int again;
+};
+
+/* Calls that stand for several queries with the same answer. */
+static int read_loops(struct db *db, struct map *loops)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT call FROM polling WHERE count > 1");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		if (map_set(loops, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
+			step = -1;
+			break;
+		}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int see(struct polls *polls, const struct map *loops, struct asking *asking,
+	const struct run *run, uint32_t id)
+{
+	const struct run_call *call = run_call(run, id);
+	const struct run_payload *payload = run_payload(run, call);
+	int64_t what = payload->event ? ~(int64_t)payload->event : call->stream;
+	int64_t since = asking->since;
+	int is_same = what && asking->what == what;
+
+	if (!kind_has(call->kind, K_POLLS)) {
+		asking->what = 0;
+		return 0;
+	}
+	if (payload->result) {
+		asking->again = is_same || map_get(loops, id, 0);
+		asking->since = is_same ? since : call->enter;
+		asking->what = what;
+		return 0;
+	}
+	asking->what = 0;
+	return is_same && asking->again ? map_set(&polls->since, id, (uint64_t)since) : 0;
+}
+
+int polls_find(struct polls *polls, struct db *db)
+{
+	struct idmap threads = { 0 };
+	struct map loops = { 0 };
+	int rc = read_loops(db, &loops);
+
+	for (uint32_t id = 1; !rc && id < run_call_end(db->run); id++) {
+		const struct run_call *call = run_call(db->run, id);
+		struct asking *asking;
+
+		if (!call || call->kind == KIND_RUNTIME)
+			continue;
+		asking = idmap_need(&threads, call->thread, sizeof(*asking));
+		rc = asking ? see(polls, &loops, asking, db->run, id) : -1;
+	}
+	idmap_release(&threads, free);
+	map_release(&loops);
+	return rc;
+}
+
+void polls_release(struct polls *polls)
+{
+	map_release(&polls->since);
+}
+
+int64_t polls_since(const struct polls *polls, int64_t call)
+{
+	return (int64_t)map_get(&polls->since, (uint64_t)call, (uint64_t)INT64_MIN);
+}

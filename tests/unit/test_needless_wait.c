@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * needless-wait: waits that nobody needed before the next one, and the many that somebody did.
+ * Two streams work for 300 us each on memory of their own; the host waits for each.
+ */
+#include "miniature.h"
+
+#include "analyze.h"
+
+struct shop {
+	struct mini mini;
+	int64_t a, b, kernel, event;
+	int64_t at_launch, at_wait, at_copy, at_other;
+	int64_t mine, yours, pinned;
+};
+
+static int setup(void **state)
+{
+	struct shop *s = calloc(1, sizeof(*s));
+	struct mini *m = &s->mini;
+
+	mini_init(m);
+	s->a = mini_stream(m, "non-blocking");
+	s->b = mini_stream(m, "non-blocking");
+	s->event = mini_event(m);
+	s->kernel = mini_kernel(m, "touch");
+	mini_exec(m, "UPDATE kernel SET parameter_count = 2");
+	s->at_launch = mini_site(m, "launch", 10);
+	s->at_wait = mini_site(m, "wait", 20);
+	s->at_copy = mini_site(m, "copy", 30);
+	s->at_other = mini_site(m, "other", 40);
+	s->mine = mini_allocation(m, "device");
+	s->yours = mini_allocation(m, "device");
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct shop *s = *state;
+
+	mini_release(&s->mini);
+	free(s);
+	return 0;
+}
+
+static void launch(struct shop *s, double at, int64_t stream, int64_t memory)
+{
+	int64_t call = MINI_CALL(&s->mini, .type = CALL_cuLaunchKernel, .at = at, .stream = stream,
+		.site = s->at_launch, .kernel = s->kernel, .runs = { at + 10, at + 310 },
+		.grid = CALL_GRID(4, 1, 1), .block = CALL_BLOCK(256, 1, 1, 0));
+
+	mini_names(&s->mini, call, "word", memory);
+}
+
+static void wait_stream(struct shop *s, double at, double until, int64_t stream)
+{
+	MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = at, .until = until,
+		.stream = stream, .site = s->at_wait);
+}
+
+/* Each stream in turn, waited for: 330 us. */
+static void turn(struct shop *s, int i, int64_t memory)
+{
+	int64_t stream = i % 2 ? s->b : s->a;
+	double t = 330 * i;
+
+	launch(s, t, stream, memory);
+	wait_stream(s, t + 5, t + 313, stream);
+}
+
+/* A last launch: waits behind all work are the end. */
+static const char *found(struct shop *s, double end)
+{
+	launch(s, end, s->a, s->mine);
+	assert_int_equal(analyze(&s->mini.db), 0);
+	return mini_text(&s->mini,
+		"SELECT ifnull(group_concat(confidence || ' ' || count || ' ' || line || ' ' || "
+		"shown, ', '), '') FROM finding JOIN site ON site.id = finding.site "
+		"WHERE rule = 'needless-wait'");
+}
+
+static void waits_between_streams_are_found(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 8; i++)
+		turn(s, i, i % 2 ? s->yours : s->mine);
+	assert_string_equal(found(s, 2640), "likely 8 20 1");
+	assert_string_equal(mini_text(&s->mini, "SELECT message FROM finding"),
+		"cuStreamSynchronize waited for kernel 'touch' on stream 8, which nobody is seen "
+		"to need before the next wait");
+	assert_int_equal(mini_int(&s->mini, "SELECT saving > 1000000 FROM finding"), 1);
+}
+
+/* It may as well be for a clock, or to limit how far the host is ahead. */
+static void a_wait_for_one_stream_is_possible(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 8; i++)
+		turn(s, 2 * i, s->mine);
+	assert_string_equal(found(s, 5280), "possible 8 20 0");
+}
+
+/* Both streams work at a time; the host waits for the one, and for the other. */
+static void waits_at_the_end_of_a_step_are_possible(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 8; i++) {
+		double t = 330 * i;
+
+		launch(s, t, s->a, s->mine);
+		launch(s, t + 3, s->b, s->yours);
+		wait_stream(s, t + 6, t + 313, s->a);
+		wait_stream(s, t + 314, t + 316, s->b);
+	}
+	assert_string_equal(found(s, 2640), "possible 16 20 0");
+}
+
+/* The oldest of several slots: the work behind the wait goes to its stream. */
+static void a_wait_for_the_oldest_slot_is_possible(void **state)
+{
+	struct shop *s = *state;
+	int64_t slots[2] = { mini_event(&s->mini), mini_event(&s->mini) };
+
+	for (int i = 0; i < 8; i++) {
+		double t = 160 * i;
+
+		if (i > 1)
+			MINI_CALL(&s->mini, .type = CALL_cuEventSynchronize, .at = t,
+				.until = t + 62, .event = slots[i % 2], .site = s->at_wait);
+		launch(s, t + 65, i % 2 ? s->b : s->a, i % 2 ? s->yours : s->mine);
+		MINI_CALL(&s->mini, .type = CALL_cuEventRecord, .at = t + 8, .event = slots[i % 2],
+			.stream = i % 2 ? s->b : s->a);
+	}
+	assert_string_equal(found(s, 1600), "possible 6 20 0");
+}
+
+static void who_shares_memory_needs_the_wait(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 8; i++)
+		turn(s, i, s->mine);
+	assert_string_equal(found(s, 2640), "");
+}
+
+/* One wait of the place may be for something, as the first of a loop. */
+static void one_that_is_needed_is_none_of_them(void **state)
+{
+	struct shop *s = *state;
+
+	launch(s, 0, s->b, s->mine);
+	wait_stream(s, 5, 313, s->b);
+	for (int i = 2; i < 10; i++)
+		turn(s, i, i % 2 ? s->yours : s->mine);
+	assert_string_equal(found(s, 3300), "likely 8 20 1");
+}
+
+static void download(struct shop *s, double at, int64_t stream)
+{
+	int64_t call = MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoHAsync_v2, .at = at,
+		.stream = stream, .site = s->at_copy, .bytes = 4096, .direction = 1 + COPY_D2H,
+		.dst = "pinned", .src = "device", .runs = { at + 301, at + 302 });
+
+	mini_names(&s->mini, call, "src", s->mine);
+	mini_names(&s->mini, call, "dst", s->pinned);
+}
+
+static void results_are_looked_at(void **state)
+{
+	struct shop *s = *state;
+
+	s->pinned = mini_allocation(&s->mini, "pinned");
+	for (int i = 0; i < 8; i++) {
+		double t = 330 * i;
+
+		launch(s, t, s->a, s->mine);
+		download(s, t + 3, s->a);
+		wait_stream(s, t + 5, t + 313, s->a);
+		turn(s, 2 * i + 1, s->yours);
+	}
+	assert_string_equal(found(s, 5280), "");
+}
+
+static void upload(struct shop *s, double at, int64_t stream, int64_t from, int64_t to)
+{
+	int64_t call = MINI_CALL(&s->mini, .type = CALL_cuMemcpyHtoDAsync_v2, .at = at,
+		.stream = stream, .site = s->at_copy, .bytes = 4096, .direction = 1 + COPY_H2D,
+		.dst = "device", .src = "pinned", .runs = { at + 5, at + 9 });
+
+	mini_names(&s->mini, call, "src", from);
+	mini_names(&s->mini, call, "dst", to);
+}
+
+/* The host may fill the source of a copy again behind the wait: if it is copied from again. */
+static void sources_are_filled_again(void **state)
+{
+	struct shop *s = *state;
+
+	s->pinned = mini_allocation(&s->mini, "pinned");
+	for (int i = 0; i < 8; i++) {
+		upload(s, 330 * i - 20, i % 2 ? s->b : s->a, s->pinned, i % 2 ? s->yours : s->mine);
+		turn(s, i, i % 2 ? s->yours : s->mine);
+	}
+	assert_string_equal(found(s, 2640), "");
+}
+
+static void sources_of_their_own_are_not(void **state)
+{
+	struct shop *s = *state;
+
+	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, 0)",
+		(long long)s->kernel);
+	for (int i = 0; i < 8; i++) {
+		upload(s, 330 * i - 20, i % 2 ? s->b : s->a, mini_allocation(&s->mini, "pinned"),
+			i % 2 ? s->yours : s->mine);
+		turn(s, i, i % 2 ? s->yours : s->mine);
+	}
+	assert_string_equal(found(s, 2640), "likely 8 20 1");
+}
+
+/* Kernels of which not all is known, where there is memory that the host can look at; that reach
+ * variables, which may be managed; that print. */
+static void kernels_may_write_where_the_host_looks(void **state)
+{
+	static const struct {
+		const char *memory;
+		int complete, reaches, prints;
+		const char *found;
+	} cases[] = {
+		{ "device", 0, 0, 0, "likely 8 20 1" },
+		{ "pinned", 0, 0, 0, "" },
+		{ "managed", 0, 0, 0, "" },
+		{ "managed", 1, 0, 0, "likely 8 20 1" },
+		{ "device", 1, 4, 0, "" },
+		{ "device", 1, 0, 1, "" },
+	};
+	struct shop *s = *state;
+	const char *what;
+
+	for (int i = 0; i < 8; i++)
+		turn(s, i, i % 2 ? s->yours : s->mine);
+	mini_allocation(&s->mini, "device");
+	launch(s, 2640, s->a, s->mine);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		mini_exec(&s->mini,
+			"DELETE FROM kernel_code;"
+			"INSERT INTO kernel_code VALUES (%lld, 'ptx', %d, NULL, %d, %d);"
+			"UPDATE allocation SET memory = '%s' WHERE id = 3",
+			(long long)s->kernel, cases[i].complete, cases[i].reaches, cases[i].prints,
+			cases[i].memory);
+		what = found(s, 2980 + 340 * (double)i);
+		assert_string_equal(what, cases[i].found);
+	}
+}
+
+/* cudaEventElapsedTime of events around the work: the wait is what it is timed by. */
+static void what_is_timed_is_possible(void **state)
+{
+	struct shop *s = *state;
+	int64_t begun = mini_event(&s->mini), ended = mini_event(&s->mini), call;
+
+	for (int i = 0; i < 8; i++) {
+		int64_t stream = i % 2 ? s->b : s->a;
+
+		MINI_CALL(&s->mini, .type = CALL_cuEventRecord, .at = 330 * i - 3, .event = begun,
+			.stream = stream);
+		turn(s, i, i % 2 ? s->yours : s->mine);
+	}
+	MINI_CALL(&s->mini, .type = CALL_cuEventRecord, .at = 2638, .event = ended, .stream = s->b);
+	call = MINI_CALL(&s->mini, .type = CALL_cuEventElapsedTime_v2, .at = 2640, .event = ended);
+	mini_exec(&s->mini, "INSERT INTO call_object VALUES (%lld, 'event', %lld)", (long long)call,
+		(long long)begun);
+	assert_string_equal(found(s, 2645), "possible 8 20 0");
+}
+
+/* Another thread may submit what the first one has been told is done. */
+static void among_threads_it_is_possible(void **state)
+{
+	struct shop *s = *state;
+	int64_t thread = mini_thread(&s->mini);
+
+	for (int i = 0; i < 8; i++)
+		turn(s, i, i % 2 ? s->yours : s->mine);
+	MINI_CALL(&s->mini, .type = CALL_cuLaunchKernel, .at = 2645, .stream = s->b,
+		.thread = thread, .site = s->at_other, .kernel = s->kernel, .runs = { 2650, 2660 });
+	assert_string_equal(found(s, 2670), "possible 8 20 0");
+}
+
+/* Memory that is unmapped while the device uses it. */
+static void memory_that_goes_needs_the_wait(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 8; i++) {
+		turn(s, i, i % 2 ? s->yours : s->mine);
+		MINI_CALL(&s->mini, .type = CALL_cuMemUnmap, .at = 330 * i + 315, .ptr = 64,
+			.bytes = 64);
+	}
+	assert_string_equal(found(s, 2640), "");
+}
+
+/* The thread asks in a loop, which is one record, and then the answer comes. */
+static void a_loop_of_queries_is_a_wait(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 8; i++) {
+		int64_t stream = i % 2 ? s->b : s->a, call;
+		double t = 330 * i;
+
+		launch(s, t, stream, i % 2 ? s->yours : s->mine);
+		call = MINI_CALL(&s->mini, .type = CALL_cuStreamQuery, .at = t + 5,
+			.until = t + 5.3, .stream = stream, .site = s->at_wait, .result = 600);
+		mini_exec(&s->mini, "INSERT INTO polling VALUES (%lld, %d, %lld)", (long long)call,
+			1000, (long long)mini_ns(t + 310));
+		MINI_CALL(&s->mini, .type = CALL_cuStreamQuery, .at = t + 312, .until = t + 312.3,
+			.stream = stream, .site = s->at_wait);
+	}
+	assert_string_equal(found(s, 2640), "likely 8 20 1");
+	assert_int_equal(mini_int(&s->mini, "SELECT saving_low > 1000000 FROM finding"), 1);
+}
+
+/* Who asks once and goes on does not wait. */
+static void a_query_now_and_then_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 8; i++) {
+		int64_t stream = i % 2 ? s->b : s->a;
+		double t = 330 * i;
+
+		launch(s, t, stream, i % 2 ? s->yours : s->mine);
+		MINI_CALL(&s->mini, .type = CALL_cuStreamQuery, .at = t + 5, .until = t + 5.3,
+			.stream = stream, .site = s->at_wait, .result = 600);
+		MINI_CALL(&s->mini, .type = CALL_cuStreamQuery, .at = t + 312, .until = t + 312.3,
+			.stream = stream, .site = s->at_wait);
+	}
+	assert_string_equal(found(s, 2640), "");
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(waits_between_streams_are_found),
+		T(a_wait_for_one_stream_is_possible),
+		T(waits_at_the_end_of_a_step_are_possible),
+		T(a_wait_for_the_oldest_slot_is_possible),
+		T(who_shares_memory_needs_the_wait),
+		T(one_that_is_needed_is_none_of_them),
+		T(results_are_looked_at),
+		T(sources_are_filled_again),
+		T(sources_of_their_own_are_not),
+		T(kernels_may_write_where_the_host_looks),
+		T(what_is_timed_is_possible),
+		T(among_threads_it_is_possible),
+		T(memory_that_goes_needs_the_wait),
+		T(a_loop_of_queries_is_a_wait),
+		T(a_query_now_and_then_is_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
