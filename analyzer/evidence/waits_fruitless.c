@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "waits_fruitless.h"
 
-#include <stdlib.h>
-
 #include "constants.h"
-#include "idmap.h"
-
-struct span {
-	int64_t first, last; /* ns */
-	int64_t waited;
-};
 
 struct glance {
 	const struct run *run;
-	struct idmap processes; /* struct span */
-	struct map events;      /* event -> the stream that recorded it */
-	struct map results;     /* streams with results that no wait was for yet */
-	uint64_t last_result;   /* call of any of them */
-	uint64_t last_wait;     /* for a context */
+	struct map events;    /* event -> the stream that recorded it */
+	struct map results;   /* streams with results that no wait was for yet */
+	uint64_t last_result; /* call of any of them */
+	uint64_t last_wait;   /* for a context */
+	int64_t waited;       /* ns */
 };
 
 static int brings_results(const struct run *run, const struct run_call *call)
@@ -31,7 +23,6 @@ static int brings_results(const struct run *run, const struct run_call *call)
 static int see_wait(struct glance *glance, const struct run_call *call, uint32_t id, int64_t since)
 {
 	const struct run_payload *payload = run_payload(glance->run, call);
-	struct span *span = idmap_get(&glance->processes, payload->process);
 	uint64_t stream =
 		payload->event ? map_get(&glance->events, payload->event, 0) : call->stream;
 	int64_t exit = run_exit(glance->run, call, id);
@@ -42,20 +33,14 @@ static int see_wait(struct glance *glance, const struct run_call *call, uint32_t
 	if (kind_waits(call->kind) == WAITS_CONTEXT)
 		glance->last_wait = id;
 	if (fruitless && exit != RUN_NEVER && !payload->result)
-		span->waited += exit - since;
+		glance->waited += exit - since;
 	return stream ? map_set(&glance->results, stream, 0) : 0;
 }
 
 static int see(struct glance *glance, const struct run_call *call, uint32_t id, int64_t since)
 {
 	const struct run_payload *payload = run_payload(glance->run, call);
-	struct span *span = idmap_need(&glance->processes, payload->process, sizeof(*span));
 
-	if (!span)
-		return -1;
-	if (!span->first)
-		span->first = call->enter;
-	span->last = call->enter;
 	if (call->kind == KIND_EVENT_RECORD)
 		return map_set(&glance->events, payload->event, call->stream);
 	if (brings_results(glance->run, call)) {
@@ -67,16 +52,10 @@ static int see(struct glance *glance, const struct run_call *call, uint32_t id, 
 	return since == INT64_MIN ? 0 : see_wait(glance, call, id, since);
 }
 
-static int is_worth_it(const struct span *span)
-{
-	return span && span->waited >= SHOWN_MIN_NS &&
-		span->waited >= (span->last - span->first) / 100 * FINDING_MIN_PERCENT;
-}
-
 int waits_are_fruitless(const struct run *run, const struct polls *polls)
 {
 	struct glance glance = { .run = run };
-	int rc = 0, found = 0;
+	int rc = 0;
 
 	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
 		const struct run_call *call = run_call(run, id);
@@ -84,10 +63,7 @@ int waits_are_fruitless(const struct run *run, const struct polls *polls)
 		if (call && call->kind != KIND_RUNTIME)
 			rc = see(&glance, call, id, polls_since(polls, id));
 	}
-	for (size_t i = 0; i < glance.processes.size; i++)
-		found |= is_worth_it(glance.processes.slot[i].object);
-	idmap_release(&glance.processes, free);
 	map_release(&glance.events);
 	map_release(&glance.results);
-	return rc ? -1 : found;
+	return rc ? -1 : glance.waited >= SHOWN_MIN_NS;
 }

@@ -9,7 +9,7 @@
 #include "polls.h"
 #include "run_columns.h"
 
-/* 1: a process waited so for a part of its time that would be a finding; 0; -1 after a message. */
+/* 1: so long that it may be a finding; 0; -1 after a message. */
 int waits_are_fruitless(const struct run *run, const struct polls *polls);
 
 #endif
