@@ -9,6 +9,7 @@ static const size_t SIZE = 1 << 12;
 static NOINLINE void sum_up(const float *data, float *sums, cudaStream_t stream)
 {
 	cufence::accumulate<<<4, 256, 0, stream>>>(MILLISECOND, data, sums, SIZE);
+	CHECK(cudaGetLastError());
 }
 
 int main()

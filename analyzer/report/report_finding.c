@@ -9,6 +9,7 @@
 #include "format.h"
 #include "kernel_names.h"
 #include "print.h"
+#include "report_parts.h"
 #include "report_timeline.h"
 #include "rules.h"
 #include "shell.h"
@@ -128,7 +129,8 @@ static const char streams_sql[] =
  * of which allocation, made where; how close the two came; what each access is known from.
  */
 static const char hazard_sql[] =
-	"SELECT p.fix, h.high - h.low, a.bytes, a.memory, s.text, s.function, h.gap, h.evidence,"
+	"SELECT p.fix, " COMMON_BYTES("a") ", " WHOLE_BYTES("a")
+	", a.memory, s.text, s.function, h.gap, h.evidence,"
 	" h.other_evidence, h.id, v.name FROM finding_place p"
 	" LEFT JOIN hazard h ON h.id = p.hazard LEFT JOIN variable v ON v.allocation = h.allocation"
 	" LEFT JOIN allocation a ON a.id = h.allocation LEFT JOIN call c ON c.id = a.created"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report_facts.h"
+#include "report_parts.h"
 #include "print.h"
 
 /* Of doc/report.schema.json: raised when a member changes its meaning or goes. */
@@ -51,8 +52,8 @@ static const char finding_sql[] =
 
 /* What the two of a missing fence have in common, in the worst instance of place p. */
 static const char memory_sql[] =
-	"CASE WHEN h.id NOT NULL THEN json_object('bytes', h.high - h.low,"
-	" 'offset', h.low - m.address, 'allocation_bytes', m.bytes, 'kind', m.memory,"
+	"CASE WHEN h.id NOT NULL THEN json_object('bytes', " COMMON_BYTES("m") ","
+	" 'offset', h.low - m.address, 'allocation_bytes', " WHOLE_BYTES("m") ", 'kind', m.memory,"
 	" 'allocated', json(%s), 'gap_ns', h.gap, 'evidence', h.evidence,"
 	" 'other_evidence', h.other_evidence) END";
 

@@ -7,6 +7,19 @@
 
 #include "db.h"
 
+/*
+ * Of hazard h and allocation a: the bytes that both may use, at most those of an array, whose bytes
+ * have places that were made up, and all bytes of the memory, with the pieces mapped behind it.
+ */
+#define COMMON_BYTES(a) \
+	"CASE " a ".memory WHEN 'array' THEN min(h.high - h.low, " a \
+	".bytes)" \
+	" ELSE h.high - h.low END"
+#define WHOLE_BYTES(a) \
+	"max(" a \
+	".bytes, ifnull((SELECT max(part.shift + piece.bytes) FROM alias part" \
+	" JOIN allocation piece ON piece.id = part.allocation WHERE part.same = " a ".id), 0))"
+
 /* Prints text with lines of at most width columns (0: as they are), broken at blanks; what goes on
  * stands below the text of a finding's line.  Says nothing. */
 void report_wrap(const char *text, int width, FILE *out);

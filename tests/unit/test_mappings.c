@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory under several addresses: physical memory that is mapped, and that of other processes. */
+/* Memory that no call allocates: what is mapped, what is of other processes, variables. */
 #include "trace_text.h"
 
 /* 2 MiB each; times are tens of ns. */
@@ -75,12 +75,25 @@ static void memory_of_others_is_there_until_closed_as_often_as_opened(void **sta
 		"imported 1-4 imported 5-");
 }
 
+/* Those of a library have a name and a size, as those of a module. */
+static void a_managed_variable_is_memory_with_a_name(void **state)
+{
+	(void)state;
+	expect("call cuLibraryGetManaged enter=100 duration=1 context=1 | ptr=0x100 bytes=0x40 "
+	       "module=0x7 name=0x99\n"
+	       "call cuLibraryGetManaged enter=110 duration=1 context=1 | ptr=0x100 bytes=0x40 "
+	       "module=0x7 name=0x99\n",
+		"SELECT memory || ' ' || bytes || ' ' || ifnull(freed, '') FROM allocation",
+		"variable 64 ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_of_a_reservation_are_one),
 		cmocka_unit_test(memory_is_known_by_its_first_mapping),
 		cmocka_unit_test(memory_of_others_is_there_until_closed_as_often_as_opened),
+		cmocka_unit_test(a_managed_variable_is_memory_with_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
