@@ -455,12 +455,29 @@ static void not_understood(struct lower *lower)
 	lower_begin(lower, OP_DISCARD, CLASS_BITS, 4);
 }
 
+/*
+ * The lower half of a texture's or surface's word: an operand of its own before the coordinates, or
+ * the first register behind them.
+ */
+static struct ptx_operand handle_of(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	const struct sass_operand *from = &in->from[0];
+
+	if (in->from_count && from->kind == SASS_OPERAND_GENERAL)
+		from = in->from_count > 1 ? &in->from[1] : NULL;
+	return from && in->from_count ? lower_source(lower, from, 0) : lower_unknown;
+}
+
 static void texture(struct lower *lower, enum ptx_opcode opcode)
 {
+	struct ptx_operand handle = handle_of(lower);
 	struct ptx_instruction *made = lower_begin(lower, opcode, CLASS_BITS, 4);
 
 	made->guard = lower->guard;
 	made->negated = (uint8_t)(lower->guard_negated != 0);
+	lower_add(lower, lower_sink);
+	lower_add_address(lower, handle, 0);
 }
 
 /* Of two registers; of shared memory: where there does not matter. */
@@ -553,8 +570,10 @@ int lower_memory(struct lower *lower)
 		texture(lower, OP_SULD);
 		return 1;
 	case SASS_SUST:
-	case SASS_SUATOM:
 		texture(lower, OP_SUST);
+		return 1;
+	case SASS_SUATOM:
+		texture(lower, OP_SURED);
 		return 1;
 	case SASS_UTMALDG:
 	case SASS_UTMASTG:

@@ -280,6 +280,15 @@ static void touch_unknown(struct ptx_frame *frame, const struct ptx_state *state
 	}
 }
 
+/* Of machine code the lower half says which. */
+static struct ptx_value object_at(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_operand *operand)
+{
+	struct ptx_value value = ptx_operand(frame, state, &operand[1]);
+
+	return value.half == HALF_LOW ? ptx_whole(&value) : address_at(frame, state, operand);
+}
+
 /* tex.1d.v4.f32.s32 {...}, [object, {x}]; sust.b.2d.b32.trap [object, {x, y}], {value} */
 static int touch_object(struct ptx_frame *frame, const struct ptx_state *state,
 	const struct ptx_instruction *in, const struct ptx_operand *address)
@@ -291,7 +300,7 @@ static int touch_object(struct ptx_frame *frame, const struct ptx_state *state,
 	struct ptx_value object = { .base = BASE_UNKNOWN };
 
 	if (address)
-		object = address_at(frame, state, address);
+		object = object_at(frame, state, address);
 	return ptx_claim_object(frame, &object, is_texture ? PTX_TEXTURE : PTX_SURFACE, direction);
 }
 

@@ -45,8 +45,8 @@ static char *print_claims(const struct ptx_access *access, int bytes)
 				(long long)claim -> low, (long long)claim -> high,
 				claim -> exact ? "" : " at most");
 		else if (!i || last->offset != claim->offset || last->direction != claim->direction)
-			fprintf(out, "%u%c%s ", claim->offset, "LSA"[claim->direction],
-				claim -> sure ? "" : " perhaps");
+			fprintf(out, "%u%c%s%s ", claim->offset, "LSA"[claim->direction],
+				claim -> object ? " object" : "", claim->sure ? "" : " perhaps");
 	}
 	fclose(out);
 	return text;
@@ -89,15 +89,6 @@ static int says_less(const struct ptx_access *ptx, const struct ptx_access *mach
 	return 0;
 }
 
-/* Textures and surfaces: machine code is incomplete then. */
-static int uses_objects(const struct ptx_access *access)
-{
-	for (size_t i = 0; i < access->count; i++)
-		if (access->claim[i].object)
-			return 1;
-	return 0;
-}
-
 static void compare_kernel(struct table *row, struct ptx_module *ptx, long number,
 	struct ptx_module *machine, long other, const char *name)
 {
@@ -117,10 +108,6 @@ static void compare_kernel(struct table *row, struct ptx_module *ptx, long numbe
 			memset(state + a.claim[i].offset, PTX_POINTER, 8);
 	ptx_access_release(&a);
 	assert_int_equal(ptx_interpret(ptx, (size_t)number, &launch, PTX_STEPS, &a), 0);
-	if (uses_objects(&a)) {
-		ptx_access_release(&a);
-		return;
-	}
 	rc = ptx_interpret(machine, (size_t)other, &launch, PTX_STEPS, &b);
 	row->kernels++;
 	if (rc || (a.complete && !b.complete)) {
