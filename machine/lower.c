@@ -24,6 +24,9 @@ static void release(struct lower *lower)
 	free(lower->parent);
 	free(lower->uses);
 	free(lower->reg);
+	free(lower->alias);
+	free(lower->only);
+	free(lower->copied);
 }
 
 /* The parameter buffer, the thread's stack and shared memory. */

@@ -130,56 +130,6 @@ static struct ptx_operand of_three(struct lower *lower, unsigned table,
 	return lower_and(lower, OP_OR, a, b);
 }
 
-/* A predicate as a condition: of a copy what it was copied from. */
-static struct machine_when when_of(const struct lower *lower, unsigned machine, int negated)
-{
-	const struct machine_copy *copy = &lower->copy[machine - MACHINE_PREDICATE];
-
-	if (copy->name && copy->name == lower->current[machine])
-		return (struct machine_when){ copy->of.name, copy->of.negated ^ (negated != 0) };
-	return (struct machine_when){ lower->current[machine], negated != 0 };
-}
-
-/* 1 or -1: by that table the result is the operand, or its opposite. */
-static int copied_of(const struct sass_instruction *in, unsigned table, unsigned operand)
-{
-	int same = 1, opposite = 1;
-
-	for (unsigned bits = 0; bits < 8; bits++) {
-		unsigned value = bits >> (2 - operand) & 1, possible = 1;
-
-		for (unsigned i = 0; i < 3; i++)
-			if (i >= in->from_count || in->from[i].number == SASS_NONE)
-				possible &= (bits >> (2 - i) & 1) !=
-					(i < in->from_count && in->from[i].negated);
-		same &= !possible || (table >> bits & 1) == value;
-		opposite &= !possible || (table >> bits & 1) != value;
-	}
-	return same - opposite;
-}
-
-/* PLOP3 p, q: where it is not guarded, a condition by another name. */
-static void note_copy(struct lower *lower, const struct sass_operand *to, unsigned table)
-{
-	const struct sass_instruction *in = &lower->in;
-	unsigned base =
-		to->kind == SASS_OPERAND_PREDICATE ? MACHINE_PREDICATE : MACHINE_UNIFORM_PREDICATE;
-
-	for (unsigned i = 0; i < in->from_count && lower->guard < 0; i++) {
-		const struct sass_operand *from = &in->from[i];
-		unsigned of = from->kind == SASS_OPERAND_PREDICATE ? MACHINE_PREDICATE
-								   : MACHINE_UNIFORM_PREDICATE;
-		int copied = from->number < 7 ? copied_of(in, table, i) : 0;
-
-		if (copied)
-			lower->copy[base + to->number - MACHINE_PREDICATE] = (struct machine_copy){
-				lower->own[base + to->number],
-				when_of(lower, of + from->number,
-					(from->negated != 0) ^ (copied < 0)),
-			};
-	}
-}
-
 static void combine_predicates(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -192,10 +142,9 @@ static void combine_predicates(struct lower *lower)
 			? of_three(lower, i ? in->table2 : in->table, p)
 			: lower_sink;
 	for (unsigned i = 0; i < 2 && i < in->to_count; i++)
-		if (result[i].kind != OPERAND_SINK) {
+		if (result[i].kind != OPERAND_SINK)
 			lower_move_predicate(lower, lower_target(lower, &in->to[i], 0), result[i]);
-			note_copy(lower, &in->to[i], i ? in->table2 : in->table);
-		}
+	lower_note_copies(lower);
 }
 
 static struct ptx_operand special_of(const struct sass_operand *from)
@@ -448,7 +397,7 @@ static void set_guard(struct lower *lower)
 	lower->guard_negated = in->guard_negated;
 	if (in->guard >= 7)
 		return;
-	lower->when = when_of(lower, base + in->guard, in->guard_negated);
+	lower->when = lower_guard(lower);
 	value = lower_read(lower, base + in->guard);
 	if (value.kind != OPERAND_REGISTER) {
 		/* Nothing has written it: it may be either. */
@@ -480,7 +429,6 @@ static void lower_block(struct lower *lower, uint32_t number)
 	lower->function->label[number] = first;
 	lower_begin_block(lower, block);
 	memset(lower->under, 0, sizeof(lower->under));
-	memset(lower->copy, 0, sizeof(lower->copy));
 	lower->at_section = block->section;
 	for (lower->at = block->start; lower->at < block->end && !lower->failed;
 		lower->at += SASS_BYTES) {

@@ -52,8 +52,7 @@ struct ptx_operand lower_read(struct lower *lower, unsigned machine)
 
 	if (under->reg && under->always)
 		return lower_reg(under->reg - 1);
-	if (lower->guard >= 0 && under->reg && under->when.name == lower->when.name &&
-		under->when.negated == lower->when.negated)
+	if (lower->guard >= 0 && under->reg && lower_is_when(&under->when, &lower->when))
 		return lower_reg(under->reg - 1);
 	return read_all(lower, machine);
 }
@@ -355,6 +354,12 @@ void lower_forget(struct lower *lower)
 	lower_visit_written(&lower->in, forget_machine, lower);
 }
 
+/* Nobody reads it where the guard does not hold, and nobody writes it there. */
+static int is_only_under_guard(struct lower *lower, unsigned machine)
+{
+	return lower_is_when(&lower->only[lower_find(lower, lower->own[machine])], &lower->when);
+}
+
 /* What was there before, where the guard does not hold. */
 static void choose(struct lower *lower, const struct machine_write *write)
 {
@@ -362,6 +367,13 @@ static void choose(struct lower *lower, const struct machine_write *write)
 	struct ptx_operand guard = lower_reg((uint32_t)lower->guard);
 	struct ptx_operand to = lower_own(lower, write->machine);
 
+	if (is_only_under_guard(lower, write->machine)) {
+		if (is_predicate(write->machine))
+			lower_move_predicate(lower, to, new);
+		else
+			lower_move(lower, to, new);
+		return;
+	}
 	if (is_predicate(write->machine)) {
 		struct ptx_operand not = lower_not(lower, guard);
 
@@ -434,8 +446,39 @@ void lower_drop_writes(struct lower *lower)
 		lower->write_of[lower->write[--lower->write_count].machine] = 0;
 }
 
+/* MOV d, a: what was written to a under a guard is then in d, too. */
+static const struct machine_under *moved(const struct lower *lower)
+{
+	const struct ptx_function *function = lower->function;
+	const struct ptx_instruction *made = &function->instruction[lower->first];
+	const struct sass_operand *found = NULL;
+	unsigned machine;
+
+	if (lower->guard >= 0 || lower->write_count != 1 ||
+		function->instruction_count != lower->first + 1 || made->opcode != OP_MOV ||
+		made->count != 2)
+		return NULL;
+	for (unsigned i = 0; i < lower->in.from_count; i++) {
+		const struct sass_operand *from = &lower->in.from[i];
+
+		if ((from->kind != SASS_OPERAND_GENERAL && from->kind != SASS_OPERAND_UNIFORM) ||
+			from->number == SASS_NONE)
+			continue;
+		if (found)
+			return NULL;
+		found = from;
+	}
+	if (!found || found->number >= 255)
+		return NULL;
+	machine = found->number +
+		(found->kind == SASS_OPERAND_GENERAL ? MACHINE_GENERAL : MACHINE_UNIFORM);
+	return lower->under[machine].reg ? &lower->under[machine] : NULL;
+}
+
 void lower_finish(struct lower *lower)
 {
+	const struct machine_under *source = moved(lower);
+
 	forget_unwritten(lower);
 	lower_forget(lower);
 	for (uint32_t i = 0; i < lower->write_count; i++) {
@@ -451,6 +494,8 @@ void lower_finish(struct lower *lower)
 				? lower->write[i].reg + 1
 				: 0,
 			lower->when, always };
+		if (source)
+			*under = *source;
 	}
 	lower_drop_writes(lower);
 }

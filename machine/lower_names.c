@@ -212,6 +212,7 @@ void lower_begin_block(struct lower *lower, const struct machine_block *block)
 {
 	uint32_t name = block->phi;
 
+	memset(lower->copy, 0, sizeof(lower->copy));
 	for (unsigned reg = 0; reg < MACHINE_REGISTERS; reg++)
 		lower->current[reg] = machine_set_has(&block->live, reg) ? name++ : reg;
 }
@@ -276,6 +277,7 @@ static void note_read(void *arg, unsigned reg)
 static int name_block(struct lower *lower, uint32_t number)
 {
 	const struct machine_block *block = &lower->block[number];
+	uint32_t first = lower->name_count;
 
 	lower_begin_block(lower, block);
 	lower->at_section = block->section;
@@ -285,6 +287,8 @@ static int name_block(struct lower *lower, uint32_t number)
 			return -1;
 		lower_visit_read(&lower->in, note_read, lower);
 		name_all(lower, 1, block->context);
+		if (lower_keep_copies(lower, first))
+			return -1;
 		lower_end_names(lower, block->context);
 	}
 	for (uint32_t n = 0; n < block->next_count; n++) {
@@ -318,5 +322,7 @@ int lower_find_names(struct lower *lower)
 		if (name_block(lower, i))
 			return -1;
 	lower->reg = calloc(lower->name_count + 1, sizeof(*lower->reg));
-	return lower->reg ? 0 : lower_refuse(lower, "out of memory");
+	if (!lower->reg)
+		return lower_refuse(lower, "out of memory");
+	return lower_find_conditions(lower);
 }

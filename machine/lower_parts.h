@@ -5,6 +5,7 @@
  *	lower          a cubin as a module
  *	lower_blocks   which code a kernel runs, in blocks; calls are taken apart by who makes them
  *	lower_names    registers renamed: a name for all that may reach the same uses
+ *	lower_when     conditions of guards; what is written and read under one only
  *	lower_emit     operands and instructions of the interpreter
  *	lower_code     an instruction: moves, predicates, control
  *	lower_integer  arithmetic
@@ -60,6 +61,13 @@ struct machine_block {
 
 enum { NAME_IS_WRITTEN = 1, NAME_IS_READ = 2, NAME_IS_WRITTEN_TWICE = 4 };
 
+/* That a predicate has a value. */
+struct machine_when {
+	uint32_t name; /* the predicate's, or what it is a copy of; 0: it is not known */
+	uint8_t negated;
+	uint8_t is_local; /* to the block */
+};
+
 /* How control leaves an instruction. */
 enum machine_leave {
 	LEAVE_NOT,
@@ -88,6 +96,13 @@ struct lower {
 	uint32_t *parent, name_count, name_room;
 	uint8_t *uses; /* by name: of a set's first: NAME_IS_* */
 	uint32_t *reg; /* by name: the interpreter's register + 1 */
+	/* By name, of a set's first: of a predicate what it is a copy of; when it is alive at all. */
+	struct machine_when *alias, *only;
+	struct machine_copied {
+		uint32_t to, from; /* names */
+		int negated;
+	} * copied;
+	uint32_t copied_count, copied_room;
 	uint32_t current[MACHINE_REGISTERS];
 
 	/* The instruction that is being lowered. */
@@ -104,10 +119,7 @@ struct lower {
 	uint8_t write_of[MACHINE_REGISTERS]; /* by register: its place in write, + 1 */
 	int32_t guard;                       /* the interpreter's register, -1: always */
 	int guard_negated;
-	struct machine_when {
-		uint32_t name; /* of the guard, or what it is a copy of */
-		int negated;
-	} when;
+	struct machine_when when;
 	/* Predicates that this block has copied from others, by register from the first on. */
 	struct machine_copy {
 		uint32_t name; /* of the copy; another name: it is none any more */
@@ -159,6 +171,18 @@ void lower_begin_names(struct lower *lower);
 /* Gives names to what in writes: lower.own. */
 void lower_take_names(struct lower *lower, uint32_t context);
 void lower_end_names(struct lower *lower, uint32_t context);
+
+/* --- lower_when --- */
+/* A machine's predicate, as it is at the present instruction. */
+struct machine_when lower_when(struct lower *lower, unsigned machine, int negated);
+/* The guard's condition. */
+struct machine_when lower_guard(struct lower *lower);
+int lower_is_when(const struct machine_when *a, const struct machine_when *b);
+/* Of the instruction, whose names are taken: predicates that it copies; first: in the block. */
+void lower_note_copies(struct lower *lower);
+int lower_keep_copies(struct lower *lower, uint32_t first);
+/* When all names are given. */
+int lower_find_conditions(struct lower *lower);
 
 /* --- lower_emit --- */
 struct ptx_operand lower_number(int64_t value);

@@ -371,13 +371,21 @@ static struct ptx_value plain_sum(struct ptx_frame *frame, struct ptx_state *sta
 {
 	struct ptx_value sum, total;
 	struct ptx_range range;
-	int is_low = 0, is_high = 0;
+	int is_low = 0, is_high = 0, is_address = 0;
 
 	if (sum_of_high(value, &sum))
 		return ptx_take_half(state, &sum, HALF_HIGH);
+	for (int i = 0; i < 3; i++)
+		is_address |= value[i].half == HALF_LOW && is_word(&value[i]);
 	for (int i = 0; i < 3; i++) {
-		/* A number that was found as the high half of another one. */
-		if (value[i].half == HALF_HIGH && value[i].base == BASE_NUMBER)
+		int is_parameter = value[i].base == BASE_WORD && !value[i].pointer;
+
+		/*
+		 * A number that was found as the high half of another one, or a parameter of four
+		 * bytes that is added to an address.
+		 */
+		if (value[i].half == HALF_HIGH &&
+			(value[i].base == BASE_NUMBER || (is_address && is_parameter)))
 			value[i] = ptx_number_of(frame, state, value[i]);
 		is_low |= value[i].half == HALF_LOW;
 		is_high |= value[i].half == HALF_HIGH;

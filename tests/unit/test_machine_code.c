@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "code_part.h"
+#include "kernel_code.h"
 #include "lower.h"
 
 #define CODES 64
@@ -372,6 +373,128 @@ static void selections_of_bytes(void **state)
 	free(data);
 }
 
+/* --- code by hand: in the place of kernel narrow's, of sm_90 --- */
+
+typedef uint64_t word_pair[2];
+
+#define TID(reg) \
+	{ \
+		0x0000000000007919 | (reg) << 16, 0x000e220000002100 \
+	}
+/* ISETP.NE P0, R4, 0x90 */
+#define COMPARE \
+	{ \
+		0x000000900400780c, 0x000fc80003f05270 \
+	}
+/* @P0 LDC.64 R2, c[0x0][0x210]: the first parameter */
+#define POINTER_IF_P0 \
+	{ \
+		0x00008400ff020b82, 0x000e220000000a00 \
+	}
+/* PLOP3 P1, P0 */
+#define COPY_TO_P1 \
+	{ \
+		0x000000000000781c, 0x000fe2000072f070 \
+	}
+/* BRA to the next instruction: there a block begins */
+#define NEXT \
+	{ \
+		0x0000000000007947, 0x000fc00003800000 \
+	}
+/* MOV.64 R6, R2 by halves */
+#define MOVE \
+	{ 0x0000000200067202, 0x000fc80000000f00 }, \
+	{ \
+		0x0000000300077202, 0x000fc80000000f00 \
+	}
+/* @P0 or @P1 STG [R2.64] or [R6.64], R4 */
+#define STORE(reg, guard) \
+	{ \
+		0x0000000400000986 | (reg) << 24 | (guard) << 12, 0x000fe2000c101904 \
+	}
+#define END \
+	{ \
+		0x000000000000794d, 0x000fea0003800000 \
+	}
+
+static const struct {
+	word_pair code[12];
+	const char *claims;
+	int complete;
+} by_hand[] = {
+	/* What R2 was before is an address of nothing, but nobody reads it. */
+	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, STORE(2, 0), END }, "0S ", 1 },
+	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, NEXT, STORE(2, 0), END }, "0S ", 1 },
+	{ { TID(2), TID(3), TID(4), COMPARE, COPY_TO_P1, POINTER_IF_P0, STORE(2, 1), END }, "0S ",
+		1 },
+	{ { TID(2), TID(3), TID(4), COMPARE, COPY_TO_P1, NEXT, POINTER_IF_P0, NEXT, STORE(2, 1),
+		  END },
+		"0S ", 1 },
+	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, MOVE, STORE(6, 0), END }, "0S ", 1 },
+	/* Here somebody does. */
+	{ { TID(2), TID(3), TID(4), COMPARE, COPY_TO_P1, COMPARE, POINTER_IF_P0, STORE(2, 1), END },
+		"", 0 },
+	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, COMPARE, STORE(2, 0), END }, "", 0 },
+	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, NEXT, COMPARE, NEXT, STORE(2, 0), END },
+		"", 0 },
+};
+
+static void put_code(const struct image_code *cubin, const word_pair *code, size_t size)
+{
+	char error[IMAGE_ERROR_SIZE];
+	struct machine_code machine;
+	const struct machine_function *kernel;
+
+	assert_int_equal(machine_code_open(&machine, cubin->data, cubin->size, cubin->arch, error),
+		0);
+	kernel = machine_find_function(&machine, "narrow");
+	assert_non_null(kernel);
+	assert_true(machine.section[kernel->section].size >= size);
+	memcpy((void *)(uintptr_t)machine.section[kernel->section].code, code, size);
+	machine_code_close(&machine);
+}
+
+static void interpret_by_hand(const struct image_code *cubin, size_t i)
+{
+	struct ptx_launch launch = { .size = 0 };
+	char error[IMAGE_ERROR_SIZE], *text;
+	struct ptx_module *module;
+	struct ptx_access access;
+
+	put_code(cubin, by_hand[i].code, sizeof(by_hand[i].code));
+	module = machine_open(cubin->data, cubin->size, cubin->arch, error);
+	assert_non_null(module);
+	assert_int_equal(ptx_interpret(module, (size_t)ptx_find(module, "narrow", 6), &launch,
+				 PTX_STEPS, &access),
+		0);
+	text = print_claims(&access, 0);
+	if (strcmp(text, by_hand[i].claims) != 0 || access.complete != by_hand[i].complete)
+		print_message("  of code %zu\n", i);
+	assert_string_equal(text, by_hand[i].claims);
+	assert_int_equal(access.complete, by_hand[i].complete);
+	free(text);
+	ptx_access_release(&access);
+	ptx_close(module);
+}
+
+static void what_is_read_under_the_guard_it_was_written_under(void **state)
+{
+	char error[IMAGE_ERROR_SIZE];
+	size_t size;
+	void *data = read_file("copies.fatbin", &size);
+	struct image image;
+
+	if (!data)
+		skip();
+	assert_int_equal(image_read(data, size, &image, error), 0);
+	for (size_t i = 0; i < image.count; i++)
+		if (image.code[i].kind == IMAGE_CUBIN && image.code[i].arch == 90)
+			for (size_t k = 0; k < sizeof(by_hand) / sizeof(*by_hand); k++)
+				interpret_by_hand(&image.code[i], k);
+	image_release(&image);
+	free(data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -379,6 +502,7 @@ int main(void)
 		cmocka_unit_test(copies_by_others_than_threads),
 		cmocka_unit_test(tensor_maps_are_addresses),
 		cmocka_unit_test(selections_of_bytes),
+		cmocka_unit_test(what_is_read_under_the_guard_it_was_written_under),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conditions of guards, so that what is written under one and read under the same is known to be
+ * what was written.  A predicate that is written in one place is the same condition wherever it is
+ * read; others are only where they are between two writes, in one block.  PLOP3 gives a condition
+ * another name.
+ */
+#include <stdlib.h>
+
+#include "lower_parts.h"
+
+int lower_is_when(const struct machine_when *a, const struct machine_when *b)
+{
+	return a->name && a->name == b->name && a->negated == b->negated;
+}
+
+static unsigned predicate_register(const struct sass_operand *operand)
+{
+	return (operand->kind == SASS_OPERAND_PREDICATE ? MACHINE_PREDICATE
+							: MACHINE_UNIFORM_PREDICATE) +
+		operand->number;
+}
+
+static int is_predicate(const struct sass_operand *operand)
+{
+	return (operand->kind == SASS_OPERAND_PREDICATE ||
+		       operand->kind == SASS_OPERAND_UNIFORM_PREDICATE) &&
+		operand->number < 7;
+}
+
+/* 1 or -1: by that table the result is the operand, or its opposite. */
+static int copied_of(const struct sass_instruction *in, unsigned table, unsigned operand)
+{
+	int same = 1, opposite = 1;
+
+	for (unsigned bits = 0; bits < 8; bits++) {
+		unsigned value = bits >> (2 - operand) & 1, possible = 1;
+
+		for (unsigned i = 0; i < 3; i++)
+			if (i >= in->from_count || in->from[i].number == SASS_NONE)
+				possible &= (bits >> (2 - i) & 1) !=
+					(i < in->from_count && in->from[i].negated);
+		same &= !possible || (table >> bits & 1) == value;
+		opposite &= !possible || (table >> bits & 1) != value;
+	}
+	return same - opposite;
+}
+
+/* PLOP3 p, q, not under a guard: which operand the result is a copy of; NULL: none. */
+static const struct sass_operand *source_of_copy(const struct sass_instruction *in, unsigned result,
+	int *negated)
+{
+	for (unsigned i = 0; i < in->from_count && in->guard == SASS_NONE; i++) {
+		int copied = is_predicate(&in->from[i])
+			? copied_of(in, result ? in->table2 : in->table, i)
+			: 0;
+
+		*negated = (in->from[i].negated != 0) ^ (copied < 0);
+		if (copied)
+			return &in->from[i];
+	}
+	return NULL;
+}
+
+struct machine_when lower_when(struct lower *lower, unsigned machine, int negated)
+{
+	const struct machine_copy *copy = &lower->copy[machine - MACHINE_PREDICATE];
+	uint32_t name = lower->current[machine], root = lower_find(lower, name);
+	struct machine_when when = { .name = root };
+
+	if (copy->name && copy->name == name)
+		when = copy->of;
+	else if (lower->uses[root] & NAME_IS_WRITTEN_TWICE)
+		when = (struct machine_when){ .name = name, .is_local = 1 };
+	else if (lower->alias && lower->alias[root].name)
+		when = lower->alias[root];
+	when.negated ^= negated != 0;
+	return when;
+}
+
+struct machine_when lower_guard(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	unsigned base = in->guard_is_uniform ? MACHINE_UNIFORM_PREDICATE : MACHINE_PREDICATE;
+
+	if (in->guard >= 7)
+		return (struct machine_when){ 0 };
+	return lower_when(lower, base + in->guard, in->guard_negated);
+}
+
+/* --- copies --- */
+
+void lower_note_copies(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+
+	for (unsigned i = 0; i < in->to_count && in->opcode == SASS_PLOP3; i++) {
+		const struct sass_operand *from;
+		struct machine_copy *copy;
+		int negated;
+
+		if (!is_predicate(&in->to[i]))
+			continue;
+		copy = &lower->copy[predicate_register(&in->to[i]) - MACHINE_PREDICATE];
+		from = source_of_copy(in, i, &negated);
+		*copy = (struct machine_copy){ 0 };
+		if (!from)
+			continue;
+		copy->name = lower->own[predicate_register(&in->to[i])];
+		copy->of = lower_when(lower, predicate_register(from), negated);
+	}
+}
+
+/* Both are written in one block, one after the other: so it was when either is read elsewhere. */
+int lower_keep_copies(struct lower *lower, uint32_t first)
+{
+	const struct sass_instruction *in = &lower->in;
+
+	for (unsigned i = 0; i < in->to_count && in->opcode == SASS_PLOP3; i++) {
+		const struct sass_operand *from;
+		uint32_t source;
+		int negated;
+
+		from = is_predicate(&in->to[i]) ? source_of_copy(in, i, &negated) : NULL;
+		source = from ? lower->current[predicate_register(from)] : 0;
+		if (!from || source < first)
+			continue;
+		if (PTX_ROOM(lower->copied, lower->copied_room, lower->copied_count))
+			return lower_refuse(lower, "out of memory");
+		lower->copied[lower->copied_count++] = (struct machine_copied){
+			lower->own[predicate_register(&in->to[i])],
+			source,
+			negated,
+		};
+	}
+	return 0;
+}
+
+static void find_aliases(struct lower *lower)
+{
+	for (uint32_t i = 0; i < lower->copied_count; i++) {
+		const struct machine_copied *copied = &lower->copied[i];
+		uint32_t to = lower_find(lower, copied->to);
+		uint32_t from = lower_find(lower, copied->from);
+		struct machine_when when = { .name = from };
+
+		if ((lower->uses[to] | lower->uses[from]) & NAME_IS_WRITTEN_TWICE)
+			continue;
+		if (lower->alias[from].name)
+			when = lower->alias[from];
+		when.negated ^= copied->negated != 0;
+		lower->alias[to] = when;
+	}
+}
+
+/* --- names under one condition --- */
+
+/* NAME_ALWAYS: it is written or read under several, or none. */
+#define NAME_ALWAYS UINT32_MAX
+
+static void meet(struct lower *lower, uint32_t name, const struct machine_when *when)
+{
+	struct machine_when *only = &lower->only[lower_find(lower, name)];
+
+	if (!only->name && when->name && !when->is_local)
+		*only = *when;
+	else if (!lower_is_when(only, when))
+		only->name = NAME_ALWAYS;
+}
+
+static void meet_read(void *arg, unsigned reg)
+{
+	struct lower *lower = arg;
+
+	meet(lower, lower->current[reg], &lower->when);
+}
+
+static void meet_written(void *arg, unsigned reg)
+{
+	struct lower *lower = arg;
+
+	meet(lower, lower->own[reg], &lower->when);
+}
+
+static void meet_instruction(struct lower *lower, uint32_t context)
+{
+	struct sass_instruction plain = lower->in;
+
+	lower->when = lower_guard(lower);
+	/* What was there before is not read where nobody reads it later. */
+	plain.guard = SASS_NONE;
+	lower_visit_read(&plain, meet_read, lower);
+	lower_visit_written(&plain, meet_written, lower);
+	lower->when = (struct machine_when){ 0 };
+	if (lower->in.guard < 7)
+		meet_read(lower,
+			(lower->in.guard_is_uniform ? MACHINE_UNIFORM_PREDICATE
+						    : MACHINE_PREDICATE) +
+				lower->in.guard);
+	if (lower_is_unknown_call(lower, &lower->in, lower->at_section, lower->at, context))
+		lower_visit_clobbered(meet_written, lower);
+}
+
+int lower_find_conditions(struct lower *lower)
+{
+	lower->alias = calloc(lower->name_count + 1, sizeof(*lower->alias));
+	lower->only = calloc(lower->name_count + 1, sizeof(*lower->only));
+	if (!lower->alias || !lower->only)
+		return lower_refuse(lower, "out of memory");
+	find_aliases(lower);
+	lower_begin_names(lower);
+	for (uint32_t i = 0; i < lower->block_count; i++) {
+		const struct machine_block *block = &lower->block[i];
+
+		lower_begin_block(lower, block);
+		lower->at_section = block->section;
+		for (lower->at = block->start; lower->at < block->end; lower->at += SASS_BYTES) {
+			lower_decode(lower, block->section, lower->at, &lower->in);
+			lower_take_names(lower, block->context);
+			meet_instruction(lower, block->context);
+			lower_note_copies(lower);
+			lower_end_names(lower, block->context);
+		}
+	}
+	return 0;
+}
