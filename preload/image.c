@@ -9,6 +9,7 @@
 
 #include "image_hash.h"
 #include "shim.h"
+#include "system.h"
 
 #define MAX_IMAGE IMAGE_MOST_BYTES
 #define MAX_ALL (256u << 20) /* a program may compile without end */
@@ -144,9 +145,9 @@ static void write_pieces(struct thread_state *thread, uint64_t hash, const char 
 }
 
 /* In the trace the first time. */
-static uint64_t note_content(struct thread_state *thread, const char *image)
+static uint64_t note_content(struct thread_state *thread, const char *image, uint64_t size)
 {
-	uint64_t size = size_of(image), hash;
+	uint64_t hash;
 
 	if (!size || size > MAX_IMAGE)
 		return 0;
@@ -233,7 +234,7 @@ static uint64_t note(struct thread_state *thread, const char *image)
 	written =
 		is_container(wrapper.container) ? note_file(thread, wrapper.container, &hash) : -1;
 	if (written < 0)
-		return note_content(thread, wrapper.container);
+		return note_content(thread, wrapper.container, size_of(wrapper.container));
 	for (unsigned i = 0; written && wrapper.version == WRAPPER_LINKED && wrapper.linked &&
 		i < LINKED && wrapper.linked[i] && is_container(wrapper.linked[i]);
 		i++)
@@ -251,6 +252,58 @@ uint64_t image_note(const void *image)
 		return 0;
 	thread->busy = STACK_PLACE;
 	hash = note(thread, image);
+	thread->busy = 0;
+	errno = saved;
+	return hash;
+}
+
+static int read_all(int fd, char *bytes, uint64_t size)
+{
+	for (uint64_t done = 0; done < size;) {
+		ssize_t n = system_read_at(fd, bytes + done, size - done, done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		done += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* A copy of what the file has, so that who cuts it meanwhile stops nobody. */
+static uint64_t note_bytes_of(struct thread_state *thread, int fd)
+{
+	struct stat file;
+	uint64_t hash = 0;
+	char *bytes;
+
+	if (system_stat(fd, &file) || !S_ISREG(file.st_mode) || file.st_size <= 0 ||
+		file.st_size > MAX_IMAGE)
+		return 0;
+	bytes = system_map((size_t)file.st_size, 0, -1, 0);
+	if (bytes == MAP_FAILED)
+		return 0;
+	if (!read_all(fd, bytes, (uint64_t)file.st_size))
+		hash = note_content(thread, bytes, (uint64_t)file.st_size);
+	system_unmap(bytes, (size_t)file.st_size);
+	return hash;
+}
+
+uint64_t image_note_file(const char *path)
+{
+	struct thread_state *thread = thread_state();
+	int saved = errno, fd;
+	uint64_t hash = 0;
+
+	if (!path || thread->busy)
+		return 0;
+	thread->busy = STACK_PLACE;
+	fd = system_open(path, O_RDONLY | O_NONBLOCK, 0);
+	if (fd >= 0) {
+		hash = note_bytes_of(thread, fd);
+		system_close(fd);
+	}
 	thread->busy = 0;
 	errno = saved;
 	return hash;

@@ -371,6 +371,8 @@ void module_bounds(uintptr_t address, uintptr_t *start, uintptr_t *end);
  * the sizes its headers name are believed.
  */
 uint64_t image_note(const void *image);
+/* The same of what the file has: a compiler's cache may remove it. */
+uint64_t image_note_file(const char *path);
 void image_reset(void);
 
 /* 1 if an image of that image_hash() lies beside the trace, now or already.  Changes errno. */

@@ -20,8 +20,8 @@ static inline void image_name(uint64_t hash, char name[IMAGE_NAME_SIZE])
 	name[IMAGE_NAME_SIZE - 1] = '\0';
 }
 
-/* The recorder's limit for an image that it stores. */
-#define IMAGE_MOST_BYTES (8u << 20)
+/* The recorder's limit for an image that it stores: cuBLAS unpacks its kernels to 8 MiB and more. */
+#define IMAGE_MOST_BYTES (48u << 20)
 
 /* Of an image that lies in a file so many bytes at most are compared: image_file_record.start. */
 #define IMAGE_START_BYTES 4096

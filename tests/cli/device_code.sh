@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh" "$@"
 cufence=$build/bin/cufence
 needs "$build/testapps/module_load_in_loop" "$build/testapps/free_in_loop" \
-	"$build/tests/helpers/separate"
+	"$build/tests/helpers/separate" "$build/tests/helpers/images"
 cd "$tmp" || exit 1
 
 record() { # DATABASE COMMAND...: the traces are in DATABASE.traces
@@ -42,6 +42,9 @@ same "its kernels are known" "ptx -" "$(evidence memory.db)"
 same "another load finds the same" "ptx -" "$(evidence again.db)"
 same "the database has it once" 1 "$("$cufence" query memory.db \
 	"SELECT count(DISTINCT process) FROM image_piece")"
+
+record named.db "$build/tests/helpers/images" "$tmp/module.ptx"
+same "what a file had that is gone since" 1 "$(grep -l from_memory named.db.traces/cufence.images/* | wc -l)"
 
 first=$(ls memory.db.traces/*.cft | head -n 1)
 mkdir moved

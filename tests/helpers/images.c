@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads the same PTX text three times, as those do who compile at run time. */
+/* Loads the same PTX text three times, as those do who compile at run time; or [FILE] from that file,
+ * which is removed then. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,19 @@ static int call(const char *name, void *first, const void *second)
 	return function ? function(first, second) : -1;
 }
 
-int main(void)
+static int load_file(const char *path)
+{
+	FILE *file = fopen(path, "w");
+	void *module = NULL;
+	int bad = !file || fputs(ptx, file) < 0 || fclose(file);
+
+	bad |= call("cuModuleLoad", &module, path);
+	remove(path);
+	printf("%d\n", bad);
+	return bad;
+}
+
+int main(int argc, char **argv)
 {
 	void *context = NULL, *module = NULL;
 	char *copy = strdup(ptx), *other = strdup(ptx);
@@ -30,6 +43,8 @@ int main(void)
 	bad = call("cuInit", NULL, NULL);
 	bad |= call("cuDevicePrimaryCtxRetain", &context, NULL);
 	bad |= call("cuCtxSetCurrent", context, NULL);
+	if (argc > 1)
+		return bad | load_file(argv[1]);
 	bad |= call("cuModuleLoadData", &module, copy);
 	bad |= call("cuModuleLoadData", &module, copy);
 	bad |= call("cuModuleLoadData", &module, other);
