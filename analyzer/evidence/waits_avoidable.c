@@ -35,12 +35,15 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "pinned_copies.h"
 #include "run_columns.h"
 #include "stretches.h"
 #include "waits_segment.h"
 
 struct avoidable {
 	struct segments segments;
+	struct pinned_copies pinned;
+	const struct run *run;
 	struct run_evidence *evidence;
 };
 
@@ -177,12 +180,21 @@ static int measure_apart(struct avoidable *a, const struct judged_wait *wait, in
 	return measure(a, &apart, ns);
 }
 
+/* The transfer itself would have been shorter: who comes next need not be there at once. */
+static int64_t shorter(const struct avoidable *a, const struct judged_wait *wait)
+{
+	int64_t ns = wait->partner ? 0 : pinned_excess(&a->pinned, a->run, wait->call);
+
+	return ns < BLOCKED_MIN_NS ? 0 : ns;
+}
+
 static void set_avoidable(struct avoidable *a, const struct judged_wait *wait, int64_t ns,
 	int64_t apart, int64_t partner)
 {
 	struct run_wait *row = &a->evidence->wait[wait->id];
 
-	row->avoidable = ns;
+	row->shorter = shorter(a, wait);
+	row->avoidable = ns > row->shorter ? ns : row->shorter;
 	row->apart = apart;
 	row->partner = (uint32_t)partner;
 }
@@ -371,12 +383,15 @@ static int collect(struct collector *c, struct db *db)
 int waits_find_avoidable(struct db *db)
 {
 	struct collector c = { .run = db->run };
-	struct avoidable a = { .evidence = &db->run->evidence };
-	int rc = segments_open(&a.segments, db) || collect(&c, db) ? -1 : 0;
+	struct avoidable a = { .evidence = &db->run->evidence, .run = db->run };
+	int rc = segments_open(&a.segments, db) || collect(&c, db) || pinned_find(&a.pinned, db)
+		? -1
+		: 0;
 
 	for (size_t i = 0; i < c.count && !rc; i++)
 		rc = judge(&a, &c.wait[i]);
 	segments_close(&a.segments);
+	pinned_release(&a.pinned);
 	stretches_release(&c.stretches);
 	map_release(&c.last);
 	map_release(&c.written);

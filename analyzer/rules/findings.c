@@ -161,6 +161,7 @@ static void add_cost(struct cost *cost, const struct instance *instance, int in_
 	} else {
 		cost->waited += instance->cost;
 		cost->avoidable += instance->saving;
+		cost->shorter += instance->shorter;
 	}
 }
 
@@ -254,6 +255,13 @@ static int64_t at_most(int64_t value, int64_t most)
 	return value < most ? value : most;
 }
 
+/* Several operations that are delayed at once count several times, but gain no more. */
+int64_t cost_bound(const struct cost *cost, const struct run_length *run)
+{
+	return at_most(cost->avoidable, run->idle + cost->shorter) +
+		at_most(cost->delayed, run->serial);
+}
+
 const struct run_length *findings_run(struct findings *findings, int64_t process)
 {
 	struct run_length *run = idmap_need(&findings->runs, process, sizeof(*run));
@@ -291,10 +299,8 @@ int finding_weigh(struct findings *findings, struct finding *finding)
 		return -1;
 	if (rule_is_fence(finding->rule))
 		return 0;
-	/* Several operations that are delayed at once count several times, but gain no more. */
 	if (!finding->replayed)
-		finding->saving.best = at_most(finding->cost.avoidable, run->idle) +
-			at_most(finding->cost.delayed, run->serial);
+		finding->saving.best = cost_bound(&finding->cost, run);
 	finding->part = findings_part(findings, finding->process, run, finding->saving.best,
 		&finding->cost);
 	return 0;

@@ -40,6 +40,7 @@ struct instance {
 	int64_t cost;       /* ns that the host waited, or that work on the device was delayed */
 	int64_t saving;     /* of a wait, ns of it that the run would save at most;
 	                      * FINDING_DELAY: it is a delay */
+	int64_t shorter;    /* of saving, ns that operations take less */
 	unsigned change;    /* enum change, of call */
 	int64_t also[FINDING_ALSO]; /* calls that are mended with it in the same way, 0: no more */
 	int64_t with[FINDING_ALSO]; /* likewise, but only if that saves much more: others that do

@@ -69,6 +69,7 @@ static void add(struct cost *sum, const struct cost *cost)
 	sum->waited += cost->waited;
 	sum->delayed += cost->delayed;
 	sum->avoidable += cost->avoidable;
+	sum->shorter += cost->shorter;
 	sum->in_loop += cost->in_loop;
 }
 

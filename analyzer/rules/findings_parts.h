@@ -18,6 +18,7 @@ struct cost {
 	int64_t waited;    /* the host, in the calls */
 	int64_t delayed;   /* work on the device */
 	int64_t avoidable; /* of waited: what the run would save at most */
+	int64_t shorter;   /* of avoidable: what operations take less */
 	int64_t in_loop;   /* of waited and delayed: within the process's loop */
 };
 
@@ -95,6 +96,9 @@ void finding_sort_by_worth(struct finding *finding);
 
 /* Waited and delayed, ns. */
 int64_t cost_of(const struct cost *cost);
+
+/* What is saved at most: the work of the busiest stream remains, but for what takes less of it. */
+int64_t cost_bound(const struct cost *cost, const struct run_length *run);
 
 /* Of a place, by its rule or by its surest instance; of a finding, that of its surest place. */
 enum confidence place_confidence(const struct finding_place *place);

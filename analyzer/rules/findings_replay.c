@@ -263,18 +263,18 @@ int findings_replay(struct findings *findings, struct savings **savings)
 static int64_t bound_of_others(const struct findings *findings, int64_t process,
 	const struct run_length *run)
 {
-	int64_t avoidable = 0, delayed = 0;
+	struct cost cost = { 0 };
 
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct finding *finding = findings->finding[i];
 
 		if (finding->process != process || finding->replayed || !finding_is_shown(finding))
 			continue;
-		avoidable += finding->cost.avoidable;
-		delayed += finding->cost.delayed;
+		cost.avoidable += finding->cost.avoidable;
+		cost.shorter += finding->cost.shorter;
+		cost.delayed += finding->cost.delayed;
 	}
-	return (avoidable < run->idle ? avoidable : run->idle) +
-		(delayed < run->serial ? delayed : run->serial);
+	return cost_bound(&cost, run);
 }
 
 static int replay_process(struct findings *findings, struct savings *savings, int64_t process,

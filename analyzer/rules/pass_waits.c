@@ -77,6 +77,7 @@ static int add_wait(const struct pass_input *input, struct findings *findings, e
 		.other_call = waited->behind,
 		.cost = wait->waited,
 		.saving = wait->avoidable > wait->apart ? wait->avoidable : wait->apart,
+		.shorter = wait->shorter,
 		.also = { wait->partner },
 		.change = CHANGE_WAIT,
 	};

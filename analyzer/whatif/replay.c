@@ -220,14 +220,14 @@ static int takes_engine(const struct replay_step *step, enum replay_contention c
 	return step->share >= (contention == REPLAY_MOST ? LARGE_PERCENT / 100.0F : 1.0F);
 }
 
-/* What a staged copy would take with pinned memory, 0: not known. */
+/* What a staged copy would take with pinned memory: how fast the bus is may not have been seen. */
 static int64_t pinned_length(const struct replay *replay, const struct replay_step *step,
 	enum replay_contention contention)
 {
-	double rate = replay->pinned_ns_per_byte;
+	double rate = replay->pinned.seen;
 
-	if (!rate && contention != REPLAY_MOST)
-		rate = replay->bus_ns_per_byte;
+	if (!(rate > 0))
+		rate = replay->pinned.bus * (contention == REPLAY_MOST ? BUS_SLOW_TIMES : 1);
 	return (int64_t)(rate * (double)step->bytes);
 }
 

@@ -204,23 +204,6 @@ static void learn_join(const struct replay *replay, struct replay_thread *thread
 	step->own = ASK_NS < step->own ? ASK_NS : step->own;
 }
 
-/* The fastest of the large copies that were not staged: what the bus can do. */
-static void learn_bus(struct replay *replay)
-{
-	for (size_t i = 0; i < replay->step_count; i++) {
-		const struct replay_step *step = &replay->step[i];
-		double rate;
-
-		if (!(step->act & STEP_HAS_OP) || step->act & STEP_STAGED ||
-			step->bytes < LARGE_COPY_BYTES ||
-			(step->engine != ENGINE_H2D && step->engine != ENGINE_D2H))
-			continue;
-		rate = (double)(step->end - step->start) / (double)step->bytes;
-		if (rate > 0 && (!replay->pinned_ns_per_byte || rate < replay->pinned_ns_per_byte))
-			replay->pinned_ns_per_byte = rate;
-	}
-}
-
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
 {
 	struct replay_step *step = &replay->step[number];
@@ -259,7 +242,6 @@ int replay_learn(struct replay *replay)
 	if (collect_ends(replay, &ends))
 		return -1;
 	find_sharers(replay, &ends);
-	learn_bus(replay);
 	qsort_r(ends.step, ends.count, sizeof(*ends.step), by_end, replay);
 	replay_begin(replay);
 	for (size_t i = 0; i < replay->step_count; i++)

@@ -477,33 +477,23 @@ static void close_loader(struct loader *loader)
 	map_release(&loader->firsts);
 }
 
-/* What a large copy from or to pinned memory takes at least: PCIe 5 from Hopper on, 4 before. */
-static double bus_of(int compute_major)
-{
-	int ns = compute_major >= 9  ? BUS_NS_HOPPER
-		: compute_major == 8 ? BUS_NS_AMPERE
-				     : BUS_NS_BEFORE;
-
-	return ns / 1000.0;
-}
-
 static int read_machines(struct replays *replays, struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db,
-		"SELECT p.id, p.clock = 'virtual', "
-		"coalesce(max(d.compute_major), 0) FROM process p "
-		"LEFT JOIN device d ON d.process = p.id GROUP BY p.id");
-	int rc = q ? 0 : -1;
+	sqlite3_stmt *q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process");
+	struct pinned_copies pinned = { 0 };
+	int rc = q ? pinned_find(&pinned, db) : -1;
 
 	while (!rc && (rc = db_step(q)) > 0) {
-		struct replay *replay = idmap_get(&replays->processes, sqlite3_column_int64(q, 0));
+		int64_t process = sqlite3_column_int64(q, 0);
+		struct replay *replay = idmap_get(&replays->processes, process);
 
 		rc = 0;
 		if (!replay)
 			continue;
 		replay->recording = sqlite3_column_int(q, 1) ? 0 : RECORDING_NS;
-		replay->bus_ns_per_byte = bus_of(sqlite3_column_int(q, 2));
+		replay->pinned = pinned_rate_of(&pinned, process);
 	}
+	pinned_release(&pinned);
 	sqlite3_finalize(q);
 	return rc;
 }

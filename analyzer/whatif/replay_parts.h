@@ -14,6 +14,7 @@
 #include "change.h"
 #include "idmap.h"
 #include "map.h"
+#include "pinned_copies.h"
 #include "replay.h"
 #include "scope.h"
 
@@ -119,9 +120,8 @@ struct replay {
 	int64_t process;
 	const char *refusal;
 	int64_t first, measured;
-	double pinned_ns_per_byte; /* of large copies with pinned memory, 0: there are none */
-	double bus_ns_per_byte;    /* what the device's bus can do: if there are none */
-	int64_t recording;         /* ns that a recorded call would not take otherwise */
+	struct pinned_rate pinned;
+	int64_t recording; /* ns that a recorded call would not take otherwise */
 	struct replay_step *step;
 	size_t step_count;
 	uint32_t *by_call; /* by place in the run: the step; NULL: the same */

@@ -151,7 +151,7 @@ static void pageable_copies_waited_for_at_once_are_not(void **state)
  * Batches are uploaded from one buffer or from one each.  Behind each upload a kernel is launched
  * that does not need it, or in the same stream.
  */
-static void uploads(struct mini *m, int buffers, int streams)
+static void uploads(struct mini *m, int buffers, int streams, int mib)
 {
 	int64_t up = mini_stream(m, "non-blocking"), own = mini_stream(m, "non-blocking");
 	int64_t work = streams == 2 ? own : up;
@@ -161,7 +161,7 @@ static void uploads(struct mini *m, int buffers, int streams)
 
 	for (int i = 0; i < 10; i++, t += 9200) {
 		int64_t copy = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = t,
-			.until = t + 6100, .stream = up, .site = copied, .bytes = 64 << 20,
+			.until = t + 6100, .stream = up, .site = copied, .bytes = mib << 20,
 			.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable",
 			.runs = { t + 10, t + 6105 });
 
@@ -180,7 +180,7 @@ static void a_pageable_copy_that_keeps_a_kernel_waiting_is_found(void **state)
 {
 	struct mini *m = *state;
 
-	uploads(m, 1, 2);
+	uploads(m, 1, 2, 64);
 	assert_string_equal(mini_shown(m), "pageable-async-copy 9");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
 		"cuMemcpyHtoDAsync waited 6.1 ms for its own transfer");
@@ -192,18 +192,41 @@ static void memory_that_is_copied_once_is_not_for_pinning(void **state)
 {
 	struct mini *m = *state;
 
-	uploads(m, 10, 2);
+	uploads(m, 10, 2, 64);
 	assert_string_equal(mini_shown(m), "");
 }
 
-/* The kernel comes after the copy in any case. */
+/* The kernel comes after the copy in any case, which would be as long from pinned memory. */
 static void a_pageable_copy_that_the_next_work_needs_is_not(void **state)
 {
 	struct mini *m = *state;
 
-	uploads(m, 1, 1);
+	uploads(m, 1, 1, 290);
 	assert_string_equal(mini_shown(m), "");
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'staged'"), 9);
+}
+
+/* 6.1 ms, and with 50 bytes a nanosecond 1.3 ms. */
+static void a_pageable_copy_that_could_be_shorter_is_found(void **state)
+{
+	struct mini *m = *state;
+
+	uploads(m, 1, 1, 64);
+	assert_string_equal(mini_shown(m), "pageable-async-copy 9");
+	assert_in_range(mini_int(m, "SELECT saving FROM finding"), 10 * 4500000, 10 * 5000000);
+}
+
+/* As fast as the run's own copies from pinned memory are: 20 bytes a nanosecond. */
+static void it_could_be_as_short_as_others_of_the_run(void **state)
+{
+	struct mini *m = *state;
+
+	MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = 1, .stream = MINI_LEGACY,
+		.bytes = 2 << 20, .direction = 1 + COPY_H2D, .dst = "device", .src = "pinned",
+		.runs = { 2, 2 + 104.8 });
+	uploads(m, 1, 1, 64);
+	assert_string_equal(mini_shown(m), "pageable-async-copy 9");
+	assert_in_range(mini_int(m, "SELECT saving FROM finding"), 10 * 2500000, 10 * 3000000);
 }
 
 /* Rounds of a kernel on each of two streams and one on a third, each of them submitted far ahead;
@@ -608,6 +631,8 @@ int main(void)
 		T(a_pageable_copy_that_keeps_a_kernel_waiting_is_found),
 		T(memory_that_is_copied_once_is_not_for_pinning),
 		T(a_pageable_copy_that_the_next_work_needs_is_not),
+		T(a_pageable_copy_that_could_be_shorter_is_found),
+		T(it_could_be_as_short_as_others_of_the_run),
 		T(readers_of_one_buffer_may_overlap),
 		T(a_graph_shares_what_its_nodes_name),
 		T(kernels_that_reach_further_may_share_all_the_same),

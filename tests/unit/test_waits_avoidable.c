@@ -72,11 +72,11 @@ static void waiting_elsewhere_is_not_using_time(void **state)
 	assert_int_equal(avoidable(m, copy), 0);
 }
 
-/* Of 1 ms, from memory that was copied before. */
+/* Of 1 ms, from memory that was copied before; from pinned memory it would take as long. */
 static int64_t upload(struct mini *m, double at, int64_t stream)
 {
 	int64_t copy = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = at, .until = at + 1000,
-		.stream = stream, .bytes = 10 << 20, .direction = 1 + COPY_H2D, .dst = "device",
+		.stream = stream, .bytes = 48 << 20, .direction = 1 + COPY_H2D, .dst = "device",
 		.src = "pageable", .runs = { at + 5, at + 999 });
 
 	mini_exec(m, "UPDATE call SET src = 4096 WHERE id = %lld", (long long)copy);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pinned_copies.h"
+
+#include <stdlib.h>
+
+#include "constants.h"
+
+/* PCIe 5 from Hopper on, 4 before. */
+static double bus_of(int compute_major)
+{
+	int ns = compute_major >= 9  ? BUS_NS_HOPPER
+		: compute_major == 8 ? BUS_NS_AMPERE
+				     : BUS_NS_BEFORE;
+
+	return ns / 1000.0;
+}
+
+static int read_devices(struct pinned_copies *pinned, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT p.id, coalesce(max(d.compute_major), 0) FROM process p "
+		"LEFT JOIN device d ON d.process = p.id GROUP BY p.id");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		struct pinned_rate *rate =
+			idmap_need(&pinned->rates, sqlite3_column_int64(q, 0), sizeof(*rate));
+
+		if (!rate) {
+			step = -1;
+			break;
+		}
+		rate->bus = bus_of(sqlite3_column_int(q, 1));
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+/* From the first start to the last end of a call's operations, ns; 0: not known. */
+static int64_t length_of(const struct run *run, const struct run_call *call)
+{
+	int64_t start = INT64_MAX, end = INT64_MIN;
+	uint32_t id = call->last_work;
+
+	while (id) {
+		const struct run_work *work = run_work(run, id);
+		int64_t until = run_end(run, work, id);
+
+		if (work->start == RUN_NEVER || until == RUN_NEVER)
+			return 0;
+		start = work->start < start ? work->start : start;
+		end = until > end ? until : end;
+		id = work->next == call->last_work ? 0 : work->next;
+	}
+	return end > start ? end - start : 0;
+}
+
+/* Between host and device, by the kind that CUPTI gives. */
+static int is_between(const struct run *run, const struct run_call *call)
+{
+	const struct run_work *work = run_work(run, call->last_work);
+	const struct run_where *where = work ? run_where(run, work) : NULL;
+
+	return where && where->kind == WORK_MEMCPY &&
+		(where->copy_kind == COPY_H2D || where->copy_kind == COPY_D2H);
+}
+
+static void learn(struct pinned_copies *pinned, const struct run *run, const struct run_call *call)
+{
+	const struct run_payload *payload = run_payload(run, call);
+	struct pinned_rate *rate = idmap_get(&pinned->rates, payload->process);
+	int64_t length = length_of(run, call);
+	double seen = length ? (double)length / (double)payload->bytes : 0;
+
+	if (rate && seen > 0 && (!(rate->seen > 0) || seen < rate->seen))
+		rate->seen = seen;
+}
+
+int pinned_find(struct pinned_copies *pinned, struct db *db)
+{
+	const struct run *run = db->run;
+
+	if (read_devices(pinned, db))
+		return -1;
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+		const struct run_payload *payload = call ? run_payload(run, call) : NULL;
+
+		if (call && call_is_copy(call->kind) && payload->bytes >= LARGE_COPY_BYTES &&
+			payload->src != MEMORY_PAGEABLE && payload->dst != MEMORY_PAGEABLE &&
+			is_between(run, call))
+			learn(pinned, run, call);
+	}
+	return 0;
+}
+
+void pinned_release(struct pinned_copies *pinned)
+{
+	idmap_release(&pinned->rates, free);
+}
+
+struct pinned_rate pinned_rate_of(const struct pinned_copies *pinned, int64_t process)
+{
+	const struct pinned_rate *rate = idmap_get(&pinned->rates, process);
+
+	return rate ? *rate : (struct pinned_rate){ 0 };
+}
+
+int64_t pinned_excess(const struct pinned_copies *pinned, const struct run *run, int64_t id)
+{
+	const struct run_call *call = run_call(run, id);
+	const struct run_payload *payload = call ? run_payload(run, call) : NULL;
+	struct pinned_rate rate;
+	int64_t excess;
+
+	if (!call || !call_is_async_copy(call->kind) || payload->src != MEMORY_PAGEABLE ||
+		payload->direction != COPY_H2D)
+		return 0;
+	rate = pinned_rate_of(pinned, payload->process);
+	excess = length_of(run, call) -
+		(int64_t)((rate.seen > 0 ? rate.seen : rate.bus) * (double)payload->bytes);
+	return excess > 0 ? excess : 0;
+}
