@@ -340,6 +340,21 @@ static struct ptx_operand by_table(struct lower *lower, unsigned table,
 	return lower_unknown;
 }
 
+/* Of two of three operands the one or the other: what is known of that; else lower_unknown. */
+static struct ptx_operand exchanged(struct lower *lower, unsigned table)
+{
+	static const struct {
+		uint8_t table, a, b;
+	} sums[] = { { 0xf0 ^ 0xcc, 0, 1 }, { 0xf0 ^ 0xaa, 0, 2 }, { 0xcc ^ 0xaa, 1, 2 } };
+	const struct sass_instruction *in = &lower->in;
+
+	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++)
+		if (table == sums[i].table && in->from_count > sums[i].b && in->to_count)
+			return lower_swapped(lower, &in->to[in->to_count - 1], &in->from[sums[i].a],
+				&in->from[sums[i].b]);
+	return lower_unknown;
+}
+
 static void logic_of_three(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -359,7 +374,9 @@ static void logic_of_three(struct lower *lower)
 		else if (in->to[i].number != SASS_NONE)
 			p = target(lower, i);
 	}
-	result = by_table(lower, table, value);
+	result = exchanged(lower, table);
+	if (result.kind == OPERAND_UNKNOWN)
+		result = by_table(lower, table, value);
 	if (result.kind == OPERAND_UNKNOWN) {
 		result = lower_reg(lower_temp(lower));
 		lower_begin(lower, OP_OTHER, CLASS_BITS, 4);

@@ -213,6 +213,7 @@ void lower_begin_block(struct lower *lower, const struct machine_block *block)
 	uint32_t name = block->phi;
 
 	memset(lower->copy, 0, sizeof(lower->copy));
+	lower->swap_count = 0;
 	for (unsigned reg = 0; reg < MACHINE_REGISTERS; reg++)
 		lower->current[reg] = machine_set_has(&block->live, reg) ? name++ : reg;
 }

@@ -9,6 +9,7 @@
  *	lower_emit     operands and instructions of the interpreter
  *	lower_code     an instruction: moves, predicates, control
  *	lower_integer  arithmetic
+ *	lower_swap     registers exchanged by XOR
  *	lower_memory   loads, stores, copies
  */
 #ifndef CUFENCE_LOWER_PARTS_H
@@ -27,6 +28,7 @@ enum {
 	MACHINE_REGISTERS = 528,
 	MACHINE_WORDS = (MACHINE_REGISTERS + 63) / 64,
 	MACHINE_WRITES = 136,
+	MACHINE_SWAPS = 16,
 };
 
 struct machine_set {
@@ -96,7 +98,7 @@ struct lower {
 	uint32_t *parent, name_count, name_room;
 	uint8_t *uses; /* by name: of a set's first: NAME_IS_* */
 	uint32_t *reg; /* by name: the interpreter's register + 1 */
-	/* By name, of a set's first: of a predicate what it is a copy of; when it is alive at all. */
+	/* By name, of a set's first: of a predicate what it is a copy of; when it is alive. */
 	struct machine_when *alias, *only;
 	struct machine_copied {
 		uint32_t to, from; /* names */
@@ -134,6 +136,13 @@ struct lower {
 		struct machine_when when;
 		int always;
 	} under[MACHINE_REGISTERS];
+	/* Sums of two registers by XOR, and parts that were found in them; of this block. */
+	struct machine_swap {
+		uint32_t name, value[2]; /* of the sum, of its parts */
+		struct ptx_operand part[2];
+		int is_part; /* name is a part: value[0] */
+	} swap[MACHINE_SWAPS];
+	uint32_t swap_count;
 	uint32_t last_temp;
 	struct ptx_instruction *last; /* to which operands are added */
 	struct ptx_instruction nothing;
@@ -223,6 +232,11 @@ void lower_move_predicate(struct lower *lower, struct ptx_operand to, struct ptx
 void lower_forget(struct lower *lower);
 void lower_finish(struct lower *lower);
 void lower_drop_writes(struct lower *lower);
+
+/* --- lower_swap --- */
+/* to = a ^ b: what that is known to be, else lower_unknown. */
+struct ptx_operand lower_swapped(struct lower *lower, const struct sass_operand *to,
+	const struct sass_operand *a, const struct sass_operand *b);
 
 /* --- one instruction --- */
 int lower_integer(struct lower *lower);

@@ -15,9 +15,11 @@
 /* Bits of a low half that are set or cleared without looking at the high one: an alignment. */
 #define NEAR 4096
 
-static int is_word(const struct ptx_value *value)
+/* Of a parameter's memory, or of the parameters. */
+static int is_address(const struct ptx_value *value)
 {
-	return value->base == BASE_WORD || value->base == BASE_WORDS;
+	return value->base == BASE_WORD || value->base == BASE_WORDS ||
+		value->base == BASE_PARAMETER;
 }
 
 /* Somewhere in what the words point to. */
@@ -184,12 +186,13 @@ static struct ptx_value pack_unequal(struct ptx_walk *walk, const struct ptx_val
 {
 	struct ptx_value packed;
 
-	if (low->half != HALF_HIGH && high->half == HALF_HIGH && is_word(low) && is_word(high)) {
+	if (low->half != HALF_HIGH && high->half == HALF_HIGH && is_address(low) &&
+		is_address(high)) {
 		packed = somewhere(low, HALF_NONE);
 		ptx_join_base(walk, &packed, high);
 		return packed;
 	}
-	if (low->half == HALF_LOW && is_word(low) && high->base == BASE_NUMBER &&
+	if (low->half == HALF_LOW && is_address(low) && high->base == BASE_NUMBER &&
 		!ptx_is_constant(high))
 		return somewhere(low, HALF_NONE);
 	return no_value(low, high);
@@ -358,8 +361,9 @@ static struct ptx_value sum_unequal(struct ptx_frame *frame, struct ptx_state *s
 
 	for (int i = 0; i < 3; i++)
 		if (value[i].base != BASE_NUMBER)
-			found = found < 0 && is_word(&value[i]) && value[i].half == HALF_HIGH ? i
-											      : 3;
+			found = found < 0 && is_address(&value[i]) && value[i].half == HALF_HIGH
+				? i
+				: 3;
 	if (found >= 0 && found < 3)
 		return somewhere(&value[found], HALF_HIGH);
 	return ptx_opaque(frame, state, instruction, WHICH_RESULT,
@@ -371,12 +375,12 @@ static struct ptx_value plain_sum(struct ptx_frame *frame, struct ptx_state *sta
 {
 	struct ptx_value sum, total;
 	struct ptx_range range;
-	int is_low = 0, is_high = 0, is_address = 0;
+	int is_low = 0, is_high = 0, has_address = 0;
 
 	if (sum_of_high(value, &sum))
 		return ptx_take_half(state, &sum, HALF_HIGH);
 	for (int i = 0; i < 3; i++)
-		is_address |= value[i].half == HALF_LOW && is_word(&value[i]);
+		has_address |= value[i].half == HALF_LOW && is_address(&value[i]);
 	for (int i = 0; i < 3; i++) {
 		int is_parameter = value[i].base == BASE_WORD && !value[i].pointer;
 
@@ -385,7 +389,7 @@ static struct ptx_value plain_sum(struct ptx_frame *frame, struct ptx_state *sta
 		 * bytes that is added to an address.
 		 */
 		if (value[i].half == HALF_HIGH &&
-			(value[i].base == BASE_NUMBER || (is_address && is_parameter)))
+			(value[i].base == BASE_NUMBER || (has_address && is_parameter)))
 			value[i] = ptx_number_of(frame, state, value[i]);
 		is_low |= value[i].half == HALF_LOW;
 		is_high |= value[i].half == HALF_HIGH;

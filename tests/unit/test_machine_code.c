@@ -407,6 +407,19 @@ typedef uint64_t word_pair[2];
 	{ \
 		0x0000000300077202, 0x000fc80000000f00 \
 	}
+/* a = a ^ b, or b ^ a */
+#define EXCHANGE(to, a, b) \
+	{ \
+		0x0000000000007212 | (to) << 16 | (a) << 24 | UINT64_C(b) << 32, \
+			0x000fca00078e3cff \
+	}
+#define SWAP(a, b) EXCHANGE(a, a, b), EXCHANGE(b, a, b), EXCHANGE(a, a, b)
+/* LDC.64 R2, R8: the two parameters */
+#define POINTERS \
+	{ 0x00008400ff027b82, 0x000e220000000a00 }, \
+	{ \
+		0x00008600ff087b82, 0x000e220000000a00 \
+	}
 /* @P0 or @P1 STG [R2.64] or [R6.64], R4 */
 #define STORE(reg, guard) \
 	{ \
@@ -437,6 +450,11 @@ static const struct {
 	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, COMPARE, STORE(2, 0), END }, "", 0 },
 	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, NEXT, COMPARE, NEXT, STORE(2, 0), END },
 		"", 0 },
+	/* Registers change places. */
+	{ { POINTERS, TID(4), SWAP(2, 8), SWAP(3, 9), STORE(2, 7), END }, "8S ", 1 },
+	{ { POINTERS, TID(4), SWAP(2, 8), SWAP(3, 9), STORE(8, 7), END }, "0S ", 1 },
+	{ { POINTERS, TID(4), EXCHANGE(2, 2, 8), TID(8), EXCHANGE(8, 2, 8), STORE(8, 7), END }, "",
+		0 },
 };
 
 static void put_code(const struct image_code *cubin, const word_pair *code, size_t size)
@@ -477,7 +495,7 @@ static void interpret_by_hand(const struct image_code *cubin, size_t i)
 	ptx_close(module);
 }
 
-static void what_is_read_under_the_guard_it_was_written_under(void **state)
+static void registers_hold_what_was_put_there(void **state)
 {
 	char error[IMAGE_ERROR_SIZE];
 	size_t size;
@@ -502,7 +520,7 @@ int main(void)
 		cmocka_unit_test(copies_by_others_than_threads),
 		cmocka_unit_test(tensor_maps_are_addresses),
 		cmocka_unit_test(selections_of_bytes),
-		cmocka_unit_test(what_is_read_under_the_guard_it_was_written_under),
+		cmocka_unit_test(registers_hold_what_was_put_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
