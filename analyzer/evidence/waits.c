@@ -9,6 +9,7 @@
 #include "resizes.h"
 #include "run_columns.h"
 #include "stretches.h"
+#include "wait_use.h"
 #include "waits_behind.h"
 #include "waits_judge.h"
 #include "waits_pending.h"
@@ -31,6 +32,7 @@ struct waits {
 	sqlite3_stmt *timing;
 	struct wait_candidate *candidate;
 	size_t candidate_count;
+	struct wait_uses uses;
 };
 
 struct waits *waits_new(struct db *db)
@@ -72,6 +74,7 @@ void waits_free(struct waits *waits)
 	idmap_release(&waits->copies, free);
 	held_calls_release(&waits->held);
 	free(waits->candidate);
+	wait_use_release(&waits->uses);
 	free(waits);
 }
 
@@ -229,6 +232,11 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 			duration - behind))
 		return -1;
 	if (note_afterwards(waits, &candidate))
+		return -1;
+	/* Too short to be told from others by its time: that it is a wait says enough. */
+	if (candidate.explicit_wait && pending && duration < BLOCKED_MIN_NS &&
+		wait_use_add(&waits->uses, call->process, WAIT_EXPLICIT,
+			behind < duration ? behind : duration))
 		return -1;
 	look_behind_copy(waits, &candidate);
 	if ((waits_by_itself && !pending && !own) || duration < BLOCKED_MIN_NS)
@@ -404,4 +412,9 @@ int waits_finish(struct waits *waits)
 					    : decide(waits, candidate);
 		}
 	return rc || waits_add_staged(waits->db) ? -1 : waits_find_avoidable(waits->db);
+}
+
+int waits_store_use(struct waits *waits)
+{
+	return wait_use_store(&waits->uses, waits->db);
 }

@@ -32,8 +32,14 @@ int waits_see(struct waits *waits, const struct order *order, const struct walk_
 /* After the last call: fills wait.  Needs dependency to be complete. */
 int waits_finish(struct waits *waits);
 
+/* Fills wait_use, once all waits are found, those for queues (waits_queue.h), too. */
+int waits_store_use(struct waits *waits);
+
 /* Adds the pageable copies that waited for themselves only (waits_staged.c); part of that. */
 int waits_add_staged(struct db *db);
+
+/* ns of a pageable Async copy in which its own transfer went on; 0 for other calls. */
+int64_t waits_staged_time(const struct run *run, uint32_t call);
 
 /* Sets wait.avoidable of implicit waits (waits_avoidable.c); part of waits_finish(). */
 int waits_find_avoidable(struct db *db);

@@ -56,18 +56,29 @@ static int is_pageable_copy(const struct run *run, const struct run_call *call)
 		call->duration != DURATION_NEVER && call->last_work;
 }
 
+/* ns of it while the call lasted. */
+static int64_t within(const struct run *run, uint32_t id, const struct transfer *transfer)
+{
+	const struct run_call *call = run_call(run, id);
+	int64_t exit = run_exit(run, call, id), from, until;
+
+	if (transfer->start == RUN_NEVER || transfer->end == RUN_NEVER)
+		return 0;
+	from = transfer->start > call->enter ? transfer->start : call->enter;
+	until = transfer->end < exit ? transfer->end : exit;
+	return until > from ? until - from : 0;
+}
+
 /* ns; 0: too little, or for more than the transfer. */
 static int64_t waited_for(const struct run *run, uint32_t id, const struct transfer *transfer)
 {
 	const struct run_call *call = run_call(run, id);
-	int64_t exit = run_exit(run, call, id);
-	int64_t waited = exit - call->enter - SUBMIT_COPY_NS - overhead_of(run, id), from, until;
+	int64_t waited =
+		run_exit(run, call, id) - call->enter - SUBMIT_COPY_NS - overhead_of(run, id);
 
-	if (transfer->start == RUN_NEVER || transfer->end == RUN_NEVER || waited < BLOCKED_MIN_NS)
+	if (waited < BLOCKED_MIN_NS)
 		return 0;
-	from = transfer->start > call->enter ? transfer->start : call->enter;
-	until = transfer->end < exit ? transfer->end : exit;
-	return until - from >= waited / TRANSFER_PART ? waited : 0;
+	return within(run, id, transfer) >= waited / TRANSFER_PART ? waited : 0;
 }
 
 /* 1: the address was copied before by the process; -1: out of memory. */
@@ -94,6 +105,17 @@ static int add(struct run *run, uint32_t id)
 			.kind = WAIT_STAGED,
 			.op = transfer.op,
 			.waited = waited });
+}
+
+int64_t waits_staged_time(const struct run *run, uint32_t id)
+{
+	const struct run_call *call = run_call(run, id);
+	struct transfer transfer;
+
+	if (!is_pageable_copy(run, call))
+		return 0;
+	transfer = transfer_of(run, call);
+	return within(run, id, &transfer);
 }
 
 int waits_add_staged(struct db *db)

@@ -63,10 +63,9 @@ static const char operations_sql[] =
 static const char streams_sql[] =
 	"SELECT kind, count(*) AS count FROM stream GROUP BY kind ORDER BY kind";
 
-/* A wait for an own transfer is no loss. */
 static const char waits_sql[] =
-	"SELECT kind, count(*) AS count, sum(waited) AS waited_ns FROM wait"
-	" WHERE kind != 'staged' GROUP BY kind ORDER BY kind";
+	"SELECT kind, sum(count) AS count, sum(waited) AS waited_ns FROM wait_use"
+	" GROUP BY kind ORDER BY kind";
 
 /* In the order of enum report_loops_column, and so the next two. */
 static const char loops_sql[] =

@@ -26,6 +26,8 @@ static const struct {
 	{ "internal", "wait within the driver", "waits within the driver" },
 	{ "behind", "wait behind another thread", "waits behind other threads" },
 	{ "queue", "wait for a full launch queue", "waits for a full launch queue" },
+	{ "staged", "copy through a staging buffer", "copies through a staging buffer" },
+	{ "polling", "loop of queries", "loops of queries" },
 };
 
 static const char *kind_name(const char *kind, int64_t count)

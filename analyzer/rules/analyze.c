@@ -121,7 +121,7 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 		analysis.edges)
 		rc = walk(db, see, &analysis) || rows_finish(analysis.edges) ||
 				waits_finish(analysis.waits) || hazards_finish(analysis.hazards) ||
-				waits_find_queue(db) ||
+				waits_find_queue(db) || waits_store_use(analysis.waits) ||
 				order_loss_add(db, analysis.order.given_up) ||
 				run_evidence_write(&db->run->evidence, db)
 			? -1
@@ -170,7 +170,7 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS known_wait_call ON known_wait (call);"
 	"DELETE FROM stream_use; DELETE FROM device_use; DELETE FROM loop; DELETE FROM account;"
 	"DELETE FROM dependency; DELETE FROM hold; DELETE FROM hazard; DELETE FROM kernel_use;"
-	"DELETE FROM wait; DELETE FROM known_wait;"
+	"DELETE FROM wait; DELETE FROM wait_use; DELETE FROM known_wait;"
 	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
 	"DELETE FROM loss WHERE reason IN ('" ORDER_LOSS "', '" HAZARD_LOSS "');"
 	"DELETE FROM replay;";

@@ -48,6 +48,7 @@ static const struct rule {
 	{ "device_use",
 		INTERVAL("first", "last") " AND " DURATION("busy") " AND " DURATION("overlapped"),
 		"busy" },
+	{ "wait_use", COUNT("count") " AND " DURATION("waited"), NULL },
 	{ "wait", DURATION("waited") " AND " DURATION("avoidable") " AND " DURATION("apart"),
 		"waited" },
 	{ "finding", DURATION("waited") " AND " DURATION("delayed"), "waited + delayed" },

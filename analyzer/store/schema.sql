@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 22; -- raised with every change below
+PRAGMA user_version = 23; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -691,6 +691,15 @@ CREATE TABLE device_use ( -- derived: how long a device worked for a process
 	busy INTEGER NOT NULL,          -- ns in which at least one ran
 	overlapped INTEGER NOT NULL,    -- ns in which at least two ran
 	PRIMARY KEY (process, device)
+) WITHOUT ROWID;
+
+CREATE TABLE wait_use ( -- derived: how long the host waited for the device
+	process INTEGER NOT NULL REFERENCES process(id),
+	kind TEXT NOT NULL,             -- as of table wait, those of less than 20 us and the first copy
+	                                -- of an address included; polling: in loops of queries
+	count INTEGER NOT NULL,
+	waited INTEGER NOT NULL,        -- ns
+	PRIMARY KEY (process, kind)
 ) WITHOUT ROWID;
 
 CREATE TABLE wait ( -- derived: a call that the device held

@@ -114,10 +114,11 @@ static void work_is_summed_up(void **state)
 	expect_line(&m, "streams", "  1 blocking, 1 legacy default; work on 1 of them");
 	expect_line(&m, "waits", "");
 	mini_exec(&m,
-		"INSERT INTO wait (call, kind, op, waited, avoidable) VALUES "
-		"(1, 'explicit', 1, 50000, 0), (1, 'implicit', 1, 1000, 0), "
-		"(1, 'implicit', 1, 2000, 0)");
-	expect_line(&m, "waits", "    50 us in 1 explicit wait, 3.0 us in 2 implicit waits");
+		"INSERT INTO wait_use VALUES (1, 'explicit', 1, 50000), "
+		"(1, 'implicit', 2, 3000), (1, 'staged', 2, 7000), (1, 'polling', 1, 2000)");
+	expect_line(&m, "waits",
+		"    50 us in 1 explicit wait, 3.0 us in 2 implicit waits, 2.0 us in 1 loop of "
+		"queries, 7.0 us in 2 copies through a staging buffer");
 	mini_release(&m);
 }
 

@@ -496,6 +496,61 @@ static void an_overlapping_submission_does_not_clear_the_call(void **state)
 	assert_string_equal(held(m, call), "implicit:1:944");
 }
 
+static const char *used(struct mini *m)
+{
+	assert_int_equal(analyze(&m->db), 0);
+	return mini_text(m,
+		"SELECT ifnull(group_concat(kind || ' ' || count || ' ' || "
+		"(waited / 1000), ', '), '') FROM wait_use");
+}
+
+/* Too short for a row each, and what asks for what has ended is no wait. */
+static void short_waits_add_up(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking");
+
+	for (int i = 0; i < 100; i++) {
+		launch(m, 100 * i, n, 100 * i + 5, 100 * i + 15);
+		sync_stream(m, 100 * i + 3, 100 * i + 17, n);
+		sync_stream(m, 100 * i + 20, 100 * i + 22, n);
+	}
+	assert_string_equal(used(m), "explicit 100 1200");
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait"), 0);
+}
+
+/* Of each copy, the first of an address as well, the part of its transfer that the call lasted. */
+static void staged_copies_add_up(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking");
+
+	for (int i = 0; i < 3; i++) {
+		int64_t copy = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = 2000 * i,
+			.until = 2000 * i + 1000, .stream = n, .bytes = 10 << 20,
+			.direction = 1 + COPY_H2D, .dst = "device", .src = "pageable",
+			.runs = { 2000 * i + 100, 2000 * i + 1100 });
+
+		mini_exec(m, "UPDATE call SET src = 4096 WHERE id = %lld", (long long)copy);
+	}
+	assert_string_equal(used(m), "staged 3 2700");
+}
+
+static void loops_of_queries_add_up(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking");
+
+	for (int i = 0; i < 3; i++) {
+		launch(m, 2000 * i, n, 2000 * i + 10, 2000 * i + 1010);
+		for (int k = 0; k < 3; k++)
+			MINI_CALL(m, .type = CALL_cuStreamQuery, .at = 2000 * i + 5 + 505 * k,
+				.until = 2000 * i + 6 + 505 * k, .stream = n,
+				.result = k < 2 ? 600 : 0);
+	}
+	assert_string_equal(used(m), "polling 3 3033");
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
@@ -534,6 +589,9 @@ int main(void)
 		T(wake_up_latency_is_the_runs_own),
 		T(latencies_have_a_limit),
 		T(an_overlapping_submission_does_not_clear_the_call),
+		T(short_waits_add_up),
+		T(staged_copies_add_up),
+		T(loops_of_queries_add_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
