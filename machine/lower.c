@@ -16,7 +16,10 @@ static void release(struct lower *lower)
 {
 	for (size_t i = 0; lower->leader && i < lower->code->section_count; i++)
 		free(lower->leader[i]);
+	for (size_t i = 0; lower->decoded && i < lower->code->section_count; i++)
+		free(lower->decoded[i]);
 	free(lower->leader);
+	free(lower->decoded);
 	free(lower->context);
 	free(lower->block);
 	free(lower->slot);

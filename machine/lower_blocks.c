@@ -10,6 +10,8 @@
 #define DEPTH_LIMIT 8
 #define INSTRUCTION_LIMIT 200000
 #define NO_BLOCK UINT32_MAX
+/* Of all sections: 28 MB. */
+#define DECODED_LIMIT 65536
 /* Instructions before a call among which its address is looked for. */
 #define SEARCH_LIMIT 64
 
@@ -20,6 +22,10 @@ int lower_decode(const struct lower *lower, uint32_t section, uint64_t at,
 
 	if (at % SASS_BYTES || at >= text->size || text->size - at < SASS_BYTES)
 		return -1;
+	if (lower->decoded[section] && lower->decoded[section][at / SASS_BYTES].name) {
+		*in = lower->decoded[section][at / SASS_BYTES];
+		return 0;
+	}
 	if (sass_decode(lower->code->arch, text->code + at, at, in))
 		return -1;
 	/* @!PT: it is never executed. */
@@ -222,6 +228,17 @@ static void add_leader(const struct machine_section *text, uint8_t *leader, uint
 		leader[at / SASS_BYTES] = 1;
 }
 
+/* An instruction is asked for again and again: of what is not too large each is decoded once. */
+static void make_room(struct lower *lower, uint32_t section)
+{
+	size_t count = lower->code->section[section].size / SASS_BYTES + 1;
+
+	if (count > DECODED_LIMIT - lower->decoded_count)
+		return;
+	lower->decoded_count += (uint32_t)count;
+	lower->decoded[section] = calloc(count, sizeof(**lower->decoded));
+}
+
 /* Where blocks of a section begin, whoever calls it. */
 static int find_leaders(struct lower *lower, uint32_t section)
 {
@@ -234,11 +251,14 @@ static int find_leaders(struct lower *lower, uint32_t section)
 	leader = lower->leader[section] = calloc(text->size / SASS_BYTES + 1, 1);
 	if (!leader)
 		return lower_refuse(lower, "out of memory");
+	make_room(lower, section);
 	for (uint64_t at = 0; at + SASS_BYTES <= text->size; at += SASS_BYTES) {
 		const struct sass_operand *label;
 
 		if (lower_decode(lower, section, at, &in))
 			continue;
+		if (lower->decoded[section])
+			lower->decoded[section][at / SASS_BYTES] = in;
 		label = label_of(&in);
 		switch (in.opcode) {
 		case SASS_BRA:
@@ -432,7 +452,8 @@ static int read_block(struct lower *lower, uint32_t number)
 int lower_find_blocks(struct lower *lower, uint32_t section, uint64_t offset)
 {
 	lower->leader = calloc(lower->code->section_count + 1, sizeof(*lower->leader));
-	if (!lower->leader || PTX_ROOM(lower->context, lower->context_room, 0))
+	lower->decoded = calloc(lower->code->section_count + 1, sizeof(*lower->decoded));
+	if (!lower->leader || !lower->decoded || PTX_ROOM(lower->context, lower->context_room, 0))
 		return lower_refuse(lower, "out of memory");
 	lower->context[0] = (struct machine_context){ 0 };
 	lower->context_count = 1;

@@ -86,6 +86,8 @@ struct lower {
 	const struct machine_code *code;
 	const struct machine_section *kernel; /* constant banks are its */
 	uint8_t **leader;                     /* by section, then instruction: 1: a block begins */
+	struct sass_instruction **decoded;    /* the same; name NULL: not here */
+	uint32_t decoded_count;
 	struct machine_context *context;
 	uint32_t context_count, context_room;
 	struct machine_block *block;

@@ -238,8 +238,8 @@ int ptx_make_flow(struct ptx_function *function)
 	if (rc || connect(function) || put_in_order(function))
 		return -1;
 	find_dominators(function);
-	return find_loops(function) || ptx_make_dependences(function) ||
-			ptx_make_registers(function)
-		? -1
-		: 0;
+	if (find_loops(function) || ptx_make_dependences(function) || ptx_make_registers(function))
+		return -1;
+	ptx_drop_idle(function);
+	return 0;
 }

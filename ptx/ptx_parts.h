@@ -294,6 +294,8 @@ int ptx_make_dependences(struct ptx_function *function);
 /* 1: every way to b leads through a. */
 int ptx_dominates(const struct ptx_function *function, uint32_t a, uint32_t b);
 int ptx_make_registers(struct ptx_function *function);
+/* Instructions that have no part in what is asked are gone; labels are not true any more. */
+void ptx_drop_idle(struct ptx_function *function);
 
 /* How many of an instruction's operands, from the first on, are what it writes. */
 uint32_t ptx_written(const struct ptx_function *function, const struct ptx_instruction *in);

@@ -281,6 +281,64 @@ static int collect(struct registers *all)
 	return 0;
 }
 
+/* It only calculates what neither a branch nor an address depends on. */
+static int is_idle(const struct ptx_function *function, const struct ptx_instruction *in)
+{
+	const struct ptx_operand *operand = &function->operand[in->operand];
+	uint32_t end = ptx_written(function, in);
+
+	switch (in->opcode) {
+	case OP_BRA:
+	case OP_BRX:
+	case OP_CALL:
+	case OP_RET:
+	case OP_EXIT:
+	case OP_TRAP:
+	case OP_GRIDDEPCONTROL:
+	case OP_LD:
+	case OP_LDU:
+	case OP_ST:
+	case OP_ATOM:
+	case OP_RED:
+	case OP_CP:
+	case OP_TEX:
+	case OP_TLD4:
+	case OP_SULD:
+	case OP_SUST:
+	case OP_SURED:
+	case OP_WMMA:
+	case OP_MULTIMEM:
+	case OP_DISCARD:
+		return 0;
+	default:
+		break;
+	}
+	for (uint32_t i = 0; i < in->count; i++)
+		if (operand[i].kind == OPERAND_ADDRESS ||
+			(i < end && operand[i].kind == OPERAND_REGISTER &&
+				function->reg[operand[i].number].relevant))
+			return 0;
+	return 1;
+}
+
+void ptx_drop_idle(struct ptx_function *function)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < function->block_count; i++) {
+		struct ptx_block *block = &function->block[i];
+		uint32_t first = kept;
+
+		/* The last one says how the block is left. */
+		for (uint32_t j = block->first; j < block->end; j++)
+			if (j + 1 == block->end || !is_idle(function, &function->instruction[j]))
+				function->instruction[kept++] = function->instruction[j];
+		block->first = first;
+		block->end = kept;
+	}
+	function->instruction_count = kept;
+}
+
 int ptx_make_registers(struct ptx_function *function)
 {
 	uint32_t count = function->registers.count;

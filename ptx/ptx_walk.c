@@ -29,23 +29,40 @@ void ptx_reach(struct ptx_walk *walk, unsigned memory, int direction)
 		walk->access->reaches |= memory | (direction == PTX_LOAD ? 0 : memory << 1);
 }
 
+/* Where it stands in walk.symbol_slot, or an empty place. */
+static uint32_t find_slot(const struct ptx_walk *walk, uint32_t path, uint32_t place,
+	uint32_t which)
+{
+	uint32_t at = (place * 0x9e3779b1u + which * 0x85ebca6bu + path * 0xc2b2ae35u) >> 16;
+
+	for (;; at++) {
+		uint32_t number = walk->symbol_slot[at %= PTX_SYMBOL_SLOTS];
+		const struct ptx_symbol *symbol = &walk->symbol[number];
+
+		if (!number ||
+			(symbol->place == place && symbol->which == which && symbol->path == path))
+			return at;
+	}
+}
+
 uint32_t ptx_known_symbol(const struct ptx_walk *walk, uint32_t path, uint32_t place,
 	uint32_t which)
 {
-	for (uint32_t i = PTX_FIXED_SYMBOLS; i < walk->symbol_count; i++)
-		if (walk->symbol[i].place == place && walk->symbol[i].which == which &&
-			walk->symbol[i].path == path)
-			return i;
-	return PTX_NO_SYMBOL;
+	uint32_t number = walk->symbol_slot[find_slot(walk, path, place, which)];
+
+	return number ? number : PTX_NO_SYMBOL;
 }
 
 uint32_t ptx_symbol(struct ptx_walk *walk, uint32_t path, uint32_t place, uint32_t which)
 {
-	uint32_t known = ptx_known_symbol(walk, path, place, which);
+	uint32_t slot = find_slot(walk, path, place, which), known = walk->symbol_slot[slot];
 
-	if (known != PTX_NO_SYMBOL || walk->symbol_count == PTX_SYMBOLS)
+	if (known)
 		return known;
+	if (walk->symbol_count == PTX_SYMBOLS)
+		return PTX_NO_SYMBOL;
 	walk->symbol[walk->symbol_count] = (struct ptx_symbol){ path, place, which };
+	walk->symbol_slot[slot] = (uint16_t)walk->symbol_count;
 	return walk->symbol_count++;
 }
 

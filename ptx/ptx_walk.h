@@ -33,6 +33,9 @@ enum ptx_which {
 	WHICH_JOIN = 200, /* + slot, by block */
 };
 
+/* A power of 2, a few times PTX_SYMBOLS. */
+#define PTX_SYMBOL_SLOTS 1024
+
 #define PTX_SET_WORDS 256
 struct ptx_set {
 	uint32_t count, word[PTX_SET_WORDS];
@@ -57,6 +60,7 @@ struct ptx_walk {
 	uint32_t claim_room;
 	struct ptx_symbol symbol[PTX_SYMBOLS];
 	uint32_t symbol_count;
+	uint16_t symbol_slot[PTX_SYMBOL_SLOTS]; /* symbols by hash; 0: empty, it is a fixed one */
 	struct ptx_set *set;
 	uint32_t set_count, set_room;
 	struct ptx_cell *cell;
