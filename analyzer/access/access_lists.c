@@ -347,7 +347,7 @@ enum access_overlap access_compare(struct access_reader *reader, const struct ac
 	uint64_t low = a->number < b->number ? a->number : b->number;
 	uint64_t high = a->number < b->number ? b->number : a->number;
 	struct access_compared *known =
-		&reader->compared[mix(low, high) >> 7 & (ACCESS_COMPARED - 1)];
+		&reader->compared[mix(mix(1, low), high) >> 7 & (ACCESS_COMPARED - 1)];
 
 	if (!low)
 		return accesses_conflict(a, b);

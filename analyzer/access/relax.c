@@ -239,12 +239,20 @@ static int64_t oldest(const struct ring *ring)
 	return ring->count > RELAX_DEPTH ? ring->count - RELAX_DEPTH : 0;
 }
 
-/* The number of the last one for which before() is true, oldest - 1 without one: an operation of a
- * stream is not before something that the one before it is not. */
+/*
+ * The number of the last one for which before() is true, oldest - 1 without one: an operation of a
+ * stream is not before something that the one before it is not.  Mostly it is one of the newest.
+ */
 static int64_t find_last(const struct ring *ring, const struct relax_visitor *visitor)
 {
-	int64_t low = oldest(ring) - 1, high = ring->count - 1;
+	int64_t none = oldest(ring) - 1, low = ring->count - 1, high = low;
 
+	for (int64_t step = 1; low > none && !visitor->before(visitor->arg, at(ring, low));
+		step *= 2) {
+		high = low - 1;
+		low -= step;
+	}
+	low = low > none ? low : none;
 	while (low < high) {
 		int64_t middle = low + (high - low + 1) / 2;
 
@@ -256,27 +264,19 @@ static int64_t find_last(const struct ring *ring, const struct relax_visitor *vi
 	return low;
 }
 
-static int is_reached(const struct relax *relax, const struct order *order,
-	struct relax_reach *reaches, const struct order_epoch *epoch)
+int relax_is_before(struct relax *relax, const struct order_epoch *epoch)
 {
-	struct relax_reach *reach = &reaches[epoch->key % RELAX_REACHES];
-
-	if (reach->step != relax->step || reach->key != epoch->key || reach->set != epoch->set)
-		*reach = (struct relax_reach){ relax->step, epoch->key, epoch->set,
-			order_reach(order, epoch) };
-	return epoch->seq && epoch->seq <= reach->seq;
+	return order_reaches(&relax->full_reaches, &relax->full, epoch);
 }
 
 static int is_before_in_full(void *arg, const struct touch *touch)
 {
-	struct relax *relax = arg;
-
-	return is_reached(relax, &relax->full, relax->full_reach, &touch->full);
+	return relax_is_before(arg, &touch->full);
 }
 
 static int is_before_in_loose(struct relax *relax, const struct touch *touch)
 {
-	return is_reached(relax, &relax->loose, relax->loose_reach, &touch->loose);
+	return order_reaches(&relax->loose_reaches, &relax->loose, &touch->loose);
 }
 
 /* Launches, copies, memsets, graphs of them; that memory is allocated or freed matters to all. */
@@ -306,6 +306,21 @@ static int may_conflict(struct relax *relax, const struct walk_call *call, int64
 	return !other->complete || access_compare(relax->reader, one, other) != OVERLAP_NONE;
 }
 
+/* The pair was reported, for other memory that both touch. */
+static int is_told(struct relax *relax, const struct touch *touch)
+{
+	struct relax_told *told = &relax->told[(uint64_t)touch->call % RELAX_TOLD];
+
+	return told->step == relax->full_reaches.step && told->call == touch->call;
+}
+
+static int tell(struct relax *relax, const struct walk_call *call, const struct touch *touch)
+{
+	relax->told[(uint64_t)touch->call % RELAX_TOLD] =
+		(struct relax_told){ relax->full_reaches.step, touch->call };
+	return relax->lost(relax->arg, call, touch);
+}
+
 /* The last that loses its order and may need it; those before it may, too. */
 static int check_ring(struct relax *relax, const struct walk_call *call, int64_t key,
 	const struct ring *ring)
@@ -316,12 +331,12 @@ static int check_ring(struct relax *relax, const struct walk_call *call, int64_t
 	for (int tries = 0; last >= oldest(ring); last--, tries++) {
 		int conflict;
 
-		if (is_before_in_loose(relax, at(ring, last)))
+		if (is_before_in_loose(relax, at(ring, last)) || is_told(relax, at(ring, last)))
 			return 0;
 		conflict =
 			tries < CONFLICT_TRIES ? may_conflict(relax, call, key, at(ring, last)) : 1;
 		if (conflict)
-			return conflict < 0 ? -1 : relax->lost(relax->arg, call, at(ring, last));
+			return conflict < 0 ? -1 : tell(relax, call, at(ring, last));
 	}
 	return ring->count > RELAX_DEPTH ? relax->lost(relax->arg, call, NULL) : 0;
 }
@@ -445,7 +460,6 @@ int relax_both(struct relax *relax, const struct walk_call *call)
 {
 	int fetches = relax->fetched && relax_fetches(call), all_known = 0;
 
-	relax->step++;
 	relax->host_slot = -1;
 	if (fetches) {
 		all_known = find_keys(relax, call);
@@ -454,6 +468,8 @@ int relax_both(struct relax *relax, const struct walk_call *call)
 	}
 	if (order_step(&relax->full, call) || order_step(&relax->loose, call))
 		return -1;
+	order_reaches_begin(&relax->full_reaches);
+	order_reaches_begin(&relax->loose_reaches);
 	if (!relax->full.epoch.seq || !relax->loose.epoch.seq) {
 		forget(relax, call);
 		return 0;

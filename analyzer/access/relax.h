@@ -19,6 +19,7 @@
 #include "access.h"
 #include "db.h"
 #include "order.h"
+#include "order_reaches.h"
 #include "run_columns.h"
 #include "walk.h"
 
@@ -34,18 +35,18 @@ struct touch {
 	int slot;                       /* its place among the last RELAX_DEPTH of its stream */
 };
 
-/* How far an agent lies before the present operation (order_reach()). */
-struct relax_reach {
+/* An operation that was reported with the present one. */
+struct relax_told {
 	uint64_t step;
-	uint32_t key, set, seq;
+	int64_t call;
 };
 
-#define RELAX_REACHES 256
+#define RELAX_TOLD 1024
 
 struct relax {
 	struct order full, loose;
-	uint64_t step; /* of relax_both(), so far; what is of another one is forgotten */
-	struct relax_reach full_reach[RELAX_REACHES], loose_reach[RELAX_REACHES]; /* by key */
+	struct order_reaches full_reaches, loose_reaches; /* of the present call */
+	struct relax_told told[RELAX_TOLD];               /* by call */
 	/* later's operation is ordered after earlier's in full and not in loose; earlier NULL:
 	 * after one that is not remembered, perhaps.  -1 stops. */
 	int (*lost)(void *arg, const struct walk_call *later, const struct touch *earlier);
@@ -77,6 +78,9 @@ int64_t relax_given_up(const struct relax *relax);
 
 /* The next call, seen by both orders; pairs that lose their order are reported. */
 int relax_both(struct relax *relax, const struct walk_call *call);
+
+/* While a pair is reported: 1 if a point that full gave is surely before the later operation. */
+int relax_is_before(struct relax *relax, const struct order_epoch *epoch);
 
 /* The next call, seen by full alone: one that submits no operation. */
 int relax_full(struct relax *relax, const struct walk_call *call);

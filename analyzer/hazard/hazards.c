@@ -214,10 +214,16 @@ static enum order_strength order_of_streams(void *arg, const struct past_access 
 	const struct memory_access *access)
 {
 	struct hazards *hazards = arg;
-	enum order_strength strength = order_before_node(hazards->order, past->by.epoch,
+	enum order_strength strength;
+
+	hazards->launched_early = 0;
+	/* Most are. */
+	if (!past->by.acts && !hazards->now.acts &&
+		order_reaches(&hazards->reaches, hazards->order, &past->by.epoch))
+		return ORDER_GUARANTEED;
+	strength = order_before_node(hazards->order, past->by.epoch,
 		past->by.acts ? past->by.exec : 0, past->by.acts ? past->access.node : 0,
 		hazards->now.acts ? access->node : 0);
-
 	hazards->launched_early =
 		strength == ORDER_UNKNOWN && is_early(hazards, &past->by, &hazards->now, access);
 	if (hazards->launched_early)
@@ -369,6 +375,7 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 		map_set(&hazards->told, (uint64_t)call->stream, (uint64_t)call->enter))
 		return -1;
 	hazards->order = order;
+	order_reaches_begin(&hazards->reaches);
 	hazards->process = call->process;
 	hazards->now = point_of(order, call);
 	hazards->ordering = (struct ordering){ order_of_streams, hazards };

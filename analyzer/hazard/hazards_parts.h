@@ -11,6 +11,7 @@
 #include "hazards.h"
 #include "history.h"
 #include "operations.h"
+#include "order_reaches.h"
 #include "run_columns.h"
 #include "usage.h"
 
@@ -64,6 +65,7 @@ struct hazards {
 	size_t count;
 	/* While a call is looked at: */
 	struct order *order;
+	struct order_reaches reaches;
 	struct ordering ordering;
 	struct operation_point now;
 	int launched_early; /* the order asked for last: none, as the later kernel begins early */

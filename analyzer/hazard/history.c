@@ -16,6 +16,8 @@ int history_check(const struct history *history, const struct ordering *ordering
 		enum order_strength strength;
 
 		if (past->access.high <= access->low || access->high <= past->access.low ||
+			(past->access.direction == ACCESS_READ &&
+				access->direction == ACCESS_READ) ||
 			past->by.stretch != by->stretch || is_same_operation(&past->by, by))
 			continue;
 		/* Most are in order, which is quicker to see than what they have in common. */
@@ -61,11 +63,16 @@ int history_add(struct history *history, const struct ordering *ordering,
 	struct past_access *more;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < history->count; i++)
+	for (size_t i = 0; i < history->count; i++) {
+		struct past_access *past = &history->past[i];
+
 		/* Accesses of one operation stay beside each other. */
-		if (is_same_operation(&history->past[i].by, by) ||
-			!stands_for(access, by, &history->past[i], ordering))
-			history->past[kept++] = history->past[i];
+		if (!is_same_operation(&past->by, by) && stands_for(access, by, past, ordering))
+			continue;
+		if (kept != i)
+			history->past[kept] = *past;
+		kept++;
+	}
 	history->count = kept;
 	if (history->count == HISTORY_MOST) {
 		history->crowded = 1;

@@ -27,9 +27,6 @@
 /* Waits of a stream that later work is held against; those before are settled. */
 #define OPEN_LIMIT 16
 
-/* Pairs remembered by the earlier call. */
-#define LOST_PAIRS 1024
-
 /* The longest hold of a wait. */
 struct wait {
 	int64_t call, process;
@@ -71,10 +68,6 @@ struct search {
 	struct idmap waits;  /* call -> struct wait: those that held something */
 	struct idmap open;   /* stream -> struct open_waits */
 	struct wait *asking;
-	/* Pairs of calls that were lost(), as each allocation that they share says it. */
-	struct pair {
-		int64_t later, earlier;
-	} pair[LOST_PAIRS];
 };
 
 /* An operation that was held by waits for events, and one of them. */
@@ -237,24 +230,32 @@ static int is_behind(const struct wait *wait, const struct touch *touch)
 	return order_clock_strength(wait->clock, &wait->own, &touch->full) == ORDER_GUARANTEED;
 }
 
-/* The last wait of a stream that the present operation comes after and that covers the earlier. */
-static void find_last(const struct search *search, const struct ring *ring,
-	const struct touch *earlier, struct wait **last)
+/*
+ * The last wait of a stream that the present operation comes after and that covers the earlier one,
+ * which was submitted before it.
+ */
+static void find_last(struct search *search, const struct ring *ring, const struct touch *earlier,
+	struct wait **last)
 {
-	for (size_t k = 0; k < ring->count && k < OPEN_LIMIT; k++) {
-		struct wait *wait = ring->wait[k];
+	size_t count = ring->count < OPEN_LIMIT ? ring->count : OPEN_LIMIT;
 
-		if ((!*last || wait->call > (*last)->call) && is_behind(wait, earlier) &&
-			order_before(&search->relax.full, wait->epoch) == ORDER_GUARANTEED)
+	for (size_t k = 0; k < count; k++) {
+		struct wait *wait = ring->wait[(ring->count - 1 - k) % OPEN_LIMIT];
+
+		if (wait->call < earlier->call || (*last && wait->call <= (*last)->call))
+			return;
+		if (relax_is_before(&search->relax, &wait->epoch) && is_behind(wait, earlier)) {
 			*last = wait;
+			return;
+		}
 	}
 }
 
 /* An operation that is not remembered may be behind any of them. */
-static void need_all(const struct search *search, const struct ring *ring)
+static void need_all(struct search *search, const struct ring *ring)
 {
 	for (size_t k = 0; k < ring->count && k < OPEN_LIMIT; k++)
-		if (order_before(&search->relax.full, ring->wait[k]->epoch) == ORDER_GUARANTEED)
+		if (relax_is_before(&search->relax, &ring->wait[k]->epoch))
 			need(ring->wait[k], WALK_NEVER);
 }
 
@@ -262,12 +263,8 @@ static void need_all(const struct search *search, const struct ring *ring)
 static int lost(void *arg, const struct walk_call *later, const struct touch *earlier)
 {
 	struct search *search = arg;
-	struct pair *pair = earlier ? &search->pair[earlier->call % LOST_PAIRS] : NULL;
 
-	if (pair && pair->later == later->id && pair->earlier == earlier->call)
-		return 0;
-	if (pair)
-		*pair = (struct pair){ later->id, earlier->call };
+	(void)later;
 	for (size_t i = 0; i < search->open.size; i++) {
 		struct open_waits *open = search->open.slot[i].object;
 		struct wait *last = NULL;

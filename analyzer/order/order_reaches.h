@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which earlier operations lie surely before the present one, for who asks of many: how far each
+ * agent lies before it (order_reach()) is looked up once.
+ */
+#ifndef CUFENCE_ORDER_REACHES_H
+#define CUFENCE_ORDER_REACHES_H
+
+#include "order.h"
+
+#define ORDER_REACHES 256
+
+/* Zero-initialized, it has to begin. */
+struct order_reaches {
+	uint64_t step; /* of present operations so far; what is of another one is forgotten */
+	struct order_reached {
+		uint64_t step;
+		uint32_t key, set, seq;
+	} reached[ORDER_REACHES]; /* by key */
+};
+
+/* The order has stepped a call. */
+static inline void order_reaches_begin(struct order_reaches *reaches)
+{
+	reaches->step++;
+}
+
+/* 1: order_before() says ORDER_GUARANTEED; 0: it does not. */
+static inline int order_reaches(struct order_reaches *reaches, const struct order *order,
+	const struct order_epoch *epoch)
+{
+	struct order_reached *reached = &reaches->reached[epoch->key % ORDER_REACHES];
+
+	if (reached->step != reaches->step || reached->key != epoch->key ||
+		reached->set != epoch->set)
+		*reached = (struct order_reached){ reaches->step, epoch->key, epoch->set,
+			order_reach(order, epoch) };
+	return epoch->seq && epoch->seq <= reached->seq;
+}
+
+#endif
