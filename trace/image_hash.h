@@ -20,7 +20,7 @@ static inline void image_name(uint64_t hash, char name[IMAGE_NAME_SIZE])
 	name[IMAGE_NAME_SIZE - 1] = '\0';
 }
 
-/* The recorder's limit for an image that it stores: cuBLAS unpacks its kernels to 8 MiB and more. */
+/* The recorder's limit for an image that it stores: cuBLAS unpacks kernels to over 8 MiB. */
 #define IMAGE_MOST_BYTES (48u << 20)
 
 /* Of an image that lies in a file so many bytes at most are compared: image_file_record.start. */
