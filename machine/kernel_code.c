@@ -495,10 +495,11 @@ static const struct {
 	{ 75, 99, 0x28, MACHINE_WORD_STACK },
 	{ 75, 89, 0x40, MACHINE_WORD_BANK },
 	{ 80, 89, 0x118, MACHINE_WORD_DESCRIPTOR },
-	{ 90, 99, 0x198, MACHINE_WORD_BANK },
+	{ 90, 99, 0xc0, MACHINE_WORD_BANK },
+	{ 90, 99, 0x198, MACHINE_WORD_PARAMETERS },
 	{ 90, 99, 0x208, MACHINE_WORD_DESCRIPTOR },
 	{ 100, 121, 0x2f8, MACHINE_WORD_LOCAL },
-	{ 100, 121, 0x348, MACHINE_WORD_BANK },
+	{ 100, 121, 0x348, MACHINE_WORD_PARAMETERS },
 	{ 100, 121, 0x358, MACHINE_WORD_DESCRIPTOR },
 	{ 100, 121, 0x360, MACHINE_WORD_BLOCK_X },
 	{ 100, 121, 0x364, MACHINE_WORD_BLOCK_Y },
@@ -517,7 +518,7 @@ enum machine_word machine_driver_word(unsigned arch, uint32_t offset)
 	return MACHINE_WORD_OTHER;
 }
 
-uint32_t machine_bank_origin(unsigned arch)
+uint32_t machine_parameters_begin(unsigned arch)
 {
-	return arch < 90 ? 0 : arch < 100 ? 0x210 : 0x380;
+	return arch < 100 ? 0x210 : 0x380;
 }

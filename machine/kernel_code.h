@@ -115,11 +115,12 @@ enum machine_word {
 	/* 64 bits, this word and the next one: generic addresses */
 	MACHINE_WORD_SHARED,     /* of shared memory's byte 0 */
 	MACHINE_WORD_LOCAL,      /* of local memory's byte 0 */
-	MACHINE_WORD_BANK,       /* of byte machine_bank_origin() of this bank */
+	MACHINE_WORD_BANK,       /* of byte 0 of this bank */
+	MACHINE_WORD_PARAMETERS, /* of byte machine_parameters_begin() of it */
 	MACHINE_WORD_DESCRIPTOR, /* of global memory, for desc[UR] */
 };
 /* Which word lies at that offset; of 64 bits, of the first half. */
 enum machine_word machine_driver_word(unsigned arch, uint32_t offset);
-uint32_t machine_bank_origin(unsigned arch);
+uint32_t machine_parameters_begin(unsigned arch);
 
 #endif

@@ -62,6 +62,15 @@ struct ptx_operand lower_shared_window(struct lower *lower)
 	return half_of_window(lower, variable(VARIABLE_OF_SHARED, 0), 1);
 }
 
+/* Of the constant bank, as the driver word gives it. */
+static struct ptx_operand bank_address(const struct lower *lower, enum machine_word word)
+{
+	uint32_t begin =
+		word == MACHINE_WORD_BANK ? 0 : machine_parameters_begin(lower->code->arch);
+
+	return variable(VARIABLE_OF_PARAMETERS, (int64_t)begin - lower->kernel->parameter_base);
+}
+
 /* What the driver puts below the parameters. */
 static struct ptx_operand driver_word(struct lower *lower, uint32_t offset)
 {
@@ -81,11 +90,8 @@ static struct ptx_operand driver_word(struct lower *lower, uint32_t offset)
 	case MACHINE_WORD_STACK:
 		return variable(VARIABLE_OF_STACK, 0);
 	case MACHINE_WORD_BANK:
-		return half_of_window(lower,
-			variable(VARIABLE_OF_PARAMETERS,
-				(int64_t)machine_bank_origin(lower->code->arch) -
-					lower->kernel->parameter_base),
-			0);
+	case MACHINE_WORD_PARAMETERS:
+		return half_of_window(lower, bank_address(lower, word), 0);
 	case MACHINE_WORD_SHARED:
 		return half_of_window(lower, variable(VARIABLE_OF_SHARED, 0), 0);
 	case MACHINE_WORD_LOCAL:
@@ -95,14 +101,12 @@ static struct ptx_operand driver_word(struct lower *lower, uint32_t offset)
 		break;
 	}
 	/* The upper half of one of 64 bits. */
-	switch (offset >= 4 ? machine_driver_word(lower->code->arch, offset - 4)
-			    : MACHINE_WORD_OTHER) {
+	word = offset >= 4 ? machine_driver_word(lower->code->arch, offset - 4)
+			   : MACHINE_WORD_OTHER;
+	switch (word) {
 	case MACHINE_WORD_BANK:
-		return half_of_window(lower,
-			variable(VARIABLE_OF_PARAMETERS,
-				(int64_t)machine_bank_origin(lower->code->arch) -
-					lower->kernel->parameter_base),
-			1);
+	case MACHINE_WORD_PARAMETERS:
+		return half_of_window(lower, bank_address(lower, word), 1);
 	case MACHINE_WORD_SHARED:
 		return half_of_window(lower, variable(VARIABLE_OF_SHARED, 0), 1);
 	case MACHINE_WORD_LOCAL:

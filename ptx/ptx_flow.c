@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+/* Loops with several entries, after which a function is given up. */
+#define HEADS_LIMIT 64
+
 static int ends_block(const struct ptx_instruction *in)
 {
 	return in->opcode == OP_BRA || in->opcode == OP_BRX || in->opcode == OP_RET ||
@@ -123,6 +126,7 @@ static int put_in_order(struct ptx_function *function)
 	uint32_t *stack = malloc((count + 1) * sizeof(*stack));
 	uint32_t *next = calloc(count + 1, sizeof(*next));
 
+	free(function->order);
 	function->order = malloc((count + 1) * sizeof(*function->order));
 	if (!stack || !next || !function->order) {
 		free(stack);
@@ -203,9 +207,11 @@ int ptx_dominates(const struct ptx_function *function, uint32_t a, uint32_t b)
 	return a == b;
 }
 
-/* A loop that is entered in two places has no head: it is not understood. */
-static int find_loops(struct ptx_function *function)
+/* The edge that leads back to where not all ways into its loop come by; edge_count: there is none. */
+static uint32_t find_loops(struct ptx_function *function)
 {
+	for (uint32_t i = 0; i < function->block_count; i++)
+		function->block[i].is_head = 0;
 	for (uint32_t i = 0; i < function->order_count; i++) {
 		uint32_t from = function->order[i];
 		const struct ptx_block *block = &function->block[from];
@@ -216,11 +222,29 @@ static int find_loops(struct ptx_function *function)
 			if (function->block[to].order > block->order)
 				continue;
 			if (!ptx_dominates(function, to, from))
-				return ptx_refuse(function, "a loop with two entries");
+				return block->edge + e;
 			function->block[to].is_head = 1;
 		}
 	}
-	return 0;
+	return function->edge_count;
+}
+
+/* Each loop gets a head. */
+static int make_loops(struct ptx_function *function)
+{
+	for (int tries = 0; tries < HEADS_LIMIT; tries++) {
+		uint32_t edge;
+
+		if (put_in_order(function))
+			return -1;
+		find_dominators(function);
+		edge = find_loops(function);
+		if (edge == function->edge_count)
+			return 0;
+		if (ptx_give_head(function, edge))
+			return -1;
+	}
+	return ptx_refuse(function, "loops with many entries");
 }
 
 int ptx_make_flow(struct ptx_function *function)
@@ -235,10 +259,9 @@ int ptx_make_flow(struct ptx_function *function)
 		return ptx_refuse(function, "out of memory");
 	rc = cut_blocks(function, starts);
 	free(starts);
-	if (rc || connect(function) || put_in_order(function))
+	if (rc || connect(function))
 		return -1;
-	find_dominators(function);
-	if (find_loops(function) || ptx_make_dependences(function) || ptx_make_registers(function))
+	if (make_loops(function) || ptx_make_dependences(function) || ptx_make_registers(function))
 		return -1;
 	ptx_drop_idle(function);
 	return 0;

@@ -288,6 +288,9 @@ uint32_t ptx_add_variable(struct ptx_function *function, const struct ptx_token 
 int ptx_parse_code(struct ptx_module *module, struct ptx_function *function);
 int ptx_make_flow(struct ptx_function *function);
 
+/* One head for the loop with several entries that the edge closes; 0, or -1 with function->why. */
+int ptx_give_head(struct ptx_function *function, uint32_t edge);
+
 /* What decides whether each block runs: decide of blocks and of the function. */
 int ptx_make_dependences(struct ptx_function *function);
 

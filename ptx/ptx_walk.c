@@ -170,7 +170,9 @@ static int assume_way(struct ptx_frame *frame, struct ptx_state *way, const stru
 
 	if (edge->taken >= 0)
 		return ptx_assume(frame, way, (uint32_t)last->guard, edge->taken, 0);
-	return last->opcode != OP_BRX ||
+	if (last->opcode != OP_BRX)
+		return 1;
+	return last->count &&
 		ptx_assume_number(frame, way, &function->operand[last->operand], number);
 }
 

@@ -125,7 +125,9 @@ static void knows_the_drivers_words(void **state)
 	assert_int_equal(machine_driver_word(120, 0x370), MACHINE_WORD_GRID_X);
 	assert_int_equal(machine_driver_word(86, 0x118), MACHINE_WORD_DESCRIPTOR);
 	assert_int_equal(machine_driver_word(90, 0x118), MACHINE_WORD_OTHER);
-	assert_int_equal(machine_bank_origin(90), 0x210);
+	assert_int_equal(machine_driver_word(90, 0xc0), MACHINE_WORD_BANK);
+	assert_int_equal(machine_driver_word(90, 0x198), MACHINE_WORD_PARAMETERS);
+	assert_int_equal(machine_parameters_begin(90), 0x210);
 }
 
 /* Cut anywhere, or with any byte changed: refused or read, nothing outside. */

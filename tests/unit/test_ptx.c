@@ -138,6 +138,16 @@ static void test_a_pointer_that_walks_ends_where_its_counter_does(void **unused)
 		"8 store 0..1996 250x8\n");
 }
 
+/* The first round of some blocks begins in the middle. */
+static void test_a_loop_may_have_two_entries(void **unused)
+{
+	check(KERNEL(ADDRESS "mov.u32 %r8, 0; setp.eq.s32 %p3, %r1, 0; @%p3 bra MIDDLE;\n"
+			     "TOP:\nld.global.f32 %f1, [%rd4];\n"
+			     "MIDDLE:\nst.global.f32 [%rd5], %f1;\n"
+			     "add.s32 %r8, %r8, 1; setp.lt.s32 %p2, %r8, 4; @%p2 bra TOP;\n"),
+		"0 load 0..4096 at most\n8 store 0..4096\n");
+}
+
 static void test_nested_loops_keep_their_strides(void **unused)
 {
 	check(KERNEL("mov.u32 %r8, 0;\n"
@@ -604,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_without_a_launch_only_directions_are_known),
 		cmocka_unit_test(test_a_grid_stride_loop_covers_everything_below_n),
 		cmocka_unit_test(test_a_pointer_that_walks_ends_where_its_counter_does),
+		cmocka_unit_test(test_a_loop_may_have_two_entries),
 		cmocka_unit_test(test_nested_loops_keep_their_strides),
 		cmocka_unit_test(test_every_other_element_is_a_stride),
 		cmocka_unit_test(test_vectors_are_as_wide_as_all_their_elements),
