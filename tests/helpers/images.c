@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads the same PTX text three times, as those do who compile at run time; or [FILE] from that file,
- * which is removed then. */
+/*
+ * Loads the same PTX text three times, as those do who compile at run time.  FILE: once, from that
+ * file, which is removed then.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
