@@ -7,6 +7,8 @@
 #define SHRINK_LIMIT 3
 /* How often what enters may change before a register is given up. */
 #define RESET_LIMIT 8
+/* Passes after which what a register is at a loop's head only grows. */
+#define PATIENCE 24
 
 static uint32_t rounds_of(struct ptx_frame *frame, uint32_t block)
 {
@@ -211,6 +213,42 @@ static struct ptx_range join_entry(struct ptx_frame *frame, const struct ptx_hea
 	return range;
 }
 
+static int is_kept(const struct ptx_value *old, const struct ptx_value *entry,
+	const struct ptx_value *back)
+{
+	return ptx_same(old, entry) && (!back || ptx_same(old, back));
+}
+
+/*
+ * After many passes: all that the register ever was, with no bounds.  There are few such steps to
+ * anything, so that it comes to an end.
+ */
+static struct ptx_value all_it_was(struct ptx_frame *frame, const struct ptx_head *head,
+	uint32_t slot, const struct ptx_value *entry)
+{
+	const struct ptx_value *other[2] = { entry, head->back ? &head->back->many[slot] : NULL };
+	struct ptx_value value = head->last->many[slot], whole[2];
+
+	if (is_kept(&value, other[0], other[1]))
+		return value;
+	for (int i = 0; i < 2 && other[i]; i++) {
+		uint8_t half = value.half ? value.half : other[i]->half;
+
+		if ((value.half || other[i]->half) && !ptx_halves_of_one(&value, other[i], whole)) {
+			value = ptx_interval(INT64_MIN, INT64_MAX);
+			value.loaded = 1;
+			return value;
+		}
+		ptx_join_base(frame->walk, &value, other[i]);
+		value.loaded |= other[i]->loaded;
+		value.half = half;
+	}
+	value.count = 0;
+	value.low = INT64_MIN;
+	value.high = INT64_MAX;
+	return value;
+}
+
 static void enter_register(struct ptx_frame *frame, uint32_t block, uint32_t slot,
 	struct ptx_state *state, uint32_t rounds)
 {
@@ -221,6 +259,10 @@ static void enter_register(struct ptx_frame *frame, uint32_t block, uint32_t slo
 	uint32_t symbol = PTX_NO_SYMBOL;
 	struct ptx_range range;
 
+	if (frame->passes >= PATIENCE) {
+		state->many[slot] = all_it_was(frame, head, slot, &entry);
+		return;
+	}
 	if (try_evenly(reg, &state->many[slot], back, rounds, &value)) {
 		bound_evenly(frame, head, slot, state, &value);
 		state->many[slot] = value;
@@ -284,6 +326,22 @@ static int enter_high(struct ptx_frame *frame, uint32_t block, uint32_t slot,
 	return 0;
 }
 
+/*
+ * After many passes symbols that only one of two passes made do not count: no register here has
+ * them, and what is made behind the head is made before it is used.
+ */
+static int are_ranges_as_last_time(const struct ptx_frame *frame, const struct ptx_range *last,
+	const struct ptx_range *range)
+{
+	if (frame->passes < PATIENCE)
+		return !memcmp(last, range, frame->walk->symbol_count * sizeof(*range));
+	for (uint32_t i = 0; i < frame->walk->symbol_count; i++)
+		if (last[i].low <= last[i].high && range[i].low <= range[i].high &&
+			(last[i].low != range[i].low || last[i].high != range[i].high))
+			return 0;
+	return 1;
+}
+
 static int is_as_last_time(struct ptx_frame *frame, const struct ptx_head *head,
 	const struct ptx_state *state)
 {
@@ -293,8 +351,7 @@ static int is_as_last_time(struct ptx_frame *frame, const struct ptx_head *head,
 	if (head->last->fact_count != state->fact_count ||
 		head->last->split_count != state->split_count)
 		return 0;
-	return !memcmp(head->last->range, state->range,
-		frame->walk->symbol_count * sizeof(*state->range));
+	return are_ranges_as_last_time(frame, head->last->range, state->range);
 }
 
 static uint32_t block_of(const struct ptx_function *function, uint32_t instruction)

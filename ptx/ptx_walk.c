@@ -369,14 +369,15 @@ void ptx_frame_release(struct ptx_frame *frame)
 int ptx_walk_function(struct ptx_frame *frame, const struct ptx_state *start)
 {
 	struct ptx_walk *walk = frame->walk;
-	int collects = walk->collects, passes = 0;
+	int collects = walk->collects;
 
 	walk->collects = 0;
+	frame->passes = 0;
 	do {
 		walk->cells_changed = 0;
 		if (pass(frame, start))
 			return -1;
-		if (++passes == PASS_LIMIT)
+		if (++frame->passes == PASS_LIMIT)
 			return ptx_fail(walk, "loops that do not settle");
 	} while (frame->changed || walk->cells_changed);
 	walk->collects = collects;

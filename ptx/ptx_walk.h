@@ -136,6 +136,7 @@ struct ptx_frame {
 	uint32_t path;
 	unsigned depth;
 	int changed;
+	int passes;               /* over the function, until now */
 	struct ptx_value *single; /* by register */
 	uint32_t *condition_of;   /* by register: condition + 1 */
 	struct ptx_condition *condition;

@@ -425,6 +425,17 @@ typedef uint64_t word_pair[2];
 	{ \
 		0x0000000400000986 | (reg) << 24 | (guard) << 12, 0x000fe2000c101904 \
 	}
+/*
+ * Half of an address is added again and again to what is added to the address, until P0:
+ * IMAD.WIDE R10, R5, 8, R10; STG [R10], R28; LDC.64 R10; IADD3 R5, R5, R11; @P0 BRA
+ */
+#define UNSETTLED \
+	{ 0x00000008050a7825, 0x000fca00078e020a }, { 0x0000001c0a007986, 0x0003e8000c101b06 }, \
+		{ 0x00008400ff0a7b82, 0x002e220000000a00 }, \
+		{ 0x0000000b05057210, 0x080fe40007ffe0ff }, \
+	{ \
+		0xfffffffc00ec0947, 0x000fc0000383ffff \
+	}
 #define END \
 	{ \
 		0x000000000000794d, 0x000fea0003800000 \
@@ -450,6 +461,7 @@ static const struct {
 	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, COMPARE, STORE(2, 0), END }, "", 0 },
 	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, NEXT, COMPARE, NEXT, STORE(2, 0), END },
 		"", 0 },
+	{ { UNSETTLED, END }, "0S ", 1 },
 	/* Registers change places. */
 	{ { POINTERS, TID(4), SWAP(2, 8), SWAP(3, 9), STORE(2, 7), END }, "8S ", 1 },
 	{ { POINTERS, TID(4), SWAP(2, 8), SWAP(3, 9), STORE(8, 7), END }, "0S ", 1 },
