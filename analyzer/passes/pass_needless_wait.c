@@ -14,9 +14,11 @@
  * likely needless only where most of its waits kept work back for nothing: work of a stream that
  * was idle, in no order with what was waited for.  All other places are possible, and so are waits
  * among records of events of which a time is taken, in processes of which several threads submit,
- * and where others may use the memory.
+ * and where others may use the memory.  A wait that a library makes in the line of a script that
+ * copies to the device is for neither: that line does not say that it waits.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "constants.h"
@@ -27,19 +29,24 @@
 #include "pass.h"
 #include "polls.h"
 #include "waits_fruitless.h"
+#include "waits_segment.h"
 
 /* A lost order is blamed on waits so far back, else on all. */
 #define BLAME_LIMIT 4096
 /* Waits in a row of which one knows what they kept back. */
 #define OPEN_LIMIT 16
 
+enum hidden { HIDDEN_UNKNOWN, HIDDEN_NO, HIDDEN_BELOW_COPY };
+
 struct place {
 	int64_t waits, needed, apart; /* those left out, and of them */
+	enum hidden hidden;
 };
 
 /* A wait that the other order does not see. */
 struct skipped {
 	int64_t call, process, exit;
+	int64_t upload;       /* as of struct thread */
 	int64_t cost, usable; /* ns; of the host and the device, until the thread's next wait */
 	struct place *place;
 	struct cover cover;
@@ -51,6 +58,7 @@ struct thread {
 	int in_row;  /* nothing was submitted since */
 	size_t open[OPEN_LIMIT]; /* numbers of those left out in that row */
 	size_t open_count;
+	int64_t upload; /* its last work, if that is an Async copy to the device, or 0 */
 	int64_t asked,
 		since; /* the stream or event that it asks in vain, since when, ns; 0: none */
 	int often;     /* and again */
@@ -70,6 +78,7 @@ struct search {
 	struct host_view view;
 	struct feeds feeds;
 	struct polls polls;
+	struct segments segments; /* run NULL: not opened */
 	struct idmap places, threads, processes;
 	struct skipped *skipped;
 	size_t count;
@@ -227,6 +236,7 @@ static int see_wait(struct search *search, struct thread *thread, const struct w
 	struct skipped skipped = { .call = call->id,
 		.process = call->process,
 		.exit = call->exit,
+		.upload = thread->upload,
 		.cost = call->exit - enter,
 		.place = place,
 		.timed = thread->timed || feeds_is_timed(&search->feeds, call->event) };
@@ -277,6 +287,8 @@ static int see_work(struct search *search, struct thread *thread, const struct w
 	else
 		process->submitter = call->thread;
 	process->last = call->id;
+	thread->upload =
+		call_is_async_copy(call->kind) && call->direction == COPY_H2D ? call->id : 0;
 	hold_back(search, thread, call);
 	thread->in_row = 0;
 	return 0;
@@ -371,24 +383,49 @@ static int is_found(const struct place *place)
 	return place->needed <= 1 && place->waits - place->needed >= FINDING_MIN_COUNT;
 }
 
+/* All calls of a place come from one line: the first that is asked about says it for all. */
+static int find_hidden(struct search *search, const struct skipped *skipped)
+{
+	int rc;
+
+	if (skipped->place->hidden != HIDDEN_UNKNOWN || !skipped->upload)
+		return 0;
+	if (!search->segments.run && segments_open(&search->segments, search->relax.full.db))
+		return -1;
+	rc = segments_of_one_line(&search->segments, skipped->call, skipped->upload);
+	skipped->place->hidden = rc > 0 ? HIDDEN_BELOW_COPY : HIDDEN_NO;
+	return rc < 0 ? -1 : 0;
+}
+
 static enum confidence confidence_of(const struct skipped *skipped, const struct process *process)
 {
 	int apart = 2 * skipped->place->apart >= skipped->place->waits;
 
-	return apart && !skipped->timed && process->submitter > 0 && !process->shares
-		? CONFIDENCE_LIKELY
-		: CONFIDENCE_POSSIBLE;
+	if (process->shares)
+		return CONFIDENCE_POSSIBLE;
+	if (skipped->upload && skipped->place->hidden == HIDDEN_BELOW_COPY)
+		return CONFIDENCE_LIKELY;
+	return apart && !skipped->timed && process->submitter > 0 ? CONFIDENCE_LIKELY
+								  : CONFIDENCE_POSSIBLE;
 }
 
 /* Behind its last work a process is about to end; what records are missing may have needed it. */
+static int is_reported(const struct search *search, const struct skipped *skipped,
+	const struct process *process)
+{
+	return !skipped->needed && process && skipped->call <= process->last &&
+		!map_get(&search->run->gaps, (uint64_t)skipped->process, 0) &&
+		is_found(skipped->place);
+}
+
 static int report(struct search *search, const struct skipped *skipped)
 {
 	const struct process *process = idmap_get(&search->processes, skipped->process);
 
-	if (skipped->needed || !process || skipped->call > process->last ||
-		map_get(&search->run->gaps, (uint64_t)skipped->process, 0) ||
-		!is_found(skipped->place))
+	if (!is_reported(search, skipped, process))
 		return 0;
+	if (find_hidden(search, skipped))
+		return -1;
 	return findings_add(search->findings,
 		&(struct instance){ .rule = RULE_needless_wait,
 			.process = skipped->process,
@@ -416,6 +453,8 @@ static void free_search(struct search *search)
 	host_view_release(&search->view);
 	feeds_close(&search->feeds);
 	polls_release(&search->polls);
+	if (search->segments.run)
+		segments_close(&search->segments);
 	idmap_release(&search->places, free);
 	idmap_release(&search->threads, free);
 	idmap_release(&search->processes, free);
@@ -464,4 +503,35 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	return 0;
 }
 
-const struct pass pass_needless_wait = { .run = run, .say = say };
+static char *place_of_call(struct words *words, int64_t call)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int rc = out ? words_place(words, call, out) : -1;
+
+	if (out)
+		fclose(out);
+	if (!rc)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The library waits for its own copy, in one line of the script. */
+static int fix(struct words *words, const struct instance *worst, FILE *out)
+{
+	int script = words_has_script(words, worst->process);
+	char *at = place_of_call(words, worst->call);
+	char *copy = place_of_call(words, worst->other_call);
+
+	if (script > 0 && at && copy && *at && !strcmp(at, copy))
+		fputs("copy with non_blocking=True: memory that is not pinned has been read when "
+		      "the copy returns",
+			out);
+	free(at);
+	free(copy);
+	return script < 0 || !at || !copy ? -1 : 0;
+}
+
+const struct pass pass_needless_wait = { .run = run, .say = say, .fix = fix };

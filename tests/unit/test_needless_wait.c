@@ -342,6 +342,45 @@ static void a_query_now_and_then_is_not(void **state)
 	assert_string_equal(found(s, 2640), "");
 }
 
+/* x.to("cuda"): below one line of a script the library waits for its copy, and so for the kernel
+ * before it. */
+static void to_device(struct shop *s, int64_t at_wait)
+{
+	for (int i = 0; i < 8; i++) {
+		double t = 400 * i;
+
+		launch(s, t, s->a, s->mine);
+		MINI_CALL(&s->mini, .type = CALL_cuMemcpyHtoDAsync_v2, .at = t + 3, .stream = s->a,
+			.site = s->at_copy, .bytes = 4096, .direction = 1 + COPY_H2D,
+			.dst = "device", .src = "pageable", .runs = { t + 312, t + 313 });
+		MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = t + 6, .until = t + 315,
+			.stream = s->a, .site = at_wait);
+	}
+	mini_exec(&s->mini,
+		"INSERT INTO frame (site, depth, address, function, file, line, user) "
+		"SELECT id, 0, (1 << 63) | (7 << 32) | line, function, 'train.py', line, 1 "
+		"FROM site");
+	mini_exec(&s->mini, "INSERT INTO code VALUES (1, 7, 0, 1, 'f', 'train.py', x'')");
+}
+
+static void a_wait_below_the_line_of_a_copy_is_likely(void **state)
+{
+	struct shop *s = *state;
+
+	to_device(s, s->at_copy);
+	assert_string_equal(found(s, 3200), "likely 8 30 1");
+	assert_string_equal(mini_text(&s->mini, "SELECT substr(fix, 1, 27) FROM finding_place"),
+		"copy with non_blocking=True");
+}
+
+static void a_wait_in_a_line_of_its_own_is_not(void **state)
+{
+	struct shop *s = *state;
+
+	to_device(s, s->at_wait);
+	assert_string_equal(found(s, 3200), "possible 8 20 0");
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -362,6 +401,8 @@ int main(void)
 		T(memory_that_goes_needs_the_wait),
 		T(a_loop_of_queries_is_a_wait),
 		T(a_query_now_and_then_is_not),
+		T(a_wait_below_the_line_of_a_copy_is_likely),
+		T(a_wait_in_a_line_of_its_own_is_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
