@@ -375,6 +375,31 @@ static void make_shared_20(const char *path, uint64_t calls, unsigned things)
 	share(path, calls, 20);
 }
 
+/* Memory that one stream allocates, another one reads and the first one frees, again and again. */
+static void make_shared_lives(const char *path, uint64_t calls, unsigned things)
+{
+	struct maker *maker = maker_new(path, 1, STREAMS, STREAMS);
+
+	(void)things;
+	create_streams(maker, STREAMS);
+	create_events(maker, STREAMS);
+	for (uint64_t i = 0; i < calls / 8; i++) {
+		unsigned first = (unsigned)(i % STREAMS), second = (first + 1) % STREAMS;
+
+		MAKE(maker, .call = CALL_cuMemAllocAsync, .stream = 1 + first,
+			.ptr = buffer(i % 64), .bytes = ROOM);
+		launch(maker, 0, 1 + first, i % 64, i % 64);
+		record(maker, first, 1 + first);
+		wait_for(maker, first, 1 + second);
+		launch(maker, 0, 1 + second, i % 64, i % 64);
+		record(maker, second, 1 + second);
+		wait_for(maker, second, 1 + first);
+		MAKE(maker, .call = CALL_cuMemFreeAsync, .stream = 1 + first,
+			.ptr = buffer(i % 64));
+	}
+	maker_finish(maker);
+}
+
 enum { M = 1000000 };
 
 /* clang-format off */
@@ -395,6 +420,7 @@ const struct bench_case bench_cases[] = {
 	{ "a graph of 50000 nodes", 50000, 250000, 3, 0, make_large_graph },
 	{ "shared memory, 3 accesses", STREAMS, M / 2, 3, 200000, make_shared_3 },
 	{ "shared memory, 20 accesses", STREAMS, M / 2, 6, 50000, make_shared_20 },
+	{ "shared memory that comes and goes", STREAMS, M, 3, 200000, make_shared_lives },
 };
 /* clang-format on */
 const unsigned bench_case_count = sizeof(bench_cases) / sizeof(*bench_cases);

@@ -208,7 +208,7 @@ static int judge(struct graph_walk *walk, const struct memory_access *access)
 static int keep(struct graph_walk *walk, const struct memory_access *access)
 {
 	struct hazards *hazards = walk->hazards;
-	struct shared *shared = usage_need(&walk->shared, hazards->run, access->allocation);
+	struct shared *shared = usage_need(&hazards->usage, &walk->shared, access->allocation);
 
 	if (!shared)
 		return -1;

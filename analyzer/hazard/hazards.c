@@ -324,23 +324,28 @@ static struct operation_point point_of(const struct order *order, const struct w
 		.acts = order_acts_in_graph(order, order->exec) };
 }
 
-static int see_access(struct hazards *hazards, const struct memory_access *access)
+int hazards_see_access(struct hazards *hazards, const struct memory_access *access)
 {
-	struct shared *shared = idmap_get(&hazards->usage.shared, access->allocation);
+	const struct shared *shared;
 
-	if (!shared || access->direction == ACCESS_UNKNOWN)
+	if (!usage_is_shared(&hazards->usage, access->allocation) ||
+		access->direction == ACCESS_UNKNOWN)
 		return 0;
+	shared = idmap_get(&hazards->usage.shared, access->allocation);
 	hazards_watch(hazards, access->allocation);
-	return hazards_judge(hazards, shared, access);
+	return shared ? hazards_judge(hazards, shared, access) : 0;
 }
 
-static int add_access(struct hazards *hazards, const struct memory_access *access)
+int hazards_add_access(struct hazards *hazards, const struct memory_access *access)
 {
-	struct shared *shared = idmap_get(&hazards->usage.shared, access->allocation);
+	struct shared *shared;
 
-	if (!shared || access->direction == ACCESS_UNKNOWN)
+	if (!usage_is_shared(&hazards->usage, access->allocation) ||
+		access->direction == ACCESS_UNKNOWN)
 		return 0;
-	return history_add(&shared->history, &hazards->ordering, access, &hazards->now);
+	shared = usage_need(&hazards->usage, &hazards->usage.shared, access->allocation);
+	return shared ? history_add(&shared->history, &hazards->ordering, access, &hazards->now)
+		      : -1;
 }
 
 static int see_operation(struct hazards *hazards, const struct walk_call *call)
@@ -348,14 +353,14 @@ static int see_operation(struct hazards *hazards, const struct walk_call *call)
 	const struct accesses *accesses;
 	struct graph_content content;
 
-	if (operations_read(&hazards->operations, call, &hazards->usage.shared, &accesses) ||
+	if (operations_read(&hazards->operations, call, &hazards->usage, &accesses) ||
 		hazards_begin_graph_memory(hazards, call))
 		return -1;
 	for (size_t i = 0; accesses && i < accesses->count; i++)
-		if (see_access(hazards, &accesses->access[i]))
+		if (hazards_see_access(hazards, &accesses->access[i]))
 			return -1;
 	for (size_t i = 0; accesses && i < accesses->count; i++)
-		if (add_access(hazards, &accesses->access[i]))
+		if (hazards_add_access(hazards, &accesses->access[i]))
 			return -1;
 	if (operations_graph(&hazards->operations, &content) &&
 		hazards_see_graph(hazards, &content, call))

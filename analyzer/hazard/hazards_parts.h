@@ -55,7 +55,7 @@ struct hazards {
 	struct dependents dependents;
 	struct idmap graphs;        /* executable -> struct graph_hazards */
 	struct idmap graph_memory;  /* executable -> struct graph_memory */
-	struct map graph_addresses; /* of such memory -> allocation */
+	struct map graph_addresses; /* of such memory -> allocation, 0: it was freed */
 	struct map told;            /* stream -> entry of its last host function's call */
 	struct map scripted;        /* processes of which calls have frames of a script */
 	struct watch watch[WATCHES];
@@ -77,6 +77,10 @@ struct hazards {
 /* Hazards of an access of the present operation with those to the same memory before. */
 int hazards_judge(struct hazards *hazards, const struct shared *shared,
 	const struct memory_access *access);
+
+/* The present operation makes an access: it is judged, and then remembered. */
+int hazards_see_access(struct hazards *hazards, const struct memory_access *access);
+int hazards_add_access(struct hazards *hazards, const struct memory_access *access);
 
 /* --- memory_lives.c --- */
 

@@ -45,15 +45,13 @@ uint32_t hazards_made_by(const struct run *run, int64_t call)
 /* The present operation allocates or frees it. */
 static int see_life(struct hazards *hazards, uint32_t allocation)
 {
-	struct shared *shared = idmap_get(&hazards->usage.shared, allocation);
 	struct memory_access all = hazards_life_of(hazards->run, allocation);
 	int rc;
 
-	if (!shared || all.low == all.high)
+	if (all.low == all.high)
 		return 0;
 	hazards->now.is_life = 1;
-	rc = hazards_judge(hazards, shared, &all) ||
-		history_add(&shared->history, &hazards->ordering, &all, &hazards->now);
+	rc = hazards_see_access(hazards, &all) || hazards_add_access(hazards, &all);
 	hazards->now.is_life = 0;
 	return rc ? -1 : 0;
 }
@@ -66,9 +64,15 @@ static int is_async(const struct run *run, uint32_t allocation)
 /* Of memory of a graph no row says that it was freed. */
 static int free_graph_memory(struct hazards *hazards, const struct walk_call *call)
 {
-	return call->kind == KIND_FREE_ASYNC && !call->result
-		? see_life(hazards,
-			  (uint32_t)map_get(&hazards->graph_addresses, (uint64_t)call->ptr, 0))
+	uint64_t address = (uint64_t)call->ptr;
+	uint64_t id = call->kind == KIND_FREE_ASYNC && !call->result
+		? map_get(&hazards->graph_addresses, address, 0)
+		: 0;
+
+	if (!id)
+		return 0;
+	return see_life(hazards, (uint32_t)id) || map_set(&hazards->graph_addresses, address, 0)
+		? -1
 		: 0;
 }
 
@@ -84,7 +88,7 @@ int hazards_see_lives(struct hazards *hazards, const struct walk_call *call, int
 	while ((freed = run_cursor_at(&hazards->freed, call->id))) {
 		if (submitted && call->kind == KIND_FREE_ASYNC && see_life(hazards, freed->what))
 			return -1;
-		usage_forget(&hazards->usage, hazards->run, freed->what);
+		usage_forget(&hazards->usage, freed->what);
 		hazards->freed.at++;
 	}
 	return 0;
@@ -124,6 +128,20 @@ static int note_memory(struct hazards *hazards, const struct graph_content *cont
 	return 0;
 }
 
+/* What was not freed is by the launch (cudaGraphInstantiateFlagAutoFreeOnLaunch). */
+static int begin_life(struct hazards *hazards, uint32_t id)
+{
+	uint64_t address = (uint64_t)run_allocation(hazards->run, id)->address;
+	struct shared *shared;
+
+	if (map_get(&hazards->graph_addresses, address, 0) == id && see_life(hazards, id))
+		return -1;
+	shared = idmap_get(&hazards->usage.shared, id);
+	if (shared)
+		history_release(&shared->history);
+	return map_set(&hazards->graph_addresses, address, id) || see_life(hazards, id) ? -1 : 0;
+}
+
 int hazards_begin_graph_memory(struct hazards *hazards, const struct walk_call *call)
 {
 	const struct graph_memory *memory;
@@ -132,17 +150,9 @@ int hazards_begin_graph_memory(struct hazards *hazards, const struct walk_call *
 	if (operations_graph(&hazards->operations, &content) && note_memory(hazards, &content))
 		return -1;
 	memory = call->exec ? idmap_get(&hazards->graph_memory, call->exec) : NULL;
-	for (size_t i = 0; memory && i < memory->count; i++) {
-		uint32_t id = memory->allocation[i];
-		struct shared *shared = idmap_get(&hazards->usage.shared, id);
-
-		if (shared)
-			history_release(&shared->history);
-		if (map_set(&hazards->graph_addresses,
-			    (uint64_t)run_allocation(hazards->run, id)->address, id) ||
-			see_life(hazards, id))
+	for (size_t i = 0; memory && i < memory->count; i++)
+		if (begin_life(hazards, memory->allocation[i]))
 			return -1;
-	}
 	return 0;
 }
 

@@ -42,15 +42,14 @@ void operations_release(struct operations *operations)
 }
 
 static int is_of_interest(struct operations *operations, const struct walk_call *call,
-	const struct idmap *interest)
+	const struct usage *usage)
 {
 	const struct run_operand *operand;
 	int wanted = 0;
 
 	for (; (operand = run_cursor_at(&operations->operands, call->id));
 		operations->operands.at++)
-		wanted |= idmap_get(interest, run_memory(operations->run, operand->allocation)) !=
-			NULL;
+		wanted |= usage_is_shared(usage, run_memory(operations->run, operand->allocation));
 	return wanted;
 }
 
@@ -74,9 +73,9 @@ static int read_graph(struct operations *operations, const struct walk_call *cal
 }
 
 int operations_read(struct operations *operations, const struct walk_call *call,
-	const struct idmap *interest, const struct accesses **accesses)
+	const struct usage *usage, const struct accesses **accesses)
 {
-	int wanted = is_of_interest(operations, call, interest);
+	int wanted = is_of_interest(operations, call, usage);
 
 	*accesses = NULL;
 	operations->graph_is_new = 0;

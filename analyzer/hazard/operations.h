@@ -10,6 +10,7 @@
 #include "access_graph.h"
 #include "idmap.h"
 #include "run_columns.h"
+#include "usage.h"
 #include "walk.h"
 
 struct operations {
@@ -26,11 +27,11 @@ void operations_release(struct operations *operations);
 
 /*
  * The accesses of the call's operation, which stay until the next one is read; *accesses is NULL if
- * none of them is known, or none is to an allocation of interest, those that are keys of it.  Calls
- * come in order.  0, or -1 after a message.
+ * none of them is known, or none is to memory that is shared.  Calls come in order.  0, or -1
+ * after a message.
  */
 int operations_read(struct operations *operations, const struct walk_call *call,
-	const struct idmap *interest, const struct accesses **accesses);
+	const struct usage *usage, const struct accesses **accesses);
 
 /* 1 and what the graph consists of that the call read last launches; 0 if that is no launch of one,
  * or of one that was launched before and did the same. */

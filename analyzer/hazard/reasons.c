@@ -35,8 +35,7 @@ static int is_legacy_and_other(const struct run *run, int64_t stream, int64_t ot
 static int lacks_stream(const struct hazards *hazards, const struct shared *shared,
 	const struct operation_point *call, const struct operation_point *other)
 {
-	return other->stream == shared->named &&
-		usage_lacks_stream(&hazards->usage, hazards->run, call);
+	return other->stream == shared->use.named && usage_lacks_stream(&hazards->usage, call);
 }
 
 /*
@@ -50,7 +49,8 @@ static int is_handed_out_again(const struct hazards *hazards, const struct share
 	const struct run_allocation *allocation = run_allocation(hazards->run, hazard->allocation);
 
 	return hazard->order != ACCESS_RAW && hazard->rule == MISSING_FENCE &&
-		hazard->later.stream == shared->home && hazard->earlier.stream != shared->home &&
+		hazard->later.stream + 1 == shared->use.first &&
+		hazard->earlier.stream != hazard->later.stream &&
 		hazard->high - hazard->low < allocation->bytes &&
 		(allocation->kind == ALLOCATION_DEVICE || allocation->kind == ALLOCATION_OTHER) &&
 		map_get(&hazards->scripted, (uint64_t)hazard->process, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "usage.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "record.h"
@@ -31,61 +32,55 @@ static uint32_t only(uint32_t one, uint32_t more)
 	return !one || one == more ? more : USAGE_SEVERAL;
 }
 
-static void note_stream(struct shared *shared, const struct run *run, uint32_t stream)
+static void note_stream(struct use *use, const struct run *run, uint32_t stream)
 {
 	if (stream && !is_default(run, stream))
-		shared->named = only(shared->named, stream);
+		use->named = only(use->named, stream);
 }
 
 /* --- memory --- */
 
-struct shared *usage_need(struct idmap *map, const struct run *run, int64_t allocation)
+struct shared *usage_need(const struct usage *usage, struct idmap *map, int64_t allocation)
 {
 	struct shared *shared = idmap_need(map, allocation, sizeof(*shared));
 
-	if (shared)
-		shared->on_host = is_of_host(run_allocation(run, allocation));
+	if (shared) {
+		shared->use = usage->use[allocation];
+		shared->on_host = is_of_host(run_allocation(usage->run, allocation));
+	}
 	return shared;
 }
 
-/* An allocation is used in a call's stream; first: allocation -> 1 + the first such stream. */
-static int note_use(struct usage *usage, const struct run *run, struct map *first, uint32_t id,
-	uint32_t user, int early)
+/* An allocation is used in a call's stream. */
+static void note_use(struct usage *usage, uint32_t id, uint32_t user, int early)
 {
+	const struct run *run = usage->run;
 	const struct run_call *call = run_call(run, user);
-	uint64_t stream = UINT64_C(1) + (call ? call->stream : 0), before;
-	struct shared *shared;
+	struct use *use;
 
-	if (!id || !call)
-		return 0;
+	if (!id || !call || id >= run->allocations.count)
+		return;
 	id = run_memory(run, id);
-	before = map_get(first, id, 0);
-	if (!before && map_set(first, id, stream))
-		return -1;
-	if (!early && (!before || before == stream) &&
-		run_allocation(run, id)->kind != ALLOCATION_GRAPH)
-		return 0;
-	shared = usage_need(&usage->shared, run, id);
-	if (!shared)
-		return -1;
-	shared->home = (uint32_t)((before ? before : stream) - 1);
-	note_stream(shared, run, shared->home);
-	note_stream(shared, run, call->stream);
-	return 0;
+	use = &usage->use[id];
+	if (!use->first)
+		use->first = 1 + call->stream;
+	if (early || use->first != 1 + call->stream ||
+		run_allocation(run, id)->kind == ALLOCATION_GRAPH)
+		use->is_shared = 1;
+	note_stream(use, run, call->stream);
 }
 
 /* What streams allocate and free they use. */
-static int note_lives(struct usage *usage, const struct run *run, struct map *first)
+static void note_lives(struct usage *usage)
 {
-	for (uint32_t id = 1; id < run->allocations.count; id++) {
-		const struct run_allocation *allocation = run_allocation(run, id);
+	for (uint32_t id = 1; id < usage->run->allocations.count; id++) {
+		const struct run_allocation *allocation = run_allocation(usage->run, id);
 
-		if (allocation->kind == ALLOCATION_ASYNC &&
-			(note_use(usage, run, first, id, allocation->created, 0) ||
-				note_use(usage, run, first, id, allocation->freed, 0)))
-			return -1;
+		if (allocation->kind != ALLOCATION_ASYNC)
+			continue;
+		note_use(usage, id, allocation->created, 0);
+		note_use(usage, id, allocation->freed, 0);
 	}
-	return 0;
 }
 
 /* Calls come in order; the cursor stays at the call. */
@@ -109,8 +104,9 @@ static uint32_t work_of(const struct run *run, const struct run_call *call)
 	return kernel ? KERNELS + kernel : UINT32_C(1) + call->type;
 }
 
-static int note_work(struct usage *usage, const struct run *run, uint32_t id)
+static int note_work(struct usage *usage, uint32_t id)
 {
+	const struct run *run = usage->run;
 	const struct run_call *call = run_call(run, id);
 	struct thread_work *work;
 	uint32_t *which;
@@ -131,32 +127,33 @@ int usage_find(struct usage *usage, const struct run *run)
 	const struct run_operand *row = (const struct run_operand *)run->operands.rows;
 	const struct run_operand *end = run_rows_end(&run->operands);
 	struct run_cursor objects = { .rows = &run->objects };
-	struct map first = { 0 };
 	uint32_t last = 0;
-	int rc = 0;
 
-	for (; row < end && !rc; row++) {
-		rc = note_use(usage, run, &first, row->allocation, row->call,
-			begins_early(&objects, row->call));
-		if (!rc && row->call != last)
-			rc = note_work(usage, run, row->call);
+	usage->run = run;
+	usage->use = calloc(run->allocations.count + 1, sizeof(*usage->use));
+	if (!usage->use) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (; row < end; row++) {
+		note_use(usage, row->allocation, row->call, begins_early(&objects, row->call));
+		if (row->call != last && note_work(usage, row->call))
+			return -1;
 		last = row->call;
 	}
-	if (!rc)
-		rc = note_lives(usage, run, &first);
-	map_release(&first);
-	return rc;
+	note_lives(usage);
+	return 0;
 }
 
-int usage_lacks_stream(const struct usage *usage, const struct run *run,
-	const struct operation_point *call)
+int usage_lacks_stream(const struct usage *usage, const struct operation_point *call)
 {
 	const struct thread_work *work = idmap_get(&usage->threads, call->thread);
-	const struct run_call *row = run_call(run, call->call);
+	const struct run_call *row = run_call(usage->run, call->call);
 
-	if (!work || !row || !is_default(run, call->stream) || work->named != USAGE_SEVERAL)
+	if (!work || !row || !is_default(usage->run, call->stream) || work->named != USAGE_SEVERAL)
 		return 0;
-	return work->unnamed == (kind_has(call->kind, K_DEFAULT_STREAM) ? 0 : work_of(run, row));
+	return work->unnamed ==
+		(kind_has(call->kind, K_DEFAULT_STREAM) ? 0 : work_of(usage->run, row));
 }
 
 /* --- the end --- */
@@ -171,8 +168,9 @@ static void free_shared(void *object)
 	free(shared);
 }
 
-void usage_forget(struct usage *usage, const struct run *run, uint32_t allocation)
+void usage_forget(struct usage *usage, uint32_t allocation)
 {
+	const struct run *run = usage->run;
 	const struct run_allocation *part = run_allocation(run, allocation), *whole;
 	struct shared *shared;
 
@@ -196,4 +194,5 @@ void usage_release(struct usage *usage)
 {
 	usage_free_shared(&usage->shared);
 	idmap_release(&usage->threads, free);
+	free(usage->use);
 }

@@ -371,7 +371,6 @@ static void a_node_that_is_set_does_something_else(void **unused)
 	finish(&test, "missing-fence war certain 1-5 x2");
 }
 
-/* Of which graph a child that was set in the executable is a copy is not recorded. */
 /* A node that allocates MEMORY, one that writes it, one that frees it; edges: bit 0 between the
  * first two, bit 1 between the last two. */
 static void use_of_graph_memory(int edges, const char *wanted)
@@ -402,13 +401,15 @@ static void memory_of_a_graph_is_used_between_its_nodes(void **unused)
 	use_of_graph_memory(2, "async-alloc-order waw certain 1-2 x1");
 }
 
-/* The memory has another life in each launch, so that only the free comes too early. */
-static void each_launch_has_memory_of_its_own(void **unused)
+/*
+ * A graph that allocates is launched twice, and what it made is read in another stream (1) or its
+ * own (2): once for each launch.  frees: behind each of them.
+ */
+static void launches_with_memory(const char *readers, int frees, const char *wanted)
 {
 	struct test test;
-	int64_t alloc, other, call;
+	int64_t alloc, other;
 
-	(void)unused;
 	begin(&test);
 	other = mini_stream(&test.m, "non-blocking");
 	alloc = node_of(&test, GRAPH, "alloc", 0);
@@ -421,17 +422,32 @@ static void each_launch_has_memory_of_its_own(void **unused)
 	for (int i = 0; i < 2; i++) {
 		launch(&test);
 		test.t += 10;
-		call = MINI_CALL(&test.m, .type = CALL_cuLaunchKernel, .at = test.t,
-			.kernel = test.reader, .stream = i ? test.stream : other,
-			.runs = { test.t + 5, test.t + 105 });
-		names(&test, call);
+		names(&test,
+			MINI_CALL(&test.m, .type = CALL_cuLaunchKernel, .at = test.t,
+				.kernel = test.reader,
+				.stream = readers[i] == '1' ? other : test.stream,
+				.runs = { test.t + 5, test.t + 105 }));
 		test.t += 10;
-		MINI_CALL(&test.m, .type = CALL_cuMemFreeAsync, .at = test.t, .ptr = ADDRESS,
-			.stream = test.stream);
+		if (frees)
+			MINI_CALL(&test.m, .type = CALL_cuMemFreeAsync, .at = test.t,
+				.ptr = ADDRESS, .stream = test.stream);
 	}
-	finish(&test, "missing-fence raw certain 4-5 x1, async-alloc-order war certain 5-6 x1");
+	finish(&test, wanted);
 }
 
+static void each_launch_has_memory_of_its_own(void **unused)
+{
+	(void)unused;
+	launches_with_memory("22", 1, "");
+	/* The free comes too early, and the next launch is not to blame. */
+	launches_with_memory("12", 1,
+		"missing-fence raw certain 4-5 x1, async-alloc-order war certain 5-6 x1");
+	/* The next launch frees it. */
+	launches_with_memory("12", 0,
+		"missing-fence raw certain 4-5 x1, async-alloc-order war certain 5-6 x1");
+}
+
+/* Of which graph a child that was set in the executable is a copy is not recorded. */
 static void what_is_not_known_in_full_is_not_judged(void **unused)
 {
 	struct test test;

@@ -75,6 +75,22 @@ static void memory_of_others_is_there_until_closed_as_often_as_opened(void **sta
 		"imported 1-4 imported 5-");
 }
 
+/* "cudaErrorHostMemoryAlreadyRegistered": the first registration stays. */
+static void pages_are_registered_once(void **state)
+{
+	(void)state;
+	expect("call cuMemHostRegister_v2 enter=100 duration=1 context=1 | ptr=0x1000 "
+	       "bytes=0x2000 flags=0x0\n"
+	       "call cuMemHostRegister_v2 enter=110 duration=1 result=712 context=1 | ptr=0x1000 "
+	       "bytes=0x1000 flags=0x0\n"
+	       "call cuMemHostUnregister enter=120 duration=1 context=1 | ptr=0x1000\n"
+	       "call cuMemHostRegister_v2 enter=130 duration=1 context=1 | ptr=0x1000 "
+	       "bytes=0x1000 flags=0x0\n",
+		"SELECT memory || ' ' || bytes || ' ' || created || '-' || ifnull(freed, '') "
+		"FROM allocation ORDER BY id",
+		"registered 8192 1-3 registered 4096 4-");
+}
+
 /* Those of a library have a name and a size, as those of a module. */
 static void a_managed_variable_is_memory_with_a_name(void **state)
 {
@@ -93,6 +109,7 @@ int main(void)
 		cmocka_unit_test(pieces_of_a_reservation_are_one),
 		cmocka_unit_test(memory_is_known_by_its_first_mapping),
 		cmocka_unit_test(memory_of_others_is_there_until_closed_as_often_as_opened),
+		cmocka_unit_test(pages_are_registered_once),
 		cmocka_unit_test(a_managed_variable_is_memory_with_a_name),
 	};
 
