@@ -463,12 +463,43 @@ static void free_search(struct search *search)
 	free(search);
 }
 
+/*
+ * Processes that work at the same time may be parts of one program.  Message passing lets network
+ * cards use memory of the device, and no CUDA call says so.
+ */
+static const char shares_sql[] =
+	"SELECT id FROM process p WHERE "
+	"EXISTS (SELECT 1 FROM process o JOIN work ON work.process = o.id "
+	" WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end) "
+	"OR EXISTS (SELECT 1 FROM module WHERE process = p.id AND (path LIKE '%/libmpi.so%' "
+	" OR path LIKE '%/libmpich.so%' OR path LIKE '%/libucp.so%' OR path LIKE '%/libfabric.so%'))";
+
+static int find_sharing(struct search *search, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, shares_sql);
+	struct process *process;
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		process = idmap_need(&search->processes, sqlite3_column_int64(q, 0),
+			sizeof(*process));
+		if (!process) {
+			step = -1;
+			break;
+		}
+		process->shares = 1;
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
 static int follow(struct search *search, struct db *db)
 {
 	search->relax = (struct relax){ .lost = lost, .shows = shows, .arg = search };
 	return relax_init(&search->relax, db) || host_view_find(&search->view, db) ||
-			feeds_open(&search->feeds, db->run) || walk(db, see, search) ||
-			report_all(search) || order_loss_add(db, relax_given_up(&search->relax))
+			feeds_open(&search->feeds, db->run) || find_sharing(search, db) ||
+			walk(db, see, search) || report_all(search) ||
+			order_loss_add(db, relax_given_up(&search->relax))
 		? -1
 		: 0;
 }

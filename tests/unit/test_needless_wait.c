@@ -290,6 +290,19 @@ static void among_threads_it_is_possible(void **state)
 	assert_string_equal(found(s, 2670), "possible 8 20 0");
 }
 
+/* What a network card reads is not seen, nor who else works at the time. */
+static void where_others_may_look_it_is_possible(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 8; i++)
+		turn(s, i, i % 2 ? s->yours : s->mine);
+	mini_exec(&s->mini,
+		"INSERT INTO module (process, start, end, file_offset, path) "
+		"VALUES (1, 0, 1, 0, '/usr/lib/libmpi.so.40')");
+	assert_string_equal(found(s, 2640), "possible 8 20 0");
+}
+
 /* Memory that is unmapped while the device uses it. */
 static void memory_that_goes_needs_the_wait(void **state)
 {
@@ -398,6 +411,7 @@ int main(void)
 		T(kernels_may_write_where_the_host_looks),
 		T(what_is_timed_is_possible),
 		T(among_threads_it_is_possible),
+		T(where_others_may_look_it_is_possible),
 		T(memory_that_goes_needs_the_wait),
 		T(a_loop_of_queries_is_a_wait),
 		T(a_query_now_and_then_is_not),
