@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loop that is entered in several places has no head, which the interpreter needs: compilers let a
- * thread jump into the middle of a loop of which they made a copy (cuBLAS's kernels for Hopper).
+ * A loop that is entered in several places has no head, which the interpreter needs: compilers let
+ * a thread jump into the middle of a loop of which they made a copy (cuBLAS's kernels for Hopper).
  * It is given one: a block that does nothing and leads to all of its entries, through which every
- * way to any of them goes.  So there are ways that the kernel does not have, and nothing tells which
- * are taken: what is true of all ways stays true, and less is said for sure.
+ * way to any of them goes.  So there are ways that the kernel does not have, and nothing tells
+ * which are taken: what is true of all ways stays true, and less is said for sure.
  */
 #include <stdlib.h>
 #include <string.h>
