@@ -19,12 +19,22 @@ struct scan {
 
 #define INLINE static inline __attribute__((always_inline))
 
+static void keep_rest(struct launch_arguments *out, const uint64_t *word, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++, out->rest_count++)
+		if (out->rest_count < MAX_REST)
+			out->rest[out->rest_count] = word[i];
+}
+
 INLINE void add_other(struct scan *scan, unsigned lane, uint64_t word)
 {
-	if (scan->others++ < MAX_WORDS)
+	if (scan->others++ < MAX_WORDS) {
 		scan->out->word[scan->out->word_count++] = word;
-	else
-		scan->hash[lane] = (scan->hash[lane] ^ word) * MULTIPLIER;
+		return;
+	}
+	scan->hash[lane] = (scan->hash[lane] ^ word) * MULTIPLIER;
+	if (scan->out->keeps_rest)
+		keep_rest(scan->out, &word, 1);
 }
 
 INLINE void add_word(struct scan *scan, unsigned lane, uint32_t offset, uint64_t word)
@@ -82,6 +92,8 @@ static uint32_t hash_others(struct scan *scan, const char *bytes, uint32_t count
 #pragma GCC unroll 4
 		for (unsigned lane = 0; lane < LANES; lane++)
 			hash[lane] = (hash[lane] ^ word[lane]) * MULTIPLIER;
+		if (scan->out->keeps_rest)
+			keep_rest(scan->out, word, LANES);
 	}
 	memcpy(scan->hash, hash, sizeof(hash));
 	scan->others += i;
@@ -162,7 +174,7 @@ void arguments_scan(struct launch_arguments *arguments, const struct function_la
 {
 	struct scan scan = { .out = arguments, .hash = { 1, 2, 3, 4 } };
 
-	arguments->pointer_count = arguments->word_count = 0;
+	arguments->pointer_count = arguments->word_count = arguments->rest_count = 0;
 	arguments->extra = !(values && layout);
 	if (values && layout) {
 		for (uint32_t i = 0; i < layout->count; i++)

@@ -2,7 +2,8 @@
 /*
  * The parameters of a launch.  Most take a few words in all: these go into the record as they are.
  * Of more, word by word, those that point into memory CUDA knows go there with their offset, the
- * first eight others by value, and a hash stands for the rest.
+ * first eight others by value, and a hash stands for the rest, which is recorded once for each hash
+ * (preload/words.c).
  */
 #ifndef CUFENCE_ARGUMENTS_H
 #define CUFENCE_ARGUMENTS_H
@@ -14,6 +15,7 @@
 
 #define MAX_POINTERS 128
 #define MAX_WORDS 8
+#define MAX_REST 512    /* words: 4 KiB of parameters, of which a longer buffer keeps none */
 #define BUFFER_WORDS 24 /* of a buffer that is recorded whole, at most */
 
 /* Of one launch; lives on the wrapper's stack until the record is written. */
@@ -23,6 +25,8 @@ struct launch_arguments {
 	unsigned word_count; /* in word[]; the hash, if any, is one of them */
 	uint64_t word[MAX_WORDS + 1];
 	struct launch_pointer pointer[MAX_POINTERS];
+	unsigned rest_count, keeps_rest; /* words behind word[], if they are to be kept */
+	uint64_t rest[MAX_REST];
 };
 
 /* A kernel's parameters; data follows in the same arena. */
@@ -38,7 +42,8 @@ struct function_layout {
 /*
  * Reads the parameters that cuLaunchKernel was given: values[i] points to parameter i (layout
  * says how long it is), or extra holds the whole buffer.  layout may be NULL: then values cannot
- * be read.
+ * be read.  keeps_rest is the caller's: words that the hash stands for are kept as well, and
+ * rest_count says how many there are, of which MAX_REST are kept.
  */
 void arguments_scan(struct launch_arguments *arguments, const struct function_layout *layout,
 	void *const *values, void *const *extra);

@@ -313,6 +313,7 @@ const struct function_layout *launch_other(struct call_frame *frame, const uint6
 	if (frame->values && layout && layout->words)
 		return layout;
 	arguments_scan(&thread->tables->arguments, layout, frame->values, frame->extra);
+	words_note(thread, layout, frame->values, frame->extra);
 	frame_rest(frame);
 	frame->launch = 1;
 	return NULL;

@@ -7,13 +7,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hash_set.h"
 #include "image_hash.h"
 #include "shim.h"
 #include "system.h"
 
 #define MAX_IMAGE IMAGE_MOST_BYTES
 #define MAX_ALL (256u << 20) /* a program may compile without end */
-#define IMAGES 4096          /* a power of two */
 #define PIECE (60u << 10)
 
 /* Undocumented, what nvcc 11 to 13 write. */
@@ -38,14 +38,13 @@ struct wrapper {
 };
 
 static struct {
-	_Atomic uint64_t hash[IMAGES];
+	struct hash_set hashes;
 	_Atomic uint64_t bytes;
 } seen;
 
 void image_reset(void)
 {
-	for (unsigned i = 0; i < IMAGES; i++)
-		seen.hash[i] = 0;
+	hash_set_clear(&seen.hashes);
 	seen.bytes = 0;
 	image_store_reset();
 }
@@ -96,18 +95,11 @@ static uint64_t size_of(const char *image)
 /* 1 the first time. */
 static int is_new(uint64_t hash)
 {
-	uint32_t place = (uint32_t)(hash >> 20) & (IMAGES - 1);
+	int added = hash_set_add(&seen.hashes, hash);
 
-	for (unsigned tries = 0; tries < 64; tries++, place = (place + 1) & (IMAGES - 1)) {
-		uint64_t found = atomic_load_explicit(&seen.hash[place], memory_order_relaxed);
-
-		if (!found && atomic_compare_exchange_strong(&seen.hash[place], &found, hash))
-			return 1;
-		if (found == hash)
-			return 0;
-	}
-	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
-	return 0;
+	if (added < 0)
+		trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
+	return added > 0;
 }
 
 static int write_piece(struct thread_state *thread, const struct image_record *piece,

@@ -329,6 +329,7 @@ static void become_child(void)
 	module_reset();
 	function_reset();
 	image_reset();
+	words_reset();
 	string_reset();
 	allocation_reset();
 	shim.stage = SHIM_IDLE;

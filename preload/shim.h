@@ -379,6 +379,11 @@ void image_reset(void);
 int image_store(uint64_t hash, const void *image, uint64_t bytes);
 void image_store_reset(void);
 
+/* Writes to the trace what the hash of the launch at hand stands for, the first time. */
+void words_note(struct thread_state *thread, const struct function_layout *layout,
+	void *const *values, void *const *extra);
+void words_reset(void);
+
 /* A device's primary context has one more user. */
 void context_retained(uint64_t context, uint64_t device);
 

@@ -284,6 +284,8 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 		return FITS(thread_record, AS(thread_record)->name_length, 1);
 	case RECORD_IMAGE:
 		return FITS(image_record, AS(image_record)->length, 1);
+	case RECORD_WORDS:
+		return FITS(words_record, AS(words_record)->length, 1);
 	case RECORD_IMAGE_FILE:
 		return FITS(image_file_record, AS(image_file_record)->path_length, 1);
 	case RECORD_SYMBOL:

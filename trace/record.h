@@ -138,6 +138,7 @@ enum record_type {
 	RECORD_CODE,
 	RECORD_WINDOW,
 	RECORD_IMAGE_FILE,
+	RECORD_WORDS,
 	RECORD_TYPE_COUNT
 };
 
@@ -463,6 +464,14 @@ _Static_assert(sizeof(struct chunk_header) == 32, "chunk header");
 _Static_assert(sizeof(struct record) == 4, "record");
 _Static_assert(sizeof(struct call_record) == 32, "call record");
 _Static_assert(sizeof(struct enter_record) == 24, "enter record");
+/* The words that the hash of a launch stands for: those behind its first eight, in their order. */
+struct words_record {
+	struct record head;
+	uint32_t length; /* bytes */
+	uint64_t hash;
+	char data[];
+};
+
 _Static_assert(sizeof(struct launch_pointer) == 12, "launch pointer");
 _Static_assert(sizeof(struct device_record) == 48, "device record");
 

@@ -124,18 +124,37 @@ static void note_scalars(struct directions *d, const struct kept_answer *answer)
 }
 
 /* What the shape's launches pass: its words by value, but those that are pointers or objects. */
+static void put_words(struct directions *d, const void *words, size_t bytes)
+{
+	uint32_t from[PTX_PARAMETER_LIMIT] = { 0 }; /* by offset: number of the word there + 1 */
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < bytes / LAUNCH_WORD_BYTES; i++) {
+		struct launch_word word = launch_words_get(words, i);
+
+		if (word.offset < PTX_PARAMETER_LIMIT)
+			from[word.offset] = i + 1;
+	}
+	for (uint32_t at = 0; at < d->size; at++) {
+		uint32_t piece = d->piece[at], into;
+		struct launch_word word;
+
+		last = from[at] ? from[at] : last;
+		if (!piece || !last || d->object[at / 8])
+			continue;
+		word = launch_words_get(words, last - 1);
+		into = at - word.offset;
+		if (into + piece <= sizeof(word.value))
+			put(d, at, word.value >> 8 * into, piece, PTX_KNOWN);
+	}
+}
+
 static void unpack_parameters(struct directions *d, const void *words, size_t bytes,
 	const void *pointers, size_t pointer_bytes)
 {
 	memset(d->state, PTX_UNKNOWN, sizeof(d->state));
 	memset(d->value, 0, sizeof(d->value));
-	for (uint32_t i = 0; i < d->size; i += d->piece[i] ? d->piece[i] : 1) {
-		uint64_t value;
-
-		if (d->piece[i] && !d->object[i / 8] &&
-			launch_words_find(words, bytes, i, d->piece[i], &value))
-			put(d, i, value, d->piece[i], PTX_KNOWN);
-	}
+	put_words(d, words, bytes);
 	for (size_t at = 0; at + sizeof(uint32_t) <= pointer_bytes; at += sizeof(uint32_t)) {
 		uint32_t offset;
 

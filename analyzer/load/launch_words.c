@@ -12,8 +12,8 @@ enum {
 struct places {
 	const struct launch_pointer *pointer; /* what is left of the list, in the same order */
 	size_t pointer_count;
-	size_t count; /* of all, of which the first few are kept */
-	uint32_t offset[LAUNCH_WORDS_KEPT];
+	size_t count; /* of all, of which so many have a place in offset */
+	uint32_t offset[LAUNCH_WORDS_MOST];
 };
 
 static void add_place(struct places *places, uint32_t offset)
@@ -23,7 +23,7 @@ static void add_place(struct places *places, uint32_t offset)
 		places->pointer_count--;
 		return;
 	}
-	if (places->count < LAUNCH_WORDS_KEPT)
+	if (places->count < LAUNCH_WORDS_MOST)
 		places->offset[places->count] = offset;
 	places->count++;
 }
@@ -61,29 +61,47 @@ static int place_each(struct places *places, size_t count, const struct function
 /* Whole words from the start on, whatever they are. */
 static int place_buffer(struct places *places, size_t count)
 {
-	for (uint32_t at = 0; places->count < count && places->count < LAUNCH_WORDS_KEPT;
+	for (uint32_t at = 0; places->count < count && places->count < LAUNCH_WORDS_MOST;
 		at += WORD)
 		add_place(places, at);
 	return 1;
 }
 
-void launch_words_place(struct launch_word *word, const struct launch_values *values,
-	const struct function_record *layout)
+static struct places find_places(const struct launch_values *values, size_t all,
+	const struct function_record *layout, int *found)
 {
 	struct places places = {
 		.pointer = values->pointer,
 		.pointer_count = values->pointer_count,
 	};
-	int found = values->extra ? place_buffer(&places, values->count)
-				  : place_each(&places, values->count, layout);
 
-	for (size_t i = 0; i < values->count; i++) {
-		word[i] = (struct launch_word){ LAUNCH_WORD_UNPLACED, values->value[i] };
-		if (i == LAUNCH_WORDS_KEPT)
-			word[i].offset = LAUNCH_WORD_HASH;
-		else if (found)
-			word[i].offset = places.offset[i];
+	*found = values->extra ? place_buffer(&places, all)
+			       : place_each(&places, values->count, layout);
+	return places;
+}
+
+size_t launch_words_place(struct launch_word *word, const struct launch_values *values,
+	const struct function_record *layout)
+{
+	int has_rest = values->count > LAUNCH_WORDS_KEPT && values->rest, found;
+	size_t all = has_rest ? LAUNCH_WORDS_KEPT + values->rest_count : values->count;
+	struct places places = find_places(values, all, layout, &found);
+	size_t count = values->count;
+
+	for (size_t i = 0; i < count; i++)
+		word[i] =
+			(struct launch_word){ found && i < LAUNCH_WORDS_KEPT ? places.offset[i]
+									     : LAUNCH_WORD_UNPLACED,
+				values->value[i] };
+	if (!has_rest || !found || places.count != all) {
+		if (count > LAUNCH_WORDS_KEPT)
+			word[LAUNCH_WORDS_KEPT].offset = LAUNCH_WORD_HASH;
+		return count;
 	}
+	for (size_t i = LAUNCH_WORDS_KEPT; i < all; i++)
+		word[i] = (struct launch_word){ places.offset[i],
+			values->rest[i - LAUNCH_WORDS_KEPT] };
+	return all;
 }
 
 struct launch_word launch_words_get(const void *blob, size_t i)

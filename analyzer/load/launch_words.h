@@ -5,8 +5,8 @@
  * of shape: entries of 12 bytes, little-endian, u32 offset and u64 value.
  *
  * Of a small parameter buffer the recorder keeps all.  Of a large one it keeps the first eight
- * scalars and a hash of the rest, without their places; they are found again from the layout of the
- * kernel's parameters and the places of the pointers.
+ * scalars and a hash of the rest, without their places, and the rest once for each hash; the places
+ * are found again from the layout of the kernel's parameters and the places of the pointers.
  */
 #ifndef CUFENCE_LAUNCH_WORDS_H
 #define CUFENCE_LAUNCH_WORDS_H
@@ -24,8 +24,10 @@ struct launch_word {
 #define LAUNCH_WORD_UNPLACED (UINT32_MAX - 1) /* it is not known where it stands */
 
 enum {
-	LAUNCH_WORDS_KEPT = 8, /* by the recorder; a ninth is the hash */
-	LAUNCH_WORDS_MAX = 64,
+	LAUNCH_WORDS_KEPT = 8,   /* by the recorder; a ninth is the hash */
+	LAUNCH_WORDS_MAX = 64,   /* beside the rest */
+	LAUNCH_WORDS_REST = 512, /* that a hash stands for */
+	LAUNCH_WORDS_MOST = LAUNCH_WORDS_KEPT + LAUNCH_WORDS_REST,
 	LAUNCH_WORD_BYTES = 12,
 };
 
@@ -33,13 +35,19 @@ enum {
 struct launch_values {
 	uint64_t value[LAUNCH_WORDS_KEPT + 1];
 	size_t count;
+	const uint64_t *rest; /* what the hash stands for; NULL: not known */
+	size_t rest_count;
 	const struct launch_pointer *pointer;
 	size_t pointer_count;
 	int extra; /* CALL_EXTRA */
 };
 
-/* Fills word, as many as values has; layout: NULL if it is not known. */
-void launch_words_place(struct launch_word *word, const struct launch_values *values,
+/*
+ * Fills word, of which there is room for LAUNCH_WORDS_MOST: how many.  Those are as many as values
+ * has, or where the rest is known and has its places, all of them without the hash.  layout: NULL if
+ * it is not known.
+ */
+size_t launch_words_place(struct launch_word *word, const struct launch_values *values,
 	const struct function_record *layout);
 
 /*

@@ -192,6 +192,7 @@ static void release_process(struct loaded_process *p)
 		&p->latest_functions,
 		&p->kernels,
 		&p->layouts,
+		&p->words,
 		&p->shapes,
 		&p->strings,
 		&p->thread_lanes,

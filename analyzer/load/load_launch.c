@@ -11,6 +11,9 @@
 /* Shapes of a process; launches with still others have none. */
 #define SHAPE_LIMIT (1u << 18)
 
+/* Bytes of their words, after which those are left out that a hash stands for. */
+#define WORDS_LIMIT (32u << 20)
+
 /* What stands behind the fields of a launch. */
 static struct launch_values values_of(const struct loaded_call *call)
 {
@@ -36,47 +39,84 @@ static struct launch_values values_of(const struct loaded_call *call)
 	return values;
 }
 
-static size_t words_of(struct loader *loader, const struct loaded_call *call, char *blob)
-{
-	struct launch_word word[LAUNCH_WORDS_MAX];
-	struct launch_values values = values_of(call);
-	size_t count = values.count;
+/* Room for all words of a launch, and what else of it looks like an address. */
+#define BLOB_WORDS (LAUNCH_WORDS_MOST + LAUNCH_WORDS_MAX)
 
-	launch_words_place(word, &values,
+static size_t words_of(const struct loader *loader, const struct loaded_call *call,
+	const struct launch_values *values, char *blob)
+{
+	struct launch_word word[BLOB_WORDS];
+	size_t count = launch_words_place(word, values,
 		(const struct function_record *)(uintptr_t)map_get(&loader->p.layouts, call->kernel,
 			0));
-	for (size_t i = 0; i < loader->p.stray_count && count < LAUNCH_WORDS_MAX; i++)
+
+	for (size_t i = 0; i < loader->p.stray_count; i++)
 		word[count++] = loader->p.stray[i];
 	for (size_t i = 0; i < count; i++)
 		launch_words_put(blob, i, word[i]);
 	return count * LAUNCH_WORD_BYTES;
 }
 
+/* What the hash of a launch stands for, if the recorder kept it. */
+static void find_rest(struct loader *loader, struct launch_values *values)
+{
+	const struct words_record *record;
+
+	if (values->count <= LAUNCH_WORDS_KEPT || loader->words_bytes > WORDS_LIMIT)
+		return;
+	record = (const struct words_record *)(uintptr_t)map_get(&loader->p.words,
+		values->value[LAUNCH_WORDS_KEPT], 0);
+	if (!record || record->length > LAUNCH_WORDS_REST * sizeof(uint64_t))
+		return;
+	values->rest = (const uint64_t *)(const void *)record->data;
+	values->rest_count = record->length / sizeof(uint64_t);
+}
+
+static int add_shape(struct loader *loader, const struct loaded_call *call,
+	struct launch_values *values, int64_t row)
+{
+	const struct loaded_process *p = &loader->p;
+	char blob[BLOB_WORDS * LAUNCH_WORD_BYTES];
+	size_t bytes;
+
+	find_rest(loader, values);
+	bytes = words_of(loader, call, values, blob);
+	loader->words_bytes += bytes;
+	return db_run(loader->insert[INSERT_SHAPE], "iiiibb", row, (int64_t)call->kernel,
+		(int64_t)call->fields.value[FIELD_grid], (int64_t)call->fields.value[FIELD_block],
+		(const char *)blob, bytes, (const char *)p->pointed,
+		p->pointed_count * sizeof(*p->pointed));
+}
+
 /* Row of the shape, 0: there are too many, -1 after a message. */
 static int64_t shape_of(struct loader *loader, const struct loaded_call *call)
 {
-	char blob[LAUNCH_WORDS_MAX * LAUNCH_WORD_BYTES];
-	size_t bytes = words_of(loader, call, blob);
+	struct launch_values values = values_of(call);
 	struct loaded_process *p = &loader->p;
-	const uint64_t what[] = {
+	uint64_t stray = 0;
+	uint64_t what[] = {
 		call->kernel,
 		call->fields.value[FIELD_grid],
 		call->fields.value[FIELD_block],
-		map_hash(blob, bytes),
+		map_hash((const char *)values.value, values.count * sizeof(*values.value)),
 		map_hash((const char *)p->pointed, p->pointed_count * sizeof(*p->pointed)),
+		0,
 	};
-	uint64_t hash = map_hash((const char *)what, sizeof(what));
-	int64_t row = (int64_t)map_get(&p->shapes, hash, 0);
+	uint64_t hash;
+	int64_t row;
 
+	for (size_t i = 0; i < p->stray_count; i++)
+		stray = stray * 31 + p->stray[i].offset * UINT64_C(0x9e3779b97f4a7c15) +
+			p->stray[i].value;
+	what[5] = stray;
+	hash = map_hash((const char *)what, sizeof(what));
+	row = (int64_t)map_get(&p->shapes, hash, 0);
 	if (row || p->shapes.count == SHAPE_LIMIT)
 		return row;
 	row = ++loader->shape;
-	if (map_set(&p->shapes, hash, (uint64_t)row) ||
-		db_run(loader->insert[INSERT_SHAPE], "iiiibb", row, (int64_t)what[0],
-			(int64_t)what[1], (int64_t)what[2], (const char *)blob, bytes,
-			(const char *)p->pointed, p->pointed_count * sizeof(*p->pointed)))
-		return -1;
-	return row;
+	return map_set(&p->shapes, hash, (uint64_t)row) || add_shape(loader, call, &values, row)
+		? -1
+		: row;
 }
 
 /* In the columns of the run, if these are to be filled. */

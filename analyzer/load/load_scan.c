@@ -355,6 +355,9 @@ static int scan_record(struct loader *loader, const struct record *record)
 		return loader_note_image(loader, (const struct image_record *)record);
 	case RECORD_IMAGE_FILE:
 		return loader_insert_image_file(loader, (const struct image_file_record *)record);
+	case RECORD_WORDS:
+		return map_set(&loader->p.words, ((const struct words_record *)record)->hash,
+			(uint64_t)(uintptr_t)record);
 	case RECORD_SYMBOL:
 		return insert_symbol(loader, (const struct symbol_record *)record);
 	case RECORD_CODE:

@@ -210,6 +210,7 @@ struct loaded_process {
 	struct unplaced_function *unplaced; /* load_scan.c */
 	size_t unplaced_count;
 	struct map layouts;         /* kernel row -> address of the function_record */
+	struct map words;           /* hash -> address of the words_record */
 	struct map kernels;         /* hash of the mangled name -> kernel row */
 	struct map shapes;          /* hash -> row */
 	struct map strings;         /* id -> address of the string_record */
@@ -249,6 +250,7 @@ struct loader {
 	/* Rows written so far, so that ids are known before rows are. */
 	int64_t process, call, operation, thread, context, stream, event, allocation, kernel, site;
 	int64_t graph, node, exec, shape;
+	uint64_t words_bytes; /* of shapes */
 	struct map call_types; /* hash of name, kind and runtime -> row */
 	struct map images;     /* hash -> 1: its pieces were written */
 	const char *path;

@@ -364,7 +364,8 @@ CREATE TABLE shape ( -- launches of a kernel that differ in nothing but where th
 	words BLOB NOT NULL,            -- parameters that lie in no known allocation, 12 bytes each:
 	                                -- offset into the parameter buffer (2^32 - 1: a hash of all
 	                                -- that are not listed; 2^32 - 2: not known where) and value,
-	                                -- little-endian; of those past the first 8 a hash
+	                                -- little-endian; of those past the first 8 a hash, unless the
+	                                -- recorder kept what that stands for
 	pointers BLOB NOT NULL          -- offsets of those that do (operand), 4 bytes each
 );
 

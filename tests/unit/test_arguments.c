@@ -111,7 +111,8 @@ static void check_places(const struct sample *sample, const struct launch_argume
 		.pointer = got->pointer,
 		.pointer_count = got->pointer_count,
 		.extra = got->extra };
-	struct launch_word word[LAUNCH_WORDS_KEPT + 1];
+	static struct launch_word word[LAUNCH_WORDS_MOST];
+	size_t count;
 
 	layout->parameter_count = sample->layout->count;
 	memcpy(layout->data, sample->layout->parameter,
@@ -125,8 +126,20 @@ static void check_places(const struct sample *sample, const struct launch_argume
 		assert_memory_equal(sample->bytes + word[i].offset, &word[i].value, 1);
 		assert_true(!i || word[i].offset > word[i - 1].offset);
 	}
-	if (values.count > LAUNCH_WORDS_KEPT)
-		assert_int_equal(word[LAUNCH_WORDS_KEPT].offset, LAUNCH_WORD_HASH);
+	if (values.count <= LAUNCH_WORDS_KEPT)
+		return;
+	assert_int_equal(word[LAUNCH_WORDS_KEPT].offset, LAUNCH_WORD_HASH);
+	if (got->rest_count > MAX_REST)
+		return;
+	values.rest = got->rest;
+	values.rest_count = got->rest_count;
+	count = launch_words_place(word, &values, got->extra ? NULL : layout);
+	assert_int_equal(count, LAUNCH_WORDS_KEPT + got->rest_count);
+	for (size_t i = 0; i < count; i++) {
+		assert_true(word[i].offset < BLOCK);
+		assert_memory_equal(sample->bytes + word[i].offset, &word[i].value, 1);
+		assert_true(!i || word[i].offset > word[i - 1].offset);
+	}
 }
 
 static void a_layout_that_does_not_fit_places_nothing(void **state)
@@ -136,7 +149,7 @@ static void a_layout_that_does_not_fit_places_nothing(void **state)
 	struct function_record *layout = (struct function_record *)(void *)buffer;
 	struct launch_pointer pointer = { .offset = 16 };
 	struct launch_values values = { .count = 2, .value = { 1, 2 } };
-	struct launch_word word[3];
+	static struct launch_word word[LAUNCH_WORDS_MOST];
 
 	layout->parameter_count = 2;
 	memcpy(layout->data, parameter, sizeof(parameter));
@@ -178,7 +191,7 @@ static void words_hold_parameters_of_any_size(void **state)
 static void every_word_is_a_pointer_or_a_scalar(void **state)
 {
 	static struct sample sample;
-	static struct launch_arguments got;
+	static struct launch_arguments got = { .keeps_rest = 1 };
 	size_t size = 512;
 	void *extra[] = { (void *)1, sample.bytes, (void *)2, &size, NULL };
 	unsigned seed = 1;
