@@ -472,7 +472,8 @@ static const char shares_sql[] =
 	"EXISTS (SELECT 1 FROM process o JOIN work ON work.process = o.id "
 	" WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end) "
 	"OR EXISTS (SELECT 1 FROM module WHERE process = p.id AND (path LIKE '%/libmpi.so%' "
-	" OR path LIKE '%/libmpich.so%' OR path LIKE '%/libucp.so%' OR path LIKE '%/libfabric.so%'))";
+	" OR path LIKE '%/libmpich.so%' OR path LIKE '%/libucp.so%' "
+	" OR path LIKE '%/libfabric.so%'))";
 
 static int find_sharing(struct search *search, struct db *db)
 {
