@@ -144,7 +144,6 @@ static void combine_predicates(struct lower *lower)
 	for (unsigned i = 0; i < 2 && i < in->to_count; i++)
 		if (result[i].kind != OPERAND_SINK)
 			lower_move_predicate(lower, lower_target(lower, &in->to[i], 0), result[i]);
-	lower_note_copies(lower);
 }
 
 static struct ptx_operand special_of(const struct sass_operand *from)
@@ -441,6 +440,7 @@ static void lower_block(struct lower *lower, uint32_t number)
 			lower_one(lower, block->context);
 		else
 			end_block(lower, number, leave, falls);
+		lower_note_copies(lower);
 		lower_end_names(lower, block->context);
 	}
 	if (leave == LEAVE_NOT && !lower->failed)

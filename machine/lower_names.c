@@ -65,6 +65,12 @@ void lower_visit_read(const struct sass_instruction *in, lower_visit *visit, voi
 {
 	for (unsigned i = 0; i < in->from_count; i++)
 		visit_operand(&in->from[i], visit, arg);
+	/* P2R: the predicates in its mask. */
+	for (unsigned i = 0; in->opcode == SASS_P2R && i < 7; i++)
+		if (in->from_count > 1 && in->from[1].value >> i & 1)
+			visit(arg,
+				in->number & 0x80 ? MACHINE_UNIFORM_PREDICATE + i
+						  : MACHINE_PREDICATE + i);
 	if (in->has_address >= 1)
 		visit_address(&in->address, visit, arg);
 	if (in->has_address >= 2)
@@ -212,7 +218,6 @@ void lower_begin_block(struct lower *lower, const struct machine_block *block)
 {
 	uint32_t name = block->phi;
 
-	memset(lower->copy, 0, sizeof(lower->copy));
 	lower->swap_count = 0;
 	for (unsigned reg = 0; reg < MACHINE_REGISTERS; reg++)
 		lower->current[reg] = machine_set_has(&block->live, reg) ? name++ : reg;

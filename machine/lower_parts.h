@@ -124,11 +124,11 @@ struct lower {
 	int32_t guard;                       /* the interpreter's register, -1: always */
 	int guard_negated;
 	struct machine_when when;
-	/* Predicates that this block has copied from others, by register from the first on. */
+	/* Conditions that this block has copied, by register. */
 	struct machine_copy {
 		uint32_t name; /* of the copy; another name: it is none any more */
 		struct machine_when of;
-	} copy[MACHINE_REGISTERS - MACHINE_PREDICATE];
+	} copy[MACHINE_REGISTERS];
 	/*
 	 * What was written in this block under a guard and may be read under the same, or a
 	 * predicate that has other writes elsewhere; reg: + 1.

@@ -2,8 +2,8 @@
 /*
  * Conditions of guards, so that what is written under one and read under the same is known to be
  * what was written.  A predicate that is written in one place is the same condition wherever it is
- * read; others are only where they are between two writes, in one block.  PLOP3 gives a condition
- * another name.
+ * read; others are only where they are between two writes, in one block.  A condition gets
+ * another name by PLOP3, where a register keeps it for a while, and where it is compared again.
  */
 #include <stdlib.h>
 
@@ -46,25 +46,109 @@ static int copied_of(const struct sass_instruction *in, unsigned table, unsigned
 	return same - opposite;
 }
 
-/* PLOP3 p, q, not under a guard: which operand the result is a copy of; NULL: none. */
-static const struct sass_operand *source_of_copy(const struct sass_instruction *in, unsigned result,
+/* PLOP3 p, q: which operand the result is a copy of; -1: none. */
+static int copied_by_table(const struct sass_instruction *in, unsigned result, unsigned *machine,
 	int *negated)
 {
-	for (unsigned i = 0; i < in->from_count && in->guard == SASS_NONE; i++) {
+	for (unsigned i = 0; i < in->from_count; i++) {
 		int copied = is_predicate(&in->from[i])
 			? copied_of(in, result ? in->table2 : in->table, i)
 			: 0;
 
+		if (!copied)
+			continue;
+		*machine = predicate_register(&in->from[i]);
 		*negated = (in->from[i].negated != 0) ^ (copied < 0);
-		if (copied)
-			return &in->from[i];
+		return 0;
 	}
-	return NULL;
+	return -1;
+}
+
+static int is_zero(const struct sass_operand *operand)
+{
+	return (operand->kind == SASS_OPERAND_GENERAL && operand->number == SASS_NONE) ||
+		(operand->kind == SASS_OPERAND_IMMEDIATE && !operand->value);
+}
+
+static int is_general(const struct sass_operand *operand)
+{
+	return operand->kind == SASS_OPERAND_GENERAL && operand->number < 255;
+}
+
+/* P2R d, 1 << p; SEL d, 0, 1, p: d is not 0 where the predicate holds, or does not. */
+static int copied_to_register(const struct sass_instruction *in, unsigned *machine, int *negated)
+{
+	const struct sass_operand *from = in->from;
+
+	if (in->from_count < 2 || !is_general(&in->to[0]))
+		return -1;
+	if (in->opcode == SASS_P2R) {
+		unsigned mask = (unsigned)from[1].value;
+
+		if (!is_zero(&from[0]) || in->variant || !mask || mask & (mask - 1) || mask > 64)
+			return -1;
+		*machine = MACHINE_PREDICATE + (unsigned)__builtin_ctz(mask);
+		*negated = 0;
+		return 0;
+	}
+	if (in->opcode != SASS_SEL || in->from_count < 3 || !is_predicate(&from[2]) ||
+		is_zero(&from[0]) == is_zero(&from[1]) ||
+		from[is_zero(&from[0])].kind != SASS_OPERAND_IMMEDIATE)
+		return -1;
+	*machine = predicate_register(&from[2]);
+	*negated = (from[2].negated != 0) ^ is_zero(&from[0]);
+	return 0;
+}
+
+/* ISETP p, d, 0: the predicate that was put there. */
+static int copied_from_register(const struct sass_instruction *in, unsigned *machine, int *negated)
+{
+	const struct sass_operand *from = in->from;
+	unsigned at;
+
+	if (in->from_count < 3 || in->is_extended || in->is_64 || from[2].negated ||
+		is_predicate(&from[2]) ||
+		(in->compare != SASS_COMPARE_NE && in->compare != SASS_COMPARE_EQ))
+		return -1;
+	at = is_zero(&from[0]);
+	if (!is_general(&from[at]) || !is_zero(&from[!at]))
+		return -1;
+	*machine = MACHINE_GENERAL + from[at].number;
+	*negated = in->compare == SASS_COMPARE_EQ;
+	return 0;
+}
+
+/* What the result holds by another name; -1: it is no copy. */
+static int source_of_copy(const struct sass_instruction *in, unsigned result, unsigned *machine,
+	int *negated)
+{
+	if (in->guard != SASS_NONE)
+		return -1;
+	switch (in->opcode) {
+	case SASS_PLOP3:
+		return is_predicate(&in->to[result]) ? copied_by_table(in, result, machine, negated)
+						     : -1;
+	case SASS_ISETP:
+		return !result && is_predicate(&in->to[0])
+			? copied_from_register(in, machine, negated)
+			: -1;
+	case SASS_P2R:
+	case SASS_SEL:
+		return result ? -1 : copied_to_register(in, machine, negated);
+	default:
+		return -1;
+	}
+}
+
+static unsigned machine_of(const struct sass_operand *operand)
+{
+	return operand->kind == SASS_OPERAND_GENERAL ? MACHINE_GENERAL + operand->number
+						     : predicate_register(operand);
 }
 
 struct machine_when lower_when(struct lower *lower, unsigned machine, int negated)
 {
-	const struct machine_copy *copy = &lower->copy[machine - MACHINE_PREDICATE];
+	const struct machine_copy *copy = &lower->copy[machine];
 	uint32_t name = lower->current[machine], root = lower_find(lower, name);
 	struct machine_when when = { .name = root };
 
@@ -94,20 +178,15 @@ void lower_note_copies(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
 
-	for (unsigned i = 0; i < in->to_count && in->opcode == SASS_PLOP3; i++) {
-		const struct sass_operand *from;
-		struct machine_copy *copy;
+	for (unsigned i = 0; i < in->to_count && i < 2; i++) {
+		unsigned machine;
 		int negated;
 
-		if (!is_predicate(&in->to[i]))
-			continue;
-		copy = &lower->copy[predicate_register(&in->to[i]) - MACHINE_PREDICATE];
-		from = source_of_copy(in, i, &negated);
-		*copy = (struct machine_copy){ 0 };
-		if (!from)
-			continue;
-		copy->name = lower->own[predicate_register(&in->to[i])];
-		copy->of = lower_when(lower, predicate_register(from), negated);
+		if (!source_of_copy(in, i, &machine, &negated))
+			lower->copy[machine_of(&in->to[i])] = (struct machine_copy){
+				lower->own[machine_of(&in->to[i])],
+				lower_when(lower, machine, negated),
+			};
 	}
 }
 
@@ -116,20 +195,17 @@ int lower_keep_copies(struct lower *lower, uint32_t first)
 {
 	const struct sass_instruction *in = &lower->in;
 
-	for (unsigned i = 0; i < in->to_count && in->opcode == SASS_PLOP3; i++) {
-		const struct sass_operand *from;
-		uint32_t source;
+	for (unsigned i = 0; i < in->to_count && i < 2; i++) {
+		unsigned machine;
 		int negated;
 
-		from = is_predicate(&in->to[i]) ? source_of_copy(in, i, &negated) : NULL;
-		source = from ? lower->current[predicate_register(from)] : 0;
-		if (!from || source < first)
+		if (source_of_copy(in, i, &machine, &negated) || lower->current[machine] < first)
 			continue;
 		if (PTX_ROOM(lower->copied, lower->copied_room, lower->copied_count))
 			return lower_refuse(lower, "out of memory");
 		lower->copied[lower->copied_count++] = (struct machine_copied){
-			lower->own[predicate_register(&in->to[i])],
-			source,
+			lower->own[machine_of(&in->to[i])],
+			lower->current[machine],
 			negated,
 		};
 	}

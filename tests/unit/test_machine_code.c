@@ -396,6 +396,15 @@ typedef uint64_t word_pair[2];
 	{ \
 		0x000000000000781c, 0x000fe2000072f070 \
 	}
+/* P2R R5, P0; ISETP.NE P0, R5, 0 */
+#define KEEP_P0 \
+	{ \
+		0x00000001ff057803, 0x000fe20000000000 \
+	}
+#define TAKE_P0 \
+	{ \
+		0x000000ff0500720c, 0x000fda0003f05270 \
+	}
 /* BRA to the next instruction: there a block begins */
 #define NEXT \
 	{ \
@@ -455,7 +464,16 @@ static const struct {
 		  END },
 		"0S ", 1 },
 	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, MOVE, STORE(6, 0), END }, "0S ", 1 },
+	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, KEEP_P0, COMPARE, TAKE_P0, STORE(2, 0),
+		  END },
+		"0S ", 1 },
+	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, KEEP_P0, NEXT, COMPARE, TAKE_P0,
+		  STORE(2, 0), END },
+		"0S ", 1 },
 	/* Here somebody does. */
+	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, KEEP_P0, TID(5), TAKE_P0, STORE(2, 0),
+		  END },
+		"", 0 },
 	{ { TID(2), TID(3), TID(4), COMPARE, COPY_TO_P1, COMPARE, POINTER_IF_P0, STORE(2, 1), END },
 		"", 0 },
 	{ { TID(2), TID(3), TID(4), COMPARE, POINTER_IF_P0, COMPARE, STORE(2, 0), END }, "", 0 },
