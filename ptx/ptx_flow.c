@@ -207,7 +207,7 @@ int ptx_dominates(const struct ptx_function *function, uint32_t a, uint32_t b)
 	return a == b;
 }
 
-/* The edge that leads back to where not all ways into its loop come by; edge_count: there is none. */
+/* An edge back to where not all ways into its loop come by; edge_count: there is none. */
 static uint32_t find_loops(struct ptx_function *function)
 {
 	for (uint32_t i = 0; i < function->block_count; i++)

@@ -44,8 +44,8 @@ struct launch_values {
 
 /*
  * Fills word, of which there is room for LAUNCH_WORDS_MOST: how many.  Those are as many as values
- * has, or where the rest is known and has its places, all of them without the hash.  layout: NULL if
- * it is not known.
+ * has, or where the rest is known and has its places, all of them without the hash.  layout: NULL
+ * if it is not known.
  */
 size_t launch_words_place(struct launch_word *word, const struct launch_values *values,
 	const struct function_record *layout);

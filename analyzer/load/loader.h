@@ -250,7 +250,7 @@ struct loader {
 	/* Rows written so far, so that ids are known before rows are. */
 	int64_t process, call, operation, thread, context, stream, event, allocation, kernel, site;
 	int64_t graph, node, exec, shape;
-	uint64_t words_bytes; /* of shapes */
+	uint64_t words_bytes;  /* of shapes */
 	struct map call_types; /* hash of name, kind and runtime -> row */
 	struct map images;     /* hash -> 1: its pieces were written */
 	const char *path;

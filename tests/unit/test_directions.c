@@ -8,6 +8,7 @@
 #include "directions.h"
 #include "image_hash.h"
 #include "image_samples.h"
+#include "launch_words.h"
 
 /* Steps of SQLite's machine, in hundreds. */
 static int count_steps(void *arg)
@@ -202,6 +203,54 @@ static void code_that_was_replaced_is_not_known(void **state)
 	trace_text_finish(&db, "test_directions_replaced");
 	free(first);
 	free(second);
+	free(body);
+}
+
+/* clang-format off */
+#define SWITCHED ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k" \
+	"(.param .align 8 .b8 s[400], .param .u64 p)\n{\n.reg .b64 %rd<3>;\n.reg .b32 %r<3>;\n" \
+	".reg .pred %p<2>;\nld.param.u32 %r2, [s+392];\nsetp.eq.s32 %p1, %r2, 0;\n" \
+	"@%p1 bra DONE;\nld.param.u64 %rd1, [p];\ncvta.to.global.u64 %rd2, %rd1;\n" \
+	"st.global.u32 [%rd2], %r1;\nDONE:\nret;\n}\n"
+/* clang-format on */
+
+/* A launch that passes a structure of 50 words, the last of which is as given, by its hash. */
+static void add_large_launch(FILE *out, int enter, unsigned hash, int last)
+{
+	fprintf(out, "words hash=0x%x bytes=", hash);
+	for (int i = LAUNCH_WORDS_KEPT; i < 51; i++)
+		fprintf(out, "%02x00000000000000", i == 49 ? last : 3);
+	fprintf(out,
+		"\n" CALL("cuLaunchKernel", "%d",
+			"function=0xf0 grid=0x100010001 block=0x1001020 stream=0x0 "
+			"words=0x3,0x3,0x3,0x3,0x3,0x3,0x3,0x3,0x%x"),
+		enter, hash);
+}
+
+/* A word of a large structure decides what the kernel does: nothing, or a store to address 3. */
+static void what_a_hash_stands_for_is_known(void **state)
+{
+	char *image = text_image("0x11", SWITCHED, strlen(SWITCHED)), *body;
+	size_t size;
+	FILE *out = open_memstream(&body, &size);
+	struct db db;
+
+	fprintf(out,
+		DEVICE "%s" CALL("cuModuleLoadData", "1000", "module=0xa0 image=0x11")
+			CALL("cuModuleGetFunction", "1100",
+				"function=0xf0 module=0xa0") "function handle=0xf0 "
+							     "parameters=0+400,400+8 name=\"k\"\n",
+		image);
+	add_large_launch(out, 2000, 0x77, 0);
+	add_large_launch(out, 2100, 0x88, 1);
+	fclose(out);
+	db = resolve("test_directions_words", body);
+	trace_text_expect(&db,
+		"SELECT group_concat(shape || ':' || complete || ifnull(' ' || why, ''), ', ') "
+		"FROM shape_code",
+		"1:1, 2:0 it uses an address that is no parameter");
+	trace_text_finish(&db, "test_directions_words");
+	free(image);
 	free(body);
 }
 
@@ -441,6 +490,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_is_of_its_own_image),
 		cmocka_unit_test(only_what_was_launched_is_kept),
 		cmocka_unit_test(code_that_was_replaced_is_not_known),
+		cmocka_unit_test(what_a_hash_stands_for_is_known),
 		cmocka_unit_test(code_is_read_where_it_lies_in_a_file),
 		cmocka_unit_test(a_file_that_changed_is_not_read),
 		cmocka_unit_test(ptx_for_newer_devices_says_nothing),
