@@ -38,13 +38,15 @@ static int find_last(struct host_view *view)
 }
 
 /* What is printed comes out at a wait. */
-static int find_printers(struct host_view *view, struct db *db)
+static const char printers_sql[] = "SELECT kernel FROM kernel_code WHERE prints";
+
+static int read_ids(struct db *db, const char *sql, struct map *ids)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT kernel FROM kernel_code WHERE prints");
+	sqlite3_stmt *q = db_prepare(db, sql);
 	int step = -1;
 
 	while (q && (step = db_step(q)) > 0)
-		if (map_set(&view->printers, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
+		if (map_set(ids, (uint64_t)sqlite3_column_int64(q, 0), 1)) {
 			step = -1;
 			break;
 		}
@@ -52,10 +54,43 @@ static int find_printers(struct host_view *view, struct db *db)
 	return step;
 }
 
+static const char others_sql[] =
+	"SELECT id FROM process p WHERE "
+	"EXISTS (SELECT 1 FROM process o JOIN work ON work.process = o.id "
+	" WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end) "
+	"OR EXISTS (SELECT 1 FROM module WHERE process = p.id AND (path LIKE '%/libmpi.so%' "
+	" OR path LIKE '%/libmpich.so%' OR path LIKE '%/libucp.so%' "
+	" OR path LIKE '%/libfabric.so%'))";
+
+/* Calls by which others are let in. */
+static int find_shared(struct host_view *view)
+{
+	for (uint32_t id = 1; id < run_call_end(view->run); id++) {
+		const struct run_call *call = run_call(view->run, id);
+		enum kind_family family = call ? kind_family(call->kind) : FAMILY_other;
+
+		if (call &&
+			(family == FAMILY_interprocess || family == FAMILY_external ||
+				kind_has(call->kind, K_OUTSIDE)) &&
+			map_set(&view->others, run_payload(view->run, call)->process, 1))
+			return -1;
+	}
+	return 0;
+}
+
 int host_view_find(struct host_view *view, struct db *db)
 {
 	view->run = db->run;
-	return find_memory(view) || find_last(view) || find_printers(view, db) ? -1 : 0;
+	return find_memory(view) || find_last(view) || find_shared(view) ||
+			read_ids(db, printers_sql, &view->printers) ||
+			read_ids(db, others_sql, &view->others)
+		? -1
+		: 0;
+}
+
+int host_view_has_others(const struct host_view *view, int64_t process)
+{
+	return map_get(&view->others, (uint64_t)process, 0) != 0;
 }
 
 void host_view_release(struct host_view *view)
@@ -63,6 +98,7 @@ void host_view_release(struct host_view *view)
 	map_release(&view->memory);
 	map_release(&view->last);
 	map_release(&view->printers);
+	map_release(&view->others);
 }
 
 /* Some memory that the host can look at is there for whoever is pointed to it. */

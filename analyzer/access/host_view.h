@@ -15,6 +15,7 @@ struct host_view {
 	struct map memory;   /* process -> 1 + the first call that made memory of the host's */
 	struct map last;     /* allocation of the host's -> the last call that names it */
 	struct map printers; /* kernels that print, or of which that is not known */
+	struct map others;   /* processes whose memory others may use */
 };
 
 /* 0, or -1 after a message; host_view_release() in both cases. */
@@ -28,5 +29,12 @@ void host_view_release(struct host_view *view);
  */
 int host_view_shows(const struct host_view *view, const struct relax *relax,
 	const struct walk_call *call, int shown);
+
+/*
+ * Others may use the process's memory of the device in an order of their own: processes that it
+ * shares memory with or that work at the same time, other interfaces, and network cards, which
+ * message passing lets read it without a CUDA call.
+ */
+int host_view_has_others(const struct host_view *view, int64_t process);
 
 #endif

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "waits_fruitless.h"
 
-#include "constants.h"
-
-struct glance {
-	const struct run *run;
-	struct map events;    /* event -> the stream that recorded it */
-	struct map results;   /* streams with results that no wait was for yet */
-	uint64_t last_result; /* call of any of them */
-	uint64_t last_wait;   /* for a context */
-	int64_t waited;       /* ns */
-};
-
+/* Of copies to pageable memory, and synchronous ones, the host knows when they return. */
 static int brings_results(const struct run *run, const struct run_call *call)
 {
 	const struct run_payload *payload = run_payload(run, call);
 
 	return kind_has(call->kind, K_TELLS_HOST) ||
-		(call_is_copy(call->kind) && payload->direction == COPY_D2H);
+		(call_is_async_copy(call->kind) && payload->direction == COPY_D2H &&
+			payload->dst != MEMORY_PAGEABLE);
 }
 
 static int see_wait(struct glance *glance, const struct run_call *call, uint32_t id, int64_t since)
@@ -32,8 +23,9 @@ static int see_wait(struct glance *glance, const struct run_call *call, uint32_t
 
 	if (kind_waits(call->kind) == WAITS_CONTEXT)
 		glance->last_wait = id;
-	if (fruitless && exit != RUN_NEVER && !payload->result)
-		glance->waited += exit - since;
+	if (exit != RUN_NEVER && !payload->result &&
+		glance->wait(glance->arg, id, fruitless, exit - since))
+		return -1;
 	return stream ? map_set(&glance->results, stream, 0) : 0;
 }
 
@@ -52,18 +44,18 @@ static int see(struct glance *glance, const struct run_call *call, uint32_t id, 
 	return since == INT64_MIN ? 0 : see_wait(glance, call, id, since);
 }
 
-int waits_are_fruitless(const struct run *run, const struct polls *polls)
+int glance_at(struct glance *glance, const struct run *run, const struct polls *polls)
 {
-	struct glance glance = { .run = run };
 	int rc = 0;
 
+	glance->run = run;
 	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
 		const struct run_call *call = run_call(run, id);
 
 		if (call && call->kind != KIND_RUNTIME)
-			rc = see(&glance, call, id, polls_since(polls, id));
+			rc = see(glance, call, id, polls_since(polls, id));
 	}
-	map_release(&glance.events);
-	map_release(&glance.results);
-	return rc ? -1 : glance.waited >= SHOWN_MIN_NS;
+	map_release(&glance->events);
+	map_release(&glance->results);
+	return rc ? -1 : 0;
 }

@@ -41,6 +41,9 @@ enum hidden { HIDDEN_UNKNOWN, HIDDEN_NO, HIDDEN_BELOW_COPY };
 struct place {
 	int64_t waits, needed, apart; /* those left out, and of them */
 	enum hidden hidden;
+	/* At a glance. */
+	int64_t fruitless, fruitful, waited;
+	int is_candidate; /* until more than one is seen to be needed */
 };
 
 /* A wait that the other order does not see. */
@@ -68,7 +71,6 @@ struct thread {
 struct process {
 	int64_t submitter; /* the thread that submits, -1: several do */
 	int64_t last;      /* call that submitted */
-	int shares;        /* others may use its memory */
 };
 
 struct search {
@@ -80,6 +82,7 @@ struct search {
 	struct polls polls;
 	struct segments segments; /* run NULL: not opened */
 	struct idmap places, threads, processes;
+	size_t candidates; /* places */
 	struct skipped *skipped;
 	size_t count;
 	int64_t rows;   /* so far */
@@ -92,9 +95,17 @@ struct search {
 
 /* --- what waits are needed for --- */
 
-static void blame(struct skipped *skipped)
+static void need(struct search *search, struct place *place)
 {
-	skipped->place->needed += !skipped->needed;
+	place->needed++;
+	search->candidates -= place->is_candidate && place->needed > 1;
+	place->is_candidate &= place->needed <= 1;
+}
+
+static void blame(struct search *search, struct skipped *skipped)
+{
+	if (!skipped->needed)
+		need(search, skipped->place);
 	skipped->needed = 1;
 }
 
@@ -118,7 +129,7 @@ static int lost(void *arg, const struct walk_call *later, const struct touch *ea
 		if (skipped->call < earlier->call)
 			break;
 		if (covers != COVERS_NOT)
-			blame(skipped);
+			blame(search, skipped);
 		if (covers == COVERS_SURELY) {
 			feeds_keep(&search->feeds, earlier, &skipped->cover, skipped->call);
 			return 0;
@@ -247,13 +258,14 @@ static int see_wait(struct search *search, struct thread *thread, const struct w
 	thread->timed = 0;
 	feeds_wait(&search->feeds, call, thread->row, &skipped.cover);
 	/* Of what nothing is waited for redundant-sync speaks. */
-	if (!known || !skipped.cover.last.call || call->stretch == STRETCH_NONE)
+	if (!known || !place->is_candidate || !skipped.cover.last.call ||
+		call->stretch == STRETCH_NONE)
 		return relax_both(&search->relax, call);
 	if (step(search, call))
 		return -1;
 	if (!search->news)
 		return add_skipped(search, thread, &skipped);
-	place->needed++;
+	need(search, place);
 	return 0;
 }
 
@@ -298,7 +310,7 @@ static int see_work(struct search *search, struct thread *thread, const struct w
 static void see_release(struct search *search, struct thread *thread)
 {
 	for (size_t i = 0; i < thread->open_count; i++)
-		blame(&search->skipped[thread->open[i]]);
+		blame(search, &search->skipped[thread->open[i]]);
 }
 
 static int releases(const struct walk_call *call)
@@ -306,21 +318,6 @@ static int releases(const struct walk_call *call)
 	enum kind_family family = kind_family(call->kind);
 
 	return family == FAMILY_mapping || family == FAMILY_object;
-}
-
-/* Other processes and interfaces use memory in an order of their own. */
-static int note_sharing(struct search *search, const struct walk_call *call)
-{
-	enum kind_family family = kind_family(call->kind);
-	struct process *process;
-
-	if (family != FAMILY_interprocess && family != FAMILY_external &&
-		!kind_has(call->kind, K_OUTSIDE))
-		return 0;
-	process = idmap_need(&search->processes, call->process, sizeof(*process));
-	if (process)
-		process->shares = 1;
-	return process ? 0 : -1;
 }
 
 /* cudaEventElapsedTime would fail without the wait. */
@@ -342,7 +339,7 @@ static void see_implicit(struct search *search, struct thread *thread, const str
 
 static int see_other(struct search *search, struct thread *thread, const struct walk_call *call)
 {
-	if (relax_both(&search->relax, call) || note_sharing(search, call))
+	if (relax_both(&search->relax, call))
 		return -1;
 	if (walk_submits(call) && see_work(search, thread, call))
 		return -1;
@@ -367,7 +364,7 @@ static int see(void *arg, const struct walk_call *call)
 
 	if (!thread)
 		return -1;
-	if (relax_given_up(&search->relax))
+	if (relax_given_up(&search->relax) || !search->candidates)
 		return 0;
 	if (since != INT64_MIN)
 		return see_wait(search, thread, call, since);
@@ -380,7 +377,7 @@ static int see(void *arg, const struct walk_call *call)
 
 static int is_found(const struct place *place)
 {
-	return place->needed <= 1 && place->waits - place->needed >= FINDING_MIN_COUNT;
+	return place->is_candidate && place->waits - place->needed >= FINDING_MIN_COUNT;
 }
 
 /* All calls of a place come from one line: the first that is asked about says it for all. */
@@ -397,11 +394,12 @@ static int find_hidden(struct search *search, const struct skipped *skipped)
 	return rc < 0 ? -1 : 0;
 }
 
-static enum confidence confidence_of(const struct skipped *skipped, const struct process *process)
+static enum confidence confidence_of(const struct search *search, const struct skipped *skipped,
+	const struct process *process)
 {
 	int apart = 2 * skipped->place->apart >= skipped->place->waits;
 
-	if (process->shares)
+	if (host_view_has_others(&search->view, skipped->process))
 		return CONFIDENCE_POSSIBLE;
 	if (skipped->upload && skipped->place->hidden == HIDDEN_BELOW_COPY)
 		return CONFIDENCE_LIKELY;
@@ -434,7 +432,7 @@ static int report(struct search *search, const struct skipped *skipped)
 			.cost = skipped->cost,
 			.saving = skipped->usable < skipped->cost ? skipped->usable : skipped->cost,
 			.change = CHANGE_CALL,
-			.confidence = confidence_of(skipped, process) });
+			.confidence = confidence_of(search, skipped, process) });
 }
 
 static int report_all(struct search *search)
@@ -463,49 +461,50 @@ static void free_search(struct search *search)
 	free(search);
 }
 
-/*
- * Processes that work at the same time may be parts of one program.  Message passing lets network
- * cards use memory of the device, and no CUDA call says so.
- */
-static const char shares_sql[] =
-	"SELECT id FROM process p WHERE "
-	"EXISTS (SELECT 1 FROM process o JOIN work ON work.process = o.id "
-	" WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end) "
-	"OR EXISTS (SELECT 1 FROM module WHERE process = p.id AND (path LIKE '%/libmpi.so%' "
-	" OR path LIKE '%/libmpich.so%' OR path LIKE '%/libucp.so%' "
-	" OR path LIKE '%/libfabric.so%'))";
-
-static int find_sharing(struct search *search, struct db *db)
-{
-	sqlite3_stmt *q = db_prepare(db, shares_sql);
-	struct process *process;
-	int step = -1;
-
-	while (q && (step = db_step(q)) > 0) {
-		process = idmap_need(&search->processes, sqlite3_column_int64(q, 0),
-			sizeof(*process));
-		if (!process) {
-			step = -1;
-			break;
-		}
-		process->shares = 1;
-	}
-	sqlite3_finalize(q);
-	return step;
-}
-
 static int follow(struct search *search, struct db *db)
 {
 	search->relax = (struct relax){ .lost = lost, .shows = shows, .arg = search };
 	return relax_init(&search->relax, db) || host_view_find(&search->view, db) ||
-			feeds_open(&search->feeds, db->run) || find_sharing(search, db) ||
-			walk(db, see, search) || report_all(search) ||
-			order_loss_add(db, relax_given_up(&search->relax))
+			feeds_open(&search->feeds, db->run) || walk(db, see, search) ||
+			report_all(search) || order_loss_add(db, relax_given_up(&search->relax))
 		? -1
 		: 0;
 }
 
+static int note_glance(void *arg, int64_t call, int fruitless, int64_t ns)
+{
+	struct search *search = arg;
+	int known;
+	struct place *place = place_of(search, call, &known);
+
+	if (!place)
+		return known ? -1 : 0;
+	place->fruitless += fruitless;
+	place->fruitful += !fruitless;
+	place->waited += fruitless ? ns : 0;
+	return 0;
+}
+
 /* To follow a run takes as long as its analysis: not for waits that all but surely are needed. */
+static int find_candidates(struct search *search, const struct run *run)
+{
+	struct glance glance = { .wait = note_glance, .arg = search };
+	int64_t waited = 0;
+
+	if (glance_at(&glance, run, &search->polls))
+		return -1;
+	for (size_t i = 0; i < search->places.size; i++) {
+		struct place *place = search->places.slot[i].object;
+
+		if (!place || place->fruitless < FINDING_MIN_COUNT || place->fruitful > 1)
+			continue;
+		place->is_candidate = 1;
+		search->candidates++;
+		waited += place->waited;
+	}
+	return waited >= SHOWN_MIN_NS;
+}
+
 static int run(const struct pass_input *input, struct findings *findings)
 {
 	struct search *search = calloc(1, sizeof(*search));
@@ -515,9 +514,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 		return -1;
 	search->findings = findings;
 	search->run = input->run;
-	rc = polls_find(&search->polls, input->db)
-		? -1
-		: waits_are_fruitless(input->run, &search->polls);
+	rc = polls_find(&search->polls, input->db) ? -1 : find_candidates(search, input->run);
 	if (rc > 0)
 		rc = follow(search, input->db);
 	free_search(search);

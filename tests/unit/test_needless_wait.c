@@ -185,6 +185,24 @@ static void results_are_looked_at(void **state)
 	assert_string_equal(found(s, 5280), "");
 }
 
+/* The host knows its result without the waits, of streams that it does not come after. */
+static void a_synchronous_copy_needs_no_other_wait(void **state)
+{
+	struct shop *s = *state;
+	int64_t result = mini_allocation(&s->mini, "device");
+
+	for (int i = 0; i < 8; i++) {
+		turn(s, i, i % 2 ? s->yours : s->mine);
+		mini_names(&s->mini,
+			MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoH_v2, .at = 330 * i + 314,
+				.until = 330 * i + 325, .bytes = 4096, .stream = MINI_LEGACY,
+				.site = s->at_copy, .direction = 1 + COPY_D2H, .dst = "pageable",
+				.src = "device", .runs = { 330 * i + 319, 330 * i + 320 }),
+			"src", result);
+	}
+	assert_string_equal(found(s, 2640), "likely 8 20 1");
+}
+
 static void upload(struct shop *s, double at, int64_t stream, int64_t from, int64_t to)
 {
 	int64_t call = MINI_CALL(&s->mini, .type = CALL_cuMemcpyHtoDAsync_v2, .at = at,
@@ -406,6 +424,7 @@ int main(void)
 		T(who_shares_memory_needs_the_wait),
 		T(one_that_is_needed_is_none_of_them),
 		T(results_are_looked_at),
+		T(a_synchronous_copy_needs_no_other_wait),
 		T(sources_are_filled_again),
 		T(sources_of_their_own_are_not),
 		T(kernels_may_write_where_the_host_looks),
