@@ -60,7 +60,7 @@ static const char others_sql[] =
 	" WHERE o.id <> p.id AND o.start < p.end AND p.start < o.end) "
 	"OR EXISTS (SELECT 1 FROM module WHERE process = p.id AND (path LIKE '%/libmpi.so%' "
 	" OR path LIKE '%/libmpich.so%' OR path LIKE '%/libucp.so%' "
-	" OR path LIKE '%/libfabric.so%'))";
+	" OR path LIKE '%/libfabric.so%' OR path LIKE '%/libnvshmem_host.so%'))";
 
 /* Calls by which others are let in. */
 static int find_shared(struct host_view *view)
