@@ -159,6 +159,16 @@ static void one_that_is_needed_is_none_of_them(void **state)
 	assert_string_equal(found(s, 3300), "likely 8 20 1");
 }
 
+/* Every fourth is, and the line is one. */
+static void waits_that_are_needed_now_and_then_stay(void **state)
+{
+	struct shop *s = *state;
+
+	for (int i = 0; i < 16; i++)
+		turn(s, i, i % 4 == 3 ? s->mine : i % 2 ? s->yours : s->mine);
+	assert_string_equal(found(s, 5280), "");
+}
+
 static void download(struct shop *s, double at, int64_t stream)
 {
 	int64_t call = MINI_CALL(&s->mini, .type = CALL_cuMemcpyDtoHAsync_v2, .at = at,
@@ -219,6 +229,8 @@ static void sources_are_filled_again(void **state)
 	struct shop *s = *state;
 
 	s->pinned = mini_allocation(&s->mini, "pinned");
+	mini_exec(&s->mini, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, 0)",
+		(long long)s->kernel);
 	for (int i = 0; i < 8; i++) {
 		upload(s, 330 * i - 20, i % 2 ? s->b : s->a, s->pinned, i % 2 ? s->yours : s->mine);
 		turn(s, i, i % 2 ? s->yours : s->mine);
@@ -423,6 +435,7 @@ int main(void)
 		T(a_wait_for_the_oldest_slot_is_possible),
 		T(who_shares_memory_needs_the_wait),
 		T(one_that_is_needed_is_none_of_them),
+		T(waits_that_are_needed_now_and_then_stay),
 		T(results_are_looked_at),
 		T(a_synchronous_copy_needs_no_other_wait),
 		T(sources_are_filled_again),
