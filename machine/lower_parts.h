@@ -10,6 +10,7 @@
  *	lower_code     an instruction: moves, predicates, control
  *	lower_integer  arithmetic
  *	lower_swap     registers exchanged by XOR
+ *	lower_constant constant banks
  *	lower_memory   loads, stores, copies
  */
 #ifndef CUFENCE_LOWER_PARTS_H

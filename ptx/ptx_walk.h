@@ -36,7 +36,7 @@ enum ptx_which {
 /* A power of 2, a few times PTX_SYMBOLS. */
 #define PTX_SYMBOL_SLOTS 1024
 
-#define PTX_SET_WORDS 256
+#define PTX_SET_WORDS 512
 struct ptx_set {
 	uint32_t count, word[PTX_SET_WORDS];
 };
@@ -285,7 +285,7 @@ struct ptx_value ptx_half_parameter(struct ptx_walk *walk, struct ptx_state *sta
 struct ptx_value ptx_some_parameter(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_value *address, uint32_t instruction, const struct ptx_instruction *in);
 /* The word, or words, with the address of the tensor whose map lies at that value. */
-#define PTX_TENSOR_MAP_BYTES 128
+#define PTX_TENSOR_MAP_BYTES 64
 struct ptx_value ptx_map_parameter(struct ptx_walk *walk, struct ptx_state *state,
 	const struct ptx_value *map);
 

@@ -163,6 +163,37 @@ extern "C" __global__ void bulk_copies(const float *in, float *out, float *sum, 
 	wait_copies();
 }
 
+/* The hardware reads 64 bytes of a map: libraries pass no more. */
+struct alignas(64) short_map {
+	char bytes[64];
+};
+
+extern "C" __global__ void tensor_short(const float *in, const __grid_constant__ short_map map)
+{
+	__shared__ alignas(128) float tile[1024];
+
+	tile[threadIdx.x] = in[threadIdx.x];
+	asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+	__syncthreads();
+	if (threadIdx.x)
+		return;
+	asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%0, {%1}], [%2];" ::
+			     "l"(&map),
+		     "r"(0), "r"(shared_address(tile))
+		     : "memory");
+	wait_copies();
+}
+
+/* As kernels of many tensors have them. */
+struct pointers {
+	float *pointer[400];
+};
+
+extern "C" __global__ void table(const __grid_constant__ pointers pointers)
+{
+	*pointers.pointer[blockIdx.x] = 1;
+}
+
 /* A selection of bytes extends the sign; one that mixes them is a number like any. */
 extern "C" __global__ void narrow(float *out, float *mixed)
 {

@@ -273,6 +273,8 @@ static const struct {
 	{ "tensor_elsewhere", "0L 8S ", 0 },
 	{ "bulk_copies", "0L 8S 16A ", 1 },
 	{ "narrow", "0S 8S ", 1 },
+	{ "tensor_short", "0L 48S ", 1 },
+	{ "table", "0S perhaps 3192S perhaps ", 1 },
 	{ "matrix", "0L 8S ", 1 },
 };
 
@@ -280,8 +282,8 @@ static const struct {
 static void interpret_copies(struct ptx_module *module, size_t i)
 {
 	long number = ptx_find(module, copies[i].name, strlen(copies[i].name));
-	uint8_t value[512] = { 0 }, is[512] = { 0 };
-	struct ptx_launch launch = { .grid = { 4, 1, 1 },
+	static uint8_t value[4096], is[4096];
+	struct ptx_launch launch = { .grid = { 400, 1, 1 },
 		.block = { 128, 1, 1 },
 		.size = sizeof(is),
 		.value = value,
@@ -290,6 +292,7 @@ static void interpret_copies(struct ptx_module *module, size_t i)
 	char *text;
 
 	assert_true(number >= 0);
+	memset(is, PTX_UNKNOWN, sizeof(is));
 	for (const char *at = copies[i].claims; *at; at = strchr(at, ' ') + 1)
 		if (*at >= '0' && *at <= '9')
 			memset(is + atoi(at), PTX_POINTER, 8);

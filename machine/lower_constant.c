@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constant banks: parameters, what the driver and the compiler put there, variables. */
+#include "lower_parts.h"
+
+/* The variables that lower.c gives each kernel. */
+enum { VARIABLE_OF_PARAMETERS, VARIABLE_OF_STACK, VARIABLE_OF_SHARED };
+
+static struct ptx_operand variable(uint32_t number, int64_t offset)
+{
+	return (struct ptx_operand){ OPERAND_VARIABLE, PTX_OWN | number, offset };
+}
+
+/* The module's variable of that name. */
+static struct ptx_operand module_variable(struct lower *lower,
+	const struct machine_relocation *relocation)
+{
+	static const char library[] = "__cudart_";
+	struct ptx_module *module = lower->module;
+	const char *name = relocation->symbol;
+	uint32_t number;
+
+	if (relocation->is_function || !*name)
+		return lower_unknown;
+	number = ptx_names_add(&module->variables, name, strlen(name), 0);
+	if (number == PTX_NO_NAME || number >= 100000 ||
+		PTX_ROOM(module->variable, module->variable_room, number)) {
+		lower_refuse(lower, "out of memory");
+		return lower_unknown;
+	}
+	if (number + 1 == module->variables.count)
+		module->variable[number] =
+			(struct ptx_variable){ .kind = !strncmp(name, library, sizeof(library) - 1)
+					? VARIABLE_TABLE
+					: VARIABLE_MODULE };
+	return (struct ptx_operand){ OPERAND_VARIABLE, number, relocation->addend };
+}
+
+/* Four bytes of the parameters, of which they may be half a pointer. */
+static struct ptx_operand parameter(struct lower *lower, int64_t offset)
+{
+	struct ptx_operand to = lower_reg(lower_temp(lower));
+	struct ptx_instruction *made = lower_begin(lower, OP_LD, CLASS_BITS, 4);
+
+	made->space = SPACE_PARAM;
+	made->modifiers = MODIFIER_HALF;
+	lower_add(lower, to);
+	lower_add_address(lower, variable(VARIABLE_OF_PARAMETERS, offset), 0);
+	return to;
+}
+
+static struct ptx_operand half_of_window(struct lower *lower, struct ptx_operand window,
+	int is_high)
+{
+	struct ptx_operand half = lower_reg(lower_temp(lower));
+
+	lower_unpack(lower, is_high ? lower_sink : half, is_high ? half : lower_sink, window);
+	return half;
+}
+
+struct ptx_operand lower_shared_window(struct lower *lower)
+{
+	return half_of_window(lower, variable(VARIABLE_OF_SHARED, 0), 1);
+}
+
+/* Of the constant bank, as the driver word gives it. */
+static struct ptx_operand bank_address(const struct lower *lower, enum machine_word word)
+{
+	uint32_t begin =
+		word == MACHINE_WORD_BANK ? 0 : machine_parameters_begin(lower->code->arch);
+
+	return variable(VARIABLE_OF_PARAMETERS, (int64_t)begin - lower->kernel->parameter_base);
+}
+
+/* What the driver puts below the parameters. */
+static struct ptx_operand driver_word(struct lower *lower, uint32_t offset)
+{
+	enum machine_word word = machine_driver_word(lower->code->arch, offset);
+
+	switch (word) {
+	case MACHINE_WORD_BLOCK_X:
+	case MACHINE_WORD_BLOCK_Y:
+	case MACHINE_WORD_BLOCK_Z:
+		return (struct ptx_operand){ OPERAND_SPECIAL,
+			SPECIAL_NTID_X + (word - MACHINE_WORD_BLOCK_X), 0 };
+	case MACHINE_WORD_GRID_X:
+	case MACHINE_WORD_GRID_Y:
+	case MACHINE_WORD_GRID_Z:
+		return (struct ptx_operand){ OPERAND_SPECIAL,
+			SPECIAL_NCTAID_X + (word - MACHINE_WORD_GRID_X), 0 };
+	case MACHINE_WORD_STACK:
+		return variable(VARIABLE_OF_STACK, 0);
+	case MACHINE_WORD_BANK:
+	case MACHINE_WORD_PARAMETERS:
+		return half_of_window(lower, bank_address(lower, word), 0);
+	case MACHINE_WORD_SHARED:
+		return half_of_window(lower, variable(VARIABLE_OF_SHARED, 0), 0);
+	case MACHINE_WORD_LOCAL:
+		/* What is added to it is an address of the stack. */
+		return lower_number(0);
+	default:
+		break;
+	}
+	/* The upper half of one of 64 bits. */
+	word = offset >= 4 ? machine_driver_word(lower->code->arch, offset - 4)
+			   : MACHINE_WORD_OTHER;
+	switch (word) {
+	case MACHINE_WORD_BANK:
+	case MACHINE_WORD_PARAMETERS:
+		return half_of_window(lower, bank_address(lower, word), 1);
+	case MACHINE_WORD_SHARED:
+		return half_of_window(lower, variable(VARIABLE_OF_SHARED, 0), 1);
+	case MACHINE_WORD_LOCAL:
+		return lower_number(0);
+	default:
+		return lower_unknown;
+	}
+}
+
+static struct ptx_operand bank_word(struct lower *lower, const struct machine_bank *bank,
+	int64_t offset)
+{
+	int64_t at = offset & ~INT64_C(7);
+	uint32_t word;
+
+	for (size_t i = 0; i < bank->relocation_count; i++) {
+		const struct machine_relocation *relocation = &bank->relocation[i];
+		struct ptx_operand half, address;
+
+		if (relocation->offset != (uint64_t)at || relocation->field != MACHINE_FIELD_64)
+			continue;
+		address = module_variable(lower, relocation);
+		if (address.kind != OPERAND_VARIABLE)
+			return lower_unknown;
+		half = lower_reg(lower_temp(lower));
+		if (offset == at)
+			lower_unpack(lower, half, lower_sink, address);
+		else
+			lower_unpack(lower, lower_sink, half, address);
+		return half;
+	}
+	if (offset < 0 || (uint64_t)offset + 4 > bank->size)
+		return lower_unknown;
+	if (!bank->data)
+		return lower_number(0);
+	memcpy(&word, bank->data + offset, sizeof(word));
+	return lower_number((int32_t)word);
+}
+
+/* Variables that are __constant__: nobody knows what the program put there. */
+static struct ptx_operand program_constant(struct lower *lower, struct ptx_operand offset)
+{
+	struct ptx_operand to = lower_reg(lower_temp(lower));
+	struct ptx_instruction *made = lower_begin(lower, OP_LD, CLASS_BITS, 4);
+
+	made->space = SPACE_CONST;
+	lower_add(lower, to);
+	lower_add_address(lower, offset, 0);
+	return to;
+}
+
+struct ptx_operand lower_constant(struct lower *lower, const struct sass_operand *from,
+	unsigned word)
+{
+	const struct machine_section *kernel = lower->kernel;
+	int64_t offset = from->value + 4 * (int64_t)word, inside = offset - kernel->parameter_base;
+
+	if (from->bank_register != SASS_NONE || from->number != SASS_NONE || offset < 0)
+		return lower_unknown;
+	if (from->bank == 0 && inside >= 0 && inside + 4 <= kernel->parameter_bytes)
+		return parameter(lower, inside);
+	if (from->bank == 0)
+		return driver_word(lower, (uint32_t)offset);
+	if (from->bank == 3)
+		return program_constant(lower, lower_number(offset));
+	if (from->bank < sizeof(kernel->bank) / sizeof(*kernel->bank))
+		return bank_word(lower, &kernel->bank[from->bank], offset);
+	return lower_unknown;
+}
+
+static struct ptx_operand register_of(struct lower *lower, const struct sass_operand *from)
+{
+	struct sass_operand plain = {
+		.kind = from->is_uniform ? SASS_OPERAND_UNIFORM : SASS_OPERAND_GENERAL,
+		.number = from->number,
+		.count = 1,
+	};
+
+	return lower_source(lower, &plain, 0);
+}
+
+/* LDC: with a register, one of several words of the parameters. */
+int lower_load_constant(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	const struct sass_operand *from = &in->from[0], *to = &in->to[0];
+	unsigned bytes = in->bytes ? in->bytes : 4, words = bytes > 4 ? bytes / 4 : 1;
+	struct ptx_operand where;
+
+	if (!in->to_count || from->kind != SASS_OPERAND_CONSTANT)
+		return 0;
+	if (from->number == SASS_NONE && bytes >= 4) {
+		for (unsigned word = 0; word < words; word++)
+			lower_move(lower, lower_target(lower, to, word),
+				lower_constant(lower, from, word));
+		return 1;
+	}
+	if (from->bank_register != SASS_NONE || (from->bank != 0 && from->bank != 3))
+		return 1;
+	where = from->number == SASS_NONE ? lower_number(0) : register_of(lower, from);
+	if (from->bank == 3) {
+		where = program_constant(lower, where);
+		for (unsigned word = 0; word < words; word++)
+			lower_move(lower, lower_target(lower, to, word), where);
+		return 1;
+	}
+	where = lower_make(lower, OP_ADD, CLASS_SIGNED, 8,
+		variable(VARIABLE_OF_PARAMETERS, from->value - lower->kernel->parameter_base),
+		where, lower_sink);
+	/* Eight bytes lie at a multiple of eight: they are one word, wherever that is. */
+	for (unsigned pair = 0; pair < words / 2; pair++) {
+		struct ptx_operand whole = lower_reg(lower_temp(lower)), low;
+
+		lower_begin(lower, OP_LD, CLASS_BITS, 8)->space = SPACE_PARAM;
+		lower_add(lower, whole);
+		lower_add_address(lower, where, 8 * (int64_t)pair);
+		low = lower_target(lower, to, 2 * pair);
+		lower_unpack(lower, low, lower_target(lower, to, 2 * pair + 1), whole);
+	}
+	for (unsigned word = words / 2 * 2; word < words; word++) {
+		struct ptx_operand target = lower_target(lower, to, word);
+		struct ptx_instruction *made;
+
+		if (target.kind == OPERAND_SINK)
+			continue;
+		made = lower_begin(lower, OP_LD,
+			bytes < 4 ? (in->is_signed ? CLASS_SIGNED : CLASS_UNSIGNED) : CLASS_BITS,
+			bytes < 4 ? bytes : 4);
+		made->space = SPACE_PARAM;
+		made->modifiers = bytes < 4 ? 0 : MODIFIER_HALF;
+		lower_add(lower, target);
+		lower_add_address(lower, where, 4 * word);
+	}
+	return 1;
+}
