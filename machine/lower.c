@@ -128,6 +128,7 @@ struct ptx_module *machine_open(const void *cubin, size_t size, unsigned arch,
 		free(code);
 		return NULL;
 	}
+	module->arch = arch;
 	module->source = code;
 	module->read = lower_kernel;
 	module->close = close_source;

@@ -271,6 +271,21 @@ static int has_no_pointer(const struct ptx_walk *walk, const struct ptx_value *m
 	return 0;
 }
 
+/* How far the largest of them reaches. */
+static int64_t bytes_of_tensors(struct ptx_walk *walk, const struct ptx_value *map)
+{
+	int64_t most = 0;
+
+	if (map->base == BASE_WORD)
+		return ptx_tensor_bytes(walk, map->id);
+	for (uint32_t i = 0; i < walk->set[map->id].count; i++) {
+		int64_t bytes = ptx_tensor_bytes(walk, walk->set[map->id].word[i]);
+
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
 int ptx_claim_tensor(struct ptx_frame *frame, const struct ptx_value *map, int direction)
 {
 	struct ptx_walk *walk = frame->walk;
@@ -287,6 +302,8 @@ int ptx_claim_tensor(struct ptx_frame *frame, const struct ptx_value *map, int d
 		ptx_reach(walk, PTX_REACH_POINTER, direction);
 		return 0;
 	}
+	claim.high = bytes_of_tensors(walk, map);
+	claim.loaded = claim.high == PTX_NO_HIGH;
 	ptx_set_run(&claim);
 	return add_to_words(walk, map, &claim);
 }

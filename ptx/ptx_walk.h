@@ -321,6 +321,9 @@ int ptx_find_waits(struct ptx_frame *frame);
 /* It accesses what a texture or a surface (enum ptx_object) stands for. */
 int ptx_claim_object(struct ptx_frame *frame, const struct ptx_value *object, int kind,
 	int direction);
+/* Bytes of the tensor whose address is in that word of its map; PTX_NO_HIGH: not known. */
+int64_t ptx_tensor_bytes(struct ptx_walk *walk, uint32_t word);
+
 /* It accesses the tensor of a map, of which these words hold the address: from there on. */
 int ptx_claim_tensor(struct ptx_frame *frame, const struct ptx_value *map, int direction);
 /* Claims in order, those that touch made one. */

@@ -311,6 +311,49 @@ static void interpret_copies(struct ptx_module *module, size_t i)
 	ptx_access_release(&access);
 }
 
+/* Maps as cuTensorMapEncodeTiled() wrote them on an H200, and what they can reach. */
+static const struct {
+	uint64_t word[7]; /* behind the address */
+	int64_t bytes;    /* 0: not known */
+} maps[] = {
+	/* 200000 bytes */
+	{ { 0x40000, 0, 0, 0x30d3f, 0, 0xf00000000000000, 0 }, 200000 },
+	/* 80 by 34 half numbers, 160 bytes apart */
+	{ { 0xa00020310, 0, 0, 0x210000004f, 0, 0xf00000800000000, 7 }, 34 * 160 },
+	/* 112 by 36 by 17 by 9 by 5 numbers of 4 bytes; 4544, 167680, 2854656, 25696000 apart */
+	{ { 0x11c00060140, 0x2b8f0000028f0, 0x188170, 0x230000006f, 0x800000010, 0xf00000000000004,
+		  0x10307 },
+		448 + 35 * 4544 + 16 * 167680 + 8 * 2854656 + 4 * 25696000 },
+	/* cuBLAS's: 256 by 1024 bfloat16 */
+	{ { 0x2000046522, 0x1000000000000000, 0, 0x3ff000000ff, 0, 0x3f00000000000000, 0x17 },
+		1024 * 512 },
+	/* A type and a kind that nobody has seen. */
+	{ { 0x800000790, 0, 0, 0x200000003f, 0, 0xf00000000000000, 7 }, 0 },
+	{ { 0x800000314, 0, 0, 0x200000003f, 0, 0xf00000000000000, 7 }, 0 },
+};
+
+/* Of the kernel that loads by its map at 112. */
+static void tensor_maps_have_an_end(struct ptx_module *module)
+{
+	uint8_t value[512] = { 0 }, is[512];
+	long number = ptx_find(module, "tensor_load", strlen("tensor_load"));
+	struct ptx_launch launch = { { 4, 1, 1 }, { 128, 1, 1 }, sizeof(is), value, is };
+	struct ptx_access access;
+
+	memset(is, PTX_KNOWN, sizeof(is));
+	memset(is + 112, PTX_POINTER, 8);
+	memset(is + 240, PTX_POINTER, 8);
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		memcpy(value + 120, maps[i].word, sizeof(maps[i].word));
+		assert_int_equal(ptx_interpret(module, (size_t)number, &launch, PTX_STEPS, &access),
+			0);
+		assert_true(access.count > 0 && access.claim[0].offset == 112);
+		assert_int_equal(access.claim[0].low, 0);
+		assert_int_equal(access.claim[0].high, maps[i].bytes ? maps[i].bytes : PTX_NO_HIGH);
+		ptx_access_release(&access);
+	}
+}
+
 static void tensor_maps_are_addresses(void **state)
 {
 	char error[IMAGE_ERROR_SIZE];
@@ -335,6 +378,7 @@ static void tensor_maps_are_addresses(void **state)
 			ptx_set_arch(module, 90);
 		for (size_t k = 0; k < sizeof(copies) / sizeof(*copies); k++)
 			interpret_copies(module, k);
+		tensor_maps_have_an_end(module);
 		ptx_close(module);
 	}
 	image_release(&image);
