@@ -288,7 +288,14 @@ uint32_t order_reach(const struct order *order, const struct order_epoch *agent)
 		return 0;
 	if ((agent->key == order->epoch.key && !order->overlaps) || is_forgotten(order, agent->key))
 		return UINT32_MAX;
-	return order_clock_covers(order->now, &order->now_own, agent->key, agent->set);
+	return order_clock_covers_key(order->now, &order->now_own, agent->key);
+}
+
+uint32_t order_reach_set(const struct order *order, uint32_t set)
+{
+	return order->given_up || !order->epoch.seq
+		? 0
+		: order_clock_covers_set(order->now, &order->now_own, set);
 }
 
 enum order_strength order_known(const struct order *order, int64_t thread,

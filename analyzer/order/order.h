@@ -114,9 +114,10 @@ enum order_strength order_before(const struct order *order, struct order_epoch e
 
 /*
  * How far the agent of an epoch had come that surely lies before that operation: order_before() is
- * ORDER_GUARANTEED of its epochs up to this number, and of none beyond.
+ * ORDER_GUARANTEED of its epochs up to this number or that of its set, and of none beyond.
  */
 uint32_t order_reach(const struct order *order, const struct order_epoch *agent);
+uint32_t order_reach_set(const struct order *order, uint32_t set);
 
 /* How surely a thread knows that an operation is complete, as of the last stepped call. */
 enum order_strength order_known(const struct order *order, int64_t thread,

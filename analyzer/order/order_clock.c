@@ -109,17 +109,24 @@ static uint32_t surely(const struct order_clock *clock, uint32_t key, uint32_t c
 	return seq > covered ? seq : covered;
 }
 
-uint32_t order_clock_covers(const struct order_clock *clock, const struct order_epoch *own,
-	uint32_t key, uint32_t set)
+uint32_t order_clock_covers_key(const struct order_clock *clock, const struct order_epoch *own,
+	uint32_t key)
 {
-	uint32_t covered = own && own_covers(own, key, set, 0) ? own->seq : 0;
+	return surely(clock, key, own && own->key == key ? own->seq : 0);
+}
 
-	covered = surely(clock, key, covered);
+uint32_t order_clock_covers_set(const struct order_clock *clock, const struct order_epoch *own,
+	uint32_t set)
+{
+	uint32_t covered = surely(clock, ORDER_ALL_KEY, 0);
+
 	if (set)
 		covered = surely(clock, set_key(set), covered);
-	if (set & ORDER_BLOCKING)
-		covered = surely(clock, set_key(set) + 1, covered);
-	return surely(clock, ORDER_ALL_KEY, covered);
+	if (!(set & ORDER_BLOCKING))
+		return covered;
+	if (own && own->key == set_key(set) + 1 && own->seq > covered)
+		covered = own->seq;
+	return surely(clock, set_key(set) + 1, covered);
 }
 
 uint32_t order_clock_reach(const struct order_clock *clock, uint32_t key,

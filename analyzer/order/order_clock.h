@@ -61,10 +61,14 @@ void order_clock_unref(struct order_clock *clock);
 enum order_strength order_clock_strength(const struct order_clock *clock,
 	const struct order_epoch *own, const struct order_epoch *epoch);
 
-/* How far an agent of that key and set lies surely before the owner: up to this number an epoch of
- * it is ORDER_GUARANTEED, and none beyond. */
-uint32_t order_clock_covers(const struct order_clock *clock, const struct order_epoch *own,
-	uint32_t key, uint32_t set);
+/*
+ * How far an agent lies surely before the owner: up to this number an epoch of it is ORDER_GUARANTEED,
+ * and none beyond the larger of what is known of its key and of its set.
+ */
+uint32_t order_clock_covers_key(const struct order_clock *clock, const struct order_epoch *own,
+	uint32_t key);
+uint32_t order_clock_covers_set(const struct order_clock *clock, const struct order_epoch *own,
+	uint32_t set);
 
 /* How far a key is known at least that surely; 0: not at all. */
 uint32_t order_clock_reach(const struct order_clock *clock, uint32_t key,

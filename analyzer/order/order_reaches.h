@@ -16,13 +16,25 @@ struct order_reaches {
 	struct order_reached {
 		uint64_t step;
 		uint32_t key, set, seq;
-	} reached[ORDER_REACHES]; /* by key */
+	} reached[ORDER_REACHES], of_set; /* by key; key 0 */
 };
 
 /* The order has stepped a call. */
 static inline void order_reaches_begin(struct order_reaches *reaches)
 {
 	reaches->step++;
+}
+
+/* Agents of one set, as streams of a context, are mostly asked for in a row. */
+static inline uint32_t order_reaches_set(struct order_reaches *reaches, const struct order *order,
+	uint32_t set)
+{
+	struct order_reached *of_set = &reaches->of_set;
+
+	if (of_set->step != reaches->step || of_set->set != set)
+		*of_set = (struct order_reached){ reaches->step, 0, set,
+			order_reach_set(order, set) };
+	return of_set->seq;
 }
 
 /* 1: order_before() says ORDER_GUARANTEED; 0: it does not. */
@@ -32,9 +44,13 @@ static inline int order_reaches(struct order_reaches *reaches, const struct orde
 	struct order_reached *reached = &reaches->reached[epoch->key % ORDER_REACHES];
 
 	if (reached->step != reaches->step || reached->key != epoch->key ||
-		reached->set != epoch->set)
+		reached->set != epoch->set) {
+		uint32_t own = order_reach(order, epoch);
+		uint32_t of_set = order_reaches_set(reaches, order, epoch->set);
+
 		*reached = (struct order_reached){ reaches->step, epoch->key, epoch->set,
-			order_reach(order, epoch) };
+			own > of_set ? own : of_set };
+	}
 	return epoch->seq && epoch->seq <= reached->seq;
 }
 
