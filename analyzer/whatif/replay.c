@@ -91,12 +91,13 @@ void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t s
 		replay->results = 1;
 	if (needed != REPLAY_NONE)
 		change.only_stream = replay->step[needed].stream;
-	/* Once for a place. */
+	/* Once for a place, by the first of its calls; each has its own stream. */
 	if (!(bits & CHANGE_CALL) && replay->step[number].site &&
-		((replay->change[number].bits & bits) != bits ||
-			replay->change[number].only_stream != change.only_stream))
+		(replay->change[number].bits & bits) != bits)
 		change_place(replay, number, change);
 	replay->change[number].bits |= (uint8_t)bits;
+	if (needed != REPLAY_NONE || replay->change[number].still_needs == REPLAY_NONE)
+		replay->change[number].only_stream = change.only_stream;
 	if (needed != REPLAY_NONE)
 		replay->change[number].still_needs = needed;
 }
