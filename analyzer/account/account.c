@@ -136,6 +136,7 @@ static int account_process(const struct account_run *all, const uint32_t *of, si
 		.of_count = of_count,
 		.threads = all->threads,
 		.holds = &all->holds,
+		.polls = &all->polls,
 		.process = all->run->thread[*of].process };
 	int rc;
 
@@ -203,10 +204,11 @@ static int list_threads(struct account_run *all)
 	return 0;
 }
 
-static int account_all(const struct run *run, struct rows *loops, struct rows *sums)
+static int account_all(const struct run *run, struct db *db, struct rows *loops, struct rows *sums)
 {
 	struct account_run all = { .run = run };
-	int rc = list_threads(&all) || note_holds(&all) || account_list_works(&all)
+	int rc = list_threads(&all) || note_holds(&all) || polls_find(&all.polls, run, db) ||
+			account_list_works(&all)
 		? -1
 		: account_processes(&all, loops, sums);
 
@@ -214,6 +216,7 @@ static int account_all(const struct run *run, struct rows *loops, struct rows *s
 	free(all.of);
 	free(all.threads);
 	map_release(&all.holds);
+	polls_release(&all.polls);
 	return rc;
 }
 
@@ -223,7 +226,7 @@ int account_measure(struct db *db)
 	const struct run *run = run_of(db, &own);
 	struct rows *loops = rows_open(db, "INSERT INTO loop", "iiiiiii");
 	struct rows *sums = rows_open(db, "INSERT INTO account", "iIcIIii");
-	int rc = !run || !loops || !sums ? -1 : account_all(run, loops, sums);
+	int rc = !run || !loops || !sums ? -1 : account_all(run, db, loops, sums);
 
 	rows_free(loops);
 	rows_free(sums);

@@ -37,7 +37,30 @@ static void take_inner(struct account_call *outer, const struct run *run, uint32
 		outer->site = run_link(run, id)->site;
 }
 
-static int read_thread(struct account_thread *thread, const struct run *run)
+/* A loop of queries that came through is one wait, from the first of them on. */
+static void take_loop(struct account_thread *thread, int64_t since)
+{
+	struct account_call *last = &thread->call[thread->count - 1];
+	struct account_call *first = last;
+
+	while (first > thread->call && first[-1].exit > since)
+		first--;
+	first->exit = last->exit;
+	first->held = first->exit - since;
+	first->cause = ACCOUNT_WAIT;
+	thread->count = (size_t)(first - thread->call) + 1;
+}
+
+static void take_query(struct account_thread *thread, const struct polls *polls, uint32_t id)
+{
+	int64_t since = polls_since(polls, id);
+
+	if (since != INT64_MIN)
+		take_loop(thread, since);
+}
+
+static int read_thread(struct account_thread *thread, const struct run *run,
+	const struct polls *polls)
 {
 	for (uint32_t id = run->thread[thread->thread].first; id; id = run_link(run, id)->next) {
 		const struct run_call *call = run_call(run, id);
@@ -47,6 +70,7 @@ static int read_thread(struct account_thread *thread, const struct run *run)
 			continue;
 		if (run_link(run, id)->parent && thread->count) {
 			take_inner(&thread->call[thread->count - 1], run, id);
+			take_query(thread, polls, id);
 			continue;
 		}
 		more = array_room(thread->call, thread->count, sizeof(*more));
@@ -58,6 +82,7 @@ static int read_thread(struct account_thread *thread, const struct run *run)
 			.site = run_link(run, id)->site,
 			.cause = ACCOUNT_CALL };
 		take_inner(&more[thread->count++], run, id);
+		take_query(thread, polls, id);
 	}
 	return 0;
 }
@@ -84,7 +109,7 @@ int account_read_calls(struct account *account)
 		struct account_thread *thread = &account->threads[account->of[i]];
 
 		thread->thread = account->of[i];
-		if (read_thread(thread, account->run))
+		if (read_thread(thread, account->run, account->polls))
 			return -1;
 		if (thread->count)
 			note_busy(account, account->of[i]);

@@ -4,6 +4,7 @@
 #define CUFENCE_ACCOUNT_PARTS_H
 
 #include "loop.h"
+#include "polls.h"
 #include "run_columns.h"
 
 /* The names in table account. */
@@ -70,6 +71,7 @@ struct account_run {
 	struct account_thread
 		*threads; /* by thread, 0 included; without calls but those of a process */
 	struct map holds; /* operation -> number of its hold + 1 */
+	struct polls polls;
 };
 
 /* One process. */
@@ -81,6 +83,7 @@ struct account {
 	size_t of_count;
 	struct account_thread *threads; /* by thread */
 	const struct map *holds;
+	const struct polls *polls;
 	struct loop loop;
 	uint32_t process, thread;          /* thread: of the host's account, 0: none */
 	int64_t begin, end;                /* ns: the time covered */

@@ -82,7 +82,7 @@ static int write(const struct wait_uses *uses, struct db *db)
 int wait_use_store(struct wait_uses *uses, struct db *db)
 {
 	struct polls polls = { 0 };
-	int rc = polls_find(&polls, db) || add_rows(uses, db->run) ? -1 : 0;
+	int rc = polls_find(&polls, db->run, db) || add_rows(uses, db->run) ? -1 : 0;
 
 	for (uint32_t id = 1; id < run_call_end(db->run) && !rc; id++)
 		rc = add_call(uses, db->run, &polls, id);

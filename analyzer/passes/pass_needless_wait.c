@@ -514,7 +514,9 @@ static int run(const struct pass_input *input, struct findings *findings)
 		return -1;
 	search->findings = findings;
 	search->run = input->run;
-	rc = polls_find(&search->polls, input->db) ? -1 : find_candidates(search, input->run);
+	rc = polls_find(&search->polls, input->run, input->db)
+		? -1
+		: find_candidates(search, input->run);
 	if (rc > 0)
 		rc = follow(search, input->db);
 	free_search(search);

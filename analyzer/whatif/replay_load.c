@@ -462,8 +462,10 @@ static int open_loader(struct loader *loader, struct db *db)
 	loader->run = db->run;
 	loader->operands = (struct run_cursor){ .rows = &db->run->operands };
 	loader->freed = (struct run_cursor){ .rows = &db->run->freed };
-	return polls_find(&loader->polls, db) || read_evidence(loader) || read_claims(loader) ? -1
-											      : 0;
+	return polls_find(&loader->polls, db->run, db) || read_evidence(loader) ||
+			read_claims(loader)
+		? -1
+		: 0;
 }
 
 static void close_loader(struct loader *loader)

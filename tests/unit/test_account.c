@@ -211,6 +211,29 @@ static void the_sums_are_the_whole(void **state)
 	mini_release(&m);
 }
 
+/* From the first query in vain to the one that comes through the host is held, not outside. */
+static void a_loop_of_queries_is_held(void **state)
+{
+	struct mini m;
+
+	mini_init(&m);
+	for (int i = 0; i < 3; i++)
+		mini_site(&m, "f", i);
+	for (int i = 0; i < 5; i++) {
+		double t = 100 + 100 * i;
+
+		launch(&m, t, 1, t + 5, t + 85);
+		for (int k = 0; k < 4; k++)
+			MINI_CALL(&m, .type = CALL_cuStreamQuery, .at = t + 6 + 25 * k,
+				.until = t + 7 + 25 * k, .stream = 1, .site = 2,
+				.result = k < 3 ? 600 : 0);
+	}
+	account(&m);
+	expect_account(&m, "NULL", "held 304, outside 88, submit 8");
+	mini_release(&m);
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +246,7 @@ int main(void)
 		cmocka_unit_test(another_thread_may_have_the_host),
 		cmocka_unit_test(of_what_nobody_submitted_the_cause_is_unknown),
 		cmocka_unit_test(the_sums_are_the_whole),
+		cmocka_unit_test(a_loop_of_queries_is_held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

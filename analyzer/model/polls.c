@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "idmap.h"
-#include "run_columns.h"
 
 /* What a thread asks in vain. */
 struct asking {
@@ -51,20 +50,20 @@ static int see(struct polls *polls, const struct map *loops, struct asking *aski
 	return is_same && asking->again ? map_set(&polls->since, id, (uint64_t)since) : 0;
 }
 
-int polls_find(struct polls *polls, struct db *db)
+int polls_find(struct polls *polls, const struct run *run, struct db *db)
 {
 	struct idmap threads = { 0 };
 	struct map loops = { 0 };
 	int rc = read_loops(db, &loops);
 
-	for (uint32_t id = 1; !rc && id < run_call_end(db->run); id++) {
-		const struct run_call *call = run_call(db->run, id);
+	for (uint32_t id = 1; !rc && id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
 		struct asking *asking;
 
 		if (!call || call->kind == KIND_RUNTIME)
 			continue;
 		asking = idmap_need(&threads, call->thread, sizeof(*asking));
-		rc = asking ? see(polls, &loops, asking, db->run, id) : -1;
+		rc = asking ? see(polls, &loops, asking, run, id) : -1;
 	}
 	idmap_release(&threads, free);
 	map_release(&loops);

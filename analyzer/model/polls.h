@@ -8,14 +8,15 @@
 
 #include "db.h"
 #include "map.h"
+#include "run_columns.h"
 
 /* Zero-initialized is empty. */
 struct polls {
 	struct map since; /* the query that came through -> when the first one was entered, ns */
 };
 
-/* While the run is in columns; 0, or -1 after a message; polls_release() in both cases. */
-int polls_find(struct polls *polls, struct db *db);
+/* 0, or -1 after a message; polls_release() in both cases. */
+int polls_find(struct polls *polls, const struct run *run, struct db *db);
 void polls_release(struct polls *polls);
 
 /* When the wait began that a call ended, INT64_MIN: it is no such query. */
