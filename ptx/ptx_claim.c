@@ -6,6 +6,8 @@
 
 /* A kernel that was unrolled has many accesses; of one word and direction so many are kept. */
 #define CLAIMS_PER_WORD 8
+/* The driver gives no addresses below: 0x200000000 is the lowest that is seen. */
+#define LOWEST_ADDRESS (INT64_C(1) << 32)
 
 static int same_strides(const struct ptx_claim *a, const struct ptx_claim *b)
 {
@@ -185,6 +187,17 @@ static int claim_classes(struct ptx_frame *frame, const struct ptx_value *addres
 	return 0;
 }
 
+int ptx_is_nowhere(const struct ptx_walk *walk, const struct ptx_value *address,
+	const struct ptx_state *state)
+{
+	struct ptx_range where;
+
+	if (!walk->launch->size || address->base != BASE_NUMBER || address->half)
+		return 0;
+	where = ptx_bounds(address, state);
+	return where.low >= 0 && where.high < LOWEST_ADDRESS;
+}
+
 /* Not a parameter's memory. */
 static void claim_elsewhere(struct ptx_walk *walk, const struct ptx_value *address, int direction)
 {
@@ -210,7 +223,8 @@ int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
 	if (!frame->walk->collects)
 		return 0;
 	if (address->base != BASE_WORD && address->base != BASE_WORDS) {
-		claim_elsewhere(frame->walk, address, direction);
+		if (!ptx_is_nowhere(frame->walk, address, state))
+			claim_elsewhere(frame->walk, address, direction);
 		return 0;
 	}
 	reach_variables(frame->walk, address, direction);

@@ -381,6 +381,12 @@ int ptx_read_memory(struct ptx_frame *frame, struct ptx_state *state, uint32_t i
 		return 0;
 	}
 	from = address_at(frame, state, address);
+	if (in->type.bytes == 8 && operand->kind == OPERAND_REGISTER && in->space != SPACE_SHARED &&
+		ptx_is_nowhere(frame->walk, &from, state)) {
+		from = ptx_constant(0);
+		ptx_write_register(frame, state, operand->number, &from);
+		return 0;
+	}
 	if (from.base != BASE_PARAMETER &&
 		(from.base != BASE_LOCAL || in->type.bytes != local_bytes(in))) {
 		ptx_forget_written(frame, state, instruction);

@@ -314,6 +314,9 @@ int64_t ptx_stride_length(const struct ptx_stride *stride);
 /* The instruction accesses bytes at a value. */
 int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
 	const struct ptx_state *state, uint32_t bytes, int direction);
+/* 1: of a parameter that is null in this launch, and an index: no thread follows it. */
+int ptx_is_nowhere(const struct ptx_walk *walk, const struct ptx_value *address,
+	const struct ptx_state *state);
 /* 1: no way leads from the beginning of the kernel to the present access by griddepcontrol.wait. */
 int ptx_is_early(const struct ptx_frame *frame);
 /* Fills frame->after_wait; 0, or -1 after ptx_fail. */

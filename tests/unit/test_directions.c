@@ -219,7 +219,7 @@ static void add_large_launch(FILE *out, int enter, unsigned hash, int last)
 {
 	fprintf(out, "words hash=0x%x bytes=", hash);
 	for (int i = LAUNCH_WORDS_KEPT; i < 51; i++)
-		fprintf(out, "%02x00000000000000", i == 49 ? last : 3);
+		fprintf(out, "%02x0000000000%s", i == 49 ? last : 3, i == 49 ? "0000" : "7f00");
 	fprintf(out,
 		"\n" CALL("cuLaunchKernel", "%d",
 			"function=0xf0 grid=0x100010001 block=0x1001020 stream=0x0 "
@@ -227,7 +227,7 @@ static void add_large_launch(FILE *out, int enter, unsigned hash, int last)
 		enter, hash);
 }
 
-/* A word of a large structure decides what the kernel does: nothing, or a store to address 3. */
+/* A word of a large structure decides what the kernel does: nothing, or a store to no memory. */
 static void what_a_hash_stands_for_is_known(void **state)
 {
 	char *image = text_image("0x11", SWITCHED, strlen(SWITCHED)), *body;

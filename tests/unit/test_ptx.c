@@ -406,8 +406,13 @@ static void test_variables_of_the_module_make_it_incomplete(void **unused)
 		     "mov.u64 %rd1, table; st.global.f32 [%rd1], %f1;\nret;\n}\n",
 		"32768 store 0..4\nincomplete: it uses variables of its module\nreaches 12\n");
 	/* A launch that is given a variable's address: it points into no memory that is known. */
-	check(KERNEL("mov.u64 %rd3, 4096; st.global.f32 [%rd3], %f1;\n"),
+	check(KERNEL("mov.u64 %rd3, 0x7f0000001000; st.global.f32 [%rd3], %f1;\n"),
 		"incomplete: it uses an address that is no parameter\nreaches 12\n");
+	/* One that is null is not followed. */
+	check(KERNEL("mov.u64 %rd3, 4096; st.global.f32 [%rd3], %f1;\n"), "");
+	check(KERNEL("mov.u64 %rd3, 16; ld.global.u64 %rd4, [%rd3];\n"
+		     "st.global.f32 [%rd4+8], %f1;\n"),
+		"");
 }
 
 static void test_constant_memory_makes_it_incomplete(void **unused)
