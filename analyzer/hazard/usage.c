@@ -51,14 +51,14 @@ struct shared *usage_need(const struct usage *usage, struct idmap *map, int64_t 
 	return shared;
 }
 
-/* An allocation is used in a call's stream. */
+/* An allocation is used in a call's stream; a call without one makes a node of a graph. */
 static void note_use(struct usage *usage, uint32_t id, uint32_t user, int early)
 {
 	const struct run *run = usage->run;
 	const struct run_call *call = run_call(run, user);
 	struct use *use;
 
-	if (!id || !call || id >= run->allocations.count)
+	if (!id || !call || !call->stream || id >= run->allocations.count)
 		return;
 	id = run_memory(run, id);
 	use = &usage->use[id];
@@ -83,16 +83,25 @@ static void note_lives(struct usage *usage)
 	}
 }
 
+/* What a call is besides. */
+struct manner {
+	int early;    /* a launch that may begin before the kernel before it ends */
+	int captured; /* it makes a node of a graph, and uses nothing itself */
+};
+
 /* Calls come in order; the cursor stays at the call. */
-static int begins_early(struct run_cursor *objects, int64_t call)
+static struct manner manner_of(struct run_cursor *objects, int64_t call)
 {
+	struct manner manner = { 0 };
 	struct run_cursor at;
 	const struct run_object *object = run_cursor_at(objects, call);
 
-	for (at = *objects; object; at.at++, object = run_cursor_at(&at, call))
+	for (at = *objects; object; at.at++, object = run_cursor_at(&at, call)) {
 		if (object->role == OBJECT_ATTRIBUTES)
-			return (object->object & LAUNCH_PROGRAMMATIC) != 0;
-	return 0;
+			manner.early = (object->object & LAUNCH_PROGRAMMATIC) != 0;
+		manner.captured |= object->role == OBJECT_CAPTURED;
+	}
+	return manner;
 }
 
 /* --- threads --- */
@@ -136,7 +145,10 @@ int usage_find(struct usage *usage, const struct run *run)
 		return -1;
 	}
 	for (; row < end; row++) {
-		note_use(usage, row->allocation, row->call, begins_early(&objects, row->call));
+		struct manner manner = manner_of(&objects, row->call);
+
+		if (!manner.captured)
+			note_use(usage, row->allocation, row->call, manner.early);
 		if (row->call != last && note_work(usage, row->call))
 			return -1;
 		last = row->call;
