@@ -46,6 +46,22 @@ const struct query queries[] = {
 	/* Those below the threshold too, as they may be above it in the next run. */
 	{ "fingerprints", "all findings as check --known reads them",
 		"SELECT fingerprint FROM finding_place GROUP BY fingerprint ORDER BY min(id)" },
+	{ "accesses", "what kernels read and write, a line per shape and parameter",
+		"SELECT k.name AS kernel, h.id AS shape,"
+		" (SELECT count(*) FROM launch l WHERE l.shape = h.id) AS launches, c.evidence,"
+		" CASE WHEN coalesce(s.complete, c.complete) THEN 'all'"
+		" ELSE coalesce(s.why, c.why, 'in part') END AS known,"
+		" coalesce(v.name, a.offset) AS parameter,"
+		" a.direction || CASE a.sure WHEN 0 THEN ' perhaps' ELSE '' END AS direction,"
+		" a.low, a.high, CASE WHEN a.exact THEN 'these' ELSE 'at most' END AS bytes,"
+		" a.run || coalesce(', ' || a.count1 || ' every ' || a.stride1, '') ||"
+		" coalesce(', ' || a.count2 || ' every ' || a.stride2, '') ||"
+		" coalesce(', ' || a.count3 || ' every ' || a.stride3, '') AS runs"
+		" FROM kernel k JOIN kernel_code c ON c.kernel = k.id"
+		" LEFT JOIN shape h ON h.kernel = k.id LEFT JOIN shape_code s ON s.shape = h.id"
+		" LEFT JOIN kernel_access a ON a.kernel = k.id AND a.shape IS s.shape"
+		" LEFT JOIN kernel_variable v ON v.kernel = k.id AND v.offset = a.offset"
+		" ORDER BY launches DESC, k.id, h.id, a.offset, a.direction, a.low" },
 	{ "unmatched", "operations without a recorded call",
 		"SELECT o.id, o.kind, coalesce(k.name, '') AS kernel, o.correlation, o.start"
 		" FROM operation o LEFT JOIN kernel k ON k.id = o.kernel"
