@@ -19,6 +19,8 @@
  */
 #define RUN_STEPS 6000000ul
 #define KERNEL_STEPS 1000000ul
+/* Of these for kernels of which a launch may say what any launch does not. */
+#define UNSURE_STEPS 3000000ul
 
 #define PARAMETERS 512
 
@@ -230,10 +232,13 @@ static void lay_out(struct directions *d, const struct code_place *place)
 	}
 }
 
+/* complete: what the kernel does in any launch is known. */
 static int take_shapes(struct directions *d, int64_t kernel, const char *mangled,
-	const struct code_place *place)
+	const struct code_place *place, int complete)
 {
-	unsigned long steps = d->steps < KERNEL_STEPS ? d->steps : KERNEL_STEPS, given = steps;
+	unsigned long kept = complete ? UNSURE_STEPS : 0;
+	unsigned long left = d->steps > kept ? d->steps - kept : 0;
+	unsigned long steps = left < KERNEL_STEPS ? left : KERNEL_STEPS, given = steps;
 	int step = 0;
 
 	lay_out(d, place);
@@ -314,7 +319,7 @@ static int take_code(struct directions *d, int64_t kernel, const char *mangled,
 			   : take_any(d, kernel, found, &answer);
 	if (rc || note_prints(d, kernel, prints < 0 ? found->prints : prints))
 		return -1;
-	return answer.failed ? 0 : take_shapes(d, kernel, mangled, place);
+	return answer.failed ? 0 : take_shapes(d, kernel, mangled, place, answer.complete);
 }
 
 static int take_kernel(struct directions *d, int64_t process, int64_t kernel, const char *mangled)

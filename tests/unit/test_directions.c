@@ -254,6 +254,84 @@ static void what_a_hash_stands_for_is_known(void **state)
 	free(body);
 }
 
+/* A kernel whose stores are known, at the cost of thousands of steps; as an image. */
+static void add_costly(FILE *out, unsigned number)
+{
+	enum { STEPS = 2300 };
+	char *text;
+	size_t size;
+	FILE *code = open_memstream(&text, &size);
+
+	fprintf(code,
+		".version 7.0\n.target sm_75\n.address_size 64\n"
+		".visible .entry k%u(.param .u64 p)\n{\n.reg .b64 %%rd<5>;\n.reg .b32 %%r<%u>;\n"
+		"ld.param.u64 %%rd1, [p];\nmov.u32 %%r0, %%ctaid.x;\n",
+		number, STEPS + 1);
+	for (unsigned k = 0; k < STEPS; k++)
+		fprintf(code, "add.u32 %%r%u, %%r%u, 1;\n", k + 1, k);
+	fprintf(code,
+		"mul.wide.u32 %%rd3, %%r%u, 4;\nadd.u64 %%rd4, %%rd1, %%rd3;\n"
+		"st.global.u32 [%%rd4], %%r0;\nret;\n}\n",
+		STEPS);
+	fclose(code);
+	fprintf(out, "chunk thread=7\nimage hash=0x%x offset=0 total=%zu bytes=", 0x11 + number,
+		size);
+	put_hex(out, text, size);
+	fprintf(out,
+		"\nchunk thread=7\n" CALL("cuModuleLoadData", "%u",
+			"module=0x%x image=0x%x") CALL("cuModuleGetFunction", "%u",
+			"function=0x%x module=0x%x") "function handle=0x%x parameters=0+8 name=\"k%u\"\n",
+		1000 + 100 * number, 0xa0 + number, 0x11 + number, 1050 + 100 * number,
+		0xf0 + number, 0xa0 + number, 0xf0 + number, number);
+	free(text);
+}
+
+/* clang-format off */
+#define UNSURE ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry u" \
+	"(.param .u64 p, .param .u32 n)\n{\n.reg .b64 %rd<4>;\n.reg .b32 %r<3>;\n" \
+	".reg .pred %p<2>;\nld.param.u32 %r2, [n];\nsetp.eq.s32 %p1, %r2, 0;\n@%p1 bra DONE;\n" \
+	"ld.param.u64 %rd1, [p];\nld.global.u64 %rd2, [%rd1];\n" \
+	"st.global.u32 [%rd2], %r1;\nDONE:\nret;\n}\n"
+/* clang-format on */
+
+/* There are more launches than there is time for: first come those that may say more. */
+static void launches_that_say_more_are_asked_for(void **state)
+{
+	enum { KERNELS = 7, LAUNCHES = 250 };
+	char *unsure = text_image("0x99", UNSURE, strlen(UNSURE)), *body;
+	size_t size;
+	FILE *out = open_memstream(&body, &size);
+	struct db db;
+
+	fputs(DEVICE, out);
+	for (unsigned i = 0; i < KERNELS; i++)
+		add_costly(out, i);
+	fprintf(out,
+		"%s" CALL("cuModuleLoadData", "2000",
+			"module=0xb0 image=0x99") CALL("cuModuleGetFunction", "2100",
+			"function=0xff module=0xb0") "function handle=0xff parameters=0+8,8+4 name=\"u\"\n",
+		unsure);
+	for (unsigned i = 0; i < KERNELS * LAUNCHES; i++)
+		fprintf(out,
+			"%s" CALL("cuLaunchKernel", "%u",
+				"function=0x%x grid=0x100010001 block=0x1001020 stream=0x0 words=0x%llx"),
+			i % 100 ? "" : "chunk thread=7\n", 3000 + 100 * i, 0xf0 + i / LAUNCHES,
+			0x7f0000000000ull + 0x100 * (i % LAUNCHES));
+	fprintf(out,
+		CALL("cuLaunchKernel", "900000",
+			"function=0xff grid=0x100010001 block=0x1001020 stream=0x0 words=0x5,0x0"));
+	fclose(out);
+	db = resolve("test_directions_steps", body);
+	trace_text_expect(&db, "SELECT count(*) BETWEEN 100 AND 1700 FROM shape_code", "1");
+	trace_text_expect(&db,
+		"SELECT s.complete FROM shape_code s JOIN shape h ON h.id = s.shape "
+		"JOIN kernel k ON k.id = h.kernel WHERE k.mangled = 'u'",
+		"1");
+	trace_text_finish(&db, "test_directions_steps");
+	free(unsure);
+	free(body);
+}
+
 #define CODE_FILE "test_directions.code"
 
 static void write_code(const struct bytes *bytes)
@@ -496,6 +574,7 @@ int main(void)
 		cmocka_unit_test(ptx_for_newer_devices_says_nothing),
 		cmocka_unit_test(what_a_large_cubin_says_is_kept),
 		cmocka_unit_test(a_load_unpacks_only_so_much),
+		cmocka_unit_test(launches_that_say_more_are_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
