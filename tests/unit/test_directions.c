@@ -277,12 +277,15 @@ static void add_costly(FILE *out, unsigned number)
 	fprintf(out, "chunk thread=7\nimage hash=0x%x offset=0 total=%zu bytes=", 0x11 + number,
 		size);
 	put_hex(out, text, size);
+	/* clang-format off */
 	fprintf(out,
-		"\nchunk thread=7\n" CALL("cuModuleLoadData", "%u",
-			"module=0x%x image=0x%x") CALL("cuModuleGetFunction", "%u",
-			"function=0x%x module=0x%x") "function handle=0x%x parameters=0+8 name=\"k%u\"\n",
+		"\nchunk thread=7\n"
+		CALL("cuModuleLoadData", "%u", "module=0x%x image=0x%x")
+		CALL("cuModuleGetFunction", "%u", "function=0x%x module=0x%x")
+		FUNCTION("0x%x", "k%u"),
 		1000 + 100 * number, 0xa0 + number, 0x11 + number, 1050 + 100 * number,
 		0xf0 + number, 0xa0 + number, 0xf0 + number, number);
+	/* clang-format on */
 	free(text);
 }
 
@@ -306,20 +309,22 @@ static void launches_that_say_more_are_asked_for(void **state)
 	fputs(DEVICE, out);
 	for (unsigned i = 0; i < KERNELS; i++)
 		add_costly(out, i);
+	/* clang-format off */
 	fprintf(out,
-		"%s" CALL("cuModuleLoadData", "2000",
-			"module=0xb0 image=0x99") CALL("cuModuleGetFunction", "2100",
-			"function=0xff module=0xb0") "function handle=0xff parameters=0+8,8+4 name=\"u\"\n",
+		"%s" CALL("cuModuleLoadData", "2000", "module=0xb0 image=0x99")
+		CALL("cuModuleGetFunction", "2100", "function=0xff module=0xb0")
+		"function handle=0xff parameters=0+8,8+4 name=\"u\"\n",
 		unsure);
 	for (unsigned i = 0; i < KERNELS * LAUNCHES; i++)
-		fprintf(out,
-			"%s" CALL("cuLaunchKernel", "%u",
-				"function=0x%x grid=0x100010001 block=0x1001020 stream=0x0 words=0x%llx"),
+		fprintf(out, "%s"
+			CALL("cuLaunchKernel", "%u", "function=0x%x grid=0x100010001 "
+				"block=0x1001020 stream=0x0 words=0x%llx"),
 			i % 100 ? "" : "chunk thread=7\n", 3000 + 100 * i, 0xf0 + i / LAUNCHES,
 			0x7f0000000000ull + 0x100 * (i % LAUNCHES));
 	fprintf(out,
-		CALL("cuLaunchKernel", "900000",
-			"function=0xff grid=0x100010001 block=0x1001020 stream=0x0 words=0x5,0x0"));
+		CALL("cuLaunchKernel", "900000", "function=0xff grid=0x100010001 "
+			"block=0x1001020 stream=0x0 words=0x5,0x0"));
+	/* clang-format on */
 	fclose(out);
 	db = resolve("test_directions_steps", body);
 	trace_text_expect(&db, "SELECT count(*) BETWEEN 100 AND 1700 FROM shape_code", "1");
