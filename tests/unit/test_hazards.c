@@ -475,6 +475,39 @@ static void the_fence_to_add_is_said_in_the_programs_calls(void **unused)
 		"stream 9 wait for it before `load` (mini.cu:44)");
 }
 
+static void expect_fix(struct test *test, const char *wanted)
+{
+	assert_int_equal(analyze(&test->m.db), 0);
+	assert_string_equal(mini_text(&test->m, "SELECT fix FROM finding_place LIMIT 1"), wanted);
+	mini_release(&test->m);
+}
+
+/* A stream to give to the call, or a tensor to record. */
+static void what_is_no_fence_is_not_mended_by_one(void **unused)
+{
+	struct test test;
+	int64_t event;
+
+	(void)unused;
+	begin(&test);
+	launch(&test, test.writer, test.one, 0);
+	launch(&test, test.counter, test.one, BYTES / 2);
+	launch(&test, test.reader, MINI_LEGACY, 0);
+	expect_fix(&test, "give `load` its stream, stream 8");
+	begin(&test);
+	event = mini_event(&test.m);
+	launch(&test, test.writer, test.one, 0);
+	record(&test, event, test.one);
+	wait_for(&test, event, test.two);
+	launch(&test, test.reader, test.two, 0);
+	launch(&test, test.writer, test.one, 0);
+	mini_exec(&test.m, "INSERT INTO code VALUES (1, 1, 0, 1, 'f', 'a.py', x'')");
+	expect_fix(&test,
+		"record an event on stream 9 after `load`, let stream 8 wait for it before "
+		"`store`; in PyTorch tensor.record_stream(`stream 9`) for the tensor that `load` "
+		"uses");
+}
+
 /* Of a kernel without code nothing is known, of a shape what its row says. */
 static void launches_of_which_all_is_known_are_counted(void **unused)
 {
@@ -521,6 +554,7 @@ int main(void)
 		cmocka_unit_test(once_is_a_finding),
 		cmocka_unit_test(an_accident_is_sure_when_it_comes_twice),
 		cmocka_unit_test(the_fence_to_add_is_said_in_the_programs_calls),
+		cmocka_unit_test(what_is_no_fence_is_not_mended_by_one),
 		cmocka_unit_test(launches_of_which_all_is_known_are_counted),
 	};
 
