@@ -9,7 +9,7 @@ static const size_t SIZE = 1 << 14;
 
 static NOINLINE void build_table(float *table, const float *buffer, cudaStream_t stream)
 {
-	cufence::stencil<<<8, 256, 0, stream>>>(MILLISECOND / 4, buffer, table, SIZE);
+	cufence::stencil<<<8, 256, 0, stream>>>(MILLISECOND / 10, buffer, table, SIZE);
 	CHECK(cudaGetLastError());
 }
 
