@@ -62,8 +62,8 @@ enum order_strength order_clock_strength(const struct order_clock *clock,
 	const struct order_epoch *own, const struct order_epoch *epoch);
 
 /*
- * How far an agent lies surely before the owner: up to this number an epoch of it is ORDER_GUARANTEED,
- * and none beyond the larger of what is known of its key and of its set.
+ * How far an agent lies surely before the owner: up to this number an epoch of it is
+ * ORDER_GUARANTEED, and none beyond the larger of what is known of its key and of its set.
  */
 uint32_t order_clock_covers_key(const struct order_clock *clock, const struct order_epoch *own,
 	uint32_t key);
