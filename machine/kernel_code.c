@@ -13,6 +13,7 @@
 #include "sections.h"
 
 #define STO_CUDA_ENTRY 0x10
+#define PROGRAM_BANK 3
 
 enum attribute {
 	ATTRIBUTE_PARAMETER_BANK = 0x0a, /* u32 symbol, u16 offset, u16 bytes */
@@ -216,6 +217,38 @@ static void share_banks(const struct reader *reader)
 		for (int number = 0; number < MACHINE_BANKS; number++)
 			if (!reader->code->section[i].bank[number].data)
 				reader->code->section[i].bank[number] = reader->bank[number];
+}
+
+/* 1: the section is the module's constant bank that programs write to. */
+static int is_program_bank(const struct reader *reader, uint32_t number)
+{
+	const char *owner;
+	Elf64_Shdr header;
+
+	return number < reader->elf.count && sections_get(&reader->elf, number, &header) == 0 &&
+		bank_number(sections_name(&reader->elf, &header), &owner) == PROGRAM_BANK;
+}
+
+static int add_constants(struct reader *reader)
+{
+	struct machine_code *code = reader->code;
+	uint64_t count = 0;
+	Elf64_Sym symbol;
+
+	for (uint64_t i = 0; get_symbol(reader, i, &symbol) == 0; i++)
+		count += ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT;
+	code->constant = allocate(code, count, sizeof(*code->constant));
+	if (!code->constant)
+		return -1;
+	for (uint64_t i = 0; get_symbol(reader, i, &symbol) == 0; i++)
+		if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT &&
+			is_program_bank(reader, symbol.st_shndx))
+			code->constant[code->constant_count++] = (struct machine_variable){
+				symbol_name(reader, &symbol),
+				symbol.st_value,
+				symbol.st_size,
+			};
+	return 0;
 }
 
 /* --- relocations ---------------------------------------------------------------------------- */
@@ -423,7 +456,8 @@ int machine_code_open(struct machine_code *code, const void *cubin, size_t size,
 		return -1;
 	}
 	find_symbols(&reader);
-	if (add_sections(&reader) || add_functions(&reader) || read_sections(&reader)) {
+	if (add_sections(&reader) || add_functions(&reader) || add_constants(&reader) ||
+		read_sections(&reader)) {
 		machine_code_close(code);
 		snprintf(error, IMAGE_ERROR_SIZE, "out of memory");
 		return -1;

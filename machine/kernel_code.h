@@ -78,8 +78,16 @@ struct machine_function {
 	uint8_t is_kernel;
 };
 
+/* A variable that is __constant__: of bank 3. */
+struct machine_variable {
+	const char *name;
+	uint64_t offset, size;
+};
+
 struct machine_code {
 	unsigned arch;
+	struct machine_variable *constant;
+	uint32_t constant_count;
 	struct machine_section *section;
 	uint32_t section_count;
 	struct machine_function *function; /* by section, then offset */

@@ -413,8 +413,8 @@ static void lower_one(struct lower *lower, uint32_t context)
 		return;
 	}
 	lower->first = lower->function->instruction_count;
-	if (!lower_predicates(lower) && !lower_integer(lower))
-		lower_memory(lower);
+	if (!lower_predicates(lower) && !lower_integer(lower) && !lower_memory(lower))
+		lower_read_constants(lower);
 	lower_finish(lower);
 }
 

@@ -11,16 +11,12 @@ static struct ptx_operand variable(uint32_t number, int64_t offset)
 }
 
 /* The module's variable of that name. */
-static struct ptx_operand module_variable(struct lower *lower,
-	const struct machine_relocation *relocation)
+static struct ptx_operand named_variable(struct lower *lower, const char *name,
+	struct ptx_variable variable, int64_t offset)
 {
-	static const char library[] = "__cudart_";
 	struct ptx_module *module = lower->module;
-	const char *name = relocation->symbol;
 	uint32_t number;
 
-	if (relocation->is_function || !*name)
-		return lower_unknown;
 	number = ptx_names_add(&module->variables, name, strlen(name), 0);
 	if (number == PTX_NO_NAME || number >= 100000 ||
 		PTX_ROOM(module->variable, module->variable_room, number)) {
@@ -28,11 +24,22 @@ static struct ptx_operand module_variable(struct lower *lower,
 		return lower_unknown;
 	}
 	if (number + 1 == module->variables.count)
-		module->variable[number] =
-			(struct ptx_variable){ .kind = !strncmp(name, library, sizeof(library) - 1)
-					? VARIABLE_TABLE
-					: VARIABLE_MODULE };
-	return (struct ptx_operand){ OPERAND_VARIABLE, number, relocation->addend };
+		module->variable[number] = variable;
+	return (struct ptx_operand){ OPERAND_VARIABLE, number, offset };
+}
+
+static struct ptx_operand module_variable(struct lower *lower,
+	const struct machine_relocation *relocation)
+{
+	static const char library[] = "__cudart_";
+	const char *name = relocation->symbol;
+	int is_table = !strncmp(name, library, sizeof(library) - 1);
+
+	if (relocation->is_function || !*name)
+		return lower_unknown;
+	return named_variable(lower, name,
+		(struct ptx_variable){ .kind = is_table ? VARIABLE_TABLE : VARIABLE_MODULE },
+		relocation->addend);
 }
 
 /* Four bytes of the parameters, of which they may be half a pointer. */
@@ -146,16 +153,47 @@ static struct ptx_operand bank_word(struct lower *lower, const struct machine_ba
 	return lower_number((int32_t)word);
 }
 
-/* Variables that are __constant__: nobody knows what the program put there. */
-static struct ptx_operand program_constant(struct lower *lower, struct ptx_operand offset)
+/* Where in a variable that is __constant__ bank 3 has that offset. */
+static struct ptx_operand constant_variable(struct lower *lower, int64_t offset)
 {
-	struct ptx_operand to = lower_reg(lower_temp(lower));
-	struct ptx_instruction *made = lower_begin(lower, OP_LD, CLASS_BITS, 4);
+	for (uint32_t i = 0; i < lower->code->constant_count; i++) {
+		const struct machine_variable *found = &lower->code->constant[i];
 
-	made->space = SPACE_CONST;
+		if (offset < (int64_t)found->offset ||
+			offset - (int64_t)found->offset >= (int64_t)found->size || !*found->name)
+			continue;
+		return named_variable(lower, found->name,
+			(struct ptx_variable){ .kind = VARIABLE_CONSTANT,
+				.bytes = (uint32_t)found->size },
+			offset - (int64_t)found->offset);
+	}
+	return lower_number(offset);
+}
+
+/* Nobody knows what the program put there.  index: a register, or lower_sink. */
+static struct ptx_operand program_constant(struct lower *lower, int64_t offset, unsigned bytes,
+	struct ptx_operand index)
+{
+	struct ptx_operand where = constant_variable(lower, offset);
+	struct ptx_operand to = lower_reg(lower_temp(lower));
+
+	if (index.kind != OPERAND_SINK)
+		where = lower_make(lower, OP_ADD, CLASS_SIGNED, 8, where, index, lower_sink);
+	lower_begin(lower, OP_LD, CLASS_BITS, bytes)->space = SPACE_CONST;
 	lower_add(lower, to);
-	lower_add_address(lower, offset, 0);
+	lower_add_address(lower, where, 0);
 	return to;
+}
+
+void lower_read_constants(struct lower *lower)
+{
+	for (unsigned i = 0; i < lower->in.from_count; i++) {
+		const struct sass_operand *from = &lower->in.from[i];
+
+		if (from->kind == SASS_OPERAND_CONSTANT && from->bank == 3 &&
+			from->bank_register == SASS_NONE && from->number == SASS_NONE)
+			program_constant(lower, from->value, from->count > 1 ? 8 : 4, lower_sink);
+	}
 }
 
 struct ptx_operand lower_constant(struct lower *lower, const struct sass_operand *from,
@@ -171,7 +209,7 @@ struct ptx_operand lower_constant(struct lower *lower, const struct sass_operand
 	if (from->bank == 0)
 		return driver_word(lower, (uint32_t)offset);
 	if (from->bank == 3)
-		return program_constant(lower, lower_number(offset));
+		return program_constant(lower, offset, 4, lower_sink);
 	if (from->bank < sizeof(kernel->bank) / sizeof(*kernel->bank))
 		return bank_word(lower, &kernel->bank[from->bank], offset);
 	return lower_unknown;
@@ -208,7 +246,7 @@ int lower_load_constant(struct lower *lower)
 		return 1;
 	where = from->number == SASS_NONE ? lower_number(0) : register_of(lower, from);
 	if (from->bank == 3) {
-		where = program_constant(lower, where);
+		where = program_constant(lower, from->value, bytes, where);
 		for (unsigned word = 0; word < words; word++)
 			lower_move(lower, lower_target(lower, to, word), where);
 		return 1;

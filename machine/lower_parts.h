@@ -248,6 +248,8 @@ int lower_memory(struct lower *lower);
 struct ptx_operand lower_constant(struct lower *lower, const struct sass_operand *from,
 	unsigned word);
 int lower_load_constant(struct lower *lower);
+/* Of an instruction that is not lowered: what it reads of the program's constants. */
+void lower_read_constants(struct lower *lower);
 /* The upper half of generic addresses of shared memory. */
 struct ptx_operand lower_shared_window(struct lower *lower);
 /* All blocks. */

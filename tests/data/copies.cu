@@ -194,6 +194,14 @@ extern "C" __global__ void table(const __grid_constant__ pointers pointers)
 	*pointers.pointer[blockIdx.x] = 1;
 }
 
+__constant__ float weights[16];
+
+extern "C" __global__ void constants(float *out, float *other)
+{
+	out[threadIdx.x] = weights[3] * threadIdx.x;
+	other[threadIdx.x] = weights[threadIdx.x & 15];
+}
+
 /* A selection of bytes extends the sign; one that mixes them is a number like any. */
 extern "C" __global__ void narrow(float *out, float *mixed)
 {

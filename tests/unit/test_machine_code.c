@@ -274,6 +274,7 @@ static const struct {
 	{ "bulk_copies", "0L 8S 16A ", 1 },
 	{ "narrow", "0S 8S ", 1 },
 	{ "tensor_short", "0L 48S ", 1 },
+	{ "constants", "0S 8S 32768L ", 0 },
 	{ "table", "0S perhaps 3192S perhaps ", 1 },
 	{ "matrix", "0L 8S ", 1 },
 };
@@ -294,7 +295,7 @@ static void interpret_copies(struct ptx_module *module, size_t i)
 	assert_true(number >= 0);
 	memset(is, PTX_UNKNOWN, sizeof(is));
 	for (const char *at = copies[i].claims; *at; at = strchr(at, ' ') + 1)
-		if (*at >= '0' && *at <= '9')
+		if (*at >= '0' && *at <= '9' && atoi(at) < PTX_PARAMETER_LIMIT)
 			memset(is + atoi(at), PTX_POINTER, 8);
 	assert_int_equal(ptx_interpret(module, (size_t)number, &launch, PTX_STEPS, &access), 0);
 	text = print_claims(&access, 0);
