@@ -13,7 +13,10 @@
 /* Of all sections: 28 MB. */
 #define DECODED_LIMIT 65536
 /* Instructions before a call among which its address is looked for. */
-#define SEARCH_LIMIT 64
+#define SEARCH_LIMIT 256
+/* Registers in which a call may return something. */
+#define FIRST_RETURNED 4
+#define LAST_RETURNED 15
 
 int lower_decode(const struct lower *lower, uint32_t section, uint64_t at,
 	struct sass_instruction *in)
@@ -61,6 +64,20 @@ static const struct machine_relocation *relocation_at(const struct lower *lower,
 	return NULL;
 }
 
+/* A way from elsewhere leads to behind the instruction. */
+static int is_joined(const struct lower *lower, uint32_t section, uint64_t at,
+	const struct sass_instruction *in)
+{
+	switch (in->opcode) {
+	case SASS_BRA:
+	case SASS_JMP:
+	case SASS_CALL:
+		return 0; /* a block begins there anyway */
+	default:
+		return lower->leader[section] && lower->leader[section][at / SASS_BYTES + 1];
+	}
+}
+
 /* The instruction before that writes the register, if the code leads straight from there. */
 static uint64_t find_write(const struct lower *lower, uint32_t section, uint64_t at,
 	uint16_t number, struct sass_instruction *in)
@@ -69,11 +86,15 @@ static uint64_t find_write(const struct lower *lower, uint32_t section, uint64_t
 		at -= SASS_BYTES;
 		if (lower_decode(lower, section, at, in))
 			return UINT64_MAX;
+		if (is_joined(lower, section, at, in))
+			return UINT64_MAX;
 		for (unsigned t = 0; t < in->to_count; t++)
 			if (in->to[t].kind == SASS_OPERAND_GENERAL && number >= in->to[t].number &&
 				number < in->to[t].number + (in->to[t].count ? in->to[t].count : 1))
 				return in->guard == SASS_NONE ? at : UINT64_MAX;
-		if (in->opcode == SASS_CALL || in->opcode == SASS_EXIT)
+		if (in->opcode == SASS_EXIT ||
+			(in->opcode == SASS_CALL && number >= FIRST_RETURNED &&
+				number <= LAST_RETURNED))
 			return UINT64_MAX;
 	}
 	return UINT64_MAX;

@@ -4,6 +4,7 @@
  * instructions.  Their PTX and their machine code are to say the same (test_machine_code.c).
  */
 #include <cstdint>
+#include <cstdio>
 #include <cuda.h>
 
 __device__ static uint32_t shared_address(const void *pointer)
@@ -192,6 +193,16 @@ struct pointers {
 extern "C" __global__ void table(const __grid_constant__ pointers pointers)
 {
 	*pointers.pointer[blockIdx.x] = 1;
+}
+
+/* Addresses of functions are loaded at an index that outlives a call. */
+extern "C" __global__ void reports(int *out, const int *in)
+{
+	printf("one %d\n", in[0]);
+	printf("two %d\n", in[1]);
+	printf("three %d\n", in[2]);
+	printf("four %d\n", in[3]);
+	out[threadIdx.x] = in[4];
 }
 
 __constant__ float weights[16];

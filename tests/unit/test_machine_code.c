@@ -275,6 +275,7 @@ static const struct {
 	{ "narrow", "0S 8S ", 1 },
 	{ "tensor_short", "0L 48S ", 1 },
 	{ "constants", "0S 8S 32768L ", 0 },
+	{ "reports", "0S 8L ", 1 },
 	{ "table", "0S perhaps 3192S perhaps ", 1 },
 	{ "matrix", "0L 8S ", 1 },
 };
