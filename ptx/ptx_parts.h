@@ -300,6 +300,9 @@ int ptx_make_registers(struct ptx_function *function);
 /* Instructions that have no part in what is asked are gone; labels are not true any more. */
 void ptx_drop_idle(struct ptx_function *function);
 
+/* 1: it may access memory, or is not understood. */
+int ptx_touches(const struct ptx_instruction *in);
+
 /* How many of an instruction's operands, from the first on, are what it writes. */
 uint32_t ptx_written(const struct ptx_function *function, const struct ptx_instruction *in);
 

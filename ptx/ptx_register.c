@@ -295,23 +295,13 @@ static int is_idle(const struct ptx_function *function, const struct ptx_instruc
 	case OP_EXIT:
 	case OP_TRAP:
 	case OP_GRIDDEPCONTROL:
-	case OP_LD:
-	case OP_LDU:
-	case OP_ST:
-	case OP_ATOM:
-	case OP_RED:
-	case OP_CP:
-	case OP_TEX:
-	case OP_TLD4:
-	case OP_SULD:
-	case OP_SUST:
-	case OP_SURED:
-	case OP_WMMA:
-	case OP_MULTIMEM:
-	case OP_DISCARD:
 		return 0;
-	default:
+	case OP_PREFETCH:
+	case OP_OTHER:
 		break;
+	default:
+		if (ptx_touches(in))
+			return 0;
 	}
 	for (uint32_t i = 0; i < in->count; i++)
 		if (operand[i].kind == OPERAND_ADDRESS ||

@@ -325,7 +325,7 @@ static int calculate(struct ptx_frame *frame, struct ptx_state *state, uint32_t 
 	return 0;
 }
 
-static int touches(const struct ptx_instruction *in)
+int ptx_touches(const struct ptx_instruction *in)
 {
 	switch (in->opcode) {
 	case OP_LD:
@@ -362,7 +362,7 @@ int ptx_step(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruct
 		return 0;
 	if (in->opcode == OP_CALL)
 		return ptx_call(frame, state, instruction);
-	if (touches(in)) {
+	if (ptx_touches(in)) {
 		int rc = 0;
 
 		/* What it reads and writes is where its guard holds. */
