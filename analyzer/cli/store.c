@@ -107,7 +107,10 @@ static int create_temporary(const char *path)
 	return fd;
 }
 
-/* Whether it is prefix and the id of a process that is gone, or of this one, which has none yet. */
+/*
+ * Whether it is prefix and the id of a process that is gone, or of this one, which has none yet; or
+ * a file beside such a one, which has a name for a moment only.
+ */
 static int is_abandoned(int folder, const char *name, const char *prefix)
 {
 	size_t length = strlen(prefix);
@@ -118,7 +121,7 @@ static int is_abandoned(int folder, const char *name, const char *prefix)
 	if (strncmp(name, prefix, length))
 		return 0;
 	pid = strtol(name + length, &end, 10);
-	if (end == name + length || *end || pid <= 0 ||
+	if (end == name + length || (*end && *end != '.') || pid <= 0 ||
 		(pid != getpid() && (!kill((pid_t)pid, 0) || errno != ESRCH)))
 		return 0;
 	fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

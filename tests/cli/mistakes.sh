@@ -62,10 +62,10 @@ wait $gone
 sleep 60 &
 alive=$!
 touch left.db.tmp-{$gone,$alive,x,} left.db.tmp-${gone}x other.db.tmp-$gone
-touch held.db.tmp-$gone
+touch held.db.tmp-$gone left.db.tmp-$gone.operation_call
 flock held.db.tmp-$gone -c "$cufence load free.cft -o left.db && $cufence load free.cft -o held.db"
 kill $alive
-[ ! -e "left.db.tmp-$gone" ]
+[ ! -e "left.db.tmp-$gone" ] && [ ! -e "left.db.tmp-$gone.operation_call" ]
 ok "what a process that is gone left is removed" $?
 for name in held.db.tmp-$gone left.db.tmp-{$alive,x,,${gone}x} other.db.tmp-$gone; do
 	[ -e "$name" ]
