@@ -125,7 +125,7 @@ static void note_scalars(struct directions *d, const struct kept_answer *answer)
 			d->asked[i] = answer->scalar[i];
 }
 
-/* What the shape's launches pass: its words by value, but those that are pointers or objects. */
+/* Each piece is part of the last word that begins at or before it. */
 static void put_words(struct directions *d, const void *words, size_t bytes)
 {
 	uint32_t from[PTX_PARAMETER_LIMIT] = { 0 }; /* by offset: number of the word there + 1 */
@@ -151,6 +151,7 @@ static void put_words(struct directions *d, const void *words, size_t bytes)
 	}
 }
 
+/* What the shape's launches pass: its words by value, but those that are pointers or objects. */
 static void unpack_parameters(struct directions *d, const void *words, size_t bytes,
 	const void *pointers, size_t pointer_bytes)
 {

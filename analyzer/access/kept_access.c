@@ -65,16 +65,11 @@ static const struct record *record_at(const struct bytes *bytes, size_t at)
 	return (const struct record *)(const void *)(bytes->data + at);
 }
 
-static uint64_t question_hash(const char *question, size_t size)
-{
-	return map_hash(question, size);
-}
-
 static int index_records(struct kept_access *kept)
 {
 	for (size_t at = 0; at < kept->record.size; at += record_at(&kept->record, at)->size) {
 		const struct record *record = record_at(&kept->record, at);
-		uint64_t hash = question_hash((const char *)(record + 1), record->question);
+		uint64_t hash = map_hash((const char *)(record + 1), record->question);
 
 		if (map_set(&kept->place, hash, at))
 			return -1;
@@ -115,7 +110,7 @@ void kept_access_close(struct kept_access *kept)
 	free(kept);
 }
 
-/* All that the interpreter is told. */
+/* All that the interpreter knows of the launch. */
 static int ask(struct bytes *question, const char *name, const struct ptx_launch *launch)
 {
 	question->size = 0;
@@ -250,7 +245,7 @@ int kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t
 
 	if (ask(&kept->question, name, launch))
 		return -1;
-	hash = question_hash(kept->question.data, kept->question.size);
+	hash = map_hash(kept->question.data, kept->question.size);
 	at = map_get(&kept->place, hash, UINT64_MAX);
 	if (at != UINT64_MAX && is_same(kept, record_at(&kept->record, at), steps)) {
 		read_record(record_at(&kept->record, at), answer);

@@ -307,17 +307,17 @@ static int may_conflict(struct relax *relax, const struct walk_call *call, int64
 }
 
 /* The pair was reported, for other memory that both touch. */
-static int is_told(struct relax *relax, const struct touch *touch)
+static int is_reported(struct relax *relax, const struct touch *touch)
 {
-	struct relax_told *told = &relax->told[(uint64_t)touch->call % RELAX_TOLD];
+	struct relax_reported *reported = &relax->reported[(uint64_t)touch->call % RELAX_REPORTED];
 
-	return told->step == relax->full_reaches.step && told->call == touch->call;
+	return reported->step == relax->full_reaches.step && reported->call == touch->call;
 }
 
 static int tell(struct relax *relax, const struct walk_call *call, const struct touch *touch)
 {
-	relax->told[(uint64_t)touch->call % RELAX_TOLD] =
-		(struct relax_told){ relax->full_reaches.step, touch->call };
+	relax->reported[(uint64_t)touch->call % RELAX_REPORTED] =
+		(struct relax_reported){ relax->full_reaches.step, touch->call };
 	return relax->lost(relax->arg, call, touch);
 }
 
@@ -331,7 +331,7 @@ static int check_ring(struct relax *relax, const struct walk_call *call, int64_t
 	for (int tries = 0; last >= oldest(ring); last--, tries++) {
 		int conflict;
 
-		if (is_before_in_loose(relax, at(ring, last)) || is_told(relax, at(ring, last)))
+		if (is_before_in_loose(relax, at(ring, last)) || is_reported(relax, at(ring, last)))
 			return 0;
 		conflict =
 			tries < CONFLICT_TRIES ? may_conflict(relax, call, key, at(ring, last)) : 1;

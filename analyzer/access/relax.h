@@ -36,17 +36,17 @@ struct touch {
 };
 
 /* An operation that was reported with the present one. */
-struct relax_told {
+struct relax_reported {
 	uint64_t step;
 	int64_t call;
 };
 
-#define RELAX_TOLD 1024
+#define RELAX_REPORTED 1024
 
 struct relax {
 	struct order full, loose;
 	struct order_reaches full_reaches, loose_reaches; /* of the present call */
-	struct relax_told told[RELAX_TOLD];               /* by call */
+	struct relax_reported reported[RELAX_REPORTED];   /* by call */
 	/* later's operation is ordered after earlier's in full and not in loose; earlier NULL:
 	 * after one that is not remembered, perhaps.  -1 stops. */
 	int (*lost)(void *arg, const struct walk_call *later, const struct touch *earlier);

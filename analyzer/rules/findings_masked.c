@@ -70,9 +70,12 @@ static int take_process(struct findings *findings, struct savings *savings, int6
 	for (size_t i = 0; i < findings->masked_count && !first; i++)
 		if (is_candidate(findings, findings->masked[i], process))
 			first = findings->masked[i];
-	change_shown(findings, savings, process);
-	if (!first || savings_estimate_best(savings, process, &shown) <= 0)
+	if (!first)
 		return 0;
+	change_shown(findings, savings, process);
+	rc = savings_estimate_best(savings, process, &shown);
+	if (rc <= 0)
+		return rc;
 	change_all_but(findings, savings, process, NULL);
 	if (finding_add_takers(savings, first))
 		return -1;
