@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two threads, each with its per-thread default stream: one fills an array and says so under a
-// mutex, the other one reads it.
+// Two threads, each with its per-thread default stream: one asks for an array under a mutex, the
+// other one fills it and says so, and the first one reads it.
 #include "hold.h"
 #include <condition_variable>
 #include <mutex>
@@ -20,9 +20,13 @@ __global__ void square(const int* a, int* b) {
 
 static std::mutex lock;
 static std::condition_variable changed;
-static bool filled;
+static bool wanted, filled;
 
 static void producer(int* a) {
+  {
+    std::unique_lock<std::mutex> guard(lock);
+    changed.wait(guard, [] { return wanted; });
+  }
   hold(cudaStreamPerThread);
   fill<<<N / 256, 256, 0, cudaStreamPerThread>>>(a);
   {
@@ -34,8 +38,11 @@ static void producer(int* a) {
 }
 
 static void consumer(const int* a, int* b, int* h) {
+  CHECK(cudaMemsetAsync(b, 0, N * sizeof(int), cudaStreamPerThread));
   {
     std::unique_lock<std::mutex> guard(lock);
+    wanted = true;
+    changed.notify_one();
     changed.wait(guard, [] { return filled; });
   }
   square<<<N / 256, 256, 0, cudaStreamPerThread>>>(a, b);
