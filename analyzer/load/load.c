@@ -42,7 +42,6 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_VARIABLE] = "INSERT INTO variable VALUES (?,?,?,NULL)",
 	[INSERT_KERNEL_IMAGE] = "INSERT OR IGNORE INTO kernel_image VALUES (?,?)",
 	[INSERT_RECORDING] = "INSERT INTO recording VALUES (?,?,?,?,?)",
-	[INSERT_OBJECT] = "INSERT OR IGNORE INTO call_object VALUES (?,?,?)",
 	[INSERT_GRAPH] = "INSERT INTO graph (id, process, handle, created) VALUES (?,?,?,?)",
 	[INSERT_GRAPH_NODE] =
 		"INSERT INTO graph_node (id, graph, handle, type, call, event, "
@@ -359,8 +358,10 @@ static int prepare(struct loader *loader)
 	loader->call_thread = bulk_open_index(loader->db, "call_thread");
 	loader->operation_call = bulk_open_index(loader->db, "operation_call");
 	loader->operand_call = bulk_open_index(loader->db, "operand_call");
-	return loader->calls && loader->operations && loader->operands && loader->launches &&
-			loader->call_thread && loader->operation_call && loader->operand_call
+	loader->objects = rows_open(loader->db, "INSERT OR IGNORE INTO call_object", "ici");
+	return loader->objects && loader->calls && loader->operations && loader->operands &&
+			loader->launches && loader->call_thread && loader->operation_call &&
+			loader->operand_call
 		? 0
 		: -1;
 }
@@ -378,17 +379,18 @@ static void release(struct loader *loader)
 	bulk_free(loader->call_thread);
 	bulk_free(loader->operation_call);
 	bulk_free(loader->operand_call);
+	rows_free(loader->objects);
 	progress_end(&loader->progress);
 }
 
 static int finish(struct loader *loader)
 {
 	progress_show(&loader->progress, "making indexes");
-	return db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
-			bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
-			bulk_finish(loader->launches) || bulk_finish(loader->call_thread) ||
-			bulk_finish(loader->operation_call) || bulk_finish(loader->operand_call) ||
-			db_exec(loader->db, indexes)
+	return rows_finish(loader->objects) || db_exec(loader->db, "COMMIT") ||
+			bulk_finish(loader->calls) || bulk_finish(loader->operations) ||
+			bulk_finish(loader->operands) || bulk_finish(loader->launches) ||
+			bulk_finish(loader->call_thread) || bulk_finish(loader->operation_call) ||
+			bulk_finish(loader->operand_call) || db_exec(loader->db, indexes)
 		? -1
 		: 0;
 }

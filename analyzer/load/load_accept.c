@@ -84,18 +84,23 @@ static int accept_extent(const struct call_type_record *type, const struct call_
 		row * (height + !height) * (depth + !depth) <= SIZE_MOST;
 }
 
+#define BIT(kind) (1ull << FIELD_##kind)
+#define EXTENT_FIELDS (BIT(width) | BIT(height) | BIT(depth) | BIT(dst_pitch) | BIT(src_pitch))
+#define SIZE_FIELDS (EXTENT_FIELDS | BIT(bytes) | BIT(ptr) | BIT(dst) | BIT(src))
+
 /* Of what failed nothing is moved or made: it may have asked for anything. */
 static int accept_sizes(const struct loader *loader, const struct call_record *call)
 {
 	const struct call_type_record *type = loader->p.type[call->call].record;
+	uint64_t fields = loader->p.type[call->call].fields;
 
-	if (call->result)
+	if (call->result || !(fields & SIZE_FIELDS))
 		return 1;
 	for (unsigned i = 0; i < type->field_count; i++)
 		if (!is_address((uint8_t)type->data[i], call->field[i]))
 			return 0;
 	return larger(type, call, FIELD_bytes, FIELD_bytes) <= SIZE_MOST &&
-		accept_extent(type, call);
+		(!(fields & EXTENT_FIELDS) || accept_extent(type, call));
 }
 
 static int accept_polls(const struct clock *clock, const struct call_record *call)

@@ -81,6 +81,16 @@ static int64_t beyond(const struct clock_scale *scale, const struct clock_point 
 	return time_or_none(end->y + distance);
 }
 
+/* x * height / width, x less than width. */
+static __int128 between(uint64_t x, uint64_t height, uint64_t width)
+{
+	uint64_t product;
+
+	if (!__builtin_mul_overflow(x, height, &product))
+		return product / width;
+	return (__int128)((unsigned __int128)x * height / width);
+}
+
 static int64_t scale_map(const struct clock_scale *scale, uint64_t x)
 {
 	const struct clock_point *point = scale->point;
@@ -100,8 +110,8 @@ static int64_t scale_map(const struct clock_scale *scale, uint64_t x)
 			high = middle;
 	}
 	return time_or_none(point[low].y +
-		((__int128)x - point[low].x) * ((__int128)point[high].y - point[low].y) /
-			((__int128)point[high].x - point[low].x));
+		between(x - point[low].x, (uint64_t)point[high].y - (uint64_t)point[low].y,
+			point[high].x - point[low].x));
 }
 
 /* Widest bracket in ns, once the rate is known. */

@@ -93,23 +93,24 @@ static int64_t shape_of(struct loader *loader, const struct loaded_call *call)
 {
 	struct launch_values values = values_of(call);
 	struct loaded_process *p = &loader->p;
-	uint64_t stray = 0;
 	uint64_t what[] = {
 		call->kernel,
 		call->fields.value[FIELD_grid],
 		call->fields.value[FIELD_block],
-		map_hash((const char *)values.value, values.count * sizeof(*values.value)),
-		map_hash((const char *)p->pointed, p->pointed_count * sizeof(*p->pointed)),
+		map_hash_words(values.value, values.count),
+		p->pointed_count,
+		0,
 		0,
 	};
 	uint64_t hash;
 	int64_t row;
 
+	for (size_t i = 0; i < p->pointed_count; i++)
+		what[5] = what[5] * 31 + p->pointed[i] * UINT64_C(0x9e3779b97f4a7c15);
 	for (size_t i = 0; i < p->stray_count; i++)
-		stray = stray * 31 + p->stray[i].offset * UINT64_C(0x9e3779b97f4a7c15) +
+		what[6] = what[6] * 31 + p->stray[i].offset * UINT64_C(0x9e3779b97f4a7c15) +
 			p->stray[i].value;
-	what[5] = stray;
-	hash = map_hash((const char *)what, sizeof(what));
+	hash = map_hash_words(what, sizeof(what) / sizeof(*what));
 	row = (int64_t)map_get(&p->shapes, hash, 0);
 	if (row || p->shapes.count == SHAPE_LIMIT)
 		return row;

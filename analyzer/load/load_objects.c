@@ -31,8 +31,7 @@ int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t se
 int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
 	int64_t object)
 {
-	return db_run(loader->insert[INSERT_OBJECT], "isi", loader->call + call->number, role,
-		object);
+	return rows_add(loader->objects, loader->call + call->number, role, object);
 }
 
 static int write_event(struct loader *loader, const struct loaded_call *call, const char *role,

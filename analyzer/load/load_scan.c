@@ -168,6 +168,10 @@ static int add_call_type(struct loader *loader, const struct call_type_record *t
 	uint64_t hash = hash_call_type(type, kind);
 
 	slot->record = type;
+	slot->fields = 0;
+	for (unsigned i = 0; i < type->field_count; i++)
+		if ((uint8_t)type->data[i] < FIELD_KIND_COUNT)
+			slot->fields |= 1ull << (uint8_t)type->data[i];
 	slot->id = (int64_t)map_get(&loader->call_types, hash, 0);
 	if (slot->id)
 		return 0;

@@ -22,12 +22,14 @@
 #include "map.h"
 #include "progress.h"
 #include "reader.h"
+#include "rows.h"
 #include "sparse_words.h"
 #include "stream_kind.h"
 
 struct file_call_type {
 	int64_t id; /* row; 0: not defined by this file */
 	const struct call_type_record *record;
+	uint64_t fields; /* bit per field kind */
 };
 
 /* What a call's fields say, by enum field_kind. */
@@ -151,7 +153,6 @@ enum loader_insert {
 	INSERT_IMAGE_FILE,
 	INSERT_VARIABLE,
 	INSERT_KERNEL_IMAGE,
-	INSERT_OBJECT,
 	INSERT_GRAPH,
 	INSERT_GRAPH_NODE,
 	INSERT_GRAPH_EDGE,
@@ -244,6 +245,7 @@ struct loader {
 	/* Tables and indexes too large for INSERT. */
 	struct bulk *calls, *operations, *operands, *launches;
 	struct bulk *call_thread, *operation_call, *operand_call;
+	struct rows *objects;
 	struct progress progress; /* bytes of all traces, each of which is read twice */
 	int64_t origin;           /* CLOCK_REALTIME ns of time 0 */
 	int64_t lasted;           /* ns, the sum of all durations; up to CLOCK_MOST_SUM */
@@ -315,6 +317,7 @@ int loader_write_objects(struct loader *loader, const struct loaded_call *call);
 /* One rare statement with its numbers, two to four. */
 int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t second, int64_t third,
 	int64_t fourth);
+/* role: a constant. */
 int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
 	int64_t object);
 /* Graphs, nodes and captures: what that call says of them. */

@@ -72,20 +72,32 @@ int column_open(struct column *column, struct scratch *scratch, size_t row_size,
 }
 
 /* Space is allocated before it is mapped: a store to what has none would be a signal. */
+static int map_file(struct scratch *scratch, void *at, size_t bytes)
+{
+	int error = posix_fallocate(scratch->file, scratch->size, (off_t)bytes);
+
+	if (error)
+		return fail(scratch, error);
+	if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, scratch->file,
+		    scratch->size) == MAP_FAILED)
+		return fail(scratch, errno);
+	scratch->size += (off_t)bytes;
+	return 0;
+}
+
 static int add_chunk(struct column *column)
 {
 	struct scratch *scratch = column->scratch;
 	uint64_t left = column->most - column->room;
 	uint64_t rows = left < COLUMN_CHUNK ? left : COLUMN_CHUNK;
 	size_t bytes = whole_pages(rows * column->row_size);
-	int error = posix_fallocate(scratch->file, scratch->size, (off_t)bytes);
+	unsigned char *at = column->rows + column->room * column->row_size;
 
-	if (error)
-		return fail(scratch, error);
-	if (mmap(column->rows + column->room * column->row_size, bytes, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_FIXED, scratch->file, scratch->size) == MAP_FAILED)
-		return fail(scratch, errno);
-	scratch->size += (off_t)bytes;
+	if (scratch->memory + bytes <= SCRATCH_MEMORY_BYTES &&
+		!mprotect(at, bytes, PROT_READ | PROT_WRITE))
+		scratch->memory += bytes;
+	else if (map_file(scratch, at, bytes))
+		return -1;
 	column->room += rows;
 	return 0;
 }

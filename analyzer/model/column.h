@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of one size by number, of which there may be more than memory holds: they lie in a file
- * without a name, which memory pressure writes to instead of failing.  All columns of a run share
- * one file.  A column reserves addresses for the most rows that it may get, so that its rows never
- * move and are one array; a chunk of them takes room in the file when its first row is needed.
+ * Rows of one size by number, of which there may be more than memory holds: beyond
+ * SCRATCH_MEMORY_BYTES they lie in a file without a name, which memory pressure writes to instead
+ * of failing.  A page of the file costs several times what one of memory does, so that smaller runs
+ * do without.  All columns of a run share memory and file.  A column reserves addresses for the
+ * most rows that it may get, so that its rows never move and are one array; a chunk of them takes
+ * room when its first row is needed.
  *
  *	struct scratch scratch;
  *	struct column column;
@@ -20,12 +22,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define COLUMN_CHUNK ((uint64_t)1 << 20) /* rows */
+#define COLUMN_CHUNK ((uint64_t)1 << 18)         /* rows */
+#define SCRATCH_MEMORY_BYTES ((size_t)256 << 20) /* of chunks, not all of which are used */
 
 struct scratch {
 	const char *folder;
 	int file; /* -1: none */
 	off_t size;
+	size_t memory; /* bytes of chunks that are in no file */
 };
 
 struct column {

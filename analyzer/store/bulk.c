@@ -22,7 +22,7 @@ struct bulk {
 };
 
 /* A number in the fewest bytes: its serial type, and size of what was put at, where 8 have room. */
-static unsigned put_number(uint8_t *at, int64_t value, unsigned *size)
+static inline unsigned put_number(uint8_t *at, int64_t value, unsigned *size)
 {
 	/* By how many bytes it takes with its sign, 0 to 8. */
 	static const uint8_t types[] = { 1, 1, 2, 3, 4, 5, 5, 6, 6 };
@@ -40,9 +40,9 @@ static unsigned put_number(uint8_t *at, int64_t value, unsigned *size)
 	return type;
 }
 
-/* A record: the sizes of header and body, and what they hold. */
+/* A record: the sizes of header and body, and what they hold.  Numbers have room in any case. */
 struct row {
-	uint8_t header[2 * MAX_COLUMNS], body[MAX_ROW];
+	uint8_t header[2 * MAX_COLUMNS], body[MAX_ROW + 8 * MAX_COLUMNS];
 	unsigned header_size, body_size;
 	int64_t id;
 };
@@ -54,10 +54,8 @@ static int add_bytes(struct row *row, unsigned kind, const char *text, size_t le
 		row->header[row->header_size++] = 0;
 		return 0;
 	}
-	if (length > sizeof(row->body) - row->body_size) {
-		fputs("cufence: a row is too long\n", stderr);
+	if (length > MAX_ROW || row->body_size > MAX_ROW - length)
 		return -1;
-	}
 	row->header_size +=
 		bulk_varint(row->header + row->header_size, kind + 2 * (uint64_t)length);
 	memcpy(row->body + row->body_size, text, length);
@@ -65,63 +63,60 @@ static int add_bytes(struct row *row, unsigned kind, const char *text, size_t le
 	return 0;
 }
 
-static int add_number(struct row *row, int64_t value)
-{
-	unsigned size;
-
-	if (sizeof(row->body) - row->body_size < 8) {
-		fputs("cufence: a row is too long\n", stderr);
-		return -1;
-	}
-	row->header[row->header_size++] =
-		(uint8_t)put_number(row->body + row->body_size, value, &size);
-	row->body_size += size;
-	return 0;
-}
-
-static int add_value(struct row *row, char type, va_list *values)
+static int fill_row(struct row *row, const char *types, va_list values)
 {
 	const char *text;
 	int64_t value;
+	unsigned size;
+	int rc = 0;
 
-	switch (type) {
-	case 'k': /* its column is the row's id and holds nothing */
-		row->id = va_arg(*values, int64_t);
-		row->header[row->header_size++] = 0;
+	for (; *types && !rc; types++)
+		switch (*types) {
+		case 'k': /* its column is the row's id and holds nothing */
+			row->id = va_arg(values, int64_t);
+			row->header[row->header_size++] = 0;
+			break;
+		case 's':
+			text = va_arg(values, const char *);
+			rc = add_bytes(row, 13, text, text ? strlen(text) : 0);
+			break;
+		case 't':
+		case 'b':
+			text = va_arg(values, const char *);
+			rc = add_bytes(row, *types == 'b' ? 12 : 13, text, va_arg(values, size_t));
+			break;
+		default:
+			value = va_arg(values, int64_t);
+			size = 0;
+			row->header[row->header_size++] = *types == 'I' && value == DB_NULL
+				? 0
+				: (uint8_t)put_number(row->body + row->body_size, value, &size);
+			row->body_size += size;
+		}
+	if (!rc && row->body_size <= MAX_ROW)
 		return 0;
-	case 's':
-		text = va_arg(*values, const char *);
-		return add_bytes(row, 13, text, text ? strlen(text) : 0);
-	case 't':
-	case 'b':
-		text = va_arg(*values, const char *);
-		return add_bytes(row, type == 'b' ? 12 : 13, text, va_arg(*values, size_t));
-	default:
-		value = va_arg(*values, int64_t);
-		if (type != 'I' || value != DB_NULL)
-			return add_number(row, value);
-		row->header[row->header_size++] = 0;
-		return 0;
-	}
+	fputs("cufence: a row is too long\n", stderr);
+	return -1;
 }
 
 /* The row as a cell: size, id, size of the header, header, body. */
 static int put_row(struct bulk *bulk, const struct row *row)
 {
-	uint8_t cell[sizeof(*row) + 32], id[9];
 	/* Two bytes say the header's size, themselves included, wherever one is not enough. */
 	unsigned header = row->header_size + (row->header_size + 1 < 128 ? 1 : 2);
-	unsigned size = bulk_varint(cell, header + row->body_size);
-	unsigned id_size = bulk_varint(id, (uint64_t)row->id);
+	unsigned size = header + row->body_size;
+	uint8_t *at = bulk_tree_place(&bulk->tree,
+		size + bulk_varint_size(size) + bulk_varint_size((uint64_t)row->id));
 
-	memcpy(cell + size, id, id_size);
-	size += id_size;
-	size += bulk_varint(cell + size, header);
-	memcpy(cell + size, row->header, row->header_size);
-	size += row->header_size;
-	memcpy(cell + size, row->body, row->body_size);
-	bulk->last = row->id;
-	return bulk_tree_add(&bulk->tree, cell, size + row->body_size, id, id_size);
+	if (!at)
+		return -1;
+	at += bulk_varint(at, size);
+	at += bulk_varint(at, (uint64_t)row->id);
+	at += bulk_varint(at, header);
+	memcpy(at, row->header, row->header_size);
+	memcpy(at + row->header_size, row->body, row->body_size);
+	bulk->last = bulk->tree.last = row->id;
+	return 0;
 }
 
 static int insert(struct bulk *bulk, const char *types, va_list values)
@@ -148,8 +143,7 @@ int bulk_add(struct bulk *bulk, const char *types, ...)
 	if (bulk->in_memory)
 		rc = insert(bulk, types, values);
 	else
-		for (unsigned i = 0; types[i] && !rc; i++)
-			rc = add_value(&row, types[i], &values);
+		rc = fill_row(&row, types, values);
 	va_end(values);
 	return rc || bulk->in_memory ? rc : put_row(bulk, &row);
 }
@@ -159,19 +153,24 @@ int64_t bulk_last(const struct bulk *bulk)
 	return bulk->last;
 }
 
-int bulk_add_key(struct bulk *bulk, int64_t value, int64_t id)
+int bulk_add_key(struct bulk *index, int64_t value, int64_t id)
 {
-	uint8_t cell[24], body[16];
-	unsigned first, second;
+	uint8_t body[16], *cell;
+	unsigned types[2], first, second;
 
-	if (bulk->in_memory)
+	if (index->in_memory)
 		return 0;
-	cell[1] = 3; /* the header: itself and two types */
-	cell[2] = (uint8_t)put_number(body, value, &first);
-	cell[3] = (uint8_t)put_number(body + first, id, &second);
+	types[0] = put_number(body, value, &first);
+	types[1] = put_number(body + first, id, &second);
+	cell = bulk_tree_place(&index->tree, 4 + first + second);
+	if (!cell)
+		return -1;
 	cell[0] = (uint8_t)(3 + first + second);
+	cell[1] = 3; /* the header: itself and two types */
+	cell[2] = (uint8_t)types[0];
+	cell[3] = (uint8_t)types[1];
 	memcpy(cell + 4, body, first + second);
-	return bulk_tree_add(&bulk->tree, cell, 4 + first + second, NULL, 0);
+	return 0;
 }
 
 int bulk_finish(struct bulk *bulk)

@@ -59,7 +59,7 @@ static unsigned get16(const uint8_t *at)
 	return (unsigned)at[0] << 8 | at[1];
 }
 
-unsigned bulk_varint(uint8_t *at, uint64_t value)
+unsigned bulk_long_varint(uint8_t *at, uint64_t value)
 {
 	uint8_t reversed[9];
 	unsigned size = 0;
@@ -104,7 +104,6 @@ static int write_block(struct bulk_tree *tree)
 	off_t at = (off_t)(tree->leaf_count - tree->full) * tree->page_size;
 	int rc = write_all(tree->file, tree->block, (size_t)tree->full * tree->page_size, at);
 
-	memset(tree->block, 0, (size_t)BLOCK * tree->page_size);
 	tree->full = 0;
 	return rc;
 }
@@ -119,51 +118,52 @@ static void lift_last_key(struct bulk_tree *tree, struct bulk_child *child)
 
 	child->size = (uint8_t)(end - start);
 	memcpy(child->separator, page + start, child->size);
-	memset(page + start, 0, child->size);
-	put16(page + LEAF_HEADER + 2 * --tree->cells, 0);
+	tree->cells--;
 	tree->free_end = end;
+}
+
+/* Nothing of an earlier page is left between the header and the cells. */
+static void put_header(const struct bulk_tree *tree, uint8_t *page)
+{
+	uint32_t start = LEAF_HEADER + 2 * tree->cells;
+
+	memset(page + start, 0, tree->free_end - start);
+	memset(page, 0, LEAF_HEADER);
+	page[0] = leaf_type(tree);
+	put16(page + 3, tree->cells);
+	put16(page + 5, tree->free_end & 0xffff);
 }
 
 /* more: another page follows. */
 static int finish_page(struct bulk_tree *tree, int more)
 {
-	struct bulk_child *child = array_room(tree->leaf, tree->leaf_count + 1, sizeof(*child));
-	uint8_t *page = current_page(tree);
+	struct bulk_child *child = array_room(tree->leaf, tree->leaf_count, sizeof(*child));
 
 	if (!child)
 		return -1;
 	tree->leaf = child;
 	child += tree->leaf_count++;
-	child[1].size = 0;
-	if (more && tree->kind == BULK_INDEX)
+	child->size = 0;
+	if (tree->kind == BULK_TABLE)
+		child->size = (uint8_t)bulk_varint(child->separator, (uint64_t)tree->last);
+	else if (more)
 		lift_last_key(tree, child);
-	page[0] = leaf_type(tree);
-	put16(page + 3, tree->cells);
-	put16(page + 5, tree->free_end & 0xffff);
+	put_header(tree, current_page(tree));
 	tree->cells = 0;
 	tree->free_end = tree->page_size;
 	return ++tree->full == BLOCK ? write_block(tree) : 0;
 }
 
-int bulk_tree_add(struct bulk_tree *tree, const uint8_t *cell, unsigned size,
-	const uint8_t *separator, unsigned separator_size)
+uint8_t *bulk_tree_place(struct bulk_tree *tree, unsigned size)
 {
 	uint8_t *page;
 
 	if (tree->free_end - LEAF_HEADER - 2 * tree->cells < size + 2 && finish_page(tree, 1))
-		return -1;
+		return NULL;
 	page = current_page(tree);
 	tree->free_end -= size;
-	memcpy(page + tree->free_end, cell, size);
 	put16(page + LEAF_HEADER + 2 * tree->cells++, tree->free_end);
-	if (tree->kind == BULK_TABLE) {
-		/* The page's place in the list is made with its first cell. */
-		struct bulk_child *child = &tree->leaf[tree->leaf_count];
-
-		child->size = (uint8_t)separator_size;
-		memcpy(child->separator, separator, separator_size);
-	}
-	return 0;
+	return page + tree->free_end;
 }
 
 /* Where a run of pages goes that is to begin at first: around the page that is never used. */
@@ -334,8 +334,7 @@ int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
 		return -1;
 	}
 	tree->block = calloc(BLOCK, tree->page_size);
-	tree->leaf = calloc(1, sizeof(*tree->leaf));
-	if (!tree->block || !tree->leaf || asprintf(&beside, "%s.%s", db->path, name) < 0) {
+	if (!tree->block || asprintf(&beside, "%s.%s", db->path, name) < 0) {
 		fputs("cufence: out of memory\n", stderr);
 		return -1;
 	}

@@ -29,6 +29,7 @@ struct bulk_tree {
 	uint8_t *block;       /* pages, of which full are full and the next is being filled */
 	unsigned full, cells; /* pages; cells in the page being filled */
 	uint32_t free_end;    /* of that page: cells grow down from here */
+	int64_t last;         /* of a table: the id of the last row */
 	struct bulk_child *leaf;
 	size_t leaf_count;
 };
@@ -38,11 +39,10 @@ int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
 	enum bulk_tree_kind kind);
 
 /*
- * A cell of at most 1000 bytes; of an index at most 23.  separator: of a table, which says what
- * stands behind this cell if it is the last of its page.
+ * Where the next cell is to be written, of at most 1000 bytes, of an index at most 23; NULL after a
+ * message.  Of a table last becomes the id of its row, afterwards.
  */
-int bulk_tree_add(struct bulk_tree *tree, const uint8_t *cell, unsigned size,
-	const uint8_t *separator, unsigned separator_size);
+uint8_t *bulk_tree_place(struct bulk_tree *tree, unsigned size);
 
 /* Outside of a transaction: the cells are in the database.  0, or -1 after a message. */
 int bulk_tree_finish(struct bulk_tree *tree);
@@ -50,6 +50,26 @@ int bulk_tree_finish(struct bulk_tree *tree);
 void bulk_tree_release(struct bulk_tree *tree);
 
 /* Seven bits a byte, the highest first; of nine bytes the last has eight.  Bytes written. */
-unsigned bulk_varint(uint8_t *at, uint64_t value);
+unsigned bulk_long_varint(uint8_t *at, uint64_t value);
+
+static inline unsigned bulk_varint(uint8_t *at, uint64_t value)
+{
+	if (value >= 0x4000)
+		return bulk_long_varint(at, value);
+	if (value < 0x80) {
+		at[0] = (uint8_t)value;
+		return 1;
+	}
+	at[0] = (uint8_t)(value >> 7 | 0x80);
+	at[1] = (uint8_t)(value & 0x7f);
+	return 2;
+}
+
+static inline unsigned bulk_varint_size(uint64_t value)
+{
+	unsigned size = (64 - (unsigned)__builtin_clzll(value | 1) + 6) / 7;
+
+	return size < 9 ? size : 9;
+}
 
 #endif

@@ -94,3 +94,14 @@ uint64_t map_hash(const char *text, size_t length)
 		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
 	return hash;
 }
+
+uint64_t map_hash_words(const uint64_t *word, size_t count)
+{
+	uint64_t hash = count;
+
+	for (size_t i = 0; i < count; i++) {
+		hash = (hash ^ word[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	return hash;
+}

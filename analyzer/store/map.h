@@ -33,4 +33,7 @@ void map_release(struct map *map);
 /* FNV-1a of a text, to key a map by name: among a run's names no two of 64 bits are the same. */
 uint64_t map_hash(const char *text, size_t length);
 
+/* Likewise of words. */
+uint64_t map_hash_words(const uint64_t *word, size_t count);
+
 #endif

@@ -11,14 +11,16 @@
 #include "text.h"
 #include "work.h"
 
+/* Half of them in memory, half in the file. */
 static void rows_of_all_chunks_are_one_array(void **state)
 {
-	uint64_t most = 2 * COLUMN_CHUNK + 10;
+	uint64_t most = 4 * COLUMN_CHUNK + 10;
 	struct scratch scratch;
 	struct column column;
 	uint32_t *rows;
 
 	assert_int_equal(scratch_open(&scratch), 0);
+	scratch.memory = SCRATCH_MEMORY_BYTES - 2 * COLUMN_CHUNK * sizeof(*rows);
 	assert_int_equal(column_open(&column, &scratch, sizeof(*rows), most), 0);
 	rows = (uint32_t *)column.rows;
 	for (uint32_t i = 0; i < most; i += 1000) {
@@ -27,6 +29,7 @@ static void rows_of_all_chunks_are_one_array(void **state)
 	}
 	assert_non_null(column_need(&column, most - 1));
 	assert_int_equal(column.count, most);
+	assert_true(scratch.size >= (off_t)(2 * COLUMN_CHUNK * sizeof(*rows)));
 	for (uint32_t i = 0; i < most; i++)
 		assert_int_equal(rows[i], i % 1000 ? 0 : i + 1);
 	column_close(&column);
@@ -95,12 +98,13 @@ static void without_a_scratch_folder_there_is_no_run(void **state)
 	assert_int_equal(analyze(&m->db), 0);
 }
 
-/* A limit on files stands for a full disk. */
+/* A limit on files stands for a full disk, calls that are missing for those of a large run. */
 static void without_scratch_space_there_is_no_run(void **state)
 {
 	struct mini *m = *state;
 	struct rlimit before, little;
 
+	m->calls = SCRATCH_MEMORY_BYTES / sizeof(struct run_call);
 	MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 1);
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
