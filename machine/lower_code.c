@@ -236,6 +236,31 @@ static int is_move(const struct sass_instruction *in)
 		in->from[1].number == SASS_NONE && in->from[2].kind == SASS_OPERAND_IMMEDIATE;
 }
 
+/* Other threads' values: no more is known than what they are made of. */
+static int exchange(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	struct ptx_operand from;
+
+	if ((in->opcode != SASS_SHFL && in->opcode != SASS_VOTE) || !in->from_count)
+		return 0;
+	from = in->opcode == SASS_VOTE ? lower_predicate(lower, &in->from[0])
+				       : lower_source(lower, &in->from[0], 0);
+	for (unsigned i = 0; i < in->to_count; i++) {
+		int is_predicate = in->to[i].kind == SASS_OPERAND_PREDICATE ||
+			in->to[i].kind == SASS_OPERAND_UNIFORM_PREDICATE;
+		struct ptx_operand to = lower_target(lower, &in->to[i], 0);
+
+		if (to.kind == OPERAND_SINK)
+			continue;
+		lower_begin(lower, OP_OTHER, is_predicate ? CLASS_PREDICATE : CLASS_BITS,
+			is_predicate ? 1 : 4);
+		lower_add(lower, to);
+		lower_add(lower, from);
+	}
+	return 1;
+}
+
 int lower_predicates(struct lower *lower)
 {
 	if (is_move(&lower->in)) {
@@ -262,7 +287,7 @@ int lower_predicates(struct lower *lower)
 		combine_predicates(lower);
 		return 1;
 	default:
-		return 0;
+		return exchange(lower);
 	}
 }
 

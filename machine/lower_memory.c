@@ -75,6 +75,8 @@ static struct ptx_instruction *begin_access(struct lower *lower, enum ptx_opcode
 	struct ptx_instruction *made = lower_begin(lower, opcode, class, bytes);
 
 	made->space = (uint8_t)space_of(&lower->in);
+	if (lower->in.strength == SASS_STRONG || lower->in.strength == SASS_MMIO)
+		made->modifiers |= MODIFIER_STRONG;
 	made->guard = lower->guard;
 	made->negated = (uint8_t)(lower->guard_negated != 0);
 	return made;
@@ -95,7 +97,7 @@ static void load_words(struct lower *lower, const struct sass_operand *to, struc
 	for (unsigned word = 0; word < words; word++) {
 		struct ptx_operand target = lower_target(lower, to, word);
 
-		begin_access(lower, OP_LD, CLASS_BITS, 4)->modifiers = MODIFIER_HALF;
+		begin_access(lower, OP_LD, CLASS_BITS, 4)->modifiers |= MODIFIER_HALF;
 		lower_add(lower, target);
 		lower_add_address(lower, from, lower->in.address.offset + 4 * (int64_t)word);
 	}
@@ -179,7 +181,7 @@ static void store(struct lower *lower)
 	for (unsigned word = 0; word < bytes / 4; word++) {
 		struct ptx_operand value = lower_source(lower, from, word);
 
-		begin_access(lower, OP_ST, CLASS_BITS, 4)->modifiers = MODIFIER_HALF;
+		begin_access(lower, OP_ST, CLASS_BITS, 4)->modifiers |= MODIFIER_HALF;
 		lower_add_address(lower, to, in->address.offset + 4 * (int64_t)word);
 		lower_add(lower, value);
 	}
@@ -190,11 +192,16 @@ static void update(struct lower *lower)
 	const struct sass_instruction *in = &lower->in;
 	const struct sass_operand *to = data_of(in->to, in->to_count);
 	unsigned bytes = in->bytes ? in->bytes : 4;
-	struct ptx_operand where, old = lower_sink;
+	struct ptx_operand where, old = lower_sink, data[2];
+	unsigned count = 0;
 
 	if (in->space == SASS_SPACE_SHARED)
 		return;
 	where = address_of(lower, &in->address);
+	/* Whether it does the same each time, their low halves say. */
+	for (unsigned i = 0; i < in->from_count && count < 2; i++)
+		if (in->from[i].kind == SASS_OPERAND_GENERAL)
+			data[count++] = lower_source(lower, &in->from[i], 0);
 	if (in->opcode == SASS_ATOM && bytes >= 8 && to)
 		old = lower_reg(lower_temp(lower));
 	else if (in->opcode == SASS_ATOM && to)
@@ -203,6 +210,8 @@ static void update(struct lower *lower)
 	if (in->opcode == SASS_ATOM)
 		lower_add(lower, old);
 	lower_add_address(lower, where, in->address.offset);
+	for (unsigned i = 0; i < count; i++)
+		lower_add(lower, data[i]);
 	if (in->opcode == SASS_ATOM && bytes == 8 && to) {
 		struct ptx_operand low = lower_target(lower, to, 0);
 

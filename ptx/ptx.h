@@ -118,6 +118,7 @@ struct ptx_claim {
 	uint8_t exact;     /* 0: at most these bytes */
 	uint8_t loaded;    /* which ones depends on what lies in memory */
 	uint8_t early;     /* surely before any griddepcontrol.wait */
+	uint8_t spins;     /* in a loop that ends by what others write there */
 	uint8_t object;    /* enum ptx_object; of others than addresses no bounds are known */
 	uint8_t stride_count;
 	int64_t low, high;

@@ -31,6 +31,7 @@ static void hull(struct ptx_claim *into, const struct ptx_claim *other)
 	into->exact = into->exact && other->exact && touch;
 	into->sure &= other->sure;
 	into->loaded |= other->loaded;
+	into->spins |= other->spins;
 	into->stride_count = 0;
 	ptx_set_run(into);
 }
@@ -73,6 +74,7 @@ static int unite(struct ptx_claim *into, const struct ptx_claim *other)
 		}
 		into->high = into->high > other->high ? into->high : other->high;
 		into->loaded |= other->loaded;
+		into->spins |= other->spins;
 		fold_strides(into);
 		ptx_set_run(into);
 		return 1;
@@ -161,7 +163,8 @@ static int claim_all(struct ptx_frame *frame, const struct ptx_value *address,
 {
 	struct ptx_claim claim = { .direction = (uint8_t)direction,
 		.sure = 1,
-		.early = (uint8_t)ptx_is_early(frame) };
+		.early = (uint8_t)ptx_is_early(frame),
+		.spins = frame->function->instruction[frame->instruction].spins };
 
 	ptx_shape(frame->walk, &claim, address, state, bytes);
 	claim.exact = claim.exact && !ptx_is_some(frame, address);

@@ -244,6 +244,12 @@ static const struct {
 	{ "wait", MODIFIER_WAIT },
 	{ "launch_dependents", MODIFIER_LAUNCH },
 	{ "mbarrier", MODIFIER_WAIT },
+	{ "volatile", MODIFIER_STRONG },
+	{ "relaxed", MODIFIER_STRONG },
+	{ "acquire", MODIFIER_STRONG },
+	{ "mmio", MODIFIER_STRONG },
+	{ "cg", MODIFIER_STRONG },
+	{ "cv", MODIFIER_STRONG },
 };
 
 static const char *const compare_names[][4] = {

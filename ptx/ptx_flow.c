@@ -261,7 +261,8 @@ int ptx_make_flow(struct ptx_function *function)
 	free(starts);
 	if (rc || connect(function))
 		return -1;
-	if (make_loops(function) || ptx_make_dependences(function) || ptx_make_registers(function))
+	if (make_loops(function) || ptx_make_dependences(function) ||
+		ptx_make_registers(function) || ptx_find_spins(function))
 		return -1;
 	ptx_drop_idle(function);
 	return 0;

@@ -7,6 +7,7 @@
  *	ptx_code       the instructions of a function
  *	ptx_flow       its blocks and loops
  *	ptx_depend     which branches decide whether a block runs
+ *	ptx_spin       loops that wait for others
  *	ptx_register   which registers have a part in addresses
  *	ptx_value      sets of values, and what instructions make of them
  *	ptx_divide     quotients and remainders
@@ -95,6 +96,7 @@ enum ptx_modifier {
 	MODIFIER_EXTENDED =
 		1 << 13,           /* setp of high halves; its last operand compared the low ones */
 	MODIFIER_LAUNCH = 1 << 14, /* griddepcontrol.launch_dependents */
+	MODIFIER_STRONG = 1 << 15, /* ld.volatile, relaxed, acquire; past the first cache */
 };
 
 enum ptx_operand_kind {
@@ -143,6 +145,7 @@ struct ptx_instruction {
 	uint8_t vector;       /* elements; 1 */
 	uint8_t compare;
 	uint8_t negated;              /* the guard is */
+	uint8_t spins;                /* a loop ends by what it finds: ptx_find_spins() */
 	struct ptx_type type, source; /* source: cvt's second */
 	uint16_t modifiers;
 	uint16_t count;   /* of operands, nested ones included */
@@ -293,6 +296,9 @@ int ptx_give_head(struct ptx_function *function, uint32_t edge);
 
 /* What decides whether each block runs: decide of blocks and of the function. */
 int ptx_make_dependences(struct ptx_function *function);
+
+/* Which instructions wait, by spins; before ptx_drop_idle().  0, or -1 with function->why. */
+int ptx_find_spins(struct ptx_function *function);
 
 /* 1: every way to b leads through a. */
 int ptx_dominates(const struct ptx_function *function, uint32_t a, uint32_t b);

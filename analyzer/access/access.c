@@ -212,7 +212,7 @@ static int add_claim(struct access_reader *reader, struct accesses *accesses,
 	};
 	struct memory_access access = {
 		.direction = directions[claim->direction],
-		.evidence = (uint8_t)evidence,
+		.evidence = claim->evidence ? claim->evidence : (uint8_t)evidence,
 		.sure = claim->sure,
 		.low = claim->low == INT64_MIN ? INT64_MIN : add_bytes(word->address, claim->low),
 		.high = claim->high == INT64_MAX ? INT64_MAX
@@ -220,6 +220,7 @@ static int add_claim(struct access_reader *reader, struct accesses *accesses,
 		.run = claim->run,
 		.exact = claim->exact,
 		.early = claim->early,
+		.spins = claim->spins,
 	};
 
 	access.start = access.low;

@@ -34,7 +34,8 @@ enum access_evidence {
 	EVIDENCE_NONE,
 	EVIDENCE_CONVENTION,
 	EVIDENCE_CONST,
-	EVIDENCE_MACHINE, /* code, of which the PTX is not at hand */
+	EVIDENCE_ANNOTATION, /* the user says so */
+	EVIDENCE_MACHINE,    /* code, of which the PTX is not at hand */
 	EVIDENCE_PTX,
 	EVIDENCE_EXACT,
 };
@@ -54,6 +55,7 @@ struct memory_access {
 	uint8_t sure;  /* 0: this allocation or another one, not known which */
 	uint8_t exact; /* 0: some of these bytes, at most */
 	uint8_t early; /* before the kernel waits for those before it, if it does */
+	uint8_t spins; /* in a loop that ends by what others write there */
 	uint32_t node; /* of a graph's launch: the graph_node that it is or is in; 0: of several */
 };
 

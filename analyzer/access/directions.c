@@ -80,12 +80,13 @@ static int write_claims(struct directions *d, int64_t kernel, int64_t shape,
 			stride[s][0] = has ? claim->stride[s].bytes : DB_NULL;
 			stride[s][1] = has ? claim->stride[s].count : DB_NULL;
 		}
-		if (db_run(d->access, "iIisiIIIIIIIIIiii", kernel, shape, (int64_t)claim->offset,
+		if (db_run(d->access, "iIisiIIIIIIIIIiiii", kernel, shape, (int64_t)claim->offset,
 			    names[claim->direction], (int64_t)claim->sure,
 			    or_null(claim->low, PTX_NO_LOW), or_null(claim->high, PTX_NO_HIGH),
 			    claim->stride_count ? claim->run : DB_NULL, stride[0][0], stride[0][1],
 			    stride[1][0], stride[1][1], stride[2][0], stride[2][1],
-			    (int64_t)claim->exact, (int64_t)claim->loaded, (int64_t)claim->early))
+			    (int64_t)claim->exact, (int64_t)claim->loaded, (int64_t)claim->early,
+			    (int64_t)claim->spins))
 			return -1;
 	}
 	return 0;
@@ -383,7 +384,7 @@ int directions_resolve(struct db *db)
 		goto out;
 	d->access = db_prepare(db,
 		"INSERT INTO kernel_access VALUES "
-		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+		"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,NULL)");
 	d->variable = db_prepare(db, "INSERT OR IGNORE INTO kernel_variable VALUES (?,?,?,?,?)");
 	d->object_row = db_prepare(db, "INSERT OR IGNORE INTO kernel_object VALUES (?,?,?)");
 	d->dependence = db_prepare(db, "INSERT INTO kernel_dependence VALUES (?,?,?)");

@@ -29,9 +29,9 @@ static int takes_tensors(const char *mangled)
 /* Which bytes is not known. */
 static int add(sqlite3_stmt *access, int64_t kernel, int64_t offset, const char *direction)
 {
-	return db_run(access, "iIisiIIIIIIIIIiii", kernel, DB_NULL, offset, direction, (int64_t)1,
+	return db_run(access, "iIisiIIIIIIIIIiiii", kernel, DB_NULL, offset, direction, (int64_t)1,
 		DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL, DB_NULL,
-		(int64_t)0, (int64_t)0, (int64_t)0);
+		(int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0);
 }
 
 /* The row of q is a parameter.  Its accesses, or -1; *evidence is set if there are any. */

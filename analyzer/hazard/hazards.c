@@ -20,6 +20,7 @@ static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence
 static const char *const evidences[] = { [EVIDENCE_NONE] = "none",
 	[EVIDENCE_CONVENTION] = "convention",
 	[EVIDENCE_CONST] = "const",
+	[EVIDENCE_ANNOTATION] = "annotation",
 	[EVIDENCE_MACHINE] = "machine",
 	[EVIDENCE_PTX] = "ptx",
 	[EVIDENCE_EXACT] = "exact" };

@@ -5,14 +5,21 @@
 
 #include "run_parts.h"
 
-static int read_kernels(struct run *run, struct db *db)
+static uint8_t evidence_at(sqlite3_stmt *row, int column)
 {
-	static const char *const evidences[] = {
+	static const char *const names[] = {
 		[CODE_CONVENTION] = "convention",
 		[CODE_CONST] = "const",
+		[CODE_ANNOTATION] = "annotation",
 		[CODE_MACHINE] = "machine",
 		[CODE_PTX] = "ptx",
 	};
+
+	return (uint8_t)run_name(names, CODE_PTX + 1, sqlite3_column_text(row, column));
+}
+
+static int read_kernels(struct run *run, struct db *db)
+{
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "kernel",
 		"SELECT k.id, k.parameter_count NOT NULL, c.reaches, c.complete, c.evidence, "
@@ -27,8 +34,7 @@ static int read_kernels(struct run *run, struct db *db)
 			.knows_parameters = sqlite3_column_int(reader.rows, 1) != 0,
 			.reaches = sqlite3_column_int(reader.rows, 2),
 			.complete = sqlite3_column_int(reader.rows, 3) != 0,
-			.evidence = (uint8_t)run_name(evidences, CODE_PTX + 1,
-				sqlite3_column_text(reader.rows, 4)),
+			.evidence = evidence_at(reader.rows, 4),
 			.waits = (uint8_t)sqlite3_column_int(reader.rows, 5),
 			.triggers = (uint8_t)sqlite3_column_int(reader.rows, 6),
 		};
@@ -80,6 +86,8 @@ static void read_claim(struct run_reader *reader, struct run_claim *claim)
 		.high = bound(row, 7, INT64_MAX),
 		.run = sqlite3_column_int64(row, 8),
 		.early = sqlite3_column_int(row, 15) != 0,
+		.spins = sqlite3_column_int(row, 16) != 0,
+		.evidence = evidence_at(row, 17),
 	};
 	while (claim->strides < CLAIM_STRIDES &&
 		sqlite3_column_type(row, 9 + 2 * claim->strides) != SQLITE_NULL) {
@@ -104,10 +112,11 @@ static int by_word(const void *a, const void *b)
 static int read_claims(struct run *run, struct db *db)
 {
 	struct run_reader reader;
-	int rc = run_reader_open(&reader, run, db, "kernel_access",
-			 "SELECT shape, kernel, offset, direction, sure, exact, low, high, run, "
-			 "stride1, count1, stride2, count2, stride3, count3, early "
-			 "FROM kernel_access") ||
+	int rc =
+		run_reader_open(&reader, run, db, "kernel_access",
+			"SELECT shape, kernel, offset, direction, sure, exact, low, high, run, "
+			"stride1, count1, stride2, count2, stride3, count3, early, spins, evidence "
+			"FROM kernel_access") ||
 		run_open_list(&run->claims, run, db, "SELECT count(*) FROM kernel_access",
 			sizeof(struct run_claim));
 

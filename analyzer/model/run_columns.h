@@ -139,7 +139,14 @@ struct run_shape {
 };
 
 /* From the weakest on. */
-enum code_evidence { CODE_NONE, CODE_CONVENTION, CODE_CONST, CODE_MACHINE, CODE_PTX };
+enum code_evidence {
+	CODE_NONE,
+	CODE_CONVENTION,
+	CODE_CONST,
+	CODE_ANNOTATION,
+	CODE_MACHINE,
+	CODE_PTX,
+};
 
 enum claim_direction { CLAIM_ATOMIC, CLAIM_LOAD, CLAIM_STORE };
 
@@ -150,7 +157,8 @@ struct run_claim {
 	uint32_t shape, kernel; /* shape 0: of launches of no shape that is known */
 	uint32_t offset;
 	uint8_t direction; /* enum claim_direction */
-	uint8_t sure, exact, strides, early;
+	uint8_t sure, exact, strides, early, spins;
+	uint8_t evidence;  /* enum code_evidence; CODE_NONE: that of the kernel */
 	int64_t low, high; /* INT64_MIN, INT64_MAX: no bound known */
 	int64_t run;       /* 0: all from low to high */
 	struct {

@@ -48,11 +48,13 @@ const struct query queries[] = {
 		"SELECT fingerprint FROM finding_place GROUP BY fingerprint ORDER BY min(id)" },
 	{ "accesses", "what kernels read and write, a line per shape and parameter",
 		"SELECT k.name AS kernel, h.id AS shape,"
-		" (SELECT count(*) FROM launch l WHERE l.shape = h.id) AS launches, c.evidence,"
+		" (SELECT count(*) FROM launch l WHERE l.shape = h.id) AS launches,"
+		" coalesce(a.evidence, c.evidence) AS evidence,"
 		" CASE WHEN coalesce(s.complete, c.complete) THEN 'all'"
 		" ELSE coalesce(s.why, c.why, 'in part') END AS known,"
 		" coalesce(v.name, a.offset) AS parameter,"
-		" a.direction || CASE a.sure WHEN 0 THEN ' perhaps' ELSE '' END AS direction,"
+		" a.direction || CASE a.sure WHEN 0 THEN ' perhaps' ELSE '' END ||"
+		" CASE a.spins WHEN 1 THEN ' spins' ELSE '' END AS direction,"
 		" a.low, a.high, CASE WHEN a.exact THEN 'these' ELSE 'at most' END AS bytes,"
 		" a.run || coalesce(', ' || a.count1 || ' every ' || a.stride1, '') ||"
 		" coalesce(', ' || a.count2 || ' every ' || a.stride2, '') ||"

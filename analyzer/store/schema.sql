@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 23; -- raised with every change below
+PRAGMA user_version = 24; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -371,8 +371,9 @@ CREATE TABLE shape ( -- launches of a kernel that differ in nothing but where th
 
 CREATE TABLE kernel_code ( -- what is known of what a kernel does with memory
 	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
-	evidence TEXT NOT NULL,         -- ptx; machine: its machine code; const: its name says what is
-	                                -- only read; convention: a known library's habit; none
+	evidence TEXT NOT NULL,         -- ptx; machine: its machine code; annotation: the user; const:
+	                                -- its name says what is only read; convention: a known
+	                                -- library's habit; none
 	complete INTEGER NOT NULL,      -- 1: every access it may make is in kernel_access
 	why TEXT,                       -- it is not complete
 	reaches INTEGER NOT NULL,       -- besides, in sum: 1: memory by pointers out of memory, 2: and
@@ -405,8 +406,10 @@ CREATE TABLE kernel_access ( -- a kernel reads or writes what a parameter word p
 	exact INTEGER NOT NULL,         -- 1: these bytes, as far as no condition on data prevents it;
 	                                -- 0: at most these
 	loaded INTEGER NOT NULL,        -- 1: which bytes depends on what lies in memory
-	early INTEGER NOT NULL          -- 1: before the kernel waits for those before it, if it does
+	early INTEGER NOT NULL,         -- 1: before the kernel waits for those before it, if it does
 	                                -- (kernel_dependence)
+	spins INTEGER NOT NULL,         -- 1: in a loop that ends by what others write there
+	evidence TEXT                   -- annotation: the user says so; NULL: kernel_code.evidence
 );
 
 CREATE TABLE kernel_dependence ( -- programmatic dependent launch, of kernels whose PTX is known
@@ -664,7 +667,7 @@ CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one wr
 	                                -- and other_call describe these then; NULL: of none
 	count INTEGER NOT NULL DEFAULT 1, -- launches of that graph; else 1
 	evidence TEXT NOT NULL,         -- what the access of the later one is known from: exact (the call
-	                                -- says it), or kernel_code.evidence
+	                                -- says it), or as of kernel_access
 	other_evidence TEXT NOT NULL    -- that of the earlier one
 );
 

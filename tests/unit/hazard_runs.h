@@ -27,7 +27,7 @@ static inline int64_t kernel(struct mini *m, const char *direction, int bytes, i
 	mini_exec(m,
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, '%s', 1, 0, %d, "
 		"NULL, NULL, NULL, "
-		"NULL, NULL, NULL, NULL, %d, 0, 0)",
+		"NULL, NULL, NULL, NULL, %d, 0, 0, 0, NULL)",
 		(long long)id, direction, bytes, exact);
 	return id;
 }

@@ -64,7 +64,7 @@ static void claim(struct mini *m, int64_t row, int offset, const char *direction
 {
 	mini_exec(m,
 		"INSERT INTO kernel_access VALUES (%lld, NULL, %d, '%s', 1, %s, NULL, NULL, "
-		"NULL, NULL, NULL, NULL, NULL, 1, 0, 0)",
+		"NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, NULL)",
 		(long long)row, offset, direction, bytes);
 }
 
@@ -262,7 +262,7 @@ static void test_a_shape_is_better_than_its_kernel(void **state)
 	mini_exec(*state, "INSERT INTO shape_code VALUES (1, 1, NULL, 0)");
 	mini_exec(*state,
 		"INSERT INTO kernel_access VALUES (%lld, 1, 0, 'load', 1, 0, 64, NULL, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0)",
+		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, NULL)",
 		(long long)k);
 	call = launch(*state, k, 0, 0);
 	mini_exec(*state, "INSERT INTO launch VALUES (%lld, 1)", (long long)call);

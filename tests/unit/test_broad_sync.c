@@ -305,7 +305,7 @@ static void what_is_only_read_needs_no_order(void **state)
 	mini_exec(&s->mini,
 		"INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'load', 1, NULL, NULL, NULL, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0)",
+		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL)",
 		(long long)s->kernel, (long long)s->kernel);
 	assert_string_equal(found(s), "5 30 21 3470");
 }
@@ -351,7 +351,7 @@ static void a_copy_to_a_variable_concerns_who_uses_them(void **state)
 			"DELETE FROM kernel_code; DELETE FROM kernel_access;"
 			"INSERT INTO kernel_code VALUES (%lld, 'ptx', %d, NULL, %d, NULL);"
 			"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, "
-			"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0)",
+			"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, NULL)",
 			(long long)s->kernel, cases[i].complete, cases[i].reaches,
 			(long long)s->kernel);
 		assert_string_equal(found(s), cases[i].found);
@@ -437,7 +437,7 @@ static void parts_known_to_be_apart_are_not(void **state)
 	mini_exec(&s->mini,
 		"INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, NULL, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0)",
+		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, NULL)",
 		(long long)s->kernel, (long long)s->kernel);
 	assert_string_equal(found(s), "4 30 21 2776");
 }

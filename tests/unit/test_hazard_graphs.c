@@ -24,7 +24,7 @@ static int64_t kernel(struct mini *m, const char *direction)
 		(long long)id);
 	mini_exec(m,
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, '%s', 1, 0, %d, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0)",
+		"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, NULL)",
 		(long long)id, direction, BYTES);
 	return id;
 }

@@ -362,7 +362,7 @@ static void readers_of_one_buffer_may_overlap(void **state)
 	mini_exec(m,
 		"INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, 'load', 1, NULL, NULL, NULL, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0)",
+		"NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL)",
 		(long long)kernel, (long long)kernel);
 	assert_int_equal(analyze(&m->db), 0);
 	assert_string_equal(mini_text(m, "SELECT rule FROM finding"),

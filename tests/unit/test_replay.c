@@ -277,7 +277,7 @@ static void who_only_reads_shared_memory_needs_no_order(void **state)
 		(long long)run->kernel);
 	mini_exec(&run->mini,
 		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, 'load', 1, 0, 64, "
-		"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0)",
+		"NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, NULL)",
 		(long long)run->kernel);
 	near(saved(run, call, CHANGE_ORDER, 0, REPLAY_LIKELY), 20 * 201, 10);
 	mini_exec(&run->mini, "UPDATE kernel_access SET direction = 'store'");

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that wait for others in a loop, and some whose loops only look like it.
+#include <cuda/atomic>
+
+extern "C" __global__ void acquires(unsigned *flag, const float *in, float *out)
+{
+	cuda::atomic_ref<unsigned, cuda::thread_scope_device> ready(*flag);
+
+	while (!ready.load(cuda::memory_order_acquire))
+		;
+	out[threadIdx.x] = in[threadIdx.x];
+}
+
+extern "C" __global__ void volatiles(volatile unsigned *flag, const float *in, float *out)
+{
+	if (!threadIdx.x)
+		while (*flag != 7)
+			;
+	__syncthreads();
+	out[threadIdx.x] = in[threadIdx.x];
+}
+
+extern "C" __global__ void sleeps(volatile unsigned *flag, unsigned n, float *out)
+{
+	while (flag[2] < n)
+		__nanosleep(100);
+	out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void locks(unsigned *lock, float *sum)
+{
+	while (atomicCAS(lock, 0, 1))
+		;
+	__threadfence();
+	*sum += 1;
+	__threadfence();
+	atomicExch(lock, 0);
+}
+
+// A barrier of the grid.
+extern "C" __global__ void counts(unsigned *count, float *out, float *in)
+{
+	out[blockIdx.x] = 1;
+	__threadfence();
+	if (!threadIdx.x) {
+		atomicAdd(count, 1);
+		while (*(volatile unsigned *)count < gridDim.x)
+			;
+	}
+	__syncthreads();
+	in[blockIdx.x] = out[gridDim.x - 1 - blockIdx.x];
+}
+
+extern "C" __global__ void maximum(int *most, const int *in)
+{
+	int old = *most, seen;
+
+	do {
+		seen = old;
+		old = atomicCAS(most, seen, in[threadIdx.x] ^ seen);
+	} while (seen != old);
+}
+
+extern "C" __global__ void searches(volatile int *list, int *out)
+{
+	int i = 0;
+
+	while (list[i] != 5)
+		i++;
+	*out = i;
+}
+
+extern "C" __global__ void sums(volatile int *in, int n, int *out)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += in[threadIdx.x];
+	*out = sum;
+}
