@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze.h"
+#include "annotations.h"
 #include "command.h"
 
 int cmd_analyze(const struct arguments *arguments)
 {
+	struct annotations *annotations;
 	struct db db;
-	int rc = db_open(&db, database_operand(arguments), DB_WRITE);
+	int rc = read_annotations(arguments, &annotations);
 
-	if (rc)
+	if (!rc)
+		rc = db_open(&db, database_operand(arguments), DB_WRITE);
+	if (rc) {
+		annotations_free(annotations);
 		return EXIT_TROUBLE;
-	rc = analyze(&db);
+	}
+	rc = annotations_apply(&db, annotations) || analyze(&db);
 	db_close(&db);
+	annotations_free(annotations);
 	return rc ? EXIT_TROUBLE : 0;
 }

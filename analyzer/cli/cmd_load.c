@@ -5,9 +5,12 @@
 int cmd_load(const struct arguments *arguments)
 {
 	const char *path = option(arguments, "-o");
+	struct annotations *annotations;
+	int rc = read_annotations(arguments, &annotations);
 
-	return store_build(path ? path : "cufence.db", arguments->operand, (size_t)arguments->count,
-		       NULL)
-		? EXIT_TROUBLE
-		: 0;
+	if (!rc)
+		rc = store_build(path ? path : "cufence.db", arguments->operand,
+			(size_t)arguments->count, NULL, annotations);
+	annotations_free(annotations);
+	return rc ? EXIT_TROUBLE : 0;
 }

@@ -57,7 +57,8 @@ static int show_report(const char *database)
 }
 
 static int finish(const struct arguments *arguments, const char *database,
-	struct run_folder *folder, const struct program *program)
+	struct run_folder *folder, const struct program *program,
+	const struct annotations *annotations)
 {
 	char *line;
 	int rc;
@@ -72,7 +73,7 @@ static int finish(const struct arguments *arguments, const char *database,
 	line = command_line(arguments->operand);
 	/* Without traces too: an older database must not pass for this run's. */
 	interrupt_note(folder->count ? folder->note : NULL);
-	rc = store_build(database, folder->trace, folder->count, line);
+	rc = store_build(database, folder->trace, folder->count, line, annotations);
 	interrupt_note(NULL);
 	free(line);
 	if (rc)
@@ -113,12 +114,14 @@ int cmd_run(const struct arguments *arguments)
 	struct run_environment environment = { 0 };
 	struct run_setting settings[RUN_SETTINGS + 1];
 	struct run_folder folder = { 0 };
+	struct annotations *annotations = NULL;
 	struct program program;
 	int status = RUN_FAILED, started = 0, keep = option(arguments, "--keep-trace") != NULL;
 
 	run_warn_environment();
 	program_inspect(&program, arguments->operand[0]);
-	if (check_options(arguments, &program) || store_check(database) ||
+	if (check_options(arguments, &program) || read_annotations(arguments, &annotations) ||
+		store_check(database) ||
 		run_environment_init(&environment, option(arguments, "--sim") != NULL) ||
 		run_folder_create(&folder, database))
 		goto out;
@@ -129,7 +132,7 @@ int cmd_run(const struct arguments *arguments)
 	status = run_program(arguments->operand, &environment, &started);
 	/* Whoever reads the messages may be gone: what is to be done is done all the same. */
 	signal(SIGPIPE, SIG_IGN);
-	if (started && finish(arguments, database, &folder, &program)) {
+	if (started && finish(arguments, database, &folder, &program, annotations)) {
 		keep = 1;
 		/* The program's own failure says more than ours. */
 		status = status ? status : RUN_FAILED;
@@ -138,5 +141,6 @@ out:
 	run_folder_release(&folder, keep);
 	run_environment_release(&environment);
 	program_release(&program);
+	annotations_free(annotations);
 	return status;
 }

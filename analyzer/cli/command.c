@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "annotations.h"
 #include "print.h"
 
 const struct command *command_find(const char *name)
@@ -24,6 +25,14 @@ const char *option(const struct arguments *arguments, const char *name)
 			return arguments->value[i];
 	assert(!"option declared");
 	return NULL;
+}
+
+int read_annotations(const struct arguments *arguments, struct annotations **annotations)
+{
+	const char *path = option(arguments, "--annotations");
+
+	*annotations = path ? annotations_read(path) : NULL;
+	return path && !*annotations ? -1 : 0;
 }
 
 const char *database_operand(const struct arguments *arguments)

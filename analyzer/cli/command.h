@@ -67,6 +67,10 @@ int cmd_help(const struct arguments *arguments);
 /* "cufence.db" unless an operand names another one. */
 const char *database_operand(const struct arguments *arguments);
 
+/* What --annotations names; *annotations is NULL without it.  0, or -1 after a message. */
+struct annotations;
+int read_annotations(const struct arguments *arguments, struct annotations **annotations);
+
 /* Whether two paths lead to one file that is there: what is written must not be what is read. */
 int is_same_file(const char *one, const char *other);
 

@@ -3,6 +3,11 @@
 
 #include "run.h"
 
+#define ANNOTATIONS \
+	{ \
+		"--annotations", "FILE", "what the user says that kernels read and write" \
+	}
+
 static const struct command_option run_options[] = {
 	{ "-o", "NAME.db",
 		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
@@ -14,14 +19,16 @@ static const struct command_option run_options[] = {
 	{ "--profiler", NULL, "record work between cudaProfilerStart and cudaProfilerStop only" },
 	{ "--nvtx", "RANGE", "record work within NVTX ranges of that name only" },
 	{ "--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)" },
-	{ "--keep-trace", NULL, "keep the trace files beside the database" }, { 0 }
+	{ "--keep-trace", NULL, "keep the trace files beside the database" }, ANNOTATIONS, { 0 }
 };
 
 static const struct command_option load_options[] = {
 	{ "-o", "NAME.db",
 		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
-	{ 0 }
+	ANNOTATIONS, { 0 }
 };
+
+static const struct command_option analyze_options[] = { ANNOTATIONS, { 0 } };
 
 static const struct command_option report_options[] = {
 	{ "--format", "text|json", "text (default) or one JSON object" },
@@ -59,7 +66,7 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 					    run_options, cmd_run, RUN_FAILED, 1, -1, 1 },
 	{ "load", "TRACE...", "load and analyze traces recorded without \"run\"", load_options,
 		cmd_load, EXIT_TROUBLE, 1, -1, 0 },
-	{ "analyze", "[NAME.db]", "rebuild everything derived", no_options, cmd_analyze,
+	{ "analyze", "[NAME.db]", "rebuild everything derived", analyze_options, cmd_analyze,
 		EXIT_TROUBLE, 0, 1, 0 },
 	{ "report", "[NAME.db]", "what is wrong, where, and what it costs", report_options,
 		cmd_report, EXIT_TROUBLE, 0, 1, 0 },

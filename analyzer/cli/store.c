@@ -38,7 +38,8 @@ static uint64_t bytes_of(char *const *trace, size_t count)
 }
 
 /* The columns of the run are filled while its rows are written, and analyzed then. */
-static int fill(const char *path, char *const *trace, size_t count, const char *command)
+static int fill(const char *path, char *const *trace, size_t count, const char *command,
+	const struct annotations *annotations)
 {
 	struct run_room room = run_room_of(bytes_of(trace, count));
 	struct db db;
@@ -49,7 +50,7 @@ static int fill(const char *path, char *const *trace, size_t count, const char *
 	db.run = run_new(&room);
 	rc = !db.run || load_traces(&db, trace, count, command) || symbols_resolve(&db) ||
 		kernel_names_resolve(&db) || directions_resolve(&db) || variables_resolve(&db) ||
-		textures_resolve(&db) || analyze(&db);
+		textures_resolve(&db) || annotations_apply(&db, annotations) || analyze(&db);
 	run_close(db.run);
 	db_close(&db);
 	return rc ? -1 : 0;
@@ -212,7 +213,7 @@ int store_say_kept(const char *path)
 }
 
 static int build(const char *path, const char *temporary, const char *old, char *const *trace,
-	size_t count, const char *command)
+	size_t count, const char *command, const struct annotations *annotations)
 {
 	sigset_t before;
 	int fd, rc;
@@ -225,7 +226,7 @@ static int build(const char *path, const char *temporary, const char *old, char 
 	interrupt_restore(&before);
 	if (fd < 0)
 		return -1;
-	rc = fill(temporary, trace, count, command);
+	rc = fill(temporary, trace, count, command, annotations);
 	interrupt_hold(&before);
 	if (!rc)
 		rc = put_in_place(temporary, path, old);
@@ -237,7 +238,8 @@ static int build(const char *path, const char *temporary, const char *old, char 
 	return rc;
 }
 
-int store_build(const char *path, char *const *trace, size_t count, const char *command)
+int store_build(const char *path, char *const *trace, size_t count, const char *command,
+	const struct annotations *annotations)
 {
 	/* A link stays one: what it leads to is replaced. */
 	char *target = output_target(path), *temporary = NULL, *old = NULL;
@@ -249,7 +251,7 @@ int store_build(const char *path, char *const *trace, size_t count, const char *
 		fputs("cufence: out of memory\n", stderr);
 		goto out;
 	}
-	rc = build(target, temporary, old, trace, count, command);
+	rc = build(target, temporary, old, trace, count, command, annotations);
 out:
 	free(target);
 	free(temporary);

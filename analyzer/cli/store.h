@@ -11,6 +11,8 @@
 
 #include <stddef.h>
 
+#include "annotations.h"
+
 /*
  * Whether a database may be put at path, or where it leads (output.h): nothing is there, or one,
  * and so at its NAME.db.old.  0, or -1 after a message.
@@ -22,8 +24,10 @@ int store_say_kept(const char *path);
 
 /*
  * Loads traces, resolves their sites and analyzes them into a new database at path.  command is
- * what was run, or NULL.  0, or -1 after a message.
+ * what was run, or NULL, annotations what the user says of kernels, or NULL.  0, or -1 after a
+ * message.
  */
-int store_build(const char *path, char *const *trace, size_t count, const char *command);
+int store_build(const char *path, char *const *trace, size_t count, const char *command,
+	const struct annotations *annotations);
 
 #endif

@@ -466,7 +466,8 @@ static const char *evidence_text(const char *evidence)
 {
 	static const char *const texts[][2] = { { "exact", "the call" },
 		{ "ptx", "the kernel's PTX" }, { "machine", "the kernel's machine code" },
-		{ "const", "the kernel's name" }, { "convention", "its library's convention" } };
+		{ "const", "the kernel's name" }, { "convention", "its library's convention" },
+		{ "annotation", "the annotation file" } };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (!strcmp(evidence, texts[i][0]))

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annotations.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "print.h"
+#include "ptx.h"
+
+#define OF_ALL (-1) /* the offset is one into all parameters */
+#define HIGHEST (INT64_C(1) << 48)
+
+enum use { USE_READS = 1, USE_WRITES = 2, USE_ATOMIC = 4 };
+
+struct word {
+	unsigned line;
+	int parameter;       /* OF_ALL */
+	int64_t offset;      /* bytes into that */
+	unsigned use;        /* enum use; 0: unused */
+	int64_t low, high;   /* high DB_NULL: to the end of the memory */
+	int is_exact, spins; /* is_exact: bytes were given */
+};
+
+struct kernel {
+	char *pattern;
+	int complete;
+	struct word *word;
+	size_t count;
+};
+
+struct annotations {
+	char *path;
+	struct kernel *kernel;
+	size_t count;
+};
+
+void annotations_free(struct annotations *annotations)
+{
+	if (!annotations)
+		return;
+	for (size_t i = 0; i < annotations->count; i++) {
+		free(annotations->kernel[i].pattern);
+		free(annotations->kernel[i].word);
+	}
+	free(annotations->kernel);
+	free(annotations->path);
+	free(annotations);
+}
+
+/* --- the file --- */
+
+struct reader {
+	struct annotations *annotations;
+	unsigned line;
+	char *at; /* what is left of it */
+};
+
+static int complain(const struct reader *reader, const char *what, const char *word)
+{
+	print(stderr, "cufence: '%s', line %u: '%s' %s\n", reader->annotations->path, reader->line,
+		word, what);
+	return -1;
+}
+
+static int fail(void)
+{
+	fputs("cufence: out of memory\n", stderr);
+	return -1;
+}
+
+/* The next word of the line, "" at its end and from a # on. */
+static char *take_word(struct reader *reader)
+{
+	char *word = reader->at + strspn(reader->at, " \t");
+
+	if (*word == '#')
+		*word = '\0';
+	reader->at = word + strcspn(word, " \t");
+	if (*reader->at)
+		*reader->at++ = '\0';
+	return word;
+}
+
+static int begin_kernel(struct reader *reader)
+{
+	struct annotations *all = reader->annotations;
+	char *pattern = reader->at + strspn(reader->at, " \t");
+	struct kernel *more;
+
+	if (!*pattern)
+		return complain(reader, "needs the name of a kernel behind it", "kernel");
+	more = array_room(all->kernel, all->count, sizeof(*more));
+	if (!more)
+		return -1;
+	all->kernel = more;
+	more[all->count] = (struct kernel){ .pattern = strdup(pattern) };
+	return more[all->count++].pattern ? 0 : fail();
+}
+
+/* Digits, at most limit; text is behind them then. */
+static int take_number(char **text, int64_t limit, int64_t *number)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**text))
+		return -1;
+	errno = 0;
+	*number = strtoll(*text, &end, 10);
+	*text = end;
+	return errno || *number > limit ? -1 : 0;
+}
+
+/* "2", "2+8" or "+24" */
+static int parse_place(char *text, struct word *word)
+{
+	int64_t parameter = OF_ALL;
+
+	if (*text != '+' && take_number(&text, PTX_PARAMETER_LIMIT, &parameter))
+		return -1;
+	word->parameter = (int)parameter;
+	if (!*text)
+		return 0;
+	return *text++ != '+' || take_number(&text, PTX_PARAMETER_LIMIT - 8, &word->offset) || *text
+		? -1
+		: 0;
+}
+
+static int parse_use(const char *text, struct word *word)
+{
+	static const struct {
+		const char *name;
+		unsigned use;
+	} uses[] = { { "reads", USE_READS }, { "writes", USE_WRITES },
+		{ "reads+writes", USE_READS | USE_WRITES }, { "atomic", USE_ATOMIC },
+		{ "unused", 0 } };
+
+	for (size_t i = 0; i < sizeof(uses) / sizeof(*uses); i++)
+		if (!strcmp(text, uses[i].name)) {
+			word->use = uses[i].use;
+			return 0;
+		}
+	return -1;
+}
+
+/* "0..4096" or "0.." */
+static int parse_bytes(char *text, struct word *word)
+{
+	if (take_number(&text, HIGHEST, &word->low) || strncmp(text, "..", 2))
+		return -1;
+	text += 2;
+	word->is_exact = 1;
+	if (!*text)
+		return 0;
+	return take_number(&text, HIGHEST, &word->high) || *text || word->high <= word->low ? -1
+											    : 0;
+}
+
+static int add_word(struct kernel *kernel, const struct word *word)
+{
+	struct word *more = array_room(kernel->word, kernel->count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	kernel->word = more;
+	more[kernel->count++] = *word;
+	return 0;
+}
+
+static int read_word(struct reader *reader, struct kernel *kernel, char *place)
+{
+	struct word word = { .line = reader->line, .high = DB_NULL };
+	char *text;
+
+	if (parse_place(place, &word))
+		return complain(reader,
+			"is none of kernel, complete, a parameter (2), a word of one (2+8) or of "
+			"all (+24)",
+			place);
+	text = take_word(reader);
+	if (parse_use(text, &word))
+		return complain(reader, "is none of reads, writes, reads+writes, atomic and unused",
+			text);
+	for (text = take_word(reader); *text; text = take_word(reader))
+		if (word.use && !strcmp(text, "spins"))
+			word.spins = 1;
+		else if (!word.use || word.is_exact || parse_bytes(text, &word))
+			return complain(reader, "is neither spins nor bytes (0..4096, 0..)", text);
+	return add_word(kernel, &word);
+}
+
+static int read_line(struct reader *reader)
+{
+	struct annotations *all = reader->annotations;
+	struct kernel *kernel = all->count ? &all->kernel[all->count - 1] : NULL;
+	char *word = take_word(reader);
+
+	if (!*word)
+		return 0;
+	if (!strcmp(word, "kernel"))
+		return begin_kernel(reader);
+	if (!kernel)
+		return complain(reader, "comes before the first line of a kernel", word);
+	if (strcmp(word, "complete"))
+		return read_word(reader, kernel, word);
+	kernel->complete = 1;
+	word = take_word(reader);
+	return *word ? complain(reader, "stands behind complete", word) : 0;
+}
+
+static int read_lines(struct annotations *annotations, FILE *file)
+{
+	struct reader reader = { .annotations = annotations };
+	size_t size = 0;
+	char *line = NULL;
+	ssize_t length;
+	int rc = 0;
+
+	while (!rc && (length = getline(&line, &size, file)) >= 0) {
+		while (length && strchr("\r\n \t", line[length - 1]))
+			line[--length] = '\0';
+		reader.line++;
+		reader.at = line;
+		rc = read_line(&reader);
+	}
+	free(line);
+	if (!rc && ferror(file)) {
+		print(stderr, "cufence: cannot read '%s': %s\n", annotations->path,
+			strerror(errno));
+		rc = -1;
+	}
+	return rc;
+}
+
+struct annotations *annotations_read(const char *path)
+{
+	struct annotations *annotations = calloc(1, sizeof(*annotations));
+	FILE *file;
+	int rc;
+
+	if (!annotations || !(annotations->path = strdup(path))) {
+		fail();
+		annotations_free(annotations);
+		return NULL;
+	}
+	file = fopen(path, "r");
+	if (!file)
+		print(stderr, "cufence: cannot open '%s': %s\n", path, strerror(errno));
+	rc = file ? read_lines(annotations, file) : -1;
+	if (file)
+		fclose(file);
+	if (!rc)
+		return annotations;
+	annotations_free(annotations);
+	return NULL;
+}
+
+/* --- the database --- */
+
+struct writer {
+	const struct annotations *annotations;
+	struct db *db;
+	sqlite3_stmt *place, *clear, *access, *code, *complete, *shapes;
+	int64_t kernel;
+	const char *name;
+};
+
+/* Bytes into all parameters; -1: the kernel has no such word, DB_NULL after a message. */
+static int64_t find_place(struct writer *writer, const struct word *word)
+{
+	int64_t offset = -1;
+	int step;
+
+	if (db_bind(writer->place, "iii", writer->kernel, (int64_t)word->parameter, word->offset))
+		return DB_NULL;
+	step = db_step(writer->place);
+	if (step > 0)
+		offset = sqlite3_column_int64(writer->place, 0);
+	sqlite3_reset(writer->place);
+	return step < 0 ? DB_NULL : offset;
+}
+
+static int write_use(struct writer *writer, const struct word *word, int64_t offset,
+	const char *direction)
+{
+	return db_run(writer->access, "iisiIii", writer->kernel, offset, direction, word->low,
+		word->high, (int64_t)word->is_exact, (int64_t)word->spins);
+}
+
+static int write_word(struct writer *writer, const struct word *word)
+{
+	int64_t offset = find_place(writer, word);
+
+	if (offset == DB_NULL)
+		return -1;
+	if (offset < 0) {
+		print(stderr,
+			"cufence: '%s', line %u: kernel '%s' has no such parameter that is known\n",
+			writer->annotations->path, word->line, writer->name);
+		return 0;
+	}
+	return db_run(writer->clear, "ii", writer->kernel, offset) ||
+			(word->use & USE_READS && write_use(writer, word, offset, "load")) ||
+			(word->use & USE_WRITES && write_use(writer, word, offset, "store")) ||
+			(word->use & USE_ATOMIC && write_use(writer, word, offset, "atomic")) ||
+			db_run(writer->code, "i", writer->kernel)
+		? -1
+		: 0;
+}
+
+static int write_kernel(struct writer *writer, const struct kernel *kernel)
+{
+	for (size_t i = 0; i < kernel->count; i++)
+		if (write_word(writer, &kernel->word[i]))
+			return -1;
+	if (!kernel->complete)
+		return 0;
+	return db_run(writer->code, "i", writer->kernel) ||
+			db_run(writer->complete, "i", writer->kernel) ||
+			db_run(writer->shapes, "i", writer->kernel)
+		? -1
+		: 0;
+}
+
+/* The row is of kernels: id and names. */
+static int is_meant(const struct kernel *kernel, sqlite3_stmt *row)
+{
+	for (int column = 1; column <= 3; column++) {
+		const char *name = (const char *)sqlite3_column_text(row, column);
+
+		if (name && !fnmatch(kernel->pattern, name, 0))
+			return 1;
+	}
+	return 0;
+}
+
+static int write_kernels(struct writer *writer, int *count)
+{
+	const struct annotations *annotations = writer->annotations;
+	sqlite3_stmt *q = db_prepare(writer->db,
+		"SELECT k.id, k.name, k.mangled, n.whole FROM kernel k "
+		"LEFT JOIN kernel_name n ON n.kernel = k.id ORDER BY k.id");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		writer->kernel = sqlite3_column_int64(q, 0);
+		writer->name = (const char *)sqlite3_column_text(q, 1);
+		for (size_t i = 0; i < annotations->count && step > 0; i++)
+			if (is_meant(&annotations->kernel[i], q)) {
+				++*count;
+				step = write_kernel(writer, &annotations->kernel[i]) ? -1 : 1;
+			}
+		if (step < 0)
+			break;
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int prepare(struct writer *writer)
+{
+	writer->place = db_prepare(writer->db,
+		"SELECT ?3 WHERE ?2 < 0 UNION ALL SELECT offset + ?3 FROM parameter "
+		"WHERE kernel = ?1 AND ordinal = ?2 AND ?3 + 8 <= max(size, 8)");
+	writer->clear =
+		db_prepare(writer->db, "DELETE FROM kernel_access WHERE kernel = ? AND offset = ?");
+	/* Of launches of which more is known, too. */
+	writer->access = db_prepare(writer->db,
+		"INSERT INTO kernel_access (kernel, shape, offset, direction, sure, low, high, "
+		"exact, loaded, early, spins, evidence) "
+		"SELECT ?1, s.id, ?2, ?3, 1, ?4, ?5, ?6, 0, 0, ?7, 'annotation' FROM "
+		"(SELECT NULL AS id UNION ALL SELECT c.shape FROM shape_code c "
+		" JOIN shape ON shape.id = c.shape WHERE shape.kernel = ?1) s");
+	writer->code = db_prepare(writer->db,
+		"UPDATE kernel_code SET evidence = 'annotation' "
+		"WHERE kernel = ? AND evidence = 'none'");
+	writer->complete = db_prepare(writer->db,
+		"UPDATE kernel_code SET complete = 1, why = NULL, reaches = 0 WHERE kernel = ?");
+	writer->shapes = db_prepare(writer->db,
+		"UPDATE shape_code SET complete = 1, why = NULL, reaches = 0 "
+		"WHERE shape IN (SELECT id FROM shape WHERE kernel = ?)");
+	return writer->place && writer->clear && writer->access && writer->code &&
+			writer->complete && writer->shapes
+		? 0
+		: -1;
+}
+
+int annotations_apply(struct db *db, const struct annotations *annotations)
+{
+	struct writer writer = { .annotations = annotations, .db = db };
+	int rc, count = 0;
+
+	if (!annotations)
+		return 0;
+	if (db_exec(db, "BEGIN"))
+		return -1;
+	rc = prepare(&writer) ? -1 : write_kernels(&writer, &count);
+	sqlite3_finalize(writer.place);
+	sqlite3_finalize(writer.clear);
+	sqlite3_finalize(writer.access);
+	sqlite3_finalize(writer.code);
+	sqlite3_finalize(writer.complete);
+	sqlite3_finalize(writer.shapes);
+	if (!rc)
+		rc = db_exec(db, "COMMIT");
+	if (rc && !sqlite3_get_autocommit(db->handle))
+		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+	if (!rc && annotations->count && !count)
+		print(stderr, "cufence: '%s': this run has none of its kernels\n",
+			annotations->path);
+	return rc;
+}
