@@ -288,6 +288,18 @@ $O/tests/libraries/decode: $(call objects,tests/libraries) $(MACHINE_OBJ) $(IMAG
 .PHONY: check-libraries
 check-libraries: $O/tests/libraries/decode
 	$Q$O/tests/libraries/decode $(LIBRARIES)
+
+# What kernels do by their PTX and by their machine code: of all .cu files of a folder.
+tests: $O/tests/kernels/compare
+$O/tests/kernels/compare: $(call objects,tests/kernels) $(MACHINE_OBJ) $(IMAGE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(IMAGE_LIBS)
+.PHONY: check-kernels
+check-kernels: $O/tests/kernels/compare
+	$QNVCC='$(NVCC)' tests/kernels/run $(abspath $<) $(abspath $(KERNELS))
+KERNELS ?= testapps
+
 LIBRARIES ?= $(shell find -L $(CUDA_HOME)/lib64/ -name '*.a' -o -name '*.so' | xargs -r readlink -f | sort -u)
 
 ifneq ($(cuda),)
@@ -537,6 +549,7 @@ help:
 	@echo 'make check-repeat  N=20 times, beside LOAD=2 processes that compute'
 	@echo 'make check-mutations  break what doc/KEPT.md lists: a test must fail each time'
 	@echo 'make check-libraries  decode all machine code of the toolkit'\''s libraries (LIBRARIES=)'
+	@echo 'make check-kernels   machine code against PTX, of the .cu files of a folder (KERNELS=)'
 	@echo 'make bench      build the benchmarks; make bench-load: what loading a trace takes,'
 	@echo '                bench-analyze: all of the analysis'
 	@echo 'make fuzz       fuzz what reads traces and images, FUZZ_SECONDS each (60)'

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * compare [-v] FATBIN...: what the kernels of fat binaries do by their machine code, against what
+ * they do by their PTX, of each architecture that has both.  Prints each kernel of which the two
+ * say something else (-v: each), and a table in the end; exits 1 if machine code misses a store or
+ * an atomic operation, or is sure of bytes that the PTX does not have.
+ *
+ * The compiler (ptxas) drops loads of which nothing is made: "load dropped".
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "image.h"
+#include "lower.h"
+
+#define FILE_LIMIT (256l << 20)
+#define BUFFER 4352
+#define ARCHS 32
+
+enum difference {
+	SAME,
+	LOAD_DROPPED,   /* the machine code lacks loads only */
+	PTX_INCOMPLETE, /* of the PTX not all is known, of the machine code it is */
+	MACHINE_INCOMPLETE,
+	LESS_SURE,   /* more words than the PTX has, none of them sure */
+	MORE,        /* the machine code has an access that the PTX lacks */
+	WAITS,       /* one of them alone says that it waits for others */
+	LESS,        /* it lacks a store or an atomic operation */
+	WRONG_BYTES, /* surely bytes that the other one surely does not touch */
+	DIFFERENCES
+};
+
+static const char *const names[] = { "same", "load dropped", "PTX incomplete",
+	"machine code incomplete", "less sure", "more", "waits", "LESS", "WRONG BYTES" };
+
+struct row {
+	unsigned arch, kernels, ranges, count[DIFFERENCES];
+};
+
+static struct row rows[ARCHS];
+static int prints_all;
+
+static struct row *row_of(unsigned arch)
+{
+	struct row *row = rows;
+
+	while (row->arch && row->arch != arch && row < rows + ARCHS - 1)
+		row++;
+	row->arch = arch;
+	return row;
+}
+
+/* --- two answers --- */
+
+static int is_of(const struct ptx_claim *a, const struct ptx_claim *b)
+{
+	return a->offset == b->offset && a->direction == b->direction && a->object == b->object;
+}
+
+/* How surely it has a claim of that word and direction: 0: none, 1: perhaps, 2: surely. */
+static int has(const struct ptx_access *access, const struct ptx_claim *claim)
+{
+	int most = 0;
+
+	for (size_t i = 0; i < access->count; i++)
+		if (is_of(&access->claim[i], claim) && 1 + access->claim[i].sure > most)
+			most = 1 + access->claim[i].sure;
+	return most;
+}
+
+/* All bytes of the claim lie between the bounds of what is claimed of its word. */
+static int has_bytes(const struct ptx_access *access, const struct ptx_claim *claim)
+{
+	int64_t low = INT64_MAX, high = INT64_MIN;
+
+	for (size_t i = 0; i < access->count; i++)
+		if (is_of(&access->claim[i], claim)) {
+			low = access->claim[i].low < low ? access->claim[i].low : low;
+			high = access->claim[i].high > high ? access->claim[i].high : high;
+		}
+	return low <= claim->low && claim->high <= high;
+}
+
+/* What a has that b lacks. */
+struct lack {
+	int load, write, only_perhaps, bytes;
+};
+
+static struct lack lacks(const struct ptx_access *a, const struct ptx_access *b)
+{
+	struct lack lack = { .only_perhaps = 1 };
+
+	for (size_t i = 0; i < a->count; i++) {
+		const struct ptx_claim *claim = &a->claim[i];
+		int found = has(b, claim);
+
+		if (!found && claim->direction == PTX_LOAD)
+			lack.load = 1;
+		else if (!found)
+			lack.write = 1;
+		else if (claim->exact && claim->sure && !has_bytes(b, claim))
+			lack.bytes = 1;
+		if (!found && claim->sure)
+			lack.only_perhaps = 0;
+	}
+	return lack;
+}
+
+static int spins(const struct ptx_access *access)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < access->count; i++)
+		found |= access->claim[i].spins;
+	return found;
+}
+
+static enum difference judge(const struct ptx_access *ptx, const struct ptx_access *machine)
+{
+	struct lack missing = lacks(ptx, machine), more = lacks(machine, ptx);
+
+	if (ptx->complete && !machine->complete)
+		return MACHINE_INCOMPLETE;
+	if (!ptx->complete && machine->complete)
+		return PTX_INCOMPLETE;
+	if (machine->complete && missing.write)
+		return LESS;
+	if (machine->complete && (more.bytes || (missing.bytes && !missing.load)))
+		return WRONG_BYTES;
+	if (more.load || more.write)
+		return more.only_perhaps ? LESS_SURE : MORE;
+	if (spins(ptx) != spins(machine))
+		return WAITS;
+	return missing.load ? LOAD_DROPPED : SAME;
+}
+
+static int same_ranges(const struct ptx_access *a, const struct ptx_access *b)
+{
+	if (a->count != b->count)
+		return 0;
+	for (size_t i = 0; i < a->count; i++)
+		if (!is_of(&a->claim[i], &b->claim[i]) || a->claim[i].low != b->claim[i].low ||
+			a->claim[i].high != b->claim[i].high ||
+			a->claim[i].exact != b->claim[i].exact)
+			return 0;
+	return 1;
+}
+
+static void print_bound(int64_t bound, int64_t none)
+{
+	if (bound != none)
+		printf("%lld", (long long)bound);
+}
+
+static void print_access(const char *which, const struct ptx_access *access)
+{
+	printf("    %-7s", which);
+	for (size_t i = 0; i < access->count; i++) {
+		const struct ptx_claim *claim = &access->claim[i];
+
+		printf(" %u%c%s%s%s ", claim->offset, "LSA"[claim->direction],
+			claim -> object ? "o" : "", claim->sure ? "" : "?",
+			claim->spins ? " spins" : "");
+		print_bound(claim->low, PTX_NO_LOW);
+		fputs("..", stdout);
+		print_bound(claim->high, PTX_NO_HIGH);
+		fputs(claim->exact ? "," : " at most,", stdout);
+	}
+	printf("%s%s\n", access->complete ? "" : " incomplete: ",
+		access->complete || !access->why ? "" : access->why);
+}
+
+/* --- one kernel --- */
+
+/* A launch passes pointers where the kernel uses some by its PTX; of the rest nothing is known. */
+static void make_launch(const struct ptx_access *access, struct ptx_launch *launch, uint8_t *value,
+	uint8_t *state)
+{
+	*launch = (struct ptx_launch){ .grid = { 4, 1, 1 }, .block = { 256, 1, 1 } };
+	launch->size = access->scalar_count < BUFFER ? access->scalar_count : BUFFER;
+	launch->value = value;
+	launch->state = state;
+	memset(value, 0, BUFFER);
+	memset(state, PTX_UNKNOWN, BUFFER);
+	for (size_t i = 0; i < access->count; i++)
+		if (access->claim[i].offset + 8 <= launch->size)
+			memset(state + access->claim[i].offset, PTX_POINTER, 8);
+}
+
+static void compare_kernel(struct row *row, const char *path, const char *name,
+	struct ptx_module *ptx, size_t number, struct ptx_module *machine, size_t other)
+{
+	static uint8_t value[BUFFER], state[BUFFER];
+	struct ptx_launch launch = { .grid = { 4, 1, 1 }, .block = { 256, 1, 1 } };
+	struct ptx_access a, b;
+	enum difference found;
+
+	if (ptx_interpret(ptx, number, &launch, PTX_STEPS, &a)) {
+		printf("%s: sm_%u %s: the PTX is not understood: %s\n", path, row->arch, name,
+			a.why);
+		return;
+	}
+	make_launch(&a, &launch, value, state);
+	ptx_access_release(&a);
+	row->kernels++;
+	if (ptx_interpret(ptx, number, &launch, PTX_STEPS, &a))
+		a.complete = 0;
+	if (ptx_interpret(machine, other, &launch, PTX_STEPS, &b))
+		b.complete = 0;
+	found = judge(&a, &b);
+	row->count[found]++;
+	row->ranges += (unsigned)same_ranges(&a, &b);
+	if (found != SAME || prints_all) {
+		printf("%s: sm_%u %s: %s\n", path, row->arch, name, names[found]);
+		print_access("PTX", &a);
+		print_access("machine", &b);
+	}
+	ptx_access_release(&a);
+	ptx_access_release(&b);
+}
+
+static void compare_code(const char *path, const struct image_code *cubin,
+	const struct image_code *text)
+{
+	char error[IMAGE_ERROR_SIZE];
+	struct ptx_module *ptx = ptx_open(text->data, text->size, error);
+	struct ptx_module *machine = machine_open(cubin->data, cubin->size, cubin->arch, error);
+
+	if (ptx)
+		ptx_set_arch(ptx, cubin->arch);
+	for (size_t i = 0; ptx && machine && i < cubin->kernel_count; i++) {
+		const char *name = cubin->kernel[i].name;
+		long number = ptx_find(ptx, name, strlen(name));
+		long other = ptx_find(machine, name, strlen(name));
+
+		if (number >= 0 && other >= 0)
+			compare_kernel(row_of(cubin->arch), path, name, ptx, (size_t)number,
+				machine, (size_t)other);
+	}
+	ptx_close(ptx);
+	ptx_close(machine);
+}
+
+/* PTX of another architecture may be other code. */
+static void compare_image(const char *path, const struct image *image)
+{
+	for (size_t i = 0; i < image->count; i++)
+		for (size_t j = 0; j < image->count; j++)
+			if (image->code[i].kind == IMAGE_CUBIN &&
+				image->code[j].kind == IMAGE_PTX &&
+				image->code[i].arch == image->code[j].arch)
+				compare_code(path, &image->code[i], &image->code[j]);
+}
+
+static int compare_file(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	char error[IMAGE_ERROR_SIZE], *data = NULL;
+	struct image image;
+	size_t size = 0;
+	int rc = -1;
+
+	if (file && !fseek(file, 0, SEEK_END) && ftell(file) > 0 && ftell(file) < FILE_LIMIT) {
+		size = (size_t)ftell(file);
+		data = malloc(size);
+		rewind(file);
+	}
+	if (data && fread(data, 1, size, file) == size && !image_read(data, size, &image, error)) {
+		compare_image(path, &image);
+		image_release(&image);
+		rc = 0;
+	}
+	if (rc)
+		fprintf(stderr, "compare: cannot read '%s'\n", path);
+	free(data);
+	if (file)
+		fclose(file);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	int rc = argc < 2;
+
+	prints_all = argc > 1 && !strcmp(argv[1], "-v");
+	for (int i = 1 + prints_all; i < argc; i++)
+		rc |= compare_file(argv[i]) != 0;
+	printf("arch\tkernels\tsame ranges");
+	for (unsigned i = 0; i < DIFFERENCES; i++)
+		printf("\t%s", names[i]);
+	puts("");
+	for (const struct row *row = rows; row->arch; row++) {
+		printf("%u\t%u\t%u", row->arch, row->kernels, row->ranges);
+		for (unsigned i = 0; i < DIFFERENCES; i++)
+			printf("\t%u", row->count[i]);
+		puts("");
+		rc |= row->count[LESS] || row->count[WRONG_BYTES];
+	}
+	return rc;
+}
