@@ -1,24 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "history.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+/* The first range that begins there or later. */
+static size_t first_from(const struct history *history, int64_t low)
+{
+	size_t from = 0, to = history->count;
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+
+		if (history->range[middle].low < low)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* The first that may reach up to there. */
+static size_t first_reaching(const struct history *history, int64_t address)
+{
+	int64_t low;
+
+	return __builtin_sub_overflow(address, history->longest, &low) ? 0
+								       : first_from(history, low);
+}
+
+/* Ranges that begin at the same place are in order of age already. */
+static void sort_by_age(const struct history *history, uint32_t *place, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		uint32_t moved = place[i];
+		size_t to = i;
+
+		for (; to && history->past[place[to - 1]].number > history->past[moved].number;
+			to--)
+			place[to] = place[to - 1];
+		place[to] = moved;
+	}
+}
+
+/* Places of those that reach between the same addresses, if one of both writes; the oldest first. */
+static size_t find_met(const struct history *history, const struct memory_access *access,
+	uint32_t place[HISTORY_MOST])
+{
+	int reads = access->direction == ACCESS_READ;
+	size_t count = 0;
+
+	if (reads && !history->changes)
+		return 0;
+	for (size_t i = first_reaching(history, access->low);
+		i < history->count && history->range[i].low < access->high; i++) {
+		const struct past_range *range = &history->range[i];
+
+		if (range->high > access->low && !(reads && range->direction == ACCESS_READ))
+			place[count++] = range->at;
+	}
+	sort_by_age(history, place, count);
+	return count;
+}
 
 int history_check(const struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by, history_visit visit,
 	void *arg)
 {
-	for (size_t i = 0; i < history->count; i++) {
-		const struct past_access *past = &history->past[i];
+	uint32_t place[HISTORY_MOST];
+	size_t count = find_met(history, access, place);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct past_access *past = &history->past[place[i]];
 		struct access_conflict conflict;
 		enum order_strength strength;
 
-		if (past->access.high <= access->low || access->high <= past->access.low ||
-			(past->access.direction == ACCESS_READ &&
-				access->direction == ACCESS_READ) ||
-			past->by.stretch != by->stretch || is_same_operation(&past->by, by))
+		if (past->by.stretch != by->stretch || is_same_operation(&past->by, by))
 			continue;
 		/* Most are in order, which is quicker to see than what they have in common. */
 		strength = ordering->of(ordering->arg, past, access);
@@ -44,8 +102,6 @@ static int stands_for(const struct memory_access *access, const struct operation
 {
 	int covers = access_covers(access, &past->access);
 
-	if (past->by.stretch != by->stretch)
-		return 1;
 	if (past->by.lane == by->lane && !by->overlaps &&
 		past->access.direction == access->direction &&
 		(covers ||
@@ -57,32 +113,123 @@ static int stands_for(const struct memory_access *access, const struct operation
 		ordering->of(ordering->arg, past, access) == ORDER_GUARANTEED;
 }
 
+/* Its place is free. */
+static void free_place(struct history *history, const struct past_range *range)
+{
+	struct past_access *past = &history->past[range->at];
+
+	*(past->older ? &history->past[past->older - 1].newer : &history->oldest) = past->newer;
+	*(past->newer ? &history->past[past->newer - 1].older : &history->newest) = past->older;
+	past->older = history->unused;
+	history->unused = range->at + 1;
+	history->changes -= range->direction != ACCESS_READ;
+}
+
+static void take_out(struct history *history, size_t from, size_t to)
+{
+	if (from == to)
+		return;
+	memmove(history->range + from, history->range + to,
+		(history->count - to) * sizeof(*history->range));
+	history->count -= to - from;
+}
+
+/* Of those that begin at the same place it comes first. */
+static void drop_oldest(struct history *history)
+{
+	size_t i = first_from(history, history->past[history->oldest - 1].access.low);
+
+	free_place(history, &history->range[i]);
+	take_out(history, i, i + 1);
+}
+
+/* Accesses of one operation stay beside each other. */
+static void drop_needless(struct history *history, const struct ordering *ordering,
+	const struct memory_access *access, const struct operation_point *by)
+{
+	size_t i = first_from(history, access->low), kept = i;
+
+	for (; i < history->count && history->range[i].low <= access->high; i++) {
+		const struct past_range range = history->range[i];
+		const struct past_access *past = &history->past[range.at];
+
+		if (range.high <= access->high &&
+			(range.lane == by->lane || access->direction == ACCESS_WRITE) &&
+			!is_same_operation(&past->by, by) && stands_for(access, by, past, ordering))
+			free_place(history, &range);
+		else
+			history->range[kept++] = range;
+	}
+	take_out(history, kept, i);
+}
+
+static int make_room(struct history *history)
+{
+	size_t room = history->room ? 2 * history->room : 1;
+	struct past_range *range;
+	struct past_access *past;
+
+	if (history->count < history->room)
+		return 0;
+	range = realloc(history->range, room * sizeof(*range));
+	history->range = range ? range : history->range;
+	past = realloc(history->past, room * sizeof(*past));
+	history->past = past ? past : history->past;
+	if (!range || !past) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	history->room = room;
+	return 0;
+}
+
+/* A free place; in the list of ages it is the newest. */
+static uint32_t take_place(struct history *history)
+{
+	uint32_t at = history->unused ? history->unused - 1 : (uint32_t)history->made++;
+	struct past_access *past = &history->past[at];
+
+	if (history->unused)
+		history->unused = past->older;
+	past->older = history->newest;
+	past->newer = 0;
+	past->number = ++history->last;
+	*(past->older ? &history->past[past->older - 1].newer : &history->oldest) = at + 1;
+	history->newest = at + 1;
+	return at;
+}
+
+static void put(struct history *history, const struct memory_access *access,
+	const struct operation_point *by)
+{
+	size_t i = access->low < INT64_MAX ? first_from(history, access->low + 1) : history->count;
+	struct past_range *range = &history->range[i];
+	int64_t length;
+
+	memmove(range + 1, range, (history->count++ - i) * sizeof(*range));
+	*range = (struct past_range){ access->low, access->high, by->lane, take_place(history),
+		(enum access_direction)access->direction };
+	history->past[range->at].access = *access;
+	history->past[range->at].by = *by;
+	history->changes += access->direction != ACCESS_READ;
+	if (__builtin_sub_overflow(access->high, access->low, &length))
+		length = INT64_MAX;
+	if (length > history->longest)
+		history->longest = length;
+}
+
 int history_add(struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by)
 {
-	struct past_access *more;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < history->count; i++) {
-		struct past_access *past = &history->past[i];
-
-		/* Accesses of one operation stay beside each other. */
-		if (!is_same_operation(&past->by, by) && stands_for(access, by, past, ordering))
-			continue;
-		if (kept != i)
-			history->past[kept] = *past;
-		kept++;
-	}
-	history->count = kept;
-	if (history->count == HISTORY_MOST) {
-		history->crowded = 1;
-		memmove(history->past, history->past + 1, --history->count * sizeof(*more));
-	}
-	more = array_room(history->past, history->count, sizeof(*more));
-	if (!more)
+	/* Nothing is concluded from accesses of two stretches. */
+	if (history->count && history->past[history->newest - 1].by.stretch != by->stretch)
+		history_release(history);
+	drop_needless(history, ordering, access, by);
+	if (history->count == HISTORY_MOST)
+		drop_oldest(history);
+	if (make_room(history))
 		return -1;
-	history->past = more;
-	more[history->count++] = (struct past_access){ *access, *by };
+	put(history, access, by);
 	return 0;
 }
 
@@ -91,13 +238,16 @@ void history_forget(struct history *history, int64_t low, int64_t high)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < history->count; i++)
-		if (history->past[i].access.high <= low || history->past[i].access.low >= high)
-			history->past[kept++] = history->past[i];
+		if (history->range[i].high <= low || history->range[i].low >= high)
+			history->range[kept++] = history->range[i];
+		else
+			free_place(history, &history->range[i]);
 	history->count = kept;
 }
 
 void history_release(struct history *history)
 {
+	free(history->range);
 	free(history->past);
 	*history = (struct history){ 0 };
 }

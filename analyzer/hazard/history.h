@@ -35,6 +35,8 @@ struct operation_point {
 struct past_access {
 	struct memory_access access;
 	struct operation_point by;
+	uint64_t number;       /* in order of age */
+	uint32_t older, newer; /* 1 + the place of another one, 0: there is none */
 };
 
 /* How surely the operation of a past access comes before the one that makes an access now. */
@@ -50,10 +52,22 @@ static inline int is_same_operation(const struct operation_point *a,
 	return a->epoch.key == b->epoch.key && a->epoch.seq == b->epoch.seq;
 }
 
+/* Of a past access what is looked at first. */
+struct past_range {
+	int64_t low, high, lane;
+	uint32_t at; /* its place in history.past */
+	enum access_direction direction;
+};
+
+/* Of one stretch. */
 struct history {
-	struct past_access *past; /* the oldest first */
-	size_t count;
-	int crowded; /* some were dropped that may still matter */
+	struct past_range *range; /* in order of low, of equal ones the oldest first */
+	struct past_access *past;
+	size_t count, room, made;        /* made: places that were used already */
+	size_t changes;                  /* of them not reads */
+	int64_t longest;                 /* no range is longer */
+	uint64_t last;                   /* number given */
+	uint32_t oldest, newest, unused; /* 1 + places; the next unused one is its older */
 };
 
 /*

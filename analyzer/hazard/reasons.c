@@ -76,10 +76,14 @@ static const char *find_mistake(const struct hazards *hazards, const struct shar
 
 static int has_used(const struct shared *shared, int64_t stream, int64_t since)
 {
-	for (size_t i = shared->history.count; i--;)
-		if (shared->history.past[i].by.stream == stream &&
-			shared->history.past[i].by.call > since)
+	const struct history *history = &shared->history;
+
+	for (size_t i = 0; i < history->count; i++) {
+		const struct operation_point *by = &history->past[history->range[i].at].by;
+
+		if (by->stream == stream && by->call > since)
 			return 1;
+	}
 	return 0;
 }
 
