@@ -119,7 +119,7 @@ static int is_private(const struct host_view *view, const struct walk_call *call
 }
 
 /* Kernels reach managed variables by their names. */
-static int shows_kernel(const struct host_view *view, const struct relax *relax,
+static int shows_kernel(const struct host_view *view, struct access_reader *reader,
 	const struct walk_call *call)
 {
 	const struct accesses *accesses;
@@ -128,7 +128,7 @@ static int shows_kernel(const struct host_view *view, const struct relax *relax,
 		return 1;
 	if (is_private(view, call))
 		return 0;
-	accesses = access_read(relax->reader, call->id);
+	accesses = access_read(reader, call->id);
 	if (!accesses)
 		return -1;
 	return accesses->reaches & PTX_REACH_VARIABLE ||
@@ -148,14 +148,14 @@ static int shows_source(const struct host_view *view, const struct walk_call *ca
 	return 1;
 }
 
-int host_view_shows(const struct host_view *view, const struct relax *relax,
+int host_view_shows(const struct host_view *view, struct access_reader *reader,
 	const struct walk_call *call, int shown)
 {
 	enum kind_family family = kind_family(call->kind);
 
 	if (!shown)
 		return family == FAMILY_launch || family == FAMILY_graph_launch
-			? shows_kernel(view, relax, call)
+			? shows_kernel(view, reader, call)
 			: 0;
 	if (family == FAMILY_copy && !kind_has(call->kind, K_UNTIMED) && !call->host_visible &&
 		call->src == MEMORY_PINNED && call->direction == COPY_H2D)

@@ -6,8 +6,10 @@
 #ifndef CUFENCE_HOST_VIEW_H
 #define CUFENCE_HOST_VIEW_H
 
+#include "access.h"
 #include "map.h"
-#include "relax.h"
+#include "run_columns.h"
+#include "walk.h"
 
 /* Zero-initialized is empty. */
 struct host_view {
@@ -23,11 +25,11 @@ int host_view_find(struct host_view *view, struct db *db);
 void host_view_release(struct host_view *view);
 
 /*
- * For relax.shows.  Beside what relax.h takes for visible: kernels of which it is not known where
- * they write, once there is memory that host and device share, and what kernels print.  Not the
- * source of a copy that nothing names again.
+ * Whether the host may look at what an operation does; shown: its memory says so.  Besides, kernels
+ * of which it is not known where they write, once there is memory that host and device share, and
+ * what kernels print.  Not the source of a copy that nothing names again.  -1 after a message.
  */
-int host_view_shows(const struct host_view *view, const struct relax *relax,
+int host_view_shows(const struct host_view *view, struct access_reader *reader,
 	const struct walk_call *call, int shown);
 
 /*

@@ -2,16 +2,16 @@
 #include "relax.h"
 
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "array.h"
 #include "unnamed_memory.h"
 
 /* Besides allocations, whose ids are positive: */
-#define TOUCHES_HOST (-1)      /* what the host may look at */
-#define TOUCHES_UNKNOWN (-2)   /* it is not known what */
-#define TOUCHES_ANY (-3)       /* every operation */
-#define TOUCHES_VARIABLES (-4) /* variables of modules */
+#define TOUCHES_UNKNOWN (-1)   /* it is not known what */
+#define TOUCHES_ANY (-2)       /* every operation */
+#define TOUCHES_VARIABLES (-3) /* variables of modules */
 
 /*
  * Of what a kernel reaches beside what it was given.  Constants (16, PTX_REACH_CONSTANT) are
@@ -23,19 +23,6 @@
 #define CONFLICT_TRIES 16
 /* So many streams with one allocation are not told apart. */
 #define STREAM_LIMIT 256
-
-/* The last operations of a stream on something, a ring. */
-struct ring {
-	int64_t stream;
-	int64_t count; /* of all there were */
-	struct touch *touch;
-};
-
-struct touched {
-	struct ring *ring; /* by stream */
-	size_t count;
-	int crowded;
-};
 
 static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
 {
@@ -55,9 +42,12 @@ static const char graphs_known_sql[] =
 
 int relax_init(struct relax *relax, struct db *db)
 {
-	relax->full = relax->loose = (struct order){ .edge = no_edge, .db = db };
+	relax->full = (struct order){ .edge = no_edge, .db = db };
+	for (int i = 0; i < WITHOUT_COUNT; i++)
+		relax->loose[i].order = relax->full;
+	relax->memory.stream_limit = STREAM_LIMIT;
 	relax->reader = access_open(db);
-	if (!relax->reader)
+	if (!relax->reader || host_view_find(&relax->view, db))
 		return -1;
 	relax->graphs_known = (int)db_int(db, graphs_known_sql, 0);
 	relax->reaches = access_some_reach(db);
@@ -68,27 +58,24 @@ int relax_init(struct relax *relax, struct db *db)
 	return 0;
 }
 
-static void free_touched(void *object)
-{
-	struct touched *touched = object;
-
-	for (size_t i = 0; touched && i < touched->count; i++)
-		free(touched->ring[i].touch);
-	if (touched)
-		free(touched->ring);
-	free(touched);
-}
-
 int64_t relax_given_up(const struct relax *relax)
 {
-	return relax->full.given_up ? relax->full.given_up : relax->loose.given_up;
+	int64_t given_up = relax->full.given_up;
+
+	for (int i = 0; i < WITHOUT_COUNT && !given_up; i++)
+		given_up = relax->loose[i].order.given_up;
+	return given_up;
 }
 
 void relax_release(struct relax *relax)
 {
 	order_release(&relax->full);
-	order_release(&relax->loose);
-	idmap_release(&relax->touched, free_touched);
+	for (int i = 0; i < WITHOUT_COUNT; i++)
+		order_release(&relax->loose[i].order);
+	touched_release(&relax->memory);
+	touched_release(&relax->shown);
+	touched_release(&relax->work);
+	host_view_release(&relax->view);
 	access_close(relax->reader);
 	relax->reader = NULL;
 	free(relax->key);
@@ -229,54 +216,23 @@ static int find_keys(struct relax *relax, const struct walk_call *call)
 
 /* --- who touched it before --- */
 
-static const struct touch *at(const struct ring *ring, int64_t number)
-{
-	return &ring->touch[number % RELAX_DEPTH];
-}
-
-static int64_t oldest(const struct ring *ring)
-{
-	return ring->count > RELAX_DEPTH ? ring->count - RELAX_DEPTH : 0;
-}
-
-/*
- * The number of the last one for which before() is true, oldest - 1 without one: an operation of a
- * stream is not before something that the one before it is not.  Mostly it is one of the newest.
- */
-static int64_t find_last(const struct ring *ring, const struct relax_visitor *visitor)
-{
-	int64_t none = oldest(ring) - 1, low = ring->count - 1, high = low;
-
-	for (int64_t step = 1; low > none && !visitor->before(visitor->arg, at(ring, low));
-		step *= 2) {
-		high = low - 1;
-		low -= step;
-	}
-	low = low > none ? low : none;
-	while (low < high) {
-		int64_t middle = low + (high - low + 1) / 2;
-
-		if (visitor->before(visitor->arg, at(ring, middle)))
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
-}
-
 int relax_is_before(struct relax *relax, const struct order_epoch *epoch)
 {
 	return order_reaches(&relax->full_reaches, &relax->full, epoch);
 }
 
-static int is_before_in_full(void *arg, const struct touch *touch)
+static int is_before_in_full(const void *arg, const struct touch *touch)
 {
-	return relax_is_before(arg, &touch->full);
+	struct relax *relax = (struct relax *)(uintptr_t)arg;
+
+	return order_reaches(&relax->full_reaches, &relax->full, &touch->full);
 }
 
-static int is_before_in_loose(struct relax *relax, const struct touch *touch)
+static int is_before_without(struct relax *relax, enum without without, const struct touch *touch)
 {
-	return order_reaches(&relax->loose_reaches, &relax->loose, &touch->loose);
+	struct relax_loose *loose = &relax->loose[without];
+
+	return order_reaches(&loose->reaches, &loose->order, &touch->loose[without]);
 }
 
 /* Launches, copies, memsets, graphs of them; that memory is allocated or freed matters to all. */
@@ -307,103 +263,79 @@ static int may_conflict(struct relax *relax, const struct walk_call *call, int64
 }
 
 /* The pair was reported, for other memory that both touch. */
-static int is_reported(struct relax *relax, const struct touch *touch)
+static int is_reported(struct relax *relax, enum without without, const struct touch *touch)
 {
 	struct relax_reported *reported = &relax->reported[(uint64_t)touch->call % RELAX_REPORTED];
 
-	return reported->step == relax->full_reaches.step && reported->call == touch->call;
+	return reported->step == relax->full_reaches.step && reported->call == touch->call &&
+		reported->without & 1u << without;
 }
 
-static int tell(struct relax *relax, const struct walk_call *call, const struct touch *touch)
+static int report(struct relax *relax, enum without without, const struct walk_call *call,
+	const struct touch *touch)
 {
-	relax->reported[(uint64_t)touch->call % RELAX_REPORTED] =
-		(struct relax_reported){ relax->full_reaches.step, touch->call };
-	return relax->lost(relax->arg, call, touch);
+	struct relax_reported *reported = &relax->reported[(uint64_t)touch->call % RELAX_REPORTED];
+
+	if (reported->step != relax->full_reaches.step || reported->call != touch->call)
+		*reported = (struct relax_reported){ relax->full_reaches.step, touch->call, 0 };
+	reported->without |= 1u << without;
+	return relax->lost(relax->arg, without, call, touch);
 }
 
 /* The last that loses its order and may need it; those before it may, too. */
-static int check_ring(struct relax *relax, const struct walk_call *call, int64_t key,
-	const struct ring *ring)
+static int check_ring(struct relax *relax, enum without without, const struct walk_call *call,
+	int64_t key, const struct touched_ring *ring)
 {
-	struct relax_visitor visitor = { .before = is_before_in_full, .arg = relax };
-	int64_t last = find_last(ring, &visitor);
+	int64_t last = ring->count - 1;
 
-	for (int tries = 0; last >= oldest(ring); last--, tries++) {
+	/* What is ordered without the waits is ordered with them. */
+	if (is_before_without(relax, without, touched_at(ring, last)))
+		return 0;
+	last = touched_last(ring, is_before_in_full, relax);
+	for (int tries = 0; last >= touched_oldest(ring); last--, tries++) {
+		const struct touch *touch = touched_at(ring, last);
 		int conflict;
 
-		if (is_before_in_loose(relax, at(ring, last)) || is_reported(relax, at(ring, last)))
+		if (is_before_without(relax, without, touch) || is_reported(relax, without, touch))
 			return 0;
-		conflict =
-			tries < CONFLICT_TRIES ? may_conflict(relax, call, key, at(ring, last)) : 1;
+		conflict = tries < CONFLICT_TRIES ? may_conflict(relax, call, key, touch) : 1;
 		if (conflict)
-			return conflict < 0 ? -1 : tell(relax, call, at(ring, last));
+			return conflict < 0 ? -1 : report(relax, without, call, touch);
 	}
-	return ring->count > RELAX_DEPTH ? relax->lost(relax->arg, call, NULL) : 0;
+	return ring->count > TOUCHED_DEPTH ? relax->lost(relax->arg, without, call, NULL) : 0;
 }
 
-static int check_key(struct relax *relax, const struct walk_call *call, int64_t key)
+static int check_key(struct relax *relax, enum without without, const struct walk_call *call,
+	int64_t key)
 {
-	const struct touched *touched = idmap_get(&relax->touched, key);
+	const struct touched_thing *thing = touched_find(&relax->memory, key);
 
-	if (touched && touched->crowded)
-		return relax->lost(relax->arg, call, NULL);
-	for (size_t i = 0; touched && i < touched->count; i++)
-		if (touched->ring[i].stream != call->stream &&
-			check_ring(relax, call, key, &touched->ring[i]))
+	if (thing && thing->crowded)
+		return relax->lost(relax->arg, without, call, NULL);
+	for (size_t i = 0; thing && i < thing->count; i++)
+		if (thing->ring[i].stream != call->stream &&
+			check_ring(relax, without, call, key, &thing->ring[i]))
 			return -1;
 	return 0;
 }
 
-static int check(struct relax *relax, const struct walk_call *call, int all_known)
+static int check_without(struct relax *relax, enum without without, const struct walk_call *call,
+	int all_known)
 {
 	if (!all_known)
-		return check_key(relax, call, TOUCHES_ANY);
+		return check_key(relax, without, call, TOUCHES_ANY);
 	for (size_t i = 0; i < relax->key_count; i++)
-		if (check_key(relax, call, relax->key[i]))
+		if (check_key(relax, without, call, relax->key[i]))
 			return -1;
-	return relax->key_count ? check_key(relax, call, TOUCHES_UNKNOWN) : 0;
+	return relax->key_count ? check_key(relax, without, call, TOUCHES_UNKNOWN) : 0;
 }
 
-static struct ring *ring_of(struct touched *touched, int64_t stream)
+static int check(struct relax *relax, const struct walk_call *call, int all_known)
 {
-	struct ring *more;
-
-	for (size_t i = 0; i < touched->count; i++)
-		if (touched->ring[i].stream == stream)
-			return &touched->ring[i];
-	more = array_room(touched->ring, touched->count, sizeof(*more));
-	if (!more)
-		return NULL;
-	touched->ring = more;
-	touched->ring[touched->count] = (struct ring){ .stream = stream };
-	return &touched->ring[touched->count++];
-}
-
-static int note(struct relax *relax, int64_t key, struct touch touch)
-{
-	struct touched *touched = idmap_need(&relax->touched, key, sizeof(*touched));
-	struct touch *more;
-	struct ring *ring;
-
-	if (!touched || touched->crowded)
-		return touched ? 0 : -1;
-	if (touched->count >= STREAM_LIMIT) {
-		touched->crowded = 1;
-		return 0;
-	}
-	ring = ring_of(touched, touch.stream);
-	if (!ring)
-		return -1;
-	if (ring->count < RELAX_DEPTH) {
-		more = array_room(ring->touch, (size_t)ring->count, sizeof(*more));
-		if (!more)
+	for (int i = 0; i < WITHOUT_COUNT; i++)
+		if (relax->loose[i].is_followed &&
+			check_without(relax, (enum without)i, call, all_known))
 			return -1;
-		ring->touch = more;
-	}
-	touch.slot = (int)(ring->count % RELAX_DEPTH);
-	if (key == TOUCHES_HOST)
-		relax->host_slot = touch.slot;
-	ring->touch[ring->count++ % RELAX_DEPTH] = touch;
 	return 0;
 }
 
@@ -420,26 +352,43 @@ static int64_t end_of(const struct relax *relax, const struct walk_call *call)
 	return end;
 }
 
+/* Sure ones have even keys. */
+static int64_t shown_key(int64_t process, enum relax_shown shown)
+{
+	return 2 * process + (shown != SHOWN);
+}
+
+static int note_shown(struct relax *relax, const struct walk_call *call, struct touch *touch)
+{
+	int visible = is_host_visible(relax, call);
+	int may_show = host_view_shows(&relax->view, relax->reader, call, visible);
+
+	relax->shows = !may_show ? SHOWN_NOTHING : visible ? SHOWN : SHOWN_MAYBE;
+	if (may_show <= 0)
+		return may_show;
+	if (relax->loose[WITHOUT_HOST_WAITS].is_followed)
+		touch->point = order_cover_of_operation(&relax->loose[WITHOUT_HOST_WAITS].order);
+	return touched_note(&relax->shown, shown_key(call->process, relax->shows), touch);
+}
+
 static int note_all(struct relax *relax, const struct walk_call *call, int all_known)
 {
 	struct touch touch = { .call = call->id,
 		.stream = call->stream,
 		.end = end_of(relax, call),
 		.is_access = is_access(call),
-		.full = relax->full.epoch,
-		.loose = relax->loose.epoch };
-	int shown = is_host_visible(relax, call);
+		.full = relax->full.epoch };
 
+	for (int i = 0; i < WITHOUT_COUNT; i++)
+		touch.loose[i] = relax->loose[i].order.epoch;
 	for (size_t i = 0; i < relax->key_count; i++)
-		if (note(relax, relax->key[i], touch))
+		if (touched_note(&relax->memory, relax->key[i], &touch))
 			return -1;
-	if (relax->shows)
-		shown = relax->shows(relax->arg, call, shown);
-	if (shown < 0 || (shown && note(relax, TOUCHES_HOST, touch)))
+	if ((!all_known && touched_note(&relax->memory, TOUCHES_UNKNOWN, &touch)) ||
+		touched_note(&relax->memory, TOUCHES_ANY, &touch) ||
+		(walk_submits(call) && touched_note(&relax->work, call->stream, &touch)))
 		return -1;
-	if (!all_known && note(relax, TOUCHES_UNKNOWN, touch))
-		return -1;
-	return note(relax, TOUCHES_ANY, touch);
+	return note_shown(relax, call, &touch);
 }
 
 /* Nobody touches an allocation after its end, unless others are parts of it. */
@@ -448,7 +397,7 @@ static void forget(struct relax *relax, const struct walk_call *call)
 	const struct run_ended *row = run_cursor_at(&relax->freed, call->id);
 
 	if (row && !run_allocation(relax->run, row->what)->has_parts)
-		free_touched(idmap_take(&relax->touched, row->what));
+		touched_forget(&relax->memory, row->what);
 }
 
 int relax_fetches(const struct walk_call *call)
@@ -456,75 +405,77 @@ int relax_fetches(const struct walk_call *call)
 	return call_is_copy(call->kind) && !call->result && call->direction == COPY_D2H;
 }
 
-int relax_both(struct relax *relax, const struct walk_call *call)
+/* 1: it submitted an operation that all orders know; 0, or -1 after a message. */
+static int step_all(struct relax *relax, const struct walk_call *call)
 {
-	int fetches = relax->fetched && relax_fetches(call), all_known = 0;
+	int is_known;
 
-	relax->host_slot = -1;
-	if (fetches) {
-		all_known = find_keys(relax, call);
-		if (all_known < 0 || relax->fetched(relax->arg, call))
-			return -1;
-	}
-	if (order_step(&relax->full, call) || order_step(&relax->loose, call))
+	if (order_step(&relax->full, call))
 		return -1;
 	order_reaches_begin(&relax->full_reaches);
-	order_reaches_begin(&relax->loose_reaches);
-	if (!relax->full.epoch.seq || !relax->loose.epoch.seq) {
-		forget(relax, call);
-		return 0;
+	is_known = relax->full.epoch.seq != 0;
+	for (int i = 0; i < WITHOUT_COUNT; i++) {
+		struct relax_loose *loose = &relax->loose[i];
+
+		if (!loose->is_followed)
+			continue;
+		if (order_step(&loose->order, call))
+			return -1;
+		order_reaches_begin(&loose->reaches);
+		is_known &= loose->order.epoch.seq != 0;
 	}
-	if (!fetches)
-		all_known = find_keys(relax, call);
-	if (all_known < 0 || check(relax, call, all_known) || note_all(relax, call, all_known))
+	return is_known;
+}
+
+int relax_all(struct relax *relax, const struct walk_call *call)
+{
+	int is_known = step_all(relax, call), all_known;
+
+	relax->shows = SHOWN_NOTHING;
+	if (is_known < 0)
 		return -1;
+	if (is_known) {
+		all_known = find_keys(relax, call);
+		if (all_known < 0 || check(relax, call, all_known) ||
+			note_all(relax, call, all_known))
+			return -1;
+	}
 	forget(relax, call);
 	return 0;
 }
 
-int relax_full(struct relax *relax, const struct walk_call *call)
+int relax_without(struct relax *relax, enum without without, const struct walk_call *call)
 {
-	return order_step(&relax->full, call);
-}
-
-int relax_event(struct relax *relax, const struct walk_call *call, enum call_kind kind,
-	int64_t stream, int slot)
-{
-	struct walk_call step = *call;
-
-	step.kind = kind;
-	step.event = -(stream * RELAX_DEPTH + slot + 1);
-	step.op = step.op_busy = 0;
-	step.op_start = step.op_end = WALK_NEVER;
-	step.contested = 0;
-	return order_step(&relax->loose, &step);
-}
-
-static int visit(const struct relax *relax, int64_t key, const struct relax_visitor *visitor)
-{
-	const struct touched *touched = idmap_get(&relax->touched, key);
-
-	if (touched && touched->crowded)
-		return visitor->visit(visitor->arg, NULL);
-	for (size_t i = 0; touched && i < touched->count; i++) {
-		const struct ring *ring = &touched->ring[i];
-		int64_t last = find_last(ring, visitor);
-
-		if (last >= oldest(ring) && visitor->visit(visitor->arg, at(ring, last)))
-			return -1;
-	}
-	return 0;
-}
-
-int relax_visit_host(const struct relax *relax, const struct relax_visitor *visitor)
-{
-	return visit(relax, TOUCHES_HOST, visitor);
-}
-
-int relax_visit_named(const struct relax *relax, const struct relax_visitor *visitor)
-{
-	for (size_t i = 0; i < relax->key_count; i++)
-		if (visit(relax, relax->key[i], visitor))
+	relax->shows = SHOWN_NOTHING;
+	if (order_step(&relax->full, call))
+		return -1;
+	for (int i = 0; i < WITHOUT_COUNT; i++)
+		if (relax->loose[i].is_followed && i != (int)without &&
+			order_step(&relax->loose[i].order, call))
 			return -1;
 	return 0;
+}
+
+const struct touched_thing *relax_shown_of(const struct relax *relax, int64_t process,
+	enum relax_shown shown)
+{
+	return touched_find(&relax->shown, shown_key(process, shown));
+}
+
+const struct touch *relax_find(const struct relax *relax, int64_t stream, int64_t call)
+{
+	const struct touched_thing *work = touched_find(&relax->work, stream);
+	const struct touched_ring *ring = work ? work->ring : NULL;
+
+	for (int64_t k = ring ? ring->count - 1 : -1; ring && k >= touched_oldest(ring); k--)
+		if (touched_at(ring, k)->call <= call)
+			return touched_at(ring, k)->call == call ? touched_at(ring, k) : NULL;
+	return NULL;
+}
+
+const struct touch *relax_last(const struct relax *relax, int64_t stream)
+{
+	const struct touched_thing *work = touched_find(&relax->work, stream);
+
+	return work ? touched_at(work->ring, work->ring->count - 1) : NULL;
 }

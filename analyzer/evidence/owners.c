@@ -27,7 +27,7 @@ int owners_note(struct owners *owners, const struct relax *relax, const struct w
 		return -1;
 	stream->kind = call->stream_kind;
 	stream->context = call->stream_context;
-	if (relax->host_slot >= 0)
+	if (relax->shows == SHOWN)
 		note_result(stream, relax, call->thread);
 	if (walk_submits(call)) {
 		stream->last = call->id;

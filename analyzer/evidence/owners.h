@@ -27,7 +27,7 @@ struct owners {
 	struct idmap streams;
 };
 
-/* The call that relax_both() has just seen; 0, or -1 after a message. */
+/* The call that relax_all() has just seen; 0, or -1 after a message. */
 int owners_note(struct owners *owners, const struct relax *relax, const struct walk_call *call);
 
 /* NULL: nothing was submitted to it. */

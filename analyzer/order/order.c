@@ -355,13 +355,6 @@ struct order_state order_of_event(const struct order *order, const struct walk_c
 	return event ? plain(event->state) : ORDER_NOTHING;
 }
 
-struct order_clock *order_clock_of_event(const struct order *order, const struct walk_call *call)
-{
-	const struct order_event *event = idmap_get(&order->events, call->event);
-
-	return event ? event->state.clock : NULL;
-}
-
 void order_release(struct order *order)
 {
 	idmap_release(&order->streams, order_free_stream);

@@ -150,9 +150,6 @@ int order_event_is_recorded(const struct order *order, int64_t event);
 /* What its event stands for; ORDER_NOTHING if it was never recorded. */
 struct order_state order_of_event(const struct order *order, const struct walk_call *call);
 
-/* Its clock, which that comes without; valid until the next step, unless the caller takes a ref. */
-struct order_clock *order_clock_of_event(const struct order *order, const struct walk_call *call);
-
 void order_release(struct order *order);
 
 /* The later of two states, by end. */

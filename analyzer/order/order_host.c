@@ -191,6 +191,16 @@ int order_let_know(struct order *order, const struct walk_call *call,
 	return let_others_know(order, call, thread);
 }
 
+int order_note_known(struct order *order, const struct walk_call *call,
+	const struct order_state *state)
+{
+	struct order_thread *thread = thread_of(order, call->thread, call->process);
+
+	if (!thread || take_note(order, thread, state, ORDER_GUARANTEED))
+		return -1;
+	return let_others_know(order, call, thread);
+}
+
 /* --- waiting --- */
 
 /* A host wait becomes a node once it waits for something the thread did not know complete. */

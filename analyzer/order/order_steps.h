@@ -79,6 +79,9 @@ int order_tell(struct order *order, const struct walk_call *call, int64_t at,
 /* The thread knows the state: complete, or up to its start; surely, or not quite. */
 int order_let_know(struct order *order, const struct walk_call *call,
 	const struct order_state *state, enum order_strength cap);
+/* The thread knows the state complete besides what it knew, without a step of the call. */
+int order_note_known(struct order *order, const struct walk_call *call,
+	const struct order_state *state);
 int order_step_join(struct order *order, const struct walk_call *call);
 int order_step_incident(struct order *order, const struct walk_call *call);
 int order_step_thread(struct order *order, const struct walk_call *call);

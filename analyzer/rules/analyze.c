@@ -142,7 +142,7 @@ static int find(struct db *db)
 	struct words *words = words_open(db);
 	struct findings *findings = words ? findings_new(db, words) : NULL;
 	int rc = !findings || loads_late_find(&input.late, db->run) ||
-			stretches_load(&input.stretches, db)
+			stretches_load(&input.stretches, db) || needs_find(&input.needs, db)
 		? -1
 		: 0;
 
@@ -152,6 +152,7 @@ static int find(struct db *db)
 		rc = findings_store(findings);
 	loads_late_release(&input.late);
 	stretches_release(&input.stretches);
+	needs_release(&input.needs);
 	findings_free(findings);
 	words_close(words);
 	return rc;

@@ -12,6 +12,7 @@
 #include "db.h"
 #include "findings.h"
 #include "loads_late.h"
+#include "needs.h"
 #include "run_columns.h"
 #include "stretches.h"
 #include "words.h"
@@ -21,6 +22,7 @@ struct pass_input {
 	const struct run *run; /* with its evidence */
 	struct loads_late late;
 	struct stretches stretches;
+	struct needs needs;
 	struct db *db; /* for what asks the order again, and for the tables of others */
 };
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "order_cover.h"
+
+#include "order_steps.h"
+#include "scope.h"
+
+static void keep(struct order_cover *cover, const struct order_state *state)
+{
+	cover->clock = order_clock_ref(state->clock);
+	cover->own = state->own;
+}
+
+/* What the stream waits for, too, though no operation came since. */
+static int cover_stream(struct order *order, const struct order_stream *stream,
+	struct order_cover *cover)
+{
+	int rc = 0;
+
+	keep(cover, &stream->last);
+	for (size_t i = 0; i < stream->pending_count && !rc; i++)
+		rc = order_learn(order, &cover->clock, NULL, &stream->pending[i].state,
+			ORDER_GUARANTEED);
+	return rc;
+}
+
+int order_cover_of(struct order *order, const struct walk_call *call, struct order_cover *cover)
+{
+	enum scope scope = call->kind == KIND_STREAM_WAIT ? SCOPE_EVENT : scope_asked(call);
+	const struct order_context *context = idmap_get(&order->contexts, call->context);
+	const struct order_stream *stream = idmap_get(&order->streams, call->stream);
+	const struct order_event *event = idmap_get(&order->events, call->event);
+
+	*cover = (struct order_cover){ .seq = order->last_seq };
+	switch (scope) {
+	case SCOPE_CONTEXT:
+		cover->set = context && !call->green ? context->key : 0;
+		return 0;
+	case SCOPE_LEGACY:
+		cover->set = stream ? stream->context->key | ORDER_BLOCKING : 0;
+		return 0;
+	case SCOPE_EVENT:
+		if (event && !event->foreign)
+			keep(cover, &event->state);
+		return 0;
+	default:
+		return stream ? cover_stream(order, stream, cover) : 0;
+	}
+}
+
+void order_cover_release(struct order_cover *cover)
+{
+	order_clock_unref(cover->clock);
+	*cover = (struct order_cover){ 0 };
+}
+
+int order_cover_has(const struct order_cover *cover, const struct order_epoch *operation)
+{
+	uint32_t context = cover->set & ~ORDER_BLOCKING;
+
+	if (context)
+		return (operation->set & ~ORDER_BLOCKING) == context &&
+			operation->seq <= cover->seq &&
+			(cover->set == context || operation->set & ORDER_BLOCKING ||
+				operation->key == context + 1);
+	return order_clock_strength(cover->clock, &cover->own, operation) == ORDER_GUARANTEED;
+}
+
+struct order_cover order_cover_of_operation(const struct order *order)
+{
+	return (struct order_cover){ .clock = order->now, .own = order->epoch };
+}
+
+struct order_clock *order_clock_of_thread(const struct order *order, int64_t id)
+{
+	const struct order_thread *thread = idmap_get(&order->threads, id);
+
+	return thread ? thread->last.clock : NULL;
+}
+
+int order_thread_knows(struct order *order, const struct walk_call *call,
+	const struct order_cover *cover)
+{
+	struct order_state state = ORDER_NOTHING;
+
+	state.clock = cover->clock;
+	state.own = cover->own;
+	return order->given_up ? 0 : order_note_known(order, call, &state);
+}
+
+int order_thread_waits(struct order *order, const struct walk_call *call, int64_t stream)
+{
+	const struct order_stream *other = idmap_get(&order->streams, stream);
+	struct order_cover cover = { 0 };
+	int rc = other && !order->given_up
+		? cover_stream(order, other, &cover) || order_thread_knows(order, call, &cover)
+		: 0;
+
+	order_cover_release(&cover);
+	return rc ? -1 : 0;
+}
+
+int order_mark(struct order *order, const struct walk_call *call)
+{
+	struct order_stream *stream = order_need_stream(order, call);
+
+	for (int i = 0; i < ORDER_REASONS; i++)
+		order->needs[i] = ORDER_NOTHING;
+	order->node = order->overlaps = 0;
+	order->epoch = (struct order_epoch){ 0 };
+	if (!stream || order->given_up)
+		return stream || !call->stream ? 0 : -1;
+	return order_submit(order, stream, call, 0);
+}

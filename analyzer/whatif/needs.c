@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "needs.h"
+
+#include <stdlib.h>
+
+#include "needs_parts.h"
+#include "order_loss.h"
+#include "walk.h"
+
+struct search {
+	struct relax relax;
+	struct needs_host host;
+	struct needs_events events;
+	int has_host, has_events;
+};
+
+static int lost(void *arg, enum without without, const struct walk_call *later,
+	const struct touch *earlier)
+{
+	struct search *search = arg;
+
+	return without == WITHOUT_HOST_WAITS ? needs_host_lost(&search->host, later, earlier)
+					     : needs_events_lost(&search->events, earlier);
+}
+
+static int see_wait(struct search *search, const struct walk_call *call, int64_t since)
+{
+	if (needs_host_wait(&search->host, call, since))
+		return -1;
+	return search->has_events ? needs_events_after(&search->events, call) : 0;
+}
+
+static int see(void *arg, const struct walk_call *call)
+{
+	struct search *search = arg;
+	int64_t since = search->has_host ? needs_host_since(&search->host, call) : INT64_MIN;
+
+	if (relax_given_up(&search->relax))
+		return 0;
+	if (since != INT64_MIN)
+		return see_wait(search, call, since);
+	if (search->has_events && needs_events_has(&search->events, call))
+		return needs_events_wait(&search->events, call);
+	if ((search->has_host && needs_host_before(&search->host, call)) ||
+		relax_all(&search->relax, call) ||
+		(search->has_host && needs_host_after(&search->host, call)))
+		return -1;
+	return search->has_events ? needs_events_after(&search->events, call) : 0;
+}
+
+static int follow(struct search *search, struct needs *needs, struct db *db)
+{
+	search->relax.loose[WITHOUT_HOST_WAITS].is_followed = search->has_host;
+	search->relax.loose[WITHOUT_EVENT_WAITS].is_followed = search->has_events;
+	search->relax.lost = lost;
+	search->relax.arg = search;
+	if (relax_init(&search->relax, db) || walk(db, see, search))
+		return -1;
+	if (search->has_host)
+		needs_host_finish(&search->host);
+	needs->events_are_known = !relax_given_up(&search->relax);
+	return order_loss_add(db, relax_given_up(&search->relax));
+}
+
+int needs_find(struct needs *needs, struct db *db)
+{
+	struct search *search = calloc(1, sizeof(*search));
+	int rc = search ? 0 : -1;
+
+	if (!rc) {
+		search->has_host = needs_host_open(&search->host, &search->relax, needs, db);
+		search->has_events =
+			needs_events_open(&search->events, &search->relax, needs, db->run);
+		rc = search->has_host < 0 || search->has_events < 0 ? -1 : 0;
+	}
+	if (!rc && (search->has_host || search->has_events))
+		rc = follow(search, needs, db);
+	if (!search)
+		return -1;
+	needs_events_close(&search->events);
+	needs_host_close(&search->host);
+	relax_release(&search->relax);
+	free(search);
+	return rc;
+}
+
+void needs_release(struct needs *needs)
+{
+	free(needs->host);
+	idmap_release(&needs->events, free);
+	idmap_release(&needs->processes, free);
+	*needs = (struct needs){ 0 };
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "array.h"
+#include "constants.h"
+#include "needs_parts.h"
+#include "scope.h"
+
+/* Waits of a stream that later work is held against. */
+#define OPEN_WAITS 16
+
+/* A wait as the walk goes; public members first. */
+struct open_wait {
+	struct event_wait wait;
+	struct order_epoch epoch; /* a point of its stream */
+	struct order_cover cover; /* what its event stands for */
+	/* What it covers that the host may look at: the last of each stream. */
+	struct touch *shown;
+	size_t shown_count;
+};
+
+struct ring {
+	struct open_wait *wait[OPEN_WAITS];
+	size_t count;
+};
+
+/*
+ * A stream's waits.  Those that held nothing are free to cover what they do: what comes behind one
+ * of them needs no earlier wait for that.
+ */
+struct open_waits {
+	struct ring held, idle;
+	struct open_wait **untold; /* in order; those before told the host knows over */
+	size_t untold_count, told;
+};
+
+/* --- which waits --- */
+
+/* An operation that was held by waits for events, and one of them. */
+struct held {
+	const struct run_hold *hold;
+	uint32_t process, behind;
+	int64_t behind_end;
+	int shares; /* the two operations name the same memory */
+};
+
+/* Of an operation the wait that held it for the longest comes first. */
+static int by_op(const void *a, const void *b)
+{
+	const struct held *x = a, *y = b;
+
+	if (x->hold->op != y->hold->op)
+		return (x->hold->op > y->hold->op) - (x->hold->op < y->hold->op);
+	if (x->behind_end != y->behind_end)
+		return (x->behind_end < y->behind_end) - (x->behind_end > y->behind_end);
+	return (x->hold->via < y->hold->via) - (x->hold->via > y->hold->via);
+}
+
+/* A wait that is looked at; NULL in *found if it is already, or it is not known where it is. */
+static int note_wait(struct needs_events *events, const struct run *run, const struct held *held,
+	struct event_wait **found)
+{
+	int64_t call = held->hold->via;
+	uint32_t site = needs_site(run, call);
+	struct open_wait *open;
+
+	*found = NULL;
+	if (!site)
+		return 0;
+	open = idmap_need(&events->needs->events, call, sizeof(*open));
+	if (!open || map_set(&events->sites, site, 1))
+		return -1;
+	if (open->wait.call)
+		return 0;
+	open->wait = (struct event_wait){ .call = call,
+		.process = held->process,
+		.behind = held->behind,
+		.behind_end = held->behind_end,
+		.ready = held->hold->ready,
+		.first = &open->wait };
+	*found = &open->wait;
+	return 0;
+}
+
+/* One that held the same operation as first; what is not looked at is needed as it is. */
+static int add_beside(struct needs_events *events, const struct run *run, const struct held *held,
+	struct event_wait *first)
+{
+	struct event_wait *wait = NULL;
+
+	if (!held->shares && first->beside_count < NEEDS_BESIDE &&
+		note_wait(events, run, held, &wait))
+		return -1;
+	if (wait) {
+		wait->first = first;
+		first->beside[first->beside_count++] = wait;
+	} else if (held->behind_end > first->ready) {
+		first->ready = held->behind_end;
+	}
+	return 0;
+}
+
+static int list_holds(const struct run *run, struct held **list, size_t *count)
+{
+	for (size_t i = 0; i < run->evidence.hold_count; i++) {
+		const struct run_hold *hold = &run->evidence.hold[i];
+		const struct run_work *op = run_work(run, hold->op);
+		const struct run_work *behind = run_work(run, hold->behind);
+		struct held *more;
+
+		if (hold->reason != HOLD_EVENT || !op || !behind)
+			continue;
+		more = array_room(*list, *count, sizeof(*more));
+		if (!more)
+			return -1;
+		*list = more;
+		more[(*count)++] = (struct held){ hold, run_where(run, op)->process, behind->call,
+			run_end(run, behind, hold->behind),
+			run_shares(run, op->call, behind->call) };
+	}
+	if (*count)
+		qsort(*list, *count, sizeof(**list), by_op);
+	return 0;
+}
+
+int needs_events_open(struct needs_events *events, struct relax *relax, struct needs *needs,
+	const struct run *run)
+{
+	struct held *list = NULL;
+	struct event_wait *first = NULL;
+	size_t count = 0;
+	int rc;
+
+	events->relax = relax;
+	events->needs = needs;
+	rc = list_holds(run, &list, &count);
+	for (size_t i = 0; i < count && !rc; i++) {
+		if (!i || list[i].hold->op != list[i - 1].hold->op) {
+			first = NULL;
+			if (!list[i].shares)
+				rc = note_wait(events, run, &list[i], &first);
+		} else if (first) {
+			rc = add_beside(events, run, &list[i], first);
+		}
+	}
+	free(list);
+	return rc ? -1 : needs->events.count > 0;
+}
+
+/* --- pairs of operations --- */
+
+static void need(struct open_wait *open, int64_t until)
+{
+	if (until > open->wait.needed)
+		open->wait.needed = until;
+}
+
+/* All of it, or what is left is not worth a line. */
+static int is_needed(const struct open_wait *open)
+{
+	return open->wait.needed > open->wait.behind_end - BLOCKED_MIN_NS;
+}
+
+/* The last wait of a stream that the present operation comes after and that covers the earlier
+ * one, which was submitted before it. */
+static void find_last(struct relax *relax, const struct ring *ring, const struct touch *earlier,
+	struct open_wait **last)
+{
+	size_t count = ring->count < OPEN_WAITS ? ring->count : OPEN_WAITS;
+
+	for (size_t k = 0; k < count; k++) {
+		struct open_wait *open = ring->wait[(ring->count - 1 - k) % OPEN_WAITS];
+
+		if (open->wait.call < earlier->call ||
+			(*last && open->wait.call <= (*last)->wait.call))
+			return;
+		if (relax_is_before(relax, &open->epoch) &&
+			order_cover_has(&open->cover, &earlier->full)) {
+			*last = open;
+			return;
+		}
+	}
+}
+
+/* An operation that is not remembered may be behind any of them. */
+static void need_all(struct relax *relax, const struct ring *ring)
+{
+	for (size_t k = 0; k < ring->count && k < OPEN_WAITS; k++)
+		if (relax_is_before(relax, &ring->wait[k]->epoch))
+			need(ring->wait[k], WALK_NEVER);
+}
+
+int needs_events_lost(struct needs_events *events, const struct touch *earlier)
+{
+	for (size_t i = 0; i < events->open.size; i++) {
+		struct open_waits *open = events->open.slot[i].object;
+		struct open_wait *last = NULL;
+
+		if (!open)
+			continue;
+		if (!earlier) {
+			need_all(events->relax, &open->held);
+			continue;
+		}
+		find_last(events->relax, &open->held, earlier, &last);
+		if (!last || is_needed(last))
+			continue;
+		find_last(events->relax, &open->idle, earlier, &last);
+		need(last, earlier->end);
+	}
+	return 0;
+}
+
+/* --- what the host looks at --- */
+
+/* A host function, or a kernel that can tell the host something by memory. */
+static int is_signal(const struct relax *relax, const struct walk_call *call)
+{
+	return relax->shows == SHOWN && kind_family(call->kind) != FAMILY_copy &&
+		kind_family(call->kind) != FAMILY_set;
+}
+
+static int may_learn(const struct walk_call *call)
+{
+	return kind_family(call->kind) == FAMILY_query || scope_of(call) != SCOPE_NONE;
+}
+
+/* By the last call a thread, or what runs in a stream, knows an operation complete. */
+static int knows(const struct order *order, const struct walk_call *call, int signal,
+	struct order_epoch epoch)
+{
+	return (signal ? order_before(order, epoch) : order_known(order, call->thread, epoch)) ==
+		ORDER_GUARANTEED;
+}
+
+static void tell(struct needs_events *events, const struct walk_call *call, int signal,
+	struct open_wait *open)
+{
+	const struct order *loose = &events->relax->loose[WITHOUT_EVENT_WAITS].order;
+
+	for (size_t i = 0; i < open->shown_count; i++)
+		if (!knows(loose, call, signal, open->shown[i].loose[WITHOUT_EVENT_WAITS]))
+			need(open, open->shown[i].end);
+}
+
+/* Who knows that a wait is over knows it of those before it in its stream. */
+int needs_events_after(struct needs_events *events, const struct walk_call *call)
+{
+	int signal = is_signal(events->relax, call);
+
+	if (!signal && !may_learn(call))
+		return 0;
+	for (size_t i = 0; i < events->open.size; i++) {
+		struct open_waits *open = events->open.slot[i].object;
+
+		while (open && open->told < open->untold_count &&
+			knows(&events->relax->full, call, signal, open->untold[open->told]->epoch))
+			tell(events, call, signal, open->untold[open->told++]);
+	}
+	return 0;
+}
+
+static int keep_untold(struct open_waits *waits, struct open_wait *open)
+{
+	struct open_wait **more = array_room(waits->untold, waits->untold_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	waits->untold = more;
+	waits->untold[waits->untold_count++] = open;
+	return 0;
+}
+
+static int is_covered(const void *arg, const struct touch *touch)
+{
+	return order_cover_has(arg, &touch->full);
+}
+
+static int add_shown(struct open_wait *open, const struct touch *touch)
+{
+	struct touch *more = array_room(open->shown, open->shown_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	open->shown = more;
+	more[open->shown_count++] = *touch;
+	return 0;
+}
+
+/* Where recording paused the host may have learned anything. */
+static int find_shown(struct needs_events *events, const struct walk_call *call,
+	struct open_waits *waits, struct open_wait *open)
+{
+	const struct touched_thing *shown = relax_shown_of(events->relax, call->process, SHOWN);
+
+	for (size_t i = 0; shown && i < shown->count; i++) {
+		const struct touched_ring *ring = &shown->ring[i];
+		int64_t last = touched_last(ring, is_covered, &open->cover);
+
+		if (last < touched_oldest(ring))
+			continue;
+		if (call->stretch)
+			need(open, touched_at(ring, last)->end);
+		else if (add_shown(open, touched_at(ring, last)))
+			return -1;
+	}
+	return open->shown_count ? keep_untold(waits, open) : 0;
+}
+
+/* --- the waits themselves --- */
+
+/* The wait takes part from here on: as if an operation without duration came after it. */
+static int mark(struct needs_events *events, const struct walk_call *call, struct open_wait *open)
+{
+	if (order_mark(&events->relax->full, call))
+		return -1;
+	open->epoch = events->relax->full.epoch;
+	return 0;
+}
+
+static void close_cover(struct open_wait *open)
+{
+	order_cover_release(&open->cover);
+}
+
+static int open_held(struct needs_events *events, const struct walk_call *call,
+	struct open_waits *waits, struct open_wait *open)
+{
+	struct ring *ring = &waits->held;
+
+	if (mark(events, call, open))
+		return -1;
+	if (ring->count >= OPEN_WAITS)
+		close_cover(ring->wait[ring->count % OPEN_WAITS]);
+	ring->wait[ring->count++ % OPEN_WAITS] = open;
+	return find_shown(events, call, waits, open);
+}
+
+static void free_idle(struct open_wait *open)
+{
+	close_cover(open);
+	free(open);
+}
+
+/* Only where there is a wait that it may relieve. */
+static int open_idle(struct needs_events *events, const struct walk_call *call,
+	struct open_waits *waits, struct order_cover *cover)
+{
+	struct ring *ring = &waits->idle;
+	struct open_wait *open;
+
+	if (!waits->held.count)
+		return 0;
+	open = calloc(1, sizeof(*open));
+	if (!open || mark(events, call, open)) {
+		free(open);
+		return -1;
+	}
+	open->wait.call = call->id;
+	open->cover = *cover;
+	*cover = (struct order_cover){ 0 };
+	if (ring->count >= OPEN_WAITS)
+		free_idle(ring->wait[ring->count % OPEN_WAITS]);
+	ring->wait[ring->count++ % OPEN_WAITS] = open;
+	return 0;
+}
+
+int needs_events_has(const struct needs_events *events, const struct walk_call *call)
+{
+	return call->kind == KIND_STREAM_WAIT &&
+		map_get(&events->sites, needs_site(events->relax->run, call->id), 0);
+}
+
+int needs_events_wait(struct needs_events *events, const struct walk_call *call)
+{
+	struct open_waits *waits = idmap_need(&events->open, call->stream, sizeof(*waits));
+	struct open_wait *open = idmap_get(&events->needs->events, call->id);
+	struct order_cover cover = { 0 };
+	int rc;
+
+	if (!waits || order_cover_of(&events->relax->full, call, &cover) ||
+		relax_without(events->relax, WITHOUT_EVENT_WAITS, call)) {
+		order_cover_release(&cover);
+		return -1;
+	}
+	if (open) {
+		open->cover = cover;
+		return open_held(events, call, waits, open);
+	}
+	rc = open_idle(events, call, waits, &cover);
+	order_cover_release(&cover);
+	return rc;
+}
+
+static void free_open(void *object)
+{
+	struct open_waits *open = object;
+
+	for (size_t k = 0; open && k < open->idle.count && k < OPEN_WAITS; k++)
+		free_idle(open->idle.wait[k]);
+	if (open)
+		free(open->untold);
+	free(open);
+}
+
+void needs_events_close(struct needs_events *events)
+{
+	struct idmap *all = &events->needs->events;
+
+	for (size_t i = 0; i < all->size; i++) {
+		struct open_wait *open = all->slot[i].object;
+
+		if (!open)
+			continue;
+		close_cover(open);
+		free(open->shown);
+		open->shown = NULL;
+	}
+	idmap_release(&events->open, free_open);
+	map_release(&events->sites);
+}

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "array.h"
+#include "constants.h"
+#include "needs_parts.h"
+#include "scope.h"
+#include "stretches.h"
+
+/* What a thread has seen of the results of a stream: how many, sure ones and others. */
+struct seen {
+	int64_t count[2];
+};
+
+/* A thread, and its waits in a row, between which it gave the device no work. */
+struct waiter {
+	size_t *row; /* numbers in needs.host */
+	size_t row_count;
+	int in_row;                 /* nothing was submitted since */
+	struct order_clock *before; /* what it knew complete before the row */
+	struct order_clock *known;  /* ... and before the wait at hand */
+	uint32_t upload;            /* as of struct host_wait */
+	int timed;        /* since its last row an event was recorded of which a time is taken */
+	int stream_idles; /* all work of the stream that it now gives work to was waited for */
+	uint64_t unknown; /* by wait of the row: what it was for is not known, without it */
+	struct idmap seen;
+};
+
+/* --- which waits --- */
+
+static int note_timed(struct needs_host *host, uint32_t id)
+{
+	const struct run_call *call = run_call(host->run, id);
+
+	return map_set(&host->timed, run_payload(host->run, call)->event, 1) ||
+			map_set(&host->timed, (uint64_t)run_object(host->run, id, OBJECT_EVENT), 1)
+		? -1
+		: 0;
+}
+
+static int find_timed(struct needs_host *host)
+{
+	for (uint32_t id = 1; id < run_call_end(host->run); id++) {
+		const struct run_call *call = run_call(host->run, id);
+
+		if (call && call->kind == KIND_EVENT_ELAPSED && note_timed(host, id))
+			return -1;
+	}
+	return 0;
+}
+
+static int is_timed(const struct needs_host *host, int64_t event)
+{
+	return event && map_get(&host->timed, (uint64_t)event, 0);
+}
+
+int needs_host_open(struct needs_host *host, struct relax *relax, struct needs *needs,
+	struct db *db)
+{
+	int rc;
+
+	host->relax = relax;
+	host->needs = needs;
+	host->run = db->run;
+	rc = polls_find(&host->polls, db->run, db) ? -1
+						   : needs_host_is_worth_it(db->run, &host->polls);
+	if (rc <= 0)
+		return rc;
+	host->live = calloc(LIVE_WAITS, sizeof(*host->live));
+	return host->live && !find_timed(host) ? 1 : -1;
+}
+
+static void free_waiter(void *object)
+{
+	struct waiter *waiter = object;
+
+	if (waiter) {
+		free(waiter->row);
+		order_clock_unref(waiter->before);
+		order_clock_unref(waiter->known);
+		idmap_release(&waiter->seen, free);
+	}
+	free(waiter);
+}
+
+void needs_host_close(struct needs_host *host)
+{
+	for (size_t i = 0; host->live && i < LIVE_WAITS; i++)
+		order_cover_release(&host->live[i].cover);
+	free(host->live);
+	host->live = NULL;
+	idmap_release(&host->threads, free_waiter);
+	owners_release(&host->owners);
+	polls_release(&host->polls);
+	map_release(&host->timed);
+	map_release(&host->kept);
+}
+
+int64_t needs_host_since(const struct needs_host *host, const struct walk_call *call)
+{
+	int64_t since = polls_since(&host->polls, call->id);
+
+	if (since == INT64_MIN && scope_is_explicit(call) && !call->result &&
+		call->exit != WALK_NEVER)
+		since = call->enter;
+	return since != INT64_MIN && call->stretch != STRETCH_NONE &&
+			needs_site(host->run, call->id)
+		? since
+		: INT64_MIN;
+}
+
+static struct waiter *waiter_of(struct needs_host *host, int64_t thread)
+{
+	return idmap_need(&host->threads, thread, sizeof(struct waiter));
+}
+
+/* --- what a wait is for --- */
+
+static struct host_wait *wait_at(const struct needs_host *host, size_t number)
+{
+	return &host->needs->host[number - 1];
+}
+
+/* NULL: it was too long ago. */
+static struct live_wait *live_at(const struct needs_host *host, size_t number)
+{
+	struct live_wait *live = &host->live[number % LIVE_WAITS];
+
+	return live->number == number ? live : NULL;
+}
+
+static const struct order *loose(const struct needs_host *host)
+{
+	return &host->relax->loose[WITHOUT_HOST_WAITS].order;
+}
+
+static int is_known(const struct order *order, int64_t thread, const struct order_epoch *epoch)
+{
+	return order_known(order, thread, *epoch) == ORDER_GUARANTEED;
+}
+
+struct asking {
+	const struct order *order;
+	int64_t thread;
+};
+
+static int is_known_by_now(const void *arg, const struct touch *touch)
+{
+	const struct asking *asking = arg;
+
+	return is_known(asking->order, asking->thread, &touch->full);
+}
+
+/* One that somebody else takes care of is not for this thread. */
+static int take_result(struct needs_host *host, const struct walk_call *call,
+	struct host_wait *wait, const struct touch *touch)
+{
+	if (owners_is_others(&host->owners, touch->stream, call->thread))
+		return 0;
+	wait->looked = 1;
+	if (touch->end > wait->until) {
+		wait->until = touch->end;
+		wait->needed = (uint32_t)touch->call;
+	}
+	return order_thread_knows(&host->relax->loose[WITHOUT_HOST_WAITS].order, call,
+		&touch->point);
+}
+
+/* The last result of each stream that the thread did not know before the wait. */
+static int find_results(struct needs_host *host, struct waiter *waiter,
+	const struct walk_call *call, struct host_wait *wait, int is_sure)
+{
+	const struct touched_thing *shown =
+		relax_shown_of(host->relax, call->process, is_sure ? SHOWN : SHOWN_MAYBE);
+	struct asking asking = { &host->relax->full, call->thread };
+
+	for (size_t i = 0; shown && i < shown->count; i++) {
+		const struct touched_ring *ring = &shown->ring[i];
+		struct seen *seen = idmap_get(&waiter->seen, ring->stream);
+		int64_t last;
+
+		if (seen && seen->count[is_sure] == ring->count)
+			continue;
+		last = touched_last(ring, is_known_by_now, &asking);
+		if (last < touched_oldest(ring) || (seen && last < seen->count[is_sure]))
+			continue;
+		seen = idmap_need(&waiter->seen, ring->stream, sizeof(*seen));
+		if (!seen)
+			return -1;
+		seen->count[is_sure] = last + 1;
+		if (order_clock_strength(waiter->known, NULL, &touched_at(ring, last)->full) ==
+			ORDER_GUARANTEED)
+			continue;
+		wait->maybe |= !is_sure;
+		if (is_sure && take_result(host, call, wait, touched_at(ring, last)))
+			return -1;
+	}
+	return 0;
+}
+
+/* Of what it was the first to wait for, the operation that ended last. */
+static void find_behind(struct needs_host *host, struct host_wait *wait, struct live_wait *live)
+{
+	const struct order_state *news = &host->relax->full.needs[ORDER_WAIT];
+	const struct run_work *work = news->op ? run_work(host->run, news->op) : NULL;
+	const struct touch *touch;
+
+	if (!work)
+		return;
+	wait->behind = work->call;
+	wait->behind_end = news->end;
+	touch = relax_find(host->relax, run_call(host->run, work->call)->stream, work->call);
+	if (touch)
+		live->behind = *touch;
+	live->behind.point = (struct order_cover){ 0 };
+}
+
+/* --- waits in a row --- */
+
+/* The thread waits again, or in another call: the row's waits are without consequence from then. */
+static void close_row(struct needs_host *host, struct waiter *waiter, int64_t now)
+{
+	for (size_t i = 0; i < waiter->row_count; i++) {
+		struct host_wait *wait = wait_at(host, waiter->row[i]);
+
+		wait->usable += now > wait->exit ? now - wait->exit : 0;
+	}
+	waiter->row_count = 0;
+}
+
+static void keep_knowledge(const struct needs_host *host, int64_t thread,
+	struct order_clock **known)
+{
+	order_clock_unref(*known);
+	*known = order_clock_ref(order_clock_of_thread(&host->relax->full, thread));
+}
+
+static void begin_row(struct needs_host *host, struct waiter *waiter, int64_t thread, int64_t now)
+{
+	if (waiter->in_row)
+		return;
+	close_row(host, waiter, now);
+	keep_knowledge(host, thread, &waiter->before);
+	waiter->in_row = 1;
+}
+
+/* Of a row, a later wait for the same work: by its place, or because it covers that. */
+static int is_for_the_same(const struct needs_host *host, size_t number, size_t later)
+{
+	const struct live_wait *one = live_at(host, number), *other = live_at(host, later);
+
+	if (wait_at(host, number)->site == wait_at(host, later)->site)
+		return 1;
+	return later > number && one && other && one->behind.call &&
+		order_cover_has(&other->cover, &one->behind.loose[WITHOUT_HOST_WAITS]);
+}
+
+/* The thread has waited for all of it since. */
+static int knows_since(const struct needs_host *host, size_t number, int64_t thread)
+{
+	const struct live_wait *live = live_at(host, number);
+
+	return !live || !live->behind.call ||
+		is_known(loose(host), thread, &live->behind.loose[WITHOUT_HOST_WAITS]);
+}
+
+/* What the row's waits for the same work brought, it has asked all of them for. */
+static void share_results(struct needs_host *host, const struct waiter *waiter, size_t at,
+	int64_t thread)
+{
+	size_t number = waiter->row[at];
+	struct host_wait *wait = wait_at(host, number);
+	int64_t until = INT64_MIN;
+
+	if (wait->until != INT64_MIN || !wait->behind || knows_since(host, number, thread))
+		return;
+	for (size_t i = 0; i < waiter->row_count; i++) {
+		const struct host_wait *other = wait_at(host, waiter->row[i]);
+
+		if (i == at || other->until <= until ||
+			!is_for_the_same(host, number, waiter->row[i]))
+			continue;
+		until = other->until;
+		wait->needed = other->needed;
+	}
+	wait->until = until;
+}
+
+/* What was copied the thread waited for in the copy, too: for all that the wait is for, if so. */
+static void check_copied(struct needs_host *host, size_t number, int64_t thread)
+{
+	struct host_wait *wait = wait_at(host, number);
+
+	if (!wait->looked && wait->until != INT64_MIN && knows_since(host, number, thread) &&
+		wait->behind_end > wait->until)
+		wait->until = wait->behind_end;
+}
+
+/* Those that would wait in its place. */
+static void find_also(struct needs_host *host, const struct waiter *waiter, size_t at)
+{
+	struct host_wait *wait = wait_at(host, waiter->row[at]);
+	size_t count = 0;
+
+	wait->until_also = -1;
+	for (size_t i = at + 1; i < waiter->row_count && count < NEEDS_BESIDE; i++) {
+		const struct host_wait *other = wait_at(host, waiter->row[i]);
+
+		if (other->site == wait->site || other->exit - other->enter >= BLOCKED_MIN_NS ||
+			!is_for_the_same(host, waiter->row[at], waiter->row[i]))
+			continue;
+		wait->also[count++] = other->call;
+		if (wait->until_also < 0)
+			wait->until_also =
+				other->enter > wait->exit ? other->enter - wait->exit : 0;
+	}
+}
+
+/* The thread gives the device work, or waits in another call: what came between is all that it
+ * waited for. */
+static void end_row(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+{
+	if (!waiter->in_row)
+		return;
+	waiter->in_row = 0;
+	for (size_t i = 0; i < waiter->row_count && walk_submits(call); i++) {
+		check_copied(host, waiter->row[i], call->thread);
+		share_results(host, waiter, i, call->thread);
+		find_also(host, waiter, i);
+	}
+}
+
+/* --- the waits themselves --- */
+
+static int add_wait(struct needs_host *host, struct waiter *waiter, const struct host_wait *wait,
+	struct live_wait *live)
+{
+	struct needs *needs = host->needs;
+	struct host_wait *more = array_room(needs->host, needs->host_count, sizeof(*more));
+	size_t *row = array_room(waiter->row, waiter->row_count, sizeof(*row));
+	struct live_wait *place;
+
+	if (more)
+		needs->host = more;
+	if (row)
+		waiter->row = row;
+	if (!more || !row) {
+		order_cover_release(&live->cover);
+		return -1;
+	}
+	more[needs->host_count++] = *wait;
+	row[waiter->row_count++] = live->number = needs->host_count;
+	place = &host->live[live->number % LIVE_WAITS];
+	order_cover_release(&place->cover);
+	*place = *live;
+	return 0;
+}
+
+int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64_t since)
+{
+	struct waiter *waiter = waiter_of(host, call->thread);
+	struct host_wait wait = { .call = (uint32_t)call->id,
+		.site = needs_site(host->run, call->id),
+		.process = (uint32_t)call->process,
+		.enter = since,
+		.exit = call->exit,
+		.until = INT64_MIN };
+	struct live_wait live = { 0 };
+
+	if (!waiter)
+		return -1;
+	begin_row(host, waiter, call->thread, since);
+	wait.upload = waiter->upload;
+	wait.timed = waiter->timed || is_timed(host, call->event);
+	waiter->timed = 0;
+	keep_knowledge(host, call->thread, &waiter->known);
+	if (order_cover_of(&host->relax->loose[WITHOUT_HOST_WAITS].order, call, &live.cover) ||
+		relax_without(host->relax, WITHOUT_HOST_WAITS, call)) {
+		order_cover_release(&live.cover);
+		return -1;
+	}
+	find_behind(host, &wait, &live);
+	if (find_results(host, waiter, call, &wait, 1) ||
+		find_results(host, waiter, call, &wait, 0)) {
+		order_cover_release(&live.cover);
+		return -1;
+	}
+	return add_wait(host, waiter, &wait, &live);
+}
+
+/* --- what comes between waits --- */
+
+static uint64_t find_unknown(const struct needs_host *host, const struct waiter *waiter,
+	int64_t thread)
+{
+	uint64_t unknown = 0;
+
+	for (size_t i = 0; i < waiter->row_count && i < 64; i++)
+		unknown |= (uint64_t)!knows_since(host, waiter->row[i], thread) << i;
+	return unknown;
+}
+
+int needs_host_before(struct needs_host *host, const struct walk_call *call)
+{
+	struct waiter *waiter = waiter_of(host, call->thread);
+	const struct touch *last;
+
+	if (!waiter)
+		return -1;
+	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
+		waiter->unknown = find_unknown(host, waiter, call->thread);
+	if (!walk_submits(call))
+		return 0;
+	last = relax_last(host->relax, call->stream);
+	waiter->stream_idles = !last ||
+		order_clock_strength(waiter->before, NULL, &last->full) == ORDER_GUARANTEED;
+	return 0;
+}
+
+/* The work could have run beside what the waits before it were for. */
+static void hold_back(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+{
+	for (size_t i = 0; i < waiter->row_count; i++) {
+		const struct live_wait *live = live_at(host, waiter->row[i]);
+		struct host_wait *wait = wait_at(host, waiter->row[i]);
+
+		if (!live || !live->behind.call ||
+			order_before(loose(host), live->behind.loose[WITHOUT_HOST_WAITS]) ==
+				ORDER_GUARANTEED)
+			continue;
+		wait->apart |= (uint8_t)waiter->stream_idles;
+		wait->usable += call->op_busy;
+	}
+}
+
+static int see_work(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+{
+	struct needs_process *process =
+		idmap_need(&host->needs->processes, call->process, sizeof(*process));
+
+	if (!process)
+		return -1;
+	process->submitter =
+		process->submitter && process->submitter != call->thread ? -1 : call->thread;
+	process->last = call->id;
+	waiter->upload = call_is_async_copy(call->kind) && call->direction == COPY_H2D
+		? (uint32_t)call->id
+		: 0;
+	hold_back(host, waiter, call);
+	if (!relax_fetches(call))
+		end_row(host, waiter, call);
+	return 0;
+}
+
+/* cudaEventElapsedTime would fail without the waits by which the events are known complete. */
+static void take_time(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+{
+	uint64_t known = waiter->unknown & ~find_unknown(host, waiter, call->thread);
+
+	for (size_t i = 0; i < waiter->row_count; i++) {
+		struct host_wait *wait = wait_at(host, waiter->row[i]);
+
+		wait->timed = 1;
+		wait->elapsed |= i < 64 && known >> i & 1;
+	}
+}
+
+/* Memory that goes while the device may use it, without waiting for that. */
+static void release(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+{
+	enum kind_family family = kind_family(call->kind);
+
+	if (family != FAMILY_mapping && family != FAMILY_object)
+		return;
+	for (size_t i = 0; i < waiter->row_count; i++)
+		wait_at(host, waiter->row[i])->freed = 1;
+}
+
+int needs_host_after(struct needs_host *host, const struct walk_call *call)
+{
+	struct waiter *waiter = waiter_of(host, call->thread);
+
+	if (!waiter || owners_note(&host->owners, host->relax, call) ||
+		(walk_submits(call) && see_work(host, waiter, call)))
+		return -1;
+	release(host, waiter, call);
+	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
+		take_time(host, waiter, call);
+	if (call->kind == KIND_EVENT_RECORD)
+		waiter->timed |= is_timed(host, call->event);
+	if (scope_waited(call) && !scope_is_explicit(call) &&
+		!(waiter->in_row && relax_fetches(call))) {
+		end_row(host, waiter, call);
+		close_row(host, waiter, call->enter);
+	}
+	return 0;
+}
+
+/* --- orders that are lost --- */
+
+/* What a thread copies to the host before it submits anything else is what it waited for. */
+static int is_fetched(struct needs_host *host, const struct walk_call *later, size_t number,
+	const struct touch *earlier)
+{
+	struct waiter *waiter = waiter_of(host, later->thread);
+	struct host_wait *wait = wait_at(host, number);
+
+	if (!waiter || !waiter->in_row || !waiter->row_count || !relax_fetches(later) ||
+		number < waiter->row[0])
+		return 0;
+	if (earlier->end > wait->until) {
+		wait->until = earlier->end;
+		wait->needed = (uint32_t)earlier->call;
+	}
+	return 1;
+}
+
+static int blame(struct needs_host *host, const struct walk_call *later, size_t number,
+	const struct touch *earlier)
+{
+	if (is_fetched(host, later, number, earlier))
+		return order_thread_waits(&host->relax->loose[WITHOUT_HOST_WAITS].order, later,
+			earlier->stream);
+	wait_at(host, number)->ordered = 1;
+	return map_set(&host->kept, (uint64_t)earlier->stream, (uint64_t)earlier->call + 1);
+}
+
+/* The last wait for the earlier operation, unless one that is needed anyway keeps them in order. */
+int needs_host_lost(struct needs_host *host, const struct walk_call *later,
+	const struct touch *earlier)
+{
+	size_t number = host->needs->host_count;
+
+	if (earlier && map_get(&host->kept, (uint64_t)earlier->stream, 0) > (uint64_t)earlier->call)
+		return 0;
+	for (; earlier && number && live_at(host, number); number--) {
+		const struct host_wait *wait = wait_at(host, number);
+
+		if (wait->call < earlier->call)
+			break;
+		if (wait->process == (uint32_t)later->process &&
+			order_cover_has(&live_at(host, number)->cover,
+				&earlier->loose[WITHOUT_HOST_WAITS]))
+			return blame(host, later, number, earlier);
+	}
+	host->spoiled = 1;
+	return 0;
+}
+
+int needs_host_finish(struct needs_host *host)
+{
+	struct needs *needs = host->needs;
+
+	for (size_t i = 0; i < needs->processes.size; i++) {
+		struct needs_process *process = needs->processes.slot[i].object;
+
+		if (process)
+			process->has_others = host_view_has_others(&host->relax->view,
+				needs->processes.slot[i].id);
+	}
+	needs->host_is_known = !host->spoiled && !relax_given_up(host->relax);
+	return 0;
+}
