@@ -44,7 +44,7 @@ static void sort_by_age(const struct history *history, uint32_t *place, size_t c
 	}
 }
 
-/* Places of those that reach between the same addresses, if one of both writes; the oldest first. */
+/* Places of those that reach between the same addresses, one of both writing: the oldest first. */
 static size_t find_met(const struct history *history, const struct memory_access *access,
 	uint32_t place[HISTORY_MOST])
 {

@@ -268,7 +268,7 @@ static int is_forgotten(const struct order *order, uint32_t key)
 
 enum order_strength order_before(const struct order *order, struct order_epoch earlier)
 {
-	enum order_strength strength = order_clock_strength(order->now, &order->now_own, &earlier);
+	enum order_strength strength = order_strength(order, order->now, &order->now_own, &earlier);
 
 	if (order->given_up)
 		return ORDER_UNKNOWN;
@@ -302,6 +302,7 @@ enum order_strength order_known(const struct order *order, int64_t thread,
 	struct order_epoch earlier)
 {
 	const struct order_thread *known = idmap_get(&order->threads, thread);
+	enum order_strength strength, told;
 
 	if (order->given_up)
 		return ORDER_UNKNOWN;
@@ -309,7 +310,10 @@ enum order_strength order_known(const struct order *order, int64_t thread,
 		return ORDER_UNORDERED;
 	if (is_forgotten(order, earlier.key))
 		return ORDER_GUARANTEED;
-	return order_clock_strength(known->last.clock, NULL, &earlier);
+	strength = order_strength(order, known->last.clock, NULL, &earlier);
+	told = order_told_strength(idmap_get(&order->processes, known->process), known->told,
+		&earlier);
+	return told > strength ? told : strength;
 }
 
 /* For those outside, who keep it without the clock. */

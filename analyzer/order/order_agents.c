@@ -177,8 +177,8 @@ struct order_process *order_need_process(struct order *order, int64_t id)
 		return process;
 	process = idmap_need(&order->processes, id, sizeof(*process));
 	if (process)
-		process->told = ORDER_NOTHING;
-	return process;
+		process->key = order_new_key(order, 1);
+	return process && process->key ? process : NULL;
 }
 
 struct order_thread *order_need_thread(struct order *order, int64_t id, int64_t process_id)
@@ -394,7 +394,7 @@ void order_free_process(void *object)
 
 	for (size_t i = 0; i < process->news_count; i++)
 		order_drop(&process->news[i].state);
-	order_drop(&process->told);
+	idmap_release(&process->of, order_free_told);
 	free(process->news);
 	free(process->thread);
 	free(process);

@@ -18,21 +18,30 @@ struct order_news {
 	struct order_state state;
 };
 
+/* How far an agent was known, from so many things told on, no surer than ORDER_ASSUMED. */
+struct order_told {
+	struct order_told_from {
+		uint32_t told, seq[ORDER_ASSUMED];
+	} * from;
+	size_t count;
+};
+
 struct order_process {
 	struct order_thread **thread; /* those that are not known to have ended */
 	size_t thread_count;
 	struct order_news *news; /* a heap, the earliest first */
 	size_t news_count;
-	struct order_state told; /* all that has come */
-	uint32_t told_count;
-	int met;     /* it has had two threads at once */
-	int stretch; /* of its last call */
+	uint32_t key;    /* stands for what it was told: order_told.c */
+	uint32_t told;   /* sequence number of the last that it was told, 0: nothing */
+	struct idmap of; /* agent's key -> struct order_told */
+	int met;         /* it has had two threads at once */
+	int stretch;     /* of its last call */
 };
 
 struct order_thread {
 	int64_t id, process;
 	struct order_state last;    /* the thread's last host wait */
-	uint32_t told_count;        /* what it has heard of what the process was told */
+	uint32_t told;              /* so much of what the process was told it has heard */
 	int64_t joining, join_call; /* the thread that its last call joined, 0: none */
 	int64_t last_exit;          /* its last host wait returned, ns */
 	size_t place;               /* in process->thread */
@@ -150,11 +159,16 @@ int order_drop_context(struct order *order, int64_t id, const struct order_threa
  * clocks; order->forget_at says when next, so that it costs little. */
 int order_forget(struct order *order);
 
+/* Keeps of what a process was told what is heard of by one of these numbers, which are sorted. */
+void order_forget_told(struct order *order, struct order_process *process, uint32_t *heard,
+	size_t count);
+
 void order_free_stream(void *stream);
 void order_free_event(void *event);
 void order_free_context(void *context);
 void order_free_thread(void *thread);
 void order_free_process(void *process);
+void order_free_told(void *told);
 void order_free_exec(void *exec);
 
 #endif

@@ -349,8 +349,8 @@ int order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
 	known = *clock && (*clock)->refs == 1 ? find((*clock)->entry, (*clock)->count, epoch->key)
 					      : NULL;
 	/* A key that stands for many may make others needless. */
-	if (!known || set_key(epoch->set) == epoch->key || !epoch->set ||
-		epoch->key == set_key(epoch->set) + 1)
+	if (!known || set_key(epoch->set) == epoch->key ||
+		(epoch->set && epoch->key == set_key(epoch->set) + 1))
 		return join_list(joiner, clock, &entry, 1, (int)cap);
 	raise(known, &entry, (int)cap);
 	return 0;

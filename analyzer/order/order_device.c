@@ -63,22 +63,36 @@ static const struct order_state *unseen(const struct order_state *barrier, int64
 	return barrier->call && barrier->call != seen ? barrier : NULL;
 }
 
-static const struct order_state *host_news(const struct order *order,
-	const struct order_stream *stream, int64_t thread)
+static int is_host_news(const struct order_stream *stream, const struct order_thread *thread)
 {
-	const struct order_thread *t = idmap_get(&order->threads, thread);
+	return thread->last.own.seq &&
+		order_clock_strength(stream->last.clock, &stream->last.own, &thread->last.own) <
+		ORDER_GUARANTEED;
+}
 
-	if (!t || !t->last.own.seq ||
-		order_clock_strength(stream->last.clock, &stream->last.own, &t->last.own) ==
-			ORDER_GUARANTEED)
-		return NULL;
-	return &t->last;
+static int has_host_news(const struct order *order, const struct order_stream *stream,
+	const struct order_thread *thread)
+{
+	return thread &&
+		(is_host_news(stream, thread) ||
+			!order_knows_told(order, stream->last.clock, thread));
+}
+
+static int need_host(struct order *order, const struct walk_call *call,
+	const struct order_stream *stream)
+{
+	const struct order_thread *thread = idmap_get(&order->threads, call->thread);
+
+	if (!thread)
+		return 0;
+	if (is_host_news(stream, thread) && order_need(order, call, &thread->last, ORDER_HOST))
+		return -1;
+	return order_need_told(order, thread);
 }
 
 static int need_news(struct order *order, struct order_stream *stream, const struct walk_call *call,
 	int overlap)
 {
-	const struct order_state *host = host_news(order, stream, call->thread);
 	const struct order_state *barrier = unseen(&stream->context->barrier, stream->barrier_seen);
 
 	if (overlap &&
@@ -87,7 +101,7 @@ static int need_news(struct order *order, struct order_stream *stream, const str
 	if (order_need_pending(order, call, stream, ORDER_REASONS) ||
 		order_need_legacy(order, call, stream, overlap) ||
 		(barrier && order_need(order, call, barrier, ORDER_EVENT)) ||
-		(host && order_need(order, call, host, ORDER_HOST)))
+		need_host(order, call, stream))
 		return -1;
 	if (barrier)
 		stream->barrier_seen = barrier->call;
@@ -345,7 +359,7 @@ int order_step_record(struct order *order, const struct walk_call *call)
 	if (stream->kind == STREAM_KIND_LEGACY || stream->pending_count || contested ||
 		call->contested & CONTESTED_STREAM || order_has_legacy_news(stream) ||
 		unseen(&stream->context->barrier, stream->barrier_seen) ||
-		host_news(order, stream, call->thread)) {
+		has_host_news(order, stream, idmap_get(&order->threads, call->thread))) {
 		if (order_submit(order, stream, call, contested))
 			return -1;
 	}

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "array.h"
 #include "order_agents.h"
 
 /* Fewer keys than these are no reason to look for dead ones. */
@@ -31,63 +32,155 @@ static int is_gone(void *arg, uint32_t key)
 	return key != ORDER_ALL_KEY && !idmap_get(arg, key);
 }
 
-static void forget_state(struct order *order, struct order_state *state)
+/* --- all clocks that there are --- */
+
+struct visitor {
+	void (*visit)(struct visitor *visitor, struct order_clock **clock);
+	struct order *order;
+	uint32_t key;    /* of a process */
+	uint32_t *heard; /* how far clocks know it */
+	size_t count;
+	int failed;
+};
+
+static void visit_streams(struct visitor *visitor, const struct idmap *streams)
 {
-	order_clock_forget(&state->clock, is_gone, &order->keys);
+	for (size_t i = 0; i < streams->size; i++) {
+		struct order_stream *stream = streams->slot[i].object;
+
+		if (!stream)
+			continue;
+		visitor->visit(visitor, &stream->last.clock);
+		visitor->visit(visitor, &stream->before.clock);
+		for (size_t j = 0; j < stream->pending_count; j++)
+			visitor->visit(visitor, &stream->pending[j].state.clock);
+	}
 }
 
-static void forget_stream(struct order *order, struct order_stream *stream)
+static void visit_contexts(struct visitor *visitor, const struct idmap *contexts)
 {
-	forget_state(order, &stream->last);
-	forget_state(order, &stream->before);
-	for (size_t i = 0; i < stream->pending_count; i++)
-		forget_state(order, &stream->pending[i].state);
+	for (size_t i = 0; i < contexts->size; i++) {
+		struct order_context *context = contexts->slot[i].object;
+
+		if (!context)
+			continue;
+		visitor->visit(visitor, &context->gone);
+		visitor->visit(visitor, &context->gone_blocking);
+		visitor->visit(visitor, &context->barrier.clock);
+		visitor->visit(visitor, &context->peer.clock);
+		for (size_t j = 0; j < context->orphan_count; j++)
+			visitor->visit(visitor, &context->orphan[j].state.clock);
+	}
 }
 
-static void forget_context(struct order *order, struct order_context *context)
+static void visit_processes(struct visitor *visitor, const struct idmap *processes)
 {
-	order_clock_forget(&context->gone, is_gone, &order->keys);
-	order_clock_forget(&context->gone_blocking, is_gone, &order->keys);
-	forget_state(order, &context->barrier);
-	forget_state(order, &context->peer);
-	for (size_t i = 0; i < context->orphan_count; i++)
-		forget_state(order, &context->orphan[i].state);
+	for (size_t i = 0; i < processes->size; i++) {
+		struct order_process *process = processes->slot[i].object;
+
+		for (size_t j = 0; process && j < process->news_count; j++)
+			visitor->visit(visitor, &process->news[j].state.clock);
+	}
 }
 
-static void forget_process(struct order *order, struct order_process *process)
+static void visit_events(struct visitor *visitor, const struct idmap *events)
 {
-	forget_state(order, &process->told);
-	for (size_t i = 0; i < process->news_count; i++)
-		forget_state(order, &process->news[i].state);
+	for (size_t i = 0; i < events->size; i++)
+		if (events->slot[i].object)
+			visitor->visit(visitor,
+				&((struct order_event *)events->slot[i].object)->state.clock);
 }
 
-static void forget_everywhere(struct order *order)
+static void visit_threads(struct visitor *visitor, const struct idmap *threads)
 {
-	for (size_t i = 0; i < order->streams.size; i++)
-		if (order->streams.slot[i].object)
-			forget_stream(order, order->streams.slot[i].object);
-	for (size_t i = 0; i < order->contexts.size; i++)
-		if (order->contexts.slot[i].object)
-			forget_context(order, order->contexts.slot[i].object);
-	for (size_t i = 0; i < order->processes.size; i++)
-		if (order->processes.slot[i].object)
-			forget_process(order, order->processes.slot[i].object);
-	for (size_t i = 0; i < order->events.size; i++)
-		if (order->events.slot[i].object)
-			forget_state(order,
-				&((struct order_event *)order->events.slot[i].object)->state);
-	for (size_t i = 0; i < order->freed.size; i++)
-		if (order->freed.slot[i].object)
-			forget_state(order,
-				&((struct order_event *)order->freed.slot[i].object)->state);
-	for (size_t i = 0; i < order->threads.size; i++)
-		if (order->threads.slot[i].object)
-			forget_state(order,
-				&((struct order_thread *)order->threads.slot[i].object)->last);
-	for (size_t i = 0; i < order->execs.size; i++)
-		if (order->execs.slot[i].object)
-			forget_state(order,
-				&((struct order_exec *)order->execs.slot[i].object)->last);
+	for (size_t i = 0; i < threads->size; i++)
+		if (threads->slot[i].object)
+			visitor->visit(visitor,
+				&((struct order_thread *)threads->slot[i].object)->last.clock);
+}
+
+static void visit_execs(struct visitor *visitor, const struct idmap *execs)
+{
+	for (size_t i = 0; i < execs->size; i++) {
+		struct order_exec *exec = execs->slot[i].object;
+
+		if (exec)
+			visitor->visit(visitor, &exec->last.clock);
+		for (size_t j = 0; exec && j < exec->node_count; j++)
+			visitor->visit(visitor, &exec->node[j].state.clock);
+	}
+}
+
+static void visit_all(struct visitor *visitor)
+{
+	const struct order *order = visitor->order;
+
+	visit_streams(visitor, &order->streams);
+	visit_contexts(visitor, &order->contexts);
+	visit_processes(visitor, &order->processes);
+	visit_events(visitor, &order->events);
+	visit_events(visitor, &order->freed);
+	visit_threads(visitor, &order->threads);
+	visit_execs(visitor, &order->execs);
+}
+
+static void forget_keys(struct visitor *visitor, struct order_clock **clock)
+{
+	order_clock_forget(clock, is_gone, &visitor->order->keys);
+}
+
+/* --- what processes were told --- */
+
+static void add_heard(struct visitor *visitor, uint32_t told)
+{
+	uint32_t *more = told && !visitor->failed
+		? array_room(visitor->heard, visitor->count, sizeof(*more))
+		: NULL;
+
+	visitor->failed |= told && !more;
+	if (!more)
+		return;
+	visitor->heard = more;
+	more[visitor->count++] = told;
+}
+
+static void note_heard(struct visitor *visitor, struct order_clock **clock)
+{
+	for (int level = ORDER_UNKNOWN; level <= ORDER_ASSUMED; level++)
+		add_heard(visitor,
+			order_clock_reach(*clock, visitor->key, (enum order_strength)level));
+}
+
+/* Without memory for it all stays as it is. */
+static void forget_told(struct order *order, struct order_process *process)
+{
+	struct visitor visitor = { .visit = note_heard, .order = order, .key = process->key };
+
+	visit_all(&visitor);
+	note_heard(&visitor, &order->now);
+	for (size_t i = 0; i < process->thread_count; i++)
+		add_heard(&visitor, process->thread[i]->told);
+	if (!visitor.failed)
+		order_forget_told(order, process, visitor.heard, visitor.count);
+	free(visitor.heard);
+}
+
+static void forget_in_processes(struct order *order, const uint32_t *gone, size_t count)
+{
+	for (size_t i = 0; i < order->processes.size; i++) {
+		struct order_process *process = order->processes.slot[i].object;
+
+		for (size_t j = 0; process && j < count; j++) {
+			struct order_told *told = idmap_take(&process->of, gone[j]);
+
+			if (!told)
+				continue;
+			order->joiner.bytes -= told->count * sizeof(*told->from);
+			order_free_told(told);
+		}
+		if (process && process->of.count)
+			forget_told(order, process);
+	}
 }
 
 int order_forget(struct order *order)
@@ -105,9 +198,10 @@ int order_forget(struct order *order)
 	}
 	for (size_t i = 0; i < count; i++)
 		free(idmap_take(&order->keys, gone[i]));
-	free(gone);
 	if (count)
-		forget_everywhere(order);
+		visit_all(&(struct visitor){ .visit = forget_keys, .order = order });
+	forget_in_processes(order, gone, count);
+	free(gone);
 	order->forget_at = ORDER_FORGET_MIN + 2 * (uint32_t)order->keys.count;
 	order->forget_bytes = order->joiner.bytes + order->joiner.limit / ORDER_FORGET_PART;
 	return 0;

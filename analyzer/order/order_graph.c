@@ -345,7 +345,7 @@ static int through_records(struct order *order, struct order_epoch earlier,
 	for (size_t i = 0; i < from->node_count && *best < ORDER_GUARANTEED; i++) {
 		struct order_epoch key = { .key = from->node[i].key, .seq = earlier.seq };
 		enum order_strength strength =
-			key.key ? order_clock_strength(clock, own, &key) : ORDER_UNORDERED;
+			key.key ? order_strength(order, clock, own, &key) : ORDER_UNORDERED;
 
 		if (strength <= *best)
 			continue;
@@ -387,7 +387,7 @@ enum order_strength order_before_node(struct order *order, struct order_epoch ea
 			return ORDER_UNKNOWN;
 		if (!path)
 			continue;
-		strength = order_clock_strength(state->clock, &state->own, &earlier);
+		strength = order_strength(order, state->clock, &state->own, &earlier);
 		if (strength > best)
 			best = strength;
 		if (from &&

@@ -64,8 +64,7 @@ static int tell_until(struct order *order, struct order_process *process, int64_
 		process->news[0] = process->news[--process->news_count];
 		if (process->news_count)
 			sink(process, 0);
-		rc = order_learn(order, &process->told.clock, NULL, &state, ORDER_ASSUMED);
-		process->told_count++;
+		rc = order_add_told(order, process, &state);
 		order_drop(&state);
 	}
 	return rc;
@@ -147,10 +146,8 @@ int order_hear(struct order *order, const struct walk_call *call)
 		return -1;
 	if (process->news_count && tell_until(order, process, call->enter))
 		return -1;
-	if (thread->told_count == process->told_count)
-		return 0;
-	thread->told_count = process->told_count;
-	return take_note(order, thread, &process->told, ORDER_ASSUMED);
+	thread->told = process->told;
+	return 0;
 }
 
 /* What a thread knows, others may act on once the call has returned. */

@@ -76,6 +76,21 @@ int order_hear(struct order *order, const struct walk_call *call);
 int order_tell(struct order *order, const struct walk_call *call, int64_t at,
 	const struct order_state *state);
 
+/* The process is told what a state knows. */
+int order_add_told(struct order *order, struct order_process *process,
+	const struct order_state *state);
+
+/* The stepped call starts out knowing what a thread has heard of that. */
+int order_need_told(struct order *order, const struct order_thread *thread);
+int order_knows_told(const struct order *order, const struct order_clock *clock,
+	const struct order_thread *thread);
+
+/* order_clock_strength(), and what clocks know by what processes were told. */
+enum order_strength order_strength(const struct order *order, const struct order_clock *clock,
+	const struct order_epoch *own, const struct order_epoch *epoch);
+enum order_strength order_told_strength(const struct order_process *process, uint32_t told,
+	const struct order_epoch *epoch);
+
 /* The thread knows the state: complete, or up to its start; surely, or not quite. */
 int order_let_know(struct order *order, const struct walk_call *call,
 	const struct order_state *state, enum order_strength cap);

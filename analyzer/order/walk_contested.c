@@ -6,7 +6,7 @@
 #include "array.h"
 #include "idmap.h"
 
-/* The last call of each thread on one stream or event. */
+/* The last call of each thread on one stream or event, if it may not have returned yet. */
 struct shared {
 	struct last_call {
 		int64_t call, thread, exit;
@@ -56,6 +56,17 @@ static int keep_last(struct shared *shared, const struct last_call *last)
 	return 0;
 }
 
+/* Calls come in order of entry. */
+static void drop_returned(struct shared *shared, int64_t enter)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < shared->count; i++)
+		if (shared->last[i].exit > enter)
+			shared->last[kept++] = shared->last[i];
+	shared->count = kept;
+}
+
 static int see(struct finder *finder, struct idmap *map, int64_t object, int64_t enter,
 	const struct last_call *call)
 {
@@ -64,11 +75,11 @@ static int see(struct finder *finder, struct idmap *map, int64_t object, int64_t
 
 	if (!shared)
 		return object ? -1 : 0;
+	drop_returned(shared, enter);
 	for (size_t i = 0; i < shared->count; i++) {
 		const struct last_call *other = &shared->last[i];
 
-		if (other->thread == call->thread || other->exit <= enter ||
-			(!other->changes && !call->changes))
+		if (other->thread == call->thread || (!other->changes && !call->changes))
 			continue;
 		if (note(finder->contested, other->call, by) ||
 			note(finder->contested, call->call, by))

@@ -133,12 +133,12 @@ static void the_database_says_how_far_it_went(void **state)
 	assert_int_equal(mini_int(m, "SELECT max(call) FROM dependency"), CALLS - 1);
 }
 
-static int step_in(struct order *order, enum call_kind kind, int64_t id, int64_t stream,
-	enum stream_kind stream_kind)
+static int step_of(struct order *order, int64_t thread, enum call_kind kind, int64_t id,
+	int64_t stream, enum stream_kind stream_kind)
 {
 	struct walk_call call = { .id = id,
 		.process = 1,
-		.thread = 1,
+		.thread = thread,
 		.context = 1,
 		.enter = id * 1000,
 		.exit = id * 1000 + 500,
@@ -152,6 +152,12 @@ static int step_in(struct order *order, enum call_kind kind, int64_t id, int64_t
 		.stream_kind = stream_kind };
 
 	return order_step(order, &call);
+}
+
+static int step_in(struct order *order, enum call_kind kind, int64_t id, int64_t stream,
+	enum stream_kind stream_kind)
+{
+	return step_of(order, 1, kind, id, stream, stream_kind);
 }
 
 static int step(struct order *order, enum call_kind kind, int64_t id, int64_t stream)
@@ -217,6 +223,54 @@ static void legacy_work_after_10000_streams_is_one_entry(void **state)
 	assert_true(legacy_work(10000) < 5 * legacy_work(2500));
 }
 
+/*
+ * Each of 4000 threads in turn knows by host time what the others waited for.  A thread has one of
+ * 16 streams; these know the threads that submit to them one by one.
+ */
+static void what_threads_were_told_is_one_entry(void **state)
+{
+	struct order order = { .edge = ignore_edge };
+	int64_t threads = 4001, id = 0;
+
+	(void)state;
+	for (int64_t i = 0; i < 40 * threads; i++)
+		assert_int_equal(step_of(&order, 1 + i % threads,
+					 i % 5 ? KIND_LAUNCH : KIND_STREAM_SYNC, ++id,
+					 1 + i % threads % 16, STREAM_KIND_NON_BLOCKING),
+			0);
+	assert_int_equal(order.given_up, 0);
+	assert_true(order.joiner.work < 100000000);
+	order_release(&order);
+}
+
+/* What nobody can ask for by what it has heard is forgotten, the rest is not. */
+static void what_threads_were_told_keeps_memory_flat(void **state)
+{
+	struct db limited = { .order_limit = 1 << 18 };
+	struct order order = { .edge = ignore_edge, .db = &limited };
+	enum stream_kind kind = STREAM_KIND_NON_BLOCKING;
+	struct order_epoch waited_for, running;
+	int64_t id = 0;
+
+	(void)state;
+	assert_int_equal(step_of(&order, 2, KIND_LAUNCH, ++id, 9, kind), 0);
+	running = order.epoch;
+	for (int i = 0; i < 100000; i++) {
+		assert_int_equal(step_of(&order, 1, KIND_LAUNCH, ++id, 1 + i % 3, kind), 0);
+		waited_for = order.epoch;
+		assert_int_equal(step_of(&order, 1, KIND_STREAM_SYNC, ++id, 1 + i % 3, kind), 0);
+		if (i % 1000)
+			continue;
+		assert_int_equal(step_of(&order, 2, KIND_LAUNCH, ++id, 5, kind), 0);
+		assert_int_equal(order_before(&order, waited_for), ORDER_ASSUMED);
+		assert_int_equal(order_known(&order, 2, waited_for), ORDER_ASSUMED);
+		assert_int_equal(order_before(&order, running), ORDER_UNORDERED);
+	}
+	assert_int_equal(order.given_up, 0);
+	assert_true(order.joiner.bytes < 1 << 18);
+	order_release(&order);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, mini_setup, mini_teardown)
 
 int main(void)
@@ -227,6 +281,8 @@ int main(void)
 		T(the_database_says_how_far_it_went),
 		cmocka_unit_test(streams_in_turn_keep_memory_flat),
 		cmocka_unit_test(legacy_work_after_10000_streams_is_one_entry),
+		cmocka_unit_test(what_threads_were_told_is_one_entry),
+		cmocka_unit_test(what_threads_were_told_keeps_memory_flat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

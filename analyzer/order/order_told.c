@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the threads of a process may act on because another one knew it before: each host wait tells
+ * its process what it knows, and each thread has heard what was told before its call was entered.
+ * Everybody hears all of it, so that a clock need not repeat it: the process has a key, an entry of
+ * which says how much of what was told its owner has heard.  What that is stands here: of each
+ * agent how far it was known, and from when on.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "order_steps.h"
+
+/* Whether it is more than the process knows; seq: by strength - 1, as of an entry. */
+static int is_news(const struct order_told *told, const uint32_t *seq)
+{
+	const uint32_t *last = told->count ? told->from[told->count - 1].seq : NULL;
+
+	for (int i = 0; i < ORDER_ASSUMED; i++)
+		if (last ? seq[i] > last[i] : seq[i] > 0)
+			return 1;
+	return 0;
+}
+
+static int add(struct order *order, struct order_process *process, uint32_t key,
+	const uint32_t *seq)
+{
+	struct order_told *told = idmap_need(&process->of, key, sizeof(*told));
+	struct order_told_from *more, *last;
+
+	if (!told)
+		return -1;
+	if (!is_news(told, seq))
+		return 0;
+	more = array_room(told->from, told->count, sizeof(*more));
+	if (!more)
+		return -1;
+	told->from = more;
+	more[told->count] = told->count ? more[told->count - 1] : (struct order_told_from){ 0 };
+	last = &more[told->count++];
+	last->told = process->told;
+	for (int i = 0; i < ORDER_ASSUMED; i++)
+		if (seq[i] > last->seq[i])
+			last->seq[i] = seq[i];
+	order->joiner.bytes += sizeof(*more);
+	return 0;
+}
+
+int order_add_told(struct order *order, struct order_process *process,
+	const struct order_state *state)
+{
+	const struct order_clock *clock = state->clock;
+	uint32_t own[ORDER_ASSUMED], told = order_next(order);
+
+	if (!told)
+		return -1;
+	process->told = told;
+	for (int i = 0; i < ORDER_ASSUMED; i++)
+		own[i] = state->own.seq;
+	for (uint32_t i = 0; clock && i < clock->count; i++)
+		if (clock->entry[i].key != process->key &&
+			add(order, process, clock->entry[i].key, clock->entry[i].seq))
+			return -1;
+	return state->own.seq ? add(order, process, state->own.key, own) : 0;
+}
+
+static struct order_epoch heard_by(const struct order *order, const struct order_thread *thread)
+{
+	const struct order_process *process = idmap_get(&order->processes, thread->process);
+
+	return (struct order_epoch){ .key = process ? process->key : 0,
+		.seq = process ? thread->told : 0 };
+}
+
+int order_knows_told(const struct order *order, const struct order_clock *clock,
+	const struct order_thread *thread)
+{
+	struct order_epoch heard = heard_by(order, thread);
+
+	return !heard.seq || order_clock_reach(clock, heard.key, ORDER_ASSUMED) >= heard.seq;
+}
+
+int order_need_told(struct order *order, const struct order_thread *thread)
+{
+	struct order_epoch heard = heard_by(order, thread);
+
+	return order_clock_add(&order->joiner, &order->now, NULL, &heard, ORDER_ASSUMED);
+}
+
+/* --- questions --- */
+
+/* How surely an agent was known that far once so much had been told. */
+static enum order_strength known_by_then(const struct order_told *told, uint32_t number,
+	uint32_t seq)
+{
+	size_t low = 0, high = told ? told->count : 0;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (told->from[middle].told <= number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (int i = ORDER_ASSUMED; low && i-- > 0;)
+		if (told->from[low - 1].seq[i] >= seq)
+			return (enum order_strength)(i + 1);
+	return ORDER_UNORDERED;
+}
+
+enum order_strength order_told_strength(const struct order_process *process, uint32_t told,
+	const struct order_epoch *epoch)
+{
+	uint32_t set = epoch->set & ~ORDER_BLOCKING;
+	uint32_t keys[] = { epoch->key, set, epoch->set & ORDER_BLOCKING ? set + 1 : set,
+		ORDER_ALL_KEY };
+	enum order_strength best = ORDER_UNORDERED;
+
+	for (unsigned i = 0; process && told && i < sizeof(keys) / sizeof(*keys); i++) {
+		enum order_strength strength =
+			known_by_then(idmap_get(&process->of, keys[i]), told, epoch->seq);
+
+		best = strength > best ? strength : best;
+	}
+	return best;
+}
+
+enum order_strength order_strength(const struct order *order, const struct order_clock *clock,
+	const struct order_epoch *own, const struct order_epoch *epoch)
+{
+	enum order_strength best = order_clock_strength(clock, own, epoch);
+
+	for (size_t i = 0; best < ORDER_ASSUMED && i < order->processes.size; i++) {
+		const struct order_process *process = order->processes.slot[i].object;
+
+		for (enum order_strength level = ORDER_ASSUMED; process && level > best; level--) {
+			uint32_t told = order_clock_reach(clock, process->key, level);
+			enum order_strength strength = order_told_strength(process, told, epoch);
+
+			strength = strength > level ? level : strength;
+			best = strength > best ? strength : best;
+		}
+	}
+	return best;
+}
+
+/* --- forgetting --- */
+
+void order_free_told(void *object)
+{
+	struct order_told *told = object;
+
+	free(told->from);
+	free(told);
+}
+
+/* Those that somebody has heard up to: what was told later is heard of as well. */
+static void keep_heard(struct order *order, struct order_told *told, const uint32_t *heard,
+	size_t count)
+{
+	size_t kept = 0, next = 0;
+
+	for (size_t i = 0; i < told->count; i++) {
+		uint32_t from = told->from[i].told;
+
+		while (next < count && heard[next] < from)
+			next++;
+		if (i + 1 == told->count || (next < count && heard[next] < told->from[i + 1].told))
+			told->from[kept++] = told->from[i];
+	}
+	order->joiner.bytes -= (told->count - kept) * sizeof(*told->from);
+	told->count = kept;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+void order_forget_told(struct order *order, struct order_process *process, uint32_t *heard,
+	size_t count)
+{
+	qsort(heard, count, sizeof(*heard), compare);
+	for (size_t i = 0; i < process->of.size; i++) {
+		struct order_told *told = process->of.slot[i].object;
+
+		if (told)
+			keep_heard(order, told, heard, count);
+	}
+}
