@@ -254,6 +254,8 @@ static int see_node(struct graph_walk *walk, size_t number)
 	size_t end = walk->first[number + 1];
 
 	hazards->now = point_of_node(walk, number);
+	hazards->now.spins =
+		(uint8_t)hazards_spins(access + walk->first[number], end - walk->first[number]);
 	hazards->first = hazards->count;
 	for (size_t i = walk->first[number]; i < end; i++)
 		if (judge(walk, &access[i]))

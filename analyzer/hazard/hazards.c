@@ -41,7 +41,8 @@ struct hazards *hazards_new(struct db *db)
 		"SELECT from_node, to_node, programmatic FROM graph_edge WHERE graph = ?1 "
 		"AND added < ?2 AND ifnull(removed, ?2) >= ?2");
 	if (hazards->edges && !operations_init(&hazards->operations, db) &&
-		!usage_find(&hazards->usage, db->run) && !hazards_find_scripts(hazards))
+		!usage_find(&hazards->usage, db->run) && !hazards_find_scripts(hazards) &&
+		!library_calls_init(&hazards->library, db) && (hazards->others = access_open(db)))
 		return hazards;
 	hazards_free(hazards);
 	return NULL;
@@ -60,6 +61,9 @@ void hazards_free(struct hazards *hazards)
 	hazards_release_graph_memory(hazards);
 	map_release(&hazards->told);
 	map_release(&hazards->scripted);
+	map_release(&hazards->outside);
+	library_calls_release(&hazards->library);
+	access_close(hazards->others);
 	sqlite3_finalize(hazards->edges);
 	free(hazards->hazard);
 	free(hazards);
@@ -267,9 +271,16 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 	if (strength == ORDER_INCIDENTAL && host_was_told(hazards, &past->by))
 		strength = ORDER_ASSUMED;
 	hazard.rule = rule_of(looking, past, strength);
-	hazard.confidence = strength == ORDER_ASSUMED || past->by.maybe || hazards->now.maybe
-		? CONFIDENCE_POSSIBLE
-		: confidence_of(hazards, past, access, conflict);
+	if (strength != ORDER_ASSUMED && !past->by.maybe && !hazards->now.maybe)
+		hazard.confidence = confidence_of(hazards, past, access, conflict);
+	if (hazard.confidence > CONFIDENCE_POSSIBLE) {
+		int doubt = hazards_doubt(hazards, &past->by, access->allocation);
+
+		if (doubt < 0)
+			return -1;
+		if (doubt)
+			hazard.confidence = CONFIDENCE_POSSIBLE;
+	}
 	hazard.why = hazards_explain(hazards, looking->shared, &hazard);
 	return add(hazards, &hazard);
 }
@@ -305,7 +316,8 @@ static int returns_early(const struct walk_call *call)
 		(call->direction == COPY_D2D || upload_of(call) > HAZARD_SMALL_UPLOAD);
 }
 
-static struct operation_point point_of(const struct order *order, const struct walk_call *call)
+static struct operation_point point_of(const struct hazards *hazards, const struct order *order,
+	const struct walk_call *call)
 {
 	return (struct operation_point){ .call = call->id,
 		.stream = call->stream,
@@ -322,6 +334,7 @@ static struct operation_point point_of(const struct order *order, const struct w
 		.fill = call->fill,
 		.overlaps = order->overlaps,
 		.exec = order->exec,
+		.outside = (uint8_t)(map_get(&hazards->outside, (uint64_t)call->stream, 0) != 0),
 		.acts = order_acts_in_graph(order, order->exec) };
 }
 
@@ -357,6 +370,8 @@ static int see_operation(struct hazards *hazards, const struct walk_call *call)
 	if (operations_read(&hazards->operations, call, &hazards->usage, &accesses) ||
 		hazards_begin_graph_memory(hazards, call))
 		return -1;
+	if (accesses)
+		hazards->now.spins = (uint8_t)hazards_spins(accesses->access, accesses->count);
 	for (size_t i = 0; accesses && i < accesses->count; i++)
 		if (hazards_see_access(hazards, &accesses->access[i]))
 			return -1;
@@ -380,10 +395,12 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 	if (kind_has(call->kind, K_TELLS_HOST) && !call->captured &&
 		map_set(&hazards->told, (uint64_t)call->stream, (uint64_t)call->enter))
 		return -1;
+	if (hazards_note_outside(hazards, call))
+		return -1;
 	hazards->order = order;
 	order_reaches_begin(&hazards->reaches);
 	hazards->process = call->process;
-	hazards->now = point_of(order, call);
+	hazards->now = point_of(hazards, order, call);
 	hazards->ordering = (struct ordering){ order_of_streams, hazards };
 	hazards->first = hazards->count;
 	if (order->epoch.seq && dependents_see(&hazards->dependents, hazards->run, call))

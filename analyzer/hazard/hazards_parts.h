@@ -10,6 +10,7 @@
 #include "fences.h"
 #include "hazards.h"
 #include "history.h"
+#include "library_calls.h"
 #include "operations.h"
 #include "order_reaches.h"
 #include "run_columns.h"
@@ -58,6 +59,9 @@ struct hazards {
 	struct map graph_addresses; /* of such memory -> allocation, 0: it was freed */
 	struct map told;            /* stream -> entry of its last host function's call */
 	struct map scripted;        /* processes of which calls have frames of a script */
+	struct map outside;         /* streams that have waited for a value in memory */
+	struct library_calls library;
+	struct access_reader *others; /* for what both operations of a pair access */
 	struct watch watch[WATCHES];
 	unsigned watches;
 	sqlite3_stmt *edges; /* of a graph */
@@ -81,6 +85,18 @@ int hazards_judge(struct hazards *hazards, const struct shared *shared,
 /* The present operation makes an access: it is judged, and then remembered. */
 int hazards_see_access(struct hazards *hazards, const struct memory_access *access);
 int hazards_add_access(struct hazards *hazards, const struct memory_access *access);
+
+/* --- doubts.c --- */
+
+/* 1: something that is not CUDA's order may keep the present operation and an earlier one apart. */
+int hazards_doubt(struct hazards *hazards, const struct operation_point *earlier,
+	int64_t allocation);
+
+/* Before the call is looked at: its stream may wait for memory from here on. */
+int hazards_note_outside(struct hazards *hazards, const struct walk_call *call);
+
+/* 1: one of these accesses waits for what others store. */
+int hazards_spins(const struct memory_access *access, size_t count);
 
 /* --- memory_lives.c --- */
 

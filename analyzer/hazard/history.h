@@ -28,8 +28,10 @@ struct operation_point {
 	int returns_early; /* of a call that looks synchronous, before the copy is done */
 	int overlaps;      /* it may start before the operation before it in its stream ends */
 	int64_t exec;      /* the graph that it is a launch of, 0: none */
-	int acts;  /* events act within that, so that its nodes have an order of their own */
-	int maybe; /* whether it runs is not known */
+	int acts;        /* events act within that, so that its nodes have an order of their own */
+	int maybe;       /* whether it runs is not known */
+	uint8_t spins;   /* it waits in a loop for what others store */
+	uint8_t outside; /* its stream has waited for a value in memory, in a kernel or by itself */
 };
 
 struct past_access {

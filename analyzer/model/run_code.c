@@ -54,8 +54,8 @@ static int read_shapes(struct run *run, struct db *db)
 		run->shape[i].reaches = -1;
 	while (run->shape && (rc = run_reader_next(&reader)) > 0)
 		run->shape[run_reader_id(&reader, 0)] =
-			(struct run_shape){ sqlite3_column_int(reader.rows, 1),
-				sqlite3_column_int(reader.rows, 2) != 0 };
+			(struct run_shape){ .reaches = sqlite3_column_int(reader.rows, 1),
+				.complete = sqlite3_column_int(reader.rows, 2) != 0 };
 	run_reader_close(&reader);
 	return run->shape && !rc ? 0 : -1;
 }
@@ -109,6 +109,32 @@ static int by_word(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+/*
+ * A kernel that waits for memory goes on when somebody stores there.  One that stores there itself
+ * may wait for its own blocks, as at a barrier of its grid; any other waits for others.
+ */
+static void find_outside(struct run *run)
+{
+	const struct run_claim *claim = (const struct run_claim *)run->claims.rows;
+	uint64_t first = 0, end;
+
+	for (; first < run->claims.count; first = end) {
+		int spins = 0, writes = 0;
+
+		for (end = first; end < run->claims.count && !by_word(&claim[first], &claim[end]);
+			end++) {
+			spins |= claim[end].spins;
+			writes |= !claim[end].spins && claim[end].direction != CLAIM_LOAD;
+		}
+		if (!spins || writes)
+			continue;
+		if (!claim[first].shape)
+			run->kernel[claim[first].kernel].outside = 1;
+		else if (run_shape(run, claim[first].shape))
+			run->shape[claim[first].shape].outside = 1;
+	}
+}
+
 static int read_claims(struct run *run, struct db *db)
 {
 	struct run_reader reader;
@@ -128,7 +154,10 @@ static int read_claims(struct run *run, struct db *db)
 			read_claim(&reader, claim);
 	}
 	run_reader_close(&reader);
-	return rc ? -1 : column_sort(&run->claims, by_word);
+	if (rc || column_sort(&run->claims, by_word))
+		return -1;
+	find_outside(run);
+	return 0;
 }
 
 int run_read_code(struct run *run, struct db *db)

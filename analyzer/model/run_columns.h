@@ -129,13 +129,14 @@ struct run_kernel {
 	uint8_t knows_parameters, complete;
 	uint8_t evidence;        /* enum code_evidence */
 	uint8_t waits, triggers; /* enum code_answer: kernel_dependence */
+	uint8_t outside;         /* it waits for memory that it does not write itself */
 };
 
 enum code_answer { CODE_UNKNOWN, CODE_NO, CODE_YES };
 
 struct run_shape {
 	int32_t reaches; /* -1: there is no row */
-	int32_t complete;
+	uint8_t complete, outside;
 };
 
 /* From the weakest on. */
@@ -330,6 +331,14 @@ static inline unsigned run_reaches(const struct run *run, int64_t kernel, uint32
 	const struct run_shape *known = run_shape(run, shape);
 
 	return (unsigned)(known ? known->reaches : run_kernel(run, kernel)->reaches);
+}
+
+/* 1: such a launch waits for what other work stores. */
+static inline int run_waits_outside(const struct run *run, int64_t kernel, uint32_t shape)
+{
+	const struct run_shape *known = run_shape(run, shape);
+
+	return known ? known->outside : run_kernel(run, kernel)->outside;
 }
 
 /* What launches of that kernel and shape (0: of no shape that is known) do with what the word at

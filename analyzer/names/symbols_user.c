@@ -31,18 +31,33 @@ static int is_interpreter(const char *base)
 	return !base[6 + strspn(base + 6, "0123456789.")];
 }
 
+int module_is_library(const char *path)
+{
+	static const char *const libraries[] = { "libcublas", "libcudnn", "libcufft", "libcusparse",
+		"libcusolver", "libcurand", "libcutensor", "libnccl", "libnvrtc", "libnvJitLink",
+		"libnvToolsExt", "libnpp", "libnvjpeg", "libnvidia-", "libcufile", "libcudss",
+		"libcudla", "libcustatevec", "libnvblas", "libnvcomp", "libnvfatbin", "libnvinfer",
+		"libnvptxcompiler", "libnvshmem", "libnvvm.", NULL };
+
+	return starts_with_any(base_of(path), libraries);
+}
+
+int module_is_runtime(const char *path)
+{
+	static const char *const runtimes[] = { "libcuda.", "libcudart.", "libcupti.",
+		"libcufence.", NULL };
+
+	return starts_with_any(base_of(path), runtimes);
+}
+
 int module_is_system(const char *path)
 {
-	static const char *const libraries[] = { "libcuda.", "libcudart.", "libcupti.",
-		"libcufence.", "libcublas", "libcudnn", "libcufft", "libcusparse", "libcusolver",
-		"libcurand", "libcutensor", "libnccl", "libnvrtc", "libnvJitLink", "libnvToolsExt",
-		"libnpp", "libnvjpeg", "libnvidia-", "libcufile", "libcudss", "libcudla",
-		"libcustatevec", "libnvblas", "libnvcomp", "libnvfatbin", "libnvinfer",
-		"libnvptxcompiler", "libnvshmem", "libnvvm.", "libpython", "libffi.", "_ctypes.",
-		"libc.so", "libc-", "ld-linux", "ld-", "libpthread", "libdl.", "libdl-", "librt.",
-		"libm.so", "libstdc++", "libgcc_s", "linux-vdso", "[vdso]", NULL };
+	static const char *const others[] = { "libpython", "libffi.", "_ctypes.", "libc.so",
+		"libc-", "ld-linux", "ld-", "libpthread", "libdl.", "libdl-", "librt.", "libm.so",
+		"libstdc++", "libgcc_s", "linux-vdso", "[vdso]", NULL };
 
-	return starts_with_any(base_of(path), libraries) || is_interpreter(base_of(path));
+	return module_is_runtime(path) || module_is_library(path) ||
+		starts_with_any(base_of(path), others) || is_interpreter(base_of(path));
 }
 
 static int is_call_of_table(const char *symbol)

@@ -12,6 +12,10 @@
 /* A file of CUDA's, Python's or the system's, by its name: its frames are never looked up. */
 int module_is_system(const char *path);
 
+/* A library of CUDA's like cuBLAS; the driver, the runtime, CUPTI or the recorder. */
+int module_is_library(const char *path);
+int module_is_runtime(const char *path);
+
 /* The cudart function that this frame is, NULL if it is none: a static cudart's entry points. */
 const char *frame_runtime_name(const struct source_frame *frame);
 

@@ -238,10 +238,13 @@ int order_tell_host(struct order *order, const struct walk_call *call,
 	return order_tell(order, call, at, &stream->last);
 }
 
-/* What its stream waits for lies outside of CUDA's own order: it may stand for anything. */
+/*
+ * What its stream waits for lies outside of CUDA's own order: it may stand for anything.  So does a
+ * kernel that waits for a value in memory, as a stream can by itself (cuStreamWaitValue32).
+ */
 static int waits_for_others(const struct walk_call *call)
 {
-	return kind_has(call->kind, K_OUTSIDE);
+	return kind_has(call->kind, K_OUTSIDE) || call->outside;
 }
 
 /*

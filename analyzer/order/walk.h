@@ -62,6 +62,7 @@ struct walk_call {
 	int64_t other_thread;                   /* that it made or joined */
 	int owner_device;                       /* of the memory it freed, -1: unknown */
 	int freed_async;                        /* that memory was allocated in stream order */
+	int outside;      /* a launch that waits for memory which other work stores to */
 	int host_visible; /* it names memory that the host may look at meanwhile */
 };
 

@@ -92,6 +92,14 @@ static int is_visible(const struct run *run, const struct run_operand *operand)
 	return operand->role == OPERAND_DST && kind == ALLOCATION_MANAGED;
 }
 
+static int waits_outside(struct walk_order *order, const struct walk_call *call)
+{
+	const struct run_ended *launch = run_cursor_at(&order->launches, call->id);
+
+	return call->kernel &&
+		run_waits_outside(order->run, call->kernel, launch ? launch->what : 0);
+}
+
 void walk_order_fill(struct walk_order *order, struct walk_call *call)
 {
 	const struct run_object *object;
@@ -105,6 +113,7 @@ void walk_order_fill(struct walk_order *order, struct walk_call *call)
 	for (; (operand = run_cursor_at(&order->operands, call->id)); order->operands.at++)
 		call->host_visible |= is_visible(order->run, operand);
 	fill_freed(order, call);
+	call->outside = waits_outside(order, call);
 	call->contested = contested_of(&order->contested, call->id);
 }
 
@@ -114,7 +123,8 @@ int walk_order_open(struct walk_order *order, const struct run *run)
 		.objects = { .rows = &run->objects },
 		.freed = { .rows = &run->freed },
 		.operands = { .rows = &run->operands },
-		.threads = { .rows = &run->threads_made } };
+		.threads = { .rows = &run->threads_made },
+		.launches = { .rows = &run->launches } };
 	return contested_find(run, &order->contested);
 }
 

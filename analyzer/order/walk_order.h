@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a walk adds to its calls for the order: objects they name besides their stream and event,
- * captured or contested, threads made and joined, memory freed or seen by the host too.
+ * captured or contested, threads made and joined, memory freed, waited for or seen by the host.
  */
 #ifndef CUFENCE_WALK_ORDER_H
 #define CUFENCE_WALK_ORDER_H
@@ -24,7 +24,7 @@ void walk_cursor_close(struct walk_cursor *cursor);
 
 struct walk_order {
 	const struct run *run;
-	struct run_cursor objects, freed, operands, threads;
+	struct run_cursor objects, freed, operands, threads, launches;
 	struct contested contested;
 };
 
