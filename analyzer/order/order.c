@@ -56,6 +56,7 @@ int order_edge(struct order *order, const struct walk_call *call, const struct o
 	if (!state->call || state->call == call->id)
 		return 0;
 	order->needs[reason] = order_later(order->needs[reason], *state);
+	order->needed |= 1u << reason;
 	return order->edge(order->arg, call->id, state->call, state->start ? ORDER_START : reason);
 }
 
@@ -81,8 +82,8 @@ struct order_state order_node(struct order *order, const struct walk_call *call)
 
 	if (call->op && call->op_end != WALK_NEVER)
 		state = (struct order_state){ .op = call->op, .end = call->op_end };
-	for (int i = 0; i < ORDER_REASONS; i++)
-		state = order_later(state, order->needs[i]);
+	for (unsigned needed = order->needed; needed; needed &= needed - 1)
+		state = order_later(state, order->needs[__builtin_ctz(needed)]);
 	order->node = 1;
 	return (struct order_state){ .call = call->id,
 		.op = state.op,
@@ -222,10 +223,12 @@ static int take_step(struct order *order, const struct walk_call *call)
 		: 0;
 }
 
-static void begin_step(struct order *order)
+/* Few reasons hold for a call. */
+void order_begin_step(struct order *order)
 {
-	for (int i = 0; i < ORDER_REASONS; i++)
-		order->needs[i] = ORDER_NOTHING;
+	for (unsigned needed = order->needed; needed; needed &= needed - 1)
+		order->needs[__builtin_ctz(needed)] = ORDER_NOTHING;
+	order->needed = 0;
 	order->node = order->overlaps = 0;
 	order->epoch = (struct order_epoch){ 0 };
 	order->exec = 0;
@@ -235,12 +238,14 @@ static void begin_step(struct order *order)
 static void give_up(struct order *order, const struct walk_call *call)
 {
 	order_release(order);
-	begin_step(order);
+	order_begin_step(order);
 	order->given_up = call->id;
 }
 
 static void set_limit(struct order *order)
 {
+	order->needed = (1u << ORDER_REASONS) - 1;
+	order_begin_step(order);
 	order->joiner.limit =
 		order->db && order->db->order_limit ? order->db->order_limit : ORDER_LIMIT;
 	order->joiner.work_limit = ORDER_WORK_LIMIT;
@@ -249,11 +254,11 @@ static void set_limit(struct order *order)
 
 int order_step(struct order *order, const struct walk_call *call)
 {
-	begin_step(order);
+	if (!order->joiner.limit && !order->given_up)
+		set_limit(order);
+	order_begin_step(order);
 	if (order->given_up)
 		return 0;
-	if (!order->joiner.limit)
-		set_limit(order);
 	if (take_step(order, call))
 		return -1;
 	if (order->joiner.full)

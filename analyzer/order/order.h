@@ -82,6 +82,7 @@ struct order {
 	int64_t given_up;    /* the call from which on the order is not followed; 0: none */
 	/* The last stepped call: by reason, what it is ordered after that ended last. */
 	struct order_state needs[ORDER_REASONS];
+	unsigned needed;            /* of these those that there are, a bit each */
 	int node;                   /* the last stepped call became a node of the graph */
 	struct order_epoch epoch;   /* its operation; seq 0: it submitted none */
 	struct order_clock *now;    /* what that is ordered after ... */

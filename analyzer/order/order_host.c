@@ -129,9 +129,7 @@ static int finish_join(struct order *order, struct order_thread *thread)
 		state.own = thread->last.own;
 		state.own.seq = order_next(order);
 		order_keep(&thread->last, state);
-		for (int i = 0; i < ORDER_REASONS; i++)
-			order->needs[i] = ORDER_NOTHING;
-		order->node = 0;
+		order_begin_step(order);
 	}
 	order_end_thread(order, other);
 	return rc;

@@ -10,6 +10,9 @@
 
 #include "order_agents.h"
 
+/* Nothing is known of the stepped call. */
+void order_begin_step(struct order *order);
+
 /* The stepped call starts out knowing what state says. */
 void order_begin(struct order *order, const struct order_state *state);
 

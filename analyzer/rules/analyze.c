@@ -23,10 +23,15 @@
 #include "words.h"
 #include "work.h"
 
-/* Since when no part has been charged for the time. */
+/* Of so many calls of the walk one is timed, as the clock takes as long as a part of a call; a prime, as
+ * rows are written 64 at a time. */
+#define CALLS_A_SAMPLE 13
+
 struct stopwatch {
 	struct analysis_times *times; /* NULL: it is not taken */
-	double since;
+	struct analysis_times *into;  /* times, those of samples, or NULL: at present none is */
+	struct analysis_times samples;
+	double since; /* no part has been charged for the time */
 };
 
 /* What takes part in the walk over the run. */
@@ -49,7 +54,7 @@ static double seconds(void)
 }
 
 /* The time since the last part is this one's, a member of struct analysis_times. */
-#define CHARGE(watch, part) ((watch)->times ? charge(watch, &(watch)->times->part) : (void)0)
+#define CHARGE(watch, part) ((watch)->into ? charge(watch, &(watch)->into->part) : (void)0)
 
 static void charge(struct stopwatch *watch, double *part)
 {
@@ -57,6 +62,32 @@ static void charge(struct stopwatch *watch, double *part)
 
 	*part += now - watch->since;
 	watch->since = now;
+}
+
+static void begin_sample(struct stopwatch *watch, int64_t call)
+{
+	if (!watch->times || call % CALLS_A_SAMPLE)
+		return;
+	watch->into = &watch->samples;
+	watch->since = seconds();
+}
+
+/* The parts of the walk share its time as those of its samples do. */
+static void share_walk(struct stopwatch *watch, double began)
+{
+	struct analysis_times *samples = &watch->samples, *times = watch->times;
+	double sum = samples->order + samples->evidence + samples->fences + samples->write;
+	double by;
+
+	watch->into = times;
+	if (!times)
+		return;
+	watch->since = seconds();
+	by = sum > 0 ? (watch->since - began) / sum : 0;
+	times->order += sum > 0 ? samples->order * by : watch->since - began;
+	times->evidence += samples->evidence * by;
+	times->fences += samples->fences * by;
+	times->write += samples->write * by;
 }
 
 static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
@@ -98,10 +129,26 @@ static int see(void *arg, const struct walk_call *call)
 	struct analysis *analysis = arg;
 	int rc;
 
+	begin_sample(analysis->watch, call->id);
 	if (!analysis->order.given_up && see_in_order(analysis, call))
 		return -1;
 	rc = known_see(analysis->known, call);
 	CHARGE(analysis->watch, evidence);
+	analysis->watch->into = NULL;
+	return rc;
+}
+
+static int walk_the_run(struct db *db, struct analysis *analysis)
+{
+	struct stopwatch *watch = analysis->watch;
+	double began;
+	int rc;
+
+	CHARGE(watch, evidence);
+	began = watch->since;
+	watch->into = NULL;
+	rc = walk(db, see, analysis);
+	share_walk(watch, began);
 	return rc;
 }
 
@@ -119,7 +166,7 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO dependency", "iic");
 	if (analysis.waits && analysis.holds && analysis.known && analysis.hazards &&
 		analysis.edges)
-		rc = walk(db, see, &analysis) || rows_finish(analysis.edges) ||
+		rc = walk_the_run(db, &analysis) || rows_finish(analysis.edges) ||
 				waits_finish(analysis.waits) || hazards_finish(analysis.hazards) ||
 				waits_find_queue(db) || waits_store_use(analysis.waits) ||
 				order_loss_add(db, analysis.order.given_up) ||
@@ -212,7 +259,7 @@ static int conclude(struct db *db, struct stopwatch *watch)
 
 int analyze_timed(struct db *db, struct analysis_times *times)
 {
-	struct stopwatch watch = { times, seconds() };
+	struct stopwatch watch = { .times = times, .into = times, .since = seconds() };
 	int rc;
 
 	if (db_exec(db, "BEGIN IMMEDIATE"))
