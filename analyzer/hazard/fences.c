@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 
-/* Of an event, and of a stream, so many are remembered. */
-enum { RECORDS = 4, WAITS = 16 };
+#include "scope.h"
+
+/* Of an event, of a stream, and of the host's waits for one, so many are remembered. */
+enum { RECORDS = 4, WAITS = 16, HOST_WAITS = 4 };
 
 struct event_record {
 	int64_t call, stream; /* call 0: none */
@@ -16,13 +18,22 @@ struct recorded {
 };
 
 struct stream_wait {
-	int64_t call, event, stream;
+	int64_t call, event, stream, context;
 	struct event_record saw; /* call 0: the event was never recorded */
+};
+
+/* From call at on the host knew complete what had been submitted before call upto. */
+struct host_waits {
+	struct {
+		int64_t upto, at;
+	} last[HOST_WAITS]; /* a ring */
+	unsigned count;
 };
 
 struct waited {
 	struct stream_wait last[WAITS]; /* a ring */
 	unsigned count;
+	struct host_waits host;
 };
 
 static struct event_record last_record(const struct recorded *recorded)
@@ -62,15 +73,57 @@ static int note_wait(struct fences *fences, const struct order *order, const str
 	wait = (struct stream_wait){ .call = call->id,
 		.event = call->event,
 		.stream = call->stream,
+		.context = call->stream_context,
 		.saw = !saw.call && order_event_is_recorded(order, call->event) ? ELSEWHERE : saw };
 	waited->last[waited->count++ % WAITS] = wait;
 	note_recent(fences, &wait);
 	return 0;
 }
 
+static void add_host_wait(struct host_waits *waits, int64_t upto, int64_t at)
+{
+	unsigned next = waits->count++ % HOST_WAITS;
+
+	waits->last[next].upto = upto;
+	waits->last[next].at = at;
+}
+
+static int note_stream_wait(struct fences *fences, int64_t stream, int64_t upto, int64_t at)
+{
+	struct waited *waited =
+		stream ? idmap_need(&fences->streams, stream, sizeof(*waited)) : NULL;
+
+	if (waited)
+		add_host_wait(&waited->host, upto, at);
+	return !stream || waited ? 0 : -1;
+}
+
+/* The host waits, or asks and the answer is that all is done. */
+static int note_host_wait(struct fences *fences, const struct walk_call *call)
+{
+	enum scope scope = scope_asked(call);
+	struct host_waits *context;
+	struct event_record record;
+
+	if (scope == SCOPE_EVENT) {
+		record = last_record(idmap_get(&fences->events, call->event));
+		return note_stream_wait(fences, record.stream, record.call, call->id);
+	}
+	if (scope < SCOPE_CONTEXT)
+		return note_stream_wait(fences, call->stream, call->id, call->id);
+	context = idmap_need(&fences->contexts, call->context, sizeof(*context));
+	if (context)
+		add_host_wait(context, call->id, call->id);
+	return context ? 0 : -1;
+}
+
 int fences_see(struct fences *fences, const struct order *order, const struct walk_call *call)
 {
-	if (!call->event || !call->stream || call->result)
+	if (call->result)
+		return 0;
+	if (call_is_wait(call->kind) || kind_has(call->kind, K_POLLS))
+		return note_host_wait(fences, call);
+	if (!call->event || !call->stream)
 		return 0;
 	if (call->kind == KIND_EVENT_RECORD)
 		return note_record(fences, call);
@@ -91,12 +144,52 @@ static int was_replaced(const struct recorded *recorded, const struct stream_wai
 	return 0;
 }
 
+static int host_knew(const struct host_waits *waits, int64_t submitted, int64_t at)
+{
+	for (unsigned i = 0; waits && i < HOST_WAITS && i < waits->count; i++)
+		if (waits->last[i].upto >= submitted && waits->last[i].at < at)
+			return 1;
+	return 0;
+}
+
+/* earlier's stream waited for what the waiting stream recorded behind its wait. */
+static int came_back(const struct waited *waited, const struct stream_wait *wait,
+	const struct operation_point *earlier)
+{
+	for (unsigned i = 0; waited && i < WAITS && i < waited->count; i++) {
+		const struct stream_wait *back = &waited->last[i];
+
+		if (back->saw.stream == wait->stream && back->saw.call > wait->call &&
+			back->call < earlier->call)
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * The wait was for something else: before the operation was submitted the host knew complete what
+ * it waits for, or the operation itself comes after the wait.
+ */
+static int was_over(const struct fences *fences, const struct stream_wait *wait,
+	const struct operation_point *earlier)
+{
+	const struct waited *recording = idmap_get(&fences->streams, wait->saw.stream);
+	const struct waited *waiting = idmap_get(&fences->streams, wait->stream);
+
+	return wait->call < earlier->call &&
+		(host_knew(idmap_get(&fences->contexts, wait->context), wait->call,
+			 earlier->call) ||
+			(waiting && host_knew(&waiting->host, wait->call, earlier->call)) ||
+			(recording && host_knew(&recording->host, wait->saw.call, earlier->call)) ||
+			came_back(recording, wait, earlier));
+}
+
 /* A wait may come before the work that it was meant for, as its record does. */
 static const char *explain(const struct fences *fences, const struct stream_wait *wait,
 	const struct operation_point *earlier)
 {
 	if (wait->saw.call && wait->saw.stream == earlier->stream && wait->saw.call < earlier->call)
-		return "early-record";
+		return was_over(fences, wait, earlier) ? NULL : "early-record";
 	if (wait->call < earlier->call)
 		return NULL;
 	if (!wait->saw.call)
@@ -189,4 +282,5 @@ void fences_release(struct fences *fences)
 {
 	idmap_release(&fences->events, free);
 	idmap_release(&fences->streams, free);
+	idmap_release(&fences->contexts, free);
 }

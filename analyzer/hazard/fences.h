@@ -21,13 +21,14 @@ struct recent_wait {
 
 struct fences {
 	struct idmap events, streams;             /* struct recorded, struct waited */
+	struct idmap contexts;                    /* struct host_waits */
 	struct recent_wait recent[FENCES_RECENT]; /* a ring */
 	unsigned waits;
 };
 
 /*
- * A record of an event or a wait of a stream; others do nothing.  Captured calls have a struct
- * fences of their own.  order has stepped the call.  0, or -1 after a message.
+ * A record of an event, a wait of a stream or of the host; others do nothing.  Captured calls have
+ * a struct fences of their own.  order has stepped the call.  0, or -1 after a message.
  */
 int fences_see(struct fences *fences, const struct order *order, const struct walk_call *call);
 

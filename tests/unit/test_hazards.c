@@ -122,6 +122,44 @@ static void a_fence_that_does_not_order_is_explained(void **unused)
 	finish(&test, "missing-fence raw certain 1-3 late-fence");
 }
 
+/* A fence, the host's wait between, the event that the host waits for, and a pair without one. */
+static void a_round_after(int type, int which, const char *wanted)
+{
+	struct test test;
+	int64_t event;
+
+	begin(&test);
+	event = mini_event(&test.m);
+	record(&test, event, test.one);
+	wait_for(&test, event, test.two);
+	if (type == CALL_cuEventRecord) { /* the other way */
+		record(&test, mini_event(&test.m), test.two);
+		wait_for(&test, event + 1, test.one);
+	} else if (type) {
+		MINI_CALL(&test.m, .type = type, .at = test.t, .event = event,
+			.stream = which == 2 ? test.two
+				: which == 1 ? test.one
+					     : 0);
+		test.t += 10;
+	}
+	launch(&test, test.writer, test.one, 0);
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, wanted);
+}
+
+/* Such a fence belongs to what came before, and is not too early for what comes after. */
+static void a_fence_of_an_earlier_round_is_not_to_blame(void **unused)
+{
+	(void)unused;
+	a_round_after(0, 0, "missing-fence raw certain 3-4 early-record");
+	a_round_after(CALL_cuCtxSynchronize, 0, "missing-fence raw certain 4-5");
+	a_round_after(CALL_cuStreamSynchronize, 1, "missing-fence raw certain 4-5");
+	a_round_after(CALL_cuStreamSynchronize, 2, "missing-fence raw certain 4-5");
+	a_round_after(CALL_cuEventSynchronize, 0, "missing-fence raw certain 4-5");
+	a_round_after(CALL_cuEventQuery, 0, "missing-fence raw certain 4-5");
+	a_round_after(CALL_cuEventRecord, 0, "missing-fence raw certain 5-6");
+}
+
 static int64_t copy_by(struct test *test, int type, int direction, const char *src)
 {
 	int64_t call = MINI_CALL(&test->m, .type = type, .at = test->t, .stream = MINI_LEGACY,
@@ -544,6 +582,7 @@ int main(void)
 		cmocka_unit_test(a_count_that_is_read_while_it_is_made),
 		cmocka_unit_test(a_fence_orders),
 		cmocka_unit_test(a_fence_that_does_not_order_is_explained),
+		cmocka_unit_test(a_fence_of_an_earlier_round_is_not_to_blame),
 		cmocka_unit_test(what_was_taken_for_a_fence_is_said),
 		cmocka_unit_test(a_wait_in_a_third_stream_is_for_what_that_does),
 		cmocka_unit_test(a_call_without_its_stream_is_the_odd_one_out),
