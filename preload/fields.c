@@ -6,6 +6,7 @@
 
 #include "image_hash.h"
 #include "resolve.h"
+#include "shim.h"
 
 #define WORDS_OF(type) (sizeof(type) / sizeof(uint64_t))
 
@@ -299,6 +300,11 @@ uint64_t resource_array(const CUDA_RESOURCE_DESC *resource)
 	if (resource && resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
 		return (uint64_t)(uintptr_t)resource->res.mipmap.hMipmappedArray;
 	return 0;
+}
+
+uint64_t file_page(const void *address)
+{
+	return module_file_page((uintptr_t)address);
 }
 
 uint64_t name_hash(const char *name)

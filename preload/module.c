@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image_hash.h"
 #include "shim.h"
 #include "system.h"
 
@@ -54,7 +55,8 @@ static int is_known(uintptr_t address)
 struct mapping {
 	uintptr_t start, end;
 	uint64_t offset;
-	int executable, readable, writable;
+	int executable, readable, writable, shared;
+	const char *file; /* its device and inode, as written */
 	const char *path;
 };
 
@@ -72,7 +74,9 @@ static int parse_mapping(char *line, struct mapping *map)
 	map->readable = at[0] == 'r';
 	map->writable = at[1] == 'w';
 	map->executable = at[2] == 'x';
+	map->shared = at[3] == 's';
 	map->offset = strtoull(at + 5, &at, 16);
+	map->file = at;
 	map->path = strchr(at, '/');
 	return 0;
 }
@@ -152,6 +156,7 @@ struct search {
 	uintptr_t address;
 	uintptr_t start, end;       /* of the mapping of a file that address lies in; 0: none */
 	struct module_place *place; /* NULL, or where to write what is known of it */
+	uint64_t file_page;
 };
 
 /* The first mapping of the file that map is of, zeros if it has none. */
@@ -181,6 +186,20 @@ static void find_mapping(struct search *search, const struct mapping *map)
 		return;
 	search->start = map->start;
 	search->end = map->end;
+}
+
+/* Of private mappings the pages are the process's own once they were written. */
+static void find_file_page(struct search *search, const struct mapping *map)
+{
+	uint64_t page = (map->offset + search->address - map->start) / 4096;
+	size_t length = strspn(map->file, " 0123456789abcdef:");
+
+	if (search->address < map->start || search->address >= map->end || !map->shared)
+		return;
+	while (length && map->file[length - 1] == ' ')
+		length--;
+	search->file_page = image_hash(map->file, length) << FILE_PAGE_BITS |
+		(page & ((UINT64_C(1) << FILE_PAGE_BITS) - 1));
 }
 
 /* What the program may write to need not be what the file has. */
@@ -318,4 +337,14 @@ void module_bounds(uintptr_t address, uintptr_t *start, uintptr_t *end)
 	*start = search.start;
 	*end = search.end;
 	errno = saved;
+}
+
+uint64_t module_file_page(uintptr_t address)
+{
+	struct search search = { .address = address };
+	int saved = errno;
+
+	read_maps(find_file_page, &search);
+	errno = saved;
+	return search.file_page;
 }

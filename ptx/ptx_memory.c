@@ -304,6 +304,27 @@ static int touch_object(struct ptx_frame *frame, const struct ptx_state *state,
 	return ptx_claim_object(frame, &object, is_texture ? PTX_TEXTURE : PTX_SURFACE, direction);
 }
 
+/*
+ * multimem.st.f32 [to], r; multimem.red.add.f32 [to], r; multimem.ld_reduce.add.f32 r, [from]: of
+ * the memory behind a multicast address, each of several (PTX ISA).
+ */
+static int touch_multicast(struct ptx_frame *frame, const struct ptx_state *state,
+	const struct ptx_instruction *in, const struct ptx_operand *operand,
+	const struct ptx_operand *address)
+{
+	uint32_t bytes = in->vector * in->type.bytes;
+
+	if (!address || in->modifiers & MODIFIER_ASYNC) {
+		ptx_doubt(frame->walk, "an instruction that is not understood");
+		return 0;
+	}
+	if (in->modifiers & MODIFIER_LOAD)
+		return touch_global(frame, state, address, in->space,
+			vector_of(in, operand) * in->type.bytes, PTX_LOAD);
+	return touch_global(frame, state, address, in->space, bytes,
+		in->modifiers & MODIFIER_STORE ? PTX_STORE : PTX_ATOMIC);
+}
+
 int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruction)
 {
 	const struct ptx_instruction *in = &frame->function->instruction[instruction];
@@ -319,6 +340,7 @@ int ptx_touch(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruc
 	case OP_SURED:
 		return touch_object(frame, state, in, address);
 	case OP_MULTIMEM:
+		return touch_multicast(frame, state, in, operand, address);
 	case OP_DISCARD:
 		ptx_doubt(frame->walk, "an instruction that is not understood");
 		return 0;

@@ -270,7 +270,9 @@ enum call_trait {
 	X(new_exec) \
 	X(birth) /* number of a thread in its process, as they were made */ \
 	X(image) /* hash of RECORD_IMAGE or RECORD_IMAGE_FILE; 0: not recorded */ \
-	X(name)  /* image_hash() of a variable's name; 0: not recorded */
+	X(name)  /* image_hash() of a variable's name; 0: not recorded */ \
+	X(memory) \
+	X(offset) /* bytes into that physical memory, which has a handle */
 
 enum field_kind {
 #define X(field) FIELD_##field,
@@ -280,6 +282,9 @@ enum field_kind {
 };
 
 _Static_assert(FIELD_KIND_COUNT <= 64, "readers keep a bit per field kind");
+
+/* FIELD_handle of memory that is registered: the page in its file, below a hash of that. */
+#define FILE_PAGE_BITS 40
 
 /* FIELD_type of cuGraphNodeSetEnabled; value says whether the node is. */
 #define NODE_ENABLED 0x10000

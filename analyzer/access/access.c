@@ -74,10 +74,44 @@ static void move(struct memory_access *access, int64_t by)
 	access->start = add_bytes(access->start, by);
 }
 
+/* Through the addresses of one allocation another one's memory is used, or may be. */
+static int add_twin(struct access_reader *reader, struct accesses *accesses,
+	const struct memory_access *access, const struct run_twin *twin)
+{
+	const struct run_allocation *row = run_allocation(reader->run, twin->allocation);
+	const struct run_allocation *other = run_allocation(reader->run, twin->other);
+	struct memory_access there = *access;
+
+	there.allocation = twin->other;
+	if (twin->is_known) {
+		move(&there, add_bytes(add_bytes(other->address, twin->shift), -row->address));
+		return access_add(accesses, &there, other->address, other->span);
+	}
+	there.low = INT64_MIN;
+	there.high = INT64_MAX;
+	there.stride_count = there.sure = there.exact = 0;
+	there.alias = 1;
+	return access_add(accesses, &there, other->address, other->span);
+}
+
+static int add_twins(struct access_reader *reader, struct accesses *accesses,
+	const struct memory_access *access, uint32_t allocation)
+{
+	const struct run_twin *end, *twin = run_twins(reader->run, allocation, &end);
+
+	for (; twin < end; twin++)
+		if (add_twin(reader, accesses, access, twin))
+			return -1;
+	return 0;
+}
+
 static int add_within(struct access_reader *reader, struct accesses *accesses,
 	struct memory_access *access, uint32_t allocation)
 {
 	const struct run_allocation *row = run_allocation(reader->run, allocation);
+
+	if (row->has_twins && add_twins(reader, accesses, access, allocation))
+		return -1;
 
 	/* By the memory, whatever the addresses: memory that is mapped twice, or piece by piece. */
 	if (row->same) {

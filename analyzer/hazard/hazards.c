@@ -116,7 +116,7 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 	const struct operation_point *earlier = &past->by, *later = &hazards->now;
 	enum confidence confidence = CONFIDENCE_POSSIBLE;
 
-	if (conflict->evidence == EVIDENCE_NONE)
+	if (conflict->evidence == EVIDENCE_NONE || past->access.alias || access->alias)
 		return CONFIDENCE_POSSIBLE;
 	if (conflict->overlap == OVERLAP_SURE)
 		confidence = CONFIDENCE_CERTAIN;

@@ -49,7 +49,7 @@ static int is_of_interest(struct operations *operations, const struct walk_call 
 
 	for (; (operand = run_cursor_at(&operations->operands, call->id));
 		operations->operands.at++)
-		wanted |= usage_is_shared(usage, run_memory(operations->run, operand->allocation));
+		wanted |= usage_is_shared_through(usage, operand->allocation);
 	return wanted;
 }
 

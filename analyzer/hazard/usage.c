@@ -52,7 +52,7 @@ struct shared *usage_need(const struct usage *usage, struct idmap *map, int64_t 
 }
 
 /* An allocation is used in a call's stream; a call without one makes a node of a graph. */
-static void note_use(struct usage *usage, uint32_t id, uint32_t user, int early)
+static void note_one(struct usage *usage, uint32_t id, uint32_t user, int early)
 {
 	const struct run *run = usage->run;
 	const struct run_call *call = run_call(run, user);
@@ -68,6 +68,32 @@ static void note_use(struct usage *usage, uint32_t id, uint32_t user, int early)
 		run_allocation(run, id)->kind == ALLOCATION_GRAPH)
 		use->is_shared = 1;
 	note_stream(use, run, call->stream);
+}
+
+/* Likewise, with what is used through its addresses. */
+static void note_use(struct usage *usage, uint32_t id, uint32_t user, int early)
+{
+	const struct run_twin *end, *twin;
+
+	note_one(usage, id, user, early);
+	if (!run_allocation(usage->run, id)->has_twins)
+		return;
+	for (twin = run_twins(usage->run, id, &end); twin < end; twin++)
+		note_one(usage, twin->other, user, early);
+}
+
+int usage_is_shared_through(const struct usage *usage, uint32_t allocation)
+{
+	const struct run_twin *end, *twin;
+
+	if (usage_is_shared(usage, run_memory(usage->run, allocation)))
+		return 1;
+	if (!run_allocation(usage->run, allocation)->has_twins)
+		return 0;
+	for (twin = run_twins(usage->run, allocation, &end); twin < end; twin++)
+		if (usage_is_shared(usage, twin->other))
+			return 1;
+	return 0;
 }
 
 /* What streams allocate and free they use. */

@@ -44,6 +44,9 @@ static inline int usage_is_shared(const struct usage *usage, int64_t allocation)
 		usage->use[allocation].is_shared;
 }
 
+/* So is its memory, or what is used through its addresses. */
+int usage_is_shared_through(const struct usage *usage, uint32_t allocation);
+
 /* That of an allocation, made if there is none; NULL when out of memory. */
 struct shared *usage_need(const struct usage *usage, struct idmap *map, int64_t allocation);
 

@@ -58,6 +58,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_EXTENT] = "INSERT INTO extent VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[INSERT_SHAPE] = "INSERT INTO shape VALUES (?,?,?,?,?,?)",
 	[INSERT_ALIAS] = "INSERT INTO alias VALUES (?,?,?)",
+	[INSERT_TWIN] = "INSERT INTO twin VALUES (?,?,?)",
 	[INSERT_ARRAY] = "INSERT INTO array VALUES (?,?,?,?,?,?)",
 	[INSERT_TEXTURE] =
 		"INSERT INTO texture "
@@ -212,6 +213,7 @@ static void release_process(struct loaded_process *p)
 	map_release(&p->known_first);
 	map_release(&p->opened);
 	ranges_release(&p->reserved);
+	loader_release_twins(p);
 	map_release(&p->levels);
 	map_release(&p->level_numbers);
 	lives_release(&p->functions);

@@ -271,7 +271,8 @@ static int note_mapping(struct resolving *r, uint32_t number)
 	if (!known.row && map_set(&p->known_first, (uint64_t)life->row, life->handle))
 		return -1;
 	return map_set(&p->known_by, life->handle, (uint64_t)(known.row ? known.row : life->row)) ||
-			map_set(&p->known_at, life->handle, (uint64_t)known.shift)
+			map_set(&p->known_at, life->handle, (uint64_t)known.shift) ||
+			loader_join_mapping(r->loader, r->call, life)
 		? -1
 		: 0;
 }
@@ -301,11 +302,26 @@ static int note_unmapping(struct resolving *r, uint32_t life)
 		: 0;
 }
 
+/* A handle of memory that is mapped at an address. */
+static int retain_handle(struct resolving *r)
+{
+	uint32_t life = ranges_find(&r->p->live_memory, r->call->fields.value[FIELD_ptr]);
+
+	if (!life ||
+		loader_allocation_kind(&r->p->allocations.life[life - 1])->made_by != KIND_MEM_MAP)
+		return 0;
+	return map_set(&r->p->mapped, r->call->fields.value[FIELD_handle], life);
+}
+
 /* What has a size is new; what is retained or imported may be known. */
 static int forget_handle(struct resolving *r)
 {
+	if (r->call->kind == KIND_MEM_BIND)
+		return loader_bind_multicast(r->loader, r->call);
+	if (r->call->kind == KIND_MEM_IMPORT && loader_note_handle(r->loader, r->call))
+		return -1;
 	if (HAS(&r->call->fields, bytes) && !r->call->fields.value[FIELD_bytes])
-		return 0;
+		return r->call->failed ? 0 : retain_handle(r);
 	return r->call->failed ? 0 : map_set(&r->p->mapped, r->call->fields.value[FIELD_handle], 0);
 }
 
@@ -354,6 +370,9 @@ static int allocate(struct resolving *r, size_t kind)
 	p->allocations.life[life - 1].context = r->call->context;
 	if (r->call->kind == KIND_MEM_MAP && note_mapping(r, life))
 		return -1;
+	if (r->call->kind == KIND_REGISTER_HOST &&
+		loader_join_pages(r->loader, r->call, &p->allocations.life[life - 1]))
+		return -1;
 	return ranges_add(&p->live_memory, address, bytes, r->call->exit, life);
 }
 
@@ -394,6 +413,8 @@ static int resolve_memory(struct resolving *r)
 	for (size_t i = 0; i < sizeof(allocation_kinds) / sizeof(*allocation_kinds); i++)
 		if (allocation_kinds[i].made_by == kind)
 			return allocate(r, i);
+	if (r->call->kind == KIND_IPC_EXPORT && HAS(&r->call->fields, handle))
+		return loader_note_handle(r->loader, r->call);
 	if (kind_family(r->call->kind) == FAMILY_mapping && HAS(&r->call->fields, handle))
 		return forget_handle(r);
 	if (kind_family(r->call->kind) == FAMILY_mapping && !kind_has(r->call->kind, K_RELEASES))

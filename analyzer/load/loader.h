@@ -163,6 +163,7 @@ enum loader_insert {
 	INSERT_EXTENT,
 	INSERT_SHAPE,
 	INSERT_ALIAS,
+	INSERT_TWIN,
 	INSERT_ARRAY,
 	INSERT_TEXTURE,
 	UPDATE_TEXTURE,
@@ -228,6 +229,7 @@ struct loaded_process {
 	struct map known_first;   /* row of such an allocation -> its address */
 	struct map opened;        /* address of another process's memory -> how often */
 	struct ranges reserved;   /* addresses, each of one cuMemAddressReserve */
+	struct twins *twins;      /* load_twins.c; NULL: none yet */
 	struct map levels;        /* array that is a part of another one -> that one */
 	struct map level_numbers; /* the same -> which part */
 	struct graphs *graphs;    /* load_graph.c; NULL: none yet */
@@ -286,6 +288,19 @@ int loader_resolve(struct loader *loader, struct loaded_call *call);
  */
 int loader_resolve_context(struct loader *loader, struct loaded_call *call);
 int loader_end_context(struct loader *loader, const struct loaded_call *call);
+
+/*
+ * Memory that is used through other addresses (load_twins.c): a multicast object is bound; a handle
+ * came in, or went out; physical memory was mapped; host memory was registered.  Calls that failed
+ * do nothing.  0, or -1 after a message.
+ */
+int loader_bind_multicast(struct loader *loader, const struct loaded_call *call);
+int loader_note_handle(struct loader *loader, const struct loaded_call *call);
+int loader_join_mapping(struct loader *loader, const struct loaded_call *call,
+	const struct life *life);
+int loader_join_pages(struct loader *loader, const struct loaded_call *call,
+	const struct life *life);
+void loader_release_twins(struct loaded_process *p);
 
 /*
  * Arrays are allocations whose bytes have places of their own (schema.sql, table array).  Each of

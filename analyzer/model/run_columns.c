@@ -72,6 +72,7 @@ void run_close(struct run *run)
 	free(run->kernel);
 	free(run->device);
 	free(run->shape);
+	free(run->twin);
 	free(run);
 }
 
@@ -197,6 +198,25 @@ int64_t run_object(const struct run *run, int64_t call, enum object_role role)
 		if (row->role == role)
 			return row->object;
 	return 0;
+}
+
+const struct run_twin *run_twins(const struct run *run, uint32_t allocation,
+	const struct run_twin **end)
+{
+	size_t low = 0, high = run->twin_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (run->twin[middle].allocation < allocation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (high < run->twin_count && run->twin[high].allocation == allocation)
+		high++;
+	*end = run->twin + high;
+	return run->twin + low;
 }
 
 static uint32_t allocation_at(const struct run *run, uint64_t number)

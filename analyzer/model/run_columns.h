@@ -99,10 +99,18 @@ struct run_allocation {
 	int64_t address, bytes;
 	uint32_t created, freed; /* calls */
 	uint16_t kind;           /* enum allocation_memory */
-	uint16_t has_parts;      /* 1: others are parts of it, which may outlive it */
+	uint8_t has_parts;       /* 1: others are parts of it, which may outlive it */
+	uint8_t has_twins;       /* 1: through its addresses others are used, too */
 	uint32_t same; /* the allocation that it is a part of, mapped again or behind, 0: none */
 	int64_t shift; /* its first byte in that */
 	int64_t span;  /* bytes, those of its parts included */
+};
+
+/* What is used through its addresses, too: other's bytes from shift on, or some of them, if any. */
+struct run_twin {
+	uint32_t allocation, other;
+	int64_t shift;
+	int is_known; /* 0: whether it is, is not */
 };
 
 struct run_stream {
@@ -239,6 +247,8 @@ struct run {
 	struct run_kernel *kernel;
 	struct run_device *device; /* not by id */
 	struct run_shape *shape;
+	struct run_twin *twin; /* in order of allocation */
+	size_t twin_count;
 	size_t where_count, stream_count, context_count, thread_count, kernel_count, shape_count;
 	size_t device_count;
 	struct map gaps; /* processes of which calls were lost: table loss */
@@ -359,6 +369,10 @@ static inline uint32_t run_memory(const struct run *run, uint32_t allocation)
 
 	return same ? same : allocation;
 }
+
+/* The twins of an allocation, up to *end. */
+const struct run_twin *run_twins(const struct run *run, uint32_t allocation,
+	const struct run_twin **end);
 
 /* When it returned or ended, RUN_NEVER: it did not. */
 int64_t run_long_end(const struct map *ends, int64_t id);

@@ -147,6 +147,33 @@ static int read_allocations(struct run *run, struct db *db)
 	return rc ? -1 : 0;
 }
 
+static int read_twins(struct run *run, struct db *db)
+{
+	struct run_allocation *all = (struct run_allocation *)run->allocations.rows;
+	struct run_reader reader;
+	int rc = run_reader_open(&reader, run, db, "twin",
+		"SELECT allocation, other, shift FROM twin ORDER BY allocation");
+
+	while (!rc && (rc = run_reader_next(&reader)) > 0) {
+		uint32_t id = run_reader_id(&reader, 0), other = run_reader_id(&reader, 1);
+		struct run_twin *more = array_room(run->twin, run->twin_count, sizeof(*more));
+
+		rc = more ? 0 : -1;
+		if (!more)
+			break;
+		run->twin = more;
+		if (id >= run->allocations.count || other >= run->allocations.count)
+			continue;
+		all[id].has_twins = 1;
+		more[run->twin_count++] = (struct run_twin){ .allocation = id,
+			.other = other,
+			.shift = sqlite3_column_int64(reader.rows, 2),
+			.is_known = sqlite3_column_type(reader.rows, 2) != SQLITE_NULL };
+	}
+	run_reader_close(&reader);
+	return rc;
+}
+
 static int read_devices(struct run *run, struct db *db)
 {
 	struct run_reader reader;
@@ -175,7 +202,8 @@ static int read_devices(struct run *run, struct db *db)
 int run_read_tables(struct run *run, struct db *db)
 {
 	return read_streams(run, db) || read_contexts(run, db) || read_threads(run, db) ||
-			run_read_code(run, db) || read_allocations(run, db) || read_devices(run, db)
+			run_read_code(run, db) || read_allocations(run, db) ||
+			read_twins(run, db) || read_devices(run, db)
 		? -1
 		: 0;
 }

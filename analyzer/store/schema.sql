@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 24; -- raised with every change below
+PRAGMA user_version = 25; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -134,6 +134,14 @@ CREATE TABLE alias ( -- an allocation that is the same memory as another one, or
 	same INTEGER NOT NULL REFERENCES allocation(id), -- the first one that cuMemMap made of the handle,
 	                                -- or of the addresses before it, in one reservation
 	shift INTEGER NOT NULL          -- from the first byte of that to its first byte
+);
+
+CREATE TABLE twin ( -- an allocation through whose addresses memory of another one is used, too: of a
+	                -- multicast object, of host pages that are mapped twice, of another process
+	allocation INTEGER NOT NULL REFERENCES allocation(id),
+	other INTEGER NOT NULL REFERENCES allocation(id),
+	shift INTEGER                   -- from the first byte of other to its first byte; NULL: whether
+	                                -- they are the same memory is not known
 );
 
 CREATE TABLE kernel ( -- a function as the driver knows it

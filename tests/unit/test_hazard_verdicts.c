@@ -154,6 +154,36 @@ static void memory_that_was_mapped_piece_by_piece_is_one(void **unused)
 	pieces(1, "");
 }
 
+/* A kernel stores by one address, and another one loads by another, so many bytes further on; both
+ * are the same memory, or (shift NULL) may be. */
+static void twins(const char *shift, int further, const char *wanted)
+{
+	struct test test;
+	int64_t call;
+
+	begin(&test);
+	mini_exec(&test.m,
+		"INSERT INTO allocation VALUES (%d, 1, %d, %d, 'mapped', NULL, NULL); "
+		"INSERT INTO twin VALUES (%d, %d, %s)",
+		MEMORY + 1, ADDRESS + 4 * BYTES, BYTES, MEMORY + 1, MEMORY, shift);
+	call = launch(&test, test.writer, test.one, 4 * BYTES);
+	mini_exec(&test.m, "UPDATE operand SET allocation = %d WHERE call = %lld", MEMORY + 1,
+		(long long)call);
+	launch(&test, test.reader, test.two, further);
+	finish(&test, wanted);
+}
+
+static void memory_at_other_addresses_is_known_or_possible(void **unused)
+{
+	(void)unused;
+	twins("0", 0, "missing-fence raw certain 1-2");
+	twins("0", BYTES / 2, "");
+	twins("32768", BYTES / 2, "missing-fence raw certain 1-2");
+	twins("-32768", 0, "");
+	twins("NULL", 0, "missing-fence raw possible 1-2");
+	twins("NULL", BYTES / 2, "missing-fence raw possible 1-2");
+}
+
 /* The driver orders a pool's memory behind its free: each life has a history of its own. */
 static void memory_of_a_pool_is_handed_out_in_order(void **unused)
 {
@@ -347,6 +377,7 @@ int main(void)
 		cmocka_unit_test(the_same_value_twice_is_none),
 		cmocka_unit_test(pieces_of_one_allocation_conflict_by_bytes),
 		cmocka_unit_test(memory_that_was_mapped_piece_by_piece_is_one),
+		cmocka_unit_test(memory_at_other_addresses_is_known_or_possible),
 		cmocka_unit_test(memory_of_a_pool_is_handed_out_in_order),
 		cmocka_unit_test(a_pair_launched_programmatically_has_its_own_order),
 		cmocka_unit_test(a_kernel_that_begins_early_waits_on_the_device),

@@ -58,7 +58,12 @@ static void memory_is_known_by_its_first_mapping(void **state)
 	/* What is retained or imported is that which it was. */
 	expect(RESERVE(10, 0x10000000, a) MAP(11, 0x10000000, 0x1)
 			"call cuMemRetainAllocationHandle enter=120 duration=1 context=1 | "
-			"handle=0x1 bytes=0x0 device=-1\n" MAP(14, 0x10800000, 0x1),
+			"handle=0x1 bytes=0x0 device=-1 ptr=0x0\n" MAP(14, 0x10800000, 0x1),
+		aliases, "2:1+0");
+	/* The address says which, if the handle does not. */
+	expect(RESERVE(10, 0x10000000, a) MAP(11, 0x10000000, 0x1)
+			"call cuMemRetainAllocationHandle enter=120 duration=1 context=1 | "
+			"handle=0x7 bytes=0x0 device=-1 ptr=0x10000000\n" MAP(14, 0x10800000, 0x7),
 		aliases, "2:1+0");
 }
 
@@ -80,15 +85,86 @@ static void pages_are_registered_once(void **state)
 {
 	(void)state;
 	expect("call cuMemHostRegister_v2 enter=100 duration=1 context=1 | ptr=0x1000 "
-	       "bytes=0x2000 flags=0x0\n"
+	       "bytes=0x2000 flags=0x0 handle=0x0\n"
 	       "call cuMemHostRegister_v2 enter=110 duration=1 result=712 context=1 | ptr=0x1000 "
-	       "bytes=0x1000 flags=0x0\n"
+	       "bytes=0x1000 flags=0x0 handle=0x0\n"
 	       "call cuMemHostUnregister enter=120 duration=1 context=1 | ptr=0x1000\n"
 	       "call cuMemHostRegister_v2 enter=130 duration=1 context=1 | ptr=0x1000 "
-	       "bytes=0x1000 flags=0x0\n",
+	       "bytes=0x1000 flags=0x0 handle=0x0\n",
 		"SELECT memory || ' ' || bytes || ' ' || created || '-' || ifnull(freed, '') "
 		"FROM allocation ORDER BY id",
 		"registered 8192 1-3 registered 4096 4-");
+}
+
+static const char twins[] =
+	"SELECT ifnull(group_concat(allocation || ':' || other || "
+	"ifnull('+' || (shift / 0x1000), '?'), ' '), '') FROM twin ORDER BY allocation, other";
+
+#define UNREGISTER(at, address) \
+	"call cuMemHostUnregister enter=" #at "0 duration=1 context=1 | ptr=" #address "\n"
+/* The handle says which pages of which file they are. */
+#define REGISTER(at, address, file, page) \
+	"call cuMemHostRegister_v2 enter=" #at "0 duration=1 context=1 | ptr=" #address \
+	" bytes=0x2000 flags=0x0 handle=0x" #file "00000000" #page "\n"
+
+static void pages_of_a_file_are_registered_at_several_addresses(void **state)
+{
+	(void)state;
+	/* The second and the third page, those, and others. */
+	expect(REGISTER(10, 0x10000, 77, 01) REGISTER(11, 0x20000, 77, 02) REGISTER(12, 0x30000, 77,
+		       01) REGISTER(13, 0x40000, 77, 09) REGISTER(14, 0x50000, 78, 01),
+		twins, "2:1+1 3:1+0 3:2+-1");
+	expect(REGISTER(10, 0x10000, 77, 01) UNREGISTER(11, 0x10000) REGISTER(12, 0x30000, 77, 01),
+		twins, "");
+}
+
+#define MULTICAST(at, handle) \
+	"call cuMulticastCreate enter=" #at "0 duration=1 context=1 | handle=" #handle \
+	" bytes=0x200000 device=-1\n"
+#define BIND(at, handle, into, memory_handle, from) \
+	"call cuMulticastBindMem enter=" #at "0 duration=1 context=1 | handle=" #handle \
+	" value=" #into " memory=" #memory_handle " offset=" #from " bytes=0x200000\n"
+
+static void a_multicast_object_is_all_that_is_bound_to_it(void **state)
+{
+	static const char wanted[] = "3:1+0 3:2+16";
+
+	(void)state;
+	expect(MULTICAST(10, 0x9) MAP(11, 0x10000000, 0x1) MAP(12, 0x20000000, 0x2) BIND(13, 0x9,
+		       0x0, 0x1, 0x0) BIND(14, 0x9, 0x0, 0x2, 0x10000) MAP(15, 0x30000000, 0x9),
+		twins, wanted);
+	/* Bound once it is mapped. */
+	expect(MULTICAST(10, 0x9) MAP(11, 0x10000000, 0x1) MAP(12, 0x20000000, 0x2)
+			MAP(13, 0x30000000, 0x9) BIND(14, 0x9, 0x0, 0x1, 0x0)
+				BIND(15, 0x9, 0x0, 0x2, 0x10000),
+		twins, wanted);
+	/* The memory is mapped last. */
+	expect(MULTICAST(10, 0x9) BIND(11, 0x9, 0x1000, 0x1, 0x0) MAP(12, 0x30000000, 0x9)
+			MAP(13, 0x10000000, 0x1),
+		twins, "1:2+-1");
+	/* By its address, from the second page on. */
+	expect(MULTICAST(10, 0x9) MAP(11, 0x10000000, 0x1)
+			"call cuMulticastBindAddr enter=120 duration=1 context=1 | "
+			"ptr=0x10001000 handle=0x9 value=0x0 bytes=0x1000\n"
+		MAP(13, 0x30000000, 0x9),
+		twins, "2:1+1");
+}
+
+#define IMPORT(at, handle) \
+	"call cuMemImportFromShareableHandle enter=" #at \
+	"0 duration=1 context=1 | handle=" #handle " bytes=0x0 device=-1\n"
+
+/* Of what comes in twice it is not known that it is the same, nor of what the process gave out. */
+static void memory_of_others_may_be_any_of_theirs(void **state)
+{
+	(void)state;
+	expect(IMPORT(10, 0x1) IMPORT(11, 0x2) MAP(12, 0x10000000, 0x1) MAP(13, 0x20000000, 0x2)
+			MAP(14, 0x30000000, 0x3),
+		twins, "2:1?");
+	expect(IMPORT(10, 0x1)
+			"call cuMemExportToShareableHandle enter=110 duration=1 context=1 | "
+			"handle=0x2\n" MAP(12, 0x10000000, 0x2) MAP(13, 0x20000000, 0x1),
+		twins, "2:1?");
 }
 
 /* Those of a library have a name and a size, as those of a module. */
@@ -110,6 +186,9 @@ int main(void)
 		cmocka_unit_test(memory_is_known_by_its_first_mapping),
 		cmocka_unit_test(memory_of_others_is_there_until_closed_as_often_as_opened),
 		cmocka_unit_test(pages_are_registered_once),
+		cmocka_unit_test(pages_of_a_file_are_registered_at_several_addresses),
+		cmocka_unit_test(a_multicast_object_is_all_that_is_bound_to_it),
+		cmocka_unit_test(memory_of_others_may_be_any_of_theirs),
 		cmocka_unit_test(a_managed_variable_is_memory_with_a_name),
 	};
 

@@ -322,6 +322,18 @@ static void test_asynchronous_copies_read_what_they_copy(void **unused)
 		"0 load 0..16384\n");
 }
 
+static void test_multicast_addresses_are_read_and_written(void **unused)
+{
+	check(KERNEL(ADDRESS "multimem.ld_reduce.relaxed.sys.global.add.f32 %f1, [%rd4];\n"
+			     "multimem.st.relaxed.sys.global.f32 [%rd5], %f1;\n"),
+		"0 load 0..4096\n8 store 0..4096\n");
+	check(KERNEL(ADDRESS "multimem.red.relaxed.sys.global.add.f32 [%rd5], %f1;\n"),
+		"8 atomic 0..4096\n");
+	check(KERNEL(ADDRESS "multimem.cp.async.bulk.bulk_group.global.shared::cta "
+			     "[%rd5], [%r4], 16;\n"),
+		"incomplete: an instruction that is not understood\n");
+}
+
 static void test_shared_memory_is_nobody_elses(void **unused)
 {
 	check(KERNEL(".shared .align 4 .b8 tile[4096]; mov.u64 %rd8, tile;\n"
@@ -639,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_functions_are_not_believed),
 		cmocka_unit_test(test_a_guarded_access_is_bounded_by_its_guard),
 		cmocka_unit_test(test_asynchronous_copies_read_what_they_copy),
+		cmocka_unit_test(test_multicast_addresses_are_read_and_written),
 		cmocka_unit_test(test_shared_memory_is_nobody_elses),
 		cmocka_unit_test(test_a_difference_of_pointers_is_a_number),
 		cmocka_unit_test(test_backwards_is_the_same_range),

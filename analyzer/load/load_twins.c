@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that is used through other addresses than its own, beside what is mapped twice: rows of
+ * table twin.  Through those of a multicast object stores reach all memory that is bound to it, and
+ * loads read it (PTX ISA, "multimem").  Host pages that are mapped twice and registered twice are
+ * known by their file.  Memory that comes in by a handle of another process may be any that this
+ * one has from others, or has given out, and is as large.
+ */
+#include "loader.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+
+#define HAS(fields, kind) ((fields)->present & 1ull << FIELD_##kind)
+
+/* Few programs have any of these; each is compared with those before. */
+#define TWINS_LIMIT 1024
+
+#define PAGE UINT64_C(4096)
+
+/* What is mapped of a handle, or registered. */
+struct mapped {
+	uint64_t key;    /* the handle, or a file */
+	uint64_t offset; /* in the file */
+	uint64_t address, bytes;
+	int64_t row; /* as struct life.row */
+};
+
+/* Memory that is bound to a multicast object: by its handle, or by an allocation. */
+struct bound {
+	uint64_t multicast, memory;
+	int64_t row;   /* 0: that of the first mapping of memory */
+	int64_t shift; /* from the first byte of that to the first one of the object */
+};
+
+struct list {
+	struct mapped *item;
+	size_t count;
+};
+
+struct twins {
+	struct list outside,
+		pages; /* mappings of handles that came in; registered pages of files */
+	struct bound *bound;
+	size_t bound_count;
+	struct map came; /* handles: CAME_ */
+};
+
+enum { CAME_IN = 1, CAME_MULTICAST, CAME_OUT };
+
+static struct twins *twins_of(struct loaded_process *p)
+{
+	if (!p->twins)
+		p->twins = calloc(1, sizeof(*p->twins));
+	return p->twins;
+}
+
+static int is_alive(const struct loaded_process *p, const struct mapped *mapped)
+{
+	uint32_t life = ranges_find(&p->live_memory, mapped->address);
+
+	return life && p->allocations.life[life - 1].row == mapped->row;
+}
+
+static int add_mapped(struct list *list, const struct mapped *mapped)
+{
+	struct mapped *more;
+
+	if (list->count == TWINS_LIMIT)
+		return 0;
+	more = array_room(list->item, list->count, sizeof(*more));
+	if (!more)
+		return -1;
+	list->item = more;
+	more[list->count++] = *mapped;
+	return 0;
+}
+
+static int write_twin(struct loader *loader, int64_t row, int64_t other, int64_t shift)
+{
+	return db_run(loader->insert[INSERT_TWIN], "iiI", loader->allocation + row,
+		loader->allocation + other, shift);
+}
+
+/* --- multicast objects --- */
+
+/* Of a mapping of the object and memory that is bound to it, once it is mapped itself. */
+static int write_bound(struct loader *loader, const struct mapped *mapped,
+	const struct bound *bound)
+{
+	struct loaded_process *p = &loader->p;
+	uint32_t first = (uint32_t)map_get(&p->mapped, bound->memory, 0);
+	uint64_t address = first ? p->allocations.life[first - 1].handle : 0;
+
+	if (mapped->key != bound->multicast)
+		return 0;
+	if (bound->row)
+		return write_twin(loader, mapped->row, bound->row, bound->shift);
+	if (!first)
+		return 0;
+	return write_twin(loader, mapped->row, (int64_t)map_get(&p->known_by, address, 0),
+		bound->shift + (int64_t)map_get(&p->known_at, address, 0));
+}
+
+/* Of all mappings of it that there are. */
+static int write_bound_all(struct loader *loader, const struct bound *bound)
+{
+	const struct list *outside = &loader->p.twins->outside;
+
+	for (size_t i = 0; i < outside->count; i++)
+		if (is_alive(&loader->p, &outside->item[i]) &&
+			write_bound(loader, &outside->item[i], bound))
+			return -1;
+	return 0;
+}
+
+int loader_bind_multicast(struct loader *loader, const struct loaded_call *call)
+{
+	const struct call_fields *fields = &call->fields;
+	struct loaded_process *p = &loader->p;
+	struct twins *twins = call->failed ? NULL : twins_of(p);
+	struct bound bound = { .multicast = fields->value[FIELD_handle],
+		.memory = fields->value[FIELD_memory],
+		.shift = (int64_t)(fields->value[FIELD_offset] - fields->value[FIELD_value]) };
+	uint32_t life = ranges_find(&p->live_memory, fields->value[FIELD_ptr]);
+	struct bound *more;
+
+	if (!twins)
+		return call->failed ? 0 : -1;
+	if (twins->bound_count == TWINS_LIMIT || (!bound.memory && !life))
+		return 0;
+	if (!bound.memory) {
+		uint64_t address = p->allocations.life[life - 1].handle;
+
+		bound.row = (int64_t)map_get(&p->known_by, address,
+			(uint64_t)p->allocations.life[life - 1].row);
+		bound.shift += (int64_t)(fields->value[FIELD_ptr] - address +
+			map_get(&p->known_at, address, 0));
+	}
+	more = array_room(twins->bound, twins->bound_count, sizeof(*more));
+	if (!more)
+		return -1;
+	twins->bound = more;
+	more[twins->bound_count++] = bound;
+	return write_bound_all(loader, &bound);
+}
+
+/* --- handles that come in or go out --- */
+
+int loader_note_handle(struct loader *loader, const struct loaded_call *call)
+{
+	const struct call_fields *fields = &call->fields;
+	struct twins *twins = call->failed ? NULL : twins_of(&loader->p);
+	int came = call->kind != KIND_MEM_IMPORT ? CAME_OUT
+		: fields->value[FIELD_bytes]     ? CAME_MULTICAST
+						 : CAME_IN;
+
+	if (!twins)
+		return call->failed ? 0 : -1;
+	return map_set(&twins->came, fields->value[FIELD_handle], (uint64_t)came);
+}
+
+static int is_multicast(const struct twins *twins, uint64_t handle)
+{
+	for (size_t i = 0; i < twins->bound_count; i++)
+		if (twins->bound[i].multicast == handle)
+			return 1;
+	return map_get(&twins->came, handle, 0) == CAME_MULTICAST;
+}
+
+/* Two handles may stand for one piece of memory: of two that came in, or one that went out. */
+static int may_be_same(const struct twins *twins, const struct mapped *one,
+	const struct mapped *other)
+{
+	uint64_t came = map_get(&twins->came, one->key, 0);
+	uint64_t other_came = map_get(&twins->came, other->key, 0);
+
+	return one->key != other->key && one->bytes == other->bytes && came && other_came &&
+		(came == CAME_IN || other_came == CAME_IN) && !is_multicast(twins, one->key) &&
+		!is_multicast(twins, other->key);
+}
+
+static int write_possible(struct loader *loader, const struct mapped *mapped,
+	const struct mapped *other)
+{
+	struct loaded_process *p = &loader->p;
+
+	return is_alive(p, other) && may_be_same(p->twins, mapped, other)
+		? write_twin(loader, mapped->row,
+			  (int64_t)map_get(&p->known_by, other->address, (uint64_t)other->row),
+			  DB_NULL)
+		: 0;
+}
+
+int loader_join_mapping(struct loader *loader, const struct loaded_call *call,
+	const struct life *life)
+{
+	struct loaded_process *p = &loader->p;
+	struct twins *twins = p->twins;
+	struct mapped mapped = { .key = call->fields.value[FIELD_handle],
+		.address = life->handle,
+		.bytes = life->value,
+		.row = life->row };
+
+	if (!twins)
+		return 0;
+	for (size_t i = 0; i < twins->bound_count; i++) {
+		const struct bound *bound = &twins->bound[i];
+
+		if (write_bound(loader, &mapped, bound) ||
+			(mapped.key && bound->memory == mapped.key &&
+				write_bound_all(loader, bound)))
+			return -1;
+	}
+	for (size_t i = 0; i < twins->outside.count; i++)
+		if (write_possible(loader, &mapped, &twins->outside.item[i]))
+			return -1;
+	return map_get(&twins->came, mapped.key, 0) ? add_mapped(&twins->outside, &mapped) : 0;
+}
+
+/* --- registered host memory --- */
+
+int loader_join_pages(struct loader *loader, const struct loaded_call *call,
+	const struct life *life)
+{
+	uint64_t pages = call->fields.value[FIELD_handle];
+	struct twins *twins = pages && !call->failed ? twins_of(&loader->p) : NULL;
+	struct mapped mapped = { .key = pages >> FILE_PAGE_BITS,
+		.offset = (pages & ((UINT64_C(1) << FILE_PAGE_BITS) - 1)) * PAGE +
+			life->handle % PAGE,
+		.address = life->handle,
+		.bytes = life->value,
+		.row = life->row };
+
+	if (!twins)
+		return pages && !call->failed ? -1 : 0;
+	for (size_t i = 0; i < twins->pages.count; i++) {
+		const struct mapped *other = &twins->pages.item[i];
+
+		if (other->key == mapped.key && mapped.offset < other->offset + other->bytes &&
+			other->offset < mapped.offset + mapped.bytes &&
+			is_alive(&loader->p, other) &&
+			write_twin(loader, mapped.row, other->row,
+				(int64_t)(mapped.offset - other->offset)))
+			return -1;
+	}
+	return add_mapped(&twins->pages, &mapped);
+}
+
+void loader_release_twins(struct loaded_process *p)
+{
+	if (!p->twins)
+		return;
+	free(p->twins->outside.item);
+	free(p->twins->pages.item);
+	free(p->twins->bound);
+	map_release(&p->twins->came);
+	free(p->twins);
+}
