@@ -60,6 +60,7 @@ void hazards_free(struct hazards *hazards)
 	idmap_release(&hazards->graphs, free);
 	hazards_release_graph_memory(hazards);
 	map_release(&hazards->told);
+	map_release(&hazards->waited);
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);
 	library_calls_release(&hazards->library);
@@ -248,6 +249,14 @@ static int host_was_told(const struct hazards *hazards, const struct operation_p
 		map_get(&hazards->told, (uint64_t)earlier->stream, 0) > (uint64_t)earlier->enter;
 }
 
+/* The last call between the two that waited as a side effect, 0: none did. */
+static int64_t find_via(const struct hazards *hazards, const struct operation_point *earlier)
+{
+	int64_t last = (int64_t)map_get(&hazards->waited, (uint64_t)hazards->process, 0);
+
+	return last > earlier->call ? last : 0;
+}
+
 static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict,
 	enum order_strength strength)
 {
@@ -271,6 +280,12 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 	if (strength == ORDER_INCIDENTAL && host_was_told(hazards, &past->by))
 		strength = ORDER_ASSUMED;
 	hazard.rule = rule_of(looking, past, strength);
+	if (hazard.rule == ACCIDENTAL_ORDER) {
+		hazard.via = find_via(hazards, &past->by);
+		/* The pool handed out memory again behind its free: the driver sees to that. */
+		if (!hazard.via)
+			return 0;
+	}
 	if (strength != ORDER_ASSUMED && !past->by.maybe && !hazards->now.maybe)
 		hazard.confidence = confidence_of(hazards, past, access, conflict);
 	if (hazard.confidence > CONFIDENCE_POSSIBLE) {
@@ -397,6 +412,9 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 		return -1;
 	if (hazards_note_outside(hazards, call))
 		return -1;
+	if (order->needs[ORDER_INCIDENT].call &&
+		map_set(&hazards->waited, (uint64_t)call->process, (uint64_t)call->id))
+		return -1;
 	hazards->order = order;
 	order_reaches_begin(&hazards->reaches);
 	hazards->process = call->process;
@@ -414,8 +432,8 @@ int hazards_finish(struct hazards *hazards)
 {
 	sqlite3_stmt *insert = db_prepare(hazards->db,
 		"INSERT INTO hazard (process, rule, kind, confidence, call, other_call, "
-		"allocation, low, high, gap, why, launch, count, evidence, other_evidence) "
-		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+		"allocation, low, high, gap, why, launch, count, via, evidence, other_evidence) "
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	int rc = insert ? 0 : -1;
 
 	for (size_t i = 0; i < hazards->count && !rc; i++) {
@@ -423,13 +441,14 @@ int hazards_finish(struct hazards *hazards)
 		const struct operation_point *earlier = &hazard->earlier, *later = &hazard->later;
 		int timed = earlier->end != WALK_NEVER && later->start != WALK_NEVER;
 
-		rc = db_run(insert, "isssiiiiiIsIiss", hazard->process,
+		rc = db_run(insert, "isssiiiiiIsIiIss", hazard->process,
 			rules_of_hazards[hazard->rule], orders[hazard->order],
 			confidences[hazard->confidence], later->call, earlier->call,
 			hazard->allocation, hazard->low, hazard->high,
 			timed ? later->start - earlier->end : DB_NULL, hazard->why,
 			hazard->launch ? hazard->launch : DB_NULL, hazard->count,
-			evidences[hazard->evidence[0]], evidences[hazard->evidence[1]]);
+			hazard->via ? hazard->via : DB_NULL, evidences[hazard->evidence[0]],
+			evidences[hazard->evidence[1]]);
 	}
 	sqlite3_finalize(insert);
 	return rc;

@@ -25,6 +25,7 @@ struct hazard {
 	enum access_evidence evidence[2]; /* of the later one, of the earlier one */
 	int64_t launch; /* the first of the graph whose nodes they are, 0: of none */
 	int64_t count;  /* launches of it */
+	int64_t via;    /* the call that happened to wait between them, 0: none did */
 	enum hazard_rule rule;
 	enum access_order order;
 	enum confidence confidence;
@@ -58,6 +59,7 @@ struct hazards {
 	struct idmap graph_memory;  /* executable -> struct graph_memory */
 	struct map graph_addresses; /* of such memory -> allocation, 0: it was freed */
 	struct map told;            /* stream -> entry of its last host function's call */
+	struct map waited;          /* process -> its last call that waited as it need not have */
 	struct map scripted;        /* processes of which calls have frames of a script */
 	struct map outside;         /* streams that have waited for a value in memory */
 	struct library_calls library;

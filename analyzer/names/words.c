@@ -27,7 +27,8 @@ static const char operation_sql[] =
 	"SELECT t.kind, ifnull(" KERNEL_LABEL("k") ", (SELECT " KERNEL_LABEL("k2")
 	" FROM work o JOIN kernel k2 "
 	" ON k2.id = o.kernel WHERE o.call = c.id)), c.bytes, c.direction, s.kind, s.id, "
-	"s.cupti_id "
+	"s.cupti_id, (SELECT x.device FROM context x WHERE x.id = s.context AND EXISTS "
+	" (SELECT 1 FROM context y WHERE y.process = x.process AND y.device <> x.device)) "
 	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN kernel k ON k.id = c.kernel "
 	"LEFT JOIN stream s ON s.id = c.stream WHERE c.id = ?";
 
@@ -153,6 +154,8 @@ static struct what what_of(enum call_kind kind)
 	static const struct what of_family[FAMILY_COUNT] = {
 		[FAMILY_copy] = { "a copy between devices", 0, 0 },
 		[FAMILY_set] = { "a memset", 1, 0 },
+		[FAMILY_stream_allocation] = { "an allocation", 1, 0 },
+		[FAMILY_stream_free] = { "a free", 0, 0 },
 		[FAMILY_graph_launch] = { "a graph", 0, 0 },
 		[FAMILY_event] = { "an event record", 0, 1 },
 		[FAMILY_event_wait] = { "a wait for an event", 0, 1 },
@@ -204,6 +207,9 @@ static void say_where(sqlite3_stmt *q, const char *before, FILE *out)
 		print(out, "%sthe per-thread default stream", before);
 	else
 		print(out, "%sstream %lld", before, (long long)sqlite3_column_int64(q, number));
+	/* Streams of different devices may have the same number. */
+	if (sqlite3_column_type(q, 7) != SQLITE_NULL)
+		print(out, " of device %d", sqlite3_column_int(q, 7));
 }
 
 int words_operation(struct words *words, int64_t call, FILE *out)

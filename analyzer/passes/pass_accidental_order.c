@@ -18,7 +18,10 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	fputs(" needs ", out);
 	if (words_operation(words, worst->other_call, out))
 		return -1;
-	fputs(", and only a call that happened to wait keeps them in order", out);
+	fputs(", and only ", out);
+	if (words_call(words, worst->via, out) || words_place(words, worst->via, out))
+		return -1;
+	fputs(", which happened to wait, keeps them in order", out);
 	return 0;
 }
 

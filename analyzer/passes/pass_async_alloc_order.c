@@ -12,10 +12,15 @@ static int run(const struct pass_input *input, struct findings *findings)
 
 static int say(struct words *words, const struct instance *worst, FILE *out)
 {
-	if (words_call(words, worst->call, out))
+	fputs("nothing orders ", out);
+	if (pass_say_operation(words, worst, worst->call, out))
 		return -1;
-	fputs(" uses or frees memory in no order with ", out);
-	return words_call(words, worst->other_call, out);
+	fputs(" after ", out);
+	if (pass_say_operation(words, worst, worst->other_call, out))
+		return -1;
+	fputs(", which use the same memory", out);
+	pass_say_reason(worst, out);
+	return 0;
 }
 
 const struct pass pass_async_alloc_order = { .run = run, .say = say, .fix = pass_fix_hazard };

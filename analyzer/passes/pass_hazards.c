@@ -9,7 +9,7 @@
 
 static const char hazards_sql[] =
 	"SELECT h.process, h.call, h.other_call, h.confidence, h.kind, h.why, h.count, h.launch,"
-	" h.id FROM hazard h WHERE h.rule = ? ORDER BY h.id";
+	" h.id, h.via FROM hazard h WHERE h.rule = ? ORDER BY h.id";
 
 /* How a pair is said: what the later operation does with what the earlier one did. */
 static const struct pair {
@@ -25,23 +25,24 @@ static const struct reason {
 	const char *why, *text;
 } reasons[] = {
 	{ "unrecorded-event", "the event that its stream waits for was never recorded" },
-	{ "early-record", "the event that its stream waits for is recorded before that" },
-	{ "stale-event", "the event that its stream waits for was recorded again elsewhere" },
-	{ "late-fence", "the wait for it comes after" },
+	{ "early-record", "the event that its stream waits for was recorded before that" },
+	{ "stale-event",
+		"the event that its stream waits for was recorded again in another stream" },
+	{ "late-fence", "its stream waits for the event only after it" },
 	{ "wrong-stream", "the stream that records the event is the one that waits for it" },
-	{ "third-stream", "another stream, which has no use for it, waits for the event" },
+	{ "third-stream", "another stream, which does not use the memory, waits for the event" },
 	{ "no-stream",
-		"one of the two was given no stream, unlike other work of its thread and on this "
+		"one of the two names no stream, unlike other work of its thread and on this "
 		"memory" },
 	{ "reused-block",
-		"the memory's own stream uses it again, as of an allocator's block that was freed, "
+		"the memory's own stream uses it again, as an allocator's block that was freed, "
 		"and does not wait for other streams" },
 	{ "early-launch",
-		"it may begin before that has ended, and does not wait on the device "
-		"(cudaGridDependencySynchronize)" },
-	{ "early-return", "the copy goes on when its call has returned" },
+		"it may begin before the earlier one has ended, and does not call "
+		"cudaGridDependencySynchronize" },
+	{ "early-return", "the copy may still be in progress when its call returns" },
 	{ "legacy-stream",
-		"the legacy default stream does not wait for non-blocking ones, nor they "
+		"the legacy default stream does not wait for non-blocking streams, nor they "
 		"for it" },
 };
 
@@ -92,6 +93,7 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 			.count = sqlite3_column_int64(q, 6),
 			.launch = sqlite3_column_int64(q, 7),
 			.hazard = sqlite3_column_int64(q, 8),
+			.via = sqlite3_column_int64(q, 9),
 			.kind = find_pair(db_text(q, 4))->kind,
 			.why = reason ? reason->why : NULL };
 
@@ -106,25 +108,31 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 	return step;
 }
 
-static int say_operation(struct words *words, const struct instance *worst, int64_t call, FILE *out)
+int pass_say_operation(struct words *words, const struct instance *worst, int64_t call, FILE *out)
 {
 	return worst->launch ? words_node(words, call, out) : words_operation(words, call, out);
+}
+
+void pass_say_reason(const struct instance *worst, FILE *out)
+{
+	const struct reason *reason = find_reason(worst->why);
+
+	if (reason)
+		print(out, ": %s", reason->text);
 }
 
 int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out)
 {
 	const struct pair *pair = find_pair(worst->kind);
-	const struct reason *reason = find_reason(worst->why);
 
-	if (say_operation(words, worst, worst->call, out))
+	if (pass_say_operation(words, worst, worst->call, out))
 		return -1;
 	print(out, " %s what ", pair->verb);
-	if (say_operation(words, worst, worst->other_call, out))
+	if (pass_say_operation(words, worst, worst->other_call, out))
 		return -1;
 	print(out, " %s, and %s orders them", pair->other,
 		worst->launch ? "in their graph no edge" : "nothing");
-	if (reason)
-		print(out, ": %s", reason->text);
+	pass_say_reason(worst, out);
 	return 0;
 }
 
@@ -161,8 +169,8 @@ static const struct mend {
 	{ "unrecorded-event", "record the event that is waited for", NULL },
 	{ "early-record", "record the event", NULL },
 	{ "stale-event", "record an event of its own", NULL },
-	{ "late-fence", NULL, ", not behind it" },
-	{ "third-stream", NULL, ", not the stream that does" },
+	{ "late-fence", NULL, ", not after it" },
+	{ "third-stream", NULL, ", in place of the stream that does now" },
 	{ NULL, "record an event", NULL },
 };
 
@@ -260,7 +268,7 @@ int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out
 	if (captured < 0 || !captured)
 		return captured ? -1 : say_add_edge(words, worst, out);
 	if (worst->launch)
-		fputs("while they are captured, ", out);
+		fputs("during capture, ", out);
 	if (mend->record && say_record(words, worst, mend, out))
 		return -1;
 	fputs("let ", out);

@@ -13,6 +13,10 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 /* "kernel 'b' on stream 14 reads what kernel 'a' on stream 13 writes, and nothing orders them" */
 int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out);
 
+/* Its parts: "kernel 'a' on stream 13"; ": " and what is wrong with the fence that is there. */
+int pass_say_operation(struct words *words, const struct instance *worst, int64_t call, FILE *out);
+void pass_say_reason(const struct instance *worst, FILE *out);
+
 /* "record an event on stream 13 after `a` (x.cu:31), let stream 14 wait for it before `b`
  * (x.cu:44)", or which edge a graph lacks. */
 int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out);

@@ -205,11 +205,16 @@ static void print_times(sqlite3_stmt *row, int column, FILE *out)
 		print(out, ", %s device delay", format_duration(time, delayed));
 }
 
+/* What is in no order costs none. */
+static int costs_time(sqlite3_stmt *row, int column)
+{
+	return sqlite3_column_int64(row, column + 1) || sqlite3_column_int64(row, column + 2);
+}
+
 void report_print_cost(sqlite3_stmt *row, int column, FILE *out)
 {
 	print_times(row, column, out);
-	/* What is in no order costs no time. */
-	if (!sqlite3_column_int64(row, column + 1) && !sqlite3_column_int64(row, column + 2))
+	if (!costs_time(row, column))
 		return;
 	fputs("; ", out);
 	report_print_saving(row, column + 3, out);
@@ -427,6 +432,20 @@ static int print_also(struct db *db, int64_t finding, FILE *out)
 	return step < 0 ? -1 : 0;
 }
 
+static int print_races(struct db *db, int64_t finding, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT message FROM finding_race WHERE finding = ? ORDER BY hazard");
+	int step = q && !db_bind(q, "i", finding) ? 0 : -1;
+
+	while (!step && (step = db_step(q)) > 0) {
+		print(out, "    race %s\n", db_text(q, 0));
+		step = 0;
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
 /* --- fences that are missing --- */
 
 /*
@@ -481,16 +500,13 @@ static void print_hazard(sqlite3_stmt *row, FILE *out)
 	char time[DURATION_SIZE];
 
 	print_memory(row, out);
-	print(out, "    know the later access from %s, the earlier one from %s\n",
+	print(out, "    seen the later access in %s, the earlier one in %s\n",
 		evidence_text(text(row, HAZARD_EVIDENCE)),
 		evidence_text(text(row, HAZARD_OTHER_EVIDENCE)));
 	if (sqlite3_column_type(row, HAZARD_GAP) == SQLITE_NULL)
 		return;
-	if (gap < 0)
-		fputs("    ran  before the earlier one had ended, in this run\n", out);
-	else
-		print(out, "    ran  %s after the earlier one had ended, in this run\n",
-			format_duration(time, gap));
+	print(out, "    time the later one began %s %s the earlier one ended, in this run\n",
+		format_duration(time, gap < 0 ? -gap : gap), gap < 0 ? "before" : "after");
 }
 
 static int print_fix(struct db *db, int64_t finding, const struct rule_info *rule, FILE *out)
@@ -523,12 +539,16 @@ static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_o
 		(long long)sqlite3_column_int64(row, COL_ID));
 	report_print_cost(row, COL_COST, out);
 	if (lines > 1)
-		print(out, ", if all %d lines are changed", lines);
+		print(out,
+			costs_time(row, COL_COST) ? ", if all %d lines are changed"
+						  : ", at %d lines",
+			lines);
 	fputc('\n', out);
 	if (print_places(db, row, options->finding ? 0 : MOST_PLACES, out) ||
 		print_also(db, sqlite3_column_int64(row, COL_ID), out))
 		return -1;
-	if (print_fix(db, sqlite3_column_int64(row, COL_ID), rule, out))
+	if (print_fix(db, sqlite3_column_int64(row, COL_ID), rule, out) ||
+		print_races(db, sqlite3_column_int64(row, COL_ID), out))
 		return -1;
 	if (rule && rule->link && *rule->link)
 		print(out, "    see  %s\n", rule->link);

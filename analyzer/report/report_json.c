@@ -44,6 +44,8 @@ static const char finding_sql[] =
 	"   (SELECT 1 FROM finding_place q JOIN site z ON z.id = q.site"
 	"    WHERE q.finding = f.id AND z.text IS s.text)"
 	"  ORDER BY b.call) s) AS \"also}\","
+	" (SELECT json_group_array(message) FROM (SELECT message FROM finding_race"
+	"  WHERE finding = f.id ORDER BY hazard)) AS \"races}\","
 	" rule_text(f.rule, 'advice') AS advice, rule_text(f.rule, 'link') AS link, f.fingerprint"
 	" FROM finding f LEFT JOIN site a ON a.id = f.site"
 	" LEFT JOIN site o ON o.id = f.other_site"

@@ -220,6 +220,7 @@ static const char prepare_sql[] =
 	"DELETE FROM dependency; DELETE FROM hold; DELETE FROM hazard; DELETE FROM kernel_use;"
 	"DELETE FROM wait; DELETE FROM wait_use; DELETE FROM known_wait;"
 	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
+	"DELETE FROM finding_race; "
 	"DELETE FROM loss WHERE reason IN ('" ORDER_LOSS "', '" HAZARD_LOSS "');"
 	"DELETE FROM replay;";
 /* clang-format on */

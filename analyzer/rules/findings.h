@@ -51,8 +51,8 @@ struct instance {
 	enum confidence confidence; /* 0: that of its rule */
 	int64_t least; /* instances at two lines, fewer of which are only possible; 0: any number */
 	int64_t count; /* so often; 0: once */
-	int64_t hazard, launch; /* row of table hazard, and its launch; 0: none */
-	const char *kind, *why; /* of table hazard, which outlive findings; NULL: none */
+	int64_t hazard, launch, via; /* row of table hazard, its launch and via; 0: none */
+	const char *kind, *why;      /* of table hazard, which outlive findings; NULL: none */
 	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
 	int masked;          /* findings set it: only mending others as well saves something */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings as rows of the tables finding, finding_place and finding_also. */
+/* Findings as rows of the tables finding, finding_place, finding_also and finding_race. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,9 +9,13 @@
 #include "places.h"
 #include "print.h"
 
+/* Pairs of lines that a finding says to be a race without its wait, and hazards looked at. */
+#define RACE_LIMIT 4
+#define ACCIDENT_LIMIT 10000
+
 struct finding_rows {
 	struct findings *findings;
-	sqlite3_stmt *finding, *place, *also;
+	sqlite3_stmt *finding, *place, *also, *accidents, *race;
 };
 
 static const char finding_sql[] =
@@ -26,6 +30,12 @@ static const char also_sql[] =
 	"INSERT INTO finding_also (finding, site, call) "
 	"VALUES ((SELECT max(id) FROM finding), ?, ?)";
 
+static const char accidents_sql[] =
+	"SELECT id, call, other_call, via FROM hazard WHERE via NOT NULL AND process = ?"
+	" AND confidence <> 'possible' ORDER BY id LIMIT ?";
+static const char race_sql[] =
+	"INSERT INTO finding_race VALUES ((SELECT max(id) FROM finding), ?, ?)";
+
 void finding_rows_close(struct finding_rows *rows)
 {
 	if (!rows)
@@ -33,6 +43,8 @@ void finding_rows_close(struct finding_rows *rows)
 	sqlite3_finalize(rows->finding);
 	sqlite3_finalize(rows->place);
 	sqlite3_finalize(rows->also);
+	sqlite3_finalize(rows->accidents);
+	sqlite3_finalize(rows->race);
 	free(rows);
 }
 
@@ -46,7 +58,9 @@ struct finding_rows *finding_rows_open(struct findings *findings)
 	rows->finding = db_prepare(findings->db, finding_sql);
 	rows->place = db_prepare(findings->db, place_sql);
 	rows->also = db_prepare(findings->db, also_sql);
-	if (rows->finding && rows->place && rows->also)
+	rows->accidents = db_prepare(findings->db, accidents_sql);
+	rows->race = db_prepare(findings->db, race_sql);
+	if (rows->finding && rows->place && rows->also && rows->accidents && rows->race)
 		return rows;
 	finding_rows_close(rows);
 	return NULL;
@@ -269,11 +283,102 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 	return rc;
 }
 
+/* --- what is in order only because the finding's calls wait --- */
+
+struct accident {
+	int64_t hazard, line, other_line;
+	struct instance pair;
+};
+
+/* The next one; 1, 0 at the end, -1 after a message. */
+static int next_accident(const struct finding_rows *rows, int64_t process,
+	struct accident *accident, int64_t *via)
+{
+	int step = db_step(rows->accidents);
+
+	if (step <= 0)
+		return step;
+	*accident = (struct accident){ .hazard = sqlite3_column_int64(rows->accidents, 0),
+		.pair = { .rule = RULE_accidental_order,
+			.process = process,
+			.call = sqlite3_column_int64(rows->accidents, 1),
+			.other_call = sqlite3_column_int64(rows->accidents, 2) } };
+	*via = sqlite3_column_int64(rows->accidents, 3);
+	accident->line = places_line(rows->findings->places, accident->pair.call);
+	accident->other_line = places_line(rows->findings->places, accident->pair.other_call);
+	return accident->line < 0 || accident->other_line < 0 ? -1 : 1;
+}
+
+/* 1: a line of the finding is that of the call. */
+static int is_at(const struct finding_rows *rows, const struct finding *finding, int64_t call)
+{
+	int64_t line = places_line(rows->findings->places, call);
+
+	if (line < 0)
+		return -1;
+	for (size_t i = 0; line && i < finding->count; i++)
+		if (finding->place[i]->line == line)
+			return 1;
+	return 0;
+}
+
+static int say_race(struct words *words, const struct instance *pair, FILE *out)
+{
+	if (words_operation(words, pair->call, out))
+		return -1;
+	fputs(" comes after ", out);
+	if (words_operation(words, pair->other_call, out))
+		return -1;
+	fputs(" only because this call waits: ", out);
+	return rules[pair->rule].pass->fix(words, pair, out);
+}
+
+static int write_race(const struct finding_rows *rows, const struct accident *accident)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int rc = out ? say_race(rows->findings->words, &accident->pair, out) : -1;
+
+	if (out && fclose(out))
+		rc = -1;
+	if (!rc)
+		rc = db_run(rows->race, "is", accident->hazard, text);
+	free(text);
+	return rc;
+}
+
+/* Who takes out a wait that nobody asked for also takes out the order that it happened to give. */
+static int write_races(const struct finding_rows *rows, const struct finding *finding)
+{
+	struct accident said[RACE_LIMIT], next;
+	int64_t via;
+	int count = 0, step;
+
+	if (rule_is_fence(finding->rule))
+		return 0;
+	step = db_bind(rows->accidents, "ii", finding->process, (int64_t)ACCIDENT_LIMIT) ? -1 : 1;
+	while (count < RACE_LIMIT && step > 0 &&
+		(step = next_accident(rows, finding->process, &next, &via)) > 0) {
+		int i = 0, at = is_at(rows, finding, via);
+
+		while (i < count &&
+			(said[i].line != next.line || said[i].other_line != next.other_line))
+			i++;
+		if (at < 0 || (at && i == count && write_race(rows, &next)))
+			step = -1;
+		else if (at && i == count)
+			said[count++] = next;
+	}
+	sqlite3_reset(rows->accidents);
+	return step < 0 ? -1 : 0;
+}
+
 int finding_rows_write(struct finding_rows *rows, const struct finding *finding)
 {
 	int rc = write_finding(rows, finding);
 
 	for (size_t i = 0; i < finding->count && !rc; i++)
 		rc = write_place(rows, finding, finding->place[i]);
-	return rc ? rc : write_also(rows, finding);
+	return rc || write_also(rows, finding) || write_races(rows, finding) ? -1 : 0;
 }

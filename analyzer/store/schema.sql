@@ -674,6 +674,7 @@ CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one wr
 	launch INTEGER REFERENCES call(id), -- the first launch of the graph whose nodes the two are: call
 	                                -- and other_call describe these then; NULL: of none
 	count INTEGER NOT NULL DEFAULT 1, -- launches of that graph; else 1
+	via INTEGER REFERENCES call(id), -- of an accidental order: the call that happened to wait
 	evidence TEXT NOT NULL,         -- what the access of the later one is known from: exact (the call
 	                                -- says it), or as of kernel_access
 	other_evidence TEXT NOT NULL    -- that of the earlier one
@@ -807,4 +808,11 @@ CREATE TABLE finding_also ( -- derived: where else to change the program for a f
 	site INTEGER NOT NULL REFERENCES site(id),
 	call INTEGER NOT NULL REFERENCES call(id), -- the first one there
 	PRIMARY KEY (finding, site)
+) WITHOUT ROWID;
+
+CREATE TABLE finding_race ( -- derived: a race that is left once a finding's calls do not wait any more
+	finding INTEGER NOT NULL REFERENCES finding(id),
+	hazard INTEGER NOT NULL REFERENCES hazard(id), -- a row of rule accidental-order
+	message TEXT NOT NULL,          -- the two operations, and the fence to add
+	PRIMARY KEY (finding, hazard)
 ) WITHOUT ROWID;

@@ -57,7 +57,7 @@ same "analyze and load do the same" "$(rows kept.db)" "$(rows again.db)"
 annotate "kernel *accumulate*" "1 reads"
 "$cufence" analyze again.db --annotations annotations
 has "without bytes: at most" "accumulate 8 load 0.. annotation at most" "$(rows again.db)"
-has "a finding names it" "know the later access from the annotation file" \
+has "a finding names it" "seen the later access in the annotation file" \
 	"$("$cufence" report --level possible again.db)"
 
 annotate "kernel other*" "0 reads"

@@ -529,7 +529,7 @@ static void the_edge_to_add_is_named(void **unused)
 					    "SELECT message || '; ' || fix FROM finding_place"),
 			captured
 				? "kernel 'load' reads what kernel 'store' writes, and in their "
-				  "graph no edge orders them; while they are captured, record an "
+				  "graph no edge orders them; during capture, record an "
 				  "event on stream 8 after `store` (mini.cu:7), let stream 8 wait "
 				  "for it before `load`"
 				: "kernel 'load' reads what kernel 'store' writes, and in their "

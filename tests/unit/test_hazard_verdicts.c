@@ -208,6 +208,29 @@ static void memory_of_a_pool_is_handed_out_in_order(void **unused)
 	finish(&test, "");
 }
 
+/* That happens to order what was before the free, too: nobody can take it away by a change. */
+static void the_order_of_a_pool_is_no_accident(void **unused)
+{
+	struct test test;
+	int64_t freed, made;
+
+	(void)unused;
+	begin(&test);
+	launch(&test, test.writer, test.one, 0);
+	freed = MINI_CALL(&test.m, .type = CALL_cuMemFreeAsync, .at = test.t, .stream = test.one,
+		.ptr = 4 * ADDRESS);
+	made = MINI_CALL(&test.m, .type = CALL_cuMemAllocAsync, .at = test.t + 110,
+		.stream = test.two, .ptr = 4 * ADDRESS);
+	mini_exec(&test.m,
+		"INSERT INTO allocation VALUES (%d, 1, %d, %d, 'async', NULL, %lld), "
+		"(%d, 1, %d, %d, 'async', %lld, NULL)",
+		MEMORY + 1, 4 * ADDRESS, BYTES, (long long)freed, MEMORY + 2, 4 * ADDRESS, BYTES,
+		(long long)made);
+	test.t += 120;
+	launch(&test, test.reader, test.two, 0);
+	finish(&test, "");
+}
+
 static void a_pair_launched_programmatically_has_its_own_order(void **unused)
 {
 	struct test test;
@@ -379,6 +402,7 @@ int main(void)
 		cmocka_unit_test(memory_that_was_mapped_piece_by_piece_is_one),
 		cmocka_unit_test(memory_at_other_addresses_is_known_or_possible),
 		cmocka_unit_test(memory_of_a_pool_is_handed_out_in_order),
+		cmocka_unit_test(the_order_of_a_pool_is_no_accident),
 		cmocka_unit_test(a_pair_launched_programmatically_has_its_own_order),
 		cmocka_unit_test(a_kernel_that_begins_early_waits_on_the_device),
 		cmocka_unit_test(a_kernel_that_does_not_wait_hands_on_no_order),

@@ -445,6 +445,37 @@ static void an_accident_is_sure_when_it_comes_twice(void **unused)
 	assert_string_equal(accidents(2, 1), "");
 }
 
+/* In each round a free waits for the writer; in the last one a reader elsewhere follows it. */
+static void the_wait_that_orders_says_so_at_its_fix(void **unused)
+{
+	struct test test;
+	int64_t reader, site;
+
+	(void)unused;
+	begin(&test);
+	reader = kernel(&test.m, "load", BYTES, 1);
+	site = mini_site(&test.m, "release", 30);
+	for (int i = 0; i < 6; i++) {
+		launch(&test, test.writer, test.one, 0);
+		MINI_CALL(&test.m, .type = CALL_cuMemFree_v2, .at = test.t, .ptr = 64, .site = site,
+			.until = test.t + 100);
+		test.t += 110;
+	}
+	launch(&test, reader, test.two, 0);
+	assert_int_equal(analyze(&test.m.db), 0);
+	assert_string_equal(mini_text(&test.m,
+				    "SELECT group_concat(f.rule || ': ' || r.message, '; ') "
+				    "FROM finding_race r JOIN finding f ON f.id = r.finding"),
+		"blocking-free: kernel 'load' on stream 9 comes after kernel 'store' on stream 8 "
+		"only because this call waits: record an event on stream 8 after `store`, let "
+		"stream 9 wait for it before `load`");
+	assert_string_equal(
+		mini_text(&test.m,
+			"SELECT confidence FROM finding WHERE rule = 'accidental-order'"),
+		"possible");
+	mini_release(&test.m);
+}
+
 static void fix(void (*between)(struct test *, int64_t event), int script, const char *wanted)
 {
 	struct test test;
@@ -506,8 +537,8 @@ static void the_fence_to_add_is_said_in_the_programs_calls(void **unused)
 		"before `load` (mini.cu:44); in PyTorch `stream 9`.wait_stream(`stream 8`), and "
 		"tensor.record_stream() where the memory is used");
 	fix(wait_in_a_third_stream, 0,
-		"let stream 9 wait for the event before `load` (mini.cu:44), not the stream that "
-		"does");
+		"let stream 9 wait for the event before `load` (mini.cu:44), in place of "
+		"the stream that does now");
 	fix(wait_for_nothing, 0,
 		"record the event that is waited for on stream 8 after `store` (mini.cu:31), let "
 		"stream 9 wait for it before `load` (mini.cu:44)");
@@ -592,6 +623,7 @@ int main(void)
 		cmocka_unit_test(a_host_function_orders_from_its_start_on),
 		cmocka_unit_test(once_is_a_finding),
 		cmocka_unit_test(an_accident_is_sure_when_it_comes_twice),
+		cmocka_unit_test(the_wait_that_orders_says_so_at_its_fix),
 		cmocka_unit_test(the_fence_to_add_is_said_in_the_programs_calls),
 		cmocka_unit_test(what_is_no_fence_is_not_mended_by_one),
 		cmocka_unit_test(launches_of_which_all_is_known_are_counted),
