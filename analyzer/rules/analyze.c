@@ -23,7 +23,7 @@
 #include "words.h"
 #include "work.h"
 
-/* Of so many calls of the walk one is timed, as the clock takes as long as a part of a call; a prime, as
+/* Of so many calls of the walk one is timed: the clock takes as long as a part of one.  A prime, as
  * rows are written 64 at a time. */
 #define CALLS_A_SAMPLE 13
 
