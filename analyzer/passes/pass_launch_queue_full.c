@@ -74,7 +74,7 @@ static int add_row(const struct run *run, struct findings *findings, const struc
 		.process = run_payload(run, run_call(run, held->wait->call))->process,
 		.call = partner,
 		.other_call = behind(run, partner),
-		.change = CHANGE_WAIT,
+		.change = CHANGE_WAIT | CHANGE_AHEAD,
 	};
 	int places = 0;
 

@@ -16,6 +16,9 @@ enum change {
 	CHANGE_ORDER = 1 << 1,
 	/* It is not made; for calls that submit nothing. */
 	CHANGE_CALL = 1 << 2,
+	/* Work that its thread gives to other streams, until it waits next, is submitted before
+	 * what keeps the call's stream busy. */
+	CHANGE_AHEAD = 1 << 3,
 };
 
 #endif

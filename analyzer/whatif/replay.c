@@ -33,88 +33,6 @@ uint32_t replay_step_of(const struct replay *replay, int64_t call)
 	return replay->step[by_call(replay, low)].call == call ? by_call(replay, low) : REPLAY_NONE;
 }
 
-/* --- what is changed --- */
-
-static uint64_t place_of(const struct replay_step *step)
-{
-	return (uint64_t)step->site << 8 | step->kind;
-}
-
-/*
- * Pinned memory is kept and used again and limits are set before the work: after the first time of
- * a place neither the call nor what it undoes takes time again.  Memory of the device may as well
- * be freed later, or in stream order, and code has to be loaded (or compiled) some time, and may be
- * unloaded at the end, so that of these only the wait is sure to go.
- */
-static void do_once(struct replay *replay, uint32_t number)
-{
-	const struct replay_step *step = &replay->step[number];
-
-	if (!kind_has(step->kind, K_ONCE) || step->act & STEP_FIRST)
-		return;
-	replay->change[number].once = 1;
-	if (step->maker != REPLAY_NONE)
-		replay->change[step->maker].once = 1;
-}
-
-/* All calls of the same kind from the place of a step. */
-static void change_place(struct replay *replay, uint32_t number, struct replay_change change)
-{
-	uint32_t at = (uint32_t)map_get(&replay->places, place_of(&replay->step[number]), number);
-
-	for (; at != REPLAY_NONE; at = replay->same_place[at]) {
-		unsigned bits = replay->change[at].bits;
-
-		if (change.bits & CHANGE_WAIT && replay->step[at].act & STEP_ONCE)
-			do_once(replay, at);
-
-		if (replay->change[at].still_needs == REPLAY_NONE) {
-			change.once = replay->change[at].once;
-			replay->change[at] = change;
-		}
-		replay->change[at].bits |= (uint8_t)bits;
-	}
-}
-
-void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t still_needs)
-{
-	uint32_t number = replay_step_of(replay, call);
-	struct replay_change change = { (uint8_t)bits, 0, REPLAY_NONE, REPLAY_NONE };
-	uint32_t needed = still_needs ? replay_step_of(replay, still_needs) : REPLAY_NONE;
-
-	if (number == REPLAY_NONE || !bits)
-		return;
-	replay->changed = 1;
-	if (bits & CHANGE_ORDER || replay->step[number].act & STEP_BECOMES_ASYNC)
-		replay->orders = 1;
-	if (bits & CHANGE_WAIT && replay_is_result(&replay->step[number]))
-		replay->results = 1;
-	if (needed != REPLAY_NONE)
-		change.only_stream = replay->step[needed].stream;
-	/* Once for a place, by the first of its calls; each has its own stream. */
-	if (!(bits & CHANGE_CALL) && replay->step[number].site &&
-		(replay->change[number].bits & bits) != bits)
-		change_place(replay, number, change);
-	replay->change[number].bits |= (uint8_t)bits;
-	if (needed != REPLAY_NONE || replay->change[number].still_needs == REPLAY_NONE)
-		replay->change[number].only_stream = change.only_stream;
-	if (needed != REPLAY_NONE)
-		replay->change[number].still_needs = needed;
-}
-
-static void forget_changes(struct replay *replay)
-{
-	for (size_t i = 0; i < replay->step_count; i++)
-		replay->change[i] = (struct replay_change){ 0, 0, REPLAY_NONE, REPLAY_NONE };
-}
-
-void replay_restore(struct replay *replay)
-{
-	if (replay->changed)
-		forget_changes(replay);
-	replay->changed = replay->orders = replay->results = 0;
-}
-
 static const struct replay_change *change_of(const struct replay *replay, uint32_t number)
 {
 	return &replay->change[number];
@@ -344,11 +262,10 @@ static int64_t return_of(const struct replay_step *step, const struct replay_cha
 	int64_t own = step->own;
 
 	/* Copies that do not wait are from and to pinned memory. */
-	if (change->bits & CHANGE_WAIT && step->act & STEP_STAGED && own > SUBMIT_NS)
-		own = SUBMIT_NS;
+	if (change->bits & CHANGE_WAIT && step->act & STEP_STAGED)
+		own = (own > SUBMIT_NS ? SUBMIT_NS : own) + step->pinning;
 	if (change->once)
 		own = 0;
-
 	return target == REPLAY_LONG_AGO ? entry + own : later(entry + own, target + step->lag);
 }
 
@@ -377,12 +294,28 @@ static int64_t finish_last_join(struct replay *replay, struct replay_thread *thr
 	return thread->now;
 }
 
-/* What the host saves, beside its own time, if the call is not made: not what was recorded. */
-static int64_t saved_without(const struct replay *replay, const struct replay_step *step)
+/*
+ * When the device gets the step's work that was submitted at entry.  What fills a stream's queue
+ * may come after the work of other streams.
+ */
+static int64_t submission(struct replay *replay, uint32_t number, int64_t entry)
 {
-	int64_t recording = replay->recording * (step->around ? 2 : 1);
+	const struct replay_step *step = &replay->step[number];
+	struct replay_thread *thread = &replay->thread[step->thread];
+	struct replay_stream *stream =
+		step->stream == REPLAY_NONE ? NULL : &replay->stream[step->stream];
 
-	return step->around - (step->around + step->own > recording ? recording : 0);
+	if (step->act & STEP_WAITS)
+		thread->ahead = REPLAY_NEVER;
+	if (!stream || !(step->act & STEP_SUBMITS))
+		return entry;
+	if (stream->tail <= entry)
+		stream->since = entry;
+	if (change_of(replay, number)->bits & CHANGE_AHEAD && stream->since < thread->ahead) {
+		thread->ahead = stream->since;
+		thread->ahead_of = step->stream;
+	}
+	return step->stream != thread->ahead_of && thread->ahead < entry ? thread->ahead : entry;
 }
 
 static void run_step(struct replay *replay, uint32_t number, enum replay_contention contention)
@@ -399,7 +332,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	*now += step->gap;
 	made = entry = *now;
 	if (change->bits & CHANGE_CALL) {
-		*now -= saved_without(replay, step);
+		*now -= step->around;
 		replay->end[number] = *now;
 		replay->times[number].held = 0;
 		return;
@@ -410,7 +343,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	if (step->act & STEP_WAITS_FIRST)
 		entry = return_of(step, change, entry, target) - step->own;
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
-		end = run_device(replay, number, entry, contention);
+		end = run_device(replay, number, submission(replay, number, entry), contention);
 	if (step->act & STEP_WAITS_OWN && !(change->bits & CHANGE_WAIT))
 		target = later(target, end);
 	if (step->act & STEP_MAKES_THREAD)
@@ -448,7 +381,7 @@ int64_t replay_run(struct replay *replay, enum replay_contention contention)
 static int link_places(struct replay *replay)
 {
 	for (size_t i = 0; i < replay->step_count; i++) {
-		uint64_t place = place_of(&replay->step[i]);
+		uint64_t place = replay_place(&replay->step[i]);
 
 		replay->same_place[i] = (uint32_t)map_get(&replay->places, place, REPLAY_NONE);
 		if (map_set(&replay->places, place, i))
@@ -511,7 +444,7 @@ static int prepare(struct replay *replay)
 	if (replay_sort(replay))
 		return -1;
 	measure(replay);
-	forget_changes(replay);
+	replay_forget_changes(replay);
 	if (!ROOM(replay->booking, replay->device_count * ENGINE_COUNT))
 		return -1;
 #undef ROOM

@@ -18,9 +18,12 @@ static void raise_to(int64_t *time, int64_t to)
 void replay_begin(struct replay *replay)
 {
 	for (size_t i = 0; i < replay->threads.count; i++)
-		replay->thread[i] = (struct replay_thread){ REPLAY_LONG_AGO, REPLAY_NONE };
+		replay->thread[i] = (struct replay_thread){ .now = REPLAY_LONG_AGO,
+			.ahead = REPLAY_NEVER,
+			.join = REPLAY_NONE };
 	for (size_t i = 0; i < replay->streams.count; i++)
-		replay->stream[i] = (struct replay_stream){ REPLAY_LONG_AGO, 0, 0 };
+		replay->stream[i] =
+			(struct replay_stream){ .tail = REPLAY_LONG_AGO, .since = REPLAY_LONG_AGO };
 	for (size_t i = 0; i < replay->aparts.count; i++)
 		replay->apart[i] = REPLAY_LONG_AGO;
 	for (size_t i = 0; i < replay->events.count; i++)

@@ -139,6 +139,21 @@ static int read_maker(struct loader *loader, struct replay *replay, struct repla
 	return rc < 0 ? -1 : 0;
 }
 
+/* Memory is pinned once, before its first copy. */
+static int read_pinning(struct loader *loader, const struct replay *replay,
+	struct replay_step *step)
+{
+	const struct run_payload *payload =
+		run_payload(loader->run, run_call(loader->run, step->call));
+	const int64_t what[] = { replay->process, ~payload->pageable };
+	uint64_t key = map_hash((const char *)what, sizeof(what));
+
+	if (!(step->act & STEP_STAGED) || !payload->pageable || map_get(&loader->firsts, key, 0))
+		return 0;
+	step->pinning = payload->bytes * PINNING_NS_PER_MIB >> 20;
+	return map_set(&loader->firsts, key, 1);
+}
+
 /* What the call around it takes more than it. */
 static int64_t time_around(const struct run *run, const struct run_call *call, int64_t id,
 	int64_t parent)
@@ -382,7 +397,7 @@ static int read_step(void *arg, const struct walk_call *call)
 		return 0;
 	name_objects(replay, call, &step);
 	read_around(loader, &step);
-	if (read_maker(loader, replay, &step))
+	if (read_maker(loader, replay, &step) || read_pinning(loader, replay, &step))
 		return -1;
 	read_hold(loader, replay, &step);
 	if (step.act & STEP_HAS_OP)
@@ -481,7 +496,7 @@ static void close_loader(struct loader *loader)
 
 static int read_machines(struct replays *replays, struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process");
+	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process");
 	struct pinned_copies pinned = { 0 };
 	int rc = q ? pinned_find(&pinned, db) : -1;
 
@@ -492,7 +507,6 @@ static int read_machines(struct replays *replays, struct db *db)
 		rc = 0;
 		if (!replay)
 			continue;
-		replay->recording = sqlite3_column_int(q, 1) ? 0 : RECORDING_NS;
 		replay->pinned = pinned_rate_of(&pinned, process);
 	}
 	pinned_release(&pinned);

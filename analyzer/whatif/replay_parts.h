@@ -3,8 +3,8 @@
  * How the parts of a replay work together, private to replay*.c: replay_load.c reads the run,
  * replay_order.c finds out in which order threads submitted what they did at the same time,
  * replay_host.c finds out how long host functions took and replay_learn.c what each call and
- * operation takes by itself, replay.c runs it, replay_clocks.c keeps the order as times,
- * replay_device.c the device's engines, replay_gain.c compares two runs.
+ * operation takes by itself, replay_change.c changes calls, replay.c runs it, replay_clocks.c keeps
+ * the order as times, replay_device.c the device's engines, replay_gain.c compares two runs.
  */
 #ifndef CUFENCE_REPLAY_PARTS_H
 #define CUFENCE_REPLAY_PARTS_H
@@ -20,6 +20,7 @@
 
 #define REPLAY_NONE UINT32_MAX
 #define REPLAY_LONG_AGO (INT64_MIN / 2) /* leaves room to add to */
+#define REPLAY_NEVER INT64_MAX
 
 /* What a call does in a replay; several may be true. */
 enum step_act {
@@ -58,6 +59,7 @@ struct replay_step {
 	int32_t around;       /* ns of the runtime call around it */
 	int32_t after_holder; /* from the end of a call of another thread that held it */
 	int64_t bytes;        /* of a staged copy */
+	int64_t pinning;      /* ns: memory that was not copied before would be pinned first */
 	float share;          /* of the device's threads that a kernel takes */
 	uint32_t thread, other_thread, stream, event, context, other_context, exec;
 	uint32_t apart;      /* where its stream's changed work of its thread goes */
@@ -97,12 +99,15 @@ struct replay_context {
 
 struct replay_thread {
 	int64_t now;
+	int64_t ahead;     /* other streams' work is submitted by then; REPLAY_NEVER: when it is */
+	uint32_t ahead_of; /* the stream that it is submitted before */
 	/* the step that waits for another thread's end, until the next */
 	uint32_t join;
 };
 
 struct replay_stream {
 	int64_t tail;
+	int64_t since; /* it has had work without a break since its submission */
 	int host_work; /* the last operation ran on the host */
 	int loose;     /* a wait for an event is gone: only memory counts */
 };
@@ -121,7 +126,6 @@ struct replay {
 	const char *refusal;
 	int64_t first, measured;
 	struct pinned_rate pinned;
-	int64_t recording; /* ns that a recorded call would not take otherwise */
 	struct replay_step *step;
 	size_t step_count;
 	uint32_t *by_call; /* by place in the run: the step; NULL: the same */
@@ -168,6 +172,14 @@ static inline int replay_is_result(const struct replay_step *step)
 {
 	return step->act & STEP_BECOMES_ASYNC && step->engine == ENGINE_D2H;
 }
+
+/* Calls of one kind at one site change together. */
+static inline uint64_t replay_place(const struct replay_step *step)
+{
+	return (uint64_t)step->site << 8 | step->kind;
+}
+
+void replay_forget_changes(struct replay *replay);
 
 /* The step of a call; REPLAY_NONE: it is none. */
 uint32_t replay_step_of(const struct replay *replay, int64_t call);

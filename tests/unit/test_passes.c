@@ -206,14 +206,15 @@ static void a_pageable_copy_that_the_next_work_needs_is_not(void **state)
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait WHERE kind = 'staged'"), 9);
 }
 
-/* 6.1 ms, and with 50 bytes a nanosecond 1.3 ms. */
+/* 6.1 ms, and with 50 bytes a nanosecond 1.3 ms; pinning 64 MiB takes 4 ms once. */
 static void a_pageable_copy_that_could_be_shorter_is_found(void **state)
 {
 	struct mini *m = *state;
 
 	uploads(m, 1, 1, 64);
 	assert_string_equal(mini_shown(m), "pageable-async-copy 9");
-	assert_in_range(mini_int(m, "SELECT saving FROM finding"), 10 * 4500000, 10 * 5000000);
+	assert_in_range(mini_int(m, "SELECT saving FROM finding"), 10 * 4500000 - 4000000,
+		10 * 5000000 - 4000000);
 }
 
 /* As fast as the run's own copies from pinned memory are: 20 bytes a nanosecond. */

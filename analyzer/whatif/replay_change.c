@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay_parts.h"
+
+/*
+ * Pinned memory is kept and used again and limits are set before the work: after the first time of
+ * a place neither the call nor what it undoes takes time again.  Memory of the device may as well
+ * be freed later, or in stream order, and code has to be loaded (or compiled) some time, and may be
+ * unloaded at the end, so that of these only the wait is sure to go.
+ */
+static void do_once(struct replay *replay, uint32_t number)
+{
+	const struct replay_step *step = &replay->step[number];
+
+	if (!kind_has(step->kind, K_ONCE) || step->act & STEP_FIRST)
+		return;
+	replay->change[number].once = 1;
+	if (step->maker != REPLAY_NONE)
+		replay->change[step->maker].once = 1;
+}
+
+/* All calls of the same kind from the place of a step. */
+static void change_place(struct replay *replay, uint32_t number, struct replay_change change)
+{
+	uint32_t at =
+		(uint32_t)map_get(&replay->places, replay_place(&replay->step[number]), number);
+
+	for (; at != REPLAY_NONE; at = replay->same_place[at]) {
+		unsigned bits = replay->change[at].bits;
+
+		if (change.bits & CHANGE_WAIT && replay->step[at].act & STEP_ONCE)
+			do_once(replay, at);
+
+		if (replay->change[at].still_needs == REPLAY_NONE) {
+			change.once = replay->change[at].once;
+			replay->change[at] = change;
+		}
+		replay->change[at].bits |= (uint8_t)bits;
+	}
+}
+
+void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t still_needs)
+{
+	uint32_t number = replay_step_of(replay, call);
+	struct replay_change change = { (uint8_t)bits, 0, REPLAY_NONE, REPLAY_NONE };
+	uint32_t needed = still_needs ? replay_step_of(replay, still_needs) : REPLAY_NONE;
+
+	if (number == REPLAY_NONE || !bits)
+		return;
+	replay->changed = 1;
+	if (bits & CHANGE_ORDER || replay->step[number].act & STEP_BECOMES_ASYNC)
+		replay->orders = 1;
+	if (bits & CHANGE_WAIT && replay_is_result(&replay->step[number]))
+		replay->results = 1;
+	if (needed != REPLAY_NONE)
+		change.only_stream = replay->step[needed].stream;
+	/* Once for a place, by the first of its calls; each has its own stream. */
+	if (!(bits & CHANGE_CALL) && replay->step[number].site &&
+		(replay->change[number].bits & bits) != bits)
+		change_place(replay, number, change);
+	replay->change[number].bits |= (uint8_t)bits;
+	if (needed != REPLAY_NONE || replay->change[number].still_needs == REPLAY_NONE)
+		replay->change[number].only_stream = change.only_stream;
+	if (needed != REPLAY_NONE)
+		replay->change[number].still_needs = needed;
+}
+
+void replay_forget_changes(struct replay *replay)
+{
+	for (size_t i = 0; i < replay->step_count; i++)
+		replay->change[i] = (struct replay_change){ 0, 0, REPLAY_NONE, REPLAY_NONE };
+}
+
+void replay_restore(struct replay *replay)
+{
+	if (replay->changed)
+		replay_forget_changes(replay);
+	replay->changed = replay->orders = replay->results = 0;
+}
