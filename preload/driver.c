@@ -72,6 +72,10 @@ static void read_attributes(struct call_frame *frame, const CUlaunchConfig *conf
 			if (value->programmaticStreamSerializationAllowed)
 				out->flags |= LAUNCH_PROGRAMMATIC;
 			break;
+		case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+			if (value->deviceUpdatableKernelNode.deviceUpdatable)
+				out->flags |= LAUNCH_UPDATABLE;
+			break;
 		case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
 			out->flags |= LAUNCH_EVENT;
 			out->event = (uint64_t)(uintptr_t)value->programmaticEvent.event;

@@ -294,7 +294,8 @@ _Static_assert(FIELD_KIND_COUNT <= 64, "readers keep a bit per field kind");
  * is its type in the low 32 bits, then of a pointer its address, bytes from row to row and rows
  * from layer to layer, 0 where these follow each other.  preload/fields.c compares with cuda.h.
  */
-enum { BATCH_OP_SRC = 0, BATCH_OP_DST = 5, BATCH_OP_EXTENT = 10, BATCH_OP_WORDS = 14 };
+enum { BATCH_OP_SRC = 0, BATCH_OP_DST = 5, BATCH_OP_EXTENT = 10 };
+enum { BATCH_OP_ORDER = 13, BATCH_OP_WORDS = 14 };
 enum { BATCH_OPERAND_POINTER = 1 };
 
 /* FIELD_direction; the numbers are cudaMemcpyKind's. */

@@ -200,6 +200,7 @@ enum launch_attribute {
 	LAUNCH_PROGRAMMATIC = 1 << 1, /* may start before the one before it in its stream ends */
 	LAUNCH_EVENT = 1 << 2,        /* records event when its blocks say so */
 	LAUNCH_COMPLETION_EVENT = 1 << 3, /* records completion_event when all blocks began */
+	LAUNCH_UPDATABLE = 1 << 4,        /* a node that kernels may change on the device */
 };
 struct call_attributes {
 	uint64_t flags; /* enum launch_attribute */

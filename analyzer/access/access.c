@@ -90,7 +90,7 @@ static int add_twin(struct access_reader *reader, struct accesses *accesses,
 	there.low = INT64_MIN;
 	there.high = INT64_MAX;
 	there.stride_count = there.sure = there.exact = 0;
-	there.alias = 1;
+	there.maybe = 1;
 	return access_add(accesses, &there, other->address, other->span);
 }
 
@@ -132,9 +132,16 @@ static enum access_direction direction_of(uint32_t role)
 	return role == OPERAND_DST ? ACCESS_WRITE : ACCESS_READ;
 }
 
-static int add_end(struct access_reader *reader, struct accesses *accesses,
-	const struct run_operand *end, const struct run_payload *payload)
+/* Of a batch the sources may be read at any time from the call on (CUDA, srcAccessOrder). */
+static uint8_t is_loose(const struct access_rows *rows, uint32_t role)
 {
+	return rows->content & CONTENT_LOOSE && direction_of(role) == ACCESS_READ;
+}
+
+static int add_end(struct access_reader *reader, const struct access_rows *rows,
+	struct accesses *accesses, const struct run_operand *end)
+{
+	const struct run_payload *payload = rows->payload;
 	const struct run_allocation *row = run_allocation(reader->run, end->allocation);
 	struct memory_access access = {
 		.low = end->address,
@@ -144,14 +151,15 @@ static int add_end(struct access_reader *reader, struct accesses *accesses,
 		.evidence = EVIDENCE_EXACT,
 		.sure = 1,
 		.exact = payload->has_bytes,
+		.loose = is_loose(rows, end->role),
 	};
 
 	return add_within(reader, accesses, &access, end->allocation);
 }
 
 /* Of rows and slices, the slices first: strides get shorter. */
-static int add_extent(struct access_reader *reader, struct accesses *accesses,
-	const struct run_extent *extent)
+static int add_extent(struct access_reader *reader, const struct access_rows *rows,
+	struct accesses *accesses, const struct run_extent *extent)
 {
 	struct memory_access access = {
 		.low = extent->address,
@@ -162,6 +170,7 @@ static int add_extent(struct access_reader *reader, struct accesses *accesses,
 		.evidence = EVIDENCE_EXACT,
 		.sure = 1,
 		.exact = 1,
+		.loose = is_loose(rows, extent->role),
 	};
 
 	if (extent->slices > 1)
@@ -182,7 +191,7 @@ static int add_extents(struct access_reader *reader, const struct access_rows *r
 	for (const struct run_extent *row = rows->extent; row < rows->extents_end; row++)
 		if (!row->allocation)
 			known = 0;
-		else if (add_extent(reader, accesses, row))
+		else if (add_extent(reader, rows, accesses, row))
 			return -1;
 	return known;
 }
@@ -224,8 +233,7 @@ static int read_ends(struct access_reader *reader, const struct access_rows *row
 		/* Of a variable kernels may make use that do not say so. */
 		if (run_allocation(reader->run, end->allocation)->kind != ALLOCATION_VARIABLE)
 			missing &= direction == ACCESS_WRITE ? ~1 : ~2;
-		if (!has_extent(accesses, first, direction) &&
-			add_end(reader, accesses, end, payload))
+		if (!has_extent(accesses, first, direction) && add_end(reader, rows, accesses, end))
 			return -1;
 	}
 	accesses->named = !(rows->content & CONTENT_UNNAMED);

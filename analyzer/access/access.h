@@ -56,7 +56,8 @@ struct memory_access {
 	uint8_t exact; /* 0: some of these bytes, at most */
 	uint8_t early; /* before the kernel waits for those before it, if it does */
 	uint8_t spins; /* in a loop that ends by what others write there */
-	uint8_t alias; /* to memory that may be this one: whether it is, is not known */
+	uint8_t loose; /* in no order with what is before it in its stream */
+	uint8_t maybe; /* 1: whether it is made, or to this memory, is not known */
 	uint32_t node; /* of a graph's launch: the graph_node that it is or is in; 0: of several */
 };
 

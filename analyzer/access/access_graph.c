@@ -14,6 +14,7 @@
 #include "access_parts.h"
 #include "array.h"
 #include "calls.h"
+#include "record.h"
 #include "unnamed_memory.h"
 #include "graph_child.h"
 
@@ -205,21 +206,28 @@ static enum call_kind kind_of_node(const char *type)
 	return KIND_RUNTIME;
 }
 
+/* Kernels may give it other parameters, or switch it off. */
+static int is_updatable(const struct run *run, int64_t call)
+{
+	return (run_object(run, call, OBJECT_ATTRIBUTES) & LAUNCH_UPDATABLE) != 0;
+}
+
 /* The node of the row of graphs->nodes, whatever it does. */
-static int keep_node(struct access_graphs *graphs, size_t part)
+static int keep_node(struct access_graphs *graphs, const struct run *run, size_t part)
 {
 	struct graph_part_node *more = array_room(graphs->node, graphs->node_count, sizeof(*more));
 	int64_t id = sqlite3_column_int64(graphs->nodes, 4);
+	int64_t call = sqlite3_column_int64(graphs->nodes, 1);
 
 	if (!more)
 		return -1;
 	graphs->node = more;
 	more[graphs->node_count++] = (struct graph_part_node){ .id = id,
 		.top = part ? graphs->part[part].top : id,
-		.call = sqlite3_column_int64(graphs->nodes, 1),
+		.call = call,
 		.part = (uint32_t)part,
 		.kind = (uint8_t)kind_of_node((const char *)sqlite3_column_text(graphs->nodes, 0)),
-		.maybe = (uint8_t)graphs->part[part].maybe };
+		.maybe = (uint8_t)(graphs->part[part].maybe || is_updatable(run, call)) };
 	return 0;
 }
 
@@ -247,7 +255,8 @@ static int add_node(struct access_reader *reader, const struct graph_part *part,
 		return -1;
 	for (size_t i = first; i < sum->count; i++) {
 		sum->access[i].node = (uint32_t)reader->graphs->node_count;
-		if (part->maybe)
+		sum->access[i].maybe |= reader->graphs->node[reader->graphs->node_count - 1].maybe;
+		if (sum->access[i].maybe)
 			sum->access[i].exact = 0;
 	}
 	return 0;
@@ -264,7 +273,7 @@ static int add_nodes(struct access_reader *reader, size_t number, int64_t exec, 
 		return -1;
 	while ((step = db_step(graphs->nodes)) > 0) {
 		graphs->nodes_read++;
-		if (keep_node(graphs, number) || add_node(reader, &part, sum))
+		if (keep_node(graphs, reader->run, number) || add_node(reader, &part, sum))
 			return -1;
 	}
 	return step;

@@ -117,7 +117,7 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 	const struct operation_point *earlier = &past->by, *later = &hazards->now;
 	enum confidence confidence = CONFIDENCE_POSSIBLE;
 
-	if (conflict->evidence == EVIDENCE_NONE || past->access.alias || access->alias)
+	if (conflict->evidence == EVIDENCE_NONE || past->access.maybe || access->maybe)
 		return CONFIDENCE_POSSIBLE;
 	if (conflict->overlap == OVERLAP_SURE)
 		confidence = CONFIDENCE_CERTAIN;
@@ -216,10 +216,9 @@ static int is_early(const struct hazards *hazards, const struct operation_point 
 			access->early);
 }
 
-static enum order_strength order_of_streams(void *arg, const struct past_access *past,
+static enum order_strength order_in_streams(struct hazards *hazards, const struct past_access *past,
 	const struct memory_access *access)
 {
-	struct hazards *hazards = arg;
 	enum order_strength strength;
 
 	hazards->launched_early = 0;
@@ -236,6 +235,21 @@ static enum order_strength order_of_streams(void *arg, const struct past_access 
 		return ORDER_UNORDERED;
 	return strength < ORDER_UNKNOWN && is_vague(hazards, past, access) ? ORDER_UNKNOWN
 									   : strength;
+}
+
+/* What is read out of stream order comes after what the host knew complete at the call, only. */
+static enum order_strength order_of_streams(void *arg, const struct past_access *past,
+	const struct memory_access *access)
+{
+	struct hazards *hazards = arg;
+	enum order_strength strength = order_in_streams(hazards, past, access);
+
+	hazards->read_early = 0;
+	if (!access->loose || strength != ORDER_GUARANTEED)
+		return strength;
+	strength = order_known(hazards->order, hazards->now.thread, past->by.epoch);
+	hazards->read_early = strength == ORDER_UNORDERED;
+	return strength;
 }
 
 /*

@@ -75,6 +75,7 @@ struct hazards {
 	struct ordering ordering;
 	struct operation_point now;
 	int launched_early; /* the order asked for last: none, as the later kernel begins early */
+	int read_early;     /* likewise, as the later copy reads out of stream order */
 	int64_t process;
 	int64_t launch; /* of the graph whose nodes are looked at, 0: none are */
 	size_t first;   /* of its hazards */

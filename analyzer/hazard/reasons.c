@@ -134,6 +134,8 @@ const char *hazards_explain(struct hazards *hazards, const struct shared *shared
 
 	if (hazards->launched_early)
 		return "early-launch";
+	if (hazards->read_early)
+		return "source-order";
 	if (hazards->launch)
 		return fences_explain_captured(&hazards->captured, &hazard->earlier,
 			&hazard->later);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "record.h"
+#include "unnamed_memory.h"
 
 /* Work on memory: 1 + a kernel, or 1 + a type of call below KERNELS; 0: none. */
 #define KERNELS (UINT32_C(1) << 16)
@@ -111,7 +112,7 @@ static void note_lives(struct usage *usage)
 
 /* What a call is besides. */
 struct manner {
-	int early;    /* a launch that may begin before the kernel before it ends */
+	int early;    /* it may begin before the operation before it in its stream ends */
 	int captured; /* it makes a node of a graph, and uses nothing itself */
 };
 
@@ -124,7 +125,9 @@ static struct manner manner_of(struct run_cursor *objects, int64_t call)
 
 	for (at = *objects; object; at.at++, object = run_cursor_at(&at, call)) {
 		if (object->role == OBJECT_ATTRIBUTES)
-			manner.early = (object->object & LAUNCH_PROGRAMMATIC) != 0;
+			manner.early |= (object->object & LAUNCH_PROGRAMMATIC) != 0;
+		if (object->role == OBJECT_CONTENT)
+			manner.early |= (object->object & CONTENT_LOOSE) != 0;
 		manner.captured |= object->role == OBJECT_CAPTURED;
 	}
 	return manner;

@@ -82,9 +82,14 @@ int exec_update(struct loader *loader, const struct loaded_call *call)
 
 /* --- nodes --- */
 
-/* Attributes of kernels change nothing here. */
+/* CU_KERNEL_NODE_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: what the node does is no longer known. */
+#define UPDATABLE_NODE 13
+
+/* Other attributes of kernels change nothing here. */
 static int says_what(const struct loaded_call *call)
 {
+	if (call->kind == KIND_GRAPH_NODE_SET && HAS(call, flags))
+		return VALUE(call, flags) == UPDATABLE_NODE;
 	return HAS(call, function) || HAS(call, dst) || HAS(call, event) || HAS(call, callback) ||
 		HAS(call, more) || (HAS(call, handle) && HAS(call, exec)) ||
 		VALUE(call, type) == NODE_ENABLED;

@@ -276,10 +276,37 @@ static int add_boxes(const struct operands *operands, const uint64_t *word, size
 	return 0;
 }
 
+/* cuda.h, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM; words of CUmemcpyAttributes, and of an item. */
+#define ORDER_OF_STREAM 1
+#define ATTRIBUTE_WORDS 3
+#define ITEM_WORDS 3
+
+/* 1 if no copy of the batch reads its source in stream order. */
+static int is_loose(const uint64_t *word, size_t count, size_t more)
+{
+	size_t step = count ? ATTRIBUTE_WORDS : BATCH_OP_WORDS;
+	size_t first = count ? ITEM_WORDS * count : BATCH_OP_ORDER;
+	/* Behind the attributes stands with which item each begins. */
+	size_t orders = count ? more / (ATTRIBUTE_WORDS + 1) : more / BATCH_OP_WORDS;
+
+	for (size_t i = 0; i < orders; i++)
+		if ((uint32_t)word[first + i * step] <= ORDER_OF_STREAM)
+			return 0;
+	return orders != 0;
+}
+
+static int write_content(const struct operands *operands, const struct loaded_call *call, int loose)
+{
+	int content =
+		(operands->loader->p.unnamed ? CONTENT_UNNAMED : 0) | (loose ? CONTENT_LOOSE : 0);
+
+	return content ? loader_write_object(operands->loader, call, "content", content) : 0;
+}
+
 static int add_batch(const struct operands *operands, const struct loaded_call *call)
 {
 	size_t count = call->fields.value[FIELD_count], more = call->fields.value[FIELD_more];
-	const uint64_t *word = loader_list_words(call, count, 3, more);
+	const uint64_t *word = loader_list_words(call, count, ITEM_WORDS, more);
 
 	if (!word)
 		operands->loader->p.unnamed = 1;
@@ -298,9 +325,7 @@ static int add_batch(const struct operands *operands, const struct loaded_call *
 				return -1;
 		}
 	}
-	return operands->loader->p.unnamed
-		? loader_write_object(operands->loader, call, "content", CONTENT_UNNAMED)
-		: 0;
+	return write_content(operands, call, word && is_loose(word, count, more));
 }
 
 /* --- values that streams write and wait for --- */

@@ -40,6 +40,9 @@ static const struct reason {
 	{ "early-launch",
 		"it may begin before the earlier one has ended, and does not call "
 		"cudaGridDependencySynchronize" },
+	{ "source-order",
+		"the copy may read its source before earlier work of its stream has ended "
+		"(srcAccessOrder)" },
 	{ "early-return", "the copy may still be in progress when its call returns" },
 	{ "legacy-stream",
 		"the legacy default stream does not wait for non-blocking streams, nor they "
@@ -210,6 +213,17 @@ static int say_wait_on_device(struct words *words, const struct instance *worst,
 	return 0;
 }
 
+/* Both are in one stream. */
+static int say_read_in_order(struct words *words, const struct instance *worst, FILE *out)
+{
+	fputs("let ", out);
+	if (say_step(words, worst->call, out))
+		return -1;
+	fputs(" read its sources in stream order: srcAccessOrder cudaMemcpySrcAccessOrderStream",
+		out);
+	return 0;
+}
+
 static int say_record(struct words *words, const struct instance *worst, const struct mend *mend,
 	FILE *out)
 {
@@ -263,6 +277,8 @@ int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out
 
 	if (is_why(worst, "early-launch"))
 		return say_wait_on_device(words, worst, out);
+	if (is_why(worst, "source-order"))
+		return say_read_in_order(words, worst, out);
 	if (is_why(worst, "no-stream"))
 		return say_give_stream(words, worst, out);
 	if (captured < 0 || !captured)

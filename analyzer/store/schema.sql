@@ -670,7 +670,8 @@ CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one wr
 	                                -- early-record, stale-event, late-fence, wrong-stream,
 	                                -- third-stream; what was taken for one: early-return,
 	                                -- legacy-stream, no-stream, reused-block; early-launch: it does
-	                                -- not wait on the device; NULL: none was seen
+	                                -- not wait on the device; source-order: the copy reads out of
+	                                -- stream order; NULL: none was seen
 	launch INTEGER REFERENCES call(id), -- the first launch of the graph whose nodes the two are: call
 	                                -- and other_call describe these then; NULL: of none
 	count INTEGER NOT NULL DEFAULT 1, -- launches of that graph; else 1

@@ -6,6 +6,7 @@
 #include "miniature.h"
 
 #include "graph_order.h"
+#include "record.h"
 
 enum { MEMORY = 900, ADDRESS = 0x10000, BYTES = 65536, GRAPH = 1, EXEC = 1 };
 
@@ -282,6 +283,51 @@ static void bodies_may_run(void **unused)
 	instantiate(&test);
 	launch(&test);
 	finish(&test, "");
+}
+
+/* Kernels may change the first node: by an attribute of its launch, or of the node. */
+static void nodes_that_the_device_changes_are_possible(void **unused)
+{
+	struct test test;
+	int64_t set;
+
+	(void)unused;
+	begin(&test);
+	mini_exec(&test.m, "INSERT INTO call_object VALUES (%lld, 'attributes', %d)",
+		(long long)node(&test, test.writer), LAUNCH_UPDATABLE);
+	node(&test, test.reader);
+	instantiate(&test);
+	launch(&test);
+	finish(&test, "missing-fence raw possible 1-2 x1");
+	begin(&test);
+	node(&test, test.writer);
+	node(&test, test.reader);
+	set = step(&test, CALL_cuGraphKernelNodeSetAttribute, 0);
+	mini_exec(&test.m,
+		"INSERT INTO graph_change VALUES (%lld, %d, 1, 'kernel', NULL, NULL, NULL)",
+		(long long)set, GRAPH);
+	instantiate(&test);
+	launch(&test);
+	finish(&test, "");
+}
+
+/* A body writes all of what another stream reads. */
+static void bodies_may_run_beside_others(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	begin(&test);
+	node_of(&test, new_graph(&test, 2), "kernel", test.writer);
+	node_of(&test, GRAPH, "conditional", 0);
+	mini_exec(&test.m, "INSERT INTO graph_body VALUES (2, 2)");
+	instantiate(&test);
+	launch(&test);
+	names(&test,
+		MINI_CALL(&test.m, .type = CALL_cuLaunchKernel, .at = test.t + 10,
+			.kernel = test.reader, .stream = mini_stream(&test.m, "non-blocking"),
+			.runs = { test.t + 15, test.t + 25 }));
+	finish(&test, "missing-fence raw possible 4-5 x1");
 }
 
 /* What follows the second of a pair may or may not be behind the first. */
@@ -636,6 +682,8 @@ int main(void)
 		cmocka_unit_test(an_edge_counts_as_long_as_it_is_there),
 		cmocka_unit_test(nodes_of_a_child_are_where_it_stands),
 		cmocka_unit_test(bodies_may_run),
+		cmocka_unit_test(bodies_may_run_beside_others),
+		cmocka_unit_test(nodes_that_the_device_changes_are_possible),
 		cmocka_unit_test(a_programmatic_port_does_not_wait_for_the_end),
 		cmocka_unit_test(an_updated_executable_is_judged_anew),
 		cmocka_unit_test(a_node_that_is_set_does_something_else),

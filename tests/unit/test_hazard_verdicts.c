@@ -2,6 +2,8 @@
 /* Missing fences: what features of CUDA make of two accesses to the same bytes. */
 #include "hazard_runs.h"
 
+#include "unnamed_memory.h"
+
 /* A memset or a copy of so many bytes from offset on; role: dst or src. */
 static int64_t transfer(struct test *test, int type, int64_t stream, const char *role,
 	int64_t offset, int64_t bytes)
@@ -307,16 +309,21 @@ static void a_kernel_that_does_not_wait_hands_on_no_order(void **unused)
 	finish(&test, "");
 }
 
-static void upload(struct test *test, int64_t bytes)
+static void upload_until(struct test *test, int64_t bytes, double us)
 {
 	int64_t call = MINI_CALL(&test->m, .type = CALL_cuMemcpyHtoD_v2, .at = test->t,
 		.stream = MINI_LEGACY, .bytes = bytes, .dst = "device", .src = "pageable",
-		.direction = 1 + COPY_H2D, .runs = { test->t, test->t + 3 });
+		.direction = 1 + COPY_H2D, .runs = { test->t, test->t + us });
 
 	mini_exec(&test->m, "INSERT INTO operand VALUES (%lld, 'dst', NULL, %d, %d)",
 		(long long)call, ADDRESS, MEMORY);
 	test->t += 10;
 	launch(test, test->reader, test->one, 0);
+}
+
+static void upload(struct test *test, int64_t bytes)
+{
+	upload_until(test, bytes, 3);
 }
 
 /* What a call that returned has not written yet is in a staging buffer of 64 KiB or less. */
@@ -332,6 +339,46 @@ static void small_uploads_are_there_when_their_call_returns(void **unused)
 	mini_exec(&test.m, "UPDATE allocation SET bytes = 4 * %d", BYTES);
 	upload(&test, 4 * BYTES);
 	finish(&test, "missing-fence raw likely 1-2 early-return");
+	begin(&test); /* It was seen to be on its way. */
+	upload_until(&test, BYTES, 50);
+	finish(&test, "missing-fence raw certain 1-2 legacy-stream");
+}
+
+/* A batch of one copy in the writer's stream; content: as of table call_object. */
+static void batch(int content, int waits, int later, const char *wanted)
+{
+	struct test test;
+	int64_t call;
+
+	begin(&test);
+	launch(&test, test.writer, test.one, 0);
+	if (waits)
+		MINI_CALL(&test.m, .type = CALL_cuCtxSynchronize, .at = test.t,
+			.until = test.t + 100);
+	test.t += 110;
+	call = MINI_CALL(&test.m, .type = CALL_cuMemcpyBatchAsync_v2, .at = test.t,
+		.stream = test.one, .runs = { test.t + 5, test.t + 15 });
+	mini_exec(&test.m,
+		"INSERT INTO operand VALUES (%lld, 'src', NULL, %d, %d); "
+		"INSERT INTO extent VALUES (%lld, 'src', 0, %d, %d, %d, 0, 1, 0, 1)",
+		(long long)call, ADDRESS, MEMORY, (long long)call, ADDRESS, MEMORY, BYTES / 2);
+	if (content)
+		mini_exec(&test.m, "INSERT INTO call_object VALUES (%lld, 'content', %d)",
+			(long long)call, content);
+	test.t += 30;
+	if (later)
+		launch(&test, test.writer, test.one, 0);
+	finish(&test, wanted);
+}
+
+static void a_batch_may_read_its_sources_before_its_turn(void **unused)
+{
+	(void)unused;
+	batch(CONTENT_LOOSE, 0, 0, "missing-fence raw certain 1-2 source-order");
+	batch(0, 0, 0, "");
+	batch(CONTENT_LOOSE, 1, 0, "");
+	/* It has read them when its turn is over. */
+	batch(CONTENT_LOOSE, 1, 1, "");
 }
 
 /* A stream that waits for a value is ordered by whoever writes it. */
@@ -407,6 +454,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_that_begins_early_waits_on_the_device),
 		cmocka_unit_test(a_kernel_that_does_not_wait_hands_on_no_order),
 		cmocka_unit_test(small_uploads_are_there_when_their_call_returns),
+		cmocka_unit_test(a_batch_may_read_its_sources_before_its_turn),
 		cmocka_unit_test(streams_that_wait_for_values_are_ordered_outside),
 		cmocka_unit_test(cooperation_orders_nothing),
 		cmocka_unit_test(without_a_range_who_covers_all_conflicts),
