@@ -22,6 +22,15 @@ BEGIN {
 	column = ""
 	next
 }
+/^CREATE VIEW/ {
+	note = $0
+	sub(/^[^-]*-- /, "", note)
+	printf "\n## %s\n\nA view, %s:", $3, note
+	view = 1
+	next
+}
+view && /^\t-- / { sub(/^\t-- /, ""); printf " %s", $0; next }
+view { print ""; view = 0 }
 inside && /^\)/ { flush_row(); inside = 0; next }
 inside && /^\t+--/ { sub(/^\t+-- */, ""); note = note " " $0; next }
 inside && /^\t *-- / { sub(/^[ \t]*-- */, ""); note = note " " $0; next }

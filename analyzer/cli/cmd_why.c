@@ -11,6 +11,7 @@
 #include "order.h"
 #include "order_path.h"
 #include "print.h"
+#include "run_columns.h"
 #include "why_memory.h"
 #include "words.h"
 
@@ -262,9 +263,11 @@ int cmd_why(const struct arguments *arguments)
 	if (db_open(&why.db, arguments->operand[0], DB_FOLLOW))
 		return EXIT_TROUBLE;
 	why.words = words_open(&why.db);
-	rc = !why.words || find_ends(&why, arguments->operand + 1) || answer(&why);
+	why.db.run = why.words ? run_open(&why.db) : NULL;
+	rc = !why.db.run || find_ends(&why, arguments->operand + 1) || answer(&why);
 	order_release(&why.order);
 	words_close(why.words);
+	run_close(why.db.run);
 	db_close(&why.db);
 	return rc ? EXIT_TROUBLE : 0;
 }

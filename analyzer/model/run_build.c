@@ -220,6 +220,41 @@ static int chain_calls(struct run *run)
 	return 0;
 }
 
+static int is_captured(struct run_cursor *objects, uint32_t call)
+{
+	const struct run_object *object;
+	int captured = 0;
+
+	for (; (object = run_cursor_at(objects, call)); objects->at++)
+		captured |= object->role == OBJECT_CAPTURED;
+	return captured;
+}
+
+/* As view dependency has it. */
+static int chain_streams(struct run *run)
+{
+	struct run_link *links = (struct run_link *)run->links.rows;
+	struct run_cursor objects = { .rows = &run->objects };
+	uint32_t *last = calloc(run->stream_count + 1, sizeof(*last));
+
+	if (!last) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (uint32_t id = 1; id < run_call_end(run); id++) {
+		const struct run_call *call = run_call(run, id);
+
+		if (!call || !kind_has(call->kind, K_WORK) || !call->stream ||
+			call->stream >= run->stream_count || run_payload(run, call)->result ||
+			is_captured(&objects, id))
+			continue;
+		links[id].before = last[call->stream];
+		last[call->stream] = id;
+	}
+	free(last);
+	return 0;
+}
+
 /* A ring of those of one call, as their ids grow. */
 static void chain_works(struct run *run)
 {
@@ -278,7 +313,7 @@ int run_complete(struct run *run, struct db *db)
 	if (run->building->left_out)
 		return 1;
 	if (join_nodes(run, db) || run_read_tables(run, db) || run_read_lists(run, db) ||
-		chain_calls(run))
+		chain_calls(run) || chain_streams(run))
 		return -1;
 	if (run->building->left_out)
 		return 1;

@@ -58,7 +58,8 @@ struct run_payload {
 /* Calls among each other. */
 struct run_link {
 	uint32_t parent, site;
-	uint32_t next; /* of the same thread */
+	uint32_t next;   /* of the same thread */
+	uint32_t before; /* of one that puts work into a stream, the one before it there */
 };
 
 struct run_work {

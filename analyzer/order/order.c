@@ -357,6 +357,14 @@ int order_event_is_recorded(const struct order *order, int64_t id)
 	return event && (event->recorded || event->foreign);
 }
 
+int64_t order_record_of(const struct order *order, int64_t id, int *sure)
+{
+	const struct order_event *event = idmap_get(&order->events, id);
+
+	*sure = event && !event->foreign;
+	return event ? event->record : 0;
+}
+
 struct order_state order_of_event(const struct order *order, const struct walk_call *call)
 {
 	const struct order_event *event = idmap_get(&order->events, call->event);

@@ -148,6 +148,9 @@ struct order_state order_of_stream(const struct order *order, const struct walk_
 /* 1 if an event was recorded: by a call, a node of a graph, or somebody else. */
 int order_event_is_recorded(const struct order *order, int64_t event);
 
+/* The call that recorded it last, 0: none was seen.  sure: nobody may have recorded it besides. */
+int64_t order_record_of(const struct order *order, int64_t event, int *sure);
+
 /* What its event stands for; ORDER_NOTHING if it was never recorded. */
 struct order_state order_of_event(const struct order *order, const struct walk_call *call);
 

@@ -50,6 +50,7 @@ struct order_thread {
 struct order_event {
 	struct order_state state;  /* as of the last record */
 	int64_t stream;            /* recorded in */
+	int64_t record;            /* the call that did, 0: none was seen */
 	int64_t joined, joined_by; /* node and thread that waited for it last */
 	int recorded;
 	int foreign; /* recorded by somebody else, or before the trace */

@@ -269,6 +269,7 @@ static int record_early(struct order *order, const struct walk_call *call, int64
 	if (!event)
 		return -1;
 	event->recorded = 1;
+	event->record = call->id;
 	event->stream = 0;
 	order_keep(&event->state, stream->before);
 	return order_learn(order, &event->state.clock, &event->state.own, &stream->last,
@@ -368,6 +369,7 @@ int order_step_record(struct order *order, const struct walk_call *call)
 	}
 	stream->last_is_kernel = 0;
 	event->recorded = 1;
+	event->record = call->id;
 	event->stream = stream->id;
 	order_keep(&event->state, contested ? stream->before : stream->last);
 	return 0;
@@ -475,6 +477,7 @@ int order_step_context_record(struct order *order, const struct walk_call *call)
 		(is_obscure(call) && order_doubt(order, &order->now)))
 		return -1;
 	event->recorded = 1;
+	event->record = call->id;
 	event->stream = 0;
 	order_keep(&event->state, order_node(order, call));
 	return 0;

@@ -256,6 +256,7 @@ static int record(struct order *order, const struct walk_call *call, struct orde
 			: 0;
 	}
 	event->recorded = 1;
+	event->record = call->id;
 	event->stream = 0;
 	order_keep(&event->state, state);
 	order_clock_unref(state.clock);

@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "idmap.h"
+#include "run_columns.h"
 
 /* Steps after which order_path_exists() gives up. */
 #define PATH_STEPS 4096
@@ -18,7 +19,15 @@ struct reached {
 	enum order_reason reason;
 };
 
+struct apart {
+	int64_t first, last;
+};
+
 struct order_path {
+	const struct run *run;
+	struct run *own;
+	struct apart *apart; /* table apart, in order */
+	size_t apart_count;
 	sqlite3_stmt *needs;
 	struct reached *list; /* in the order in which they were reached */
 	size_t count;
@@ -26,18 +35,37 @@ struct order_path {
 	int64_t unreached; /* none of them leads there, 0: not known */
 };
 
+static int read_apart(struct order_path *path, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, "SELECT first, last FROM apart ORDER BY first");
+	int rc = -1;
+
+	while (q && (rc = db_step(q)) > 0) {
+		struct apart *more = array_room(path->apart, path->apart_count, sizeof(*more));
+
+		if (!more)
+			break;
+		path->apart = more;
+		more[path->apart_count++] =
+			(struct apart){ sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1) };
+	}
+	sqlite3_finalize(q);
+	return rc ? -1 : 0;
+}
+
 struct order_path *order_path_open(struct db *db)
 {
 	struct order_path *path = calloc(1, sizeof(*path));
 
 	if (!path)
 		return NULL;
+	path->run = run_of(db, &path->own);
 	path->needs = db_prepare(db,
-		"SELECT needs, reason FROM dependency "
+		"SELECT needs, reason FROM edge "
 		"WHERE call = ? AND needs >= ? ORDER BY needs DESC");
-	if (path->needs)
+	if (path->run && path->needs && !read_apart(path, db))
 		return path;
-	free(path);
+	order_path_close(path);
 	return NULL;
 }
 
@@ -71,6 +99,8 @@ void order_path_close(struct order_path *path)
 		return;
 	forget(path);
 	sqlite3_finalize(path->needs);
+	run_close(path->own);
+	free(path->apart);
 	free(path);
 }
 
@@ -126,21 +156,51 @@ static int may_go(const struct terms *terms, const struct reached *at, enum orde
 	return reason != ORDER_AFTERWARDS || at->complete;
 }
 
+/* The work before it in its stream, if it comes after that; 0: there is none. */
+static int64_t before_in_stream(const struct order_path *path, int64_t call)
+{
+	size_t low = 0, high = path->apart_count;
+
+	if (!run_call(path->run, call))
+		return 0;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (path->apart[middle].first <= call)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && path->apart[low - 1].last >= call ? 0 : run_link(path->run, call)->before;
+}
+
+static int go_to(struct order_path *path, const struct terms *terms, size_t from, int64_t call,
+	enum order_reason reason)
+{
+	struct reached at = path->list[from], next = { call, reason != ORDER_START, from, reason };
+
+	return may_go(terms, &at, reason) ? reach(path, &next) : 0;
+}
+
+/* To the latest one first. */
 static int go_on(struct order_path *path, const struct terms *terms, size_t from)
 {
-	struct reached at = path->list[from], next = { .from = from };
+	int64_t call = path->list[from].call, before = before_in_stream(path, call), needs;
 	int rc;
 
-	if (db_bind(path->needs, "ii", at.call, terms->earlier))
+	before = before >= terms->earlier ? before : 0;
+	if (db_bind(path->needs, "ii", call, terms->earlier))
 		return -1;
 	while ((rc = db_step(path->needs)) > 0) {
-		next.call = sqlite3_column_int64(path->needs, 0);
-		next.reason = reason_of((const char *)sqlite3_column_text(path->needs, 1));
-		next.complete = next.reason != ORDER_START;
-		if (may_go(terms, &at, next.reason) && reach(path, &next))
+		needs = sqlite3_column_int64(path->needs, 0);
+		if (before > needs && go_to(path, terms, from, before, ORDER_STREAM))
+			return -1;
+		before = before > needs ? 0 : before;
+		if (go_to(path, terms, from, needs,
+			    reason_of((const char *)sqlite3_column_text(path->needs, 1))))
 			return -1;
 	}
-	return rc;
+	return rc || (before && go_to(path, terms, from, before, ORDER_STREAM)) ? -1 : 0;
 }
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions to the finished order graph (table dependency).
+ * Questions to the finished order graph (table edge, and what follows from the order of streams).
  *
  * A way goes from a later call to what it needs.  A call on it is reached complete, or up to its
  * start: then its own operation is not on the way, nor what comes only "afterwards".

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "account.h"
+#include "event_waits.h"
 #include "findings.h"
 #include "hazards.h"
 #include "holds.h"
@@ -42,7 +43,8 @@ struct analysis {
 	struct holds *holds;
 	struct known *known;
 	struct hazards *hazards;
-	struct rows *edges;
+	struct event_waits *event_waits;
+	struct rows *edges, *apart;
 };
 
 static double seconds(void)
@@ -95,10 +97,26 @@ static int add_edge(void *arg, int64_t call, int64_t needs, enum order_reason re
 	struct analysis *analysis = arg;
 	int rc;
 
+	if (reason == ORDER_STREAM && needs == run_link(analysis->order.db->run, call)->before)
+		return 0;
 	CHARGE(analysis->watch, order);
 	rc = rows_add(analysis->edges, call, needs, order_reason_names[reason]);
 	CHARGE(analysis->watch, write);
 	return rc;
+}
+
+/* What the order of a stream says of all of its calls, not of this one. */
+static int note_apart(struct analysis *analysis, const struct walk_call *call)
+{
+	const struct order *order = &analysis->order;
+	const struct run *run = order->db->run;
+	int64_t last = order->given_up ? (int64_t)run_call_end(run) - 1 : call->id;
+
+	if (!order->given_up &&
+		(!run_link(run, call->id)->before ||
+			(order->needed & 1u << ORDER_STREAM && !order->overlaps)))
+		return 0;
+	return rows_add(analysis->apart, call->id, last);
 }
 
 /* waits looks at what was pending before the call, holds at what the call came after. */
@@ -110,11 +128,14 @@ static int see_in_order(struct analysis *analysis, const struct walk_call *call)
 	if (waits_see(analysis->waits, &analysis->order, call))
 		return -1;
 	CHARGE(watch, evidence);
-	if (order_step(&analysis->order, call))
+	if (order_step(&analysis->order, call) || note_apart(analysis, call))
 		return -1;
 	CHARGE(watch, order);
 	if (analysis->order.given_up)
 		return 0;
+	if (event_waits_see(analysis->event_waits, &analysis->order, call))
+		return -1;
+	CHARGE(watch, write);
 	if (holds_see(analysis->holds, &analysis->order, call))
 		return -1;
 	CHARGE(watch, evidence);
@@ -162,11 +183,15 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	analysis.holds = holds_new(db);
 	analysis.known = known_new(db);
 	analysis.hazards = hazards_new(db);
+	analysis.event_waits = event_waits_new(db);
 	/* Two reasons may meet in one pair of calls, and a reason twice. */
-	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO dependency", "iic");
-	if (analysis.waits && analysis.holds && analysis.known && analysis.hazards &&
-		analysis.edges)
+	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
+	analysis.apart = rows_open(db, "INSERT INTO apart", "ii");
+	if (analysis.apart && analysis.event_waits && analysis.waits && analysis.holds &&
+		analysis.known && analysis.hazards && analysis.edges)
 		rc = walk_the_run(db, &analysis) || rows_finish(analysis.edges) ||
+				rows_finish(analysis.apart) ||
+				event_waits_finish(analysis.event_waits) ||
 				waits_finish(analysis.waits) || hazards_finish(analysis.hazards) ||
 				waits_find_queue(db) || waits_store_use(analysis.waits) ||
 				order_loss_add(db, analysis.order.given_up) ||
@@ -174,6 +199,8 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 			? -1
 			: 0;
 	rows_free(analysis.edges);
+	rows_free(analysis.apart);
+	event_waits_free(analysis.event_waits);
 	waits_free(analysis.waits);
 	holds_free(analysis.holds);
 	known_free(analysis.known);
@@ -217,7 +244,8 @@ static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS wait_call ON wait (call);"
 	"CREATE INDEX IF NOT EXISTS known_wait_call ON known_wait (call);"
 	"DELETE FROM stream_use; DELETE FROM device_use; DELETE FROM loop; DELETE FROM account;"
-	"DELETE FROM dependency; DELETE FROM hold; DELETE FROM hazard; DELETE FROM kernel_use;"
+	"DELETE FROM edge; DELETE FROM apart; DELETE FROM event_wait; DELETE FROM hold; "
+	"DELETE FROM hazard; DELETE FROM kernel_use;"
 	"DELETE FROM wait; DELETE FROM wait_use; DELETE FROM known_wait;"
 	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
 	"DELETE FROM finding_race; "

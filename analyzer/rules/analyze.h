@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What turns recorded facts into findings.  analyze() drops the derived tables' rows and fills
- * them again from the raw tables: order (dependency), waits (wait), then every pass of passes[]
+ * them again from the raw tables: order (edge), waits (wait), then every pass of passes[]
  * (finding).  It is all that "cufence analyze" does, and the last step of "run" and "load".
  */
 #ifndef CUFENCE_ANALYZE_H

@@ -39,7 +39,9 @@ static const struct rule {
 	{ "operation", "(start IS NULL OR " INTERVAL("start", "end") ")", "end - start" },
 	{ "overhead", INTERVAL("start", "end"), "end - start" },
 	/* A join is entered before what the other thread does last. */
-	{ "dependency", "needs <> call", NULL },
+	{ "edge", "needs <> call", NULL },
+	{ "apart", "last >= first", NULL },
+	{ "event_wait", "ifnull(record, 0) <> call", NULL },
 	{ "hazard", COUNT("count") " AND (gap IS NULL OR (" TIME("gap") "))", NULL },
 	{ "kernel_use", COUNT("launches") " AND complete BETWEEN 0 AND launches", NULL },
 	{ "hold", TIME("ready") " AND " DURATION("held"), "held" },

@@ -64,6 +64,14 @@ const struct query queries[] = {
 		" LEFT JOIN kernel_access a ON a.kernel = k.id AND a.shape IS s.shape"
 		" LEFT JOIN kernel_variable v ON v.kernel = k.id AND v.offset = a.offset"
 		" ORDER BY launches DESC, k.id, h.id, a.offset, a.direction, a.low" },
+	{ "events", "which records of events were waited for where",
+		"SELECT t.name AS call, coalesce(s.text, '') AS site,"
+		" coalesce(rt.name, 'none') AS record, coalesce(rs.text, '') AS recorded_at,"
+		" count(*) AS waits, sum(NOT w.sure) AS unsure"
+		" FROM event_wait w JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type"
+		" LEFT JOIN site s ON s.id = c.site LEFT JOIN call r ON r.id = w.record"
+		" LEFT JOIN call_type rt ON rt.id = r.type LEFT JOIN site rs ON rs.id = r.site"
+		" GROUP BY t.id, s.id, rt.id, rs.id ORDER BY waits DESC, 1, 2, 3, 4" },
 	{ "unmatched", "operations without a recorded call",
 		"SELECT o.id, o.kind, coalesce(k.name, '') AS kernel, o.correlation, o.start"
 		" FROM operation o LEFT JOIN kernel k ON k.id = o.kernel"

@@ -3,7 +3,7 @@
  * Many rows for one table, by INSERT statements of 64 rows each: half the time and less of a
  * statement for every row (a row of three columns 0.3 instead of 0.7 microseconds).
  *
- *	struct rows *edges = rows_open(db, "INSERT OR IGNORE INTO dependency", "iic");
+ *	struct rows *edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
  *	if (!edges || rows_add(edges, call, needs, "stream") || rows_finish(edges))
  *		...
  *	rows_free(edges);

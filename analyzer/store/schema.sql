@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 25; -- raised with every change below
+PRAGMA user_version = 26; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -601,7 +601,7 @@ CREATE TABLE calibration ( -- clock pairs
 
 -- Derived
 
-CREATE TABLE dependency ( -- derived: direct edges of the order, between driver calls
+CREATE TABLE edge ( -- derived: what view dependency has beyond the order of streams
 	call INTEGER NOT NULL REFERENCES call(id),  -- the later one: it submits an operation, or it
 	                                -- waits for or records what several calls did
 	needs INTEGER NOT NULL REFERENCES call(id), -- the earlier one
@@ -612,6 +612,35 @@ CREATE TABLE dependency ( -- derived: direct edges of the order, between driver 
 	                                -- (after what the other is after, not after itself), afterwards
 	                                -- (not the call itself but what comes after it)
 	PRIMARY KEY (call, needs, reason)
+) WITHOUT ROWID;
+
+CREATE TABLE apart ( -- derived: work that need not come after that before it in its stream
+	first INTEGER PRIMARY KEY REFERENCES call(id), -- calls from here ...
+	last INTEGER NOT NULL REFERENCES call(id) -- ... to there: a kernel may begin early, threads
+	                                -- overlapped, or the order was given up
+);
+
+CREATE VIEW dependency AS -- derived: direct edges of the order, between driver calls
+	-- columns are those of table edge; a call that puts work into a stream needs the one before
+	-- it there, reason stream, but for those of table apart
+	SELECT call, needs, reason FROM edge
+	UNION ALL SELECT id, needs, 'stream' FROM (
+		SELECT c.id, lag(c.id) OVER (PARTITION BY c.stream ORDER BY c.id) AS needs
+		FROM call c JOIN call_type t ON t.id = c.type
+		WHERE c.stream IS NOT NULL AND ifnull(c.result, 0) = 0
+		AND t.kind IN (SELECT name FROM call_kind WHERE work) AND NOT EXISTS (
+			SELECT 1 FROM call_object o WHERE o.call = c.id AND o.role = 'captured'))
+	WHERE needs IS NOT NULL
+	AND NOT EXISTS (SELECT 1 FROM apart a WHERE id BETWEEN a.first AND a.last);
+
+CREATE TABLE event_wait ( -- derived: which record each wait for an event saw
+	call INTEGER NOT NULL REFERENCES call(id), -- a stream's or a context's wait, also a captured one,
+	                                -- the host's, or a query that succeeded
+	event INTEGER NOT NULL REFERENCES event(id),
+	record INTEGER REFERENCES call(id), -- the last one before it: of a captured wait, in a capture,
+	                                -- else a record, or a launch that records; NULL: none
+	sure INTEGER NOT NULL,          -- 0: another thread or process may have recorded it meanwhile
+	PRIMARY KEY (call, event)
 ) WITHOUT ROWID;
 
 CREATE TABLE loop ( -- derived: the part of a process's run that repeats, such as its training steps

@@ -190,7 +190,7 @@ static void reference(struct damager *damager)
 		{ "stream", "destroyed", "call" }, { "stream", "context", "context" },
 		{ "call_object", "object", "call" }, { "hold", "behind", "operation" },
 		{ "wait", "op", "operation" }, { "wait", "partner", "call" },
-		{ "dependency", "needs", "call" }, { "finding", "site", "site" },
+		{ "edge", "needs", "call" }, { "finding", "site", "site" },
 		{ "finding", "call", "call" }, { "process", "parent_pid", "process" } };
 	const char *const *which = columns[below(damager, sizeof(columns) / sizeof(*columns))];
 	int step = 1 + (int)below(damager, 7), first = (int)below(damager, 100);

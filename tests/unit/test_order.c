@@ -556,6 +556,54 @@ static void a_way_is_found_after_one_that_was_not(void **state)
 	order_path_close(path);
 }
 
+/* A kernel that may begin early need not come after the one before it. */
+static void what_follows_from_a_stream_is_not_stored(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking"), early;
+
+	launch(m, s);
+	launch(m, o);
+	launch(m, s);
+	early = launch(m, s);
+	launch(m, s);
+	mini_exec(m, "INSERT INTO call_object VALUES (%lld, 'attributes', 2)", (long long)early);
+	assert_int_equal(analyze(&m->db), 0);
+	assert_needs(m, 3, "1:stream");
+	assert_needs(m, 4, "3:afterwards 3:start");
+	assert_needs(m, 5, "4:stream");
+	assert_string_equal(mini_text(m, "SELECT group_concat(call || ':' || needs) FROM edge"),
+		"4:3,4:3");
+	assert_string_equal(mini_text(m, "SELECT group_concat(first || '-' || last) FROM apart"),
+		"4-4");
+}
+
+static void each_wait_for_an_event_has_its_record(void **state)
+{
+	struct mini *m = *state;
+	int64_t s = mini_stream(m, "non-blocking"), o = mini_stream(m, "non-blocking");
+	int64_t event = mini_event(m), other = mini_event(m), call[6];
+
+	MINI_CALL(m, .type = CALL_cuEventCreate, .at = now += 10, .event = event);
+	MINI_CALL(m, .type = CALL_cuEventCreate, .at = now += 10, .event = other);
+	call[0] = wait_for(m, event, o);
+	launch(m, s);
+	record(m, event, s);
+	call[2] = record(m, event, s);
+	call[3] = wait_for(m, event, o);
+	call[4] = MINI_CALL(m, .type = CALL_cuEventSynchronize, .at = now += 10, .event = event);
+	MINI_CALL(m, .type = CALL_cuEventQuery, .at = now += 10, .event = event, .result = 600);
+	call[5] = MINI_CALL(m, .type = CALL_cuEventQuery, .at = now += 10, .event = other);
+	assert_int_equal(analyze(&m->db), 0);
+	assert_int_equal(mini_int(m, "SELECT count(*) FROM event_wait WHERE sure"), 4);
+	assert_int_equal(mini_int(m, "SELECT count(DISTINCT record) FROM event_wait"), 1);
+	assert_int_equal(mini_int(m, "SELECT max(record) FROM event_wait"), call[2]);
+	assert_int_equal(mini_int(m, "SELECT sum(call) FROM event_wait WHERE record IS NOT NULL"),
+		call[3] + call[4]);
+	assert_int_equal(mini_int(m, "SELECT sum(call) FROM event_wait WHERE record IS NULL"),
+		call[0] + call[5]);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -589,6 +637,8 @@ int main(void)
 		T(a_copy_to_the_host_is_a_wait),
 		T(edges_grow_with_work_not_with_streams),
 		T(a_way_is_found_after_one_that_was_not),
+		T(what_follows_from_a_stream_is_not_stored),
+		T(each_wait_for_an_event_has_its_record),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
