@@ -51,6 +51,9 @@ static const struct loss losses[] = {
 	{ "graphs_not_read", 0,
 		"%lld executable graphs are too large, or not known in full: whether fences are "
 		"missing among their nodes was not looked at" },
+	{ "accesses_forgotten", 0,
+		"%lld accesses were forgotten, as too many different ones are in no order: fences "
+		"that are missing between these and later ones are not found" },
 	{ "passed_through", 0, NULL },
 	{ "bypassed_calls", 0, "%lld calls bypassed the wrappers and were seen by CUPTI only" },
 };

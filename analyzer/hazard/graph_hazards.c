@@ -212,9 +212,7 @@ static int keep(struct graph_walk *walk, const struct memory_access *access)
 
 	if (!shared)
 		return -1;
-	return access->direction == ACCESS_UNKNOWN
-		? 0
-		: history_add(&shared->history, &hazards->ordering, access, &hazards->now);
+	return access->direction == ACCESS_UNKNOWN ? 0 : hazards_remember(hazards, shared, access);
 }
 
 /* What a node allocates, or frees: the memory at that address that was allocated last. */

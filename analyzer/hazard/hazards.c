@@ -61,6 +61,7 @@ void hazards_free(struct hazards *hazards)
 	hazards_release_graph_memory(hazards);
 	map_release(&hazards->told);
 	map_release(&hazards->waited);
+	map_release(&hazards->forgotten);
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);
 	library_calls_release(&hazards->library);
@@ -379,6 +380,17 @@ int hazards_see_access(struct hazards *hazards, const struct memory_access *acce
 	return shared ? hazards_judge(hazards, shared, access) : 0;
 }
 
+int hazards_remember(struct hazards *hazards, struct shared *shared,
+	const struct memory_access *access)
+{
+	int rc = history_add(&shared->history, &hazards->ordering, access, &hazards->now);
+	uint64_t process = (uint64_t)hazards->process;
+
+	if (rc <= 0)
+		return rc;
+	return map_set(&hazards->forgotten, process, map_get(&hazards->forgotten, process, 0) + 1);
+}
+
 int hazards_add_access(struct hazards *hazards, const struct memory_access *access)
 {
 	struct shared *shared;
@@ -387,8 +399,7 @@ int hazards_add_access(struct hazards *hazards, const struct memory_access *acce
 		access->direction == ACCESS_UNKNOWN)
 		return 0;
 	shared = usage_need(&hazards->usage, &hazards->usage.shared, access->allocation);
-	return shared ? history_add(&shared->history, &hazards->ordering, access, &hazards->now)
-		      : -1;
+	return shared ? hazards_remember(hazards, shared, access) : -1;
 }
 
 static int see_operation(struct hazards *hazards, const struct walk_call *call)
@@ -442,6 +453,27 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 	return hazards_see_lives(hazards, call, order->epoch.seq != 0);
 }
 
+static int store_forgotten(struct hazards *hazards)
+{
+	sqlite3_stmt *q = db_prepare(hazards->db, "SELECT id FROM process");
+	sqlite3_stmt *insert =
+		db_prepare(hazards->db, "INSERT INTO loss VALUES (?, '" HAZARD_FORGOTTEN "', ?)");
+	int step = -1;
+
+	while (q && insert && (step = db_step(q)) > 0) {
+		int64_t process = sqlite3_column_int64(q, 0);
+		uint64_t count = map_get(&hazards->forgotten, (uint64_t)process, 0);
+
+		if (count && db_run(insert, "ii", process, (int64_t)count)) {
+			step = -1;
+			break;
+		}
+	}
+	sqlite3_finalize(q);
+	sqlite3_finalize(insert);
+	return step;
+}
+
 int hazards_finish(struct hazards *hazards)
 {
 	sqlite3_stmt *insert = db_prepare(hazards->db,
@@ -465,5 +497,5 @@ int hazards_finish(struct hazards *hazards)
 			evidences[hazard->evidence[1]]);
 	}
 	sqlite3_finalize(insert);
-	return rc;
+	return rc ? rc : store_forgotten(hazards);
 }

@@ -25,6 +25,8 @@
 
 /* Reason in table loss: graphs whose nodes were not compared. */
 #define HAZARD_LOSS "graphs_not_read"
+/* Likewise: accesses that were forgotten before it was known that they do not matter. */
+#define HAZARD_FORGOTTEN "accesses_forgotten"
 
 struct hazards;
 

@@ -59,6 +59,7 @@ struct hazards {
 	struct idmap graph_memory;  /* executable -> struct graph_memory */
 	struct map graph_addresses; /* of such memory -> allocation, 0: it was freed */
 	struct map told;            /* stream -> entry of its last host function's call */
+	struct map forgotten;       /* process -> accesses that histories had no room for */
 	struct map waited;          /* process -> its last call that waited as it need not have */
 	struct map scripted;        /* processes of which calls have frames of a script */
 	struct map outside;         /* streams that have waited for a value in memory */
@@ -100,6 +101,10 @@ int hazards_note_outside(struct hazards *hazards, const struct walk_call *call);
 
 /* 1: one of these accesses waits for what others store. */
 int hazards_spins(const struct memory_access *access, size_t count);
+
+/* The present operation makes it; history_add() with what that forgets counted. */
+int hazards_remember(struct hazards *hazards, struct shared *shared,
+	const struct memory_access *access);
 
 /* --- memory_lives.c --- */
 

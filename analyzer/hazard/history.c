@@ -221,16 +221,19 @@ static void put(struct history *history, const struct memory_access *access,
 int history_add(struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by)
 {
+	int dropped;
+
 	/* Nothing is concluded from accesses of two stretches. */
 	if (history->count && history->past[history->newest - 1].by.stretch != by->stretch)
 		history_release(history);
 	drop_needless(history, ordering, access, by);
-	if (history->count == HISTORY_MOST)
+	dropped = history->count == HISTORY_MOST;
+	if (dropped)
 		drop_oldest(history);
 	if (make_room(history))
 		return -1;
 	put(history, access, by);
-	return 0;
+	return dropped;
 }
 
 void history_forget(struct history *history, int64_t low, int64_t high)

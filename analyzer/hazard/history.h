@@ -3,7 +3,8 @@
  * The last accesses to one life of an allocation.  An access goes when a later one of its lane
  * does the same to the same bytes, and when a write that is surely ordered after it covers it:
  * whoever is not ordered after the one that went is not ordered after the one that stays either, so
- * that no conflict is lost.  Beyond HISTORY_MOST the oldest go all the same.
+ * that no conflict is lost.  Beyond HISTORY_MOST the oldest go all the same, and are
+ * counted.
  */
 #ifndef CUFENCE_HISTORY_H
 #define CUFENCE_HISTORY_H
@@ -82,7 +83,7 @@ int history_check(const struct history *history, const struct ordering *ordering
 	const struct memory_access *access, const struct operation_point *by, history_visit visit,
 	void *arg);
 
-/* Adds it, made by the present operation; 0, or -1 after a message. */
+/* Adds it, made by the present operation; 0; 1: the oldest one had to go; -1 after a message. */
 int history_add(struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by);
 

@@ -249,7 +249,8 @@ static const char prepare_sql[] =
 	"DELETE FROM wait; DELETE FROM wait_use; DELETE FROM known_wait;"
 	"DELETE FROM finding; DELETE FROM finding_place; DELETE FROM finding_also; "
 	"DELETE FROM finding_race; "
-	"DELETE FROM loss WHERE reason IN ('" ORDER_LOSS "', '" HAZARD_LOSS "');"
+	"DELETE FROM loss WHERE reason IN ('" ORDER_LOSS "', '" HAZARD_LOSS "', '"
+	HAZARD_FORGOTTEN "');"
 	"DELETE FROM replay;";
 /* clang-format on */
 

@@ -289,7 +289,6 @@ static void bodies_may_run(void **unused)
 static void nodes_that_the_device_changes_are_possible(void **unused)
 {
 	struct test test;
-	int64_t set;
 
 	(void)unused;
 	begin(&test);
@@ -302,10 +301,9 @@ static void nodes_that_the_device_changes_are_possible(void **unused)
 	begin(&test);
 	node(&test, test.writer);
 	node(&test, test.reader);
-	set = step(&test, CALL_cuGraphKernelNodeSetAttribute, 0);
 	mini_exec(&test.m,
 		"INSERT INTO graph_change VALUES (%lld, %d, 1, 'kernel', NULL, NULL, NULL)",
-		(long long)set, GRAPH);
+		(long long)step(&test, CALL_cuGraphKernelNodeSetAttribute, 0), GRAPH);
 	instantiate(&test);
 	launch(&test);
 	finish(&test, "");
