@@ -18,7 +18,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	fputs(" after ", out);
 	if (pass_say_operation(words, worst, worst->other_call, out))
 		return -1;
-	fputs(", which use the same memory", out);
+	fputs(", though both use the same memory", out);
 	pass_say_reason(worst, out);
 	return 0;
 }

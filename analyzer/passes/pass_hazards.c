@@ -25,7 +25,8 @@ static const struct reason {
 	const char *why, *text;
 } reasons[] = {
 	{ "unrecorded-event", "the event that its stream waits for was never recorded" },
-	{ "early-record", "the event that its stream waits for was recorded before that" },
+	{ "early-record",
+		"the event that its stream waits for was recorded before the earlier operation" },
 	{ "stale-event",
 		"the event that its stream waits for was recorded again in another stream" },
 	{ "late-fence", "its stream waits for the event only after it" },
@@ -171,7 +172,7 @@ static const struct mend {
 } mends[] = {
 	{ "unrecorded-event", "record the event that is waited for", NULL },
 	{ "early-record", "record the event", NULL },
-	{ "stale-event", "record an event of its own", NULL },
+	{ "stale-event", "record a separate event", NULL },
 	{ "late-fence", NULL, ", not after it" },
 	{ "third-stream", NULL, ", in place of the stream that does now" },
 	{ NULL, "record an event", NULL },

@@ -169,14 +169,26 @@ static int run(const struct pass_input *input, struct findings *findings)
 
 static int say(struct words *words, const struct instance *worst, FILE *out)
 {
-	if (words_call(words, worst->call, out))
+	if (worst->why) {
+		if (words_operation(words, worst->call, out))
+			return -1;
+		fputs(" accesses memory of another device without peer access", out);
+		return 0;
+	}
+	if (words_call(words, worst->call, out) || words_stream(words, worst->call, " on ", out))
 		return -1;
-	if (words_stream(words, worst->call, " on ", out))
-		return -1;
-	fputs(worst->why ? " accesses memory of another device without peer access"
-			 : " failed: what it names belongs to different devices",
-		out);
+	fputs(" failed: what it names belongs to different devices", out);
 	return 0;
 }
 
-const struct pass pass_wrong_device = { .run = run, .say = say };
+static int fix(struct words *words, const struct instance *worst, FILE *out)
+{
+	(void)words;
+	if (worst->why)
+		fputs("give the kernel's device access to that memory "
+		      "(cudaDeviceEnablePeerAccess), or copy it to the device first",
+			out);
+	return 0;
+}
+
+const struct pass pass_wrong_device = { .run = run, .say = say, .fix = fix };
