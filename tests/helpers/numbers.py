@@ -65,7 +65,7 @@ def block(finding, most):
     """The numbers of a finding's lines, in their order, and its lines of places."""
     places = finding["places"]
     lines = len({line_of(place) for place in places})
-    text = cost(finding) + (f", if all {lines} lines are changed" if lines > 1 else "")
+    text = cost(finding) + (f", {lines} lines" if lines > 1 else "")
     wanted = re.findall(NUMBER, finding["message"]) + re.findall(NUMBER, text)
     last = None
     for place in places[:most]:
@@ -77,8 +77,8 @@ def block(finding, most):
     if len(places) > most:
         wanted.append(f"{len(places) - most} more")
     memory = places[0]["memory"]
-    if memory and (memory["gap_ns"] or 0) > 0:
-        wanted.append(duration(memory["gap_ns"]))
+    if memory and memory["gap_ns"] is not None:
+        wanted.append(duration(abs(memory["gap_ns"])))
     return wanted
 
 

@@ -21,7 +21,8 @@ static void an_event_of_another_device(void **state)
 	record_elsewhere(*state, 1, 400);
 	assert_string_equal(mini_shown(*state), "wrong-device 2");
 	assert_string_equal(mini_text(*state, "SELECT message FROM finding"),
-		"cuEventRecord on stream 8 of device 1 failed: what it names belongs to different devices");
+		"cuEventRecord on stream 8 of device 1 failed: what it names belongs to different "
+		"devices");
 }
 
 static void events_that_failed_otherwise_are_not(void **state)
