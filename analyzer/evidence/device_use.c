@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "map.h"
+#include "run_columns.h"
 
 /* When an operation ran on struct use's device of that index. */
 struct use_span {
@@ -21,6 +22,14 @@ struct device_use {
 	size_t count;
 	int64_t now, first, last; /* ns; now: until when the last span was followed back */
 	int64_t busy, overlapped; /* ns */
+};
+
+/* What is asked of an operation; start and end RUN_NEVER: not known. */
+struct used {
+	int64_t process, device, stream; /* stream: DB_NULL if not known */
+	const char *kind;
+	int matched; /* its call was recorded */
+	int64_t start, end;
 };
 
 /* Operations of one kind in a stream. */
@@ -160,43 +169,127 @@ static int add_span(struct use *use, int64_t process, int64_t ordinal, int64_t s
 	return 0;
 }
 
-static int add_operation(struct use *use, sqlite3_stmt *row)
+static int add_operation(struct use *use, const struct used *used)
 {
-	struct stream_use wanted = { .process = sqlite3_column_int64(row, 0),
-		.device = sqlite3_column_int64(row, 1),
-		.stream = DB_NULL };
-	int64_t start = sqlite3_column_int64(row, 5), end = sqlite3_column_int64(row, 6);
+	struct stream_use wanted = { .process = used->process,
+		.device = used->device,
+		.stream = used->stream };
 	struct stream_use *stream;
 
-	if (sqlite3_column_type(row, 2) != SQLITE_NULL)
-		wanted.stream = sqlite3_column_int64(row, 2);
-	strncpy(wanted.kind, (const char *)sqlite3_column_text(row, 3), sizeof(wanted.kind) - 1);
+	strncpy(wanted.kind, used->kind, sizeof(wanted.kind) - 1);
 	stream = stream_of(use, &wanted);
 	if (!stream)
 		return -1;
 	stream->operations++;
-	stream->unmatched += sqlite3_column_int64(row, 4);
-	if (sqlite3_column_type(row, 5) == SQLITE_NULL ||
-		sqlite3_column_type(row, 6) == SQLITE_NULL || end < start)
+	stream->unmatched += !used->matched;
+	if (used->start == RUN_NEVER || used->end == RUN_NEVER || used->end < used->start)
 		return 0;
-	stream->busy += end - start;
-	return add_span(use, wanted.process, wanted.device, start, end);
+	stream->busy += used->end - used->start;
+	return add_span(use, used->process, used->device, used->start, used->end);
 }
 
-static int by_end_backwards(const void *a, const void *b)
+static int64_t column_or(sqlite3_stmt *row, int column, int64_t otherwise)
 {
-	const struct use_span *x = a, *y = b;
+	return sqlite3_column_type(row, column) == SQLITE_NULL ? otherwise
+							       : sqlite3_column_int64(row, column);
+}
 
-	return (x->end < y->end) - (x->end > y->end);
+/* Of a run in which launches are joined, or which is not in memory. */
+static int add_rows(struct use *use, struct db *db)
+{
+	sqlite3_stmt *q = db_prepare(db, operations_sql);
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		struct used used = { sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
+			column_or(q, 2, DB_NULL), (const char *)sqlite3_column_text(q, 3),
+			!sqlite3_column_int64(q, 4), column_or(q, 5, RUN_NEVER),
+			column_or(q, 6, RUN_NEVER) };
+
+		if (add_operation(use, &used)) {
+			step = -1;
+			break;
+		}
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int add_works(struct use *use, const struct run *run)
+{
+	for (uint32_t id = 1; id < run_work_end(run); id++) {
+		const struct run_work *work = run_work(run, id);
+		const struct run_where *where = work ? run_where(run, work) : NULL;
+		struct used used;
+
+		if (!work)
+			continue;
+		used = (struct used){ where->process, where->device,
+			where->stream ? where->stream : DB_NULL, run_work_names[where->kind],
+			work->call != 0, work->start, run_end(run, work, id) };
+		if (add_operation(use, &used))
+			return -1;
+	}
+	return 0;
+}
+
+#define DIGIT_BITS 16
+#define DIGITS ((size_t)1 << DIGIT_BITS)
+
+/* Times before the run's start are negative, and come first. */
+static size_t digit_of(const struct use_span *span, unsigned shift)
+{
+	return ((uint64_t)span->end ^ (uint64_t)1 << 63) >> shift & (DIGITS - 1);
+}
+
+/* By one digit of the ends, those with the same as they were; 0 if all have the same. */
+static int sort_digit(const struct use_span *from, struct use_span *to, size_t count,
+	unsigned shift, size_t *next)
+{
+	size_t sum = 0;
+
+	memset(next, 0, DIGITS * sizeof(*next));
+	for (size_t i = 0; i < count; i++)
+		next[digit_of(&from[i], shift)]++;
+	if (next[digit_of(&from[0], shift)] == count)
+		return 0;
+	for (size_t i = 0; i < DIGITS; i++) {
+		size_t here = next[i];
+
+		next[i] = sum;
+		sum += here;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[next[digit_of(&from[i], shift)]++] = from[i];
+	return 1;
+}
+
+/* By end. */
+static int sort_spans(struct use *use)
+{
+	struct use_span *spare = malloc((use->span_count + 1) * sizeof(*spare)), *from;
+	size_t *next = malloc(DIGITS * sizeof(*next));
+	int rc = spare && next ? 0 : -1;
+
+	for (unsigned shift = 0; !rc && use->span_count && shift < 64; shift += DIGIT_BITS) {
+		from = use->span;
+		if (!sort_digit(from, spare, use->span_count, shift, next))
+			continue;
+		use->span = spare;
+		spare = from;
+	}
+	free(next);
+	free(spare);
+	return rc;
 }
 
 static int follow_back(struct use *use)
 {
-	if (use->span_count)
-		qsort(use->span, use->span_count, sizeof(*use->span), by_end_backwards);
+	if (sort_spans(use))
+		return -1;
 	for (size_t i = 0; i < use->device_count; i++)
 		use->device[i].now = use->device[i].last;
-	for (size_t i = 0; i < use->span_count; i++) {
+	for (size_t i = use->span_count; i-- > 0;) {
 		struct device_use *device = &use->device[use->span[i].device];
 
 		go_back_to(device, use->span[i].end);
@@ -240,16 +333,9 @@ static int store_devices(struct db *db, const struct use *use)
 
 int use_measure(struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db, operations_sql);
 	struct use use = { 0 };
-	int step = -1;
+	int step = db->run && !db->run->joined ? add_works(&use, db->run) : add_rows(&use, db);
 
-	while (q && (step = db_step(q)) > 0)
-		if (add_operation(&use, q)) {
-			step = -1;
-			break;
-		}
-	sqlite3_finalize(q);
 	if (!step && (follow_back(&use) || store_streams(db, &use) || store_devices(db, &use)))
 		step = -1;
 	for (size_t i = 0; i < use.device_count; i++)

@@ -2,7 +2,7 @@
 /*
  * How much the device did, and how much of it at the same time: tables stream_use and device_use,
  * for reports, so that these need not look at every operation.  One pass over the operations, which
- * are then followed from the last end to the first; memory is 24 bytes for each.
+ * are then followed from the last end to the first; memory is 48 bytes for each.
  */
 #ifndef CUFENCE_DEVICE_USE_H
 #define CUFENCE_DEVICE_USE_H

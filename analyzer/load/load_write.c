@@ -263,21 +263,6 @@ static int write_overhead(struct loader *loader, const struct device_record *dev
 		call ? loader->call + call->number : DB_NULL, kind, start, end);
 }
 
-static const char *operation_kind(const struct device_record *device)
-{
-	static const char *const kinds[] = {
-		[DEVICE_KERNEL] = "kernel",
-		[DEVICE_MEMCPY] = "memcpy",
-		[DEVICE_MEMSET] = "memset",
-		[DEVICE_PEER] = "peer",
-		[DEVICE_GRAPH] = "graph",
-	};
-
-	if (device->kind < sizeof(kinds) / sizeof(*kinds) && kinds[device->kind])
-		return kinds[device->kind];
-	return "other";
-}
-
 static int64_t operation_kernel(struct loader *loader, const struct device_record *device,
 	const struct loaded_call *call)
 {
@@ -360,10 +345,11 @@ static int write_operation(struct loader *loader, const struct device_record *de
 		    row_of(loader->stream, (uint32_t)stream)))
 		return -1;
 	return bulk_add(loader->operations, "kiIsIIiIIiIIIssI", loader->operation, loader->process,
-		call ? loader->call + call->number : DB_NULL, operation_kind(device), start, end,
-		(int64_t)device->device, or_null(context), row_of(loader->stream, (uint32_t)stream),
-		(int64_t)device->correlation, operation_kernel(loader, device, call),
-		bytes ? (int64_t)device->value : DB_NULL, copy ? (int64_t)device->detail : DB_NULL,
+		call ? loader->call + call->number : DB_NULL, run_work_names[work_kind_of(device)],
+		start, end, (int64_t)device->device, or_null(context),
+		row_of(loader->stream, (uint32_t)stream), (int64_t)device->correlation,
+		operation_kernel(loader, device, call), bytes ? (int64_t)device->value : DB_NULL,
+		copy ? (int64_t)device->detail : DB_NULL,
 		copy           ? memory_name(device->src)
 			: peer ? "device"
 			       : NULL,

@@ -298,6 +298,7 @@ static int join_nodes(struct run *run, struct db *db)
 		"SELECT EXISTS (SELECT 1 FROM sqlite_temp_schema WHERE name = 'work_of_nodes')", 0);
 	uint64_t most = run->works.most;
 
+	run->joined = joined != 0;
 	if (db->failed || !joined || run->building->joined)
 		return db->failed ? -1 : 0;
 	column_close(&run->works);

@@ -82,7 +82,17 @@ struct run_where {
 /* Equal rows are found by their words. */
 _Static_assert(sizeof(struct run_payload) == 64 && sizeof(struct run_where) == 24, "words");
 
-enum work_kind { WORK_OTHER, WORK_KERNEL, WORK_MEMCPY, WORK_MEMSET, WORK_PEER, WORK_GRAPH };
+enum work_kind {
+	WORK_OTHER,
+	WORK_KERNEL,
+	WORK_MEMCPY,
+	WORK_MEMSET,
+	WORK_PEER,
+	WORK_GRAPH,
+	WORK_KINDS
+};
+/* As column kind of table operation has them. */
+extern const char *const run_work_names[WORK_KINDS];
 
 enum allocation_memory {
 	ALLOCATION_OTHER,
@@ -255,6 +265,7 @@ struct run {
 	struct map gaps; /* processes of which calls were lost: table loss */
 	struct run_evidence evidence;
 	int threads_share;             /* a process has several */
+	int joined;                    /* works are not the rows of table operation (work.h) */
 	struct run_building *building; /* NULL: it is complete */
 };
 

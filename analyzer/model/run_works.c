@@ -11,7 +11,8 @@ static const char works_sql[] =
 	"SELECT id, call, start, end, process, device, context, stream, kind, copy_kind FROM work";
 /* clang-format on */
 
-static const char *const kind_names[] = {
+const char *const run_work_names[WORK_KINDS] = {
+	[WORK_OTHER] = "other",
 	[WORK_KERNEL] = "kernel",
 	[WORK_MEMCPY] = "memcpy",
 	[WORK_MEMSET] = "memset",
@@ -34,8 +35,8 @@ static int read_work(struct run_reader *reader)
 	facts.where.context = run_reader_id(reader, CONTEXT);
 	facts.where.stream = run_reader_id(reader, STREAM);
 	facts.where.device = sqlite3_column_int(row, DEVICE);
-	facts.where.kind = (uint8_t)run_name(kind_names, sizeof(kind_names) / sizeof(*kind_names),
-		sqlite3_column_text(row, KIND));
+	facts.where.kind =
+		(uint8_t)run_name(run_work_names, WORK_KINDS, sqlite3_column_text(row, KIND));
 	facts.where.copy_kind = copy == (uint8_t)copy ? (uint8_t)copy : 0;
 	if (facts.id)
 		return run_add_work(reader->run, &facts);

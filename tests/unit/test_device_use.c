@@ -2,6 +2,7 @@
 #include "miniature.h"
 
 #include "device_use.h"
+#include "run_columns.h"
 
 static void operation(struct mini *m, int device, int64_t stream, int64_t start, int64_t end)
 {
@@ -22,24 +23,36 @@ static void expect_use(struct mini *m, int device, const char *wanted)
 	assert_string_equal(mini_text(m, sql), wanted);
 }
 
-static void time_is_counted_once_and_overlap_apart(void **state)
+static void count_time(int in_columns)
 {
 	struct mini m;
 
 	mini_init(&m);
+	mini_stream(&m, "blocking");
 	operation(&m, 0, 1, 100, 200); /* 100 alone */
 	operation(&m, 0, 1, 300, 400); /* with the next: 250 to 400, 300 to 350 twice */
 	operation(&m, 0, 1, 250, 350);
 	operation(&m, 0, 1, 320, 330); /* a third adds nothing */
 	operation(&m, 0, 1, 400, 500); /* touches, does not overlap */
 	operation(&m, 0, 1, 600, 600); /* takes no time */
-	operation(&m, 3, 1, 0, 1000);  /* another device */
+	operation(&m, 3, 1, -5, 1000); /* another device */
+	m.db.run = in_columns ? run_open(&m.db) : NULL;
 	assert_int_equal(use_measure(&m.db), 0);
+	run_close(m.db.run);
+	m.db.run = NULL;
 	expect_use(&m, 0, "100 600 350 50");
-	expect_use(&m, 3, "0 1000 1000 0");
+	expect_use(&m, 3, "-5 1000 1005 0");
+	assert_string_equal(mini_text(&m, "SELECT DISTINCT kind || stream FROM stream_use"),
+		"kernel1");
 	assert_int_equal(mini_int(&m, "SELECT busy FROM stream_use WHERE device = 0"), 410);
 	assert_int_equal(mini_int(&m, "SELECT sum(operations) FROM stream_use"), 7);
 	mini_release(&m);
+}
+
+static void time_is_counted_once_and_overlap_apart(void **state)
+{
+	count_time(0);
+	count_time(1);
 }
 
 static void what_has_no_times_is_only_counted(void **state)
