@@ -2,6 +2,21 @@
 /* Results that are one of two values, or another type's. */
 #include "ptx_operation.h"
 
+/* Registers of 32 bits hold signed numbers, where it matters to who reads them next. */
+static struct ptx_value as_signed(const struct operation *op, struct ptx_value value)
+{
+	struct ptx_range range = bounds(op, &value);
+
+	if (op->in->type.class != CLASS_UNSIGNED || op->in->type.bytes != 4 ||
+		range.high <= INT32_MAX)
+		return value;
+	if (range.low <= INT32_MAX)
+		return opaque(op, (struct ptx_range){ INT32_MIN, UINT32_MAX }, value.loaded);
+	value.low = ptx_add_bound(value.low, -(INT64_C(1) << 32));
+	value.high = ptx_add_bound(value.high, -(INT64_C(1) << 32));
+	return value;
+}
+
 struct ptx_value ptx_smaller_or_larger(const struct operation *op)
 {
 	struct ptx_value a = number(op, 0), b = number(op, 1);
@@ -9,14 +24,22 @@ struct ptx_value ptx_smaller_or_larger(const struct operation *op)
 	int smaller = op->in->opcode == OP_MIN;
 
 	if (smaller ? x.high <= y.low : x.low >= y.high)
-		return a;
+		return as_signed(op, a);
 	if (smaller ? y.high <= x.low : y.low >= x.high)
-		return b;
+		return as_signed(op, b);
 	if (smaller ? y.low < x.low : y.low > x.low)
 		x.low = y.low;
 	if (smaller ? y.high < x.high : y.high > x.high)
 		x.high = y.high;
-	return opaque(op, x, a.loaded || b.loaded);
+	a = opaque(op, x, a.loaded || b.loaded);
+	return as_signed(op, a);
+}
+
+/* Of the number or offset that the result is: that of another base, or of a half, is none of it. */
+static int is_alike(const struct ptx_value *value, const struct ptx_value *result)
+{
+	return value->base == result->base && value->id == result->id &&
+		value->half == result->half;
 }
 
 /* Each of the two only has to do with where it is chosen. */
@@ -40,7 +63,9 @@ struct ptx_value ptx_select_one(const struct operation *op)
 		return joined;
 	symbol = ptx_symbol(op->frame->walk, op->frame->path, op->instruction, WHICH_SELECTED);
 	joined = ptx_join(op->frame, &value[0], op->state, &value[1], op->state, symbol, &made);
-	both = ptx_hull(range[0], range[1]);
+	both = is_alike(&value[0], &joined) && is_alike(&value[1], &joined)
+		? ptx_hull(range[0], range[1])
+		: any;
 	wide = made.low <= made.high ? made : bounds(op, &joined);
 	if (made.low <= made.high) {
 		ptx_redefine(op->state, symbol, both);

@@ -234,9 +234,12 @@ static int assume_comparison(struct ptx_frame *frame, struct ptx_state *state,
 		struct ptx_range a = ptx_bounds(&condition->a, state);
 		struct ptx_range b = ptx_bounds(&condition->b, state);
 		int is_less = compare == COMPARE_LT || compare == COMPARE_LE;
+		struct ptx_range *larger = is_less ? &b : &a, *smaller = is_less ? &a : &b;
 
-		if ((is_less ? b.low : a.low) < 0)
+		if (larger->low < 0)
 			return 0; /* as a signed number it is something else */
+		if (smaller->low < 0 && larger->high > INT32_MAX && larger->high != INT64_MAX)
+			return 0; /* so may the other one be */
 		/* What is below a number that is no negative one is none either. */
 		if (is_less && a.low < 0)
 			is_all &= apply(frame, state, &condition->a, COMPARE_GE);

@@ -103,6 +103,29 @@ static void numbers_do_not_make_an_address_another(void **state)
 		" incomplete");
 }
 
+/* The smaller of two halves may be any number, whatever their word is. */
+static void halves_are_no_numbers(void **state)
+{
+	check("mov.u32 %r5, %ctaid.x; mul.wide.s32 %rd3, %r5, -32; shl.b64 %rd3, %rd3, 32;\n"
+	      "add.s64 %rd4, %rd1, %rd3; mov.b64 {%r8, %r6}, %rd4;\n"
+	      "setp.lt.s32 %p2, %r1, %r6; selp.b32 %r7, %r1, %r6, %p2;\n"
+	      "setp.lt.s32 %p3, %r7, 1; @%p3 bra done; st.global.u32 [%rd2], %r18; done:",
+		"8: 0..4");
+}
+
+/* As an unsigned number -64 is a large one, and so is what is larger; the result may be signed. */
+static void a_register_holds_signed_numbers(void **state)
+{
+	check("add.s32 %r5, %r18, -128; max.u32 %r6, %r5, -128; setp.gt.u32 %p2, %r6, -120;\n"
+	      "@%p2 bra there; st.global.u32 [%rd1], %r18; bra done;\n"
+	      "there: st.global.u32 [%rd2], %r18; done:",
+		"0: 0..4, 8: 0..4");
+	check("add.s32 %r5, %r18, -128; max.u32 %r6, %r5, -128; setp.lt.s32 %p2, %r6, -120;\n"
+	      "@%p2 bra there; st.global.u32 [%rd1], %r18; bra done;\n"
+	      "there: st.global.u32 [%rd2], %r18; done:",
+		"0: 0..4, 8: 0..4");
+}
+
 static void ways_that_meet_leave_halves_of_one_value(void **state)
 {
 	check("mov.u32 %r5, %r1; mov.u32 %r6, %r2; @%p1 bra there;\n"
@@ -133,6 +156,8 @@ int main(void)
 		cmocka_unit_test(numbers_do_not_make_an_address_another),
 		cmocka_unit_test(sums_are_halves_of_sums),
 		cmocka_unit_test(a_choice_of_both_halves_is_of_values),
+		cmocka_unit_test(halves_are_no_numbers),
+		cmocka_unit_test(a_register_holds_signed_numbers),
 		cmocka_unit_test(ways_that_meet_leave_halves_of_one_value),
 		cmocka_unit_test(halves_grow_in_loops),
 	};
