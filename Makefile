@@ -264,7 +264,7 @@ $O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(MA
 
 # Kernels that a test reads as PTX and as machine code.
 ifneq ($(cuda),)
-tests: $O/tests/copies.fatbin $O/tests/spins.fatbin
+tests: $O/tests/copies.fatbin $O/tests/spins.fatbin $O/tests/predicates.fatbin
 endif
 $O/tests/copies.fatbin: tests/data/copies.cu
 	$(call say,NVCC,$<)
@@ -278,6 +278,13 @@ $O/tests/spins.fatbin: tests/data/spins.cu
 	$Q$(NVCC) -O2 -std=c++17 -ccbin $(CXX) -gencode 'arch=compute_75,code=[sm_75,compute_75]' \
 		-gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
 		-gencode arch=compute_100,code=sm_100 -fatbin $< -o $@
+
+$O/tests/predicates.fatbin: tests/data/predicates.cu
+	$(call say,NVCC,$<)
+	@mkdir -p $(@D)
+	$Q$(NVCC) -O2 -std=c++17 -ccbin $(CXX) -gencode 'arch=compute_75,code=[sm_75,compute_75]' \
+		-gencode arch=compute_90,code=sm_90 -gencode arch=compute_100,code=sm_100 \
+		-fatbin $< -o $@
 
 # All machine code of the toolkit's libraries decodes.
 tests: $O/tests/libraries/decode

@@ -212,6 +212,19 @@ static int is_conditional(const struct sass_instruction *in)
 	return in->opcode == SASS_BRA && in->variant;
 }
 
+/*
+ * CALL.REL into the middle of the function that it is in: nothing returns from there.  Compilers
+ * jump so where threads have met again.
+ */
+static int is_jump(const struct lower *lower, uint32_t section, uint64_t at, uint32_t to_section,
+	uint64_t to)
+{
+	const struct machine_function *function = machine_function_at(lower->code, section, at);
+
+	return function && to_section == section && to != function->offset &&
+		machine_function_at(lower->code, section, to) == function;
+}
+
 enum machine_leave lower_leaves(const struct lower *lower, const struct sass_instruction *in,
 	uint32_t section, uint64_t at, uint32_t context, int *falls)
 {
@@ -227,8 +240,11 @@ enum machine_leave lower_leaves(const struct lower *lower, const struct sass_ins
 	case SASS_JMX:
 		return LEAVE_TABLE;
 	case SASS_CALL:
-		if (!lower_call_target(lower, in, section, at, &to_section, &to) &&
-			!is_recursive(lower, context, to_section, to))
+		if (lower_call_target(lower, in, section, at, &to_section, &to))
+			to_section = MACHINE_NONE;
+		else if (is_jump(lower, section, at, to_section, to))
+			return LEAVE_BRANCH;
+		if (to_section != MACHINE_NONE && !is_recursive(lower, context, to_section, to))
 			return LEAVE_CALL;
 		*falls = 1;
 		return LEAVE_NOT;

@@ -219,6 +219,8 @@ void lower_begin_block(struct lower *lower, const struct machine_block *block)
 	uint32_t name = block->phi;
 
 	lower->swap_count = 0;
+	memset(lower->bits, 0, sizeof(lower->bits));
+	memset(lower->comparison, 0, sizeof(lower->comparison));
 	for (unsigned reg = 0; reg < MACHINE_REGISTERS; reg++)
 		lower->current[reg] = machine_set_has(&block->live, reg) ? name++ : reg;
 }

@@ -30,6 +30,8 @@ enum {
 	MACHINE_WORDS = (MACHINE_REGISTERS + 63) / 64,
 	MACHINE_WRITES = 136,
 	MACHINE_SWAPS = 16,
+	MACHINE_BITS = 4,
+	MACHINE_COMPARISONS = 32,
 };
 
 struct machine_set {
@@ -69,6 +71,7 @@ struct machine_when {
 	uint32_t name; /* the predicate's, or what it is a copy of; 0: it is not known */
 	uint8_t negated;
 	uint8_t is_local; /* to the block */
+	uint8_t bit;      /* 1 + the bit of a register that it is; 0: all of it */
 };
 
 /* How control leaves an instruction. */
@@ -146,6 +149,23 @@ struct lower {
 		int is_part; /* name is a part: value[0] */
 	} swap[MACHINE_SWAPS];
 	uint32_t swap_count;
+	/* Registers whose bits are conditions; of this block. */
+	struct machine_bits {
+		uint32_t name; /* + 1 */
+		struct machine_when when[32];
+	} bits[MACHINE_BITS];
+	uint32_t bits_next;
+	/* What this block has compared. */
+	struct machine_comparison {
+		uint8_t compare, is_signed;
+		struct machine_side {
+			uint8_t kind, bank; /* enum sass_operand_kind */
+			uint32_t name;      /* of a register */
+			int64_t value;
+		} side[2];
+		struct machine_when when; /* the result's */
+	} comparison[MACHINE_COMPARISONS];
+	uint32_t comparisons;
 	uint32_t last_temp;
 	struct ptx_instruction *last; /* to which operands are added */
 	struct ptx_instruction nothing;
@@ -195,6 +215,18 @@ void lower_note_copies(struct lower *lower);
 int lower_keep_copies(struct lower *lower, uint32_t first);
 /* When all names are given. */
 int lower_find_conditions(struct lower *lower);
+
+/* --- lower_bits --- */
+/* LOP3 p, d & 1 << bit: which one; -1: it is no such test. */
+int lower_tested_bit(const struct sass_instruction *in);
+/* The condition that a bit of a general register is. */
+struct machine_when lower_bit(struct lower *lower, unsigned machine, unsigned bit);
+/* Of the instruction, whose names are taken: bits that it sets or clears. */
+void lower_note_bits(struct lower *lower);
+
+/* --- lower_compare --- */
+/* The instruction compares into that predicate what was compared before: 1 and the condition. */
+int lower_compared_before(struct lower *lower, unsigned machine, struct machine_when *when);
 
 /* --- lower_emit --- */
 struct ptx_operand lower_number(int64_t value);

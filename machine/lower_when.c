@@ -3,7 +3,8 @@
  * Conditions of guards, so that what is written under one and read under the same is known to be
  * what was written.  A predicate that is written in one place is the same condition wherever it is
  * read; others are only where they are between two writes, in one block.  A condition gets
- * another name by PLOP3, where a register keeps it for a while, and where it is compared again.
+ * another name by PLOP3, where a register keeps it for a while, alone or as one bit of many, and
+ * where it is compared again.
  */
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@
 
 int lower_is_when(const struct machine_when *a, const struct machine_when *b)
 {
-	return a->name && a->name == b->name && a->negated == b->negated;
+	return a->name && a->name == b->name && a->negated == b->negated && a->bit == b->bit;
 }
 
 static unsigned predicate_register(const struct sass_operand *operand)
@@ -27,6 +28,13 @@ static int is_predicate(const struct sass_operand *operand)
 		       operand->kind == SASS_OPERAND_UNIFORM_PREDICATE) &&
 		operand->number < 7;
 }
+
+/* What holds a condition by another name. */
+struct source {
+	unsigned machine;
+	int negated;
+	uint8_t bit; /* as in struct machine_when */
+};
 
 /* 1 or -1: by that table the result is the operand, or its opposite. */
 static int copied_of(const struct sass_instruction *in, unsigned table, unsigned operand)
@@ -47,8 +55,8 @@ static int copied_of(const struct sass_instruction *in, unsigned table, unsigned
 }
 
 /* PLOP3 p, q: which operand the result is a copy of; -1: none. */
-static int copied_by_table(const struct sass_instruction *in, unsigned result, unsigned *machine,
-	int *negated)
+static int copied_by_table(const struct sass_instruction *in, unsigned result,
+	struct source *source)
 {
 	for (unsigned i = 0; i < in->from_count; i++) {
 		int copied = is_predicate(&in->from[i])
@@ -57,8 +65,8 @@ static int copied_by_table(const struct sass_instruction *in, unsigned result, u
 
 		if (!copied)
 			continue;
-		*machine = predicate_register(&in->from[i]);
-		*negated = (in->from[i].negated != 0) ^ (copied < 0);
+		source->machine = predicate_register(&in->from[i]);
+		source->negated = (in->from[i].negated != 0) ^ (copied < 0);
 		return 0;
 	}
 	return -1;
@@ -76,7 +84,7 @@ static int is_general(const struct sass_operand *operand)
 }
 
 /* P2R d, 1 << p; SEL d, 0, 1, p: d is not 0 where the predicate holds, or does not. */
-static int copied_to_register(const struct sass_instruction *in, unsigned *machine, int *negated)
+static int copied_to_register(const struct sass_instruction *in, struct source *source)
 {
 	const struct sass_operand *from = in->from;
 
@@ -87,21 +95,21 @@ static int copied_to_register(const struct sass_instruction *in, unsigned *machi
 
 		if (!is_zero(&from[0]) || in->variant || !mask || mask & (mask - 1) || mask > 64)
 			return -1;
-		*machine = MACHINE_PREDICATE + (unsigned)__builtin_ctz(mask);
-		*negated = 0;
+		source->machine = MACHINE_PREDICATE + (unsigned)__builtin_ctz(mask);
+		source->negated = 0;
 		return 0;
 	}
 	if (in->opcode != SASS_SEL || in->from_count < 3 || !is_predicate(&from[2]) ||
 		is_zero(&from[0]) == is_zero(&from[1]) ||
 		from[is_zero(&from[0])].kind != SASS_OPERAND_IMMEDIATE)
 		return -1;
-	*machine = predicate_register(&from[2]);
-	*negated = (from[2].negated != 0) ^ is_zero(&from[0]);
+	source->machine = predicate_register(&from[2]);
+	source->negated = (from[2].negated != 0) ^ is_zero(&from[0]);
 	return 0;
 }
 
 /* ISETP p, d, 0: the predicate that was put there. */
-static int copied_from_register(const struct sass_instruction *in, unsigned *machine, int *negated)
+static int copied_from_register(const struct sass_instruction *in, struct source *source)
 {
 	const struct sass_operand *from = in->from;
 	unsigned at;
@@ -113,28 +121,39 @@ static int copied_from_register(const struct sass_instruction *in, unsigned *mac
 	at = is_zero(&from[0]);
 	if (!is_general(&from[at]) || !is_zero(&from[!at]))
 		return -1;
-	*machine = MACHINE_GENERAL + from[at].number;
-	*negated = in->compare == SASS_COMPARE_EQ;
+	source->machine = MACHINE_GENERAL + from[at].number;
+	source->negated = in->compare == SASS_COMPARE_EQ;
+	return 0;
+}
+
+/* LOP3 p, d & 1 << bit */
+static int bit_of_register(const struct sass_instruction *in, struct source *source)
+{
+	int bit = lower_tested_bit(in);
+
+	if (bit < 0)
+		return -1;
+	source->machine = MACHINE_GENERAL + in->from[0].number;
+	source->bit = (uint8_t)(1 + bit);
 	return 0;
 }
 
 /* What the result holds by another name; -1: it is no copy. */
-static int source_of_copy(const struct sass_instruction *in, unsigned result, unsigned *machine,
-	int *negated)
+static int source_of_copy(const struct sass_instruction *in, unsigned result, struct source *source)
 {
+	*source = (struct source){ 0 };
 	if (in->guard != SASS_NONE)
 		return -1;
 	switch (in->opcode) {
+	case SASS_LOP3:
+		return !result && is_predicate(&in->to[0]) ? bit_of_register(in, source) : -1;
 	case SASS_PLOP3:
-		return is_predicate(&in->to[result]) ? copied_by_table(in, result, machine, negated)
-						     : -1;
+		return is_predicate(&in->to[result]) ? copied_by_table(in, result, source) : -1;
 	case SASS_ISETP:
-		return !result && is_predicate(&in->to[0])
-			? copied_from_register(in, machine, negated)
-			: -1;
+		return !result && is_predicate(&in->to[0]) ? copied_from_register(in, source) : -1;
 	case SASS_P2R:
 	case SASS_SEL:
-		return result ? -1 : copied_to_register(in, machine, negated);
+		return result ? -1 : copied_to_register(in, source);
 	default:
 		return -1;
 	}
@@ -174,20 +193,33 @@ struct machine_when lower_guard(struct lower *lower)
 
 /* --- copies --- */
 
+static struct machine_when when_of(struct lower *lower, const struct source *source)
+{
+	if (source->bit)
+		return lower_bit(lower, source->machine, source->bit - 1u);
+	return lower_when(lower, source->machine, source->negated);
+}
+
+static void note_copy(struct lower *lower, const struct sass_operand *to, struct machine_when of)
+{
+	lower->copy[machine_of(to)] = (struct machine_copy){ lower->own[machine_of(to)], of };
+}
+
 void lower_note_copies(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
 
 	for (unsigned i = 0; i < in->to_count && i < 2; i++) {
-		unsigned machine;
-		int negated;
+		struct source source;
+		struct machine_when when;
 
-		if (!source_of_copy(in, i, &machine, &negated))
-			lower->copy[machine_of(&in->to[i])] = (struct machine_copy){
-				lower->own[machine_of(&in->to[i])],
-				lower_when(lower, machine, negated),
-			};
+		if (!source_of_copy(in, i, &source))
+			note_copy(lower, &in->to[i], when_of(lower, &source));
+		else if (!i && is_predicate(&in->to[0]) &&
+			lower_compared_before(lower, machine_of(&in->to[0]), &when))
+			note_copy(lower, &in->to[0], when);
 	}
+	lower_note_bits(lower);
 }
 
 /* Both are written in one block, one after the other: so it was when either is read elsewhere. */
@@ -196,17 +228,17 @@ int lower_keep_copies(struct lower *lower, uint32_t first)
 	const struct sass_instruction *in = &lower->in;
 
 	for (unsigned i = 0; i < in->to_count && i < 2; i++) {
-		unsigned machine;
-		int negated;
+		struct source source;
 
-		if (source_of_copy(in, i, &machine, &negated) || lower->current[machine] < first)
+		if (source_of_copy(in, i, &source) || source.bit ||
+			lower->current[source.machine] < first)
 			continue;
 		if (PTX_ROOM(lower->copied, lower->copied_room, lower->copied_count))
 			return lower_refuse(lower, "out of memory");
 		lower->copied[lower->copied_count++] = (struct machine_copied){
 			lower->own[machine_of(&in->to[i])],
-			lower->current[machine],
-			negated,
+			lower->current[source.machine],
+			source.negated,
 		};
 	}
 	return 0;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compare [-v] FATBIN...: what the kernels of fat binaries do by their machine code, against what
- * they do by their PTX, of each architecture that has both.  Prints each kernel of which the two
- * say something else (-v: each), and a table in the end; exits 1 if machine code misses a store or
- * an atomic operation, or is sure of bytes that the PTX does not have.
+ * compare [-v] [-s SHARE] FILE...: what the kernels of fat binaries, programs and libraries do by
+ * their machine code, against what they do by their PTX, of each architecture that has both.
+ * Prints each kernel of which the two say something else (-v: each), and a table in the end;
+ * exits 1 if machine code misses a store or an atomic operation, or is sure of bytes that the PTX
+ * does not have.  -s: one fat binary of so many in each program or library.
  *
  * The compiler (ptxas) drops loads of which nothing is made: "load dropped".
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "image.h"
 #include "lower.h"
@@ -95,11 +97,13 @@ static struct lack lacks(const struct ptx_access *a, const struct ptx_access *b)
 		const struct ptx_claim *claim = &a->claim[i];
 		int found = has(b, claim);
 
-		if (!found && claim->direction == PTX_LOAD)
+		int fewer = !found || (claim->exact && claim->sure && !has_bytes(b, claim));
+
+		if (fewer && claim->direction == PTX_LOAD)
 			lack.load = 1;
 		else if (!found)
 			lack.write = 1;
-		else if (claim->exact && claim->sure && !has_bytes(b, claim))
+		else if (fewer)
 			lack.bytes = 1;
 		if (!found && claim->sure)
 			lack.only_perhaps = 0;
@@ -126,7 +130,7 @@ static enum difference judge(const struct ptx_access *ptx, const struct ptx_acce
 		return PTX_INCOMPLETE;
 	if (machine->complete && missing.write)
 		return LESS;
-	if (machine->complete && (more.bytes || (missing.bytes && !missing.load)))
+	if (machine->complete && (more.bytes || missing.bytes))
 		return WRONG_BYTES;
 	if (more.load || more.write)
 		return more.only_perhaps ? LESS_SURE : MORE;
@@ -188,6 +192,21 @@ static void make_launch(const struct ptx_access *access, struct ptx_launch *laun
 			memset(state + access->claim[i].offset, PTX_POINTER, 8);
 }
 
+/* Each module counts its variables by itself: by their names they are the same. */
+static void name_variables(const struct ptx_module *module, struct ptx_access *access)
+{
+	for (size_t i = 0; i < access->count; i++) {
+		struct ptx_variable_name name;
+		uint32_t hash = 0;
+
+		if (ptx_variable(module, access->claim[i].offset, &name))
+			continue;
+		for (size_t j = 0; j < name.length; j++)
+			hash = 31 * hash + (unsigned char)name.name[j];
+		access->claim[i].offset = PTX_PARAMETER_LIMIT + hash % (1u << 20);
+	}
+}
+
 static void compare_kernel(struct row *row, const char *path, const char *name,
 	struct ptx_module *ptx, size_t number, struct ptx_module *machine, size_t other)
 {
@@ -208,6 +227,8 @@ static void compare_kernel(struct row *row, const char *path, const char *name,
 		a.complete = 0;
 	if (ptx_interpret(machine, other, &launch, PTX_STEPS, &b))
 		b.complete = 0;
+	name_variables(ptx, &a);
+	name_variables(machine, &b);
 	found = judge(&a, &b);
 	row->count[found]++;
 	row->ranges += (unsigned)same_ranges(&a, &b);
@@ -253,11 +274,37 @@ static void compare_image(const char *path, const struct image *image)
 				compare_code(path, &image->code[i], &image->code[j]);
 }
 
-static int compare_file(const char *path)
+static int compare_container(const char *path, const void *data, size_t size)
+{
+	char error[IMAGE_ERROR_SIZE];
+	struct image image;
+
+	if (image_read(data, size, &image, error))
+		return -1;
+	compare_image(path, &image);
+	image_release(&image);
+	return 0;
+}
+
+/* A program or library: one container of so many. */
+static int compare_elf(const char *path, unsigned share)
+{
+	char error[IMAGE_ERROR_SIZE];
+	struct image_file file;
+
+	if (image_file_open(&file, path, error))
+		return -1;
+	for (size_t i = 0; i < file.count; i += share)
+		compare_container(path, file.container[i].data, file.container[i].size);
+	image_file_close(&file);
+	return 0;
+}
+
+/* What nvcc -fatbin makes. */
+static int compare_fatbin(const char *path)
 {
 	FILE *file = fopen(path, "rb");
-	char error[IMAGE_ERROR_SIZE], *data = NULL;
-	struct image image;
+	char *data = NULL;
 	size_t size = 0;
 	int rc = -1;
 
@@ -266,13 +313,8 @@ static int compare_file(const char *path)
 		data = malloc(size);
 		rewind(file);
 	}
-	if (data && fread(data, 1, size, file) == size && !image_read(data, size, &image, error)) {
-		compare_image(path, &image);
-		image_release(&image);
-		rc = 0;
-	}
-	if (rc)
-		fprintf(stderr, "compare: cannot read '%s'\n", path);
+	if (data && fread(data, 1, size, file) == size)
+		rc = compare_container(path, data, size);
 	free(data);
 	if (file)
 		fclose(file);
@@ -281,11 +323,19 @@ static int compare_file(const char *path)
 
 int main(int argc, char **argv)
 {
-	int rc = argc < 2;
+	unsigned share = 1;
+	int rc = argc < 2, number;
 
-	prints_all = argc > 1 && !strcmp(argv[1], "-v");
-	for (int i = 1 + prints_all; i < argc; i++)
-		rc |= compare_file(argv[i]) != 0;
+	while ((number = getopt(argc, argv, "vs:")) != -1) {
+		prints_all |= number == 'v';
+		if (number == 's' && atoi(optarg) > 0)
+			share = (unsigned)atoi(optarg);
+	}
+	for (int i = optind; i < argc; i++)
+		if (compare_fatbin(argv[i]) && compare_elf(argv[i], share)) {
+			fprintf(stderr, "compare: cannot read '%s'\n", argv[i]);
+			rc = 1;
+		}
 	printf("arch\tkernels\tsame ranges");
 	for (unsigned i = 0; i < DIFFERENCES; i++)
 		printf("\t%s", names[i]);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// More conditions at once than there are predicates: compilers keep some as bits of a register, and
+// compare again for others.
+template <int ITEMS>
+__device__ __forceinline__ void sort(const unsigned *keys, unsigned *out, const unsigned *values,
+	unsigned *moved, int count, unsigned bit)
+{
+	__shared__ unsigned place[ITEMS * 64];
+	unsigned key[ITEMS], value[ITEMS];
+	int base = blockIdx.x * ITEMS * 64;
+
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++) {
+		int at = threadIdx.x + i * 64;
+
+		key[i] = at < count ? keys[base + at] : ~0u;
+	}
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++)
+		place[threadIdx.x * ITEMS + i] = key[i] >> bit;
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++) {
+		int at = threadIdx.x + i * 64;
+
+		if (at < count)
+			out[place[at] + key[i] % 64] = key[i];
+	}
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++) {
+		int at = threadIdx.x + i * 64;
+
+		if (at < count)
+			value[i] = values[base + at];
+	}
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++) {
+		int at = threadIdx.x + i * 64;
+
+		if (at < count)
+			moved[place[at] + key[i] % 64] = value[i];
+	}
+}
+
+#define SORT(items) \
+	extern "C" __global__ void sort_##items(const unsigned *keys, unsigned *out, \
+		const unsigned *values, unsigned *moved, int count, unsigned bit) \
+	{ \
+		sort<items>(keys, out, values, moved, count, bit); \
+	}
+SORT(24)
+SORT(48)
+
+// A loop, the branches of which a test makes into calls.
+extern "C" __global__ void loops(const float *in, float *out, int n)
+{
+	float sum = 0;
+
+#pragma unroll 1
+	for (int i = 0; i < n; i++) {
+#pragma unroll 1
+		for (int j = i; j < n; j++)
+			sum += in[j * blockDim.x + threadIdx.x];
+		out[i] = sum;
+	}
+}

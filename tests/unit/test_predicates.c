@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conditions of machine code: kept as bits, compared again; calls that are jumps. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "image.h"
+#include "lower.h"
+
+#define PARAMETERS 64
+
+/* Parameter words, direction and what is not sure; pointers: of which bytes an address is known. */
+static char *claims_of(struct ptx_module *module, const char *name, const int *pointers)
+{
+	uint8_t value[PARAMETERS] = { 0 }, state[PARAMETERS] = { 0 };
+	struct ptx_launch launch = { .grid = { 4, 1, 1 },
+		.block = { 64, 1, 1 },
+		.size = PARAMETERS,
+		.value = value,
+		.state = state };
+	long number = ptx_find(module, name, strlen(name));
+	struct ptx_access access;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_true(number >= 0);
+	for (; *pointers >= 0; pointers++)
+		memset(state + *pointers, PTX_POINTER, 8);
+	assert_int_equal(ptx_interpret(module, (size_t)number, &launch, PTX_STEPS, &access), 0);
+	for (size_t i = 0; i < access.count; i++) {
+		const struct ptx_claim *claim = &access.claim[i], *last = claim - (i > 0);
+
+		if (!i || last->offset != claim->offset || last->direction != claim->direction)
+			fprintf(out, "%u%c%s ", claim->offset, "LSA"[claim->direction],
+				claim -> sure ? "" : " perhaps");
+	}
+	fprintf(out, "%s", access.complete ? "all" : access.why);
+	fclose(out);
+	ptx_access_release(&access);
+	return text;
+}
+
+static void check(struct ptx_module *module, const char *name, const int *pointers,
+	const char *wanted)
+{
+	char *found = claims_of(module, name, pointers);
+
+	assert_string_equal(found, wanted);
+	free(found);
+}
+
+static void *read_file(size_t *size)
+{
+	char path[4096], *data;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/tests/predicates.fatbin", getenv("TEST_BUILD"));
+	file = fopen(path, "rb");
+	if (!file)
+		return NULL;
+	data = malloc(4 << 20);
+	assert_non_null(data);
+	*size = fread(data, 1, 4 << 20, file);
+	fclose(file);
+	return data;
+}
+
+/* Calls test with each module of the file; the number of its cubins. */
+static unsigned for_each(void (*test)(const struct image_code *code))
+{
+	char error[IMAGE_ERROR_SIZE];
+	unsigned cubins = 0;
+	struct image image;
+	size_t size;
+	void *data = read_file(&size);
+
+	if (!data)
+		skip();
+	assert_int_equal(image_read(data, size, &image, error), 0);
+	for (size_t i = 0; i < image.count; i++) {
+		test(&image.code[i]);
+		cubins += (unsigned)(image.code[i].kind == IMAGE_CUBIN);
+	}
+	image_release(&image);
+	free(data);
+	return cubins;
+}
+
+static struct ptx_module *open_code(const struct image_code *code)
+{
+	char error[IMAGE_ERROR_SIZE];
+	struct ptx_module *module = code->kind == IMAGE_PTX
+		? ptx_open(code->data, code->size, error)
+		: machine_open(code->data, code->size, code->arch, error);
+
+	assert_non_null(module);
+	return module;
+}
+
+static void check_sorts(const struct image_code *code)
+{
+	static const int words[] = { 0, 8, 16, 24, -1 };
+	struct ptx_module *module = open_code(code);
+
+	check(module, "sort_24", words, "0L 8S 16L 24S all");
+	check(module, "sort_48", words, "0L 8S 16L 24S all");
+	ptx_close(module);
+}
+
+static void more_conditions_than_predicates(void **state)
+{
+	(void)state;
+	assert_int_equal(for_each(check_sorts), 3);
+}
+
+enum { OPCODE_BITS = 0xfff, BRANCH = 0x947, CALL_RELATIVE = 0x944 };
+
+/* Branches under a predicate become calls. */
+static unsigned call_instead(char *data, size_t size)
+{
+	unsigned count = 0;
+
+	for (size_t at = 0; at + 16 <= size; at += 16) {
+		uint64_t word;
+
+		memcpy(&word, data + at, sizeof(word));
+		if ((word & OPCODE_BITS) != BRANCH || (word >> 12 & 7) == 7)
+			continue;
+		word = (word & ~(uint64_t)OPCODE_BITS) | CALL_RELATIVE;
+		memcpy(data + at, &word, sizeof(word));
+		count++;
+	}
+	return count;
+}
+
+static void check_calls(const struct image_code *code)
+{
+	static const int words[] = { 0, 8, -1 };
+	struct image_code changed = *code;
+	struct ptx_module *module;
+	char *copy;
+
+	if (code->kind == IMAGE_PTX)
+		return;
+	copy = malloc(code->size);
+	assert_non_null(copy);
+	memcpy(copy, code->data, code->size);
+	assert_true(call_instead(copy, code->size) > 1);
+	changed.data = copy;
+	module = open_code(&changed);
+	check(module, "loops", words, "0L 8S all");
+	ptx_close(module);
+	free(copy);
+}
+
+static void a_call_into_the_function_is_a_jump(void **state)
+{
+	(void)state;
+	for_each(check_calls);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(more_conditions_than_predicates),
+		cmocka_unit_test(a_call_into_the_function_is_a_jump),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
