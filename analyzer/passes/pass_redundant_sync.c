@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * redundant-sync: an explicit wait for what the thread knew complete (table known_wait).
+ * redundant-sync: an explicit wait for what the thread knew complete, or a stream's wait for what
+ * it came after anyway (table known_wait).
  *
  * A wait can be left out only where it never does anything, so that a place counts if hardly any
  * of its waits was needed; the first one often is, for what was before the loop.
@@ -19,8 +20,8 @@ static int is_wait(const struct run *run, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
 
-	return call && call_is_wait(call->kind) && call->flags & CALL_RETURNED &&
-		!run_payload(run, call)->result;
+	return call && (call_is_wait(call->kind) || call->kind == KIND_STREAM_WAIT) &&
+		call->flags & CALL_RETURNED && !run_payload(run, call)->result;
 }
 
 static int tally(const struct run *run, struct findings *findings, struct idmap *places)
@@ -95,10 +96,23 @@ static int run(const struct pass_input *input, struct findings *findings)
 
 static int say(struct words *words, const struct instance *worst, FILE *out)
 {
-	if (words_call(words, worst->call, out))
+	int waits_for_event = words_only_orders(words, worst->call);
+
+	if (waits_for_event < 0 || words_call(words, worst->call, out))
 		return -1;
-	fputs(" had nothing to wait for: nothing was submitted since ", out);
-	return words_call(words, worst->other_call, out);
+	if (!waits_for_event) {
+		fputs(" had nothing to wait for: nothing was submitted since ", out);
+		return words_call(words, worst->other_call, out);
+	}
+	if (worst->other_call > worst->call) {
+		fputs(" ordered nothing: the next wait of its stream covers the same", out);
+		return 0;
+	}
+	fputs(" ordered nothing: its stream comes after ", out);
+	if (words_operation(words, worst->other_call, out))
+		return -1;
+	fputs(" already", out);
+	return 0;
 }
 
 const struct pass pass_redundant_sync = { .run = run, .say = say };

@@ -10,6 +10,7 @@
 #include "hazards.h"
 #include "holds.h"
 #include "known_complete.h"
+#include "known_events.h"
 #include "order.h"
 #include "order_loss.h"
 #include "pass.h"
@@ -42,6 +43,7 @@ struct analysis {
 	struct waits *waits;
 	struct holds *holds;
 	struct known *known;
+	struct known_events *known_events;
 	struct hazards *hazards;
 	struct event_waits *event_waits;
 	struct rows *edges, *apart;
@@ -125,7 +127,8 @@ static int see_in_order(struct analysis *analysis, const struct walk_call *call)
 	struct stopwatch *watch = analysis->watch;
 
 	CHARGE(watch, order);
-	if (waits_see(analysis->waits, &analysis->order, call))
+	if (waits_see(analysis->waits, &analysis->order, call) ||
+		known_events_see(analysis->known_events, &analysis->order, call))
 		return -1;
 	CHARGE(watch, evidence);
 	if (order_step(&analysis->order, call) || note_apart(analysis, call))
@@ -182,13 +185,14 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	analysis.waits = waits_new(db);
 	analysis.holds = holds_new(db);
 	analysis.known = known_new(db);
+	analysis.known_events = known_events_new(db);
 	analysis.hazards = hazards_new(db);
 	analysis.event_waits = event_waits_new(db);
 	/* Two reasons may meet in one pair of calls, and a reason twice. */
 	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
 	analysis.apart = rows_open(db, "INSERT INTO apart", "ii");
 	if (analysis.apart && analysis.event_waits && analysis.waits && analysis.holds &&
-		analysis.known && analysis.hazards && analysis.edges)
+		analysis.known && analysis.known_events && analysis.hazards && analysis.edges)
 		rc = walk_the_run(db, &analysis) || rows_finish(analysis.edges) ||
 				rows_finish(analysis.apart) ||
 				event_waits_finish(analysis.event_waits) ||
@@ -204,6 +208,7 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	waits_free(analysis.waits);
 	holds_free(analysis.holds);
 	known_free(analysis.known);
+	known_events_free(analysis.known_events);
 	hazards_free(analysis.hazards);
 	order_release(&analysis.order);
 	CHARGE(watch, evidence);

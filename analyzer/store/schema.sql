@@ -768,10 +768,12 @@ CREATE TABLE wait ( -- derived: a call that the device held
 	behind INTEGER REFERENCES call(id) -- kind behind: the other thread's call
 );
 
-CREATE TABLE known_wait ( -- derived: an explicit wait for what its thread knew complete already
+CREATE TABLE known_wait ( -- derived: an explicit wait for what its thread knew complete already, or a
+	                        -- stream's wait for an event that orders nothing
 	call INTEGER NOT NULL REFERENCES call(id),
 	since INTEGER NOT NULL REFERENCES call(id) -- the call by which it knew: nothing was submitted
-	                                -- after it
+	                                -- after it; of a stream's wait the work that its stream came
+	                                -- after already, or the next wait, which covers the same
 );
 
 CREATE TABLE replay ( -- derived: a process's run, replayed to find what mending it saves

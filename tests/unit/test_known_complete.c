@@ -214,6 +214,96 @@ static void a_copy_in_the_legacy_stream_waits_for_blocking_streams(void **state)
 	assert_string_equal(known(m), "4:3 6:5");
 }
 
+/* Stream b waits for what stream a was given, in several ways. */
+struct two {
+	int64_t a, b, early, late;
+};
+
+static struct two two_streams(struct mini *m)
+{
+	return (struct two){ mini_stream(m, "non-blocking"), mini_stream(m, "non-blocking"),
+		mini_event(m), mini_event(m) };
+}
+
+static void record(struct mini *m, double at, int64_t event, int64_t stream)
+{
+	MINI_CALL(m, .type = CALL_cuEventRecord, .at = at, .event = event, .stream = stream);
+}
+
+static void stream_wait(struct mini *m, double at, int64_t stream, int64_t event)
+{
+	MINI_CALL(m, .type = CALL_cuStreamWaitEvent, .at = at, .event = event, .stream = stream);
+}
+
+static void a_stream_that_comes_after_an_event_need_not_wait(void **state)
+{
+	struct mini *m = *state;
+	struct two t = two_streams(m);
+
+	launch(m, 10, t.a);               /* 1 */
+	record(m, 11, t.early, t.a);      /* 2 */
+	launch(m, 12, t.a);               /* 3 */
+	record(m, 13, t.late, t.a);       /* 4 */
+	stream_wait(m, 14, t.b, t.late);  /* 5 */
+	stream_wait(m, 15, t.b, t.early); /* 6 */
+	launch(m, 16, t.b);               /* 7 */
+	stream_wait(m, 17, t.b, t.late);  /* 8 */
+	stream_wait(m, 18, t.a, t.late);  /* 9: its own */
+	assert_string_equal(known(m), "6:1 8:3 9:3");
+}
+
+/* Of two waits without work between them the one for more is enough. */
+static void of_two_events_the_later_one_is_enough(void **state)
+{
+	struct mini *m = *state;
+	struct two t = two_streams(m);
+
+	launch(m, 10, t.a);
+	record(m, 11, t.early, t.a);
+	launch(m, 12, t.a);
+	record(m, 13, t.late, t.a);
+	stream_wait(m, 14, t.b, t.early); /* 5 */
+	stream_wait(m, 15, t.b, t.late);  /* 6 */
+	launch(m, 16, t.b);
+	assert_string_equal(known(m), "5:6");
+}
+
+/* What comes between needs the first one alone. */
+static void work_between_two_waits_needs_both(void **state)
+{
+	struct mini *m = *state;
+	struct two t = two_streams(m);
+
+	launch(m, 10, t.a);
+	record(m, 11, t.early, t.a);
+	launch(m, 12, t.a);
+	record(m, 13, t.late, t.a);
+	stream_wait(m, 14, t.b, t.early);
+	launch(m, 15, t.b);
+	stream_wait(m, 16, t.b, t.late);
+	launch(m, 17, t.b);
+	assert_string_equal(known(m), "");
+}
+
+/* The event stands for more each time; another stream does not come after it; a wait in the legacy
+ * stream is one of all blocking streams. */
+static void a_wait_for_something_new_is_none_of_them(void **state)
+{
+	struct mini *m = *state;
+	struct two t = two_streams(m);
+
+	for (int i = 0; i < 3; i++) {
+		launch(m, 100 * i + 10, t.a);
+		record(m, 100 * i + 11, t.late, t.a);
+		stream_wait(m, 100 * i + 12, t.b, t.late);
+		launch(m, 100 * i + 13, t.b);
+	}
+	stream_wait(m, 400, mini_stream(m, "non-blocking"), t.late);
+	stream_wait(m, 410, MINI_LEGACY, t.late);
+	stream_wait(m, 420, MINI_LEGACY, t.late);
+	assert_string_equal(known(m), "");
+}
+
 /* 100 short steps; the wait at the second place is needed in each nth, 0: never. */
 static void steps(struct mini *m, int nth)
 {
@@ -286,6 +376,10 @@ int main(void)
 		T(an_event_is_known_with_its_stream),
 		T(a_synchronous_copy_to_the_host_is_a_wait),
 		T(a_copy_in_the_legacy_stream_waits_for_blocking_streams),
+		T(a_stream_that_comes_after_an_event_need_not_wait),
+		T(of_two_events_the_later_one_is_enough),
+		T(work_between_two_waits_needs_both),
+		T(a_wait_for_something_new_is_none_of_them),
 		T(a_wait_never_needed_is_found),
 		T(a_wait_needed_now_and_then_is_not),
 		T(with_records_missing_nothing_is_redundant),

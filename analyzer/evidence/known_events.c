@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "known_events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "idmap.h"
+#include "order_cover.h"
+#include "run_columns.h"
+
+/* So many waits of a stream without work between them are compared. */
+#define PENDING_WAITS 16
+
+/* A stream's waits since it was given work, each for the point at which its event was recorded. */
+struct waiting {
+	struct {
+		int64_t call;
+		struct order_epoch event;
+	} pending[PENDING_WAITS];
+	size_t count;
+};
+
+struct known_events {
+	struct idmap streams; /* struct waiting */
+	struct run_evidence *evidence;
+};
+
+struct known_events *known_events_new(struct db *db)
+{
+	struct known_events *known = calloc(1, sizeof(*known));
+
+	if (!known)
+		fputs("cufence: out of memory\n", stderr);
+	else
+		known->evidence = &db->run->evidence;
+	return known;
+}
+
+void known_events_free(struct known_events *known)
+{
+	if (known)
+		idmap_release(&known->streams, free);
+	free(known);
+}
+
+static int add(struct known_events *known, int64_t call, int64_t since)
+{
+	return run_add_known(known->evidence,
+		&(struct run_known){ .call = (uint32_t)call, .since = (uint32_t)since });
+}
+
+/* What all later work of the stream comes after, should it wait for nothing more. */
+static int stream_has(struct order *order, const struct walk_call *call,
+	const struct order_epoch *event)
+{
+	struct walk_call own = *call;
+	struct order_cover cover;
+	int has;
+
+	own.kind = KIND_STREAM_SYNC;
+	has = order_cover_of(order, &own, &cover) ? -1 : order_cover_has(&cover, event);
+	order_cover_release(&cover);
+	return has;
+}
+
+/* Those that the wait covers need not have been. */
+static int take_over(struct known_events *known, struct waiting *waiting,
+	const struct order_cover *cover, int64_t call)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < waiting->count; i++)
+		if (!order_cover_has(cover, &waiting->pending[i].event))
+			waiting->pending[count++] = waiting->pending[i];
+		else if (add(known, waiting->pending[i].call, call))
+			return -1;
+	waiting->count = count;
+	return 0;
+}
+
+static int see_wait(struct known_events *known, struct order *order, const struct walk_call *call)
+{
+	struct waiting *waiting = idmap_need(&known->streams, call->stream, sizeof(*waiting));
+	struct order_state event = order_of_event(order, call);
+	struct order_cover cover;
+	int has, rc;
+
+	if (!waiting || !event.call || !event.own.seq)
+		return waiting ? 0 : -1;
+	has = stream_has(order, call, &event.own);
+	if (has)
+		return has < 0 ? -1 : add(known, call->id, event.call);
+	rc = order_cover_of(order, call, &cover) || take_over(known, waiting, &cover, call->id);
+	order_cover_release(&cover);
+	if (!rc && waiting->count < PENDING_WAITS) {
+		waiting->pending[waiting->count].call = call->id;
+		waiting->pending[waiting->count++].event = event.own;
+	}
+	return rc ? -1 : 0;
+}
+
+/* A wait in the legacy stream is one of all blocking streams, too. */
+static int is_plain_wait(const struct walk_call *call)
+{
+	return call->kind == KIND_STREAM_WAIT && !call->result && !call->captured &&
+		!call->contested && call->stream_kind != STREAM_KIND_LEGACY && !call->stretch;
+}
+
+int known_events_see(struct known_events *known, struct order *order, const struct walk_call *call)
+{
+	struct waiting *waiting;
+
+	if (!call->stream || order->given_up)
+		return 0;
+	if (is_plain_wait(call))
+		return see_wait(known, order, call);
+	waiting = idmap_get(&known->streams, call->stream);
+	if (waiting)
+		waiting->count = 0;
+	return 0;
+}
