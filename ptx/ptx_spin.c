@@ -18,6 +18,8 @@ struct loop {
 	uint8_t *body;   /* by block: 1: it is in the loop */
 	uint8_t *varies; /* by register: 1: another round may give it another value */
 	uint8_t *found;  /* by register: 1: it depends on what was found */
+	uint32_t *write; /* by register: 1 + the instruction of the body that writes it */
+	uint32_t *where; /* by register: the block of that */
 };
 
 static int is_candidate(const struct ptx_instruction *in)
@@ -92,9 +94,8 @@ static int reads_marked(const struct loop *loop, const struct ptx_instruction *i
 	return in->guard >= 0 && marked[in->guard];
 }
 
-/* all: 0: only registers that several instructions write.  1: one is marked that was not. */
-static int mark_written(const struct loop *loop, const struct ptx_instruction *in, int all,
-	uint8_t *marked)
+/* 1: one is marked that was not. */
+static int mark_written(const struct loop *loop, const struct ptx_instruction *in, uint8_t *marked)
 {
 	const struct ptx_function *function = loop->function;
 	const struct ptx_operand *operand = &function->operand[in->operand];
@@ -102,8 +103,7 @@ static int mark_written(const struct loop *loop, const struct ptx_instruction *i
 	int more = 0;
 
 	for (uint32_t i = 0; i < end; i++)
-		if (operand[i].kind == OPERAND_REGISTER && !marked[operand[i].number] &&
-			(all || function->reg[operand[i].number].slot != PTX_NO_SLOT))
+		if (operand[i].kind == OPERAND_REGISTER && !marked[operand[i].number])
 			more = marked[operand[i].number] = 1;
 	return more;
 }
@@ -123,7 +123,7 @@ static void mark_made(const struct loop *loop, uint8_t *marked)
 			for (uint32_t j = block->first;
 				loop->body[function->order[i]] && j < block->end; j++)
 				if (reads_marked(loop, &function->instruction[j], marked))
-					more |= mark_written(loop, &function->instruction[j], 1,
+					more |= mark_written(loop, &function->instruction[j],
 						marked);
 		}
 	}
@@ -138,22 +138,73 @@ static int is_new(const struct ptx_function *function, const struct ptx_instruct
 		(ptx_touches(in) && in->space != SPACE_PARAM && in->space != SPACE_CONST);
 }
 
-/* What comes out of memory, what a round makes of the one before, and what is made of these. */
-static void find_varying(const struct loop *loop)
+/* Where the body writes registers; those that it writes twice vary. */
+static void note_written(const struct loop *loop, uint32_t block, uint32_t instruction)
+{
+	const struct ptx_function *function = loop->function;
+	const struct ptx_instruction *in = &function->instruction[instruction];
+	const struct ptx_operand *operand = &function->operand[in->operand];
+	uint32_t end = ptx_written(function, in);
+
+	for (uint32_t i = 0; i < end; i++) {
+		uint32_t reg = operand[i].number;
+
+		if (operand[i].kind != OPERAND_REGISTER)
+			continue;
+		if (loop->write[reg] || is_new(function, in))
+			loop->varies[reg] = 1;
+		loop->write[reg] = instruction + 1;
+		loop->where[reg] = block;
+	}
+}
+
+/* What is read before it is written in the same round is of the round before. */
+static void note_read(const struct loop *loop, uint32_t block, uint32_t instruction, uint32_t reg)
+{
+	uint32_t write = loop->write[reg];
+
+	if (write &&
+		(loop->where[reg] == block
+				? write > instruction
+				: !ptx_dominates(loop->function, loop->where[reg], block)))
+		loop->varies[reg] = 1;
+}
+
+static void note_all_read(const struct loop *loop, uint32_t block, uint32_t instruction)
+{
+	const struct ptx_instruction *in = &loop->function->instruction[instruction];
+	const struct ptx_operand *operand = &loop->function->operand[in->operand];
+
+	for (uint32_t i = ptx_written(loop->function, in); i < in->count; i++)
+		if (operand[i].kind == OPERAND_REGISTER)
+			note_read(loop, block, instruction, operand[i].number);
+	if (in->guard >= 0)
+		note_read(loop, block, instruction, (uint32_t)in->guard);
+}
+
+static void for_each(const struct loop *loop,
+	void (*visit)(const struct loop *loop, uint32_t block, uint32_t instruction))
 {
 	const struct ptx_function *function = loop->function;
 
-	memset(loop->varies, 0, function->registers.count);
 	for (uint32_t i = function->block[loop->head].order; i < function->order_count; i++) {
-		const struct ptx_block *block = block_of(loop, i);
+		uint32_t number = function->order[i];
 
-		for (uint32_t j = block->first; loop->body[function->order[i]] && j < block->end;
-			j++) {
-			const struct ptx_instruction *in = &function->instruction[j];
-
-			mark_written(loop, in, is_new(function, in), loop->varies);
-		}
+		for (uint32_t j = function->block[number].first;
+			loop->body[number] && j < function->block[number].end; j++)
+			visit(loop, number, j);
 	}
+}
+
+/* What comes out of memory, what a round makes of the one before, and what is made of these. */
+static void find_varying(const struct loop *loop)
+{
+	uint32_t count = loop->function->registers.count;
+
+	memset(loop->varies, 0, count);
+	memset(loop->write, 0, count * sizeof(*loop->write));
+	for_each(loop, note_written);
+	for_each(loop, note_all_read);
 	mark_made(loop, loop->varies);
 }
 
@@ -188,7 +239,7 @@ static int spins(struct loop *loop, const struct ptx_instruction *in, uint32_t b
 	if (reads_marked(loop, in, loop->varies))
 		return 0;
 	memset(loop->found, 0, loop->function->registers.count);
-	mark_written(loop, in, 1, loop->found);
+	mark_written(loop, in, loop->found);
 	mark_made(loop, loop->found);
 	return ends_by_found(loop);
 }
@@ -214,13 +265,19 @@ int ptx_find_spins(struct ptx_function *function)
 	struct loop loop = { .function = function,
 		.body = calloc(function->block_count + 1, 1),
 		.varies = calloc(function->registers.count + 1, 1),
-		.found = calloc(function->registers.count + 1, 1) };
-	int rc = loop.body && loop.varies && loop.found ? 0 : ptx_refuse(function, "out of memory");
+		.found = calloc(function->registers.count + 1, 1),
+		.write = calloc(function->registers.count + 1, sizeof(*loop.write)),
+		.where = calloc(function->registers.count + 1, sizeof(*loop.where)) };
+	int rc = loop.body && loop.varies && loop.found && loop.write && loop.where
+		? 0
+		: ptx_refuse(function, "out of memory");
 
 	if (!rc)
 		find_spins(function, &loop);
 	free(loop.body);
 	free(loop.varies);
 	free(loop.found);
+	free(loop.write);
+	free(loop.where);
 	return rc;
 }
