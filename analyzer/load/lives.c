@@ -179,6 +179,8 @@ static void cut(struct ranges *ranges, size_t at, size_t count)
 {
 	struct range *first = ranges->range + at;
 
+	if (!count)
+		return;
 	memmove(first, first + count, (ranges->count - at - count) * sizeof(*first));
 	ranges->count -= count;
 }
@@ -189,9 +191,12 @@ static int put(struct ranges *ranges, const struct range *range)
 	struct range *more;
 
 	while (at + overlapped < ranges->count && ranges->range[at + overlapped].start < range->end)
-		overlapped++;
-	if (overlapped)
-		cut(ranges, at, overlapped);
+		ranges->gone -= !ranges->range[at + overlapped++].life;
+	if (overlapped) {
+		ranges->range[at] = *range;
+		cut(ranges, at + 1, overlapped - 1);
+		return 0;
+	}
 	more = array_room(ranges->range, ranges->count, sizeof(*more));
 	if (!more)
 		return -1;
@@ -226,13 +231,27 @@ int ranges_reach(struct ranges *ranges, uint64_t now)
 	return 0;
 }
 
+static void drop_gone(struct ranges *ranges)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ranges->count; i++)
+		if (ranges->range[i].life)
+			ranges->range[kept++] = ranges->range[i];
+	ranges->count = kept;
+	ranges->gone = 0;
+}
+
 void ranges_remove(struct ranges *ranges, uint64_t start, uint32_t life)
 {
 	size_t at = first_after(ranges, start);
 
-	if (at < ranges->count && ranges->range[at].start == start &&
-		ranges->range[at].life == life)
-		cut(ranges, at, 1);
+	if (at == ranges->count || ranges->range[at].start != start ||
+		ranges->range[at].life != life)
+		return;
+	ranges->range[at].life = 0;
+	if (2 * ++ranges->gone > ranges->count)
+		drop_gone(ranges);
 }
 
 uint32_t ranges_find(const struct ranges *ranges, uint64_t address)

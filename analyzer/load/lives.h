@@ -86,6 +86,7 @@ struct ranges {
 		uint32_t life;
 	} * range;
 	size_t count;
+	size_t gone; /* of them without a life: memory is mostly allocated where some was freed */
 	struct range *later; /* to begin: the last one first */
 	size_t later_count;
 };

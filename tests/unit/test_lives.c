@@ -163,6 +163,35 @@ static void of_two_ranges_the_later_one_stays(void **state)
 	ranges_release(&ranges);
 }
 
+/* Whether something is allocated again where it was, over several places, or nowhere. */
+static void what_was_removed_is_not_found(void **state)
+{
+	struct ranges ranges = { 0 };
+
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(ranges_add(&ranges, i * 100, 50, 0, 1 + i), 0);
+	assert_int_equal(ranges_reach(&ranges, 1), 0);
+	for (uint32_t i = 0; i < 40; i++)
+		ranges_remove(&ranges, i * 100, 1 + i);
+	assert_int_equal(ranges_find(&ranges, 110), 0);
+	assert_int_equal(ranges_find(&ranges, 4010), 41);
+	assert_int_equal(ranges_add(&ranges, 100, 50, 1, 201), 0);
+	assert_int_equal(ranges_add(&ranges, 1010, 500, 1, 202), 0);
+	assert_int_equal(ranges_reach(&ranges, 1), 0);
+	for (uint32_t i = 40; i < 90; i++)
+		ranges_remove(&ranges, i * 100, 1 + i);
+	assert_int_equal(ranges_find(&ranges, 110), 201);
+	assert_int_equal(ranges_find(&ranges, 1005), 0);
+	assert_int_equal(ranges_find(&ranges, 1200), 202);
+	assert_int_equal(ranges_find(&ranges, 1520), 0);
+	for (uint32_t i = 16; i < 90; i++)
+		assert_int_equal(ranges_find(&ranges, i * 100 + 10), 0);
+	for (uint32_t i = 90; i < 100; i++)
+		assert_int_equal(ranges_find(&ranges, i * 100 + 10), 1 + i);
+	assert_true(ranges.count < 30);
+	ranges_release(&ranges);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +204,7 @@ int main(void)
 		cmocka_unit_test(a_new_range_replaces_what_it_overlaps),
 		cmocka_unit_test(a_range_counts_from_its_beginning),
 		cmocka_unit_test(of_two_ranges_the_later_one_stays),
+		cmocka_unit_test(what_was_removed_is_not_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
