@@ -172,12 +172,35 @@ static int claim_all(struct ptx_frame *frame, const struct ptx_value *address,
 }
 
 static int claim_classes(struct ptx_frame *frame, const struct ptx_value *address,
+	const struct ptx_state *state, uint32_t bytes, int direction, unsigned depth);
+
+static int claim_rounds(struct ptx_frame *frame, const struct ptx_value *address,
+	const struct ptx_state *state, uint32_t bytes, int direction, uint32_t split,
+	struct ptx_range rounds)
+{
+	for (int64_t round = rounds.low; round <= rounds.high; round++) {
+		struct ptx_state copy; /* as below */
+		struct ptx_value there = *address;
+
+		memcpy(&copy, state, sizeof(copy));
+		if (!ptx_take_round(&copy, &there, split, round))
+			return claim_all(frame, address, state, bytes, direction);
+		if (copy.possible && claim_classes(frame, &there, &copy, bytes, direction, 1))
+			return -1;
+	}
+	return 0;
+}
+
+static int claim_classes(struct ptx_frame *frame, const struct ptx_value *address,
 	const struct ptx_state *state, uint32_t bytes, int direction, unsigned depth)
 {
 	uint32_t split;
+	struct ptx_range rounds;
 	int64_t classes = depth < 2 ? ptx_classes(state, address, &split) : 1;
 	struct ptx_state copy; /* registers are not looked at */
 
+	if (classes == 1 && !depth && ptx_wraps(state, address, &split, &rounds))
+		return claim_rounds(frame, address, state, bytes, direction, split, rounds);
 	if (classes == 1)
 		return claim_all(frame, address, state, bytes, direction);
 	for (int64_t class = 0; class < classes; class ++) {

@@ -192,3 +192,84 @@ int ptx_take_class(struct ptx_frame *frame, struct ptx_state *state,
 	return set_class(state, &first, class) &&
 		set_class(state, &rest, (left % rest.modulus + rest.modulus) % rest.modulus);
 }
+
+/* --- indices that wrap around --- */
+
+static int has_term(const struct ptx_split *split, uint32_t symbol)
+{
+	for (uint32_t i = 0; i < split->count; i++)
+		if (split->term[i].symbol == symbol)
+			return 1;
+	return 0;
+}
+
+/* Another split divides some of the same terms: how the two go together is not looked at. */
+static int is_shared(const struct ptx_state *state, const struct ptx_split *split)
+{
+	for (uint32_t i = 0; i < state->split_count; i++)
+		for (uint32_t j = 0; &state->split[i] != split && j < split->count; j++)
+			if (has_term(&state->split[i], split->term[j].symbol))
+				return 1;
+	return 0;
+}
+
+/* The remainder is in the address, and its sum reaches over a few multiples of the modulus. */
+static int is_wrapped(const struct ptx_state *state, const struct ptx_split *split,
+	const struct ptx_value *address)
+{
+	struct ptx_range rounds = state->range[split->quotient];
+
+	return !is_shared(state, split) && ptx_factor(address, split->remainder) &&
+		!ptx_factor(address, split->quotient) && rounds.low >= 0 &&
+		rounds.high > rounds.low && rounds.high - rounds.low < PTX_CLASSES;
+}
+
+int ptx_wraps(const struct ptx_state *state, const struct ptx_value *address, uint32_t *split,
+	struct ptx_range *rounds)
+{
+	for (*split = 0; *split < state->split_count; ++*split)
+		if (is_wrapped(state, &state->split[*split], address)) {
+			*rounds = state->range[state->split[*split].quotient];
+			return 1;
+		}
+	return 0;
+}
+
+/* Another split's sum has a part of it. */
+static int is_divided(const struct ptx_state *state, const struct ptx_split *split)
+{
+	for (uint32_t i = 0; i < state->split_count; i++)
+		for (uint32_t j = 0; j < state->split[i].count; j++)
+			if (state->split[i].term[j].symbol == split->quotient ||
+				state->split[i].term[j].symbol == split->remainder)
+				return 1;
+	return 0;
+}
+
+int ptx_take_round(struct ptx_state *state, struct ptx_value *address, uint32_t number,
+	int64_t round)
+{
+	const struct ptx_split split = state->split[number];
+	struct ptx_value sum = ptx_constant(split.constant);
+	struct ptx_value remainder = ptx_symbol_value(split.remainder);
+	int64_t factor = ptx_factor(address, split.remainder), first, moved;
+
+	sum.count = (uint8_t)split.count;
+	memcpy(sum.term, split.term, sizeof(sum.term));
+	if (__builtin_mul_overflow(round, split.modulus, &first) ||
+		__builtin_mul_overflow(first, -factor, &moved) ||
+		ptx_add_terms(address, &remainder, -factor) || ptx_add_terms(address, &sum, factor))
+		return 0;
+	address->low = ptx_add_bound(address->low, moved);
+	address->high = ptx_add_bound(address->high, moved);
+	state->range[split.quotient] = (struct ptx_range){ round, round };
+	if (!ptx_constrain(state, split.term, split.count,
+		    (struct ptx_range){ first - split.constant,
+			    first - split.constant + split.modulus - 1 }))
+		return 0;
+	/* All that it says of the address is said by its sum now.  The others keep their order. */
+	if (!is_divided(state, &split))
+		memmove(&state->split[number], &state->split[number + 1],
+			(--state->split_count - number) * sizeof(*state->split));
+	return 1;
+}

@@ -290,14 +290,16 @@ static void shape_parts(struct ptx_claim *claim, const struct parts *parts, uint
 {
 	struct ptx_stride stride[PTX_TERMS];
 	int64_t low = parts->address->low, high = ptx_add_bound(parts->address->low, bytes);
+	uint32_t count = 0;
 
 	for (unsigned i = 0; i < parts->count; i++) {
 		const struct part *part = &parts->part[i];
 
 		low = ptx_add_bound(low, part->low);
 		high = ptx_add_bound(high, part->high);
-		stride[i].bytes = part->bytes;
-		stride[i].count = (part->high - part->low) / part->bytes + 1;
+		if (part->low < part->high)
+			stride[count++] = (struct ptx_stride){ part->bytes,
+				(part->high - part->low) / part->bytes + 1 };
 	}
 	if (claim->low > low) {
 		/* Runs are counted from low on: the first one of them is not known. */
@@ -308,7 +310,7 @@ static void shape_parts(struct ptx_claim *claim, const struct parts *parts, uint
 	claim->low = low;
 	if (high < claim->high)
 		claim->high = high;
-	set_strides(claim, stride, parts->count);
+	set_strides(claim, stride, count);
 }
 
 /* --- an address in terms of quotients and remainders --- */

@@ -226,6 +226,16 @@ int64_t ptx_classes(const struct ptx_state *state, const struct ptx_value *addre
 int ptx_take_class(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_value *address, uint32_t split, int64_t class);
 
+/*
+ * Of (x + y) % 1000 with sums from 900 to 1400 an address makes a claim for each round, from 900 to
+ * 999 and from 0 to 400.  1 and the split, and the rounds; 0: its sum stays within one of them.
+ */
+int ptx_wraps(const struct ptx_state *state, const struct ptx_value *address, uint32_t *split,
+	struct ptx_range *rounds);
+/* The state and the address in one of them; 0: there is no room for it, both are worth nothing. */
+int ptx_take_round(struct ptx_state *state, struct ptx_value *address, uint32_t split,
+	int64_t round);
+
 /* The split of a value, made where there is none; NULL: it has none. */
 const struct ptx_split *ptx_make_split(struct ptx_frame *frame, struct ptx_state *state,
 	uint32_t instruction, const struct ptx_value *a, int64_t modulus);

@@ -313,6 +313,14 @@ static void test_a_guarded_access_is_bounded_by_its_guard(void **unused)
 		"0 load 40..4096\n8 store 0..40\n");
 }
 
+static void test_an_index_that_wraps_around_is_two_pieces(void **unused)
+{
+	check(KERNEL("add.s32 %r8, %r4, 900; rem.s32 %r9, %r8, 1000; mul.wide.s32 %rd3, %r9, 4;\n"
+		     "add.s64 %rd5, %rd2, %rd3; setp.lt.u32 %p1, %r4, 300;\n"
+		     "@%p1 st.global.f32 [%rd5], %f1;\n"),
+		"8 store 0..800\n8 store 3600..4000\n");
+}
+
 static void test_asynchronous_copies_read_what_they_copy(void **unused)
 {
 	check(KERNEL(".shared .align 16 .b8 tile[4096]; mov.u32 %r8, tile;\n"
@@ -650,6 +658,7 @@ int main(void)
 		cmocka_unit_test(test_recursion_ends),
 		cmocka_unit_test(test_unknown_functions_are_not_believed),
 		cmocka_unit_test(test_a_guarded_access_is_bounded_by_its_guard),
+		cmocka_unit_test(test_an_index_that_wraps_around_is_two_pieces),
 		cmocka_unit_test(test_asynchronous_copies_read_what_they_copy),
 		cmocka_unit_test(test_multicast_addresses_are_read_and_written),
 		cmocka_unit_test(test_shared_memory_is_nobody_elses),
