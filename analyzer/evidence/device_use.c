@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "array.h"
+#include "digits.h"
 #include "map.h"
 #include "run_columns.h"
 
 /* When an operation ran on struct use's device of that index. */
 struct use_span {
-	int64_t start, end; /* ns */
+	int64_t end, start; /* ns; sorted by end */
 	size_t device;
 };
 
@@ -160,7 +161,7 @@ static int add_span(struct use *use, int64_t process, int64_t ordinal, int64_t s
 		use->span = more;
 	if (!more || device_of(use, process, ordinal, &index))
 		return -1;
-	more[use->span_count++] = (struct use_span){ start, end, index };
+	more[use->span_count++] = (struct use_span){ end, start, index };
 	device = &use->device[index];
 	if (start < device->first)
 		device->first = start;
@@ -233,60 +234,13 @@ static int add_works(struct use *use, const struct run *run)
 	return 0;
 }
 
-#define DIGIT_BITS 16
-#define DIGITS ((size_t)1 << DIGIT_BITS)
-
-/* Times before the run's start are negative, and come first. */
-static size_t digit_of(const struct use_span *span, unsigned shift)
-{
-	return ((uint64_t)span->end ^ (uint64_t)1 << 63) >> shift & (DIGITS - 1);
-}
-
-/* By one digit of the ends, those with the same as they were; 0 if all have the same. */
-static int sort_digit(const struct use_span *from, struct use_span *to, size_t count,
-	unsigned shift, size_t *next)
-{
-	size_t sum = 0;
-
-	memset(next, 0, DIGITS * sizeof(*next));
-	for (size_t i = 0; i < count; i++)
-		next[digit_of(&from[i], shift)]++;
-	if (next[digit_of(&from[0], shift)] == count)
-		return 0;
-	for (size_t i = 0; i < DIGITS; i++) {
-		size_t here = next[i];
-
-		next[i] = sum;
-		sum += here;
-	}
-	for (size_t i = 0; i < count; i++)
-		to[next[digit_of(&from[i], shift)]++] = from[i];
-	return 1;
-}
-
-/* By end. */
-static int sort_spans(struct use *use)
-{
-	struct use_span *spare = malloc((use->span_count + 1) * sizeof(*spare)), *from;
-	size_t *next = malloc(DIGITS * sizeof(*next));
-	int rc = spare && next ? 0 : -1;
-
-	for (unsigned shift = 0; !rc && use->span_count && shift < 64; shift += DIGIT_BITS) {
-		from = use->span;
-		if (!sort_digit(from, spare, use->span_count, shift, next))
-			continue;
-		use->span = spare;
-		spare = from;
-	}
-	free(next);
-	free(spare);
-	return rc;
-}
-
 static int follow_back(struct use *use)
 {
-	if (sort_spans(use))
+	void *spans = use->span;
+
+	if (digits_sort(&spans, use->span_count, sizeof(*use->span)))
 		return -1;
+	use->span = spans;
 	for (size_t i = 0; i < use->device_count; i++)
 		use->device[i].now = use->device[i].last;
 	for (size_t i = use->span_count; i-- > 0;) {

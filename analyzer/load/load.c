@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digits.h"
 #include "layout.h"
 #include "loader.h"
 #include "print.h"
@@ -70,11 +71,12 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
 };
 
-/* Those whose keys come in order, filled as rows are. */
+/* Those whose keys come in order, filled as rows are, the last one when all are known. */
 static const char early_indexes[] =
 	"CREATE INDEX call_thread ON call (thread);"
 	"CREATE INDEX operation_call ON operation (call) WHERE call IS NOT NULL;"
-	"CREATE INDEX operand_call ON operand (call);";
+	"CREATE INDEX operand_call ON operand (call);"
+	"CREATE INDEX operation_end ON operation (end);";
 
 /*
  * The indexes that analysis and reports use: each costs as much as the rows it is for.  Statistics
@@ -82,7 +84,6 @@ static const char early_indexes[] =
  */
 static const char indexes[] =
 	"PRAGMA cache_size = -32768;"
-	"CREATE INDEX operation_end ON operation (end);"
 	"CREATE INDEX overhead_call ON overhead (call);"
 	"CREATE INDEX shape_kernel ON shape (kernel);"
 	"PRAGMA analysis_limit = 400; ANALYZE; PRAGMA cache_size = -16384;";
@@ -360,10 +361,11 @@ static int prepare(struct loader *loader)
 	loader->call_thread = bulk_open_index(loader->db, "call_thread");
 	loader->operation_call = bulk_open_index(loader->db, "operation_call");
 	loader->operand_call = bulk_open_index(loader->db, "operand_call");
+	loader->operation_end = bulk_open_index(loader->db, "operation_end");
 	loader->objects = rows_open(loader->db, "INSERT OR IGNORE INTO call_object", "ici");
 	return loader->objects && loader->calls && loader->operations && loader->operands &&
 			loader->launches && loader->call_thread && loader->operation_call &&
-			loader->operand_call
+			loader->operand_call && loader->operation_end
 		? 0
 		: -1;
 }
@@ -381,18 +383,32 @@ static void release(struct loader *loader)
 	bulk_free(loader->call_thread);
 	bulk_free(loader->operation_call);
 	bulk_free(loader->operand_call);
+	bulk_free(loader->operation_end);
+	free(loader->end);
 	rows_free(loader->objects);
 	progress_end(&loader->progress);
+}
+
+static int write_ends(struct loader *loader)
+{
+	void *ends = loader->end;
+	int rc = digits_sort(&ends, (size_t)loader->operation, sizeof(*loader->end));
+
+	loader->end = ends;
+	for (int64_t i = 0; i < loader->operation && !rc; i++)
+		rc = bulk_add_key(loader->operation_end, loader->end[i].end, loader->end[i].id);
+	return rc;
 }
 
 static int finish(struct loader *loader)
 {
 	progress_show(&loader->progress, "making indexes");
-	return rows_finish(loader->objects) || db_exec(loader->db, "COMMIT") ||
-			bulk_finish(loader->calls) || bulk_finish(loader->operations) ||
-			bulk_finish(loader->operands) || bulk_finish(loader->launches) ||
-			bulk_finish(loader->call_thread) || bulk_finish(loader->operation_call) ||
-			bulk_finish(loader->operand_call) || db_exec(loader->db, indexes)
+	return write_ends(loader) || rows_finish(loader->objects) ||
+			db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
+			bulk_finish(loader->operations) || bulk_finish(loader->operands) ||
+			bulk_finish(loader->launches) || bulk_finish(loader->call_thread) ||
+			bulk_finish(loader->operation_call) || bulk_finish(loader->operand_call) ||
+			bulk_finish(loader->operation_end) || db_exec(loader->db, indexes)
 		? -1
 		: 0;
 }

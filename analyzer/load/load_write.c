@@ -318,6 +318,18 @@ static int keep_operation(struct loader *loader, const struct device_record *dev
 	return run_add_work(loader->db->run, &facts);
 }
 
+static int note_end(struct loader *loader, int64_t end)
+{
+	size_t count = (size_t)loader->operation - 1;
+	struct operation_end *more = array_room(loader->end, count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	loader->end = more;
+	more[count] = (struct operation_end){ end, loader->operation };
+	return 0;
+}
+
 static int write_operation(struct loader *loader, const struct device_record *device,
 	const struct loaded_call *call)
 {
@@ -337,6 +349,8 @@ static int write_operation(struct loader *loader, const struct device_record *de
 	else if (call)
 		context = call->context;
 	loader->operation++;
+	if (note_end(loader, end))
+		return -1;
 	if (call &&
 		bulk_add_key(loader->operation_call, loader->call + call->number,
 			loader->operation))

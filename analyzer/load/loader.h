@@ -241,16 +241,22 @@ struct loaded_process {
 	uint64_t refused;   /* records that load_accept.c left out */
 };
 
+/* DB_NULL, which is the least number, comes first. */
+struct operation_end {
+	int64_t end, id;
+};
+
 struct loader {
 	struct db *db;
 	sqlite3_stmt *insert[INSERT_COUNT];
 	/* Tables and indexes too large for INSERT. */
 	struct bulk *calls, *operations, *operands, *launches;
-	struct bulk *call_thread, *operation_call, *operand_call;
+	struct bulk *call_thread, *operation_call, *operand_call, *operation_end;
 	struct rows *objects;
-	struct progress progress; /* bytes of all traces, each of which is read twice */
-	int64_t origin;           /* CLOCK_REALTIME ns of time 0 */
-	int64_t lasted;           /* ns, the sum of all durations; up to CLOCK_MOST_SUM */
+	struct progress progress;  /* bytes of all traces, each of which is read twice */
+	int64_t origin;            /* CLOCK_REALTIME ns of time 0 */
+	int64_t lasted;            /* ns, the sum of all durations; up to CLOCK_MOST_SUM */
+	struct operation_end *end; /* of each operation */
 	/* Rows written so far, so that ids are known before rows are. */
 	int64_t process, call, operation, thread, context, stream, event, allocation, kernel, site;
 	int64_t graph, node, exec, shape;

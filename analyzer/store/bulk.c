@@ -156,11 +156,12 @@ int64_t bulk_last(const struct bulk *bulk)
 int bulk_add_key(struct bulk *index, int64_t value, int64_t id)
 {
 	uint8_t body[16], *cell;
-	unsigned types[2], first, second;
+	unsigned types[2] = { 0 }, first = 0, second;
 
 	if (index->in_memory)
 		return 0;
-	types[0] = put_number(body, value, &first);
+	if (value != DB_NULL)
+		types[0] = put_number(body, value, &first);
 	types[1] = put_number(body + first, id, &second);
 	cell = bulk_tree_place(&index->tree, 4 + first + second);
 	if (!cell)

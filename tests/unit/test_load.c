@@ -324,6 +324,12 @@ static void operations_find_their_calls(void **state)
 		"work other");
 	expect(&db, "SELECT coalesce(start, 'never') FROM operation ORDER BY id",
 		"300 500 700 never");
+	expect(&db, "SELECT id FROM operation INDEXED BY operation_end WHERE end IS NULL", "4");
+	expect(&db,
+		"SELECT id FROM operation INDEXED BY operation_end WHERE end > 450 ORDER BY end "
+		"DESC",
+		"3 2");
+	expect(&db, "PRAGMA integrity_check", "ok");
 	expect(&db, "SELECT s.kind FROM operation o JOIN stream s ON s.id = o.stream ORDER BY o.id",
 		"legacy legacy legacy unknown");
 	expect(&db, "SELECT cupti_id FROM stream ORDER BY id", "7 9");
