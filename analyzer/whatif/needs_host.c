@@ -417,6 +417,12 @@ int needs_host_before(struct needs_host *host, const struct walk_call *call)
 	return 0;
 }
 
+/* No more of the time behind it counts than the wait took, and all that work can show is shown. */
+static int is_used_up(const struct host_wait *wait, int stream_idles)
+{
+	return wait->usable >= wait->exit - wait->enter && (wait->apart || !stream_idles);
+}
+
 /* The work could have run beside what the waits before it were for. */
 static void hold_back(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
@@ -424,7 +430,7 @@ static void hold_back(struct needs_host *host, struct waiter *waiter, const stru
 		const struct live_wait *live = live_at(host, waiter->row[i]);
 		struct host_wait *wait = wait_at(host, waiter->row[i]);
 
-		if (!live || !live->behind.call ||
+		if (!live || !live->behind.call || is_used_up(wait, waiter->stream_idles) ||
 			order_before(loose(host), live->behind.loose[WITHOUT_HOST_WAITS]) ==
 				ORDER_GUARANTEED)
 			continue;
