@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads, stores and copies. */
+#include <string.h>
+
 #include "lower_parts.h"
 
 /* --- addresses --- */
@@ -187,6 +189,24 @@ static void store(struct lower *lower)
 	}
 }
 
+/* p: whether the address is of that space. */
+static void put_space(struct lower *lower, const struct sass_operand *to,
+	struct ptx_operand address, enum ptx_space space)
+{
+	struct ptx_operand predicate = lower_target(lower, to, 0);
+
+	if (predicate.kind == OPERAND_SINK)
+		return;
+	lower_begin(lower, OP_ISSPACEP, CLASS_PREDICATE, 1)->space = (uint8_t)space;
+	lower_add(lower, predicate);
+	lower_add(lower, address);
+}
+
+/*
+ * ATOM p, d, [address]: of generic addresses some are done in global memory only, and p says
+ * whether it was.  Compilers have a loop for shared memory behind it, and a load and a store for a
+ * thread's own.
+ */
 static void update(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
@@ -198,6 +218,8 @@ static void update(struct lower *lower)
 	if (in->space == SASS_SPACE_SHARED)
 		return;
 	where = address_of(lower, &in->address);
+	if (in->to_count && in->to[0].kind == SASS_OPERAND_PREDICATE)
+		put_space(lower, &in->to[0], where, SPACE_GLOBAL);
 	/* Whether it does the same each time, their low halves say. */
 	for (unsigned i = 0; i < in->from_count && count < 2; i++)
 		if (in->from[i].kind == SASS_OPERAND_GENERAL)
@@ -327,9 +349,22 @@ static void bulk_copy(struct lower *lower)
 	lower_add(lower, bytes);
 }
 
+/* QSPC.S p, [address]: whether it is of shared memory. */
+static int ask_space(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+
+	if (!in->name || strcmp(in->name, "QSPC") != 0 || !in->has_address || !in->to_count)
+		return 0;
+	put_space(lower, &in->to[0], address_of(lower, &in->address), SPACE_SHARED);
+	return 1;
+}
+
 int lower_memory(struct lower *lower)
 {
 	switch (lower->in.opcode) {
+	case SASS_OTHER:
+		return ask_space(lower);
 	case SASS_LDC:
 		return lower_load_constant(lower);
 	case SASS_LD:

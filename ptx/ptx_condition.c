@@ -75,6 +75,22 @@ static void compare(struct ptx_frame *frame, struct ptx_condition *condition,
 	condition->is_unsigned = in->type.class == CLASS_UNSIGNED;
 }
 
+/* isspacep: what a parameter points to is global memory. */
+static void set_space(struct ptx_frame *frame, struct ptx_condition *condition,
+	const struct ptx_instruction *in, const struct ptx_state *state)
+{
+	const struct ptx_operand *operand = &frame->function->operand[in->operand];
+	struct ptx_value address;
+
+	if (in->count < 2)
+		return;
+	address = ptx_operand(frame, state, &operand[1]);
+	if (address.half || (address.base != BASE_WORDS && address.base != BASE_WORD))
+		return;
+	condition->kind = CONDITION_KNOWN;
+	condition->compare = in->space == SPACE_GLOBAL;
+}
+
 void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in,
 	struct ptx_state *state)
 {
@@ -92,7 +108,9 @@ void ptx_set_condition(struct ptx_frame *frame, const struct ptx_instruction *in
 		return;
 	condition->kind = CONDITION_UNKNOWN;
 	condition->is_comparison = 0;
-	if (in->opcode == OP_SETP && !(in->modifiers & MODIFIER_COMBINED)) {
+	if (in->opcode == OP_ISSPACEP) {
+		set_space(frame, condition, in, state);
+	} else if (in->opcode == OP_SETP && !(in->modifiers & MODIFIER_COMBINED)) {
 		compare(frame, condition, in, state);
 	} else if (in->opcode == OP_MOV && in->count == 2 && operand[1].kind == OPERAND_NUMBER) {
 		condition->kind = CONDITION_KNOWN;

@@ -304,7 +304,8 @@ static int calculate(struct ptx_frame *frame, struct ptx_state *state, uint32_t 
 		move_vectors(frame, state, instruction);
 		return 0;
 	}
-	if (in->type.class == CLASS_PREDICATE || in->opcode == OP_SETP) {
+	if (in->type.class == CLASS_PREDICATE || in->opcode == OP_SETP ||
+		in->opcode == OP_ISSPACEP) {
 		ptx_set_condition(frame, in, state);
 		return 0;
 	}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // More conditions at once than there are predicates: compilers keep some as bits of a register, and
 // compare again for others.
+#include <cuda_fp16.h>
+
 template <int ITEMS>
 __device__ __forceinline__ void sort(const unsigned *keys, unsigned *out, const unsigned *values,
 	unsigned *moved, int count, unsigned bit)
@@ -64,4 +66,13 @@ extern "C" __global__ void loops(const float *in, float *out, int n)
 			sum += in[j * blockDim.x + threadIdx.x];
 		out[i] = sum;
 	}
+}
+
+// Generic addresses: there is code for shared memory and for a thread's own, too.
+extern "C" __global__ void add_pairs(__half2 *sums, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		atomicAdd(sums + i, __floats2half2_rn(1, 2));
 }

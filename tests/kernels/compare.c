@@ -6,7 +6,8 @@
  * exits 1 if machine code misses a store or an atomic operation, or is sure of bytes that the PTX
  * does not have.  -s: one fat binary of so many in each program or library.
  *
- * The compiler (ptxas) drops loads of which nothing is made: "load dropped".
+ * The compiler (ptxas) drops loads of which nothing is made: "load dropped".  It makes atomic
+ * operations on 16 bits loops that compare and swap the 32 around them: "atomic loop".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 
 enum difference {
 	SAME,
+	ATOMIC_LOOP,    /* loads of the words in which it changes 16 bits, by compare and swap */
 	LOAD_DROPPED,   /* the machine code lacks loads only */
 	PTX_INCOMPLETE, /* of the PTX not all is known, of the machine code it is */
 	MACHINE_INCOMPLETE,
@@ -33,7 +35,7 @@ enum difference {
 	DIFFERENCES
 };
 
-static const char *const names[] = { "same", "load dropped", "PTX incomplete",
+static const char *const names[] = { "same", "atomic loop", "load dropped", "PTX incomplete",
 	"machine code incomplete", "less sure", "more", "waits", "LESS", "WRONG BYTES" };
 
 struct row {
@@ -86,7 +88,7 @@ static int has_bytes(const struct ptx_access *access, const struct ptx_claim *cl
 
 /* What a has that b lacks. */
 struct lack {
-	int load, write, only_perhaps, bytes;
+	int load, loop, write, only_perhaps, bytes;
 };
 
 static struct lack lacks(const struct ptx_access *a, const struct ptx_access *b)
@@ -98,8 +100,12 @@ static struct lack lacks(const struct ptx_access *a, const struct ptx_access *b)
 		int found = has(b, claim);
 
 		int fewer = !found || (claim->exact && claim->sure && !has_bytes(b, claim));
+		struct ptx_claim atomic = *claim;
 
-		if (fewer && claim->direction == PTX_LOAD)
+		atomic.direction = PTX_ATOMIC;
+		if (!found && claim->direction == PTX_LOAD && has(b, &atomic))
+			lack.loop = 1;
+		else if (fewer && claim->direction == PTX_LOAD)
 			lack.load = 1;
 		else if (!found)
 			lack.write = 1;
@@ -136,7 +142,9 @@ static enum difference judge(const struct ptx_access *ptx, const struct ptx_acce
 		return more.only_perhaps ? LESS_SURE : MORE;
 	if (spins(ptx) != spins(machine))
 		return WAITS;
-	return missing.load ? LOAD_DROPPED : SAME;
+	if (more.loop)
+		return ATOMIC_LOOP;
+	return missing.load || missing.loop ? LOAD_DROPPED : SAME;
 }
 
 static int same_ranges(const struct ptx_access *a, const struct ptx_access *b)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions of machine code: kept as bits, compared again; calls that are jumps. */
+/*
+ * Conditions of machine code: kept as bits, compared again, by the memory that an address is of;
+ * calls that are jumps.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -119,6 +122,21 @@ static void more_conditions_than_predicates(void **state)
 	assert_int_equal(for_each(check_sorts), 3);
 }
 
+static void check_pairs(const struct image_code *code)
+{
+	static const int words[] = { 0, -1 };
+	struct ptx_module *module = open_code(code);
+
+	check(module, "add_pairs", words, "0A all");
+	ptx_close(module);
+}
+
+static void a_parameter_points_to_global_memory(void **state)
+{
+	(void)state;
+	for_each(check_pairs);
+}
+
 enum { OPCODE_BITS = 0xfff, BRANCH = 0x947, CALL_RELATIVE = 0x944 };
 
 /* Branches under a predicate become calls. */
@@ -169,6 +187,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(more_conditions_than_predicates),
+		cmocka_unit_test(a_parameter_points_to_global_memory),
 		cmocka_unit_test(a_call_into_the_function_is_a_jump),
 	};
 
