@@ -40,60 +40,62 @@ static inline unsigned put_number(uint8_t *at, int64_t value, unsigned *size)
 	return type;
 }
 
-/* A record: the sizes of header and body, and what they hold.  Numbers have room in any case. */
+/* A record: the sizes of header and body, and what they hold.  One more number has room behind the last byte. */
 struct row {
-	uint8_t header[2 * MAX_COLUMNS], body[MAX_ROW + 8 * MAX_COLUMNS];
+	uint8_t header[2 * MAX_COLUMNS], body[MAX_ROW + 16];
 	unsigned header_size, body_size;
 	int64_t id;
 };
 
-/* kind: of the serial type, 12 of bytes, 13 of text. */
-static int add_bytes(struct row *row, unsigned kind, const char *text, size_t length)
+/* kind: of the serial type, 12 of bytes, 13 of text.  Its size in the body, at which room is left. */
+static size_t put_bytes(uint8_t **header, uint8_t *body, size_t room, unsigned kind,
+	const char *text, size_t length)
 {
 	if (!text) {
-		row->header[row->header_size++] = 0;
+		*(*header)++ = 0;
 		return 0;
 	}
-	if (length > MAX_ROW || row->body_size > MAX_ROW - length)
-		return -1;
-	row->header_size +=
-		bulk_varint(row->header + row->header_size, kind + 2 * (uint64_t)length);
-	memcpy(row->body + row->body_size, text, length);
-	row->body_size += (unsigned)length;
-	return 0;
+	if (length > room)
+		return SIZE_MAX;
+	*header += bulk_varint(*header, kind + 2 * (uint64_t)length);
+	memcpy(body, text, length);
+	return length;
 }
 
 static int fill_row(struct row *row, const char *types, va_list values)
 {
+	uint8_t *header = row->header, *body = row->body, *most = row->body + MAX_ROW;
 	const char *text;
 	int64_t value;
 	unsigned size;
-	int rc = 0;
+	size_t bytes;
 
-	for (; *types && !rc; types++)
+	for (; *types && body <= most; types++)
 		switch (*types) {
 		case 'k': /* its column is the row's id and holds nothing */
 			row->id = va_arg(values, int64_t);
-			row->header[row->header_size++] = 0;
+			*header++ = 0;
 			break;
 		case 's':
-			text = va_arg(values, const char *);
-			rc = add_bytes(row, 13, text, text ? strlen(text) : 0);
-			break;
 		case 't':
 		case 'b':
 			text = va_arg(values, const char *);
-			rc = add_bytes(row, *types == 'b' ? 12 : 13, text, va_arg(values, size_t));
+			bytes = *types == 's' ? (text ? strlen(text) : 0) : va_arg(values, size_t);
+			bytes = put_bytes(&header, body, (size_t)(most - body),
+				*types == 'b' ? 12 : 13, text, bytes);
+			body = bytes == SIZE_MAX ? most + 1 : body + bytes;
 			break;
 		default:
 			value = va_arg(values, int64_t);
 			size = 0;
-			row->header[row->header_size++] = *types == 'I' && value == DB_NULL
+			*header++ = *types == 'I' && value == DB_NULL
 				? 0
-				: (uint8_t)put_number(row->body + row->body_size, value, &size);
-			row->body_size += size;
+				: (uint8_t)put_number(body, value, &size);
+			body += size;
 		}
-	if (!rc && row->body_size <= MAX_ROW)
+	row->header_size = (unsigned)(header - row->header);
+	row->body_size = (unsigned)(body - row->body);
+	if (body <= most)
 		return 0;
 	fputs("cufence: a row is too long\n", stderr);
 	return -1;
@@ -137,7 +139,6 @@ int bulk_add(struct bulk *bulk, const char *types, ...)
 	va_list values;
 	int rc = 0;
 
-	row.header_size = row.body_size = 0;
 	row.id = bulk->last + 1;
 	va_start(values, types);
 	if (bulk->in_memory)

@@ -34,8 +34,10 @@ int bulk_add(struct bulk *bulk, const char *types, ...);
 /* The id of the last row. */
 int64_t bulk_last(const struct bulk *bulk);
 
-/* A row's value, or DB_NULL, and id in an index: values, and of one value ids, must grow; NULLs come
- * first. */
+/*
+ * A row's value, or DB_NULL, and id in an index: NULLs come first, then values grow, and of one
+ * value ids.
+ */
 int bulk_add_key(struct bulk *index, int64_t value, int64_t id);
 
 /* Outside of a transaction: the rows are in the table.  0, or -1 after a message. */
