@@ -18,8 +18,8 @@
 
 struct list {
 	struct accesses accesses;
-	uint32_t call;    /* that does this, 0: a graph's */
-	uint64_t version; /* of a graph, 0: none */
+	struct access_rows rows; /* of a call that does this */
+	uint64_t version;        /* of a graph, 0: none */
 };
 
 static void free_list(void *object)
@@ -233,7 +233,8 @@ static struct list *get(struct access_reader *reader, int64_t key, int *rc)
 }
 
 /* A list of what scratch holds. */
-static struct list *keep(struct access_reader *reader, int64_t key, uint32_t call, uint64_t version)
+static struct list *keep(struct access_reader *reader, int64_t key, const struct access_rows *rows,
+	uint64_t version)
 {
 	struct list *list = calloc(1, sizeof(*list));
 	size_t bytes = reader->scratch.count * sizeof(*list->accesses.access);
@@ -250,7 +251,7 @@ static struct list *keep(struct access_reader *reader, int64_t key, uint32_t cal
 	list->accesses.named = reader->scratch.named;
 	list->accesses.reaches = reader->scratch.reaches;
 	list->accesses.number = ++reader->numbers;
-	list->call = call;
+	list->rows = *rows;
 	list->version = version;
 	return put(reader, key, list) ? NULL : list;
 }
@@ -261,14 +262,11 @@ static int64_t key_of(uint64_t hash, int step)
 }
 
 /* Of a list of that hash: whether it is one of what is wanted. */
-static int is_list_of(struct access_reader *reader, const struct list *list,
-	const struct access_rows *rows, uint64_t version)
+static int is_list_of(const struct list *list, const struct access_rows *rows, uint64_t version)
 {
-	struct access_rows other;
-
 	if (version || list->version)
 		return version == list->version;
-	return !access_find_rows(reader, list->call, &other) && is_same(rows, &other);
+	return is_same(rows, &list->rows);
 }
 
 /* What is wanted: of a call, or of a version of a graph. */
@@ -286,7 +284,7 @@ static int read_list(struct access_reader *reader, const struct access_rows *row
 	return access_add_operation(reader, rows, NULL, scratch);
 }
 
-static const struct accesses *find_list(struct access_reader *reader, int64_t call,
+static const struct accesses *find_list(struct access_reader *reader,
 	const struct access_rows *rows, uint64_t version)
 {
 	uint64_t hash = version ? mix(1, version) : hash_rows(rows);
@@ -301,14 +299,14 @@ static const struct accesses *find_list(struct access_reader *reader, int64_t ca
 			return NULL;
 		if (!list)
 			break;
-		if (is_list_of(reader, list, rows, version))
+		if (is_list_of(list, rows, version))
 			return &list->accesses;
 	}
 	if (list)
 		free_list(idmap_take(&reader->young, key));
 	if (read_list(reader, rows, version))
 		return NULL;
-	list = keep(reader, key, (uint32_t)call, version);
+	list = keep(reader, key, rows, version);
 	return list ? &list->accesses : NULL;
 }
 
@@ -330,7 +328,7 @@ const struct accesses *access_read(struct access_reader *reader, int64_t call)
 			return NULL;
 	}
 	asked->call = 0;
-	asked->list = find_list(reader, call, &rows, version);
+	asked->list = find_list(reader, &rows, version);
 	if (!asked->list)
 		return NULL;
 	/* Of a graph a reader says what it can at the time. */

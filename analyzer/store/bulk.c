@@ -40,14 +40,14 @@ static inline unsigned put_number(uint8_t *at, int64_t value, unsigned *size)
 	return type;
 }
 
-/* A record: the sizes of header and body, and what they hold.  One more number has room behind the last byte. */
+/* A record: what its header and body hold.  Behind the last byte a number has room. */
 struct row {
 	uint8_t header[2 * MAX_COLUMNS], body[MAX_ROW + 16];
 	unsigned header_size, body_size;
 	int64_t id;
 };
 
-/* kind: of the serial type, 12 of bytes, 13 of text.  Its size in the body, at which room is left. */
+/* kind: of the serial type, 12 of bytes, 13 of text.  Its size in the body, SIZE_MAX: too long. */
 static size_t put_bytes(uint8_t **header, uint8_t *body, size_t room, unsigned kind,
 	const char *text, size_t length)
 {
