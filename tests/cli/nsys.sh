@@ -15,7 +15,7 @@ ok "load" $?
 wanted=$(sed -e '/^#/d' "$here/nsys/columns" | awk '/^[A-Z]/ { if (line) print line; line = $0; next }
 	{ sub(/^ +/, " "); line = line $0 } END { print line }')
 got=$(query "SELECT m.name || ':' || group_concat(c.name, ' ') FROM (SELECT name, rowid AS place FROM sqlite_schema
-	WHERE type = 'view') m JOIN pragma_table_info(m.name) c GROUP BY m.name ORDER BY m.place, c.cid" |
+	WHERE type = 'view' AND name <> 'dependency') m JOIN pragma_table_info(m.name) c GROUP BY m.name ORDER BY m.place, c.cid" |
 	sed 's/:/: /')
 same "columns are those of the list" "$(tr -d '[]' <<<"$wanted")" "$got"
 while read -r view columns; do
