@@ -46,13 +46,13 @@ int main()
 	load_kernels();
 	cudaStream_t uploading = new_stream(), downloading = new_stream();
 	cudaEvent_t uploaded = new_event(), downloaded = new_event();
-	float *inputs = device_floats(SIZE, 0), *results = device_floats(SIZE, 0x3f);
+	float *inputs = device_floats(STEPS * SIZE, 0), *results = device_floats(SIZE, 0x3f);
 	float *outgoing = map_pages(file), *incoming = map_pages(file);
 
 	CHECK(cudaDeviceSynchronize());
 	for (int step = 0; step < STEPS; step++) {
 		CHECK(cudaStreamWaitEvent(uploading, downloaded, 0));
-		upload(inputs, outgoing, uploading);
+		upload(inputs + step * SIZE, outgoing, uploading);
 #ifdef FIXED
 		CHECK(cudaEventRecord(uploaded, uploading));
 		CHECK(cudaStreamWaitEvent(downloading, uploaded, 0));
@@ -61,7 +61,7 @@ int main()
 		CHECK(cudaEventRecord(downloaded, downloading));
 	}
 	CHECK(cudaDeviceSynchronize());
-	print_device("inputs", inputs, SIZE);
+	print_device("inputs", inputs, STEPS * SIZE);
 	CHECK(cudaEventDestroy(uploaded));
 	CHECK(cudaEventDestroy(downloaded));
 	return 0;
