@@ -16,29 +16,70 @@ static int has_overlap(const struct memory_access *a, const struct memory_access
 	return a->allocation == b->allocation && access_overlap(a, b) != OVERLAP_NONE;
 }
 
-/* One waits in a loop for bytes that the other one stores to: that is how it is told to go on. */
-static int tells(const struct accesses *waiting, const struct accesses *other)
+/* 1: a library made both calls, 0: the program made one; -1 after a message. */
+static int are_of_library(struct hazards *hazards, const struct operation_point *earlier,
+	const struct operation_point *later)
 {
-	for (size_t i = 0; i < waiting->count; i++)
-		for (size_t j = 0; waiting->access[i].spins && j < other->count; j++)
-			if (is_written(&other->access[j]) &&
-				has_overlap(&waiting->access[i], &other->access[j]))
-				return 1;
+	int rc = library_calls_has(&hazards->library, earlier->call);
+
+	return rc > 0 ? library_calls_has(&hazards->library, later->call) : rc;
+}
+
+static int is_memory_of_library(struct hazards *hazards, int64_t allocation)
+{
+	const struct run_allocation *row = run_allocation(hazards->run, allocation);
+
+	return row->created ? library_calls_has(&hazards->library, row->created) : 0;
+}
+
+/* What an operation waits for it surely stores itself: its blocks wait for each other. */
+static int tells_itself(const struct accesses *operation, const struct memory_access *wait)
+{
+	for (size_t i = 0; i < operation->count; i++)
+		if (is_written(&operation->access[i]) && !operation->access[i].spins &&
+			operation->access[i].sure && has_overlap(&operation->access[i], wait))
+			return 1;
 	return 0;
+}
+
+/*
+ * One waits in a loop for bytes that the other one stores to: that is how it is told to go on.
+ * Kernels of a library's calls know nothing of each other: where they wait for their own blocks, in
+ * memory that the program gave both calls, they disturb each other.
+ */
+static int tells(struct hazards *hazards, const struct accesses *waiting,
+	const struct accesses *other, int of_library)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < waiting->count && !rc; i++)
+		for (size_t j = 0; waiting->access[i].spins && j < other->count && !rc; j++) {
+			const struct memory_access *wait = &waiting->access[i];
+
+			if (!is_written(&other->access[j]) || !has_overlap(wait, &other->access[j]))
+				continue;
+			rc = of_library && tells_itself(waiting, wait)
+				? is_memory_of_library(hazards, wait->allocation)
+				: 1;
+		}
+	return rc;
 }
 
 static int tell_each_other(struct hazards *hazards, const struct operation_point *earlier,
 	const struct operation_point *later)
 {
 	const struct accesses *one, *other;
+	int of_library, rc;
 
 	if (!earlier->spins && !later->spins)
 		return 0;
 	one = access_read(hazards->others, earlier->call);
 	other = one ? access_read(hazards->others, later->call) : NULL;
-	if (!other)
+	of_library = other ? are_of_library(hazards, earlier, later) : -1;
+	if (of_library < 0)
 		return -1;
-	return tells(one, other) || tells(other, one);
+	rc = tells(hazards, one, other, of_library);
+	return rc ? rc : tells(hazards, other, one, of_library);
 }
 
 /*
@@ -48,12 +89,9 @@ static int tell_each_other(struct hazards *hazards, const struct operation_point
 static int is_of_library(struct hazards *hazards, int64_t allocation,
 	const struct operation_point *earlier, const struct operation_point *later)
 {
-	const struct run_allocation *row = run_allocation(hazards->run, allocation);
-	int rc = row->created ? library_calls_has(&hazards->library, row->created) : 0;
+	int rc = is_memory_of_library(hazards, allocation);
 
-	if (rc > 0)
-		rc = library_calls_has(&hazards->library, earlier->call);
-	return rc > 0 ? library_calls_has(&hazards->library, later->call) : rc;
+	return rc > 0 ? are_of_library(hazards, earlier, later) : rc;
 }
 
 int hazards_doubt(struct hazards *hazards, const struct operation_point *earlier,

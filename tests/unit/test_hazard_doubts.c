@@ -116,10 +116,13 @@ static void add_sites(struct test *test)
 		"(1, 1, 5, 1, 0), (1, 2, 25, 3, 1), (2, 0, 12, 2, 0), (2, 1, 26, 3, 1)");
 }
 
-/* Two of a library's kernels, in two streams, on memory that was allocated at a site. */
-static void share_workspace(struct test *test, int64_t allocated, int64_t launched)
+/*
+ * Two of a library's kernels, in two streams, on memory that was allocated at a site.  Their blocks
+ * may wait for each other there.
+ */
+static void share_workspace(struct test *test, int64_t allocated, int64_t launched, int waits)
 {
-	int64_t call;
+	int64_t call, kernel;
 
 	begin(test);
 	add_sites(test);
@@ -128,8 +131,11 @@ static void share_workspace(struct test *test, int64_t allocated, int64_t launch
 	test->t += 10;
 	mini_exec(&test->m, "UPDATE allocation SET created = %lld WHERE id = %d", (long long)call,
 		MEMORY);
-	launch(test, test->writer, test->one, 0);
-	launch(test, test->writer, test->two, 0);
+	kernel = waits ? telling(test) : test->writer;
+	if (waits)
+		add_claim(test, kernel, "load", FLAG, FLAG_END, 1);
+	launch(test, kernel, test->one, 0);
+	launch(test, kernel, test->two, 0);
 	mini_exec(&test->m, "UPDATE call SET site = %lld WHERE id > %lld", (long long)launched,
 		(long long)call);
 }
@@ -139,16 +145,30 @@ static void a_library_keeps_its_own_memory_apart(void **unused)
 	struct test test;
 
 	(void)unused;
-	share_workspace(&test, LIBRARY_SITE, LIBRARY_SITE);
+	share_workspace(&test, LIBRARY_SITE, LIBRARY_SITE, 0);
 	finish(&test, "missing-fence waw possible 2-3");
 	/* What the program gave it is the program's to order. */
-	share_workspace(&test, PROGRAM_SITE, LIBRARY_SITE);
+	share_workspace(&test, PROGRAM_SITE, LIBRARY_SITE, 0);
 	finish(&test, "missing-fence waw certain 2-3");
 	/* As is what a library allocated for the program. */
-	share_workspace(&test, LIBRARY_SITE, PROGRAM_SITE);
+	share_workspace(&test, LIBRARY_SITE, PROGRAM_SITE, 0);
 	finish(&test, "missing-fence waw certain 2-3");
-	share_workspace(&test, PROGRAM_SITE, PROGRAM_SITE);
+	share_workspace(&test, PROGRAM_SITE, PROGRAM_SITE, 0);
 	finish(&test, "missing-fence waw certain 2-3");
+}
+
+/* As split-K does by flags in its workspace: the calls know nothing of each other. */
+static void calls_of_a_library_do_not_tell_each_other(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	share_workspace(&test, PROGRAM_SITE, LIBRARY_SITE, 1);
+	finish(&test, "missing-fence raw certain 2-3");
+	share_workspace(&test, LIBRARY_SITE, LIBRARY_SITE, 1);
+	finish(&test, "missing-fence raw possible 2-3");
+	share_workspace(&test, PROGRAM_SITE, PROGRAM_SITE, 1);
+	finish(&test, "missing-fence raw possible 2-3");
 }
 
 int main(void)
@@ -158,6 +178,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_that_waits_for_itself_is_not),
 		cmocka_unit_test(what_follows_a_wait_for_others_is_ordered_by_them),
 		cmocka_unit_test(a_library_keeps_its_own_memory_apart),
+		cmocka_unit_test(calls_of_a_library_do_not_tell_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
