@@ -236,16 +236,11 @@ static int is_move(const struct sass_instruction *in)
 		in->from[1].number == SASS_NONE && in->from[2].kind == SASS_OPERAND_IMMEDIATE;
 }
 
-/* Other threads' values: no more is known than what they are made of. */
-static int exchange(struct lower *lower)
+/* What the instruction writes is made of that, it is not known how. */
+static void put_made(struct lower *lower, struct ptx_operand from)
 {
 	const struct sass_instruction *in = &lower->in;
-	struct ptx_operand from;
 
-	if ((in->opcode != SASS_SHFL && in->opcode != SASS_VOTE) || !in->from_count)
-		return 0;
-	from = in->opcode == SASS_VOTE ? lower_predicate(lower, &in->from[0])
-				       : lower_source(lower, &in->from[0], 0);
 	for (unsigned i = 0; i < in->to_count; i++) {
 		int is_predicate = in->to[i].kind == SASS_OPERAND_PREDICATE ||
 			in->to[i].kind == SASS_OPERAND_UNIFORM_PREDICATE;
@@ -258,6 +253,34 @@ static int exchange(struct lower *lower)
 		lower_add(lower, to);
 		lower_add(lower, from);
 	}
+}
+
+/* BAR.RED p, and B2R d, q behind it: what all threads that meet there make of their predicates. */
+static int meet(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+
+	for (unsigned i = 0; i < in->from_count && !in->to_count; i++)
+		if (in->from[i].kind == SASS_OPERAND_PREDICATE)
+			lower->met = lower_predicate(lower, &in->from[i]);
+	if (!in->to_count || lower->met.kind != OPERAND_REGISTER)
+		return 0;
+	put_made(lower, lower->met);
+	return 1;
+}
+
+/* Other threads' values: no more is known than what they are made of. */
+static int exchange(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+
+	if (in->opcode == SASS_BAR)
+		return meet(lower);
+	if ((in->opcode != SASS_SHFL && in->opcode != SASS_VOTE) || !in->from_count)
+		return 0;
+	put_made(lower,
+		in->opcode == SASS_VOTE ? lower_predicate(lower, &in->from[0])
+					: lower_source(lower, &in->from[0], 0));
 	return 1;
 }
 
@@ -453,6 +476,7 @@ static void lower_block(struct lower *lower, uint32_t number)
 	lower->function->label[number] = first;
 	lower_begin_block(lower, block);
 	memset(lower->under, 0, sizeof(lower->under));
+	lower->met = lower_sink;
 	lower->at_section = block->section;
 	for (lower->at = block->start; lower->at < block->end && !lower->failed;
 		lower->at += SASS_BYTES) {

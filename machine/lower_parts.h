@@ -166,6 +166,7 @@ struct lower {
 		struct machine_when when; /* the result's */
 	} comparison[MACHINE_COMPARISONS];
 	uint32_t comparisons;
+	struct ptx_operand met; /* the predicate of the last barrier that combines them */
 	uint32_t last_temp;
 	struct ptx_instruction *last; /* to which operands are added */
 	struct ptx_instruction nothing;

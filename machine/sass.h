@@ -124,7 +124,7 @@
 	X(BMOV)     /* to and from a barrier */ \
 	X(LEPC)     /* d (two registers) = address of the next instruction, or of a label */ \
 	X(WARPSYNC) /* from [a] [label]: with a label: goes on there, together */ \
-	X(BAR)      /* __syncthreads and its relatives: [d p] */ \
+	X(BAR)      /* __syncthreads and its relatives: [d p]; from a b [p] */ \
 	X(MEMBAR)   /* fences */ \
 	X(DEPBAR)   /* waits; also LDGDEPBAR */ \
 	X(NOP)      /* no effect on memory; writes "to": YIELD, NANOSLEEP, ... */

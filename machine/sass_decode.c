@@ -333,6 +333,8 @@ static int is_unused(const struct coded *code, const struct sass_instruction *in
 
 	if (place == U40_2)
 		return !bit(code, 76);
+	if (in->opcode == SASS_BAR && place == P87)
+		return !bit(code, 78); /* BAR.RED combines predicates */
 	if (place == U24_DIVERGENT)
 		return bits(code, 32, 2) < 2 || !bit(code, 91);
 	if (place == TARGET_COLLECTIVE)

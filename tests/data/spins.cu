@@ -51,6 +51,20 @@ extern "C" __global__ void counts(unsigned *count, float *out, float *in)
 	in[blockIdx.x] = out[gridDim.x - 1 - blockIdx.x];
 }
 
+// One block after another, as serial split-K has it.
+extern "C" __global__ void in_turn(volatile int *turn, float *sum)
+{
+	int now = -1;
+
+	while (__syncthreads_and(now != blockIdx.x))
+		if (!threadIdx.x)
+			now = *turn;
+	sum[threadIdx.x] += 1;
+	__syncthreads();
+	if (!threadIdx.x)
+		*turn = blockIdx.x + 1;
+}
+
 extern "C" __global__ void maximum(int *most, const int *in)
 {
 	int old = *most, seen;

@@ -101,8 +101,8 @@ static void other_loops_do_not_wait(void **state)
 static const struct {
 	const char *name, *waits;
 } kernels[] = { { "acquires", "0L " }, { "volatiles", "0L " }, { "sleeps", "0L " },
-	{ "locks", "0A " }, { "counts", "0L " }, { "maximum", "" }, { "searches", "" },
-	{ "sums", "" } };
+	{ "locks", "0A " }, { "counts", "0L " }, { "in_turn", "0L " }, { "maximum", "" },
+	{ "searches", "" }, { "sums", "" } };
 
 static void *read_file(size_t *size)
 {
