@@ -7,6 +7,7 @@
 #include "constants.h"
 #include "idmap.h"
 #include "concurrency.h"
+#include "run_columns.h"
 
 /* What a call put into a legacy or blocking stream. */
 struct work {
@@ -31,12 +32,24 @@ struct sweep {
 	struct idmap contexts, owners; /* struct ended */
 };
 
-static const char concerned_sql[] =
-	"SELECT EXISTS (SELECT 1 FROM thread GROUP BY process HAVING count(*) > 1) "
-	"AND EXISTS (SELECT 1 FROM work w JOIN stream s ON s.id = w.stream "
-	" WHERE s.kind = 'legacy') "
-	"AND EXISTS (SELECT 1 FROM work w JOIN stream s ON s.id = w.stream "
-	" WHERE s.kind IN ('blocking', 'per-thread'))";
+/* Several threads, of which there is work in the legacy stream and in blocking ones. */
+static int is_concerned(const struct run *run)
+{
+	int legacy = 0, blocking = 0;
+
+	if (!run->threads_share)
+		return 0;
+	for (uint32_t id = 1; id < run_work_end(run) && !(legacy && blocking); id++) {
+		const struct run_work *work = run_work(run, id);
+		enum stream_kind kind = work
+			? (enum stream_kind)run_stream(run, run_where(run, work)->stream)->kind
+			: STREAM_KIND_UNKNOWN;
+
+		legacy |= kind == STREAM_KIND_LEGACY;
+		blocking |= stream_is_blocking(kind);
+	}
+	return legacy && blocking;
+}
 
 static const char work_sql[] =
 	"SELECT o.call, o.id, s.context, c.enter, o.start, o.end, s.kind = 'legacy', "
@@ -160,7 +173,7 @@ int legacy_before_find(struct db *db, struct legacy_before *before)
 	int rc = 0;
 
 	*before = (struct legacy_before){ 0 };
-	if (db_int(db, concerned_sql, 0))
+	if (is_concerned(db->run))
 		rc = read_work(db, &list);
 	if (!rc && list.count) {
 		qsort(list.work, list.count, sizeof(*list.work), by_start);
