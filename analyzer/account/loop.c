@@ -12,7 +12,7 @@ enum {
 	TURNS_LEAST = 3,
 };
 
-/* A call of the thread that submits or waits. */
+/* A call of the thread that submits or waits; not one that only makes a graph larger. */
 struct token {
 	uint32_t site;
 	int64_t enter; /* ns */
@@ -91,7 +91,8 @@ static int take_tokens(struct search *search, uint32_t thread)
 		const struct run_call *call = run_call(run, id);
 		struct token *more;
 
-		if (!call || !is_token(call) || !site_of(run, id))
+		if (!call || !is_token(call) || !site_of(run, id) ||
+			run_object(run, id, OBJECT_CAPTURED))
 			continue;
 		more = array_room(search->token, search->count, sizeof(*more));
 		if (!more)

@@ -114,6 +114,28 @@ static void what_does_not_repeat_is_no_loop(void **state)
 	mini_release(&m);
 }
 
+/* Twenty launches are captured, and what they became is launched six times. */
+static void captured_launches_are_no_work_of_the_run(void **state)
+{
+	struct mini m;
+	int64_t site;
+
+	mini_init(&m);
+	for (int i = 0; i < 20; i++) {
+		int64_t call = MINI_CALL(&m, .type = CALL_cuLaunchKernel, .at = i,
+			.site = mini_site(&m, "capture", i));
+
+		mini_exec(&m, "INSERT INTO call_object VALUES (%lld, 'captured', 1)",
+			(long long)call);
+	}
+	site = mini_site(&m, "replay", 30);
+	for (int i = 0; i < 6; i++)
+		launch(&m, 100.0 + 10.0 * i, site, 105.0 + 10.0 * i, 108.0 + 10.0 * i);
+	account(&m);
+	assert_int_equal(mini_int(&m, "SELECT turns FROM loop"), 5);
+	mini_release(&m);
+}
+
 /* A run that goes on while the device works through what was submitted. */
 static void the_last_turn_ends_with_its_work(void **state)
 {
@@ -241,6 +263,7 @@ int main(void)
 		cmocka_unit_test(a_step_may_begin_with_loops),
 		cmocka_unit_test(what_warms_up_is_no_turn),
 		cmocka_unit_test(what_does_not_repeat_is_no_loop),
+		cmocka_unit_test(captured_launches_are_no_work_of_the_run),
 		cmocka_unit_test(the_last_turn_ends_with_its_work),
 		cmocka_unit_test(idle_time_has_a_cause),
 		cmocka_unit_test(another_thread_may_have_the_host),

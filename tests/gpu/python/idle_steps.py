@@ -7,7 +7,7 @@ import time
 
 import torch
 
-STEPS, WARM = 60, 20
+STEPS, WARM = 120, 20
 
 
 def tiny_layers():
