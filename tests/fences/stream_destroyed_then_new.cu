@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream is destroyed after its kernel was launched; a new one reads the result.
+// A stream is destroyed after its kernel was launched; another one, made before that (the device
+// may give a later one the same queue), reads the result.
 #include "hold.h"
 
 __global__ void produce(int* a, int n) {
@@ -20,15 +21,15 @@ int main() {
   CHECK(cudaMallocHost(&h, n * sizeof(int)));
   CHECK(cudaMemset(a, 0, n * sizeof(int)));
   CHECK(cudaDeviceSynchronize());
-  cudaStream_t s;
+  cudaStream_t s, next;
   CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+  CHECK(cudaStreamCreateWithFlags(&next, cudaStreamNonBlocking));
   hold(s);
   produce<<<n / 256, 256, 0, s>>>(a, n);
   CHECK(cudaStreamDestroy(s));
-  CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-  consume<<<n / 256, 256, 0, s>>>(a, b, n);
-  CHECK(cudaMemcpyAsync(h, b, n * sizeof(int), cudaMemcpyDeviceToHost, s));
-  CHECK(cudaStreamSynchronize(s));
+  consume<<<n / 256, 256, 0, next>>>(a, b, n);
+  CHECK(cudaMemcpyAsync(h, b, n * sizeof(int), cudaMemcpyDeviceToHost, next));
+  CHECK(cudaStreamSynchronize(next));
   report(h, n * sizeof(int));
   CHECK(cudaDeviceSynchronize());
   return 0;
