@@ -69,16 +69,13 @@ static int64_t within(const struct run *run, uint32_t id, const struct transfer 
 	return until > from ? until - from : 0;
 }
 
-/* ns; 0: too little, or for more than the transfer. */
+/* ns; 0: too little.  What the call waited for before its transfer, or was late behind it, is not
+ * its memory's fault. */
 static int64_t waited_for(const struct run *run, uint32_t id, const struct transfer *transfer)
 {
-	const struct run_call *call = run_call(run, id);
-	int64_t waited =
-		run_exit(run, call, id) - call->enter - SUBMIT_COPY_NS - overhead_of(run, id);
+	int64_t waited = within(run, id, transfer) - SUBMIT_COPY_NS - overhead_of(run, id);
 
-	if (waited < BLOCKED_MIN_NS)
-		return 0;
-	return within(run, id, transfer) >= waited / TRANSFER_PART ? waited : 0;
+	return waited < BLOCKED_MIN_NS ? 0 : waited;
 }
 
 /* 1: the address was copied before by the process; -1: out of memory. */

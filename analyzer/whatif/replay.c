@@ -294,6 +294,13 @@ static int64_t finish_last_join(struct replay *replay, struct replay_thread *thr
 	return thread->now;
 }
 
+/* What the host saves, beside the driver call, if a call is not made: not the record of that one,
+ * which is written within the call around it. */
+static int64_t saved_around(const struct replay *replay, const struct replay_step *step)
+{
+	return step->around > replay->recording ? step->around - replay->recording : step->around;
+}
+
 /*
  * When the device gets the step's work that was submitted at entry.  What fills a stream's queue
  * may come after the work of other streams.
@@ -332,7 +339,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	*now += step->gap;
 	made = entry = *now;
 	if (change->bits & CHANGE_CALL) {
-		*now -= step->around;
+		*now -= saved_around(replay, step);
 		replay->end[number] = *now;
 		replay->times[number].held = 0;
 		return;

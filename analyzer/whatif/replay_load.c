@@ -496,7 +496,7 @@ static void close_loader(struct loader *loader)
 
 static int read_machines(struct replays *replays, struct db *db)
 {
-	sqlite3_stmt *q = db_prepare(db, "SELECT id FROM process");
+	sqlite3_stmt *q = db_prepare(db, "SELECT id, clock = 'virtual' FROM process");
 	struct pinned_copies pinned = { 0 };
 	int rc = q ? pinned_find(&pinned, db) : -1;
 
@@ -507,6 +507,7 @@ static int read_machines(struct replays *replays, struct db *db)
 		rc = 0;
 		if (!replay)
 			continue;
+		replay->recording = sqlite3_column_int(q, 1) ? 0 : RECORDING_NS;
 		replay->pinned = pinned_rate_of(&pinned, process);
 	}
 	pinned_release(&pinned);

@@ -126,6 +126,7 @@ struct replay {
 	const char *refusal;
 	int64_t first, measured;
 	struct pinned_rate pinned;
+	int64_t recording; /* ns that a recorded call would not take otherwise */
 	struct replay_step *step;
 	size_t step_count;
 	uint32_t *by_call; /* by place in the run: the step; NULL: the same */
