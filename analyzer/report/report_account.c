@@ -196,12 +196,14 @@ static void print_advice(struct db *db, const struct idling *of, FILE *out)
 {
 	char needs[DURATION_SIZE], work[DURATION_SIZE];
 	int scripts = db_int(db, "SELECT EXISTS (SELECT 1 FROM code)", 0) > 0;
+	int others = db_int(db, "SELECT EXISTS (SELECT 1 FROM finding WHERE shown AND saving > 0)",
+			     0) > 0;
 
 	print(out,
-		"             the host needs %s to submit %s of work, no wait is to blame: fewer "
+		"             the host needs %s to submit %s of work%s: fewer "
 		"and larger operations, or a CUDA graph%s, would help\n",
 		format_duration(needs, a_turn(of, of->pace)),
-		format_duration(work, a_turn(of, of->busy)),
+		format_duration(work, a_turn(of, of->busy)), others ? "" : ", no wait is to blame",
 		scripts ? " (PyTorch: torch.compile with mode=\"reduce-overhead\")" : "");
 }
 

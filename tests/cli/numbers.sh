@@ -34,6 +34,12 @@ for name in repeated_sync uploads_per_step scratch_per_step launches_behind_free
 	compare "$name"
 done
 
+# --- a loop that is bound by its submissions, and has waits that could go ---
+if [ -x "$build/testapps/repeated_stream_waits" ] && [ -e "$build/sim/libcuda.so.1" ]; then
+	got=$("$cufence" run --sim -o waits.db -- "$build/testapps/repeated_stream_waits" 2>&1 >/dev/null)
+	has "the host is late" 'the host needs .* to submit .* of work: fewer' "$got"
+fi
+
 # --- of a finding with two places one is known: the other one is judged by its part ---
 if [ -e repeated_sync.db ]; then
 	"$cufence" query repeated_sync.db "SELECT fingerprint FROM finding_place WHERE id = 1" | tail -n 1 >known
