@@ -38,7 +38,8 @@ uint64_t resource_ptr(const CUDA_RESOURCE_DESC *resource);
 uint64_t resource_bytes(const CUDA_RESOURCE_DESC *resource);
 uint64_t resource_array(const CUDA_RESOURCE_DESC *resource);
 
-/* Which page of which file is mapped there, to be shared; 0: none, or it is not known. */
+/* Which page of which file is mapped there, to be shared; 0: none, or module_file_page() does not
+ * know. */
 uint64_t file_page(const void *address);
 
 /* image_hash() of a name, 0: of none. */

@@ -361,7 +361,8 @@ struct module_place {
  */
 const struct module_place *module_take_place(uintptr_t address);
 void module_give_place(void);
-/* FIELD_handle of memory that is registered: pages that a file is mapped to.  Keeps errno. */
+/* FIELD_handle of memory that is registered: pages that a file is mapped to; 0 after the first 64
+ * of a process.  Keeps errno. */
 uint64_t module_file_page(uintptr_t address);
 /* The mapping of a file that address lies in; *end 0: not known.  Keeps errno. */
 void module_bounds(uintptr_t address, uintptr_t *start, uintptr_t *end);

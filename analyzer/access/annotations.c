@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +26,7 @@ struct word {
 };
 
 struct kernel {
+	unsigned line;
 	char *pattern;
 	int complete;
 	struct word *word;
@@ -86,19 +86,32 @@ static char *take_word(struct reader *reader)
 	return word;
 }
 
+/* A pattern may have blanks, and a # that no blank precedes: "{lambda(int, int)#1}". */
+static char *take_pattern(struct reader *reader)
+{
+	char *pattern = reader->at + strspn(reader->at, " \t"), *end = pattern;
+
+	while (*end && !(*end == '#' && (end == pattern || strchr(" \t", end[-1]))))
+		end++;
+	while (end > pattern && strchr(" \t", end[-1]))
+		end--;
+	*end = '\0';
+	return pattern;
+}
+
 static int begin_kernel(struct reader *reader)
 {
 	struct annotations *all = reader->annotations;
-	char *pattern = reader->at + strspn(reader->at, " \t");
+	char *pattern = take_pattern(reader);
 	struct kernel *more;
 
 	if (!*pattern)
-		return complain(reader, "needs the name of a kernel behind it", "kernel");
+		return complain(reader, "needs the name of a kernel after it", "kernel");
 	more = array_room(all->kernel, all->count, sizeof(*more));
 	if (!more)
 		return -1;
 	all->kernel = more;
-	more[all->count] = (struct kernel){ .pattern = strdup(pattern) };
+	more[all->count] = (struct kernel){ .line = reader->line, .pattern = strdup(pattern) };
 	return more[all->count++].pattern ? 0 : fail();
 }
 
@@ -209,7 +222,7 @@ static int read_line(struct reader *reader)
 		return read_word(reader, kernel, word);
 	kernel->complete = 1;
 	word = take_word(reader);
-	return *word ? complain(reader, "stands behind complete", word) : 0;
+	return *word ? complain(reader, "comes after complete", word) : 0;
 }
 
 static int read_lines(struct annotations *annotations, FILE *file)
@@ -295,15 +308,7 @@ static int write_word(struct writer *writer, const struct word *word)
 {
 	int64_t offset = find_place(writer, word);
 
-	if (offset == DB_NULL)
-		return -1;
-	if (offset < 0) {
-		print(stderr,
-			"cufence: '%s', line %u: kernel '%s' has no such parameter that is known\n",
-			writer->annotations->path, word->line, writer->name);
-		return 0;
-	}
-	return db_run(writer->clear, "ii", writer->kernel, offset) ||
+	return offset == DB_NULL || db_run(writer->clear, "ii", writer->kernel, offset) ||
 			(word->use & USE_READS && write_use(writer, word, offset, "load")) ||
 			(word->use & USE_WRITES && write_use(writer, word, offset, "store")) ||
 			(word->use & USE_ATOMIC && write_use(writer, word, offset, "atomic")) ||
@@ -312,8 +317,32 @@ static int write_word(struct writer *writer, const struct word *word)
 		: 0;
 }
 
+/* 1: the kernel has all words, 0 after saying which it has not, -1 after another message. */
+static int has_words(struct writer *writer, const struct kernel *kernel)
+{
+	int has = 1;
+
+	for (size_t i = 0; i < kernel->count; i++) {
+		int64_t offset = find_place(writer, &kernel->word[i]);
+
+		if (offset == DB_NULL)
+			return -1;
+		if (offset >= 0)
+			continue;
+		print(stderr,
+			"cufence: '%s', line %u: kernel '%s' has no such parameter that is known\n",
+			writer->annotations->path, kernel->word[i].line, writer->name);
+		has = 0;
+	}
+	return has;
+}
+
 static int write_kernel(struct writer *writer, const struct kernel *kernel)
 {
+	int has = has_words(writer, kernel);
+
+	if (has <= 0)
+		return has;
 	for (size_t i = 0; i < kernel->count; i++)
 		if (write_word(writer, &kernel->word[i]))
 			return -1;
@@ -338,27 +367,34 @@ static int is_meant(const struct kernel *kernel, sqlite3_stmt *row)
 	return 0;
 }
 
-static int write_kernels(struct writer *writer, int *count)
+/* A pattern that no kernel matches is said: it may be misspelt. */
+static int write_kernels(struct writer *writer)
 {
-	const struct annotations *annotations = writer->annotations;
 	sqlite3_stmt *q = db_prepare(writer->db,
 		"SELECT k.id, k.name, k.mangled, n.whole FROM kernel k "
 		"LEFT JOIN kernel_name n ON n.kernel = k.id ORDER BY k.id");
-	int step = -1;
+	const struct annotations *all = writer->annotations;
+	int step = q ? 1 : -1;
 
-	while (q && (step = db_step(q)) > 0) {
-		writer->kernel = sqlite3_column_int64(q, 0);
-		writer->name = (const char *)sqlite3_column_text(q, 1);
-		for (size_t i = 0; i < annotations->count && step > 0; i++)
-			if (is_meant(&annotations->kernel[i], q)) {
-				++*count;
-				step = write_kernel(writer, &annotations->kernel[i]) ? -1 : 1;
-			}
-		if (step < 0)
-			break;
+	for (size_t i = 0; i < all->count && step >= 0; i++) {
+		int matches = 0;
+
+		while (step >= 0 && (step = db_step(q)) > 0) {
+			if (!is_meant(&all->kernel[i], q))
+				continue;
+			matches++;
+			writer->kernel = sqlite3_column_int64(q, 0);
+			writer->name = (const char *)sqlite3_column_text(q, 1);
+			step = write_kernel(writer, &all->kernel[i]) ? -1 : 1;
+		}
+		sqlite3_reset(q);
+		if (step >= 0 && !matches)
+			print(stderr,
+				"cufence: '%s', line %u: no kernel of this run matches '%s'\n",
+				all->path, all->kernel[i].line, all->kernel[i].pattern);
 	}
 	sqlite3_finalize(q);
-	return step;
+	return step < 0 ? -1 : 0;
 }
 
 static int prepare(struct writer *writer)
@@ -392,13 +428,13 @@ static int prepare(struct writer *writer)
 int annotations_apply(struct db *db, const struct annotations *annotations)
 {
 	struct writer writer = { .annotations = annotations, .db = db };
-	int rc, count = 0;
+	int rc;
 
 	if (!annotations)
 		return 0;
 	if (db_exec(db, "BEGIN"))
 		return -1;
-	rc = prepare(&writer) ? -1 : write_kernels(&writer, &count);
+	rc = prepare(&writer) ? -1 : write_kernels(&writer);
 	sqlite3_finalize(writer.place);
 	sqlite3_finalize(writer.clear);
 	sqlite3_finalize(writer.access);
@@ -409,8 +445,5 @@ int annotations_apply(struct db *db, const struct annotations *annotations)
 		rc = db_exec(db, "COMMIT");
 	if (rc && !sqlite3_get_autocommit(db->handle))
 		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
-	if (!rc && annotations->count && !count)
-		print(stderr, "cufence: '%s': this run has none of its kernels\n",
-			annotations->path);
 	return rc;
 }

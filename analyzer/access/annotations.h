@@ -2,7 +2,7 @@
 /*
  * What the user says of kernels, in place of what their code shows: a text file.
  *
- *	kernel gather_rows*       of which kernels, by a pattern as of file names
+ *	kernel gather_rows*       # which kernels, by a pattern as of file names
  *	0      reads              # what parameter 0 points to, from that address on
  *	1      writes 0..4096     # these bytes
  *	2+8    reads+writes 0..   # all bytes to the end, of the word at byte 8 of parameter 2
@@ -26,8 +26,8 @@ struct annotations *annotations_read(const char *path);
 
 /*
  * Writes them into kernel_code, shape_code and kernel_access, after all that finds out what kernels
- * do.  What they replace is gone.  A kernel that lacks a parameter they name is said, and left as
- * it is.  NULL: none.  0, or -1 after a message.
+ * do.  What they replace is gone.  A message names a kernel that lacks a parameter they name, which
+ * is left as it is, and a pattern that no kernel matches.  NULL: none.  0, or -1 after a message.
  */
 int annotations_apply(struct db *db, const struct annotations *annotations);
 

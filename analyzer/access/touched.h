@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The last operations that touched something, by stream: for each stream a ring of TOUCHED_DEPTH.
- * "Something" is a key of the caller's.  Where too many streams touch one thing they are not told
- * apart any more.
+ * The caller chooses the keys.  A thing that more streams touch than the limit keeps none of them:
+ * it is crowded.
  */
 #ifndef CUFENCE_TOUCHED_H
 #define CUFENCE_TOUCHED_H
@@ -13,7 +13,7 @@
 
 #define TOUCHED_DEPTH 64
 
-/* Orders in which waits are left out, beside the order as it was. */
+/* Orders of the run without some of its waits. */
 enum without { WITHOUT_HOST_WAITS, WITHOUT_EVENT_WAITS, WITHOUT_COUNT };
 
 /* An operation that touched something. */

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 
 #include "idmap.h"
+#include "map.h"
 #include "order_cover.h"
 #include "run_columns.h"
 
 /* So many waits of a stream without work between them are compared. */
 #define PENDING_WAITS 16
 
-/* A stream's waits since it was given work, each for the point at which its event was recorded. */
+/* A stream's last waits without work between them, each for where its event was recorded. */
 struct waiting {
 	struct {
 		int64_t call;
@@ -22,6 +23,7 @@ struct waiting {
 
 struct known_events {
 	struct idmap streams; /* struct waiting */
+	struct map observed;  /* process: its last call that came after the waits of many streams */
 	struct run_evidence *evidence;
 };
 
@@ -38,8 +40,10 @@ struct known_events *known_events_new(struct db *db)
 
 void known_events_free(struct known_events *known)
 {
-	if (known)
-		idmap_release(&known->streams, free);
+	if (!known)
+		return;
+	idmap_release(&known->streams, free);
+	map_release(&known->observed);
 	free(known);
 }
 
@@ -63,16 +67,19 @@ static int stream_has(struct order *order, const struct walk_call *call,
 	return has;
 }
 
-/* Those that the wait covers need not have been. */
+/* Those that the wait covers need not have been, unless something came after them. */
 static int take_over(struct known_events *known, struct waiting *waiting,
-	const struct order_cover *cover, int64_t call)
+	const struct order_cover *cover, const struct walk_call *call)
 {
+	int64_t observed = (int64_t)map_get(&known->observed, (uint64_t)call->process, 0);
 	size_t count = 0;
 
 	for (size_t i = 0; i < waiting->count; i++)
-		if (!order_cover_has(cover, &waiting->pending[i].event))
+		if (waiting->pending[i].call < observed)
+			continue;
+		else if (!order_cover_has(cover, &waiting->pending[i].event))
 			waiting->pending[count++] = waiting->pending[i];
-		else if (add(known, waiting->pending[i].call, call))
+		else if (add(known, waiting->pending[i].call, call->id))
 			return -1;
 	waiting->count = count;
 	return 0;
@@ -90,7 +97,7 @@ static int see_wait(struct known_events *known, struct order *order, const struc
 	has = stream_has(order, call, &event.own);
 	if (has)
 		return has < 0 ? -1 : add(known, call->id, event.call);
-	rc = order_cover_of(order, call, &cover) || take_over(known, waiting, &cover, call->id);
+	rc = order_cover_of(order, call, &cover) || take_over(known, waiting, &cover, call);
 	order_cover_release(&cover);
 	if (!rc && waiting->count < PENDING_WAITS) {
 		waiting->pending[waiting->count].call = call->id;
@@ -106,11 +113,27 @@ static int is_plain_wait(const struct walk_call *call)
 		!call->contested && call->stream_kind != STREAM_KIND_LEGACY && !call->stretch;
 }
 
+/*
+ * What comes after the waits of streams that it does not name: legacy work after those of all
+ * blocking streams, an event of a context or a wait of the host for the device after all.
+ */
+static int observes_streams(const struct walk_call *call)
+{
+	return !call->result && !call->captured &&
+		(call->stream_kind == STREAM_KIND_LEGACY ||
+			kind_has(call->kind, K_RESOURCE | K_NAMES_CONTEXT));
+}
+
 int known_events_see(struct known_events *known, struct order *order, const struct walk_call *call)
 {
 	struct waiting *waiting;
 
-	if (!call->stream || order->given_up)
+	if (order->given_up)
+		return 0;
+	if (observes_streams(call) &&
+		map_set(&known->observed, (uint64_t)call->process, (uint64_t)call->id))
+		return -1;
+	if (!call->stream)
 		return 0;
 	if (is_plain_wait(call))
 		return see_wait(known, order, call);

@@ -20,30 +20,18 @@ int owners_note(struct owners *owners, const struct relax *relax, const struct w
 {
 	struct owned_stream *stream;
 
-	if (!relax->full.epoch.seq || !call->stream)
+	if (relax->shows != SHOWN || !call->stream)
 		return 0;
 	stream = idmap_need(&owners->streams, call->stream, sizeof(*stream));
 	if (!stream)
 		return -1;
-	stream->kind = call->stream_kind;
-	stream->context = call->stream_context;
-	if (relax->shows == SHOWN)
-		note_result(stream, relax, call->thread);
-	if (walk_submits(call)) {
-		stream->last = call->id;
-		stream->end = call->op_end;
-	}
+	note_result(stream, relax, call->thread);
 	return 0;
-}
-
-const struct owned_stream *owners_stream(const struct owners *owners, int64_t stream)
-{
-	return idmap_get(&owners->streams, stream);
 }
 
 int owners_is_others(const struct owners *owners, int64_t stream, int64_t thread)
 {
-	const struct owned_stream *owned = owners_stream(owners, stream);
+	const struct owned_stream *owned = idmap_get(&owners->streams, stream);
 
 	return owned && !owned->shared && owned->served >= SERVED_MIN && owned->thread != thread;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who looks at the results of a stream, and how it ends so far.
+ * Who looks at the results of a stream.
  *
  * A thread that waits for each of its results in a stream itself before it asks for the next one
  * there takes care of them: another thread that waits for the device need not wait for these.
@@ -14,9 +14,6 @@
 #include "relax.h"
 
 struct owned_stream {
-	enum stream_kind kind;
-	int64_t context;
-	int64_t last, end;         /* the last operation's call, and when it ended */
 	int64_t thread;            /* of the last result, 0: none yet */
 	struct order_epoch result; /* in relax.full */
 	int64_t served;            /* results that their thread waited for */
@@ -29,9 +26,6 @@ struct owners {
 
 /* The call that relax_all() has just seen; 0, or -1 after a message. */
 int owners_note(struct owners *owners, const struct relax *relax, const struct walk_call *call);
-
-/* NULL: nothing was submitted to it. */
-const struct owned_stream *owners_stream(const struct owners *owners, int64_t stream);
 
 /* The results of the stream are another thread's. */
 int owners_is_others(const struct owners *owners, int64_t stream, int64_t thread);

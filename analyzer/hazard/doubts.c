@@ -43,9 +43,9 @@ static int tells_itself(const struct accesses *operation, const struct memory_ac
 }
 
 /*
- * One waits in a loop for bytes that the other one stores to: that is how it is told to go on.
- * Kernels of a library's calls know nothing of each other: where they wait for their own blocks, in
- * memory that the program gave both calls, they disturb each other.
+ * One kernel waits in a loop for bytes that the other one stores to: the store lets it go on.
+ * Kernels of two calls of a library do not signal each other: where each waits for its own blocks,
+ * in memory that the program gave both calls, they conflict.
  */
 static int tells(struct hazards *hazards, const struct accesses *waiting,
 	const struct accesses *other, int of_library)

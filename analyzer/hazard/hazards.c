@@ -60,7 +60,7 @@ void hazards_free(struct hazards *hazards)
 	idmap_release(&hazards->graphs, free);
 	hazards_release_graph_memory(hazards);
 	map_release(&hazards->told);
-	map_release(&hazards->waited);
+	incidents_release(&hazards->incidents);
 	map_release(&hazards->forgotten);
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);
@@ -264,14 +264,6 @@ static int host_was_told(const struct hazards *hazards, const struct operation_p
 		map_get(&hazards->told, (uint64_t)earlier->stream, 0) > (uint64_t)earlier->enter;
 }
 
-/* The last call between the two that waited as a side effect, 0: none did. */
-static int64_t find_via(const struct hazards *hazards, const struct operation_point *earlier)
-{
-	int64_t last = (int64_t)map_get(&hazards->waited, (uint64_t)hazards->process, 0);
-
-	return last > earlier->call ? last : 0;
-}
-
 static int judge(void *arg, const struct past_access *past, const struct access_conflict *conflict,
 	enum order_strength strength)
 {
@@ -296,7 +288,7 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 		strength = ORDER_ASSUMED;
 	hazard.rule = rule_of(looking, past, strength);
 	if (hazard.rule == ACCIDENTAL_ORDER) {
-		hazard.via = find_via(hazards, &past->by);
+		hazard.via = incidents_find(&hazards->incidents, hazards->process, &past->by.epoch);
 		/* The pool handed out memory again behind its free: the driver sees to that. */
 		if (!hazard.via)
 			return 0;
@@ -437,8 +429,7 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 		return -1;
 	if (hazards_note_outside(hazards, call))
 		return -1;
-	if (order->needs[ORDER_INCIDENT].call &&
-		map_set(&hazards->waited, (uint64_t)call->process, (uint64_t)call->id))
+	if (incidents_see(&hazards->incidents, order, call))
 		return -1;
 	hazards->order = order;
 	order_reaches_begin(&hazards->reaches);

@@ -10,6 +10,7 @@
 #include "fences.h"
 #include "hazards.h"
 #include "history.h"
+#include "incidents.h"
 #include "library_calls.h"
 #include "operations.h"
 #include "order_reaches.h"
@@ -25,7 +26,7 @@ struct hazard {
 	enum access_evidence evidence[2]; /* of the later one, of the earlier one */
 	int64_t launch; /* the first of the graph whose nodes they are, 0: of none */
 	int64_t count;  /* launches of it */
-	int64_t via;    /* the call that happened to wait between them, 0: none did */
+	int64_t via;    /* the first call that happened to wait for the earlier one, 0: none did */
 	enum hazard_rule rule;
 	enum access_order order;
 	enum confidence confidence;
@@ -60,9 +61,9 @@ struct hazards {
 	struct map graph_addresses; /* of such memory -> allocation, 0: it was freed */
 	struct map told;            /* stream -> entry of its last host function's call */
 	struct map forgotten;       /* process -> accesses that histories had no room for */
-	struct map waited;          /* process -> its last call that waited as it need not have */
-	struct map scripted;        /* processes of which calls have frames of a script */
-	struct map outside;         /* streams that have waited for a value in memory */
+	struct incidents incidents;
+	struct map scripted; /* processes of which calls have frames of a script */
+	struct map outside;  /* streams that have waited for a value in memory */
 	struct library_calls library;
 	struct access_reader *others; /* for what both operations of a pair access */
 	struct watch watch[WATCHES];

@@ -143,7 +143,7 @@ static void drop_oldest(struct history *history)
 	take_out(history, i, i + 1);
 }
 
-/* Accesses of one operation stay beside each other. */
+/* Accesses of one operation stay adjacent. */
 static void drop_needless(struct history *history, const struct ordering *ordering,
 	const struct memory_access *access, const struct operation_point *by)
 {

@@ -30,7 +30,7 @@ same "by code" "accumulate 8 load 0..65536 ptx, accumulate 16 load 0..65536 ptx,
 accumulate 16 store 0..65536 ptx, fill 8 store 0..65536 ptx" "$(rows plain.db)"
 has "the race is found" "^missing-fence: .*certain" "$(cat err)"
 
-annotate "kernel cufence::accumulate(*" "1 unused # not now" "2 reads+writes 0..64"
+annotate "kernel cufence::accumulate(*  # of the app" "1 unused # not now" "2 reads+writes 0..64"
 run unused.db --annotations annotations
 same "by the user" "accumulate 16 load 0..64 annotation, accumulate 16 store 0..64 annotation, \
 fill 8 store 0..65536 ptx" "$(rows unused.db)"
@@ -39,14 +39,16 @@ has "a report of accesses says so" "^accumulate.*annotation.*store" \
 	"$("$cufence" query unused.db accesses)"
 
 # The same words by their place among all parameters, and within one.
-annotate "kernel *accum*" "+8 unused" "1+8 reads" "kernel none" "0 reads" "kernel *fill*" \
+annotate "kernel *accum*" "+8 unused" "kernel *accum*" "1+8 reads" "kernel none #2" "0 reads" "kernel *fill*" \
 	"1 writes 128.. spins" "1+0 atomic 256..512"
 run places.db --annotations annotations
 same "places" "accumulate 16 load 0..65536 ptx, accumulate 16 store 0..65536 ptx, \
 fill 8 atomic 256..512 annotation" "$(rows places.db)"
 same "a parameter that is not there is said" \
-	"cufence: 'annotations', line 5: kernel 'accumulate' has no such parameter that is known" \
+	"cufence: 'annotations', line 6: kernel 'accumulate' has no such parameter that is known" \
 	"$(grep "no such parameter" err)"
+same "a pattern that no kernel matches is said" \
+	"cufence: 'annotations', line 7: no kernel of this run matches 'none'" "$(grep matches err)"
 
 annotate "kernel *fill*" "1 writes 128.. spins"
 run kept.db --annotations annotations
@@ -62,7 +64,12 @@ has "a finding names it" "seen the later access in the annotation file" \
 
 annotate "kernel other*" "0 reads"
 "$cufence" analyze again.db --annotations annotations 2>err
-same "no kernel of that name" "cufence: 'annotations': this run has none of its kernels" "$(cat err)"
+same "no kernel of that name" \
+	"cufence: 'annotations', line 3: no kernel of this run matches 'other*'" "$(cat err)"
+annotate "kernel *accumulate*" "1 unused" "9 reads" "complete"
+cp plain.db again.db
+"$cufence" analyze again.db --annotations annotations 2>err
+same "a kernel that lacks a parameter is left as it is" "$(rows plain.db)" "$(rows again.db)"
 
 # Of a kernel whose code is not known it is all that is known.
 cp plain.db none.db
@@ -93,7 +100,7 @@ use="is none of reads, writes, reads+writes, atomic and unused"
 place="is none of kernel, complete, a parameter (2), a word of one (2+8) or of all (+24)"
 bytes="is neither spins nor bytes (0..4096, 0..)"
 refused "no kernel yet" "3: '0' comes before the first line of a kernel" "0 reads"
-refused "no name" "3: 'kernel' needs the name of a kernel behind it" "kernel "
+refused "no name" "3: 'kernel' needs the name of a kernel after it" "kernel "
 refused "no use" "4: '' $use" "kernel k" "0"
 refused "another use" "5: 'read' $use" "kernel k" "0 reads" "1 read"
 refused "no place" "4: 'first' $place" "kernel k" "first reads"
@@ -102,7 +109,7 @@ refused "half a place" "4: '1+' $place" "kernel k" "1+ reads"
 refused "bytes backwards" "4: '8..8' $bytes" "kernel k" "0 reads 8..8"
 refused "bytes of what is not used" "4: '0..8' $bytes" "kernel k" "0 unused 0..8"
 refused "more than numbers" "4: '0..8x' $bytes" "kernel k" "0 reads 0..8x"
-refused "too much" "4: 'all' stands behind complete" "kernel k" "complete all"
+refused "too much" "4: 'all' comes after complete" "kernel k" "complete all"
 "$cufence" load --annotations nowhere a.cft 2>err
 same "no file: load" 2 $?
 same "no file" "cufence: cannot open 'nowhere': No such file or directory" "$(cat err)"

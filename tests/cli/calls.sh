@@ -115,6 +115,9 @@ same "a list too long for a record is cut" "count=0x2000 4096" \
 	"$(record cuGraphAddDependencies 2 | awk '{ print $2, gsub(/0x/, "", $3) }')"
 same "a list at the end of the mapped page" "graph=0x63 count=0x1 words=0x0,0x0" \
 	"$(record cuGraphAddDependencies 3)"
+# To find the page takes as long as to register a MiB, in a large program.
+same "pages of a file are told apart, of the first 64 that are registered" 64 \
+	"$(grep -c '^call cuMemHostRegister_v2 .* handle=0x[1-9a-f]' "$tmp/dump")"
 
 "$build/bin/cufence" undump "$tmp/dump" -o "$tmp/again.cft" &&
 	"$build/bin/cufence" dump "$tmp/again.cft" >"$tmp/again"

@@ -130,6 +130,15 @@ static void long_list(void)
 		(CUgraphNode *)(void *)at + count - 1, 1);
 }
 
+/* A page of a file, of which the list of mappings says which; not of the last calls. */
+static void registrations(void)
+{
+	void *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	for (int i = 0; i < 70; i++)
+		CALL(cuMemHostRegister_v2, shared, 4096, 0);
+}
+
 int main(void)
 {
 	library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -140,5 +149,6 @@ int main(void)
 	nodes();
 	launch();
 	long_list();
+	registrations();
 	return 0;
 }

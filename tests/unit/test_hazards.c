@@ -495,6 +495,40 @@ static void the_wait_that_orders_says_so_at_its_fix(void **unused)
 	mini_release(&test.m);
 }
 
+/* Which of several calls between a writer and its reader waited for the writer. */
+static void what_waited_first_is_named(void **unused)
+{
+	struct test test;
+	int64_t reader, writer, copy;
+
+	(void)unused;
+	begin(&test);
+	reader = kernel(&test.m, "load", BYTES, 1);
+	MINI_CALL(&test.m, .type = CALL_cuMemFree_v2, .at = test.t, .ptr = 64);
+	test.t += 10;
+	writer = launch(&test, test.writer, test.one, 0);
+	/* In another stream: it waited for nothing of the writer's. */
+	MINI_CALL(&test.m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = test.t, .until = test.t + 5,
+		.bytes = 64, .stream = test.two, .direction = 1 + COPY_D2H, .dst = "pageable",
+		.runs = { test.t + 1, test.t + 4 });
+	test.t += 10;
+	copy = MINI_CALL(&test.m, .type = CALL_cuMemcpyDtoHAsync_v2, .at = test.t,
+		.until = test.t + 200, .bytes = 64, .stream = test.one, .direction = 1 + COPY_D2H,
+		.dst = "pageable", .runs = { test.t + 150, test.t + 160 });
+	test.t += 210;
+	MINI_CALL(&test.m, .type = CALL_cuMemFree_v2, .at = test.t, .ptr = 128);
+	test.t += 10;
+	launch(&test, reader, test.two, 0);
+	assert_int_equal(analyze(&test.m.db), 0);
+	assert_int_equal(mini_int(&test.m,
+				 "SELECT via FROM hazard WHERE rule = 'accidental-order'"),
+		copy);
+	assert_int_equal(mini_int(&test.m,
+				 "SELECT other_call FROM hazard WHERE rule = 'accidental-order'"),
+		writer);
+	mini_release(&test.m);
+}
+
 static void fix(void (*between)(struct test *, int64_t event), int script, const char *wanted)
 {
 	struct test test;
@@ -644,6 +678,7 @@ int main(void)
 		cmocka_unit_test(once_is_a_finding),
 		cmocka_unit_test(an_accident_is_sure_when_it_comes_twice),
 		cmocka_unit_test(the_wait_that_orders_says_so_at_its_fix),
+		cmocka_unit_test(what_waited_first_is_named),
 		cmocka_unit_test(the_fence_to_add_is_said_in_the_programs_calls),
 		cmocka_unit_test(what_is_no_fence_is_not_mended_by_one),
 		cmocka_unit_test(launches_of_which_all_is_known_are_counted),

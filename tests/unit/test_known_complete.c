@@ -285,6 +285,33 @@ static void work_between_two_waits_needs_both(void **state)
 	assert_string_equal(known(m), "");
 }
 
+/* So does what comes after all streams' waits and names none of them. */
+static void what_observes_all_streams_needs_both(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "non-blocking"), b = mini_stream(m, "blocking");
+	int64_t early = mini_event(m), late = mini_event(m), all = mini_event(m);
+
+	launch(m, 10, a);
+	record(m, 11, early, a);
+	launch(m, 12, a);
+	record(m, 13, late, a);
+	stream_wait(m, 14, b, early);
+	launch(m, 15, MINI_LEGACY);
+	stream_wait(m, 16, b, late);
+	launch(m, 17, b);
+	stream_wait(m, 18, MINI_LEGACY, late);
+	launch(m, 19, a);
+	record(m, 20, early, a);
+	launch(m, 21, a);
+	record(m, 22, late, a);
+	stream_wait(m, 23, b, early);
+	MINI_CALL(m, .type = CALL_cuCtxRecordEvent, .at = 24, .event = all);
+	stream_wait(m, 25, b, late);
+	launch(m, 26, b);
+	assert_string_equal(known(m), "");
+}
+
 /* The event stands for more each time; another stream does not come after it; a wait in the legacy
  * stream is one of all blocking streams. */
 static void a_wait_for_something_new_is_none_of_them(void **state)
@@ -379,6 +406,7 @@ int main(void)
 		T(a_stream_that_comes_after_an_event_need_not_wait),
 		T(of_two_events_the_later_one_is_enough),
 		T(work_between_two_waits_needs_both),
+		T(what_observes_all_streams_needs_both),
 		T(a_wait_for_something_new_is_none_of_them),
 		T(a_wait_never_needed_is_found),
 		T(a_wait_needed_now_and_then_is_not),
