@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "db.h"
+#include "evidence.h"
 #include "ptx.h"
 
 enum access_direction {
@@ -27,17 +28,6 @@ enum access_direction {
 	ACCESS_WRITE,
 	ACCESS_ATOMIC,  /* read and written, in any order with other atomics */
 	ACCESS_UNKNOWN, /* the memory was named; what became of it is not known */
-};
-
-/* From the weakest on. */
-enum access_evidence {
-	EVIDENCE_NONE,
-	EVIDENCE_CONVENTION,
-	EVIDENCE_CONST,
-	EVIDENCE_ANNOTATION, /* the user says so */
-	EVIDENCE_MACHINE,    /* code, of which the PTX is not at hand */
-	EVIDENCE_PTX,
-	EVIDENCE_EXACT,
 };
 
 #define ACCESS_STRIDES 3
@@ -98,7 +88,7 @@ enum access_order { ACCESS_RAW, ACCESS_WAR, ACCESS_WAW }; /* read after write, .
 struct access_conflict {
 	enum access_overlap overlap; /* OVERLAP_NONE: it does not */
 	enum access_order order;
-	uint8_t evidence; /* enum access_evidence, the weaker one */
+	uint8_t evidence; /* enum evidence, the weaker one */
 	int covered;      /* one side surely touches all that the other one may touch */
 };
 

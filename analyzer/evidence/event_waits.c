@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "event_waits.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "map.h"
@@ -16,7 +17,9 @@ struct event_waits *event_waits_new(struct db *db)
 {
 	struct event_waits *waits = calloc(1, sizeof(*waits));
 
-	if (waits)
+	if (!waits)
+		fputs("cufence: out of memory\n", stderr);
+	else
 		waits->rows = rows_open(db, "INSERT OR IGNORE INTO event_wait", "iiIi");
 	if (waits && waits->rows)
 		return waits;

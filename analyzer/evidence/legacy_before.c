@@ -32,7 +32,7 @@ struct sweep {
 	struct idmap contexts, owners; /* struct ended */
 };
 
-/* Several threads, of which there is work in the legacy stream and in blocking ones. */
+/* Several threads submit, to the legacy stream and to blocking ones. */
 static int is_concerned(const struct run *run)
 {
 	int legacy = 0, blocking = 0;

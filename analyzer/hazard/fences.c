@@ -5,7 +5,7 @@
 
 #include "scope.h"
 
-/* Of an event, of a stream, and of the host's waits for one, so many are remembered. */
+/* The last records of an event, waits of a stream and host waits for a stream that are kept. */
 enum { RECORDS = 4, WAITS = 16, HOST_WAITS = 4 };
 
 struct event_record {

@@ -17,13 +17,6 @@ static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence
 	[ACCIDENTAL_ORDER] = "accidental-order",
 	[HOST_BUFFER] = "host-buffer-reuse",
 	[ASYNC_ALLOC] = "async-alloc-order" };
-static const char *const evidences[] = { [EVIDENCE_NONE] = "none",
-	[EVIDENCE_CONVENTION] = "convention",
-	[EVIDENCE_CONST] = "const",
-	[EVIDENCE_ANNOTATION] = "annotation",
-	[EVIDENCE_MACHINE] = "machine",
-	[EVIDENCE_PTX] = "ptx",
-	[EVIDENCE_EXACT] = "exact" };
 static const char
 	*const orders[] = { [ACCESS_RAW] = "raw", [ACCESS_WAR] = "war", [ACCESS_WAW] = "waw" };
 
@@ -276,8 +269,8 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 		.high = access->high < past->access.high ? access->high : past->access.high,
 		.earlier = past->by,
 		.later = hazards->now,
-		.evidence = { (enum access_evidence)access->evidence,
-			(enum access_evidence)past->access.evidence },
+		.evidence = { (enum evidence)access->evidence,
+			(enum evidence)past->access.evidence },
 		.launch = hazards->launch,
 		.count = hazards->launch ? 0 : 1,
 		.order = conflict->order };
@@ -484,8 +477,8 @@ int hazards_finish(struct hazards *hazards)
 			hazard->allocation, hazard->low, hazard->high,
 			timed ? later->start - earlier->end : DB_NULL, hazard->why,
 			hazard->launch ? hazard->launch : DB_NULL, hazard->count,
-			hazard->via ? hazard->via : DB_NULL, evidences[hazard->evidence[0]],
-			evidences[hazard->evidence[1]]);
+			hazard->via ? hazard->via : DB_NULL, evidence_names[hazard->evidence[0]],
+			evidence_names[hazard->evidence[1]]);
 	}
 	sqlite3_finalize(insert);
 	return rc ? rc : store_forgotten(hazards);

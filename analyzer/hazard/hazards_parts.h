@@ -23,10 +23,10 @@ enum hazard_rule { MISSING_FENCE, ACCIDENTAL_ORDER, HOST_BUFFER, ASYNC_ALLOC };
 struct hazard {
 	int64_t process, allocation, low, high; /* low, high: bytes in common, addresses */
 	struct operation_point earlier, later;
-	enum access_evidence evidence[2]; /* of the later one, of the earlier one */
-	int64_t launch; /* the first of the graph whose nodes they are, 0: of none */
-	int64_t count;  /* launches of it */
-	int64_t via;    /* the first call that happened to wait for the earlier one, 0: none did */
+	enum evidence evidence[2]; /* of the later one, of the earlier one */
+	int64_t launch;            /* the first of the graph whose nodes they are, 0: of none */
+	int64_t count;             /* launches of it */
+	int64_t via; /* the first call that happened to wait for the earlier one, 0: none did */
 	enum hazard_rule rule;
 	enum access_order order;
 	enum confidence confidence;

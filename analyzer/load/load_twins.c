@@ -2,9 +2,9 @@
 /*
  * Memory that is used through other addresses than its own: rows of table twin.  Mappings of one
  * handle need none.  Stores through the addresses of a multicast object reach all memory that is
- * bound to it, and loads read it (PTX ISA, "multimem").  Host pages that are mapped and
- * registered twice are known by their file.  Memory that comes in by a handle of another process may be any that this
- * one has from others, or has given out, and is as large.
+ * bound to it, and loads read it (PTX ISA, "multimem").  Host pages that are mapped and registered
+ * twice are known by their file.  Memory that comes in by a handle of another process may be any
+ * that this one has from others, or has given out, and is as large.
  */
 #include "loader.h"
 

@@ -3,19 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "evidence.h"
 #include "run_parts.h"
+
+const char *const evidence_names[EVIDENCE_COUNT] = {
+#define EVIDENCE(symbol, name, text) #name,
+#include "evidence.def"
+};
+
+static const char *const evidence_texts[EVIDENCE_COUNT] = {
+#define EVIDENCE(symbol, name, text) text,
+#include "evidence.def"
+};
+
+const char *evidence_text(const char *name)
+{
+	return evidence_texts[run_name(evidence_names, EVIDENCE_COUNT,
+		(const unsigned char *)name)];
+}
 
 static uint8_t evidence_at(sqlite3_stmt *row, int column)
 {
-	static const char *const names[] = {
-		[CODE_CONVENTION] = "convention",
-		[CODE_CONST] = "const",
-		[CODE_ANNOTATION] = "annotation",
-		[CODE_MACHINE] = "machine",
-		[CODE_PTX] = "ptx",
-	};
-
-	return (uint8_t)run_name(names, CODE_PTX + 1, sqlite3_column_text(row, column));
+	return (uint8_t)run_name(evidence_names, EVIDENCE_COUNT, sqlite3_column_text(row, column));
 }
 
 static int read_kernels(struct run *run, struct db *db)

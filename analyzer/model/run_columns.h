@@ -146,7 +146,7 @@ struct run_device {
 struct run_kernel {
 	int32_t reaches; /* 0 without */
 	uint8_t knows_parameters, complete;
-	uint8_t evidence;        /* enum code_evidence */
+	uint8_t evidence;        /* enum evidence */
 	uint8_t waits, triggers; /* enum code_answer: kernel_dependence */
 	uint8_t outside;         /* it waits for memory that it does not write itself */
 };
@@ -156,16 +156,6 @@ enum code_answer { CODE_UNKNOWN, CODE_NO, CODE_YES };
 struct run_shape {
 	int32_t reaches; /* -1: there is no row */
 	uint8_t complete, outside;
-};
-
-/* From the weakest on. */
-enum code_evidence {
-	CODE_NONE,
-	CODE_CONVENTION,
-	CODE_CONST,
-	CODE_ANNOTATION,
-	CODE_MACHINE,
-	CODE_PTX,
 };
 
 enum claim_direction { CLAIM_ATOMIC, CLAIM_LOAD, CLAIM_STORE };
@@ -178,7 +168,7 @@ struct run_claim {
 	uint32_t offset;
 	uint8_t direction; /* enum claim_direction */
 	uint8_t sure, exact, strides, early, spins;
-	uint8_t evidence;  /* enum code_evidence; CODE_NONE: that of the kernel */
+	uint8_t evidence;  /* enum evidence; EVIDENCE_NONE: that of the kernel */
 	int64_t low, high; /* INT64_MIN, INT64_MAX: no bound known */
 	int64_t run;       /* 0: all from low to high */
 	struct {

@@ -152,8 +152,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	words_time(worst->cost, out);
 	fputs(" longer than for the last result that the host is seen to need", out);
 	if (worst->also[0])
-		fputs("; the wait behind it would take its place and has to be mended as well",
-			out);
+		fputs("; the next wait would take its place: fix that one, too", out);
 	return 0;
 }
 

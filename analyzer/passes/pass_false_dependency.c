@@ -13,7 +13,6 @@
  */
 #include <stdlib.h>
 
-#include "array.h"
 #include "constants.h"
 #include "pass.h"
 
@@ -95,9 +94,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	words_time(worst->cost, out);
 	fputs(" longer than any memory that they are seen to share requires", out);
 	if (worst->joined)
-		fputs("; another wait before the same work comes as late and has to be mended as "
-		      "well",
-			out);
+		fputs("; another wait before the same work comes as late: fix that one, too", out);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "demangle_whole.h"
+#include "evidence.h"
 #include "format.h"
 #include "kernel_names.h"
 #include "print.h"
@@ -478,20 +479,6 @@ static void print_memory(sqlite3_stmt *row, FILE *out)
 		print(out, " allocated at %s%s%s", text(row, HAZARD_TEXT),
 			*text(row, HAZARD_FUNCTION) ? " in " : "", text(row, HAZARD_FUNCTION));
 	fputc('\n', out);
-}
-
-/* What an access is known from. */
-static const char *evidence_text(const char *evidence)
-{
-	static const char *const texts[][2] = { { "exact", "the call" },
-		{ "ptx", "the kernel's PTX" }, { "machine", "the kernel's machine code" },
-		{ "const", "the kernel's name" }, { "convention", "its library's convention" },
-		{ "annotation", "the annotation file" } };
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (!strcmp(evidence, texts[i][0]))
-			return texts[i][1];
-	return "nothing";
 }
 
 static void print_hazard(sqlite3_stmt *row, FILE *out)

@@ -3,19 +3,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "constants.h"
 #include "findings_parts.h"
+#include "map.h"
 #include "pass.h"
 #include "places.h"
 #include "print.h"
 
-/* Pairs of lines that a finding says to be a race without its wait, and hazards looked at. */
+/* Pairs of lines that a finding says to be a race without its wait. */
 #define RACE_LIMIT 4
-#define ACCIDENT_LIMIT 10000
+
+/* What is in order only because a call waits. */
+struct accident {
+	int64_t hazard, via_line, line, other_line;
+	struct instance pair;
+};
 
 struct finding_rows {
 	struct findings *findings;
-	sqlite3_stmt *finding, *place, *also, *accidents, *race;
+	sqlite3_stmt *finding, *place, *also, *race;
+	struct accident *accident; /* one of each three lines */
+	size_t accident_count;
 };
 
 static const char finding_sql[] =
@@ -31,10 +40,57 @@ static const char also_sql[] =
 	"VALUES ((SELECT max(id) FROM finding), ?, ?)";
 
 static const char accidents_sql[] =
-	"SELECT id, call, other_call, via FROM hazard WHERE via NOT NULL AND process = ?"
-	" AND confidence <> 'possible' ORDER BY id LIMIT ?";
+	"SELECT id, process, call, other_call, via FROM hazard WHERE via NOT NULL"
+	" AND confidence <> 'possible' ORDER BY id";
 static const char race_sql[] =
 	"INSERT INTO finding_race VALUES ((SELECT max(id) FROM finding), ?, ?)";
+
+/* The row of q's, kept if it is the first of its lines; 0, or -1 after a message. */
+static int add_accident(struct finding_rows *rows, sqlite3_stmt *q, struct map *seen)
+{
+	struct accident next = { .hazard = sqlite3_column_int64(q, 0),
+		.pair = { .rule = RULE_accidental_order,
+			.process = sqlite3_column_int64(q, 1),
+			.call = sqlite3_column_int64(q, 2),
+			.other_call = sqlite3_column_int64(q, 3) } };
+	struct accident *more;
+	uint64_t lines[4], key;
+
+	next.line = places_line(rows->findings->places, next.pair.call);
+	next.other_line = places_line(rows->findings->places, next.pair.other_call);
+	next.via_line = places_line(rows->findings->places, sqlite3_column_int64(q, 4));
+	if (next.line < 0 || next.other_line < 0 || next.via_line < 0)
+		return -1;
+	lines[0] = (uint64_t)next.pair.process;
+	lines[1] = (uint64_t)next.line;
+	lines[2] = (uint64_t)next.other_line;
+	lines[3] = (uint64_t)next.via_line;
+	key = map_hash_words(lines, 4);
+	if (map_get(seen, key, 0))
+		return 0;
+	more = array_room(rows->accident, rows->accident_count, sizeof(*more));
+	if (!more || map_set(seen, key, 1))
+		return -1;
+	rows->accident = more;
+	more[rows->accident_count++] = next;
+	return 0;
+}
+
+static int read_accidents(struct finding_rows *rows)
+{
+	sqlite3_stmt *q = db_prepare(rows->findings->db, accidents_sql);
+	struct map seen = { 0 };
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		if (add_accident(rows, q, &seen)) {
+			step = -1;
+			break;
+		}
+	sqlite3_finalize(q);
+	map_release(&seen);
+	return step < 0 ? -1 : 0;
+}
 
 void finding_rows_close(struct finding_rows *rows)
 {
@@ -43,8 +99,8 @@ void finding_rows_close(struct finding_rows *rows)
 	sqlite3_finalize(rows->finding);
 	sqlite3_finalize(rows->place);
 	sqlite3_finalize(rows->also);
-	sqlite3_finalize(rows->accidents);
 	sqlite3_finalize(rows->race);
+	free(rows->accident);
 	free(rows);
 }
 
@@ -58,9 +114,8 @@ struct finding_rows *finding_rows_open(struct findings *findings)
 	rows->finding = db_prepare(findings->db, finding_sql);
 	rows->place = db_prepare(findings->db, place_sql);
 	rows->also = db_prepare(findings->db, also_sql);
-	rows->accidents = db_prepare(findings->db, accidents_sql);
 	rows->race = db_prepare(findings->db, race_sql);
-	if (rows->finding && rows->place && rows->also && rows->accidents && rows->race)
+	if (rows->finding && rows->place && rows->also && rows->race && !read_accidents(rows))
 		return rows;
 	finding_rows_close(rows);
 	return NULL;
@@ -89,8 +144,7 @@ static int say_message(struct findings *findings, const struct finding_place *pl
 	if (rules[place->worst.rule].pass->say(findings->words, &place->worst, out))
 		return -1;
 	if (place->worst.masked)
-		fputs("; mended alone it saves little: what comes behind it is held by another "
-		      "finding",
+		fputs("; fixed alone it saves little: another finding holds what comes after it",
 			out);
 	return 0;
 }
@@ -285,37 +339,9 @@ static int write_also(const struct finding_rows *rows, const struct finding *fin
 
 /* --- what is in order only because the finding's calls wait --- */
 
-struct accident {
-	int64_t hazard, line, other_line;
-	struct instance pair;
-};
-
-/* The next one; 1, 0 at the end, -1 after a message. */
-static int next_accident(const struct finding_rows *rows, int64_t process,
-	struct accident *accident, int64_t *via)
+/* 1: a line of the finding is that of the accident's wait. */
+static int has_line(const struct finding *finding, int64_t line)
 {
-	int step = db_step(rows->accidents);
-
-	if (step <= 0)
-		return step;
-	*accident = (struct accident){ .hazard = sqlite3_column_int64(rows->accidents, 0),
-		.pair = { .rule = RULE_accidental_order,
-			.process = process,
-			.call = sqlite3_column_int64(rows->accidents, 1),
-			.other_call = sqlite3_column_int64(rows->accidents, 2) } };
-	*via = sqlite3_column_int64(rows->accidents, 3);
-	accident->line = places_line(rows->findings->places, accident->pair.call);
-	accident->other_line = places_line(rows->findings->places, accident->pair.other_call);
-	return accident->line < 0 || accident->other_line < 0 ? -1 : 1;
-}
-
-/* 1: a line of the finding is that of the call. */
-static int is_at(const struct finding_rows *rows, const struct finding *finding, int64_t call)
-{
-	int64_t line = places_line(rows->findings->places, call);
-
-	if (line < 0)
-		return -1;
 	for (size_t i = 0; line && i < finding->count; i++)
 		if (finding->place[i]->line == line)
 			return 1;
@@ -348,30 +374,33 @@ static int write_race(const struct finding_rows *rows, const struct accident *ac
 	return rc;
 }
 
-/* Who takes out a wait that nobody asked for also takes out the order that it happened to give. */
+static int is_said(const struct accident *const *said, int count, const struct accident *next)
+{
+	for (int i = 0; i < count; i++)
+		if (said[i]->line == next->line && said[i]->other_line == next->other_line)
+			return 1;
+	return 0;
+}
+
+/* Without a wait that nobody asked for there is no order either that it happens to give. */
 static int write_races(const struct finding_rows *rows, const struct finding *finding)
 {
-	struct accident said[RACE_LIMIT], next;
-	int64_t via;
-	int count = 0, step;
+	const struct accident *said[RACE_LIMIT];
+	int count = 0;
 
 	if (rule_is_fence(finding->rule))
 		return 0;
-	step = db_bind(rows->accidents, "ii", finding->process, (int64_t)ACCIDENT_LIMIT) ? -1 : 1;
-	while (count < RACE_LIMIT && step > 0 &&
-		(step = next_accident(rows, finding->process, &next, &via)) > 0) {
-		int i = 0, at = is_at(rows, finding, via);
+	for (size_t i = 0; i < rows->accident_count && count < RACE_LIMIT; i++) {
+		const struct accident *next = &rows->accident[i];
 
-		while (i < count &&
-			(said[i].line != next.line || said[i].other_line != next.other_line))
-			i++;
-		if (at < 0 || (at && i == count && write_race(rows, &next)))
-			step = -1;
-		else if (at && i == count)
-			said[count++] = next;
+		if (next->pair.process != finding->process || !has_line(finding, next->via_line) ||
+			is_said(said, count, next))
+			continue;
+		if (write_race(rows, next))
+			return -1;
+		said[count++] = next;
 	}
-	sqlite3_reset(rows->accidents);
-	return step < 0 ? -1 : 0;
+	return 0;
 }
 
 int finding_rows_write(struct finding_rows *rows, const struct finding *finding)

@@ -38,8 +38,7 @@ static void of_waits_in_a_row_all_are_mended(void **state)
 	assert_string_equal(mini_text(&s->mini,
 				    "SELECT substr(message, instr(message, ';')) "
 				    "FROM finding WHERE rule = 'broad-sync'"),
-		"; the wait behind it would take its "
-		"place and has to be mended as well");
+		"; the next wait would take its place: fix that one, too");
 }
 
 /* What the host may look at it knows by the second, which covers the first. */

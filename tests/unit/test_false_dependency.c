@@ -200,8 +200,7 @@ static void two_late_records_in_a_row_are_found(void **state)
 	assert_string_equal(mini_text(&s->mini,
 				    "SELECT substr(message, "
 				    "instr(message, ';')) FROM finding"),
-		"; another wait before the same work comes "
-		"as late and has to be mended as well");
+		"; another wait before the same work comes as late: fix that one, too");
 	assert_string_equal(mini_text(&s->mini,
 				    "SELECT group_concat(line) FROM finding_also "
 				    "JOIN site ON site.id = site"),
