@@ -202,6 +202,21 @@ static void put_space(struct lower *lower, const struct sass_operand *to,
 	lower_add(lower, address);
 }
 
+static enum ptx_update update_of(const struct sass_instruction *in)
+{
+	switch (in->operation) {
+	case SASS_OPERATION_MIN:
+	case SASS_OPERATION_MAX:
+	case SASS_OPERATION_BITS_AND:
+	case SASS_OPERATION_BITS_OR:
+	case SASS_OPERATION_EXCH:
+	case SASS_OPERATION_CAS:
+		return PTX_REPEATS;
+	default:
+		return PTX_CHANGES;
+	}
+}
+
 /*
  * ATOM p, d, [address]: of generic addresses some are done in global memory only, and p says
  * whether it was.  Compilers have a loop for shared memory behind it, and a load and a store for a
@@ -212,7 +227,7 @@ static void update(struct lower *lower)
 	const struct sass_instruction *in = &lower->in;
 	const struct sass_operand *to = data_of(in->to, in->to_count);
 	unsigned bytes = in->bytes ? in->bytes : 4;
-	struct ptx_operand where, old = lower_sink, data[2];
+	struct ptx_operand where, old = lower_sink, data[4];
 	unsigned count = 0;
 
 	if (in->space == SASS_SPACE_SHARED)
@@ -220,15 +235,16 @@ static void update(struct lower *lower)
 	where = address_of(lower, &in->address);
 	if (in->to_count && in->to[0].kind == SASS_OPERAND_PREDICATE)
 		put_space(lower, &in->to[0], where, SPACE_GLOBAL);
-	/* Whether it does the same each time, their low halves say. */
-	for (unsigned i = 0; i < in->from_count && count < 2; i++)
-		if (in->from[i].kind == SASS_OPERAND_GENERAL)
-			data[count++] = lower_source(lower, &in->from[i], 0);
+	for (unsigned i = 0; i < in->from_count; i++)
+		for (unsigned word = 0; word < (bytes >= 8 ? 2 : 1) && count < 4; word++)
+			if (in->from[i].kind == SASS_OPERAND_GENERAL)
+				data[count++] = lower_source(lower, &in->from[i], word);
 	if (in->opcode == SASS_ATOM && bytes >= 8 && to)
 		old = lower_reg(lower_temp(lower));
 	else if (in->opcode == SASS_ATOM && to)
 		old = lower_target(lower, to, 0);
-	begin_access(lower, in->opcode == SASS_RED ? OP_RED : OP_ATOM, CLASS_BITS, bytes);
+	begin_access(lower, in->opcode == SASS_RED ? OP_RED : OP_ATOM, CLASS_BITS, bytes)->update =
+		update_of(in);
 	if (in->opcode == SASS_ATOM)
 		lower_add(lower, old);
 	lower_add_address(lower, where, in->address.offset);

@@ -280,6 +280,15 @@ static void take_compare(struct ptx_instruction *in, const char *part, size_t le
 		in->modifiers |= MODIFIER_COMBINED;
 }
 
+static void take_update(struct ptx_instruction *in, const char *part, size_t length)
+{
+	static const char *const repeating[] = { "cas", "exch", "and", "or", "min", "max" };
+
+	for (size_t i = 0; i < sizeof(repeating) / sizeof(*repeating); i++)
+		if (is_part(part, length, repeating[i]))
+			in->update = PTX_REPEATS;
+}
+
 /* What stands between two dots of an opcode. */
 static void take_part(struct ptx_instruction *in, const char *part, size_t length)
 {
@@ -301,6 +310,8 @@ static void take_part(struct ptx_instruction *in, const char *part, size_t lengt
 	}
 	if (in->opcode == OP_SETP)
 		take_compare(in, part, length);
+	if (in->opcode == OP_ATOM)
+		take_update(in, part, length);
 	for (size_t i = 0; i < sizeof(modifier_names) / sizeof(*modifier_names); i++)
 		if (is_part(part, length, modifier_names[i].name))
 			in->modifiers |= modifier_names[i].bit;

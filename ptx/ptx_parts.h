@@ -138,12 +138,16 @@ enum ptx_special {
 	SPECIAL_OTHER,
 };
 
+/* What an atomic operation that is made again with the same operands stores. */
+enum ptx_update { PTX_CHANGES, PTX_REPEATS /* the same again */ };
+
 struct ptx_instruction {
 	uint8_t opcode, space;
 	uint8_t source_space; /* cp: of the second one named */
 	uint8_t spaces;       /* how many were named */
 	uint8_t vector;       /* elements; 1 */
 	uint8_t compare;
+	uint8_t update;               /* atom: enum ptx_update */
 	uint8_t negated;              /* the guard is */
 	uint8_t spins;                /* a loop ends by what it finds: ptx_find_spins() */
 	struct ptx_type type, source; /* source: cvt's second */

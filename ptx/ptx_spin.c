@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops that wait for others.  A load that other threads' stores are seen by (volatile, relaxed,
- * acquire), in a loop that ends by what it gave, from one address all the time: the loop goes on
- * until somebody stores there.  The same of an atomic operation that does the same each time, as
- * that of a lock does.  One that stores what it makes of what it found waits for nobody.
+ * acquire), in a loop that ends by what it gave and by nothing else that changes, from one address
+ * all the time: the loop goes on until somebody stores there.  The same of an atomic operation that
+ * changes nothing when it is made again, as that of a lock does: one that takes the next piece of
+ * work waits for nobody, nor does one that stores what it makes of what it found.
  */
 #include "ptx_parts.h"
 
@@ -12,24 +13,40 @@
 /* Accesses of a function that are looked at. */
 #define SPINS_LIMIT 256
 
+/* Blocks and instructions that are looked at for those. */
+#define SPINS_WORK (1 << 20)
+#define SPINS_DEPTH 64
+
+/* What a value within a loop depends on, besides what no round changes. */
+enum depends { ON_FOUND = 1, ON_OTHERS = 2 };
+
+#define OPEN 4
+
 struct loop {
 	const struct ptx_function *function;
-	uint32_t head;
-	uint8_t *body;   /* by block: 1: it is in the loop */
-	uint8_t *varies; /* by register: 1: another round may give it another value */
-	uint8_t *found;  /* by register: 1: it depends on what was found */
-	uint32_t *write; /* by register: 1 + the instruction of the body that writes it */
-	uint32_t *where; /* by register: the block of that */
+	uint32_t head, access; /* access: the instruction that may wait */
+	uint8_t *body;         /* by block: 1: it is in the loop */
+	uint8_t *known;    /* by instruction: 1 + what it makes depends on; OPEN: not yet known */
+	uint32_t *changed; /* instructions of which something is known */
+	uint32_t changed_count;
+	uint32_t path[SPINS_DEPTH]; /* instructions that are OPEN */
+	int64_t work;               /* left */
 };
 
-static int is_candidate(const struct ptx_instruction *in)
+/* One that stores what it found, or a thing that another round would store again. */
+static int repeats(const struct ptx_function *function, const struct ptx_instruction *in)
 {
-	return in->opcode == OP_ATOM || (in->opcode == OP_LD && in->modifiers & MODIFIER_STRONG);
+	const struct ptx_operand *operand = &function->operand[in->operand];
+	const struct ptx_operand *last = &operand[in->count - 1];
+
+	return in->update == PTX_REPEATS || (last->kind == OPERAND_NUMBER && !last->value);
 }
 
-static const struct ptx_block *block_of(const struct loop *loop, uint32_t order)
+static int is_candidate(const struct ptx_function *function, const struct ptx_instruction *in)
 {
-	return &loop->function->block[loop->function->order[order]];
+	if (in->opcode == OP_ATOM)
+		return in->count && repeats(function, in);
+	return in->opcode == OP_LD && in->modifiers & MODIFIER_STRONG;
 }
 
 /* 1: an edge of the block leads back to the head, or on within the body. */
@@ -44,7 +61,7 @@ static int stays(const struct loop *loop, const struct ptx_block *block)
 	return 0;
 }
 
-/* What a head dominates and leads back to it. */
+/* What leads back to the head, which is the only way in. */
 static void find_body(struct loop *loop)
 {
 	const struct ptx_function *function = loop->function;
@@ -52,13 +69,13 @@ static void find_body(struct loop *loop)
 	int changed = 1;
 
 	memset(loop->body, 0, function->block_count);
-	while (changed) {
+	while (changed && loop->work > 0) {
 		changed = 0;
+		loop->work -= function->order_count - first;
 		for (uint32_t i = function->order_count; i-- > first;) {
 			uint32_t block = function->order[i];
 
-			if (!loop->body[block] && stays(loop, &function->block[block]) &&
-				ptx_dominates(function, loop->head, block))
+			if (!loop->body[block] && stays(loop, &function->block[block]))
 				changed = loop->body[block] = 1;
 		}
 	}
@@ -70,63 +87,61 @@ static int find_loop(struct loop *loop, uint32_t block)
 	const struct ptx_function *function = loop->function;
 	uint32_t head = block;
 
-	for (;; head = function->block[head].dominator) {
+	for (; loop->work-- > 0; head = function->block[head].dominator) {
 		if (function->block[head].is_head) {
 			loop->head = head;
 			find_body(loop);
 			if (loop->body[block])
-				return 1;
+				return loop->work > 0;
 		}
 		if (head == function->block[head].dominator)
 			return 0;
 	}
+	return 0;
 }
 
-/* Some register is of those that are marked. */
-static int reads_marked(const struct loop *loop, const struct ptx_instruction *in,
-	const uint8_t *marked)
+static int writes(const struct ptx_function *function, const struct ptx_instruction *in,
+	uint32_t reg)
 {
-	const struct ptx_operand *operand = &loop->function->operand[in->operand];
-
-	for (uint32_t i = ptx_written(loop->function, in); i < in->count; i++)
-		if (operand[i].kind == OPERAND_REGISTER && marked[operand[i].number])
-			return 1;
-	return in->guard >= 0 && marked[in->guard];
-}
-
-/* 1: one is marked that was not. */
-static int mark_written(const struct loop *loop, const struct ptx_instruction *in, uint8_t *marked)
-{
-	const struct ptx_function *function = loop->function;
 	const struct ptx_operand *operand = &function->operand[in->operand];
 	uint32_t end = ptx_written(function, in);
-	int more = 0;
 
 	for (uint32_t i = 0; i < end; i++)
-		if (operand[i].kind == OPERAND_REGISTER && !marked[operand[i].number])
-			more = marked[operand[i].number] = 1;
-	return more;
+		if (operand[i].kind == OPERAND_REGISTER && operand[i].number == reg)
+			return 1;
+	return 0;
 }
 
-/* What the body makes of marked registers is marked. */
-static void mark_made(const struct loop *loop, uint8_t *marked)
+static unsigned made_by(struct loop *loop, uint32_t block, uint32_t instruction, unsigned depth);
+
+/* A register that the instruction reads depends on what wrote it last in its block, else on all of
+ * the loop that write it. */
+static unsigned read_of(struct loop *loop, uint32_t block, uint32_t instruction, uint32_t reg,
+	unsigned depth)
 {
 	const struct ptx_function *function = loop->function;
-	int more = 1;
+	unsigned on = 0;
 
-	while (more) {
-		more = 0;
-		for (uint32_t i = function->block[loop->head].order; i < function->order_count;
-			i++) {
-			const struct ptx_block *block = block_of(loop, i);
+	for (uint32_t i = instruction; i-- > function->block[block].first;) {
+		loop->work--;
+		if (!writes(function, &function->instruction[i], reg))
+			continue;
+		on |= made_by(loop, block, i, depth);
+		if (function->instruction[i].guard < 0)
+			return on;
+	}
+	for (uint32_t i = function->block[loop->head].order; i < function->order_count; i++) {
+		uint32_t other = function->order[i];
 
-			for (uint32_t j = block->first;
-				loop->body[function->order[i]] && j < block->end; j++)
-				if (reads_marked(loop, &function->instruction[j], marked))
-					more |= mark_written(loop, &function->instruction[j],
-						marked);
+		loop->work--;
+		for (uint32_t j = function->block[other].first;
+			loop->body[other] && j < function->block[other].end; j++) {
+			loop->work--;
+			if (writes(function, &function->instruction[j], reg))
+				on |= made_by(loop, other, j, depth);
 		}
 	}
+	return on;
 }
 
 /* Each round may find something else: parameters and constants stay. */
@@ -138,74 +153,77 @@ static int is_new(const struct ptx_function *function, const struct ptx_instruct
 		(ptx_touches(in) && in->space != SPACE_PARAM && in->space != SPACE_CONST);
 }
 
-/* Where the body writes registers; those that it writes twice vary. */
-static void note_written(const struct loop *loop, uint32_t block, uint32_t instruction)
+/* 1: the operand is a condition by itself, beside others. */
+static int is_condition(const struct ptx_instruction *in, uint32_t operand)
+{
+	if ((in->opcode == OP_AND || in->opcode == OP_OR) && in->type.class == CLASS_PREDICATE)
+		return 1;
+	return in->opcode == OP_SETP && in->modifiers & MODIFIER_COMBINED &&
+		operand + 1 == in->count;
+}
+
+/* Whichever of several conditions ends a loop, it waits if one of them does. */
+static unsigned operands_of(struct loop *loop, uint32_t block, uint32_t instruction, unsigned depth)
 {
 	const struct ptx_function *function = loop->function;
 	const struct ptx_instruction *in = &function->instruction[instruction];
 	const struct ptx_operand *operand = &function->operand[in->operand];
-	uint32_t end = ptx_written(function, in);
+	unsigned on = 0, conditions = 0;
+	int waits = 0;
 
-	for (uint32_t i = 0; i < end; i++) {
-		uint32_t reg = operand[i].number;
+	for (uint32_t i = ptx_written(function, in); i < in->count; i++) {
+		unsigned its = operand[i].kind == OPERAND_REGISTER
+			? read_of(loop, block, instruction, operand[i].number, depth)
+			: 0;
 
-		if (operand[i].kind != OPERAND_REGISTER)
-			continue;
-		if (loop->write[reg] || is_new(function, in))
-			loop->varies[reg] = 1;
-		loop->write[reg] = instruction + 1;
-		loop->where[reg] = block;
+		if (is_condition(in, i)) {
+			waits |= its == ON_FOUND;
+			conditions |= its;
+		} else {
+			on |= its;
+		}
 	}
+	waits |= in->modifiers & MODIFIER_COMBINED && on == ON_FOUND;
+	on = waits ? ON_FOUND : on | conditions;
+	if (in->guard >= 0)
+		on |= read_of(loop, block, instruction, (uint32_t)in->guard, depth);
+	return on;
 }
 
-/* What is read before it is written in the same round is of the round before. */
-static void note_read(const struct loop *loop, uint32_t block, uint32_t instruction, uint32_t reg)
+/* What is only copied around from round to round is the same; what is made of itself, such as a
+ * counter, is another thing in each. */
+static unsigned made_by_itself(const struct loop *loop, uint32_t instruction, unsigned depth)
 {
-	uint32_t write = loop->write[reg];
+	while (depth--) {
+		uint8_t opcode = loop->function->instruction[loop->path[depth]].opcode;
 
-	if (write &&
-		(loop->where[reg] == block
-				? write > instruction
-				: !ptx_dominates(loop->function, loop->where[reg], block)))
-		loop->varies[reg] = 1;
+		if (opcode != OP_MOV && opcode != OP_SELP)
+			return ON_OTHERS;
+		if (loop->path[depth] == instruction)
+			return 0;
+	}
+	return ON_OTHERS;
 }
 
-static void note_all_read(const struct loop *loop, uint32_t block, uint32_t instruction)
+static unsigned made_by(struct loop *loop, uint32_t block, uint32_t instruction, unsigned depth)
 {
 	const struct ptx_instruction *in = &loop->function->instruction[instruction];
-	const struct ptx_operand *operand = &loop->function->operand[in->operand];
+	unsigned on;
 
-	for (uint32_t i = ptx_written(loop->function, in); i < in->count; i++)
-		if (operand[i].kind == OPERAND_REGISTER)
-			note_read(loop, block, instruction, operand[i].number);
-	if (in->guard >= 0)
-		note_read(loop, block, instruction, (uint32_t)in->guard);
-}
-
-static void for_each(const struct loop *loop,
-	void (*visit)(const struct loop *loop, uint32_t block, uint32_t instruction))
-{
-	const struct ptx_function *function = loop->function;
-
-	for (uint32_t i = function->block[loop->head].order; i < function->order_count; i++) {
-		uint32_t number = function->order[i];
-
-		for (uint32_t j = function->block[number].first;
-			loop->body[number] && j < function->block[number].end; j++)
-			visit(loop, number, j);
-	}
-}
-
-/* What comes out of memory, what a round makes of the one before, and what is made of these. */
-static void find_varying(const struct loop *loop)
-{
-	uint32_t count = loop->function->registers.count;
-
-	memset(loop->varies, 0, count);
-	memset(loop->write, 0, count * sizeof(*loop->write));
-	for_each(loop, note_written);
-	for_each(loop, note_all_read);
-	mark_made(loop, loop->varies);
+	if (instruction == loop->access)
+		return ON_FOUND;
+	if (loop->known[instruction] == OPEN)
+		return made_by_itself(loop, instruction, depth);
+	if (loop->known[instruction])
+		return loop->known[instruction] - 1;
+	if (is_new(loop->function, in) || depth == SPINS_DEPTH || loop->work <= 0)
+		return ON_OTHERS;
+	loop->known[instruction] = OPEN;
+	loop->changed[loop->changed_count++] = instruction;
+	loop->path[depth] = instruction;
+	on = operands_of(loop, block, instruction, depth + 1);
+	loop->known[instruction] = (uint8_t)(1 + on);
+	return on;
 }
 
 static int leaves(const struct loop *loop, const struct ptx_block *block)
@@ -216,32 +234,30 @@ static int leaves(const struct loop *loop, const struct ptx_block *block)
 	return block->leaves;
 }
 
-/* 1: a branch out of the loop depends on what was found. */
-static int ends_by_found(const struct loop *loop)
+/* 1: a branch out of the loop depends on what was found, and on nothing else that changes. */
+static int ends_by_found(struct loop *loop)
 {
 	const struct ptx_function *function = loop->function;
 
 	for (uint32_t i = function->block[loop->head].order; i < function->order_count; i++) {
-		const struct ptx_block *block = block_of(loop, i);
+		uint32_t block = function->order[i];
 
-		if (loop->body[function->order[i]] && leaves(loop, block) &&
-			reads_marked(loop, &function->instruction[block->end - 1], loop->found))
+		loop->work--;
+		if (loop->body[block] && leaves(loop, &function->block[block]) &&
+			operands_of(loop, block, function->block[block].end - 1, 0) == ON_FOUND)
 			return 1;
 	}
 	return 0;
 }
 
-static int spins(struct loop *loop, const struct ptx_instruction *in, uint32_t block)
+static int spins(struct loop *loop, uint32_t block)
 {
-	if (!find_loop(loop, block))
-		return 0;
-	find_varying(loop);
-	if (reads_marked(loop, in, loop->varies))
-		return 0;
-	memset(loop->found, 0, loop->function->registers.count);
-	mark_written(loop, in, loop->found);
-	mark_made(loop, loop->found);
-	return ends_by_found(loop);
+	int rc = find_loop(loop, block) && !operands_of(loop, block, loop->access, 0) &&
+		ends_by_found(loop) && loop->work > 0;
+
+	while (loop->changed_count)
+		loop->known[loop->changed[--loop->changed_count]] = 0;
+	return rc;
 }
 
 static void find_spins(struct ptx_function *function, struct loop *loop)
@@ -254,8 +270,9 @@ static void find_spins(struct ptx_function *function, struct loop *loop)
 		for (uint32_t j = block->first; j < block->end; j++) {
 			struct ptx_instruction *in = &function->instruction[j];
 
-			if (is_candidate(in) && looked_at++ < SPINS_LIMIT)
-				in->spins = (uint8_t)spins(loop, in, function->order[i]);
+			loop->access = j;
+			if (is_candidate(function, in) && looked_at++ < SPINS_LIMIT)
+				in->spins = (uint8_t)spins(loop, function->order[i]);
 		}
 	}
 }
@@ -263,21 +280,17 @@ static void find_spins(struct ptx_function *function, struct loop *loop)
 int ptx_find_spins(struct ptx_function *function)
 {
 	struct loop loop = { .function = function,
+		.work = SPINS_WORK,
 		.body = calloc(function->block_count + 1, 1),
-		.varies = calloc(function->registers.count + 1, 1),
-		.found = calloc(function->registers.count + 1, 1),
-		.write = calloc(function->registers.count + 1, sizeof(*loop.write)),
-		.where = calloc(function->registers.count + 1, sizeof(*loop.where)) };
-	int rc = loop.body && loop.varies && loop.found && loop.write && loop.where
-		? 0
-		: ptx_refuse(function, "out of memory");
+		.known = calloc(function->instruction_count + 1, 1),
+		.changed = calloc(function->instruction_count + 1, sizeof(*loop.changed)) };
+	int rc =
+		loop.body && loop.known && loop.changed ? 0 : ptx_refuse(function, "out of memory");
 
 	if (!rc)
 		find_spins(function, &loop);
 	free(loop.body);
-	free(loop.varies);
-	free(loop.found);
-	free(loop.write);
-	free(loop.where);
+	free(loop.known);
+	free(loop.changed);
 	return rc;
 }

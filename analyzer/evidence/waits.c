@@ -210,6 +210,7 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 		.overhead = call->overhead,
 		.transfer = call_is_copy(call->kind) ? call->op_start : WALK_NEVER,
 		.transferred = call->op_end,
+		.bytes = call->bytes,
 		.expected = usual_expected(call),
 		.explicit_wait = scope_is_explicit(call),
 		.kind = kind_of(call),

@@ -67,6 +67,7 @@ static struct order_state judge(const struct wait_candidate *candidate,
 	const struct wait_timing *timing, int64_t usual, int64_t *excess)
 {
 	int64_t duration = candidate->exit - candidate->enter, slack;
+	struct order_state by;
 	int64_t behind = candidate->before.op
 		? candidate->before.end - candidate->enter - candidate->overhead
 		: 0;
@@ -89,7 +90,12 @@ static struct order_state judge(const struct wait_candidate *candidate,
 	slack += timing->wake_up;
 	if (slack < duration / AFTERWARDS_PART)
 		slack = duration / AFTERWARDS_PART;
-	return held_by(candidate, candidate->exit - slack, candidate->exit + timing->error);
+	by = held_by(candidate, candidate->exit - slack, candidate->exit + timing->error);
+	/* It took long, but what came before ended soon after it began. */
+	if (by.op && !candidate->own.op && !candidate->explicit_wait &&
+		wait_is_short(timing, behind + timing->error))
+		return ORDER_NOTHING;
+	return by;
 }
 
 /*
@@ -106,6 +112,16 @@ static struct order_state judge_by_rule(const struct wait_candidate *candidate,
 		return ORDER_NOTHING;
 	*excess = before.end - candidate->enter - candidate->overhead;
 	return wait_is_short(timing, *excess) ? ORDER_NOTHING : before;
+}
+
+/* ns that a copy takes by itself if the last part took so long: all but what the thread stages ahead
+ * of the transfer. */
+static int64_t alone_at_most(const struct wait_candidate *candidate, int64_t transferred)
+{
+	return candidate->bytes > STAGED_AHEAD
+		? (int64_t)((double)transferred * (double)candidate->bytes /
+			  (double)(candidate->bytes - STAGED_AHEAD))
+		: INT64_MAX;
 }
 
 /*
@@ -126,6 +142,8 @@ static struct order_state judge_by_transfer(const struct wait_candidate *candida
 		until - candidate->transfer < (candidate->exit - before.end) / TRANSFER_PART)
 		return ORDER_NOTHING;
 	*excess = before.end - candidate->enter - candidate->overhead;
+	if (usual > alone_at_most(candidate, until - candidate->transfer))
+		usual = alone_at_most(candidate, until - candidate->transfer);
 	/* What the thread can have staged meanwhile was no wait. */
 	if (*excess > duration - usual)
 		*excess = duration - usual;

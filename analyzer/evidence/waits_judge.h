@@ -17,6 +17,7 @@ struct wait_candidate {
 	int64_t expected;          /* waits.def */
 	int64_t transfer;          /* of a copy: its operation began, else WALK_NEVER */
 	int64_t transferred;       /* and ended */
+	int64_t bytes;             /* of a copy */
 	struct order_state before; /* in scope, submitted before it */
 	struct order_state own;    /* its own operation, if it waits for that */
 	enum wait_kind kind;

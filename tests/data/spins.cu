@@ -92,3 +92,51 @@ extern "C" __global__ void sums(volatile int *in, int n, int *out)
 		sum += in[threadIdx.x];
 	*out = sum;
 }
+
+// Whoever is free takes the next piece.
+extern "C" __global__ void queue(unsigned *next, unsigned n, float *out)
+{
+	unsigned piece;
+
+	while ((piece = atomicAdd(next, 1)) < n)
+		out[piece] = 1;
+}
+
+extern "C" __global__ void queue_of_warps(unsigned *next, unsigned n, float *out)
+{
+	for (;;) {
+		unsigned piece = 0;
+
+		if (!threadIdx.x)
+			piece = atomicAdd(next, 1);
+		piece = __shfl_sync(0xffffffff, piece, 0);
+		if (piece >= n)
+			return;
+		out[piece] = 1;
+	}
+}
+
+// A limit that is read each time.
+extern "C" __global__ void limited(const volatile int *n, int *out)
+{
+	for (int i = 0; i < *n; i++)
+		out[i] = i;
+}
+
+// Gives up some time.
+extern "C" __global__ void tries(volatile unsigned *flag, unsigned n, float *out)
+{
+	for (unsigned i = 0; i < n && !*flag; i++)
+		__nanosleep(100);
+	out[threadIdx.x] = 1;
+}
+
+// The upper half is another one in each round.
+extern "C" __global__ void versions(unsigned long long *word, unsigned *out)
+{
+	unsigned long long version = 0;
+
+	while (atomicExch(word, version << 32 | 1) & 1)
+		version++;
+	*out = (unsigned)version;
+}

@@ -62,6 +62,11 @@ static void a_loop_that_ends_by_a_strong_load_waits(void **state)
 	check("L: ld.volatile.global.u32 %r2, [%rd1+8]; setp.ne.u32 %p1, %r2, %r9;\n"
 	      "@!%p1 bra D; nanosleep.u32 100; bra L; D:",
 		"0L ");
+	/* Of two conditions in one. */
+	check("L: add.u32 %r1, %r1, 1; setp.lt.u32 %p2, %r1, 1000;\n"
+	      "ld.relaxed.gpu.global.u32 %r2, [%rd1]; setp.eq.and.u32 %p1, %r2, 0, %p2;\n"
+	      "@%p1 bra L;",
+		"0L ");
 	/* The loop has an end of its own, too. */
 	check("L: add.u32 %r1, %r1, 1; setp.gt.u32 %p2, %r1, 1000; @%p2 bra D;\n"
 	      "ld.global.relaxed.sys.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 0; @%p1 bra L; D:",
@@ -91,6 +96,12 @@ static void other_loops_do_not_wait(void **state)
 	check("L: ld.volatile.global.u32 %r2, [%rd1]; add.u32 %r1, %r1, 1;\n"
 	      "setp.lt.u32 %p1, %r1, %r9; @%p1 bra L;",
 		"");
+	/* The next piece of work. */
+	check("L: atom.global.add.u32 %r2, [%rd1], 1; setp.lt.u32 %p1, %r2, %r9; @%p1 bra L;", "");
+	/* A limit that is loaded each time. */
+	check("L: add.u32 %r1, %r1, 1; ld.volatile.global.u32 %r2, [%rd1];\n"
+	      "setp.lt.u32 %p1, %r1, %r2; @%p1 bra L;",
+		"");
 	/* No loop. */
 	check("ld.volatile.global.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 0; @%p1 bra D;\n"
 	      "mov.u32 %r1, 1; D:",
@@ -102,7 +113,8 @@ static const struct {
 	const char *name, *waits;
 } kernels[] = { { "acquires", "0L " }, { "volatiles", "0L " }, { "sleeps", "0L " },
 	{ "locks", "0A " }, { "counts", "0L " }, { "in_turn", "0L " }, { "maximum", "" },
-	{ "searches", "" }, { "sums", "" } };
+	{ "searches", "" }, { "sums", "" }, { "queue", "" }, { "queue_of_warps", "" },
+	{ "limited", "" }, { "tries", "0L " }, { "versions", "" } };
 
 static void *read_file(size_t *size)
 {

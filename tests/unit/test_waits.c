@@ -393,10 +393,36 @@ static void staging_is_not_waiting(void **state)
 	struct mini *m = *state;
 	int64_t n = mini_stream(m, "non-blocking"), call;
 
+	launch(m, 10, n, 20, 300);
+	call = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = 20, .until = 440, .stream = n,
+		.bytes = 4 << 20, .direction = 1 + COPY_H2D, .src = "pageable",
+		.runs = { 302, 450 });
+	assert_string_equal(held(m, call), "");
+}
+
+/* It can stage a few MiB ahead: what is transferred behind the kernel, it stages behind it. */
+static void staging_is_as_fast_as_it_was_seen(void **state)
+{
+	struct mini *m = *state;
+	int64_t n = mini_stream(m, "non-blocking"), call;
+
 	launch(m, 10, n, 20, 3000);
 	call = MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = 20, .until = 6450, .stream = n,
 		.bytes = 64 << 20, .direction = 1 + COPY_H2D, .src = "pageable",
 		.runs = { 3002, 6500 });
+	assert_string_equal(held(m, call), "implicit:1:2812");
+}
+
+/* Another copy of that size may take longer: this one began when what was before it had ended. */
+static void what_ended_soon_after_the_call_began_did_not_hold_it(void **state)
+{
+	struct mini *m = *state;
+	int64_t call;
+
+	launch(m, 10, MINI_LEGACY, 20, 30);
+	call = MINI_CALL(m, .type = CALL_cuMemcpyHtoD_v2, .at = 20, .until = 180,
+		.stream = MINI_LEGACY, .bytes = 1 << 20, .direction = 1 + COPY_H2D,
+		.src = "pageable", .dst = "device", .runs = { 170, 200 });
 	assert_string_equal(held(m, call), "");
 }
 
@@ -583,6 +609,8 @@ int main(void)
 		T(a_copy_that_returns_before_its_transfer_is_not_held),
 		T(a_pinned_copy_is_not_held),
 		T(staging_is_not_waiting),
+		T(staging_is_as_fast_as_it_was_seen),
+		T(what_ended_soon_after_the_call_began_did_not_hold_it),
 		T(a_slow_transfer_does_not_hide_the_wait),
 		T(a_transfer_that_began_before_waited_for_nothing),
 		T(explicit_waits_name_their_operation),
