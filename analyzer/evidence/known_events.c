@@ -53,20 +53,6 @@ static int add(struct known_events *known, int64_t call, int64_t since)
 		&(struct run_known){ .call = (uint32_t)call, .since = (uint32_t)since });
 }
 
-/* What all later work of the stream comes after, should it wait for nothing more. */
-static int stream_has(struct order *order, const struct walk_call *call,
-	const struct order_epoch *event)
-{
-	struct walk_call own = *call;
-	struct order_cover cover;
-	int has;
-
-	own.kind = KIND_STREAM_SYNC;
-	has = order_cover_of(order, &own, &cover) ? -1 : order_cover_has(&cover, event);
-	order_cover_release(&cover);
-	return has;
-}
-
 /* Those that the wait covers need not have been, unless something came after them. */
 static int take_over(struct known_events *known, struct waiting *waiting,
 	const struct order_cover *cover, const struct walk_call *call)
@@ -90,13 +76,13 @@ static int see_wait(struct known_events *known, struct order *order, const struc
 	struct waiting *waiting = idmap_need(&known->streams, call->stream, sizeof(*waiting));
 	struct order_state event = order_of_event(order, call);
 	struct order_cover cover;
-	int has, rc;
+	int rc, sure;
 
-	if (!waiting || !event.call || !event.own.seq)
+	order_record_of(order, call->event, &sure);
+	if (!waiting || !sure || !event.call || !event.own.seq)
 		return waiting ? 0 : -1;
-	has = stream_has(order, call, &event.own);
-	if (has)
-		return has < 0 ? -1 : add(known, call->id, event.call);
+	if (order_cover_of_stream_has(order, call, &event.own))
+		return add(known, call->id, event.call);
 	rc = order_cover_of(order, call, &cover) || take_over(known, waiting, &cover, call);
 	order_cover_release(&cover);
 	if (!rc && waiting->count < PENDING_WAITS) {

@@ -114,8 +114,7 @@ static struct order_state judge_by_rule(const struct wait_candidate *candidate,
 	return wait_is_short(timing, *excess) ? ORDER_NOTHING : before;
 }
 
-/* ns that a copy takes by itself if the last part took so long: all but what the thread stages ahead
- * of the transfer. */
+/* ns that a copy takes by itself if this took the last part: all but what is staged ahead. */
 static int64_t alone_at_most(const struct wait_candidate *candidate, int64_t transferred)
 {
 	return candidate->bytes > STAGED_AHEAD

@@ -106,11 +106,11 @@ static int step_create(struct order *order, const struct walk_call *call)
 /* Others may record an event that was exported. */
 static int step_export(struct order *order, const struct walk_call *call)
 {
-	struct order_event *event = idmap_get(&order->events, call->event);
+	struct order_event *event = order_need_event(order, call->event);
 
 	if (event)
 		event->foreign = 1;
-	return 0;
+	return event ? 0 : -1;
 }
 
 static int step_stream_destroy(struct order *order, const struct walk_call *call)

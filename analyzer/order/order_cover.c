@@ -65,6 +65,22 @@ int order_cover_has(const struct order_cover *cover, const struct order_epoch *o
 	return order_clock_strength(cover->clock, &cover->own, operation) == ORDER_GUARANTEED;
 }
 
+static int state_has(const struct order_state *state, const struct order_epoch *operation)
+{
+	return order_clock_strength(state->clock, &state->own, operation) == ORDER_GUARANTEED;
+}
+
+int order_cover_of_stream_has(const struct order *order, const struct walk_call *call,
+	const struct order_epoch *operation)
+{
+	const struct order_stream *stream = idmap_get(&order->streams, call->stream);
+	int has = stream && state_has(&stream->last, operation);
+
+	for (size_t i = 0; stream && i < stream->pending_count && !has; i++)
+		has = state_has(&stream->pending[i].state, operation);
+	return has;
+}
+
 struct order_cover order_cover_of_operation(const struct order *order)
 {
 	return (struct order_cover){ .clock = order->now, .own = order->epoch };
@@ -103,10 +119,7 @@ int order_mark(struct order *order, const struct walk_call *call)
 {
 	struct order_stream *stream = order_need_stream(order, call);
 
-	for (int i = 0; i < ORDER_REASONS; i++)
-		order->needs[i] = ORDER_NOTHING;
-	order->node = order->overlaps = 0;
-	order->epoch = (struct order_epoch){ 0 };
+	order_begin_step(order);
 	if (!stream || order->given_up)
 		return stream || !call->stream ? 0 : -1;
 	return order_submit(order, stream, call, 0);

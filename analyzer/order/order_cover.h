@@ -25,6 +25,10 @@ void order_cover_release(struct order_cover *cover);
 /* 1: the wait is surely for the operation, among others. */
 int order_cover_has(const struct order_cover *cover, const struct order_epoch *operation);
 
+/* 1: all later work of the call's stream comes after the operation, whatever else it waits for. */
+int order_cover_of_stream_has(const struct order *order, const struct walk_call *call,
+	const struct order_epoch *operation);
+
 /* What the last stepped call's operation stands for, with all that it is after; the clock is
  * the order's: take a reference to keep it. */
 struct order_cover order_cover_of_operation(const struct order *order);

@@ -312,6 +312,23 @@ static void what_observes_all_streams_needs_both(void **state)
 	assert_string_equal(known(m), "");
 }
 
+/* Another process may have recorded it again. */
+static void an_event_of_two_processes_is_not_known(void **state)
+{
+	struct mini *m = *state;
+	struct two t = two_streams(m);
+
+	MINI_CALL(m, .type = CALL_cuIpcGetEventHandle, .at = 5, .event = t.early);
+	launch(m, 10, t.a);
+	record(m, 11, t.early, t.a);
+	record(m, 12, t.late, t.a);
+	stream_wait(m, 13, t.b, t.late);
+	launch(m, 14, t.b);
+	stream_wait(m, 15, t.b, t.early);
+	launch(m, 16, t.b);
+	assert_string_equal(known(m), "");
+}
+
 /* The event stands for more each time; another stream does not come after it; a wait in the legacy
  * stream is one of all blocking streams. */
 static void a_wait_for_something_new_is_none_of_them(void **state)
@@ -407,6 +424,7 @@ int main(void)
 		T(of_two_events_the_later_one_is_enough),
 		T(work_between_two_waits_needs_both),
 		T(what_observes_all_streams_needs_both),
+		T(an_event_of_two_processes_is_not_known),
 		T(a_wait_for_something_new_is_none_of_them),
 		T(a_wait_never_needed_is_found),
 		T(a_wait_needed_now_and_then_is_not),
