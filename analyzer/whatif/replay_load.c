@@ -139,7 +139,7 @@ static int read_maker(struct loader *loader, struct replay *replay, struct repla
 	return rc < 0 ? -1 : 0;
 }
 
-/* Memory is pinned once, before its first copy. */
+/* Memory is pinned once, as far as it is copied, before the first copy that goes so far. */
 static int read_pinning(struct loader *loader, const struct replay *replay,
 	struct replay_step *step)
 {
@@ -147,11 +147,12 @@ static int read_pinning(struct loader *loader, const struct replay *replay,
 		run_payload(loader->run, run_call(loader->run, step->call));
 	const int64_t what[] = { replay->process, ~payload->pageable };
 	uint64_t key = map_hash((const char *)what, sizeof(what));
+	int64_t pinned = (int64_t)map_get(&loader->firsts, key, 0);
 
-	if (!(step->act & STEP_STAGED) || !payload->pageable || map_get(&loader->firsts, key, 0))
+	if (!(step->act & STEP_STAGED) || !payload->pageable || payload->bytes <= pinned)
 		return 0;
-	step->pinning = payload->bytes * PINNING_NS_PER_MIB >> 20;
-	return map_set(&loader->firsts, key, 1);
+	step->pinning = ((payload->bytes - pinned) >> 10) * PINNING_NS_PER_MIB >> 10;
+	return map_set(&loader->firsts, key, (uint64_t)payload->bytes);
 }
 
 /* What the call around it takes more than it. */

@@ -196,6 +196,32 @@ static void memory_that_is_copied_once_is_not_for_pinning(void **state)
 	assert_string_equal(mini_shown(m), "");
 }
 
+/* Once, whichever copy comes first; and who copies more than there is memory has no estimate. */
+static void memory_is_pinned_as_far_as_its_longest_copy(void **state)
+{
+	static const struct {
+		int64_t first, others, saving;
+	} cases[] = {
+		{ 64 << 20, 64 << 20, 56982000 },
+		{ 1 << 20, 64 << 20, 56982000 },
+		{ 64 << 20, 1 << 20, 56982000 },
+		{ (1LL << 48) - 1, 64 << 20, -1 },
+	};
+	struct mini *m = *state;
+
+	uploads(m, 1, 2, 64);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		mini_exec(m,
+			"UPDATE call SET bytes = iif(id = 1, %lld, %lld) WHERE bytes NOT NULL;"
+			"UPDATE operation SET bytes = (SELECT bytes FROM call c WHERE c.id = call)",
+			(long long)cases[i].first, (long long)cases[i].others);
+		assert_string_equal(mini_shown(m), "pageable-async-copy 9");
+		assert_int_equal(mini_int(m,
+					 "SELECT iif(saving_low IS NULL, -1, saving) FROM finding"),
+			cases[i].saving);
+	}
+}
+
 /* The kernel comes after the copy in any case, which would be as long from pinned memory. */
 static void a_pageable_copy_that_the_next_work_needs_is_not(void **state)
 {
@@ -631,6 +657,7 @@ int main(void)
 		T(pageable_copies_waited_for_at_once_are_not),
 		T(a_pageable_copy_that_keeps_a_kernel_waiting_is_found),
 		T(memory_that_is_copied_once_is_not_for_pinning),
+		T(memory_is_pinned_as_far_as_its_longest_copy),
 		T(a_pageable_copy_that_the_next_work_needs_is_not),
 		T(a_pageable_copy_that_could_be_shorter_is_found),
 		T(it_could_be_as_short_as_others_of_the_run),
