@@ -400,6 +400,27 @@ static void make_shared_lives(const char *path, uint64_t calls, unsigned things)
 	maker_finish(maker);
 }
 
+/* One thread launches, the other one waits for it and asks how long it took, and does nothing else
+ * until the end. */
+static void make_watched(const char *path, uint64_t calls, unsigned things)
+{
+	struct maker *maker = maker_new(path, 2, things, 1);
+
+	create_streams(maker, things);
+	create_buffers(maker, 2 * things);
+	create_events(maker, 1);
+	record(maker, 0, 1);
+	for (uint64_t i = 0; i < calls / 3; i++) {
+		unsigned stream = (unsigned)(i % things);
+
+		launch(maker, 0, 1 + stream, 2 * stream, 2 * stream + 1);
+		synchronize(maker, 1, 1 + stream);
+		MAKE(maker, .call = CALL_cuEventElapsedTime_v2, .thread = 1, .event = 1);
+	}
+	launch(maker, 1, 1, 0, 1);
+	maker_finish(maker);
+}
+
 enum { M = 1000000 };
 
 /* clang-format off */
@@ -410,6 +431,7 @@ const struct bench_case bench_cases[] = {
 	{ "polling", STREAMS, M, 1, 0, make_polling },
 	{ "graphs", 8, M, 1, 0, make_graphs },
 	{ "legacy copies, 1088 stream lives", 1088, M + 50000, 1, 0, make_lives_with_copies },
+	{ "200000 waits in a row", STREAMS, 600000, 3, 0, make_watched },
 	{ "legacy work, 16000 streams", 16000, M / 2, 3, 0, make_legacy },
 	{ "chain of waits, 20000 streams", 20000, M / 2, 3, 0, make_chain },
 	{ "10000 threads in turn", 10000, M / 2, 3, 0, make_threads },

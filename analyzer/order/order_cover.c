@@ -93,6 +93,13 @@ struct order_clock *order_clock_of_thread(const struct order *order, int64_t id)
 	return thread ? thread->last.clock : NULL;
 }
 
+struct order_epoch order_point_of_thread(const struct order *order, int64_t id)
+{
+	const struct order_thread *thread = idmap_get(&order->threads, id);
+
+	return thread ? thread->last.own : (struct order_epoch){ 0 };
+}
+
 int order_thread_knows(struct order *order, const struct walk_call *call,
 	const struct order_cover *cover)
 {

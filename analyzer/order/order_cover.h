@@ -36,6 +36,10 @@ struct order_cover order_cover_of_operation(const struct order *order);
 /* All that a thread knows complete; valid until the next step, without a reference. */
 struct order_clock *order_clock_of_thread(const struct order *order, int64_t thread);
 
+/* How far a thread has come: what it submits from then on is after that point.  Zero: it has not
+ * waited. */
+struct order_epoch order_point_of_thread(const struct order *order, int64_t thread);
+
 /*
  * The call's thread knows what the cover has complete, without a step of the call: what is known of
  * the last stepped one stays.  0, or -1 after a message.

@@ -57,8 +57,10 @@ struct order_path *order_path_open(struct db *db)
 {
 	struct order_path *path = calloc(1, sizeof(*path));
 
-	if (!path)
+	if (!path) {
+		fputs("cufence: out of memory\n", stderr);
 		return NULL;
+	}
 	path->run = run_of(db, &path->own);
 	path->needs = db_prepare(db,
 		"SELECT needs, reason FROM edge "

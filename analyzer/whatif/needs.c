@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "needs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "needs_parts.h"
@@ -20,7 +21,7 @@ static int lost(void *arg, enum without without, const struct walk_call *later,
 	struct search *search = arg;
 
 	return without == WITHOUT_HOST_WAITS ? needs_host_lost(&search->host, later, earlier)
-					     : needs_events_lost(&search->events, earlier);
+					     : needs_events_lost(&search->events, later, earlier);
 }
 
 static int see_wait(struct search *search, const struct walk_call *call, int64_t since)
@@ -67,6 +68,8 @@ int needs_find(struct needs *needs, struct db *db)
 	struct search *search = calloc(1, sizeof(*search));
 	int rc = search ? 0 : -1;
 
+	if (!search)
+		fputs("cufence: out of memory\n", stderr);
 	if (!rc) {
 		search->has_host = needs_host_open(&search->host, &search->relax, needs, db);
 		search->has_events =
@@ -82,6 +85,31 @@ int needs_find(struct needs *needs, struct db *db)
 	relax_release(&search->relax);
 	free(search);
 	return rc;
+}
+
+static int64_t kept_id(int64_t who, const struct touch *earlier)
+{
+	const uint64_t words[] = { (uint64_t)who, (uint64_t)earlier->stream };
+
+	return (int64_t)map_hash_words(words, 2);
+}
+
+int needs_keep(struct idmap *kept, int64_t who, const struct touch *earlier,
+	struct order_epoch point)
+{
+	struct needs_kept *one = idmap_need(kept, kept_id(who, earlier), sizeof(*one));
+
+	if (one)
+		*one = (struct needs_kept){ earlier->call, point };
+	return one ? 0 : -1;
+}
+
+int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
+	const struct touch *earlier)
+{
+	const struct needs_kept *one = idmap_get(kept, kept_id(who, earlier));
+
+	return one && one->call >= earlier->call && relax_is_before(relax, &one->point);
 }
 
 void needs_release(struct needs *needs)

@@ -5,8 +5,9 @@
  * of operations that shares memory and loses its order, and each result that the host may look at,
  * is what some wait was needed for.
  *
- * A wait of the host is for what it was the first to bring.  A pair needs the last wait before its
- * later operation that covers the earlier one.  needs_host.c, needs_events.c.
+ * A wait of the host is for what it was the first to bring.  A pair needs the last wait that its
+ * later operation is after and that covers the earlier one; where it is too long ago to say which
+ * one that is, all that may be.  needs_host.c, needs_events.c.
  *
  * Waits at sites that are not known stay in the order: nobody could change them.
  */
@@ -31,13 +32,13 @@ struct host_wait {
 	int64_t enter, exit;         /* enter: of the loop's first query */
 	int64_t behind_end;
 	int64_t until;      /* ... which ended then; INT64_MIN: the host needs nothing */
-	int64_t usable;     /* of the time behind it: the host's own until the next wait, and of
-			    * operations that need not come after what it was for */
+	int64_t usable;     /* what the thread could have done meanwhile: its own time until its
+			    * next wait, and work that need not come after what it was for */
 	int64_t until_also; /* of that, until the first of also */
 	uint8_t looked;     /* there is a result that the host may look at */
 	uint8_t maybe;      /* some kernel may have written one */
 	uint8_t ordered;    /* some pair of operations needs it */
-	uint8_t timed;      /* among records of events of which a time is taken */
+	uint8_t timed;      /* between records of events whose elapsed time the program asks for */
 	uint8_t elapsed;    /* a time is taken that could not be without it */
 	uint8_t freed;      /* memory or an object is given up behind it, without waiting */
 	uint8_t apart;      /* it kept work of an idle stream back that need not come after */

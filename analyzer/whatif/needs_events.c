@@ -17,6 +17,8 @@ struct open_wait {
 	/* What it covers that the host may look at: the last of each stream. */
 	struct touch *shown;
 	size_t shown_count;
+	const struct open_waits *of; /* its stream's waits, NULL: the walk did not come to it */
+	size_t number;               /* among those of them that held work, from 0 on */
 };
 
 struct ring {
@@ -30,6 +32,10 @@ struct ring {
  */
 struct open_waits {
 	struct ring held, idle;
+	struct open_wait *first; /* of those that held work */
+	/* Of those that left the ring since this call, so many are needed, as far as is known. */
+	int64_t left_since;
+	size_t left_needed;
 	struct open_wait **untold; /* in order; those before told the host knows over */
 	size_t untold_count, told;
 };
@@ -190,25 +196,57 @@ static void need_all(struct relax *relax, const struct ring *ring)
 			need(ring->wait[k], WALK_NEVER);
 }
 
-int needs_events_lost(struct needs_events *events, const struct touch *earlier)
+/* Likewise of those of a stream that have left the ring since a call, if it has one there. */
+static void need_left(struct relax *relax, struct open_waits *waits, int64_t since)
 {
+	const struct ring *ring = &waits->held;
+
+	if (ring->count <= OPEN_WAITS || ring->wait[ring->count % OPEN_WAITS]->wait.call < since ||
+		!relax_is_before(relax, &waits->first->epoch))
+		return;
+	if (!waits->left_needed || since < waits->left_since)
+		waits->left_since = since;
+	waits->left_needed = ring->count - OPEN_WAITS;
+}
+
+/* The last wait of a stream for the earlier operation; NULL: none is seen to be it. */
+static struct open_wait *blame(struct relax *relax, const struct open_waits *waits,
+	const struct touch *earlier)
+{
+	struct open_wait *last = NULL;
+
+	find_last(relax, &waits->held, earlier, &last);
+	if (!last || is_needed(last))
+		return last;
+	find_last(relax, &waits->idle, earlier, &last);
+	need(last, earlier->end);
+	return last;
+}
+
+/* Each stream's last wait for the earlier operation.  If none is seen to be it, any may be that has
+ * left its ring since, unless one that is needed anyway keeps the two in order. */
+int needs_events_lost(struct needs_events *events, const struct walk_call *later,
+	const struct touch *earlier)
+{
+	struct relax *relax = events->relax;
+	struct order_epoch point = relax->full.epoch;
+	int is_kept = earlier && needs_is_kept(&events->kept, relax, later->stream, earlier);
+	int is_found = is_kept;
+
 	for (size_t i = 0; i < events->open.size; i++) {
 		struct open_waits *open = events->open.slot[i].object;
-		struct open_wait *last = NULL;
+		const struct open_wait *last = open && earlier ? blame(relax, open, earlier) : NULL;
 
-		if (!open)
-			continue;
-		if (!earlier) {
-			need_all(events->relax, &open->held);
-			continue;
-		}
-		find_last(events->relax, &open->held, earlier, &last);
-		if (!last || is_needed(last))
-			continue;
-		find_last(events->relax, &open->idle, earlier, &last);
-		need(last, earlier->end);
+		if (open && !earlier)
+			need_all(relax, &open->held);
+		if (last && !is_found)
+			point = last->epoch;
+		is_found |= last != NULL;
 	}
-	return 0;
+	for (size_t i = 0; i < events->open.size && !is_found; i++)
+		if (events->open.slot[i].object)
+			need_left(relax, events->open.slot[i].object, earlier ? earlier->call : 0);
+	return earlier && !is_kept ? needs_keep(&events->kept, later->stream, earlier, point) : 0;
 }
 
 /* --- what the host looks at --- */
@@ -332,6 +370,10 @@ static int open_held(struct needs_events *events, const struct walk_call *call,
 		return -1;
 	if (ring->count >= OPEN_WAITS)
 		close_cover(ring->wait[ring->count % OPEN_WAITS]);
+	open->of = waits;
+	open->number = ring->count;
+	if (!waits->first)
+		waits->first = open;
 	ring->wait[ring->count++ % OPEN_WAITS] = open;
 	return find_shown(events, call, waits, open);
 }
@@ -352,6 +394,8 @@ static int open_idle(struct needs_events *events, const struct walk_call *call,
 	if (!waits->held.count)
 		return 0;
 	open = calloc(1, sizeof(*open));
+	if (!open)
+		fputs("cufence: out of memory\n", stderr);
 	if (!open || mark(events, call, open)) {
 		free(open);
 		return -1;
@@ -412,10 +456,14 @@ void needs_events_close(struct needs_events *events)
 
 		if (!open)
 			continue;
+		if (open->of && open->number < open->of->left_needed &&
+			open->wait.call >= open->of->left_since)
+			need(open, WALK_NEVER);
 		close_cover(open);
 		free(open->shown);
 		open->shown = NULL;
 	}
 	idmap_release(&events->open, free_open);
+	idmap_release(&events->kept, free);
 	map_release(&events->sites);
 }

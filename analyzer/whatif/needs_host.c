@@ -7,6 +7,9 @@
 #include "scope.h"
 #include "stretches.h"
 
+/* So many waits of a row are looked at, the last ones: bits of waiter.unknown. */
+#define ROW_WINDOW 64
+
 /* What a thread has seen of the results of a stream: how many, sure ones and others. */
 struct seen {
 	int64_t count[2];
@@ -16,13 +19,14 @@ struct seen {
 struct waiter {
 	size_t *row; /* numbers in needs.host */
 	size_t row_count;
-	int in_row;                 /* nothing was submitted since */
-	struct order_clock *before; /* what it knew complete before the row */
-	struct order_clock *known;  /* ... and before the wait at hand */
-	uint32_t upload;            /* as of struct host_wait */
+	size_t timed_count, freed_count; /* the first of the row, of which that is known */
+	int in_row;                      /* nothing was submitted since */
+	struct order_clock *before;      /* what it knew complete before the row */
+	struct order_clock *known;       /* ... and before the wait at hand */
+	uint32_t upload;                 /* as of struct host_wait */
 	int timed;        /* since its last row an event was recorded of which a time is taken */
 	int stream_idles; /* all work of the stream that it now gives work to was waited for */
-	uint64_t unknown; /* by wait of the row: what it was for is not known, without it */
+	uint64_t unknown; /* by wait of the window: what it was for is not known, without it */
 	struct idmap seen;
 };
 
@@ -67,6 +71,8 @@ int needs_host_open(struct needs_host *host, struct relax *relax, struct needs *
 	if (rc <= 0)
 		return rc;
 	host->live = calloc(LIVE_WAITS, sizeof(*host->live));
+	if (!host->live)
+		fputs("cufence: out of memory\n", stderr);
 	return host->live && !find_timed(host) ? 1 : -1;
 }
 
@@ -93,7 +99,7 @@ void needs_host_close(struct needs_host *host)
 	owners_release(&host->owners);
 	polls_release(&host->polls);
 	map_release(&host->timed);
-	map_release(&host->kept);
+	idmap_release(&host->kept, free);
 }
 
 int64_t needs_host_since(const struct needs_host *host, const struct walk_call *call)
@@ -217,6 +223,11 @@ static void find_behind(struct needs_host *host, struct host_wait *wait, struct 
 
 /* --- waits in a row --- */
 
+static size_t window_of(const struct waiter *waiter)
+{
+	return waiter->row_count > ROW_WINDOW ? waiter->row_count - ROW_WINDOW : 0;
+}
+
 /* The thread waits again, or in another call: the row's waits are without consequence from then. */
 static void close_row(struct needs_host *host, struct waiter *waiter, int64_t now)
 {
@@ -225,7 +236,7 @@ static void close_row(struct needs_host *host, struct waiter *waiter, int64_t no
 
 		wait->usable += now > wait->exit ? now - wait->exit : 0;
 	}
-	waiter->row_count = 0;
+	waiter->row_count = waiter->timed_count = waiter->freed_count = 0;
 }
 
 static void keep_knowledge(const struct needs_host *host, int64_t thread,
@@ -274,7 +285,7 @@ static void share_results(struct needs_host *host, const struct waiter *waiter, 
 
 	if (wait->until != INT64_MIN || !wait->behind || knows_since(host, number, thread))
 		return;
-	for (size_t i = 0; i < waiter->row_count; i++) {
+	for (size_t i = window_of(waiter); i < waiter->row_count; i++) {
 		const struct host_wait *other = wait_at(host, waiter->row[i]);
 
 		if (i == at || other->until <= until ||
@@ -323,7 +334,7 @@ static void end_row(struct needs_host *host, struct waiter *waiter, const struct
 	if (!waiter->in_row)
 		return;
 	waiter->in_row = 0;
-	for (size_t i = 0; i < waiter->row_count && walk_submits(call); i++) {
+	for (size_t i = window_of(waiter); i < waiter->row_count && walk_submits(call); i++) {
 		check_copied(host, waiter->row[i], call->thread);
 		share_results(host, waiter, i, call->thread);
 		find_also(host, waiter, i);
@@ -379,6 +390,7 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 		order_cover_release(&live.cover);
 		return -1;
 	}
+	live.point = order_point_of_thread(&host->relax->full, call->thread);
 	find_behind(host, &wait, &live);
 	if (find_results(host, waiter, call, &wait, 1) ||
 		find_results(host, waiter, call, &wait, 0)) {
@@ -393,10 +405,11 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 static uint64_t find_unknown(const struct needs_host *host, const struct waiter *waiter,
 	int64_t thread)
 {
+	size_t from = window_of(waiter);
 	uint64_t unknown = 0;
 
-	for (size_t i = 0; i < waiter->row_count && i < 64; i++)
-		unknown |= (uint64_t)!knows_since(host, waiter->row[i], thread) << i;
+	for (size_t i = from; i < waiter->row_count; i++)
+		unknown |= (uint64_t)!knows_since(host, waiter->row[i], thread) << (i - from);
 	return unknown;
 }
 
@@ -426,7 +439,7 @@ static int is_used_up(const struct host_wait *wait, int stream_idles)
 /* The work could have run beside what the waits before it were for. */
 static void hold_back(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
-	for (size_t i = 0; i < waiter->row_count; i++) {
+	for (size_t i = window_of(waiter); i < waiter->row_count; i++) {
 		const struct live_wait *live = live_at(host, waiter->row[i]);
 		struct host_wait *wait = wait_at(host, waiter->row[i]);
 
@@ -463,23 +476,22 @@ static void take_time(struct needs_host *host, struct waiter *waiter, const stru
 {
 	uint64_t known = waiter->unknown & ~find_unknown(host, waiter, call->thread);
 
-	for (size_t i = 0; i < waiter->row_count; i++) {
-		struct host_wait *wait = wait_at(host, waiter->row[i]);
-
-		wait->timed = 1;
-		wait->elapsed |= i < 64 && known >> i & 1;
-	}
+	for (size_t i = window_of(waiter); i < waiter->row_count; i++, known >>= 1)
+		wait_at(host, waiter->row[i])->elapsed |= known & 1;
+	for (; waiter->timed_count < waiter->row_count; waiter->timed_count++)
+		wait_at(host, waiter->row[waiter->timed_count])->timed = 1;
 }
 
-/* Memory that goes while the device may use it, without waiting for that. */
-static void release(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
+/* Memory or an object goes while the device may use it: without a wait, and in no stream's order.
+ * cuMemRelease: "freed when all outstanding mappings to the memory are unmapped" (driver API). */
+static void release(struct needs_host *host, struct waiter *waiter, enum call_kind kind)
 {
-	enum kind_family family = kind_family(call->kind);
+	int releases = kind_has(kind, K_RELEASES) && !kind_has(kind, K_MARKER);
 
-	if (family != FAMILY_mapping && family != FAMILY_object)
+	if (kind != KIND_TEXTURE_DESTROY && (!releases || kind_waits(kind) != WAITS_NOTHING))
 		return;
-	for (size_t i = 0; i < waiter->row_count; i++)
-		wait_at(host, waiter->row[i])->freed = 1;
+	for (; waiter->freed_count < waiter->row_count; waiter->freed_count++)
+		wait_at(host, waiter->row[waiter->freed_count])->freed = 1;
 }
 
 int needs_host_after(struct needs_host *host, const struct walk_call *call)
@@ -489,7 +501,7 @@ int needs_host_after(struct needs_host *host, const struct walk_call *call)
 	if (!waiter || owners_note(&host->owners, host->relax, call) ||
 		(walk_submits(call) && see_work(host, waiter, call)))
 		return -1;
-	release(host, waiter, call);
+	release(host, waiter, call->kind);
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
 		take_time(host, waiter, call);
 	if (call->kind == KIND_EVENT_RECORD)
@@ -528,32 +540,47 @@ static int blame(struct needs_host *host, const struct walk_call *later, size_t 
 		return order_thread_waits(&host->relax->loose[WITHOUT_HOST_WAITS].order, later,
 			earlier->stream);
 	wait_at(host, number)->ordered = 1;
-	return map_set(&host->kept, (uint64_t)earlier->stream, (uint64_t)earlier->call + 1);
+	return needs_keep(&host->kept, later->thread, earlier, live_at(host, number)->point);
 }
 
-/* The last wait for the earlier operation, unless one that is needed anyway keeps them in order. */
+/* No wait is seen to be it: any since the earlier operation may be. */
+static int blame_all(struct needs_host *host, const struct walk_call *later,
+	const struct touch *earlier)
+{
+	const struct order *full = &host->relax->full;
+	uint32_t since = earlier ? (uint32_t)earlier->call : 0;
+	struct order_epoch point = full->epoch;
+
+	if (!host->unknown_until || since < host->unknown_since)
+		host->unknown_since = since;
+	host->unknown_until = host->needs->host_count;
+	if (earlier && is_known(full, later->thread, &earlier->full))
+		point = order_point_of_thread(full, later->thread);
+	return earlier ? needs_keep(&host->kept, later->thread, earlier, point) : 0;
+}
+
+/* The last wait for the earlier operation that the later one is after, unless one that is needed
+ * anyway keeps them in order. */
 int needs_host_lost(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier)
 {
 	size_t number = host->needs->host_count;
 
-	if (earlier && map_get(&host->kept, (uint64_t)earlier->stream, 0) > (uint64_t)earlier->call)
+	if (earlier && needs_is_kept(&host->kept, host->relax, later->thread, earlier))
 		return 0;
 	for (; earlier && number && live_at(host, number); number--) {
-		const struct host_wait *wait = wait_at(host, number);
+		const struct live_wait *live = live_at(host, number);
 
-		if (wait->call < earlier->call)
+		if (wait_at(host, number)->call < earlier->call)
 			break;
-		if (wait->process == (uint32_t)later->process &&
-			order_cover_has(&live_at(host, number)->cover,
-				&earlier->loose[WITHOUT_HOST_WAITS]))
+		if (relax_is_before(host->relax, &live->point) &&
+			order_cover_has(&live->cover, &earlier->loose[WITHOUT_HOST_WAITS]))
 			return blame(host, later, number, earlier);
 	}
-	host->spoiled = 1;
-	return 0;
+	return blame_all(host, later, earlier);
 }
 
-int needs_host_finish(struct needs_host *host)
+void needs_host_finish(struct needs_host *host)
 {
 	struct needs *needs = host->needs;
 
@@ -564,6 +591,8 @@ int needs_host_finish(struct needs_host *host)
 			process->has_others = host_view_has_others(&host->relax->view,
 				needs->processes.slot[i].id);
 	}
-	needs->host_is_known = !host->spoiled && !relax_given_up(host->relax);
-	return 0;
+	for (size_t i = 0; i < host->unknown_until; i++)
+		if (needs->host[i].call >= host->unknown_since)
+			needs->host[i].ordered = 1;
+	needs->host_is_known = !relax_given_up(host->relax);
 }

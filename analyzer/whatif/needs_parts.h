@@ -11,15 +11,32 @@
 #include "polls.h"
 #include "relax.h"
 
+/*
+ * Operations of a stream, up to a call, come before all that is after a point in relax.full, by a
+ * wait that is needed for that anyway.  By stream and by who submits what is after it.
+ */
+struct needs_kept {
+	int64_t call;
+	struct order_epoch point;
+};
+
+int needs_keep(struct idmap *kept, int64_t who, const struct touch *earlier,
+	struct order_epoch point);
+
+/* While a pair is reported: its later operation, submitted by who, is after such a point. */
+int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
+	const struct touch *earlier);
+
 /* --- waits of the host --- */
 
-/* A lost order is blamed on waits so far back, else on all. */
+/* A lost order is blamed on waits so far back, else on all since the earlier operation. */
 #define LIVE_WAITS 4096
 
 /* What a wait is for, as long as it may be blamed. */
 struct live_wait {
 	size_t number;            /* in needs.host, from 1 on */
 	struct order_cover cover; /* without what other waits brought */
+	struct order_epoch point; /* of its thread in relax.full */
 	struct touch behind;      /* call 0: not remembered */
 };
 
@@ -29,11 +46,13 @@ struct needs_host {
 	const struct run *run;
 	struct owners owners;
 	struct polls polls;
-	struct map timed; /* events of which times are taken */
-	struct map kept;  /* stream -> 1 + the last call of which a needed wait keeps the order */
+	struct map timed;  /* events of which times are taken */
+	struct idmap kept; /* struct needs_kept, by thread */
 	struct idmap threads;
 	struct live_wait *live; /* a ring of LIVE_WAITS by number */
-	int spoiled;            /* some order was lost, and it is not known to which wait */
+	/* Up to this number all waits since this call are needed, as far as is known. */
+	size_t unknown_until;
+	uint32_t unknown_since;
 };
 
 /* 1: there are waits that may be needless or too long, at a look at each call; 0, or -1 after a
@@ -57,7 +76,7 @@ int needs_host_after(struct needs_host *host, const struct walk_call *call);
 
 int needs_host_lost(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier);
-int needs_host_finish(struct needs_host *host);
+void needs_host_finish(struct needs_host *host);
 
 /* --- waits of streams for events --- */
 
@@ -66,6 +85,7 @@ struct needs_events {
 	struct needs *needs;
 	struct map sites;  /* whose waits are left out */
 	struct idmap open; /* stream -> struct open_waits */
+	struct idmap kept; /* struct needs_kept, by stream */
 };
 
 /* Likewise: whether some held work of their stream. */
@@ -80,7 +100,8 @@ int needs_events_wait(struct needs_events *events, const struct walk_call *call)
 /* Any other call, which all orders have seen: the host may have learned that waits are over. */
 int needs_events_after(struct needs_events *events, const struct walk_call *call);
 
-int needs_events_lost(struct needs_events *events, const struct touch *earlier);
+int needs_events_lost(struct needs_events *events, const struct walk_call *later,
+	const struct touch *earlier);
 
 /* The row of the site of a call, or of the call around it; 0: unknown. */
 uint32_t needs_site(const struct run *run, int64_t call);
