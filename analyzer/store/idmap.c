@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "map.h"
+
 static size_t home(const struct idmap *map, int64_t id)
 {
-	return (uint64_t)id * UINT64_C(0x9e3779b97f4a7c15) >> 20 & (map->size - 1);
+	return map_mix((uint64_t)id) & (map->size - 1);
 }
 
 /* The slot of id, or the free one where it belongs. */

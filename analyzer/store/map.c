@@ -5,7 +5,7 @@
 
 static size_t home_of(const struct map *map, uint64_t key)
 {
-	return (size_t)((key * 0x9e3779b97f4a7c15u) >> 17) & (map->size - 1);
+	return map_mix(key) & (map->size - 1);
 }
 
 static size_t slot_of(const struct map *map, uint64_t key)

@@ -19,6 +19,14 @@ struct map {
 	size_t size, count; /* size: a power of two, 0 before the first entry */
 };
 
+/* Each bit of a key changes the low bits: keys differ in high bits alone, as pairs of ids do. */
+static inline size_t map_mix(uint64_t key)
+{
+	uint64_t product = key * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (size_t)(product ^ product >> 32);
+}
+
 /* 0, or -1 when out of memory. */
 int map_set(struct map *map, uint64_t key, uint64_t value);
 
