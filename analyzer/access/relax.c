@@ -21,7 +21,7 @@
 
 /* So many pairs of a stream are looked at for what they do. */
 #define CONFLICT_TRIES 16
-/* So many streams with one allocation are not told apart. */
+/* So many streams with one allocation are remembered. */
 #define STREAM_LIMIT 256
 
 static int no_edge(void *arg, int64_t call, int64_t needs, enum order_reason reason)
@@ -86,17 +86,17 @@ void relax_release(struct relax *relax)
 
 static int add_key(struct relax *relax, int64_t key)
 {
-	int64_t *more;
+	struct relax_key *more;
 
 	for (size_t i = 0; i < relax->key_count; i++)
-		if (relax->key[i] == key)
+		if (relax->key[i].id == key)
 			return 0;
 	/* The array is kept from call to call; it grows by the same steps again. */
 	more = array_room(relax->key, relax->key_count, sizeof(*more));
 	if (!more)
 		return -1;
 	relax->key = more;
-	relax->key[relax->key_count++] = key;
+	relax->key[relax->key_count++] = (struct relax_key){ .id = key };
 	return 0;
 }
 
@@ -221,18 +221,18 @@ int relax_is_before(struct relax *relax, const struct order_epoch *epoch)
 	return order_reaches(&relax->full_reaches, &relax->full, epoch);
 }
 
-static int is_before_in_full(const void *arg, const struct touch *touch)
-{
-	struct relax *relax = (struct relax *)(uintptr_t)arg;
-
-	return order_reaches(&relax->full_reaches, &relax->full, &touch->full);
-}
-
-static int is_before_without(struct relax *relax, enum without without, const struct touch *touch)
+int relax_is_before_without(struct relax *relax, enum without without, const struct touch *touch)
 {
 	struct relax_loose *loose = &relax->loose[without];
 
 	return order_reaches(&loose->reaches, &loose->order, &touch->loose[without]);
+}
+
+int relax_is_after_set(struct relax *relax, enum without without, const struct order_epoch *last)
+{
+	struct relax_loose *loose = &relax->loose[without];
+
+	return order_reaches_set(&loose->reaches, &loose->order, last->set) >= last->seq;
 }
 
 /* Launches, copies, memsets, graphs of them; that memory is allocated or freed matters to all. */
@@ -284,19 +284,16 @@ static int report(struct relax *relax, enum without without, const struct walk_c
 
 /* The last that loses its order and may need it; those before it may, too. */
 static int check_ring(struct relax *relax, enum without without, const struct walk_call *call,
-	int64_t key, const struct touched_ring *ring)
+	int64_t key, struct touched_ring *ring)
 {
-	int64_t last = ring->count - 1;
+	int64_t last = touched_last(ring,
+		order_reaches_to(&relax->full_reaches, &relax->full, touched_agent(ring)));
 
-	/* What is ordered without the waits is ordered with them. */
-	if (is_before_without(relax, without, touched_at(ring, last)))
-		return 0;
-	last = touched_last(ring, is_before_in_full, relax);
 	for (int tries = 0; last >= touched_oldest(ring); last--, tries++) {
 		const struct touch *touch = touched_at(ring, last);
 		int conflict;
 
-		if (is_before_without(relax, without, touch) || is_reported(relax, without, touch))
+		if (relax_is_before_without(relax, without, touch) || is_reported(relax, without, touch))
 			return 0;
 		conflict = tries < CONFLICT_TRIES ? may_conflict(relax, call, key, touch) : 1;
 		if (conflict)
@@ -305,36 +302,54 @@ static int check_ring(struct relax *relax, enum without without, const struct wa
 	return ring->count > TOUCHED_DEPTH ? relax->lost(relax->arg, without, call, NULL) : 0;
 }
 
+/*
+ * Sets 1 in *after_all if the call is surely after all that touched it.  What one touch is after,
+ * whoever is after that touch is after as well.
+ */
 static int check_key(struct relax *relax, enum without without, const struct walk_call *call,
-	int64_t key)
+	int64_t key, unsigned *after_all)
 {
 	const struct touched_thing *thing = touched_find(&relax->memory, key);
+	struct touched_ring *ring = thing ? touched_newest(thing) : NULL;
+	int is_last = 1;
 
-	if (thing && thing->crowded)
-		return relax->lost(relax->arg, without, call, NULL);
-	for (size_t i = 0; thing && i < thing->count; i++)
-		if (thing->ring[i].stream != call->stream &&
-			check_ring(relax, without, call, key, &thing->ring[i]))
+	for (; ring; ring = touched_older(thing, ring)) {
+		if (relax_is_before_without(relax, without, touched_at(ring, ring->count - 1))) {
+			if (ring->after_all & 1u << without)
+				break;
+			continue;
+		}
+		is_last = 0;
+		if (ring->stream != call->stream && check_ring(relax, without, call, key, ring))
 			return -1;
+	}
+	if (thing && !ring && thing->forgot)
+		return relax->lost(relax->arg, without, call, NULL);
+	*after_all |= (unsigned)is_last << without;
 	return 0;
 }
 
+/* All: whatever touched anything. */
 static int check_without(struct relax *relax, enum without without, const struct walk_call *call,
-	int all_known)
+	unsigned *all)
 {
-	if (!all_known)
-		return check_key(relax, without, call, TOUCHES_ANY);
+	unsigned unused = 0;
+
+	if (all)
+		return check_key(relax, without, call, TOUCHES_ANY, all);
 	for (size_t i = 0; i < relax->key_count; i++)
-		if (check_key(relax, without, call, relax->key[i]))
+		if (check_key(relax, without, call, relax->key[i].id, &relax->key[i].after_all))
 			return -1;
-	return relax->key_count ? check_key(relax, without, call, TOUCHES_UNKNOWN) : 0;
+	return relax->key_count ? check_key(relax, without, call, TOUCHES_UNKNOWN, &unused) : 0;
 }
 
-static int check(struct relax *relax, const struct walk_call *call, int all_known)
+/* all_known: on return 1 in *after_all of orders in which it is after whatever touched anything. */
+static int check(struct relax *relax, const struct walk_call *call, int all_known,
+	unsigned *after_all)
 {
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		if (relax->loose[i].is_followed &&
-			check_without(relax, (enum without)i, call, all_known))
+			check_without(relax, (enum without)i, call, all_known ? NULL : after_all))
 			return -1;
 	return 0;
 }
@@ -367,14 +382,15 @@ static int note_shown(struct relax *relax, const struct walk_call *call, struct 
 	if (may_show <= 0)
 		return may_show;
 	if (relax->loose[WITHOUT_HOST_WAITS].is_followed)
-		touch->point = order_cover_of_operation(&relax->loose[WITHOUT_HOST_WAITS].order);
-	return touched_note(&relax->shown, shown_key(call->process, relax->shows), touch);
+		touch->clock = relax->loose[WITHOUT_HOST_WAITS].order.now;
+	return touched_note(&relax->shown, shown_key(call->process, relax->shows), touch, 0);
 }
 
-static int note_all(struct relax *relax, const struct walk_call *call, int all_known)
+static int note_all(struct relax *relax, const struct walk_call *call, int all_known,
+	unsigned after_all)
 {
-	struct touch touch = { .call = call->id,
-		.stream = call->stream,
+	struct touch touch = { .call = (uint32_t)call->id,
+		.stream = (uint32_t)call->stream,
 		.end = end_of(relax, call),
 		.is_access = is_access(call),
 		.full = relax->full.epoch };
@@ -382,11 +398,12 @@ static int note_all(struct relax *relax, const struct walk_call *call, int all_k
 	for (int i = 0; i < WITHOUT_COUNT; i++)
 		touch.loose[i] = relax->loose[i].order.epoch;
 	for (size_t i = 0; i < relax->key_count; i++)
-		if (touched_note(&relax->memory, relax->key[i], &touch))
+		if (touched_note(&relax->memory, relax->key[i].id, &touch,
+			    relax->key[i].after_all | after_all))
 			return -1;
-	if ((!all_known && touched_note(&relax->memory, TOUCHES_UNKNOWN, &touch)) ||
-		touched_note(&relax->memory, TOUCHES_ANY, &touch) ||
-		(walk_submits(call) && touched_note(&relax->work, call->stream, &touch)))
+	if ((!all_known && touched_note(&relax->memory, TOUCHES_UNKNOWN, &touch, after_all)) ||
+		touched_note(&relax->memory, TOUCHES_ANY, &touch, after_all) ||
+		(walk_submits(call) && touched_note(&relax->work, call->stream, &touch, 0)))
 		return -1;
 	return note_shown(relax, call, &touch);
 }
@@ -430,14 +447,15 @@ static int step_all(struct relax *relax, const struct walk_call *call)
 int relax_all(struct relax *relax, const struct walk_call *call)
 {
 	int is_known = step_all(relax, call), all_known;
+	unsigned after_all = 0;
 
 	relax->shows = SHOWN_NOTHING;
 	if (is_known < 0)
 		return -1;
 	if (is_known) {
 		all_known = find_keys(relax, call);
-		if (all_known < 0 || check(relax, call, all_known) ||
-			note_all(relax, call, all_known))
+		if (all_known < 0 || check(relax, call, all_known, &after_all) ||
+			note_all(relax, call, all_known, after_all))
 			return -1;
 	}
 	forget(relax, call);

@@ -45,6 +45,12 @@ struct relax_reported {
 	unsigned without;
 };
 
+/* Something that the present call touches. */
+struct relax_key {
+	int64_t id;
+	unsigned after_all; /* of touched_note() */
+};
+
 #define RELAX_REPORTED 1024
 
 struct relax {
@@ -63,7 +69,7 @@ struct relax {
 	struct touched work;   /* by stream */
 	const struct run *run;
 	struct run_cursor operands, freed, launches;
-	int64_t *key; /* what the present call touches */
+	struct relax_key *key; /* what the present call touches */
 	size_t key_count;
 	struct access_reader *reader;
 	int reaches;            /* some kernel does what it was not given memory for */
@@ -85,8 +91,12 @@ int relax_all(struct relax *relax, const struct walk_call *call);
 /* The next call, seen by full and by the other orders but one: it submits no operation. */
 int relax_without(struct relax *relax, enum without without, const struct walk_call *call);
 
-/* While a pair is reported: 1 if a point that full gave is surely before the later operation. */
+/* Of the call that relax_all() has seen last, while pairs are reported and after: 1 if a point that
+ * full gave is surely before its operation; and if another one is without these waits. */
 int relax_is_before(struct relax *relax, const struct order_epoch *epoch);
+int relax_is_before_without(struct relax *relax, enum without without, const struct touch *touch);
+/* Likewise whether all that its context had come to up to that point is. */
+int relax_is_after_set(struct relax *relax, enum without without, const struct order_epoch *last);
 
 /* The operations of a process that the host may look at, or perhaps may; NULL: there are none. */
 const struct touched_thing *relax_shown_of(const struct relax *relax, int64_t process,

@@ -27,43 +27,94 @@ static struct touched_ring *find_ring(const struct touched_thing *thing, int64_t
 	return NULL;
 }
 
-static struct touched_ring *ring_of(struct touched_thing *thing, int64_t stream)
+static void release_ring(struct touched_ring *ring)
 {
-	struct touched_ring *ring = find_ring(thing, stream), *more;
+	int64_t kept = ring->count < TOUCHED_DEPTH ? ring->count : TOUCHED_DEPTH;
+
+	for (int64_t k = 0; k < kept; k++)
+		order_clock_unref(ring->touch[k].clock);
+	free(ring->touch);
+}
+
+static void unlink_ring(struct touched_thing *thing, const struct touched_ring *ring)
+{
+	*(ring->newer ? &thing->ring[ring->newer - 1].older : &thing->newest) = ring->older;
+	*(ring->older ? &thing->ring[ring->older - 1].newer : &thing->oldest) = ring->newer;
+}
+
+static void make_newest(struct touched_thing *thing, struct touched_ring *ring)
+{
+	uint32_t place = (uint32_t)(ring - thing->ring) + 1;
+
+	if (thing->newest == place)
+		return;
+	if (ring->count)
+		unlink_ring(thing, ring);
+	ring->newer = 0;
+	ring->older = thing->newest;
+	*(thing->newest ? &thing->ring[thing->newest - 1].newer : &thing->oldest) = place;
+	thing->newest = place;
+}
+
+/* The place of the stream that came longest ago. */
+static struct touched_ring *forget_oldest(struct touched_thing *thing)
+{
+	struct touched_ring *ring = &thing->ring[thing->oldest - 1];
+
+	thing->forgot = 1;
+	unlink_ring(thing, ring);
+	map_remove(&thing->places, (uint64_t)ring->stream);
+	release_ring(ring);
+	return ring;
+}
+
+static struct touched_ring *new_ring(const struct touched *touched, struct touched_thing *thing)
+{
+	struct touched_ring *more;
+
+	if (touched->stream_limit && thing->count >= touched->stream_limit)
+		return forget_oldest(thing);
+	more = array_room(thing->ring, thing->count, sizeof(*more));
+	if (!more)
+		return NULL;
+	thing->ring = more;
+	return &more[thing->count++];
+}
+
+static struct touched_ring *ring_of(const struct touched *touched, struct touched_thing *thing,
+	int64_t stream)
+{
+	struct touched_ring *ring = find_ring(thing, stream);
 
 	if (ring)
 		return ring;
-	more = array_room(thing->ring, thing->count, sizeof(*more));
-	if (!more || map_set(&thing->places, (uint64_t)stream, thing->count))
+	ring = new_ring(touched, thing);
+	if (!ring)
 		return NULL;
-	thing->ring = more;
-	more[thing->count] = (struct touched_ring){ .stream = stream };
-	return &more[thing->count++];
+	*ring = (struct touched_ring){ .stream = stream };
+	return map_set(&thing->places, (uint64_t)stream, (uint64_t)(ring - thing->ring)) ? NULL
+											 : ring;
 }
 
 static void put(struct touch *place, const struct touch *touch, int is_new)
 {
 	if (!is_new)
-		order_cover_release(&place->point);
+		order_clock_unref(place->clock);
 	*place = *touch;
-	order_clock_ref(place->point.clock);
+	order_clock_ref(place->clock);
 }
 
-int touched_note(struct touched *touched, int64_t key, const struct touch *touch)
+int touched_note(struct touched *touched, int64_t key, const struct touch *touch,
+	unsigned after_all)
 {
 	struct touched_thing *thing = idmap_need(&touched->things, key, sizeof(*thing));
-	struct touched_ring *ring;
+	struct touched_ring *ring = thing ? ring_of(touched, thing, touch->stream) : NULL;
 	struct touch *more;
 
-	if (!thing || thing->crowded)
-		return thing ? 0 : -1;
-	if (touched->stream_limit && thing->count >= touched->stream_limit) {
-		thing->crowded = 1;
-		return 0;
-	}
-	ring = ring_of(thing, touch->stream);
 	if (!ring)
 		return -1;
+	make_newest(thing, ring);
+	ring->after_all = after_all;
 	if (ring->count < TOUCHED_DEPTH) {
 		more = array_room(ring->touch, (size_t)ring->count, sizeof(*more));
 		if (!more)
@@ -75,40 +126,43 @@ int touched_note(struct touched *touched, int64_t key, const struct touch *touch
 	return 0;
 }
 
-/* Mostly it is one of the newest. */
-int64_t touched_last(const struct touched_ring *ring,
-	int (*before)(const void *arg, const struct touch *touch), const void *arg)
+static int is_up_to(const struct touched_ring *ring, int64_t number, uint32_t reach)
 {
-	int64_t none = touched_oldest(ring) - 1, low = ring->count - 1, high = low;
+	return touched_at(ring, number)->full.seq <= reach;
+}
 
-	for (int64_t step = 1; low > none && !before(arg, touched_at(ring, low)); step *= 2) {
-		high = low - 1;
-		low -= step;
+/* Mostly it is where it was for the call before, or soon after. */
+int64_t touched_last(struct touched_ring *ring, uint32_t reach)
+{
+	int64_t none = touched_oldest(ring) - 1, end = ring->count;
+	int64_t low = ring->found > none ? ring->found : none, high = low + 1;
+
+	if (low > none && !is_up_to(ring, low, reach)) {
+		high = low;
+		low = none;
 	}
-	low = low > none ? low : none;
-	while (low < high) {
-		int64_t middle = low + (high - low + 1) / 2;
+	for (int64_t step = 1; high < end && high > low && is_up_to(ring, high, reach); step *= 2) {
+		low = high;
+		high += step;
+	}
+	high = high < end ? high : end;
+	while (low + 1 < high) {
+		int64_t middle = low + (high - low) / 2;
 
-		if (before(arg, touched_at(ring, middle)))
+		if (is_up_to(ring, middle, reach))
 			low = middle;
 		else
-			high = middle - 1;
+			high = middle;
 	}
-	return low;
+	return ring->found = low;
 }
 
 static void free_thing(void *object)
 {
 	struct touched_thing *thing = object;
 
-	for (size_t i = 0; thing && i < thing->count; i++) {
-		struct touched_ring *ring = &thing->ring[i];
-		int64_t kept = ring->count < TOUCHED_DEPTH ? ring->count : TOUCHED_DEPTH;
-
-		for (int64_t k = 0; k < kept; k++)
-			order_cover_release(&ring->touch[k].point);
-		free(ring->touch);
-	}
+	for (size_t i = 0; thing && i < thing->count; i++)
+		release_ring(&thing->ring[i]);
 	if (thing) {
 		free(thing->ring);
 		map_release(&thing->places);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last operations that touched something, by stream: for each stream a ring of TOUCHED_DEPTH.
- * The caller chooses the keys.  A thing that more streams touch than the limit keeps none of them:
- * it is crowded.
+ * The last operations that touched something, by stream: for each stream a ring of TOUCHED_DEPTH,
+ * those of the streams that touched it last first.  The caller chooses the keys.  Of a thing that
+ * more streams touch than the limit the one that came longest ago is forgotten.
  */
 #ifndef CUFENCE_TOUCHED_H
 #define CUFENCE_TOUCHED_H
@@ -18,26 +18,30 @@ enum without { WITHOUT_HOST_WAITS, WITHOUT_EVENT_WAITS, WITHOUT_COUNT };
 
 /* An operation that touched something. */
 struct touch {
-	int64_t call, stream;
+	uint32_t call, stream;
 	int64_t end;             /* ns, WALK_NEVER: unknown; of what takes no time itself (an
 				  * allocation) the end of what it comes after */
 	struct order_epoch full; /* for order_before() of each order */
 	struct order_epoch loose[WITHOUT_COUNT];
-	int is_access;            /* access.h knows what it is, if anybody does */
-	struct order_cover point; /* in the order without host waits, if it was noted with one */
+	int is_access;             /* access.h knows what it is, if anybody does */
+	struct order_clock *clock; /* what it is after without host waits, if that was noted */
 };
 
 struct touched_ring {
 	int64_t stream;
 	int64_t count; /* of all there were; the last TOUCHED_DEPTH are kept */
 	struct touch *touch;
+	int64_t found; /* by touched_last() */
+	uint32_t newer, older; /* those whose last touch came next and before: place + 1, or 0 */
+	unsigned after_all;    /* by order without: its last touch is surely after all before it */
 };
 
 struct touched_thing {
-	struct touched_ring *ring; /* by stream */
+	struct touched_ring *ring;
 	size_t count;
 	struct map places; /* stream -> place in ring, where there are many */
-	int crowded;
+	uint32_t newest, oldest;
+	int forgot; /* a stream */
 };
 
 /* Zero-initialized is empty. */
@@ -49,8 +53,22 @@ struct touched {
 /* Of a key; NULL: nobody touched it. */
 const struct touched_thing *touched_find(const struct touched *touched, int64_t key);
 
-/* The ring took a reference to touch->point; 0, or -1 after a message. */
-int touched_note(struct touched *touched, int64_t key, const struct touch *touch);
+/* The ring takes a reference to touch->clock; after_all as in struct touched_ring.  0, or -1 after
+ * a message. */
+int touched_note(struct touched *touched, int64_t key, const struct touch *touch,
+	unsigned after_all);
+
+/* The ring with the last touch, and the one with the last before that of a ring; NULL: none. */
+static inline struct touched_ring *touched_newest(const struct touched_thing *thing)
+{
+	return thing->newest ? &thing->ring[thing->newest - 1] : NULL;
+}
+
+static inline struct touched_ring *touched_older(const struct touched_thing *thing,
+	const struct touched_ring *ring)
+{
+	return ring->older ? &thing->ring[ring->older - 1] : NULL;
+}
 
 void touched_forget(struct touched *touched, int64_t key);
 void touched_release(struct touched *touched);
@@ -65,11 +83,13 @@ static inline int64_t touched_oldest(const struct touched_ring *ring)
 	return ring->count > TOUCHED_DEPTH ? ring->count - TOUCHED_DEPTH : 0;
 }
 
-/*
- * The number of the last one for which before() is true, touched_oldest() - 1 without one: an
- * operation of a stream is not before something that the one before it is not.
- */
-int64_t touched_last(const struct touched_ring *ring,
-	int (*before)(const void *arg, const struct touch *touch), const void *arg);
+/* Of a stream's operations any epoch, as which agent's they are. */
+static inline const struct order_epoch *touched_agent(const struct touched_ring *ring)
+{
+	return &touched_at(ring, ring->count - 1)->full;
+}
+
+/* The number of the last one up to that number of its stream, touched_oldest() - 1 without one. */
+int64_t touched_last(struct touched_ring *ring, uint32_t reach);
 
 #endif

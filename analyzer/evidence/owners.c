@@ -7,8 +7,7 @@
 
 static void note_result(struct owned_stream *stream, const struct relax *relax, int64_t thread)
 {
-	if (stream->thread == thread &&
-		order_known(&relax->full, thread, stream->result) == ORDER_GUARANTEED)
+	if (stream->thread == thread && order_knows(&relax->full, thread, &stream->result))
 		stream->served++;
 	else if (stream->thread)
 		stream->shared = 1;

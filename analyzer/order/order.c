@@ -289,11 +289,15 @@ enum order_strength order_before(const struct order *order, struct order_epoch e
 
 uint32_t order_reach(const struct order *order, const struct order_epoch *agent)
 {
+	uint32_t covered;
+
 	if (order->given_up || !order->epoch.seq)
 		return 0;
-	if ((agent->key == order->epoch.key && !order->overlaps) || is_forgotten(order, agent->key))
+	if (agent->key == order->epoch.key && !order->overlaps)
 		return UINT32_MAX;
-	return order_clock_covers_key(order->now, &order->now_own, agent->key);
+	covered = order_clock_covers_key(order->now, &order->now_own, agent->key);
+	/* Clocks have no entries of those that are forgotten. */
+	return !covered && is_forgotten(order, agent->key) ? UINT32_MAX : covered;
 }
 
 uint32_t order_reach_set(const struct order *order, uint32_t set)
@@ -301,6 +305,23 @@ uint32_t order_reach_set(const struct order *order, uint32_t set)
 	return order->given_up || !order->epoch.seq
 		? 0
 		: order_clock_covers_set(order->now, &order->now_own, set);
+}
+
+uint32_t order_known_reach(const struct order *order, int64_t thread,
+	const struct order_epoch *agent)
+{
+	const struct order_thread *known = idmap_get(&order->threads, thread);
+
+	if (order->given_up || !known)
+		return 0;
+	return is_forgotten(order, agent->key)
+		? UINT32_MAX
+		: order_clock_covers(known->last.clock, NULL, agent);
+}
+
+int order_knows(const struct order *order, int64_t thread, const struct order_epoch *earlier)
+{
+	return earlier->seq && earlier->seq <= order_known_reach(order, thread, earlier);
 }
 
 enum order_strength order_known(const struct order *order, int64_t thread,

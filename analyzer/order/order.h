@@ -124,6 +124,11 @@ uint32_t order_reach_set(const struct order *order, uint32_t set);
 enum order_strength order_known(const struct order *order, int64_t thread,
 	struct order_epoch earlier);
 
+/* 1: ORDER_GUARANTEED; and up to which number of an agent that is so. */
+int order_knows(const struct order *order, int64_t thread, const struct order_epoch *earlier);
+uint32_t order_known_reach(const struct order *order, int64_t thread,
+	const struct order_epoch *agent);
+
 /*
  * Likewise for operations within a graph: the node of an earlier launch, and the node of the
  * launch stepped last.  Rows of graph_node, 0: the whole call, or one that is no graph launch.

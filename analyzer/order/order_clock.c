@@ -129,6 +129,15 @@ uint32_t order_clock_covers_set(const struct order_clock *clock, const struct or
 	return surely(clock, set_key(set) + 1, covered);
 }
 
+uint32_t order_clock_covers(const struct order_clock *clock, const struct order_epoch *own,
+	const struct order_epoch *agent)
+{
+	uint32_t of_key = order_clock_covers_key(clock, own, agent->key);
+	uint32_t of_set = order_clock_covers_set(clock, own, agent->set);
+
+	return of_key > of_set ? of_key : of_set;
+}
+
 uint32_t order_clock_reach(const struct order_clock *clock, uint32_t key,
 	enum order_strength strength)
 {

@@ -70,6 +70,10 @@ uint32_t order_clock_covers_key(const struct order_clock *clock, const struct or
 uint32_t order_clock_covers_set(const struct order_clock *clock, const struct order_epoch *own,
 	uint32_t set);
 
+/* Likewise, the larger of the two. */
+uint32_t order_clock_covers(const struct order_clock *clock, const struct order_epoch *own,
+	const struct order_epoch *agent);
+
 /* How far a key is known at least that surely; 0: not at all. */
 uint32_t order_clock_reach(const struct order_clock *clock, uint32_t key,
 	enum order_strength strength);

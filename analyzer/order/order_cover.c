@@ -53,16 +53,22 @@ void order_cover_release(struct order_cover *cover)
 	*cover = (struct order_cover){ 0 };
 }
 
-int order_cover_has(const struct order_cover *cover, const struct order_epoch *operation)
+uint32_t order_cover_reach(const struct order_cover *cover, const struct order_epoch *agent)
 {
 	uint32_t context = cover->set & ~ORDER_BLOCKING;
 
-	if (context)
-		return (operation->set & ~ORDER_BLOCKING) == context &&
-			operation->seq <= cover->seq &&
-			(cover->set == context || operation->set & ORDER_BLOCKING ||
-				operation->key == context + 1);
-	return order_clock_strength(cover->clock, &cover->own, operation) == ORDER_GUARANTEED;
+	if (!context)
+		return order_clock_covers(cover->clock, &cover->own, agent);
+	if ((agent->set & ~ORDER_BLOCKING) != context)
+		return 0;
+	return cover->set == context || agent->set & ORDER_BLOCKING || agent->key == context + 1
+		? cover->seq
+		: 0;
+}
+
+int order_cover_has(const struct order_cover *cover, const struct order_epoch *operation)
+{
+	return operation->seq && operation->seq <= order_cover_reach(cover, operation);
 }
 
 static int state_has(const struct order_state *state, const struct order_epoch *operation)
@@ -79,11 +85,6 @@ int order_cover_of_stream_has(const struct order *order, const struct walk_call 
 	for (size_t i = 0; stream && i < stream->pending_count && !has; i++)
 		has = state_has(&stream->pending[i].state, operation);
 	return has;
-}
-
-struct order_cover order_cover_of_operation(const struct order *order)
-{
-	return (struct order_cover){ .clock = order->now, .own = order->epoch };
 }
 
 struct order_clock *order_clock_of_thread(const struct order *order, int64_t id)

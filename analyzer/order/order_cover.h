@@ -29,9 +29,8 @@ int order_cover_has(const struct order_cover *cover, const struct order_epoch *o
 int order_cover_of_stream_has(const struct order *order, const struct walk_call *call,
 	const struct order_epoch *operation);
 
-/* What the last stepped call's operation stands for, with all that it is after; the clock is
- * the order's: take a reference to keep it. */
-struct order_cover order_cover_of_operation(const struct order *order);
+/* Up to which number of an agent that is so. */
+uint32_t order_cover_reach(const struct order_cover *cover, const struct order_epoch *agent);
 
 /* All that a thread knows complete; valid until the next step, without a reference. */
 struct order_clock *order_clock_of_thread(const struct order *order, int64_t thread);

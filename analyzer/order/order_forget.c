@@ -198,8 +198,10 @@ int order_forget(struct order *order)
 	}
 	for (size_t i = 0; i < count; i++)
 		free(idmap_take(&order->keys, gone[i]));
-	if (count)
+	if (count) {
 		visit_all(&(struct visitor){ .visit = forget_keys, .order = order });
+		order_clock_forget(&order->now, is_gone, &order->keys);
+	}
 	forget_in_processes(order, gone, count);
 	free(gone);
 	order->forget_at = ORDER_FORGET_MIN + 2 * (uint32_t)order->keys.count;

@@ -37,8 +37,8 @@ static inline uint32_t order_reaches_set(struct order_reaches *reaches, const st
 	return of_set->seq;
 }
 
-/* 1: order_before() says ORDER_GUARANTEED; 0: it does not. */
-static inline int order_reaches(struct order_reaches *reaches, const struct order *order,
+/* The number of the last epoch of an agent of which order_before() says ORDER_GUARANTEED. */
+static inline uint32_t order_reaches_to(struct order_reaches *reaches, const struct order *order,
 	const struct order_epoch *epoch)
 {
 	struct order_reached *reached = &reaches->reached[epoch->key % ORDER_REACHES];
@@ -51,7 +51,14 @@ static inline int order_reaches(struct order_reaches *reaches, const struct orde
 		*reached = (struct order_reached){ reaches->step, epoch->key, epoch->set,
 			own > of_set ? own : of_set };
 	}
-	return epoch->seq && epoch->seq <= reached->seq;
+	return reached->seq;
+}
+
+/* 1: order_before() says ORDER_GUARANTEED; 0: it does not. */
+static inline int order_reaches(struct order_reaches *reaches, const struct order *order,
+	const struct order_epoch *epoch)
+{
+	return epoch->seq && epoch->seq <= order_reaches_to(reaches, order, epoch);
 }
 
 #endif

@@ -267,8 +267,8 @@ static int may_learn(const struct walk_call *call)
 static int knows(const struct order *order, const struct walk_call *call, int signal,
 	struct order_epoch epoch)
 {
-	return (signal ? order_before(order, epoch) : order_known(order, call->thread, epoch)) ==
-		ORDER_GUARANTEED;
+	return signal ? order_before(order, epoch) == ORDER_GUARANTEED
+		      : order_knows(order, call->thread, &epoch);
 }
 
 static void tell(struct needs_events *events, const struct walk_call *call, int signal,
@@ -309,11 +309,6 @@ static int keep_untold(struct open_waits *waits, struct open_wait *open)
 	return 0;
 }
 
-static int is_covered(const void *arg, const struct touch *touch)
-{
-	return order_cover_has(arg, &touch->full);
-}
-
 static int add_shown(struct open_wait *open, const struct touch *touch)
 {
 	struct touch *more = array_room(open->shown, open->shown_count, sizeof(*more));
@@ -332,8 +327,9 @@ static int find_shown(struct needs_events *events, const struct walk_call *call,
 	const struct touched_thing *shown = relax_shown_of(events->relax, call->process, SHOWN);
 
 	for (size_t i = 0; shown && i < shown->count; i++) {
-		const struct touched_ring *ring = &shown->ring[i];
-		int64_t last = touched_last(ring, is_covered, &open->cover);
+		struct touched_ring *ring = &shown->ring[i];
+		int64_t last = touched_last(ring,
+			order_cover_reach(&open->cover, touched_agent(ring)));
 
 		if (last < touched_oldest(ring))
 			continue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "constants.h"
@@ -20,10 +21,13 @@ struct waiter {
 	size_t *row; /* numbers in needs.host */
 	size_t row_count;
 	size_t timed_count, freed_count; /* the first of the row, of which that is known */
-	int in_row;                      /* nothing was submitted since */
-	struct order_clock *before;      /* what it knew complete before the row */
-	struct order_clock *known;       /* ... and before the wait at hand */
-	uint32_t upload;                 /* as of struct host_wait */
+	size_t open[ROW_WINDOW];         /* the last of the row of which more work counts */
+	size_t open_count;
+	struct order_epoch last;    /* of what they held back; set 0: not of one context alone */
+	int in_row;                 /* nothing was submitted since */
+	struct order_clock *before; /* what it knew complete before the row */
+	struct order_clock *known;  /* ... and before the wait at hand */
+	uint32_t upload;            /* as of struct host_wait */
 	int timed;        /* since its last row an event was recorded of which a time is taken */
 	int stream_idles; /* all work of the stream that it now gives work to was waited for */
 	uint64_t unknown; /* by wait of the window: what it was for is not known, without it */
@@ -31,32 +35,6 @@ struct waiter {
 };
 
 /* --- which waits --- */
-
-static int note_timed(struct needs_host *host, uint32_t id)
-{
-	const struct run_call *call = run_call(host->run, id);
-
-	return map_set(&host->timed, run_payload(host->run, call)->event, 1) ||
-			map_set(&host->timed, (uint64_t)run_object(host->run, id, OBJECT_EVENT), 1)
-		? -1
-		: 0;
-}
-
-static int find_timed(struct needs_host *host)
-{
-	for (uint32_t id = 1; id < run_call_end(host->run); id++) {
-		const struct run_call *call = run_call(host->run, id);
-
-		if (call && call->kind == KIND_EVENT_ELAPSED && note_timed(host, id))
-			return -1;
-	}
-	return 0;
-}
-
-static int is_timed(const struct needs_host *host, int64_t event)
-{
-	return event && map_get(&host->timed, (uint64_t)event, 0);
-}
 
 int needs_host_open(struct needs_host *host, struct relax *relax, struct needs *needs,
 	struct db *db)
@@ -73,7 +51,7 @@ int needs_host_open(struct needs_host *host, struct relax *relax, struct needs *
 	host->live = calloc(LIVE_WAITS, sizeof(*host->live));
 	if (!host->live)
 		fputs("cufence: out of memory\n", stderr);
-	return host->live && !find_timed(host) ? 1 : -1;
+	return host->live && !timed_events_find(&host->timed, host->run) ? 1 : -1;
 }
 
 static void free_waiter(void *object)
@@ -140,36 +118,21 @@ static const struct order *loose(const struct needs_host *host)
 	return &host->relax->loose[WITHOUT_HOST_WAITS].order;
 }
 
-static int is_known(const struct order *order, int64_t thread, const struct order_epoch *epoch)
-{
-	return order_known(order, thread, *epoch) == ORDER_GUARANTEED;
-}
-
-struct asking {
-	const struct order *order;
-	int64_t thread;
-};
-
-static int is_known_by_now(const void *arg, const struct touch *touch)
-{
-	const struct asking *asking = arg;
-
-	return is_known(asking->order, asking->thread, &touch->full);
-}
-
 /* One that somebody else takes care of is not for this thread. */
 static int take_result(struct needs_host *host, const struct walk_call *call,
 	struct host_wait *wait, const struct touch *touch)
 {
+	struct order_cover cover = { .clock = touch->clock,
+		.own = touch->loose[WITHOUT_HOST_WAITS] };
+
 	if (owners_is_others(&host->owners, touch->stream, call->thread))
 		return 0;
 	wait->looked = 1;
 	if (touch->end > wait->until) {
 		wait->until = touch->end;
-		wait->needed = (uint32_t)touch->call;
+		wait->needed = touch->call;
 	}
-	return order_thread_knows(&host->relax->loose[WITHOUT_HOST_WAITS].order, call,
-		&touch->point);
+	return order_thread_knows(&host->relax->loose[WITHOUT_HOST_WAITS].order, call, &cover);
 }
 
 /* The last result of each stream that the thread did not know before the wait. */
@@ -178,16 +141,16 @@ static int find_results(struct needs_host *host, struct waiter *waiter,
 {
 	const struct touched_thing *shown =
 		relax_shown_of(host->relax, call->process, is_sure ? SHOWN : SHOWN_MAYBE);
-	struct asking asking = { &host->relax->full, call->thread };
 
 	for (size_t i = 0; shown && i < shown->count; i++) {
-		const struct touched_ring *ring = &shown->ring[i];
+		struct touched_ring *ring = &shown->ring[i];
 		struct seen *seen = idmap_get(&waiter->seen, ring->stream);
 		int64_t last;
 
 		if (seen && seen->count[is_sure] == ring->count)
 			continue;
-		last = touched_last(ring, is_known_by_now, &asking);
+		last = touched_last(ring,
+			order_known_reach(&host->relax->full, call->thread, touched_agent(ring)));
 		if (last < touched_oldest(ring) || (seen && last < seen->count[is_sure]))
 			continue;
 		seen = idmap_need(&waiter->seen, ring->stream, sizeof(*seen));
@@ -218,7 +181,6 @@ static void find_behind(struct needs_host *host, struct host_wait *wait, struct 
 	touch = relax_find(host->relax, run_call(host->run, work->call)->stream, work->call);
 	if (touch)
 		live->behind = *touch;
-	live->behind.point = (struct order_cover){ 0 };
 }
 
 /* --- waits in a row --- */
@@ -236,7 +198,7 @@ static void close_row(struct needs_host *host, struct waiter *waiter, int64_t no
 
 		wait->usable += now > wait->exit ? now - wait->exit : 0;
 	}
-	waiter->row_count = waiter->timed_count = waiter->freed_count = 0;
+	waiter->row_count = waiter->timed_count = waiter->freed_count = waiter->open_count = 0;
 }
 
 static void keep_knowledge(const struct needs_host *host, int64_t thread,
@@ -272,7 +234,7 @@ static int knows_since(const struct needs_host *host, size_t number, int64_t thr
 	const struct live_wait *live = live_at(host, number);
 
 	return !live || !live->behind.call ||
-		is_known(loose(host), thread, &live->behind.loose[WITHOUT_HOST_WAITS]);
+		order_knows(loose(host), thread, &live->behind.loose[WITHOUT_HOST_WAITS]);
 }
 
 /* What the row's waits for the same work brought, it has asked all of them for. */
@@ -343,6 +305,24 @@ static void end_row(struct needs_host *host, struct waiter *waiter, const struct
 
 /* --- the waits themselves --- */
 
+static void add_open(struct waiter *waiter, const struct live_wait *live)
+{
+	const struct order_epoch *behind = &live->behind.loose[WITHOUT_HOST_WAITS];
+
+	if (!live->behind.call)
+		return;
+	if (!waiter->open_count)
+		waiter->last = *behind;
+	if (waiter->last.set != behind->set)
+		waiter->last.set = 0;
+	if (waiter->last.seq < behind->seq)
+		waiter->last.seq = behind->seq;
+	if (waiter->open_count == ROW_WINDOW)
+		memmove(waiter->open, waiter->open + 1,
+			--waiter->open_count * sizeof(*waiter->open));
+	waiter->open[waiter->open_count++] = live->number;
+}
+
 static int add_wait(struct needs_host *host, struct waiter *waiter, const struct host_wait *wait,
 	struct live_wait *live)
 {
@@ -364,6 +344,7 @@ static int add_wait(struct needs_host *host, struct waiter *waiter, const struct
 	place = &host->live[live->number % LIVE_WAITS];
 	order_cover_release(&place->cover);
 	*place = *live;
+	add_open(waiter, live);
 	return 0;
 }
 
@@ -382,7 +363,7 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 		return -1;
 	begin_row(host, waiter, call->thread, since);
 	wait.upload = waiter->upload;
-	wait.timed = waiter->timed || is_timed(host, call->event);
+	wait.timed = waiter->timed || timed_events_has(&host->timed, call->event);
 	waiter->timed = 0;
 	keep_knowledge(host, call->thread, &waiter->known);
 	if (order_cover_of(&host->relax->loose[WITHOUT_HOST_WAITS].order, call, &live.cover) ||
@@ -430,25 +411,33 @@ int needs_host_before(struct needs_host *host, const struct walk_call *call)
 	return 0;
 }
 
-/* No more of the time behind it counts than the wait took, and all that work can show is shown. */
-static int is_used_up(const struct host_wait *wait, int stream_idles)
+/* The work could have run beside what the wait was for. */
+static void count_work(struct host_wait *wait, const struct walk_call *call, int stream_idles)
 {
-	return wait->usable >= wait->exit - wait->enter && (wait->apart || !stream_idles);
+	/* No more of the time behind it counts than the wait took. */
+	if (wait->usable >= wait->exit - wait->enter && (wait->apart || !stream_idles))
+		return;
+	wait->apart |= (uint8_t)stream_idles;
+	wait->usable += call->op_busy;
 }
 
 /* The work could have run beside what the waits before it were for. */
 static void hold_back(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
-	for (size_t i = window_of(waiter); i < waiter->row_count; i++) {
-		const struct live_wait *live = live_at(host, waiter->row[i]);
-		struct host_wait *wait = wait_at(host, waiter->row[i]);
+	/* As it mostly is after legacy work. */
+	if (waiter->last.set && relax_is_after_set(host->relax, WITHOUT_HOST_WAITS, &waiter->last))
+		return;
+	for (size_t i = 0; i < waiter->open_count;) {
+		const struct live_wait *live = live_at(host, waiter->open[i]);
+		struct host_wait *wait = wait_at(host, waiter->open[i]);
 
-		if (!live || !live->behind.call || is_used_up(wait, waiter->stream_idles) ||
-			order_before(loose(host), live->behind.loose[WITHOUT_HOST_WAITS]) ==
-				ORDER_GUARANTEED)
+		if (!live || (wait->apart && wait->usable >= wait->exit - wait->enter)) {
+			waiter->open[i] = waiter->open[--waiter->open_count];
 			continue;
-		wait->apart |= (uint8_t)waiter->stream_idles;
-		wait->usable += call->op_busy;
+		}
+		i++;
+		if (!relax_is_before_without(host->relax, WITHOUT_HOST_WAITS, &live->behind))
+			count_work(wait, call, waiter->stream_idles);
 	}
 }
 
@@ -505,7 +494,7 @@ int needs_host_after(struct needs_host *host, const struct walk_call *call)
 	if (call->kind == KIND_EVENT_ELAPSED && !call->result)
 		take_time(host, waiter, call);
 	if (call->kind == KIND_EVENT_RECORD)
-		waiter->timed |= is_timed(host, call->event);
+		waiter->timed |= timed_events_has(&host->timed, call->event);
 	if (scope_waited(call) && !scope_is_explicit(call) &&
 		!(waiter->in_row && relax_fetches(call))) {
 		end_row(host, waiter, call);
@@ -528,7 +517,7 @@ static int is_fetched(struct needs_host *host, const struct walk_call *later, si
 		return 0;
 	if (earlier->end > wait->until) {
 		wait->until = earlier->end;
-		wait->needed = (uint32_t)earlier->call;
+		wait->needed = earlier->call;
 	}
 	return 1;
 }
@@ -554,7 +543,7 @@ static int blame_all(struct needs_host *host, const struct walk_call *later,
 	if (!host->unknown_until || since < host->unknown_since)
 		host->unknown_since = since;
 	host->unknown_until = host->needs->host_count;
-	if (earlier && is_known(full, later->thread, &earlier->full))
+	if (earlier && order_knows(full, later->thread, &earlier->full))
 		point = order_point_of_thread(full, later->thread);
 	return earlier ? needs_keep(&host->kept, later->thread, earlier, point) : 0;
 }

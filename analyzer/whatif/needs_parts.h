@@ -10,6 +10,7 @@
 #include "owners.h"
 #include "polls.h"
 #include "relax.h"
+#include "timed_events.h"
 
 /*
  * Operations of a stream, up to a call, come before all that is after a point in relax.full, by a
