@@ -406,19 +406,11 @@ static void note_outside(struct replay *replay, const struct replay_step *step)
 	}
 }
 
-static void measure(struct replay *replay)
+static void find_devices(struct replay *replay)
 {
-	int64_t last = INT64_MIN;
-
-	replay->first = INT64_MAX;
 	for (size_t i = 0; i < replay->step_count; i++) {
 		const struct replay_step *step = &replay->step[i];
 
-		if (step->enter < replay->first)
-			replay->first = step->enter;
-		last = later(last, step->exit);
-		if (step->act & STEP_HAS_OP)
-			last = later(last, step->end);
 		if (step->device >= replay->device_count)
 			replay->device_count = step->device + 1;
 		if (step->stream_kind != STREAM_KIND_LEGACY)
@@ -426,11 +418,13 @@ static void measure(struct replay *replay)
 		if (step->context != REPLAY_NONE && step->device >= 0)
 			replay->context[step->context].device = step->device;
 	}
-	replay->measured = replay->step_count ? last - replay->first : 0;
 }
 
 static int prepare(struct replay *replay)
 {
+	replay->measured = replay->last >= replay->first ? replay->last - replay->first : 0;
+	if (replay->refusal)
+		return 0;
 #define ROOM(pointer, count) (((pointer) = calloc((size_t)(count) + 1, sizeof(*(pointer)))) != NULL)
 	if (!ROOM(replay->same_place, replay->step_count) ||
 		!ROOM(replay->change, replay->step_count) ||
@@ -450,7 +444,7 @@ static int prepare(struct replay *replay)
 		return -1;
 	if (replay_sort(replay))
 		return -1;
-	measure(replay);
+	find_devices(replay);
 	replay_forget_changes(replay);
 	if (!ROOM(replay->booking, replay->device_count * ENGINE_COUNT))
 		return -1;
@@ -497,7 +491,7 @@ static void free_replay(void *object)
 struct replays *replays_open(struct db *db)
 {
 	struct replays *replays = calloc(1, sizeof(*replays));
-	int rc = replays ? replay_load(replays, db) || replay_refuse(replays, db) : -1;
+	int rc = replays ? replay_load(replays, db) : -1;
 
 	for (size_t i = 0; !rc && i < replays->processes.size; i++)
 		if (replays->processes.slot[i].object)

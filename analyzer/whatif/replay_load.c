@@ -18,6 +18,7 @@ struct held {
 struct loader {
 	struct replays *replays;
 	const struct run *run;
+	struct db *db;
 	struct polls polls;
 	struct run_cursor operands, freed; /* in order of call */
 	struct held *held;
@@ -342,6 +343,16 @@ static int add_step(struct replay *replay, const struct replay_step *step)
 	return 0;
 }
 
+/* What was read of it is not needed any more. */
+static void drop_steps(struct replay *replay)
+{
+	free(replay->step);
+	free(replay->operand);
+	replay->step = NULL;
+	replay->operand = NULL;
+	replay->step_count = replay->operand_count = 0;
+}
+
 static void refuse_by_kind(struct replay *replay, const struct walk_call *call)
 {
 	if (replay->step_count >= REPLAY_MAX_STEPS)
@@ -351,13 +362,39 @@ static void refuse_by_kind(struct replay *replay, const struct walk_call *call)
 		replay->refusal = "only a part of the run was recorded";
 	if (kind_has(call->kind, K_OUTSIDE))
 		replay->refusal = "streams wait for more than events";
+	if (replay->refusal && replay->step)
+		drop_steps(replay);
+}
+
+static struct replay *replay_of(struct loader *loader, int64_t process)
+{
+	struct replay *replay = idmap_get(&loader->replays->processes, process);
+
+	if (replay)
+		return replay;
+	replay = idmap_need(&loader->replays->processes, process, sizeof(*replay));
+	if (!replay)
+		return NULL;
+	replay->process = process;
+	replay->first = INT64_MAX;
+	replay->last = INT64_MIN;
+	return replay_refuse(replay, loader->db) ? NULL : replay;
+}
+
+static void note_times(struct replay *replay, const struct replay_step *step)
+{
+	if (step->enter < replay->first)
+		replay->first = step->enter;
+	if (step->exit > replay->last)
+		replay->last = step->exit;
+	if (step->act & STEP_HAS_OP && step->end > replay->last)
+		replay->last = step->end;
 }
 
 static int read_step(void *arg, const struct walk_call *call)
 {
 	struct loader *loader = arg;
-	struct replay *replay =
-		idmap_need(&loader->replays->processes, call->process, sizeof(*replay));
+	struct replay *replay = replay_of(loader, call->process);
 	struct replay_step step = { .call = call->id,
 		.enter = call->enter,
 		.exit = call->exit,
@@ -377,9 +414,8 @@ static int read_step(void *arg, const struct walk_call *call)
 
 	if (!replay)
 		return -1;
-	replay->process = call->process;
 	refuse_by_kind(replay, call);
-	if (call->result || call->captured || call->exit == WALK_NEVER || replay->refusal)
+	if (call->result || call->captured || call->exit == WALK_NEVER)
 		return 0;
 	step.act = acts_of(call) | waits_of(call) | mends_of(call);
 	if (map_get(&loader->holders, (uint64_t)call->id, 0))
@@ -395,6 +431,9 @@ static int read_step(void *arg, const struct walk_call *call)
 		step.act &= ~(unsigned)STEP_WAITS;
 	if (!step.act && !map_get(&loader->via, (uint64_t)call->id, 0) &&
 		!map_get(&loader->makers, (uint64_t)call->id, 0))
+		return 0;
+	note_times(replay, &step);
+	if (replay->refusal)
 		return 0;
 	name_objects(replay, call, &step);
 	read_around(loader, &step);
@@ -476,6 +515,7 @@ static int read_claims(struct loader *loader)
 static int open_loader(struct loader *loader, struct db *db)
 {
 	loader->run = db->run;
+	loader->db = db;
 	loader->operands = (struct run_cursor){ .rows = &db->run->operands };
 	loader->freed = (struct run_cursor){ .rows = &db->run->freed };
 	return polls_find(&loader->polls, db->run, db) || read_evidence(loader) ||

@@ -124,7 +124,7 @@ struct booking {
 struct replay {
 	int64_t process;
 	const char *refusal;
-	int64_t first, measured;
+	int64_t first, last, measured; /* the steps' times */
 	struct pinned_rate pinned;
 	int64_t recording; /* ns that a recorded call would not take otherwise */
 	struct replay_step *step;
@@ -192,7 +192,7 @@ int replay_sort(struct replay *replay);
 int replay_load(struct replays *replays, struct db *db);
 
 /* Puts in refusal, where estimates would be guesses; 0, or -1 after a message. */
-int replay_refuse(struct replays *replays, struct db *db);
+int replay_refuse(struct replay *replay, struct db *db);
 
 /* Gives host functions the time that they took, where that can be told; -1: out of memory. */
 int replay_find_host_work(struct replay *replay);

@@ -27,23 +27,17 @@ static const struct {
 		" WHERE a.process = ?1)" },
 };
 
-int replay_refuse(struct replays *replays, struct db *db)
+int replay_refuse(struct replay *replay, struct db *db)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals) && !rc; i++) {
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals) && !rc && !replay->refusal;
+		i++) {
 		sqlite3_stmt *q = db_prepare(db, refusals[i].sql);
 
-		rc = q ? 0 : -1;
-		for (size_t j = 0; j < replays->processes.size && !rc; j++) {
-			struct replay *replay = replays->processes.slot[j].object;
-
-			if (!replay || replay->refusal)
-				continue;
-			rc = db_bind(q, "i", replay->process) || db_step(q) < 0 ? -1 : 0;
-			if (!rc && sqlite3_column_int(q, 0))
-				replay->refusal = refusals[i].reason;
-		}
+		rc = !q || db_bind(q, "i", replay->process) || db_step(q) < 0 ? -1 : 0;
+		if (!rc && sqlite3_column_int(q, 0))
+			replay->refusal = refusals[i].reason;
 		sqlite3_finalize(q);
 	}
 	return rc;
