@@ -23,6 +23,7 @@
 
 #include "access.h"
 #include "constants.h"
+#include "digits.h"
 #include "pass.h"
 #include "unnamed_memory.h"
 
@@ -61,7 +62,7 @@ static int may_need(struct pairs *pairs, int64_t call, int64_t other)
 
 struct ended {
 	int64_t end;
-	uint32_t op;
+	uint64_t op;
 };
 
 struct search {
@@ -73,16 +74,11 @@ struct search {
 	struct map seen; /* how often, by pair of places */
 };
 
-static int by_end(const void *a, const void *b)
-{
-	const struct ended *x = a, *y = b;
-
-	return (x->end > y->end) - (x->end < y->end);
-}
-
 static int list_ends(struct search *search)
 {
 	const struct run *run = search->input->run;
+	void *rows;
+	int rc;
 
 	search->ended = malloc(run_work_end(run) * sizeof(*search->ended));
 	if (!search->ended) {
@@ -96,9 +92,10 @@ static int list_ends(struct search *search)
 		if (end != RUN_NEVER)
 			search->ended[search->count++] = (struct ended){ end, op };
 	}
-	if (search->count)
-		qsort(search->ended, search->count, sizeof(*search->ended), by_end);
-	return 0;
+	rows = search->ended;
+	rc = digits_sort(&rows, search->count, sizeof(*search->ended));
+	search->ended = rows;
+	return rc;
 }
 
 /* The number of the first that ended after a time. */

@@ -6,62 +6,71 @@
 #include <stdlib.h>
 
 #include "constants.h"
+#include "digits.h"
 #include "replay_parts.h"
 #include "walk.h"
 
-/* Steps with operations, in order of their ends. */
+/* Steps with operations, in order of a time. */
+struct timed {
+	int64_t at;
+	uint64_t step;
+};
+
 struct ends {
 	const struct replay *replay;
-	uint32_t *step;
+	struct timed *list;
 	size_t count;
 };
 
-static int by_end(const void *a, const void *b, void *arg)
+static int sort(struct timed **list, size_t count)
 {
-	const struct replay *replay = arg;
-	int64_t x = replay->step[*(const uint32_t *)a].end;
-	int64_t y = replay->step[*(const uint32_t *)b].end;
+	void *rows = *list;
+	int rc = digits_sort(&rows, count, sizeof(**list));
 
-	return (x > y) - (x < y);
-}
-
-static int by_start(const void *a, const void *b, void *arg)
-{
-	const struct replay *replay = arg;
-	int64_t x = replay->step[*(const uint32_t *)a].start;
-	int64_t y = replay->step[*(const uint32_t *)b].start;
-
-	return (x > y) - (x < y);
+	*list = rows;
+	return rc;
 }
 
 static int collect_ends(const struct replay *replay, struct ends *ends)
 {
 	*ends = (struct ends){ .replay = replay };
-	ends->step = malloc((replay->step_count + 1) * sizeof(*ends->step));
-	if (!ends->step)
+	ends->list = malloc((replay->step_count + 1) * sizeof(*ends->list));
+	if (!ends->list)
 		return -1;
 	for (size_t i = 0; i < replay->step_count; i++)
 		if (replay->step[i].act & STEP_HAS_OP)
-			ends->step[ends->count++] = (uint32_t)i;
-	return 0;
+			ends->list[ends->count++] = (struct timed){ replay->step[i].end, i };
+	return sort(&ends->list, ends->count);
+}
+
+static int is_large(const struct replay_step *step)
+{
+	return step->act & STEP_HAS_OP && step->engine == ENGINE_KERNEL &&
+		step->share >= LARGE_PERCENT / 100.0F;
 }
 
 /* Large kernels that did run at the same time can do so again. */
-static void find_sharers(struct replay *replay, struct ends *ends)
+static int find_sharers(struct replay *replay)
 {
+	struct timed *list = malloc((replay->step_count + 1) * sizeof(*list));
 	struct replay_step *last = NULL;
+	size_t count = 0;
+	int rc;
 
-	qsort_r(ends->step, ends->count, sizeof(*ends->step), by_start, replay);
-	for (size_t i = 0; i < ends->count; i++) {
-		struct replay_step *step = &replay->step[ends->step[i]];
+	for (size_t i = 0; list && i < replay->step_count; i++)
+		if (is_large(&replay->step[i]))
+			list[count++] = (struct timed){ replay->step[i].start, i };
+	rc = list ? sort(&list, count) : -1;
+	for (size_t i = 0; i < count && !rc; i++) {
+		struct replay_step *step = &replay->step[list[i].step];
 
-		if (step->engine != ENGINE_KERNEL || step->share < LARGE_PERCENT / 100.0F)
-			continue;
 		if (last && last->device == step->device && step->start < last->end - LAUNCH_NS)
 			last->shares_device = step->shares_device = 1;
 		if (!last || step->end > last->end)
 			last = step;
 	}
+	free(list);
+	return rc;
 }
 
 /* The operation of another stream that ended just before one started; REPLAY_NONE without one. */
@@ -73,19 +82,19 @@ static uint32_t ended_before(const struct ends *ends, uint32_t of)
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (steps[ends->step[middle]].end <= step->start + HANDOVER_NS)
+		if (ends->list[middle].at <= step->start + HANDOVER_NS)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	while (low--) {
-		const struct replay_step *other = &steps[ends->step[low]];
+		const struct replay_step *other = &steps[ends->list[low].step];
 
-		if (other->end < step->start - BLOCKED_MIN_NS)
+		if (ends->list[low].at < step->start - BLOCKED_MIN_NS)
 			break;
-		if (ends->step[low] < of && other->stream != step->stream &&
+		if (ends->list[low].step < of && other->stream != step->stream &&
 			other->device == step->device)
-			return ends->step[low];
+			return (uint32_t)ends->list[low].step;
 	}
 	return REPLAY_NONE;
 }
@@ -239,10 +248,12 @@ int replay_learn(struct replay *replay)
 {
 	struct ends ends;
 
-	if (collect_ends(replay, &ends))
+	if (find_sharers(replay))
 		return -1;
-	find_sharers(replay, &ends);
-	qsort_r(ends.step, ends.count, sizeof(*ends.step), by_end, replay);
+	if (collect_ends(replay, &ends)) {
+		free(ends.list);
+		return -1;
+	}
 	replay_begin(replay);
 	for (size_t i = 0; i < replay->step_count; i++)
 		learn_step(replay, &ends, (uint32_t)i);
@@ -250,6 +261,6 @@ int replay_learn(struct replay *replay)
 	for (size_t i = 0; i < replay->threads.count; i++)
 		if (replay->thread[i].join != REPLAY_NONE)
 			learn_join(replay, &replay->thread[i]);
-	free(ends.step);
+	free(ends.list);
 	return 0;
 }

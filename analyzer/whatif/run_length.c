@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "digits.h"
 #include "run_columns.h"
 
 /* From first to last, ns; first RUN_NEVER: there is nothing. */
@@ -61,20 +62,20 @@ static int take_work(struct measured *m, const struct run *run, uint32_t id)
 	return 0;
 }
 
-static int by_start(const void *a, const void *b)
+static int sort_spans(struct measured *m)
 {
-	const struct stretch *x = a, *y = b;
+	void *rows = m->span;
+	int rc = digits_sort(&rows, m->span_count, sizeof(*m->span));
 
-	return (x->first > y->first) - (x->first < y->first);
+	m->span = rows;
+	return rc;
 }
 
-/* Time in which at least one operation ran. */
-static int64_t device_busy(struct measured *m)
+/* Time in which at least one operation ran, of spans in order of their starts. */
+static int64_t device_busy(const struct measured *m)
 {
 	int64_t busy = 0, until = INT64_MIN;
 
-	if (m->span_count)
-		qsort(m->span, m->span_count, sizeof(*m->span), by_start);
 	for (size_t i = 0; i < m->span_count; i++) {
 		int64_t start = m->span[i].first < until ? until : m->span[i].first;
 
@@ -166,7 +167,7 @@ int run_length(struct db *db, int64_t process, struct run_length *length)
 	struct run *own;
 	const struct run *run = run_of(db, &own);
 	int64_t active;
-	int rc = !run || measure(&m, run, process) ? -1 : 0;
+	int rc = !run || measure(&m, run, process) || sort_spans(&m) ? -1 : 0;
 
 	active = rc ? -1 : length_of(db, process, &m.active);
 	length->whole = rc ? -1 : length_of(db, process, &m.whole);
