@@ -17,7 +17,9 @@ int account_add(struct account *account, int32_t device, enum account_cause caus
 	uint32_t site, int64_t ns)
 {
 	struct account_sum what = { .device = device, .cause = cause, .from = from, .site = site };
-	uint64_t key = map_hash((const char *)&what, offsetof(struct account_sum, ns));
+	const uint64_t words[] = { (uint64_t)(uint32_t)device << 32 | cause,
+		(uint64_t)from << 32 | site };
+	uint64_t key = map_hash_words(words, 2);
 	uint64_t known = map_get(&account->sums, key, 0);
 	struct account_sum *more;
 

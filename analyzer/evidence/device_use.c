@@ -133,10 +133,12 @@ static int device_of(struct use *use, int64_t process, int64_t device, size_t *i
 
 static struct stream_use *stream_of(struct use *use, const struct stream_use *wanted)
 {
-	uint64_t key = map_hash((const char *)wanted, offsetof(struct stream_use, operations));
-	uint64_t known = map_get(&use->streams, key, 0);
+	uint64_t what[offsetof(struct stream_use, operations) / sizeof(uint64_t)], key, known;
 	struct stream_use *more;
 
+	memcpy(what, wanted, sizeof(what));
+	key = map_hash_words(what, sizeof(what) / sizeof(*what));
+	known = map_get(&use->streams, key, 0);
 	if (known)
 		return &use->stream[known - 1];
 	more = array_room(use->stream, use->stream_count, sizeof(*more));

@@ -8,16 +8,24 @@
 
 #include "replay_parts.h"
 
-static void forget_oldest(struct booking *booking)
+/* They move to the front when there is no room behind them, once in 7 * BOOKINGS times. */
+static void make_room(struct booking *booking)
 {
-	booking->count--;
-	memmove(booking->taken, booking->taken + 1, booking->count * sizeof(*booking->taken));
+	if (booking->count == BOOKINGS) {
+		booking->count--;
+		booking->first++;
+	}
+	if (booking->first + booking->count < sizeof(booking->taken) / sizeof(*booking->taken))
+		return;
+	memmove(booking->taken, booking->taken + booking->first,
+		booking->count * sizeof(*booking->taken));
+	booking->first = 0;
 }
 
 static void insert(struct booking *booking, size_t at, int64_t start, int64_t end)
 {
 	memmove(booking->taken + at + 1, booking->taken + at,
-		(booking->count - at) * sizeof(*booking->taken));
+		(booking->first + booking->count - at) * sizeof(*booking->taken));
 	booking->taken[at].start = start;
 	booking->taken[at].end = end;
 	booking->count++;
@@ -25,17 +33,17 @@ static void insert(struct booking *booking, size_t at, int64_t start, int64_t en
 
 int64_t booking_take(struct booking *booking, int64_t ready, int64_t length)
 {
-	size_t at;
+	size_t at, end;
 
-	if (booking->count == BOOKINGS)
-		forget_oldest(booking);
-	at = booking->count;
-	while (at && booking->taken[at - 1].end > ready)
+	make_room(booking);
+	end = booking->first + booking->count;
+	at = end;
+	while (at > booking->first && booking->taken[at - 1].end > ready)
 		at--;
 	/*
 	 * Each interval from here on ends after ready: the first that leaves enough room before it.
 	 */
-	while (at < booking->count && booking->taken[at].start - ready < length) {
+	while (at < end && booking->taken[at].start - ready < length) {
 		if (booking->taken[at].end > ready)
 			ready = booking->taken[at].end;
 		at++;

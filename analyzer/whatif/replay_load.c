@@ -99,8 +99,9 @@ static unsigned mends_of(const struct walk_call *call)
 static int is_first(struct loader *loader, const struct replay *replay,
 	const struct replay_step *step, int64_t about)
 {
-	const int64_t what[] = { replay->process, step->site, step->kind, about };
-	uint64_t key = map_hash((const char *)what, sizeof(what));
+	const uint64_t what[] = { (uint64_t)replay->process, step->site, step->kind,
+		(uint64_t)about };
+	uint64_t key = map_hash_words(what, sizeof(what) / sizeof(*what));
 
 	if (map_get(&loader->firsts, key, 0))
 		return 0;
@@ -146,11 +147,15 @@ static int read_pinning(struct loader *loader, const struct replay *replay,
 {
 	const struct run_payload *payload =
 		run_payload(loader->run, run_call(loader->run, step->call));
-	const int64_t what[] = { replay->process, ~payload->pageable };
-	uint64_t key = map_hash((const char *)what, sizeof(what));
-	int64_t pinned = (int64_t)map_get(&loader->firsts, key, 0);
+	const uint64_t what[] = { (uint64_t)replay->process, ~(uint64_t)payload->pageable };
+	int64_t pinned;
+	uint64_t key;
 
-	if (!(step->act & STEP_STAGED) || !payload->pageable || payload->bytes <= pinned)
+	if (!(step->act & STEP_STAGED) || !payload->pageable)
+		return 0;
+	key = map_hash_words(what, sizeof(what) / sizeof(*what));
+	pinned = (int64_t)map_get(&loader->firsts, key, 0);
+	if (payload->bytes <= pinned)
 		return 0;
 	step->pinning = ((payload->bytes - pinned) >> 10) * PINNING_NS_PER_MIB >> 10;
 	return map_set(&loader->firsts, key, (uint64_t)payload->bytes);

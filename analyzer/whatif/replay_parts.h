@@ -112,13 +112,13 @@ struct replay_stream {
 	int loose;     /* a wait for an event is gone: only memory counts */
 };
 
-/* Intervals in which an engine is taken, in order. */
+/* Intervals in which an engine is taken, in order: count from first on. */
 #define BOOKINGS 128
 struct booking {
 	struct {
 		int64_t start, end;
-	} taken[BOOKINGS];
-	size_t count;
+	} taken[8 * BOOKINGS];
+	size_t first, count;
 };
 
 struct replay {
