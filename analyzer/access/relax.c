@@ -293,7 +293,8 @@ static int check_ring(struct relax *relax, enum without without, const struct wa
 		const struct touch *touch = touched_at(ring, last);
 		int conflict;
 
-		if (relax_is_before_without(relax, without, touch) || is_reported(relax, without, touch))
+		if (relax_is_before_without(relax, without, touch) ||
+			is_reported(relax, without, touch))
 			return 0;
 		conflict = tries < CONFLICT_TRIES ? may_conflict(relax, call, key, touch) : 1;
 		if (conflict)

@@ -31,7 +31,7 @@ struct touched_ring {
 	int64_t stream;
 	int64_t count; /* of all there were; the last TOUCHED_DEPTH are kept */
 	struct touch *touch;
-	int64_t found; /* by touched_last() */
+	int64_t found;         /* by touched_last() */
 	uint32_t newer, older; /* those whose last touch came next and before: place + 1, or 0 */
 	unsigned after_all;    /* by order without: its last touch is surely after all before it */
 };

@@ -314,9 +314,8 @@ uint32_t order_known_reach(const struct order *order, int64_t thread,
 
 	if (order->given_up || !known)
 		return 0;
-	return is_forgotten(order, agent->key)
-		? UINT32_MAX
-		: order_clock_covers(known->last.clock, NULL, agent);
+	return is_forgotten(order, agent->key) ? UINT32_MAX
+					       : order_clock_covers(known->last.clock, NULL, agent);
 }
 
 int order_knows(const struct order *order, int64_t thread, const struct order_epoch *earlier)

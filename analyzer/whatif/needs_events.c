@@ -328,8 +328,8 @@ static int find_shown(struct needs_events *events, const struct walk_call *call,
 
 	for (size_t i = 0; shown && i < shown->count; i++) {
 		struct touched_ring *ring = &shown->ring[i];
-		int64_t last = touched_last(ring,
-			order_cover_reach(&open->cover, touched_agent(ring)));
+		int64_t last =
+			touched_last(ring, order_cover_reach(&open->cover, touched_agent(ring)));
 
 		if (last < touched_oldest(ring))
 			continue;
