@@ -43,8 +43,8 @@ static const uint16_t call_time[KIND_COUNT] = {
 };
 enum {
 	CALL_TIME = 1000,
-	EXTRA_CALL_TIME = 200,
-	WAKE_UP = 2000, /* from the end of what a call waited for to its return */
+	EXTRA_CALL_TIME = 20, /* such as cuCtxGetCurrent, with which a recorder is not to be slow */
+	WAKE_UP = 2000,       /* from the end of what a call waited for to its return */
 };
 
 static const struct sim_tool *tool;
