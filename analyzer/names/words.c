@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "constants.h"
 #include "format.h"
 #include "kernel_names.h"
 #include "print.h"
@@ -262,6 +263,43 @@ int words_stream(struct words *words, int64_t call, const char *before, FILE *ou
 		say_where(q, before, out);
 	sqlite3_reset(q);
 	return rc < 0 ? -1 : 0;
+}
+
+static uint32_t distance(uint32_t id, int64_t call)
+{
+	return (uint32_t)(id > call ? id - call : call - id);
+}
+
+/* *stream: the one that uses it, 0: none so far. */
+static int64_t find_user(const struct run *run, int64_t call, uint32_t thread, uint32_t *stream)
+{
+	uint32_t first = call > ROW_CALLS ? (uint32_t)call - ROW_CALLS : 1;
+	int64_t user = 0;
+
+	for (uint32_t id = first; id < call + ROW_CALLS && id < run_call_end(run); id++) {
+		const struct run_call *other = run_call(run, id);
+
+		if (!other || !other->stream || (thread && other->thread != thread) ||
+			run_stream(run, other->stream)->kind == STREAM_KIND_LEGACY ||
+			!run_shares(run, call, id))
+			continue;
+		if (*stream && *stream != other->stream)
+			return 0;
+		*stream = other->stream;
+		if (!user || distance(id, call) < distance((uint32_t)user, call))
+			user = id;
+	}
+	return user;
+}
+
+int64_t words_user_of_memory(struct words *words, int64_t call)
+{
+	const struct run *run = words->db->run;
+	const struct run_call *own = run ? run_call(run, call) : NULL;
+	uint32_t stream = 0;
+	int64_t user = own ? find_user(run, call, own->thread, &stream) : 0;
+
+	return !own || stream ? user : find_user(run, call, 0, &stream);
 }
 
 int words_in_default_stream(struct words *words, int64_t call)

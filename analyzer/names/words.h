@@ -31,6 +31,11 @@ int words_node(struct words *words, int64_t call, FILE *out);
  * before it; nothing without one. */
 int words_stream(struct words *words, int64_t call, const char *before, FILE *out);
 
+/* While the run is analyzed: of calls around one, the nearest that uses memory of that in another
+ * stream, the only one that does but for legacy default streams; those of its own thread, or if
+ * there are none of all.  0: there is none, or several streams do. */
+int64_t words_user_of_memory(struct words *words, int64_t call);
+
 /* 1 if that is a default stream, -1 after a message. */
 int words_in_default_stream(struct words *words, int64_t call);
 

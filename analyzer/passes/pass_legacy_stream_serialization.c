@@ -319,4 +319,18 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	return 0;
 }
 
-const struct pass pass_legacy_stream_serialization = { .run = run, .say = say };
+/* Into the stream that its memory is used in; what several use needs events besides. */
+static int fix(struct words *words, const struct instance *worst, FILE *out)
+{
+	int64_t user = words_user_of_memory(words, worst->call);
+	int is_legacy = user ? words_in_default_stream(words, worst->call) : 0;
+
+	if (is_legacy <= 0)
+		return is_legacy;
+	fputs("submit it where its memory is used, which is by one stream only: ", out);
+	if (words_operation(words, user, out) || words_place(words, user, out))
+		return -1;
+	return 0;
+}
+
+const struct pass pass_legacy_stream_serialization = { .run = run, .say = say, .fix = fix };
