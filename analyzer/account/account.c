@@ -118,6 +118,20 @@ static int store(const struct account *account, struct rows *loops, struct rows 
 	return rc;
 }
 
+/* For the rules: the run is complete, and so is its evidence but for this. */
+static int note_loop(const struct account *account, struct run_evidence *evidence)
+{
+	const struct loop *loop = &account->loop;
+
+	return loop->turns ? run_add_loop(evidence,
+				     &(struct run_loop){ .process = account->process,
+					     .thread = loop->thread,
+					     .turns = loop->turns,
+					     .begin = loop->begin,
+					     .end = account->end })
+			   : 0;
+}
+
 static void release(struct account *account)
 {
 	for (size_t i = 0; i < account->of_count; i++) {
@@ -148,7 +162,10 @@ static int account_process(const struct account_run *all, const uint32_t *of, si
 	while (*work < all->work_count && all->work[*work].process == account.process)
 		(*work)++;
 	account.work_count = (size_t)(all->work + *work - account.work);
-	rc = measure(&account) || store(&account, loops, sums) ? -1 : 0;
+	rc = measure(&account) || store(&account, loops, sums) ||
+			(all->evidence && note_loop(&account, all->evidence))
+		? -1
+		: 0;
 	release(&account);
 	return rc;
 }
@@ -208,7 +225,7 @@ static int list_threads(struct account_run *all)
 
 static int account_all(const struct run *run, struct db *db, struct rows *loops, struct rows *sums)
 {
-	struct account_run all = { .run = run };
+	struct account_run all = { .run = run, .evidence = db->run ? &db->run->evidence : NULL };
 	int rc = list_threads(&all) || note_holds(&all) || polls_find(&all.polls, run, db) ||
 			account_list_works(&all)
 		? -1

@@ -64,7 +64,8 @@ struct account_sum {
 /* All processes of a run. */
 struct account_run {
 	const struct run *run;
-	struct account_work *work; /* by process, device and start */
+	struct run_evidence *evidence; /* to which loops are added, NULL: of nobody */
+	struct account_work *work;     /* by process, device and start */
 	size_t work_count;
 	uint32_t *of; /* threads, by process */
 	size_t of_count;

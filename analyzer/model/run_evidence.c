@@ -2,6 +2,7 @@
 #include "run_evidence.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "rows.h"
@@ -23,6 +24,9 @@ void run_evidence_release(struct run_evidence *evidence)
 	free(evidence->wait);
 	free(evidence->hold);
 	free(evidence->known);
+	for (size_t i = 0; i < evidence->loop_count; i++)
+		free(evidence->loop[i].begin);
+	free(evidence->loop);
 	map_release(&evidence->waits);
 	map_release(&evidence->knows);
 }
@@ -82,6 +86,25 @@ int run_add_known(struct run_evidence *evidence, const struct run_known *known)
 	evidence->known = more;
 	more[evidence->known_count++] = *known;
 	return map_set(&evidence->knows, known->call, 1);
+}
+
+int run_add_loop(struct run_evidence *evidence, const struct run_loop *loop)
+{
+	struct run_loop *more = array_room(evidence->loop, evidence->loop_count, sizeof(*more));
+	size_t size = (loop->turns + 1) * sizeof(*loop->begin);
+	int64_t *begin = malloc(size);
+
+	if (more)
+		evidence->loop = more;
+	if (!more || !begin) {
+		free(begin);
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	memcpy(begin, loop->begin, size);
+	more[evidence->loop_count] = *loop;
+	more[evidence->loop_count++].begin = begin;
+	return 0;
 }
 
 static int64_t id_or_null(uint32_t id)

@@ -62,10 +62,20 @@ struct run_known {
 	uint32_t call, since;
 };
 
+/* The loop of a process (table loop), with the beginning of each turn. */
+struct run_loop {
+	uint32_t process, thread; /* the thread that makes the turns */
+	size_t turns;
+	int64_t *begin; /* ns, of each turn; [turns]: of the one after the last */
+	int64_t end;    /* ns, of what the last turn submitted; no earlier */
+};
+
 struct run_evidence {
 	struct run_wait *wait; /* [0] is empty */
 	struct run_hold *hold;
 	struct run_known *known;
+	struct run_loop *loop; /* one of a process at most */
+	size_t loop_count;
 	size_t wait_count, hold_count, known_count; /* wait_count: one more than the last number */
 	struct map waits;                           /* call -> number of its first wait */
 	struct map knows;                           /* calls of known */
@@ -77,6 +87,8 @@ void run_evidence_release(struct run_evidence *evidence);
 int run_add_wait(struct run_evidence *evidence, const struct run_wait *wait);
 int run_add_hold(struct run_evidence *evidence, const struct run_hold *hold);
 int run_add_known(struct run_evidence *evidence, const struct run_known *known);
+/* Copies the beginnings of its turns. */
+int run_add_loop(struct run_evidence *evidence, const struct run_loop *loop);
 
 /* Fills the tables. */
 int run_evidence_write(const struct run_evidence *evidence, struct db *db);

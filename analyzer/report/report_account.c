@@ -13,6 +13,7 @@
 #include "print.h"
 #include "report_facts.h"
 #include "report_parts.h"
+#include "rules.h"
 
 /* So many devices are spoken of, and so many causes and stretches of each. */
 enum { MOST_DEVICES = 4, MOST_CAUSES = 4, MOST_STRETCHES = 2 };
@@ -97,6 +98,19 @@ static int64_t number_of_process(struct db *db, const char *sql, int64_t process
 	int64_t number = 0;
 
 	if (q && !db_bind(q, "i", process) && db_step(q) > 0)
+		number = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	return number;
+}
+
+/* Findings that save time, of other rules. */
+static int64_t number_of_others(struct db *db, enum rule but)
+{
+	sqlite3_stmt *q = db_prepare(db,
+		"SELECT count(*) FROM finding WHERE shown AND saving > 0 AND rule <> ?");
+	int64_t number = 0;
+
+	if (q && !db_bind(q, "s", rules[but].id) && db_step(q) > 0)
 		number = sqlite3_column_int64(q, 0);
 	sqlite3_finalize(q);
 	return number;
@@ -196,8 +210,7 @@ static void print_advice(struct db *db, const struct idling *of, FILE *out)
 {
 	char needs[DURATION_SIZE], work[DURATION_SIZE];
 	int scripts = db_int(db, "SELECT EXISTS (SELECT 1 FROM code)", 0) > 0;
-	int others = db_int(db, "SELECT EXISTS (SELECT 1 FROM finding WHERE shown AND saving > 0)",
-			     0) > 0;
+	int others = number_of_others(db, RULE_launch_bound) > 0;
 
 	print(out,
 		"             the host needs %s to submit %s of work%s: fewer "

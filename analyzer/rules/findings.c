@@ -204,6 +204,11 @@ int rule_is_fence(enum rule rule)
 	return !strcmp(rules[rule].group, "fences");
 }
 
+int rule_is_pace(enum rule rule)
+{
+	return !strcmp(rules[rule].group, "pace");
+}
+
 /* Of two instances at a place the surer one stands for it, one that is explained before others. */
 static int is_worse(const struct instance *one, const struct instance *other)
 {
@@ -416,6 +421,7 @@ int findings_store(struct findings *findings)
 
 	if (!rc && savings)
 		rc = findings_unmask(findings, savings) ||
+			findings_replay_pace(findings, savings) ||
 			findings_replay_together(findings, savings);
 	savings_close(savings);
 	if (rc)

@@ -51,8 +51,9 @@ struct instance {
 	enum confidence confidence; /* 0: that of its rule */
 	int64_t least; /* instances at two lines, fewer of which are only possible; 0: any number */
 	int64_t count; /* so often; 0: once */
-	int64_t hazard, launch, via; /* row of table hazard, its launch and via; 0: none */
-	const char *kind, *why;      /* of table hazard, which outlive findings; NULL: none */
+	int64_t hazard, launch, via;  /* row of table hazard, its launch and via; 0: none */
+	int64_t a_turn, host, device; /* such calls a turn, ns that one takes, and its work; or 0 */
+	const char *kind, *why;       /* of table hazard, which outlive findings; NULL: none */
 	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
 	int masked;          /* findings set it: only mending others as well saves something */
 };
@@ -77,6 +78,9 @@ int findings_store(struct findings *findings);
 
 /* 1: it is about order, and not about time. */
 int rule_is_fence(enum rule rule);
+
+/* 1: it is about how fast the host is by itself, and not about a wait. */
+int rule_is_pace(enum rule rule);
 
 /* "high", "medium" or "low", by a share of the run. */
 const char *finding_severity(double share);

@@ -231,6 +231,17 @@ static int is_wanted(const struct finding *finding)
 	return finding_is_worth_it(finding) && !rule_is_fence(finding->rule);
 }
 
+static int replay_wanted(struct findings *findings, struct savings *savings,
+	struct finding *finding)
+{
+	if (!is_wanted(finding) || rule_is_pace(finding->rule))
+		return 0;
+	return join_lines(findings, savings, finding) || join_takers(savings, finding) ||
+			replay_finding(findings, savings, finding)
+		? -1
+		: 0;
+}
+
 /* Of the findings that bounds let through. */
 int findings_replay(struct findings *findings, struct savings **savings)
 {
@@ -241,20 +252,67 @@ int findings_replay(struct findings *findings, struct savings **savings)
 		wanted |= is_wanted(findings->finding[i]);
 	*savings = wanted ? savings_open(findings->db) : NULL;
 	rc = wanted && (!*savings || savings_store(*savings)) ? -1 : 0;
-	for (size_t i = 0; i < findings->count && !rc; i++) {
-		struct finding *finding = findings->finding[i];
-
-		if (is_wanted(finding))
-			rc = join_lines(findings, *savings, finding) ||
-					join_takers(*savings, finding) ||
-					replay_finding(findings, *savings, finding)
-				? -1
-				: 0;
-	}
+	for (size_t i = 0; i < findings->count && !rc; i++)
+		rc = replay_wanted(findings, *savings, findings->finding[i]);
 	for (size_t i = 0; i < findings->count && !rc; i++)
 		if (findings->finding[i]->replayed && finding_is_worth_it(findings->finding[i]))
 			rc = replay_lines(*savings, findings->finding[i]);
 	return rc;
+}
+
+/* --- the host's pace --- */
+
+static void change_shown(const struct findings *findings, struct savings *savings, int64_t process)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (findings->finding[i]->process == process && findings->finding[i]->replayed &&
+			finding_is_shown(findings->finding[i]))
+			finding_change(savings, findings->finding[i]);
+}
+
+static void make_possible(struct finding *finding)
+{
+	for (size_t i = 0; i < finding->count; i++)
+		finding->place[i]->worst.confidence = CONFIDENCE_POSSIBLE;
+}
+
+static int64_t above(int64_t value, int64_t floor)
+{
+	return value > floor ? value - floor : 0;
+}
+
+/*
+ * What the host saves once all else that is shown is mended: calls that are not made then need not
+ * be made faster.  Advice, unless it is a good part of a turn.
+ */
+static int replay_pace(struct findings *findings, struct savings *savings, struct finding *finding)
+{
+	int64_t others = 0;
+
+	change_shown(findings, savings, finding->process);
+	if (savings_estimate_best(savings, finding->process, &others) < 0)
+		return -1;
+	change_shown(findings, savings, finding->process);
+	finding_change(savings, finding);
+	finding->replayed = savings_estimate(savings, finding->process, &finding->saving);
+	if (finding->replayed < 0)
+		return -1;
+	finding->saving = (struct saving){ above(finding->saving.best, others),
+		above(finding->saving.low, others), above(finding->saving.high, others) };
+	if (finding_weigh(findings, finding))
+		return -1;
+	if (!finding->replayed || finding->part.share < LAUNCH_BOUND_PERCENT / 100.0)
+		make_possible(finding);
+	return finding->replayed ? replay_lines(savings, finding) : 0;
+}
+
+int findings_replay_pace(struct findings *findings, struct savings *savings)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (rule_is_pace(findings->finding[i]->rule) && is_wanted(findings->finding[i]) &&
+			replay_pace(findings, savings, findings->finding[i]))
+			return -1;
+	return 0;
 }
 
 /* --- all findings of a process --- */

@@ -15,7 +15,7 @@ struct pass;
 
 struct rule_info {
 	const char *id;         /* as printed and stored in finding.rule */
-	const char *group;      /* serialization, blocking or fences */
+	const char *group;      /* serialization, blocking, pace or fences */
 	const char *confidence; /* certain, likely or possible */
 	const char *title;
 	const char *advice;

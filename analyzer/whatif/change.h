@@ -19,6 +19,9 @@ enum change {
 	/* Work that its thread gives to other streams, until it waits next, is submitted before
 	 * what keeps the call's stream busy. */
 	CHANGE_AHEAD = 1 << 3,
+	/* It is a node of the graph that is launched with the call before it: its operation stays,
+	 * and the host has nothing to do for it. */
+	CHANGE_NODE = 1 << 4,
 };
 
 #endif

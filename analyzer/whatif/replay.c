@@ -256,15 +256,27 @@ static int64_t let_go(const struct replay *replay, const struct replay_step *ste
 	return replay_held_until(replay, step, entry);
 }
 
-static int64_t return_of(const struct replay_step *step, const struct replay_change *change,
-	int64_t entry, int64_t target)
+/* What the call takes by itself: without what recording it took, unless the run is as recorded. */
+static int64_t own_of(const struct replay_step *step, enum replay_contention contention)
 {
-	int64_t own = step->own;
+	return contention == REPLAY_RECORDED ? step->own : step->own - step->recorded;
+}
 
+static int64_t return_of(const struct replay *replay, uint32_t number, int64_t entry,
+	int64_t target, enum replay_contention contention)
+{
+	const struct replay_step *step = &replay->step[number];
+	const struct replay_change *change = change_of(replay, number);
+	int64_t own = own_of(step, contention);
+
+	/* Who launches an executable for the first time brings it to the device. */
+	if (step->exec != REPLAY_NONE && step->maker != REPLAY_NONE &&
+		replay->change[step->maker].bits & CHANGE_CALL && own > SUBMIT_NS)
+		own = SUBMIT_NS;
 	/* Copies that do not wait are from and to pinned memory. */
 	if (change->bits & CHANGE_WAIT && step->act & STEP_STAGED)
 		own = (own > SUBMIT_NS ? SUBMIT_NS : own) + step->pinning;
-	if (change->once)
+	if (change->once || change->bits & CHANGE_NODE)
 		own = 0;
 	return target == REPLAY_LONG_AGO ? entry + own : later(entry + own, target + step->lag);
 }
@@ -325,18 +337,33 @@ static int64_t submission(struct replay *replay, uint32_t number, int64_t entry)
 	return step->stream != thread->ahead_of && thread->ahead < entry ? thread->ahead : entry;
 }
 
+/*
+ * The host's own time before a call.  That around a driver call goes with it; what the program does
+ * between two calls may be no more than to make the second, or work that remains.
+ */
+static int64_t gap_of(const struct replay *replay, const struct replay_step *step,
+	const struct replay_change *change, enum replay_contention contention)
+{
+	int64_t around = saved_around(replay, step);
+
+	if (!(change->bits & CHANGE_NODE))
+		return step->gap;
+	return contention == REPLAY_LEAST || around > step->gap ? 0 : step->gap - around;
+}
+
 static void run_step(struct replay *replay, uint32_t number, enum replay_contention contention)
 {
 	const struct replay_step *step = &replay->step[number];
 	const struct replay_change *change = change_of(replay, number);
 	struct replay_thread *thread = &replay->thread[step->thread];
 	int64_t *now = &thread->now, entry, target, made, end = REPLAY_LONG_AGO;
+	int64_t own = own_of(step, contention);
 
 	if (thread->join != REPLAY_NONE)
 		finish_join(replay, thread);
 	if (*now == REPLAY_LONG_AGO)
 		*now = replay->first;
-	*now += step->gap;
+	*now += gap_of(replay, step, change, contention);
 	made = entry = *now;
 	if (change->bits & CHANGE_CALL) {
 		*now -= saved_around(replay, step);
@@ -346,9 +373,9 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	}
 	target = target_of(replay, number, contention);
 	if (!(change->bits & CHANGE_WAIT))
-		entry = later(entry, let_go(replay, step, entry) + step->after_holder - step->own);
+		entry = later(entry, let_go(replay, step, entry) + step->after_holder - own);
 	if (step->act & STEP_WAITS_FIRST)
-		entry = return_of(step, change, entry, target) - step->own;
+		entry = return_of(replay, number, entry, target, contention) - own;
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))
 		end = run_device(replay, number, submission(replay, number, entry), contention);
 	if (step->act & STEP_WAITS_OWN && !(change->bits & CHANGE_WAIT))
@@ -357,8 +384,8 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 		replay->thread[step->other_thread].now = entry;
 	if (step->act & STEP_JOINS_THREAD)
 		thread->join = number;
-	*now = return_of(step, change, entry, target);
-	replay->times[number].held = *now - made - step->own;
+	*now = return_of(replay, number, entry, target, contention);
+	replay->times[number].held = *now - made - own;
 	replay_note_holder(replay, step, entry, *now);
 	replay->end[number] = step->act & STEP_SUBMITS ? end : *now;
 }

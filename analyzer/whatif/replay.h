@@ -25,10 +25,12 @@
 
 /* How operations that come to run at the same time get on. */
 enum replay_contention {
-	REPLAY_LIKELY, /* kernels that fill the device run one after the other */
-	REPLAY_LEAST,  /* kernels never get in each other's way */
-	REPLAY_MOST,   /* kernels that take half of the device or more run one after the other,
+	REPLAY_LIKELY,   /* kernels that fill the device run one after the other */
+	REPLAY_LEAST,    /* kernels never get in each other's way */
+	REPLAY_MOST,     /* kernels that take half of the device or more run one after the other,
 			   and whoever uses the same allocation waits for the other */
+	REPLAY_RECORDED, /* as likely, and calls take what recording them took besides: to compare
+			    with the run as it was measured */
 	REPLAY_CONTENTIONS
 };
 
@@ -55,7 +57,7 @@ int64_t replay_measured(const struct replay *replay);
  * Changes a call (bits of enum change; still_needs: a call, 0: none) until replay_restore().  What
  * changes a wait or an order holds for every call of the same kind from the same place: mending a
  * line mends all that it does.  With still_needs the others wait for the stream of that, and calls
- * that are not made at all are no more than what is said.
+ * that are not made at all, or are nodes of a graph, are no more than what is said.
  */
 void replay_change(struct replay *replay, int64_t call, unsigned change, int64_t still_needs);
 void replay_restore(struct replay *replay);

@@ -54,7 +54,7 @@ void replay_change(struct replay *replay, int64_t call, unsigned bits, int64_t s
 	if (needed != REPLAY_NONE)
 		change.only_stream = replay->step[needed].stream;
 	/* Once for a place, by the first of its calls; each has its own stream. */
-	if (!(bits & CHANGE_CALL) && replay->step[number].site &&
+	if (!(bits & (CHANGE_CALL | CHANGE_NODE)) && replay->step[number].site &&
 		(replay->change[number].bits & bits) != bits)
 		change_place(replay, number, change);
 	replay->change[number].bits |= (uint8_t)bits;

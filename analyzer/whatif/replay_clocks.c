@@ -136,8 +136,8 @@ void replay_note(struct replay *replay, const struct replay_step *step, int64_t 
 	struct replay_context *context = context_of(replay, step->context);
 	struct replay_context *other = context_of(replay, step->other_context);
 
-	if (step->act & STEP_AWAITS)
-		end = later(end, replay->event[step->event]);
+	if (step->act & STEP_AWAITS && later(end, replay->event[step->event]) != REPLAY_LONG_AGO)
+		end = later(end, replay->event[step->event]) + replay->event_wait;
 	if (step->act & STEP_RECORDS)
 		replay->event[step->event] = end;
 	if (step->stream != REPLAY_NONE) {

@@ -10,6 +10,11 @@
 #include "replay_parts.h"
 #include "walk.h"
 
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* Steps with operations, in order of a time. */
 struct timed {
 	int64_t at;
@@ -73,20 +78,28 @@ static int find_sharers(struct replay *replay)
 	return rc;
 }
 
-/* The operation of another stream that ended just before one started; REPLAY_NONE without one. */
-static uint32_t ended_before(const struct ends *ends, uint32_t of)
+/* How many have ended by a time. */
+static size_t ends_by(const struct ends *ends, int64_t time)
 {
-	const struct replay_step *steps = ends->replay->step, *step = &steps[of];
 	size_t low = 0, high = ends->count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (ends->list[middle].at <= step->start + HANDOVER_NS)
+		if (ends->list[middle].at <= time)
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	return low;
+}
+
+/* The operation of another stream that ended just before one started; REPLAY_NONE without one. */
+static uint32_t ended_before(const struct ends *ends, uint32_t of)
+{
+	const struct replay_step *steps = ends->replay->step, *step = &steps[of];
+	size_t low = ends_by(ends, step->start + HANDOVER_NS);
+
 	while (low--) {
 		const struct replay_step *other = &steps[ends->list[low].step];
 
@@ -97,6 +110,27 @@ static uint32_t ended_before(const struct ends *ends, uint32_t of)
 			return (uint32_t)ends->list[low].step;
 	}
 	return REPLAY_NONE;
+}
+
+/*
+ * When it returned from what other threads submitted after it was entered: one of several calls
+ * that wait for the device at the same time waits for that as well.  Its own end without such.
+ */
+static int64_t let_go_by_others(const struct ends *ends, uint32_t of)
+{
+	const struct replay_step *steps = ends->replay->step, *step = &steps[of];
+	size_t at = ends_by(ends, step->exit);
+
+	while (at--) {
+		const struct replay_step *other = &steps[ends->step[at]];
+
+		if (other->end < step->exit - LATENCY_MAX_NS || other->end < step->enter)
+			break;
+		if (ends->step[at] > of && other->thread != step->thread &&
+			other->device == step->device && other->enter > step->enter)
+			return other->end;
+	}
+	return step->enter;
 }
 
 static int32_t clamp(int64_t value, int64_t low, int64_t high)
@@ -136,29 +170,31 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
  * The thread waited until target.  What a call that needs the device idle did after that it does
  * all the same; how long it waited was measured by what others of its kind take.
  */
-static void learn_held(struct replay_step *step, int64_t target)
+static void learn_held(const struct ends *ends, struct replay_step *step, uint32_t number,
+	int64_t target)
 {
-	int64_t length = step->exit - step->enter;
+	int64_t length = step->exit - step->enter, waited = step->waited, after, others;
 
-	step->lag = step->exit - target;
+	step->lag = after = step->exit - target;
+	if (step->act & STEP_MEASURED && step->act & STEP_HOLDS_OTHERS) {
+		others = let_go_by_others(ends, number);
+		waited = later(waited, others - step->enter);
+		after = step->exit - later(target, others);
+	}
 	if (step->act & STEP_MEASURED)
-		step->own = length > step->waited ? length - step->waited : 0;
-	if (step->act & STEP_MEASURED && step->act & STEP_ONCE && step->lag > WAKE_UP_NS &&
-		step->own < step->lag)
-		step->own = step->lag;
+		step->own = length > waited ? length - waited : 0;
+	if (step->act & STEP_MEASURED && step->act & STEP_ONCE && after > WAKE_UP_NS &&
+		step->own < after)
+		step->own = after;
 	if (step->act & STEP_MEASURED)
 		return;
 	if (step->act & (STEP_EXPLICIT | STEP_WAITS_OWN))
 		step->own = length < ASK_NS ? length : ASK_NS;
 }
 
-static int64_t later(int64_t a, int64_t b)
+static void learn_wait(const struct replay *replay, const struct ends *ends, uint32_t number)
 {
-	return a > b ? a : b;
-}
-
-static void learn_wait(const struct replay *replay, struct replay_step *step)
-{
+	struct replay_step *step = &replay->step[number];
 	int64_t target = replay_scope(replay, step);
 	int own = step->act & STEP_WAITS_OWN && step->act & STEP_HAS_OP;
 
@@ -176,7 +212,7 @@ static void learn_wait(const struct replay *replay, struct replay_step *step)
 		return;
 	}
 	if (target > step->enter && target <= step->exit + CLOCK_ERROR_MAX_NS)
-		learn_held(step, target);
+		learn_held(ends, step, number, target);
 	else if (step->act & STEP_EXPLICIT)
 		step->lag = step->own < ASK_NS ? step->own : ASK_NS;
 	else
@@ -192,6 +228,9 @@ static void learn_holder(const struct replay *replay, struct replay_step *step)
 		until = replay->step[step->held_by].exit;
 		late = INT32_MAX;
 	}
+	/* It went through: of several that wait not all hold others. */
+	if (until != REPLAY_LONG_AGO && until > step->exit + CLOCK_ERROR_MAX_NS)
+		step->act &= ~(unsigned)STEP_CAN_BE_HELD;
 	if (until == REPLAY_LONG_AGO || until > step->exit + CLOCK_ERROR_MAX_NS)
 		return;
 	step->after_holder = clamp(step->exit - until, 0, late);
@@ -213,6 +252,18 @@ static void learn_join(const struct replay *replay, struct replay_thread *thread
 	step->own = ASK_NS < step->own ? ASK_NS : step->own;
 }
 
+/* CUPTI's records of operations, and of what graphs consist of, take the calls time. */
+static void learn_recorded(const struct replay *replay, struct replay_step *step)
+{
+	if (!replay->recording)
+		return;
+	if (replay_is_about_graphs(step))
+		step->recorded = step->own * RECORDING_GRAPH_PERCENT / 100;
+	else if (step->act & STEP_SUBMITS && step->act & STEP_HAS_OP)
+		step->recorded =
+			step->own < 2 * RECORDING_WORK_NS ? step->own / 2 : RECORDING_WORK_NS;
+}
+
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)
 {
 	struct replay_step *step = &replay->step[number];
@@ -229,8 +280,9 @@ static void learn_step(struct replay *replay, const struct ends *ends, uint32_t 
 	step->gap = step->enter > *now ? step->enter - *now : 0;
 	step->own = step->exit - step->enter;
 	if (step->act & STEP_WAITS)
-		learn_wait(replay, step);
+		learn_wait(replay, ends, number);
 	learn_holder(replay, step);
+	learn_recorded(replay, step);
 	if (step->act & STEP_HAS_OP)
 		learn_operation(replay, ends, number);
 	if (step->act & (STEP_SUBMITS | STEP_RECORDS | STEP_AWAITS))

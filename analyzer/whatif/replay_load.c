@@ -29,9 +29,11 @@ struct loader {
 	 * events.
 	 */
 	struct map via;
-	struct map holders; /* calls that held those of other threads */
-	struct map makers;  /* calls that made what others freed, waiting for the device */
-	struct map firsts;  /* is_first() */
+	struct map holders;  /* calls that held those of other threads */
+	struct map makers;   /* calls that made what others freed, waiting for the device */
+	struct map firsts;   /* is_first() */
+	struct map execs;    /* executable graph -> the call that made it */
+	struct map captures; /* thread -> 1 + when a capture began that nothing else came between */
 };
 
 /* Numbers from 0 on, in order of appearance; REPLAY_NONE for row 0 or when out of memory. */
@@ -196,6 +198,20 @@ static void read_polls(const struct loader *loader, const struct walk_call *call
 	step->enter = since;
 	step->scope = (uint8_t)scope_asked(call);
 	step->act |= STEP_WAITS | STEP_EXPLICIT;
+}
+
+/*
+ * A capture, with the calls that are captured, is one step: its end.  If other work of the thread
+ * comes between, only the call that ends it is.
+ */
+static int read_capture(struct loader *loader, const struct walk_call *call,
+	struct replay_step *step)
+{
+	uint64_t began = map_get(&loader->captures, (uint64_t)call->thread, 0);
+
+	if (call->kind == KIND_CAPTURE_END && began)
+		step->enter = (int64_t)began - 1;
+	return map_set(&loader->captures, (uint64_t)call->thread, 0);
 }
 
 /* By the first of its operations. */
@@ -434,7 +450,11 @@ static int read_step(void *arg, const struct walk_call *call)
 	/* A pageable source is staged: mostly that copy does not wait. */
 	if (call_is_async_copy(call->kind) && !(step.act & (STEP_WAITS_OWN | STEP_MEASURED)))
 		step.act &= ~(unsigned)STEP_WAITS;
-	if (!step.act && !map_get(&loader->via, (uint64_t)call->id, 0) &&
+	if (call->kind == KIND_CAPTURE_BEGIN)
+		return map_set(&loader->captures, (uint64_t)call->thread,
+			(uint64_t)call->enter + 1);
+	if (!step.act && !replay_is_about_graphs(&step) &&
+		!map_get(&loader->via, (uint64_t)call->id, 0) &&
 		!map_get(&loader->makers, (uint64_t)call->id, 0))
 		return 0;
 	note_times(replay, &step);
@@ -442,6 +462,11 @@ static int read_step(void *arg, const struct walk_call *call)
 		return 0;
 	name_objects(replay, call, &step);
 	read_around(loader, &step);
+	if (step.exec != REPLAY_NONE)
+		step.maker = replay_step_of(replay,
+			(int64_t)map_get(&loader->execs, (uint64_t)call->exec, 0));
+	if (read_capture(loader, call, &step))
+		return -1;
 	if (read_maker(loader, replay, &step) || read_pinning(loader, replay, &step))
 		return -1;
 	read_hold(loader, replay, &step);
@@ -517,6 +542,22 @@ static int read_claims(struct loader *loader)
 	return 0;
 }
 
+static int read_execs(struct loader *loader, struct db *db)
+{
+	sqlite3_stmt *q =
+		db_prepare(db, "SELECT id, created FROM graph_exec WHERE created NOT NULL");
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0)
+		if (map_set(&loader->execs, (uint64_t)sqlite3_column_int64(q, 0),
+			    (uint64_t)sqlite3_column_int64(q, 1))) {
+			step = -1;
+			break;
+		}
+	sqlite3_finalize(q);
+	return step;
+}
+
 static int open_loader(struct loader *loader, struct db *db)
 {
 	loader->run = db->run;
@@ -524,7 +565,7 @@ static int open_loader(struct loader *loader, struct db *db)
 	loader->operands = (struct run_cursor){ .rows = &db->run->operands };
 	loader->freed = (struct run_cursor){ .rows = &db->run->freed };
 	return polls_find(&loader->polls, db->run, db) || read_evidence(loader) ||
-			read_claims(loader)
+			read_claims(loader) || read_execs(loader, db)
 		? -1
 		: 0;
 }
@@ -538,6 +579,8 @@ static void close_loader(struct loader *loader)
 	map_release(&loader->holders);
 	map_release(&loader->makers);
 	map_release(&loader->firsts);
+	map_release(&loader->execs);
+	map_release(&loader->captures);
 }
 
 static int read_machines(struct replays *replays, struct db *db)
@@ -554,6 +597,7 @@ static int read_machines(struct replays *replays, struct db *db)
 		if (!replay)
 			continue;
 		replay->recording = sqlite3_column_int(q, 1) ? 0 : RECORDING_NS;
+		replay->event_wait = sqlite3_column_int(q, 1) ? 0 : EVENT_WAIT_NS;
 		replay->pinned = pinned_rate_of(&pinned, process);
 	}
 	pinned_release(&pinned);

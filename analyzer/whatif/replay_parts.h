@@ -52,6 +52,7 @@ struct replay_step {
 	int64_t start, end;   /* of its operations, as measured */
 	int64_t gap;          /* host time since the thread's last step */
 	int64_t own;          /* what the call takes that is not held */
+	int64_t recorded;     /* of that: what it would not take unrecorded */
 	int64_t waited;       /* table wait: beyond that */
 	int64_t lag;          /* from the end of what it waited for to its return */
 	int32_t launch;       /* from its entry to the start of the operation */
@@ -66,7 +67,7 @@ struct replay_step {
 	uint32_t site;       /* row of the outermost call's site, 0: unknown */
 	uint32_t held_for;   /* step whose end the host waited for, by table wait */
 	uint32_t held_by;    /* another thread's step that it was held by, by table wait */
-	uint32_t maker;      /* step that allocated or pinned what it frees */
+	uint32_t maker;      /* step that made what it frees, or the graph that it launches */
 	uint32_t behind;     /* step whose end the operation waited for on the device */
 	uint32_t behind_via; /* step that made it */
 	uint32_t follows;    /* host function: its thread's operation before it */
@@ -126,7 +127,8 @@ struct replay {
 	const char *refusal;
 	int64_t first, last, measured; /* the steps' times */
 	struct pinned_rate pinned;
-	int64_t recording; /* ns that a recorded call would not take otherwise */
+	int64_t recording;  /* ns that a recorded call would not take otherwise; 0: simulated */
+	int64_t event_wait; /* ns that a stream takes for a wait for an event */
 	struct replay_step *step;
 	size_t step_count;
 	uint32_t *by_call; /* by place in the run: the step; NULL: the same */
@@ -172,6 +174,20 @@ struct replays {
 static inline int replay_is_result(const struct replay_step *step)
 {
 	return step->act & STEP_BECOMES_ASYNC && step->engine == ENGINE_D2H;
+}
+
+/* It makes, changes or launches a graph. */
+static inline int replay_is_about_graphs(const struct replay_step *step)
+{
+	switch (kind_family(step->kind)) {
+	case FAMILY_graph:
+	case FAMILY_exec:
+	case FAMILY_capture:
+	case FAMILY_graph_launch:
+		return 1;
+	default:
+		return 0;
+	}
 }
 
 /* Calls of one kind at one site change together. */

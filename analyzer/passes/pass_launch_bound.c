@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch-bound: a loop's thread submits the same work in each turn, call by call, and that takes the
+ * host longer than the device needs for it.  "CPU launch costs are reduced compared to streams,
+ * because much of the setup is done in advance" (CUDA programming guide, "CUDA Graphs"): launched
+ * as a graph the calls of a row, with nothing between them that cannot be captured, cost the host
+ * what the first of them does.
+ *
+ * A row can become a graph as it is if the same calls come again and again: at the same lines, in
+ * the same order and streams, with the same kernels, sizes and arguments.  Where they differ a
+ * graph would have to be updated in each turn: possible at most.  Whether the run is bound by
+ * these calls its replay says, which findings.c asks for (rule_is_pace()).
+ */
+#include <stdlib.h>
+
+#include "array.h"
+#include "constants.h"
+#include "map.h"
+#include "pass.h"
+#include "print.h"
+
+/* One call of a row: of its work, or an event's record or wait between. */
+struct member {
+	uint32_t call, outer;
+	uint32_t row;  /* number, from 1 on */
+	int submits;   /* work */
+	int64_t takes; /* ns, of the outermost call */
+};
+
+struct search {
+	const struct run *run;
+	const struct run_loop *loop;
+	struct member *member;
+	size_t count;
+	uint64_t *hash; /* by row */
+	size_t rows;
+	struct map times;          /* hash -> rows */
+	int64_t host, device;      /* ns of all calls that submit, and of their work */
+	int64_t submits, saveable; /* calls, ns without the first of each row */
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	const uint64_t both[] = { hash, value };
+
+	return map_hash((const char *)both, sizeof(both));
+}
+
+static int is_pageable(const struct run_payload *payload)
+{
+	return payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE;
+}
+
+/* A call that can become a node or an edge of a graph, and that returned without waiting. */
+static int can_be_captured(const struct run *run, uint32_t id, const struct run_call *call)
+{
+	int puts_in_order = kind_has(call->kind, K_MARKER) &&
+		(kind_has(call->kind, K_QUICK) || kind_family(call->kind) == FAMILY_event_wait);
+	int submits = kind_has(call->kind, K_WORK) && kind_has(call->kind, K_QUICK) &&
+		!is_pageable(run_payload(run, call));
+
+	return (puts_in_order || submits) && call->stream && call->duration < DURATION_LONG &&
+		!run_payload(run, call)->result && !run_wait_of(&run->evidence, id) &&
+		!run_object(run, id, OBJECT_CAPTURED);
+}
+
+/* What a graph's node would have to be for the call.  An event is none of it. */
+static uint64_t hash_of(const struct run *run, const struct member *member)
+{
+	const struct run_call *call = run_call(run, member->call);
+	const struct run_ended *launch = run_find(&run->launches, member->call);
+	const struct run_operand *operand = run_find(&run->operands, member->call);
+	const struct run_operand *end = run_rows_end(&run->operands);
+	uint64_t hash = mix(run_link(run, member->outer)->site, call->type);
+
+	hash = mix(hash, call->stream);
+	if (!member->submits)
+		return hash;
+	hash = mix(mix(hash, call->payload), launch ? launch->what : 0);
+	for (; operand && operand < end && operand->call == member->call; operand++)
+		hash = mix(mix(hash, operand->allocation), (uint64_t)operand->address);
+	return hash;
+}
+
+static int64_t device_time(const struct run *run, const struct run_call *call)
+{
+	const struct run_work *work = run_work(run, call->last_work);
+
+	return work && work->duration < DURATION_LONG ? work->duration : 0;
+}
+
+static int begin_row(struct search *search)
+{
+	uint64_t *more = array_room(search->hash, search->rows, sizeof(*more));
+
+	if (!more)
+		return -1;
+	search->hash = more;
+	more[search->rows++] = 0;
+	return 0;
+}
+
+static int add_member(struct search *search, uint32_t id, uint32_t outer, int is_first)
+{
+	const struct run *run = search->run;
+	const struct run_call *call = run_call(run, id);
+	struct member *more = array_room(search->member, search->count, sizeof(*more));
+	struct member *member;
+
+	if (!more || (is_first && begin_row(search)))
+		return -1;
+	search->member = more;
+	member = &more[search->count++];
+	*member = (struct member){ .call = id,
+		.outer = outer,
+		.row = (uint32_t)search->rows,
+		.submits = kind_has(call->kind, K_WORK),
+		.takes = run_call(run, outer)->duration };
+	search->hash[search->rows - 1] = mix(search->hash[search->rows - 1], hash_of(run, member));
+	search->saveable += is_first ? 0 : member->takes;
+	if (!member->submits)
+		return 0;
+	search->submits++;
+	search->host += member->takes;
+	search->device += device_time(run, call);
+	return 0;
+}
+
+/* Rows of the thread within each turn: whatever else it calls ends one. */
+static int find_rows(struct search *search)
+{
+	const struct run *run = search->run;
+	const struct run_loop *loop = search->loop;
+	uint32_t outer = 0;
+	size_t turn = 0;
+	int open = 0;
+
+	for (uint32_t id = run->thread[loop->thread].first; id; id = run_link(run, id)->next) {
+		const struct run_call *call = run_call(run, id);
+
+		if (!call || call->enter < loop->begin[0])
+			continue;
+		if (call->enter >= loop->begin[loop->turns])
+			break;
+		if (!run_link(run, id)->parent)
+			outer = id;
+		for (; call->enter >= loop->begin[turn + 1]; turn++)
+			open = 0;
+		/* Of a runtime call the driver call within says what it is. */
+		if (kind_family(call->kind) == FAMILY_runtime)
+			continue;
+		if (!outer || !can_be_captured(run, id, call)) {
+			open = 0;
+			continue;
+		}
+		if (!open && !kind_has(call->kind, K_WORK))
+			continue;
+		if (add_member(search, id, outer, !open))
+			return -1;
+		open = 1;
+	}
+	return 0;
+}
+
+static int count_rows(struct search *search)
+{
+	for (size_t i = 0; i < search->rows; i++)
+		if (map_set(&search->times, search->hash[i],
+			    map_get(&search->times, search->hash[i], 0) + 1))
+			return -1;
+	return 0;
+}
+
+/* One graph serves for a good part of all turns. */
+static int comes_again(const struct search *search, uint32_t row)
+{
+	uint64_t times = map_get(&search->times, search->hash[row - 1], 0);
+
+	return times >= FINDING_MIN_COUNT && times * SAME_ROW_PART >= search->loop->turns;
+}
+
+/* Work that is not the first of its row; what puts it in order goes with it. */
+static int report(struct search *search, struct findings *findings, size_t *at)
+{
+	const struct member *member = &search->member[*at];
+	int64_t turns = (int64_t)search->loop->turns;
+	struct instance instance = { .rule = RULE_launch_bound,
+		.process = search->loop->process,
+		.change = CHANGE_NODE,
+		.a_turn = (2 * search->submits + turns) / (2 * turns),
+		.host = search->host / search->submits,
+		.device = search->device / search->submits,
+		.confidence = comes_again(search, member->row) ? CONFIDENCE_LIKELY
+							       : CONFIDENCE_POSSIBLE };
+	uint32_t row = member->row;
+	int also = 0;
+
+	for (; *at < search->count && also < FINDING_ALSO; ++*at) {
+		member = &search->member[*at];
+		if (member->row != row)
+			return 0;
+		instance.cost += member->takes;
+		if (member->submits) {
+			++*at;
+			instance.call = member->call;
+			instance.saving = instance.cost;
+			return findings_add(findings, &instance);
+		}
+		instance.also[also++] = member->call;
+	}
+	return 0;
+}
+
+/* The first of each row stays: the graph's launch. */
+static int report_all(struct search *search, struct findings *findings)
+{
+	uint32_t row = 0;
+
+	for (size_t i = 0; i < search->count;) {
+		if (search->member[i].row != row) {
+			row = search->member[i++].row;
+			continue;
+		}
+		if (report(search, findings, &i))
+			return -1;
+	}
+	return 0;
+}
+
+static int is_worth_it(const struct search *search)
+{
+	int64_t whole = search->loop->end - search->loop->begin[0];
+
+	return search->submits > (int64_t)search->loop->turns &&
+		100 * search->saveable >= LAUNCH_BOUND_PERCENT * whole;
+}
+
+static int look_at(const struct run *run, const struct run_loop *loop, struct findings *findings)
+{
+	struct search search = { .run = run, .loop = loop };
+	int rc = find_rows(&search) || count_rows(&search) ||
+			(is_worth_it(&search) && report_all(&search, findings))
+		? -1
+		: 0;
+
+	free(search.member);
+	free(search.hash);
+	map_release(&search.times);
+	return rc;
+}
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	const struct run_evidence *evidence = &input->run->evidence;
+
+	for (size_t i = 0; i < evidence->loop_count; i++)
+		if (!map_get(&input->run->gaps, evidence->loop[i].process, 0) &&
+			look_at(input->run, &evidence->loop[i], findings))
+			return -1;
+	return 0;
+}
+
+static int say(struct words *words, const struct instance *worst, FILE *out)
+{
+	if (words_operation(words, worst->call, out))
+		return -1;
+	print(out, " is one of %lld submissions a turn: each takes the host ",
+		(long long)worst->a_turn);
+	words_time(worst->host, out);
+	fputs(", and the device ", out);
+	words_time(worst->device, out);
+	return 0;
+}
+
+static int fix(struct words *words, const struct instance *worst, FILE *out)
+{
+	int script = words_has_script(words, worst->process);
+
+	if (script > 0)
+		fputs("torch.compile with mode=\"reduce-overhead\", or torch.cuda.graph: capture the "
+		      "turn once and replay it",
+			out);
+	return script < 0 ? -1 : 0;
+}
+
+const struct pass pass_launch_bound = { .run = run, .say = say, .fix = fix };
