@@ -128,8 +128,8 @@ static int read_rows(struct search *search, struct db *db, const char *sql,
 
 /* Those that somebody updated are not as they were made. */
 static const char execs_sql[] =
-	"SELECT e.id, e.process, e.graph, e.created, e.destroyed, g.created, g.destroyed FROM graph_exec e"
-	" JOIN graph g ON g.id = e.graph WHERE e.created NOT NULL AND NOT EXISTS"
+	"SELECT e.id, e.process, e.graph, e.created, e.destroyed, g.created, g.destroyed"
+	" FROM graph_exec e JOIN graph g ON g.id = e.graph WHERE e.created NOT NULL AND NOT EXISTS"
 	" (SELECT 1 FROM graph_update u WHERE u.exec = e.id) AND NOT EXISTS"
 	" (SELECT 1 FROM graph_change c WHERE c.exec = e.id) ORDER BY e.created";
 

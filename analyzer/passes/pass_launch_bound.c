@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch-bound: a loop's thread submits the same work in each turn, call by call, and that takes the
- * host longer than the device needs for it.  "CPU launch costs are reduced compared to streams,
+ * launch-bound: a loop's thread submits the same work in each turn, call by call, and that takes
+ * the host longer than the device needs for it.  "CPU launch costs are reduced compared to streams,
  * because much of the setup is done in advance" (CUDA programming guide, "CUDA Graphs"): launched
  * as a graph the calls of a row, with nothing between them that cannot be captured, cost the host
  * what the first of them does.
@@ -277,8 +277,8 @@ static int fix(struct words *words, const struct instance *worst, FILE *out)
 	int script = words_has_script(words, worst->process);
 
 	if (script > 0)
-		fputs("torch.compile with mode=\"reduce-overhead\", or torch.cuda.graph: capture the "
-		      "turn once and replay it",
+		fputs("torch.compile with mode=\"reduce-overhead\", or torch.cuda.graph: "
+		      "capture the turn once and replay it",
 			out);
 	return script < 0 ? -1 : 0;
 }

@@ -154,7 +154,8 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
 		entry = step->exit - step->own;
 	after = ready == REPLAY_LONG_AGO ? INT32_MAX : step->start - ready;
 	step->launch = clamp(step->start - entry, 0, LAUNCH_NS);
-	step->handover = clamp(after, INT32_MIN, HANDOVER_NS);
+	/* Who was submitted late does not show how soon it could have followed. */
+	step->handover = after > HANDOVER_NS ? HANDOVER_USUAL_NS : (int32_t)after;
 	/* What the call itself does before, the host copying or loading code, it does again. */
 	if (step->exit + BLOCKED_MIN_NS - step->start >= 0 || follows_host_work(replay, step))
 		late = INT32_MAX;

@@ -11,6 +11,17 @@ shift
 cufence=$build/bin/cufence
 needs "$cufence" "$build/sim/libcuda.so.1" "$build/tests/helpers/conforms"
 
+# Of the "# possible:" lines of an .expect file, "# possible: RULE FUNCTION:LINE", those that hold; of
+# a twin, which has none, any finding of a rule that the app's file names so.
+possible_of() { # DB EXPECT-FILE
+	local rules sql="SELECT DISTINCT '# possible: ' || f.rule || ' ' || a.function || ':' || a.line \
+		FROM finding f JOIN finding_place p ON p.finding = f.id JOIN site a ON a.id = p.site \
+		WHERE p.confidence = 'possible'"
+	rules=$(sed -n 's/^# possible: \([^ ]*\) .*/\1/p' "$apps/$base.expect" | sort -u)
+	[ -n "$rules" ] || return
+	"$cufence" query "$1" "$sql" | grep -E "^# possible: (${rules//$'\n'/|}) " | sort
+}
+
 check_app() { # NAME EXPECT-FILE|/dev/null
 	local program=$build/testapps/$1 db=$tmp/$1.db bare traced status
 	export CUFENCE_SIM_DEVICES
@@ -34,6 +45,7 @@ check_app() { # NAME EXPECT-FILE|/dev/null
 	[ "$status" -eq 0 ] || sed 's/^/#   /' "$tmp/$1.report" | head -n 20
 	same "$1: output" "$bare" "$traced"
 	findings "$1" "$2" "$("$cufence" query "$db" expect)"
+	same "$1: possible" "$(grep -s '^# possible:' "$2")" "$(possible_of "$db" "$2")"
 	"$cufence" check "$db" >/dev/null 2>"$tmp/$1.check"
 	status=$?
 	same "$1: exit status of check" "$(check_status "$2")" "$status"
@@ -47,9 +59,10 @@ check_app() { # NAME EXPECT-FILE|/dev/null
 
 # Every second app, so that two processors have something to do.
 check_half() { # 0|1 NAME...
-	local half=$1 number=0 name variant
+	local half=$1 number=0 name variant base
 	shift
 	for name in "$@"; do
+		base=$name
 		[ $((number++ % 2)) -eq "$half" ] || continue
 		[ -e "$apps/$name.expect" ]
 		ok "$name: has an .expect file" $?

@@ -34,11 +34,9 @@ for name in repeated_sync uploads_per_step scratch_per_step launches_behind_free
 	compare "$name"
 done
 
-# --- a loop that is bound by its submissions, and has waits that could go ---
-if [ -x "$build/testapps/repeated_stream_waits" ] && [ -e "$build/sim/libcuda.so.1" ]; then
-	got=$("$cufence" run --sim -o waits.db -- "$build/testapps/repeated_stream_waits" 2>&1 >/dev/null)
-	has "the host is late" 'the host needs .* to submit .* of work: fewer' "$got"
-fi
+# --- loops that are bound by their submissions, with something else to mend and without ---
+has "the host is late" 'the host needs .* to submit .* of work: fewer' "$("$cufence" report graph_per_step.db)"
+has "and nothing else" 'of work, no wait is to blame: fewer' "$("$cufence" report tiny_kernels.db)"
 
 # --- of a finding with two places one is known: the other one is judged by its part ---
 if [ -e repeated_sync.db ]; then
