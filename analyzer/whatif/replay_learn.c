@@ -122,11 +122,11 @@ static int64_t let_go_by_others(const struct ends *ends, uint32_t of)
 	size_t at = ends_by(ends, step->exit);
 
 	while (at--) {
-		const struct replay_step *other = &steps[ends->step[at]];
+		const struct replay_step *other = &steps[ends->list[at].step];
 
 		if (other->end < step->exit - LATENCY_MAX_NS || other->end < step->enter)
 			break;
-		if (ends->step[at] > of && other->thread != step->thread &&
+		if (ends->list[at].step > of && other->thread != step->thread &&
 			other->device == step->device && other->enter > step->enter)
 			return other->end;
 	}
