@@ -378,12 +378,16 @@ $O/tests/helpers/last_act: $(CUDA_O)/obj/tests/last_act.o
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 
 # Programs of other shapes, for tests/gpu/coverage on real hardware.
-GPU_PROGRAMS := driver_api driver_errors order_cases threads threads_ptds loader cublas libplugin.so libplugin_static.so
+GPU_PROGRAMS := driver_api driver_errors order_cases threads threads_ptds loader cublas \
+	libplugin.so libplugin_static.so libtruth.so
 .PHONY: gpu-programs
 gpu-programs: $(addprefix $O/gpu/,$(GPU_PROGRAMS))
 $O/gpu/%: tests/gpu/programs/%.c
 	@mkdir -p $(@D)
 	$Q$(CC) -O2 -g $(CUDA_CPP) $< -o $@ -L$(CUDA_LIB)/stubs $(if $(findstring driver,$@),-lcuda) -ldl
+$O/gpu/libtruth.so: tests/gpu/programs/truth.c
+	@mkdir -p $(@D)
+	$Q$(CC) -O2 -g $(WARN) $(CUDA_CPP) -fPIC -shared $< -o $@ -L$(CUDA_LIB)/stubs -lcuda -ldl
 $O/gpu/threads_ptds: tests/gpu/programs/threads.cu
 	@mkdir -p $(@D)
 	$Q$(NVCC) $(NVCCFLAGS) --default-stream per-thread --cudart shared $< -o $@ -lpthread
