@@ -29,6 +29,7 @@ static void release(struct lower *lower)
 	free(lower->reg);
 	free(lower->alias);
 	free(lower->only);
+	free(lower->kept);
 	free(lower->copied);
 }
 

@@ -111,6 +111,12 @@ struct lower {
 		int negated;
 	} * copied;
 	uint32_t copied_count, copied_room;
+	/* Of each write under a guard the name that it writes, and that of what it leaves otherwise. */
+	struct machine_kept {
+		uint32_t to, from;
+		struct machine_when when;
+	} * kept;
+	uint32_t kept_count, kept_room;
 	uint32_t current[MACHINE_REGISTERS];
 
 	/* The instruction that is being lowered. */

@@ -266,14 +266,17 @@ static void find_aliases(struct lower *lower)
 /* NAME_ALWAYS: it is written or read under several, or none. */
 #define NAME_ALWAYS UINT32_MAX
 
-static void meet(struct lower *lower, uint32_t name, const struct machine_when *when)
+static int meet(struct lower *lower, uint32_t name, const struct machine_when *when)
 {
 	struct machine_when *only = &lower->only[lower_find(lower, name)];
 
+	if (only->name == NAME_ALWAYS || lower_is_when(only, when))
+		return 0;
 	if (!only->name && when->name && !when->is_local)
 		*only = *when;
-	else if (!lower_is_when(only, when))
+	else
 		only->name = NAME_ALWAYS;
+	return 1;
 }
 
 static void meet_read(void *arg, unsigned reg)
@@ -288,6 +291,35 @@ static void meet_written(void *arg, unsigned reg)
 	struct lower *lower = arg;
 
 	meet(lower, lower->own[reg], &lower->when);
+	if (!lower->when.name)
+		return;
+	if (PTX_ROOM(lower->kept, lower->kept_room, lower->kept_count))
+		lower_refuse(lower, "out of memory");
+	else
+		lower->kept[lower->kept_count++] =
+			(struct machine_kept){ lower->own[reg], lower->current[reg], lower->when };
+}
+
+/*
+ * Where the guard does not hold, a write leaves what was there before: that is read there, unless
+ * nobody reads what is left.
+ */
+static void meet_kept(struct lower *lower)
+{
+	int changed = 1;
+
+	while (changed) {
+		changed = 0;
+		for (uint32_t i = lower->kept_count; i-- > 0;) {
+			struct machine_when when = lower->kept[i].when;
+			uint32_t to = lower_find(lower, lower->kept[i].to);
+
+			if (lower_is_when(&lower->only[to], &when))
+				continue;
+			when.negated ^= 1;
+			changed |= meet(lower, lower->kept[i].from, &when);
+		}
+	}
 }
 
 static void meet_instruction(struct lower *lower, uint32_t context)
@@ -295,7 +327,6 @@ static void meet_instruction(struct lower *lower, uint32_t context)
 	struct sass_instruction plain = lower->in;
 
 	lower->when = lower_guard(lower);
-	/* What was there before is not read where nobody reads it later. */
 	plain.guard = SASS_NONE;
 	lower_visit_read(&plain, meet_read, lower);
 	lower_visit_written(&plain, meet_written, lower);
@@ -330,5 +361,6 @@ int lower_find_conditions(struct lower *lower)
 			lower_end_names(lower, block->context);
 		}
 	}
-	return 0;
+	meet_kept(lower);
+	return lower->failed ? -1 : 0;
 }

@@ -22,6 +22,37 @@ struct ptx_condition *ptx_condition_of(struct ptx_frame *frame, uint32_t reg)
 	return &frame->condition[frame->condition_of[reg] - 1];
 }
 
+static int is_less(uint8_t compare)
+{
+	return compare == COMPARE_LT || compare == COMPARE_LE;
+}
+
+static int is_strict(uint8_t compare)
+{
+	return compare == COMPARE_LT || compare == COMPARE_GT;
+}
+
+/*
+ * The number of the low operand that goes with the first high one: compilers write a <= b of low halves
+ * as b >= a where that saves a register.  -1: the two are not of one comparison of 64 bits.
+ */
+static int first_of_low(const struct ptx_frame *frame, const struct ptx_condition *low,
+	const struct ptx_condition *high, uint8_t compare)
+{
+	const struct ptx_walk *walk = frame->walk;
+
+	if (compare == COMPARE_EQ || compare == COMPARE_NE)
+		return low->compare != compare ? -1
+			: ptx_is_congruent(walk, &low->raw[0], &high->raw[0])
+			? 0
+			: ptx_is_congruent(walk, &low->raw[1], &high->raw[0]) ||
+				ptx_is_congruent(walk, &low->raw[0], &high->raw[1]);
+	if (low->compare == COMPARE_EQ || low->compare == COMPARE_NE || !low->is_unsigned ||
+		is_strict(low->compare) != is_strict(compare))
+		return -1;
+	return is_less(low->compare) != is_less(compare);
+}
+
 /* High halves were compared; with the low ones, which another predicate is of, 64 bits are. */
 static int pack(struct ptx_frame *frame, struct ptx_condition *condition,
 	const struct ptx_instruction *in, struct ptx_state *state)
@@ -30,16 +61,16 @@ static int pack(struct ptx_frame *frame, struct ptx_condition *condition,
 	const struct ptx_operand *last = &operand[in->count - 1];
 	uint32_t instruction = (uint32_t)(in - frame->function->instruction);
 	const struct ptx_condition *low;
+	int first;
 
 	if (last->kind != OPERAND_REGISTER || !frame->condition_of[last->number])
 		return 0;
 	low = &frame->condition[frame->condition_of[last->number] - 1];
-	if (!low->is_comparison)
-		return 0;
-	for (int i = 0; i < 2; i++)
-		condition->raw[i] =
-			ptx_pack(frame, state, instruction, &low->raw[i], &condition->raw[i]);
-	return 1;
+	first = low->is_comparison ? first_of_low(frame, low, condition, in->compare) : -1;
+	for (int i = 0; first >= 0 && i < 2; i++)
+		condition->raw[i] = ptx_pack(frame, state, instruction, &low->raw[i ^ first],
+			&condition->raw[i]);
+	return first >= 0;
 }
 
 static struct ptx_value number_if_half(struct ptx_frame *frame, struct ptx_state *state,
@@ -59,6 +90,9 @@ static void compare(struct ptx_frame *frame, struct ptx_condition *condition,
 	condition->raw[0] = ptx_operand(frame, state, &operand[first]);
 	condition->raw[1] = ptx_operand(frame, state, &operand[first + 1]);
 	condition->is_comparison = !(in->modifiers & MODIFIER_EXTENDED);
+	condition->compare = in->compare;
+	condition->is_unsigned = in->type.class == CLASS_UNSIGNED;
+	condition->bytes = in->modifiers & MODIFIER_EXTENDED ? 8 : in->type.bytes;
 	if (in->modifiers & MODIFIER_EXTENDED && !pack(frame, condition, in, state))
 		return;
 	condition->a = number_if_half(frame, state, &condition->raw[0]);
@@ -71,8 +105,6 @@ static void compare(struct ptx_frame *frame, struct ptx_condition *condition,
 		return;
 	condition->difference.base = BASE_NUMBER;
 	condition->kind = CONDITION_COMPARE;
-	condition->compare = in->compare;
-	condition->is_unsigned = in->type.class == CLASS_UNSIGNED;
 }
 
 /* isspacep: what a parameter points to is global memory. */
@@ -243,14 +275,38 @@ static int opposite(int compare)
 	return of[compare];
 }
 
+/* Above the largest signed number of so many bytes: a comparison of signed ones sees a negative one. */
+static int may_look_negative(struct ptx_range range, unsigned bytes)
+{
+	return bytes && bytes < 8 && range.high != INT64_MAX &&
+		range.high >= INT64_C(1) << (8 * bytes - 1);
+}
+
+/*
+ * A number is its value, whether or not it is signed: what is not below 0 in the register's sense and
+ * what is are one number to a comparison where they are the same bits.
+ */
+static int may_be_other_numbers(const struct ptx_condition *condition, int compare,
+	const struct ptx_range *a, const struct ptx_range *b)
+{
+	int a_looks = may_look_negative(*a, condition->bytes);
+	int b_looks = may_look_negative(*b, condition->bytes);
+
+	if (compare == COMPARE_EQ || compare == COMPARE_NE)
+		return (a_looks && b->low < 0) || (b_looks && a->low < 0);
+	return !condition->is_unsigned && (a_looks || b_looks);
+}
+
 static int assume_comparison(struct ptx_frame *frame, struct ptx_state *state,
 	const struct ptx_condition *condition, int compare)
 {
+	struct ptx_range a = ptx_bounds(&condition->a, state);
+	struct ptx_range b = ptx_bounds(&condition->b, state);
 	int is_all = 1;
 
+	if (condition->a.base == BASE_NUMBER && may_be_other_numbers(condition, compare, &a, &b))
+		return 0;
 	if (condition->is_unsigned && compare != COMPARE_EQ && compare != COMPARE_NE) {
-		struct ptx_range a = ptx_bounds(&condition->a, state);
-		struct ptx_range b = ptx_bounds(&condition->b, state);
 		int is_less = compare == COMPARE_LT || compare == COMPARE_LE;
 		struct ptx_range *larger = is_less ? &b : &a, *smaller = is_less ? &a : &b;
 

@@ -87,6 +87,7 @@ enum ptx_condition_kind {
 };
 struct ptx_condition {
 	uint8_t kind, compare, is_unsigned;
+	uint8_t bytes;          /* of what is compared */
 	uint8_t is_comparison;  /* of registers: raw */
 	uint32_t first, second; /* registers, of AND, OR, NOT */
 	struct ptx_value a, b, difference;

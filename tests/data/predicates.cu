@@ -76,3 +76,24 @@ extern "C" __global__ void add_pairs(__half2 *sums, int n)
 	if (i < n)
 		atomicAdd(sums + i, __floats2half2_rn(1, 2));
 }
+
+// A quotient that is set right under one guard, again under another, and replaced under a third.
+extern "C" __global__ void rows(float *out, unsigned width, unsigned count)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < count)
+		out[i / width] = 1;
+}
+
+// Comparisons of 64 bits, of whose lower halves some are written the other way round.
+extern "C" __global__ void tiles(float *out, long rows, long columns)
+{
+	long row = 32l * blockIdx.x, column = 32l * blockIdx.y;
+
+	if (rows <= row || columns <= column)
+		return;
+	row += threadIdx.x;
+	if (row < rows)
+		out[row] = 1;
+}

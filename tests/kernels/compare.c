@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compare [-v] [-s SHARE] FILE...: what the kernels of fat binaries, programs and libraries do by
+ * compare [-v] [-s SHARE] [-n NUMBER] FILE...: what the kernels of fat binaries, programs and libraries do by
  * their machine code, against what they do by their PTX, of each architecture that has both.
  * Prints each kernel of which the two say something else (-v: each), and a table in the end;
  * exits 1 if machine code misses a store or an atomic operation, or is sure of bytes that the PTX
  * does not have.  -s: one fat binary of so many in each program or library.
+ * -n: the launch passes that number wherever the kernel takes no pointer; without it these are not
+ * known, so that comparisons with them are not followed.
  *
  * The compiler (ptxas) drops loads of which nothing is made: "load dropped".  It makes atomic
  * operations on 16 bits loops that compare and swap the 32 around them: "atomic loop".
@@ -44,6 +46,7 @@ struct row {
 
 static struct row rows[ARCHS];
 static int prints_all;
+static long number_passed = -1;
 
 static struct row *row_of(unsigned arch)
 {
@@ -185,9 +188,32 @@ static void print_access(const char *which, const struct ptx_access *access)
 
 /* --- one kernel --- */
 
-/* A launch passes pointers where the kernel uses some by its PTX; of the rest nothing is known. */
-static void make_launch(const struct ptx_access *access, struct ptx_launch *launch, uint8_t *value,
-	uint8_t *state)
+/* In each word of eight bytes, or in both halves of one that two parameters share. */
+static void pass_number(const struct image_kernel *kernel, uint8_t *value, uint8_t *state)
+{
+	const uint64_t word = (uint64_t)number_passed;
+	const uint32_t half = (uint32_t)number_passed;
+
+	for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+		const struct image_parameter *parameter = &kernel->parameter[i];
+
+		if (parameter->offset > BUFFER || parameter->size > BUFFER - parameter->offset)
+			continue;
+		memset(state + parameter->offset, PTX_KNOWN, parameter->size);
+		for (uint32_t at = 0; at + 8 <= parameter->size; at += 8)
+			memcpy(value + parameter->offset + at, &word, sizeof(word));
+		if (parameter->size % 8 >= 4)
+			memcpy(value + parameter->offset + parameter->size / 8 * 8, &half,
+				sizeof(half));
+	}
+}
+
+/*
+ * A launch passes pointers where the kernel uses some by its PTX; of the rest nothing is known, or
+ * it is the same number.
+ */
+static void make_launch(const struct ptx_access *access, const struct image_kernel *kernel,
+	struct ptx_launch *launch, uint8_t *value, uint8_t *state)
 {
 	*launch = (struct ptx_launch){ .grid = { 4, 1, 1 }, .block = { 256, 1, 1 } };
 	launch->size = access->scalar_count < BUFFER ? access->scalar_count : BUFFER;
@@ -195,6 +221,8 @@ static void make_launch(const struct ptx_access *access, struct ptx_launch *laun
 	launch->state = state;
 	memset(value, 0, BUFFER);
 	memset(state, PTX_UNKNOWN, BUFFER);
+	if (number_passed >= 0)
+		pass_number(kernel, value, state);
 	for (size_t i = 0; i < access->count; i++)
 		if (access->claim[i].offset + 8 <= launch->size)
 			memset(state + access->claim[i].offset, PTX_POINTER, 8);
@@ -215,9 +243,10 @@ static void name_variables(const struct ptx_module *module, struct ptx_access *a
 	}
 }
 
-static void compare_kernel(struct row *row, const char *path, const char *name,
+static void compare_kernel(struct row *row, const char *path, const struct image_kernel *kernel,
 	struct ptx_module *ptx, size_t number, struct ptx_module *machine, size_t other)
 {
+	const char *name = kernel->name;
 	static uint8_t value[BUFFER], state[BUFFER];
 	struct ptx_launch launch = { .grid = { 4, 1, 1 }, .block = { 256, 1, 1 } };
 	struct ptx_access a, b;
@@ -228,7 +257,7 @@ static void compare_kernel(struct row *row, const char *path, const char *name,
 			a.why);
 		return;
 	}
-	make_launch(&a, &launch, value, state);
+	make_launch(&a, kernel, &launch, value, state);
 	ptx_access_release(&a);
 	row->kernels++;
 	if (ptx_interpret(ptx, number, &launch, PTX_STEPS, &a))
@@ -264,8 +293,8 @@ static void compare_code(const char *path, const struct image_code *cubin,
 		long other = ptx_find(machine, name, strlen(name));
 
 		if (number >= 0 && other >= 0)
-			compare_kernel(row_of(cubin->arch), path, name, ptx, (size_t)number,
-				machine, (size_t)other);
+			compare_kernel(row_of(cubin->arch), path, &cubin->kernel[i], ptx,
+				(size_t)number, machine, (size_t)other);
 	}
 	ptx_close(ptx);
 	ptx_close(machine);
@@ -334,10 +363,12 @@ int main(int argc, char **argv)
 	unsigned share = 1;
 	int rc = argc < 2, number;
 
-	while ((number = getopt(argc, argv, "vs:")) != -1) {
+	while ((number = getopt(argc, argv, "vs:n:")) != -1) {
 		prints_all |= number == 'v';
 		if (number == 's' && atoi(optarg) > 0)
 			share = (unsigned)atoi(optarg);
+		if (number == 'n')
+			number_passed = atol(optarg);
 	}
 	for (int i = optind; i < argc; i++)
 		if (compare_fatbin(argv[i]) && compare_elf(argv[i], share)) {

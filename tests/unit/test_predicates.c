@@ -137,6 +137,62 @@ static void a_parameter_points_to_global_memory(void **state)
 	for_each(check_pairs);
 }
 
+/* The first byte that a kernel surely or perhaps stores, and the one behind the last. */
+static void check_bytes(struct ptx_module *module, const char *name, const uint64_t *scalars,
+	unsigned bytes, int64_t low, int64_t least_high)
+{
+	uint8_t value[PARAMETERS] = { 0 }, state[PARAMETERS] = { 0 };
+	struct ptx_launch launch = { .grid = { 2, 1, 1 },
+		.block = { 64, 1, 1 },
+		.size = PARAMETERS,
+		.value = value,
+		.state = state };
+	int64_t first = INT64_MAX, end = INT64_MIN;
+	struct ptx_access access;
+
+	memset(state, PTX_POINTER, 8);
+	memset(state + 8, PTX_KNOWN, 2 * bytes);
+	memcpy(value + 8, &scalars[0], bytes);
+	memcpy(value + 8 + bytes, &scalars[1], bytes);
+	assert_int_equal(ptx_interpret(module, (size_t)ptx_find(module, name, strlen(name)),
+				 &launch, PTX_STEPS, &access),
+		0);
+	for (size_t i = 0; i < access.count; i++) {
+		first = access.claim[i].low < first ? access.claim[i].low : first;
+		end = access.claim[i].high > end ? access.claim[i].high : end;
+	}
+	assert_true(first == low && end >= least_high);
+	ptx_access_release(&access);
+}
+
+static void check_quotients(const struct image_code *code)
+{
+	struct ptx_module *module = open_code(code);
+
+	check_bytes(module, "rows", (uint64_t[]){ 10, 100 }, 4, 0, 40);
+	ptx_close(module);
+}
+
+static void what_a_guard_leaves_is_read_under_the_next_one(void **state)
+{
+	(void)state;
+	for_each(check_quotients);
+}
+
+static void check_tiles(const struct image_code *code)
+{
+	struct ptx_module *module = open_code(code);
+
+	check_bytes(module, "tiles", (uint64_t[]){ 40, 40 }, 8, 0, 160);
+	ptx_close(module);
+}
+
+static void lower_halves_are_compared_either_way_round(void **state)
+{
+	(void)state;
+	for_each(check_tiles);
+}
+
 enum { OPCODE_BITS = 0xfff, BRANCH = 0x947, CALL_RELATIVE = 0x944 };
 
 /* Branches under a predicate become calls. */
@@ -188,6 +244,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(more_conditions_than_predicates),
 		cmocka_unit_test(a_parameter_points_to_global_memory),
+		cmocka_unit_test(what_a_guard_leaves_is_read_under_the_next_one),
+		cmocka_unit_test(lower_halves_are_compared_either_way_round),
 		cmocka_unit_test(a_call_into_the_function_is_a_jump),
 	};
 

@@ -106,6 +106,18 @@ static void test_a_guard_bounds_what_is_read_and_written(void **unused)
 		"0 load 0..4000\n8 store 0..4000\n");
 }
 
+static void test_no_bit_is_found_at_minus_one(void **unused)
+{
+	check(KERNEL("ld.global.u32 %r6, [%rd1]; bfind.u32 %r7, %r6;\n"
+		     "setp.ne.s32 %p1, %r7, -1; @%p1 bra DONE;\n"
+		     "st.global.f32 [%rd2], %f1;\nDONE:\n"),
+		"0 load 0..4\n8 store 0..4 at most\n");
+	check(KERNEL("ld.global.u32 %r6, [%rd1]; bfind.u32 %r7, %r6;\n"
+		     "setp.ge.s32 %p1, %r7, 0; @%p1 bra DONE;\n"
+		     "st.global.f32 [%rd2], %f1;\nDONE:\n"),
+		"0 load 0..4\n8 store 0..4 at most\n");
+}
+
 static void test_an_address_from_before_the_guard_is_bounded_too(void **unused)
 {
 	check(KERNEL(ADDRESS BELOW_N "st.global.f32 [%rd5+4], %f1;\nDONE:\n"), "8 store 4..4004\n");
@@ -635,6 +647,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_guard_bounds_what_is_read_and_written),
+		cmocka_unit_test(test_no_bit_is_found_at_minus_one),
 		cmocka_unit_test(test_an_address_from_before_the_guard_is_bounded_too),
 		cmocka_unit_test(test_without_a_launch_only_directions_are_known),
 		cmocka_unit_test(test_a_grid_stride_loop_covers_everything_below_n),
