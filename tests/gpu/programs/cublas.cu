@@ -39,6 +39,8 @@ static int share_weights(const blas &blas, int steps, bool race, float *weights,
 		if (blas.create(&each[i]) || blas.use(each[i], stream[i]))
 			return 1;
 	}
+	/* Copies of pageable memory return before they have ended. */
+	cudaDeviceSynchronize();
 	for (int step = 0; step < steps; step++) {
 		for (int i = 0; i < 2; i++)
 			if (blas.gemm(each[i], 0, 0, SIZE, SIZE, SIZE, &one, weights, SIZE, in, SIZE, &none,

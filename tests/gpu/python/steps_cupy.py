@@ -22,6 +22,7 @@ def steps(make, use, x, y):
     first, second = streams()
     total = cupy.zeros(y.shape[-1], dtype=cupy.float32)
     for stream in (first, second):  # nothing is compiled or loaded in the middle
+        cupy.cuda.Device().synchronize()
         with stream:
             make(x, y)
             use(y, total)
