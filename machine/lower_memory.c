@@ -257,14 +257,32 @@ static void update(struct lower *lower)
 	}
 }
 
-/* LDGSTS: from global to shared memory. */
+/* LDGSTS: from global to shared memory; without its predicate nothing is read. */
 static void copy(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;
 	/* The address of global memory is one of two registers. */
 	struct ptx_operand from = address_of(lower, &in->address);
+	struct ptx_operand condition = in->from_count
+		? lower_predicate(lower, &in->from[in->from_count - 1])
+		: lower_number(1);
+	struct ptx_instruction *made;
 
-	begin_access(lower, OP_LD, CLASS_BITS, in->bytes)->space = SPACE_GLOBAL;
+	if (lower->guard >= 0 && condition.kind == OPERAND_REGISTER) {
+		struct ptx_operand guard = lower_reg((uint32_t)lower->guard);
+
+		if (lower->guard_negated)
+			guard = lower_not(lower, guard);
+		condition = lower_and(lower, OP_AND, guard, condition);
+	}
+	if (condition.kind == OPERAND_NUMBER && !condition.value)
+		return;
+	made = begin_access(lower, OP_LD, CLASS_BITS, in->bytes);
+	made->space = SPACE_GLOBAL;
+	if (condition.kind == OPERAND_REGISTER) {
+		made->guard = (int32_t)condition.number;
+		made->negated = 0;
+	}
 	lower_add(lower, lower_sink);
 	lower_add_address(lower, from, in->address.offset);
 }

@@ -137,9 +137,9 @@ static void a_parameter_points_to_global_memory(void **state)
 	for_each(check_pairs);
 }
 
-/* The first byte that a kernel surely or perhaps stores, and the one behind the last. */
+/* What a kernel accesses begins at its pointer, and ends between the two. */
 static void check_bytes(struct ptx_module *module, const char *name, const uint64_t *scalars,
-	unsigned bytes, int64_t low, int64_t least_high)
+	unsigned bytes, int64_t least_end, int64_t most_end)
 {
 	uint8_t value[PARAMETERS] = { 0 }, state[PARAMETERS] = { 0 };
 	struct ptx_launch launch = { .grid = { 2, 1, 1 },
@@ -161,7 +161,7 @@ static void check_bytes(struct ptx_module *module, const char *name, const uint6
 		first = access.claim[i].low < first ? access.claim[i].low : first;
 		end = access.claim[i].high > end ? access.claim[i].high : end;
 	}
-	assert_true(first == low && end >= least_high);
+	assert_true(first == 0 && end >= least_end && end <= most_end);
 	ptx_access_release(&access);
 }
 
@@ -169,7 +169,7 @@ static void check_quotients(const struct image_code *code)
 {
 	struct ptx_module *module = open_code(code);
 
-	check_bytes(module, "rows", (uint64_t[]){ 10, 100 }, 4, 0, 40);
+	check_bytes(module, "rows", (uint64_t[]){ 10, 100 }, 4, 40, 512);
 	ptx_close(module);
 }
 
@@ -183,7 +183,7 @@ static void check_tiles(const struct image_code *code)
 {
 	struct ptx_module *module = open_code(code);
 
-	check_bytes(module, "tiles", (uint64_t[]){ 40, 40 }, 8, 0, 160);
+	check_bytes(module, "tiles", (uint64_t[]){ 40, 40 }, 8, 160, 160);
 	ptx_close(module);
 }
 
@@ -191,6 +191,23 @@ static void lower_halves_are_compared_either_way_round(void **state)
 {
 	(void)state;
 	for_each(check_tiles);
+}
+
+static void check_stage(const struct image_code *code)
+{
+	struct ptx_module *module;
+
+	if (code->kind == IMAGE_PTX || code->arch < 80)
+		return;
+	module = open_code(code);
+	check_bytes(module, "stage", (uint64_t[]){ 100, 0 }, 4, 400, 400);
+	ptx_close(module);
+}
+
+static void a_copy_has_a_condition_of_its_own(void **state)
+{
+	(void)state;
+	for_each(check_stage);
 }
 
 enum { OPCODE_BITS = 0xfff, BRANCH = 0x947, CALL_RELATIVE = 0x944 };
@@ -246,6 +263,7 @@ int main(void)
 		cmocka_unit_test(a_parameter_points_to_global_memory),
 		cmocka_unit_test(what_a_guard_leaves_is_read_under_the_next_one),
 		cmocka_unit_test(lower_halves_are_compared_either_way_round),
+		cmocka_unit_test(a_copy_has_a_condition_of_its_own),
 		cmocka_unit_test(a_call_into_the_function_is_a_jump),
 	};
 
