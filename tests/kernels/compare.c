@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compare [-v] [-s SHARE] [-n NUMBER] FILE...: what the kernels of fat binaries, programs and libraries do by
- * their machine code, against what they do by their PTX, of each architecture that has both.
+ * compare [-v] [-s SHARE] [-n NUMBER] FILE...: what the kernels of fat binaries, programs and
+ * libraries do by their machine code, against what they do by their PTX, of each architecture that
+ * has both.
  * Prints each kernel of which the two say something else (-v: each), and a table in the end;
  * exits 1 if machine code misses a store or an atomic operation, or is sure of bytes that the PTX
  * does not have.  -s: one fat binary of so many in each program or library.

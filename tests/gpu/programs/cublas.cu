@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuBLAS on two streams; the library is opened at run time, so that nothing here needs it.
- * cublas STEPS [race]: a handle for each stream; both use the weights, which one of them then changes,
- * once the other has used them, or, with "race", without waiting for that.
+ * cublas STEPS [race]: a handle for each stream; both use the weights, which one of them then
+ * changes, once the other has used them, or, with "race", without waiting for that.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +25,8 @@ struct blas {
 	scale_function scale;
 };
 
-static int share_weights(const blas &blas, int steps, bool race, float *weights, float *in, float *out)
+static int share_weights(const blas &blas, int steps, bool race, float *weights, float *in,
+	float *out)
 {
 	const float one = 1, none = 0, less = 0.999f;
 	handle each[2];
@@ -43,8 +44,8 @@ static int share_weights(const blas &blas, int steps, bool race, float *weights,
 	cudaDeviceSynchronize();
 	for (int step = 0; step < steps; step++) {
 		for (int i = 0; i < 2; i++)
-			if (blas.gemm(each[i], 0, 0, SIZE, SIZE, SIZE, &one, weights, SIZE, in, SIZE, &none,
-				    out + i * SIZE * SIZE, SIZE))
+			if (blas.gemm(each[i], 0, 0, SIZE, SIZE, SIZE, &one, weights, SIZE, in, SIZE,
+				    &none, out + i * SIZE * SIZE, SIZE))
 				return 1;
 		cudaEventRecord(used, stream[1]);
 		if (!race)
@@ -81,7 +82,8 @@ int main(int count, char **words)
 	cudaMemcpy(a, host, SIZE * SIZE * sizeof(float), cudaMemcpyHostToDevice);
 	cudaMemcpy(b, host, SIZE * SIZE * sizeof(float), cudaMemcpyHostToDevice);
 	if (count > 1)
-		return share_weights({ create, use, gemm, scale }, atoi(words[1]), count > 2, a, b, c);
+		return share_weights({ create, use, gemm, scale }, atoi(words[1]), count > 2, a, b,
+			c);
 	if (create(&blas))
 		return 1;
 	for (int i = 0; i < ROUNDS; i++) {

@@ -15,10 +15,10 @@
  *	launch LAUNCH NAME
  *	word LAUNCH OFFSET ALLOCATION DISTANCE	of each word of the parameters that points into one
  *	fault LAUNCH RESULT			and the process ends with status 70
- *	refused LAUNCH RESULT			the driver does not do what the plan asks for: status 71
+ *	refused LAUNCH RESULT			the driver does not do what is asked for: status 71
  *	done LAUNCH				the plan has no line for a later launch: status 72
- * and, if TRUTH_CHANGES names a file, that file gets struct change and a bitmap of the bytes that each
- * launch changed in each allocation.
+ * and, if TRUTH_CHANGES names a file, that file gets struct change and a bitmap of the bytes that
+ * each launch changed in each allocation.
  */
 #include <cuda.h>
 #include <cupti.h>
@@ -90,8 +90,10 @@ static void have_context(void)
 		fputs("truth: no context\n", stderr);
 }
 
-/* Nothing is ever given back, so that an address stands for one allocation; behind each lie 2 MiB that
- * are not mapped. */
+/*
+ * Nothing is ever given back, so that an address stands for one allocation; behind each lie 2 MiB
+ * that are not mapped.
+ */
 void *truth_malloc(ssize_t size, int device, CUstream stream)
 {
 	const CUmemAllocationProp kind = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
