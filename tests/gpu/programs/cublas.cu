@@ -44,8 +44,8 @@ static int share_weights(const blas &blas, int steps, bool race, float *weights,
 	cudaDeviceSynchronize();
 	for (int step = 0; step < steps; step++) {
 		for (int i = 0; i < 2; i++)
-			if (blas.gemm(each[i], 0, 0, SIZE, SIZE, SIZE, &one, weights, SIZE, in, SIZE,
-				    &none, out + i * SIZE * SIZE, SIZE))
+			if (blas.gemm(each[i], 0, 0, SIZE, SIZE, SIZE, &one, weights, SIZE, in,
+				    SIZE, &none, out + i * SIZE * SIZE, SIZE))
 				return 1;
 		cudaEventRecord(used, stream[1]);
 		if (!race)
