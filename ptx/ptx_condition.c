@@ -33,8 +33,8 @@ static int is_strict(uint8_t compare)
 }
 
 /*
- * The number of the low operand that goes with the first high one: compilers write a <= b of low halves
- * as b >= a where that saves a register.  -1: the two are not of one comparison of 64 bits.
+ * The number of the low operand that goes with the first high one: compilers write a <= b of low
+ * halves as b >= a where that saves a register.  -1: the two are not of one comparison of 64 bits.
  */
 static int first_of_low(const struct ptx_frame *frame, const struct ptx_condition *low,
 	const struct ptx_condition *high, uint8_t compare)
@@ -275,7 +275,7 @@ static int opposite(int compare)
 	return of[compare];
 }
 
-/* Above the largest signed number of so many bytes: a comparison of signed ones sees a negative one. */
+/* Above the largest signed number of so many bytes: as a signed one it is negative. */
 static int may_look_negative(struct ptx_range range, unsigned bytes)
 {
 	return bytes && bytes < 8 && range.high != INT64_MAX &&
@@ -283,8 +283,8 @@ static int may_look_negative(struct ptx_range range, unsigned bytes)
 }
 
 /*
- * A number is its value, whether or not it is signed: what is not below 0 in the register's sense and
- * what is are one number to a comparison where they are the same bits.
+ * Values are signed or not as the instruction says that made them.  To a comparison two that differ
+ * by 2^32 are one.
  */
 static int may_be_other_numbers(const struct ptx_condition *condition, int compare,
 	const struct ptx_range *a, const struct ptx_range *b)
