@@ -111,7 +111,7 @@ struct lower {
 		int negated;
 	} * copied;
 	uint32_t copied_count, copied_room;
-	/* Of each write under a guard the name that it writes, and that of what it leaves otherwise. */
+	/* Of each write under a guard the name that it writes, and that of what it leaves. */
 	struct machine_kept {
 		uint32_t to, from;
 		struct machine_when when;
