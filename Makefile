@@ -19,7 +19,7 @@ VERSION := 0.1.0
 
 # --- deps: installs first, then makes the other goals in a fresh make, which probes anew; on all
 # processors, if nothing else was asked for ------------------------------------------------------
-PACKAGES := build-essential libelf-dev libdw-dev libsqlite3-dev libcmocka-dev liblz4-dev libzstd-dev \
+PACKAGES := build-essential libelf-dev libdw-dev zlib1g-dev libsqlite3-dev libcmocka-dev liblz4-dev libzstd-dev \
 	sqlite3
 rest := $(filter-out deps,$(MAKECMDGOALS))
 .PHONY: deps
@@ -74,7 +74,7 @@ SEES_sim/cudart := trace sim
 SEES_sim/cupti := trace sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those it may use.
-ROOMS := store model names load order access hazard evidence account whatif rules passes report cli
+ROOMS := store model names load order access hazard evidence account whatif rules passes report html cli
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/store := trace
 SEES_analyzer/model := trace $(call rooms,store)
@@ -89,7 +89,8 @@ SEES_analyzer/whatif := trace $(READERS) $(call rooms,store model load order acc
 SEES_analyzer/rules := trace $(READERS) $(call rooms,store model names load order access hazard evidence account whatif)
 SEES_analyzer/passes := trace $(READERS) $(call rooms,store model names load order access evidence whatif rules)
 SEES_analyzer/report := trace $(READERS) $(call rooms,store model names order access evidence whatif rules)
-SEES_analyzer/cli := trace $(READERS) $(call rooms,store model names load order access evidence whatif rules report)
+SEES_analyzer/html := trace $(call rooms,store names rules report)
+SEES_analyzer/cli := trace $(READERS) $(call rooms,store model names load order access evidence whatif rules report html)
 SEES_tests := trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
 # Of a source file: the folder it is in, and those that folder sees.
@@ -133,6 +134,8 @@ all: cufence $(if $(cuda),shim simulator apps probe tests bench) features
 TRACE_OBJ := $(call objects,trace)
 IMAGE_OBJ := $(call objects,image ptx)
 IMAGE_LIBS := -lelf -llz4 -lzstd
+# What the program is linked with.
+PROGRAM_LIBS = $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -lz
 MACHINE_OBJ := $(call objects,machine)
 # For machines without libdw: DW_LIBS="-l:libdw.a -l:libelf.a -lz -llzma -lbz2".
 DW_LIBS ?= -ldw
@@ -143,7 +146,7 @@ cufence: $O/bin/cufence
 $O/bin/cufence: $(ANALYZER_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(PROGRAM_LIBS)
 as_string = sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/'
 $O/gen/%.inc: analyzer/store/%.sql
 	@mkdir -p $(@D)
@@ -153,7 +156,22 @@ $O/gen/%.inc: probe/%.json
 	$Q$(as_string) $< > $@
 $O/obj/analyzer/store/db.o: $O/gen/schema.inc $O/gen/nsys.inc
 $O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
+$O/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
 CPP_analyzer := -I$O/gen
+# The page that a run becomes in a browser.  Its script is several files within one function; its
+# policy names the hashes of what may run.
+PAGE := analyzer/html/page
+PAGE_JS := $(addprefix $(PAGE)/,data.js draw.js timeline.js report.js main.js)
+$O/gen/page.js: $(PAGE_JS)
+	@mkdir -p $(@D)
+	$Q{ echo '(function () {'; echo '"use strict";'; cat $^; echo '})();'; } > $@
+$O/gen/page.css $O/gen/page.html: $O/gen/page.%: $(PAGE)/page.%
+	@mkdir -p $(@D)
+	$Qcp $< $@
+$O/gen/page_%.inc: $O/gen/page.%
+	$Q$(as_string) $< > $@
+$O/gen/page_%_hash.inc: $O/gen/page.%
+	$Qprintf "$$(sha256sum < $< | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | $(as_string) > $@
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
 SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites) $(call objects,cupti)
@@ -253,14 +271,14 @@ tests: $(UNITS)
 $O/tests/%: $O/obj/tests/unit/%.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(PROGRAM_LIBS) -ldl -lpthread
 
 # Whether a run kept to the order that is guaranteed: of any database.
 tests: $O/tests/golden/consistent
 $O/tests/golden/consistent: $O/obj/tests/golden/consistent.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -ldl -lpthread
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ $(PROGRAM_LIBS) -ldl -lpthread
 
 # Kernels that a test reads as PTX and as machine code.
 ifneq ($(cuda),)
@@ -428,7 +446,7 @@ FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$O/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_OBJ := $(patsubst $O/obj/%,$O/fuzz/obj/%,$(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)) \
 	$O/fuzz/obj/tests/fuzz/input.o $O/fuzz/obj/tests/fuzz/trace_mutations.o
-FUZZ_LIBS := $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
+FUZZ_LIBS := $(PROGRAM_LIBS)
 .PHONY: fuzz fuzz-programs fuzz-libfuzzer
 fuzz: fuzz-programs
 	$Qtests/fuzz/run $O $(FUZZ_SECONDS)
@@ -441,6 +459,7 @@ $O/fuzz/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$Q$(CC) $(OURS) $(call includes,$<) $(CPP_$(call area,$<)) $(CFLAGS) $(FUZZ_FLAGS) $(FUZZ_COVERAGE) -c $< -o $@
 $O/fuzz/obj/analyzer/store/db.o: $O/gen/schema.inc $O/gen/nsys.inc
+$O/fuzz/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
 $O/fuzz/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/fuzz/%_libfuzzer: $O/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJ)
 	$(call say,LD,$@)
@@ -490,7 +509,7 @@ $O/bench/make_trace: $O/obj/bench/make_trace.o $(TRACE_OBJ)
 $O/bench/load_traces: $O/obj/bench/load_traces.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(SANFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
+	$Q$(CC) $(SANFLAGS) $^ -o $@ $(PROGRAM_LIBS)
 # All of the analysis, on synthetic traces; LARGE=1: of 10 million calls.
 .PHONY: bench-analyze
 bench-analyze: $O/bench/analyze
@@ -498,7 +517,7 @@ bench-analyze: $O/bench/analyze
 $O/bench/analyze: $(patsubst %,$O/obj/bench/%.o,analyze analyze_cases maker) $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(SANFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3 -lpthread
+	$Q$(CC) $(SANFLAGS) $^ -o $@ $(PROGRAM_LIBS) -lpthread
 # Putting calls in order, without a database.
 .PHONY: bench-order
 bench-load: bench-order
@@ -507,7 +526,7 @@ bench-order: $O/bench/order
 $O/bench/order: $O/obj/bench/order.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(SANFLAGS) $^ -o $@ $(DW_LIBS) $(IMAGE_LIBS) -lsqlite3
+	$Q$(CC) $(SANFLAGS) $^ -o $@ $(PROGRAM_LIBS)
 $O/bench/%.so: $O/obj/bench/%.o
 	$(call say,LD,$@)
 	@mkdir -p $(@D)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "html.h"
 #include "output.h"
 #include "print.h"
 #include "report.h"
@@ -40,11 +41,30 @@ static int parse_level(const char *level, struct report_options *options)
 	return 0;
 }
 
-static int parse_options(const struct arguments *arguments, int json,
+static const struct format {
+	const char *name;
+	int (*report)(struct db *, const struct report_options *, FILE *);
+	int top; /* findings, unless another number is asked for; 0: all */
+} formats[] = {
+	{ "text", report_text, REPORT_TOP },
+	/* A program that reads the findings has no use for a part of them; a page has room. */
+	{ "json", report_json, 0 },
+	{ "html", report_html, 0 },
+};
+
+static const struct format *find_format(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(name ? name : "text", formats[i].name))
+			return &formats[i];
+	print(stderr, "cufence report: --format is text, json or html, not '%s'\n", name);
+	return NULL;
+}
+
+static int parse_options(const struct arguments *arguments, const struct format *format,
 	struct report_options *options)
 {
-	/* A program that reads the findings has no use for a part of them. */
-	int64_t top = json ? 0 : REPORT_TOP;
+	int64_t top = format->top;
 
 	if (parse_level(option(arguments, "--level"), options))
 		return -1;
@@ -60,19 +80,16 @@ static int parse_options(const struct arguments *arguments, int json,
 
 int cmd_report(const struct arguments *arguments)
 {
-	const char *format = option(arguments, "--format"), *path = option(arguments, "-o");
+	const struct format *format = find_format(option(arguments, "--format"));
+	const char *path = option(arguments, "-o");
 	struct report_options options = { .color = !path && report_color(stdout),
 		.width = path ? 0 : report_width(stdout) };
-	int json = format && !strcmp(format, "json"), rc = -1;
+	int rc = -1;
 	char *target = NULL;
 	FILE *out = stdout;
 	struct db db;
 
-	if (format && !json && strcmp(format, "text")) {
-		print(stderr, "cufence report: --format is text or json, not '%s'\n", format);
-		return EXIT_TROUBLE;
-	}
-	if (parse_options(arguments, json, &options) ||
+	if (!format || parse_options(arguments, format, &options) ||
 		db_open(&db, database_operand(arguments), DB_READ))
 		return EXIT_TROUBLE;
 	if (path && is_same_file(path, database_operand(arguments))) {
@@ -84,7 +101,7 @@ int cmd_report(const struct arguments *arguments)
 	if (path)
 		out = fopen(path, "w");
 	if (out)
-		rc = json ? report_json(&db, &options, out) : report_text(&db, &options, out);
+		rc = format->report(&db, &options, out);
 	if (db.failed)
 		rc = -1;
 	/* Standard output is looked at in the end, for all commands. */

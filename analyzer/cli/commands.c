@@ -31,9 +31,10 @@ static const struct command_option load_options[] = {
 static const struct command_option analyze_options[] = { ANNOTATIONS, { 0 } };
 
 static const struct command_option report_options[] = {
-	{ "--format", "text|json", "text (default) or one JSON object" },
+	{ "--format", "text|json|html",
+		"text (default), one JSON object, or a page for a browser with a timeline" },
 	{ "--level", "certain|likely|possible", "least confidence shown (likely)" },
-	{ "--top", "N", "show at most N findings (text: 10, JSON: all)" },
+	{ "--top", "N", "show at most N findings (text: 10, else all)" },
 	{ "--finding", "NUMBER", "show only this one, with its callers and timeline" },
 	{ "-o", "FILE", "write to FILE instead of stdout" }, { 0 }
 };

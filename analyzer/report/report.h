@@ -21,6 +21,7 @@ struct report_options {
 	int64_t finding; /* only this one, 0: all */
 	int color;       /* escape sequences for a terminal */
 	int width;       /* columns of the terminal, 0: lines as long as they are */
+	int undrawn;     /* one finding alone comes without its timeline */
 };
 
 /* Each: 0, or -1 after a message. */

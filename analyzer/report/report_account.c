@@ -59,6 +59,13 @@ static size_t cause_of(const char *name)
 	return i;
 }
 
+const char *report_cause_text(const char *name, int host)
+{
+	size_t i = cause_of(name);
+
+	return i == CAUSES ? "busy" : host ? causes[i].host : causes[i].text;
+}
+
 static int print_loops(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = report_fact(db, FACT_LOOPS);

@@ -543,13 +543,14 @@ static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_o
 }
 
 /* What only one finding alone is printed with. */
-static int print_details(struct db *db, sqlite3_stmt *row, FILE *out)
+static int print_details(struct db *db, sqlite3_stmt *row, int undrawn, FILE *out)
 {
 	int64_t finding = sqlite3_column_int64(row, COL_ID);
 
 	return print_callers(db, sqlite3_column_int64(row, COL_SITE), "at", out) ||
 			print_callers(db, sqlite3_column_int64(row, COL_OTHER_SITE), "for", out) ||
-			print_streams(db, finding, out) || report_timeline(db, finding, out)
+			print_streams(db, finding, out) ||
+			(!undrawn && report_timeline(db, finding, out))
 		? -1
 		: 0;
 }
@@ -564,7 +565,7 @@ int64_t report_print_findings(struct db *db, const struct report_options *option
 	while (!step && !(options->top && printed == options->top) && (step = db_step(q)) > 0) {
 		step = print_finding(db, q, options, out);
 		if (!step && options->finding)
-			step = print_details(db, q, out);
+			step = print_details(db, q, options->undrawn, out);
 		printed++;
 	}
 	sqlite3_finalize(q);

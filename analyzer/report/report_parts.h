@@ -27,6 +27,12 @@ void report_wrap(const char *text, int width, FILE *out);
 /* The loop, and why devices idled in it. */
 int report_account(struct db *db, FILE *out);
 
+/* How a cause of table account is said, of a device or of the host. */
+const char *report_cause_text(const char *cause, int host);
+
+/* What all findings of a process save together, and why that is not known better. */
+int report_together(struct db *db, FILE *out);
+
 /* The environment, and what explains a result that looks odd. */
 int report_settings(struct db *db, FILE *out);
 

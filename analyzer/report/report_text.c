@@ -10,8 +10,7 @@
 #include "print.h"
 #include "shell.h"
 
-/* What the findings of each process save together, and why that is not known better. */
-static int print_together(struct db *db, FILE *out)
+int report_together(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db,
 		"SELECT r.saving, r.saving_low, r.saving_high, r.share, r.turn_saving, "
@@ -112,7 +111,7 @@ static int print_report(struct db *db, const struct report_options *options, FIL
 		print(stderr, "cufence: there is no finding %lld\n", (long long)options->finding);
 	if (options->finding || printed < 0)
 		return printed > 0 ? 0 : -1;
-	if (print_together(db, out))
+	if (report_together(db, out))
 		return -1;
 	if (!db_int(db, "SELECT max(id) FROM call", 0))
 		return 0;

@@ -145,23 +145,35 @@ static int draw_rows(struct timeline *timeline, sqlite3_stmt *q, const char *sql
 	return step;
 }
 
-static int find_span(struct timeline *timeline)
+int report_timeline_span(struct db *db, int64_t finding, int64_t *start, int64_t *end)
 {
-	sqlite3_stmt *q = db_prepare(timeline->db, span_sql);
-	int step = q && !db_bind(q, "i", timeline->finding) ? db_step(q) : -1;
+	sqlite3_stmt *q = db_prepare(db, span_sql);
+	int step = q && !db_bind(q, "i", finding) ? db_step(q) : -1;
 	int64_t margin;
 
+	*start = *end = 0;
 	if (step > 0) {
-		timeline->start = sqlite3_column_int64(q, 0);
-		timeline->end = sqlite3_column_int64(q, 1);
+		*start = sqlite3_column_int64(q, 0);
+		*end = sqlite3_column_int64(q, 1);
 	}
 	sqlite3_finalize(q);
-	margin = (timeline->end - timeline->start) / 20 + 1;
-	if (timeline->end > timeline->start) {
-		timeline->start -= margin;
-		timeline->end += margin;
+	margin = (*end - *start) / 20 + 1;
+	if (*end > *start) {
+		*start -= margin;
+		*end += margin;
 	}
 	return step < 0 ? -1 : 0;
+}
+
+sqlite3_stmt *report_timeline_operations(struct db *db, int64_t finding)
+{
+	sqlite3_stmt *q = db_prepare(db, OPS_SQL "SELECT id FROM ops ORDER BY start");
+
+	if (q && db_bind(q, "i", finding)) {
+		sqlite3_finalize(q);
+		q = NULL;
+	}
+	return q;
 }
 
 int report_timeline(struct db *db, int64_t finding, FILE *out)
@@ -170,7 +182,7 @@ int report_timeline(struct db *db, int64_t finding, FILE *out)
 	sqlite3_stmt *threads = NULL, *streams = NULL;
 	int rc = -1;
 
-	if (find_span(&timeline))
+	if (report_timeline_span(db, finding, &timeline.start, &timeline.end))
 		return -1;
 	if (timeline.end <= timeline.start)
 		return 0;

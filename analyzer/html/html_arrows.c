@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "html_arrows.h"
+
+#include <stdlib.h>
+
+#include "array.h"
+#include "kinds.h"
+
+struct arrow {
+	int64_t from, to; /* items */
+};
+
+struct arrows {
+	struct arrow *arrow;
+	size_t count;
+};
+
+/* What a call submitted, to be found by its stream. */
+struct submitted {
+	int64_t stream, call;
+	int64_t item;
+};
+
+struct submissions {
+	struct submitted *list;
+	size_t count;
+};
+
+/* What a stream waited for: the events that were recorded in streams. */
+static const char fences_sql[] =
+	"SELECT r.stream, r.id, c.stream, c.id FROM event_wait w JOIN call c ON c.id = w.call"
+	" JOIN call r ON r.id = w.record JOIN call_type t ON t.id = c.type"
+	" WHERE " KIND_WHERE("t", "family = 'event_wait'") " AND c.stream NOT NULL"
+	" AND r.stream NOT NULL AND c.stream <> r.stream ORDER BY w.call";
+
+static const char waits_sql[] = "SELECT op, call FROM wait WHERE op NOT NULL";
+static const char holds_sql[] = "SELECT behind, op FROM hold WHERE behind NOT NULL";
+
+/* Where turns begin: at the calls of the loop's site that submit or wait (account/loop.h). */
+static const char turns_sql[] =
+	"SELECT DISTINCT c.enter FROM loop l JOIN call c ON c.thread = l.thread"
+	" JOIN call_type t ON t.id = c.type LEFT JOIN call p ON p.id = c.parent"
+	" WHERE l.process = ?1 AND coalesce(c.site, p.site) = l.site AND NOT t.runtime"
+	" AND c.enter BETWEEN l.start AND l.until"
+	" AND " KIND_WHERE("t", "work OR family = 'wait'") " AND NOT EXISTS (SELECT 1 FROM"
+	"  call_object o WHERE o.call = c.id AND o.role = 'captured') ORDER BY c.enter";
+
+static int add_arrow(struct arrows *arrows, int64_t from, int64_t to)
+{
+	struct arrow *more;
+
+	if (from == HTML_NO_ITEM || to == HTML_NO_ITEM)
+		return 0;
+	more = array_room(arrows->arrow, arrows->count, sizeof(*more));
+	if (!more)
+		return -1;
+	arrows->arrow = more;
+	more[arrows->count++] = (struct arrow){ from, to };
+	return 0;
+}
+
+static int arrow_order(const void *a, const void *b)
+{
+	const struct arrow *x = a, *y = b;
+
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+static void write_arrows(struct pack *pack, struct arrows *arrows)
+{
+	struct arrow *arrow = arrows->arrow;
+	size_t count = 0;
+	int64_t before = 0;
+
+	if (arrows->count)
+		qsort(arrow, arrows->count, sizeof(*arrow), arrow_order);
+	for (size_t i = 0; i < arrows->count; i++)
+		if (!i || arrow_order(&arrow[i], &arrow[count - 1]))
+			arrow[count++] = arrow[i];
+	pack_number(pack, (int64_t)count);
+	for (size_t i = 0; i < count; i++) {
+		pack_number(pack, arrow[i].to - before);
+		before = arrow[i].to;
+	}
+	for (size_t i = 0; i < count; i++)
+		pack_number(pack, arrow[i].from - arrow[i].to);
+	free(arrow);
+	*arrows = (struct arrows){ 0 };
+}
+
+/* --- fences --- */
+
+static int submitted_order(const void *a, const void *b)
+{
+	const struct submitted *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->call != y->call)
+		return x->call < y->call ? -1 : 1;
+	return (x->item > y->item) - (x->item < y->item);
+}
+
+static int list_submissions(const struct html_timeline *timeline, struct submissions *of)
+{
+	const struct html_items *operations = &timeline->operations;
+
+	of->list = calloc(operations->count + 1, sizeof(*of->list));
+	if (!of->list) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (size_t i = 0; i < operations->count; i++) {
+		const struct html_item *item = &operations->item[i];
+		int64_t stream = timeline->lane[item->lane].id;
+
+		if (item->call == DB_NULL || stream == DB_NULL)
+			continue;
+		of->list[of->count++] = (struct submitted){ stream, item->call,
+			(int64_t)(timeline->calls.count + i) };
+	}
+	if (of->count)
+		qsort(of->list, of->count, sizeof(*of->list), submitted_order);
+	return 0;
+}
+
+/* The first of a stream's submissions by that call or a later one. */
+static size_t find_submission(const struct submissions *of, int64_t stream, int64_t call)
+{
+	const struct submitted key = { stream, call, 0 };
+	size_t low = 0, high = of->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (submitted_order(&of->list[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* What the event stood for, and what the wait is before. */
+static int64_t before_call(const struct submissions *of, int64_t stream, int64_t call)
+{
+	size_t found = find_submission(of, stream, call);
+
+	return found && of->list[found - 1].stream == stream ? of->list[found - 1].item
+							     : HTML_NO_ITEM;
+}
+
+static int64_t after_call(const struct submissions *of, int64_t stream, int64_t call)
+{
+	size_t found = find_submission(of, stream, call);
+
+	return found < of->count && of->list[found].stream == stream ? of->list[found].item
+								     : HTML_NO_ITEM;
+}
+
+static int write_fences(const struct html_timeline *timeline, struct pack *pack)
+{
+	struct submissions of = { 0 };
+	struct arrows arrows = { 0 };
+	sqlite3_stmt *q = db_prepare(timeline->db, fences_sql);
+	int step = q ? list_submissions(timeline, &of) : -1;
+
+	while (!step && (step = db_step(q)) > 0)
+		step = add_arrow(&arrows,
+			before_call(&of, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1)),
+			after_call(&of, sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3)));
+	write_arrows(pack, &arrows);
+	free(of.list);
+	sqlite3_finalize(q);
+	return step;
+}
+
+/* --- the rest --- */
+
+static int write_pairs(const struct html_timeline *timeline, struct pack *pack, const char *sql,
+	int to_call)
+{
+	struct arrows arrows = { 0 };
+	sqlite3_stmt *q = db_prepare(timeline->db, sql);
+	int step = q ? 0 : -1;
+
+	while (!step && (step = db_step(q)) > 0) {
+		int64_t to = sqlite3_column_int64(q, 1);
+
+		step = add_arrow(&arrows,
+			html_item_of_operation(timeline, sqlite3_column_int64(q, 0)),
+			to_call ? html_item_of_call(timeline, to)
+				: html_item_of_operation(timeline, to));
+	}
+	write_arrows(pack, &arrows);
+	sqlite3_finalize(q);
+	return step;
+}
+
+/* Of each process that has a loop, in the order of FACT_LOOPS. */
+static int write_turns(const struct html_timeline *timeline, struct pack *pack, int64_t process)
+{
+	sqlite3_stmt *q = db_prepare(timeline->db, turns_sql);
+	int64_t *begin = NULL, before = 0;
+	size_t count = 0;
+	int step = q ? db_bind(q, "i", process) : -1;
+
+	while (!step && (step = db_step(q)) > 0) {
+		int64_t *more = array_room(begin, count, sizeof(*more));
+
+		step = more ? 0 : -1;
+		if (!more)
+			break;
+		begin = more;
+		begin[count++] = sqlite3_column_int64(q, 0);
+	}
+	pack_number(pack, (int64_t)count);
+	for (size_t i = 0; i < count; i++) {
+		pack_number(pack, begin[i] - before);
+		before = begin[i];
+	}
+	free(begin);
+	sqlite3_finalize(q);
+	return step;
+}
+
+static int write_loops(const struct html_timeline *timeline, struct pack *pack)
+{
+	sqlite3_stmt *q = db_prepare(timeline->db, "SELECT process FROM loop ORDER BY process");
+	int step = q ? 0 : -1;
+
+	while (!step && (step = db_step(q)) > 0)
+		step = write_turns(timeline, pack, sqlite3_column_int64(q, 0));
+	sqlite3_finalize(q);
+	return step;
+}
+
+int html_arrows_write(const struct html_timeline *timeline, struct pack *pack)
+{
+	return write_fences(timeline, pack) || write_pairs(timeline, pack, waits_sql, 1) ||
+			write_pairs(timeline, pack, holds_sql, 0) || write_loops(timeline, pack)
+		? -1
+		: 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the timeline shows: lanes of host threads and streams, and on them calls and operations.
+ * Of calls within calls the outermost is there: what the program wrote.  An item is known by its
+ * number: calls first, then operations, each by lane and time.
+ */
+#ifndef CUFENCE_HTML_TIMELINE_H
+#define CUFENCE_HTML_TIMELINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "db.h"
+#include "map.h"
+
+/* More of either than this make a page that a browser cannot hold: what begins later is left out. */
+enum { HTML_CALL_LIMIT = 3000000, HTML_OPERATION_LIMIT = 2000000 };
+
+/* How an item is drawn; the script has the same list. */
+enum html_category {
+	HTML_KERNEL,
+	HTML_COPY,
+	HTML_MEMSET,
+	HTML_GRAPH,
+	HTML_SUBMIT, /* a call that puts work into a stream */
+	HTML_WAIT,   /* a call that is there to wait */
+	HTML_CALL    /* another call */
+};
+
+struct html_item {
+	int64_t id;         /* of the call or operation */
+	int64_t start, end; /* ns */
+	int64_t call;       /* of an operation: that submitted it, DB_NULL: not known */
+	int64_t amount;     /* of a copy or memset its bytes; of a call ns that the device held it */
+	uint32_t lane, name, site; /* site: of a call, 0: none */
+	enum html_category category;
+};
+
+struct html_lane {
+	int64_t process;
+	int is_stream;
+	int64_t device;     /* ordinal; of a thread 0 */
+	int64_t id;         /* of the thread or stream, DB_NULL: not known which stream */
+	char *label;
+	int64_t order;      /* among those of its process and device */
+	size_t count;
+};
+
+struct html_items {
+	struct html_item *item; /* by lane and time */
+	size_t count;
+	size_t *by_id; /* their numbers, by id */
+};
+
+/* A call that another one made: it is drawn as that. */
+struct html_inner {
+	int64_t id, outer;
+};
+
+struct html_texts {
+	char **text;
+	size_t count;
+	struct map known; /* hash -> number + 1 */
+};
+
+struct html_timeline {
+	struct db *db;
+	struct html_lane *lane;
+	size_t lanes;
+	struct html_items calls, operations;
+	struct html_inner *inner; /* by id */
+	size_t inners;
+	struct html_texts names, sites; /* sites: the first is of no site */
+	struct map site_number;         /* site.id -> number in sites */
+	int64_t end;                    /* ns; what begins later is left out; DB_NULL: nothing is */
+};
+
+#define HTML_NO_ITEM ((int64_t)-1)
+
+/* Reads the run: 0, or -1 after a message.  html_timeline_release() in both cases. */
+int html_timeline_read(struct html_timeline *timeline, struct db *db);
+void html_timeline_release(struct html_timeline *timeline);
+
+/* The number of a text among those of the list, which gets it if need be; -1 after a message. */
+int64_t html_text_number(struct html_texts *texts, const char *text);
+
+/* The item of a call, its own or that of the call it was made from; of an operation; HTML_NO_ITEM
+ * where it is not drawn. */
+int64_t html_item_of_call(const struct html_timeline *timeline, int64_t call);
+int64_t html_item_of_operation(const struct html_timeline *timeline, int64_t operation);
+
+/* Writes all of it to the page, in the order that the script reads: 0, or -1 after a message. */
+int html_timeline_write(const struct html_timeline *timeline, FILE *out);
+
+#endif

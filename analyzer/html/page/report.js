@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report: what the run did, where its time went, findings.  Sentences are the text report's. */
+
+/* Of the account: how each cause looks, with a pattern of its own. */
+const CAUSES = ["busy", "held", "outside", "submit", "call", "wait", "loading", "order", "start",
+	"done", "unknown"];
+
+class Report {
+	constructor(report, texts) {
+		this.report = report;
+		this.texts = texts;
+		this.summary = report.summary;
+		this.shown = report.findings.filter(finding => finding.shown);
+		this.rest = report.findings.filter(finding => !finding.shown);
+		this.showsRest = !this.shown.length && this.rest.length > 0 &&
+			report.total === report.findings.length && report.left_out > 0;
+	}
+
+	fill() {
+		this.fillTop();
+		this.fillOverview();
+		this.fillAccount();
+		this.fillFindings();
+		this.fillFacts();
+	}
+
+	/* --- what comes first --- */
+
+	fillTop() {
+		const { run } = this.summary, command = run.command || "a run without a command";
+		document.getElementById("command").textContent = command;
+		document.getElementById("command").title = command;
+		document.title = "cufence: " + (run.command || "").split(" ")[0].split("/").pop();
+	}
+
+	get traced() {
+		return this.summary.run.calls > 0 || this.summary.coverage.operations > 0;
+	}
+
+	headline() {
+		const count = this.shown.length, { run } = this.summary;
+		if (!this.traced)
+			return "Nothing was traced: no CUDA call was recorded";
+		if (!count)
+			return "No findings" + (run.incomplete ? ", but the trace is incomplete" : "");
+		return plural(count, "finding");
+	}
+
+	/* What all of them save; of one its own cost says it. */
+	subline() {
+		const together = this.texts.together.map(([label, text]) => (label ? label + " " : "") + text);
+		if (together.length)
+			return together;
+		return this.shown.length === 1 ? [this.texts.findings[this.shown[0].id].cost] : [];
+	}
+
+	tile(title, value, note) {
+		return element("div", {}, element("dt", {}, title), element("dd", {}, value),
+			note ? element("dd", { className: "small" }, note) : null);
+	}
+
+	fillOverview() {
+		const { run, devices, waits, operations } = this.summary;
+		const used = devices.filter(device => device.used);
+		const sum = (list, name) => list.reduce((total, row) => total + row[name], 0);
+		document.getElementById("headline").append(this.headline(),
+			...this.subline().map(text => element("span", {}, text)));
+		const bad = this.summary.losses.filter(loss => loss.incomplete && loss.text);
+		if (bad.length)
+			document.getElementById("banner").append(element("p", { className: "banner" },
+				element("b", {}, "Incomplete trace. "),
+				bad.map(loss => loss.text + " [pid " + loss.pid + "]").join("; ")));
+		const tiles = document.getElementById("tiles");
+		tiles.append(this.tile("Run", duration(run.duration_ns), plural(run.processes, "process",
+			"processes") + ", " + plural(run.threads, "thread")));
+		if (used.length)
+			tiles.append(this.tile(used.length > 1 ? "Devices busy" : "Device busy",
+				share(sum(used, "busy_ns") / Math.max(1, sum(used, "process_ns"))),
+				used[0].name ? used[0].name + (used.length > 1 ? " and " + (used.length - 1) +
+					" more" : "") : ""));
+		tiles.append(this.tile("Host waits", duration(sum(waits, "waited_ns")),
+			plural(sum(waits, "count"), "wait")),
+		this.tile("Operations", grouped(sum(operations, "count")), "by " +
+			plural(run.calls, "CUDA call")));
+	}
+
+	/* --- the account --- */
+
+	fillAccount() {
+		const place = document.getElementById("account"), groups = new Map();
+		for (const row of this.summary.account) {
+			const key = row.process + "/" + row.device;
+			if (!groups.has(key))
+				groups.set(key, []);
+			groups.get(key).push(row);
+		}
+		if (!groups.size)
+			place.append(element("p", { className: "empty" },
+				"No device operation was recorded, so there is no account of device time."));
+		for (const rows of groups.values())
+			place.append(this.accountBar(rows));
+		for (const [label, text] of this.texts.summary)
+			if (["loop", "idle", "host"].includes(label) || !label && /^outside|^the host needs/.test(text))
+				place.append(element("p", { className: "account-line" },
+					element("b", {}, label), element("span", {}, text)));
+	}
+
+	accountTitle(row) {
+		const several = this.summary.processes.length > 1;
+		const process = this.summary.processes.find(p => p.process === row.process);
+		const device = this.summary.devices.find(d => d.process === row.process &&
+			d.device === row.device);
+		const name = row.device === null ? "Host thread"
+			: "Device " + row.device + (device && device.name ? ", " + device.name : "");
+		return name + (several && process ? ", pid " + process.pid : "");
+	}
+
+	/* A bar, and under it the same as a table. */
+	accountBar(rows) {
+		const total = rows.reduce((sum, row) => sum + row.time_ns, 0) || 1;
+		const loop = this.summary.loops.find(loop => loop.process === rows[0].process);
+		const turns = loop ? loop.turns : 1, host = rows[0].device === null;
+		const order = rows.slice().sort((a, b) => (b.cause === "busy") - (a.cause === "busy") ||
+			b.time_ns - a.time_ns);
+		/* In the text report a sentence has named the host before. */
+		const say = row => row.cause === "busy" ? "busy"
+			: this.texts.causes[row.cause][host ? 1 : 0].replace(/^it (?=is|returns)/, "the host ");
+		const bar = element("div", { className: "bar", role: "img", "aria-label":
+			order.map(row => say(row) + " " + share(row.time_ns / total)).join(", ") });
+		for (const row of order) {
+			const part = element("span", { className: "cause " + this.causeClass(row.cause),
+				title: say(row) + ", " + share(row.time_ns / total) });
+			part.style.flexGrow = row.time_ns / total;
+			if (row.time_ns / total > 0.08)
+				part.append(element("em", {}, share(row.time_ns / total)));
+			bar.append(part);
+		}
+		return element("div", { className: "account" },
+			element("h3", {}, this.accountTitle(rows[0]), element("span", {}, loop
+				? "a turn of " + duration(total / turns) : duration(total) +
+				" from its first work to its last")),
+			bar, element("table", {}, element("tbody", {}, ...order.map(row => element("tr", {},
+				element("td", {}, element("i", { className: "cause " + this.causeClass(row.cause) }),
+					say(row)),
+				element("td", {}, duration(row.time_ns / turns)),
+				element("td", {}, share(row.time_ns / total)))))));
+	}
+
+	causeClass(cause) {
+		return CAUSES.includes(cause) ? "cause-" + cause : "cause-unknown";
+	}
+
+	/* --- findings --- */
+
+	fillFindings() {
+		const place = document.getElementById("finding-list");
+		if (!this.shown.length)
+			place.append(element("p", { className: "empty" }, this.headline() + "."));
+		this.shown.forEach((finding, i) => place.append(this.card(finding, i === 0)));
+		if (!this.rest.length)
+			return;
+		const more = element("div", { hidden: !this.showsRest },
+			...this.rest.map(finding => this.card(finding, false)));
+		const button = element("button", { type: "button", className: "more",
+			"aria-expanded": String(this.showsRest) },
+		grouped(this.rest.length) + " below the threshold or less certain");
+		button.onclick = () => {
+			more.hidden = !more.hidden;
+			button.setAttribute("aria-expanded", String(!more.hidden));
+		};
+		place.append(button, more);
+	}
+
+	card(finding, open) {
+		const said = this.texts.findings[finding.id];
+		const card = element("details", { className: "finding " + finding.severity, open,
+			id: "finding-" + finding.id });
+		const saved = finding.turn_saving_ns !== null || finding.saving_ns > 0;
+		card.append(element("summary", {},
+			element("span", { className: "number" }, "#" + finding.id),
+			element("span", { className: "what" },
+				element("span", { className: "message" }, finding.message),
+				element("span", { className: "rule" }, finding.rule),
+				element("span", { className: "cost" }, said.cost)),
+			element("span", { className: "worth" },
+				saved ? element("b", {}, share(finding.share)) : null,
+				saved ? element("span", {}, finding.turn_saving_ns !== null ? "of each turn"
+					: "of the run") : null),
+			element("span", { className: "badges" },
+				element("span", { className: "badge " + finding.severity }, finding.severity),
+				element("span", { className: "badge" }, finding.confidence))),
+		this.body(finding, said));
+		return card;
+	}
+
+	body(finding, said) {
+		const worst = said.worst && said.worst.end > said.worst.start;
+		return element("div", { className: "body" },
+			element("p", { className: "title" }, finding.title + "."),
+			worst ? element("button", { type: "button", className: "primary",
+				onclick: () => this.onWorst(finding.id) }, "Show the worst instance in the timeline")
+				: null,
+			this.sources(finding), this.lines(said.lines.filter(([label]) => label !== "fix")),
+			this.fix(finding, said));
+	}
+
+	/* Both sites, with what stands there. */
+	sources(finding) {
+		const seen = new Set(), boxes = [];
+		for (const place of finding.places.slice(0, 3))
+			for (const [label, site] of [["at", place.at], ["for", place.for]]) {
+				if (!site || !site.file || seen.has(site.file + ":" + site.line))
+					continue;
+				seen.add(site.file + ":" + site.line);
+				const source = this.texts.sources[site.file + ":" + site.line];
+				if (source)
+					boxes.push(this.source(label, site, source));
+			}
+		return boxes.length ? element("div", { className: "sources" }, ...boxes) : null;
+	}
+
+	source(label, site, { first, lines, newer }) {
+		return element("figure", { className: "source" },
+			element("figcaption", {}, element("b", {}, label), " " + (site.function || "") + " ",
+				element("span", {}, site.text || site.file),
+				newer ? element("em", {}, "changed after the run") : null),
+			element("pre", {}, element("code", {}, ...lines.map((line, i) => element("span",
+				{ className: first + i === site.line ? "line here" : "line" },
+				element("span", { className: "line-number", "aria-hidden": "true" },
+					String(first + i)),
+				(first + i === site.line ? "\u25b8 " : "  ") + line + "\n")))));
+	}
+
+	/* at, for, in, seen and so on, as the text report has them; columns are two blanks apart. */
+	lines(lines) {
+		const list = element("dl", { className: "lines" });
+		for (const [label, text] of lines) {
+			if (label === "see")
+				continue;
+			const cells = ["at", "for", "from", "also"].includes(label)
+				? text.split(/ {2,}/) : [text];
+			list.append(element("dt", {}, label),
+				element("dd", {}, ...cells.map(cell => element("span", {}, cell))));
+		}
+		return list;
+	}
+
+	fix(finding, said) {
+		const codes = [["CUDA C++", said.cpp], ["PyTorch", said.pytorch]].filter(([, code]) => code);
+		const script = finding.places.some(place => place.at && /\.py$/.test(place.at.file || ""));
+		const safe = /^https:\/\//.test(finding.link || "");
+		if (script)
+			codes.reverse();
+		const advice = said.lines.filter(([label]) => label === "fix").map(([, text]) => text);
+		return element("div", { className: "fix" }, element("h4", {}, "How to fix it"),
+			...advice.map(text => element("p", {}, text[0].toUpperCase() + text.slice(1) + ".")),
+			element("div", { className: "codes" }, ...codes.map(([name, code]) =>
+				element("figure", {}, element("figcaption", {}, name),
+					element("pre", {}, element("code", {}, code))))),
+			safe ? element("p", {}, element("a", { href: finding.link, rel: "noopener noreferrer",
+				target: "_blank" }, "NVIDIA's documentation of this behaviour")) : null);
+	}
+
+	/* Where the timeline comes in. */
+	onWorst() {
+	}
+
+	worst() {
+		const marked = this.shown.length ? this.shown : this.rest;
+		return marked.map(({ id }) => ({ id, worst: this.texts.findings[id].worst }));
+	}
+
+	/* --- the run --- */
+
+	fillFacts() {
+		const list = document.getElementById("facts");
+		for (const [label, text] of this.texts.summary)
+			if (!text.startsWith("cufence: "))
+				list.append(element("dt", {}, label), element("dd", {}, element("span", {}, text)));
+		const { run } = this.summary;
+		list.append(element("dt", {}, "begun"), element("dd", {}, element("span", {},
+			new Date(this.texts.started).toISOString().replace("T", " ").slice(0, 19) + " UTC")),
+		element("dt", {}, "made by"), element("dd", {}, element("span", {},
+			"cufence " + run.version)));
+	}
+}
