@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_trace CALLS FILE: the trace of a program that never was, for bench/load.  Four threads take
+ * make_trace CALLS FILE [VARY]: the trace of a program that never was, for bench/load.  Four threads take
  * turns, each with four streams.  Of 16 calls 8 are launches, 2 copies and 1 a memset, each with
  * its operation; an event is recorded and waited for, memory allocated and freed in stream order,
  * and once in 64 calls a thread waits for its stream.  A launch names two pieces of memory.
+ * With VARY times are longer by chance, each by up to so many ns, as those of real programs are: what is
+ * packed or drawn must not gain by their being alike.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,7 @@ static struct maker {
 	struct trace_chunk own, device; /* tables, operations */
 	struct thread thread[THREADS];
 	uint64_t now;
+	uint64_t vary, chance; /* ns; the last random number */
 	uint32_t correlation;
 } maker;
 
@@ -39,6 +42,17 @@ static void *reserve(struct trace_chunk *chunk, size_t bytes, enum record_type t
 		exit(2);
 	}
 	return record;
+}
+
+/* Up to the chosen time (xorshift, G. Marsaglia 2003). */
+static uint64_t longer(void)
+{
+	if (!maker.vary)
+		return 0;
+	maker.chance ^= maker.chance << 13;
+	maker.chance ^= maker.chance >> 7;
+	maker.chance ^= maker.chance << 17;
+	return maker.chance % maker.vary;
 }
 
 static uint64_t stream_handle(const struct thread *thread, unsigned stream)
@@ -56,13 +70,13 @@ static uint32_t put_call(struct thread *thread, unsigned call, const uint64_t *f
 		sizeof(*record) + fields * sizeof(*field) + tail, RECORD_CALL);
 	struct launch_pointer *word = (struct launch_pointer *)&record->field[fields];
 
-	maker.now += CALL_NS / THREADS;
+	maker.now += CALL_NS / THREADS + longer() / THREADS;
 	record->call = (uint16_t)call;
 	record->result = 0;
 	record->site = 1 + (uint32_t)(thread->calls * 7 % SITES);
 	record->correlation = call_types[call].traits & TRAIT_SUBMITS ? ++maker.correlation : 0;
 	record->enter = maker.now;
-	record->duration = CALL_NS / 2;
+	record->duration = CALL_NS / 2 + longer() / 2;
 	record->context = 1;
 	record->pointer_count = (uint16_t)pointers;
 	memcpy(record->field, field, fields * sizeof(*field));
@@ -114,8 +128,8 @@ static void put_operation(struct thread *thread, unsigned stream, enum device_ki
 	record->detail = record->src = record->dst = 0;
 	if (kind == DEVICE_MEMCPY)
 		record->detail = 8, record->src = record->dst = MEMORY_DEVICE;
-	record->start = thread->busy[stream] + 1000;
-	record->end = thread->busy[stream] += 1000 + OPERATION_NS;
+	record->start = thread->busy[stream] += 1000 + longer();
+	record->end = thread->busy[stream] += OPERATION_NS + longer();
 	record->correlation = correlation;
 	record->context = 1;
 	record->device = 0;
@@ -262,12 +276,14 @@ int main(int argc, char **argv)
 		.features = FEATURE_CALLS | FEATURE_DEVICE,
 		.realtime_ns = 1000000000,
 	};
-	uint64_t count = argc == 3 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t count = argc == 3 || argc == 4 ? strtoull(argv[1], NULL, 10) : 0;
 
 	if (!count || trace_create(&maker.writer, argv[2], &start)) {
-		fputs("usage: make_trace CALLS FILE (that does not exist)\n", stderr);
+		fputs("usage: make_trace CALLS FILE (that does not exist) [VARY]\n", stderr);
 		return 2;
 	}
+	maker.vary = argc == 4 ? strtoull(argv[3], NULL, 10) : 0;
+	maker.chance = 88172645463325252;
 	maker.writer.header->cupti_state = CUPTI_STATE_ON;
 	maker.now = start.realtime_ns;
 	put_tables();

@@ -34,7 +34,9 @@ static const char fences_sql[] =
 	" AND r.stream NOT NULL AND c.stream <> r.stream ORDER BY w.call";
 
 static const char waits_sql[] = "SELECT op, call FROM wait WHERE op NOT NULL";
-static const char holds_sql[] = "SELECT behind, op FROM hold WHERE behind NOT NULL";
+/* What an event held is a fence. */
+static const char holds_sql[] =
+	"SELECT behind, op FROM hold WHERE behind NOT NULL AND reason <> 'event'";
 
 /* Where turns begin: at the calls of the loop's site that submit or wait (account/loop.h). */
 static const char turns_sql[] =

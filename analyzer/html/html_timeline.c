@@ -12,7 +12,8 @@
 static const char calls_sql[] =
 	"SELECT c.id, c.parent, c.process, c.thread, c.enter,"
 	" coalesce(c.exit, (SELECT end FROM process p WHERE p.id = c.process)),"
-	" CASE WHEN s.api NOT NULL AND NOT t.runtime THEN s.api ELSE t.name END, c.site,"
+	" CASE WHEN s.api NOT NULL AND NOT t.runtime THEN s.api"
+	"  WHEN t.name LIKE '%LaunchKernel%' THEN 'launch' ELSE t.name END, c.site,"
 	" k.work, k.waits <> 'nothing' FROM call c JOIN call_type t ON t.id = c.type"
 	" LEFT JOIN call_kind k ON k.name = t.kind LEFT JOIN site s ON s.id = c.site"
 	" ORDER BY c.id LIMIT ?1";

@@ -6,8 +6,8 @@
 
 /* Categories of items, as enum html_category; of lanes in columns a place for each of CLASSES. */
 const KERNEL = 0, COPY = 1, MEMSET = 2, GRAPH = 3, SUBMIT = 4, WAIT = 5, CALL = 6;
-const CATEGORY_NAMES = ["kernel", "copy", "memset", "graph", "call that submits", "call that waits",
-	"other call"];
+const CATEGORY_NAMES = ["kernel", "copy", "memset", "graph", "call that submits",
+	"call that may wait", "other call"];
 const CLASSES = 4;       /* places of a lane's columns: of a stream kernel, copy, memset, graph; */
 const HELD = 3;          /* of a thread submit, wait, other and held by the device */
 const FAN = 4;           /* items of a block, blocks of a larger block */
@@ -36,39 +36,80 @@ function bytesOf(base64) {
 }
 
 async function inflate(bytes) {
-	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-	return new Uint8Array(await new Response(stream).arrayBuffer());
+	const { readable, writable } = new DecompressionStream("deflate-raw");
+	const writer = writable.getWriter(), chunks = [];
+	const written = writer.write(bytes).then(() => writer.close());
+	let count = 0;
+	for (const reader = readable.getReader(); ;) {
+		const { done, value } = await reader.read();
+		if (done)
+			break;
+		chunks.push(value);
+		count += value.length;
+	}
+	await written;
+	const whole = new Uint8Array(count);
+	count = 0;
+	for (const chunk of chunks) {
+		whole.set(chunk, count);
+		count += chunk.length;
+	}
+	return whole;
 }
 
-/* Zigzag varints (html_pack.h).  Of those that fit in 31 bits only shifts; others are rare. */
+/* Zigzag varints (html_pack.h), a column at a time. */
 class Numbers {
 	constructor(bytes) {
 		this.bytes = bytes;
 		this.at = 0;
+		this.one = new Float64Array(1);
+		this.room = new Float64Array(4096);
 	}
+
 	next() {
+		this.read(this.one, 0, 1);
+		return this.one[0];
+	}
+
+	/* Into an array of any type: a loop that knows one type is several times as fast. */
+	read(into, from, to) {
+		const { room } = this;
+		for (let at = from; at < to; at += room.length) {
+			const count = Math.min(room.length, to - at);
+			this.unpack(room, count);
+			into.set(count < room.length ? room.subarray(0, count) : room, at);
+		}
+	}
+
+	/* Most have one byte or two; of more than 28 bits there is no way by shifts. */
+	unpack(into, count) {
 		const bytes = this.bytes;
-		let at = this.at, byte = bytes[at++], value = byte & 127;
-		if (byte > 127) {
-			byte = bytes[at++];
-			value |= (byte & 127) << 7;
-			if (byte > 127) {
-				byte = bytes[at++];
-				value |= (byte & 127) << 14;
-				if (byte > 127) {
-					byte = bytes[at++];
-					value |= (byte & 127) << 21;
-					let scale = 268435456;
-					while (byte > 127) {
-						byte = bytes[at++];
-						value += (byte & 127) * scale;
-						scale *= 128;
-					}
-				}
+		let at = this.at;
+		for (let i = 0; i < count; i++) {
+			let byte = bytes[at++];
+			if (byte < 128) {
+				into[i] = byte >>> 1 ^ -(byte & 1);
+				continue;
 			}
+			let bits = byte & 127, shift = 7;
+			do {
+				byte = bytes[at++];
+				bits |= (byte & 127) << shift;
+				shift += 7;
+			} while (byte > 127 && shift < 28);
+			if (byte < 128) {
+				into[i] = bits >>> 1 ^ -(bits & 1);
+				continue;
+			}
+			let scale = 268435456;
+			do {
+				byte = bytes[at++];
+				bits += (byte & 127) * scale;
+				scale *= 128;
+			} while (byte > 127);
+			into[i] = bits % 2 ? -(bits + 1) / 2 : bits / 2;
 		}
 		this.at = at;
-		return value % 2 ? -(value + 1) / 2 : value / 2;
 	}
 }
 
@@ -175,10 +216,12 @@ class Arrows {
 		this.count = count;
 		this.to = new Int32Array(count);
 		this.from = new Int32Array(count);
-		for (let i = 0, item = 0; i < count; i++)
-			this.to[i] = item += numbers.next();
-		for (let i = 0; i < count; i++)
-			this.from[i] = this.to[i] + numbers.next();
+		numbers.read(this.to, 0, count);
+		numbers.read(this.from, 0, count);
+		for (let i = 0, item = 0; i < count; i++) {
+			this.to[i] = item += this.to[i];
+			this.from[i] += item;
+		}
 		this.items = items;
 	}
 	/* Both ends by time, when they are first asked for. */
@@ -279,33 +322,29 @@ class Run {
 	readLane(lane, base, numbers) {
 		const { start, stop, name, category, amount, link } = this.items;
 		const { first, end } = lane;
-		for (let i = first; i < end; i++)
-			start[i] = numbers.next();
+		numbers.read(start, first, end);
+		numbers.read(stop, first, end);
+		let last = this.stop;
 		for (let i = first, time = base; i < end; i++) {
 			start[i] += time;
-			time = stop[i] = start[i] + numbers.next();
-			this.stop = Math.max(this.stop, time);
+			time = stop[i] += start[i];
+			if (time > last)
+				last = time;
 		}
-		for (let i = first; i < end; i++)
-			name[i] = numbers.next();
-		for (let i = first; i < end; i++)
-			category[i] = numbers.next();
-		for (let i = first; i < end; i++)
-			amount[i] = numbers.next();
-		let before = lane.stream ? -1 : 0;
-		for (let i = first; i < end; i++) {
-			link[i] = numbers.next();
-			if (lane.stream)
-				before = link[i] += before;
-		}
+		this.stop = last;
+		for (const column of [name, category, amount, link])
+			numbers.read(column, first, end);
+		for (let i = first, before = -1; lane.stream && i < end; i++)
+			before = link[i] += before;
 		this.start = Math.min(this.start, start[first]);
 		lane.addBlocks();
 	}
 
 	readTurns(numbers) {
 		const turns = new Float64Array(numbers.next());
-		for (let i = 0, time = 0; i < turns.length; i++)
-			turns[i] = time += numbers.next();
+		numbers.read(turns, 0, turns.length);
+		for (let i = 1; i < turns.length; i++)
+			turns[i] += turns[i - 1];
 		return turns;
 	}
 

@@ -213,7 +213,7 @@ class Painter {
 		}
 	}
 
-	/* Blocks of a level, largest first: what is as narrow as a pixel goes into its column whole. */
+	/* Blocks of a level, largest first: what is as narrow as a pixel goes into its columns whole. */
 	visit(lane, l, from, to) {
 		const level = lane.levels[l], { start, perPixel } = this.view;
 		const end = start + this.plot * perPixel;
@@ -233,11 +233,18 @@ class Painter {
 		}
 	}
 
+	/* It touches two columns at most: each gets its part. */
 	addBlock(level, block) {
-		const column = (level.start[block] - this.view.start) / this.view.perPixel | 0;
-		const at = Math.max(0, column) * CLASSES, from = block * CLASSES;
-		for (let c = 0; c < CLASSES; c++)
-			this.columns[at + c] += level.busy[from + c] + (level.busy[from + c] > 0 ? 1e-3 : 0);
+		const { columns } = this, { start, perPixel } = this.view, from = block * CLASSES;
+		const left = Math.max(0, (level.start[block] - start) / perPixel);
+		const right = (level.stop[block] - start) / perPixel, column = left | 0;
+		const part = right > column + 1 ? (column + 1 - left) / (right - left) : 1;
+		for (let c = 0, at = column * CLASSES; c < CLASSES; c++, at++) {
+			const busy = level.busy[from + c];
+			columns[at] += busy * part + (busy > 0 ? 1e-3 : 0);
+			if (part < 1 && column + 1 < this.plot)
+				columns[at + CLASSES] += busy * (1 - part);
+		}
 		this.touched = true;
 	}
 
@@ -409,6 +416,8 @@ class Painter {
 	drawManyTurns(turns) {
 		const { context } = this;
 		const from = this.x(turns[0]), to = this.x(turns[turns.length - 1]);
+		if (to < LABELS)
+			return;
 		context.fillStyle = this.color.turn;
 		context.fillRect(from, AXIS + 3, to - from, RULER - 6);
 		context.fillStyle = this.color.muted;

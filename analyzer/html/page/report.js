@@ -78,10 +78,12 @@ class Report {
 				share(sum(used, "busy_ns") / Math.max(1, sum(used, "process_ns"))),
 				used[0].name ? used[0].name + (used.length > 1 ? " and " + (used.length - 1) +
 					" more" : "") : ""));
-		tiles.append(this.tile("Host waits", duration(sum(waits, "waited_ns")),
-			plural(sum(waits, "count"), "wait")),
-		this.tile("Operations", grouped(sum(operations, "count")), "by " +
-			plural(run.calls, "CUDA call")));
+		if (waits.length)
+			tiles.append(this.tile("Host waits", duration(sum(waits, "waited_ns")),
+				plural(sum(waits, "count"), "wait")));
+		tiles.append(operations.length ? this.tile("Operations", grouped(sum(operations, "count")),
+			"by " + plural(run.calls, "CUDA call"))
+			: this.tile("CUDA calls", grouped(run.calls), "no device operation was recorded"));
 	}
 
 	/* --- the account --- */
@@ -277,10 +279,11 @@ class Report {
 		for (const [label, text] of this.texts.summary)
 			if (!text.startsWith("cufence: "))
 				list.append(element("dt", {}, label), element("dd", {}, element("span", {}, text)));
-		const { run } = this.summary;
-		list.append(element("dt", {}, "begun"), element("dd", {}, element("span", {},
-			new Date(this.texts.started).toISOString().replace("T", " ").slice(0, 19) + " UTC")),
-		element("dt", {}, "made by"), element("dd", {}, element("span", {},
-			"cufence " + run.version)));
+		const { run, processes } = this.summary, begun = new Date(this.texts.started);
+		const add = (label, text) => list.append(element("dt", {}, label),
+			element("dd", {}, element("span", {}, text)));
+		if (!processes.some(({ simulated }) => simulated) && !isNaN(begun))
+			add("begun", begun.toISOString().replace("T", " ").slice(0, 19) + " UTC");
+		add("made by", "cufence " + run.version);
 	}
 }

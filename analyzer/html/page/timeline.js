@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timeline as it is used: what is in view, by mouse and keys; search; what is said of an item. */
 
-const HEIGHT_MOST = 560, HEIGHT_LEAST = 180, MAP = 44;
+const HEIGHT_MOST = 560, HEIGHT_LEAST = 130, MAP = 44;
 const KEYS = [["\u2190 \u2192  or  A D", "move"], ["+ \u2212  or  W S", "zoom"], ["0", "show all"],
 	["\u2191 \u2193", "choose a lane"], [", .", "previous and next item of the lane"],
 	["F", "zoom to what is selected"], ["L", "follow: from a call to its work, and back"],
@@ -90,11 +90,11 @@ class Timeline {
 			used.add(category);
 		const all = [[KERNEL, "kernel", "kernel"], [COPY, "copy", "copy"],
 			[MEMSET, "memset", "memset"], [GRAPH, "graph", "graph"],
-			[SUBMIT, "submit", "call that submits"], [WAIT, "wait", "call that waits"],
+			[SUBMIT, "submit", "call that submits"], [WAIT, "wait", "call that may wait"],
 			[CALL, "call", "other call"]];
-		return element("div", { className: "legend" },
-			...all.filter(([category]) => used.has(category)).map(([, name, label]) => key(name, label)),
-			key("held", "held by the device"), arrow("fences", "fence", "fences"),
+		return element("div", { className: "legend" }, ...all.filter(([category]) => used.has(category)).map(([, name, label]) => key(name, label)),
+			this.run.items.amount.subarray(0, this.run.calls).some(held => held > 0)
+				? key("held", "held by the device") : null, arrow("fences", "fence", "fences"),
 			arrow("waits", "waiting", "waits"), arrow("holds", "holding", "held behind"));
 	}
 
@@ -215,7 +215,7 @@ class Timeline {
 		context.fillStyle = painter.color.muted;
 		context.font = FONT;
 		context.textBaseline = "middle";
-		context.fillText("whole run, busy lanes", 12, MAP / 2);
+		context.fillText("whole run, how busy", 12, MAP / 2);
 		context.drawImage(this.mapImage, LABELS, 0, wide, MAP);
 		const from = LABELS + (view.start - run.start) / whole * wide;
 		const size = Math.max(3, this.span / whole * wide);
@@ -228,14 +228,14 @@ class Timeline {
 	makeMap(wide) {
 		const { run, painter } = this, image = document.createElement("canvas");
 		const whole = (run.stop - run.start) / Math.max(1, wide), sums = new Float64Array(wide);
-		let lanes = 0;
-		for (const lane of run.lanes.filter(lane => lane.stream)) {
+		const streams = run.lanes.filter(lane => lane.stream);
+		const shown = streams.length ? streams : run.lanes, lanes = shown.length;
+		for (const lane of shown)
 			this.addToMap(lane, lane.levels.length - 1, 0, Infinity, whole, sums);
-			lanes++;
-		}
 		image.width = Math.max(1, wide);
 		image.height = MAP;
-		const context = image.getContext("2d"), most = Math.max(1, Math.min(lanes, Math.max(...sums) / whole));
+		const context = image.getContext("2d");
+		const most = Math.max(1, Math.min(lanes, Math.max(...sums) / whole));
 		context.fillStyle = painter.color.kernel;
 		sums.forEach((sum, x) => {
 			const high = Math.min(1, sum / whole / most) * (MAP - 8);

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""use.py FOLDER [--keep FOLDER]: the pages of a folder as their reader uses them, in a headless
+Chromium.  A line for each check: "ok TEXT" or "not ok TEXT"; --keep: screenshots go there.
+
+FOLDER has findings.html (a loop, a finding that costs time, sources), hostile.html, fences.html and
+any others, which have to open without an error."""
+import glob
+import os
+import struct
+import sys
+import tempfile
+import zlib
+
+from browser import Browser
+
+KEEP = sys.argv[3] if len(sys.argv) > 3 else None
+
+
+def ok(text, good, note=""):
+    print("ok" if good else "not ok", text)
+    if not good and note != "":
+        print(f"#   {str(note)[:400]}")
+
+
+def rows_of(path):
+    """How many different rows of pixels a screenshot has: an empty field has few."""
+    with open(path, "rb") as file:
+        png = file.read()
+    at, packed = 8, b""
+    while at < len(png):
+        length, kind = struct.unpack(">I4s", png[at:at + 8])
+        if kind == b"IDAT":
+            packed += png[at + 8:at + 8 + length]
+        elif kind == b"IHDR":
+            width, height = struct.unpack(">II", png[at + 8:at + 16])
+        at += 12 + length
+    raw = zlib.decompress(packed)
+    row = len(raw) // height
+    return len({raw[i * row:(i + 1) * row] for i in range(height)})
+
+
+class Reader:
+    def __init__(self, folder):
+        self.folder, self.shots = folder, tempfile.mkdtemp()
+        self.browser = Browser(tempfile.mkdtemp())
+
+    def open(self, name):
+        self.name = name
+        self.browser.open(f"{self.folder}/{name}.html")
+        self.browser.frame()
+
+    def shot(self, name, selector=None):
+        path = f"{KEEP or self.shots}/{name}.png"
+        self.browser.screenshot(path, selector)
+        return path
+
+    def value(self, expression):
+        self.browser.frame()
+        return self.browser.run(f"return {expression}")
+
+    def view(self):
+        return self.value("[cufence.timeline.view.start, cufence.timeline.span]")
+
+    def quiet(self):
+        errors = self.browser.errors()
+        ok(f"{self.name}: no error on the console", not errors, errors)
+
+
+def pixel(reader, x, y):
+    """The color of a place of the timeline, by a copy: reading would make a canvas slow."""
+    return reader.value("(() => { const c = document.createElement('canvas').getContext('2d',"
+                        " { willReadFrequently: true }), r = cufence.timeline.painter.ratio;"
+                        f" c.drawImage(cufence.timeline.canvas, {x} * r, {y} * r, 1, 1, 0, 0, 1, 1);"
+                        " return Array.from(c.getImageData(0, 0, 1, 1).data); })()")
+
+
+def check_findings(reader):
+    browser = reader.browser
+    reader.open("findings")
+    ok("the headline counts findings", browser.text("h1").startswith("1 finding"), browser.text("h1"))
+    card = browser.text(".finding")
+    for part in ("cudaFree waited", "blocking-free", "of each turn", "high", "certain", "CUDA C++",
+                 "cudaFreeAsync", "PyTorch", "free_in_loop.cu:22", "free_in_loop.cu:33"):
+        ok(f"the finding says {part}", part in card, card)
+    if os.path.exists(f"{reader.folder}/sources"):
+        ok("the line is shown and marked", "cudaFree(scratch)" in browser.text(".line.here"),
+           browser.text(".line.here"))
+    ok("the account adds up", reader.value("[...document.querySelectorAll('.account')].every(a => Math.abs("
+                                           "[...a.querySelectorAll('.bar .cause')].reduce((s, c) => s + "
+                                           "Number(c.style.flexGrow), 0) - 1) < 1e-6)"))
+    path = reader.shot("findings")
+    ok("the page is drawn", rows_of(path) > 100)
+
+
+def check_rest(reader):
+    reader.open("rest")
+    rest = "document.querySelector('.more').nextSibling"
+    ok("what is below the threshold is hidden", reader.value(f"{rest}.hidden") and
+       "below the threshold" in reader.browser.text(".more"), reader.browser.text(".more"))
+    reader.browser.keys(*["tab"] * 2)
+    reader.browser.run("document.querySelector('.more').focus()")
+    reader.browser.keys("enter")
+    ok("and shown when asked for", reader.value(f"!{rest}.hidden && {rest}.children.length > 0"))
+
+
+def check_worst(reader):
+    browser = reader.browser
+    before = reader.view()
+    browser.click(".primary")
+    worst, after = reader.value("cufence.timeline.view.worst"), reader.view()
+    ok("a click shows the worst instance", worst and after != before
+       and after[0] <= worst["start"] and after[0] + after[1] >= worst["end"], [worst, after])
+    ok("it is selected and described", "cudaFree" in browser.text(".details h3"),
+       browser.text(".details"))
+    ok("with what it waited for", "accumulate on stream 15" in browser.text(".details"),
+       browser.text(".details"))
+    ok("the timeline has the focus", reader.value("document.activeElement === cufence.timeline.canvas"))
+    top = reader.value("document.getElementById('timeline').getBoundingClientRect().top")
+    ok("and is in view", -10 < top < 300, top)
+    reader.shot("worst", "#chart")
+    browser.run("[...document.querySelectorAll('.link')].pop().click()")
+    ok("its links lead on", browser.text(".details h3") == "accumulate", browser.text(".details"))
+
+
+def check_keys(reader):
+    browser = reader.browser
+    browser.run("cufence.timeline.canvas.focus()")
+    browser.keys("0")
+    whole = reader.view()
+    ok("0 shows all", whole[0] <= reader.value("cufence.run.start") and
+       whole[0] + whole[1] >= reader.value("cufence.run.stop"), whole)
+    browser.keys("+", "+")
+    closer = reader.view()
+    ok("+ zooms in", closer[1] < 0.5 * whole[1], closer)
+    browser.keys("right")
+    moved = reader.view()
+    ok("an arrow moves", moved[0] > closer[0] and moved[1] == closer[1], moved)
+    browser.keys("-")
+    ok("- zooms out", reader.view()[1] > moved[1])
+    browser.keys("escape", "0", "down", "down", ".")
+    first = reader.value("cufence.timeline.view.item")
+    browser.keys(".")
+    ok("a lane's items are reached one after the other", first >= 0 and
+       reader.value("cufence.timeline.view.item") == first + 1, first)
+    ok("and said to those who do not see them", "stream" in reader.value(
+        "document.getElementById('timeline-said').textContent"))
+    browser.keys("l")
+    ok("L leads to the call that submitted it", reader.value(
+        "cufence.run.isCall(cufence.timeline.view.item)"))
+    browser.keys("1")
+    ok("1 leads to the first finding", reader.value("cufence.timeline.view.finding") == 1)
+    browser.keys("?")
+    ok("? shows the keys", reader.value("!document.querySelector('.keys').hidden"))
+    browser.keys("?")
+
+
+def check_mouse(reader):
+    browser = reader.browser
+    browser.run("cufence.timeline.fit(); cufence.timeline.clear()")
+    whole = reader.view()
+    browser.wheel("#chart .plot canvas", 100, 0, -200)
+    ok("the wheel zooms", reader.view()[1] < whole[1], reader.view())
+    before = reader.view()
+    browser.press("#chart .plot canvas", 0, 0, (-120, 0))
+    after = reader.view()
+    ok("dragging moves", after[0] > before[0] and after[1] == before[1], [before, after])
+    browser.run("cufence.timeline.fit(); const t = cufence.timeline, i = t.run.items;"
+                "t.show(i.start[t.run.calls + 5], i.stop[t.run.calls + 5])")
+    place = reader.value("(() => { const t = cufence.timeline, p = t.painter, i = t.run.calls + 5;"
+                         "return [p.x((t.run.items.start[i] + t.run.items.stop[i]) / 2) - p.width / 2,"
+                         "p.laneMiddle(t.run.lanes[t.run.laneOf(i)]) - p.viewHeight / 2]; })()")
+    browser.press("#chart .plot canvas", round(place[0]), round(place[1]))
+    ok("a click selects what is there", reader.value("cufence.timeline.view.item") == reader.value(
+        "cufence.run.calls + 5"), place)
+
+
+def check_search(reader):
+    browser = reader.browser
+    browser.type("#chart input[type=search]", "accum")
+    wanted = reader.value("Array.from(cufence.run.items.name).filter(n => "
+                          "cufence.run.names[n] === 'accumulate').length")
+    ok("a search counts what it finds", browser.text(".matches") == f"{wanted} matches",
+       [wanted, browser.text(".matches")])
+    browser.run("cufence.timeline.select(-1)")
+    browser.type("#chart input[type=search]", "\ue007")
+    first = reader.value("cufence.timeline.view.item")
+    browser.type("#chart input[type=search]", "\ue007")
+    second = reader.value("cufence.timeline.view.item")
+    ok("and goes from one to the next in time", reader.value(
+        f"cufence.timeline.nameOf({first}) === 'accumulate' && cufence.timeline.nameOf({second}) ==="
+        f" 'accumulate' && cufence.run.items.start[{first}] < cufence.run.items.start[{second}]"),
+       [first, second])
+
+
+def check_turns(reader):
+    reader.browser.run("cufence.timeline.clear(); cufence.timeline.fit()")
+    row = "(26 + 10)"
+    turns = reader.value("cufence.run.loops[0].turns.length")
+    ok("the ruler has the loop's turns", turns == 30, turns)
+    one = reader.value("(() => { const t = cufence.run.loops[0].turns, x = i => cufence.timeline.painter.x("
+                       "(t[i] * 0.4 + t[i + 1] * 0.6)); return [x(4), x(5)]; })()")
+    ok("and shades every other one", pixel(reader, one[0], row) != pixel(reader, one[1], row), one)
+
+
+def check_theme(reader):
+    ground = "getComputedStyle(document.body).backgroundColor"
+    before, drawn = reader.value(ground), pixel(reader, 2, 2)
+    reader.browser.click("#theme")
+    ok("light turns dark", before != reader.value(ground) and drawn != pixel(reader, 2, 2),
+       [before, drawn])
+    reader.shot("dark")
+    reader.browser.click("#theme")
+    ok("and back", before == reader.value(ground))
+
+
+def check_keyboard(reader):
+    """All that a mouse reaches has its place among what Tab goes through."""
+    reader.open("findings")
+    reader.browser.keys("tab")
+    ok("Tab begins with a way to the findings", reader.value("document.activeElement.className") == "skip")
+    reached = set()
+    for _ in range(40):
+        reader.browser.keys("tab")
+        reached.add(reader.value("document.activeElement.tagName + '.' + document.activeElement.className"))
+    for wanted in ("SUMMARY.", "BUTTON.primary", "INPUT.", "CANVAS."):
+        ok(f"Tab reaches {wanted}", wanted in reached, reached)
+
+
+def check_hostile(reader):
+    reader.open("hostile")
+    ok("no script of a name runs", reader.value("window.hacked === undefined && document.scripts.length")
+       == 3, reader.value("document.scripts.length"))
+    ok("nor does one become an element", reader.value("document.querySelectorAll('img, iframe, b.x').length")
+       == 0)
+    names = reader.value("cufence.run.names.join() + cufence.run.lanes.map(l => l.label).join()")
+    ok("names are shown as they are", "</script><script>" in names, names)
+    ok("but for what is invisible", "\u202e" not in names and "\\u202e" in names, names)
+    ok("also among findings", "</script>" in reader.browser.text(".finding"),
+       reader.browser.text(".finding"))
+    reader.shot("hostile")
+
+
+def check_fences(reader):
+    reader.open("fences")
+    ok("fences are counted", "fences 38" in reader.browser.text(".legend"),
+       reader.browser.text(".legend"))
+    drawn = "(() => { let n = 0; const p = cufence.timeline.painter, d = p.drawArrow;" \
+            " p.drawArrow = (...a) => { n++; d.apply(p, a); }; cufence.timeline.draw();" \
+            " delete p.drawArrow; return n; })()"
+    arrows = reader.value(drawn)
+    ok("and drawn", arrows >= 38, arrows)
+    reader.browser.click("#chart .legend input")
+    ok("unless not wanted", reader.value(drawn) < arrows - 30)
+
+
+def main():
+    reader = Reader(sys.argv[1])
+    try:
+        check_findings(reader)
+        check_worst(reader)
+        check_keys(reader)
+        check_mouse(reader)
+        check_search(reader)
+        check_turns(reader)
+        check_theme(reader)
+        reader.quiet()
+        check_rest(reader)
+        check_keyboard(reader)
+        check_hostile(reader)
+        reader.quiet()
+        check_fences(reader)
+        reader.quiet()
+        for path in sorted(glob.glob(f"{reader.folder}/*.html")):
+            reader.open(os.path.basename(path)[:-5])
+            reader.quiet()
+    finally:
+        reader.browser.close()
+
+
+main()
