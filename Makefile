@@ -21,11 +21,13 @@ VERSION := 0.1.0
 # processors, if nothing else was asked for ------------------------------------------------------
 PACKAGES := build-essential libelf-dev libdw-dev zlib1g-dev libsqlite3-dev libcmocka-dev liblz4-dev libzstd-dev \
 	sqlite3
+# Pages are tested in it; without it that is skipped.
+BROWSER := chromium chromium-driver
 rest := $(filter-out deps,$(MAKECMDGOALS))
 .PHONY: deps
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
 deps:
-	@./.ci/deps $(PACKAGES)
+	@./.ci/deps $(PACKAGES) --wanted $(BROWSER)
 	$(if $(rest),+@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) $(rest))
 ifneq ($(rest),)
 .PHONY: $(rest)
@@ -34,7 +36,7 @@ $(rest): deps
 endif
 else
 deps:
-	@./.ci/deps $(PACKAGES)
+	@./.ci/deps $(PACKAGES) --wanted $(BROWSER)
 
 # --- what this machine has ------------------------------------------------------------------
 CUDA_HOME ?= $(firstword $(wildcard /usr/local/cuda) $(patsubst %/bin/nvcc,%,$(shell command -v nvcc)))

@@ -220,7 +220,7 @@ static int write_turns(const struct html_timeline *timeline, struct pack *pack, 
 	}
 	pack_number(pack, (int64_t)count);
 	for (size_t i = 0; i < count; i++) {
-		pack_number(pack, begin[i] - before);
+		pack_step(pack, begin[i], before);
 		before = begin[i];
 	}
 	free(begin);

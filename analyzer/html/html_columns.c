@@ -25,9 +25,9 @@ static int64_t base_of(const struct html_timeline *timeline)
 static void write_times(struct pack *pack, const struct html_item *item, size_t count, int64_t base)
 {
 	for (size_t i = 0; i < count; i++)
-		pack_number(pack, item[i].start - (i ? item[i - 1].end : base));
+		pack_step(pack, item[i].start, i ? item[i - 1].end : base);
 	for (size_t i = 0; i < count; i++)
-		pack_number(pack, item[i].end - item[i].start);
+		pack_step(pack, item[i].end, item[i].start);
 	for (size_t i = 0; i < count; i++)
 		pack_number(pack, item[i].name);
 	for (size_t i = 0; i < count; i++)

@@ -85,6 +85,11 @@ void pack_number(struct pack *pack, int64_t number)
 	pack->plain[pack->count++] = (unsigned char)bits;
 }
 
+void pack_step(struct pack *pack, int64_t number, int64_t before)
+{
+	pack_number(pack, (int64_t)((uint64_t)number - (uint64_t)before));
+}
+
 int pack_close(struct pack *pack)
 {
 	int failed;

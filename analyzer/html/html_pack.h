@@ -16,6 +16,9 @@ struct pack *pack_open(FILE *out);
 
 void pack_number(struct pack *pack, int64_t number);
 
+/* The difference of two, whatever they are. */
+void pack_step(struct pack *pack, int64_t number, int64_t before);
+
 /* Writes what is left and frees it: 0, or -1 after a message, also of what failed before. */
 int pack_close(struct pack *pack);
 

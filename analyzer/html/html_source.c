@@ -94,7 +94,7 @@ static void put_line(char *text, size_t length, const char *before, FILE *out)
 int html_source_write(const char *file, int64_t line, const char *program, int64_t since, FILE *out)
 {
 	struct stat about;
-	FILE *source = open_source(file, program, &about);
+	FILE *source = line < INT32_MAX ? open_source(file, program, &about) : NULL;
 	int64_t first = line > AROUND ? line - AROUND : 1, at = 1;
 	char *text = NULL;
 	size_t room = 0;

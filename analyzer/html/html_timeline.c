@@ -374,6 +374,13 @@ int64_t html_item_of_operation(const struct html_timeline *timeline, int64_t ope
 	return found == HTML_NO_ITEM ? found : found + (int64_t)timeline->calls.count;
 }
 
+static void add_wait(struct html_item *item, int64_t waited)
+{
+	int64_t rest = item->end - item->start - item->amount;
+
+	item->amount += waited < rest ? waited : rest;
+}
+
 static int read_waits(struct html_timeline *timeline)
 {
 	sqlite3_stmt *q = db_prepare(timeline->db, "SELECT call, waited FROM wait");
@@ -382,8 +389,11 @@ static int read_waits(struct html_timeline *timeline)
 	while (q && (step = db_step(q)) > 0) {
 		int64_t item = html_item_of_call(timeline, sqlite3_column_int64(q, 0));
 
-		if (item != HTML_NO_ITEM)
-			timeline->calls.item[item].amount += sqlite3_column_int64(q, 1);
+		int64_t waited = sqlite3_column_int64(q, 1);
+
+		/* Those of a call within calls add up; more than its time it cannot have waited. */
+		if (item != HTML_NO_ITEM && waited > 0)
+			add_wait(&timeline->calls.item[item], waited);
 	}
 	sqlite3_finalize(q);
 	return step;

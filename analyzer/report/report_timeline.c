@@ -157,6 +157,9 @@ int report_timeline_span(struct db *db, int64_t finding, int64_t *start, int64_t
 		*end = sqlite3_column_int64(q, 1);
 	}
 	sqlite3_finalize(q);
+	/* Times of a damaged database may be anything. */
+	if (*start < 0 || *end > INT64_MAX / 2)
+		*start = *end = 0;
 	margin = (*end - *start) / 20 + 1;
 	if (*end > *start) {
 		*start -= margin;

@@ -26,6 +26,7 @@
 #include "db_check.h"
 #include "db_file.h"
 #include "fuzz.h"
+#include "html.h"
 #include "load.h"
 #include "queries.h"
 #include "report.h"
@@ -129,6 +130,8 @@ static void print_unchecked(const char *path, FILE *nowhere)
 	if (!db_create(&made, DB_MEMORY) && !db_check_schema(&db, &made)) {
 		report_text(&db, &options, nowhere);
 		report_json(&db, &options, nowhere);
+		limit_time();
+		report_html(&db, &options, nowhere);
 		for (const struct query *query = queries; query->name; query++) {
 			limit_time();
 			q = db_prepare(&db, query->sql);

@@ -11,6 +11,7 @@
 #include "analyze.h"
 #include "db_check.h"
 #include "fuzz.h"
+#include "html.h"
 #include "load.h"
 #include "losses.h"
 #include "report.h"
@@ -103,6 +104,7 @@ static void build(char *name, FILE *nowhere, int damaged)
 		}
 		report_text(&db, &options, nowhere);
 		report_json(&db, &options, nowhere);
+		report_html(&db, &options, nowhere);
 	}
 	db_close(&db);
 }

@@ -371,9 +371,10 @@ class Painter {
 		context.fillStyle = this.color.muted;
 		context.strokeStyle = this.color.line;
 		context.beginPath();
-		const end = view.start + this.plot * view.perPixel;
-		for (let time = Math.ceil(view.start / step) * step; time < end; time += step) {
-			const x = Math.round(this.x(time)) + 0.5;
+		const first = Math.ceil(view.start / step), last = (view.start + this.plot * view.perPixel) / step;
+		/* By number: of times far from 0 a small step might be lost. */
+		for (let i = 0; first + i < last && i < 100; i++) {
+			const time = (first + i) * step, x = Math.round(this.x(time)) + 0.5;
 			context.moveTo(x, AXIS - 6);
 			context.lineTo(x, AXIS);
 			context.fillText(this.timeLabel(time, step), x + 4, AXIS / 2);
