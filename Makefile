@@ -584,6 +584,7 @@ help:
 	@echo 'make check-kernels   machine code against PTX, of the .cu files of a folder (KERNELS=)'
 	@echo 'make bench      build the benchmarks; make bench-load: what loading a trace takes,'
 	@echo '                bench-analyze: all of the analysis'
+	@echo 'bench/page BUILD  what the page of a million operations takes (chromedriver)'
 	@echo 'make fuzz       fuzz what reads traces and images, FUZZ_SECONDS each (60)'
 	@echo 'make pack       $$(O).tar.xz for a machine with a GPU and without compilers (CONTRIBUTING.md)'
 	@echo 'make lint fmt install uninstall clean'

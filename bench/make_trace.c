@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_trace CALLS FILE [VARY]: the trace of a program that never was, for bench/load.  Four threads take
- * turns, each with four streams.  Of 16 calls 8 are launches, 2 copies and 1 a memset, each with
- * its operation; an event is recorded and waited for, memory allocated and freed in stream order,
- * and once in 64 calls a thread waits for its stream.  A launch names two pieces of memory.
- * With VARY times are longer by chance, each by up to so many ns, as those of real programs are: what is
- * packed or drawn must not gain by their being alike.
+ * make_trace CALLS FILE [VARY]: the trace of a program that never was, for bench/load and
+ * bench/page. Four threads take turns, each with four streams.  Of 16 calls 8 are launches, 2
+ * copies and 1 a memset, each with its operation; an event is recorded and waited for, memory
+ * allocated and freed in stream order, and once in 64 calls a thread waits for its stream.  A
+ * launch names two pieces of memory.  With VARY times are longer by chance, each by up to so
+ * many ns, as those of real programs are: what is packed or drawn must not gain by their being
+ * alike.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,8 +14,8 @@ enum { AROUND = 4, SOURCE_BYTES = 8 << 20, LINE_BYTES = 400 };
 static int is_source_name(const char *file)
 {
 	static const char *const ends[] = { "c", "cc", "cpp", "cxx", "C", "cu", "cuh", "h", "hh",
-		"hpp", "hxx", "inl", "inc", "ipp", "tcc", "py", "pyx", "jl", "rs", "f90", "f", "F90",
-		"cppm", "mojo" };
+		"hpp", "hxx", "inl", "inc", "ipp", "tcc", "py", "pyx", "jl", "rs", "f90", "f",
+		"F90" };
 	const char *end = strrchr(file, '.');
 
 	for (size_t i = 0; end && i < sizeof(ends) / sizeof(*ends); i++)

@@ -187,8 +187,7 @@ static int put_worst(const struct texts *texts, int64_t finding, int64_t call, i
 	put_item(texts, html_item_of_call(texts->timeline, call), &separator);
 	put_item(texts, html_item_of_call(texts->timeline, other), &separator);
 	while (q && (step = db_step(q)) > 0)
-		put_item(texts,
-			html_item_of_operation(texts->timeline, sqlite3_column_int64(q, 0)),
+		put_item(texts, html_item_of_operation(texts->timeline, sqlite3_column_int64(q, 0)),
 			&separator);
 	fputs(*separator == ',' && separator[1] ? ",\"items\":[]}" : "]}", texts->out);
 	sqlite3_finalize(q);
@@ -221,8 +220,9 @@ static int put_finding(const struct texts *texts, sqlite3_stmt *q)
 
 static int put_findings(const struct texts *texts, const struct report_options *options)
 {
-	char *sql = sqlite3_mprintf("SELECT f.id, f.rule, f.call, f.other_call FROM finding f"
-				    " WHERE %s AND (?1 = 0 OR f.id = ?1) ORDER BY f.id LIMIT ?2",
+	char *sql = sqlite3_mprintf(
+		"SELECT f.id, f.rule, f.call, f.other_call FROM finding f"
+		" WHERE %s AND (?1 = 0 OR f.id = ?1) ORDER BY f.id LIMIT ?2",
 		report_condition(options->level));
 	sqlite3_stmt *q = sql ? db_prepare(texts->db, sql) : NULL;
 	const char *separator = ",\n\"findings\":{";
@@ -285,8 +285,8 @@ static int put_sources(const struct texts *texts)
 {
 	sqlite3_stmt *q = db_prepare(texts->db, places_sql);
 	int64_t since = db_int(texts->db,
-		"SELECT start_unix_ns / 1000000000 + (SELECT max(end) / 1000000000 + 1 FROM process)"
-		" FROM run WHERE NOT EXISTS (SELECT 1 FROM process WHERE simulated)",
+		"SELECT start_unix_ns / 1000000000 + (SELECT max(end) / 1000000000 + 1"
+		"  FROM process) FROM run WHERE NOT EXISTS (SELECT 1 FROM process WHERE simulated)",
 		INT64_MAX);
 	const char *separator = "";
 	int step = q ? db_bind(q, "i", (int64_t)MOST_SOURCES) : -1;
@@ -343,8 +343,8 @@ int html_texts_write(const struct html_timeline *timeline, const struct report_o
 {
 	const struct texts texts = { timeline, timeline->db, out };
 
-	json_number(out, "{\"started\":", db_int(timeline->db,
-		"SELECT start_unix_ns / 1000000 FROM run", 0));
+	json_number(out, "{\"started\":",
+		db_int(timeline->db, "SELECT start_unix_ns / 1000000 FROM run", 0));
 	if (put_printed(&texts, ",\n\"summary\":", SUMMARY_TEXT, report_summary) ||
 		put_printed(&texts, ",\n\"together\":", SUMMARY_TEXT, report_together) ||
 		put_causes(&texts) || put_findings(&texts, options) || put_sources(&texts))

@@ -81,9 +81,8 @@ int64_t html_text_number(struct html_texts *texts, const char *text)
 
 static struct html_item *add_item(struct html_items *items, int64_t lane, int64_t name)
 {
-	struct html_item *more = lane < 0 || name < 0
-		? NULL
-		: array_room(items->item, items->count, sizeof(*more));
+	struct html_item *more =
+		lane < 0 || name < 0 ? NULL : array_room(items->item, items->count, sizeof(*more));
 
 	if (!more)
 		return NULL;
@@ -142,13 +141,12 @@ static int add_call(struct html_lanes *lanes, sqlite3_stmt *q, sqlite3_stmt *sit
 {
 	struct html_timeline *timeline = lanes->timeline;
 	int64_t at = site_number(timeline, site, number(q, CALL_SITE));
-	struct html_item *item = at < 0 ? NULL
-					: add_item(&timeline->calls,
-						  html_lane_of_thread(lanes,
-							  sqlite3_column_int64(q, CALL_PROCESS),
-							  sqlite3_column_int64(q, CALL_THREAD)),
-						  html_text_number(&timeline->names,
-							  db_text(q, CALL_NAME)));
+	struct html_item *item = at < 0
+		? NULL
+		: add_item(&timeline->calls,
+			  html_lane_of_thread(lanes, sqlite3_column_int64(q, CALL_PROCESS),
+				  sqlite3_column_int64(q, CALL_THREAD)),
+			  html_text_number(&timeline->names, db_text(q, CALL_NAME)));
 
 	if (!item)
 		return -1;
@@ -357,9 +355,9 @@ int64_t html_item_of_call(const struct html_timeline *timeline, int64_t call)
 
 		if (found != HTML_NO_ITEM)
 			return found;
-		inner = timeline->inners ? bsearch(&key, timeline->inner, timeline->inners,
-						   sizeof(key), inner_order)
-					 : NULL;
+		inner = timeline->inners
+			? bsearch(&key, timeline->inner, timeline->inners, sizeof(key), inner_order)
+			: NULL;
 		if (!inner)
 			break;
 		call = inner->outer;

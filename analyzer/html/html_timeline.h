@@ -14,7 +14,7 @@
 #include "db.h"
 #include "map.h"
 
-/* More of either than this make a page that a browser cannot hold: what begins later is left out. */
+/* A page with more of either is more than a browser can hold: what begins later is left out. */
 enum { HTML_CALL_LIMIT = 3000000, HTML_OPERATION_LIMIT = 2000000 };
 
 /* How an item is drawn; the script has the same list. */
@@ -32,7 +32,7 @@ struct html_item {
 	int64_t id;         /* of the call or operation */
 	int64_t start, end; /* ns */
 	int64_t call;       /* of an operation: that submitted it, DB_NULL: not known */
-	int64_t amount;     /* of a copy or memset its bytes; of a call ns that the device held it */
+	int64_t amount;     /* of a copy or memset bytes; of a call ns that the device held it */
 	uint32_t lane, name, site; /* site: of a call, 0: none */
 	enum html_category category;
 };
@@ -40,10 +40,10 @@ struct html_item {
 struct html_lane {
 	int64_t process;
 	int is_stream;
-	int64_t device;     /* ordinal; of a thread 0 */
-	int64_t id;         /* of the thread or stream, DB_NULL: not known which stream */
+	int64_t device; /* ordinal; of a thread 0 */
+	int64_t id;     /* of the thread or stream, DB_NULL: not known which stream */
 	char *label;
-	int64_t order;      /* among those of its process and device */
+	int64_t order; /* among those of its process and device */
 	size_t count;
 };
 

@@ -18,8 +18,8 @@
 
 #include "db.h"
 
-/* The time of a finding's worst instance, with some room around it; start == end: there is none.  0,
- * or -1 after a message. */
+/* The time of a finding's worst instance, with some room around it; start == end: there is none.
+ * 0, or -1 after a message. */
 int report_timeline_span(struct db *db, int64_t finding, int64_t *start, int64_t *end);
 
 /* The operations that it is about: their ids, in rows.  NULL after a message. */

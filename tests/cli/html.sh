@@ -42,9 +42,10 @@ load() { # NAME: a golden trace, from standard input
 mkdir -p home && ln -s "$top/testapps" home/testapps && touch pages/sources
 golden_text free_in_loop | load findings
 golden_text accidental_order | load rest
+golden_text event_pool | load pool
 golden_text legacy_between_streams | load legacy
 golden_text one_stream | load one
-for name in findings rest legacy one; do
+for name in findings rest pool legacy one; do
 	(cd home && "$cufence" report --format html -o "../pages/$name.html" "../$name.db") 2>err
 	same "$name: a page is written" "0 " "$? $(cat err)"
 	checks "$name" python3 "$here/page.py" "$cufence" "pages/$name.html" "$name.db"

@@ -109,8 +109,7 @@ static void json_ends_no_script(void **state)
 
 	json_embed(out, json, strlen(json));
 	fclose(out);
-	assert_string_equal(text,
-		"[\"\\u003c/script>\\u003c!--\", \"\\ufffd\", \"\\u202e\"]");
+	assert_string_equal(text, "[\"\\u003c/script>\\u003c!--\", \"\\ufffd\", \"\\u202e\"]");
 	free(text);
 	out = open_memstream(&text, &size);
 	json_text(out, "a\"b\\c\n\x01");
