@@ -127,7 +127,7 @@ int html_lanes_sort(struct html_timeline *timeline)
 		sorted[i] = timeline->lane[order[i]];
 		place[order[i]] = (uint32_t)i;
 	}
-	if (!rc) {
+	if (!rc && count) {
 		memcpy(timeline->lane, sorted, count * sizeof(*sorted));
 		move_items(&timeline->calls, place);
 		move_items(&timeline->operations, place);

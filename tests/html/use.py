@@ -193,6 +193,27 @@ def check_search(reader):
        [first, second])
 
 
+def check_names(reader):
+    """The tables of names, against the items, and what a click on a name does."""
+    browser = reader.browser
+    row = browser.run("return document.querySelector('.names tbody tr').innerText").split()
+    ok("what takes the device longest comes first", row[0] == "accumulate" and row[1] == "30", row)
+    browser.run("cufence.timeline.clear(); window.scrollTo(0, 0)")
+    browser.click(".names .link")
+    ok("a name leads to where it is", reader.value("cufence.timeline.nameOf(cufence.timeline.view.item)")
+       == "accumulate" and browser.text(".matches") == "30 matches", browser.text(".matches"))
+
+
+def check_link(reader):
+    """A finding that is linked to is open, also one that is hidden otherwise."""
+    path = os.path.abspath(f"{reader.folder}/rest.html")
+    hidden = reader.value("document.querySelector('.more').nextSibling.querySelector('.finding').id")
+    reader.browser.ask("POST", "/url", {"url": "about:blank"})
+    reader.browser.ask("POST", "/url", {"url": f"file://{path}#{hidden}"})
+    ok("a link opens its finding", reader.value(f"document.getElementById('{hidden}').open && "
+                                                f"document.getElementById('{hidden}').offsetHeight > 0"))
+
+
 def check_turns(reader):
     reader.browser.run("cufence.timeline.clear(); cufence.timeline.fit()")
     row = "(26 + 10)"
@@ -262,10 +283,12 @@ def main():
         check_keys(reader)
         check_mouse(reader)
         check_search(reader)
+        check_names(reader)
         check_turns(reader)
         check_theme(reader)
         reader.quiet()
         check_rest(reader)
+        check_link(reader)
         check_keyboard(reader)
         check_hostile(reader)
         reader.quiet()

@@ -45,6 +45,9 @@ async function main() {
 	const pids = new Map(data.summary.processes.map(({ process, pid }) => [process, pid]));
 	let timeline = null;
 	report.fill();
+	const linked = /^#finding-(\d+)$/.exec(location.hash);
+	if (linked)
+		openFinding(linked[1]);
 	followTheme(() => {
 		if (timeline) {
 			timeline.painter.readColors();
@@ -59,11 +62,18 @@ async function main() {
 			"No call and no operation was recorded."));
 	} else {
 		timeline = new Timeline(place, run, report.worst(), pids,
-			"cufence run --delay S --duration S");
+			"cufence run --delay SECONDS --duration SECONDS -- \u2026");
 		timeline.onFinding = id => {
 			openFinding(id);
 			timeline.showFinding(id);
 		};
+		report.fillNames(run, name => {
+			timeline.search.value = name;
+			timeline.find(name);
+			timeline.goToMatch(1);
+			document.getElementById("timeline").scrollIntoView({ block: "start" });
+			timeline.canvas.focus({ preventScroll: true });
+		});
 		report.onWorst = id => {
 			if (!timeline.showFinding(id))
 				return;

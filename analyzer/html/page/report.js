@@ -99,8 +99,11 @@ class Report {
 		if (!groups.size)
 			place.append(element("p", { className: "empty" },
 				"No device operation was recorded, so there is no account of device time."));
-		for (const rows of groups.values())
-			place.append(this.accountBar(rows));
+		const bars = [...groups.values()].map(rows => this.accountBar(rows)), most = 8;
+		place.append(...bars.slice(0, most));
+		if (bars.length > most)
+			place.append(element("details", { className: "account-rest" }, element("summary", {},
+				plural(bars.length - most, "more", "more")), ...bars.slice(most)));
 		for (const [label, text] of this.texts.summary)
 			if (["loop", "idle", "host"].includes(label) || !label && /^outside|^the host needs/.test(text))
 				place.append(element("p", { className: "account-line" },
@@ -152,6 +155,51 @@ class Report {
 		return CAUSES.includes(cause) ? "cause-" + cause : "cause-unknown";
 	}
 
+	/* --- by name, once the timeline is unpacked --- */
+
+	/* onName: what a click on a name does. */
+	fillNames(run, onName) {
+		const place = document.getElementById("names");
+		place.append(...[["Work of the device", run.calls, run.calls + run.operations],
+			["CUDA calls", 0, run.calls]].map(([title, from, to]) =>
+			from < to ? this.namesTable(title, this.sums(run, from, to), onName) : null)
+			.filter(table => table));
+	}
+
+	/* How often each name is there, and how long in sum; most first. */
+	sums(run, from, to) {
+		const { name, start, stop } = run.items;
+		const count = new Uint32Array(run.names.length), time = new Float64Array(run.names.length);
+		for (let item = from; item < to; item++) {
+			count[name[item]]++;
+			time[name[item]] += stop[item] - start[item];
+		}
+		return run.names.map((text, i) => ({ text, count: count[i], time: time[i] }))
+			.filter(({ count }) => count).sort((a, b) => b.time - a.time);
+	}
+
+	namesTable(title, sums, onName) {
+		const whole = sums.reduce((sum, { time }) => sum + time, 0) || 1, most = 6;
+		const row = ({ text, count, time }) => {
+			const part = element("i", {});
+			part.style.width = 100 * time / whole + "%";
+			return element("tr", {}, element("td", {}, element("button", { type: "button",
+				className: "link", title: "Search for " + text, onclick: () => onName(text) }, text)),
+			element("td", {}, grouped(count)), element("td", {}, duration(time)),
+			element("td", {}, duration(time / count)), element("td", { className: "part" }, part,
+				element("span", {}, share(time / whole))));
+		};
+		const rest = sums.slice(most);
+		return element("div", { className: "names" }, element("h3", {}, title,
+			element("span", {}, this.texts.until === undefined ? "the whole run"
+				: "up to " + duration(this.texts.until))), element("table", {},
+			element("thead", {}, element("tr", {}, ...["name", "times", "in sum", "each", "share"]
+				.map(head => element("th", { scope: "col" }, head)))),
+			element("tbody", {}, ...sums.slice(0, most).map(row))),
+		rest.length ? element("p", { className: "empty" }, "and " + plural(rest.length, "more name") +
+			", " + duration(rest.reduce((sum, { time }) => sum + time, 0))) : null);
+	}
+
 	/* --- findings --- */
 
 	fillFindings() {
@@ -197,9 +245,12 @@ class Report {
 
 	body(finding, said) {
 		const worst = said.worst && said.worst.end > said.worst.start;
+		const beyond = worst && said.worst.start > (this.texts.until ?? Infinity);
 		return element("div", { className: "body" },
 			element("p", { className: "title" }, finding.title + "."),
-			worst ? element("button", { type: "button", className: "primary",
+			beyond ? element("p", { className: "empty" }, "Its worst instance, " +
+				duration(said.worst.start) + " from the start, is later than what the timeline holds.")
+			: worst ? element("button", { type: "button", className: "primary",
 				onclick: () => this.onWorst(finding.id) }, "Show the worst instance in the timeline")
 				: null,
 			this.sources(finding), this.lines(said.lines.filter(([label]) => label !== "fix")),
@@ -235,6 +286,15 @@ class Report {
 
 	/* at, for, in, seen and so on, as the text report has them; columns are two blanks apart. */
 	lines(lines) {
+		const most = 16;
+		if (lines.length <= most + 2)
+			return this.lineList(lines);
+		return element("div", {}, this.lineList(lines.slice(0, most)),
+			element("details", {}, element("summary", {}, plural(lines.length - most, "more line")),
+				this.lineList(lines.slice(most))));
+	}
+
+	lineList(lines) {
 		const list = element("dl", { className: "lines" });
 		for (const [label, text] of lines) {
 			if (label === "see")

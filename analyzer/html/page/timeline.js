@@ -68,8 +68,8 @@ class Timeline {
 			this.status, this.details, this.said);
 		if (run_is_part(this.run))
 			place.prepend(element("p", { className: "note" }, "The run is too long for a page: " +
-				"the timeline shows it up to " + duration(this.run.until) + ". ",
-				element("code", {}, command)));
+				"the timeline shows it up to " + duration(this.run.until) + ". " +
+				"To see another part, record that: ", element("code", {}, command)));
 	}
 
 	legend() {
@@ -110,7 +110,7 @@ class Timeline {
 		this.painter.resize(width, height);
 		if (before && before !== this.painter.plot)
 			this.view.perPixel *= before / this.painter.plot;
-		this.mapImage = null;
+		this.mapImage = this.matchMap = null;
 		this.change();
 	}
 
@@ -219,10 +219,25 @@ class Timeline {
 		context.drawImage(this.mapImage, LABELS, 0, wide, MAP);
 		const from = LABELS + (view.start - run.start) / whole * wide;
 		const size = Math.max(3, this.span / whole * wide);
+		if (view.found)
+			this.drawMatches(context, wide, whole);
 		context.strokeStyle = painter.color.select;
 		context.lineWidth = 2;
 		context.strokeRect(Math.max(LABELS + 1, from), 1,
 			Math.min(size, width - 2 - Math.max(LABELS, from)), MAP - 2);
+	}
+
+	/* Where a search found something, along the upper edge. */
+	drawMatches(context, wide, whole) {
+		const { run } = this, { start, name } = run.items;
+		if (!this.matchMap) {
+			this.matchMap = new Uint8Array(Math.ceil(wide) + 1);
+			for (let item = 0; item < name.length; item++)
+				if (this.has[name[item]])
+					this.matchMap[(start[item] - run.start) / whole * wide | 0] = 1;
+		}
+		context.fillStyle = this.painter.color.accent;
+		this.matchMap.forEach((is, x) => is && context.fillRect(LABELS + x, 2, 1, 6));
 	}
 
 	makeMap(wide) {
@@ -504,6 +519,7 @@ class Timeline {
 			if (name.toLowerCase().includes(wanted))
 				view.found.add(i);
 		});
+		this.matchMap = null;
 		const has = new Uint8Array(run.names.length);
 		for (const i of view.found)
 			has[i] = 1;
