@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""page.py CUFENCE PAGE DB: what a page holds, against the database that it was made of.  Needs no browser.
-A line for each check: "ok TEXT" or "not ok TEXT"."""
+"""page.py CUFENCE PAGES NAME...: what the pages PAGES/NAME.html hold, against the databases NAME.db that
+they were made of.  Needs no browser.  A line for each check: "ok NAME: TEXT" or "not ok NAME: TEXT"."""
 import base64
 import bisect
 import hashlib
@@ -39,8 +39,11 @@ class Page(html.parser.HTMLParser):
             self.inside[-1][1] += data
 
 
+NAME = ""
+
+
 def ok(text, good):
-    print("ok" if good else "not ok", text)
+    print("ok" if good else "not ok", f"{NAME}: {text}")
 
 
 def same(text, wanted, got):
@@ -203,8 +206,7 @@ def check_findings(database, texts, items):
     ok("worst instances hold what they are about", spans)
 
 
-def main():
-    cufence, path, db = sys.argv[1:]
+def check_page(cufence, path, db):
     with open(path, encoding="utf-8") as file:
         page = Page(file.read())
     database = sqlite3.connect(db)
@@ -216,6 +218,17 @@ def main():
     check_arrows(database, items, arrows)
     check_turns(database, rest)
     check_findings(database, texts, items)
+    database.close()
+
+
+def main():
+    global NAME
+    cufence, pages, *names = sys.argv[1:]
+    for NAME in names:
+        try:
+            check_page(cufence, f"{pages}/{NAME}.html", f"{NAME}.db")
+        except (ValueError, IndexError, KeyError, OSError) as error:
+            ok(f"can be read: {error!r}"[:300], False)
 
 
 main()

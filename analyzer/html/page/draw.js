@@ -342,6 +342,7 @@ class Painter {
 		if (room < TEXT_LEAST - 8 || HEIGHT[items.category[item]] < 0.7)
 			return;
 		const name = names[items.name[item]], most = room / CHARACTER | 0;
+		const y = this.laneMiddle(lane) + BAR / 2 - BAR * HEIGHT[items.category[item]] / 2;
 		const text = name.length <= most ? name : most < 4 ? "" : name.slice(0, most - 1) + "\u2026";
 		if (!text)
 			return;
@@ -352,7 +353,7 @@ class Painter {
 				Math.min(room + 4, text.length * CHARACTER + 6), 14);
 			this.context.fillStyle = this.color["on-bar"];
 		}
-		this.context.fillText(text, x + 4, this.laneMiddle(lane) + 0.5);
+		this.context.fillText(text, x + 4, y + 0.5);
 		this.texts++;
 	}
 
