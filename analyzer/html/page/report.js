@@ -59,6 +59,16 @@ class Report {
 			note ? element("dd", { className: "small" }, note) : null);
 	}
 
+	/* Rows are of a device and a process: several processes may use one device. */
+	busyTile(used, part) {
+		const devices = new Set(used.map(({ device }) => device)).size;
+		const processes = new Set(used.map(({ process }) => process)).size;
+		const notes = [used[0].name || "", devices > 1 ? "and " + (devices - 1) + " more" : "",
+			used.length > 1 ? "(average, " + plural(processes, "process", "processes") + ")" : ""];
+		return this.tile(devices > 1 ? "Devices busy" : "Device busy", share(part),
+			notes.filter(note => note).join(" "));
+	}
+
 	fillOverview() {
 		const { run, devices, waits, operations } = this.summary;
 		const used = devices.filter(device => device.used);
@@ -74,10 +84,8 @@ class Report {
 		tiles.append(this.tile("Run", duration(run.duration_ns), plural(run.processes, "process",
 			"processes") + ", " + plural(run.threads, "thread")));
 		if (used.length)
-			tiles.append(this.tile(used.length > 1 ? "Devices busy" : "Device busy",
-				share(sum(used, "busy_ns") / Math.max(1, sum(used, "process_ns"))),
-				used[0].name ? used[0].name + (used.length > 1 ? " and " + (used.length - 1) +
-					" more" : "") : ""));
+			tiles.append(this.busyTile(used, sum(used, "busy_ns") / Math.max(1,
+				sum(used, "process_ns"))));
 		if (waits.length)
 			tiles.append(this.tile("Host waits", duration(sum(waits, "waited_ns")),
 				plural(sum(waits, "count"), "wait")));
