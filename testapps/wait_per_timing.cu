@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program times each of its kernels: it records an event before and behind it, waits for the
-// second one, and asks how long that took. Nobody needs a result: the host waits for a clock, and the
-// next kernel for the host. A wait among records that are timed may be meant so: possible only.
+// A program times each of its kernels: it records an event before and after it, waits for the
+// second one, and asks how long that took. Nobody needs a result: the host waits for a clock, and
+// the next kernel for the host. A wait among records that are timed may be meant so: possible only.
 // The fix records the events of all kernels, and asks for the times at the end.
 #include "app.h"
 

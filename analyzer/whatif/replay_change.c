@@ -76,3 +76,58 @@ void replay_restore(struct replay *replay)
 		replay_forget_changes(replay);
 	replay->changed = replay->orders = replay->results = 0;
 }
+
+/* --- what a call does in a replay --- */
+
+static unsigned acts_of_work(const struct walk_call *call)
+{
+	if (kind_family(call->kind) == FAMILY_callback)
+		return STEP_SUBMITS | STEP_HOST_WORK;
+	/* CUPTI has no record of what these do, and yet they have their place in a stream. */
+	if (kind_has(call->kind, K_SILENT))
+		return STEP_SUBMITS;
+	if (call_is_sync(call->kind))
+		return STEP_SUBMITS | STEP_BECOMES_ASYNC | STEP_CAN_BE_HELD;
+	return call->op || walk_submits(call) ? STEP_SUBMITS | STEP_CAN_BE_HELD : 0;
+}
+
+static unsigned acts_of(const struct walk_call *call)
+{
+	switch (call->kind) {
+	case KIND_EVENT_RECORD:
+		return call->event && call->stream ? STEP_RECORDS : 0;
+	case KIND_STREAM_WAIT:
+		return call->event && call->stream ? STEP_AWAITS : 0;
+	case KIND_THREAD_CREATE:
+		return call->other_thread ? STEP_MAKES_THREAD : 0;
+	case KIND_THREAD_JOIN:
+		return call->other_thread ? STEP_JOINS_THREAD : 0;
+	case KIND_COPY_PEER:
+		return STEP_SUBMITS;
+	default:
+		return acts_of_work(call);
+	}
+}
+
+static unsigned waits_of(const struct walk_call *call)
+{
+	if (scope_of(call) == SCOPE_NONE || call->freed_async)
+		return 0;
+	return STEP_WAITS | (scope_is_explicit(call) ? STEP_EXPLICIT : 0) |
+		(scope_of(call) >= SCOPE_DEVICE ? STEP_HOLDS_OTHERS : 0) |
+		(scope_includes_own(call) ? STEP_WAITS_OWN : 0);
+}
+
+/* What becomes of it when it is changed. */
+static unsigned changes_of(const struct walk_call *call)
+{
+	int staged = call_is_copy(call->kind) &&
+		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE);
+
+	return (staged ? STEP_STAGED : 0) | (kind_has(call->kind, K_RESOURCE) ? STEP_ONCE : 0);
+}
+
+unsigned replay_acts(const struct walk_call *call)
+{
+	return acts_of(call) | waits_of(call) | changes_of(call);
+}

@@ -49,54 +49,6 @@ static uint32_t number(struct map *map, int64_t row)
 	return (uint32_t)next;
 }
 
-static unsigned acts_of_work(const struct walk_call *call)
-{
-	if (kind_family(call->kind) == FAMILY_callback)
-		return STEP_SUBMITS | STEP_HOST_WORK;
-	/* CUPTI has no record of what these do, and yet they have their place in a stream. */
-	if (kind_has(call->kind, K_SILENT))
-		return STEP_SUBMITS;
-	if (call_is_sync(call->kind))
-		return STEP_SUBMITS | STEP_BECOMES_ASYNC | STEP_CAN_BE_HELD;
-	return call->op || walk_submits(call) ? STEP_SUBMITS | STEP_CAN_BE_HELD : 0;
-}
-
-static unsigned acts_of(const struct walk_call *call)
-{
-	switch (call->kind) {
-	case KIND_EVENT_RECORD:
-		return call->event && call->stream ? STEP_RECORDS : 0;
-	case KIND_STREAM_WAIT:
-		return call->event && call->stream ? STEP_AWAITS : 0;
-	case KIND_THREAD_CREATE:
-		return call->other_thread ? STEP_MAKES_THREAD : 0;
-	case KIND_THREAD_JOIN:
-		return call->other_thread ? STEP_JOINS_THREAD : 0;
-	case KIND_COPY_PEER:
-		return STEP_SUBMITS;
-	default:
-		return acts_of_work(call);
-	}
-}
-
-static unsigned waits_of(const struct walk_call *call)
-{
-	if (scope_of(call) == SCOPE_NONE || call->freed_async)
-		return 0;
-	return STEP_WAITS | (scope_is_explicit(call) ? STEP_EXPLICIT : 0) |
-		(scope_of(call) >= SCOPE_DEVICE ? STEP_HOLDS_OTHERS : 0) |
-		(scope_includes_own(call) ? STEP_WAITS_OWN : 0);
-}
-
-/* What becomes of it when it is mended. */
-static unsigned mends_of(const struct walk_call *call)
-{
-	int staged = call_is_copy(call->kind) &&
-		(call->src == MEMORY_PAGEABLE || call->dst == MEMORY_PAGEABLE);
-
-	return (staged ? STEP_STAGED : 0) | (kind_has(call->kind, K_RESOURCE) ? STEP_ONCE : 0);
-}
-
 /* 1: no call of the place was about the same address or context before; -1: out of memory. */
 static int is_first(struct loader *loader, const struct replay *replay,
 	const struct replay_step *step, int64_t about)
@@ -438,7 +390,7 @@ static int read_step(void *arg, const struct walk_call *call)
 	refuse_by_kind(replay, call);
 	if (call->result || call->captured || call->exit == WALK_NEVER)
 		return 0;
-	step.act = acts_of(call) | waits_of(call) | mends_of(call);
+	step.act = replay_acts(call);
 	if (map_get(&loader->holders, (uint64_t)call->id, 0))
 		step.act |= STEP_HOLDS_OTHERS;
 	if (call->op && call->op_start != WALK_NEVER && call->op_end != WALK_NEVER)

@@ -239,4 +239,7 @@ void replay_note(struct replay *replay, const struct replay_step *step, int64_t 
 /* Takes an engine for as long from ready on: the start. */
 int64_t booking_take(struct booking *booking, int64_t ready, int64_t length);
 
+/* What a call does, and what becomes of it when it is changed: enum step_act. */
+unsigned replay_acts(const struct walk_call *call);
+
 #endif
