@@ -122,7 +122,7 @@ if [ -x "$build/testapps/two_consumers" ] && [ -e "$build/sim/libcuda.so.1" ]; t
 fi
 if ! command -v chromedriver >/dev/null; then
 	echo "skipped: the pages in a browser: there is no chromedriver (make deps installs it where Debian has it)"
-elif [ -e pages/fences.html ]; then
+elif [ -e pages/fences.html ] && [ -e pages/ten.html ]; then
 	checks python3 "$here/use.py" pages
 fi
 finish

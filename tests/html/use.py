@@ -3,8 +3,9 @@
 """use.py FOLDER [--keep FOLDER]: the pages of a folder as their reader uses them, in a headless
 Chromium.  A line for each check: "ok TEXT" or "not ok TEXT"; --keep: screenshots go there.
 
-FOLDER has findings.html (a loop, a finding that costs time, sources), hostile.html, fences.html and
-any others, which have to open without an error."""
+FOLDER has findings.html (a loop, a finding that costs time, sources), rest.html (one below the threshold),
+hostile.html, fences.html, ten.html (ten thousand operations) and any others, which have to open without
+an error."""
 import glob
 import os
 import struct
@@ -262,6 +263,51 @@ def check_hostile(reader):
     reader.shot("hostile")
 
 
+# How far the columns of lanes are off their items: in a strip of 20 pixels, as part of what strips have
+# on average, and in sum.
+COLUMNS = """
+const t = cufence.timeline, p = t.painter, run = cufence.run, { start, stop } = run.items;
+const whole = run.stop - run.start, strip = 20;
+let worst = 0, off = 0, items = 0;
+for (const [from, part] of [[0, 1], [0.31, 0.4], [0.8, 0.15]]) {
+    t.show(run.start + whole * from, run.start + whole * (from + part));
+    t.draw();
+    for (const lane of run.lanes) {
+        const wanted = new Float64Array(p.plot / strip + 1), got = wanted.slice();
+        const { start: begin, perPixel } = t.view, column = time => (time - begin) / perPixel;
+        for (let i = lane.first; i < lane.end; i++)
+            for (let x = Math.max(0, column(start[i])), end = Math.min(p.plot, column(stop[i])); x < end;) {
+                const next = Math.min(end, (Math.floor(x / strip) + 1) * strip);
+                wanted[x / strip | 0] += next - x;
+                x = next;
+                items++;
+            }
+        p.columns.fill(0);
+        p.boxes = [];
+        p.visit(lane);
+        for (let x = 0; x < p.plot; x++)
+            for (let c = 0; c < 4; c++)
+                got[x / strip | 0] += p.columns[x * 4 + c] / perPixel;
+        const all = list => list.reduce((sum, part) => sum + part, 0);
+        const one = all(wanted) / wanted.length;
+        if (p.boxes.length || !one)
+            continue;
+        wanted.forEach((sum, i) => worst = Math.max(worst, Math.abs(sum - got[i]) / one));
+        off = Math.max(off, Math.abs(all(wanted) - all(got)) / all(wanted));
+    }
+}
+return [worst, off, items];
+"""
+
+
+def check_columns(reader):
+    """What is narrower than a pixel: blocks stand for items, and are as busy."""
+    reader.open("ten")
+    worst, off, items = reader.browser.run(COLUMNS)
+    ok("columns are as busy as the items", items > 10000 and worst < 0.25 and off < 0.02,
+       [worst, off, items])
+
+
 def check_fences(reader):
     reader.open("fences")
     ok("fences are counted", "fences 38" in reader.browser.text(".legend"),
@@ -294,6 +340,7 @@ def main():
         reader.quiet()
         check_fences(reader)
         reader.quiet()
+        check_columns(reader)
         for path in sorted(glob.glob(f"{reader.folder}/*.html")):
             reader.open(os.path.basename(path)[:-5])
             reader.quiet()

@@ -206,46 +206,55 @@ class Painter {
 		this.columns.fill(0);
 		this.touched = false;
 		if (lane.levels.length)
-			this.visit(lane, lane.levels.length - 1, 0, lane.levels[lane.levels.length - 1].count);
+			this.visit(lane);
 		if (this.touched) {
 			this.dense.push(place);
 			this.paintColumns(lane, place);
 		}
 	}
 
-	/* Blocks of a level, largest first: what is as narrow as a pixel goes into its columns whole. */
-	visit(lane, l, from, to) {
-		const level = lane.levels[l], { start, perPixel } = this.view;
-		const end = start + this.plot * perPixel;
-		for (let block = from; block < to; block++) {
-			if (level.stop[block] <= start)
-				continue;
-			if (level.start[block] >= end)
-				break;
-			if (level.stop[block] - level.start[block] <= perPixel)
-				this.addBlock(level, block);
-			else if (l)
-				this.visit(lane, l - 1, block * FAN,
-					Math.min(block * FAN + FAN, lane.levels[l - 1].count));
-			else
-				this.visitItems(lane, lane.first + block * FAN,
-					Math.min(lane.first + block * FAN + FAN, lane.end));
+	/*
+	 * Blocks in the order of time, the largest first: one that is as narrow as a pixel goes into its
+	 * column whole, of another one its parts are visited, in the end items.  This is what a frame
+	 * consists of: one loop, with all that it uses at hand.
+	 */
+	visit(lane) {
+		const { columns, plot } = this, { start: from, perPixel } = this.view;
+		const { levels } = lane, top = levels.length - 1;
+		const to = from + plot * perPixel, scale = 1 / perPixel;
+		let l = top, block = 0, { start, stop, busy, count } = levels[l];
+		while (block < count && start[block] < to) {
+			const begins = start[block], stops = stop[block];
+			if (stops > from && stops - begins > perPixel) {
+				if (l) {
+					({ start, stop, busy, count } = levels[--l]);
+					block *= FAN;
+					continue;
+				}
+				const first = lane.first + block * FAN;
+				this.visitItems(lane, first, Math.min(first + FAN, lane.end));
+			} else if (stops > from) {
+				const left = begins > from ? (begins - from) * scale : 0, column = left | 0;
+				const right = (stops - from) * scale, next = column + 1, at = column * CLASSES;
+				/* It touches two columns at most: each gets its part. */
+				const part = right > next && next < plot ? (next - left) / (right - left) : 1;
+				for (let c = 0; c < CLASSES; c++) {
+					const sum = busy[block * CLASSES + c];
+					if (sum > 0) {
+						columns[at + c] += sum * part + 1e-3;
+						if (part < 1)
+							columns[at + CLASSES + c] += sum * (1 - part);
+					}
+				}
+				this.touched = true;
+			}
+			/* The next one, in the larger block that begins there if there is one. */
+			block++;
+			while (l < top && block % FAN === 0) {
+				({ start, stop, busy, count } = levels[++l]);
+				block /= FAN;
+			}
 		}
-	}
-
-	/* It touches two columns at most: each gets its part. */
-	addBlock(level, block) {
-		const { columns } = this, { start, perPixel } = this.view, from = block * CLASSES;
-		const left = Math.max(0, (level.start[block] - start) / perPixel);
-		const right = (level.stop[block] - start) / perPixel, column = left | 0;
-		const part = right > column + 1 ? (column + 1 - left) / (right - left) : 1;
-		for (let c = 0, at = column * CLASSES; c < CLASSES; c++, at++) {
-			const busy = level.busy[from + c];
-			columns[at] += busy * part + (busy > 0 ? 1e-3 : 0);
-			if (part < 1 && column + 1 < this.plot)
-				columns[at + CLASSES] += busy * (1 - part);
-		}
-		this.touched = true;
 	}
 
 	visitItems(lane, from, to) {
