@@ -8,6 +8,14 @@ const struct fix fixes[RULE_COUNT] = {
 #include "fixes.def"
 };
 
+/* A new rule brings its fix: none is shown without. */
+enum {
+	FIX_COUNT = 0
+#define FIX(symbol, cpp, pytorch) +1
+#include "fixes.def"
+};
+_Static_assert((int)FIX_COUNT == (int)RULE_COUNT, "fixes.def has a row for each rule of rules.def");
+
 const struct fix *fix_find(const char *id)
 {
 	const struct rule_info *rule = rule_find(id);
