@@ -17,10 +17,16 @@ BEGIN {
 	name = $3
 	note = $0
 	sub(/^[^-]*-- /, "", note)
-	printf "\n## %s\n\n%s\n\n| column | type | meaning |\n|---|---|---|\n", name, note
 	inside = 1
 	column = ""
+	about = note
 	next
+}
+# What a table is may take several lines: its heading waits for the first column.
+inside && about != "" && /^[ \t]+-- / { sub(/^[ \t]*-- */, ""); about = about " " $0; next }
+inside && about != "" {
+	printf "\n## %s\n\n%s\n\n| column | type | meaning |\n|---|---|---|\n", name, about
+	about = ""
 }
 /^CREATE VIEW/ {
 	note = $0

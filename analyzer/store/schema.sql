@@ -835,7 +835,8 @@ CREATE TABLE finding_place ( -- derived: where a finding is, a row per pair of l
 	fingerprint TEXT NOT NULL       -- rule, functions and ordinals of both sites, kernel names
 );
 
-CREATE TABLE finding_also ( -- derived: where else to change the program for a finding's saving, or callers
+CREATE TABLE finding_also ( -- derived: where else to change the program for what a finding saves, or
+	                        -- other callers of its place
 	finding INTEGER NOT NULL REFERENCES finding(id),
 	site INTEGER NOT NULL REFERENCES site(id),
 	call INTEGER NOT NULL REFERENCES call(id), -- the first one there

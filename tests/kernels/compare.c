@@ -48,6 +48,7 @@ struct row {
 static struct row rows[ARCHS];
 static int prints_all;
 static long number_passed = -1;
+static unsigned refused; /* kernels and modules that could not be read */
 
 static struct row *row_of(unsigned arch)
 {
@@ -256,6 +257,7 @@ static void compare_kernel(struct row *row, const char *path, const struct image
 	if (ptx_interpret(ptx, number, &launch, PTX_STEPS, &a)) {
 		printf("%s: sm_%u %s: the PTX is not understood: %s\n", path, row->arch, name,
 			a.why);
+		refused++;
 		return;
 	}
 	make_launch(&a, kernel, &launch, value, state);
@@ -286,6 +288,11 @@ static void compare_code(const char *path, const struct image_code *cubin,
 	struct ptx_module *ptx = ptx_open(text->data, text->size, error);
 	struct ptx_module *machine = machine_open(cubin->data, cubin->size, cubin->arch, error);
 
+	if (!ptx || !machine) {
+		printf("%s: sm_%u: %s is not understood: %s\n", path, cubin->arch,
+			ptx ? "machine code" : "PTX", error);
+		refused++;
+	}
 	if (ptx)
 		ptx_set_arch(ptx, cubin->arch);
 	for (size_t i = 0; ptx && machine && i < cubin->kernel_count; i++) {
@@ -361,7 +368,7 @@ static int compare_fatbin(const char *path)
 
 int main(int argc, char **argv)
 {
-	unsigned share = 1;
+	unsigned share = 1, compared = 0;
 	int rc = argc < 2, number;
 
 	while ((number = getopt(argc, argv, "vs:n:")) != -1) {
@@ -381,11 +388,16 @@ int main(int argc, char **argv)
 		printf("\t%s", names[i]);
 	puts("");
 	for (const struct row *row = rows; row->arch; row++) {
+		compared += row->kernels;
 		printf("%u\t%u\t%u", row->arch, row->kernels, row->ranges);
 		for (unsigned i = 0; i < DIFFERENCES; i++)
 			printf("\t%u", row->count[i]);
 		puts("");
 		rc |= row->count[LESS] || row->count[WRONG_BYTES];
 	}
-	return rc;
+	if (refused)
+		printf("%u kernels or modules were refused\n", refused);
+	if (!compared)
+		puts("no kernel was compared");
+	return rc || refused || !compared;
 }
