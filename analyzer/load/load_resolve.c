@@ -316,13 +316,21 @@ static int retain_handle(struct resolving *r)
 /* What has a size is new; what is retained or imported may be known. */
 static int forget_handle(struct resolving *r)
 {
+	const struct call_fields *fields = &r->call->fields;
+	uint64_t handle = fields->value[FIELD_handle];
+	int is_new = HAS(fields, bytes) && fields->value[FIELD_bytes];
+
 	if (r->call->kind == KIND_MEM_BIND)
 		return loader_bind_multicast(r->loader, r->call);
+	if (!r->call->failed)
+		loader_settle_handle(r->loader, handle);
+	if (!r->call->failed && is_new && loader_renew_handle(r->loader, handle))
+		return -1;
 	if (r->call->kind == KIND_MEM_IMPORT && loader_note_handle(r->loader, r->call))
 		return -1;
-	if (HAS(&r->call->fields, bytes) && !r->call->fields.value[FIELD_bytes])
+	if (HAS(fields, bytes) && !is_new)
 		return r->call->failed ? 0 : retain_handle(r);
-	return r->call->failed ? 0 : map_set(&r->p->mapped, r->call->fields.value[FIELD_handle], 0);
+	return r->call->failed ? 0 : map_set(&r->p->mapped, handle, 0);
 }
 
 /*

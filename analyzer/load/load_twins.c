@@ -161,6 +161,46 @@ int loader_note_handle(struct loader *loader, const struct loaded_call *call)
 	return map_set(&twins->came, fields->value[FIELD_handle], (uint64_t)came);
 }
 
+/* Memory that is mapped is known by its row from now on, whatever becomes of its handle. */
+static void settle(const struct loaded_process *p, struct bound *bound, uint64_t handle)
+{
+	uint32_t life = (uint32_t)map_get(&p->mapped, handle, 0);
+	uint64_t address = life ? p->allocations.life[life - 1].handle : 0;
+
+	if (!life || bound->memory != handle)
+		return;
+	bound->row = (int64_t)map_get(&p->known_by, address, 0);
+	bound->shift += (int64_t)map_get(&p->known_at, address, 0);
+	bound->memory = 0;
+}
+
+void loader_settle_handle(struct loader *loader, uint64_t handle)
+{
+	struct twins *twins = loader->p.twins;
+
+	for (size_t i = 0; twins && i < twins->bound_count; i++)
+		settle(&loader->p, &twins->bound[i], handle);
+}
+
+int loader_renew_handle(struct loader *loader, uint64_t handle)
+{
+	struct twins *twins = loader->p.twins;
+	int was_multicast;
+	size_t count = 0;
+
+	if (!twins)
+		return 0;
+	was_multicast = map_get(&twins->came, handle, 0) == CAME_MULTICAST;
+	for (size_t i = 0; i < twins->bound_count; i++)
+		if (twins->bound[i].multicast != handle && twins->bound[i].memory != handle)
+			twins->bound[count++] = twins->bound[i];
+	twins->bound_count = count;
+	for (size_t i = 0; i < twins->outside.count && was_multicast; i++)
+		if (twins->outside.item[i].key == handle)
+			twins->outside.item[i].key = 0;
+	return map_set(&twins->came, handle, 0);
+}
+
 static int is_multicast(const struct twins *twins, uint64_t handle)
 {
 	for (size_t i = 0; i < twins->bound_count; i++)

@@ -302,6 +302,10 @@ int loader_end_context(struct loader *loader, const struct loaded_call *call);
  */
 int loader_bind_multicast(struct loader *loader, const struct loaded_call *call);
 int loader_note_handle(struct loader *loader, const struct loaded_call *call);
+/* Before struct loaded_process.mapped forgets a handle. */
+void loader_settle_handle(struct loader *loader, uint64_t handle);
+/* A handle is that of new memory, or of a new multicast object; 0, or -1 when out of memory. */
+int loader_renew_handle(struct loader *loader, uint64_t handle);
 int loader_join_mapping(struct loader *loader, const struct loaded_call *call,
 	const struct life *life);
 int loader_join_pages(struct loader *loader, const struct loaded_call *call,

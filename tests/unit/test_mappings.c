@@ -121,6 +121,11 @@ static void pages_of_a_file_are_registered_at_several_addresses(void **state)
 #define MULTICAST(at, handle) \
 	"call cuMulticastCreate enter=" #at "0 duration=1 context=1 | handle=" #handle \
 	" bytes=0x200000 device=-1\n"
+#define RELEASE(at, handle) \
+	"call cuMemRelease enter=" #at "0 duration=1 context=1 | handle=" #handle "\n"
+#define CREATE(at, handle) \
+	"call cuMemCreate enter=" #at "0 duration=1 context=1 | handle=" #handle \
+	" bytes=0x200000 device=0\n"
 #define BIND(at, handle, into, memory_handle, from) \
 	"call cuMulticastBindMem enter=" #at "0 duration=1 context=1 | handle=" #handle \
 	" value=" #into " memory=" #memory_handle " offset=" #from " bytes=0x200000\n"
@@ -148,6 +153,17 @@ static void a_multicast_object_is_all_that_is_bound_to_it(void **state)
 			"ptr=0x10001000 handle=0x9 value=0x0 bytes=0x1000\n"
 		MAP(13, 0x30000000, 0x9),
 		twins, "2:1+1");
+	/* The handle of what is bound goes before the object is mapped. */
+	expect(MULTICAST(10, 0x9) MAP(11, 0x10000000, 0x1) BIND(12, 0x9, 0x0, 0x1, 0x0) RELEASE(13,
+		       0x1) CREATE(14, 0x1) MAP(15, 0x20000000, 0x1) MAP(16, 0x30000000, 0x9),
+		twins, "3:1+0");
+	/* Memory, and another object, with the handle that an object had. */
+	expect(MULTICAST(10, 0x9) MAP(11, 0x10000000, 0x1) BIND(12, 0x9, 0x0, 0x1, 0x0)
+			RELEASE(13, 0x9) CREATE(14, 0x9) MAP(15, 0x30000000, 0x9),
+		twins, "");
+	expect(MULTICAST(10, 0x9) MAP(11, 0x30000000, 0x9) RELEASE(12, 0x9) MULTICAST(13, 0x9)
+			MAP(14, 0x10000000, 0x1) BIND(15, 0x9, 0x0, 0x1, 0x0),
+		twins, "");
 }
 
 #define IMPORT(at, handle) \
