@@ -137,8 +137,8 @@ static char *page_of(const char *sql, int64_t finding, int rc)
 
 static void has(const char *text, const char *part)
 {
-	if (!strstr(text, part))
-		fail_msg("'%s' is not in:\n%.4000s", part, text);
+	if (!text || !strstr(text, part))
+		fail_msg("'%s' is not in:\n%.4000s", part, text ? text : "");
 }
 
 #define RUN_SQL \
