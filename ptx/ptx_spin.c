@@ -17,7 +17,7 @@
 #define SPINS_WORK (1 << 20)
 #define SPINS_DEPTH 64
 
-/* What a value within a loop depends on, besides what no round changes. */
+/* What a value within a loop depends on, other than what no round changes. */
 enum depends { ON_FOUND = 1, ON_OTHERS = 2 };
 
 #define OPEN 4
@@ -153,7 +153,7 @@ static int is_new(const struct ptx_function *function, const struct ptx_instruct
 		(ptx_touches(in) && in->space != SPACE_PARAM && in->space != SPACE_CONST);
 }
 
-/* 1: the operand is a condition by itself, beside others. */
+/* 1: the operand is one of several conditions. */
 static int is_condition(const struct ptx_instruction *in, uint32_t operand)
 {
 	if ((in->opcode == OP_AND || in->opcode == OP_OR) && in->type.class == CLASS_PREDICATE)

@@ -43,13 +43,6 @@ struct search {
 	struct map last;  /* place -> number + 1 of the one made there before */
 };
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	const uint64_t both[] = { hash, value };
-
-	return map_hash((const char *)both, sizeof(both));
-}
-
 /* --- what graphs consist of --- */
 
 static const char nodes_sql[] =
@@ -69,10 +62,11 @@ static uint64_t arguments_of(const struct run *run, int64_t call)
 	const struct run_ended *launch = run_find(&run->launches, call);
 	const struct run_operand *operand = run_find(&run->operands, call);
 	const struct run_operand *end = run_rows_end(&run->operands);
-	uint64_t hash = row ? mix(row->payload, launch ? launch->what : 0) : 0;
+	uint64_t hash = row ? map_hash_next(row->payload, launch ? launch->what : 0) : 0;
 
 	for (; operand && operand < end && operand->call == call; operand++)
-		hash = mix(mix(hash, operand->allocation), (uint64_t)operand->address);
+		hash = map_hash_next(map_hash_next(hash, operand->allocation),
+			(uint64_t)operand->address);
 	return hash;
 }
 
@@ -88,9 +82,9 @@ static int add_node(struct search *search, sqlite3_stmt *q)
 		content->first = sqlite3_column_int64(q, 1);
 		content->is_simple = 1;
 	}
-	content->topology = mix(content->topology, map_hash(type, strlen(type)));
-	content->arguments =
-		mix(content->arguments, arguments_of(search->run, sqlite3_column_int64(q, 2)));
+	content->topology = map_hash_next(content->topology, map_hash(type, strlen(type)));
+	content->arguments = map_hash_next(content->arguments,
+		arguments_of(search->run, sqlite3_column_int64(q, 2)));
 	content->is_simple &= !sqlite3_column_int(q, 4);
 	return 0;
 }
@@ -102,9 +96,9 @@ static int add_edge(struct search *search, sqlite3_stmt *q)
 	if (!content)
 		return 0;
 	for (int i = 1; i <= 2; i++)
-		content->topology = mix(content->topology,
+		content->topology = map_hash_next(content->topology,
 			(uint64_t)(sqlite3_column_int64(q, i) - content->first));
-	content->topology = mix(content->topology, (uint64_t)sqlite3_column_int64(q, 3));
+	content->topology = map_hash_next(content->topology, (uint64_t)sqlite3_column_int64(q, 3));
 	content->is_simple &= !sqlite3_column_int(q, 4);
 	return 0;
 }

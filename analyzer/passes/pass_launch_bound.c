@@ -39,13 +39,6 @@ struct search {
 	int64_t submits, saveable; /* calls, ns without the first of each row */
 };
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	const uint64_t both[] = { hash, value };
-
-	return map_hash((const char *)both, sizeof(both));
-}
-
 static int is_pageable(const struct run_payload *payload)
 {
 	return payload->src == MEMORY_PAGEABLE || payload->dst == MEMORY_PAGEABLE;
@@ -71,14 +64,15 @@ static uint64_t hash_of(const struct run *run, const struct member *member)
 	const struct run_ended *launch = run_find(&run->launches, member->call);
 	const struct run_operand *operand = run_find(&run->operands, member->call);
 	const struct run_operand *end = run_rows_end(&run->operands);
-	uint64_t hash = mix(run_link(run, member->outer)->site, call->type);
+	uint64_t hash = map_hash_next(run_link(run, member->outer)->site, call->type);
 
-	hash = mix(hash, call->stream);
+	hash = map_hash_next(hash, call->stream);
 	if (!member->submits)
 		return hash;
-	hash = mix(mix(hash, call->payload), launch ? launch->what : 0);
+	hash = map_hash_next(map_hash_next(hash, call->payload), launch ? launch->what : 0);
 	for (; operand && operand < end && operand->call == member->call; operand++)
-		hash = mix(mix(hash, operand->allocation), (uint64_t)operand->address);
+		hash = map_hash_next(map_hash_next(hash, operand->allocation),
+			(uint64_t)operand->address);
 	return hash;
 }
 
@@ -116,7 +110,8 @@ static int add_member(struct search *search, uint32_t id, uint32_t outer, int is
 		.row = (uint32_t)search->rows,
 		.submits = kind_has(call->kind, K_WORK),
 		.takes = run_call(run, outer)->duration };
-	search->hash[search->rows - 1] = mix(search->hash[search->rows - 1], hash_of(run, member));
+	search->hash[search->rows - 1] =
+		map_hash_next(search->hash[search->rows - 1], hash_of(run, member));
 	search->saveable += is_first ? 0 : member->takes;
 	if (!member->submits)
 		return 0;

@@ -33,7 +33,7 @@ struct stopwatch {
 	struct analysis_times *times; /* NULL: it is not taken */
 	struct analysis_times *into;  /* times, those of samples, or NULL: at present none is */
 	struct analysis_times samples;
-	double since; /* no part has been charged for the time */
+	double since; /* the time up to here is charged to some part */
 };
 
 /* What takes part in the walk over the run. */

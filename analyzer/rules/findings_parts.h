@@ -122,7 +122,7 @@ const struct run_length *findings_run(struct findings *findings, int64_t process
  * replay but for what the findings save together.  *savings is NULL if none can be replayed. */
 int findings_replay(struct findings *findings, struct savings **savings);
 
-/* The same of findings about the host's own pace, beside those that are shown. */
+/* The same of findings about the host's own pace, in addition to those that are shown. */
 int findings_replay_pace(struct findings *findings, struct savings *savings);
 
 /* 0, or -1 after a message. */

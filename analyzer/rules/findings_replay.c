@@ -282,7 +282,7 @@ static int64_t above(int64_t value, int64_t floor)
 }
 
 /*
- * What the host saves once all else that is shown is mended: calls that are not made then need not
+ * What the host saves once all else that is shown is fixed: calls that are not made then need not
  * be made faster.  Advice, unless it is a good part of a turn.
  */
 static int replay_pace(struct findings *findings, struct savings *savings, struct finding *finding)

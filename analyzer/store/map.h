@@ -44,4 +44,12 @@ uint64_t map_hash(const char *text, size_t length);
 /* Likewise of words. */
 uint64_t map_hash_words(const uint64_t *word, size_t count);
 
+/* The hash of a row of values, of which hash has the first ones. */
+static inline uint64_t map_hash_next(uint64_t hash, uint64_t value)
+{
+	const uint64_t both[] = { hash, value };
+
+	return map_hash_words(both, 2);
+}
+
 #endif

@@ -411,7 +411,7 @@ int needs_host_before(struct needs_host *host, const struct walk_call *call)
 	return 0;
 }
 
-/* The work could have run beside what the wait was for. */
+/* The work could have run at the same time as what the wait was for. */
 static void count_work(struct host_wait *wait, const struct walk_call *call, int stream_idles)
 {
 	/* No more of the time behind it counts than the wait took. */
@@ -421,7 +421,7 @@ static void count_work(struct host_wait *wait, const struct walk_call *call, int
 	wait->usable += call->op_busy;
 }
 
-/* The work could have run beside what the waits before it were for. */
+/* The work could have run at the same time as what the waits before it were for. */
 static void hold_back(struct needs_host *host, struct waiter *waiter, const struct walk_call *call)
 {
 	/* As it mostly is after legacy work. */
