@@ -156,6 +156,11 @@ $O/gen/%.inc: analyzer/store/%.sql
 $O/gen/%.inc: probe/%.json
 	@mkdir -p $(@D)
 	$Q$(as_string) $< > $@
+# The code of fixes is written once, in the page about rules.
+$O/gen/fixes.def: analyzer/rules/fixes.awk doc/RULES.md
+	@mkdir -p $(@D)
+	$Qawk -f $^ > $@
+$O/obj/analyzer/rules/fixes.o: $O/gen/fixes.def
 $O/obj/analyzer/store/db.o: $O/gen/schema.inc $O/gen/nsys.inc
 $O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
@@ -460,6 +465,7 @@ $O/fuzz/obj/%.o: %.c Makefile
 	$(call say,FUZZ,$<)
 	@mkdir -p $(@D)
 	$Q$(CC) $(OURS) $(call includes,$<) $(CPP_$(call area,$<)) $(CFLAGS) $(FUZZ_FLAGS) $(FUZZ_COVERAGE) -c $< -o $@
+$O/fuzz/obj/analyzer/rules/fixes.o: $O/gen/fixes.def
 $O/fuzz/obj/analyzer/store/db.o: $O/gen/schema.inc $O/gen/nsys.inc
 $O/fuzz/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
 $O/fuzz/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc

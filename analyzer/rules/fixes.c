@@ -14,7 +14,7 @@ enum {
 #define FIX(symbol, cpp, pytorch) +1
 #include "fixes.def"
 };
-_Static_assert((int)FIX_COUNT == (int)RULE_COUNT, "fixes.def has a row for each rule of rules.def");
+_Static_assert((int)FIX_COUNT == (int)RULE_COUNT, "doc/RULES.md has each rule of rules.def");
 
 const struct fix *fix_find(const char *id)
 {

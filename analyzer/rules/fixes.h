@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How findings are fixed, as code: a table made from fixes.def. */
+/* How findings are fixed, as code: a table made from doc/RULES.md (fixes.awk). */
 #ifndef CUFENCE_FIXES_H
 #define CUFENCE_FIXES_H
 

@@ -29,7 +29,7 @@ static void every_rule_has_its_fix(void **state)
 		const struct fix *fix = fix_find(rules[rule].id);
 
 		if (!fix || !fix->cpp || !fix->pytorch)
-			fail_msg("%s has no row in fixes.def", rules[rule].id);
+			fail_msg("%s has no fix in doc/RULES.md", rules[rule].id);
 		expect_lines(fix->cpp);
 		expect_lines(fix->pytorch);
 	}
