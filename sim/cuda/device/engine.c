@@ -8,7 +8,7 @@
 #include "cuda_state.h"
 #include "cuda_thread.h"
 
-/* Latencies of an H200 as measured with CUPTI, ns: see doc/INTERNALS.md. */
+/* Latencies of an H200 as measured with CUPTI, ns: see doc/MEASUREMENTS.md. */
 enum {
 	START_LATENCY = 5900, /* launch to start on an idle device */
 	MARKER_LATENCY = 4000,

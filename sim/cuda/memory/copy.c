@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies.  Which of them make the host wait, by direction, size and kind of memory, is as measured
- * on an H200 (the synchronization matrix of doc/RULES.md).
+ * on an H200 (doc/MEASUREMENTS.md, `cufence probe`).
  */
 #include "cuda_copy.h"
 
