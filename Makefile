@@ -128,7 +128,7 @@ $O/obj/%.o: %.S Makefile
 
 # --- what is built --------------------------------------------------------------------------
 .DEFAULT_GOAL := all
-.PHONY: all features cufence shim simulator apps probe demo check check-unit check-cli check-golden bench \
+.PHONY: all features cufence shim simulator apps tutorial probe demo check check-unit check-cli check-golden bench \
 	lint fmt install uninstall clean help
 all: cufence $(if $(cuda),shim simulator apps probe tests bench) features
 
@@ -252,6 +252,17 @@ $O/testapps/%: $(CUDA_O)/obj/testapps/%.o $(KERNEL_OBJ)
 # "make demo" compiles no kernels but those of its program.
 DEMO := free_in_loop
 $O/testapps/$(DEMO): $(addprefix $(CUDA_O)/obj/,testapps/$(DEMO).o kernels/stencil.o kernels/accumulate.o)
+	$(call say,LD,$@)
+	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
+# The forms of the tutorial's program.
+TUTORIAL := $(foreach step,1 2 3 4 5,$O/tutorial/photos$(step))
+tutorial: $(if $(cuda),cufence shim simulator $(TUTORIAL))
+tests: $(if $(cuda),$(TUTORIAL))
+$(CUDA_O)/obj/doc/tutorial/photos%.o: doc/tutorial/photos.cu $(wildcard kernels/*.h) testapps/app.h Makefile
+	$(call say,NVCC,$< -DSTEP=$*)
+	@mkdir -p $(@D)
+	$Q$(NVCC) $(NVCCFLAGS) -DSTEP=$* -c $< -o $@
+$O/tutorial/%: $(CUDA_O)/obj/doc/tutorial/%.o $(KERNEL_OBJ)
 	$(call say,LD,$@)
 	$Q$(LINK_APP) -L$(CUDA_LIB) -l:libcudart.so.13 -lpthread
 .SECONDARY:
@@ -583,6 +594,7 @@ help:
 	@echo 'make [all]      build everything this machine can, under $$(O) ($O)'
 	@echo 'make deps GOAL  install missing Debian packages, then make GOAL'
 	@echo 'make demo       trace a real test app and print the report'
+	@echo 'make tutorial   build the programs of doc/TUTORIAL.md'
 	@echo 'make check      all tests; N passed, N failed'
 	@echo 'make check-repeat  N=20 times, beside LOAD=2 processes that compute'
 	@echo 'make check-mutations  break what doc/KEPT.md lists: a test must fail each time'
