@@ -234,7 +234,7 @@ static int find_in_image(struct code *code, const char *mangled, struct code_ker
 	if (found->at.machine || !is_found || ptx_prints(found->at.module, found->at.number) < 0)
 		rc = find_prints(code, mangled, &found->prints);
 	if (!image->part_count) {
-		found->why = "its code is not at hand";
+		found->why = "its code was not found";
 		code->missing++;
 	} else if (code->budget.reached) {
 		found->why = too_much;
@@ -300,7 +300,7 @@ int code_find(struct code *code, int64_t process, int64_t kernel, const char *ma
 	int64_t hash = 0;
 	int count = count_images(code, kernel, &hash);
 
-	*found = (struct code_kernel){ .prints = -1, .why = "its code is not at hand" };
+	*found = (struct code_kernel){ .prints = -1, .why = "its code was not found" };
 	if (count < 0 || change_process(code, process))
 		return -1;
 	if (!count)

@@ -15,7 +15,7 @@ static const struct loss losses[] = {
 	{ "dropped_sites", 1, "%lld call sites were not recorded" },
 	{ "dropped_entries", 1, "%lld names of functions, contexts or kernels were not recorded" },
 	{ "not_closed", 1,
-		"the process did not end in order: its last device operations may be "
+		"the process exited abnormally: its last device operations may be "
 		"missing" },
 	{ "still_running", 1,
 		"the process was still running when its trace was read: what it did "
@@ -38,8 +38,8 @@ static const struct loss losses[] = {
 		"cudaProfilerStart" },
 	{ "no_range", 1, "no work was recorded: no NVTX range of that name ever began" },
 	{ "code_missing", 0,
-		"the code of %lld kernels is not at hand: what they read and write is "
-		"known if the trace is loaded where the program ran, with the folder "
+		"the code of %lld kernels was not found, so what they read and write is not "
+		"known: load the trace where the program ran, with the folder "
 		"cufence.images beside it" },
 	{ "code_refused", 0,
 		"the code of %lld kernels was not read, which would take too much "

@@ -24,16 +24,16 @@ static const struct {
 	int is_pace; /* the host cannot go faster, whatever it waits for */
 	const char *host;
 } causes[] = {
-	{ "outside", "the host is outside CUDA", 1, "outside CUDA" },
-	{ "submit", "it is in calls that submit", 1, "in calls that submit" },
-	{ "call", "it is in other CUDA calls", 1, "in other CUDA calls" },
-	{ "wait", "it returns from waits", 0, "in the rest of calls that waited" },
-	{ "held", "", 0, "held by the device" },
-	{ "loading", "code is loaded", 0, "" },
-	{ "order", "operations wait for others elsewhere", 0, "" },
-	{ "start", "operations are on their way to the device", 1, "" },
-	{ "done", "nothing is left to do", 0, "" },
-	{ "unknown", "nobody is known to have submitted what came next", 0, "" },
+	{ "outside", "host outside CUDA", 1, "outside CUDA" },
+	{ "submit", "host in calls that submit", 1, "in calls that submit" },
+	{ "call", "host in other CUDA calls", 1, "in other CUDA calls" },
+	{ "wait", "host returning from waits", 0, "returning from waits" },
+	{ "held", "", 0, "blocked by the device" },
+	{ "loading", "loading code", 0, "" },
+	{ "order", "operations waiting for other streams or devices", 0, "" },
+	{ "start", "operations on their way to the device", 1, "" },
+	{ "done", "no work left", 0, "" },
+	{ "unknown", "cause not recorded", 0, "" },
 };
 #define CAUSES (sizeof(causes) / sizeof(*causes))
 
@@ -220,10 +220,10 @@ static void print_advice(struct db *db, const struct idling *of, FILE *out)
 	int others = number_of_others(db, RULE_launch_bound) > 0;
 
 	print(out,
-		"             the host needs %s to submit %s of work%s: fewer "
-		"and larger operations, or a CUDA graph%s, would help\n",
+		"             the host needs %s to submit %s of work%s: use "
+		"fewer and larger operations, or a CUDA graph%s\n",
 		format_duration(needs, a_turn(of, of->pace)),
-		format_duration(work, a_turn(of, of->busy)), others ? "" : ", no wait is to blame",
+		format_duration(work, a_turn(of, of->busy)), others ? "" : ", not because of waits",
 		scripts ? " (PyTorch: torch.compile with mode=\"reduce-overhead\")" : "");
 }
 
@@ -233,8 +233,8 @@ static int print_host(const struct idling *of, int several, FILE *out)
 
 	if (several)
 		snprintf(pid, sizeof(pid), "pid %lld: ", (long long)of->pid);
-	print(out, "    host     %s%s of the thread %s", pid, of->turns ? "a turn" : "the time",
-		of->turns ? "that makes them" : "that submits the most");
+	print(out, "    host     %s%s of the %s", pid, of->turns ? "a turn" : "the time",
+		of->turns ? "looping thread" : "thread that submits most");
 	print_causes(of, out);
 	fputc('\n', out);
 	return 0;
@@ -249,7 +249,7 @@ static int print_device(struct db *db, const struct idling *of, int several, FIL
 		snprintf(name, sizeof(name), "device %lld, pid %lld,", (long long)of->device,
 			(long long)of->pid);
 	if (of->idle < (of->idle + of->busy) / ACCOUNT_SMALL_PART) {
-		print(out, "    idle     hardly: %s is busy %s of %s\n", name,
+		print(out, "    idle     little: %s is busy %s of %s\n", name,
 			format_share(share, (double)of->busy / (double)(of->idle + of->busy)),
 			part);
 		return 0;

@@ -60,28 +60,26 @@ static void print_run(const int64_t run[], FILE *out)
 {
 	char whole[DURATION_SIZE], inside[DURATION_SIZE];
 
-	print(out, "    run      %s, %lld process%s, %lld thread%s, %lld CUDA call%s (%s inside)\n",
+	print(out, "    run      %s, %lld process%s, %lld thread%s, %s in %lld CUDA call%s\n",
 		format_duration(whole, run[RUN_DURATION]), (long long)run[RUN_PROCESSES],
 		run[RUN_PROCESSES] == 1 ? "" : "es", (long long)run[RUN_THREADS],
-		run[RUN_THREADS] == 1 ? "" : "s", (long long)run[RUN_CALLS],
-		run[RUN_CALLS] == 1 ? "" : "s", format_duration(inside, run[RUN_INSIDE]));
+		run[RUN_THREADS] == 1 ? "" : "s", format_duration(inside, run[RUN_INSIDE]),
+		(long long)run[RUN_CALLS], run[RUN_CALLS] == 1 ? "" : "s");
 }
 
-/* What findings' shares are not of: until then there was nothing to wait for. */
+/* Startup: before the first work there was nothing to wait for. */
 static void print_start(const int64_t run[], FILE *out)
 {
 	char start[DURATION_SIZE];
 
 	if (run[RUN_START] > run[RUN_DURATION] / STARTUP_PART)
-		print(out,
-			"    start    %s until the first work; percentages of findings are "
-			"of what follows\n",
+		print(out, "    start    %s until the first work; percentages exclude it\n",
 			format_duration(start, run[RUN_START]));
 }
 
 /*
  * Which part of the run was recorded, and what decided it; of a whole run, when it began.  What
- * percentages are of is said once: where a part was recorded, of that, without a start in it.
+ * percentages refer to is said once: where a part was recorded, to that, without a start in it.
  */
 static int print_recording(struct db *db, const int64_t run[], FILE *out)
 {
@@ -95,8 +93,8 @@ static int print_recording(struct db *db, const int64_t run[], FILE *out)
 		long long windows = sqlite3_column_int64(q, 0);
 
 		print(out,
-			"    recorded %s of %s, in %lld window%s (by %s); percentages of "
-			"findings are of that, from the first work on\n",
+			"    recorded %s of %s, in %lld window%s (by %s); percentages are of "
+			"that, from the first work on\n",
 			format_duration(inside, sqlite3_column_int64(q, 1)),
 			format_duration(whole, sqlite3_column_int64(q, 2)), windows,
 			windows == 1 ? "" : "s", (const char *)sqlite3_column_text(q, 3));
@@ -275,7 +273,7 @@ static int print_coverage(struct db *db, FILE *out)
 static int print_unseen(struct db *db, int64_t kernels, FILE *out)
 {
 	sqlite3_stmt *q = report_fact(db, FACT_UNSEEN);
-	const char *separator = "; not those of ";
+	const char *separator = "; incomplete for ";
 	int step = q ? 1 : -1;
 
 	for (int i = 0; i < MOST_UNSEEN && step > 0 && (step = db_step(q)) > 0; i++) {
@@ -300,7 +298,7 @@ static int print_accesses(struct db *db, FILE *out)
 		return -1;
 	if (!known[ACCESSES_LAUNCHES])
 		return 0;
-	print(out, "    accesses all known of %lld of %lld launches",
+	print(out, "    accesses complete for %lld of %lld launches",
 		(long long)known[ACCESSES_COMPLETE], (long long)known[ACCESSES_LAUNCHES]);
 	if (known[ACCESSES_INCOMPLETE] && print_unseen(db, known[ACCESSES_INCOMPLETE], out))
 		return -1;
@@ -308,7 +306,7 @@ static int print_accesses(struct db *db, FILE *out)
 	return 0;
 }
 
-/* What others do with memory that they share with the program nobody sees. */
+/* Memory shared with other processes or APIs: their accesses are not recorded. */
 static int print_shared(struct db *db, FILE *out)
 {
 	sqlite3_stmt *q = report_fact(db, FACT_SHARED);
@@ -320,7 +318,7 @@ static int print_shared(struct db *db, FILE *out)
 			(long long)sqlite3_column_int64(q, 1));
 	sqlite3_finalize(q);
 	if (any)
-		fputs(": what these do with it is not seen\n", out);
+		fputs(": what they do with it is not recorded\n", out);
 	return step;
 }
 

@@ -78,7 +78,7 @@ import sqlite3
 db = sqlite3.connect("none.db")
 db.execute("DELETE FROM kernel_access")
 db.execute("DELETE FROM shape_code")
-db.execute("UPDATE kernel_code SET evidence = 'none', complete = 0, why = 'its code is not at hand'")
+db.execute("UPDATE kernel_code SET evidence = 'none', complete = 0, why = 'its code was not found'")
 db.commit()
 END
 annotate "kernel *" "1 writes 0..65536" "complete"

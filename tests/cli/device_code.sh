@@ -57,8 +57,8 @@ status=$?
 gone() { # TEXT
 	"$cufence" load -o gone.db memory.db.traces/*.cft 2>err
 	ok "$1: it loads" $?
-	has "$1: the kernels are not known" '^none its code is not at hand$' "$(evidence gone.db)"
-	has "$1: it is said" 'note: the code of [0-9]+ kernels is not at hand' \
+	has "$1: the kernels are not known" '^none its code was not found$' "$(evidence gone.db)"
+	has "$1: it is said" 'note: the code of [0-9]+ kernels was not found' \
 		"$("$cufence" report gone.db)"
 	"$cufence" check gone.db >/dev/null
 	same "$1: that alone is not incomplete" "$status" $?

@@ -60,7 +60,7 @@ for mode in abort quick_exit thread_exit main_exit destructors; do
 	ok "$mode: the trace reads" $?
 	same "$mode: nothing said" 0 "$(messages "$tmp/$mode")"
 done 2>/dev/null
-incomplete abort "$tmp/abort" 'did not end in order'
+incomplete abort "$tmp/abort" 'exited abnormally'
 for mode in quick_exit thread_exit main_exit destructors; do
 	has "$mode: complete" '^check 0$' "$(report "$tmp/$mode")"
 done
@@ -105,7 +105,7 @@ if [ -z "$sanitizer" ]; then
 		done
 		incomplete "cut to $CUT_BYTES" "$tmp/cut_${CUT_BYTES}_work" 'was cut while it was written'
 		incomplete "cut to $CUT_BYTES, threads" "$tmp/cut_${CUT_BYTES}_threads" 'was cut while it was written'
-		incomplete "cut to $CUT_BYTES, killed" "$tmp/cut_${CUT_BYTES}_sent" '(cut|did not end in order)'
+		incomplete "cut to $CUT_BYTES, killed" "$tmp/cut_${CUT_BYTES}_sent" '(cut|exited abnormally)'
 	done
 	helper=$helpers/faults
 fi
@@ -137,7 +137,7 @@ for _ in $(seq 1200); do
 done
 kill -KILL $hung
 wait $hung 2>/dev/null
-incomplete hang "$tmp/hang" 'did not end in order'
+incomplete hang "$tmp/hang" 'exited abnormally'
 has "hang: named" 'hung +cuStreamSynchronize had not returned.*wait_for_ever.*faults.c:' "$(report "$tmp/hang")"
 
 # --- disk full, limits, folders ---

@@ -35,8 +35,8 @@ for name in repeated_sync uploads_per_step scratch_per_step launches_behind_free
 done
 
 # --- loops that are bound by their submissions, with something else to mend and without ---
-has "the host is late" 'the host needs .* to submit .* of work: fewer' "$("$cufence" report graph_per_step.db)"
-has "and nothing else" 'of work, no wait is to blame: fewer' "$("$cufence" report tiny_kernels.db)"
+has "the host is late" 'the host needs .* to submit .* of work: use fewer' "$("$cufence" report graph_per_step.db)"
+has "and nothing else" 'of work, not because of waits: use fewer' "$("$cufence" report tiny_kernels.db)"
 
 # --- of a finding with two places one is known: the other one is judged by its part ---
 if [ -e repeated_sync.db ]; then

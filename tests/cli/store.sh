@@ -85,7 +85,7 @@ sed 's/closed=1/closed=0/; s/ pid=/ pid=9/' "$here/traces/blocking_free.txt" >ki
 "$cufence" undump killed.txt -o killed.cft && "$cufence" load killed.cft -o killed.db
 "$cufence" check killed.db >out 2>err
 same "check of an incomplete trace" 2 "$?"
-has "says what is missing" 'incomplete: the process did not end in order' "$(cat err)"
+has "says what is missing" 'incomplete: the process exited abnormally' "$(cat err)"
 "$cufence" check --allow-incomplete killed.db >out 2>err
 same "check --allow-incomplete" 1 "$?"
 

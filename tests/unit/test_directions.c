@@ -401,7 +401,7 @@ static void a_file_that_changed_is_not_read(void **state)
 	write_code(&after);
 	for (int i = 0; i < 2; i++) {
 		db = resolve_file("test_directions_changed", &before);
-		trace_text_expect(&db, ACCESS, "k:its code is not at hand");
+		trace_text_expect(&db, ACCESS, "k:its code was not found");
 		trace_text_expect(&db, "SELECT reason || count FROM loss WHERE reason LIKE 'code%'",
 			"code_missing1");
 		trace_text_finish(&db, "test_directions_changed");

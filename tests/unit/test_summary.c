@@ -154,7 +154,7 @@ static void memory_that_others_use_is_named(void **unused)
 	MINI_CALL(&m, .type = CALL_cuIpcOpenMemHandle_v2, .at = 30);
 	expect_line(&m, "shared ",
 		"  memory with others, by cuIpcOpenMemHandle (2), cuMemGetHandleForAddressRange "
-		"(1): what these do with it is not seen");
+		"(1): what they do with it is not recorded");
 	mini_release(&m);
 }
 
