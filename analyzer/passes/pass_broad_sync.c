@@ -150,7 +150,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 		return -1;
 	fputs(", ", out);
 	words_time(worst->cost, out);
-	fputs(" longer than for the last result that the host is seen to need", out);
+	fputs(" longer than for the last result that the host is known to use", out);
 	if (worst->also[0])
 		fputs("; the next wait would take its place: fix that one, too", out);
 	return 0;

@@ -92,7 +92,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 		return -1;
 	fputs(", ", out);
 	words_time(worst->cost, out);
-	fputs(" longer than any memory that they are seen to share requires", out);
+	fputs(" longer than the memory they are known to share requires", out);
 	if (worst->joined)
 		fputs("; another wait before the same work comes as late: fix that one, too", out);
 	return 0;

@@ -309,8 +309,8 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 		return -1;
 	fputs(orders ? " by " : " did not overlap: the later one was delayed by ", out);
 	words_time(worst->cost, out);
-	fputs(orders ? ", until work with which it is not seen to share memory had ended"
-		     : ", though neither is seen to write what the other uses",
+	fputs(orders ? ", until other work had ended: no shared memory detected"
+		     : ": no data dependency detected",
 		out);
 	if (worst->joined)
 		fputs("; other work of the legacy stream next to it does the same and has to be "

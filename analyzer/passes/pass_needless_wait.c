@@ -156,7 +156,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 	fputs(" waited for ", out);
 	if (words_operation(words, worst->other_call, out))
 		return -1;
-	fputs(", which nobody is seen to need before the next wait", out);
+	fputs(": no use of its results detected before the next wait", out);
 	return 0;
 }
 

@@ -762,7 +762,7 @@ CREATE TABLE wait ( -- derived: a call that the device held
 	                                -- stream as well; 0: it is in another one
 	partner INTEGER REFERENCES call(id), -- an Async copy to the host and the wait for it come from
 	                                -- one line of a script: the other one of the two; implicit:
-	                                -- the copy to the host that is to be mended with it; kind
+	                                -- the copy to the host that is to be fixed with it; kind
 	                                -- queue: the one that stands for all until the thread
 	                                -- waits for the stream
 	behind INTEGER REFERENCES call(id) -- kind behind: the other thread's call
@@ -776,7 +776,7 @@ CREATE TABLE known_wait ( -- derived: an explicit wait for what its thread knew 
 	                                -- after already, or the next wait, which covers the same
 );
 
-CREATE TABLE replay ( -- derived: a process's run, replayed to find what mending it saves
+CREATE TABLE replay ( -- derived: a process's run, replayed to find what fixing it saves
 	process INTEGER PRIMARY KEY REFERENCES process(id),
 	measured INTEGER NOT NULL,      -- first driver call to last end, ns
 	replayed INTEGER,               -- the same, replayed without any change; NULL: not done

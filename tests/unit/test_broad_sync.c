@@ -15,7 +15,7 @@ static void a_wait_for_the_picture_is_found(void **state)
 	assert_string_equal(found(s), "5 30 21 3470");
 	assert_string_equal(mini_text(&s->mini, "SELECT message FROM finding"),
 		"cuCtxSynchronize waited for kernel 'touch' on stream 9, 694 us longer than for "
-		"the last result that the host is seen to need");
+		"the last result that the host is known to use");
 }
 
 /* What the next round's kernels were not given they may find by a pointer or a variable. */

@@ -29,7 +29,7 @@ static void a_late_record_is_found(void **state)
 	assert_string_equal(found(s), "5 25 19 3005");
 	assert_string_equal(mini_text(&s->mini, "SELECT message FROM finding"),
 		"cuStreamWaitEvent delayed its stream until the end of kernel 'touch' on stream 8, "
-		"601 us longer than any memory that they are seen to share requires");
+		"601 us longer than the memory they are known to share requires");
 }
 
 /* The order of the run has room, the one without the waits has not: what is needed is unknown. */

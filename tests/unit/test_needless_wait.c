@@ -12,8 +12,8 @@ static void waits_between_streams_are_found(void **state)
 		turn(s, i, i % 2 ? s->yours : s->mine);
 	assert_string_equal(found(s, 2640), "likely 8 20 1");
 	assert_string_equal(mini_text(&s->mini, "SELECT message FROM finding"),
-		"cuStreamSynchronize waited for kernel 'touch' on stream 8, which nobody is seen "
-		"to need before the next wait");
+		"cuStreamSynchronize waited for kernel 'touch' on stream 8: no use of its results "
+		"detected before the next wait");
 	assert_int_equal(mini_int(&s->mini, "SELECT saving > 1000000 FROM finding"), 1);
 }
 

@@ -509,9 +509,8 @@ static void a_legacy_event_record_is_found(void **state)
 	assert_string_equal(mini_text(m, "SELECT function FROM finding JOIN site s ON s.id = site"),
 		"mark");
 	assert_string_equal(mini_text(m, "SELECT message FROM finding"),
-		"an event record on the "
-		"legacy default stream delayed kernel 'stencil' on stream 9 by 972 us, until "
-		"work with which it is not seen to share memory had ended");
+		"an event record on the legacy default stream delayed kernel 'stencil' on stream 9 "
+		"by 972 us, until other work had ended: no shared memory detected");
 }
 
 /* A synchronous copy in the legacy stream waits for blocking streams by intent. */
