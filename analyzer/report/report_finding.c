@@ -513,17 +513,26 @@ static int print_fix(struct db *db, int64_t finding, const struct rule_info *rul
 
 /* --- findings --- */
 
+/* A wait was measured, so "certain" says nothing of it; a race may be certain or only likely. */
+static const char *said_confidence(const struct rule_info *rule, const char *confidence)
+{
+	int is_measured = rule && strcmp(rule->group, "fences") != 0;
+
+	return is_measured && !strcmp(confidence, "certain") ? "" : confidence;
+}
+
 static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_options *options,
 	FILE *out)
 {
 	const struct rule_info *rule = rule_find(text(row, COL_RULE));
 	int lines = sqlite3_column_int(row, COL_LINES);
+	const char *confidence = said_confidence(rule, text(row, COL_CONFIDENCE));
 
 	fputs(options->color ? "\n\033[1m" : "\n", out);
 	print(out, "%s: %s", text(row, COL_RULE), text(row, COL_MESSAGE));
 	fputs(options->color ? "\033[0m" : "", out);
-	print(out, "  [%s, %s] #%lld\n    ", text(row, COL_CONFIDENCE), text(row, COL_SEVERITY),
-		(long long)sqlite3_column_int64(row, COL_ID));
+	print(out, "  [%s%s%s] #%lld\n    ", confidence, *confidence ? ", " : "",
+		text(row, COL_SEVERITY), (long long)sqlite3_column_int64(row, COL_ID));
 	report_print_cost(row, COL_COST, out);
 	if (lines > 1)
 		print(out,

@@ -36,7 +36,7 @@ ok "a query writes nothing" $?
 report=$("$cufence" report cufence.db)
 ok "report" $?
 has "report sums the run up" '4 kernels, 1 copy' "$report"
-has "report shows the finding" "^blocking-free: .*stencil.*\[certain, high\]" "$report"
+has "report shows the finding" "^blocking-free: .*stencil.*\[high\]" "$report"
 has "report says how to fix it" '^    fix  ' "$report"
 has "one finding by id" '^blocking-free' "$("$cufence" report --finding 1 cufence.db)"
 has "its worst instance in time" '^      stream [0-9]+ .*==\]' \

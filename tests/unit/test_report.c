@@ -168,7 +168,7 @@ static void a_finding_reads_like_a_compiler_error(void **state)
 	char *text = report(report_text, (struct report_options){ .top = 10 });
 
 	has(text,
-		"\nblocking-free: cudaFree waited 3.2 ms  [certain, high] #1\n"
+		"\nblocking-free: cudaFree waited 3.2 ms  [high] #1\n"
 		"    40 times, 128 ms host wait; about 96 ms (80 ms to 110 ms, 11 %) of "
 		"the run would be saved\n"
 		"    at   free_tile             tiles.cu:88\n"
