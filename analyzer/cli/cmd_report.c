@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
 #include "html.h"
 #include "output.h"
 #include "print.h"
-#include "report.h"
+#include "report_request.h"
 
 /* A decimal number: 0, or -1 after a message. */
 static int parse_number(const char *name, const char *value, int64_t least, int64_t *number)
@@ -18,8 +17,8 @@ static int parse_number(const char *name, const char *value, int64_t least, int6
 	*number = strtoll(value, &end, 10);
 	if (!errno && end != value && !*end && *number >= least && *number <= 1000000000)
 		return 0;
-	print(stderr, "cufence report: %s is a number%s, not '%s'\n", name,
-		least ? " from 1 on" : "", value);
+	print(stderr, "cufence: %s is a number%s, not '%s'\n", name, least ? " from 1 on" : "",
+		value);
 	return -1;
 }
 
@@ -33,7 +32,7 @@ static int parse_level(const char *level, struct report_options *options)
 		options->level = REPORT_POSSIBLE;
 	else {
 		print(stderr,
-			"cufence report: --level is certain, likely or possible, not "
+			"cufence: --level is certain, likely or possible, not "
 			"'%s'\n",
 			level);
 		return -1;
@@ -57,43 +56,99 @@ static const struct format *find_format(const char *name)
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
 		if (!strcmp(name ? name : "text", formats[i].name))
 			return &formats[i];
-	print(stderr, "cufence report: --format is text, json or html, not '%s'\n", name);
+	print(stderr, "cufence: --format is text, json or html, not '%s'\n", name);
 	return NULL;
+}
+
+/* "page.html" asks for html, unless --format says otherwise. */
+static const char *format_of_path(const char *path)
+{
+	const char *ending = path ? strrchr(path, '.') : NULL;
+
+	for (size_t i = 0; ending && i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(ending + 1, formats[i].name))
+			return formats[i].name;
+	return NULL;
+}
+
+static int parse_color(const char *when, struct report_options *options)
+{
+	static const char *const choices[] = { "auto", "always", "never" };
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(when ? when : "auto", choices[i])) {
+			options->color = i;
+			return 0;
+		}
+	print(stderr, "cufence: --color is auto, always or never, not '%s'\n", when);
+	return -1;
+}
+
+static int parse_finding(const struct arguments *arguments, struct report_options *options)
+{
+	const char *finding = option_if_any(arguments, "--finding");
+
+	if (!finding)
+		return 0;
+	options->level = REPORT_POSSIBLE; /* who names one wants to see it */
+	return parse_number("--finding", *finding == '#' ? finding + 1 : finding, 1,
+		&options->finding);
 }
 
 static int parse_options(const struct arguments *arguments, const struct format *format,
 	struct report_options *options)
 {
-	int64_t top = format->top;
+	const char *all = option(arguments, "--all");
+	int64_t top = all ? 0 : format->top;
 
-	if (parse_level(option(arguments, "--level"), options))
+	if (all && option(arguments, "--level")) {
+		fputs("cufence: --all shows every level: leave out --level\n", stderr);
+		return -1;
+	}
+	if (parse_level(all ? "possible" : option(arguments, "--level"), options) ||
+		parse_color(option(arguments, "--color"), options))
 		return -1;
 	if (option(arguments, "--top") &&
 		parse_number("--top", option(arguments, "--top"), 0, &top))
 		return -1;
 	options->top = (int)top;
-	if (!option(arguments, "--finding"))
-		return 0;
-	options->level = REPORT_POSSIBLE; /* who names one wants to see it */
-	return parse_number("--finding", option(arguments, "--finding"), 1, &options->finding);
+	options->all = all != NULL;
+	return parse_finding(arguments, options);
 }
 
-int cmd_report(const struct arguments *arguments)
+int report_request_read(const struct arguments *arguments, const char *file,
+	struct report_request *request)
 {
-	const struct format *format = find_format(option(arguments, "--format"));
-	const char *path = option(arguments, "-o");
-	struct report_options options = { .color = !path && report_color(stdout),
-		.width = path ? 0 : report_width(stdout) };
-	int rc = -1;
-	char *target = NULL;
-	FILE *out = stdout;
-	struct db db;
+	const char *name = option(arguments, "--format");
 
-	if (!format || parse_options(arguments, format, &options) ||
-		db_open(&db, database_operand(arguments), DB_READ))
-		return EXIT_TROUBLE;
-	if (path && is_same_file(path, database_operand(arguments))) {
-		print(stderr, "cufence report: '%s' is what is to be read\n", path);
+	*request = (struct report_request){ .path = option(arguments, file) };
+	request->format = find_format(name ? name : format_of_path(request->path));
+	return request->format ? parse_options(arguments, request->format, &request->options) : -1;
+}
+
+/* Of what is read for writing: colors and columns go by where the report ends up. */
+static void fit_to(struct report_options *options, const char *path, FILE *out)
+{
+	enum { AUTO, ALWAYS };
+
+	options->color =
+		options->color == ALWAYS || (options->color == AUTO && !path && report_color(out));
+	options->width = path ? 0 : report_width(out);
+}
+
+int report_request_write(struct report_request *request, const char *database, FILE *standard)
+{
+	const char *path = request->path;
+	char *target = NULL;
+	FILE *out = standard;
+	struct db db;
+	int rc = -1;
+
+	fit_to(&request->options, path, standard);
+	if (db_open(&db, database, DB_READ))
+		return -1;
+	if (path && is_same_file(path, database)) {
+		print(stderr, "cufence: '%s' is the database: name another file\n", path);
 		goto out;
 	}
 	if (path && !(target = output_target(path)))
@@ -101,7 +156,7 @@ int cmd_report(const struct arguments *arguments)
 	if (path)
 		out = fopen(path, "w");
 	if (out)
-		rc = format->report(&db, &options, out);
+		rc = request->format->report(&db, &request->options, out);
 	if (db.failed)
 		rc = -1;
 	/* Standard output is looked at in the end, for all commands. */
@@ -114,5 +169,15 @@ int cmd_report(const struct arguments *arguments)
 out:
 	free(target);
 	db_close(&db);
-	return rc ? EXIT_TROUBLE : 0;
+	return rc;
+}
+
+int cmd_report(const struct arguments *arguments)
+{
+	struct report_request request;
+
+	return report_request_read(arguments, "-o", &request) ||
+			report_request_write(&request, database_operand(arguments), stdout)
+		? EXIT_TROUBLE
+		: 0;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "interrupt.h"
 #include "print.h"
-#include "report.h"
+#include "report_request.h"
 #include "run.h"
 #include "run_folder.h"
 #include "run_settings.h"
@@ -41,24 +44,26 @@ static const char *why_nothing(const struct program *program, int simulated)
 	       "not write a trace, which it has said then";
 }
 
-static int show_report(const char *database)
+/* With --quiet a report that was named is written, and nothing else. */
+static int show_report(const struct arguments *arguments, const char *database,
+	struct report_request *request)
 {
-	struct report_options options = { .top = REPORT_TOP,
-		.color = report_color(stderr),
-		.width = report_width(stderr) };
-	struct db db;
-	int rc = db_open(&db, database, DB_READ);
+	int quiet = option(arguments, "--quiet") != NULL;
 
-	if (rc)
-		return rc;
-	rc = report_text(&db, &options, stderr);
-	db_close(&db);
-	return rc;
+	if (!quiet)
+		print(stderr, "cufence: wrote %s\n", database);
+	if (quiet && !request->path)
+		return 0;
+	if (report_request_write(request, database, stderr))
+		return -1;
+	if (request->path && !quiet)
+		print(stderr, "cufence: wrote %s\n", request->path);
+	return 0;
 }
 
 static int finish(const struct arguments *arguments, const char *database,
 	struct run_folder *folder, const struct program *program,
-	const struct annotations *annotations)
+	const struct annotations *annotations, struct report_request *request)
 {
 	char *line;
 	int rc;
@@ -80,13 +85,33 @@ static int finish(const struct arguments *arguments, const char *database,
 		return rc;
 	if (!folder->count)
 		return store_say_kept(database);
-	print(stderr, "cufence: wrote %s\n", database);
-	return show_report(database);
+	return show_report(arguments, database, request);
+}
+
+/* Whether the report can be put where it is asked for: better said before the program runs. */
+static int check_report(const struct arguments *arguments)
+{
+	const char *path = option(arguments, "--report"), *format = option(arguments, "--format");
+	char *folder;
+	int rc;
+
+	if (!path && format && strcmp(format, "text") != 0) {
+		print(stderr, "cufence run: --format %s needs --report FILE\n", format);
+		return -1;
+	}
+	if (!path || !access(path, W_OK))
+		return 0;
+	folder = errno == ENOENT ? strdup(path) : NULL;
+	rc = folder ? access(dirname(folder), W_OK) : -1;
+	if (rc)
+		print(stderr, "cufence run: cannot write '%s': %s\n", path, strerror(errno));
+	free(folder);
+	return rc;
 }
 
 static int check_options(const struct arguments *arguments, const struct program *program)
 {
-	if (run_check_settings(arguments))
+	if (run_check_settings(arguments) || check_report(arguments))
 		return -1;
 	if (program->obstacle) {
 		print(stderr, "cufence: '%s' cannot be traced: %s: %s\n", program->path,
@@ -115,13 +140,15 @@ int cmd_run(const struct arguments *arguments)
 	struct run_setting settings[RUN_SETTINGS + 1];
 	struct run_folder folder = { 0 };
 	struct annotations *annotations = NULL;
+	struct report_request request;
 	struct program program;
 	int status = RUN_FAILED, started = 0, keep = option(arguments, "--keep-trace") != NULL;
 
 	run_warn_environment();
 	program_inspect(&program, arguments->operand[0]);
-	if (check_options(arguments, &program) || read_annotations(arguments, &annotations) ||
-		store_check(database) ||
+	if (check_options(arguments, &program) ||
+		report_request_read(arguments, "--report", &request) ||
+		read_annotations(arguments, &annotations) || store_check(database) ||
 		run_environment_init(&environment, option(arguments, "--sim") != NULL) ||
 		run_folder_create(&folder, database))
 		goto out;
@@ -132,7 +159,7 @@ int cmd_run(const struct arguments *arguments)
 	status = run_program(arguments->operand, &environment, &started);
 	/* Whoever reads the messages may be gone: what is to be done is done all the same. */
 	signal(SIGPIPE, SIG_IGN);
-	if (started && finish(arguments, database, &folder, &program, annotations)) {
+	if (started && finish(arguments, database, &folder, &program, annotations, &request)) {
 		keep = 1;
 		/* The program's own failure says more than ours. */
 		status = status ? status : RUN_FAILED;

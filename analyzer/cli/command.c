@@ -16,15 +16,29 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
-const char *option(const struct arguments *arguments, const char *name)
+static int find_option(const struct arguments *arguments, const char *name)
 {
 	const struct command_option *options = arguments->command->option;
 
 	for (int i = 0; options[i].name; i++)
 		if (!strcmp(options[i].name, name))
-			return arguments->value[i];
-	assert(!"option declared");
-	return NULL;
+			return i;
+	return -1;
+}
+
+const char *option(const struct arguments *arguments, const char *name)
+{
+	int i = find_option(arguments, name);
+
+	assert(i >= 0);
+	return arguments->value[i];
+}
+
+const char *option_if_any(const struct arguments *arguments, const char *name)
+{
+	int i = find_option(arguments, name);
+
+	return i < 0 ? NULL : arguments->value[i];
 }
 
 int read_annotations(const struct arguments *arguments, struct annotations **annotations)

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define COMMAND_MAX_OPTIONS 16
+#define COMMAND_MAX_OPTIONS 24
 
 struct command_option {
 	const char *name;     /* "-o" or "--top" */
@@ -46,6 +46,9 @@ int command_run(int argc, char **argv);
 
 /* The option's argument, "" for one without, NULL if it was not given; it must be declared. */
 const char *option(const struct arguments *arguments, const char *name);
+
+/* The same of one that need not be declared: NULL. */
+const char *option_if_any(const struct arguments *arguments, const char *name);
 
 void command_help(const struct command *command, FILE *out);
 

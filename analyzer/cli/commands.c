@@ -8,6 +8,19 @@
 		"--annotations", "FILE", "what the user says that kernels read and write" \
 	}
 
+/* How a report is shown: by "report", and by "run" at its end. */
+#define REPORT_OPTIONS \
+	{ \
+		"--format", "text|json|html", \
+		"text, JSON, or a page for a browser (default: by the file's ending, else text)" \
+	}, \
+		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
+		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
+		{ "--all", NULL, "show what is hidden otherwise: all findings and their places" }, \
+	{ \
+		"--color", "auto|always|never", "colors in text (auto: on a terminal)" \
+	}
+
 static const struct command_option run_options[] = {
 	{ "-o", "NAME.db",
 		"the database to write (cufence.db; the previous one becomes NAME.db.old)" },
@@ -19,7 +32,9 @@ static const struct command_option run_options[] = {
 	{ "--profiler", NULL, "record work between cudaProfilerStart and cudaProfilerStop only" },
 	{ "--nvtx", "RANGE", "record work within NVTX ranges of that name only" },
 	{ "--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)" },
-	{ "--keep-trace", NULL, "keep the trace files beside the database" }, ANNOTATIONS, { 0 }
+	{ "--keep-trace", NULL, "keep the trace files beside the database" }, ANNOTATIONS,
+	{ "--report", "FILE", "write the report to FILE, not to stderr" },
+	{ "--quiet", NULL, "show no report, only what goes wrong" }, REPORT_OPTIONS, { 0 }
 };
 
 static const struct command_option load_options[] = {
@@ -30,14 +45,9 @@ static const struct command_option load_options[] = {
 
 static const struct command_option analyze_options[] = { ANNOTATIONS, { 0 } };
 
-static const struct command_option report_options[] = {
-	{ "--format", "text|json|html",
-		"text (default), one JSON object, or a page for a browser with a timeline" },
-	{ "--level", "certain|likely|possible", "least confidence shown (likely)" },
-	{ "--top", "N", "show at most N findings (text: 10, else all)" },
+static const struct command_option report_options[] = { REPORT_OPTIONS,
 	{ "--finding", "NUMBER", "show only this one, with its callers and timeline" },
-	{ "-o", "FILE", "write to FILE instead of stdout" }, { 0 }
-};
+	{ "-o", "FILE", "write to FILE instead of stdout" }, { 0 } };
 
 static const struct command_option check_options[] = { { "--fail-on", "high|medium|low|RULE,...",
 							       "what makes it fail (medium)" },

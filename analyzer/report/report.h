@@ -19,6 +19,7 @@ struct report_options {
 	enum report_level level;
 	int top;         /* at most so many findings, 0: all */
 	int64_t finding; /* only this one, 0: all */
+	int all;         /* places that are left out otherwise, too */
 	int color;       /* escape sequences for a terminal */
 	int width;       /* columns of the terminal, 0: lines as long as they are */
 	int undrawn;     /* one finding alone comes without its timeline */

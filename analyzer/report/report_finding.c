@@ -521,6 +521,14 @@ static const char *said_confidence(const struct rule_info *rule, const char *con
 	return is_measured && !strcmp(confidence, "certain") ? "" : confidence;
 }
 
+/* Red, yellow or plain. */
+static const char *severity_color(const char *severity)
+{
+	return !strcmp(severity, "high")      ? "\033[31m"
+		: !strcmp(severity, "medium") ? "\033[33m"
+					      : "";
+}
+
 static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_options *options,
 	FILE *out)
 {
@@ -531,8 +539,11 @@ static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_o
 	fputs(options->color ? "\n\033[1m" : "\n", out);
 	print(out, "%s: %s", text(row, COL_RULE), text(row, COL_MESSAGE));
 	fputs(options->color ? "\033[0m" : "", out);
-	print(out, "  [%s%s%s] #%lld\n    ", confidence, *confidence ? ", " : "",
-		text(row, COL_SEVERITY), (long long)sqlite3_column_int64(row, COL_ID));
+	fputs("  [", out);
+	fputs(options->color ? severity_color(text(row, COL_SEVERITY)) : "", out);
+	print(out, "%s%s%s", confidence, *confidence ? ", " : "", text(row, COL_SEVERITY));
+	fputs(options->color ? "\033[0m" : "", out);
+	print(out, "] #%lld\n    ", (long long)sqlite3_column_int64(row, COL_ID));
 	report_print_cost(row, COL_COST, out);
 	if (lines > 1)
 		print(out,
@@ -540,7 +551,7 @@ static int print_finding(struct db *db, sqlite3_stmt *row, const struct report_o
 						  : ", at %d lines",
 			lines);
 	fputc('\n', out);
-	if (print_places(db, row, options->finding ? 0 : MOST_PLACES, out) ||
+	if (print_places(db, row, options->finding || options->all ? 0 : MOST_PLACES, out) ||
 		print_also(db, sqlite3_column_int64(row, COL_ID), out))
 		return -1;
 	if (print_fix(db, sqlite3_column_int64(row, COL_ID), rule, out) ||

@@ -61,7 +61,7 @@ static int print_command(struct db *db, const struct report_options *options, co
 	if (!name)
 		return -1;
 	print(out, "cufence report %s", choice);
-	if (strncmp(choice, "--level", 7) && options->level != REPORT_LIKELY)
+	if (options->level != REPORT_LIKELY)
 		print(out, " --level %s", levels[options->level]);
 	if (strncmp(choice, "--top", 5) && options->top != REPORT_TOP)
 		print(out, " --top %d", options->top);
@@ -96,8 +96,9 @@ static int print_rest(struct db *db, const struct report_options *options, int64
 	}
 	if (all <= chosen)
 		return 0;
-	print(out, "\n%lld below the threshold or less certain: ", (long long)(all - chosen));
-	return print_command(db, options, "--level possible", out);
+	print(out,
+		"\n%lld hidden, below the threshold or less certain: ", (long long)(all - chosen));
+	return print_command(db, &(struct report_options){ .top = REPORT_TOP }, "--all", out);
 }
 
 static int print_report(struct db *db, const struct report_options *options, FILE *out)

@@ -12,6 +12,10 @@
 /* More streams than these are a number. */
 #define STREAM_LIMIT 10
 
+static const char legend[] =
+	"legend: [===] of this finding, [---] other calls and work, | short, "
+	": several, < > cut off";
+
 struct timeline {
 	struct db *db;
 	FILE *out;
@@ -201,6 +205,8 @@ int report_timeline(struct db *db, int64_t finding, FILE *out)
 		!draw_rows(&timeline, threads, calls_sql, 2) &&
 		!draw_rows(&timeline, streams, operations_sql, STREAM_LIMIT))
 		rc = 0;
+	if (!rc)
+		print(out, "      %s\n", legend);
 	sqlite3_finalize(threads);
 	sqlite3_finalize(streams);
 	return rc;

@@ -178,7 +178,7 @@ static void a_finding_reads_like_a_compiler_error(void **state)
 		"    4 times, 28 ms host wait, 7.0 ms device delay; at most 20 ms (2 %) of the "
 		"run would be saved\n");
 	hasnt(text, "a bit");
-	has(text, "1 below the threshold or less certain: cufence report --level");
+	has(text, "1 hidden, below the threshold or less certain: cufence report --all");
 	free(text);
 }
 

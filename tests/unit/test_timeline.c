@@ -57,7 +57,9 @@ static void an_instance_is_drawn(void **state)
 		"      stream 8             [stencil==========================]        "
 		"                          |\n"
 		"      stream 9                                               [stencil="
-		"==========================]\n");
+		"==========================]\n"
+		"      legend: [===] of this finding, [---] other calls and work, | short, "
+		": several, < > cut off\n");
 	free(text);
 }
 
