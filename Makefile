@@ -112,7 +112,7 @@ EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec -include preload/g
 EXTRA_cupti := $(EXTRA_preload)
 
 # Frames of the simulated cudart in an archive are told by the API function above them.
-EXTRA_sim := -fno-optimize-sibling-calls
+EXTRA_sim := -fno-optimize-sibling-calls -include sim/glibc.h
 
 objects = $(patsubst %,$O/obj/%.o,$(basename $(wildcard $(addsuffix /*.c,$1) $(addsuffix /*.S,$1))))
 
@@ -156,12 +156,16 @@ $O/gen/%.inc: analyzer/store/%.sql
 $O/gen/%.inc: probe/%.json
 	@mkdir -p $(@D)
 	$Q$(as_string) $< > $@
+$O/gen/%.inc: doc/%.md
+	@mkdir -p $(@D)
+	$Q$(as_string) $< > $@
 # The code of fixes is written once, in the page about rules.
 $O/gen/fixes.def: analyzer/rules/fixes.awk doc/RULES.md
 	@mkdir -p $(@D)
 	$Qawk -f $^ > $@
 $O/obj/analyzer/rules/fixes.o: $O/gen/fixes.def
 $O/obj/analyzer/store/db.o: $O/gen/schema.inc $O/gen/nsys.inc
+$O/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
 $O/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
 CPP_analyzer := -I$O/gen
@@ -190,6 +194,8 @@ $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 		-Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
+# Where functions of an older glibc are (sim/glibc.h).
+OLD_LIBS := -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 # The simulated device, each library with its export map.
 SIM_LIBS := $O/sim/libcuda.so.1 $O/sim/libcudart.so.13 $O/sim/libcupti.so.13
 simulator: $(SIM_LIBS) $O/sim/libcudart_sim.a
@@ -201,7 +207,7 @@ $O/sim/lib%: $(wildcard sim/*/*.map)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic \
 		-Wl,--version-script=$(wildcard sim/*/$(firstword $(subst ., ,$(@F))).map) $(filter %.o,$^) -o $@ \
-		$(if $(findstring libcuda.so,$@),$(IMAGE_LIBS)) -lpthread
+		$(if $(findstring libcuda.so,$@),$(IMAGE_LIBS)) $(OLD_LIBS)
 $O/sim/libcudart_sim.a: $(call objects,sim/cudart)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
@@ -478,6 +484,7 @@ $O/fuzz/obj/%.o: %.c Makefile
 	$Q$(CC) $(OURS) $(call includes,$<) $(CPP_$(call area,$<)) $(CFLAGS) $(FUZZ_FLAGS) $(FUZZ_COVERAGE) -c $< -o $@
 $O/fuzz/obj/analyzer/rules/fixes.o: $O/gen/fixes.def
 $O/fuzz/obj/analyzer/store/db.o: $O/gen/schema.inc $O/gen/nsys.inc
+$O/fuzz/obj/analyzer/cli/help_rule.o: $O/gen/RULES.inc
 $O/fuzz/obj/analyzer/html/html.o: $(foreach part,html css js js_hash css_hash,$O/gen/page_$(part).inc)
 $O/fuzz/obj/analyzer/report/probe_result.o: $O/gen/h200-580.159.inc
 $O/fuzz/%_libfuzzer: $O/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJ)
@@ -568,6 +575,33 @@ pack: all tests bench gpu-programs
 	$(call say,TAR,$O.tar.xz)
 	$Qtar -cf - --exclude='*/obj' --exclude='*/gen' --exclude='*_simstatic' $O | xz -T0 -3 > $O.tar.xz
 
+# --- packages -------------------------------------------------------------------------------
+# A wheel for any glibc since 2.31: the program is static, the simulated device has its libraries
+# within.  A Debian package of what "make install" installs.
+.PHONY: wheel deb
+STATIC_LIBS := -l:libelf.a -l:liblz4.a -l:libzstd.a -l:libz.a
+wheel: $(addprefix $O/wheel/,cufence libcufence.so $(notdir $(SIM_LIBS)))
+	$Qpackages/wheel.py $O $(VERSION)
+$O/wheel/cufence: $(ANALYZER_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(LDFLAGS) -s -static $^ -o $@ -l:libdw.a $(STATIC_LIBS) -lbz2 -llzma -lsqlite3 \
+		-lm -ldl 2> $@.log || { cat $@.log; false; }
+$O/wheel/libcufence.so: $O/lib/libcufence.so
+	@mkdir -p $(@D)
+	$Qstrip -o $@ $<
+$O/wheel/libcuda.so.1: $(call objects,$(SIM_CUDA)) $(TRACE_OBJ) $(IMAGE_OBJ)
+$O/wheel/libcudart.so.13: $(call objects,sim/cudart)
+$O/wheel/libcupti.so.13: $(call objects,sim/cupti)
+$O/wheel/lib%: $O/obj/packages/portable.o $(wildcard sim/*/*.map)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(LDFLAGS) -s -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL \
+		-Wl,--version-script=$(wildcard sim/*/$(firstword $(subst ., ,$(@F))).map) $(filter %.o,$^) -o $@ \
+		$(if $(findstring libcuda.so,$@),$(STATIC_LIBS)) $(OLD_LIBS)
+deb: all
+	$Qpackages/deb $O $(VERSION)
+
 # --- the rest -------------------------------------------------------------------------------
 features:
 	@echo "cufence $(VERSION) in $O: cuda $(or $(cuda),no (set CUDA_HOME: without it no recorder, simulator or test apps))"
@@ -605,6 +639,8 @@ help:
 	@echo 'bench/page BUILD  what the page of a million operations takes (chromedriver)'
 	@echo 'make fuzz       fuzz what reads traces and images, FUZZ_SECONDS each (60)'
 	@echo 'make pack       $$(O).tar.xz for a machine with a GPU and without compilers (CONTRIBUTING.md)'
+	@echo 'make wheel      $$(O)/cufence-*.whl for pip: program, recorder and simulator (glibc 2.31 or later)'
+	@echo 'make deb        $$(O)/cufence_*.deb'
 	@echo 'make lint fmt install uninstall clean'
 	@echo 'variables       O= V=1 DEBUG=1 SAN=address,undefined COVERAGE=1 CUDA_HOME= CC= CFLAGS= PREFIX='
 	@echo '                CUDA_O= (another build whose compiled .cu files are used)'
