@@ -1,25 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "command.h"
+#include "help_rule.h"
 #include "print.h"
+#include "rules.h"
+
+static int help_of(const char *name)
+{
+	const struct command *command = command_find(name);
+	const struct rule_info *rule = rule_find(name);
+
+	if (command)
+		command_help(command, stdout);
+	else if (rule)
+		help_rule(rule, stdout);
+	else if (!strcmp(name, "rules"))
+		help_rules(stdout);
+	else
+		print(stderr,
+			"cufence: no command or rule '%s' (see \"cufence help\" and \"cufence help "
+			"rules\")\n",
+			name);
+	return command || rule || !strcmp(name, "rules") ? 0 : EXIT_TROUBLE;
+}
 
 int cmd_help(const struct arguments *arguments)
 {
-	const struct command *command;
-
-	if (arguments->count) {
-		command = command_find(arguments->operand[0]);
-		if (!command) {
-			print(stderr, "cufence: unknown command '%s'\n", arguments->operand[0]);
-			return EXIT_TROUBLE;
-		}
-		command_help(command, stdout);
-		return 0;
-	}
-	puts("cufence finds the synchronization a CUDA program did not mean to have, where it is\n"
-	     "and what it costs.\n\nusage: cufence COMMAND ...\n");
-	for (command = commands; command->name; command++)
-		print(stdout, "    %-8s %-18s %s\n", command->name, command->operands,
+	if (arguments->count)
+		return help_of(arguments->operand[0]);
+	puts("cufence finds unintended and forgotten synchronization in CUDA programs: where it\n"
+	     "is and what it costs.\n\nusage: cufence COMMAND ...\n");
+	for (const struct command *command = commands; command->name; command++)
+		print(stdout, "    %-10s %-18s %s\n", command->name, command->operands,
 			command->summary);
-	puts("\n\"cufence help COMMAND\" tells more.");
+	puts("\n\"cufence help COMMAND\" has its options, \"cufence help rules\" the rules, and "
+	     "\"cufence\nhelp blocking-free\" explains that one.");
 	return 0;
 }

@@ -25,6 +25,21 @@ for command in $commands; do
 	done
 done
 
+# Rules are explained offline, as doc/RULES.md has them.
+rules=$(sed -n 's/^RULE([a-z_]*, "\([^"]*\)".*/\1/p' "$root/analyzer/rules/rules.def")
+listed=$("$cufence" help rules)
+for rule in $rules; do
+	has "help rules lists $rule" "^    $rule +[A-Z]" "$listed"
+	text=$("$cufence" help "$rule")
+	for part in '^    [^ ].*;|^    [a-z]' '^Fix in CUDA C\+\+:$' '^Fix in PyTorch:$' '^Why\. ' '^Limits\. ' \
+		'^NVIDIA.s documentation: https://'; do
+		has "help $rule: $part" "$part" "$text"
+	done
+	same "help $rule has no marks of Markdown" "" "$(grep -E '^```|\*\*|^#' <<<"$text")"
+	same "help $rule is its part of the page" 1 "$(grep -c '^Why\. ' <<<"$text")"
+	same "help $rule fills 80 columns" "" "$(awk '!/^    / && !/^NVIDIA/ && length > 80' <<<"$text")"
+done
+
 status() { # TEXT WANTED COMMAND...
 	local text=$1 wanted=$2
 	shift 2
@@ -34,6 +49,7 @@ status() { # TEXT WANTED COMMAND...
 }
 
 status "unknown command" 2 "$cufence" frobnicate
+status "help for nothing that is" 2 "$cufence" help frobnicate
 status "unknown option" 2 "$cufence" report --frobnicate x.db
 has "names the option" "'--frobnicate'" "$(cat err)"
 status "missing argument" 2 "$cufence" report --top
