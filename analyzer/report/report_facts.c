@@ -16,8 +16,9 @@ static const char run_sql[] =
 	"SELECT coalesce(w.whole, 0) AS duration_ns,"
 	" coalesce(w.whole, 0) - (SELECT coalesce(sum(end - start), 0) FROM recording"
 	"  WHERE NOT work AND w.processes = 1) AS recorded_ns,"
-	" coalesce((SELECT c.enter - (SELECT min(enter) FROM call) FROM call c"
-	"  WHERE c.id = (SELECT min(call) FROM operation)), 0) AS start_ns,"
+	" coalesce((SELECT c.enter - (SELECT min(first.enter) FROM thread t JOIN call first"
+	"   ON first.id = (SELECT min(id) FROM call WHERE thread = t.id)) FROM call c"
+	"  WHERE c.id = (SELECT min(call) FROM operation WHERE call NOT NULL)), 0) AS start_ns,"
 	" w.processes, u.threads, u.calls, u.inside AS inside_ns,"
 	" (SELECT count(*) FROM stream) AS streams,"
 	" (SELECT count(DISTINCT stream) FROM stream_use) AS streams_used,"
@@ -116,8 +117,9 @@ static const char shared_sql[] =
 	"SELECT CASE WHEN name GLOB '*_v[0-9]' THEN substr(name, 1, length(name) - 3)"
 	"  ELSE name END AS call, count(*) AS calls FROM (SELECT coalesce((SELECT o.name"
 	"   FROM call p JOIN call_type o ON o.id = p.type WHERE p.id = c.parent), s.api, t.name)"
-	"  AS name FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN site s ON s.id = c.site"
-	"  WHERE " KIND_WHERE("t", "shares") " AND c.result = 0 AND c.event IS NULL)"
+	"  AS name FROM call c CROSS JOIN call_type t ON t.id = c.type"
+	"  LEFT JOIN site s ON s.id = c.site WHERE c.type IN (SELECT k.id FROM call_type k WHERE "
+	KIND_WHERE("k", "shares") ") AND c.result = 0 AND c.event IS NULL)"
 	" GROUP BY 1 ORDER BY 2 DESC, 1";
 
 static const char settings_sql[] =

@@ -29,9 +29,9 @@ struct timeline {
  * the operation that was held and the one it was held by; one hold will do. */
 #define OPS_SQL \
 	"WITH f AS (SELECT * FROM finding WHERE id = ?1), " \
-	"h AS (SELECT h.* FROM hold h, f JOIN operation o ON o.id = h.op " \
-	" JOIN operation b ON b.id = h.behind WHERE h.via = f.call " \
-	" AND f.other_call IN (o.call, b.call) ORDER BY h.held DESC LIMIT 1), " \
+	"h AS (SELECT h.* FROM hold h JOIN operation o ON o.id = h.op " \
+	" JOIN operation b ON b.id = h.behind WHERE h.via = (SELECT call FROM f) " \
+	" AND (SELECT other_call FROM f) IN (o.call, b.call) ORDER BY h.held DESC LIMIT 1), " \
 	"ops AS (SELECT o.* FROM operation o, f WHERE o.call IN (f.call, f.other_call) UNION " \
 	" SELECT o.* FROM operation o, h WHERE o.id IN (h.op, h.behind)) "
 
@@ -47,35 +47,46 @@ static const char span_sql[] =
 	"SELECT c.enter FROM call c, f WHERE c.id = f.other_call AND f.rule = 'redundant-sync')";
 /* clang-format on */
 
-static const char threads_sql[] =
-	"SELECT DISTINCT t.id, ifnull(t.name, 'thread ' || t.tid) FROM finding f "
-	"JOIN call c ON c.id IN (f.call, f.other_call) JOIN thread t ON t.id = c.thread "
-	"WHERE f.id = ?1 ORDER BY c.id = f.call DESC";
-
-static const char calls_sql[] =
-	"SELECT c.enter, c.exit, CASE WHEN s.api NOT NULL AND NOT t.runtime THEN s.api "
-	" WHEN t.name LIKE '%LaunchKernel%' THEN 'launch' ELSE t.name END, "
-	"EXISTS (WITH RECURSIVE up(id) AS (SELECT call FROM finding WHERE id = ?1 UNION "
-	" SELECT other_call FROM finding WHERE id = ?1 UNION "
-	" SELECT p.parent FROM up JOIN call p ON p.id = up.id WHERE p.parent NOT NULL) "
-	" SELECT 1 FROM up WHERE up.id = c.id) "
-	"FROM call c JOIN call_type t ON t.id = c.type LEFT JOIN site s ON s.id = c.site "
-	"WHERE c.thread = ?2 AND c.parent IS NULL AND c.enter <= ?4 AND c.exit >= ?3 ORDER BY c.id";
-
+/* The first call of thread h that was entered after a time, or behind its last one: they are in
+ * order of entry. */
 /* clang-format off */
-static const char streams_sql[] =
-	OPS_SQL "SELECT s.id, CASE s.kind WHEN 'legacy' THEN 'legacy stream' "
-	" WHEN 'per-thread' THEN 'per-thread' ELSE 'stream ' || ifnull(s.cupti_id, s.id) END "
-	"FROM operation o JOIN stream s ON s.id = o.stream "
-	"WHERE o.process = (SELECT process FROM ops LIMIT 1) AND o.start <= ?3 AND o.end >= ?2 "
-	"GROUP BY s.id ORDER BY s.id IN (SELECT stream FROM ops) DESC, s.id";
-/* clang-format on */
+#define AFTER(time) \
+	"(WITH RECURSIVE find(low, high) AS (" \
+	"  SELECT (SELECT min(id) FROM call WHERE thread = h.id)," \
+	"   (SELECT max(id) + 1 FROM call WHERE thread = h.id)" \
+	"  UNION ALL SELECT iif(m.enter > " time ", low, (low + high) / 2 + 1)," \
+	"   iif(m.enter > " time ", m.id, high) FROM find" \
+	"  JOIN call m ON m.id = (SELECT id FROM call WHERE thread = h.id" \
+	"   AND id <= (low + high) / 2 ORDER BY id DESC LIMIT 1)" \
+	"  WHERE low < high) SELECT max(low) FROM find)"
 
+/* Of those entered before the window the last one of the program's own may reach into it. */
+static const char calls_sql[] =
+	"WITH RECURSIVE f AS (SELECT * FROM finding WHERE id = ?1), "
+	"up(id) AS (SELECT call FROM f UNION SELECT other_call FROM f UNION "
+	" SELECT p.parent FROM up JOIN call p ON p.id = up.id WHERE p.parent NOT NULL) "
+	"SELECT h.id, ifnull(h.name, 'thread ' || h.tid), c.enter, c.exit, "
+	" CASE WHEN s.api NOT NULL AND NOT t.runtime THEN s.api "
+	" WHEN t.name LIKE '%LaunchKernel%' THEN 'launch' ELSE t.name END, "
+	" c.id IN (SELECT id FROM up) "
+	"FROM thread h CROSS JOIN call c ON c.thread = h.id JOIN call_type t ON t.id = c.type "
+	"LEFT JOIN site s ON s.id = c.site "
+	"WHERE h.id IN (SELECT call.thread FROM f JOIN call ON call.id IN (f.call, f.other_call)) "
+	"AND c.parent IS NULL AND c.exit >= ?2 AND c.id < " AFTER("?3")
+	" AND c.id >= ifnull((SELECT id FROM call WHERE thread = h.id AND parent IS NULL"
+	"  AND id < " AFTER("?2") " ORDER BY id DESC LIMIT 1), 0) "
+	"ORDER BY h.id = (SELECT m.thread FROM f JOIN call m ON m.id = f.call) DESC, h.id, c.id";
+/* The streams that the finding is about first. */
 static const char operations_sql[] =
-	OPS_SQL "SELECT o.start, o.end, CASE o.kind WHEN 'kernel' THEN " KERNEL_LABEL("k")
-	" ELSE o.kind END, "
-	"o.id IN (SELECT id FROM ops) FROM operation o LEFT JOIN kernel k ON k.id = o.kernel "
-	"WHERE o.stream = ?2 AND o.start <= ?4 AND o.end >= ?3 ORDER BY o.start";
+	OPS_SQL ", near AS MATERIALIZED (SELECT * FROM operation NOT INDEXED "
+	" WHERE start <= ?3 AND end >= ?2 AND process = (SELECT process FROM ops LIMIT 1)) "
+	"SELECT s.id, CASE s.kind WHEN 'legacy' THEN 'legacy stream' WHEN 'per-thread' "
+	" THEN 'per-thread' ELSE 'stream ' || ifnull(s.cupti_id, s.id) END, "
+	"n.start, n.end, CASE n.kind WHEN 'kernel' THEN " KERNEL_LABEL("k") " ELSE n.kind END, "
+	"n.id IN (SELECT id FROM ops) FROM near n JOIN stream s ON s.id = n.stream "
+	"LEFT JOIN kernel k ON k.id = n.kernel "
+	"ORDER BY s.id IN (SELECT stream FROM ops) DESC, s.id, n.start";
+/* clang-format on */
 
 static int column(const struct timeline *timeline, int64_t time)
 {
@@ -115,37 +126,42 @@ static void print_row(struct timeline *timeline, const char *label)
 			timeline->row);
 }
 
-/* A row of what q says: start, end, name, whether the finding is about it. */
-static int draw_row(struct timeline *timeline, sqlite3_stmt *q, int64_t id, const char *label)
+static void clear_row(struct timeline *timeline)
 {
-	int step = db_bind(q, "iiii", timeline->finding, id, timeline->start, timeline->end);
-
 	memset(timeline->row, ' ', COLUMNS);
 	timeline->any = 0;
-	while (!step && (step = db_step(q)) > 0) {
-		draw(timeline, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1),
-			(const char *)sqlite3_column_text(q, 2), sqlite3_column_int(q, 3));
-		step = 0;
-	}
-	print_row(timeline, label);
-	return step;
 }
 
-/* A row for each of what q names: id, label. */
-static int draw_rows(struct timeline *timeline, sqlite3_stmt *q, const char *sql, int limit)
+/*
+ * A row for each thread or stream of what sql says, in its order: id, label, start, end, name,
+ * whether the finding is about it.
+ */
+static int draw_rows(struct timeline *timeline, const char *sql, int limit)
 {
-	sqlite3_stmt *rows = db_prepare(timeline->db, sql);
-	int step = rows ? 0 : -1, count = 0;
+	sqlite3_stmt *q = db_prepare(timeline->db, sql);
+	char label[LABEL_WIDTH + 1] = "";
+	int64_t id = 0;
+	int count = 0;
+	int step = q ? db_bind(q, "iii", timeline->finding, timeline->start, timeline->end) : -1;
 
+	clear_row(timeline);
 	while (!step && (step = db_step(q)) > 0) {
 		step = 0;
-		if (count++ < limit)
-			step = draw_row(timeline, rows, sqlite3_column_int64(q, 0),
-				(const char *)sqlite3_column_text(q, 1));
+		if (sqlite3_column_int64(q, 0) != id) {
+			print_row(timeline, label);
+			clear_row(timeline);
+			id = sqlite3_column_int64(q, 0);
+			snprintf(label, sizeof(label), "%s", db_text(q, 1));
+			count++;
+		}
+		if (count <= limit)
+			draw(timeline, sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3),
+				(const char *)sqlite3_column_text(q, 4), sqlite3_column_int(q, 5));
 	}
+	print_row(timeline, label);
 	if (!step && count > limit)
 		print(timeline->out, "      and %d more streams\n", count - limit);
-	sqlite3_finalize(rows);
+	sqlite3_finalize(q);
 	return step;
 }
 
@@ -186,8 +202,6 @@ sqlite3_stmt *report_timeline_operations(struct db *db, int64_t finding)
 int report_timeline(struct db *db, int64_t finding, FILE *out)
 {
 	struct timeline timeline = { .db = db, .out = out, .finding = finding };
-	sqlite3_stmt *threads = NULL, *streams = NULL;
-	int rc = -1;
 
 	if (report_timeline_span(db, finding, &timeline.start, &timeline.end))
 		return -1;
@@ -198,16 +212,10 @@ int report_timeline(struct db *db, int64_t finding, FILE *out)
 	fputs(" from ", out);
 	words_time(timeline.start > 0 ? timeline.start : 0, out);
 	fputs(" on:\n", out);
-	threads = db_prepare(db, threads_sql);
-	streams = db_prepare(db, streams_sql);
-	if (threads && streams && !db_bind(threads, "i", finding) &&
-		!db_bind(streams, "iii", finding, timeline.start, timeline.end) &&
-		!draw_rows(&timeline, threads, calls_sql, 2) &&
-		!draw_rows(&timeline, streams, operations_sql, STREAM_LIMIT))
-		rc = 0;
-	if (!rc)
-		print(out, "      %s\n", legend);
-	sqlite3_finalize(threads);
-	sqlite3_finalize(streams);
-	return rc;
+	if (draw_rows(&timeline, calls_sql, 2) ||
+		draw_rows(&timeline, operations_sql, STREAM_LIMIT))
+		return -1;
+	print(out, "      %s
+", legend);
+	return 0;
 }
