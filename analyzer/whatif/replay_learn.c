@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "constants.h"
-#include "digits.h"
 #include "replay_parts.h"
 #include "walk.h"
 
@@ -15,26 +14,11 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Steps with operations, in order of a time. */
-struct timed {
-	int64_t at;
-	uint64_t step;
-};
-
 struct ends {
 	const struct replay *replay;
 	struct timed *list;
 	size_t count;
 };
-
-static int sort(struct timed **list, size_t count)
-{
-	void *rows = *list;
-	int rc = digits_sort(&rows, count, sizeof(**list));
-
-	*list = rows;
-	return rc;
-}
 
 static int collect_ends(const struct replay *replay, struct ends *ends)
 {
@@ -45,7 +29,7 @@ static int collect_ends(const struct replay *replay, struct ends *ends)
 	for (size_t i = 0; i < replay->step_count; i++)
 		if (replay->step[i].act & STEP_HAS_OP)
 			ends->list[ends->count++] = (struct timed){ replay->step[i].end, i };
-	return sort(&ends->list, ends->count);
+	return replay_sort_times(&ends->list, ends->count);
 }
 
 static int is_large(const struct replay_step *step)
@@ -65,7 +49,7 @@ static int find_sharers(struct replay *replay)
 	for (size_t i = 0; list && i < replay->step_count; i++)
 		if (is_large(&replay->step[i]))
 			list[count++] = (struct timed){ replay->step[i].start, i };
-	rc = list ? sort(&list, count) : -1;
+	rc = list ? replay_sort_times(&list, count) : -1;
 	for (size_t i = 0; i < count && !rc; i++) {
 		struct replay_step *step = &replay->step[list[i].step];
 

@@ -7,35 +7,31 @@
  */
 #include <stdlib.h>
 
+#include "digits.h"
 #include "order.h"
 #include "replay_parts.h"
 
-struct submission {
-	int64_t at; /* the earliest moment that agrees with what the device did */
-	uint32_t step;
-};
-
 struct sweep {
 	struct replay *replay;
-	struct submission *submission;  /* by step */
+	struct timed *submission;       /* by step: the earliest that agrees with the device */
 	int64_t *stream, *legacy, *any; /* the latest so far: by stream; by context */
 };
 
-static int by_start(const void *a, const void *b, void *arg)
+int replay_sort_times(struct timed **list, size_t count)
 {
-	const struct replay *replay = arg;
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	int64_t x = replay->step[i].start, y = replay->step[k].start;
+	void *rows = *list;
+	int rc = digits_sort(&rows, count, sizeof(**list));
 
-	return x != y ? (x > y) - (x < y) : (i > k) - (i < k);
+	*list = rows;
+	return rc;
 }
 
-static int by_submission(const void *a, const void *b)
+static int is_sorted(const struct timed *list, size_t count)
 {
-	const struct submission *x = a, *y = b;
-
-	return x->at != y->at ? (x->at > y->at) - (x->at < y->at)
-			      : (x->step > y->step) - (x->step < y->step);
+	for (size_t i = 1; i < count; i++)
+		if (list[i].at < list[i - 1].at)
+			return 0;
+	return 1;
 }
 
 static void raise_to(int64_t *time, int64_t to)
@@ -70,8 +66,9 @@ static void place(struct sweep *sweep, uint32_t number)
 static int find_submissions(struct sweep *sweep)
 {
 	struct replay *replay = sweep->replay;
-	uint32_t *started = malloc((replay->step_count + 1) * sizeof(*started));
+	struct timed *started = malloc((replay->step_count + 1) * sizeof(*started));
 	size_t count = 0;
+	int rc;
 
 	sweep->stream = calloc(replay->streams.count + 1, sizeof(int64_t));
 	sweep->legacy = calloc(replay->contexts.count + 1, sizeof(int64_t));
@@ -82,12 +79,12 @@ static int find_submissions(struct sweep *sweep)
 	}
 	for (uint32_t i = 0; i < replay->step_count; i++)
 		if (replay->step[i].act & STEP_HAS_OP)
-			started[count++] = i;
-	qsort_r(started, count, sizeof(*started), by_start, replay);
-	for (size_t i = 0; i < count; i++)
-		place(sweep, started[i]);
+			started[count++] = (struct timed){ replay->step[i].start, i };
+	rc = replay_sort_times(&started, count);
+	for (size_t i = 0; i < count && !rc; i++)
+		place(sweep, (uint32_t)started[i].step);
 	free(started);
-	return 0;
+	return rc;
 }
 
 static uint32_t moved(const struct replay *replay, uint32_t number)
@@ -96,7 +93,7 @@ static uint32_t moved(const struct replay *replay, uint32_t number)
 }
 
 /* Puts the steps in the order of submission; by_call leads from the place in the run to theirs. */
-static int move_steps(struct replay *replay, const struct submission *submission)
+static int move_steps(struct replay *replay, const struct timed *submission)
 {
 	struct replay_step *steps = malloc((replay->step_count + 1) * sizeof(*steps));
 
@@ -125,7 +122,7 @@ static int move_steps(struct replay *replay, const struct submission *submission
 int replay_sort(struct replay *replay)
 {
 	struct sweep sweep = { .replay = replay };
-	int rc = 0, sorted = 1;
+	int rc;
 
 	/* One thread's calls follow each other. */
 	if (replay->threads.count < 2)
@@ -134,15 +131,13 @@ int replay_sort(struct replay *replay)
 	if (!sweep.submission)
 		return -1;
 	for (uint32_t i = 0; i < replay->step_count; i++)
-		sweep.submission[i] = (struct submission){ replay->step[i].enter, i };
+		sweep.submission[i] = (struct timed){ replay->step[i].enter, i };
 	rc = find_submissions(&sweep);
-	for (size_t i = 1; !rc && i < replay->step_count; i++)
-		sorted &= by_submission(&sweep.submission[i - 1], &sweep.submission[i]) < 0;
-	if (!rc && !sorted) {
-		qsort(sweep.submission, replay->step_count, sizeof(*sweep.submission),
-			by_submission);
-		rc = move_steps(replay, sweep.submission);
-	}
+	if (!rc && !is_sorted(sweep.submission, replay->step_count))
+		rc = replay_sort_times(&sweep.submission, replay->step_count) ||
+				move_steps(replay, sweep.submission)
+			? -1
+			: 0;
 	free(sweep.submission);
 	free(sweep.stream);
 	free(sweep.legacy);

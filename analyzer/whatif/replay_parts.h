@@ -201,6 +201,15 @@ void replay_forget_changes(struct replay *replay);
 /* The step of a call; REPLAY_NONE: it is none. */
 uint32_t replay_step_of(const struct replay *replay, int64_t call);
 
+/* A step and a time of it. */
+struct timed {
+	int64_t at;
+	uint64_t step;
+};
+
+/* Those of the same time stay in order; *list, from malloc(), is replaced; 0, or -1: out of memory. */
+int replay_sort_times(struct timed **list, size_t count);
+
 /* Puts the steps of several threads in the order of submission; 0, or -1: out of memory. */
 int replay_sort(struct replay *replay);
 
