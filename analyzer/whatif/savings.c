@@ -7,6 +7,7 @@
 #include "change.h"
 #include "constants.h"
 #include "idmap.h"
+#include "map.h"
 #include "replay.h"
 
 struct process_savings {
@@ -14,6 +15,8 @@ struct process_savings {
 	struct replay *replay;
 	int64_t as_it_was[REPLAY_CONTENTIONS];
 	int64_t changes; /* how many, since the last estimate */
+	uint64_t made;   /* a hash of them, in their order */
+	struct map kept; /* made ^ a contention -> what was saved */
 	int64_t steps;   /* replayed so far */
 	double error;    /* of the replay as it was, of the run */
 	char refusal[120];
@@ -89,13 +92,31 @@ struct savings *savings_open(struct db *db)
 	return NULL;
 }
 
+static void free_process(void *object)
+{
+	struct process_savings *process = object;
+
+	map_release(&process->kept);
+	free(process);
+}
+
 void savings_close(struct savings *savings)
 {
 	if (!savings)
 		return;
 	replays_close(savings->replays);
-	idmap_release(&savings->processes, free);
+	idmap_release(&savings->processes, free_process);
 	free(savings);
+}
+
+static void change(struct process_savings *process, const struct changed_call *changed)
+{
+	const uint64_t words[] = { process->made, (uint64_t)changed->call, changed->change,
+		(uint64_t)changed->still_needs };
+
+	replay_change(process->replay, changed->call, changed->change, changed->still_needs);
+	process->made = map_hash_words(words, sizeof(words) / sizeof(*words));
+	process->changes++;
 }
 
 void savings_change(struct savings *savings, int64_t id, const struct changed_call *changed,
@@ -106,9 +127,7 @@ void savings_change(struct savings *savings, int64_t id, const struct changed_ca
 	if (!process || *process->refusal)
 		return;
 	for (size_t i = 0; i < count; i++)
-		replay_change(process->replay, changed[i].call, changed[i].change,
-			changed[i].still_needs);
-	process->changes += (int64_t)count;
+		change(process, &changed[i]);
 }
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
@@ -123,21 +142,40 @@ int savings_has_room(const struct savings *savings, int64_t id)
 	return process && !*process->refusal && process->steps < ROOM_STEPS;
 }
 
+static int64_t replay_saved(struct process_savings *process, enum replay_contention contention)
+{
+	int64_t saved = process->as_it_was[contention] - replay_run(process->replay, contention);
+
+	process->steps += (int64_t)replay_size(process->replay);
+	/* Without memory for it, it is replayed again. */
+	map_set(&process->kept, process->made ^ (uint64_t)contention, (uint64_t)saved);
+	return saved;
+}
+
+/* Negative where the run takes longer. */
 static int64_t saved(struct process_savings *process, enum replay_contention contention)
 {
-	process->steps += (int64_t)replay_size(process->replay);
-	return process->as_it_was[contention] - replay_run(process->replay, contention);
+	uint64_t unknown = (uint64_t)INT64_MIN;
+	uint64_t kept = map_get(&process->kept, process->made ^ (uint64_t)contention, unknown);
+
+	return kept == unknown ? replay_saved(process, contention) : (int64_t)kept;
+}
+
+static int64_t best_of(const struct process_savings *process, int64_t saved)
+{
+	return clamp(saved, 0, replay_measured(process->replay));
 }
 
 static int64_t saved_best(struct process_savings *process)
 {
-	return clamp(saved(process, REPLAY_LIKELY), 0, replay_measured(process->replay));
+	return best_of(process, saved(process, REPLAY_LIKELY));
 }
 
 static void restore(struct process_savings *process)
 {
 	replay_restore(process->replay);
 	process->changes = 0;
+	process->made = 0;
 }
 
 int savings_estimate_best(struct savings *savings, int64_t id, int64_t *best)
@@ -165,9 +203,9 @@ static size_t change_takers(struct process_savings *process, struct changed_call
 		for (size_t i = 0; i < more; i++) {
 			taker[count++] = (struct changed_call){ .call = found[i].call,
 				.change = CHANGE_WAIT };
-			replay_change(process->replay, found[i].call, CHANGE_WAIT, 0);
+			change(process, &taker[count - 1]);
 		}
-		*saving = saved_best(process);
+		*saving = best_of(process, replay_saved(process, REPLAY_LIKELY));
 	}
 	return count;
 }
@@ -181,7 +219,8 @@ size_t savings_find_takers(struct savings *savings, int64_t id, struct changed_c
 
 	if (!process || *process->refusal || !process->changes)
 		return 0;
-	alone = together = saved_best(process);
+	/* Who takes over is seen in what was replayed last. */
+	alone = together = best_of(process, replay_saved(process, REPLAY_LIKELY));
 	count = change_takers(process, taker, most, &together);
 	restore(process);
 	least = replay_measured(process->replay) * FINDING_MIN_PERCENT / 100;
