@@ -40,6 +40,45 @@ static const char graphs_known_sql[] =
 	"WHEN 'copy' THEN c.src_memory IS NOT 'device' OR c.dst_memory IS NOT 'device' "
 	"ELSE n.type NOT IN ('set', 'empty') END)";
 
+#define USED_BY_SEVERAL UINT32_MAX
+
+/* What makes nodes of graphs uses nothing itself. */
+static void note_user(struct relax *relax, int64_t memory, uint32_t id)
+{
+	const struct run_call *call = run_call(relax->run, id);
+	uint32_t *user = &relax->user[memory];
+
+	if (call && (call->stream || kind_has(call->kind, K_WORK)))
+		*user = !*user || *user == call->stream + 1 ? call->stream + 1 : USED_BY_SEVERAL;
+}
+
+/* Its operations follow each other in any order that is followed. */
+static int is_used_alone(const struct relax *relax, int64_t memory)
+{
+	return memory >= 0 && relax->user[memory] != USED_BY_SEVERAL;
+}
+
+/* Memory that one stream uses alone, as most is, need not be looked at. */
+static int find_users(struct relax *relax)
+{
+	const struct run *run = relax->run;
+	const struct run_operand *operand = (const struct run_operand *)run->operands.rows;
+	const struct run_operand *end = run_rows_end(&run->operands);
+
+	relax->user = calloc(run->allocations.count + 1, sizeof(*relax->user));
+	if (!relax->user) {
+		fputs("cufence: out of memory\n", stderr);
+		return -1;
+	}
+	for (; operand < end; operand++)
+		note_user(relax, run_memory(run, operand->allocation), operand->call);
+	for (uint32_t id = 1; id < run->allocations.count; id++) {
+		note_user(relax, id, run_allocation(run, id)->created);
+		note_user(relax, id, run_allocation(run, id)->freed);
+	}
+	return 0;
+}
+
 int relax_init(struct relax *relax, struct db *db)
 {
 	relax->full = (struct order){ .edge = no_edge, .db = db };
@@ -52,6 +91,8 @@ int relax_init(struct relax *relax, struct db *db)
 	relax->graphs_known = (int)db_int(db, graphs_known_sql, 0);
 	relax->reaches = access_some_reach(db);
 	relax->run = db->run;
+	if (find_users(relax))
+		return -1;
 	relax->operands = (struct run_cursor){ .rows = &db->run->operands };
 	relax->launches = (struct run_cursor){ .rows = &db->run->launches };
 	relax->freed = (struct run_cursor){ .rows = &db->run->freed };
@@ -79,7 +120,9 @@ void relax_release(struct relax *relax)
 	access_close(relax->reader);
 	relax->reader = NULL;
 	free(relax->key);
+	free(relax->user);
 	relax->key = NULL;
+	relax->user = NULL;
 }
 
 /* --- what a call touches --- */
@@ -88,6 +131,9 @@ static int add_key(struct relax *relax, int64_t key)
 {
 	struct relax_key *more;
 
+	relax->names_memory = 1;
+	if (is_used_alone(relax, key))
+		return 0;
 	for (size_t i = 0; i < relax->key_count; i++)
 		if (relax->key[i].id == key)
 			return 0;
@@ -196,6 +242,7 @@ static int find_keys(struct relax *relax, const struct walk_call *call)
 	const struct run_operand *operand;
 
 	relax->key_count = 0;
+	relax->names_memory = 0;
 	for (; (operand = run_cursor_at(&relax->operands, call->id)); relax->operands.at++) {
 		/* Kernels use them by name: all of them are one (find_reach). */
 		if (run_allocation(relax->run, operand->allocation)->kind == ALLOCATION_VARIABLE)
@@ -341,7 +388,7 @@ static int check_without(struct relax *relax, enum without without, const struct
 	for (size_t i = 0; i < relax->key_count; i++)
 		if (check_key(relax, without, call, relax->key[i].id, &relax->key[i].after_all))
 			return -1;
-	return relax->key_count ? check_key(relax, without, call, TOUCHES_UNKNOWN, &unused) : 0;
+	return relax->names_memory ? check_key(relax, without, call, TOUCHES_UNKNOWN, &unused) : 0;
 }
 
 /* all_known: on return 1 in *after_all of orders in which it is after whatever touched anything. */

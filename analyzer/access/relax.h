@@ -69,8 +69,10 @@ struct relax {
 	struct touched work;   /* by stream */
 	const struct run *run;
 	struct run_cursor operands, freed, launches;
-	struct relax_key *key; /* what the present call touches */
+	uint32_t *user;        /* by memory the stream that uses it alone + 1; 0: none does */
+	struct relax_key *key; /* what the present call touches, and another stream, too */
 	size_t key_count;
+	int names_memory; /* the present call does */
 	struct access_reader *reader;
 	int reaches;            /* some kernel does what it was not given memory for */
 	int graphs_known;       /* all that graphs do is on the device, and named */
