@@ -339,6 +339,21 @@ const struct accesses *access_read(struct access_reader *reader, int64_t call)
 
 /* --- pairs of lists --- */
 
+/* So many pairs of accesses are gone through sooner than what is known of the lists is found. */
+#define FEW_PAIRS 16
+
+/* Mostly two lists are of different memory. */
+static int have_nothing_in_common(const struct accesses *a, const struct accesses *b)
+{
+	if (a->count * b->count > FEW_PAIRS || a->reaches || b->reaches)
+		return 0;
+	for (size_t i = 0; i < a->count; i++)
+		for (size_t j = 0; j < b->count; j++)
+			if (a->access[i].allocation == b->access[j].allocation)
+				return 0;
+	return 1;
+}
+
 enum access_overlap access_compare(struct access_reader *reader, const struct accesses *a,
 	const struct accesses *b)
 {
@@ -347,6 +362,8 @@ enum access_overlap access_compare(struct access_reader *reader, const struct ac
 	struct access_compared *known =
 		&reader->compared[mix(mix(1, low), high) >> 7 & (ACCESS_COMPARED - 1)];
 
+	if (have_nothing_in_common(a, b))
+		return OVERLAP_NONE;
 	if (!low)
 		return accesses_conflict(a, b);
 	if (known->low != low || known->high != high)
