@@ -4,6 +4,7 @@
 
 #include "account_parts.h"
 #include "array.h"
+#include "digits.h"
 
 static int by_device_and_start(const void *a, const void *b)
 {
@@ -16,6 +17,21 @@ static int by_device_and_start(const void *a, const void *b)
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* By start first: with one device that is all. */
+static int sort_works(struct account_run *all)
+{
+	void *rows = all->work;
+	int rc = digits_sort(&rows, all->work_count, sizeof(*all->work));
+
+	all->work = rows;
+	for (size_t i = 1; i < all->work_count && !rc; i++)
+		if (by_device_and_start(&all->work[i - 1], &all->work[i]) > 0) {
+			qsort(all->work, all->work_count, sizeof(*all->work), by_device_and_start);
+			break;
+		}
+	return rc;
 }
 
 int account_list_works(struct account_run *all)
@@ -36,9 +52,7 @@ int account_list_works(struct account_run *all)
 		more[all->work_count++] = (struct account_work){ work->start,
 			run_end(run, work, id), id, where->process, where->device };
 	}
-	if (all->work_count)
-		qsort(all->work, all->work_count, sizeof(*all->work), by_device_and_start);
-	return 0;
+	return all->work_count ? sort_works(all) : 0;
 }
 
 /* How long the operation's call loaded code between two times. */
