@@ -136,7 +136,8 @@ static void fit_to(struct report_options *options, const char *path, FILE *out)
 	options->width = path ? 0 : report_width(out);
 }
 
-int report_request_write(struct report_request *request, const char *database, FILE *standard)
+int report_request_write(struct report_request *request, const char *database,
+	enum db_access access, FILE *standard)
 {
 	const char *path = request->path;
 	char *target = NULL;
@@ -145,7 +146,7 @@ int report_request_write(struct report_request *request, const char *database, F
 	int rc = -1;
 
 	fit_to(&request->options, path, standard);
-	if (db_open(&db, database, DB_READ))
+	if (db_open(&db, database, access))
 		return -1;
 	if (path && is_same_file(path, database)) {
 		print(stderr, "cufence: '%s' is the database: name another file\n", path);
@@ -177,7 +178,7 @@ int cmd_report(const struct arguments *arguments)
 	struct report_request request;
 
 	return report_request_read(arguments, "-o", &request) ||
-			report_request_write(&request, database_operand(arguments), stdout)
+			report_request_write(&request, database_operand(arguments), DB_READ, stdout)
 		? EXIT_TROUBLE
 		: 0;
 }

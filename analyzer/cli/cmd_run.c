@@ -54,7 +54,7 @@ static int show_report(const struct arguments *arguments, const char *database,
 		print(stderr, "cufence: wrote %s\n", database);
 	if (quiet && !request->path)
 		return 0;
-	if (report_request_write(request, database, stderr))
+	if (report_request_write(request, database, DB_OWN, stderr))
 		return -1;
 	if (request->path && !quiet)
 		print(stderr, "cufence: wrote %s\n", request->path);

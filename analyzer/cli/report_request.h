@@ -19,7 +19,11 @@ struct report_request {
 int report_request_read(const struct arguments *arguments, const char *file,
 	struct report_request *request);
 
-/* Writes the report of a database to the file, or else to standard: 0, or -1 after a message. */
-int report_request_write(struct report_request *request, const char *database, FILE *standard);
+/*
+ * Writes the report of a database, opened for that access, to the file, or else to standard: 0, or
+ * -1 after a message.
+ */
+int report_request_write(struct report_request *request, const char *database,
+	enum db_access access, FILE *standard);
 
 #endif

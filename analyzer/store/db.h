@@ -37,6 +37,7 @@ enum db_access {
 	DB_WRITE,  /* also to change it */
 	DB_READ,   /* to print what is in its rows */
 	DB_FOLLOW, /* to conclude from all of it */
+	DB_OWN,    /* to print what this process has just written, which is not checked */
 };
 
 /*

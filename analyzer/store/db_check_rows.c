@@ -112,18 +112,18 @@ static int add_column(struct table *table, sqlite3_stmt *declared)
 }
 
 /* Columns that are computed from others are not stored. */
-static int read_columns(struct table *table, struct db *made)
-{
-	sqlite3_stmt *q = db_prepare(made,
-		"SELECT c.name, c.type, c.\"notnull\", c.pk, f.\"table\" "
-		"FROM pragma_table_xinfo(?1) c "
-		"LEFT JOIN pragma_foreign_key_list(?1) f ON f.\"from\" = c.name "
-		"WHERE NOT c.hidden ORDER BY c.cid");
-	int step = q && !db_bind(q, "s", table->name) ? 1 : -1;
+static const char columns_sql[] =
+	"WITH f AS MATERIALIZED (SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)) "
+	"SELECT c.name, c.type, c.\"notnull\", c.pk, "
+	" (SELECT f.\"table\" FROM f WHERE f.\"from\" = c.name) "
+	"FROM pragma_table_xinfo(?1) c WHERE NOT c.hidden ORDER BY c.cid";
 
-	while (step > 0 && (step = db_step(q)) > 0)
-		step = add_column(table, q) ? -1 : 1;
-	sqlite3_finalize(q);
+static int read_columns(struct table *table, sqlite3_stmt *columns)
+{
+	int step = db_bind(columns, "s", table->name) ? -1 : 1;
+
+	while (step > 0 && (step = db_step(columns)) > 0)
+		step = add_column(table, columns) ? -1 : 1;
 	return step;
 }
 
@@ -186,7 +186,7 @@ static sqlite3_stmt *select_rows(const struct table *table)
 	return rows;
 }
 
-static int check_table(struct db *db, struct db *made, const char *name, int64_t most)
+static int check_table(struct db *db, sqlite3_stmt *columns, const char *name, int64_t most)
 {
 	struct table table = { .db = db, .name = name };
 	sqlite3_stmt *rows = NULL;
@@ -195,7 +195,7 @@ static int check_table(struct db *db, struct db *made, const char *name, int64_t
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
 		if (!strcmp(rules[i].table, name))
 			table.rule = &rules[i];
-	if (!read_columns(&table, made))
+	if (!read_columns(&table, columns))
 		rows = select_rows(&table);
 	while (rows && (step = db_step(rows)) > 0 && table.row < most)
 		if (check_row(&table, rows)) {
@@ -224,17 +224,19 @@ static int check_pages(struct db *db)
 
 int db_check_rows(struct db *db, struct db *made, int64_t most)
 {
-	sqlite3_stmt *tables;
-	int rc = 0, step = 0;
+	sqlite3_stmt *tables, *columns;
+	int rc, step = 0;
 
 	if (most == INT64_MAX && check_pages(db))
 		return -1;
 	tables = db_prepare(made,
 		"SELECT name FROM sqlite_master "
 		"WHERE type = 'table' AND name NOT LIKE 'sqlite%'");
-	rc = tables ? 0 : -1;
+	columns = db_prepare(made, columns_sql);
+	rc = tables && columns ? 0 : -1;
 	while (!rc && (step = db_step(tables)) > 0)
-		rc = check_table(db, made, db_text(tables, 0), most);
+		rc = check_table(db, columns, db_text(tables, 0), most);
 	sqlite3_finalize(tables);
+	sqlite3_finalize(columns);
 	return rc || step < 0 ? -1 : 0;
 }
