@@ -215,7 +215,6 @@ int report_timeline(struct db *db, int64_t finding, FILE *out)
 	if (draw_rows(&timeline, calls_sql, 2) ||
 		draw_rows(&timeline, operations_sql, STREAM_LIMIT))
 		return -1;
-	print(out, "      %s
-", legend);
+	print(out, "      %s\n", legend);
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program of doc/TUTORIAL.md: photos are uploaded and smoothed, on two streams in turn, and added
-// up.  STEP says which of its five forms is built.
+// The program of doc/TUTORIAL.md: photos are uploaded and smoothed, on two streams in turn, and
+// added up.  STEP says which of its five forms is built.
 #include "app.h"
 
 static const int PHOTOS = 20, STREAMS = 2;
