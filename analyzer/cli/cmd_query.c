@@ -6,37 +6,13 @@
 #include "db.h"
 #include "print.h"
 #include "queries.h"
+#include "query_rows.h"
 
 static int list_queries(void)
 {
 	for (const struct query *query = queries; query->name; query++)
 		print(stdout, "%-12s %s\n", query->name, query->summary);
 	return 0;
-}
-
-/* A program that reads the values gets them as they are, a terminal what can be shown. */
-static void print_value(const char *value, int column)
-{
-	fputs(column ? "\t" : "", stdout);
-	if (isatty(STDOUT_FILENO))
-		print(stdout, "%s", value ? value : "");
-	else
-		fputs(value ? value : "", stdout);
-}
-
-/* Columns are separated by tabs, NULL is empty. */
-static void print_row(sqlite3_stmt *stmt)
-{
-	for (int i = 0; i < sqlite3_column_count(stmt); i++)
-		print_value((const char *)sqlite3_column_text(stmt, i), i);
-	putchar('\n');
-}
-
-static void print_header(sqlite3_stmt *stmt)
-{
-	for (int i = 0; i < sqlite3_column_count(stmt); i++)
-		print_value(sqlite3_column_name(stmt, i), i);
-	putchar('\n');
 }
 
 /* Pragmas that say something of a database, and change nothing of it or of how it is read. */
@@ -70,20 +46,14 @@ static int authorize(void *arg, int action, const char *one, const char *two, co
 	return SQLITE_OK;
 }
 
-static int run_statement(sqlite3_stmt *stmt, int header)
+static int run_statement(sqlite3_stmt *stmt, enum query_form form, int header)
 {
-	int step;
-
 	/* The file is opened for reading, but VACUUM INTO would write another one. */
 	if (!sqlite3_stmt_readonly(stmt)) {
 		fputs("cufence query: queries only read\n", stderr);
 		return -1;
 	}
-	if (header)
-		print_header(stmt);
-	while ((step = db_step(stmt)) > 0)
-		print_row(stmt);
-	return step;
+	return query_rows(stmt, form, header, stdout);
 }
 
 static int complain(struct db *db, const char *sql)
@@ -96,12 +66,14 @@ static int complain(struct db *db, const char *sql)
 			"--list\")\n",
 			sql);
 	else
-		print(stderr, "cufence query: %s\n", sqlite3_errmsg(db->handle));
+		print(stderr, "cufence query: %s%s\n", sqlite3_errmsg(db->handle),
+			strstr(sqlite3_errmsg(db->handle), "no such") ? " (SCHEMA.md has all names)"
+								      : "");
 	return -1;
 }
 
 /* Every statement of it. */
-static int run_query(struct db *db, const char *sql, int header)
+static int run_query(struct db *db, const char *sql, enum query_form form, int header)
 {
 	const char *rest = sql;
 	sqlite3_stmt *stmt;
@@ -113,7 +85,7 @@ static int run_query(struct db *db, const char *sql, int header)
 		if (!stmt)
 			continue; /* space or a comment */
 		statements++;
-		rc = run_statement(stmt, header);
+		rc = run_statement(stmt, form, header);
 		sqlite3_finalize(stmt);
 	}
 	if (!statements)
@@ -121,28 +93,51 @@ static int run_query(struct db *db, const char *sql, int header)
 	return statements ? rc : -1;
 }
 
+/* A terminal gets columns, a program the values as they are. */
+static int choose_form(const struct arguments *arguments, enum query_form *form)
+{
+	const char *json = option(arguments, "--json"), *csv = option(arguments, "--csv");
+
+	if (json && csv) {
+		fputs("cufence query: --json or --csv, not both\n", stderr);
+		return -1;
+	}
+	*form = json                    ? QUERY_JSON
+		: csv                   ? QUERY_CSV
+		: isatty(STDOUT_FILENO) ? QUERY_ALIGNED
+					: QUERY_TABS;
+	return 0;
+}
+
+static const char *find_query(const char *sql)
+{
+	for (const struct query *query = queries; query->name; query++)
+		if (!strcmp(query->name, sql))
+			return query->sql;
+	return sql;
+}
+
 int cmd_query(const struct arguments *arguments)
 {
-	const char *sql;
+	int named = arguments->count == 2;
+	enum query_form form;
 	struct db db;
 	int rc;
 
 	if (option(arguments, "--list"))
 		return list_queries();
-	if (arguments->count != 2) {
-		fputs("cufence query: which database, and what query? (see \"cufence help "
-		      "query\")\n",
+	if (!arguments->count || (!named && !access(arguments->operand[0], F_OK))) {
+		fputs("cufence query: which query? Give SQL or a name of \"cufence query --list\", "
+		      "after the database if it is not cufence.db\n",
 			stderr);
 		return EXIT_TROUBLE;
 	}
-	sql = arguments->operand[1];
-	for (const struct query *query = queries; query->name; query++)
-		if (!strcmp(query->name, sql))
-			sql = query->sql;
-	if (db_open(&db, arguments->operand[0], DB_READ))
+	if (choose_form(arguments, &form) ||
+		db_open(&db, named ? arguments->operand[0] : "cufence.db", DB_READ))
 		return EXIT_TROUBLE;
 	sqlite3_set_authorizer(db.handle, authorize, NULL);
-	rc = run_query(&db, sql, option(arguments, "--header") != NULL);
+	rc = run_query(&db, find_query(arguments->operand[named]), form,
+		option(arguments, "--header") != NULL);
 	db_close(&db);
 	return rc ? EXIT_TROUBLE : 0;
 }

@@ -55,7 +55,9 @@ static const struct command_option check_options[] = { { "--fail-on", "high|medi
 	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, { 0 } };
 
 static const struct command_option query_options[] = { { "--list", NULL, "list the named queries" },
-	{ "--header", NULL, "name the columns in a first line" }, { 0 } };
+	{ "--header", NULL, "name the columns in a first line (a terminal always has them)" },
+	{ "--json", NULL, "an array of objects" },
+	{ "--csv", NULL, "comma-separated values, with the columns in a first line" }, { 0 } };
 
 static const struct command_option dump_options[] = {
 	{ "--symbols", NULL, "add what this machine's files say about call sites" }, { 0 }
@@ -83,7 +85,7 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		cmd_report, EXIT_TROUBLE, 0, 1, 0 },
 	{ "check", "[NAME.db]", "exit 0 if clean, 1 with findings, 2 on failure", check_options,
 		cmd_check, EXIT_TROUBLE, 0, 1, 0 },
-	{ "query", "NAME.db SQL|NAME", "read-only SQL, or a query that ships with cufence",
+	{ "query", "[NAME.db] SQL|NAME", "read-only SQL, or a query that ships with cufence",
 		query_options, cmd_query, EXIT_TROUBLE, 0, 2, 0 },
 	{ "why", "NAME.db OP1 OP2", "what orders two operations, in words", no_options, cmd_why,
 		EXIT_TROUBLE, 3, 3, 0 },
