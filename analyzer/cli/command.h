@@ -62,6 +62,7 @@ int cmd_dump(const struct arguments *arguments);
 int cmd_undump(const struct arguments *arguments);
 int cmd_check(const struct arguments *arguments);
 int cmd_probe(const struct arguments *arguments);
+int cmd_completion(const struct arguments *arguments);
 int cmd_help(const struct arguments *arguments);
 
 /* Exit status of what failed in commands whose own results use 0 and 1. */

@@ -94,6 +94,8 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		EXIT_TROUBLE, 1, 1, 0 },
 	{ "probe", "[RESULT.json]", "how CUDA synchronizes on this system, measured", probe_options,
 		cmd_probe, EXIT_TROUBLE, 0, 1, 0 },
+	{ "completion", "bash|zsh", "what the shell completes, to be sourced", no_options,
+		cmd_completion, EXIT_TROUBLE, 1, 1, 0 },
 	{ "help", "[COMMAND|RULE]", "this text, that of a command, or a rule explained", no_options,
 		cmd_help, EXIT_TROUBLE, 0, 1, 0 },
 	{ 0 } };

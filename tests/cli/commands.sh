@@ -25,6 +25,32 @@ for command in $commands; do
 	done
 done
 
+# --- completion, of every command and option ---
+"$cufence" completion bash >bash
+complete_words() { # WORD...: what completes the last one
+	bash --norc -c 'source ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cufence; printf "%s\n" "${COMPREPLY[@]}"' \
+		bash "$@" | sort
+}
+same "completion knows all commands" "$(sort <<<"$commands")" "$(complete_words cufence '' | grep -v '^-')"
+for command in $commands; do
+	same "completion knows the options of $command" \
+		"$({ "$cufence" help "$command" | sed -n 's/^    \(-[a-z-]*\).*/\1/p'; echo --help; } | sort)" \
+		"$(complete_words cufence "$command" - | sort)"
+done
+same "and choices" $'certain\nlikely\npossible' "$(complete_words cufence report --level '')"
+same "and rules" "blocking-free" "$(complete_words cufence help blocking-f)"
+same "and named queries" "waits" "$(complete_words cufence query x.db wai)"
+touch some.db
+same "and files" "some.db" "$(complete_words cufence report so)"
+same "and files behind options" "some.db" "$(complete_words cufence run -o so)"
+same "and the program's own words" "some.db" "$(complete_words cufence run --sim -- ls so)"
+if command -v zsh >/dev/null; then
+	"$cufence" completion zsh >zsh
+	same "zsh takes it" "" "$(zsh -fc 'autoload -U compinit && compinit -u -d ./dump; source ./zsh' 2>&1)"
+else
+	echo "skipped: no zsh: its completion"
+fi
+
 # Rules are explained offline, as doc/RULES.md has them.
 rules=$(sed -n 's/^RULE([a-z_]*, "\([^"]*\)".*/\1/p' "$root/analyzer/rules/rules.def")
 listed=$("$cufence" help rules)
@@ -49,6 +75,7 @@ status() { # TEXT WANTED COMMAND...
 }
 
 status "unknown command" 2 "$cufence" frobnicate
+status "no such shell" 2 "$cufence" completion fish
 status "help for nothing that is" 2 "$cufence" help frobnicate
 status "unknown option" 2 "$cufence" report --frobnicate x.db
 has "names the option" "'--frobnicate'" "$(cat err)"
