@@ -63,8 +63,8 @@ static void put_arguments(const struct command *command, FILE *out)
 		}
 	for (const struct command_option *o = command->option; o->name; o++)
 		if (o->argument && !is_choice(o->argument)) {
-			print(out, "%s%s:%s", *separator ? separator : "\t", command->name,
-				o->name);
+			fputs(*separator ? separator : "\t", out);
+			print(out, "%s:%s", command->name, o->name);
 			separator = " | ";
 		}
 	if (*separator)
@@ -94,7 +94,8 @@ static void write_script(FILE *out)
 	fputs(head, out);
 	for (const struct command *c = commands; c->name; c++)
 		put_arguments(c, out);
-	fputs("\tesac\n\tif [ \"$words\" = - ]; then\n\t\tcase $COMP_CWORD:$command:$word in\n\t\t1:*) words='",
+	fputs("\tesac\n\tif [ \"$words\" = - ]; then\n"
+	      "\t\tcase $COMP_CWORD:$command:$word in\n\t\t1:*) words='",
 		out);
 	for (const struct command *c = commands; c->name; c++)
 		print(out, "%s ", c->name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cufence why: what orders two operations, in words.  How surely they are ordered is asked of the
- * order engine, which follows the run once more; the chain is a way through table dependency.
+ * cufence why: what orders two operations, or those of a finding, in words.  How surely they are
+ * ordered is asked of the order engine, which follows the run once more; the chain is a way through table dependency.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -47,8 +47,9 @@ static int find_end(struct why *why, const char *text, struct end *end)
 
 	if (read_number(text, &end->op)) {
 		print(stderr,
-			"cufence why: '%s' is no operation: give two ids of table "
-			"operation (cufence query DB 'SELECT id, kind, start FROM operation')\n",
+			"cufence why: '%s' is no operation: give the number of a finding, or two "
+			"ids of table operation (cufence query DB 'SELECT id, kind, start FROM "
+			"operation')\n",
 			text);
 		return -1;
 	}
@@ -146,7 +147,7 @@ static const char *const reasons[ORDER_REASONS] = {
 	[ORDER_INCIDENT] = "which waited for it in this run, though nothing says that it must",
 	[ORDER_REUSE] = "which was given memory that was freed there",
 	[ORDER_START] = "which comes after what that call itself had to come after",
-	[ORDER_AFTERWARDS] = "behind which all comes after it, too",
+	[ORDER_AFTERWARDS] = "after which everything comes after it, too",
 };
 
 static int say_chain(struct why *why, const struct order_link *link, size_t count)
@@ -163,10 +164,9 @@ static int say_chain(struct why *why, const struct order_link *link, size_t coun
 static const char *const verdicts[] = {
 	[ORDER_UNORDERED] = "nothing orders them",
 	[ORDER_UNKNOWN] =
-		"what may order them is not known: calls that cufence does not model, "
-		"that "
-		"overlap, or that were not recorded, or the order was not followed "
-		"so far (cufence report)",
+		"not known: between them are calls that cufence does not model, that overlap or "
+		"that were not recorded, or the order was not followed so far (see \"cufence "
+		"report\")",
 	[ORDER_ASSUMED] =
 		"ordered only if threads told each other: one knew it complete before "
 		"the "
@@ -175,6 +175,42 @@ static const char *const verdicts[] = {
 	[ORDER_GUARANTEED] = "ordered, guaranteed",
 };
 
+static int is_stream_only(const struct order_link *link, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (link[i].reason != ORDER_STREAM)
+			return 0;
+	return count > 0;
+}
+
+/* What everybody knows needs no chain. */
+static int say_same_stream(struct why *why)
+{
+	print(stdout, "%s: same stream, first ", verdicts[why->strength]);
+	if (say_operation(why, why->earlier.call))
+		return -1;
+	fputs(", then ", stdout);
+	if (say_operation(why, why->later.call))
+		return -1;
+	putchar('\n');
+	return 0;
+}
+
+static int explain_steps(struct why *why, const struct order_link *link, size_t count)
+{
+	print(stdout, "%s\n    first ", verdicts[why->strength]);
+	if (say_operation(why, why->earlier.call))
+		return -1;
+	putchar('\n');
+	if (count)
+		return say_chain(why, link, count);
+	fputs("    and ", stdout);
+	if (say_operation(why, why->later.call))
+		return -1;
+	putchar('\n');
+	return 0;
+}
+
 static int explain(struct why *why)
 {
 	struct order_path *path;
@@ -182,11 +218,6 @@ static int explain(struct why *why)
 	size_t count = 0;
 	int rc = 0;
 
-	print(stdout, "%s\n", verdicts[why->strength]);
-	fputs("    first ", stdout);
-	if (say_operation(why, why->earlier.call))
-		return -1;
-	putchar('\n');
 	if (why->strength >= ORDER_INCIDENTAL) {
 		path = order_path_open(&why->db);
 		rc = path ? order_path_find(path, why->later.call, why->earlier.call, why->strength,
@@ -194,13 +225,9 @@ static int explain(struct why *why)
 			  : -1;
 		order_path_close(path);
 	}
-	if (rc > 0)
-		rc = say_chain(why, link, count);
-	else if (!rc) {
-		fputs("    and ", stdout);
-		rc = say_operation(why, why->later.call);
-		putchar('\n');
-	}
+	if (rc >= 0)
+		rc = is_stream_only(link, count) ? say_same_stream(why)
+						 : explain_steps(why, link, rc > 0 ? count : 0);
 	free(link);
 	return rc;
 }
@@ -217,8 +244,54 @@ static void say_times(const struct why *why)
 	puts(apart < 0 ? " before the first one ended" : " after the first one had ended");
 }
 
-static int find_ends(struct why *why, char *const *operand)
+/* The operations of a finding's worst instance, in operand. */
+static int find_finding(struct why *why, const char *text, char operand[2][24])
 {
+	int64_t finding;
+	sqlite3_stmt *q = NULL;
+	int rc = -1;
+
+	if (read_number(*text == '#' ? text + 1 : text, &finding)) {
+		print(stderr,
+			"cufence why: '%s' is no finding: give its number, or two operations\n",
+			text);
+		return -1;
+	}
+	q = db_prepare(&why->db,
+		"SELECT (SELECT min(id) FROM operation WHERE call = f.other_call),"
+		" (SELECT min(id) FROM operation WHERE call = f.call) FROM finding f WHERE id = ?");
+	if (q && !db_bind(q, "i", finding))
+		rc = db_step(q);
+	for (int i = 0; i < 2 && rc > 0; i++) {
+		if (sqlite3_column_type(q, i) == SQLITE_NULL)
+			rc = -2;
+		else
+			snprintf(operand[i], sizeof(operand[i]), "%lld",
+				(long long)sqlite3_column_int64(q, i));
+	}
+	sqlite3_finalize(q);
+	if (!rc)
+		print(stderr,
+			"cufence why: there is no finding %lld (see \"cufence report --all\")\n",
+			(long long)finding);
+	if (rc == -2)
+		print(stderr,
+			"cufence why: finding %lld is not about two operations of the device: "
+			"\"cufence report --finding %lld\" explains it\n",
+			(long long)finding, (long long)finding);
+	return rc > 0 ? 0 : -1;
+}
+
+static int find_ends(struct why *why, char *const *operand, int count)
+{
+	char found[2][24];
+	char *const ends[2] = { found[0], found[1] };
+
+	if (count == 1) {
+		if (find_finding(why, operand[0], found))
+			return -1;
+		operand = ends;
+	}
 	if (find_end(why, operand[0], &why->earlier) || find_end(why, operand[1], &why->later))
 		return -1;
 	if (why->earlier.op != why->later.op)
@@ -255,16 +328,30 @@ static int answer(struct why *why)
 	return why_memory(&why->db, why->earlier.call, why->later.call);
 }
 
+/* A number, or # and one, is no database. */
+static int is_number(const char *text)
+{
+	int64_t number;
+
+	return !read_number(*text == '#' ? text + 1 : text, &number);
+}
+
 int cmd_why(const struct arguments *arguments)
 {
 	struct why why = { .done = 0 };
+	int named = !is_number(arguments->operand[0]), count = arguments->count - named;
 	int rc;
 
-	if (db_open(&why.db, arguments->operand[0], DB_FOLLOW))
+	if (count < 1 || count > 2) {
+		print(stderr, "cufence why: give the number of a finding, or two operations%s\n",
+			count ? "" : ", after the database");
+		return EXIT_TROUBLE;
+	}
+	if (db_open(&why.db, named ? arguments->operand[0] : "cufence.db", DB_FOLLOW))
 		return EXIT_TROUBLE;
 	why.words = words_open(&why.db);
 	why.db.run = why.words ? run_open(&why.db) : NULL;
-	rc = !why.db.run || find_ends(&why, arguments->operand + 1) || answer(&why);
+	rc = !why.db.run || find_ends(&why, arguments->operand + named, count) || answer(&why);
 	order_release(&why.order);
 	words_close(why.words);
 	run_close(why.db.run);

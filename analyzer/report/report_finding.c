@@ -569,7 +569,7 @@ static int print_details(struct db *db, sqlite3_stmt *row, int undrawn, FILE *ou
 
 	return print_callers(db, sqlite3_column_int64(row, COL_SITE), "at", out) ||
 			print_callers(db, sqlite3_column_int64(row, COL_OTHER_SITE), "for", out) ||
-			print_streams(db, finding, out) ||
+			print_streams(db, finding, out) || report_order(db, finding, out) ||
 			(!undrawn && report_timeline(db, finding, out))
 		? -1
 		: 0;

@@ -27,6 +27,9 @@ void report_wrap(const char *text, int width, FILE *out);
 /* The loop, and why devices idled in it. */
 int report_account(struct db *db, FILE *out);
 
+/* The command that says what orders the operations of a finding's worst instance, if it has two. */
+int report_order(struct db *db, int64_t finding, FILE *out);
+
 /* How a cause of table account is said, of a device or of the host. */
 const char *report_cause_text(const char *cause, int host);
 

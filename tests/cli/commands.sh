@@ -43,7 +43,7 @@ same "and named queries" "waits" "$(complete_words cufence query x.db wai)"
 touch some.db
 same "and files" "some.db" "$(complete_words cufence report so)"
 same "and files behind options" "some.db" "$(complete_words cufence run -o so)"
-same "and the program's own words" "some.db" "$(complete_words cufence run --sim -- ls so)"
+has "and the program's own words" '^some.db$' "$(complete_words cufence run --sim -- ls so)"
 if command -v zsh >/dev/null; then
 	"$cufence" completion zsh >zsh
 	same "zsh takes it" "" "$(zsh -fc 'autoload -U compinit && compinit -u -d ./dump; source ./zsh' 2>&1)"

@@ -6,7 +6,7 @@ cufence=$build/bin/cufence
 needs "$cufence"
 cd "$tmp" || exit 1
 
-for app in double_buffer free_in_loop legacy_between_streams; do
+for app in double_buffer free_in_loop legacy_between_streams missing_fence_raw; do
 	golden_text "$app" | "$cufence" undump - -o "$app.cft" &&
 		"$cufence" load "$app.cft" -o "$app.db" 2>/dev/null
 	ok "$app loads" $?
@@ -61,9 +61,27 @@ for a in $ids; do
 	done
 done >answers
 same "one verdict a pair" 91 "$(grep -c '^[a-z]' answers)"
-same "each order has its chain" "$(grep -c '^ordered' answers)" \
-	"$(awk '/^[a-z]/ { o = /^ordered/ } o && /^    then/ && !seen { n++ } { seen = o && /^    then/ }
+same "each order has its chain" "$(grep '^ordered' answers | grep -vc 'same stream')" \
+	"$(awk '/^[a-z]/ { o = /^ordered/ && !/same stream/ } o && /^    then/ && !seen { n++ } { seen = o && /^    then/ }
 	END { print n }' answers)"
+
+# What a report prints.
+for app in missing_fence_raw legacy_between_streams; do
+	"$cufence" report --all --finding 1 $app.db >finding
+	command=$(sed -n 's/^    what orders them: //p' finding)
+	has "$app: a finding names the command" "^cufence why $app.db [0-9]+ [0-9]+$" "${command:-none}"
+	same "$app: of its two operations" "$(eval "${command/cufence/\"\$cufence\"}")" "$("$cufence" why $app.db '#1')"
+	same "$app: without # as well" "$("$cufence" why $app.db '#1')" "$("$cufence" why $app.db 1)"
+done
+cp missing_fence_raw.db cufence.db
+same "the database may be left out" "$("$cufence" why missing_fence_raw.db 1 3)" "$("$cufence" why 1 3)"
+same "a finding, too" "$("$cufence" why missing_fence_raw.db 1)" "$("$cufence" why 1)"
+pair=$("$cufence" query double_buffer.db "SELECT a.id || ' ' || b.id FROM operation a JOIN operation b
+	ON b.stream = a.stream AND b.call > a.call ORDER BY a.id, b.id LIMIT 1")
+# shellcheck disable=SC2086
+got=$(why double_buffer $pair)
+has "one stream is said in a line" '^ordered, guaranteed: same stream, first .*, then .*$' "$got"
+same "without a chain" 0 "$(grep -c '^    then' <<<"$got")"
 
 refuses() { # TEXT PATTERN ARGUMENT...
 	local text=$1 pattern=$2
@@ -76,6 +94,9 @@ refuses() { # TEXT PATTERN ARGUMENT...
 refuses "not a number" "'x' is no operation" free_in_loop.db 1 x
 refuses "no such operation" 'there is no operation 1000000' free_in_loop.db 1000000 1
 refuses "no database" 'nothing.db' nothing.db 1 2
+refuses "no such finding" 'no finding 99 .*report --all' free_in_loop.db 99
+refuses "a finding of one operation" 'report --finding 1' free_in_loop.db '#1'
+refuses "nothing but a database" 'number of a finding' free_in_loop.db
 refuses "no number at all" "'' is no operation" free_in_loop.db 1 ''
 refuses "nothing" "'0' is no operation" free_in_loop.db 0 1
 refuses "the same one twice" '^cufence why: both are operation 1: name two different ones$' free_in_loop.db 1 1
