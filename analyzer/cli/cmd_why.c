@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cufence why: what orders two operations, or those of a finding, in words.  How surely they are
- * ordered is asked of the order engine, which follows the run once more; the chain is a way through table dependency.
+ * ordered is asked of the order engine, which follows the run once more; the chain is a way through
+ * table dependency.
  */
 #include <ctype.h>
 #include <stdlib.h>

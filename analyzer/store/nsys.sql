@@ -8,18 +8,21 @@
 -- correlationId is the id of the outermost call (call.id), not CUPTI's: so that an operation finds
 -- the call as the program made it, whatever driver calls lie between.
 
-CREATE VIEW StringIds AS -- names of calls, kernels, threads and overheads; same names share an id
+CREATE VIEW StringIds AS -- names of calls, kernels, threads, overheads, functions and files; those of
+	-- one kind that are the same share an id
 	SELECT id * 8 AS id, ltrim(name, '_') AS value FROM call_type
 	UNION ALL SELECT min(id) * 8 + 1, mangled FROM kernel GROUP BY mangled
 	UNION ALL SELECT min(id) * 8 + 2, name FROM kernel GROUP BY name
 	UNION ALL SELECT min(kernel) * 8 + 5, whole FROM kernel_name GROUP BY whole
 	UNION ALL SELECT id * 8 + 3, name FROM thread WHERE name IS NOT NULL
+	UNION ALL SELECT min(rowid) * 8 + 6, function FROM frame WHERE function NOT NULL GROUP BY function
+	UNION ALL SELECT min(id) * 8 + 7, path FROM module GROUP BY path
 	UNION ALL SELECT 4, 'LAZY_FUNCTION_LOADING' UNION ALL SELECT 12, 'COMMAND_BUFFER_FULL';
 
 CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS -- the calls that the program made, runtime or driver
 	SELECT c.enter AS start, c.exit AS end, 1 - t.runtime AS eventClass,
 		p.pid << 24 | h.tid AS globalTid, c.id AS correlationId, t.id * 8 AS nameId,
-		c.result AS returnValue, NULL AS callchainId
+		c.result AS returnValue, c.site AS callchainId
 	FROM call c JOIN call_type t ON t.id = c.type JOIN process p ON p.id = c.process
 	JOIN thread h ON h.id = c.thread
 	WHERE c.parent IS NULL AND c.exit IS NOT NULL AND t.kind NOT IN (
@@ -116,6 +119,33 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_OVERHEAD AS -- the driver's own work
 	FROM overhead o JOIN process p ON p.id = o.process LEFT JOIN call c ON c.id = o.call
 	LEFT JOIN call u ON u.id = c.parent LEFT JOIN thread h ON h.id = c.thread;
 
+CREATE VIEW CUDA_CALLCHAINS AS -- where calls came from, innermost frame first
+	SELECT f.site AS id, n.symbol * 8 + 6 AS symbol, m.path * 8 + 7 AS module,
+		0 AS kernelMode, 0 AS thumbCode, f.function IS NULL AS unresolved,
+		NULL AS specialEntry, f.address AS originalIP, NULL AS unwindMethod,
+		f.depth AS stackDepth
+	FROM frame f
+	LEFT JOIN (SELECT function, min(rowid) AS symbol FROM frame GROUP BY function) n
+		ON n.function = f.function
+	LEFT JOIN (SELECT id, min(id) OVER (PARTITION BY path) AS path FROM module) m
+		ON m.id = f.module;
+
+CREATE VIEW CUDA_GPU_MEMORY_USAGE_EVENTS AS -- memory that calls made and gave back
+	SELECT c.enter AS start, p.pid << 24 AS globalPid, ifnull(x.device, 0) AS deviceId,
+		x.cupti_id AS contextId, a.address, NULL AS pc, a.bytes,
+		CASE a.memory WHEN 'pinned' THEN 1 WHEN 'registered' THEN 1 WHEN 'managed' THEN 4
+			WHEN 'array' THEN 3 WHEN 'variable' THEN 5 WHEN 'imported' THEN 7
+			ELSE 2 END AS memKind,
+		c.id = a.freed AS memoryOperationType, NULL AS name,
+		ifnull(u.parent, ifnull(c.parent, c.id)) AS correlationId, s.cupti_id AS streamId,
+		NULL AS localMemoryPoolAddress, NULL AS localMemoryPoolReleaseThreshold,
+		NULL AS localMemoryPoolSize, NULL AS localMemoryPoolUtilizedSize,
+		NULL AS importedMemoryPoolAddress, NULL AS importedMemoryPoolProcessId
+	FROM allocation a JOIN call c ON c.id IN (a.created, a.freed)
+	JOIN process p ON p.id = c.process
+	LEFT JOIN context x ON x.id = c.context LEFT JOIN stream s ON s.id = c.stream
+	LEFT JOIN call u ON u.id = c.parent;
+
 CREATE VIEW NVTX_EVENTS AS -- named ranges and marks; started ranges look like pushed ones
 	SELECT r.start, CASE WHEN r.end > r.start THEN r.end END AS end,
 		CASE WHEN r.end = r.start THEN 34 ELSE 59 END AS eventType, NULL AS rangeId,
@@ -155,6 +185,15 @@ CREATE VIEW ANALYSIS_DETAILS AS -- how long the run took
 		max(end) AS stopTime
 	FROM process;
 
+CREATE VIEW PROCESSES AS -- the traced processes
+	SELECT p.pid << 24 AS globalPid, p.pid AS pid, (SELECT value FROM property
+		WHERE process = p.id AND name = 'command') AS name
+	FROM process p;
+
+CREATE VIEW TARGET_INFO_SYSTEM_ENV AS -- environment and settings that change what CUDA does
+	SELECT process AS globalVid, 'process' AS devStateName, name, NULL AS nameEnum, value
+	FROM property;
+
 CREATE VIEW ThreadNames AS -- threads that have a name
 	SELECT h.id * 8 + 3 AS nameId, NULL AS priority, p.pid << 24 | h.tid AS globalTid
 	FROM thread h JOIN process p ON p.id = h.process WHERE h.name IS NOT NULL;
@@ -187,8 +226,15 @@ CREATE VIEW ENUM_CUDA_MEM_KIND (id, name, label) AS -- of both ends of a copy
 	VALUES (0, 'CUDA_MEMOPR_MEMORY_KIND_PAGEABLE', 'Pageable'),
 		(1, 'CUDA_MEMOPR_MEMORY_KIND_PINNED', 'Pinned'),
 		(2, 'CUDA_MEMOPR_MEMORY_KIND_DEVICE', 'Device'),
+		(3, 'CUDA_MEMOPR_MEMORY_KIND_ARRAY', 'Array'),
 		(4, 'CUDA_MEMOPR_MEMORY_KIND_MANAGED', 'Managed'),
+		(5, 'CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC', 'Device Static'),
+		(6, 'CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC', 'Managed Static'),
 		(7, 'CUDA_MEMOPR_MEMORY_KIND_UNKNOWN', 'Unknown');
+
+CREATE VIEW ENUM_CUDA_DEV_MEM_EVENT_OPER (id, name, label) AS -- of CUDA_GPU_MEMORY_USAGE_EVENTS
+	VALUES (0, 'CUDA_DEV_MEM_EVENT_OPR_ALLOCATION', 'Allocation'),
+		(1, 'CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION', 'Deallocation');
 
 CREATE VIEW ENUM_CUPTI_SYNC_TYPE (id, name, label) AS -- of CUPTI_ACTIVITY_KIND_SYNCHRONIZATION
 	VALUES (1, 'CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE', 'Event sync'),

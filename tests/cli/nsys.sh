@@ -55,4 +55,24 @@ same "waits" "$(query "SELECT count(*) FROM call c JOIN call_type t ON t.id = c.
 		AND t.kind IN ('stream_sync', 'event_sync', 'context_sync', 'stream_wait')")" \
 	"$(query "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION y JOIN ENUM_CUPTI_SYNC_TYPE e ON e.id = y.syncType
 		JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)")"
+# Memory that is allocated, less what is freed, is what was never freed.
+same "memory that is left" "$(query "SELECT ifnull(sum(bytes), 0) FROM allocation WHERE created NOT NULL AND freed IS NULL")" \
+	"$(query "SELECT sum(CASE o.label WHEN 'Allocation' THEN bytes ELSE -bytes END) FROM CUDA_GPU_MEMORY_USAGE_EVENTS m
+		JOIN ENUM_CUDA_DEV_MEM_EVENT_OPER o ON o.id = m.memoryOperationType")"
+same "an event for each end" "$(query "SELECT count(created) + count(freed) FROM allocation")" \
+	"$(query "SELECT count(*) FROM CUDA_GPU_MEMORY_USAGE_EVENTS")"
+same "by the call that the program made" "Device	cudaMalloc" "$(query "SELECT DISTINCT k.label, s.value
+	FROM CUDA_GPU_MEMORY_USAGE_EVENTS m JOIN ENUM_CUDA_MEM_KIND k ON k.id = m.memKind
+	JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId) JOIN StringIds s ON s.id = r.nameId
+	WHERE m.memoryOperationType = 0 AND k.label = 'Device'")"
+# Who made a call, as the documentation's example of call chains asks it.
+same "call chains" "$(query "SELECT DISTINCT f.function FROM call c JOIN frame f ON f.site = c.site
+		WHERE c.parent IS NULL AND f.user AND f.function NOT NULL ORDER BY 1")" \
+	"$(query "SELECT DISTINCT s.value FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN CUDA_CALLCHAINS h ON h.id = r.callchainId
+		JOIN StringIds s ON s.id = h.symbol JOIN frame f ON f.site = h.id AND f.depth = h.stackDepth AND f.user
+		ORDER BY 1")"
+same "files of frames" 0 "$(query "SELECT count(*) FROM CUDA_CALLCHAINS h JOIN frame f ON f.site = h.id AND
+	f.depth = h.stackDepth JOIN module m ON m.id = f.module LEFT JOIN StringIds s ON s.id = h.module WHERE m.path IS NOT s.value")"
+same "one row a process" "$(query "SELECT pid FROM process")" "$(query "SELECT globalPid / 0x1000000 FROM PROCESSES")"
+same "settings" "$(query "SELECT name, value FROM property")" "$(query "SELECT name, value FROM TARGET_INFO_SYSTEM_ENV")"
 finish
