@@ -4,26 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "map.h"
-
 static size_t home(const struct idmap *map, int64_t id)
 {
 	return map_mix((uint64_t)id) & (map->size - 1);
-}
-
-/* The slot of id, or the free one where it belongs. */
-static struct idmap_slot *find(const struct idmap *map, int64_t id)
-{
-	size_t at = home(map, id);
-
-	while (map->slot[at].object && map->slot[at].id != id)
-		at = (at + 1) & (map->size - 1);
-	return &map->slot[at];
-}
-
-void *idmap_get(const struct idmap *map, int64_t id)
-{
-	return map->size ? find(map, id)->object : NULL;
 }
 
 static int grow(struct idmap *map)
@@ -37,7 +20,7 @@ static int grow(struct idmap *map)
 	}
 	for (size_t i = 0; i < map->size; i++) {
 		if (map->slot[i].object)
-			*find(&more, map->slot[i].id) = map->slot[i];
+			*idmap_slot(&more, map->slot[i].id) = map->slot[i];
 	}
 	free(map->slot);
 	*map = more;
@@ -48,14 +31,14 @@ int idmap_put(struct idmap *map, int64_t id, void *object)
 {
 	if (2 * (map->count + 1) > map->size && grow(map))
 		return -1;
-	*find(map, id) = (struct idmap_slot){ .id = id, .object = object };
+	*idmap_slot(map, id) = (struct idmap_slot){ .id = id, .object = object };
 	map->count++;
 	return 0;
 }
 
 void *idmap_take(struct idmap *map, int64_t id)
 {
-	struct idmap_slot *hole = map->size ? find(map, id) : NULL;
+	struct idmap_slot *hole = map->size ? idmap_slot(map, id) : NULL;
 	void *object = hole ? hole->object : NULL;
 	size_t mask = map->size - 1;
 

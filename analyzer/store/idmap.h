@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "map.h"
+
 struct idmap {
 	struct idmap_slot {
 		int64_t id;
@@ -18,8 +20,21 @@ struct idmap {
 	size_t size, count; /* size: a power of two, 0 before the first object */
 };
 
+/* The slot of id, or the free one where it belongs; size is not 0. */
+static inline struct idmap_slot *idmap_slot(const struct idmap *map, int64_t id)
+{
+	size_t at = map_mix((uint64_t)id) & (map->size - 1);
+
+	while (map->slot[at].object && map->slot[at].id != id)
+		at = (at + 1) & (map->size - 1);
+	return &map->slot[at];
+}
+
 /* The object of id, or NULL. */
-void *idmap_get(const struct idmap *map, int64_t id);
+static inline void *idmap_get(const struct idmap *map, int64_t id)
+{
+	return map->count ? idmap_slot(map, id)->object : NULL;
+}
 
 /* Puts an object under an id that has none; 0, or -1 after a message when out of memory. */
 int idmap_put(struct idmap *map, int64_t id, void *object);

@@ -8,15 +8,6 @@ static size_t home_of(const struct map *map, uint64_t key)
 	return map_mix(key) & (map->size - 1);
 }
 
-static size_t slot_of(const struct map *map, uint64_t key)
-{
-	size_t slot = home_of(map, key);
-
-	while (map->entry[slot].used && map->entry[slot].key != key)
-		slot = (slot + 1) & (map->size - 1);
-	return slot;
-}
-
 static int grow(struct map *map)
 {
 	struct map bigger = { .size = map->size ? 2 * map->size : 64, .count = map->count };
@@ -26,7 +17,7 @@ static int grow(struct map *map)
 		return -1;
 	for (size_t i = 0; i < map->size; i++)
 		if (map->entry[i].used)
-			bigger.entry[slot_of(&bigger, map->entry[i].key)] = map->entry[i];
+			bigger.entry[map_slot(&bigger, map->entry[i].key)] = map->entry[i];
 	free(map->entry);
 	*map = bigger;
 	return 0;
@@ -38,20 +29,10 @@ int map_set(struct map *map, uint64_t key, uint64_t value)
 
 	if (4 * (map->count + 1) > 3 * map->size && grow(map))
 		return -1;
-	entry = &map->entry[slot_of(map, key)];
+	entry = &map->entry[map_slot(map, key)];
 	map->count += !entry->used;
 	*entry = (struct map_entry){ key, value, 1 };
 	return 0;
-}
-
-uint64_t map_get(const struct map *map, uint64_t key, uint64_t otherwise)
-{
-	const struct map_entry *entry;
-
-	if (!map->size)
-		return otherwise;
-	entry = &map->entry[slot_of(map, key)];
-	return entry->used ? entry->value : otherwise;
 }
 
 /* Entries that were pushed on past the gap move back into it, so that no search ends there. */
@@ -61,7 +42,7 @@ void map_remove(struct map *map, uint64_t key)
 
 	if (!map->size)
 		return;
-	gap = slot = slot_of(map, key);
+	gap = slot = map_slot(map, key);
 	if (!map->entry[gap].used)
 		return;
 	for (;;) {

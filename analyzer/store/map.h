@@ -30,8 +30,26 @@ static inline size_t map_mix(uint64_t key)
 /* 0, or -1 when out of memory. */
 int map_set(struct map *map, uint64_t key, uint64_t value);
 
+/* Where key is, or the free slot where it belongs; size is not 0. */
+static inline size_t map_slot(const struct map *map, uint64_t key)
+{
+	size_t slot = map_mix(key) & (map->size - 1);
+
+	while (map->entry[slot].used && map->entry[slot].key != key)
+		slot = (slot + 1) & (map->size - 1);
+	return slot;
+}
+
 /* The value of key, or otherwise. */
-uint64_t map_get(const struct map *map, uint64_t key, uint64_t otherwise);
+static inline uint64_t map_get(const struct map *map, uint64_t key, uint64_t otherwise)
+{
+	const struct map_entry *entry;
+
+	if (!map->count)
+		return otherwise;
+	entry = &map->entry[map_slot(map, key)];
+	return entry->used ? entry->value : otherwise;
+}
 
 /* Does nothing if there is no such key. */
 void map_remove(struct map *map, uint64_t key);

@@ -161,7 +161,9 @@ static int read_capture(struct loader *loader, const struct walk_call *call,
 {
 	uint64_t began = map_get(&loader->captures, (uint64_t)call->thread, 0);
 
-	if (call->kind == KIND_CAPTURE_END && began)
+	if (!began)
+		return 0;
+	if (call->kind == KIND_CAPTURE_END)
 		step->enter = (int64_t)began - 1;
 	return map_set(&loader->captures, (uint64_t)call->thread, 0);
 }

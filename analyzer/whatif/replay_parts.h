@@ -207,9 +207,7 @@ struct timed {
 	uint64_t step;
 };
 
-/*
- * Those of the same time stay in order; *list, from malloc(), is replaced; 0, or -1: out of memory.
- */
+/* Those of the same time stay in order; *list, from malloc(), is replaced; -1: out of memory. */
 int replay_sort_times(struct timed **list, size_t count);
 
 /* Puts the steps of several threads in the order of submission; 0, or -1: out of memory. */
