@@ -62,9 +62,11 @@ endif
 
 # The dependency rule of doc/INTERNALS.md: a folder sees the headers of those it may use.
 SEES_trace :=
-SEES_preload := trace preload/sites
-SEES_preload/sites := trace preload
-SEES_cupti := trace preload preload/sites
+SEES_preload := trace preload/sites preload/guard
+SEES_preload/guard := trace preload
+SEES_preload/sites := trace preload preload/guard
+SEES_cupti := trace preload preload/sites preload/guard
+SEES_guard := trace preload/guard
 SEES_image :=
 SEES_ptx := image
 SEES_machine := image ptx
@@ -110,6 +112,7 @@ CPP_probe := $(CUDA_CPP)
 EXTRA_trace := -fvisibility=hidden
 EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec -include preload/glibc.h
 EXTRA_cupti := $(EXTRA_preload)
+EXTRA_guard := $(EXTRA_preload)
 
 # Frames of the simulated cudart in an archive are told by the API function above them.
 EXTRA_sim := -fno-optimize-sibling-calls -include sim/glibc.h
@@ -185,13 +188,22 @@ $O/gen/page_%_hash.inc: $O/gen/page.%
 	$Qprintf "$$(sha256sum < $< | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | $(as_string) > $@
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
-SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites) $(call objects,cupti)
+SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites preload/guard) $(call objects,cupti)
 shim: $O/lib/libcufence.so
 $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libcufence.so -Wl,-Bsymbolic \
 		-Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
+		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
+
+# The guard of host memory, loaded beside the recorder where it is asked for.
+shim: $O/lib/libcufence-guard.so
+$O/lib/libcufence-guard.so: $(call objects,guard) guard/exports.map
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic \
+		-Wl,--version-script=guard/exports.map -Wl,-z,now $(filter %.o,$^) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
 # Where functions of an older glibc are (sim/glibc.h).
@@ -612,7 +624,7 @@ fmt:
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/cufence $(DESTDIR)$(PREFIX)/share/man/man1
 	install $O/bin/cufence $(DESTDIR)$(PREFIX)/bin/
-	$(if $(cuda),install $O/lib/libcufence.so $(SIM_LIBS) $O/sim/cufence-probe $(DESTDIR)$(PREFIX)/lib/cufence/)
+	$(if $(cuda),install $O/lib/libcufence.so $O/lib/libcufence-guard.so $(SIM_LIBS) $O/sim/cufence-probe $(DESTDIR)$(PREFIX)/lib/cufence/)
 	$(if $(cuda),install $O/bin/cufence-probe $(DESTDIR)$(PREFIX)/bin/)
 	install -m 644 doc/cufence.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence

@@ -6,6 +6,7 @@
 #include "allocation.h"
 #include "collector.h"
 #include "fields.h"
+#include "guarded.h"
 #include "resolve.h"
 #include "shim.h"
 #include "window.h"
@@ -91,6 +92,8 @@ static void read_attributes(struct call_frame *frame, const CUlaunchConfig *conf
 
 static void before(enum call_kind kind, unsigned traits)
 {
+	if (guarded_ends(kind) && shim.guard)
+		shim.guard->open_all();
 	if (kind == KIND_INIT)
 		collector_start();
 	/* A context that goes takes CUPTI's records with it. */
@@ -130,16 +133,19 @@ static uint64_t bytes_at(uint64_t address)
 }
 
 /* After success. */
-static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_t context)
+static void after(enum call_kind kind, unsigned traits, uint64_t *field,
+	const struct call_frame *frame)
 {
 	if (traits & TRAIT_ALLOCATES && !field[1])
 		field[1] = bytes_at(field[0]);
 	if (traits & TRAIT_ALLOCATES)
-		allocation_add(field[0], field[1], call_memory_ends(kind) ? context : 0);
+		allocation_add(field[0], field[1], call_memory_ends(kind) ? frame->context : 0);
 	if (kind == KIND_CONTEXT_RETAIN)
 		context_retained(field[0], field[1]);
 	if (kind == KIND_CAPTURE_BEGIN)
 		window_capture(1);
+	if (guarded_wants(kind) && UNLIKELY(shim.guard != NULL))
+		guarded_called(frame, kind, traits, field);
 }
 
 /*
@@ -175,7 +181,7 @@ static void after(enum call_kind kind, unsigned traits, uint64_t *field, uint16_
 			uint64_t *call_at = call_field; \
 			fields(void) call_stage; \
 			(void)call_at; \
-			after(kind, traits, call_field, call_frame.context); \
+			after(kind, traits, call_field, &call_frame); \
 		} \
 		call_end(&call_frame, call_flags, (int)call_result, call_field, count); \
 		return call_result; \

@@ -339,6 +339,34 @@ HOT void frame_end(struct call_frame *frame, int result, const uint64_t *field, 
 	thread->busy = 0;
 }
 
+COLD int frame_touched(uintptr_t address, int write, const void *context, void *frame_address)
+{
+	enum call_id id = write ? CALL_host_write : CALL_host_read;
+	struct thread_state *thread = thread_state();
+	uint64_t field = address;
+	struct call_frame frame;
+	int saved = errno;
+
+	if (thread->busy || thread_depth(thread, FRAME_HOST, frame_address) || !*shim.alive ||
+		(!is_ready(thread) && !make_ready(thread, id, (uintptr_t)frame_address)))
+		return 0;
+	thread->busy = (uintptr_t)frame_address;
+	clear(&frame);
+	frame.thread = thread;
+	frame.call = (uint16_t)id;
+	frame.flags = FRAME_HOST;
+	frame.context = 0;
+	frame.outer_correlation = thread->correlation;
+	thread->correlation = 0;
+	frame.enter = clock_read();
+	frame.site = site_of_touch(thread, context, frame_address);
+	write_call(thread, &frame, frame.enter, 0, &field, 1);
+	end(thread, &frame, frame.enter, 0);
+	thread->busy = 0;
+	errno = saved;
+	return 1;
+}
+
 /* Of the loops of queries with several handles each is to have the clock at times: 13 is prime. */
 #define UNTIMED_POLLS 12
 #define UNTIMED_SHIFT 21 /* of the ticks in a second: half a microsecond from poll to poll */

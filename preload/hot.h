@@ -76,6 +76,12 @@ static inline uint16_t context_current(struct thread_state *thread)
 	return thread->context;
 }
 
+/*
+ * Id of the place where a signal interrupted the thread, or without a context of the caller of the
+ * function whose frame address it is; 0: unknown.  Changes errno.
+ */
+uint32_t site_of_touch(struct thread_state *thread, const void *context, void *frame_address);
+
 #define FUNCTION_TABLE 16384 /* a power of two */
 /*
  * The first of a program's kernels find a place in two pages, whose addresses the processor is

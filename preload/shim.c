@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 #include "allocation.h"
-#include "bus_error.h"
 #include "collector.h"
+#include "faults.h"
+#include "guarded.h"
 #include "join.h"
 #include "origin.h"
 #include "python.h"
@@ -210,6 +211,7 @@ void shim_end(struct thread_state *thread)
 
 	if (shim.stage != SHIM_ON || !*shim.alive)
 		return;
+	guarded_finish(thread);
 	collector_flush();
 	clock_calibrate(thread, 100);
 	trace_finish(&shim.writer);
@@ -281,6 +283,12 @@ static int create_file(void)
 	return rc;
 }
 
+/* The trace was cut: what is mapped of it becomes memory of the process's own. */
+static int lose_page(const siginfo_t *info, void *context)
+{
+	return trace_lose(&shim.writer, (uintptr_t)info->si_addr);
+}
+
 static int start(void)
 {
 	const char *disable = origin_setting("CUFENCE_DISABLE");
@@ -296,9 +304,9 @@ static int start(void)
 	clock_init(driver_library());
 	driver_look_up();
 	*(void **)&shim.current_context = driver_symbol("cuCtxGetCurrent");
-	bus_error_watch();
+	faults_watch(SIGBUS, lose_page);
 	if (create_file()) {
-		bus_error_leave();
+		faults_leave(SIGBUS);
 		return SHIM_OFF;
 	}
 	shim.generation++;
@@ -321,6 +329,7 @@ static void become_child(void)
 		return;
 	trace_abandon(&shim.writer);
 	collector_child();
+	guarded_child();
 	context_reset();
 	spare.count = 0;
 	spare.lock = 0;
@@ -349,6 +358,7 @@ static void first_records(void)
 	clock_calibrate(thread, 100);
 	window_begin(thread);
 	property_write_all(thread);
+	guarded_start(thread);
 	python_init(thread);
 	resolve_count_early();
 	late = 0;

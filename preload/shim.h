@@ -48,6 +48,7 @@ struct shim {
 	struct thread_state *volatile ended;
 	_Atomic uint64_t next_calibration; /* ticks */
 	int (*current_context)(void **);   /* cuCtxGetCurrent; NULL: of no driver */
+	const struct guard *guard;         /* of host memory; NULL: none (guarded.h) */
 
 	uint64_t (*virtual_clock)(void);
 	uint64_t calibration_ticks;     /* between two */
@@ -284,6 +285,11 @@ static inline void frame_launch(struct call_frame *frame, uint64_t function, voi
 	frame->values = values;
 	frame->extra = extra;
 }
+
+/*
+ * Records that the program touched host memory, as guard_recorder.touched() says (guard.h).
+ */
+int frame_touched(uintptr_t address, int write, const void *context, void *frame_address);
 
 /* Likewise: notes a list, which frame_end() copies from the program. */
 void frame_list(struct call_frame *frame, const void *array, uint64_t words);

@@ -57,7 +57,8 @@ enum call_kind {
 	X(exec)     /* executable graphs */ \
 	X(graph_launch) \
 	X(profiler) \
-	X(decompress)
+	X(decompress) \
+	X(host_access) /* by the program's own code, no CUDA call */
 
 enum kind_family {
 #define X(family) FAMILY_##family,

@@ -133,6 +133,13 @@ static int check_options(const struct arguments *arguments, const struct program
 	return 0;
 }
 
+static int wants_guard(const struct arguments *arguments)
+{
+	const char *set = getenv("CUFENCE_GUARD_HOST");
+
+	return option(arguments, "--guard-host") || (set && *set && strcmp(set, "0"));
+}
+
 int cmd_run(const struct arguments *arguments)
 {
 	const char *database = option(arguments, "-o") ? option(arguments, "-o") : "cufence.db";
@@ -150,6 +157,7 @@ int cmd_run(const struct arguments *arguments)
 		report_request_read(arguments, "--report", &request) ||
 		read_annotations(arguments, &annotations) || store_check(database) ||
 		run_environment_init(&environment, option(arguments, "--sim") != NULL) ||
+		(wants_guard(arguments) && run_environment_guard(&environment)) ||
 		run_folder_create(&folder, database))
 		goto out;
 	environment.out = folder.path;

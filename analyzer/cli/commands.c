@@ -31,6 +31,7 @@ static const struct command_option run_options[] = {
 	{ "--duration", "S", "record S seconds of work at most, from when it first is recorded" },
 	{ "--profiler", NULL, "record work between cudaProfilerStart and cudaProfilerStop only" },
 	{ "--nvtx", "RANGE", "record work within NVTX ranges of that name only" },
+	{ "--guard-host", NULL, "report accesses to pinned memory of copies that are pending" },
 	{ "--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)" },
 	{ "--keep-trace", NULL, "keep the trace files beside the database" }, ANNOTATIONS,
 	{ "--report", "FILE", "write the report to FILE, not to stderr" },

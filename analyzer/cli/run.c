@@ -68,8 +68,24 @@ int run_environment_init(struct run_environment *environment, int simulated)
 	return 0;
 }
 
+int run_environment_guard(struct run_environment *environment)
+{
+	char *path;
+
+	if (asprintf(&path, "%.*slibcufence-guard.so",
+		    (int)(strrchr(environment->library, '/') + 1 - environment->library),
+		    environment->library) < 0)
+		return -1;
+	environment->guard = realpath(path, NULL);
+	if (!environment->guard)
+		print(stderr, "cufence: cannot find '%s', which --guard-host needs\n", path);
+	free(path);
+	return environment->guard ? 0 : -1;
+}
+
 void run_environment_release(struct run_environment *environment)
 {
+	free(environment->guard);
 	free(environment->library);
 	free(environment->simulator);
 }
@@ -105,8 +121,9 @@ static int set_preload(const struct run_environment *environment)
 	char *list;
 	int rc;
 
-	rc = asprintf(&list, "%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "",
-		old ? old : "", old && *old ? ":" : "", environment->library);
+	rc = asprintf(&list, "%s%s%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "",
+		old ? old : "", old && *old ? ":" : "", environment->library,
+		environment->guard ? ":" : "", environment->guard ? environment->guard : "");
 	if (rc < 0)
 		return -1;
 	rc = setenv("LD_PRELOAD", list, 1);

@@ -54,6 +54,7 @@ struct run_setting {
 /* What the program's environment gets; NULL: unset or left alone. */
 struct run_environment {
 	char *library;                     /* libcufence.so, before the user's own preloads */
+	char *guard;                       /* libcufence-guard.so behind it; NULL: no guard */
 	const char *sanitizer;             /* before everything else */
 	const char *out;                   /* CUFENCE_OUT: an existing folder, absolute */
 	char *simulator;                   /* folder before the user's LD_LIBRARY_PATH */
@@ -65,6 +66,9 @@ struct run_environment {
  * libraries if simulated: 0, or -1 after a message.
  */
 int run_environment_init(struct run_environment *environment, int simulated);
+
+/* Likewise the guard of host memory, beside the recorder. */
+int run_environment_guard(struct run_environment *environment);
 void run_environment_release(struct run_environment *environment);
 
 /*

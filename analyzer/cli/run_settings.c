@@ -66,7 +66,6 @@ static int is_known(const char *name, size_t length)
 {
 	static const char *const others[] = {
 		"OUT",
-		"GUARD_HOST",
 		"CUPTI",
 		"DISABLE",
 		"DEBUGINFO_PATH",

@@ -16,7 +16,9 @@ static const char *const confidences[] = { "possible", "likely", "certain" };
 static const char *const rules_of_hazards[] = { [MISSING_FENCE] = "missing-fence",
 	[ACCIDENTAL_ORDER] = "accidental-order",
 	[HOST_BUFFER] = "host-buffer-reuse",
-	[ASYNC_ALLOC] = "async-alloc-order" };
+	[ASYNC_ALLOC] = "async-alloc-order",
+	[EARLY_HOST_READ] = "early-host-read",
+	[EARLY_HOST_WRITE] = "early-host-write" };
 static const char
 	*const orders[] = { [ACCESS_RAW] = "raw", [ACCESS_WAR] = "war", [ACCESS_WAW] = "waw" };
 
@@ -29,6 +31,7 @@ struct hazards *hazards_new(struct db *db)
 	hazards->db = db;
 	hazards->run = db->run;
 	hazards->made.rows = &db->run->allocated;
+	hazards->ends.rows = &db->run->operands;
 	hazards->freed.rows = &db->run->freed;
 	hazards->edges = db_prepare(db,
 		"SELECT from_node, to_node, programmatic FROM graph_edge WHERE graph = ?1 "
@@ -57,6 +60,7 @@ void hazards_free(struct hazards *hazards)
 	map_release(&hazards->forgotten);
 	map_release(&hazards->scripted);
 	map_release(&hazards->outside);
+	free(hazards->copies);
 	library_calls_release(&hazards->library);
 	access_close(hazards->others);
 	sqlite3_finalize(hazards->edges);
@@ -146,7 +150,7 @@ static int is_worse(const struct hazard *one, const struct hazard *other)
 	return one->rule < other->rule;
 }
 
-static int add(struct hazards *hazards, const struct hazard *hazard)
+int hazards_add(struct hazards *hazards, const struct hazard *hazard)
 {
 	struct hazard *more;
 
@@ -297,7 +301,7 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 			hazard.confidence = CONFIDENCE_POSSIBLE;
 	}
 	hazard.why = hazards_explain(hazards, looking->shared, &hazard);
-	return add(hazards, &hazard);
+	return hazards_add(hazards, &hazard);
 }
 
 int hazards_judge(struct hazards *hazards, const struct shared *shared,
@@ -433,6 +437,8 @@ int hazards_see(struct hazards *hazards, struct order *order, const struct walk_
 	if (order->epoch.seq && dependents_see(&hazards->dependents, hazards->run, call))
 		return -1;
 	if (order->epoch.seq && see_operation(hazards, call))
+		return -1;
+	if (hazards_see_touch(hazards, call))
 		return -1;
 	return hazards_see_lives(hazards, call, order->epoch.seq != 0);
 }

@@ -18,7 +18,14 @@
 #include "usage.h"
 
 enum confidence { CONFIDENCE_POSSIBLE, CONFIDENCE_LIKELY, CONFIDENCE_CERTAIN };
-enum hazard_rule { MISSING_FENCE, ACCIDENTAL_ORDER, HOST_BUFFER, ASYNC_ALLOC };
+enum hazard_rule {
+	MISSING_FENCE,
+	ACCIDENTAL_ORDER,
+	HOST_BUFFER,
+	ASYNC_ALLOC,
+	EARLY_HOST_READ,
+	EARLY_HOST_WRITE
+};
 
 struct hazard {
 	int64_t process, allocation, low, high; /* low, high: bytes in common, addresses */
@@ -66,6 +73,9 @@ struct hazards {
 	struct map outside;  /* streams that have waited for a value in memory */
 	struct library_calls library;
 	struct access_reader *others; /* for what both operations of a pair access */
+	struct host_copy *copies;     /* the last ones of pinned memory, a ring (host_touches.c) */
+	size_t copy_count;            /* so far */
+	struct run_cursor ends;       /* of such copies, by call */
 	struct watch watch[WATCHES];
 	unsigned watches;
 	sqlite3_stmt *edges; /* of a graph */
@@ -90,6 +100,14 @@ int hazards_judge(struct hazards *hazards, const struct shared *shared,
 /* The present operation makes an access: it is judged, and then remembered. */
 int hazards_see_access(struct hazards *hazards, const struct memory_access *access);
 int hazards_add_access(struct hazards *hazards, const struct memory_access *access);
+
+/* One more hazard of the present operation. */
+int hazards_add(struct hazards *hazards, const struct hazard *hazard);
+
+/* --- host_touches.c --- */
+
+/* The call copies to or from pinned memory, or is the program's own access to some. */
+int hazards_see_touch(struct hazards *hazards, const struct walk_call *call);
 
 /* --- doubts.c --- */
 

@@ -300,3 +300,30 @@ int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out
 		return say_record_stream(words, worst, out);
 	return worst->launch ? 0 : say_python(words, worst, out);
 }
+
+/* --- accesses of the host's --- */
+
+int pass_say_host_access(struct words *words, const struct instance *worst, FILE *out)
+{
+	const struct pair *pair = find_pair(worst->kind);
+
+	print(out, "the host %s what ", pair->verb);
+	if (words_operation(words, worst->other_call, out))
+		return -1;
+	print(out, " %s, without having waited for it", pair->other);
+	return 0;
+}
+
+int pass_fix_host_access(struct words *words, const struct instance *worst, FILE *out)
+{
+	fputs("wait", out);
+	if (words_stream(words, worst->other_call, " for ", out))
+		return -1;
+	fputs(" after ", out);
+	if (say_step(words, worst->other_call, out))
+		return -1;
+	fputs(", before the host goes on", out);
+	if (words_place(words, worst->call, out) < 0)
+		return -1;
+	return 0;
+}

@@ -13,6 +13,11 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 /* "kernel 'b' on stream 14 reads what kernel 'a' on stream 13 writes, and nothing orders them" */
 int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out);
 
+/* Of an access of the host's: "the host reads what a copy on stream 13 writes, without having
+ * waited for it"; "wait for stream 13 after `cudaMemcpyAsync` (x.cu:15), before x.cu:20". */
+int pass_say_host_access(struct words *words, const struct instance *worst, FILE *out);
+int pass_fix_host_access(struct words *words, const struct instance *worst, FILE *out);
+
 /* Its parts: "kernel 'a' on stream 13"; ": " and what is wrong with the fence that is there. */
 int pass_say_operation(struct words *words, const struct instance *worst, int64_t call, FILE *out);
 void pass_say_reason(const struct instance *worst, FILE *out);

@@ -45,7 +45,24 @@ const char report_notes_sql[] =
 	" WHERE name = 'pageable_memory_access_uses_host_page_tables' AND value = 1 UNION ALL "
 	/* Why the lines of a script are missing, if they are. */
 	"SELECT DISTINCT 'no lines of scripts are shown: ' || substr(value, 7) FROM property"
-	" WHERE name = 'python.frames' AND value GLOB 'none: *'";
+	" WHERE name = 'python.frames' AND value GLOB 'none: *' UNION ALL "
+	"SELECT DISTINCT 'host memory was not guarded: ' || value FROM property"
+	" WHERE name = 'guard' AND value <> 'on' UNION ALL "
+	/* The last word may have been written twice; counts only grow. */
+	"SELECT 'the guard left out host memory of ' || sum(n) || iif(sum(n) = 1, ' copy: ',"
+	" ' copies: ') || group_concat(n || ' ' || why, ', ')"
+	" FROM (SELECT column2 AS why, sum(n) AS n FROM"
+	" (SELECT name, max(CAST(value AS INTEGER)) AS n FROM property"
+	"  WHERE name GLOB 'guard.*' GROUP BY process, name) JOIN (VALUES"
+	" ('guard.part_of_page', 'in pages that it shares'),"
+	" ('guard.unknown', 'not known to be pinned, or moved by the processor'),"
+	" ('guard.refused', 'that the kernel refused to protect'),"
+	" ('guard.captured', 'during a capture'), ('guard.batched', 'of batches'),"
+	" ('guard.crowded', 'opened early, as there were too many')) AS reason"
+	" ON name = column1 GROUP BY column2) HAVING sum(n) UNION ALL "
+	"SELECT 'the guard does not see the copies of graphs, launched ' || sum(n) || ' times'"
+	" FROM (SELECT max(CAST(value AS INTEGER)) AS n FROM property"
+	"  WHERE name = 'guard.graphs' GROUP BY process) HAVING sum(n)";
 
 static int applies(struct db *db, const char *only_if, const char *value)
 {

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 26; -- raised with every change below
+PRAGMA user_version = 27; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -599,6 +599,12 @@ CREATE TABLE calibration ( -- clock pairs
 	gap_ticks INTEGER NOT NULL
 );
 
+CREATE TABLE confirmation ( -- what "cufence confirm" found out, by running the program again
+	fingerprint TEXT PRIMARY KEY,   -- finding_place.fingerprint
+	result TEXT NOT NULL,           -- confirmed, not-confirmed or not-applicable
+	how TEXT NOT NULL               -- what was seen, or why it could not be tried
+);
+
 -- Derived
 
 CREATE TABLE edge ( -- derived: what view dependency has beyond the order of streams
@@ -684,8 +690,8 @@ CREATE TABLE hold ( -- derived: an operation that the device held though its str
 CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one writing, in no promised order
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
-	rule TEXT NOT NULL,             -- missing-fence, accidental-order, host-buffer-reuse or
-	                                -- async-alloc-order
+	rule TEXT NOT NULL,             -- missing-fence, accidental-order, host-buffer-reuse,
+	                                -- async-alloc-order, early-host-read or early-host-write
 	kind TEXT NOT NULL,             -- raw: the later one reads what the earlier one writes; war, waw
 	confidence TEXT NOT NULL,       -- certain, likely or possible: analyzer/hazard/hazards.h
 	call INTEGER NOT NULL REFERENCES call(id),       -- that submitted the later one

@@ -164,6 +164,30 @@ int site_holds_in_turn(const struct cached_site *site)
 	return 1;
 }
 
+/* The path from where the unwinder is. */
+static void follow(struct unwinder *at, int more, struct cached_site *site)
+{
+	for (site->count = 0; more && site->count < SITE_FRAMES; more = unwind_step(at))
+		/* Frames are named by what lies before an address. */
+		if (!is_own_code(at->address))
+			site->address[site->count++] = at->address + (unsigned)at->exact;
+	site->hash = hash_words(SITE_SEED, site->address, site->count);
+}
+
+uint32_t site_of_touch(struct thread_state *thread, const void *context, void *frame_address)
+{
+	struct frame_rules_space *space = (void *)thread->tables->scratch;
+	struct cached_site site = { 0 };
+	struct script script;
+	struct unwinder at;
+	int more = context ? unwind_begin_at(&at, context, space)
+			   : unwind_begin(&at, (uintptr_t)frame_address, space);
+
+	follow(&at, more, &site);
+	script.count = python_frames(thread, script.frame);
+	return site.count || script.count ? site_intern(thread, &site, &script) : 0;
+}
+
 /* Where the return addresses lie: 1 if each can be looked at again there. */
 static int walk(struct thread_state *thread, struct cached_site *site, uintptr_t frame)
 {

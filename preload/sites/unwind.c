@@ -2,6 +2,7 @@
 #include "unwind.h"
 
 #include <dlfcn.h>
+#include <ucontext.h>
 
 #include "resolve.h"
 #include "shim.h"
@@ -135,6 +136,23 @@ int unwind_begin(struct unwinder *unwinder, uintptr_t frame, struct frame_rules_
 	unwinder->value[FRAME_POINTER] = word[0];
 	unwinder->value[STACK_POINTER] = frame + 2 * sizeof(*word);
 	return find_rules && arrive(unwinder, word[1], frame + sizeof(*word));
+}
+
+int unwind_begin_at(struct unwinder *unwinder, const void *context, struct frame_rules_space *space)
+{
+	/* In the order of DWARF's numbers. */
+	static const uint8_t places[UNWIND_REGISTERS] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX,
+		REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12,
+		REG_R13, REG_R14, REG_R15 };
+	const greg_t *from = ((const ucontext_t *)context)->uc_mcontext.gregs;
+
+	*unwinder = (struct unwinder){ .page = UINTPTR_MAX,
+		.space = space,
+		.known = BIT(UNWIND_REGISTERS) - 1,
+		.exact = 1 };
+	for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
+		unwinder->value[i] = (uint64_t)from[places[i]];
+	return find_rules && arrive(unwinder, (uint64_t)from[REG_RIP], 0);
 }
 
 /* Registers as the caller has them. */

@@ -37,6 +37,10 @@ void unwind_init(void);
  */
 int unwind_begin(struct unwinder *unwinder, uintptr_t frame, struct frame_rules_space *space);
 
+/* At the instruction that a signal interrupted; context is the handler's third argument. */
+int unwind_begin_at(struct unwinder *unwinder, const void *context,
+	struct frame_rules_space *space);
+
 /* One function further out: 1, or 0 at the end.  May change errno. */
 int unwind_step(struct unwinder *unwinder);
 

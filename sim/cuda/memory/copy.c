@@ -6,7 +6,10 @@
 #include "cuda_copy.h"
 
 #include <cupti_activity.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Pageable host-to-device copies up to this size are staged without waiting, if asynchronous. */
 #define STAGED_MAX (2u << 20) /* 2 MiB measured so, 8 MiB not */
@@ -166,13 +169,42 @@ static struct copy_engine *copy_engine(const struct copy *copy, struct device *d
 	return copy->src.device ? &device->to_host : &device->host;
 }
 
+/*
+ * As a device does, past the protection of the host's pages: the guard takes it away while a copy
+ * is pending.
+ */
+static void move_unseen(char *dst, const char *src, size_t bytes)
+{
+	int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	char buffer[16384];
+
+	for (size_t at = 0, part; memory >= 0 && at < bytes; at += part) {
+		part = bytes - at < sizeof(buffer) ? bytes - at : sizeof(buffer);
+		if (pread(memory, buffer, part, (off_t)(uintptr_t)(src + at)) != (ssize_t)part ||
+			pwrite(memory, buffer, part, (off_t)(uintptr_t)(dst + at)) != (ssize_t)part)
+			abort();
+	}
+	if (memory < 0)
+		memmove(dst, src, bytes);
+	else
+		close(memory);
+}
+
+static void move(char *dst, const char *src, size_t bytes)
+{
+	if (getenv("CUFENCE_GUARD_HOST"))
+		move_unseen(dst, src, bytes);
+	else
+		memmove(dst, src, bytes);
+}
+
 static void copy_effect(struct op *op)
 {
 	const struct box *box = &op->box;
 
 	for (size_t z = 0; z < box->depth; z++) {
 		for (size_t y = 0; y < box->height; y++)
-			memmove(box->dst + z * box->dst_slice + y * box->dst_pitch,
+			move(box->dst + z * box->dst_slice + y * box->dst_pitch,
 				box->src + z * box->src_slice + y * box->src_pitch, box->width);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bus_error.h"
+#include "faults.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "system.h"
 
 #define EXPORT __attribute__((visibility("default")))
-/* Of watch.program: the handler was set to get a siginfo_t. */
+/* Of watch->program: the handler was set to get a siginfo_t. */
 #define WANTS_INFO (UINT64_C(1) << 63)
 
 typedef void (*simple_handler)(int);
@@ -22,11 +22,20 @@ typedef simple_handler (*signal_function)(int, simple_handler);
  * The kernel's action is the program's in all but the function, which is ours: its flags and mask
  * need not be kept here, and the kernel obeys them.
  */
-static struct {
+static struct watch {
+	int number;
+	_Atomic(fault_handler) handler;
 	_Atomic uint64_t program; /* its handler or SIG_DFL, and WANTS_INFO */
 	_Atomic int process;      /* in which it is so, 0: none */
-	sigaction_function real;  /* NULL: not yet known */
-} watch;
+} watches[] = { { .number = SIGBUS }, { .number = SIGSEGV } };
+
+static struct watch *find_watch(int number)
+{
+	for (size_t i = 0; i < sizeof(watches) / sizeof(*watches); i++)
+		if (watches[i].number == number)
+			return &watches[i];
+	return NULL;
+}
 
 /* --- the real functions ---------------------------------------------------------------------- */
 
@@ -66,22 +75,25 @@ static void *real_function(enum real which)
 	return found;
 }
 
+static sigaction_function real_action; /* NULL: not yet known */
+
 /* Not at the call, which a signal's handler may make. */
 __attribute__((constructor)) static void find(void)
 {
 	for (int i = 0; i < REAL_COUNT; i++)
 		real_function((enum real)i);
-	*(void **)&watch.real = real_function(REAL_sigaction);
+	*(void **)&real_action = real_function(REAL_sigaction);
 }
 
 static sigaction_function next_sigaction(void)
 {
-	return watch.real ? watch.real : __sigaction;
+	return real_action ? real_action : __sigaction;
 }
 
-static int real_sigaction(const struct sigaction *wanted, struct sigaction *before)
+static int real_sigaction(const struct watch *watch, const struct sigaction *wanted,
+	struct sigaction *before)
 {
-	return next_sigaction()(SIGBUS, wanted, before);
+	return next_sigaction()(watch->number, wanted, before);
 }
 
 /* --- the handler ----------------------------------------------------------------------------- */
@@ -93,51 +105,53 @@ static int is_fault(const siginfo_t *info)
 }
 
 /* As without a handler: a fault comes again, what was sent is sent again. */
-static void end_by_default(int number, siginfo_t *info)
+static void end_by_default(const struct watch *watch, siginfo_t *info)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
 
-	real_sigaction(&action, NULL);
+	real_sigaction(watch, &action, NULL);
 	if (!is_fault(info))
-		syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), syscall(SYS_gettid), number,
-			info);
+		syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), syscall(SYS_gettid),
+			watch->number, info);
 }
 
-static void on_bus_error(int number, siginfo_t *info, void *context);
+static void on_fault(int number, siginfo_t *info, void *context);
 
 /* After SA_RESETHAND, of the program's, the kernel has none. */
-static void watch_again(void)
+static void watch_again(const struct watch *watch)
 {
 	struct sigaction action;
 
-	if (real_sigaction(NULL, &action) || action.sa_sigaction == on_bus_error)
+	if (real_sigaction(watch, NULL, &action) || action.sa_sigaction == on_fault)
 		return;
-	action.sa_sigaction = on_bus_error;
+	action.sa_sigaction = on_fault;
 	action.sa_flags |= SA_SIGINFO;
-	real_sigaction(&action, NULL);
+	real_sigaction(watch, &action, NULL);
 }
 
-static void on_bus_error(int number, siginfo_t *info, void *context)
+static void on_fault(int number, siginfo_t *info, void *context)
 {
-	uint64_t program = watch.program;
+	const struct watch *watch = find_watch(number);
+	uint64_t program = watch->program;
+	fault_handler handler = watch->handler;
 	int saved = errno;
 
-	if (is_fault(info) && trace_lose(&shim.writer, (uintptr_t)info->si_addr)) {
-		watch_again();
+	if (is_fault(info) && handler && handler(info, context)) {
+		watch_again(watch);
 		errno = saved;
 		return;
 	}
 	if (program & ~WANTS_INFO)
 		((info_handler)(uintptr_t)(program & ~WANTS_INFO))(number, info, context);
 	else
-		end_by_default(number, info);
+		end_by_default(watch, info);
 }
 
 /* --- what the program sees ------------------------------------------------------------------- */
 
 static int is_ours(const struct sigaction *action)
 {
-	return action->sa_sigaction == on_bus_error;
+	return action->sa_sigaction == on_fault;
 }
 
 /* The program's action becomes one with our function; gives what takes its place in watch. */
@@ -146,7 +160,7 @@ static uint64_t take_over(struct sigaction *action)
 	uint64_t program = (uint64_t)(uintptr_t)action->sa_handler |
 		(action->sa_flags & SA_SIGINFO ? WANTS_INFO : 0);
 
-	action->sa_sigaction = on_bus_error;
+	action->sa_sigaction = on_fault;
 	action->sa_flags |= SA_SIGINFO;
 	return program;
 }
@@ -161,23 +175,23 @@ static void give_back(struct sigaction *action, uint64_t program)
 }
 
 /* After vfork() a child shares this memory, but not the kernel's actions. */
-static int watches(void)
+static int is_watched(const struct watch *watch)
 {
-	return watch.process && watch.process == (int)syscall(SYS_getpid);
+	return watch->process && watch->process == (int)syscall(SYS_getpid);
 }
 
-static int set_action(const struct sigaction *wanted, struct sigaction *before)
+static int set_action(struct watch *watch, const struct sigaction *wanted, struct sigaction *before)
 {
-	uint64_t program = watch.program;
+	uint64_t program = watch->program;
 	struct sigaction action;
 	int rc;
 
-	if (wanted && wanted->sa_handler != SIG_IGN && !is_ours(wanted) && watches()) {
+	if (wanted && wanted->sa_handler != SIG_IGN && !is_ours(wanted) && is_watched(watch)) {
 		action = *wanted;
-		program = atomic_exchange(&watch.program, take_over(&action));
+		program = atomic_exchange(&watch->program, take_over(&action));
 		wanted = &action;
 	}
-	rc = real_sigaction(wanted, before);
+	rc = real_sigaction(watch, wanted, before);
 	if (!rc && before)
 		give_back(before, program);
 	return rc;
@@ -185,29 +199,32 @@ static int set_action(const struct sigaction *wanted, struct sigaction *before)
 
 EXPORT int sigaction(int number, const struct sigaction *wanted, struct sigaction *before)
 {
-	if (number == SIGBUS)
-		return set_action(wanted, before);
+	struct watch *watch = find_watch(number);
+
+	if (watch && watch->process)
+		return set_action(watch, wanted, before);
 	return next_sigaction()(number, wanted, before);
 }
 
-static simple_handler set_handler(simple_handler handler, int flags)
+static simple_handler set_handler(struct watch *watch, simple_handler handler, int flags)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = flags }, before;
 
 	sigemptyset(&action.sa_mask);
 	if (!(flags & SA_NODEFER))
-		sigaddset(&action.sa_mask, SIGBUS);
-	return set_action(&action, &before) ? SIG_ERR : before.sa_handler;
+		sigaddset(&action.sa_mask, watch->number);
+	return set_action(watch, &action, &before) ? SIG_ERR : before.sa_handler;
 }
 
 #define SIGNAL(name, flags) \
 	EXPORT simple_handler name(int number, simple_handler handler); \
 	EXPORT simple_handler name(int number, simple_handler handler) \
 	{ \
+		struct watch *watch = find_watch(number); \
 		signal_function real; \
 \
-		if (number == SIGBUS && handler != SIG_ERR && watch.process) \
-			return set_handler(handler, flags); \
+		if (watch && handler != SIG_ERR && watch->process) \
+			return set_handler(watch, handler, flags); \
 		*(void **)&real = real_function(REAL_##name); \
 		if (!real) { \
 			errno = EINVAL; \
@@ -217,26 +234,31 @@ static simple_handler set_handler(simple_handler handler, int flags)
 	}
 SIGNALS(SIGNAL)
 
-void bus_error_watch(void)
+int faults_watch(int number, fault_handler handler)
 {
+	struct watch *watch = find_watch(number);
 	struct sigaction action;
 
-	if (real_sigaction(NULL, &action))
-		return;
-	watch.process = (int)syscall(SYS_getpid);
-	if (is_ours(&action) || action.sa_handler == SIG_IGN)
-		return;
-	watch.program = take_over(&action);
-	real_sigaction(&action, NULL);
+	if (real_sigaction(watch, NULL, &action))
+		return -1;
+	watch->handler = handler;
+	watch->process = (int)syscall(SYS_getpid);
+	if (action.sa_handler == SIG_IGN)
+		return -1;
+	if (is_ours(&action))
+		return 0;
+	watch->program = take_over(&action);
+	return real_sigaction(watch, &action, NULL);
 }
 
-void bus_error_leave(void)
+void faults_leave(int number)
 {
+	struct watch *watch = find_watch(number);
 	struct sigaction action;
 
-	if (real_sigaction(NULL, &action) || !is_ours(&action))
+	if (real_sigaction(watch, NULL, &action) || !is_ours(&action))
 		return;
-	give_back(&action, watch.program);
-	watch.process = 0;
-	real_sigaction(&action, NULL);
+	give_back(&action, watch->program);
+	watch->process = 0;
+	real_sigaction(watch, &action, NULL);
 }

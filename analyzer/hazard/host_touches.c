@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Accesses of the program's own code to the pinned memory of copies, as the recorder's guard saw
+ * them.  "For transfers from device memory to pinned host memory, the function returns before the
+ * copy is done" (CUDA runtime API, "API synchronization behavior"): whoever touches that memory
+ * must have waited for the copy before.  The guard says which accesses there were, the order which
+ * of them came after a wait.
+ */
+#include "hazards_parts.h"
+
+#include <stdlib.h>
+
+#include "idmap.h"
+
+#define COPY_LIMIT 4096 /* the guard itself follows fewer at a time */
+
+struct host_copy {
+	int64_t process;
+	uint32_t allocation;
+	int64_t address, bytes; /* the host's end */
+	int written;            /* by the device */
+	struct operation_point by;
+};
+
+static int is_pinned(const struct run *run, uint32_t allocation)
+{
+	unsigned kind = run_allocation(run, allocation)->kind;
+
+	return kind == ALLOCATION_PINNED || kind == ALLOCATION_REGISTERED;
+}
+
+/* Copies of rows: from their first byte to their last. */
+static int64_t span_of(const struct run *run, const struct walk_call *call,
+	const struct run_operand *operand)
+{
+	struct run_cursor extents = { .rows = &run->extents };
+	const struct run_extent *extent;
+
+	for (; (extent = run_cursor_at(&extents, call->id)); extents.at++)
+		if (extent->role == operand->role && extent->address == operand->address)
+			return extent->span;
+	return call->bytes;
+}
+
+static int remember(struct hazards *hazards, const struct walk_call *call)
+{
+	const struct run_operand *operand;
+
+	if (!hazards->copies)
+		hazards->copies = calloc(COPY_LIMIT, sizeof(*hazards->copies));
+	if (!hazards->copies)
+		return -1;
+	for (; (operand = run_cursor_at(&hazards->ends, call->id)); hazards->ends.at++)
+		if (is_pinned(hazards->run, operand->allocation) &&
+			(operand->role == OPERAND_DST || operand->role == OPERAND_SRC))
+			hazards->copies[hazards->copy_count++ % COPY_LIMIT] =
+				(struct host_copy){ call->process, operand->allocation,
+					operand->address, span_of(hazards->run, call, operand),
+					operand->role == OPERAND_DST, hazards->now };
+	return 0;
+}
+
+/* Some thread knew: it may have told this one by means that are not seen. */
+static int anyone_knows(const struct order *order, const struct order_epoch *epoch)
+{
+	for (size_t i = 0; i < order->threads.size; i++)
+		if (order->threads.slot[i].object &&
+			order_knows(order, (int64_t)order->threads.slot[i].id, epoch))
+			return 1;
+	return 0;
+}
+
+static int judge(struct hazards *hazards, const struct walk_call *call,
+	const struct host_copy *copy)
+{
+	int write = call->kind == KIND_HOST_WRITE;
+	enum order_strength strength = order_known(hazards->order, call->thread, copy->by.epoch);
+	struct hazard hazard = { .process = call->process,
+		.allocation = copy->allocation,
+		.low = call->ptr,
+		.high = call->ptr + 1,
+		.earlier = copy->by,
+		.later = hazards->now,
+		.evidence = { EVIDENCE_EXACT, EVIDENCE_EXACT },
+		.count = 1,
+		.rule = write ? EARLY_HOST_WRITE : EARLY_HOST_READ,
+		.order = write ? copy->written ? ACCESS_WAW : ACCESS_WAR : ACCESS_RAW,
+		.confidence = CONFIDENCE_POSSIBLE };
+
+	if (strength == ORDER_GUARANTEED)
+		return 0;
+	if (strength == ORDER_UNORDERED && !copy->by.outside &&
+		!anyone_knows(hazards->order, &copy->by.epoch))
+		hazard.confidence = CONFIDENCE_CERTAIN;
+	hazard.later.start = hazard.later.end = call->enter;
+	return hazards_add(hazards, &hazard);
+}
+
+static int see_access(struct hazards *hazards, const struct walk_call *call)
+{
+	size_t count = hazards->copy_count < COPY_LIMIT ? hazards->copy_count : COPY_LIMIT;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct host_copy *copy = &hazards->copies[i];
+
+		if (copy->process == call->process && call->ptr >= copy->address &&
+			call->ptr - copy->address < copy->bytes &&
+			(copy->written || call->kind == KIND_HOST_WRITE) &&
+			judge(hazards, call, copy))
+			return -1;
+	}
+	return 0;
+}
+
+int hazards_see_touch(struct hazards *hazards, const struct walk_call *call)
+{
+	if (kind_family(call->kind) == FAMILY_host_access)
+		return see_access(hazards, call);
+	if (!call_is_async_copy(call->kind) || !hazards->now.epoch.seq || call->captured)
+		return 0;
+	return remember(hazards, call);
+}

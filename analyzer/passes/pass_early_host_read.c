@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * early-host-read: "for transfers from device memory to pinned host memory" an asynchronous copy
+ * returns before it is complete (CUDA runtime API, "API synchronization behavior").  Accesses are
+ * those that the guard of host memory caught; the order says which were made too early.
+ */
+#include "pass_hazards.h"
+
+static int run(const struct pass_input *input, struct findings *findings)
+{
+	return pass_add_hazards(input->db, findings, RULE_early_host_read, 1);
+}
+
+const struct pass pass_early_host_read = { .run = run,
+	.say = pass_say_host_access,
+	.fix = pass_fix_host_access };

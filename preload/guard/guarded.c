@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guarded.h"
+
+#include <string.h>
+
+#include "allocation.h"
+#include "faults.h"
+#include "join.h"
+#include "origin.h"
+#include "window.h"
+
+#define COUNT_LIMIT 16
+
+static int watch(int (*handler)(const siginfo_t *info, void *context))
+{
+	return faults_watch(SIGSEGV, handler);
+}
+
+static uint64_t ticks(void)
+{
+	return clock_read();
+}
+
+static const struct guard_recorder recorder = { watch, ticks, frame_touched };
+
+static int is_asked_for(void)
+{
+	const char *value = origin_setting("CUFENCE_GUARD_HOST");
+
+	return value && *value && strcmp(value, "0");
+}
+
+static void write_text(struct thread_state *thread, const char *name, const char *value)
+{
+	property_write(thread, name, value, strlen(value));
+}
+
+void guarded_start(struct thread_state *thread)
+{
+	const char *obstacle = "its library is not loaded";
+
+	if (!is_asked_for())
+		return;
+	if (&cufence_guard)
+		obstacle = cufence_guard.start(&recorder);
+	write_text(thread, "guard", obstacle ? obstacle : "on");
+	if (!obstacle)
+		shim.guard = &cufence_guard;
+}
+
+void guarded_finish(struct thread_state *thread)
+{
+	struct guard_count count[COUNT_LIMIT];
+	unsigned n = shim.guard ? shim.guard->counts(count, COUNT_LIMIT) : 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		char name[64], value[24];
+		struct joined named = { name, sizeof(name), 0 };
+		struct joined number = { value, sizeof(value), 0 };
+
+		join(&named, "guard.");
+		join(&named, count[i].name);
+		join_number(&number, count[i].count);
+		if (count[i].count)
+			write_text(thread, name, value);
+	}
+}
+
+void guarded_child(void)
+{
+	if (shim.guard)
+		shim.guard->child();
+	shim.guard = NULL;
+}
+
+COLD void guarded_called(const struct call_frame *frame, enum call_kind kind, unsigned traits,
+	const uint64_t *field)
+{
+	const struct call_type *type = &call_types[frame->call];
+	struct guard_call call = { .kind = kind,
+		.per_thread = frame->flags & CALL_PER_THREAD,
+		.capturing = window_captures() > 0,
+		.enter = frame->enter };
+
+	for (unsigned i = 0; i < type->field_count; i++)
+		call.field[type->field[i]] = field[i];
+	/* Where neither end is the device's the driver may copy with the processor. */
+	call.by_device = (traits & (TRAIT_H2D | TRAIT_D2H)) || call.field[FIELD_dst_array] ||
+		call.field[FIELD_src_array] ||
+		(allocation_maybe(call.field[FIELD_dst]) &&
+			allocation_maybe(call.field[FIELD_src]));
+	shim.guard->called(&call);
+}
