@@ -45,6 +45,13 @@ static int is_apart(const struct replay_step *step, const struct replay_change *
 		(change->bits & CHANGE_WAIT && step->act & STEP_BECOMES_ASYNC);
 }
 
+/* What the host needs for something. */
+static int64_t paced(const struct replay *replay, int64_t ns, enum replay_contention contention)
+{
+	/* Virtual time is as quick in all runs. */
+	return contention == REPLAY_QUICK && replay->recording ? ns * HOST_QUICK_PERCENT / 100 : ns;
+}
+
 /* --- operations --- */
 
 static uint32_t memory_of(const struct replay *replay, const struct replay_step *step, uint32_t i,
@@ -159,6 +166,8 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 
 	if (!(step->act & STEP_HAS_OP))
 		return later(entry, ready);
+	if (step->act & STEP_STAGED)
+		length = paced(replay, length, contention);
 	if (unstaged && pinned && pinned < length)
 		length = pinned;
 	start = entry + step->launch;
@@ -196,14 +205,17 @@ static int64_t run_device(struct replay *replay, uint32_t number, int64_t entry,
 	const struct replay_step *step = &replay->step[number];
 	int apart = is_apart(step, change_of(replay, number));
 	int copies = step->act & STEP_BECOMES_ASYNC;
-	int64_t ready = ready_of(replay, step, apart, copies, contention), end = ready;
+	int64_t ready = ready_of(replay, step, apart, copies, contention), end;
 	struct replay_context *context =
 		step->context == REPLAY_NONE ? NULL : &replay->context[step->context];
 
+	ready = later(ready, replay_needed(replay, number));
 	if (step->act & STEP_SUBMITS)
 		end = run_operation(replay, step, entry, ready,
 			step->act & STEP_STAGED && change_of(replay, number)->bits & CHANGE_WAIT,
 			contention);
+	else
+		end = ready;
 	if (apart && step->follows != REPLAY_NONE && contention != REPLAY_LEAST)
 		return run_moved_function(replay, step, entry, contention);
 	note_memory(replay, step, end, apart, contention);
@@ -257,9 +269,12 @@ static int64_t let_go(const struct replay *replay, const struct replay_step *ste
 }
 
 /* What the call takes by itself: without what recording it took, unless the run is as recorded. */
-static int64_t own_of(const struct replay_step *step, enum replay_contention contention)
+static int64_t own_of(const struct replay *replay, const struct replay_step *step,
+	enum replay_contention contention)
 {
-	return contention == REPLAY_RECORDED ? step->own : step->own - step->recorded;
+	if (contention == REPLAY_RECORDED)
+		return step->own;
+	return paced(replay, step->own - step->recorded, contention);
 }
 
 static int64_t return_of(const struct replay *replay, uint32_t number, int64_t entry,
@@ -267,7 +282,7 @@ static int64_t return_of(const struct replay *replay, uint32_t number, int64_t e
 {
 	const struct replay_step *step = &replay->step[number];
 	const struct replay_change *change = change_of(replay, number);
-	int64_t own = own_of(step, contention);
+	int64_t own = own_of(replay, step, contention);
 
 	/* Who launches an executable for the first time brings it to the device. */
 	if (step->exec != REPLAY_NONE && step->maker != REPLAY_NONE &&
@@ -344,11 +359,11 @@ static int64_t submission(struct replay *replay, uint32_t number, int64_t entry)
 static int64_t gap_of(const struct replay *replay, const struct replay_step *step,
 	const struct replay_change *change, enum replay_contention contention)
 {
-	int64_t around = saved_around(replay, step);
+	int64_t around = saved_around(replay, step), gap = step->gap;
 
-	if (!(change->bits & CHANGE_NODE))
-		return step->gap;
-	return contention == REPLAY_LEAST || around > step->gap ? 0 : step->gap - around;
+	if (change->bits & CHANGE_NODE)
+		gap = contention == REPLAY_LEAST || around > gap ? 0 : gap - around;
+	return paced(replay, gap, contention);
 }
 
 static void run_step(struct replay *replay, uint32_t number, enum replay_contention contention)
@@ -357,7 +372,7 @@ static void run_step(struct replay *replay, uint32_t number, enum replay_content
 	const struct replay_change *change = change_of(replay, number);
 	struct replay_thread *thread = &replay->thread[step->thread];
 	int64_t *now = &thread->now, entry, target, made, end = REPLAY_LONG_AGO;
-	int64_t own = own_of(step, contention);
+	int64_t own = own_of(replay, step, contention);
 
 	if (thread->join != REPLAY_NONE)
 		finish_join(replay, thread);
@@ -447,7 +462,7 @@ static void find_devices(struct replay *replay)
 	}
 }
 
-static int prepare(struct replay *replay)
+static int prepare(struct replay *replay, struct db *db)
 {
 	replay->measured = replay->last >= replay->first ? replay->last - replay->first : 0;
 	if (replay->refusal)
@@ -476,7 +491,8 @@ static int prepare(struct replay *replay)
 	if (!ROOM(replay->booking, replay->device_count * ENGINE_COUNT))
 		return -1;
 #undef ROOM
-	if (link_places(replay) || replay_find_host_work(replay))
+	if (link_places(replay) || replay_find_accidents(replay, db) ||
+		replay_find_host_work(replay))
 		return -1;
 	return replay_learn(replay);
 }
@@ -497,6 +513,7 @@ static void free_replay(void *object)
 	free(replay->by_call);
 	free(replay->operand);
 	free(replay->same_place);
+	free(replay->accident);
 	free(replay->change);
 	free(replay->end);
 	free(replay->times);
@@ -522,7 +539,7 @@ struct replays *replays_open(struct db *db)
 
 	for (size_t i = 0; !rc && i < replays->processes.size; i++)
 		if (replays->processes.slot[i].object)
-			rc = prepare(replays->processes.slot[i].object);
+			rc = prepare(replays->processes.slot[i].object, db);
 	if (!rc)
 		return replays;
 	replays_close(replays);

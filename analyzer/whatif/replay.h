@@ -29,6 +29,7 @@ enum replay_contention {
 	REPLAY_LEAST,    /* kernels never get in each other's way */
 	REPLAY_MOST,     /* kernels that take half of the device or more run one after the other,
 			   and whoever uses the same allocation waits for the other */
+	REPLAY_QUICK,    /* as likely, on a host as quick as another process may find it */
 	REPLAY_RECORDED, /* as likely, and calls take what recording them took besides: to compare
 			    with the run as it was measured */
 	REPLAY_CONTENTIONS

@@ -137,11 +137,13 @@ void replay_note(struct replay *replay, const struct replay_step *step, int64_t 
 	struct replay_context *other = context_of(replay, step->other_context);
 
 	if (step->act & STEP_AWAITS && later(end, replay->event[step->event]) != REPLAY_LONG_AGO)
-		end = later(end, replay->event[step->event]) + replay->event_wait;
+		end = later(end, replay->event[step->event]) +
+			(replay->stream[step->stream].awaits ? 0 : replay->event_wait);
 	if (step->act & STEP_RECORDS)
 		replay->event[step->event] = end;
 	if (step->stream != REPLAY_NONE) {
 		replay->stream[step->stream].tail = end;
+		replay->stream[step->stream].awaits = !!(step->act & STEP_AWAITS);
 		replay->stream[step->stream].host_work = !!(step->act & STEP_HOST_WORK);
 	}
 	if (step->exec != REPLAY_NONE)

@@ -237,16 +237,41 @@ static void learn_join(const struct replay *replay, struct replay_thread *thread
 	step->own = ASK_NS < step->own ? ASK_NS : step->own;
 }
 
-/* CUPTI's records of operations, and of what graphs consist of, take the calls time. */
+/* What a call about a graph takes longer with CUPTI. */
+static int64_t recorded_graph(const struct replay *replay, const struct replay_step *step)
+{
+	const int64_t nodes = step->nodes;
+
+	switch (step->kind) {
+	case KIND_CAPTURE_END:
+		return RECORDING_CALL_NS + nodes * RECORDING_CAPTURE_NODE_NS;
+	case KIND_GRAPH_INSTANTIATE:
+		return RECORDING_INSTANTIATE_NS + nodes * RECORDING_INSTANTIATE_NODE_NS;
+	case KIND_EXEC_DESTROY:
+		return RECORDING_DESTROY_NS + nodes * RECORDING_DESTROY_NODE_NS;
+	case KIND_GRAPH_LAUNCH:
+		if (step->exec != REPLAY_NONE && replay->exec[step->exec] == REPLAY_LONG_AGO)
+			return RECORDING_FIRST_NS + nodes * RECORDING_FIRST_NODE_NS;
+		return RECORDING_LAUNCH_NS + nodes * RECORDING_LAUNCH_NODE_NS;
+	default:
+		return RECORDING_CALL_NS;
+	}
+}
+
+/* CUPTI's records of operations, and of each node of a graph, take the calls time. */
 static void learn_recorded(const struct replay *replay, struct replay_step *step)
 {
+	int64_t recorded = RECORDING_CALL_NS, least = step->own / 2;
+
 	if (!replay->recording)
 		return;
 	if (replay_is_about_graphs(step))
-		step->recorded = step->own * RECORDING_GRAPH_PERCENT / 100;
+		recorded = recorded_graph(replay, step);
 	else if (step->act & STEP_SUBMITS && step->act & STEP_HAS_OP)
-		step->recorded =
-			step->own < 2 * RECORDING_WORK_NS ? step->own / 2 : RECORDING_WORK_NS;
+		recorded = RECORDING_WORK_NS;
+	if (kind_family(step->kind) == FAMILY_graph_launch)
+		least = step->own / RECORDED_LEAST_PART;
+	step->recorded = recorded < step->own - least ? recorded : step->own - least;
 }
 
 static void learn_step(struct replay *replay, const struct ends *ends, uint32_t number)

@@ -33,6 +33,8 @@ struct loader {
 	struct map makers;   /* calls that made what others freed, waiting for the device */
 	struct map firsts;   /* is_first() */
 	struct map execs;    /* executable graph -> the call that made it */
+	struct map nodes;    /* ... -> how many it has */
+	struct map sizes;    /* call that made or destroyed a graph -> how many that has */
 	struct map captures; /* thread -> 1 + when a capture began that nothing else came between */
 };
 
@@ -415,10 +417,13 @@ static int read_step(void *arg, const struct walk_call *call)
 	if (replay->refusal)
 		return 0;
 	name_objects(replay, call, &step);
+	step.nodes = (uint32_t)map_get(&loader->sizes, (uint64_t)call->id, 0);
 	read_around(loader, &step);
-	if (step.exec != REPLAY_NONE)
+	if (step.exec != REPLAY_NONE) {
 		step.maker = replay_step_of(replay,
 			(int64_t)map_get(&loader->execs, (uint64_t)call->exec, 0));
+		step.nodes = (uint32_t)map_get(&loader->nodes, (uint64_t)call->exec, 0);
+	}
 	if (read_capture(loader, call, &step))
 		return -1;
 	if (read_maker(loader, replay, &step) || read_pinning(loader, replay, &step))
@@ -496,18 +501,32 @@ static int read_claims(struct loader *loader)
 	return 0;
 }
 
-static int read_execs(struct loader *loader, struct db *db)
+/* The calls that make, launch and destroy graphs, by how many nodes these have. */
+static int read_graphs(struct loader *loader, struct db *db)
 {
-	sqlite3_stmt *q =
-		db_prepare(db, "SELECT id, created FROM graph_exec WHERE created NOT NULL");
+	sqlite3_stmt *q = db_prepare(db,
+		"WITH size (graph, nodes) AS MATERIALIZED"
+		" (SELECT graph, count(*) FROM graph_node GROUP BY graph)"
+		" SELECT e.id, e.created, e.destroyed, ifnull(nodes, 0)"
+		" FROM graph_exec e LEFT JOIN size USING (graph)"
+		" UNION ALL SELECT 0, g.created, NULL, nodes"
+		" FROM graph g JOIN size ON size.graph = g.id");
 	int step = -1;
 
-	while (q && (step = db_step(q)) > 0)
-		if (map_set(&loader->execs, (uint64_t)sqlite3_column_int64(q, 0),
-			    (uint64_t)sqlite3_column_int64(q, 1))) {
+	while (q && (step = db_step(q)) > 0) {
+		uint64_t exec = (uint64_t)sqlite3_column_int64(q, 0);
+		uint64_t created = (uint64_t)sqlite3_column_int64(q, 1);
+		uint64_t destroyed = (uint64_t)sqlite3_column_int64(q, 2);
+		uint64_t nodes = (uint64_t)sqlite3_column_int64(q, 3);
+
+		if ((exec && map_set(&loader->execs, exec, created)) ||
+			(exec && map_set(&loader->nodes, exec, nodes)) ||
+			(created && map_set(&loader->sizes, created, nodes)) ||
+			(destroyed && map_set(&loader->sizes, destroyed, nodes))) {
 			step = -1;
 			break;
 		}
+	}
 	sqlite3_finalize(q);
 	return step;
 }
@@ -519,7 +538,7 @@ static int open_loader(struct loader *loader, struct db *db)
 	loader->operands = (struct run_cursor){ .rows = &db->run->operands };
 	loader->freed = (struct run_cursor){ .rows = &db->run->freed };
 	return polls_find(&loader->polls, db->run, db) || read_evidence(loader) ||
-			read_claims(loader) || read_execs(loader, db)
+			read_claims(loader) || read_graphs(loader, db)
 		? -1
 		: 0;
 }
@@ -534,6 +553,8 @@ static void close_loader(struct loader *loader)
 	map_release(&loader->makers);
 	map_release(&loader->firsts);
 	map_release(&loader->execs);
+	map_release(&loader->nodes);
+	map_release(&loader->sizes);
 	map_release(&loader->captures);
 }
 

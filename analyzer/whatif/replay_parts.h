@@ -4,7 +4,8 @@
  * replay_order.c finds out in which order threads submitted what they did at the same time,
  * replay_host.c finds out how long host functions took and replay_learn.c what each call and
  * operation takes by itself, replay_change.c changes calls, replay.c runs it, replay_clocks.c keeps
- * the order as times, replay_device.c the device's engines, replay_gain.c compares two runs.
+ * the order as times, replay_device.c the device's engines, replay_gain.c compares two runs,
+ * replay_accidents.c knows which data needs the order that a wait happens to give.
  */
 #ifndef CUFENCE_REPLAY_PARTS_H
 #define CUFENCE_REPLAY_PARTS_H
@@ -61,6 +62,7 @@ struct replay_step {
 	int32_t after_holder; /* from the end of a call of another thread that held it */
 	int64_t bytes;        /* of a staged copy */
 	int64_t pinning;      /* ns: memory that was not copied before would be pinned first */
+	uint32_t nodes;       /* of the graph that it makes, launches or destroys */
 	float share;          /* of the device's threads that a kernel takes */
 	uint32_t thread, other_thread, stream, event, context, other_context, exec;
 	uint32_t apart;      /* where its stream's changed work of its thread goes */
@@ -92,6 +94,11 @@ struct replay_change {
 	uint32_t only_stream; /* the host waits for this one alone */
 };
 
+/* An operation needs what an earlier one did, and only because a call waits it comes after it. */
+struct replay_accident {
+	uint32_t later, earlier, via; /* steps */
+};
+
 /* The end of the work so far. */
 struct replay_context {
 	int64_t legacy, blocking, all;
@@ -111,6 +118,7 @@ struct replay_stream {
 	int64_t since; /* it has had work without a break since its submission */
 	int host_work; /* the last operation ran on the host */
 	int loose;     /* a wait for an event is gone: only memory counts */
+	int awaits;    /* the last thing in it is a wait for an event */
 };
 
 /* Intervals in which an engine is taken, in order: count from first on. */
@@ -128,16 +136,18 @@ struct replay {
 	int64_t first, last, measured; /* the steps' times */
 	struct pinned_rate pinned;
 	int64_t recording;  /* ns that a recorded call would not take otherwise; 0: simulated */
-	int64_t event_wait; /* ns that a stream takes for a wait for an event */
+	int64_t event_wait; /* ns that a stream takes for waits for events in a row */
 	struct replay_step *step;
 	size_t step_count;
 	uint32_t *by_call; /* by place in the run: the step; NULL: the same */
 	struct replay_operand *operand;
 	size_t operand_count;
 	struct map threads, streams, events, contexts, execs, memories; /* row -> number */
-	struct map aparts;    /* stream and thread -> number */
-	struct map places;    /* site and kind -> the last step of them */
-	uint32_t *same_place; /* by step: the one before it */
+	struct map aparts;                /* stream and thread -> number */
+	struct map places;                /* site and kind -> the last step of them */
+	uint32_t *same_place;             /* by step: the one before it */
+	struct replay_accident *accident; /* in order of the later step */
+	size_t accident_count;
 	struct replay_change *change;
 	int changed;
 	/* As the replay goes. */
@@ -218,6 +228,12 @@ int replay_load(struct replays *replays, struct db *db);
 
 /* Puts in refusal, where estimates would be guesses; 0, or -1 after a message. */
 int replay_refuse(struct replay *replay, struct db *db);
+
+/* Reads the orders that came about by accident; 0, or -1 after a message. */
+int replay_find_accidents(struct replay *replay, struct db *db);
+
+/* The end of the operations whose data the step needs, and which no wait keeps before it now. */
+int64_t replay_needed(const struct replay *replay, uint32_t number);
 
 /* Gives host functions the time that they took, where that can be told; -1: out of memory. */
 int replay_find_host_work(struct replay *replay);

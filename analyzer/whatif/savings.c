@@ -239,6 +239,14 @@ int savings_most_gained(struct savings *savings, int64_t id, int64_t *gained)
 	return 1;
 }
 
+/* How much of the saving depends on how quick the host is. */
+static int64_t by_host(struct process_savings *process, int64_t best)
+{
+	if (process->as_it_was[REPLAY_QUICK] == process->as_it_was[REPLAY_LIKELY])
+		return 0;
+	return llabs(best - saved(process, REPLAY_QUICK));
+}
+
 int savings_estimate(struct savings *savings, int64_t id, struct saving *saving)
 {
 	struct process_savings *process = idmap_get(&savings->processes, id);
@@ -252,7 +260,8 @@ int savings_estimate(struct savings *savings, int64_t id, struct saving *saving)
 	if (process->error > share)
 		share = process->error;
 	saving->best = saved_best(process);
-	error = (int64_t)(share * (double)saving->best) + CHANGE_ERROR_NS * process->changes;
+	error = (int64_t)(share * (double)saving->best) + CHANGE_ERROR_NS * process->changes +
+		by_host(process, saving->best);
 	if (error > saving->best / SAVING_ERROR_PART)
 		error = saving->best / SAVING_ERROR_PART;
 	saving->low = clamp(saved(process, REPLAY_MOST), 0, saving->best) - error;

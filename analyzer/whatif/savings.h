@@ -2,7 +2,8 @@
 /*
  * What a run would save without some of its findings: the difference between two replays, as it
  * was and mended.  As an interval: what newly runs at the same time may compete for the device
- * (low) or not (high), and either end is wider by what the replay of the run as it was is off.
+ * (low) or not (high), and either end is wider by what the replay of the run as it was is off, and
+ * by what a quicker host would make of it.
  *
  * There is no estimate where that is more than SAVINGS_MAX_ERROR_PERCENT, or where a replay would
  * be a guess (replay_refusal()).
@@ -38,7 +39,7 @@ void savings_change(struct savings *savings, int64_t process, const struct chang
 /* What the changes save; takes them back.  1, 0: no estimate, or -1 after a message. */
 int savings_estimate(struct savings *savings, int64_t process, struct saving *saving);
 
-/* As savings_estimate(), without the ends: a third of its time. */
+/* As savings_estimate(), without the ends: a quarter of its time. */
 int savings_estimate_best(struct savings *savings, int64_t process, int64_t *best);
 
 /* The most that a single call or operation gains by the changes (replay_most_gained()); takes them
