@@ -78,7 +78,7 @@ SEES_sim/cudart := trace sim
 SEES_sim/cupti := trace sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those it may use.
-ROOMS := store model names load order access hazard evidence account whatif rules passes report html cli
+ROOMS := store model names load order access hazard evidence account whatif rules passes report html gate export cli
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/store := trace
 SEES_analyzer/model := trace $(call rooms,store)
@@ -94,7 +94,9 @@ SEES_analyzer/rules := trace $(READERS) $(call rooms,store model names load orde
 SEES_analyzer/passes := trace $(READERS) $(call rooms,store model names load order access evidence whatif rules)
 SEES_analyzer/report := trace $(READERS) $(call rooms,store model names order access evidence whatif rules)
 SEES_analyzer/html := trace $(call rooms,store names rules report)
-SEES_analyzer/cli := trace $(READERS) $(call rooms,store model names load order access evidence whatif rules report html)
+SEES_analyzer/gate := trace $(call rooms,store names evidence whatif rules report)
+SEES_analyzer/export := trace $(call rooms,store names evidence rules report html gate)
+SEES_analyzer/cli := trace $(READERS) $(call rooms,store model names load order access evidence whatif rules report html gate export)
 SEES_tests := trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
 # Of a source file: the folder it is in, and those that folder sees.

@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export.h"
 #include "html.h"
 #include "output.h"
 #include "print.h"
 #include "report_request.h"
+#include "verdict.h"
 
 /* A decimal number: 0, or -1 after a message. */
 static int parse_number(const char *name, const char *value, int64_t least, int64_t *number)
@@ -43,12 +45,17 @@ static int parse_level(const char *level, struct report_options *options)
 static const struct format {
 	const char *name;
 	int (*report)(struct db *, const struct report_options *, FILE *);
+	int (*export)(struct db *, FILE *); /* in its place, of temp.verdict */
 	int top; /* findings, unless another number is asked for; 0: all */
 } formats[] = {
-	{ "text", report_text, REPORT_TOP },
+	{ "text", report_text, NULL, REPORT_TOP },
 	/* A program that reads the findings has no use for a part of them; a page has room. */
-	{ "json", report_json, 0 },
-	{ "html", report_html, 0 },
+	{ "json", report_json, NULL, 0 },
+	{ "html", report_html, NULL, 0 },
+	{ "perfetto", NULL, export_perfetto, 0 },
+	{ "sarif", NULL, export_sarif, 0 },
+	{ "junit", NULL, export_junit, 0 },
+	{ "github", NULL, export_github, 0 },
 };
 
 static const struct format *find_format(const char *name)
@@ -56,7 +63,10 @@ static const struct format *find_format(const char *name)
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
 		if (!strcmp(name ? name : "text", formats[i].name))
 			return &formats[i];
-	print(stderr, "cufence: --format is text, json or html, not '%s'\n", name);
+	print(stderr,
+		"cufence: --format is text, json, html, perfetto, sarif, junit or github, "
+		"not '%s'\n",
+		name);
 	return NULL;
 }
 
@@ -116,6 +126,16 @@ static int parse_options(const struct arguments *arguments, const struct format 
 	return parse_finding(arguments, options);
 }
 
+static int write_report(struct db *db, const struct report_request *request, FILE *out)
+{
+	if (request->format->report)
+		return request->format->report(db, &request->options, out);
+	return verdict_begin(db) || verdict_of_report(db, &request->options) ||
+			request->format->export(db, out)
+		? -1
+		: 0;
+}
+
 int report_request_read(const struct arguments *arguments, const char *file,
 	struct report_request *request)
 {
@@ -157,7 +177,7 @@ int report_request_write(struct report_request *request, const char *database,
 	if (path)
 		out = fopen(path, "w");
 	if (out)
-		rc = request->format->report(&db, &request->options, out);
+		rc = write_report(&db, request, out);
 	if (db.failed)
 		rc = -1;
 	/* Standard output is looked at in the end, for all commands. */

@@ -60,6 +60,7 @@ int cmd_why(const struct arguments *arguments);
 int cmd_query(const struct arguments *arguments);
 int cmd_dump(const struct arguments *arguments);
 int cmd_undump(const struct arguments *arguments);
+int cmd_diff(const struct arguments *arguments);
 int cmd_check(const struct arguments *arguments);
 int cmd_probe(const struct arguments *arguments);
 int cmd_completion(const struct arguments *arguments);

@@ -10,10 +10,9 @@
 
 /* How a report is shown: by "report", and by "run" at its end. */
 #define REPORT_OPTIONS \
-	{ \
-		"--format", "text|json|html", \
-		"text, JSON, or a page for a browser (default: by the file's ending, else text)" \
-	}, \
+	{ "--format", "text|json|html|perfetto|sarif|junit|github", \
+		"text, a JSON object, a page for a browser, a trace for Perfetto, SARIF, JUnit XML, " \
+		"GitHub annotations (default: by the file's ending, else text)" }, \
 		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
 		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
 		{ "--all", NULL, "show what is hidden otherwise: all findings and their places" }, \
@@ -50,10 +49,21 @@ static const struct command_option report_options[] = { REPORT_OPTIONS,
 	{ "--finding", "NUMBER", "show only this one, with its callers and timeline" },
 	{ "-o", "FILE", "write to FILE instead of stdout" }, { 0 } };
 
-static const struct command_option check_options[] = { { "--fail-on", "high|medium|low|RULE,...",
-							       "what makes it fail (medium)" },
-	{ "--known", "FILE", "accept the findings whose fingerprints FILE lists, one a line" },
-	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, { 0 } };
+static const struct command_option check_options[] = {
+	{ "--fail-on", "high|medium|low|RULE,...",
+		"what makes it fail (medium); none: no finding" },
+	{ "--max-cost", "MS", "fail if all findings together cost more of a turn, or of the run" },
+	{ "--baseline", "FILE", "accept what was there when FILE was written" },
+	{ "--write-baseline", "FILE", "write what is there now, and pass" },
+	{ "--suppressions", "FILE", "accept what FILE gives a reason for" },
+	{ "--format", "text|sarif|junit|github", "how to say what fails (text)" },
+	{ "-o", "FILE", "write that to FILE instead of stdout" },
+	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, { 0 }
+};
+
+static const struct command_option diff_options[] = {
+	{ "--format", "text|json", "a table (default), or one JSON object" }, { 0 }
+};
 
 static const struct command_option query_options[] = { { "--list", NULL, "list the named queries" },
 	{ "--header", NULL, "name the columns in a first line (a terminal always has them)" },
@@ -86,6 +96,8 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		cmd_report, EXIT_TROUBLE, 0, 1, 0 },
 	{ "check", "[NAME.db]", "exit 0 if clean, 1 with findings, 2 on failure", check_options,
 		cmd_check, EXIT_TROUBLE, 0, 1, 0 },
+	{ "diff", "BEFORE.db AFTER.db", "what got worse, what is new and what went", diff_options,
+		cmd_diff, EXIT_TROUBLE, 2, 2, 0 },
 	{ "query", "[NAME.db] SQL|NAME", "read-only SQL, or a query that ships with cufence",
 		query_options, cmd_query, EXIT_TROUBLE, 0, 2, 0 },
 	{ "why", "[NAME.db] FINDING|OP1 OP2", "what orders two operations, in words", no_options,

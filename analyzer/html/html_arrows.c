@@ -6,15 +6,6 @@
 #include "array.h"
 #include "kinds.h"
 
-struct arrow {
-	int64_t from, to; /* items */
-};
-
-struct arrows {
-	struct arrow *arrow;
-	size_t count;
-};
-
 /* What a call submitted, to be found by its stream. */
 struct submitted {
 	int64_t stream, call;
@@ -47,9 +38,9 @@ static const char turns_sql[] =
 	" AND " KIND_WHERE("t", "work OR family = 'wait'") " AND NOT EXISTS (SELECT 1 FROM"
 	"  call_object o WHERE o.call = c.id AND o.role = 'captured') ORDER BY c.enter";
 
-static int add_arrow(struct arrows *arrows, int64_t from, int64_t to)
+static int add_arrow(struct html_arrows *arrows, int64_t from, int64_t to)
 {
-	struct arrow *more;
+	struct html_arrow *more;
 
 	if (from == HTML_NO_ITEM || to == HTML_NO_ITEM)
 		return 0;
@@ -57,39 +48,30 @@ static int add_arrow(struct arrows *arrows, int64_t from, int64_t to)
 	if (!more)
 		return -1;
 	arrows->arrow = more;
-	more[arrows->count++] = (struct arrow){ from, to };
+	more[arrows->count++] = (struct html_arrow){ from, to };
 	return 0;
 }
 
 static int arrow_order(const void *a, const void *b)
 {
-	const struct arrow *x = a, *y = b;
+	const struct html_arrow *x = a, *y = b;
 
 	if (x->to != y->to)
 		return x->to < y->to ? -1 : 1;
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-static void write_arrows(struct pack *pack, struct arrows *arrows)
+static void sort_arrows(struct html_arrows *arrows)
 {
-	struct arrow *arrow = arrows->arrow;
+	struct html_arrow *arrow = arrows->arrow;
 	size_t count = 0;
-	int64_t before = 0;
 
 	if (arrows->count)
 		qsort(arrow, arrows->count, sizeof(*arrow), arrow_order);
 	for (size_t i = 0; i < arrows->count; i++)
 		if (!i || arrow_order(&arrow[i], &arrow[count - 1]))
 			arrow[count++] = arrow[i];
-	pack_number(pack, (int64_t)count);
-	for (size_t i = 0; i < count; i++) {
-		pack_number(pack, arrow[i].to - before);
-		before = arrow[i].to;
-	}
-	for (size_t i = 0; i < count; i++)
-		pack_number(pack, arrow[i].from - arrow[i].to);
-	free(arrow);
-	*arrows = (struct arrows){ 0 };
+	arrows->count = count;
 }
 
 /* --- fences --- */
@@ -162,18 +144,18 @@ static int64_t after_call(const struct submissions *of, int64_t stream, int64_t 
 								     : HTML_NO_ITEM;
 }
 
-static int write_fences(const struct html_timeline *timeline, struct pack *pack)
+int html_arrows_fences(const struct html_timeline *timeline, struct html_arrows *arrows)
 {
 	struct submissions of = { 0 };
-	struct arrows arrows = { 0 };
 	sqlite3_stmt *q = db_prepare(timeline->db, fences_sql);
 	int step = q ? list_submissions(timeline, &of) : -1;
 
+	*arrows = (struct html_arrows){ 0 };
 	while (!step && (step = db_step(q)) > 0)
-		step = add_arrow(&arrows,
+		step = add_arrow(arrows,
 			before_call(&of, sqlite3_column_int64(q, 0), sqlite3_column_int64(q, 1)),
 			after_call(&of, sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3)));
-	write_arrows(pack, &arrows);
+	sort_arrows(arrows);
 	free(of.list);
 	sqlite3_finalize(q);
 	return step;
@@ -181,24 +163,52 @@ static int write_fences(const struct html_timeline *timeline, struct pack *pack)
 
 /* --- the rest --- */
 
-static int write_pairs(const struct html_timeline *timeline, struct pack *pack, const char *sql,
-	int to_call)
+static int read_pairs(const struct html_timeline *timeline, struct html_arrows *arrows,
+	const char *sql, int to_call)
 {
-	struct arrows arrows = { 0 };
 	sqlite3_stmt *q = db_prepare(timeline->db, sql);
 	int step = q ? 0 : -1;
 
+	*arrows = (struct html_arrows){ 0 };
 	while (!step && (step = db_step(q)) > 0) {
 		int64_t to = sqlite3_column_int64(q, 1);
 
-		step = add_arrow(&arrows,
+		step = add_arrow(arrows,
 			html_item_of_operation(timeline, sqlite3_column_int64(q, 0)),
 			to_call ? html_item_of_call(timeline, to)
 				: html_item_of_operation(timeline, to));
 	}
-	write_arrows(pack, &arrows);
+	sort_arrows(arrows);
 	sqlite3_finalize(q);
 	return step;
+}
+
+int html_arrows_waits(const struct html_timeline *timeline, struct html_arrows *arrows)
+{
+	return read_pairs(timeline, arrows, waits_sql, 1);
+}
+
+int html_arrows_holds(const struct html_timeline *timeline, struct html_arrows *arrows)
+{
+	return read_pairs(timeline, arrows, holds_sql, 0);
+}
+
+static int write_arrows(const struct html_timeline *timeline, struct pack *pack,
+	int (*read)(const struct html_timeline *, struct html_arrows *))
+{
+	struct html_arrows arrows;
+	int rc = read(timeline, &arrows);
+	int64_t before = 0;
+
+	pack_number(pack, (int64_t)arrows.count);
+	for (size_t i = 0; i < arrows.count; i++) {
+		pack_number(pack, arrows.arrow[i].to - before);
+		before = arrows.arrow[i].to;
+	}
+	for (size_t i = 0; i < arrows.count; i++)
+		pack_number(pack, arrows.arrow[i].from - arrows.arrow[i].to);
+	free(arrows.arrow);
+	return rc;
 }
 
 /* Of each process that has a loop, in the order of FACT_LOOPS. */
@@ -241,8 +251,10 @@ static int write_loops(const struct html_timeline *timeline, struct pack *pack)
 
 int html_arrows_write(const struct html_timeline *timeline, struct pack *pack)
 {
-	return write_fences(timeline, pack) || write_pairs(timeline, pack, waits_sql, 1) ||
-			write_pairs(timeline, pack, holds_sql, 0) || write_loops(timeline, pack)
+	return write_arrows(timeline, pack, html_arrows_fences) ||
+			write_arrows(timeline, pack, html_arrows_waits) ||
+			write_arrows(timeline, pack, html_arrows_holds) ||
+			write_loops(timeline, pack)
 		? -1
 		: 0;
 }

@@ -9,7 +9,26 @@
 #include "html_pack.h"
 #include "html_timeline.h"
 
-/* 0, or -1 after a message. */
+/* From one item of the timeline to another. */
+struct html_arrow {
+	int64_t from, to;
+};
+
+struct html_arrows {
+	struct html_arrow *arrow; /* by to, then from; each once */
+	size_t count;
+};
+
+/*
+ * Fences, from what an event stood for to what waited for it; host waits, from the operation to the
+ * call; and operations that the device held behind others.  0, or -1 after a message; the caller
+ * frees the arrows in both cases.
+ */
+int html_arrows_fences(const struct html_timeline *timeline, struct html_arrows *arrows);
+int html_arrows_waits(const struct html_timeline *timeline, struct html_arrows *arrows);
+int html_arrows_holds(const struct html_timeline *timeline, struct html_arrows *arrows);
+
+/* Writes all of them, and the turns of loops: 0, or -1 after a message. */
 int html_arrows_write(const struct html_timeline *timeline, struct pack *pack);
 
 #endif

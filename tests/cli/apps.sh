@@ -22,6 +22,17 @@ possible_of() { # DB EXPECT-FILE
 	"$cufence" query "$1" "$sql" | grep -E "^# possible: (${rules//$'\n'/|}) " | sort
 }
 
+# In each format, to be looked at together: a variant has the formats of its app.
+export_formats() { # NAME DB
+	local format status=0
+	[[ $1 = *_simstatic ]] && return
+	for format in perfetto sarif junit github; do
+		"$cufence" report --level possible --format "$format" -o "$tmp/formats/$1.$format" "$2" || status=1
+	done
+	mv "$tmp/$1.json" "$tmp/formats/"
+	ok "$1: all formats are written" $status
+}
+
 check_app() { # NAME EXPECT-FILE|/dev/null
 	local program=$build/testapps/$1 db=$tmp/$1.db bare traced status
 	export CUFENCE_SIM_DEVICES
@@ -52,6 +63,7 @@ check_app() { # NAME EXPECT-FILE|/dev/null
 	"$cufence" report --level possible --format json "$db" >"$tmp/$1.json" &&
 		"$build/tests/helpers/conforms" "$apps/../doc/report.schema.json" "$tmp/$1.json"
 	ok "$1: its JSON conforms to the schema" $?
+	export_formats "$1" "$db"
 	same "$1: every operation has its call" "" "$("$cufence" query "$db" unmatched)"
 	same "$1: foreign keys hold" "" "$("$cufence" query "$db" 'PRAGMA foreign_key_check')"
 	rm -f "$db"* "$tmp/$1".*
@@ -80,6 +92,7 @@ check_half() { # 0|1 NAME...
 variants=("" _simstatic)
 [ $# -eq 0 ] && sanitized && variants=("")
 
+mkdir "$tmp/formats"
 [ $# -gt 0 ] || set -- $(cd "$apps" && ls -- *.cu | sed 's/\.cu$//')
 for half in 0 1; do
 	check_half "$half" "$@" >"$tmp/half.$half" &
@@ -91,4 +104,8 @@ for half in 0 1; do
 done
 cat "$tmp"/half.* | grep -v '^not found yet\|^not run'
 summarize "$tmp"/half.*
+if command -v python3 >/dev/null; then
+	python3 "$apps/../tests/formats/formats.py" "$tmp/formats"
+	ok "all formats are what they ask for, and what the report says" $?
+fi
 finish

@@ -104,7 +104,7 @@ fi
 "$cufence" query evil.db fingerprints >known
 same "a fingerprint is a line" "$(sqlite3 evil.db "SELECT count(*) FROM finding")" "$(wc -l <known)"
 is_shown "and can be shown" known
-"$cufence" check --allow-incomplete --known known evil.db >out
+"$cufence" check --allow-incomplete --baseline known evil.db >out
 same "and is known again" "0" "$?$(cat out)"
 
 # --- names of files and words of command lines ---
@@ -129,7 +129,7 @@ says "a format" "$cufence" report --format "$evil"
 says "a query" "$cufence" query evil.db "SELECT [$evil]"
 says "an operation" "$cufence" why evil.db 1 "$evil"
 says "a severity" "$cufence" check --fail-on "$evil" evil.db
-says "a list" "$cufence" check --known "no $evil" evil.db
+says "a list" "$cufence" check --baseline "no $evil" evil.db
 says "a program" "$cufence" run -o x.db -- "./$evil"
 says "a result" "$cufence" probe "no $evil"
 cp evil.cft "$evil.cft"

@@ -65,17 +65,17 @@ for list in frobnicate , ''; do
 	same "check on what is no rule: '$list'" "2 0 1" "$? $(wc -l <out) $(wc -l <err)"
 done
 { printf '# accepted\r\n\n' && "$cufence" query cufence.db fingerprints; } >known
-same "check without what is known passes" "0" "$("$cufence" check --known known cufence.db; echo $?)"
+same "check without what is known passes" "0" "$("$cufence" check --baseline known cufence.db; echo $?)"
 sed 's/stencil/other/' known >others
-same "check fails on what is not known" "$findings" "$("$cufence" check --known others cufence.db)"
-"$cufence" check --known none cufence.db >out 2>err
+same "check fails on what is not known" "$findings" "$("$cufence" check --baseline others cufence.db)"
+"$cufence" check --baseline none cufence.db >out 2>err
 same "check with a list that is not there" "2 1" "$? $(grep -c "'none'" err)"
 sed 's/ end=1004302000/ end=1904302000/' "$here/traces/blocking_free.txt" >long.txt
 "$cufence" undump long.txt -o long.cft && "$cufence" load long.cft -o long.db
 same "what is below the threshold passes" "0" "$("$cufence" check long.db; echo $?)"
 has "unless low severity is asked for" '\[low\]$' "$("$cufence" check --fail-on low long.db)"
 same "and is accepted when it is known" "0" \
-	"$("$cufence" query long.db fingerprints >known; "$cufence" check --fail-on low --known known long.db; echo $?)"
+	"$("$cufence" query long.db fingerprints >known; "$cufence" check --fail-on low --baseline known long.db; echo $?)"
 cp cufence.db before.db
 "$cufence" analyze cufence.db
 ok "analyze" $?

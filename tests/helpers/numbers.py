@@ -93,6 +93,12 @@ def printed(text, finding):
     return re.findall(NUMBER, found[1]) + re.findall(NUMBER, "\n".join(lines))
 
 
+def where(place):
+    if place and place["file"] and place["line"] is not None:
+        return f"{place['file']}:{place['line']}"
+    return place["text"] if place else "?"
+
+
 def sums(finding):
     for member in "count", "waited_ns", "delayed_ns":
         yield member, finding[member], sum(place[member] for place in finding["places"])
@@ -120,10 +126,11 @@ def main(name):
         expect(f"#{number}", block(finding, 3), printed(text, finding))
         expect(f"--finding {number}", block(finding, len(finding["places"])),
                printed(read(f"{name}.{number}"), finding))
-        place = finding["at"]["text"] if finding["at"] else "?"
+        place = where(finding["at"])
         at = f", at {len(finding['places'])} places" if len(finding["places"]) > 1 else ""
-        expect(f"check #{number}", f"{place}: {finding['rule']}: {finding['message']}: "
-               f"{cost(finding)}{at} [{finding['severity']}]", line)
+        function = f" in {finding['at']['function']}" if place != "?" and finding["at"]["function"] else ""
+        expect(f"check #{number}", f"{place}: {finding['rule']} #{number}{function}: "
+               f"{finding['message']}: {cost(finding)}{at} [{finding['severity']}]", line)
         for member, whole, parts in sums(finding):
             expect(f"#{number}: {member} of its places", whole, parts)
     shown = [finding["process"] for finding in report["findings"] if finding["shown"]]

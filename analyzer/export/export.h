@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run for other programs: Perfetto's viewer, code scanning (SARIF), test reports (JUnit) and
+ * annotations of GitHub's.  What of it is to be said, and what fails, table temp.verdict says
+ * (verdict.h), which is made before.  Names come from the traced program and are escaped as each
+ * format does.
+ */
+#ifndef CUFENCE_EXPORT_H
+#define CUFENCE_EXPORT_H
+
+#include <stdio.h>
+
+#include "db.h"
+
+/* Each: 0, or -1 after a message. */
+
+/*
+ * A trace of https://perfetto.dev: a track for each thread and stream, flows from calls to what they
+ * submitted, along fences and to the waits of the host, and an instant for each place of a finding.
+ */
+int export_perfetto(struct db *db, FILE *out);
+
+/* SARIF 2.1.0: a result for each place of a finding. */
+int export_sarif(struct db *db, FILE *out);
+
+/* JUnit XML: a test case for each rule, and one for the trace itself. */
+int export_junit(struct db *db, FILE *out);
+
+/* Workflow commands of GitHub Actions: a line for each place that fails. */
+int export_github(struct db *db, FILE *out);
+
+#endif

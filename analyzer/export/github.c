@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "export.h"
+#include "export_sql.h"
+
+/*
+ * ::error file=...,line=...,title=...::message, escaped as actions/toolkit does (core/src/command.ts):
+ * in a message % and line ends, in a property ':' and ',' as well.
+ */
+#define DATA(text) \
+	"replace(replace(replace(" text ", '%', '%25'), char(13), '%0D'), char(10), '%0A')"
+#define PROPERTY(text) "replace(replace(" DATA(text) ", ':', '%3A'), ',', '%2C')"
+
+static const char lines_sql[] =
+	"SELECT '::' || CASE v.severity WHEN 'high' THEN 'error' WHEN 'medium' THEN 'warning'"
+	"  ELSE 'notice' END || ' ' || CASE WHEN s.file NOT NULL THEN 'file='"
+	"  || " PROPERTY("shown(source_path(s.file))") " || ','"
+	"  || CASE WHEN s.line > 0 THEN 'line=' || s.line || ',' ELSE '' END ELSE '' END"
+	" || 'title=' || " PROPERTY("f.rule || ' #' || f.id")
+	" || '::' || " DATA("shown(coalesce(s.function || ': ', '') || p.message || ': '"
+	"  || cost_text(f.id)) || char(10) || coalesce('for ' || shown(o.text"
+	"  || coalesce(' in ' || o.function, '')) || char(10), '') || 'fix '"
+	"  || shown(coalesce(p.fix, rule_text(f.rule, 'advice')))")
+	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place JOIN finding f"
+	" ON f.id = v.finding LEFT JOIN site s ON s.id = p.site LEFT JOIN site o ON o.id = p.other_site"
+	" WHERE v.state = 'fails' ORDER BY p.id";
+
+static const char troubles_sql[] = "SELECT '::error title=' || " PROPERTY(
+	"name") " || '::' || " DATA("shown(message)") " FROM temp.trouble";
+
+static int put_lines(struct db *db, const char *sql, FILE *out)
+{
+	sqlite3_stmt *q = db_prepare(db, sql);
+	int step = -1;
+
+	while (q && (step = db_step(q)) > 0) {
+		fputs(db_text(q, 0), out);
+		fputc('\n', out);
+	}
+	sqlite3_finalize(q);
+	return step;
+}
+
+int export_github(struct db *db, FILE *out)
+{
+	struct export_sql sql;
+	int rc = export_sql_open(&sql, db);
+
+	if (!rc)
+		rc = put_lines(db, lines_sql, out) || put_lines(db, troubles_sql, out) ? -1 : 0;
+	export_sql_close(&sql);
+	return rc;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verdict.h"
+
+#include <string.h>
+
+#include "constants.h"
+#include "findings.h"
+#include "format.h"
+#include "print.h"
+#include "rules.h"
+
+static const char tables_sql[] =
+	"CREATE TEMP TABLE verdict (place INTEGER PRIMARY KEY, finding INTEGER, state TEXT,"
+	" severity TEXT, reason TEXT);"
+	"CREATE TEMP TABLE trouble (name TEXT, message TEXT, failure INTEGER);"
+	"CREATE TEMP TABLE baseline (fingerprint TEXT PRIMARY KEY);"
+	"CREATE TEMP TABLE suppression (id INTEGER PRIMARY KEY, line INTEGER, fingerprint TEXT,"
+	" rule TEXT, function TEXT, reason TEXT, until TEXT, expired INTEGER);";
+
+/* 3 high, 2 medium, 1 low, 0: no severity. */
+static int severity_rank(const char *name, size_t length)
+{
+	static const char *const names[] = { "low", "medium", "high" };
+
+	for (int i = 0; i < 3; i++)
+		if (strlen(names[i]) == length && !strncmp(names[i], name, length))
+			return i + 1;
+	return 0;
+}
+
+/* What makes it fail: findings from a severity on, and those of rules by name. */
+static int fails(const char *list, const char *rule, const char *severity)
+{
+	while (*list) {
+		size_t length = strcspn(list, ",");
+		int rank = severity_rank(list, length);
+		if (rank && severity_rank(severity, strlen(severity)) >= rank)
+			return 1;
+		if (!rank && strlen(rule) == length && !strncmp(rule, list, length))
+			return 1;
+		list += length + (list[length] == ',');
+	}
+	return 0;
+}
+
+/* Findings of low severity are those below the report's threshold. */
+static int asks_for_low(const char *list)
+{
+	return fails(list, "", "low");
+}
+
+/* A misspelt rule, or a variable that is not set, would make every check pass. */
+int verdict_check_list(const char *list)
+{
+	char name[128];
+
+	if (!strcmp(list, "none"))
+		return 0;
+	do {
+		size_t length = strcspn(list, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)length, list);
+		if (!severity_rank(list, length) && !rule_find(name)) {
+			print(stderr, "cufence check: --fail-on knows no severity or rule '%s'\n",
+				name);
+			return -1;
+		}
+		list += length + (list[length] == ',');
+	} while (*list);
+	return 0;
+}
+
+int verdict_begin(struct db *db)
+{
+	return db_exec(db, tables_sql);
+}
+
+int verdict_add_trouble(struct db *db, const char *name, const char *message, int failure)
+{
+	sqlite3_stmt *q = db_prepare(db, "INSERT INTO temp.trouble VALUES (?, ?, ?)");
+	int rc = q ? db_run(q, "ssi", name, message, (int64_t)failure) : -1;
+
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int verdict_of_report(struct db *db, const struct report_options *options)
+{
+	char *sql = sqlite3_mprintf(
+		"INSERT INTO temp.verdict SELECT p.id, f.id, iif(p.shown, 'fails', 'passes'),"
+		" f.severity, NULL FROM (SELECT * FROM finding f WHERE %s"
+		"  AND (?1 = 0 OR f.id = ?1) ORDER BY f.id LIMIT ?2) f"
+		" JOIN finding_place p ON p.finding = f.id",
+		report_condition(options->level));
+	sqlite3_stmt *q = sql ? db_prepare(db, sql) : NULL;
+	int rc = q ? db_run(q, "ii", options->finding,
+			     options->top ? (int64_t)options->top : (int64_t)-1)
+		   : -1;
+
+	sqlite3_finalize(q);
+	sqlite3_free(sql);
+	if (!rc && options->finding && !sqlite3_changes(db->handle)) {
+		print(stderr, "cufence: there is no finding %lld\n", (long long)options->finding);
+		rc = -1;
+	}
+	return rc;
+}
+
+/* What is accepted before anything is judged: the rest is new, and may fail. */
+static const char accept_sql[] =
+	"INSERT INTO temp.verdict SELECT p.id, p.finding, CASE WHEN u.id NOT NULL THEN 'suppressed'"
+	" WHEN p.fingerprint IN (SELECT fingerprint FROM temp.baseline) THEN 'baseline'"
+	" ELSE 'new' END, f.severity, u.reason FROM finding_place p JOIN finding f ON f.id = p.finding"
+	" LEFT JOIN site s ON s.id = p.site LEFT JOIN temp.suppression u ON u.id ="
+	"  (SELECT id FROM temp.suppression WHERE NOT expired AND (fingerprint = p.fingerprint"
+	"   OR rule = f.rule AND coalesce(s.function, '') GLOB function) ORDER BY id LIMIT 1)";
+
+/* A finding fails by its places that are new: by what falls to these of its share. */
+static const char new_sql[] =
+	"SELECT f.id, f.rule, sum(p.share), count(*) = (SELECT count(*) FROM finding_place a"
+	"  WHERE a.finding = f.id), f.share, f.shown, iif(f.waited + f.delayed, NULL, f.severity)"
+	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place JOIN finding f ON f.id = v.finding"
+	" WHERE v.state = 'new' GROUP BY f.id";
+enum new_column {
+	NEW_ID,
+	NEW_RULE,
+	NEW_PART,
+	NEW_ALL,
+	NEW_SHARE,
+	NEW_SHOWN,
+	NEW_SEVERITY /* of what costs no time; NULL: its share says it */
+};
+
+/* fences: the list for what is in no order, of which only what is certain fails unless told so. */
+static int judge(sqlite3_stmt *row, const struct verdict_rules *wanted, sqlite3_stmt *update)
+{
+	double share =
+		sqlite3_column_double(row, sqlite3_column_int(row, NEW_ALL) ? NEW_SHARE : NEW_PART);
+	int is_fence = sqlite3_column_type(row, NEW_SEVERITY) != SQLITE_NULL;
+	const char *severity = is_fence ? db_text(row, NEW_SEVERITY) : finding_severity(share);
+	int shown = sqlite3_column_int(row, NEW_SHOWN) &&
+		(is_fence || share >= FINDING_MIN_PERCENT / 100.0);
+	int failed = (shown || asks_for_low(wanted->list)) &&
+		fails(is_fence ? wanted->fences : wanted->list, db_text(row, NEW_RULE), severity);
+
+	return db_run(update, "ssi",
+		failed          ? "fails"
+			: shown ? "passes"
+				: "hidden",
+		severity, sqlite3_column_int64(row, NEW_ID));
+}
+
+/* What all findings of a process cost together, of a turn of its loop or of its run. */
+static const char cost_sql[] =
+	"SELECT coalesce(r.turn_saving, r.saving, sum(coalesce(f.turn_saving, f.saving))),"
+	" coalesce(r.turn_saving, max(f.turn_saving)) NOT NULL, p.pid FROM finding f"
+	" JOIN process p ON p.id = f.process LEFT JOIN replay r ON r.process = f.process"
+	" WHERE f.shown AND f.waited + f.delayed > 0 GROUP BY p.id ORDER BY 1 DESC LIMIT 1";
+
+static int judge_cost(struct db *db, int64_t most)
+{
+	sqlite3_stmt *q = db_prepare(db, cost_sql);
+	int step = q ? db_step(q) : -1, rc = 0;
+	char cost[DURATION_SIZE], allowed[DURATION_SIZE];
+
+	if (step > 0 && sqlite3_column_int64(q, 0) > most) {
+		char *message = sqlite3_mprintf(
+			"all findings together cost %s of %s in process %lld, %s is allowed",
+			format_duration(cost, sqlite3_column_int64(q, 0)),
+			sqlite3_column_int(q, 1) ? "each turn" : "the run",
+			sqlite3_column_int64(q, 2), format_duration(allowed, most));
+
+		rc = message ? verdict_add_trouble(db, "max-cost", message, 0) : -1;
+		sqlite3_free(message);
+	}
+	sqlite3_finalize(q);
+	return step < 0 ? -1 : rc;
+}
+
+int verdict_of_check(struct db *db, const struct verdict_rules *wanted)
+{
+	sqlite3_stmt *update = NULL, *q = NULL;
+	int step = db_exec(db, accept_sql);
+
+	if (!step) {
+		update = db_prepare(db,
+			"UPDATE temp.verdict SET state = ?, severity = ? WHERE finding = ?"
+			" AND state = 'new'");
+		q = db_prepare(db, new_sql);
+		step = update && q ? 0 : -1;
+	}
+	/* An update changes the rows of a finding that was read. */
+	while (!step && (step = db_step(q)) > 0)
+		step = judge(q, wanted, update);
+	sqlite3_finalize(q);
+	sqlite3_finalize(update);
+	return step || (wanted->most != DB_NULL && judge_cost(db, wanted->most)) ? -1 : 0;
+}

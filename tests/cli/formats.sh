@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What other programs read of a run: Perfetto, SARIF, JUnit and GitHub's annotations, of the golden traces
+# (of all test apps apps.sh checks them); what a check accepts, and the difference of two runs.
+. "$(dirname "$0")/lib.sh" "$@"
+here=$(cd "$(dirname "$0")/../formats" && pwd)
+cufence=$build/bin/cufence
+needs "$cufence"
+cd "$tmp" || exit 1
+export PYTHONDONTWRITEBYTECODE=1
+
+load() { # NAME: a trace as text, from standard input
+	"$cufence" undump - -o "$1.cft" && "$cufence" load "$1.cft" -o "$1.db" 2>err
+	ok "$1: is loaded" $?
+}
+
+mkdir all
+export_all() { # NAME: in all formats
+	local format status=0
+	for format in json perfetto sarif junit github; do
+		"$cufence" report --level possible --format $format -o "all/$1.$format" "$1.db" || status=1
+	done
+	ok "$1: all formats are written" $status
+}
+
+golden_text free_in_loop | load free_in_loop
+golden_text accidental_order | load accidental_order
+if command -v python3 >/dev/null; then
+	for trace in "$golden"/*.txt; do
+		name=$(basename "$trace" .txt)
+		[[ $name = *_static ]] && continue
+		[ -e "$name.db" ] || golden_text "$name" | load "$name"
+		export_all "$name"
+	done
+	# Names are anybody's.
+	golden_text free_in_loop | sed "s|_ZN7cufence10accumulateEyPKfPfm|a,b:<\&>%]]>$(printf '\342\200\256')|g
+		s|file=\"testapps/free_in_loop.cu\"|file=\"a b,c:d%25<\&>.cu\"|" | load hostile
+	export_all hostile
+	"$cufence" undump <(golden_text double_buffer | sed '/^device /d; 1s/features=0x3/features=0x1/') -o host.cft
+	"$cufence" load host.cft -o host.db 2>/dev/null
+	export_all host
+	python3 "$here/formats.py" all
+	ok "they are what each format asks for, and what the report says" $?
+else
+	echo "skipped: no python3"
+fi
+
+# --- what a check accepts ---
+check() { # TEXT STATUS OPTION...: stdout in out, stderr in err
+	local text=$1 wanted=$2
+	shift 2
+	"$cufence" check "$@" free_in_loop.db >out 2>err
+	same "$text" "$wanted" $?
+}
+check "a finding fails" 1
+has "with number, function and place" '^testapps/free_in_loop.cu:22: blocking-free #1 in free_scratch: cudaFree waited ' "$(cat out)"
+has "the summary counts it" '^cufence check: free_in_loop.db: 1 finding fails \(1 high\); places accepted: 0 in' "$(cat err)"
+has "and says what next" '^    next  *cufence report --finding 1 free_in_loop.db$' "$(cat err)"
+check "a baseline is written" 0 --write-baseline base
+has "with places and cost" '^blocking-free free_scratch#1[^	]*	blocking-free	free_in_loop.cu:22	free_in_loop.cu:[0-9]*	[0-9]* times, [0-9.]* ms host wait$' "$(cat base)"
+check "it accepts what was there" 0 --baseline base --fail-on low
+same "and nothing fails" "" "$(cat out)"
+echo 'blocking-copy gone#1' >>base
+check "what went" 0 --baseline base
+has "is said" '^    gone  *blocking-copy gone#1$' "$(cat err)"
+grep -v '^blocking-free' base >less
+check "what is not in it fails" 1 --baseline less
+block() { printf '%s\n' "$@" ''; }
+block '# why' 'rule: blocking-free' 'function: free_*' 'reason: once a step' >good
+check "a suppression accepts" 0 --suppressions good
+has "for its reason" '^    suppressed  blocking-free: once a step$' "$(cat err)"
+block 'rule: blocking-free' 'function: other*' 'reason: none' >unused
+check "of another function it does not" 1 --suppressions unused
+has "and is said to be unused" '^unused:1: warning: unused suppression: .*blocking-free in other\*$' "$(cat err)"
+block 'rule: blocking-free' 'function: *' 'reason: none' 'until: 2020-02-29' >past
+check "past its day it accepts nothing" 1 --suppressions past
+has "and is said to have ended" '^past:1: warning: the suppression of .* ended on 2020-02-29$' "$(cat err)"
+sed 's/2020/9999/' past >later
+check "before it does" 0 --suppressions later
+block "fingerprint: $(sed -n 's/^\(blocking-free [^	]*\).*/\1/p' base)" 'reason: measured' >exact
+check "so does that of a fingerprint" 0 --suppressions exact
+for wrong in 'rule: blocking-free' 'rule: blocking-free|function: *' 'reason: x' 'rule: no-such|function: *|reason: x' \
+	'fingerprint: x|rule: blocking-free|reason: y' 'rule: blocking-free|function: *|reason: x|until: 2026-13-01' \
+	'frobnicate: 1' 'rule: blocking-free|rule: blocking-free' 'reason:'; do
+	tr '|' '\n' <<<"$wrong" >wrong
+	check "refused: $wrong" 2 --suppressions wrong
+	has "with its line: $wrong" '^cufence check: wrong:[0-9]+: ' "$(cat err)"
+done
+check "what all cost is allowed" 0 --fail-on none --max-cost 1000
+check "or not" 1 --fail-on none --max-cost 0.1
+has "and is said" '^free_in_loop.db: max-cost: all findings together cost [0-9.]+ ms of each turn .*100 us is allowed$' "$(cat out)"
+check "a cost is a number" 2 --max-cost much
+check "a format that is none" 2 --format xml
+check "the database is not overwritten" 2 --write-baseline free_in_loop.db
+if command -v python3 >/dev/null; then
+	check "SARIF of a check" 0 --format sarif --suppressions good --baseline base
+	same "says what is accepted" "['once a step'] ['unchanged']" "$(python3 -c '
+import json
+results = json.load(open("out"))["runs"][0]["results"]
+print([s["justification"] for r in results for s in r["suppressions"]],
+	sorted(r["baselineState"] for r in results))')"
+fi
+check "JUnit of a check" 0 --format junit --suppressions good
+has "skips what is accepted" 'name="blocking-free" time="0"><skipped message="0 in the baseline, 1 suppressed"' "$(cat out)"
+check "annotations of a check" 1 --format github
+same "are those that fail" 1 "$(grep -c '^::error file=testapps/free_in_loop.cu,line=22,title=blocking-free #1::' out)"
+golden_text free_in_loop | sed 's/closed=1/closed=0/' | load killed
+"$cufence" check --format junit killed.db >out 2>err
+same "an incomplete trace is an error of JUnit" "2 1" "$? $(grep -c '<testcase classname="run" name="trace" time="0"><error message="the trace is incomplete' out)"
+
+# --- the difference of two runs ---
+differ() { # TEXT STATUS BEFORE AFTER
+	"$cufence" diff "$3.db" "$4.db" >out 2>err
+	same "$1" "$2" $?
+}
+golden_text double_buffer | load double_buffer
+differ "a run and itself" 0 free_in_loop free_in_loop
+has "are the same" '^no difference; [1-9][0-9]* places? of findings as before$' "$(cat out)"
+differ "a new finding is worse" 1 double_buffer free_in_loop
+has "with its cost" '^new  *-  *[0-9.]+ ms  turn  testapps/free_in_loop.cu:22 free_scratch: blocking-free: ' "$(cat out)"
+differ "one that went is not" 0 free_in_loop double_buffer
+has "and is said" '^gone  *[0-9.]+ ms  *-  turn  testapps/free_in_loop.cu:22 free_scratch: blocking-free: ' "$(cat out)"
+cp free_in_loop.db slow.db
+sqlite3 slow.db "UPDATE finding SET turn_saving = 2 * turn_saving, share = 1.5 * share WHERE rule = 'blocking-free';
+	UPDATE finding_place SET share = 1.5 * share" 2>/dev/null &&
+	differ "what costs more is worse" 1 free_in_loop slow &&
+	has "with both costs" '^worse  *[0-9.]+ ms  *[0-9.]+ ms  turn ' "$(cat out)" &&
+	differ "and better the other way" 0 slow free_in_loop && has "which is said" '^better ' "$(cat out)"
+has "as JSON" '"worse":1,"changes":\[\{"state":"new","rule":"blocking-free".*"per":"turn","before_ns":null,"after_ns":[0-9]' \
+	"$("$cufence" diff --format json double_buffer.db free_in_loop.db)"
+"$cufence" diff free_in_loop.db none.db >out 2>err
+same "a database that is not there" 2 $?
+finish
