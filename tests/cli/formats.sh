@@ -41,6 +41,15 @@ if command -v python3 >/dev/null; then
 	export_all host
 	python3 "$here/formats.py" all
 	ok "they are what each format asks for, and what the report says" $?
+	# Findings begin where their call does: they lead from no thread's track to a call.
+	golden_text double_buffer | load fences
+	export_all fences
+	read -r calls submitted waits fences < <(python3 "$here/formats.py" --flows all/fences.perfetto)
+	same "a flow from each record to its wait" "$("$cufence" query fences.db \
+		"SELECT count(DISTINCT record || ' ' || call) FROM event_wait WHERE record NOT NULL")" "$calls"
+	same "from each call to its work" "$("$cufence" query fences.db "SELECT count(call) FROM operation")" "$submitted"
+	[ "$waits" -gt 0 ] && [ "$fences" -gt 0 ]
+	ok "and to waits and along fences ($waits, $fences)" $?
 else
 	echo "skipped: no python3"
 fi

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """formats.py FOLDER: holds the exports NAME.perfetto, NAME.sarif, NAME.junit and NAME.github of a
 folder against NAME.json, the JSON report of the same run and level, and against what each format
-asks for.  A line for each fault; exits 0 if there is none and there was something to check."""
+asks for.  A line for each fault; exits 0 if there is none and there was something to check.
+formats.py --flows TRACE: counts its flows between calls, to work, from work to calls, between work."""
 import glob
 import json
 import os
@@ -100,7 +101,7 @@ class Perfetto:
                 self.event(packet["track_event"], packet["timestamp"], packet)
         ok(not any(self.open.values()), "a slice that does not end")
         for flow, ends in self.flows.items():
-            ok([end for end, _ in ends] == ["flow_ids", "terminating_flow_ids"],
+            ok([end for end, _, _ in ends] == ["flow_ids", "terminating_flow_ids"],
                f"flow {flow}: its ends are {ends}")
             ok(ends[0][1] <= ends[-1][1], f"flow {flow} goes back in time: {ends}")
 
@@ -128,9 +129,10 @@ class Perfetto:
         track = event["track_uuid"]
         ok(track in self.tracks, f"an event on a track that is not declared: {event}")
         ok(packet.get("sequence_flags") == 2, "an event without SEQ_NEEDS_INCREMENTAL_STATE")
+        is_call = "thread" in self.tracks.get(track, {})
         for end in "flow_ids", "terminating_flow_ids":
             for flow in event.get(end, []):
-                self.flows.setdefault(flow, []).append((end, time))
+                self.flows.setdefault(flow, []).append((end, time, is_call))
         for flow in event.get("flow_ids", []) + event.get("terminating_flow_ids", []):
             self.flows[flow].sort(key=lambda end: end[0])
         said = {self.text("debug_annotation_names", one["name_iid"]): one.get(
@@ -280,11 +282,19 @@ def check_github(data, report):
         ok(found, f"no annotation: {line}")
         if found:
             ok(found[4] == f"{finding['rule']} #{finding['id']}", f"title of {line}")
-            ok(not place["at"] or not place["at"]["line"] or int(found[3]) == place["at"]["line"], "line")
+            ok(not place["at"] or not place["at"]["line"] or found[3] == str(place["at"]["line"]), "line")
             ok(not re.search(r"%(?!25|0A|0D)", found[5]), f"an escape in {line}")
 
 
 CHECKS = {"perfetto": check_perfetto, "sarif": check_sarif, "junit": check_junit, "github": check_github}
+
+
+def count_flows(path):
+    """How many flows lead from calls to calls, from calls to work, and so on."""
+    with open(path, "rb") as file:
+        flows = Perfetto(file.read()).flows.values()
+    ways = [(a[2], b[2]) for a, b in flows]
+    print(*(ways.count(way) for way in ((True, True), (True, False), (False, True), (False, False))))
 
 
 def main(folder):
@@ -304,4 +314,7 @@ def main(folder):
     return FAULTS > 0 or not reports
 
 
-sys.exit(main(sys.argv[1]))
+if sys.argv[1] == "--flows":
+    count_flows(sys.argv[2])
+else:
+    sys.exit(main(sys.argv[1]))
