@@ -9,6 +9,12 @@ rules=$(sed -n 's/^RULE([a-z_]*, "\([a-z-]*\)".*/\1/p' "$root/analyzer/rules/rul
 parts='```cuda|Fix in CUDA C\+\+:|Fix in PyTorch:|Test apps: .*|\*\*Why\.\*\* .*|\*\*When it fires\.\*\* .*|\*\*Limits\.\*\* .*'
 sections=$(sed -n 's/^## \([a-z]*-[a-z-]*\)$/\1/p' "$page" | sort)
 
+titles() { # of rules.def, as the page has them
+	tr -d '\n\t' <"$root/analyzer/rules/rules.def" | sed 's/RULE(/\n&/g; s/""//g' |
+		sed -nE 's/^RULE\([a-z_]*, "([a-z-]*)", "[a-z]*", "[a-z]*","([^"]*)".*/\1 *\2.*/p'
+}
+same "the titles of rules.def" "$(titles | sort)" \
+	"$(awk '/^## / { rule = $2; next } /^\*[^*]*\.\*$/ { print rule, $0 }' "$page" | sort)"
 same "a section for each rule" "$(sort <<<"$rules")" "$sections"
 for rule in $rules; do
 	section=$(awk -v rule="## $rule" '/^## / { inside = $0 == rule } inside' "$page")
