@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two runs of a program: the places of findings with the same fingerprint are the same, and what they
- * cost is compared for a turn of the loop, where both runs have one, else for the run.
+ * Two runs of a program: the places of findings with the same fingerprint are the same, and what
+ * they cost is compared for a turn of the loop, where both runs have one, else for the run.
  *
  * Worse is what is new and shown, what costs more by a part that is not noise, and a fence that is
  * missing with more confidence than before.

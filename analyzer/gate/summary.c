@@ -11,7 +11,8 @@
 
 /* The line of a finding is the first of its places that fail, with the numbers of all. */
 static const char failed_sql[] =
-	"SELECT f.rule, f.id, p.message, coalesce(s.file || ':' || s.line, s.text, '?'), s.function,"
+	"SELECT f.rule, f.id, p.message, coalesce(s.file || ':' || s.line, s.text, '?'),"
+	" s.function,"
 	" n.count, n.places, n.severity, " REPORT_COST_COLUMNS
 	" FROM (SELECT finding, min(place) FILTER (WHERE state = 'fails') AS first,"
 	"  count(*) FILTER (WHERE state = 'fails') AS count, count(*) AS places,"

@@ -109,7 +109,8 @@ int verdict_of_report(struct db *db, const struct report_options *options)
 static const char accept_sql[] =
 	"INSERT INTO temp.verdict SELECT p.id, p.finding, CASE WHEN u.id NOT NULL THEN 'suppressed'"
 	" WHEN p.fingerprint IN (SELECT fingerprint FROM temp.baseline) THEN 'baseline'"
-	" ELSE 'new' END, f.severity, u.reason FROM finding_place p JOIN finding f ON f.id = p.finding"
+	" ELSE 'new' END, f.severity, u.reason FROM finding_place p"
+	" JOIN finding f ON f.id = p.finding"
 	" LEFT JOIN site s ON s.id = p.site LEFT JOIN temp.suppression u ON u.id ="
 	"  (SELECT id FROM temp.suppression WHERE NOT expired AND (fingerprint = p.fingerprint"
 	"   OR rule = f.rule AND coalesce(s.function, '') GLOB function) ORDER BY id LIMIT 1)";
@@ -118,7 +119,8 @@ static const char accept_sql[] =
 static const char new_sql[] =
 	"SELECT f.id, f.rule, sum(p.share), count(*) = (SELECT count(*) FROM finding_place a"
 	"  WHERE a.finding = f.id), f.share, f.shown, iif(f.waited + f.delayed, NULL, f.severity)"
-	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place JOIN finding f ON f.id = v.finding"
+	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
+	" JOIN finding f ON f.id = v.finding"
 	" WHERE v.state = 'new' GROUP BY f.id";
 enum new_column {
 	NEW_ID,
