@@ -15,8 +15,9 @@
 /* Each: 0, or -1 after a message. */
 
 /*
- * A trace of https://perfetto.dev: a track for each thread and stream, flows from calls to what they
- * submitted, along fences and to the waits of the host, and an instant for each place of a finding.
+ * A trace of https://perfetto.dev: a track for each thread and stream, flows from calls to what
+ * they submitted, along fences and to the waits of the host, and an instant for each place of a
+ * finding.
  */
 int export_perfetto(struct db *db, FILE *out);
 

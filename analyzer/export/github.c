@@ -5,8 +5,8 @@
 #include "export_sql.h"
 
 /*
- * ::error file=...,line=...,title=...::message, escaped as actions/toolkit does (core/src/command.ts):
- * in a message % and line ends, in a property ':' and ',' as well.
+ * ::error file=...,line=...,title=...::message, escaped as actions/toolkit does
+ * (core/src/command.ts): in a message % and line ends, in a property ':' and ',' as well.
  */
 #define DATA(text) \
 	"replace(replace(replace(" text ", '%', '%25'), char(13), '%0D'), char(10), '%0A')"
@@ -23,7 +23,8 @@ static const char lines_sql[] =
 	"  || coalesce(' in ' || o.function, '')) || char(10), '') || 'fix '"
 	"  || shown(coalesce(p.fix, rule_text(f.rule, 'advice')))")
 	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place JOIN finding f"
-	" ON f.id = v.finding LEFT JOIN site s ON s.id = p.site LEFT JOIN site o ON o.id = p.other_site"
+	" ON f.id = v.finding LEFT JOIN site s ON s.id = p.site LEFT JOIN site o ON o.id = "
+	"p.other_site"
 	" WHERE v.state = 'fails' ORDER BY p.id";
 
 static const char troubles_sql[] = "SELECT '::error title=' || " PROPERTY(

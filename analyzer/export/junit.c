@@ -9,13 +9,15 @@
 
 /* What fails of a rule, and what is accepted of it. */
 static const char counts_sql[] =
-	"SELECT count(*) FILTER (WHERE state = 'fails'), count(*) FILTER (WHERE state = 'baseline'),"
+	"SELECT count(*) FILTER (WHERE state = 'fails'), count(*) FILTER (WHERE state = "
+	"'baseline'),"
 	" count(*) FILTER (WHERE state = 'suppressed'), count(*) FILTER (WHERE state <> 'hidden')"
 	" FROM temp.verdict v JOIN finding f ON f.id = v.finding WHERE f.rule = ?1";
 enum count_column { COUNT_FAILS, COUNT_BASELINE, COUNT_SUPPRESSED };
 
 static const char places_sql[] =
-	"SELECT p.message, v.severity, source_path(s.file), s.line, coalesce(s.text, '?'), s.function,"
+	"SELECT p.message, v.severity, source_path(s.file), s.line, coalesce(s.text, '?'), "
+	"s.function,"
 	" cost_text(f.id), o.text, o.function, coalesce(p.fix, rule_text(f.rule, 'advice')), f.id,"
 	" p.fingerprint FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
 	" JOIN finding f ON f.id = v.finding LEFT JOIN site s ON s.id = p.site"
@@ -198,7 +200,8 @@ static void put_counts(const struct suite *suite)
 static int put_suite(const struct suite *suite)
 {
 	sqlite3_stmt *q = db_prepare(suite->db,
-		"SELECT coalesce(command, 'cufence'), printf('%.3f', (SELECT max(end) FROM process) / 1e9),"
+		"SELECT coalesce(command, 'cufence'), printf('%.3f', (SELECT max(end) FROM "
+		"process) / 1e9),"
 		" strftime('%Y-%m-%dT%H:%M:%S', start_unix_ns / 1000000000, 'unixepoch') FROM run");
 	int rc = q && db_step(q) > 0 ? 0 : -1;
 

@@ -177,8 +177,10 @@ static uint64_t device_id(const struct trace *trace, int64_t process, int64_t de
 static int put_devices(struct trace *trace)
 {
 	sqlite3_stmt *q = db_prepare(trace->db,
-		"SELECT DISTINCT o.process, o.device, 'GPU ' || o.device || coalesce(': ' || d.name, '')"
-		" FROM operation o LEFT JOIN device d ON d.process = o.process AND d.ordinal = o.device"
+		"SELECT DISTINCT o.process, o.device, 'GPU ' || o.device || coalesce(': ' || "
+		"d.name, '')"
+		" FROM operation o LEFT JOIN device d ON d.process = o.process AND d.ordinal = "
+		"o.device"
 		" ORDER BY o.process, o.device");
 	int step = -1;
 
@@ -407,7 +409,8 @@ static int put_ranges(struct trace *trace)
 /* --- findings --- */
 
 static const char findings_sql[] =
-	"SELECT f.process, f.rule, p.call, c.enter, f.id, p.message, v.severity, p.confidence, v.state,"
+	"SELECT f.process, f.rule, p.call, c.enter, f.id, p.message, v.severity, p.confidence, "
+	"v.state,"
 	" p.count, p.waited, p.delayed, p.saving, coalesce(p.fix, rule_text(f.rule, 'advice')),"
 	" p.fingerprint FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
 	" JOIN finding f ON f.id = p.finding JOIN call c ON c.id = p.call"

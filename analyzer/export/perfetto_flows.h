@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flows of a Perfetto trace: arrows from one slice to another.  A viewer takes the direction from
- * the times of the two events, so that a flow is left out whose times say otherwise, as clocks of
- * host and device may differ.
+ * The flows of a Perfetto trace: arrows from one slice to another.  A viewer takes the direction
+ * from the times of the two events, so that a flow is left out whose times say otherwise, as
+ * clocks of host and device may differ.
  */
 #ifndef CUFENCE_PERFETTO_FLOWS_H
 #define CUFENCE_PERFETTO_FLOWS_H
@@ -26,7 +26,7 @@ struct flows {
 int flows_read(struct flows *flows, const struct html_timeline *timeline);
 void flows_release(struct flows *flows);
 
-/* One that begins before all items, at a time not later than item's; 0: there is no memory for it. */
+/* One that begins before all items, at a time not later than item's; 0: there is no memory. */
 uint64_t flows_add_to(struct flows *flows, int64_t item);
 
 /* To be called when all are added. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Protocol Buffers messages, written field by field into memory: the wire format of
- * https://protobuf.dev/programming-guides/encoding.  A message within a message is written first and
- * then added as a field.  The first failure of an allocation is remembered in failed; what is
+ * https://protobuf.dev/programming-guides/encoding.  A message within a message is written first
+ * and then added as a field.  The first failure of an allocation is remembered in failed; what is
  * written later is left out.
  */
 #ifndef CUFENCE_PROTO_H

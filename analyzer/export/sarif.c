@@ -45,7 +45,7 @@ static const char results_sql[] =
 	" 'relatedLocations', CASE WHEN other NOT NULL THEN"
 	"  json_array(json_patch('{\"id\":1}', other)) END,"
 	" 'codeFlows', CASE WHEN other NOT NULL AND at_id NOT NULL THEN json_array(json_object("
-	"  'message', json_object('text', 'what comes first, what orders the two, what comes after'),"
+	"  'message', json_object('text', 'what comes first, what orders them, what comes after'),"
 	"  'threadFlows', json_array(json_object('locations', CASE WHEN fence NOT NULL"
 	"   THEN json_array(json(first), json(fence), json(last))"
 	"   ELSE json_array(json(first), json(last)) END)))) END,"
@@ -73,8 +73,8 @@ static const char results_sql[] =
 	" CASE WHEN via.id NOT NULL THEN " STEP("via", "via_what", "fence")
 	"  WHEN h.id NOT NULL THEN " STEP("s", "no_fence", "fence") " END AS fence,"
 	" " STEP("s", "what", "consumer") " AS last"
-	" FROM (SELECT v.*, shown(CASE WHEN ck.work THEN submitted_by(c.id) ELSE call_name(c.id) END)"
-	"   AS what,"
+	" FROM (SELECT v.*, shown(CASE WHEN ck.work THEN submitted_by(c.id)"
+	"   ELSE call_name(c.id) END) AS what,"
 	"  shown(CASE WHEN ok.work THEN submitted_by(oc.id) ELSE call_name(oc.id) END)"
 	"   AS other_what FROM temp.verdict v"
 	"  JOIN finding_place p ON p.id = v.place JOIN call c ON c.id = p.call"
@@ -215,7 +215,8 @@ static int put_log(struct export_sql *sql, FILE *out)
 		out);
 	if (put_rules(sql->db, out))
 		return -1;
-	fputs("]}},\n\"columnKind\":\"utf16CodeUnits\",\n\"originalUriBaseIds\":{\"SRCROOT\":{\"uri\":\"",
+	fputs("]}},\n\"columnKind\":\"utf16CodeUnits\",\n"
+	      "\"originalUriBaseIds\":{\"SRCROOT\":{\"uri\":\"",
 		out);
 	fputs(root, out); /* a URI needs no escapes */
 	fputs("\"}},\n\"invocations\":[", out);

@@ -75,7 +75,8 @@ static int64_t put_places(struct db *db, FILE *out)
 	int64_t count = 0;
 	int step = -1;
 
-	fputs("# Findings that \"cufence check --baseline\" accepts: fingerprint, rule, at, for, cost.\n"
+	fputs("# Findings that \"cufence check --baseline\" accepts: fingerprint, rule, at, for, "
+	      "cost.\n"
 	      "# \"cufence check --write-baseline\" writes this file anew.\n",
 		out);
 	while (q && (step = db_step(q)) > 0) {

@@ -9,11 +9,11 @@
 #include "print.h"
 
 static const char tables_sql[] =
-	"CREATE TEMP TABLE side (after INTEGER, fingerprint TEXT, rule TEXT, place TEXT, message TEXT,"
-	" count INTEGER, run REAL, turn REAL, share REAL, shown INTEGER, fence INTEGER,"
+	"CREATE TEMP TABLE side (after INTEGER, fingerprint TEXT, rule TEXT, place TEXT,"
+	" message TEXT, count INTEGER, run REAL, turn REAL, share REAL, shown INTEGER, fence INTEGER,"
 	" confidence INTEGER);"
-	"CREATE TEMP TABLE change (state TEXT, rule TEXT, place TEXT, message TEXT, fingerprint TEXT,"
-	" per TEXT, before INTEGER, after INTEGER, before_count INTEGER, after_count INTEGER)";
+	"CREATE TEMP TABLE change (state TEXT, rule TEXT, place TEXT, message TEXT,"
+	" fingerprint TEXT, per TEXT, before INTEGER, after INTEGER, before_count INTEGER, after_count INTEGER)";
 
 /* What falls to a place of what its finding costs, of a turn and of the run; those of one
  * fingerprint, as several processes have, are one. */
@@ -46,8 +46,8 @@ static const char change_sql[] =
 	"   AND cost_a - cost_b > cost_a / share_a * ?2 / 100.0 THEN 'worse'"
 	"  WHEN cost_b - cost_a > cost_b * ?1 / 100.0"
 	"   AND cost_b - cost_a > cost_b / share_b * ?2 / 100.0 THEN 'better' ELSE 'same' END,"
-	" coalesce(rule_a, rule_b), coalesce(place_a, place_b), coalesce(message_a, message_b), same,"
-	" per, CAST(cost_b AS INTEGER), CAST(cost_a AS INTEGER), count_b, count_a FROM pair";
+	" coalesce(rule_a, rule_b), coalesce(place_a, place_b), coalesce(message_a, message_b),"
+	" same, per, CAST(cost_b AS INTEGER), CAST(cost_a AS INTEGER), count_b, count_a FROM pair";
 
 static int copy_side(struct db *from, struct db *to, int after)
 {
