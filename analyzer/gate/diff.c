@@ -10,10 +10,12 @@
 
 static const char tables_sql[] =
 	"CREATE TEMP TABLE side (after INTEGER, fingerprint TEXT, rule TEXT, place TEXT,"
-	" message TEXT, count INTEGER, run REAL, turn REAL, share REAL, shown INTEGER, fence INTEGER,"
+	" message TEXT, count INTEGER, run REAL, turn REAL, share REAL, shown INTEGER, fence "
+	"INTEGER,"
 	" confidence INTEGER);"
 	"CREATE TEMP TABLE change (state TEXT, rule TEXT, place TEXT, message TEXT,"
-	" fingerprint TEXT, per TEXT, before INTEGER, after INTEGER, before_count INTEGER, after_count INTEGER)";
+	" fingerprint TEXT, per TEXT, before INTEGER, after INTEGER, before_count INTEGER, "
+	"after_count INTEGER)";
 
 /* What falls to a place of what its finding costs, of a turn and of the run; those of one
  * fingerprint, as several processes have, are one. */
