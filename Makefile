@@ -594,14 +594,14 @@ pack: all tests bench gpu-programs
 # within.  A Debian package of what "make install" installs.
 .PHONY: wheel deb
 STATIC_LIBS := -l:libelf.a -l:liblz4.a -l:libzstd.a -l:libz.a
-wheel: $(addprefix $O/wheel/,cufence libcufence.so $(notdir $(SIM_LIBS)))
+wheel: $(addprefix $O/wheel/,cufence libcufence.so libcufence-guard.so $(notdir $(SIM_LIBS)))
 	$Qpackages/wheel.py $O $(VERSION)
 $O/wheel/cufence: $(ANALYZER_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(LDFLAGS) -s -static $^ -o $@ -l:libdw.a $(STATIC_LIBS) -lbz2 -llzma -lsqlite3 \
 		-lm -ldl 2> $@.log || { cat $@.log; false; }
-$O/wheel/libcufence.so: $O/lib/libcufence.so
+$O/wheel/libcufence.so $O/wheel/libcufence-guard.so: $O/wheel/%: $O/lib/%
 	@mkdir -p $(@D)
 	$Qstrip -o $@ $<
 $O/wheel/libcuda.so.1: $(call objects,$(SIM_CUDA)) $(TRACE_OBJ) $(IMAGE_OBJ)

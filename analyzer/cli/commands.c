@@ -11,7 +11,7 @@
 /* How a report is shown: by "report", and by "run" at its end. */
 #define REPORT_OPTIONS \
 	{ "--format", "text|json|html|perfetto|sarif|junit|github", \
-		"text, a JSON object, a page for a browser, a trace for Perfetto, SARIF, JUnit XML, " \
+		"text, JSON, a page for a browser, a trace for Perfetto, SARIF, JUnit XML, " \
 		"GitHub annotations (default: by the file's ending, else text)" }, \
 		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
 		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
