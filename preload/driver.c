@@ -90,7 +90,8 @@ static void read_attributes(struct call_frame *frame, const CUlaunchConfig *conf
 	}
 }
 
-static void before(enum call_kind kind, unsigned traits)
+/* These two are constant but for a few kinds; as functions they cost each call 15 to 30 ns. */
+static ALWAYS_INLINE void before(enum call_kind kind, unsigned traits)
 {
 	if (guarded_ends(kind) && shim.guard)
 		shim.guard->open_all();
@@ -133,7 +134,7 @@ static uint64_t bytes_at(uint64_t address)
 }
 
 /* After success. */
-static void after(enum call_kind kind, unsigned traits, uint64_t *field,
+static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *field,
 	const struct call_frame *frame)
 {
 	if (traits & TRAIT_ALLOCATES && !field[1])
