@@ -16,6 +16,11 @@
 
 #include "guard.h"
 
+/* Not the recorder's, and as of glibc 2.31 (preload/glibc.h). */
+#if defined(__x86_64__) && defined(__linux__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+#endif
+
 /* Bytes of host memory: rows of width bytes, height of them in each slice. */
 struct host_end {
 	uintptr_t low, high;                  /* the first byte, and the one behind the last */

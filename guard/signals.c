@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "guard_parts.h"
 #include "system.h"
 
 #define EXPORT __attribute__((visibility("default")))

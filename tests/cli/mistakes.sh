@@ -46,7 +46,7 @@ done
 ok "nothing was replaced or run" $?
 cp "$here/traces/blocking_free.txt" text
 refuses "undump onto itself" 2 "'./text' is what is to be read" "$cufence" undump text -o ./text
-refuses "report onto itself" 2 "'./free.db' is what is to be read" "$cufence" report free.db -o ./free.db
+refuses "report onto itself" 2 "'./free.db' is the database" "$cufence" report free.db -o ./free.db
 same "the database is whole" ok "$("$cufence" query free.db 'PRAGMA integrity_check')"
 : >empty.db
 "$cufence" load free.cft -o empty.db
@@ -90,7 +90,7 @@ for arguments in "report free.db" "report --format json free.db" "check free.db"
 	"$cufence" $arguments 2>err >/dev/full
 	same "$arguments on a full disk: status" 2 "$?"
 	same "$arguments on a full disk: why" \
-		"cufence: cannot write to standard output: No space left on device" "$(cat err)"
+		"cufence: cannot write to standard output: No space left on device" "$(grep -v '^cufence check: free.db: \|^    next ' err)"
 	# shellcheck disable=SC2086
 	"$cufence" $arguments 2>/dev/null >&-
 	same "$arguments with a closed output" 2 "$?"

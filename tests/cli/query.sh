@@ -37,17 +37,17 @@ sys.exit(json.load(sys.stdin) != [{"a": 1, "b": 2.5, "c": None, "d": "h\ni\t\"\\
 fi
 same "JSON of no rows" "[]" "$(query --json 'SELECT 1 WHERE 0')"
 if command -v script >/dev/null; then
-	script -qec "$cufence query cufence.db \"$values\"" /dev/null | tr -d '\r' >columns
+	script -qec "$cufence query cufence.db \"$values\"" /dev/null </dev/null | tr -d '\r' >columns
 	same "columns on a terminal" "number  word         none  part
     12  one                 2.5
      3  three words  x       -1" "$(sed 's/ *$//' columns)"
-	script -qec "$cufence query cufence.db \"SELECT 'a' || char(27) || '[2J' AS x\"" /dev/null >columns
+	script -qec "$cufence query cufence.db \"SELECT 'a' || char(27) || '[2J' AS x\"" /dev/null </dev/null >columns
 	same "escapes are shown there" 0 "$(grep -c $'\033' columns)"
 	has "as numbers" 'a\\x1b\[2J' "$(cat columns)"
-	script -qec "$cufence query --csv cufence.db \"SELECT 1 AS x\"" /dev/null | tr -d '\r' >columns
+	script -qec "$cufence query --csv cufence.db \"SELECT 1 AS x\"" /dev/null </dev/null | tr -d '\r' >columns
 	same "CSV on a terminal stays CSV" $'x\n1' "$(cat columns)"
 	script -qec "$cufence query cufence.db \"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
-		WHERE i < 3000) SELECT i FROM n\"" /dev/null | tr -d '\r' >columns
+		WHERE i < 3000) SELECT i FROM n\"" /dev/null </dev/null | tr -d '\r' >columns
 	same "all rows, not only those that say how wide columns are" "3001 3000" \
 		"$(wc -l <columns) $(tail -n 1 columns | tr -d ' ')"
 else

@@ -63,7 +63,7 @@ same "colors change no text" "$(cat plain)" "$(sed $'s/\033\\[[0-9]*m//g' colore
 NO_COLOR=1 "$cufence" report --color always >colored
 same "--color always is asked for: NO_COLOR is not" 1 "$(escapes colored)"
 if command -v script >/dev/null; then
-	terminal() { TERM=xterm script -qec "$*" /dev/null; }
+	terminal() { TERM=xterm script -qec "$*" /dev/null </dev/null; }
 	terminal "$cufence report" >colored
 	[ "$(escapes colored)" -ge 1 ]
 	ok "colors on a terminal" $?

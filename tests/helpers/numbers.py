@@ -84,7 +84,7 @@ def block(finding, most):
 
 def printed(text, finding):
     """The numbers that a report prints between the first line of a finding and its advice."""
-    found = re.search(rf"^{finding['rule']}: (.*?)  \[\w+, \w+\] #{finding['id']}\n(.*?)^    fix ",
+    found = re.search(rf"^{finding['rule']}: (.*?)  \[[\w, ]+\] #{finding['id']}\n(.*?)^    fix ",
                       text, re.M | re.S)
     if not found:
         return None
