@@ -230,8 +230,8 @@ static int64_t saved_a_round(struct steps *s)
 		"SELECT saving / 20 FROM finding WHERE rule = 'graph-rebuilt' AND shown");
 }
 
-/* 30 us for the executable and 10 for the capture, which nobody needs, less the 5 that recording took
- * (RECORDING_INSTANTIATE_NS and its like): what remains is the launch. */
+/* 30 us for the executable and 10 for the capture, which nobody needs, less the 5 that recording
+ * took (RECORDING_INSTANTIATE_NS and its like): what remains is the launch. */
 static void the_same_graph_again_is_found(void **state)
 {
 	struct steps *s = *state;
