@@ -211,6 +211,55 @@ static void choose(struct lower *lower)
 	}
 }
 
+/* R2P: each predicate is a bit of a register. */
+static void take_bits(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	struct ptx_operand from = lower_source(lower, &in->from[0], 0);
+
+	for (unsigned i = 0; i < in->to_count; i++) {
+		int64_t bit = INT64_C(1) << (8 * in->variant + in->to[i].number);
+		struct ptx_operand tested = lower_make(lower, OP_AND, CLASS_BITS, 4, from,
+			lower_number((int32_t)bit), lower_sink);
+		struct ptx_operand to = lower_target(lower, &in->to[i], 0);
+
+		lower_begin(lower, OP_SETP, CLASS_SIGNED, 4)->compare = COMPARE_NE;
+		lower_add(lower, to);
+		lower_add(lower, tested);
+		lower_add(lower, lower_number(0));
+	}
+}
+
+/* P2R: bits of a register are predicates, others as they were in another one. */
+static void put_bits(struct lower *lower)
+{
+	const struct sass_instruction *in = &lower->in;
+	int is_uniform = (in->number & 0x80) != 0;
+	uint32_t mask = in->from_count > 1 ? (uint32_t)in->from[1].value & 0x7f : 0;
+	struct ptx_operand made;
+
+	if (!mask)
+		return;
+	made = lower_make(lower, OP_AND, CLASS_BITS, 4, lower_source(lower, &in->from[0], 0),
+		lower_number((int32_t) ~(mask << 8 * in->variant)), lower_sink);
+	for (unsigned i = 0; i < 7; i++) {
+		struct sass_operand from = { .kind = is_uniform ? SASS_OPERAND_UNIFORM_PREDICATE
+								: SASS_OPERAND_PREDICATE,
+			.number = (uint16_t)i };
+		struct ptx_operand bit = lower_number(INT64_C(1) << (8 * in->variant + i)), is;
+
+		if (!(mask >> i & 1))
+			continue;
+		is = lower_predicate(lower, &from);
+		if (is.kind == OPERAND_NUMBER)
+			bit = is.value ? bit : lower_number(0);
+		else
+			bit = lower_make(lower, OP_SELP, CLASS_BITS, 4, bit, lower_number(0), is);
+		made = lower_make(lower, OP_OR, CLASS_BITS, 4, made, bit, lower_sink);
+	}
+	lower_move(lower, lower_target(lower, &in->to[0], 0), made);
+}
+
 /* griddepcontrol.wait and .launch_dependents */
 static int is_dependence(struct lower *lower)
 {
@@ -299,6 +348,12 @@ int lower_predicates(struct lower *lower)
 		return 1;
 	case SASS_SEL:
 		choose(lower);
+		return 1;
+	case SASS_P2R:
+		put_bits(lower);
+		return 1;
+	case SASS_R2P:
+		take_bits(lower);
 		return 1;
 	case SASS_SPECIAL:
 		read_special(lower);

@@ -36,13 +36,13 @@ static void calculate(struct lower *lower, enum ptx_opcode opcode, enum ptx_clas
 		lower_add(lower, b);
 }
 
-/* {d, p} = a + b + c + carry; a carry is a predicate or a number. */
+/* {d, p} = a + b + c + carry; a carry is a predicate or a number; subtracted: bits, by addend. */
 static void sum(struct lower *lower, struct ptx_operand to, struct ptx_operand carry_out,
-	const struct ptx_operand addend[3], struct ptx_operand carry)
+	const struct ptx_operand addend[3], unsigned subtracted, struct ptx_operand carry)
 {
 	if (to.kind == OPERAND_SINK && carry_out.kind == OPERAND_SINK)
 		return;
-	lower_begin(lower, OP_SUM, CLASS_BITS, 4);
+	lower_begin(lower, OP_SUM, CLASS_BITS, 4)->subtracted = (uint8_t)subtracted;
 	lower_add_vector(lower, 2);
 	lower_add(lower, to);
 	lower_add(lower, carry_out);
@@ -83,7 +83,7 @@ static struct ptx_operand carry_of(struct lower *lower)
 static void add(struct lower *lower)
 {
 	struct ptx_operand addend[3], total;
-	unsigned values = 0;
+	unsigned values = 0, subtracted = 0;
 	int has_carry;
 
 	while (values < 3 && values < lower->in.from_count &&
@@ -100,12 +100,14 @@ static void add(struct lower *lower)
 	}
 	for (unsigned i = 0; i < 3; i++)
 		addend[i] = i < values ? source(lower, i) : lower_number(0);
+	for (unsigned i = 0; i < values; i++)
+		subtracted |= (unsigned)(lower->in.from[i].negated != 0) << i;
 	has_carry = lower->in.to_count > 1 && lower->in.to[1].number != SASS_NONE;
-	sum(lower, target(lower, 0), has_carry ? target(lower, 1) : lower_sink, addend,
+	sum(lower, target(lower, 0), has_carry ? target(lower, 1) : lower_sink, addend, subtracted,
 		carry_of(lower));
 	/* The second carry of a sum of three is of the same sum as the first one. */
 	if (lower->in.to_count > 2 && lower->in.to[2].number != SASS_NONE)
-		sum(lower, lower_sink, target(lower, 2), addend, carry_of(lower));
+		sum(lower, lower_sink, target(lower, 2), addend, subtracted, carry_of(lower));
 }
 
 /* d = a * b + c, all of 32 bits. */
@@ -128,7 +130,7 @@ static void multiply_add(struct lower *lower)
 	else if (is_zero(c) && is_zero(carry))
 		lower_move(lower, to, addend[0]);
 	else
-		sum(lower, to, lower_sink, addend, carry);
+		sum(lower, to, lower_sink, addend, 0, carry);
 }
 
 /* {d, d + 1} = a * b + {c, c + 1} */
@@ -221,7 +223,7 @@ static void load_address(struct lower *lower)
 		addend[0] = lower_make(lower, OP_SHL, CLASS_BITS, 4, addend[0], shift, lower_sink);
 	}
 	sum(lower, target(lower, 0), has_carry ? target(lower, 1) : lower_sink, addend,
-		carry_of(lower));
+		in->from[0].negated != 0, carry_of(lower));
 }
 
 static void shift(struct lower *lower)
@@ -340,6 +342,23 @@ static struct ptx_operand by_table(struct lower *lower, unsigned table,
 	return lower_unknown;
 }
 
+/* Of the first one, where it has a bit, one function of the others, elsewhere another. */
+static struct ptx_operand by_parts(struct lower *lower, unsigned table,
+	const struct ptx_operand value[3])
+{
+	struct ptx_operand part[2];
+
+	for (int i = 0; i < 2; i++) {
+		unsigned of_others = (i ? table : table >> 4) & 15;
+
+		part[i] = by_table(lower, of_others * 0x11, value);
+		if (part[i].kind == OPERAND_UNKNOWN)
+			part[i] = inverted(lower, by_table(lower, (15 ^ of_others) * 0x11, value));
+		part[i] = logic(lower, OP_AND, part[i], i ? inverted(lower, value[0]) : value[0]);
+	}
+	return logic(lower, OP_OR, part[0], part[1]);
+}
+
 /* Of two of three operands the one or the other: what is known of that; else lower_unknown. */
 static struct ptx_operand exchanged(struct lower *lower, unsigned table)
 {
@@ -353,6 +372,24 @@ static struct ptx_operand exchanged(struct lower *lower, unsigned table)
 			return lower_swapped(lower, &in->to[in->to_count - 1], &in->from[sums[i].a],
 				&in->from[sums[i].b]);
 	return lower_unknown;
+}
+
+/* The predicate that LOP3 gives: a bit of the result is set, or that of its operands holds. */
+static struct ptx_operand is_any(struct lower *lower, struct ptx_operand result)
+{
+	const struct sass_instruction *in = &lower->in;
+	struct ptx_operand other =
+		in->from_count > 3 ? lower_predicate(lower, &in->from[3]) : lower_number(0);
+	struct ptx_operand is;
+
+	if (result.kind == OPERAND_NUMBER)
+		return result.value ? lower_number(1) : other;
+	is = lower_reg(lower_temp(lower));
+	lower_begin(lower, OP_SETP, CLASS_SIGNED, 4)->compare = COMPARE_NE;
+	lower_add(lower, is);
+	lower_add(lower, result);
+	lower_add(lower, lower_number(0));
+	return lower_and(lower, OP_OR, is, other);
 }
 
 static void logic_of_three(struct lower *lower)
@@ -377,19 +414,10 @@ static void logic_of_three(struct lower *lower)
 	result = exchanged(lower, table);
 	if (result.kind == OPERAND_UNKNOWN)
 		result = by_table(lower, table, value);
-	if (result.kind == OPERAND_UNKNOWN) {
-		result = lower_reg(lower_temp(lower));
-		lower_begin(lower, OP_OTHER, CLASS_BITS, 4);
-		lower_add(lower, result);
-	}
-	if (p.kind != OPERAND_SINK) {
-		struct ptx_instruction *made = lower_begin(lower, OP_SETP, CLASS_SIGNED, 4);
-
-		made->compare = COMPARE_NE;
-		lower_add(lower, p);
-		lower_add(lower, result);
-		lower_add(lower, lower_number(0));
-	}
+	if (result.kind == OPERAND_UNKNOWN)
+		result = by_parts(lower, table, value);
+	if (p.kind != OPERAND_SINK)
+		lower_move_predicate(lower, p, is_any(lower, result));
 	lower_move(lower, d, result);
 }
 

@@ -36,8 +36,10 @@
 	               */ \
 	X(PRMT)     /* d = bytes of c:a by selector: from a selector c; "variant" 0: by index */ \
 	X(SPECIAL)  /* d = special register: S2R, S2UR, CS2R (d.count 2: 64 bits) */ \
-	X(P2R)      /* d = a with the bits of mask replaced by predicates: from a mask */ \
-	X(R2P)      /* predicates = bits of a: from a mask; to has each that is written */ \
+	X(P2R)      /* d = a with the bits of mask replaced by predicates: from a mask; */ \
+	            /* "variant": the byte of d that they are in */ \
+	X(R2P)      /* predicates = bits of a: from a mask; to has each that is written; */ \
+	            /* "variant": the byte of a */ \
 	X(LDC)      /* d = constant, of "bytes": from SASS_OPERAND_CONSTANT; also LDCU, ULDC */ \
 	X(SHFL)     /* p d = another lane's a: from a lane control */ \
 	X(VOTE)     /* d p: from q; "variant" */ \

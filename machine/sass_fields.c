@@ -48,6 +48,8 @@ static void read_plain(const struct coded *code, struct sass_instruction *in)
 	in->is_64 |= (fields & F_64) != 0;
 	if (fields & F_WIDTH75)
 		in->is_64 = bits(code, 75, 2) == 3;
+	if (in->opcode == SASS_P2R || in->opcode == SASS_R2P)
+		in->variant = (uint8_t)bits(code, 76, 2);
 	if (fields & F_RELATIVE)
 		in->is_relative = 1;
 	if (fields & F_PTABLE)

@@ -223,12 +223,33 @@ static int exclude_zero(struct ptx_state *state, const struct ptx_value *x)
 	return !state->possible;
 }
 
+/* Whatever x is out of these bounds, it compares so with 0. */
+static int is_sure(struct ptx_range bounds, int compare)
+{
+	switch (compare) {
+	case COMPARE_EQ:
+		return !bounds.low && !bounds.high;
+	case COMPARE_NE:
+		return bounds.low > 0 || bounds.high < 0;
+	case COMPARE_LT:
+		return bounds.high < 0;
+	case COMPARE_LE:
+		return bounds.high <= 0;
+	case COMPARE_GT:
+		return bounds.low > 0;
+	default:
+		return bounds.low >= 0;
+	}
+}
+
 /* x compares so with 0; 1 as ptx_assume(). */
 static int apply(struct ptx_frame *frame, struct ptx_state *state, const struct ptx_value *x,
 	int compare)
 {
 	struct ptx_range range = { INT64_MIN, INT64_MAX }, bounds = ptx_bounds(x, state);
 
+	if (is_sure(bounds, compare))
+		return 1;
 	if (compare == COMPARE_NE)
 		compare = side_of(frame, state, x);
 	if (compare == COMPARE_NE)

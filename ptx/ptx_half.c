@@ -328,6 +328,13 @@ static struct ptx_value extended_sum(struct ptx_frame *frame, struct ptx_state *
 		add_addend(all.high, &all.high_count, &high[i]);
 	}
 	total = add_all(frame, state, instruction, &all);
+	/* Less 0 is a carry: the machine adds the inverted number and 1. */
+	for (int i = 0; i < 3; i++)
+		if (carry->subtracted >> i & 1 && ptx_is_constant(&carry->raw[i]) &&
+			!carry->raw[i].low) {
+			total.low = ptx_add_bound(total.low, WRAP);
+			total.high = ptx_add_bound(total.high, WRAP);
+		}
 	return ptx_take_half(state, &total, HALF_HIGH);
 }
 
@@ -446,6 +453,7 @@ void ptx_sum_registers(struct ptx_frame *frame, struct ptx_state *state, uint32_
 		made = ptx_condition_of(frame, operand[2].number);
 		if (made) {
 			made->kind = is_extended ? CONDITION_UNKNOWN : CONDITION_CARRY;
+			made->subtracted = in->subtracted;
 			memcpy(made->raw, value, sizeof(value));
 		}
 	}

@@ -14,6 +14,7 @@
  *	ptx_half       values of 64 bits in two registers
  *	ptx_step       one instruction
  *	ptx_walk       blocks and loops, until nothing changes
+ *	ptx_launch     a kernel and a launch, and parts of it
  *	ptx_memory     loads and stores
  *	ptx_parameter  the parameter buffer
  *	ptx_shape      the bytes of one access
@@ -150,6 +151,7 @@ struct ptx_instruction {
 	uint8_t update;               /* atom: enum ptx_update */
 	uint8_t negated;              /* the guard is */
 	uint8_t spins;                /* a loop ends by what it finds: ptx_find_spins() */
+	uint8_t subtracted;           /* sum: bits, addends that are the negative of a number */
 	struct ptx_type type, source; /* source: cvt's second */
 	uint16_t modifiers;
 	uint16_t count;   /* of operands, nested ones included */

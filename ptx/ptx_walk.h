@@ -52,9 +52,16 @@ struct ptx_path {
 	uint32_t from, instruction;
 };
 
+/* What of a launch is followed; zeros: all of it. */
+struct ptx_part {
+	int is_block, is_thread; /* one block, and of its threads the first */
+	uint32_t block[3];
+};
+
 struct ptx_walk {
 	struct ptx_module *module;
 	const struct ptx_launch *launch;
+	struct ptx_part part;
 	struct ptx_function *kernel;
 	struct ptx_access *access;
 	uint32_t claim_room;
@@ -89,6 +96,7 @@ struct ptx_condition {
 	uint8_t kind, compare, is_unsigned;
 	uint8_t bytes;          /* of what is compared */
 	uint8_t is_comparison;  /* of registers: raw */
+	uint8_t subtracted;     /* of a carry: bits, as of the instruction */
 	uint32_t first, second; /* registers, of AND, OR, NOT */
 	struct ptx_value a, b, difference;
 	struct ptx_value
@@ -325,6 +333,10 @@ int64_t ptx_stride_length(const struct ptx_stride *stride);
 /* The instruction accesses bytes at a value. */
 int ptx_claim(struct ptx_frame *frame, const struct ptx_value *address,
 	const struct ptx_state *state, uint32_t bytes, int direction);
+/* Adds it to those of the access, as one of those or by itself; 0, or -1: there is no memory. */
+int ptx_add_claim(struct ptx_access *access, uint32_t *room, const struct ptx_claim *claim);
+/* The same, by itself in any case. */
+int ptx_put_claim(struct ptx_access *access, uint32_t *room, const struct ptx_claim *claim);
 /* 1: of a parameter that is null in this launch, and an index: no thread follows it. */
 int ptx_is_nowhere(const struct ptx_walk *walk, const struct ptx_value *address,
 	const struct ptx_state *state);
