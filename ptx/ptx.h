@@ -147,6 +147,7 @@ struct ptx_access {
 	uint8_t *scalar;  /* per parameter byte: 1 if its value was asked for */
 	uint32_t scalar_count;
 	unsigned long steps; /* instructions interpreted */
+	int limited;         /* with more of them more might have been found */
 };
 
 /* The default for ptx_interpret: a second, about. */

@@ -85,9 +85,16 @@ static int unite(struct ptx_claim *into, const struct ptx_claim *other)
 	return 1;
 }
 
-static int add(struct ptx_walk *walk, const struct ptx_claim *claim)
+int ptx_put_claim(struct ptx_access *access, uint32_t *room, const struct ptx_claim *claim)
 {
-	struct ptx_access *access = walk->access;
+	if (PTX_ROOM(access->claim, *room, (uint32_t)access->count))
+		return -1;
+	access->claim[access->count++] = *claim;
+	return 0;
+}
+
+int ptx_add_claim(struct ptx_access *access, uint32_t *room, const struct ptx_claim *claim)
+{
 	uint32_t count = (uint32_t)access->count, same = 0;
 	struct ptx_claim *last = NULL;
 
@@ -109,10 +116,13 @@ static int add(struct ptx_walk *walk, const struct ptx_claim *claim)
 		last->exact = 0;
 		return 0;
 	}
-	if (PTX_ROOM(access->claim, walk->claim_room, count))
-		return ptx_fail(walk, ptx_no_memory);
-	access->claim[access->count++] = *claim;
-	return 0;
+	return ptx_put_claim(access, room, claim);
+}
+
+static int add(struct ptx_walk *walk, const struct ptx_claim *claim)
+{
+	return ptx_add_claim(walk->access, &walk->claim_room, claim) ? ptx_fail(walk, ptx_no_memory)
+								     : 0;
 }
 
 static void reach_variable(struct ptx_walk *walk, uint32_t word, int direction)

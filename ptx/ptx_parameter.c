@@ -21,7 +21,7 @@ struct ptx_value ptx_parameter(struct ptx_walk *walk, struct ptx_state *state, i
 		return value;
 	for (unsigned i = 0; i < type.bytes && at + i < launch->size; i++)
 		known += launch->state[at + i] == PTX_KNOWN;
-	if (walk->collects && at + type.bytes <= walk->access->scalar_count)
+	if (at + type.bytes <= walk->access->scalar_count)
 		memset(walk->access->scalar + at, 1, type.bytes);
 	if (known == type.bytes) {
 		memcpy(&bits, launch->value + at, type.bytes);
@@ -57,7 +57,7 @@ struct ptx_value ptx_half_parameter(struct ptx_walk *walk, struct ptx_state *sta
 			launch->state[offset + 2] == PTX_KNOWN &&
 			launch->state[offset + 3] == PTX_KNOWN))
 		return ptx_parameter(walk, state, offset, type);
-	if (walk->collects && offset + 4 <= walk->access->scalar_count)
+	if (offset + 4 <= walk->access->scalar_count)
 		memset(walk->access->scalar + offset, 1, 4);
 	value = ptx_constant(0);
 	value.base = BASE_WORD;
@@ -177,8 +177,7 @@ struct ptx_value ptx_some_parameter(struct ptx_frame *frame, struct ptx_state *s
 
 	if (places.low <= places.high && in->type.bytes && in->type.bytes <= 8)
 		range = known_numbers(walk, &places, in->type);
-	if (walk->collects && places.low <= places.high &&
-		places.high + in->type.bytes <= walk->access->scalar_count)
+	if (places.low <= places.high && places.high + in->type.bytes <= walk->access->scalar_count)
 		memset(walk->access->scalar + places.low, 1,
 			(size_t)(places.high - places.low) + in->type.bytes);
 	if (range.low <= range.high)

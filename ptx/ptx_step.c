@@ -28,6 +28,13 @@ void ptx_write_register(struct ptx_frame *frame, struct ptx_state *state, uint32
 		state->many[known->slot] = *value;
 }
 
+static int is_first_thread(const struct ptx_state *state)
+{
+	const struct ptx_range *index = &state->range[SPECIAL_TID_X];
+
+	return !index[0].high && !index[1].high && !index[2].high;
+}
+
 static struct ptx_value special(const struct ptx_operand *operand, const struct ptx_state *state)
 {
 	struct ptx_value value;
@@ -38,7 +45,7 @@ static struct ptx_value special(const struct ptx_operand *operand, const struct 
 		return value;
 	}
 	if (operand->number == SPECIAL_LANEID)
-		return ptx_interval(0, 31);
+		return ptx_interval(0, is_first_thread(state) ? 0 : 31);
 	if (operand->number == SPECIAL_WARPID || operand->number == SPECIAL_NWARPID)
 		return ptx_interval(0, 64);
 	return ptx_interval(INT64_MIN, INT64_MAX);

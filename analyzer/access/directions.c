@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alike.h"
 #include "calls.h"
 #include "device_code.h"
 #include "directions_name.h"
@@ -33,6 +34,7 @@ struct directions {
 	uint8_t piece[PTX_PARAMETER_LIMIT];      /* where one begins, its bytes */
 	uint8_t object[PTX_PARAMETER_LIMIT / 8]; /* by word: 1: a texture or surface */
 	uint8_t asked[PTX_PARAMETER_LIMIT];      /* by byte: 0: claims do not depend on it */
+	struct alike alike;                      /* launches of the kernel, so far */
 	struct kept_access *kept;                /* what is known of the code with this hash */
 	uint64_t hash;
 	sqlite3_stmt *access, *variable, *object_row, *dependence, *kernel, *prints, *shape,
@@ -170,6 +172,28 @@ static void unpack_parameters(struct directions *d, const void *words, size_t by
 			d->value[i] = d->state[i] = PTX_UNKNOWN;
 }
 
+/* What was asked before takes no steps. */
+static int ask_launch(struct directions *d, const char *mangled, const struct code_place *place,
+	const struct ptx_launch *launch, unsigned long *steps, struct kept_answer *answer)
+{
+	const struct alike_launch *same = alike_find(&d->alike, launch);
+	unsigned long limit = *steps;
+
+	if (same)
+		return kept_access_find(d->kept, place->module, place->number, mangled,
+			&same->launch, same->steps, answer);
+	if (!*steps) {
+		*answer = (struct kept_answer){ .failed = 1 };
+		return 0;
+	}
+	if (kept_access_find(d->kept, place->module, place->number, mangled, launch, limit, answer))
+		return -1;
+	*steps -= answer->steps < *steps ? answer->steps : *steps;
+	return answer->failed
+		? 0
+		: alike_add(&d->alike, launch, answer->scalar, answer->scalar_count, limit);
+}
+
 /* Of the row of shapes. */
 static int take_shape(struct directions *d, int64_t kernel, const char *mangled,
 	const struct code_place *place, unsigned long *steps)
@@ -189,10 +213,8 @@ static int take_shape(struct directions *d, int64_t kernel, const char *mangled,
 	unpack_parameters(d, sqlite3_column_blob(d->shapes, 3),
 		(size_t)sqlite3_column_bytes(d->shapes, 3), sqlite3_column_blob(d->shapes, 4),
 		(size_t)sqlite3_column_bytes(d->shapes, 4));
-	if (kept_access_find(d->kept, place->module, place->number, mangled, &launch, *steps,
-		    &answer))
+	if (ask_launch(d, mangled, place, &launch, steps, &answer))
 		return -1;
-	*steps -= answer.steps < *steps ? answer.steps : *steps;
 	if (answer.failed)
 		return 0;
 	return write_claims(d, kernel, shape, &answer) ||
@@ -246,7 +268,8 @@ static int take_shapes(struct directions *d, int64_t kernel, const char *mangled
 	lay_out(d, place);
 	if (db_bind(d->shapes, "i", kernel))
 		return -1;
-	while (steps && (step = db_step(d->shapes)) > 0)
+	alike_release(&d->alike);
+	while ((step = db_step(d->shapes)) > 0)
 		if (take_shape(d, kernel, mangled, place, &steps))
 			return -1;
 	d->steps -= given - steps;
@@ -414,6 +437,7 @@ int directions_resolve(struct db *db)
 	if (rc && !sqlite3_get_autocommit(db->handle))
 		sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
 out:
+	alike_release(&d->alike);
 	kept_access_close(d->kept);
 	code_close(d->code);
 	free(d);

@@ -15,7 +15,8 @@
 struct record {
 	uint32_t size, question; /* bytes: of all, of the question */
 	uint32_t claims, variables, scalars, names, why;
-	uint32_t failed, complete, reaches;
+	uint32_t failed, limited, complete, reaches;
+	uint32_t reserved;
 	uint64_t steps, limit;
 };
 
@@ -215,6 +216,7 @@ static int interpret(struct kept_access *kept, struct ptx_module *module, size_t
 	int failed = ptx_interpret(module, kernel, launch, steps, &access), rc;
 	struct record record = { .failed = failed != 0, .limit = steps };
 
+	record.limited = (uint32_t)access.limited;
 	record.complete = (uint32_t)access.complete;
 	record.reaches = access.reaches;
 	record.steps = access.steps;
@@ -228,12 +230,13 @@ static int interpret(struct kept_access *kept, struct ptx_module *module, size_t
 	return rc;
 }
 
-/* It would be answered so again: where it failed, maybe because of the limit, at the same one. */
+/* It would be answered so again: where it met the limit, or may have, at the same one. */
 static int is_same(const struct kept_access *kept, const struct record *record, unsigned long steps)
 {
 	return record->question == kept->question.size &&
 		!memcmp(record + 1, kept->question.data, kept->question.size) &&
-		(record->failed ? record->limit == steps : record->steps <= steps);
+		(record->failed || record->limited ? record->limit == steps
+						   : record->steps <= steps);
 }
 
 int kept_access_find(struct kept_access *kept, struct ptx_module *module, size_t kernel,

@@ -112,3 +112,39 @@ extern "C" __global__ void stage(const float *in, int count)
 	asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
+
+// Tables of tensors and of their chunks, as PyTorch's foreach kernels have: which one a block takes is
+// looked up by its index.  What is at odds with the alignment is stored one by one.
+struct tensors {
+	float *data[4];
+	long count[4];
+	unsigned char tensor[16];
+	int chunk[16];
+};
+extern "C" __global__ void each(const __grid_constant__ tensors all)
+{
+	int which = all.tensor[blockIdx.x];
+	long first = (long)all.chunk[blockIdx.x] * 4096, left = all.count[which] - first;
+	float *data = all.data[which] + first;
+
+	if (((unsigned long)data % 16 | left % 4) == 0)
+		return;
+	for (long i = threadIdx.x; i < left && i < 4096; i += blockDim.x)
+		data[i] = 1;
+}
+
+// Conditions kept as bits of a number, which are taken apart again.
+extern "C" __global__ void masked(float *out, int count, int step)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	unsigned mask = 0;
+
+#pragma unroll
+	for (int k = 0; k < 6; k++)
+		mask |= (unsigned)(i + k * step < count) << k;
+	asm volatile("" : "+r"(mask));
+#pragma unroll
+	for (int k = 0; k < 6; k++)
+		if (mask & 1u << k)
+			out[i + k * step] = 1;
+}

@@ -337,6 +337,70 @@ static void launches_that_say_more_are_asked_for(void **state)
 	free(body);
 }
 
+/* It stores, to no known memory, where the byte that its block looks up is above 7. */
+static void add_lookup(FILE *out)
+{
+	enum { STEPS = 20000 };
+	char *text;
+	size_t size;
+	FILE *code = open_memstream(&text, &size);
+
+	fprintf(code,
+		".version 7.0\n.target sm_75\n.address_size 64\n"
+		".visible .entry k(.param .u64 p, .param .align 8 .b8 t[16])\n{\n"
+		".reg .b64 %%rd<8>;\n.reg .pred %%p<2>;\n.reg .b32 %%r<%u>;\nmov.b64 %%rd5, t;\n"
+		"mov.u32 %%r0, %%ctaid.x;\n"
+		"mul.wide.u32 %%rd4, %%r0, 1;\nadd.s64 %%rd3, %%rd5, %%rd4;\n"
+		"ld.param.u8 %%r1, [%%rd3];\nld.param.u64 %%rd1, [p];\n",
+		STEPS + 2);
+	for (unsigned k = 1; k <= STEPS; k++)
+		fprintf(code, "add.u32 %%r%u, %%r%u, 1;\n", k + 1, k);
+	fprintf(code, "setp.gt.u32 %%p1, %%r%u, %u;\n@%%p1 st.global.u32 [%%rd1], %%r0;\nret;\n}\n",
+		STEPS + 1, STEPS + 7);
+	fclose(code);
+	for (size_t at = 0; at < size; at += 32768) {
+		fprintf(out, "chunk thread=7\nimage hash=0x11 offset=%zu total=%zu bytes=", at,
+			size);
+		put_hex(out, text + at, size - at < 32768 ? size - at : 32768);
+		fputc('\n', out);
+	}
+	free(text);
+}
+
+/*
+ * A thousand launches differ in what no block looks up, and half of them from the others: these
+ * are two questions.
+ */
+static void what_is_not_looked_up_makes_no_difference(void **state)
+{
+	enum { LAUNCHES = 1000 };
+	char *body;
+	size_t size;
+	FILE *out = open_memstream(&body, &size);
+	struct db db;
+
+	fputs(DEVICE, out);
+	add_lookup(out);
+	/* clang-format off */
+	fputs("chunk thread=7\n" CALL("cuModuleLoadData", "1000", "module=0xa0 image=0x11")
+		CALL("cuModuleGetFunction", "1100", "function=0xf0 module=0xa0")
+		"function handle=0xf0 parameters=0+8,8+16 name=\"k\"\n", out);
+	for (unsigned i = 0; i < LAUNCHES; i++)
+		fprintf(out, "%s"
+			CALL("cuLaunchKernel", "%u", "function=0xf0 stream=0x0 "
+				"grid=0x1000100000002 block=0x1001020 "
+				"words=0x7f0000000005,0x%x,0x%x"),
+			i % 100 ? "" : "chunk thread=7\n", 3000 + 100 * i,
+			i < LAUNCHES / 2 ? 0x700 : 0x900, i);
+	/* clang-format on */
+	fclose(out);
+	db = resolve("test_directions_alike", body);
+	trace_text_expect(&db, "SELECT count(*) || ',' || sum(complete) FROM shape_code",
+		"1000,500");
+	trace_text_finish(&db, "test_directions_alike");
+	free(body);
+}
+
 #define CODE_FILE "test_directions.code"
 
 static void write_code(const struct bytes *bytes)
@@ -574,6 +638,7 @@ int main(void)
 		cmocka_unit_test(only_what_was_launched_is_kept),
 		cmocka_unit_test(code_that_was_replaced_is_not_known),
 		cmocka_unit_test(what_a_hash_stands_for_is_known),
+		cmocka_unit_test(what_is_not_looked_up_makes_no_difference),
 		cmocka_unit_test(code_is_read_where_it_lies_in_a_file),
 		cmocka_unit_test(a_file_that_changed_is_not_read),
 		cmocka_unit_test(ptx_for_newer_devices_says_nothing),

@@ -210,6 +210,98 @@ static void a_copy_has_a_condition_of_its_own(void **state)
 	for_each(check_stage);
 }
 
+struct tensors {
+	uint64_t data[4];
+	int64_t count[4];
+	uint8_t tensor[16];
+	int32_t chunk[16];
+};
+
+/* Blocks 0 to 2 have the chunks of the first tensor, the last block the only one of the second. */
+static void check_each(const struct image_code *code)
+{
+	struct tensors all = { .count = { 10000, 5 },
+		.tensor = { 0, 0, 0, 1 },
+		.chunk = { 0, 1, 2, 0 } };
+	uint8_t state[sizeof(all)];
+	struct ptx_launch launch = { .grid = { 4, 1, 1 },
+		.block = { 64, 1, 1 },
+		.size = sizeof(all),
+		.value = (const uint8_t *)&all,
+		.state = state };
+	struct ptx_module *module = open_code(code);
+	struct ptx_access access;
+	int64_t end[2] = { 0, 0 };
+
+	memset(state, PTX_KNOWN, sizeof(state));
+	memset(state, PTX_POINTER, sizeof(all.data));
+	assert_int_equal(ptx_interpret(module, (size_t)ptx_find(module, "each", 4), &launch,
+				 PTX_STEPS, &access),
+		0);
+	assert_true(access.complete);
+	for (size_t i = 0; i < access.count; i++) {
+		const struct ptx_claim *claim = &access.claim[i];
+
+		assert_true(claim->offset <= 8 && claim->sure && claim->low >= 0);
+		if (claim->high > end[claim->offset / 8])
+			end[claim->offset / 8] = claim->high;
+	}
+	assert_true(code->arch < 100 ? end[0] == 40000 : end[0] >= 40000);
+	assert_int_equal(end[1], 20);
+	ptx_access_release(&access);
+	ptx_close(module);
+}
+
+static void blocks_look_up_what_they_take(void **state)
+{
+	(void)state;
+	for_each(check_each);
+}
+
+/* One thread is launched: of six elements it stores to the first three. */
+static void check_first(struct ptx_module *module, const char *name)
+{
+	static const int32_t scalars[2] = { 129, 64 };
+	uint8_t value[16] = { 0 }, state[16];
+	struct ptx_launch launch = { .grid = { 1, 1, 1 },
+		.block = { 1, 1, 1 },
+		.size = sizeof(value),
+		.value = value,
+		.state = state };
+	struct ptx_access access;
+	int64_t end = 0;
+
+	memset(state, PTX_POINTER, 8);
+	memset(state + 8, PTX_KNOWN, 8);
+	memcpy(value + 8, scalars, sizeof(scalars));
+	assert_int_equal(ptx_interpret(module, (size_t)ptx_find(module, name, strlen(name)),
+				 &launch, PTX_STEPS, &access),
+		0);
+	for (size_t i = 0; i < access.count; i++) {
+		assert_true(access.claim[i].exact && access.claim[i].low >= 0);
+		end = access.claim[i].high > end ? access.claim[i].high : end;
+	}
+	assert_int_equal(end, 516);
+	ptx_access_release(&access);
+}
+
+static void check_masked(const struct image_code *code)
+{
+	struct ptx_module *module;
+
+	if (code->kind == IMAGE_PTX)
+		return;
+	module = open_code(code);
+	check_first(module, "masked");
+	ptx_close(module);
+}
+
+static void bits_are_the_conditions_that_they_were_made_of(void **state)
+{
+	(void)state;
+	for_each(check_masked);
+}
+
 enum { OPCODE_BITS = 0xfff, BRANCH = 0x947, CALL_RELATIVE = 0x944 };
 
 /* Branches under a predicate become calls. */
@@ -264,6 +356,8 @@ int main(void)
 		cmocka_unit_test(what_a_guard_leaves_is_read_under_the_next_one),
 		cmocka_unit_test(lower_halves_are_compared_either_way_round),
 		cmocka_unit_test(a_copy_has_a_condition_of_its_own),
+		cmocka_unit_test(blocks_look_up_what_they_take),
+		cmocka_unit_test(bits_are_the_conditions_that_they_were_made_of),
 		cmocka_unit_test(a_call_into_the_function_is_a_jump),
 	};
 

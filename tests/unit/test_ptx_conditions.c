@@ -143,10 +143,10 @@ static void what_is_no_interval_is_not_all(void **unused)
 {
 	(void)unused;
 	check("both_remainders", line_odd, "0..4000 at most");
-	check("padded", line, "0..4124 at most");
+	check("padded", line, "0..4, 0..4124 at most");
 	check("bucket", line_odd, "0..4000 at most");
-	check("ends", line, "0..4096 at most");
-	check("lower", square, "0..3600 at most");
+	check("ends", line, "0..4, 0..4096 at most");
+	check("lower", square, "0..4, 0..3600 at most");
 }
 
 /* Each condition may leave less to what others are about. */

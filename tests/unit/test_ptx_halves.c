@@ -136,7 +136,7 @@ static void ways_that_meet_leave_halves_of_one_value(void **state)
 	check("mov.b64 {%r5, %r6}, %rd1; @%p1 bra there;\n"
 	      "mad.wide.u32 %rd4, %r18, 8, %rd1; mov.b64 {%r5, %r6}, %rd4;\n"
 	      "there: mov.b64 %rd3, {%r5, %r6}; st.global.u32 [%rd3], %r18;",
-		"0: 0..252");
+		"0: 0..4, 0: 0..252");
 }
 
 static void halves_grow_in_loops(void **state)

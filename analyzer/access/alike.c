@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "alike.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Launches of a kernel that others are compared with: a loop has a few. */
+#define ALIKE_LIMIT 64
+
+static int is_same(const struct alike_launch *other, const struct ptx_launch *launch)
+{
+	const struct ptx_launch *before = &other->launch;
+
+	if (memcmp(before->grid, launch->grid, sizeof(launch->grid)) ||
+		memcmp(before->block, launch->block, sizeof(launch->block)) ||
+		before->size != launch->size)
+		return 0;
+	for (uint32_t i = 0; i < launch->size; i++) {
+		uint8_t is = launch->state[i], was = before->state[i];
+
+		/* Tables are looked through for pointers. */
+		if (is != was && (other->asked[i] || is == PTX_POINTER || was == PTX_POINTER))
+			return 0;
+		if (other->asked[i] && launch->value[i] != before->value[i])
+			return 0;
+	}
+	return 1;
+}
+
+const struct alike_launch *alike_find(const struct alike *alike, const struct ptx_launch *launch)
+{
+	for (size_t i = alike->count; i-- > 0;)
+		if (is_same(&alike->launch[i], launch))
+			return &alike->launch[i];
+	return NULL;
+}
+
+static int no_memory(void)
+{
+	fputs("cufence: out of memory\n", stderr);
+	return -1;
+}
+
+int alike_add(struct alike *alike, const struct ptx_launch *launch, const uint8_t *asked,
+	size_t count, unsigned long steps)
+{
+	struct alike_launch *slot;
+	uint8_t *room;
+
+	if (alike->count == ALIKE_LIMIT)
+		return 0;
+	if (!alike->launch)
+		alike->launch = calloc(ALIKE_LIMIT, sizeof(*alike->launch));
+	room = alike->launch ? calloc(3, (size_t)launch->size + 1) : NULL;
+	if (!room)
+		return no_memory();
+	slot = &alike->launch[alike->count++];
+	*slot = (struct alike_launch){ *launch, room + 2 * (size_t)launch->size, steps };
+	memcpy(room, launch->value, launch->size);
+	memcpy(room + launch->size, launch->state, launch->size);
+	memcpy(slot->asked, asked, count < launch->size ? count : launch->size);
+	slot->launch.value = room;
+	slot->launch.state = room + launch->size;
+	return 0;
+}
+
+void alike_release(struct alike *alike)
+{
+	for (size_t i = 0; i < alike->count; i++)
+		free((uint8_t *)(uintptr_t)alike->launch[i].launch.value);
+	free(alike->launch);
+	*alike = (struct alike){ 0 };
+}
