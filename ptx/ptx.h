@@ -66,7 +66,8 @@ struct ptx_dependence ptx_dependence(struct ptx_module *module, size_t kernel);
 enum ptx_byte {
 	PTX_UNKNOWN = 0, /* not recorded; of a word: a pointer or not */
 	PTX_KNOWN,       /* the byte's value is that */
-	PTX_POINTER,     /* all eight of a word: it points into known memory */
+	PTX_POINTER,     /* all eight of a word: it points into known memory; the first one's value
+			  * is how many of the address's lowest bits are 0 */
 };
 
 /* What is known of a launch; zeros: nothing. */

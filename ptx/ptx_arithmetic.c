@@ -305,15 +305,85 @@ static struct ptx_value shift_left(const struct operation *op)
 	return wrap(op, product(op, a, ptx_constant(INT64_C(1) << b.low)), op->in->type.bytes);
 }
 
+/* How many of the lowest bits of the words' addresses are 0. */
+static unsigned zeros_of(const struct ptx_walk *walk, const struct ptx_value *pointer)
+{
+	const struct ptx_launch *launch = walk->launch;
+	const struct ptx_set *set = pointer->base == BASE_WORDS ? &walk->set[pointer->id] : NULL;
+	unsigned least = 63;
+
+	for (uint32_t i = 0; i < (set ? set->count : 1); i++) {
+		uint32_t word = set ? set->word[i] : pointer->id;
+
+		if (word >= launch->size || launch->state[word] != PTX_POINTER)
+			return 0;
+		least = launch->value[word] < least ? launch->value[word] : least;
+	}
+	return least;
+}
+
+static int is_even(const struct ptx_value *value, int64_t bits)
+{
+	for (unsigned i = 0; i < value->count; i++)
+		if (value->term[i].factor & bits)
+			return 0;
+	return value->low == value->high;
+}
+
+/* The lowest bits of a sum, or of an address that is aligned: 1 if they are the same always. */
+static int bits_of(const struct operation *op, const struct ptx_value *value,
+	const struct ptx_value *mask, int64_t *bits)
+{
+	int is_word = value->base == BASE_WORD || value->base == BASE_WORDS;
+
+	if (value->half == HALF_HIGH || (!is_word && value->base != BASE_NUMBER) ||
+		!ptx_is_constant(mask) || mask->low < 0 || mask->low & (mask->low + 1) ||
+		!is_even(value, mask->low) ||
+		(is_word && mask->low >> zeros_of(op->frame->walk, value)))
+		return 0;
+	*bits = value->low & mask->low;
+	return 1;
+}
+
+/* An address without some of its lowest bits, which are 0: others of its lowest bits are, too. */
+static int shift_address(const struct operation *op, const struct ptx_value *address,
+	const struct ptx_value *shift, struct ptx_value *shifted)
+{
+	unsigned zeros;
+	int64_t low = address->low;
+
+	if (op->in->type.bytes != 8 || address->half || !ptx_is_constant(shift) || shift->low < 0 ||
+		(address->base != BASE_WORD && address->base != BASE_WORDS))
+		return 0;
+	zeros = zeros_of(op->frame->walk, address);
+	if (shift->low > zeros || !is_even(address, (INT64_C(1) << shift->low) - 1))
+		return 0;
+	*shifted = opaque(op, (struct ptx_range){ 0, INT64_MAX >> (zeros + 1) }, 1);
+	if (ptx_scale(shifted, INT64_C(1) << (zeros - shift->low)))
+		return 0;
+	for (unsigned i = 0; i < address->count; i++) {
+		struct ptx_value term = ptx_symbol_value(address->term[i].symbol);
+
+		if (ptx_scale(&term, address->term[i].factor >> shift->low) ||
+			ptx_add_terms(shifted, &term, 1))
+			return 0;
+	}
+	shifted->low += low >> shift->low;
+	shifted->high += low >> shift->low;
+	return 1;
+}
+
 static struct ptx_value shift_right(const struct operation *op)
 {
-	struct ptx_value a = source(op, 0), b = number(op, 1), divided;
+	struct ptx_value a = source(op, 0), b = number(op, 1), divided, shifted;
 	struct ptx_range range;
 	int64_t divisor =
 		ptx_is_constant(&b) ? ptx_divisor(op->frame, op->state, &a, b.low, &divided) : 0;
 
 	if (divisor > 1)
 		return quotient(op, divided, divisor, 0);
+	if (shift_address(op, &a, &b, &shifted))
+		return shifted;
 	a = ptx_number_of(op->frame, op->state, a);
 	/* The type says whether the sign is kept; .b is as .u. */
 	if (op->in->type.class != CLASS_SIGNED)
@@ -346,6 +416,8 @@ static struct ptx_value bit_and(const struct operation *op)
 
 	if (ptx_is_constant(&a) && ptx_is_constant(&b))
 		return ptx_constant(a.low & b.low);
+	if (bits_of(op, &low, ptx_is_constant(&a) ? &a : &b, &mask))
+		return ptx_constant(mask);
 	if (ptx_is_constant(&a)) {
 		struct ptx_value swap = a;
 

@@ -248,12 +248,13 @@ static int apply(struct ptx_frame *frame, struct ptx_state *state, const struct 
 {
 	struct ptx_range range = { INT64_MIN, INT64_MAX }, bounds = ptx_bounds(x, state);
 
-	if (is_sure(bounds, compare))
-		return 1;
+	/* Where ways meet it has to be known of each: it is noted all the same. */
+	int sure = is_sure(bounds, compare);
+
 	if (compare == COMPARE_NE)
 		compare = side_of(frame, state, x);
 	if (compare == COMPARE_NE)
-		return exclude_zero(state, x) && is_plain(frame, state, x);
+		return (exclude_zero(state, x) && is_plain(frame, state, x)) || sure;
 	if (compare == COMPARE_LT || compare == COMPARE_LE || compare == COMPARE_EQ)
 		range.high = ptx_minus_bound(x->low);
 	if (compare == COMPARE_GT || compare == COMPARE_GE || compare == COMPARE_EQ)
@@ -267,7 +268,8 @@ static int apply(struct ptx_frame *frame, struct ptx_state *state, const struct 
 		state->possible = 0;
 		return 1;
 	}
-	return ptx_constrain(state, x->term, x->count, range) && is_plain(frame, state, x);
+	return (ptx_constrain(state, x->term, x->count, range) && is_plain(frame, state, x)) ||
+		sure;
 }
 
 int ptx_assume_number(struct ptx_frame *frame, struct ptx_state *state,

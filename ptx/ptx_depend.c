@@ -279,7 +279,7 @@ static int is_some_round(const struct ptx_frame *frame, uint32_t block,
 {
 	for (;; block = frame->function->block[block].dominator) {
 		if (frame->function->block[block].is_head && varies(frame, block, address) &&
-			decide_some(frame, block, 1))
+			(frame->head[block]->knows_less || decide_some(frame, block, 1)))
 			return 1;
 		if (block == frame->function->block[block].dominator)
 			return 0;

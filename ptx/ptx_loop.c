@@ -417,6 +417,50 @@ static void forget_inside(struct ptx_frame *frame, uint32_t head, struct ptx_sta
 	ptx_drop_splits(state, may_split_change, &(struct inside){ frame, head });
 }
 
+/* Besides how often the loop went round the fact is about what does not change in it. */
+static int is_about_rounds(const struct ptx_frame *frame, uint32_t block,
+	const struct ptx_fact *fact, uint32_t rounds)
+{
+	int is_it = 0;
+
+	for (uint32_t i = 0; i < fact->count; i++) {
+		if (fact->term[i].symbol == rounds)
+			is_it = 1;
+		else if (ptx_may_change(frame, block, fact->term[i].symbol))
+			return 0;
+	}
+	return is_it;
+}
+
+/*
+ * What comes back obeys a condition that the state at the head does not know of: there are rounds in
+ * it that no thread makes.
+ */
+static int knows_less(const struct ptx_frame *frame, uint32_t block, const struct ptx_state *state,
+	uint32_t rounds)
+{
+	const struct ptx_state *back = frame->head[block]->back;
+
+	for (uint32_t i = 0; back && i < back->fact_count; i++) {
+		const struct ptx_fact *fact = &back->fact[i];
+		struct ptx_value sum = { .count = (uint8_t)fact->count };
+		struct ptx_range all, obeyed = fact->range;
+		int64_t step;
+
+		if (!is_about_rounds(frame, block, fact, rounds))
+			continue;
+		memcpy(sum.term, fact->term, sizeof(sum.term));
+		step = ptx_factor(&sum, rounds);
+		obeyed = ptx_add_range(obeyed, (struct ptx_range){ step, step });
+		all = ptx_bounds(&sum, state);
+		fold(&sum, state, rounds);
+		obeyed = ptx_hull(obeyed, ptx_sum_range(sum.term, sum.count, state));
+		if (all.low < obeyed.low || all.high > obeyed.high)
+			return 1;
+	}
+	return 0;
+}
+
 void ptx_enter_loop(struct ptx_frame *frame, uint32_t block, struct ptx_state *state)
 {
 	struct ptx_head *head = frame->head[block];
@@ -433,6 +477,7 @@ void ptx_enter_loop(struct ptx_frame *frame, uint32_t block, struct ptx_state *s
 	for (uint32_t i = 0; i < frame->function->slot_count; i++)
 		if (is_high(head, i) && !enter_high(frame, block, i, state))
 			enter_register(frame, block, i, state, rounds);
+	head->knows_less = rounds != PTX_NO_SYMBOL && knows_less(frame, block, state, rounds);
 	if (!is_as_last_time(frame, head, state)) {
 		frame->changed = 1;
 		ptx_copy_state(frame->function, head->last, state);

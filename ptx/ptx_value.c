@@ -367,10 +367,23 @@ static void settle_ranges(struct ptx_state *state)
 	}
 }
 
+/* The greatest common divisor of the factors, with the sign of the first one. */
+static int64_t divisor_of(const struct ptx_term *term, uint32_t count)
+{
+	int64_t divisor = term[0].factor;
+
+	for (uint32_t i = 1; i < count; i++)
+		for (int64_t rest, other = term[i].factor; other; other = rest) {
+			rest = divisor % other;
+			divisor = other;
+		}
+	return (divisor < 0) == (term[0].factor < 0) ? divisor : -divisor;
+}
+
 int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t count,
 	struct ptx_range range)
 {
-	struct ptx_term flipped[PTX_TERMS];
+	struct ptx_term reduced[PTX_TERMS];
 	int noted = 1;
 
 	if (range.low > range.high) {
@@ -379,11 +392,18 @@ int ptx_constrain(struct ptx_state *state, const struct ptx_term *term, uint32_t
 	}
 	if (!count)
 		return 1;
-	if (count > 1 && term[0].factor < 0) {
-		range = divide_range(range, -1);
+	/* One way to say it: of 4x + 8y what x + 2y is. */
+	if (count > 1) {
+		int64_t divisor = divisor_of(term, count);
+
+		range = divide_range(range, divisor);
 		for (uint32_t i = 0; i < count; i++)
-			flipped[i] = (struct ptx_term){ term[i].symbol, -term[i].factor };
-		term = flipped;
+			reduced[i] = (struct ptx_term){ term[i].symbol, term[i].factor / divisor };
+		term = reduced;
+		if (range.low > range.high) {
+			state->possible = 0;
+			return 1;
+		}
 	}
 	if (count > 1)
 		noted = add_fact(state, term, count, range);

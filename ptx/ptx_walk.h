@@ -122,6 +122,7 @@ struct ptx_loop_register {
 struct ptx_head {
 	struct ptx_state *back, *next; /* what came back in the last pass, in this one */
 	struct ptx_state *last;        /* the state found last time */
+	int knows_less;                /* it has rounds that no thread makes */
 	struct ptx_loop_register rounds;
 	struct ptx_loop_register *reg; /* by slot */
 };

@@ -162,10 +162,11 @@ static void unpack_parameters(struct directions *d, const void *words, size_t by
 	memset(d->value, 0, sizeof(d->value));
 	put_words(d, words, bytes);
 	for (size_t at = 0; at + sizeof(uint32_t) <= pointer_bytes; at += sizeof(uint32_t)) {
-		uint32_t offset;
+		uint32_t pointed, offset;
 
-		memcpy(&offset, (const char *)pointers + at, sizeof(offset));
-		put(d, offset, 0, 8, PTX_POINTER);
+		memcpy(&pointed, (const char *)pointers + at, sizeof(pointed));
+		offset = pointed & ((1u << LAUNCH_POINTED_BITS) - 1);
+		put(d, offset, pointed >> LAUNCH_POINTED_BITS, 8, PTX_POINTER);
 	}
 	for (uint32_t i = 0; i < d->size; i++)
 		if (d->state[i] == PTX_KNOWN && !d->asked[i])

@@ -31,6 +31,20 @@ enum {
 	LAUNCH_WORD_BYTES = 12,
 };
 
+/*
+ * A parameter word that points into an allocation, of column pointers of shape: its offset, and in
+ * the upper byte how many of the address's lowest bits are 0, up to those that the widest access of
+ * a thread asks for.
+ */
+enum { LAUNCH_POINTED_BITS = 24, LAUNCH_ALIGNED_MOST = 5 };
+
+static inline uint32_t launch_pointed(uint32_t offset, uint64_t address)
+{
+	uint64_t bits = address | UINT64_C(1) << LAUNCH_ALIGNED_MOST;
+
+	return offset | (uint32_t)__builtin_ctzll(bits) << LAUNCH_POINTED_BITS;
+}
+
 /* The words of a record that lie behind its pointers. */
 struct launch_values {
 	uint64_t value[LAUNCH_WORDS_KEPT + 1];

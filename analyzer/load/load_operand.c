@@ -118,7 +118,7 @@ static int add_word(const struct operands *operands, uint32_t offset, uint64_t v
 	int found = add(operands, "word", offset, value);
 
 	if (found > 0 && p->pointed_count < sizeof(p->pointed) / sizeof(*p->pointed))
-		p->pointed[p->pointed_count++] = offset;
+		p->pointed[p->pointed_count++] = launch_pointed(offset, value);
 	if (!found && p->stray_count < LAUNCH_WORDS_MAX)
 		p->stray[p->stray_count++] = (struct launch_word){ offset, value };
 	return found < 0 ? -1 : 0;

@@ -190,8 +190,9 @@ struct loaded_process {
 	size_t stray_count;
 	uint64_t *named; /* addresses in allocations that it names */
 	size_t named_count, named_room;
-	int unnamed;                   /* it names others, too, in a batch */
-	uint32_t pointed[MAX_POINTED]; /* offsets of its words that point into an allocation */
+	int unnamed; /* it names others, too, in a batch */
+	uint32_t pointed
+		[MAX_POINTED]; /* its words that point into an allocation: launch_pointed() */
 	size_t pointed_count;
 	const struct calibration_record **calibration;
 	size_t calibration_count;

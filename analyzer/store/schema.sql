@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 27; -- raised with every change below
+PRAGMA user_version = 28; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -374,7 +374,9 @@ CREATE TABLE shape ( -- launches of a kernel that differ in nothing but where th
 	                                -- that are not listed; 2^32 - 2: not known where) and value,
 	                                -- little-endian; of those past the first 8 a hash, unless the
 	                                -- recorder kept what that stands for
-	pointers BLOB NOT NULL          -- offsets of those that do (operand), 4 bytes each
+	pointers BLOB NOT NULL          -- those that do (operand), 4 bytes each: offset, and in the
+	                                -- highest byte how many of the address's lowest bits are 0,
+	                                -- at most 5
 );
 
 CREATE TABLE kernel_code ( -- what is known of what a kernel does with memory

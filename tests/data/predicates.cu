@@ -148,3 +148,10 @@ extern "C" __global__ void masked(float *out, int count, int step)
 		if (mask & 1u << k)
 			out[i + k * step] = 1;
 }
+
+// A loop that ends by a multiple of what it counts in.
+extern "C" __global__ void by_four(float4 *out, unsigned count, unsigned)
+{
+	for (unsigned i = threadIdx.x; 4 * i + 3 < count; i += blockDim.x)
+		out[i] = make_float4(1, 1, 1, 1);
+}

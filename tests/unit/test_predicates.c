@@ -217,8 +217,11 @@ struct tensors {
 	int32_t chunk[16];
 };
 
-/* Blocks 0 to 2 have the chunks of the first tensor, the last block the only one of the second. */
-static void check_each(const struct image_code *code)
+/*
+ * Blocks 0 to 2 have the chunks of the first tensor, the last block the only one of the second.  zeros:
+ * of their addresses' lowest bits.
+ */
+static void check_each(const struct image_code *code, uint8_t zeros, int64_t wanted)
 {
 	struct tensors all = { .count = { 10000, 5 },
 		.tensor = { 0, 0, 0, 1 },
@@ -235,6 +238,8 @@ static void check_each(const struct image_code *code)
 
 	memset(state, PTX_KNOWN, sizeof(state));
 	memset(state, PTX_POINTER, sizeof(all.data));
+	for (int i = 0; i < 4; i++)
+		all.data[i] = zeros;
 	assert_int_equal(ptx_interpret(module, (size_t)ptx_find(module, "each", 4), &launch,
 				 PTX_STEPS, &access),
 		0);
@@ -246,16 +251,49 @@ static void check_each(const struct image_code *code)
 		if (claim->high > end[claim->offset / 8])
 			end[claim->offset / 8] = claim->high;
 	}
-	assert_true(code->arch < 100 ? end[0] == 40000 : end[0] >= 40000);
+	assert_true(code->arch < 100 || !wanted ? end[0] == wanted : end[0] >= wanted);
 	assert_int_equal(end[1], 20);
 	ptx_access_release(&access);
 	ptx_close(module);
 }
 
+static void check_any(const struct image_code *code)
+{
+	check_each(code, 2, 40000);
+}
+
 static void blocks_look_up_what_they_take(void **state)
 {
 	(void)state;
-	for_each(check_each);
+	for_each(check_any);
+}
+
+static void check_aligned(const struct image_code *code)
+{
+	check_each(code, 4, 0);
+}
+
+static void alignment_decides(void **state)
+{
+	(void)state;
+	for_each(check_aligned);
+}
+
+static void check_by_four(const struct image_code *code)
+{
+	struct ptx_module *module;
+
+	if (code->kind == IMAGE_PTX)
+		return;
+	module = open_code(code);
+	check_bytes(module, "by_four", (uint64_t[]){ 1000, 0 }, 4, 4000, 4000);
+	ptx_close(module);
+}
+
+static void a_loop_may_count_in_parts(void **state)
+{
+	(void)state;
+	for_each(check_by_four);
 }
 
 /* One thread is launched: of six elements it stores to the first three. */
@@ -357,6 +395,8 @@ int main(void)
 		cmocka_unit_test(lower_halves_are_compared_either_way_round),
 		cmocka_unit_test(a_copy_has_a_condition_of_its_own),
 		cmocka_unit_test(blocks_look_up_what_they_take),
+		cmocka_unit_test(alignment_decides),
+		cmocka_unit_test(a_loop_may_count_in_parts),
 		cmocka_unit_test(bits_are_the_conditions_that_they_were_made_of),
 		cmocka_unit_test(a_call_into_the_function_is_a_jump),
 	};
