@@ -218,8 +218,8 @@ struct tensors {
 };
 
 /*
- * Blocks 0 to 2 have the chunks of the first tensor, the last block the only one of the second.  zeros:
- * of their addresses' lowest bits.
+ * Blocks 0 to 2 have the chunks of the first tensor, the last block the only one of the second.
+ * zeros: of their addresses' lowest bits.
  */
 static void check_each(const struct image_code *code, uint8_t zeros, int64_t wanted)
 {
