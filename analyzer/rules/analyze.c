@@ -14,6 +14,7 @@
 #include "order.h"
 #include "order_loss.h"
 #include "pass.h"
+#include "progress.h"
 #include "rows.h"
 #include "rules.h"
 #include "run_build.h"
@@ -28,6 +29,7 @@
 /* Of so many calls of the walk one is timed: the clock takes as long as a part of one.  A prime, as
  * rows are written 64 at a time. */
 #define CALLS_A_SAMPLE 13
+#define CALLS_A_SHOW 65536 /* how far it is, is said again after so many */
 
 struct stopwatch {
 	struct analysis_times *times; /* NULL: it is not taken */
@@ -47,6 +49,7 @@ struct analysis {
 	struct hazards *hazards;
 	struct event_waits *event_waits;
 	struct rows *edges, *apart;
+	struct progress progress;
 };
 
 static double seconds(void)
@@ -153,6 +156,10 @@ static int see(void *arg, const struct walk_call *call)
 	struct analysis *analysis = arg;
 	int rc;
 
+	if (call->id % CALLS_A_SHOW == 1) {
+		analysis->progress.done = (uint64_t)call->id;
+		progress_show(&analysis->progress, "ordering the calls");
+	}
 	begin_sample(analysis->watch, call->id);
 	if (!analysis->order.given_up && see_in_order(analysis, call))
 		return -1;
@@ -182,6 +189,7 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	int rc = -1;
 
 	analysis.order.arg = &analysis;
+	progress_start(&analysis.progress, run_call_end(db->run));
 	analysis.waits = waits_new(db);
 	analysis.holds = holds_new(db);
 	analysis.known = known_new(db);
@@ -211,6 +219,7 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	known_events_free(analysis.known_events);
 	hazards_free(analysis.hazards);
 	order_release(&analysis.order);
+	progress_end(&analysis.progress);
 	CHARGE(watch, evidence);
 	return rc;
 }
@@ -220,15 +229,22 @@ static int find(struct db *db)
 	struct pass_input input = { .db = db, .run = db->run };
 	struct words *words = words_open(db);
 	struct findings *findings = words ? findings_new(db, words) : NULL;
+	struct progress progress;
 	int rc = !findings || loads_late_find(&input.late, db->run) ||
 			stretches_load(&input.stretches, db) || needs_find(&input.needs, db)
 		? -1
 		: 0;
 
-	for (int i = 0; i < RULE_COUNT && !rc; i++)
+	progress_start(&progress, RULE_COUNT + 1);
+	for (int i = 0; i < RULE_COUNT && !rc; i++, progress.done++) {
+		progress_show(&progress, rules[i].id);
 		rc = rules[i].pass->run(&input, findings);
-	if (!rc)
+	}
+	if (!rc) {
+		progress_show(&progress, "computing what is saved");
 		rc = findings_store(findings);
+	}
+	progress_end(&progress);
 	loads_late_release(&input.late);
 	stretches_release(&input.stretches);
 	needs_release(&input.needs);

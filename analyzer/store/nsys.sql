@@ -121,8 +121,7 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_OVERHEAD AS -- the driver's own work
 
 CREATE VIEW CUDA_CALLCHAINS AS -- where calls came from, innermost frame first
 	SELECT f.site AS id, n.symbol * 8 + 6 AS symbol, m.path * 8 + 7 AS module,
-		0 AS kernelMode, 0 AS thumbCode, f.function IS NULL AS unresolved,
-		NULL AS specialEntry, f.address AS originalIP, NULL AS unwindMethod,
+		CASE WHEN f.function IS NULL THEN 1 END AS unresolved, f.address AS originalIP,
 		f.depth AS stackDepth
 	FROM frame f
 	LEFT JOIN (SELECT function, min(rowid) AS symbol FROM frame GROUP BY function) n

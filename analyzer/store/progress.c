@@ -2,6 +2,8 @@
 #include "progress.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "print.h"
@@ -14,8 +16,9 @@ void progress_start(struct progress *progress, uint64_t total)
 void progress_show(struct progress *progress, const char *what)
 {
 	uint64_t percent = progress->done * 100 / progress->total;
+	const char *terminal = getenv("TERM");
 
-	if (!isatty(STDERR_FILENO))
+	if (!isatty(STDERR_FILENO) || (terminal && !strcmp(terminal, "dumb")))
 		return;
 	print(stderr, "\r\033[Kcufence: %s, %llu %%", what,
 		(unsigned long long)(percent < 100 ? percent : 100));

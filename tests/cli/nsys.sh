@@ -73,6 +73,9 @@ same "call chains" "$(query "SELECT DISTINCT f.function FROM call c JOIN frame f
 		ORDER BY 1")"
 same "files of frames" 0 "$(query "SELECT count(*) FROM CUDA_CALLCHAINS h JOIN frame f ON f.site = h.id AND
 	f.depth = h.stackDepth JOIN module m ON m.id = f.module LEFT JOIN StringIds s ON s.id = h.module WHERE m.path IS NOT s.value")"
+same "frames without a name, and only they, are unresolved" \
+	"$(query "SELECT count(*) FROM frame WHERE function IS NULL")" \
+	"$(query "SELECT count(*) FROM CUDA_CALLCHAINS WHERE unresolved IS NOT NULL AND symbol IS NULL")"
 same "one row a process" "$(query "SELECT pid FROM process")" "$(query "SELECT globalPid / 0x1000000 FROM PROCESSES")"
 same "settings" "$(query "SELECT name, value FROM property")" "$(query "SELECT name, value FROM TARGET_INFO_SYSTEM_ENV")"
 finish
