@@ -61,6 +61,7 @@ static void write_lanes(const struct html_timeline *timeline, struct pack *pack)
 {
 	const struct html_item *call = timeline->calls.item;
 	const struct html_item *operation = timeline->operations.item;
+	const struct html_item *range = timeline->ranges.item;
 	int64_t base = base_of(timeline);
 
 	pack_number(pack, base);
@@ -69,11 +70,15 @@ static void write_lanes(const struct html_timeline *timeline, struct pack *pack)
 
 		if (!lane->count)
 			continue;
-		write_times(pack, lane->is_stream ? operation : call, lane->count, base);
 		if (lane->is_stream) {
+			write_times(pack, operation, lane->count, base);
 			write_calls(timeline, pack, operation, lane->count);
 			operation += lane->count;
+		} else if (lane->depth) {
+			write_times(pack, range, lane->count, base);
+			range += lane->count;
 		} else {
+			write_times(pack, call, lane->count, base);
 			write_sites(pack, call, lane->count);
 			call += lane->count;
 		}

@@ -34,13 +34,29 @@ void html_lanes_close(struct html_lanes *lanes)
 	sqlite3_finalize(lanes->stream);
 }
 
+/* "ranges of main", "ranges 2 of main" */
+static char *label_of(const struct html_lane *lane, const char *name)
+{
+	char deeper[24] = "";
+	char *label;
+
+	if (lane->depth > 1)
+		snprintf(deeper, sizeof(deeper), " %d", lane->depth);
+	if (!lane->depth)
+		return strdup(name);
+	return asprintf(&label, "ranges%s of %s", deeper, name) < 0 ? NULL : label;
+}
+
 static int name_lane(struct html_lane *lane, sqlite3_stmt *q)
 {
 	int step = db_bind(q, "I", lane->id) ? -1 : db_step(q);
 
 	if (step < 0)
 		return -1;
-	lane->label = strdup(step ? db_text(q, 0) : lane->is_stream ? "no stream" : "no thread");
+	lane->label = label_of(lane,
+		step                      ? db_text(q, 0)
+			: lane->is_stream ? "no stream"
+					  : "no thread");
 	lane->order = step ? sqlite3_column_int64(q, 1) : INT64_MAX;
 	if (!lane->label)
 		fputs("cufence: out of memory\n", stderr);
@@ -51,7 +67,7 @@ static int64_t find_lane(struct html_lanes *lanes, const struct html_lane *wante
 {
 	struct html_timeline *timeline = lanes->timeline;
 	uint64_t words[] = { (uint64_t)wanted->process, (uint64_t)wanted->is_stream,
-		(uint64_t)wanted->device, (uint64_t)wanted->id };
+		(uint64_t)wanted->device, (uint64_t)wanted->id, (uint64_t)wanted->depth };
 	uint64_t hash = map_hash_words(words, sizeof(words) / sizeof(*words));
 	uint64_t found = map_get(&lanes->known, hash, 0);
 	struct html_lane *more;
@@ -74,6 +90,12 @@ static int64_t find_lane(struct html_lanes *lanes, const struct html_lane *wante
 int64_t html_lane_of_thread(struct html_lanes *lanes, int64_t process, int64_t thread)
 {
 	return find_lane(lanes, &(struct html_lane){ .process = process, .id = thread });
+}
+
+int64_t html_lane_of_ranges(struct html_lanes *lanes, int64_t process, int64_t thread, int depth)
+{
+	return find_lane(lanes,
+		&(struct html_lane){ .process = process, .id = thread, .depth = depth });
 }
 
 int64_t html_lane_of_stream(struct html_lanes *lanes, int64_t process, int64_t device,
@@ -100,7 +122,10 @@ static int lane_order(const void *a, const void *b, void *lanes)
 	order = order ? order : compare(x->is_stream, y->is_stream);
 	order = order ? order : compare(x->device, y->device);
 	order = order ? order : compare(x->order, y->order);
-	return order ? order : compare(x->id, y->id);
+	order = order ? order : compare(x->id, y->id);
+	/* Ranges of a thread stand above its calls, the outermost first. */
+	order = order ? order : compare(!x->depth, !y->depth);
+	return order ? order : compare(x->depth, y->depth);
 }
 
 static void move_items(struct html_items *items, const uint32_t *place)
@@ -131,6 +156,7 @@ int html_lanes_sort(struct html_timeline *timeline)
 		memcpy(timeline->lane, sorted, count * sizeof(*sorted));
 		move_items(&timeline->calls, place);
 		move_items(&timeline->operations, place);
+		move_items(&timeline->ranges, place);
 	}
 	free(order);
 	free(place);

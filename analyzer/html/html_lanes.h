@@ -20,8 +20,11 @@ int64_t html_lane_of_thread(struct html_lanes *lanes, int64_t process, int64_t t
 int64_t html_lane_of_stream(struct html_lanes *lanes, int64_t process, int64_t device,
 	int64_t stream);
 
+/* The lane of a thread's ranges of a depth, from 1 on; -1 after a message. */
+int64_t html_lane_of_ranges(struct html_lanes *lanes, int64_t process, int64_t thread, int depth);
+
 /* Puts them in the order in which people look for them, those of the items with them: by process,
- * threads first, then streams by device.  0, or -1 after a message. */
+ * threads first, below their ranges, then streams by device.  0, or -1 after a message. */
 int html_lanes_sort(struct html_timeline *timeline);
 
 #endif

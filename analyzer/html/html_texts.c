@@ -330,6 +330,8 @@ static void put_lanes(const struct html_timeline *timeline, FILE *out)
 		json_number(out, "{\"process\":", lane->process);
 		json_number(out, ",\"device\":", lane->device);
 		fputs(lane->is_stream ? ",\"stream\":true" : ",\"stream\":false", out);
+		if (lane->depth)
+			fputs(",\"ranges\":true", out);
 		json_number(out, ",\"count\":", (int64_t)lane->count);
 		fputs(",\"label\":", out);
 		json_text(out, lane->label);

@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "html_lanes.h"
+#include "html_ranges.h"
 #include "kernel_names.h"
 
 /* Named as in the timeline of the text report.  A runtime call does what those within it do. */
@@ -79,7 +80,7 @@ int64_t html_text_number(struct html_texts *texts, const char *text)
 	return (int64_t)texts->count++;
 }
 
-static struct html_item *add_item(struct html_items *items, int64_t lane, int64_t name)
+struct html_item *html_item_add(struct html_items *items, int64_t lane, int64_t name)
 {
 	struct html_item *more =
 		lane < 0 || name < 0 ? NULL : array_room(items->item, items->count, sizeof(*more));
@@ -143,7 +144,7 @@ static int add_call(struct html_lanes *lanes, sqlite3_stmt *q, sqlite3_stmt *sit
 	int64_t at = site_number(timeline, site, number(q, CALL_SITE));
 	struct html_item *item = at < 0
 		? NULL
-		: add_item(&timeline->calls,
+		: html_item_add(&timeline->calls,
 			  html_lane_of_thread(lanes, sqlite3_column_int64(q, CALL_PROCESS),
 				  sqlite3_column_int64(q, CALL_THREAD)),
 			  html_text_number(&timeline->names, db_text(q, CALL_NAME)));
@@ -213,7 +214,7 @@ static int64_t name_operation(struct html_timeline *timeline, sqlite3_stmt *q)
 static int add_operation(struct html_lanes *lanes, sqlite3_stmt *q)
 {
 	struct html_timeline *timeline = lanes->timeline;
-	struct html_item *item = add_item(&timeline->operations,
+	struct html_item *item = html_item_add(&timeline->operations,
 		html_lane_of_stream(lanes, sqlite3_column_int64(q, OPERATION_PROCESS),
 			sqlite3_column_int64(q, OPERATION_DEVICE), number(q, OPERATION_STREAM)),
 		name_operation(timeline, q));
@@ -327,6 +328,7 @@ static void limit_time(struct html_timeline *timeline)
 	timeline->end = end;
 	limit_items(&timeline->calls, end);
 	limit_items(&timeline->operations, end);
+	limit_items(&timeline->ranges, end);
 }
 
 static int64_t find_item(const struct html_items *items, int64_t id)
@@ -405,7 +407,8 @@ int html_timeline_read(struct html_timeline *timeline, struct db *db)
 	*timeline = (struct html_timeline){ .db = db, .end = DB_NULL };
 	rc = html_lanes_open(&lanes, timeline);
 	if (!rc)
-		rc = read_calls(&lanes) || read_operations(&lanes) ? -1 : 0;
+		rc = read_calls(&lanes) || read_operations(&lanes) || html_ranges_read(&lanes) ? -1
+											       : 0;
 	html_lanes_close(&lanes);
 	if (rc)
 		return -1;
@@ -413,7 +416,8 @@ int html_timeline_read(struct html_timeline *timeline, struct db *db)
 	if (timeline->inners)
 		qsort(timeline->inner, timeline->inners, sizeof(*timeline->inner), inner_order);
 	return html_lanes_sort(timeline) || sort_items(&timeline->calls, timeline->lane) ||
-			sort_items(&timeline->operations, timeline->lane) || read_waits(timeline)
+			sort_items(&timeline->operations, timeline->lane) ||
+			sort_items(&timeline->ranges, timeline->lane) || read_waits(timeline)
 		? -1
 		: 0;
 }
@@ -435,6 +439,8 @@ void html_timeline_release(struct html_timeline *timeline)
 	free(timeline->calls.by_id);
 	free(timeline->operations.item);
 	free(timeline->operations.by_id);
+	free(timeline->ranges.item);
+	free(timeline->ranges.by_id);
 	free(timeline->inner);
 	release_texts(&timeline->names);
 	release_texts(&timeline->sites);

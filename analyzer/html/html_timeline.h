@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the timeline shows: lanes of host threads and streams, and on them calls and operations.
- * Of calls within calls the outermost is there: what the program wrote.  An item is known by its
- * number: calls first, then operations, each by lane and time.
+ * What the timeline shows: lanes of host threads and streams, and on them calls, operations and
+ * the program's own named ranges.  Of calls within calls the outermost is there: what the program
+ * wrote.  An item is known by its number: calls first, then operations, then ranges, each by lane
+ * and time.
  */
 #ifndef CUFENCE_HTML_TIMELINE_H
 #define CUFENCE_HTML_TIMELINE_H
@@ -15,7 +16,7 @@
 #include "map.h"
 
 /* A page with more of either is more than a browser can hold: what begins later is left out. */
-enum { HTML_CALL_LIMIT = 3000000, HTML_OPERATION_LIMIT = 2000000 };
+enum { HTML_CALL_LIMIT = 3000000, HTML_OPERATION_LIMIT = 2000000, HTML_RANGE_LIMIT = 1000000 };
 
 /* How an item is drawn; the script has the same list. */
 enum html_category {
@@ -25,7 +26,8 @@ enum html_category {
 	HTML_GRAPH,
 	HTML_SUBMIT, /* a call that puts work into a stream */
 	HTML_WAIT,   /* a call that is there to wait */
-	HTML_CALL    /* another call */
+	HTML_CALL,   /* another call */
+	HTML_RANGE   /* a named range of the program's own */
 };
 
 struct html_item {
@@ -40,6 +42,7 @@ struct html_item {
 struct html_lane {
 	int64_t process;
 	int is_stream;
+	int depth;      /* of a thread's ranges, from 1 on; 0: not of ranges */
 	int64_t device; /* ordinal; of a thread 0 */
 	int64_t id;     /* of the thread or stream, DB_NULL: not known which stream */
 	char *label;
@@ -68,7 +71,7 @@ struct html_timeline {
 	struct db *db;
 	struct html_lane *lane;
 	size_t lanes;
-	struct html_items calls, operations;
+	struct html_items calls, operations, ranges;
 	struct html_inner *inner; /* by id */
 	size_t inners;
 	struct html_texts names, sites; /* sites: the first is of no site */
@@ -81,6 +84,9 @@ struct html_timeline {
 /* Reads the run: 0, or -1 after a message.  html_timeline_release() in both cases. */
 int html_timeline_read(struct html_timeline *timeline, struct db *db);
 void html_timeline_release(struct html_timeline *timeline);
+
+/* One more item; NULL after a message, or if the lane or the name is negative. */
+struct html_item *html_item_add(struct html_items *items, int64_t lane, int64_t name);
 
 /* The number of a text among those of the list, which gets it if need be; -1 after a message. */
 int64_t html_text_number(struct html_texts *texts, const char *text);

@@ -29,7 +29,7 @@
 /* Of so many calls of the walk one is timed: the clock takes as long as a part of one.  A prime, as
  * rows are written 64 at a time. */
 #define CALLS_A_SAMPLE 13
-#define CALLS_A_SHOW 65536 /* how far it is, is said again after so many */
+#define CALLS_A_SHOW (1 << 16) /* how far it is, is said again after so many */
 
 struct stopwatch {
 	struct analysis_times *times; /* NULL: it is not taken */

@@ -31,7 +31,7 @@ int main()
 	CHECK(cudaDeviceSynchronize());
 	for (int i = 0; i < STEPS; i++) {
 		for (int part = 0; part < PARTS; part++) {
-			cudaEvent_t *now = event[i % 2][part], *before = event[(i + 1) % 2][part];
+			cudaEvent_t *now = event[i % 2][part];
 			float ms;
 
 			prepare(input);
@@ -40,15 +40,15 @@ int main()
 			CHECK(cudaGetLastError());
 			CHECK(cudaEventRecord(now[1], stream));
 #ifdef FIXED
+			cudaEvent_t *done = event[(i + 1) % 2][part];
+
 			if (!i)
 				continue;
-			CHECK(cudaEventSynchronize(before[1]));
-			CHECK(cudaEventElapsedTime(&ms, before[0], before[1]));
 #else
-			(void)before;
-			CHECK(cudaEventSynchronize(now[1]));
-			CHECK(cudaEventElapsedTime(&ms, now[0], now[1]));
+			cudaEvent_t *done = now;
 #endif
+			CHECK(cudaEventSynchronize(done[1]));
+			CHECK(cudaEventElapsedTime(&ms, done[0], done[1]));
 			total += ms;
 		}
 	}

@@ -95,8 +95,23 @@ page cut cut.db
 "$cufence" load findings.cft rest.cft -o several.db 2>/dev/null
 page several several.db
 page possible findings.db --level possible
+# Ranges lie in each other, overlap, are marks, or never end.
+cp findings.db ranges.db
+python3 - <<'END'
+import sqlite3
+database = sqlite3.connect("ranges.db")
+process, thread, start, end = database.execute(
+    "SELECT process, thread, min(enter), max(exit) FROM call GROUP BY thread LIMIT 1").fetchone()
+part = (end - start) // 10
+for name, first, last in (("step", 1, 5), ("forward", 1, 3), ("step", 5, 9), ("overlaps", 4, 6), ("mark", 2, 2),
+                          ("open", 8, None)):
+    database.execute("INSERT INTO range VALUES (?, ?, ?, ?, ?)", (process, thread, name, start + first * part,
+                     None if last is None else start + last * part))
+database.commit()
+END
+page ranges ranges.db
 page chosen findings.db --finding 1
-checks python3 "$here/page.py" "$cufence" pages findings rest hostile host cut several
+checks python3 "$here/page.py" "$cufence" pages findings rest hostile host cut several ranges
 has "a trace that is cut is said to be" 'The trace was cut|trace was cut' "$(cat pages/cut.html)"
 "$cufence" report --format html --finding 99 -o gone.html findings.db 2>err
 same "a finding that is not there" "2 cufence: there is no finding 99" "$? $(cat err)"
@@ -122,7 +137,9 @@ if [ -x "$build/testapps/two_consumers" ] && [ -e "$build/sim/libcuda.so.1" ]; t
 fi
 if ! command -v chromedriver >/dev/null; then
 	echo "skipped: the pages in a browser: there is no chromedriver (make deps installs it where Debian has it)"
-elif [ -e pages/fences.html ] && [ -e pages/ten.html ]; then
+elif ! [ -e pages/fences.html ] || ! [ -e pages/ten.html ]; then
+	echo "skipped: the pages in a browser: no test app or trace was built for them"
+else
 	checks python3 "$here/use.py" pages
 fi
 finish

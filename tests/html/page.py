@@ -67,31 +67,34 @@ def numbers(data):
 
 
 def read_timeline(data, lanes):
-    """(items as (start, end, name, category, amount, link, lane), calls, arrows by kind, the rest)."""
+    """(items as (start, end, name, category, amount, link, lane), calls, ranges likewise, arrows by
+    kind, the rest)."""
     get = numbers(data)
 
     def column(count):
         return [next(get) for _ in range(count)]
 
-    base, found = next(get), {False: [], True: []}
+    base, found = next(get), {"call": [], "operation": [], "range": []}
     for index, lane in enumerate(lanes):
         count = lane["count"]
-        starts, lengths, names, categories, amounts, links = (column(count) for _ in range(6))
+        kind = "range" if lane.get("ranges") else "operation" if lane["stream"] else "call"
+        starts, lengths, names, categories, amounts = (column(count) for _ in range(5))
+        links = [-1] * count if kind == "range" else column(count)
         time, link, items = base, -1, []
         for i in range(count):
             start = time + starts[i]
             time = start + lengths[i]
             link = links[i] + (link if lane["stream"] else 0)
             items.append((start, time, names[i], categories[i], amounts[i], link, index))
-        found[lane["stream"]] += items
-    items, arrows = found[False] + found[True], []
+        found[kind] += items
+    items, arrows = found["call"] + found["operation"], []
     for _ in range(3):
         count, to, pairs = next(get), 0, []
         for step in column(count):
             to += step
             pairs.append(to)
         arrows.append([(pair + back, pair) for pair, back in zip(pairs, column(count))])
-    return items, len(found[False]), arrows, list(get)
+    return items, len(found["call"]), found["range"], arrows, list(get)
 
 
 def check_markup(page):
@@ -124,6 +127,19 @@ def outermost(database):
             call = parent[call]
         return call
     return climb
+
+
+def check_ranges(database, texts, ranges):
+    rows = database.execute("SELECT r.name, h.name, r.start, coalesce(r.end, p.end) FROM range r JOIN process p"
+                            " ON p.id = r.process JOIN thread h ON h.id = r.thread").fetchall()
+    lanes = texts["lanes"]
+    same("ranges: all of them, with name and time", sorted((name, start, end) for name, _, start, end in rows),
+         sorted((texts["names"][item[2]], *item[:2]) for item in ranges))
+    ok("ranges of one lane do not overlap", all(
+        a[6] != b[6] or a[1] <= b[0] for a, b in zip(ranges, ranges[1:])))
+    ok("they stand above the calls of their thread", all(
+        lanes[item[6]]["label"].partition(" of ")[2] == next(
+            lane["label"] for lane in lanes[item[6]:] if not lane.get("ranges")) for item in ranges))
 
 
 def check_items(database, texts, items, calls):
@@ -211,10 +227,11 @@ def check_page(cufence, path, db):
         page = Page(file.read())
     database = sqlite3.connect(db)
     report, texts = (json.loads(text) for _, text in page.scripts[:2])
-    items, calls, arrows, rest = read_timeline(page.scripts[2][1], texts["lanes"])
+    items, calls, ranges, arrows, rest = read_timeline(page.scripts[2][1], texts["lanes"])
     check_markup(page)
     check_report(cufence, db, report)
     check_items(database, texts, items, calls)
+    check_ranges(database, texts, ranges)
     check_arrows(database, items, arrows)
     check_turns(database, rest)
     check_findings(database, texts, items)

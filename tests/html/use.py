@@ -4,7 +4,7 @@
 Chromium.  A line for each check: "ok TEXT" or "not ok TEXT"; --keep: screenshots go there.
 
 FOLDER has findings.html (a loop, a finding that costs time, sources), rest.html (one below the threshold),
-hostile.html, fences.html, ten.html (ten thousand operations) and any others, which have to open without
+hostile.html, fences.html, ranges.html, ten.html (ten thousand operations) and any others, which have to open without
 an error."""
 import glob
 import os
@@ -321,6 +321,23 @@ def check_fences(reader):
     ok("unless not wanted", reader.value(drawn) < arrows - 30)
 
 
+def check_ranges(reader):
+    browser = reader.browser
+    reader.open("ranges")
+    ok("named ranges have a key", "named range" in browser.text("#chart .legend"))
+    browser.run("cufence.timeline.select(cufence.run.calls + cufence.run.operations)")
+    said = browser.text("#chart .details")
+    ok("a range says its name, thread and length", "step" in said and " on ranges of " in said and "named range" in said
+       and "submitted" not in said, said)
+    browser.keys("l")
+    ok("and leads to no call", reader.value("cufence.timeline.view.item") == reader.value(
+        "cufence.run.calls + cufence.run.operations"))
+    browser.type("#chart input[type=search]", "overlaps")
+    ok("a search finds it", browser.text(".matches") == "1 match", browser.text(".matches"))
+    ok("ranges have a table of names", "Named ranges" in browser.text("#names"))
+    reader.shot("ranges", "#chart")
+
+
 def main():
     reader = Reader(sys.argv[1])
     try:
@@ -339,6 +356,7 @@ def main():
         check_hostile(reader)
         reader.quiet()
         check_fences(reader)
+        check_ranges(reader)
         reader.quiet()
         check_columns(reader)
         for path in sorted(glob.glob(f"{reader.folder}/*.html")):

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The data of the page, and the timeline's items in typed arrays.  Items are numbered: calls first,
- * then operations, each by lane and time (html_timeline.h).
+ * then operations, then named ranges, each by lane and time (html_timeline.h).
  */
 
 /* Categories of items, as enum html_category; of lanes in columns a place for each of CLASSES. */
-const KERNEL = 0, COPY = 1, MEMSET = 2, GRAPH = 3, SUBMIT = 4, WAIT = 5, CALL = 6;
+const KERNEL = 0, COPY = 1, MEMSET = 2, GRAPH = 3, SUBMIT = 4, WAIT = 5, CALL = 6, RANGE = 7;
 const CATEGORY_NAMES = ["kernel", "copy", "memset", "graph", "call that submits",
-	"call that may wait", "other call"];
+	"call that may wait", "other call", "named range"];
 const CLASSES = 4;       /* places of a lane's columns: of a stream kernel, copy, memset, graph; */
 const HELD = 3;          /* of a thread submit, wait, other and held by the device */
 const FAN = 4;           /* items of a block, blocks of a larger block */
@@ -127,7 +127,7 @@ class Lane {
 	/* The place in columns of an item. */
 	classOf(item) {
 		const category = this.items.category[item];
-		return this.stream ? category : category - SUBMIT;
+		return this.stream ? category : this.ranges ? 0 : category - SUBMIT;
 	}
 
 	addBlocks() {
@@ -141,7 +141,7 @@ class Lane {
 
 	/* The smallest blocks are made of items. */
 	levelOfItems() {
-		const { start, stop, category, amount } = this.items, first = this.first;
+		const { start, stop, amount } = this.items, first = this.first;
 		const level = new Level(Math.ceil(this.count / FAN));
 		for (let block = 0, item = first; block < level.count; block++) {
 			const until = Math.min(item + FAN, this.end);
@@ -152,13 +152,9 @@ class Lane {
 				const at = block * CLASSES;
 				if (stop[item] > stopped)
 					stopped = stop[item];
-				if (this.stream) {
-					level.busy[at + category[item]] += whole;
-				} else {
-					const held = Math.min(amount[item], whole);
-					level.busy[at + HELD] += held;
-					level.busy[at + category[item] - SUBMIT] += whole - held;
-				}
+				const held = this.stream ? 0 : Math.min(amount[item], whole);
+				level.busy[at + HELD] += held;
+				level.busy[at + this.classOf(item)] += whole - held;
 			}
 			level.stop[block] = stopped;
 		}
@@ -284,8 +280,10 @@ class Run {
 		this.names = texts.names;
 		this.sites = texts.sites;
 		this.until = texts.until;
-		this.calls = texts.lanes.reduce((sum, lane) => sum + (lane.stream ? 0 : lane.count), 0);
-		this.operations = count - this.calls;
+		const countOf = is => texts.lanes.reduce((sum, lane) => sum + (is(lane) ? lane.count : 0), 0);
+		this.calls = countOf(lane => !lane.stream && !lane.ranges);
+		this.operations = countOf(lane => lane.stream);
+		this.ranges = count - this.calls - this.operations;
 		this.items = { start: new Float64Array(count), stop: new Float64Array(count),
 			name: new Uint32Array(count), category: new Uint8Array(count),
 			amount: new Float64Array(count), link: new Int32Array(count) };
@@ -299,14 +297,16 @@ class Run {
 	/* Calls come first in the numbers of items, streams stand below the threads of their process. */
 	readLanes(lanes, numbers) {
 		const base = numbers.next(), items = this.items;
-		let call = 0, operation = this.calls;
+		let call = 0, operation = this.calls, range = this.calls + this.operations;
 		this.start = Infinity;
 		this.stop = 0;
 		this.lanes = lanes.map(about => {
-			const first = about.stream ? operation : call;
+			const first = about.stream ? operation : about.ranges ? range : call;
 			const lane = new Lane(about, first, items);
 			if (about.stream)
 				operation = lane.end;
+			else if (about.ranges)
+				range = lane.end;
 			else
 				call = lane.end;
 			this.readLane(lane, base, numbers);
@@ -332,7 +332,7 @@ class Run {
 				last = time;
 		}
 		this.stop = last;
-		for (const column of [name, category, amount, link])
+		for (const column of lane.ranges ? [name, category, amount] : [name, category, amount, link])
 			numbers.read(column, first, end);
 		for (let i = first, before = -1; lane.stream && i < end; i++)
 			before = link[i] += before;
@@ -365,10 +365,14 @@ class Run {
 		return item < this.calls;
 	}
 
+	isWork(item) {
+		return item >= this.calls && item < this.calls + this.operations;
+	}
+
 	/* What a call submitted: at most so many. */
 	submittedBy(call, most) {
 		const link = this.items.link, found = [];
-		for (let i = this.calls; i < link.length && found.length < most; i++)
+		for (let i = this.calls; this.isWork(i) && found.length < most; i++)
 			if (link[i] === call)
 				found.push(i);
 		return found;

@@ -19,7 +19,7 @@ const CHARACTER = 6.3;   /* of the font of names, on average */
 const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 
 /* Of each category what part of a bar's height it has: copies and memsets are told without color. */
-const HEIGHT = [1, 0.72, 0.45, 1, 1, 1, 0.6];
+const HEIGHT = [1, 0.72, 0.45, 1, 1, 1, 0.6, 0.85];
 
 class Painter {
 	constructor(canvas, run) {
@@ -57,10 +57,10 @@ class Painter {
 		const color = name => style.getPropertyValue("--" + name).trim();
 		this.color = {};
 		for (const name of ["page", "panel", "text", "muted", "line", "faint", "kernel", "copy",
-			"memset", "graph", "submit", "wait", "call", "held", "alert", "accent", "select",
+			"memset", "graph", "submit", "wait", "call", "range", "held", "alert", "accent", "select",
 			"on-bar", "turn", "fence"])
 			this.color[name] = color(name);
-		this.fill = ["kernel", "copy", "memset", "graph", "submit", "wait", "call"]
+		this.fill = ["kernel", "copy", "memset", "graph", "submit", "wait", "call", "range"]
 			.map(name => this.color[name]);
 		const word = css => {
 			const [r, g, b] = css.match(/[0-9a-f]{2}/gi).map(part => parseInt(part, 16));
@@ -68,7 +68,7 @@ class Painter {
 		};
 		this.words = { stream: ["kernel", "copy", "memset", "graph"].map(name => word(this.color[name])),
 			thread: ["submit", "wait", "call", "held"].map(name => word(this.color[name])),
-			panel: word(this.color.panel) };
+			ranges: Array(CLASSES).fill(word(this.color.range)), panel: word(this.color.panel) };
 		this.hatch = this.makeHatch();
 	}
 
@@ -291,7 +291,8 @@ class Painter {
 	 * there is to be seen.  Held columns are striped. */
 	paintColumns(lane, place) {
 		const { columns, plot, pixels } = this, { perPixel } = this.view;
-		const words = lane.stream ? this.words.stream : this.words.thread, base = place * BAR * plot;
+		const words = lane.stream ? this.words.stream : lane.ranges ? this.words.ranges : this.words.thread;
+		const base = place * BAR * plot;
 		for (let x = 0; x < plot; x++) {
 			const at = x * CLASSES;
 			const a = columns[at], b = columns[at + 1], c = columns[at + 2], d = columns[at + 3];

@@ -169,7 +169,8 @@ class Report {
 	fillNames(run, onName) {
 		const place = document.getElementById("names");
 		place.append(...[["Work of the device", run.calls, run.calls + run.operations],
-			["CUDA calls", 0, run.calls]].map(([title, from, to]) =>
+			["CUDA calls", 0, run.calls], ["Named ranges", run.calls + run.operations,
+				run.calls + run.operations + run.ranges]].map(([title, from, to]) =>
 			from < to ? this.namesTable(title, this.sums(run, from, to), onName) : null)
 			.filter(table => table));
 	}

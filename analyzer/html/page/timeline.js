@@ -91,7 +91,7 @@ class Timeline {
 		const all = [[KERNEL, "kernel", "kernel"], [COPY, "copy", "copy"],
 			[MEMSET, "memset", "memset"], [GRAPH, "graph", "graph"],
 			[SUBMIT, "submit", "call that submits"], [WAIT, "wait", "call that may wait"],
-			[CALL, "call", "other call"]];
+			[CALL, "call", "other call"], [RANGE, "range", "named range"]];
 		return element("div", { className: "legend" }, ...all.filter(([category]) => used.has(category)).map(([, name, label]) => key(name, label)),
 			this.run.items.amount.subarray(0, this.run.calls).some(held => held > 0)
 				? key("held", "held by the device") : null, arrow("fences", "fence", "fences"),
@@ -493,7 +493,7 @@ class Timeline {
 		if (view.item < 0)
 			return;
 		const next = run.isCall(view.item) ? run.submittedBy(view.item, 1)[0]
-			: run.items.link[view.item];
+			: run.isWork(view.item) ? run.items.link[view.item] : -1;
 		if (next >= 0)
 			this.goTo(next);
 	}
@@ -572,7 +572,7 @@ class Timeline {
 			view.lane = run.laneOf(item);
 			for (const work of run.isCall(item) ? run.submittedBy(item, 20) : [])
 				view.links.push([item, work]);
-			if (!run.isCall(item) && run.items.link[item] >= 0)
+			if (run.isWork(item) && run.items.link[item] >= 0)
 				view.links.push([run.items.link[item], item]);
 		}
 		this.describe(item);
@@ -601,7 +601,7 @@ class Timeline {
 		this.details.replaceChildren();
 		if (item < 0)
 			return;
-		const { run } = this, { items } = run, call = run.isCall(item);
+		const { run } = this, { items } = run, call = run.isCall(item), work = run.isWork(item);
 		const lane = run.lanes[run.laneOf(item)], amount = items.amount[item];
 		const row = (title, text) => text ? [element("dt", {}, title), element("dd", {}, text)] : [];
 		const arrows = (list, end, other) => list.of(item).filter(i => list[end][i] === item)
@@ -612,8 +612,8 @@ class Timeline {
 				duration(items.start[item]) + " on"),
 			element("dl", {}, ...row("at", call ? run.sites[items.link[item]] : ""),
 				...row("held by the device", call && amount ? duration(amount) : ""),
-				...row("size", !call && amount ? byteCount(amount) : ""),
-				...this.links("submitted by", !call && items.link[item] >= 0 ? [items.link[item]] : []),
+				...row("size", work && amount ? byteCount(amount) : ""),
+				...this.links("submitted by", work && items.link[item] >= 0 ? [items.link[item]] : []),
 				...this.links("submitted", call ? run.submittedBy(item, 50) : []),
 				...this.links("waited for", arrows(run.waits, "to", "from")),
 				...this.links("held the host in", arrows(run.waits, "from", "to")),
