@@ -130,11 +130,10 @@ enum {
 static void print_device_name(sqlite3_stmt *q, FILE *out)
 {
 	const char *name = (const char *)sqlite3_column_text(q, DEVICE_NAME);
+	int simulated = name && sqlite3_column_int(q, DEVICE_SIMULATED);
 
 	print(out, "    device   %s%s", name ? name : "?",
-		name && sqlite3_column_int(q, DEVICE_SIMULATED) && !strcasestr(name, "simulated")
-			? " (simulated)"
-			: "");
+		simulated && !strcasestr(name, "simulated") ? " (simulated)" : "");
 }
 
 /* One device that did work is a name, and so are those that all are alike; of several that worked
@@ -159,6 +158,8 @@ static int print_devices(struct db *db, int64_t used, FILE *out)
 			print_busy(sqlite3_column_int64(q, DEVICE_BUSY),
 				sqlite3_column_int64(q, DEVICE_OVERLAPPED),
 				sqlite3_column_int64(q, DEVICE_PROCESS), out);
+		} else if (sqlite3_column_int(q, DEVICE_SIMULATED)) {
+			fputs(": kernels compute nothing, times are modelled", out);
 		}
 		fputc('\n', out);
 		printed++;
