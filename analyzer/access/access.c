@@ -132,12 +132,6 @@ static enum access_direction direction_of(uint32_t role)
 	return role == OPERAND_DST ? ACCESS_WRITE : ACCESS_READ;
 }
 
-/* Of a batch the sources may be read at any time from the call on (CUDA, srcAccessOrder). */
-static uint8_t is_loose(const struct access_rows *rows, uint32_t role)
-{
-	return rows->content & CONTENT_LOOSE && direction_of(role) == ACCESS_READ;
-}
-
 static int add_end(struct access_reader *reader, const struct access_rows *rows,
 	struct accesses *accesses, const struct run_operand *end)
 {
@@ -151,7 +145,7 @@ static int add_end(struct access_reader *reader, const struct access_rows *rows,
 		.evidence = EVIDENCE_EXACT,
 		.sure = 1,
 		.exact = payload->has_bytes,
-		.loose = is_loose(rows, end->role),
+		.loose = end->role == OPERAND_SRC_ANY,
 	};
 
 	return add_within(reader, accesses, &access, end->allocation);
@@ -170,7 +164,7 @@ static int add_extent(struct access_reader *reader, const struct access_rows *ro
 		.evidence = EVIDENCE_EXACT,
 		.sure = 1,
 		.exact = 1,
-		.loose = is_loose(rows, extent->role),
+		.loose = extent->role == OPERAND_SRC_ANY,
 	};
 
 	if (extent->slices > 1)

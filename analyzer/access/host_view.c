@@ -142,7 +142,7 @@ static int shows_source(const struct host_view *view, const struct walk_call *ca
 	const struct run_operand *end = run_rows_end(&view->run->operands);
 
 	for (; row && row < end && row->call == call->id; row++)
-		if (row->role == OPERAND_SRC &&
+		if (operand_is_source(row->role) &&
 			is_shared(run_allocation(view->run, row->allocation)))
 			return map_get(&view->last, row->allocation, 0) > (uint64_t)call->id;
 	return 1;

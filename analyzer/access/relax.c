@@ -247,7 +247,7 @@ static int find_keys(struct relax *relax, const struct walk_call *call)
 		/* Kernels use them by name: all of them are one (find_reach). */
 		if (run_allocation(relax->run, operand->allocation)->kind == ALLOCATION_VARIABLE)
 			continue;
-		sources += operand->role == OPERAND_SRC;
+		sources += operand_is_source(operand->role);
 		destinations += operand->role == OPERAND_DST;
 		if (add_key(relax, run_memory(relax->run, operand->allocation)))
 			return -1;

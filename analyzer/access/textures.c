@@ -51,7 +51,7 @@ static const char arrays[] =
 	" JOIN call c ON c.id = o.call "
 	" LEFT JOIN extent e ON e.call = o.call AND e.role = o.role "
 	"  AND e.allocation = a.allocation "
-	" WHERE o.allocation = a.allocation AND o.role IN ('dst', 'src')) AS row, "
+	" WHERE o.allocation = a.allocation AND o.role IN ('dst', 'src', 'src_any')) AS row, "
 	"CASE WHEN a.format IN (2, 9, 16) THEN 2 WHEN a.format IN (3, 10, 32) THEN 4 "
 	" WHEN a.format IN (1, 8) THEN 1 END AS channel "
 	"FROM array a WHERE a.width > 0 AND NOT a.levels AND a.allocation IN "

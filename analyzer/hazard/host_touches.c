@@ -52,7 +52,7 @@ static int remember(struct hazards *hazards, const struct walk_call *call)
 		return -1;
 	for (; (operand = run_cursor_at(&hazards->ends, call->id)); hazards->ends.at++)
 		if (is_pinned(hazards->run, operand->allocation) &&
-			(operand->role == OPERAND_DST || operand->role == OPERAND_SRC))
+			(operand->role == OPERAND_DST || operand_is_source(operand->role)))
 			hazards->copies[hazards->copy_count++ % COPY_LIMIT] =
 				(struct host_copy){ call->process, operand->allocation,
 					operand->address, span_of(hazards->run, call, operand),

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "record.h"
-#include "unnamed_memory.h"
 
 /* Work on memory: 1 + a kernel, or 1 + a type of call below KERNELS; 0: none. */
 #define KERNELS (UINT32_C(1) << 16)
@@ -126,8 +125,6 @@ static struct manner manner_of(struct run_cursor *objects, int64_t call)
 	for (at = *objects; object; at.at++, object = run_cursor_at(&at, call)) {
 		if (object->role == OBJECT_ATTRIBUTES)
 			manner.early |= (object->object & LAUNCH_PROGRAMMATIC) != 0;
-		if (object->role == OBJECT_CONTENT)
-			manner.early |= (object->object & CONTENT_LOOSE) != 0;
 		manner.captured |= object->role == OBJECT_CAPTURED;
 	}
 	return manner;
@@ -177,7 +174,8 @@ int usage_find(struct usage *usage, const struct run *run)
 		struct manner manner = manner_of(&objects, row->call);
 
 		if (!manner.captured)
-			note_use(usage, row->allocation, row->call, manner.early);
+			note_use(usage, row->allocation, row->call,
+				manner.early || row->role == OPERAND_SRC_ANY);
 		if (row->call != last && note_work(usage, row->call))
 			return -1;
 		last = row->call;

@@ -22,7 +22,7 @@ struct operands {
 
 /* One end of a copy: pieces of bytes in rows, of which some make a slice. */
 struct extent {
-	const char *role;
+	enum operand_role role;
 	int64_t item;
 	uint64_t address, bytes, pitch, rows, slice, slices;
 	int64_t allocation; /* row, 0: none */
@@ -36,43 +36,28 @@ static int64_t allocation_at(struct loader *loader, uint64_t address)
 	return life ? loader->allocation + loader->p.allocations.life[life - 1].row : 0;
 }
 
-static enum operand_role role_of(const char *name)
-{
-	switch (name[0]) {
-	case 'd':
-		return OPERAND_DST;
-	case 's':
-		return OPERAND_SRC;
-	case 'w':
-		return OPERAND_WORD;
-	case 'n':
-		return OPERAND_NODE;
-	}
-	return OPERAND_OTHER;
-}
-
 /* In the columns of the run, if these are to be filled. */
-static int keep_operand(struct loader *loader, int64_t call, const char *role, int64_t offset,
+static int keep_operand(struct loader *loader, int64_t call, enum operand_role role, int64_t offset,
 	uint64_t address, int64_t allocation)
 {
 	struct run_operand row = {
 		.call = (uint32_t)call,
 		.allocation = (uint32_t)allocation,
 		.address = (int64_t)address,
-		.role = role_of(role),
+		.role = role,
 		.offset = offset == DB_NULL ? UINT32_MAX : (uint32_t)offset,
 	};
 
 	return loader->db->run ? run_add_operand(loader->db->run, &row) : 0;
 }
 
-static int add_row(const struct operands *operands, const char *role, int64_t offset,
+static int add_row(const struct operands *operands, enum operand_role role, int64_t offset,
 	uint64_t address, int64_t allocation)
 {
 	struct loader *loader = operands->loader;
 
-	return bulk_add(loader->operands, "isIii", operands->call, role, offset, (int64_t)address,
-		       allocation) ||
+	return bulk_add(loader->operands, "isIii", operands->call, operand_roles[role], offset,
+		       (int64_t)address, allocation) ||
 			bulk_add_key(loader->operand_call, operands->call,
 				bulk_last(loader->operands)) ||
 			keep_operand(loader, operands->call, role, offset, address, allocation)
@@ -99,7 +84,8 @@ static int note_named(struct loaded_process *p, uint64_t address)
 }
 
 /* offset: DB_NULL for a copy's or memset's own end.  1: in an allocation, 0: in none. */
-static int add(const struct operands *operands, const char *role, int64_t offset, uint64_t address)
+static int add(const struct operands *operands, enum operand_role role, int64_t offset,
+	uint64_t address)
 {
 	int64_t allocation = allocation_at(operands->loader, address);
 
@@ -115,7 +101,7 @@ static int add(const struct operands *operands, const char *role, int64_t offset
 static int add_word(const struct operands *operands, uint32_t offset, uint64_t value)
 {
 	struct loaded_process *p = &operands->loader->p;
-	int found = add(operands, "word", offset, value);
+	int found = add(operands, OPERAND_WORD, offset, value);
 
 	if (found > 0 && p->pointed_count < sizeof(p->pointed) / sizeof(*p->pointed))
 		p->pointed[p->pointed_count++] = launch_pointed(offset, value);
@@ -173,7 +159,7 @@ static int add_extent(const struct operands *operands, const struct extent *exte
 	int64_t allocation = extent->allocation;
 
 	return db_run(operands->loader->insert[INSERT_EXTENT], "isiiIiiiii", operands->call,
-		extent->role, extent->item, (int64_t)extent->address,
+		operand_roles[extent->role], extent->item, (int64_t)extent->address,
 		allocation ? allocation : DB_NULL, (int64_t)extent->bytes, (int64_t)extent->pitch,
 		(int64_t)extent->rows, (int64_t)extent->slice, (int64_t)extent->slices);
 }
@@ -209,7 +195,7 @@ static int add_array_end(const struct operands *operands, const struct loaded_ca
 }
 
 /* The end of a copy or memset, and its shape where the call says one. */
-static int add_end(const struct operands *operands, const char *role,
+static int add_end(const struct operands *operands, enum operand_role role,
 	const struct loaded_call *call, enum field_kind pitch, enum field_kind height)
 {
 	int is_dst = pitch == FIELD_dst_pitch;
@@ -247,6 +233,17 @@ static int add_item(const struct operands *operands, struct extent *extent)
 	return found < 0 || add_extent(operands, extent) ? -1 : 0;
 }
 
+/* cuda.h, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM; words of CUmemcpyAttributes, and of an item. */
+#define ORDER_OF_STREAM 1
+#define ATTRIBUTE_WORDS 3
+#define ITEM_WORDS 3
+
+/* Of a copy with this srcAccessOrder: during the call, or at any time, is not in stream order. */
+static enum operand_role source_role(uint64_t order)
+{
+	return (uint32_t)order <= ORDER_OF_STREAM ? OPERAND_SRC : OPERAND_SRC_ANY;
+}
+
 static int add_boxes(const struct operands *operands, const uint64_t *word, size_t count)
 {
 	for (size_t i = 0; i < count; i++, word += BATCH_OP_WORDS) {
@@ -255,7 +252,8 @@ static int add_boxes(const struct operands *operands, const uint64_t *word, size
 		for (int end = 0; end < 2; end++) {
 			const uint64_t *operand = &word[end ? BATCH_OP_DST : BATCH_OP_SRC];
 			const uint64_t *other = &word[end ? BATCH_OP_SRC : BATCH_OP_DST];
-			struct extent extent = { .role = end ? "dst" : "src",
+			struct extent extent = { .role = end ? OPERAND_DST
+							     : source_role(word[BATCH_OP_ORDER]),
 				.item = (int64_t)i,
 				.address = operand[1],
 				.bytes = box[0],
@@ -276,48 +274,50 @@ static int add_boxes(const struct operands *operands, const uint64_t *word, size
 	return 0;
 }
 
-/* cuda.h, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM; words of CUmemcpyAttributes, and of an item. */
-#define ORDER_OF_STREAM 1
-#define ATTRIBUTE_WORDS 3
-#define ITEM_WORDS 3
-
-/* 1 if no copy of the batch reads its source in stream order. */
-static int is_loose(const uint64_t *word, size_t count, size_t more)
+/* 0, or what the call may touch that no row of it names. */
+static int write_unnamed(const struct operands *operands, const struct loaded_call *call)
 {
-	size_t step = count ? ATTRIBUTE_WORDS : BATCH_OP_WORDS;
-	size_t first = count ? ITEM_WORDS * count : BATCH_OP_ORDER;
-	/* Behind the attributes stands with which item each begins. */
-	size_t orders = count ? more / (ATTRIBUTE_WORDS + 1) : more / BATCH_OP_WORDS;
-
-	for (size_t i = 0; i < orders; i++)
-		if ((uint32_t)word[first + i * step] <= ORDER_OF_STREAM)
-			return 0;
-	return orders != 0;
+	return operands->loader->p.unnamed
+		? loader_write_object(operands->loader, call, "content", CONTENT_UNNAMED)
+		: 0;
 }
 
-static int write_content(const struct operands *operands, const struct loaded_call *call, int loose)
-{
-	int content =
-		(operands->loader->p.unnamed ? CONTENT_UNNAMED : 0) | (loose ? CONTENT_LOOSE : 0);
+/* Addresses and sizes of the copies, attributes, and the copy with which each attribute begins. */
+struct batch {
+	const uint64_t *word;
+	size_t count, attributes;
+};
 
-	return content ? loader_write_object(operands->loader, call, "content", content) : 0;
+static uint64_t batch_word(const struct batch *batch, unsigned column, size_t item)
+{
+	return batch->word[column * batch->count + item];
 }
 
-static int add_batch(const struct operands *operands, const struct loaded_call *call)
+/* The last attribute that begins with the copy or before it. */
+static enum operand_role batch_source(const struct batch *batch, size_t item, size_t *attribute)
 {
-	size_t count = call->fields.value[FIELD_count], more = call->fields.value[FIELD_more];
-	const uint64_t *word = loader_list_words(call, count, ITEM_WORDS, more);
+	const uint64_t *attributes = &batch->word[ITEM_WORDS * batch->count];
+	const uint64_t *first = &attributes[ATTRIBUTE_WORDS * batch->attributes];
 
-	if (!word)
-		operands->loader->p.unnamed = 1;
-	if (word && !count && add_boxes(operands, word, more / BATCH_OP_WORDS))
-		return -1;
-	for (size_t i = 0; word && i < count; i++) {
-		for (int end = 0; end < 2; end++) {
-			struct extent extent = { .role = end ? "src" : "dst",
+	while (*attribute + 1 < batch->attributes && first[*attribute + 1] <= item)
+		++*attribute;
+	return batch->attributes ? source_role(attributes[ATTRIBUTE_WORDS * *attribute])
+				 : OPERAND_SRC;
+}
+
+static int add_items(const struct operands *operands, const struct batch *batch)
+{
+	size_t attribute = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		const enum operand_role roles[] = { OPERAND_DST,
+			batch_source(batch, i, &attribute) };
+
+		for (unsigned end = 0; end < 2; end++) {
+			struct extent extent = { .role = roles[end],
 				.item = (int64_t)i,
-				.address = word[(size_t)end * count + i],
-				.bytes = word[2 * count + i],
+				.address = batch_word(batch, end, i),
+				.bytes = batch_word(batch, 2, i),
 				.rows = 1,
 				.slices = 1 };
 
@@ -325,7 +325,23 @@ static int add_batch(const struct operands *operands, const struct loaded_call *
 				return -1;
 		}
 	}
-	return write_content(operands, call, word && is_loose(word, count, more));
+	return 0;
+}
+
+static int add_batch(const struct operands *operands, const struct loaded_call *call)
+{
+	size_t count = call->fields.value[FIELD_count], more = call->fields.value[FIELD_more];
+	struct batch batch = { loader_list_words(call, count, ITEM_WORDS, more), count,
+		more / (ATTRIBUTE_WORDS + 1) };
+	int rc = 0;
+
+	if (!batch.word)
+		operands->loader->p.unnamed = 1;
+	else if (count)
+		rc = add_items(operands, &batch);
+	else
+		rc = add_boxes(operands, batch.word, more / BATCH_OP_WORDS);
+	return rc ? rc : write_unnamed(operands, call);
 }
 
 /* --- values that streams write and wait for --- */
@@ -345,7 +361,7 @@ enum {
 static int add_value(const struct operands *operands, int writes, uint64_t address, uint64_t bytes,
 	int64_t item)
 {
-	struct extent extent = { .role = writes ? "dst" : "src",
+	struct extent extent = { .role = writes ? OPERAND_DST : OPERAND_SRC,
 		.item = item,
 		.address = address,
 		.bytes = bytes,
@@ -393,9 +409,7 @@ static int add_values(const struct operands *operands, const struct loaded_call 
 		operands->loader->p.unnamed = 1;
 	for (size_t i = 0; word && i < count && !rc; i++)
 		rc = add_memop(operands, word + i * MEMOP_WORDS, (int64_t)i);
-	return rc || !operands->loader->p.unnamed
-		? rc
-		: loader_write_object(operands->loader, call, "content", CONTENT_UNNAMED);
+	return rc ? rc : write_unnamed(operands, call);
 }
 
 int loader_write_operands(struct loader *loader, const struct loaded_call *call)
@@ -412,9 +426,9 @@ int loader_write_operands(struct loader *loader, const struct loaded_call *call)
 	if (kind_family((enum call_kind)call->kind) == FAMILY_memory_value)
 		return add_values(&operands, call);
 	if ((HAS(fields, dst) &&
-		    add_end(&operands, "dst", call, FIELD_dst_pitch, FIELD_dst_height)) ||
+		    add_end(&operands, OPERAND_DST, call, FIELD_dst_pitch, FIELD_dst_height)) ||
 		(HAS(fields, src) &&
-			add_end(&operands, "src", call, FIELD_src_pitch, FIELD_src_height)))
+			add_end(&operands, OPERAND_SRC, call, FIELD_src_pitch, FIELD_src_height)))
 		return -1;
 	return add_words(&operands, (const struct call_record *)call->record,
 		call->type->record->field_count);
@@ -430,7 +444,7 @@ int loader_write_graph_operands(struct loader *loader, const struct loaded_call 
 		int64_t allocation = allocation_at(loader, address[i]);
 
 		if (allocation && allocation != last &&
-			add_row(&operands, "node", DB_NULL, address[i], allocation))
+			add_row(&operands, OPERAND_NODE, DB_NULL, address[i], allocation))
 			return -1;
 		if (allocation)
 			last = allocation;

@@ -6,7 +6,6 @@
 enum content {
 	CONTENT_UNNAMED = 1 << 0, /* it may touch memory that table operand does not name */
 	CONTENT_HOST = 1 << 1,    /* functions run on the host, or values are told to it */
-	CONTENT_LOOSE = 1 << 2,   /* copies that read their sources out of stream order */
 };
 
 #endif

@@ -203,7 +203,23 @@ struct run_object {
 	int64_t object;
 };
 
-enum operand_role { OPERAND_OTHER, OPERAND_DST, OPERAND_SRC, OPERAND_WORD, OPERAND_NODE };
+enum operand_role {
+	OPERAND_OTHER,
+	OPERAND_DST,
+	OPERAND_SRC,
+	OPERAND_SRC_ANY, /* read at any time from the call on (CUDA, srcAccessOrder of a batch) */
+	OPERAND_WORD,
+	OPERAND_NODE,
+	OPERAND_ROLES
+};
+
+/* As in tables operand and extent. */
+extern const char *const operand_roles[OPERAND_ROLES];
+
+static inline int operand_is_source(uint32_t role)
+{
+	return role == OPERAND_SRC || role == OPERAND_SRC_ANY;
+}
 
 struct run_operand {
 	uint32_t call, allocation;

@@ -267,14 +267,16 @@ static int read_objects(struct run *run, struct db *db)
 	return rc ? -1 : column_sort(&run->objects, by_call);
 }
 
+const char *const operand_roles[OPERAND_ROLES] = {
+	[OPERAND_DST] = "dst",
+	[OPERAND_SRC] = "src",
+	[OPERAND_SRC_ANY] = "src_any",
+	[OPERAND_WORD] = "word",
+	[OPERAND_NODE] = "node",
+};
+
 int run_read_operands(struct run *run, struct db *db)
 {
-	static const char *const roles[] = {
-		[OPERAND_DST] = "dst",
-		[OPERAND_SRC] = "src",
-		[OPERAND_WORD] = "word",
-		[OPERAND_NODE] = "node",
-	};
 	struct run_reader reader;
 	int rc = run_reader_open(&reader, run, db, "operand",
 		"SELECT call, allocation, address, role, offset FROM operand");
@@ -284,7 +286,8 @@ int run_read_operands(struct run *run, struct db *db)
 			.call = run_reader_id(&reader, 0),
 			.allocation = run_reader_id(&reader, 1),
 			.address = sqlite3_column_int64(reader.rows, 2),
-			.role = run_name(roles, COUNT(roles), sqlite3_column_text(reader.rows, 3)),
+			.role = run_name(operand_roles, OPERAND_ROLES,
+				sqlite3_column_text(reader.rows, 3)),
 			.offset = sqlite3_column_type(reader.rows, 4) == SQLITE_NULL
 				? UINT32_MAX
 				: (uint32_t)sqlite3_column_int64(reader.rows, 4),
@@ -324,7 +327,7 @@ static int read_extents(struct run *run, struct db *db)
 		if (row)
 			*row = (struct run_extent){ run_reader_id(&reader, 0),
 				run_reader_id(&reader, 1),
-				strcmp(db_text(q, 2), "dst") ? OPERAND_SRC : OPERAND_DST,
+				run_name(operand_roles, OPERAND_ROLES, sqlite3_column_text(q, 2)),
 				(uint32_t)sqlite3_column_int64(q, 3), sqlite3_column_int64(q, 4),
 				sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6),
 				sqlite3_column_int64(q, 7), sqlite3_column_int64(q, 8),

@@ -18,7 +18,7 @@ static const char schema[] =
 /* Of a database that nobody else knows yet; after a crash it is garbage anyway. */
 static const char unshared[] = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF";
 
-#define DB_USER_VERSION 28 /* of schema.sql */
+#define DB_USER_VERSION 29 /* of schema.sql */
 
 /* SQLite quotes the rest of what it cannot read, a declaration of many lines: one says enough. */
 static void say_damaged(const char *path, const char *what)

@@ -5,7 +5,7 @@
 -- and rebuilt by "cufence analyze".  Times are integer nanoseconds since run.start_unix_ns.
 
 PRAGMA application_id = 0x63756665; -- "cufe"
-PRAGMA user_version = 28; -- raised with every change below
+PRAGMA user_version = 29; -- raised with every change below
 
 CREATE TABLE run ( -- one row: the run as a whole
 	start_unix_ns INTEGER NOT NULL, -- time 0 of every other time, CLOCK_REALTIME ns
@@ -335,7 +335,8 @@ CREATE TABLE range ( -- a named range or mark of the program's own (NVTX)
 
 CREATE TABLE operand ( -- memory that a submitting call names, where it is a known allocation
 	call INTEGER NOT NULL REFERENCES call(id),
-	role TEXT NOT NULL,             -- dst or src of a copy or memset, word: a launch's parameter,
+	role TEXT NOT NULL,             -- dst or src of a copy or memset; src_any: a source that may be
+	                                -- read at any time from the call on; word: a launch's parameter,
 	                                -- node: something in a graph that is launched, once for each
 	                                -- allocation
 	offset INTEGER,                 -- word: bytes into the parameter buffer; an end of a batch: which
@@ -347,7 +348,7 @@ CREATE TABLE operand ( -- memory that a submitting call names, where it is a kno
 CREATE TABLE extent ( -- an end of a copy or memset that is not one piece of call.bytes: rows, slices
                       -- and the copies of a batch
 	call INTEGER NOT NULL REFERENCES call(id),
-	role TEXT NOT NULL,             -- dst or src
+	role TEXT NOT NULL,             -- dst, src or src_any, as in operand
 	item INTEGER NOT NULL,          -- of a batch, from 0
 	address INTEGER NOT NULL,       -- of the first byte
 	allocation INTEGER REFERENCES allocation(id), -- NULL: in none that is known

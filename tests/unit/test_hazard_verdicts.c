@@ -344,8 +344,8 @@ static void small_uploads_are_there_when_their_call_returns(void **unused)
 	finish(&test, "missing-fence raw certain 1-2 legacy-stream");
 }
 
-/* A batch of one copy in the writer's stream; content: as of table call_object. */
-static void batch(int content, int waits, int later, const char *wanted)
+/* A batch of one copy in the writer's stream; source: its role in table operand. */
+static void batch(const char *source, int waits, int later, const char *wanted)
 {
 	struct test test;
 	int64_t call;
@@ -359,12 +359,10 @@ static void batch(int content, int waits, int later, const char *wanted)
 	call = MINI_CALL(&test.m, .type = CALL_cuMemcpyBatchAsync_v2, .at = test.t,
 		.stream = test.one, .runs = { test.t + 5, test.t + 15 });
 	mini_exec(&test.m,
-		"INSERT INTO operand VALUES (%lld, 'src', NULL, %d, %d); "
-		"INSERT INTO extent VALUES (%lld, 'src', 0, %d, %d, %d, 0, 1, 0, 1)",
-		(long long)call, ADDRESS, MEMORY, (long long)call, ADDRESS, MEMORY, BYTES / 2);
-	if (content)
-		mini_exec(&test.m, "INSERT INTO call_object VALUES (%lld, 'content', %d)",
-			(long long)call, content);
+		"INSERT INTO operand VALUES (%lld, '%s', 0, %d, %d); "
+		"INSERT INTO extent VALUES (%lld, '%s', 0, %d, %d, %d, 0, 1, 0, 1)",
+		(long long)call, source, ADDRESS, MEMORY, (long long)call, source, ADDRESS, MEMORY,
+		BYTES / 2);
 	test.t += 30;
 	if (later)
 		launch(&test, test.writer, test.one, 0);
@@ -374,11 +372,11 @@ static void batch(int content, int waits, int later, const char *wanted)
 static void a_batch_may_read_its_sources_before_its_turn(void **unused)
 {
 	(void)unused;
-	batch(CONTENT_LOOSE, 0, 0, "missing-fence raw certain 1-2 source-order");
-	batch(0, 0, 0, "");
-	batch(CONTENT_LOOSE, 1, 0, "");
+	batch("src_any", 0, 0, "missing-fence raw certain 1-2 source-order");
+	batch("src", 0, 0, "");
+	batch("src_any", 1, 0, "");
 	/* It has read them when its turn is over. */
-	batch(CONTENT_LOOSE, 1, 1, "");
+	batch("src_any", 1, 1, "");
 }
 
 /* A stream that waits for a value is ordered by whoever writes it. */

@@ -57,8 +57,9 @@ static void check(const char *body, const char *wanted)
 	for (size_t i = 0; i < found->count; i++) {
 		const struct memory_access *access = &found->access[i];
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%c%llx+%lld",
-			access->exact && access->sure ? "" : "~", "rwa?"[access->direction],
-			(long long)access -> low, (long long)(access->high - access->low));
+			access->exact && access->sure ? "" : "~",
+			access->loose ? 'R' : "rwa?"[access->direction], (long long)access -> low,
+			(long long)(access->high - access->low));
 		if (access->stride_count)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "/%lld",
 				(long long)access->run);
@@ -100,6 +101,24 @@ static void a_batch_is_its_copies(void **unused)
 	check("call cuMemcpyBatchAsync_v2 enter=50 duration=1 context=1 | stream=0x51 count=0x1 "
 	      "more=0x0 words=0x1000,0x900000,0x10\n",
 		"w1000+16 unknown");
+}
+
+/* R: not in stream order.  An attribute holds from its first copy to that of the next one. */
+static void copies_of_a_batch_may_read_their_sources_early(void **unused)
+{
+	const char *text =
+		"call cuMemcpyBatchAsync_v2 enter=50 duration=1 context=1 | stream=0x51 "
+		"count=0x3 more=0x8 words=0x1000,0x1100,0x1200,0x4000,0x4100,0x4200,"
+		"0x10,0x10,0x10,0x%d,0x0,0x0,0x%d,0x0,0x0,0x0,0x2\n";
+	char call[400];
+
+	snprintf(call, sizeof(call), text, 1, 3);
+	check(call, "w1000+16 w1100+16 w1200+16 r4000+16 r4100+16 R4200+16 complete");
+	snprintf(call, sizeof(call), text, 2, 1);
+	check(call, "w1000+16 w1100+16 w1200+16 r4200+16 R4000+16 R4100+16 complete");
+	check("call cuMemcpy3DBatchAsync_v2 enter=50 duration=1 context=1 | stream=0x51 count=0x0 "
+	      "more=0xe words=0x1,0x4000,0x0,0x0,0x0,0x1,0x1000,0x40,0x4,0x0,0x10,0x2,0x2,0x3\n",
+		"w1000+336/16*2@256*2@64 R4000+64 complete");
 }
 
 static void a_stream_touches_the_values_it_writes_and_waits_for(void **unused)
@@ -502,6 +521,7 @@ int main(void)
 		cmocka_unit_test(a_batch_is_its_copies),
 		cmocka_unit_test(a_stream_touches_the_values_it_writes_and_waits_for),
 		cmocka_unit_test(a_batch_of_boxes_is_their_rows),
+		cmocka_unit_test(copies_of_a_batch_may_read_their_sources_early),
 		cmocka_unit_test(a_launch_does_what_its_nodes_do),
 		cmocka_unit_test(a_launch_does_what_was_captured),
 		cmocka_unit_test(nodes_added_later_are_not_in_the_executable),
