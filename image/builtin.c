@@ -14,6 +14,11 @@ enum builtin builtin_of(const char *name, size_t length)
 		{ "__assert_fail", BUILTIN_ASSERT },
 		{ "malloc", BUILTIN_HEAP },
 		{ "free", BUILTIN_HEAP },
+		{ "__cudaCDP2GetParameterBufferV2", BUILTIN_LAUNCH },
+		{ "__cudaCDP2LaunchDeviceV2", BUILTIN_LAUNCH },
+		{ "cudaGetParameterBufferV2", BUILTIN_LAUNCH },
+		{ "cudaLaunchDeviceV2", BUILTIN_LAUNCH },
+		{ "cudaGraphLaunch", BUILTIN_LAUNCH },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)

@@ -9,7 +9,8 @@ enum builtin {
 	BUILTIN_NONE,   /* the program's own, or not known */
 	BUILTIN_PRINTF, /* what becomes of printf */
 	BUILTIN_ASSERT,
-	BUILTIN_HEAP, /* malloc and free */
+	BUILTIN_HEAP,   /* malloc and free */
+	BUILTIN_LAUNCH, /* of the device runtime: launches kernels or graphs */
 };
 
 enum builtin builtin_of(const char *name, size_t length);

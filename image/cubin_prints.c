@@ -32,7 +32,9 @@ static enum says outside(const char *name)
 {
 	enum builtin what = builtin_of(name, strlen(name));
 
-	return what == BUILTIN_PRINTF ? SAYS : what == BUILTIN_NONE ? MAY_SAY : SAYS_NOTHING;
+	if (what == BUILTIN_NONE || what == BUILTIN_LAUNCH)
+		return MAY_SAY;
+	return what == BUILTIN_PRINTF ? SAYS : SAYS_NOTHING;
 }
 
 static Elf_Data *find_calls(const struct cubin *cubin)

@@ -24,12 +24,18 @@ static uint32_t path_of(struct ptx_walk *walk, uint32_t from, uint32_t instructi
 	return walk->path_count++;
 }
 
-/* What CUDA itself provides and what touches no memory of the program. */
-static int is_harmless(const struct ptx_function *function)
+/* Why a call of a function without a body may touch any memory; NULL: it touches none. */
+static const char *why_unknown(const struct ptx_function *function)
 {
-	enum builtin what = builtin_of(function->name, function->length);
-
-	return what == BUILTIN_PRINTF || what == BUILTIN_ASSERT;
+	switch (function ? builtin_of(function->name, function->length) : BUILTIN_NONE) {
+	case BUILTIN_PRINTF:
+	case BUILTIN_ASSERT:
+		return NULL;
+	case BUILTIN_LAUNCH:
+		return "it launches kernels or graphs from the device";
+	default:
+		return "it calls a function that is not known";
+	}
 }
 
 struct call {
@@ -181,8 +187,10 @@ int ptx_call(struct ptx_frame *frame, struct ptx_state *state, uint32_t instruct
 	int rc;
 
 	if (!call.function || !call.function->has_body) {
-		if (!call.function || !is_harmless(call.function))
-			ptx_doubt(frame->walk, "it calls a function that is not known");
+		const char *why = why_unknown(call.function);
+
+		if (why)
+			ptx_doubt(frame->walk, why);
 		give_results(frame, state, NULL, &call);
 		return 0;
 	}
@@ -252,7 +260,7 @@ static void follow(struct reach *all, struct ptx_function *function)
 	all->prints |= what == BUILTIN_PRINTF;
 	/* CUDA's own, or linked from elsewhere. */
 	if (!function->has_body) {
-		all->doubt |= what == BUILTIN_NONE;
+		all->doubt |= what == BUILTIN_NONE || what == BUILTIN_LAUNCH;
 		return;
 	}
 	if (ptx_parse_function(all->module, function)) {

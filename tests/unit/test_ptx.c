@@ -302,25 +302,25 @@ static void test_what_a_call_returns_is_followed(void **unused)
 		"8 store 64..68\n");
 }
 
+#define CALLS(name) \
+	".visible .entry k" TWO "\n{\n" REGISTERS POINTERS \
+	"{ .param .b64 a; st.param.b64 [a], %rd2; call " name ", (a); }\nret;\n}\n"
+
 static void test_recursion_ends(void **unused)
 {
 	check(HEADER
 		".func again(.param .b64 in)\n{\n.reg .b64 %rd<5>;\n"
 		"ld.param.u64 %rd1, [in]; { .param .b64 a; st.param.b64 [a], %rd1; "
-		"call again, (a); }\n"
-		"ret;\n}\n"
-		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS
-		"{ .param .b64 a; st.param.b64 [a], %rd2; call again, (a); }\nret;\n}\n",
+		"call again, (a); }\nret;\n}\n" CALLS("again"),
 		"incomplete: it calls a function that is not understood\n");
 }
 
 static void test_unknown_functions_are_not_believed(void **unused)
 {
-	check(HEADER
-		".extern .func what(.param .b64 in);\n"
-		".visible .entry k" TWO "\n{\n" REGISTERS POINTERS
-		"{ .param .b64 a; st.param.b64 [a], %rd2; call what, (a); }\nret;\n}\n",
+	check(HEADER ".extern .func what(.param .b64 in);\n" CALLS("what"),
 		"incomplete: it calls a function that is not known\n");
+	check(HEADER ".extern .func cudaGraphLaunch(.param .b64 in);\n" CALLS("cudaGraphLaunch"),
+		"incomplete: it launches kernels or graphs from the device\n");
 }
 
 static void test_a_guarded_access_is_bounded_by_its_guard(void **unused)
