@@ -77,26 +77,33 @@ $(foreach room,$(SIM_CUDA),$(eval SEES_$(room) := trace image ptx sim sim/cuda))
 SEES_sim/cudart := trace sim
 SEES_sim/cupti := trace sim
 SEES_probe := kernels
-# The rooms of the analyzer, lower ones first.  Each names those it may use.
-ROOMS := store model names load order access hazard evidence account whatif rules passes report html gate export cli
+# The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
+ROOMS := containers terminal store model symbols names load walk order code access hazard evidence waits account whatif \
+	rules passes report html gate export cli
 rooms = $(addprefix analyzer/,$1)
-SEES_analyzer/store := trace
-SEES_analyzer/model := trace $(call rooms,store)
-SEES_analyzer/names := trace $(READERS) $(call rooms,store model)
-SEES_analyzer/load := trace $(READERS) $(call rooms,store model names)
-SEES_analyzer/order := trace $(call rooms,store model load)
-SEES_analyzer/access := trace $(READERS) $(call rooms,store model names load order)
-SEES_analyzer/hazard := trace $(READERS) $(call rooms,store model load order access)
-SEES_analyzer/evidence := trace $(READERS) $(call rooms,store model names load order access)
-SEES_analyzer/account := trace $(call rooms,store model)
-SEES_analyzer/whatif := trace $(READERS) $(call rooms,store model load order access evidence account)
-SEES_analyzer/rules := trace $(READERS) $(call rooms,store model names load order access hazard evidence account whatif)
-SEES_analyzer/passes := trace $(READERS) $(call rooms,store model names load order access evidence whatif rules)
-SEES_analyzer/report := trace $(READERS) $(call rooms,store model names order access evidence whatif rules)
-SEES_analyzer/html := trace $(call rooms,store names rules report)
-SEES_analyzer/gate := trace $(call rooms,store names evidence whatif rules report)
-SEES_analyzer/export := trace $(call rooms,store names evidence rules report html gate)
-SEES_analyzer/cli := trace $(READERS) $(call rooms,store model names load order access evidence whatif rules report html gate export)
+SEES_analyzer/terminal := trace
+SEES_analyzer/store := trace $(call rooms,containers terminal)
+SEES_analyzer/model := trace $(call rooms,containers store)
+SEES_analyzer/symbols := trace $(call rooms,containers store)
+SEES_analyzer/names := trace $(call rooms,containers terminal store model)
+SEES_analyzer/load := trace $(call rooms,containers terminal store model symbols)
+SEES_analyzer/walk := trace $(call rooms,containers store model)
+SEES_analyzer/order := trace $(call rooms,containers store model load walk)
+SEES_analyzer/code := trace $(READERS) $(call rooms,containers store model names load)
+SEES_analyzer/access := trace $(READERS) $(call rooms,containers store model symbols load walk order)
+SEES_analyzer/hazard := trace $(READERS) $(call rooms,containers store model walk order access)
+SEES_analyzer/evidence := trace $(READERS) $(call rooms,containers store model walk order access)
+SEES_analyzer/waits := trace $(READERS) $(call rooms,containers store model names walk order access evidence)
+SEES_analyzer/account := trace $(call rooms,containers store model)
+SEES_analyzer/whatif := trace $(READERS) $(call rooms,containers store model walk order access evidence waits)
+SEES_analyzer/rules := trace $(READERS) $(call rooms,containers terminal store model names walk order access hazard evidence waits account whatif)
+SEES_analyzer/passes := trace $(READERS) $(call rooms,containers store model names load walk order access evidence waits whatif rules)
+SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store model names access evidence rules)
+SEES_analyzer/html := trace $(call rooms,containers terminal store names rules report)
+SEES_analyzer/gate := trace $(call rooms,containers terminal store names whatif rules report)
+SEES_analyzer/export := trace $(call rooms,containers terminal store names rules report html gate)
+SEES_analyzer/cli := trace $(READERS) $(call rooms,containers terminal store model symbols names load walk order code access evidence rules \
+	report html gate export)
 SEES_tests := trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
 # Of a source file: the folder it is in, and those that folder sees.

@@ -379,7 +379,7 @@ class Run {
 	}
 }
 
-/* --- numbers as people read them, as analyzer/store/format.c writes them --- */
+/* --- numbers as people read them, as analyzer/terminal/format.c writes them --- */
 
 function duration(ns) {
 	for (const [size, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "us"]]) {
