@@ -39,19 +39,20 @@ struct host_wait {
 	uint8_t maybe;      /* some kernel may have written one */
 	uint8_t ordered;    /* some pair of operations needs it */
 	uint8_t timed;      /* between records of events whose elapsed time the program asks for */
-	uint8_t elapsed;    /* a time is taken that could not be without it */
-	uint8_t freed;      /* memory or an object is given up behind it, without waiting */
+	uint8_t elapsed;    /* an elapsed time is read that needs the wait */
+	uint8_t freed;      /* memory or an object is freed after it by a call that does not wait */
 	uint8_t apart;      /* it kept work of an idle stream back that need not come after */
 };
 
-/* A wait of a stream for an event, and the operation that it held for the longest. */
+/* A stream's wait for an event, and the operation that it delayed most. */
 struct event_wait {
 	int64_t call, process;
-	int64_t behind, behind_end; /* the call of the operation that let go last */
-	int64_t ready;              /* without the wait the held operation could have started */
+	int64_t behind, behind_end; /* the call whose operation completed last */
+	int64_t ready;              /* when the delayed operation could have started without the
+				     * wait */
 	int64_t needed; /* when the last of what it is needed for ended, WALK_NEVER: all of it,
 			 * 0: it is needed for nothing */
-	/* Those that held the same operation: first is the one that held it for the longest. */
+	/* Waits that delayed the same operation: first is the one that delayed it most. */
 	struct event_wait *first, *beside[NEEDS_BESIDE];
 	size_t beside_count; /* of the first */
 };

@@ -6,7 +6,7 @@
 #include "needs_parts.h"
 #include "scope.h"
 
-/* Waits of a stream that later work is held against. */
+/* Waits of a stream that later work is compared with. */
 #define OPEN_WAITS 16
 
 /* A wait as the walk goes; public members first. */
@@ -18,7 +18,7 @@ struct open_wait {
 	struct touch *shown;
 	size_t shown_count;
 	const struct open_waits *of; /* its stream's waits, NULL: the walk did not come to it */
-	size_t number;               /* among those of them that held work, from 0 on */
+	size_t number;               /* index among those that delayed work, from 0 */
 };
 
 struct ring {
@@ -27,22 +27,22 @@ struct ring {
 };
 
 /*
- * A stream's waits.  Those that held nothing are free to cover what they do: what comes behind one
- * of them needs no earlier wait for that.
+ * A stream's waits.  Keeping one that delayed nothing is free: work after it needs no earlier wait
+ * for the same operation.
  */
 struct open_waits {
 	struct ring held, idle;
-	struct open_wait *first; /* of those that held work */
+	struct open_wait *first; /* of those that delayed work */
 	/* Of those that left the ring since this call, so many are needed, as far as is known. */
 	int64_t left_since;
 	size_t left_needed;
-	struct open_wait **untold; /* in order; those before told the host knows over */
+	struct open_wait **untold; /* in order; the host has observed those before told complete */
 	size_t untold_count, told;
 };
 
 /* --- which waits --- */
 
-/* An operation that was held by waits for events, and one of them. */
+/* An operation that waits for events delayed, and one of the waits. */
 struct held {
 	const struct run_hold *hold;
 	uint32_t process, behind;
@@ -50,7 +50,7 @@ struct held {
 	int shares; /* the two operations name the same memory */
 };
 
-/* Of an operation the wait that held it for the longest comes first. */
+/* The wait that delayed an operation most comes first. */
 static int by_op(const void *a, const void *b)
 {
 	const struct held *x = a, *y = b;
@@ -88,7 +88,7 @@ static int note_wait(struct needs_events *events, const struct run *run, const s
 	return 0;
 }
 
-/* One that held the same operation as first; what is not looked at is needed as it is. */
+/* A wait that delayed the same operation as first; waits that are not examined count as needed. */
 static int add_beside(struct needs_events *events, const struct run *run, const struct held *held,
 	struct event_wait *first)
 {
@@ -188,7 +188,7 @@ static void find_last(struct relax *relax, const struct ring *ring, const struct
 	}
 }
 
-/* An operation that is not remembered may be behind any of them. */
+/* An operation that is not remembered may depend on any of them. */
 static void need_all(struct relax *relax, const struct ring *ring)
 {
 	for (size_t k = 0; k < ring->count && k < OPEN_WAITS; k++)
@@ -209,7 +209,7 @@ static void need_left(struct relax *relax, struct open_waits *waits, int64_t sin
 	waits->left_needed = ring->count - OPEN_WAITS;
 }
 
-/* The last wait of a stream for the earlier operation; NULL: none is seen to be it. */
+/* The last wait of a stream for the earlier operation; NULL: none found. */
 static struct open_wait *blame(struct relax *relax, const struct open_waits *waits,
 	const struct touch *earlier)
 {
@@ -223,8 +223,8 @@ static struct open_wait *blame(struct relax *relax, const struct open_waits *wai
 	return last;
 }
 
-/* Each stream's last wait for the earlier operation.  If none is seen to be it, any may be that has
- * left its ring since, unless one that is needed anyway keeps the two in order. */
+/* Each stream's last wait for the earlier operation.  If none is found, it may be any that has left
+ * its ring since, unless one that is needed anyway keeps the two in order. */
 int needs_events_lost(struct needs_events *events, const struct walk_call *later,
 	const struct touch *earlier)
 {
@@ -251,7 +251,7 @@ int needs_events_lost(struct needs_events *events, const struct walk_call *later
 
 /* --- what the host looks at --- */
 
-/* A host function, or a kernel that can tell the host something by memory. */
+/* A host function, or a kernel that can signal the host through memory. */
 static int is_signal(const struct relax *relax, const struct walk_call *call)
 {
 	return relax->shows == SHOWN && kind_family(call->kind) != FAMILY_copy &&
@@ -263,7 +263,7 @@ static int may_learn(const struct walk_call *call)
 	return kind_family(call->kind) == FAMILY_query || scope_of(call) != SCOPE_NONE;
 }
 
-/* By the last call a thread, or what runs in a stream, knows an operation complete. */
+/* The last call by which a thread, or work in a stream, has observed an operation complete. */
 static int knows(const struct order *order, const struct walk_call *call, int signal,
 	struct order_epoch epoch)
 {
@@ -281,7 +281,7 @@ static void tell(struct needs_events *events, const struct walk_call *call, int 
 			need(open, open->shown[i].end);
 }
 
-/* Who knows that a wait is over knows it of those before it in its stream. */
+/* A thread that has observed a wait complete has observed the stream's earlier ones. */
 int needs_events_after(struct needs_events *events, const struct walk_call *call)
 {
 	int signal = is_signal(events->relax, call);

@@ -23,12 +23,12 @@ struct waiter {
 	size_t timed_count, freed_count; /* the first of the row, of which that is known */
 	size_t open[ROW_WINDOW];         /* the last of the row of which more work counts */
 	size_t open_count;
-	struct order_epoch last;    /* of what they held back; set 0: not of one context alone */
+	struct order_epoch last;    /* of what they delayed; set 0: of several contexts */
 	int in_row;                 /* nothing was submitted since */
 	struct order_clock *before; /* what it knew complete before the row */
 	struct order_clock *known;  /* ... and before the wait at hand */
 	uint32_t upload;            /* as of struct host_wait */
-	int timed;        /* since its last row an event was recorded of which a time is taken */
+	int timed;        /* since its last row an event of an elapsed time was recorded */
 	int stream_idles; /* all work of the stream that it now gives work to was waited for */
 	uint64_t unknown; /* by wait of the window: what it was for is not known, without it */
 	struct idmap seen;
@@ -118,7 +118,7 @@ static const struct order *loose(const struct needs_host *host)
 	return &host->relax->loose[WITHOUT_HOST_WAITS].order;
 }
 
-/* One that somebody else takes care of is not for this thread. */
+/* Another thread's order is not for this thread. */
 static int take_result(struct needs_host *host, const struct walk_call *call,
 	struct host_wait *wait, const struct touch *touch)
 {
@@ -135,7 +135,7 @@ static int take_result(struct needs_host *host, const struct walk_call *call,
 	return order_thread_knows(&host->relax->loose[WITHOUT_HOST_WAITS].order, call, &cover);
 }
 
-/* The last result of each stream that the thread did not know before the wait. */
+/* The last result of each stream that the thread had not observed before the wait. */
 static int find_results(struct needs_host *host, struct waiter *waiter,
 	const struct walk_call *call, struct host_wait *wait, int is_sure)
 {
@@ -414,7 +414,7 @@ int needs_host_before(struct needs_host *host, const struct walk_call *call)
 /* The work could have run at the same time as what the wait was for. */
 static void count_work(struct host_wait *wait, const struct walk_call *call, int stream_idles)
 {
-	/* No more of the time behind it counts than the wait took. */
+	/* The time after it counts only up to the length of the wait. */
 	if (wait->usable >= wait->exit - wait->enter && (wait->apart || !stream_idles))
 		return;
 	wait->apart |= (uint8_t)stream_idles;
@@ -503,7 +503,7 @@ int needs_host_after(struct needs_host *host, const struct walk_call *call)
 	return 0;
 }
 
-/* --- orders that are lost --- */
+/* --- orders that would be missing --- */
 
 /* What a thread copies to the host before it submits anything else is what it waited for. */
 static int is_fetched(struct needs_host *host, const struct walk_call *later, size_t number,
@@ -532,7 +532,7 @@ static int blame(struct needs_host *host, const struct walk_call *later, size_t 
 	return needs_keep(&host->kept, later->thread, earlier, live_at(host, number)->point);
 }
 
-/* No wait is seen to be it: any since the earlier operation may be. */
+/* No such wait was found: it may be any since the earlier operation. */
 static int blame_all(struct needs_host *host, const struct walk_call *later,
 	const struct touch *earlier)
 {

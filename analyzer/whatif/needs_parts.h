@@ -30,7 +30,7 @@ int needs_is_kept(const struct idmap *kept, struct relax *relax, int64_t who,
 
 /* --- waits of the host --- */
 
-/* A lost order is blamed on waits so far back, else on all since the earlier operation. */
+/* A missing order is blamed on waits so far back, else on all since the earlier operation. */
 #define LIVE_WAITS 4096
 
 /* What a wait is for, as long as it may be blamed. */
@@ -47,7 +47,7 @@ struct needs_host {
 	const struct run *run;
 	struct owners owners;
 	struct polls polls;
-	struct map timed;  /* events of which times are taken */
+	struct map timed;  /* events whose elapsed times are read */
 	struct idmap kept; /* struct needs_kept, by thread */
 	struct idmap threads;
 	struct live_wait *live; /* a ring of LIVE_WAITS by number */
@@ -56,8 +56,8 @@ struct needs_host {
 	uint32_t unknown_since;
 };
 
-/* 1: there are waits that may be needless or too long, at a look at each call; 0, or -1 after a
- * message.  To follow a run takes as long as its analysis. */
+/* 1: a look at each call found waits that may be needless or too long; 0, or -1 after a message.
+ * To follow a run takes as long as its analysis. */
 int needs_host_is_worth_it(const struct run *run, const struct polls *polls);
 
 /* Likewise. */
@@ -89,7 +89,7 @@ struct needs_events {
 	struct idmap kept; /* struct needs_kept, by stream */
 };
 
-/* Likewise: whether some held work of their stream. */
+/* Likewise: whether some delayed work of their stream. */
 int needs_events_open(struct needs_events *events, struct relax *relax, struct needs *needs,
 	const struct run *run);
 void needs_events_close(struct needs_events *events);

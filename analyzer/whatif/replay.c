@@ -146,7 +146,7 @@ static int takes_engine(const struct replay_step *step, enum replay_contention c
 	return step->share >= (contention == REPLAY_MOST ? LARGE_PERCENT / 100.0F : 1.0F);
 }
 
-/* What a staged copy would take with pinned memory: how fast the bus is may not have been seen. */
+/* Time of a staged copy from pinned memory: the run may not show how fast the bus is. */
 static int64_t pinned_length(const struct replay *replay, const struct replay_step *step,
 	enum replay_contention contention)
 {
@@ -183,7 +183,7 @@ static int64_t run_operation(struct replay *replay, const struct replay_step *st
 
 /*
  * A host function that is moved goes where it is called: into the stream of the work before it.
- * REPLAY_LEAST takes it for one that nobody waits for, in a stream of its own.
+ * REPLAY_LEAST assumes that nobody waits for it and gives it a stream of its own.
  */
 static int64_t run_moved_function(struct replay *replay, const struct replay_step *step,
 	int64_t entry, enum replay_contention contention)
@@ -268,7 +268,7 @@ static int64_t let_go(const struct replay *replay, const struct replay_step *ste
 	return replay_held_until(replay, step, entry);
 }
 
-/* What the call takes by itself: without what recording it took, unless the run is as recorded. */
+/* The call's own time: without the cost of recording, unless the run is as recorded. */
 static int64_t own_of(const struct replay *replay, const struct replay_step *step,
 	enum replay_contention contention)
 {
@@ -307,7 +307,7 @@ static void finish_join(struct replay *replay, struct replay_thread *thread)
 			later(thread->now, replay->thread[step->other_thread].now + step->lag);
 }
 
-/* Of threads that make no call behind it; who is waited for may wait for another one. */
+/* Of threads whose last call it is; the thread waited for may wait for another one. */
 static int64_t finish_last_join(struct replay *replay, struct replay_thread *thread)
 {
 	uint32_t join = thread->join;
@@ -321,8 +321,8 @@ static int64_t finish_last_join(struct replay *replay, struct replay_thread *thr
 	return thread->now;
 }
 
-/* What the host saves, beside the driver call, if a call is not made: not the record of that one,
- * which is written within the call around it. */
+/* What the host saves in addition to the driver call if a call is not made.  The driver call's
+ * record is not part: it is written within the runtime call. */
 static int64_t saved_around(const struct replay *replay, const struct replay_step *step)
 {
 	return step->around > replay->recording ? step->around - replay->recording : step->around;

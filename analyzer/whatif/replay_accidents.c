@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wait that is taken away may have kept an operation behind another one whose data it needs: the
- * fix then orders the two on the device (table hazard, rule accidental-order).
+ * A wait that a fix removes may have ordered an operation after another one whose data it needs:
+ * the fix then orders the two on the device (table hazard, rule accidental-order).
  */
 #include <stdlib.h>
 

@@ -2,10 +2,10 @@
 #include "replay_parts.h"
 
 /*
- * Pinned memory is kept and used again and limits are set before the work: after the first time of
- * a place neither the call nor what it undoes takes time again.  Memory of the device may as well
- * be freed later, or in stream order, and code has to be loaded (or compiled) some time, and may be
- * unloaded at the end, so that of these only the wait is sure to go.
+ * Pinned memory is kept and used again and limits are set before the work: after a place's first
+ * call neither the call nor the one that undoes it takes time again.  Device memory may be freed
+ * later or in stream order; code has to be loaded (or compiled) at some time and may be unloaded at
+ * the end: of these only the wait is sure to go.
  */
 static void do_once(struct replay *replay, uint32_t number)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Engines of the device that do one thing at a time.  Calls are replayed in the order in which
- * they were made, not in that in which their operations run, so that an operation may find a gap
- * before what an earlier call has taken.
+ * Engines of the device, each of which runs one operation at a time.  Calls are replayed in the
+ * order in which they were made, not in that in which their operations run, so that an operation
+ * may fit into a gap before that of an earlier call.
  */
 #include <string.h>
 
 #include "replay_parts.h"
 
-/* They move to the front when there is no room behind them, once in 7 * BOOKINGS times. */
+/* They move to the front when the array is full, once in 7 * BOOKINGS times. */
 static void make_room(struct booking *booking)
 {
 	if (booking->count == BOOKINGS) {

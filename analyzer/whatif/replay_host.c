@@ -9,13 +9,13 @@
 #include "replay_parts.h"
 
 /*
- * The run is followed with functions that take one nanosecond: whoever is ready at such an end has
- * waited for that function.
+ * The run is followed with functions of one nanosecond: an operation that is ready at such an end
+ * has waited for that function.
  */
 struct follower {
 	struct replay *replay;
 	struct map ends; /* that end -> step + 1 */
-	int64_t *until;  /* by step: when what it waited for was over, 0: not seen */
+	int64_t *until;  /* by step: when what it waited for ended, 0: unknown */
 	int found;
 };
 
@@ -65,7 +65,7 @@ static void become_operation(struct replay *replay, struct replay_step *step, in
 	step->act |= STEP_HAS_OP;
 }
 
-/* The operation in another stream that its thread submitted before: what it tells about, likely. */
+/* The operation in another stream that its thread submitted before: likely what it reports on. */
 static int find_followed(struct replay *replay)
 {
 	uint32_t *last = malloc((replay->threads.count + 1) * sizeof(*last));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each call and each operation of a run takes by itself: the run is followed as it was
- * measured, and of every time what the order of the device explains is taken away.
+ * The own time of each call and operation: the run is followed as it was measured, and what the
+ * order of the device explains is subtracted from each time.
  */
 #include <stdlib.h>
 
@@ -152,8 +152,8 @@ static void learn_operation(struct replay *replay, const struct ends *ends, uint
 }
 
 /*
- * The thread waited until target.  What a call that needs the device idle did after that it does
- * all the same; how long it waited was measured by what others of its kind take.
+ * The thread waited until target.  What a call that needs the device idle did after its wait it
+ * does in any case; how long it waited was measured against others of its kind.
  */
 static void learn_held(const struct ends *ends, struct replay_step *step, uint32_t number,
 	int64_t target)
@@ -237,7 +237,7 @@ static void learn_join(const struct replay *replay, struct replay_thread *thread
 	step->own = ASK_NS < step->own ? ASK_NS : step->own;
 }
 
-/* What a call about a graph takes longer with CUPTI. */
+/* Extra time of a graph call with CUPTI. */
 static int64_t recorded_graph(const struct replay *replay, const struct replay_step *step)
 {
 	const int64_t nodes = step->nodes;
@@ -258,7 +258,7 @@ static int64_t recorded_graph(const struct replay *replay, const struct replay_s
 	}
 }
 
-/* CUPTI's records of operations, and of each node of a graph, take the calls time. */
+/* CUPTI's records of operations, and of each node of a graph, cost time in the calls. */
 static void learn_recorded(const struct replay *replay, struct replay_step *step)
 {
 	int64_t recorded = RECORDING_CALL_NS, least = step->own / 2;

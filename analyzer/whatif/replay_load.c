@@ -10,7 +10,8 @@
 #include "walk.h"
 #include "walk_order.h"
 
-/* A hold by other means than streams and events, by the call that submitted what it held. */
+/* A block by other means than streams and events, by the call that submitted the blocked
+ * operation. */
 struct held {
 	uint32_t call, hold;
 };
@@ -25,11 +26,10 @@ struct loader {
 	size_t held_count, held_at;
 	struct map writes; /* word_key() of what some kernel does not only load from */
 	/*
-	 * Calls by which table hold says something was held, by other means than streams and
-	 * events.
+	 * Calls that table hold names as blocking, by other means than streams and events.
 	 */
 	struct map via;
-	struct map holders;  /* calls that held those of other threads */
+	struct map holders;  /* calls that blocked those of other threads */
 	struct map makers;   /* calls that made what others freed, waiting for the device */
 	struct map firsts;   /* is_first() */
 	struct map execs;    /* executable graph -> the call that made it */
@@ -117,7 +117,7 @@ static int read_pinning(struct loader *loader, const struct replay *replay,
 	return map_set(&loader->firsts, key, (uint64_t)payload->bytes);
 }
 
-/* What the call around it takes more than it. */
+/* Time of the surrounding call beyond its own. */
 static int64_t time_around(const struct run *run, const struct run_call *call, int64_t id,
 	int64_t parent)
 {
@@ -236,7 +236,7 @@ static void read_hold(struct loader *loader, const struct replay *replay, struct
 		return;
 	hold = &loader->run->evidence.hold[loader->held[loader->held_at].hold];
 	step->behind = step_of_work(loader, replay, hold->behind);
-	/* A launch that loads its kernel is held by itself: this step, not added yet. */
+	/* A launch that loads its kernel is blocked by itself: this step, not added yet. */
 	step->behind_via = hold->via == step->call ? (uint32_t)replay->step_count
 						   : replay_step_of(replay, hold->via);
 }

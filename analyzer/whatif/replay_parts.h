@@ -41,7 +41,7 @@ enum step_act {
 	STEP_HOLDS_OTHERS = 1 << 13,  /* meanwhile no other thread can submit to the device */
 	STEP_CAN_BE_HELD = 1 << 14,   /* by such a call */
 	STEP_STAGED = 1 << 15,        /* the host copies, as the memory is pageable */
-	STEP_ONCE = 1 << 16,          /* mending it means to do so once, not every time */
+	STEP_ONCE = 1 << 16,          /* the fix is to call it once, not every time */
 	STEP_FIRST = 1 << 17,         /* of its place, at its address or in its context */
 };
 
@@ -52,23 +52,23 @@ struct replay_step {
 	int64_t enter, exit;  /* as measured, ns */
 	int64_t start, end;   /* of its operations, as measured */
 	int64_t gap;          /* host time since the thread's last step */
-	int64_t own;          /* what the call takes that is not held */
-	int64_t recorded;     /* of that: what it would not take unrecorded */
+	int64_t own;          /* the call's unblocked time */
+	int64_t recorded;     /* of that: cost of recording */
 	int64_t waited;       /* table wait: beyond that */
 	int64_t lag;          /* from the end of what it waited for to its return */
 	int32_t launch;       /* from its entry to the start of the operation */
 	int32_t handover;     /* from the end of what that comes after to its start */
 	int32_t around;       /* ns of the runtime call around it */
-	int32_t after_holder; /* from the end of a call of another thread that held it */
+	int32_t after_holder; /* from the end of the other thread's call that blocked it */
 	int64_t bytes;        /* of a staged copy */
 	int64_t pinning;      /* ns: memory that was not copied before would be pinned first */
 	uint32_t nodes;       /* of the graph that it makes, launches or destroys */
-	float share;          /* of the device's threads that a kernel takes */
+	float share;          /* of the device's threads that a kernel occupies */
 	uint32_t thread, other_thread, stream, event, context, other_context, exec;
 	uint32_t apart;      /* where its stream's changed work of its thread goes */
 	uint32_t site;       /* row of the outermost call's site, 0: unknown */
 	uint32_t held_for;   /* step whose end the host waited for, by table wait */
-	uint32_t held_by;    /* another thread's step that it was held by, by table wait */
+	uint32_t held_by;    /* another thread's step that blocked it, by table wait */
 	uint32_t maker;      /* step that made what it frees, or the graph that it launches */
 	uint32_t behind;     /* step whose end the operation waited for on the device */
 	uint32_t behind_via; /* step that made it */
@@ -89,7 +89,7 @@ struct replay_operand {
 /* What the fix of a call changes, by step. */
 struct replay_change {
 	uint8_t bits;
-	uint8_t once;         /* takes no time: it was done before */
+	uint8_t once;         /* costs nothing: it was done before */
 	uint32_t still_needs; /* step */
 	uint32_t only_stream; /* the host waits for this one alone */
 };
@@ -121,7 +121,7 @@ struct replay_stream {
 	int awaits;    /* the last thing in it is a wait for an event */
 };
 
-/* Intervals in which an engine is taken, in order: count from first on. */
+/* Intervals in which an engine is busy, in order: count from first on. */
 #define BOOKINGS 128
 struct booking {
 	struct {
@@ -135,8 +135,8 @@ struct replay {
 	const char *refusal;
 	int64_t first, last, measured; /* the steps' times */
 	struct pinned_rate pinned;
-	int64_t recording;  /* ns that a recorded call would not take otherwise; 0: simulated */
-	int64_t event_wait; /* ns that a stream takes for waits for events in a row */
+	int64_t recording;  /* ns that recording adds to a call; 0: simulated */
+	int64_t event_wait; /* ns of a stream for consecutive waits for events */
 	struct replay_step *step;
 	size_t step_count;
 	uint32_t *by_call; /* by place in the run: the step; NULL: the same */
@@ -164,7 +164,7 @@ struct replay {
 	struct replay_holder {
 		uint32_t thread;
 		int64_t from, until;
-	} holder;       /* the last call that held others */
+	} holder;       /* the last call that blocked others */
 	int64_t *apart; /* by number: the end of the changed work there */
 	int orders;     /* an order is changed: memory counts */
 	int results;    /* a copy that brings a result is changed */
@@ -235,10 +235,10 @@ int replay_find_accidents(struct replay *replay, struct db *db);
 /* The end of the operations whose data the step needs, and which no wait keeps before it now. */
 int64_t replay_needed(const struct replay *replay, uint32_t number);
 
-/* Gives host functions the time that they took, where that can be told; -1: out of memory. */
+/* Sets the time of host functions where it can be derived; -1: out of memory. */
 int replay_find_host_work(struct replay *replay);
 
-/* Finds what each step takes by itself. */
+/* Finds each step's own time. */
 int replay_learn(struct replay *replay);
 
 /* Empties all clocks. */

@@ -156,10 +156,9 @@ static int64_t length_of(struct db *db, int64_t process, const struct stretch *s
 }
 
 /*
- * From the first call that submitted an operation to the last end, before code and contexts go:
- * starting CUDA takes 150 ms to a second, ending it 1 to 30 ms of which the recorder's own last
- * words are part, and beside either a short run's mistakes would vanish.  Then first operation to
- * last.
+ * From the first call that submitted an operation to the last end, before code and contexts are
+ * unloaded.  Starting CUDA takes 150 ms to a second, ending it 1 to 30 ms, part of it the
+ * recorder's: a short run's mistakes would vanish in either.  Then first operation to last.
  */
 int run_length(struct db *db, int64_t process, struct run_length *length)
 {

@@ -6,9 +6,8 @@
 #include "db.h"
 
 /*
- * In ns.  The operations of its busiest stream follow each other whatever is mended: of the time
- * with work under way only the rest can go, and of the time in which the device was at work only
- * the rest can be overlapped.
+ * In ns.  No fix changes that operations of the busiest stream follow each other: of the time with
+ * pending work only the rest can be saved, and of the device's busy time only the rest can overlap.
  */
 struct run_length {
 	int64_t whole;  /* first work to last end; at least 1 */

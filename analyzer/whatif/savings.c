@@ -189,7 +189,8 @@ int savings_estimate_best(struct savings *savings, int64_t id, int64_t *best)
 	return 1;
 }
 
-/* Changes who takes over, and who takes over from them, until nobody does. */
+/* Changes the calls that would wait instead, and those that would wait instead of them, until none
+ * is left. */
 static size_t change_takers(struct process_savings *process, struct changed_call *taker,
 	size_t most, int64_t *saving)
 {
@@ -219,7 +220,7 @@ size_t savings_find_takers(struct savings *savings, int64_t id, struct changed_c
 
 	if (!process || *process->refusal || !process->changes)
 		return 0;
-	/* Who takes over is seen in what was replayed last. */
+	/* The last replay shows which calls would wait instead. */
 	alone = together = best_of(process, replay_saved(process, REPLAY_LIKELY));
 	count = change_takers(process, taker, most, &together);
 	restore(process);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run would save without some of its findings: the difference between two replays, as it
- * was and mended.  As an interval: what newly runs at the same time may compete for the device
- * (low) or not (high), and either end is wider by what the replay of the run as it was is off, and
- * by what a quicker host would make of it.
+ * What a run would save without some of its findings: the difference between two replays, unchanged
+ * and fixed.  As an interval: operations that newly overlap may compete for the device (low) or not
+ * (high). Either end is widened by the error of the unchanged replay and by the effect of a quicker
+ * host.
  *
- * There is no estimate where that is more than SAVINGS_MAX_ERROR_PERCENT, or where a replay would
- * be a guess (replay_refusal()).
+ * There is no estimate where that error is more than SAVINGS_MAX_ERROR_PERCENT, or where a replay
+ * would be a guess (replay_refusal()).
  */
 #ifndef CUFENCE_SAVINGS_H
 #define CUFENCE_SAVINGS_H
@@ -36,20 +36,20 @@ void savings_close(struct savings *savings);
 void savings_change(struct savings *savings, int64_t process, const struct changed_call *changed,
 	size_t count);
 
-/* What the changes save; takes them back.  1, 0: no estimate, or -1 after a message. */
+/* What the changes save; undoes them.  1, 0: no estimate, or -1 after a message. */
 int savings_estimate(struct savings *savings, int64_t process, struct saving *saving);
 
 /* As savings_estimate(), without the ends: a quarter of its time. */
 int savings_estimate_best(struct savings *savings, int64_t process, int64_t *best);
 
-/* The most that a single call or operation gains by the changes (replay_most_gained()); takes them
- * back.  1, or 0: the process has no estimates. */
+/* The most that a single call or operation gains by the changes (replay_most_gained()); undoes
+ * them.  1, or 0: the process has no estimates. */
 int savings_most_gained(struct savings *savings, int64_t process, int64_t *gained);
 
 /*
- * Who takes over the waits that the changes made remove, so that they save little by themselves:
- * calls of other places that wait as a side effect, to be changed with them.  How many, at most
- * most; 0 as well if they would not save much more.  Takes the changes back.
+ * Calls of other places that would wait instead of the changed ones, as a side effect, so that the
+ * change alone saves little: to be changed with them.  Their number, up to most; 0 also if they
+ * would not save much more.  Undoes the changes.
  */
 size_t savings_find_takers(struct savings *savings, int64_t process, struct changed_call *taker,
 	size_t most);

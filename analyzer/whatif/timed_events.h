@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of which the program takes times: cudaEventElapsedTime(). */
+/* Events whose elapsed times the program reads: cudaEventElapsedTime(). */
 #ifndef CUFENCE_TIMED_EVENTS_H
 #define CUFENCE_TIMED_EVENTS_H
 
