@@ -96,7 +96,7 @@ static void go_back(struct device_use *use, int64_t to)
 	use->now = to;
 }
 
-/* Back to a time at which something ended, past the starts behind it. */
+/* Back to a time at which something ended, past the later starts. */
 static void go_back_to(struct device_use *use, int64_t to)
 {
 	while (use->count && use->start[0] >= to) {

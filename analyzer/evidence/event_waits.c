@@ -54,7 +54,7 @@ static int see_captured(struct event_waits *waits, const struct walk_call *call)
 		: 0;
 }
 
-/* The host knows of the event what the call's success says. */
+/* By the call's success the host has observed the event complete. */
 static int host_waited(const struct walk_call *call)
 {
 	return call->exit != WALK_NEVER && scope_asked(call) == SCOPE_EVENT;

@@ -69,7 +69,7 @@ static int64_t later(int64_t time, const struct order_state *state, const struct
 		: time;
 }
 
-/* Submitted, and let go by all that the order knows of besides these reasons, a bit each. */
+/* Submitted, and ready by the order apart from these reasons, a bit each. */
 static int64_t ready_at(const struct order *order, const struct walk_call *call, unsigned besides)
 {
 	int64_t ready = call->enter + LAUNCH_MAX_NS;
@@ -88,8 +88,8 @@ static int is_host_function(const struct run *run, int64_t id)
 }
 
 /*
- * Until when a legacy operation held the call's, 0: it did not.  CUDA orders the two, so that what
- * the other one's end and the start have in between is the question: the hand-over, a host
+ * Until when a legacy operation blocked the call's, 0: it did not.  CUDA orders the two; the
+ * question is what lies between the end of one and the start of the other: the hand-over, a host
  * function, or something else.
  */
 static int64_t held_until(const struct holds *holds, const struct walk_call *call,
@@ -198,7 +198,8 @@ static int add_wait(struct holds *holds, const struct order *order, const struct
 	return 0;
 }
 
-/* Each wait for an event that held the operation for long has a row, if the last let it go. */
+/* Each wait for an event that blocked the operation for long has a row, if it started when the last
+ * one ended. */
 static int see_events(struct holds *holds, const struct order *order, const struct walk_call *call,
 	const struct held_stream *stream)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the device itself made operations wait for: an operation that was submitted, that its own
- * stream and all else had let go, and that started when an operation of another stream ended.
- * Takes part in the walk over a run, after order_step().  Fills table hold.
+ * Operations blocked on the device: submitted, ready by their own stream and all other orders, and
+ * started when an operation of another stream ended. Takes part in the walk over a run, after
+ * order_step().  Fills table hold.
  *
  * Reasons are the legacy default stream, in both directions, synchronous copies between devices,
- * likewise, and waits for events.  Left out: what could not have run at the same time anyway
- * (kernels of which one fills the device, copies in one direction) and, for legacy, synchronous
- * copies, for which the host waits by intent.
+ * likewise, and waits for events.  Left out: pairs that cannot overlap (kernels of which one fills
+ * the device, copies in one direction) and, for legacy, synchronous copies, for which the host
+ * waits by intent.
  */
 #ifndef CUFENCE_HOLDS_H
 #define CUFENCE_HOLDS_H

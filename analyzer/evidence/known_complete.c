@@ -9,11 +9,11 @@
 #include "run_columns.h"
 #include "stretches.h"
 
-/* As far does a thread know a stream, or a context's streams, to be complete. */
+/* How far a thread has observed a stream, or a context's streams, complete. */
 struct knowledge {
 	int64_t thread;
 	int64_t point;
-	int64_t by; /* the call that told it */
+	int64_t by; /* the call by which it was observed */
 };
 
 struct knowers {
@@ -92,7 +92,7 @@ void known_free(struct known *known)
 	free(known);
 }
 
-/* --- who knows what --- */
+/* --- what threads have observed --- */
 
 static const struct knowledge *find(const struct knowers *knowers, int64_t thread)
 {
@@ -102,7 +102,7 @@ static const struct knowledge *find(const struct knowers *knowers, int64_t threa
 	return NULL;
 }
 
-/* What a thread knew already, it knows by the earlier call. */
+/* If a thread had observed it before, the earlier call stays. */
 static int learn(struct knowers *knowers, int64_t thread, int64_t point, int64_t by)
 {
 	struct knowledge *known = (struct knowledge *)find(knowers, thread);
@@ -132,7 +132,7 @@ static int64_t earliest(const struct knowledge *known, int64_t point, int64_t by
 	return known && known->point >= point && (!by || known->by < by) ? known->by : by;
 }
 
-/* The call by which a thread knows a stream up to a point, 0 if it does not. */
+/* The call by which a thread observed a stream complete up to a point, 0 if it did not. */
 static int64_t knows(const struct known_stream *stream, int64_t thread, int64_t point)
 {
 	const struct known_context *context = stream->context;
@@ -405,7 +405,7 @@ static int see_work(struct known *known, const struct walk_call *call)
 	return 0;
 }
 
-/* Between stretches work went unrecorded. */
+/* Between recording windows work went unrecorded. */
 static int note_stretch(struct known *known, const struct walk_call *call)
 {
 	struct known_process *process =

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explicit waits for what their thread knew complete: it had waited for all of it before, and
- * nothing was submitted since.  Not: a wait that found everything done, which the thread could not
- * know.  Takes part in the walk over a run; fills table known_wait.
+ * Explicit waits for work that their thread had observed complete: it had waited for all of it
+ * before, and nothing was submitted since.  Not: a wait that found everything done, which the
+ * thread could not know.  Takes part in the walk over a run; fills table known_wait.
  *
- * What counts as knowing: an explicit wait that returned, or a synchronous copy to the host ("for
- * transfers from device to either pageable or pinned host memory, the function returns only once
- * the copy has completed").  Where another thread was submitting meanwhile nothing is concluded.
+ * Work is observed complete by an explicit wait that returned, or a synchronous copy to the host
+ * ("for transfers from device to either pageable or pinned host memory, the function returns only
+ * once the copy has completed").  If another thread was submitting meanwhile, nothing is concluded.
  */
 #ifndef CUFENCE_KNOWN_COMPLETE_H
 #define CUFENCE_KNOWN_COMPLETE_H

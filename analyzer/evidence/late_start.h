@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What made operations start late that nothing held any more by order: neither their stream nor
- * events, legacy work or what their thread had waited for.  Private to holds.c, with which it
- * takes part in the walk over a run and fills table hold.
+ * Why operations started late although they were ready by their order: by their stream, events,
+ * legacy work and their thread's waits.  Private to holds.c, with which it takes part in the walk
+ * over a run and fills table hold.
  *
  * The reason is the first that fits what ended just before the start:
  *

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who looks at the results of a stream.
+ * Which threads use the results of a stream.
  *
- * A thread that waits for each of its results in a stream itself before it asks for the next one
- * there takes care of them: another thread that waits for the device need not wait for these.
- * Where another thread submits results to the stream too, or one is submitted while the thread does
- * not know the last one complete, anybody may look at them.
+ * A thread owns its results in a stream if it waits for each of them before it asks for the next
+ * one there: another thread that waits for the device need not wait for these. If another thread
+ * submits results to the stream too, or one is submitted before the thread has observed the last
+ * one complete, any thread may use them.
  */
 #ifndef CUFENCE_OWNERS_H
 #define CUFENCE_OWNERS_H

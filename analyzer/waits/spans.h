@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What filled a stretch of time, in the eyes of one operation X: work that must come after X, work
- * that could have run beside X, waiting for something else.
+ * What filled an interval, relative to one operation X: work that must come after X, work that
+ * could have run concurrently with X, waiting for something else.
  */
 #ifndef CUFENCE_SPANS_H
 #define CUFENCE_SPANS_H
@@ -30,7 +30,7 @@ int spans_add(struct spans *spans, enum span_kind kind, int64_t start, int64_t e
 
 /* ns; each moment counts once at most. */
 struct span_sums {
-	int64_t apart; /* something apart ran and nothing that comes after X */
+	int64_t apart; /* independent work ran and nothing that comes after X */
 	int64_t idle;  /* neither did, nor was anything else waited for */
 };
 

@@ -234,7 +234,7 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 		return -1;
 	if (note_afterwards(waits, &candidate))
 		return -1;
-	/* Too short to be told from others by its time: that it is a wait says enough. */
+	/* Too short for its time to prove anything: that it is an explicit wait is enough. */
 	if (candidate.explicit_wait && pending && duration < BLOCKED_MIN_NS &&
 		wait_use_add(&waits->uses, call->process, WAIT_EXPLICIT,
 			behind < duration ? behind : duration))
@@ -246,8 +246,8 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 }
 
 /*
- * Calls that wait, as short ones say what is usual; of the others those that take little time by
- * themselves and that another thread's call was seen to hold, if they lasted.
+ * Calls that wait (short ones show what is usual), and of the others long ones with little time of
+ * their own that another thread's call was measured to block.
  */
 static int is_of_interest(const struct walk_call *call)
 {
@@ -301,8 +301,8 @@ static int note_held(struct waits *waits, const struct wait_candidate *candidate
 }
 
 /*
- * What a call does behind its wait may be less than is expected: on an H200 cudaFree of 128 KiB
- * took 30 us and more, of 4 KiB beside other small memory 5 to 11.
+ * A call's work after its wait may be less than expected: on an H200 cudaFree of 128 KiB took 30 us
+ * and more, of 4 KiB next to other small memory 5 to 11.
  */
 static struct wait_usual usual_of(struct waits *waits, const struct wait_candidate *candidate)
 {
@@ -317,7 +317,7 @@ static struct wait_usual usual_of(struct waits *waits, const struct wait_candida
 	};
 }
 
-/* avoidable, partner and behind are 0 where nothing is said of them. */
+/* avoidable, partner and behind are 0 where they do not apply. */
 static int add_wait(struct waits *waits, const struct wait_candidate *candidate, int64_t op,
 	int64_t waited, const struct held_call *behind)
 {
@@ -327,7 +327,8 @@ static int add_wait(struct waits *waits, const struct wait_candidate *candidate,
 			.kind = behind ? WAIT_BEHIND : candidate->kind,
 			.op = (uint32_t)op,
 			.waited = waited,
-			/* A call behind another has nothing to wait for: all of it is lost. */
+			/* A call blocked behind another one has nothing to wait for: all of its
+			 * time is avoidable. */
 			.avoidable = behind ? waited : 0,
 			.partner = behind ? 0 : (uint32_t)candidate->partner,
 			.behind = behind ? (uint32_t)behind->call : 0,
@@ -359,7 +360,7 @@ static int decide(struct waits *waits, struct wait_candidate *candidate)
 	return add_wait(waits, candidate, by.op, excess, NULL);
 }
 
-/* Once all calls that were held themselves are known. */
+/* Once all blocked calls are known. */
 static int decide_behind(struct waits *waits, struct wait_candidate *candidate)
 {
 	struct wait_timing *timing = settled_timing(waits, candidate->process);

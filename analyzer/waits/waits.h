@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which calls the device held, decided by measurement: a call waited if it lasted longer than
- * calls of its type do when there is nothing to wait for, and if an operation it can wait for was
- * pending from its entry until it returned.  CUPTI reports explicit waits only; this finds the
- * others too.
+ * Which calls the device blocked, decided by measurement: a call waited if it lasted longer than
+ * calls of its type that have nothing to wait for, and if an operation it can wait for was pending
+ * from its entry until it returned.  CUPTI reports explicit waits only; this finds the others too.
  *
  * waits_see() takes part in the walk over a run; what is unusual and how fast a waiting thread
  * wakes up is known at its end, when waits_finish() decides and fills table wait.
@@ -16,8 +15,8 @@
 #include "run_columns.h"
 #include "walk.h"
 
-/* Whether the call was held by anything but its own operation, with which the device began late.  A
- * copy held for nothing else would have waited in the place of one before it. */
+/* Whether anything blocked the call but its own operation, which the device began late.  A copy
+ * blocked by its operation alone would have waited in place of one before it. */
 int wait_is_for_others(const struct run *run, int64_t call);
 
 struct waits;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of a wait the thread and the device could have used.
+ * How much of a wait was avoidable for the thread and the device.
  *
- * Without the wait the thread would have gone on at once, until it meets the next wait that covers
- * the same operation.  Of the time from the operation's end to there (the segment) that is lost in
- * which nothing ran that has to come after it: the device idled, or it ran what could have run
- * beside the operation.  Where nothing lies between (a pageable copy and the
+ * Without the wait the thread would have gone on at once, until the next wait that covers the same
+ * operation.  Of the time from the operation's end to there (the segment) that part was avoidable
+ * in which nothing ran that has to come after it: the device idled, or ran what could have been
+ * concurrent with the operation.  If nothing lies between (a pageable copy and the
  * cudaStreamSynchronize for it, the frees at the end of a program) the wait costs nothing: it
  * would have happened a line later.
  *
  *	launch X | cudaFree waits for X | host work, launch Y | next cudaFree
  *	                                |<--- the segment --->|
  *
- * Calls that wait as a side effect end a segment only if they were held themselves: two frees in
+ * Calls that wait as a side effect end a segment only if they were blocked themselves: two frees in
  * a row are one mistake.
  *
- * An Async copy held the thread for its own transfer, too, whatever it waited for before that: what
- * has to come after the one may run beside the other, as the next kernel of the stream whose result
- * a second stream copies.
+ * An Async copy blocked the thread for its own transfer, too, after any earlier wait: work ordered
+ * after one of the two may be concurrent with the other, as the next kernel of the stream whose
+ * result a second stream copies.
  *
- * A synchronous copy to the device could have run beside an operation that has nothing to do with
- * its memory, as the upload to the other one of two buffers.
+ * A synchronous copy to the device could have been concurrent with an operation on other memory, as
+ * the upload to the other one of two buffers.
  *
- * A synchronous copy to the host is how programs wait for a result, so only work beside it counts,
+ * A synchronous copy to the host is how programs wait for a result, so only concurrent work counts,
  * not the time in which the thread looked at the result, nor where it fetches the results of
  * several devices in turn before it goes on; unless the copy is hidden in a library
  * below the line of a script, as in PyTorch's .item().
@@ -97,7 +97,8 @@ static int measure(struct avoidable *a, struct judged_wait *wait, int64_t *ns)
 	return rc ? -1 : 0;
 }
 
-/* The same as a wait for the call's own transfer, of which no more is lost than that took. */
+/* The same for the wait for the call's own transfer, of which at most the transfer's time was
+ * avoidable. */
 static int measure_own(struct avoidable *a, const struct judged_wait *wait, int64_t *ns)
 {
 	struct judged_wait own = *wait;
@@ -150,7 +151,7 @@ static int has_own_transfer(const struct judged_wait *wait)
 		wait->own_end > wait->op_end && wait->own_end <= wait->exit;
 }
 
-/* What is lost together with the copy to the host behind it, if that is more. */
+/* What was avoidable together with the copy to the host after it, if that is more. */
 static int measure_past(struct avoidable *a, struct judged_wait *wait, int64_t *ns)
 {
 	struct judged_wait both = *wait;

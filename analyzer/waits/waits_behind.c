@@ -47,7 +47,7 @@ static int may_hold(const struct held_call *held, const struct held_call *call)
 	return held->process == call->process && held->thread != call->thread;
 }
 
-/* How long the call was beside held ones of other threads, of which number last is the last. */
+/* How long the call overlapped blocked ones of other threads, the last of which is number last. */
 static int64_t beside(const struct held_calls *calls, size_t last, const struct held_call *call)
 {
 	int64_t sum = 0, until = call->exit;

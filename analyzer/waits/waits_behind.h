@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that the device held, kept in order to find those which waited because another thread was
- * in one of them: that thread holds a lock of the driver all the while.  Measured on an H200: while
- * a thread is in cudaFree or in a pageable copy to the host, other threads' launches are held;
+ * Calls that the device blocked, kept to find calls which waited because another thread was in one
+ * of them: that thread holds a lock of the driver all the while.  Measured on an H200: while a
+ * thread is in cudaFree or in a pageable copy to the host, other threads' launches are blocked;
  * while it is in an explicit wait they are not.
  */
 #ifndef CUFENCE_WAITS_BEHIND_H
@@ -28,9 +28,9 @@ struct held_calls {
 int held_calls_add(struct held_calls *calls, const struct held_call *call);
 
 /*
- * The held call of another thread that call (its op is not looked at) returned just after, at most
- * latency ns later (or error ns sooner), having spent nearly all of its time beside it and such
- * calls before it: the lock is not given in turn.  NULL: none.
+ * The blocked call of another thread just after which call returned, at most latency ns later (or
+ * error ns sooner), if call overlapped it and earlier such calls for nearly all of its time: the
+ * lock is not given in turn.  The op of call is not used.  NULL: none.
  */
 const struct held_call *held_calls_before(struct held_calls *calls, const struct held_call *call,
 	int64_t latency, int64_t error);

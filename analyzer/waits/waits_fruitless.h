@@ -10,7 +10,7 @@
 #include "run_columns.h"
 
 struct glance {
-	/* Is told of each explicit wait and loop of queries: whether no copy to the host and no
+	/* Called for each explicit wait and loop of queries: whether no copy to the host and no
 	 * host function came before it since the last one, and how long it took, ns.  -1 stops. */
 	int (*wait)(void *arg, int64_t call, int fruitless, int64_t ns);
 	void *arg;

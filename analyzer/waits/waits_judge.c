@@ -15,8 +15,7 @@ int wait_timing_add(struct wait_timing *timing, int64_t latency)
 	return sample_add(&timing->latency, latency);
 }
 
-/* A wait that seems to return before what it waited for has ended shows how far the clocks are
- * apart. */
+/* A wait that seems to return before its operation has ended shows how far the clocks differ. */
 void wait_timing_settle(struct wait_timing *timing)
 {
 	int64_t latency = LATENCY_DEFAULT_NS, early = 0;
@@ -26,7 +25,7 @@ void wait_timing_settle(struct wait_timing *timing)
 			LATENCY_MIN_NS, LATENCY_MAX_NS);
 	if (timing->latency.count)
 		early = -sample_quantile(&timing->latency, 0);
-	/* How late a thread that sleeps woke up is not told from what the call did then. */
+	/* The wake-up of a sleeping thread cannot be separated from the call's later work. */
 	timing->usually_late = timing->blocking ? LATENCY_DEFAULT_NS : latency;
 	timing->wake_up = timing->blocking ? LATENCY_BLOCKING_NS : latency;
 	timing->error = clamp(early > timing->clock_error ? early : timing->clock_error,
@@ -40,8 +39,8 @@ int wait_is_short(const struct wait_timing *timing, int64_t waited)
 }
 
 /*
- * What held the call, ORDER_NOTHING if it was not held: it ended just before the call returned.
- * A copy that spent a good part of its time behind earlier work is named after that work.
+ * What blocked the call, ORDER_NOTHING if nothing did: it ended just before the call returned.  For
+ * a copy that spent a good part of its time queued after earlier work, it is that work.
  */
 static struct order_state held_by(const struct wait_candidate *candidate, int64_t earliest,
 	int64_t latest)
@@ -60,8 +59,8 @@ static struct order_state held_by(const struct wait_candidate *candidate, int64_
 }
 
 /*
- * What held the call if it usually takes that long, and for how much longer in excess;
- * ORDER_NOTHING if nothing did.
+ * What blocked the call if it usually takes that long, and its excess; ORDER_NOTHING if nothing
+ * did.
  */
 static struct order_state judge(const struct wait_candidate *candidate,
 	const struct wait_timing *timing, int64_t usual, int64_t *excess)
@@ -100,7 +99,7 @@ static struct order_state judge(const struct wait_candidate *candidate,
 
 /*
  * A call that waits for the device before it begins its own work, however long that takes: it
- * waited for what was pending, if its usual work had room behind the end of that.
+ * waited for what was pending, if its usual work fits after the end of that.
  */
 static struct order_state judge_by_rule(const struct wait_candidate *candidate,
 	const struct wait_timing *timing, int64_t work, int64_t *excess)
@@ -124,9 +123,9 @@ static int64_t alone_at_most(const struct wait_candidate *candidate, int64_t tra
 }
 
 /*
- * A copy that was still at its own transfer when it returned had waited for whatever that comes
- * after, however long the transfer took: other programs share the bus.  What it stayed for behind
- * the wait must be that transfer, most of it, or the thread was only late.
+ * A copy whose transfer lasted until it returned had waited for the operation before that, however
+ * long the transfer took: other programs share the bus.  Most of the time after the wait must be
+ * that transfer, or the thread was only late.
  */
 static struct order_state judge_by_transfer(const struct wait_candidate *candidate,
 	const struct wait_timing *timing, int64_t usual, int64_t *excess)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the device held a call, and which operation did. */
+/* Whether the device blocked a call, and by which operation. */
 #ifndef CUFENCE_WAITS_JUDGE_H
 #define CUFENCE_WAITS_JUDGE_H
 
@@ -27,7 +27,7 @@ struct wait_candidate {
 	int waits_never;   /* it is certain that it does not */
 	int waits;         /* for what is pending, in any case */
 	int holds_others;  /* while it waits, calls of other threads */
-	int may_be_behind; /* if anything, another thread's call held it */
+	int may_be_behind; /* if anything, another thread's call blocked it */
 	int is_quick;      /* if so: it takes microseconds by itself */
 };
 
@@ -48,17 +48,17 @@ int wait_timing_add(struct wait_timing *timing, int64_t latency);
 /* When all are known, and before anything is judged. */
 void wait_timing_settle(struct wait_timing *timing);
 
-/* The wait is too short, ns, to be told from noise. */
+/* The wait, ns, is too short to differ from noise. */
 int wait_is_short(const struct wait_timing *timing, int64_t waited);
 
 /* What such a call takes, ns. */
 struct wait_usual {
 	int64_t alone;      /* if it waits for nothing */
 	int64_t with_own;   /* for its own operation only, 0: no call showed it */
-	int64_t afterwards; /* behind what it waits for, if it waits first */
+	int64_t afterwards; /* after its wait, if it waits first */
 };
 
-/* What held the call, ORDER_NOTHING if nothing did, and for how many ns. */
+/* What blocked the call, ORDER_NOTHING if nothing did, and for how many ns. */
 struct order_state wait_judge(const struct wait_candidate *candidate,
 	const struct wait_timing *timing, const struct wait_usual *usual, int64_t *waited);
 

@@ -20,7 +20,7 @@ void pending_free(struct pending *pending);
 int pending_add(struct pending *pending, const struct walk_call *call);
 
 /* The operation in the call's scope that ended last, of those submitted before it was entered;
- * its end tells whether it was pending.  *scope becomes SCOPE_NONE for memory of a pool. */
+ * its end shows whether it was pending.  *scope becomes SCOPE_NONE for memory of a pool. */
 struct order_state pending_find(struct pending *pending, const struct order *order,
 	const struct walk_call *call, enum scope *scope);
 

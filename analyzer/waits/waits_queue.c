@@ -15,12 +15,12 @@
 /* So many streams of a thread are full at once that it is followed what that keeps back. */
 #define SEGMENTS 8
 
-/* A submission that was held. */
+/* A submission that was blocked. */
 struct full {
 	int64_t call, thread, stream, context, site;
 	int64_t start, end;       /* of the hold, ns */
-	int64_t before;           /* ns of all holds of the thread before it */
-	int64_t op, op_call;      /* what it waited for, 0: not seen */
+	int64_t before;           /* ns of all earlier blocks of the thread */
+	int64_t op, op_call;      /* what it waited for, 0: unknown */
 	const struct full *worst; /* of the segment it cost the most in, NULL: of none */
 	int64_t avoidable;        /* there, ns */
 	int device;
@@ -31,15 +31,15 @@ struct fulls {
 	size_t count;
 };
 
-/* The holds of a segment at one place of the program. */
+/* The blocked submissions of a segment at one place of the program. */
 struct place {
 	int64_t ns;
 	struct full *longest;
 };
 
 /*
- * The holds in one stream until its thread waits for that stream, and what filled the time from the
- * first of them on.
+ * The blocked submissions in one stream until its thread waits for that stream, and what filled the
+ * time from the first of them on.
  */
 struct segment {
 	struct full *first, *last; /* first NULL: there is none */
@@ -47,7 +47,7 @@ struct segment {
 	int64_t end;             /* of the stream's work so far */
 	int64_t apart_end;       /* of other streams' work */
 	struct order_path *path; /* from calls to what the first one waited for */
-	int64_t idle;            /* ns of the holds in which such a stream had nothing to do */
+	int64_t idle;            /* ns of them in which such a stream had nothing to do */
 };
 
 /* What a stream was given by the thread so far. */
@@ -58,7 +58,7 @@ struct given {
 		int64_t orders;           /* search.orders as of the answer: */
 		int after;                /* its work comes after that of the segment's stream */
 		const struct full *since;
-		int64_t idle; /* ns of the holds until that one it had nothing to do */
+		int64_t idle; /* ns of them up to that one in which it had nothing to do */
 	} by[SEGMENTS];
 };
 
@@ -171,7 +171,7 @@ static int64_t held(const struct segment *segment)
 	return segment->last->before + length(segment->last) - segment->first->before;
 }
 
-/* How long a stream had nothing to do while the thread was held. */
+/* How long a stream had nothing to do while the thread was blocked. */
 static int64_t idle_beside(const struct segment *segment, int64_t stream_end)
 {
 	const struct full *low = segment->first, *high = segment->last;
@@ -242,7 +242,7 @@ static int store(struct search *search, struct full *full)
 			.partner = (uint32_t)full->worst->call });
 }
 
-/* The last holds are the ones that what came after them was kept back by. */
+/* The last blocks are those that delayed the later calls. */
 static int note_all(const struct segment *segment, int64_t lost)
 {
 	struct full *worst;
@@ -252,7 +252,7 @@ static int note_all(const struct segment *segment, int64_t lost)
 	worst = find_worst(segment);
 	if (!worst)
 		return -1;
-	/* Who runs far ahead is held in every launch: one row will do. */
+	/* A thread that runs far ahead is blocked in every launch: one row is enough. */
 	if (lost <= 0) {
 		note(worst, worst, 0);
 		return 0;
@@ -406,7 +406,7 @@ static int follow_work(struct search *search, const struct walk_call *call)
 	return 0;
 }
 
-/* 1 if the call waits for what the holds were about, or asks whether it is done; -1: failed. */
+/* 1 if the call waits for the work of the blocked submissions, or queries it; -1: failed. */
 static int covers(struct search *search, const struct segment *segment,
 	const struct walk_call *call)
 {
@@ -464,7 +464,8 @@ static int close_all(struct search *search, int64_t until)
 	return 0;
 }
 
-/* All calls of the thread of the holds from *next on; *next becomes the first of another one. */
+/* All calls of the thread of the blocked submissions from *next on; *next becomes the first of
+ * another one. */
 static int follow_thread(struct search *search, size_t *next)
 {
 	struct full *full = &search->fulls.full[*next];
@@ -524,7 +525,7 @@ int waits_find_queue(struct db *db)
 	int rc = collect(db->run, &search.fulls);
 
 	if (!rc && search.fulls.count) {
-		/* Few runs have such holds; those that do may have one for every launch. */
+		/* Few runs have such blocks; those that do may have one for every launch. */
 		rc = db_exec(db, "CREATE INDEX IF NOT EXISTS operation_end ON operation (end)") ||
 				open_search(&search, db)
 			? -1

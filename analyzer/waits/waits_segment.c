@@ -29,10 +29,10 @@ static int is_side_effect(const struct judged_wait *wait)
 }
 
 /*
- * What waits as a side effect and the synchronous copies to the device behind it are one mistake,
- * and mended together: the second one would wait in the place of the first.  A copy to the host
- * waits by intent, and begins a row of its own: the results of a round, fetched one by one.  Behind
- * a side effect both are looked at: what that alone has cost, and what they cost together.
+ * A call that waits as a side effect and the synchronous copies to the device after it are one
+ * mistake, fixed together: the second one would wait in place of the first.  A copy to the host
+ * waits by intent, and begins a row of its own: the results of a round, fetched one by one.  After
+ * a side effect both costs are computed: that of the first alone, and that of both.
  */
 static int is_about_results(const struct judged_wait *wait)
 {
@@ -51,8 +51,8 @@ static int is_of_row(const struct walk_call *call, const struct judged_wait *wai
 }
 
 /*
- * Likewise of an Async copy the pageable ones behind it in its stream: who pins the memory of one
- * result pins that of the next.
+ * Likewise an Async copy and the pageable ones after it in its stream: the fix that pins one
+ * result's memory pins the next one's.
  */
 static int is_of_async_row(const struct walk_call *call, const struct judged_wait *wait,
 	const struct segment *segment)
@@ -86,8 +86,8 @@ static int is_for_the_rest(const struct walk_call *call, const struct judged_wai
 }
 
 /*
- * 1 if behind a copy to the host the thread waits for the rest: what comes then is the next round.
- * Not where it knew the rest complete, as of the events of a ring of buffers.
+ * 1 if after a copy to the host the thread waits for the rest: then the next round follows.  Not if
+ * it had observed the rest complete, as the events of a ring of buffers.
  */
 static int ends_round(struct segments *s, const struct walk_call *call,
 	const struct judged_wait *wait)
@@ -202,7 +202,7 @@ static int pass_by(struct segments *s, const struct walk_call *call, const struc
 	int after, leaves;
 
 	segment->until = call->exit;
-	/* What empties the device does its own work only then: never beside the operation. */
+	/* A call that empties the device does its own work only then: never concurrently. */
 	if (scope_of(call) != SCOPE_NONE &&
 		(scope_empties_device(call) || call->exit - call->enter > BLOCKED_MIN_NS)) {
 		segment->elsewhere += call->exit - call->enter;
@@ -238,7 +238,7 @@ static int pass_by(struct segments *s, const struct walk_call *call, const struc
 		call->op_end);
 }
 
-/* More cannot be lost than was waited. */
+/* No more is avoidable than was waited. */
 static int has_seen_enough(const struct judged_wait *wait, const struct segment *segment)
 {
 	return (!segment->after && segment->apart >= wait->waited) ||
@@ -320,7 +320,7 @@ static int has_fetched_elsewhere(const struct run *run, const struct judged_wait
 
 /*
  * 1 if the copy brought the last of several devices' results, fetched one by one: the next round
- * begins behind it, on the devices that were done before as well.
+ * begins after it, on the devices that were done before as well.
  */
 static int ends_fetching(struct segments *s, const struct judged_wait *wait)
 {

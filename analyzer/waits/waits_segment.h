@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The segment behind a wait: what the thread did, and the device, from a wait to the next one that
- * covers the same operation.  waits_avoidable.c judges by it what the wait has cost.
+ * The segment after a wait: what the thread and the device did from a wait to the next one that
+ * covers the same operation. waits_avoidable.c derives the wait's cost from it.
  */
 #ifndef CUFENCE_WAITS_SEGMENT_H
 #define CUFENCE_WAITS_SEGMENT_H
@@ -24,17 +24,18 @@ struct judged_wait {
 	int to_host;                /* a synchronous copy to the host */
 	int is_copy;                /* any synchronous copy or memset */
 	int staged;                 /* wait.kind */
-	int leaves;                 /* mended, this Async copy leaves the legacy default stream */
+	int leaves;                 /* when fixed, this Async copy leaves the legacy default
+				     * stream */
 	int64_t result;             /* of segments_measure(): a copy to the host that closed the
 	                                 segment and would have waited in its place, 0: none */
-	int past_results;           /* those copies are mended with it */
+	int past_results;           /* those copies are fixed with it */
 	int64_t own_start, own_end; /* of its own operation; end INT64_MIN: none */
 	int64_t own_stream, own_context;
 	enum stream_kind own_kind;
 	int own_device;
 };
 
-/* Copies in a row that are one mistake: the one that was held, and those behind it. */
+/* Consecutive copies that are one mistake: the one that was blocked, and those after it. */
 #define SEGMENT_ROW 8
 
 /* What lies between a wait and the next that covers its operation. */
@@ -73,7 +74,8 @@ int segments_measure(struct segments *segments, struct judged_wait *wait, struct
 /* Whether the place of a call is a line of a script; -1 after a message. */
 int segments_of_script(struct segments *segments, int64_t call);
 
-/* Whether the call's own operation could have run beside what it waited for; -1 after a message. */
+/* Whether the call's own operation could have been concurrent with what it waited for; -1 after a
+ * message. */
 int segments_own_apart(struct segments *segments, const struct judged_wait *wait);
 
 /*

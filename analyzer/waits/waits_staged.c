@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pageable Async copies that waited for nothing but their own transfer: that is what such calls
- * usually take, so no duration tells it.  From pinned memory they would only have been submitted.
+ * Pageable Async copies that waited only for their own transfer.  That is the usual length of such
+ * calls, so their duration shows nothing.  From pinned memory they would only have been submitted.
  *
- * Small ones return before their transfer; the host has copied for itself then, and waited for
- * nothing.  And pinning takes longer than a copy: it pays for memory that is copied again, so the
- * first copy of an address remains.
+ * Small ones return before their transfer; the host has staged the data then, and waited for
+ * nothing.  Pinning takes longer than a copy: it pays for memory that is copied again, so the first
+ * copy of an address remains.
  */
 #include "constants.h"
 #include "map.h"
@@ -69,8 +69,7 @@ static int64_t within(const struct run *run, uint32_t id, const struct transfer 
 	return until > from ? until - from : 0;
 }
 
-/* ns; 0: too little.  What the call waited for before its transfer, or was late behind it, is not
- * its memory's fault. */
+/* ns; 0: too little.  Time before its transfer or after it is not due to the memory. */
 static int64_t waited_for(const struct run *run, uint32_t id, const struct transfer *transfer)
 {
 	int64_t waited = within(run, id, transfer) - SUBMIT_COPY_NS - overhead_of(run, id);

@@ -38,7 +38,7 @@ static inline int64_t usual_key_with_own(int64_t key)
 	return key | (int64_t)1 << 62;
 }
 
-/* The key of what calls that waited took behind what they waited for. */
+/* The key of the time that calls which waited took after the end of their wait. */
 static inline int64_t usual_key_afterwards(int64_t key)
 {
 	return key | (int64_t)1 << 61;
