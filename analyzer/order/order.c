@@ -41,7 +41,8 @@ void order_begin(struct order *order, const struct order_state *state)
 int order_learn(struct order *order, struct order_clock **clock, const struct order_epoch *own,
 	const struct order_state *state, enum order_strength cap)
 {
-	/* Who knows a point in the life of an agent knows all that this was after. */
+	/* A clock that contains a point in the life of an agent contains all that this point was
+	 * after. */
 	if (state->own.seq && order_clock_strength(*clock, own, &state->own) >= cap)
 		return 0;
 	return order_clock_join(&order->joiner, clock, own, state->clock, cap) ||
@@ -193,7 +194,7 @@ static int doubt_all(struct order *order)
 	return 0;
 }
 
-/* Between stretches calls went unrecorded. */
+/* Between recording windows calls went unrecorded. */
 static int note_stretch(struct order *order, const struct walk_call *call)
 {
 	struct order_process *process = order_need_process(order, call->process);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ordering rules of CUDA, applied to the calls of a run in order of entry: which operation
- * is ordered after which, why, and how surely.
+ * The ordering rules of CUDA, applied to the calls of a run in order of entry: which operation is
+ * ordered after which, why, and how surely.
  *
- * The direct order is a graph whose nodes are driver calls.  A call that submits an operation is
- * a node; so is one at which several orders meet: a host wait, an event record or a stream wait
- * that joins more than one earlier node.  Every stream, event and thread holds one node ("ordered
- * after all of that"), and with it a clock (order_clock.h), by which the question whether an
- * earlier operation is ordered before the present one is answered without the graph: that is for
- * passes that follow the run.  A legacy stream takes in the blocking streams that changed since
- * its last operation only.  Only what is alive is kept.
+ * The direct order is a graph whose nodes are driver calls.  A call that submits an operation is a
+ * node; so is one that joins several orders: a host wait, an event record or a stream wait that
+ * joins more than one earlier node.  Every stream, event and thread holds one node ("ordered after
+ * all of that"), and with it a clock (order_clock.h), by which the question whether an earlier
+ * operation is ordered before the present one is answered without the graph: that is for passes
+ * that follow the run.  A legacy stream joins only the blocking streams that changed since its last
+ * operation.  Only live objects are kept.
  *
  * The clocks, and the work on them, have a limit.  A run that needs more is followed up to there:
- * from then on nothing is ordered, unordered or known, each of these is ORDER_UNKNOWN, and no edge
- * is added.  Who concludes from an order that is missing must ask order.given_up first.
+ * from then on every answer is ORDER_UNKNOWN, and no edge is added.  A caller that concludes from a
+ * missing order must ask order.given_up first.
  *
  * One thread; one struct order per database, for all of its processes.
  */
@@ -120,7 +120,7 @@ enum order_strength order_before(const struct order *order, struct order_epoch e
 uint32_t order_reach(const struct order *order, const struct order_epoch *agent);
 uint32_t order_reach_set(const struct order *order, uint32_t set);
 
-/* How surely a thread knows that an operation is complete, as of the last stepped call. */
+/* How surely a thread has observed an operation complete, as of the last stepped call. */
 enum order_strength order_known(const struct order *order, int64_t thread,
 	struct order_epoch earlier);
 
@@ -137,7 +137,7 @@ enum order_strength order_before_node(struct order *order, struct order_epoch ea
 	int64_t earlier_exec, int64_t earlier_node, int64_t node);
 
 /* 1: events act within an executable graph, so that order_before_node() knows more than
- * order_before(); 0: not, or it is gone. */
+ * order_before(); 0: not, or it was destroyed. */
 int order_acts_in_graph(const struct order *order, int64_t exec);
 
 /* Whether an executable graph orders a node of it after another: 1, 0, or -1 after a message. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the order engine keeps of each stream, event, thread, context and executable graph: private
- * to order*.c.  Agents are made at their first use and given up when they are destroyed.  A state
+ * to order*.c.  Agents are made at their first use and released when they are destroyed.  A state
  * that an agent holds owns a reference to its clock: order_keep() and order_drop() change it.
  */
 #ifndef CUFENCE_ORDER_AGENTS_H
@@ -18,7 +18,7 @@ struct order_news {
 	struct order_state state;
 };
 
-/* How far an agent was known, from so many things told on, no surer than ORDER_ASSUMED. */
+/* How far an agent was observed, from that many reports on, no surer than ORDER_ASSUMED. */
 struct order_told {
 	struct order_told_from {
 		uint32_t told, seq[ORDER_ASSUMED];
@@ -31,8 +31,8 @@ struct order_process {
 	size_t thread_count;
 	struct order_news *news; /* a heap, the earliest first */
 	size_t news_count;
-	uint32_t key;    /* stands for what it was told: order_told.c */
-	uint32_t told;   /* sequence number of the last that it was told, 0: nothing */
+	uint32_t key;    /* stands for what was reported to it: order_told.c */
+	uint32_t told;   /* sequence number of the last report to it, 0: none */
 	struct idmap of; /* agent's key -> struct order_told */
 	int met;         /* it has had two threads at once */
 	int stretch;     /* of its last call */
@@ -41,7 +41,7 @@ struct order_process {
 struct order_thread {
 	int64_t id, process;
 	struct order_state last;    /* the thread's last host wait */
-	uint32_t told;              /* so much of what the process was told it has heard */
+	uint32_t told;              /* number of the process's reports that it has received */
 	int64_t joining, join_call; /* the thread that its last call joined, 0: none */
 	int64_t last_exit;          /* its last host wait returned, ns */
 	size_t place;               /* in process->thread */
@@ -156,11 +156,12 @@ void order_free_nodes(struct order *order, struct order_exec *exec);
 void order_end_thread(struct order *order, struct order_thread *thread);
 int order_drop_context(struct order *order, int64_t id, const struct order_thread *by);
 
-/* Takes streams and threads that are gone, and that every thread knows complete, out of all
- * clocks; order->forget_at says when next, so that it costs little. */
+/* Removes streams and threads that were destroyed, and that every thread has observed complete,
+ * from all clocks; order->forget_at says when next, so that it costs little. */
 int order_forget(struct order *order);
 
-/* Keeps of what a process was told what is heard of by one of these numbers, which are sorted. */
+/* Keeps those of a process's reports that a receiver with one of these numbers, which are sorted,
+ * needs. */
 void order_forget_told(struct order *order, struct order_process *process, uint32_t *heard,
 	size_t count);
 

@@ -17,8 +17,8 @@ static size_t bytes_of(size_t count)
 }
 
 /*
- * Room for so many entries and up to an eighth more: clocks that grow by one entry at a time leave
- * memory behind that fits the next ones.
+ * Room for so many entries and up to an eighth more: clocks that grow by one entry at a time free
+ * memory that fits the next ones.
  */
 static size_t room_for(size_t count)
 {

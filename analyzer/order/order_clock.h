@@ -5,14 +5,14 @@
  *
  * An agent is a stream or a host thread and has a key; every step of the engine that adds to one
  * takes the next sequence number, so that a number says how far an agent had come and all agents
- * share one scale.  A context has two keys of its own: one stands for all its streams, the next
- * one is its legacy stream's and stands for the blocking streams too, because an operation in the
- * legacy stream comes after everything earlier in any of them.  A clock that knows such a key
- * needs none for the streams it covers, which is why 10 000 streams do not cost 10 000 entries.
+ * share one scale.  A context has two keys of its own: one stands for all its streams, the next one
+ * is its legacy stream's and stands for the blocking streams too, because an operation in the
+ * legacy stream comes after everything earlier in any of them.  A clock with such a key needs none
+ * for the streams it covers, which is why 10 000 streams do not cost 10 000 entries.
  *
- * Clocks are shared and never change once shared; entries are in order of key.  Where all agents
- * know of each other the clocks grow with the square of their number.  So a joiner counts the bytes
- * of its clocks and the work of joining them, and both have a limit.
+ * Clocks are shared and never change once shared; entries are in order of key.  If all agents are
+ * ordered with each other, the clocks grow with the square of their number.  So a joiner counts the
+ * bytes of its clocks and the work of joining them, and both have a limit.
  */
 #ifndef CUFENCE_ORDER_CLOCK_H
 #define CUFENCE_ORDER_CLOCK_H
@@ -79,9 +79,9 @@ uint32_t order_clock_reach(const struct order_clock *clock, uint32_t key,
 	enum order_strength strength);
 
 /*
- * What joins clocks: scratch memory, and what the owner of the clock is about to know anyway,
- * which is not added.  implied is the key of a context's streams, with ORDER_BLOCKING for its
- * legacy and blocking ones alone, 0 for nothing.
+ * What joins clocks: scratch memory, and what the owner of the clock will contain anyway, which is
+ * not added.  implied is the key of a context's streams, with ORDER_BLOCKING for its legacy and
+ * blocking ones alone, 0 for nothing.
  */
 struct order_joiner {
 	struct order_entry *scratch;
@@ -95,8 +95,8 @@ struct order_joiner {
 };
 
 /*
- * Adds to *clock what another one or an epoch knows, no surer than cap.  *clock is replaced if it
- * is shared.  0, or -1 after a message when out of memory, *clock untouched.  At a limit 0, with
+ * Adds to *clock what another one or an epoch contains, no surer than cap.  *clock is replaced if
+ * it is shared.  0, or -1 after a message when out of memory, *clock untouched.  At a limit 0, with
  * joiner->full set and *clock untouched.
  */
 int order_clock_join(struct order_joiner *joiner, struct order_clock **clock,

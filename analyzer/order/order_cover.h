@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions to an order about calls that it does not step: what a wait covers, what a thread knows
- * without it, and which point of a stream's life a wait for an event is.
+ * Questions to an order about calls that it does not step: what a wait covers, what a thread has
+ * observed without it, and which point of a stream's life a wait for an event refers to.
  */
 #ifndef CUFENCE_ORDER_COVER_H
 #define CUFENCE_ORDER_COVER_H
@@ -32,7 +32,7 @@ int order_cover_of_stream_has(const struct order *order, const struct walk_call 
 /* Up to which number of an agent that is so. */
 uint32_t order_cover_reach(const struct order_cover *cover, const struct order_epoch *agent);
 
-/* All that a thread knows complete; valid until the next step, without a reference. */
+/* All that a thread has observed complete; valid until the next step, without a reference. */
 struct order_clock *order_clock_of_thread(const struct order *order, int64_t thread);
 
 /* How far a thread has come: what it submits from then on is after that point.  Zero: it has not
@@ -40,8 +40,8 @@ struct order_clock *order_clock_of_thread(const struct order *order, int64_t thr
 struct order_epoch order_point_of_thread(const struct order *order, int64_t thread);
 
 /*
- * The call's thread knows what the cover has complete, without a step of the call: what is known of
- * the last stepped one stays.  0, or -1 after a message.
+ * The call's thread has observed complete what the cover contains, without a step of the call:
+ * answers about the last stepped one stay valid.  0, or -1 after a message.
  */
 int order_thread_knows(struct order *order, const struct walk_call *call,
 	const struct order_cover *cover);

@@ -157,7 +157,7 @@ int order_submit(struct order *order, struct order_stream *stream, const struct 
 }
 
 /*
- * How much a synchronous copy or memset tells its thread (CUDA runtime API, "API synchronization
+ * What a thread observes by a synchronous copy or memset (CUDA runtime API, "API synchronization
  * behavior").  To the host: "returns only once the copy has completed".  Pinned to device:
  * "synchronous with respect to the host"; between host memory: "fully synchronous".  Pageable to
  * device: "a stream sync is performed before the copy is initiated ... but the DMA to final
@@ -216,7 +216,7 @@ static int let_know(struct order *order, const struct walk_call *call,
 }
 
 /*
- * Host threads may act on what the device tells them without a call: a host function, a value
+ * Host threads may act on what the device reports without a call: a host function, a value
  * written, memory that both see.
  */
 static int tells_the_host(const struct walk_call *call)

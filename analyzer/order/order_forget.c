@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams and threads that are gone leave entries in clocks.  One that every thread knows complete
- * nothing can come before any more: it is taken out of all clocks, and whoever asks for its
- * operations later is told that they are over.
+ * Destroyed streams and threads leave entries in clocks.  If every thread has observed one
+ * complete, it orders nothing any more: it is removed from all clocks, and later questions about
+ * its operations are answered "complete".
  */
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ struct visitor {
 	void (*visit)(struct visitor *visitor, struct order_clock **clock);
 	struct order *order;
 	uint32_t key;    /* of a process */
-	uint32_t *heard; /* how far clocks know it */
+	uint32_t *heard; /* how far clocks contain it */
 	size_t count;
 	int failed;
 };
@@ -129,7 +129,7 @@ static void forget_keys(struct visitor *visitor, struct order_clock **clock)
 	order_clock_forget(clock, is_gone, &visitor->order->keys);
 }
 
-/* --- what processes were told --- */
+/* --- what was reported to processes --- */
 
 static void add_heard(struct visitor *visitor, uint32_t told)
 {

@@ -53,7 +53,7 @@ int order_tell(struct order *order, const struct walk_call *call, int64_t at,
 	return process ? add_news(process, at, state) : -1;
 }
 
-/* What had happened by the time of a call, the process has been told. */
+/* Reports to the process from before a call have reached its thread. */
 static int tell_until(struct order *order, struct order_process *process, int64_t now)
 {
 	int rc = 0;
@@ -148,7 +148,7 @@ int order_hear(struct order *order, const struct walk_call *call)
 	return 0;
 }
 
-/* What a thread knows, others may act on once the call has returned. */
+/* Other threads may act on what a thread has observed once its call has returned. */
 static int let_others_know(struct order *order, const struct walk_call *call,
 	struct order_thread *thread)
 {
@@ -198,7 +198,7 @@ int order_note_known(struct order *order, const struct walk_call *call,
 
 /* --- waiting --- */
 
-/* A host wait becomes a node once it waits for something the thread did not know complete. */
+/* A host wait becomes a node once it waits for something the thread had not observed complete. */
 static int join(struct order *order, const struct walk_call *call, const struct order_state *state,
 	enum order_reason reason)
 {
@@ -407,7 +407,7 @@ int order_step_join(struct order *order, const struct walk_call *call)
 
 	if (!thread)
 		return -1;
-	/* A call that has not returned has told its thread nothing. */
+	/* By a call that has not returned the thread has observed nothing. */
 	if (call->exit == WALK_NEVER)
 		return 0;
 	order_begin(order, &thread->last);
@@ -466,7 +466,7 @@ int order_step_incident(struct order *order, const struct walk_call *call)
 	return rc ? -1 : returned(order, call, thread);
 }
 
-/* pthread_create: what the maker knew, the new thread knows. */
+/* pthread_create: the new thread has observed what its creator had. */
 int order_step_thread(struct order *order, const struct walk_call *call)
 {
 	struct order_thread *thread = thread_of(order, call->thread, call->process), *other;

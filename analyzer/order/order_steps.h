@@ -24,7 +24,7 @@ int order_edge(struct order *order, const struct walk_call *call, const struct o
 int order_need(struct order *order, const struct walk_call *call, const struct order_state *state,
 	enum order_reason reason);
 
-/* Adds to a clock what a state knows, no surer than cap. */
+/* Adds a state's clock to a clock, no surer than cap. */
 int order_learn(struct order *order, struct order_clock **clock, const struct order_epoch *own,
 	const struct order_state *state, enum order_strength cap);
 
@@ -79,7 +79,7 @@ int order_hear(struct order *order, const struct walk_call *call);
 int order_tell(struct order *order, const struct walk_call *call, int64_t at,
 	const struct order_state *state);
 
-/* The process is told what a state knows. */
+/* Reports what a state has observed to the process. */
 int order_add_told(struct order *order, struct order_process *process,
 	const struct order_state *state);
 
@@ -88,16 +88,16 @@ int order_need_told(struct order *order, const struct order_thread *thread);
 int order_knows_told(const struct order *order, const struct order_clock *clock,
 	const struct order_thread *thread);
 
-/* order_clock_strength(), and what clocks know by what processes were told. */
+/* order_clock_strength(), with what clocks contain through reports to processes. */
 enum order_strength order_strength(const struct order *order, const struct order_clock *clock,
 	const struct order_epoch *own, const struct order_epoch *epoch);
 enum order_strength order_told_strength(const struct order_process *process, uint32_t told,
 	const struct order_epoch *epoch);
 
-/* The thread knows the state: complete, or up to its start; surely, or not quite. */
+/* The thread has observed the state: complete, or up to its start; surely, or not quite. */
 int order_let_know(struct order *order, const struct walk_call *call,
 	const struct order_state *state, enum order_strength cap);
-/* The thread knows the state complete besides what it knew, without a step of the call. */
+/* The thread has also observed the state complete, without a step of the call. */
 int order_note_known(struct order *order, const struct walk_call *call,
 	const struct order_state *state);
 int order_step_join(struct order *order, const struct walk_call *call);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the threads of a process may act on because another one knew it before: each host wait tells
- * its process what it knows, and each thread has heard what was told before its call was entered.
- * Everybody hears all of it, so that a clock need not repeat it: the process has a key, an entry of
- * which says how much of what was told its owner has heard.  What that is stands here: of each
- * agent how far it was known, and from when on.
+ * What the threads of a process may act on because another one had observed it before: each host
+ * wait reports what it observed to its process, and a thread has received the reports from before
+ * its call was entered.  Every thread receives all reports, so that a clock need not repeat them:
+ * the process has a key, whose entry says how many reports the clock's owner has received.  Their
+ * content is kept here: how far each agent was observed, and since which report.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "array.h"
 #include "order_steps.h"
 
-/* Whether it is more than the process knows; seq: by strength - 1, as of an entry. */
+/* Whether it is more than the process has; seq: by strength - 1, as of an entry. */
 static int is_news(const struct order_told *told, const uint32_t *seq)
 {
 	const uint32_t *last = told->count ? told->from[told->count - 1].seq : NULL;
@@ -91,7 +91,7 @@ int order_need_told(struct order *order, const struct order_thread *thread)
 
 /* --- questions --- */
 
-/* How surely an agent was known that far once so much had been told. */
+/* How surely an agent had been observed that far after that many reports. */
 static enum order_strength known_by_then(const struct order_told *told, uint32_t number,
 	uint32_t seq)
 {
@@ -157,7 +157,7 @@ void order_free_told(void *object)
 	free(told);
 }
 
-/* Those that somebody has heard up to: what was told later is heard of as well. */
+/* The latest that a thread has received: the later ones are received as well. */
 static void keep_heard(struct order *order, struct order_told *told, const uint32_t *heard,
 	size_t count)
 {

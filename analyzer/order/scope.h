@@ -3,10 +3,10 @@
  * What a call can wait for.  The rules are those measured by "cufence probe" on an H200 (CUDA 13,
  * driver 580) where NVIDIA documents less: cudaFree and its like wait for every stream of the
  * device that owns the memory, so do loading and unloading code and a new limit; freeing or
- * unregistering host memory waits for all devices, synchronous copies for the legacy stream and
- * the blocking streams, pageable asynchronous copies for what the copy itself is ordered after;
- * copies within a device and cudaFree of memory from cudaMallocAsync do not wait.  Other threads'
- * launches are held meanwhile by cudaFree, cudaFreeHost, unregistering, loading and synchronous
+ * unregistering host memory waits for all devices, synchronous copies for the legacy stream and the
+ * blocking streams, pageable asynchronous copies for what the copy itself is ordered after; copies
+ * within a device and cudaFree of memory from cudaMallocAsync do not wait.  Meanwhile other
+ * threads' launches are blocked by cudaFree, cudaFreeHost, unregistering, loading and synchronous
  * copies between host and legacy stream, not by those in a per-thread one, Async copies and
  * explicit waits.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stretches of a run in which work was recorded (table recording), in memory. */
+/* The recording windows of a run (table recording), in memory. */
 #ifndef CUFENCE_STRETCHES_H
 #define CUFENCE_STRETCHES_H
 
@@ -18,15 +18,14 @@ struct stretches {
 	size_t limited_count;
 };
 
-/* What is outside of every stretch of its process. */
+/* What is outside of every recording window of its process. */
 #define STRETCH_NONE (-1)
 
 /* 0, or -1 after a message. */
 int stretches_load(struct stretches *stretches, struct db *db);
 
 /*
- * The number of the stretch, from 1, that a process was in at a time; 0 in one that recorded
- * everything always.
+ * The number of the recording window, from 1, of a process at a time; 0 if it recorded everything.
  */
 int stretches_find(const struct stretches *stretches, int64_t process, int64_t at);
 

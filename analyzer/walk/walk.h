@@ -45,8 +45,8 @@ struct walk_call {
 	int64_t op_busy;          /* ns its operations ran in sum */
 	int64_t overhead;         /* ns of OVERHEAD intervals within it */
 	/*
-	 * The stretch of its process that it was entered in, or STRETCH_NONE (stretches.h): which
-	 * work there was outside of it is not known.
+	 * The recording window in which it was entered, or STRETCH_NONE (stretches.h): work outside
+	 * of it is not known.
 	 */
 	int stretch;
 	/* What matters for the order alone, filled in by walk(); rows again, 0: none. */

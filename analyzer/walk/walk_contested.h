@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of two threads that overlap in time on one stream or event: which of them took effect
- * first is not known.  Found before the walk over a run, because the first of two is met before
- * the second one is.
+ * Calls of two threads that overlap in time on one stream or event: which of them took effect first
+ * is not known.  Found before the walk over a run, because the walk reaches the first of two before
+ * the second one.
  */
 #ifndef CUFENCE_WALK_CONTESTED_H
 #define CUFENCE_WALK_CONTESTED_H
