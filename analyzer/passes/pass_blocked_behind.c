@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blocked-behind: a call was held because a call of another thread was waiting.  Not documented;
- * measured, launches and allocations of all threads are held while one is in cudaFree.
+ * blocked-behind: a call was blocked because a call of another thread was waiting.  Not documented;
+ * measured: launches and allocations of all threads are blocked while one is in cudaFree.
  */
 #include <stdio.h>
 
 #include "pass.h"
 
-/* It is the other call that is to be mended. */
+/* The other call is the one to fix. */
 static int run(const struct pass_input *input, struct findings *findings)
 {
 	const struct run_evidence *evidence = &input->run->evidence;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * false-dependency: a wait for an event held work for longer than what they share needs.  "Event
- * ... all work captured by" it is waited for (CUDA driver API, cuStreamWaitEvent), so that a record
- * that comes late covers work that nobody behind the wait looks at.
+ * false-dependency: a wait for an event blocked work for longer than their shared memory needs.
+ * "Event ... all work captured by" it is waited for (CUDA driver API, cuStreamWaitEvent), so that a
+ * late record covers work that no operation after the wait needs.
  *
- * What a wait is needed for says needs.h; the last of it to end is when a narrower event would have
- * let go.  A wait for which nothing is found is not reported: what it is for may be what cufence
- * cannot see.
+ * needs.h says what a wait is needed for; a narrower event would have ended the wait with the last
+ * of that work.  A wait for which nothing is found is not reported: its reason may be one that
+ * cufence cannot see.
  *
- * Of several waits in a row that come too late, changing one leaves the work to the next: they are
- * looked at together, and the others are changed with the one that held the work for the longest.
+ * Of several consecutive waits that come too late, changing one leaves the work to the next: they
+ * are judged together, and the others are changed with the one that blocked the work longest.
  */
 #include <stdlib.h>
 

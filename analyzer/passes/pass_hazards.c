@@ -253,7 +253,7 @@ static int say_python(struct words *words, const struct instance *worst, FILE *o
 	return 0;
 }
 
-/* The allocator waits for the streams that it is told of, whenever the memory is dropped. */
+/* The allocator waits for the streams that were reported to it, whenever the memory is released. */
 static int say_record_stream(struct words *words, const struct instance *worst, FILE *out)
 {
 	fputs("; in PyTorch tensor.record_stream(`", out);

@@ -10,7 +10,7 @@
 #include "array.h"
 #include "pass.h"
 
-/* What held a thread in a stream: together until it waits for that stream, at each place. */
+/* The blocks of a thread in a stream: together until it waits for that stream, at each place. */
 struct held {
 	const struct run_wait *wait;
 	uint32_t site;
@@ -52,7 +52,7 @@ static int collect(const struct run *run, struct list *list)
 	return 0;
 }
 
-/* The call whose work made room for the one that stands for all, 0: not seen. */
+/* The call whose work made room for the one that stands for all, 0: unknown. */
 static uint32_t behind(const struct run *run, uint32_t partner)
 {
 	const struct run_wait *wait = run_wait_of(&run->evidence, partner);
@@ -64,7 +64,7 @@ static uint32_t behind(const struct run *run, uint32_t partner)
 	return work ? work->call : 0;
 }
 
-/* The rows of one partner, and one more call to mend for each of its places. */
+/* The rows of one partner, and one more call to fix for each of its places. */
 static int add_row(const struct run *run, struct findings *findings, const struct held *held,
 	size_t count)
 {

@@ -11,7 +11,7 @@
  * where the same kernel is launched from elsewhere later.
  *
  * Where each round loads or unloads a module, that is why its kernels are not loaded yet.  If this
- * waited for the device, and longer than the loading took, it is blocking-module's to tell.
+ * waited for the device, and longer than the loading took, blocking-module reports it.
  */
 #include <stdlib.h>
 
@@ -129,7 +129,7 @@ static int add_loading(struct search *search, const struct loading *loading, int
 	return 0;
 }
 
-/* What the device did meanwhile is not lost. */
+/* Time in which the device was busy is no cost. */
 static int64_t idle_part(const struct search *search, int64_t start, int64_t end)
 {
 	int64_t from = search->last_end > start ? search->last_end : start;
@@ -207,7 +207,7 @@ static int is_launch(const struct run *run, uint32_t id)
 		!run_payload(run, call)->result && run_payload(run, call)->kernel;
 }
 
-/* Calls by which the device was held for code. */
+/* Calls that blocked the device to load code. */
 static int find_holders(struct map *holders, const struct run_evidence *evidence)
 {
 	for (size_t i = 0; i < evidence->hold_count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * legacy-stream-serialization: work of a blocking stream waited for legacy-stream work, or the
- * reverse, and nothing else kept it.  "When an action is taken in the legacy stream such as a
+ * reverse, and nothing else blocked it.  "When an action is taken in the legacy stream such as a
  * kernel launch or cudaStreamWaitEvent(), the legacy stream first waits on all blocking streams,
  * the action is queued in the legacy stream, and then all blocking streams wait on the legacy
  * stream" (CUDA runtime API, "Stream synchronization behavior").
@@ -9,15 +9,15 @@
  * Both directions are one finding: at the call in the legacy stream, for the blocking stream's
  * operation.  Two operations that name the same allocation may need their order, unless it is known
  * what both do with it and neither writes what the other uses (access.h).  A pair that may does not
- * count, and of a hold only what lies after the last operation of which the held one may need
- * something: the cost is "as far as cufence sees".  Where the thread
- * itself waits in the held call for that operation, and need not, its wait is the finding.
+ * count, and of the blocked time only what lies after the last operation that the blocked one may
+ * need: the cost is "as far as cufence sees".  If the thread itself waits needlessly in the blocked
+ * call for that operation, its wait is the finding.
  *
  * A copy between devices in the legacy stream is legacy work of both (order_legacy.c): the finding
- * is at the copy where what it held is legacy work, too.
+ * is at the copy if the blocked work is legacy work, too.
  *
- * Where several pieces of legacy work in a row order the two, as two memsets or the event records
- * of a timer, mending one saves nothing: they are mended together.
+ * If several consecutive pieces of legacy work order the two, as two memsets or the event records
+ * of a timer, fixing one saves nothing: they are fixed together.
  */
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ static int may_need(struct pairs *pairs, int64_t call, int64_t other)
 	return pairs->reaches && accesses_meet(one, two);
 }
 
-/* --- what ended while an operation was held --- */
+/* --- what ended while an operation was blocked --- */
 
 struct ended {
 	int64_t end;
@@ -114,7 +114,8 @@ static size_t first_after(const struct search *search, int64_t time)
 	return low;
 }
 
-/* The last end while it was held of an operation that the held one may need; -1 after a message. */
+/* The last end, while it was blocked, of an operation that the blocked one may need; -1 after a
+ * message. */
 static int64_t last_needed(struct search *search, const struct run_hold *hold)
 {
 	const struct run *run = search->input->run;
@@ -135,7 +136,7 @@ static int64_t last_needed(struct search *search, const struct run_hold *hold)
 	return hold->ready;
 }
 
-/* --- what is mended together --- */
+/* --- what is fixed together --- */
 
 enum side { SIDE_NONE, SIDE_LEGACY, SIDE_BLOCKING };
 
@@ -175,9 +176,10 @@ static int had_ended(const struct run *run, uint32_t id, int64_t time)
 }
 
 /*
- * Other legacy work in a row with that of a call, which held or was held: after the call earlier
- * (0: after the last work of the blocking streams before it), up to where these get work again, not
- * before the call later.  What had ended by ready held nothing.  One call per place, the first.
+ * Legacy work next to that of a call, which blocked or was blocked: after the call earlier (0:
+ * after the last work of the blocking streams before it), up to where these get work again, not
+ * before the call later.  Work that had ended by ready blocked nothing.  One call per place, the
+ * first.
  */
 static void find_row(const struct run *run, struct instance *instance, uint32_t earlier,
 	uint32_t later, int64_t ready)
@@ -224,7 +226,7 @@ static int add_row(struct search *search, struct instance *instance, const struc
 
 /* --- holds --- */
 
-/* The thread itself waits in the held call for that operation, and need not. */
+/* The thread itself waits needlessly in the blocked call for that operation. */
 static int is_wait_of_its_own(const struct run *run, uint32_t call, uint32_t behind)
 {
 	const struct run_wait *wait = run_wait_of(&run->evidence, call);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * needless-wait: the host waited for a stream, the device or an event, or asked one again and
- * again, and nobody needed that before its next wait (needs.h).  A wait can be left out only where
- * it never does anything, so that at most one of a place may have been needed, as for
- * redundant-sync.
+ * needless-wait: the host waited for a stream, the device or an event, or polled one, and nothing
+ * needed that before its next wait (needs.h).  A wait can be removed only if none of its place does
+ * anything, so that at most one of a place may have been needed, as for redundant-sync.
  *
- * Why else a program waits is not seen: to limit how far it is ahead of the device, and to read a
- * clock.  Both wait for all that was submitted, and go on in the same streams.  So a place is
- * likely needless only where most of its waits kept work back for nothing: work of a stream that
- * was idle, in no order with what was waited for.  All other places are possible, and so are waits
- * among records of events of which a time is taken, in processes of which several threads submit,
- * and where others may use the memory.  A wait that a library makes in the line of a script that
- * copies to the device is for neither: that line does not say that it waits.
+ * Two other reasons to wait are not recorded: to limit how far the host runs ahead of the device,
+ * and to read a clock.  Both wait for all submitted work, and go on in the same streams.  So a
+ * place is likely needless only if most of its waits delayed work for nothing: work of an idle
+ * stream, unordered with the work waited for.  All other places are possible, and so are waits
+ * among records of timed events, in processes in which several threads submit, and on memory that
+ * other processes may use.  A wait that a library makes in the line of a script that copies to the
+ * device has neither reason: the line shows no wait.
  */
 #include <stdlib.h>
 #include <string.h>
