@@ -196,7 +196,7 @@ static int follow_the_run(struct db *db, struct stopwatch *watch)
 	analysis.known_events = known_events_new(db);
 	analysis.hazards = hazards_new(db);
 	analysis.event_waits = event_waits_new(db);
-	/* Two reasons may meet in one pair of calls, and a reason twice. */
+	/* A pair of calls may have two reasons, and one of them twice. */
 	analysis.edges = rows_open(db, "INSERT OR IGNORE INTO edge", "iic");
 	analysis.apart = rows_open(db, "INSERT INTO apart", "ii");
 	if (analysis.apart && analysis.event_waits && analysis.waits && analysis.holds &&
@@ -253,7 +253,7 @@ static int find(struct db *db)
 	return rc;
 }
 
-/* Left behind by loading; made here for databases that were filled otherwise. */
+/* Loading leaves it; made here for databases that were filled otherwise. */
 /* clang-format off */
 static const char prepare_sql[] =
 	"CREATE INDEX IF NOT EXISTS call_thread ON call (thread, id);"

@@ -42,10 +42,10 @@ struct instance {
 	                      * FINDING_DELAY: it is a delay */
 	int64_t shorter;    /* of saving, ns that operations take less */
 	unsigned change;    /* enum change, of call */
-	int64_t also[FINDING_ALSO]; /* calls that are mended with it in the same way, 0: no more */
-	int64_t with[FINDING_ALSO]; /* likewise, but only if that saves much more: others that do
-				 * the same, so that little is won without them; or the call
-				 * itself, that does more than what change mends */
+	int64_t also[FINDING_ALSO]; /* calls to fix with it in the same way, 0: no more */
+	int64_t with[FINDING_ALSO]; /* likewise, but only if that saves much more: others with the
+				     * same effect; or the call itself, if change fixes a part of
+				     * its effects */
 	unsigned with_change;       /* of those; 0: as change */
 	int joined;                 /* findings set it: with was needed */
 	enum confidence confidence; /* 0: that of its rule */
@@ -55,7 +55,8 @@ struct instance {
 	int64_t a_turn, host, device; /* such calls a turn, ns that one takes, and its work; or 0 */
 	const char *kind, *why;       /* of table hazard, which outlive findings; NULL: none */
 	int64_t still_needs; /* with CHANGE_WAIT: the call it must wait for all the same, 0: none */
-	int masked;          /* findings set it: only mending others as well saves something */
+	int masked;          /* findings set it: it saves something only if others are fixed as
+			      * well */
 };
 #define FINDING_DELAY (-1)
 

@@ -97,7 +97,7 @@ static int is_guess(const struct finding_place *place)
 	return place_confidence(place) < CONFIDENCE_LIKELY;
 }
 
-/* A place that is only possible is not shown beside surer ones. */
+/* A place that is only possible is not shown with surer ones. */
 static int is_worth_a_line(const struct finding *finding, const struct finding_place *place)
 {
 	const struct finding_place *first = finding->place[0];
@@ -108,8 +108,7 @@ static int is_worth_a_line(const struct finding *finding, const struct finding_p
 }
 
 /*
- * Nor does it take part in what is saved: a wait that may be for a clock, beside others that are
- * for nothing.
+ * Nor does its saving count: a wait that may be for a clock, among needless ones.
  */
 static void leave_out_guesses(struct finding *finding)
 {

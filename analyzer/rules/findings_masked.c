@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waits that cost little by themselves, for what would come after them is held by something else: a
- * copy that waits for a kernel where the next one is behind the legacy default stream.  Whoever
- * mends only one of the two gains little.  The waits of each rule are collected a second time, and
- * where the rule has no finding that is shown they become one if the run without them and without
- * the findings that are shown saves more than without these alone: what it saves more is theirs.
+ * Waits that cost little by themselves, because something else blocks the work after them: a copy
+ * that waits for a kernel, and the next kernel waits for the legacy default stream.  Fixing one of
+ * the two saves little.  The waits of each rule are collected a second time.  If the rule has no
+ * finding that is shown, they become one, provided that the run saves more without them and the
+ * shown findings than without the shown findings alone.  The difference is their saving.
  */
 #include "constants.h"
 #include "findings_parts.h"

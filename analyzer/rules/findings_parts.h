@@ -131,10 +131,10 @@ int finding_list_add(struct finding ***list, size_t *count, struct finding *find
 /* Changes the finding's calls for the next estimate. */
 void finding_change(struct savings *savings, const struct finding *finding);
 
-/* Calls that would wait in place of those that are changed are mended with the finding. */
+/* Calls that would wait in place of the changed ones are fixed with the finding. */
 int finding_add_takers(struct savings *savings, struct finding *finding);
 
-/* Findings of masked waits, beside those that are shown; 0, or -1 after a message. */
+/* Findings of masked waits, in addition to those shown; 0, or -1 after a message. */
 int findings_unmask(struct findings *findings, struct savings *savings);
 
 /* What the findings shown save together, into table replay. */

@@ -98,8 +98,8 @@ static void set_joined(const struct finding_line *line, int joined, int64_t savi
 }
 
 /*
- * Others beside it may do the same: then they are changed with it.  Or there is more to change
- * about its own calls: if that by itself does not do it, and has its own finding.
+ * Other calls may have the same effect: then they are changed with it.  Or its own calls have a
+ * second effect to change, if that alone saves little and has its own finding.
  */
 static int join_line(struct findings *findings, struct savings *savings,
 	const struct finding *finding, const struct finding_line *line)

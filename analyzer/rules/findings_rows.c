@@ -121,7 +121,7 @@ struct finding_rows *finding_rows_open(struct findings *findings)
 	return NULL;
 }
 
-/* Wrong results are worse than lost time. */
+/* Wrong results are worse than wasted time. */
 static const char *severity_of(const struct finding *finding)
 {
 	static const char *const fences[] = { [CONFIDENCE_POSSIBLE] = "low",

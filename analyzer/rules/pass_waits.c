@@ -38,7 +38,7 @@ static size_t find_before(const struct run *run, const struct waited *waited,
 	return count;
 }
 
-/* The stream that it leaves it leaves with what is mended with it and what it comes after there. */
+/* The calls fixed with it, and the work before it in the stream, leave the stream with it. */
 static void add_leaving(const struct run *run, const struct waited *waited,
 	struct instance *instance)
 {

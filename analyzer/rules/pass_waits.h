@@ -17,7 +17,8 @@ struct waited {
 
 typedef int waited_filter(const struct pass_input *input, const struct waited *waited);
 
-/* An instance for each avoidable wait, but those behind another thread, that the filter is for. */
+/* An instance for each avoidable wait that the filter selects, except those blocked by another
+ * thread's call. */
 int pass_add_waits(const struct pass_input *input, struct findings *findings, enum rule rule,
 	waited_filter *filter);
 
