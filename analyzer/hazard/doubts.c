@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why a pair that no stream, event or wait puts in order may be in order all the same, so that it
- * is possible at most: kernels tell each other by flags in memory, and a library keeps what it
- * allocated itself apart.
+ * Why a pair that no stream, event or wait orders may be ordered in other ways, so that it is
+ * possible at most: kernels signal each other by flags in memory, and a library orders the use of
+ * memory that it allocated itself.
  */
 #include "hazards_parts.h"
 

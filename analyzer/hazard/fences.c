@@ -130,7 +130,7 @@ int fences_see(struct fences *fences, const struct order *order, const struct wa
 	return call->kind == KIND_STREAM_WAIT ? note_wait(fences, order, call) : 0;
 }
 
-/* The event had been recorded behind the operation, before the record that the wait saw. */
+/* The event had been recorded after the operation, before the record that the wait used. */
 static int was_replaced(const struct recorded *recorded, const struct stream_wait *wait,
 	const struct operation_point *earlier)
 {
@@ -152,7 +152,7 @@ static int host_knew(const struct host_waits *waits, int64_t submitted, int64_t 
 	return 0;
 }
 
-/* earlier's stream waited for what the waiting stream recorded behind its wait. */
+/* earlier's stream waited for what the waiting stream recorded after its wait. */
 static int came_back(const struct waited *waited, const struct stream_wait *wait,
 	const struct operation_point *earlier)
 {
@@ -242,7 +242,7 @@ const char *fences_explain(const struct fences *fences, const struct operation_p
 	return why ? why : find_wrong_stream(fences, earlier, later);
 }
 
-/* The wait is for what was recorded behind earlier, and before later. */
+/* The wait is for a record after earlier and before later. */
 static int is_between(const struct event_record *saw, const struct operation_point *earlier,
 	const struct operation_point *later)
 {

@@ -45,15 +45,15 @@ const char *fences_explain_captured(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
- * The last wait by a third stream for an event that was recorded behind earlier and that later's
+ * The last wait by a third stream for an event that was recorded after earlier and that later's
  * stream ought to have waited for; NULL: there is none.
  */
 const struct recent_wait *fences_find_third(const struct fences *fences,
 	const struct operation_point *earlier, const struct operation_point *later);
 
 /*
- * 1 if the wait that was seen last, of later's stream, is for an event recorded behind earlier and
- * before later was submitted: it would have ordered them and comes too late.
+ * 1 if the last wait of later's stream is for an event recorded after earlier and before later was
+ * submitted: it would have ordered them and comes too late.
  */
 int fences_is_late(const struct fences *fences, const struct walk_call *wait,
 	const struct operation_point *earlier, const struct operation_point *later);

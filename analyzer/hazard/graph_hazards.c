@@ -40,7 +40,7 @@ static size_t end_of(const struct graph_walk *walk, size_t part)
 	return walk->content->node_count + part;
 }
 
-/* Where what follows a node begins: behind all that it consists of. */
+/* Where the work after a node begins: after all its parts. */
 static size_t after(const size_t *last_part, const struct graph_walk *walk, size_t node)
 {
 	return last_part[node] ? end_of(walk, last_part[node]) : node;

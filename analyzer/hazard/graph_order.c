@@ -10,7 +10,7 @@
 #define LIVE_LIMIT ((size_t)16 << 20)
 #define WORK_LIMIT ((size_t)400 << 20)
 
-/* How far every chain is behind, in order of chains. */
+/* How far every chain is ordered before it, in order of chains. */
 struct graph_clock {
 	uint32_t refs, count;
 	uint32_t free; /* no chain before this entry can be continued */

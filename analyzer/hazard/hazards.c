@@ -87,7 +87,7 @@ static int are_memsets(const struct operation_point *one, const struct operation
 	return kind_family(one->kind) == FAMILY_set && kind_family(other->kind) == FAMILY_set;
 }
 
-/* Both may write the same: a flag that several kernels raise, memsets to who knows what. */
+/* Both may write the same value: a flag that several kernels set, memsets of unknown values. */
 static int may_write_the_same(const struct past_access *past, const struct memory_access *access,
 	const struct hazards *hazards)
 {
@@ -251,8 +251,8 @@ static enum order_strength order_of_streams(void *arg, const struct past_access 
 }
 
 /*
- * A host function behind the earlier operation told the host that it had ended, before a call that
- * happened to wait may have: the order need not be an accident.
+ * A host function after the earlier operation reported its end to the host, before a call that
+ * happened to wait: the order need not be an accident.
  */
 static int host_was_told(const struct hazards *hazards, const struct operation_point *earlier)
 {
@@ -286,7 +286,7 @@ static int judge(void *arg, const struct past_access *past, const struct access_
 	hazard.rule = rule_of(looking, past, strength);
 	if (hazard.rule == ACCIDENTAL_ORDER) {
 		hazard.via = incidents_find(&hazards->incidents, hazards->process, &past->by.epoch);
-		/* The pool handed out memory again behind its free: the driver sees to that. */
+		/* The pool handed out memory again after its free: the driver orders that. */
 		if (!hazard.via)
 			return 0;
 	}

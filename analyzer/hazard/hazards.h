@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pairs of operations that touch the same bytes, one of them writing, and that CUDA does not order:
- * the fences that somebody forgot.  Takes part in the walk over a run, after order_step(), and
- * fills table hazard.
+ * missing fences.  Takes part in the walk over a run, after order_step(), and fills table hazard.
  *
  * Of each life of an allocation that more than one stream uses the last accesses are remembered, by
  * bytes, with the point of the order at which they were made (history.h).  An access that conflicts
  * with one of these and is not ordered after it is a hazard, however the run went: both operations
- * could have run at the same time.  Silence proves nothing: what a kernel does besides what its
- * code shows, and what the host does with memory, is not seen.
+ * could have run at the same time.  Silence proves nothing: accesses that a kernel's code does not
+ * show, and the host's own, are not recorded.
  *
  * Confidence.  Certain: both sides are exact or read off the code of the kernel, and have bytes in
  * common.  Likely: one side covers all that the other one may touch, or is known by convention.

@@ -111,7 +111,7 @@ int hazards_see_touch(struct hazards *hazards, const struct walk_call *call);
 
 /* --- doubts.c --- */
 
-/* 1: something that is not CUDA's order may keep the present operation and an earlier one apart. */
+/* 1: something other than CUDA's order may order the present operation after an earlier one. */
 int hazards_doubt(struct hazards *hazards, const struct operation_point *earlier,
 	int64_t allocation);
 

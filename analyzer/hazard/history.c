@@ -223,7 +223,7 @@ int history_add(struct history *history, const struct ordering *ordering,
 {
 	int dropped;
 
-	/* Nothing is concluded from accesses of two stretches. */
+	/* Nothing is concluded from accesses of two recording windows. */
 	if (history->count && history->past[history->newest - 1].by.stretch != by->stretch)
 		history_release(history);
 	drop_needless(history, ordering, access, by);

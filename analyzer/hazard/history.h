@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last accesses to one life of an allocation.  An access goes when a later one of its lane
- * does the same to the same bytes, and when a write that is surely ordered after it covers it:
- * whoever is not ordered after the one that went is not ordered after the one that stays either, so
- * that no conflict is lost.  Beyond HISTORY_MOST the oldest go all the same, and are
- * counted.
+ * The last accesses to one life of an allocation.  An access goes when a later one of its lane does
+ * the same to the same bytes, and when a write that is surely ordered after it covers it: an access
+ * that is not ordered after the removed one is not ordered after the kept one either, so that no
+ * conflict is missed.  Beyond HISTORY_MOST the oldest are removed and counted.
  */
 #ifndef CUFENCE_HISTORY_H
 #define CUFENCE_HISTORY_H
@@ -19,7 +18,7 @@
 struct operation_point {
 	int64_t call, stream, thread;
 	int64_t lane; /* those of one come one after the other: a stream, a chain of nodes */
-	int64_t enter, start, end; /* ns; start and end WALK_NEVER: its operation was not seen */
+	int64_t enter, start, end; /* ns; start and end WALK_NEVER: its operation is unknown */
 	struct order_epoch epoch;
 	enum call_kind kind;
 	int stretch;       /* as walk_call.stretch */
@@ -62,7 +61,7 @@ struct past_range {
 	enum access_direction direction;
 };
 
-/* Of one stretch. */
+/* Of one recording window. */
 struct history {
 	struct past_range *range; /* in order of low, of equal ones the oldest first */
 	struct past_access *past;

@@ -60,7 +60,7 @@ static int remember(struct hazards *hazards, const struct walk_call *call)
 	return 0;
 }
 
-/* Some thread knew: it may have told this one by means that are not seen. */
+/* Another thread had observed it: it may have told this one by means that are not recorded. */
 static int anyone_knows(const struct order *order, const struct order_epoch *epoch)
 {
 	for (size_t i = 0; i < order->threads.size; i++)

@@ -13,7 +13,7 @@
 struct incident_ring {
 	struct {
 		int64_t call;
-		struct order_clock *clock; /* what its thread knew behind it */
+		struct order_clock *clock; /* what its thread had observed after it */
 	} kept[KEPT];
 	unsigned count; /* in all */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that waited as a side effect, and what their threads knew complete behind them: which call
- * an accidental order is owed to.
+ * Calls that waited as a side effect, and what their threads had observed complete after them: the
+ * call that gives an accidental order.
  */
 #ifndef CUFENCE_INCIDENTS_H
 #define CUFENCE_INCIDENTS_H
