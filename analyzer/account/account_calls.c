@@ -117,25 +117,25 @@ int account_read_calls(struct account *account)
 	return 0;
 }
 
-/* --- a stretch in which the device idled --- */
+/* --- an interval in which the device idled --- */
 
 struct gap {
 	int64_t from, until;
 };
 
-/* What is left of a stretch that nobody has explained, in order of time. */
+/* The parts of an interval that have no cause yet, in order of time. */
 struct gaps {
 	struct gap gap[GAPS_MOST];
 	size_t count;
 };
 
-/* Takes a stretch out; how much of it was left. */
+/* Removes an interval; how much of it was left. */
 static int64_t take(struct gaps *gaps, int64_t from, int64_t until)
 {
 	struct gaps left = { .count = 0 };
 	int64_t taken = 0;
 
-	/* One more is all that there may be: a stretch is cut in two at most once. */
+	/* One more is enough: an interval is cut in two at most once. */
 	if (gaps->count == GAPS_MOST)
 		return 0;
 	for (size_t i = 0; i < gaps->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files account*.c share: the calls of threads as stretches of time, and the sums. */
+/* What the files account*.c share: the calls of threads as intervals, and the sums. */
 #ifndef CUFENCE_ACCOUNT_PARTS_H
 #define CUFENCE_ACCOUNT_PARTS_H
 
@@ -29,7 +29,7 @@ enum account_cause {
 
 #define ACCOUNT_HOST (-1) /* in place of a device */
 
-/* Of a process so many threads, beside the one that submitted, may be what had the host. */
+/* So many threads of a process, besides the submitting one, may be the cause of host time. */
 #define ACCOUNT_BUSIEST 8
 
 /* An operation. */
@@ -51,7 +51,7 @@ struct account_thread {
 	uint32_t thread;
 	struct account_call *call;
 	size_t count;
-	size_t at; /* the first that has not ended when the present stretch begins */
+	size_t at; /* the first that has not ended when the present interval begins */
 };
 
 struct account_sum {
