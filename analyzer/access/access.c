@@ -304,7 +304,7 @@ static int read_unknown_words(struct access_reader *reader, const struct access_
 	for (const struct run_operand *word = rows->operand; word < rows->operands_end; word++) {
 		const struct run_claim *end;
 
-		/* Of a variable that its code names it makes the use that is seen. */
+		/* It uses a variable that its code names as its code shows. */
 		if (word->role == OPERAND_WORD && word->offset < PTX_PARAMETER_LIMIT &&
 			(evidence >= EVIDENCE_MACHINE ||
 				!run_claims(reader->run, rows->payload->kernel, rows->shape,
@@ -339,7 +339,7 @@ enum touches {
 
 static enum touches touches_of(enum call_kind kind)
 {
-	if (kind == KIND_DISCARD) /* what lay there is lost */
+	if (kind == KIND_DISCARD) /* the former contents are gone */
 		return TOUCHES_WORDS;
 	if (kind_has(kind, K_IDLE))
 		return TOUCHES_NOTHING;

@@ -67,7 +67,7 @@ void access_close(struct access_reader *reader)
 
 /* --- the rows of a call --- */
 
-/* Calls are mostly asked for in order: behind the rows found last. */
+/* Calls are mostly asked for in order: after the rows found last. */
 static const unsigned char *find_rows(const struct column *rows, uint64_t *at, uint32_t call,
 	const unsigned char **end)
 {

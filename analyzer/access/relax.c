@@ -14,7 +14,7 @@
 #define TOUCHES_VARIABLES (-3) /* variables of modules */
 
 /*
- * Of what a kernel reaches beside what it was given.  Constants (16, PTX_REACH_CONSTANT) are
+ * Memory that a kernel reaches besides its parameters.  Constants (16, PTX_REACH_CONSTANT) are
  * written by copies alone, not known where: these may touch anything.
  */
 #define REACHES_MEMORY 15

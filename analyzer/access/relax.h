@@ -83,8 +83,8 @@ struct relax {
 int relax_init(struct relax *relax, struct db *db);
 void relax_release(struct relax *relax);
 
-/* An order was given up at this call (order.h), 0: none.  No pair is reported from there on:
- * what has lost none until then may need its order still. */
+/* The order was given up at this call (order.h), 0: none.  No pair is reported from there on: a
+ * pair without a conflict so far may still need its order. */
 int64_t relax_given_up(const struct relax *relax);
 
 /* The next call, seen by all orders; pairs that lose their order are reported. */

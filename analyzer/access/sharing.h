@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether operations have to do with the same memory, as far as cufence sees: by the
- * allocations that the ends of copies and the pointers among launch parameters lie in.  What a
- * kernel reaches in other ways is not seen.
+ * Whether operations use the same memory, as far as is recorded: by the allocations that the ends
+ * of copies and the pointers among launch parameters lie in.  Memory that a kernel reaches in other
+ * ways is not known.
  */
 #ifndef CUFENCE_SHARING_H
 #define CUFENCE_SHARING_H
@@ -32,8 +32,8 @@ int sharing_between(struct sharing *sharing, int64_t copy, int64_t call, int64_t
 int sharing_conflict(struct sharing *sharing, int64_t call, int64_t other);
 
 /*
- * 1 if it is known which memory two operations were given, and nothing is seen that makes their
- * order matter; 0, or -1 after a message.
+ * 1 if it is known which memory two operations were given, and nothing found makes their order
+ * matter; 0, or -1 after a message.
  */
 int sharing_nothing(struct sharing *sharing, int64_t call, int64_t other);
 

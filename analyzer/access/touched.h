@@ -23,7 +23,7 @@ struct touch {
 				  * allocation) the end of what it comes after */
 	struct order_epoch full; /* for order_before() of each order */
 	struct order_epoch loose[WITHOUT_COUNT];
-	int is_access;             /* access.h knows what it is, if anybody does */
+	int is_access;             /* access.h says what it is, if that is known */
 	struct order_clock *clock; /* what it is after without host waits, if that was noted */
 };
 

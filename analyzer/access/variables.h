@@ -17,7 +17,7 @@
 /* After directions_resolve(): adds operands and allocations.  0, or -1 after a message. */
 int variables_resolve(struct db *db);
 
-/* The rows of operand behind that one are those of the run's columns, too. */
+/* The rows of operand after that one are those of the run's columns, too. */
 int variables_keep(struct db *db, int64_t last);
 
 #endif

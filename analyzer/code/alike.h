@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Launches of one kernel that are the same to the interpreter: they differ in parameters alone that
- * it did not ask for when it followed one of them, such as what lies behind the end of a table.
+ * it did not ask for when it followed one of them, such as those past the end of a table.
  */
 #ifndef CUFENCE_ALIKE_H
 #define CUFENCE_ALIKE_H

@@ -10,7 +10,7 @@
  *	3      unused
  *	complete                  # it accesses nothing else
  *
- * A pattern is held against the name of a kernel alone, the whole demangled one and the
+ * A pattern is compared with the name of a kernel alone, the whole demangled one and the
  * mangled one.  Words that are not named keep what the code says of them.  Of several lines about
  * one word the last one counts.
  */
