@@ -60,7 +60,7 @@ static void mark(uint64_t address, uint64_t bytes, int change)
 		uint16_t *count = &allocation_granules[i];
 		uint16_t before = __atomic_load_n(count, __ATOMIC_RELAXED);
 
-		/* A full count sticks: yes for ever is safe, a lost one would not be. */
+		/* A full count sticks: yes for ever is safe, a missed one would not be. */
 		if (before != UINT16_MAX)
 			__atomic_fetch_add(count, (uint16_t)change, __ATOMIC_RELAXED);
 	}

@@ -18,8 +18,8 @@ extern uint16_t *allocation_granules;
 
 /*
  * Bits of the 4 GiB in which there ever was one.  Most words that look like an address are two
- * small numbers, whose granules would be all over the table: this tells them in a line or two of
- * the cache.
+ * small numbers, whose granules would be all over the table: this test reads a line or two of the
+ * cache.
  */
 #define REGION_SHIFT 32
 extern uint64_t allocation_regions[(1u << (ADDRESS_BITS - REGION_SHIFT)) / 64];

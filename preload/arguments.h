@@ -25,7 +25,7 @@ struct launch_arguments {
 	unsigned word_count; /* in word[]; the hash, if any, is one of them */
 	uint64_t word[MAX_WORDS + 1];
 	struct launch_pointer pointer[MAX_POINTERS];
-	unsigned rest_count, keeps_rest; /* words behind word[], if they are to be kept */
+	unsigned rest_count, keeps_rest; /* words after word[], if they are to be kept */
 	uint64_t rest[MAX_REST];
 };
 
@@ -35,7 +35,7 @@ struct function_layout {
 	uint8_t words;   /* of the whole buffer, 0: more than BUFFER_WORDS */
 	uint8_t leading; /* parameters that are the first words, one each */
 	uint8_t padded;  /* 1: there are bytes that belong to no parameter */
-	uint8_t asked;   /* 1: for what only a function that is loaded tells */
+	uint8_t asked;   /* 1: for what only a loaded function says */
 	struct function_parameter parameter[];
 };
 

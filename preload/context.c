@@ -206,7 +206,7 @@ void context_ending(uint64_t context_or_device, int release)
 			return;
 		handle = primary[device].handle;
 	} else if (release) {
-		count = 0; /* cuCtxDetach: nobody knows */
+		count = 0; /* cuCtxDetach: unknown */
 	}
 	function_doubt();
 	for (uint32_t i = 0; i < count && i < SHIM_CONTEXTS; i++)

@@ -117,7 +117,7 @@ static void ready(enum call_kind kind, unsigned traits, const uint64_t *field)
 		context_ending(field[0], kind == KIND_CONTEXT_RELEASE);
 }
 
-/* Who opens or imports memory of others is not told how long it is. */
+/* A process that opens or imports memory of others does not learn its size. */
 static uint64_t bytes_at(uint64_t address)
 {
 	static _Atomic(void *) found;

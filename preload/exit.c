@@ -52,7 +52,7 @@ static void end_in_order(void)
 
 EXPORT void _exit(int status)
 {
-	/* After vfork() a child sees its parent's memory: it is told by its process id. */
+	/* After vfork() a child has its parent's memory: its process id tells them apart. */
 	if (shim.stage == SHIM_ON && *shim.alive && !thread_state()->busy &&
 		shim.writer.header->pid == (uint32_t)getpid() &&
 		python_holds(__builtin_return_address(0)))

@@ -114,7 +114,7 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 	return !thread->busy;
 }
 
-/* What a record takes from the frame, beside what poll_begin() sets. */
+/* What a record uses of the frame, besides what poll_begin() sets. */
 static inline void clear(struct call_frame *frame)
 {
 	frame->rest = 0;
@@ -190,7 +190,7 @@ static size_t pointer_bytes(const struct launch_arguments *arguments)
 	return (arguments->pointer_count * sizeof(arguments->pointer[0]) + 7) & ~(size_t)7;
 }
 
-/* What lies behind the fields of a call that has lists, or a launch that is not recorded whole. */
+/* What follows the fields of a call that has lists, or a launch that is not recorded whole. */
 static NOINLINE size_t tail_bytes(const struct call_frame *frame,
 	const struct function_layout *layout)
 {
@@ -319,7 +319,7 @@ static inline void end(struct thread_state *thread, const struct call_frame *fra
 		end_seldom(thread, now, result);
 }
 
-/* What was left behind within an outermost call ends with it. */
+/* What an outermost call left open ends with it. */
 static inline void leave(struct thread_state *thread, const struct call_frame *frame)
 {
 	thread->depth = frame->flags & CALL_NESTED ? thread->depth - 1 : 0;
@@ -457,7 +457,7 @@ static inline struct last_poll *find_poll(struct poll_ring *ring, uint64_t handl
 	return &ring->of[after];
 }
 
-/* Queries of one handle of which this is the same are told as one. */
+/* Queries of one handle with the same value of this are one record. */
 static inline uint64_t poll_is(const struct call_frame *frame, int result)
 {
 	_Static_assert(CALL_COUNT <= 1 << 15, "a call takes 15 bits");

@@ -125,7 +125,7 @@ static const char *window_name(void)
 	return cached;
 }
 
-/* Is it the range whose work is to be recorded?  Then it is told that it begins. */
+/* Is it the range whose work is to be recorded?  Then its begin is reported. */
 static int opens_window(const char *name)
 {
 	const char *wanted = window_name();

@@ -141,7 +141,7 @@ struct thread_state {
 	uint16_t context;
 	uint64_t context_handle; /* the last one seen, whose id context is */
 
-	uint32_t birth;     /* its number among the threads made, 0: not seen */
+	uint32_t birth;     /* its number among the threads made, 0: unknown */
 	uint32_t bypassing; /* CUPTI's id of a call without a wrapper, while it lasts */
 	uint32_t passed_by; /* number of the window before which a call went unrecorded */
 	uint32_t ready;     /* generation, once chunk and tables are there; else 0 */
@@ -232,7 +232,7 @@ struct call_frame {
 	struct call_list list[CALL_LISTS];
 };
 
-/* Before anything is written behind it. */
+/* Before anything is written after it. */
 static inline void frame_rest(struct call_frame *frame)
 {
 	if (frame->rest)
@@ -362,7 +362,7 @@ struct module_place {
 };
 /*
  * The one at address, for the caller alone until module_give_place(), with no call in between that
- * asks for another.  NULL: there is none, its path is longer, or that cannot be told now; nothing
+ * asks for another.  NULL: there is none, its path is longer, or that is unknown now; nothing
  * is to be given back then.  Keeps errno.
  */
 const struct module_place *module_take_place(uintptr_t address);

@@ -114,9 +114,9 @@ void window_begin(struct thread_state *thread)
 }
 
 /*
- * CUPTI is asked for more only once calls are recorded, and for less before they no longer are:
- * an operation without its call could not be told from one that bypassed the recorder.  Nobody
- * knows the clocks' relation between windows, so each has its own pairs.
+ * CUPTI is asked for more only once calls are recorded, and for less before they no longer are: an
+ * operation without its call would look like one that bypassed the recorder.  The clocks' relation
+ * between windows is unknown, so each has its own pairs.
  */
 static void change(struct thread_state *thread, int outside)
 {

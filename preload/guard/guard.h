@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guard of host memory: a library of its own beside the recorder (guard/), loaded only where
+ * The guard of host memory: a library of its own next to the recorder (guard/), loaded only where
  * "run --guard-host" or CUFENCE_GUARD_HOST asks for it.  The recorder tells it which copies were
  * submitted and what has been waited for; it protects the pages meanwhile, and tells the recorder
  * which of them the program touched.
