@@ -56,7 +56,7 @@ int ptx_prints(struct ptx_module *module, size_t kernel);
 
 /*
  * Programmatic dependent launch: whether the kernel, or a function that it may call, waits for the
- * kernels before it (griddepcontrol.wait), and lets those behind it begin (launch_dependents).
+ * kernels before it (griddepcontrol.wait), and lets those after it begin (launch_dependents).
  */
 struct ptx_dependence {
 	int waits, triggers; /* 1: it does; 0: it does not; -1: not known */
@@ -115,7 +115,7 @@ enum ptx_object {
 struct ptx_claim {
 	uint32_t offset; /* of the word in the parameter buffer, or a variable's: ptx_variable() */
 	uint8_t direction; /* enum ptx_direction */
-	uint8_t sure;      /* 0: this word or others, which could not be told apart */
+	uint8_t sure;      /* 0: this word or others, which could not be distinguished */
 	uint8_t exact;     /* 0: at most these bytes */
 	uint8_t loaded;    /* which ones depends on what lies in memory */
 	uint8_t early;     /* surely before any griddepcontrol.wait */
@@ -144,7 +144,7 @@ struct ptx_access {
 	size_t count;
 	int complete;
 	const char *why;  /* it is not complete, a constant string; NULL: it is */
-	unsigned reaches; /* enum ptx_reach, as far as it is seen */
+	unsigned reaches; /* enum ptx_reach, as far as is known */
 	uint8_t *scalar;  /* per parameter byte: 1 if its value was asked for */
 	uint32_t scalar_count;
 	unsigned long steps; /* instructions interpreted */

@@ -217,7 +217,7 @@ struct reach {
 	uint32_t *function;
 	uint32_t count;
 	uint8_t *seen;               /* by function */
-	int doubt;                   /* a call leads who knows where */
+	int doubt;                   /* the target of a call is unknown */
 	int prints, waits, triggers; /* one of them does */
 };
 
@@ -228,7 +228,7 @@ static void reach(struct reach *reach, uint32_t number)
 	reach->seen[number] = 1;
 }
 
-/* What the call names: its first operand, or behind the results. */
+/* What the call names: its first operand, or the one after the results. */
 static void follow_call(struct reach *all, const struct ptx_function *function,
 	const struct ptx_instruction *in)
 {

@@ -6,7 +6,7 @@
 
 /* A kernel that was unrolled has many accesses; of one word and direction so many are kept. */
 #define CLAIMS_PER_WORD 8
-/* The driver gives no addresses below: 0x200000000 is the lowest that is seen. */
+/* The driver gives no addresses below: 0x200000000 is the lowest that was measured. */
 #define LOWEST_ADDRESS (INT64_C(1) << 32)
 
 static int same_strides(const struct ptx_claim *a, const struct ptx_claim *b)

@@ -124,7 +124,7 @@ static int add_name(struct parser *parser, const struct ptx_token *token)
 	return add_operand(parser, OPERAND_REGISTER, number, 0);
 }
 
-/* A name or a number, with a sign, and "+4" behind it. */
+/* A name or a number, with a sign, and "+4" after it. */
 static int add_simple(struct parser *parser)
 {
 	struct ptx_lexer *lexer = &parser->lexer;
@@ -409,7 +409,7 @@ static int rewrite_argument(struct parser *parser, struct ptx_instruction *in)
 	return 0;
 }
 
-/* From behind the guard. */
+/* From after the guard. */
 static int parse_instruction(struct parser *parser, const struct ptx_token *opcode, int32_t guard,
 	int negated)
 {

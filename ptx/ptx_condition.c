@@ -248,7 +248,7 @@ static int apply(struct ptx_frame *frame, struct ptx_state *state, const struct 
 {
 	struct ptx_range range = { INT64_MIN, INT64_MAX }, bounds = ptx_bounds(x, state);
 
-	/* Where ways meet it has to be known of each: it is noted all the same. */
+	/* Where paths join it has to be known of each: it is noted in any case. */
 	int sure = is_sure(bounds, compare);
 
 	if (compare == COMPARE_NE)
@@ -351,7 +351,7 @@ static int may_be(struct ptx_frame *frame, const struct ptx_state *state, uint32
 {
 	struct ptx_state copy;
 
-	/* Without the registers behind it: conditions keep the values that they compare. */
+	/* Without the registers after it: conditions keep the values that they compare. */
 	memcpy(&copy, state, sizeof(copy));
 	ptx_assume(frame, &copy, predicate, value, depth);
 	return copy.possible;

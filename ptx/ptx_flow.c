@@ -46,7 +46,7 @@ static int add_edge(struct ptx_function *function, uint32_t *room, uint32_t from
 	uint32_t low = 0, high = function->block_count;
 
 	if (first >= function->instruction_count) {
-		block->leaves = 1; /* behind the last instruction: it returns */
+		block->leaves = 1; /* after the last instruction: it returns */
 		return 0;
 	}
 	while (high - low > 1) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where ways meet: of two values one, of two states one. */
+/* Where paths join: of two values one, of two states one. */
 #include "ptx_walk.h"
 
 #include <stdlib.h>

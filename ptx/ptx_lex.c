@@ -49,7 +49,7 @@ static void skip_space(struct ptx_lexer *lexer)
 	}
 }
 
-/* "::" is in a word (.shared::cta), ":" behind one (a label). */
+/* "::" is in a word (.shared::cta), ":" after one (a label). */
 static const char *word_end(const char *at, const char *end)
 {
 	while (at < end) {

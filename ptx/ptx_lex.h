@@ -35,7 +35,7 @@ int ptx_is(const struct ptx_token *token, const char *word);
 /* An integer in any of PTX's bases, with a suffix U; 0 or -1. */
 int ptx_number(const struct ptx_token *token, uint64_t *value);
 
-/* From behind an opening brace to behind its closing one; 0, or -1 at the end of the text. */
+/* From after an opening brace to after its closing one; 0, or -1 at the end of the text. */
 int ptx_skip_braces(struct ptx_lexer *lexer);
 /* Behind the next line break. */
 void ptx_skip_line(struct ptx_lexer *lexer);

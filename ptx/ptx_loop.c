@@ -328,7 +328,7 @@ static int enter_high(struct ptx_frame *frame, uint32_t block, uint32_t slot,
 
 /*
  * After many passes symbols that only one of two passes made do not count: no register here has
- * them, and what is made behind the head is made before it is used.
+ * them, and what is made after the head is made before it is used.
  */
 static int are_ranges_as_last_time(const struct ptx_frame *frame, const struct ptx_range *last,
 	const struct ptx_range *range)

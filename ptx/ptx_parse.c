@@ -146,7 +146,7 @@ uint32_t ptx_add_variable(struct ptx_function *function, const struct ptx_token 
 	return number;
 }
 
-/* A function's header was begun; text is where.  From behind .entry or .func. */
+/* A function's header was begun; text is where.  From after .entry or .func. */
 static int add_function(struct ptx_module *module, struct ptx_lexer *lexer, int is_kernel,
 	const char *text)
 {
@@ -352,7 +352,7 @@ static int place(struct ptx_function *function, struct ptx_variable *variable, u
 	return function->parameter_bytes > PTX_PARAMETER_LIMIT ? -1 : 0;
 }
 
-/* From behind '(' to behind ')': .param declarations, for .func also .reg. */
+/* From after '(' to after ')': .param declarations, for .func also .reg. */
 static int parse_list(struct ptx_lexer *lexer, struct ptx_function *function, uint32_t **list,
 	uint32_t *count)
 {

@@ -212,7 +212,7 @@ enum ptx_relevance {
 struct ptx_function {
 	const char *name;
 	size_t length;
-	const char *text, *body, *end; /* from .entry or .func; behind "{", behind "}" or ";" */
+	const char *text, *body, *end; /* from .entry or .func; after "{", after "}" or ";" */
 	uint8_t is_kernel, has_body;
 	uint32_t parameter_base; /* where they are in the constant bank */
 	int8_t parsed;           /* 1: yes, -1: not understood */
@@ -287,7 +287,7 @@ struct ptx_type ptx_type(const char *text, size_t length);
 /* The name of a state space without its dot, or -1. */
 int ptx_space(const char *text, size_t length);
 
-/* A declaration behind its state space, up to but without ',' or ';' or ')'; 0 or -1. */
+/* A declaration after its state space, up to but without ',' or ';' or ')'; 0 or -1. */
 int ptx_parse_variable(struct ptx_lexer *lexer, struct ptx_token *name,
 	struct ptx_variable *variable, uint32_t *align);
 /* Its number in the function, PTX_NO_NAME: out of memory.  A name declared again is the same. */
@@ -318,7 +318,7 @@ int ptx_touches(const struct ptx_instruction *in);
 /* How many of an instruction's operands, from the first on, are what it writes. */
 uint32_t ptx_written(const struct ptx_function *function, const struct ptx_instruction *in);
 
-/* Index behind operand index, with what is in it. */
+/* Index after operand index, with what is in it. */
 static inline uint32_t ptx_operand_end(const struct ptx_operand *operand, uint32_t index)
 {
 	if (operand[index].kind == OPERAND_VECTOR)

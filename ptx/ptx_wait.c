@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* A function that waits, or calls another one: who knows. */
+/* A function that waits, or calls another one: unknown. */
 static int may_wait(const struct ptx_function *function)
 {
 	if (!function->has_body)
