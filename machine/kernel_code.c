@@ -169,7 +169,7 @@ static int add_functions(struct reader *reader)
 
 /* --- constant banks ------------------------------------------------------------------------ */
 
-/* The number of a bank and, behind it, whose it is; -1: it is no bank. */
+/* The number of a bank and, after it, whose it is; -1: it is no bank. */
 static int bank_number(const char *name, const char **owner)
 {
 	static const char prefix[] = ".nv.constant";

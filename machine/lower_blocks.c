@@ -64,7 +64,7 @@ static const struct machine_relocation *relocation_at(const struct lower *lower,
 	return NULL;
 }
 
-/* A way from elsewhere leads to behind the instruction. */
+/* A path from elsewhere leads to after the instruction. */
 static int is_joined(const struct lower *lower, uint32_t section, uint64_t at,
 	const struct sass_instruction *in)
 {
@@ -111,7 +111,7 @@ static const struct machine_relocation *bank_relocation(const struct machine_ban
 
 /*
  * CALL R2: compilers load the address just before, from constant bank 4, where the linker puts it,
- * or move its two halves.  What names the function; NULL: it is not seen.
+ * or move its two halves.  What names the function; NULL: it is not found.
  */
 static const struct machine_relocation *register_call(const struct lower *lower, uint32_t section,
 	uint64_t at, uint16_t number)

@@ -304,7 +304,7 @@ static void put_made(struct lower *lower, struct ptx_operand from)
 	}
 }
 
-/* BAR.RED p, and B2R d, q behind it: what all threads that meet there make of their predicates. */
+/* BAR.RED p, and B2R d, q after it: the predicates of all threads at the barrier, combined. */
 static int meet(struct lower *lower)
 {
 	const struct sass_instruction *in = &lower->in;

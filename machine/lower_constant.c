@@ -170,7 +170,7 @@ static struct ptx_operand constant_variable(struct lower *lower, int64_t offset)
 	return lower_number(offset);
 }
 
-/* Nobody knows what the program put there.  index: a register, or lower_sink. */
+/* The program's value there is unknown.  index: a register, or lower_sink. */
 static struct ptx_operand program_constant(struct lower *lower, int64_t offset, unsigned bytes,
 	struct ptx_operand index)
 {

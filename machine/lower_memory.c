@@ -219,7 +219,7 @@ static enum ptx_update update_of(const struct sass_instruction *in)
 
 /*
  * ATOM p, d, [address]: of generic addresses some are done in global memory only, and p says
- * whether it was.  Compilers have a loop for shared memory behind it, and a load and a store for a
+ * whether it was.  Compilers put a loop for shared memory after it, and a load and a store for a
  * thread's own.
  */
 static void update(struct lower *lower)
@@ -295,7 +295,7 @@ static void not_understood(struct lower *lower)
 
 /*
  * The lower half of a texture's or surface's word: an operand of its own before the coordinates, or
- * the first register behind them.
+ * the first register after them.
  */
 static struct ptx_operand handle_of(struct lower *lower)
 {

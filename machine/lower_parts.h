@@ -80,7 +80,7 @@ enum machine_leave {
 	LEAVE_BRANCH, /* to next[0] */
 	LEAVE_TABLE,  /* to one of next */
 	LEAVE_CALL,   /* to next[0], a function's first block */
-	LEAVE_RETURN, /* to next[0], behind the call */
+	LEAVE_RETURN, /* to next[0], after the call */
 	LEAVE_END,    /* the thread ends */
 };
 

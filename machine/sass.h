@@ -120,7 +120,7 @@
 	X(EXIT)     /* the thread ends, where the guard and p hold: from p */ \
 	X(KILL)     /* as EXIT */ \
 	X(BPT)      /* trap or breakpoint */ \
-	X(BSSY)     /* threads that part meet at the label: from barrier label p */ \
+	X(BSSY)     /* threads that diverge join at the label: from barrier label p */ \
 	X(BSYNC)    /* waits for them; goes on there: from barrier p */ \
 	X(BREAK)    /* threads leave the barrier: from p barrier */ \
 	X(BMOV)     /* to and from a barrier */ \
