@@ -206,7 +206,7 @@ $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 		-Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
-# The guard of host memory, loaded beside the recorder where it is asked for.
+# The guard of host memory, loaded with the recorder where it is asked for.
 shim: $O/lib/libcufence-guard.so
 $O/lib/libcufence-guard.so: $(call objects,guard) guard/exports.map
 	$(call say,LD,$@)
@@ -473,7 +473,7 @@ $O/gpu/%: tests/gpu/programs/%.cu
 
 check: all tests
 	$Qtests/run $O
-# The same N times, beside LOAD processes that compute.
+# The same N times, concurrent with LOAD processes that compute.
 N ?= 20
 LOAD ?= 2
 .PHONY: check-repeat
@@ -484,7 +484,7 @@ check-repeat: all tests
 check-mutations: cufence shim tests
 	$Qtests/mutate $O
 
-# Fuzzing: everything that reads what may be hostile, built with sanitizers and coverage, beside
+# Fuzzing: everything that reads what may be hostile, built with sanitizers and coverage, next to
 # the rest.  driver.c needs no clang; "make fuzz-libfuzzer CC=clang" links libFuzzer instead.
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -535,7 +535,7 @@ $O/bench/stub/%:
 $O/bench/micro_calls: $O/obj/bench/micro_calls.o $O/bench/stub/libcudart.so.13 $O/bench/stub/libcuda.so.1
 	$(call say,LD,$@)
 	$Q$(CC) $(SANFLAGS) $< -o $@ -L$O/bench/stub -l:libcudart.so.13 -ldl
-# What mending a program saves, and what was predicted: test apps, and programs of their own.
+# What fixing a program saves, and what was predicted: test apps, and programs of their own.
 SAVED := $(basename $(notdir $(wildcard bench/savings/*.cu)))
 bench: $(foreach p,$(SAVED),$O/bench/savings/$p $O/bench/savings/$(p)_fixed)
 $O/obj/bench/savings/%_fixed.o: bench/savings/%.cu $(wildcard kernels/*.h) testapps/app.h Makefile
@@ -651,7 +651,7 @@ help:
 	@echo 'make demo       trace a real test app and print the report'
 	@echo 'make tutorial   build the programs of doc/TUTORIAL.md'
 	@echo 'make check      all tests; N passed, N failed'
-	@echo 'make check-repeat  N=20 times, beside LOAD=2 processes that compute'
+	@echo 'make check-repeat  N=20 times, with LOAD=2 processes that compute'
 	@echo 'make check-mutations  break what doc/KEPT.md lists: a test must fail each time'
 	@echo 'make check-libraries  decode all machine code of the toolkit'\''s libraries (LIBRARIES=)'
 	@echo 'make check-kernels   machine code against PTX, of the .cu files of a folder (KERNELS=)'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three mistakes in one loop, each of which hides the others: scratch memory is freed, a result
 // goes back to pageable memory, a small kernel goes to the legacy default stream.
-// The fix mends all three.
+// The fix removes all three.
 #include "app.h"
 
 static const int STEPS = 16;
