@@ -313,10 +313,17 @@ UNITS := $(patsubst tests/unit/%.c,$O/tests/%,$(filter-out $(if $(cuda),,$(CUDA_
 PROGRAM_OBJ := $(filter-out $O/obj/analyzer/cli/main.o,$(ANALYZER_OBJ))
 .PHONY: tests
 tests: $(UNITS)
-$O/tests/%: $O/obj/tests/unit/%.o $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
+# The program is linked once, as a library: a hundred copies of it took time and 600 MB.  trace/
+# hides its symbols from a library's users, so that each test has its own.
+$O/tests/libprogram.so: $(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $^ -o $@ -lcmocka $(PROGRAM_LIBS) -ldl -lpthread
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared $^ -o $@ $(PROGRAM_LIBS)
+$O/tests/%: $O/obj/tests/unit/%.o $O/tests/libprogram.so $(TRACE_OBJ)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(filter %.o,$^) -o $@ -L$O/tests -lprogram \
+		-Wl,-rpath,'$$ORIGIN' -lcmocka $(PROGRAM_LIBS) -ldl -lpthread
 
 # Whether a run kept to the order that is guaranteed: of any database.
 tests: $O/tests/golden/consistent
@@ -487,7 +494,7 @@ check-mutations: cufence shim tests
 # Fuzzing: everything that reads what may be hostile, built with sanitizers and coverage, next to
 # the rest.  driver.c needs no clang; "make fuzz-libfuzzer CC=clang" links libFuzzer instead.
 FUZZ_SECONDS ?= 60
-FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_FLAGS := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$O/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_OBJ := $(patsubst $O/obj/%,$O/fuzz/obj/%,$(PROGRAM_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)) \
 	$O/fuzz/obj/tests/fuzz/input.o $O/fuzz/obj/tests/fuzz/trace_mutations.o
