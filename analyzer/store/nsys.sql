@@ -2,8 +2,10 @@
 --
 -- Views with the tables and columns of Nsight Systems' SQLite export, so that scripts written for
 -- it read a cufence database too: its documentation, "SQLite Schema Reference" of release 2026.4,
--- schema version 3.28.1.  tests/cli/nsys/columns lists what is claimed.  What was not recorded is
--- NULL, in columns that Nsight Systems declares NOT NULL, too.
+-- schema version 3.28.1.  CUDA_CALLCHAINS, CUDA_GPU_MEMORY_USAGE_EVENTS, TARGET_INFO_SYSTEM_ENV and
+-- the labels were also compared with the schema of an export of release 2024.6 (3.16.1).
+-- tests/cli/nsys/columns lists what is claimed.  What was not recorded is NULL, in columns that
+-- Nsight Systems declares NOT NULL, too.
 --
 -- correlationId is the id of the outermost call (call.id), not CUPTI's: so that an operation finds
 -- the call as the program made it, whatever driver calls lie between.
