@@ -108,6 +108,16 @@ static int ran_at_once(const struct operation_point *earlier, const struct opera
 		later->start < earlier->end;
 }
 
+/*
+ * Whether the earlier operation, once it has ended, may well be known to have: what one thread did
+ * may be told to another one, and of a synchronous upload only the last piece is on its way when
+ * its call returns, which no other work delays.
+ */
+static int is_settled(const struct operation_point *earlier, const struct operation_point *later)
+{
+	return earlier->thread != later->thread || (earlier->upload && earlier->returns_early);
+}
+
 /* What the accesses allow to say, whatever the order is. */
 static enum confidence confidence_of(const struct hazards *hazards, const struct past_access *past,
 	const struct memory_access *access, const struct access_conflict *conflict)
@@ -130,9 +140,7 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 		confidence = at_most(confidence,
 			earlier->upload <= HAZARD_SMALL_UPLOAD ? CONFIDENCE_POSSIBLE
 							       : CONFIDENCE_LIKELY);
-	/* What one thread did long before another one went on may well be ordered by it. */
-	if (earlier->thread != later->thread &&
-		(earlier->end == WALK_NEVER || later->enter >= earlier->end))
+	if (is_settled(earlier, later) && (earlier->end == WALK_NEVER || later->enter >= earlier->end))
 		return CONFIDENCE_POSSIBLE;
 	return confidence;
 }

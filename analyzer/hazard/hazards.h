@@ -12,8 +12,9 @@
  * Confidence.  Certain: both sides are exact or read off the code of the kernel, and have bytes in
  * common.  Likely: one side covers all that the other one may touch, or is known by convention.
  * Possible: any other pair; the order of two threads that only host time decides; the same flag
- * written by both; an upload from pageable memory of up to HAZARD_SMALL_UPLOAD bytes.  What stands
- * for nothing but a pointer among the parameters of a kernel is no access here.
+ * written by both; an upload from pageable memory of up to HAZARD_SMALL_UPLOAD bytes, or by a
+ * synchronous call that had ended when the later operation was submitted.  What stands for nothing
+ * but a pointer among the parameters of a kernel is no access here.
  */
 #ifndef CUFENCE_HAZARDS_H
 #define CUFENCE_HAZARDS_H

@@ -337,11 +337,23 @@ static void small_uploads_are_there_when_their_call_returns(void **unused)
 	finish(&test, "missing-fence raw possible 1-2 legacy-stream");
 	begin(&test);
 	mini_exec(&test.m, "UPDATE allocation SET bytes = 4 * %d", BYTES);
-	upload(&test, 4 * BYTES);
+	upload_until(&test, 4 * BYTES, 12);
 	finish(&test, "missing-fence raw likely 1-2 early-return");
 	begin(&test); /* It was seen to be on its way. */
 	upload_until(&test, BYTES, 50);
 	finish(&test, "missing-fence raw certain 1-2 legacy-stream");
+}
+
+/* Of a larger one the last piece is on its way then, and no other work delays it. */
+static void uploads_that_ended_before_the_kernel_was_launched_are_there(void **unused)
+{
+	struct test test;
+
+	(void)unused;
+	begin(&test);
+	mini_exec(&test.m, "UPDATE allocation SET bytes = 4 * %d", BYTES);
+	upload(&test, 4 * BYTES);
+	finish(&test, "missing-fence raw possible 1-2 early-return");
 }
 
 /* A batch of one copy in the writer's stream; source: its role in table operand. */
@@ -452,6 +464,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_that_begins_early_waits_on_the_device),
 		cmocka_unit_test(a_kernel_that_does_not_wait_hands_on_no_order),
 		cmocka_unit_test(small_uploads_are_there_when_their_call_returns),
+		cmocka_unit_test(uploads_that_ended_before_the_kernel_was_launched_are_there),
 		cmocka_unit_test(a_batch_may_read_its_sources_before_its_turn),
 		cmocka_unit_test(streams_that_wait_for_values_are_ordered_outside),
 		cmocka_unit_test(cooperation_orders_nothing),
