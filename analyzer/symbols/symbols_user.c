@@ -171,7 +171,8 @@ static int is_library_symbol(const char *symbol)
 static int is_cuda(const struct source_frame *frame)
 {
 	static const char *const headers[] = { "cuda_runtime", "cuda_device_runtime",
-		"host_runtime.h", "device_functions", NULL };
+		"host_runtime.h", "device_functions", "nvToolsExt", "nvtx3.hpp", "nvtxImpl",
+		"nvtxInit", NULL };
 	const char *symbol = frame->symbol ? frame->symbol : frame->name;
 	const char *file = frame->file ? base_of(frame->file) : NULL;
 

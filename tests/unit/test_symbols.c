@@ -256,6 +256,10 @@ static void cuda_frames_are_told_from_the_users(void **state)
 	/* Its own cudart has lines when it was built with -g. */
 	expect_cuda(1, "cudaMemcpy", "cudaMemcpy", "cudart_memory.c");
 	expect_cuda(1, "cudaOccupancyMaxActiveBlocksPerMultiprocessor", NULL, "cudart_function.c");
+	/* NVTX is C in headers, which Thrust and CUB include. */
+	expect_cuda(1, NULL, "nvtxDomainRangePushEx",
+		"/usr/include/nvtx3/nvtxDetail/nvtxImplCore.h");
+	expect_cuda(0, "_Z5rangePKc", "range", "/home/me/nvtx_range.h");
 	expect_cuda(1, NULL, "~unique_ptr", "/usr/include/c++/12/bits/unique_ptr.h");
 	expect_cuda(0, "_Z9cudaCheck9cudaError", "cudaCheck", "tiles.cu");
 	expect_cuda(0, "cudaCheckOrDie", "cudaCheckOrDie", "tiles.c");
