@@ -140,7 +140,8 @@ static enum confidence confidence_of(const struct hazards *hazards, const struct
 		confidence = at_most(confidence,
 			earlier->upload <= HAZARD_SMALL_UPLOAD ? CONFIDENCE_POSSIBLE
 							       : CONFIDENCE_LIKELY);
-	if (is_settled(earlier, later) && (earlier->end == WALK_NEVER || later->enter >= earlier->end))
+	if (is_settled(earlier, later) &&
+		(earlier->end == WALK_NEVER || later->enter >= earlier->end))
 		return CONFIDENCE_POSSIBLE;
 	return confidence;
 }
