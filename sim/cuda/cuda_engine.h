@@ -127,6 +127,9 @@ void time_advance(uint64_t ns);
 /* Go to the next thing that happens; false if there is nothing. */
 bool time_step(void);
 
+/* Something waits for memory to change. */
+bool time_watches(void);
+
 uint64_t time_now(void);
 
 /*

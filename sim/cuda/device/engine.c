@@ -228,6 +228,11 @@ static bool watch(void)
 	return found;
 }
 
+bool time_watches(void)
+{
+	return watching != NULL;
+}
+
 static void begin(struct op *op)
 {
 	op->state = OP_RUNNING;
@@ -383,6 +388,7 @@ void time_advance(uint64_t ns)
 {
 	uint64_t target = time_now() + ns;
 
+	watch();
 	for (time_settle(); heap_count && heap[0]->due <= target; time_settle())
 		run_next();
 	if (time_now() < target)

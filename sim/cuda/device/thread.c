@@ -263,6 +263,9 @@ static void *keeper(void *unused)
 			(asleep >= KEEPER_PAUSES && seen == atomic_load(&calls) && others_idle())) {
 			if (time_step())
 				continue;
+			/* Memory changes without a call. */
+			if (time_watches())
+				break;
 			keeper_idle = true;
 			while (keeper_idle)
 				pthread_cond_wait(&keeper_work, &lock);
