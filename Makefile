@@ -62,11 +62,13 @@ endif
 
 # The dependency rule of doc/INTERNALS.md: a folder sees the headers of those it may use.
 SEES_trace :=
-SEES_preload := trace preload/sites preload/guard
+SEES_preload := trace preload/sites preload/guard preload/hold
 SEES_preload/guard := trace preload
-SEES_preload/sites := trace preload preload/guard
+SEES_preload/hold := trace preload
+SEES_preload/sites := trace preload preload/guard preload/hold
 SEES_cupti := trace preload preload/sites preload/guard
 SEES_guard := trace preload/guard
+SEES_hold := trace preload preload/hold
 SEES_image :=
 SEES_ptx := image
 SEES_machine := image ptx
@@ -79,7 +81,7 @@ SEES_sim/cupti := trace sim
 SEES_probe := kernels
 # The rooms of the analyzer, lower ones first.  Each names those whose headers it may use.
 ROOMS := containers terminal store model symbols names load walk order code access hazard evidence waits account whatif \
-	rules passes report html gate export cli
+	rules passes report html gate export confirm cli
 rooms = $(addprefix analyzer/,$1)
 SEES_analyzer/terminal := trace
 SEES_analyzer/store := trace $(call rooms,containers terminal)
@@ -102,8 +104,9 @@ SEES_analyzer/report := trace $(READERS) $(call rooms,containers terminal store 
 SEES_analyzer/html := trace $(call rooms,containers terminal store names rules report)
 SEES_analyzer/gate := trace $(call rooms,containers terminal store names whatif rules report)
 SEES_analyzer/export := trace $(call rooms,containers terminal store names rules report html gate)
+SEES_analyzer/confirm := trace $(call rooms,containers terminal store model names)
 SEES_analyzer/cli := trace $(READERS) $(call rooms,containers terminal store model symbols names load walk order code access evidence rules \
-	report html gate export)
+	report html gate export confirm)
 SEES_tests := trace $(READERS) preload preload/sites cupti $(addprefix analyzer/,$(ROOMS))
 SEES_bench := trace cupti $(addprefix analyzer/,$(ROOMS))
 # Of a source file: the folder it is in, and those that folder sees.
@@ -113,6 +116,7 @@ includes = $(addprefix -I,$(call room,$1) $(SEES_$(or $(if $(SEES_$(call room,$1
 CUDA_CPP := $(if $(CUDA_INC),-isystem $(dir $(CUDA_INC)))
 CPP_preload := -D__CUDA_API_VERSION_INTERNAL $(CUDA_CPP)
 CPP_cupti := $(CUDA_CPP)
+CPP_hold := $(CPP_preload)
 CPP_sim := $(CUDA_CPP)
 CPP_tests := $(CUDA_CPP)
 CPP_bench := $(CUDA_CPP)
@@ -122,6 +126,7 @@ EXTRA_trace := -fvisibility=hidden
 EXTRA_preload := -fvisibility=hidden -ftls-model=initial-exec -include preload/glibc.h
 EXTRA_cupti := $(EXTRA_preload)
 EXTRA_guard := $(EXTRA_preload)
+EXTRA_hold := $(EXTRA_preload)
 
 # Frames of the simulated cudart in an archive are told by the API function above them.
 EXTRA_sim := -fno-optimize-sibling-calls -include sim/glibc.h
@@ -197,7 +202,7 @@ $O/gen/page_%_hash.inc: $O/gen/page.%
 	$Qprintf "$$(sha256sum < $< | cut -c 1-64 | sed 's/../\\x&/g')" | base64 | $(as_string) > $@
 
 # The recorder.  libc only; CUPTI and libcuda are reached at run time.
-SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites preload/guard) $(call objects,cupti)
+SHIM_OBJ := $(patsubst %,$O/obj/trace/%.o,calls script writer) $(call objects,preload preload/sites preload/guard preload/hold) $(call objects,cupti)
 shim: $O/lib/libcufence.so
 $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 	$(call say,LD,$@)
@@ -206,13 +211,16 @@ $O/lib/libcufence.so: $(SHIM_OBJ) preload/exports.map
 		-Wl,--version-script=preload/exports.map -Wl,-z,now $(SHIM_OBJ) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
-# The guard of host memory, loaded with the recorder where it is asked for.
-shim: $O/lib/libcufence-guard.so
+# The guard of host memory and what holds streams back, loaded with the recorder where they are
+# asked for.
+shim: $O/lib/libcufence-guard.so $O/lib/libcufence-hold.so
 $O/lib/libcufence-guard.so: $(call objects,guard) guard/exports.map
+$O/lib/libcufence-hold.so: $(call objects,hold) hold/exports.map
+$O/lib/libcufence-%.so:
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic \
-		-Wl,--version-script=guard/exports.map -Wl,-z,now $(filter %.o,$^) -o $@ \
+		-Wl,--version-script=$(filter %.map,$^) -Wl,-z,now $(filter %.o,$^) -o $@ \
 		-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
 # Where functions of an older glibc are (sim/glibc.h).
@@ -608,14 +616,14 @@ pack: all tests bench gpu-programs
 # within.  A Debian package of what "make install" installs.
 .PHONY: wheel deb
 STATIC_LIBS := -l:libelf.a -l:liblz4.a -l:libzstd.a -l:libz.a
-wheel: $(addprefix $O/wheel/,cufence libcufence.so libcufence-guard.so $(notdir $(SIM_LIBS)))
+wheel: $(addprefix $O/wheel/,cufence libcufence.so libcufence-guard.so libcufence-hold.so $(notdir $(SIM_LIBS)))
 	$Qpackages/wheel.py $O $(VERSION)
 $O/wheel/cufence: $(ANALYZER_OBJ) $(MACHINE_OBJ) $(IMAGE_OBJ) $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$Q$(CC) $(CFLAGS) $(LDFLAGS) -s -static $^ -o $@ -l:libdw.a $(STATIC_LIBS) -lbz2 -llzma -lsqlite3 \
 		-lm -ldl 2> $@.log || { cat $@.log; false; }
-$O/wheel/libcufence.so $O/wheel/libcufence-guard.so: $O/wheel/%: $O/lib/%
+$O/wheel/libcufence.so $O/wheel/libcufence-guard.so $O/wheel/libcufence-hold.so: $O/wheel/%: $O/lib/%
 	@mkdir -p $(@D)
 	$Qstrip -o $@ $<
 $O/wheel/libcuda.so.1: $(call objects,$(SIM_CUDA)) $(TRACE_OBJ) $(IMAGE_OBJ)
@@ -640,7 +648,7 @@ fmt:
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/cufence $(DESTDIR)$(PREFIX)/share/man/man1
 	install $O/bin/cufence $(DESTDIR)$(PREFIX)/bin/
-	$(if $(cuda),install $O/lib/libcufence.so $O/lib/libcufence-guard.so $(SIM_LIBS) $O/sim/cufence-probe $(DESTDIR)$(PREFIX)/lib/cufence/)
+	$(if $(cuda),install $O/lib/libcufence.so $O/lib/libcufence-guard.so $O/lib/libcufence-hold.so $(SIM_LIBS) $O/sim/cufence-probe $(DESTDIR)$(PREFIX)/lib/cufence/)
 	$(if $(cuda),install $O/bin/cufence-probe $(DESTDIR)$(PREFIX)/bin/)
 	install -m 644 doc/cufence.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -d $(DESTDIR)$(PREFIX)/share/doc/cufence

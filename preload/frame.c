@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "holding.h"
 #include "hot.h"
 #include "system.h"
 #include "window.h"
@@ -360,6 +361,8 @@ COLD int frame_touched(uintptr_t address, int write, const void *context, void *
 	thread->correlation = 0;
 	frame.enter = clock_read();
 	frame.site = site_of_touch(thread, context, frame_address);
+	if (shim.hold)
+		shim.hold->touched(frame.site, id);
 	write_call(thread, &frame, frame.enter, 0, &field, 1);
 	end(thread, &frame, frame.enter, 0);
 	thread->busy = 0;

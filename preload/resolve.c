@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hold.h"
 #include "shim.h"
 
 /* Runs before anything is initialized, in every program: nothing here may be instrumented. */
@@ -19,6 +20,7 @@ typedef CUresult (*get_proc_v2_function)(const char *, void **, int, cuuint64_t,
 	CUdriverProcAddressQueryResult *);
 
 void *driver_reals[CALL_COUNT][VARIANT_COUNT];
+void *driver_targets[CALL_COUNT][VARIANT_COUNT];
 static void *real_get_proc, *real_get_proc_v2;
 
 EXPORT CUresult cuGetProcAddress(const char *, void **, int, cuuint64_t);
@@ -228,6 +230,18 @@ void *driver_resolve(enum call_id id, int variant)
 	if (real != entry->wrapper)
 		__atomic_store_n(&driver_reals[id][variant], real, __ATOMIC_RELAXED);
 	return real == entry->wrapper ? NULL : real;
+}
+
+void *driver_aim(enum call_id id, int variant)
+{
+	void *target = driver_real(id, variant);
+
+	if (target && &cufence_hold)
+		target = cufence_hold.wrap(id, variant, target);
+	/* Until all are looked up another library's may come. */
+	if (looked_up)
+		__atomic_store_n(&driver_targets[id][variant], target, __ATOMIC_RELAXED);
+	return target;
 }
 
 /* Whether a function is another tool's, that wraps the runtime's as this library does. */

@@ -14,6 +14,7 @@
 #include "collector.h"
 #include "faults.h"
 #include "guarded.h"
+#include "holding.h"
 #include "join.h"
 #include "origin.h"
 #include "python.h"
@@ -330,6 +331,7 @@ static void become_child(void)
 	trace_abandon(&shim.writer);
 	collector_child();
 	guarded_child();
+	holding_child();
 	context_reset();
 	spare.count = 0;
 	spare.lock = 0;
@@ -359,6 +361,7 @@ static void first_records(void)
 	window_begin(thread);
 	property_write_all(thread);
 	guarded_start(thread);
+	holding_start(thread);
 	python_init(thread);
 	resolve_count_early();
 	late = 0;

@@ -49,6 +49,7 @@ struct shim {
 	_Atomic uint64_t next_calibration; /* ticks */
 	int (*current_context)(void **);   /* cuCtxGetCurrent; NULL: of no driver */
 	const struct guard *guard;         /* of host memory; NULL: none (guarded.h) */
+	const struct hold *hold;           /* of streams; NULL: none (holding.h) */
 
 	uint64_t (*virtual_clock)(void);
 	uint64_t calibration_ticks;     /* between two */

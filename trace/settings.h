@@ -111,6 +111,7 @@ static inline int setting_is_anything(const char *text)
 	X("MAX_SIZE", "--max-size", setting_is_size, "a number of bytes, 1M or more") \
 	X("PROFILER", "--profiler", setting_is_anything, NULL) \
 	X("GUARD_HOST", "--guard-host", setting_is_anything, NULL) \
+	X("HOLD", NULL, setting_is_name, "the name of a file") \
 	X("FLUSH_MS", NULL, setting_is_number, "a number of milliseconds") \
 	X("SIM_DEVICES", NULL, setting_is_number, "a number of devices") \
 	X("SIM_KERNEL_US", NULL, setting_is_number, "a number of microseconds")

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "holding.h"
 #include "hot.h"
 #include "python.h"
 #include "unwind.h"
@@ -77,6 +78,8 @@ static void write_site(struct thread_state *thread, uint32_t id, const struct ca
 	trace_commit(&thread->chunk);
 	for (unsigned i = 0; i < site->count; i++)
 		module_note(thread, site->address[i]);
+	if (shim.hold)
+		holding_site(id, site->address, site->count, script->frame, script->count);
 }
 
 /*

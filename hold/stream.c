@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stream is held by cuStreamWaitValue32 on a word of pinned memory.  Behind each consumer the
+ * device writes a word, so that it is known without a call which ones are complete: those that are
+ * when the stream is let go ran before their producers.  A thread lets it go when its time is up,
+ * or when all have come.
+ */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "hold_parts.h"
+#include "system.h"
+
+#define LOOK_NS 100000 /* between two looks of the thread */
+
+/* Not the recorder's, and as of glibc 2.31 (preload/glibc.h). */
+#if defined(__x86_64__) && defined(__linux__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+#endif
+
+static struct {
+	CUresult (*host_alloc)(void **, size_t, unsigned);
+	CUresult (*device_pointer)(CUdeviceptr *, void *, unsigned);
+	CUresult (*wait_value)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
+	CUresult (*write_value)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
+	CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus *);
+	CUresult (*get_flags)(CUstream, unsigned *);
+	CUresult (*current_context)(CUcontext *);
+	CUresult (*synchronize)(CUstream);
+} driver;
+
+/* What the device and the host both see. */
+struct words {
+	_Atomic uint32_t go;               /* holds up to this one are over */
+	_Atomic uint32_t done[HOLD_TRIES]; /* the consumer is complete */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct hold_plan *plan;
+	const struct hold_recorder *recorder;
+	struct words *words;            /* NULL: none yet */
+	CUdeviceptr device;             /* the same, to the device */
+	uint32_t number;                /* of the hold */
+	_Atomic uint64_t stream;        /* that is held, 0: none */
+	CUcontext context;              /* ... of that, a default one's */
+	int thread;                     /* ... and of that, a per-thread one's */
+	uint64_t until;                 /* ns */
+	uint64_t consumers[HOLD_TRIES]; /* streams, 0: not submitted, or the host */
+} held = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int stream_is_held(void)
+{
+	return held.stream != 0;
+}
+
+/* Default streams have one handle for all contexts or threads. */
+static int is_held(uint64_t stream)
+{
+	CUcontext context = NULL;
+
+	if (held.stream != stream || stream > STREAM_PER_THREAD)
+		return held.stream == stream;
+	driver.current_context(&context);
+	return context == held.context &&
+		(stream == STREAM_LEGACY || held.thread == (int)syscall(SYS_gettid));
+}
+
+static CUdeviceptr device_word(const _Atomic uint32_t *word)
+{
+	return held.device + (CUdeviceptr)((const char *)word - (const char *)held.words);
+}
+
+/* --- letting go; under the lock --- */
+
+static void let_go(void)
+{
+	if (!held.stream)
+		return;
+	for (uint32_t i = 0; i < held.plan->count; i++) {
+		struct hold_try *try = &held.plan->tries[i];
+
+		if (try->state != HOLD_HELD)
+			continue;
+		if (held.words->done[i])
+			try->first = 1;
+		try->state = HOLD_DONE;
+	}
+	memset(held.consumers, 0, sizeof(held.consumers));
+	held.stream = 0;
+	held.words->go = held.number;
+}
+
+static int all_have_come(void)
+{
+	for (uint32_t i = 0; i < held.plan->count; i++)
+		if (held.plan->tries[i].state == HOLD_HELD && !held.words->done[i])
+			return 0;
+	return 1;
+}
+
+static void *watch(void *unused)
+{
+	for (;;) {
+		system_sleep(LOOK_NS);
+		if (!held.stream)
+			continue;
+		pthread_mutex_lock(&held.lock);
+		if (held.stream && (now_ns() >= held.until || all_have_come()))
+			let_go();
+		pthread_mutex_unlock(&held.lock);
+	}
+	return NULL;
+}
+
+/* Not a thread of the program's: neither its signals nor the recorder are to know of it. */
+static int start_watch(void)
+{
+	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	sigset_t all, before;
+	pthread_t thread;
+	int rc;
+
+	*(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+	if (!create)
+		return -1;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	rc = create(&thread, NULL, watch, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!rc)
+		pthread_detach(thread);
+	return rc;
+}
+
+/* --- holding --- */
+
+/* In the context of whoever comes first; a context that goes takes it along. */
+static CUresult make_words(void)
+{
+	void *memory;
+	CUresult result;
+
+	if (held.words)
+		return CUDA_SUCCESS;
+	result = driver.host_alloc(&memory, sizeof(*held.words),
+		CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+	if (result == CUDA_SUCCESS)
+		result = driver.device_pointer(&held.device, memory, 0);
+	if (result != CUDA_SUCCESS)
+		return result;
+	memset(memory, 0, sizeof(*held.words));
+	held.words = memory;
+	held.words->go = held.number;
+	return CUDA_SUCCESS;
+}
+
+static void refuse(struct hold_try *try, CUresult result)
+{
+	try->error = (uint32_t)result;
+	try->state = HOLD_REFUSED;
+}
+
+static void begin(struct hold_try *try, uint64_t stream)
+{
+	CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+	unsigned flags = 0;
+	CUresult result = driver.is_capturing((CUstream)stream, &capture);
+
+	if (result != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+		try->state = HOLD_CAPTURED;
+		return;
+	}
+	/* Memory cannot be had while another stream is captured. */
+	result = held.recorder->captures() && !held.words ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+							  : make_words();
+	if (result == CUDA_SUCCESS)
+		result = driver.wait_value((CUstream)stream, device_word(&held.words->go),
+			held.number + 1, CU_STREAM_WAIT_VALUE_GEQ);
+	if (result != CUDA_SUCCESS) {
+		refuse(try, result);
+		return;
+	}
+	held.number++;
+	if (stream <= STREAM_PER_THREAD || driver.get_flags((CUstream)stream, &flags))
+		flags = 0;
+	driver.current_context(&held.context);
+	held.thread = (int)syscall(SYS_gettid);
+	held.until = now_ns() + held.plan->timeout;
+	covers_begin(stream, flags & CU_STREAM_NON_BLOCKING);
+	try->state = HOLD_HELD;
+	held.stream = stream;
+}
+
+void stream_hold(struct hold_try *try, uint64_t stream)
+{
+	pthread_mutex_lock(&held.lock);
+	held.recorder->own_begin();
+	if (!held.stream)
+		begin(try, stream);
+	else
+		try->state = is_held(stream) ? HOLD_HELD : HOLD_CROWDED;
+	held.recorder->own_end();
+	pthread_mutex_unlock(&held.lock);
+}
+
+void stream_consumed(struct hold_try *try, uint64_t stream)
+{
+	size_t i = (size_t)(try - held.plan->tries);
+	CUresult result = CUDA_SUCCESS;
+	int counts;
+
+	pthread_mutex_lock(&held.lock);
+	counts = held.stream && try->state == HOLD_HELD;
+	if (counts && !stream)
+		held.words->done[i] = 1;
+	try->submitted |= (uint32_t)counts;
+	pthread_mutex_unlock(&held.lock);
+	if (!counts || !stream)
+		return;
+	/* It may wait for room in the queue. */
+	held.recorder->own_begin();
+	result = driver.write_value((CUstream)stream, device_word(&held.words->done[i]), 1, 0);
+	held.recorder->own_end();
+	pthread_mutex_lock(&held.lock);
+	if (held.stream && result == CUDA_SUCCESS)
+		held.consumers[i] = stream;
+	pthread_mutex_unlock(&held.lock);
+}
+
+void stream_forget(uint64_t stream)
+{
+	pthread_mutex_lock(&held.lock);
+	/* Its handle may be another one's next. */
+	if (held.stream == stream)
+		let_go();
+	for (uint32_t i = 0; i < HOLD_TRIES; i++)
+		if (held.consumers[i] == stream)
+			held.consumers[i] = 0;
+	pthread_mutex_unlock(&held.lock);
+}
+
+/* A consumer that is still to be complete, 0: none is. */
+static uint64_t missing_consumer(void)
+{
+	uint64_t stream = 0;
+
+	pthread_mutex_lock(&held.lock);
+	for (uint32_t i = 0; held.stream && i < held.plan->count && !stream; i++)
+		if (held.plan->tries[i].state == HOLD_HELD && !held.words->done[i]) {
+			stream = held.consumers[i];
+			held.consumers[i] = 0;
+		}
+	pthread_mutex_unlock(&held.lock);
+	return stream;
+}
+
+/*
+ * What was submitted is given its time before: if it waits for the held stream, too, that ends when
+ * the time is up.
+ */
+void stream_let_go(int ends_context)
+{
+	uint64_t stream;
+
+	while (!held.recorder->captures() && (stream = missing_consumer())) {
+		held.recorder->own_begin();
+		driver.synchronize((CUstream)stream);
+		held.recorder->own_end();
+	}
+	pthread_mutex_lock(&held.lock);
+	let_go();
+	if (ends_context)
+		held.words = NULL;
+	pthread_mutex_unlock(&held.lock);
+}
+
+/* --- beginning --- */
+
+static const struct {
+	const char *name;
+	void *function;
+} wanted[] = {
+	{ "cuMemHostAlloc", &driver.host_alloc },
+	{ "cuMemHostGetDevicePointer_v2", &driver.device_pointer },
+	{ "cuStreamWaitValue32_v2", &driver.wait_value },
+	{ "cuStreamWriteValue32_v2", &driver.write_value },
+	{ "cuStreamIsCapturing", &driver.is_capturing },
+	{ "cuStreamGetFlags", &driver.get_flags },
+	{ "cuCtxGetCurrent", &driver.current_context },
+	{ "cuStreamSynchronize", &driver.synchronize },
+};
+
+const char *stream_start(const struct hold_recorder *recorder, struct hold_plan *plan)
+{
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		void *found = recorder->symbol(wanted[i].name);
+
+		if (!found)
+			return "the driver is too old";
+		*(void **)wanted[i].function = found;
+	}
+	held.recorder = recorder;
+	held.plan = plan;
+	return start_watch() ? "no thread can be made" : NULL;
+}
+
+/* The thread and the driver's memory are the parent's. */
+void stream_child(void)
+{
+	pthread_mutex_init(&held.lock, NULL);
+	held.stream = 0;
+	held.words = NULL;
+}
