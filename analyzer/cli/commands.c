@@ -65,6 +65,12 @@ static const struct command_option diff_options[] = {
 	{ "--format", "text|json", "a table (default), or one JSON object" }, { 0 }
 };
 
+static const struct command_option confirm_options[] = { { "--sim", NULL,
+								 "run on the simulated device" },
+	{ "--pair", NULL, "two operations in place of a finding: ids of table operation" },
+	{ "--output", "FILE", "what the program writes beside its stdout, which is compared" },
+	{ 0 } };
+
 static const struct command_option query_options[] = { { "--list", NULL, "list the named queries" },
 	{ "--header", NULL, "name the columns in a first line (a terminal always has them)" },
 	{ "--json", NULL, "an array of objects" },
@@ -102,6 +108,9 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 		query_options, cmd_query, EXIT_TROUBLE, 0, 2, 0 },
 	{ "why", "[NAME.db] FINDING|OP1 OP2", "what orders two operations, in words", no_options,
 		cmd_why, EXIT_TROUBLE, 1, 3, 0 },
+	{ "confirm", "[NAME.db] FINDING|OP1 OP2 -- CMD...",
+		"run again, hold one operation back, and see whether the other waits",
+		confirm_options, cmd_confirm, EXIT_TROUBLE, 2, -1, 0 },
 	{ "dump", "TRACE", "print a trace as text", dump_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },
 	{ "undump", "TEXT", "make a trace from text (\"-\": stdin)", undump_options, cmd_undump,
 		EXIT_TROUBLE, 1, 1, 0 },

@@ -68,24 +68,39 @@ int run_environment_init(struct run_environment *environment, int simulated)
 	return 0;
 }
 
+/* A library beside the recorder. */
+static char *find_beside(const struct run_environment *environment, const char *name,
+	const char *needs)
+{
+	char *path, *found;
+
+	if (asprintf(&path, "%.*s%s",
+		    (int)(strrchr(environment->library, '/') + 1 - environment->library),
+		    environment->library, name) < 0)
+		return NULL;
+	found = realpath(path, NULL);
+	if (!found)
+		print(stderr, "cufence: cannot find '%s', which %s needs\n", path, needs);
+	free(path);
+	return found;
+}
+
 int run_environment_guard(struct run_environment *environment)
 {
-	char *path;
-
-	if (asprintf(&path, "%.*slibcufence-guard.so",
-		    (int)(strrchr(environment->library, '/') + 1 - environment->library),
-		    environment->library) < 0)
-		return -1;
-	environment->guard = realpath(path, NULL);
-	if (!environment->guard)
-		print(stderr, "cufence: cannot find '%s', which --guard-host needs\n", path);
-	free(path);
+	environment->guard = find_beside(environment, "libcufence-guard.so", "--guard-host");
 	return environment->guard ? 0 : -1;
+}
+
+int run_environment_hold(struct run_environment *environment)
+{
+	environment->hold = find_beside(environment, "libcufence-hold.so", "\"confirm\"");
+	return environment->hold ? 0 : -1;
 }
 
 void run_environment_release(struct run_environment *environment)
 {
 	free(environment->guard);
+	free(environment->hold);
 	free(environment->library);
 	free(environment->simulator);
 }
@@ -121,9 +136,10 @@ static int set_preload(const struct run_environment *environment)
 	char *list;
 	int rc;
 
-	rc = asprintf(&list, "%s%s%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "",
+	rc = asprintf(&list, "%s%s%s%s%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "",
 		old ? old : "", old && *old ? ":" : "", environment->library,
-		environment->guard ? ":" : "", environment->guard ? environment->guard : "");
+		environment->guard ? ":" : "", environment->guard ? environment->guard : "",
+		environment->hold ? ":" : "", environment->hold ? environment->hold : "");
 	if (rc < 0)
 		return -1;
 	rc = setenv("LD_PRELOAD", list, 1);
@@ -200,7 +216,8 @@ __attribute__((noreturn)) static void become(char **argv, const struct run_envir
 {
 	int error;
 
-	if (!set_environment(environment))
+	if (!set_environment(environment) &&
+		(!environment->output || dup2(environment->output, STDOUT_FILENO) >= 0))
 		execvp(argv[0], argv);
 	error = errno;
 	if (write(report, &error, sizeof(error)) < 0)

@@ -55,6 +55,8 @@ struct run_setting {
 struct run_environment {
 	char *library;                     /* libcufence.so, before the user's own preloads */
 	char *guard;                       /* libcufence-guard.so behind it; NULL: no guard */
+	char *hold;                        /* libcufence-hold.so, likewise */
+	int output;                        /* descriptor that the program gets as stdout; 0: ours */
 	const char *sanitizer;             /* before everything else */
 	const char *out;                   /* CUFENCE_OUT: an existing folder, absolute */
 	char *simulator;                   /* folder before the user's LD_LIBRARY_PATH */
@@ -67,8 +69,9 @@ struct run_environment {
  */
 int run_environment_init(struct run_environment *environment, int simulated);
 
-/* Likewise the guard of host memory, beside the recorder. */
+/* Likewise the guard of host memory, and what holds streams, beside the recorder. */
 int run_environment_guard(struct run_environment *environment);
+int run_environment_hold(struct run_environment *environment);
 void run_environment_release(struct run_environment *environment);
 
 /*

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cufence confirm: a race is to show itself.  The program is run again with its earlier operation
+ * held back; where nothing is seen to overtake it, what the program writes is compared with what it
+ * writes without.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "confirmation.h"
+#include "print.h"
+#include "run.h"
+#include "run_folder.h"
+#include "run_settings.h"
+#include "store.h"
+
+/* Hardware queues that streams share: as many as there can be (CUDA_DEVICE_MAX_CONNECTIONS). */
+#define CONNECTIONS "CUDA_DEVICE_MAX_CONNECTIONS"
+#define MOST_CONNECTIONS "32"
+
+struct request {
+	const struct arguments *arguments;
+	const char *database;
+	char **command;
+	struct pair pair;
+	struct program program;
+	struct confirmation result;
+};
+
+/* One more run of the program. */
+struct rerun {
+	struct run_folder folder;
+	char *plan, *output; /* files in it */
+	int descriptor;      /* of output */
+	int status;
+	uint64_t wrote; /* hash of what it printed and wrote, and of its status */
+};
+
+static int is_simulated(const struct request *request)
+{
+	return option(request->arguments, "--sim") || request->pair.simulated;
+}
+
+/* --- files of a run --- */
+
+static int rerun_open(struct rerun *rerun, const char *database)
+{
+	*rerun = (struct rerun){ .descriptor = -1 };
+	if (run_folder_create(&rerun->folder, database) ||
+		asprintf(&rerun->plan, "%s/plan", rerun->folder.path) < 0 ||
+		asprintf(&rerun->output, "%s/output", rerun->folder.path) < 0)
+		return -1;
+	rerun->descriptor = open(rerun->output, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (rerun->descriptor >= 0)
+		return 0;
+	print(stderr, "cufence: cannot create '%s': %s\n", rerun->output, strerror(errno));
+	return -1;
+}
+
+static void rerun_close(struct rerun *rerun)
+{
+	char *database = NULL;
+
+	if (rerun->plan)
+		unlink(rerun->plan);
+	if (rerun->output)
+		unlink(rerun->output);
+	if (rerun->folder.path && asprintf(&database, "%s/again.db", rerun->folder.path) >= 0)
+		unlink(database);
+	free(database);
+	if (rerun->descriptor >= 0)
+		close(rerun->descriptor);
+	if (rerun->folder.path && !rerun->folder.count)
+		run_folder_list(&rerun->folder);
+	run_folder_release(&rerun->folder, 0);
+	free(rerun->plan);
+	free(rerun->output);
+}
+
+static uint64_t hash_file(uint64_t hash, int fd)
+{
+	char bytes[65536];
+	ssize_t n;
+
+	lseek(fd, 0, SEEK_SET);
+	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+		hash = hold_hash(hash, bytes, (size_t)n);
+	return hash;
+}
+
+/* A file that is not there has no bytes. */
+static uint64_t hash_output(const struct rerun *rerun, const char *named)
+{
+	uint64_t hash = hold_hash(HOLD_HASH_SEED, &rerun->status, sizeof(rerun->status));
+	int fd = named ? open(named, O_RDONLY | O_CLOEXEC) : -1;
+
+	hash = hash_file(hash, rerun->descriptor);
+	if (fd < 0)
+		return hash;
+	hash = hash_file(hash, fd);
+	close(fd);
+	return hash;
+}
+
+static struct hold_plan *write_plan(const struct rerun *rerun, const struct hold_plan *plan)
+{
+	int fd = open(rerun->plan, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct hold_plan *mapped = MAP_FAILED;
+
+	if (fd >= 0 && write(fd, plan, sizeof(*plan)) == (ssize_t)sizeof(*plan))
+		mapped = mmap(NULL, sizeof(*plan), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (mapped != MAP_FAILED)
+		return mapped;
+	print(stderr, "cufence: cannot write '%s': %s\n", rerun->plan, strerror(errno));
+	return NULL;
+}
+
+/* --- runs --- */
+
+/* settings: beside those of the recorder's environment.  0, or -1 after a message. */
+static int run_again(struct request *request, struct rerun *rerun, int hold,
+	const struct run_setting *settings)
+{
+	struct run_environment environment;
+	const char *named = option(request->arguments, "--output");
+	int started = 0, rc;
+
+	rc = run_environment_init(&environment, is_simulated(request)) ||
+		(hold && run_environment_hold(&environment)) ||
+		(request->pair.is_host && run_environment_guard(&environment));
+	environment.out = rerun->folder.path;
+	environment.output = rerun->descriptor;
+	environment.sanitizer = request->program.sanitizer;
+	environment.setting = settings;
+	if (!rc && named)
+		unlink(named);
+	if (!rc)
+		rerun->status = run_program(request->command, &environment, &started);
+	rerun->wrote = hash_output(rerun, named);
+	run_environment_release(&environment);
+	return rc || !started ? -1 : 0;
+}
+
+/* With the producer held back: what was seen, and what was written. */
+static int run_held(struct request *request, const char *connections, uint64_t *wrote)
+{
+	struct rerun rerun;
+	struct hold_plan *plan = NULL;
+	int rc = rerun_open(&rerun, request->database);
+	struct run_setting settings[] = { { "CUFENCE_HOLD", rerun.plan },
+		{ "CUFENCE_MODE", "host" },
+		{ "CUFENCE_GUARD_HOST", request->pair.is_host ? "1" : NULL },
+		{ CONNECTIONS, connections }, { 0 } };
+
+	if (!rc)
+		plan = write_plan(&rerun, &request->pair.plan);
+	rc = !plan || run_again(request, &rerun, 1, settings);
+	*wrote = rerun.wrote;
+	confirmation_release(&request->result);
+	rc = rc || confirmation_of_plan(&request->result, &request->pair, plan);
+	if (plan)
+		munmap(plan, sizeof(*plan));
+	rerun_close(&rerun);
+	return rc ? -1 : 0;
+}
+
+static int run_free(struct request *request, const char *connections, uint64_t *wrote)
+{
+	struct rerun rerun;
+	struct run_setting settings[] = { { "CUFENCE_MODE", "host" }, { CONNECTIONS, connections },
+		{ 0 } };
+	int rc = rerun_open(&rerun, request->database) || run_again(request, &rerun, 0, settings);
+
+	*wrote = rerun.wrote;
+	rerun_close(&rerun);
+	return rc ? -1 : 0;
+}
+
+/* Two runs without, if the first is not as the held one. */
+static int compare_outputs(struct request *request, const char *connections, uint64_t held)
+{
+	uint64_t one, other;
+
+	if (run_free(request, connections, &one))
+		return -1;
+	other = one;
+	if (one != held && run_free(request, connections, &other))
+		return -1;
+	return confirmation_add_output(&request->result, &request->pair,
+		one != other ? -1 : one != held);
+}
+
+/* Streams that share a queue wait for each other: more queues are tried before a race is none. */
+static int hold_back(struct request *request)
+{
+	const char *connections = NULL;
+	uint64_t wrote;
+
+	if (run_held(request, NULL, &wrote))
+		return -1;
+	if (request->result.verdict == CONFIRMED_NOT && !getenv(CONNECTIONS)) {
+		connections = MOST_CONNECTIONS;
+		if (run_held(request, connections, &wrote) ||
+			confirmation_add_queues(&request->result, &request->pair, connections))
+			return -1;
+	}
+	if (request->result.verdict == CONFIRMED_NOT)
+		return compare_outputs(request, connections, wrote);
+	return 0;
+}
+
+static int load_again(struct request *request, struct rerun *rerun)
+{
+	char *path = NULL;
+	struct db db;
+	int rc;
+
+	if (run_folder_list(&rerun->folder) ||
+		asprintf(&path, "%s/again.db", rerun->folder.path) < 0)
+		return -1;
+	rc = store_build(path, rerun->folder.trace, rerun->folder.count, NULL, NULL) ||
+		db_open(&db, path, DB_OWN);
+	if (!rc) {
+		rc = confirmation_of_run(&request->result, &request->pair, &db);
+		db_close(&db);
+	}
+	free(path);
+	return rc ? -1 : 0;
+}
+
+/* What cannot be held back may be seen to overlap. */
+static int watch(struct request *request)
+{
+	struct run_setting settings[] = { { "CUFENCE_MODE", "full" },
+		{ "CUFENCE_GRAPHS", request->pair.launch ? "node" : NULL }, { 0 } };
+	struct rerun rerun;
+	int rc = rerun_open(&rerun, request->database) || run_again(request, &rerun, 0, settings) ||
+		load_again(request, &rerun);
+
+	rerun_close(&rerun);
+	return rc ? -1 : 0;
+}
+
+static int try_it(struct request *request)
+{
+	const struct pair *pair = &request->pair;
+
+	program_inspect(&request->program, request->command[0]);
+	if (pair->obstacle)
+		return confirmation_refuse(&request->result, pair->obstacle);
+	if (request->program.obstacle)
+		return confirmation_refuse(&request->result, request->program.obstacle);
+	return pair->method == PAIR_HOLD ? hold_back(request) : watch(request);
+}
+
+/* --- what is asked for --- */
+
+static int read_number(const char *text, int64_t *number)
+{
+	char *end;
+
+	text += *text == '#';
+	*number = strtoll(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && *number > 0 ? 0 : -1;
+}
+
+/* The operands are the database, if it is named, one number or two, and the command. */
+static int read_request(struct request *request, int64_t number[2])
+{
+	int pair = option(request->arguments, "--pair") != NULL, at;
+	char **operand = request->arguments->operand;
+
+	at = read_number(operand[0], &number[0]) != 0;
+	request->database = at ? operand[0] : "cufence.db";
+	for (int i = 0; i <= pair; i++)
+		if (!operand[at] || read_number(operand[at++], &number[i])) {
+			print(stderr,
+				"cufence confirm: give the number of a finding, or --pair and two "
+				"ids of table operation, before the command\n");
+			return -1;
+		}
+	request->command = operand + at;
+	if (*request->command)
+		return 0;
+	print(stderr, "cufence confirm: the command to run is missing\n");
+	return -1;
+}
+
+static int confirm(struct request *request, const int64_t number[2])
+{
+	struct db db;
+	int rc;
+
+	if (db_open(&db, request->database, DB_WRITE))
+		return -1;
+	rc = option(request->arguments, "--pair")
+		? pair_of_operations(&request->pair, &db, number[0], number[1])
+		: pair_of_finding(&request->pair, &db, number[0]);
+	if (!rc)
+		rc = try_it(request);
+	if (!rc && request->pair.finding)
+		rc = confirmation_store(&request->result, &request->pair, &db);
+	if (!rc)
+		confirmation_print(&request->result, stdout);
+	db_close(&db);
+	return rc;
+}
+
+int cmd_confirm(const struct arguments *arguments)
+{
+	struct request request = { .arguments = arguments };
+	int64_t number[2];
+	int rc;
+
+	run_warn_environment();
+	if (read_request(&request, number))
+		return EXIT_TROUBLE;
+	rc = confirm(&request, number);
+	pair_release(&request.pair);
+	program_release(&request.program);
+	confirmation_release(&request.result);
+	if (rc)
+		return EXIT_TROUBLE;
+	return request.result.verdict == CONFIRMED        ? 0
+		: request.result.verdict == CONFIRMED_NOT ? 1
+							  : EXIT_TROUBLE;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What became of a race that was to show itself: a verdict and a sentence, kept in the database by
+ * the fingerprint of the finding's place, which outlives "cufence analyze".
+ */
+#ifndef CUFENCE_CONFIRMATION_H
+#define CUFENCE_CONFIRMATION_H
+
+#include <stdio.h>
+
+#include "pair.h"
+
+enum confirmed {
+	CONFIRMED,      /* the consumer ran first, or the output was another one */
+	CONFIRMED_NOT,  /* neither */
+	NOT_APPLICABLE, /* it could not be tried */
+};
+
+struct confirmation {
+	enum confirmed verdict;
+	int tries; /* in which the producer was held, or both ran */
+	int first; /* ... and the consumer ran first */
+	char *text;
+};
+
+/* A race that was not tried, and why. */
+int confirmation_refuse(struct confirmation *confirmation, const char *why);
+
+/* What the plan says once the program has run with it. */
+int confirmation_of_plan(struct confirmation *confirmation, const struct pair *pair,
+	const struct hold_plan *plan);
+
+/* What the database of another run says: whether the two ran at the same time. */
+int confirmation_of_run(struct confirmation *confirmation, const struct pair *pair, struct db *db);
+
+/* The second of two runs was with more hardware queues. */
+int confirmation_add_queues(struct confirmation *confirmation, const struct pair *pair,
+	const char *connections);
+
+/* Nothing was seen to run first, but the outputs were compared: differs 1: the held run had another
+ * one than two runs without; -1: these differ as well. */
+int confirmation_add_output(struct confirmation *confirmation, const struct pair *pair,
+	int differs);
+
+/* "confirmed: ..." */
+void confirmation_print(const struct confirmation *confirmation, FILE *out);
+int confirmation_store(const struct confirmation *confirmation, const struct pair *pair,
+	struct db *db);
+void confirmation_release(struct confirmation *confirmation);
+
+#endif
