@@ -59,7 +59,10 @@ static int say_unheld(struct confirmation *confirmation, const struct pair *pair
 				"the stream of %s could not be held: the driver answered %u to "
 				"cuStreamWaitValue32",
 				pair->names[1], plan->tries[i].error);
-	return say(confirmation, "this run did not make the call of %s again", pair->names[1]);
+	return say(confirmation,
+		"this run did not make the call of %s again: the program, its build or its "
+		"arguments are others than before",
+		pair->names[1]);
 }
 
 int confirmation_of_plan(struct confirmation *confirmation, const struct pair *pair,

@@ -173,7 +173,7 @@ static char *name_of(const struct pair *pair, struct db *db, struct words *words
 	if (pair->launch)
 		rc = words_node(words, call, out);
 	else if (call == pair->consumer && pair->is_host)
-		rc = fputs("the program", out) < 0 || words_place(words, call, out);
+		rc = fputs("the program's own access", out) < 0 || words_place(words, call, out);
 	else
 		rc = words_operation(words, call, out);
 	fclose(out);

@@ -3,6 +3,7 @@
 
 #include "export.h"
 #include "export_sql.h"
+#include "report_parts.h"
 
 /*
  * ::error file=...,line=...,title=...::message, escaped as actions/toolkit does
@@ -20,7 +21,8 @@ static const char lines_sql[] =
 	" || 'title=' || " PROPERTY("f.rule || ' #' || f.id")
 	" || '::' || " DATA("shown(coalesce(s.function || ': ', '') || p.message || ': '"
 	"  || cost_text(f.id)) || char(10) || coalesce('for ' || shown(o.text"
-	"  || coalesce(' in ' || o.function, '')) || char(10), '') || 'fix '"
+	"  || coalesce(' in ' || o.function, '')) || char(10), '')"
+	"  || coalesce(shown(" CONFIRMATION("p") ") || char(10), '') || 'fix '"
 	"  || shown(coalesce(p.fix, rule_text(f.rule, 'advice')))")
 	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place JOIN finding f"
 	" ON f.id = v.finding LEFT JOIN site s ON s.id = p.site LEFT JOIN site o ON o.id = "

@@ -5,6 +5,7 @@
 #include "export.h"
 #include "export_sql.h"
 #include "print.h"
+#include "report_parts.h"
 #include "rules.h"
 
 /* What fails of a rule, and what is accepted of it. */
@@ -19,7 +20,7 @@ static const char places_sql[] =
 	"SELECT p.message, v.severity, source_path(s.file), s.line, coalesce(s.text, '?'), "
 	"s.function,"
 	" cost_text(f.id), o.text, o.function, coalesce(p.fix, rule_text(f.rule, 'advice')), f.id,"
-	" p.fingerprint FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
+	" p.fingerprint, " CONFIRMATION("p") " FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
 	" JOIN finding f ON f.id = v.finding LEFT JOIN site s ON s.id = p.site"
 	" LEFT JOIN site o ON o.id = p.other_site WHERE v.state = 'fails' AND f.rule = ?1"
 	" ORDER BY p.id";
@@ -35,7 +36,8 @@ enum place_column {
 	PLACE_OTHER_FUNCTION,
 	PLACE_FIX,
 	PLACE_ID,
-	PLACE_FINGERPRINT
+	PLACE_FINGERPRINT,
+	PLACE_CONFIRMATION
 };
 
 struct suite {
@@ -109,6 +111,10 @@ static void put_place(sqlite3_stmt *q, FILE *out)
 		put_text(out, db_text(q, PLACE_OTHER));
 		fputs(*db_text(q, PLACE_OTHER_FUNCTION) ? " in " : "", out);
 		put_text(out, db_text(q, PLACE_OTHER_FUNCTION));
+	}
+	if (*db_text(q, PLACE_CONFIRMATION)) {
+		fputs("\n    test ", out);
+		put_text(out, db_text(q, PLACE_CONFIRMATION));
 	}
 	fputs("\n    fix ", out);
 	put_text(out, db_text(q, PLACE_FIX));

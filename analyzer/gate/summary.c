@@ -5,6 +5,7 @@
 
 #include "print.h"
 #include "report_finding.h"
+#include "report_parts.h"
 #include "shell.h"
 
 #define MOST_LISTED 5
@@ -14,6 +15,7 @@ static const char failed_sql[] =
 	"SELECT f.rule, f.id, p.message, coalesce(s.file || ':' || s.line, s.text, '?'),"
 	" s.function,"
 	" n.count, n.places, n.severity, " REPORT_COST_COLUMNS
+	", " CONFIRMATION("p")
 	" FROM (SELECT finding, min(place) FILTER (WHERE state = 'fails') AS first,"
 	"  count(*) FILTER (WHERE state = 'fails') AS count, count(*) AS places,"
 	"  max(severity) FILTER (WHERE state = 'fails') AS severity FROM temp.verdict"
@@ -28,7 +30,8 @@ enum failed_column {
 	FAILED_COUNT,
 	FAILED_OF,
 	FAILED_SEVERITY,
-	FAILED_COST
+	FAILED_COST,
+	FAILED_CONFIRMATION = FAILED_COST + 8
 };
 
 static void print_failed(sqlite3_stmt *row, FILE *out)
@@ -44,6 +47,8 @@ static void print_failed(sqlite3_stmt *row, FILE *out)
 		print(out, ", at %d places", of);
 	if (count < of)
 		print(out, ", %d of them new", count);
+	if (*db_text(row, FAILED_CONFIRMATION))
+		print(out, "; %s", db_text(row, FAILED_CONFIRMATION));
 	print(out, " [%s]\n", db_text(row, FAILED_SEVERITY));
 }
 

@@ -132,7 +132,7 @@ static const char streams_sql[] =
 static const char hazard_sql[] =
 	"SELECT p.fix, " COMMON_BYTES("a") ", " WHOLE_BYTES("a")
 	", a.memory, s.text, s.function, h.gap, h.evidence,"
-	" h.other_evidence, h.id, v.name FROM finding_place p"
+	" h.other_evidence, h.id, v.name, " CONFIRMATION("p") " FROM finding_place p"
 	" LEFT JOIN hazard h ON h.id = p.hazard LEFT JOIN variable v ON v.allocation = h.allocation"
 	" LEFT JOIN allocation a ON a.id = h.allocation LEFT JOIN call c ON c.id = a.created"
 	" LEFT JOIN site s ON s.id = c.site WHERE p.finding = ? ORDER BY p.id LIMIT 1";
@@ -148,7 +148,8 @@ enum hazard_column {
 	HAZARD_EVIDENCE,
 	HAZARD_OTHER_EVIDENCE,
 	HAZARD_ID,
-	HAZARD_VARIABLE
+	HAZARD_VARIABLE,
+	HAZARD_CONFIRMATION
 };
 
 static const char *text(sqlite3_stmt *row, int column)
@@ -490,6 +491,8 @@ static void print_hazard(sqlite3_stmt *row, FILE *out)
 	print(out, "    seen the later access in %s, the earlier one in %s\n",
 		evidence_text(text(row, HAZARD_EVIDENCE)),
 		evidence_text(text(row, HAZARD_OTHER_EVIDENCE)));
+	if (*text(row, HAZARD_CONFIRMATION))
+		print(out, "    test %s\n", text(row, HAZARD_CONFIRMATION));
 	if (sqlite3_column_type(row, HAZARD_GAP) == SQLITE_NULL)
 		return;
 	print(out, "    time the later one began %s %s the earlier one ended, in this run\n",

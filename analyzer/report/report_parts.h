@@ -20,6 +20,11 @@
 	".bytes, ifnull((SELECT max(part.shift + piece.bytes) FROM alias part" \
 	" JOIN allocation piece ON piece.id = part.allocation WHERE part.same = " a ".id), 0))"
 
+/* What "cufence confirm" found out about place p, in words; NULL: it was not asked. */
+#define CONFIRMATION(p) \
+	"(SELECT replace(result, '-', ' ') || ': ' || how FROM confirmation" \
+	" WHERE fingerprint = " p ".fingerprint)"
+
 /* Prints text with lines of at most width columns (0: as they are), broken at blanks; what goes on
  * stands below the text of a finding's line.  Says nothing. */
 void report_wrap(const char *text, int width, FILE *out);
