@@ -35,6 +35,17 @@ static void open_message(struct opened *opened, const struct msghdr *message, in
 	open_vector(opened, message->msg_iov, message->msg_iovlen, write);
 }
 
+/* What has been moved is told in messages: each stands for more bytes than one has. */
+#define MESSAGE_BYTES (UINT64_C(1) << 32)
+static void open_messages(struct opened *opened, const struct mmsghdr *message, unsigned count,
+	int write)
+{
+	for (unsigned i = 0; i < count; i++)
+		for (size_t j = 0; j < message[i].msg_hdr.msg_iovlen; j++)
+			pages_open(opened, message[i].msg_hdr.msg_iov[j].iov_base,
+				message[i].msg_hdr.msg_iov[j].iov_len, write, i * MESSAGE_BYTES);
+}
+
 /*
  * opening: what opens, by opened; write: 1 where the kernel writes memory; unit: bytes that each
  * of the result's units is.
@@ -122,6 +133,11 @@ SYSTEM_CALL(ssize_t, sendto, (int fd, const void *buffer, size_t bytes, int flag
 	BLOCK(buffer, bytes, 0), 0, 1)
 SYSTEM_CALL(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags),
 	(fd, message, flags), open_message(&opened, message, 0), 0, 1)
+SYSTEM_CALL(int, recvmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags,
+	struct timespec *timeout), (fd, messages, count, flags, timeout),
+	open_messages(&opened, messages, count, 1), 1, MESSAGE_BYTES)
+SYSTEM_CALL(int, sendmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags),
+	(fd, messages, count, flags), open_messages(&opened, messages, count, 0), 0, MESSAGE_BYTES)
 SYSTEM_CALL(size_t, fread, (void *buffer, size_t size, size_t count, FILE *file),
 	(buffer, size, count, file), BLOCK(buffer, size * count, 1), 1, size)
 SYSTEM_CALL(size_t, fread_unlocked, (void *buffer, size_t size, size_t count, FILE *file),

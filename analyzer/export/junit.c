@@ -20,7 +20,8 @@ static const char places_sql[] =
 	"SELECT p.message, v.severity, source_path(s.file), s.line, coalesce(s.text, '?'), "
 	"s.function,"
 	" cost_text(f.id), o.text, o.function, coalesce(p.fix, rule_text(f.rule, 'advice')), f.id,"
-	" p.fingerprint, " CONFIRMATION("p") " FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
+	" p.fingerprint, " CONFIRMATION("p") 
+	" FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
 	" JOIN finding f ON f.id = v.finding LEFT JOIN site s ON s.id = p.site"
 	" LEFT JOIN site o ON o.id = p.other_site WHERE v.state = 'fails' AND f.rule = ?1"
 	" ORDER BY p.id";

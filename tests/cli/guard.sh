@@ -35,10 +35,11 @@ same "the program has a handler of its own" "$read_early" "$(found handler.db)"
 same "threads that block all signals" "$read_early" "$(found threads.db)"
 same "handlers that block all signals" 'early-host-read certain on_user_signal -> download' \
 	"$(found in_handler.db)"
-# The calls of the kernel's, one each: write, read, send, recv, writev, readv, pread, fwrite, fread.
+# The calls of the kernel's, one each: write, read, send, recv, writev, readv, sendmmsg, recvmmsg, pread,
+# fwrite, fread.
 lines=$("$cufence" query system_calls.db "SELECT count(DISTINCT p.site) FROM finding_place p")
-same "calls of the kernel's" 9 "$lines"
-same "... are as many accesses" 9 "$("$cufence" query system_calls.db \
+same "calls of the kernel's" 11 "$lines"
+same "... are as many accesses" 11 "$("$cufence" query system_calls.db \
 	"SELECT value FROM property WHERE name = 'guard.touches'")"
 # What is not guarded is said.
 has "what could not be guarded is said" \

@@ -95,6 +95,8 @@ static void system_calls(void)
 {
 	char *bytes = (char *)host;
 	struct iovec vector[2] = { { bytes, 4096 }, { bytes + 8192, 4096 } };
+	struct mmsghdr messages[2] = { { .msg_hdr = { .msg_iov = vector, .msg_iovlen = 1 } },
+		{ .msg_hdr = { .msg_iov = vector + 1, .msg_iovlen = 1 } } };
 	int fds[2], file = open("/dev/zero", O_RDWR);
 	FILE *stream_file = tmpfile();
 
@@ -111,6 +113,10 @@ static void system_calls(void)
 	say("writev", writev(file, vector, 2));
 	download();
 	say("readv", readv(file, vector, 2));
+	download();
+	say("sendmmsg", sendmmsg(fds[0], messages, 2, 0));
+	upload();
+	say("recvmmsg", recvmmsg(fds[1], messages, 1, 0, NULL));
 	download();
 	say("pread", pread(file, bytes, 100, 0));
 	download();
