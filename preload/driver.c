@@ -157,7 +157,7 @@ static ALWAYS_INLINE void after(enum call_kind kind, unsigned traits, uint64_t *
 	CUresult name params; \
 	EXPORT CUresult name params \
 	{ \
-		CUresult(*call_real) params = (CUresult(*) params)driver_target(id, variant); \
+		CUresult(*call_real) params = (CUresult(*) params)driver_real(id, variant); \
 		const unsigned call_flags = \
 			(variant ? CALL_PER_THREAD : 0) | FRAME_FLAGS(kind, traits); \
 		struct call_frame call_frame; \

@@ -20,8 +20,20 @@ typedef CUresult (*get_proc_v2_function)(const char *, void **, int, cuuint64_t,
 	CUdriverProcAddressQueryResult *);
 
 void *driver_reals[CALL_COUNT][VARIANT_COUNT];
-void *driver_targets[CALL_COUNT][VARIANT_COUNT];
 static void *real_get_proc, *real_get_proc_v2;
+
+/* The driver's own, where driver_reals has what the hold put before it (hold.h). */
+static void *behind_hold[CALL_COUNT * VARIANT_COUNT];
+
+/* Of a place in driver_reals, or one of the two above. */
+EARLY static void *known_real(void **real)
+{
+	size_t place = (size_t)(real - &driver_reals[0][0]);
+
+	if (place < CALL_COUNT * VARIANT_COUNT && behind_hold[place])
+		return behind_hold[place];
+	return __atomic_load_n(real, __ATOMIC_RELAXED);
+}
 
 EXPORT CUresult cuGetProcAddress(const char *, void **, int, cuuint64_t);
 
@@ -166,9 +178,10 @@ EARLY void *dlsym_answer(void *handle, const char *name)
 		resolve_next_dlsym()(handle, name) != found)
 		return NULL;
 	/* Once the driver's are known they stay loaded, so that this is another library's. */
-	if (looked_up && *real && *real != found)
+	if (looked_up && known_real(real) && known_real(real) != found)
 		return NULL;
-	__atomic_store_n(real, found, __ATOMIC_RELAXED);
+	if (known_real(real) != found)
+		__atomic_store_n(real, found, __ATOMIC_RELAXED);
 	return wrapper;
 }
 
@@ -232,18 +245,6 @@ void *driver_resolve(enum call_id id, int variant)
 	return real == entry->wrapper ? NULL : real;
 }
 
-void *driver_aim(enum call_id id, int variant)
-{
-	void *target = driver_real(id, variant);
-
-	if (target && &cufence_hold)
-		target = cufence_hold.wrap(id, variant, target);
-	/* Until all are looked up another library's may come. */
-	if (looked_up)
-		__atomic_store_n(&driver_targets[id][variant], target, __ATOMIC_RELAXED);
-	return target;
-}
-
 /* Whether a function is another tool's, that wraps the runtime's as this library does. */
 static int is_of_another_tool(const void *function)
 {
@@ -278,6 +279,8 @@ void *runtime_resolve(int major, const char *name)
 
 static void *real_at(unsigned place)
 {
+	if (behind_hold[place])
+		return behind_hold[place];
 	return driver_real((enum call_id)(place / VARIANT_COUNT), (int)(place % VARIANT_COUNT));
 }
 
@@ -337,6 +340,22 @@ static void replace(void **function)
 		passed_through();
 }
 
+/* From here on wrappers call what the hold puts before the driver. */
+static void aim_at_hold(void)
+{
+	for (unsigned place = 0; place < PLACES; place++) {
+		enum call_id id = (enum call_id)(place / VARIANT_COUNT);
+		int variant = (int)(place % VARIANT_COUNT);
+		void *real = entry_at(place)->name ? real_at(place) : NULL;
+
+		if (!real || behind_hold[place])
+			continue;
+		behind_hold[place] = real;
+		__atomic_store_n(&driver_reals[id][variant], cufence_hold.wrap(id, variant, real),
+			__ATOMIC_RELAXED);
+	}
+}
+
 void driver_look_up(void)
 {
 	if (looked_up)
@@ -345,6 +364,8 @@ void driver_look_up(void)
 		questions[i].found = find_in_driver(questions[i].name);
 	looked_up = 1;
 	fill_by_address();
+	if (&cufence_hold)
+		aim_at_hold();
 }
 
 static void *get_proc_real(void **real, const char *name)

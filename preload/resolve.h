@@ -35,16 +35,6 @@ static inline void *driver_real(enum call_id id, int variant)
 	return real ? real : driver_resolve(id, variant);
 }
 
-/* What a wrapper calls: that, or what the hold puts before it (hold.h).  NULL: none. */
-extern void *driver_targets[CALL_COUNT][VARIANT_COUNT];
-void *driver_aim(enum call_id id, int variant);
-static inline void *driver_target(enum call_id id, int variant)
-{
-	void *target = __atomic_load_n(&driver_targets[id][variant], __ATOMIC_RELAXED);
-
-	return target ? target : driver_aim(id, variant);
-}
-
 /* Any function of libcuda by its exported name (the allow-list of DESIGN), NULL if missing. */
 void *driver_symbol(const char *name);
 

@@ -49,7 +49,6 @@ struct shim {
 	_Atomic uint64_t next_calibration; /* ticks */
 	int (*current_context)(void **);   /* cuCtxGetCurrent; NULL: of no driver */
 	const struct guard *guard;         /* of host memory; NULL: none (guarded.h) */
-	const struct hold *hold;           /* of streams; NULL: none (holding.h) */
 
 	uint64_t (*virtual_clock)(void);
 	uint64_t calibration_ticks;     /* between two */
@@ -57,6 +56,7 @@ struct shim {
 	_Atomic uint32_t context_count;
 	struct shim_context context[SHIM_CONTEXTS]; /* id is index + 1 */
 	struct trace_writer writer;
+	const struct hold *hold; /* of streams; NULL: none (holding.h) */
 } __attribute__((aligned(64)));
 
 extern struct shim shim;
