@@ -17,9 +17,11 @@
 
 #define LOOK_NS 100000 /* between two looks of the thread */
 
-/* Not the recorder's, and as of glibc 2.31 (preload/glibc.h). */
+/* Not the recorder's dlsym, and all as of glibc 2.31 (preload/glibc.h). */
 #if defined(__x86_64__) && defined(__linux__)
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+__asm__(".symver pthread_detach, pthread_detach@GLIBC_2.2.5");
+__asm__(".symver pthread_sigmask, pthread_sigmask@GLIBC_2.2.5");
 #endif
 
 static struct {

@@ -335,7 +335,7 @@ static void a_finding_has_several_places(void **state)
 		"\"message\":\"cudaFree waited 1.1 ms\",\"shown\":true,\"count\":30,"
 		"\"waited_ns\":32000000,\"delayed_ns\":0,\"saving_ns\":null,\"share\":0.01,"
 		"\"confidence\":\"certain\",\"kind\":null,\"why\":null,"
-		"\"fix\":null,\"memory\":null,\"fingerprint\":\"f5\"}");
+		"\"fix\":null,\"memory\":null,\"confirmation\":null,\"fingerprint\":\"f5\"}");
 	free(text);
 	more_findings = NULL;
 }
