@@ -34,7 +34,7 @@ for name in repeated_sync uploads_per_step scratch_per_step launches_behind_free
 	compare "$name"
 done
 
-# --- loops that are bound by their submissions, with something else to mend and without ---
+# --- loops that are bound by their submissions, with something else to fix and without ---
 has "the host is late" 'the host needs .* to submit .* of work: use fewer' "$("$cufence" report graph_per_step.db)"
 has "and nothing else" 'of work, not because of waits: use fewer' "$("$cufence" report tiny_kernels.db)"
 
