@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each step gives its scratch memory back and uploads the next input. cudaFree waits for whichever
 // of two streams has more to do, and the other's next step with it. The cudaMemcpy behind it then
-// finds the device idle, but would wait just the same if only the free were mended.
+// finds the device idle, but would wait just the same if only the free were fixed.
 // The fix allocates once, and copies by cudaMemcpyAsync in the stream that uses the input.
 #include "app.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stages on two streams are timed by a class of start and stop events, recorded in stream 0. Each
 // record there comes after all work of both streams and before all that follows: no two stages
-// overlap. The two records do the same, so that mending one alone would win nothing.
+// overlap. The two records do the same, so that fixing one alone would win nothing.
 // The fix records both in the stage's own stream. The per-thread variant has no legacy stream.
 #include "app.h"
 

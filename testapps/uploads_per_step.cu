@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each step gets two small inputs by cudaMemcpy, one after the other, while another stream is at
 // work. The first copy waits for that, and all of the next step with it; the second one then finds
-// the device idle, but would wait just the same if only the first were mended.
+// the device idle, but would wait just the same if only the first were fixed.
 // The fix copies both by cudaMemcpyAsync in the stream that uses them.
 #include "app.h"
 

@@ -169,9 +169,8 @@ static const char *const verdicts[] = {
 		"that were not recorded, or the order was not followed so far (see \"cufence "
 		"report\")",
 	[ORDER_ASSUMED] =
-		"ordered only if threads told each other: one knew it complete before "
-		"the "
-		"other went on",
+		"ordered only if threads communicated: one had observed it complete "
+		"before the other went on",
 	[ORDER_INCIDENTAL] = "ordered in this run, by what CUDA does not promise",
 	[ORDER_GUARANTEED] = "ordered, guaranteed",
 };

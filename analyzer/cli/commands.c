@@ -32,7 +32,7 @@ static const struct command_option run_options[] = {
 	{ "--nvtx", "RANGE", "record work within NVTX ranges of that name only" },
 	{ "--guard-host", NULL, "report accesses to pinned memory of copies that are pending" },
 	{ "--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)" },
-	{ "--keep-trace", NULL, "keep the trace files beside the database" }, ANNOTATIONS,
+	{ "--keep-trace", NULL, "keep the trace files next to the database" }, ANNOTATIONS,
 	{ "--report", "FILE", "write the report to FILE, not to stderr" },
 	{ "--quiet", NULL, "show no report, only what goes wrong" }, REPORT_OPTIONS, { 0 }
 };

@@ -45,9 +45,9 @@ static const struct loss losses[] = {
 		"the code of %lld kernels was not read, which would take too much "
 		"memory: what they read and write is not known" },
 	{ "order_given_up", 1,
-		"order was followed for the first %lld calls only: what streams and "
-		"threads know of each other takes more than 512 MiB, or too long; no finding rests "
-		"on what came later" },
+		"order was followed for the first %lld calls only: the order between "
+		"streams and threads takes more than 512 MiB, or too long; no finding rests on "
+		"later calls" },
 	{ "graphs_not_read", 0,
 		"%lld executable graphs are too large, or not known in full: whether fences are "
 		"missing among their nodes was not looked at" },

@@ -166,10 +166,10 @@ static int say_add_edge(struct words *words, const struct instance *worst, FILE 
 }
 
 /* What is there and waits in vain is changed, and where there is nothing a fence is added. */
-static const struct mend {
+static const struct fence_fix {
 	const char *why, *record;
 	const char *rest; /* NULL: nothing */
-} mends[] = {
+} fence_fixes[] = {
 	{ "unrecorded-event", "record the event that is waited for", NULL },
 	{ "early-record", "record the event", NULL },
 	{ "stale-event", "record a separate event", NULL },
@@ -178,13 +178,13 @@ static const struct mend {
 	{ NULL, "record an event", NULL },
 };
 
-static const struct mend *find_mend(const char *why)
+static const struct fence_fix *find_fence_fix(const char *why)
 {
-	const struct mend *mend = mends;
+	const struct fence_fix *fix = fence_fixes;
 
-	while (mend->why && (!why || strcmp(mend->why, why)))
-		mend++;
-	return mend;
+	while (fix->why && (!why || strcmp(fix->why, why)))
+		fix++;
+	return fix;
 }
 
 /* The one in a default stream belongs to the other one's. */
@@ -225,10 +225,10 @@ static int say_read_in_order(struct words *words, const struct instance *worst, 
 	return 0;
 }
 
-static int say_record(struct words *words, const struct instance *worst, const struct mend *mend,
-	FILE *out)
+static int say_record(struct words *words, const struct instance *worst,
+	const struct fence_fix *fix, FILE *out)
 {
-	fputs(mend->record, out);
+	fputs(fix->record, out);
 	if (words_stream(words, worst->other_call, " on ", out))
 		return -1;
 	fputs(" after ", out);
@@ -273,7 +273,7 @@ static int is_why(const struct instance *worst, const char *why)
 
 int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out)
 {
-	const struct mend *mend = find_mend(worst->why);
+	const struct fence_fix *fix = find_fence_fix(worst->why);
 	int captured = worst->launch ? words_is_captured(words, worst->call) : 1;
 
 	if (is_why(worst, "early-launch"))
@@ -286,16 +286,16 @@ int pass_fix_hazard(struct words *words, const struct instance *worst, FILE *out
 		return captured ? -1 : say_add_edge(words, worst, out);
 	if (worst->launch)
 		fputs("during capture, ", out);
-	if (mend->record && say_record(words, worst, mend, out))
+	if (fix->record && say_record(words, worst, fix, out))
 		return -1;
 	fputs("let ", out);
 	if (words_stream(words, worst->call, "", out))
 		return -1;
-	fputs(mend->record ? " wait for it before " : " wait for the event before ", out);
+	fputs(fix->record ? " wait for it before " : " wait for the event before ", out);
 	if (say_step(words, worst->call, out))
 		return -1;
-	if (mend->rest)
-		fputs(mend->rest, out);
+	if (fix->rest)
+		fputs(fix->rest, out);
 	if (is_why(worst, "reused-block"))
 		return say_record_stream(words, worst, out);
 	return worst->launch ? 0 : say_python(words, worst, out);

@@ -24,7 +24,7 @@ const struct query queries[] = {
 		"total_ns"
 		" FROM call c JOIN call_type t ON t.id = c.type JOIN site s ON s.id = c.site"
 		" GROUP BY s.id, t.id ORDER BY total_ns DESC" },
-	{ "waits", "calls that the device held",
+	{ "waits", "calls that the device blocked",
 		"SELECT w.kind, t.name, s.text, count(*) AS times, sum(w.waited) AS waited_ns"
 		" FROM wait w JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type"
 		" LEFT JOIN site s ON s.id = c.site"
@@ -112,7 +112,7 @@ const struct query queries[] = {
 		" round(1.0 * sum(bytes) / max(1, sum(end - start)), 2) AS gb_per_s"
 		" FROM operation WHERE kind IN ('memcpy', 'peer') GROUP BY src, dst, kind"
 		" ORDER BY busy_ns DESC, src, dst" },
-	{ "gaps", "the longest stretches without work on a device, and what ended them",
+	{ "gaps", "the longest intervals in which a device idled, and what ended them",
 		"SELECT g.device, g.since AS from_ns, g.start - g.since AS idle_ns, g.kind,"
 		" coalesce(k.name, '') AS kernel, t.name AS call, s.text AS site,"
 		" max(0, min(c.enter, g.start) - g.since) AS until_submitted_ns"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Items of very different length go to whichever of three streams is next; each frees its memory.
-// Mended, the longest stream decides, which is not a third of the work.
+// Fixed, the longest stream decides, which is not a third of the work.
 // The fix frees after the loop.
 #include "app.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs so small that what mending saves is known by hand.  Between calls the host takes 2 us, a
+ * Runs so small that what a fix saves is known by hand.  Between calls the host takes 2 us, a
  * launch 2, an operation starts 6 us after its launch or 1 us after what it comes after, and a wait
  * returns 3 us after what it waited for.
  */

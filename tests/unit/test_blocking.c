@@ -211,7 +211,7 @@ static const char *free_and_copy(struct mini *m, int copy_first)
 
 /*
  * Pinning the memory alone would leave the wait to the free, which finds the device idle: the two
- * are mended together.
+ * are fixed together.
  */
 static void a_free_takes_over_from_a_pageable_copy(void **state)
 {

@@ -83,7 +83,7 @@ static void copies_in_a_row_are_found_though_one_is_late(void **state)
 	assert_int_equal(mini_int(m, "SELECT saving > 3000000 FROM finding"), 1);
 }
 
-/* What would wait in the place of an Async copy is not mended with it: pinned memory is its own. */
+/* What would wait in the place of an Async copy is not fixed with it: pinned memory is its own. */
 static void an_async_copy_begins_no_row(void **state)
 {
 	struct mini *m = *state;

@@ -160,7 +160,7 @@ static void two_between(struct mini *m, int first, int second)
 	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = at, .until = t + 13);
 }
 
-/* Each does what the other one does: to mend one wins nothing, and one is told of. */
+/* Each does what the other one does: to fix one wins nothing, and one is reported. */
 static void legacy_work_in_a_row_is_found(void **state)
 {
 	struct mini *m = *state;

@@ -190,7 +190,7 @@ static void what_is_loaded_because_a_module_is_new_is_one_cause(void **state)
 	assert_string_equal(mini_shown(*state), "blocking-module 7");
 }
 
-/* Mending the lesser of the two would leave most of the loss. */
+/* Fixing the lesser of the two would leave most of the loss. */
 static void loading_that_takes_longer_than_the_module_waited_is_found(void **state)
 {
 	module_rounds(*state, 500, 900);

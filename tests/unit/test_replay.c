@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replays of runs so small that what mending saves is known by hand. */
+/* Replays of runs so small that what a fix saves is known by hand. */
 #include "replay_run.h"
 
 /* Rounds of a kernel in one of two streams and a free that waits for it. */

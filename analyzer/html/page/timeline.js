@@ -94,7 +94,7 @@ class Timeline {
 			[CALL, "call", "other call"], [RANGE, "range", "named range"]];
 		return element("div", { className: "legend" }, ...all.filter(([category]) => used.has(category)).map(([, name, label]) => key(name, label)),
 			this.run.items.amount.subarray(0, this.run.calls).some(held => held > 0)
-				? key("held", "held by the device") : null, arrow("fences", "fence", "fences"),
+				? key("held", "blocked by the device") : null, arrow("fences", "fence", "fences"),
 			arrow("waits", "waiting", "waits"), arrow("holds", "holding", "held behind"));
 	}
 
@@ -611,7 +611,7 @@ class Timeline {
 				lane.label + ", " + duration(this.lengthOf(item)) + " from " +
 				duration(items.start[item]) + " on"),
 			element("dl", {}, ...row("at", call ? run.sites[items.link[item]] : ""),
-				...row("held by the device", call && amount ? duration(amount) : ""),
+				...row("blocked by the device", call && amount ? duration(amount) : ""),
 				...row("size", work && amount ? byteCount(amount) : ""),
 				...this.links("submitted by", work && items.link[item] >= 0 ? [items.link[item]] : []),
 				...this.links("submitted", call ? run.submittedBy(item, 50) : []),
