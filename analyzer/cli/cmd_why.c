@@ -168,9 +168,7 @@ static const char *const verdicts[] = {
 		"not known: between them are calls that cufence does not model, that overlap or "
 		"that were not recorded, or the order was not followed so far (see \"cufence "
 		"report\")",
-	[ORDER_ASSUMED] =
-		"ordered only if threads communicated: one had observed it complete "
-		"before the other went on",
+	[ORDER_ASSUMED] = "ordered only if threads communicated: one had observed it complete",
 	[ORDER_INCIDENTAL] = "ordered in this run, by what CUDA does not promise",
 	[ORDER_GUARANTEED] = "ordered, guaranteed",
 };

@@ -62,7 +62,7 @@ static void a_name_of_endless_length_is_refused(void **state)
 	char mangled[1024] = "_Z1f1aIiiE";
 
 	for (int i = 0; i < 30; i++) {
-		char more[16], number[8] = "";
+		char more[32], number[8] = "";
 
 		if (i)
 			snprintf(number, sizeof(number), "%c",

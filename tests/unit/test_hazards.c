@@ -447,7 +447,7 @@ static const char *accidents(int rounds, int tells)
 			.until = test.t + 160);
 	}
 	assert_int_equal(analyze(&test.m.db), 0);
-	snprintf(found, sizeof(found), "%s",
+	snprintf(found, sizeof(found), "%.63s",
 		mini_text(&test.m,
 			"SELECT group_concat(rule || ' ' || confidence || ' ' || count) "
 			"FROM finding WHERE rule = 'accidental-order'"));
