@@ -83,6 +83,7 @@ SEES_probe := kernels
 ROOMS := containers terminal store model symbols names load walk order code access hazard evidence waits account whatif \
 	rules passes report html gate export confirm cli
 rooms = $(addprefix analyzer/,$1)
+SEES_analyzer/containers := trace
 SEES_analyzer/terminal := trace
 SEES_analyzer/store := trace $(call rooms,containers terminal)
 SEES_analyzer/model := trace $(call rooms,containers store)

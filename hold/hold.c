@@ -133,7 +133,7 @@ static const char *start(const struct hold_recorder *given, const char *path)
 
 static void new_site(uint32_t id, const uint64_t *address, unsigned count)
 {
-	uint64_t place = HOLD_HASH_SEED;
+	uint64_t place = BYTE_HASH_SEED;
 
 	for (unsigned i = 0; i < count; i++)
 		if (!i || address[i] != address[i - 1])

@@ -2,6 +2,7 @@
 /* Texts that records name by number, each written once: kernel names, NVTX ranges. */
 #include <string.h>
 
+#include "byte_hash.h"
 #include "shim.h"
 
 #define STRINGS 16384 /* a power of two */
@@ -31,11 +32,7 @@ static void write_string(struct thread_state *thread, uint32_t id, const char *t
 
 uint64_t string_hash(const char *text, size_t length)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-	return hash;
+	return byte_hash(BYTE_HASH_SEED, text, length);
 }
 
 uint32_t string_intern(struct thread_state *thread, const char *text)

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "byte_hash.h"
+
 #define HOLD_MAGIC UINT64_C(0x31646c6f68667563) /* "cufhold1" */
 #define HOLD_TRIES 12                           /* at most, in one run */
 
@@ -47,15 +49,6 @@ struct hold_plan {
 	struct hold_try tries[HOLD_TRIES];
 };
 
-/* FNV-1a. */
-static inline uint64_t hold_hash(uint64_t hash, const void *bytes, size_t count)
-{
-	for (const uint8_t *at = bytes; count--; at++)
-		hash = (hash ^ *at) * UINT64_C(0x100000001b3);
-	return hash;
-}
-#define HOLD_HASH_SEED UINT64_C(0xcbf29ce484222325)
-
 /*
  * One more frame: the name of the file that is mapped there, without its folder, and the offset in
  * it; of a script "" and the offset in its code; of code that no file has "" and 0.
@@ -65,7 +58,7 @@ static inline uint64_t hold_place_add(uint64_t place, const char *path, uint64_t
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
-	return hold_hash(hold_hash(place, name, strlen(name)), &offset, sizeof(offset));
+	return byte_hash(byte_hash(place, name, strlen(name)), &offset, sizeof(offset));
 }
 
 #endif

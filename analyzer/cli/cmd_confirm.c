@@ -91,14 +91,14 @@ static uint64_t hash_file(uint64_t hash, int fd)
 
 	lseek(fd, 0, SEEK_SET);
 	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
-		hash = hold_hash(hash, bytes, (size_t)n);
+		hash = byte_hash(hash, bytes, (size_t)n);
 	return hash;
 }
 
 /* A file that is not there has no bytes. */
 static uint64_t hash_output(const struct rerun *rerun, const char *named)
 {
-	uint64_t hash = hold_hash(HOLD_HASH_SEED, &rerun->status, sizeof(rerun->status));
+	uint64_t hash = byte_hash(BYTE_HASH_SEED, &rerun->status, sizeof(rerun->status));
 	int fd = named ? open(named, O_RDONLY | O_CLOEXEC) : -1;
 
 	hash = hash_file(hash, rerun->descriptor);
@@ -126,7 +126,7 @@ static struct hold_plan *write_plan(const struct rerun *rerun, const struct hold
 
 /* --- runs --- */
 
-/* settings: beside those of the recorder's environment.  0, or -1 after a message. */
+/* settings: added to the recorder's environment.  0, or -1 after a message. */
 static int run_again(struct request *request, struct rerun *rerun, int hold,
 	const struct run_setting *settings)
 {

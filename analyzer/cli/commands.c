@@ -68,7 +68,7 @@ static const struct command_option diff_options[] = {
 static const struct command_option confirm_options[] = { { "--sim", NULL,
 								 "run on the simulated device" },
 	{ "--pair", NULL, "two operations in place of a finding: ids of table operation" },
-	{ "--output", "FILE", "what the program writes beside its stdout, which is compared" },
+	{ "--output", "FILE", "a file that the program writes; it is compared, as stdout is" },
 	{ 0 } };
 
 static const struct command_option query_options[] = { { "--list", NULL, "list the named queries" },

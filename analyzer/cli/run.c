@@ -68,7 +68,7 @@ int run_environment_init(struct run_environment *environment, int simulated)
 	return 0;
 }
 
-/* A library beside the recorder. */
+/* A library in the recorder's folder. */
 static char *find_beside(const struct run_environment *environment, const char *name,
 	const char *needs)
 {

@@ -69,7 +69,7 @@ struct run_environment {
  */
 int run_environment_init(struct run_environment *environment, int simulated);
 
-/* Likewise the guard of host memory, and what holds streams, beside the recorder. */
+/* Likewise the guard of host memory and the library that holds streams. */
 int run_environment_guard(struct run_environment *environment);
 int run_environment_hold(struct run_environment *environment);
 void run_environment_release(struct run_environment *environment);

@@ -23,7 +23,7 @@ static int read_place(struct db *db, int64_t site, uint64_t *place)
 	int64_t last = 0;
 	int step = q ? db_bind(q, "i", site) : -1, count = 0;
 
-	*place = HOLD_HASH_SEED;
+	*place = BYTE_HASH_SEED;
 	while (!step && (step = db_step(q)) > 0) {
 		int64_t address = sqlite3_column_int64(q, 0);
 
@@ -95,8 +95,8 @@ static int add_try(struct pair *pair, struct db *db, int64_t consumer, int64_t p
 		pair->obstacle = "the place of one of the two calls was not recorded";
 	else if (early.threads > 1 || (late.threads > 1 && !pair->is_host))
 		pair->obstacle =
-			"several threads make these calls at one place, so that they "
-			"cannot be told apart in another run";
+			"several threads make these calls at one place: another "
+			"run does not show which call is which";
 	plan->consumer = late.place;
 	plan->producer = early.place;
 	plan->same_thread = late.thread == early.thread;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "byte_hash.h"
+
 static size_t home_of(const struct map *map, uint64_t key)
 {
 	return map_mix(key) & (map->size - 1);
@@ -69,11 +71,7 @@ void map_release(struct map *map)
 
 uint64_t map_hash(const char *text, size_t length)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return hash;
+	return byte_hash(BYTE_HASH_SEED, text, length);
 }
 
 uint64_t map_hash_words(const uint64_t *word, size_t count)

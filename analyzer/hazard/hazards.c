@@ -109,9 +109,9 @@ static int ran_at_once(const struct operation_point *earlier, const struct opera
 }
 
 /*
- * Whether the earlier operation, once it has ended, may well be known to have: what one thread did
- * may be told to another one, and of a synchronous upload only the last piece is on its way when
- * its call returns, which no other work delays.
+ * Operations that had ended before the later one was submitted may be in order by means that are
+ * not recorded.  Threads signal each other.  Of a synchronous upload only the last piece is pending
+ * when its call returns, and no other work delays that piece.
  */
 static int is_settled(const struct operation_point *earlier, const struct operation_point *later)
 {

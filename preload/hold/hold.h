@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hold: a library of its own beside the recorder (hold/), loaded only by "cufence confirm".  It
+ * The hold: a library of its own, loaded with the recorder (hold/), by "cufence confirm" only.  It
  * stands between the recorder and the driver, holds the stream of one call back and looks whether
  * another one's work is done meanwhile (trace/hold_plan.h).  The recorder gives it the driver's
  * functions when it looks them up, and tells it which sites there are; a call costs the recorder
