@@ -23,6 +23,9 @@ static inline uintptr_t caller_of(void *frame_address)
  */
 int site_holds_in_turn(const struct cached_site *site);
 
+/* The same of the frames beyond the near ones, which few stacks have. */
+int site_tail_holds(const struct cached_site *site);
+
 /* Whether the stack has the site's return addresses where they were. */
 static inline int site_holds(const struct cached_site *site)
 {
@@ -30,12 +33,12 @@ static inline int site_holds(const struct cached_site *site)
 	uint64_t differs = 0;
 
 	if (UNLIKELY(site->spread))
-		return site_holds_in_turn(site);
+		return site_holds_in_turn(site) && (!site->tail || site_tail_holds(site));
 		/* Mostly it does: one branch for all.  Always as many: learn() in site.c. */
 #pragma GCC unroll 8
-	for (unsigned i = 0; i < SITE_FRAMES; i++)
+	for (unsigned i = 0; i < SITE_NEAR; i++)
 		differs |= *(const stack_word *)(frame + site->offset[i]) ^ site->address[i];
-	return !differs;
+	return !differs && (!UNLIKELY(site->tail) || site_tail_holds(site));
 }
 
 /* As site_find(), of a path that is not where it is looked for first. */

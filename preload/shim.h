@@ -65,14 +65,22 @@ extern struct shim shim;
 #define SITE_SETS 128
 #define SITE_WAYS 8 /* a power of two: paths that share a set, or a frame and a caller */
 #define SITE_UNASKED UINT32_MAX
+#define SITE_NEAR 8 /* of its frames, the innermost */
+#define SITE_FAR (SITE_FRAMES - SITE_NEAR)
+struct site_tail {
+	unsigned count;
+	uint32_t offset[SITE_FAR]; /* of the words, in bytes from frame */
+	uint64_t address[SITE_FAR];
+};
 struct cached_site {
 	uintptr_t frame; /* frame address of the wrapper */
 	uint64_t hash;   /* of the addresses */
 	uint32_t id;     /* without a script's frames, or SITE_UNASKED */
 	uint16_t count;
-	uint16_t spread;              /* the words lie on more than one page */
-	uint32_t offset[SITE_FRAMES]; /* of the words, in bytes from frame */
-	uint64_t address[SITE_FRAMES];
+	uint16_t spread;            /* the words lie on more than one page */
+	struct site_tail *tail;     /* the frames beyond the near ones; NULL: none */
+	uint32_t offset[SITE_NEAR]; /* of the words, in bytes from frame */
+	uint64_t address[SITE_NEAR];
 } __attribute__((aligned(64)));
 
 /* A query, whose record counts the next one like it. */
@@ -118,6 +126,7 @@ struct thread_tables {
 	struct thread_polls polls;
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_SETS][SITE_WAYS];
+	struct site_tail tails[SITE_SETS][SITE_WAYS];
 	unsigned oldest_way; /* gives way in whichever set is full */
 	/* What is too large for a stack, of one function at a time, which calls no other one. */
 	uint64_t scratch[THREAD_SCRATCH / sizeof(uint64_t)];

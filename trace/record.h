@@ -272,7 +272,7 @@ enum { DEVICE_INVALID = 1 << 0 }; /* impossible times: kept, never used for timi
  * SITE_SCRIPT_FRAMES frames of an interpreter, innermost first: SCRIPT_FRAME(code, offset), with
  * code the id of a RECORD_CODE.  A record has as many as it has room for.
  */
-#define SITE_FRAMES 8
+#define SITE_FRAMES 32
 #define SITE_SCRIPT_FRAMES 8
 #define SCRIPT_FRAME(code, offset) \
 	(1ull << 63 | (uint64_t)(uint32_t)(code) << 32 | (uint32_t)(offset))

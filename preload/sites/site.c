@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call sites.  A site is up to eight return addresses, because in static cudart, PyTorch or CuPy
- * the innermost one is the same for all callers.  Unwinding costs as much as a launch, so it is
- * done once per wrapper frame address and path: the unwinder says where on the stack each return
- * address lay, and as long as those words hold the same addresses the site is the same.  Frames of
- * an interpreter (python.h) are walked at every call: one path through its native code runs any
- * script.
+ * Call sites.  A site is a list of return addresses, because in static cudart, PyTorch or CuPy the
+ * innermost one is the same for all callers.  Unwinding costs as much as a launch, so it is done
+ * once per wrapper frame address and path: the unwinder says where on the stack each return address
+ * lay, and as long as those words hold the same addresses the site is the same.  Frames of an
+ * interpreter (python.h) are walked at every call: one path through its native code runs any
+ * script.  Of eight native frames below a script one calls CUDA; without one the path goes on, as a
+ * library's templates that nothing inlined are twenty frames deep, up to the first address that it
+ * has already: a recursion's paths are not told apart there.
  */
 #include <errno.h>
 #include <string.h>
@@ -47,6 +49,11 @@ static int is_own_code(uintptr_t address)
 	return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)etext;
 }
 
+struct path {
+	unsigned count;
+	uint64_t address[SITE_FRAMES];
+};
+
 struct script {
 	unsigned count;
 	uint64_t frame[SITE_SCRIPT_FRAMES];
@@ -62,34 +69,36 @@ static uint64_t hash_words(uint64_t hash, const uint64_t *word, unsigned count)
 	return hash ? hash : 1;
 }
 
-static void write_site(struct thread_state *thread, uint32_t id, const struct cached_site *site,
+static void write_site(struct thread_state *thread, uint32_t id, const struct path *path,
 	const struct script *script)
 {
 	struct site_record *record = thread_reserve(thread,
-		sizeof(*record) + (site->count + script->count) * sizeof(record->address[0]),
+		sizeof(*record) + (path->count + script->count) * sizeof(record->address[0]),
 		RECORD_SITE);
 
 	if (!record)
 		return;
 	record->id = id;
-	memcpy(record->address, site->address, site->count * sizeof(record->address[0]));
-	memcpy(record->address + site->count, script->frame,
+	memcpy(record->address, path->address, path->count * sizeof(record->address[0]));
+	memcpy(record->address + path->count, script->frame,
 		script->count * sizeof(record->address[0]));
 	trace_commit(&thread->chunk);
-	for (unsigned i = 0; i < site->count; i++)
-		module_note(thread, site->address[i]);
+	for (unsigned i = 0; i < path->count; i++)
+		module_note(thread, path->address[i]);
 	if (shim.hold)
-		holding_site(id, site->address, site->count, script->frame, script->count);
+		holding_site(id, path->address, path->count, script->frame, script->count);
 }
 
 /*
  * Its number, 0 if it is new and there are as many as limit.  Lock-free: whoever puts the hash into
  * a free place writes the record.
  */
-static uint32_t intern_path(struct thread_state *thread, const struct cached_site *site,
+static uint32_t intern_path(struct thread_state *thread, const struct path *path,
 	const struct script *script, uint32_t limit)
 {
-	uint64_t hash = hash_words(site->hash, script->frame, script->count), found;
+	uint64_t found,
+		hash = hash_words(hash_words(SITE_SEED, path->address, path->count), script->frame,
+			script->count);
 	uint32_t place = (uint32_t)hash & (SITE_TABLE - 1);
 
 	for (;; place = (place + 1) & (SITE_TABLE - 1)) {
@@ -99,7 +108,7 @@ static uint32_t intern_path(struct thread_state *thread, const struct cached_sit
 				return 0;
 			if (atomic_compare_exchange_strong(&sites.hash[place], &found, hash)) {
 				sites.count++;
-				write_site(thread, place + 1, site, script);
+				write_site(thread, place + 1, path, script);
 				return place + 1;
 			}
 		}
@@ -108,37 +117,37 @@ static uint32_t intern_path(struct thread_state *thread, const struct cached_sit
 	}
 }
 
-/* The innermost frames, so many of each kind. */
-static uint32_t intern_part(struct thread_state *thread, const struct cached_site *site,
-	const struct script *script, unsigned frames, uint32_t limit)
-{
-	struct cached_site inner = *site;
-	struct script called = *script;
-
-	if (inner.count > frames)
-		inner.count = (uint16_t)frames;
-	if (called.count > frames)
-		called.count = frames;
-	inner.hash = hash_words(SITE_SEED, inner.address, inner.count);
-	return intern_path(thread, &inner, &called, limit);
-}
-
 /*
  * Recursive programs have more paths than there is room for: the later ones end sooner, which are
  * fewer.
  */
-static uint32_t intern_any(struct thread_state *thread, const struct cached_site *site,
-	const struct script *script)
+static uint32_t intern_any(struct thread_state *thread, struct path *path, struct script *script)
 {
-	uint32_t limit = SITE_TABLE / 2, id = intern_path(thread, site, script, limit);
+	uint32_t limit = SITE_TABLE / 2, id = intern_path(thread, path, script, limit);
 
-	for (unsigned frames = SITE_FRAMES / 2; !id && frames; frames /= 2) {
+	for (unsigned frames = SITE_NEAR / 2; !id && frames; frames /= 2) {
 		limit += SITE_TABLE / 8;
-		id = intern_part(thread, site, script, frames, limit);
+		if (path->count > frames)
+			path->count = frames;
+		if (script->count > frames)
+			script->count = frames;
+		id = intern_path(thread, path, script, limit);
 	}
 	if (!id)
 		trace_count(&shim.writer, COUNT_DROPPED_SITES, 1);
 	return id;
+}
+
+static uint32_t intern_new(struct thread_state *thread, const struct cached_site *site,
+	const struct script *script)
+{
+	struct path path = { .count = site->count };
+	struct script called = *script;
+
+	memcpy(path.address, site->address, sizeof(site->address));
+	for (unsigned i = 0; site->tail && i < site->tail->count; i++)
+		path.address[path.count++] = site->tail->address[i];
+	return intern_any(thread, &path, &called);
 }
 
 static uint32_t site_intern(struct thread_state *thread, const struct cached_site *site,
@@ -152,84 +161,109 @@ static uint32_t site_intern(struct thread_state *thread, const struct cached_sit
 	_Static_assert(SITE_TABLE <= 0xffff, "an id takes 16 bits");
 	if (word && !((word ^ hash << 16) >> 16))
 		return word & 0xffff;
-	id = intern_any(thread, site, script);
+	id = intern_new(thread, site, script);
 	if (id)
 		atomic_store_explicit(recent, hash << 16 | id, memory_order_relaxed);
 	return id;
 }
 
-int site_holds_in_turn(const struct cached_site *site)
+static int holds(uintptr_t frame, const uint32_t *offset, const uint64_t *address, unsigned count)
 {
-	for (unsigned i = 0; i < SITE_FRAMES; i++)
-		if (*(const volatile stack_word *)(site->frame + site->offset[i]) !=
-			site->address[i])
+	for (unsigned i = 0; i < count; i++)
+		if (*(const volatile stack_word *)(frame + offset[i]) != address[i])
 			return 0;
 	return 1;
 }
 
-/* The path from where the unwinder is. */
-static void follow(struct unwinder *at, int more, struct cached_site *site)
+int site_holds_in_turn(const struct cached_site *site)
 {
-	for (site->count = 0; more && site->count < SITE_FRAMES; more = unwind_step(at))
-		/* Frames are named by what lies before an address. */
-		if (!is_own_code(at->address))
-			site->address[site->count++] = at->address + (unsigned)at->exact;
-	site->hash = hash_words(SITE_SEED, site->address, site->count);
+	return holds(site->frame, site->offset, site->address, SITE_NEAR);
+}
+
+int site_tail_holds(const struct cached_site *site)
+{
+	return holds(site->frame, site->tail->offset, site->tail->address, site->tail->count);
+}
+
+static int is_repeated(const uint64_t *address, unsigned count, uint64_t by)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (address[i] == by)
+			return 1;
+	return 0;
 }
 
 uint32_t site_of_touch(struct thread_state *thread, const void *context, void *frame_address)
 {
 	struct frame_rules_space *space = (void *)thread->tables->scratch;
-	struct cached_site site = { 0 };
+	struct path path = { 0 };
 	struct script script;
 	struct unwinder at;
 	int more = context ? unwind_begin_at(&at, context, space)
 			   : unwind_begin(&at, (uintptr_t)frame_address, space);
 
-	follow(&at, more, &site);
+	for (; more && path.count < SITE_NEAR; more = unwind_step(&at))
+		/* Frames are named by what lies before an address. */
+		if (!is_own_code(at.address))
+			path.address[path.count++] = at.address + (unsigned)at.exact;
 	script.count = python_frames(thread, script.frame);
-	return site.count || script.count ? site_intern(thread, &site, &script) : 0;
+	return path.count || script.count ? intern_any(thread, &path, &script) : 0;
 }
 
 /* Where the return addresses lie: 1 if each can be looked at again there. */
-static int walk(struct thread_state *thread, struct cached_site *site, uintptr_t frame)
+static int walk(struct thread_state *thread, struct cached_site *site, struct site_tail *tail,
+	uintptr_t frame)
 {
 	struct frame_rules_space *space = (void *)thread->tables->scratch;
 	struct unwinder at;
-	int exact = 1;
+	int exact = 1, more;
 
 	_Static_assert(sizeof(*space) <= THREAD_SCRATCH, "it has room");
-	for (int more = unwind_begin(&at, frame, space); more; more = unwind_step(&at)) {
+	more = unwind_begin(&at, frame, space);
+	for (; more && site->count < SITE_NEAR; more = unwind_step(&at)) {
 		if (is_own_code(at.address))
 			continue;
 		exact &= at.slot >= frame && at.slot - frame <= UINT32_MAX;
 		site->offset[site->count] = (uint32_t)(at.slot - frame);
 		site->address[site->count++] = at.address;
-		if (site->count == SITE_FRAMES)
+	}
+	for (; more && tail && tail->count < SITE_FAR; more = unwind_step(&at)) {
+		if (at.slot < frame || at.slot - frame > UINT32_MAX ||
+			is_repeated(site->address, site->count, at.address) ||
+			is_repeated(tail->address, tail->count, at.address))
 			break;
+		tail->offset[tail->count] = (uint32_t)(at.slot - frame);
+		tail->address[tail->count++] = at.address;
 	}
 	return exact;
 }
 
-/* Unwinds; what it finds is learned only if every word on the stack can be checked. */
+/*
+ * Unwinds, into a place of the thread's table; what it finds is learned only if every word on the
+ * stack can be checked.
+ */
 static void learn(struct thread_state *thread, struct cached_site *cached, uintptr_t frame,
-	uintptr_t caller)
+	uintptr_t caller, const struct script *script)
 {
+	struct site_tail *tail = &thread->tables->tails[0][cached - thread->tables->sites[0]];
 	int exact;
 
 	cached->count = 0;
-	exact = walk(thread, cached, frame);
+	tail->count = 0;
+	exact = walk(thread, cached, script->count ? NULL : tail, frame);
 	if (!cached->count) {
 		exact = 0;
 		cached->address[cached->count++] = caller;
 	}
+	cached->tail = tail->count ? tail : NULL;
 	cached->hash = hash_words(SITE_SEED, cached->address, cached->count);
-	for (unsigned i = cached->count; i < SITE_FRAMES; i++) {
+	cached->hash = hash_words(cached->hash, tail->address, tail->count);
+	for (unsigned i = cached->count; i < SITE_NEAR; i++) {
 		cached->offset[i] = cached->offset[cached->count - 1];
 		cached->address[i] = cached->address[cached->count - 1];
 	}
 	cached->id = SITE_UNASKED;
-	cached->spread = (frame ^ (frame + cached->offset[SITE_FRAMES - 1])) >> PAGE_SHIFT != 0;
+	cached->spread = (frame ^ (frame + cached->offset[SITE_NEAR - 1])) >> PAGE_SHIFT != 0;
 	cached->frame = exact ? frame : 0;
 }
 
@@ -245,7 +279,7 @@ static inline int is_of(const struct cached_site *cached, uintptr_t frame, uintp
  * costs a launch or two, looking at another way of the set a cache line.
  */
 static struct cached_site *find_path(struct thread_state *thread, struct cached_site *set,
-	unsigned first, uintptr_t frame, uintptr_t caller)
+	unsigned first, uintptr_t frame, uintptr_t caller, const struct script *script)
 {
 	struct cached_site *free = NULL, *way;
 
@@ -257,7 +291,7 @@ static struct cached_site *find_path(struct thread_state *thread, struct cached_
 			free = way;
 	}
 	way = free ? free : &set[thread->tables->oldest_way++ % SITE_WAYS];
-	learn(thread, way, frame, caller);
+	learn(thread, way, frame, caller, script);
 	return way;
 }
 
@@ -271,7 +305,7 @@ uint32_t site_find_anew(struct thread_state *thread, struct cached_site *set, un
 	uint32_t id;
 
 	script.count = python_frames(thread, script.frame);
-	cached = find_path(thread, set, first, frame, caller);
+	cached = find_path(thread, set, first, frame, caller, &script);
 	if (script.count)
 		id = site_intern(thread, cached, &script);
 	else if (cached->id == SITE_UNASKED)
