@@ -18,9 +18,6 @@
 #include "unnamed_memory.h"
 #include "graph_child.h"
 
-/* More accesses than these are seen as whole spans of their allocations. */
-#define ACCESS_LIMIT 64
-
 /*
  * Reading a node takes some 20 microseconds, and passes follow a run several times: a reader looks
  * into so many versions of an executable (programs that update it for each launch have thousands)
@@ -384,44 +381,6 @@ int access_add_named(struct access_reader *reader, const struct access_rows *row
 	return add_named(reader, rows, accesses);
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct memory_access *x = a, *y = b;
-
-	if (x->allocation != y->allocation)
-		return x->allocation < y->allocation ? -1 : 1;
-	return x->direction - y->direction;
-}
-
-/* One span for each allocation and direction. */
-static void shorten(struct accesses *sum)
-{
-	struct memory_access *last = NULL;
-	size_t kept = 0;
-
-	qsort(sum->access, sum->count, sizeof(*sum->access), compare);
-	for (size_t i = 0; i < sum->count; i++) {
-		struct memory_access *access = &sum->access[i];
-
-		if (last && !compare(last, access)) {
-			last->low = access->low < last->low ? access->low : last->low;
-			last->high = access->high > last->high ? access->high : last->high;
-			if (access->evidence < last->evidence)
-				last->evidence = access->evidence;
-			last->sure &= access->sure;
-			last->node = last->node == access->node ? last->node : 0;
-		} else {
-			last = &sum->access[kept++];
-			*last = *access;
-		}
-		last->start = last->low;
-		last->run = last->high - last->low;
-		last->stride_count = 0;
-		last->exact = 0;
-	}
-	sum->count = kept;
-}
-
 static int copy(struct accesses *to, const struct accesses *from)
 {
 	struct memory_access *more = to->access;
@@ -496,8 +455,7 @@ static int read_version(struct access_reader *reader, const struct access_rows *
 			sum->access[i].node = (uint32_t)graphs->node[sum->access[i].node - 1].top;
 	if (!sum->complete && add_named(reader, launch, sum))
 		return -1;
-	if (sum->count > ACCESS_LIMIT)
-		shorten(sum);
+	access_shorten(sum);
 	return 0;
 }
 

@@ -59,6 +59,12 @@ int access_add(struct accesses *accesses, const struct memory_access *access, in
 	int64_t bytes);
 
 /*
+ * Joins what lies in the same allocation and goes in the same direction, where there are many:
+ * accesses of which all is known stay apart from the others, up to a number.
+ */
+void access_shorten(struct accesses *accesses);
+
+/*
  * Adds what an operation does that a call describes: as that call's own, or as a node of a graph of
  * that type (graph_node.type).  complete and named are those of this operation alone.
  */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of accesses made shorter: a captured training step has thousands. */
+#include <stdlib.h>
+
+#include "access_parts.h"
+
+/*
+ * Of more accesses than the first, those that are known in part only are seen as one span of their
+ * allocation; if the others are more than the second, all are.
+ */
+#define ACCESS_LIMIT 64
+#define EXACT_LIMIT 1024
+
+/* Its bytes, all of them, for certain. */
+static int is_exact(const struct memory_access *access)
+{
+	return access->exact && access->sure && !access->maybe && !access->early &&
+		!access->spins && !access->loose;
+}
+
+static int compare_groups(const struct memory_access *x, const struct memory_access *y)
+{
+	if (x->allocation != y->allocation)
+		return x->allocation < y->allocation ? -1 : 1;
+	if (x->direction != y->direction)
+		return x->direction - y->direction;
+	return is_exact(x) - is_exact(y);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct memory_access *x = a, *y = b;
+	int order = compare_groups(x, y);
+
+	if (order)
+		return order;
+	if (x->evidence != y->evidence)
+		return x->evidence - y->evidence;
+	return x->low < y->low ? -1 : x->low > y->low;
+}
+
+/* Whether two of a group are known as well as one span as they are apart. */
+static int is_one_span(const struct memory_access *x, const struct memory_access *y)
+{
+	return !is_exact(x) ||
+		(x->evidence == y->evidence && !x->stride_count && !y->stride_count &&
+			y->low <= x->high);
+}
+
+static void join(struct memory_access *to, const struct memory_access *from)
+{
+	to->low = from->low < to->low ? from->low : to->low;
+	to->high = from->high > to->high ? from->high : to->high;
+	if (from->evidence < to->evidence)
+		to->evidence = from->evidence;
+	to->sure &= from->sure;
+	to->maybe |= from->maybe;
+	to->node = to->node == from->node ? to->node : 0;
+	to->start = to->low;
+	to->run = to->high - to->low;
+	to->stride_count = 0;
+	to->exact = is_exact(to) && is_exact(from);
+}
+
+/*
+ * One span for each allocation and direction, beside those of which all is known, unless these are
+ * too many.
+ */
+static void join_spans(struct accesses *sum)
+{
+	struct memory_access *last = NULL;
+	size_t kept = 0;
+
+	qsort(sum->access, sum->count, sizeof(*sum->access), compare);
+	for (size_t i = 0; i < sum->count; i++) {
+		const struct memory_access *access = &sum->access[i];
+
+		if (last && !compare_groups(last, access) && is_one_span(last, access)) {
+			join(last, access);
+		} else {
+			last = &sum->access[kept++];
+			*last = *access;
+		}
+	}
+	sum->count = kept;
+}
+
+/* Too many are known exactly: none is. */
+static void forget(struct accesses *sum)
+{
+	for (size_t i = 0; i < sum->count; i++)
+		sum->access[i].exact = 0;
+}
+
+void access_shorten(struct accesses *sum)
+{
+	if (sum->count > ACCESS_LIMIT)
+		join_spans(sum);
+	if (sum->count > EXACT_LIMIT) {
+		forget(sum);
+		join_spans(sum);
+	}
+}
