@@ -7,7 +7,7 @@
 
 static int run(const struct pass_input *input, struct findings *findings)
 {
-	return pass_add_hazards(input->db, findings, RULE_async_alloc_order, 1);
+	return pass_add_hazards(input->db, findings, RULE_async_alloc_order, 1, NULL);
 }
 
 static int say(struct words *words, const struct instance *worst, FILE *out)

@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "map.h"
 #include "print.h"
 
 static const char hazards_sql[] =
@@ -80,7 +79,31 @@ static int is_seen(struct map *seen, struct findings *findings, const struct ins
 	return map_set(seen, key, 1);
 }
 
-int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t least)
+int64_t pass_lines(struct findings *findings, int64_t call, int64_t other_call)
+{
+	int64_t line = findings_line(findings, call);
+	int64_t other = findings_line(findings, other_call);
+
+	if (line < 0 || other < 0)
+		return -1;
+	return line && other ? line << 32 | other : 0;
+}
+
+/* 1: it is not to be added. */
+static int is_left_out(struct map *seen, struct findings *findings, const struct instance *instance,
+	const struct map *except)
+{
+	int64_t lines = except ? pass_lines(findings, instance->call, instance->other_call) : 0;
+
+	if (lines < 0)
+		return -1;
+	if (lines && map_get(except, (uint64_t)lines, 0))
+		return 1;
+	return instance->least ? is_seen(seen, findings, instance) : 0;
+}
+
+int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t least,
+	const struct map *except)
 {
 	sqlite3_stmt *q = db_prepare(db, hazards_sql);
 	struct map seen = { 0 };
@@ -101,7 +124,7 @@ int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, i
 			.kind = find_pair(db_text(q, 4))->kind,
 			.why = reason ? reason->why : NULL };
 
-		step = least ? is_seen(&seen, findings, &instance) : 0;
+		step = is_left_out(&seen, findings, &instance, except);
 		if (!step)
 			step = findings_add(findings, &instance);
 		else if (step > 0)

@@ -5,10 +5,21 @@
 #ifndef CUFENCE_PASS_HAZARDS_H
 #define CUFENCE_PASS_HAZARDS_H
 
+#include "map.h"
 #include "pass.h"
 
-/* An instance for each hazard of the rule; least is that of struct instance. */
-int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t least);
+/*
+ * The lines of a pair as a key: of the later call and of the earlier one.  0: one of them is not
+ * known; -1 after a message.
+ */
+int64_t pass_lines(struct findings *findings, int64_t call, int64_t other_call);
+
+/*
+ * An instance for each hazard of the rule, but not between lines in the map (NULL: none); least is
+ * that of struct instance.
+ */
+int pass_add_hazards(struct db *db, struct findings *findings, enum rule rule, int64_t least,
+	const struct map *except);
 
 /* "kernel 'b' on stream 14 reads what kernel 'a' on stream 13 writes, and nothing orders them" */
 int pass_say_hazard(struct words *words, const struct instance *worst, FILE *out);

@@ -7,7 +7,7 @@
 
 static int run(const struct pass_input *input, struct findings *findings)
 {
-	return pass_add_hazards(input->db, findings, RULE_host_buffer_reuse, 1);
+	return pass_add_hazards(input->db, findings, RULE_host_buffer_reuse, 1, NULL);
 }
 
 const struct pass pass_host_buffer_reuse = { .run = run,

@@ -8,7 +8,7 @@
 
 static int run(const struct pass_input *input, struct findings *findings)
 {
-	return pass_add_hazards(input->db, findings, RULE_missing_fence, 1);
+	return pass_add_hazards(input->db, findings, RULE_missing_fence, 1, NULL);
 }
 
 const struct pass pass_missing_fence = { .run = run,

@@ -82,6 +82,11 @@ int64_t findings_place(struct findings *findings, int64_t call)
 	return places_site(findings->places, call);
 }
 
+int64_t findings_line(struct findings *findings, int64_t call)
+{
+	return places_line(findings->places, call);
+}
+
 /* --- from instances to findings --- */
 
 int finding_list_add(struct finding ***list, size_t *count, struct finding *finding)

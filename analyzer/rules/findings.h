@@ -74,6 +74,9 @@ int findings_add_masked(struct findings *findings, const struct instance *instan
 /* The place of a call as findings see it: 0 if it is not known, -1 after a message. */
 int64_t findings_place(struct findings *findings, int64_t call);
 
+/* The line as it is printed, whoever called it, likewise. */
+int64_t findings_line(struct findings *findings, int64_t call);
+
 /* Fills the tables finding, finding_place, finding_also and replay. */
 int findings_store(struct findings *findings);
 

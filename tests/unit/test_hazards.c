@@ -415,12 +415,12 @@ static void once_is_a_finding(void **unused)
 	mini_release(&test.m);
 }
 
-/* The fence to add to a pair of two lines; script: of a Python program. */
 /*
  * A reader of what one line wrote in several pieces, rounds times; a cudaFree waited in between.
- * tells: so could the host, for a host function behind the writers.
+ * tells: so could the host, for a host function behind the writers; bare: so many rounds more
+ * without cudaFree.
  */
-static const char *accidents(int rounds, int tells)
+static const char *accidents(int rounds, int tells, int bare)
 {
 	static char found[64];
 	struct test test;
@@ -430,7 +430,7 @@ static const char *accidents(int rounds, int tells)
 	reader = kernel(&test.m, "load", BYTES, 1);
 	site = mini_site(&test.m, "use", 20);
 	other = mini_site(&test.m, "fill", 10);
-	for (int i = 0; i < rounds; i++, test.t += 300) {
+	for (int i = 0; i < rounds + bare; i++, test.t += 300) {
 		for (int piece = 0; piece < 2; piece++)
 			mini_exec(&test.m, "UPDATE call SET site = %lld WHERE id = %lld",
 				(long long)other,
@@ -438,8 +438,9 @@ static const char *accidents(int rounds, int tells)
 		if (tells)
 			MINI_CALL(&test.m, .type = CALL_cuLaunchHostFunc, .at = test.t - 2,
 				.until = test.t - 1, .stream = test.one);
-		MINI_CALL(&test.m, .type = CALL_cuMemFree_v2, .at = test.t, .ptr = 64,
-			.until = test.t + 200);
+		if (i < rounds)
+			MINI_CALL(&test.m, .type = CALL_cuMemFree_v2, .at = test.t, .ptr = 64,
+				.until = test.t + 200);
 		test.t += 210;
 		mini_exec(&test.m, "UPDATE call SET site = %lld WHERE id = %lld", (long long)site,
 			(long long)launch(&test, reader, test.two, 0));
@@ -458,10 +459,12 @@ static const char *accidents(int rounds, int tells)
 static void an_accident_is_sure_when_it_comes_twice(void **unused)
 {
 	(void)unused;
-	assert_string_equal(accidents(1, 0), "accidental-order possible 1");
-	assert_string_equal(accidents(2, 0), "accidental-order certain 2");
+	assert_string_equal(accidents(1, 0, 0), "accidental-order possible 1");
+	assert_string_equal(accidents(2, 0, 0), "accidental-order certain 2");
 	/* As XLA gives staging memory back. */
-	assert_string_equal(accidents(2, 1), "");
+	assert_string_equal(accidents(2, 1, 0), "");
+	/* A round without the free shows that the fence is missing, which is said once. */
+	assert_string_equal(accidents(2, 0, 1), "");
 }
 
 /* In each round a free waits for the writer; in the last one a reader elsewhere follows it. */
