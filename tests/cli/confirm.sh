@@ -33,6 +33,8 @@ has "the report has it" "^    test confirmed: kernel 'accumulate'.* 10 of 10 tri
 has "so has check" '; confirmed: kernel .* \[high\]$' "$("$cufence" check missing_fence_raw.db 2>&1)"
 has "JSON" '"confirmation":{"result":"confirmed","how":"kernel' \
 	"$("$cufence" report --format json missing_fence_raw.db)"
+has "HTML" "test confirmed: kernel 'accumulate' on stream" \
+	"$("$cufence" report --format html missing_fence_raw.db)"
 "$cufence" analyze missing_fence_raw.db
 has "analyze keeps it" '^    test confirmed: ' "$("$cufence" report missing_fence_raw.db)"
 
