@@ -21,13 +21,13 @@ VERSION := 0.1.0
 # processors, if nothing else was asked for ------------------------------------------------------
 PACKAGES := build-essential libelf-dev libdw-dev zlib1g-dev libsqlite3-dev libcmocka-dev liblz4-dev libzstd-dev \
 	sqlite3
-# Pages are tested in it; without it that is skipped.
-BROWSER := chromium chromium-driver
+# For tests that are skipped without: of the page, of SARIF against its schema.
+WANTED := chromium chromium-driver python3-jsonschema curl
 rest := $(filter-out deps,$(MAKECMDGOALS))
 .PHONY: deps
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
 deps:
-	@./.ci/deps $(PACKAGES) --wanted $(BROWSER)
+	@./.ci/deps $(PACKAGES) --wanted $(WANTED)
 	$(if $(rest),+@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) $(rest))
 ifneq ($(rest),)
 .PHONY: $(rest)
@@ -36,7 +36,7 @@ $(rest): deps
 endif
 else
 deps:
-	@./.ci/deps $(PACKAGES) --wanted $(BROWSER)
+	@./.ci/deps $(PACKAGES) --wanted $(WANTED)
 
 # --- what this machine has ------------------------------------------------------------------
 CUDA_HOME ?= $(firstword $(wildcard /usr/local/cuda) $(patsubst %/bin/nvcc,%,$(shell command -v nvcc)))

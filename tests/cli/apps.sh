@@ -107,5 +107,6 @@ summarize "$tmp"/half.*
 if command -v python3 >/dev/null; then
 	python3 "$apps/../tests/formats/formats.py" "$tmp/formats"
 	ok "all formats are what they ask for, and what the report says" $?
+	schema_of_sarif "$tmp/formats"
 fi
 finish

@@ -41,6 +41,7 @@ if command -v python3 >/dev/null; then
 	export_all host
 	python3 "$here/formats.py" all
 	ok "they are what each format asks for, and what the report says" $?
+	schema_of_sarif all
 	# Findings begin where their call does: they lead from no thread's track to a call.
 	golden_text double_buffer | load fences
 	export_all fences
@@ -103,6 +104,8 @@ check "a format that is none" 2 --format xml
 check "the database is not overwritten" 2 --write-baseline free_in_loop.db
 if command -v python3 >/dev/null; then
 	check "SARIF of a check" 0 --format sarif --suppressions good --baseline base
+	mkdir checked && cp out checked/out.sarif
+	schema_of_sarif checked
 	same "says what is accepted" "['once a step'] ['unchanged']" "$(python3 -c '
 import json
 results = json.load(open("out"))["runs"][0]["results"]

@@ -33,6 +33,16 @@ has() { # TEXT PATTERN GOT
 	[ $status -eq 0 ] || printf '%s\n' "$3" | sed 's/^/#   /' | head -n 20
 }
 
+schema_of_sarif() { # FOLDER: its *.sarif
+	local said
+	said=$("${golden%/*}/formats/sarif_schema" "$build" "$1")
+	case $? in
+	0) ok "SARIF: its schema" 0 ;;
+	3) echo "$said" ;;
+	*) ok "SARIF: its schema: $said" 1 ;;
+	esac
+}
+
 needs() { # FILE...: without it (no CUDA toolkit) there is nothing to test
 	local file
 	for file in "$@"; do
