@@ -14,17 +14,21 @@
 /* Its bytes, all of them, for certain. */
 static int is_exact(const struct memory_access *access)
 {
-	return access->exact && access->sure && !access->maybe && !access->early &&
-		!access->spins && !access->loose;
+	return access->exact && access->sure && !access->maybe;
+}
+
+/* What two accesses to the same memory may differ in so that they stay apart, as a number. */
+static int group(const struct memory_access *access)
+{
+	return access->direction << 4 | access->early << 3 | access->spins << 2 |
+		access->loose << 1 | is_exact(access);
 }
 
 static int compare_groups(const struct memory_access *x, const struct memory_access *y)
 {
 	if (x->allocation != y->allocation)
 		return x->allocation < y->allocation ? -1 : 1;
-	if (x->direction != y->direction)
-		return x->direction - y->direction;
-	return is_exact(x) - is_exact(y);
+	return group(x) - group(y);
 }
 
 static int compare(const void *a, const void *b)
@@ -63,8 +67,8 @@ static void join(struct memory_access *to, const struct memory_access *from)
 }
 
 /*
- * One span for each allocation and direction, beside those of which all is known, unless these are
- * too many.
+ * One span for each allocation and group, but of those of which all is known only neighbours are
+ * joined.
  */
 static void join_spans(struct accesses *sum)
 {

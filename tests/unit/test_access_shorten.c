@@ -150,6 +150,21 @@ static void strides_stay(void **state)
 	expect(&list->access[2], 500, 520, 1);
 }
 
+/* What begins before its kernel waits stays known, and apart from what does not. */
+static void early_ones_stay(void **state)
+{
+	struct list *list = *state;
+
+	add_many(list, 1, 1000, 100, 0);
+	add(list, 1, 50, 60, 1)->early = 1;
+	add(list, 1, 60, 70, 1);
+	access_shorten(&list->accesses);
+	assert_int_equal(list->accesses.count, 3);
+	expect(&list->access[1], 60, 70, 1);
+	expect(&list->access[2], 50, 60, 1);
+	assert_int_equal(list->access[2].early, 1);
+}
+
 static void too_many_are_one_span(void **state)
 {
 	struct list *list = *state;
@@ -171,6 +186,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(neighbours_are_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(doubts_do_not_spread, setup, teardown),
 		cmocka_unit_test_setup_teardown(strides_stay, setup, teardown),
+		cmocka_unit_test_setup_teardown(early_ones_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_many_are_one_span, setup, teardown),
 	};
 
