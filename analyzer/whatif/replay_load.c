@@ -35,7 +35,7 @@ struct loader {
 	struct map execs;    /* executable graph -> the call that made it */
 	struct map nodes;    /* ... -> how many it has */
 	struct map sizes;    /* call that made or destroyed a graph -> how many that has */
-	struct map captures; /* thread -> 1 + when a capture began that nothing else came between */
+	struct map captures; /* thread -> the call that began a capture, nothing else since */
 };
 
 /* Numbers from 0 on, in order of appearance; REPLAY_NONE for row 0 or when out of memory. */
@@ -161,12 +161,14 @@ static void read_polls(const struct loader *loader, const struct walk_call *call
 static int read_capture(struct loader *loader, const struct walk_call *call,
 	struct replay_step *step)
 {
-	uint64_t began = map_get(&loader->captures, (uint64_t)call->thread, 0);
+	uint64_t begin = map_get(&loader->captures, (uint64_t)call->thread, 0);
 
-	if (!began)
+	if (!begin)
 		return 0;
-	if (call->kind == KIND_CAPTURE_END)
-		step->enter = (int64_t)began - 1;
+	if (call->kind == KIND_CAPTURE_END) {
+		step->enter = run_call(loader->run, (int64_t)begin)->enter;
+		step->nodes = (uint32_t)map_get(&loader->sizes, begin, 0);
+	}
 	return map_set(&loader->captures, (uint64_t)call->thread, 0);
 }
 
@@ -407,8 +409,7 @@ static int read_step(void *arg, const struct walk_call *call)
 	if (call_is_async_copy(call->kind) && !(step.act & (STEP_WAITS_OWN | STEP_MEASURED)))
 		step.act &= ~(unsigned)STEP_WAITS;
 	if (call->kind == KIND_CAPTURE_BEGIN)
-		return map_set(&loader->captures, (uint64_t)call->thread,
-			(uint64_t)call->enter + 1);
+		return map_set(&loader->captures, (uint64_t)call->thread, (uint64_t)call->id);
 	if (!step.act && !replay_is_about_graphs(&step) &&
 		!map_get(&loader->via, (uint64_t)call->id, 0) &&
 		!map_get(&loader->makers, (uint64_t)call->id, 0))

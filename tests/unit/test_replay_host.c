@@ -134,6 +134,30 @@ static void recording_a_graph_takes_time_for_each_node(void **state)
 	close_all(run, replays);
 }
 
+/* The graph is that of the call that begins its capture; the call that ends it has the time. */
+static void recording_a_capture_takes_time_for_each_node(void **state)
+{
+	struct small_run *run = *state;
+	struct mini *m = &run->mini;
+	int64_t begin, end, stream = mini_stream(m, "non-blocking");
+	struct replays *replays;
+	struct replay *replay;
+
+	launch(run, stream, 10);
+	begin = MINI_CALL(m, .type = CALL_cuStreamBeginCapture_v2, .at = 100, .until = 101,
+		.stream = stream);
+	end = MINI_CALL(m, .type = CALL_cuStreamEndCapture, .at = 129, .until = 130,
+		.stream = stream);
+	mini_exec(m, "INSERT INTO graph VALUES (1, 1, 65, %lld, NULL)", (long long)begin);
+	for (int i = 0; i < 10; i++)
+		mini_exec(m,
+			"INSERT INTO graph_node (graph, type, call) VALUES (1, 'kernel', %lld)",
+			(long long)begin);
+	replay = open_first(run, &replays);
+	assert_int_equal(replay->step[replay_step_of(replay, end)].recorded, 115 + 10 * 330);
+	close_all(run, replays);
+}
+
 /* A run that is bound by its host is shorter where that is quicker. */
 static void a_quick_host_takes_less(void **state)
 {
@@ -254,6 +278,7 @@ int main(void)
 		TEST(nodes_gain_nothing_where_the_device_is_busy),
 		TEST(recording_is_no_part_of_what_a_launch_takes),
 		TEST(recording_a_graph_takes_time_for_each_node),
+		TEST(recording_a_capture_takes_time_for_each_node),
 		TEST(a_quick_host_takes_less),
 		TEST(data_that_is_needed_is_waited_for_without_the_wait),
 		TEST(a_wait_for_an_event_takes_its_stream_time),
