@@ -293,7 +293,10 @@ static int64_t return_of(const struct replay *replay, uint32_t number, int64_t e
 		own = (own > SUBMIT_NS ? SUBMIT_NS : own) + step->pinning;
 	if (change->once || change->bits & CHANGE_NODE)
 		own = 0;
-	return target == REPLAY_LONG_AGO ? entry + own : later(entry + own, target + step->lag);
+	/* The host returns, and may have yet to copy from pageable memory. */
+	return target == REPLAY_LONG_AGO
+		? entry + own
+		: later(entry + own, target + paced(replay, step->lag, contention));
 }
 
 /* The other thread has made its last call by the time this one goes on. */

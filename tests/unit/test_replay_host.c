@@ -173,6 +173,38 @@ static void a_quick_host_takes_less(void **state)
 	close_all(run, replays);
 }
 
+/* The host copies from pageable memory, and that after the call has waited for a kernel. */
+static void a_quick_host_copies_from_pageable_memory_in_less(void **state)
+{
+	struct small_run *run = *state;
+	struct mini *m = &run->mini;
+	int64_t stream = mini_stream(m, "non-blocking");
+	struct replays *replays;
+	struct replay *replay;
+	int64_t likely;
+
+	for (int i = 0; i < 20; i++) {
+		double start = run->now + LAUNCH_US;
+
+		/* The first copies show how long one takes by itself. */
+		if (i >= 10) {
+			launch(run, stream, 2000);
+			start = run->last + 2;
+		}
+		MINI_CALL(m, .type = CALL_cuMemcpyHtoDAsync_v2, .at = run->now,
+			.until = start + 1001, .stream = stream, .direction = 1 + COPY_H2D,
+			.src = "pageable", .dst = "device", .bytes = 16 << 20,
+			.runs = { start, start + 1000 });
+		run->last = run->tail[stream] = start + 1000;
+		run->now = run->last + 3;
+	}
+	wait_all(run, CALL_cuCtxSynchronize, 0);
+	replay = open_first(run, &replays);
+	likely = replay_run(replay, REPLAY_LIKELY);
+	near((int)((likely - replay_run(replay, REPLAY_QUICK)) / 1000), 20 * 1000 / 4, 100);
+	close_all(run, replays);
+}
+
 /* The wait that is taken away kept a kernel behind the one whose result it reads. */
 static void data_that_is_needed_is_waited_for_without_the_wait(void **state)
 {
@@ -280,6 +312,7 @@ int main(void)
 		TEST(recording_a_graph_takes_time_for_each_node),
 		TEST(recording_a_capture_takes_time_for_each_node),
 		TEST(a_quick_host_takes_less),
+		TEST(a_quick_host_copies_from_pageable_memory_in_less),
 		TEST(data_that_is_needed_is_waited_for_without_the_wait),
 		TEST(a_wait_for_an_event_takes_its_stream_time),
 		TEST(who_frees_at_the_same_time_waits_for_later_work),
