@@ -4,11 +4,15 @@
  *
  * What the host uses after a wait says needs.h: what it can look at without another call, as copies
  * to the host, sources of copies that it may fill again, mapped and managed memory; or, where there
- * is no such thing, what it copies to the host before it submits anything else.  A wait that some
- * pair of operations needs, or a time that is taken of events, is as wide as it must be; so is one
- * after which the host looks at nothing: that is for something else (a time, the end, memory
- * to be freed).  At most one wait of a place may be needed as it is, as the first of a loop often
- * is, for what was before it.
+ * is no such thing, what it copies to the host before it submits anything else.  A wait that pairs
+ * of operations need has to cover the earlier ones of these, too.  A time that is taken of events
+ * needs the wait as it is.  A wait after which the host looks at nothing, and which no pair needs,
+ * is for something else (a time, the end, memory to be freed).  At most one wait of a place may be
+ * needed as it is, as the first of a loop often is, for what was before it.
+ *
+ * A wait that only pairs need may also be for a time.  As for needless-wait, it is likely too broad
+ * if most waits of its place delayed work of an idle stream, and possibly else.  How far the host
+ * runs ahead a narrower wait limits, too.
  *
  * What is saved at most is what the thread could have used of the difference: its own time, and
  * work that it then submits and that need not come after what it waited for in excess.  A later
@@ -21,7 +25,7 @@
 #include "pass.h"
 
 struct place {
-	int64_t broad, needed;
+	int64_t waits, broad, needed, apart;
 };
 
 /* For a stream or the device, until the end of a known call's operation. */
@@ -33,19 +37,28 @@ static int is_wait_for_more(const struct run *run, const struct host_wait *wait)
 		kind_waits(run_call(run, wait->call)->kind) != WAITS_EVENT;
 }
 
-/* ns that it took longer than until the end of what the host needs of it. */
+/* Nothing is known that the host looks at. */
+static int is_for_order(const struct host_wait *wait)
+{
+	return wait->until == INT64_MIN && wait->ordered;
+}
+
+/* ns that it took longer than until the end of what is needed of it. */
 static int64_t excess(const struct run *run, const struct host_wait *wait)
 {
-	int64_t from = wait->until > wait->enter ? wait->until : wait->enter;
+	int64_t until = wait->until > wait->ordered_end ? wait->until : wait->ordered_end;
+	int64_t from = until > wait->enter ? until : wait->enter;
 
-	return wait->until != INT64_MIN && is_wait_for_more(run, wait) && wait->behind_end > from
+	return until != INT64_MIN && is_wait_for_more(run, wait) && wait->behind_end > from
 		? wait->behind_end - from
 		: 0;
 }
 
+/* As it is: what is less than BLOCKED_MIN_NS is not worth a line. */
 static int is_needed(const struct host_wait *wait)
 {
-	return wait->ordered || wait->elapsed;
+	return wait->elapsed || (is_for_order(wait) && (wait->maybe || wait->freed)) ||
+		wait->ordered_end > wait->behind_end - BLOCKED_MIN_NS;
 }
 
 static int by_call(const void *a, const void *b)
@@ -68,7 +81,7 @@ static int is_hidden(const struct needs *needs, const struct host_wait *wait)
 	for (size_t i = 0; i < NEEDS_BESIDE && wait->also[i]; i++) {
 		const struct host_wait *other = find_wait(needs, wait->also[i]);
 
-		if (other && is_needed(other))
+		if (other && (other->ordered_end != INT64_MIN || other->elapsed))
 			return 1;
 	}
 	return 0;
@@ -95,11 +108,26 @@ static int tally(const struct pass_input *input, struct findings *findings, stru
 
 		if (!place)
 			return -1;
+		place->waits += wait->behind != 0;
+		place->apart += wait->apart;
 		place->needed += is_needed(wait);
 		place->broad += excess(input->run, wait) >= BLOCKED_MIN_NS &&
 			usable(&input->needs, wait) >= BLOCKED_MIN_NS;
 	}
 	return 0;
+}
+
+static enum confidence confidence_of(const struct pass_input *input, const struct place *place,
+	const struct host_wait *wait)
+{
+	const struct needs_process *process = idmap_get(&input->needs.processes, wait->process);
+
+	if (!is_for_order(wait))
+		return wait->ordered ? CONFIDENCE_LIKELY : CONFIDENCE_OF_RULE;
+	return process && !process->has_others && process->submitter > 0 && !wait->timed &&
+			2 * place->apart >= place->waits
+		? CONFIDENCE_LIKELY
+		: CONFIDENCE_POSSIBLE;
 }
 
 static int add(const struct pass_input *input, struct findings *findings, struct idmap *places,
@@ -114,10 +142,11 @@ static int add(const struct pass_input *input, struct findings *findings, struct
 		.cost = cost,
 		.saving = rest < cost ? rest : cost,
 		.change = CHANGE_WAIT,
-		.still_needs = wait->needed };
+		.still_needs = wait->until > wait->ordered_end ? wait->needed : wait->ordered };
 
 	if (!place)
 		return -1;
+	instance.confidence = confidence_of(input, place, wait);
 	if (instance.saving < BLOCKED_MIN_NS || is_needed(wait) || place->needed > 1 ||
 		place->broad < FINDING_MIN_COUNT)
 		return 0;
@@ -150,7 +179,7 @@ static int say(struct words *words, const struct instance *worst, FILE *out)
 		return -1;
 	fputs(", ", out);
 	words_time(worst->cost, out);
-	fputs(" longer than for the last result that the host is known to use", out);
+	fputs(" longer than for the last work that the host or later work is known to need", out);
 	if (worst->also[0])
 		fputs("; the next wait would take its place: fix that one, too", out);
 	return 0;

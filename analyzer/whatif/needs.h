@@ -35,13 +35,16 @@ struct host_wait {
 	int64_t usable;     /* what the thread could have done meanwhile: its own time until its
 			    * next wait, and work that need not come after what it was for */
 	int64_t until_also; /* of that, until the first of also */
-	uint8_t looked;     /* there is a result that the host may look at */
-	uint8_t maybe;      /* some kernel may have written one */
-	uint8_t ordered;    /* some pair of operations needs it */
-	uint8_t timed;      /* between records of events whose elapsed time the program asks for */
-	uint8_t elapsed;    /* an elapsed time is read that needs the wait */
-	uint8_t freed;      /* memory or an object is freed after it by a call that does not wait */
-	uint8_t apart;      /* it kept work of an idle stream back that need not come after */
+	/* Pairs of operations need it: the end of the last of the earlier ones, and its call.
+	 * INT64_MIN: no pair does, INT64_MAX: perhaps one with any operation. */
+	int64_t ordered_end;
+	uint32_t ordered;
+	uint8_t looked;  /* there is a result that the host may look at */
+	uint8_t maybe;   /* some kernel may have written one */
+	uint8_t timed;   /* between records of events whose elapsed time the program asks for */
+	uint8_t elapsed; /* an elapsed time is read that needs the wait */
+	uint8_t freed;   /* memory or an object is freed after it by a call that does not wait */
+	uint8_t apart;   /* it kept work of an idle stream back that need not come after */
 };
 
 /* A stream's wait for an event, and the operation that it delayed most. */

@@ -356,7 +356,8 @@ int needs_host_wait(struct needs_host *host, const struct walk_call *call, int64
 		.process = (uint32_t)call->process,
 		.enter = since,
 		.exit = call->exit,
-		.until = INT64_MIN };
+		.until = INT64_MIN,
+		.ordered_end = INT64_MIN };
 	struct live_wait live = { 0 };
 
 	if (!waiter)
@@ -525,10 +526,15 @@ static int is_fetched(struct needs_host *host, const struct walk_call *later, si
 static int blame(struct needs_host *host, const struct walk_call *later, size_t number,
 	const struct touch *earlier)
 {
+	struct host_wait *wait = wait_at(host, number);
+
 	if (is_fetched(host, later, number, earlier))
 		return order_thread_waits(&host->relax->loose[WITHOUT_HOST_WAITS].order, later,
 			earlier->stream);
-	wait_at(host, number)->ordered = 1;
+	if (earlier->end > wait->ordered_end) {
+		wait->ordered_end = earlier->end;
+		wait->ordered = earlier->call;
+	}
 	return needs_keep(&host->kept, later->thread, earlier, live_at(host, number)->point);
 }
 
@@ -582,6 +588,6 @@ void needs_host_finish(struct needs_host *host)
 	}
 	for (size_t i = 0; i < host->unknown_until; i++)
 		if (needs->host[i].call >= host->unknown_since)
-			needs->host[i].ordered = 1;
+			needs->host[i].ordered_end = INT64_MAX;
 	needs->host_is_known = !relax_given_up(host->relax);
 }

@@ -15,7 +15,7 @@ static void a_wait_for_the_picture_is_found(void **state)
 	assert_string_equal(found(s), "5 30 21 3470");
 	assert_string_equal(mini_text(&s->mini, "SELECT message FROM finding"),
 		"cuCtxSynchronize waited for kernel 'touch' on stream 9, 694 us longer than for "
-		"the last result that the host is known to use");
+		"the last work that the host or later work is known to need");
 }
 
 /* What the next round's kernels were not given they may find by a pointer or a variable. */
@@ -294,8 +294,8 @@ static void what_is_only_read_needs_no_order(void **state)
 	assert_string_equal(found(s), "6 30 21 4164");
 }
 
-/* Also where it was done long before what the wait was longer for. */
-static void so_is_what_was_done_early(void **state)
+/* What was done long before has to be waited for, and not what the wait was longer for. */
+static void what_was_done_early_does_not_need_all_of_the_wait(void **state)
 {
 	struct shop *s = *state;
 
@@ -306,7 +306,54 @@ static void so_is_what_was_done_early(void **state)
 		round_at(s, t + 5);
 		launch(s, t + 1050, s->b, s->at_draw, t + 1070, t + 1110, s->sketch);
 	}
+	assert_string_equal(found(s), "5 30 21 3470");
+	assert_string_equal(mini_text(&s->mini,
+				    "SELECT confidence FROM finding WHERE rule = 'broad-sync'"),
+		"likely");
+}
+
+/*
+ * Two pictures in turn: stream c loads one while b draws the other, and waits for what b did with
+ * it two rounds ago.  Nothing goes to the host.
+ */
+static void two_pictures(struct shop *s)
+{
+	const int64_t picture[] = { s->picture, s->sketch };
+
+	for (int i = 0; i < 8; i++) {
+		double t = 1420 * i;
+
+		MINI_CALL(&s->mini, .type = CALL_cuStreamSynchronize, .at = t,
+			.until = t + (i ? 1000 : 2), .stream = s->b, .site = s->at_wait);
+		launch(s, t + 1002, s->c, s->at_search, t + 1010, t + 1410, picture[i % 2]);
+		MINI_CALL(&s->mini, .type = CALL_cuEventRecord, .at = t + 1006, .event = s->event,
+			.stream = s->c);
+		MINI_CALL(&s->mini, .type = CALL_cuStreamWaitEvent, .at = t + 1010,
+			.event = s->event, .stream = s->b);
+		launch(s, t + 1014, s->b, s->at_draw, t + 1412, t + 2417, picture[i % 2]);
+	}
+}
+
+static void kernels_that_may_write_what_the_host_sees_need_all_of_it(void **state)
+{
+	struct shop *s = *state;
+
+	two_pictures(s);
+	/* Its kernels may write what the host sees. */
 	assert_string_equal(found(s), "");
+}
+
+static void what_is_done_to_known_memory_needs_its_order_alone(void **state)
+{
+	struct shop *s = *state;
+
+	two_pictures(s);
+	mini_exec(&s->mini,
+		"INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL);"
+		"INSERT INTO kernel_access VALUES (%lld, NULL, 8, 'store', 1, 0, 4096, NULL, "
+		"NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, NULL)",
+		(long long)s->kernel, (long long)s->kernel);
+	assert_string_equal(found(s), "6 30 21 5982");
 }
 
 /* Device memory that nobody allocated is a variable's: who uses none needs no order with it. */
@@ -449,7 +496,9 @@ int main(void)
 		T(what_is_only_read_needs_no_order),
 		T(parts_of_a_segment_may_be_the_same_memory),
 		T(parts_known_to_be_apart_are_not),
-		T(so_is_what_was_done_early),
+		T(what_was_done_early_does_not_need_all_of_the_wait),
+		T(kernels_that_may_write_what_the_host_sees_need_all_of_it),
+		T(what_is_done_to_known_memory_needs_its_order_alone),
 		T(a_copy_to_a_variable_concerns_who_uses_them),
 		T(a_needed_wait_elsewhere_does_not_hide_it),
 		T(a_wait_that_delays_nothing_is_not),
