@@ -36,8 +36,8 @@ struct search {
 
 static int is_needed(const struct host_wait *wait)
 {
-	return wait->looked || wait->maybe || wait->ordered_end != INT64_MIN ||
-		wait->freed || wait->until != INT64_MIN;
+	return wait->looked || wait->maybe || wait->ordered_end != INT64_MIN || wait->freed ||
+		wait->until != INT64_MIN;
 }
 
 static struct place *place_of(struct search *search, const struct host_wait *wait)
