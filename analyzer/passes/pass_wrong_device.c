@@ -14,6 +14,7 @@
  */
 #include <stddef.h>
 
+#include "map.h"
 #include "pass.h"
 #include "print.h"
 
@@ -21,6 +22,7 @@
 
 #define ERROR_INVALID_VALUE 1
 #define ERROR_INVALID_HANDLE 400
+#define ERROR_ILLEGAL_ADDRESS 700
 
 /* Failed calls that are looked at: of a loop a part says enough. */
 #define CALL_LIMIT 10000
@@ -30,32 +32,26 @@ static const char event_sql[] =
 	"SELECT x.device FROM call c JOIN event e ON e.id = c.event JOIN call m ON m.id = e.created"
 	" JOIN context x ON x.id = m.context WHERE c.id = ?";
 
-/* That of the memory that a memset is to set; nothing where peers were given access. */
+/* That of the memory that a memset is to set. */
 static const char memory_sql[] =
 	"SELECT x.device FROM call c JOIN allocation a ON a.process = c.process"
 	" AND c.dst >= a.address AND c.dst < a.address + a.bytes"
 	" AND a.memory IN ('device', 'async')"
 	" AND a.created < c.id AND ifnull(a.freed, c.id) >= c.id JOIN call m ON m.id = a.created"
-	" JOIN context x ON x.id = m.context WHERE c.id = ? AND NOT EXISTS (SELECT 1 FROM call p"
-	"  JOIN call_type t ON t.id = p.type WHERE p.process = c.process AND p.result = 0"
-	"  AND p.id < c.id AND t.name LIKE 'cuCtxEnablePeerAccess%')";
+	" JOIN context x ON x.id = m.context WHERE c.id = ?";
 
 #define ERROR_ILLEGAL_ADDRESS 700
 
-/* Launches that access memory of a device to which their own was given no access. */
+/* Launches of a process before a call that access memory of another device than their own. */
 static const char kernels_sql[] =
-	"SELECT DISTINCT c.process, c.id FROM operand o CROSS JOIN call c ON c.id = o.call"
+	"SELECT DISTINCT c.id FROM operand o CROSS JOIN call c ON c.id = o.call"
 	" JOIN allocation a ON a.id = o.allocation JOIN call m ON m.id = a.created"
 	" JOIN context home ON home.id = m.context JOIN stream s ON s.id = c.stream"
-	" JOIN context x ON x.id = s.context WHERE o.role = 'word' AND a.memory = 'device'"
-	" AND home.device >= 0 AND x.device >= 0 AND home.device <> x.device AND c.result = 0"
+	" JOIN context x ON x.id = s.context WHERE o.call < ?2 AND o.role = 'word'"
+	" AND a.memory = 'device' AND home.device >= 0 AND x.device >= 0"
+	" AND home.device <> x.device AND c.result = 0 AND c.process = ?1"
 	" AND EXISTS (SELECT 1 FROM kernel_access k WHERE k.kernel = c.kernel"
-	"  AND k.offset = o.offset)"
-	" AND NOT EXISTS (SELECT 1 FROM call p JOIN call_type t ON t.id = p.type"
-	"  WHERE p.process = c.process AND p.result = 0 AND p.id < c.id"
-	"  AND t.name LIKE 'cuCtxEnablePeerAccess%')"
-	" AND EXISTS (SELECT 1 FROM call e WHERE e.process = c.process AND e.id > c.id"
-	"  AND e.result = ?) ORDER BY c.id LIMIT ?";
+	"  AND k.offset = o.offset) ORDER BY c.id LIMIT ?3";
 
 /* The device that a query says of a call; -1: none, -2 after a message. */
 static int ask(sqlite3_stmt *q, int64_t call)
@@ -68,10 +64,36 @@ static int ask(sqlite3_stmt *q, int64_t call)
 	return step < 0 ? -2 : device;
 }
 
+/* By process: the first call that gave a device access to another one's memory, and the last that
+ * said that a kernel had accessed memory that it must not. */
+struct sharing {
+	struct map given, illegal;
+};
+
 struct failed {
 	const struct run *run;
 	sqlite3_stmt *event, *memory;
+	const struct map *given;
 };
+
+static int find_sharing(const struct run *run, struct sharing *sharing)
+{
+	int rc = 0;
+
+	for (uint32_t id = 1; id < run_call_end(run) && !rc; id++) {
+		const struct run_call *call = run_call(run, id);
+		const struct run_payload *payload = call ? run_payload(run, call) : NULL;
+
+		if (!call)
+			continue;
+		if (payload->result == ERROR_ILLEGAL_ADDRESS)
+			rc = map_set(&sharing->illegal, payload->process, id);
+		else if (call->type == CALL_cuCtxEnablePeerAccess && !payload->result &&
+			!map_get(&sharing->given, payload->process, 0))
+			rc = map_set(&sharing->given, payload->process, id);
+	}
+	return rc;
+}
 
 /* Where the call's work would have run, -1: not known. */
 static int device_of(const struct run *run, const struct run_call *call)
@@ -88,7 +110,8 @@ static int other_device(const struct failed *failed, const struct run_call *call
 		return -1;
 	if (kind_family(call->kind) == FAMILY_event && payload->result == ERROR_INVALID_HANDLE)
 		return ask(failed->event, id);
-	if (kind_family(call->kind) == FAMILY_set && payload->result == ERROR_INVALID_VALUE)
+	if (kind_family(call->kind) == FAMILY_set && payload->result == ERROR_INVALID_VALUE &&
+		id < (int64_t)map_get(failed->given, payload->process, INT64_MAX))
 		return ask(failed->memory, id);
 	if (kind_family(call->kind) == FAMILY_launch && payload->result == ERROR_INVALID_HANDLE)
 		return run_context(failed->run, payload->context)->device;
@@ -134,20 +157,29 @@ static int has_several_devices(const struct run *run)
 	return 0;
 }
 
-static int find_kernels(struct db *db, struct findings *findings)
+static int find_kernels(struct db *db, struct findings *findings, const struct sharing *sharing)
 {
 	sqlite3_stmt *q = db_prepare(db, kernels_sql);
-	int step = q && !db_bind(q, "ii", (int64_t)ERROR_ILLEGAL_ADDRESS, (int64_t)CALL_LIMIT) ? 0
-											       : -1;
+	int step = q ? 0 : -1;
 
-	while (!step && (step = db_step(q)) > 0) {
-		struct instance instance = { .rule = RULE_wrong_device,
-			.process = sqlite3_column_int64(q, 0),
-			.call = sqlite3_column_int64(q, 1),
-			.least = 1,
-			.why = NO_ACCESS };
+	for (size_t i = 0; !step && i < sharing->illegal.size; i++) {
+		const struct map_entry *entry = &sharing->illegal.entry[i];
+		int64_t given = (int64_t)map_get(&sharing->given, entry->key, INT64_MAX);
+		int64_t until = (int64_t)entry->value < given ? (int64_t)entry->value : given;
 
-		step = findings_add(findings, &instance);
+		if (!entry->used)
+			continue;
+		step = db_bind(q, "iii", (int64_t)entry->key, until, (int64_t)CALL_LIMIT) ? -1 : 0;
+		while (!step && (step = db_step(q)) > 0) {
+			struct instance instance = { .rule = RULE_wrong_device,
+				.process = (int64_t)entry->key,
+				.call = sqlite3_column_int64(q, 0),
+				.least = 1,
+				.why = NO_ACCESS };
+
+			step = findings_add(findings, &instance);
+		}
+		sqlite3_reset(q);
 	}
 	sqlite3_finalize(q);
 	return step;
@@ -155,15 +187,21 @@ static int find_kernels(struct db *db, struct findings *findings)
 
 static int run(const struct pass_input *input, struct findings *findings)
 {
+	struct sharing sharing = { 0 };
 	struct failed failed = { .run = input->run,
 		.event = db_prepare(input->db, event_sql),
-		.memory = db_prepare(input->db, memory_sql) };
-	int rc = failed.event && failed.memory ? look_at(&failed, findings) : -1;
+		.memory = db_prepare(input->db, memory_sql),
+		.given = &sharing.given };
+	int rc = failed.event && failed.memory ? find_sharing(input->run, &sharing) : -1;
 
+	if (!rc)
+		rc = look_at(&failed, findings);
 	sqlite3_finalize(failed.event);
 	sqlite3_finalize(failed.memory);
 	if (!rc && has_several_devices(input->run))
-		rc = find_kernels(input->db, findings);
+		rc = find_kernels(input->db, findings, &sharing);
+	map_release(&sharing.given);
+	map_release(&sharing.illegal);
 	return rc;
 }
 
