@@ -32,6 +32,7 @@ struct hazards *hazards_new(struct db *db)
 	hazards->run = db->run;
 	hazards->made.rows = &db->run->allocated;
 	hazards->ends.rows = &db->run->operands;
+	hazards->extents.rows = &db->run->extents;
 	hazards->freed.rows = &db->run->freed;
 	hazards->edges = db_prepare(db,
 		"SELECT from_node, to_node, programmatic FROM graph_edge WHERE graph = ?1 "

@@ -76,6 +76,7 @@ struct hazards {
 	struct host_copy *copies;     /* the last ones of pinned memory, a ring (host_touches.c) */
 	size_t copy_count;            /* so far */
 	struct run_cursor ends;       /* of such copies, by call */
+	struct run_cursor extents;    /* likewise */
 	struct watch watch[WATCHES];
 	unsigned watches;
 	sqlite3_stmt *edges; /* of a graph */

@@ -17,8 +17,12 @@
 struct host_copy {
 	int64_t process;
 	uint32_t allocation;
-	int64_t address, bytes; /* the host's end */
-	int written;            /* by the device */
+	int64_t address; /* the host's end */
+	struct shape {
+		int64_t bytes, pitch, rows, slice, slices; /* as in table extent */
+	} shape;
+	int written; /* by the device */
+	int touched; /* the guard reported an access and opened the copy: the first one */
 	struct operation_point by;
 };
 
@@ -29,17 +33,35 @@ static int is_pinned(const struct run *run, uint32_t allocation)
 	return kind == ALLOCATION_PINNED || kind == ALLOCATION_REGISTERED;
 }
 
-/* Copies of rows: from their first byte to their last. */
-static int64_t span_of(const struct run *run, const struct walk_call *call,
+static struct shape shape_of(struct hazards *hazards, const struct walk_call *call,
 	const struct run_operand *operand)
 {
-	struct run_cursor extents = { .rows = &run->extents };
+	struct run_cursor extents;
 	const struct run_extent *extent;
 
-	for (; (extent = run_cursor_at(&extents, call->id)); extents.at++)
+	run_cursor_at(&hazards->extents, call->id);
+	for (extents = hazards->extents; (extent = run_cursor_at(&extents, call->id)); extents.at++)
 		if (extent->role == operand->role && extent->address == operand->address)
-			return extent->span;
-	return call->bytes;
+			return (struct shape){ extent->bytes, extent->pitch, extent->rows,
+				extent->slice, extent->slices };
+	return (struct shape){ call->bytes, 0, 1, 0, 1 };
+}
+
+/* Of rows and slices, what lies between two of them is not the copy's. */
+static int has_byte(const struct host_copy *copy, int64_t address)
+{
+	const struct shape *shape = &copy->shape;
+	int64_t at = address - copy->address, slice = 0, row = 0;
+
+	if (at < 0)
+		return 0;
+	if (shape->slice > 0)
+		slice = at / shape->slice;
+	at -= slice * shape->slice;
+	if (shape->pitch > 0)
+		row = at / shape->pitch;
+	at -= row * shape->pitch;
+	return slice < shape->slices && row < shape->rows && at < shape->bytes;
 }
 
 static int remember(struct hazards *hazards, const struct walk_call *call)
@@ -55,8 +77,8 @@ static int remember(struct hazards *hazards, const struct walk_call *call)
 			(operand->role == OPERAND_DST || operand_is_source(operand->role)))
 			hazards->copies[hazards->copy_count++ % COPY_LIMIT] =
 				(struct host_copy){ call->process, operand->allocation,
-					operand->address, span_of(hazards->run, call, operand),
-					operand->role == OPERAND_DST, hazards->now };
+					operand->address, shape_of(hazards, call, operand),
+					operand->role == OPERAND_DST, 0, hazards->now };
 	return 0;
 }
 
@@ -81,7 +103,7 @@ static int judge(struct hazards *hazards, const struct walk_call *call,
 		.high = call->ptr + 1,
 		.earlier = copy->by,
 		.later = hazards->now,
-		.evidence = { EVIDENCE_EXACT, EVIDENCE_EXACT },
+		.evidence = { EVIDENCE_GUARD, EVIDENCE_EXACT },
 		.count = 1,
 		.rule = write ? EARLY_HOST_WRITE : EARLY_HOST_READ,
 		.order = write ? copy->written ? ACCESS_WAW : ACCESS_WAR : ACCESS_RAW,
@@ -101,12 +123,14 @@ static int see_access(struct hazards *hazards, const struct walk_call *call)
 	size_t count = hazards->copy_count < COPY_LIMIT ? hazards->copy_count : COPY_LIMIT;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct host_copy *copy = &hazards->copies[i];
+		struct host_copy *copy = &hazards->copies[i];
 
-		if (copy->process == call->process && call->ptr >= copy->address &&
-			call->ptr - copy->address < copy->bytes &&
-			(copy->written || call->kind == KIND_HOST_WRITE) &&
-			judge(hazards, call, copy))
+		if (copy->process != call->process || copy->touched ||
+			!(copy->written || call->kind == KIND_HOST_WRITE) ||
+			!has_byte(copy, call->ptr))
+			continue;
+		copy->touched = 1;
+		if (judge(hazards, call, copy))
 			return -1;
 	}
 	return 0;

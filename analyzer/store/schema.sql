@@ -715,7 +715,8 @@ CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one wr
 	count INTEGER NOT NULL DEFAULT 1, -- launches of that graph; else 1
 	via INTEGER REFERENCES call(id), -- of an accidental order: the call that happened to wait
 	evidence TEXT NOT NULL,         -- what the access of the later one is known from: exact (the call
-	                                -- says it), or as of kernel_access
+	                                -- says it), guard (that of host memory reported it), or as of
+	                                -- kernel_access
 	other_evidence TEXT NOT NULL    -- that of the earlier one
 );
 
