@@ -254,12 +254,64 @@ static int try_it(struct request *request)
 {
 	const struct pair *pair = &request->pair;
 
-	program_inspect(&request->program, request->command[0]);
 	if (pair->obstacle)
 		return confirmation_refuse(&request->result, pair->obstacle);
 	if (request->program.obstacle)
 		return confirmation_refuse(&request->result, request->program.obstacle);
 	return pair->method == PAIR_HOLD ? hold_back(request) : watch(request);
+}
+
+/* Answers of the places that were tried, by verdict. */
+struct answers {
+	int count[NOT_APPLICABLE + 1];
+};
+
+static enum confirmed surest(const struct answers *answers)
+{
+	enum confirmed verdict = CONFIRMED;
+
+	while (verdict < NOT_APPLICABLE && !answers->count[verdict])
+		verdict++;
+	return verdict;
+}
+
+/* One pair: its answer is stored and said at once, since the next may take long. */
+static int try_pair(struct request *request, struct db *db, struct answers *answers)
+{
+	int rc = try_it(request);
+
+	if (!rc && request->pair.fingerprint)
+		rc = confirmation_store(&request->result, &request->pair, db);
+	if (!rc) {
+		confirmation_print(&request->result, stdout);
+		fflush(stdout);
+		answers->count[request->result.verdict]++;
+	}
+	pair_release(&request->pair);
+	confirmation_release(&request->result);
+	return rc;
+}
+
+static int try_places(struct request *request, struct db *db, int64_t finding,
+	struct answers *answers)
+{
+	int64_t *places;
+	int count = pair_places(db, finding, &places), rc = count < 0;
+
+	for (int i = 0; i < count && !rc; i++) {
+		rc = pair_of_place(&request->pair, db, places[i]);
+		if (rc)
+			pair_release(&request->pair);
+		else if (count > 1)
+			print(stdout, "place %d of %d, %s: ", i + 1, count, request->pair.place);
+		fflush(stdout);
+		rc = rc || try_pair(request, db, answers);
+	}
+	free(places);
+	if (!rc && count > 1)
+		confirmation_print_places(surest(answers), answers->count[surest(answers)], count,
+			stdout);
+	return rc ? -1 : 0;
 }
 
 /* --- what is asked for --- */
@@ -295,22 +347,25 @@ static int read_request(struct request *request, int64_t number[2])
 	return -1;
 }
 
-static int confirm(struct request *request, const int64_t number[2])
+static int try_operations(struct request *request, struct db *db, const int64_t number[2],
+	struct answers *answers)
+{
+	if (!pair_of_operations(&request->pair, db, number[0], number[1]))
+		return try_pair(request, db, answers);
+	pair_release(&request->pair);
+	return -1;
+}
+
+static int confirm(struct request *request, const int64_t number[2], struct answers *answers)
 {
 	struct db db;
 	int rc;
 
 	if (db_open(&db, request->database, DB_WRITE))
 		return -1;
-	rc = option(request->arguments, "--pair")
-		? pair_of_operations(&request->pair, &db, number[0], number[1])
-		: pair_of_finding(&request->pair, &db, number[0]);
-	if (!rc)
-		rc = try_it(request);
-	if (!rc && request->pair.finding)
-		rc = confirmation_store(&request->result, &request->pair, &db);
-	if (!rc)
-		confirmation_print(&request->result, stdout);
+	program_inspect(&request->program, request->command[0]);
+	rc = option(request->arguments, "--pair") ? try_operations(request, &db, number, answers)
+						  : try_places(request, &db, number[0], answers);
 	db_close(&db);
 	return rc;
 }
@@ -318,19 +373,18 @@ static int confirm(struct request *request, const int64_t number[2])
 int cmd_confirm(const struct arguments *arguments)
 {
 	struct request request = { .arguments = arguments };
+	struct answers answers = { 0 };
 	int64_t number[2];
 	int rc;
 
 	run_warn_environment();
 	if (read_request(&request, number))
 		return EXIT_TROUBLE;
-	rc = confirm(&request, number);
-	pair_release(&request.pair);
+	rc = confirm(&request, number, &answers);
 	program_release(&request.program);
-	confirmation_release(&request.result);
 	if (rc)
 		return EXIT_TROUBLE;
-	return request.result.verdict == CONFIRMED        ? 0
-		: request.result.verdict == CONFIRMED_NOT ? 1
-							  : EXIT_TROUBLE;
+	return surest(&answers) == CONFIRMED        ? 0
+		: surest(&answers) == CONFIRMED_NOT ? 1
+						    : EXIT_TROUBLE;
 }

@@ -208,6 +208,11 @@ void confirmation_print(const struct confirmation *confirmation, FILE *out)
 	print(out, "%s: %s\n", names[confirmation->verdict], confirmation->text);
 }
 
+void confirmation_print_places(enum confirmed verdict, int count, int of, FILE *out)
+{
+	print(out, "%s: %d of %d places\n", names[verdict], count, of);
+}
+
 int confirmation_store(const struct confirmation *confirmation, const struct pair *pair,
 	struct db *db)
 {
@@ -224,4 +229,5 @@ int confirmation_store(const struct confirmation *confirmation, const struct pai
 void confirmation_release(struct confirmation *confirmation)
 {
 	free(confirmation->text);
+	confirmation->text = NULL;
 }

@@ -44,6 +44,8 @@ int confirmation_add_output(struct confirmation *confirmation, const struct pair
 
 /* "confirmed: ..." */
 void confirmation_print(const struct confirmation *confirmation, FILE *out);
+/* "confirmed: 1 of 2 places": so many of a finding's places had the surest answer. */
+void confirmation_print_places(enum confirmed verdict, int count, int of, FILE *out);
 int confirmation_store(const struct confirmation *confirmation, const struct pair *pair,
 	struct db *db);
 void confirmation_release(struct confirmation *confirmation);

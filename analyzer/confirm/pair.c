@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "calls.h"
 #include "constants.h"
 #include "print.h"
@@ -218,12 +219,42 @@ static int complete(struct pair *pair, struct db *db)
 
 /* --- findings --- */
 
-static const char finding_sql[] =
-	"SELECT h.call, h.other_call, h.launch, f.rule, p.fingerprint, c.site, o.site, f.process"
-	" FROM finding f JOIN finding_place p ON p.id ="
-	"  (SELECT min(id) FROM finding_place WHERE finding = f.id)"
-	" JOIN hazard h ON h.id = p.hazard JOIN call c ON c.id = h.call"
-	" JOIN call o ON o.id = h.other_call WHERE f.id = ?";
+static const char places_sql[] =
+	"SELECT id FROM finding_place WHERE finding = ? AND hazard NOT NULL ORDER BY id";
+
+int pair_places(struct db *db, int64_t finding, int64_t **places)
+{
+	sqlite3_stmt *q = db_prepare(db, places_sql);
+	int step = q ? db_bind(q, "i", finding) : -1, count = 0;
+
+	*places = NULL;
+	while (!step && (step = db_step(q)) > 0) {
+		int64_t *more = array_room(*places, (size_t)count, sizeof(*more));
+
+		if (!more) {
+			step = -1;
+			break;
+		}
+		*places = more;
+		more[count++] = sqlite3_column_int64(q, 0);
+		step = 0;
+	}
+	sqlite3_finalize(q);
+	if (!step && !count)
+		print(stderr,
+			"cufence confirm: %lld is not the number of a race: \"cufence report\" "
+			"numbers its findings, and only those of group fences can be confirmed\n",
+			(long long)finding);
+	return step || !count ? -1 : count;
+}
+
+static const char place_sql[] =
+	"SELECT h.call, h.other_call, h.launch, f.rule, p.fingerprint, c.site, o.site, f.process,"
+	" coalesce(s.text, '?') || ' after ' || coalesce(t.text, '?')"
+	" FROM finding_place p JOIN finding f ON f.id = p.finding JOIN hazard h ON h.id = p.hazard"
+	" JOIN call c ON c.id = h.call JOIN call o ON o.id = h.other_call"
+	" LEFT JOIN site s ON s.id = p.site LEFT JOIN site t ON t.id = p.other_site"
+	" WHERE p.id = ?";
 
 static const char instances_sql[] =
 	"SELECT h.call, h.other_call FROM hazard h JOIN call c ON c.id = h.call"
@@ -259,25 +290,21 @@ static int is_by_host(const char *rule)
 	return !strcmp(rule, "early-host-read") || !strcmp(rule, "early-host-write");
 }
 
-int pair_of_finding(struct pair *pair, struct db *db, int64_t finding)
+int pair_of_place(struct pair *pair, struct db *db, int64_t place)
 {
-	sqlite3_stmt *q = db_prepare(db, finding_sql);
-	int step = q && !db_bind(q, "i", finding) ? db_step(q) : -1, rc = -1;
+	sqlite3_stmt *q = db_prepare(db, place_sql);
+	int step = q && !db_bind(q, "i", place) ? db_step(q) : -1, rc = -1;
 
-	*pair = (struct pair){ .finding = finding };
-	if (!step)
-		print(stderr,
-			"cufence confirm: %lld is not the number of a race: \"cufence report\" "
-			"numbers its findings, and only those of group fences can be confirmed\n",
-			(long long)finding);
+	*pair = (struct pair){ 0 };
 	if (step > 0) {
 		pair->consumer = sqlite3_column_int64(q, 0);
 		pair->producer = sqlite3_column_int64(q, 1);
 		pair->launch = sqlite3_column_int64(q, 2);
 		pair->rule = strdup(db_text(q, 3));
 		pair->fingerprint = strdup(db_text(q, 4));
+		pair->place = strdup(db_text(q, 8));
 		pair->is_host = is_by_host(db_text(q, 3));
-		rc = !pair->rule || !pair->fingerprint || complete(pair, db) ||
+		rc = !pair->rule || !pair->fingerprint || !pair->place || complete(pair, db) ||
 			add_instances(pair, db, sqlite3_column_int64(q, 7),
 				sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6));
 	}
@@ -328,6 +355,7 @@ void pair_release(struct pair *pair)
 {
 	free(pair->rule);
 	free(pair->fingerprint);
+	free(pair->place);
 	for (int i = 0; i < 2; i++) {
 		free(pair->names[i]);
 		free(pair->kernels[i]);

@@ -16,7 +16,6 @@ enum pair_method {
 };
 
 struct pair {
-	int64_t finding;            /* 0: of none */
 	int64_t consumer, producer; /* calls, of the first instance */
 	int64_t launch;             /* of the graph whose nodes they are, 0: of none */
 	int is_host;                /* the consumer is the program itself */
@@ -24,16 +23,19 @@ struct pair {
 	enum pair_method method;
 	const char *why;      /* the producer cannot be held; NULL: it can be */
 	const char *obstacle; /* nothing can be shown; NULL: it can be tried */
-	char *rule;           /* of the finding */
-	char *fingerprint;    /* of its first place */
+	char *rule;           /* of the finding; NULL: any two operations */
+	char *fingerprint;    /* of its place */
+	char *place;          /* "app.cu:44 after app.cu:31" */
 	char *names[2];       /* consumer and producer, in words */
 	char *kernels[2];     /* their mangled names, of nodes of a graph */
 	struct hold_plan plan;
 };
 
-/* The first place of a finding, with as many instances as one run can try; 0, or -1 after a
- * message. */
-int pair_of_finding(struct pair *pair, struct db *db, int64_t finding);
+/* The ids of a finding's places in order of worth, to be freed: how many, or -1 after a message. */
+int pair_places(struct db *db, int64_t finding, int64_t **places);
+
+/* The two of a place, with as many instances as one run can try; 0, or -1 after a message. */
+int pair_of_place(struct pair *pair, struct db *db, int64_t place);
 
 /* Two operations of the device. */
 int pair_of_operations(struct pair *pair, struct db *db, int64_t one, int64_t other);

@@ -10,12 +10,19 @@
 
 #define MOST_LISTED 5
 
+/* What "cufence confirm" found out about the places that fail: the first that is confirmed, or else
+ * the first that was tried. */
+#define CONFIRMATION_OF_PLACES \
+	"(SELECT " CONFIRMATION("q") " AS test FROM temp.verdict w" \
+	" JOIN finding_place q ON q.id = w.place" \
+	" WHERE w.finding = n.finding AND w.state = 'fails' AND test NOT NULL" \
+	" ORDER BY test NOT LIKE 'confirmed:%', q.id LIMIT 1)"
+
 /* The line of a finding is the first of its places that fail, with the numbers of all. */
 static const char failed_sql[] =
 	"SELECT f.rule, f.id, p.message, coalesce(s.file || ':' || s.line, s.text, '?'),"
 	" s.function,"
-	" n.count, n.places, n.severity, " REPORT_COST_COLUMNS
-	", " CONFIRMATION("p")
+	" n.count, n.places, n.severity, " REPORT_COST_COLUMNS ", " CONFIRMATION_OF_PLACES
 	" FROM (SELECT finding, min(place) FILTER (WHERE state = 'fails') AS first,"
 	"  count(*) FILTER (WHERE state = 'fails') AS count, count(*) AS places,"
 	"  max(severity) FILTER (WHERE state = 'fails') AS severity FROM temp.verdict"

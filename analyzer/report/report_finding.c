@@ -53,7 +53,7 @@ static const char place_sql[] =
 	" SELECT p.count, p.waited, p.delayed, p.saving, p.site, s.function, s.text, "
 	"  other.function, other.text, " KERNEL_LABEL("kernel") ","
 	"  coalesce(CASE WHEN t.runtime THEN t.name END, other.api, t.name), " LINE_OF_PLACE
-	" FROM finding_place p LEFT JOIN site s ON s.id = p.site"
+	", " CONFIRMATION("p") " FROM finding_place p LEFT JOIN site s ON s.id = p.site"
 	" LEFT JOIN site other ON other.id = p.other_site"
 	" LEFT JOIN call c ON c.id = p.other_call"
 	" LEFT JOIN kernel ON kernel.id = c.kernel"
@@ -72,7 +72,8 @@ enum place_column {
 	PLACE_OTHER_TEXT,
 	PLACE_OTHER_KERNEL,
 	PLACE_OTHER_CALL,
-	PLACE_LINE
+	PLACE_LINE,
+	PLACE_CONFIRMATION
 };
 
 /* Where else to change the program, named as in place_sql. */
@@ -132,7 +133,7 @@ static const char streams_sql[] =
 static const char hazard_sql[] =
 	"SELECT p.fix, " COMMON_BYTES("a") ", " WHOLE_BYTES("a")
 	", a.memory, s.text, s.function, h.gap, h.evidence,"
-	" h.other_evidence, h.id, v.name, " CONFIRMATION("p") " FROM finding_place p"
+	" h.other_evidence, h.id, v.name FROM finding_place p"
 	" LEFT JOIN hazard h ON h.id = p.hazard LEFT JOIN variable v ON v.allocation = h.allocation"
 	" LEFT JOIN allocation a ON a.id = h.allocation LEFT JOIN call c ON c.id = a.created"
 	" LEFT JOIN site s ON s.id = c.site WHERE p.finding = ? ORDER BY p.id LIMIT 1";
@@ -148,8 +149,7 @@ enum hazard_column {
 	HAZARD_EVIDENCE,
 	HAZARD_OTHER_EVIDENCE,
 	HAZARD_ID,
-	HAZARD_VARIABLE,
-	HAZARD_CONFIRMATION
+	HAZARD_VARIABLE
 };
 
 static const char *text(sqlite3_stmt *row, int column)
@@ -337,6 +337,8 @@ static int print_place(struct db *db, sqlite3_stmt *row, struct place_layout *la
 	}
 	if (has_other(row))
 		print_for(row, what, layout, out);
+	if (*text(row, PLACE_CONFIRMATION))
+		print(out, "    test %s\n", text(row, PLACE_CONFIRMATION));
 	return 0;
 }
 
@@ -491,8 +493,6 @@ static void print_hazard(sqlite3_stmt *row, FILE *out)
 	print(out, "    seen the later access in %s, the earlier one in %s\n",
 		evidence_text(text(row, HAZARD_EVIDENCE)),
 		evidence_text(text(row, HAZARD_OTHER_EVIDENCE)));
-	if (*text(row, HAZARD_CONFIRMATION))
-		print(out, "    test %s\n", text(row, HAZARD_CONFIRMATION));
 	if (sqlite3_column_type(row, HAZARD_GAP) == SQLITE_NULL)
 		return;
 	print(out, "    time the later one began %s %s the earlier one ended, in this run\n",

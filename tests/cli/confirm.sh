@@ -38,6 +38,23 @@ has "HTML" "test confirmed: kernel 'accumulate' on stream" \
 "$cufence" analyze missing_fence_raw.db
 has "analyze keeps it" '^    test confirmed: ' "$("$cufence" report missing_fence_raw.db)"
 
+# Each place of a finding is held, and answered for itself.
+record missing_stream_argument
+said=$(confirm missing_stream_argument missing_stream_argument.db 1)
+has "the first place of two" "^place 1 of 2, missing_stream_argument.cu:25 after missing_stream_argument.cu:15: \
+confirmed: kernel 'scale' .* ran before kernel 'stencil'" "$said"
+has "the second" "^place 2 of 2, missing_stream_argument.cu:32 after missing_stream_argument.cu:25: \
+confirmed: kernel 'accumulate' .* ran before kernel 'scale'" "$said"
+has "the verdict is that of all" '^confirmed: 2 of 2 places$' "$said"
+same "the report has both, below their places" 'for test for test in' "$("$cufence" report \
+	missing_stream_argument.db | sed -n 's/^    \(for\|test\|in\) .*/\1/p' | paste -sd ' ')"
+sqlite3 missing_stream_argument.db "UPDATE confirmation SET result = 'not-confirmed'
+	WHERE fingerprint = (SELECT fingerprint FROM finding_place WHERE id = 1)"
+has "check says the one that is confirmed" '; confirmed: kernel .accumulate. ' \
+	"$("$cufence" check missing_stream_argument.db 2>&1)"
+same "of a finding without any that can be, the status is that of trouble" 'not applicable: 2 of 2 places status 2' \
+	"$(confirm missing_stream_argument_fixed missing_stream_argument.db 1 | tail -n 2 | paste -sd ' ')"
+
 # Another build has its calls at other places.
 has "another program is not taken for it" '^not applicable: this run did not make the call of kernel' \
 	"$(confirm missing_fence_raw_fixed missing_fence_raw.db 1)"
