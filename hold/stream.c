@@ -4,6 +4,9 @@
  * device writes a word, so that it is known without a call which ones are complete: those that are
  * when the stream is let go ran before their producers.  A thread lets it go when its time is up,
  * or when all have come.
+ *
+ * Where the driver supports no such waits a host function blocks the stream.  Drivers run one of
+ * those at a time, so that the words behind consumers are written by a memset then.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -29,6 +32,8 @@ static struct {
 	CUresult (*device_pointer)(CUdeviceptr *, void *, unsigned);
 	CUresult (*wait_value)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
 	CUresult (*write_value)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
+	CUresult (*host_function)(CUstream, CUhostFn, void *);
+	CUresult (*set_words)(CUdeviceptr, unsigned, size_t, CUstream);
 	CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus *);
 	CUresult (*get_flags)(CUstream, unsigned *);
 	CUresult (*current_context)(CUcontext *);
@@ -48,6 +53,7 @@ static struct {
 	struct words *words;            /* NULL: none yet */
 	CUdeviceptr device;             /* the same, to the device */
 	uint32_t number;                /* of the hold */
+	_Atomic uint32_t over;          /* as words.go, for host functions: contexts may end */
 	_Atomic uint64_t stream;        /* that is held, 0: none */
 	CUcontext context;              /* ... of that, a default one's */
 	int thread;                     /* ... and of that, a per-thread one's */
@@ -103,6 +109,7 @@ static void let_go(void)
 	memset(held.consumers, 0, sizeof(held.consumers));
 	held.stream = 0;
 	held.words->go = held.number;
+	held.over = held.number;
 }
 
 static int all_have_come(void)
@@ -169,6 +176,33 @@ static CUresult make_words(void)
 	return CUDA_SUCCESS;
 }
 
+static void block(void *number)
+{
+	while (held.over < (uint32_t)(uintptr_t)number)
+		system_sleep(LOOK_NS);
+}
+
+/* The stream waits until that hold is over. */
+static CUresult submit_wait(CUstream stream, uint32_t number)
+{
+	CUresult result = driver.wait_value(stream, device_word(&held.words->go), number,
+		CU_STREAM_WAIT_VALUE_GEQ);
+
+	if (result != CUDA_ERROR_NOT_SUPPORTED)
+		return result;
+	return driver.host_function(stream, block, (void *)(uintptr_t)number);
+}
+
+/* What was submitted to the stream before is complete. */
+static CUresult submit_word(CUstream stream, const _Atomic uint32_t *word)
+{
+	CUresult result = driver.write_value(stream, device_word(word), 1, 0);
+
+	if (result != CUDA_ERROR_NOT_SUPPORTED)
+		return result;
+	return driver.set_words(device_word(word), 1, 1, stream);
+}
+
 static void refuse(struct hold_try *try, CUresult result)
 {
 	try->error = (uint32_t)result;
@@ -189,8 +223,7 @@ static void begin(struct hold_try *try, uint64_t stream)
 	result = held.recorder->captures() && !held.words ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
 							  : make_words();
 	if (result == CUDA_SUCCESS)
-		result = driver.wait_value((CUstream)stream, device_word(&held.words->go),
-			held.number + 1, CU_STREAM_WAIT_VALUE_GEQ);
+		result = submit_wait((CUstream)stream, held.number + 1);
 	if (result != CUDA_SUCCESS) {
 		refuse(try, result);
 		return;
@@ -234,7 +267,7 @@ void stream_consumed(struct hold_try *try, uint64_t stream)
 		return;
 	/* It may wait for room in the queue. */
 	held.recorder->own_begin();
-	result = driver.write_value((CUstream)stream, device_word(&held.words->done[i]), 1, 0);
+	result = submit_word((CUstream)stream, &held.words->done[i]);
 	held.recorder->own_end();
 	pthread_mutex_lock(&held.lock);
 	if (held.stream && result == CUDA_SUCCESS)
@@ -299,6 +332,8 @@ static const struct {
 	{ "cuMemHostGetDevicePointer_v2", &driver.device_pointer },
 	{ "cuStreamWaitValue32_v2", &driver.wait_value },
 	{ "cuStreamWriteValue32_v2", &driver.write_value },
+	{ "cuLaunchHostFunc", &driver.host_function },
+	{ "cuMemsetD32Async", &driver.set_words },
 	{ "cuStreamIsCapturing", &driver.is_capturing },
 	{ "cuStreamGetFlags", &driver.get_flags },
 	{ "cuCtxGetCurrent", &driver.current_context },

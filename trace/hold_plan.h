@@ -21,7 +21,7 @@ enum hold_state {
 	HOLD_DONE,
 	HOLD_CROWDED,  /* not held: another stream was held at that time */
 	HOLD_CAPTURED, /* not held: its stream was being captured */
-	HOLD_REFUSED,  /* not held: cuStreamWaitValue32 failed */
+	HOLD_REFUSED,  /* not held: the driver refused */
 };
 
 /* Calls of one function from one place. */

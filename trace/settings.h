@@ -114,6 +114,7 @@ static inline int setting_is_anything(const char *text)
 	X("HOLD", NULL, setting_is_name, "the name of a file") \
 	X("FLUSH_MS", NULL, setting_is_number, "a number of milliseconds") \
 	X("SIM_DEVICES", NULL, setting_is_number, "a number of devices") \
-	X("SIM_KERNEL_US", NULL, setting_is_number, "a number of microseconds")
+	X("SIM_KERNEL_US", NULL, setting_is_number, "a number of microseconds") \
+	X("SIM_NO_WAIT_VALUE", NULL, setting_is_anything, NULL)
 
 #endif

@@ -56,8 +56,7 @@ static int say_unheld(struct confirmation *confirmation, const struct pair *pair
 	for (uint32_t i = 0; i < plan->count; i++)
 		if (plan->tries[i].state == HOLD_REFUSED)
 			return say(confirmation,
-				"the stream of %s could not be held: the driver answered %u to "
-				"cuStreamWaitValue32",
+				"the stream of %s could not be held: the driver answered %u",
 				pair->names[1], plan->tries[i].error);
 	return say(confirmation,
 		"this run did not make the call of %s again: the program, its build or its "

@@ -39,6 +39,8 @@ CUresult set_check(const struct work *work, struct context *context);
 struct op *set_op(const struct work *work, struct stream *stream);
 CUresult event_check(const struct work *work, struct context *context);
 struct op *event_op(const struct work *work, struct stream *stream);
+/* Waits for values are refused, as by a driver that supports none: CUFENCE_SIM_NO_WAIT_VALUE. */
+bool value_refused(void);
 CUresult value_check(const struct work *work, struct context *context);
 struct op *value_op(const CUstreamBatchMemOpParams *params, struct stream *stream);
 CUresult graph_memory_check(const struct work *work, struct context *context);

@@ -93,6 +93,23 @@ read -r one other <<<"$("$cufence" query reuse_after_query.db "SELECT e.id, l.id
 	WHERE e.kind = 'kernel' LIMIT 1" | tr '|\t' '  ')"
 has "a loop of queries ends" '^status [01]$' "$(confirm reuse_after_query --pair reuse_after_query.db "$one" "$other")"
 
+# Where streams cannot wait for values a host function holds them.
+export CUFENCE_SIM_NO_WAIT_VALUE=1
+same "without waits for values" "confirmed: kernel 'accumulate' on stream 14 ran before kernel 'fill' on stream 13 \
+when that was held back, 10 of 10 tries
+status 0" "$(confirm missing_fence_raw missing_fence_raw.db 1)"
+has "... a read by the program" "^confirmed: the program's own access .* 10 of 10 tries" \
+	"$(confirm early_host_read early_host_read.db 1)"
+has "... work of the legacy stream" '^confirmed: 2 of 2 places' \
+	"$(confirm missing_stream_argument missing_stream_argument.db 1)"
+has "... a free in stream order" '^confirmed: a free ' "$(confirm async_free_early async_free_early.db 1)"
+read -r one other <<<"$("$cufence" query missing_fence_raw_fixed.db "SELECT e.id, l.id FROM operation e
+	JOIN operation l ON l.id > e.id JOIN kernel k ON k.id = e.kernel AND k.name = 'fill'
+	JOIN kernel m ON m.id = l.kernel AND m.name = 'accumulate' ORDER BY l.start - e.end LIMIT 1" | tr '|\t' '  ')"
+has "... an ordered pair keeps its order" '^not confirmed: .* the output stayed the same$' \
+	"$(confirm missing_fence_raw_fixed --pair missing_fence_raw_fixed.db "$one" "$other")"
+unset CUFENCE_SIM_NO_WAIT_VALUE
+
 # Usage.
 has "no finding of that number" 'not the number of a race' "$(confirm missing_fence_raw missing_fence_raw.db 99)"
 has "no command" 'the command to run is missing' "$("$cufence" confirm missing_fence_raw.db 1 2>&1)"

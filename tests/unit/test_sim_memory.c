@@ -212,6 +212,10 @@ static void streams_wait_for_values_of_streams_and_of_the_program(void **state)
 	assert_ok(drv.cuStreamSynchronize(other));
 	assert_int_equal(drv.cuStreamWaitValue32_v2(other, flag + 2, 3, 0),
 		CUDA_ERROR_INVALID_VALUE);
+	setenv("CUFENCE_SIM_NO_WAIT_VALUE", "1", 1);
+	assert_int_equal(drv.cuStreamWaitValue32_v2(other, flag, 3, CU_STREAM_WAIT_VALUE_GEQ),
+		CUDA_ERROR_NOT_SUPPORTED);
+	unsetenv("CUFENCE_SIM_NO_WAIT_VALUE");
 }
 
 int main(void)

@@ -5,6 +5,7 @@
 
 #include "cuda_calls.h"
 #include "cuda_state.h"
+#include "cuda_work.h"
 
 static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
 	[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024,
@@ -121,6 +122,10 @@ CUresult do_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdev
 	*value = attributes[attribute];
 	if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
 		*value = device + 1;
+	if (value_refused() &&
+		(attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1 ||
+			attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS))
+		*value = 0;
 	return CUDA_SUCCESS;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams that wait for a value in memory, or write one. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuda_calls.h"
@@ -26,8 +27,17 @@ static uint32_t value_bytes(const CUstreamBatchMemOpParams *p)
 		: 4;
 }
 
+bool value_refused(void)
+{
+	const char *text = getenv("CUFENCE_SIM_NO_WAIT_VALUE");
+
+	return text && *text == '1';
+}
+
 CUresult value_check(const struct work *work, struct context *context)
 {
+	if (value_refused())
+		return CUDA_ERROR_NOT_SUPPORTED;
 	for (unsigned int i = 0; i < work->params.memOp.count; i++) {
 		const CUstreamBatchMemOpParams *p = &work->params.memOp.paramArray[i];
 		const struct memory *memory = memory_find(p->waitValue.address);
