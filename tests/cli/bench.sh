@@ -67,8 +67,8 @@ judged worse 1 "a ratio over its bar" "^launches: full / same .* 1.150 .* MISSED
 
 needs "$build/bench/workload_shared" "$build/bench/libcupti_only.so" "$build/sim/libcupti.so.13"
 nm -D "$build/lib/libcufence.so" | grep -q __asan_init && finish # preloads nothing here
-out=$(python3 "$bench" "$build" --simulated --only calls,a,b,c,e --rounds 1 --crews 2 --scale 0.1 \
-	--variants bare,host,full,same,kernels,full-node,same-node --json "$tmp/run.json" 2>"$tmp/err")
+out=$(python3 "$bench" "$build" --simulated --only calls,a,b,c,e,g --rounds 1 --crews 2 --scale 0.1 \
+	--variants bare,host,full,same,kernels,full-node,same-node,host-guard --json "$tmp/run.json" 2>"$tmp/err")
 # The shorter a turn, the more rounds; two crews share them.
 for variant in bare host; do
 	for workload in launch copy record; do
@@ -85,6 +85,10 @@ done
 for variant in bare host full same full-node same-node; do
 	has "simulated graph, $variant" "^graph +$variant +4 " "$out"
 done
+for variant in bare host host-guard; do
+	has "simulated fetch, $variant" "^fetch +$variant +6 " "$out"
+done
+has "what the guard costs has a bar" '^fetch: host-guard - host +6 +at most \+40000 ns ' "$out"
 ok "every variant ran" "$(grep -c 'left out' "$tmp/err")"
 # 32 bytes of a runtime call, 64 of a launch and its 16 words.
 has "bytes of a launch" "^launch +host .* 22[4-7]\.[0-9]$" "$out"
@@ -119,4 +123,8 @@ core $core
 adds 100" "$(awk '{ print $1, $1 == "core" ? $2 : $4 }' "$tmp/said")"
 "$build/bench/workload_shared" -x 0.5 nothing 2>/dev/null
 same "no such loop" 2 "$?"
+
+# The recorder alone, and with the hold beside it and nothing to hold.
+has "micro has the hold" '^launch( +-?[0-9.]+ \(-?[0-9.]+ \.\. -?[0-9.]+\)){2}$' \
+	"$(timeout 100 python3 "$here/../bench/micro" "$build" --rounds 2 --crews 2)"
 finish
