@@ -8,6 +8,7 @@
 #include "perfetto_flows.h"
 #include "proto.h"
 #include "report_facts.h"
+#include "report_parts.h"
 
 /* All packets are of one sequence, whose first one says the names that the others use. */
 enum { SEQUENCE = 1 };
@@ -34,11 +35,12 @@ enum annotation {
 	ANNOTATION_DELAYED,
 	ANNOTATION_SAVING,
 	ANNOTATION_FIX,
-	ANNOTATION_FINGERPRINT
+	ANNOTATION_FINGERPRINT,
+	ANNOTATION_CONFIRMATION
 };
 static const char *const annotations[] = { "at", "bytes", "held_ns", "message", "finding",
 	"severity", "confidence", "state", "times", "waited_ns", "delayed_ns", "saving_ns", "fix",
-	"fingerprint" };
+	"fingerprint", "confirmation" };
 
 /* What tracks are of; their ids are hashes of this, of what it is of and of the run. */
 enum track { OF_PROCESS, OF_DEVICE, OF_THREAD, OF_STREAM, OF_FINDINGS, OF_RANGES };
@@ -412,7 +414,8 @@ static const char findings_sql[] =
 	"SELECT f.process, f.rule, p.call, c.enter, f.id, p.message, v.severity, p.confidence, "
 	"v.state,"
 	" p.count, p.waited, p.delayed, p.saving, coalesce(p.fix, rule_text(f.rule, 'advice')),"
-	" p.fingerprint FROM temp.verdict v JOIN finding_place p ON p.id = v.place"
+	" p.fingerprint, " CONFIRMATION("p") " FROM temp.verdict v"
+	" JOIN finding_place p ON p.id = v.place"
 	" JOIN finding f ON f.id = p.finding JOIN call c ON c.id = p.call"
 	" ORDER BY f.process, c.enter, p.id";
 
@@ -431,7 +434,8 @@ enum finding_column {
 	FINDING_DELAYED,
 	FINDING_SAVING,
 	FINDING_FIX,
-	FINDING_FINGERPRINT
+	FINDING_FINGERPRINT,
+	FINDING_CONFIRMATION
 };
 
 static void add_finding(struct trace *trace, sqlite3_stmt *q)
@@ -448,6 +452,8 @@ static void add_finding(struct trace *trace, sqlite3_stmt *q)
 		add_number(trace, ANNOTATION_SAVING, sqlite3_column_int64(q, FINDING_SAVING));
 	add_text(trace, ANNOTATION_FIX, db_text(q, FINDING_FIX));
 	add_text(trace, ANNOTATION_FINGERPRINT, db_text(q, FINDING_FINGERPRINT));
+	if (*db_text(q, FINDING_CONFIRMATION))
+		add_text(trace, ANNOTATION_CONFIRMATION, db_text(q, FINDING_CONFIRMATION));
 }
 
 /* An instant where the worst instance is, with a flow to its call. */

@@ -39,6 +39,12 @@ if command -v python3 >/dev/null; then
 	"$cufence" undump <(golden_text double_buffer | sed '/^device /d; 1s/features=0x3/features=0x1/') -o host.cft
 	"$cufence" load host.cft -o host.db 2>/dev/null
 	export_all host
+	# Some places were tried by confirm.
+	golden_text texture_race | load tried
+	sqlite3 tried.db "INSERT INTO confirmation SELECT fingerprint, CASE id % 3 WHEN 1 THEN 'confirmed'
+		ELSE 'not-confirmed' END, 'place ' || id || ', 1 of 2 tries' FROM finding_place WHERE id % 3"
+	export_all tried
+	same "... which are at hand" 1 "$(sqlite3 tried.db "SELECT count(*) > 1 FROM confirmation")"
 	python3 "$here/formats.py" all
 	ok "they are what each format asks for, and what the report says" $?
 	schema_of_sarif all

@@ -133,7 +133,11 @@ fi
 if [ -x "$build/testapps/two_consumers" ] && [ -e "$build/sim/libcuda.so.1" ]; then
 	"$cufence" run --sim -o fences.db -- "$build/testapps/two_consumers" >/dev/null 2>&1
 	page fences fences.db
-	checks python3 "$here/page.py" "$cufence" pages fences
+	"$cufence" run --sim -o race.db -- "$build/testapps/missing_stream_argument" >/dev/null 2>&1
+	timeout 60 "$cufence" confirm race.db 1 -- "$build/testapps/missing_stream_argument" >/dev/null
+	page race race.db
+	checks python3 "$here/page.py" "$cufence" pages fences race
+	has "a page has what confirm found out" '"test","confirmed: kernel ' "$(cat pages/race.html)"
 fi
 if ! command -v chromedriver >/dev/null; then
 	echo "skipped: the pages in a browser: there is no chromedriver (make deps installs it where Debian has it)"

@@ -157,6 +157,12 @@ class Perfetto:
             self.instants.append((name, categories, said))
 
 
+def confirmed(place):
+    """What "cufence confirm" found out about a place, as it is printed; None: it was not asked."""
+    said = place["confirmation"]
+    return said and f"{said['result'].replace('-', ' ')}: {said['how']}"
+
+
 def check_perfetto(data, report):
     trace = Perfetto(data)
     work = [one for one in trace.slices if one[2] in ("kernel", "copy", "memset", "graph")]
@@ -164,9 +170,10 @@ def check_perfetto(data, report):
        f"{len(work)} operations, {report['summary']['coverage']['operations']} in the report")
     if report["summary"]["coverage"]["operations_matched"]:
         ok(trace.flows, "no flows")
-    said = [(said["finding"], said["fingerprint"], said["message"]) for name, category, said
-            in trace.instants if category == ["finding"]]
-    wanted = [(f["id"], p["fingerprint"], p["message"]) for f in report["findings"] for p in f["places"]]
+    said = [(said["finding"], said["fingerprint"], said["message"], str(said.get("confirmation")))
+            for name, category, said in trace.instants if category == ["finding"]]
+    wanted = [(f["id"], p["fingerprint"], p["message"], str(confirmed(p))) for f in report["findings"]
+              for p in f["places"]]
     ok(sorted(said) == sorted(wanted), f"findings: {said}, in the report {wanted}")
 
 
@@ -232,6 +239,8 @@ def check_sarif(data, report):
            [finding["severity"]], f"level of {result}")
         ok(result["partialFingerprints"]["cufencePlace/v1"] == place["fingerprint"], "fingerprint")
         ok(result["properties"]["waited_ns"] == place["waited_ns"], "cost")
+        ok(result["properties"].get("confirmation") == confirmed(place), "confirmation")
+        ok((confirmed(place) or "") in result["message"]["text"], f"confirmation in {result['message']}")
         check_locations(result, place)
 
 
@@ -260,16 +269,19 @@ def check_junit(data, report):
         ok(int(of.get("tests")) == len(cases), "the number of cases")
         ok(int(of.get("failures")) == len(suite.findall("testcase/failure")), "the number of failures")
         ok(int(of.get("errors")) == len(suite.findall("testcase/error")), "the number of errors")
-    wanted = {}
+    wanted, tests = {}, {}
     for finding in report["findings"]:
         shown = [place["message"] for place in finding["places"] if place["shown"]]
         wanted.setdefault(finding["rule"], []).extend(shown)
+        tests.setdefault(finding["rule"], []).extend(
+            confirmed(place) for place in finding["places"] if place["shown"] and confirmed(place))
     wanted = {rule: messages for rule, messages in wanted.items() if messages}
     got = {case.get("name"): case.find("failure") for case in cases if case.find("failure") is not None}
     ok(set(got) == set(wanted), f"failures {set(got)}, in the report {set(wanted)}")
     for rule in set(got) & set(wanted):
         ok(got[rule].get("message") == wanted[rule][0], f"message of {rule}")
         ok(len(re.findall(r"^    fix ", got[rule].text, re.M)) == len(wanted[rule]), f"places of {rule}")
+        ok(re.findall(r"^    test (.*)", got[rule].text, re.M) == tests[rule], f"tests of {rule}")
 
 
 def check_github(data, report):
@@ -283,6 +295,7 @@ def check_github(data, report):
         if found:
             ok(found[4] == f"{finding['rule']} #{finding['id']}", f"title of {line}")
             ok(not place["at"] or not place["at"]["line"] or found[3] == str(place["at"]["line"]), "line")
+            ok(not confirmed(place) or f"%0A{confirmed(place)}%0A" in found[5], f"confirmation in {line}")
             ok(not re.search(r"%(?!25|0A|0D)", found[5]), f"an escape in {line}")
 
 

@@ -219,6 +219,11 @@ def check_findings(database, texts, items):
         ok(f"{rule} says how to fix it, in C++ and PyTorch", "(" in said["cpp"] and said["pytorch"])
         ok(f"{rule} has its cost and its places", said["cost"] and "at" in [row[0] for row in
                                                                           said["lines"]])
+        tests = [text for label, text in said["lines"] if label == "test"]
+        same(f"{rule} says what confirm found out", [row[0] for row in database.execute(
+            "SELECT replace(c.result, '-', ' ') || ': ' || c.how FROM finding_place p"
+            " JOIN confirmation c ON c.fingerprint = p.fingerprint WHERE p.finding = ? ORDER BY p.id",
+            (number,))], tests)
     ok("worst instances hold what they are about", spans)
 
 

@@ -4,7 +4,7 @@
 Chromium.  A line for each check: "ok TEXT" or "not ok TEXT"; --keep: screenshots go there.
 
 FOLDER has findings.html (a loop, a finding that costs time, sources), rest.html (one below the threshold),
-hostile.html, fences.html, ranges.html, ten.html (ten thousand operations) and any others, which have to open without
+hostile.html, fences.html, race.html (confirmed), ranges.html, ten.html (ten thousand operations) and any others, which have to open without
 an error."""
 import glob
 import os
@@ -321,6 +321,13 @@ def check_fences(reader):
     ok("unless not wanted", reader.value(drawn) < arrows - 30)
 
 
+def check_race(reader):
+    reader.open("race")
+    ok("a finding that was confirmed says so", reader.value(
+        "[...document.querySelectorAll('.finding .badge')].map(e => e.innerText)"
+        ".includes('confirmed')"))
+
+
 def check_ranges(reader):
     browser = reader.browser
     reader.open("ranges")
@@ -356,6 +363,7 @@ def main():
         check_hostile(reader)
         reader.quiet()
         check_fences(reader)
+        check_race(reader)
         check_ranges(reader)
         reader.quiet()
         check_columns(reader)

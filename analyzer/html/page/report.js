@@ -235,6 +235,8 @@ class Report {
 		const card = element("details", { className: "finding " + finding.severity, open,
 			id: "finding-" + finding.id });
 		const saved = finding.turn_saving_ns !== null || finding.saving_ns > 0;
+		const confirmed = finding.places.some(({ confirmation }) =>
+			confirmation && confirmation.result === "confirmed");
 		card.append(element("summary", {},
 			element("span", { className: "number" }, "#" + finding.id),
 			element("span", { className: "what" },
@@ -247,7 +249,8 @@ class Report {
 					: "of the run") : null),
 			element("span", { className: "badges" },
 				element("span", { className: "badge " + finding.severity }, finding.severity),
-				element("span", { className: "badge" }, finding.confidence))),
+				element("span", { className: "badge" }, finding.confidence),
+				confirmed ? element("span", { className: "badge high" }, "confirmed") : null)),
 		this.body(finding, said));
 		return card;
 	}
