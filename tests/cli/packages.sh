@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The packages as their users get them: the wheel in an environment of its own, which traces a
-# program on the simulated device; the Debian package, unpacked and looked at by lintian.
+# program on the simulated device; the Debian package, unpacked and looked at by lintian; what "make
+# install" installs.  Each has the libraries that are loaded beside the recorder.
 . "$(dirname "$0")/lib.sh" "$@"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 app=$build/testapps/free_in_loop
@@ -11,10 +12,20 @@ if ! [ -e "$build/obj/analyzer/cli/main.o" ] || sanitized; then
 	finish
 fi
 # A make of its own: neither the flags nor the job server of the one that runs the tests.
-package() { env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$root" O="$build" "$1" >"$tmp/$1" 2>&1; }
+package() { env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$root" O="$build" "$@" >"$tmp/$1" 2>&1; }
 
 # versions FILE: of glibc that it asks for, of more than 2.31
 newer() { objdump -T "$1" 2>/dev/null | sed -n 's/.*\*UND\*.*GLIBC_2\.\([0-9]*\).*/\1/p' | awk '$1 > 31'; }
+
+# proves TEXT CUFENCE: the guard of host memory and the hold of streams are found beside it.
+proves() {
+	local early=$build/testapps/early_host_read
+	[ -e "$early" ] || return
+	timeout 60 "$2" run --sim --quiet --guard-host -o early.db -- "$early" >out 2>err
+	same "$1: run --guard-host" "early-host-read" "$("$2" query early.db "SELECT rule FROM finding")"
+	has "$1: confirm" "^confirmed: the program's own access " "$(timeout 60 "$2" confirm early.db 1 -- "$early" 2>&1)"
+	rm -f early.db*
+}
 
 wheel() {
 	local library
@@ -37,6 +48,7 @@ wheel() {
 	ok "cufence run" $?
 	has "finds what is to be found" "^blocking-free: cudaFree waited" "$(cat err)"
 	has "with lines" "free_in_loop.cu:22" "$(cat err)"
+	proves "the wheel" env/bin/cufence
 	cat >train.py <<-'END'
 		import ctypes
 		cuda = ctypes.CDLL("libcudart.so.13")
@@ -70,6 +82,7 @@ deb() {
 	unpacked/usr/bin/cufence run --sim -- "$app" >out 2>err
 	ok "cufence run from it" $?
 	has "finds what is to be found" "^blocking-free: cudaFree waited" "$(cat err)"
+	proves "the Debian package" unpacked/usr/bin/cufence
 	if command -v lintian >/dev/null; then
 		same "lintian" "" "$(lintian "$deb" 2>&1 | grep -E '^[EW]:')"
 	else
@@ -77,6 +90,16 @@ deb() {
 	fi
 }
 
+installed() {
+	package install DESTDIR="$tmp/root" PREFIX=/opt/cufence
+	ok "make install" $?
+	cd "$tmp" || return
+	proves "make install" root/opt/cufence/bin/cufence
+	package uninstall DESTDIR="$tmp/root" PREFIX=/opt/cufence
+	same "make uninstall takes all of it away" "" "$(find root -type f)"
+}
+
 wheel
 deb
+installed
 finish
