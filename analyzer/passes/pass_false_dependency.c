@@ -8,6 +8,9 @@
  * of that work.  A wait for which nothing is found is not reported: its reason may be one that
  * cufence cannot see.
  *
+ * The wait costs what the devices did for the process meanwhile.  While they did nothing for it,
+ * another process may have had them, and then a narrower event would have let nothing start.
+ *
  * Of several consecutive waits that come too late, changing one leaves the work to the next: they
  * are judged together, and the others are changed with the one that blocked the work longest.
  */
@@ -15,6 +18,7 @@
 
 #include "constants.h"
 #include "pass.h"
+#include "worked.h"
 
 /* Until when the waits before the same work are needed, ns; 0: the wait itself is for nothing. */
 static int64_t needed_until(const struct event_wait *wait)
@@ -30,7 +34,8 @@ static int64_t needed_until(const struct event_wait *wait)
 	return wait->needed ? until : 0;
 }
 
-static int report(struct findings *findings, const struct event_wait *wait)
+static int report(struct findings *findings, const struct worked *worked,
+	const struct event_wait *wait)
 {
 	int64_t until = needed_until(wait);
 	struct instance instance = {
@@ -38,7 +43,7 @@ static int report(struct findings *findings, const struct event_wait *wait)
 		.process = wait->process,
 		.call = wait->call,
 		.other_call = wait->behind,
-		.cost = wait->behind_end - until,
+		.cost = worked_between(worked, (uint32_t)wait->process, until, wait->behind_end),
 		.saving = FINDING_DELAY,
 		.change = CHANGE_ORDER,
 	};
@@ -63,6 +68,7 @@ static int run(const struct pass_input *input, struct findings *findings)
 {
 	const struct idmap *events = &input->needs.events;
 	const struct event_wait **list = malloc((events->count + 1) * sizeof(struct event_wait *));
+	struct worked worked = { 0 };
 	size_t count = 0;
 	int rc = 0;
 
@@ -77,8 +83,11 @@ static int run(const struct pass_input *input, struct findings *findings)
 			list[count++] = wait;
 	}
 	qsort(list, count, sizeof(*list), by_call);
+	if (count)
+		rc = worked_list(&worked, input->run);
 	for (size_t i = 0; i < count && !rc; i++)
-		rc = report(findings, list[i]);
+		rc = report(findings, &worked, list[i]);
+	worked_release(&worked);
 	free(list);
 	return rc;
 }
