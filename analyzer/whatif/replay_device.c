@@ -31,15 +31,29 @@ static void insert(struct booking *booking, size_t at, int64_t start, int64_t en
 	booking->count++;
 }
 
+/* The first interval that ends after a time: none begins before the one before it has ended. */
+static size_t first_after(const struct booking *booking, int64_t time)
+{
+	size_t low = booking->first, high = booking->first + booking->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (booking->taken[middle].end <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 int64_t booking_take(struct booking *booking, int64_t ready, int64_t length)
 {
 	size_t at, end;
 
 	make_room(booking);
 	end = booking->first + booking->count;
-	at = end;
-	while (at > booking->first && booking->taken[at - 1].end > ready)
-		at--;
+	at = first_after(booking, ready);
 	/*
 	 * Each interval from here on ends after ready: the first that leaves enough room before it.
 	 */
