@@ -288,17 +288,12 @@ enum order_strength order_before(const struct order *order, struct order_epoch e
 	return strength;
 }
 
-uint32_t order_reach(const struct order *order, const struct order_epoch *agent)
+uint32_t order_reach_clock(const struct order *order, uint32_t key)
 {
-	uint32_t covered;
+	uint32_t covered = order_clock_reach(order->now, key, ORDER_GUARANTEED);
 
-	if (order->given_up || !order->epoch.seq)
-		return 0;
-	if (agent->key == order->epoch.key && !order->overlaps)
-		return UINT32_MAX;
-	covered = order_clock_covers_key(order->now, &order->now_own, agent->key);
 	/* Clocks have no entries of those that are forgotten. */
-	return !covered && is_forgotten(order, agent->key) ? UINT32_MAX : covered;
+	return !covered && is_forgotten(order, key) ? UINT32_MAX : covered;
 }
 
 uint32_t order_reach_set(const struct order *order, uint32_t set)

@@ -114,10 +114,10 @@ int order_step(struct order *order, const struct walk_call *call);
 enum order_strength order_before(const struct order *order, struct order_epoch earlier);
 
 /*
- * How far the agent of an epoch had come that surely lies before that operation: order_before() is
- * ORDER_GUARANTEED of its epochs up to this number or that of its set, and of none beyond.
+ * How far an agent had come that surely lies before that operation, by the clock of the operation
+ * and by the agent's set (order_reaches.h).
  */
-uint32_t order_reach(const struct order *order, const struct order_epoch *agent);
+uint32_t order_reach_clock(const struct order *order, uint32_t key);
 uint32_t order_reach_set(const struct order *order, uint32_t set);
 
 /* How surely a thread has observed an operation complete, as of the last stepped call. */

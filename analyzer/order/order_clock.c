@@ -293,6 +293,7 @@ static int replace(struct order_joiner *joiner, struct order_clock **clock,
 	if (*clock && (*clock)->refs == 1 && count <= (*clock)->size) {
 		memcpy((*clock)->entry, list, count * sizeof(*list));
 		(*clock)->count = (uint32_t)count;
+		(*clock)->number = ++joiner->numbers;
 		return 0;
 	}
 	if (joiner->limit && joiner->bytes + bytes_of(size) > joiner->limit) {
@@ -307,6 +308,7 @@ static int replace(struct order_joiner *joiner, struct order_clock **clock,
 	made->refs = 1;
 	made->count = (uint32_t)count;
 	made->size = (uint32_t)size;
+	made->number = ++joiner->numbers;
 	made->bytes = &joiner->bytes;
 	joiner->bytes += bytes_of(size);
 	memcpy(made->entry, list, count * sizeof(*list));
@@ -362,6 +364,7 @@ int order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
 		(epoch->set && epoch->key == set_key(epoch->set) + 1))
 		return join_list(joiner, clock, &entry, 1, (int)cap);
 	raise(known, &entry, (int)cap);
+	(*clock)->number = ++joiner->numbers;
 	return 0;
 }
 
@@ -377,7 +380,8 @@ static void shrink(struct order_clock **clock)
 	*clock = less;
 }
 
-void order_clock_forget(struct order_clock **clock, int (*gone)(void *arg, uint32_t key), void *arg)
+void order_clock_forget(struct order_joiner *joiner, struct order_clock **clock,
+	int (*gone)(void *arg, uint32_t key), void *arg)
 {
 	struct order_clock *from = *clock;
 	uint32_t kept = 0;
@@ -388,6 +392,7 @@ void order_clock_forget(struct order_clock **clock, int (*gone)(void *arg, uint3
 	if (!from)
 		return;
 	from->count = kept;
+	from->number = ++joiner->numbers;
 	if (from->refs == 1 && room_for(kept) < from->size)
 		shrink(clock);
 }

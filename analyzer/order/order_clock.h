@@ -47,8 +47,9 @@ struct order_entry {
 
 struct order_clock {
 	uint32_t refs, count;
-	uint32_t size; /* room for entries */
-	size_t *bytes; /* of the joiner that made it */
+	uint32_t size;   /* room for entries */
+	uint64_t number; /* no other clock of its joiner has or had it, nor had this one before */
+	size_t *bytes;   /* of the joiner that made it */
 	struct order_entry entry[];
 };
 
@@ -91,6 +92,7 @@ struct order_joiner {
 	size_t limit;        /* of bytes; 0: none */
 	uint64_t work;       /* entries that were merged */
 	uint64_t work_limit; /* of these; 0: none */
+	uint64_t numbers;    /* given to clocks so far */
 	int full;            /* a limit was reached: a clock lacks what was to be added to it */
 };
 
@@ -108,7 +110,7 @@ int order_clock_add(struct order_joiner *joiner, struct order_clock **clock,
  * Takes out the entries for which gone() is true, of every owner's at once.  A clock that is not
  * shared gives its memory back, and *clock is replaced.
  */
-void order_clock_forget(struct order_clock **clock, int (*gone)(void *arg, uint32_t key),
-	void *arg);
+void order_clock_forget(struct order_joiner *joiner, struct order_clock **clock,
+	int (*gone)(void *arg, uint32_t key), void *arg);
 
 #endif

@@ -126,7 +126,7 @@ static void visit_all(struct visitor *visitor)
 
 static void forget_keys(struct visitor *visitor, struct order_clock **clock)
 {
-	order_clock_forget(clock, is_gone, &visitor->order->keys);
+	order_clock_forget(&visitor->order->joiner, clock, is_gone, &visitor->order->keys);
 }
 
 /* --- what was reported to processes --- */
@@ -200,7 +200,7 @@ int order_forget(struct order *order)
 		free(idmap_take(&order->keys, gone[i]));
 	if (count) {
 		visit_all(&(struct visitor){ .visit = forget_keys, .order = order });
-		order_clock_forget(&order->now, is_gone, &order->keys);
+		order_clock_forget(&order->joiner, &order->now, is_gone, &order->keys);
 	}
 	forget_in_processes(order, gone, count);
 	free(gone);

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which earlier operations lie surely before the present one, for who asks of many: how far each
- * agent lies before it (order_reach()) is looked up once.
+ * agent lies before it is looked up once for a clock, which operations share.
  */
 #ifndef CUFENCE_ORDER_REACHES_H
 #define CUFENCE_ORDER_REACHES_H
 
 #include "order.h"
 
-#define ORDER_REACHES 256
+#define ORDER_REACHES 1024
 
 /* Zero-initialized, it has to begin. */
 struct order_reaches {
-	uint64_t step; /* of present operations so far; what is of another one is forgotten */
+	uint64_t
+		step; /* of present operations so far; what of_set is of another one is forgotten */
 	struct order_reached {
+		uint64_t clock; /* by its number */
+		uint32_t key, seq;
+	} reached[ORDER_REACHES];
+	struct {
 		uint64_t step;
-		uint32_t key, set, seq;
-	} reached[ORDER_REACHES], of_set; /* by key; key 0 */
+		uint32_t set, seq;
+	} of_set;
 };
 
 /* The order has stepped a call. */
@@ -29,29 +34,41 @@ static inline void order_reaches_begin(struct order_reaches *reaches)
 static inline uint32_t order_reaches_set(struct order_reaches *reaches, const struct order *order,
 	uint32_t set)
 {
-	struct order_reached *of_set = &reaches->of_set;
+	if (reaches->of_set.step != reaches->step || reaches->of_set.set != set) {
+		reaches->of_set.step = reaches->step;
+		reaches->of_set.set = set;
+		reaches->of_set.seq = order_reach_set(order, set);
+	}
+	return reaches->of_set.seq;
+}
 
-	if (of_set->step != reaches->step || of_set->set != set)
-		*of_set = (struct order_reached){ reaches->step, 0, set,
-			order_reach_set(order, set) };
-	return of_set->seq;
+/* Clocks are those of operations before, mostly: what one says of an agent is kept. */
+static inline uint32_t order_reaches_clock(struct order_reaches *reaches, const struct order *order,
+	uint32_t key)
+{
+	uint64_t clock = order->now ? order->now->number : 0;
+	struct order_reached *reached = &reaches->reached[(67 * clock + key) % ORDER_REACHES];
+
+	if (!clock || reached->clock != clock || reached->key != key)
+		*reached = (struct order_reached){ clock, key, order_reach_clock(order, key) };
+	return reached->seq;
 }
 
 /* The number of the last epoch of an agent of which order_before() says ORDER_GUARANTEED. */
 static inline uint32_t order_reaches_to(struct order_reaches *reaches, const struct order *order,
 	const struct order_epoch *epoch)
 {
-	struct order_reached *reached = &reaches->reached[epoch->key % ORDER_REACHES];
+	uint32_t most, of_set;
 
-	if (reached->step != reaches->step || reached->key != epoch->key ||
-		reached->set != epoch->set) {
-		uint32_t own = order_reach(order, epoch);
-		uint32_t of_set = order_reaches_set(reaches, order, epoch->set);
-
-		*reached = (struct order_reached){ reaches->step, epoch->key, epoch->set,
-			own > of_set ? own : of_set };
-	}
-	return reached->seq;
+	if (order->given_up || !order->epoch.seq)
+		return 0;
+	if (epoch->key == order->epoch.key && !order->overlaps)
+		return UINT32_MAX;
+	most = order_reaches_clock(reaches, order, epoch->key);
+	if (order->now_own.key == epoch->key && order->now_own.seq > most)
+		most = order->now_own.seq;
+	of_set = order_reaches_set(reaches, order, epoch->set);
+	return of_set > most ? of_set : most;
 }
 
 /* 1: order_before() says ORDER_GUARANTEED; 0: it does not. */
