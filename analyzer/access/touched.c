@@ -29,10 +29,11 @@ static struct touched_ring *find_ring(const struct touched_thing *thing, int64_t
 
 static void release_ring(struct touched_ring *ring)
 {
-	int64_t kept = ring->count < TOUCHED_DEPTH ? ring->count : TOUCHED_DEPTH;
+	int64_t before = ring->count - 1, kept = before < TOUCHED_DEPTH ? before : TOUCHED_DEPTH;
 
 	for (int64_t k = 0; k < kept; k++)
 		order_clock_unref(ring->touch[k].clock);
+	order_clock_unref(ring->last.clock);
 	free(ring->touch);
 }
 
@@ -96,12 +97,23 @@ static struct touched_ring *ring_of(const struct touched *touched, struct touche
 											 : ring;
 }
 
-static void put(struct touch *place, const struct touch *touch, int is_new)
+/* The last one makes room. */
+static int keep_last(struct touched_ring *ring)
 {
-	if (!is_new)
-		order_clock_unref(place->clock);
-	*place = *touch;
-	order_clock_ref(place->clock);
+	int64_t number = ring->count - 1;
+	struct touch *more = ring->touch;
+
+	if (number < 0)
+		return 0;
+	if (number < TOUCHED_DEPTH)
+		more = array_room(ring->touch, (size_t)number, sizeof(*more));
+	else
+		order_clock_unref(ring->touch[number % TOUCHED_DEPTH].clock);
+	if (!more)
+		return -1;
+	ring->touch = more;
+	more[number % TOUCHED_DEPTH] = ring->last;
+	return 0;
 }
 
 int touched_note(struct touched *touched, int64_t key, const struct touch *touch,
@@ -109,19 +121,15 @@ int touched_note(struct touched *touched, int64_t key, const struct touch *touch
 {
 	struct touched_thing *thing = idmap_need(&touched->things, key, sizeof(*thing));
 	struct touched_ring *ring = thing ? ring_of(touched, thing, touch->stream) : NULL;
-	struct touch *more;
 
 	if (!ring)
 		return -1;
 	make_newest(thing, ring);
 	ring->after_all = after_all;
-	if (ring->count < TOUCHED_DEPTH) {
-		more = array_room(ring->touch, (size_t)ring->count, sizeof(*more));
-		if (!more)
-			return -1;
-		ring->touch = more;
-	}
-	put(&ring->touch[ring->count % TOUCHED_DEPTH], touch, ring->count < TOUCHED_DEPTH);
+	if (keep_last(ring))
+		return -1;
+	ring->last = *touch;
+	order_clock_ref(touch->clock);
 	ring->count++;
 	return 0;
 }

@@ -29,8 +29,9 @@ struct touch {
 
 struct touched_ring {
 	int64_t stream;
-	int64_t count; /* of all there were; the last TOUCHED_DEPTH are kept */
-	struct touch *touch;
+	int64_t count;         /* of all there were; the last TOUCHED_DEPTH are kept */
+	struct touch last;     /* most rings have no other */
+	struct touch *touch;   /* by number, up to TOUCHED_DEPTH of those before it */
 	int64_t found;         /* by touched_last() */
 	uint32_t newer, older; /* those whose last touch came next and before: place + 1, or 0 */
 	unsigned after_all;    /* by order without: its last touch is surely after all before it */
@@ -75,7 +76,7 @@ void touched_release(struct touched *touched);
 
 static inline const struct touch *touched_at(const struct touched_ring *ring, int64_t number)
 {
-	return &ring->touch[number % TOUCHED_DEPTH];
+	return number == ring->count - 1 ? &ring->last : &ring->touch[number % TOUCHED_DEPTH];
 }
 
 static inline int64_t touched_oldest(const struct touched_ring *ring)
