@@ -7,7 +7,7 @@
 
 #include "analyze.h"
 #include "losses.h"
-#include "order.h"
+#include "order_reaches.h"
 
 enum { CHAIN = 60, CALLS = 4 * CHAIN - 1 };
 
@@ -271,6 +271,43 @@ static void what_threads_were_told_keeps_memory_flat(void **state)
 	order_release(&order);
 }
 
+/* Each operation is asked for the last ones before it, of streams that sync, come and go. */
+static void kept_answers_are_those_of_the_order(void **state)
+{
+	enum { ASKED = 64, STREAMS = 12 };
+	enum stream_kind kind = STREAM_KIND_NON_BLOCKING;
+	struct order order = { .edge = ignore_edge };
+	struct order_reaches reaches = { 0 };
+	struct order_epoch before[ASKED] = { 0 };
+	int64_t id = 0, made = 0;
+	int sure = 0;
+
+	(void)state;
+	for (int i = 0; i < 5000; i++) {
+		int64_t stream = made + 1 + i * 5 % STREAMS, thread = 1 + i % 3;
+
+		assert_int_equal(step_of(&order, thread, KIND_LAUNCH, ++id, stream, kind), 0);
+		order_reaches_begin(&reaches);
+		for (int k = 0; k < ASKED; k++) {
+			int is = order_before(&order, before[k]) == ORDER_GUARANTEED;
+
+			assert_int_equal(order_reaches(&reaches, &order, &before[k]), is);
+			sure += is;
+		}
+		before[i % ASKED] = order.epoch;
+		if (i % 7 == 0)
+			assert_int_equal(step_of(&order, thread, KIND_STREAM_SYNC, ++id, stream,
+						 kind),
+				0);
+		if (i % 50 == 49)
+			assert_int_equal(step_of(&order, thread, KIND_STREAM_DESTROY, ++id, ++made,
+						 kind),
+				0);
+	}
+	assert_in_range(sure, 5000 * ASKED / 10, 5000 * ASKED * 9 / 10);
+	order_release(&order);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, mini_setup, mini_teardown)
 
 int main(void)
@@ -283,6 +320,7 @@ int main(void)
 		cmocka_unit_test(legacy_work_after_10000_streams_is_one_entry),
 		cmocka_unit_test(what_threads_were_told_is_one_entry),
 		cmocka_unit_test(what_threads_were_told_keeps_memory_flat),
+		cmocka_unit_test(kept_answers_are_those_of_the_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
