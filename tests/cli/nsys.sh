@@ -26,6 +26,18 @@ while read -r view columns; do
 	done
 done <<<"$wanted"
 
+# The documentation declares these TEXT; the rest are INTEGER.
+is_text=' value text name label devStateName utcTime localTime '
+types=$(while read -r view columns; do
+	for column in $columns; do
+		column=${column//[\[\]]/} wanted_type=integer
+		[[ $is_text = *" $column "* ]] && wanted_type=text
+		query "SELECT DISTINCT '${view%:}.$column is ' || typeof($column) FROM ${view%:}
+			WHERE $column NOT NULL AND typeof($column) <> '$wanted_type'"
+	done
+done <<<"$wanted")
+same "types of values" "" "$types"
+
 same "names are told by id" 0 "$(query "SELECT count(*) - count(DISTINCT id) FROM StringIds")"
 # What "nsys stats" asks in its reports, in short.
 same "kernel summary" "$(query "SELECT k.name, count(*), sum(o.end - o.start), min(o.end - o.start),
