@@ -565,6 +565,8 @@ $O/bench/savings/%: $O/obj/bench/savings/%.o $(KERNEL_OBJ)
 .PHONY: bench-load
 bench-load: $O/bench/make_trace $O/bench/load_traces
 	$Qbench/load $O
+# The page of ten thousand operations is a test too.
+tests: $O/bench/make_trace
 $O/bench/make_trace: $O/obj/bench/make_trace.o $(TRACE_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)

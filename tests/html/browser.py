@@ -127,6 +127,14 @@ class Browser:
         self.ask("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse",
                                                    "actions": steps}]})
 
+    def narrow(self, width=420, height=900):
+        """As wide as a phone: a window is not, by its size."""
+        self.ask("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}})
+
+    def wide(self):
+        self.ask("POST", "/goog/cdp/execute", {"cmd": "Emulation.clearDeviceMetricsOverride", "params": {}})
+
     def frame(self):
         """Waits until what was asked for is drawn."""
         self.ask("POST", "/execute/async", {"script": "const done = arguments[0]; requestAnimationFrame("

@@ -80,6 +80,8 @@ def check_findings(reader):
     browser = reader.browser
     reader.open("findings")
     ok("the headline counts findings", browser.text("h1").startswith("1 finding"), browser.text("h1"))
+    said = browser.text("#headline span")
+    ok("and says what the only one is, and costs", "waited for the device" in said and " host wait" in said, said)
     card = browser.text(".finding")
     for part in ("cudaFree waited", "blocking-free", "of each turn", "high", "certain", "CUDA C++",
                  "cudaFreeAsync", "PyTorch", "free_in_loop.cu:22", "free_in_loop.cu:33"):
@@ -92,6 +94,17 @@ def check_findings(reader):
                                            "Number(c.style.flexGrow), 0) - 1) < 1e-6)"))
     path = reader.shot("findings")
     ok("the page is drawn", rows_of(path) > 100)
+
+
+def check_narrow(reader):
+    reader.browser.narrow()
+    reader.open("findings")
+    ok("a narrow page is not wider than its window", reader.value(
+        "innerWidth === 420 && document.documentElement.scrollWidth <= innerWidth"))
+    ok("and gives the timeline most of its width", reader.value(
+        "cufence.timeline.painter.plot > cufence.timeline.painter.width * 0.6"))
+    reader.shot("narrow", "#chart")
+    reader.browser.wide()
 
 
 def check_rest(reader):
@@ -356,6 +369,7 @@ def main():
         check_names(reader)
         check_turns(reader)
         check_theme(reader)
+        check_narrow(reader)
         reader.quiet()
         check_rest(reader)
         check_link(reader)

@@ -5,7 +5,8 @@
  * the canvas as one image, so that a frame takes about the same however many items are in view.
  */
 
-const LABELS = 184;      /* CSS pixels at the left for the lanes' names */
+/* CSS pixels at the left for the lanes' names, also where the page is narrower than NARROW. */
+const LABELS = 184, LABELS_NARROW = 124, NARROW = 640;
 const AXIS = 26;         /* at the top for times */
 const RULER = 20;        /* below it for the turns of the loop */
 const FLAGS = 20;        /* and for findings */
@@ -99,7 +100,8 @@ class Painter {
 		this.canvas.height = Math.round(height * ratio);
 		this.canvas.style.width = width + "px";
 		this.canvas.style.height = height + "px";
-		this.plot = Math.max(1, Math.floor(width - LABELS));
+		this.labels = width < NARROW ? LABELS_NARROW : LABELS;
+		this.plot = Math.max(1, Math.floor(width - this.labels));
 	}
 
 	get laneTop() {
@@ -107,7 +109,7 @@ class Painter {
 	}
 
 	x(time) {
-		return LABELS + (time - this.view.start) / this.view.perPixel;
+		return this.labels + (time - this.view.start) / this.view.perPixel;
 	}
 
 	laneMiddle(lane) {
@@ -139,7 +141,7 @@ class Painter {
 		const context = this.context;
 		context.save();
 		context.beginPath();
-		context.rect(LABELS, this.laneTop, this.plot, this.viewHeight - this.laneTop);
+		context.rect(this.labels, this.laneTop, this.plot, this.viewHeight - this.laneTop);
 		context.clip();
 		draw(context);
 		context.restore();
@@ -160,7 +162,7 @@ class Painter {
 			context.beginPath();
 			for (const row of rows) {
 				const y = this.laneTop + row.top - this.view.scroll + LANE - 0.5;
-				context.moveTo(LABELS, y);
+				context.moveTo(this.labels, y);
 				context.lineTo(this.width, y);
 			}
 			context.stroke();
@@ -198,7 +200,7 @@ class Painter {
 		context.imageSmoothingEnabled = false;
 		for (const place of this.dense) {
 			const y = this.laneTop + rows[place].top - this.view.scroll + GAP;
-			context.drawImage(this.layer, 0, place * BAR, plot, BAR, LABELS, y, plot, BAR);
+			context.drawImage(this.layer, 0, place * BAR, plot, BAR, this.labels, y, plot, BAR);
 		}
 	}
 
@@ -311,14 +313,14 @@ class Painter {
 	/* Items that are wide enough: by category, so that colors change seldom. */
 	drawBoxes() {
 		const { context, run, view, boxes } = this, { items } = run;
-		const right = LABELS + this.plot;
+		const right = this.labels + this.plot;
 		for (let category = 0; category < this.fill.length; category++) {
 			context.fillStyle = this.fill[category];
 			for (let i = 0; i < boxes.length; i += 2) {
 				const item = boxes[i];
 				if (items.category[item] !== category)
 					continue;
-				const x = Math.max(LABELS - 2, this.x(items.start[item]));
+				const x = Math.max(this.labels - 2, this.x(items.start[item]));
 				const width = Math.min(right + 2, this.x(items.stop[item])) - x;
 				const height = BAR * HEIGHT[category];
 				const y = this.laneMiddle(boxes[i + 1]) + BAR / 2 - height;
@@ -339,7 +341,7 @@ class Painter {
 		if (lane.stream || !items.amount[item])
 			return;
 		const held = Math.min(items.amount[item], items.stop[item] - items.start[item]);
-		const x = Math.max(LABELS - 2, this.x(items.stop[item] - held));
+		const x = Math.max(this.labels - 2, this.x(items.stop[item] - held));
 		const width = Math.min(right + 2, this.x(items.stop[item])) - x - 0.8;
 		if (width > 0.5)
 			this.context.fillRect(x, this.laneMiddle(lane) - BAR / 2, width, BAR);
@@ -347,7 +349,7 @@ class Painter {
 
 	drawName(item, lane, right) {
 		const { items, names } = this.run;
-		const x = Math.max(LABELS, this.x(items.start[item]));
+		const x = Math.max(this.labels, this.x(items.start[item]));
 		const room = Math.min(right, this.x(items.stop[item])) - x - 8;
 		if (room < TEXT_LEAST - 8 || HEIGHT[items.category[item]] < 0.7)
 			return;
@@ -388,7 +390,9 @@ class Painter {
 			const time = (first + i) * step, x = Math.round(this.x(time)) + 0.5;
 			context.moveTo(x, AXIS - 6);
 			context.lineTo(x, AXIS);
-			context.fillText(this.timeLabel(time, step), x + 4, AXIS / 2);
+			const label = this.timeLabel(time, step);
+			if (x + 4 + context.measureText(label).width < this.width)
+				context.fillText(label, x + 4, AXIS / 2);
 		}
 		context.moveTo(0, AXIS - 0.5);
 		context.lineTo(this.width, AXIS - 0.5);
@@ -411,7 +415,7 @@ class Painter {
 		const end = view.start + this.plot * view.perPixel;
 		context.save();
 		context.beginPath();
-		context.rect(LABELS, AXIS, this.plot, this.viewHeight - AXIS);
+		context.rect(this.labels, AXIS, this.plot, this.viewHeight - AXIS);
 		context.clip();
 		for (const { turns } of run.loops.slice(0, 1)) {
 			const first = Math.max(0, lowerBound(turns, view.start) - 1);
@@ -428,12 +432,12 @@ class Painter {
 	drawManyTurns(turns) {
 		const { context } = this;
 		const from = this.x(turns[0]), to = this.x(turns[turns.length - 1]);
-		if (to < LABELS)
+		if (to < this.labels)
 			return;
 		context.fillStyle = this.color.turn;
 		context.fillRect(from, AXIS + 3, to - from, RULER - 6);
 		context.fillStyle = this.color.muted;
-		context.fillText(plural(turns.length - 1, "turn"), Math.max(LABELS, from) + 6,
+		context.fillText(plural(turns.length - 1, "turn"), Math.max(this.labels, from) + 6,
 			AXIS + RULER / 2);
 	}
 
@@ -459,7 +463,7 @@ class Painter {
 			if (!worst || worst.end <= worst.start)
 				continue;
 			const x = this.x((worst.start + worst.end) / 2);
-			if (x < LABELS || x > this.width)
+			if (x < this.labels || x > this.width)
 				continue;
 			this.flags.push({ id, x, y: top + FLAGS / 2 });
 			context.fillStyle = view.finding === id ? this.color.alert : this.color.panel;
@@ -480,11 +484,11 @@ class Painter {
 	drawLabels() {
 		const { context, view } = this;
 		context.fillStyle = this.color.page;
-		context.fillRect(0, 0, LABELS, this.viewHeight);
+		context.fillRect(0, 0, this.labels, this.viewHeight);
 		context.strokeStyle = this.color.line;
 		context.beginPath();
-		context.moveTo(LABELS - 0.5, 0);
-		context.lineTo(LABELS - 0.5, this.viewHeight);
+		context.moveTo(this.labels - 0.5, 0);
+		context.lineTo(this.labels - 0.5, this.viewHeight);
 		context.moveTo(0, this.laneTop - 0.5);
 		context.lineTo(this.width, this.laneTop - 0.5);
 		context.stroke();
@@ -516,13 +520,13 @@ class Painter {
 			context.fillRect(0, y, 3, LANE);
 		}
 		const label = row.lane.label, sum = grouped(row.lane.count);
-		const most = (LABELS - 34) / CHARACTER - sum.length | 0;
+		const most = (this.labels - 34) / CHARACTER - sum.length | 0;
 		context.fillStyle = this.color.text;
 		context.fillText(label.length > most ? label.slice(0, most - 1) + "\u2026" : label, 12,
 			y + LANE / 2);
 		context.fillStyle = this.color.muted;
 		context.textAlign = "right";
-		context.fillText(sum, LABELS - 10, y + LANE / 2);
+		context.fillText(sum, this.labels - 10, y + LANE / 2);
 		context.textAlign = "left";
 	}
 
@@ -557,7 +561,7 @@ class Painter {
 		const x2 = this.x(run.isCall(to) ? stop[to] : start[to]);
 		const y1 = this.laneMiddle(fromLane), y2 = this.laneMiddle(toLane);
 		const down = Math.sign(y2 - y1) || 1, bend = Math.min(36, 8 + Math.abs(x2 - x1) / 2);
-		const far = 4000, near = x => Math.max(LABELS - far, Math.min(this.width + far, x));
+		const far = 4000, near = x => Math.max(this.labels - far, Math.min(this.width + far, x));
 		const a = near(x1), b = near(x2), tip = y2 - down * BAR / 2;
 		context.strokeStyle = context.fillStyle = this.color[color];
 		context.lineWidth = width;
@@ -594,7 +598,7 @@ class Painter {
 
 	outline(item, color, width) {
 		const { context, run } = this, lane = run.lanes[run.laneOf(item)];
-		const x = Math.max(LABELS - 8, this.x(run.items.start[item]));
+		const x = Math.max(this.labels - 8, this.x(run.items.start[item]));
 		const right = Math.min(this.width + 8, this.x(run.items.stop[item]));
 		context.strokeStyle = this.color[color];
 		context.lineWidth = width;

@@ -51,7 +51,10 @@ class Report {
 		const together = this.texts.together.map(([label, text]) => (label ? label + " " : "") + text);
 		if (together.length)
 			return together;
-		return this.shown.length === 1 ? [this.texts.findings[this.shown[0].id].cost] : [];
+		if (this.shown.length !== 1)
+			return [];
+		const [{ id, title }] = this.shown;
+		return [title + ": " + this.texts.findings[id].cost];
 	}
 
 	tile(title, value, note) {

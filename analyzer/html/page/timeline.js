@@ -199,32 +199,32 @@ class Timeline {
 
 	/* The whole run, small, with what is in view. */
 	drawMap() {
-		const { map, painter, run, view } = this, { width, ratio } = painter;
+		const { map, painter, run, view } = this, { width, ratio, labels } = painter;
 		const context = map.getContext("2d");
 		if (!this.mapImage) {
 			map.width = Math.round(width * ratio);
 			map.height = Math.round(MAP * ratio);
 			map.style.width = width + "px";
 			map.style.height = MAP + "px";
-			this.mapImage = this.makeMap(Math.floor(width - LABELS));
+			this.mapImage = this.makeMap(Math.floor(width - labels));
 		}
-		const whole = run.stop - run.start, wide = width - LABELS;
+		const whole = run.stop - run.start, wide = width - labels;
 		context.setTransform(ratio, 0, 0, ratio, 0, 0);
 		context.fillStyle = painter.color.page;
 		context.fillRect(0, 0, width, MAP);
 		context.fillStyle = painter.color.muted;
 		context.font = FONT;
 		context.textBaseline = "middle";
-		context.fillText("whole run, how busy", 12, MAP / 2);
-		context.drawImage(this.mapImage, LABELS, 0, wide, MAP);
-		const from = LABELS + (view.start - run.start) / whole * wide;
+		context.fillText(labels < LABELS ? "whole run" : "whole run, how busy", 12, MAP / 2);
+		context.drawImage(this.mapImage, labels, 0, wide, MAP);
+		const from = labels + (view.start - run.start) / whole * wide;
 		const size = Math.max(3, this.span / whole * wide);
 		if (view.found)
 			this.drawMatches(context, wide, whole);
 		context.strokeStyle = painter.color.select;
 		context.lineWidth = 2;
-		context.strokeRect(Math.max(LABELS + 1, from), 1,
-			Math.min(size, width - 2 - Math.max(LABELS, from)), MAP - 2);
+		context.strokeRect(Math.max(labels + 1, from), 1,
+			Math.min(size, width - 2 - Math.max(labels, from)), MAP - 2);
 	}
 
 	/* Where a search found something, along the upper edge. */
@@ -237,7 +237,7 @@ class Timeline {
 					this.matchMap[(start[item] - run.start) / whole * wide | 0] = 1;
 		}
 		context.fillStyle = this.painter.color.accent;
-		this.matchMap.forEach((is, x) => is && context.fillRect(LABELS + x, 2, 1, 6));
+		this.matchMap.forEach((is, x) => is && context.fillRect(this.painter.labels + x, 2, 1, 6));
 	}
 
 	makeMap(wide) {
@@ -296,7 +296,7 @@ class Timeline {
 		canvas.addEventListener("pointerdown", event => this.onDown(event));
 		canvas.addEventListener("pointermove", event => this.onHover(event));
 		canvas.addEventListener("pointerleave", () => this.tip.hidden = true);
-		canvas.addEventListener("dblclick", event => this.zoom(0.25, event.offsetX - LABELS));
+		canvas.addEventListener("dblclick", event => this.zoom(0.25, event.offsetX - this.painter.labels));
 		canvas.addEventListener("keydown", event => this.onKey(event));
 		map.addEventListener("pointerdown", event => this.onMap(event));
 		this.search.addEventListener("input", () => this.find(this.search.value));
@@ -318,7 +318,7 @@ class Timeline {
 			this.move((event.deltaX || event.deltaY) * unit);
 		else
 			this.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY * unit)) / 150),
-				event.offsetX - LABELS);
+				event.offsetX - this.painter.labels);
 	}
 
 	/* A press that does not move selects. */
@@ -344,7 +344,7 @@ class Timeline {
 				this.onClick(from);
 			else if (marks)
 				this.show(...[from.x, now.offsetX].map(x => view.start +
-					(x - LABELS) * view.perPixel).sort((a, b) => a - b));
+					(x - this.painter.labels) * view.perPixel).sort((a, b) => a - b));
 		};
 		this.canvas.setPointerCapture(event.pointerId);
 		this.canvas.addEventListener("pointermove", move);
@@ -357,7 +357,7 @@ class Timeline {
 			return this.onFinding(flag.id);
 		const lane = this.laneAt(y);
 		this.view.lane = lane;
-		this.select(x >= LABELS && lane >= 0 ? this.itemAt(lane, x) : -1);
+		this.select(x >= this.painter.labels && lane >= 0 ? this.itemAt(lane, x) : -1);
 	}
 
 	onFinding(id) {
@@ -366,7 +366,7 @@ class Timeline {
 
 	onMap(event) {
 		const go = now => {
-			const part = (now.offsetX - LABELS) / (this.painter.width - LABELS);
+			const part = (now.offsetX - this.painter.labels) / (this.painter.width - this.painter.labels);
 			this.view.start = this.run.start + part * (this.run.stop - this.run.start) - this.span / 2;
 			this.limit();
 		};
@@ -378,7 +378,7 @@ class Timeline {
 
 	onHover(event) {
 		const lane = this.laneAt(event.offsetY);
-		const item = event.buttons || lane < 0 || event.offsetX < LABELS ? -1
+		const item = event.buttons || lane < 0 || event.offsetX < this.painter.labels ? -1
 			: this.itemAt(lane, event.offsetX);
 		this.tip.hidden = item < 0;
 		if (item < 0)
@@ -400,7 +400,7 @@ class Timeline {
 	/* The item at a place, or the nearest within some pixels. */
 	itemAt(index, x) {
 		const lane = this.run.lanes[index], { view } = this, { start, stop } = this.run.items;
-		const time = view.start + (x - LABELS) * view.perPixel, near = 3 * view.perPixel;
+		const time = view.start + (x - this.painter.labels) * view.perPixel, near = 3 * view.perPixel;
 		let best = -1, least = near;
 		for (let item = lane.firstAfter(time - near); item < lane.end; item++) {
 			if (start[item] > time + near)
