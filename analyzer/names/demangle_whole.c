@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARTS_MAX 256 /* substitutions, and template arguments */
+#define PARTS_MAX 256 /* substitutions; template arguments */
 #define DEPTH_MAX 64
-#define ROOM (1u << 20) /* bytes of all texts of a name, those of its parts included */
+#define ROOM (1u << 20) /* bytes of all texts of a name and of its parts */
 
 /* A type as it is written around a declarator: "void (*" and ")(int)". */
 struct type {
@@ -21,9 +21,9 @@ struct whole {
 	char *room; /* ROOM bytes that texts lie in */
 	size_t used;
 	struct type known[PARTS_MAX];
-	const char *argument[PARTS_MAX]; /* of the function's template */
+	const char *argument[PARTS_MAX]; /* template arguments of the function */
 	int known_count, argument_count;
-	const char *arguments; /* the last list of them, without <> */
+	const char *arguments; /* the last list of template arguments, without <> */
 	int depth, failed, in_lambda;
 };
 
@@ -125,7 +125,7 @@ static int sequence(struct whole *w, int base)
 	return number + 1;
 }
 
-/* A list up to 'E', each after a comma. */
+/* A list that ends with 'E', written with commas. */
 static const char *list(struct whole *w, const char *(*parse)(struct whole *))
 {
 	const char *all = "";
@@ -144,7 +144,7 @@ static const char *type_text(struct whole *w)
 	return written(w, parse_type(w));
 }
 
-/* Behind 'L': a value of a type, as (type)value, a bool, or the address of something. */
+/* After 'L': a value written as (type)value, a bool, or an address. */
 static const char *literal(struct whole *w)
 {
 	static const struct {
@@ -191,7 +191,7 @@ static const char *argument(struct whole *w)
 	return type_text(w);
 }
 
-/* Behind 'I': "<a, b>"; own: of the function whose name it is. */
+/* After 'I': "<a, b>".  own: the arguments belong to the function itself. */
 static const char *arguments(struct whole *w, int own)
 {
 	const char *all = "", *each[PARTS_MAX];
@@ -205,7 +205,7 @@ static const char *arguments(struct whole *w, int own)
 		if (*next)
 			all = *all ? text(w, "%s, %s", all, next) : next;
 	}
-	/* Not before: a function within them has some of its own. */
+	/* Set last: a function among the arguments has template arguments too. */
 	if (own) {
 		memcpy(w->argument, each, (size_t)count * sizeof(*each));
 		w->argument_count = count;
@@ -274,7 +274,7 @@ static const char *unqualified(struct whole *w)
 	return name;
 }
 
-/* Behind 'N', up to 'E'; own: the function's name; templated: it ends with template arguments. */
+/* After 'N', up to 'E'.  own: the function's name; templated: template arguments end it. */
 static const char *nested(struct whole *w, int own, int *templated)
 {
 	const char *name = "", *last = "";
@@ -305,14 +305,14 @@ static const char *nested(struct whole *w, int own, int *templated)
 			}
 			name = *name ? text(w, "%s::%s", name, next) : next;
 		}
-		/* A function is no type that could be meant again. */
+		/* A function is not a type, so no substitution refers to it. */
 		if (!own || *w->at != 'E')
 			remember(w, plain(name));
 	}
 	return name;
 }
 
-/* Behind 'Z': something local to a function. */
+/* After 'Z': an entity local to a function. */
 static const char *local(struct whole *w, int own, int *templated)
 {
 	const char *outer = parse_encoding(w, 0), *name;
@@ -489,7 +489,7 @@ static struct type simple_type(struct whole *w)
 		return qualified(w, " const");
 	if (take(w, "V"))
 		return qualified(w, " volatile");
-	/* Of other patterns each member of the pack would have to be written anew. */
+	/* Other patterns would need each member of the pack written separately. */
 	if (take(w, "Dp"))
 		return *w->at == 'T' ? parse_type(w) : plain(fail(w));
 	if (take(w, "F"))
@@ -533,7 +533,7 @@ static const char *function_name(struct whole *w, int *templated)
 	return name;
 }
 
-/* Behind _Z; of what is in something else the return type is not written. */
+/* After _Z.  The return type of a nested function is not written. */
 static const char *parse_encoding(struct whole *w, int outermost)
 {
 	struct type returned = nothing;

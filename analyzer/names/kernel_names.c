@@ -33,7 +33,7 @@ static int add(struct kernels *kernels, sqlite3_stmt *row, struct whole_name *wh
 	const char *name = (const char *)sqlite3_column_text(row, 2);
 	struct kernel *more;
 
-	/* What is not mangled has no other name. */
+	/* A name that is not mangled is whole already. */
 	if (!mangled || !name || demangle_whole(mangled, whole))
 		return 0;
 	more = array_room(kernels->list, kernels->count, sizeof(*more));
@@ -72,7 +72,7 @@ static const char *arguments_of(const struct kernel *kernel)
 	return kernel->arguments ? kernel->arguments : "";
 }
 
-/* Whole arguments that all of some kernels have in common at the beginning: their length. */
+/* Length of the leading whole arguments that all these kernels share. */
 static size_t common_length(const struct kernel *kernel, size_t count)
 {
 	const char *first = arguments_of(kernel);
@@ -91,7 +91,7 @@ static size_t common_length(const struct kernel *kernel, size_t count)
 	return length;
 }
 
-/* Several kernels have the name; the first common bytes of their arguments are the same. */
+/* Several kernels have the name.  The first common bytes of their arguments are equal. */
 static void write_label(const struct kernel *kernel, size_t common, char *label, size_t size)
 {
 	const char *arguments = arguments_of(kernel);
@@ -104,7 +104,7 @@ static void write_label(const struct kernel *kernel, size_t common, char *label,
 			strlen(arguments + common) > ARGUMENTS_MAX ? "..." : "");
 }
 
-/* Kernels of one name. */
+/* Names the kernels that share one base name. */
 static int write_group(const struct kernel *kernel, size_t count, sqlite3_stmt *insert)
 {
 	size_t common = common_length(kernel, count);

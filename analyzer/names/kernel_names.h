@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How kernels are called in texts: by their base name, and where several kernels of a run have that
- * name, by their template arguments, too.
+ * Names of kernels in texts: the base name, with template arguments where several kernels of the
+ * run share the base name.
  */
 #ifndef CUFENCE_KERNEL_NAMES_H
 #define CUFENCE_KERNEL_NAMES_H
 
 #include "db.h"
 
-/* The text for a kernel, by the table's name or alias in a query. */
+/* SQL for the text of a kernel.  The argument is the name or alias of table kernel. */
 /* clang-format off */
 #define KERNEL_LABEL(kernel) \
 	"ifnull((SELECT kn.label FROM kernel_name kn WHERE kn.kernel = " kernel ".id), " \

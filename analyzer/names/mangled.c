@@ -11,7 +11,7 @@
 struct parser {
 	const char *at;
 	struct mangled_type known[SUBSTITUTIONS];
-	struct mangled_type argument[TEMPLATE_ARGUMENTS]; /* of the function's own template */
+	struct mangled_type argument[TEMPLATE_ARGUMENTS]; /* of the function itself */
 	int known_count, argument_count;
 	int failed, depth;
 	unsigned last_number; /* the last number and type among template arguments */
@@ -89,7 +89,7 @@ static long parse_sequence(struct parser *parser, int base)
 	return 0;
 }
 
-/* Behind 'L': a number, or the address of something. */
+/* After 'L': a number or an address. */
 static void parse_literal(struct parser *parser)
 {
 	if (take(parser, "_Z")) {
@@ -124,7 +124,7 @@ static void parse_argument(struct parser *parser, int is_own)
 		parser->argument[parser->argument_count++] = type;
 }
 
-/* Behind 'I'. */
+/* After 'I'. */
 static void parse_arguments(struct parser *parser, int is_own)
 {
 	if (is_own)
@@ -158,7 +158,7 @@ static struct mangled_type parse_substitution(struct parser *parser)
 	return parser->known[number];
 }
 
-/* Behind 'N': names and template arguments up to 'E'; has_arguments: whether it ends with these. */
+/* After 'N', up to 'E': names and template arguments.  has_arguments: arguments come last. */
 static struct mangled_type parse_nested(struct parser *parser, int is_function, int *has_arguments)
 {
 	struct mangled_type other = { MANGLED_OTHER, 0 }, type = other;
@@ -181,7 +181,7 @@ static struct mangled_type parse_nested(struct parser *parser, int is_function, 
 		} else {
 			return fail(parser);
 		}
-		/* A function is no type that could be meant again. */
+		/* A function is not a type, so no substitution refers to it. */
 		if (!is_function || *parser->at != 'E')
 			remember(parser, type);
 	}
@@ -229,7 +229,7 @@ static struct mangled_type parse_template_parameter(struct parser *parser)
 	return type;
 }
 
-/* What a pointer to, or a const, that is. */
+/* The type of a pointer to that type, or of its const variant. */
 static struct mangled_type parse_compound(struct parser *parser, char what)
 {
 	struct mangled_type type = parse_type(parser);
@@ -285,7 +285,7 @@ static struct mangled_type parse_type(struct parser *parser)
 	return type;
 }
 
-/* The function's own name; 1 if it ends with template arguments: then a return type follows. */
+/* The function's name.  1 if template arguments end it: a return type follows then. */
 static int parse_name(struct parser *parser)
 {
 	struct mangled_type other = { MANGLED_OTHER, 0 };

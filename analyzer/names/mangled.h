@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The types of a C++ function's parameters, as far as they say what it does with memory, from its
- * mangled name (https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling).
+ * The types of a C++ function's parameters, from its mangled name: what they say about memory
+ * accesses (https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling).
  */
 #ifndef CUFENCE_MANGLED_H
 #define CUFENCE_MANGLED_H
@@ -10,7 +10,7 @@ enum mangled_kind {
 	MANGLED_OTHER,
 	MANGLED_CONST,
 	MANGLED_POINTER,
-	MANGLED_CONST_POINTER, /* points to what is const */
+	MANGLED_CONST_POINTER, /* points to const */
 	MANGLED_ARRAY,         /* std::array<char *, count> and the like */
 };
 
@@ -19,7 +19,7 @@ struct mangled_type {
 	unsigned count; /* of MANGLED_ARRAY */
 };
 
-/* Their number, of which at most room are stored; -1: not mangled, or not understood. */
+/* The number of parameters; at most room are stored.  -1: not mangled, or not supported. */
 int mangled_parameters(const char *name, struct mangled_type *type, int room);
 
 #endif

@@ -21,18 +21,18 @@ struct places {
 	int has_types;      /* temp.site_type is filled */
 };
 
-/* Frames with a line by their line; the others by address. */
+/* Frames are compared by line if they have one, else by address. */
 static const char frames_sql[] =
 	"SELECT group_concat(text, '|') FROM (SELECT CASE WHEN line IS NULL THEN address "
 	" ELSE ifnull(function, '') || '@' || ifnull(file, '') || ':' || line END AS text "
 	" FROM frame WHERE site = ?1 AND user = 1 ORDER BY depth)";
 
-/* As it is printed: without a line that is an address, which nothing else shares. */
+/* The printed text: without a line it is an address, which is unique. */
 static const char line_sql[] =
 	"SELECT process || '|' || ifnull(function, '') || '@' || "
 	"CASE WHEN line IS NULL THEN text ELSE file || ':' || line END FROM site WHERE id = ?";
 
-/* The frame that a site is called after, and where it lies in its file. */
+/* The frame that names a site, and its offset in the file. */
 /* clang-format off */
 #define FRAME_OF(site) \
 	"(SELECT f.rowid FROM frame f WHERE f.site = " site " ORDER BY f.user DESC," \
@@ -41,7 +41,7 @@ static const char line_sql[] =
 #define OFFSET_OF(frame, module) \
 	frame ".address - ifnull(" module ".start - " module ".file_offset, 0)"
 
-/* Lines of a function are counted, and without lines its calls in the order of their addresses. */
+/* The ordinal counts lines of the function; without lines, calls in order of address. */
 static const char say_sql[] =
 	"SELECT s.function, (SELECT count(DISTINCT p2.place) FROM site s2 "
 	" JOIN temp.site_type t2 ON t2.site = s2.id JOIN temp.site_place p2 ON p2.site = s2.id"
@@ -189,7 +189,7 @@ static int fill_types(struct places *places)
 	return rc ? -1 : 0;
 }
 
-/* Which kinds of call each site makes, and where: one look at all calls, for the first who asks. */
+/* The kinds of call that each site makes: one pass over all calls, at the first request. */
 static int need_types(struct places *places)
 {
 	if (places->has_types)
@@ -210,7 +210,7 @@ static int need_types(struct places *places)
 	return 0;
 }
 
-/* What stands for a function without a name: " file@build-id+0xoffset". */
+/* The text for a function without a name: " file@build-id+0xoffset". */
 static void say_offset(sqlite3_stmt *q, FILE *out)
 {
 	const char *path = (const char *)sqlite3_column_text(q, 2);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call sites as the places a person sees.  A recorded site is a set of return addresses; an
- * unrolled loop makes several of one line.  Sites whose user frames have the same functions and
- * lines are one place, and stand for it by the one met first.  Several places share a line that is
- * reached from several callers, as that of a destructor.
+ * Groups call sites into places as a user sees them.  A recorded site is a chain of return
+ * addresses, so an unrolled loop makes several sites of one line.  Sites whose user frames have the
+ * same functions and lines are one place; the first of them represents it.  A line that several
+ * callers reach, such as one in a destructor, has several places.
  */
 #ifndef CUFENCE_PLACES_H
 #define CUFENCE_PLACES_H
@@ -16,22 +16,22 @@
 
 struct places;
 
-/* NULL after a message; words stay the caller's. */
+/* NULL after a message.  The caller keeps words. */
 struct places *places_open(struct db *db, struct words *words);
 void places_close(struct places *places);
 
-/* The site of the outermost recorded call that a call was made from, else the call's own; 0: not
- * known, or no call; -1 after a message. */
+/* The site of the outermost recorded call around a call, else the call's own.  0: not known, or no
+ * call; -1 after a message. */
 int64_t places_site(struct places *places, int64_t call);
 
-/* The site that stands for all of a line, whoever called it, likewise. */
+/* The site that represents a line, for all its callers.  Returns as above. */
 int64_t places_line(struct places *places, int64_t call);
 
 /*
  * Writes " function#ordinal" of a call's site: the ordinal counts the function's lines with the
- * same kind of call, so that it survives edits elsewhere.  Without a function " file@id+0xoffset",
- * with the first 12 digits of the build id, which holds for this build only; " ?" if not even the
- * file is known.
+ * same kind of call, so that edits elsewhere do not change it.  Without a function the text is
+ * " file@id+0xoffset" with the first 12 digits of the build id, valid for this build only; " ?" if
+ * the file is unknown too.
  */
 int places_say(struct places *places, int64_t call, int64_t site, FILE *out);
 

@@ -12,7 +12,7 @@
 #include "run_columns.h"
 #include "work.h"
 
-/* A call chain this deep is damaged. */
+/* A deeper chain of calls means a damaged database. */
 #define MAX_DEPTH 16
 
 struct words {
@@ -108,7 +108,7 @@ int64_t words_outermost(struct words *words, int64_t call)
 	return call;
 }
 
-/* cuMemFree_v2 is written cuMemFree, and the launch syntax has no name. */
+/* cuMemFree_v2 is written cuMemFree.  The launch syntax has no function name. */
 static void say_name(const char *name, int runtime, FILE *out)
 {
 	size_t length = strlen(name);
@@ -144,7 +144,7 @@ int words_call(struct words *words, int64_t call, FILE *out)
 	return rc < 0 ? -1 : 0;
 }
 
-/* What a call submits; sized: how many bytes is said. */
+/* What a call submits.  sized: with the number of bytes. */
 struct what {
 	const char *text;
 	int sized, orders;
@@ -226,7 +226,7 @@ int words_operation(struct words *words, int64_t call, FILE *out)
 	return rc < 0 ? -1 : 0;
 }
 
-/* What a node's type says, if its call is not what an operation's would be. */
+/* The text for a node's type, for nodes whose call does not name an operation. */
 static const char *node_of_type(const char *type)
 {
 	static const char *const types[][2] = { { "copy", "a copy" }, { "set", "a memset" },
@@ -270,7 +270,7 @@ static uint32_t distance(uint32_t id, int64_t call)
 	return (uint32_t)(id > call ? id - call : call - id);
 }
 
-/* *stream: the one that uses it, 0: none so far. */
+/* *stream: the stream that uses it; 0: none found yet. */
 static int64_t find_user(const struct run *run, int64_t call, uint32_t thread, uint32_t *stream)
 {
 	uint32_t first = call > ROW_CALLS ? (uint32_t)call - ROW_CALLS : 1;
@@ -327,7 +327,7 @@ int words_place(struct words *words, int64_t call, FILE *out)
 	return rc < 0 ? -1 : 0;
 }
 
-/* What a query of one number says of an id. */
+/* The one number that a query returns for an id. */
 static int ask(sqlite3_stmt *q, int64_t id)
 {
 	int rc = db_bind(q, "i", id) ? -1 : db_step(q);

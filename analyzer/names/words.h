@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls, operations and times in the words of the person who wrote the program: "cudaFree",
+ * Texts for calls, operations and times, in the terms of the program's author: "cudaFree",
  * "kernel 'stencil' on stream 14", "3.2 ms".
  */
 #ifndef CUFENCE_WORDS_H
@@ -27,19 +27,19 @@ int words_operation(struct words *words, int64_t call, FILE *out);
 /* What the node of a graph does that a call describes: "kernel 'x'". */
 int words_node(struct words *words, int64_t call, FILE *out);
 
-/* The stream that a call names: "stream 7", "the legacy default stream", behind what is to stand
- * before it; nothing without one. */
+/* The stream that a call names, after the given prefix: "stream 7", "the legacy default stream".
+ * Writes nothing if it names none. */
 int words_stream(struct words *words, int64_t call, const char *before, FILE *out);
 
-/* While the run is analyzed: of calls around one, the nearest that uses memory of that in another
- * stream, the only one that does but for legacy default streams; those of its own thread, or if
- * there are none of all.  0: there is none, or several streams do. */
+/* For use during analysis.  The nearest call before or after a call that uses the same memory in
+ * another stream, if only one stream other than legacy default streams does.  Calls of the same
+ * thread come first; other threads count if it has none.  0: no such call, or several streams. */
 int64_t words_user_of_memory(struct words *words, int64_t call);
 
-/* 1 if that is a default stream, -1 after a message. */
+/* 1 if the call's stream is a default stream, -1 after a message. */
 int words_in_default_stream(struct words *words, int64_t call);
 
-/* " (a.cu:31)", or nothing where that is not known. */
+/* " (a.cu:31)", or nothing if unknown. */
 int words_place(struct words *words, int64_t call, FILE *out);
 
 /* 1 if a captured stream made a node of the call, and 1 if calls of the process have frames of a
@@ -47,8 +47,8 @@ int words_place(struct words *words, int64_t call, FILE *out);
 int words_is_captured(struct words *words, int64_t call);
 int words_has_script(struct words *words, int64_t process);
 
-/* 1 if a driver call gave its stream no work for the device, but put in order what is around it:
- * an event record, a wait for an event, a host function.  -1 after a message. */
+/* 1 if a driver call only ordered its stream and submitted no device work: an event record, a wait
+ * for an event, a host function.  -1 after a message. */
 int words_only_orders(struct words *words, int64_t call);
 
 /* The base name of the kernel a call launched, "" if none; valid until the next use of words. */
@@ -57,7 +57,7 @@ const char *words_kernel(struct words *words, int64_t call);
 /* As format_duration(). */
 void words_time(int64_t ns, FILE *out);
 
-/* The outermost recorded call that a call was made from, itself if none; -1 after a message. */
+/* The outermost recorded call around a call, or the call itself; -1 after a message. */
 int64_t words_outermost(struct words *words, int64_t call);
 
 #endif
