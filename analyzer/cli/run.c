@@ -68,7 +68,7 @@ int run_environment_init(struct run_environment *environment, int simulated)
 	return 0;
 }
 
-/* A library in the recorder's folder. */
+/* The path of a library in the recorder's folder. */
 static char *find_beside(const struct run_environment *environment, const char *name,
 	const char *needs)
 {
@@ -105,7 +105,7 @@ void run_environment_release(struct run_environment *environment)
 	free(environment->simulator);
 }
 
-/* Puts value before what the variable holds. */
+/* Prepends value to the variable. */
 static int prepend(const char *name, const char *value)
 {
 	const char *old = getenv(name);
@@ -122,9 +122,9 @@ static int prepend(const char *name, const char *value)
 }
 
 /*
- * The recorder goes behind the user's preloads: those that wrap CUDA calls hand them on to the next
- * library, and would be skipped behind one that reaches CUDA itself.  A sanitizer's runtime must be
- * the first.  LD_PRELOAD separates its entries by colons or spaces.
+ * The recorder comes after the user's preloads: a preload that wraps CUDA calls passes them to the
+ * next library, and after a library that calls CUDA directly it would be skipped.  A sanitizer's
+ * runtime must be the first.  LD_PRELOAD separates its entries by colons or spaces.
  */
 static int set_preload(const struct run_environment *environment)
 {
@@ -147,7 +147,7 @@ static int set_preload(const struct run_environment *environment)
 	return rc;
 }
 
-/* A CUPTI installed with the toolkit would be found first, and needs a device. */
+/* The toolkit's CUPTI would be found first, but it needs a device. */
 int run_use_simulator(const char *folder)
 {
 	char *cupti;
@@ -182,7 +182,7 @@ static void pass_on(int signal)
 static const int handled[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
 #define HANDLED_COUNT (sizeof(handled) / sizeof(*handled))
 
-/* Ctrl-C reaches the program through the terminal; a second one from us would kill it twice. */
+/* The terminal sends Ctrl-C to the program too, so passing it on would deliver it twice. */
 static void catch_signals(struct sigaction old[HANDLED_COUNT])
 {
 	for (size_t i = 0; i < HANDLED_COUNT; i++) {
@@ -194,7 +194,7 @@ static void catch_signals(struct sigaction old[HANDLED_COUNT])
 	}
 }
 
-/* Until it is known to whom they are passed on. */
+/* Signals are blocked until the program's process id is known. */
 static void hold_signals(sigset_t *before)
 {
 	sigset_t set;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an executable file says of whether and how a library can be preloaded into it. */
+/* Tells from an executable file whether and how a library can be preloaded into it. */
 #include <gelf.h>
 #include <string.h>
 
 #include "run.h"
 
-/* The name of a shared memory segment that every NVIDIA cudart opens, stripped or not. */
+/* Part of the name of a shared memory segment that every NVIDIA cudart opens, stripped or not. */
 static const char cudart_mark[] = "/cudart.shm.";
 /* What a program of its own opens that reaches the driver itself. */
 static const char driver_mark[] = "libcuda.so";
@@ -15,7 +15,7 @@ static int contains(const void *bytes, size_t size, const char *text)
 	return memmem(bytes, size, text, strlen(text)) != NULL;
 }
 
-/* The loader that the program asks for, NULL: none. */
+/* The loader that the program requests; NULL: none. */
 static const char *loader_of(Elf *elf, const char *bytes, size_t size)
 {
 	GElf_Phdr segment;
@@ -61,8 +61,8 @@ static void read_dynamic(struct program *program, Elf *elf)
 }
 
 /*
- * A static program that has nothing of CUDA in it may still start others that have: a launcher.
- * The loader itself is a static program too, but one that obeys LD_PRELOAD.
+ * A static program without CUDA may still start programs that use it: a launcher.  The loader is a
+ * static program too, but it obeys LD_PRELOAD.
  */
 static void judge_loader(struct program *program, const char *loader, int uses_cuda)
 {

@@ -62,7 +62,7 @@ static int is_trace(const struct dirent *entry)
 	return ends_with(entry->d_name, TRACE_SUFFIX);
 }
 
-/* Whether a file of /proc/PID has these bytes.  Of what cannot be read it is not known: 0. */
+/* Whether a file of /proc/PID contains these bytes; 0 also if it cannot be read. */
 static int has_bytes(long pid, const char *file, const char *bytes, size_t length)
 {
 	char path[64], text[2 * PATH_MAX + 4096];
@@ -86,8 +86,8 @@ static int has_bytes(long pid, const char *file, const char *bytes, size_t lengt
 }
 
 /*
- * Daemons go on after the program's end.  They have the folder's name in the environment with which
- * they began, unless they wrote over that; then the trace that they write is mapped.
+ * Daemons outlive the program.  Their initial environment has the folder's name, unless they
+ * overwrote it; then their trace file is mapped.
  */
 static void find_running(struct run_folder *folder)
 {
@@ -118,7 +118,7 @@ int run_folder_list(struct run_folder *folder)
 	struct dirent **entries;
 	int count, rc = 0;
 
-	/* Before its traces: who ends meanwhile has left its own. */
+	/* Done before the traces are listed: a process that ends in between has left its trace. */
 	find_running(folder);
 	count = scandir(folder->path, &entries, is_trace, alphasort);
 	for (int i = 0; i < count; i++) {
@@ -138,7 +138,7 @@ int run_folder_list(struct run_folder *folder)
 	return count < 0 ? -1 : rc;
 }
 
-/* What processes leave that were killed while they made their trace; nothing was in it yet. */
+/* Removes what processes left that were killed while they created their trace; it is empty. */
 static void remove_unfinished(const struct run_folder *folder)
 {
 	DIR *entries = opendir(folder->path);
@@ -151,7 +151,7 @@ static void remove_unfinished(const struct run_folder *folder)
 		closedir(entries);
 }
 
-/* What was stored beside the traces. */
+/* Removes the images stored beside the traces. */
 static void remove_images(const struct run_folder *folder)
 {
 	int fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -14,10 +14,10 @@
 
 #define DRIVER "libcuda.so.1"
 
-/* An interpreter may be a script itself; the kernel follows four. */
+/* An interpreter may be a script too; the kernel follows four of them. */
 #define MAX_SCRIPTS 4
 
-/* What execvp() would run. */
+/* The file that execvp() would run. */
 static char *find_program(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -60,7 +60,7 @@ static char *interpreter_of_script(const char *bytes, size_t size)
 	return strndup(start, strcspn(start, " \t\n"));
 }
 
-/* Looks at one file; for a script gives what runs it. */
+/* Inspects one file; for a script returns its interpreter. */
 static char *inspect_file(struct program *program, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -78,7 +78,7 @@ static char *inspect_file(struct program *program, const char *path)
 				program_inspect_elf(program, at, (size_t)st.st_size);
 			munmap(at, (size_t)st.st_size);
 		}
-		/* Scripts never gain any. */
+		/* The kernel ignores these bits of scripts. */
 		if (!interpreter && !program->obstacle && gains_rights(fd, &st)) {
 			program->obstacle =
 				"it gains rights when it starts (set-user-id, "
@@ -113,7 +113,7 @@ static int is_in(const char *folder, size_t length)
 		!access(path, F_OK);
 }
 
-/* ld.so(8)'s cache of what the system's folders hold. */
+/* ld.so(8)'s cache of the libraries in the system's folders. */
 static int is_cached(void)
 {
 	int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC), found = 0;

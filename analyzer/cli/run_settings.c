@@ -48,7 +48,7 @@ void run_settings(const struct arguments *arguments, struct run_setting setting[
 	for (size_t i = 0; i < RUN_SETTINGS; i++) {
 		const char *value = given(arguments, i);
 
-		/* An option without an argument has "". */
+		/* An option that takes no argument has the value "". */
 		setting[i] =
 			(struct run_setting){ known[i].variable, value && !*value ? "1" : value };
 	}

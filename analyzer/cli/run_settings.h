@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of "cufence run" that are settings of the recorder: variables of its environment. */
+/* The options of "cufence run" that set the recorder's environment variables. */
 #ifndef CUFENCE_RUN_SETTINGS_H
 #define CUFENCE_RUN_SETTINGS_H
 
@@ -13,16 +13,17 @@ enum {
 #undef X
 };
 
-/* 0, or -1 after a message about an option's argument or a variable that no option replaces. */
+/* Checks the options' arguments and the variables that no option replaces: 0, or -1 after a
+ * message. */
 int run_check_settings(const struct arguments *arguments);
 
-/* What the options given say; those not given are left as the environment has them. */
+/* The settings of the options given; others stay as the environment has them. */
 void run_settings(const struct arguments *arguments, struct run_setting setting[RUN_SETTINGS + 1]);
 
-/* A misspelt CUFENCE_ name would silently do nothing: says so. */
+/* Warns of CUFENCE_ variables with unknown names, which have no effect. */
 void run_warn_environment(void);
 
-/* Whether the recorder was told to do nothing. */
+/* Whether the recorder is switched off. */
 int run_is_disabled(void);
 
 #endif

@@ -37,7 +37,7 @@ static uint64_t bytes_of(char *const *trace, size_t count)
 	return bytes;
 }
 
-/* The columns of the run are filled while its rows are written, and analyzed then. */
+/* The columns of the run are filled while its rows are written; analysis reads them. */
 static int fill(const char *path, char *const *trace, size_t count, const char *command,
 	const struct annotations *annotations)
 {
@@ -64,7 +64,7 @@ static int rename_file(const char *from, const char *to)
 	return -1;
 }
 
-/* A database of which it is certain that it has no call. */
+/* Whether the database certainly has no call. */
 static int is_without_calls(const char *path)
 {
 	sqlite3 *handle = NULL;
@@ -79,8 +79,8 @@ static int is_without_calls(const char *path)
 }
 
 /*
- * At no time is there no database: the old one has two names before it loses one.  What is empty is
- * not worth the one before it.
+ * A database exists at all times: the old one gets its second name before it loses the first.  An
+ * empty one does not replace NAME.db.old.
  */
 static int put_in_place(const char *temporary, const char *path, const char *old)
 {
@@ -93,9 +93,9 @@ static int put_in_place(const char *temporary, const char *path, const char *old
 }
 
 /*
- * A database says of a program what its trace does, which is its owner's alone, too.
- * The file is locked while it is made: a process id alone says nothing about what is made in
- * another container.  The file's descriptor, or -1 after a message.
+ * A database reveals as much of a program as its trace, so it too is readable by its owner only.
+ * The file is locked while it is made, as the process id of another container is meaningless here.
+ * Returns the file's descriptor, or -1 after a message.
  */
 static int create_temporary(const char *path)
 {
@@ -109,8 +109,8 @@ static int create_temporary(const char *path)
 }
 
 /*
- * Whether it is prefix and the id of a process that is gone, or of this one, which has none yet; or
- * a file beside such a one, which has a name for a moment only.
+ * Whether the name is prefix and the id of a process that has ended, or of this process, which has
+ * made none yet; or a file that SQLite keeps beside such a database for a moment.
  */
 static int is_abandoned(int folder, const char *name, const char *prefix)
 {
@@ -133,7 +133,7 @@ static int is_abandoned(int folder, const char *name, const char *prefix)
 	return rc;
 }
 
-/* Removes what processes left that were killed while they made a database of this name. */
+/* Removes the unfinished databases of this name that killed processes left. */
 static void remove_abandoned(const char *path)
 {
 	char *copy = strdup(path), *again = strdup(path), *prefix = NULL;
@@ -161,7 +161,7 @@ static char *name_old(const char *path)
 	return NULL;
 }
 
-/* Whether a file of ours, or nothing, is at path. */
+/* Whether path is free or holds a cufence database. */
 static int may_replace(const char *path, const char *wanted)
 {
 	struct stat there;
@@ -176,7 +176,7 @@ static int may_replace(const char *path, const char *wanted)
 	return 0;
 }
 
-/* The same of a path that is no link. */
+/* The same for a path that is not a link. */
 static int check_target(const char *path)
 {
 	char *old;
@@ -241,7 +241,7 @@ static int build(const char *path, const char *temporary, const char *old, char 
 int store_build(const char *path, char *const *trace, size_t count, const char *command,
 	const struct annotations *annotations)
 {
-	/* A link stays one: what it leads to is replaced. */
+	/* A link stays a link: its target is replaced. */
 	char *target = output_target(path), *temporary = NULL, *old = NULL;
 	int rc = -1;
 

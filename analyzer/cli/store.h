@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a database file: built beside its final name, renamed at the end, the previous one
- * kept as NAME.db.old, with the permissions it had, where that is free or a database; so that a
- * failure leaves what was there.  One without calls is not kept: runs in which nothing was traced
- * do not replace what an earlier one found.  What was killed leaves NAME.db.tmp-PID, which the next
- * one of that name removes.
+ * The life of a database file.  It is built beside its final name and renamed at the end, so that a
+ * failure leaves the previous one.  The previous one is kept as NAME.db.old with its permissions,
+ * if that name is free or a database.  A database without calls is discarded: a run that traced
+ * nothing does not replace an earlier result.  A killed process leaves NAME.db.tmp-PID, which the
+ * next run with that name removes.
  */
 #ifndef CUFENCE_STORE_H
 #define CUFENCE_STORE_H
@@ -14,18 +14,18 @@
 #include "annotations.h"
 
 /*
- * Whether a database may be put at path, or where it leads (output.h): nothing is there, or one,
- * and so at its NAME.db.old.  0, or -1 after a message.
+ * Whether a database may be written at path, or at its target (output.h): both that and its
+ * NAME.db.old are free or cufence databases.  0, or -1 after a message.
  */
 int store_check(const char *path);
 
-/* After one without calls: says where the one before it is, if there is one.  0. */
+/* After a database without calls: names the previous one, if it exists.  Returns 0. */
 int store_say_kept(const char *path);
 
 /*
- * Loads traces, resolves their sites and analyzes them into a new database at path.  command is
- * what was run, or NULL, annotations what the user says of kernels, or NULL.  0, or -1 after a
- * message.
+ * Loads traces, resolves their sites and analyzes them into a new database at path.  command:
+ * the traced command line, or NULL; annotations: the user's declarations about kernels, or NULL.
+ * 0, or -1 after a message.
  */
 int store_build(const char *path, char *const *trace, size_t count, const char *command,
 	const struct annotations *annotations);
