@@ -8,8 +8,8 @@
 #include "pass_hazards.h"
 
 static const char others_sql[] =
-	"SELECT call, other_call FROM hazard WHERE rule <> ? AND confidence <> 'possible' AND EXISTS "
-	"(SELECT 1 FROM hazard WHERE rule = ?1) ORDER BY id";
+	"SELECT call, other_call FROM hazard WHERE rule <> ? AND confidence <> 'possible'"
+	" AND EXISTS (SELECT 1 FROM hazard WHERE rule = ?1) ORDER BY id";
 
 static int find_others(struct db *db, struct findings *findings, struct map *lines)
 {

@@ -2,7 +2,8 @@
 // A library function allocates its workspace in each call and frees it before it returns. cudaFree
 // waits for all streams, that of the other work included. The fix allocates in stream order
 // (CUDA C++ Programming Guide, "Stream Ordered Memory Allocator"). The first such allocation makes
-// the device's pool: 7 to 11 ms on an H200, once. As the context it is made before the clock starts.
+// the device's pool: 7 to 11 ms on an H200, once. As the context it is made before the clock
+// starts.
 #include "app.h"
 
 static const int STEPS = 30;
