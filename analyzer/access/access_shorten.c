@@ -5,8 +5,8 @@
 #include "access_parts.h"
 
 /*
- * Of more accesses than the first, those that are known in part only are seen as one span of their
- * allocation; if the others are more than the second, all are.
+ * A list of more than ACCESS_LIMIT accesses is shortened: those that are not exact become one span.
+ * If more than EXACT_LIMIT are left, all become one span.
  */
 #define ACCESS_LIMIT 64
 #define EXACT_LIMIT 1024
@@ -17,7 +17,7 @@ static int is_exact(const struct memory_access *access)
 	return access->exact && access->sure && !access->maybe;
 }
 
-/* What two accesses to the same memory may differ in so that they stay apart, as a number. */
+/* Accesses of different groups are not joined. */
 static int group(const struct memory_access *access)
 {
 	return access->direction << 4 | access->early << 3 | access->spins << 2 |
@@ -89,7 +89,7 @@ static void join_spans(struct accesses *sum)
 	sum->count = kept;
 }
 
-/* Too many are known exactly: none is. */
+/* Exact accesses become those that are not. */
 static void forget(struct accesses *sum)
 {
 	for (size_t i = 0; i < sum->count; i++)

@@ -151,7 +151,7 @@ static void remove_unfinished(const struct run_folder *folder)
 		closedir(entries);
 }
 
-/* Removes the images stored beside the traces. */
+/* Removes the images stored next to the traces. */
 static void remove_images(const struct run_folder *folder)
 {
 	int fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -110,7 +110,7 @@ static int create_temporary(const char *path)
 
 /*
  * Whether the name is prefix and the id of a process that has ended, or of this process, which has
- * made none yet; or a file that SQLite keeps beside such a database for a moment.
+ * made none yet; or a file that SQLite keeps next to such a database for a moment.
  */
 static int is_abandoned(int folder, const char *name, const char *prefix)
 {

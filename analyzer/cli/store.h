@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a database file.  It is built beside its final name and renamed at the end, so that a
- * failure leaves the previous one.  The previous one is kept as NAME.db.old with its permissions,
+ * The life of a database file.  It is built next to its final name and renamed at the end, so that
+ * a failure leaves the previous one.  The previous one is kept as NAME.db.old with its permissions,
  * if that name is free or a database.  A database without calls is discarded: a run that traced
  * nothing does not replace an earlier result.  A killed process leaves NAME.db.tmp-PID, which the
  * next run with that name removes.

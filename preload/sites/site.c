@@ -5,9 +5,9 @@
  * once per wrapper frame address and path: the unwinder says where on the stack each return address
  * lay, and as long as those words hold the same addresses the site is the same.  Frames of an
  * interpreter (python.h) are walked at every call: one path through its native code runs any
- * script.  Of eight native frames below a script one calls CUDA; without one the path goes on, as a
- * library's templates that nothing inlined are twenty frames deep, up to the first address that it
- * has already: a recursion's paths are not told apart there.
+ * script.  Below a script eight native frames are enough.  Without one the path goes on, since
+ * templates that the compiler did not inline are twenty frames deep, up to the first address that
+ * the path has already: there the paths of a recursion are not distinguished.
  */
 #include <errno.h>
 #include <string.h>

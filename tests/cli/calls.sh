@@ -58,7 +58,7 @@ fi
 same "paths" 0 "$(traced 0 "$helpers/paths")"
 # By their first eight addresses, 16; by those behind them only the four that reach main() before one
 # that repeats.
-same "paths: told apart" 20 "$(grep "^call cuStreamQuery " "$tmp/dump" | grep -o " site=[0-9]*" | sort -u | wc -l)"
+same "paths: distinguished" 20 "$(grep "^call cuStreamQuery " "$tmp/dump" | grep -o " site=[0-9]*" | sort -u | wc -l)"
 unwound() { # PROGRAM LEAST MOST
 	local times
 	times=$(rm -rf "$tmp/out" && mkdir "$tmp/out"
@@ -83,7 +83,7 @@ same "deep: both callers" 2 "$(grep "^call cuStreamQuery " "$tmp/dump" | grep -o
 same "recursion" 0 "$(traced 0 "$helpers/recursion")"
 same "recursion: no place is missing" 0 "$(grep -c "^call cuStreamQuery .* site=0 " "$tmp/dump")"
 has "recursion: none was dropped" " dropped_sites=0 " "$(head -n 1 "$tmp/dump")"
-has "recursion: most are told apart by eight addresses or more" "^[0-9]{5}$" \
+has "recursion: most are distinguished by eight addresses or more" "^[0-9]{5}$" \
 	"$(grep -cE "^site .*(0x[0-9a-f]+[ ,]*){8}" "$tmp/dump")"
 
 # Stacks of the program's own, whose ends are nothing that an unwinder knows.

@@ -166,7 +166,7 @@ static void after_a_wait_there_is_none(void **unused)
 	finish(&test, "early-host-read certain 1 mini.cu:20 -> mini.cu:15");
 }
 
-/* That thread may have told this one by means that are not recorded, such as a lock. */
+/* That thread may have signalled this one by means that are not recorded, such as a lock. */
 static void where_another_thread_has_waited_it_is_possible(void **unused)
 {
 	struct test test;

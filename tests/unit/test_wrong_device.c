@@ -86,6 +86,56 @@ static void memsets_of_peers_memory_are_not(void **state)
 	assert_string_equal(mini_shown(*state), "");
 }
 
+/* A kernel on the first device that stores to memory of the second; what comes before and after. */
+static void store_elsewhere(struct mini *m, int early_error, int peers, int late_error)
+{
+	int64_t kernel = mini_kernel(m, "k");
+	int64_t made =
+		MINI_CALL(m, .type = CALL_cuMemAlloc_v2, .at = 5, .context = mini_context(m, 1));
+	int64_t launch;
+
+	mini_exec(m, "INSERT INTO allocation VALUES (1, 1, 65536, 4096, 'device', %lld, NULL)",
+		(long long)made);
+	mini_exec(m, "INSERT INTO kernel_code VALUES (%lld, 'ptx', 1, NULL, 0, NULL)",
+		(long long)kernel);
+	mini_exec(m,
+		"INSERT INTO kernel_access VALUES (%lld, NULL, 0, 'store', 1, 0, 64, NULL, NULL, "
+		"NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, NULL)",
+		(long long)kernel);
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 6, .result = early_error);
+	if (peers)
+		MINI_CALL(m, .type = CALL_cuCtxEnablePeerAccess, .at = 8);
+	launch = MINI_CALL(m, .type = CALL_cuLaunchKernel, .at = 10,
+		.stream = mini_stream(m, "blocking"), .site = mini_site(m, "go", 7),
+		.kernel = kernel);
+	mini_exec(m, "INSERT INTO operand VALUES (%lld, 'word', 0, 65536, 1)", (long long)launch);
+	MINI_CALL(m, .type = CALL_cuCtxSynchronize, .at = 20, .result = late_error);
+}
+
+static void a_kernel_that_broke_its_context(void **state)
+{
+	store_elsewhere(*state, 0, 0, 700);
+	assert_string_equal(mini_shown(*state), "wrong-device 1");
+}
+
+static void a_kernel_before_the_error_only(void **state)
+{
+	store_elsewhere(*state, 700, 0, 0);
+	assert_string_equal(mini_shown(*state), "");
+}
+
+static void a_kernel_without_an_error_is_not(void **state)
+{
+	store_elsewhere(*state, 0, 0, 0);
+	assert_string_equal(mini_shown(*state), "");
+}
+
+static void kernels_with_access_are_not(void **state)
+{
+	store_elsewhere(*state, 0, 1, 700);
+	assert_string_equal(mini_shown(*state), "");
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, mini_setup, mini_teardown)
@@ -97,6 +147,10 @@ int main(void)
 		T(launches_that_succeed_are_not),
 		T(a_memset_of_another_devices_memory),
 		T(memsets_of_peers_memory_are_not),
+		T(a_kernel_that_broke_its_context),
+		T(a_kernel_before_the_error_only),
+		T(a_kernel_without_an_error_is_not),
+		T(kernels_with_access_are_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
