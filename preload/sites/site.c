@@ -245,7 +245,7 @@ static int walk(struct thread_state *thread, struct cached_site *site, struct si
 static void learn(struct thread_state *thread, struct cached_site *cached, uintptr_t frame,
 	uintptr_t caller, const struct script *script)
 {
-	struct site_tail *tail = &thread->tables->tails[0][cached - thread->tables->sites[0]];
+	struct site_tail *tail = &thread->tables->tails[cached - thread->tables->sites[0]];
 	int exact;
 
 	cached->count = 0;
