@@ -127,7 +127,7 @@ struct thread_tables {
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_SETS][SITE_WAYS];
 	struct site_tail tails[SITE_SETS * SITE_WAYS]; /* of sites, in their order */
-	unsigned oldest_way; /* gives way in whichever set is full */
+	unsigned oldest_way;                           /* gives way in whichever set is full */
 	/* What is too large for a stack, of one function at a time, which calls no other one. */
 	uint64_t scratch[THREAD_SCRATCH / sizeof(uint64_t)];
 };
