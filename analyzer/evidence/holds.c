@@ -234,24 +234,20 @@ static int see_events(struct holds *holds, const struct order *order, const stru
 
 /*
  * What legacy work, or work of blocking streams, the operation of the call came after last: by the
- * order of the calls, or by the device where that does not agree.
+ * device where threads submitted at the same time, else by the order of the calls.
  */
-static struct order_state came_after(const struct order *order, const struct walk_call *call,
-	const struct legacy_pair *pair)
+static struct order_state came_after(const struct order *order, const struct legacy_pair *pair)
 {
-	struct order_state state = order->needs[ORDER_LEGACY];
-
-	if (pair && (!state.op || llabs(call->op_start - state.end) > HANDOVER_MAX_NS))
-		state = (struct order_state){ .call = pair->by_call,
-			.op = pair->by_op,
-			.end = pair->by_end };
-	return state;
+	return pair ? (struct order_state){ .call = pair->by_call,
+		.op = pair->by_op,
+		.end = pair->by_end }
+		    : order->needs[ORDER_LEGACY];
 }
 
 int holds_see(struct holds *holds, const struct order *order, const struct walk_call *call)
 {
 	const struct legacy_pair *pair = legacy_before_of(&holds->before, call->id);
-	struct order_state legacy = came_after(order, call, pair);
+	struct order_state legacy = came_after(order, pair);
 	struct held_stream *stream;
 
 	if (call->kind == KIND_STREAM_WAIT)

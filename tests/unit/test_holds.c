@@ -251,6 +251,27 @@ static void what_ran_before_legacy_work_of_a_call_that_took_long_held_it(void **
 		"1:4 legacy 1, 3:2 legacy 3");
 }
 
+/*
+ * By the order of entries the kernels, and so the other clears, came after the first clear, which
+ * ran last: two operations of one stream do not hold each other.
+ */
+static void of_contested_calls_legacy_work_is_held_by_what_ran_before(void **state)
+{
+	struct mini *m = *state;
+	int64_t a = mini_stream(m, "blocking"), other = mini_thread(m);
+
+	clear(m, other, 8, 60, 2006);
+	launch(m, 10, a, 0, 20, 1000);
+	clear(m, MINI_MAIN, 13, 0, 1002);
+	launch(m, 16, a, 0, 1006, 2000);
+	clear(m, MINI_MAIN, 19, 0, 2002);
+	assert_int_equal(analyze(&m->db), 0);
+	assert_string_equal(mini_text(m,
+				    "SELECT group_concat(op || ':' || behind || ' ' || "
+				    "reason || ' ' || via, ', ') FROM hold"),
+		"1:4 legacy 1, 3:2 legacy 3, 5:4 legacy 5");
+}
+
 /* --- late, though nothing orders it --- */
 
 static int64_t launch_blocks(struct mini *m, double at, int64_t stream, uint64_t blocks,
@@ -383,6 +404,7 @@ int main(void)
 		T(legacy_work_of_any_kind_in_a_row_is_found),
 		T(legacy_work_behind_that_of_another_thread_is_held),
 		T(what_ran_before_legacy_work_of_a_call_that_took_long_held_it),
+		T(of_contested_calls_legacy_work_is_held_by_what_ran_before),
 		T(a_kernel_that_did_not_fit_waited_for_room),
 		T(a_copy_waited_for_one_in_its_direction),
 		T(streams_beyond_the_connections_share_them),
