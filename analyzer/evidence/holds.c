@@ -173,10 +173,10 @@ static int see_legacy(struct holds *holds, const struct order *order, const stru
 	if (!by->op)
 		return 0;
 	ready = ready_for_legacy(order, call, pair);
-	if (call->op_start - ready < BLOCKED_MIN_NS || by->end <= ready)
+	if (call->op_start - ready < HELD_MIN_NS || by->end <= ready)
 		return 0;
 	until = held_until(holds, call, by);
-	if (until - ready < BLOCKED_MIN_NS)
+	if (until - ready < HELD_MIN_NS)
 		return 0;
 	return add_hold(holds, call, by, find_via(holds, call, by), HOLD_LEGACY, ready, until);
 }

@@ -120,7 +120,7 @@ static int add_pair(struct legacy_before *before, const struct work *work, const
 {
 	struct legacy_pair *more;
 
-	if (!by || by->end - work->enter < BLOCKED_MIN_NS ||
+	if (!by || by->end - work->enter < HELD_MIN_NS ||
 		llabs(work->start - by->end) > HANDOVER_MAX_NS)
 		return 0;
 	more = array_room(before->pair, before->count, sizeof(*more));

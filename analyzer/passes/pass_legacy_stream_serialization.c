@@ -262,7 +262,7 @@ static int add_hold(struct search *search, const struct run_hold *hold)
 	instance.process = run_where(run, held)->process;
 	instance.other_call = hold->via == held->call ? behind->call : held->call;
 	instance.cost = hold->ready + hold->held - needed;
-	if (instance.cost < BLOCKED_MIN_NS)
+	if (instance.cost < HELD_MIN_NS)
 		return 0;
 	return add_row(search, &instance, hold) || findings_add(search->findings, &instance) ? -1
 											     : 0;
