@@ -209,7 +209,7 @@ static int see_events(struct holds *holds, const struct order *order, const stru
 	for (size_t i = 0; i < stream->count; i++)
 		if (stream->wait[i].state.end > last)
 			last = stream->wait[i].state.end;
-	if (call->op_start - ready < BLOCKED_MIN_NS || last <= ready ||
+	if (call->op_start - ready < HELD_MIN_NS || last <= ready ||
 		llabs(call->op_start - last) > HANDOVER_MAX_NS)
 		return 0;
 	/* From when all that cannot be for nothing had let it go. */
@@ -217,7 +217,7 @@ static int see_events(struct holds *holds, const struct order *order, const stru
 		const struct order_state *state = &stream->wait[i].state;
 
 		if (state->end > ready &&
-			(state->end - first < BLOCKED_MIN_NS ||
+			(state->end - first < HELD_MIN_NS ||
 				!can_overlap(holds->run, call, state)))
 			ready = state->end;
 	}
@@ -225,7 +225,7 @@ static int see_events(struct holds *holds, const struct order *order, const stru
 		const struct event_wait *wait = &stream->wait[i];
 		int64_t until = wait->state.end == last ? call->op_start : wait->state.end;
 
-		if (until - ready >= BLOCKED_MIN_NS)
+		if (until - ready >= HELD_MIN_NS)
 			rc = add_hold(holds, call, &wait->state, wait->call, HOLD_EVENT, ready,
 				until);
 	}

@@ -49,7 +49,7 @@ static int report(struct findings *findings, const struct worked *worked,
 	};
 	int count = 0;
 
-	if (!until || instance.cost < BLOCKED_MIN_NS)
+	if (!until || instance.cost < HELD_MIN_NS)
 		return 0;
 	for (size_t i = 0; i < wait->beside_count; i++)
 		if (wait->beside[i]->behind_end > until)

@@ -178,7 +178,7 @@ static void look_behind_copy(struct waits *waits, struct wait_candidate *candida
 static int is_unblocked(const struct walk_call *call, int64_t behind, int64_t duration)
 {
 	return behind < duration / UNBLOCKED_PART &&
-		(call_is_copy(call->kind) || behind < BLOCKED_MIN_NS);
+		(call_is_copy(call->kind) || behind < WAIT_MIN_NS);
 }
 
 /* Behind the end of what it waited for a call that waits first does its own work only. */
@@ -235,12 +235,12 @@ static int judge_later(struct waits *waits, const struct walk_call *call, struct
 	if (note_afterwards(waits, &candidate))
 		return -1;
 	/* Too short for its time to prove anything: that it is an explicit wait is enough. */
-	if (candidate.explicit_wait && pending && duration < BLOCKED_MIN_NS &&
+	if (candidate.explicit_wait && pending && duration < WAIT_MIN_NS &&
 		wait_use_add(&waits->uses, call->process, WAIT_EXPLICIT,
 			behind < duration ? behind : duration))
 		return -1;
 	look_behind_copy(waits, &candidate);
-	if ((waits_by_itself && !pending && !own) || duration < BLOCKED_MIN_NS)
+	if (waits_by_itself && ((!pending && !own) || duration < WAIT_MIN_NS))
 		return 0;
 	return add_candidate(waits, &candidate);
 }
@@ -379,7 +379,7 @@ static int decide_behind(struct waits *waits, struct wait_candidate *candidate)
 	latency = timing->wake_up + candidate->expected;
 	if (candidate->is_quick && latency < excess / QUICK_AFTER_PART)
 		latency = excess / QUICK_AFTER_PART;
-	if (!wait_is_short(timing, excess))
+	if (!wait_is_short(timing, excess, BLOCKED_MIN_NS))
 		held = held_calls_before(&waits->held, &self, latency, timing->error);
 	if (!held)
 		return candidate->waits_never ? 0 : decide(waits, candidate);

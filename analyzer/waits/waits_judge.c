@@ -33,9 +33,23 @@ void wait_timing_settle(struct wait_timing *timing)
 	timing->settled = 1;
 }
 
-int wait_is_short(const struct wait_timing *timing, int64_t waited)
+int wait_is_short(const struct wait_timing *timing, int64_t waited, int64_t least)
 {
-	return waited < BLOCKED_MIN_NS || waited < CLOCK_ERRORS * timing->clock_error;
+	return waited < least || waited < CLOCK_ERRORS * timing->clock_error;
+}
+
+/* Calls that wait by CUDA's rules, and those that another thread's call may have blocked. */
+static int is_short(const struct wait_candidate *candidate, const struct wait_timing *timing,
+	int64_t waited)
+{
+	return wait_is_short(timing, waited, candidate->waits ? WAIT_MIN_NS : BLOCKED_MIN_NS);
+}
+
+/* So much more than usual is noise, or calls of the type differ by as much. */
+static int is_usual(const struct wait_candidate *candidate, const struct wait_timing *timing,
+	int64_t usual, int64_t more)
+{
+	return is_short(candidate, timing, more) || more < usual / WAIT_MIN_PART;
 }
 
 /*
@@ -78,7 +92,7 @@ static struct order_state judge(const struct wait_candidate *candidate,
 	/* What it did when the device was idle was no wait, however long that takes elsewhere. */
 	if (candidate->works_after && behind > 0 && *excess > behind + timing->wake_up)
 		*excess = behind + timing->wake_up;
-	if (wait_is_short(timing, *excess) || *excess < usual / WAIT_MIN_PART)
+	if (is_usual(candidate, timing, usual, *excess))
 		return ORDER_NOTHING;
 	/* A thread that sleeps may be woken up late; what it asked for was this. */
 	if (candidate->explicit_wait && timing->blocking)
@@ -92,7 +106,7 @@ static struct order_state judge(const struct wait_candidate *candidate,
 	by = held_by(candidate, candidate->exit - slack, candidate->exit + timing->error);
 	/* It took long, but what came before ended soon after it began. */
 	if (by.op && !candidate->own.op && !candidate->explicit_wait &&
-		wait_is_short(timing, behind + timing->error))
+		is_usual(candidate, timing, usual, behind + timing->error))
 		return ORDER_NOTHING;
 	return by;
 }
@@ -110,7 +124,7 @@ static struct order_state judge_by_rule(const struct wait_candidate *candidate,
 		candidate->exit - before.end < work - work / WAIT_MIN_PART - timing->error)
 		return ORDER_NOTHING;
 	*excess = before.end - candidate->enter - candidate->overhead;
-	return wait_is_short(timing, *excess) ? ORDER_NOTHING : before;
+	return is_short(candidate, timing, *excess) ? ORDER_NOTHING : before;
 }
 
 /* ns that a copy takes by itself if this took the last part: all but what is staged ahead. */
@@ -147,7 +161,7 @@ static struct order_state judge_by_transfer(const struct wait_candidate *candida
 		*excess = duration - usual;
 	if (*excess < duration / UNBLOCKED_PART || *excess < usual / WAIT_MIN_PART)
 		return ORDER_NOTHING;
-	return wait_is_short(timing, *excess) ? ORDER_NOTHING : before;
+	return is_short(candidate, timing, *excess) ? ORDER_NOTHING : before;
 }
 
 struct order_state wait_judge(const struct wait_candidate *candidate,

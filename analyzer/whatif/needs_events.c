@@ -164,7 +164,7 @@ static void need(struct open_wait *open, int64_t until)
 /* All of it, or what is left is not worth a line. */
 static int is_needed(const struct open_wait *open)
 {
-	return open->wait.needed > open->wait.behind_end - BLOCKED_MIN_NS;
+	return open->wait.needed > open->wait.behind_end - HELD_MIN_NS;
 }
 
 /* The last wait of a stream that the present operation comes after and that covers the earlier

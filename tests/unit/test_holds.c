@@ -248,7 +248,7 @@ static void what_ran_before_legacy_work_of_a_call_that_took_long_held_it(void **
 	assert_string_equal(mini_text(m,
 				    "SELECT group_concat(op || ':' || behind || ' ' || "
 				    "reason || ' ' || via, ', ') FROM hold"),
-		"1:4 legacy 1, 3:2 legacy 3");
+		"1:4 legacy 1, 3:2 legacy 3, 4:3 legacy 3");
 }
 
 /*
@@ -269,7 +269,7 @@ static void of_contested_calls_legacy_work_is_held_by_what_ran_before(void **sta
 	assert_string_equal(mini_text(m,
 				    "SELECT group_concat(op || ':' || behind || ' ' || "
 				    "reason || ' ' || via, ', ') FROM hold"),
-		"1:4 legacy 1, 3:2 legacy 3, 5:4 legacy 5");
+		"1:4 legacy 1, 3:2 legacy 3, 4:3 legacy 3, 5:4 legacy 5");
 }
 
 /* --- late, though nothing orders it --- */

@@ -56,6 +56,8 @@ static void a_late_free_that_is_quick_waited_for_the_rest(void **state)
 	call = free_memory(m, 5042, 5076);
 	assert_string_equal(held(m, call), "implicit:3:28");
 	mini_exec(m, "UPDATE operation SET end = end - 10000 WHERE id = 3");
+	assert_string_equal(held(m, call), "implicit:3:18");
+	mini_exec(m, "UPDATE operation SET end = end - 14000 WHERE id = 3");
 	assert_string_equal(held(m, call), "");
 }
 
@@ -176,14 +178,17 @@ static void a_slow_call_that_returned_before_the_kernel_was_not(void **state)
 	assert_string_equal(held(m, unregistered), "");
 }
 
-static void a_wait_below_twenty_microseconds_is_noise(void **state)
+static void a_wait_below_six_microseconds_is_noise(void **state)
 {
 	struct mini *m = *state;
-	int64_t n = mini_stream(m, "non-blocking"), call;
+	int64_t n = mini_stream(m, "non-blocking"), shorter, longer;
 
-	launch(m, 10, n, 20, 38);
-	call = sync_stream(m, 20, 41, n);
-	assert_string_equal(held(m, call), "");
+	launch(m, 10, n, 20, 25);
+	shorter = sync_stream(m, 20, 27, n);
+	launch(m, 110, n, 120, 130);
+	longer = sync_stream(m, 120, 132, n);
+	assert_string_equal(held(m, shorter), "");
+	assert_string_equal(held(m, longer), "explicit:2:10");
 }
 
 /* With a clock error of 10 us, 25 us are nothing and 60 us are something. */
@@ -537,11 +542,11 @@ static void short_waits_add_up(void **state)
 	int64_t n = mini_stream(m, "non-blocking");
 
 	for (int i = 0; i < 100; i++) {
-		launch(m, 100 * i, n, 100 * i + 5, 100 * i + 15);
-		sync_stream(m, 100 * i + 3, 100 * i + 17, n);
+		launch(m, 100 * i, n, 100 * i + 5, 100 * i + 7);
+		sync_stream(m, 100 * i + 3, 100 * i + 8, n);
 		sync_stream(m, 100 * i + 20, 100 * i + 22, n);
 	}
-	assert_string_equal(used(m), "explicit 100 1200");
+	assert_string_equal(used(m), "explicit 100 400");
 	assert_int_equal(mini_int(m, "SELECT count(*) FROM wait"), 0);
 }
 
@@ -592,7 +597,7 @@ int main(void)
 		T(own_work_of_any_length_does_not_hide_the_wait),
 		T(a_load_that_returns_long_after_the_kernel_was_not_held),
 		T(a_slow_call_that_returned_before_the_kernel_was_not),
-		T(a_wait_below_twenty_microseconds_is_noise),
+		T(a_wait_below_six_microseconds_is_noise),
 		T(a_wait_below_three_clock_errors_is_noise),
 		T(a_kernel_that_seems_to_end_after_the_return_counts),
 		T(the_runs_own_median_counts),
