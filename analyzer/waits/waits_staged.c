@@ -74,7 +74,7 @@ static int64_t waited_for(const struct run *run, uint32_t id, const struct trans
 {
 	int64_t waited = within(run, id, transfer) - SUBMIT_COPY_NS - overhead_of(run, id);
 
-	return waited < WAIT_MIN_NS ? 0 : waited;
+	return waited < BLOCKED_MIN_NS ? 0 : waited;
 }
 
 /* 1: the address was copied before by the process; -1: out of memory. */
