@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A row's fields become a list of enum field_kind; the expressions are dropped unexpanded. */
+/* Converts a row's fields to a list of enum field_kind; the expressions are dropped unexpanded. */
 #define IN(field, expression) FIELD_##field,
 #define OUT(field, pointer) FIELD_##field,
 #define LIST(array, words)

@@ -8,7 +8,7 @@
 #include "calls.h"
 #include "layout.h"
 
-/* Printable bytes as they are, the rest as \xNN, in double quotes. */
+/* Writes printable bytes as they are, others as \xNN, in double quotes. */
 static void put_text(FILE *out, const char *text, size_t length)
 {
 	putc('"', out);
@@ -46,13 +46,13 @@ static void put_column(FILE *out, const struct column *column, const void *base)
 	}
 }
 
-/* What the call types seen so far say about a call number. */
+/* Call types seen so far, by call number. */
 struct call_names {
 	const struct call_type_record **type; /* by number */
 	size_t count;
 };
 
-/* Numbers are few and small, whatever room a record has for them. */
+/* Call numbers are few and small, although records have more bits for them. */
 static int remember_call(struct call_names *names, const struct call_type_record *type)
 {
 	if (type->call >= names->count) {
@@ -107,7 +107,7 @@ static void put_words(FILE *out, const char *name, const char *at, size_t count)
 	}
 }
 
-/* Returns what is behind them. */
+/* Returns the byte after them. */
 static const char *put_pointers(FILE *out, const char *at, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++, at += sizeof(struct launch_pointer)) {

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images that lie beside the trace that names them (doc/FORMAT.md). */
+/* Code images stored in the folder beside the trace that names them (doc/FORMAT.md). */
 #ifndef CUFENCE_IMAGE_BESIDE_H
 #define CUFENCE_IMAGE_BESIDE_H
 
 #include "record.h"
 
-/* 1: the trace does not have the image itself. */
+/* 1: the trace does not contain the image itself. */
 static inline int image_is_beside(const struct image_record *piece)
 {
 	return !piece->length && piece->total;
 }
 
-/* All piece->total bytes of it, to be freed; NULL: it is not there, or is not that image. */
+/*
+ * Returns all piece->total bytes of it, for the caller to free; NULL if it is missing or is not
+ * that image.
+ */
 char *image_read_beside(const char *trace, const struct image_record *piece);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hash by which a code image is named and checked: in records, and as the name of the file it
- * has beside the trace.  It finds damage and files that were replaced; it is no defence against
- * somebody who may write to them.
+ * The hash that names and verifies a code image, in records and as its file name beside the trace.
+ * It detects damaged and replaced files; it does not protect against deliberate forgery.
  */
 #ifndef CUFENCE_IMAGE_HASH_H
 #define CUFENCE_IMAGE_HASH_H
@@ -10,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The folder beside a trace, and the name of an image in it: sixteen hexadecimal digits. */
+/* The folder beside a trace; an image in it is named by sixteen hexadecimal digits. */
 #define IMAGE_FOLDER "cufence.images"
 #define IMAGE_NAME_SIZE 17
 static inline void image_name(uint64_t hash, char name[IMAGE_NAME_SIZE])
@@ -20,10 +19,10 @@ static inline void image_name(uint64_t hash, char name[IMAGE_NAME_SIZE])
 	name[IMAGE_NAME_SIZE - 1] = '\0';
 }
 
-/* The recorder's limit for an image that it stores: cuBLAS unpacks kernels to over 8 MiB. */
+/* Largest image that the recorder stores: cuBLAS unpacks kernels to over 8 MiB. */
 #define IMAGE_MOST_BYTES (48u << 20)
 
-/* Of an image that lies in a file so many bytes at most are compared: image_file_record.start. */
+/* Bytes compared at most for an image that lies in a file: image_file_record.start. */
 #define IMAGE_START_BYTES 4096
 
 /* Never 0. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Joins texts and numbers in a caller's array.  snprintf() takes more than a kilobyte of stack,
- * which the threads and signal handlers that call CUDA may not have.
+ * Joins texts and numbers in a caller's array.  Replaces snprintf(), which uses more than a
+ * kilobyte of stack; threads and signal handlers that call CUDA may not have that much.
  */
 #ifndef CUFENCE_JOIN_H
 #define CUFENCE_JOIN_H
@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The text in array ends with NUL after each function, cut where size bytes are too few. */
+/* The text in array is NUL-terminated after each function, truncated to size bytes. */
 struct joined {
 	char *array;
 	size_t size;   /* of array, 1 or more */
-	size_t length; /* of the whole text: size or more if it was cut */
+	size_t length; /* of the whole text; size or more: truncated */
 };
 
 static inline void join_bytes(struct joined *joined, const char *bytes, size_t count)
@@ -43,7 +43,7 @@ static inline void join_number(struct joined *joined, uint64_t number)
 	join_bytes(joined, digits + first, sizeof(digits) - first);
 }
 
-/* 1: all of it is there. */
+/* 1: the text was not truncated. */
 static inline int joined_whole(const struct joined *joined)
 {
 	return joined->length < joined->size;

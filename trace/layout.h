@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fixed part of every record as data, for the text form: dump, undump and doc/FORMAT.md's
- * table walk the same columns.  What follows the fixed part is the record's tail.
+ * The fixed part of every record as data.  Dump, undump and the table in doc/FORMAT.md are driven
+ * by the same columns.  The tail of a record follows its fixed part.
  */
 #ifndef CUFENCE_LAYOUT_H
 #define CUFENCE_LAYOUT_H
@@ -32,7 +32,7 @@ enum record_tail {
 #define MAX_TEXTS 3
 
 struct record_layout {
-	const char *name;                /* the word a line starts with; NULL: no such type */
+	const char *name;                /* first word of the line; NULL: no such type */
 	uint16_t size;                   /* of the fixed part */
 	uint16_t length_offset;          /* TAIL_TEXT, TAIL_BYTES: of the u32 length; TAIL_TEXTS */
 	uint8_t tail;                    /* enum record_tail */
@@ -43,7 +43,7 @@ struct record_layout {
 /* The flags of struct record, as the text names them: record_flags. */
 extern const struct column head_columns[];
 
-/* By enum record_type. */
+/* Indexed by enum record_type. */
 extern const struct record_layout record_layouts[];
 
 /* struct file_header, without magic, version and counters. */

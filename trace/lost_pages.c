@@ -5,11 +5,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A handler has no argument of ours. */
+/* A signal handler has no user argument. */
 static struct lost_pages *watched;
 static struct sigaction before;
 
-/* All behind the first such page is gone, too. */
+/* All pages after the first missing one are missing too. */
 static int replace(struct lost_pages *pages, uint8_t *at)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -28,7 +28,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	for (struct lost_pages *pages = watched; pages; pages = pages->next)
 		if (at >= pages->base && at < pages->base + pages->size && replace(pages, at))
 			return;
-	/* Not ours: it comes again, and has its own effect. */
+	/* Not ours: the signal is raised again and handled by the previous handler. */
 	sigaction(SIGBUS, &before, NULL);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mapped files that become shorter under us.  Looking at a page that the file no longer has is a
- * SIGBUS: while a mapping is watched such pages become zeros instead, and lost says so.
+ * Handles mapped files that are truncated while mapped.  Reading a page beyond the end of the file
+ * raises SIGBUS; while a mapping is watched, such pages are replaced by zeros and lost is set.
  *
- * One thread watches and unwatches; the struct is the caller's and stays where it is meanwhile.
+ * One thread watches and unwatches.  The caller owns the struct, which must not move meanwhile.
  */
 #ifndef CUFENCE_LOST_PAGES_H
 #define CUFENCE_LOST_PAGES_H
@@ -14,11 +14,11 @@
 struct lost_pages {
 	uint8_t *base;
 	size_t size;
-	volatile int lost; /* 1: part of it is zeros now */
+	volatile int lost; /* 1: part of it was replaced by zeros */
 	struct lost_pages *next;
 };
 
-/* Watches [base, base + size), whose base is that of a page. */
+/* Watches [base, base + size); base is page-aligned. */
 void lost_pages_watch(struct lost_pages *pages, void *base, size_t size);
 
 /* Does nothing if it is not watched. */

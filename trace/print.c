@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Characters that are not shown: control and format characters (Unicode's Cc, Cf), line ends. */
+/* Characters that are escaped: control and format characters (Unicode's Cc, Cf), line ends. */
 static const struct {
 	uint32_t first, last;
 } hidden[] = {
@@ -32,7 +32,7 @@ static int is_hidden(uint32_t character)
 }
 
 /*
- * The bytes of the character that text begins with, 0: it is no UTF-8, that is, also none of the
+ * Returns the number of bytes of the first character, 0 if it is invalid UTF-8, which includes
  * overlong forms and surrogates (RFC 3629).
  */
 static size_t decode(const unsigned char *text, size_t length, uint32_t *character)
@@ -59,7 +59,7 @@ static size_t decode(const unsigned char *text, size_t length, uint32_t *charact
 		: bytes;
 }
 
-/* Columns that the text takes; to out, if there is one. */
+/* Returns the number of columns of the text; writes it if out is not NULL. */
 static int show(FILE *out, const char *text, size_t length)
 {
 	int columns = 0;
@@ -83,7 +83,7 @@ static int show(FILE *out, const char *text, size_t length)
 
 /* A conversion of a format: "%-*.3s". */
 struct conversion {
-	char text[32];        /* with numbers in place of stars */
+	char text[32];        /* with numbers in place of * */
 	int width, precision; /* precision -1: none */
 	int left;
 	char size; /* l, z, q for ll, or 0 */
@@ -103,7 +103,7 @@ static int number(const char **format, va_list *values)
 	return value;
 }
 
-/* Reads what is behind a '%', up to where the rest of the format begins. */
+/* Parses a conversion after '%'; returns the rest of the format. */
 static const char *parse(const char *format, va_list *values, struct conversion *c)
 {
 	char flags[6] = "";
@@ -150,7 +150,7 @@ static void print_string(FILE *out, const struct conversion *c, const char *text
 		fprintf(out, "%*s", blanks, "");
 }
 
-/* The conversion's own text is the format; what it takes was checked where print() is called. */
+/* The format comes from the conversion; its argument was checked where print() is called. */
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static void print_value(FILE *out, const struct conversion *c, va_list *values)
 {
@@ -179,7 +179,7 @@ static void print_value(FILE *out, const struct conversion *c, va_list *values)
 	}
 }
 
-/* In one piece: stderr has no buffer, and lines of several processes meet there. */
+/* Writes all at once: stderr is unbuffered, and lines of several processes would mix. */
 void print(FILE *out, const char *format, ...)
 {
 	char *text = NULL;
@@ -205,7 +205,7 @@ void print(FILE *out, const char *format, ...)
 	free(text);
 }
 
-/* A character beyond 16 bits is a pair of surrogates in JSON (RFC 8259, 7). */
+/* A character above 16 bits is a surrogate pair in JSON (RFC 8259, 7). */
 static void escape(FILE *out, uint32_t character)
 {
 	if (character > 0xffff)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one way out for text that people read, on stdout, stderr or in a file of theirs.  Names of
- * kernels, programs, files and ranges come from the traced program: an escape sequence in one would
- * reach the terminal, a newline would forge a line of the report.
+ * The only output function for text that people read.  Names of kernels, programs, files and ranges
+ * come from the traced program: an escape sequence in one would reach the terminal, a newline would
+ * forge a line of the report.
  */
 #ifndef CUFENCE_PRINT_H
 #define CUFENCE_PRINT_H
@@ -11,17 +11,17 @@
 #include <stdio.h>
 
 /*
- * fprintf() whose strings are shown: of an argument of %s, each byte of a control character, of a
- * character that is invisible or changes the direction of text, and of what is no UTF-8 is printed
- * as \xNN.  The format itself is printed as it is.  A width counts characters, a precision bytes of
- * the argument.  Understands d i u x c s f g e p % with l, ll and z.
+ * fprintf() that escapes its strings.  In an argument of %s, each byte of a control character, of
+ * an invisible or bidirectional formatting character, and of invalid UTF-8 is printed as \xNN. The
+ * format itself is not escaped.  A width counts characters, a precision bytes of the argument.
+ * Supports d i u x c s f g e p % with l, ll and z.
  */
 void print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Writes a JSON text as UTF-8 of the same meaning: what print() would escape becomes \uNNNN,
- * a byte that is no UTF-8 \ufffd (U+FFFD, "replacement character").  Line ends, which are escaped
- * within strings already, stay.
+ * Writes a JSON text as equivalent UTF-8: what print() would escape becomes \uNNNN, an invalid byte
+ * becomes \ufffd (U+FFFD, "replacement character").  Line ends are kept; within strings they are
+ * escaped already.
  */
 void print_json(FILE *out, const char *json, size_t length);
 

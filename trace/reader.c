@@ -27,7 +27,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct trace_reader *rea
 	return -1;
 }
 
-/* What is behind the members that the file's version has is zeros. */
+/* Members that the file's version lacks are zeros. */
 static int read_header(struct trace_reader *reader)
 {
 	static const size_t of_version_0 = offsetof(struct file_header, written);
@@ -82,7 +82,7 @@ int trace_open_memory(struct trace_reader *reader, const void *bytes, size_t siz
 	return read_header(reader) || read_chunks(reader) ? -1 : 0;
 }
 
-/* Private: windows are copied into the mapping itself. */
+/* Private mapping: windows are copied into it. */
 static int map_file(struct trace_reader *reader)
 {
 	struct stat file;
@@ -110,13 +110,13 @@ int trace_open(struct trace_reader *reader, const char *path)
 	int rc = -1;
 
 	*reader = (struct trace_reader){ .fd = -1 };
-	/* To open a device may do something, and to open a pipe may wait. */
+	/* Opening a device may have side effects, and opening a pipe may block. */
 	if (!stat(path, &file) && !S_ISREG(file.st_mode))
 		return refuse(reader, "empty or not a regular file");
 	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (reader->fd < 0)
 		return refuse(reader, "cannot open: %s", strerror(errno));
-	/* The header first: what it counts is in the file by the time its size is asked for. */
+	/* Read the header first: what it counts is in the file before the size is read. */
 	if (fstat(reader->fd, &file) || !S_ISREG(file.st_mode))
 		refuse(reader, "empty or not a regular file");
 	else
@@ -131,8 +131,8 @@ static size_t offset_of(const struct trace_reader *reader, uint32_t number)
 	return reader->header->header_size + (size_t)number * reader->header->chunk_size;
 }
 
-/* Whole pages of [from, to) only: what is next to it may be our own. */
-static void forget(const struct trace_reader *reader, size_t from, size_t to)
+/* Whole pages of [from, to) only: adjacent bytes may be private memory. */
+static void release_pages(const struct trace_reader *reader, size_t from, size_t to)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
@@ -151,11 +151,11 @@ void trace_forget(const struct trace_reader *reader)
 	for (size_t i = 0; i < reader->window_count; i++) {
 		size_t window = offset_of(reader, reader->window[i]);
 
-		forget(reader, from, window);
+		release_pages(reader, from, window);
 		from = window + reader->header->chunk_size;
 	}
 	if (from < reader->size)
-		forget(reader, from, reader->size);
+		release_pages(reader, from, reader->size);
 }
 
 void trace_close(struct trace_reader *reader)
@@ -179,7 +179,7 @@ void trace_rewind(struct trace_reader *reader)
 	reader->next = 0;
 	reader->thread = 0;
 	reader->damaged = reader->damaged_chunks;
-	/* Records are judged by what comes before them, as in the first round. */
+	/* Records are validated against earlier ones, as in the first pass. */
 	memset(reader->call_fields, 0, CALL_NUMBERS);
 }
 
@@ -205,7 +205,7 @@ static int next_chunk(struct trace_reader *reader)
 	return 1;
 }
 
-/* Does a record of this size hold a fixed part and count elements of size each? */
+/* Checks that bytes hold a fixed part and count elements of size each. */
 static int holds(size_t bytes, size_t fixed, uint64_t count, size_t size)
 {
 	return bytes >= fixed && count <= (bytes - fixed) / size;
@@ -231,7 +231,10 @@ static int call_type_is_whole(struct trace_reader *reader, const struct call_typ
 	if (bytes < sizeof(*type) || type->field_count == 255 ||
 		!holds(bytes, sizeof(*type), (uint64_t)type->field_count + type->name_length, 1))
 		return 0;
-	/* One definition per number: a second one could make records read before it invalid. */
+	/*
+	 * Only one definition per number: a second one could invalidate records that were already
+	 * read.
+	 */
 	if (reader->call_fields[type->call] &&
 		reader->call_fields[type->call] != type->field_count + 1u)
 		return 0;
@@ -239,7 +242,7 @@ static int call_type_is_whole(struct trace_reader *reader, const struct call_typ
 	return 1;
 }
 
-/* 1: whole, 0: damaged, -1: a type of a later minor version. */
+/* 1: complete, 0: damaged, -1: a type of a later minor version. */
 static int record_is_whole(struct trace_reader *reader, const struct record *record, size_t bytes)
 {
 #define AS(type) ((const struct type *)record)
@@ -307,7 +310,7 @@ static int record_is_whole(struct trace_reader *reader, const struct record *rec
 #undef AS
 }
 
-/* What the file says it has may be missing in the end only: then that is what is wrong with it. */
+/* A file can only lack data at its end; then that is the error to report. */
 static void describe_missing(struct trace_reader *reader)
 {
 	if (reader->pages.lost)

@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A traced program has a window per thread at a time; a file that is all windows is read, too. */
+/* A traced program has one window per thread; a file may also consist of windows only. */
 #define WINDOWS_MOST_BYTES (256u << 20)
-/* A thread that fills its window while it is copied needs a millisecond for it. */
+/* Copying a window takes less than the millisecond in which a thread may fill it. */
 #define COPY_TRIES 16
 
 struct window {
-	uint64_t round, copied; /* the round it is in, and the first that was not copied */
+	uint64_t round, copied; /* its current round, and the first one not copied */
 	uint32_t number;
 	uint32_t copies;
 };
@@ -31,7 +31,7 @@ struct finding {
 	uint64_t records;    /* bytes */
 	uint64_t chunks;     /* with a header */
 	uint64_t end;        /* of the file, at least, if all of these chunks are whole */
-	uint64_t gaps;       /* chunks that others say there were */
+	uint64_t gaps;       /* chunks that others prove to have existed */
 	int changing;        /* a window was written to while it was copied */
 };
 
@@ -65,7 +65,7 @@ size_t reader_records(const struct trace_reader *reader, size_t offset, uint64_t
 	return (committed < room ? (size_t)committed : room) & ~(size_t)(TRACE_ALIGN - 1);
 }
 
-/* What the file has there now, 0 bytes behind its end. */
+/* Reads what the file contains now; returns the number of bytes, 0 beyond its end. */
 static size_t read_at(const struct trace_reader *reader, size_t offset, void *to, size_t size)
 {
 	ssize_t n;
@@ -78,7 +78,10 @@ static size_t read_at(const struct trace_reader *reader, size_t offset, void *to
 	return n < 0 ? 0 : (size_t)n;
 }
 
-/* The first chunk from number on that is not a hole of the file; the count if there is none. */
+/*
+ * Returns the first chunk at or after number that is not a hole of the file; count if there is
+ * none.
+ */
 static uint64_t skip_hole(const struct trace_reader *reader, uint64_t number, uint64_t count)
 {
 	size_t offset = offset_of(reader, number);
@@ -91,7 +94,7 @@ static uint64_t skip_hole(const struct trace_reader *reader, uint64_t number, ui
 		: number + ((size_t)data - offset) / reader->header->chunk_size;
 }
 
-/* How many chunks have room for a header. */
+/* Number of chunks with space for a header. */
 static uint64_t chunk_count(const struct trace_reader *reader)
 {
 	size_t first = reader->header->header_size, size = reader->header->chunk_size;
@@ -100,7 +103,7 @@ static uint64_t chunk_count(const struct trace_reader *reader)
 		((reader->size - first) % size >= sizeof(struct chunk_header));
 }
 
-/* Calls use for each chunk with something in it: 0, or -1 when that fails. */
+/* Calls use for each non-empty chunk.  Returns 0, or -1 if use fails. */
 static int for_each_chunk(struct finding *finding,
 	int (*use)(struct finding *finding, uint32_t number, const struct chunk_header *chunk))
 {
@@ -110,7 +113,7 @@ static int for_each_chunk(struct finding *finding,
 	for (uint64_t number = 0; number < count; number++) {
 		struct chunk_header chunk;
 
-		/* One question to the file system for many chunks, where they are all there. */
+		/* One system call covers many chunks if the file has no holes. */
 		if (number >= data) {
 			number = skip_hole(reader, number, count);
 			data = number + 1;
@@ -128,7 +131,9 @@ static int for_each_chunk(struct finding *finding,
 	return 0;
 }
 
-/* Bytes of whole records at the window's start, of those that may have changed while copied. */
+/*
+ * Returns the bytes of complete records at the window's start, which may have changed while copied.
+ */
 static uint64_t trim(const struct chunk_header *window, uint64_t bytes)
 {
 	const char *first = (const char *)(window + 1);
@@ -142,13 +147,13 @@ static uint64_t trim(const struct chunk_header *window, uint64_t bytes)
 		last = at;
 		at += record->words * (uint64_t)TRACE_ALIGN;
 	}
-	/* Only an enter record is ever taken back, and another one may come in its place. */
+	/* Only an enter record is ever removed, and another one may replace it. */
 	return at && ((const struct record *)(first + last))->type == RECORD_ENTER ? last : at;
 }
 
 /*
- * Copies what a window holds to our own pages, from which its thread's writing is no longer seen:
- * 0 if nothing of it can be told.
+ * Copies a window's contents to private pages, isolated from further writes by its thread.  Returns
+ * the bytes copied, 0 if none could be copied consistently.
  */
 static uint64_t copy_window(struct finding *finding, size_t offset,
 	const struct chunk_header *found)
@@ -179,7 +184,7 @@ static uint64_t copy_window(struct finding *finding, size_t offset,
 	return 0;
 }
 
-/* Of a closed trace nothing changes any more, or next to nothing. */
+/* A closed trace hardly changes any more. */
 static int must_copy(const struct trace_reader *reader, size_t copied)
 {
 	return reader->fd >= 0 && (copied < WINDOWS_MOST_BYTES || !reader->header->closed);
@@ -237,7 +242,7 @@ static struct window *window_numbered(const struct finding *finding, uint32_t nu
 	return NULL;
 }
 
-/* One that was opened after the windows were looked at. */
+/* Is this a window that was opened after the windows were scanned? */
 static int is_window(const struct trace_reader *reader, uint32_t number)
 {
 	struct chunk_header chunk;
@@ -248,7 +253,7 @@ static int is_window(const struct trace_reader *reader, uint32_t number)
 		chunk.magic == TRACE_CHUNK_MAGIC && !chunk.home;
 }
 
-/* How far the file must reach: all of a window is allocated, of a copy what it holds. */
+/* Updates the expected file size: a window is allocated in full, a copy up to its contents. */
 static void note_chunk(struct finding *finding, size_t offset, const struct chunk_header *chunk)
 {
 	struct trace_reader *reader = finding->reader;
@@ -265,7 +270,7 @@ static void note_chunk(struct finding *finding, size_t offset, const struct chun
 		finding->end = end;
 }
 
-/* A copy that was made since the file was asked for its size is of no concern. */
+/* Copies made after the file's size was read are ignored. */
 static int has_grown(const struct finding *finding, uint64_t end)
 {
 	const struct trace_reader *reader = finding->reader;
@@ -314,7 +319,7 @@ static int find_copy(struct finding *finding, uint32_t number, const struct chun
 	return 0;
 }
 
-/* The file may have grown: a copy made since the windows were looked at is needed. */
+/* The file may have grown: copies made after the windows were scanned are needed. */
 static int grow(struct trace_reader *reader)
 {
 	struct stat now;
@@ -337,7 +342,7 @@ static int grow(struct trace_reader *reader)
 	return 0;
 }
 
-/* The first chunk, with the call table; then copies; then windows without those copied since. */
+/* Order: the first chunk, with the call table; then copies; then windows not copied since. */
 static int put_in_order(struct finding *finding)
 {
 	struct trace_reader *reader = finding->reader;
@@ -387,7 +392,7 @@ static void count_missing(struct finding *finding)
 		missing = finding->end - reader->size;
 	reader->missing = missing < INT64_MAX ? missing : INT64_MAX;
 	if (header->closed && header->version_minor >= 1 && !header->written)
-		reader_note(reader, "offset 0: closed without a word on how much was written");
+		reader_note(reader, "offset 0: closed, but its header gives no size");
 }
 
 int reader_find_chunks(struct trace_reader *reader)

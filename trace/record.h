@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace file: what libcufence.so writes and the cufence program reads.
+ * The trace file: written by libcufence.so, read by the cufence program.
  *
  * A file is one struct file_header (TRACE_HEADER_SIZE bytes) followed by chunks of
- * file_header.chunk_size bytes; a chunk of zeros was never used.  A chunk holds records one after
- * the other, each starting on an 8-byte boundary; chunk_header.committed says how many bytes of
- * them are complete.  The first chunk describes the calls (RECORD_CALL_TYPE), which makes a file
- * readable by a program built from another calls.def.
+ * file_header.chunk_size bytes; a chunk of zeros was never used.  A chunk holds consecutive
+ * records, each aligned to 8 bytes; chunk_header.committed is the number of bytes of complete
+ * records.  The first chunk describes the calls (RECORD_CALL_TYPE), so that a program built from
+ * another calls.def can read the file.
  *
- * A chunk whose home is 0 is a window: mapped by the one thread that writes it, its committed
- * stored with release order after each record, so that a file left by a killed process reads up to
- * the last whole record.  A full window is copied into a chunk of its own, whose home says where
- * from and whose round is the window's then, and is used again.  What a window holds counts only
- * while there is no copy of its round.  A thread's copies come before its window.
+ * A chunk whose home is 0 is a window.  The thread that writes it maps it and stores its committed
+ * with release order after each record, so that the file of a killed process is readable up to the
+ * last complete record.  A full window is copied into a chunk of its own, whose home is the
+ * window's number and whose round is the window's round at that time; then the window is reused.  A
+ * window's contents are ignored once a copy of its round exists.  A thread's copies precede its
+ * window.
  *
- * Everything is little-endian and aligned.  Layouts only grow: a reader accepts any
- * minor version and skips record types it does not know (doc/FORMAT.md).
+ * Everything is little-endian and aligned.  Layouts only grow: a reader accepts any minor version
+ * and skips record types it does not know (doc/FORMAT.md).
  *
- * The closing word says how much there is: file_header.written and .chunks.  A file in which less
- * is found was cut or damaged.
+ * file_header.written and .chunks give the expected size when the file is closed.  A file with less
+ * was truncated or damaged.
  *
- * Two time scales occur.  Call records carry ticks of the recorder's clock (file_header.clock);
+ * There are two time scales.  Call records carry ticks of the recorder's clock (file_header.clock);
  * device records carry CUPTI's nanoseconds.  RECORD_CALIBRATION pairs both with CLOCK_REALTIME.
  */
 #ifndef CUFENCE_RECORD_H
@@ -36,7 +37,7 @@
 #define TRACE_CHUNK_SIZE (64 * 1024)
 #define TRACE_ALIGN 8
 
-/* What a reader accepts: a record fits into the smallest, and a chunk takes little memory. */
+/* What a reader accepts: a chunk holds the largest record, and uses little memory. */
 #define TRACE_CHUNK_LEAST 4096
 #define TRACE_CHUNK_MOST (1024 * 1024)
 #define TRACE_MOST_BYTES (UINT64_C(32) << 30)
@@ -55,26 +56,26 @@ enum trace_clock {
 	CLOCK_TICKS_VIRTUAL = 3,   /* the simulator's virtual nanoseconds */
 };
 
-/* Why there is no device side; file_header.cupti_state. */
+/* file_header.cupti_state: why there are no device records. */
 enum trace_cupti_state {
 	CUPTI_STATE_NEVER = 0, /* the process never initialized CUDA */
 	CUPTI_STATE_ON = 1,
 	CUPTI_STATE_OFF = 2,    /* CUFENCE_CUPTI=off or CUFENCE_MODE=host */
 	CUPTI_STATE_ABSENT = 3, /* no libcupti found */
-	CUPTI_STATE_BUSY = 4,   /* another subscriber holds the slot (error 39) */
-	CUPTI_STATE_FAILED = 5, /* cupti_error says how */
+	CUPTI_STATE_BUSY = 4,   /* another subscriber is active (error 39) */
+	CUPTI_STATE_FAILED = 5, /* see cupti_error */
 };
 
-/* Counters that the recorder adds to while it runs; relaxed atomics in the mapped header. */
+/* Counters updated by the recorder while it runs; relaxed atomics in the mapped header. */
 #define TRACE_COUNTERS(X) \
-	X(DROPPED_RECORDS, dropped_records) /* no space, no memory: records not written */ \
-	X(DROPPED_DEVICE, dropped_device)   /* records CUPTI itself reports as dropped */ \
+	X(DROPPED_RECORDS, dropped_records) /* records not written for lack of space or memory */ \
+	X(DROPPED_DEVICE, dropped_device)   /* records that CUPTI reports as dropped */ \
 	X(INVALID_DEVICE, invalid_device)   /* device records with impossible time stamps */ \
 	X(DROPPED_SITES, dropped_sites)     /* the site table was full */ \
 	X(DROPPED_ENTRIES, dropped_entries) /* the function, context or string table was full */ \
 	X(PASSED_THROUGH, passed_through)   /* driver entry points without a wrapper */ \
-	X(BYPASSED_CALLS, bypassed_calls)   /* calls that only a CUPTI callback saw */ \
-	X(CUT, cut)                         /* the file was cut while it was written */
+	X(BYPASSED_CALLS, bypassed_calls)   /* calls observed only by a CUPTI callback */ \
+	X(CUT, cut)                         /* the file was truncated while it was written */
 
 enum trace_counter {
 #define X(counter, name) COUNT_##counter,
@@ -84,7 +85,7 @@ enum trace_counter {
 	COUNTERS_OF_1_0 = COUNT_CUT
 };
 
-#define TRACE_COUNTER_ROOM 16 /* counters may be added without moving what is behind them */
+#define TRACE_COUNTER_ROOM 16 /* counters can be added without moving the members after them */
 
 struct file_header {
 	char magic[8];
@@ -95,28 +96,28 @@ struct file_header {
 	uint64_t features; /* enum trace_feature */
 	uint32_t pid, parent_pid;
 	uint64_t start_ns;       /* CLOCK_REALTIME at creation, ns */
-	uint32_t closed;         /* 1 once the process ended in order */
+	uint32_t closed;         /* 1 after a regular exit of the process */
 	uint32_t cupti_state;    /* enum trace_cupti_state */
 	uint32_t cupti_error;    /* CUptiResult, when failed */
 	uint32_t cupti_version;  /* cuptiGetVersion() */
 	uint32_t driver_version; /* cuDriverGetVersion() */
-	uint32_t chunk_count;    /* chunks handed out so far */
+	uint32_t chunk_count;    /* chunks allocated so far */
 	uint64_t counter[TRACE_COUNTER_ROOM];
-	/* Since 1.1; a file of version 1.0 has zeros here, and does not say how much there is. */
-	uint64_t written;     /* bytes of records, as of when it was closed; more may follow */
-	uint64_t copied;      /* of them, in copies; grows behind each one */
-	uint64_t identity;    /* CLOCK_REALTIME ns at creation, by virtual clocks too */
-	uint32_t chunks;      /* chunks begun; grows behind each one's header */
+	/* Since 1.1; zeros in a file of version 1.0, whose expected size is unknown. */
+	uint64_t written;     /* bytes of records when the file was closed; more may follow */
+	uint64_t copied;      /* the part of them in copies; updated after each copy */
+	uint64_t identity;    /* CLOCK_REALTIME ns at creation, with virtual clocks too */
+	uint32_t chunks;      /* chunks begun; updated after each one's header is written */
 	uint32_t last_window; /* 1 + number of the window opened last, 0: none */
 };
 
 struct chunk_header {
 	uint32_t magic;
-	uint32_t thread;    /* kernel thread id of the first writer; 0: the file's own */
+	uint32_t thread;    /* kernel thread id of the first writer; 0: of the file itself */
 	uint64_t committed; /* bytes of complete records after this header */
 	uint32_t home;      /* copy: 1 + number of the window; 0: a window */
 	uint32_t before;    /* window: 1 + number of the one opened before it, 0: none */
-	uint64_t round;     /* how often the window had been emptied before */
+	uint64_t round;     /* number of times the window was emptied before */
 };
 
 enum record_type {
@@ -142,7 +143,7 @@ enum record_type {
 	RECORD_TYPE_COUNT
 };
 
-/* Every record starts with this. */
+/* Common head of all records. */
 struct record {
 	uint16_t words; /* size of the whole record in 8-byte words, padding included */
 	uint8_t type;   /* enum record_type */
@@ -156,20 +157,21 @@ enum call_flag {
 	CALL_NESTED = 1 << 1,        /* made from within another recorded call of this thread */
 	CALL_LONG = 1 << 2,          /* duration is in units of CALL_LONG_UNIT ticks */
 	CALL_FROM_CALLBACK = 1 << 3, /* it bypassed the wrappers; times are the callback's */
-	CALL_POLLS = 1 << 4,         /* stands for several: struct call_polls is the tail */
-	CALL_ATTRIBUTES = 1 << 5,    /* struct call_attributes is the last of the tail */
+	CALL_POLLS = 1 << 4,         /* represents several calls: the tail is struct call_polls */
+	CALL_ATTRIBUTES = 1 << 5,    /* struct call_attributes ends the tail */
 	CALL_BUFFER = 1 << 6,        /* the tail begins with the launch's whole parameter buffer */
-	CALL_EXTRA = 1 << 7, /* a launch's words are those of one buffer, whatever is in it */
+	CALL_EXTRA = 1 << 7,         /* a launch's words come from one buffer of unknown layout */
 };
 #define CALL_LONG_UNIT 4096
 
 /*
- * One finished call.  field[] holds the row's fields of calls.def in order (enum field_kind from
- * the file's RECORD_CALL_TYPE).  The tail behind them: of launches and kernel nodes pointer_count
- * struct launch_pointer, padded to 8 bytes, and 8-byte scalar words, or with CALL_BUFFER
- * pointer_count words of 8 bytes, the parameter buffer from its start; then the row's lists
- * (LIST() of calls.def), which are the last words and as many as fields count and more say (a
- * row of several lists has count words in each, more in all further ones); then what flags name.
+ * One completed call. field[] holds the row's fields of calls.def in order (enum field_kind from
+ * the file's RECORD_CALL_TYPE).  A tail follows.  Launches and kernel nodes start it with
+ * pointer_count struct launch_pointer, padded to 8 bytes, and 8-byte scalar words; with
+ * CALL_BUFFER, with pointer_count words of 8 bytes, the parameter buffer from its start.  Next come
+ * the row's lists (LIST() of calls.def) with as many words as the fields count and more say; if a
+ * row has several lists, each has count words and all further ones together have more words.  Last
+ * come the structs that flags name.
  */
 struct call_record {
 	struct record head;
@@ -178,36 +180,36 @@ struct call_record {
 	uint32_t site;        /* RECORD_SITE id, 0: unknown */
 	uint32_t correlation; /* CUPTI correlation id, 0: none */
 	uint64_t enter;       /* ticks */
-	uint32_t duration;    /* ticks, see CALL_LONG */
+	uint32_t duration;    /* ticks, or CALL_LONG_UNIT ticks with CALL_LONG */
 	uint16_t context;     /* RECORD_CONTEXT id current at entry, 0: none */
 	uint16_t pointer_count;
 	uint64_t field[];
 };
 
 /*
- * Tail of a query: a loop of such calls, with the same stream or event and result from the same
- * site and nothing of the thread between, is one record, the first.  Both
- * words are stored into the committed record as the loop goes on.
+ * Tail of a query.  Consecutive calls of a polling loop form one record, that of the first call:
+ * same stream or event, same result, same site, and no other call of the thread in between.  Both
+ * words are updated in the committed record while the loop runs.
  */
 struct call_polls {
-	uint64_t count; /* calls, the first included */
-	uint64_t last;  /* ticks at the entry of the last one that was timed */
+	uint64_t count; /* calls, including the first */
+	uint64_t last;  /* ticks at entry of the last call that was timed */
 };
 
-/* Launch attributes that change what is ordered with what; cuda.h, CUlaunchAttributeID. */
+/* Launch attributes that affect ordering; cuda.h, CUlaunchAttributeID. */
 enum launch_attribute {
 	LAUNCH_COOPERATIVE = 1 << 0,
-	LAUNCH_PROGRAMMATIC = 1 << 1, /* may start before the one before it in its stream ends */
-	LAUNCH_EVENT = 1 << 2,        /* records event when its blocks say so */
-	LAUNCH_COMPLETION_EVENT = 1 << 3, /* records completion_event when all blocks began */
-	LAUNCH_UPDATABLE = 1 << 4,        /* a node that kernels may change on the device */
+	LAUNCH_PROGRAMMATIC = 1 << 1, /* may start before the preceding kernel of its stream ends */
+	LAUNCH_EVENT = 1 << 2,        /* records event when its blocks trigger it */
+	LAUNCH_COMPLETION_EVENT = 1 << 3, /* records completion_event when all blocks have begun */
+	LAUNCH_UPDATABLE = 1 << 4,        /* a node that device code may update */
 };
 struct call_attributes {
 	uint64_t flags; /* enum launch_attribute */
 	uint64_t event, completion_event;
 };
 
-/* Written before a call that may block, so that a hang shows. */
+/* Written before a call that may block, so that a hang is visible. */
 struct enter_record {
 	struct record head;
 	uint16_t call;
@@ -223,17 +225,17 @@ struct launch_pointer {
 	uint32_t pointer[2]; /* low word, high word */
 };
 
-/* What a device operation is; device_record.kind. */
+/* device_record.kind: the type of a device operation. */
 enum device_kind {
 	DEVICE_KERNEL = 1,
 	DEVICE_MEMCPY,
 	DEVICE_MEMSET,
 	DEVICE_PEER,     /* memcpy between devices */
 	DEVICE_GRAPH,    /* a whole graph launch */
-	DEVICE_OVERHEAD, /* not an operation: the driver's own work */
+	DEVICE_OVERHEAD, /* driver overhead, not an operation */
 };
 
-/* device_record.src, .dst and the memory kinds of the analyzer; numbers are CUPTI's. */
+/* device_record.src, .dst and the analyzer's memory kinds; numbers are CUPTI's. */
 enum memory_kind {
 	MEMORY_UNKNOWN = 0,
 	MEMORY_PAGEABLE = 1,
@@ -245,32 +247,32 @@ enum memory_kind {
 	MEMORY_MANAGED_STATIC = 7,
 };
 
-/* device_record.detail of DEVICE_OVERHEAD; numbers are CUPTI's (kind << 16 apart). */
+/* device_record.detail of DEVICE_OVERHEAD; numbers are CUPTI's, different for each kind << 16. */
 enum overhead_kind {
 	OVERHEAD_LAZY_LOADING = 5,
 	OVERHEAD_QUEUE_FULL = 6,
 };
 
-/* One operation on the device, or one OVERHEAD interval.  head.flags: DEVICE_INVALID. */
+/* A device operation or an OVERHEAD interval. head.flags: DEVICE_INVALID. */
 struct device_record {
 	struct record head;
 	uint8_t kind;        /* enum device_kind */
 	uint8_t detail;      /* memcpy: copyKind; overhead: enum overhead_kind */
 	uint8_t src, dst;    /* memcpy: enum memory_kind; peer: device numbers */
-	uint64_t start, end; /* CUPTI ns; end 0: had not ended when the trace closed */
+	uint64_t start, end; /* CUPTI ns; end 0: still running when the trace was closed */
 	uint32_t correlation;
 	uint16_t context; /* CUPTI context id: context_record.cupti_id */
 	uint16_t device;
 	uint32_t stream; /* CUPTI stream id, unique within the context */
 	uint32_t name;   /* kernel: string_record.id; graph: graph id */
-	uint64_t value;  /* memcpy, memset: bytes; kernel: graph node id, 0 outside */
+	uint64_t value;  /* memcpy, memset: bytes; kernel: graph node id, 0: not in a graph */
 };
-enum { DEVICE_INVALID = 1 << 0 }; /* impossible times: kept, never used for timing */
+enum { DEVICE_INVALID = 1 << 0 }; /* impossible times: the record is kept, its times are not used */
 
 /*
- * id and up to SITE_FRAMES return addresses, innermost first, none of the shim's own, then up to
- * SITE_SCRIPT_FRAMES frames of an interpreter, innermost first: SCRIPT_FRAME(code, offset), with
- * code the id of a RECORD_CODE.  A record has as many as it has room for.
+ * id and up to SITE_FRAMES return addresses, innermost first, without those of the recorder, then
+ * up to SITE_SCRIPT_FRAMES interpreter frames, innermost first: SCRIPT_FRAME(code, offset), where
+ * code is the id of a RECORD_CODE. The record's size gives the number of frames.
  */
 #define SITE_FRAMES 32
 #define SITE_SCRIPT_FRAMES 8
@@ -285,7 +287,7 @@ struct site_record {
 	uint64_t address[];
 };
 
-/* An executable mapping, named at the time a site first pointed into it. */
+/* An executable mapping, recorded when a site first points into it. */
 struct module_record {
 	struct record head;
 	uint32_t path_length;
@@ -301,8 +303,8 @@ struct function_record {
 	struct record head;
 	uint32_t name_length;
 	uint64_t handle;
-	uint32_t parameter_count; /* FUNCTION_NO_PARAMETERS: the driver would not say */
-	uint32_t local;           /* 1 + bytes of local memory per thread; 0: not known */
+	uint32_t parameter_count; /* FUNCTION_NO_PARAMETERS: unknown to the driver */
+	uint32_t local;           /* 1 + bytes of local memory per thread; 0: unknown */
 	/* parameter_count times struct function_parameter, then the mangled name */
 	char data[];
 };
@@ -323,11 +325,11 @@ struct string_record {
 /* A CUcontext at the first call made in it, and again once its CUPTI id is known. */
 struct context_record {
 	struct record head;
-	uint16_t id;       /* ours, 1.. */
-	uint16_t cupti_id; /* 0: not known */
+	uint16_t id;       /* recorder's own id, from 1 */
+	uint16_t cupti_id; /* 0: unknown */
 	uint64_t handle;   /* CUcontext */
-	int32_t device;    /* ordinal, -1: not known */
-	uint32_t flags;    /* cuCtxGetFlags: schedule policy */
+	int32_t device;    /* ordinal, -1: unknown */
+	uint32_t flags;    /* cuCtxGetFlags: scheduling policy */
 };
 
 struct device_info_record {
@@ -344,35 +346,35 @@ struct device_info_record {
 	char name[];
 };
 
-/* Both clocks read in one bracket of gap_ticks. */
+/* Reads of both clocks within one interval of gap_ticks. */
 struct calibration_record {
 	struct record head;
 	uint32_t reserved;
-	uint64_t ticks; /* middle of the bracket */
+	uint64_t ticks; /* middle of the interval */
 	uint64_t realtime_ns;
 	uint64_t cupti_ns; /* 0: CUPTI was off */
 	uint64_t gap_ticks;
 };
 
-/* Environment that changes behaviour, command line, library versions. */
+/* Environment variables that change behaviour, command line, library versions. */
 struct property_record {
 	struct record head;
 	uint16_t name_length, value_length;
 	char data[]; /* name, then value */
 };
 
-/* The records behind it in the chunk are of this thread: chunks of ended threads are reused. */
+/* Following records of the chunk belong to this thread: chunks of ended threads are reused. */
 struct thread_record {
 	struct record head;
 	uint32_t thread; /* kernel thread id */
 	uint32_t name_length;
-	uint32_t birth; /* FIELD_birth of the call that made it, 0: not recorded */
+	uint32_t birth; /* FIELD_birth of the call that created it, 0: not recorded */
 	char name[];
 };
 
 /*
- * A code image that was loaded from memory, in pieces of at most RECORD_MAX_BYTES.  One piece
- * without bytes: it lies beside the trace (image_hash.h).
+ * A code image loaded from memory, in pieces of at most RECORD_MAX_BYTES. A single piece without
+ * bytes: the image is stored beside the trace (image_hash.h).
  */
 struct image_record {
 	struct record head;
@@ -383,28 +385,28 @@ struct image_record {
 };
 
 /*
- * A code image that was loaded from where a file is mapped: there it still lies.  Of relocatable
- * code there is a record for each of its fat binaries, with the same hash.
+ * A code image loaded from a mapped file, which still contains it.  Relocatable code has one record
+ * per fat binary, all with the same hash.
  */
 struct image_file_record {
 	struct record head;
 	uint32_t path_length;
-	uint64_t hash;          /* by which calls name the image */
+	uint64_t hash;          /* names the image in calls */
 	uint64_t offset, bytes; /* in the file */
-	uint64_t start;         /* image_hash() of its first IMAGE_START_BYTES, or all it has */
-	uint8_t build_id[20];   /* zeros: none */
+	uint64_t start; /* image_hash() of its first IMAGE_START_BYTES, or of all if it has fewer */
+	uint8_t build_id[20]; /* zeros: none */
 	uint32_t reserved;
 	char path[]; /* not NUL-terminated */
 };
 
 /*
- * What an address of a site is, resolved where its file was at hand: traces that leave their
- * machine carry these ("cufence dump --symbols").  Inlined frames share an address: depth 0 is
- * the innermost.
+ * A resolved address of a site, written while its file was available, for traces that are moved to
+ * another machine ("cufence dump --symbols").  Inlined frames share an address; depth 0 is the
+ * innermost.
  */
 struct symbol_record {
 	struct record head;
-	uint32_t line;    /* 0: not known */
+	uint32_t line;    /* 0: unknown */
 	uint64_t address; /* as in site_record */
 	uint32_t depth;
 	uint16_t function_length, file_length;
@@ -412,9 +414,9 @@ struct symbol_record {
 };
 
 /*
- * A code object of a scripting language, at its first appearance in a site.  data[] is the
- * qualified name, the file name and the line table as the interpreter has it (CPython 3.9:
- * co_lnotab; 3.10: co_linetable of PEP 626; from 3.11: the location table of PEP 657).
+ * A code object of a scripting language, at its first appearance in a site. data[] is the qualified
+ * name, the file name and the line table in the interpreter's format (CPython 3.9: co_lnotab; 3.10:
+ * co_linetable of PEP 626; from 3.11: the location table of PEP 657).
  */
 struct code_record {
 	struct record head;
@@ -427,9 +429,9 @@ struct code_record {
 };
 
 /*
- * Recording of work started or stopped here (--delay, --duration, the profiler calls, an NVTX
- * range, --max-size).  Outside a window only what handles, memory and events need is recorded.
- * Without any such record everything is.
+ * A recording window opened or closed here (--delay, --duration, the profiler calls, an NVTX range,
+ * --max-size).  Outside a window only calls on handles, memory and events that later calls depend
+ * on are recorded.  Without any such record everything is recorded.
  */
 enum window_cause {
 	WINDOW_START = 0,
@@ -441,15 +443,15 @@ enum window_cause {
 };
 struct window_record {
 	struct record head;
-	uint16_t open;  /* 1: recording from here on, 0: not */
+	uint16_t open;  /* 1: recording from here on, 0: not recording */
 	uint16_t cause; /* enum window_cause */
 	uint64_t ticks;
 };
 
-/* A row of calls.def, so that a file explains itself. */
+/* A row of calls.def, so that the file describes itself. */
 struct call_type_record {
 	struct record head;
-	uint16_t call;   /* the number other records use */
+	uint16_t call;   /* the number used in other records */
 	uint8_t kind;    /* enum call_kind */
 	uint8_t traits;  /* enum call_trait */
 	uint8_t runtime; /* 1: a cudart call, 0: a driver call */
@@ -465,7 +467,9 @@ _Static_assert(sizeof(struct chunk_header) == 32, "chunk header");
 _Static_assert(sizeof(struct record) == 4, "record");
 _Static_assert(sizeof(struct call_record) == 32, "call record");
 _Static_assert(sizeof(struct enter_record) == 24, "enter record");
-/* The words that the hash of a launch stands for: those behind its first eight, in their order. */
+/*
+ * The parameter words that the hash of a launch represents: those after its first eight, in order.
+ */
 struct words_record {
 	struct record head;
 	uint32_t length; /* bytes */

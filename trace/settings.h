@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder's settings: variables of its environment, most of them options of "cufence run".
- * Both sides take a value by these functions, so that what one refuses the other does not read.
- * Values are read without the locale, whose decimal point is the program's affair.
+ * The recorder's settings: environment variables, most of them set by options of "cufence run".
+ * Both programs parse values with these functions, so both accept the same values.  Parsing ignores
+ * the locale, whose decimal point belongs to the program.
  */
 #ifndef CUFENCE_SETTINGS_H
 #define CUFENCE_SETTINGS_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Each: 1 and the value, or 0: it is none. */
+/* Each returns 1 and the value, or 0 if the text is invalid. */
 static inline int setting_number(const char *text, uint64_t *number)
 {
 	*number = 0;
@@ -24,7 +24,7 @@ static inline int setting_number(const char *text, uint64_t *number)
 	return !*text;
 }
 
-/* "1.5", to the nanosecond; less than 30 years. */
+/* Decimal seconds such as "1.5", to the nanosecond; less than 30 years. */
 static inline int setting_seconds(const char *text, uint64_t *ns)
 {
 	uint64_t unit = 1000000000, whole = 0, part = 0;
@@ -41,7 +41,7 @@ static inline int setting_seconds(const char *text, uint64_t *ns)
 	return !*text && text > first && whole < 1000000000;
 }
 
-/* Bytes, or K, M, G of them, with room for something. */
+/* Bytes, with an optional suffix K, M or G; 1M or more. */
 static inline int setting_size(const char *text, uint64_t *bytes)
 {
 	static const char units[] = "kmg";
@@ -101,7 +101,10 @@ static inline int setting_is_anything(const char *text)
 	return 1;
 }
 
-/* Variable behind CUFENCE_, option of run or NULL, what it is; an empty variable is not set. */
+/*
+ * Variable after CUFENCE_, option of run or NULL, check, description; an empty variable counts as
+ * not set.
+ */
 #define SETTINGS(X) \
 	X("MODE", "--mode", setting_is_mode, "full or host") \
 	X("GRAPHS", "--graphs", setting_is_level, "graph or node") \

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recorder asks the kernel for, past the C library's functions of these names: a program
- * or a library of its own may define them to count, redirect or refuse what the program asks for,
- * and most are points at which a thread can be cancelled, as none of CUDA's calls is.  -1 and
- * errno, as theirs.
+ * System calls of the recorder that bypass the C library.  The program or one of its libraries may
+ * override the C library's functions to count, redirect or refuse calls, and most of them are
+ * cancellation points, which CUDA calls are not.  Errors: -1 and errno.
  */
 #ifndef CUFENCE_SYSTEM_H
 #define CUFENCE_SYSTEM_H
@@ -24,7 +23,7 @@ static inline int system_open(const char *path, int flags, unsigned mode)
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
 }
 
-/* The same in a folder that is open. */
+/* The same relative to an open folder. */
 static inline int system_open_in(int folder, const char *name, int flags, unsigned mode)
 {
 	return (int)syscall(SYS_openat, folder, name, flags | O_CLOEXEC, mode);
@@ -65,26 +64,26 @@ static inline int system_allocate(int fd, uint64_t offset, uint64_t bytes)
 	return (int)syscall(SYS_fallocate, fd, 0, offset, bytes);
 }
 
-/* The kernel's structure is glibc's on this machine, whose function is of 2.33. */
+/* The kernel's structure equals glibc's on this machine; glibc's function exists since 2.33. */
 static inline int system_stat(int fd, struct stat *file)
 {
 	return (int)syscall(SYS_fstat, fd, file);
 }
 
-/* A descriptor of the same file that is at least so high. */
+/* Returns a descriptor of the same file, numbered least or higher. */
 static inline int system_duplicate(int fd, int least)
 {
 	return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
 }
 
-/* MAP_FAILED if it is refused.  fd -1: memory of this process's own. */
+/* Returns MAP_FAILED on error. fd -1: private memory. */
 static inline void *system_map(size_t bytes, int flags, int fd, uint64_t offset)
 {
 	return (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 		flags | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED), fd, offset);
 }
 
-/* Memory of this process's own in the place of what is mapped there: 0 or -1. */
+/* Replaces the mapping at this address by private memory: 0 or -1. */
 static inline int system_map_over(void *at, size_t bytes)
 {
 	return (void *)syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
@@ -94,9 +93,9 @@ static inline int system_map_over(void *at, size_t bytes)
 }
 
 /*
- * A large table of which little is used, MAP_FAILED if it is refused: memory is only taken as it is
- * touched, of a program with mlockall(), too, which would have all of a mapping at once that it
- * can touch.
+ * Maps a large, sparsely used table; MAP_FAILED on error.  Pages are allocated on first access,
+ * also in a program with mlockall(), which would otherwise allocate all accessible pages of a
+ * mapping at once.
  */
 static inline void *system_reserve(size_t bytes)
 {
@@ -132,7 +131,7 @@ static inline void system_remove(const char *path)
 	syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
-/* EEXIST if there is one of the new name, where the file system can tell. */
+/* EEXIST if the new name exists, where the file system supports that. */
 static inline int system_rename(const char *from, const char *to)
 {
 	int rc = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
@@ -152,7 +151,7 @@ static inline void system_remove_in(int folder, const char *name)
 	syscall(SYS_unlinkat, folder, name, 0);
 }
 
-/* In place of what has the new name. */
+/* Replaces the file with the new name. */
 static inline int system_rename_in(int folder, const char *from, const char *to)
 {
 	return (int)syscall(SYS_renameat, folder, from, folder, to);
@@ -169,8 +168,8 @@ static inline int system_set_mode(int fd, unsigned mode)
 }
 
 /*
- * Whether a word can be read there.  The kernel copies the set before it looks at the first
- * argument, which is none: EFAULT or EINVAL.
+ * Returns whether a word can be read at that address.  The kernel copies the set before it checks
+ * the first argument, which is invalid: EFAULT or EINVAL.
  */
 static inline int system_readable(uintptr_t address)
 {

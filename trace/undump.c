@@ -10,9 +10,9 @@
 #include "layout.h"
 #include "print.h"
 
-/* One line, cut into words in place. */
+/* One line, split into words in place. */
 struct line {
-	char *words;       /* the rest of it */
+	char *words;       /* the rest of the line */
 	char *key, *value; /* the current word; value NULL: it has no '=' */
 	size_t length;     /* of value: quoted text may hold NULs */
 };
@@ -23,9 +23,9 @@ struct undump {
 	FILE *out;
 	char page[TRACE_HEADER_SIZE] __attribute__((aligned(8))); /* struct file_header first */
 	uint64_t bytes;                                           /* of the file so far */
-	int seeks; /* a regular file: holes for what is unused; removed on failure */
+	int seeks; /* a regular file: unused chunks become holes; removed on failure */
 	size_t chunk_size;
-	char *chunk;      /* being filled; struct chunk_header first */
+	char *chunk;      /* being filled; starts with struct chunk_header */
 	size_t used;      /* bytes of it; 0: no chunk begun */
 	char *record;     /* scratch of RECORD_MAX_BYTES */
 	char **call_name; /* by number; NULL: not defined */
@@ -68,7 +68,7 @@ static char *unquote(char *from, size_t *length)
 	return *from == '"' ? from + 1 : NULL;
 }
 
-/* 1 and the next word, 0 at the end of the line, -1 if it is malformed. */
+/* Returns 1 and the next word, 0 at the end of the line, -1 if it is malformed. */
 static int next_word(struct line *line)
 {
 	char *at = line->words + strspn(line->words, " ");
@@ -118,7 +118,7 @@ static int set_bytes(void *to, size_t size, const struct line *line)
 	return 0;
 }
 
-/* 1: the word is one of the columns and is set, 0: it is not, -1: it is and is malformed. */
+/* Sets a column: 1, 0 if the word is not a column, -1 if it is malformed. */
 static int set_column(const struct column *columns, const struct line *line, void *base)
 {
 	uint64_t value;
@@ -140,7 +140,7 @@ static int set_column(const struct column *columns, const struct line *line, voi
 	return 0;
 }
 
-/* What a chunk does not use becomes a hole of the file where it can. */
+/* Unused space of a chunk becomes a hole of the file where supported. */
 static int write_chunk(struct undump *undump)
 {
 	size_t unused = undump->chunk_size - undump->used;
@@ -168,7 +168,7 @@ static int flush_chunk(struct undump *undump)
 	return 0;
 }
 
-/* Once it is known how many chunks there are. */
+/* Called once the number of chunks is known. */
 static int finish(struct undump *undump)
 {
 	struct file_header *header = (struct file_header *)undump->page;
@@ -299,7 +299,7 @@ static int append_words(struct building *building, struct undump *undump, const 
 	return 0;
 }
 
-/* "number SEPARATOR number, ..." as count pairs, each stored by put. */
+/* Parses "number SEPARATOR number, ..." as count pairs, each stored by put. */
 static int append_pairs(struct building *building, struct undump *undump, const char *text,
 	char separator, unsigned *count)
 {
@@ -362,7 +362,7 @@ static int append_field_kinds(struct building *building, struct undump *undump, 
 	return 0;
 }
 
-/* Numbers are few and small, whatever room a record has for them. */
+/* Call numbers are few and small, although records have more bits for them. */
 static int name_call(struct undump *undump, unsigned number, const char *name, size_t length)
 {
 	if (number >= undump->call_count) {
@@ -449,7 +449,7 @@ static int bytes_word(struct building *building, struct undump *undump, struct l
 	return 0;
 }
 
-/* A word that is no column belongs to the record's tail. */
+/* A word that is not a column belongs to the record's tail. */
 static int tail_word(struct building *building, struct undump *undump, struct line *line)
 {
 	unsigned count;
@@ -505,7 +505,7 @@ static int finish_record(struct undump *undump, struct building *building)
 	return 0;
 }
 
-/* After "|" every word is of the tail: a call's fields may be named like its columns. */
+/* After "|" every word belongs to the tail: a call's fields may be named like its columns. */
 static const struct column no_columns[] = { { 0 } };
 
 static int read_record(struct undump *undump, struct line *line, unsigned type)

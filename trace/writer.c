@@ -21,7 +21,7 @@ static uint64_t offset_of(uint32_t chunk)
 	return TRACE_HEADER_SIZE + (uint64_t)chunk * TRACE_CHUNK_SIZE;
 }
 
-/* Beyond the limit on file sizes the kernel would not only refuse but send SIGXFSZ. */
+/* Beyond the file size limit the kernel sends SIGXFSZ in addition to the error. */
 static int is_within_limit(uint64_t end)
 {
 	struct rlimit limit;
@@ -30,7 +30,10 @@ static int is_within_limit(uint64_t end)
 		end <= limit.rlim_cur;
 }
 
-/* A program with a timer is interrupted often, and each attempt starts anew: not for ever. */
+/*
+ * A program with a timer interrupts this often, and each attempt starts anew: retry a limited
+ * number of times.
+ */
 static int allocate(int fd, uint64_t offset, size_t bytes)
 {
 	int rc = -1;
@@ -43,7 +46,7 @@ static int allocate(int fd, uint64_t offset, size_t bytes)
 	return rc ? -errno : 0;
 }
 
-/* Where the file system cannot allocate (EOPNOTSUPP), writing zeros does the same. */
+/* Where the file system cannot allocate (EOPNOTSUPP), write zeros instead. */
 static int allocate_space(int fd, uint64_t offset, size_t bytes)
 {
 	static const char zeros[4096];
@@ -59,7 +62,7 @@ static int allocate_space(int fd, uint64_t offset, size_t bytes)
 	return 0;
 }
 
-/* Few programs have so many descriptors that theirs come here, as each new one does below. */
+/* Few programs use descriptors this high; each new descriptor is moved here below. */
 #define HIGH_DESCRIPTOR 900
 
 static int move_up(int fd)
@@ -77,7 +80,7 @@ static int move_up(int fd)
 	return fd;
 }
 
-/* A lost window ends all recording: it is not known what else is lost. */
+/* A lost window ends all recording: other parts may be lost too. */
 static void note_cut(struct trace_writer *writer)
 {
 	__atomic_store_n(&writer->cut, 1, __ATOMIC_RELEASE);
@@ -96,7 +99,7 @@ static void note_extent(struct trace_writer *writer, uint64_t end)
 
 static int is_trace(struct trace_writer *writer, int fd)
 {
-	/* Before the question: other threads make the file longer. */
+	/* Read before fstat(): other threads make the file longer. */
 	uint64_t extent = __atomic_load_n(&writer->extent, __ATOMIC_ACQUIRE);
 	struct stat file;
 
@@ -108,7 +111,7 @@ static int is_trace(struct trace_writer *writer, int fd)
 	return 1;
 }
 
-/* A descriptor of the file, or -errno. */
+/* Returns a descriptor of the file, or -errno. */
 static int descriptor(struct trace_writer *writer)
 {
 	int fd = __atomic_load_n(&writer->fd, __ATOMIC_ACQUIRE), mine;
@@ -118,7 +121,7 @@ static int descriptor(struct trace_writer *writer)
 	mine = move_up(system_open(writer->path, O_RDWR | O_NOFOLLOW, 0));
 	if (mine < 0)
 		return -errno;
-	/* Of several threads one does it.  The old one is somebody else's. */
+	/* One of several threads does it.  The old descriptor belongs to the program. */
 	if (is_trace(writer, mine) &&
 		__atomic_compare_exchange_n(&writer->fd, &fd, mine, 0, __ATOMIC_ACQ_REL,
 			__ATOMIC_ACQUIRE))
@@ -127,7 +130,7 @@ static int descriptor(struct trace_writer *writer)
 	return is_trace(writer, fd) ? fd : -EBADF;
 }
 
-/* Maps space of the file that is certain to exist. */
+/* Maps space of the file that is allocated. */
 static int map_space(int fd, uint64_t offset, size_t bytes, void **mapped)
 {
 	int rc = allocate_space(fd, offset, bytes);
@@ -142,20 +145,20 @@ static int map_space(int fd, uint64_t offset, size_t bytes, void **mapped)
 	return 0;
 }
 
-/* The number of a chunk not yet used: 0, or -errno. */
-static int take_chunk(struct trace_writer *writer, uint32_t *number)
+/* Allocates the number of an unused chunk: 0, or -errno. */
+static int allocate_chunk(struct trace_writer *writer, uint32_t *number)
 {
 	if (!writer->header || __atomic_load_n(&writer->full, __ATOMIC_RELAXED))
 		return -ENOSPC;
 	*number = __atomic_fetch_add(&writer->header->chunk_count, 1, __ATOMIC_RELAXED);
-	/* The header may have been lost at that. */
+	/* The file may have been truncated meanwhile. */
 	if (__atomic_load_n(&writer->cut, __ATOMIC_ACQUIRE))
 		return -EIO;
 	return writer->max_bytes && offset_of(*number + 1) > writer->max_bytes ? -EFBIG : 0;
 }
 
-/* Asking again at every record would cost the program a system call each time. */
-static int give_up(struct trace_writer *writer, int rc)
+/* Retrying at every record would cost the program a system call each time. */
+static int stop_writing(struct trace_writer *writer, int rc)
 {
 	int none = 0;
 
@@ -164,7 +167,7 @@ static int give_up(struct trace_writer *writer, int rc)
 	return -1;
 }
 
-/* For trace_lose(), before anything is stored there. */
+/* Registers a window for trace_lose(), before anything is stored in it. */
 static uint32_t note_window(struct trace_writer *writer, uintptr_t window)
 {
 	for (unsigned i = 0; i < TRACE_WINDOWS; i++) {
@@ -181,7 +184,7 @@ static uint32_t note_window(struct trace_writer *writer, uintptr_t window)
 	return 0;
 }
 
-/* Windows are a list, by which their records are counted when the file is closed. */
+/* Links the windows in a list, used to count their records when the file is closed. */
 static void list_window(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	uint32_t *last = &writer->header->last_window;
@@ -196,12 +199,12 @@ static void list_window(struct trace_writer *writer, struct trace_chunk *chunk)
 static int open_window(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	uint32_t number;
-	int rc = take_chunk(writer, &number), fd = rc ? rc : descriptor(writer);
+	int rc = allocate_chunk(writer, &number), fd = rc ? rc : descriptor(writer);
 	void *at;
 
 	rc = fd < 0 ? fd : map_space(fd, offset_of(number), TRACE_CHUNK_SIZE, &at);
 	if (rc)
-		return give_up(writer, rc);
+		return stop_writing(writer, rc);
 	note_extent(writer, offset_of(number + 1));
 	chunk->place = note_window(writer, (uintptr_t)at);
 	chunk->header = at;
@@ -215,7 +218,7 @@ static int open_window(struct trace_writer *writer, struct trace_chunk *chunk)
 	return 0;
 }
 
-/* 0, or -errno: part of it may be there. */
+/* Returns 0, or -errno after a partial write. */
 static int write_at(int fd, uint64_t offset, const void *bytes, size_t size)
 {
 	for (size_t done = 0; done < size;) {
@@ -229,19 +232,19 @@ static int write_at(int fd, uint64_t offset, const void *bytes, size_t size)
 	return 0;
 }
 
-/* Copies the records to a chunk of their own, which is none before its header is there. */
+/* Copies the records to a chunk of their own, which becomes valid when its header is written. */
 static int empty_window(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	struct chunk_header *window = chunk->header, copy = *window;
 	uint32_t number;
 	uint64_t offset;
-	int rc = take_chunk(writer, &number), fd;
+	int rc = allocate_chunk(writer, &number), fd;
 
 	if (!rc && !is_within_limit(offset_of(number + 1)))
 		rc = -EFBIG;
 	fd = rc ? rc : descriptor(writer);
 	if (fd < 0)
-		return give_up(writer, fd);
+		return stop_writing(writer, fd);
 	offset = offset_of(number);
 	copy.home = chunk->number + 1;
 	copy.before = 0;
@@ -250,9 +253,9 @@ static int empty_window(struct trace_writer *writer, struct trace_chunk *chunk)
 	if (!rc)
 		rc = write_at(fd, offset, &copy, sizeof(copy));
 	if (rc)
-		return give_up(writer, rc);
+		return stop_writing(writer, rc);
 	note_extent(writer, offset + sizeof(copy) + chunk->used);
-	/* In this order: killed in between, the window's records are there once, as the copy. */
+	/* The order matters: after a kill in between, the records exist once, as the copy. */
 	__atomic_store_n(&window->committed, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&window->round, copy.round + 1, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&writer->header->copied, chunk->used, __ATOMIC_RELEASE);
@@ -269,8 +272,8 @@ void trace_empty(struct trace_writer *writer, struct trace_chunk *chunk)
 		empty_window(writer, chunk);
 }
 
-/* In a forked child the place may be another window's. */
-static void forget_window(struct trace_writer *writer, struct trace_chunk *chunk)
+/* In a forked child the entry may belong to another window. */
+static void drop_window(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	uintptr_t own = (uintptr_t)chunk->header;
 
@@ -284,7 +287,7 @@ void trace_chunk_close(struct trace_writer *writer, struct trace_chunk *chunk)
 {
 	if (!chunk->header)
 		return;
-	forget_window(writer, chunk);
+	drop_window(writer, chunk);
 	system_unmap(chunk->header, TRACE_CHUNK_SIZE);
 	chunk->header = NULL;
 	chunk->used = 0;
@@ -305,7 +308,7 @@ drop:
 	return NULL;
 }
 
-/* The rows of calls.def, so that a reader needs no copy of them. */
+/* Writes the rows of calls.def, so that a reader needs no copy of them. */
 static int write_call_table(struct trace_writer *writer)
 {
 	struct trace_chunk chunk = { 0 };
@@ -369,7 +372,7 @@ static int write_header(struct trace_writer *writer, const struct trace_start *s
 	return 0;
 }
 
-/* Of what the trace was, so much stays: that there was one, and that it was cut. */
+/* After truncation only the header is restored, with the mark that the file was cut. */
 static void save_header(struct trace_writer *writer)
 {
 	int fd = __atomic_load_n(&writer->fd, __ATOMIC_ACQUIRE);
@@ -411,7 +414,7 @@ int trace_lose(struct trace_writer *writer, uintptr_t address)
 	return 0;
 }
 
-/* Creates the file of writer->path: 0 or -errno. */
+/* Creates the file writer->path: 0 or -errno. */
 static int open_new(struct trace_writer *writer)
 {
 	struct stat file;
@@ -420,14 +423,14 @@ static int open_new(struct trace_writer *writer)
 		move_up(system_open(writer->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
 	if (writer->fd < 0 || system_stat(writer->fd, &file))
 		return -errno;
-	/* Whatever the program's umask is, it is opened again by name, and read in the end. */
+	/* Independent of the program's umask: the file is reopened by name, and read later. */
 	system_set_mode(writer->fd, 0600);
 	writer->device = file.st_dev;
 	writer->inode = file.st_ino;
 	return 0;
 }
 
-/* By which it is found again, in whatever folder the program will be. */
+/* Stores an absolute path, independent of later changes of the working directory. */
 static void note_path(struct trace_writer *writer, const char *path)
 {
 	struct joined joined = { writer->path, sizeof(writer->path), 0 };
@@ -439,7 +442,9 @@ static void note_path(struct trace_writer *writer, const char *path)
 	join(&joined, path);
 }
 
-/* Its name is taken only once it reads as a trace, so that no kill leaves one that does not. */
+/*
+ * The file gets its final name once it is readable, so that a kill never leaves an unreadable one.
+ */
 int trace_create(struct trace_writer *writer, const char *path, const struct trace_start *start)
 {
 	char *unfinished = writer->path;
@@ -473,8 +478,8 @@ int trace_create(struct trace_writer *writer, const char *path, const struct tra
 }
 
 /*
- * Bytes of records in the file.  Threads may still be writing: what a window holds is looked at
- * after what has been copied, so that nothing is counted twice, and the file has no less.
+ * Counts the bytes of records in the file.  Threads may still be writing: windows are read after
+ * the copies, so that nothing is counted twice and the result is a lower bound.
  */
 static uint64_t count_written(struct trace_writer *writer)
 {
@@ -499,12 +504,12 @@ void trace_finish(struct trace_writer *writer)
 {
 	if (!writer->header)
 		return;
-	/* Looks whether it was cut. */
+	/* Checks whether it was truncated. */
 	descriptor(writer);
 	if (writer->cut)
 		__atomic_store_n(&writer->header->counter[COUNT_CUT], 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&writer->header->written, count_written(writer), __ATOMIC_RELAXED);
-	/* Threads may still be writing: the header stays mapped, the descriptor is theirs. */
+	/* Threads may still be writing: the header stays mapped and the descriptor open. */
 	__atomic_store_n(&writer->header->closed, 1, __ATOMIC_RELEASE);
 	if (writer->header_lost)
 		save_header(writer);
