@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Included into every file of the simulated device by the Makefile: the Python wheel brings it to
- * machines of any glibc since 2.31, so functions that 2.34 gave a new version are asked for by
- * their old one (preload/glibc.h does the same for the recorder).
+ * Included in every file of the simulated device by the Makefile.  The Python wheel runs with any
+ * glibc since 2.31, so functions that got a new version in 2.34 are linked by their old version
+ * (preload/glibc.h does the same for the recorder).
  */
 #if defined(__x86_64__) && defined(__linux__)
 __asm__(".symver dlopen, dlopen@GLIBC_2.2.5");

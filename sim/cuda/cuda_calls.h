@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the driver calls do: one do_<symbol>() per row of calls.def and cuda_more.def.  Those that
- * nobody defines (weak, so NULL) are what the simulator lacks: they fail as not supported and name
- * themselves once.  The entry points (cuda_entry.c) call them with the lock held, after cuInit was
- * seen to; a call that waits gives the lock up meanwhile.  thread_self()->per_thread tells which
- * variant was called.
+ * Implementations of driver calls: one do_<symbol>() per row of calls.def and cuda_more.def.
+ * Undefined ones (weak, so NULL) are not supported: they fail with that error and report their name
+ * once.  The entry points (cuda_entry.c) check cuInit and call them with the lock held; a call that
+ * waits releases the lock meanwhile. thread_self()->per_thread is set for the per-thread variant.
  */
 #ifndef CUFENCE_SIM_CALLS_H
 #define CUFENCE_SIM_CALLS_H
@@ -29,7 +28,7 @@
 #include "cuda_more.def"
 #undef WEAK
 
-/* Name a call the simulator lacks, once, and give the error to return. */
+/* Reports an unsupported call, once, and returns its error. */
 CUresult sim_unsupported(const char *what);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device: queues that are executed in virtual time.
+ * The device: queues executed in virtual time.
  *
- * Everything submitted is a struct op.  An op has blockers, the ops it is ordered after; when the
- * last one completes it becomes ready, starts after the gap a device needs (and once its copy
- * engine is free), runs for its duration, has its effect and completes, which unblocks others.
- * No end time is ever computed ahead: what happens is whatever the queue does.
+ * Submitted work is a struct op.  The blockers of an op are the ops it is ordered after; when the
+ * last one completes, it becomes ready, starts after the device's latency (and once its copy engine
+ * is free), runs for its duration, has its effect and completes, which unblocks others.  End times
+ * are never computed in advance.
  *
  * One lock (sim_lock) protects all state.  Time moves only in time_advance() and time_step(), both
- * called with the lock held.  Functions here expect the lock unless they say otherwise.
+ * called with the lock held.  Functions here expect the lock unless stated otherwise.
  */
 #ifndef CUFENCE_SIM_ENGINE_H
 #define CUFENCE_SIM_ENGINE_H
@@ -27,23 +27,23 @@ enum op_kind {
 	OP_COPY,
 	OP_SET,
 	OP_HOST,  /* a host function */
-	OP_VALUE, /* waits until memory holds a value */
+	OP_VALUE, /* waits until memory has a value */
 };
 
 enum op_state {
 	OP_BLOCKED,
-	OP_READY, /* its start is scheduled, or it queues for a copy engine */
+	OP_READY, /* its start is scheduled, or it waits for a copy engine */
 	OP_RUNNING,
 	OP_DONE,
 };
 
-/* A copy engine runs one operation at a time, in the order in which they got ready. */
+/* A copy engine runs one operation at a time, in the order in which they became ready. */
 struct copy_engine {
 	struct op *running;
-	struct op *first, *last; /* waiting, linked by op.engine_next */
+	struct op *first, *last; /* waiting ops, linked by op.engine_next */
 };
 
-/* A box of bytes on both sides of a copy, or the one side of a memset. */
+/* Box of bytes on both sides of a copy, or on the one side of a memset. */
 struct box {
 	char *dst;
 	const char *src;
@@ -51,7 +51,7 @@ struct box {
 	size_t width, height, depth;                       /* bytes, rows, slices */
 };
 
-/* What an op goes on with when it has run, on another engine of the device or of another one. */
+/* Second half of an op, which runs on another engine of this or another device. */
 struct second_half {
 	uint64_t gap, duration; /* virtual ns */
 	void (*effect)(struct op *op);
@@ -62,23 +62,23 @@ struct op {
 	enum op_kind kind;
 	enum op_state state;
 	unsigned int references;
-	struct stream *stream; /* NULL: a join, outside every stream */
-	bool loose;            /* of that stream, but not in its order: a graph's */
-	bool graph;            /* begins or ends the launch of a graph */
-	bool programmatic;     /* may start once the kernel before it in the stream has */
-	struct op *started;    /* completes when this one starts, NULL: nobody asked */
+	struct stream *stream; /* NULL: a join, not in any stream */
+	bool loose;            /* in that stream, but not in its order: part of a graph */
+	bool graph;            /* begin or end of a graph launch */
+	bool programmatic;     /* may start once the preceding kernel of its stream has started */
+	struct op *started;    /* completes when this one starts, NULL: not requested */
 	struct op **dependents;
 	unsigned int dependent_count, blockers;
-	bool crossed;                        /* what it waited for last was in another stream */
+	bool crossed;                        /* its last blocker was in another stream */
 	uint64_t submitted, start, duration; /* virtual ns */
-	uint64_t visit;                      /* op_reaches() was here */
-	uint64_t due, order; /* timer: when, and the order of submission breaks ties */
+	uint64_t visit;                      /* last visit by op_reaches() */
+	uint64_t due, order; /* timer: when; ties are broken by order of submission */
 	struct copy_engine *engine;
 	struct op *engine_next;
 	void (*effect)(struct op *op); /* at completion */
 	struct sim_record record;
-	struct device *from, *to; /* a copy between devices, NULL: any other op */
-	struct second_half *half; /* NULL: none, or it has begun; freed with the op */
+	struct device *from, *to; /* of a copy between devices, NULL: other ops */
+	struct second_half *half; /* NULL: none, or begun; freed with the op */
 	struct box box;
 	void *staging;      /* freed with the op */
 	uint64_t value;     /* memset, value to wait for or to write */
@@ -95,25 +95,25 @@ void sim_unlock(void);
 struct op *op_new(enum op_kind kind, struct stream *stream, uint64_t duration);
 void op_put(struct op *op);
 
-/* Order op after other; before op_submit(). */
+/* Orders op after other; call before op_submit(). */
 void op_after(struct op *op, struct op *other);
 
-/* Hand over, in stream order and under the rules of the legacy stream. */
+/* Submits the op, in stream order and under the rules of the legacy stream. */
 void op_submit(struct op *op);
 
-/* An op outside every stream, after nothing yet: submitted, it completes with its last blocker. */
+/* Returns an op outside of all streams: once submitted, it completes with its last blocker. */
 struct op *join_new(void);
 
-/* What completes when op starts; no reference to the caller.  Before op has started. */
+/* Returns an op that completes when op starts, without a reference; call before op has started. */
 struct op *op_started(struct op *op);
 
 /* Is later ordered after earlier, which is pending, through any chain of ops? */
 bool op_reaches(struct op *earlier, const struct op *later);
 
-/* Block the calling thread until op is done; false if it was done already. */
+/* Blocks the calling thread until op is done; false if it was done already. */
 bool op_wait(struct op *op);
 
-/* The same, until everything op is ordered after is done. */
+/* Blocks until everything that op is ordered after is done. */
 bool op_wait_ready(struct op *op);
 
 static inline bool op_pending(const struct op *op)
@@ -121,37 +121,37 @@ static inline bool op_pending(const struct op *op)
 	return op && op->state != OP_DONE;
 }
 
-/* Let virtual time pass, with everything that happens meanwhile. */
+/* Advances virtual time, with all events in that interval. */
 void time_advance(uint64_t ns);
 
-/* Go to the next thing that happens; false if there is nothing. */
+/* Advances to the next event; false if there is none. */
 bool time_step(void);
 
-/* Something waits for memory to change. */
+/* Does an op wait for a value in memory? */
 bool time_watches(void);
 
 uint64_t time_now(void);
 
 /*
- * Wait, releasing the lock, until no host function runs and no thread is being woken; false if
- * meanwhile what the calling thread waits for happened, so that it must not move time.
+ * Waits, releasing the lock, until no host function runs and no thread is waking up.  Returns false
+ * if the calling thread's own wait ended meanwhile, so that it must not advance time.
  */
 bool time_settle(void);
 
-/* Hand a started OP_HOST to the callback thread (cuda_host.c), which calls op_finish_host(). */
+/* Passes a started OP_HOST to the callback thread (cuda_host.c), which calls op_finish_host(). */
 void host_start(struct op *op);
 
-/* Such an op is made: its thread is one of the caller's, as the driver's is. */
+/* Starts the callback thread if needed, on the caller's behalf, as the driver does. */
 void host_prepare(void);
 void op_finish_host(struct op *op);
 
-/* Does a host function compute at the moment?  Time waits for it. */
+/* Is a host function computing? Time waits for it. */
 bool host_awake(void);
 
-/* Is this the thread that runs host functions?  They must not call CUDA. */
+/* Is this the thread that runs host functions? These must not call CUDA. */
 bool host_is_self(void);
 
-/* Report to the tool, if there is one (cuda_entry.c). */
+/* Reports a record to the tool, if there is one (cuda_entry.c). */
 void tool_record(const struct sim_record *record);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of module loading: what a module's code says besides its kernels. */
+/* Contents of a module's code other than its kernels. */
 #ifndef CUFENCE_SIM_MODULE_H
 #define CUFENCE_SIM_MODULE_H
 
@@ -9,12 +9,15 @@
 struct module_variable;
 
 struct module {
-	struct context *context; /* NULL: a library, which is of none */
+	struct context *context; /* NULL: a library, which has none */
 	struct function *functions;
 	struct module_variable *variables;
 };
 
-/* A function of that mangled name, the kernel's own left aside.  None when the arena is full. */
+/*
+ * Adds a function with that mangled name, ignoring the kernel's own name.  Adds none if the arena
+ * is full.
+ */
 void module_add_kernel(struct module *module, const struct image_kernel *kernel, const char *name,
 	size_t length);
 
@@ -22,7 +25,7 @@ void module_add_kernel(struct module *module, const struct image_kernel *kernel,
 struct module_variable *cubin_variables(const void *cubin, size_t size);
 void variables_free(struct module_variable *variables);
 
-/* Address of a variable, which gets its memory, device or managed, at the first look. */
+/* Returns the address of a variable, whose memory, device or managed, is allocated at first use. */
 CUresult variable_find(struct module_variable *variables, struct device *device,
 	enum memory_place place, const char *name, CUdeviceptr *ptr, size_t *bytes);
 

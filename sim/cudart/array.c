@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays and what their elements are. */
+/* Arrays and their element formats. */
 #include "cudart.h"
 
 bool simrt_format(const struct cudaChannelFormatDesc *d, CUarray_format *format,

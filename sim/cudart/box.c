@@ -2,7 +2,7 @@
 /* Arrays, copies and memsets in two and three dimensions, and copies between devices. */
 #include "cudart_box.h"
 
-/* Memory types of a direction; the numbers are of cudaMemcpyKind. */
+/* Memory types of a direction; numbers as in cudaMemcpyKind. */
 CUmemorytype simrt_source(enum cudaMemcpyKind kind)
 {
 	if (kind == cudaMemcpyDefault)
@@ -81,7 +81,7 @@ static void shape_dst(CUDA_MEMCPY3D *shape, const struct cudaMemcpy3DParms *p, s
 	shape->dstHeight = p->dstPtr.ysize;
 }
 
-/* With an array the width is in its elements, else in bytes (cudaMemcpy3DParms). */
+/* With an array the width is in elements, else in bytes (cudaMemcpy3DParms). */
 CUDA_MEMCPY3D simrt_shape_3d(const struct cudaMemcpy3DParms *p)
 {
 	size_t element = p->srcArray ? element_bytes(p->srcArray)
@@ -116,7 +116,7 @@ RUNTIME_ENTRIES(cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), copy_3d, (p, 
 RUNTIME_ENTRIES_ASYNC(cudaMemcpy3DAsync, (const struct cudaMemcpy3DParms *p, cudaStream_t stream),
 	copy_3d, (p, stream, true))
 
-/* A 2D copy; an array on either side stands in for the pointer, at an offset in bytes and rows. */
+/* A 2D copy; an array on either side replaces the pointer, at an offset in bytes and rows. */
 struct plane {
 	const void *ptr;
 	cudaArray_const_t array;
@@ -198,7 +198,7 @@ RUNTIME_ENTRIES(cudaMemcpy2DArrayToArray,
 	copy_2d,
 	(ARRAY(dst, dst_x, dst_y), ARRAY(src, src_x, src_y), width, height, kind, NULL, false))
 
-/* Rows of an array that is one row high, or whole rows: what programs use these for. */
+/* Only for one-row arrays, or whole rows, as programs use them. */
 RUNTIME_ENTRIES(cudaMemcpyToArray,
 	(cudaArray_t dst, size_t x, size_t y, const void *src, size_t bytes,
 		enum cudaMemcpyKind kind),
@@ -236,7 +236,7 @@ static cudaError_t set_2d(void *dst, size_t pitch, int value, size_t width, size
 		PICK(per_thread, cuMemsetD2D8_v2, _ptds)(ptr, pitch, byte, width, height));
 }
 
-/* Slices without rows between them are rows of one plane; NVIDIA's runtime makes it one memset. */
+/* Contiguous slices are rows of one plane; NVIDIA's runtime makes it one memset. */
 static cudaError_t set_3d(struct cudaPitchedPtr p, int value, struct cudaExtent extent,
 	cudaStream_t stream, bool async, bool per_thread)
 {
@@ -285,7 +285,7 @@ cudaError_t cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_d
 	CALL(simrt_driver.cuMemcpyPeer((CUdeviceptr)dst, to, (CUdeviceptr)src, from, bytes));
 }
 
-/* NVIDIA's runtime has no per-thread twins of these two. */
+/* NVIDIA's runtime has no per-thread variants of these two. */
 cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device,
 	size_t bytes, cudaStream_t stream)
 {
@@ -297,7 +297,7 @@ cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int 
 		stream));
 }
 
-/* Contexts of both devices besides the shape, which has no direction: pointers tell. */
+/* Adds the contexts of both devices; the pointers determine the direction. */
 static bool shape_peer(CUDA_MEMCPY3D_PEER *out, const struct cudaMemcpy3DPeerParms *p)
 {
 	const struct cudaMemcpy3DParms parms = {

@@ -91,7 +91,7 @@ cudaError_t cudaMemsetAsync_ptsz(void *dst, int value, size_t bytes, cudaStream_
 		stream));
 }
 
-/* Address of bytes at offset of a device variable. */
+/* Address of bytes at an offset in a device variable. */
 static cudaError_t locate(const void *symbol, size_t bytes, size_t offset, void **ptr)
 {
 	CUdeviceptr start;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated CUDA runtime: thin, as NVIDIA's is, over the driver API, which it reaches only
- * through dlopen, dlsym and cuGetProcAddress, so that whoever hooks those sees its calls.  It is
- * built as libcudart.so.13 and as an archive, for programs with the runtime linked in.
+ * The simulated CUDA runtime: like NVIDIA's a thin layer over the driver API, which it reaches only
+ * through dlopen, dlsym and cuGetProcAddress, so that hooks of these functions see its calls.  It
+ * is built as libcudart.so.13 and as an archive for static linking.
  *
- * Each function makes the driver call that NVIDIA's makes.  Default streams: a _ptds or _ptsz
- * entry point uses the driver's entry point of that kind.
+ * Each function makes the driver call that NVIDIA's makes.  A _ptds or _ptsz entry point uses the
+ * driver's entry point of that kind.
  */
 #ifndef CUFENCE_SIM_CUDART_H
 #define CUFENCE_SIM_CUDART_H
@@ -45,37 +45,43 @@ extern struct simrt_driver simrt_driver;
 /* Loads and initializes the driver, once. */
 cudaError_t simrt_init(void);
 
-/* The same, and makes the device's primary context current if the thread has none. */
+/* As simrt_init(), and makes the device's primary context current if the thread has none. */
 cudaError_t simrt_context(void);
 
-/* Keeps an error for cudaGetLastError(); returns it. */
+/* Stores an error for cudaGetLastError(); returns it. */
 cudaError_t simrt_error(cudaError_t error);
 cudaError_t simrt_result(CUresult result);
 
-/* The CUkernel of a host function registered by nvcc's code; loads its library at first use. */
+/*
+ * Returns the CUkernel of a host function registered by nvcc's code; loads its library at first
+ * use.
+ */
 cudaError_t simrt_kernel(const void *host_function, CUfunction *function);
 
-/* Address and size of a device variable by its host shadow. */
+/* Returns address and size of a device variable by its host symbol. */
 cudaError_t simrt_variable(const void *symbol, CUdeviceptr *ptr, size_t *bytes);
 
-/* The driver's name for elements of that kind; false: it has none. */
+/* Converts an element format to the driver's; false: there is none. */
 bool simrt_format(const struct cudaChannelFormatDesc *d, CUarray_format *format,
 	unsigned int *channels);
 
-/* The structures of both APIs are one. */
+/* Both APIs have the same structure. */
 static inline CUmemLocation simrt_location(struct cudaMemLocation location)
 {
 	return (CUmemLocation){ .type = (CUmemLocationType)location.type, .id = location.id };
 }
 
-/* The primary context of a device, made at first; NULL, with the error kept, if there is none. */
+/*
+ * Returns the primary context of a device, created if needed; NULL, with the error stored, on
+ * failure.
+ */
 CUcontext simrt_primary(int device);
 
 /* The legacy or the per-thread variant of a driver call. */
 #define PICK(per_thread, symbol, suffix) \
 	((per_thread) ? simrt_driver.symbol##suffix : simrt_driver.symbol)
 
-/* Call the driver with a context current. */
+/* Calls the driver with a current context. */
 #define CALL(...) \
 	do { \
 		cudaError_t error_ = simrt_context(); \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies as the driver API describes them, from what the runtime API is given. */
+/* Converts copies of the runtime API to the driver API. */
 #ifndef CUFENCE_SIM_CUDART_BOX_H
 #define CUFENCE_SIM_CUDART_BOX_H
 
@@ -10,7 +10,7 @@ CUmemorytype simrt_target(enum cudaMemcpyKind kind);
 CUDA_MEMCPY3D simrt_shape_1d(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind);
 CUDA_MEMCPY3D simrt_shape_3d(const struct cudaMemcpy3DParms *p);
 
-/* Both entry points of a call, by a function whose last parameter says which. */
+/* Defines both entry points of a call by a function whose last parameter selects the variant. */
 #define RUNTIME_TWINS(symbol, suffix, params, function, args) \
 	cudaError_t symbol params; \
 	cudaError_t symbol params \

@@ -11,7 +11,7 @@ cudaError_t cudaGetDeviceCount(int *count)
 	return error ? error : simrt_result(simrt_driver.cuDeviceGetCount(count));
 }
 
-/* The attributes of both APIs have the same numbers. */
+/* Both APIs use the same attribute numbers. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
 	cudaError_t error = simrt_init();
@@ -141,13 +141,13 @@ cudaError_t cudaDriverGetVersion(int *version)
 	if (!version)
 		return simrt_error(cudaErrorInvalidValue);
 	*version = 0;
-	/* Without a driver this is version 0, not an error. */
+	/* Without a driver the version is 0, without an error. */
 	if (simrt_init())
 		return cudaSuccess;
 	return simrt_result(simrt_driver.cuDriverGetVersion(version));
 }
 
-/* Hints, and a switch for profilers: nothing to do is all there is to do. */
+/* Hints, and profiler control: no effect. */
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
 {
 	return simrt_context();

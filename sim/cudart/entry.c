@@ -2,7 +2,7 @@
 /* Driver functions by name, for programs that do not link to libcuda. */
 #include "cudart.h"
 
-/* An unknown name is no error: the status says so (documented for cudaGetDriverEntryPoint). */
+/* An unknown name is no error: the status reports it (documented for cudaGetDriverEntryPoint). */
 static cudaError_t find(const char *symbol, void **function, int version, unsigned long long flags,
 	enum cudaDriverEntryPointQueryResult *status)
 {
@@ -20,7 +20,7 @@ static cudaError_t find(const char *symbol, void **function, int version, unsign
 	return simrt_result(result == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : result);
 }
 
-/* With flags 0 the variant for the default stream of the caller's compilation. */
+/* Flags 0 selects the variant of the caller's default stream compilation. */
 static unsigned long long per_thread(unsigned long long flags)
 {
 	return flags ? flags : cudaEnablePerThreadDefaultStream;

@@ -13,13 +13,16 @@ static const struct {
 
 cudaError_t simrt_error(cudaError_t error)
 {
-	/* "Not ready" is an answer: the runtime of CUDA 13.0 does not keep it as the last error. */
+	/*
+	 * "Not ready" is not an error: the runtime of CUDA 13.0 does not store it as the last
+	 * error.
+	 */
 	if (error && error != cudaErrorNotReady)
 		last_error = error;
 	return error;
 }
 
-/* Numbers are the same on both sides. */
+/* Both APIs use the same numbers. */
 cudaError_t simrt_result(CUresult result)
 {
 	return simrt_error((cudaError_t)result);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs ask about kernels and set on them, by host function or handle. */
+/* Queries and attributes of kernels, by host function or handle. */
 #include "cudart.h"
 
-/* Call the driver with the kernel behind host as `function`. */
+/* Calls the driver with the kernel of host as `function`. */
 #define WITH_KERNEL(host, ...) \
 	do { \
 		CUfunction function; \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graph nodes whose parameters the runtime API describes in its own way. */
+/* Graph nodes whose parameters differ between the runtime and driver API. */
 #include <string.h>
 
 #include "cudart_box.h"
@@ -70,7 +70,7 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
 		: simrt_result(simrt_driver.cuGraphExecKernelNodeSetParams_v2(exec, node, &params));
 }
 
-/* The function comes back as a handle, which all calls that take a kernel take too. */
+/* The function is returned as a handle, which all calls with a kernel parameter accept. */
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams *p)
 {
 	CUDA_KERNEL_NODE_PARAMS_v2 k;
@@ -107,7 +107,10 @@ static cudaError_t set_copy(cudaGraphNode_t node, const CUDA_MEMCPY3D *shape)
 	CALL(simrt_driver.cuGraphMemcpyNodeSetParams(node, shape));
 }
 
-/* Each way to describe a copy gives three calls: add a node, change it, change it in an exec. */
+/*
+ * Each description of a copy has three calls: add a node, change it, change it in an executable
+ * graph.
+ */
 #define COPY_NODES(name, params, args, shape) \
 	cudaError_t cudaGraphAddMemcpyNode##name(cudaGraphNode_t *node, cudaGraph_t graph, \
 		const cudaGraphNode_t *after, size_t count, SIMRT_UNWRAP params) \
@@ -148,7 +151,7 @@ static cudaError_t shape_1d(CUDA_MEMCPY3D *shape, void *dst, const void *src, si
 	return simrt_context();
 }
 
-/* Where bytes at offset of a variable are. */
+/* Address of bytes at an offset in a variable. */
 static cudaError_t shape_symbol(CUDA_MEMCPY3D *shape, const void *symbol, bool to,
 	const void *other, size_t bytes, size_t offset, enum cudaMemcpyKind kind)
 {
@@ -221,7 +224,7 @@ cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, struct cudaMemset
 	return cudaSuccess;
 }
 
-/* Of a copy between plain memory; with arrays in it the pointers are zero. */
+/* For a copy between linear memory; pointers are zero for arrays. */
 cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy3DParms *p)
 {
 	CUDA_MEMCPY3D s;
@@ -245,7 +248,7 @@ cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy
 	return cudaSuccess;
 }
 
-/* Structures that both APIs lay out alike are copied as they are. */
+/* Structures with the same layout in both APIs are copied. */
 static cudaError_t node_params(CUgraphNodeParams *out, const struct cudaGraphNodeParams *p)
 {
 	cudaError_t error = simrt_context();
@@ -257,7 +260,7 @@ static cudaError_t node_params(CUgraphNodeParams *out, const struct cudaGraphNod
 		error = simrt_kernel(p->kernel.func, &function);
 	if (error)
 		return error;
-	_Static_assert(sizeof(*out) == sizeof(*p), "one structure by two names");
+	_Static_assert(sizeof(*out) == sizeof(*p), "same structure");
 	memcpy(out, p, sizeof(*out));
 	if (p->type == cudaGraphNodeTypeKernel) {
 		out->kernel.func = function;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reaching the driver, and the contexts of devices and threads. */
+/* Connection to the driver, and contexts of devices and threads. */
 #include "cudart.h"
 
 #include <dlfcn.h>
@@ -56,7 +56,7 @@ static cudaError_t load_driver(void)
 	*(void **)&primary_context = dlsym(library, "sim_primary_context");
 	if (!get || !primary_context)
 		return cudaErrorInsufficientDriver;
-	get("", &probe, 0, 0, NULL); /* as NVIDIA's probes it */
+	get("", &probe, 0, 0, NULL); /* NVIDIA's runtime probes it, too */
 	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
 		const struct entry *e = &entries[i];
 
@@ -92,7 +92,7 @@ static CUresult retain(int device)
 	return result;
 }
 
-/* As NVIDIA's, which does so when the driver has gone already. */
+/* NVIDIA's runtime does this after the driver has shut down. */
 __attribute__((destructor)) static void release(void)
 {
 	for (int device = 0; device < DEVICES; device++) {
@@ -111,7 +111,7 @@ CUcontext simrt_primary(int device)
 	return error ? NULL : primary[device];
 }
 
-/* NVIDIA's makes the context current first, and retains it then. */
+/* NVIDIA's runtime makes the context current before it retains it. */
 static CUresult bind_device(int device)
 {
 	CUresult result = simrt_driver.cuCtxSetCurrent(primary_context(device));
@@ -152,7 +152,7 @@ cudaError_t cudaSetDevice(int device)
 	return simrt_result(bind_device(device));
 }
 
-/* The device need not become current, but its context is made. */
+/* Creates the device's context without making the device current. */
 cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int flags)
 {
 	return simrt_primary(device) ? cudaSuccess : cudaPeekAtLastError();

@@ -7,7 +7,7 @@ unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
 	struct CUstream_st *stream);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 
-/* Between <<<>>> and the host stub; arguments of a launch may launch, so it is a stack. */
+/* Set between <<<>>> and the host stub; launch arguments may launch, so it is a stack. */
 struct configuration {
 	dim3 grid, block;
 	size_t shared;
@@ -81,7 +81,7 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *host,
 		.sharedMemBytes = (unsigned int)config->dynamicSmemBytes,
 		.hStream = config->stream,
 		.numAttrs = config->numAttrs,
-		/* The same structure under another name. */
+		/* Same structure under another name. */
 		.attrs = (CUlaunchAttribute *)config->attrs,
 	};
 	return simrt_result(

@@ -16,7 +16,7 @@ cudaError_t cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t heig
 	CALL(simrt_driver.cuMemAllocPitch_v2((CUdeviceptr *)ptr, pitch, width, height, 4));
 }
 
-/* cudaFree(NULL) only creates the context: programs use it for that. */
+/* cudaFree(NULL) only creates the context; programs use it for that. */
 cudaError_t cudaFree(void *ptr)
 {
 	if (!ptr)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stand-ins for the runtime calls the simulator lacks: each names itself once and fails with
- * cudaErrorNotSupported.  Without NVIDIA's headers, as the prototypes do not matter here.
+ * Stubs for unsupported runtime calls: each reports its name once and fails with
+ * cudaErrorNotSupported.  Does not include NVIDIA's headers, as the prototypes do not matter.
  */
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the code that nvcc puts into programs calls at start-up: it registers fat binaries, their
- * kernels and variables.  Nothing is loaded before the first use.
+ * Functions called by nvcc's code at program start: registration of fat binaries, kernels and
+ * variables.  Nothing is loaded before its first use.
  */
 #include "cudart.h"
 
@@ -21,7 +21,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 	int external, size_t bytes, int constant, int global);
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
 
-/* One fat binary; what nvcc's code holds is its address. */
+/* One fat binary; nvcc's code uses its address as the handle. */
 struct binary {
 	struct binary *next;
 	const void *wrapper;
@@ -29,7 +29,7 @@ struct binary {
 	bool failed;
 };
 
-/* A kernel or variable by the address of its host side. */
+/* A kernel or variable, by the address of its host symbol. */
 struct symbol {
 	struct symbol *next;
 	struct binary *binary;
@@ -37,7 +37,7 @@ struct symbol {
 	const char *name;
 	CUkernel kernel;
 	bool variable;
-	void **managed; /* gets the address of a managed variable */
+	void **managed; /* receives the address of a managed variable */
 };
 
 #define BUCKETS 1024
@@ -78,7 +78,7 @@ void __cudaRegisterFatBinaryEnd(void **handle)
 {
 }
 
-/* At exit or dlclose: addresses may be used again by other code. */
+/* At exit or dlclose: the addresses may be reused by other code. */
 void __cudaUnregisterFatBinary(void **handle)
 {
 	struct binary *binary = (struct binary *)handle;
@@ -105,7 +105,7 @@ void __cudaUnregisterFatBinary(void **handle)
 		}
 	}
 	pthread_mutex_unlock(&lock);
-	/* At exit the driver has gone before: the real one asks it all the same. */
+	/* At exit the driver has shut down already; the real runtime calls it anyway. */
 	if (binary->library)
 		simrt_driver.cuLibraryUnload(binary->library);
 	free(binary);
@@ -137,7 +137,7 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
 	add(handle, host, name, true);
 }
 
-/* The host reaches it through a pointer, which is set when the module is initialized. */
+/* The host accesses it through a pointer, which is set when the module is initialized. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
 	int external, size_t bytes, int constant, int global)
 {
@@ -145,7 +145,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 	(*bucket(host))->managed = host;
 }
 
-/* In programs a managed variable is what its pointer points to. */
+/* A managed variable is identified by the address that its pointer contains. */
 static struct symbol *find_managed(const void *address)
 {
 	for (size_t i = 0; i < BUCKETS; i++) {
@@ -172,7 +172,7 @@ static struct symbol *find(const void *host, bool variable)
 	return symbol;
 }
 
-/* The driver is called under the lock: nothing it does comes back here. */
+/* The driver is called with the lock held: it never calls back into this file. */
 static CUresult load(struct binary *binary)
 {
 	CUresult result = CUDA_SUCCESS;
@@ -210,7 +210,7 @@ cudaError_t simrt_kernel(const void *host, CUfunction *function)
 	struct symbol *symbol = find(host, false);
 	CUresult result;
 
-	/* A handle of the driver's serves as well. */
+	/* A driver handle is accepted, too. */
 	if (!symbol)
 		return simrt_driver.cuKernelGetFunction(function, (CUkernel)host)
 			? simrt_error(cudaErrorInvalidDeviceFunction)
@@ -247,7 +247,7 @@ cudaError_t simrt_variable(const void *host, CUdeviceptr *ptr, size_t *bytes)
 	return simrt_error(result ? cudaErrorInvalidSymbol : cudaSuccess);
 }
 
-/* NVIDIA's hands out the address of the host function as the handle. */
+/* NVIDIA's runtime uses the address of the host function as the handle. */
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host)
 {
 	cudaError_t error = simrt_init();

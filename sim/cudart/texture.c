@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texture and surface objects: the runtime describes them in its own words. */
+/* Texture and surface objects: conversion of the runtime's descriptions. */
 #include "cudart.h"
 
 static bool linear_of(const struct cudaResourceDesc *from, CUDA_RESOURCE_DESC *to)
@@ -20,7 +20,7 @@ static bool pitch_of(const struct cudaResourceDesc *from, CUDA_RESOURCE_DESC *to
 		&to->res.pitch2D.numChannels);
 }
 
-/* The types of both APIs have the same numbers. */
+/* Both APIs use the same type numbers. */
 static bool resource_of(const struct cudaResourceDesc *from, CUDA_RESOURCE_DESC *to)
 {
 	if (!from)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activity: finished operations wait in a list until the worker thread, CUPTI's own, writes them
- * into buffers that it asks the client for and gives back: on a flush, every flush period, and
- * when the list has grown.
+ * Activity records: completed operations wait in a list until CUPTI's worker thread writes them
+ * into buffers requested from the client: on a flush, after each flush period, and when the list is
+ * long.
  */
 #include "cupti.h"
 
@@ -34,7 +34,7 @@ static uint32_t period_ms;
 static bool worker_started, stopping;
 static pthread_t worker;
 
-/* With records of whole graphs there are none of their nodes. */
+/* With records of whole graphs, their nodes have none. */
 static bool wanted(const struct sim_record *record)
 {
 	if (record->node && enabled >> CUPTI_ACTIVITY_KIND_GRAPH_TRACE & 1)
@@ -43,8 +43,8 @@ static bool wanted(const struct sim_record *record)
 }
 
 /*
- * Entries do not come from the heap: when they go depends on real time, and the program's own
- * addresses must not.  Lock held.
+ * Entries are not allocated from the heap: they are freed at times that depend on real time, which
+ * must not change addresses of the program's allocations.  Lock held.
  */
 static struct entry *take_entry(void)
 {
@@ -123,7 +123,7 @@ static size_t drop(struct entry *list)
 	return number;
 }
 
-/* Without the lock: the client's functions may do anything but flush. */
+/* Called without the lock: the client's functions may do anything but flush. */
 static size_t deliver(struct entry *list)
 {
 	while (list) {
@@ -206,8 +206,8 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 }
 
 /*
- * Kinds whose records never occur here, because the simulator has nothing of the sort, may be
- * enabled; those that ought to occur but are not modelled are refused.
+ * Kinds that never occur here may be enabled; kinds that should occur but are not modelled are
+ * refused.
  */
 static bool supported(CUpti_ActivityKind kind)
 {

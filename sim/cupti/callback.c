@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subscribing to driver calls, and questions about ids and time. */
+/* Subscription to driver calls, and queries of ids and time. */
 #include "cupti.h"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ static const char *const names[CALL_COUNT] = {
 #include "calls.def"
 };
 
-/* The one subscriber; the handle is the structure's address. */
+/* The only subscriber; the handle is its address. */
 static struct CUpti_Subscriber_st {
 	bool active;
 	CUpti_CallbackFunc callback;

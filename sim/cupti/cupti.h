@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated CUPTI: driver callbacks and activity records of what the simulated libcuda.so.1
- * does.  It finds libcuda when it is first asked for something, as the real one does, and fails
- * with CUPTI_ERROR_UNKNOWN if there is none or another than ours.
+ * The simulated CUPTI: driver callbacks and activity records of the simulated libcuda.so.1.  It
+ * looks for libcuda at its first use, like the real one, and fails with CUPTI_ERROR_UNKNOWN if
+ * there is none or another one.
  */
 #ifndef CUFENCE_SIM_CUPTI_H
 #define CUFENCE_SIM_CUPTI_H
@@ -28,21 +28,23 @@ struct simtool_driver {
 /* NULL: no simulated driver. */
 const struct simtool_driver *simtool_driver(void);
 
-/* Start seeing calls and operations; false without a driver. */
+/* Starts receiving calls and operations; false without a driver. */
 bool simtool_attach(void);
 void simtool_detach(void);
 
-/* Keep a record for the worker to deliver, if its kind is enabled.  Any thread. */
+/* Stores a record for delivery by the worker, if its kind is enabled.  Any thread. */
 void simtool_record(const struct sim_record *record);
 void simtool_finalize(void);
 
-/* Writes the CUPTI form of a record to memory; its size in bytes, 0 if room is too small. */
+/*
+ * Writes the CUPTI form of a record to memory; returns its size in bytes, 0 if room is too small.
+ */
 size_t simtool_encode(const struct sim_record *record, void *memory, size_t room);
 
-/* The activity kind of a record, CUPTI_ACTIVITY_KIND_INVALID for none. */
+/* Returns the activity kind of a record, CUPTI_ACTIVITY_KIND_INVALID for none. */
 CUpti_ActivityKind simtool_kind(const struct sim_record *record);
 
-/* Size of a record of that kind, 0 for one that is never written. */
+/* Returns the size of a record of that kind, 0 if it is never written. */
 size_t simtool_size(CUpti_ActivityKind kind);
 
 #endif

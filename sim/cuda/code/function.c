@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs can ask about a function and set on it. */
+/* Queries and attributes of functions. */
 #include "cuda_calls.h"
 #include "cuda_state.h"
 
@@ -62,7 +62,7 @@ CUresult do_cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset
 	return get_parameter(function, index, offset, size);
 }
 
-/* Asking for attributes loads the function, as its first launch does. */
+/* Querying attributes loads the function, like its first launch. */
 CUresult do_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction handle)
 {
 	static const int values[CU_FUNC_ATTRIBUTE_MAX] = {

@@ -6,10 +6,10 @@
 #include "cuda_graph.h"
 #include "settings.h"
 
-#define KERNEL_LEAST 2000     /* ns, even of one that says 0 */
-#define BLOCKS_MAX (132 * 32) /* resident at once, for cooperative launches */
+#define KERNEL_LEAST 2000     /* ns, even for a requested duration of 0 */
+#define BLOCKS_MAX (132 * 32) /* maximum resident blocks, for cooperative launches */
 
-static uint64_t kernel_time = 10000; /* ns, of a kernel that does not say how long it lasts */
+static uint64_t kernel_time = 10000; /* ns, of a kernel that does not specify its duration */
 
 void kernel_time_init(void)
 {
@@ -61,7 +61,7 @@ static bool dimensions_valid(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
 		k->blockDimX <= 1024 && k->blockDimY <= 1024 && k->blockDimZ <= 64;
 }
 
-/* Above 48 KiB a kernel must have asked for dynamic shared memory (CUDA programming guide). */
+/* Above 48 KiB a kernel must have opted in to dynamic shared memory (CUDA programming guide). */
 static bool shared_valid(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
 {
 	const struct function *function = (const struct function *)k->func;
@@ -80,7 +80,7 @@ CUresult kernel_check(const struct work *work, struct context *context)
 								: CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Does a parameter point into memory that code on this device cannot touch? */
+/* Does a parameter point to memory that code on this device cannot access? */
 static bool out_of_reach(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel, const struct context *context)
 {
 	const struct function *function = (const struct function *)kernel->func;
@@ -133,7 +133,7 @@ struct op *kernel_op(const struct work *work, struct stream *stream)
 	return op;
 }
 
-/* What attributes change; those that are only hints are accepted. */
+/* Applies attributes that have an effect; hints are accepted. */
 static CUresult read_attributes(struct work *work, const CUlaunchConfig *config)
 {
 	const CUDA_KERNEL_NODE_PARAMS_v3 *k = &work->params.kernel;
@@ -242,7 +242,7 @@ CUresult do_cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 	return work_submit(&work, stream, NULL);
 }
 
-/* Unlike a host function a callback is told the stream and its error, and cannot be captured. */
+/* Unlike a host function, a callback gets the stream and its error, and cannot be captured. */
 struct callback {
 	CUstreamCallback function;
 	CUstream stream;

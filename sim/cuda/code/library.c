@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs can ask about modules, and loading them from files. */
+/* Queries of modules, and loading them from files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static struct function *function_get(const void *handle)
 	return object_check(handle, OBJECT_FUNCTION) ? (struct function *)handle : NULL;
 }
 
-/* The whole file and a zero, to be freed; NULL if it cannot be read. */
+/* Returns the whole file and a NUL, for the caller to free; NULL if it cannot be read. */
 static char *read_whole(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -150,7 +150,7 @@ CUresult do_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction handle)
 	return CUDA_SUCCESS;
 }
 
-/* Hints. */
+/* Hints without effect. */
 CUresult do_cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config)
 {
 	return function_get(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
@@ -178,7 +178,7 @@ CUresult do_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUke
 	return do_cuFuncSetAttribute((CUfunction)kernel, attribute, value);
 }
 
-/* A switch for profilers. */
+/* For profilers; no effect. */
 CUresult do_cuProfilerStart(void)
 {
 	return context_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The linker: PTX texts become one, which is loaded as any PTX is.  Code that is not PTX cannot be
- * joined here: the last of it is what comes out, if there was no PTX.
+ * The linker: PTX texts are concatenated and loaded as one.  Other code cannot be linked here:
+ * without PTX, the result is the last input.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ CUresult do_cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char 
 	return result;
 }
 
-/* What comes out goes with the state. */
+/* The output is freed with the state. */
 CUresult do_cuLinkComplete(CUlinkState state, void **code, size_t *size)
 {
 	struct link *link = link_get(state);

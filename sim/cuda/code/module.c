@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules and libraries (one and the same here), and the functions in them.  A handle CUkernel is
- * the function itself, as programs cast it to CUfunction.
+ * Modules and libraries (the same here), and their functions.  A CUkernel handle is the function
+ * itself, as programs cast it to CUfunction.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "cuda_module.h"
 #include "cuda_state.h"
 
-#define LOAD_TIME 50000 /* ns, of a function at its first use */
+#define LOAD_TIME 50000 /* ns, first use of a function */
 #define SIM_ARCH 90
 
-/* Names go into traces and CUPTI records: they are kept for good, once each. */
+/* Names are used in traces and CUPTI records: each is stored once and never freed. */
 static const char *keep_name(const char *name, size_t length)
 {
 	static struct name {
@@ -37,8 +37,8 @@ static const char *keep_name(const char *name, size_t length)
 }
 
 /*
- * Kernels of kernels/ live in namespace cufence; those that take an integer of 64 bits first
- * last that many ns.  The mangled name tells: _ZN7cufence4spinEy...
+ * Kernels of kernels/ are in namespace cufence; if the first parameter is a 64-bit integer, it is
+ * their duration in ns.  The mangled name shows this: _ZN7cufence4spinEy...
  */
 static bool name_spins(const char *name)
 {
@@ -93,7 +93,7 @@ void module_add_kernel(struct module *module, const struct image_kernel *kernel,
 	}
 }
 
-/* The code the device would take: its best cubin, else PTX. */
+/* Selects the code that the device would use: its best cubin, else PTX. */
 static const struct image_code *choose_code(const struct image *image)
 {
 	const struct image_code *best = NULL;
@@ -102,7 +102,7 @@ static const struct image_code *choose_code(const struct image *image)
 		const struct image_code *code = &image->code[i];
 		bool runs = code->kind == IMAGE_PTX || code->arch / 10 == SIM_ARCH / 10;
 
-		/* Anything is better than nothing: a program built for another GPU runs too. */
+		/* Fall back to any code: a program built for another GPU runs, too. */
 		if (!best || (runs && (code->kind > best->kind || code->arch > best->arch)))
 			best = code;
 	}
@@ -157,7 +157,7 @@ static bool loads_eagerly(void)
 	return mode && !strcmp(mode, "EAGER");
 }
 
-/* Everything on the device must end before what is later starts, and the host does not wait. */
+/* All device work must end before later work starts; the host does not wait. */
 static void serialize_kernels(struct context *context)
 {
 	struct op *join = context_join(context);
@@ -195,8 +195,10 @@ void function_prepare(struct function *function, struct context *context)
 	struct device *device = context->device;
 
 	function_load(function, context);
-	/* More local memory than any kernel before it, or the first that prints: the device is
-	 * emptied to make room. */
+	/*
+	 * A kernel with more local memory than any before, or the first that prints: the driver
+	 * drains the device to allocate it.
+	 */
 	if (function->local_bytes <= device->local_bytes && (!function->prints || device->prints))
 		return;
 	if (function->local_bytes > device->local_bytes)
@@ -238,7 +240,7 @@ CUresult do_cuModuleLoadData(CUmodule *module, const void *image)
 	return do_cuModuleLoadDataEx(module, image, 0, NULL, NULL);
 }
 
-/* Libraries are loaded lazily: nothing waits. */
+/* Libraries are loaded lazily, without waiting. */
 CUresult do_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit,
 	void **jit_values, unsigned int jit_count, CUlibraryOption *options, void **values,
 	unsigned int count)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Occupancy, by threads and shared memory of an H200; registers never limit here. */
+/* Occupancy by threads and shared memory of an H200; registers are never the limit here. */
 #include "cuda_calls.h"
 #include "cuda_state.h"
 
-#define THREADS 2048 /* of a multiprocessor */
+#define THREADS 2048 /* per multiprocessor */
 #define SHARED 233472
 #define BLOCKS 32
-#define RESERVED 1024 /* bytes of shared memory a block takes for the system */
+#define RESERVED 1024 /* bytes of shared memory reserved per block */
 #define MULTIPROCESSORS 132
 
 static struct function *function_get(const void *handle)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules given as PTX text only (NVRTC, Triton): their entry points, and what these declare. */
+/* Modules of PTX text only (NVRTC, Triton): their entry points and parameters. */
 #include <string.h>
 
 #include "cuda_module.h"
 #include "ptx.h"
 
-/* CUDA's own limit is 4 KiB, 32764 bytes from 12.1 on: more words than this do not occur. */
+/* CUDA's limit is 4 KiB, 32764 bytes since 12.1: more parameters than this do not occur. */
 #define PARAMETERS 1024
 
 static bool is_name(char c)
@@ -31,7 +31,7 @@ static void describe(struct module *module, struct ptx_module *ptx, const char *
 	module_add_kernel(module, &kernel, name, length);
 }
 
-/* Text that the reader does not understand has its names at least. */
+/* For text that cannot be parsed, at least the names are found. */
 void ptx_functions(struct module *module, const char *text, size_t size)
 {
 	static const char keyword[] = ".entry";

@@ -11,8 +11,8 @@ struct module_variable {
 	struct module_variable *next;
 	char *name;
 	size_t bytes;
-	void *value;         /* initial, NULL: zeros */
-	CUdeviceptr address; /* 0: not looked at yet */
+	void *value;         /* initial value, NULL: zeros */
+	CUdeviceptr address; /* 0: not yet allocated */
 };
 
 static void *initial_value(Elf *elf, const GElf_Sym *symbol)

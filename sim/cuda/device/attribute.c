@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes of streams and kernel nodes are kept and given back; none changes what happens. */
+/* Attributes of streams and kernel nodes are stored and returned; none has an effect. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initialization, devices as far as they have state, and contexts. */
+/* Initialization, state of devices, and contexts. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static struct device devices[DEVICE_MAX];
 static int devices_present;
 static uint32_t last_context_id;
 
-/* The driver's handler runs at exit, before those that were there first. */
+/* The driver's exit handler runs before handlers registered earlier. */
 static _Atomic int gone;
 
 bool driver_ready(void)
@@ -39,7 +39,7 @@ static void device_init(struct device *device, int ordinal)
 	device->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
 	device->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
 	device->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 128;
-	/* Room for the default stack is there from the start. */
+	/* The default stack is allocated from the start. */
 	device->local_bytes = 1024;
 }
 
@@ -53,7 +53,7 @@ bool driver_gone(void)
 	return atomic_load(&gone);
 }
 
-/* In a child that a process forked after its cuInit. */
+/* In a child process forked after cuInit. */
 static bool forked;
 
 static void driver_stays_behind(void)
@@ -84,7 +84,7 @@ CUresult do_cuInit(unsigned int flags)
 	kernel_time_init();
 	atexit(driver_leaves);
 	pthread_atfork(NULL, NULL, driver_stays_behind);
-	/* The real one takes some 100 ms; enough to be seen as slow, not to drown a short run. */
+	/* The real driver takes some 100 ms; this is visible without dominating a short run. */
 	thread_self()->overhead = 1000000;
 	return CUDA_SUCCESS;
 }
@@ -98,7 +98,7 @@ static struct context *context_new(struct device *device, unsigned int flags)
 	context->device = device;
 	context->id = ++last_context_id;
 	context->flags = flags;
-	context->next_stream_id = 13; /* as CUPTI numbers them: 7 is the legacy stream */
+	context->next_stream_id = 13; /* CUPTI's numbering: 7 is the legacy stream */
 	context->next = device->contexts;
 	device->contexts = context;
 	context->legacy = stream_new(context, CU_STREAM_DEFAULT, 0);
@@ -183,7 +183,7 @@ static void end_context(struct context *context)
 	memory_end(context);
 }
 
-/* The context object stays: handles to it in other threads must not dangle in a simulation. */
+/* The context object remains: handles in other threads must stay valid in a simulation. */
 CUresult do_cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 {
 	struct device *device = device_get(ordinal);
@@ -279,7 +279,7 @@ CUresult do_cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *params, unsign
 	return create(context, flags, device);
 }
 
-/* The object stays, marked, as for primary contexts: its streams still finish what they have. */
+/* The object remains, marked, as for primary contexts: its streams still finish their work. */
 CUresult do_cuCtxDestroy_v2(CUcontext handle)
 {
 	struct context *context = context_check(handle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs can ask about the device: the attributes of an H200. */
+/* Device queries: the attributes of an H200. */
 #include <stdio.h>
 #include <string.h>
 

@@ -15,7 +15,7 @@ enum {
 	SAME_STREAM_GAP = 1000,
 	CROSS_STREAM_GAP = 1300,
 	COPY_GAP = 2000,       /* after a kernel */
-	COPY_ENGINE_GAP = 800, /* from one copy to the next on an engine */
+	COPY_ENGINE_GAP = 800, /* from one copy to the next on one engine */
 	HOST_FUNCTION_TIME = 1000,
 };
 
@@ -26,7 +26,7 @@ static struct op **heap;
 static size_t heap_count, heap_capacity;
 static uint64_t submissions;
 
-/* Ops that wait for memory to change: seldom more than a few. */
+/* Ops that wait for a memory value; usually few. */
 static struct op *watching; /* linked by op.engine_next */
 
 uint64_t cufence_sim_clock(void)
@@ -107,7 +107,7 @@ void op_after(struct op *op, struct op *other)
 {
 	if (!op_pending(other))
 		return;
-	/* Powers of two: the array is full when the count is one. */
+	/* Capacity is a power of two: the array is full when the count is one. */
 	if (!(other->dependent_count & (other->dependent_count - 1)))
 		other->dependents = must_realloc(other->dependents,
 			2 * (other->dependent_count + 1) * sizeof(struct op *));
@@ -160,7 +160,7 @@ static uint64_t gap(const struct op *op)
 
 static void complete(struct op *op);
 
-/* Nothing holds op any more: its start comes after the device's own latency. */
+/* op has no blockers left: it starts after the device's latency. */
 static void become_ready(struct op *op, bool at_submission)
 {
 	uint64_t latency = op->kind == OP_MARKER ? MARKER_LATENCY : START_LATENCY;
@@ -209,7 +209,7 @@ static bool value_reached(const struct op *op)
 	}
 }
 
-/* Memory may have changed, by an op or by the program. */
+/* Checks values after memory may have changed, by an op or by the program. */
 static bool watch(void)
 {
 	bool found = false;
@@ -336,7 +336,7 @@ void op_submit(struct op *op)
 	op->references++; /* the queue's, until it is complete */
 	if (op->stream)
 		stream_enqueue(op->stream, op);
-	/* Nothing holds it already: then nothing will say so. */
+	/* Without blockers no completion would start it. */
 	if (!op->blockers)
 		become_ready(op, true);
 }

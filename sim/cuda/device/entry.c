@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The exported driver calls.  Each does the same around do_<symbol>(): tell the tool, take the
- * lock, let the call's own time pass.
+ * The exported driver calls.  Each one wraps do_<symbol>(): it reports the call to the tool, takes
+ * the lock, and advances time by the cost of the call.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -16,7 +16,7 @@
 #include "cuda_calls.h"
 #include "cuda_graph.h"
 
-/* Host time of a call that does not wait, ns; the rest is CALL_TIME. */
+/* Host time of a call that does not wait, ns; CALL_TIME if not listed. */
 static const uint16_t call_time[KIND_COUNT] = {
 	[KIND_LAUNCH] = 2000,
 	[KIND_COPY] = 3500,
@@ -43,8 +43,8 @@ static const uint16_t call_time[KIND_COUNT] = {
 };
 enum {
 	CALL_TIME = 1000,
-	EXTRA_CALL_TIME = 20, /* such as cuCtxGetCurrent, with which a recorder is not to be slow */
-	WAKE_UP = 2000,       /* from the end of what a call waited for to its return */
+	EXTRA_CALL_TIME = 20, /* such as cuCtxGetCurrent; the recorder calls it often */
+	WAKE_UP = 2000,       /* from the end of a wait to the return of the call */
 };
 
 static const struct sim_tool *tool;
@@ -79,7 +79,7 @@ CUresult sim_unsupported(const char *what)
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* What the call costs: its own time, what it asked for, the wake-up if it waited. */
+/* Cost of a call: its own time, requested overhead, and the wake-up if it waited. */
 static uint64_t cost(const struct sim_call *call, struct thread *thread)
 {
 	uint64_t ns = EXTRA_CALL_TIME;
@@ -95,8 +95,8 @@ static uint64_t cost(const struct sim_call *call, struct thread *thread)
 }
 
 /*
- * Calls that may wait for the device or ask it, without a captured stream as an argument: not
- * while a capture that forbids them is under way (cuThreadExchangeStreamCaptureMode).
+ * Calls that may wait for the device or query it, without a captured stream as argument: not
+ * allowed during a capture that forbids them (cuThreadExchangeStreamCaptureMode).
  */
 static bool unsafe_in_capture(const struct sim_call *call)
 {
@@ -116,7 +116,7 @@ static bool unsafe_in_capture(const struct sim_call *call)
 	}
 }
 
-/* As NVIDIA's: the first cuInit lets a tool in, which CUDA_INJECTION64_PATH names. */
+/* As NVIDIA's driver: the first cuInit loads the tool named by CUDA_INJECTION64_PATH. */
 static void inject(void)
 {
 	static _Atomic int done;
@@ -174,7 +174,7 @@ static CUresult call_end(struct sim_call *call, struct thread *thread)
 	return call->result;
 }
 
-/* Without parameters there is no structure in NVIDIA's header. */
+/* NVIDIA's header has no structure for calls without parameters. */
 typedef struct {
 	char none[0];
 } cuCtxSynchronize_params, cuCtxResetPersistingL2Cache_params, cuProfilerStart_params,

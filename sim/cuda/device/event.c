@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events: a record is a marker in the stream's queue, of which the event keeps the last one. */
+/* Events: a record is a marker in the stream's queue; the event refers to the last one. */
 #include "cuda_calls.h"
 #include "cuda_graph.h"
 
@@ -7,7 +7,7 @@ struct event {
 	unsigned int flags;
 	struct op *record; /* NULL: never recorded */
 	struct context *context;
-	struct captured captured; /* recorded last in a stream that was captured */
+	struct captured captured; /* if last recorded in a captured stream */
 };
 
 struct event *event_get(CUevent handle)
@@ -81,7 +81,7 @@ CUresult event_check(const struct work *work, struct context *context)
 	return event_get(node_event(work)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Event nodes, and a stream's record and wait.  The time stamp of an event is its op's start. */
+/* Event nodes, and a stream's record and wait.  An event's time stamp is the start of its op. */
 struct op *event_op(const struct work *work, struct stream *stream)
 {
 	struct op *op = op_new(OP_MARKER, stream, 0);
@@ -96,7 +96,7 @@ struct op *event_op(const struct work *work, struct stream *stream)
 	return op;
 }
 
-/* Record and wait by the parameters of their nodes. */
+/* Record and wait, with the parameters of their nodes. */
 #define EVENT_WORK(node, member) \
 	{ \
 		.params = {.type = CU_GRAPH_NODE_TYPE_##node, .member = { handle } } \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that runs the functions of cuLaunchHostFunc, one at a time, as the real driver's. */
+/* The thread that runs the functions of cuLaunchHostFunc, one at a time, like the real driver's. */
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -7,10 +7,10 @@
 #include "cuda_engine.h"
 #include "cuda_thread.h"
 
-static struct op *first, *last; /* linked by op.engine_next; the first one runs */
+static struct op *first, *last; /* linked by op.engine_next; the first one is running */
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
 static bool started;
-static int running_tid; /* 0: the thread has not begun with the first op */
+static int running_tid; /* 0: the thread has not started the first op */
 static _Atomic int returned;
 static _Thread_local bool is_self __attribute__((tls_model("initial-exec")));
 
@@ -34,7 +34,7 @@ static void *run_functions(void *unused)
 		running_tid = (int)syscall(SYS_gettid);
 		sim_unlock();
 		first->function(first->data);
-		/* From here on this thread sleeps for the lock only: time must not pass it. */
+		/* From here on this thread waits only for the lock: time must not advance. */
 		atomic_store(&returned, 1);
 		sim_lock();
 		struct op *op = first;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that need no driver state, and cuGetProcAddress: the newest variant of a name that is not
- * newer than the version asked for; its per-thread entry point if the flag asks for it and there
- * is one.  What it returns is always the address of an exported symbol.
+ * Calls without driver state, and cuGetProcAddress, which returns the newest variant of a name up
+ * to the requested version, or its per-thread entry point if the flag asks for it and it exists.
+ * The result is always the address of an exported symbol.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -47,7 +47,7 @@ bool cufence_sim_supports(const char *symbol)
 {
 	static const struct {
 		const char *symbol;
-		void *function; /* NULL: nobody defines it */
+		void *function; /* NULL: undefined */
 	} rows[] = {
 #define DRIVER(symbol, base, since, params, args, fields, kind, traits) \
 	{ #symbol, (void *)do_##symbol },
@@ -63,7 +63,7 @@ bool cufence_sim_supports(const char *symbol)
 	return false;
 }
 
-/* known: some variant of that name exists, if only a newer one. */
+/* *known: some variant of that name exists, even if newer. */
 static const struct entry *newest(const char *name, int version, bool per_thread, bool *known)
 {
 	const struct entry *best = NULL;

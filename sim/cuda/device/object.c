@@ -9,7 +9,7 @@
 #define SLOT 512
 #define MAGIC 0x63756673u
 
-/* In front of each object; slots never change their place, so any address can be checked. */
+/* Precedes each object; slots never move, so any address can be checked. */
 struct slot {
 	uint32_t magic;
 	uint32_t kind; /* 0: free */
@@ -20,7 +20,7 @@ static char *arena;
 static size_t used;
 static struct slot *free_slots;
 
-/* Leak checkers, where there is one, must look for pointers in the arena. */
+/* Leak checkers, if present, must search the arena for pointers. */
 extern void __lsan_register_root_region(const void *begin, size_t size) __attribute__((weak));
 
 static bool arena_map(void)

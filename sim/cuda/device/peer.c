@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Access to other devices' memory, and limits of a device. */
+/* Access to memory of other devices, and limits of a device. */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +56,10 @@ CUresult do_cuCtxDisablePeerAccess(CUcontext handle)
 	return CUDA_SUCCESS;
 }
 
-/* Changing the stack size waits for everything on the device, as measured; the rest is assumed. */
+/*
+ * Changing the stack size waits for all work of the device, as measured; other limits are assumed
+ * to.
+ */
 CUresult do_cuCtxSetLimit(CUlimit limit, size_t value)
 {
 	struct context *context = context_current();
@@ -86,7 +89,7 @@ CUresult do_cuCtxGetLimit(size_t *value, CUlimit limit)
 	return CUDA_SUCCESS;
 }
 
-/* Hints: nothing to do is all there is to do. */
+/* Hints without effect. */
 CUresult do_cuCtxSetCacheConfig(CUfunc_cache config)
 {
 	return context_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;

@@ -3,8 +3,9 @@
 #include "cuda_calls.h"
 #include "cuda_graph.h"
 
-/* Places in a stream's launch queue, as measured: the 1023rd launch waits, the running one is the
- * first. */
+/*
+ * Entries of a stream's launch queue, as measured: the 1023rd launch waits; the running one counts.
+ */
 #define QUEUE_ENTRIES 1022
 
 struct stream *stream_new(struct context *context, unsigned int flags, int priority)
@@ -88,7 +89,9 @@ struct stream *stream_get(CUstream handle)
 	return resolve(context_current(), handle, thread_self()->per_thread);
 }
 
-/* Using the legacy stream breaks the captures of blocking streams it would be ordered with. */
+/*
+ * Use of the legacy stream invalidates captures of blocking streams that it would be ordered with.
+ */
 CUresult stream_find(CUstream handle, struct stream **found)
 {
 	struct stream *stream = stream_get(handle);
@@ -118,7 +121,7 @@ uint32_t sim_stream_id(CUcontext handle, CUstream stream_handle, bool per_thread
 	return id;
 }
 
-/* Does this op take a place in the launch queue?  Of a graph one does, not each node. */
+/* Does this op occupy an entry of the launch queue? A graph launch does, its nodes do not. */
 static bool takes_entry(const struct op *op)
 {
 	return !op->loose && (op->kind == OP_KERNEL || op->kind == OP_COPY || op->kind == OP_SET);
@@ -131,7 +134,7 @@ static bool holds(enum barrier_kind kind, const struct stream *stream, const str
 	return op->kind == OP_KERNEL || op->graph;
 }
 
-/* Lazy loading serializes the device: the next kernel of each stream comes after everything. */
+/* Lazy loading serializes the device: the next kernel of each stream comes after all work. */
 static void after_barriers(struct stream *stream, struct op *op)
 {
 	const struct barrier *barriers = stream->context->barrier;
@@ -155,8 +158,8 @@ static void after_blocking(struct op *op, const struct context *context)
 }
 
 /*
- * A copy between devices is work of the legacy streams of both (two H200s): whatever the API, size
- * and access.
+ * A copy between devices is work of the legacy streams of both (measured on two H200s), for any
+ * API, size and peer access.
  */
 static void cross(const struct stream *stream, struct op *op, const struct device *device)
 {
@@ -172,7 +175,7 @@ static void cross(const struct stream *stream, struct op *op, const struct devic
 
 /*
  * The legacy stream: its ops come after all earlier ops of every blocking stream of the context,
- * and their later ops after it.
+ * and later ops of these streams come after it.
  */
 static void after_others(struct stream *stream, struct op *op)
 {
@@ -194,7 +197,7 @@ static void replace_op(struct op **place, struct op *op)
 	*place = op;
 }
 
-/* A kernel that may start when the one before it has: what follows comes after both. */
+/* A kernel that may start once the preceding one has: later work comes after both. */
 static void enqueue_programmatic(struct stream *stream, struct op *op)
 {
 	struct op *both = join_new();
@@ -350,7 +353,7 @@ void device_drain_all(bool hold)
 	wait_held(join, NULL, hold);
 }
 
-/* What waiting for a stream covers: the legacy stream stands for all blocking ones too. */
+/* The op that a stream synchronization waits for: the legacy stream includes all blocking ones. */
 static struct op *stream_join(struct stream *stream)
 {
 	struct op *join = join_new();
@@ -391,7 +394,7 @@ CUresult do_cuStreamCreate(CUstream *handle, unsigned int flags)
 	return do_cuStreamCreateWithPriority(handle, flags, 0);
 }
 
-/* Returns at once: pending work of the stream still runs. */
+/* Returns at once: pending work of the stream still completes. */
 CUresult do_cuStreamDestroy_v2(CUstream handle)
 {
 	struct stream *stream = stream_get(handle);
@@ -405,7 +408,7 @@ CUresult do_cuStreamDestroy_v2(CUstream handle)
 	return CUDA_SUCCESS;
 }
 
-/* A captured stream has nothing to wait for: asking is an error and ends the capture. */
+/* A captured stream cannot be synchronized or queried: that is an error and ends the capture. */
 static CUresult find_idle(CUstream handle, struct stream **stream)
 {
 	CUresult result = stream_find(handle, stream);

@@ -12,12 +12,12 @@
 #include "cuda_engine.h"
 
 #define MS 1000000ull
-/* What a thread may compute without a call before time moves nevertheless, ns of its own clock. */
+/* Computing time without a call after which time advances anyway, ns of the thread's CPU clock. */
 #define PATIENCE (500 * MS)
-/* Pauses of the keeper that all threads sleep outside CUDA before it moves time. */
+/* Pauses with all threads sleeping outside CUDA before the keeper advances time. */
 #define KEEPER_PAUSE (5 * MS)
 #define KEEPER_PAUSES 4
-/* Pauses that a host function may take to let a thread go on. */
+/* Length of a pause in which a host function may wake a thread. */
 #define PAUSE (MS / 5)
 #define HOST_PAUSES (PATIENCE / PAUSE)
 
@@ -25,11 +25,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t keeper_work = PTHREAD_COND_INITIALIZER;
 static struct thread *threads;
-/* Initial-exec: leak checkers stumble over dynamic thread-local storage of dlopen'ed libraries. */
+/* Initial-exec: leak checkers fail with dynamic thread-local storage of dlopen'ed libraries. */
 static _Thread_local struct thread *self __attribute__((tls_model("initial-exec")));
 static pthread_key_t exit_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Atomic uint64_t calls; /* begun and ended */
+static _Atomic uint64_t calls; /* calls begun and ended */
 static uint64_t calls_seen;
 static bool keeper_idle;
 
@@ -82,7 +82,7 @@ void thread_changed(void)
 	pthread_cond_broadcast(&changed);
 }
 
-/* What the kernel says of a thread in one of its files; false if it is gone. */
+/* Reads a file of a thread in /proc; false if the thread has ended. */
 static bool read_task(int tid, const char *name, char *text, size_t size)
 {
 	char path[64];
@@ -99,7 +99,7 @@ static bool read_task(int tid, const char *name, char *text, size_t size)
 	return length > 0;
 }
 
-/* Is the kernel at work for it: does it wait for a file or a page, and not for another thread? */
+/* Is the thread waiting for a file or a page, and not for another thread? */
 static bool waits_for_file(int tid)
 {
 	static const long file_calls[] = { -1, SYS_write, SYS_writev, SYS_pwrite64, SYS_open,
@@ -129,7 +129,7 @@ bool thread_asleep(int tid)
 	return end && end[1] && strchr("SZXx", end[2]) && !waits_for_file(tid);
 }
 
-/* Will this thread do nothing until time moves? */
+/* Will this thread stay idle until time advances? */
 static bool idle(const struct thread *thread)
 {
 	if (thread->held)
@@ -155,7 +155,7 @@ static uint64_t computed(const struct thread *thread)
 	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
 }
 
-/* Was there a call since this was asked last? */
+/* Was there a call since the last check? */
 static bool called(void)
 {
 	uint64_t now = atomic_load(&calls);
@@ -169,8 +169,8 @@ static bool called(void)
 }
 
 /*
- * Does a thread compute and compute, as it does when it waits for memory to change?  By its own
- * clock: a machine that stands still or is busy must not change what time does.
+ * Is a thread computing for long, as when it polls memory? Measured by its CPU clock: a busy or
+ * suspended machine must not affect virtual time.
  */
 static bool computing(void)
 {
@@ -199,7 +199,7 @@ bool thread_hold(bool (*held)(void *argument), void *argument)
 	return true;
 }
 
-/* Was another thread's wait satisfied, and has it not gone on yet? */
+/* Is another thread about to continue after a completed wait? */
 static bool waking(void)
 {
 	for (const struct thread *t = threads; t; t = t->next) {
@@ -209,7 +209,10 @@ static bool waking(void)
 	return false;
 }
 
-/* Is the calling thread itself one that may go on?  Two that wait for each other never would. */
+/*
+ * Is the calling thread itself about to continue? Two such threads would wait for each other
+ * forever.
+ */
 static bool released(void)
 {
 	return self && self->held && !self->held(self->argument);
@@ -217,7 +220,7 @@ static bool released(void)
 
 bool time_settle(void)
 {
-	/* A host function may spin until the program goes on: not for ever. */
+	/* A host function may spin until the program continues: limited. */
 	for (unsigned i = 0; !released() && (waking() || host_awake()) && i < HOST_PAUSES; i++)
 		thread_pause();
 	return !released();
@@ -244,7 +247,7 @@ static bool someone_held(void)
 	return false;
 }
 
-/* Moves time when nobody is in a call: the program sleeps, or waits for memory to change. */
+/* Advances time while no thread is in a call: the program sleeps, or polls memory. */
 static void *keeper(void *unused)
 {
 	unsigned asleep = 0;
@@ -263,7 +266,7 @@ static void *keeper(void *unused)
 			(asleep >= KEEPER_PAUSES && seen == atomic_load(&calls) && others_idle())) {
 			if (time_step())
 				continue;
-			/* Memory changes without a call. */
+			/* Memory may change without a call. */
 			if (time_watches())
 				break;
 			keeper_idle = true;

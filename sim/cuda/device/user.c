@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of the program's whose lifetime graphs share: counted, destroyed on the host thread. */
+/* User objects of graphs: reference-counted, destroyed on the host function thread. */
 #include <stdlib.h>
 
 #include "cuda_calls.h"
@@ -22,7 +22,7 @@ static struct user *user_get(CUuserObject handle)
 	return object_check(handle, OBJECT_USER) ? (struct user *)handle : NULL;
 }
 
-/* The destructor runs where host functions run; calling CUDA in it is an error too. */
+/* The destructor runs on the host function thread; it must not call CUDA either. */
 static void user_put(struct user *user, unsigned int count)
 {
 	struct op *op;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams that wait for a value in memory, or write one. */
+/* Streams wait for a value in memory, or write one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static bool is_write(const CUstreamBatchMemOpParams *p)
 		p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 }
 
-/* Both structures begin alike: operation, address, value, flags. */
+/* Both structures begin with operation, address, value and flags. */
 static uint32_t value_bytes(const CUstreamBatchMemOpParams *p)
 {
 	return p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||

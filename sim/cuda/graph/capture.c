@@ -5,7 +5,7 @@
 #include "cuda_calls.h"
 #include "cuda_graph.h"
 
-static struct capture *captures; /* under way */
+static struct capture *captures; /* in progress */
 static uint64_t last_id;
 
 static void capture_put(struct capture *capture)
@@ -30,7 +30,7 @@ struct capture *capture_of_context(const struct context *context)
 	return NULL;
 }
 
-/* Which captures do depends on their mode and on that of the thread. */
+/* Depends on the mode of the captures and of the thread. */
 bool capture_forbids(struct thread *thread)
 {
 	bool forbidden = false;
@@ -60,7 +60,7 @@ static void join_stream(struct capture *capture, struct stream *stream, const st
 	stream->tips = edges_merge(stream->tips, tips);
 }
 
-/* The stream is an ordinary one again. */
+/* The stream leaves the capture. */
 void capture_leave(struct stream *stream)
 {
 	struct capture *capture = stream->capture;
@@ -78,7 +78,7 @@ void capture_leave(struct stream *stream)
 		capture->origin = NULL;
 }
 
-/* Others may go on without a stream they had, as long as its work joins them in the end. */
+/* The capture continues without a destroyed stream, if its work is joined in the end. */
 void capture_destroy(struct stream *stream)
 {
 	struct capture *capture = stream->capture;
@@ -92,7 +92,7 @@ void capture_destroy(struct stream *stream)
 	capture_leave(stream);
 }
 
-/* A programmatic launch depends on the start of the kernel before it, not its end. */
+/* A programmatic launch depends on the start of the preceding kernel, not its end. */
 static void make_programmatic(struct edges *edges)
 {
 	for (size_t i = 0; i < edges->count; i++) {
@@ -219,7 +219,7 @@ static bool all_marked(const struct edges *edges)
 	return true;
 }
 
-/* Does all that was captured come before the end of the origin stream? */
+/* Is all captured work joined to the origin stream? */
 static bool joined(const struct capture *capture)
 {
 	for (struct node *n = capture->graph->nodes; n; n = n->next)
@@ -261,7 +261,7 @@ CUresult do_cuStreamEndCapture(CUstream handle, CUgraph *graph)
 	if (!stream)
 		return CUDA_ERROR_INVALID_HANDLE;
 	capture = stream->capture;
-	/* Who gave the graph need not be told it. */
+	/* If the program supplied the graph, a NULL result is allowed. */
 	if (!graph && !(capture && capture->given))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (graph)
@@ -295,7 +295,7 @@ CUresult do_cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
 	return CUDA_SUCCESS;
 }
 
-/* The arrays that are handed out live until the next call on the stream. */
+/* The returned arrays are valid until the next call on the stream. */
 static void give_tips(struct stream *stream, const CUgraphNode **nodes,
 	const CUgraphEdgeData **data)
 {
@@ -396,7 +396,7 @@ void captured_record(struct captured *captured, struct stream *stream)
 	captured->tips = edges_copy(stream->tips);
 }
 
-/* Waiting for a captured event joins the capture; for any other it breaks it. */
+/* A wait for a captured event joins the capture; a wait for another event invalidates it. */
 CUresult captured_wait(const struct captured *captured, struct stream *stream)
 {
 	struct capture *capture = captured->capture;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs and their nodes: making, copying and freeing them. */
+/* Graphs and their nodes: creation, copying and destruction. */
 #include "cuda_graph.h"
 
 #include <stdlib.h>
@@ -116,7 +116,7 @@ struct edges *edges_merge(struct edges *to, const struct edges *from)
 	return both;
 }
 
-/* Sizes of a kernel's parameters: where the layout is unknown each is taken to be a word. */
+/* Copies kernel parameters; with unknown layout each is assumed to be one word. */
 static void *kernel_storage(CUDA_KERNEL_NODE_PARAMS_v3 *kernel)
 {
 	const struct function *function = (const struct function *)kernel->func;
@@ -143,7 +143,7 @@ static void *kernel_storage(CUDA_KERNEL_NODE_PARAMS_v3 *kernel)
 	return pointers;
 }
 
-/* Make what the work points to the node's own. */
+/* Copies memory that the work points to into the node. */
 static CUresult node_store(struct node *node)
 {
 	CUgraphNodeParams *params = &node->work.params;
@@ -163,7 +163,7 @@ static CUresult node_store(struct node *node)
 	return CUDA_SUCCESS;
 }
 
-/* A child graph is copied into its node; a conditional node starts with empty bodies. */
+/* A child graph is copied into its node; a conditional node gets empty bodies. */
 static CUresult node_make_children(struct node *node)
 {
 	CUgraphNodeParams *params = &node->work.params;
@@ -253,7 +253,7 @@ CUresult node_set(struct node *node, const struct work *work)
 	return result;
 }
 
-/* The bodies of a conditional node are made empty first. */
+/* The copied node already has empty bodies. */
 static CUresult clone_bodies(struct node *copy, const struct node *node)
 {
 	if (node->work.params.type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
@@ -338,7 +338,7 @@ CUresult do_cuGraphCreate(CUgraph *handle, unsigned int flags)
 	return *handle ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Graphs that belong to a node go with it. */
+/* Graphs that belong to a node are destroyed with it. */
 CUresult do_cuGraphDestroy(CUgraph handle)
 {
 	struct graph *graph = graph_get(handle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executable graphs: instantiating, launching and updating them. */
+/* Executable graphs: instantiation, launch and update. */
 #include "cuda_graph.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ struct exec *exec_get(CUgraphExec handle)
 	return object_check(handle, OBJECT_EXEC) ? (struct exec *)handle : NULL;
 }
 
-/* A graph may have nodes of several devices, as when a capture forks to another one's stream. */
+/* A graph may have nodes of several devices, as when a capture forks to another device's stream. */
 static struct context *context_of(const struct node *node, struct context *launched)
 {
 	struct context *context = context_check((CUcontext)node->context);
@@ -21,7 +21,7 @@ static struct context *context_of(const struct node *node, struct context *launc
 	return context ? context : launched;
 }
 
-/* Code is loaded before the first launch.  The rest is about what instantiating costs a node. */
+/* Loads code before the first launch.  The remaining time approximates instantiation per node. */
 static void load_nodes(const struct graph *graph, struct context *context)
 {
 	for (const struct node *node = graph->nodes; node; node = node->next) {
@@ -101,7 +101,7 @@ CUresult do_cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t *flags)
 	return CUDA_SUCCESS;
 }
 
-/* Launches that are under way do not need the nodes. */
+/* Launches in progress do not need the nodes. */
 CUresult do_cuGraphExecDestroy(CUgraphExec handle)
 {
 	struct exec *exec = exec_get(handle);
@@ -152,7 +152,7 @@ static void submit_loose(const struct launch *launch, const struct node *node, s
 	op_submit(op);
 }
 
-/* Memory operations of one node, one after the other. */
+/* Expands the memory operations of a node into consecutive ops. */
 static void expand_values(const struct launch *launch, struct node *node)
 {
 	const CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 *batch = &node->work.params.memOp;
@@ -170,8 +170,8 @@ static void expand_values(const struct launch *launch, struct node *node)
 }
 
 /*
- * Only kernels change a conditional's value, and none computes here: what a body does is known
- * at the launch.  A loop that would run for ever runs once.
+ * Only kernels change a conditional's value, and none computes here: the result is known at launch.
+ * An endless loop runs once.
  */
 static void expand_condition(const struct launch *launch, struct node *node)
 {
@@ -188,7 +188,7 @@ static void expand_condition(const struct launch *launch, struct node *node)
 		expand(launch, node->child[body], node->first, node->last);
 }
 
-/* A node that is several ops, or none, between two joins. */
+/* Expands a node that is several ops, or none, between two joins. */
 static void expand_inner(const struct launch *launch, struct node *node)
 {
 	node->last = join_new();
@@ -211,7 +211,7 @@ static bool is_inner(const struct node *node)
 		type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
 }
 
-/* From a kernel through a programmatic port: after its start, not its end. */
+/* Programmatic port of a kernel: after its start, not its end. */
 static void after_edge(struct op *op, const struct edge *edge)
 {
 	struct op *last = edge->from->last;
@@ -222,7 +222,7 @@ static void after_edge(struct op *op, const struct edge *edge)
 		op_after(op, op_started(last));
 }
 
-/* In order by the graph's edges: of another device any stream does. */
+/* Graph edges define the order, so for another device any of its streams works. */
 static struct stream *stream_for(const struct launch *launch, const struct node *node)
 {
 	struct context *context = context_of(node, launch->stream->context);
@@ -259,7 +259,7 @@ static void put_ops(struct graph *graph)
 	}
 }
 
-/* Make the ops of a graph's nodes, each after those of the nodes it comes after. */
+/* Creates the ops of a graph's nodes with their dependencies. */
 static void expand(const struct launch *launch, struct graph *graph, struct op *begin,
 	struct op *end)
 {
@@ -284,7 +284,7 @@ static void expand(const struct launch *launch, struct graph *graph, struct op *
 	put_ops(graph);
 }
 
-/* What the nodes need is asked before anything is submitted. */
+/* Checks all nodes before anything is submitted. */
 static CUresult check_nodes(const struct exec *exec, struct graph *graph, struct context *context)
 {
 	for (struct node *node = graph->nodes; node; node = node->next) {
@@ -300,7 +300,7 @@ static CUresult check_nodes(const struct exec *exec, struct graph *graph, struct
 	return CUDA_SUCCESS;
 }
 
-/* CUPTI's record of the whole, if it is asked for graphs and not for their nodes. */
+/* CUPTI's record of a whole launch, if graphs but not their nodes are recorded. */
 static void launch_record(struct launch *launch)
 {
 	struct op *end = launch->end;
@@ -385,7 +385,7 @@ static CUresult update_node(struct node *node, const struct node *with,
 	return result;
 }
 
-/* Nodes are paired by their order of creation; the first that does not fit ends it. */
+/* Nodes are paired in order of creation; the first mismatch ends the update. */
 static CUresult update_graph(struct graph *graph, struct graph *with,
 	CUgraphExecUpdateResultInfo *info)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that graphs allocate.  The address is fixed when the node is made and kept for good, so
- * that every launch has the same; what changes with launches is whether it is allocated.
+ * Memory allocated by graphs.  The address is fixed when the node is created, so that every launch
+ * uses the same; launches change whether it is allocated.
  */
 #include <string.h>
 
@@ -48,7 +48,7 @@ CUresult graph_memory_check(const struct work *work, struct context *context)
 	return memory && (memory->graph || memory->pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Whether it is allocated changes as launches are submitted: that is when errors are found. */
+/* The allocation state follows the order of submission, where errors are reported. */
 struct op *graph_memory_op(const struct work *work, struct stream *stream)
 {
 	struct memory *memory = node_memory(work);

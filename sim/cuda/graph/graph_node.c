@@ -49,7 +49,7 @@ static CUresult add(CUgraphNode *handle, CUgraph graph_handle, const CUgraphNode
 	return CUDA_SUCCESS;
 }
 
-/* With the names that all these functions use for their first parameters. */
+/* Uses the names that all these functions give their first parameters. */
 #define ADD(...) \
 	do { \
 		struct work work_ = { .params = { __VA_ARGS__ } }; \

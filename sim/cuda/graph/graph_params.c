@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nodes do: asking for it and changing it, in a graph and in an executable one. */
+/* Node parameters: reading and changing them, in a graph and in an executable graph. */
 #include <string.h>
 
 #include "cuda_calls.h"
@@ -45,7 +45,7 @@ CUDA_MEMSET_NODE_PARAMS_v2 memset_params_v2(const CUDA_MEMSET_NODE_PARAMS *p, CU
 		p->height, context };
 }
 
-/* The node if it is of that type, else NULL. */
+/* Returns the node if it has that type, else NULL. */
 static struct node *typed(CUgraphNode handle, CUgraphNodeType type)
 {
 	struct node *node = node_get(handle);
@@ -53,7 +53,7 @@ static struct node *typed(CUgraphNode handle, CUgraphNodeType type)
 	return node && node->work.params.type == type ? node : NULL;
 }
 
-/* The node of an executable graph that was made from one of its graph. */
+/* Returns the node of an executable graph that was made from a node of its graph. */
 static struct node *exec_node(CUgraphExec exec_handle, CUgraphNode handle)
 {
 	struct exec *exec = exec_get(exec_handle);
@@ -337,7 +337,7 @@ CUresult do_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph
 	return set_any(exec_node(exec, node), p);
 }
 
-/* Only these can be switched off. */
+/* Only these node types can be disabled. */
 static bool can_disable(const struct node *node)
 {
 	CUgraphNodeType type = node->work.params.type;
@@ -366,7 +366,7 @@ CUresult do_cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode handle, unsigned
 	return CUDA_SUCCESS;
 }
 
-/* Kernel attributes; the cooperative one and priorities have no effect here. */
+/* Kernel attributes; the cooperative attribute and priorities have no effect here. */
 CUresult do_cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID id,
 	const CUkernelNodeAttrValue *value)
 {

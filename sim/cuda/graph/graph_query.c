@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The structure of a graph: asking for nodes and edges, adding and removing edges. */
+/* Structure of a graph: querying nodes and edges, adding and removing edges. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "cuda_graph.h"
 
 /*
- * Lists of the graph API: with a NULL array only the number is given; else as many as there is
- * room for, the rest of the array NULL, and the number of them.
+ * Output lists of the graph API: with a NULL array only the number is returned; otherwise as many
+ * items as fit, the rest of the array set to NULL, and the number of items.
  */
 struct list {
 	CUgraphNode *first, *second;
@@ -134,7 +134,7 @@ CUresult do_cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, s
 	return do_cuGraphNodeGetDependentNodes_v2(node, nodes, NULL, count);
 }
 
-/* Does node come after from? */
+/* Does node depend on from? */
 static bool comes_after(const struct node *node, const struct node *from)
 {
 	if (node == from)
@@ -149,7 +149,7 @@ static bool comes_after(const struct node *node, const struct node *from)
 static bool changeable(const struct graph *graph)
 {
 	for (const struct node *node = graph->nodes; node; node = node->next) {
-		/* Allocations tie the edges down. */
+		/* Edges of allocation nodes cannot be changed. */
 		if (node->work.params.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
 			node->work.params.type == CU_GRAPH_NODE_TYPE_MEM_FREE)
 			return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Older entry points that do what the newer ones do. */
+/* Older entry points that are implemented by newer ones. */
 #include "cuda_calls.h"
 #include "cuda_state.h"
 
@@ -13,7 +13,7 @@ CUresult do_cuCtxDestroy(CUcontext context)
 	return do_cuCtxDestroy_v2(context);
 }
 
-/* Attached contexts were counted; one that is made is used once here. */
+/* Attachments were counted; a new context has one. */
 CUresult do_cuCtxAttach(CUcontext *context, unsigned int flags)
 {
 	return flags ? CUDA_ERROR_INVALID_VALUE : do_cuCtxGetCurrent(context);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays: device memory of a shape, which programs reach by handle only. */
+/* Arrays: device memory with a shape, which programs access by handle only. */
 #include "cuda_calls.h"
 #include "cuda_state.h"
 
@@ -86,7 +86,7 @@ void array_free(CUarray handle)
 	object_free(array);
 }
 
-/* Waits for everything on the device, as freeing memory does. */
+/* Waits for all work of the device, like cuMemFree. */
 CUresult do_cuArrayDestroy(CUarray handle)
 {
 	struct array *array = array_get(handle);

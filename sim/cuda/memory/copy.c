@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies.  Which of them make the host wait, by direction, size and kind of memory, is as measured
- * on an H200 (doc/MEASUREMENTS.md, `cufence probe`).
+ * Copies.  Whether a copy makes the host wait depends on direction, size and kind of memory, as
+ * measured on an H200 (doc/MEASUREMENTS.md, `cufence probe`).
  */
 #include "cuda_copy.h"
 
@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Pageable host-to-device copies up to this size are staged without waiting, if asynchronous. */
-#define STAGED_MAX (2u << 20) /* 2 MiB measured so, 8 MiB not */
+/* Asynchronous pageable host-to-device copies up to this size are staged without waiting. */
+#define STAGED_MAX (2u << 20) /* measured: 2 MiB is staged, 8 MiB is not */
 
-/* Between the halves of a copy by way of the host, ns: 5 to 14 us on two H200s. */
+/* Gap between the halves of a copy staged through the host, ns: 5 to 14 us on two H200s. */
 #define HALVES_GAP 9000
 
-/* A stream of the driver's own in a context: CUPTI's id. */
+/* CUPTI id of the driver's internal stream in a context. */
 #define DRIVER_STREAM 8
 
 struct side {
@@ -34,7 +34,7 @@ struct copy {
 	bool async;
 };
 
-/* One side as its structure describes it. */
+/* One side as described by its structure. */
 struct description {
 	CUmemorytype type;
 	uintptr_t host, device;
@@ -66,7 +66,10 @@ static bool resolve_array(struct side *side, struct description *d)
 	return true;
 }
 
-/* Is this what the call says it is?  Device code can reach pinned and managed memory too. */
+/*
+ * Does the memory have the type that the call names? Device code can access pinned and managed
+ * memory too.
+ */
 static bool kind_valid(CUmemorytype type, const struct memory *memory)
 {
 	if (type == CU_MEMORYTYPE_DEVICE)
@@ -130,7 +133,10 @@ static bool device_reaches(const struct device *device, const struct device *oth
 	return false;
 }
 
-/* So they do between devices without peer access; one direction is taken to be enough. */
+/*
+ * Copies between devices without peer access are staged; access in one direction is assumed to be
+ * enough.
+ */
 static bool through_host(const struct copy *copy)
 {
 	return between_devices(copy) && !device_reaches(copy->src.device, copy->dst.device) &&
@@ -142,7 +148,10 @@ static bool pageable(const struct copy *copy)
 	return copy->src.place == PLACE_PAGEABLE || copy->dst.place == PLACE_PAGEABLE;
 }
 
-/* ns, from bytes a ns: pinned 50, pageable to the device 11, from it 18, within it 1000. */
+/*
+ * Duration in ns; bytes per ns: pinned 50, pageable to device 11, to host 18, within the device
+ * 1000.
+ */
 static uint64_t copy_duration(const struct copy *copy)
 {
 	if (on_device(copy))
@@ -155,8 +164,10 @@ static uint64_t copy_duration(const struct copy *copy)
 		return 3000 + copy->bytes / 18;
 	if (copy->async && copy->bytes <= STAGED_MAX)
 		return 1500 + copy->bytes / 50;
-	/* On an H200 the copy of 1100 KiB ended 20 us after its call had returned, of 64 KiB before
-	 * whatever came next could begin. */
+	/*
+	 * On an H200 a copy of 1100 KiB ended 20 us after its call returned; one of 64 KiB before
+	 * any later operation could start.
+	 */
 	return 1500 + copy->bytes / 11 + (copy->bytes > 64 << 10 ? 16000 : 0);
 }
 
@@ -170,8 +181,8 @@ static struct copy_engine *copy_engine(const struct copy *copy, struct device *d
 }
 
 /*
- * As a device does, past the protection of the host's pages: the guard takes it away while a copy
- * is pending.
+ * Copies like a device, ignoring page protection of host memory: the guard protects pages while a
+ * copy is pending.
  */
 static void move_unseen(char *dst, const char *src, size_t bytes)
 {
@@ -209,7 +220,7 @@ static void copy_effect(struct op *op)
 	}
 }
 
-/* The first half of a copy by way of the host: the second one reads what this leaves there. */
+/* First half of a staged copy: leaves the data in host memory for the second half. */
 static void copy_from_device(struct op *op)
 {
 	struct box *box = &op->box;
@@ -226,11 +237,11 @@ static void copy_from_device(struct op *op)
 	box->src_slice = box->width * box->height;
 }
 
-/* H, D, A: host, device memory, array. */
+/* H: host, D: device memory, A: array. */
 static uint8_t copy_kind(const struct copy *copy)
 {
 	static const uint8_t kinds[3][3] = {
-		/* from, to */
+		/* [from][to] */
 		{ CUPTI_ACTIVITY_MEMCPY_KIND_HTOH, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD,
 			CUPTI_ACTIVITY_MEMCPY_KIND_HTOA },
 		{ CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, CUPTI_ACTIVITY_MEMCPY_KIND_DTOD,
@@ -263,7 +274,7 @@ static void copy_record(struct op *op, const struct copy *copy, const struct str
 	}
 }
 
-/* A half on a device that is not the stream's runs in a stream of the driver's own. */
+/* The half on another device than the stream's runs in an internal stream of the driver. */
 static void half_record(struct sim_record *record, const struct device *device, uint8_t copy_kind)
 {
 	record->copy_kind = copy_kind;
@@ -274,7 +285,7 @@ static void half_record(struct sim_record *record, const struct device *device, 
 	record->stream = DRIVER_STREAM;
 }
 
-/* Two records, to the host and from it, which both name device memory on both sides. */
+/* Two records, to and from the host, both with device memory on both sides. */
 static void split(struct op *op, const struct copy *copy)
 {
 	uint64_t duration = 1500 + copy->bytes / 50;
@@ -326,7 +337,7 @@ struct op *copy_op(const struct work *work, struct stream *stream)
 	return op;
 }
 
-/* The host's part of a staged copy: it reads the source now and returns before the DMA is done. */
+/* Host part of a staged copy: reads the source now and returns before the DMA is done. */
 static void stage(struct op *op, const struct copy *copy)
 {
 	struct box *box = &op->box;
@@ -346,7 +357,7 @@ static void stage(struct op *op, const struct copy *copy)
 	box->src_slice = box->width * box->height;
 }
 
-/* Other threads' launches wait as well, whatever memory it is, if the stream is the legacy one. */
+/* On the legacy stream, launches of other threads are blocked too, for any kind of memory. */
 static void wait_in_call(struct op *op, const struct copy *copy, bool (*wait)(struct op *))
 {
 	struct device *device = copy->dst.device ? copy->dst.device : copy->src.device;

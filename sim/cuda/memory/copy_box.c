@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies in two and three dimensions, and many copies in one call. */
+/* Copies in two and three dimensions, and batches of copies. */
 #include <stdlib.h>
 
 #include "cuda_calls.h"
@@ -28,7 +28,7 @@ static CUDA_MEMCPY3D from_2d(const CUDA_MEMCPY2D *p)
 	};
 }
 
-/* What both structures have in common is laid out alike, but for the contexts. */
+/* Both structures share the layout of their common members, except for the contexts. */
 static CUDA_MEMCPY3D from_peer(const CUDA_MEMCPY3D_PEER *p)
 {
 	return (CUDA_MEMCPY3D){
@@ -112,8 +112,8 @@ CUresult do_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *p, CUstream stream)
 }
 
 /*
- * A batch: copies without order among themselves, after what is before them in the stream and
- * before what comes later.  Pageable memory may be read until the copies are done.
+ * A batch: copies unordered among themselves, after earlier and before later work of the stream.
+ * Pageable memory may be read until the copies are done.
  */
 struct batch {
 	struct stream *stream;

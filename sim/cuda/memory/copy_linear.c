@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of plain bytes. */
+/* Linear copies. */
 #include "cuda_calls.h"
 #include "cuda_copy.h"
 
@@ -76,7 +76,7 @@ CUresult do_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdevicept
 	return copy(dst, DEVICE, src, DEVICE, bytes, stream, true);
 }
 
-/* To and from an array, at an offset in bytes from its beginning; it must be of one row. */
+/* To and from an array of one row, at an offset in bytes. */
 static CUresult array_copy(CUDA_MEMCPY3D *shape, CUarray dst, size_t dst_offset, CUarray src,
 	size_t src_offset, CUstream stream, bool async)
 {

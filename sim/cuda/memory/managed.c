@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Advice, prefetching and attaching of managed memory: operations of their stream that move
- * nothing, as the memory is the host's anyway.
+ * Advice, prefetching and attaching of managed memory: operations in their stream that move
+ * nothing, as managed memory is host memory here.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ static bool location_valid(CUmemLocation location)
 		location.type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
 }
 
-/* Of the older calls: a device, or CU_DEVICE_CPU. */
+/* Location parameter of the older calls: a device, or CU_DEVICE_CPU. */
 static CUmemLocation location_of(CUdevice device)
 {
 	return (CUmemLocation){ .type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST
@@ -125,7 +125,7 @@ CUresult do_cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr, size_t byte
 	return work_submit(&work, stream, NULL);
 }
 
-/* Nothing was advised or fetched as far as this tells. */
+/* Advice and prefetches are not stored. */
 CUresult do_cuMemRangeGetAttribute(void *data, size_t size, CUmem_range_attribute attribute,
 	CUdeviceptr ptr, size_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory: ranges of host memory at fixed addresses, reserved once per device and place and handed
- * out from the bottom.  A freed block is used again for the next allocation of its size.
+ * Memory: ranges of host memory at fixed addresses, reserved once per device and place and
+ * allocated from the bottom.  A freed block is reused for the next allocation of its size.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define PAGE 4096ull
 #define DEVICE_BASE 0x500000000000ull
 #define HOST_BASE 0x540000000000ull
-#define RANGE_STEP (1ull << 38) /* between the ranges of two devices */
+#define RANGE_STEP (1ull << 38) /* distance of the ranges of two devices */
 #define HOST_BYTES (64ull << 30)
 
 struct block {
@@ -24,9 +24,9 @@ struct block {
 	struct device *device;
 	enum memory_place place;
 	struct pool *pool;
-	struct op *freed;              /* pool memory: usable in other streams once this is done */
-	const struct context *context; /* of the stream of the free, NULL: of none */
-	uint32_t stream_id;            /* ids are not used twice, addresses are */
+	struct op *freed;              /* pool memory: usable in other streams once done */
+	const struct context *context; /* of the freeing stream, NULL: none */
+	uint32_t stream_id; /* of the freeing stream; ids are not reused, addresses are */
 };
 
 struct range {
@@ -34,7 +34,7 @@ struct range {
 	size_t used, size;
 };
 
-static struct range ranges[DEVICE_MAX + 1]; /* the last one: host memory */
+static struct range ranges[DEVICE_MAX + 1]; /* the last one is host memory */
 static struct memory **table;               /* sorted by start */
 static size_t table_count, table_capacity;
 static struct block *free_blocks;
@@ -123,8 +123,8 @@ static struct range *range_of(struct device *device)
 }
 
 /*
- * May this freed block be handed out for use in stream?  What is still in use up to the free may
- * in the same stream, or in one that waits for the free anyway, if the pool allows that.
+ * May this freed block be reused in stream? Before the free has completed: only in the same stream,
+ * or, if the pool allows it, in one that already waits for the free.
  */
 static bool reusable(const struct block *block, const struct stream *stream)
 {
@@ -211,7 +211,7 @@ uintptr_t memory_reserve_async(struct pool *pool, size_t bytes, struct stream *s
 	return memory->start;
 }
 
-/* Give the block back; freed: the op after which pool memory is free (reference taken over). */
+/* Returns the block; freed: the op after which pool memory is free (reference taken over). */
 static void give_back(struct memory *memory, struct op *freed, const struct stream *stream)
 {
 	struct block *block = must_realloc(NULL, sizeof(*block));
@@ -255,7 +255,7 @@ void memory_forget(struct memory *memory)
 
 void memory_release(struct memory *memory)
 {
-	/* Large blocks go back to the system, as their contents are gone for the program. */
+	/* Large blocks are returned to the system; their contents are no longer accessible. */
 	if (memory->room >= 1 << 20)
 		madvise((void *)(memory->start + (-memory->start & (PAGE - 1))),
 			memory->room / PAGE * PAGE - PAGE, MADV_DONTNEED);
@@ -324,7 +324,7 @@ CUresult do_cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags
 	return *ptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Memory of the pool that is freed the synchronous way does not wait; it is held until unused. */
+/* A synchronous free of pool memory does not wait; the block stays reserved until it is unused. */
 static CUresult free_pool(struct memory *memory)
 {
 	struct op *join = join_new();
@@ -354,8 +354,10 @@ CUresult do_cuMemFree_v2(CUdeviceptr ptr)
 	return memory ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* H200: cudaHostRegister takes 62 us for a MiB of pages that are there.  To make them takes as long
- * as the first use of pageable memory does, which is no virtual time. */
+/*
+ * H200: cudaHostRegister takes 62 us per MiB of existing pages.  Creating pages costs as much as
+ * the first access to pageable memory, which takes no virtual time.
+ */
 static uint64_t pinning_ns(size_t bytes)
 {
 	return bytes * 6 / 100;

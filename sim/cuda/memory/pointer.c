@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs can ask about a pointer. */
+/* Pointer queries. */
 #include "cuda_calls.h"
 #include "cuda_state.h"
 
@@ -79,7 +79,7 @@ CUresult do_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUd
 	return known_attribute(data, attribute, ptr, memory);
 }
 
-/* Unknown pointers are no error here: their attributes are left at zero. */
+/* Unknown pointers are no error here: their attributes are zero. */
 CUresult do_cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
 	CUdeviceptr ptr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stream-ordered allocation and its pools. */
+/* Stream-ordered allocation and memory pools. */
 #include <string.h>
 
 #include "cuda_calls.h"
@@ -76,8 +76,8 @@ void pools_trim(struct device *device)
 }
 
 /*
- * Neither allocating nor freeing puts anything into the stream: on an H200 they do not serialize
- * blocking streams when made on the legacy stream.
+ * Allocating and freeing put nothing into the stream: on an H200 they do not serialize blocking
+ * streams when called on the legacy stream.
  */
 static CUresult alloc(CUdeviceptr *ptr, size_t bytes, struct pool *pool, CUstream handle)
 {
@@ -154,7 +154,7 @@ CUresult do_cuMemPoolCreate(CUmemoryPool *handle, const CUmemPoolProps *props)
 	return CUDA_SUCCESS;
 }
 
-/* A device that used it goes back to its default pool. */
+/* Devices that used it return to their default pool. */
 CUresult do_cuMemPoolDestroy(CUmemoryPool handle)
 {
 	struct pool *pool = pool_get(handle);
@@ -243,7 +243,7 @@ CUresult do_cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attri
 	return CUDA_SUCCESS;
 }
 
-/* Access from other devices: memory of pools is reachable from everywhere here. */
+/* Access of other devices: pool memory is accessible from all devices here. */
 CUresult do_cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
 {
 	return pool_get(handle) && (map || !count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -291,7 +291,7 @@ CUresult do_cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle)
 	return CUDA_SUCCESS;
 }
 
-/* The calls by location know devices only. */
+/* Only device locations are valid. */
 static CUresult located(CUmemLocation *location, int *ordinal)
 {
 	if (!location || location->type != CU_MEM_LOCATION_TYPE_DEVICE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memsets.  One of device memory does not make the host wait, one of pinned host memory does. */
+/* Memsets.  The host waits for a memset of pinned host memory, not for one of device memory. */
 #include <string.h>
 
 #include "cuda_calls.h"
@@ -82,7 +82,7 @@ static CUresult set(CUDA_MEMSET_NODE_PARAMS_v2 params, CUstream handle, bool asy
 	return result;
 }
 
-/* dst, pitch, value, size of an element, elements of a row, rows; stream, asynchronous? */
+/* dst, pitch, value, element size, elements per row, rows; stream, asynchronous. */
 #define SET(dst, pitch, value, element, width, height, stream, async) \
 	set((CUDA_MEMSET_NODE_PARAMS_v2){ dst, pitch, value, element, width, height, NULL }, \
 		stream, async)

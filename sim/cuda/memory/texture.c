@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mipmapped arrays, and objects through which kernels read textures and write surfaces.  Kernels
- * compute nothing, so the objects are handles only, of resources that were there when they were
- * made.
+ * Mipmapped arrays, textures and surfaces.  Kernels compute nothing, so the objects are only
+ * handles, of resources that were valid at creation.
  */
 #include "cuda_calls.h"
 #include "cuda_state.h"
@@ -25,7 +24,7 @@ static size_t halved(size_t extent, unsigned int level)
 	return extent && !(extent >> level) ? 1 : extent >> level;
 }
 
-/* Layers are no dimension: each level has them all. */
+/* Layers are not halved: each level has all of them. */
 static CUDA_ARRAY3D_DESCRIPTOR level_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned int level)
 {
 	CUDA_ARRAY3D_DESCRIPTOR result = *shape;
@@ -37,7 +36,7 @@ static CUDA_ARRAY3D_DESCRIPTOR level_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape,
 	return result;
 }
 
-/* Halvings until every extent is one, and the level before the first of them. */
+/* Number of halvings until every extent is one, plus the first level. */
 static unsigned int most_levels(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
 	unsigned int count = 1;
@@ -94,7 +93,7 @@ CUresult do_cuMipmappedArrayGetLevel(CUarray *array, CUmipmappedArray handle, un
 	return CUDA_SUCCESS;
 }
 
-/* Waits for everything on the device, as freeing an array does. */
+/* Waits for all work of the device, like freeing an array. */
 CUresult do_cuMipmappedArrayDestroy(CUmipmappedArray handle)
 {
 	struct mipmap *mipmap = mipmap_get(handle);
@@ -121,7 +120,7 @@ static CUresult linear_check(CUdeviceptr ptr, CUarray_format format, unsigned in
 	return CUDA_SUCCESS;
 }
 
-/* The last row is without what lies between rows. */
+/* The last row has no padding. */
 static size_t pitch_bytes(const CUDA_RESOURCE_DESC *r)
 {
 	size_t row = r->res.pitch2D.width * r->res.pitch2D.numChannels *
@@ -178,7 +177,7 @@ CUresult do_cuTexObjectCreate(CUtexObject *texture, const CUDA_RESOURCE_DESC *re
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!texture || !resource || !sampling)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* Only arrays can be looked at in another format. */
+	/* Only arrays support a view with another format. */
 	if (view && resource->resType != CU_RESOURCE_TYPE_ARRAY &&
 		resource->resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Virtual memory: address ranges apart from the memory in them.  Memory is a file without a name,
- * so that mapping it at two addresses shows the same bytes.
+ * Virtual memory management: address ranges and physical memory are separate.  Physical memory is
+ * an unlinked file, so that several mappings show the same bytes.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -123,7 +123,7 @@ CUresult do_cuMemMap(CUdeviceptr ptr, size_t bytes, size_t offset,
 	return CUDA_SUCCESS;
 }
 
-/* Does not wait, as measured: unmapping what is in use is the program's mistake. */
+/* Does not wait, as measured: unmapping memory in use is an error of the program. */
 CUresult do_cuMemUnmap(CUdeviceptr ptr, size_t bytes)
 {
 	struct memory *memory = memory_exact(ptr);
