@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device side.  CUPTI gives finished buffers on a thread of its own; their records go into
- * the trace as they are, in CUPTI's nanoseconds.  Its driver callbacks tell the wrapper on whose
- * behalf they run the correlation id that those records carry.
+ * The device side.  CUPTI delivers finished buffers on a thread of its own; their records are
+ * written to the trace unchanged, in CUPTI's nanoseconds.  CUPTI's driver callbacks store the
+ * correlation id, which those records carry, for the wrapper of the same call.
  */
 #include "collector.h"
 
@@ -29,7 +29,7 @@ static struct {
 	_Atomic(uint8_t *) spare[BUFFERS];
 } collector;
 
-/* Before 12.9 CUPTI crashes when it is given no buffer: its records go to waste here instead. */
+/* Before 12.9 CUPTI crashes without a buffer: unwanted records are written here instead. */
 static uint8_t discard[65536] __attribute__((aligned(8)));
 
 static void set_state(uint32_t state, uint32_t error)
@@ -58,7 +58,7 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
 	errno = saved;
 }
 
-static void give_back(uint8_t *buffer)
+static void return_buffer(uint8_t *buffer)
 {
 	uint8_t *none;
 
@@ -99,9 +99,9 @@ static void write_operation(struct thread_state *thread, const struct decoded *o
 }
 
 /*
- * CUPTI 13.0 crashes in the launch of a graph that was instantiated while it did not record graphs,
- * so it records them outside of windows too, and what was launched there is left out here: by
- * correlation ids, which count up, so that a slot is free again long before its turn comes.
+ * CUPTI 13.0 crashes in the launch of a graph that was instantiated while graphs were not recorded.
+ * Graphs are therefore recorded outside of windows too, and launches outside are dropped here by
+ * correlation id.  Ids count up, so a slot is free long before it is reused.
  */
 #define PASSED_SLOTS (1u << 16)
 static _Atomic uint32_t passed_graphs[PASSED_SLOTS];
@@ -142,12 +142,12 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 		dropped)
 		trace_count(&shim.writer, COUNT_DROPPED_DEVICE, dropped);
 	window_grown();
-	give_back(buffer);
+	return_buffer(buffer);
 	thread->busy = was_busy;
 	errno = saved;
 }
 
-/* A call that reached the driver without a wrapper of ours: the callback is all we see of it. */
+/* A call that reached the driver without a wrapper: only the callback records it. */
 static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
 	const CUpti_CallbackData *data)
 {
@@ -160,7 +160,7 @@ static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
 		thread->bypassing = data->correlationId;
 		return;
 	}
-	/* Callbacks may have been enabled while it was under way. */
+	/* Callbacks may have been enabled during the call. */
 	if (thread->bypassing != data->correlationId)
 		return;
 	thread->bypassing = 0;
@@ -180,7 +180,7 @@ static void bypassed(struct thread_state *thread, CUpti_CallbackId id,
 	trace_commit(&thread->chunk);
 }
 
-/* Outside of our wrappers, or while no window is open. */
+/* Called outside of our wrappers, or while no window is open. */
 static COLD void seen_alone(struct thread_state *thread, CUpti_CallbackId id,
 	const CUpti_CallbackData *data)
 {
@@ -189,7 +189,7 @@ static COLD void seen_alone(struct thread_state *thread, CUpti_CallbackId id,
 	if (id >= SELECTION_CBIDS || !selected_calls[id].call || shim.stage != SHIM_ON ||
 		!*shim.alive)
 		return;
-	/* Without a wrapper beneath, it may be one that passed by: no window was open. */
+	/* Without a wrapper the call may have begun before the window opened. */
 	if (shim.outside) {
 		if (launches_graph(id))
 			passed_graphs[data->correlationId % PASSED_SLOTS] = data->correlationId;
@@ -201,7 +201,7 @@ static COLD void seen_alone(struct thread_state *thread, CUpti_CallbackId id,
 	errno = saved;
 }
 
-/* Twice around each call that submits: only those that were selected are asked for. */
+/* Called twice around each selected call that submits work. */
 static HOT void CUPTIAPI callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 	const void *argument)
 {
@@ -226,7 +226,7 @@ static CUptiResult set_callbacks(uint32_t enable)
 		if (selected_callback(id) && (enable || !launches_graph(id)))
 			rc = collector.api.cuptiEnableCallback(enable, collector.subscriber,
 				CUPTI_CB_DOMAIN_DRIVER_API, id);
-		/* A call that this CUPTI is too old for: its driver has none either. */
+		/* The call is newer than this CUPTI, and therefore newer than its driver. */
 		if (rc == CUPTI_ERROR_INVALID_PARAMETER)
 			rc = CUPTI_SUCCESS;
 	}
@@ -241,7 +241,7 @@ static CUptiResult enable_activities(void)
 		rc = collector.api.cuptiActivityEnable(selected_kinds[i]);
 	if (rc != CUPTI_SUCCESS)
 		return rc;
-	/* Older CUPTIs know neither; the rest is worth having without them. */
+	/* Older versions lack both kinds; the rest is useful without them. */
 	collector.api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD);
 	if (selected_graph_nodes(origin_setting("CUFENCE_GRAPHS")))
 		shim.writer.header->features |= FEATURE_GRAPH_NODES;
@@ -305,10 +305,10 @@ static void note_holder(struct thread_state *thread)
 		property_write(thread, "cupti.holder", holder, strlen(holder));
 }
 
-/* One that was chosen; that none was found is told by the report alone. */
-static void say_not_loaded(const char *path)
+/* For a library that the user chose; without one, only the report says that none was found. */
+static void report_not_loaded(const char *path)
 {
-	static char text[4200]; /* of the one thread that starts CUPTI */
+	static char text[4200]; /* used only by the thread that starts CUPTI */
 	struct joined joined = { text, sizeof(text), 0 };
 
 	join(&joined, "cufence: cannot load CUFENCE_CUPTI=");
@@ -329,7 +329,7 @@ static void start(struct thread_state *thread)
 	if (cupti_api_open(&collector.api, path && *path ? path : NULL)) {
 		set_state(CUPTI_STATE_ABSENT, 0);
 		if (path && *path)
-			say_not_loaded(path);
+			report_not_loaded(path);
 		return;
 	}
 	rc = subscribe();
@@ -345,7 +345,9 @@ static void start(struct thread_state *thread)
 	shim.writer.header->features |= FEATURE_DEVICE;
 	shim.device_clock = device_clock;
 	clock_calibrate(thread, 100);
-	/* Enabled all the same: the first time may take long once there is a context. */
+	/*
+	 * Enabled while outside a window, too: the first call may be slow once there is a context.
+	 */
 	if (shim.outside)
 		collector_window(0);
 }
@@ -388,7 +390,10 @@ void collector_window(int open)
 		return;
 	thread->busy = STACK_PLACE;
 	if (open) {
-		/* An operation whose call was not announced would belong to nobody. */
+		/*
+		 * An operation whose correlation id was not announced could not be matched to a
+		 * call.
+		 */
 		set_callbacks(1);
 		enable_activities();
 	} else {
@@ -402,7 +407,7 @@ void collector_window(int open)
 
 void collector_child(void)
 {
-	/* A child of a process that had started CUPTI must not touch it: it would hang. */
+	/* A forked child must not touch CUPTI if its parent had started it: it would hang. */
 	if (collector.started && shim.device_clock)
 		memset(&collector.api, 0, sizeof(collector.api));
 	else

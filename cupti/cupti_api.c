@@ -23,7 +23,7 @@ static const char *const sonames[] = {
 };
 #define SONAMES (sizeof(sonames) / sizeof(sonames[0]))
 
-/* One that the program has loaded already (PyTorch's) must be shared: two would both fail. */
+/* A library that the program has loaded (PyTorch's) must be shared: two would both fail. */
 static void *open_loaded(void)
 {
 	void *library = NULL;
@@ -35,7 +35,7 @@ static void *open_loaded(void)
 
 static void *open_in(const char *folder, const char *below)
 {
-	static char path[4096]; /* of the one thread that starts CUPTI */
+	static char path[4096]; /* used only by the thread that starts CUPTI */
 	void *library = NULL;
 
 	for (unsigned i = 0; i < SONAMES && !library; i++) {
@@ -51,12 +51,12 @@ static void *open_in(const char *folder, const char *below)
 	return library;
 }
 
-/* Beside a library that the program has loaded, in the folders that below names. */
+/* In the given folders, relative to a library that the program has loaded. */
 static void *open_beside(const char *soname, const char *const *below)
 {
 	void *neighbour = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD), *library = NULL;
 	struct link_map *map = NULL;
-	static char folder[4096]; /* of the same */
+	static char folder[4096]; /* used only by the thread that starts CUPTI */
 	char *slash;
 
 	if (!neighbour)
@@ -74,7 +74,7 @@ static void *open_beside(const char *soname, const char *const *below)
 	return library;
 }
 
-/* In a toolkit beside libcudart, and in pip's nvidia/<part>/lib folders. */
+/* In a toolkit next to libcudart, and in pip's nvidia/<part>/lib folders. */
 static void *open_sibling(void)
 {
 	static const char *const here[] = { "", NULL };
@@ -84,7 +84,7 @@ static void *open_sibling(void)
 		"libcudart.so.11.0" };
 	void *library = NULL;
 
-	/* The simulated driver has a CUPTI of its own, which is the only one that works with it. */
+	/* The simulated driver works only with its own CUPTI. */
 	if (shim.virtual_clock)
 		return open_beside("libcuda.so.1", here);
 	for (unsigned i = 0; i < 3 && !library; i++)

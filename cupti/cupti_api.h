@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUPTI as a table of pointers: it is opened at run time, from where the program itself would
- * have it, and the process runs on without it.
+ * CUPTI as a table of function pointers.  It is opened at run time, in the same order of places as
+ * the program would use; without it the process runs unchanged.
  */
 #ifndef CUFENCE_CUPTI_API_H
 #define CUFENCE_CUPTI_API_H
 
 #include <cupti.h>
 
-/* name, required: missing ones make the library unusable */
+/* name, required: the library is unusable without required functions */
 #define CUPTI_FUNCTIONS(X) \
 	X(cuptiSubscribe, 1) \
 	X(cuptiUnsubscribe, 1) \
@@ -30,7 +30,7 @@ struct cupti_api {
 #undef X
 };
 
-/* 0, or -1 if there is no usable libcupti.  path: where to look only, NULL: everywhere. */
+/* Returns 0, or -1 if there is no usable libcupti. path: the only file to try, NULL: search. */
 int cupti_api_open(struct cupti_api *api, const char *path);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Where a kind of record keeps what; 0: it has no such member (offset 0 is the kind itself). */
+/* Offsets of members in a kind of record; 0: no such member (offset 0 is the kind itself). */
 struct offsets {
 	uint32_t activity; /* CUpti_ActivityKind */
 	uint8_t kind;      /* enum device_kind */

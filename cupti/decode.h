@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUPTI activity records by offset.  Their layouts only ever append, so a fixed set of offsets
- * reads every CUPTI from 11.x on; decode.c asserts them against the installed header.
+ * Decodes CUPTI activity records by offset.  Layouts only grow at the end, so fixed offsets work
+ * for every CUPTI since 11.x; decode.c asserts them against the installed header.
  */
 #ifndef CUFENCE_DECODE_H
 #define CUFENCE_DECODE_H
@@ -18,10 +18,10 @@ struct decoded {
 	uint64_t value;   /* as in struct device_record */
 	uint32_t graph;   /* graph id of DEVICE_GRAPH */
 	const char *name; /* kernels: mangled, CUPTI's memory; else NULL */
-	int invalid;      /* times that cannot be: CUPTI lost them or it never ran */
+	int invalid;      /* 1: impossible times, as CUPTI lost them or the operation never ran */
 };
 
-/* 1, or 0 for a kind that is not recorded.  record is what cuptiActivityGetNextRecord gave. */
+/* Returns 1, or 0 for a kind that is not recorded. record comes from cuptiActivityGetNextRecord. */
 int decode_activity(const void *record, struct decoded *out);
 
 #endif

@@ -21,7 +21,7 @@ static const struct mark variables[] = { { "NSYS_", "Nsight Systems" },
 static const struct mark libraries[] = { { "/libToolsInjection", "Nsight Systems" },
 	{ "/libsanitizer-collection", "compute-sanitizer" },
 	{ "/libkineto", "PyTorch's profiler (kineto)" },
-	/* Weak: it is in every PyTorch program. */
+	/* Weak evidence: every PyTorch program has it. */
 	{ "/libtorch_cpu", "PyTorch's profiler, perhaps" }, { NULL, NULL } };
 
 static const char *by_variable(void)
@@ -33,7 +33,7 @@ static const char *by_variable(void)
 	return NULL;
 }
 
-/* The file name of a tool that CUDA itself was told to load, unless that is this library. */
+/* File name of a tool that CUDA loads by its environment, unless it is this library. */
 static const char *by_injection(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH"), *slash;
@@ -47,10 +47,10 @@ static const char *by_injection(void)
 	return slash ? slash + 1 : path;
 }
 
-/* Which marks occur in what is mapped; bit by index. */
+/* Marks found among the mapped files; bit by index. */
 static unsigned marks_mapped(void)
 {
-	static char text[4096 + LONGEST_MARK]; /* of the one thread that starts CUPTI */
+	static char text[4096 + LONGEST_MARK]; /* used only by the thread that starts CUPTI */
 	int fd = system_open("/proc/self/maps", O_RDONLY, 0);
 	unsigned found = 0;
 	size_t kept = 0;

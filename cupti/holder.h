@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who else uses CUPTI: only one subscriber is let in, and it does not say who it is. */
+/* Which other tool uses CUPTI: it allows one subscriber, and does not name the present one. */
 #ifndef CUFENCE_HOLDER_H
 #define CUFENCE_HOLDER_H
 
-/* The tools that this process seems to run under, in words; NULL: none known. */
+/* Names of the tools that this process seems to run under; NULL: none known. */
 const char *cupti_holder(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is asked of CUPTI, and no more: the kinds of activity and the driver calls whose callbacks
- * are enabled.  One list for the collector and for the benchmark that measures what the same
- * costs without a recorder (bench/libcupti_only.c), so that the two cannot drift apart.
+ * The CUPTI features that are enabled: kinds of activity, and driver calls with callbacks.  The
+ * collector and the benchmark that measures their cost without a recorder (bench/libcupti_only.c)
+ * share this list.
  */
 #ifndef CUFENCE_SELECTION_H
 #define CUFENCE_SELECTION_H
@@ -17,7 +17,7 @@
 #define SELECTION_BUFFER_BYTES (1u << 20)
 #define SELECTION_FLUSH_MS 1000
 
-/* Required.  Never KIND_KERNEL: it serializes kernels. */
+/* Required.  KIND_KERNEL is not used: it serializes kernels. */
 static const CUpti_ActivityKind selected_kinds[] = {
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 	CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -26,13 +26,13 @@ static const CUpti_ActivityKind selected_kinds[] = {
 };
 #define SELECTED_KINDS (sizeof(selected_kinds) / sizeof(selected_kinds[0]))
 
-/* By CUFENCE_GRAPHS.  node: each node of a graph, else each launch of one as a whole. */
+/* By CUFENCE_GRAPHS. node: each node of a graph is recorded, else each graph launch as a whole. */
 static inline int selected_graph_nodes(const char *graphs)
 {
 	return graphs && !strcmp(graphs, "node");
 }
 
-/* The rows' call ids (+ 1) and traits by CUPTI's number for them. */
+/* Call ids (+ 1) and traits of the rows by CUPTI's callback id. */
 #define SELECTION_CBIDS 1024
 static const struct selected_call {
 	uint16_t call;
@@ -46,7 +46,7 @@ static const struct selected_call {
 #include "calls.def"
 };
 
-/* Of those, the ones that submit work or block have their callback enabled. */
+/* Calls that submit work or block have their callback enabled. */
 static inline int selected_callback(unsigned cbid)
 {
 	return selected_calls[cbid].call &&
