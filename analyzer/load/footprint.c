@@ -6,21 +6,23 @@
 
 #include "array.h"
 
-/* Bodies of conditional nodes have bodies themselves; deeper ones than CUDA allows are cut. */
+/*
+ * Bodies of conditional nodes can contain bodies; those nested deeper than CUDA allows are ignored.
+ */
 #define BODY_DEPTH 8
 
 struct footprint_node {
 	int64_t row, graph;
 	struct footprint names;
-	int64_t *body; /* graphs */
+	int64_t *body; /* rows of body graphs */
 	size_t body_count;
 };
 
 struct footprint_graph {
 	int64_t row;
-	int64_t *node; /* rows, in order */
+	int64_t *node; /* rows, ascending */
 	size_t count;
-	struct footprint more; /* of nodes that are not known */
+	struct footprint more; /* memory of unidentified nodes */
 };
 
 struct footprint_exec {
@@ -128,7 +130,7 @@ static struct footprint_node *need_node(struct footprints *all, int64_t graph_ro
 	return &more[all->node_count - 1];
 }
 
-/* Whatever the graph consists of at the moment. */
+/* Sums up the graph's current contents. */
 static int sum_up(const struct footprints *all, int64_t row, struct footprint *sum, int depth)
 {
 	const struct footprint_graph *graph = graph_of(all, row);
@@ -213,7 +215,7 @@ int64_t footprint_first_node(const struct footprints *all, int64_t row)
 	return graph && graph->count ? graph->node[0] : 0;
 }
 
-/* The last one of all takes its place. */
+/* The last node moves into the free place. */
 static void free_node(struct footprints *all, struct footprint_node *node)
 {
 	struct footprint_node *last = &all->node[all->node_count - 1];

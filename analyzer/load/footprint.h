@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which memory graphs name, by address.  A graph is the sum of its nodes, which come, change and
- * go; an executable is what its graph was when it was made or updated, and what was set in it
- * since.  That is never too little: what an executable no longer touches may still be there.
+ * The memory that graphs access, by address.  The footprint of a graph is the sum of its nodes,
+ * which are added, changed and removed.  The footprint of an executable graph is that of its graph
+ * when it was instantiated or updated, plus what was set in it since.  It never misses an address,
+ * but may contain addresses that are no longer accessed.
  *
- * Graphs, nodes and executables are rows of the database; all functions that return an int: 0, or
+ * Graphs, nodes and executables are database rows.  All functions that return an int return 0, or
  * -1 after a message.  Zero-initialized is empty.
  */
 #ifndef CUFENCE_FOOTPRINT_H
@@ -16,7 +17,7 @@
 #include "map.h"
 
 struct footprint {
-	uint64_t *address; /* in order, each once, where an executable is asked for */
+	uint64_t *address; /* ascending and unique in the result of footprint_of_exec() */
 	size_t count, room;
 	unsigned content; /* content.h */
 };
@@ -31,30 +32,30 @@ struct footprints {
 	struct footprint_graph *graph;
 	struct footprint_exec *exec;
 	size_t node_count, graph_count, exec_count;
-	unsigned doubt; /* content of all graphs: changes that were not understood */
+	unsigned doubt; /* content of all graphs, from changes that could not be resolved */
 };
 
-/* A node of a graph names these, and nothing else from now on; what points to is copied. */
+/* Replaces the footprint of a node; the addresses are copied. */
 int footprint_set_node(struct footprints *all, int64_t graph, int64_t node,
 	const struct footprint *names);
-/* A graph has more, though not known in which node. */
+/* Adds memory of an unidentified node to a graph. */
 int footprint_add_to_graph(struct footprints *all, int64_t graph, const struct footprint *more);
-/* A node is what a graph is at that time, or will be when it is instantiated. */
+/* The node contains a child graph as it is now, or as it will be at instantiation. */
 int footprint_set_child(struct footprints *all, int64_t graph, int64_t node, int64_t child);
 int footprint_add_body(struct footprints *all, int64_t graph, int64_t node, int64_t body);
 void footprint_remove_node(struct footprints *all, int64_t node);
-/* to: a copy of from, whose nodes are numbered from first on in their order. */
+/* Makes to a copy of from; its nodes are numbered from first on, in the same order. */
 int footprint_clone(struct footprints *all, int64_t from, int64_t to, int64_t first);
-/* The graph of a node, 0: not known. */
+/* The graph of a node, 0: unknown. */
 int64_t footprint_graph_of(const struct footprints *all, int64_t node);
 size_t footprint_node_count(const struct footprints *all, int64_t graph);
 int64_t footprint_first_node(const struct footprints *all, int64_t graph);
 void footprint_drop_graph(struct footprints *all, int64_t graph);
 
-/* exec becomes what the graph is now. */
+/* Sets exec to the current contents of graph. */
 int footprint_instantiate(struct footprints *all, int64_t exec, int64_t graph);
 int footprint_add_to_exec(struct footprints *all, int64_t exec, const struct footprint *more);
-/* What it names; NULL: not known. */
+/* The memory that it accesses; NULL: unknown. */
 const struct footprint *footprint_of_exec(const struct footprints *all, int64_t exec);
 void footprint_drop_exec(struct footprints *all, int64_t exec);
 

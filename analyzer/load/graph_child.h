@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The graph that a child node consists of is what it was when the node was added, a copy; one that
- * the program has in its hands (table graph_body) is what it is when an executable is made.
+ * A child node contains a copy of its graph from the time the node was added.  If the program holds
+ * the child graph (table graph_body), its contents count when an executable is instantiated.
  */
 #ifndef CUFENCE_GRAPH_CHILD_H
 #define CUFENCE_GRAPH_CHILD_H
 
-/* SQL: the call as of which n.child counts, of a graph_node n as of the call at. */
+/* SQL: the call as of which n.child applies, for a graph_node n as of the call at. */
 #define CHILD_AS_OF(at) \
 	"CASE WHEN EXISTS (SELECT 1 FROM graph_body b WHERE b.node = n.id " \
 	"AND b.graph = n.child) THEN " at " ELSE n.call END"

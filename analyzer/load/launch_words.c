@@ -5,14 +5,14 @@
 
 enum {
 	WORD = 8,
-	MOST_PLACES = 32768, /* bytes that a launch can pass, and then some */
+	MOST_PLACES = 32768, /* upper limit: more bytes than a launch can pass */
 };
 
-/* Places of words that are no pointers, in the recorder's order (preload/arguments.c). */
+/* Offsets of words that are not pointers, in the recorder's order (preload/arguments.c). */
 struct places {
-	const struct launch_pointer *pointer; /* what is left of the list, in the same order */
+	const struct launch_pointer *pointer; /* the rest of the list, in the same order */
 	size_t pointer_count;
-	size_t count; /* of all, of which so many have a place in offset */
+	size_t count; /* of all words; only those in offset have a known place */
 	uint32_t offset[LAUNCH_WORDS_MOST];
 };
 
@@ -42,7 +42,10 @@ static struct function_parameter parameter_of(const struct function_record *layo
 	return parameter;
 }
 
-/* One by one, as kernelParams gives them: 1 if that gives the words and pointers there are. */
+/*
+ * Parameter by parameter, as in kernelParams.  Returns 1 if the numbers of words and pointers
+ * match.
+ */
 static int place_each(struct places *places, size_t count, const struct function_record *layout)
 {
 	size_t kept;
@@ -58,7 +61,7 @@ static int place_each(struct places *places, size_t count, const struct function
 	return kept == count && !places->pointer_count;
 }
 
-/* Whole words from the start on, whatever they are. */
+/* All words of the buffer from its start. */
 static int place_buffer(struct places *places, size_t count)
 {
 	for (uint32_t at = 0; places->count < count && places->count < LAUNCH_WORDS_MOST;
@@ -114,7 +117,7 @@ struct launch_word launch_words_get(const void *blob, size_t i)
 	return word;
 }
 
-/* Words of a buffer hold what lies in them together, others one parameter each. */
+/* A word of a buffer may hold several parameters; other words hold one each. */
 int launch_words_find(const void *blob, size_t bytes, uint32_t offset, uint32_t size,
 	uint64_t *value)
 {

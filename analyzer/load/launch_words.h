@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parameter words of a launch that lie in no allocation (those that do are rows of operand):
- * the scalars from which a kernel computes what it touches.  A blob of the database, column words
- * of shape: entries of 12 bytes, little-endian, u32 offset and u64 value.
+ * The parameter words of a launch that do not point into an allocation (those that do are rows of
+ * operand): scalars from which a kernel computes addresses.  Stored as a blob in column words of
+ * shape: entries of 12 bytes, little-endian, u32 offset and u64 value.
  *
- * Of a small parameter buffer the recorder keeps all.  Of a large one it keeps the first eight
- * scalars and a hash of the rest, without their places, and the rest once for each hash; the places
- * are found again from the layout of the kernel's parameters and the places of the pointers.
+ * The recorder keeps all words of a small parameter buffer.  Of a large one it keeps the first
+ * eight scalars and a hash of the rest, without their offsets, and the rest once per hash; the
+ * offsets are reconstructed from the layout of the kernel's parameters and the offsets of the
+ * pointers.
  */
 #ifndef CUFENCE_LAUNCH_WORDS_H
 #define CUFENCE_LAUNCH_WORDS_H
@@ -17,24 +18,24 @@
 #include "record.h"
 
 struct launch_word {
-	uint32_t offset; /* bytes into the parameter buffer, or one of these: */
-	uint64_t value;  /* the bytes from there on, up to 8 or to the next offset */
+	uint32_t offset; /* bytes into the parameter buffer, or one of the constants below */
+	uint64_t value;  /* the bytes from there on, up to 8 or up to the next offset */
 };
-#define LAUNCH_WORD_HASH UINT32_MAX           /* of all words that are not listed */
-#define LAUNCH_WORD_UNPLACED (UINT32_MAX - 1) /* it is not known where it stands */
+#define LAUNCH_WORD_HASH UINT32_MAX           /* hash of all words that are not listed */
+#define LAUNCH_WORD_UNPLACED (UINT32_MAX - 1) /* offset unknown */
 
 enum {
-	LAUNCH_WORDS_KEPT = 8,   /* by the recorder; a ninth is the hash */
-	LAUNCH_WORDS_MAX = 64,   /* beside the rest */
-	LAUNCH_WORDS_REST = 512, /* that a hash stands for */
+	LAUNCH_WORDS_KEPT = 8,   /* kept by the recorder; a ninth is the hash */
+	LAUNCH_WORDS_MAX = 64,   /* in addition to the rest */
+	LAUNCH_WORDS_REST = 512, /* words that a hash stands for */
 	LAUNCH_WORDS_MOST = LAUNCH_WORDS_KEPT + LAUNCH_WORDS_REST,
 	LAUNCH_WORD_BYTES = 12,
 };
 
 /*
- * A parameter word that points into an allocation, of column pointers of shape: its offset, and in
- * the upper byte how many of the address's lowest bits are 0, up to those that the widest access of
- * a thread asks for.
+ * A parameter word that points into an allocation, in column pointers of shape: its offset and, in
+ * the upper byte, the number of lowest bits of the address that are 0, limited to the alignment of
+ * the widest access of a thread.
  */
 enum { LAUNCH_POINTED_BITS = 24, LAUNCH_ALIGNED_MOST = 5 };
 
@@ -45,11 +46,11 @@ static inline uint32_t launch_pointed(uint32_t offset, uint64_t address)
 	return offset | (uint32_t)__builtin_ctzll(bits) << LAUNCH_POINTED_BITS;
 }
 
-/* The words of a record that lie behind its pointers. */
+/* The words after the pointers of a record. */
 struct launch_values {
 	uint64_t value[LAUNCH_WORDS_KEPT + 1];
 	size_t count;
-	const uint64_t *rest; /* what the hash stands for; NULL: not known */
+	const uint64_t *rest; /* the words that the hash stands for; NULL: unknown */
 	size_t rest_count;
 	const struct launch_pointer *pointer;
 	size_t pointer_count;
@@ -57,21 +58,21 @@ struct launch_values {
 };
 
 /*
- * Fills word, of which there is room for LAUNCH_WORDS_MOST: how many.  Those are as many as values
- * has, or where the rest is known and has its places, all of them without the hash.  layout: NULL
- * if it is not known.
+ * Fills word, which has room for LAUNCH_WORDS_MOST entries, and returns the number of entries.  If
+ * the rest and its offsets are known, these are all words without the hash; otherwise they are the
+ * words of values. layout: NULL if unknown.
  */
 size_t launch_words_place(struct launch_word *word, const struct launch_values *values,
 	const struct function_record *layout);
 
 /*
- * The parameter of size bytes, at most 8, at that offset: 1 and *value, or 0 if it is not known.  A
- * pointer into an allocation is not among the words.
+ * Finds the parameter of size bytes, at most 8, at that offset.  Returns 1 and *value, or 0 if
+ * unknown.  Pointers into allocations are not among the words.
  */
 int launch_words_find(const void *blob, size_t bytes, uint32_t offset, uint32_t size,
 	uint64_t *value);
 
-/* Entry i of a blob; the blob has bytes / LAUNCH_WORD_BYTES of them. */
+/* Returns entry i of a blob, which has bytes / LAUNCH_WORD_BYTES entries. */
 struct launch_word launch_words_get(const void *blob, size_t i);
 void launch_words_put(void *blob, size_t i, struct launch_word word);
 

@@ -6,7 +6,7 @@
 
 #include "array.h"
 
-/* A number without a life, 0 when out of memory. */
+/* Returns an unused number, 0 when out of memory. */
 static uint32_t unused_number(struct lives *lives)
 {
 	struct life *more;
@@ -52,13 +52,13 @@ uint32_t lives_find(const struct lives *lives, uint64_t handle, uint64_t at)
 
 	while (number && lives->life[number - 1].begin > at)
 		number = lives->life[number - 1].previous;
-	/* Under a clock with few ticks a call may enter as the one before it returns. */
+	/* With a coarse clock a call may enter in the tick in which the previous one returns. */
 	if (number && lives->life[number - 1].end < at)
 		return 0;
 	return number;
 }
 
-/* Doubles the ring of ended lives and straightens it. */
+/* Doubles the ring of ended lives and linearizes it. */
 static int more_ended(struct lives *lives)
 {
 	size_t size = lives->ended_size ? 2 * lives->ended_size : 64;
@@ -102,7 +102,7 @@ int lives_end_context(struct lives *lives, uint32_t context, uint64_t enter, uin
 	return 0;
 }
 
-/* Takes a life out of the chain of its handle. */
+/* Removes a life from the chain of its handle. */
 static void unlink_life(struct lives *lives, uint32_t number)
 {
 	const struct life *life = &lives->life[number - 1];
@@ -160,7 +160,7 @@ void lives_release(struct lives *lives)
 	*lives = (struct lives){ 0 };
 }
 
-/* Index of the first range that ends after address. */
+/* Returns the index of the first range that ends after address. */
 static size_t first_after(const struct ranges *ranges, uint64_t address)
 {
 	size_t low = 0, high = ranges->count;
@@ -215,7 +215,7 @@ int ranges_add(struct ranges *ranges, uint64_t start, uint64_t bytes, uint64_t b
 	if (!more)
 		return -1;
 	ranges->later = more;
-	/* As many as there are calls in progress. */
+	/* The list is as short as the number of concurrent calls. */
 	for (; at && more[at - 1].begin <= begin; at--)
 		more[at] = more[at - 1];
 	more[at] = (struct range){ start, start + (bytes ? bytes : 1), begin, life };

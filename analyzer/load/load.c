@@ -71,7 +71,10 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_CALIBRATION] = "INSERT INTO calibration VALUES (?,?,?,?,?)",
 };
 
-/* Those whose keys come in order, filled as rows are, the last one when all are known. */
+/*
+ * Indexes whose keys come in order, filled together with the rows; the last one is filled at the
+ * end.
+ */
 static const char early_indexes[] =
 	"CREATE INDEX call_thread ON call (thread);"
 	"CREATE INDEX operation_call ON operation (call) WHERE call IS NOT NULL;"
@@ -79,8 +82,8 @@ static const char early_indexes[] =
 	"CREATE INDEX operation_end ON operation (end);";
 
 /*
- * The indexes that analysis and reports use: each costs as much as the rows it is for.  Statistics
- * come from a sample.
+ * Indexes for analysis and reports: each costs as much as inserting its rows.  Statistics are
+ * computed from a sample.
  */
 static const char indexes[] =
 	"PRAGMA cache_size = -32768;"
@@ -134,7 +137,7 @@ int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count
 	return db_run(loader->insert[INSERT_LOSS], "isi", loader->process, reason, (int64_t)count);
 }
 
-/* What the reader found missing or not whole, and why there may be no last word. */
+/* Records damage found by the reader, and the reason if the trace was not closed. */
 static int insert_damage(struct loader *loader)
 {
 	const struct trace_reader *reader = &loader->p.reader;
@@ -246,7 +249,7 @@ static void release_process(struct loaded_process *p)
 
 void loader_look_up(struct loader *loader)
 {
-	enum { STEP = 16 << 20 }; /* bytes of the trace that may be in memory */
+	enum { STEP = 16 << 20 }; /* bytes of the trace kept in memory */
 
 	loader->progress.next = loader->progress.done + STEP;
 	trace_forget(&loader->p.reader);
@@ -296,7 +299,7 @@ static int load_calls(struct loader *loader)
 	return rc || loader_write_images(loader) || loader_write_rest(loader) ? -1 : 0;
 }
 
-/* One that cannot be is as little known as the first. */
+/* An impossible start time counts as unknown, like a missing one. */
 static int64_t start_of(struct loader *loader)
 {
 	uint64_t start = loader->p.reader.header->start_ns;
@@ -331,7 +334,7 @@ static int load_process(struct loader *loader, const char *path)
 	rc = insert_process(loader) || loader_write_recording(loader) || insert_losses(loader) ? -1
 											       : 0;
 	if (p->reader.error[0])
-		print(stderr, "cufence: '%s' is damaged: %s; loaded what is whole\n", path,
+		print(stderr, "cufence: '%s' is damaged: %s; loaded the undamaged part\n", path,
 			p->reader.error);
 out:
 	release_process(p);
@@ -402,7 +405,7 @@ static int write_ends(struct loader *loader)
 
 static int finish(struct loader *loader)
 {
-	progress_show(&loader->progress, "making indexes");
+	progress_show(&loader->progress, "creating indexes");
 	return write_ends(loader) || rows_finish(loader->objects) ||
 			db_exec(loader->db, "COMMIT") || bulk_finish(loader->calls) ||
 			bulk_finish(loader->operations) || bulk_finish(loader->operands) ||

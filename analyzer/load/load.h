@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces into the raw tables: what was recorded, with handles resolved to the streams, events,
- * allocations and kernels that they meant at the time, and times on one scale.
+ * Loads traces into the raw tables: recorded data, with handles resolved to the streams, events,
+ * allocations and kernels that they meant at the time, and all times on one scale.
  */
 #ifndef CUFENCE_LOAD_H
 #define CUFENCE_LOAD_H
@@ -11,10 +11,10 @@
 #include "db.h"
 
 /*
- * Fills an empty database from count traces in one transaction and indexes it.  command is what
- * was run, or NULL.  What is damaged or missing of a trace is a loss (table loss); the rest is
- * loaded.  A process given twice is loaded once, after a message.  0, or -1 after a message naming
- * the trace: it is none.
+ * Fills an empty database from count traces in one transaction and creates its indexes. command is
+ * the command that was run, or NULL. Damaged or missing parts of a trace become rows of table loss;
+ * the rest is loaded.  A process given twice is loaded once, after a message.  Returns 0, or -1
+ * after a message naming a file that is not a trace.
  */
 int load_traces(struct db *db, char *const *path, size_t count, const char *command);
 

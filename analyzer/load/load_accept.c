@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a record says can be: its times are within CLOCK_MOST of the run's start, nothing ends
- * before it begins, all durations are possible in sum, and sizes are those of memory.  A record of
- * which that does not hold is damaged: it is left out here, so that no later code can overflow.
+ * Plausibility of records: times are within CLOCK_MOST of the run's start, nothing ends before it
+ * begins, all durations have a possible sum, and sizes are possible memory sizes.  Records that
+ * violate this are damaged and left out here, so that later code cannot overflow.
  */
 #include "loader.h"
 
@@ -10,7 +10,7 @@
 
 #include "load_accept.h"
 
-/* No loop asks more often within CLOCK_MOST. */
+/* Upper limit of polls within CLOCK_MOST. */
 #define POLLS_MOST ((uint64_t)1 << 48)
 
 static int refuse(struct loader *loader)
@@ -19,7 +19,7 @@ static int refuse(struct loader *loader)
 	return 0;
 }
 
-/* Whether so long an interval can be, besides all before it. */
+/* Returns whether an interval is possible in addition to all previous ones. */
 static int accept_interval(struct loader *loader, int64_t start, int64_t end)
 {
 	if (start == CLOCK_NONE || end == CLOCK_NONE || end < start ||
@@ -48,14 +48,14 @@ int load_is_size(unsigned kind)
 	}
 }
 
-/* An address to which a size may be added: not where the sum changes its sign. */
+/* Addresses to which a size can be added without overflow. */
 static int is_address(unsigned kind, uint64_t value)
 {
 	return (kind != FIELD_ptr && kind != FIELD_dst && kind != FIELD_src) ||
 		value - ((uint64_t)INT64_MAX - SIZE_MOST) > SIZE_MOST;
 }
 
-/* The largest value of a call's fields of these two kinds. */
+/* Returns the larger of a call's fields of these two kinds. */
 static uint64_t larger(const struct call_type_record *type, const struct call_record *call,
 	unsigned first, unsigned second)
 {
@@ -68,7 +68,10 @@ static uint64_t larger(const struct call_type_record *type, const struct call_re
 	return most;
 }
 
-/* What has rows and slices, from its first byte to its last.  A pitch counts where it is used. */
+/*
+ * Checks the span of rows and slices, from first to last byte.  A pitch is checked only where it is
+ * used.
+ */
 static int accept_extent(const struct call_type_record *type, const struct call_record *call)
 {
 	uint64_t height = larger(type, call, FIELD_height, FIELD_height);
@@ -88,7 +91,7 @@ static int accept_extent(const struct call_type_record *type, const struct call_
 #define EXTENT_FIELDS (BIT(width) | BIT(height) | BIT(depth) | BIT(dst_pitch) | BIT(src_pitch))
 #define SIZE_FIELDS (EXTENT_FIELDS | BIT(bytes) | BIT(ptr) | BIT(dst) | BIT(src))
 
-/* Of what failed nothing is moved or made: it may have asked for anything. */
+/* Failed calls move and create nothing, so their sizes do not matter. */
 static int accept_sizes(const struct loader *loader, const struct call_record *call)
 {
 	const struct call_type_record *type = loader->p.type[call->call].record;
@@ -139,7 +142,7 @@ int loader_accept_device(struct loader *loader, const struct device_record *devi
 
 	if (device->head.flags & DEVICE_INVALID)
 		return 1;
-	/* 0: it is not known. */
+	/* 0: unknown. */
 	if (!device->start && !device->end)
 		return 1;
 	if (!device->start || !device->end)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From records, which are written as calls return, to calls in order of entry: first within a
- * lane, then among the lanes.
+ * Sorts records, which are written as calls return, into order of entry: first within a lane, then
+ * across lanes.
  */
 #include "load_accept.h"
 #include "print.h"
@@ -30,14 +30,14 @@ static void read_fields(const struct loader *loader, struct loaded_call *call)
 			: record->field[i];
 		fields->present |= 1ull << kind;
 	}
-	/* Which thread that was; nobody else needs to know of births. */
+	/* Identifies the thread; births are needed only here. */
 	if (fields->present & 1ull << FIELD_birth) {
 		uint64_t number = map_get(&loader->p.births, fields->value[FIELD_birth], 0);
 
 		fields->value[FIELD_thread] = number ? loader->p.thread[number - 1].tid : 0;
 		fields->present |= 1ull << FIELD_thread;
 	}
-	/* A copy has a field for its direction only where its call does not say it. */
+	/* A copy has a direction field only if its call does not imply the direction. */
 	if (fields->present & 1ull << FIELD_src && !(fields->present & 1ull << FIELD_direction)) {
 		fields->value[FIELD_direction] = TRAITS_DIRECTION(type->traits);
 		fields->present |= 1ull << FIELD_direction;
@@ -56,12 +56,12 @@ static int is_nested(const struct lane_call *call)
 }
 
 /*
- * Drops enter records whose call returned.  Announced calls that are still open are a stack, in
- * order of entry; a return closes what was entered after it, which never returned itself.
+ * Drops enter records whose call returned.  Open announced calls are a stack in order of entry; a
+ * return also closes calls entered after it, which never returned.
  */
 static void drop_announced(struct lane *lane, uint32_t *open)
 {
-	enum { SAME_TICK = 8 }; /* calls entered at one tick, one within the other */
+	enum { SAME_TICK = 8 }; /* calls entered in one tick, nested in each other */
 	size_t depth = 0;
 
 	for (size_t i = 0; i < lane->count; i++) {
@@ -87,7 +87,7 @@ static void drop_announced(struct lane *lane, uint32_t *open)
 	}
 }
 
-/* Those that returned in order of return, then those that never did, the innermost first. */
+/* Order: returned calls by return, then calls that never returned, innermost first. */
 static void sort_by_return(struct lane *lane, struct lane_call *spare)
 {
 	size_t count = 0;
@@ -103,10 +103,10 @@ static void sort_by_return(struct lane *lane, struct lane_call *spare)
 }
 
 /*
- * In order of return children come before their parent, so the calls still without one are a
- * stack.  Virtual time makes ties, which the recorder's flag decides.  A call that never returned
- * can hold later calls only if they all were made from within it; a top-level call after it says
- * that its return was lost.  Parents are indices + 1.
+ * In order of return, children come before their parent, so the calls still without a parent are a
+ * stack.  Ties in virtual time are resolved by the recorder's flag.  A call that never returned can
+ * contain later calls only if all of them are nested; a later top-level call means that its return
+ * was lost.  Parents are indices + 1.
  */
 static void find_parents(struct lane *lane, uint32_t *stack)
 {
@@ -133,10 +133,10 @@ static void find_parents(struct lane *lane, uint32_t *stack)
 }
 
 /*
- * Places by a walk of the trees, parents before children and siblings as they returned: in order
- * of entry, whatever the clock's ticks.  Children have lower indices than their parent: one pass
- * up sums the sizes of subtrees, one pass down hands each child the last free places of its
- * parent's share.
+ * Sorts by entry by walking the call trees, parents before children and siblings in order of
+ * return, independent of clock ticks.  Children have lower indices than their parent: one upward
+ * pass sums the sizes of subtrees, one downward pass assigns each child the last free places of its
+ * parent's range.
  */
 static void sort_by_entry(struct lane *lane, struct lane_call *sorted, uint32_t *size,
 	uint32_t *end)
@@ -147,14 +147,15 @@ static void sort_by_entry(struct lane *lane, struct lane_call *sorted, uint32_t 
 		if (lane->call[i].parent)
 			size[lane->call[i].parent - 1] += size[i];
 	}
-	end[0] = (uint32_t)lane->count; /* of those without a parent */
+	end[0] = (uint32_t)lane->count; /* of calls without a parent */
 	for (size_t i = lane->count; i-- > 0;) {
 		struct lane_call *call = &lane->call[i];
 		uint32_t last = end[call->parent];
 
 		end[i + 1] = last;
 		end[call->parent] = last - size[i];
-		size[i] = last - size[i]; /* no child of it is still to come: now its place */
+		size[i] =
+			last - size[i]; /* all its children are placed: size now holds its place */
 	}
 	for (size_t i = 0; i < lane->count; i++) {
 		struct lane_call *call = &lane->call[i];
@@ -185,7 +186,7 @@ int lane_order(struct lane *lane)
 	return rc;
 }
 
-/* Lanes whose next call is known are a heap: the one entered first on top. */
+/* Lanes whose next call is known form a heap: the earliest entry on top. */
 static int comes_before(const struct lane *a, const struct lane *b)
 {
 	uint64_t x = a->call[a->next].enter, y = b->call[b->next].enter;
@@ -232,7 +233,7 @@ int loader_start_calls(struct loader *loader)
 	return 0;
 }
 
-/* The top lane goes on behind the call it gave last. */
+/* Advances the top lane past its last returned call. */
 static int advance(struct loader *loader)
 {
 	struct loaded_process *p = &loader->p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stream capture: calls become nodes of a graph, each after what its stream stands at.  Captured
- * calls get a row of call_object that says so.
+ * Stream capture: calls become nodes of a graph, each after the front of its stream.  Captured
+ * calls get a row of call_object.
  */
 #include "load_graph.h"
 
@@ -9,7 +9,10 @@
 
 #include "array.h"
 
-/* The front of a stream or event; NULL without one, or after a message when made. */
+/*
+ * Finds the front of a stream or event.  Returns NULL if there is none, or with make after a
+ * message.
+ */
 static struct front *front_of(struct graphs *graphs, struct map *map, uint64_t key, int make)
 {
 	uint64_t known = map_get(map, key, 0);
@@ -76,7 +79,7 @@ int capture_begin(struct loader *loader, const struct loaded_call *call)
 	return graph < 0 ? -1 : 0;
 }
 
-/* All streams of a capture leave it, even if it failed. */
+/* All streams leave the capture when it ends, even if it failed. */
 int capture_end(struct loader *loader, const struct loaded_call *call)
 {
 	struct graphs *graphs = loader->p.graphs;
@@ -97,7 +100,7 @@ int capture_end(struct loader *loader, const struct loaded_call *call)
 		: 0;
 }
 
-/* cuStreamUpdateCaptureDependencies: flag 1 sets them instead of adding to them. */
+/* cuStreamUpdateCaptureDependencies: flag 1 replaces the dependencies instead of adding to them. */
 static int update_capture(struct loader *loader, const struct loaded_call *call,
 	struct front *front)
 {
@@ -113,7 +116,7 @@ static int update_capture(struct loader *loader, const struct loaded_call *call,
 	return 0;
 }
 
-/* Where a stream stands in its capture: that gives handles to nodes. */
+/* Capture info gives the handles of the nodes at the stream's front. */
 static int name_node(struct loader *loader, const struct loaded_call *call, struct front *front)
 {
 	struct lists lists = lists_of(call, 1);
@@ -127,7 +130,7 @@ static int name_node(struct loader *loader, const struct loaded_call *call, stru
 		: 0;
 }
 
-/* Of the node that a captured call becomes; NULL: it becomes none. */
+/* Type of the node that a captured call becomes; NULL: it becomes none. */
 static const char *captured_type(enum call_kind kind)
 {
 	static const char *const types[FAMILY_COUNT] = {
@@ -149,7 +152,7 @@ static const char *captured_type(enum call_kind kind)
 	return kind == KIND_EXTERNAL_SIGNAL ? "signal" : types[kind_family(kind)];
 }
 
-/* The call becomes a node after the stream's front, and the front. */
+/* Adds a node for the call after the stream's front; the node becomes the front. */
 static int capture_node(struct loader *loader, const struct loaded_call *call, struct front *front,
 	const char *type)
 {
@@ -168,7 +171,10 @@ static int capture_node(struct loader *loader, const struct loaded_call *call, s
 		: 0;
 }
 
-/* A captured event is the front of its stream, not work; with flag 1 (external) it is a node. */
+/*
+ * An event recorded in a capture stores the front of its stream; with flag 1 (external) it is a
+ * node.
+ */
 static int capture_record(struct loader *loader, const struct loaded_call *call, size_t stream)
 {
 	struct graphs *graphs = loader->p.graphs;
@@ -189,7 +195,7 @@ static int capture_record(struct loader *loader, const struct loaded_call *call,
 		graphs->capture[front->capture - 1].graph);
 }
 
-/* A stream that waits for a captured event becomes a part of that capture. */
+/* A stream that waits for a captured event joins that capture. */
 static int capture_wait(struct loader *loader, const struct loaded_call *call)
 {
 	struct graphs *graphs = loader->p.graphs;
@@ -225,7 +231,7 @@ int capture_take(struct loader *loader, const struct loaded_call *call)
 	if (call->kind == KIND_STREAM_WAIT)
 		return capture_wait(loader, call);
 	if (!is_captured(graphs, front)) {
-		/* A record outside of a capture ends what the event stood for. */
+		/* A record outside of a capture replaces the captured front of the event. */
 		front = call->kind == KIND_EVENT_RECORD
 			? front_of(graphs, &graphs->events, (uint64_t)call->event, 0)
 			: NULL;

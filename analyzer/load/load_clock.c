@@ -7,7 +7,7 @@
 #if defined(__x86_64__)
 #include <x86intrin.h>
 
-/* ns per tick of this machine's time stamp counter, over 20 ms. */
+/* Measures ns per tick of this machine's time stamp counter, over 20 ms. */
 static double tsc_rate(void)
 {
 	struct timespec begin, end, pause = { .tv_nsec = 20 * 1000 * 1000 };
@@ -46,7 +46,7 @@ static int scale_add(struct clock_scale *scale, uint64_t x, int64_t y)
 	return 0;
 }
 
-/* Sorts, drops points that do not grow, and takes the mean rate where there are two. */
+/* Sorts, drops points that do not increase, and computes the mean rate from two points or more. */
 static void scale_finish(struct clock_scale *scale)
 {
 	struct clock_point *point = scale->point;
@@ -75,13 +75,13 @@ static int64_t beyond(const struct clock_scale *scale, const struct clock_point 
 
 	if (!(length < 2.0 * (double)CLOCK_MOST && length > -2.0 * (double)CLOCK_MOST))
 		return CLOCK_NONE;
-	/* In whole units where the rate is one, so that no bit is lost in the double. */
+	/* Integer arithmetic where the rate is 1, without the rounding of a double. */
 	if (scale->rate != 1)
 		distance = (__int128)length;
 	return time_or_none(end->y + distance);
 }
 
-/* x * height / width, x less than width. */
+/* Returns x * height / width for x less than width. */
 static __int128 between(uint64_t x, uint64_t height, uint64_t width)
 {
 	uint64_t product;
@@ -114,7 +114,7 @@ static int64_t scale_map(const struct clock_scale *scale, uint64_t x)
 			point[high].x - point[low].x));
 }
 
-/* Widest bracket in ns, once the rate is known. */
+/* Returns the widest calibration interval in ns, once the rate is known. */
 static int64_t widest_gap(const struct clock *clock,
 	const struct calibration_record *const *calibration, size_t count)
 {
@@ -128,7 +128,7 @@ static int64_t widest_gap(const struct clock *clock,
 	return (int64_t)((double)widest * clock->ticks.rate);
 }
 
-/* Virtual time starts with the process, and CUPTI's time is the same one. */
+/* Virtual time starts with the process and is also CUPTI's time. */
 static int init_virtual(struct clock *clock, int64_t start,
 	const struct calibration_record *const *calibration, size_t count, uint64_t first_tick)
 {
@@ -152,7 +152,7 @@ static int init_virtual(struct clock *clock, int64_t start,
 		start + (int64_t)(pair->ticks - first_tick));
 }
 
-/* What has no place within the run is passed over. */
+/* Calibrations outside of the run are ignored. */
 static int init_real(struct clock *clock, int64_t origin,
 	const struct calibration_record *const *calibration, size_t count)
 {
@@ -166,7 +166,7 @@ static int init_real(struct clock *clock, int64_t origin,
 			(c->cupti_ns && scale_add(&clock->device, c->cupti_ns, now)))
 			return -1;
 	}
-	/* CUPTI's time is CLOCK_REALTIME where nothing else is known. */
+	/* CUPTI's time is taken to be CLOCK_REALTIME without a calibration. */
 	return clock->device.count ? 0 : scale_add(&clock->device, (uint64_t)origin, 0);
 }
 

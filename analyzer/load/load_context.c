@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which context a call is about, and what ends with one.
+ * Finds the context of a call, and ends what a destroyed context contains.
  *
- * A primary context goes with its last user ("cuDevicePrimaryCtxRelease"), or, whoever holds it,
- * with a reset.  Which release is the last one is not known where its retains were not recorded,
- * and of cuCtxDetach.
+ * A primary context is destroyed when its last user releases it ("cuDevicePrimaryCtxRelease") or by
+ * a reset.  The last release cannot be determined if retains were not recorded, nor for
+ * cuCtxDetach.
  */
 #include "loader.h"
 
 #define HAS(call, kind) ((call)->fields.present & 1ull << FIELD_##kind)
 #define VALUE(call, kind) ((call)->fields.value[FIELD_##kind])
 
-/* Index + 1, as all numbers of contexts here; 0: none. */
+/* Returns index + 1, like all numbers of contexts here; 0: none. */
 static uint64_t current(const struct loaded_process *p, const struct loaded_call *call)
 {
 	unsigned number = call->record->type == RECORD_CALL
@@ -21,7 +21,7 @@ static uint64_t current(const struct loaded_process *p, const struct loaded_call
 	return map_get(&p->context_numbers, number, 0);
 }
 
-/* Its primary one, else the current one if it is of that device. */
+/* The primary context of a device, else the current one if it belongs to that device. */
 static uint64_t of_device(const struct loaded_process *p, const struct loaded_call *call)
 {
 	uint64_t found = map_get(&p->primaries, VALUE(call, device), 0);
@@ -33,7 +33,7 @@ static uint64_t of_device(const struct loaded_process *p, const struct loaded_ca
 											    : 0;
 }
 
-/* The one that is gone with this call. */
+/* The context that this call destroys. */
 static uint64_t ended(struct loaded_process *p, const struct loaded_call *call)
 {
 	uint64_t found;
@@ -67,7 +67,7 @@ int loader_resolve_context(struct loader *loader, struct loaded_call *call)
 
 	if (kind_family(call->kind) == FAMILY_context_end)
 		found = ended(p, call);
-	/* Not always the current one: cuCtxSynchronize_v2 names the one it waits for. */
+	/* Not always the current one: cuCtxSynchronize_v2 names the context that it waits for. */
 	else if (kind_has(call->kind, K_NAMES_CONTEXT) && HAS(call, context) &&
 		VALUE(call, context))
 		found = map_get(&p->context_handles, VALUE(call, context), 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations of the device meet the calls that submitted them: by correlation id, which CUPTI
- * announces to the recorder before the call and repeats in every record.
+ * Matches device operations to the calls that submitted them, by correlation id, which CUPTI
+ * announces to the recorder before the call and stores in every record.
  *
- * A record is filed as its place in the file, in words of 8 bytes.  The first one of an id has a
- * slot; others (graphs node by node, the driver's own work) are in a list sorted by id and place.
+ * A record is stored as its offset in the file, in 8-byte words.  The first one of an id has a
+ * slot; further ones (graphs node by node, driver overhead) are in a list sorted by id and offset.
  */
 #include "loader.h"
 
@@ -60,7 +60,7 @@ static int compare_start(const void *a, const void *b)
 	return p < q ? -1 : p > q;
 }
 
-static int take(struct loader *loader, uint32_t place)
+static int collect(struct loader *loader, uint32_t place)
 {
 	struct loaded_process *p = &loader->p;
 	const struct device_record **more = array_room(p->taken, p->taken_count, sizeof(*more));
@@ -76,7 +76,7 @@ static int take(struct loader *loader, uint32_t place)
 	return 0;
 }
 
-/* Index of the first in the list with that id. */
+/* Returns the index of the first list entry with that id. */
 static size_t first_more(const struct loaded_process *p, uint32_t correlation)
 {
 	size_t low = 0, high = p->more_device_count;
@@ -100,12 +100,12 @@ int loader_take_devices(struct loader *loader, uint32_t correlation)
 	p->taken_count = 0;
 	if (!slot)
 		return 0;
-	if (take(loader, *slot))
+	if (collect(loader, *slot))
 		return -1;
 	*slot = 0;
 	for (size_t i = first_more(p, correlation);
 		i < p->more_device_count && p->more_device[i] >> 32 == correlation; i++)
-		if (take(loader, (uint32_t)p->more_device[i]))
+		if (collect(loader, (uint32_t)p->more_device[i]))
 			return -1;
 	if (p->taken_count > 1)
 		qsort(p->taken, p->taken_count, sizeof(*p->taken), compare_start);
@@ -117,8 +117,10 @@ static uint64_t cupti_stream(const struct device_record *device)
 	return (uint64_t)device->context << 32 | device->stream;
 }
 
-/* Operations inside a graph run on the executor's streams, not on the one it was launched on, and
- * say nothing of the launch. */
+/*
+ * Operations inside a graph run on internal streams, not on the stream of the launch, and have no
+ * properties of the launch.
+ */
 static int is_graph_node(const struct device_record *device, const struct loaded_call *call)
 {
 	return (device->kind == DEVICE_KERNEL && device->value) ||
@@ -126,8 +128,8 @@ static int is_graph_node(const struct device_record *device, const struct loaded
 }
 
 /*
- * Between devices without peer access a copy goes by way of the host, and the half on the other
- * device runs in a stream of the driver's own.
+ * A copy between devices without peer access is staged through the host; the half on the other
+ * device runs in an internal stream of the driver.
  */
 static int is_elsewhere(const struct loaded_process *p, const struct device_record *device,
 	const struct loaded_stream *stream)
@@ -138,8 +140,10 @@ static int is_elsewhere(const struct loaded_process *p, const struct device_reco
 		p->context[context - 1].row != stream->context;
 }
 
-/* The call learns what only the device knew; the stream learns its CUPTI id. */
-static int tell_call(struct loader *loader, const struct device_record *device,
+/*
+ * Copies properties known only from the device record to the call, and the CUPTI id to the stream.
+ */
+static int complete_call(struct loader *loader, const struct device_record *device,
 	struct loaded_call *call)
 {
 	struct loaded_process *p = &loader->p;
@@ -158,8 +162,8 @@ static int tell_call(struct loader *loader, const struct device_record *device,
 	return map_set(&p->cupti_streams, cupti_stream(device), call->stream);
 }
 
-/* An operation whose call was not recorded may run on a stream that nothing else names. */
-static int know_stream(struct loader *loader, const struct device_record *device)
+/* An operation whose call was not recorded may run on an otherwise unknown stream. */
+static int identify_stream(struct loader *loader, const struct device_record *device)
 {
 	struct loaded_process *p = &loader->p;
 	uint64_t context = map_get(&p->context_cupti_ids, device->context, 0);
@@ -176,7 +180,7 @@ static int know_stream(struct loader *loader, const struct device_record *device
 	return known ? map_set(&p->cupti_streams, cupti_stream(device), known) : -1;
 }
 
-/* The kernel's name as CUPTI reports it, for calls whose function was not recorded. */
+/* CUPTI's kernel name, for calls whose function was not recorded. */
 static int name_kernel(struct loader *loader, const struct device_record *device,
 	struct loaded_call *call)
 {
@@ -201,7 +205,7 @@ int loader_match_devices(struct loader *loader, struct loaded_call *call)
 		const struct device_record *device = p->taken[i];
 
 		if (device->kind != DEVICE_OVERHEAD &&
-			(name_kernel(loader, device, call) || tell_call(loader, device, call)))
+			(name_kernel(loader, device, call) || complete_call(loader, device, call)))
 			return -1;
 	}
 	return 0;
@@ -219,7 +223,8 @@ int loader_write_unmatched(struct loader *loader)
 			const struct device_record *device = p->taken[i];
 
 			if (device->kind != DEVICE_OVERHEAD &&
-				(name_kernel(loader, device, NULL) || know_stream(loader, device)))
+				(name_kernel(loader, device, NULL) ||
+					identify_stream(loader, device)))
 				return -1;
 			if (loader_write_device(loader, device, NULL))
 				return -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which traces are loaded, before any is: a process given twice is loaded once, and time 0 is the
- * start of the process that started first.
+ * Selects the traces to load before loading any: a process given twice is loaded once, and time 0
+ * is the start of the earliest process.
  */
 #include "loader.h"
 #include "print.h"
@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which process a trace is of. */
+/* Identifies the process of a trace. */
 struct identity {
 	uint64_t device, inode;  /* of the file */
-	uint64_t created, start; /* CLOCK_REALTIME ns, 0: not known; start_ns */
+	uint64_t created, start; /* CLOCK_REALTIME ns, 0: unknown; start_ns */
 	uint32_t pid, parent;
 	int64_t real; /* start is of CLOCK_REALTIME */
 };
 
-/* Under a virtual clock processes may start at the same time and, one by exec, with the same id. */
+/* With a virtual clock processes may have the same start and, after exec, the same id. */
 static int is_same(const struct identity *a, const struct identity *b)
 {
 	if (a->device == b->device && a->inode == b->inode)
@@ -43,8 +43,8 @@ static struct identity identity_of(const struct trace_reader *reader)
 	};
 }
 
-/* 1: it is to be loaded, 0: it has been given before, -1 after a message. */
-static int look_at(struct loader *loader, char *const *path, size_t number,
+/* 1: to be loaded, 0: given before, -1 after a message. */
+static int check_file(struct loader *loader, char *const *path, size_t number,
 	struct identity *identity, uint64_t *bytes)
 {
 	struct trace_reader reader;
@@ -58,7 +58,7 @@ static int look_at(struct loader *loader, char *const *path, size_t number,
 			rc = !is_same(&identity[i], &identity[number]);
 		if (!rc)
 			print(stderr,
-				"cufence: '%s' is a process that was given before; it is "
+				"cufence: '%s' is a trace of a process given before; it is "
 				"loaded once\n",
 				path[number]);
 		if (reader.header->start_ns < (uint64_t)loader->origin)
@@ -77,7 +77,7 @@ int loader_choose_files(struct loader *loader, char *const *path, size_t count, 
 
 	loader->origin = (int64_t)CLOCK_MOST_START;
 	for (size_t i = 0; i < count && rc >= 0; i++) {
-		rc = look_at(loader, path, i, identity, &bytes);
+		rc = check_file(loader, path, i, identity, &bytes);
 		load[i] = rc > 0;
 	}
 	if (loader->origin == (int64_t)CLOCK_MOST_START)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What graphs are made of: nodes and edges that calls add. */
+/* Contents of graphs: nodes and edges added by calls. */
 #include "load_graph.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "unnamed_memory.h"
 
 /* lives.retire: the rows are written. */
-static int forget(void *arg, const struct life *life)
+static int drop_life(void *arg, const struct life *life)
 {
 	return 0;
 }
@@ -20,7 +20,8 @@ static struct graphs *graphs_of(struct loaded_process *p)
 		return p->graphs;
 	p->graphs = calloc(1, sizeof(*p->graphs));
 	if (p->graphs)
-		p->graphs->graph.retire = p->graphs->node.retire = p->graphs->exec.retire = forget;
+		p->graphs->graph.retire = p->graphs->node.retire = p->graphs->exec.retire =
+			drop_life;
 	else
 		fputs("cufence: out of memory\n", stderr);
 	return p->graphs;
@@ -64,7 +65,10 @@ int handle_begin(struct lives *lives, uint64_t handle, uint64_t begin, int64_t r
 	if (!life)
 		return -1;
 	lives->life[life - 1].value = (uint64_t)row;
-	/* A node goes with its graph, and a body with its node: no call says so. */
+	/*
+	 * Destroying a graph also destroys its nodes, and a node its bodies, without separate
+	 * calls.
+	 */
 	previous = lives->life[life - 1].previous;
 	return previous && lives->life[previous - 1].end == UINT64_MAX
 		? lives_end(lives, previous, begin, 0)
@@ -99,7 +103,7 @@ int64_t graph_add(struct loader *loader, const struct loaded_call *call, uint64_
 	return handle && handle_begin(&loader->p.graphs->graph, handle, begin, row) ? -1 : row;
 }
 
-/* A graph that was made before the trace has no row until it is named. */
+/* A graph that was created before the trace gets its row when it is first named. */
 int64_t graph_of(struct loader *loader, const struct loaded_call *call, uint64_t handle)
 {
 	int64_t row = handle_row(&loader->p.graphs->graph, call, handle);
@@ -220,8 +224,8 @@ int graph_note_memory(struct loader *loader, const struct loaded_call *call, int
 	return footprint_set_node(&graphs->memory, graph, node, launched ? launched : &names);
 }
 
-/* The bodies of a conditional node, which the program fills from now on. */
-static int take_bodies(struct loader *loader, const struct loaded_call *call,
+/* Adds the bodies of a conditional node, which the program fills later. */
+static int add_bodies(struct loader *loader, const struct loaded_call *call,
 	const struct lists *lists, int64_t graph, int64_t node)
 {
 	for (size_t i = 0; lists->word && i < lists->more; i++) {
@@ -234,15 +238,15 @@ static int take_bodies(struct loader *loader, const struct loaded_call *call,
 	return 0;
 }
 
-/* CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE: the node has the graph itself, not a copy. */
+/* CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE: the node owns the graph itself, not a copy. */
 #define OWNERSHIP_MOVE 1
 
-static int take_node(struct loader *loader, const struct loaded_call *call)
+static int load_node(struct loader *loader, const struct loaded_call *call)
 {
 	uint64_t type = VALUE(call, type);
 	const char *name = graph_node_type(type);
 	int64_t graph = graph_of(loader, call, VALUE(call, graph)), child = 0, node;
-	/* cuGraphAddNode has edges and further words, the others nodes alone. */
+	/* cuGraphAddNode passes edges and further words; the other calls pass nodes only. */
 	struct lists lists = lists_of(call, HAS(call, ptr) && HAS(call, more) ? 2 : 1);
 
 	if (map_get(&loader->p.graphs->unplaced, (uint64_t)graph, 0))
@@ -257,7 +261,7 @@ static int take_node(struct loader *loader, const struct loaded_call *call)
 		if (graph_add_edge(loader, call, graph, node_at(loader, call, &lists, 0, i), node,
 			    is_programmatic(&lists, 1, i)))
 			return -1;
-	if (node < 0 || (type == 13 && take_bodies(loader, call, &lists, graph, node)))
+	if (node < 0 || (type == 13 && add_bodies(loader, call, &lists, graph, node)))
 		return -1;
 	if (!child)
 		return graph_note_memory(loader, call, graph, node, name);
@@ -266,7 +270,7 @@ static int take_node(struct loader *loader, const struct loaded_call *call)
 		: footprint_set_child(&loader->p.graphs->memory, graph, node, child);
 }
 
-static int take_edges(struct loader *loader, const struct loaded_call *call)
+static int change_edges(struct loader *loader, const struct loaded_call *call)
 {
 	static const char remove[] =
 		"UPDATE graph_edge SET removed = ? "
@@ -291,7 +295,7 @@ static int take_edges(struct loader *loader, const struct loaded_call *call)
 	return graph < 0 ? -1 : 0;
 }
 
-static int take_node_destroy(struct loader *loader, const struct loaded_call *call)
+static int destroy_node(struct loader *loader, const struct loaded_call *call)
 {
 	int64_t node = handle_row(&loader->p.graphs->node, call, VALUE(call, node));
 
@@ -302,7 +306,7 @@ static int take_node_destroy(struct loader *loader, const struct loaded_call *ca
 		    : 0;
 }
 
-static int take_graph_destroy(struct loader *loader, const struct loaded_call *call)
+static int destroy_graph(struct loader *loader, const struct loaded_call *call)
 {
 	int64_t graph = handle_row(&loader->p.graphs->graph, call, VALUE(call, graph));
 
@@ -320,7 +324,7 @@ static int (*taker_of_family(enum call_kind kind))(struct loader *, const struct
 {
 	switch (kind_family(kind)) {
 	case FAMILY_graph_edges:
-		return take_edges;
+		return change_edges;
 	case FAMILY_node_set:
 		return graph_change;
 	case FAMILY_exec:
@@ -335,13 +339,13 @@ static int (*taker(enum call_kind kind))(struct loader *, const struct loaded_ca
 {
 	switch (kind) {
 	case KIND_GRAPH_ADD_NODE:
-		return take_node;
+		return load_node;
 	case KIND_GRAPH_NODE_DESTROY:
-		return take_node_destroy;
+		return destroy_node;
 	case KIND_GRAPH_CLONE:
 		return graph_clone;
 	case KIND_GRAPH_DESTROY:
-		return take_graph_destroy;
+		return destroy_graph;
 	case KIND_GRAPH_INSTANTIATE:
 		return exec_instantiate;
 	case KIND_CAPTURE_BEGIN:
@@ -359,7 +363,7 @@ int loader_take_graphs(struct loader *loader, const struct loaded_call *call)
 {
 	int (*take)(struct loader *, const struct loaded_call *) = taker(call->kind);
 
-	/* Programs without graphs have nothing here. */
+	/* Returns early for programs without graphs. */
 	if ((!take && call->kind != KIND_GRAPH_CREATE && !loader->p.graphs) ||
 		!graphs_of(&loader->p))
 		return loader->p.graphs || !take ? 0 : -1;

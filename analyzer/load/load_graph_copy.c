@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of graphs: clones, and the graph that a child node consists of, a copy of what it was
- * given made when the node was added ("cuGraphAddChildGraphNode").  The program may ask for the
- * latter and change it: then it is a body of its node, what it is when an executable is made.
+ * Copies of graphs: clones, and child graphs, which are copied when a child node is added
+ * ("cuGraphAddChildGraphNode").  If the program queries and changes the child graph, it is a body
+ * of its node, evaluated when an executable is instantiated.
  */
 #include "load_graph.h"
 
@@ -10,7 +10,7 @@
 
 #include "unnamed_memory.h"
 
-/* Nodes and edges of graph ?4 as of call ?3, in graph ?2. */
+/* Copies nodes and edges of graph ?4 as of call ?3 into graph ?2. */
 static const char nodes[] =
 	"INSERT INTO graph_node (id, graph, type, call, event, child, origin) "
 	"SELECT ?1 + row_number() OVER (ORDER BY id), ?2, type, ?3, event, child, "
@@ -26,7 +26,7 @@ static const char edges[] =
 	"JOIN copy a ON a.old = e.from_node JOIN copy b ON b.old = e.to_node "
 	"WHERE e.graph = ?4 AND e.added < ?3 AND ifnull(e.removed, ?3) >= ?3";
 
-/* 0, or -1 after a message; the new nodes are numbered from loader->node + 1 on. */
+/* Returns 0, or -1 after a message; the new nodes are numbered from loader->node + 1 on. */
 static int copy_rows(struct loader *loader, int64_t from, int64_t to, int64_t as_of)
 {
 	static const char strays[] =
@@ -35,7 +35,7 @@ static int copy_rows(struct loader *loader, int64_t from, int64_t to, int64_t as
 	static const struct footprint unknown = { .content = CONTENT_UNNAMED };
 	char sql[160];
 
-	/* Which node of it was changed is not known, so neither is which of the copy is another. */
+	/* An unidentified node was changed, so nodes of the copy cannot be identified either. */
 	snprintf(sql, sizeof(sql), strays, (long long)from);
 	if (db_int(loader->db, sql, 0) &&
 		footprint_add_to_graph(&loader->p.graphs->memory, to, &unknown))
@@ -51,7 +51,7 @@ static int64_t last_node(struct loader *loader)
 	return db_int(loader->db, "SELECT max(id) FROM graph_node", loader->node);
 }
 
-/* Its nodes have handles of their own, which the program has to ask for. */
+/* The nodes of a clone have their own handles, which the program must query. */
 int graph_clone(struct loader *loader, const struct loaded_call *call)
 {
 	int64_t from = graph_of(loader, call, VALUE(call, graph)), to;
@@ -69,7 +69,7 @@ struct child_node {
 	int given_out; /* before this call */
 };
 
-/* 1: it is a node of a known graph, 0: not. */
+/* Returns 1 if it is a child node of a known graph, 0 otherwise. */
 static int read_child(struct loader *loader, int64_t node, struct child_node *child)
 {
 	static const char sql[] =
@@ -95,7 +95,9 @@ int graph_add_body(struct loader *loader, int64_t graph, int64_t node, int64_t b
 		: 0;
 }
 
-/* The body's nodes name nothing until they are changed: what they name is the child node's. */
+/*
+ * Body nodes have empty footprints until they are changed; their memory belongs to the child node.
+ */
 static int make_body(struct loader *loader, int64_t node, const struct child_node *child,
 	int64_t body)
 {
@@ -126,7 +128,7 @@ int graph_give_child(struct loader *loader, const struct loaded_call *call)
 	body = graph_add(loader, call, VALUE(call, new_graph), call->exit);
 	if (body < 0)
 		return -1;
-	/* Of some node: what is added to it may become part of any executable. */
+	/* The node is unknown: additions may become part of any executable. */
 	if (!rc)
 		return map_set(&loader->p.graphs->unplaced, (uint64_t)body, 1);
 	return make_body(loader, node, &child, body);

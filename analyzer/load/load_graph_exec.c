@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executable graphs: what they are made from, and what changes them or the nodes of graphs
- * ("cuGraphExecUpdate", "...SetParams").
+ * Executable graphs: the graphs they are instantiated from, and calls that change them or the nodes
+ * of graphs ("cuGraphExecUpdate", "...SetParams").
  */
 #include "load_graph.h"
 
@@ -9,7 +9,7 @@
 
 #include "unnamed_memory.h"
 
-/* graph: row, 0 for an executable that was made before the trace. */
+/* graph: row, 0 for an executable that was created before the trace. */
 static int64_t add_exec(struct loader *loader, const struct loaded_call *call, uint64_t handle,
 	int64_t graph)
 {
@@ -82,10 +82,10 @@ int exec_update(struct loader *loader, const struct loaded_call *call)
 
 /* --- nodes --- */
 
-/* CU_KERNEL_NODE_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: what the node does is no longer known. */
+/* CU_KERNEL_NODE_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: device code may change the node. */
 #define UPDATABLE_NODE 13
 
-/* Other attributes of kernels change nothing here. */
+/* Does this call change what a node does? Other kernel attributes do not. */
 static int says_what(const struct loaded_call *call)
 {
 	if (call->kind == KIND_GRAPH_NODE_SET && HAS(call, flags))
@@ -146,7 +146,7 @@ static int name_node(struct loader *loader, const struct loaded_call *call, uint
 		: 0;
 }
 
-/* cuGraphNodeFindInClone: the copy of a node. */
+/* cuGraphNodeFindInClone returns the copy of a node. */
 static int name_copy(struct loader *loader, const struct loaded_call *call)
 {
 	static const char find[] =
@@ -170,8 +170,8 @@ static int name_copy(struct loader *loader, const struct loaded_call *call)
 }
 
 /*
- * cuGraphGetNodes: which handle is which of several captured nodes is not said; of one it is
- * clear.
+ * cuGraphGetNodes: the handles of several captured nodes cannot be assigned; that of a single one
+ * can.
  */
 static int name_strangers(struct loader *loader, const struct loaded_call *call)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls outside CUDA say: who made and joined a thread, and the ranges that NVTX names. */
+/* Calls outside CUDA: creation and joining of threads, and NVTX ranges. */
 #include "loader.h"
 
 #include <stdlib.h>
@@ -8,21 +8,24 @@
 #include "array.h"
 
 struct open_range {
-	uint32_t thread;    /* of a pushed one; 0: started */
+	uint32_t thread;    /* for a pushed range; 0: a started one */
 	uint32_t opened_by; /* thread */
-	uint64_t id;        /* of a started one */
+	uint64_t id;        /* for a started range */
 	uint64_t name;      /* string */
 	int64_t start;      /* ns */
 };
 
-/* end: DB_NULL if nothing closed it. */
+/* end: DB_NULL if the range was never closed. */
 static int write_range(struct loader *loader, const struct open_range *range, int64_t end)
 {
 	const struct string_record *text =
 		(const struct string_record *)(uintptr_t)map_get(&loader->p.strings, range->name,
 			0);
 
-	/* Threads' calls come in order of entry, but for those that another one was made from. */
+	/*
+	 * Calls of a thread come in order of entry, except those during which another thread was
+	 * created.
+	 */
 	if (end != DB_NULL && end < range->start)
 		end = range->start;
 	return db_run(loader->insert[INSERT_RANGE], "iitiI", loader->process,
@@ -56,7 +59,7 @@ static int open_range(struct loader *loader, struct open_range range)
 	return 0;
 }
 
-/* The thread's innermost pushed range, or the one that was started with that id. */
+/* Closes the thread's innermost pushed range, or the started one with that id. */
 static int close_range(struct loader *loader, uint32_t thread, uint64_t id, int64_t end)
 {
 	struct loaded_process *p = &loader->p;
@@ -73,7 +76,7 @@ static int close_range(struct loader *loader, uint32_t thread, uint64_t id, int6
 	return 0;
 }
 
-/* Who made and joined the thread with that birth, if it was one that used CUDA. */
+/* Stores which calls created and joined the thread with that birth, if it used CUDA. */
 static void note_thread(struct loader *loader, const struct loaded_call *call)
 {
 	uint64_t number = map_get(&loader->p.births, call->fields.value[FIELD_birth], 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code that the kernels of a process came from: a module or library is loaded from an image,
- * functions are asked of it.  Of images that lie in no file only those are kept whose kernels were
- * launched.
+ * The code images of a process's kernels: a module or library is loaded from an image, and
+ * functions are queried from it.  Images that are not in a file are kept only if one of their
+ * kernels was launched.
  */
 #include "loader.h"
 
@@ -12,14 +12,14 @@
 #include "image_beside.h"
 #include "print.h"
 
-/* Of all images of a process: as much as the recorder stores. */
+/* Limit for all images of a process: the recorder's limit. */
 #define MOST_BYTES (256u << 20)
 
 struct images {
 	const struct image_record **piece;
 	size_t piece_count;
 	uint64_t bytes;       /* written */
-	struct map modules;   /* handle -> hash of its image, 0: not known */
+	struct map modules;   /* handle -> hash of its image, 0: unknown */
 	struct map functions; /* handle -> function, index + 1 */
 	struct image_function {
 		uint64_t image;
@@ -27,7 +27,7 @@ struct images {
 	} * function;
 	size_t function_count;
 	struct map launched; /* hash -> 1: a kernel of it was launched */
-	int unplaced;        /* a kernel was launched whose image is not known */
+	int unplaced;        /* a kernel of an unknown image was launched */
 };
 
 static struct images *images_of(struct loaded_process *p)
@@ -75,7 +75,7 @@ int loader_insert_image_file(struct loader *loader, const struct image_file_reco
 		(int64_t)file->bytes, (int64_t)file->start);
 }
 
-/* From now on the function is one of that image. */
+/* Assigns the function to that image. */
 static int place_function(struct images *images, uint64_t handle, uint64_t image)
 {
 	uint64_t known = map_get(&images->functions, handle, 0);
@@ -108,7 +108,7 @@ static uint64_t image_of_function(const struct images *images, uint64_t handle)
 #define HAS(kind) (call->fields.present & 1ull << FIELD_##kind)
 #define VALUE(kind) (call->fields.value[FIELD_##kind])
 
-static int take_query(struct images *images, const struct loaded_call *call)
+static int load_query(struct images *images, const struct loaded_call *call)
 {
 	uint64_t image = HAS(module) ? map_get(&images->modules, VALUE(module), 0) : 0;
 	const uint64_t *word;
@@ -130,8 +130,8 @@ static int take_query(struct images *images, const struct loaded_call *call)
 	return 0;
 }
 
-/* The allocation that this call has made of it is told from those of other modules. */
-static int take_variable(struct loader *loader, const struct images *images,
+/* Links the variable's allocation, made by this call, to its module. */
+static int load_variable(struct loader *loader, const struct images *images,
 	const struct loaded_call *call)
 {
 	const struct lives *lives = &loader->p.allocations;
@@ -145,7 +145,7 @@ static int take_variable(struct loader *loader, const struct images *images,
 		(int64_t)image, (int64_t)VALUE(name));
 }
 
-static int take_launch(struct loader *loader, struct images *images, const struct loaded_call *call)
+static int load_launch(struct loader *loader, struct images *images, const struct loaded_call *call)
 {
 	uint64_t known = map_get(&images->functions, VALUE(function), 0);
 	struct image_function *function = known ? &images->function[known - 1] : NULL;
@@ -178,12 +178,12 @@ int loader_take_images(struct loader *loader, const struct loaded_call *call)
 	if (call->kind == KIND_MODULE_LOAD && HAS(module) && !call->failed &&
 		map_set(&images->modules, VALUE(module), HAS(image) ? VALUE(image) : 0))
 		return -1;
-	if (call->kind == KIND_FUNCTION_QUERY && !call->failed && take_query(images, call))
+	if (call->kind == KIND_FUNCTION_QUERY && !call->failed && load_query(images, call))
 		return -1;
 	if (call->kind == KIND_MODULE_GLOBAL && !call->failed &&
-		take_variable(loader, images, call))
+		load_variable(loader, images, call))
 		return -1;
-	return launch ? take_launch(loader, images, call) : 0;
+	return launch ? load_launch(loader, images, call) : 0;
 }
 
 static int insert_piece(struct loader *loader, const struct image_record *piece, const void *bytes,
@@ -212,7 +212,7 @@ static int write_piece(struct loader *loader, const struct image_record *piece)
 	return rc;
 }
 
-/* Processes of a run load the same: what another one's kernels came from is there already. */
+/* Processes of a run load the same images: another process may have stored this one. */
 static int is_wanted(const struct loader *loader, uint64_t hash)
 {
 	const struct images *images = loader->p.images;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lane is what one thread recorded, in the order in which its calls returned: where in the file
- * that is, which the first pass finds, and its calls in order of entry, a few at a time.
+ * A lane holds the calls of one thread in the order in which they returned: their position in the
+ * file, found in the first pass, and a few of its calls at a time in order of entry.
  */
 #include "loader.h"
 
@@ -35,8 +35,8 @@ static struct lane *new_lane(struct loader *loader, uint32_t thread)
 }
 
 /*
- * The thread's lane.  A thread id that comes again may come first in the file: where the next
- * chunk goes back in time another lane begins.
+ * Returns the thread's lane.  A reused thread id may appear out of order in the file: a new lane
+ * begins where the next chunk goes back in time.
  */
 static struct lane *lane_of(struct loader *loader, uint32_t thread, const struct record *record)
 {
@@ -78,7 +78,7 @@ int lane_file(struct loader *loader, uint32_t thread, const struct record *recor
 	return 0;
 }
 
-/* The next record of a call, NULL at the end.  They all were found whole before. */
+/* Returns the next record of a call, NULL at the end.  All records were validated before. */
 static const struct record *read_record(struct lane *lane)
 {
 	while (lane->segment_next < lane->segment_count || lane->position < lane->end) {
@@ -89,7 +89,7 @@ static const struct record *read_record(struct lane *lane)
 			lane->end = lane->segment[lane->segment_next++].end;
 		}
 		record = (const struct record *)lane->position;
-		/* A file that is still being written may change under us. */
+		/* A file that is still being written may change. */
 		if (!record->words)
 			lane->position = lane->end;
 		else
@@ -125,7 +125,7 @@ static int add_call(struct lane *lane, const struct record *record)
 	return 0;
 }
 
-/* Up to the end of a call that was made from within no other, everything within it is known. */
+/* Calls are complete up to the end of a top-level call. */
 int lane_fill(struct loader *loader, struct lane *lane)
 {
 	const struct record *record;

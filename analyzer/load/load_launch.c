@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What launches pass: rows of launch, and of shape, which those share that differ in nothing but
- * where their memory lies.
+ * Launch parameters: rows of launch, and of shape, shared by launches that differ only in the
+ * addresses of their memory.
  */
 #include "loader.h"
 #include "run_build.h"
 
 #include <string.h>
 
-/* Shapes of a process; launches with still others have none. */
+/* Shapes per process; further launches have none. */
 #define SHAPE_LIMIT (1u << 18)
 
-/* Bytes of their words, after which those are left out that a hash stands for. */
+/*
+ * Limit for the bytes of words per run; beyond it, words that only a hash stands for are left out.
+ */
 #define WORDS_LIMIT (32u << 20)
 
-/* What stands behind the fields of a launch. */
+/* The words after the fields of a launch. */
 static struct launch_values values_of(const struct loaded_call *call)
 {
 	const struct call_record *record = (const struct call_record *)call->record;
@@ -26,7 +28,7 @@ static struct launch_values values_of(const struct loaded_call *call)
 		.extra = record->head.flags & CALL_EXTRA,
 	};
 
-	if (record->head.flags & CALL_BUFFER) /* all of it was looked at for operands */
+	if (record->head.flags & CALL_BUFFER) /* all words were checked for operands */
 		return (struct launch_values){ .count = 0 };
 	at += record->pointer_count * sizeof(struct launch_pointer);
 	at += (size_t)(end - at) % TRACE_ALIGN;
@@ -39,7 +41,7 @@ static struct launch_values values_of(const struct loaded_call *call)
 	return values;
 }
 
-/* Room for all words of a launch, and what else of it looks like an address. */
+/* Room for all words of a launch, and for its other words that look like addresses. */
 #define BLOB_WORDS (LAUNCH_WORDS_MOST + LAUNCH_WORDS_MAX)
 
 static size_t words_of(const struct loader *loader, const struct loaded_call *call,
@@ -57,7 +59,7 @@ static size_t words_of(const struct loader *loader, const struct loaded_call *ca
 	return count * LAUNCH_WORD_BYTES;
 }
 
-/* What the hash of a launch stands for, if the recorder kept it. */
+/* Finds the words that the hash of a launch stands for, if recorded. */
 static void find_rest(struct loader *loader, struct launch_values *values)
 {
 	const struct words_record *record;
@@ -88,7 +90,7 @@ static int add_shape(struct loader *loader, const struct loaded_call *call,
 		p->pointed_count * sizeof(*p->pointed));
 }
 
-/* Row of the shape, 0: there are too many, -1 after a message. */
+/* Returns the row of the shape, 0: too many shapes, -1 after a message. */
 static int64_t shape_of(struct loader *loader, const struct loaded_call *call)
 {
 	struct launch_values values = values_of(call);
@@ -120,7 +122,7 @@ static int64_t shape_of(struct loader *loader, const struct loaded_call *call)
 		: row;
 }
 
-/* In the columns of the run, if these are to be filled. */
+/* Adds the launch to the columns of the run, if they are being filled. */
 static int keep_launch(struct loader *loader, int64_t call, int64_t shape)
 {
 	return loader->db->run ? run_add_launch(loader->db->run, (uint32_t)call, (uint32_t)shape)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that a call names besides its stream and event, as far as they order: contexts of
+ * Objects named by a call in addition to its stream and event, if they affect order: contexts of
  * copies between devices, events of launch attributes (table call_object).
  *
- * Arrays, and the textures and surfaces that kernels read and write memory through.  How an array
- * lies in memory is not documented, and no address points into one, so that the bytes of each have
- * places of the analyzer's own: a copy of a part of it is a set of these.
+ * Arrays, and the textures and surfaces through which kernels access memory.  The memory layout of
+ * an array is not documented, and no pointer refers to its bytes.  The analyzer therefore gives the
+ * bytes of each array addresses of its own: a copy of a part of an array is a set of these.
  */
 #include "loader.h"
 
@@ -63,7 +63,10 @@ static const struct loaded_context *context_with_row(const struct loaded_process
 	return NULL;
 }
 
-/* In which the memory at an address was made, NULL: not device memory, or not known. */
+/*
+ * Returns the context in which the memory at an address was allocated, NULL: not device memory, or
+ * unknown.
+ */
 static const struct loaded_context *context_of_memory(const struct loaded_process *p,
 	uint64_t address)
 {
@@ -75,7 +78,7 @@ static const struct loaded_context *context_of_memory(const struct loaded_proces
 	return context_with_row(p, life->context);
 }
 
-/* A copy that says no contexts may be one between devices, too. */
+/* A copy without contexts may be one between devices, too. */
 static int write_contexts_of_memory(struct loader *loader, const struct loaded_call *call)
 {
 	const struct loaded_process *p = &loader->p;
@@ -106,7 +109,7 @@ static int write_attributes(struct loader *loader, const struct loaded_call *cal
 		: 0;
 }
 
-/* The 32 bits that a memset repeats; its name says how many of them it is given. */
+/* The 32-bit pattern of a memset; the call's name gives the number of significant bits. */
 static int write_fill(struct loader *loader, const struct loaded_call *call)
 {
 	const struct call_type_record *type = call->type->record;
@@ -135,7 +138,7 @@ static int write_contexts(struct loader *loader, const struct loaded_call *call)
 		: 0;
 }
 
-/* cuEventElapsedTime names two events; the call has the second one. */
+/* cuEventElapsedTime names two events; the call row has the second one. */
 static int write_first_event(struct loader *loader, const struct loaded_call *call)
 {
 	const struct call_record *record = (const struct call_record *)call->record;
@@ -147,7 +150,7 @@ static int write_first_event(struct loader *loader, const struct loaded_call *ca
 	return 0;
 }
 
-/* cuCtxFromGreenCtx: that context stands for a green one. */
+/* cuCtxFromGreenCtx: the context represents a green context. */
 static int mark_green(struct loader *loader, const struct loaded_call *call)
 {
 	uint64_t found = map_get(&loader->p.context_handles, call->fields.value[FIELD_context], 0);
@@ -178,7 +181,7 @@ int loader_write_objects(struct loader *loader, const struct loaded_call *call)
 
 /* --- arrays, textures and surfaces --- */
 
-/* cuda.h, CUarray_format: bytes of a channel; of the others (compressed, planes) 1. */
+/* cuda.h, CUarray_format: bytes of a channel; 1 for other formats (compressed, planes). */
 static uint64_t channel_bytes(uint64_t format)
 {
 	switch (format) {
@@ -218,7 +221,7 @@ int loader_make_array(struct loader *loader, const struct loaded_call *call, uin
 	life = lives_begin(&p->allocations, KEY_ARRAY | handle, call->exit, call->number);
 	if (!life || map_set(&p->levels, handle, 0))
 		return -1;
-	/* What a trace says may be anything. */
+	/* Values of a trace are untrusted. */
 	if (__builtin_mul_overflow(VALUE(call, width), at_least_one(VALUE(call, height)), &bytes) ||
 		__builtin_mul_overflow(bytes, at_least_one(VALUE(call, depth)), &bytes) ||
 		__builtin_mul_overflow(bytes, channel_bytes(VALUE(call, type)), &bytes) ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which allocations a submitting call names: the ends of copies and memsets, and the parameter
- * words of launches that point into one.  The recorder keeps words generously; a word counts
- * here only if an allocation that was alive at the call contains it.
+ * The allocations that a submitting call names: operands of copies and memsets, and parameter words
+ * of launches that point into an allocation.  The recorder keeps more words than needed; a word
+ * counts only if an allocation alive at the call contains it.
  */
 #include "loader.h"
 
@@ -20,7 +20,7 @@ struct operands {
 	int64_t call; /* row */
 };
 
-/* One end of a copy: pieces of bytes in rows, of which some make a slice. */
+/* One operand of a copy: rows of contiguous bytes, grouped into slices. */
 struct extent {
 	enum operand_role role;
 	int64_t item;
@@ -28,7 +28,7 @@ struct extent {
 	int64_t allocation; /* row, 0: none */
 };
 
-/* Row of the allocation that contains an address, 0: none. */
+/* Returns the row of the allocation that contains an address, 0: none. */
 static int64_t allocation_at(struct loader *loader, uint64_t address)
 {
 	uint32_t life = ranges_find(&loader->p.live_memory, address);
@@ -36,7 +36,7 @@ static int64_t allocation_at(struct loader *loader, uint64_t address)
 	return life ? loader->allocation + loader->p.allocations.life[life - 1].row : 0;
 }
 
-/* In the columns of the run, if these are to be filled. */
+/* Adds the operand to the columns of the run, if they are being filled. */
 static int keep_operand(struct loader *loader, int64_t call, enum operand_role role, int64_t offset,
 	uint64_t address, int64_t allocation)
 {
@@ -83,7 +83,7 @@ static int note_named(struct loaded_process *p, uint64_t address)
 	return 0;
 }
 
-/* offset: DB_NULL for a copy's or memset's own end.  1: in an allocation, 0: in none. */
+/* offset: DB_NULL for an operand of a copy or memset.  Returns 1 if in an allocation, 0 if not. */
 static int add(const struct operands *operands, enum operand_role role, int64_t offset,
 	uint64_t address)
 {
@@ -97,7 +97,7 @@ static int add(const struct operands *operands, enum operand_role role, int64_t 
 		: 1;
 }
 
-/* A word of a launch's parameters: in an allocation, or one that is none's. */
+/* A parameter word of a launch, inside an allocation or not. */
 static int add_word(const struct operands *operands, uint32_t offset, uint64_t value)
 {
 	struct loaded_process *p = &operands->loader->p;
@@ -133,7 +133,7 @@ static int add_words(const struct operands *operands, const struct call_record *
 
 /* --- rows, slices and batches --- */
 
-/* Rows that follow each other are one piece, and so are slices. */
+/* Merges contiguous rows, and contiguous slices. */
 static void join_pieces(struct extent *extent)
 {
 	if (extent->pitch < extent->bytes)
@@ -175,7 +175,7 @@ static int add_shape(const struct operands *operands, const struct call_fields *
 	return extent->rows > 1 || extent->slices > 1 ? add_extent(operands, extent) : 0;
 }
 
-/* The end of a copy that is in an array. */
+/* An array operand of a copy. */
 static int add_array_end(const struct operands *operands, const struct loaded_call *call,
 	struct extent *extent, uint64_t array, uint64_t position)
 {
@@ -194,7 +194,7 @@ static int add_array_end(const struct operands *operands, const struct loaded_ca
 		: 0;
 }
 
-/* The end of a copy or memset, and its shape where the call says one. */
+/* An operand of a copy or memset, with its shape if given. */
 static int add_end(const struct operands *operands, enum operand_role role,
 	const struct loaded_call *call, enum field_kind pitch, enum field_kind height)
 {
@@ -221,7 +221,7 @@ static int add_end(const struct operands *operands, enum operand_role role,
 	return found > 0 ? add_shape(operands, fields, &extent) : found;
 }
 
-/* An end of one copy of a batch; where there is an array the size of its elements is not known. */
+/* An operand of one copy of a batch; for arrays the element size is unknown. */
 static int add_item(const struct operands *operands, struct extent *extent)
 {
 	int found = add(operands, extent->role, extent->item, extent->address);
@@ -238,7 +238,7 @@ static int add_item(const struct operands *operands, struct extent *extent)
 #define ATTRIBUTE_WORDS 3
 #define ITEM_WORDS 3
 
-/* Of a copy with this srcAccessOrder: during the call, or at any time, is not in stream order. */
+/* With srcAccessOrder "during the call" or "any", the source is not read in stream order. */
 static enum operand_role source_role(uint64_t order)
 {
 	return (uint32_t)order <= ORDER_OF_STREAM ? OPERAND_SRC : OPERAND_SRC_ANY;
@@ -274,7 +274,10 @@ static int add_boxes(const struct operands *operands, const uint64_t *word, size
 	return 0;
 }
 
-/* 0, or what the call may touch that no row of it names. */
+/*
+ * Stores whether the call may touch memory that none of its rows name.  Returns 0, or -1 after a
+ * message.
+ */
 static int write_unnamed(const struct operands *operands, const struct loaded_call *call)
 {
 	return operands->loader->p.unnamed
@@ -282,7 +285,7 @@ static int write_unnamed(const struct operands *operands, const struct loaded_ca
 		: 0;
 }
 
-/* Addresses and sizes of the copies, attributes, and the copy with which each attribute begins. */
+/* Addresses and sizes of the copies, attributes, and the first copy of each attribute. */
 struct batch {
 	const uint64_t *word;
 	size_t count, attributes;
@@ -293,7 +296,7 @@ static uint64_t batch_word(const struct batch *batch, unsigned column, size_t it
 	return batch->word[column * batch->count + item];
 }
 
-/* The last attribute that begins with the copy or before it. */
+/* Finds the last attribute that begins at this copy or before. */
 static enum operand_role batch_source(const struct batch *batch, size_t item, size_t *attribute)
 {
 	const uint64_t *attributes = &batch->word[ITEM_WORDS * batch->count];
@@ -346,7 +349,7 @@ static int add_batch(const struct operands *operands, const struct loaded_call *
 
 /* --- values that streams write and wait for --- */
 
-/* cuda.h, CUstreamBatchMemOpParams: words of an operation, and what it may be. */
+/* cuda.h, CUstreamBatchMemOpParams: words of an operation, and its types. */
 #define MEMOP_WORDS 6
 enum { MEMOP_TYPE, MEMOP_ADDRESS };
 enum {
@@ -371,7 +374,7 @@ static int add_value(const struct operands *operands, int writes, uint64_t addre
 	return add_item(operands, &extent);
 }
 
-/* Barriers touch nothing; what is not known here (a reduction) may touch anything. */
+/* Barriers touch no memory; unknown operations (reductions) may touch any. */
 static int add_memop(const struct operands *operands, const uint64_t *word, int64_t item)
 {
 	uint32_t type = (uint32_t)word[MEMOP_TYPE];

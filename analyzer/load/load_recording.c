@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows: what a process recorded when, if not everything always. */
+/* Recording windows of a process that was not recorded continuously. */
 #include "load_accept.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int by_ticks(const void *a, const void *b)
 	return (x->ticks > y->ticks) - (x->ticks < y->ticks);
 }
 
-/* A process none of whose work was recorded: what it waited for until it ended. */
+/* No work of the process was recorded: stores which condition was not met. */
 static int note_nothing(struct loader *loader, unsigned cause)
 {
 	switch (cause) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the handles and addresses of each call meant when it was entered.
- */
+/* Resolves the handles and addresses of each call to the objects they meant at its entry. */
 #include "loader.h"
 
 #include <stdlib.h>
@@ -30,9 +28,9 @@ uint32_t loader_add_stream(struct loader *loader, uint64_t key, uint64_t begin,
 }
 
 /*
- * "Stream 0" is the legacy default stream of the current context, or the per-thread one where a
- * _ptsz or _ptds entry point was called; handles 1 and 2 name them whatever the entry point
- * (CUDA driver API, "Stream synchronization behavior").
+ * Handle 0 is the legacy default stream of the current context, or the per-thread default stream
+ * for _ptsz and _ptds entry points.  Handles 1 and 2 name these streams for any entry point (CUDA
+ * driver API, "Stream synchronization behavior").
  */
 static uint32_t default_stream(struct resolving *r, int per_thread)
 {
@@ -111,7 +109,7 @@ static uint32_t add_event(struct resolving *r, uint64_t handle, uint64_t begin, 
 	return life;
 }
 
-/* The event that is made, or that the call names; 0: none. */
+/* The event that the call creates or names; 0: none. */
 static int find_event(struct resolving *r, uint32_t *life)
 {
 	uint64_t handle = r->call->fields.value[FIELD_event];
@@ -175,7 +173,7 @@ const struct allocation_kind *loader_allocation_kind(const struct life *life)
 	return &allocation_kinds[life->kind];
 }
 
-/* Programs ask for its address again and again; old traces say neither name nor size. */
+/* Programs query a variable's address repeatedly; old traces lack its name and size. */
 static int is_new_variable(const struct resolving *r)
 {
 	const struct lives *lives = &r->p->allocations;
@@ -189,7 +187,7 @@ static int is_new_variable(const struct resolving *r)
 
 /* --- mappings of physical memory --- */
 
-/* By which allocation memory that is mapped at an address is known, and where in it. */
+/* The allocation that represents memory mapped at an address, and the offset in it. */
 struct known {
 	int64_t row; /* as struct life.row, 0: none */
 	int64_t shift;
@@ -201,7 +199,7 @@ static struct known known_at(const struct loaded_process *p, uint64_t address)
 		(int64_t)map_get(&p->known_at, address, 0) };
 }
 
-/* That is also the first mapping's, whose address is not another one's in that allocation. */
+/* True if it is also the first mapping, whose addresses no other mapping of the allocation has. */
 static int has_own_addresses(const struct loaded_process *p, const struct life *life)
 {
 	struct known known = known_at(p, life->handle);
@@ -211,8 +209,8 @@ static int has_own_addresses(const struct loaded_process *p, const struct life *
 }
 
 /*
- * The mapping at an address beside the present one, if it is in the same reservation: a program
- * that maps piece by piece, as PyTorch's expandable segments do, uses them as one.
+ * Returns the mapping adjacent to the present one in the same reservation.  Programs that map piece
+ * by piece, such as PyTorch's expandable segments, use these as one allocation.
  */
 static const struct life *neighbour(const struct resolving *r, uint64_t address)
 {
@@ -227,7 +225,9 @@ static const struct life *neighbour(const struct resolving *r, uint64_t address)
 	return life;
 }
 
-/* What lies before it in its reservation, or behind it where the first piece was given back. */
+/*
+ * The preceding mapping in the reservation, or the following one if the first piece was unmapped.
+ */
 static struct known known_by_neighbour(const struct resolving *r)
 {
 	uint64_t address = r->call->fields.value[FIELD_ptr];
@@ -250,8 +250,8 @@ static int write_alias(struct resolving *r, const struct life *life, struct know
 }
 
 /*
- * Physical memory may be mapped several times (cuMemMap, whose offset is 0).  Its handle may be
- * given to other memory once it was released, though it is still mapped.
+ * Physical memory may be mapped several times (cuMemMap, whose offset is 0).  Once released, its
+ * handle may be reused for other memory while the first is still mapped.
  */
 static int note_mapping(struct resolving *r, uint32_t number)
 {
@@ -277,7 +277,7 @@ static int note_mapping(struct resolving *r, uint32_t number)
 		: 0;
 }
 
-/* Addresses without memory. */
+/* Address range without memory. */
 static int note_reservation(struct resolving *r)
 {
 	struct ranges *reserved = &r->p->reserved;
@@ -302,7 +302,7 @@ static int note_unmapping(struct resolving *r, uint32_t life)
 		: 0;
 }
 
-/* A handle of memory that is mapped at an address. */
+/* cuMemRetainAllocationHandle: a handle of memory mapped at an address. */
 static int retain_handle(struct resolving *r)
 {
 	uint32_t life = ranges_find(&r->p->live_memory, r->call->fields.value[FIELD_ptr]);
@@ -313,8 +313,8 @@ static int retain_handle(struct resolving *r)
 	return map_set(&r->p->mapped, r->call->fields.value[FIELD_handle], life);
 }
 
-/* What has a size is new; what is retained or imported may be known. */
-static int forget_handle(struct resolving *r)
+/* With a size it is new memory; retained or imported memory may be known. */
+static int drop_handle(struct resolving *r)
 {
 	const struct call_fields *fields = &r->call->fields;
 	uint64_t handle = fields->value[FIELD_handle];
@@ -334,9 +334,9 @@ static int forget_handle(struct resolving *r)
 }
 
 /*
- * Memory of another process has one address however often it is opened, and is there until it was
- * closed as often (CUDA driver API, cuIpcCloseMemHandle).  change: 1 it is opened, -1 closed; 1 if
- * it was open before, or still is.
+ * Memory of another process has the same address each time it is opened, and is unmapped when it
+ * has been closed as often (CUDA driver API, cuIpcCloseMemHandle). change: 1 opened, -1 closed.
+ * Returns 1 if it was open before, or still is.
  */
 static int is_open_besides(struct resolving *r, int change)
 {
@@ -395,7 +395,7 @@ static int release(struct resolving *r)
 		return 0;
 	if (r->call->kind == KIND_IPC_CLOSE && (open = is_open_besides(r, -1)))
 		return open < 0 ? -1 : 0;
-	/* A graph's memory has its address again at the next launch. */
+	/* Graph memory has the same address again at the next launch. */
 	if (allocation_kinds[p->allocations.life[life - 1].kind].made_by == KIND_GRAPH_ADD_NODE)
 		return 0;
 	if (r->call->kind == KIND_MEM_UNMAP && note_unmapping(r, life))
@@ -404,7 +404,7 @@ static int release(struct resolving *r)
 	return lives_end(&p->allocations, life, r->call->exit, r->call->number);
 }
 
-/* What a captured call allocates is the graph's. */
+/* Memory allocated by a captured call belongs to the graph. */
 static enum call_kind maker_of(const struct resolving *r)
 {
 	enum call_kind kind = (enum call_kind)r->call->kind;
@@ -424,7 +424,7 @@ static int resolve_memory(struct resolving *r)
 	if (r->call->kind == KIND_IPC_EXPORT && HAS(&r->call->fields, handle))
 		return loader_note_handle(r->loader, r->call);
 	if (kind_family(r->call->kind) == FAMILY_mapping && HAS(&r->call->fields, handle))
-		return forget_handle(r);
+		return drop_handle(r);
 	if (kind_family(r->call->kind) == FAMILY_mapping && !kind_has(r->call->kind, K_RELEASES))
 		return note_reservation(r);
 	if (r->call->kind == KIND_FREE_ARRAY)
@@ -434,7 +434,7 @@ static int resolve_memory(struct resolving *r)
 	return kind_has(r->call->kind, K_RELEASES) ? release(r) : 0;
 }
 
-/* What the address of a copy points into: an allocation, else what the direction implies. */
+/* Memory kind of a copy's operand: that of its allocation, else as the direction implies. */
 static enum memory_kind memory_at(const struct resolving *r, uint64_t address, int host, int device)
 {
 	uint32_t life = ranges_find(&r->p->live_memory, address);
@@ -462,7 +462,7 @@ static void resolve_copy(struct resolving *r)
 			direction == COPY_D2H || direction == COPY_D2D);
 }
 
-/* Another thread may have called before the one that wrote what the handle stands for. */
+/* Another thread may have used the handle before the thread that recorded the function. */
 static uint32_t function_of(const struct resolving *r, uint64_t handle)
 {
 	const struct lives *functions = &r->p->functions;

@@ -100,7 +100,7 @@ struct unplaced_function {
 	uint32_t kernel, thread; /* thread: kernel thread id */
 };
 
-/* Who names a handle first writes what it stands for right before that call. */
+/* The thread that first uses a function records it right before that call. */
 static int place_later(struct loaded_process *p, uint64_t handle, uint32_t kernel)
 {
 	struct unplaced_function *more = array_room(p->unplaced, p->unplaced_count, sizeof(*more));
@@ -112,7 +112,7 @@ static int place_later(struct loaded_process *p, uint64_t handle, uint32_t kerne
 	return map_set(&p->latest_functions, handle, kernel);
 }
 
-/* From begin on (ticks) the handles that this thread wrote about stand for those kernels. */
+/* From begin on (ticks) the handles recorded by this thread mean those kernels. */
 static int place_functions(struct loaded_process *p, uint32_t thread, uint64_t begin)
 {
 	size_t left = 0;
@@ -152,7 +152,7 @@ static int add_function(struct loader *loader, const struct function_record *fun
 	return known ? insert_parameters(loader, row, function) : 0;
 }
 
-/* Of the hash: traces of one run have the same types, and hundreds of them. */
+/* By hash: traces of one run share their types, hundreds of them. */
 static uint64_t hash_call_type(const struct call_type_record *type, unsigned kind)
 {
 	const char *name = type->data + type->field_count;
@@ -187,7 +187,7 @@ static int add_context(struct loaded_process *p, const struct context_record *co
 	uint64_t known = map_get(&p->context_numbers, context->id, 0);
 	struct loaded_context *more;
 
-	/* Two threads that met it at the same time gave it a number each. */
+	/* Two threads may record the same name at the same time, with a number each. */
 	if (!known)
 		known = map_get(&p->context_handles, context->handle, 0);
 	if (!known) {
@@ -210,7 +210,7 @@ static int add_context(struct loaded_process *p, const struct context_record *co
 	return map_set(&p->context_handles, context->handle, known);
 }
 
-/* Row of a kernel thread id, 0 when out of memory. */
+/* Returns the row of a kernel thread id, 0 when out of memory. */
 static uint32_t thread_row(struct loader *loader, uint32_t tid)
 {
 	struct loaded_process *p = &loader->p;
@@ -389,7 +389,7 @@ int loader_scan(struct loader *loader)
 		if (scan_record(loader, record))
 			return -1;
 	}
-	/* Killed before the call. */
+	/* The process was killed before the call. */
 	while (p->unplaced_count)
 		if (place_functions(p, p->unplaced[0].thread, UINT64_MAX))
 			return -1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is used through other addresses than its own: rows of table twin.  Mappings of one
- * handle need none.  Stores through the addresses of a multicast object reach all memory that is
+ * Memory accessed through other addresses than its own: rows of table twin.  Several mappings of
+ * one handle need no rows.  Stores through the addresses of a multicast object reach all memory
  * bound to it, and loads read it (PTX ISA, "multimem").  Host pages that are mapped and registered
- * twice are known by their file.  Memory that comes in by a handle of another process may be any
- * that this one has from others, or has given out, and is as large.
+ * twice are identified by their file.  Memory imported by a handle of another process may be the
+ * same as any other imported or exported memory of equal size.
  */
 #include "loader.h"
 
@@ -14,12 +14,12 @@
 
 #define HAS(fields, kind) ((fields)->present & 1ull << FIELD_##kind)
 
-/* Few programs have any of these; each is compared with those before. */
+/* Few programs have any of these; each is compared with all previous ones. */
 #define TWINS_LIMIT 1024
 
 #define PAGE UINT64_C(4096)
 
-/* What is mapped of a handle, or registered. */
+/* A mapping of a handle, or registered host memory. */
 struct mapped {
 	uint64_t key;    /* the handle, or a file */
 	uint64_t offset; /* in the file */
@@ -27,11 +27,11 @@ struct mapped {
 	int64_t row; /* as struct life.row */
 };
 
-/* Memory that is bound to a multicast object: by its handle, or by an allocation. */
+/* Memory bound to a multicast object: by its handle, or by an allocation. */
 struct bound {
 	uint64_t multicast, memory;
-	int64_t row;   /* 0: that of the first mapping of memory */
-	int64_t shift; /* from the first byte of that to the first one of the object */
+	int64_t row;   /* 0: row of the first mapping of memory */
+	int64_t shift; /* from its first byte to the first byte of the object */
 };
 
 struct list {
@@ -40,8 +40,7 @@ struct list {
 };
 
 struct twins {
-	struct list outside,
-		pages; /* mappings of handles that came in; registered pages of files */
+	struct list outside, pages; /* mappings of imported handles; registered pages of files */
 	struct bound *bound;
 	size_t bound_count;
 	struct map came; /* handles: CAME_ */
@@ -85,7 +84,7 @@ static int write_twin(struct loader *loader, int64_t row, int64_t other, int64_t
 
 /* --- multicast objects --- */
 
-/* Of a mapping of the object and memory that is bound to it, once it is mapped itself. */
+/* Writes twins of a mapping of the object and the memory bound to it, once that is mapped. */
 static int write_bound(struct loader *loader, const struct mapped *mapped,
 	const struct bound *bound)
 {
@@ -103,7 +102,7 @@ static int write_bound(struct loader *loader, const struct mapped *mapped,
 		bound->shift + (int64_t)map_get(&p->known_at, address, 0));
 }
 
-/* Of all mappings of it that there are. */
+/* Writes twins for all existing mappings of the object. */
 static int write_bound_all(struct loader *loader, const struct bound *bound)
 {
 	const struct list *outside = &loader->p.twins->outside;
@@ -161,7 +160,7 @@ int loader_note_handle(struct loader *loader, const struct loaded_call *call)
 	return map_set(&twins->came, fields->value[FIELD_handle], (uint64_t)came);
 }
 
-/* Memory that is mapped is known by its row from now on, whatever becomes of its handle. */
+/* Identifies mapped memory by its row from now on, independent of its handle. */
 static void settle(const struct loaded_process *p, struct bound *bound, uint64_t handle)
 {
 	uint32_t life = (uint32_t)map_get(&p->mapped, handle, 0);
@@ -209,7 +208,7 @@ static int is_multicast(const struct twins *twins, uint64_t handle)
 	return map_get(&twins->came, handle, 0) == CAME_MULTICAST;
 }
 
-/* Two handles may stand for one piece of memory: of two that came in, or one that went out. */
+/* Two handles may refer to the same memory if both were imported, or one was exported. */
 static int may_be_same(const struct twins *twins, const struct mapped *one,
 	const struct mapped *other)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of calls and of what they are about. */
+/* Writes the rows of calls and of the objects they use. */
 #include "loader.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static const char *memory_name(unsigned kind)
 	return kind < sizeof(memory_names) / sizeof(*memory_names) ? memory_names[kind] : NULL;
 }
 
-/* Row of an index + 1 among rows that start after before; NULL for none. */
+/* Row of an index + 1 in a table whose rows start after before; NULL for none. */
 static int64_t row_of(int64_t before, uint32_t number)
 {
 	return number ? before + number : DB_NULL;
@@ -86,7 +86,7 @@ static int note_thread_call(struct loader *loader, const struct loaded_call *cal
 	return 0;
 }
 
-/* exit: DB_NULL if it never returned. */
+/* exit: DB_NULL if the call never returned. */
 static void note_use(struct loader *loader, const struct loaded_call *call, int64_t enter,
 	int64_t exit, uint64_t site)
 {
@@ -104,7 +104,7 @@ static void note_use(struct loader *loader, const struct loaded_call *call, int6
 /* CU_LIMIT_STACK_SIZE of cuda.h. */
 #define LIMIT_STACK 0
 
-/* NULL where the call names none. */
+/* NULL if the call names none. */
 static int64_t bytes_of(const struct loaded_call *call)
 {
 	const struct call_fields *fields = &call->fields;
@@ -134,7 +134,7 @@ static int64_t field_or(const struct loaded_call *call, enum field_kind kind, in
 	return value == DB_NULL ? otherwise : value;
 }
 
-/* As the names of memory in table call are read. */
+/* Memory kinds as in table call. */
 static uint8_t memory_of(unsigned kind)
 {
 	switch (kind) {

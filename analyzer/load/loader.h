@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of load_traces(), shared by load*.c.  A trace is mapped and read twice:
+ * Internals of load_traces(), shared by load*.c.  A trace is mapped and read twice:
  *
- *	scan     tables (sites, modules, kernels ...) are written, operations of the device filed by
- *	         correlation id, and where each thread's calls are is noted
- *	calls    in order of entry, one after the other: their parent is found (calls), what their
- *	         handles mean (resolve), their operations (device); what that gives is written
+ * scan   tables (sites, modules, kernels ...) are written, device operations are stored by
+ *        correlation id, and the positions of each thread's calls are noted
+ * calls  in order of entry, each call gets its parent (calls), the objects of its handles
+ *        (resolve) and its operations (device), and is written
  *
- * Memory is what the program has at a time (streams, events, memory) and four bytes a call
- * and an operation, whatever the trace's size.
+ * Memory use is proportional to the program's live objects (streams, events, memory) plus four
+ * bytes per call and operation, independent of the trace's size.
  */
 #ifndef CUFENCE_LOADER_H
 #define CUFENCE_LOADER_H
@@ -27,12 +27,12 @@
 #include "stream_kind.h"
 
 struct file_call_type {
-	int64_t id; /* row; 0: not defined by this file */
+	int64_t id; /* row; 0: not defined in this file */
 	const struct call_type_record *record;
 	uint64_t fields; /* bit per field kind */
 };
 
-/* What a call's fields say, by enum field_kind. */
+/* The fields of a call, by enum field_kind. */
 struct call_fields {
 	uint64_t value[FIELD_KIND_COUNT];
 	uint64_t present; /* bit per field kind */
@@ -40,14 +40,14 @@ struct call_fields {
 _Static_assert(FIELD_KIND_COUNT <= 64, "a bit per field kind");
 
 /*
- * One call, returned or not, while it is looked at.  Calls of a process are numbered from 1 in
- * order of entry; rows are database ids; 0: none.
+ * One call while it is processed.  Calls of a process are numbered from 1 in order of entry; rows
+ * are database ids; 0: none.
  */
 struct loaded_call {
 	const struct record *record; /* struct call_record, or enter_record if it never returned */
 	const struct file_call_type *type;
-	struct call_fields fields; /* none if it never returned */
-	uint64_t enter, exit;      /* ticks; exit UINT64_MAX: it never returned */
+	struct call_fields fields; /* empty if the call never returned */
+	uint64_t enter, exit;      /* ticks; exit UINT64_MAX: never returned */
 	uint32_t number, parent;
 	uint32_t thread;                /* row */
 	uint32_t context;               /* row */
@@ -55,18 +55,18 @@ struct loaded_call {
 	uint32_t stream;                /* life */
 	int64_t event;                  /* row */
 	unsigned kind;                  /* enum call_kind */
-	int returned, failed;           /* failed: or did not return */
+	int returned, failed;           /* failed: or never returned */
 	uint8_t dst_memory, src_memory; /* enum memory_kind */
 };
 
-/* A call of a lane; parent: index + 1 among those that are known together. */
+/* A call of a lane; parent: index + 1 in the lane's calls. */
 struct lane_call {
 	const struct record *record;
 	uint64_t enter, exit;
 	uint32_t number, parent;
 };
 
-/* What a thread recorded: load_lanes.c. */
+/* Calls of one thread: load_lanes.c. */
 struct lane {
 	uint32_t thread; /* row */
 	struct segment {
@@ -75,52 +75,52 @@ struct lane {
 	size_t segment_count, segment_next;
 	const char *position, *end; /* in the segment before segment_next */
 	size_t chunk;               /* of the last segment, offset */
-	uint64_t damaged;           /* reader.damaged then: damaged records are between segments */
-	uint64_t last;              /* ticks, when the last one filed returned */
-	struct lane_call *call;     /* in order of entry, of which next comes next */
+	uint64_t damaged; /* reader.damaged at that time: damaged records lie between segments */
+	uint64_t last;    /* ticks, return of the last stored call */
+	struct lane_call *call; /* in order of entry; next is the next one */
 	size_t count, next, room;
 };
 
-/* Beside the life of the same index. */
+/* Indexed like the lives of streams. */
 struct loaded_stream {
 	uint64_t handle;
 	uint32_t context, thread; /* rows, 0: none */
 	enum stream_kind kind;
 	int32_t priority;
-	int64_t cupti_id; /* -1: no operation seen */
+	int64_t cupti_id; /* -1: no operation recorded */
 };
 
-/* What life.kind of an allocation stands for. */
+/* Meaning of life.kind for an allocation. */
 struct allocation_kind {
 	unsigned made_by; /* enum call_kind */
 	const char *memory;
 	enum memory_kind kind;
 };
 
-/* A range of the program's own that was not closed yet; load_host.c. */
+/* An NVTX range that is still open; load_host.c. */
 struct open_range;
 
-/* A kernel whose handle no call was seen to name yet; load_scan.c. */
+/* A kernel whose handle no call has used yet; load_scan.c. */
 struct unplaced_function;
 
 struct loaded_context {
-	struct context_record record; /* the last word on it */
+	struct context_record record; /* the latest record of it */
 	uint32_t row;
-	uint32_t users; /* of a primary one: retained and not released */
+	uint32_t users; /* of a primary context: retains minus releases */
 };
 
 struct loaded_thread {
 	uint32_t tid;
-	const struct thread_record *name; /* NULL: not known */
+	const struct thread_record *name; /* NULL: unknown */
 	uint32_t made_by, joined_by;      /* numbers of calls */
-	uint32_t *call;                   /* numbers of those it made */
+	uint32_t *call;                   /* numbers of its calls */
 	size_t call_count;
-	int64_t outermost, placed; /* those not made within another one; those with a site */
-	int64_t inside;            /* ns in them */
-	int64_t stuck;             /* when it entered the one that never returned, or DB_NULL */
+	int64_t outermost, placed; /* top-level calls; those with a site */
+	int64_t inside;            /* ns in top-level calls */
+	int64_t stuck;             /* entry of the call that never returned, or DB_NULL */
 };
 
-/* The recorder keeps as many (preload/arguments.h). */
+/* Limit of the recorder (preload/arguments.h). */
 #define MAX_POINTED 128
 
 enum loader_insert {
@@ -170,7 +170,7 @@ enum loader_insert {
 	INSERT_COUNT
 };
 
-/* What one trace fills and the next one starts from empty. */
+/* State of one trace; empty again for the next one. */
 struct loaded_process {
 	struct trace_reader reader;
 	struct clock clock;
@@ -179,18 +179,18 @@ struct loaded_process {
 	size_t lane_count, last_lane;
 	uint32_t *heap; /* lanes by their next call */
 	size_t heap_count;
-	uint32_t call_count;                                /* calls seen so far */
-	enum { INIT_UNKNOWN, INIT_FAILED, INIT_DONE } init; /* what calls of cuInit came to */
+	uint32_t call_count;                                /* calls read so far */
+	enum { INIT_UNKNOWN, INIT_FAILED, INIT_DONE } init; /* outcome of calls of cuInit */
 	struct slots device; /* operations by correlation: load_device.c */
 	uint64_t *more_device;
 	size_t more_device_count;
-	const struct device_record **taken; /* those of the call that is looked at */
+	const struct device_record **taken; /* those of the current call */
 	size_t taken_count;
-	struct launch_word stray[LAUNCH_WORDS_MAX]; /* its words that look like addresses only */
+	struct launch_word stray[LAUNCH_WORDS_MAX]; /* its words that only look like addresses */
 	size_t stray_count;
-	uint64_t *named; /* addresses in allocations that it names */
+	uint64_t *named; /* addresses in allocations that the call names */
 	size_t named_count, named_room;
-	int unnamed; /* it names others, too, in a batch */
+	int unnamed; /* it names unknown addresses in a batch, too */
 	uint32_t pointed
 		[MAX_POINTED]; /* its words that point into an allocation: launch_pointed() */
 	size_t pointed_count;
@@ -221,28 +221,28 @@ struct loaded_process {
 	struct map cupti_streams;   /* CUPTI context and stream -> stream */
 	struct lives streams, events, allocations;
 	struct loaded_stream *stream; /* beside streams.life */
-	struct ranges live_memory;    /* of the lives of allocations */
-	struct map variables;         /* address -> module that the variable is of */
+	struct ranges live_memory;    /* of allocations */
+	struct map variables;         /* address -> module of the variable */
 	struct map mapped;            /* physical memory -> life of its first mapping */
-	struct map mapped_at;         /* address of that -> the physical memory */
-	struct map known_by;      /* address of a mapping -> row of the allocation it is known by */
-	struct map known_at;      /* the same -> its place in that */
+	struct map mapped_at;         /* address of that mapping -> physical memory */
+	struct map known_by; /* address of a mapping -> row of the allocation that represents it */
+	struct map known_at; /* address of a mapping -> its offset in that allocation */
 	struct map known_first;   /* row of such an allocation -> its address */
-	struct map opened;        /* address of another process's memory -> how often */
+	struct map opened;        /* address of another process's memory -> open count */
 	struct ranges reserved;   /* addresses, each of one cuMemAddressReserve */
 	struct twins *twins;      /* load_twins.c; NULL: none yet */
-	struct map levels;        /* array that is a part of another one -> that one */
-	struct map level_numbers; /* the same -> which part */
+	struct map levels;        /* array that is part of another one -> that array */
+	struct map level_numbers; /* array that is part of another one -> which part */
 	struct graphs *graphs;    /* load_graph.c; NULL: none yet */
 	struct images *images;    /* load_images.c; NULL: none yet */
 	struct open_range *open_range;
 	size_t open_range_count;
 	uint64_t first_tick;
-	int64_t start, end; /* ns: when it began, and the last thing seen */
-	uint64_t refused;   /* records that load_accept.c left out */
+	int64_t start, end; /* ns: start of the process, and its latest time */
+	uint64_t refused;   /* records that load_accept.c refused */
 };
 
-/* DB_NULL, which is the least number, comes first. */
+/* Sorted with DB_NULL, the lowest number, first. */
 struct operation_end {
 	int64_t end, id;
 };
@@ -256,9 +256,9 @@ struct loader {
 	struct rows *objects;
 	struct progress progress;  /* bytes of all traces, each of which is read twice */
 	int64_t origin;            /* CLOCK_REALTIME ns of time 0 */
-	int64_t lasted;            /* ns, the sum of all durations; up to CLOCK_MOST_SUM */
+	int64_t lasted;            /* ns, sum of all durations; up to CLOCK_MOST_SUM */
 	struct operation_end *end; /* of each operation */
-	/* Rows written so far, so that ids are known before rows are. */
+	/* Number of rows written so far: ids are known before rows are written. */
 	int64_t process, call, operation, thread, context, stream, event, allocation, kernel, site;
 	int64_t graph, node, exec, shape;
 	uint64_t words_bytes;  /* of shapes */
@@ -268,7 +268,7 @@ struct loader {
 	struct loaded_process p;
 };
 
-/* So many bytes were looked at. */
+/* Updates the progress by bytes read. */
 void loader_look_up(struct loader *loader);
 static inline void loader_step(struct loader *loader, size_t bytes)
 {
@@ -278,34 +278,36 @@ static inline void loader_step(struct loader *loader, size_t bytes)
 }
 
 /*
- * Looks at all traces: load[i] is 1, or 0 where the process has been given before, and origin and
- * progress are set.  0, or -1 after a message.
+ * Selects the traces: load[i] is 1, or 0 if the process was given before.  Sets origin and
+ * progress.  Returns 0, or -1 after a message.
  */
 int loader_choose_files(struct loader *loader, char *const *path, size_t count, char *load);
-/* Whether the process of this trace is still there, with the file mapped. */
+/* Returns whether the traced process is still running, with the file mapped. */
 int loader_is_running(const struct loader *loader);
 
-/* Each: 0, or -1 after a message. */
+/* Each returns 0, or -1 after a message. */
 int loader_scan(struct loader *loader);
 int loader_start_calls(struct loader *loader);
 int loader_resolve(struct loader *loader, struct loaded_call *call);
 /*
- * The context a call is about: the current one, or the one it names; of a call that ends contexts
- * the one that it ended, or none.  Then its streams, events and memory end.
+ * Finds the context of a call: the current one, or the one it names.  For a call that destroys
+ * contexts: the destroyed one, or none; its streams, events and memory end.
  */
 int loader_resolve_context(struct loader *loader, struct loaded_call *call);
 int loader_end_context(struct loader *loader, const struct loaded_call *call);
 
 /*
- * Memory that is used through other addresses (load_twins.c): a multicast object is bound; a handle
- * came in, or went out; physical memory was mapped; host memory was registered.  Calls that failed
- * do nothing.  0, or -1 after a message.
+ * Memory used through other addresses (load_twins.c): a multicast object is bound, a handle is
+ * imported or exported, physical memory is mapped, host memory is registered.  Failed calls have no
+ * effect.  Each returns 0, or -1 after a message.
  */
 int loader_bind_multicast(struct loader *loader, const struct loaded_call *call);
 int loader_note_handle(struct loader *loader, const struct loaded_call *call);
-/* Before struct loaded_process.mapped forgets a handle. */
+/* Called before struct loaded_process.mapped drops a handle. */
 void loader_settle_handle(struct loader *loader, uint64_t handle);
-/* A handle is that of new memory, or of a new multicast object; 0, or -1 when out of memory. */
+/*
+ * The handle now means new memory, or a new multicast object.  Returns 0, or -1 when out of memory.
+ */
 int loader_renew_handle(struct loader *loader, uint64_t handle);
 int loader_join_mapping(struct loader *loader, const struct loaded_call *call,
 	const struct life *life);
@@ -314,21 +316,23 @@ int loader_join_pages(struct loader *loader, const struct loaded_call *call,
 void loader_release_twins(struct loaded_process *p);
 
 /*
- * Arrays are allocations whose bytes have places of their own (schema.sql, table array).  Each of
- * these does nothing for calls that failed: 0, or -1 after a message.
+ * Arrays are allocations whose bytes have addresses of their own (schema.sql, table array).  Failed
+ * calls have no effect.  Each returns 0, or -1 after a message.
  */
 #define ARRAY_PITCH ((uint64_t)1 << 21)
 #define ARRAY_SLICE ((uint64_t)1 << 37)
 #define ARRAY_LEVEL ((uint64_t)1 << 54)
 int loader_make_array(struct loader *loader, const struct loaded_call *call, uint8_t kind);
 int loader_end_array(struct loader *loader, const struct loaded_call *call);
-/* Row of the allocation that a call means by an array or a part of one, and where it begins; 0: not
- * known. */
+/*
+ * Returns the row of the allocation that a call means by an array or a part of one, and its begin;
+ * 0: unknown.
+ */
 int64_t loader_find_array(struct loader *loader, uint64_t array, uint64_t enter, uint64_t *begin);
-/* Levels of arrays, textures and surfaces: what that call says of them. */
+/* Mipmap levels, textures and surfaces of that call. */
 int loader_take_textures(struct loader *loader, const struct loaded_call *call);
 
-/* The call unloads a module: its variables are gone. */
+/* The call unloads a module, which frees its variables. */
 int loader_end_variables(struct loaded_process *p, const struct loaded_call *call);
 int loader_write_call(struct loader *loader, const struct loaded_call *call);
 int loader_write_device(struct loader *loader, const struct device_record *device,
@@ -336,84 +340,90 @@ int loader_write_device(struct loader *loader, const struct device_record *devic
 /* lives.retire of events and allocations; arg: the loader. */
 int loader_write_event(void *arg, const struct life *life);
 int loader_write_allocation(void *arg, const struct life *life);
-/* Ranges and threads: what that call says of them. */
+/* NVTX ranges and thread creation of that call. */
 int loader_take_host(struct loader *loader, const struct loaded_call *call);
-/* What else a call names: rows of call_object. */
+/* Writes rows of call_object for other objects that a call names. */
 int loader_write_objects(struct loader *loader, const struct loaded_call *call);
-/* One rare statement with its numbers, two to four. */
+/* Runs one rare SQL statement with two to four numbers. */
 int loader_run(struct loader *loader, const char *sql, int64_t first, int64_t second, int64_t third,
 	int64_t fourth);
 /* role: a constant. */
 int loader_write_object(struct loader *loader, const struct loaded_call *call, const char *role,
 	int64_t object);
-/* Graphs, nodes and captures: what that call says of them. */
+/* Graphs, nodes and captures of that call. */
 int loader_take_graphs(struct loader *loader, const struct loaded_call *call);
 void loader_release_graphs(struct loaded_process *p);
-/* 1 if the call's stream is captured, so that the call becomes a node. */
+/* Returns 1 if the call's stream is captured, so that the call becomes a node. */
 int loader_is_captured(const struct loader *loader, const struct loaded_call *call);
-/* During the scan: images, whose pieces are written at the end. */
+/* During the scan: stores an image; its pieces are written at the end. */
 int loader_note_image(struct loader *loader, const struct image_record *image);
 int loader_insert_image_file(struct loader *loader, const struct image_file_record *file);
-/* Of a load of a module, a query for a function or a launch: where a kernel is from. */
+/* Assigns kernels to images: for a module load, a function query or a launch. */
 int loader_take_images(struct loader *loader, const struct loaded_call *call);
 int loader_write_images(struct loader *loader);
 void loader_release_images(struct loaded_process *p);
-/* In hexadecimal; NULL: there is none. */
+/* Returns it in hexadecimal; NULL: none. */
 const char *loader_build_id(const uint8_t id[20], char text[41]);
-/* What is known at the end: what is still open, still alive and belongs to no call. */
+/* At the end: writes open ranges, live objects and operations without a call. */
 int loader_write_rest(struct loader *loader);
 int loader_write_host(struct loader *loader);
-/* The stretches of the process, whose end must be known, and what is lost between them. */
+/* Writes the recording windows of the process, whose end must be known, and losses between them. */
 int loader_write_recording(struct loader *loader);
 int loader_insert_loss(struct loader *loader, const char *reason, uint64_t count);
 
-/* The next call in order of entry: 1, 0 at the end, -1 after a message. */
+/* Returns 1 and the next call in order of entry, 0 at the end, -1 after a message. */
 int loader_next_call(struct loader *loader, struct loaded_call *call);
 
-/* During the scan: a record of a call belongs to that thread (row). */
+/* During the scan: adds the record of a call to that thread's lane. */
 int lane_file(struct loader *loader, uint32_t thread, const struct record *record);
-/* The lane's next calls, none at its end. */
+/* Reads the lane's next calls, none at its end. */
 int lane_fill(struct loader *loader, struct lane *lane);
-/* From order of return to order of entry, with parents. */
+/* Sorts from order of return to order of entry, and sets parents. */
 int lane_order(struct lane *lane);
 void lane_release(struct lane *lane);
 
-/* During the scan: an operation, to be found by its correlation id. */
+/* During the scan: stores an operation by its correlation id. */
 int loader_file_device(struct loader *loader, const struct device_record *device);
 /* After the scan. */
 void loader_sort_devices(struct loader *loader);
-/* p.taken: those of that id, in order of start; none are left of it. */
+/* Moves operations of that id to p.taken, in order of start. */
 int loader_take_devices(struct loader *loader, uint32_t correlation);
-/* The call learns from p.taken what only the device knows, and its stream the id it has there. */
+/* Copies properties known only from p.taken to the call, and the CUPTI id to its stream. */
 int loader_match_devices(struct loader *loader, struct loaded_call *call);
-/* The operations that no call took. */
+/* Writes operations without a call. */
 int loader_write_unmatched(struct loader *loader);
 
-/* The memory a call names, as of now in the order of calls: its rows of operand. */
+/* Writes the rows of operand of a call, by the memory alive at that call. */
 int loader_write_operands(struct loader *loader, const struct loaded_call *call);
 
-/* What a graph's launch names, by allocation. */
+/* Writes the memory that a graph launch accesses, by allocation. */
 int loader_write_graph_operands(struct loader *loader, const struct loaded_call *call,
 	const uint64_t *address, size_t count);
 
-/* The words behind the fields of a call: lists of count each, then more others; NULL: cut off. */
+/*
+ * Returns the words after the fields of a call: lists of count each, then more others; NULL:
+ * truncated.
+ */
 const uint64_t *loader_list_words(const struct loaded_call *call, size_t count, size_t lists,
 	size_t more);
 
-/* What a launch passes: p.pointed and all other words, p.stray among them. */
+/* Writes the parameters of a launch: p.pointed and all other words, including p.stray. */
 int loader_write_launch(struct loader *loader, const struct loaded_call *call);
 
-/* What the memory of an allocation is called. */
+/* Returns the memory kind of an allocation. */
 const struct allocation_kind *loader_allocation_kind(const struct life *life);
 
-/* A stream life no call created, from begin on (ticks): its number, or 0 when out of memory. */
+/*
+ * Adds a stream that no call created, from begin on (ticks).  Returns its number, 0 when out of
+ * memory.
+ */
 uint32_t loader_add_stream(struct loader *loader, uint64_t key, uint64_t begin,
 	const struct loaded_stream *stream);
 
-/* Row of the kernel of that name, written if need be; 0 when that failed. */
+/* Returns the row of the kernel with that name, added if missing; 0 on failure. */
 uint32_t loader_kernel(struct loader *loader, const char *mangled, size_t length);
 
-/* Handles that no driver gives out, as keys of the lives that belong to none. */
+/* Keys of lives without a handle; no driver uses these as handles. */
 #define KEY_DEFAULT_STREAM (UINT64_C(1) << 63)
 #define KEY_DEVICE_STREAM (UINT64_C(1) << 62)
 #define KEY_ARRAY (UINT64_C(1) << 63)

@@ -111,7 +111,7 @@ if command -v script >/dev/null; then
 	same "none with NO_COLOR" 0 "$(TERM=xterm NO_COLOR=1 color "$cufence report free.db")"
 	same "none on a dumb one" 0 "$(TERM=dumb color "$cufence report free.db")"
 	said=$(TERM=xterm script -qec "$cufence load free.cft -o shown.db" /dev/null </dev/null | tr '\r' '\n')
-	for step in 'making indexes' 'ordering the calls' 'blocking-free' 'computing what is saved'; do
+	for step in 'creating indexes' 'ordering the calls' 'blocking-free' 'computing what is saved'; do
 		has "progress on a terminal: $step" "cufence: $step, [0-9]+ %$" "$said"
 	done
 	same "none on a dumb one" "" "$(TERM=dumb script -qec "$cufence analyze shown.db" /dev/null </dev/null)"
