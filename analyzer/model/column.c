@@ -71,7 +71,7 @@ int column_open(struct column *column, struct scratch *scratch, size_t row_size,
 	return 0;
 }
 
-/* Space is allocated before it is mapped: a store to what has none would be a signal. */
+/* Allocate space before mapping it: a store to an unallocated page raises SIGBUS. */
 static int map_file(struct scratch *scratch, void *at, size_t bytes)
 {
 	int error = posix_fallocate(scratch->file, scratch->size, (off_t)bytes);
@@ -130,7 +130,7 @@ static int is_sorted(const struct column *column, int (*compare)(const void *, c
 	return 1;
 }
 
-/* Of two runs that follow each other. */
+/* Merges two adjacent sorted parts. */
 static void merge(unsigned char *to, const unsigned char *from, const unsigned char *middle,
 	const unsigned char *end, size_t size, int (*compare)(const void *, const void *))
 {

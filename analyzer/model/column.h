@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of one size by number, of which there may be more than memory holds: beyond
- * SCRATCH_MEMORY_BYTES they lie in a file without a name, which memory pressure writes to instead
- * of failing.  A page of the file costs several times what one of memory does, so that smaller runs
- * do without.  All columns of a run share memory and file.  A column reserves addresses for the
- * most rows that it may get, so that its rows never move and are one array; a chunk of them takes
- * room when its first row is needed.
+ * Arrays of rows by number that may exceed memory.  Beyond SCRATCH_MEMORY_BYTES, rows are stored in
+ * an unlinked file, so that memory pressure writes them to disk instead of failing.  A page of the
+ * file costs several times as much as one of memory, so smaller runs use memory only.  All columns
+ * of a run share both.  A column reserves addresses for its maximum number of rows, so that rows
+ * never move and form one array; space for a chunk of rows is allocated when its first row is
+ * needed.
  *
  *	struct scratch scratch;
  *	struct column column;
@@ -13,7 +13,7 @@
  *		return -1;
  *	row = column_need(&column, number);
  *
- * The file is in the folder TMPDIR, else in /var/tmp, else in /tmp.  One thread.
+ * The file is in the folder TMPDIR, else in /var/tmp, else in /tmp.  Single-threaded.
  */
 #ifndef CUFENCE_COLUMN_H
 #define CUFENCE_COLUMN_H
@@ -23,39 +23,41 @@
 #include <sys/types.h>
 
 #define COLUMN_CHUNK ((uint64_t)1 << 18)         /* rows */
-#define SCRATCH_MEMORY_BYTES ((size_t)256 << 20) /* of chunks, not all of which are used */
+#define SCRATCH_MEMORY_BYTES ((size_t)256 << 20) /* of chunks, which may be partly unused */
 
 struct scratch {
 	const char *folder;
 	int file; /* -1: none */
 	off_t size;
-	size_t memory; /* bytes of chunks that are in no file */
+	size_t memory; /* bytes of chunks in memory */
 };
 
 struct column {
 	struct scratch *scratch;
 	unsigned char *rows;
 	size_t row_size;
-	uint64_t most, room; /* rows that there may be, and that have room */
-	uint64_t count;      /* one more than the last one needed */
+	uint64_t most, room; /* maximum number of rows, and rows with allocated space */
+	uint64_t count;      /* highest needed number + 1 */
 };
 
-/* 0, or -1 after a message. */
+/* Returns 0, or -1 after a message. */
 int scratch_open(struct scratch *scratch);
 void scratch_close(struct scratch *scratch);
 
-/* Of no rows; 0, or -1 after a message.  most: at least 1 more than the last number. */
+/*
+ * Opens an empty column. most: greater than the highest number.  Returns 0, or -1 after a message.
+ */
 int column_open(struct column *column, struct scratch *scratch, size_t row_size, uint64_t most);
 
-/* The row of a number below most, zeroed when it is new; NULL after a message. */
+/* Returns the row of a number below most, zeroed if new; NULL after a message. */
 void *column_need(struct column *column, uint64_t number);
 
-/* Zero-initialized is closed. */
+/* Zero-initialized means closed. */
 void column_close(struct column *column);
 
 /*
- * Puts the rows in order, those that are equal as they were; compare() as of qsort().  Rows that
- * are in order cost one look.  0, or -1 after a message.
+ * Sorts the rows stably; compare() as in qsort().  Sorted rows are only scanned once.  Returns 0,
+ * or -1 after a message.
  */
 int column_sort(struct column *column, int (*compare)(const void *, const void *));
 

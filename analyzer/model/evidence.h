@@ -2,7 +2,7 @@
 #ifndef CUFENCE_EVIDENCE_H
 #define CUFENCE_EVIDENCE_H
 
-/* What an access is known from, from the weakest on: evidence.def. */
+/* How an access is known, weakest first: evidence.def. */
 enum evidence {
 #define EVIDENCE(symbol, name, text) EVIDENCE_##symbol,
 #include "evidence.def"
@@ -11,7 +11,7 @@ enum evidence {
 
 extern const char *const evidence_names[EVIDENCE_COUNT];
 
-/* What a report says of it, by its name. */
+/* The text for reports, by name. */
 const char *evidence_text(const char *name);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include "idmap.h"
 
-/* What a thread asks in vain. */
+/* The object that a thread is polling. */
 struct asking {
-	int64_t what; /* a stream, or an event as its complement; 0: nothing */
+	int64_t what; /* a stream, or an event as its complement; 0: none */
 	int64_t since;
 	int again;
 };
@@ -27,7 +27,7 @@ static int read_loops(struct db *db, struct map *loops)
 	return step;
 }
 
-static int see(struct polls *polls, const struct map *loops, struct asking *asking,
+static int update(struct polls *polls, const struct map *loops, struct asking *asking,
 	const struct run *run, uint32_t id)
 {
 	const struct run_call *call = run_call(run, id);
@@ -63,7 +63,7 @@ int polls_find(struct polls *polls, const struct run *run, struct db *db)
 		if (!call || call->kind == KIND_RUNTIME)
 			continue;
 		asking = idmap_need(&threads, call->thread, sizeof(*asking));
-		rc = asking ? see(polls, &loops, asking, run, id) : -1;
+		rc = asking ? update(polls, &loops, asking, run, id) : -1;
 	}
 	idmap_release(&threads, free);
 	map_release(&loops);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops of queries: who asks a stream or an event again and again, and does nothing else with the
- * device meanwhile, waits for it.
+ * Polling loops: a thread that queries a stream or an event repeatedly, without other device calls
+ * in between, waits for it.
  */
 #ifndef CUFENCE_POLLS_H
 #define CUFENCE_POLLS_H
@@ -12,14 +12,14 @@
 
 /* Zero-initialized is empty. */
 struct polls {
-	struct map since; /* the query that came through -> when the first one was entered, ns */
+	struct map since; /* the query that succeeded -> entry of the loop's first query, ns */
 };
 
-/* 0, or -1 after a message; polls_release() in both cases. */
+/* Returns 0, or -1 after a message; call polls_release() in both cases. */
 int polls_find(struct polls *polls, const struct run *run, struct db *db);
 void polls_release(struct polls *polls);
 
-/* When the wait began that a call ended, INT64_MIN: it is no such query. */
+/* Returns the start of the wait that this call ended, ns; INT64_MIN: it ended none. */
 int64_t polls_since(const struct polls *polls, int64_t call);
 
 #endif

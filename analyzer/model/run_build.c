@@ -43,7 +43,7 @@ struct run_room run_room_of(uint64_t bytes)
 	};
 }
 
-/* 1: there is none for such a row. */
+/* 1: the column has no space for such a row. */
 static int is_full(struct run *run, const struct column *column, uint64_t number)
 {
 	run->building->left_out |= number >= column->most;
@@ -52,7 +52,7 @@ static int is_full(struct run *run, const struct column *column, uint64_t number
 
 /* --- calls --- */
 
-/* cudaMemcpyDefault and cuMemcpy: what the memory says, as the driver itself decides. */
+/* cudaMemcpyDefault and cuMemcpy: direction from the memory kinds, as the driver decides. */
 static enum copy_direction direction_of(enum memory_kind src, enum memory_kind dst,
 	int64_t recorded)
 {
@@ -84,7 +84,7 @@ static int add_payload(struct run *run, const struct run_call_facts *facts, uint
 	return slot ? 0 : -1;
 }
 
-/* As a duration, if the row has room for it. */
+/* Stores the end as a duration if it fits into the row, else in the map. */
 static int set_end(struct map *ends, uint32_t id, int64_t start, int64_t end, uint32_t *duration)
 {
 	int64_t ns;
@@ -230,7 +230,7 @@ static int is_captured(struct run_cursor *objects, uint32_t call)
 	return captured;
 }
 
-/* As view dependency has it. */
+/* As view dependency defines it. */
 static int chain_streams(struct run *run)
 {
 	struct run_link *links = (struct run_link *)run->links.rows;
@@ -255,7 +255,7 @@ static int chain_streams(struct run *run)
 	return 0;
 }
 
-/* A ring of those of one call, as their ids grow. */
+/* Links the operations of each call into a ring, in order of id. */
 static void chain_works(struct run *run)
 {
 	struct run_call *calls = (struct run_call *)run->calls.rows;
@@ -291,7 +291,7 @@ int run_is_by_node(const struct run *run)
 	return run->building->left_out ? -1 : 0;
 }
 
-/* Launches that were recorded node by node are joined (work.h). */
+/* Joins launches that were recorded node by node (work.h). */
 static int join_nodes(struct run *run, struct db *db)
 {
 	int64_t joined = db_int(db,

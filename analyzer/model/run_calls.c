@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of table call. */
+/* Reads table call. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +99,7 @@ static int read_call(struct run_reader *reader, const struct call_kinds *kinds)
 	int64_t type = sqlite3_column_int64(row, TYPE);
 	struct run_call_facts facts;
 
-	/* Padding is compared as well. */
+	/* memcmp() compares padding, too. */
 	memset(&facts, 0, sizeof(facts));
 	facts.id = run_reader_id(reader, ID);
 	facts.parent = run_reader_id(reader, PARENT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of the code of kernels: tables kernel_code, shape_code and kernel_access. */
+/* Reads what is known about kernel code: tables kernel_code, shape_code and kernel_access. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,8 +119,9 @@ static int by_word(const void *a, const void *b)
 }
 
 /*
- * A kernel that waits for memory goes on when somebody stores there.  One that stores there itself
- * may wait for its own blocks, as at a barrier of its grid; any other waits for others.
+ * A kernel that waits for a memory value continues when another store changes it.  If the kernel
+ * also stores there, it may wait for its own blocks, as at a grid barrier; otherwise it waits for
+ * other work.
  */
 static void find_outside(struct run *run)
 {

@@ -224,7 +224,7 @@ static uint32_t allocation_at(const struct run *run, uint64_t number)
 	return run_memory(run, ((const struct run_operand *)run->operands.rows)[number].allocation);
 }
 
-/* The rows of a call are first to first + the count that it returns. */
+/* Returns the number of rows of a call; they start at *first. */
 static uint64_t operands_of(const struct run *run, int64_t call, uint64_t *first)
 {
 	const struct run_operand *rows = (const struct run_operand *)run->operands.rows;
@@ -237,7 +237,7 @@ static uint64_t operands_of(const struct run *run, int64_t call, uint64_t *first
 	return count;
 }
 
-/* Of lists so short that looking through both is quicker than remembering one. */
+/* Below this length, comparing all pairs is faster than a map. */
 #define FEW_PAIRS 256
 
 static int share_few(const struct run *run, uint64_t first, uint64_t count, uint64_t second,
@@ -253,7 +253,7 @@ static int share_few(const struct run *run, uint64_t first, uint64_t count, uint
 	return 0;
 }
 
-/* Graphs name many: each allocation of theirs is looked for once. */
+/* Graph launches name many allocations: each one is looked up once. */
 int run_shares(const struct run *run, int64_t call, int64_t other)
 {
 	uint64_t first, second, count = operands_of(run, call, &first);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the run shows to have held what: rows of the derived tables wait, hold and known_wait, in
- * memory until run_evidence_write().  Those who find them add them in order; passes read them.  A
- * wait has its number as row id, from 1 on.
+ * Results about blocked work: rows of the derived tables wait, hold and known_wait, in memory until
+ * run_evidence_write().  Passes add rows in order, later ones read them.  The number of a wait is
+ * its row id, from 1 on.
  */
 #ifndef CUFENCE_RUN_EVIDENCE_H
 #define CUFENCE_RUN_EVIDENCE_H
@@ -12,7 +12,7 @@
 #include "db.h"
 #include "map.h"
 
-/* The names are those of wait.kind, which says what each is. */
+/* Names are those of wait.kind, which defines each. */
 #define WAIT_KIND_LIST(X) \
 	X(EXPLICIT, "explicit") \
 	X(IMPLICIT, "implicit") \
@@ -30,10 +30,10 @@ enum wait_kind {
 /* Calls and operations are row ids, 0: none; times in ns. */
 struct run_wait {
 	uint32_t call, op, partner, behind;
-	uint32_t next; /* number of the next one of the call, 0: none */
+	uint32_t next; /* number of the call's next wait, 0: none */
 	enum wait_kind kind;
 	int64_t waited, avoidable, apart;
-	int64_t shorter; /* of avoidable, ns that its own operation takes less; not in the table */
+	int64_t shorter; /* part of avoidable by which its operation gets shorter, ns; not stored */
 };
 
 #define HOLD_REASON_LIST(X) \
@@ -62,38 +62,38 @@ struct run_known {
 	uint32_t call, since;
 };
 
-/* The loop of a process (table loop), with the beginning of each turn. */
+/* The loop of a process (table loop), with the start of each iteration. */
 struct run_loop {
-	uint32_t process, thread; /* the thread that makes the turns */
+	uint32_t process, thread; /* the thread that runs the loop */
 	size_t turns;
-	int64_t *begin; /* ns, of each turn; [turns]: of the one after the last */
-	int64_t end;    /* ns, of what the last turn submitted; no earlier */
+	int64_t *begin; /* ns, of each iteration; [turns]: of the one after the last */
+	int64_t end;    /* ns, end of the last iteration's work */
 };
 
 struct run_evidence {
 	struct run_wait *wait; /* [0] is empty */
 	struct run_hold *hold;
 	struct run_known *known;
-	struct run_loop *loop; /* one of a process at most */
+	struct run_loop *loop; /* at most one per process */
 	size_t loop_count;
-	size_t wait_count, hold_count, known_count; /* wait_count: one more than the last number */
+	size_t wait_count, hold_count, known_count; /* wait_count: highest number + 1 */
 	struct map waits;                           /* call -> number of its first wait */
-	struct map knows;                           /* calls of known */
+	struct map knows;                           /* calls in known */
 };
 
 void run_evidence_release(struct run_evidence *evidence);
 
-/* Each 0, or -1 after a message. */
+/* Each returns 0, or -1 after a message. */
 int run_add_wait(struct run_evidence *evidence, const struct run_wait *wait);
 int run_add_hold(struct run_evidence *evidence, const struct run_hold *hold);
 int run_add_known(struct run_evidence *evidence, const struct run_known *known);
-/* Copies the beginnings of its turns. */
+/* Copies the begin times. */
 int run_add_loop(struct run_evidence *evidence, const struct run_loop *loop);
 
-/* Fills the tables. */
+/* Writes the tables. */
 int run_evidence_write(const struct run_evidence *evidence, struct db *db);
 
-/* A call's first wait, NULL without one; then the next of the same call. */
+/* The first wait of a call, NULL if none; then the next one of the same call. */
 static inline const struct run_wait *run_wait_of(const struct run_evidence *evidence, int64_t call)
 {
 	uint64_t number = map_get(&evidence->waits, (uint64_t)call, 0);

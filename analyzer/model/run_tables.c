@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables beside calls and operations: those by id, and those in order of call. */
+/* Reads tables other than call and operation: those by id, and those in order of call. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ static int read_contexts(struct run *run, struct db *db)
 	return run->context && !rc ? 0 : -1;
 }
 
-/* Threads of one process need not be neighbors. */
+/* Threads of one process need not be adjacent. */
 static int read_threads(struct run *run, struct db *db)
 {
 	struct map processes = { 0 };
@@ -72,7 +72,7 @@ static int read_threads(struct run *run, struct db *db)
 	return run->thread && !rc ? 0 : -1;
 }
 
-/* What a trace says may be anything: a part that would be nowhere is none. */
+/* Values of a trace are untrusted: parts outside of the whole are ignored. */
 static int is_within(const struct run_allocation *whole, const struct run_allocation *part,
 	int64_t *end)
 {
@@ -386,7 +386,7 @@ static int list_allocations(struct run *run)
 	return column_sort(&run->freed, by_call) || column_sort(&run->allocated, by_call) ? -1 : 0;
 }
 
-/* Those made come before those joined by the same call. */
+/* Threads created come before those joined by the same call. */
 static int list_threads(struct run *run, struct db *db)
 {
 	struct run_reader reader;
@@ -402,7 +402,7 @@ static int list_threads(struct run *run, struct db *db)
 	return rc ? -1 : column_sort(&run->threads_made, by_call);
 }
 
-/* Reasons for which calls are missing in between. */
+/* Losses that mean missing calls. */
 static int read_gaps(struct run *run, struct db *db)
 {
 	struct run_reader reader;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the device did: the rows of work.h. */
+/* Reads device operations: the rows of work.h. */
 #include <string.h>
 
 #include "run_parts.h"

@@ -6,12 +6,12 @@
 enum stream_kind {
 	STREAM_KIND_UNKNOWN,
 	STREAM_KIND_LEGACY, /* the legacy default stream of a context */
-	STREAM_KIND_THREAD, /* a per-thread default stream: towards legacy a blocking one */
+	STREAM_KIND_THREAD, /* a per-thread default stream: blocking with respect to legacy */
 	STREAM_KIND_BLOCKING,
 	STREAM_KIND_NON_BLOCKING,
 };
 
-/* UNKNOWN for NULL. */
+/* Returns UNKNOWN for NULL. */
 static inline enum stream_kind stream_kind_of(const char *name)
 {
 	switch (name ? name[0] : '\0') {
@@ -27,7 +27,9 @@ static inline enum stream_kind stream_kind_of(const char *name)
 	return STREAM_KIND_UNKNOWN;
 }
 
-/* Towards the legacy stream, a blocking stream: its work and legacy work exclude each other. */
+/*
+ * Blocking streams are ordered with the legacy stream: their work and legacy work do not overlap.
+ */
 static inline int stream_is_blocking(enum stream_kind kind)
 {
 	return kind == STREAM_KIND_BLOCKING || kind == STREAM_KIND_THREAD;
