@@ -15,16 +15,19 @@ enum {
 
 struct bulk {
 	struct db *db;
-	sqlite3_stmt *insert; /* database in memory: instead of pages */
+	sqlite3_stmt *insert; /* for a database in memory, instead of pages */
 	int in_memory;
 	struct bulk_tree tree;
 	int64_t last; /* row id */
 };
 
-/* A number in the fewest bytes: its serial type, and size of what was put at, where 8 have room. */
+/*
+ * Writes a number in the fewest bytes; returns its serial type, and its size. 8 bytes at `at` must
+ * be writable.
+ */
 static inline unsigned put_number(uint8_t *at, int64_t value, unsigned *size)
 {
-	/* By how many bytes it takes with its sign, 0 to 8. */
+	/* Serial type by number of bytes including the sign, 0 to 8. */
 	static const uint8_t types[] = { 1, 1, 2, 3, 4, 5, 5, 6, 6 };
 	static const uint8_t sizes[] = { 0, 1, 2, 3, 4, 6, 8 };
 	uint64_t magnitude = (uint64_t)(value ^ (value >> 63)), big;
@@ -40,14 +43,14 @@ static inline unsigned put_number(uint8_t *at, int64_t value, unsigned *size)
 	return type;
 }
 
-/* A record: what its header and body hold.  Behind the last byte a number has room. */
+/* Header and body of a record.  A number may be written beyond the last byte. */
 struct row {
 	uint8_t header[2 * MAX_COLUMNS], body[MAX_ROW + 16];
 	unsigned header_size, body_size;
 	int64_t id;
 };
 
-/* kind: of the serial type, 12 of bytes, 13 of text.  Its size in the body, SIZE_MAX: too long. */
+/* kind: serial type, 12: bytes, 13: text.  Returns the size in the body, SIZE_MAX: too long. */
 static size_t put_bytes(uint8_t **header, uint8_t *body, size_t room, unsigned kind,
 	const char *text, size_t length)
 {
@@ -72,7 +75,7 @@ static int fill_row(struct row *row, const char *types, va_list values)
 
 	for (; *types && body <= most; types++)
 		switch (*types) {
-		case 'k': /* its column is the row's id and holds nothing */
+		case 'k': /* the column is the row id and stores nothing */
 			row->id = va_arg(values, int64_t);
 			*header++ = 0;
 			break;
@@ -101,10 +104,10 @@ static int fill_row(struct row *row, const char *types, va_list values)
 	return -1;
 }
 
-/* The row as a cell: size, id, size of the header, header, body. */
+/* Writes the row as a cell: size, id, size of the header, header, body. */
 static int put_row(struct bulk *bulk, const struct row *row)
 {
-	/* Two bytes say the header's size, themselves included, wherever one is not enough. */
+	/* The header's size includes its own size field, of one or two bytes. */
 	unsigned header = row->header_size + (row->header_size + 1 < 128 ? 1 : 2);
 	unsigned size = header + row->body_size;
 	uint8_t *at = bulk_tree_place(&bulk->tree,
@@ -180,7 +183,7 @@ int bulk_finish(struct bulk *bulk)
 	return bulk->in_memory ? 0 : bulk_tree_finish(&bulk->tree);
 }
 
-/* "?,?,?" for the columns that can be given. */
+/* "?,?,?" for the columns that can be set. */
 static int prepare_insert(struct bulk *bulk, const char *table)
 {
 	char count[200], sql[64 + 2 * MAX_COLUMNS];

@@ -16,9 +16,9 @@ enum {
 	LEAF_HEADER = 8,
 	INTERIOR_HEADER = 12,
 	FANOUT = 140, /* children of an interior page: 140 * 29 bytes fit any page */
-	BLOCK = 64,   /* pages written at once */
+	BLOCK = 64,   /* pages per write */
 };
-#define LOCK_BYTE 0x40000000u /* the page that holds it is never used */
+#define LOCK_BYTE 0x40000000u /* the page that contains it is never used */
 
 /* The first byte of a page. */
 static uint8_t leaf_type(const struct bulk_tree *tree)
@@ -108,7 +108,7 @@ static int write_block(struct bulk_tree *tree)
 	return rc;
 }
 
-/* An index has each key once: the page's last one goes up to where its separator is. */
+/* An index stores each key once: the page's last key moves to its separator in the parent. */
 static void lift_last_key(struct bulk_tree *tree, struct bulk_child *child)
 {
 	uint8_t *page = current_page(tree);
@@ -122,7 +122,7 @@ static void lift_last_key(struct bulk_tree *tree, struct bulk_child *child)
 	tree->free_end = end;
 }
 
-/* Nothing of an earlier page is left between the header and the cells. */
+/* Clears the space between header and cells. */
 static void put_header(const struct bulk_tree *tree, uint8_t *page)
 {
 	uint32_t start = LEAF_HEADER + 2 * tree->cells;
@@ -166,7 +166,7 @@ uint8_t *bulk_tree_place(struct bulk_tree *tree, unsigned size)
 	return page + tree->free_end;
 }
 
-/* Where a run of pages goes that is to begin at first: around the page that is never used. */
+/* Returns the first page for a sequence of pages, skipping the page that is never used. */
 static uint32_t page_after(const struct bulk_tree *tree, uint32_t page)
 {
 	return page + 1 == LOCK_BYTE / tree->page_size + 1 ? page + 2 : page + 1;
@@ -177,7 +177,7 @@ static off_t place_of(const struct bulk_tree *tree, uint32_t page)
 	return (off_t)(page - 1) * tree->page_size;
 }
 
-/* A block of leaves, the first of which is that leaf, to behind page, which becomes its last. */
+/* Appends a block of leaves, beginning with leaf `first`, after page; sets page to its last one. */
 static int append_block(struct bulk_tree *tree, int database, size_t first, size_t count,
 	uint32_t *page)
 {
@@ -197,8 +197,8 @@ static int append_block(struct bulk_tree *tree, int database, size_t first, size
 }
 
 /*
- * Copies the leaves behind what the database has; page: its last one, then ours.  What was copied
- * is given back at once: half the disk, and its memory serves for the copy.
+ * Copies the leaves to the end of the database; sets page to the last one.  Copied space is freed
+ * at once: this halves the disk space and memory needed.
  */
 static int append_leaves(struct bulk_tree *tree, int database, uint32_t *page)
 {
@@ -238,7 +238,7 @@ static int write_interior(struct bulk_tree *tree, int database, const struct bul
 	return write_all(database, at, tree->page_size, place_of(tree, page));
 }
 
-/* Links the leaves, level by level, until one page is left: the root, whose number is given. */
+/* Links the leaves, level by level, up to the root page, whose number is given. */
 static int link_pages(struct bulk_tree *tree, int database, uint32_t *page)
 {
 	struct bulk_child *child = tree->leaf;
@@ -264,7 +264,7 @@ static int link_pages(struct bulk_tree *tree, int database, uint32_t *page)
 	return 0;
 }
 
-/* The database has grown: readers are to know, SQLite's own cache included. */
+/* The database has grown: updates the header for all readers, including SQLite's own cache. */
 static int write_header(const struct bulk_tree *tree, int database, uint32_t pages)
 {
 	uint8_t header[100];
@@ -330,7 +330,7 @@ int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
 	};
 	tree->free_end = tree->page_size;
 	if (!tree->root || tree->page_size < 4096) {
-		print(stderr, "cufence: there is no table '%s' to fill\n", name);
+		print(stderr, "cufence: no table '%s'\n", name);
 		return -1;
 	}
 	tree->block = calloc(BLOCK, tree->page_size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A b-tree of SQLite's file format ("Database File Format", sqlite.org/fileformat2.html, section
- * 1.6), made from cells that come in order: a page is written when it is full and never looked at
- * again.  Leaves are kept in a file without a name beside the database until they are appended
- * to it.  Owns its file and memory; one thread.
+ * Builds a b-tree of SQLite's file format ("Database File Format", sqlite.org/fileformat2.html,
+ * section 1.6) from cells that come in order: a full page is written and never read again.  Leaves
+ * are kept in an unlinked file next to the database until they are appended to it.  Owns its file
+ * and memory; single-threaded.
  */
 #ifndef CUFENCE_BULK_TREE_H
 #define CUFENCE_BULK_TREE_H
@@ -14,11 +14,11 @@
 
 enum bulk_tree_kind { BULK_TABLE, BULK_INDEX };
 
-/* What is known of a page: its number, and what stands between it and the next one. */
+/* A page: its number, and the separator between it and the next one. */
 struct bulk_child {
 	uint32_t page;
 	uint8_t size;          /* of separator */
-	uint8_t separator[23]; /* table: the last row's id; index: a key that no leaf has */
+	uint8_t separator[23]; /* table: the last row's id; index: a key that is in no leaf */
 };
 
 struct bulk_tree {
@@ -26,30 +26,36 @@ struct bulk_tree {
 	enum bulk_tree_kind kind;
 	int file;
 	uint32_t root, page_size;
-	uint8_t *block;       /* pages, of which full are full and the next is being filled */
+	uint8_t *block;       /* pages: `full` full ones and the one being filled */
 	unsigned full, cells; /* pages; cells in the page being filled */
-	uint32_t free_end;    /* of that page: cells grow down from here */
-	int64_t last;         /* of a table: the id of the last row */
+	uint32_t free_end;    /* in that page: cells grow down from here */
+	int64_t last;         /* for a table: the id of the last row */
 	struct bulk_child *leaf;
 	size_t leaf_count;
 };
 
-/* The tree of a table or index that is empty.  0, or -1 after a message. */
+/* Opens the tree of an empty table or index.  Returns 0, or -1 after a message. */
 int bulk_tree_open(struct bulk_tree *tree, struct db *db, const char *name,
 	enum bulk_tree_kind kind);
 
 /*
- * Where the next cell is to be written, of at most 1000 bytes, of an index at most 23; NULL after a
- * message.  Of a table last becomes the id of its row, afterwards.
+ * Returns space for the next cell, of at most 1000 bytes, in an index at most 23; NULL after a
+ * message.  For a table, the caller then sets last to the id of the row.
  */
 uint8_t *bulk_tree_place(struct bulk_tree *tree, unsigned size);
 
-/* Outside of a transaction: the cells are in the database.  0, or -1 after a message. */
+/*
+ * Call outside of a transaction: writes the cells to the database.  Returns 0, or -1 after a
+ * message.
+ */
 int bulk_tree_finish(struct bulk_tree *tree);
 
 void bulk_tree_release(struct bulk_tree *tree);
 
-/* Seven bits a byte, the highest first; of nine bytes the last has eight.  Bytes written. */
+/*
+ * Writes a varint: seven bits per byte, highest first; the ninth byte has eight.  Returns the
+ * number of bytes.
+ */
 unsigned bulk_long_varint(uint8_t *at, uint64_t value);
 
 static inline unsigned bulk_varint(uint8_t *at, uint64_t value)

@@ -16,14 +16,14 @@
 #define CACHE_MAGIC 0x3165686361636663 /* "cfcache1" */
 #define NAME_SIZE 80
 
-/* A file: this, the key, the value. */
+/* A file contains this header, the key, and the value. */
 struct cache_header {
-	uint64_t magic, tool;    /* tool: the build that wrote it */
+	uint64_t magic, tool;    /* tool: build that wrote the file */
 	uint64_t key_size, size; /* bytes */
 	uint64_t checksum;       /* of key and value */
 };
 
-/* The folder at path, which this user owns: made if need be; -1: none. */
+/* Opens a folder owned by this user, created if needed; -1 on failure. */
 static int open_folder(int at, const char *path, mode_t others)
 {
 	struct stat st;
@@ -62,7 +62,7 @@ static int open_cache(void)
 	return folder;
 }
 
-/* The same for all processes of one build of this program. */
+/* The same for all processes of one build. */
 static uint64_t tool_identity(void)
 {
 	struct stat st = { 0 };
@@ -110,7 +110,7 @@ static uint64_t checksum(const char *key, size_t key_size, const void *value, si
 	return map_hash(key, key_size) * 31 + map_hash(value, size);
 }
 
-/* Key and value, a NUL after them; NULL if the file is not as it was written. */
+/* Reads key and value, and appends a NUL; NULL if the file is damaged. */
 static char *read_file(int fd, struct cache_header *header, size_t key_size)
 {
 	struct stat st;
@@ -176,7 +176,7 @@ static int by_use(const void *a, const void *b)
 	return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
 }
 
-/* Takes over folder. */
+/* Closes folder. */
 static void trim(int folder, uint64_t most)
 {
 	struct cache_file *file = NULL;
@@ -238,7 +238,7 @@ void cache_put(const char *kind, const char *key, const void *value, size_t size
 	if (folder < 0)
 		return;
 	name_of(name, kind, key);
-	/* One that a killed process of this id left is in the way once. */
+	/* Removes a file left by a killed process with the same id. */
 	snprintf(temporary, sizeof(temporary), "tmp-%ld", (long)getpid());
 	fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	rc = fd < 0 || write_all(fd, &header, sizeof(header)) || write_all(fd, key, key_size) ||

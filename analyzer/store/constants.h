@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Every time and part that decides something in the analyzer; the table has units and sources.
- */
+/* All thresholds of the analyzer; the table has units and sources. */
 #ifndef CUFENCE_CONSTANTS_H
 #define CUFENCE_CONSTANTS_H
 

@@ -15,13 +15,13 @@ static const char schema[] =
 #include "nsys.inc"
 	;
 
-/* Of a database that nobody else knows yet; after a crash it is garbage anyway. */
+/* For a database that is not yet visible to others; after a crash it is discarded. */
 static const char unshared[] = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF";
 
 #define DB_USER_VERSION 29 /* of schema.sql */
 
-/* SQLite quotes the rest of what it cannot read, a declaration of many lines: one says enough. */
-static void say_damaged(const char *path, const char *what)
+/* SQLite quotes the rest of an unreadable declaration, of many lines: print the first line only. */
+static void report_damaged(const char *path, const char *what)
 {
 	print(stderr, "cufence: '%s' is damaged: %.*s; run \"cufence load\" again\n", path,
 		(int)strcspn(what, "\n"), what);
@@ -29,10 +29,10 @@ static void say_damaged(const char *path, const char *what)
 
 static int fail(sqlite3 *handle, const char *what)
 {
-	int code = sqlite3_errcode(handle) & 0xff; /* without what extends it */
+	int code = sqlite3_errcode(handle) & 0xff; /* without the extended error bits */
 
 	if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-		say_damaged(sqlite3_db_filename(handle, "main"), sqlite3_errmsg(handle));
+		report_damaged(sqlite3_db_filename(handle, "main"), sqlite3_errmsg(handle));
 	else
 		print(stderr, "cufence: %s: %s\n", what, sqlite3_errmsg(handle));
 	return -1;
@@ -47,15 +47,15 @@ int db_damaged(struct db *db, const char *format, ...)
 	vsnprintf(what, sizeof(what), format, values);
 	va_end(values);
 	if (!db->failed)
-		say_damaged(db->path, what);
+		report_damaged(db->path, what);
 	db->failed = 1;
 	return -1;
 }
 
 /*
- * What "Defense Against The Dark Arts" of SQLite's documentation advises for files of others.
- * No database is attached to it, and none of its own code runs: triggers, and functions with
- * effects in views and indexes.
+ * Settings that "Defense Against The Dark Arts" of SQLite's documentation recommends for untrusted
+ * files.  No database can be attached, and code in the file is not run: triggers, and functions
+ * with side effects in views and indexes.
  */
 static int harden(struct db *db)
 {
@@ -75,7 +75,7 @@ static int harden(struct db *db)
 	return db_exec(db, "PRAGMA cell_size_check = ON");
 }
 
-/* A number of the file's header; otherwise says why it cannot be read. */
+/* Reads a number of the file's header; prints a message on failure. */
 static int64_t read_pragma(struct db *db, const char *sql)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -140,7 +140,9 @@ int db_open(struct db *db, const char *path, enum db_access access)
 	if (db_file_open(db, path,
 		    access == DB_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY))
 		return -1;
-	/* What is read later is what was checked: a transaction lasts until it is closed. */
+	/*
+	 * A transaction until the database is closed ensures that the checked data is what is read.
+	 */
 	if (!harden(db) && !check_version(db) && (access == DB_WRITE || !db_exec(db, "BEGIN")) &&
 		(access == DB_OWN || !check(db, access)))
 		return 0;
@@ -148,7 +150,7 @@ int db_open(struct db *db, const char *path, enum db_access access)
 	return -1;
 }
 
-/* Table call_kind is kinds.def. */
+/* Fills table call_kind from kinds.def. */
 static int fill_call_kind(struct db *db)
 {
 	static const char sql[] = "INSERT INTO call_kind SELECT ?1, ?2, ?3"

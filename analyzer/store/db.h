@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Thin helpers over SQLite, so that a query reads as its SQL and three lines.  Every function
- * that can fail returns 0 or -1 after one message on stderr; bound parameters only.
+ * Thin helpers over SQLite.  Every function that can fail returns 0, or -1 after one message on
+ * stderr.  SQL parameters are always bound.
  *
  *	struct sqlite3_stmt *q = db_prepare(db, "SELECT id FROM call WHERE thread = ?");
  *	if (!q || db_bind(q, "i", thread))
@@ -9,7 +9,7 @@
  *	while ((step = db_step(q)) > 0)
  *		use(sqlite3_column_int64(q, 0));
  *
- * One thread.
+ * Single-threaded.
  */
 #ifndef CUFENCE_DB_H
 #define CUFENCE_DB_H
@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <sqlite3.h>
 
-#define DB_APPLICATION_ID 0x63756665 /* of schema.sql: in every database of ours */
+#define DB_APPLICATION_ID 0x63756665 /* of schema.sql; in every cufence database */
 #define DB_MEMORY ":memory:"
 
 struct run;
@@ -27,45 +27,47 @@ struct run;
 struct db {
 	sqlite3 *handle;
 	char *path;
-	size_t order_limit; /* bytes, of an order's clocks; 0: ORDER_LIMIT (order.h) */
-	struct run *run; /* in columns, while it is loaded or analyzed (run_columns.h), or NULL */
-	int failed;      /* a value could not be read or is damaged, after a message */
+	size_t order_limit; /* bytes for an order's clocks; 0: ORDER_LIMIT (order.h) */
+	struct run *run;    /* in columns, while loading or analyzing (run_columns.h), or NULL */
+	int failed;         /* a value was unreadable or damaged; set after a message */
 };
 
-/* What a database is opened for. */
+/* Access modes of a database. */
 enum db_access {
-	DB_WRITE,  /* also to change it */
-	DB_READ,   /* to print what is in its rows */
-	DB_FOLLOW, /* to conclude from all of it */
-	DB_OWN,    /* to print what this process has just written, which is not checked */
+	DB_WRITE,  /* read and change */
+	DB_READ,   /* print its rows */
+	DB_FOLLOW, /* analyze all of it */
+	DB_OWN,    /* print data just written by this process; no checks */
 };
 
 /*
- * Opens an existing cufence database.  It is input like a trace (db_check.h), and all of it is
- * checked, which takes some 3 s for a million calls.  For DB_READ that is so up to DB_SMALL bytes;
- * of a larger one only the first DB_FEW rows of each table: others may be anything.
+ * Opens an existing cufence database.  It is untrusted input, like a trace (db_check.h), and is
+ * checked completely, which takes some 3 s for a million calls.  With DB_READ, for files over
+ * DB_SMALL bytes only the first DB_FEW rows of each table are checked; other rows may be invalid.
  */
 int db_open(struct db *db, const char *path, enum db_access access);
 
 #define DB_SMALL (16 << 20)
 #define DB_FEW 20000
 
-/* 1 if the regular file at path begins like a cufence database of any version.  Says nothing. */
+/*
+ * Returns 1 if the regular file at path begins like a cufence database of any version.  Prints
+ * nothing.
+ */
 int db_recognize(const char *path);
 
 /*
- * Creates an empty one with schema.sql; what is at path must be empty.  Until it is closed a crash
- * of the machine damages it: it is for a file that gets its name when it is whole.  DB_MEMORY is
- * no file.
+ * Creates a database with schema.sql in an empty file.  Until it is closed, a crash of the machine
+ * damages it: use it for a file that gets its final name when complete.  DB_MEMORY is in memory.
  */
 int db_create(struct db *db, const char *path);
 
 void db_close(struct db *db);
 
-/* Runs SQL without results, several statements if need be. */
+/* Runs SQL without results, one or more statements. */
 int db_exec(struct db *db, const char *sql);
 
-/* A statement to step, NULL after a message; sqlite3_finalize() frees it. */
+/* Returns a statement, NULL after a message; sqlite3_finalize() frees it. */
 sqlite3_stmt *db_prepare(struct db *db, const char *sql);
 
 /*
@@ -75,7 +77,7 @@ sqlite3_stmt *db_prepare(struct db *db, const char *sql);
  */
 int db_bind(sqlite3_stmt *stmt, const char *types, ...);
 
-/* 1: a row, 0: done, -1: failed after a message. */
+/* Returns 1: a row, 0: done, -1: failed after a message. */
 int db_step(sqlite3_stmt *stmt);
 
 /* Binds, steps a statement without rows to its end and resets it. */
@@ -83,12 +85,12 @@ int db_run(sqlite3_stmt *stmt, const char *types, ...);
 int db_run_list(sqlite3_stmt *stmt, const char *types, va_list values);
 
 /*
- * First column of the first row, or otherwise if there is none, if it is NULL, or if it cannot be
- * read: db->failed is set then, after a message.
+ * Returns the first column of the first row; otherwise if there is no row, if it is NULL, or if it
+ * cannot be read.  In the last case db->failed is set after a message.
  */
 int64_t db_int(struct db *db, const char *sql, int64_t otherwise);
 
-/* A column of the row as text, "" for NULL, as long as the row is. */
+/* Returns a column as text, "" for NULL; valid as long as the row. */
 const char *db_text(sqlite3_stmt *stmt, int column);
 
 /* NULL for db_bind's "I". */

@@ -8,21 +8,21 @@
 
 #include "array.h"
 
-/* No run lasts 36 years, nor do its calls in sum: what is added up does not overflow. */
+/* Limit of a run (36 years) and of the sum of its calls: sums do not overflow. */
 #define LONGEST "1152921504606846976" /* ns, 2^60 */
 #define LONGEST_SUM ((int64_t)1 << 60)
 
 #define TIME(at) at " BETWEEN -" LONGEST " AND " LONGEST
-/* Of an interval whose end may be NULL. */
+/* An interval whose end may be NULL. */
 #define INTERVAL(start, end) \
 	TIME(start) " AND (" end " IS NULL OR " end " BETWEEN " start " AND " LONGEST ")"
-/* What is counted row by row: no run has a trillion. */
+/* Limit of counters: no run has a trillion rows. */
 #define COUNT(of) of " BETWEEN 0 AND 1099511627776"
 #define DURATION(length) length " BETWEEN 0 AND " LONGEST
 
 /*
- * What schema.sql says only in words: what holds for each row, and a duration, ns, of which the sum
- * over all rows is possible.  NULL: nothing.
+ * Conditions that schema.sql states only in comments: per row, and a duration in ns whose sum over
+ * all rows must be possible.  NULL: none.
  */
 static const struct rule {
 	const char *table, *holds, *length;
@@ -38,7 +38,7 @@ static const struct rule {
 	{ "range", INTERVAL("start", "end"), "end - start" },
 	{ "operation", "(start IS NULL OR " INTERVAL("start", "end") ")", "end - start" },
 	{ "overhead", INTERVAL("start", "end"), "end - start" },
-	/* A join is entered before what the other thread does last. */
+	/* A join is entered before the other thread's last call. */
 	{ "edge", "needs <> call", NULL },
 	{ "apart", "last >= first", NULL },
 	{ "event_wait", "ifnull(record, 0) <> call", NULL },
@@ -57,13 +57,13 @@ static const struct rule {
 	{ "finding_place", DURATION("waited") " AND " DURATION("delayed"), "waited + delayed" },
 };
 
-/* A column as schema.sql declares it. */
+/* A column as declared in schema.sql. */
 struct column {
 	char name[32];
 	int type; /* SQLITE_INTEGER, ... */
 	int may_be_null;
-	int is_id;    /* rows count from 1 on */
-	int64_t rows; /* of the table it refers to; INT64_MAX: to none */
+	int is_id;    /* ids start at 1 */
+	int64_t rows; /* number of rows of the table it refers to; INT64_MAX: no reference */
 };
 
 struct table {
@@ -73,7 +73,7 @@ struct table {
 	struct column *column;
 	size_t count;
 	int64_t row;
-	int64_t length; /* the sum of rule->length, ns */
+	int64_t length; /* sum of rule->length, ns */
 };
 
 static int type_of(const char *declared)
@@ -111,7 +111,7 @@ static int add_column(struct table *table, sqlite3_stmt *declared)
 	return table->db->failed ? -1 : 0;
 }
 
-/* Columns that are computed from others are not stored. */
+/* Generated columns are not stored. */
 static const char columns_sql[] =
 	"WITH f AS MATERIALIZED (SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)) "
 	"SELECT c.name, c.type, c.\"notnull\", c.pk, "

@@ -10,8 +10,8 @@
 
 #include "print.h"
 
-/* SQLite knows one reason for all that it cannot open. */
-static void say_unopened(const char *path, sqlite3 *handle)
+/* SQLite has one error for all open failures. */
+static void report_not_opened(const char *path, sqlite3 *handle)
 {
 	int error = handle ? sqlite3_system_errno(handle) : ENOMEM;
 
@@ -20,7 +20,7 @@ static void say_unopened(const char *path, sqlite3 *handle)
 		error == ENOENT ? " (\"cufence run\" and \"cufence load\" make databases)" : "");
 }
 
-/* SQLite as distributions build it takes file:NAME for a URI.  To be freed. */
+/* SQLite of distributions interprets file:NAME as a URI. The caller frees the result. */
 static char *name_of_file(const char *path)
 {
 	int is_name = path[0] == '/' || !strcmp(path, DB_MEMORY);
@@ -29,7 +29,7 @@ static char *name_of_file(const char *path)
 	return asprintf(&name, "%s%s", is_name ? "" : "./", path) < 0 ? NULL : name;
 }
 
-/* A pipe would be waited for, a device be read. */
+/* Opening a pipe would block, and a device would be read. */
 static int is_special(const char *path)
 {
 	struct stat file;
@@ -49,12 +49,12 @@ int db_file_open(struct db *db, const char *path, int flags)
 		free(name);
 		return -1;
 	}
-	/* One thread: locks would be a tenth of all time. */
+	/* Single-threaded: locks would take a tenth of the time. */
 	flags |= SQLITE_OPEN_NOMUTEX;
 	db->path = strdup(path);
 	rc = !name || !db->path || sqlite3_open_v2(name, &db->handle, flags, NULL) != SQLITE_OK;
 	if (rc) {
-		say_unopened(path, db->handle);
+		report_not_opened(path, db->handle);
 		db_close(db);
 	} else {
 		sqlite3_busy_timeout(db->handle, 2000);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A database as a file: what lies at its path, and opening it. */
+/* Database files: checking a path and opening it. */
 #ifndef CUFENCE_DB_FILE_H
 #define CUFENCE_DB_FILE_H
 
 #include "db.h"
 
-/* Opens what is at path, with flags of sqlite3_open_v2(): 0, or -1 after a message. */
+/* Opens the file at path, with flags of sqlite3_open_v2().  Returns 0, or -1 after a message. */
 int db_file_open(struct db *db, const char *path, int flags);
 
 #endif

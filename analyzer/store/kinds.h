@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conditions of SQL on the kind of a call: what table call_kind says of it (trace/kinds.def).
- * type is the alias of table call_type in the query.
+ * SQL conditions on the kind of a call, from table call_kind (trace/kinds.def). type is the alias
+ * of table call_type in the query.
  */
 #ifndef CUFENCE_KINDS_H
 #define CUFENCE_KINDS_H

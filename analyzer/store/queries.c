@@ -29,8 +29,10 @@ const struct query queries[] = {
 		" FROM wait w JOIN call c ON c.id = w.call JOIN call_type t ON t.id = c.type"
 		" LEFT JOIN site s ON s.id = c.site"
 		" GROUP BY w.kind, t.id, s.id ORDER BY waited_ns DESC" },
-	/* Of one line's places those that cost at least half as much as its costliest: what else it
-	 * may wait for differs from run to run. */
+	/*
+	 * Per line, only places that cost at least half as much as the costliest one: other
+	 * partners of a wait vary between runs.
+	 */
 	{ "expect", "shown findings in a form that tests compare",
 		"SELECT DISTINCT expected FROM (SELECT f.rule ||"
 		" CASE f.rule WHEN 'missing-fence' THEN ':' || p.kind ELSE '' END ||"
@@ -43,7 +45,7 @@ const struct query queries[] = {
 		" FROM finding f JOIN finding_place p ON p.finding = f.id"
 		" LEFT JOIN site a ON a.id = p.site LEFT JOIN site o ON o.id = p.other_site"
 		" WHERE f.shown AND p.shown) WHERE cost * 2 >= most ORDER BY expected" },
-	/* Those below the threshold too, as they may be above it in the next run. */
+	/* Includes findings below the threshold, as they may exceed it in the next run. */
 	{ "fingerprints", "all findings as check --known reads them",
 		"SELECT fingerprint FROM finding_place GROUP BY fingerprint ORDER BY min(id)" },
 	{ "accesses", "what kernels read and write, a line per shape and parameter",
@@ -64,7 +66,7 @@ const struct query queries[] = {
 		" LEFT JOIN kernel_access a ON a.kernel = k.id AND a.shape IS s.shape"
 		" LEFT JOIN kernel_variable v ON v.kernel = k.id AND v.offset = a.offset"
 		" ORDER BY launches DESC, k.id, h.id, a.offset, a.direction, a.low" },
-	{ "events", "which records of events were waited for where",
+	{ "events", "event records and the waits for them",
 		"SELECT t.name AS call, coalesce(s.text, '') AS site,"
 		" coalesce(rt.name, 'none') AS record, coalesce(rs.text, '') AS recorded_at,"
 		" count(*) AS waits, sum(NOT w.sure) AS unsure"
@@ -84,7 +86,7 @@ const struct query queries[] = {
 		"  AS busy_percent"
 		" FROM operation o JOIN stream s ON s.id = o.stream WHERE o.end >= o.start"
 		" GROUP BY s.id, o.device ORDER BY busy_ns DESC, s.id" },
-	/* Whoever overlaps ends no later than the longest operation after the other's end. */
+	/* An overlapping operation ends at most the longest duration after the other's end. */
 	{ "overlap", "for each pair of streams, how long both were running something",
 		"SELECT a.stream, b.stream AS other, count(*) AS pairs,"
 		" sum(min(a.end, b.end) - max(a.start, b.start)) AS overlap_ns"
@@ -152,7 +154,7 @@ const struct query queries[] = {
 		" max(o.start - c.enter) AS most_ns FROM operation o JOIN call c ON c.id = o.call"
 		" LEFT JOIN kernel k ON k.id = o.kernel WHERE o.start IS NOT NULL"
 		" GROUP BY o.kind, k.name ORDER BY most_ns DESC, kernel" },
-	{ "threads", "what each thread spent in calls",
+	{ "threads", "time each thread spent in calls",
 		"SELECT p.pid, h.tid, coalesce(h.name, '') AS name, count(c.id) AS calls,"
 		" sum(c.exit - c.enter) AS inside_ns, min(c.enter) AS first_ns,"
 		" max(c.exit) AS last_ns"
@@ -173,10 +175,10 @@ const struct query queries[] = {
 		" sum(p.last - c.enter) AS total_ns FROM polling p JOIN call c ON c.id = p.call"
 		" JOIN call_type t ON t.id = c.type LEFT JOIN site s ON s.id = c.site"
 		" GROUP BY t.id, s.id ORDER BY total_ns DESC" },
-	{ "settings", "what was set, and what each process was",
+	{ "settings", "settings and properties of each process",
 		"SELECT pid, name, value FROM property JOIN process ON id = process"
 		" ORDER BY pid, name" },
-	{ "missing", "what is known to be missing",
+	{ "missing", "recorded data known to be missing",
 		"SELECT pid, reason, count FROM loss JOIN process ON id = process"
 		" ORDER BY pid, reason" },
 	{ NULL, NULL, NULL }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queries that ship with the program: "cufence query NAME.db NAME". */
+/* Predefined queries: "cufence query NAME.db NAME". */
 #ifndef CUFENCE_QUERIES_H
 #define CUFENCE_QUERIES_H
 
@@ -7,7 +7,7 @@ struct query {
 	const char *name, *summary, *sql;
 };
 
-/* Ends with name NULL. */
+/* The last entry has name NULL. */
 extern const struct query queries[];
 
 #endif

@@ -70,7 +70,7 @@ static int bind(sqlite3_stmt *insert, int at, char type, union value value)
 	return sqlite3_bind_int64(insert, at, value.number);
 }
 
-/* The statement is of as many rows as are waiting. */
+/* The statement inserts as many rows as are waiting. */
 static int run(struct rows *rows, sqlite3_stmt *insert)
 {
 	unsigned values = rows->count * rows->columns;

@@ -13,16 +13,16 @@ CREATE TABLE run ( -- one row: the run as a whole
 	command TEXT                    -- what was traced, if known
 );
 
-CREATE TABLE process ( -- one traced process, one trace file
+CREATE TABLE process ( -- a traced process, with one trace file
 	id INTEGER PRIMARY KEY,
 	pid INTEGER NOT NULL,
 	parent_pid INTEGER NOT NULL,
 	start INTEGER NOT NULL,         -- the trace was created, ns
-	end INTEGER NOT NULL,           -- last thing seen, ns
-	closed INTEGER NOT NULL,        -- 1: the process ended in order
+	end INTEGER NOT NULL,           -- latest recorded time, ns
+	closed INTEGER NOT NULL,        -- 1: the process exited normally
 	simulated INTEGER NOT NULL,     -- 1: on the simulated device
 	clock TEXT NOT NULL,            -- tsc, monotonic or virtual
-	clock_error INTEGER NOT NULL,   -- widest calibration bracket, ns
+	clock_error INTEGER NOT NULL,   -- widest calibration interval, ns
 	cupti TEXT NOT NULL,            -- never, on, off, absent, busy or failed
 	cupti_error INTEGER NOT NULL,   -- CUptiResult when failed
 	cupti_version INTEGER NOT NULL,
@@ -36,18 +36,18 @@ CREATE TABLE loss ( -- what is known to be missing, a row per process and reason
 	count INTEGER NOT NULL
 );
 
-CREATE TABLE recording ( -- what a process recorded when; without rows: everything, always
+CREATE TABLE recording ( -- recording windows of a process; without rows: everything is recorded
 	process INTEGER NOT NULL REFERENCES process(id),
 	start INTEGER NOT NULL,         -- ns
 	end INTEGER NOT NULL,           -- ns
-	work INTEGER NOT NULL,          -- 1: everything; 0: only what makes and ends handles, memory and
-	                                -- graphs, and event records: what ran then, and in which order,
-	                                -- is not known
-	cause TEXT NOT NULL             -- why it began; of the first with work 0: what it waits for.
+	work INTEGER NOT NULL,          -- 1: everything; 0: only calls that create or destroy handles, memory
+	                                -- and graphs, and event records: other work and its order are
+	                                -- unknown
+	cause TEXT NOT NULL             -- why it began; in a first row with work 0: what it waits for.
 	                                -- start, delay, duration, profiler, range or size
 );
 
-CREATE TABLE property ( -- environment and settings that change behaviour
+CREATE TABLE property ( -- environment variables and settings that affect behaviour
 	process INTEGER NOT NULL REFERENCES process(id),
 	name TEXT NOT NULL,
 	value TEXT NOT NULL
@@ -76,10 +76,10 @@ CREATE TABLE device ( -- a GPU and the attributes the rules use
 	PRIMARY KEY (process, ordinal)
 );
 
-CREATE TABLE device_attribute ( -- what else changes behaviour, as far as the driver told
+CREATE TABLE device_attribute ( -- other properties that affect behaviour, as reported by the driver
 	process INTEGER NOT NULL REFERENCES process(id),
 	ordinal INTEGER NOT NULL,
-	name TEXT NOT NULL,             -- of CU_DEVICE_ATTRIBUTE_, in lower case
+	name TEXT NOT NULL,             -- CU_DEVICE_ATTRIBUTE_ without prefix, in lower case
 	value INTEGER NOT NULL,
 	PRIMARY KEY (process, ordinal, name)
 ) WITHOUT ROWID;
@@ -87,12 +87,12 @@ CREATE TABLE device_attribute ( -- what else changes behaviour, as far as the dr
 CREATE TABLE context ( -- a CUDA context
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
-	number INTEGER NOT NULL,        -- the recorder's, as in trace records
+	number INTEGER NOT NULL,        -- the recorder's id, as in trace records
 	handle INTEGER NOT NULL,
-	cupti_id INTEGER NOT NULL,      -- 0: not known
-	device INTEGER NOT NULL,        -- ordinal, -1: not known
+	cupti_id INTEGER NOT NULL,      -- 0: unknown
+	device INTEGER NOT NULL,        -- ordinal, -1: unknown
 	flags INTEGER NOT NULL,         -- cuCtxGetFlags
-	green INTEGER NOT NULL DEFAULT 0 -- 1: stands for a green context, whose streams are not known
+	green INTEGER NOT NULL DEFAULT 0 -- 1: represents a green context, whose streams are unknown
 );
 
 CREATE TABLE stream ( -- one life of a stream handle; default streams have a row per context
@@ -105,7 +105,7 @@ CREATE TABLE stream ( -- one life of a stream handle; default streams have a row
 	priority INTEGER NOT NULL DEFAULT 0,
 	created INTEGER REFERENCES call(id),  -- NULL: before the trace, or a default stream
 	destroyed INTEGER REFERENCES call(id),
-	cupti_id INTEGER                -- stream id in operation rows, NULL: no operation seen
+	cupti_id INTEGER                -- stream id in operation rows, NULL: no operation recorded
 );
 
 CREATE TABLE event ( -- one life of an event handle
@@ -117,31 +117,31 @@ CREATE TABLE event ( -- one life of an event handle
 	destroyed INTEGER REFERENCES call(id)
 );
 
-CREATE TABLE allocation ( -- one life of a piece of memory
+CREATE TABLE allocation ( -- one life of an allocation
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
-	address INTEGER NOT NULL,       -- 0: an array, a variable that was only used by its name
+	address INTEGER NOT NULL,       -- 0: an array, or a variable only used by name
 	bytes INTEGER NOT NULL,
 	memory TEXT NOT NULL,           -- device, pinned, registered, managed, async, mapped, imported,
-	                                -- variable: of a module (table variable), graph: by a node of
-	                                -- one, where it stays; array (table array)
+	                                -- variable: in a module (table variable), graph: allocated by a
+	                                -- graph node, permanent address; array (table array)
 	created INTEGER REFERENCES call(id),
 	freed INTEGER REFERENCES call(id)
 );
 
-CREATE TABLE alias ( -- an allocation that is the same memory as another one, or follows it at once
+CREATE TABLE alias ( -- an allocation that is the same memory as another one, or contiguous with it
 	allocation INTEGER PRIMARY KEY REFERENCES allocation(id),
-	same INTEGER NOT NULL REFERENCES allocation(id), -- the first one that cuMemMap made of the handle,
-	                                -- or of the addresses before it, in one reservation
-	shift INTEGER NOT NULL          -- from the first byte of that to its first byte
+	same INTEGER NOT NULL REFERENCES allocation(id), -- the first mapping of the handle (cuMemMap),
+	                                -- or the preceding mapping in the same reservation
+	shift INTEGER NOT NULL          -- offset of its first byte in the other one, bytes
 );
 
-CREATE TABLE twin ( -- an allocation through whose addresses memory of another one is used, too: of a
+CREATE TABLE twin ( -- an allocation whose addresses access memory of another one, too: of a
 	                -- multicast object, of host pages that are mapped twice, of another process
 	allocation INTEGER NOT NULL REFERENCES allocation(id),
 	other INTEGER NOT NULL REFERENCES allocation(id),
-	shift INTEGER                   -- from the first byte of other to its first byte; NULL: whether
-	                                -- they are the same memory is not known
+	shift INTEGER                   -- offset of its first byte in other, bytes; NULL: unknown whether
+	                                -- they are the same memory
 );
 
 CREATE TABLE kernel ( -- a function as the driver knows it
@@ -150,11 +150,11 @@ CREATE TABLE kernel ( -- a function as the driver knows it
 	handle INTEGER,                 -- NULL: known from operations only
 	mangled TEXT NOT NULL,
 	name TEXT NOT NULL,             -- demangled, without parameters and template arguments
-	parameter_count INTEGER,        -- NULL: the driver would not say
-	local_bytes INTEGER             -- of local memory per thread; NULL: not known
+	parameter_count INTEGER,        -- NULL: unknown to the driver
+	local_bytes INTEGER             -- local memory per thread; NULL: unknown
 );
 
-CREATE TABLE kernel_name ( -- more of the name of a kernel whose name is mangled
+CREATE TABLE kernel_name ( -- demangled names of kernels
 	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
 	whole TEXT NOT NULL,            -- demangled, with template arguments and parameters
 	label TEXT NOT NULL             -- for printing: kernel.name, and its template arguments where
@@ -171,13 +171,13 @@ CREATE TABLE parameter ( -- a parameter of a kernel
 
 CREATE TABLE kernel_image ( -- the code image that a launched kernel came from
 	kernel INTEGER NOT NULL REFERENCES kernel(id),
-	hash INTEGER NOT NULL,          -- of its rows in image_piece or image_file, if they are there
+	hash INTEGER NOT NULL,          -- of its rows in image_piece or image_file, if any
 	PRIMARY KEY (kernel, hash)
 ) WITHOUT ROWID;
 
-CREATE TABLE image_file ( -- an image lies in a file; of relocatable code there are several rows
+CREATE TABLE image_file ( -- a code image in a file; relocatable code has several rows
 	process INTEGER NOT NULL REFERENCES process(id),
-	hash INTEGER NOT NULL,          -- by which the image is told from others
+	hash INTEGER NOT NULL,          -- identifies the image
 	path TEXT NOT NULL,
 	build_id TEXT,                  -- of the file, NULL: it has none
 	offset INTEGER NOT NULL,        -- in the file
@@ -187,9 +187,9 @@ CREATE TABLE image_file ( -- an image lies in a file; of relocatable code there 
 
 CREATE INDEX image_file_hash ON image_file (process, hash);
 
-CREATE TABLE image_piece ( -- code made in memory, of which a kernel was launched
-	process INTEGER NOT NULL REFERENCES process(id), -- the first that did
-	hash INTEGER NOT NULL,          -- of the whole image, by which it is told from others
+CREATE TABLE image_piece ( -- code compiled in memory, of which a kernel was launched
+	process INTEGER NOT NULL REFERENCES process(id), -- the first one to launch it
+	hash INTEGER NOT NULL,          -- of the whole image; identifies it
 	offset INTEGER NOT NULL,        -- of this piece, bytes
 	total INTEGER NOT NULL,         -- size of the image, bytes
 	data BLOB NOT NULL,
@@ -206,30 +206,30 @@ CREATE TABLE module ( -- an executable mapping of the process
 	build_id TEXT
 );
 
-CREATE TABLE symbol ( -- what the trace itself says of an address of a site (dump --symbols)
+CREATE TABLE symbol ( -- a resolved address of a site stored in the trace (dump --symbols)
 	process INTEGER NOT NULL REFERENCES process(id),
 	address INTEGER NOT NULL,
-	depth INTEGER NOT NULL,         -- among the functions inlined there, 0 is the innermost
-	function TEXT,                  -- as linked: mangled
+	depth INTEGER NOT NULL,         -- in the chain of inlined functions, 0 is the innermost
+	function TEXT,                  -- mangled
 	file TEXT,
 	line INTEGER
 );
 
-CREATE TABLE code ( -- a code object of a scripting language, as its interpreter has it
+CREATE TABLE code ( -- a code object of a scripting language
 	process INTEGER NOT NULL REFERENCES process(id),
-	number INTEGER NOT NULL,        -- the recorder's
+	number INTEGER NOT NULL,        -- the recorder's id
 	version INTEGER NOT NULL,       -- of CPython: major << 8 | minor
 	first_line INTEGER NOT NULL,
-	name TEXT NOT NULL,             -- with the names of what it is in, where the version has it
+	name TEXT NOT NULL,             -- qualified, if the version supports it
 	file TEXT NOT NULL,
-	line_table BLOB NOT NULL,       -- in that version's form
+	line_table BLOB NOT NULL,       -- in that version's format
 	PRIMARY KEY (process, number)
 );
 
-CREATE TABLE site ( -- a place calls came from: return addresses, then frames of a script
+CREATE TABLE site ( -- a call path: return addresses, then frames of a script
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
-	number INTEGER NOT NULL,        -- the recorder's
+	number INTEGER NOT NULL,        -- the recorder's id
 	function TEXT,                  -- of the first user frame
 	file TEXT,                      -- of the first user frame
 	line INTEGER,
@@ -240,44 +240,44 @@ CREATE TABLE site ( -- a place calls came from: return addresses, then frames of
 CREATE TABLE frame ( -- the frames of a site, innermost first
 	site INTEGER NOT NULL REFERENCES site(id),
 	depth INTEGER NOT NULL,         -- 0 is the innermost; inlined frames have rows of their own
-	address INTEGER NOT NULL,       -- a script's: 1 << 63 | code << 32 | offset in its instructions
-	code INTEGER AS (CASE WHEN address < 0 THEN address >> 32 & 2147483647 END), -- code.number of
+	address INTEGER NOT NULL,       -- script frame: 1 << 63 | code << 32 | offset in its instructions
+	code INTEGER AS (CASE WHEN address < 0 THEN address >> 32 & 2147483647 END), -- code.number in
 	                                -- the process, NULL: compiled code
 	module INTEGER REFERENCES module(id),
 	function TEXT,
 	file TEXT,
 	line INTEGER,
-	user INTEGER NOT NULL,          -- 1: the program's own, by which the site is called; 0: CUDA's,
-	                                -- a host stub, a package's, what a script's frame stands for
+	user INTEGER NOT NULL,          -- 1: the program's own frame, used to name the site; 0: CUDA's,
+	                                -- a host stub, a package's, an interpreter's
 	PRIMARY KEY (site, depth)
 );
 
-CREATE TABLE call_kind ( -- what calls of a kind do: the rows of trace/kinds.def, which says more
+CREATE TABLE call_kind ( -- properties of kinds of calls: the rows of trace/kinds.def
 	name TEXT PRIMARY KEY,
-	family TEXT NOT NULL,           -- kinds that do the same in different ways
-	waits TEXT NOT NULL,            -- what the host waits for in it: nothing, event, stream,
-					-- by_memory (both ends of a copy decide), context, device, process
+	family TEXT NOT NULL,           -- group of kinds with the same effect
+	waits TEXT NOT NULL,            -- what the host waits for during the call: nothing, event, stream,
+					-- by_memory (depends on both operands), context, device, process
 	work INTEGER NOT NULL,          -- 1: puts work into a stream
-	accesses INTEGER NOT NULL,      -- 1: that work reads or writes memory of the device
-	silent INTEGER NOT NULL,        -- 1: has a place in a stream, and no record of CUPTI
+	accesses INTEGER NOT NULL,      -- 1: its work reads or writes device memory
+	silent INTEGER NOT NULL,        -- 1: has a position in a stream, but no CUPTI record
 	outside INTEGER NOT NULL,       -- 1: may make its stream wait for values in memory or
 					-- semaphores
-	tells_host INTEGER NOT NULL,    -- 1: the host may act on it without a CUDA call
+	tells_host INTEGER NOT NULL,    -- 1: the host may react to it without a CUDA call
 	default_stream INTEGER NOT NULL, -- 1: names no stream
-	any_stream INTEGER NOT NULL,    -- 1: may give work to streams that it does not name
-	idle INTEGER NOT NULL,          -- 1: names a stream or an event, and gives it no work
-	resource INTEGER NOT NULL,      -- 1: waits as a side effect of getting or giving back
-	once INTEGER NOT NULL,          -- 1: is done once in the fixed program
-	releases INTEGER NOT NULL,      -- 1: ends the life of memory
+	any_stream INTEGER NOT NULL,    -- 1: may put work into streams that it does not name
+	idle INTEGER NOT NULL,          -- 1: names a stream or an event, and submits no work
+	resource INTEGER NOT NULL,      -- 1: waits as a side effect of allocating or freeing
+	once INTEGER NOT NULL,          -- 1: the fixed program calls it once
+	releases INTEGER NOT NULL,      -- 1: frees memory
 	quick INTEGER NOT NULL,         -- 1: takes less than 50 us by itself (H200)
 	loads_code INTEGER NOT NULL,    -- 1: loads a kernel at its first use
-	untimed INTEGER NOT NULL,       -- 1: operations need not cover all of its work
+	untimed INTEGER NOT NULL,       -- 1: operations may not cover all of its work
 	windowed INTEGER NOT NULL,      -- 1: recorded only within a recording window
-	marker INTEGER NOT NULL,        -- 1: has a place in a stream, and touches no memory there
-	outlives INTEGER NOT NULL,      -- 1: the memory that it makes outlives its context
-	names_context INTEGER NOT NULL, -- 1: about all streams of the context that it names
-	polls INTEGER NOT NULL,         -- 1: asked again until it succeeds
-	shares INTEGER NOT NULL         -- 1: others, of whom nothing is seen, use what it names
+	marker INTEGER NOT NULL,        -- 1: has a position in a stream, and accesses no memory
+	outlives INTEGER NOT NULL,      -- 1: the memory it allocates outlives its context
+	names_context INTEGER NOT NULL, -- 1: applies to all streams of the context that it names
+	polls INTEGER NOT NULL,         -- 1: repeated until it succeeds
+	shares INTEGER NOT NULL         -- 1: users that are not recorded may use what it names
 );
 
 CREATE TABLE call_type ( -- the rows of calls.def that the trace was written with
@@ -291,7 +291,7 @@ CREATE TABLE call ( -- one CUDA call, driver or runtime
 	id INTEGER PRIMARY KEY,         -- in order of entry
 	process INTEGER NOT NULL REFERENCES process(id),
 	thread INTEGER NOT NULL REFERENCES thread(id),
-	parent INTEGER REFERENCES call(id), -- the recorded call it was made from
+	parent INTEGER REFERENCES call(id), -- the recorded call during which it was made
 	type INTEGER NOT NULL REFERENCES call_type(id),
 	enter INTEGER NOT NULL,         -- ns
 	exit INTEGER,                   -- ns; NULL: it never returned
@@ -312,17 +312,17 @@ CREATE TABLE call ( -- one CUDA call, driver or runtime
 	src_memory TEXT
 );
 
-CREATE TABLE thread_use ( -- what a thread spent in calls; of calls within a call only the outer one
+CREATE TABLE thread_use ( -- time a thread spent in calls; only outermost calls count
 	thread INTEGER PRIMARY KEY REFERENCES thread(id),
 	calls INTEGER NOT NULL,
-	placed INTEGER NOT NULL,        -- of them, those whose site is known
-	inside INTEGER NOT NULL         -- ns; in one that never returned, to the end of the process
+	placed INTEGER NOT NULL,        -- those whose site is known
+	inside INTEGER NOT NULL         -- ns; a call that never returned counts up to the end of the process
 );
 
 CREATE TABLE polling ( -- a loop of queries with the same answer is one row of call
-	call INTEGER PRIMARY KEY REFERENCES call(id), -- the first of them
-	count INTEGER NOT NULL,         -- how many, the first included
-	last INTEGER NOT NULL           -- when the last one was entered, ns; of fast loops one of the last
+	call INTEGER PRIMARY KEY REFERENCES call(id), -- the first one
+	count INTEGER NOT NULL,         -- calls, including the first
+	last INTEGER NOT NULL           -- entry of the last one, ns; in fast loops of one of the last
 );
 
 CREATE TABLE range ( -- a named range or mark of the program's own (NVTX)
@@ -330,118 +330,118 @@ CREATE TABLE range ( -- a named range or mark of the program's own (NVTX)
 	thread INTEGER NOT NULL REFERENCES thread(id), -- that opened it
 	name TEXT NOT NULL,
 	start INTEGER NOT NULL,         -- ns
-	end INTEGER                     -- ns; start: a mark; NULL: it was never closed
+	end INTEGER                     -- ns; equal to start: a mark; NULL: never closed
 );
 
-CREATE TABLE operand ( -- memory that a submitting call names, where it is a known allocation
+CREATE TABLE operand ( -- memory in a known allocation that a submitting call names
 	call INTEGER NOT NULL REFERENCES call(id),
-	role TEXT NOT NULL,             -- dst or src of a copy or memset; src_any: a source that may be
-	                                -- read at any time from the call on; word: a launch's parameter,
-	                                -- node: something in a graph that is launched, once for each
+	role TEXT NOT NULL,             -- dst or src of a copy or memset; src_any: a source that may
+	                                -- be read any time after the call; word: a parameter of a launch;
+	                                -- node: memory of a node of a launched graph, once per
 	                                -- allocation
-	offset INTEGER,                 -- word: bytes into the parameter buffer; an end of a batch: which
+	offset INTEGER,                 -- word: bytes into the parameter buffer; batch: index of the copy
 	                                -- of its copies
 	address INTEGER NOT NULL,
 	allocation INTEGER NOT NULL REFERENCES allocation(id)
 );
 
-CREATE TABLE extent ( -- an end of a copy or memset that is not one piece of call.bytes: rows, slices
+CREATE TABLE extent ( -- an operand of a copy or memset that is not contiguous with call.bytes bytes: rows, slices
                       -- and the copies of a batch
 	call INTEGER NOT NULL REFERENCES call(id),
 	role TEXT NOT NULL,             -- dst, src or src_any, as in operand
 	item INTEGER NOT NULL,          -- of a batch, from 0
 	address INTEGER NOT NULL,       -- of the first byte
-	allocation INTEGER REFERENCES allocation(id), -- NULL: in none that is known
-	bytes INTEGER NOT NULL,         -- in one piece
-	pitch INTEGER NOT NULL,         -- bytes from row to row, and how many; one row: 1
+	allocation INTEGER REFERENCES allocation(id), -- NULL: unknown
+	bytes INTEGER NOT NULL,         -- contiguous
+	pitch INTEGER NOT NULL,         -- bytes from row to row
 	rows INTEGER NOT NULL,
-	slice INTEGER NOT NULL,         -- bytes from slice to slice, and how many
+	slice INTEGER NOT NULL,         -- bytes from slice to slice
 	slices INTEGER NOT NULL,
-	span INTEGER AS (bytes + (rows - 1) * pitch + (slices - 1) * slice), -- first to last byte
+	span INTEGER AS (bytes + (rows - 1) * pitch + (slices - 1) * slice), -- from first to last byte
 	PRIMARY KEY (call, role, item)
 ) WITHOUT ROWID;
 
-CREATE TABLE launch ( -- what a launch, or a call that adds a kernel to a graph, passes
+CREATE TABLE launch ( -- parameters of a launch, or of a call that adds a kernel to a graph
 	call INTEGER PRIMARY KEY REFERENCES call(id),
 	shape INTEGER NOT NULL REFERENCES shape(id)
 );
 
-CREATE TABLE shape ( -- launches of a kernel that differ in nothing but where their memory lies
+CREATE TABLE shape ( -- launches of a kernel that differ only in the addresses of their memory
 	id INTEGER PRIMARY KEY,
 	kernel INTEGER NOT NULL REFERENCES kernel(id),
 	grid INTEGER NOT NULL, block INTEGER NOT NULL, -- packed as in call
-	words BLOB NOT NULL,            -- parameters that lie in no known allocation, 12 bytes each:
+	words BLOB NOT NULL,            -- parameters that do not point into a known allocation, 12 bytes each:
 	                                -- offset into the parameter buffer (2^32 - 1: a hash of all
-	                                -- that are not listed; 2^32 - 2: not known where) and value,
-	                                -- little-endian; of those past the first 8 a hash, unless the
-	                                -- recorder kept what that stands for
-	pointers BLOB NOT NULL          -- those that do (operand), 4 bytes each: offset, and in the
-	                                -- highest byte how many of the address's lowest bits are 0,
+	                                -- that are not listed; 2^32 - 2: unknown) and value,
+	                                -- little-endian; a hash of those after the first 8, unless the
+	                                -- recorder kept their values
+	pointers BLOB NOT NULL          -- parameters that do (operand), 4 bytes each: offset, and in the
+	                                -- highest byte the number of lowest bits of the address that are 0,
 	                                -- at most 5
 );
 
-CREATE TABLE kernel_code ( -- what is known of what a kernel does with memory
+CREATE TABLE kernel_code ( -- what is known about a kernel's memory accesses
 	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
-	evidence TEXT NOT NULL,         -- ptx; machine: its machine code; annotation: the user; const:
-	                                -- its name says what is only read; convention: a known
-	                                -- library's habit; none
+	evidence TEXT NOT NULL,         -- ptx; machine: its machine code; annotation: given by the user; const:
+	                                -- pointers to const in its name; convention: a known
+	                                -- library's convention; none
 	complete INTEGER NOT NULL,      -- 1: every access it may make is in kernel_access
-	why TEXT,                       -- it is not complete
-	reaches INTEGER NOT NULL,       -- besides, in sum: 1: memory by pointers out of memory, 2: and
-	                                -- writes there; 4: variables of its module, 8: and writes them;
+	why TEXT,                       -- reason if not complete
+	reaches INTEGER NOT NULL,       -- sum of: 1: reads memory by pointers loaded from memory, 2:
+	                                -- writes there; 4: reads variables of its module, 8: writes them;
 	                                -- 16: constants of its module
-	prints INTEGER                  -- 1: it may call printf; 0: not; NULL: not known
+	prints INTEGER                  -- 1: it may call printf; 0: it does not; NULL: unknown
 );
 
-CREATE TABLE shape_code ( -- shapes of which it is known more exactly
+CREATE TABLE shape_code ( -- shapes whose accesses are known more exactly
 	shape INTEGER PRIMARY KEY REFERENCES shape(id),
 	complete INTEGER NOT NULL,      -- 1: every access of such a launch is in kernel_access
-	why TEXT,                       -- it is not complete
-	reaches INTEGER NOT NULL        -- as of kernel_code
+	why TEXT,                       -- reason if not complete
+	reaches INTEGER NOT NULL        -- as in kernel_code
 );
 
-CREATE TABLE kernel_access ( -- a kernel reads or writes what a parameter word points to
+CREATE TABLE kernel_access ( -- a kernel reads or writes memory that a parameter word points to
 	kernel INTEGER NOT NULL REFERENCES kernel(id),
-	shape INTEGER REFERENCES shape(id), -- in launches of that shape; NULL: in those that have no
+	shape INTEGER REFERENCES shape(id), -- in launches of that shape; NULL: in those without a
 	                                -- row of shape_code
 	offset INTEGER NOT NULL,        -- of the word, bytes into the parameter buffer
 	direction TEXT NOT NULL,        -- load, store or atomic
-	sure INTEGER NOT NULL,          -- 0: of this word or others, which could not be told apart
-	low INTEGER,                    -- bytes from the word's address on; NULL: no bound known
-	high INTEGER,                   -- without this one; NULL: no bound known
-	run INTEGER,                    -- bytes in one piece, which comes again at each stride; NULL:
+	sure INTEGER NOT NULL,          -- 0: through this word or another one, which is unknown
+	low INTEGER,                    -- bytes from the word's address; NULL: unbounded
+	high INTEGER,                   -- exclusive; NULL: unbounded
+	run INTEGER,                    -- contiguous bytes, repeated at each stride; NULL:
 	                                -- all from low to high
-	stride1 INTEGER, count1 INTEGER, -- bytes from piece to piece, and how many; the longest stride
-	stride2 INTEGER, count2 INTEGER, -- each of them again at each of these
+	stride1 INTEGER, count1 INTEGER, -- bytes from piece to piece, and number; the longest stride
+	stride2 INTEGER, count2 INTEGER, -- further strides, added to the first
 	stride3 INTEGER, count3 INTEGER,
-	exact INTEGER NOT NULL,         -- 1: these bytes, as far as no condition on data prevents it;
+	exact INTEGER NOT NULL,         -- 1: exactly these bytes, unless a condition on data prevents it;
 	                                -- 0: at most these
-	loaded INTEGER NOT NULL,        -- 1: which bytes depends on what lies in memory
-	early INTEGER NOT NULL,         -- 1: before the kernel waits for those before it, if it does
+	loaded INTEGER NOT NULL,        -- 1: the bytes depend on the contents of memory
+	early INTEGER NOT NULL,         -- 1: before the kernel waits for preceding kernels, if it does
 	                                -- (kernel_dependence)
-	spins INTEGER NOT NULL,         -- 1: in a loop that ends by what others write there
-	evidence TEXT                   -- annotation: the user says so; NULL: kernel_code.evidence
+	spins INTEGER NOT NULL,         -- 1: in a loop that ends when other work writes there
+	evidence TEXT                   -- annotation: given by the user; NULL: kernel_code.evidence
 );
 
-CREATE TABLE kernel_dependence ( -- programmatic dependent launch, of kernels whose PTX is known
+CREATE TABLE kernel_dependence ( -- programmatic dependent launch, for kernels whose PTX is known
 	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
-	waits INTEGER,                  -- 1: it has griddepcontrol.wait, 0: it has none; NULL: not known
-	triggers INTEGER                -- likewise launch_dependents, which lets those behind it begin
+	waits INTEGER,                  -- 1: it has griddepcontrol.wait, 0: it has none; NULL: unknown
+	triggers INTEGER                -- the same for launch_dependents, which lets following kernels begin
 );
 
-CREATE TABLE kernel_variable ( -- a variable that a kernel uses, like a parameter that points to it
+CREATE TABLE kernel_variable ( -- a variable that a kernel uses, treated like a pointer parameter
 	kernel INTEGER NOT NULL REFERENCES kernel(id),
-	offset INTEGER NOT NULL,        -- in kernel_access and operand: behind those of parameters
+	offset INTEGER NOT NULL,        -- used in kernel_access and operand: beyond those of parameters
 	hash INTEGER NOT NULL,          -- of its name
 	name TEXT NOT NULL,             -- mangled
-	bytes INTEGER NOT NULL,         -- 0: not declared with the kernel
+	bytes INTEGER NOT NULL,         -- 0: not declared in the kernel's code
 	PRIMARY KEY (kernel, offset)
 ) WITHOUT ROWID;
 
-CREATE TABLE kernel_object ( -- a parameter word by which a kernel is given a texture or a surface
+CREATE TABLE kernel_object ( -- a parameter word that is a texture or surface object
 	kernel INTEGER NOT NULL REFERENCES kernel(id),
-	offset INTEGER NOT NULL,        -- of the word: its rows of kernel_access are about the memory
-	                                -- that the object stands for
+	offset INTEGER NOT NULL,        -- of the word: its rows of kernel_access refer to the memory
+	                                -- of the object
 	surface INTEGER NOT NULL,       -- 1: a surface
 	PRIMARY KEY (kernel, offset, surface)
 ) WITHOUT ROWID;
@@ -450,13 +450,13 @@ CREATE TABLE variable ( -- a variable of a module that is an allocation
 	allocation INTEGER PRIMARY KEY REFERENCES allocation(id),
 	image INTEGER NOT NULL,         -- hash of the image of its module, as in kernel_image
 	hash INTEGER NOT NULL,          -- of its name
-	name TEXT                       -- mangled; NULL: no kernel that is known uses it
+	name TEXT                       -- mangled; NULL: not used by a known kernel
 );
 
-CREATE TABLE array ( -- an allocation that is an array: its bytes have places of the analyzer's own,
+CREATE TABLE array ( -- an allocation that is an array: its bytes have addresses of the analyzer's own,
                      -- x (in bytes) + y * 2^21 + z * 2^37 + level * 2^54
 	allocation INTEGER PRIMARY KEY REFERENCES allocation(id),
-	width INTEGER NOT NULL,         -- elements; 0: not known
+	width INTEGER NOT NULL,         -- elements; 0: unknown
 	height INTEGER NOT NULL,        -- rows; 0: it has one dimension
 	depth INTEGER NOT NULL,         -- slices or layers, or 0
 	format INTEGER NOT NULL,        -- CUarray_format of a channel
@@ -466,32 +466,32 @@ CREATE TABLE array ( -- an allocation that is an array: its bytes have places of
 CREATE TABLE texture ( -- one life of a texture or surface object
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
-	value INTEGER NOT NULL,         -- the object, as kernels are passed it
+	value INTEGER NOT NULL,         -- the object, as passed to kernels
 	surface INTEGER NOT NULL,       -- 1: a surface
 	created INTEGER NOT NULL REFERENCES call(id),
 	destroyed INTEGER REFERENCES call(id),
-	allocation INTEGER REFERENCES allocation(id), -- that it stands for; NULL: not known
-	address INTEGER NOT NULL,       -- of the first byte; of an array in its own places
-	bytes INTEGER                   -- NULL: of an array
+	allocation INTEGER REFERENCES allocation(id), -- its memory; NULL: unknown
+	address INTEGER NOT NULL,       -- of the first byte; for an array as in table array
+	bytes INTEGER                   -- NULL: an array
 );
 
 CREATE INDEX texture_value ON texture (value);
 
-CREATE TABLE call_object ( -- what else a call names or is, as far as that orders
+CREATE TABLE call_object ( -- further objects and properties of a call that affect order
 	call INTEGER NOT NULL REFERENCES call(id),
 	role TEXT NOT NULL,             -- exec (graph_exec); dst_context, src_context (context); event,
 	                                -- launch_event, completion_event (event): the first one of
 	                                -- cuEventElapsedTime, those of launch attributes; captured
-	                                -- (graph): it became a node of that; attributes: bits, 2:
-	                                -- programmatic stream serialization; content: bits, of a graph's
-	                                -- launch or a batch, 1: it may touch memory that operand does
-	                                -- not name, 2: it runs functions on the host; fill: the 32 bits that a
-	                                -- memset repeats
+	                                -- (graph): it became a node of that graph; attributes: bits, 2:
+	                                -- programmatic stream serialization; content: bits, for a graph
+	                                -- launch or a batch, 1: it may access memory that operand does
+	                                -- not name, 2: it runs functions on the host; fill: the 32-bit pattern
+	                                -- of a memset
 	object INTEGER NOT NULL,
 	PRIMARY KEY (call, role)
 ) WITHOUT ROWID;
 
-CREATE TABLE graph ( -- one life of a graph, made call by call or by capture
+CREATE TABLE graph ( -- one life of a graph, built by calls or by capture
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
 	handle INTEGER NOT NULL,
@@ -502,25 +502,25 @@ CREATE TABLE graph ( -- one life of a graph, made call by call or by capture
 CREATE TABLE graph_node ( -- a node of a graph
 	id INTEGER PRIMARY KEY,
 	graph INTEGER NOT NULL REFERENCES graph(id),
-	handle INTEGER,                 -- NULL: captured, and never named by the program
+	handle INTEGER,                 -- NULL: captured, and never queried by the program
 	type TEXT NOT NULL,             -- kernel, copy, set, host, graph, empty, wait, record, signal,
 	                                -- external_wait, alloc, free, memop, conditional, other
-	call INTEGER NOT NULL REFERENCES call(id), -- that added it, was captured or copied it
+	call INTEGER NOT NULL REFERENCES call(id), -- that added it, was captured as it, or copied it
 	removed INTEGER REFERENCES call(id),
 	event INTEGER REFERENCES event(id), -- that it records or waits for
-	child INTEGER REFERENCES graph(id), -- what it consists of
-	origin INTEGER REFERENCES call(id), -- a copied node: the call that said what it does
+	child INTEGER REFERENCES graph(id), -- its child graph
+	origin INTEGER REFERENCES call(id), -- copied node: the call that set its parameters
 	acts INTEGER AS (type IN ('wait', 'record', 'signal', 'external_wait', 'memop'))
-	                                -- 1: on more than its graph
+	                                -- 1: it affects work outside of its graph
 );
 
-CREATE TABLE graph_edge ( -- a node comes after another one
+CREATE TABLE graph_edge ( -- a dependency between nodes
 	graph INTEGER NOT NULL REFERENCES graph(id),
 	from_node INTEGER NOT NULL REFERENCES graph_node(id),
 	to_node INTEGER NOT NULL REFERENCES graph_node(id),
 	added INTEGER NOT NULL REFERENCES call(id),
 	removed INTEGER REFERENCES call(id),
-	programmatic INTEGER NOT NULL   -- 1: it does not wait for the end of the other
+	programmatic INTEGER NOT NULL   -- 1: to_node does not wait for the end of from_node
 );
 
 CREATE INDEX graph_node_graph ON graph_node (graph, acts);
@@ -529,7 +529,7 @@ CREATE INDEX graph_node_child ON graph_node (graph) WHERE child IS NOT NULL;
 CREATE INDEX graph_edge_graph ON graph_edge (graph);
 CREATE INDEX graph_edge_from ON graph_edge (from_node);
 
-CREATE TABLE graph_body ( -- a graph that a node consists of and that may still change: conditional, child
+CREATE TABLE graph_body ( -- a graph inside a node that may still change: conditional, child
 	node INTEGER NOT NULL REFERENCES graph_node(id),
 	graph INTEGER NOT NULL REFERENCES graph(id)
 );
@@ -540,26 +540,26 @@ CREATE TABLE graph_exec ( -- one life of an executable graph
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
 	handle INTEGER NOT NULL,
-	graph INTEGER REFERENCES graph(id), -- made from it
-	as_of INTEGER REFERENCES call(id), -- as it was at that call
+	graph INTEGER REFERENCES graph(id), -- that it was instantiated from
+	as_of INTEGER REFERENCES call(id), -- in its state at that call
 	created INTEGER REFERENCES call(id), -- NULL: before the trace
 	destroyed INTEGER REFERENCES call(id)
 );
 
-CREATE TABLE graph_update ( -- an executable graph became what another graph was at that call
+CREATE TABLE graph_update ( -- an executable graph was updated from a graph
 	call INTEGER PRIMARY KEY REFERENCES call(id),
 	exec INTEGER NOT NULL REFERENCES graph_exec(id),
 	graph INTEGER NOT NULL REFERENCES graph(id)
 );
 
-CREATE TABLE graph_change ( -- from this call on a node does something else
-	call INTEGER PRIMARY KEY REFERENCES call(id), -- which says what
-	graph INTEGER REFERENCES graph(id), -- where it is known
-	node INTEGER REFERENCES graph_node(id), -- NULL: not known which, one of that type
+CREATE TABLE graph_change ( -- a call that changes what a node does
+	call INTEGER PRIMARY KEY REFERENCES call(id), -- which has the new parameters
+	graph INTEGER REFERENCES graph(id), -- if known
+	node INTEGER REFERENCES graph_node(id), -- NULL: unknown node of that type
 	type TEXT NOT NULL,             -- as graph_node.type
-	exec INTEGER REFERENCES graph_exec(id), -- in that executable; NULL: in those made later
-	event INTEGER REFERENCES event(id), -- that it records or waits for now
-	enabled INTEGER                 -- 0: nothing, until 1; NULL: what the call says
+	exec INTEGER REFERENCES graph_exec(id), -- in that executable graph; NULL: in the graph, for later ones
+	event INTEGER REFERENCES event(id), -- that it records or waits for from now on
+	enabled INTEGER                 -- 0: disabled, 1: enabled; NULL: new parameters
 );
 
 CREATE INDEX graph_update_exec ON graph_update (exec);
@@ -567,10 +567,10 @@ CREATE INDEX graph_change_graph ON graph_change (graph);
 CREATE INDEX graph_change_node ON graph_change (node);
 CREATE INDEX graph_change_exec ON graph_change (exec) WHERE exec IS NOT NULL;
 
-CREATE TABLE operation ( -- one operation of the device
+CREATE TABLE operation ( -- a device operation
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
-	call INTEGER REFERENCES call(id), -- the driver call that submitted it, NULL: none recorded
+	call INTEGER REFERENCES call(id), -- the driver call that submitted it, NULL: not recorded
 	kind TEXT NOT NULL,             -- kernel, memcpy, memset, peer or graph
 	start INTEGER,                  -- ns; NULL: invalid or it never ran
 	end INTEGER,
@@ -580,13 +580,13 @@ CREATE TABLE operation ( -- one operation of the device
 	correlation INTEGER NOT NULL,
 	kernel INTEGER REFERENCES kernel(id),
 	bytes INTEGER,
-	copy_kind INTEGER,              -- CUPTI's: 1 from, 2 to the host...; in device memory on
-	                                -- both sides: a half of a copy by way of the host
+	copy_kind INTEGER,              -- CUPTI's: 1 from host, 2 to host...; with device memory on
+	                                -- both sides: half of a copy staged through the host
 	src_memory TEXT, dst_memory TEXT,
 	graph_node INTEGER
 );
 
-CREATE TABLE overhead ( -- an interval in which the driver did work of its own
+CREATE TABLE overhead ( -- an interval of driver overhead
 	process INTEGER NOT NULL REFERENCES process(id),
 	call INTEGER REFERENCES call(id),
 	kind TEXT NOT NULL,             -- lazy_loading, queue_full or a number
@@ -602,36 +602,36 @@ CREATE TABLE calibration ( -- clock pairs
 	gap_ticks INTEGER NOT NULL
 );
 
-CREATE TABLE confirmation ( -- what "cufence confirm" found out, by running the program again
+CREATE TABLE confirmation ( -- result of "cufence confirm" for a finding
 	fingerprint TEXT PRIMARY KEY,   -- finding_place.fingerprint
 	result TEXT NOT NULL,           -- confirmed, not-confirmed or not-applicable
-	how TEXT NOT NULL               -- what was seen, or why it could not be tried
+	how TEXT NOT NULL               -- what was observed, or why it is not applicable
 );
 
 -- Derived
 
-CREATE TABLE edge ( -- derived: what view dependency has beyond the order of streams
-	call INTEGER NOT NULL REFERENCES call(id),  -- the later one: it submits an operation, or it
-	                                -- waits for or records what several calls did
+CREATE TABLE edge ( -- derived: dependencies other than stream order
+	call INTEGER NOT NULL REFERENCES call(id),  -- the later one: it submits an operation, or
+	                                -- waits for or records the work of several calls
 	needs INTEGER NOT NULL REFERENCES call(id), -- the earlier one
-	reason TEXT NOT NULL,           -- stream, event, legacy, wait (a host wait and what it waited
-	                                -- for), host (submitted after a host wait returned), thread
+	reason TEXT NOT NULL,           -- stream, event, legacy, wait (a host wait for the
+	                                -- operation), host (submitted after a host wait returned), thread
 	                                -- (pthread_join), graph (launched before), incident (a call that
-	                                -- waited, undocumented), reuse (of memory freed there), start
-	                                -- (after what the other is after, not after itself), afterwards
-	                                -- (not the call itself but what comes after it)
+	                                -- waited, undocumented), reuse (of freed memory), start
+	                                -- (after the dependencies of the other, not after itself), afterwards
+	                                -- (applies to later work of the call, not to the call itself)
 	PRIMARY KEY (call, needs, reason)
 ) WITHOUT ROWID;
 
-CREATE TABLE apart ( -- derived: work that need not come after that before it in its stream
+CREATE TABLE apart ( -- derived: work that does not depend on the preceding work in its stream
 	first INTEGER PRIMARY KEY REFERENCES call(id), -- calls from here ...
-	last INTEGER NOT NULL REFERENCES call(id) -- ... to there: a kernel may begin early, threads
-	                                -- overlapped, or the order was given up
+	last INTEGER NOT NULL REFERENCES call(id) -- ... to here: a kernel may begin early, threads
+	                                -- overlapped, or the order was not analyzed
 );
 
-CREATE VIEW dependency AS -- derived: direct edges of the order, between driver calls
-	-- columns are those of table edge; a call that puts work into a stream needs the one before
-	-- it there, reason stream, but for those of table apart
+CREATE VIEW dependency AS -- derived: direct dependencies between driver calls
+	-- columns as in table edge; a call that puts work into a stream depends on the preceding one
+	-- there, reason stream, except for calls in table apart
 	SELECT call, needs, reason FROM edge
 	UNION ALL SELECT id, needs, 'stream' FROM (
 		SELECT c.id, lag(c.id) OVER (PARTITION BY c.stream ORDER BY c.id) AS needs
@@ -642,55 +642,55 @@ CREATE VIEW dependency AS -- derived: direct edges of the order, between driver 
 	WHERE needs IS NOT NULL
 	AND NOT EXISTS (SELECT 1 FROM apart a WHERE id BETWEEN a.first AND a.last);
 
-CREATE TABLE event_wait ( -- derived: which record each wait for an event saw
-	call INTEGER NOT NULL REFERENCES call(id), -- a stream's or a context's wait, also a captured one,
-	                                -- the host's, or a query that succeeded
+CREATE TABLE event_wait ( -- derived: the event record that each event wait waits for
+	call INTEGER NOT NULL REFERENCES call(id), -- a wait of a stream or a context, including captured ones,
+	                                -- of the host, or a query that succeeded
 	event INTEGER NOT NULL REFERENCES event(id),
-	record INTEGER REFERENCES call(id), -- the last one before it: of a captured wait, in a capture,
-	                                -- else a record, or a launch that records; NULL: none
+	record INTEGER REFERENCES call(id), -- the last one before it: for a captured wait, in a capture,
+	                                -- else an event record, or a launch that records; NULL: none
 	sure INTEGER NOT NULL,          -- 0: another thread or process may have recorded it meanwhile
 	PRIMARY KEY (call, event)
 ) WITHOUT ROWID;
 
 CREATE TABLE loop ( -- derived: the part of a process's run that repeats, such as its training steps
 	process INTEGER PRIMARY KEY REFERENCES process(id),
-	thread INTEGER NOT NULL REFERENCES thread(id), -- that makes the turns
-	site INTEGER NOT NULL REFERENCES site(id),     -- at which a turn begins
-	turns INTEGER NOT NULL,         -- without those before it that warm up
-	start INTEGER NOT NULL,         -- ns, of the first of them
-	until INTEGER NOT NULL,         -- ns, when the one after the last begins
-	end INTEGER NOT NULL            -- ns, of what the last one submitted; no earlier
+	thread INTEGER NOT NULL REFERENCES thread(id), -- that runs the loop
+	site INTEGER NOT NULL REFERENCES site(id),     -- where an iteration begins
+	turns INTEGER NOT NULL,         -- iterations, without warm-up
+	start INTEGER NOT NULL,         -- ns, of the first iteration
+	until INTEGER NOT NULL,         -- ns, start of the iteration after the last
+	end INTEGER NOT NULL            -- ns, end of the work of the last iteration; at least until
 );
 
-CREATE TABLE account ( -- derived: where the time of the loop went, or without one of the run from the
+CREATE TABLE account ( -- derived: how the time of the loop was spent, or without a loop of the run from the
 	                                -- first submission to the end of the last operation; the
-	                                -- rows of a device and those of the host each add up to it
+	                                -- rows of each device and of the host add up to it
 	process INTEGER NOT NULL REFERENCES process(id),
-	device INTEGER,                 -- ordinal, NULL: the thread that makes the loop's turns
-	cause TEXT NOT NULL,            -- busy, or what kept the device idle: outside (the host was
-	                                -- not in CUDA), submit, call and wait (it was in a call that
+	device INTEGER,                 -- ordinal, NULL: the thread that runs the loop
+	cause TEXT NOT NULL,            -- busy, or why the device was idle: outside (the host was
+	                                -- not in a CUDA call), submit, call and wait (it was in a call that
 	                                -- submits, another one, one that waits), loading (of code),
-	                                -- order (for work elsewhere), start (on its way to the
-	                                -- device), done (nothing came any more), unknown; of the host
-	                                -- outside, submit, call, wait and held (by the device)
-	from_site INTEGER REFERENCES site(id), -- of outside: of the call before it
-	site INTEGER REFERENCES site(id),      -- of the call that it was in, or that came next
+	                                -- order (waiting for other work), start (launch latency of the
+	                                -- device), done (no more work), unknown; for the host:
+	                                -- outside, submit, call, wait and held (blocked by the device)
+	from_site INTEGER REFERENCES site(id), -- for outside: of the preceding call
+	site INTEGER REFERENCES site(id),      -- of the current call, or of the next one
 	time INTEGER NOT NULL,          -- ns
-	times INTEGER NOT NULL          -- stretches that is the sum of
+	times INTEGER NOT NULL          -- number of intervals in that sum
 );
 
-CREATE TABLE hold ( -- derived: an operation that the device held though its stream let it go
+CREATE TABLE hold ( -- derived: an operation that was blocked although its stream was ready
 	op INTEGER NOT NULL REFERENCES operation(id),
-	behind INTEGER REFERENCES operation(id), -- it started when this one ended, or the one of
-	                                -- another wait for an event that held it; NULL: none did
-	via INTEGER REFERENCES call(id), -- the call that put the two in order, NULL: none is known
+	behind INTEGER REFERENCES operation(id), -- it started when this one ended, or is the operation of
+	                                -- another event wait that blocked it; NULL: none
+	via INTEGER REFERENCES call(id), -- the call that orders the two, NULL: unknown
 	reason TEXT NOT NULL,           -- legacy or event, by order; load, engine, full, channel, unknown
 	                                -- or queue, where nothing orders the two: late.h
-	ready INTEGER NOT NULL,         -- it was submitted and all else let it go, ns
-	held INTEGER NOT NULL           -- from ready on, at most to its start, ns
+	ready INTEGER NOT NULL,         -- submitted and ready except for this, ns
+	held INTEGER NOT NULL           -- blocked time from ready, at most until its start, ns
 );
 
-CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one writing, in no promised order
+CREATE TABLE hazard ( -- derived: two operations that access the same bytes, one of them writing, in no guaranteed order
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
 	rule TEXT NOT NULL,             -- missing-fence, accidental-order, host-buffer-reuse,
@@ -700,43 +700,43 @@ CREATE TABLE hazard ( -- derived: two operations that use the same bytes, one wr
 	call INTEGER NOT NULL REFERENCES call(id),       -- that submitted the later one
 	other_call INTEGER NOT NULL REFERENCES call(id), -- the earlier one
 	allocation INTEGER NOT NULL REFERENCES allocation(id),
-	low INTEGER NOT NULL,           -- addresses: what both may use lies from here
-	high INTEGER NOT NULL,          -- to here, which is excluded
+	low INTEGER NOT NULL,           -- first address that both may access
+	high INTEGER NOT NULL,          -- end address, exclusive
 	gap INTEGER,                    -- from the end of the earlier one to the start of the later one, ns;
-	                                -- negative: they ran at the same time; NULL: not known
-	why TEXT,                       -- what the fence that is there does wrong: unrecorded-event,
+	                                -- negative: they overlapped; NULL: unknown
+	why TEXT,                       -- why the existing fence is insufficient: unrecorded-event,
 	                                -- early-record, stale-event, late-fence, wrong-stream,
-	                                -- third-stream; what was taken for one: early-return,
+	                                -- third-stream; or what was mistaken for a fence: early-return,
 	                                -- legacy-stream, no-stream, reused-block; early-launch: it does
 	                                -- not wait on the device; source-order: the copy reads out of
-	                                -- stream order; NULL: none was seen
-	launch INTEGER REFERENCES call(id), -- the first launch of the graph whose nodes the two are: call
-	                                -- and other_call describe these then; NULL: of none
+	                                -- stream order; NULL: no fence found
+	launch INTEGER REFERENCES call(id), -- the first launch of the graph if both are its nodes: call
+	                                -- and other_call describe the nodes; NULL: no graph
 	count INTEGER NOT NULL DEFAULT 1, -- launches of that graph; else 1
-	via INTEGER REFERENCES call(id), -- of an accidental order: the call that happened to wait
-	evidence TEXT NOT NULL,         -- what the access of the later one is known from: exact (the call
-	                                -- says it), guard (that of host memory reported it), or as of
+	via INTEGER REFERENCES call(id), -- for an accidental order: the call that happened to wait
+	evidence TEXT NOT NULL,         -- how the access of the later one is known: exact (by the call),
+	                                -- guard (reported by the host memory guard), or as in
 	                                -- kernel_access
-	other_evidence TEXT NOT NULL    -- that of the earlier one
+	other_evidence TEXT NOT NULL    -- the same for the earlier one
 );
 
-CREATE TABLE kernel_use ( -- derived: launches of a kernel, captured and added to graphs, too
+CREATE TABLE kernel_use ( -- derived: launches of a kernel, including captured ones and graph nodes
 	kernel INTEGER PRIMARY KEY REFERENCES kernel(id),
 	launches INTEGER NOT NULL,
-	complete INTEGER NOT NULL       -- of them, those of which every access is known
+	complete INTEGER NOT NULL       -- those of which every access is known
 );
 
-CREATE TABLE stream_use ( -- derived: what ran on a stream, by kind
+CREATE TABLE stream_use ( -- derived: operations on a stream, by kind
 	process INTEGER NOT NULL REFERENCES process(id),
-	stream INTEGER REFERENCES stream(id), -- NULL: not known which
+	stream INTEGER REFERENCES stream(id), -- NULL: unknown
 	device INTEGER NOT NULL,        -- ordinal
-	kind TEXT NOT NULL,             -- of operation
+	kind TEXT NOT NULL,             -- operation.kind
 	operations INTEGER NOT NULL,
-	unmatched INTEGER NOT NULL,     -- of them, those without a recorded call
-	busy INTEGER NOT NULL           -- ns that they ran, added up
+	unmatched INTEGER NOT NULL,     -- those without a recorded call
+	busy INTEGER NOT NULL           -- sum of their durations, ns
 );
 
-CREATE TABLE device_use ( -- derived: how long a device worked for a process
+CREATE TABLE device_use ( -- derived: how long a device was busy for a process
 	process INTEGER NOT NULL REFERENCES process(id),
 	device INTEGER NOT NULL,        -- ordinal
 	first INTEGER NOT NULL,         -- start of the first operation, ns
@@ -748,58 +748,58 @@ CREATE TABLE device_use ( -- derived: how long a device worked for a process
 
 CREATE TABLE wait_use ( -- derived: how long the host waited for the device
 	process INTEGER NOT NULL REFERENCES process(id),
-	kind TEXT NOT NULL,             -- as of table wait, those of less than 20 us and the first copy
-	                                -- of an address included; polling: in loops of queries
+	kind TEXT NOT NULL,             -- as in table wait, including those of less than 20 us and the first copy
+	                                -- of an address; polling: in loops of queries
 	count INTEGER NOT NULL,
 	waited INTEGER NOT NULL,        -- ns
 	PRIMARY KEY (process, kind)
 ) WITHOUT ROWID;
 
-CREATE TABLE wait ( -- derived: a call that the device held
+CREATE TABLE wait ( -- derived: a call that the device blocked
 	id INTEGER PRIMARY KEY,
 	call INTEGER NOT NULL REFERENCES call(id),
-	kind TEXT NOT NULL,             -- explicit; implicit: a side effect; internal: within a call
-	                                -- that is no wait, as the driver needed the device idle;
-	                                -- behind: held by another thread's call that waited;
-	                                -- queue: for room in a full launch queue;
-	                                -- staged: of a pageable Async copy for its own transfer,
-	                                -- where that is all it waited for
-	op INTEGER REFERENCES operation(id), -- what it waited for, the last to end
-	waited INTEGER NOT NULL,        -- ns, beyond the call's own unblocked duration
+	kind TEXT NOT NULL,             -- explicit; implicit: a side effect; internal: in a call
+	                                -- that is no wait, because the driver drained the device;
+	                                -- behind: blocked by a waiting call of another thread;
+	                                -- queue: full launch queue;
+	                                -- staged: a pageable Async copy waits for its own transfer,
+	                                -- and for nothing else
+	op INTEGER REFERENCES operation(id), -- the last operation to end that it waited for
+	waited INTEGER NOT NULL,        -- ns, beyond the call's unblocked duration
 	avoidable INTEGER NOT NULL,     -- ns of it that the thread or the device could have used; 0:
 	                                -- explicit wait without partner
-	apart INTEGER NOT NULL DEFAULT 0, -- the same if its Async copy leaves the legacy default
-	                                -- stream as well; 0: it is in another one
-	partner INTEGER REFERENCES call(id), -- an Async copy to the host and the wait for it come from
-	                                -- one line of a script: the other one of the two; implicit:
-	                                -- the copy to the host that is to be fixed with it; kind
-	                                -- queue: the one that stands for all until the thread
-	                                -- waits for the stream
+	apart INTEGER NOT NULL DEFAULT 0, -- the same if its Async copy is moved out of the legacy default
+	                                -- stream; 0: it is in another stream
+	partner INTEGER REFERENCES call(id), -- the other call if an Async copy to the host and its wait are in
+	                                -- one line of a script; implicit:
+	                                -- the copy to the host to be fixed with it;
+	                                -- queue: the wait that represents all until the thread
+	                                -- synchronizes the stream
 	behind INTEGER REFERENCES call(id) -- kind behind: the other thread's call
 );
 
-CREATE TABLE known_wait ( -- derived: an explicit wait for what its thread knew complete already, or a
-	                        -- stream's wait for an event that orders nothing
+CREATE TABLE known_wait ( -- derived: an explicit wait for work that its thread had observed complete, or a
+	                        -- stream's event wait without effect
 	call INTEGER NOT NULL REFERENCES call(id),
-	since INTEGER NOT NULL REFERENCES call(id) -- the call by which it knew: nothing was submitted
-	                                -- after it; of a stream's wait the work that its stream came
-	                                -- after already, or the next wait, which covers the same
+	since INTEGER NOT NULL REFERENCES call(id) -- the call that observed it complete: nothing was submitted
+	                                -- after it; for an event wait the work that its stream already
+	                                -- came after, or the next wait, which covers the same work
 );
 
-CREATE TABLE replay ( -- derived: a process's run, replayed to find what fixing it saves
+CREATE TABLE replay ( -- derived: replay of a process's run, to estimate savings
 	process INTEGER PRIMARY KEY REFERENCES process(id),
-	measured INTEGER NOT NULL,      -- first driver call to last end, ns
-	replayed INTEGER,               -- the same, replayed without any change; NULL: not done
-	refusal TEXT,                   -- why savings are not estimated, NULL: they are
-	saving INTEGER,                 -- of all findings shown together, ns; at most, where saving_low is
-	                                -- NULL; less than their sum where one hides another; NULL: none
+	measured INTEGER NOT NULL,      -- time from first driver call to last end, ns
+	replayed INTEGER,               -- the same in the unchanged replay; NULL: not replayed
+	refusal TEXT,                   -- why savings are not estimated, NULL: estimated
+	saving INTEGER,                 -- of all shown findings together, ns; an upper bound if saving_low is
+	                                -- NULL; less than their sum if savings overlap; NULL: none
 	saving_low INTEGER,
 	saving_high INTEGER,
 	share REAL,                     -- as in finding
 	turn_saving INTEGER
 );
 
-CREATE TABLE finding ( -- derived: what is wrong, a row per process and rule, in order of worth
+CREATE TABLE finding ( -- derived: findings, a row per process and rule, the most costly first
 	id INTEGER PRIMARY KEY,
 	process INTEGER NOT NULL REFERENCES process(id),
 	rule TEXT NOT NULL,
@@ -807,15 +807,15 @@ CREATE TABLE finding ( -- derived: what is wrong, a row per process and rule, in
 	severity TEXT NOT NULL,         -- high, medium or low
 	shown INTEGER NOT NULL,         -- 1: at the default level
 	count INTEGER NOT NULL,         -- instances
-	waited INTEGER NOT NULL,        -- time for which the host was blocked, ns, all instances
-	delayed INTEGER NOT NULL,       -- time by which work on the device started later, ns, likewise
-	saving INTEGER NOT NULL,        -- if all its places are changed, ns of the run; at most, where
+	waited INTEGER NOT NULL,        -- time for which the host was blocked, sum of all instances, ns
+	delayed INTEGER NOT NULL,       -- time by which device work started later, sum of all instances, ns
+	saving INTEGER NOT NULL,        -- time of the run saved if all its places are changed, ns; an upper bound if
 	                                -- saving_low is NULL
-	saving_low INTEGER,             -- if what then runs at the same time gets in each other's way
-	saving_high INTEGER,            -- if it does not
-	share REAL NOT NULL,            -- of the run's duration, or of the loop: the saving
-	turn_saving INTEGER,            -- of a turn of the loop, ns; NULL: share is of the run
-	site INTEGER REFERENCES site(id),       -- of the first place, as are the other columns
+	saving_low INTEGER,             -- if operations that then run concurrently slow each other down
+	saving_high INTEGER,            -- if they do not
+	share REAL NOT NULL,            -- saving as a part of the duration of the run or loop
+	turn_saving INTEGER,            -- saving per iteration of the loop, ns; NULL: share is of the run
+	site INTEGER REFERENCES site(id),       -- of the first place, like the following columns
 	other_site INTEGER REFERENCES site(id),
 	call INTEGER REFERENCES call(id),
 	other_call INTEGER REFERENCES call(id),
@@ -823,29 +823,29 @@ CREATE TABLE finding ( -- derived: what is wrong, a row per process and rule, in
 	fingerprint TEXT NOT NULL
 );
 
-CREATE TABLE finding_place ( -- derived: where a finding is, a row per pair of lines, in order of worth
+CREATE TABLE finding_place ( -- derived: places of a finding, a row per pair of lines, the most costly first
 	id INTEGER PRIMARY KEY,
 	finding INTEGER NOT NULL REFERENCES finding(id),
-	shown INTEGER NOT NULL,         -- 1: with its finding; 0: costs little beside the first line
-	count INTEGER NOT NULL,         -- as those of finding
+	shown INTEGER NOT NULL,         -- 1: with its finding; 0: costs little compared to the first line
+	count INTEGER NOT NULL,         -- this and the next two: as in finding
 	waited INTEGER NOT NULL,
 	delayed INTEGER NOT NULL,
-	saving INTEGER,                 -- if only the line "at" is changed, ns of the run; NULL: not replayed
-	share REAL NOT NULL,            -- the part of the finding's share that it has of waited and delayed
+	saving INTEGER,                 -- time of the run saved if only the line "at" is changed, ns; NULL: not replayed
+	share REAL NOT NULL,            -- the finding's share, divided in proportion to waited and delayed
 	site INTEGER REFERENCES site(id),       -- "at", of the worst instance
-	other_site INTEGER REFERENCES site(id), -- "for", likewise
+	other_site INTEGER REFERENCES site(id), -- "for", of the worst instance
 	call INTEGER REFERENCES call(id),       -- the worst instance
 	other_call INTEGER REFERENCES call(id),
-	confidence TEXT NOT NULL,       -- of the surest instance
-	kind TEXT,                      -- of a fence that is missing: raw, war or waw; else NULL
-	why TEXT,                       -- as hazard.why
+	confidence TEXT NOT NULL,       -- of the most certain instance
+	kind TEXT,                      -- for a missing fence: raw, war or waw; else NULL
+	why TEXT,                       -- as in hazard.why
 	message TEXT NOT NULL,
-	fix TEXT,                       -- the fence to add, where the program's own calls say it; else NULL
-	hazard INTEGER REFERENCES hazard(id), -- the worst instance of a fence that is missing
+	fix TEXT,                       -- the fence to add, if it can be given in the program's own calls; else NULL
+	hazard INTEGER REFERENCES hazard(id), -- for a missing fence: the worst instance
 	fingerprint TEXT NOT NULL       -- rule, functions and ordinals of both sites, kernel names
 );
 
-CREATE TABLE finding_also ( -- derived: where else to change the program for what a finding saves, or
+CREATE TABLE finding_also ( -- derived: further places to change for the saving of a finding, or
 	                        -- other callers of its place
 	finding INTEGER NOT NULL REFERENCES finding(id),
 	site INTEGER NOT NULL REFERENCES site(id),
@@ -853,7 +853,7 @@ CREATE TABLE finding_also ( -- derived: where else to change the program for wha
 	PRIMARY KEY (finding, site)
 ) WITHOUT ROWID;
 
-CREATE TABLE finding_race ( -- derived: a race that is left once a finding's calls do not wait any more
+CREATE TABLE finding_race ( -- derived: a race that remains once a finding's calls no longer wait
 	finding INTEGER NOT NULL REFERENCES finding(id),
 	hazard INTEGER NOT NULL REFERENCES hazard(id), -- a row of rule accidental-order
 	message TEXT NOT NULL,          -- the two operations, and the fence to add

@@ -15,10 +15,10 @@ static const char by_node_sql[] =
 static const char drop_sql[] =
 	"DROP VIEW IF EXISTS temp.work; DROP TABLE IF EXISTS temp.work_of_nodes;";
 
-/* Without such graphs no copy is made. */
+/* Without such graphs no copy is needed. */
 static const char all_sql[] = "CREATE TEMP VIEW work AS SELECT * FROM main.operation;";
 
-/* Columns without an aggregate are those of the row with the greatest end. */
+/* Columns without an aggregate come from the row with the greatest end. */
 /* clang-format off */
 static const char joined_sql[] =
 	"CREATE TEMP TABLE work_of_nodes (id INTEGER PRIMARY KEY, process INTEGER, call INTEGER, "
