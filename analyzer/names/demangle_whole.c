@@ -8,9 +8,9 @@
 
 #define PARTS_MAX 256 /* substitutions; template arguments */
 #define DEPTH_MAX 64
-#define ROOM (1u << 20) /* bytes of all texts of a name and of its parts */
+#define ROOM (1u << 20) /* bytes for all texts of a name */
 
-/* A type as it is written around a declarator: "void (*" and ")(int)". */
+/* A type as text around its declarator: "void (*" and ")(int)". */
 struct type {
 	const char *left, *right;
 	int wraps; /* a pointer to it needs parentheses: functions, arrays */
@@ -18,12 +18,12 @@ struct type {
 
 struct whole {
 	const char *at;
-	char *room; /* ROOM bytes that texts lie in */
+	char *room; /* ROOM bytes that hold all texts */
 	size_t used;
 	struct type known[PARTS_MAX];
 	const char *argument[PARTS_MAX]; /* template arguments of the function */
 	int known_count, argument_count;
-	const char *arguments; /* the last list of template arguments, without <> */
+	const char *arguments; /* the last template argument list, without <> */
 	int depth, failed, in_lambda;
 };
 
@@ -52,7 +52,7 @@ __attribute__((format(printf, 2, 3))) static const char *text(struct whole *w, c
 	return at;
 }
 
-static int take(struct whole *w, const char *what)
+static int accept(struct whole *w, const char *what)
 {
 	size_t length = strlen(what);
 
@@ -108,7 +108,7 @@ static int sequence(struct whole *w, int base)
 {
 	int number = 0;
 
-	if (take(w, "_"))
+	if (accept(w, "_"))
 		return 0;
 	for (; number < 100000; w->at++) {
 		char c = *w->at;
@@ -120,17 +120,17 @@ static int sequence(struct whole *w, int base)
 		else
 			break;
 	}
-	if (!take(w, "_"))
+	if (!accept(w, "_"))
 		fail(w);
 	return number + 1;
 }
 
-/* A list that ends with 'E', written with commas. */
+/* Reads a list up to 'E', written with commas. */
 static const char *list(struct whole *w, const char *(*parse)(struct whole *))
 {
 	const char *all = "";
 
-	while (!w->failed && !take(w, "E")) {
+	while (!w->failed && !accept(w, "E")) {
 		const char *next = parse(w);
 
 		if (*next)
@@ -160,17 +160,17 @@ static const char *literal(struct whole *w)
 	const char *type, *value, *sign = "", *start = w->at;
 	size_t length;
 
-	if (take(w, "_Z")) {
+	if (accept(w, "_Z")) {
 		value = parse_encoding(w, 0);
-		return take(w, "E") ? value : fail(w);
+		return accept(w, "E") ? value : fail(w);
 	}
 	type = type_text(w);
-	if (take(w, "n"))
+	if (accept(w, "n"))
 		sign = "-";
 	length = strcspn(w->at, "E");
 	value = text(w, "%.*s", (int)(length < 64 ? length : 64), w->at);
 	w->at += length;
-	if (!take(w, "E"))
+	if (!accept(w, "E"))
 		return fail(w);
 	if (*start == 'b')
 		return *value == '0' ? "false" : "true";
@@ -182,9 +182,9 @@ static const char *literal(struct whole *w)
 
 static const char *argument(struct whole *w)
 {
-	if (take(w, "L"))
+	if (accept(w, "L"))
 		return literal(w);
-	if (take(w, "J"))
+	if (accept(w, "J"))
 		return list(w, argument);
 	if (*w->at == 'X')
 		return fail(w);
@@ -197,7 +197,7 @@ static const char *arguments(struct whole *w, int own)
 	const char *all = "", *each[PARTS_MAX];
 	int count = 0;
 
-	while (!w->failed && !take(w, "E")) {
+	while (!w->failed && !accept(w, "E")) {
 		const char *next = argument(w);
 
 		if (count < PARTS_MAX)
@@ -244,7 +244,7 @@ static const char *unnamed(struct whole *w)
 {
 	const char *parameters;
 
-	if (take(w, "Ul")) {
+	if (accept(w, "Ul")) {
 		w->in_lambda++;
 		parameters = list(w, type_text);
 		w->in_lambda--;
@@ -252,7 +252,7 @@ static const char *unnamed(struct whole *w)
 			parameters = "";
 		return text(w, "{lambda(%s)#%d}", parameters, sequence(w, 10) + 1);
 	}
-	if (take(w, "Ut"))
+	if (accept(w, "Ut"))
 		return text(w, "{unnamed type#%d}", sequence(w, 10) + 1);
 	return fail(w);
 }
@@ -263,13 +263,13 @@ static const char *unqualified(struct whole *w)
 
 	if (*w->at == 'U')
 		name = unnamed(w);
-	else if (take(w, "cl"))
+	else if (accept(w, "cl"))
 		name = "operator()";
 	else {
-		take(w, "L");
+		accept(w, "L");
 		name = source_name(w);
 	}
-	while (take(w, "B"))
+	while (accept(w, "B"))
 		name = text(w, "%s[abi:%s]", name, source_name(w));
 	return name;
 }
@@ -280,7 +280,7 @@ static const char *nested(struct whole *w, int own, int *templated)
 	const char *name = "", *last = "";
 
 	w->at += strspn(w->at, "rVKRO");
-	while (!w->failed && !take(w, "E")) {
+	while (!w->failed && !accept(w, "E")) {
 		const char *next;
 
 		*templated = 0;
@@ -289,11 +289,11 @@ static const char *nested(struct whole *w, int own, int *templated)
 			name = written(w, substitution(w));
 			continue;
 		}
-		if (take(w, "T")) {
+		if (accept(w, "T")) {
 			name = written(w, parameter(w));
 			continue;
 		}
-		if (take(w, "I")) {
+		if (accept(w, "I")) {
 			name = text(w, "%s%s", name, arguments(w, own));
 			*templated = 1;
 		} else {
@@ -317,11 +317,11 @@ static const char *local(struct whole *w, int own, int *templated)
 {
 	const char *outer = parse_encoding(w, 0), *name;
 
-	if (!take(w, "E"))
+	if (!accept(w, "E"))
 		return fail(w);
-	if (take(w, "s"))
+	if (accept(w, "s"))
 		name = "string literal";
-	else if (take(w, "N"))
+	else if (accept(w, "N"))
 		name = nested(w, own, templated);
 	else
 		name = unqualified(w);
@@ -333,14 +333,14 @@ static struct type class_type(struct whole *w)
 	int ignored = 0;
 	const char *name;
 
-	if (take(w, "N"))
+	if (accept(w, "N"))
 		return plain(nested(w, 0, &ignored));
-	if (take(w, "Z"))
+	if (accept(w, "Z"))
 		name = local(w, 0, &ignored);
 	else
 		name = unqualified(w);
 	remember(w, plain(name));
-	if (take(w, "I")) {
+	if (accept(w, "I")) {
 		name = text(w, "%s%s", name, arguments(w, 0));
 		remember(w, plain(name));
 	}
@@ -356,7 +356,7 @@ static struct type named_substitution(struct whole *w)
 		type = plain(text(w, "std::%s", unqualified(w)));
 		remember(w, type);
 	}
-	if (take(w, "I")) {
+	if (accept(w, "I")) {
 		type = plain(text(w, "%s%s", written(w, type), arguments(w, 0)));
 		remember(w, type);
 	}
@@ -390,7 +390,7 @@ static struct type function(struct whole *w)
 	struct type returned;
 	const char *parameters;
 
-	take(w, "Y");
+	accept(w, "Y");
 	returned = parse_type(w);
 	parameters = list(w, type_text);
 	returned = (struct type){ returned.left,
@@ -405,7 +405,7 @@ static struct type array(struct whole *w)
 	unsigned long size = strtoul(w->at, (char **)(void *)&w->at, 10);
 	struct type of;
 
-	if (!take(w, "_"))
+	if (!accept(w, "_"))
 		return plain(fail(w));
 	of = parse_type(w);
 	of = (struct type){ of.left, text(w, " [%lu]%s", size, of.right), 1 };
@@ -425,7 +425,7 @@ static struct type parameter(struct whole *w)
 	else
 		return plain(fail(w));
 	remember(w, type);
-	if (take(w, "I")) {
+	if (accept(w, "I")) {
 		type = plain(text(w, "%s%s", type.left, arguments(w, 0)));
 		remember(w, type);
 	}
@@ -468,7 +468,7 @@ static const char *builtin(struct whole *w)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (take(w, names[i].code))
+		if (accept(w, names[i].code))
 			return names[i].name;
 	return NULL;
 }
@@ -479,26 +479,26 @@ static struct type simple_type(struct whole *w)
 
 	if (name)
 		return plain(name);
-	if (take(w, "P"))
+	if (accept(w, "P"))
 		return pointer(w, "*");
-	if (take(w, "R"))
+	if (accept(w, "R"))
 		return pointer(w, "&");
-	if (take(w, "O"))
+	if (accept(w, "O"))
 		return pointer(w, "&&");
-	if (take(w, "K"))
+	if (accept(w, "K"))
 		return qualified(w, " const");
-	if (take(w, "V"))
+	if (accept(w, "V"))
 		return qualified(w, " volatile");
 	/* Other patterns would need each member of the pack written separately. */
-	if (take(w, "Dp"))
+	if (accept(w, "Dp"))
 		return *w->at == 'T' ? parse_type(w) : plain(fail(w));
-	if (take(w, "F"))
+	if (accept(w, "F"))
 		return function(w);
-	if (take(w, "A"))
+	if (accept(w, "A"))
 		return array(w);
-	if (take(w, "S"))
+	if (accept(w, "S"))
 		return named_substitution(w);
-	if (take(w, "T"))
+	if (accept(w, "T"))
 		return parameter(w);
 	return class_type(w);
 }
@@ -519,11 +519,11 @@ static const char *function_name(struct whole *w, int *templated)
 {
 	const char *name;
 
-	if (take(w, "N"))
+	if (accept(w, "N"))
 		return nested(w, 1, templated);
-	if (take(w, "Z"))
+	if (accept(w, "Z"))
 		return local(w, 1, templated);
-	name = take(w, "St") ? text(w, "std::%s", unqualified(w)) : unqualified(w);
+	name = accept(w, "St") ? text(w, "std::%s", unqualified(w)) : unqualified(w);
 	if (*w->at == 'I') {
 		remember(w, plain(name));
 		w->at++;

@@ -8,7 +8,7 @@
 #include "array.h"
 #include "demangle_whole.h"
 
-/* Characters of template arguments in a text. */
+/* Maximum characters of template arguments in a label. */
 #define ARGUMENTS_MAX 48
 
 struct kernel {
@@ -33,7 +33,7 @@ static int add(struct kernels *kernels, sqlite3_stmt *row, struct whole_name *wh
 	const char *name = (const char *)sqlite3_column_text(row, 2);
 	struct kernel *more;
 
-	/* A name that is not mangled is whole already. */
+	/* A name that is not mangled is already complete. */
 	if (!mangled || !name || demangle_whole(mangled, whole))
 		return 0;
 	more = array_room(kernels->list, kernels->count, sizeof(*more));
@@ -72,7 +72,7 @@ static const char *arguments_of(const struct kernel *kernel)
 	return kernel->arguments ? kernel->arguments : "";
 }
 
-/* Length of the leading whole arguments that all these kernels share. */
+/* Length of the complete leading arguments that all these kernels share. */
 static size_t common_length(const struct kernel *kernel, size_t count)
 {
 	const char *first = arguments_of(kernel);
@@ -91,7 +91,7 @@ static size_t common_length(const struct kernel *kernel, size_t count)
 	return length;
 }
 
-/* Several kernels have the name.  The first common bytes of their arguments are equal. */
+/* For kernels that share a name; their first common bytes of arguments are equal. */
 static void write_label(const struct kernel *kernel, size_t common, char *label, size_t size)
 {
 	const char *arguments = arguments_of(kernel);

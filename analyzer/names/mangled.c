@@ -26,7 +26,7 @@ static struct mangled_type fail(struct parser *parser)
 	return (struct mangled_type){ MANGLED_OTHER, 0 };
 }
 
-static int take(struct parser *parser, const char *text)
+static int accept(struct parser *parser, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -69,7 +69,7 @@ static long parse_sequence(struct parser *parser, int base)
 {
 	long number = 0;
 
-	if (take(parser, "_"))
+	if (accept(parser, "_"))
 		return 0;
 	for (;; parser->at++) {
 		char c = *parser->at;
@@ -83,7 +83,7 @@ static long parse_sequence(struct parser *parser, int base)
 			break;
 		number = number * base + digit;
 	}
-	if (take(parser, "_"))
+	if (accept(parser, "_"))
 		return number + 1;
 	parser->failed = 1;
 	return 0;
@@ -92,16 +92,16 @@ static long parse_sequence(struct parser *parser, int base)
 /* After 'L': a number or an address. */
 static void parse_literal(struct parser *parser)
 {
-	if (take(parser, "_Z")) {
+	if (accept(parser, "_Z")) {
 		parser->failed = 1;
 		return;
 	}
 	parse_type(parser);
-	take(parser, "n");
+	accept(parser, "n");
 	if (is_digit(*parser->at))
 		parser->last_number =
 			(unsigned)strtoul(parser->at, (char **)(void *)&parser->at, 10);
-	if (!take(parser, "E"))
+	if (!accept(parser, "E"))
 		parser->failed = 1;
 }
 
@@ -109,10 +109,10 @@ static void parse_argument(struct parser *parser, int is_own)
 {
 	struct mangled_type type = { MANGLED_OTHER, 0 };
 
-	if (take(parser, "L")) {
+	if (accept(parser, "L")) {
 		parse_literal(parser);
-	} else if (take(parser, "J")) {
-		while (!parser->failed && !take(parser, "E"))
+	} else if (accept(parser, "J")) {
+		while (!parser->failed && !accept(parser, "E"))
 			parse_argument(parser, 0);
 	} else if (*parser->at == 'X' || !*parser->at) {
 		parser->failed = 1;
@@ -129,7 +129,7 @@ static void parse_arguments(struct parser *parser, int is_own)
 {
 	if (is_own)
 		parser->argument_count = 0;
-	while (!parser->failed && !take(parser, "E"))
+	while (!parser->failed && !accept(parser, "E"))
 		parse_argument(parser, is_own);
 }
 
@@ -166,17 +166,17 @@ static struct mangled_type parse_nested(struct parser *parser, int is_function, 
 
 	while (*parser->at && strchr("rVK", *parser->at))
 		parser->at++;
-	while (!parser->failed && !take(parser, "E")) {
+	while (!parser->failed && !accept(parser, "E")) {
 		*has_arguments = 0;
-		if (take(parser, "S")) {
+		if (accept(parser, "S")) {
 			parse_substitution(parser);
 			continue;
 		}
-		if (take(parser, "I")) {
+		if (accept(parser, "I")) {
 			parse_arguments(parser, is_function);
 			type = array_type(parser, is_array);
 			*has_arguments = 1;
-		} else if (is_digit(*parser->at) || take(parser, "L")) {
+		} else if (is_digit(*parser->at) || accept(parser, "L")) {
 			is_array = parse_source_name(parser);
 		} else {
 			return fail(parser);
@@ -194,7 +194,7 @@ static struct mangled_type parse_class(struct parser *parser)
 	int is_array = parse_source_name(parser);
 
 	remember(parser, type);
-	if (take(parser, "I")) {
+	if (accept(parser, "I")) {
 		parse_arguments(parser, 0);
 		type = array_type(parser, is_array);
 		remember(parser, type);
@@ -210,7 +210,7 @@ static struct mangled_type parse_named_substitution(struct parser *parser)
 	type = parse_substitution(parser);
 	if (in_std && is_digit(*parser->at))
 		return parse_class(parser);
-	if (take(parser, "I")) {
+	if (accept(parser, "I")) {
 		parse_arguments(parser, 0);
 		type = (struct mangled_type){ MANGLED_OTHER, 0 };
 		remember(parser, type);
@@ -260,15 +260,15 @@ static struct mangled_type parse_simple(struct parser *parser)
 	}
 	if (is_digit(what))
 		return parse_class(parser);
-	if (take(parser, "N"))
+	if (accept(parser, "N"))
 		return parse_nested(parser, 0, &ignored);
-	if (take(parser, "S"))
+	if (accept(parser, "S"))
 		return parse_named_substitution(parser);
-	if (take(parser, "T"))
+	if (accept(parser, "T"))
 		return parse_template_parameter(parser);
-	if (take(parser, "Dh") || take(parser, "DF16b"))
+	if (accept(parser, "Dh") || accept(parser, "DF16b"))
 		return other;
-	if (take(parser, "DF16_"))
+	if (accept(parser, "DF16_"))
 		return other;
 	return fail(parser);
 }
@@ -291,14 +291,14 @@ static int parse_name(struct parser *parser)
 	struct mangled_type other = { MANGLED_OTHER, 0 };
 	int has_arguments = 0;
 
-	if (take(parser, "N")) {
+	if (accept(parser, "N")) {
 		parse_nested(parser, 1, &has_arguments);
 		return has_arguments;
 	}
-	take(parser, "St");
-	take(parser, "L");
+	accept(parser, "St");
+	accept(parser, "L");
 	parse_source_name(parser);
-	if (!take(parser, "I"))
+	if (!accept(parser, "I"))
 		return 0;
 	remember(parser, other);
 	parse_arguments(parser, 1);
@@ -310,7 +310,7 @@ int mangled_parameters(const char *name, struct mangled_type *type, int room)
 	struct parser parser = { .at = name };
 	int count = 0;
 
-	if (!take(&parser, "_Z"))
+	if (!accept(&parser, "_Z"))
 		return -1;
 	if (parse_name(&parser))
 		parse_type(&parser);

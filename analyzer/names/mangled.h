@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The types of a C++ function's parameters, from its mangled name: what they say about memory
- * accesses (https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling).
+ * Parameter types of a C++ function from its mangled name, as evidence about memory accesses
+ * (https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling).
  */
 #ifndef CUFENCE_MANGLED_H
 #define CUFENCE_MANGLED_H
@@ -19,7 +19,10 @@ struct mangled_type {
 	unsigned count; /* of MANGLED_ARRAY */
 };
 
-/* The number of parameters; at most room are stored.  -1: not mangled, or not supported. */
+/*
+ * Returns the number of parameters, of which at most room are stored; -1: not mangled, or not
+ * supported.
+ */
 int mangled_parameters(const char *name, struct mangled_type *type, int room);
 
 #endif

@@ -211,7 +211,7 @@ static int need_types(struct places *places)
 }
 
 /* The text for a function without a name: " file@build-id+0xoffset". */
-static void say_offset(sqlite3_stmt *q, FILE *out)
+static void write_offset(sqlite3_stmt *q, FILE *out)
 {
 	const char *path = (const char *)sqlite3_column_text(q, 2);
 	const char *id = (const char *)sqlite3_column_text(q, 3);
@@ -236,7 +236,7 @@ int places_say(struct places *places, int64_t call, int64_t site, FILE *out)
 		print(out, " %s#%lld", (const char *)sqlite3_column_text(places->say, 0),
 			(long long)sqlite3_column_int64(places->say, 1));
 	else
-		say_offset(places->say, out);
+		write_offset(places->say, out);
 	sqlite3_reset(places->say);
 	return rc < 0 ? -1 : 0;
 }

@@ -12,7 +12,7 @@
 #include "run_columns.h"
 #include "work.h"
 
-/* A deeper chain of calls means a damaged database. */
+/* A deeper call chain means a damaged database. */
 #define MAX_DEPTH 16
 
 struct words {
@@ -109,7 +109,7 @@ int64_t words_outermost(struct words *words, int64_t call)
 }
 
 /* cuMemFree_v2 is written cuMemFree.  The launch syntax has no function name. */
-static void say_name(const char *name, int runtime, FILE *out)
+static void write_name(const char *name, int runtime, FILE *out)
 {
 	size_t length = strlen(name);
 
@@ -136,15 +136,15 @@ int words_call(struct words *words, int64_t call, FILE *out)
 		int runtime = sqlite3_column_int(q, 1);
 
 		if (api && !runtime)
-			say_name(api, 1, out);
+			write_name(api, 1, out);
 		else
-			say_name((const char *)sqlite3_column_text(q, 0), runtime, out);
+			write_name((const char *)sqlite3_column_text(q, 0), runtime, out);
 	}
 	sqlite3_reset(q);
 	return rc < 0 ? -1 : 0;
 }
 
-/* What a call submits.  sized: with the number of bytes. */
+/* What a call submits. sized: with the number of bytes. */
 struct what {
 	const char *text;
 	int sized, orders;
@@ -172,7 +172,7 @@ static struct what what_of(enum call_kind kind)
 	return of_family[kind_family(kind)];
 }
 
-static void say_what(sqlite3_stmt *q, FILE *out)
+static void write_work(sqlite3_stmt *q, FILE *out)
 {
 	static const char *const to[] = { " between host buffers", " to the device", " to the host",
 		" within the device" };
@@ -195,7 +195,7 @@ static void say_what(sqlite3_stmt *q, FILE *out)
 		fputs(to[direction], out);
 }
 
-static void say_where(sqlite3_stmt *q, const char *before, FILE *out)
+static void write_stream(sqlite3_stmt *q, const char *before, FILE *out)
 {
 	const char *kind = (const char *)sqlite3_column_text(q, 4);
 	int number = sqlite3_column_type(q, 6) == SQLITE_NULL ? 5 : 6;
@@ -219,8 +219,8 @@ int words_operation(struct words *words, int64_t call, FILE *out)
 	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
 
 	if (rc > 0) {
-		say_what(q, out);
-		say_where(q, " on ", out);
+		write_work(q, out);
+		write_stream(q, " on ", out);
 	}
 	sqlite3_reset(q);
 	return rc < 0 ? -1 : 0;
@@ -246,7 +246,7 @@ int words_node(struct words *words, int64_t call, FILE *out)
 	if (rc > 0 && sqlite3_column_type(q, 1) != SQLITE_NULL)
 		print(out, "kernel '%s'", (const char *)sqlite3_column_text(q, 1));
 	else if (rc > 0 && what_of(call_kind_named((const char *)sqlite3_column_text(q, 0))).text)
-		say_what(q, out);
+		write_work(q, out);
 	else if (rc > 0 && (rc = db_step(words->node)) > 0)
 		fputs(node_of_type((const char *)sqlite3_column_text(words->node, 0)), out);
 	sqlite3_reset(q);
@@ -260,7 +260,7 @@ int words_stream(struct words *words, int64_t call, const char *before, FILE *ou
 	int rc = db_bind(q, "i", call) ? -1 : db_step(q);
 
 	if (rc > 0)
-		say_where(q, before, out);
+		write_stream(q, before, out);
 	sqlite3_reset(q);
 	return rc < 0 ? -1 : 0;
 }
@@ -328,7 +328,7 @@ int words_place(struct words *words, int64_t call, FILE *out)
 }
 
 /* The one number that a query returns for an id. */
-static int ask(sqlite3_stmt *q, int64_t id)
+static int query_number(sqlite3_stmt *q, int64_t id)
 {
 	int rc = db_bind(q, "i", id) ? -1 : db_step(q);
 
@@ -340,12 +340,12 @@ static int ask(sqlite3_stmt *q, int64_t id)
 
 int words_is_captured(struct words *words, int64_t call)
 {
-	return ask(words->captured, call);
+	return query_number(words->captured, call);
 }
 
 int words_has_script(struct words *words, int64_t process)
 {
-	return ask(words->script, process);
+	return query_number(words->script, process);
 }
 
 int words_only_orders(struct words *words, int64_t call)

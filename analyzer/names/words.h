@@ -17,23 +17,27 @@ struct words;
 struct words *words_open(struct db *db);
 void words_close(struct words *words);
 
-/* The call as the user wrote it: the outermost recorded call, or the cudart function on its
- * stack, or the driver call.  0, or -1 after a message. */
+/*
+ * Writes the call as the user wrote it: the outermost recorded call, the cudart function on its
+ * stack, or the driver call.  Returns 0, or -1 after a message.
+ */
 int words_call(struct words *words, int64_t call, FILE *out);
 
-/* What a driver call submitted, and where: "kernel 'x' on stream 7". */
+/* Writes the work that a driver call submitted, and its stream: "kernel 'x' on stream 7". */
 int words_operation(struct words *words, int64_t call, FILE *out);
 
-/* What the node of a graph does that a call describes: "kernel 'x'". */
+/* Writes what the graph node created by a call does: "kernel 'x'". */
 int words_node(struct words *words, int64_t call, FILE *out);
 
 /* The stream that a call names, after the given prefix: "stream 7", "the legacy default stream".
  * Writes nothing if it names none. */
 int words_stream(struct words *words, int64_t call, const char *before, FILE *out);
 
-/* For use during analysis.  The nearest call before or after a call that uses the same memory in
- * another stream, if only one stream other than legacy default streams does.  Calls of the same
- * thread come first; other threads count if it has none.  0: no such call, or several streams. */
+/*
+ * For use during analysis.  Returns the nearest call that uses the same memory in another stream,
+ * if only one stream other than legacy default streams does.  Calls of the same thread are
+ * preferred over those of other threads. 0: no such call, or several streams.
+ */
 int64_t words_user_of_memory(struct words *words, int64_t call);
 
 /* 1 if the call's stream is a default stream, -1 after a message. */
@@ -42,13 +46,17 @@ int words_in_default_stream(struct words *words, int64_t call);
 /* " (a.cu:31)", or nothing if unknown. */
 int words_place(struct words *words, int64_t call, FILE *out);
 
-/* 1 if a captured stream made a node of the call, and 1 if calls of the process have frames of a
- * script; 0: not, -1 after a message. */
+/*
+ * words_is_captured: 1 if a captured stream turned the call into a node.  The other: 1 if calls of
+ * the process have script frames.  Each returns 0 if not, -1 after a message.
+ */
 int words_is_captured(struct words *words, int64_t call);
 int words_has_script(struct words *words, int64_t process);
 
-/* 1 if a driver call only ordered its stream and submitted no device work: an event record, a wait
- * for an event, a host function.  -1 after a message. */
+/*
+ * Returns 1 if a driver call only ordered its stream and submitted no device work: an event record,
+ * a wait for an event, a host function; -1 after a message.
+ */
 int words_only_orders(struct words *words, int64_t call);
 
 /* The base name of the kernel a call launched, "" if none; valid until the next use of words. */
