@@ -10,24 +10,24 @@
 #include "map.h"
 #include "run_columns.h"
 
-/* When an operation ran on struct use's device of that index. */
+/* An operation's interval on the device with that index in struct use. */
 struct use_span {
 	int64_t end, start; /* ns; sorted by end */
 	size_t device;
 };
 
-/* A device of a process.  Operations come by their end, the last one first. */
+/* A device of a process.  Operations are processed in order of end, the last one first. */
 struct device_use {
 	int64_t process, device;
-	int64_t *start; /* of those that run at the time: a heap, the latest on top */
+	int64_t *start; /* of operations running at `now`: a heap, the latest on top */
 	size_t count;
-	int64_t now, first, last; /* ns; now: until when the last span was followed back */
+	int64_t now, first, last; /* ns; now: the time reached so far, going backwards */
 	int64_t busy, overlapped; /* ns */
 };
 
-/* What is asked of an operation; start and end RUN_NEVER: not known. */
+/* Properties of an operation; start and end RUN_NEVER: unknown. */
 struct used {
-	int64_t process, device, stream; /* stream: DB_NULL if not known */
+	int64_t process, device, stream; /* stream: DB_NULL if unknown */
 	const char *kind;
 	int matched; /* its call was recorded */
 	int64_t start, end;
@@ -35,7 +35,7 @@ struct used {
 
 /* Operations of one kind in a stream. */
 struct stream_use {
-	int64_t process, stream, device; /* stream: DB_NULL if not known */
+	int64_t process, stream, device; /* stream: DB_NULL if unknown */
 	char kind[16];
 	int64_t operations, unmatched, busy;
 };
@@ -47,7 +47,7 @@ struct use {
 	size_t span_count;
 	struct stream_use *stream;
 	size_t stream_count;
-	struct map streams; /* what makes one -> index + 1 */
+	struct map streams; /* process, stream, device and kind -> index + 1 */
 };
 
 static void swap(int64_t *a, int64_t *b)
@@ -96,7 +96,7 @@ static void go_back(struct device_use *use, int64_t to)
 	use->now = to;
 }
 
-/* Back to a time at which something ended, past the later starts. */
+/* Goes back to an operation's end, over later starts. */
 static void go_back_to(struct device_use *use, int64_t to)
 {
 	while (use->count && use->start[0] >= to) {
@@ -106,7 +106,7 @@ static void go_back_to(struct device_use *use, int64_t to)
 	go_back(use, to);
 }
 
-/* Its index, made where there is none. */
+/* Finds the index of a device, added if missing. */
 static int device_of(struct use *use, int64_t process, int64_t device, size_t *index)
 {
 	struct device_use *more;
@@ -197,7 +197,7 @@ static int64_t column_or(sqlite3_stmt *row, int column, int64_t otherwise)
 							       : sqlite3_column_int64(row, column);
 }
 
-/* Of a run in which launches are joined, or which is not in memory. */
+/* For a run with joined launches, or one that is not in memory. */
 static int add_rows(struct use *use, struct db *db)
 {
 	sqlite3_stmt *q = db_prepare(db, operations_sql);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much the device did, and how much of it at the same time: tables stream_use and device_use,
- * for reports, so that these need not look at every operation.  One pass over the operations, which
- * are then followed from the last end to the first; memory is 48 bytes for each.
+ * Device utilization and overlap: tables stream_use and device_use, so that reports need not read
+ * every operation.  Operations are read once and then processed from the last end to the first,
+ * with 48 bytes of memory each.
  */
 #ifndef CUFENCE_DEVICE_USE_H
 #define CUFENCE_DEVICE_USE_H
 
 #include "db.h"
 
-/* Fills both, which are empty.  0, or -1 after a message. */
+/* Fills both tables, which must be empty.  Returns 0, or -1 after a message. */
 int use_measure(struct db *db);
 
 #endif

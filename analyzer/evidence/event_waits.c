@@ -43,8 +43,8 @@ static int add_wait(struct event_waits *waits, const struct order *order,
 		     : 0;
 }
 
-/* What is captured stands for itself: it waits for what is recorded in the capture. */
-static int see_captured(struct event_waits *waits, const struct walk_call *call)
+/* In a capture, a wait refers to the last record in that capture. */
+static int add_captured(struct event_waits *waits, const struct walk_call *call)
 {
 	if (kind_family(call->kind) == FAMILY_event_wait)
 		return add(waits, call, call->event,
@@ -54,7 +54,7 @@ static int see_captured(struct event_waits *waits, const struct walk_call *call)
 		: 0;
 }
 
-/* By the call's success the host has observed the event complete. */
+/* The call's success means that the host has observed the event complete. */
 static int host_waited(const struct walk_call *call)
 {
 	return call->exit != WALK_NEVER && scope_asked(call) == SCOPE_EVENT;
@@ -66,7 +66,7 @@ int event_waits_see(struct event_waits *waits, const struct order *order,
 	if (call->result || !call->event)
 		return 0;
 	if (call->captured)
-		return see_captured(waits, call);
+		return add_captured(waits, call);
 	if (kind_family(call->kind) != FAMILY_event_wait && !host_waited(call) && !call->event2)
 		return 0;
 	return add_wait(waits, order, call, call->event) ||

@@ -11,7 +11,7 @@
 #include "run_columns.h"
 #include "concurrency.h"
 
-/* Waits for events that the next operation of a stream comes after. */
+/* Event waits that the next operation of a stream comes after. */
 struct held_stream {
 	struct event_wait {
 		int64_t call;
@@ -60,8 +60,10 @@ void holds_free(struct holds *holds)
 	free(holds);
 }
 
-/* What had long to run when the operation started did not come first, as calls of several threads
- * may have it. */
+/*
+ * Ignores work that still had long to run when the operation started: with calls of several threads
+ * the order of submission may differ.
+ */
 static int64_t later(int64_t time, const struct order_state *state, const struct walk_call *call)
 {
 	return state->op && state->end > time && state->end - HANDOVER_MAX_NS <= call->op_start
@@ -69,7 +71,7 @@ static int64_t later(int64_t time, const struct order_state *state, const struct
 		: time;
 }
 
-/* Submitted, and ready by the order apart from these reasons, a bit each. */
+/* When the operation was submitted and ready, without these reasons (a bit each), ns. */
 static int64_t ready_at(const struct order *order, const struct walk_call *call, unsigned besides)
 {
 	int64_t ready = call->enter + LAUNCH_MAX_NS;
@@ -88,11 +90,11 @@ static int is_host_function(const struct run *run, int64_t id)
 }
 
 /*
- * Until when a legacy operation blocked the call's, 0: it did not.  CUDA orders the two; the
- * question is what lies between the end of one and the start of the other: the hand-over, a host
+ * Returns until when a legacy operation blocked the call's operation, 0: it did not.  CUDA orders
+ * the two; the gap between the end of one and the start of the other may be the hand-over, a host
  * function, or something else.
  */
-static int64_t held_until(const struct holds *holds, const struct walk_call *call,
+static int64_t blocked_until(const struct holds *holds, const struct walk_call *call,
 	const struct order_state *legacy)
 {
 	int64_t gap = call->op_start - legacy->end;
@@ -132,8 +134,8 @@ static int is_foreign(int64_t context, const struct walk_call *call)
 }
 
 /*
- * Whose being legacy work it is: the one of the two that is, or of two the copy between devices,
- * which the legacy streams of both have in common.
+ * Returns the call that makes it legacy work: the legacy one of the two, or the copy between
+ * devices, which is part of the legacy streams of both.
  */
 static int64_t find_via(const struct holds *holds, const struct walk_call *call,
 	const struct order_state *by)
@@ -149,9 +151,9 @@ static int64_t find_via(const struct holds *holds, const struct walk_call *call,
 }
 
 /*
- * When all but the other kind of work had let the operation go.  The legacy stream is one for all
- * threads: a thread's work comes after its own there by intent, after that of others as after any
- * legacy work.
+ * When the operation was ready without the other kind of work, ns.  All threads share the legacy
+ * stream: a thread's own earlier work there comes first by intent; work of other threads counts
+ * like any legacy work.
  */
 static int64_t ready_for_legacy(const struct order *order, const struct walk_call *call,
 	const struct legacy_pair *pair)
@@ -165,8 +167,8 @@ static int64_t ready_for_legacy(const struct order *order, const struct walk_cal
 	return pair && pair->own_end > ready ? pair->own_end : ready;
 }
 
-static int see_legacy(struct holds *holds, const struct order *order, const struct walk_call *call,
-	const struct order_state *by, const struct legacy_pair *pair)
+static int add_legacy_hold(struct holds *holds, const struct order *order,
+	const struct walk_call *call, const struct order_state *by, const struct legacy_pair *pair)
 {
 	int64_t ready, until;
 
@@ -175,7 +177,7 @@ static int see_legacy(struct holds *holds, const struct order *order, const stru
 	ready = ready_for_legacy(order, call, pair);
 	if (call->op_start - ready < HELD_MIN_NS || by->end <= ready)
 		return 0;
-	until = held_until(holds, call, by);
+	until = blocked_until(holds, call, by);
 	if (until - ready < HELD_MIN_NS)
 		return 0;
 	return add_hold(holds, call, by, find_via(holds, call, by), HOLD_LEGACY, ready, until);
@@ -198,10 +200,12 @@ static int add_wait(struct holds *holds, const struct order *order, const struct
 	return 0;
 }
 
-/* Each wait for an event that blocked the operation for long has a row, if it started when the last
- * one ended. */
-static int see_events(struct holds *holds, const struct order *order, const struct walk_call *call,
-	const struct held_stream *stream)
+/*
+ * Each event wait that blocked the operation for long gets a row, if the operation started when the
+ * last one ended.
+ */
+static int add_event_holds(struct holds *holds, const struct order *order,
+	const struct walk_call *call, const struct held_stream *stream)
 {
 	int64_t ready = ready_at(order, call, 1u << ORDER_EVENT), first = ready, last = INT64_MIN;
 	int rc = 0;
@@ -212,13 +216,12 @@ static int see_events(struct holds *holds, const struct order *order, const stru
 	if (call->op_start - ready < HELD_MIN_NS || last <= ready ||
 		llabs(call->op_start - last) > HANDOVER_MAX_NS)
 		return 0;
-	/* From when all that cannot be for nothing had let it go. */
+	/* When everything that may be required was complete. */
 	for (size_t i = 0; i < stream->count; i++) {
 		const struct order_state *state = &stream->wait[i].state;
 
 		if (state->end > ready &&
-			(state->end - first < HELD_MIN_NS ||
-				!can_overlap(holds->run, call, state)))
+			(state->end - first < HELD_MIN_NS || !can_overlap(holds->run, call, state)))
 			ready = state->end;
 	}
 	for (size_t i = 0; i < stream->count && !rc; i++) {
@@ -233,10 +236,10 @@ static int see_events(struct holds *holds, const struct order *order, const stru
 }
 
 /*
- * What legacy work, or work of blocking streams, the operation of the call came after last: by the
- * device where threads submitted at the same time, else by the order of the calls.
+ * The last legacy work, or work of blocking streams, before the call's operation: as observed on
+ * the device where threads submitted at the same time, else by the order of the calls.
  */
-static struct order_state came_after(const struct order *order, const struct legacy_pair *pair)
+static struct order_state last_before(const struct order *order, const struct legacy_pair *pair)
 {
 	return pair ? (struct order_state){ .call = pair->by_call,
 		.op = pair->by_op,
@@ -247,7 +250,7 @@ static struct order_state came_after(const struct order *order, const struct leg
 int holds_see(struct holds *holds, const struct order *order, const struct walk_call *call)
 {
 	const struct legacy_pair *pair = legacy_before_of(&holds->before, call->id);
-	struct order_state legacy = came_after(order, pair);
+	struct order_state legacy = last_before(order, pair);
 	struct held_stream *stream;
 
 	if (call->kind == KIND_STREAM_WAIT)
@@ -259,11 +262,11 @@ int holds_see(struct holds *holds, const struct order *order, const struct walk_
 	if (!call->op || call->op_start == WALK_NEVER)
 		return 0;
 	stream = idmap_get(&holds->streams, call->stream);
-	if (stream && stream->count && see_events(holds, order, call, stream))
+	if (stream && stream->count && add_event_holds(holds, order, call, stream))
 		return -1;
 	if (stream)
 		stream->count = 0;
 	if (call_is_sync_copy(call->kind) && call->direction != COPY_D2D)
 		return 0;
-	return see_legacy(holds, order, call, &legacy, pair);
+	return add_legacy_hold(holds, order, call, &legacy, pair);
 }

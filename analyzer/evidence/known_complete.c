@@ -9,15 +9,15 @@
 #include "run_columns.h"
 #include "stretches.h"
 
-/* How far a thread has observed a stream, or a context's streams, complete. */
-struct knowledge {
+/* The point up to which a thread has observed a stream, or a context's streams, complete. */
+struct observation {
 	int64_t thread;
 	int64_t point;
-	int64_t by; /* the call by which it was observed */
+	int64_t by; /* the call that observed it */
 };
 
-struct knowers {
-	struct knowledge *list; /* one per thread */
+struct observers {
+	struct observation *list; /* one per thread */
 	size_t count;
 };
 
@@ -26,23 +26,23 @@ struct known_stream {
 	enum stream_kind kind;
 	struct known_context *context;
 	int64_t point;     /* of its last work */
-	int64_t last_exit; /* of calls that gave it work, ns */
-	struct knowers knowers;
-	struct known_stream *newer, *older; /* of the context, by point */
+	int64_t last_exit; /* last return of a call that submitted work to it, ns */
+	struct observers observers;
+	struct known_stream *newer, *older; /* in the context's list, sorted by point */
 };
 
 struct known_context {
 	int64_t process;
 	struct known_stream *newest;
-	int64_t unknown; /* point of the last work that is no living stream's */
+	int64_t unknown; /* point of the last work not in an existing stream */
 	int64_t last_exit;
-	struct knowers knowers;  /* of all its streams */
-	struct knowers blocking; /* of its legacy and blocking ones */
+	struct observers observers; /* for all its streams */
+	struct observers blocking;  /* for its legacy and blocking streams */
 };
 
 struct known_event {
-	int64_t stream, point; /* what it stands for; stream 0: nothing is known of that */
-	int64_t exit;          /* of the record */
+	int64_t stream, point; /* the work that it covers; stream 0: unknown */
+	int64_t exit;          /* of the record, ns */
 };
 
 struct known_process {
@@ -52,7 +52,7 @@ struct known_process {
 struct known {
 	struct idmap streams, contexts, events, processes;
 	struct run_evidence *evidence;
-	int64_t point; /* of the last work of all; each gets the next number */
+	int64_t point; /* of the last work in the run; points are numbered consecutively */
 };
 
 struct known *known_new(struct db *db)
@@ -68,7 +68,7 @@ static void free_stream(void *object)
 {
 	struct known_stream *stream = object;
 
-	free(stream->knowers.list);
+	free(stream->observers.list);
 	free(stream);
 }
 
@@ -76,7 +76,7 @@ static void free_context(void *object)
 {
 	struct known_context *context = object;
 
-	free(context->knowers.list);
+	free(context->observers.list);
 	free(context->blocking.list);
 	free(context);
 }
@@ -94,30 +94,30 @@ void known_free(struct known *known)
 
 /* --- what threads have observed --- */
 
-static const struct knowledge *find(const struct knowers *knowers, int64_t thread)
+static const struct observation *find(const struct observers *observers, int64_t thread)
 {
-	for (size_t i = 0; i < knowers->count; i++)
-		if (knowers->list[i].thread == thread)
-			return &knowers->list[i];
+	for (size_t i = 0; i < observers->count; i++)
+		if (observers->list[i].thread == thread)
+			return &observers->list[i];
 	return NULL;
 }
 
-/* If a thread had observed it before, the earlier call stays. */
-static int learn(struct knowers *knowers, int64_t thread, int64_t point, int64_t by)
+/* If the thread had already observed it, the earlier call stays. */
+static int observe(struct observers *observers, int64_t thread, int64_t point, int64_t by)
 {
-	struct knowledge *known = (struct knowledge *)find(knowers, thread);
-	struct knowledge *more;
+	struct observation *known = (struct observation *)find(observers, thread);
+	struct observation *more;
 
 	if (!known) {
-		more = array_room(knowers->list, knowers->count, sizeof(*more));
+		more = array_room(observers->list, observers->count, sizeof(*more));
 		if (!more)
 			return -1;
-		knowers->list = more;
-		known = &more[knowers->count++];
-		*known = (struct knowledge){ .thread = thread };
+		observers->list = more;
+		known = &more[observers->count++];
+		*known = (struct observation){ .thread = thread };
 	}
 	if (point > known->point)
-		*known = (struct knowledge){ thread, point, by };
+		*known = (struct observation){ thread, point, by };
 	return 0;
 }
 
@@ -127,18 +127,18 @@ static int takes_part(const struct known_stream *stream, int blocking_only)
 		stream->kind == STREAM_KIND_BLOCKING || stream->kind == STREAM_KIND_THREAD;
 }
 
-static int64_t earliest(const struct knowledge *known, int64_t point, int64_t by)
+static int64_t earliest(const struct observation *known, int64_t point, int64_t by)
 {
 	return known && known->point >= point && (!by || known->by < by) ? known->by : by;
 }
 
-/* The call by which a thread observed a stream complete up to a point, 0 if it did not. */
-static int64_t knows(const struct known_stream *stream, int64_t thread, int64_t point)
+/* Returns the call by which a thread observed a stream complete up to a point, 0 if none. */
+static int64_t observed_by(const struct known_stream *stream, int64_t thread, int64_t point)
 {
 	const struct known_context *context = stream->context;
-	int64_t by = earliest(find(&stream->knowers, thread), point, 0);
+	int64_t by = earliest(find(&stream->observers, thread), point, 0);
 
-	by = earliest(find(&context->knowers, thread), point, by);
+	by = earliest(find(&context->observers, thread), point, by);
 	return takes_part(stream, 1) ? earliest(find(&context->blocking, thread), point, by) : by;
 }
 
@@ -199,8 +199,8 @@ static int add_work(struct known *known, const struct walk_call *call)
 }
 
 /*
- * A wait for either device is one for a copy between them, too: measured on two H200s for those in
- * the legacy stream, and taken to be so for others.
+ * A wait for either device also waits for a copy between them: measured on two H200s for copies in
+ * the legacy stream, assumed for others.
  */
 static int add_elsewhere(struct known *known, const struct walk_call *call)
 {
@@ -221,7 +221,7 @@ static int add_elsewhere(struct known *known, const struct walk_call *call)
 	return 0;
 }
 
-/* Something that may be work of any stream of the process. */
+/* Adds work that may be in any stream of the process. */
 static void add_unknown(struct known *known, int64_t process)
 {
 	known->point++;
@@ -239,7 +239,7 @@ static void add_unknown(struct known *known, int64_t process)
 	}
 }
 
-/* Its work may go on. */
+/* Its work may still be running. */
 static void destroy_stream(struct known *known, int64_t id)
 {
 	struct known_stream *stream = idmap_take(&known->streams, id);
@@ -269,7 +269,7 @@ static int record(struct known *known, const struct walk_call *call)
 
 /* --- waits --- */
 
-static int say(struct known *known, const struct walk_call *call, int64_t since)
+static int add_row(struct known *known, const struct walk_call *call, int64_t since)
 {
 	if (!since)
 		return 0;
@@ -284,32 +284,33 @@ static int wait_stream(struct known *known, const struct walk_call *call)
 
 	if (!stream || stream->last_exit > call->enter)
 		return 0;
-	since = knows(stream, call->thread, stream->point);
+	since = observed_by(stream, call->thread, stream->point);
 	if (since)
-		return say(known, call, since);
-	return learn(&stream->knowers, call->thread, stream->point, call->id);
+		return add_row(known, call, since);
+	return observe(&stream->observers, call->thread, stream->point, call->id);
 }
 
 /*
- * A synchronous copy has its own operation in the stream: learned from when it has returned.  In
- * the legacy stream that comes after all work that blocking streams had been given.
+ * A synchronous copy waits for its own operation in the stream, so it has observed that complete
+ * when it returns.  In the legacy stream the operation comes after all previous work of blocking
+ * streams.
  */
-static int learn_copy(struct known *known, const struct walk_call *call)
+static int observe_copy(struct known *known, const struct walk_call *call)
 {
 	struct known_stream *stream = idmap_get(&known->streams, call->stream);
 
 	if (!stream || call->contested || stream->last_exit > call->exit)
 		return 0;
-	if (learn(&stream->knowers, call->thread, stream->point, call->id))
+	if (observe(&stream->observers, call->thread, stream->point, call->id))
 		return -1;
 	if (stream->kind != STREAM_KIND_LEGACY)
 		return 0;
 	for (struct known_stream *s = stream->older; s; s = s->older) {
 		if (!stream_is_blocking(s->kind) || s->last_exit > call->enter)
 			continue;
-		if (knows(s, call->thread, s->point))
-			break; /* so are those before it */
-		if (learn(&s->knowers, call->thread, s->point, call->id))
+		if (observed_by(s, call->thread, s->point))
+			break; /* older ones were observed, too */
+		if (observe(&s->observers, call->thread, s->point, call->id))
 			return -1;
 	}
 	return 0;
@@ -324,35 +325,35 @@ static int wait_event(struct known *known, const struct walk_call *call)
 
 	if (!stream || call->contested || event->exit > call->enter)
 		return 0;
-	since = knows(stream, call->thread, event->point);
+	since = observed_by(stream, call->thread, event->point);
 	if (since)
-		return say(known, call, since);
-	return learn(&stream->knowers, call->thread, event->point, call->id);
+		return add_row(known, call, since);
+	return observe(&stream->observers, call->thread, event->point, call->id);
 }
 
 /*
- * A wait for a context: all of its streams, or the legacy and the blocking ones.  Only those are
- * looked at that were given work since the thread knew all of them.
+ * A context wait: all of its streams, or the legacy and blocking ones.  Only streams with new work
+ * since the thread observed all of them are visited.
  */
 static int wait_context(struct known *known, const struct walk_call *call,
 	struct known_context *context, int blocking_only)
 {
-	const struct knowledge *all = context ? find(&context->knowers, call->thread) : NULL;
+	const struct observation *all = context ? find(&context->observers, call->thread) : NULL;
 	int64_t seen = all ? all->point : 0, since = all ? all->by : 0;
 	int known_all = !!context && context->unknown <= seen;
-	const struct knowledge *blocking;
-	struct knowers *knowers;
+	const struct observation *blocking;
+	struct observers *observers;
 
 	if (!context || context->last_exit > call->enter)
 		return 0;
-	knowers = blocking_only ? &context->blocking : &context->knowers;
-	blocking = blocking_only ? find(knowers, call->thread) : NULL;
+	observers = blocking_only ? &context->blocking : &context->observers;
+	blocking = blocking_only ? find(observers, call->thread) : NULL;
 	if (blocking && blocking->point > seen) {
 		seen = blocking->point;
 		since = blocking->by > since ? blocking->by : since;
 	}
 	for (struct known_stream *s = context->newest; s && s->point > seen; s = s->older) {
-		int64_t by = knows(s, call->thread, s->point);
+		int64_t by = observed_by(s, call->thread, s->point);
 
 		if (!takes_part(s, blocking_only))
 			continue;
@@ -360,14 +361,15 @@ static int wait_context(struct known *known, const struct walk_call *call,
 		since = by > since ? by : since;
 	}
 	if (!known_all)
-		return learn(knowers, call->thread, known->point, call->id);
+		return observe(observers, call->thread, known->point, call->id);
 	if (!since)
 		return 0;
-	return say(known, call, since) || learn(knowers, call->thread, known->point, since) ? -1
-											    : 0;
+	return add_row(known, call, since) || observe(observers, call->thread, known->point, since)
+		? -1
+		: 0;
 }
 
-static int see_wait(struct known *known, const struct walk_call *call)
+static int add_wait(struct known *known, const struct walk_call *call)
 {
 	switch (kind_waits(call->kind)) {
 	case WAITS_EVENT:
@@ -382,13 +384,13 @@ static int see_wait(struct known *known, const struct walk_call *call)
 	}
 }
 
-/* Work whose stream the call does not say. */
+/* Work in a stream that the call does not name. */
 static int is_work_anywhere(const struct walk_call *call)
 {
 	return kind_has(call->kind, K_ANY_STREAM) || (walk_submits(call) && !call->stream);
 }
 
-static int see_work(struct known *known, const struct walk_call *call)
+static int add_call(struct known *known, const struct walk_call *call)
 {
 	if (is_work_anywhere(call)) {
 		add_unknown(known, call->process);
@@ -401,11 +403,11 @@ static int see_work(struct known *known, const struct walk_call *call)
 		return -1;
 	if (call_is_sync_copy(call->kind) &&
 		(call->direction == COPY_D2H || call->direction == COPY_H2H))
-		return learn_copy(known, call);
+		return observe_copy(known, call);
 	return 0;
 }
 
-/* Between recording windows work went unrecorded. */
+/* Between recording windows, work was not recorded. */
 static int note_stretch(struct known *known, const struct walk_call *call)
 {
 	struct known_process *process =
@@ -428,7 +430,7 @@ int known_see(struct known *known, const struct walk_call *call)
 	if (call_is_wait(call->kind))
 		return call->result || call->exit == WALK_NEVER || call->stretch == STRETCH_NONE
 			? 0
-			: see_wait(known, call);
+			: add_wait(known, call);
 	switch (call->kind) {
 	case KIND_STREAM_DESTROY:
 		destroy_stream(known, call->stream);
@@ -437,6 +439,6 @@ int known_see(struct known *known, const struct walk_call *call)
 		free(idmap_take(&known->events, call->event));
 		return 0;
 	default:
-		return see_work(known, call);
+		return add_call(known, call);
 	}
 }

@@ -9,10 +9,10 @@
 #include "order_cover.h"
 #include "run_columns.h"
 
-/* So many waits of a stream without work between them are compared. */
+/* Number of waits of a stream without work in between that are compared. */
 #define PENDING_WAITS 16
 
-/* A stream's last waits without work between them, each for where its event was recorded. */
+/* A stream's latest waits without work in between, with the position of each event record. */
 struct waiting {
 	struct {
 		int64_t call;
@@ -23,7 +23,8 @@ struct waiting {
 
 struct known_events {
 	struct idmap streams; /* struct waiting */
-	struct map observed;  /* process: its last call that came after the waits of many streams */
+	struct map
+		observed; /* process: its last call that comes after the waits of several streams */
 	struct run_evidence *evidence;
 };
 
@@ -53,8 +54,8 @@ static int add(struct known_events *known, int64_t call, int64_t since)
 		&(struct run_known){ .call = (uint32_t)call, .since = (uint32_t)since });
 }
 
-/* Those that the wait covers need not have been, unless something came after them. */
-static int take_over(struct known_events *known, struct waiting *waiting,
+/* Waits covered by the new one were unnecessary, unless something came after them. */
+static int replace_covered(struct known_events *known, struct waiting *waiting,
 	const struct order_cover *cover, const struct walk_call *call)
 {
 	int64_t observed = (int64_t)map_get(&known->observed, (uint64_t)call->process, 0);
@@ -71,7 +72,7 @@ static int take_over(struct known_events *known, struct waiting *waiting,
 	return 0;
 }
 
-static int see_wait(struct known_events *known, struct order *order, const struct walk_call *call)
+static int add_wait(struct known_events *known, struct order *order, const struct walk_call *call)
 {
 	struct waiting *waiting = idmap_need(&known->streams, call->stream, sizeof(*waiting));
 	struct order_state event = order_of_event(order, call);
@@ -83,7 +84,7 @@ static int see_wait(struct known_events *known, struct order *order, const struc
 		return waiting ? 0 : -1;
 	if (order_cover_of_stream_has(order, call, &event.own))
 		return add(known, call->id, event.call);
-	rc = order_cover_of(order, call, &cover) || take_over(known, waiting, &cover, call);
+	rc = order_cover_of(order, call, &cover) || replace_covered(known, waiting, &cover, call);
 	order_cover_release(&cover);
 	if (!rc && waiting->count < PENDING_WAITS) {
 		waiting->pending[waiting->count].call = call->id;
@@ -92,7 +93,7 @@ static int see_wait(struct known_events *known, struct order *order, const struc
 	return rc ? -1 : 0;
 }
 
-/* A wait in the legacy stream is one of all blocking streams, too. */
+/* A wait in the legacy stream also applies to all blocking streams. */
 static int is_plain_wait(const struct walk_call *call)
 {
 	return call->kind == KIND_STREAM_WAIT && !call->result && !call->captured &&
@@ -100,8 +101,8 @@ static int is_plain_wait(const struct walk_call *call)
 }
 
 /*
- * What comes after the waits of streams that it does not name: legacy work after those of all
- * blocking streams, an event of a context or a wait of the host for the device after all.
+ * Returns whether the call comes after waits of streams that it does not name: legacy work after
+ * those of all blocking streams, an event of a context or a device synchronization after all.
  */
 static int observes_streams(const struct walk_call *call)
 {
@@ -122,7 +123,7 @@ int known_events_see(struct known_events *known, struct order *order, const stru
 	if (!call->stream)
 		return 0;
 	if (is_plain_wait(call))
-		return see_wait(known, order, call);
+		return add_wait(known, order, call);
 	waiting = idmap_get(&known->streams, call->stream);
 	if (waiting)
 		waiting->count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waits of a stream for an event that order nothing: the stream came after all that the event
- * stands for already, or waits for another event that covers it before it is given any work.
- * Takes part in the walk over a run, before the order takes the call; adds to table known_wait.
+ * Finds stream waits for an event that have no effect: the stream already comes after all work that
+ * the event covers, or it waits for another event that covers this work before it gets new work.
+ * Part of the walk over a run, before the order processes the call; adds to table known_wait.
  */
 #ifndef CUFENCE_KNOWN_EVENTS_H
 #define CUFENCE_KNOWN_EVENTS_H
@@ -17,7 +17,7 @@ struct known_events;
 struct known_events *known_events_new(struct db *db);
 void known_events_free(struct known_events *known);
 
-/* Takes the next call: 0, or -1 after a message. */
+/* Processes the next call.  Returns 0, or -1 after a message. */
 int known_events_see(struct known_events *known, struct order *order, const struct walk_call *call);
 
 #endif

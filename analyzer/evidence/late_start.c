@@ -8,7 +8,7 @@
 #include "concurrency.h"
 #include "run_columns.h"
 
-/* Operations and loads that are remembered, of a device and of a process. */
+/* Number of operations per device, and of code loads per process, that are remembered. */
 #define RECENT 128
 #define LOADS 16
 
@@ -17,12 +17,12 @@ struct recent {
 	int64_t start, end;
 };
 
-/* A device as one process sees it. */
+/* A device as used by one process. */
 struct late_device {
 	struct recent recent[RECENT]; /* a ring */
 	size_t count;
-	int64_t last_end;     /* of all operations so far */
-	struct idmap streams; /* that had any */
+	int64_t last_end;     /* latest end of all operations so far, ns */
+	struct idmap streams; /* streams with operations */
 };
 
 struct load {
@@ -61,7 +61,7 @@ static void free_device(void *object)
 {
 	struct late_device *device = object;
 
-	/* The objects are marks, not pointers. */
+	/* The values are marks, not pointers. */
 	for (size_t i = 0; device && i < device->streams.size; i++)
 		device->streams.slot[i].object = NULL;
 	if (device)
@@ -79,7 +79,7 @@ void late_free(struct late *late)
 	free(late);
 }
 
-/* It put something into a stream of whose end nothing is recorded. */
+/* It submitted something whose completion is not recorded. */
 static int is_silent(const struct run *run, int64_t id)
 {
 	const struct run_call *call = run_call(run, id);
@@ -113,7 +113,7 @@ static void note_load(const struct late *late, struct late_process *process,
 
 /* --- why --- */
 
-/* What ended just before the operation started, the last; NULL without one. */
+/* Returns the last operation that ended just before the start; NULL if none. */
 static const struct recent *just_ended(const struct late_device *device,
 	const struct walk_call *call, int64_t ready)
 {
@@ -137,7 +137,7 @@ static int ran_at_load(const struct load *load, const struct recent *recent)
 	return recent->call < load->call && recent->end > load->enter;
 }
 
-/* The code load that put the two in order; 0: none. */
+/* The code load that serialized the two operations; 0: none. */
 static int64_t loaded_between(const struct late_process *process, const struct recent *recent,
 	const struct walk_call *call)
 {
@@ -149,7 +149,7 @@ static int64_t loaded_between(const struct late_process *process, const struct r
 	return found;
 }
 
-/* How much of the device was taken just before an operation ended. */
+/* Fraction of the device in use just before an operation ended. */
 static double taken_beside(const struct late *late, const struct late_device *device,
 	const struct recent *last)
 {
@@ -164,7 +164,7 @@ static double taken_beside(const struct late *late, const struct late_device *de
 	return taken;
 }
 
-/* HOLD_ENGINE, HOLD_FULL or what is left. */
+/* HOLD_ENGINE, HOLD_FULL or one of the remaining reasons. */
 static enum hold_reason why_behind(const struct late *late, const struct late_device *device,
 	const struct late_process *process, const struct walk_call *call,
 	const struct recent *behind)
@@ -200,13 +200,13 @@ static int explain(struct late *late, const struct late_device *device,
 
 /* --- who --- */
 
-/* When all that orders it had let the operation go; WALK_NEVER: that is not known. */
+/* When all recorded dependencies were complete, ns; WALK_NEVER: unknown. */
 static int64_t ready_at(const struct late *late, const struct order *order,
 	const struct walk_call *call, int64_t legacy_end)
 {
 	int64_t ready = call->enter + LAUNCH_MAX_NS;
 
-	/* Calls that take long submit when they have done what took so long. */
+	/* Long calls submit at their end. */
 	if (call->exit > ready)
 		ready = call->exit;
 	if (legacy_end > ready)
@@ -222,7 +222,7 @@ static int64_t ready_at(const struct late *late, const struct order *order,
 	return ready;
 }
 
-/* The host itself may be what such a copy waits for. */
+/* Such a copy may wait for the host. */
 static int is_staged(const struct walk_call *call)
 {
 	if (kind_family(call->kind) == FAMILY_copy && kind_has(call->kind, K_DEFAULT_STREAM))
@@ -231,7 +231,7 @@ static int is_staged(const struct walk_call *call)
 		kind_family(call->kind) == FAMILY_graph_launch;
 }
 
-/* A process has few devices. */
+/* Linear search: a process has few devices. */
 static int64_t device_id(const struct walk_call *call)
 {
 	return call->process << 16 | (call->device & 0xffff);

@@ -9,10 +9,10 @@
 #include "concurrency.h"
 #include "run_columns.h"
 
-/* What a call put into a legacy or blocking stream. */
+/* Work of a call in a legacy or blocking stream. */
 struct work {
-	int64_t call, op, context; /* op: the one that ended last */
-	int64_t owner;             /* its stream, or in a legacy stream its thread, negative */
+	int64_t call, op, context; /* op: its operation that ended last */
+	int64_t owner;             /* its stream, or for a legacy stream its thread, negative */
 	int64_t enter, start, end;
 	int legacy;
 };
@@ -22,7 +22,7 @@ struct list {
 	size_t count;
 };
 
-/* Of a context what ended last so far, by struct work.legacy; of an owner, by 0. */
+/* Latest ends so far: per context by struct work.legacy; per owner at index 0. */
 struct ended {
 	const struct work *last[2];
 };
@@ -32,7 +32,7 @@ struct sweep {
 	struct idmap contexts, owners; /* struct ended */
 };
 
-/* Several threads submit, to the legacy stream and to blocking ones. */
+/* Needed only if several threads submit, to the legacy stream and to blocking streams. */
 static int is_concerned(const struct run *run)
 {
 	int legacy = 0, blocking = 0;
@@ -59,7 +59,7 @@ static const char work_sql[] =
 	"AND o.start NOT NULL AND o.end NOT NULL AND (SELECT count(*) FROM thread t "
 	" WHERE t.process = o.process) > 1 ORDER BY o.call";
 
-/* An operation of the call that is added last, or of the next one. */
+/* Adds an operation to the last call in the list, or a new call. */
 static int add_operation(struct list *list, const struct work *work)
 {
 	struct work *last = list->count ? &list->work[list->count - 1] : NULL, *more;
@@ -141,7 +141,7 @@ static void raise_to(const struct work **last, const struct work *work)
 		*last = work;
 }
 
-/* The next work in order of starts. */
+/* Processes the next work in order of start. */
 static int sweep_over(struct sweep *sweep, const struct work *work)
 {
 	struct ended *context = idmap_need(&sweep->contexts, work->context, sizeof(*context));

@@ -8,8 +8,8 @@ static const struct loss losses[] = {
 		"%lld records were not written: disk full, memory, --max-size, or "
 		"the trace was cut" },
 	{ "cut", 1,
-		"the trace file was cut while it was written: what it held and all that "
-		"followed is missing" },
+		"the trace file was cut while it was written: its contents and all later "
+		"records are missing" },
 	{ "dropped_device", 1, "CUPTI dropped %lld device records" },
 	{ "invalid_device", 1, "%lld device records had impossible times and were left out" },
 	{ "dropped_sites", 1, "%lld call sites were not recorded" },
@@ -18,8 +18,8 @@ static const struct loss losses[] = {
 		"the process exited abnormally: its last device operations may be "
 		"missing" },
 	{ "still_running", 1,
-		"the process was still running when its trace was read: what it did "
-		"later is missing" },
+		"the process was still running when its trace was read: later calls are "
+		"missing" },
 	{ "truncated", 1,
 		"the trace was cut or damaged: at least %lld bytes of what was written "
 		"are missing" },
@@ -30,7 +30,7 @@ static const struct loss losses[] = {
 	{ "host_only", 1, "no device operations were recorded" },
 	{ "clock_estimated", 0,
 		"the process ended before its clock could be calibrated twice: "
-		"times rest on this machine's clock rate" },
+		"times are based on this machine's clock rate" },
 	{ "size_reached", 1, "work was no longer recorded once the trace had reached --max-size" },
 	{ "ended_before_delay", 1, "no work was recorded: the process ended within --delay" },
 	{ "no_profiler_start", 1,
@@ -42,20 +42,20 @@ static const struct loss losses[] = {
 		"known: load the trace where the program ran, with the folder "
 		"cufence.images beside it" },
 	{ "code_refused", 0,
-		"the code of %lld kernels was not read, which would take too much "
-		"memory: what they read and write is not known" },
+		"the code of %lld kernels was not read, because that takes too much memory: "
+		"what they read and write is not known" },
 	{ "order_given_up", 1,
-		"order was followed for the first %lld calls only: the order between "
-		"streams and threads takes more than 512 MiB, or too long; no finding rests on "
-		"later calls" },
+		"order was analyzed for the first %lld calls only: the order between "
+		"streams and threads takes more than 512 MiB, or too long; no finding is based "
+		"on later calls" },
 	{ "graphs_not_read", 0,
-		"%lld executable graphs are too large, or not known in full: whether fences are "
-		"missing among their nodes was not looked at" },
+		"%lld executable graphs are too large, or only partly known: their nodes were "
+		"not checked for missing fences" },
 	{ "accesses_forgotten", 0,
-		"%lld accesses were forgotten, as too many different ones are in no order: fences "
-		"that are missing between these and later ones are not found" },
+		"%lld accesses were dropped, because too many are unordered: fences missing "
+		"between these and later accesses are not found" },
 	{ "passed_through", 0, NULL },
-	{ "bypassed_calls", 0, "%lld calls bypassed the wrappers and were seen by CUPTI only" },
+	{ "bypassed_calls", 0, "%lld calls bypassed the wrappers and were recorded by CUPTI only" },
 };
 
 const struct loss *loss_find(const char *reason)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rows of table loss mean, and whether they make a trace incomplete. */
+/* The meaning of rows of table loss, and whether they make a trace incomplete. */
 #ifndef CUFENCE_LOSSES_H
 #define CUFENCE_LOSSES_H
 
@@ -11,10 +11,13 @@ struct loss {
 	const char *text;   /* "%lld" stands for the count */
 };
 
-/* NULL for a reason of a later version, which is to be taken as incomplete. */
+/* Returns NULL for a reason of a later version, which counts as incomplete. */
 const struct loss *loss_find(const char *reason);
 
-/* Number of reasons to distrust silence: 0 for a complete trace, -1 after a message. */
+/*
+ * Returns the number of reasons why findings may be missing: 0 for a complete trace, -1 after a
+ * message.
+ */
 int losses_incomplete(struct db *db);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "constants.h"
 
-/* PCIe 5 from Hopper on, 4 before. */
+/* PCIe 5 since Hopper, 4 before. */
 static double bus_of(int compute_major)
 {
 	int ns = compute_major >= 9  ? BUS_NS_HOPPER
@@ -36,7 +36,7 @@ static int read_devices(struct pinned_copies *pinned, struct db *db)
 	return step;
 }
 
-/* From the first start to the last end of a call's operations, ns; 0: not known. */
+/* Time from the first start to the last end of a call's operations, ns; 0: unknown. */
 static int64_t length_of(const struct run *run, const struct run_call *call)
 {
 	int64_t start = INT64_MAX, end = INT64_MIN;
@@ -55,7 +55,7 @@ static int64_t length_of(const struct run *run, const struct run_call *call)
 	return end > start ? end - start : 0;
 }
 
-/* Between host and device, by the kind that CUPTI gives. */
+/* Is it a copy between host and device, by CUPTI's copy kind? */
 static int is_between(const struct run *run, const struct run_call *call)
 {
 	const struct run_work *work = run_work(run, call->last_work);
@@ -65,7 +65,8 @@ static int is_between(const struct run *run, const struct run_call *call)
 		(where->copy_kind == COPY_H2D || where->copy_kind == COPY_D2H);
 }
 
-static void learn(struct pinned_copies *pinned, const struct run *run, const struct run_call *call)
+static void update_rate(struct pinned_copies *pinned, const struct run *run,
+	const struct run_call *call)
 {
 	const struct run_payload *payload = run_payload(run, call);
 	struct pinned_rate *rate = idmap_get(&pinned->rates, payload->process);
@@ -89,7 +90,7 @@ int pinned_find(struct pinned_copies *pinned, struct db *db)
 		if (call && call_is_copy(call->kind) && payload->bytes >= LARGE_COPY_BYTES &&
 			payload->src != MEMORY_PAGEABLE && payload->dst != MEMORY_PAGEABLE &&
 			is_between(run, call))
-			learn(pinned, run, call);
+			update_rate(pinned, run, call);
 	}
 	return 0;
 }

@@ -10,16 +10,16 @@
 
 #define NOT_KNOWN (-1)
 
-/* What a kernel needs; NOT_KNOWN each. */
+/* Requirements of a kernel; NOT_KNOWN each. */
 struct kernel_needs {
 	int64_t local; /* bytes */
 	int prints;
 };
 
 struct sized_context {
-	int64_t local; /* at least so much there is room for, bytes */
+	int64_t local; /* lower bound of the allocated local memory per thread, bytes */
 	int has_printed;
-	int local_unsure; /* there may be more: what ran is not all known */
+	int local_unsure; /* there may be more: not all kernels launched so far are known */
 	int print_unsure;
 };
 
@@ -113,7 +113,7 @@ static void note_run(struct sized_context *context, struct kernel_needs needs)
 	context->print_unsure |= needs.prints == NOT_KNOWN;
 }
 
-/* 1 from the second launch of a kernel in a context on, -1 when out of memory. */
+/* Returns 1 for later launches of a kernel in a context, 0 for the first, -1 when out of memory. */
 static int ran_before(struct resizes *resizes, int64_t context, int64_t kernel)
 {
 	uint64_t key = (uint64_t)context << 32 | (uint64_t)kernel;
@@ -123,7 +123,7 @@ static int ran_before(struct resizes *resizes, int64_t context, int64_t kernel)
 	return map_set(&resizes->launched, key, 1);
 }
 
-static int see_launch(struct resizes *resizes, const struct walk_call *call, int64_t id,
+static int add_launch(struct resizes *resizes, const struct walk_call *call, int64_t id,
 	enum resize *resize)
 {
 	struct sized_context *context = context_of(resizes, id);
@@ -171,8 +171,8 @@ int resizes_see(struct resizes *resizes, const struct walk_call *call, enum resi
 			context->local = call->bytes;
 		return 0;
 	}
-	/* Kernels of a graph; or some of the run's work was not recorded. */
+	/* Kernels of a graph are unknown, and so is unrecorded work. */
 	if (call->kind != KIND_LAUNCH || call->stretch)
 		note_run(context, anything);
-	return call->kind == KIND_LAUNCH ? see_launch(resizes, call, id, resize) : 0;
+	return call->kind == KIND_LAUNCH ? add_launch(resizes, call, id, resize) : 0;
 }

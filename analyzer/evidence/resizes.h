@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which launches make the driver set aside more of what all kernels share, for which it empties the
- * device.  Measured on an H200 (driver 580.159): room for local memory is made by a launch whose
+ * Finds launches for which the driver enlarges memory shared by all kernels, for which it drains
+ * the device.  Measured on an H200 (driver 580.159): local memory is enlarged by a launch whose
  * kernel needs more of it (CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) than the context's stack limit and
- * than every kernel launched in the context before, and it is never given back; the first launch
- * in a context of a kernel that calls printf makes the buffer for that.
+ * than every kernel launched in the context before, and it is never reduced.  The printf buffer is
+ * allocated by the first launch in a context of a kernel that calls printf.
  *
- * Takes every call of a run in order.
+ * Processes every call of a run in order.
  */
 #ifndef CUFENCE_RESIZES_H
 #define CUFENCE_RESIZES_H
@@ -15,7 +15,7 @@
 #include "walk.h"
 
 enum resize {
-	RESIZE_UNKNOWN, /* something about this kernel, or about one before it, is not known */
+	RESIZE_UNKNOWN, /* some property of this kernel, or of an earlier one, is unknown */
 	RESIZE_NO,
 	RESIZE_YES,
 };
@@ -26,7 +26,10 @@ struct resizes;
 struct resizes *resizes_new(struct db *db);
 void resizes_free(struct resizes *resizes);
 
-/* *resize of a call, RESIZE_UNKNOWN unless it launched a kernel; 0, or -1 after a message. */
+/*
+ * Sets *resize for a call, RESIZE_UNKNOWN unless it launched a kernel.  Returns 0, or -1 after a
+ * message.
+ */
 int resizes_see(struct resizes *resizes, const struct walk_call *call, enum resize *resize);
 
 #endif

@@ -58,7 +58,7 @@ int worked_list(struct worked *worked, const struct run *run)
 	return 0;
 }
 
-/* From the first span of all on. */
+/* Time worked from the first span of the process up to this time, ns. */
 static int64_t until(const struct worked *worked, uint32_t process, int64_t time)
 {
 	const struct worked_span at = { .process = process, .start = time }, *last;

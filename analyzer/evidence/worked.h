@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a process had the devices work: some operation of it ran.  Between two of its operations
- * a device may be another process's: "work from the processes is time-sliced" (CUDA, without MPS).
- * An operation that is not known to have ended ran for no time.
+ * Time during which a process had an operation running.  Between two of its operations a device may
+ * run another process: "work from the processes is time-sliced" (CUDA, without MPS).  An operation
+ * without a known end counts as zero time.
  */
 #ifndef CUFENCE_WORKED_H
 #define CUFENCE_WORKED_H
@@ -12,17 +12,17 @@
 /* Zero-initialized is empty. */
 struct worked {
 	struct worked_span {
-		int64_t start, end; /* ns; those of a process are in order and apart */
+		int64_t start, end; /* ns; spans of a process are sorted and disjoint */
 		int64_t before;     /* ns in earlier spans */
 		uint32_t process;
 	} * span;
 	size_t count;
 };
 
-/* 0, or -1 after a message; worked_release() in both cases. */
+/* Returns 0, or -1 after a message; call worked_release() in both cases. */
 int worked_list(struct worked *worked, const struct run *run);
 
-/* ns between two times. */
+/* Returns the time worked between two times, ns. */
 int64_t worked_between(const struct worked *worked, uint32_t process, int64_t from, int64_t until);
 
 void worked_release(struct worked *worked);
