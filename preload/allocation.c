@@ -9,22 +9,22 @@
 
 #define GRANULES (1ull << (ADDRESS_BITS - GRANULE_SHIFT))
 #define SIZES 65536 /* a power of two */
-#define TRIES 4096  /* places looked at for one address */
+#define TRIES 4096  /* slots probed for one address */
 #define CONTEXT_SHIFT 48
 
 uint16_t *allocation_granules;
 uint64_t allocation_regions[(1u << (ADDRESS_BITS - REGION_SHIFT)) / 64];
 
-/* How long each live allocation is: a free names only its start. */
+/* Size of each live allocation: a free names only its address. */
 static struct {
 	_Atomic uint64_t address;
 	_Atomic uint64_t bytes; /* context above CONTEXT_SHIFT; 0: no entry */
 } * sizes;
 
-/* Reserved, not used: pages come as they are touched.  0, or -1 where even that is refused. */
+/* Reserves address space; pages are allocated on first access.  Returns 0, or -1 if refused. */
 static int reserve_tables(void)
 {
-	static _Atomic int state; /* 1: being made, 2: there, 3: refused */
+	static _Atomic int state; /* 1: in progress, 2: done, 3: refused */
 	int none = 0;
 	void *granules, *table;
 
@@ -42,7 +42,7 @@ static int reserve_tables(void)
 		trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
 		return -1;
 	}
-	/* Programs that fork must not pay for copying them, nor find them in core files. */
+	/* Forked children and core dumps need no copy of them. */
 	system_advise(granules, GRANULES * sizeof(uint16_t), MADV_DONTDUMP);
 	sizes = table;
 	__atomic_store_n(&allocation_granules, granules, __ATOMIC_RELEASE);
@@ -60,7 +60,7 @@ static void mark(uint64_t address, uint64_t bytes, int change)
 		uint16_t *count = &allocation_granules[i];
 		uint16_t before = __atomic_load_n(count, __ATOMIC_RELAXED);
 
-		/* A full count sticks: yes for ever is safe, a missed one would not be. */
+		/* A saturated count stays: a false yes is harmless, a false no is not. */
 		if (before != UINT16_MAX)
 			__atomic_fetch_add(count, (uint16_t)change, __ATOMIC_RELAXED);
 	}
@@ -71,7 +71,7 @@ static uint32_t place_of(uint64_t address)
 	return (uint32_t)((address >> 8) * 0x9e3779b97f4a7c15u >> 40) & (SIZES - 1);
 }
 
-#define TOMBSTONE 1u /* was used: look on behind it */
+#define TOMBSTONE 1u /* deleted entry: continue probing */
 
 void allocation_add(uint64_t address, uint64_t bytes, uint16_t context)
 {
@@ -91,12 +91,12 @@ void allocation_add(uint64_t address, uint64_t bytes, uint16_t context)
 			bytes | (uint64_t)context << CONTEXT_SHIFT, memory_order_release);
 		return;
 	}
-	/* No room to remember its length: it is never unmarked. */
+	/* No space to store its size: it is never unmarked. */
 	mark(address, bytes, 1);
 	trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
 }
 
-/* Only one takes an entry: who finds its length. */
+/* Only the thread that gets the size removes the entry. */
 static void take_entry(uint32_t place, uint64_t address)
 {
 	uint64_t bytes = atomic_exchange(&sizes[place].bytes, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which addresses belong to memory that CUDA knows: asked for every parameter word of every
- * launch, so it is one load and no lock.  The answer is by granules of 2 MiB and errs on the side
- * of yes; the analyzer, which has every allocation with its bounds, decides exactly.
+ * Addresses of memory known to CUDA. Queried for every parameter word of every launch, so a query
+ * is one load without a lock.  It works in granules of 2 MiB and may return false positives; the
+ * analyzer, which has the exact bounds of every allocation, filters them.
  */
 #ifndef CUFENCE_ALLOCATION_H
 #define CUFENCE_ALLOCATION_H
@@ -13,24 +13,24 @@
 #define GRANULE_SHIFT 21
 #define ADDRESS_BITS 47 /* user space */
 
-/* Live allocations per granule; there once a region's bit is set. */
+/* Live allocations per granule; valid once a region's bit is set. */
 extern uint16_t *allocation_granules;
 
 /*
- * Bits of the 4 GiB in which there ever was one.  Most words that look like an address are two
- * small numbers, whose granules would be all over the table: this test reads a line or two of the
- * cache.
+ * Bit per region of 4 GiB that ever contained an allocation.  Most words that look like an address
+ * are two small numbers, whose granules would be spread over the whole table: this test needs only
+ * a line or two of the cache.
  */
 #define REGION_SHIFT 32
 extern uint64_t allocation_regions[(1u << (ADDRESS_BITS - REGION_SHIFT)) / 64];
 
-/* After the real allocation.  context: it goes with that, 0: with none. */
+/* Call after the real allocation. context: its memory is freed with it, 0: none. */
 void allocation_add(uint64_t address, uint64_t bytes, uint16_t context);
 
-/* Before the real free: another thread may be given the same address at once. */
+/* Call before the real free: another thread may get the same address at once. */
 void allocation_remove(uint64_t address);
 
-/* Before that context really ends: the same for all that goes with it. */
+/* Call before the context is destroyed: removes all its memory. */
 void allocation_end_context(uint16_t context);
 
 static inline int allocation_maybe(uint64_t word)
@@ -43,7 +43,7 @@ static inline int allocation_maybe(uint64_t word)
 		__atomic_load_n(&allocation_granules[word >> GRANULE_SHIFT], __ATOMIC_RELAXED);
 }
 
-/* In a forked child, whose parent's CUDA memory it does not have. */
+/* Call in a forked child, which does not have its parent's CUDA memory. */
 void allocation_reset(void);
 
 #endif

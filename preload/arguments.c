@@ -5,7 +5,7 @@
 
 #include "allocation.h"
 
-/* The first words of cuLaunchKernel's extra: CU_LAUNCH_PARAM_*, of cuda.h. */
+/* The first words of cuLaunchKernel's extra parameter: CU_LAUNCH_PARAM_* of cuda.h. */
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
 
 #define LANES 4
@@ -14,7 +14,7 @@ enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
 struct scan {
 	struct launch_arguments *out;
 	uint64_t hash[LANES];
-	unsigned others; /* words that are no pointers */
+	unsigned others; /* words that are not pointers */
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -51,10 +51,10 @@ INLINE void add_word(struct scan *scan, unsigned lane, uint32_t offset, uint64_t
 	pointer->pointer[1] = (uint32_t)(word >> 32);
 }
 
-/* Two words at a time; every compiler for x86-64 has SSE2 for it. */
+/* Two words at a time with SSE2, which every x86-64 compiler supports. */
 typedef uint64_t word_pair __attribute__((vector_size(16)));
 
-/* 1: no word of the four can be an address above the first granule. */
+/* 1: none of the four words can be an address above the first granule. */
 static int are_scalars(const uint64_t word[LANES])
 {
 	const word_pair one = { 1, 1 };
@@ -76,8 +76,8 @@ INLINE int are_unknown(const uint64_t word[LANES])
 }
 
 /*
- * How many of the words from the first one on, four at a time, cannot be pointers.  Each lane is
- * hashed for itself, in a register: no word waits for the one before.
+ * Returns the number of words, from the first one on and in steps of four, that cannot be pointers.
+ * Each lane has its own hash in a register, so that words do not depend on each other.
  */
 static uint32_t hash_others(struct scan *scan, const char *bytes, uint32_t count)
 {
@@ -100,7 +100,7 @@ static uint32_t hash_others(struct scan *scan, const char *bytes, uint32_t count
 	return i;
 }
 
-/* Structures passed by value run to hundreds of words, most of them no pointers. */
+/* Structures passed by value may have hundreds of words, most of them not pointers. */
 static void scan_words(struct scan *scan, uint32_t offset, const char *bytes, uint32_t count)
 {
 	uint64_t word;
@@ -116,7 +116,7 @@ static void scan_words(struct scan *scan, uint32_t offset, const char *bytes, ui
 	}
 }
 
-/* Pointers lie on 8-byte boundaries of the parameter buffer; what is shorter is a scalar. */
+/* Pointers are 8-byte aligned in the parameter buffer; shorter parameters are scalars. */
 static void scan_bytes(struct scan *scan, uint32_t offset, const char *bytes, uint32_t size)
 {
 	uint32_t at = 0;
@@ -140,7 +140,7 @@ static void scan_bytes(struct scan *scan, uint32_t offset, const char *bytes, ui
 	}
 }
 
-/* Most are one word. */
+/* Most parameters are one word. */
 INLINE void scan_parameter(struct scan *scan, const struct function_parameter *parameter,
 	const void *value)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiles only if every driver row of calls.def has the prototype that NVIDIA's typedefs give
- * for that name and version.  (cuda.h and cuda_runtime_api.h check the exported names where the
- * wrappers are defined; runtime rows are checked here.)
+ * Compiles only if every driver row of calls.def has the prototype of NVIDIA's typedefs for that
+ * name and version. (cuda.h and cuda_runtime_api.h check the exported names where the wrappers are
+ * defined; runtime rows are checked here.)
  */
 #include <cuda.h>
 #include <cudaProfilerTypedefs.h>
@@ -14,7 +14,7 @@
 
 #define SAME_TYPE(a, b) __builtin_types_compatible_p(a, b)
 
-/* Declared in cuda.h alone. */
+/* Declared only in cuda.h. */
 typedef __typeof__(&cuCtxRecordEvent) PFN_cuCtxRecordEvent_v12050;
 typedef __typeof__(&cuCtxWaitEvent) PFN_cuCtxWaitEvent_v12050;
 typedef __typeof__(&cuGreenCtxCreate) PFN_cuGreenCtxCreate_v12040;
@@ -29,7 +29,7 @@ typedef __typeof__(&cuGreenCtxWaitEvent) PFN_cuGreenCtxWaitEvent_v12040;
 	_Static_assert(SAME_TYPE(PFN_##base##_v##since, CUresult(*) params), #symbol); \
 	_Static_assert(SAME_TYPE(PFN_##base##_v##pt_since##suffix, CUresult(*) params), \
 		#symbol #suffix);
-/* The installed headers are one major's: rows of that major only. */
+/* The installed headers are of one major version: only its rows are checked. */
 #define CHECK_11_11(...)
 #define CHECK_11_12(...)
 #define CHECK_12_12(...)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one clock of call records.  The time stamp counter where the kernel itself keeps time by
- * it (then it is constant and synchronized), else CLOCK_MONOTONIC; under the simulator its virtual
- * time, so that traces are the same on any machine.
+ * The clock of call records: the time stamp counter if the kernel uses it as its clock source (then
+ * it is constant and synchronized), else CLOCK_MONOTONIC. With the simulator its virtual time, so
+ * that traces are reproducible.
  */
 #include <string.h>
 #include <time.h>
@@ -56,7 +56,7 @@ static int kernel_trusts_counter(void)
 	return n >= 4 && !memcmp(name, "tsc\n", 4);
 }
 
-/* Ticks per second, roughly: only the pace of calibrations depends on it. */
+/* Approximate ticks per second; used only for the interval of calibrations. */
 static uint64_t counter_rate(void)
 {
 	uint64_t ticks = read_counter(), ns = system_ns(CLOCK_MONOTONIC), elapsed;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts, devices and kernels: what the analyzer must know of the handles in call records,
- * asked from the driver once per handle.  Only queries that touch no stream, so that they are
- * allowed during stream capture.
+ * Contexts, devices and kernels: properties of handles that the analyzer needs, queried from the
+ * driver once per handle.  Only queries that use no stream, as these are allowed during stream
+ * capture.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define DEVICES 64
 
-/* otherwise: of a driver that does not know it. */
+/* otherwise: the result if the driver does not know the attribute. */
 static int attribute(CUdevice device, CUdevice_attribute which, int otherwise)
 {
 	static CUresult (*get)(int *, CUdevice_attribute, CUdevice);
@@ -26,7 +26,7 @@ static int attribute(CUdevice device, CUdevice_attribute which, int otherwise)
 	return get && get(&value, which, device) == CUDA_SUCCESS ? value : otherwise;
 }
 
-/* What changes how calls behave, as properties "device.ORDINAL.NAME". */
+/* Attributes that affect the behaviour of calls, as properties "device.ORDINAL.NAME". */
 static void write_attributes(struct thread_state *thread, CUdevice device)
 {
 #define NAMED(which, name) \
@@ -157,7 +157,7 @@ static uint16_t context_intern(struct thread_state *thread, uint64_t handle)
 		trace_count(&shim.writer, COUNT_DROPPED_ENTRIES, 1);
 		return 0;
 	}
-	/* Two threads may give one context two ids: the analyzer joins by handle. */
+	/* Two threads may give one context two ids: the analyzer joins them by handle. */
 	shim.context[mine].cupti_id = 0;
 	shim.context[mine].handle = handle;
 	write_context(thread, (uint16_t)(mine + 1), 0);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym as everybody else sees it.  The real one finds out who asks from its return address
- * (RTLD_NEXT), so the call has to reach it as a jump from here, whatever the compiler and its
- * options: hence assembly.
+ * The dlsym that other code calls.  The real one determines its caller from its return address
+ * (RTLD_NEXT), so this function must jump to it, independent of compiler and options: hence
+ * assembly.
  *
- * Exported under the C library's versions, the older one for programs of before glibc 2.34: another
- * tool that hooks dlsym, too, finds the next one by dlvsym(RTLD_NEXT), which goes past what has no
- * version.
+ * Exported under the C library's symbol versions, the older one for programs built before glibc
+ * 2.34: other tools that hook dlsym find the next one by dlvsym(RTLD_NEXT), which skips unversioned
+ * symbols.
  */
 	.text
 	.globl	shim_dlsym

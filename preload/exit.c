@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that end by _exit(), past all exit handlers.  It is what signal handlers call, and
- * children that find no program to become: there nothing may be waited for.  But Python's
- * multiprocessing ends every child so that it has forked: such a call, from the interpreter itself,
- * is an end in order, and gets the last word written.  On a thread that is waited for only so
- * long, because a watchdog's call is the same, in a process that hangs.
+ * Processes that end by _exit(), which skips exit handlers.  It is used by signal handlers, and by
+ * children whose exec failed; these must not be delayed.  But Python's multiprocessing ends every
+ * forked child this way: a call from the interpreter itself counts as a normal exit, and the trace
+ * is closed.  A thread waits for that for a limited time only, as a watchdog makes the same call in
+ * a process that hangs.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 static void (*real_exit)(int);
 static _Atomic int done;
 
-/* Not at the call: in a forked child the loader's lock may be held for ever. */
+/* Not during the call: in a forked child the loader's lock may be held forever. */
 __attribute__((constructor)) static void find(void)
 {
 	*(void **)&real_exit = resolve_real_dlsym()(RTLD_NEXT, "_exit");
@@ -52,7 +52,7 @@ static void end_in_order(void)
 
 EXPORT void _exit(int status)
 {
-	/* After vfork() a child has its parent's memory: its process id tells them apart. */
+	/* After vfork() a child shares its parent's memory: its process id is different. */
 	if (shim.stage == SHIM_ON && *shim.alive && !thread_state()->busy &&
 		shim.writer.header->pid == (uint32_t)getpid() &&
 		python_holds(__builtin_return_address(0)))

@@ -10,7 +10,7 @@
 
 #define WORDS_OF(type) (sizeof(type) / sizeof(uint64_t))
 
-/* One end of a copy. */
+/* One operand of a copy. */
 struct side {
 	CUmemorytype type;
 	const void *host;
@@ -170,14 +170,14 @@ static uint64_t kernel_field(const CUDA_KERNEL_NODE_PARAMS_v3 *kernel, enum fiel
 	}
 }
 
-/* What calls.def's PEER_3D() takes for granted. */
+/* Assumption of calls.def's PEER_3D(). */
 _Static_assert(sizeof(CUDA_MEMCPY3D) == sizeof(CUDA_MEMCPY3D_PEER) &&
 		offsetof(CUDA_MEMCPY3D, srcPitch) == offsetof(CUDA_MEMCPY3D_PEER, srcPitch) &&
 		offsetof(CUDA_MEMCPY3D, dstDevice) == offsetof(CUDA_MEMCPY3D_PEER, dstDevice) &&
 		offsetof(CUDA_MEMCPY3D, Depth) == offsetof(CUDA_MEMCPY3D_PEER, Depth),
 	"peer copies");
 
-/* What trace/calls.h says of the copies of a batch. */
+/* The layout of batch operations described in trace/calls.h. */
 _Static_assert(sizeof(CUDA_MEMCPY3D_BATCH_OP) == 8 * BATCH_OP_WORDS &&
 		offsetof(CUDA_MEMCPY3D_BATCH_OP, src) == 8 * BATCH_OP_SRC &&
 		offsetof(CUDA_MEMCPY3D_BATCH_OP, dst) == 8 * BATCH_OP_DST &&
@@ -188,12 +188,12 @@ _Static_assert(sizeof(CUDA_MEMCPY3D_BATCH_OP) == 8 * BATCH_OP_WORDS &&
 		(int)CU_MEMCPY_OPERAND_TYPE_POINTER == BATCH_OPERAND_POINTER,
 	"copies of a batch");
 
-/* The two memset structures begin alike. */
+/* Both memset structures begin with the same members. */
 _Static_assert(offsetof(CUDA_MEMSET_NODE_PARAMS_v2, height) ==
 		offsetof(CUDA_MEMSET_NODE_PARAMS, height),
 	"memset nodes");
 
-/* What is but one member of its structure. */
+/* Fields that are a single member of their structure. */
 static uint64_t single_field(const CUgraphNodeParams *node, enum field_kind field)
 {
 	switch ((int)node->type << 8 | (int)field) {

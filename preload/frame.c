@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens around every recorded call. */
+/* Code around every recorded call. */
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #define RESULT_NOT_READY 600 /* cudaErrorNotReady and CUDA_ERROR_NOT_READY */
 
-/* Room where there is some, without a call. */
+/* Reserves space in the window if there is some, without a function call. */
 static inline void *reserve(struct thread_state *thread, size_t bytes, enum record_type type)
 {
 	void *record = trace_reserve_here(&thread->chunk, bytes, type);
@@ -47,8 +47,8 @@ static int is_within(const stack_t *stack, uintptr_t address)
 }
 
 /*
- * Whether this thread is past what it was doing in a frame at where, which never returned: a
- * signal's handler, which may have a stack of its own, went on further up the stack.
+ * Was the frame at `where` left without a return? True if execution continued further up the stack,
+ * as after a signal handler's siglongjmp(); the handler may have its own stack.
  */
 static int was_left(uintptr_t where, uintptr_t now)
 {
@@ -60,7 +60,7 @@ static int was_left(uintptr_t where, uintptr_t now)
 	return is_within(&handlers, where);
 }
 
-/* The recorder was left in the middle of a record: what it was working on may be anything. */
+/* The recorder was interrupted while writing a record: its state may be inconsistent. */
 static void recover(struct thread_state *thread)
 {
 	trace_chunk_close(&shim.writer, &thread->chunk);
@@ -69,7 +69,7 @@ static void recover(struct thread_state *thread)
 	thread->busy = 0;
 }
 
-/* Further down it may be as well, in a function that was called since: its place holds another. */
+/* Was the recorder's frame overwritten by a function called since then? */
 static int is_gone(const struct thread_state *thread)
 {
 	uintptr_t slot = (thread->outermost & ~(uintptr_t)1) + sizeof(slot);
@@ -89,7 +89,7 @@ COLD int thread_forget(struct thread_state *thread, uintptr_t frame)
 	return thread->depth;
 }
 
-/* 1: now it is ready, or would be if a window were open and this call is recorded anyhow. */
+/* 1: the thread is ready, or would be inside a window while this call is recorded anyway. */
 static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr_t frame)
 {
 	int saved = errno;
@@ -106,7 +106,7 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 		thread_begin(thread);
 		thread->busy = 0;
 	}
-	/* For good: asking at each call would cost the program more. */
+	/* Permanent: retrying at each call would cost the program more. */
 	if (!thread->tables && thread_equip(thread))
 		thread->busy = UINTPTR_MAX;
 	if (!thread->busy)
@@ -115,7 +115,7 @@ static COLD int make_ready(struct thread_state *thread, enum call_id id, uintptr
 	return !thread->busy;
 }
 
-/* What a record uses of the frame, besides what poll_begin() sets. */
+/* Clears the members that a record uses, except those set by poll_begin(). */
 static inline void clear(struct call_frame *frame)
 {
 	frame->rest = 0;
@@ -123,7 +123,7 @@ static inline void clear(struct call_frame *frame)
 	frame->function = 0;
 }
 
-/* The thread is ready.  How many wrappers are around this one. */
+/* The thread is ready.  Returns the number of enclosing wrappers. */
 static inline int begin(struct thread_state *thread, struct call_frame *frame, enum call_id id,
 	unsigned flags, void *frame_address)
 {
@@ -155,7 +155,7 @@ HOT int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, v
 	clear(frame);
 	begin(thread, frame, id, flags, frame_address);
 	frame->context = flags & (FRAME_RUNTIME | FRAME_HOST) ? 0 : context_current(thread);
-	/* Meanwhile the device works: later it would wait for this thread. */
+	/* Copy now, while the device works; later it would wait for this thread. */
 	if (UNLIKELY(flags & FRAME_WAITS) && thread->chunk.used > TRACE_CHUNK_SPACE / 2)
 		thread_empty(thread);
 	frame->enter = clock_read();
@@ -191,7 +191,7 @@ static size_t pointer_bytes(const struct launch_arguments *arguments)
 	return (arguments->pointer_count * sizeof(arguments->pointer[0]) + 7) & ~(size_t)7;
 }
 
-/* What follows the fields of a call that has lists, or a launch that is not recorded whole. */
+/* Size of the tail of a call with lists, or of a launch whose buffer is not recorded unchanged. */
 static NOINLINE size_t tail_bytes(const struct call_frame *frame,
 	const struct function_layout *layout)
 {
@@ -248,7 +248,7 @@ static NOINLINE void write_tail(const struct call_frame *frame,
 	}
 }
 
-/* Written word by word: a call of memcpy() costs more than the words do. */
+/* Word by word: a call of memcpy() costs more than the few words. */
 static ALWAYS_INLINE struct call_record *write_head(struct thread_state *thread,
 	const struct call_frame *frame, uint64_t now, int result, const uint64_t *field,
 	unsigned count, size_t tail)
@@ -309,7 +309,7 @@ static COLD void end_seldom(struct thread_state *thread, uint64_t now, int resul
 	errno = saved;
 }
 
-/* What is left to do when a call is recorded. */
+/* Remaining work after a call was recorded. */
 static inline void end(struct thread_state *thread, const struct call_frame *frame, uint64_t now,
 	int result)
 {
@@ -320,7 +320,7 @@ static inline void end(struct thread_state *thread, const struct call_frame *fra
 		end_seldom(thread, now, result);
 }
 
-/* What an outermost call left open ends with it. */
+/* The end of an outermost call also ends calls left inside it. */
 static inline void leave(struct thread_state *thread, const struct call_frame *frame)
 {
 	thread->depth = frame->flags & CALL_NESTED ? thread->depth - 1 : 0;
@@ -370,16 +370,16 @@ COLD int frame_touched(uintptr_t address, int write, const void *context, void *
 	return 1;
 }
 
-/* Of the loops of queries with several handles each is to have the clock at times: 13 is prime. */
+/* In loops of queries with several handles, each one is timed sometimes: 13 is prime. */
 #define UNTIMED_POLLS 12
-#define UNTIMED_SHIFT 21 /* of the ticks in a second: half a microsecond from poll to poll */
+#define UNTIMED_SHIFT 21 /* shift of ticks per second: half a microsecond between polls */
 
 static inline int polls_are_last(const struct thread_state *thread)
 {
 	return thread->chunk.written == thread->tables->polls.written;
 }
 
-/* Whether a query does without the clock: as the one around it, if there is one. */
+/* Whether a query skips the clock: like the enclosing one, if any. */
 static inline int goes_untimed(struct thread_state *thread, int depth)
 {
 	struct poll_pace *pace = &thread->tables->polls.pace;
@@ -408,7 +408,7 @@ HOT int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags, vo
 	return 1;
 }
 
-/* A poll with the clock was counted: how many after it do without. */
+/* After a timed poll: computes how many following ones are untimed. */
 static HOT NOINLINE void set_pace(struct poll_pace *pace, uint64_t enter)
 {
 	uint64_t ticks = enter - pace->read, polls = pace->batch + 1;
@@ -422,7 +422,7 @@ static HOT NOINLINE void set_pace(struct poll_pace *pace, uint64_t enter)
 	pace->read = enter;
 }
 
-/* It is another answer than before: when it was asked follows from when others were. */
+/* The answer changed: its entry time is estimated from that of other polls. */
 static uint64_t estimate_enter(struct thread_state *thread, uint64_t now)
 {
 	struct poll_pace *pace = &thread->tables->polls.pace;
@@ -449,7 +449,7 @@ static NOINLINE struct last_poll *search_poll(struct poll_ring *ring, uint64_t h
 	return NULL;
 }
 
-/* One is asked again and again, or several are asked in turn: it follows from the last one. */
+/* One handle is polled repeatedly, or several in turn: predicts from the last one. */
 static inline struct last_poll *find_poll(struct poll_ring *ring, uint64_t handle)
 {
 	unsigned after = ring->after[ring->found];
@@ -460,7 +460,7 @@ static inline struct last_poll *find_poll(struct poll_ring *ring, uint64_t handl
 	return &ring->of[after];
 }
 
-/* Queries of one handle with the same value of this are one record. */
+/* Queries of one handle with equal keys share a record. */
 static inline uint64_t poll_is(const struct call_frame *frame, int result)
 {
 	_Static_assert(CALL_COUNT <= 1 << 15, "a call takes 15 bits");
@@ -468,7 +468,7 @@ static inline uint64_t poll_is(const struct call_frame *frame, int result)
 		(uint64_t)frame->call << 32 | frame->site;
 }
 
-/* 1: counted in the record of the poll before. */
+/* 1: counted in the previous poll's record. */
 static inline int count_poll(struct thread_state *thread, const struct call_frame *frame,
 	int result)
 {
@@ -490,9 +490,8 @@ static inline int count_poll(struct thread_state *thread, const struct call_fram
 }
 
 /*
- * The record just committed, which ends in polls: others may follow.  were_last: up to it there
- * were only polls.  The record of a call around it is another one than before: it will be of this
- * one.
+ * Registers the record just committed, which ends in polls, for counting further ones. were_last:
+ * before it there were only polls.  A new record of the enclosing call is needed for it.
  */
 static void note_poll(const struct call_frame *frame, int result, struct call_polls *polls,
 	int were_last)
@@ -520,7 +519,7 @@ static void write_poll(struct call_frame *frame, uint64_t now, int result, const
 	unsigned count)
 {
 	struct trace_chunk *chunk = &frame->thread->chunk;
-	uint32_t used_before = chunk->used; /* less afterwards: the window was emptied */
+	uint32_t used_before = chunk->used; /* less afterwards if the window was emptied */
 	int were_last = polls_are_last(frame->thread);
 	struct call_polls polls = { .count = 1 };
 	struct call_record *record;
@@ -546,7 +545,7 @@ static NOINLINE void record_poll(struct call_frame *frame, int result, const uin
 
 	thread->busy = (uintptr_t)frame;
 	clear(frame);
-	/* A query's answer does not depend on it: so it is not asked for. */
+	/* A query's result does not depend on the context, so it is not queried. */
 	frame->context = 0;
 	if (polling)
 		write_poll(frame, now, result, field, count);
@@ -557,9 +556,8 @@ static NOINLINE void record_poll(struct call_frame *frame, int result, const uin
 }
 
 /*
- * A query that says what it is asked, or the runtime call whose last inner call was one, is a poll
- * if it was answered.  What has no time goes the way of polls whatever its answer is: only there
- * one is estimated.
+ * A query with known handle, or a runtime call whose last inner call was one, is a poll if it was
+ * answered.  An untimed call takes this path with any result, as only here its time is estimated.
  */
 HOT void poll_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count)
 {

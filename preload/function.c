@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels by handle: name and parameter layout, asked from the driver at the first launch and
- * kept, because every launch reads its parameters by it.  How much local memory they need is asked
- * then, too.
+ * Kernels by handle: name and parameter layout, queried from the driver at the first launch and
+ * stored, because every launch uses the layout to read its parameters.  The size of their local
+ * memory is queried at the same time.
  */
 #include <cuda.h>
 #include <errno.h>
@@ -21,13 +21,15 @@ struct known_function functions[FUNCTION_TABLE] __attribute__((aligned(64)));
 
 _Atomic uint32_t function_epoch;
 
-/* Layouts are never freed: handles come back after an unload, a launch may still read one. */
+/* Layouts are never freed: handles are reused after an unload, and a launch may still use one. */
 static struct {
 	_Atomic(char *) block;
 	_Atomic size_t used;
 } arena = { .used = ARENA_BYTES };
 
-/* cudart hands a CUkernel cast to CUfunction: the kernel calls first, then the function calls. */
+/*
+ * cudart passes a CUkernel cast to CUfunction: kernel calls are tried first, then function calls.
+ */
 static struct {
 	_Atomic int looked_up;
 	CUresult (*kernel_name)(const char **, CUkernel);
@@ -106,7 +108,7 @@ static struct function_layout *new_layout(uint32_t count)
 	char *block = arena.block;
 
 	if (!block || at + bytes > ARENA_BYTES) {
-		/* Two threads here at once waste the rest of a block, no more. */
+		/* Two concurrent threads waste at most the rest of a block. */
 		block = system_map(ARENA_BYTES, 0, -1, 0);
 		if (block == MAP_FAILED)
 			return NULL;
@@ -180,13 +182,13 @@ static uint32_t read_local(uint64_t handle)
 	return 0;
 }
 
-/* Asked of the current context, a kernel launched in another one would be loaded here too. */
+/* With another current context, the query would load the kernel there too. */
 static int is_of_current(uint64_t stream)
 {
 	CUcontext other;
 	void *current;
 
-	/* Default streams are of the current context. */
+	/* Default streams belong to the current context. */
 	if (stream <= (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD)
 		return 1;
 	return shim.current_context && driver.stream_context && !shim.current_context(&current) &&
@@ -195,8 +197,8 @@ static int is_of_current(uint64_t stream)
 }
 
 /*
- * After a launch that succeeded, where layout->asked is 0: writes how much local memory the kernel
- * needs, once.  Not sooner: the question loads a kernel that is not loaded.  Keeps errno.
+ * Called after a successful launch if layout->asked is 0: records the kernel's local memory, once.
+ * Not before the launch: the query loads an unloaded kernel.  Keeps errno.
  */
 static COLD void ask_local(struct thread_state *thread, uint64_t handle,
 	const struct function_layout *layout, uint64_t stream)
@@ -204,7 +206,7 @@ static COLD void ask_local(struct thread_state *thread, uint64_t handle,
 	int saved = errno;
 	uint32_t local;
 
-	/* What is captured is not launched; nor is it known whether the question is allowed. */
+	/* A captured kernel is not launched; and the query may not be allowed. */
 	if (window_captures())
 		return;
 	((struct function_layout *)layout)->asked = 1;
@@ -215,8 +217,8 @@ static COLD void ask_local(struct thread_state *thread, uint64_t handle,
 }
 
 /*
- * Another thread is reading it for the table, or the driver says nothing of parameters: a launch
- * goes by a layout of its own, in the first case only.
+ * For a launch while another thread reads the layout for the table, or if the driver reports no
+ * parameters: in the first case the launch reads a layout of its own.
  */
 static const struct function_layout *layout_being_read(struct thread_state *thread, uint64_t handle)
 {
@@ -246,7 +248,7 @@ static const struct function_layout *learn(struct thread_state *thread,
 	return entry->layout;
 }
 
-/* As many parameters, and the last one lies where it did: who has them asks for the rest. */
+/* Same number of parameters, and same offset of the last one: then the rest is assumed equal. */
 static int has_layout(uint64_t handle, const struct function_layout *layout)
 {
 	struct function_parameter last, none;
@@ -259,7 +261,7 @@ static int has_layout(uint64_t handle, const struct function_layout *layout)
 	return parameter_at(handle, layout->count, &none) != 0;
 }
 
-/* Asking for every parameter again, of every kernel after each unload, would take too long. */
+/* Querying every parameter of every kernel again after each unload would be too slow. */
 static COLD const struct function_layout *check_again(struct thread_state *thread,
 	struct known_function *entry, uint64_t handle)
 {
@@ -276,7 +278,7 @@ static COLD const struct function_layout *check_again(struct thread_state *threa
 	return layout;
 }
 
-/* Not cold: several kernels may have one first place. */
+/* Not cold: several kernels may share a first slot. */
 static NOINLINE const struct function_layout *search(struct thread_state *thread, uint64_t handle)
 {
 	for (unsigned tries = 0; tries < 64; tries++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Included into every file of the recorder by the Makefile: it is preloaded into programs of any
- * glibc since 2.31, so functions that 2.34 gave a new version are asked for by their old one.
- * There they live in libdl and libpthread, which the library therefore names as needed.
+ * Included in every file of the recorder by the Makefile.  The recorder is preloaded into programs
+ * with any glibc since 2.31, so functions that got a new version in 2.34 are linked by their old
+ * version.  In older versions they are in libdl and libpthread, which the library therefore names
+ * as needed.
  */
 #if defined(__x86_64__) && defined(__linux__)
 __asm__(".symver dlopen, dlopen@GLIBC_2.2.5");

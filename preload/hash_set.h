@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hashes that were seen, of which there is room for some thousands; threads may add at once. */
+/* A set of some thousands of hashes; threads may add concurrently. */
 #ifndef CUFENCE_HASH_SET_H
 #define CUFENCE_HASH_SET_H
 
@@ -13,7 +13,7 @@ struct hash_set {
 	_Atomic uint64_t hash[HASH_SET_SIZE];
 };
 
-/* 1 the first time, 0 later; -1: there is no room.  hash: never 0. */
+/* Returns 1 if new, 0 if present, -1 if the set is full. hash: not 0. */
 static inline int hash_set_add(struct hash_set *set, uint64_t hash)
 {
 	uint32_t place = (uint32_t)(hash >> 20) & (HASH_SET_SIZE - 1);
@@ -29,7 +29,7 @@ static inline int hash_set_add(struct hash_set *set, uint64_t hash)
 	return -1;
 }
 
-/* Of one thread. */
+/* Not thread-safe. */
 static inline void hash_set_clear(struct hash_set *set)
 {
 	for (unsigned i = 0; i < HASH_SET_SIZE; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls outside CUDA (HOST rows of calls.def).  They are recorded only in a process that uses
- * CUDA already, and not when CUDA's own libraries make them.
+ * Calls outside CUDA (HOST rows of calls.def).  They are recorded only in a process that already
+ * uses CUDA, and not when CUDA's libraries make them.
  */
 #ifndef CUFENCE_HOST_H
 #define CUFENCE_HOST_H
@@ -9,8 +9,8 @@
 #include "shim.h"
 
 /*
- * As frame_begin(), but starts nothing, and does not ask for the context: the driver starts
- * threads of its own while it holds locks that such a question would need.
+ * As frame_begin(), but does not start recording or query the context: the driver starts threads
+ * while it holds locks that the query would need.
  */
 static inline int host_begin(struct call_frame *frame, enum call_id id, void *frame_address)
 {

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What almost every call runs through of sites, contexts and kernels: preload/frame.c makes one
- * piece of it with its own.  The rest is in site.c, context.c and function.c.
+ * The parts of sites, contexts and kernels that almost every call executes; preload/frame.c inlines
+ * them into its own hot code.  The rest is in site.c, context.c and function.c.
  */
 #ifndef CUFENCE_HOT_H
 #define CUFENCE_HOT_H
 
 #include "shim.h"
 
-/* Words of the stack: of whatever type they were written. */
+/* Stack words, of any type when written. */
 typedef uintptr_t __attribute__((may_alias)) stack_word;
 
-/* The word above the saved frame pointer is the wrapper's return address. */
+/* The wrapper's return address is above the saved frame pointer. */
 static inline uintptr_t caller_of(void *frame_address)
 {
 	return ((const stack_word *)frame_address)[1];
 }
 
 /*
- * Outwards from the first, the rest of which are only where they were as long as those before them
- * hold the same: of another stack at the same address (coroutines) nothing may be mapped there.
+ * Checks frames outwards from the first one, each only if the previous ones hold: another stack at
+ * the same address (coroutines) may be unmapped beyond that.
  */
 int site_holds_in_turn(const struct cached_site *site);
 
-/* The same of the frames beyond the near ones, which few stacks have. */
+/* The same for the frames beyond the near ones, which few stacks have. */
 int site_tail_holds(const struct cached_site *site);
 
-/* Whether the stack has the site's return addresses where they were. */
+/* Does the stack still have the site's return addresses at the same places? */
 static inline int site_holds(const struct cached_site *site)
 {
 	const char *frame = (const char *)site->frame;
@@ -34,22 +34,27 @@ static inline int site_holds(const struct cached_site *site)
 
 	if (UNLIKELY(site->spread))
 		return site_holds_in_turn(site) && (!site->tail || site_tail_holds(site));
-		/* Mostly it does: one branch for all.  Always as many: learn() in site.c. */
+		/*
+		 * Usually all match: one branch for a constant number of them, see learn() in
+		 * site.c.
+		 */
 #pragma GCC unroll 8
 	for (unsigned i = 0; i < SITE_NEAR; i++)
 		differs |= *(const stack_word *)(frame + site->offset[i]) ^ site->address[i];
 	return !differs && (!UNLIKELY(site->tail) || site_tail_holds(site));
 }
 
-/* As site_find(), of a path that is not where it is looked for first. */
+/* As site_find(), for a path that is not in its first slot. */
 uint32_t site_find_anew(struct thread_state *thread, struct cached_site *set, unsigned first,
 	uintptr_t frame, uintptr_t caller);
 
-/* Id of the site that called the wrapper whose frame this is, 0: unknown.  Keeps errno. */
+/* Returns the id of the call site of the wrapper with this frame, 0: unknown.  Keeps errno. */
 static inline uint32_t site_find(struct thread_state *thread, void *frame_address)
 {
 	uintptr_t frame = (uintptr_t)frame_address, caller = caller_of(frame_address);
-	/* A sum: the frames of a recursion then fall evenly on the sets, wherever its stack is. */
+	/*
+	 * A sum: frames of a recursion are distributed evenly over the sets, for any stack address.
+	 */
 	uint64_t hash = (frame + (caller << 16)) * 0x9e3779b97f4a7c15u;
 	struct cached_site *set = thread->tables->sites[(hash >> 32) % SITE_SETS];
 	unsigned first = (unsigned)(hash >> 48) % SITE_WAYS;
@@ -61,11 +66,11 @@ static inline uint32_t site_find(struct thread_state *thread, void *frame_addres
 	return cached->id;
 }
 
-/* Another context than the last one: its id. */
+/* Returns the id of a context other than the last one. */
 uint16_t context_changed(struct thread_state *thread, uint64_t handle);
 
 /*
- * Id of the current context, 0: none; writes it and its device to the trace at first sight.  Keeps
+ * Returns the id of the current context, 0: none; records it and its device at first use.  Keeps
  * errno.
  */
 static inline uint16_t context_current(struct thread_state *thread)
@@ -80,15 +85,15 @@ static inline uint16_t context_current(struct thread_state *thread)
 }
 
 /*
- * Id of the place where a signal interrupted the thread, or without a context of the caller of the
- * function whose frame address it is; 0: unknown.  Changes errno.
+ * Returns the id of the site at which a signal interrupted the thread, or without a context of the
+ * caller of the function with that frame address; 0: unknown.  Changes errno.
  */
 uint32_t site_of_touch(struct thread_state *thread, const void *context, void *frame_address);
 
 #define FUNCTION_TABLE 16384 /* a power of two */
 /*
- * The first of a program's kernels find a place in two pages, whose addresses the processor is
- * likely to have still when a launch comes by.
+ * A program's first kernels use slots in two pages, which are likely still in the TLB at the next
+ * launch.
  */
 #define NEAR_FUNCTIONS 256
 #define NEAR_TRIES 4
@@ -98,14 +103,14 @@ struct known_function {
 	_Atomic uint64_t handle;
 	_Atomic(struct function_layout *) layout;
 	_Atomic uint64_t name;  /* hash */
-	_Atomic uint32_t epoch; /* when it was last known to be that */
+	_Atomic uint32_t epoch; /* when it was last verified */
 };
 extern struct known_function functions[FUNCTION_TABLE] __attribute__((visibility("hidden")));
 
-/* Counts unloads: after each, a handle may be another kernel's. */
+/* Incremented by unloads: afterwards a handle may be another kernel's. */
 extern _Atomic uint32_t function_epoch __attribute__((visibility("hidden")));
 
-/* Of a handle's places, the first ones are near. */
+/* Slots of a handle; the first ones are near. */
 static inline uint32_t function_place(uint64_t handle, unsigned tries)
 {
 	uint64_t hash = handle * 0x9e3779b97f4a7c15u;
@@ -115,13 +120,13 @@ static inline uint32_t function_place(uint64_t handle, unsigned tries)
 				  : ((first >> 8) + tries) % FUNCTION_TABLE;
 }
 
-/* As launch_layout(), of a kernel that is not as almost all are. */
+/* As launch_layout(), for uncommon kernels. */
 const struct function_layout *launch_other(struct call_frame *frame, const uint64_t *field);
 
 /*
- * Of the launch in frame, whose fields begin with the kernel and the stream: the layout of its
- * parameters, if they are to be copied as they are, or NULL, where they are in tables->arguments.
- * The kernel's name and layout are written to the trace at first sight.  Keeps errno.
+ * For the launch in frame, whose fields begin with the kernel and the stream: returns the layout of
+ * its parameters if they are to be copied unchanged, or NULL if they are in tables->arguments.
+ * Records the kernel's name and layout at first use.  Keeps errno.
  */
 static inline const struct function_layout *launch_layout(struct call_frame *frame,
 	const uint64_t *field)

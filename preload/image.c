@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code images: the analyzer reads from them what kernels do with their parameters.  What lies in a
- * file is named; what NVRTC, Triton or XLA compile in memory exists nowhere else and is stored.
+ * Code images, from which the analyzer determines what kernels do with their parameters.  Images in
+ * files are referenced; images compiled in memory by NVRTC, Triton or XLA are stored.
  */
 #include <elf.h>
 #include <errno.h>
@@ -13,20 +13,20 @@
 #include "system.h"
 
 #define MAX_IMAGE IMAGE_MOST_BYTES
-#define MAX_ALL (256u << 20) /* a program may compile without end */
+#define MAX_ALL (256u << 20) /* limit, as programs may compile continuously */
 #define PIECE (60u << 10)
 
-/* Undocumented, what nvcc 11 to 13 write. */
+/* Undocumented; written by nvcc 11 to 13. */
 #define CONTAINER_MAGIC 0xba55ed50u
 struct container_header {
 	uint32_t magic;
 	uint16_t version, header_size;
-	uint64_t size; /* of what follows the header */
+	uint64_t size; /* size after the header */
 };
 
 /*
- * The wrapper that nvcc's programs pass: __fatBinC_Wrapper_t of fatbinary_section.h.  Linked from
- * relocatable code it has a list of what it was linked from, too, up to a NULL (crt/link.stub).
+ * The wrapper passed by nvcc's programs: __fatBinC_Wrapper_t of fatbinary_section.h.  Linked from
+ * relocatable code it also has a list of its inputs, up to a NULL (crt/link.stub).
  */
 #define WRAPPER_MAGIC 0x466243b1u
 #define WRAPPER_LINKED 2
@@ -49,7 +49,7 @@ void image_reset(void)
 	image_store_reset();
 }
 
-/* End of the section header table or of the last section. */
+/* Returns the end of the section header table or of the last section. */
 static uint64_t elf_size(const char *image)
 {
 	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)image;
@@ -70,14 +70,14 @@ static uint64_t elf_size(const char *image)
 	return size;
 }
 
-/* Comments, white space and directives are what PTX begins with. */
+/* PTX begins with comments, white space and directives. */
 static int is_text(const char *image)
 {
 	return *image == '/' || *image == '.' || *image == ' ' || *image == '\t' ||
 		*image == '\n' || *image == '\r';
 }
 
-/* Bytes of an image, 0: it is none. */
+/* Returns the size of an image in bytes, 0: not an image. */
 static uint64_t size_of(const char *image)
 {
 	struct container_header header;
@@ -92,7 +92,7 @@ static uint64_t size_of(const char *image)
 	return memcmp(image, ELFMAG, SELFMAG) ? 0 : elf_size(image);
 }
 
-/* 1 the first time. */
+/* 1 for a new hash. */
 static int is_new(uint64_t hash)
 {
 	int added = hash_set_add(&seen.hashes, hash);
@@ -136,7 +136,7 @@ static void write_pieces(struct thread_state *thread, uint64_t hash, const char 
 	}
 }
 
-/* In the trace the first time. */
+/* Stores the image if its hash is new. */
 static uint64_t note_content(struct thread_state *thread, const char *image, uint64_t size)
 {
 	uint64_t hash;
@@ -175,8 +175,8 @@ static void write_file(struct thread_state *thread, const struct image_file_reco
 }
 
 /*
- * A container of a file, of the image of that hash, which it has the first one give.  0, or -1: it
- * lies in no file.
+ * Records a container in a file as part of the image with that hash, which the first container
+ * sets.  Returns 0, or -1 if it is not in a file.
  */
 static int note_file(struct thread_state *thread, const char *container, uint64_t *hash)
 {
@@ -212,7 +212,7 @@ static int is_container(const char *image)
 	return magic == CONTAINER_MAGIC;
 }
 
-/* nvcc's lie in a section of a file: reading them here would take longer than loading them. */
+/* nvcc's images are in a section of a file: reading them here would take longer than loading. */
 static uint64_t note(struct thread_state *thread, const char *image)
 {
 	struct wrapper wrapper = { .container = image };
@@ -263,7 +263,7 @@ static int read_all(int fd, char *bytes, uint64_t size)
 	return 0;
 }
 
-/* A copy of what the file has, so that who cuts it meanwhile stops nobody. */
+/* Uses a copy of the file's contents, so that a concurrent truncation raises no signal. */
 static uint64_t note_bytes_of(struct thread_state *thread, int fd)
 {
 	struct stat file;

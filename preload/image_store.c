@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images beside the trace, a file for each hash: the processes of a run share them.  A file has its
- * name once it is whole.
+ * Images beside the trace, one file per hash, shared by the processes of a run.  A file gets its
+ * final name when it is complete.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -23,7 +23,10 @@ void image_store_reset(void)
 	store.lock = 0;
 }
 
-/* A descriptor of the folder, made if need be, which must be ours alone; or -1. */
+/*
+ * Returns a descriptor of the folder, created if needed, which must belong to this user only; or
+ * -1.
+ */
 static int open_folder(void)
 {
 	const char *slash = strrchr(shim.writer.path, '/');
@@ -60,8 +63,8 @@ static int write_all(int fd, const char *image, uint64_t bytes)
 }
 
 /*
- * Until it is whole it has a name of ours alone; one that is there already is of a thread that was
- * killed, or of one with the same id in another container.
+ * The incomplete file has a unique name; an existing one was left by a killed thread, or by one
+ * with the same id in another container.
  */
 static int create(int folder, const char *name, const char *image, uint64_t bytes)
 {
@@ -91,7 +94,7 @@ static int store_in(int folder, uint64_t hash, const void *image, uint64_t bytes
 	return system_exists_in(folder, name) || create(folder, name, image, bytes);
 }
 
-/* Beyond the limit on file sizes the kernel would not only refuse but send SIGXFSZ. */
+/* Beyond the file size limit the kernel sends SIGXFSZ in addition to the error. */
 static int is_within_limits(uint64_t bytes)
 {
 	struct rlimit limit;
@@ -104,10 +107,10 @@ int image_store(uint64_t hash, const void *image, uint64_t bytes)
 {
 	int folder, rc = 0;
 
-	/* The trace itself has a limit then, which counts all that is written. */
+	/* A size limit of the trace counts all written files. */
 	if (!is_within_limits(bytes))
 		return 0;
-	/* Bounded: a thread may have been cancelled in the middle of it. */
+	/* Bounded: a thread may have been cancelled while holding the lock. */
 	for (int i = 0; atomic_exchange_explicit(&store.lock, 1, memory_order_acquire); i++) {
 		if (i == 100)
 			return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ways in that CUDA itself offers to tools.  A library loaded with RTLD_DEEPBIND calls CUDA
- * past every preloaded symbol, but its cuInit loads what CUDA_INJECTION64_PATH names and calls
- * InitializeInjection(): from there on CUPTI's callbacks record what the wrappers do not see.
- * Neither variable is touched where another tool has set it.
+ * CUDA's own interface for tools.  A library loaded with RTLD_DEEPBIND bypasses all preloaded
+ * symbols, but its cuInit loads the library named by CUDA_INJECTION64_PATH and calls
+ * InitializeInjection(): from then on CUPTI's callbacks record calls without wrappers.  Variables
+ * set by another tool are not changed.
  */
 #include <dlfcn.h>
 #include <errno.h>

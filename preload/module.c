@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which file is mapped where, for the addresses of sites.  /proc/self/maps is read because
- * dl_iterate_phdr would take the loader's lock, which the program may hold around a CUDA call.
+ * Mapped files, for the addresses of sites.  Reads /proc/self/maps because dl_iterate_phdr takes
+ * the loader's lock, which the program may hold during a CUDA call.
  */
 #include <elf.h>
 #include <errno.h>
@@ -17,23 +17,23 @@
 static struct {
 	_Atomic int lock;
 	_Atomic unsigned count;
-	unsigned misses;             /* rescans that found nothing: JIT code */
-	_Atomic unsigned file_pages; /* searches of module_file_page() */
+	unsigned misses;             /* rescans without a result: JIT code */
+	_Atomic unsigned file_pages; /* calls of module_file_page() */
 	struct {
 		uintptr_t start, end;
 	} range[MODULES];
 } modules;
 
 /*
- * Mappings that images lay in last: a large program has thousands of mappings, and reading their
- * list for each image would take milliseconds.  What is remembered of a library that was unloaded
- * is harmless: a reader compares what the file has with what the image began with.
+ * Mappings in which images were found recently: a large program has thousands of mappings, and
+ * reading their list for each image would take milliseconds.  Stale entries of unloaded libraries
+ * are harmless: a reader compares the file with the recorded start of the image.
  */
 #define PLACES 16
 static struct {
 	unsigned next;
 	struct module_place place[PLACES];
-} places; /* under the lock of modules */
+} places; /* protected by the lock of modules */
 
 void module_reset(void)
 {
@@ -58,7 +58,7 @@ struct mapping {
 	uintptr_t start, end;
 	uint64_t offset;
 	int executable, readable, writable, shared;
-	const char *file; /* its device and inode, as written */
+	const char *file; /* device and inode, as text */
 	const char *path;
 };
 
@@ -83,7 +83,7 @@ static int parse_mapping(char *line, struct mapping *map)
 	return 0;
 }
 
-/* The GNU build id among the notes of the image whose header is mapped at head. */
+/* Finds the GNU build id in the notes of the image whose header is mapped at head. */
 static void find_build_id(const struct mapping *head, uint8_t id[20])
 {
 	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)head->start;
@@ -154,17 +154,17 @@ static void add_mapping(struct thread_state *thread, const struct mapping *map,
 
 struct search {
 	struct thread_state *thread;
-	struct mapping head; /* of the file that the mappings now seen are of */
+	struct mapping head; /* first mapping of the current file */
 	uintptr_t address;
-	uintptr_t start, end;       /* of the mapping of a file that address lies in; 0: none */
-	struct module_place *place; /* NULL, or where to write what is known of it */
+	uintptr_t start, end;       /* mapping of a file that contains address; 0: none */
+	struct module_place *place; /* NULL, or where to store the result */
 	uint64_t file_page;
 };
 
-/* The first mapping of the file that map is of, zeros if it has none. */
+/* Returns the first mapping of the same file as map, zeros if there is none. */
 static struct mapping find_head(struct search *search, const struct mapping *map)
 {
-	static char head_path[4096]; /* under the lock */
+	static char head_path[4096]; /* protected by the lock */
 
 	if (map->offset == 0 && strlen(map->path) < sizeof(head_path)) {
 		strcpy(head_path, map->path);
@@ -173,7 +173,7 @@ static struct mapping find_head(struct search *search, const struct mapping *map
 	return strcmp(head_path, map->path) ? (struct mapping){ 0 } : search->head;
 }
 
-/* Writes the executable mappings that are new. */
+/* Records new executable mappings. */
 static void note_mapping(struct search *search, const struct mapping *map)
 {
 	struct mapping head = find_head(search, map);
@@ -191,12 +191,12 @@ static void find_mapping(struct search *search, const struct mapping *map)
 }
 
 /*
- * The list of 1500 mappings takes 0.45 ms to read, as long as it takes to register a MiB: what
- * shares pages registers them first, what registers in a loop need not be slowed down.
+ * Reading a list of 1500 mappings takes 0.45 ms, as long as registering a MiB. Programs that share
+ * pages register them early; programs that register in a loop are not slowed down further.
  */
 #define FILE_PAGES_MOST 64
 
-/* Of private mappings the pages are the process's own once they were written. */
+/* Pages of private mappings become the process's own when written. */
 static void find_file_page(struct search *search, const struct mapping *map)
 {
 	uint64_t page = (map->offset + search->address - map->start) / 4096;
@@ -210,7 +210,7 @@ static void find_file_page(struct search *search, const struct mapping *map)
 		(page & ((UINT64_C(1) << FILE_PAGE_BITS) - 1));
 }
 
-/* What the program may write to need not be what the file has. */
+/* Writable mappings may differ from the file. */
 static void find_place(struct search *search, const struct mapping *map)
 {
 	struct mapping head = find_head(search, map);
@@ -232,7 +232,7 @@ static void find_place(struct search *search, const struct mapping *map)
 static void scan(int fd, void (*visit)(struct search *, const struct mapping *),
 	struct search *search)
 {
-	static char buffer[16384]; /* under the lock */
+	static char buffer[16384]; /* protected by the lock */
 	struct mapping map;
 	size_t held = 0;
 	ssize_t n;
@@ -255,7 +255,7 @@ static void scan(int fd, void (*visit)(struct search *, const struct mapping *),
 	}
 }
 
-/* 1: another thread is reading the list. */
+/* 1: another thread holds it. */
 static int take_lock(void)
 {
 	return atomic_exchange_explicit(&modules.lock, 1, memory_order_acquire);
@@ -317,7 +317,7 @@ const struct module_place *module_take_place(uintptr_t address)
 	const struct module_place *place = NULL;
 	int saved = errno;
 
-	/* Bounded: in a forked child nobody may be left to unlock it. */
+	/* Bounded: in a forked child there may be no thread left to unlock it. */
 	for (int i = 0; i < 100; i++) {
 		if (!take_lock()) {
 			place = look_up_place(address);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX ranges and marks.  NVTX 3 is all in the program's own code: at its first call it loads the
- * library that NVTX_INJECTION64_PATH names (injection.c sets it) and hands it a table of function
- * pointers to fill in.  What is not filled in stays the nothing that it is without a tool.
+ * NVTX ranges and marks.  NVTX 3 is compiled into the program: at its first call it loads the
+ * library named by NVTX_INJECTION64_PATH (set by injection.c) and passes it a table of function
+ * pointers to fill.  Functions that are not set do nothing, as without a tool.
  */
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
@@ -19,7 +19,7 @@
 #define LONGEST 1024
 #define ARENA_BYTES (64u << 10)
 
-/* Texts of registered strings, whose handles are pointers to them; never freed. */
+/* Texts of registered strings; the handle is a pointer to the text; never freed. */
 static struct {
 	_Atomic(char *) block;
 	_Atomic size_t used;
@@ -44,7 +44,7 @@ static const char *keep(const char *text)
 	return block + at;
 }
 
-/* UTF-8 of a wide string, in to[LONGEST]. */
+/* Converts a wide string to UTF-8, in to[LONGEST]. */
 static const char *narrow(const wchar_t *from, char *to)
 {
 	size_t n = 0;
@@ -72,10 +72,10 @@ static const char *narrow(const wchar_t *from, char *to)
 	return to;
 }
 
-/* What is done with a range's name, by the call of this frame address; gives its range's id, 0. */
+/* Processes a range's name for the call with this frame address; returns the range id or 0. */
 typedef uint64_t (*name_user)(const char *name, void *frame_address);
 
-/* Apart, so that only wide names take so much of the program's stack. */
+/* Not inlined, so that only wide names need so much stack. */
 static NOINLINE uint64_t use_wide(const wchar_t *text, name_user use, void *frame_address)
 {
 	char buffer[LONGEST];
@@ -96,7 +96,7 @@ static uint64_t use_message(const nvtxEventAttributes_t *event, name_user use, v
 	return use(text ? text : "", frame_address);
 }
 
-/* One record; name NULL: of a range that has an id instead. */
+/* Writes one record; name NULL: the range is identified by an id. */
 static void note(enum call_id id, const char *name, uint64_t value, void *frame_address)
 {
 	uint64_t field[2] = { 0, value };
@@ -125,7 +125,7 @@ static const char *window_name(void)
 	return cached;
 }
 
-/* Is it the range whose work is to be recorded?  Then its begin is reported. */
+/* Is this the range whose work is recorded? Then it is reported as begun. */
 static int opens_window(const char *name)
 {
 	const char *wanted = window_name();
@@ -136,10 +136,10 @@ static int opens_window(const char *name)
 	return 1;
 }
 
-/* Bit n: the n-th pushed range of this thread opened the window. */
+/* Bit n: the n-th pushed range of this thread opened a window. */
 static __thread uint64_t pushed;
 
-/* Started ranges that did. */
+/* Started ranges that opened a window. */
 static _Atomic uint64_t started[64];
 
 static void note_started(uint64_t id)

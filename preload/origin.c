@@ -10,12 +10,12 @@
 #include "system.h"
 
 #define PREFIX "CUFENCE_"
-#define LONGEST_SAID 256 /* bytes of a value in a message */
+#define LONGEST_SAID 256 /* maximum bytes of a value in a message */
 
 static struct {
-	char settings[8192]; /* NAME=VALUE after NAME=VALUE, each with its NUL */
+	char settings[8192]; /* consecutive NAME=VALUE strings, each with its NUL */
 	size_t used;
-	char folder[4096];  /* empty: not known */
+	char folder[4096];  /* empty: unknown */
 	struct stat errors; /* st_nlink 0: there were none */
 } origin;
 
@@ -29,7 +29,7 @@ static void keep(const char *variable)
 	origin.used += bytes;
 }
 
-/* For what the process starts, too: in the folder that it will be in, the same name is another. */
+/* Child processes may run in another folder, where a relative name would differ. */
 static void make_absolute(const char *folder)
 {
 	static char path[sizeof(origin.folder)];
@@ -78,7 +78,7 @@ const char *origin_setting(const char *name)
 
 static void check(const char *name, int (*is_valid)(const char *), const char *wanted)
 {
-	static char text[LONGEST_SAID + 200]; /* of the one thread that starts the recorder */
+	static char text[LONGEST_SAID + 200]; /* used only by the thread that starts the recorder */
 	struct joined joined = { text, sizeof(text), 0 };
 	const char *value = origin_setting(name);
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the process was given when it began.  By the first CUDA call the program may have cleaned
- * its environment, gone to another folder and closed the descriptors it did not know.
+ * The process's environment, folder and stderr at its start.  Before its first CUDA call the
+ * program may change its environment or folder and close descriptors.
  */
 #ifndef CUFENCE_ORIGIN_H
 #define CUFENCE_ORIGIN_H
 
-/* A CUFENCE_ variable: as the program set it itself, else as it was then; NULL: neither. */
+/* Returns a CUFENCE_ variable: as set by the program itself, else as at the start; NULL: unset. */
 const char *origin_setting(const char *name);
 
-/* Says which settings have values that mean nothing, and are ignored. */
+/* Reports settings with invalid values, which are ignored. */
 void origin_check_settings(void);
 
-/* The folder for traces: CUFENCE_OUT seen from where the process began, or that folder. */
+/* The folder for traces: CUFENCE_OUT relative to the initial folder, or that folder. */
 const char *origin_folder(void);
 
-/* Writes a message to stderr, if that is still what it was: not into a file of the program's. */
+/* Writes a message to stderr, unless the program has redirected it to a file of its own. */
 void origin_say(const char *text);
 
 #endif

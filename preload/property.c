@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings that change what CUDA does or explain a result: stored once per process. */
+/* Settings that affect CUDA or explain results: recorded once per process. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ void property_write(struct thread_state *thread, const char *name, const char *v
 /* Arguments separated by NUL in /proc become separated by spaces. */
 static void write_command_line(struct thread_state *thread)
 {
-	static char text[4096]; /* of the one thread that starts the recorder */
+	static char text[4096]; /* used only by the thread that starts the recorder */
 	int fd = system_open("/proc/self/cmdline", O_RDONLY, 0);
 	ssize_t n = fd < 0 ? 0 : system_read(fd, text, sizeof(text));
 

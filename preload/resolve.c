@@ -10,7 +10,7 @@
 #include "hold.h"
 #include "shim.h"
 
-/* Runs before anything is initialized, in every program: nothing here may be instrumented. */
+/* Runs before anything is initialized, in every program: must not be instrumented. */
 #define EARLY __attribute__((no_sanitize("address", "undefined")))
 #define EXPORT __attribute__((visibility("default")))
 
@@ -22,10 +22,10 @@ typedef CUresult (*get_proc_v2_function)(const char *, void **, int, cuuint64_t,
 void *driver_reals[CALL_COUNT][VARIANT_COUNT];
 static void *real_get_proc, *real_get_proc_v2;
 
-/* The driver's own, where driver_reals has what the hold put before it (hold.h). */
+/* The driver's functions, where driver_reals has wrappers of the hold (hold.h). */
 static void *behind_hold[CALL_COUNT * VARIANT_COUNT];
 
-/* Of a place in driver_reals, or one of the two above. */
+/* Value of an entry in driver_reals, or of one of the two above. */
 EARLY static void *known_real(void **real)
 {
 	size_t place = (size_t)(real - &driver_reals[0][0]);
@@ -58,7 +58,7 @@ EARLY dlsym_function resolve_next_dlsym(void)
 
 	if (found)
 		return found;
-	/* Asked for from here: the next one after this library. */
+	/* Called from here: finds the next one after this library. */
 	found = (dlsym_function)resolve_real_dlsym()(RTLD_NEXT, "dlsym");
 	if (!found)
 		found = resolve_real_dlsym();
@@ -77,15 +77,15 @@ EARLY static int same(const char *a, const char *b)
 }
 
 /*
- * Places in driver_entries, found by name and by the real function's address.  Filled at the
- * first use by whoever comes, all of it before the answer: every thread puts the same place into
- * the same slot, so that several at once do no harm and none waits.  Slots hold place + 1.
+ * Indices in driver_entries, found by name and by the real function's address.  Filled completely
+ * at first use by any thread: every thread writes the same values to the same slots, so concurrent
+ * fills are harmless and none waits.  Slots contain index + 1.
  */
 #define PLACES (CALL_COUNT * VARIANT_COUNT)
 #define SLOTS 4096u
 _Static_assert(PLACES < SLOTS / 2, "a table more than half full is slow");
 
-/* What the recorder itself asks the driver has been found, and all that it wraps. */
+/* Set once all driver functions that the recorder calls or wraps have been looked up. */
 static _Atomic int looked_up;
 
 struct place_table {
@@ -163,7 +163,10 @@ EARLY void *dlsym_answer(void *handle, const char *name)
 {
 	void *wrapper, *found, **real;
 
-	/* RTLD_NEXT and RTLD_DEFAULT find our exports or what the asker means to skip to. */
+	/*
+	 * RTLD_NEXT and RTLD_DEFAULT find our exports, or the function that the caller wants to
+	 * skip to.
+	 */
 	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !name || name[0] != 'c' ||
 		name[1] != 'u')
 		return NULL;
@@ -173,11 +176,11 @@ EARLY void *dlsym_answer(void *handle, const char *name)
 	found = resolve_real_dlsym()(handle, name);
 	if (!found || found == wrapper)
 		return found;
-	/* Another tool behind this one has a function of its own for it. */
+	/* Another tool after this one has its own function for it. */
 	if (resolve_next_dlsym() != resolve_real_dlsym() &&
 		resolve_next_dlsym()(handle, name) != found)
 		return NULL;
-	/* Once the driver's are known they stay loaded, so that this is another library's. */
+	/* Once found, the driver's functions stay loaded, so this one is from another library. */
 	if (looked_up && known_real(real) && known_real(real) != found)
 		return NULL;
 	if (known_real(real) != found)
@@ -204,7 +207,7 @@ static void *find_in_driver(const char *name)
 	return library ? resolve_real_dlsym()(library, name) : NULL;
 }
 
-/* What the recorder itself asks the driver. */
+/* Driver functions that the recorder itself calls. */
 static struct {
 	const char *name;
 	void *found;
@@ -245,7 +248,7 @@ void *driver_resolve(enum call_id id, int variant)
 	return real == entry->wrapper ? NULL : real;
 }
 
-/* Whether a function is another tool's, that wraps the runtime's as this library does. */
+/* Is this a function of another tool that wraps the runtime, like this library does? */
 static int is_of_another_tool(const void *function)
 {
 	const char *slash;
@@ -266,8 +269,9 @@ void *runtime_resolve(int major, const char *name)
 	if (is_of_another_tool(next))
 		return next;
 	/*
-	 * RTLD_NEXT may be another major's, and misses a libcudart that was loaded RTLD_LOCAL.
-	 * From here on it stays, though the plugin that brought it goes: its addresses are kept.
+	 * RTLD_NEXT may find another major's library, and misses a libcudart loaded with
+	 * RTLD_LOCAL. RTLD_NODELETE keeps it loaded when the plugin that loaded it is closed, as
+	 * its addresses are stored.
 	 */
 	library = dlopen(soname[major], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	if (library) {
@@ -297,7 +301,7 @@ static void fill_by_address(void)
 	__atomic_store_n(&by_address.filled, 1, __ATOMIC_RELEASE);
 }
 
-/* The wrapper of the driver function at a real address; NULL: none of ours. */
+/* Returns the wrapper for the driver function at a real address; NULL: none. */
 static void *wrapper_of(const void *real)
 {
 	if (real == real_get_proc)
@@ -311,7 +315,7 @@ static void *wrapper_of(const void *real)
 	return NULL;
 }
 
-/* Most are asked for before the first call opens the trace. */
+/* Most functions are requested before the first call opens the trace. */
 static _Atomic uint64_t passed_early;
 
 static void passed_through(void)
@@ -340,7 +344,7 @@ static void replace(void **function)
 		passed_through();
 }
 
-/* From here on wrappers call what the hold puts before the driver. */
+/* From now on wrappers call the hold's functions instead of the driver's. */
 static void aim_at_hold(void)
 {
 	for (unsigned place = 0; place < PLACES; place++) {

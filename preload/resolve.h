@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the real functions are, and who gets a wrapper instead.
+ * Lookup of real functions, and which lookups of the program return a wrapper.
  *
  * Programs reach the driver in three ways: linked to libcuda (our exports come first), by
- * dlsym(libcuda, name), and by what cuGetProcAddress returns.  The last two are answered with a
- * wrapper only if the real address is that of a function with a row in calls.def: the address
- * decides, not the name, so that any version and flag gives the right prototype.
+ * dlsym(libcuda, name), and by cuGetProcAddress.  The last two return a wrapper only if the real
+ * address is that of a function with a row in calls.def: the address decides, not the name, so that
+ * the prototype is right for any version and flag.
  */
 #ifndef CUFENCE_RESOLVE_H
 #define CUFENCE_RESOLVE_H
@@ -20,7 +20,7 @@ struct driver_entry {
 	void *wrapper;
 };
 
-/* By call id and variant; the wrappers define it (driver.c). */
+/* By call id and variant; defined by the wrappers (driver.c). */
 extern const struct driver_entry driver_entries[CALL_COUNT][VARIANT_COUNT];
 
 /* Addresses of libcuda's functions, NULL where not found or not yet looked up. */
@@ -35,31 +35,31 @@ static inline void *driver_real(enum call_id id, int variant)
 	return real ? real : driver_resolve(id, variant);
 }
 
-/* Any function of libcuda by its exported name (the allow-list of DESIGN), NULL if missing. */
+/* Returns a function of libcuda by its exported name, NULL if missing. */
 void *driver_symbol(const char *name);
 
 /*
- * Finds all of these and all real driver functions.  At the start, because dlsym() waits for
- * whoever loads a library, as long as its constructors take: they may wait for this thread.
+ * Looks up all of these and all real driver functions.  Done at the start, because dlsym() blocks
+ * while another thread loads a library and runs its constructors, which may wait for this thread.
  */
 void driver_look_up(void);
 
-/* A handle of the loaded libcuda, NULL if it is not loaded and cannot be. */
+/* Returns a handle of the loaded libcuda, NULL if it is not loaded and cannot be. */
 void *driver_library(void);
 
-/* The real runtime function that the next library, or libcudart of that major, exports. */
+/* Returns the real runtime function of the next library, or of libcudart of that major. */
 void *runtime_resolve(int major, const char *name);
 
 /* The C library's own dlsym. */
 void *(*resolve_real_dlsym(void))(void *, const char *);
 
-/* The dlsym that is asked next: the C library's, or the hook of another tool behind this one. */
+/* The next dlsym: the C library's, or the hook of another tool after this one. */
 void *(*resolve_next_dlsym(void))(void *, const char *);
 
-/* What the dlsym hook answers: our wrapper, or NULL for "ask the next dlsym". */
+/* Result of the dlsym hook: a wrapper, or NULL to call the next dlsym. */
 void *dlsym_answer(void *handle, const char *name);
 
-/* Counts in the trace, now open, what was handed out unwrapped before it was. */
+/* Counts, once the trace is open, the functions returned without a wrapper before. */
 void resolve_count_early(void);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runtime wrappers.  A runtime call only says how the user wrote it: what it does is recorded
- * by the driver calls beneath it.  One wrapper per row, variant and major of libcudart, because a
- * process may hold several, exported under the symbol versions that binaries ask for.
+ * The runtime wrappers.  A runtime call only records how the user wrote the call; its effect is
+ * recorded by the driver calls that it makes.  There is one wrapper per row, variant and major of
+ * libcudart, as a process may contain several, exported under the symbol versions that binaries
+ * require.
  */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
@@ -34,7 +35,7 @@ static void *runtime_real(int major, enum call_id id, int variant, const char *n
 	return real;
 }
 
-/* Its driver call says what is asked: this is for what need not be done then. */
+/* The driver call names the object; this flag skips work that is then unnecessary. */
 static inline unsigned query_flag(enum call_id id)
 {
 	return id == CALL_cudaStreamQuery_11 || id == CALL_cudaEventQuery_11 ? FRAME_QUERY : 0;
@@ -61,7 +62,7 @@ static inline unsigned query_flag(enum call_id id)
 		return call_result; \
 	}
 
-/* FIRST_LAST_MAJOR: does a row of majors FIRST to LAST have a wrapper for MAJOR? */
+/* FIRST_LAST_MAJOR: does a row for majors FIRST to LAST have a wrapper for MAJOR? */
 #define IN_11_11_11(...) __VA_ARGS__
 #define IN_11_11_12(...)
 #define IN_11_11_13(...)
@@ -112,7 +113,7 @@ static const struct {
 #include "calls.def"
 };
 
-/* With the first of a major all of them, as for the driver's (driver_look_up()). */
+/* Looks up all functions of a major with its first one, as for the driver (driver_look_up()). */
 static void resolve_others(int major)
 {
 	static _Atomic int done[RUNTIME_COUNT];

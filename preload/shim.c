@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life cycle: the first CUDA call of a process, forked children, the end. */
+/* Life cycle: the first CUDA call of a process, forked children, process exit. */
 #include "shim.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct shim shim = { .alive = nobody };
 
 __thread struct thread_state this_thread;
 
-/* What ended threads had, for new ones: a program may start very many short threads. */
+/* Resources of ended threads, for reuse: a program may start very many short threads. */
 static struct {
 	_Atomic int lock;
 	unsigned count;
@@ -39,7 +39,7 @@ static struct {
 
 static pthread_key_t thread_key;
 
-/* A page whose word is 1 here and 0 in any child, however it was forked; a child keeps the page. */
+/* A page whose word is 1 here and 0 in any forked child (MADV_WIPEONFORK). */
 static int mark_alive(void)
 {
 	if (shim.alive == nobody) {
@@ -63,14 +63,14 @@ void shim_admit(void)
 {
 	uint32_t now;
 
-	/* Again if it has changed meanwhile: who changed it may have been quicker. */
+	/* Repeats if the value changed meanwhile: the other thread may have written before. */
 	do {
 		now = admitted();
 		shim.alive[1] = now;
 	} while (now != admitted());
 }
 
-/* Another thread may be in the middle of this for ever in a forked child: never wait. */
+/* In a forked child another thread's lock may be held forever: never wait. */
 static int try_lock(_Atomic int *lock)
 {
 	return !atomic_exchange_explicit(lock, 1, memory_order_acquire);
@@ -81,7 +81,7 @@ static void unlock(_Atomic int *lock)
 	atomic_store_explicit(lock, 0, memory_order_release);
 }
 
-/* 1: it is somebody else's from here on. */
+/* 1: it was passed on for reuse. */
 static int hand_on(struct thread_state *thread)
 {
 	int room = 0;
@@ -105,7 +105,7 @@ static void thread_ended(void *state)
 
 	if (thread->generation != shim.generation)
 		return;
-	/* Cancelled in the middle of a record: whoever went on there would publish half of it. */
+	/* Cancelled in the middle of a record: the next thread would publish an incomplete one. */
 	if (thread->busy || !hand_on(thread))
 		trace_chunk_close(&shim.writer, &thread->chunk);
 	if (thread->tables)
@@ -163,7 +163,7 @@ void thread_begin(struct thread_state *thread)
 			chunk = spare.left[--spare.count];
 		unlock(&spare.lock);
 	}
-	/* Of a generation that is over: zeros again. */
+	/* Of a previous generation: reset to zeros. */
 	if (thread->tables)
 		system_advise(thread->tables, sizeof(*thread->tables), MADV_DONTNEED);
 	chunk.thread = (uint32_t)syscall(SYS_gettid);
@@ -230,7 +230,7 @@ void shim_resume(void)
 {
 	static unsigned resumed;
 
-	/* Handlers registered while the process ends run after the one that made this call. */
+	/* Handlers registered during exit run after the handler that made this call. */
 	if (resumed++ >= 1000)
 		return;
 	shim.ended = NULL;
@@ -238,7 +238,7 @@ void shim_resume(void)
 	atexit(at_end);
 }
 
-/* 0: it does not fit. */
+/* Returns 0 if the name does not fit. */
 static int name_file(char *path, size_t size, uint32_t pid, unsigned n)
 {
 	struct joined joined = { path, size, 0 };
@@ -264,11 +264,12 @@ static int create_file(void)
 			FEATURE_CALLS | (shim.clock == CLOCK_TICKS_VIRTUAL ? FEATURE_SIMULATED : 0),
 		.realtime_ns = shim.virtual_clock ? shim.virtual_clock() : realtime_ns(),
 	};
-	static char path[4096], message[4300]; /* of the one thread that starts the recorder */
+	static char path[4096],
+		message[4300]; /* used only by the thread that starts the recorder */
 	struct joined joined = { message, sizeof(message), 0 };
 	int rc = -EEXIST;
 
-	/* After an exec the same process id comes again. */
+	/* After an exec the process id is the same. */
 	for (unsigned n = 0; rc == -EEXIST && n < 1000; n++)
 		rc = name_file(path, sizeof(path), start.pid, n)
 			? trace_create(&shim.writer, path, &start)
@@ -284,7 +285,7 @@ static int create_file(void)
 	return rc;
 }
 
-/* The trace was cut: what is mapped of it becomes memory of the process's own. */
+/* The trace was truncated: its mapping is replaced by private memory. */
 static int lose_page(const siginfo_t *info, void *context)
 {
 	return trace_lose(&shim.writer, (uintptr_t)info->si_addr);
@@ -321,7 +322,7 @@ static int start(void)
 	return SHIM_ON;
 }
 
-/* In a forked child, at its first CUDA call: the parent's file is not ours to write. */
+/* In a forked child, at its first CUDA call: the parent's file must not be written. */
 static void become_child(void)
 {
 	int on = SHIM_ON;
@@ -347,8 +348,8 @@ static void become_child(void)
 }
 
 /*
- * Calls that went by because the trace took too long to create, in other threads, and whether there
- * may be more of them.
+ * Calls of other threads that were not recorded because creating the trace took too long, and
+ * whether more may follow.
  */
 static _Atomic uint64_t missed;
 static _Atomic int late;
@@ -382,7 +383,7 @@ int shim_begin(void)
 		int saved = errno;
 		if (atomic_compare_exchange_strong(&shim.stage, &stage, SHIM_STARTING)) {
 			stage = start();
-			/* Set before the first records: writing them asks again. */
+			/* Set before the first records: writing them checks it again. */
 			atomic_store_explicit(&shim.stage, stage, memory_order_release);
 			shim_admit();
 			if (stage == SHIM_ON)
@@ -395,7 +396,10 @@ int shim_begin(void)
 		system_sleep(100000);
 		stage = atomic_load_explicit(&shim.stage, memory_order_acquire);
 	}
-	/* A child of a fork in the middle of it would wait at every call; the late still win. */
+	/*
+	 * In a child forked during the start, every call would wait; if the start succeeds later,
+	 * recording begins then.
+	 */
 	if (stage == SHIM_STARTING) {
 		late = 1;
 		atomic_compare_exchange_strong(&shim.stage, &stage, SHIM_OFF);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder inside somebody else's program.  struct shim is its only global state, struct
- * thread_state what each thread has; everything else is a function over the two.
+ * The recorder inside the user's program. struct shim is its only global state, struct thread_state
+ * the state of a thread; everything else is a function of the two.
  *
- * The rules, everywhere in preload/ and cupti/: never exit, print to stdout, change errno or a
- * result, hold a lock around the real call, call the runtime API, allocate from the heap, or
- * initialize CUDA.  In trouble stop recording and count.
+ * Rules for all code in preload/ and cupti/: never exit, print to stdout, change errno or a result,
+ * hold a lock around the real call, call the runtime API, allocate from the heap, or initialize
+ * CUDA. On errors, stop recording and count.
  */
 #ifndef CUFENCE_SHIM_H
 #define CUFENCE_SHIM_H
@@ -33,25 +33,25 @@ struct shim_context {
 };
 
 struct shim {
-	/* What every call looks at, in one line of the cache. */
+	/* Used by every call, in one cache line. */
 	_Atomic int stage;           /* enum shim_stage */
-	_Atomic int outside;         /* 1: no window is open (window.h) */
-	_Atomic int scripts;         /* 1: sites have frames of an interpreter (python.h) */
+	_Atomic int outside;         /* 1: outside of all windows (window.h) */
+	_Atomic int scripts;         /* 1: sites have interpreter frames (python.h) */
 	uint32_t clock;              /* enum trace_clock */
-	_Atomic uint32_t generation; /* counts processes: 1, +1 in a child that starts anew */
+	_Atomic uint32_t generation; /* 1, incremented in a child that starts recording */
 	/*
-	 * A page that a fork wipes.  Its first word: 1 where the recorder was started, 0 in a
-	 * child; its second: ~generation while calls are recorded (shim_admit()), else 0.
+	 * A page that is cleared by a fork.  First word: 1 where the recorder was started, 0 in a
+	 * child.  Second word: ~generation while calls are recorded (shim_admit()), else 0.
 	 */
 	volatile uint32_t *alive;
-	/* The thread that wrote the last word, until it makes another call. */
+	/* The thread that closed the trace, until it makes another call. */
 	struct thread_state *volatile ended;
 	_Atomic uint64_t next_calibration; /* ticks */
-	int (*current_context)(void **);   /* cuCtxGetCurrent; NULL: of no driver */
+	int (*current_context)(void **);   /* cuCtxGetCurrent; NULL: no driver */
 	const struct guard *guard;         /* of host memory; NULL: none (guarded.h) */
 
 	uint64_t (*virtual_clock)(void);
-	uint64_t calibration_ticks;     /* between two */
+	uint64_t calibration_ticks;     /* between two calibrations */
 	uint64_t (*device_clock)(void); /* CUPTI's, ns; NULL while CUPTI is off */
 	_Atomic uint32_t context_count;
 	struct shim_context context[SHIM_CONTEXTS]; /* id is index + 1 */
@@ -61,105 +61,114 @@ struct shim {
 
 extern struct shim shim;
 
-/* A site as learned on this thread: where on the stack its return addresses lie. */
+/* A site stored on this thread: where on the stack its return addresses are. */
 #define SITE_SETS 128
-#define SITE_WAYS 8 /* a power of two: paths that share a set, or a frame and a caller */
+#define SITE_WAYS 8 /* a power of two: paths with the same set, or the same frame and caller */
 #define SITE_UNASKED UINT32_MAX
-#define SITE_NEAR 8 /* of its frames, the innermost */
+#define SITE_NEAR 8 /* of its innermost frames */
 #define SITE_FAR (SITE_FRAMES - SITE_NEAR)
 struct site_tail {
 	unsigned count;
-	uint32_t offset[SITE_FAR]; /* of the words, in bytes from frame */
+	uint32_t offset[SITE_FAR]; /* of the words, bytes from frame */
 	uint64_t address[SITE_FAR];
 };
 struct cached_site {
 	uintptr_t frame; /* frame address of the wrapper */
 	uint64_t hash;   /* of the addresses */
-	uint32_t id;     /* without a script's frames, or SITE_UNASKED */
+	uint32_t id;     /* without script frames, or SITE_UNASKED */
 	uint16_t count;
-	uint16_t spread;            /* the words lie on more than one page */
+	uint16_t spread;            /* the words are on more than one page */
 	struct site_tail *tail;     /* the frames beyond the near ones; NULL: none */
-	uint32_t offset[SITE_NEAR]; /* of the words, in bytes from frame */
+	uint32_t offset[SITE_NEAR]; /* of the words, bytes from frame */
 	uint64_t address[SITE_NEAR];
 } __attribute__((aligned(64)));
 
-/* A query, whose record counts the next one like it. */
+/* A query whose record counts identical following ones. */
 struct last_poll {
 	struct call_polls *polls; /* NULL: none */
 	uint64_t handle;          /* stream or event */
-	uint64_t is;              /* its site, call and answer */
+	uint64_t is;              /* its site, call and result */
 };
-#define POLL_HANDLES 8 /* as many are asked in turn, a power of two */
-#define POLL_DEPTH 2   /* a runtime call and the driver call beneath it */
+#define POLL_HANDLES 8 /* number of handles polled in turn, a power of two */
+#define POLL_DEPTH 2   /* a runtime call and the driver call that it makes */
 struct poll_ring {
 	struct last_poll of[POLL_HANDLES];
-	uint8_t after[POLL_HANDLES]; /* where the one that was asked after it is */
-	unsigned found, oldest;      /* where the last one was found, where the next new one goes */
+	uint8_t after[POLL_HANDLES]; /* index of the handle polled after this one */
+	unsigned found, oldest;      /* index of the last one found, and of the next to replace */
 };
 
 /*
- * Reading the clock is a third of what a counted poll costs, so that in a loop that does nothing
- * else most polls do without.
+ * Reading the clock is a third of the cost of a counted poll, so in a loop without other work most
+ * polls are untimed.
  */
 struct poll_pace {
-	uint32_t batch, left; /* polls without the clock after each one with it, and to come */
-	uint64_t read;        /* when the last one with it was entered */
-	uint64_t gap;         /* ticks from poll to poll, then */
-	uint64_t inner;       /* when a call within one without it was entered, 0: none */
+	uint32_t batch, left; /* untimed polls after each timed one, and still to come */
+	uint64_t read;        /* entry of the last timed one, ticks */
+	uint64_t gap;         /* ticks from poll to poll at that time */
+	uint64_t inner;       /* entry of a call inside an untimed one, 0: none */
 };
 
-/* Zeros are valid: of a thread that has asked nothing. */
+/* Zeros are valid: a thread without queries. */
 struct thread_polls {
 	struct poll_pace pace;
-	uint64_t written; /* the rings are valid as long as chunk.written is this */
-	uint64_t handle;  /* what the last query was about */
+	uint64_t written; /* the rings are valid while chunk.written has this value */
+	uint64_t handle;  /* stream or event of the last query */
 	struct poll_ring ring[POLL_DEPTH];
 };
 
 #define THREAD_SCRATCH 5120
 
 /*
- * What only threads that call CUDA have: thread-local storage is taken out of the stack of every
- * thread, which may be as small as 16 KiB.
+ * State of threads that call CUDA. Not in thread-local storage, which is taken from the stack of
+ * every thread, and stacks may be as small as 16 KiB.
  */
 struct thread_tables {
 	struct thread_polls polls;
 	struct launch_arguments arguments; /* of the launch in progress */
 	struct cached_site sites[SITE_SETS][SITE_WAYS];
-	struct site_tail tails[SITE_SETS * SITE_WAYS]; /* of sites, in their order */
-	unsigned oldest_way;                           /* gives way in whichever set is full */
-	/* What is too large for a stack, of one function at a time, which calls no other one. */
+	struct site_tail tails[SITE_SETS * SITE_WAYS]; /* of sites, in the same order */
+	unsigned oldest_way;                           /* way to replace in any full set */
+	/*
+	 * Space for data too large for a stack, used by one function at a time, which calls no
+	 * other user.
+	 */
 	uint64_t scratch[THREAD_SCRATCH / sizeof(uint64_t)];
 };
 
 struct thread_state {
-	/* What every call looks at, in one line of the cache. */
+	/* Used by every call, in one cache line. */
 	struct trace_chunk chunk;
-	struct thread_tables *tables; /* NULL: it has made no call yet */
-	uint32_t generation;          /* of the shim that chunk belongs to */
+	struct thread_tables *tables; /* NULL: no call so far */
+	uint32_t generation;          /* of the shim at the time chunk was opened */
 	uint32_t site;                /* of the outermost call */
 	uint32_t correlation;         /* set by the CUPTI callback inside the current driver call */
 	int depth;                    /* wrappers on this thread's stack */
-	/* Where on the stack the recorder is at work, 0: nowhere; a handler's calls go by then. */
+	/*
+	 * Stack address at which the recorder is active, 0: inactive; a signal handler's calls are
+	 * then not recorded.
+	 */
 	uintptr_t busy;
 
-	uintptr_t outermost; /* frame address of that wrapper, + 1 of a runtime call */
-	uint32_t caller;     /* the low half of its return address */
-	/* FRAME_QUERY: its last driver call; FRAME_UNTIMED: the outermost itself, before that. */
+	uintptr_t outermost; /* frame address of that wrapper, + 1 for a runtime call */
+	uint32_t caller;     /* lower half of its return address */
+	/*
+	 * FRAME_QUERY: its last driver call; FRAME_UNTIMED: the outermost call itself, before that.
+	 */
 	int polled;
 	uint32_t cupti_context; /* set with correlation */
 	uint16_t context;
-	uint64_t context_handle; /* the last one seen, whose id context is */
+	uint64_t context_handle; /* the last one used; its id is context */
 
-	uint32_t birth;     /* its number among the threads made, 0: unknown */
-	uint32_t bypassing; /* CUPTI's id of a call without a wrapper, while it lasts */
-	uint32_t passed_by; /* number of the window before which a call went unrecorded */
-	uint32_t ready;     /* generation, once chunk and tables are there; else 0 */
+	uint32_t birth;     /* its number among the created threads, 0: unknown */
+	uint32_t bypassing; /* CUPTI's id of a call in progress without a wrapper */
+	uint32_t passed_by; /* number of the window before which an unrecorded call began */
+	uint32_t ready;     /* generation if chunk and tables exist, else 0 */
 } __attribute__((aligned(64)));
 
 /*
- * A driver call leaves little of the recorder in the caches, so that each line of code counts: what
- * almost every call runs through is HOT, lies together and calls nothing (hot.h); the rest is COLD.
+ * After a driver call the caches contain little of the recorder, so every line of code counts.
+ * Code that almost every call executes is HOT, placed together and calls nothing (hot.h); the rest
+ * is COLD.
  */
 #define HOT __attribute__((hot))
 #define NOINLINE __attribute__((noinline))
@@ -169,7 +178,7 @@ struct thread_state {
 
 extern __thread struct thread_state this_thread __attribute__((visibility("hidden")));
 
-/* This thread's state.  By a pointer: each look through %fs takes more bytes of code. */
+/* This thread's state.  A pointer, because each access through %fs takes more bytes of code. */
 static inline struct thread_state *thread_state(void)
 {
 	struct thread_state *thread = &this_thread;
@@ -178,29 +187,29 @@ static inline struct thread_state *thread_state(void)
 	return thread;
 }
 
-/* A place on the stack, for busy. */
+/* An address on the stack, for busy. */
 #define STACK_PLACE ((uintptr_t)__builtin_frame_address(0))
 
-/* Words of the program's that belong to a record: LIST() of calls.def. */
+/* Words of the program that belong to a record: LIST() of calls.def. */
 #define CALL_LISTS 5
-#define CALL_LIST_WORDS 4096 /* in one record, all lists together; more are left out */
+#define CALL_LIST_WORDS 4096 /* maximum in one record, of all lists together; more are left out */
 struct call_list {
 	const void *array; /* NULL: zeros */
 	uint32_t words;
 };
 
 /*
- * What a wrapper knows when it is compiled, beside enum call_flag: the table of calls is in no
- * cache when a launch comes by.
+ * Properties of a call known at compile time, in addition to enum call_flag: the table of calls is
+ * rarely in a cache at a launch.
  */
 enum frame_flag {
 	FRAME_RUNTIME = 1 << 8,  /* a cudart call */
 	FRAME_QUERY = 1 << 9,    /* of a stream or event */
-	FRAME_BLOCKS = 1 << 10,  /* may wait: an enter record first */
-	FRAME_HOST = 1 << 11,    /* none of CUDA: asks CUDA nothing */
-	FRAME_WAITS = 1 << 12,   /* made in order to wait */
-	FRAME_LAUNCH = 1 << 13,  /* of a kernel, to a stream */
-	FRAME_UNTIMED = 1 << 14, /* a query of many, that began without a look at the clock */
+	FRAME_BLOCKS = 1 << 10,  /* may wait: write an enter record first */
+	FRAME_HOST = 1 << 11,    /* not a CUDA call: does not query CUDA */
+	FRAME_WAITS = 1 << 12,   /* its purpose is to wait */
+	FRAME_LAUNCH = 1 << 13,  /* a kernel launch into a stream */
+	FRAME_UNTIMED = 1 << 14, /* one of many queries, began without reading the clock */
 };
 #define FRAME_FLAGS(kind, traits) \
 	((kind_has(kind, K_POLLS) ? FRAME_QUERY : 0) | (call_is_wait(kind) ? FRAME_WAITS : 0) | \
@@ -208,9 +217,9 @@ enum frame_flag {
 		((traits)&TRAIT_BLOCKS ? FRAME_BLOCKS : 0))
 
 /*
- * How many wrappers are around one of these flags that has this frame address.  Some may never
- * have returned: a signal's handler left them by siglongjmp().  Only driver calls beneath a runtime
- * call are not looked at twice, which are almost all that are within another one.
+ * Returns the number of wrappers enclosing one with these flags and this frame address.  Wrappers
+ * that never returned, because a signal handler left them by siglongjmp(), are removed.  Driver
+ * calls made by a runtime call, almost all nested calls, are not checked again.
  */
 int thread_forget(struct thread_state *thread, uintptr_t frame);
 static inline int thread_depth(struct thread_state *thread, unsigned flags, void *frame_address)
@@ -231,18 +240,18 @@ struct call_frame {
 	uint16_t call;
 	uint16_t context;
 	uint16_t flags;    /* enum call_flag and frame_flag */
-	uint16_t rest;     /* 1: there is what lies behind it */
-	uint64_t entered;  /* chunk.written behind its enter record, 0: none */
-	uint64_t function; /* launched with these parameters; 0: none */
+	uint16_t rest;     /* 1: the members after it are initialized */
+	uint64_t entered;  /* chunk.written after its enter record, 0: none */
+	uint64_t function; /* kernel launched with these parameters; 0: none */
 	void *const *values, *const *extra;
-	/* Of few calls, frame_rest(): */
-	int launch; /* tables->arguments are this call's */
+	/* Only in few calls, initialized by frame_rest(): */
+	int launch; /* tables->arguments belong to this call */
 	unsigned list_count;
 	struct call_attributes attributes; /* flags 0: none */
 	struct call_list list[CALL_LISTS];
 };
 
-/* Before anything is written after it. */
+/* Call before setting any member after rest. */
 static inline void frame_rest(struct call_frame *frame)
 {
 	if (frame->rest)
@@ -254,20 +263,20 @@ static inline void frame_rest(struct call_frame *frame)
 }
 
 /*
- * Around every recorded call.  frame_begin() returns 0 when nothing is to be recorded (disabled,
- * a signal handler within the recorder); then frame_end() must not be called.
+ * Called around every recorded call. frame_begin() returns 0 if nothing is to be recorded
+ * (disabled, or a signal handler within the recorder); then frame_end() must not be called.
  */
 int frame_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address);
 void frame_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count);
 
 /*
- * The two around a FRAME_QUERY.  Programs ask in loops: most queries are counted in the record of
- * one before, and go through as little code and memory as there can be.
+ * The pair for FRAME_QUERY. Programs query in loops: most queries are counted in a previous query's
+ * record, with as little code and memory as possible.
  */
 int poll_begin(struct call_frame *frame, enum call_id id, unsigned flags, void *frame_address);
 void poll_end(struct call_frame *frame, int result, const uint64_t *field, unsigned count);
 
-/* Either pair, chosen when a wrapper is compiled. */
+/* Either pair, selected at compile time. */
 static inline int call_begin(struct call_frame *frame, enum call_id id, unsigned flags,
 	void *frame_address)
 {
@@ -285,8 +294,8 @@ static inline void call_end(struct call_frame *frame, unsigned flags, int result
 }
 
 /*
- * Between the two, for a successful launch (function and stream are its first fields) or a kernel
- * node: frame_end() reads its parameters (arguments.h).
+ * Call between the two, for a successful launch (function and stream are its first fields) or a
+ * kernel node: frame_end() reads its parameters (arguments.h).
  */
 static inline void frame_launch(struct call_frame *frame, uint64_t function, void *const *values,
 	void *const *extra)
@@ -296,12 +305,10 @@ static inline void frame_launch(struct call_frame *frame, uint64_t function, voi
 	frame->extra = extra;
 }
 
-/*
- * Records that the program touched host memory, as guard_recorder.touched() says (guard.h).
- */
+/* Records an access of host memory by the program, as guard_recorder.touched() (guard.h). */
 int frame_touched(uintptr_t address, int write, const void *context, void *frame_address);
 
-/* Likewise: notes a list, which frame_end() copies from the program. */
+/* Call between the two: stores a list, which frame_end() copies from the program. */
 void frame_list(struct call_frame *frame, const void *array, uint64_t words);
 
 /* Opens the trace at the first CUDA call of the process; 1 if recording. */
@@ -313,31 +320,31 @@ static inline int shim_start(void)
 		shim_begin();
 }
 
-/* To be called when stage or outside has changed. */
+/* Call when stage or outside has changed. */
 void shim_admit(void);
 
-/* Writes the last word, in the name of a thread that does nothing else meanwhile. */
+/* Closes the trace, on a thread that does nothing else meanwhile. */
 void shim_end(struct thread_state *thread);
 
-/* A destructor made a call that succeeded: there will be another last word. */
+/* A destructor made a successful call: the trace will be closed again. */
 void shim_resume(void);
 
 /*
- * The first record of this thread in this process, where thread->generation is another one's.  What
- * the thread had learned is forgotten: before anything of it is used.
+ * Called for the first record of this thread in this process, when thread->generation differs from
+ * shim.generation.  Resets the thread's state before any of it is used.
  */
 void thread_begin(struct thread_state *thread);
 
-/* Gives the thread its tables: 0, or -1 where memory is too scarce.  Keeps errno. */
+/* Allocates the thread's tables.  Returns 0, or -1 when out of memory.  Keeps errno. */
 int thread_equip(struct thread_state *thread);
 
 /*
- * Room for a record on this thread's chunk; trace_commit(&thread->chunk) publishes it.  Keeps
+ * Reserves a record in this thread's chunk; trace_commit(&thread->chunk) publishes it.  Keeps
  * errno.
  */
 void *thread_reserve(struct thread_state *thread, size_t bytes, enum record_type type);
 
-/* Copies what this thread has recorded to the file, while nobody waits for it.  Keeps errno. */
+/* Copies this thread's records to the file, while nobody waits for it.  Keeps errno. */
 void thread_empty(struct thread_state *thread);
 
 /* Ticks of the recorder's clock. */
@@ -354,68 +361,71 @@ static inline uint64_t clock_read(void)
 /* Chooses the clock; libcuda is a dlopen handle or NULL. */
 void clock_init(void *libcuda);
 
-/* Writes a calibration record from samples brackets; thread may be any recording thread. */
+/* Writes a calibration record from several samples; thread may be any recording thread. */
 void clock_calibrate(struct thread_state *thread, unsigned samples);
 
-/* Forgets all sites: a new process writes them anew. */
+/* Drops all sites: a new process records them again. */
 void site_reset(void);
 
-/* Makes sure that the trace names the file mapped at address. */
+/* Records the file mapped at address, unless already recorded. */
 void module_note(struct thread_state *thread, uintptr_t address);
 void module_reset(void);
-/* A mapping of a file, which the program cannot write to. */
+/* A read-only mapping of a file. */
 struct module_place {
 	uintptr_t start, end;
-	uint64_t offset;      /* of start, in the file */
+	uint64_t offset;      /* offset of start in the file */
 	uint8_t build_id[20]; /* zeros: none */
 	char path[1024];
 };
 /*
- * The one at address, for the caller alone until module_give_place(), with no call in between that
- * asks for another.  NULL: there is none, its path is longer, or that is unknown now; nothing
- * is to be given back then.  Keeps errno.
+ * Returns the mapping at address, for exclusive use until module_give_place(); in between no other
+ * function may request one.  Returns NULL if there is none, its path is too long, or it is unknown
+ * now; then module_give_place() must not be called.  Keeps errno.
  */
 const struct module_place *module_take_place(uintptr_t address);
 void module_give_place(void);
-/* FIELD_handle of memory that is registered: pages that a file is mapped to; 0 after the first 64
- * of a process.  Keeps errno. */
+/*
+ * FIELD_handle of registered memory: pages of a mapped file; 0 after the first 64 calls of a
+ * process.  Keeps errno.
+ */
 uint64_t module_file_page(uintptr_t address);
-/* The mapping of a file that address lies in; *end 0: not known.  Keeps errno. */
+/* The mapping of a file that contains address; *end 0: unknown.  Keeps errno. */
 void module_bounds(uintptr_t address, uintptr_t *start, uintptr_t *end);
 
 /*
- * Writes to the trace, once, where a file has a code image, or that it lies beside the trace, if it
- * was made in memory (NVRTC, Triton, XLA); where nothing can be put there, the image itself.  Gives
- * its hash; 0 for what is not recognized or is too large.  Only after the driver has accepted it:
- * the sizes its headers name are believed.
+ * Records the location of a code image once: its file, or the folder beside the trace if it was
+ * made in memory (NVRTC, Triton, XLA); if that folder cannot be written, the image itself is
+ * recorded.  Returns its hash; 0 for an image that is unknown or too large.  Call only after the
+ * driver has accepted the image: the sizes in its headers are trusted.
  */
 uint64_t image_note(const void *image);
-/* The same of what the file has: a compiler's cache may remove it. */
+/* The same for the contents of a file, which may be removed later, as from a compiler's cache. */
 uint64_t image_note_file(const char *path);
 void image_reset(void);
 
-/* 1 if an image of that image_hash() lies beside the trace, now or already.  Changes errno. */
+/* Returns 1 if an image with that image_hash() is stored beside the trace.  Changes errno. */
 int image_store(uint64_t hash, const void *image, uint64_t bytes);
 void image_store_reset(void);
 
-/* Writes to the trace what the hash of the launch at hand stands for, the first time. */
+/* Records the words that the hash of the current launch stands for, once. */
 void words_note(struct thread_state *thread, const struct function_layout *layout,
 	void *const *values, void *const *extra);
 void words_reset(void);
 
-/* A device's primary context has one more user. */
+/* A device's primary context was retained. */
 void context_retained(uint64_t context, uint64_t device);
 
 /*
- * Before the real call: a context, or a device's primary one, goes with all that belongs to it;
- * with release only if it has no other user.  Device numbers are small, handles are not.
+ * Call before the real call: a context, or a device's primary context, is destroyed with everything
+ * it contains; with release only if it has no other user.  Device numbers are small, handles are
+ * not.
  */
 void context_ending(uint64_t context_or_device, int release);
 
-/* Forgets all contexts: a forked child has none. */
+/* Drops all contexts: a forked child has none. */
 void context_reset(void);
 
-/* Adds CUPTI's id to a context's record, once. */
+/* Adds CUPTI's id to the record of a context, once. */
 void context_write_id(struct thread_state *thread, uint16_t id, uint32_t cupti_id);
 static inline void context_learn(struct thread_state *thread, uint16_t id, uint32_t cupti_id)
 {
@@ -425,19 +435,19 @@ static inline void context_learn(struct thread_state *thread, uint16_t id, uint3
 		context_write_id(thread, id, cupti_id);
 }
 
-/* Code goes: handles may be reused, each is checked when it comes by next. */
+/* Code is unloaded: handles may be reused, so each is verified at its next use. */
 void function_doubt(void);
-/* Forgets all: in a forked child. */
+/* Drops all kernels: in a forked child. */
 void function_reset(void);
 
 /* FNV-1a. */
 uint64_t string_hash(const char *text, size_t length);
 
-/* Number of a text, which is written at first sight; 0: too many. */
+/* Returns the id of a text, which is recorded at first use; 0: table full. */
 uint32_t string_intern(struct thread_state *thread, const char *text);
 void string_reset(void);
 
-/* Environment and command line, written once. */
+/* Records environment and command line, once. */
 void property_write_all(struct thread_state *thread);
 void property_write(struct thread_state *thread, const char *name, const char *value,
 	size_t value_length);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that records name by number, each written once: kernel names, NVTX ranges. */
+/* Texts referenced by number, each recorded once: kernel names, NVTX ranges. */
 #include <string.h>
 
 #include "byte_hash.h"

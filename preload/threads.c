@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads: what one did before it made another comes before all that one does, and joining it
- * comes after.  C11's calls are wrapped like POSIX's, which they do not go through.  Births are
- * numbered before the first CUDA call, too: that may be another thread's than who joins it.
+ * Threads: calls of a thread before it creates another one precede all calls of the new thread;
+ * joining it orders the other way.  C11's functions are wrapped like POSIX's, as they do not call
+ * these.  Births are numbered before the first CUDA call, too, as another thread than the joining
+ * one may make that call.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +21,7 @@
 
 typedef void *(*start_function)(void *);
 
-/* Threads between pthread_create() and their first instruction. */
+/* Threads between pthread_create() and their start function. */
 static struct start {
 	_Atomic int taken;
 	uint32_t birth;
@@ -28,7 +29,7 @@ static struct start {
 	void *argument;
 } starts[STARTS];
 
-/* The latest birth by pthread_t, which comes again once a thread has been joined. */
+/* The latest birth by pthread_t, which is reused once a thread has been joined. */
 static struct {
 	_Atomic uint64_t thread;
 	_Atomic uint32_t birth;
@@ -60,13 +61,13 @@ static void *real_function(enum wrapped which)
 
 	if (found)
 		return found;
-	/* Not dlvsym(): it passes over hooks of other tools, whose names have no version. */
+	/* Not dlvsym(): it skips unversioned hooks of other tools. */
 	found = resolve_real_dlsym()(RTLD_NEXT, names[which]);
 	__atomic_store_n(&reals[which], found, __ATOMIC_RELAXED);
 	return found;
 }
 
-/* Not at the call: another thread may be loading a library, and wait for this one in it. */
+/* Not during the call: another thread may be loading a library, and wait for this one meanwhile. */
 __attribute__((constructor)) static void find(void)
 {
 	for (int i = 0; i < WRAPPED_COUNT; i++)
@@ -88,7 +89,7 @@ static struct start *take_start(void *function, void *argument)
 	return NULL;
 }
 
-/* The place that is the thread's own or free, else that of the oldest: it was joined long ago. */
+/* Returns the slot of the thread or a free one, else that of the oldest: it was joined long ago. */
 static uint32_t find_place(uint64_t thread)
 {
 	uint32_t place = (uint32_t)(thread >> 12) & (THREADS - 1), oldest = place;
@@ -106,7 +107,7 @@ static uint32_t find_place(uint64_t thread)
 
 static void remember(uint64_t thread, uint32_t birth)
 {
-	/* Another thread may take the same place: then look again. */
+	/* Another thread may take the slot: then retry. */
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		uint32_t place = find_place(thread);
 		uint64_t found = threads[place].thread;
@@ -119,14 +120,14 @@ static void remember(uint64_t thread, uint32_t birth)
 	}
 }
 
-/* The thread has begun: its start is somebody else's from here on. */
+/* The thread has started: its entry becomes free. */
 static struct start arrive(struct start *start)
 {
 	struct start own = { .birth = start->birth,
 		.function = start->function,
 		.argument = start->argument };
 
-	/* Here, not by the creator: where the program keeps its pthread_t may be gone by then. */
+	/* Done by the new thread: the creator's pthread_t may be gone by then. */
 	remember((uint64_t)pthread_self(), start->birth);
 	thread_state()->birth = start->birth;
 	atomic_store(&start->taken, 0);
@@ -162,15 +163,15 @@ static uint32_t birth_of(uint64_t thread)
 	return 0;
 }
 
-/* A thread that is being made. */
+/* A thread being created. */
 struct making {
 	struct call_frame frame;
 	int recorded;
-	struct start *start; /* NULL: without a number */
+	struct start *start; /* NULL: not numbered */
 	uint64_t birth;
 };
 
-/* Not of those that CUDA's libraries make. */
+/* Threads created by CUDA's libraries are ignored. */
 static void making_begin(struct making *making, enum call_id id, void *frame_address,
 	void *function, void *argument)
 {
@@ -224,7 +225,7 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 	return rc;
 }
 
-/* A thread that is being joined. */
+/* A thread being joined. */
 struct joining {
 	struct call_frame frame;
 	int recorded;
@@ -235,7 +236,7 @@ struct joining {
 static void joining_begin(struct joining *joining, enum call_id id, void *frame_address,
 	uint64_t thread)
 {
-	/* Who asks again and again is recorded when there is an answer. */
+	/* Repeated attempts are recorded only when they succeed. */
 	joining->recorded =
 		id != CALL_pthread_tryjoin_np && host_begin(&joining->frame, id, frame_address);
 	joining->thread = thread;
@@ -247,10 +248,10 @@ static void joining_end(struct joining *joining, enum call_id id, void *frame_ad
 {
 	uint32_t now = birth_of(joining->thread);
 
-	/* It may be that thread that made the first CUDA call. */
+	/* The joined thread may have made the first CUDA call. */
 	if (!joining->recorded && (rc || !host_begin(&joining->frame, id, frame_address)))
 		return;
-	/* It may have begun meanwhile; its pthread_t may be that of one that was made since. */
+	/* Recording may have started meanwhile; the pthread_t may belong to a newer thread. */
 	if (now <= joining->made)
 		joining->birth = now;
 	frame_end(&joining->frame, rc, &joining->birth, 1);

@@ -10,19 +10,19 @@
 #define BIT(cause) (1u << (cause))
 
 static struct {
-	_Atomic uint32_t reasons;  /* BIT() of each that keeps it outside; 0: inside */
+	_Atomic uint32_t reasons;  /* BIT() of each reason to be outside; 0: inside */
 	_Atomic int cause;         /* of the last change */
-	_Atomic int lock;          /* somebody is making shim.outside agree with reasons */
+	_Atomic int lock;          /* a thread is updating shim.outside from reasons */
 	_Atomic int profiler;      /* between cuProfilerStart and Stop */
-	_Atomic int ranges;        /* open ones of CUFENCE_NVTX */
+	_Atomic int ranges;        /* open ranges named CUFENCE_NVTX */
 	_Atomic int captures;      /* in progress */
-	_Atomic uint32_t opened;   /* windows so far */
+	_Atomic uint32_t opened;   /* number of windows so far */
 	int by_profiler, by_range; /* settings */
-	int limited;               /* any setting at all */
-	uint64_t opens;            /* ticks: the delay has passed; 0: none */
-	_Atomic uint64_t until;    /* ticks: the duration has passed; 0: not begun */
+	int limited;               /* any setting */
+	uint64_t opens;            /* end of the delay, ticks; 0: none */
+	_Atomic uint64_t until;    /* end of the duration, ticks; 0: not begun */
 	uint64_t duration;         /* ticks, 0: no limit */
-	uint64_t soft_limit;       /* bytes of the trace, 0: none */
+	uint64_t soft_limit;       /* bytes of the trace, 0: no limit */
 } window;
 
 static int is_set(const char *name)
@@ -32,7 +32,7 @@ static int is_set(const char *name)
 	return value && *value;
 }
 
-/* Seconds as ticks, 0: none. */
+/* Converts seconds to ticks, 0: none. */
 static uint64_t ticks_of(const char *name)
 {
 	const char *value = origin_setting(name);
@@ -65,7 +65,10 @@ void window_init(void)
 	window.duration = ticks_of("CUFENCE_DURATION");
 	window.until = 0;
 	shim.writer.max_bytes = bytes_of("CUFENCE_MAX_SIZE");
-	/* The last quarter is for handles, and for what CUPTI still has of recorded calls. */
+	/*
+	 * The last quarter is reserved for handles, and for pending CUPTI records of recorded
+	 * calls.
+	 */
 	window.soft_limit = shim.writer.max_bytes - shim.writer.max_bytes / 4;
 	if (window.by_range && window.ranges <= 0) {
 		reasons |= BIT(WINDOW_RANGE);
@@ -114,9 +117,9 @@ void window_begin(struct thread_state *thread)
 }
 
 /*
- * CUPTI is asked for more only once calls are recorded, and for less before they no longer are: an
- * operation without its call would look like one that bypassed the recorder.  The clocks' relation
- * between windows is unknown, so each has its own pairs.
+ * CUPTI is enabled only once calls are recorded, and disabled before they no longer are: an
+ * operation without its call would look like one that bypassed the recorder.  The relation of the
+ * clocks changes between windows, so each window has its own calibrations.
  */
 static void change(struct thread_state *thread, int outside)
 {
@@ -142,7 +145,7 @@ static int agrees(void)
 	return !window.reasons == !shim.outside;
 }
 
-/* Who finds the lock taken leaves: its holder looks again. */
+/* A thread that finds the lock taken returns: the holder checks again. */
 static void settle(struct thread_state *thread)
 {
 	while (!agrees() && !atomic_exchange(&window.lock, 1)) {
@@ -159,12 +162,12 @@ static void set_reason(enum window_cause cause, int outside)
 
 	if (!(before & BIT(cause)) == !outside)
 		return;
-	/* Of several reasons the first closes, and the last to go opens. */
+	/* The first reason closes the window, and the removal of the last one opens it. */
 	if (!(before & ~BIT(cause)))
 		window.cause = (int)cause;
 }
 
-/* What the clock alone decides. */
+/* Changes due to time alone. */
 static void note_time(uint64_t now)
 {
 	if (window.reasons & BIT(WINDOW_DELAY) && now >= window.opens)
@@ -194,7 +197,7 @@ void window_grown(void)
 		(uint64_t)header->chunk_count * header->chunk_size < window.soft_limit)
 		return;
 	set_reason(WINDOW_SIZE, 1);
-	/* CUPTI's thread may not tell CUPTI to stop: the next call does. */
+	/* CUPTI's thread may not disable CUPTI: the next call does. */
 	atomic_store(&shim.next_calibration, 0);
 }
 
@@ -223,7 +226,7 @@ int window_bypassed(struct thread_state *thread)
 	return 0;
 }
 
-/* At once where it can be, else with the next call; a process not yet recorded begins with it. */
+/* Now if possible, else at the next call; a process not yet recorded starts with it. */
 static void decide(enum window_cause cause, int outside)
 {
 	struct thread_state *thread = thread_state();

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of large parameter buffers for which their launches have a hash: each hash once.  GEMM
- * kernels take 400 bytes and more, by which they decide what they read and write.
+ * Words of large parameter buffers that launches refer to by a hash: each hash is recorded once.
+ * GEMM kernels have 400 bytes of parameters and more, which determine the memory they access.
  */
 #include <string.h>
 
 #include "hash_set.h"
 #include "shim.h"
 
-#define MOST_BYTES (4u << 20) /* of all of them */
+#define MOST_BYTES (4u << 20) /* of all words */
 
 static struct {
 	struct hash_set hashes;
@@ -46,7 +46,7 @@ void words_note(struct thread_state *thread, const struct function_layout *layou
 	if (arguments->word_count <= MAX_WORDS || !arguments->word[MAX_WORDS] ||
 		hash_set_add(&seen.hashes, arguments->word[MAX_WORDS]) <= 0)
 		return;
-	/* Memory may have been allocated meanwhile: the launch has what this time says. */
+	/* Memory may have been allocated meanwhile: the launch uses this result. */
 	arguments->keeps_rest = 1;
 	arguments_scan(arguments, layout, values, extra);
 	arguments->keeps_rest = 0;

@@ -10,7 +10,7 @@
 #include "system.h"
 
 #define EXPORT __attribute__((visibility("default")))
-/* Of watch->program: the handler was set to get a siginfo_t. */
+/* In watch->program: the handler was set with SA_SIGINFO. */
 #define WANTS_INFO (UINT64_C(1) << 63)
 
 typedef void (*simple_handler)(int);
@@ -19,14 +19,14 @@ typedef int (*sigaction_function)(int, const struct sigaction *, struct sigactio
 typedef simple_handler (*signal_function)(int, simple_handler);
 
 /*
- * The kernel's action is the program's in all but the function, which is ours: its flags and mask
- * need not be kept here, and the kernel obeys them.
+ * The kernel's action is the program's except for the function, which is ours: flags and mask need
+ * not be stored here, and the kernel applies them.
  */
 static struct watch {
 	int number;
 	_Atomic(fault_handler) handler;
 	_Atomic uint64_t program; /* its handler or SIG_DFL, and WANTS_INFO */
-	_Atomic int process;      /* in which it is so, 0: none */
+	_Atomic int process;      /* the process in which it is installed, 0: none */
 } watches[] = { { .number = SIGBUS }, { .number = SIGSEGV } };
 
 static struct watch *find_watch(int number)
@@ -39,10 +39,10 @@ static struct watch *find_watch(int number)
 
 /* --- the real functions ---------------------------------------------------------------------- */
 
-/* The C library's, for calls that come before any constructor has run. */
+/* The C library's function, for calls before any constructor has run. */
 extern int __sigaction(int number, const struct sigaction *wanted, struct sigaction *before);
 
-/* Those that take a handler alone, and the flags they set. */
+/* Functions that set only a handler, and the flags they imply. */
 /* clang-format off */
 #define SIGNALS(X) \
 	X(signal, SA_RESTART) X(ssignal, SA_RESTART) X(bsd_signal, SA_RESTART) \
@@ -69,15 +69,15 @@ static void *real_function(enum real which)
 
 	if (found)
 		return found;
-	/* Not dlvsym(): it passes over hooks of other tools, whose names have no version. */
+	/* Not dlvsym(): it skips unversioned hooks of other tools. */
 	found = resolve_real_dlsym()(RTLD_NEXT, names[which]);
 	__atomic_store_n(&reals[which], found, __ATOMIC_RELAXED);
 	return found;
 }
 
-static sigaction_function real_action; /* NULL: not yet known */
+static sigaction_function real_action; /* NULL: not yet found */
 
-/* Not at the call, which a signal's handler may make. */
+/* Not during the call, which may come from a signal handler. */
 __attribute__((constructor)) static void find(void)
 {
 	for (int i = 0; i < REAL_COUNT; i++)
@@ -98,13 +98,13 @@ static int real_sigaction(const struct watch *watch, const struct sigaction *wan
 
 /* --- the handler ----------------------------------------------------------------------------- */
 
-/* An instruction's, which comes again where it is repeated. */
+/* A fault of an instruction, which recurs when it is repeated. */
 static int is_fault(const siginfo_t *info)
 {
 	return info->si_code > 0 && info->si_code != BUS_MCEERR_AO;
 }
 
-/* As without a handler: a fault comes again, what was sent is sent again. */
+/* The default action: a fault recurs, a sent signal is sent again. */
 static void end_by_default(const struct watch *watch, siginfo_t *info)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
@@ -117,7 +117,7 @@ static void end_by_default(const struct watch *watch, siginfo_t *info)
 
 static void on_fault(int number, siginfo_t *info, void *context);
 
-/* After SA_RESETHAND, of the program's, the kernel has none. */
+/* After SA_RESETHAND of the program the kernel has no handler. */
 static void watch_again(const struct watch *watch)
 {
 	struct sigaction action;
@@ -154,7 +154,7 @@ static int is_ours(const struct sigaction *action)
 	return action->sa_sigaction == on_fault;
 }
 
-/* The program's action becomes one with our function; gives what takes its place in watch. */
+/* Replaces the program's function in action by ours; returns the value for watch. */
 static uint64_t take_over(struct sigaction *action)
 {
 	uint64_t program = (uint64_t)(uintptr_t)action->sa_handler |
@@ -174,7 +174,7 @@ static void give_back(struct sigaction *action, uint64_t program)
 	action->sa_handler = (simple_handler)(uintptr_t)(program & ~WANTS_INFO);
 }
 
-/* After vfork() a child shares this memory, but not the kernel's actions. */
+/* After vfork() a child shares this memory, but not the kernel's signal actions. */
 static int is_watched(const struct watch *watch)
 {
 	return watch->process && watch->process == (int)syscall(SYS_getpid);

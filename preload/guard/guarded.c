@@ -84,7 +84,7 @@ COLD void guarded_called(const struct call_frame *frame, enum call_kind kind, un
 
 	for (unsigned i = 0; i < type->field_count; i++)
 		call.field[type->field[i]] = field[i];
-	/* Where neither end is the device's the driver may copy with the processor. */
+	/* Copies without a device operand may be done by the processor. */
 	call.by_device = (traits & (TRAIT_H2D | TRAIT_D2H)) || call.field[FIELD_dst_array] ||
 		call.field[FIELD_src_array] ||
 		(allocation_maybe(call.field[FIELD_dst]) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder's side of the guard (guard.h).  All of it is behind shim.guard, which is NULL in a
- * process without one.
+ * The recorder's side of the guard (guard.h).  Everything depends on shim.guard, which is NULL in a
+ * process without a guard.
  */
 #ifndef CUFENCE_GUARDED_H
 #define CUFENCE_GUARDED_H
@@ -9,7 +9,7 @@
 #include "guard.h"
 #include "shim.h"
 
-/* When recording starts, and before its last word. */
+/* Call when recording starts, and before the trace is closed. */
 void guarded_start(struct thread_state *thread);
 void guarded_finish(struct thread_state *thread);
 void guarded_child(void);
@@ -26,7 +26,7 @@ static inline int guarded_makes_pinned(enum call_kind kind)
 	}
 }
 
-/* Kinds that the guard wants to hear of.  Constant where the kind is one. */
+/* Kinds of calls that the guard needs.  Constant-folded where kind is constant. */
 static inline int guarded_wants(enum call_kind kind)
 {
 	switch (kind_family(kind)) {
@@ -44,11 +44,11 @@ static inline int guarded_wants(enum call_kind kind)
 	}
 }
 
-/* After a call that succeeded. */
+/* Call after a successful call. */
 void guarded_called(const struct call_frame *frame, enum call_kind kind, unsigned traits,
 	const uint64_t *field);
 
-/* Before one that gives up what the guard protects. */
+/* Call before a call that releases what the guard protects. */
 static inline int guarded_ends(enum call_kind kind)
 {
 	return kind_family(kind) == FAMILY_host_memory || kind_family(kind) == FAMILY_context_end;

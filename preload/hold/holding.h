@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recorder's side of the hold (hold.h).  All of it is behind shim.hold, which is NULL in a
- * process without one, on paths that few calls take.
+ * The recorder's side of the hold (hold.h).  Everything depends on shim.hold, which is NULL in a
+ * process without it, on paths that few calls take.
  */
 #ifndef CUFENCE_HOLDING_H
 #define CUFENCE_HOLDING_H
@@ -9,11 +9,11 @@
 #include "hold.h"
 #include "shim.h"
 
-/* When recording starts, before there is any site; and in a forked child. */
+/* Call when recording starts, before there is any site; and in a forked child. */
 void holding_start(struct thread_state *thread);
 void holding_child(void);
 
-/* Of a site that is new: its own frames, then those of a script. */
+/* Call for a new site: its native frames, then those of a script. */
 void holding_site(uint32_t id, const uint64_t *address, unsigned count, const uint64_t *script,
 	unsigned scripts);
 

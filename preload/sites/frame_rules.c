@@ -2,10 +2,10 @@
 #include "frame_rules.h"
 
 #if !defined(__x86_64__)
-#error "the registers are x86-64's: add those of this machine here"
+#error "only x86-64 registers are supported: add those of this machine here"
 #endif
 
-/* What a frame description and the information it shares with others say. */
+/* The contents of a frame description (FDE) and of its common information (CIE). */
 struct description {
 	struct cursor common, own; /* instructions */
 	uint64_t code_unit;
@@ -24,7 +24,7 @@ static void skip_address(struct cursor *cursor, uint8_t encoding)
 		read_bytes(cursor, bytes[encoding & 7]);
 }
 
-/* The letters of an augmentation: what else there is, in their order. */
+/* Reads the augmentation data, in the order of its letters. */
 static int read_augmentation(struct description *description, const char *letters,
 	struct cursor *cursor)
 {
@@ -51,7 +51,7 @@ static int read_augmentation(struct description *description, const char *letter
 	return 0;
 }
 
-/* The contents of an entry, without its length; none of one in the 64-bit form. */
+/* Returns the contents of an entry without its length; empty for one in the 64-bit format. */
 static struct cursor entry_at(const uint8_t *at)
 {
 	uint32_t bytes;
@@ -99,7 +99,7 @@ static int read_description(struct description *description, const void *entry)
 	return 0;
 }
 
-/* Running the instructions of a description up to an address. */
+/* State while the instructions of a description are run up to an address. */
 struct run {
 	const struct description *description;
 	struct cursor code;
@@ -131,7 +131,7 @@ static void restore(struct run *run, uint64_t column)
 		run->space->rules.of[column] = run->space->initial.of[column];
 }
 
-/* The frame's address: the register it is counted from, how far. */
+/* Sets the CFA rule: register and offset. */
 static void set_frame(struct run *run, uint64_t number, int64_t offset)
 {
 	run->space->rules.frame =
@@ -143,7 +143,7 @@ static void advance(struct run *run, uint64_t units)
 	run->at += units * run->description->code_unit;
 }
 
-/* Instructions about the frame's address and places in the code: 0, or -1 if it is none of them. */
+/* Instructions about the CFA and code addresses.  Returns 0, or -1 for other instructions. */
 static int run_frame(struct run *run, unsigned instruction)
 {
 	struct cursor *code = &run->code;
@@ -226,13 +226,13 @@ static int run_register(struct run *run, unsigned instruction)
 		set_expression(run, column, IS_EXPRESSION);
 		return 0;
 	case 0x2e:
-		return 0; /* GNU_args_size: of code that throws */
+		return 0; /* GNU_args_size: only for exceptions */
 	default:
 		return -1;
 	}
 }
 
-/* 0, or -1 at an instruction that is not known. */
+/* Returns 0, or -1 at an unknown instruction. */
 static int run_one(struct run *run)
 {
 	unsigned instruction = (unsigned)read_bytes(&run->code, 1), low = instruction & 0x3f;

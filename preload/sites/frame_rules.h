@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call frame information as the System V ABI's .eh_frame and DWARF describe it: where, at an
- * address of a function, what its caller had in its registers is.
+ * Call frame information as described by the System V ABI (.eh_frame) and DWARF: where the caller's
+ * register values are, at an address of a function.
  */
 #ifndef CUFENCE_FRAME_RULES_H
 #define CUFENCE_FRAME_RULES_H
@@ -9,37 +9,37 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RULES_RETURN_ADDRESS 16 /* its column; those before it are x86-64's registers */
+#define RULES_RETURN_ADDRESS 16 /* its column; the columns before are x86-64's registers */
 #define RULES_COLUMNS 17
 
-/* Where a register of the caller is. */
+/* Location of a register of the caller. */
 struct rule {
 	enum rule_kind { SAME, UNDEFINED, AT, IS, IN, AT_EXPRESSION, IS_EXPRESSION } how;
-	unsigned number; /* IN: the register; of the frame: the one it is counted from */
+	unsigned number; /* IN: the register; for the CFA: its base register */
 	union {
-		int64_t offset;            /* from the frame's address */
-		const uint8_t *expression; /* _EXPRESSION: its length, then that many bytes */
+		int64_t offset;            /* from the CFA, bytes */
+		const uint8_t *expression; /* _EXPRESSION: its length, then as many bytes */
 	};
 };
 
 struct frame_rules {
-	struct rule frame; /* the frame's address (CFA): IN or IS_EXPRESSION */
+	struct rule frame; /* of the CFA: IN or IS_EXPRESSION */
 	struct rule of[RULES_COLUMNS];
-	int is_signal; /* the function is the one below a signal's handler */
+	int is_signal; /* the function is the signal trampoline */
 };
 
-/* What is found, and what finding it takes: too large for the stacks of some programs. */
+/* Result and working space; too large for the stacks of some programs. */
 struct frame_rules_space {
 	struct frame_rules rules, initial, remembered;
 };
 
 /*
- * Fills space->rules from a frame description entry for where its function is, in bytes from its
- * start.  0, or -1 where it is not understood: the rules are undefined then.
+ * Fills space->rules from a frame description entry for the code at `where`, bytes from the start
+ * of the function.  Returns 0, or -1 if unsupported: the rules are undefined then.
  */
 int frame_rules_find(struct frame_rules_space *space, const void *entry, uint64_t where);
 
-/* Reading of such data; past the end there are zeros. */
+/* Reads such data; returns zeros past the end. */
 struct cursor {
 	const uint8_t *at, *end;
 };

@@ -9,20 +9,20 @@
 #include "join.h"
 #include "resolve.h"
 
-#define MAX_WALK 64 /* frames looked at */
+#define MAX_WALK 64 /* maximum frames visited */
 #define OWNER_GENERATOR 1
 
 /*
- * Every call asks for the code objects on its stack, and finds the caches full of other things:
- * each line that is looked at counts.  So what was seen at an address is kept in a word: a mark
- * that no other code object has that was or will be there, and these.  The words of a cache line
- * are a set; the address says which, and where in it a word is looked for first.  Those lately
- * asked for are near: in one page, whose address the processor is more likely to have still.
+ * Every call looks up the code objects on its stack, with the caches full of other data, so each
+ * cache line counts.  The result for an address is therefore stored in one word: a mark that
+ * identifies the code object, and the values below.  The words of a cache line are a set; the
+ * address selects the set and the first word to check.  Recently used words are near: in one page,
+ * which is more likely still in the TLB.
  */
 #define SEEN_ID 0x7fffu
 #define SEEN_OWN 0x8000u
 #define TRACEABLE_SHIFT 16
-#define TRACEABLE_MANY 0xffu /* that, or more */
+#define TRACEABLE_MANY 0xffu /* that many, or more */
 #define MARK_SHIFT 24
 #define SEEN_BITS 13
 #define SEEN_WAYS 8
@@ -35,7 +35,7 @@ static struct {
 	struct python python;
 	void *(*thread)(void);      /* PyGILState_GetThisThreadState: reads thread-local storage */
 	int (*is_finalizing)(void); /* reads a word */
-	uintptr_t code, code_end;   /* the interpreter's */
+	uintptr_t code, code_end;   /* of the interpreter */
 	_Atomic uint64_t near[NEAR_WORDS] __attribute__((aligned(4096)));
 	_Atomic uint64_t seen[1u << SEEN_BITS] __attribute__((aligned(SEEN_WAYS * 8)));
 } state;
@@ -76,7 +76,7 @@ static void say_none(struct thread_state *thread, unsigned version, const char *
 
 static void *find(const char *name)
 {
-	/* Executables that hold Python and libraries alike; not one that was loaded RTLD_LOCAL. */
+	/* Finds symbols in executables and libraries; not in one loaded with RTLD_LOCAL. */
 	return resolve_real_dlsym()(RTLD_DEFAULT, name);
 }
 
@@ -151,7 +151,10 @@ int python_holds(const void *address)
 	return (uintptr_t)address >= state.code && (uintptr_t)address < state.code_end;
 }
 
-/* 1: by reads that cannot fault, the innermost frame is as the layout says; -1: none yet. */
+/*
+ * Returns 1 if the innermost frame matches the layout, using reads that cannot fault; -1: no frame
+ * yet.
+ */
 static int check_first(uintptr_t python_thread)
 {
 	const struct python_layout *layout = &state.python.layout;
@@ -177,7 +180,7 @@ static int check_first(uintptr_t python_thread)
 	return python_code_check(&state.python, &code);
 }
 
-/* Of threads that come here at once, one says what was found. */
+/* Of several concurrent threads, one records the result. */
 static int check(struct thread_state *thread, uintptr_t python_thread)
 {
 	unsigned version = state.python.layout.version;
@@ -198,7 +201,7 @@ static int check(struct thread_state *thread, uintptr_t python_thread)
 	return result;
 }
 
-/* Its code object, 0: it stands for C code. */
+/* Returns its code object, 0: it represents C code. */
 static uintptr_t code_of(const struct python_layout *layout, uintptr_t frame)
 {
 	if (layout->entry_owner != PYTHON_NONE &&
@@ -224,18 +227,19 @@ static unsigned traceable_of(const struct python_layout *layout, uintptr_t code)
 	return layout->traceable == PYTHON_NONE ? 0 : half_at(code, layout->traceable);
 }
 
-/* The first eight bytes, in a line that is looked at anyway. */
+/* The first eight bytes, in a cache line that is read anyway. */
 __attribute__((no_sanitize("address"))) static uint64_t first_bytes(uintptr_t bytes, size_t size)
 {
-	/* Whatever its size, so much is there: an object takes whole words. */
+	/* Readable for any size: an object consists of whole words. */
 	uint64_t word = *(const uint64_t *)(bytes + BYTES_DATA);
 
 	return size < sizeof(word) ? word & ((1ull << 8 * size) - 1) : word;
 }
 
 /*
- * Of a code object without a number: its parts may be made anew where they were, too, so that their
- * addresses, sizes, the end of the file's name and the lines' start stand for it.  0: it is none.
+ * Computes the mark of a code object without version number.  Its parts may be reallocated at the
+ * same addresses, so addresses, sizes, the end of the file name and the start of the line table are
+ * combined.  Returns 0 for other objects.
  */
 static NOINLINE uint64_t mark_parts(uintptr_t address)
 {
@@ -263,7 +267,7 @@ static NOINLINE uint64_t mark_parts(uintptr_t address)
 	return (hash ^ hash >> 32) * 0xff51afd7ed558ccdu >> MARK_SHIFT;
 }
 
-/* The word with this mark in the set of place; 0: none, and place is where to put it. */
+/* Returns the word with this mark in the set of *place; 0: none, *place is where to store it. */
 static uint64_t search(const _Atomic uint64_t *table, unsigned *place, uint64_t mark)
 {
 	unsigned room = *place;
@@ -292,7 +296,7 @@ static uint64_t read_code(struct thread_state *thread, uintptr_t address, uint64
 	return mark << MARK_SHIFT | traceable << TRACEABLE_SHIFT | (own ? SEEN_OWN : 0) | id;
 }
 
-/* Of what is not where it is looked for first. */
+/* For words not in their first place. */
 static NOINLINE uint64_t search_all(struct thread_state *thread, uintptr_t address, uint64_t mark,
 	unsigned place)
 {
@@ -310,16 +314,18 @@ static NOINLINE uint64_t search_all(struct thread_state *thread, uintptr_t addre
 	return word;
 }
 
-/* The word of a code object, 0: it is none. */
+/* Returns the word of a code object, 0: not a code object. */
 static inline uint64_t find_seen(struct thread_state *thread, uintptr_t address)
 {
 	const struct python_layout *layout = &state.python.layout;
 	uint64_t hash = address * 0x9e3779b97f4a7c15u, mark, word;
 	unsigned place = hash >> (64 - SEEN_BITS);
 
-	/* None, the only other object there is in a frame, lies amid the interpreter's own data. */
+	/* None, the only other object in a frame, is in the interpreter's own data. */
 	mark = layout->number == PYTHON_NONE ? 0 : half_at(address, layout->number);
-	/* Eight bits more tell a number from what another code object's parts give. */
+	/*
+	 * Eight more bits distinguish a version number from a mark of another code object's parts.
+	 */
 	mark = mark ? mark << 8 | (hash >> 20 & 0xff) : mark_parts(address);
 	word = atomic_load_explicit(&state.near[place % NEAR_WORDS], memory_order_relaxed);
 	if (UNLIKELY(word >> MARK_SHIFT != mark || !mark))
@@ -327,7 +333,7 @@ static inline uint64_t find_seen(struct thread_state *thread, uintptr_t address)
 	return word;
 }
 
-/* Of a frame that is being set up: 0; else *offset in the code's bytes. */
+/* Returns 0 for a frame that is being set up; else sets *offset in the code's bytes. */
 static inline int read_frame(uintptr_t frame, uintptr_t code, uint64_t word, uint32_t *offset)
 {
 	const struct python_layout *layout = &state.python.layout;
@@ -367,7 +373,7 @@ HOT unsigned python_frames(struct thread_state *thread, uint64_t frame[SITE_SCRI
 
 	if (stage == PYTHON_NONE_HERE)
 		return 0;
-	/* An interpreter that ends frees the states of threads that still run. */
+	/* At exit, an interpreter frees the states of threads that are still running. */
 	python_thread = (uintptr_t)state.thread();
 	if (!python_thread || state.is_finalizing() ||
 		(stage == PYTHON_UNCHECKED && !check(thread, python_thread)))

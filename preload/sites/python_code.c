@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code objects: each is written to the trace once, with its line table, so that a trace explains
- * itself.  Two with the same names, file and lines are one: what is compiled again and again.
+ * Code objects: each is recorded once with its line table, so that the trace is self-contained.
+ * Code objects with the same names, file and lines share an id, as when code is compiled
+ * repeatedly.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,9 +16,10 @@
 #define CODE_TABLE (1u << CODE_BITS)
 #define NAME_BYTES 512
 #define FILE_BYTES 4096
-#define TABLE_BYTES (40 * 1024) /* beyond it lines are not known; a record must fit into a chunk */
+#define TABLE_BYTES \
+	(40 * 1024) /* lines of larger ones are unknown; a record must fit into a chunk */
 
-/* The start of PyASCIIObject is alike in all versions. */
+/* The start of PyASCIIObject is the same in all versions. */
 #define STRING_STATE 32
 #define STATE_KIND(state) ((state) >> 2 & 7)
 #define STATE_COMPACT 0x20
@@ -36,8 +38,8 @@ void python_code_reset(void)
 }
 
 /*
- * The kernel reads the new mask before it looks at what to do with it: EFAULT if it cannot be
- * read, EINVAL if it can, and nothing is changed.
+ * The kernel reads the new mask before it checks the operation: EFAULT if unreadable, EINVAL if
+ * readable; nothing is changed.
  */
 int python_peek(uintptr_t address, uintptr_t *word)
 {
@@ -72,10 +74,10 @@ int python_code_check(const struct python *python, const struct python_code *cod
 		!python_peek((code->table + BYTES_DATA + size - 7) & ~(uintptr_t)7, &last);
 }
 
-/* Bytes of a character as UTF-8. */
+/* Writes a character as UTF-8; returns the number of bytes. */
 static size_t put_character(char *out, uint32_t c)
 {
-	/* How Python keeps bytes of file names that are no UTF-8. */
+	/* Python's encoding of file name bytes that are invalid UTF-8. */
 	if (c >= 0xdc80 && c <= 0xdcff)
 		c -= 0xdc00;
 	else if (c >= 0x80 && c < 0x800) {
@@ -98,7 +100,7 @@ static size_t put_character(char *out, uint32_t c)
 	return 1;
 }
 
-/* A string object as UTF-8: bytes written, at most size.  It was checked. */
+/* Writes a string object, already validated, as UTF-8.  Returns bytes written, at most size. */
 static size_t read_string(const struct python_layout *layout, uintptr_t object, char *out,
 	size_t size)
 {
@@ -108,7 +110,7 @@ static size_t read_string(const struct python_layout *layout, uintptr_t object, 
 	const char *data =
 		(const char *)object + (state & STATE_ASCII ? layout->ascii : layout->compact);
 
-	/* Strings of another form do not occur in code objects. */
+	/* Code objects contain no other forms of strings. */
 	if (!(state & STATE_COMPACT) || (kind != 1 && kind != 2 && kind != 4))
 		return 0;
 	for (size_t i = 0; i < length && used + 4 <= size; i++) {
@@ -119,7 +121,7 @@ static size_t read_string(const struct python_layout *layout, uintptr_t object, 
 	return used;
 }
 
-/* A code object's parts as they go into a record. */
+/* Members of a code object as stored in a record. */
 struct text {
 	const char *bytes;
 	size_t length;
@@ -169,7 +171,7 @@ static uint64_t mix_text(uint64_t hash, const struct text *text)
 	return mix(hash, text->length);
 }
 
-/* Lock-free: whoever puts the hash into a free place is to write the record. */
+/* Lock-free: the thread that stores the hash in a free slot writes the record. */
 static uint32_t intern(uint64_t hash, int *is_new)
 {
 	uint32_t place = (uint32_t)hash & (CODE_TABLE - 1);

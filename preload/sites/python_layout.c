@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPython's structures by version.  Offsets are those of the headers (cpython/Include/internal);
- * they stay within a minor version, and tests/cli/python.sh runs every version it finds.
+ * CPython's structures by version.  Offsets are from its headers (cpython/Include/internal).  They
+ * are constant within a minor version, and tests/cli/python.sh tests every version it finds.
  */
 #include <stddef.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static const struct python_layout layouts[] = {
 		.bytes = NONE,
 		.ascii = 48,
 		.compact = 72 },
-	/* struct _PyInterpreterFrame, by way of _PyCFrame. */
+	/* struct _PyInterpreterFrame, referenced by _PyCFrame. */
 	{ .version = 0x030b,
 		.thread_frame = 56,
 		.holder_frame = 8,
@@ -110,7 +110,7 @@ const struct python_layout *python_layout_find(unsigned version)
 	return NULL;
 }
 
-/* The start of _PyRuntime in 3.13: _Py_DebugOffsets, made for those who read from outside. */
+/* The start of _PyRuntime in 3.13: _Py_DebugOffsets, meant for external readers. */
 struct debug_offsets {
 	char cookie[8];
 	uint64_t version, free_threaded;
@@ -137,7 +137,9 @@ const char *python_layout_read(const void *runtime, struct python_layout *layout
 		return "its description of itself is missing";
 	if (offsets->free_threaded)
 		return "an interpreter without a GIL";
-	/* What the description leaves out is next to what it says: it must be as we know it. */
+	/*
+	 * Members not described are next to described ones: those must be at their known offsets.
+	 */
 	if (offsets->code.bytes != layout->bytes || offsets->code.linetable != layout->table)
 		return "its code objects are not as known";
 	layout->thread_frame = (uint16_t)offsets->thread.current_frame;

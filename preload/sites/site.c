@@ -2,12 +2,11 @@
 /*
  * Call sites.  A site is a list of return addresses, because in static cudart, PyTorch or CuPy the
  * innermost one is the same for all callers.  Unwinding costs as much as a launch, so it is done
- * once per wrapper frame address and path: the unwinder says where on the stack each return address
- * lay, and as long as those words hold the same addresses the site is the same.  Frames of an
- * interpreter (python.h) are walked at every call: one path through its native code runs any
- * script.  Below a script eight native frames are enough.  Without one the path goes on, since
- * templates that the compiler did not inline are twenty frames deep, up to the first address that
- * the path has already: there the paths of a recursion are not distinguished.
+ * once per wrapper frame address and path: the unwinder returns where on the stack each return
+ * address is, and while those words are unchanged, the site is the same.  Interpreter frames
+ * (python.h) are read at every call, as one native path runs any script.  With a script, eight
+ * native frames are enough.  Without one the path continues, as templates that were not inlined are
+ * twenty frames deep, up to the first repeated address: recursion depths are not distinguished.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,8 +25,8 @@ static struct {
 	_Atomic uint64_t hash[SITE_TABLE]; /* id is index + 1; 0: free */
 	_Atomic uint32_t count;
 	/*
-	 * Lately asked for, at the hash's upper bits: its others, and the id.  In two pages: those
-	 * of the large table are rarely ones whose address the processor has still.
+	 * Recently used, by the upper bits of the hash: its remaining bits, and the id.  In two
+	 * pages: those of the large table are rarely in the TLB.
 	 */
 	_Atomic uint64_t recent[1u << RECENT_BITS] __attribute__((aligned(64)));
 } sites;
@@ -90,8 +89,8 @@ static void write_site(struct thread_state *thread, uint32_t id, const struct pa
 }
 
 /*
- * Its number, 0 if it is new and there are as many as limit.  Lock-free: whoever puts the hash into
- * a free place writes the record.
+ * Returns its id, 0 if it is new and the table has limit entries.  Lock-free: the thread that
+ * stores the hash in a free slot writes the record.
  */
 static uint32_t intern_path(struct thread_state *thread, const struct path *path,
 	const struct script *script, uint32_t limit)
@@ -118,8 +117,8 @@ static uint32_t intern_path(struct thread_state *thread, const struct path *path
 }
 
 /*
- * Recursive programs have more paths than there is room for: the later ones end sooner, which are
- * fewer.
+ * Recursive programs have more paths than the table has slots: new ones are then shortened, which
+ * makes them fewer.
  */
 static uint32_t intern_any(struct thread_state *thread, struct path *path, struct script *script)
 {
@@ -203,14 +202,14 @@ uint32_t site_of_touch(struct thread_state *thread, const void *context, void *f
 			   : unwind_begin(&at, (uintptr_t)frame_address, space);
 
 	for (; more && path.count < SITE_NEAR; more = unwind_step(&at))
-		/* Frames are named by what lies before an address. */
+		/* Frames are identified by the address before the return address. */
 		if (!is_own_code(at.address))
 			path.address[path.count++] = at.address + (unsigned)at.exact;
 	script.count = python_frames(thread, script.frame);
 	return path.count || script.count ? intern_any(thread, &path, &script) : 0;
 }
 
-/* Where the return addresses lie: 1 if each can be looked at again there. */
+/* Collects return addresses and their stack slots.  Returns 1 if each slot can be checked later. */
 static int walk(struct thread_state *thread, struct cached_site *site, struct site_tail *tail,
 	uintptr_t frame)
 {
@@ -239,8 +238,8 @@ static int walk(struct thread_state *thread, struct cached_site *site, struct si
 }
 
 /*
- * Unwinds, into a place of the thread's table; what it finds is learned only if every word on the
- * stack can be checked.
+ * Unwinds and stores the path in the thread's table; it is reused only if every stack word can be
+ * checked.
  */
 static void learn(struct thread_state *thread, struct cached_site *cached, uintptr_t frame,
 	uintptr_t caller, const struct script *script)
@@ -269,14 +268,14 @@ static void learn(struct thread_state *thread, struct cached_site *cached, uintp
 
 static inline int is_of(const struct cached_site *cached, uintptr_t frame, uintptr_t caller)
 {
-	/* A cudart that ends in a jump to the driver leaves its wrapper as the caller. */
+	/* A cudart that tail-calls the driver leaves its wrapper as the caller. */
 	return cached->frame == frame && (cached->address[0] == caller || is_own_code(caller)) &&
 		site_holds(cached);
 }
 
 /*
- * The path as learned, or learned now in the place of one that is as good as forgotten: unwinding
- * costs a launch or two, looking at another way of the set a cache line.
+ * Finds the stored path, or stores it in place of the oldest one: unwinding costs a launch or two,
+ * checking another way of the set one cache line.
  */
 static struct cached_site *find_path(struct thread_state *thread, struct cached_site *set,
 	unsigned first, uintptr_t frame, uintptr_t caller, const struct script *script)
@@ -295,7 +294,7 @@ static struct cached_site *find_path(struct thread_state *thread, struct cached_
 	return way;
 }
 
-/* Not cold: below an interpreter it is the way of every call. */
+/* Not cold: with an interpreter every call comes here. */
 uint32_t site_find_anew(struct thread_state *thread, struct cached_site *set, unsigned first,
 	uintptr_t frame, uintptr_t caller)
 {

@@ -11,11 +11,11 @@
 #define FRAME_POINTER 6
 #define STACK_POINTER 7
 #define BIT(number) (1u << (number))
-/* rbx, rbp, rsp, r12 to r15: the others are lost in a call. */
+/* rbx, rbp, rsp, r12 to r15: callee-saved; other values are lost in a call. */
 #define KEPT (BIT(3) | BIT(FRAME_POINTER) | BIT(STACK_POINTER) | 0xf000u)
 #define PAGE 4096u
 
-/* As libgcc declares it for its own use. */
+/* libgcc's internal declaration. */
 struct bases {
 	void *text, *data, *function;
 };
@@ -55,7 +55,10 @@ static int read_register(const struct unwinder *unwinder, uint64_t number, uint6
 	return 0;
 }
 
-/* What compilers write for frames that they align, and the C library for a signal's. */
+/*
+ * Supports expressions that compilers write for realigned frames, and the C library for signal
+ * frames.
+ */
 static int evaluate(struct unwinder *unwinder, const uint8_t *expression, uint64_t *value)
 {
 	struct cursor cursor = { expression, expression + 16 };
@@ -89,7 +92,10 @@ static int find_frame(struct unwinder *unwinder, const struct rule *rule, uint64
 	return 0;
 }
 
-/* The caller's value of a column: 0, or -1: not known.  *slot: where it lies, 0: nowhere. */
+/*
+ * Finds the caller's value of a column.  Returns 0, or -1 if unknown. *slot: its stack address, 0:
+ * none.
+ */
 static int find_value(struct unwinder *unwinder, const struct rule *rule, uint64_t frame,
 	uint64_t *value, uintptr_t *slot)
 {
@@ -114,7 +120,7 @@ static int find_value(struct unwinder *unwinder, const struct rule *rule, uint64
 	}
 }
 
-/* At an address; 0 if it is none of code: what lies at the end of a stack may be anything. */
+/* Continues at an address; 0 if it is not code: the end of a stack may contain anything. */
 static int arrive(struct unwinder *unwinder, uint64_t address, uintptr_t slot)
 {
 	struct bases bases = { NULL, NULL, NULL };
@@ -140,7 +146,7 @@ int unwind_begin(struct unwinder *unwinder, uintptr_t frame, struct frame_rules_
 
 int unwind_begin_at(struct unwinder *unwinder, const void *context, struct frame_rules_space *space)
 {
-	/* In the order of DWARF's numbers. */
+	/* In DWARF's order. */
 	static const uint8_t places[UNWIND_REGISTERS] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX,
 		REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12,
 		REG_R13, REG_R14, REG_R15 };
@@ -155,7 +161,7 @@ int unwind_begin_at(struct unwinder *unwinder, const void *context, struct frame
 	return find_rules && arrive(unwinder, (uint64_t)from[REG_RIP], 0);
 }
 
-/* Registers as the caller has them. */
+/* Sets the registers to the caller's values. */
 static void leave(struct unwinder *unwinder, const struct frame_rules *rules, uint64_t frame,
 	int whole)
 {
@@ -185,7 +191,7 @@ int unwind_step(struct unwinder *unwinder)
 		find_frame(unwinder, &rules->frame, &frame) ||
 		find_value(unwinder, &rules->of[RULES_RETURN_ADDRESS], frame, &address, &slot))
 		return 0;
-	/* Stacks grow downwards; only a signal's handler may have one of its own. */
+	/* Stacks grow downwards; only a signal handler may have a separate stack. */
 	if (!rules->is_signal && frame <= unwinder->value[STACK_POINTER])
 		return 0;
 	leave(unwinder, rules, frame, rules->is_signal);
