@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SIGBUS as programs use it, around CUDA calls, while somebody cuts their trace: bus_error MODE.
- * CUT_FOLDER: where the trace is; CUT_BYTES: how long it becomes, a number or "half".  Prints what
- * the program sees of signals and what its CUDA calls returned.
+ * Uses of SIGBUS by programs, around CUDA calls, while their trace is truncated: bus_error MODE.
+ * CUT_FOLDER: folder of the trace; CUT_BYTES: its new size, a number or "half".  Prints the signals
+ * that the program receives and the results of its CUDA calls.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 static unsigned long long memory;
 static sigjmp_buf back;
-static volatile char *cut; /* a page of a file that has none */
+static volatile char *cut; /* a mapped page beyond the end of its file */
 
 static void say(const char *what, int value)
 {
@@ -46,7 +46,7 @@ static void work(const char *when, int rounds)
 	say("errno kept", errno == ENOTTY);
 }
 
-/* Cuts every trace there is; without a recorder there is none. */
+/* Truncates every trace in the folder; without a recorder there is none. */
 static void cut_traces(void)
 {
 	const char *folder = getenv("CUT_FOLDER"), *bytes = getenv("CUT_BYTES");
@@ -68,7 +68,7 @@ static void cut_traces(void)
 
 static pthread_barrier_t turn;
 
-/* Silent: threads print in no order. */
+/* Prints nothing: threads print in any order. */
 static void *work_in_thread(void *result)
 {
 	*(int *)result = cuda_begin();
@@ -161,7 +161,7 @@ static void just_work(void)
 	say_action();
 }
 
-/* Each has a window of its own, and goes on after the cut. */
+/* Each thread has its own window and continues after the truncation. */
 static void threads(void)
 {
 	pthread_t thread[3];
@@ -243,7 +243,7 @@ static void own_fault(void)
 	say("not reached", 0);
 }
 
-/* Shares its parent's memory, whose handler stays. */
+/* Shares the memory of its parent, whose handler stays installed. */
 static void vforked(void)
 {
 	int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints how many preloaded links there are: see liblink.c. */
+/* Prints the number of preloaded links: see liblink.c. */
 #include <dlfcn.h>
 #include <stdio.h>
 

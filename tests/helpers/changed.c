@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that change what they were given before they call CUDA: changed environment|folder|mask|
- * errors|memory.  Prints what the calls returned, how long a file of its own is, and whether it
- * takes more than 64 MiB of memory.
+ * Programs that change their environment before they call CUDA: changed environment|folder|mask|
+ * errors|memory.  Prints the results of the calls, the size of a file of its own, and whether it
+ * uses more than 64 MiB of memory.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 
 #include "driver_calls.h"
 
-/* Writes nothing into it. */
+/* The program writes nothing to it. */
 static int open_file(void)
 {
 	return open("/tmp", O_TMPFILE | O_RDWR, 0600);
 }
 
-/* Pages of memory that are in use. */
+/* Number of resident pages. */
 static long resident(void)
 {
 	long all, used = 0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conforms SCHEMA DOCUMENT...: whether JSON documents ("-": stdin) are what a JSON Schema (draft
- * 2020-12) says.  Exits 0, or 1 after a line for each fault.  It knows the keywords that are here,
- * and refuses a schema with another one; it asks of a schema that each member has a description,
- * which for a time has the unit, and that objects have no others.
+ * conforms SCHEMA DOCUMENT...: checks that JSON documents ("-": stdin) conform to a JSON Schema
+ * (draft 2020-12).  Exits 0, or 1 after a line per error.  It supports the keywords listed here,
+ * and rejects a schema with others.  In addition a schema must describe each member, with the unit
+ * of a time, and forbid additional members.
  */
 #include "json.h"
 
 #include <regex.h>
 #include <stdarg.h>
 
-#define MOST_FAULTS 20 /* that are printed */
+#define MOST_FAULTS 20 /* maximum number printed */
 
 struct check {
-	const struct json *schema; /* the whole */
+	const struct json *schema; /* the whole schema */
 	const char *file;
 	char path[1000]; /* in the document or schema */
 	int faults;
@@ -32,7 +32,7 @@ static void fault(struct check *check, const char *format, ...)
 	va_end(values);
 }
 
-/* Goes to a part; returns what step_back() needs. */
+/* Enters a part; returns the argument for step_back(). */
 static size_t step_into(struct check *check, const char *name, size_t number)
 {
 	size_t length = strlen(check->path), room = sizeof(check->path) - length;
@@ -66,7 +66,7 @@ static int is_known_type(const struct json *name)
 	return 0;
 }
 
-/* What a keyword's value has to be. */
+/* Checks the value of a keyword. */
 static int is_keyword(const struct check *check, const struct json *schema, const char *name,
 	const struct json *value)
 {
@@ -102,7 +102,7 @@ static void check_member(struct check *check, const char *name, const struct jso
 	size_t length = strlen(name);
 
 	if (!description)
-		fault(check, "a member without a description");
+		fault(check, "member without description");
 	else if (length > 3 && !strcmp(name + length - 3, "_ns") &&
 		!strstr(description->text, "ns"))
 		fault(check, "a time without its unit");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same call 50 times from each of two callers, below 20 functions as of templates that nothing
- * inlined. */
+/*
+ * The same call 50 times from each of two callers, below 20 functions, as with templates that are
+ * not inlined.
+ */
 #include "driver_calls.h"
 
 #define ROUNDS 50

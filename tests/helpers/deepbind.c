@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deepbind LIBCUDART local|deepbind: memsets and copies through a cudart that is loaded so. */
+/* deepbind LIBCUDART local|deepbind: memsets and copies with a cudart loaded in that mode. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

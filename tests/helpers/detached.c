@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detached threads that give back the memory in which their creator was told who they are: nobody
- * may look there once they run.  Prints "0" and "done".
+ * Detached threads that free the memory in which their creator stored their pthread_t: it must not
+ * be read once they run.  Prints "0" and "done".
  */
 #include <pthread.h>
 #include <sys/mman.h>

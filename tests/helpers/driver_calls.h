@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The few driver calls that the test programs make, found as a program without CUDA at link time
- * finds them.  For helpers: one file each, C without CUDA's headers.
+ * The few driver calls of the test programs, looked up at run time as by a program that is not
+ * linked with CUDA. For helpers: one file each, C without CUDA's headers.
  */
 #ifndef CUFENCE_DRIVER_CALLS_H
 #define CUFENCE_DRIVER_CALLS_H
@@ -52,7 +52,7 @@ static inline void cuda_find(void)
 	}
 }
 
-/* The primary context of device 0, current on this thread: 0 or a CUDA error. */
+/* Makes the primary context of device 0 current on this thread.  Returns 0 or a CUDA error. */
 static inline int cuda_begin(void)
 {
 	void *context = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts and code that end: ends destroy|reset|release|leaks|unloads.  What it makes and never
- * gives back goes with them, and addresses and handles come again.  Prints what the calls returned.
+ * Contexts and code that end: ends destroy|reset|release|leaks|unloads.  Objects that are never
+ * freed end with them, and their addresses and handles are reused.  Prints the results of the
+ * calls.
  */
 #include <string.h>
 
@@ -56,13 +57,13 @@ static const char narrow[] =
 	".version 8.0\n.target sm_80\n.address_size 64\n"
 	".visible .entry narrow(.param .u64 a)\n{\n\tret;\n}\n";
 
-/* The function of a new module; one that has the handle like, if that can be had. */
+/* Returns the function of a new module; with the handle `like`, if possible. */
 static int load(const char *image, const char *name, void **function, const void *like)
 {
 	void *module = NULL;
 	int result = more.load(&module, image) | more.find(function, module, name);
 
-	/* What was freed last is given out first: to the next context, so let there be more. */
+	/* The last freed block is allocated first, to the next context: so free several. */
 	if (!like)
 		return result | more.load(&module, image);
 	for (int tries = 0; tries < 20 && !result && *function != like; tries++)
@@ -71,12 +72,12 @@ static int load(const char *image, const char *name, void **function, const void
 	return result;
 }
 
-/* Nothing of it is given back. */
+/* Nothing in it is freed. */
 static int work(const char *image, const char *name, void **function, const void *like)
 {
 	void *stream = NULL, *event = NULL, *host = NULL;
 	unsigned long long memory = 0;
-	/* Who reads more of them than the kernel has falls over the last one. */
+	/* Reading more parameters than the kernel has crashes at the last one. */
 	void *values[] = { &memory, image == wide ? &memory : NULL,
 		image == wide ? &memory : NULL };
 	int result = load(image, name, function, like);
@@ -98,7 +99,7 @@ static int destroy(void)
 	return result;
 }
 
-/* What another device has stays. */
+/* Objects of another device stay. */
 static int reset(void)
 {
 	void *primary = NULL, *other = NULL, *first = NULL, *second = NULL;
@@ -112,7 +113,7 @@ static int reset(void)
 	return result;
 }
 
-/* It has another user: nothing ends, and the order of the streams holds. */
+/* It has another user: nothing ends, and stream order still holds. */
 static int release(void)
 {
 	void *first = NULL, *second = NULL, *event = NULL, *again = NULL;
@@ -127,7 +128,7 @@ static int release(void)
 	return result | cuda.wait(second) | cuda.wait(first) | more.let_go(0);
 }
 
-/* As a suite of tests of which each leaves its memory to a reset: more than have room at once. */
+/* Like a test suite whose tests leave their memory to a reset: more in sum than fits at once. */
 static int leaks(void)
 {
 	int result = cuda_begin();
@@ -143,7 +144,7 @@ static int leaks(void)
 	return result;
 }
 
-/* Kernels come and go beside one that stays. */
+/* Kernels are loaded and unloaded while one stays loaded. */
 static int unloads(void)
 {
 	unsigned long long memory = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every driver call of calls.def with arguments of zeros, without and with a current context, each
- * in a process of its own because some crash: prints the result and what became of errno.
+ * Calls every driver call of calls.def with arguments of zero, with and without a current context,
+ * each in its own process because some crash.  Prints the results and errno.
  *
- *	failures [SHARE OF]      every OF-th call, from the SHARE-th
+ * failures [SHARE OF]      every OF-th call, from the SHARE-th
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const char *const names[] = {
 #include "calls.def"
 };
 
-/* More arguments than any call has: a callee reads those it knows. */
+/* More arguments than any call has: extra ones are ignored. */
 typedef int (*any_call)(long, long, long, long, long, long, long, long, long, long, long, long,
 	long, long, long, long);
 

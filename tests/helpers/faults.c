@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs in trouble: faults MODE [NUMBER].  Each prints what its CUDA calls returned, so that
- * a changed result shows; what else it does is at its function.
+ * Programs with problems: faults MODE [NUMBER]. Each prints the results of its CUDA calls, so that
+ * changed results are detected; the function of a mode describes it.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -63,7 +63,7 @@ static void *exit_thread(void *rounds)
 	exit(5);
 }
 
-/* The thread ends the process while main waits for it. */
+/* The thread exits the process while main waits for it. */
 static void end_in_thread(int rounds)
 {
 	pthread_t thread;
@@ -72,7 +72,7 @@ static void end_in_thread(int rounds)
 	pthread_join(thread, NULL);
 }
 
-/* main is gone before the thread ends the process. */
+/* main has ended before the thread exits the process. */
 static void end_of_main(int rounds)
 {
 	pthread_t thread;
@@ -99,7 +99,7 @@ __attribute__((destructor)) static void destructor(void)
 		work_and_say("destructor", 10);
 }
 
-/* As destructors of static C++ objects do, which atexit() orders too. */
+/* Like destructors of static C++ objects, which are also ordered by atexit(). */
 static void end_destructors(int rounds)
 {
 	destructing = 1;
@@ -107,9 +107,9 @@ static void end_destructors(int rounds)
 	work_and_say("main", rounds);
 }
 
-/* --- trouble on the way ---------------------------------------------------------------------- */
+/* --- problems while running ------------------------------------------------------------------ */
 
-/* The folder of the trace disappears while it is written. */
+/* The trace's folder is removed while the trace is written. */
 static void lose_folder(int rounds)
 {
 	const char *folder = getenv("LOST_FOLDER");
@@ -123,7 +123,7 @@ static void lose_folder(int rounds)
 	work_and_say("after", rounds);
 }
 
-/* All of the device's memory is taken before it has anything to do: nothing is left for CUPTI. */
+/* All device memory is allocated before any work: nothing is left for CUPTI. */
 static void fill_memory(int rounds)
 {
 	unsigned long long taken;
@@ -155,8 +155,8 @@ static void *touch_stack(void *unused)
 }
 
 /*
- * What the program itself needs is there already: heap, stack, the stacks of a few threads.  From
- * here on the address space may grow by so many pages only.
+ * The program's own memory is allocated already: heap, stack, stacks of a few threads.  From here
+ * on the address space may grow only by so many pages.
  */
 static void limit_address_space(int pages)
 {
@@ -187,7 +187,7 @@ __attribute__((noinline)) static int wait_for_ever(void *stream)
 	return cuda.wait(stream) + 1;
 }
 
-/* A host function that does not return holds the stream that main waits for. */
+/* A host function that does not return blocks the stream that main waits for. */
 static void hang(int rounds)
 {
 	void *stream = NULL;
@@ -208,7 +208,7 @@ static void *touch_little(void *argument)
 	return some[0] ? argument : NULL;
 }
 
-/* A thread with the least stack there is: what libraries keep for it is taken out of that. */
+/* A thread with the minimum stack, from which thread-local storage of libraries is taken. */
 static void small_stack(int rounds)
 {
 	pthread_attr_t least;
@@ -227,7 +227,7 @@ static void *load_slowly(void *unused)
 	return dlopen(getenv("SLOW_LIBRARY"), RTLD_NOW);
 }
 
-/* While another thread has the loader's lock; most of these calls are the process's first. */
+/* Another thread holds the loader's lock; most of these calls are the first of the process. */
 static void while_loading(int rounds)
 {
 	void *stream = NULL;
@@ -244,7 +244,7 @@ static void while_loading(int rounds)
 	_exit(6);
 }
 
-/* As daemons do; then it has files of its own, which hold what it writes and nothing else. */
+/* As daemons do; later it opens files of its own, which must contain only what it writes. */
 static void close_all(int rounds)
 {
 	int own[20], strange = 0;

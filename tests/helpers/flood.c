@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes records as fast as it can, to be killed: flood THREADS CALLS ACCOUNT.  Each thread makes
- * so many calls and counts those that returned in its word of the file ACCOUNT, which survives
- * it; the word after the last thread's is 1 once all have begun and 2 when all are done.
+ * Writes records as fast as possible, until killed: flood THREADS CALLS ACCOUNT. Each thread makes
+ * so many calls and counts completed ones in its word of the file ACCOUNT, which survives the kill;
+ * the word after the last thread's is 1 once all threads have begun and 2 when all are done.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 static struct account {
 	_Atomic uint64_t returned;
 	uint64_t thread;    /* its id */
-	uint64_t unused[6]; /* a cache line each */
+	uint64_t unused[6]; /* each entry is one cache line */
 } * account;
 static unsigned threads, calls;
 static pthread_barrier_t all;
@@ -34,7 +34,7 @@ static void *flood(void *mine)
 	pthread_barrier_wait(&all);
 	account[threads].returned = 1;
 	for (unsigned i = 0; i < calls; i++) {
-		/* Destroying nothing fails at once: no cheaper call has a record of its own. */
+		/* Destroying nothing fails at once: the cheapest call with a record of its own. */
 		cuda.release(12345);
 		atomic_store_explicit(&my->returned, i + 1, memory_order_release);
 	}

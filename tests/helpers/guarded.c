@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pinned memory of pending copies, touched in ways that protected pages could break: guarded MODE.
- * Prints what the program sees, which is the same without a guard.
+ * Pinned memory of pending copies, accessed in ways that page protection could break: guarded MODE.
+ * Prints what the program observes, which must be the same without a guard.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +65,7 @@ static void upload(void)
 	say("upload", to_device(device, (const void *)host, BYTES, stream));
 }
 
-/* What was read is anybody's guess: that something was is not. */
+/* The value read is undefined, but it was read. */
 static void touch(void)
 {
 	char byte = host[100];
@@ -87,7 +87,7 @@ static void rows(void)
 	finish();
 	touch();
 	upload();
-	touch(); /* a read of what is only read */
+	touch(); /* a read of memory that is only read */
 	finish();
 }
 
@@ -132,7 +132,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	siglongjmp(back, 1);
 }
 
-/* The program's own faults are its own. */
+/* The program's own faults are passed to it. */
 static void handler(void)
 {
 	char *closed = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -215,7 +215,7 @@ static void forks(void)
 	finish();
 }
 
-/* Pages that the memory shares with others. */
+/* Pages that contain other memory, too. */
 static void registered(void)
 {
 	char *pages =
@@ -230,7 +230,7 @@ static void registered(void)
 	say("in it", pages[5000]);
 }
 
-/* The wait is for another stream, which comes after the copy: only the order tells. */
+/* The wait is for another stream, which comes after the copy: only the order implies completion. */
 static void through(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW), *other = NULL, *event = NULL;
@@ -248,7 +248,7 @@ static void through(void)
 	finish();
 }
 
-/* No whole page of its own. */
+/* Contains no whole page. */
 static void small(void)
 {
 	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -267,7 +267,7 @@ static void frees(void)
 	say("another", host[100]);
 }
 
-/* Bytes beside the copy's, in its page. */
+/* Bytes outside of the copy, in its page. */
 static void beside(void)
 {
 	say("copy", to_host((char *)host + 64, device, 64, stream));
@@ -276,7 +276,7 @@ static void beside(void)
 	finish();
 }
 
-/* Ends as without a guard. */
+/* Ends like without a guard. */
 static void killed(void)
 {
 	download();

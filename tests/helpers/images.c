@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads the same PTX text three times, as those do who compile at run time.  FILE: once, from that
- * file, which is removed then.
+ * Loads the same PTX text three times, like programs that compile at run time.  FILE: once, from
+ * that file, which is then removed.
  */
 #include <dlfcn.h>
 #include <stdio.h>

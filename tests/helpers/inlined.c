@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocates from a function that was inlined into others. */
+/* Allocates in a function that was inlined into others. */
 #include "driver_calls.h"
 
 #define INLINED static inline __attribute__((always_inline))

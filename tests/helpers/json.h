@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A strict reader of JSON (RFC 8259), apart from SQLite's, which writes what is read here. */
+/* A strict JSON parser (RFC 8259), independent of SQLite's, whose output it checks. */
 #ifndef TESTS_JSON_H
 #define TESTS_JSON_H
 
@@ -12,9 +12,9 @@ enum json_type { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON_ARRAY, 
 
 struct json {
 	enum json_type type;
-	double number;      /* of a boolean: 0 or 1 */
-	int integer;        /* the number has neither fraction nor exponent */
-	char *text;         /* of a string, as it is written, without quotes */
+	double number;      /* a boolean: 0 or 1 */
+	int integer;        /* the number has no fraction and no exponent */
+	char *text;         /* string as written, without quotes */
 	char **key;         /* of an object */
 	struct json *child; /* of an object or an array */
 	size_t count;
@@ -37,7 +37,7 @@ static void json_blank(struct json_input *in)
 	in->at += strspn(in->at, " \t\r\n");
 }
 
-/* Bytes of the UTF-8 character at text, 0: it is none (RFC 3629, 4). */
+/* Size in bytes of the UTF-8 character at text, 0: invalid (RFC 3629, 4). */
 static size_t json_character(const unsigned char *text)
 {
 	unsigned least = 0x80, most = 0xbf;
@@ -75,7 +75,7 @@ static unsigned json_hex(const char *text)
 	return value;
 }
 
-/* What is behind a backslash: how many bytes, 0: wrong. */
+/* Size of the escape after a backslash in bytes, 0: invalid. */
 static size_t json_escape(const char *text)
 {
 	unsigned code;
@@ -210,7 +210,7 @@ static int json_value(struct json_input *in, struct json *value)
 	return json_number(in, value);
 }
 
-/* Reads a whole file; its memory lives as long as the program.  0, or -1 after a message. */
+/* Reads a whole file; its memory is never freed.  Returns 0, or -1 after a message. */
 static int json_read(const char *path, struct json *value)
 {
 	FILE *file = strcmp(path, "-") ? fopen(path, "r") : stdin;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kills the flood at random moments and compares each trace with the flood's own account:
+ * Kills the flood at random times and compares each trace with the flood's own counts:
  *
- *	kills RUNS CALLS FOLDER FLOOD [SEED]
+ * kills RUNS CALLS FOLDER FLOOD [SEED]
  *
- * CUFENCE_OUT is FOLDER.  At least RUNS, and until three quarters of RUNS fell while it wrote.
- * Prints "R runs, K while records were written, M records, no loss" or
- * what is wrong, and exits 1 then.  LD_PRELOAD for the flood is in KILLS_PRELOAD.
+ * CUFENCE_OUT is FOLDER. Makes at least RUNS runs, until three quarters of RUNS were killed while
+ * writing.  Prints "R runs, K while records were written, M records, no loss", or the error, and
+ * then exits 1.  LD_PRELOAD for the flood is in KILLS_PRELOAD.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static struct account {
 static struct {
 	const char *calls, *folder, *flood;
 	char account_path[4096], trace_path[4096];
-	double startup, writing; /* seconds, as the first run took them */
+	double startup, writing; /* seconds, of the first run */
 	unsigned killed_writing;
 	uint64_t records, random;
 } test;
@@ -83,7 +83,7 @@ static void pause_for(double seconds)
 	nanosleep(&t, NULL);
 }
 
-/* Until the flood's threads run, or the moment comes. */
+/* Waits until the flood's threads run, or the time is reached. */
 static void wait_for_flood(double limit)
 {
 	double end = now() + limit;
@@ -92,7 +92,7 @@ static void wait_for_flood(double limit)
 		pause_for(50e-6);
 }
 
-/* The calls in the trace by thread, in the order of the account. */
+/* Counts the calls in the trace by thread, in the order of the account. */
 static int count_calls(uint64_t count[THREADS])
 {
 	const struct record *record;
@@ -128,7 +128,7 @@ static int check(void)
 	if (count_calls(count))
 		return -1;
 	for (unsigned i = 0; i < THREADS; i++) {
-		/* The one in progress may be there or not. */
+		/* The call in progress may be recorded or not. */
 		if (count[i] - account[i].returned <= 1)
 			continue;
 		snprintf(what, sizeof(what), "thread %u: %llu calls recorded, %llu returned", i,
@@ -138,7 +138,7 @@ static int check(void)
 	return unlink(test.trace_path);
 }
 
-/* Every eighth moment is anywhere in the life of the process, the others while it writes. */
+/* Every eighth time is anywhere in the life of the process, the others while it writes. */
 static int kill_once(unsigned run)
 {
 	double moment = random_share(), limit = 30;
@@ -155,7 +155,7 @@ static int kill_once(unsigned run)
 	return check();
 }
 
-/* Undisturbed, to learn how long it takes at best. */
+/* Not killed, to measure the minimum duration. */
 static int measure(void)
 {
 	double start = now(), seconds;
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 	whole = test.records;
 	if (measure() || measure())
 		return 1;
-	/* On a busy machine many moments come too late: then there are more. */
+	/* On a busy machine many kills come too late: then more runs are made. */
 	for (done = 0; done < runs || (test.killed_writing * 4 < runs * 3 && done < runs * 3);
 		done++)
 		if (kill_once(done))

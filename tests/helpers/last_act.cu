@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An instance of a template as a kernel, launched as the last act of a function that is called by
- * its address: on the stack there is neither that function nor who it may be.
+ * A template kernel, launched by a tail call in a function that is called by its address: the stack
+ * does not contain that function or show which one it is.
  */
 #include <cstdio>
 

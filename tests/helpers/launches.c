@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 4000 launches of five kernels with sixteen words, of which none, a few or all are others than
- * the time before.  Prints what each passes as column words of the database has it: offset and
+ * 4000 launches of five kernels with sixteen words, of which none, a few or all differ from the
+ * previous launch.  Prints the words of each launch like column words of the database: offset and
  * value, little-endian.
  */
 #include <dlfcn.h>

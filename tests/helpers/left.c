@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that leave CUDA calls without a return, on a driver that does nothing: left MODE, where
- * MODE is at its function.  Then come 1000 memsets, none within another call, by a thread that is
- * made and joined.
+ * Threads that leave CUDA calls without returning, on a driver that does nothing: left MODE; the
+ * function of a mode describes it.  Then 1000 memsets follow, none nested in another call, by a
+ * thread that is created and joined.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void jump_from_function(void *unused)
 	siglongjmp(back, 1);
 }
 
-/* Out of a call that is under way, which "waits" for the function. */
+/* Leaves a call in progress, which "waits" in the function. */
 static void leave_calls(void)
 {
 	volatile int jumps = 0;
@@ -50,7 +50,7 @@ static void leave_calls(void)
 	printf("jumped: %d\n", jumps);
 }
 
-/* Anywhere, mostly in the recorder, which is all that takes time here. */
+/* Anywhere, mostly in the recorder, as nothing else takes time here. */
 static void leave_anywhere(void)
 {
 	volatile int jumps = 0;
@@ -79,7 +79,7 @@ static void *call_for_ever(void *unused)
 	return NULL;
 }
 
-/* Threads are cancelled anywhere; the next ones have what they leave. */
+/* Threads are cancelled anywhere; the next ones reuse their resources. */
 static void cancel(void)
 {
 	int cancelled = 0;
@@ -112,7 +112,7 @@ static void *call_much(void *unused)
 	return NULL;
 }
 
-/* A thread that is to be cancelled goes on as long as it only calls CUDA. */
+/* A thread to be cancelled continues as long as it only calls CUDA. */
 static void cancel_later(void)
 {
 	pthread_t thread;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A CUPTI whose records are wrong, as CUPTI's own are after very long runs: for CUFENCE_CUPTI.
- * CUPTI_BAD: records (the default), dropped, busy, enable or empty says what goes wrong.
+ * A CUPTI with invalid records, such as CUPTI's own after very long runs: for CUFENCE_CUPTI.
+ * CUPTI_BAD selects the error: records (the default), dropped, busy, enable or empty.
  */
 #include <cupti.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t
 	return CUPTI_SUCCESS;
 }
 
-/* One slot each, large enough for all. */
+/* One slot for each, large enough for any. */
 union slot {
 	CUpti_Activity any;
 	CUpti_ActivityKernel10 kernel;
@@ -95,7 +95,7 @@ static void fill(union slot *slot)
 	slot[1].copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY;              /* ends before it starts */
 	slot[1].copy.start = 2000;
 	slot[1].copy.end = 1000;
-	slot[2].set.kind = CUPTI_ACTIVITY_KIND_MEMSET; /* of no context, stream or call */
+	slot[2].set.kind = CUPTI_ACTIVITY_KIND_MEMSET; /* without context, stream or call */
 	slot[2].set.start = UINT64_MAX - 1;
 	slot[2].set.end = UINT64_MAX;
 	slot[2].set.contextId = slot[2].set.streamId = slot[2].set.correlationId = UINT32_MAX;

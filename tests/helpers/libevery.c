@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libcuda that does nothing and touches nothing it is given: every call of calls.def returns
- * what NULL_RESULT says.  What the recorder makes of arguments shows without a driver's checks.
+ * A libcuda that does nothing and accesses no arguments: every call of calls.def returns
+ * NULL_RESULT. Shows how the recorder handles arguments without a driver's checks.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded before libcufence.so, refuses what it asks the system for:
+ * Preloaded before libcufence.so, fails its system requests:
  *
- *	FAIL_NTH=N          its N-th request, counted from 1
- *	FAIL_FROM=N         that one and all after it
- *	FAIL_BYTES=N        each mmap of so many bytes
- *	FAIL_SLOW=S         none, but creating a file takes so many seconds
- *	FAIL_REPORT=FILE    gets the number of requests made, when the process ends
+ * FAIL_NTH=N          its N-th request, counted from 1
+ * FAIL_FROM=N         that one and all later ones
+ * FAIL_BYTES=N        each mmap of so many bytes
+ * FAIL_SLOW=S         none, but creating a file takes so many seconds
+ * FAIL_REPORT=FILE    receives the number of requests when the process ends
  *
- * Requests are mmap, open, fallocate, pwrite and rename from the recorder's code, which makes them
- * by syscall(); others go by.
+ * Requests are mmap, open, fallocate, pwrite and rename by the recorder, which calls syscall();
+ * other calls pass.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ static unsigned long number_of(const char *name)
 	return value ? strtoul(value, NULL, 0) : 0;
 }
 
-/* 1 if the caller is the recorder and this request of its is to fail. */
+/* 1 if the caller is the recorder and this request is to fail. */
 static int refuse(const void *caller, size_t bytes)
 {
 	unsigned long mine, nth = number_of("FAIL_NTH"), from = number_of("FAIL_FROM");
@@ -57,7 +57,7 @@ __attribute__((destructor)) static void report(void)
 	fclose(out);
 }
 
-/* What it fails with, 0: no request. */
+/* The error for a request, 0: not a request. */
 static int failure(long number)
 {
 	switch (number) {

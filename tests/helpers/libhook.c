@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another tool: wraps cudaFree, which it exports, and cuMemFree_v2, which its dlsym answers with.
- * Both hand on to the next one.  Prints "N cudaFree, M cuMemFree_v2" to stderr at the end.
+ * Another tool: wraps cudaFree, which it exports, and cuMemFree_v2, which its dlsym returns.  Both
+ * call the next one.  Prints "N cudaFree, M cuMemFree_v2" to stderr at the end.
  */
 #include <dlfcn.h>
 #include <stdio.h>

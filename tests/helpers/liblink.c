@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One link of a chain of libraries that each hand link_length() on to the next one by
- * dlsym(RTLD_NEXT), as preloaded hooks do.  Built twice, as liblink_a.so and liblink_b.so.
+ * One link of a chain of libraries whose link_length() calls the next one by dlsym(RTLD_NEXT), as
+ * preloaded hooks do.  Built twice, as liblink_a.so and liblink_b.so.
  */
 #include <dlfcn.h>
 

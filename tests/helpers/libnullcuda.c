@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libcuda.so.1 that does nothing and needs nothing, so that what a program lacks under a limit
- * is what the recorder took.  Freeing what was not allocated fails, as it should.  Host functions
- * are called at once.
+ * A libcuda.so.1 that does nothing and uses no resources, so that resources missing under a limit
+ * were used by the recorder.  Freeing memory that was not allocated fails, as it should.  Host
+ * functions are called at once.
  */
 #include <cuda.h>
 

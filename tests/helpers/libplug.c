@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plugin with CUDA inside, which brings its libcudart and takes it away again: reload.c. */
+/* A plugin that uses CUDA and loads and unloads its own libcudart: reload.c. */
 int cudaMalloc(void **memory, unsigned long bytes);
 int cudaFree(void *memory);
 int plug(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another tool that hooks pthread_create() and pthread_join(): counts what reaches it, and says so
- * on stderr when the program ends.
+ * Another tool that hooks pthread_create() and pthread_join(): counts calls that reach it, and
+ * prints the counts to stderr when the program ends.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded into programs that are started side by side: each makes its CUDA context at once and
- * then waits for its turn, the lock on the file TURN_LOCK, which it keeps until it ends its work.
- * A device that two programs use at a time has other timings; starting takes longer than the work.
+ * Preloaded into programs that are started concurrently: each creates its CUDA context at once and
+ * then waits for the lock on the file TURN_LOCK, which it keeps until its work ends.  A device used
+ * by two programs at a time has other timings; starting takes longer than the work.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -40,6 +40,6 @@ __attribute__((constructor)) static void take_turn(void)
 		fputs("libturn: no turn\n", stderr);
 		exit(1);
 	}
-	/* Behind the driver's own handler, so before it: tearing down needs no turn. */
+	/* Registered after the driver's own handler, so it runs before: teardown needs no lock. */
 	atexit(end_turn);
 }

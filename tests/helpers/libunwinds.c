@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A libgcc_s.so.1 that hands on to the one that REAL_LIBGCC names and counts: says at the end how
- * often frame descriptions were asked for: as often as an unwound stack has frames.
+ * A libgcc_s.so.1 that forwards to the library named by REAL_LIBGCC and counts lookups of frame
+ * descriptions, one per unwound frame; prints the count at the end.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ends in the ways that programs end, with CUDA calls made before: lifecycle kill|exit|fork|
- * forklate|forkuse.  Or starts itself again after such calls, as "lifecycle exit", in the ways that
- * programs start others: lifecycle exec|spawn|vfork|system.  Prints what the calls returned, so
- * that a changed result shows.
+ * Ends like programs end, after CUDA calls: lifecycle kill|exit|fork|forklate|forkuse.  Or starts
+ * itself again after such calls, as "lifecycle exit", like programs start others: lifecycle
+ * exec|spawn|vfork|system.  Prints the results of the calls, so that changed results are detected.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -99,7 +98,7 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "fork"))
 		fork_and_use(100);
 	use_cuda(100);
-	/* A child of a process that has used CUDA can do nothing with it, but it may end. */
+	/* A child of a process that has used CUDA cannot use it, but may exit. */
 	if (!strcmp(mode, "forklate")) {
 		pid_t child = fork();
 		if (!child)
@@ -107,7 +106,7 @@ int main(int argc, char **argv)
 		waitpid(child, NULL, 0);
 		use_cuda(10);
 	}
-	/* What it tries all the same fails. */
+	/* Its CUDA calls fail. */
 	if (!strcmp(mode, "forkuse")) {
 		fork_and_use(10);
 		use_cuda(10);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes every call of calls.def with nothing but zeros, on a libcuda that does not care
- * (libevery.c), and prints how many there were.  Sixteen words cover any row's parameters, those
- * by value included, in registers and on the stack.
+ * Makes every call of calls.def with all arguments zero, on a libcuda that accepts them
+ * (libevery.c), and prints their number.  Sixteen words cover any row's parameters, including those
+ * by value, in registers and on the stack.
  */
 #include <dlfcn.h>
 #include <stdio.h>

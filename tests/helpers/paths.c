@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same call on 400 paths, 20 times each: at 100 depths of the stack, from there below any of
- * four callers, which the wrapper's own frame and caller do not tell apart.
+ * The same call on 400 paths, 20 times each: at 100 stack depths, each below four callers that have
+ * the same wrapper frame address and direct caller.
  */
 #include "driver_calls.h"
 
@@ -17,7 +17,7 @@ static int result;
 		return below; \
 	}
 
-/* The volatile result keeps each level a frame of its own. */
+/* The volatile result prevents tail calls, so that each level has a frame. */
 __attribute__((noinline)) static int ask(int depth)
 {
 	volatile int below = depth ? ask(depth - 1) : cuda.query(NULL);

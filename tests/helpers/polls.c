@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks eight streams in turn, 1000 times each, with handles at all distances that heaps have; then
- * two, with other calls between: 400 queries, none of which is one more of those before.
+ * Queries eight streams in turn, 1000 times each, with handles at all distances that heaps produce;
+ * then two streams, with other calls in between: 400 queries, each with a record of its own.
  */
 #include <stdint.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python_like VERSION KIND: a program that looks like a CPython of that version (hexadecimal) to
- * who looks for one, but whose structures are of that kind, and calls CUDA; for
- * tests/cli/python.sh.
+ * python_like VERSION KIND: a program that looks like CPython of that version (hexadecimal) to the
+ * recorder, but whose structures are invalid in some way, and calls CUDA; for tests/cli/python.sh.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -34,7 +33,7 @@ int Py_IsFinalizing(void)
 	return 0;
 }
 
-/* Words that all point to themselves: whatever is followed leads somewhere. */
+/* Words that all point to themselves: every pointer is readable. */
 static void *itself(void)
 {
 	static uintptr_t words[1024];
@@ -44,7 +43,7 @@ static void *itself(void)
 	return words;
 }
 
-/* Words that all point to where nothing is. */
+/* Words that all point to unmapped memory. */
 static void *nowhere(void)
 {
 	static uintptr_t words[1024];
@@ -54,7 +53,7 @@ static void *nowhere(void)
 	return words;
 }
 
-/* A code object's type is right, what it refers to is not. */
+/* A code object's type is valid, the objects it refers to are not. */
 static void *half(void)
 {
 	uintptr_t *words = itself();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVTX ranges of every kind around CUDA calls, and threads made and joined between them. */
+/* NVTX ranges of every kind around CUDA calls, and threads created and joined in between. */
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exits 0 if all traces named are whole: "cufence dump" without the printing. */
+/* Exits 0 if all given traces are undamaged: "cufence dump" without output. */
 #include <stdio.h>
 
 #include "reader.h"

@@ -36,7 +36,7 @@ int main(void)
 {
 	cuda_find();
 	result = cuda_begin();
-	/* An odd factor: other paths, none twice. */
+	/* An odd factor: other paths, none repeated. */
 	for (unsigned i = 0; i < PATHS; i++) {
 		path = i * 2654435761u >> 8;
 		result |= functions[i & 7](8);

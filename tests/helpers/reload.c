@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reload PLUGIN: loads a plugin with CUDA inside, uses and unloads it, three times.  Where its
- * libcudart was, other memory comes if it went as well: the next one lies elsewhere.  Prints what
- * the plugin returned.
+ * reload PLUGIN: loads a plugin with its own CUDA runtime, uses and unloads it, three times.  If
+ * its libcudart is unloaded, other memory is mapped in its place, so that the next one has another
+ * address.  Prints the plugin's results.
  */
 #include <dlfcn.h>
 #include <stdint.h>

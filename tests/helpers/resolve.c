@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks for CUDA functions in every way programs do and says who answered: run under the recorder
- * and a libcuda (the simulated one will do), prints "name: wrapper|real|none" lines, and exits 1
- * where the answer is not what the recorder promises.
+ * Looks up CUDA functions in every way programs do and identifies the result: run with the recorder
+ * and a libcuda (the simulated one works), prints "name: wrapper|real|none" lines, and exits 1 for
+ * an unexpected result.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -64,7 +64,7 @@ static void check_exports(void)
 
 	for (int i = 0; i < 3; i++)
 		expect(version[i], dlvsym(RTLD_DEFAULT, "cudaMalloc", version[i]), "wrapper");
-	/* A prototype that only one major has is exported for that one alone. */
+	/* A prototype that exists in only one major is exported for that one only. */
 	expect("12 __cudaLaunchKernel",
 		dlvsym(RTLD_DEFAULT, "__cudaLaunchKernel", "libcudart.so.12"), "none");
 	expect("13 __cudaLaunchKernel",
@@ -84,7 +84,7 @@ int main(void)
 	by_name("cuGetProcAddress_v2", "wrapper");
 	by_name("cuMemFree_v2", "wrapper");
 	by_name("cuLaunchKernel_ptsz", "wrapper");
-	/* Exact names: these share a beginning with ours. */
+	/* Names that only begin like ours. */
 	by_name("cuMemFree", "none");
 	by_name("cuInitX", "none");
 	by_name("cuDriverGetVersion", "real");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What preloading a library costs a program: runtimes N LIBRARY PROGRAM...  runs it N times with
- * and N times without, in turns, and prints the difference of the median times in microseconds:
- * processor time of the whole process, which a busy machine changes little.
+ * Cost of preloading a library: runtimes N LIBRARY PROGRAM... runs the program N times with it and
+ * N times without, alternating, and prints the difference of the median times in microseconds: CPU
+ * time of the whole process, which a busy machine changes little.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel in one object file that calls a function in another one (-rdc=true), and a variable that
+ * A kernel that calls a function in another object file (-rdc=true), and a variable that
  * the device linker resolves.  Compiled twice, once with PART for the other file.
  */
 #ifdef PART

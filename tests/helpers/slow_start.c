@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two threads that both make the first CUDA calls of their process, 100 frees each that fail. */
+/* Two threads that both make the first CUDA calls of their process: 100 failing frees each. */
 #include <pthread.h>
 
 #include "driver_calls.h"

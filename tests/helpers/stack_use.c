@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much stack CUDA calls take, in bytes: of the first one of a process, on a thread of its own,
- * of later ones on new threads, and of a signal's handler on an alternate stack.  The stacks are
- * painted before.  "stack_use least": the first call on a thread with the least stack there is.
+ * Stack use of CUDA calls, in bytes: of the first one of a process, on its own thread, of later
+ * ones on new threads, and of a signal handler on an alternate stack.  The stacks are filled with a
+ * pattern before. "stack_use least": the first call on a thread with the minimum stack.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 static int result;
 
-/* Above what was never touched. */
+/* Returns the address above the untouched part. */
 static size_t used(const unsigned char *stack)
 {
 	size_t untouched = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls CUDA on stacks of its own, as coroutines do: one that ends in a return address that is
- * none, and one, at the same addresses, that ends where another one had more.
+ * Calls CUDA on its own stacks, like coroutines: one that ends with an invalid return address, and
+ * one, at the same addresses, that ends where the first one continued.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -15,7 +15,10 @@ static void *outside, *inside;
 static uintptr_t frame;
 static int result;
 
-/* Saves what calls keep, then the stack pointer in *from, and goes on where to was saved. */
+/*
+ * Saves callee-saved registers, then the stack pointer in *from, and continues at the saved state
+ * *to.
+ */
 void change(void **from, void *to);
 __asm__(".text\n"
 	".type change, @function\n"
@@ -54,7 +57,7 @@ static void ask_far_down(void)
 	change(&inside, outside);
 }
 
-/* Runs function on the stack below top, where it finds the return address. */
+/* Runs function on the stack below top, which has its return address. */
 static void call_on(char *top, void (*function)(void), uintptr_t address)
 {
 	void **place = (void **)(top - 64);
@@ -77,7 +80,7 @@ int main(void)
 	printf("%d ", cuda_begin());
 	call_on(top, ask_shortly, 0xdeaddeaddeaddead);
 	printf("%d ", result);
-	/* Twice: the second time it is known where the return addresses lie. */
+	/* Twice: the second time the stack slots of return addresses are stored. */
 	call_on(top, ask_far_down, 0);
 	call_on(top, ask_far_down, 0);
 	far = frame;

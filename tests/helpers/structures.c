@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls whose records hold more than their arguments, on libevery.c, with numbers that the test
- * knows again: copies of rows and slices, graph nodes with what they depend on, batches, launch
- * attributes, arrays that end where the mapped page does.
+ * Calls whose records contain more than their arguments, on libevery.c, with numbers that the test
+ * recognizes: copies of rows and slices, graph nodes with dependencies, batches, launch attributes,
+ * arrays that end at the end of a mapping.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -116,7 +116,7 @@ static void launch(void)
 	CALL(cuLaunchKernelEx, &config, HANDLE(CUfunction, 0x81), NULL, NULL);
 }
 
-/* As many as it says, and not one word more: behind them is nothing. */
+/* As many as count says, and not one word more: the next page is unmapped. */
 static void long_list(void)
 {
 	size_t page = 65536, count = page / sizeof(CUgraphNode);
@@ -130,7 +130,7 @@ static void long_list(void)
 		(CUgraphNode *)(void *)at + count - 1, 1);
 }
 
-/* A page of a file, of which the list of mappings says which; not of the last calls. */
+/* A page of a file, found in the list of mappings; not so for the last calls. */
 static void registrations(void)
 {
 	void *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * threads posix|try|timed|clock|c11|early|exit: a thread fills memory and waits for it, then the
- * one that joined it fills the memory in another stream.  early: the thread is made before the
- * first CUDA call.  Prints what the calls returned.
+ * joining thread fills the memory in another stream. early: the thread is created before the first
+ * CUDA call.  Prints the results of the calls.
  */
 #include <pthread.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another library has functions of the driver's names: two_drivers LIBRARY.  Who asks for those
- * gets them, and calls of the driver's own stay what they are.
+ * Another library exports functions with the driver's names: two_drivers LIBRARY. Lookups in that
+ * library return its functions, and lookups in the driver return the driver's.
  */
 #include "driver_calls.h"
 
@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 	*(void **)&init = other ? dlsym(other, "cuInit") : NULL;
 	if (!init)
 		return 2;
-	/* There are no such flags, and only one of the two minds. */
+	/* Invalid flags; only one of the two functions checks them. */
 	printf(" %d %d\n", cuda.init(77) != 0, init(77) != 0);
 	return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * windows ROUNDS: each round allocates, launches a kernel of 10 ms, records an event, waits and
- * frees; before the first a graph is captured, which every round launches.  Rounds 4 to 7 lie
+ * frees; before the first round a graph is captured, which every round launches.  Rounds 4 to 7 are
  * between cuProfilerStart and Stop and in the NVTX range "step".
  *
- * windows ROUNDS THREADS: that many do all of the rounds, with short kernels, while windows open
- * and close; on stderr how long that took.
+ * windows ROUNDS THREADS: as many threads run all rounds, with short kernels, while windows open
+ * and close; prints the duration of these to stderr.
  *
- * windows 0 0 LAUNCHES: on stderr how long one takes.
+ * windows 0 0 LAUNCHES: prints the duration of a launch to stderr.
  */
 #include <cuda.h>
 #include <cudaProfiler.h>
