@@ -53,13 +53,15 @@ static int parse_cost(const char *text, int64_t *ns)
 	return 0;
 }
 
-/* Whether the run can be judged; what prevents it becomes trouble.  -1 after a message. */
+/* Whether the run can be judged; if not, temp.trouble says why.  -1 after a message. */
 static int is_complete(struct db *db, int allow_incomplete)
 {
 	if (!db_int(db, "SELECT max(id) FROM call", 0)) {
 		if (db->failed)
 			return -1;
-		print(stderr, "cufence: '%s': nothing was traced\n", db->path);
+		print(stderr,
+			"cufence: '%s': nothing was traced; trace a program that uses CUDA with \"cufence run\"\n",
+			db->path);
 		return verdict_add_trouble(db, "trace", "nothing was traced", 1);
 	}
 	if (allow_incomplete || !losses_incomplete(db))
@@ -80,7 +82,8 @@ static int write_result(struct db *db, const struct format *format, const char *
 	int rc = out ? format->put(db, out) : -1;
 
 	if (path && target && (!out || fflush(out) || ferror(out))) {
-		print(stderr, "cufence check: cannot write '%s': %s\n", path, strerror(errno));
+		print(stderr, "cufence check: cannot write '%s': %s; name another file\n", path,
+			strerror(errno));
 		rc = -1;
 	}
 	if (path && out)
@@ -123,7 +126,7 @@ static int check(struct db *db, const struct arguments *arguments, const struct 
 	if (complete < 0)
 		return EXIT_TROUBLE;
 	if (!complete) {
-		/* A text says it already, other formats hold it. */
+		/* stderr has the reason; formats for programs must hold it, too. */
 		if (format != formats)
 			write_result(db, format, option(arguments, "-o"));
 		return EXIT_TROUBLE;
@@ -143,7 +146,7 @@ static int check(struct db *db, const struct arguments *arguments, const struct 
 		: 0;
 }
 
-/* What is written must not be what is read. */
+/* An output must not overwrite the database. */
 static int check_outputs(const struct arguments *arguments)
 {
 	static const char *const outputs[] = { "-o", "--write-baseline" };
@@ -152,7 +155,8 @@ static int check_outputs(const struct arguments *arguments)
 		const char *path = option(arguments, outputs[i]);
 
 		if (path && is_same_file(path, database_operand(arguments))) {
-			print(stderr, "cufence check: '%s' is what is to be read\n", path);
+			print(stderr, "cufence check: '%s' is the database: name another file\n",
+				path);
 			return -1;
 		}
 	}

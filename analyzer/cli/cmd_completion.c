@@ -10,7 +10,7 @@
 #include "queries.h"
 #include "rules.h"
 
-/* "certain|likely|possible": a choice, where "FILE" names what is typed. */
+/* "certain|likely|possible" lists choices; "FILE" only describes the argument. */
 static int is_choice(const char *argument)
 {
 	return argument && strchr(argument, '|') && argument[0] >= 'a' && argument[0] <= 'z';
@@ -34,7 +34,7 @@ static void put_rules(FILE *out)
 		print(out, "%s ", rules[i].id);
 }
 
-/* Words to be completed in place of a command's first operand. */
+/* The words that complete a command's first operand. */
 static void put_operands(const struct command *command, FILE *out)
 {
 	if (!strcmp(command->name, "help")) {
@@ -50,7 +50,7 @@ static void put_operands(const struct command *command, FILE *out)
 	}
 }
 
-/* Of a command: after which options choices follow, and a pattern of those that take anything. */
+/* A command's options with a list of choices, and a pattern of those with any argument. */
 static void put_arguments(const struct command *command, FILE *out)
 {
 	const char *separator = "";
@@ -72,8 +72,8 @@ static void put_arguments(const struct command *command, FILE *out)
 }
 
 /*
- * One function for both: zsh runs it by bashcompinit.  Files are completed where no word fits, and
- * for "run" whatever the shell has for the program's own command line.
+ * One function serves both shells: zsh runs it through bashcompinit.  Where no word fits, files are
+ * completed; after "run --" the shell completes the program's own command line.
  */
 static const char head[] =
 	"_cufence()\n{\n"

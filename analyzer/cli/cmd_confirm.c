@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cufence confirm: a race is to show itself.  The program is run again with its earlier operation
- * held back; where nothing is seen to overtake it, what the program writes is compared with what it
- * writes without.
+ * cufence confirm: provokes a race.  It runs the program again and holds the earlier operation back.
+ * If the later operation does not overtake it, the program's output is compared with the output of a
+ * run without the hold.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "run_settings.h"
 #include "store.h"
 
-/* Hardware queues that streams share: as many as there can be (CUDA_DEVICE_MAX_CONNECTIONS). */
+/* The most hardware queues that streams can have (CUDA_DEVICE_MAX_CONNECTIONS). */
 #define CONNECTIONS "CUDA_DEVICE_MAX_CONNECTIONS"
 #define MOST_CONNECTIONS "32"
 
@@ -37,10 +37,10 @@ struct request {
 /* One more run of the program. */
 struct rerun {
 	struct run_folder folder;
-	char *plan, *output; /* files in it */
-	int descriptor;      /* of output */
+	char *plan, *output; /* files in the folder */
+	int descriptor;      /* of the file output */
 	int status;
-	uint64_t wrote; /* hash of what it printed and wrote, and of its status */
+	uint64_t wrote; /* hash of its stdout, its output file and its exit status */
 };
 
 static int is_simulated(const struct request *request)
@@ -95,7 +95,7 @@ static uint64_t hash_file(uint64_t hash, int fd)
 	return hash;
 }
 
-/* A file that is not there has no bytes. */
+/* A missing file counts as empty. */
 static uint64_t hash_output(const struct rerun *rerun, const char *named)
 {
 	uint64_t hash = byte_hash(BYTE_HASH_SEED, &rerun->status, sizeof(rerun->status));
@@ -150,7 +150,7 @@ static int run_again(struct request *request, struct rerun *rerun, int hold,
 	return rc || !started ? -1 : 0;
 }
 
-/* With the producer held back: what was seen, and what was written. */
+/* Runs the program with the producer held back; wrote: the hash of its output. */
 static int run_held(struct request *request, const char *connections, uint64_t *wrote)
 {
 	struct rerun rerun;
@@ -185,7 +185,7 @@ static int run_free(struct request *request, const char *connections, uint64_t *
 	return rc ? -1 : 0;
 }
 
-/* Two runs without, if the first is not as the held one. */
+/* Runs the program without the hold: twice if the first output differs from the held one. */
 static int compare_outputs(struct request *request, const char *connections, uint64_t held)
 {
 	uint64_t one, other;
@@ -199,7 +199,7 @@ static int compare_outputs(struct request *request, const char *connections, uin
 		one != other ? -1 : one != held);
 }
 
-/* Streams that share a queue wait for each other: more queues are tried before a race is none. */
+/* Streams that share a hardware queue wait for each other, so a second try has more queues. */
 static int hold_back(struct request *request)
 {
 	const char *connections = NULL;
@@ -237,7 +237,7 @@ static int load_again(struct request *request, struct rerun *rerun)
 	return rc ? -1 : 0;
 }
 
-/* What cannot be held back may be seen to overlap. */
+/* For operations that cannot be held back: compares the times of a recorded run. */
 static int watch(struct request *request)
 {
 	struct run_setting settings[] = { { "CUFENCE_MODE", "full" },
@@ -261,7 +261,7 @@ static int try_it(struct request *request)
 	return pair->method == PAIR_HOLD ? hold_back(request) : watch(request);
 }
 
-/* Answers of the places that were tried, by verdict. */
+/* How many places have each verdict. */
 struct answers {
 	int count[NOT_APPLICABLE + 1];
 };
@@ -275,7 +275,7 @@ static enum confirmed surest(const struct answers *answers)
 	return verdict;
 }
 
-/* One pair: its answer is stored and said at once, since the next may take long. */
+/* Tries one pair; stores and prints its answer at once, as the next pair may take long. */
 static int try_pair(struct request *request, struct db *db, struct answers *answers)
 {
 	int rc = try_it(request);
@@ -325,7 +325,7 @@ static int read_number(const char *text, int64_t *number)
 	return isdigit((unsigned char)*text) && !*end && *number > 0 ? 0 : -1;
 }
 
-/* The operands are the database, if it is named, one number or two, and the command. */
+/* The operands are the database (optional), one number or two, and the command. */
 static int read_request(struct request *request, int64_t number[2])
 {
 	int pair = option(request->arguments, "--pair") != NULL, at;
@@ -343,7 +343,7 @@ static int read_request(struct request *request, int64_t number[2])
 	request->command = operand + at;
 	if (*request->command)
 		return 0;
-	print(stderr, "cufence confirm: the command to run is missing\n");
+	print(stderr, "cufence confirm: the command to run is missing: add -- CMD...\n");
 	return -1;
 }
 

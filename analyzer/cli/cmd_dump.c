@@ -45,7 +45,7 @@ static void put_text(const char *text, FILE *out)
 	fputc('"', out);
 }
 
-/* Bytes the lines of an address will take as records; chunks have a size. */
+/* Returns how many bytes the lines take as records, since a chunk's size is fixed. */
 static size_t put_symbols(uint64_t address, const struct source_frame *frame, int count, FILE *out)
 {
 	size_t bytes = 0;
@@ -64,7 +64,7 @@ static size_t put_symbols(uint64_t address, const struct source_frame *frame, in
 	return bytes;
 }
 
-/* Mappings, and the addresses the trace already explains, into space and done. */
+/* Reads mappings into space, and the addresses that the trace already names into done. */
 static int read_tables(struct trace_reader *reader, struct symbol_space *space, struct map *done)
 {
 	const struct record *record;
@@ -80,7 +80,7 @@ static int read_tables(struct trace_reader *reader, struct symbol_space *space, 
 	return rc;
 }
 
-/* A chunk of symbol lines after the trace's own, for addresses it does not explain yet. */
+/* Prints chunks of symbol lines for the addresses that the trace does not name itself. */
 static int dump_symbols(struct trace_reader *reader, FILE *out)
 {
 	struct source_frame frame[MAX_INLINED];
@@ -116,7 +116,7 @@ static int dump_symbols(struct trace_reader *reader, FILE *out)
 	return rc;
 }
 
-/* Each piece in a chunk of its own: a line has as many bytes as fit. */
+/* Each piece of an image has a chunk of its own. */
 static void put_image(const struct trace_reader *reader, const struct image_record *image,
 	const char *bytes, FILE *out)
 {
@@ -133,7 +133,7 @@ static void put_image(const struct trace_reader *reader, const struct image_reco
 	}
 }
 
-/* Images that lie beside the trace. */
+/* Prints the images stored next to the trace. */
 static void dump_images(struct trace_reader *reader, const char *path, FILE *out)
 {
 	const struct record *record;
@@ -151,7 +151,7 @@ static void dump_images(struct trace_reader *reader, const char *path, FILE *out
 	}
 }
 
-/* What can be read is printed before what is wrong is said: rc of the dump itself. */
+/* Prints the readable part even of a damaged trace, and returns -1 for that. */
 static int dump(struct trace_reader *reader, const char *path, int symbols)
 {
 	int rc = text_dump(reader, stdout), readable = !rc || !trace_is_whole(reader);
@@ -173,8 +173,9 @@ int cmd_dump(const struct arguments *arguments)
 	if (rc)
 		print(stderr, "cufence: cannot read '%s': %s\n", path, reader.error);
 	else if ((rc = dump(&reader, path, option(arguments, "--symbols") != NULL)))
-		print(stderr, "cufence: '%s' is damaged: %s; what is whole was printed\n", path,
-			reader.error);
+		print(stderr,
+			"cufence: '%s' is damaged: %s; only its intact records were printed\n",
+			path, reader.error);
 	trace_close(&reader);
 	return rc ? EXIT_TROUBLE : 0;
 }

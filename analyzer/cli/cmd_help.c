@@ -29,7 +29,7 @@ int cmd_help(const struct arguments *arguments)
 {
 	if (arguments->count)
 		return help_of(arguments->operand[0]);
-	puts("cufence finds unintended and forgotten synchronization in CUDA programs: where it\n"
+	puts("cufence finds unintended and missing synchronization in CUDA programs: where it\n"
 	     "is and what it costs.\n\nusage: cufence COMMAND ...\n");
 	for (const struct command *command = commands; command->name; command++)
 		print(stdout, "    %-10s %-18s %s\n", command->name, command->operands,

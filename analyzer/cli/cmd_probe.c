@@ -10,10 +10,10 @@
 #include "probe_result.h"
 #include "run.h"
 
-/* Its time is virtual: how long it really takes says how busy the machine is.  Seconds. */
+/* Seconds.  The simulator's time is virtual, so a busy machine may need long for a short probe. */
 #define SIMULATED_LIMIT "600"
 
-/* All that can be read, with a terminating zero; NULL on failure. */
+/* Reads to the end and adds a terminating zero; NULL on failure. */
 static char *read_all(FILE *in)
 {
 	char *text = NULL, block[65536];
@@ -37,7 +37,9 @@ static char *read_file(const char *path)
 	char *text = in ? read_all(in) : NULL;
 
 	if (!text)
-		print(stderr, "cufence: cannot read '%s': %s\n", path, strerror(errno));
+		print(stderr,
+			"cufence: cannot read '%s': %s (\"cufence probe --json\" prints a result)\n",
+			path, strerror(errno));
 	if (in && in != stdin)
 		fclose(in);
 	return text;
@@ -56,7 +58,7 @@ __attribute__((noreturn)) static void become_probe(const char *path, int simulat
 	_exit(RUN_CANNOT_EXECUTE);
 }
 
-/* What the program printed; NULL after a message of its own or ours. */
+/* Returns the probe's output; NULL after a message from it or from here. */
 static char *run_probe(const char *path, int simulated)
 {
 	char *text = NULL;

@@ -15,7 +15,7 @@ static int list_queries(void)
 	return 0;
 }
 
-/* Pragmas that say something of a database, and change nothing of it or of how it is read. */
+/* Pragmas that only describe the database. */
 static int is_reading_pragma(const char *name)
 {
 	static const char *const names[] = { "application_id", "compile_options", "database_list",
@@ -30,7 +30,7 @@ static int is_reading_pragma(const char *name)
 	return 0;
 }
 
-/* What changes no database, and yet is more than reading: other files, locks, settings. */
+/* Denies what SQLite counts as reading but touches other files, locks or settings. */
 static int authorize(void *arg, int action, const char *one, const char *two, const char *database,
 	const char *view)
 {
@@ -46,11 +46,13 @@ static int authorize(void *arg, int action, const char *one, const char *two, co
 	return SQLITE_OK;
 }
 
+#define READ_ONLY "cufence query: a query may only read; to change data, use sqlite3 on a copy\n"
+
 static int run_statement(sqlite3_stmt *stmt, enum query_form form, int header)
 {
-	/* The file is opened for reading, but VACUUM INTO would write another one. */
+	/* VACUUM INTO would write another file, although this one is open for reading only. */
 	if (!sqlite3_stmt_readonly(stmt)) {
-		fputs("cufence query: queries only read\n", stderr);
+		fputs(READ_ONLY, stderr);
 		return -1;
 	}
 	return query_rows(stmt, form, header, stdout);
@@ -59,7 +61,7 @@ static int run_statement(sqlite3_stmt *stmt, enum query_form form, int header)
 static int complain(struct db *db, const char *sql)
 {
 	if (sqlite3_errcode(db->handle) == SQLITE_AUTH)
-		fputs("cufence query: queries only read\n", stderr);
+		fputs(READ_ONLY, stderr);
 	else if (!sql[strcspn(sql, " \t\n;")])
 		print(stderr,
 			"cufence query: there is no query '%s' (see \"cufence query "
@@ -67,12 +69,13 @@ static int complain(struct db *db, const char *sql)
 			sql);
 	else
 		print(stderr, "cufence query: %s%s\n", sqlite3_errmsg(db->handle),
-			strstr(sqlite3_errmsg(db->handle), "no such") ? " (SCHEMA.md has all names)"
-								      : "");
+			strstr(sqlite3_errmsg(db->handle), "no such")
+				? " (SCHEMA.md lists all tables and columns)"
+				: "");
 	return -1;
 }
 
-/* Every statement of it. */
+/* Runs every statement of sql. */
 static int run_query(struct db *db, const char *sql, enum query_form form, int header)
 {
 	const char *rest = sql;
@@ -89,11 +92,11 @@ static int run_query(struct db *db, const char *sql, enum query_form form, int h
 		sqlite3_finalize(stmt);
 	}
 	if (!statements)
-		fputs("cufence query: there is no statement in it\n", stderr);
+		fputs("cufence query: the query is empty (see \"cufence query --list\")\n", stderr);
 	return statements ? rc : -1;
 }
 
-/* A terminal gets columns, a program the values as they are. */
+/* Aligned columns for a terminal, plain values for programs. */
 static int choose_form(const struct arguments *arguments, enum query_form *form)
 {
 	const char *json = option(arguments, "--json"), *csv = option(arguments, "--csv");

@@ -45,11 +45,11 @@ static int parse_level(const char *level, struct report_options *options)
 static const struct format {
 	const char *name;
 	int (*report)(struct db *, const struct report_options *, FILE *);
-	int (*export)(struct db *, FILE *); /* in its place, of temp.verdict */
+	int (*export)(struct db *, FILE *); /* writes temp.verdict instead of print */
 	int top; /* findings, unless another number is asked for; 0: all */
 } formats[] = {
 	{ "text", report_text, NULL, REPORT_TOP },
-	/* A program that reads the findings has no use for a part of them; a page has room. */
+	/* Programs need all findings, and a page has room for them. */
 	{ "json", report_json, NULL, 0 },
 	{ "html", report_html, NULL, 0 },
 	{ "perfetto", NULL, export_perfetto, 0 },
@@ -70,7 +70,7 @@ static const struct format *find_format(const char *name)
 	return NULL;
 }
 
-/* "page.html" asks for html, unless --format says otherwise. */
+/* Without --format the file's ending decides: page.html is html. */
 static const char *format_of_path(const char *path)
 {
 	const char *ending = path ? strrchr(path, '.') : NULL;
@@ -100,7 +100,7 @@ static int parse_finding(const struct arguments *arguments, struct report_option
 
 	if (!finding)
 		return 0;
-	options->level = REPORT_POSSIBLE; /* who names one wants to see it */
+	options->level = REPORT_POSSIBLE; /* a finding that is asked for is shown */
 	return parse_number("--finding", *finding == '#' ? finding + 1 : finding, 1,
 		&options->finding);
 }
@@ -112,7 +112,7 @@ static int parse_options(const struct arguments *arguments, const struct format 
 	int64_t top = all ? 0 : format->top;
 
 	if (all && option(arguments, "--level")) {
-		fputs("cufence: --all shows every level: leave out --level\n", stderr);
+		fputs("cufence: --all already shows every level: leave out --level\n", stderr);
 		return -1;
 	}
 	if (parse_level(all ? "possible" : option(arguments, "--level"), options) ||
@@ -146,7 +146,7 @@ int report_request_read(const struct arguments *arguments, const char *file,
 	return request->format ? parse_options(arguments, request->format, &request->options) : -1;
 }
 
-/* Of what is read for writing: colors and columns go by where the report ends up. */
+/* Colors and line width depend on where the report goes. */
 static void fit_to(struct report_options *options, const char *path, FILE *out)
 {
 	enum { AUTO, ALWAYS };
@@ -180,9 +180,10 @@ int report_request_write(struct report_request *request, const char *database,
 		rc = write_report(&db, request, out);
 	if (db.failed)
 		rc = -1;
-	/* Standard output is looked at in the end, for all commands. */
+	/* main() checks standard output for all commands. */
 	if (!out || (path && (fflush(out) || ferror(out)))) {
-		print(stderr, "cufence: cannot write '%s': %s\n", path, strerror(errno));
+		print(stderr, "cufence: cannot write '%s': %s; name another file\n", path,
+			strerror(errno));
 		rc = -1;
 	}
 	if (path && out)

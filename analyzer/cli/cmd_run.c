@@ -30,21 +30,22 @@ static char *command_line(char **argv)
 	return line;
 }
 
-/* What is not known here is not said: a process that could not write its trace has said so. */
+/* A process that could not write its trace has already said so itself. */
 static const char *why_nothing(const struct program *program, int simulated)
 {
 	if (run_is_disabled())
 		return "CUFENCE_DISABLE is set";
 	if (program->is_static)
-		return "it is linked statically, and nothing that it started called CUDA";
+		return "it is linked statically, and nothing that it started called CUDA; link it "
+		       "dynamically (without -static)";
 	if (!simulated && !run_finds_driver())
-		return "there is no CUDA driver (libcuda.so.1 was not found), so that CUDA fails "
-		       "wherever it is used; --sim runs programs on a simulated device";
-	return "it never called CUDA, did so only in processes that cleared LD_PRELOAD, or could "
-	       "not write a trace, which it has said then";
+		return "there is no CUDA driver (libcuda.so.1 was not found), so every CUDA call "
+		       "fails; \"cufence run --sim\" has a simulated device";
+	return "it never called CUDA, called it only in processes that cleared LD_PRELOAD, or "
+	       "could not write its trace (see the messages above)";
 }
 
-/* With --quiet a report that was named is written, and nothing else. */
+/* With --quiet only the file of --report is written. */
 static int show_report(const struct arguments *arguments, const char *database,
 	struct report_request *request)
 {
@@ -61,8 +62,16 @@ static int show_report(const struct arguments *arguments, const char *database,
 	return 0;
 }
 
+static void say_nothing_traced(const struct program *program, int simulated, int status)
+{
+	print(stderr, "cufence: nothing was traced: %s\n", why_nothing(program, simulated));
+	if (status)
+		print(stderr, "cufence: '%s' exited with status %d: see its own messages\n",
+			program->path, status);
+}
+
 static int finish(const struct arguments *arguments, const char *database,
-	struct run_folder *folder, const struct program *program,
+	struct run_folder *folder, const struct program *program, int status,
 	const struct annotations *annotations, struct report_request *request)
 {
 	char *line;
@@ -71,12 +80,12 @@ static int finish(const struct arguments *arguments, const char *database,
 	if (run_folder_list(folder))
 		return -1;
 	if (!folder->count && folder->running)
-		print(stderr, "cufence: nothing was traced so far\n");
+		print(stderr,
+			"cufence: nothing was traced so far; load the traces when the processes have ended\n");
 	else if (!folder->count)
-		print(stderr, "cufence: nothing was traced: %s\n",
-			why_nothing(program, option(arguments, "--sim") != NULL));
+		say_nothing_traced(program, option(arguments, "--sim") != NULL, status);
 	line = command_line(arguments->operand);
-	/* Without traces too: an older database must not pass for this run's. */
+	/* Also without traces: an older database must not be mistaken for this run's. */
 	interrupt_note(folder->count ? folder->note : NULL);
 	rc = store_build(database, folder->trace, folder->count, line, annotations);
 	interrupt_note(NULL);
@@ -88,7 +97,7 @@ static int finish(const struct arguments *arguments, const char *database,
 	return show_report(arguments, database, request);
 }
 
-/* Whether the report can be put where it is asked for: better said before the program runs. */
+/* Checks that the report can be written, before the program runs for long. */
 static int check_report(const struct arguments *arguments)
 {
 	const char *path = option(arguments, "--report"), *format = option(arguments, "--format");
@@ -96,7 +105,7 @@ static int check_report(const struct arguments *arguments)
 	int rc;
 
 	if (!path && format && strcmp(format, "text") != 0) {
-		print(stderr, "cufence run: --format %s needs --report FILE\n", format);
+		print(stderr, "cufence run: --format %s needs a file: add --report FILE\n", format);
 		return -1;
 	}
 	if (!path || !access(path, W_OK))
@@ -104,7 +113,9 @@ static int check_report(const struct arguments *arguments)
 	folder = errno == ENOENT ? strdup(path) : NULL;
 	rc = folder ? access(dirname(folder), W_OK) : -1;
 	if (rc)
-		print(stderr, "cufence run: cannot write '%s': %s\n", path, strerror(errno));
+		print(stderr,
+			"cufence run: cannot write '%s': %s; name another file with --report\n",
+			path, strerror(errno));
 	free(folder);
 	return rc;
 }
@@ -120,13 +131,13 @@ static int check_options(const struct arguments *arguments, const struct program
 	}
 	if (program->is_static)
 		print(stderr,
-			"cufence: '%s' is linked statically: only what it starts can be "
+			"cufence: '%s' is linked statically: only programs that it starts can be "
 			"traced\n",
 			program->path);
 	if (option(arguments, "--sim") && program->has_static_cudart) {
 		print(stderr,
 			"cufence: '%s' has NVIDIA's cudart linked in, which runs on a real "
-			"device only: build it with -cudart shared for --sim\n",
+			"device only; for --sim build it with -cudart shared\n",
 			program->path);
 		return -1;
 	}
@@ -165,11 +176,12 @@ int cmd_run(const struct arguments *arguments)
 	run_settings(arguments, settings);
 	environment.setting = settings;
 	status = run_program(arguments->operand, &environment, &started);
-	/* Whoever reads the messages may be gone: what is to be done is done all the same. */
+	/* A closed stderr must not keep the database from being written. */
 	signal(SIGPIPE, SIG_IGN);
-	if (started && finish(arguments, database, &folder, &program, annotations, &request)) {
+	if (started &&
+		finish(arguments, database, &folder, &program, status, annotations, &request)) {
 		keep = 1;
-		/* The program's own failure says more than ours. */
+		/* The program's own failure takes precedence. */
 		status = status ? status : RUN_FAILED;
 	}
 out:

@@ -17,7 +17,7 @@ int cmd_undump(const struct arguments *arguments)
 	int rc = -1;
 
 	if (!path) {
-		fputs("cufence undump: which file is to be written? (-o TRACE)\n", stderr);
+		fputs("cufence undump: name the trace to write: -o TRACE\n", stderr);
 		return EXIT_TROUBLE;
 	}
 	in = is_stdin ? stdin : fopen(name, "r");
@@ -26,7 +26,8 @@ int cmd_undump(const struct arguments *arguments)
 		return EXIT_TROUBLE;
 	}
 	if (is_same_file(name, path))
-		print(stderr, "cufence undump: '%s' is what is to be read\n", path);
+		print(stderr, "cufence undump: '%s' is the input: name another file with -o\n",
+			path);
 	else if ((target = output_target(path)))
 		rc = text_undump(in, is_stdin ? "stdin" : name, path);
 	free(target);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cufence why: what orders two operations, or those of a finding, in words.  How surely they are
- * ordered is asked of the order engine, which follows the run once more; the chain is a way through
- * table dependency.
+ * cufence why: says in words what orders two operations, or those of a finding.  The order engine
+ * follows the run again and says how surely they are ordered; the chain of steps comes from view
+ * dependency.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct why {
 	struct words *words;
 	struct order order;
 	struct end earlier, later;
-	struct order_epoch epoch; /* of the earlier one */
+	struct order_epoch epoch; /* of the earlier operation */
 	enum order_strength strength;
 	int done;
 };
@@ -95,7 +95,7 @@ static int follow(void *arg, const struct walk_call *call)
 		return 0;
 	why->strength = order_before(&why->order, why->epoch);
 	why->done = 1;
-	return -1; /* the rest of the run does not matter */
+	return -1; /* stop: the later calls do not matter */
 }
 
 static void say_call(struct why *why, int64_t call)
@@ -122,7 +122,7 @@ static int say_operation(struct why *why, int64_t call)
 	return 0;
 }
 
-/* What is no operation is named as it is written: a host wait, a record. */
+/* A call without an operation (a host wait, an event record) is named as it is written. */
 static int say_node(struct why *why, int64_t call)
 {
 	char sql[96];
@@ -142,13 +142,13 @@ static const char *const reasons[ORDER_REASONS] = {
 	[ORDER_EVENT] = "which comes after a wait for an event recorded after it",
 	[ORDER_LEGACY] = "which comes after it by the rule of the legacy default stream",
 	[ORDER_WAIT] = "which waited for it on the host",
-	[ORDER_HOST] = "which was called when its thread had waited for it",
-	[ORDER_THREAD] = "which waited for the thread that knew it complete",
+	[ORDER_HOST] = "which was called after its thread had waited for it",
+	[ORDER_THREAD] = "which waited for a thread that had observed it complete",
 	[ORDER_GRAPH] = "which launches the same executable graph again",
-	[ORDER_INCIDENT] = "which waited for it in this run, though nothing says that it must",
-	[ORDER_REUSE] = "which was given memory that was freed there",
-	[ORDER_START] = "which comes after what that call itself had to come after",
-	[ORDER_AFTERWARDS] = "after which everything comes after it, too",
+	[ORDER_INCIDENT] = "which waited for it in this run, although CUDA does not guarantee that",
+	[ORDER_REUSE] = "which was given the memory that was freed there",
+	[ORDER_START] = "which comes after everything that call had to come after",
+	[ORDER_AFTERWARDS] = "which puts all later work after it, too",
 };
 
 static int say_chain(struct why *why, const struct order_link *link, size_t count)
@@ -169,7 +169,7 @@ static const char *const verdicts[] = {
 		"that were not recorded, or the order was not followed so far (see \"cufence "
 		"report\")",
 	[ORDER_ASSUMED] = "ordered only if threads communicated: one had observed it complete",
-	[ORDER_INCIDENTAL] = "ordered in this run, by what CUDA does not promise",
+	[ORDER_INCIDENTAL] = "ordered in this run, but CUDA does not guarantee it",
 	[ORDER_GUARANTEED] = "ordered, guaranteed",
 };
 
@@ -181,7 +181,7 @@ static int is_stream_only(const struct order_link *link, size_t count)
 	return count > 0;
 }
 
-/* What everybody knows needs no chain. */
+/* Stream order needs no chain. */
 static int say_same_stream(struct why *why)
 {
 	print(stdout, "%s: same stream, first ", verdicts[why->strength]);
@@ -326,7 +326,7 @@ static int answer(struct why *why)
 	return why_memory(&why->db, why->earlier.call, why->later.call);
 }
 
-/* A number, or # and one, is no database. */
+/* "12" and "#12" are findings, not databases. */
 static int is_number(const char *text)
 {
 	int64_t number;

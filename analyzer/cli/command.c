@@ -61,7 +61,7 @@ int is_same_file(const char *one, const char *other)
 	return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* "-o NAME.db" and how many columns that takes. */
+/* Prints "-o NAME.db" and returns how many columns that takes. */
 static int print_option(const struct command_option *option, FILE *out)
 {
 	const char *argument = option->argument ? option->argument : "";
@@ -96,7 +96,7 @@ static int usage(const struct command *command, const char *what, const char *wh
 	return -1;
 }
 
-/* Takes "--name value", "--name=value" or "--name" from argv: the number of words, or -1. */
+/* Reads "--name value", "--name=value" or "--name"; returns the number of words, or -1. */
 static int take_option(struct arguments *arguments, char **argv)
 {
 	const struct command_option *options = arguments->command->option;
@@ -107,16 +107,17 @@ static int take_option(struct arguments *arguments, char **argv)
 		if (strlen(options[i].name) != length || strncmp(options[i].name, argv[0], length))
 			continue;
 		if (!options[i].argument && joined)
-			return usage(arguments->command, "no argument goes with", options[i].name);
+			return usage(arguments->command, "no argument is allowed for",
+				options[i].name);
 		arguments->value[i] = joined ? joined : options[i].argument ? argv[1] : "";
 		if (!arguments->value[i])
-			return usage(arguments->command, "an argument is missing after", argv[0]);
+			return usage(arguments->command, "an argument is missing for", argv[0]);
 		return options[i].argument && !joined ? 2 : 1;
 	}
 	return usage(arguments->command, "unknown option", argv[0]);
 }
 
-/* Operands are moved to the front of argv. */
+/* Moves operands to the front of argv. */
 static int parse(struct arguments *arguments, char **argv)
 {
 	const struct command *command = arguments->command;

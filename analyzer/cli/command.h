@@ -13,7 +13,7 @@
 
 struct command_option {
 	const char *name;     /* "-o" or "--top" */
-	const char *argument; /* what it is followed by, NULL: nothing */
+	const char *argument; /* its argument's name, NULL: it takes none */
 	const char *summary;
 };
 
@@ -47,7 +47,7 @@ int command_run(int argc, char **argv);
 /* The option's argument, "" for one without, NULL if it was not given; it must be declared. */
 const char *option(const struct arguments *arguments, const char *name);
 
-/* The same of one that need not be declared: NULL. */
+/* The same for an option that the command may not have: then NULL. */
 const char *option_if_any(const struct arguments *arguments, const char *name);
 
 void command_help(const struct command *command, FILE *out);
@@ -67,17 +67,17 @@ int cmd_probe(const struct arguments *arguments);
 int cmd_completion(const struct arguments *arguments);
 int cmd_help(const struct arguments *arguments);
 
-/* Exit status of what failed in commands whose own results use 0 and 1. */
+/* Exit status of a failure, in commands that use 0 and 1 for results. */
 #define EXIT_TROUBLE 2
 
 /* "cufence.db" unless an operand names another one. */
 const char *database_operand(const struct arguments *arguments);
 
-/* What --annotations names; *annotations is NULL without it.  0, or -1 after a message. */
+/* Reads the file of --annotations; NULL without the option.  0, or -1 after a message. */
 struct annotations;
 int read_annotations(const struct arguments *arguments, struct annotations **annotations);
 
-/* Whether two paths lead to one file that is there: what is written must not be what is read. */
+/* Whether two paths lead to one existing file: an output must not overwrite an input. */
 int is_same_file(const char *one, const char *other);
 
 #endif

@@ -5,7 +5,7 @@
 
 #define ANNOTATIONS \
 	{ \
-		"--annotations", "FILE", "what the user says that kernels read and write" \
+		"--annotations", "FILE", "what kernels read and write, by hand" \
 	}
 
 /* How a report is shown: by "report", and by "run" at its end. */
@@ -15,7 +15,7 @@
 		"GitHub annotations (default: by the file's ending, else text)" }, \
 		{ "--level", "certain|likely|possible", "least confidence shown (likely)" }, \
 		{ "--top", "N", "show at most N findings (text: 10, else all)" }, \
-		{ "--all", NULL, "show what is hidden otherwise: all findings and their places" }, \
+		{ "--all", NULL, "show all findings and all their places" }, \
 	{ \
 		"--color", "auto|always|never", "colors in text (auto: on a terminal)" \
 	}
@@ -27,14 +27,14 @@ static const struct command_option run_options[] = {
 	{ "--mode", "full|host", "full: calls and device operations; host: calls only" },
 	{ "--graphs", "graph|node", "record CUDA graphs as a whole (default) or node by node" },
 	{ "--delay", "S", "record work only from S seconds after a process's first CUDA call on" },
-	{ "--duration", "S", "record S seconds of work at most, from when it first is recorded" },
+	{ "--duration", "S", "record at most S seconds of work, from the first that is recorded" },
 	{ "--profiler", NULL, "record work between cudaProfilerStart and cudaProfilerStop only" },
 	{ "--nvtx", "RANGE", "record work within NVTX ranges of that name only" },
-	{ "--guard-host", NULL, "report accesses to pinned memory of copies that are pending" },
+	{ "--guard-host", NULL, "report host accesses to pinned memory of pending copies" },
 	{ "--max-size", "BYTES", "stop recording work when a trace is that large (K, M, G)" },
 	{ "--keep-trace", NULL, "keep the trace files next to the database" }, ANNOTATIONS,
 	{ "--report", "FILE", "write the report to FILE, not to stderr" },
-	{ "--quiet", NULL, "show no report, only what goes wrong" }, REPORT_OPTIONS, { 0 }
+	{ "--quiet", NULL, "print errors only, no report" }, REPORT_OPTIONS, { 0 }
 };
 
 static const struct command_option load_options[] = {
@@ -51,12 +51,12 @@ static const struct command_option report_options[] = { REPORT_OPTIONS,
 
 static const struct command_option check_options[] = {
 	{ "--fail-on", "high|medium|low|RULE,...",
-		"what makes it fail (medium); none: no finding" },
+		"which findings fail (medium); none: no finding does" },
 	{ "--max-cost", "MS", "fail if all findings together cost more of a turn, or of the run" },
-	{ "--baseline", "FILE", "accept what was there when FILE was written" },
-	{ "--write-baseline", "FILE", "write what is there now, and pass" },
-	{ "--suppressions", "FILE", "accept what FILE gives a reason for" },
-	{ "--format", "text|sarif|junit|github", "how to say what fails (text)" },
+	{ "--baseline", "FILE", "accept the findings listed in FILE" },
+	{ "--write-baseline", "FILE", "write today's findings to FILE, and exit 0" },
+	{ "--suppressions", "FILE", "accept the findings that FILE gives a reason for" },
+	{ "--format", "text|sarif|junit|github", "the format of what fails (text)" },
 	{ "-o", "FILE", "write that to FILE instead of stdout" },
 	{ "--allow-incomplete", NULL, "accept a trace with known gaps" }, { 0 }
 };
@@ -67,28 +67,26 @@ static const struct command_option diff_options[] = {
 
 static const struct command_option confirm_options[] = { { "--sim", NULL,
 								 "run on the simulated device" },
-	{ "--pair", NULL, "two operations in place of a finding: ids of table operation" },
-	{ "--output", "FILE", "a file that the program writes; it is compared, as stdout is" },
-	{ 0 } };
+	{ "--pair", NULL, "take two operations (ids of table operation), not a finding" },
+	{ "--output", "FILE", "compare this output file of the program, too" }, { 0 } };
 
 static const struct command_option query_options[] = { { "--list", NULL, "list the named queries" },
-	{ "--header", NULL, "name the columns in a first line (a terminal always has them)" },
+	{ "--header", NULL, "print column names first (a terminal always has them)" },
 	{ "--json", NULL, "an array of objects" },
-	{ "--csv", NULL, "comma-separated values, with the columns in a first line" }, { 0 } };
+	{ "--csv", NULL, "comma-separated values, column names first" }, { 0 } };
 
 static const struct command_option dump_options[] = {
-	{ "--symbols", NULL, "add what this machine's files say about call sites" }, { 0 }
+	{ "--symbols", NULL, "add function, file and line of call sites" }, { 0 }
 };
 
 static const struct command_option undump_options[] = {
 	{ "-o", "TRACE", "the trace file to write" }, { 0 }
 };
 
-static const struct command_option probe_options[] = {
-	{ "--json", NULL, "print the result as JSON, to be kept or compared" },
-	{ "--compare", "RESULT.json", "compare with this one, not with an NVIDIA H200" },
-	{ "--sim", NULL, "measure the simulated device" }, { 0 }
-};
+static const struct command_option probe_options[] = { { "--json", NULL,
+							       "print the result as JSON" },
+	{ "--compare", "RESULT.json", "compare with this result, not with an NVIDIA H200" },
+	{ "--sim", NULL, "measure the simulated device" }, { 0 } };
 
 static const struct command_option no_options[] = { { 0 } };
 
@@ -96,28 +94,28 @@ const struct command commands[] = { { "run", "-- CMD...", "trace a program, anal
 					    run_options, cmd_run, RUN_FAILED, 1, -1, 1 },
 	{ "load", "TRACE...", "load and analyze traces recorded without \"run\"", load_options,
 		cmd_load, EXIT_TROUBLE, 1, -1, 0 },
-	{ "analyze", "[NAME.db]", "rebuild everything derived", analyze_options, cmd_analyze,
+	{ "analyze", "[NAME.db]", "analyze the recorded calls again", analyze_options, cmd_analyze,
 		EXIT_TROUBLE, 0, 1, 0 },
-	{ "report", "[NAME.db]", "what is wrong, where, and what it costs", report_options,
+	{ "report", "[NAME.db]", "print what is wrong, where, and what it costs", report_options,
 		cmd_report, EXIT_TROUBLE, 0, 1, 0 },
 	{ "check", "[NAME.db]", "exit 0 if clean, 1 with findings, 2 on failure", check_options,
 		cmd_check, EXIT_TROUBLE, 0, 1, 0 },
-	{ "diff", "BEFORE.db AFTER.db", "what got worse, what is new and what went", diff_options,
+	{ "diff", "BEFORE.db AFTER.db", "what is new, worse, better or gone", diff_options,
 		cmd_diff, EXIT_TROUBLE, 2, 2, 0 },
-	{ "query", "[NAME.db] SQL|NAME", "read-only SQL, or a query that ships with cufence",
+	{ "query", "[NAME.db] SQL|NAME", "run read-only SQL, or a query that ships with cufence",
 		query_options, cmd_query, EXIT_TROUBLE, 0, 2, 0 },
-	{ "why", "[NAME.db] FINDING|OP1 OP2", "what orders two operations, in words", no_options,
-		cmd_why, EXIT_TROUBLE, 1, 3, 0 },
+	{ "why", "[NAME.db] FINDING|OP1 OP2", "say what orders two operations", no_options, cmd_why,
+		EXIT_TROUBLE, 1, 3, 0 },
 	{ "confirm", "[NAME.db] FINDING|OP1 OP2 -- CMD...",
-		"run again, hold one operation back, and see whether the other waits",
-		confirm_options, cmd_confirm, EXIT_TROUBLE, 2, -1, 0 },
+		"run again with one operation held, to prove a race", confirm_options, cmd_confirm,
+		EXIT_TROUBLE, 2, -1, 0 },
 	{ "dump", "TRACE", "print a trace as text", dump_options, cmd_dump, EXIT_TROUBLE, 1, 1, 0 },
 	{ "undump", "TEXT", "make a trace from text (\"-\": stdin)", undump_options, cmd_undump,
 		EXIT_TROUBLE, 1, 1, 0 },
-	{ "probe", "[RESULT.json]", "how CUDA synchronizes on this system, measured", probe_options,
+	{ "probe", "[RESULT.json]", "measure how CUDA synchronizes on this system", probe_options,
 		cmd_probe, EXIT_TROUBLE, 0, 1, 0 },
-	{ "completion", "bash|zsh", "what the shell completes, to be sourced", no_options,
+	{ "completion", "bash|zsh", "print a completion script to be sourced", no_options,
 		cmd_completion, EXIT_TROUBLE, 1, 1, 0 },
-	{ "help", "[COMMAND|RULE]", "this text, that of a command, or a rule explained", no_options,
-		cmd_help, EXIT_TROUBLE, 0, 1, 0 },
+	{ "help", "[COMMAND|RULE]", "show this text, a command's options, or explain a rule",
+		no_options, cmd_help, EXIT_TROUBLE, 0, 1, 0 },
 	{ 0 } };

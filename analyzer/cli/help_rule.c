@@ -12,11 +12,11 @@ static const char page[] =
 #include "RULES.inc"
 	;
 
-/* Writes the Markdown of a section as text: code is indented, paragraphs are filled again. */
+/* Writes a section's Markdown as plain text: indented code, paragraphs filled to the width. */
 struct text {
 	FILE *out;
 	int in_code;
-	int column; /* of the paragraph; 0: none has begun */
+	int column; /* within the paragraph; 0: none has begun */
 };
 
 static const char *line_end(const char *line)
@@ -31,7 +31,7 @@ static int begins(const char *line, const char *with)
 	return !strncmp(line, with, strlen(with));
 }
 
-/* Without emphasis, which is for pages that show it; code keeps its stars. */
+/* Drops the stars of emphasis, but not those in code. */
 static void put_word(struct text *text, const char *word, size_t length)
 {
 	int is_code = memchr(word, '`', length) != NULL;
@@ -83,7 +83,7 @@ static void put_line(struct text *text, const char *line, const char *end)
 	}
 }
 
-/* Behind the heading of a rule: NULL if the page has none. */
+/* The text after a rule's heading; NULL if the page has none. */
 static const char *find_section(const char *id)
 {
 	for (const char *line = page; *line; line = line_end(line) + 1) {

@@ -9,9 +9,9 @@
 #include "print.h"
 
 /*
- * Files that are opened later must not take the numbers of closed standard streams: messages would
- * be written into a database.  Opened the wrong way round, they fail as closed ones do; a program
- * that is run finds them closed.
+ * Fills closed standard streams, so that no database gets their number and messages for its content.
+ * They are opened for the opposite access, so that using them still fails, and close on exec, so that
+ * a traced program finds them closed.
  */
 static void occupy_closed_streams(void)
 {

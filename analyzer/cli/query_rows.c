@@ -6,9 +6,9 @@
 
 #include "print.h"
 
-/* Columns are as wide as these rows need; one that is wider later moves what follows it. */
+/* Rows that decide how wide the columns are; a wider value later shifts the rest of its row. */
 #define SAMPLE_ROWS 1000
-/* A wider value is no reason to move all others apart. */
+/* A longer value does not widen its column. */
 #define WIDEST 60
 
 /* --- values between tabs --- */
@@ -130,7 +130,7 @@ static int rows_of_json(sqlite3_stmt *stmt, FILE *out)
 	return step;
 }
 
-/* Names may hold anything: what is written is UTF-8 all the same. */
+/* Names may hold any bytes; the output is UTF-8 nevertheless. */
 static int rows_of_clean_json(sqlite3_stmt *stmt, FILE *out)
 {
 	char *text = NULL;
@@ -154,11 +154,11 @@ struct table {
 	FILE *out;
 	int columns, rows;
 	int *width;   /* of each column */
-	int *numbers; /* whether all values of a column are */
-	char **cell;  /* of the sample, as they are shown */
+	int *numbers; /* whether a column holds numbers only */
+	char **cell;  /* the sample's values as text */
 };
 
-/* As print() shows it; to be freed. */
+/* The text as print() shows it; malloc'ed. */
 static char *shown(const char *text)
 {
 	char *copy = NULL;
@@ -183,7 +183,7 @@ static int columns_of(const char *text)
 	return count;
 }
 
-/* Takes the text. */
+/* Takes ownership of text. */
 static int keep(struct table *table, int i, char *text)
 {
 	int wide = text ? columns_of(text) : 0;
@@ -228,7 +228,7 @@ static int keep_row(struct table *table, sqlite3_stmt *stmt)
 	return rc;
 }
 
-/* The rows behind the sample. */
+/* The rows after the sample. */
 static int put_rest(const struct table *table, sqlite3_stmt *stmt, int step)
 {
 	for (; step > 0; step = db_step(stmt)) {

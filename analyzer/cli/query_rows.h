@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of a query, as they are wanted: for people, for programs, as JSON, as CSV. */
+/* Writes a query's rows: in columns, separated by tabs, as JSON or as CSV. */
 #ifndef CUFENCE_QUERY_ROWS_H
 #define CUFENCE_QUERY_ROWS_H
 
@@ -8,7 +8,7 @@
 #include "db.h"
 
 enum query_form {
-	QUERY_TABS,    /* values between tabs, NULL is empty, as they are */
+	QUERY_TABS,    /* plain values between tabs, NULL is empty */
 	QUERY_ALIGNED, /* under their names, in columns, shown as print() shows text */
 	QUERY_CSV,     /* RFC 4180, with the names in the first line */
 	QUERY_JSON,    /* an array of objects */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A report as asked for on a command line: "cufence report" and "cufence run" take the same
- * options for it (--format, --level, --top, --all, --color), and a file for it.
+ * The report options of a command line.  "cufence report" and "cufence run" share --format, --level,
+ * --top, --all and --color, and each has an option that names the file to write.
  */
 #ifndef CUFENCE_REPORT_REQUEST_H
 #define CUFENCE_REPORT_REQUEST_H
@@ -20,8 +20,8 @@ int report_request_read(const struct arguments *arguments, const char *file,
 	struct report_request *request);
 
 /*
- * Writes the report of a database, opened for that access, to the file, or else to standard: 0, or
- * -1 after a message.
+ * Opens the database for that access and writes its report to the request's file, or else to
+ * standard: 0, or -1 after a message.
  */
 int report_request_write(struct report_request *request, const char *database,
 	enum db_access access, FILE *standard);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,8 +52,8 @@ int run_environment_init(struct run_environment *environment, int simulated)
 	}
 	if (strpbrk(environment->library, ": ")) {
 		print(stderr,
-			"cufence: '%s' cannot be preloaded: LD_PRELOAD knows no way to "
-			"write a path with a space or a colon\n",
+			"cufence: '%s' cannot be preloaded: LD_PRELOAD does not allow "
+			"spaces and colons in a path; install cufence in another folder\n",
 			environment->library);
 		return -1;
 	}
@@ -60,7 +61,7 @@ int run_environment_init(struct run_environment *environment, int simulated)
 		return 0;
 	environment->simulator = run_beside("sim/libcuda.so.1", "lib/cufence/libcuda.so.1");
 	if (!environment->simulator) {
-		fputs("cufence: the simulated device is not installed beside this program\n",
+		fputs("cufence: cannot find the simulated device beside this program: install cufence again\n",
 			stderr);
 		return -1;
 	}
@@ -80,7 +81,8 @@ static char *find_beside(const struct run_environment *environment, const char *
 		return NULL;
 	found = realpath(path, NULL);
 	if (!found)
-		print(stderr, "cufence: cannot find '%s', which %s needs\n", path, needs);
+		print(stderr, "cufence: cannot find '%s', which %s needs: install cufence again\n",
+			path, needs);
 	free(path);
 	return found;
 }
@@ -235,6 +237,33 @@ static int wait_for(pid_t child)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* What the user can do about a program that could not be executed. */
+static const char *start_hint(const char *name, int error)
+{
+	int is_path = strchr(name, '/') != NULL, is_there = !access(name, F_OK);
+	struct stat there;
+
+	if (error == ENOENT && is_path)
+		return is_there ? "its interpreter is missing: check its first line"
+				: "check the path";
+	if (error == ENOENT)
+		return is_there ? "it is not in PATH: add ./ for the file in this folder"
+				: "it is not in PATH: give its path";
+	if (error == EACCES && is_there && !stat(name, &there) && S_ISDIR(there.st_mode))
+		return "it is a folder: name a program in it";
+	if (error == EACCES)
+		return "make it executable with chmod +x, or run a script with its interpreter";
+	return NULL;
+}
+
+static void say_not_started(const char *name, int error)
+{
+	const char *hint = start_hint(name, error);
+
+	print(stderr, "cufence: cannot run '%s': %s%s%s\n", name, strerror(error), hint ? "; " : "",
+		hint ? hint : "");
+}
+
 int run_program(char **argv, const struct run_environment *environment, int *started)
 {
 	struct sigaction old[HANDLED_COUNT];
@@ -272,9 +301,6 @@ int run_program(char **argv, const struct run_environment *environment, int *sta
 		status = error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
 	*started = !error;
 	if (error)
-		print(stderr, "cufence: cannot run '%s': %s%s\n", argv[0], strerror(error),
-			error == ENOENT && strchr(argv[0], '/') && !access(argv[0], F_OK)
-				? " (what is to interpret it)"
-				: "");
+		say_not_started(argv[0], error);
 	return status;
 }

@@ -5,9 +5,9 @@
 
 #include "run.h"
 
-/* Part of the name of a shared memory segment that every NVIDIA cudart opens, stripped or not. */
+/* Part of the name of a shared memory segment that every NVIDIA cudart opens, even stripped. */
 static const char cudart_mark[] = "/cudart.shm.";
-/* What a program of its own opens that reaches the driver itself. */
+/* The library that a program opens to call the driver without cudart. */
 static const char driver_mark[] = "libcuda.so";
 
 static int contains(const void *bytes, size_t size, const char *text)
@@ -15,7 +15,7 @@ static int contains(const void *bytes, size_t size, const char *text)
 	return memmem(bytes, size, text, strlen(text)) != NULL;
 }
 
-/* The loader that the program requests; NULL: none. */
+/* The dynamic loader that the program requests; NULL: none. */
 static const char *loader_of(Elf *elf, const char *bytes, size_t size)
 {
 	GElf_Phdr segment;

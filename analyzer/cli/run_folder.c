@@ -37,14 +37,16 @@ int run_folder_create(struct run_folder *folder, const char *database)
 	if (asprintf(&template, "%s.traces-XXXXXX", database) < 0)
 		return -1;
 	if (!mkdtemp(template))
-		print(stderr, "cufence: cannot create '%s': %s\n", template, strerror(errno));
+		print(stderr, "cufence: cannot create '%s': %s; use -o to write elsewhere\n",
+			template, strerror(errno));
 	else
 		folder->path = realpath(template, NULL);
 	free(template);
 	if (folder->path)
 		folder->load = load_command(folder->path, database);
 	if (folder->load &&
-		asprintf(&folder->note, "cufence: the traces are kept: %s\n", folder->load) >= 0)
+		asprintf(&folder->note, "cufence: the traces are kept; to load them: %s\n",
+			folder->load) >= 0)
 		return 0;
 	folder->note = NULL;
 	return -1;
@@ -118,7 +120,7 @@ int run_folder_list(struct run_folder *folder)
 	struct dirent **entries;
 	int count, rc = 0;
 
-	/* Done before the traces are listed: a process that ends in between has left its trace. */
+	/* Runs before the traces are listed, so that a process that ends in between is not missed. */
 	find_running(folder);
 	count = scandir(folder->path, &entries, is_trace, alphasort);
 	for (int i = 0; i < count; i++) {
@@ -138,7 +140,7 @@ int run_folder_list(struct run_folder *folder)
 	return count < 0 ? -1 : rc;
 }
 
-/* Removes what processes left that were killed while they created their trace; it is empty. */
+/* Removes the empty files of processes that were killed while they created their trace. */
 static void remove_unfinished(const struct run_folder *folder)
 {
 	DIR *entries = opendir(folder->path);
@@ -172,16 +174,17 @@ static void name_it(const struct run_folder *folder)
 {
 	if (folder->running == 1)
 		print(stderr,
-			"cufence: process %ld is still running; its trace will be in %s; "
-			"when it has ended: %s\n",
+			"cufence: process %ld is still running and writes its trace to %s; "
+			"when it has ended, load it: %s\n",
 			folder->running_pid, folder->path, folder->load);
 	else if (folder->running)
 		print(stderr,
-			"cufence: %zu processes are still running, %ld among them; their "
-			"traces will be in %s; when they have ended: %s\n",
+			"cufence: %zu processes are still running (%ld is one) and write their "
+			"traces to %s; when they have ended, load them: %s\n",
 			folder->running, folder->running_pid, folder->path, folder->load);
 	else
-		print(stderr, "cufence: the traces are in %s: %s\n", folder->path, folder->load);
+		print(stderr, "cufence: the traces are kept in %s; to load them: %s\n",
+			folder->path, folder->load);
 }
 
 void run_folder_release(struct run_folder *folder, int keep)

@@ -64,7 +64,7 @@ static int rename_file(const char *from, const char *to)
 	return -1;
 }
 
-/* Whether the database certainly has no call. */
+/* Whether the database has no call; 0 also if it cannot be read. */
 static int is_without_calls(const char *path)
 {
 	sqlite3 *handle = NULL;
@@ -79,8 +79,8 @@ static int is_without_calls(const char *path)
 }
 
 /*
- * A database exists at all times: the old one gets its second name before it loses the first.  An
- * empty one does not replace NAME.db.old.
+ * A database exists at all times: the old one gets the name NAME.db.old before it loses its own.  A
+ * database without calls does not replace NAME.db.old.
  */
 static int put_in_place(const char *temporary, const char *path, const char *old)
 {
@@ -102,15 +102,16 @@ static int create_temporary(const char *path)
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		print(stderr, "cufence: cannot create '%s': %s\n", path, strerror(errno));
+		print(stderr, "cufence: cannot create '%s': %s; use -o to write elsewhere\n", path,
+			strerror(errno));
 	else
 		flock(fd, LOCK_EX | LOCK_NB);
 	return fd;
 }
 
 /*
- * Whether the name is prefix and the id of a process that has ended, or of this process, which has
- * made none yet; or a file that SQLite keeps next to such a database for a moment.
+ * Whether the name is prefix followed by the id of a process that has ended, or by our own id (this
+ * process has not created one yet), or a temporary file of SQLite beside such a database.
  */
 static int is_abandoned(int folder, const char *name, const char *prefix)
 {
@@ -206,7 +207,7 @@ int store_say_kept(const char *path)
 	char *target = output_target(path), *old = target ? name_old(target) : NULL;
 
 	if (old && db_recognize(old))
-		print(stderr, "cufence: the database before this run's is %s\n", old);
+		print(stderr, "cufence: the last database with calls is kept as %s\n", old);
 	free(target);
 	free(old);
 	return 0;

@@ -96,7 +96,8 @@ int64_t baseline_write(struct db *db, const char *path)
 	if (out)
 		count = put_places(db, out);
 	if (target && (!out || fflush(out) || ferror(out))) {
-		print(stderr, "cufence check: cannot write '%s': %s\n", path, strerror(errno));
+		print(stderr, "cufence check: cannot write '%s': %s; name another file\n", path,
+			strerror(errno));
 		count = -1;
 	}
 	if (out)

@@ -17,8 +17,8 @@ static const char tables_sql[] =
 	" fingerprint TEXT, per TEXT, before INTEGER, after INTEGER, before_count INTEGER, "
 	"after_count INTEGER)";
 
-/* What falls to a place of what its finding costs, of a turn and of the run; those of one
- * fingerprint, as several processes have, are one. */
+/* Each place with its share of the finding's cost, per turn and per run.  Places with one fingerprint,
+ * as several processes have, are added up. */
 static const char places_sql[] =
 	"SELECT p.fingerprint, f.rule, coalesce(s.file || ':' || s.line, s.text, '?')"
 	"  || coalesce(' ' || s.function, ''), p.message, sum(p.count),"
@@ -29,7 +29,7 @@ static const char places_sql[] =
 	" FROM finding_place p JOIN finding f ON f.id = p.finding"
 	" LEFT JOIN site s ON s.id = p.site GROUP BY p.fingerprint ORDER BY min(p.id)";
 
-/* Those that a report leaves out are there to be compared with. */
+/* Places that reports hide are compared, too, if the other run shows them. */
 static const char change_sql[] =
 	"WITH one AS (SELECT fingerprint, min(turn NOT NULL) AS by_turn FROM temp.side"
 	"  GROUP BY fingerprint HAVING max(shown)),"
@@ -88,7 +88,7 @@ int diff_read(struct db *before, struct db *after)
 	" WHEN 'better' THEN 3 ELSE 4 END, max(coalesce(after, 0), coalesce(before, 0)) DESC," \
 	" fingerprint"
 
-/* "1.6 ms", or "-" where there is no such finding, and where it costs no time. */
+/* "1.6 ms"; "-" if that run lacks the finding, or if it costs no time. */
 static const char *cost_text(sqlite3_stmt *q, int column, char text[DURATION_SIZE])
 {
 	int64_t cost = sqlite3_column_int64(q, column);

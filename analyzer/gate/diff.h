@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two runs of a program: the places of findings with the same fingerprint are the same, and what
- * they cost is compared for a turn of the loop, where both runs have one, else for the run.
+ * Compares two runs of a program.  Places with the same fingerprint are the same place.  Their costs
+ * are compared per turn of the loop if both runs have one, else per run.
  *
- * Worse is what is new and shown, what costs more by a part that is not noise, and a fence that is
- * missing with more confidence than before.
+ * Worse are: a new place that is shown, a cost that grew by more than noise, and a missing fence with
+ * a higher confidence than before.
  */
 #ifndef CUFENCE_DIFF_H
 #define CUFENCE_DIFF_H

@@ -10,15 +10,15 @@
 
 #define MOST_LISTED 5
 
-/* What "cufence confirm" found out about the places that fail: the first that is confirmed, or else
- * the first that was tried. */
+/* The answer of "cufence confirm" for a finding's failing places: that of the first confirmed place,
+ * or else of the first place that was tried. */
 #define CONFIRMATION_OF_PLACES \
 	"(SELECT " CONFIRMATION("q") " AS test FROM temp.verdict w" \
 	" JOIN finding_place q ON q.id = w.place" \
 	" WHERE w.finding = n.finding AND w.state = 'fails' AND test NOT NULL" \
 	" ORDER BY test NOT LIKE 'confirmed:%', q.id LIMIT 1)"
 
-/* The line of a finding is the first of its places that fail, with the numbers of all. */
+/* A finding's line names its first failing place and has the numbers of all. */
 static const char failed_sql[] =
 	"SELECT f.rule, f.id, p.message, coalesce(s.file || ':' || s.line, s.text, '?'),"
 	" s.function,"
@@ -77,7 +77,7 @@ int summary_findings(struct db *db, FILE *out)
 	return step;
 }
 
-/* A label and the rows of q, each a text: at most MOST_LISTED. */
+/* Prints a label and at most MOST_LISTED rows of text. */
 static int print_list(struct db *db, const char *label, const char *sql, FILE *out)
 {
 	sqlite3_stmt *q = db_prepare(db, sql);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a check found, for people: of table temp.verdict. */
+/* Prints the result of a check for people, from table temp.verdict. */
 #ifndef CUFENCE_SUMMARY_H
 #define CUFENCE_SUMMARY_H
 
@@ -7,11 +7,11 @@
 
 #include "db.h"
 
-/* A line for each finding that fails: "path:line: rule #1 in function: message: cost [severity]";
- * editors jump to such.  0, or -1 after a message. */
+/* A line for each finding that fails, in the form that editors jump to: "path:line: rule #1 in
+ * function: message: cost [severity]".  0, or -1 after a message. */
 int summary_findings(struct db *db, FILE *out);
 
-/* A screen at most: what failed, what is accepted and why, and what went since the baseline. */
+/* At most a screen: how many fail, what is suppressed and why, what is gone since the baseline. */
 int summary_print(struct db *db, FILE *out);
 
 #endif

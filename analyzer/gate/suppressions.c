@@ -14,7 +14,7 @@ static const char *const keys[KEYS] = { "fingerprint", "rule", "function", "reas
 
 struct block {
 	const char *path;
-	int64_t line;  /* being read */
+	int64_t line;  /* the current line */
 	int64_t first; /* line of the block, 0: none has begun */
 	char *value[KEYS];
 };
@@ -55,15 +55,16 @@ static int check_block(const struct block *block)
 	char *const *value = block->value;
 
 	if (!value[KEY_REASON])
-		return complain(block, block->first, "a suppression needs a \"reason:\"", "");
+		return complain(block, block->first, "a suppression needs a \"reason:\" line", "");
 	if (!value[KEY_FINGERPRINT] && (!value[KEY_RULE] || !value[KEY_FUNCTION]))
 		return complain(block, block->first,
 			"a suppression needs \"rule:\" and \"function:\", or \"fingerprint:\"", "");
 	if (value[KEY_FINGERPRINT] && (value[KEY_RULE] || value[KEY_FUNCTION]))
 		return complain(block, block->first,
-			"\"fingerprint:\" stands without \"rule:\" and \"function:\"", "");
+			"use \"fingerprint:\" without \"rule:\" and \"function:\"", "");
 	if (value[KEY_RULE] && !rule_find(value[KEY_RULE]))
-		return complain(block, block->first, "there is no rule", value[KEY_RULE]);
+		return complain(block, block->first, "unknown rule (see \"cufence help rules\")",
+			value[KEY_RULE]);
 	if (value[KEY_UNTIL] && !is_day(value[KEY_UNTIL]))
 		return complain(block, block->first, "\"until:\" is a day like 2027-01-31, not",
 			value[KEY_UNTIL]);
@@ -105,7 +106,7 @@ static int take_line(struct block *block, char *line)
 			"expected rule, function, fingerprint, reason or until and a colon, not",
 			line);
 	if (!*value)
-		return complain(block, block->line, "nothing stands after", line);
+		return complain(block, block->line, "a value is missing after", line);
 	if (block->value[key])
 		return complain(block, block->line, "a second", keys[key]);
 	block->value[key] = strdup(value);
@@ -150,7 +151,9 @@ int suppressions_read(struct db *db, const char *path)
 	int rc = -1;
 
 	if (!file) {
-		print(stderr, "cufence check: cannot open '%s': %s\n", path, strerror(errno));
+		print(stderr,
+			"cufence check: cannot open the suppressions '%s': %s (\"man cufence\" shows such a file)\n",
+			path, strerror(errno));
 		return -1;
 	}
 	insert = db_prepare(db,

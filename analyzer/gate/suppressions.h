@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Findings that a project accepts for a reason, a file that is kept with it.  Blocks of lines, with
- * an empty line or more between them:
+ * Suppressions: findings that a project accepts for a reason, in a file that is kept with it.  The
+ * file has blocks of lines, separated by empty lines:
  *
  *	# the tile cache is freed once a step, measured in March
  *	rule: blocking-free
@@ -9,9 +9,9 @@
  *	reason: the device is idle then
  *	until: 2027-01-31
  *
- * function is a pattern (* ? [...]) for the function of the place "at"; in place of rule and
- * function stands a fingerprint where only one place is meant.  A reason there must be, a last day
- * there may be.
+ * function is a pattern (* ? [...]) for the function of the place "at".  A line "fingerprint:" may
+ * replace rule and function to accept one place only.  reason is required, until (the last day) is
+ * optional.
  */
 #ifndef CUFENCE_SUPPRESSIONS_H
 #define CUFENCE_SUPPRESSIONS_H
@@ -20,11 +20,11 @@
 
 #include "db.h"
 
-/* Into temp.suppression.  0, or -1 after a message, which names the line. */
+/* Reads a file into temp.suppression.  0, or -1 after a message that names the line. */
 int suppressions_read(struct db *db, const char *path);
 
-/* Warns of those that accept nothing, and of those that are past their day.  temp.verdict must be
- * filled.  0, or -1 after a message. */
+/* Warns of unused and expired suppressions; temp.verdict must be filled.  0, or -1 after a
+ * message. */
 int suppressions_warn(struct db *db, const char *path, FILE *out);
 
 #endif

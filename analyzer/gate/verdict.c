@@ -28,7 +28,7 @@ static int severity_rank(const char *name, size_t length)
 	return 0;
 }
 
-/* What makes it fail: findings from a severity on, and those of rules by name. */
+/* Whether the list (severities, and rules by name) makes such a finding fail. */
 static int fails(const char *list, const char *rule, const char *severity)
 {
 	while (*list) {
@@ -43,13 +43,13 @@ static int fails(const char *list, const char *rule, const char *severity)
 	return 0;
 }
 
-/* Findings of low severity are those below the report's threshold. */
+/* Low severity means below the report's threshold. */
 static int asks_for_low(const char *list)
 {
 	return fails(list, "", "low");
 }
 
-/* A misspelt rule, or a variable that is not set, would make every check pass. */
+/* Refuses unknown names: a misspelt rule or an empty variable would make every check pass. */
 int verdict_check_list(const char *list)
 {
 	char name[128];
@@ -60,7 +60,8 @@ int verdict_check_list(const char *list)
 		size_t length = strcspn(list, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)length, list);
 		if (!severity_rank(list, length) && !rule_find(name)) {
-			print(stderr, "cufence check: --fail-on knows no severity or rule '%s'\n",
+			print(stderr,
+				"cufence check: --fail-on: unknown severity or rule '%s' (see \"cufence help rules\")\n",
 				name);
 			return -1;
 		}
@@ -99,13 +100,14 @@ int verdict_of_report(struct db *db, const struct report_options *options)
 	sqlite3_finalize(q);
 	sqlite3_free(sql);
 	if (!rc && options->finding && !sqlite3_changes(db->handle)) {
-		print(stderr, "cufence: there is no finding %lld\n", (long long)options->finding);
+		print(stderr, "cufence: there is no finding %lld (see \"cufence report --all\")\n",
+			(long long)options->finding);
 		rc = -1;
 	}
 	return rc;
 }
 
-/* What is accepted before anything is judged: the rest is new, and may fail. */
+/* Suppressions and the baseline accept places first; all other places are new and may fail. */
 static const char accept_sql[] =
 	"INSERT INTO temp.verdict SELECT p.id, p.finding, CASE WHEN u.id NOT NULL THEN 'suppressed'"
 	" WHEN p.fingerprint IN (SELECT fingerprint FROM temp.baseline) THEN 'baseline'"
@@ -115,7 +117,7 @@ static const char accept_sql[] =
 	"  (SELECT id FROM temp.suppression WHERE NOT expired AND (fingerprint = p.fingerprint"
 	"   OR rule = f.rule AND coalesce(s.function, '') GLOB function) ORDER BY id LIMIT 1)";
 
-/* A finding fails by its places that are new: by what falls to these of its share. */
+/* A finding is judged by its new places alone, with their part of its share. */
 static const char new_sql[] =
 	"SELECT f.id, f.rule, sum(p.share), count(*) = (SELECT count(*) FROM finding_place a"
 	"  WHERE a.finding = f.id), f.share, f.shown, iif(f.waited + f.delayed, NULL, f.severity)"
@@ -129,10 +131,10 @@ enum new_column {
 	NEW_ALL,
 	NEW_SHARE,
 	NEW_SHOWN,
-	NEW_SEVERITY /* of what costs no time; NULL: its share says it */
+	NEW_SEVERITY /* of a finding without a cost; NULL: its share decides */
 };
 
-/* fences: the list for what is in no order, of which only what is certain fails unless told so. */
+/* Missing fences have a list of their own: by default only certain ones fail. */
 static int judge(sqlite3_stmt *row, const struct verdict_rules *wanted, sqlite3_stmt *update)
 {
 	double share =
@@ -151,7 +153,7 @@ static int judge(sqlite3_stmt *row, const struct verdict_rules *wanted, sqlite3_
 		severity, sqlite3_column_int64(row, NEW_ID));
 }
 
-/* What all findings of a process cost together, of a turn of its loop or of its run. */
+/* The cost of all findings of a process together, per turn of its loop or per run. */
 static const char cost_sql[] =
 	"SELECT coalesce(r.turn_saving, r.saving, sum(coalesce(f.turn_saving, f.saving))),"
 	" coalesce(r.turn_saving, max(f.turn_saving)) NOT NULL, p.pid FROM finding f"
@@ -166,7 +168,7 @@ static int judge_cost(struct db *db, int64_t most)
 
 	if (step > 0 && sqlite3_column_int64(q, 0) > most) {
 		char *message = sqlite3_mprintf(
-			"all findings together cost %s of %s in process %lld, %s is allowed",
+			"all findings together cost %s of %s in process %lld; --max-cost allows %s",
 			format_duration(cost, sqlite3_column_int64(q, 0)),
 			sqlite3_column_int(q, 1) ? "each turn" : "the run",
 			sqlite3_column_int64(q, 2), format_duration(allowed, most));
@@ -190,7 +192,7 @@ int verdict_of_check(struct db *db, const struct verdict_rules *wanted)
 		q = db_prepare(db, new_sql);
 		step = update && q ? 0 : -1;
 	}
-	/* An update changes the rows of a finding that was read. */
+	/* Each update changes only rows of the finding that was just read. */
 	while (!step && (step = db_step(q)) > 0)
 		step = judge(q, wanted, update);
 	sqlite3_finalize(q);

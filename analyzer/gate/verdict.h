@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is to be said of each place of a finding, as table temp.verdict:
+ * The verdict about each place of a finding, as table temp.verdict:
  *
  *	place     finding_place.id
- *	state     fails, passes, baseline (it is known), suppressed; hidden: it passes, and a report
- *	          leaves it out
+ *	state     fails, passes, baseline (accepted), suppressed; hidden: it passes, and reports
+ *	          leave it out
  *	severity  high, medium or low
- *	reason    why it is suppressed, else NULL
+ *	reason    of the suppression, else NULL
  *
- * and what else is wrong, as temp.trouble: name, message, failure (1: the check could not be done).
+ * and other problems, as temp.trouble: name, message, failure (1: the run cannot be judged).
  */
 #ifndef CUFENCE_VERDICT_H
 #define CUFENCE_VERDICT_H
@@ -18,25 +18,25 @@
 #include "db.h"
 #include "report.h"
 
-/* What makes a check fail: lists of severities ("high": and above) and rules, separated by commas,
- * or "none"; fences: of findings about order, which cost no time. */
+/* What makes a check fail: lists of severities ("medium": and above) and rules, separated by commas,
+ * or "none".  fences is the list for findings about order, which have no cost. */
 struct verdict_rules {
 	const char *list, *fences;
-	int64_t most; /* ns that all findings of a process may cost, DB_NULL: any time */
+	int64_t most; /* ns that all findings of a process may cost; DB_NULL: no limit */
 };
 
-/* Whether list names severities and rules only: 0, or -1 after a message. */
+/* Checks that list names known severities and rules: 0, or -1 after a message. */
 int verdict_check_list(const char *list);
 
 /* Each: 0, or -1 after a message. */
 
-/* Makes the tables, empty; all that follows needs them. */
+/* Creates the empty tables, which all other functions need. */
 int verdict_begin(struct db *db);
 
-/* As a report does: places of the findings it shows fail. */
+/* As for a report: the places that it shows fail. */
 int verdict_of_report(struct db *db, const struct report_options *options);
 
-/* As a check does, with what baseline_read() and suppressions_read() accept. */
+/* As for a check, after baseline_read() and suppressions_read(). */
 int verdict_of_check(struct db *db, const struct verdict_rules *wanted);
 
 /* Adds to temp.trouble. */

@@ -104,7 +104,7 @@ for wrong in 'rule: blocking-free' 'rule: blocking-free|function: *' 'reason: x'
 done
 check "what all cost is allowed" 0 --fail-on none --max-cost 1000
 check "or not" 1 --fail-on none --max-cost 0.1
-has "and is said" '^free_in_loop.db: max-cost: all findings together cost [0-9.]+ ms of each turn .*100 us is allowed$' "$(cat out)"
+has "and is said" '^free_in_loop.db: max-cost: all findings together cost [0-9.]+ ms of each turn .*--max-cost allows 100 us$' "$(cat out)"
 check "a cost is a number" 2 --max-cost much
 check "a format that is none" 2 --format xml
 check "the database is not overwritten" 2 --write-baseline free_in_loop.db

@@ -45,7 +45,7 @@ done
 [ ! -e ran ] && [ -d folder ] && cmp -s free.cft twin.cft && [ ! -e notes.old ] && [ "$(cat notes)" = mine ]
 ok "nothing was replaced or run" $?
 cp "$here/traces/blocking_free.txt" text
-refuses "undump onto itself" 2 "'./text' is what is to be read" "$cufence" undump text -o ./text
+refuses "undump onto itself" 2 "'./text' is the input" "$cufence" undump text -o ./text
 refuses "report onto itself" 2 "'./free.db' is the database" "$cufence" report free.db -o ./free.db
 same "the database is whole" ok "$("$cufence" query free.db 'PRAGMA integrity_check')"
 : >empty.db
@@ -141,9 +141,9 @@ printf 'echo ran\n' >bare
 chmod +x headed bare
 "$cufence" run -- ./headed 2>err
 same "a script without its interpreter: status" 127 "$?"
-has "a script without its interpreter: why" "'./headed': No such file.*what is to interpret it" "$(cat err)"
+has "a script without its interpreter: why" "'./headed': No such file.*its interpreter is missing" "$(cat err)"
 "$cufence" run -- headed 2>err
-same "not in PATH" "cufence: cannot run 'headed': No such file or directory" "$(cat err)"
+same "not in PATH" "cufence: cannot run 'headed': No such file or directory; it is not in PATH: add ./ for the file in this folder" "$(cat err)"
 same "a script without a first line" ran "$("$cufence" run -- ./bare 2>/dev/null)"
 "$cufence" run -- . 2>err
 same "a folder" 126 "$?"

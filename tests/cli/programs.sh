@@ -39,7 +39,7 @@ if $cc -static uses.c -o static 2>/dev/null && $cc -static plain.c -o launcher 2
 	refused "static" "linked statically" ./static
 	$cc -static-pie -fPIE uses.c -o static_pie 2>/dev/null && refused "static PIE" "linked statically" ./static_pie
 	run 3 "a static launcher runs" -- ./launcher "$helper" _exit
-	has "but it is said" "'./launcher' is linked statically: only what it starts" "$(cat err)"
+	has "but it is said" "'./launcher' is linked statically: only programs that it starts" "$(cat err)"
 	traces "a static launcher" 101
 fi
 $cc uses.c -o dynamic

@@ -90,7 +90,7 @@ same "check fails" 1 "$?"
 # A run that traced nothing does not pass for the one before, nor does it cost that one's database.
 for time in first second; do
 	run 0 "nothing traced, $time" --sim -o sim.db -- true
-	has "nothing traced, $time: says where the one before is" "database before this run's is .*sim.db.old" "$(cat err)"
+	has "nothing traced, $time: says where the one before is" "last database with calls is kept as .*sim.db.old" "$(cat err)"
 	"$cufence" check sim.db >out 2>&1
 	same "nothing traced, $time: check fails" 2 "$?"
 	same "nothing traced, $time: the one before is kept" "blocking-free certain free_scratch:22 -> launch_accumulate:33" \
@@ -109,7 +109,7 @@ has "a daemon: nothing was traced so far" "^cufence: nothing was traced so far" 
 has "a daemon: is still running" "^cufence: (process [0-9]+ is|[0-9]+ processes are) still running" "$(cat err)"
 : >go
 for _ in $(seq 1200); do [ -e gone ] && break; sleep 0.05; done
-PATH=${cufence%/*}:$PATH bash -c "$(sed -n 's/.* ended: //p' err)"
+PATH=${cufence%/*}:$PATH bash -c "$(sed -n 's/.*, load \(it\|them\): //p' err)"
 same "a daemon: the command loads it" "blocking-free certain free_scratch:22 -> launch_accumulate:33" \
 	"$("$cufence" query "two words.db" expect)"
 rm -rf "two words.db.traces-"*
@@ -137,7 +137,7 @@ if ldd "$cufence" | grep -q libelf && ! sanitized && ${CC:-gcc} -w -shared -fPIC
 	kill -TERM $! # which timeout(1) passes on
 	wait $! 2>/dev/null
 	same "stopped: status" 143 $?
-	PATH=${cufence%/*}:$PATH bash -c "$(sed -n 's/.* kept: //p' err)"
+	PATH=${cufence%/*}:$PATH bash -c "$(sed -n 's/.* kept; to load them: //p' err)"
 	same "stopped: the command that it names loads them" "blocking-free certain free_scratch:22 -> launch_accumulate:33" \
 		"$("$cufence" query "stuck here.db" expect)"
 	rm -rf "stuck here.db.traces-"*

@@ -50,8 +50,8 @@ pair=$("$cufence" query free_in_loop.db "SELECT max(a.id) || ' ' || b.id FROM op
 	ORDER BY b.id LIMIT 1")
 # shellcheck disable=SC2086
 got=$(why free_in_loop $pair)
-has "cudaFree orders by chance" '^ordered in this run, by what CUDA does not promise$' "$got"
-has "cudaFree is named" 'then cudaFree, free_in_loop.cu:[0-9]* .*nothing says that it must$' "$got"
+has "cudaFree orders by chance" '^ordered in this run, but CUDA does not guarantee it$' "$got"
+has "cudaFree is named" 'then cudaFree, free_in_loop.cu:[0-9]* .*although CUDA does not guarantee that$' "$got"
 
 # All pairs of a run have an answer, and no verdict of an order goes without its chain.
 ids=$("$cufence" query double_buffer.db "SELECT id FROM operation ORDER BY id LIMIT 14")
